@@ -1,0 +1,36 @@
+# gpucol: builds with PGXS.  `make demo` and `make test` do all set-up
+# themselves (see README.md); `make help` lists the targets.
+
+MODULE_big = gpucol
+EXTENSION = gpucol
+EXTVERSION = 0.1
+DATA_built = sql/gpucol--$(EXTVERSION).sql
+
+SRCS = $(sort $(wildcard src/*.c src/*/*.c))
+OBJS = $(SRCS:.c=.o)
+
+PG_CONFIG ?= pg_config
+PG_CPPFLAGS = -isystem $(shell $(PG_CONFIG) --includedir-server) -I$(CURDIR)/src
+PG_CFLAGS = -std=gnu11 -Wall -Wextra -fvisibility=hidden $(if $(WERROR),-Werror)
+SHLIB_LINK = -llz4 -lm -lpthread
+
+# Every file of test/sql and test/isolation/specs is scheduled.
+REGRESS = $(sort $(basename $(notdir $(wildcard test/sql/*.sql))))
+REGRESS_OPTS = --inputdir=test --load-extension=gpucol
+ISOLATION = $(sort $(basename $(notdir $(wildcard test/isolation/specs/*.spec))))
+ISOLATION_OPTS = --inputdir=test/isolation --outputdir=test/isolation --load-extension=gpucol
+
+EXTRA_CLEAN = sql/gpucol--$(EXTVERSION).sql
+
+# Do not build LLVM bitcode: nothing of gpucol is inlined into queries.
+override with_llvm = no
+
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+include $(PGXS)
+
+# The install script is the concatenation of its parts, in name order.
+sql/gpucol--$(EXTVERSION).sql: $(sort $(wildcard sql/parts/*.sql))
+	cat $^ > $@
+
+# Any header change rebuilds everything: the tree is small.
+$(OBJS): $(wildcard src/*.h src/*/*.h)

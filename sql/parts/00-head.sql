@@ -1,0 +1,4 @@
+-- gpucol install script; built from sql/parts by the Makefile.
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION gpucol" to load this file. \quit
+

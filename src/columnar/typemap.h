@@ -1,0 +1,55 @@
+/*-------------------------------------------------------------------------
+ *
+ * typemap.h
+ *	  PostgreSQL types and the value domains of the packed format.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_COLUMNAR_TYPEMAP_H
+#define GPUCOL_COLUMNAR_TYPEMAP_H
+
+#include "postgres.h"
+
+#include "kernel/program.h"
+
+/* How values of one type and typmod are stored and computed with. */
+typedef struct GpucolTypeMap
+{
+	Oid			type_oid;
+	GpucolKind	kind;
+	int8		scale;			/* DECIMAL: digits after the point */
+	int16		typlen;
+	bool		typbyval;
+	char		typalign;
+	bool		bytewise_equal; /* BYTES: equal values have equal bytes, and the
+								 * default equality is that (text with a
+								 * deterministic collation, bytea, uuid, ...) */
+} GpucolTypeMap;
+
+/*
+ * Fill `map` for a type; domains are looked through.  numeric is DECIMAL only
+ * with a typmod of precision <= 18 and 0 <= scale <= precision; all else that
+ * has no fixed ordinal is BYTES.
+ */
+extern void gpucol_typemap_init(GpucolTypeMap *map, Oid type_oid, int32 typmod,
+								Oid collation);
+
+/*
+ * Convert a non-null datum of an INT, DECIMAL or float kind to its 64-bit form
+ * (ordinal, mantissa, bit pattern).  False where the value has none (numeric
+ * NaN): the chunk must then be BYTES.
+ */
+extern bool gpucol_typemap_to_int64(const GpucolTypeMap *map, Datum value,
+									int64 *result);
+
+/* The inverse; a by-reference result is palloc'd. */
+extern Datum gpucol_typemap_from_int64(const GpucolTypeMap *map, int64 value);
+
+/*
+ * Contents of a BYTES datum (detoasted if need be, which may palloc), without
+ * any varlena header, and the inverse (palloc'd).
+ */
+extern GpucolBytes gpucol_typemap_to_bytes(const GpucolTypeMap *map, Datum value);
+extern Datum gpucol_typemap_from_bytes(const GpucolTypeMap *map, GpucolBytes bytes);
+
+#endif							/* GPUCOL_COLUMNAR_TYPEMAP_H */

@@ -1,0 +1,99 @@
+/*-------------------------------------------------------------------------
+ *
+ * engine.h
+ *	  The table of operations that an engine (CPU, CUDA) implements, and the
+ *	  results it delivers.
+ *
+ * The executor starts a run, pulls result batches until GPUCOL_END, and
+ * finishes it.  An engine never raises an error for what a status can say; it
+ * never emits a row before it knows that the whole query will succeed on it,
+ * except for a SCAN, whose emitted rows are final (a status after the first
+ * batch is then an error, not a fallback).
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_ENGINE_ENGINE_H
+#define GPUCOL_ENGINE_ENGINE_H
+
+#include "kernel/batch.h"
+#include "kernel/program.h"
+
+/*
+ * One column of a result batch.  Which array is set follows from the class: B
+ * and I `i`, D `d`, F `f`, S `s`.
+ */
+typedef struct GpucolResultColumn
+{
+	GpucolClass cls;
+	const uint8_t *nulls;		/* one byte a row, 1 = NULL; NULL pointer = none */
+	const int64_t *i;
+	const __int128 *d;
+	const double *f;
+	const GpucolBytes *s;
+} GpucolResultColumn;
+
+/*
+ * A batch of results; memory is the run's, valid until the next call.
+ * SCAN: columns are the program's keys[] (outputs), tids[] the row identities.
+ * AGG: columns are the group keys; states[g * naggs + a] the aggregate states.
+ */
+typedef struct GpucolResult
+{
+	uint32_t	nrows;
+	const GpucolResultColumn *columns;
+	const uint64_t *tids;		/* SCAN: block << 16 | offset */
+	const GpucolAggState *states;
+} GpucolResult;
+
+/* What a run did, for EXPLAIN ANALYZE. */
+typedef struct GpucolRunStats
+{
+	uint64_t	segments_read;
+	uint64_t	segments_skipped;	/* excluded by chunk zone maps */
+	uint64_t	vectors_read;
+	uint64_t	vectors_skipped;	/* excluded by vector zone maps */
+	uint64_t	delta_rows;
+	uint64_t	packed_bytes;	/* word rows read, in bytes */
+	double		device_seconds; /* CUDA: time on the device */
+	int			threads;
+} GpucolRunStats;
+
+typedef struct GpucolRunOptions
+{
+	int			threads;		/* gpucol.cpu_threads, at least 1 */
+	size_t		memory_limit;	/* bytes the run may hold; 0 = no limit */
+} GpucolRunOptions;
+
+typedef struct GpucolRun GpucolRun;
+
+typedef struct GpucolEngine
+{
+	const char *name;			/* as in gpucol.engine and EXPLAIN */
+
+	/* Can it run now?  If not, *why is a static sentence for the user. */
+	bool		(*available) (const char **why);
+
+	/*
+	 * Start a run.  program, source and host stay the caller's and must live
+	 * until finish.  On a status other than GPUCOL_OK no run exists and *why
+	 * says the reason.
+	 */
+	GpucolStatus (*start) (const GpucolProgram *program, GpucolSource *source,
+						   const GpucolHost *host,
+						   const GpucolRunOptions *options,
+						   GpucolRun **run, const char **why);
+
+	/* Next batch: GPUCOL_OK, GPUCOL_END or the status that ended the run. */
+	GpucolStatus (*next) (GpucolRun *run, GpucolResult *out);
+
+	/* Figures so far. */
+	void		(*stats) (const GpucolRun *run, GpucolRunStats *out);
+
+	/* Release everything; callable in any state, also after an error. */
+	void		(*finish) (GpucolRun *run);
+} GpucolEngine;
+
+extern const GpucolEngine gpucol_engine_cpu;
+extern const GpucolEngine gpucol_engine_cuda;
+
+#endif							/* GPUCOL_ENGINE_ENGINE_H */

@@ -1,0 +1,27 @@
+/*-------------------------------------------------------------------------
+ *
+ * gpucol.c
+ *	  Entry point of the library: _PG_init only.
+ *
+ * The library may be loaded by shared_preload_libraries,
+ * session_preload_libraries, or lazily by the table access method's handler in
+ * the middle of a session; nothing here may depend on which.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+
+#include "guc.h"
+
+PG_MODULE_MAGIC;
+
+PGDLLEXPORT void _PG_init(void);
+
+/* Define the settings, then install every hook. */
+void
+_PG_init(void)
+{
+	gpucol_guc_init();
+}

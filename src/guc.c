@@ -1,0 +1,117 @@
+/*-------------------------------------------------------------------------
+ *
+ * guc.c
+ *	  Definition of all settings, in name order.
+ *
+ * Only PGC_USERSET and PGC_SUSET: the library may be loaded lazily, in the
+ * middle of a session, and then defining anything stricter would fail.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <limits.h>
+
+#include "utils/guc.h"
+
+#include "guc.h"
+#include "kernel/format.h"
+
+int			gpucol_cpu_threads;
+bool		gpucol_enable_agg;
+bool		gpucol_enable_recursive;
+bool		gpucol_enable_scan;
+bool		gpucol_enable_topk;
+bool		gpucol_enabled;
+int			gpucol_engine_choice;
+int			gpucol_gpu_memory_limit;
+bool		gpucol_jit;
+int			gpucol_max_recursion_rounds;
+int			gpucol_pushdown;
+int			gpucol_segment_rows;
+
+static const struct config_enum_entry engine_options[] = {
+	{"auto", GPUCOL_ENGINE_AUTO, false},
+	{"cpu", GPUCOL_ENGINE_CPU, false},
+	{"cuda", GPUCOL_ENGINE_CUDA, false},
+	{NULL, 0, false}
+};
+
+static const struct config_enum_entry pushdown_options[] = {
+	{"allow", GPUCOL_PUSHDOWN_ALLOW, false},
+	{"forbid", GPUCOL_PUSHDOWN_FORBID, false},
+	{"require", GPUCOL_PUSHDOWN_REQUIRE, false},
+	{NULL, 0, false}
+};
+
+/* A boolean setting that any user may change. */
+static void
+define_bool(const char *name, const char *description, bool *variable,
+			bool boot_value)
+{
+	DefineCustomBoolVariable(name, description, NULL, variable, boot_value,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
+}
+
+/* An integer setting that any user may change. */
+static void
+define_int(const char *name, const char *description, const char *detail,
+		   int *variable, int boot_value, int min, int max, int flags)
+{
+	DefineCustomIntVariable(name, description, detail, variable, boot_value,
+							min, max, PGC_USERSET, flags, NULL, NULL, NULL);
+}
+
+/*
+ * Define every setting and reserve the prefix.  Called once, from _PG_init.
+ */
+void
+gpucol_guc_init(void)
+{
+	define_int("gpucol.cpu_threads",
+			   "Threads that the CPU engine may use for one query.",
+			   "0 uses one for each processor.",
+			   &gpucol_cpu_threads, 0, 0, 256, 0);
+	define_bool("gpucol.enable_agg",
+				"Enables pushing aggregation down to an engine.",
+				&gpucol_enable_agg, true);
+	define_bool("gpucol.enable_recursive",
+				"Enables pushing WITH RECURSIVE down to an engine.",
+				&gpucol_enable_recursive, true);
+	define_bool("gpucol.enable_scan",
+				"Enables pushing scans and filters down to an engine.",
+				&gpucol_enable_scan, true);
+	define_bool("gpucol.enable_topk",
+				"Enables pushing rankings and top-k queries down to an engine.",
+				&gpucol_enable_topk, true);
+	define_bool("gpucol.enabled",
+				"Enables every pushdown of gpucol.",
+				&gpucol_enabled, true);
+	DefineCustomEnumVariable("gpucol.engine",
+							 "Engine that pushed-down work runs on.",
+							 "auto chooses by cost; cuda is an error where there is no device.",
+							 &gpucol_engine_choice, GPUCOL_ENGINE_AUTO,
+							 engine_options, PGC_USERSET, 0, NULL, NULL, NULL);
+	define_int("gpucol.gpu_memory_limit",
+			   "Device memory that gpucol may hold.",
+			   "0 leaves the choice to the daemon.",
+			   &gpucol_gpu_memory_limit, 0, 0, INT_MAX, GUC_UNIT_MB);
+	define_bool("gpucol.jit",
+				"Enables run-time compilation of expressions for the device.",
+				&gpucol_jit, true);
+	define_int("gpucol.max_recursion_rounds",
+			   "Rounds after which a pushed-down recursion is ended with an error.",
+			   "0 sets no limit.",
+			   &gpucol_max_recursion_rounds, 0, 0, INT_MAX, 0);
+	DefineCustomEnumVariable("gpucol.pushdown",
+							 "Whether queries over gpucol tables may be pushed down.",
+							 "require raises an error with the reason when a query is not.",
+							 &gpucol_pushdown, GPUCOL_PUSHDOWN_ALLOW,
+							 pushdown_options, PGC_USERSET, 0, NULL, NULL, NULL);
+	define_int("gpucol.segment_rows",
+			   "Rows that a newly written segment holds at most.",
+			   NULL,
+			   &gpucol_segment_rows, GPUCOL_DEFAULT_SEGMENT_ROWS,
+			   GPUCOL_VECTOR_VALUES, GPUCOL_MAX_SEGMENT_ROWS, 0);
+	MarkGUCPrefixReserved("gpucol");
+}

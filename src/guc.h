@@ -1,0 +1,42 @@
+/*-------------------------------------------------------------------------
+ *
+ * guc.h
+ *	  All settings of gpucol, in name order.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_GUC_H
+#define GPUCOL_GUC_H
+
+/* gpucol.engine */
+typedef enum GpucolEngineChoice
+{
+	GPUCOL_ENGINE_AUTO,
+	GPUCOL_ENGINE_CPU,
+	GPUCOL_ENGINE_CUDA
+} GpucolEngineChoice;
+
+/* gpucol.pushdown */
+typedef enum GpucolPushdownChoice
+{
+	GPUCOL_PUSHDOWN_ALLOW,
+	GPUCOL_PUSHDOWN_FORBID,
+	GPUCOL_PUSHDOWN_REQUIRE
+} GpucolPushdownChoice;
+
+extern int	gpucol_cpu_threads;
+extern bool gpucol_enable_agg;
+extern bool gpucol_enable_recursive;
+extern bool gpucol_enable_scan;
+extern bool gpucol_enable_topk;
+extern bool gpucol_enabled;
+extern int	gpucol_engine_choice;
+extern int	gpucol_gpu_memory_limit;	/* MB; 0 = chosen by the daemon */
+extern bool gpucol_jit;
+extern int	gpucol_max_recursion_rounds;	/* 0 = no limit */
+extern int	gpucol_pushdown;
+extern int	gpucol_segment_rows;
+
+extern void gpucol_guc_init(void);
+
+#endif							/* GPUCOL_GUC_H */

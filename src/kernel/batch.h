@@ -1,0 +1,161 @@
+/*-------------------------------------------------------------------------
+ *
+ * batch.h
+ *	  How table data reaches an engine: packed segments through windows of word
+ *	  rows, and delta rows as uncompressed batches.
+ *
+ * A GpucolSource is an object of the storage layer (src/columnar/source.c) that
+ * enumerates what one scan under one snapshot sees of one table.  Engines use
+ * only this interface; tests implement it over arrays.
+ *
+ * Threads: every function of a source is called from the thread that created
+ * it.  The memory of a mapped window may be read by any thread until it is
+ * unmapped, so an engine maps a range of vectors, deals it to its threads, and
+ * unmaps when they are done.
+ *
+ * Freestanding C: may be included by C, C++ and CUDA.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_KERNEL_BATCH_H
+#define GPUCOL_KERNEL_BATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "kernel/format.h"
+#include "kernel/status.h"
+
+/* Bytes of one BYTES value; not owned, valid while its window or batch is. */
+typedef struct GpucolBytes
+{
+	const char *data;
+	size_t		len;
+} GpucolBytes;
+
+/*
+ * A window of word rows that is resident in memory.  pages[i] points to the
+ * first of the 63 word rows of segment page first_page + i.
+ */
+typedef struct GpucolRows
+{
+	const char *const *pages;
+	uint32_t	first_page;
+	uint32_t	npages;
+	void	   *owner;			/* private to the source */
+} GpucolRows;
+
+/*
+ * Return the address of `n` consecutive word rows from segment word row `row`,
+ * which must lie inside the window: in place where they share a page, else
+ * copied to `scratch` (n * 128 bytes, 64-byte aligned).
+ */
+static inline const void *
+gpucol_rows_at(const GpucolRows *window, uint32_t row, uint32_t n, void *scratch)
+{
+	uint32_t	page = row / GPUCOL_PAGE_ROWS;
+	uint32_t	slot = row % GPUCOL_PAGE_ROWS;
+	char	   *out = (char *) scratch;
+
+	if (slot + n <= GPUCOL_PAGE_ROWS)
+		return window->pages[page - window->first_page] +
+			(size_t) slot * GPUCOL_ROW_BYTES;
+	while (n > 0)
+	{
+		uint32_t	take = GPUCOL_PAGE_ROWS - slot;
+
+		if (take > n)
+			take = n;
+		memcpy(out, window->pages[page - window->first_page] +
+			   (size_t) slot * GPUCOL_ROW_BYTES,
+			   (size_t) take * GPUCOL_ROW_BYTES);
+		out += (size_t) take * GPUCOL_ROW_BYTES;
+		n -= take;
+		page++;
+		slot = 0;
+	}
+	return scratch;
+}
+
+/*
+ * One segment as a scan sees it.  chunks[] is indexed by program column slot;
+ * a column added after the segment was written appears as a CONSTANT chunk.
+ */
+typedef struct GpucolSegment
+{
+	uint64_t	id;				/* stable identity of the bytes: cache key within
+								 * the relation's storage */
+	uint64_t	first_row;		/* table-wide row number of its first row */
+	uint32_t	nrows;
+	uint32_t	ndeleted;
+	const uint32_t *deleted;	/* bit r set = row r invisible to this scan;
+								 * nrows rounded up to whole vectors; NULL if
+								 * every row is visible */
+	const GpucolChunkDesc *const *chunks;
+	void	   *owner;			/* private to the source */
+} GpucolSegment;
+
+/*
+ * One column of a delta batch.  values[] holds int64 ordinals (INT), mantissas
+ * at the program column's scale (DECIMAL) or IEEE bit patterns (floats);
+ * bytes[] is used instead for BYTES.  Entries at NULL rows are zero.
+ */
+typedef struct GpucolDeltaColumn
+{
+	GpucolKind	kind;
+	int64_t    *values;
+	GpucolBytes *bytes;
+	const uint32_t *nulls;		/* bit set = NULL; NULL pointer = no nulls */
+} GpucolDeltaColumn;
+
+/* Up to 1,024 visible delta rows. */
+typedef struct GpucolDelta
+{
+	uint32_t	nrows;
+	const uint64_t *tids;		/* block << 16 | offset of each row */
+	const GpucolDeltaColumn *columns;	/* by program column slot */
+} GpucolDelta;
+
+typedef struct GpucolSource GpucolSource;
+
+/* What a storage layer offers an engine. */
+typedef struct GpucolSourceOps
+{
+	/*
+	 * Move to the next segment that the snapshot sees.  GPUCOL_OK or
+	 * GPUCOL_END; `out` is valid until the next call.  With parallel workers
+	 * each segment is handed to exactly one of them.
+	 */
+	GpucolStatus (*next_segment) (GpucolSource *source, GpucolSegment *out);
+
+	/*
+	 * Make `nrows` word rows of a stream of the current segment resident,
+	 * from word row `row` relative to the stream's start.  The window must be
+	 * given back with unmap; several may be held, together at most
+	 * max_window_rows word rows.
+	 */
+	GpucolStatus (*map) (GpucolSource *source, const GpucolSegment *segment,
+						 int slot, GpucolStreamKind stream,
+						 uint32_t row, uint32_t nrows, GpucolRows *out);
+	void		(*unmap) (GpucolSource *source, GpucolRows *window);
+
+	/* Next batch of delta rows; GPUCOL_OK or GPUCOL_END. */
+	GpucolStatus (*next_delta) (GpucolSource *source, GpucolDelta *out);
+
+	/* Start again from the first segment and the first delta row. */
+	void		(*rescan) (GpucolSource *source);
+
+	/* Raise pending interrupts as the host does (may not return). */
+	void		(*check_interrupts) (GpucolSource *source);
+} GpucolSourceOps;
+
+/* Base object; the storage layer's own struct begins with it. */
+struct GpucolSource
+{
+	const GpucolSourceOps *ops;
+	int			ncolumns;		/* program column slots */
+	uint32_t	max_window_rows;
+};
+
+#endif							/* GPUCOL_KERNEL_BATCH_H */

@@ -1,0 +1,96 @@
+/*-------------------------------------------------------------------------
+ *
+ * opcodes.h
+ *	  The one table of kernel opcodes.  Every engine expands it: for an enum, for
+ *	  names in EXPLAIN and errors, for dispatch, for code generation.
+ *
+ * GPUCOL_OPCODE(NAME, result, a, b, c)
+ *	  result, a, b, c: register classes (see GpucolClass), NONE where unused.
+ *	  B bool, I int64, D int128 decimal mantissa, F float8, S bytes.
+ *
+ * The table has no include guard: it is included once for each expansion.
+ *
+ * NULL rules: unless a comment says otherwise an operation is strict (NULL in,
+ * NULL out).  Errors count only for rows of the instruction's mask that have
+ * no NULL operand.
+ *
+ *-------------------------------------------------------------------------
+ */
+
+/* sources */
+GPUCOL_OPCODE(LOAD_I, I, NONE, NONE, NONE)	/* column `aux` of kind INT */
+GPUCOL_OPCODE(LOAD_D, D, NONE, NONE, NONE)	/* column `aux` of kind DECIMAL */
+GPUCOL_OPCODE(LOAD_F, F, NONE, NONE, NONE)	/* column `aux` of a float kind */
+GPUCOL_OPCODE(LOAD_B, B, NONE, NONE, NONE)	/* boolean column `aux` (kind INT) */
+GPUCOL_OPCODE(LOAD_S, S, NONE, NONE, NONE)	/* column `aux` of kind BYTES */
+GPUCOL_OPCODE(CONST_I, I, NONE, NONE, NONE) /* constant `aux` */
+GPUCOL_OPCODE(CONST_D, D, NONE, NONE, NONE)
+GPUCOL_OPCODE(CONST_F, F, NONE, NONE, NONE)
+GPUCOL_OPCODE(CONST_B, B, NONE, NONE, NONE)
+
+/* integers; aux = 2, 4 or 8: width of PostgreSQL's result type, range-checked */
+GPUCOL_OPCODE(ADD_I, I, I, I, NONE)
+GPUCOL_OPCODE(SUB_I, I, I, I, NONE)
+GPUCOL_OPCODE(MUL_I, I, I, I, NONE)
+GPUCOL_OPCODE(DIV_I, I, I, I, NONE) /* truncates; division by zero */
+GPUCOL_OPCODE(MOD_I, I, I, I, NONE) /* sign of the dividend; x % -1 = 0 */
+GPUCOL_OPCODE(NEG_I, I, I, NONE, NONE)
+GPUCOL_OPCODE(ABS_I, I, I, NONE, NONE)
+GPUCOL_OPCODE(CHECK_I, I, I, NONE, NONE)	/* cast to a narrower integer */
+
+/* decimals: both operands at one scale but for MUL_D; beyond int128 is
+ * GPUCOL_UNSUPPORTED */
+GPUCOL_OPCODE(ADD_D, D, D, D, NONE)
+GPUCOL_OPCODE(SUB_D, D, D, D, NONE)
+GPUCOL_OPCODE(MUL_D, D, D, D, NONE)
+GPUCOL_OPCODE(NEG_D, D, D, NONE, NONE)
+GPUCOL_OPCODE(ABS_D, D, D, NONE, NONE)
+GPUCOL_OPCODE(RESCALE_D, D, D, NONE, NONE)	/* times 10^aux */
+GPUCOL_OPCODE(I_TO_D, D, I, NONE, NONE) /* times 10^aux */
+
+/* floats; aux = 4 or 8: precision of PostgreSQL's result type; overflow and
+ * underflow are errors exactly where PostgreSQL's float functions raise them */
+GPUCOL_OPCODE(ADD_F, F, F, F, NONE)
+GPUCOL_OPCODE(SUB_F, F, F, F, NONE)
+GPUCOL_OPCODE(MUL_F, F, F, F, NONE)
+GPUCOL_OPCODE(DIV_F, F, F, F, NONE)
+GPUCOL_OPCODE(NEG_F, F, F, NONE, NONE)
+GPUCOL_OPCODE(ABS_F, F, F, NONE, NONE)
+GPUCOL_OPCODE(ROUND_F, F, F, NONE, NONE)	/* float8 -> float4 cast */
+GPUCOL_OPCODE(I_TO_F, F, I, NONE, NONE)
+GPUCOL_OPCODE(F_TO_I, I, F, NONE, NONE) /* rint, range-checked to aux bytes */
+
+/* comparisons; floats by PostgreSQL's total order (NaN greatest and equal) */
+GPUCOL_OPCODE(EQ_I, B, I, I, NONE)
+GPUCOL_OPCODE(NE_I, B, I, I, NONE)
+GPUCOL_OPCODE(LT_I, B, I, I, NONE)
+GPUCOL_OPCODE(LE_I, B, I, I, NONE)
+GPUCOL_OPCODE(EQ_D, B, D, D, NONE)
+GPUCOL_OPCODE(NE_D, B, D, D, NONE)
+GPUCOL_OPCODE(LT_D, B, D, D, NONE)
+GPUCOL_OPCODE(LE_D, B, D, D, NONE)
+GPUCOL_OPCODE(EQ_F, B, F, F, NONE)
+GPUCOL_OPCODE(NE_F, B, F, F, NONE)
+GPUCOL_OPCODE(LT_F, B, F, F, NONE)
+GPUCOL_OPCODE(LE_F, B, F, F, NONE)
+GPUCOL_OPCODE(IN_I, B, I, NONE, NONE)	/* constants b .. b + c - 1, ascending */
+GPUCOL_OPCODE(HOST_TEST, B, S, NONE, NONE)	/* host predicate `aux`, once per
+											 * distinct value; sees NULL too */
+
+/* three-valued logic; never strict */
+GPUCOL_OPCODE(AND, B, B, B, NONE)
+GPUCOL_OPCODE(OR, B, B, B, NONE)
+GPUCOL_OPCODE(NOT, B, B, NONE, NONE)
+GPUCOL_OPCODE(IS_TRUE, B, B, NONE, NONE)	/* never NULL */
+GPUCOL_OPCODE(IS_NULL_B, B, B, NONE, NONE)	/* never NULL */
+GPUCOL_OPCODE(IS_NULL_I, B, I, NONE, NONE)
+GPUCOL_OPCODE(IS_NULL_D, B, D, NONE, NONE)
+GPUCOL_OPCODE(IS_NULL_F, B, F, NONE, NONE)
+GPUCOL_OPCODE(IS_NULL_S, B, S, NONE, NONE)
+GPUCOL_OPCODE(B_TO_I, I, B, NONE, NONE) /* false 0, true 1 */
+
+/* a ? b : c; NULL condition takes c */
+GPUCOL_OPCODE(CASE_B, B, B, B, B)
+GPUCOL_OPCODE(CASE_I, I, B, I, I)
+GPUCOL_OPCODE(CASE_D, D, B, D, D)
+GPUCOL_OPCODE(CASE_F, F, B, F, F)

@@ -1,0 +1,241 @@
+/*-------------------------------------------------------------------------
+ *
+ * program.h
+ *	  The kernel description: what a scan or an aggregation asks an engine to do.
+ *
+ * A program is one block of position-independent bytes: a GpucolProgram
+ * followed by its arrays at the stated byte offsets.  The planner builds it
+ * (src/planner/lower.c), it travels in the plan, between processes and to the
+ * device, and engines only read it.
+ *
+ * Meaning, for every row that the source delivers:
+ *	  1. the row passes iff every GpucolRange holds and the filter register
+ *		 (if any) is true;
+ *	  2. for passing rows the remaining instructions are evaluated;
+ *	  3. SCAN emits the output registers; AGG groups by the key registers and
+ *		 advances the aggregates.
+ * The instructions before `nfilter_instrs` compute the filter; they are
+ * evaluated for rows that all ranges passed.
+ *
+ * Registers are single-assignment and typed (GpucolClass); an instruction's
+ * error counts for a row only where its mask register is true.
+ *
+ * Freestanding C: may be included by C, C++ and CUDA.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_KERNEL_PROGRAM_H
+#define GPUCOL_KERNEL_PROGRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/batch.h"
+#include "kernel/format.h"
+
+#define GPUCOL_PROGRAM_MAGIC	0x4750434b
+#define GPUCOL_PROGRAM_VERSION	1
+#define GPUCOL_NO_REG			0xffff	/* no register, no mask, no constant */
+
+/* Class of a register, constant, key or output. */
+typedef enum GpucolClass
+{
+	GPUCOL_CLASS_NONE = 0,
+	GPUCOL_CLASS_B,				/* bool */
+	GPUCOL_CLASS_I,				/* int64 */
+	GPUCOL_CLASS_D,				/* int128 mantissa, scale known to the planner */
+	GPUCOL_CLASS_F,				/* float8; float4 values widened */
+	GPUCOL_CLASS_S				/* BYTES value: dictionary code or bytes */
+} GpucolClass;
+
+typedef enum GpucolOpcode
+{
+#define GPUCOL_OPCODE(name, r, a, b, c) GPUCOL_OP_##name,
+#include "kernel/opcodes.h"
+#undef GPUCOL_OPCODE
+	GPUCOL_OP_COUNT
+} GpucolOpcode;
+
+typedef struct GpucolInstr
+{
+	uint16_t	op;				/* GpucolOpcode */
+	uint16_t	dst;			/* register written */
+	uint16_t	a;				/* operand registers */
+	uint16_t	b;
+	uint16_t	c;
+	uint16_t	mask;			/* bool register: rows where errors count;
+								 * GPUCOL_NO_REG = all rows in play */
+	int32_t		aux;
+} GpucolInstr;
+
+/* A table column that the program reads; its index is the column slot. */
+typedef struct GpucolProgramColumn
+{
+	int16_t		attnum;
+	uint8_t		kind;			/* GpucolKind expected */
+	int8_t		scale;			/* DECIMAL: scale of the mantissas */
+	uint32_t	type_oid;
+} GpucolProgramColumn;
+
+/*
+ * A constant.  Values of parameters are filled in (in the executor's copy of
+ * the program) before each scan.  Equality and order of float constants follow
+ * PostgreSQL.
+ */
+typedef struct GpucolConst
+{
+	uint8_t		cls;			/* GpucolClass: B, I, D or F */
+	uint8_t		isnull;
+	uint8_t		unused[6];
+	union
+	{
+		int64_t		i;			/* I; B as 0 or 1 */
+		double		f;			/* F */
+		struct
+		{
+			uint64_t	lo;
+			int64_t		hi;
+		}			d;			/* D: two's complement int128 */
+	}			v;
+} GpucolConst;
+
+/* Tests of one column that engines answer on packed codes and zone maps. */
+typedef enum GpucolRangeOp
+{
+	GPUCOL_RANGE_BETWEEN = 1,	/* lo <= value <= hi, either end may be absent */
+	GPUCOL_RANGE_NOT_BETWEEN,	/* the complement, NULL still fails */
+	GPUCOL_RANGE_IN,			/* value among constants lo .. lo + n - 1, which
+								 * are ascending and distinct */
+	GPUCOL_RANGE_NOT_IN,
+	GPUCOL_RANGE_IS_NULL,
+	GPUCOL_RANGE_IS_NOT_NULL,
+	GPUCOL_RANGE_HOST			/* BYTES: host predicate number n */
+} GpucolRangeOp;
+
+#define GPUCOL_RANGE_LO_OPEN	0x01	/* lo itself fails */
+#define GPUCOL_RANGE_HI_OPEN	0x02	/* hi itself fails */
+
+/*
+ * A range conjunct.  Constants are of class I for INT, D for DECIMAL (at the
+ * column's scale), F for floats.  A NULL constant makes the conjunct false for
+ * every row (absent is GPUCOL_NO_REG, not NULL).
+ */
+typedef struct GpucolRange
+{
+	uint16_t	column;			/* column slot */
+	uint8_t		op;				/* GpucolRangeOp */
+	uint8_t		flags;
+	uint16_t	lo;				/* constant numbers */
+	uint16_t	hi;
+	uint32_t	n;
+} GpucolRange;
+
+/*
+ * Aggregate states.  Each advances over rows whose filter register is true (or
+ * absent) and, except COUNT_STAR, whose argument is not NULL.
+ */
+typedef enum GpucolAggOp
+{
+	GPUCOL_AGG_COUNT_STAR = 1,
+	GPUCOL_AGG_COUNT,
+	GPUCOL_AGG_SUM,				/* I, D: exact int128; F: compensated float8 */
+	GPUCOL_AGG_MIN,				/* I, D, F, B (and S: not yet) */
+	GPUCOL_AGG_MAX,
+	GPUCOL_AGG_SUMSQ,			/* n, sum and sum of squares: I, D exact int128
+								 * (beyond: UNSUPPORTED); F: n, mean, M2 */
+	GPUCOL_AGG_BOOL_AND,
+	GPUCOL_AGG_BOOL_OR,
+	GPUCOL_AGG_COUNT_DISTINCT	/* I, B, F, S */
+} GpucolAggOp;
+
+typedef struct GpucolAgg
+{
+	uint8_t		op;				/* GpucolAggOp */
+	uint8_t		cls;			/* class of the argument */
+	uint16_t	arg;			/* register, GPUCOL_NO_REG for COUNT_STAR */
+	uint16_t	filter;			/* bool register or GPUCOL_NO_REG */
+	uint16_t	unused;
+} GpucolAgg;
+
+/* One aggregate's state in one group, as engines deliver it. */
+typedef struct GpucolAggState
+{
+	int64_t		count;			/* rows that advanced it */
+	union
+	{
+		struct
+		{
+			uint64_t	lo;
+			int64_t		hi;
+		}			i;			/* SUM of I, D: int128 */
+		int64_t		value;		/* MIN, MAX of I, B; BOOL_AND, BOOL_OR;
+								 * COUNT_DISTINCT */
+		double		f;			/* SUM, MIN, MAX of F; SUMSQ of F: sum */
+	}			v;
+	union
+	{
+		struct
+		{
+			uint64_t	lo;
+			int64_t		hi;
+		}			i;			/* SUMSQ of I, D: sum of squares */
+		double		f;			/* SUMSQ of F: sum of squared deviations */
+	}			w;
+} GpucolAggState;
+
+typedef enum GpucolProgramKind
+{
+	GPUCOL_PROGRAM_SCAN = 1,
+	GPUCOL_PROGRAM_AGG
+} GpucolProgramKind;
+
+typedef struct GpucolProgram
+{
+	uint32_t	magic;
+	uint16_t	version;
+	uint16_t	kind;			/* GpucolProgramKind */
+	uint32_t	size;			/* of the whole block, bytes */
+	uint16_t	ncolumns;
+	uint16_t	nconsts;
+	uint16_t	nranges;
+	uint16_t	ninstrs;
+	uint16_t	nfilter_instrs; /* leading instructions that compute the filter */
+	uint16_t	nregs;
+	uint16_t	filter;			/* register or GPUCOL_NO_REG */
+	uint16_t	nkeys;			/* AGG: group key registers; SCAN: outputs */
+	uint16_t	naggs;
+	uint16_t	nhost;			/* host predicates */
+	uint32_t	flags;
+	/* byte offsets from the start of this struct */
+	uint32_t	columns;		/* GpucolProgramColumn[ncolumns] */
+	uint32_t	consts;			/* GpucolConst[nconsts], 16-byte aligned */
+	uint32_t	ranges;			/* GpucolRange[nranges] */
+	uint32_t	instrs;			/* GpucolInstr[ninstrs] */
+	uint32_t	reg_classes;	/* uint8_t[nregs], GpucolClass */
+	uint32_t	keys;			/* uint16_t[nkeys] registers */
+	uint32_t	aggs;			/* GpucolAgg[naggs] */
+} GpucolProgram;
+
+/* Address of one of the arrays of a program. */
+#define GPUCOL_PROGRAM_ARRAY(program, type, field) \
+	((type *) ((char *) (program) + (program)->field))
+
+/*
+ * Predicates that only the host can evaluate (any immutable function over a
+ * BYTES value).  Called in the engine's main thread, once per distinct value
+ * of a dictionary, or once per row where the chunk has none.
+ */
+typedef struct GpucolHost
+{
+	void	   *context;
+
+	/*
+	 * Evaluate host predicate `id` on n values; isnull may be NULL.  result[i]
+	 * becomes 0 false, 1 true, 2 NULL.
+	 */
+	void		(*test) (void *context, int id, int n,
+						 const GpucolBytes *values, const bool *isnull,
+						 uint8_t *result);
+} GpucolHost;
+
+#endif							/* GPUCOL_KERNEL_PROGRAM_H */
