@@ -1,6 +1,48 @@
 # gpucol: builds with PGXS.  `make demo` and `make test` do all set-up
 # themselves (see README.md); `make help` lists the targets.
 
+# Goals that scripts serve: PostgreSQL may not be installed yet.
+SCRIPTED = help setup test demo demo-stop bench check-core check-versions
+
+ifneq (,$(filter $(SCRIPTED),$(MAKECMDGOALS)))
+
+.PHONY: $(SCRIPTED)
+
+help:
+	@sed -n 's/^#@ //p' Makefile
+
+#@ make                 build the extension for the PostgreSQL of PG_CONFIG
+#@ make install         install it there
+#@ make setup           install what is missing on Debian 12, build, install
+setup:
+	tools/setup.sh
+
+#@ make test            setup, then every test that needs no GPU
+test:
+	test/run
+
+#@ make demo            setup, then a tour on a private cluster that stays up
+demo:
+	tools/demo.sh
+
+#@ make demo-stop       stop the cluster of the tour
+demo-stop:
+	tools/demo.sh stop
+
+#@ make bench           measure against heap (and DuckDB where python3 has it)
+bench:
+	test/bench/run
+
+#@ make check-core      PostgreSQL's own regression suites over gpucol tables
+check-core:
+	test/core/run
+
+#@ make check-versions  compile against the headers of PostgreSQL 16, 17, 18
+check-versions:
+	tools/check-versions.sh
+
+else
+
 MODULE_big = gpucol
 EXTENSION = gpucol
 EXTVERSION = 0.1
@@ -11,7 +53,7 @@ OBJS = $(SRCS:.c=.o)
 
 PG_CONFIG ?= pg_config
 PG_CPPFLAGS = -isystem $(shell $(PG_CONFIG) --includedir-server) -I$(CURDIR)/src
-PG_CFLAGS = -std=gnu11 -Wall -Wextra -fvisibility=hidden $(if $(WERROR),-Werror)
+PG_CFLAGS = -std=gnu11 -Wall -Wextra $(if $(WERROR),-Werror)
 SHLIB_LINK = -llz4 -lm -lpthread
 
 # Every file of test/sql and test/isolation/specs is scheduled.
@@ -34,3 +76,5 @@ sql/gpucol--$(EXTVERSION).sql: $(sort $(wildcard sql/parts/*.sql))
 
 # Any header change rebuilds everything: the tree is small.
 $(OBJS): $(wildcard src/*.h src/*/*.h)
+
+endif

@@ -1,0 +1,90 @@
+# common.sh: what every script of tools/ and test/ shares; sourced by bash.
+#
+# Sets ROOT (the tree), PLAIN_USER (who runs servers: a PostgreSQL server
+# refuses root), WORK (where clusters and logs are kept, writable by that user)
+# and, after find_postgres, PG_CONFIG, PGBIN and PGTEST.
+#
+# GPUCOL_USER and GPUCOL_WORK override the choice of user and folder.
+
+set -euo pipefail
+export LC_ALL=C.UTF-8
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+say() { printf '\n== %s\n' "$*"; }
+die() { printf 'error: %s\n' "$*" >&2; exit 1; }
+
+# Run a command as root: directly, or through sudo.
+as_root()
+{
+	if [ "$(id -u)" = 0 ]; then "$@"
+	elif command -v sudo >/dev/null; then sudo "$@"
+	else die "this step needs root and there is no sudo: $*"
+	fi
+}
+
+# Run a command as PLAIN_USER, in a folder that this user can be in.
+as_user()
+{
+	if [ "$(id -un)" = "$PLAIN_USER" ]; then (cd "$WORK" && "$@")
+	else (cd "$WORK" && HOME=$WORK runuser -u "$PLAIN_USER" -- "$@")
+	fi
+}
+
+# True where a pg_config belongs to an installation that has a server, its
+# headers and the build rules.
+complete()
+{
+	command -v "$1" >/dev/null &&
+		[ -x "$("$1" --bindir)/postgres" ] && [ -f "$("$1" --pgxs)" ] &&
+		[ -f "$("$1" --includedir-server)/postgres.h" ]
+}
+
+# Choose PG_CONFIG: the caller's, else the one on PATH, else Debian's 15.
+# Fails where the choice is not complete.
+find_postgres()
+{
+	local candidate
+
+	if [ -n "${PG_CONFIG:-}" ]; then
+		complete "$PG_CONFIG" || die "PG_CONFIG=$PG_CONFIG has no server, headers or build rules"
+	else
+		for candidate in pg_config /usr/lib/postgresql/15/bin/pg_config; do
+			complete "$candidate" || continue
+			PG_CONFIG=$(command -v "$candidate")
+			break
+		done
+		[ -n "${PG_CONFIG:-}" ] || return 1
+	fi
+	export PG_CONFIG
+	PGBIN=$("$PG_CONFIG" --bindir)
+	PGTEST=$(dirname "$("$PG_CONFIG" --pgxs)")/../test
+}
+
+# Who runs servers.
+choose_user()
+{
+	if [ -n "${GPUCOL_USER:-}" ]; then PLAIN_USER=$GPUCOL_USER
+	elif [ "$(id -u)" != 0 ]; then PLAIN_USER=$(id -un)
+	elif [ -n "${SUDO_USER:-}" ] && [ "$SUDO_USER" != root ]; then PLAIN_USER=$SUDO_USER
+	else PLAIN_USER=nobody
+	fi
+}
+
+# Where servers live: build/ in the tree, or a folder of /var/tmp when the
+# plain user cannot reach the tree.
+choose_work()
+{
+	if [ -n "${GPUCOL_WORK:-}" ]; then WORK=$GPUCOL_WORK
+	else
+		WORK=$ROOT/build/run
+		if [ "$(id -u)" = 0 ] && ! runuser -u "$PLAIN_USER" -- test -x "$ROOT" 2>/dev/null; then
+			WORK=/var/tmp/gpucol-run-$(echo -n "$ROOT" | cksum | cut -d' ' -f1)
+		fi
+	fi
+	mkdir -p "$WORK"
+	[ "$(id -u)" != 0 ] || chown "$PLAIN_USER" "$WORK"
+	[ -O "$WORK" ] || [ "$(id -u)" = 0 ] || die "$WORK belongs to another user"
+}
+
+choose_user
+choose_work
