@@ -11,7 +11,6 @@
 REQUIRED="make:/usr/bin/make
 gcc:/usr/bin/gcc
 xz-utils:/usr/bin/xz
-python3:/usr/bin/python3
 liblz4-dev:/usr/include/lz4.h
 libipc-run-perl:/usr/share/perl5/IPC/Run.pm"
 
@@ -38,9 +37,14 @@ install_packages()
 		echo 'create_main_cluster = false' | as_root tee $conf/gpucol.conf >/dev/null
 		made=1
 	fi
-	as_root apt-get -q update
-	as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y \
-		--no-install-recommends install "$@"
+	{
+		as_root apt-get -q update &&
+			as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y \
+				--no-install-recommends install "$@"
+	} >"$ROOT/build/apt.log" 2>&1 || {
+		tail -n 20 "$ROOT/build/apt.log" >&2
+		die "apt-get could not install these packages: $*"
+	}
 	if [ -n "$made" ]; then
 		as_root rm -f $conf/gpucol.conf
 		as_root rmdir --ignore-fail-on-non-empty $conf
@@ -52,7 +56,6 @@ clean_if_other()
 {
 	local stamp=$ROOT/build/built-for now
 
-	mkdir -p "$ROOT/build"
 	now="$PG_CONFIG $("$PG_CONFIG" --version)"
 	if [ "$(cat "$stamp" 2>/dev/null)" != "$now" ]; then
 		make -s -C "$ROOT" PG_CONFIG="$PG_CONFIG" clean >/dev/null
@@ -92,6 +95,7 @@ install_extension()
 	fi
 }
 
+mkdir -p "$ROOT/build"
 missing=$(missing_packages)
 [ -z "$missing" ] || install_packages $missing
 find_postgres || die "PostgreSQL 15 with its server headers was not found after installation"
