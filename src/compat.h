@@ -13,4 +13,8 @@
 #error "gpucol supports PostgreSQL 15 to 18"
 #endif
 
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
 #endif							/* GPUCOL_COMPAT_H */
