@@ -81,9 +81,12 @@ typedef enum GpucolCoding
 								 * order (BYTES: memcmp, shorter first) */
 	GPUCOL_CODING_RLE,			/* RUN_ENDS and, per run, FOR codes in CODES */
 	GPUCOL_CODING_RAW,			/* floats: CODES hold the bit pattern, width 32
-								 * or 64; BYTES: OFFSETS and DATA */
+								 * or 64; BYTES: CODES hold the lengths, OFFSETS
+								 * the start of each vector's block in DATA */
 	GPUCOL_CODING_SCALED		/* floats: value = (double) (reference + code) /
-								 * 10^scale, bit-exact for every value */
+								 * 10^scale (FLOAT4: rounded to float), bit-exact
+								 * for every value; |reference + code| <= 2^53,
+								 * 0 <= scale <= 22 */
 } GpucolCoding;
 
 /* The streams of a chunk. */
@@ -95,9 +98,10 @@ typedef enum GpucolStreamKind
 	GPUCOL_STREAM_ZONES,		/* one GpucolZone a vector */
 	GPUCOL_STREAM_DICT,			/* INT, DECIMAL, FLOAT: ndict int64 values;
 								 * BYTES: ndict + 1 uint64 offsets into DATA */
-	GPUCOL_STREAM_OFFSETS,		/* RAW BYTES: nrows + 1 uint64 offsets into DATA */
-	GPUCOL_STREAM_DATA,			/* bytes of BYTES values, no padding between;
-								 * each value may be compressed, see DATA_LZ4 */
+	GPUCOL_STREAM_OFFSETS,		/* RAW BYTES: one uint64 a vector and one more,
+								 * offsets of the vectors' blocks in DATA */
+	GPUCOL_STREAM_DATA,			/* bytes of BYTES values, no padding between; a
+								 * RAW block may be compressed, see DATA_LZ4 */
 	GPUCOL_STREAM_RUN_ENDS,		/* RLE: nruns uint32 row numbers, exclusive ends */
 	GPUCOL_STREAM_COUNT
 } GpucolStreamKind;
@@ -111,7 +115,7 @@ typedef struct GpucolStream
 
 /*
  * Zone map of one vector or chunk, in the domain's int64 order: INT and DECIMAL
- * the value itself, floats gpucol_float_order() of the bit pattern (NaN
+ * the value itself, floats gpucol_float_order() of the value as a double (NaN
  * greatest, -0 equal to 0, as PostgreSQL orders them).  min > max when there is no non-null value.
  * BYTES have none.
  */
@@ -125,9 +129,9 @@ typedef struct GpucolZone
 #define GPUCOL_CHUNK_ALL_NULL	0x0002	/* no non-null value, no streams */
 #define GPUCOL_CHUNK_HAS_ZONE	0x0004	/* `zone` is meaningful */
 #define GPUCOL_CHUNK_HAS_NAN	0x0008	/* floats: some value is NaN */
-#define GPUCOL_CHUNK_DATA_LZ4	0x0010	/* RAW BYTES: DATA is cut in vector-wise
-										 * blocks compressed with LZ4; see
-										 * src/columnar/README */
+#define GPUCOL_CHUNK_DATA_LZ4	0x0010	/* RAW BYTES: a block whose stored size
+										 * differs from the sum of its vector's
+										 * lengths is one LZ4 block of them */
 
 /* Descriptor of one chunk: exactly two word rows. */
 typedef struct GpucolChunkDesc

@@ -1,0 +1,94 @@
+/*-------------------------------------------------------------------------
+ *
+ * encode.h
+ *	  Making a segment's image, the word rows of format.h, from column arrays.
+ *
+ * Order of calls: gpucol_encode_begin, gpucol_encode_column for each slot (in
+ * any order; the caller may free a column's arrays right after), then
+ * gpucol_encode_finish.  After that the image is read with gpucol_image_copy and
+ * given back with gpucol_image_free, which is also right after an error.
+ *
+ * Memory.  The image holds each finished chunk at its packed size.  While a
+ * column is encoded there are besides: for a dictionary, 4 bytes a row, 32 a
+ * distinct value and the hash table (at most 16 bytes a distinct value, rounded
+ * up to a power of two); for LZ4, a buffer as large as the largest vector's bytes.
+ * A dictionary that cannot pay is given up early, before those are large.
+ *
+ * Freestanding C: no PostgreSQL.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_COLUMNAR_ENCODE_H
+#define GPUCOL_COLUMNAR_ENCODE_H
+
+#include "kernel/batch.h"
+#include "kernel/format.h"
+#include "kernel/memory.h"
+#include "kernel/status.h"
+
+/* One column of a segment to be. */
+typedef struct GpucolEncodeColumn
+{
+	GpucolKind	kind;
+	int8_t		scale;			/* DECIMAL */
+	int16_t		attnum;
+	uint32_t	type_oid;
+	const int64_t *values;		/* nrows ordinals, mantissas or bit patterns
+								 * (FLOAT4 zero-extended); any value at NULLs */
+	const GpucolBytes *bytes;	/* instead of values for BYTES */
+	const uint32_t *nulls;		/* bit set = NULL, whole words; NULL = none */
+	uint64_t	raw_bytes;		/* what heap would store, for reports */
+} GpucolEncodeColumn;
+
+/* Word rows that follow each other. */
+typedef struct GpucolImagePiece
+{
+	char	   *rows;
+	uint32_t	nrows;
+} GpucolImagePiece;
+
+/* A segment's word rows: piece 0 the header and descriptors, then a chunk each. */
+typedef struct GpucolImage
+{
+	uint32_t	nwords;			/* word rows in all; set by finish */
+	int			ncolumns;
+	uint32_t	nrows;			/* table rows */
+	GpucolImagePiece *pieces;	/* ncolumns + 1 */
+	GpucolMemory memory;
+} GpucolImage;
+
+/*
+ * Start an image of `nrows` rows (1 .. GPUCOL_MAX_SEGMENT_ROWS) and `ncolumns`
+ * column slots; first_row is the table-wide number of its first row.
+ */
+extern GpucolStatus gpucol_encode_begin(GpucolImage *image, int ncolumns,
+										uint32_t nrows, uint64_t first_row,
+										const GpucolMemory *memory);
+
+/*
+ * Choose a coding for a column and pack it.  GPUCOL_UNSUPPORTED if the segment
+ * would exceed 2^32 word rows.
+ */
+extern GpucolStatus gpucol_encode_column(GpucolImage *image, int slot,
+										 const GpucolEncodeColumn *column);
+
+/* Number the streams and seal header and descriptors with their CRCs. */
+extern GpucolStatus gpucol_encode_finish(GpucolImage *image);
+
+/*
+ * A segment of no rows is never written, so nrows = 0 is GPUCOL_UNSUPPORTED at
+ * begin.  The row number is known late in some writers: set it before finish.
+ */
+extern void gpucol_encode_set_first_row(GpucolImage *image, uint64_t first_row);
+
+/* The finished header and descriptor of a slot. */
+extern const GpucolSegmentHeader *gpucol_image_header(const GpucolImage *image);
+extern const GpucolChunkDesc *gpucol_image_desc(const GpucolImage *image, int slot);
+
+/* Copy word rows row .. row + n - 1 of a finished image to `out`. */
+extern void gpucol_image_copy(const GpucolImage *image, uint32_t row, uint32_t n,
+							  void *out);
+
+extern void gpucol_image_free(GpucolImage *image);
+
+#endif							/* GPUCOL_COLUMNAR_ENCODE_H */
