@@ -14,6 +14,7 @@
 #include "fmgr.h"
 
 #include "guc.h"
+#include "planner/planner.h"
 
 PG_MODULE_MAGIC;
 
@@ -24,4 +25,5 @@ void
 _PG_init(void)
 {
 	gpucol_guc_init();
+	gpucol_planner_init();
 }

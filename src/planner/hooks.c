@@ -1,0 +1,127 @@
+/*-------------------------------------------------------------------------
+ *
+ * hooks.c
+ *	  The planner hooks: each hands its planning step to the path_*.c files.
+ *
+ * The library may be loaded while a statement is being planned (by the table
+ * access method's handler), so a planner run may reach the path hooks without
+ * having passed gpucol_planner; reasons and gpucol.pushdown = require then act
+ * from the next statement on.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "optimizer/paths.h"
+#include "optimizer/planner.h"
+
+#include "columnar/am.h"
+#include "guc.h"
+#include "planner/planner.h"
+#include "planner/reason.h"
+
+static planner_hook_type previous_planner = NULL;
+static set_rel_pathlist_hook_type previous_set_rel_pathlist = NULL;
+static create_upper_paths_hook_type previous_create_upper_paths = NULL;
+
+/*
+ * Is this relation a table made USING gpucol?
+ */
+bool
+gpucol_planner_is_gpucol(Oid relid)
+{
+	Relation	rel = table_open(relid, NoLock);
+	bool		result = gpucol_am_is_table(rel);
+
+	table_close(rel, NoLock);
+	return result;
+}
+
+/*
+ * The setting that forbids every pushdown, as a reason, or NULL.
+ */
+const char *
+gpucol_planner_disabled(void)
+{
+	if (!gpucol_enabled)
+		return "gpucol.enabled is off";
+	if (gpucol_pushdown == GPUCOL_PUSHDOWN_FORBID)
+		return "gpucol.pushdown is forbid";
+	return NULL;
+}
+
+/* Plan one statement and enforce gpucol.pushdown = require. */
+static PlannedStmt *
+plan_statement(Query *parse, const char *query_string, int cursor_options,
+			   ParamListInfo bound_params)
+{
+	planner_hook_type plan = previous_planner ? previous_planner :
+		standard_planner;
+	PlannedStmt *stmt = plan(parse, query_string, cursor_options,
+							 bound_params);
+
+	if (gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)
+		gpucol_require_check(stmt);
+	return stmt;
+}
+
+/* Plan one statement, collecting the reasons of what is not pushed down. */
+static PlannedStmt *
+gpucol_planner(Query *parse, const char *query_string, int cursor_options,
+			   ParamListInfo bound_params)
+{
+	PlannedStmt *volatile stmt = NULL;
+	List	   *outer = gpucol_reason_begin();
+
+	PG_TRY();
+	{
+		stmt = plan_statement(parse, query_string, cursor_options,
+							  bound_params);
+	}
+	PG_FINALLY();
+	{
+		gpucol_reason_end(outer);
+	}
+	PG_END_TRY();
+	return stmt;
+}
+
+/* After the ordinary paths of a base relation are known. */
+static void
+gpucol_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
+						RangeTblEntry *rte)
+{
+	if (previous_set_rel_pathlist)
+		previous_set_rel_pathlist(root, rel, rti, rte);
+	if (rte->rtekind != RTE_RELATION || rte->inh ||
+		!gpucol_planner_is_gpucol(rte->relid))
+		return;
+	if (gpucol_planner_disabled() != NULL)
+		gpucol_reason_add(rte->relid, "scan", "%s", gpucol_planner_disabled());
+}
+
+/* After the ordinary paths of an upper planning step are known. */
+static void
+gpucol_create_upper_paths(PlannerInfo *root, UpperRelationKind stage,
+						  RelOptInfo *input_rel, RelOptInfo *output_rel,
+						  void *extra)
+{
+	if (previous_create_upper_paths)
+		previous_create_upper_paths(root, stage, input_rel, output_rel, extra);
+}
+
+/*
+ * Install every planner hook.
+ */
+void
+gpucol_planner_init(void)
+{
+	previous_planner = planner_hook;
+	planner_hook = gpucol_planner;
+	previous_set_rel_pathlist = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = gpucol_set_rel_pathlist;
+	previous_create_upper_paths = create_upper_paths_hook;
+	create_upper_paths_hook = gpucol_create_upper_paths;
+	gpucol_explain_init();
+}

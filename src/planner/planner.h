@@ -1,0 +1,35 @@
+/*-------------------------------------------------------------------------
+ *
+ * planner.h
+ *	  Entry points of the planner part: the hooks and one function for each
+ *	  kind of work that can be pushed down.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_PLANNER_PLANNER_H
+#define GPUCOL_PLANNER_PLANNER_H
+
+#include "postgres.h"
+
+#include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
+#include "optimizer/planner.h"
+
+/* Install every planner hook; called once, from _PG_init. */
+extern void gpucol_planner_init(void);
+
+/* Is this relation a table made USING gpucol?  Needs a lock on it. */
+extern bool gpucol_planner_is_gpucol(Oid relid);
+
+/*
+ * Why this planner run may push nothing down at all (a setting), or NULL.
+ */
+extern const char *gpucol_planner_disabled(void);
+
+/* require.c: gpucol.pushdown = require */
+extern void gpucol_require_check(PlannedStmt *stmt);
+
+/* explain_reasons.c: EXPLAIN (VERBOSE) lists the reasons */
+extern void gpucol_explain_init(void);
+
+#endif							/* GPUCOL_PLANNER_PLANNER_H */

@@ -1,0 +1,127 @@
+/*-------------------------------------------------------------------------
+ *
+ * require.c
+ *	  gpucol.pushdown = require: refuse a statement that reads a gpucol table
+ *	  other than through a gpucol node.
+ *
+ * What counts as a scan: SeqScan and SampleScan of a gpucol table.  Index,
+ * bitmap and TID scans are lookups, chosen by cost, and pass; so does whatever
+ * finds the rows of the target table of UPDATE, DELETE or MERGE, and of a
+ * table whose rows are locked (FOR UPDATE), because these need the ordinary
+ * scan.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "nodes/extensible.h"
+#include "nodes/plannodes.h"
+#include "parser/parsetree.h"
+#include "utils/lsyscache.h"
+
+#include "planner/planner.h"
+#include "planner/reason.h"
+
+typedef struct RequireContext
+{
+	PlannedStmt *stmt;
+	Bitmapset  *exempt;			/* range table indexes of targets and locks */
+} RequireContext;
+
+/* Range table indexes whose rows the statement changes or locks. */
+static Bitmapset *
+exempt_relations(PlannedStmt *stmt)
+{
+	Bitmapset  *result = NULL;
+	ListCell   *lc;
+
+	foreach(lc, stmt->resultRelations)
+		result = bms_add_member(result, lfirst_int(lc));
+	foreach(lc, stmt->rowMarks)
+		result = bms_add_member(result, lfirst_node(PlanRowMark, lc)->rti);
+	return result;
+}
+
+/* Raise the error for a scan of a gpucol table by PostgreSQL's own node. */
+static void
+check_scan(Scan *scan, RequireContext *context)
+{
+	RangeTblEntry *rte = rt_fetch(scan->scanrelid, context->stmt->rtable);
+	const char *reason;
+
+	if (rte->rtekind != RTE_RELATION ||
+		bms_is_member(scan->scanrelid, context->exempt) ||
+		!gpucol_planner_is_gpucol(rte->relid))
+		return;
+	reason = gpucol_reason_find(rte->relid);
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("scan of gpucol table \"%s\" is not pushed down",
+					get_rel_name(rte->relid)),
+			 errdetail("Reason: %s.",
+					   reason ? reason : "the ordinary scan is cheaper"),
+			 errhint("Set gpucol.pushdown to allow to run it in PostgreSQL's executor.")));
+}
+
+static void check_plan(Plan *plan, RequireContext *context);
+
+static void
+check_plans(List *plans, RequireContext *context)
+{
+	ListCell   *lc;
+
+	foreach(lc, plans)
+		check_plan(lfirst(lc), context);
+}
+
+/*
+ * Check a plan tree.  Children of a gpucol node are its fallback and do not
+ * count.
+ */
+static void
+check_plan(Plan *plan, RequireContext *context)
+{
+	if (plan == NULL)
+		return;
+	check_stack_depth();
+	switch (nodeTag(plan))
+	{
+		case T_SeqScan:
+		case T_SampleScan:
+			check_scan((Scan *) plan, context);
+			break;
+		case T_SubqueryScan:
+			check_plan(((SubqueryScan *) plan)->subplan, context);
+			break;
+		case T_Append:
+			check_plans(((Append *) plan)->appendplans, context);
+			break;
+		case T_MergeAppend:
+			check_plans(((MergeAppend *) plan)->mergeplans, context);
+			break;
+		case T_CustomScan:
+			if (strncmp(((CustomScan *) plan)->methods->CustomName, "Gpucol", 6) != 0)
+				check_plans(((CustomScan *) plan)->custom_plans, context);
+			break;
+		default:
+			break;
+	}
+	check_plan(plan->lefttree, context);
+	check_plan(plan->righttree, context);
+}
+
+/*
+ * Raise an error if some part of the statement scans a gpucol table by
+ * PostgreSQL's own nodes.
+ */
+void
+gpucol_require_check(PlannedStmt *stmt)
+{
+	RequireContext context;
+
+	context.stmt = stmt;
+	context.exempt = exempt_relations(stmt);
+	check_plan(stmt->planTree, &context);
+	check_plans(stmt->subplans, &context);
+}
