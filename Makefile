@@ -15,31 +15,31 @@ help:
 #@ make install         install it there
 #@ make setup           install what is missing on Debian 12, build, install
 setup:
-	tools/setup.sh
+	@tools/setup.sh
 
 #@ make test            setup, then every test that needs no GPU
 test:
-	test/run
+	@test/run
 
 #@ make demo            setup, then a tour on a private cluster that stays up
 demo:
-	tools/demo.sh
+	@tools/demo.sh
 
 #@ make demo-stop       stop the cluster of the tour
 demo-stop:
-	tools/demo.sh stop
+	@tools/demo.sh stop
 
 #@ make bench           measure against heap (and DuckDB where python3 has it)
 bench:
-	test/bench/run
+	@test/bench/run
 
 #@ make check-core      PostgreSQL's own regression suites over gpucol tables
 check-core:
-	test/core/run
+	@test/core/run
 
 #@ make check-versions  compile against the headers of PostgreSQL 16, 17, 18
 check-versions:
-	tools/check-versions.sh
+	@tools/check-versions.sh
 
 else
 
