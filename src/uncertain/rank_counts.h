@@ -1,0 +1,121 @@
+/*-------------------------------------------------------------------------
+ *
+ * rank_counts.h
+ *	  The distribution of the number of better tuples, tuple after tuple:
+ *	  everything but U-Topk and expected ranks reads it.
+ *
+ * The inner step is an inline function over plain arrays so that a CUDA kernel
+ * can run it with a thread a slot.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_UNCERTAIN_RANK_COUNTS_H
+#define GPUCOL_UNCERTAIN_RANK_COUNTS_H
+
+#include "uncertain/rank.h"
+#include "uncertain/rank_product.h"
+#include "uncertain/rank_work.h"
+
+/* Probabilities below this count as 0. */
+#define GPUCOL_COUNT_TINY	1e-290
+
+/*
+ * Pr[N = c] for c < slots, kept by room left: room[slots - 1 - c], so that the
+ * step reads ahead in ascending order.  Only [lo, hi] is nonzero; lo > hi: all
+ * zero.  room[slots] is 0 always.
+ */
+typedef struct GpucolCounts
+{
+	double	   *room;			/* [slots + 1] */
+	int32_t		slots;
+	int32_t		lo;
+	int32_t		hi;
+	double		full;			/* Pr[N >= slots] */
+} GpucolCounts;
+
+/* N = 0 */
+GPUCOL_RANK_INLINE void
+gpucol_counts_begin(GpucolCounts *c)
+{
+	for (int32_t m = 0; m <= c->slots; m++)
+		c->room[m] = 0;
+	c->lo = c->hi = c->slots - 1;
+	c->room[c->lo] = 1;
+	c->full = 0;
+}
+
+/* Add one independent tuple that exists with probability p, q = 1 - p. */
+GPUCOL_RANK_INLINE void
+gpucol_counts_add(GpucolCounts *c, double p, double q)
+{
+	double	   *room = c->room;
+	int32_t		hi = c->hi;
+
+	if (c->lo > hi)
+		return;
+	if (c->lo == 0)
+		c->full += room[0] * p;
+	else if (room[c->lo] * p >= GPUCOL_COUNT_TINY)
+		c->lo--;
+	for (int32_t m = c->lo; m <= hi; m++)
+		room[m] = room[m] * q + room[m + 1] * p;
+	while (hi >= c->lo && room[hi] < GPUCOL_COUNT_TINY)
+		room[hi--] = 0;
+	c->hi = hi;
+	while (c->lo <= hi && room[c->lo] < GPUCOL_COUNT_TINY)
+		room[c->lo++] = 0;
+}
+
+/* Sum of room[from .. to]. */
+GPUCOL_RANK_INLINE double
+gpucol_counts_sum(const double *room, int32_t from, int32_t to)
+{
+	double		s0 = 0,
+				s1 = 0,
+				s2 = 0,
+				s3 = 0;
+	int32_t		m = from;
+
+	for (; m + 3 <= to; m += 4)
+	{
+		s0 += room[m];
+		s1 += room[m + 1];
+		s2 += room[m + 2];
+		s3 += room[m + 3];
+	}
+	for (; m <= to; m++)
+		s0 += room[m];
+	return (s0 + s1) + (s2 + s3);
+}
+
+/* What a visitor sees of one tuple of positive probability. */
+typedef struct GpucolCountView
+{
+	int32_t		tuple;
+	double		p;
+	const double *room;			/* room[k - 1 - c] = Pr[c better tuples exist], its
+								 * own alternatives apart */
+	int32_t		lo;				/* the nonzero part of room[0 .. k-1] */
+	int32_t		hi;
+	int32_t		slack;			/* 1 with x-tuples, where later tuples may see one
+								 * tuple less */
+	double		below;			/* Pr[fewer than k better tuples exist] */
+	double		bound;			/* no later tuple has a greater `below` */
+} GpucolCountView;
+
+/* Return false to stop: no later tuple matters. */
+typedef bool (*GpucolCountVisit) (void *arg, const GpucolCountView *view);
+
+/*
+ * Call `visit` for every tuple of positive probability in ranking order, until
+ * it declines or every later `below` is 0.  Takes
+ * gpucol_rank_counts_workspace() bytes of *left.
+ */
+
+extern GpucolStatus gpucol_rank_counts(const GpucolRankInput *in, int32_t k,
+									   const GpucolRankWork *work,
+									   GpucolWorkLeft *left,
+									   GpucolCountVisit visit, void *arg);
+extern size_t gpucol_rank_counts_workspace(const GpucolRankInput *in, int32_t k);
+
+#endif							/* GPUCOL_UNCERTAIN_RANK_COUNTS_H */
