@@ -1,0 +1,113 @@
+# 001_crash.pl: SIGKILL of the whole server during COPY, right after a commit
+# and during deletes and updates; every committed row is there afterwards
+# and no other.
+#
+# The same transaction always writes a gpucol table and its heap twin, so the
+# twin tells which transactions were committed; a batch whose commit psql saw
+# must be in both.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Gpucol;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $ROUNDS = $ENV{GPUCOL_ROUNDS} || 4;
+my $ROWS = 25_000;
+
+seed_random();
+my $node = new_server('crash', 'checkpoint_timeout = 30s', 'max_wal_size = 1GB',
+	'autovacuum_naptime = 1s');
+
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE packed (batch int, id int, n numeric(12,2), label text, at timestamp) USING gpucol;
+CREATE TABLE twin (LIKE packed) USING heap;
+SQL
+
+# A batch as a COPY file.
+sub write_batch
+{
+	my ($batch) = @_;
+	my $file = PostgreSQL::Test::Utils::tempdir_short() . "/batch$batch";
+
+	open my $out, '>', $file or die "$file: $!";
+	for my $id (1 .. $ROWS)
+	{
+		my $label = $id % 7 ? 'label ' . ($id % 50) : '\N';
+		printf $out "%d\t%d\t%.2f\t%s\t2024-01-01 00:00:00\n", $batch, $id, $id / 7, $label;
+	}
+	close $out;
+	return $file;
+}
+
+sub check
+{
+	my ($what) = @_;
+
+	same_rows($node, 'packed', 'twin', "$what: the rows of the heap twin");
+	return;
+}
+
+# Batches that psql saw committed, and that must be complete.
+sub check_acknowledged
+{
+	my ($what, $output) = @_;
+
+	for my $batch ($output =~ /^committed (\d+)$/mg)
+	{
+		is($node->safe_psql('postgres', "SELECT count(*) FROM packed WHERE batch = $batch"),
+			$ROWS, "$what: batch $batch, seen committed, is there");
+	}
+	return;
+}
+
+my $batch = 0;
+
+# Script that loads some batches, each in one transaction.
+sub load_script
+{
+	my ($count) = @_;
+	my $sql = '';
+
+	for (1 .. $count)
+	{
+		$batch++;
+		my $file = write_batch($batch);
+		$sql .= "BEGIN;\n\\copy packed FROM '$file'\n\\copy twin FROM '$file'\nCOMMIT;\n\\echo committed $batch\n";
+	}
+	return $sql;
+}
+
+for my $round (1 .. $ROUNDS)
+{
+	my $output = kill_during($node, load_script(10), 0.5);
+	check("round $round, killed during COPY");
+	check_acknowledged("round $round, killed during COPY", $output);
+}
+
+for my $round (1 .. $ROUNDS)
+{
+	my $output = kill_during($node, load_script(1), 0, qr/committed/);
+	check("round $round, killed right after commit");
+	check_acknowledged("round $round, killed right after commit", $output);
+}
+
+for my $round (1 .. $ROUNDS)
+{
+	my $sql = '';
+	for (1 .. 40)
+	{
+		my $where = 'id % 97 = ' . between(0, 96) . ' AND batch % 3 = ' . between(0, 2);
+		for my $change ('DELETE FROM %s WHERE ' . $where, 'UPDATE %s SET n = n + 1, label = NULL WHERE ' . $where)
+		{
+			$sql .= "BEGIN;\n" . join('', map { sprintf("$change;\n", $_) } qw(packed twin)) . "COMMIT;\n";
+		}
+	}
+	kill_during($node, $sql, 1.5);
+	check("round $round, killed during deletes and updates");
+}
+
+$node->stop;
+done_testing();
