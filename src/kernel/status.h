@@ -33,6 +33,7 @@ typedef enum GpucolStatus
 	/* errors of the data or of the environment: raised as gpucol's own */
 	GPUCOL_CORRUPT,				/* bytes that no writer of ours produces */
 	GPUCOL_CANCELLED,			/* cancel or timeout: CHECK_FOR_INTERRUPTS next */
+	GPUCOL_ROUNDS_EXCEEDED,		/* a recursion went past its limit of rounds */
 
 	/* reasons for a whole-query fallback to another engine */
 	GPUCOL_UNSUPPORTED,			/* a value or shape this engine does not do */

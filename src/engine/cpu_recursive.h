@@ -1,0 +1,406 @@
+/*-------------------------------------------------------------------------
+ *
+ * cpu_recursive.h
+ *	  Internals of the CPU engine for recursion plans, shared by
+ *	  cpu_recursive*.c only.
+ *
+ * Values are interned once, to dense 32-bit ids (id 0 is NULL), and every
+ * relation is an append-only array of id tuples.  The rows found in one round
+ * are neighbours in it, so that "previous", "delta" and "full" are row ranges:
+ *
+ *		0 ........ delta ........ committed ........ end
+ *		[ previous )[    delta   )[ new, not yet visible )
+ *
+ * Membership is decided by a set (hash of packed pairs, hash of rows, or a
+ * bitmap over the id domain), joins by indexes: hash-indexed sorted arrays
+ * (HISA) in levels of geometrically growing size, so that a round pays for its
+ * delta and not for the full relation.
+ *
+ * Two shapes of recursion have kernels of their own that work on 64 to 512
+ * rows an instruction: cpu_recursive_closure.c and cpu_recursive_pairs.c.
+ *
+ * Everything is allocated through GpucolRecMemory; the functions return a
+ * status and leave their structures consistent, so that finish can free them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_ENGINE_CPU_RECURSIVE_H
+#define GPUCOL_ENGINE_CPU_RECURSIVE_H
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "engine/recursive.h"
+
+#define GPUCOL_REC_VECTOR	1024	/* rows that flow through a rule together */
+#define GPUCOL_REC_NULL_ID	0
+
+#define GPUCOL_REC_TRY(call) \
+	do { \
+		GpucolStatus try_status_ = (call); \
+		if (try_status_ != GPUCOL_OK) \
+			return try_status_; \
+	} while (0)
+
+/* Compile hot loops for several instruction sets, chosen at load time. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define GPUCOL_REC_CLONES \
+	__attribute__((target_clones("arch=x86-64-v4,arch=x86-64-v3,default")))
+#else
+#define GPUCOL_REC_CLONES
+#endif
+
+/* ---- memory under a budget (cpu_recursive_memory.c) ---- */
+
+typedef struct GpucolRecMemory
+{
+	size_t		limit;			/* 0 = none */
+	size_t		used;
+	size_t		peak;
+} GpucolRecMemory;
+
+/* Allocate; NULL when the budget or the system has no more. */
+extern void *gpucol_rec_alloc(GpucolRecMemory *memory, size_t size);
+extern void *gpucol_rec_alloc_zeroed(GpucolRecMemory *memory, size_t size);
+extern void gpucol_rec_free(GpucolRecMemory *memory, void *block, size_t size);
+
+/*
+ * Make *array hold at least `needed` elements of `size` bytes, growing it
+ * geometrically; *allocated counts elements.
+ */
+extern GpucolStatus gpucol_rec_reserve(GpucolRecMemory *memory, void **array,
+									   uint64_t *allocated, uint64_t needed,
+									   size_t size);
+
+/* ---- values to ids (cpu_recursive_dictionary.c) ---- */
+
+typedef struct GpucolRecDictionary
+{
+	int64_t    *values;			/* by id; [0] is NULL's and unused */
+	uint64_t	nvalues;		/* ids given out, NULL included */
+	uint64_t	values_allocated;
+	uint32_t   *direct;			/* small non-negative value -> id; 0 = none */
+	uint64_t	direct_allocated;
+	uint32_t   *slots;			/* open addressing over the others; 0 = free */
+	uint64_t	nslots;
+	uint64_t	nhashed;
+} GpucolRecDictionary;
+
+extern GpucolStatus gpucol_rec_dictionary_init(GpucolRecDictionary *dictionary,
+											   GpucolRecMemory *memory);
+extern void gpucol_rec_dictionary_free(GpucolRecDictionary *dictionary,
+									   GpucolRecMemory *memory);
+extern GpucolStatus gpucol_rec_dictionary_intern(GpucolRecDictionary *dictionary,
+												 GpucolRecMemory *memory,
+												 int64_t value, uint32_t *id);
+
+/* ---- relations (cpu_recursive_relation.c) ---- */
+
+typedef enum GpucolRecSetKind
+{
+	GPUCOL_REC_SET_NONE,		/* bag: every row is new */
+	GPUCOL_REC_SET_UNIT,		/* arity 0 */
+	GPUCOL_REC_SET_BITS,		/* arity 1 or 2: one bit for each possible row */
+	GPUCOL_REC_SET_PAIRS,		/* arity 2: hash of packed pairs */
+	GPUCOL_REC_SET_ROWS			/* hash of row numbers */
+} GpucolRecSetKind;
+
+typedef struct GpucolRecSlot
+{
+	uint32_t	start;
+	uint32_t	count;
+} GpucolRecSlot;
+
+/* Rows [first, last) sorted by the columns of an index. */
+typedef struct GpucolRecLevel
+{
+	uint64_t	first;
+	uint64_t	last;
+	uint32_t   *tuples;			/* whole tuples, those of one key together */
+	uint32_t   *offsets;		/* dense: by id, noffsets entries */
+	uint64_t	noffsets;
+	GpucolRecSlot *slots;		/* or open addressing, nslots a power of two */
+	uint64_t	nslots;
+} GpucolRecLevel;
+
+#define GPUCOL_REC_MAX_LEVELS	48
+
+typedef struct GpucolRecIndex
+{
+	struct GpucolRecIndex *next;
+	uint32_t	mask;			/* columns of the key, as bits */
+	int			ncolumns;
+	uint8_t		columns[GPUCOL_REC_MAX_ARITY];
+	int			nlevels;
+	GpucolRecLevel levels[GPUCOL_REC_MAX_LEVELS];
+} GpucolRecIndex;
+
+typedef struct GpucolRecTable
+{
+	const GpucolRecRelation *decl;
+	int			arity;
+	bool		bag;
+	uint32_t   *tuples;			/* row-major */
+	uint64_t	allocated;		/* rows */
+	uint64_t	delta;			/* first row of the delta */
+	uint64_t	committed;		/* rows that rules see */
+	uint64_t	end;			/* rows, with those of this round */
+	GpucolRecSetKind set;
+	uint64_t   *bits;			/* SET_BITS: domain^arity bits */
+	uint64_t	domain;
+	uint64_t   *slots;			/* SET_PAIRS: key; SET_ROWS: hash << 32 | row + 1 */
+	uint64_t	nslots;
+	uint64_t	nused;
+	GpucolRecIndex *indexes;
+	uint64_t	emitted;		/* rows that next() has delivered */
+	struct GpucolRecKernel *kernel; /* produces the rows after tuples[] */
+} GpucolRecTable;
+
+struct GpucolRecRun
+{
+	const GpucolRecPlan *plan;
+	GpucolRecOptions options;
+	GpucolRecMemory memory;
+	GpucolRecDictionary dictionary;
+	GpucolRecTable *tables;
+	uint32_t   *constants;		/* ids of the plan's constants */
+	struct GpucolRecExec *execs;	/* one for each rule, made when first run */
+	uint32_t	stratum;		/* next to start, or running */
+	bool		in_stratum;
+	bool		done;
+	GpucolStatus failed;		/* sticky */
+	int64_t		stratum_rounds;
+	GpucolRecProgress progress;
+	int64_t    *out_values;		/* buffers of next() */
+	uint8_t    *out_nulls;
+	const int64_t **out_columns;
+	const uint8_t **out_null_columns;
+};
+
+/* True if the run is to end; call at least every 50 ms. */
+static inline bool
+gpucol_rec_cancelled(const GpucolRecRun *run)
+{
+	return run->options.cancelled != NULL &&
+		run->options.cancelled(run->options.context);
+}
+
+static inline uint64_t
+gpucol_rec_mix(uint64_t h)
+{
+	h ^= h >> 32;
+	h *= UINT64_C(0x9E3779B97F4A7C15);
+	return h ^ (h >> 29);
+}
+
+extern GpucolStatus gpucol_rec_table_init(GpucolRecRun *run, uint32_t relation);
+extern void gpucol_rec_table_free(GpucolRecRun *run, GpucolRecTable *table);
+
+/*
+ * Add n candidate rows given as columns of ids; those that the table does not
+ * hold are appended after `end`.
+ */
+extern GpucolStatus gpucol_rec_table_add(GpucolRecRun *run,
+										 GpucolRecTable *table, uint32_t n,
+										 const uint32_t *const *columns);
+
+/* Append rows known to be absent, without entering them in the set. */
+extern GpucolStatus gpucol_rec_table_append(GpucolRecRun *run,
+											GpucolRecTable *table, uint64_t n,
+											const uint32_t *pairs);
+
+/* The rows after `committed` become the delta. */
+extern void gpucol_rec_table_commit(GpucolRecRun *run, GpucolRecTable *table);
+
+/* Drop rows that a merge column has superseded. */
+extern GpucolStatus gpucol_rec_table_compact(GpucolRecRun *run,
+											 GpucolRecTable *table);
+
+/* Is this row of a merging table the current one of its key? */
+extern bool gpucol_rec_table_current(const GpucolRecTable *table, uint64_t row);
+
+/* Turn the set into a bitmap over ids below `domain`. */
+extern GpucolStatus gpucol_rec_table_to_bits(GpucolRecRun *run,
+											 GpucolRecTable *table,
+											 uint64_t domain);
+
+/* Release the set of a table that gets no more rows. */
+extern void gpucol_rec_table_free_set(GpucolRecRun *run, GpucolRecTable *table);
+
+/* ---- indexes (cpu_recursive_index.c) ---- */
+
+/* Find or create the index on the columns of `mask` (not 0). */
+extern GpucolStatus gpucol_rec_index_get(GpucolRecRun *run,
+										 GpucolRecTable *table, uint32_t mask,
+										 GpucolRecIndex **index);
+
+/* Make it cover all committed rows, with a level that ends at `delta`. */
+extern GpucolStatus gpucol_rec_index_refresh(GpucolRecRun *run,
+											 GpucolRecTable *table,
+											 GpucolRecIndex *index);
+extern void gpucol_rec_index_free(GpucolRecRun *run, GpucolRecTable *table,
+								  GpucolRecIndex *index);
+
+/* Hash of a key whose ids are key[0 .. n-1]. */
+static inline uint64_t
+gpucol_rec_hash_key(const uint32_t *key, int n)
+{
+	uint64_t	h = key[0];
+	int			i;
+
+	for (i = 1; i < n; i++)
+		h = gpucol_rec_mix(h) + key[i];
+	return gpucol_rec_mix(h);
+}
+
+/*
+ * Rows of a level whose key is `key` (hash `hash`): returns how many, *start is
+ * the first in level->tuples.
+ */
+static inline uint32_t
+gpucol_rec_level_find(const GpucolRecIndex *index, const GpucolRecLevel *level,
+					  int arity, const uint32_t *key, uint64_t hash,
+					  uint32_t *start)
+{
+	if (level->offsets != NULL)
+	{
+		if (key[0] + (uint64_t) 1 >= level->noffsets)
+			return 0;
+		*start = level->offsets[key[0]];
+		return level->offsets[key[0] + 1] - *start;
+	}
+	for (uint64_t at = hash & (level->nslots - 1);;
+		 at = (at + 1) & (level->nslots - 1))
+	{
+		const GpucolRecSlot *slot = &level->slots[at];
+		const uint32_t *tuple;
+		int			i;
+
+		if (slot->count == 0)
+			return 0;
+		tuple = level->tuples + (uint64_t) slot->start * arity;
+		for (i = 0; i < index->ncolumns; i++)
+			if (tuple[index->columns[i]] != key[i])
+				break;
+		if (i == index->ncolumns)
+		{
+			*start = slot->start;
+			return slot->count;
+		}
+	}
+}
+
+/* ---- rules (cpu_recursive_rules.c, cpu_recursive_values.c) ---- */
+
+typedef struct GpucolRecExec GpucolRecExec;
+
+extern GpucolStatus gpucol_rec_rule_run(GpucolRecRun *run, uint32_t rule);
+extern void gpucol_rec_rules_free(GpucolRecRun *run);
+
+/* A nullable value. */
+typedef struct GpucolRecValue
+{
+	int64_t		value;
+	bool		isnull;
+} GpucolRecValue;
+
+extern GpucolStatus gpucol_rec_evaluate(GpucolRecFunction function,
+										GpucolRecType type, GpucolRecValue a,
+										GpucolRecValue b, GpucolRecValue *result);
+
+/* Does a sort before b in this type? */
+extern bool gpucol_rec_less(GpucolRecType type, int64_t a, int64_t b);
+
+/* ---- kernels ---- */
+
+/*
+ * A kernel evaluates one stratum of a known shape and then produces its rows
+ * as pairs of ids, or their summary.
+ */
+typedef struct GpucolRecKernel
+{
+	/* Up to n pairs into out[2 * n]; *produced = 0 at the end. */
+	GpucolStatus (*next) (GpucolRecRun *run, struct GpucolRecKernel *kernel,
+						  uint32_t *pairs, uint32_t n, uint32_t *produced);
+
+	/*
+	 * Number of rows and, by id, how many rows have it in each column (arrays
+	 * of one counter an id, zeroed by the caller; either may be NULL).
+	 */
+	GpucolStatus (*count) (GpucolRecRun *run, struct GpucolRecKernel *kernel,
+						   uint64_t *nrows, uint64_t *first, uint64_t *second);
+	void		(*free) (GpucolRecRun *run, struct GpucolRecKernel *kernel);
+} GpucolRecKernel;
+
+/*
+ * r(x,z) :- r(x,y), e(y,z), its mirror image, and r(x,z) :- r(x,y), r(y,z):
+ * if the stratum has this shape, *kernel is set when its first delta is
+ * committed.
+ */
+extern GpucolStatus gpucol_rec_closure_start(GpucolRecRun *run,
+											 uint32_t stratum,
+											 GpucolRecTable **table,
+											 GpucolRecKernel **kernel);
+
+/* r(x,y) :- e(a,x), r(a,b), f(b,y): likewise, between any two rounds. */
+extern GpucolStatus gpucol_rec_pairs_start(GpucolRecRun *run,
+										   uint32_t stratum,
+										   GpucolRecTable **table,
+										   GpucolRecKernel **kernel);
+
+/*
+ * If the stratum defines one binary relation by set semantics, and that by one
+ * or two recursive rules: the relation and the rules (rules[2]).
+ */
+extern bool gpucol_rec_stratum_shape(const GpucolRecRun *run, uint32_t stratum,
+									 uint32_t *relation, uint32_t *rules,
+									 uint32_t *nrules);
+
+/* Binary atoms of a rule whose columns are two different registers. */
+typedef struct GpucolRecEdge
+{
+	uint32_t	relation;
+	uint16_t	first;			/* register of column 0 */
+	uint16_t	second;
+	uint8_t		version;
+} GpucolRecEdge;
+
+/*
+ * Read a rule as n such atoms and an EMIT of two registers; false if it is
+ * anything else.
+ */
+extern bool gpucol_rec_rule_edges(const GpucolRecRun *run, uint32_t rule,
+								  uint32_t n, GpucolRecEdge *atoms,
+								  GpucolRecEdge *emit);
+
+/* Neighbours of each id, as compressed sparse rows. */
+typedef struct GpucolRecAdjacency
+{
+	uint32_t	n;				/* ids */
+	uint64_t   *start;			/* n + 1 */
+	uint64_t	nedges;
+	uint32_t   *to;
+} GpucolRecAdjacency;
+
+/*
+ * Adjacency of the committed pairs of a table, from column `from` to the other;
+ * pairs whose `from` is NULL are left out if skip_null.
+ */
+extern GpucolStatus gpucol_rec_adjacency_build(GpucolRecRun *run,
+											   const GpucolRecTable *table,
+											   int from, bool skip_null,
+											   GpucolRecAdjacency *adjacency);
+extern void gpucol_rec_adjacency_free(GpucolRecRun *run,
+									  GpucolRecAdjacency *adjacency);
+
+/* ---- threads (cpu_recursive_threads.c) ---- */
+
+/*
+ * Call work(context, i) for i = 0 .. nthreads-1, each in a thread of its own,
+ * i = 0 in the caller's.  Returns when all have returned.  Where a thread
+ * cannot be started, fewer run.  No thread but the caller's may allocate.
+ */
+extern void gpucol_rec_parallel(int nthreads, void (*work) (void *, int),
+								void *context);
+
+#endif							/* GPUCOL_ENGINE_CPU_RECURSIVE_H */

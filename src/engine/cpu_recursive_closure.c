@@ -1,0 +1,802 @@
+/*-------------------------------------------------------------------------
+ *
+ * cpu_recursive_closure.c
+ *	  Linear transitive closure, bit-parallel.
+ *
+ * In r(x,z) :- r(x,y), e(y,z) the column x is only carried along: each of its
+ * values is a search of its own from the nodes that its seed rows name.  512
+ * searches run together, one bit each, as a vector for each node:
+ *
+ *	  1. the strongly connected components of e are condensed (Tarjan 1972);
+ *		 all nodes of a component are reached by the same searches;
+ *	  2. for each batch of 512 carried values the seeds' bits are set, and the
+ *		 components that carry a bit are visited in topological order, each
+ *		 handing its vector on to its successors: one pass, no rounds;
+ *	  3. the vectors are the result: rows are read off them, or counted.
+ *
+ * Only components that some search of the batch reaches are touched, and
+ * carried values are dealt out in topological order, so that those of one
+ * batch reach much the same.  Needs neither rounds nor a full relation: memory
+ * is 64 bytes a component and thread, beside the graph itself.
+ *
+ * r(x,z) :- e(x,y), r(y,z) is the same with e turned round and z carried;
+ * r(x,z) :- r(x,y), r(y,z) is the same with the seeds as edges.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "engine/cpu_recursive.h"
+
+#define LANES	512
+#define WORDS	(LANES / 64)
+#define PLANES	33				/* bits of a count of nodes */
+
+/* State of one batch of searches; one for each thread. */
+typedef struct Batch
+{
+	uint64_t   *reach;			/* WORDS for each component, zero between uses */
+	uint64_t   *active;			/* components with a bit, not visited yet */
+	uint32_t   *touched;		/* components visited, in order */
+	uint32_t	ntouched;
+	uint64_t	number;			/* which LANES carried values */
+	uint64_t	nrows;
+	uint64_t   *node_counts;	/* count(): by node */
+} Batch;
+
+typedef struct Closure
+{
+	GpucolRecKernel kernel;
+	bool		carried_first;	/* is the carried column the first? */
+	uint32_t	nnodes;			/* ids */
+	uint32_t	ncomponents;
+	uint32_t   *component;		/* by node, in topological order */
+	uint32_t   *member_start;	/* ncomponents + 1 */
+	uint32_t   *members;
+	GpucolRecAdjacency successors;	/* component to component, loops left out */
+	GpucolRecAdjacency seeds;	/* carried value to nodes */
+	uint32_t   *carried;		/* values with a seed, in topological order */
+	uint64_t	ncarried;
+	uint64_t	nbatches;
+	int			nthreads;
+	Batch	   *batches;		/* one for each thread */
+
+	/* next(): where we are */
+	bool		in_batch;
+	uint64_t	next_batch;
+	uint32_t	at_touched;
+	uint32_t	at_member;
+	int			at_word;
+	uint64_t	at_bits;
+
+	/* count(): shared by the threads */
+	GpucolRecRun *run;
+	_Atomic uint64_t deal;
+	_Atomic bool stop;
+	uint64_t   *carried_counts;
+} Closure;
+
+/* ---- strongly connected components ---- */
+
+typedef struct Tarjan
+{
+	const GpucolRecAdjacency *edges;
+	uint32_t   *order;			/* visit number, 0 = not visited */
+	uint32_t   *low;
+	uint32_t   *stack;			/* nodes of unfinished components */
+	uint32_t   *path;			/* nodes being visited */
+	uint64_t   *edge;			/* next edge of each node of the path */
+	uint32_t	nstack;
+	uint32_t	npath;
+	uint32_t	visits;
+} Tarjan;
+
+/* A node is finished: close its component if it is the root of one. */
+static void
+close_component(Closure *closure, Tarjan *tarjan, uint32_t node)
+{
+	uint32_t	member;
+
+	if (tarjan->low[node] != tarjan->order[node])
+		return;
+	do
+	{
+		member = tarjan->stack[--tarjan->nstack];
+		tarjan->low[member] = UINT32_MAX;
+		closure->component[member] = closure->ncomponents;
+	} while (member != node);
+	closure->ncomponents++;
+}
+
+/* Visit everything that is reachable from a node (without recursion). */
+static void
+visit(Closure *closure, Tarjan *tarjan, uint32_t root)
+{
+	tarjan->path[tarjan->npath++] = root;
+	tarjan->edge[0] = tarjan->edges->start[root];
+	tarjan->order[root] = tarjan->low[root] = ++tarjan->visits;
+	tarjan->stack[tarjan->nstack++] = root;
+	while (tarjan->npath > 0)
+	{
+		uint32_t	node = tarjan->path[tarjan->npath - 1];
+		uint64_t   *edge = &tarjan->edge[tarjan->npath - 1];
+
+		if (*edge < tarjan->edges->start[node + 1])
+		{
+			uint32_t	to = tarjan->edges->to[(*edge)++];
+
+			if (tarjan->order[to] == 0)
+			{
+				tarjan->order[to] = tarjan->low[to] = ++tarjan->visits;
+				tarjan->stack[tarjan->nstack++] = to;
+				tarjan->edge[tarjan->npath] = tarjan->edges->start[to];
+				tarjan->path[tarjan->npath++] = to;
+			}
+			else if (tarjan->low[to] != UINT32_MAX &&
+					 tarjan->order[to] < tarjan->low[node])
+				tarjan->low[node] = tarjan->order[to];
+			continue;
+		}
+		tarjan->npath--;
+		if (tarjan->npath > 0)
+		{
+			uint32_t	parent = tarjan->path[tarjan->npath - 1];
+
+			if (tarjan->low[node] < tarjan->low[parent])
+				tarjan->low[parent] = tarjan->low[node];
+		}
+		close_component(closure, tarjan, node);
+	}
+}
+
+/* Number the components in topological order: sources first. */
+static GpucolStatus
+find_components(GpucolRecRun *run, Closure *closure,
+				const GpucolRecAdjacency *edges)
+{
+	GpucolRecMemory *memory = &run->memory;
+	uint32_t	n = closure->nnodes;
+	Tarjan		tarjan = {.edges = edges};
+	bool		enough;
+	uint32_t	node;
+
+	tarjan.order = gpucol_rec_alloc_zeroed(memory, n * sizeof(uint32_t));
+	tarjan.low = gpucol_rec_alloc(memory, n * sizeof(uint32_t));
+	tarjan.stack = gpucol_rec_alloc(memory, n * sizeof(uint32_t));
+	tarjan.path = gpucol_rec_alloc(memory, n * sizeof(uint32_t));
+	tarjan.edge = gpucol_rec_alloc(memory, n * sizeof(uint64_t));
+	enough = tarjan.order && tarjan.low && tarjan.stack && tarjan.path &&
+		tarjan.edge;
+	for (node = 0; enough && node < n; node++)
+		if (tarjan.order[node] == 0)
+			visit(closure, &tarjan, node);
+	gpucol_rec_free(memory, tarjan.order, n * sizeof(uint32_t));
+	gpucol_rec_free(memory, tarjan.low, n * sizeof(uint32_t));
+	gpucol_rec_free(memory, tarjan.stack, n * sizeof(uint32_t));
+	gpucol_rec_free(memory, tarjan.path, n * sizeof(uint32_t));
+	gpucol_rec_free(memory, tarjan.edge, n * sizeof(uint64_t));
+	if (!enough)
+		return GPUCOL_OUT_OF_MEMORY;
+	/* Tarjan finishes sinks first. */
+	for (node = 0; node < n; node++)
+		closure->component[node] =
+			closure->ncomponents - 1 - closure->component[node];
+	return GPUCOL_OK;
+}
+
+/* List the members of each component (counting sort). */
+static GpucolStatus
+list_members(GpucolRecRun *run, Closure *closure)
+{
+	uint32_t	i;
+
+	closure->member_start =
+		gpucol_rec_alloc_zeroed(&run->memory, ((uint64_t) closure->ncomponents + 2) *
+								sizeof(uint32_t));
+	if (closure->member_start == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (i = 0; i < closure->nnodes; i++)
+		closure->member_start[closure->component[i] + 2]++;
+	for (i = 2; i < closure->ncomponents + 2; i++)
+		closure->member_start[i] += closure->member_start[i - 1];
+	for (i = 0; i < closure->nnodes; i++)
+		closure->members[closure->member_start[closure->component[i] + 1]++] = i;
+	return GPUCOL_OK;
+}
+
+/* Edges between different components, each once. */
+static GpucolStatus
+condense(GpucolRecRun *run, Closure *closure, const GpucolRecAdjacency *edges)
+{
+	GpucolRecAdjacency *successors = &closure->successors;
+	uint32_t   *seen;			/* last component + 1 with an edge to this one */
+	uint64_t	kept = 0;
+	uint32_t	c,
+				m;
+	uint64_t	e;
+
+	successors->n = closure->ncomponents;
+	successors->nedges = edges->nedges;
+	successors->start = gpucol_rec_alloc_zeroed(&run->memory,
+												((uint64_t) successors->n + 2) *
+												sizeof(uint64_t));
+	successors->to = gpucol_rec_alloc(&run->memory,
+									  edges->nedges * sizeof(uint32_t));
+	seen = gpucol_rec_alloc_zeroed(&run->memory,
+								   closure->ncomponents * sizeof(uint32_t));
+	if (!successors->start || !successors->to || !seen)
+	{
+		gpucol_rec_free(&run->memory, seen,
+						closure->ncomponents * sizeof(uint32_t));
+		return GPUCOL_OUT_OF_MEMORY;
+	}
+	for (c = 0; c < closure->ncomponents; c++)
+	{
+		successors->start[c] = kept;
+		for (m = closure->member_start[c]; m < closure->member_start[c + 1]; m++)
+			for (e = edges->start[closure->members[m]];
+				 e < edges->start[closure->members[m] + 1]; e++)
+			{
+				uint32_t	to = closure->component[edges->to[e]];
+
+				if (to == c || seen[to] == c + 1)
+					continue;
+				seen[to] = c + 1;
+				successors->to[kept++] = to;
+			}
+	}
+	successors->start[c] = kept;
+	gpucol_rec_free(&run->memory, seen, closure->ncomponents * sizeof(uint32_t));
+	return GPUCOL_OK;
+}
+
+/* The carried values, in the topological order of their first seed. */
+static GpucolStatus
+order_carried(GpucolRecRun *run, Closure *closure)
+{
+	const GpucolRecAdjacency *seeds = &closure->seeds;
+	size_t		size = ((uint64_t) closure->ncomponents + 1) * sizeof(uint64_t);
+	uint64_t   *place = gpucol_rec_alloc_zeroed(&run->memory, size);
+	uint32_t	id;
+	uint32_t	c;
+
+	if (place == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (id = 0; id < closure->nnodes; id++)
+		if (seeds->start[id] < seeds->start[id + 1])
+			place[closure->component[seeds->to[seeds->start[id]]] + 1]++;
+	for (c = 0; c < closure->ncomponents; c++)
+		place[c + 1] += place[c];
+	closure->ncarried = place[closure->ncomponents];
+	for (id = 0; id < closure->nnodes; id++)
+		if (seeds->start[id] < seeds->start[id + 1])
+			closure->carried[place[closure->component[seeds->to[seeds->start[id]]]]++] = id;
+	gpucol_rec_free(&run->memory, place, size);
+	closure->nbatches = (closure->ncarried + LANES - 1) / LANES;
+	return GPUCOL_OK;
+}
+
+/* ---- one batch ---- */
+
+static size_t
+active_words(const Closure *closure)
+{
+	return closure->ncomponents / 64 + 1;
+}
+
+/* Make a batch able to work. */
+static GpucolStatus
+open_batch(GpucolRecRun *run, const Closure *closure, Batch *batch)
+{
+	batch->reach = gpucol_rec_alloc_zeroed(&run->memory,
+										   (size_t) closure->ncomponents *
+										   WORDS * sizeof(uint64_t));
+	batch->active = gpucol_rec_alloc_zeroed(&run->memory, active_words(closure) *
+											sizeof(uint64_t));
+	batch->touched = gpucol_rec_alloc(&run->memory, closure->ncomponents *
+									  sizeof(uint32_t));
+	if (!batch->reach || !batch->active || !batch->touched)
+		return GPUCOL_OUT_OF_MEMORY;
+	return GPUCOL_OK;
+}
+
+static void
+close_batch(GpucolRecRun *run, const Closure *closure, Batch *batch)
+{
+	gpucol_rec_free(&run->memory, batch->reach, (size_t) closure->ncomponents *
+					WORDS * sizeof(uint64_t));
+	gpucol_rec_free(&run->memory, batch->active,
+					active_words(closure) * sizeof(uint64_t));
+	gpucol_rec_free(&run->memory, batch->touched,
+					closure->ncomponents * sizeof(uint32_t));
+	gpucol_rec_free(&run->memory, batch->node_counts,
+					closure->nnodes * sizeof(uint64_t));
+	memset(batch, 0, sizeof(*batch));
+}
+
+static void
+plant_seeds(const Closure *closure, Batch *batch, uint64_t number)
+{
+	uint64_t	lane;
+	uint64_t	e;
+
+	batch->number = number;
+	batch->ntouched = 0;
+	for (lane = 0; lane < LANES &&
+		 number * LANES + lane < closure->ncarried; lane++)
+	{
+		uint32_t	id = closure->carried[number * LANES + lane];
+
+		for (e = closure->seeds.start[id]; e < closure->seeds.start[id + 1]; e++)
+		{
+			uint32_t	c = closure->component[closure->seeds.to[e]];
+
+			batch->reach[(size_t) c * WORDS + lane / 64] |=
+				UINT64_C(1) << (lane % 64);
+			batch->active[c / 64] |= UINT64_C(1) << (c % 64);
+		}
+	}
+}
+
+/*
+ * Visit the reached components in topological order.  A NULL value has a
+ * component of its own without successors.
+ */
+GPUCOL_REC_CLONES
+static void
+propagate(const Closure *closure, Batch *batch)
+{
+	const uint64_t *start = closure->successors.start;
+	const uint32_t *to = closure->successors.to;
+	uint64_t   *reach = batch->reach;
+	size_t		nwords = active_words(closure);
+	size_t		w;
+	int			k;
+
+	for (w = 0; w < nwords; w++)
+		while (batch->active[w] != 0)
+		{
+			uint32_t	c = (uint32_t) (w * 64) +
+				(uint32_t) __builtin_ctzll(batch->active[w]);
+			const uint64_t *from = reach + (size_t) c * WORDS;
+			uint64_t	e;
+
+			batch->active[w] &= batch->active[w] - 1;
+			batch->touched[batch->ntouched++] = c;
+			for (e = start[c]; e < start[c + 1]; e++)
+			{
+				uint64_t   *into = reach + (size_t) to[e] * WORDS;
+
+				for (k = 0; k < WORDS; k++)
+					into[k] |= from[k];
+				batch->active[to[e] / 64] |= UINT64_C(1) << (to[e] % 64);
+			}
+		}
+}
+
+static inline uint64_t *
+reached(const Batch *batch, uint32_t c)
+{
+	return batch->reach + (size_t) c * WORDS;
+}
+
+/* ---- counting ---- */
+
+/* Add `weight` to the counters of the lanes in `lanes` (bit-sliced). */
+static inline void
+add_lanes(uint64_t planes[PLANES][WORDS], const uint64_t *lanes,
+		  uint32_t weight)
+{
+	int			plane;
+
+	for (plane = 0; weight != 0; plane++, weight >>= 1)
+	{
+		uint64_t	carry[WORDS];
+		uint64_t	any = 1;
+		int			p;
+		int			k;
+
+		if (!(weight & 1))
+			continue;
+		memcpy(carry, lanes, sizeof(carry));
+		for (p = plane; any != 0 && p < PLANES; p++)
+		{
+			any = 0;
+			for (k = 0; k < WORDS; k++)
+			{
+				uint64_t	both = planes[p][k] & carry[k];
+
+				planes[p][k] ^= carry[k];
+				carry[k] = both;
+				any |= both;
+			}
+		}
+	}
+}
+
+/* Count the rows of a finished batch and make it ready for the next one. */
+GPUCOL_REC_CLONES
+static void
+count_batch(const Closure *closure, Batch *batch, uint64_t *carried_counts)
+{
+	uint64_t	planes[PLANES][WORDS];
+	uint32_t	t;
+	uint32_t	m;
+	int			k;
+
+	memset(planes, 0, sizeof(planes));
+	for (t = 0; t < batch->ntouched; t++)
+	{
+		uint32_t	c = batch->touched[t];
+		uint64_t   *lanes = reached(batch, c);
+		uint32_t	size = closure->member_start[c + 1] -
+			closure->member_start[c];
+		uint64_t	n = 0;
+
+		for (k = 0; k < WORDS; k++)
+			n += (uint64_t) __builtin_popcountll(lanes[k]);
+		batch->nrows += n * size;
+		if (batch->node_counts != NULL)
+			for (m = closure->member_start[c]; m < closure->member_start[c + 1]; m++)
+				batch->node_counts[closure->members[m]] += n;
+		if (carried_counts != NULL)
+			add_lanes(planes, lanes, size);
+		memset(lanes, 0, WORDS * sizeof(uint64_t));
+	}
+	if (carried_counts == NULL)
+		return;
+	for (t = 0; t < LANES && batch->number * LANES + t < closure->ncarried; t++)
+	{
+		uint64_t	n = 0;
+
+		for (k = 0; k < PLANES; k++)
+			n |= (planes[k][t / 64] >> (t % 64) & 1) << k;
+		carried_counts[closure->carried[batch->number * LANES + t]] += n;
+	}
+}
+
+/* A thread of count(): take batches until there are no more. */
+static void
+count_worker(void *context, int number)
+{
+	Closure    *closure = context;
+	Batch	   *batch = &closure->batches[number];
+
+	while (!atomic_load_explicit(&closure->stop, memory_order_relaxed))
+	{
+		uint64_t	next = atomic_fetch_add(&closure->deal, 1);
+
+		if (next >= closure->nbatches)
+			break;
+		if (number == 0 && gpucol_rec_cancelled(closure->run))
+			atomic_store(&closure->stop, true);
+		plant_seeds(closure, batch, next);
+		propagate(closure, batch);
+		count_batch(closure, batch, closure->carried_counts);
+	}
+}
+
+/* Give each thread what it works with; fewer threads where memory is short. */
+static GpucolStatus
+open_batches(GpucolRecRun *run, Closure *closure, bool count_nodes)
+{
+	int			wanted = run->options.threads;
+	int			i;
+
+	if ((uint64_t) wanted > closure->nbatches)
+		wanted = closure->nbatches > 0 ? (int) closure->nbatches : 1;
+	if (wanted > closure->nthreads)
+		wanted = closure->nthreads;
+	for (i = 0; i < wanted; i++)
+	{
+		Batch	   *batch = &closure->batches[i];
+		GpucolStatus status = batch->reach ? GPUCOL_OK :
+			open_batch(run, closure, batch);
+
+		if (status == GPUCOL_OK && count_nodes && batch->node_counts == NULL)
+		{
+			batch->node_counts =
+				gpucol_rec_alloc_zeroed(&run->memory,
+										closure->nnodes * sizeof(uint64_t));
+			if (batch->node_counts == NULL)
+				status = GPUCOL_OUT_OF_MEMORY;
+		}
+		if (status != GPUCOL_OK)
+		{
+			close_batch(run, closure, batch);
+			if (i == 0)
+				return status;
+			break;
+		}
+	}
+	closure->nthreads = i;
+	return GPUCOL_OK;
+}
+
+static GpucolStatus
+closure_count(GpucolRecRun *run, GpucolRecKernel *kernel, uint64_t *nrows,
+			  uint64_t *first, uint64_t *second)
+{
+	Closure    *closure = (Closure *) kernel;
+	uint64_t   *nodes = closure->carried_first ? second : first;
+	uint32_t	id;
+	int			i;
+
+	closure->carried_counts = closure->carried_first ? first : second;
+	closure->run = run;
+	GPUCOL_REC_TRY(open_batches(run, closure, nodes != NULL));
+	if (closure->nthreads > run->progress.threads)
+		run->progress.threads = closure->nthreads;
+	gpucol_rec_parallel(closure->nthreads, count_worker, closure);
+	if (closure->stop)
+		return GPUCOL_CANCELLED;
+	*nrows = 0;
+	for (i = 0; i < closure->nthreads; i++)
+	{
+		*nrows += closure->batches[i].nrows;
+		for (id = 0; nodes != NULL && id < closure->nnodes; id++)
+			nodes[id] += closure->batches[i].node_counts[id];
+	}
+	run->progress.full += *nrows;
+	return GPUCOL_OK;
+}
+
+/* ---- rows ---- */
+
+/* Put the rows of the current vector and member into out. */
+static uint32_t
+read_lanes(Closure *closure, uint32_t node, uint32_t *pairs, uint32_t n,
+		   uint32_t produced)
+{
+	uint64_t	base = closure->batches[0].number * LANES +
+		(uint64_t) closure->at_word * 64;
+
+	while (closure->at_bits != 0 && produced < n)
+	{
+		uint32_t	carried =
+			closure->carried[base + (uint64_t) __builtin_ctzll(closure->at_bits)];
+
+		closure->at_bits &= closure->at_bits - 1;
+		pairs[2 * produced + !closure->carried_first] = carried;
+		pairs[2 * produced + closure->carried_first] = node;
+		produced++;
+	}
+	return produced;
+}
+
+/* Move to the next word of lanes, member or component; false at the end. */
+static bool
+move_on(Closure *closure)
+{
+	Batch	   *batch = &closure->batches[0];
+	uint32_t	c;
+
+	if (!closure->in_batch)
+		return false;
+	c = batch->touched[closure->at_touched];
+	if (++closure->at_word == WORDS)
+	{
+		closure->at_word = 0;
+		if (++closure->at_member == closure->member_start[c + 1])
+		{
+			memset(reached(batch, c), 0, WORDS * sizeof(uint64_t));
+			if (++closure->at_touched == batch->ntouched)
+			{
+				closure->in_batch = false;
+				return false;
+			}
+			c = batch->touched[closure->at_touched];
+			closure->at_member = closure->member_start[c];
+		}
+	}
+	closure->at_bits = reached(batch, c)[closure->at_word];
+	return true;
+}
+
+/* Run the next batch of searches for next(). */
+static void
+search_batch(Closure *closure)
+{
+	Batch	   *batch = &closure->batches[0];
+
+	plant_seeds(closure, batch, closure->next_batch++);
+	propagate(closure, batch);
+	closure->in_batch = batch->ntouched > 0;
+	if (!closure->in_batch)
+		return;
+	closure->at_touched = 0;
+	closure->at_member = closure->member_start[batch->touched[0]];
+	closure->at_word = 0;
+	closure->at_bits = reached(batch, batch->touched[0])[0];
+}
+
+static GpucolStatus
+closure_next(GpucolRecRun *run, GpucolRecKernel *kernel, uint32_t *pairs,
+			 uint32_t n, uint32_t *produced)
+{
+	Closure    *closure = (Closure *) kernel;
+
+	*produced = 0;
+	if (closure->batches[0].reach == NULL)
+		GPUCOL_REC_TRY(open_batch(run, closure, &closure->batches[0]));
+	while (*produced < n)
+	{
+		if (closure->in_batch)
+			*produced = read_lanes(closure,
+								   closure->members[closure->at_member], pairs,
+								   n, *produced);
+		if (*produced == n || move_on(closure))
+			continue;
+		if (closure->next_batch == closure->nbatches)
+			break;
+		if (gpucol_rec_cancelled(run))
+			return GPUCOL_CANCELLED;
+		search_batch(closure);
+	}
+	run->progress.full += *produced;
+	return GPUCOL_OK;
+}
+
+/* ---- life ---- */
+
+static void
+closure_free(GpucolRecRun *run, GpucolRecKernel *kernel)
+{
+	Closure    *closure = (Closure *) kernel;
+	GpucolRecMemory *memory = &run->memory;
+	int			i;
+
+	for (i = 0; closure->batches != NULL && i < run->options.threads; i++)
+		close_batch(run, closure, &closure->batches[i]);
+	gpucol_rec_free(memory, closure->batches,
+					run->options.threads * sizeof(Batch));
+	gpucol_rec_adjacency_free(run, &closure->successors);
+	gpucol_rec_adjacency_free(run, &closure->seeds);
+	gpucol_rec_free(memory, closure->component,
+					closure->nnodes * sizeof(uint32_t));
+	gpucol_rec_free(memory, closure->members,
+					closure->nnodes * sizeof(uint32_t));
+	gpucol_rec_free(memory, closure->carried,
+					closure->nnodes * sizeof(uint32_t));
+	gpucol_rec_free(memory, closure->member_start, closure->member_start ?
+					((uint64_t) closure->ncomponents + 2) * sizeof(uint32_t) : 0);
+	gpucol_rec_free(memory, closure, sizeof(*closure));
+}
+
+/* Build everything from the seeds (rows of table) and the edges. */
+static GpucolStatus
+build(GpucolRecRun *run, Closure *closure, const GpucolRecTable *seeds,
+	  const GpucolRecTable *edges, int edge_from, int carried_column)
+{
+	GpucolRecAdjacency adjacency = {0};
+	GpucolStatus status;
+
+	closure->carried_first = carried_column == 0;
+	closure->nnodes = (uint32_t) run->dictionary.nvalues;
+	closure->nthreads = run->options.threads;
+	closure->component = gpucol_rec_alloc(&run->memory, closure->nnodes *
+										  sizeof(uint32_t));
+	closure->members = gpucol_rec_alloc(&run->memory, closure->nnodes *
+										sizeof(uint32_t));
+	closure->carried = gpucol_rec_alloc(&run->memory, closure->nnodes *
+										sizeof(uint32_t));
+	closure->batches = gpucol_rec_alloc_zeroed(&run->memory,
+											   run->options.threads *
+											   sizeof(Batch));
+	if (!closure->component || !closure->members || !closure->carried ||
+		!closure->batches)
+		return GPUCOL_OUT_OF_MEMORY;
+	GPUCOL_REC_TRY(gpucol_rec_adjacency_build(run, seeds, carried_column, false,
+											  &closure->seeds));
+	status = gpucol_rec_adjacency_build(run, edges, edge_from, true, &adjacency);
+	if (status == GPUCOL_OK)
+		status = find_components(run, closure, &adjacency);
+	if (status == GPUCOL_OK)
+		status = list_members(run, closure);
+	if (status == GPUCOL_OK)
+		status = condense(run, closure, &adjacency);
+	gpucol_rec_adjacency_free(run, &adjacency);
+	if (status == GPUCOL_OK)
+		status = order_carried(run, closure);
+	return status;
+}
+
+/*
+ * Does the stratum have one of the three shapes?  Then the relation of the
+ * edges, their column that a search leaves from, and the carried column.
+ */
+static bool
+recognise(const GpucolRecRun *run, uint32_t relation, const uint32_t *rules,
+		  uint32_t nrules, uint32_t *edges, int *edge_from, int *carried)
+{
+	GpucolRecEdge atoms[2];
+	GpucolRecEdge other[2];
+	GpucolRecEdge emit;
+	int			r;
+
+	if (!gpucol_rec_rule_edges(run, rules[0], 2, atoms, &emit))
+		return false;
+	if (nrules == 2)
+	{
+		/* r(x,z) :- r(x,y), r(y,z), once for the delta of each atom */
+		if (!gpucol_rec_rule_edges(run, rules[1], 2, other, &emit) ||
+			other[0].relation != relation || other[1].relation != relation)
+			return false;
+		if (other[0].second != other[1].first &&
+			other[1].second != other[0].first)
+			return false;
+		r = other[0].second == other[1].first ? 0 : 1;
+		if (emit.first != other[r].first || emit.second != other[!r].second)
+			return false;
+		if (!gpucol_rec_rule_edges(run, rules[0], 2, atoms, &emit) ||
+			atoms[0].relation != relation || atoms[1].relation != relation)
+			return false;
+		r = atoms[0].second == atoms[1].first ? 0 : 1;
+		if (atoms[r].second != atoms[!r].first ||
+			emit.first != atoms[r].first || emit.second != atoms[!r].second)
+			return false;
+		*edges = relation;
+		*edge_from = 0;
+		*carried = 0;
+		return true;
+	}
+	r = atoms[0].relation == relation ? 0 : 1;
+	if (atoms[r].relation != relation || atoms[!r].relation == relation)
+		return false;
+	*edges = atoms[!r].relation;
+	if (emit.first == atoms[r].first && emit.second != atoms[r].second)
+	{
+		/* the first column is carried */
+		*carried = 0;
+		*edge_from = atoms[!r].first == atoms[r].second ? 0 : 1;
+		return (*edge_from == 0 ? atoms[!r].first : atoms[!r].second) ==
+			atoms[r].second &&
+			(*edge_from == 0 ? atoms[!r].second : atoms[!r].first) ==
+			emit.second;
+	}
+	if (emit.second == atoms[r].second && emit.first != atoms[r].first)
+	{
+		*carried = 1;
+		*edge_from = atoms[!r].first == atoms[r].first ? 0 : 1;
+		return (*edge_from == 0 ? atoms[!r].first : atoms[!r].second) ==
+			atoms[r].first &&
+			(*edge_from == 0 ? atoms[!r].second : atoms[!r].first) ==
+			emit.first;
+	}
+	return false;
+}
+
+GpucolStatus
+gpucol_rec_closure_start(GpucolRecRun *run, uint32_t stratum,
+						 GpucolRecTable **table, GpucolRecKernel **kernel)
+{
+	uint32_t	relation;
+	uint32_t	rules[2];
+	uint32_t	nrules;
+	uint32_t	edges;
+	int			edge_from;
+	int			carried;
+	Closure    *closure;
+	GpucolStatus status;
+
+	if (!gpucol_rec_stratum_shape(run, stratum, &relation, rules, &nrules) ||
+		!recognise(run, relation, rules, nrules, &edges, &edge_from, &carried))
+		return GPUCOL_OK;
+	closure = gpucol_rec_alloc_zeroed(&run->memory, sizeof(*closure));
+	if (closure == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	closure->kernel.next = closure_next;
+	closure->kernel.count = closure_count;
+	closure->kernel.free = closure_free;
+	status = build(run, closure, &run->tables[relation], &run->tables[edges],
+				   edge_from, carried);
+	if (status != GPUCOL_OK)
+	{
+		closure_free(run, &closure->kernel);
+		return status;
+	}
+	*table = &run->tables[relation];
+	*kernel = &closure->kernel;
+	/* The kernel produces the seeds too. */
+	run->progress.full -= (*table)->end;
+	gpucol_rec_table_free(run, *table);
+	return GPUCOL_OK;
+}

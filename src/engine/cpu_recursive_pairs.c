@@ -1,0 +1,503 @@
+/*-------------------------------------------------------------------------
+ *
+ * cpu_recursive_pairs.c
+ *	  Recursion that moves both columns of a pair at once, over bitmaps:
+ *	  r(x,y) :- e(a,x), r(a,b), f(b,y)	(same generation and its kin).
+ *
+ * r is a square bitmap, one row of bits for each first value.  A round takes
+ * each row a of the delta, gathers the bits y that f gives to its b, and adds
+ * that set to the row of every x that e gives to a, 64 pairs an instruction.
+ * The gathered set is sparse or dense; a summary of its non-zero words keeps
+ * the cost of a sparse one to those.
+ *
+ * The semi-naive engine hands over between two rounds, when the bitmap has
+ * become smaller than the hash set that it would replace.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "engine/cpu_recursive.h"
+
+#define LOCKS	1024
+
+/* What one thread gathers a row in. */
+typedef struct Gather
+{
+	uint64_t   *bits;			/* a row, zero between uses */
+	uint64_t   *summary;		/* its non-zero words */
+} Gather;
+
+typedef struct Pairs
+{
+	GpucolRecKernel kernel;
+	uint64_t	domain;			/* rows, and bits of a row */
+	uint64_t	nwords;			/* words of a row */
+	uint64_t   *full;
+	uint64_t   *delta;
+	uint64_t   *fresh;
+	uint8_t    *in_delta;		/* rows of delta with a bit */
+	uint8_t    *in_fresh;
+	GpucolRecAdjacency left;	/* a to x */
+	GpucolRecAdjacency right;	/* b to y */
+	Gather	   *gathers;		/* one for each thread */
+	int			nthreads;
+	atomic_flag locks[LOCKS];	/* of rows of fresh */
+	GpucolRecRun *run;
+	_Atomic uint64_t deal;
+	_Atomic bool stop;
+	bool		ended;
+
+	/* next(): where we are in delta */
+	uint64_t	at_word;		/* of the whole bitmap */
+	uint64_t	at_bits;
+} Pairs;
+
+static size_t
+bitmap_size(const Pairs *pairs)
+{
+	return pairs->domain * pairs->nwords * sizeof(uint64_t);
+}
+
+static size_t
+summary_size(const Pairs *pairs)
+{
+	return (pairs->nwords / 64 + 1) * sizeof(uint64_t);
+}
+
+/* Gather the y of every b in row a of the delta. */
+static void
+gather_row(const Pairs *pairs, Gather *gather, uint64_t a)
+{
+	const uint64_t *row = pairs->delta + a * pairs->nwords;
+	uint64_t	w;
+
+	for (w = 0; w < pairs->nwords; w++)
+	{
+		uint64_t	bits = row[w];
+
+		while (bits != 0)
+		{
+			uint64_t	b = w * 64 + (uint64_t) __builtin_ctzll(bits);
+			uint64_t	e;
+
+			bits &= bits - 1;
+			if (b >= pairs->right.n)
+				continue;
+			for (e = pairs->right.start[b]; e < pairs->right.start[b + 1]; e++)
+			{
+				uint32_t	y = pairs->right.to[e];
+
+				gather->bits[y / 64] |= UINT64_C(1) << (y % 64);
+				gather->summary[y / 4096] |= UINT64_C(1) << (y / 64 % 64);
+			}
+		}
+	}
+}
+
+/* Add the gathered set, less what is known, to row x of fresh. */
+static bool
+add_gathered(const Pairs *pairs, const Gather *gather, uint64_t x)
+{
+	const uint64_t *full = pairs->full + x * pairs->nwords;
+	uint64_t   *fresh = pairs->fresh + x * pairs->nwords;
+	uint64_t	any = 0;
+	uint64_t	s;
+
+	for (s = 0; s * 64 < pairs->nwords; s++)
+	{
+		uint64_t	words = gather->summary[s];
+		uint64_t	w;
+
+		if (words == UINT64_MAX)
+			for (w = s * 64; w < s * 64 + 64; w++)
+			{
+				uint64_t	more = gather->bits[w] & ~full[w];
+
+				fresh[w] |= more;
+				any |= more;
+			}
+		else
+			for (; words != 0; words &= words - 1)
+			{
+				uint64_t	more;
+
+				w = s * 64 + (uint64_t) __builtin_ctzll(words);
+				more = gather->bits[w] & ~full[w];
+				fresh[w] |= more;
+				any |= more;
+			}
+	}
+	return any != 0;
+}
+
+static void
+clear_gathered(const Pairs *pairs, Gather *gather)
+{
+	uint64_t	s;
+
+	for (s = 0; s * 64 < pairs->nwords; s++)
+	{
+		uint64_t	words = gather->summary[s];
+
+		for (; words != 0; words &= words - 1)
+			gather->bits[s * 64 + (uint64_t) __builtin_ctzll(words)] = 0;
+		gather->summary[s] = 0;
+	}
+}
+
+/* One row of the delta. */
+GPUCOL_REC_CLONES
+static void
+spread_row(Pairs *pairs, Gather *gather, uint64_t a)
+{
+	uint64_t	e;
+
+	gather_row(pairs, gather, a);
+	for (e = pairs->left.start[a]; e < pairs->left.start[a + 1]; e++)
+	{
+		uint32_t	x = pairs->left.to[e];
+		atomic_flag *lock = &pairs->locks[x % LOCKS];
+
+		while (atomic_flag_test_and_set_explicit(lock, memory_order_acquire))
+			;
+		if (add_gathered(pairs, gather, x))
+			pairs->in_fresh[x] = 1;
+		atomic_flag_clear_explicit(lock, memory_order_release);
+	}
+	clear_gathered(pairs, gather);
+}
+
+/* A thread of a round: take rows of the delta until there are no more. */
+static void
+round_worker(void *context, int number)
+{
+	Pairs	   *pairs = context;
+	uint64_t	rows = pairs->left.n < pairs->domain ?
+		pairs->left.n : pairs->domain;
+
+	while (!atomic_load_explicit(&pairs->stop, memory_order_relaxed))
+	{
+		uint64_t	a = atomic_fetch_add(&pairs->deal, 16);
+		uint64_t	end = a + 16 < rows ? a + 16 : rows;
+
+		if (a >= rows)
+			break;
+		if (number == 0 && gpucol_rec_cancelled(pairs->run))
+			atomic_store(&pairs->stop, true);
+		for (; a < end; a++)
+			if (pairs->in_delta[a] &&
+				pairs->left.start[a] < pairs->left.start[a + 1])
+				spread_row(pairs, &pairs->gathers[number], a);
+	}
+}
+
+/* Run a round: fresh becomes the next delta. */
+static GpucolStatus
+run_round(GpucolRecRun *run, Pairs *pairs)
+{
+	uint64_t   *old = pairs->delta;
+	uint64_t	x;
+	uint64_t	w;
+
+	if (run->options.max_rounds > 0 &&
+		run->stratum_rounds >= run->options.max_rounds)
+		return GPUCOL_ROUNDS_EXCEEDED;
+	run->stratum_rounds++;
+	run->progress.rounds++;
+	pairs->run = run;
+	atomic_store(&pairs->deal, 0);
+	gpucol_rec_parallel(pairs->nthreads, round_worker, pairs);
+	if (pairs->stop)
+		return GPUCOL_CANCELLED;
+	run->progress.delta = 0;
+	for (x = 0; x < pairs->domain; x++)
+	{
+		uint64_t   *full = pairs->full + x * pairs->nwords;
+		const uint64_t *fresh = pairs->fresh + x * pairs->nwords;
+
+		if (pairs->in_delta[x])
+			memset(old + x * pairs->nwords, 0,
+				   pairs->nwords * sizeof(uint64_t));
+		pairs->in_delta[x] = pairs->in_fresh[x];
+		pairs->in_fresh[x] = 0;
+		if (!pairs->in_delta[x])
+			continue;
+		for (w = 0; w < pairs->nwords; w++)
+		{
+			full[w] |= fresh[w];
+			run->progress.delta += (uint64_t) __builtin_popcountll(fresh[w]);
+		}
+	}
+	pairs->delta = pairs->fresh;
+	pairs->fresh = old;
+	pairs->ended = run->progress.delta == 0;
+	run->progress.full += run->progress.delta;
+	return GPUCOL_OK;
+}
+
+static GpucolStatus
+pairs_next(GpucolRecRun *run, GpucolRecKernel *kernel, uint32_t *out,
+		   uint32_t n, uint32_t *produced)
+{
+	Pairs	   *pairs = (Pairs *) kernel;
+	uint64_t	last = pairs->domain * pairs->nwords;
+
+	*produced = 0;
+	while (*produced < n && !pairs->ended)
+	{
+		while (pairs->at_bits != 0 && *produced < n)
+		{
+			out[2 * *produced] = (uint32_t) (pairs->at_word / pairs->nwords);
+			out[2 * *produced + 1] =
+				(uint32_t) (pairs->at_word % pairs->nwords * 64) +
+				(uint32_t) __builtin_ctzll(pairs->at_bits);
+			pairs->at_bits &= pairs->at_bits - 1;
+			(*produced)++;
+		}
+		if (pairs->at_bits != 0)
+			break;
+		/* at_word is one before the word to read next at the start */
+		while (++pairs->at_word < last)
+		{
+			if (pairs->at_word % pairs->nwords == 0 &&
+				!pairs->in_delta[pairs->at_word / pairs->nwords])
+			{
+				pairs->at_word += pairs->nwords - 1;
+				continue;
+			}
+			pairs->at_bits = pairs->delta[pairs->at_word];
+			if (pairs->at_bits != 0)
+				break;
+		}
+		if (pairs->at_word >= last)
+		{
+			GPUCOL_REC_TRY(run_round(run, pairs));
+			pairs->at_word = UINT64_MAX;
+		}
+	}
+	return GPUCOL_OK;
+}
+
+/* Count the rows of the delta. */
+GPUCOL_REC_CLONES
+static void
+count_delta(const Pairs *pairs, uint64_t *nrows, uint64_t *first,
+			uint64_t *second)
+{
+	uint64_t	x;
+	uint64_t	w;
+
+	for (x = 0; x < pairs->domain; x++)
+	{
+		const uint64_t *row = pairs->delta + x * pairs->nwords;
+		uint64_t	n = 0;
+
+		if (!pairs->in_delta[x])
+			continue;
+		for (w = 0; w < pairs->nwords; w++)
+		{
+			uint64_t	bits = row[w];
+
+			n += (uint64_t) __builtin_popcountll(bits);
+			for (; second != NULL && bits != 0; bits &= bits - 1)
+				second[w * 64 + (uint64_t) __builtin_ctzll(bits)]++;
+		}
+		*nrows += n;
+		if (first != NULL)
+			first[x] += n;
+	}
+}
+
+/* Rows after those of the table: run to the end, counting each delta. */
+static GpucolStatus
+pairs_count(GpucolRecRun *run, GpucolRecKernel *kernel, uint64_t *nrows,
+			uint64_t *first, uint64_t *second)
+{
+	Pairs	   *pairs = (Pairs *) kernel;
+
+	*nrows = 0;
+	while (!pairs->ended)
+	{
+		GPUCOL_REC_TRY(run_round(run, pairs));
+		count_delta(pairs, nrows, first, second);
+	}
+	return GPUCOL_OK;
+}
+
+static void
+pairs_free(GpucolRecRun *run, GpucolRecKernel *kernel)
+{
+	Pairs	   *pairs = (Pairs *) kernel;
+	GpucolRecMemory *memory = &run->memory;
+	int			i;
+
+	gpucol_rec_free(memory, pairs->full, pairs->full ? bitmap_size(pairs) : 0);
+	gpucol_rec_free(memory, pairs->delta, pairs->delta ? bitmap_size(pairs) : 0);
+	gpucol_rec_free(memory, pairs->fresh, pairs->fresh ? bitmap_size(pairs) : 0);
+	gpucol_rec_free(memory, pairs->in_delta, pairs->domain);
+	gpucol_rec_free(memory, pairs->in_fresh, pairs->domain);
+	gpucol_rec_adjacency_free(run, &pairs->left);
+	gpucol_rec_adjacency_free(run, &pairs->right);
+	for (i = 0; pairs->gathers != NULL && i < run->options.threads; i++)
+	{
+		gpucol_rec_free(memory, pairs->gathers[i].bits,
+						pairs->nwords * sizeof(uint64_t));
+		gpucol_rec_free(memory, pairs->gathers[i].summary, summary_size(pairs));
+	}
+	gpucol_rec_free(memory, pairs->gathers,
+					run->options.threads * sizeof(Gather));
+	gpucol_rec_free(memory, pairs, sizeof(*pairs));
+}
+
+static GpucolStatus
+allocate(GpucolRecRun *run, Pairs *pairs)
+{
+	GpucolRecMemory *memory = &run->memory;
+	int			i;
+
+	pairs->delta = gpucol_rec_alloc_zeroed(memory, bitmap_size(pairs));
+	pairs->fresh = gpucol_rec_alloc_zeroed(memory, bitmap_size(pairs));
+	pairs->in_delta = gpucol_rec_alloc_zeroed(memory, pairs->domain);
+	pairs->in_fresh = gpucol_rec_alloc_zeroed(memory, pairs->domain);
+	pairs->gathers = gpucol_rec_alloc_zeroed(memory, run->options.threads *
+											 sizeof(Gather));
+	if (!pairs->delta || !pairs->fresh || !pairs->in_delta ||
+		!pairs->in_fresh || !pairs->gathers)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (i = 0; i < run->options.threads; i++)
+	{
+		Gather	   *gather = &pairs->gathers[i];
+
+		gather->bits = gpucol_rec_alloc_zeroed(memory, pairs->nwords *
+											   sizeof(uint64_t));
+		gather->summary = gpucol_rec_alloc_zeroed(memory, summary_size(pairs));
+		if (gather->bits == NULL || gather->summary == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+	}
+	pairs->nthreads = run->options.threads;
+	for (i = 0; i < LOCKS; i++)
+		atomic_flag_clear(&pairs->locks[i]);
+	return GPUCOL_OK;
+}
+
+/* Atoms of the rule, put in order: e, r, f. */
+typedef struct Shape
+{
+	GpucolRecEdge e;
+	GpucolRecEdge r;
+	GpucolRecEdge f;
+	int			e_from;			/* column of e that holds a */
+	int			f_from;			/* column of f that holds b */
+} Shape;
+
+/* Which column of an edge links `from` to `to`?  -1: none. */
+static int
+links(const GpucolRecEdge *edge, uint16_t from, uint16_t to)
+{
+	if (edge->first == from && edge->second == to)
+		return 0;
+	if (edge->second == from && edge->first == to)
+		return 1;
+	return -1;
+}
+
+static bool
+recognise(const GpucolRecRun *run, uint32_t relation, uint32_t rule,
+		  Shape *shape)
+{
+	GpucolRecEdge atoms[3];
+	GpucolRecEdge emit;
+	const GpucolRecEdge *others[2];
+	int			n = 0;
+	int			i;
+
+	memset(shape, 0, sizeof(*shape));
+	if (!gpucol_rec_rule_edges(run, rule, 3, atoms, &emit))
+		return false;
+	for (i = 0; i < 3; i++)
+		if (atoms[i].relation == relation)
+			shape->r = atoms[i];
+		else if (n < 2)
+			others[n++] = &atoms[i];
+		else
+			return false;
+	if (n != 2)
+		return false;
+	for (i = 0; i < 2; i++)
+	{
+		shape->e = *others[i];
+		shape->f = *others[!i];
+		shape->e_from = links(&shape->e, shape->r.first, emit.first);
+		shape->f_from = links(&shape->f, shape->r.second, emit.second);
+		if (shape->e_from >= 0 && shape->f_from >= 0)
+			return emit.first != shape->r.first &&
+				emit.second != shape->r.second &&
+				emit.first != shape->r.second &&
+				emit.second != shape->r.first;
+	}
+	return false;
+}
+
+/* Start with the table's rows as full, and its delta. */
+static GpucolStatus
+take_over(GpucolRecRun *run, Pairs *pairs, GpucolRecTable *table,
+		  const Shape *shape)
+{
+	uint64_t	row;
+
+	GPUCOL_REC_TRY(allocate(run, pairs));
+	GPUCOL_REC_TRY(gpucol_rec_adjacency_build(run,
+											  &run->tables[shape->e.relation],
+											  shape->e_from, true, &pairs->left));
+	GPUCOL_REC_TRY(gpucol_rec_adjacency_build(run,
+											  &run->tables[shape->f.relation],
+											  shape->f_from, true,
+											  &pairs->right));
+	for (row = table->delta; row < table->committed; row++)
+	{
+		uint32_t	x = table->tuples[row * 2];
+		uint32_t	y = table->tuples[row * 2 + 1];
+
+		pairs->delta[x * pairs->nwords + y / 64] |= UINT64_C(1) << (y % 64);
+		pairs->in_delta[x] = 1;
+	}
+	/* next() starts by running a round: the delta is in the table. */
+	pairs->at_word = pairs->domain * pairs->nwords;
+	pairs->full = table->bits;
+	table->bits = NULL;
+	return GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_rec_pairs_start(GpucolRecRun *run, uint32_t stratum,
+					   GpucolRecTable **table, GpucolRecKernel **kernel)
+{
+	uint32_t	relation;
+	uint32_t	rules[2];
+	uint32_t	nrules;
+	Shape		shape;
+	Pairs	   *pairs;
+	GpucolStatus status;
+
+	if (!gpucol_rec_stratum_shape(run, stratum, &relation, rules, &nrules) ||
+		nrules != 1 || run->tables[relation].set != GPUCOL_REC_SET_BITS ||
+		!recognise(run, relation, rules[0], &shape))
+		return GPUCOL_OK;
+	pairs = gpucol_rec_alloc_zeroed(&run->memory, sizeof(*pairs));
+	if (pairs == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	pairs->kernel.next = pairs_next;
+	pairs->kernel.count = pairs_count;
+	pairs->kernel.free = pairs_free;
+	pairs->domain = run->tables[relation].domain;
+	pairs->nwords = pairs->domain / 64;
+	status = take_over(run, pairs, &run->tables[relation], &shape);
+	if (status != GPUCOL_OK)
+	{
+		pairs_free(run, &pairs->kernel);
+		/* Without room for two more bitmaps, rounds go on as before. */
+		return status == GPUCOL_OUT_OF_MEMORY ? GPUCOL_OK : status;
+	}
+	*table = &run->tables[relation];
+	*kernel = &pairs->kernel;
+	return GPUCOL_OK;
+}

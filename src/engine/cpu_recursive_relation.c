@@ -1,0 +1,499 @@
+/*-------------------------------------------------------------------------
+ *
+ * cpu_recursive_relation.c
+ *	  Relations of a recursion run: the tuple array and the set that decides
+ *	  whether a candidate row is new.
+ *
+ * Candidates come in vectors.  For hash sets the slots of a whole vector are
+ * prefetched before the first is probed, so that the cache misses overlap;
+ * measured on tc of p2p-Gnutella09 this is several times faster than
+ * sort-based deduplication, which pays on a device and not here.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <stdlib.h>
+
+#include "engine/cpu_recursive.h"
+
+#define MAX_ROWS	UINT64_C(0xfffffff0)
+
+GpucolStatus
+gpucol_rec_table_init(GpucolRecRun *run, uint32_t relation)
+{
+	const GpucolRecRelation *decl = &run->plan->relations[relation];
+	GpucolRecTable *table = &run->tables[relation];
+
+	memset(table, 0, sizeof(*table));
+	table->decl = decl;
+	table->arity = decl->arity;
+	table->bag = (decl->flags & GPUCOL_REC_BAG) != 0;
+	if (table->bag)
+		table->set = GPUCOL_REC_SET_NONE;
+	else if (decl->merge != GPUCOL_REC_MERGE_NONE || table->arity > 2)
+		table->set = GPUCOL_REC_SET_ROWS;
+	else if (table->arity == 2)
+		table->set = GPUCOL_REC_SET_PAIRS;
+	else if (table->arity == 1)
+		table->set = GPUCOL_REC_SET_BITS;
+	else
+		table->set = GPUCOL_REC_SET_UNIT;
+	return GPUCOL_OK;
+}
+
+/* Bytes of a bitmap over domain^arity rows. */
+static size_t
+bits_size(const GpucolRecTable *table, uint64_t domain)
+{
+	return (table->arity == 1 ? domain : domain * domain) / 8;
+}
+
+void
+gpucol_rec_table_free_set(GpucolRecRun *run, GpucolRecTable *table)
+{
+	gpucol_rec_free(&run->memory, table->slots,
+					table->nslots * sizeof(uint64_t));
+	gpucol_rec_free(&run->memory, table->bits,
+					table->bits ? bits_size(table, table->domain) : 0);
+	table->slots = NULL;
+	table->nslots = table->nused = 0;
+	table->bits = NULL;
+	table->domain = 0;
+}
+
+void
+gpucol_rec_table_free(GpucolRecRun *run, GpucolRecTable *table)
+{
+	while (table->indexes != NULL)
+		gpucol_rec_index_free(run, table, table->indexes);
+	if (table->kernel != NULL)
+		table->kernel->free(run, table->kernel);
+	table->kernel = NULL;
+	gpucol_rec_table_free_set(run, table);
+	gpucol_rec_free(&run->memory, table->tuples,
+					table->allocated * table->arity * sizeof(uint32_t));
+	table->tuples = NULL;
+	table->allocated = table->delta = table->committed = table->end = 0;
+}
+
+/* Make room for n more rows. */
+static GpucolStatus
+reserve_rows(GpucolRecRun *run, GpucolRecTable *table, uint64_t n)
+{
+	if (table->arity == 0)
+		return GPUCOL_OK;
+	if (table->end + n > MAX_ROWS)
+		return GPUCOL_OUT_OF_MEMORY;
+	return gpucol_rec_reserve(&run->memory, (void **) &table->tuples,
+							  &table->allocated, table->end + n,
+							  table->arity * sizeof(uint32_t));
+}
+
+/* Append row i of a vector of columns; the room is there. */
+static inline void
+append_row(GpucolRecTable *table, uint32_t i, const uint32_t *const *columns)
+{
+	uint32_t   *tuple = table->tuples + table->end * table->arity;
+	int			c;
+
+	for (c = 0; c < table->arity; c++)
+		tuple[c] = columns[c][i];
+	table->end++;
+}
+
+static inline uint64_t
+pair_key(uint32_t a, uint32_t b)
+{
+	return ((uint64_t) a << 32 | b) + 1;
+}
+
+/* Hash of a row without its merge column. */
+static inline uint64_t
+hash_row(const GpucolRecTable *table, const uint32_t *tuple)
+{
+	uint64_t	h = 0;
+	int			c;
+
+	for (c = 0; c < table->arity; c++)
+		if (table->decl->merge == GPUCOL_REC_MERGE_NONE ||
+			c != table->decl->merge_column)
+			h = gpucol_rec_mix(h) + tuple[c];
+	return gpucol_rec_mix(h);
+}
+
+/* Do two rows agree on all columns but the merge column? */
+static inline bool
+same_key(const GpucolRecTable *table, const uint32_t *a, const uint32_t *b)
+{
+	int			c;
+
+	for (c = 0; c < table->arity; c++)
+		if (a[c] != b[c] &&
+			(table->decl->merge == GPUCOL_REC_MERGE_NONE ||
+			 c != table->decl->merge_column))
+			return false;
+	return true;
+}
+
+/* Where the probing of a slot of this table starts. */
+static inline uint64_t
+slot_home(const GpucolRecTable *table, uint64_t hash)
+{
+	return hash & (table->nslots - 1);
+}
+
+static inline uint64_t
+slot_hash(const GpucolRecTable *table, uint64_t slot)
+{
+	if (table->set == GPUCOL_REC_SET_PAIRS)
+		return gpucol_rec_mix(slot);
+	return hash_row(table, table->tuples +
+					(uint64_t) ((uint32_t) slot - 1) * table->arity);
+}
+
+/* Make the hash table large enough for n more entries. */
+static GpucolStatus
+reserve_slots(GpucolRecRun *run, GpucolRecTable *table, uint64_t n)
+{
+	uint64_t	nslots = table->nslots ? table->nslots : 2048;
+	uint64_t   *old = table->slots;
+	uint64_t	nold = table->nslots;
+	uint64_t	i;
+
+	if ((table->nused + n) * 10 <= table->nslots * 7)
+		return GPUCOL_OK;
+	while ((table->nused + n) * 10 > nslots * 7)
+		nslots *= 2;
+	table->slots = gpucol_rec_alloc_zeroed(&run->memory,
+										   nslots * sizeof(uint64_t));
+	if (table->slots == NULL)
+	{
+		table->slots = old;
+		return GPUCOL_OUT_OF_MEMORY;
+	}
+	table->nslots = nslots;
+	for (i = 0; i < nold; i++)
+	{
+		uint64_t	at;
+
+		if ((i & 0xfffff) == 0xfffff && gpucol_rec_cancelled(run))
+		{
+			gpucol_rec_free(&run->memory, old, nold * sizeof(uint64_t));
+			return GPUCOL_CANCELLED;
+		}
+		if (old[i] == 0)
+			continue;
+		at = slot_home(table, slot_hash(table, old[i]));
+		while (table->slots[at] != 0)
+			at = (at + 1) & (nslots - 1);
+		table->slots[at] = old[i];
+	}
+	gpucol_rec_free(&run->memory, old, nold * sizeof(uint64_t));
+	return GPUCOL_OK;
+}
+
+/* Add to a table of packed pairs. */
+static GpucolStatus
+add_pairs(GpucolRecRun *run, GpucolRecTable *table, uint32_t n,
+		  const uint32_t *const *columns)
+{
+	uint64_t	home[GPUCOL_REC_VECTOR];
+	uint32_t	i;
+
+	GPUCOL_REC_TRY(reserve_slots(run, table, n));
+	for (i = 0; i < n; i++)
+	{
+		uint64_t	key = pair_key(columns[0][i], columns[1][i]);
+
+		home[i] = slot_home(table, gpucol_rec_mix(key));
+		__builtin_prefetch(&table->slots[home[i]], 1);
+	}
+	for (i = 0; i < n; i++)
+	{
+		uint64_t	key = pair_key(columns[0][i], columns[1][i]);
+		uint64_t	at = home[i];
+
+		while (table->slots[at] != 0 && table->slots[at] != key)
+			at = (at + 1) & (table->nslots - 1);
+		if (table->slots[at] == key)
+			continue;
+		table->slots[at] = key;
+		table->nused++;
+		append_row(table, i, columns);
+	}
+	return GPUCOL_OK;
+}
+
+/*
+ * A row with the key of an existing one: keep the better value.  A row of this
+ * round is overwritten; an older one is superseded by a new row.
+ */
+static bool
+merge_row(GpucolRecRun *run, GpucolRecTable *table, uint64_t *slot,
+		  const uint32_t *tuple)
+{
+	uint64_t	row = (uint32_t) *slot - 1;
+	uint32_t   *old = table->tuples + row * table->arity;
+	int			c = table->decl->merge_column;
+	GpucolRecType type = run->plan->types[table->decl->types + c];
+	int64_t		before = run->dictionary.values[old[c]];
+	int64_t		now = run->dictionary.values[tuple[c]];
+
+	if (table->decl->merge == GPUCOL_REC_MERGE_MIN ?
+		!gpucol_rec_less(type, now, before) :
+		!gpucol_rec_less(type, before, now))
+		return false;
+	if (row >= table->committed)
+	{
+		old[c] = tuple[c];
+		return false;
+	}
+	*slot = (*slot & ~UINT64_C(0xffffffff)) | (uint32_t) (table->end + 1);
+	return true;
+}
+
+/* Add to a table that is hashed by row number. */
+static GpucolStatus
+add_rows(GpucolRecRun *run, GpucolRecTable *table, uint32_t n,
+		 const uint32_t *const *columns)
+{
+	uint64_t	hash[GPUCOL_REC_VECTOR];
+	uint32_t	tuple[GPUCOL_REC_MAX_ARITY];
+	uint32_t	i;
+	int			c;
+
+	GPUCOL_REC_TRY(reserve_slots(run, table, n));
+	for (i = 0; i < n; i++)
+	{
+		for (c = 0; c < table->arity; c++)
+			tuple[c] = columns[c][i];
+		hash[i] = hash_row(table, tuple);
+		__builtin_prefetch(&table->slots[slot_home(table, hash[i])], 1);
+	}
+	for (i = 0; i < n; i++)
+	{
+		uint64_t	at = slot_home(table, hash[i]);
+		uint64_t	tag = hash[i] & ~UINT64_C(0xffffffff);
+
+		for (c = 0; c < table->arity; c++)
+			tuple[c] = columns[c][i];
+		for (;; at = (at + 1) & (table->nslots - 1))
+		{
+			uint64_t	slot = table->slots[at];
+
+			if (slot == 0)
+			{
+				table->slots[at] = tag | (uint32_t) (table->end + 1);
+				table->nused++;
+				append_row(table, i, columns);
+				break;
+			}
+			if ((slot & ~UINT64_C(0xffffffff)) == tag &&
+				same_key(table, table->tuples + (uint64_t)
+						 ((uint32_t) slot - 1) * table->arity, tuple))
+			{
+				if (table->decl->merge != GPUCOL_REC_MERGE_NONE &&
+					merge_row(run, table, &table->slots[at], tuple))
+					append_row(table, i, columns);
+				break;
+			}
+		}
+	}
+	return GPUCOL_OK;
+}
+
+/* Make the bitmap of a unary table cover an id. */
+static GpucolStatus
+cover_id(GpucolRecRun *run, GpucolRecTable *table, uint32_t id)
+{
+	uint64_t	domain = table->domain ? table->domain : 4096;
+	uint64_t   *bits;
+
+	while (domain <= id)
+		domain *= 2;
+	bits = gpucol_rec_alloc_zeroed(&run->memory, bits_size(table, domain));
+	if (bits == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	if (table->bits != NULL)
+	{
+		memcpy(bits, table->bits, bits_size(table, table->domain));
+		gpucol_rec_free(&run->memory, table->bits,
+						bits_size(table, table->domain));
+	}
+	table->bits = bits;
+	table->domain = domain;
+	return GPUCOL_OK;
+}
+
+/* Add to a table whose set is a bitmap. */
+static GpucolStatus
+add_bits(GpucolRecRun *run, GpucolRecTable *table, uint32_t n,
+		 const uint32_t *const *columns)
+{
+	uint64_t	bit[GPUCOL_REC_VECTOR];
+	uint32_t	i;
+
+	for (i = 0; i < n; i++)
+	{
+		if (table->arity == 1)
+		{
+			if (columns[0][i] >= table->domain)
+				GPUCOL_REC_TRY(cover_id(run, table, columns[0][i]));
+			bit[i] = columns[0][i];
+		}
+		else
+			bit[i] = columns[0][i] * table->domain + columns[1][i];
+	}
+	for (i = 0; i < n; i++)
+		__builtin_prefetch(&table->bits[bit[i] / 64], 1);
+	for (i = 0; i < n; i++)
+	{
+		uint64_t	mask = UINT64_C(1) << (bit[i] % 64);
+
+		if (table->bits[bit[i] / 64] & mask)
+			continue;
+		table->bits[bit[i] / 64] |= mask;
+		append_row(table, i, columns);
+	}
+	return GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_rec_table_add(GpucolRecRun *run, GpucolRecTable *table, uint32_t n,
+					 const uint32_t *const *columns)
+{
+	uint32_t	i;
+
+	GPUCOL_REC_TRY(reserve_rows(run, table, n));
+	switch (table->set)
+	{
+		case GPUCOL_REC_SET_NONE:
+			if (table->arity == 0)
+				table->end += n;
+			else
+				for (i = 0; i < n; i++)
+					append_row(table, i, columns);
+			return GPUCOL_OK;
+		case GPUCOL_REC_SET_UNIT:
+			if (n > 0)
+				table->end = 1;
+			return GPUCOL_OK;
+		case GPUCOL_REC_SET_BITS:
+			return add_bits(run, table, n, columns);
+		case GPUCOL_REC_SET_PAIRS:
+			return add_pairs(run, table, n, columns);
+		case GPUCOL_REC_SET_ROWS:
+			break;
+	}
+	return add_rows(run, table, n, columns);
+}
+
+GpucolStatus
+gpucol_rec_table_append(GpucolRecRun *run, GpucolRecTable *table, uint64_t n,
+						const uint32_t *pairs)
+{
+	GPUCOL_REC_TRY(reserve_rows(run, table, n));
+	memcpy(table->tuples + table->end * 2, pairs, n * 2 * sizeof(uint32_t));
+	table->end += n;
+	return GPUCOL_OK;
+}
+
+void
+gpucol_rec_table_commit(GpucolRecRun *run, GpucolRecTable *table)
+{
+	uint64_t	fresh = table->end - table->committed;
+
+	run->progress.full += fresh;
+	if (table->bag && (table->decl->flags & GPUCOL_REC_DERIVED))
+	{
+		/* Only the delta of a derived bag is kept. */
+		if (table->arity > 0 && fresh > 0)
+			memmove(table->tuples,
+					table->tuples + table->committed * table->arity,
+					fresh * table->arity * sizeof(uint32_t));
+		table->committed = 0;
+		table->end = fresh;
+		table->emitted = 0;
+	}
+	table->delta = table->committed;
+	table->committed = table->end;
+}
+
+bool
+gpucol_rec_table_current(const GpucolRecTable *table, uint64_t row)
+{
+	const uint32_t *tuple = table->tuples + row * table->arity;
+	uint64_t	hash = hash_row(table, tuple);
+	uint64_t	at = slot_home(table, hash);
+
+	for (;; at = (at + 1) & (table->nslots - 1))
+	{
+		uint64_t	slot = table->slots[at];
+
+		if ((slot & ~UINT64_C(0xffffffff)) == (hash & ~UINT64_C(0xffffffff)) &&
+			same_key(table, table->tuples +
+					 (uint64_t) ((uint32_t) slot - 1) * table->arity, tuple))
+			return (uint32_t) slot - 1 == row;
+	}
+}
+
+GpucolStatus
+gpucol_rec_table_compact(GpucolRecRun *run, GpucolRecTable *table)
+{
+	size_t		width = table->arity * sizeof(uint32_t);
+	uint64_t	kept = 0;
+	uint64_t	row;
+
+	while (table->indexes != NULL)
+		gpucol_rec_index_free(run, table, table->indexes);
+	for (row = 0; row < table->end; row++)
+	{
+		if ((row & 0xfffff) == 0xfffff && gpucol_rec_cancelled(run))
+			return GPUCOL_CANCELLED;
+		if (!gpucol_rec_table_current(table, row))
+			continue;
+
+		/*
+		 * Rows move towards the front only, and the slot of a moved row is
+		 * looked up through the place that it is moved from.
+		 */
+		if (kept != row)
+		{
+			const uint32_t *tuple = table->tuples + row * table->arity;
+			uint64_t	at = slot_home(table, hash_row(table, tuple));
+
+			while ((uint32_t) table->slots[at] != (uint32_t) (row + 1))
+				at = (at + 1) & (table->nslots - 1);
+			memcpy(table->tuples + kept * table->arity, tuple, width);
+			table->slots[at] = (table->slots[at] & ~UINT64_C(0xffffffff)) |
+				(uint32_t) (kept + 1);
+		}
+		kept++;
+	}
+	table->delta = table->committed = table->end = kept;
+	return GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_rec_table_to_bits(GpucolRecRun *run, GpucolRecTable *table,
+						 uint64_t domain)
+{
+	uint64_t   *bits;
+	uint64_t	row;
+
+	domain = (domain + 63) / 64 * 64;
+	bits = gpucol_rec_alloc_zeroed(&run->memory, bits_size(table, domain));
+	if (bits == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (row = 0; row < table->end; row++)
+	{
+		uint64_t	bit = table->tuples[row * 2] * domain +
+			table->tuples[row * 2 + 1];
+
+		bits[bit / 64] |= UINT64_C(1) << (bit % 64);
+	}
+	gpucol_rec_table_free_set(run, table);
+	table->set = GPUCOL_REC_SET_BITS;
+	table->bits = bits;
+	table->domain = domain;
+	return GPUCOL_OK;
+}

@@ -1,0 +1,62 @@
+/*-------------------------------------------------------------------------
+ *
+ * cpu_recursive_threads.c
+ *	  Threads of the recursion kernels.
+ *
+ * The threads are PostgreSQL's guests: they take no signal (the server's
+ * handlers belong to the main thread), touch nothing but the run's memory, and
+ * never outlive the call.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <pthread.h>
+#include <signal.h>
+
+#include "engine/cpu_recursive.h"
+
+#define MAX_THREADS	256
+
+typedef struct Worker
+{
+	pthread_t	thread;
+	bool		started;
+	int			number;
+	void		(*work) (void *, int);
+	void	   *context;
+} Worker;
+
+static void *
+worker_main(void *argument)
+{
+	Worker	   *worker = argument;
+
+	worker->work(worker->context, worker->number);
+	return NULL;
+}
+
+void
+gpucol_rec_parallel(int nthreads, void (*work) (void *, int), void *context)
+{
+	Worker		workers[MAX_THREADS];
+	sigset_t	all;
+	sigset_t	before;
+	int			i;
+
+	if (nthreads > MAX_THREADS)
+		nthreads = MAX_THREADS;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	for (i = 1; i < nthreads; i++)
+	{
+		workers[i].number = i;
+		workers[i].work = work;
+		workers[i].context = context;
+		workers[i].started = pthread_create(&workers[i].thread, NULL,
+											worker_main, &workers[i]) == 0;
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	work(context, 0);
+	for (i = 1; i < nthreads; i++)
+		if (workers[i].started)
+			pthread_join(workers[i].thread, NULL);
+}

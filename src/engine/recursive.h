@@ -1,0 +1,120 @@
+/*-------------------------------------------------------------------------
+ *
+ * recursive.h
+ *	  The table of operations of an engine that runs recursion plans, and the
+ *	  results it delivers.
+ *
+ * A run is started for a plan, gets the rows of its inputs, and is read
+ * relation by relation or summarised.  Like engine.h, no function raises an
+ * error: statuses say what happened.
+ *
+ * Freestanding C: may be included by C and C++.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_ENGINE_RECURSIVE_H
+#define GPUCOL_ENGINE_RECURSIVE_H
+
+#include "kernel/recursion.h"
+#include "kernel/status.h"
+
+/* gpucol.recursive_strategy */
+typedef enum GpucolRecStrategy
+{
+	GPUCOL_REC_AUTO,			/* by cost */
+	GPUCOL_REC_HISA,			/* hash-indexed sorted arrays only */
+	GPUCOL_REC_BITMAP			/* bitmaps wherever they can be used */
+} GpucolRecStrategy;
+
+typedef struct GpucolRecOptions
+{
+	int			threads;		/* at least 1 */
+	size_t		memory_limit;	/* bytes the run may hold; 0 = no limit */
+	int64_t		max_rounds;		/* of one stratum, then
+								 * GPUCOL_ROUNDS_EXCEEDED; 0 = no limit */
+	GpucolRecStrategy strategy;
+
+	/*
+	 * Called in the engine's main thread at least every 50 ms; true ends the
+	 * run with GPUCOL_CANCELLED.  Must return (other threads may be at work).
+	 */
+	bool		(*cancelled) (void *context);
+	void	   *context;
+} GpucolRecOptions;
+
+/* How far a run has come; for gpucol.activity and EXPLAIN ANALYZE. */
+typedef struct GpucolRecProgress
+{
+	uint32_t	stratum;
+	uint64_t	rounds;			/* of all strata so far */
+	uint64_t	delta;			/* rows of the last delta */
+	uint64_t	full;			/* rows derived so far */
+	size_t		bytes;			/* held now */
+	size_t		peak_bytes;
+	int			threads;		/* used at most */
+	const char *method;			/* how the last stratum was evaluated */
+} GpucolRecProgress;
+
+/* Rows of a result; memory is the run's, valid until the next call. */
+typedef struct GpucolRecBatch
+{
+	uint32_t	nrows;
+	const int64_t *const *columns;
+	const uint8_t *const *nulls;	/* 1 = NULL; nulls[i] may be NULL: none */
+} GpucolRecBatch;
+
+/* Aggregates of one column over all rows of a result. */
+typedef struct GpucolRecSummary
+{
+	uint64_t	count;			/* values that are not NULL */
+	__int128	sum;			/* as signed integers */
+	int64_t		min;			/* as signed integers; undefined if count = 0 */
+	int64_t		max;
+} GpucolRecSummary;
+
+typedef struct GpucolRecRun GpucolRecRun;
+
+typedef struct GpucolRecursiveEngine
+{
+	const char *name;
+
+	/* Start a run; the plan stays the caller's and must live until finish. */
+	GpucolStatus (*start) (const GpucolRecPlan *plan,
+						   const GpucolRecOptions *options,
+						   GpucolRecRun **run);
+
+	/*
+	 * Add rows to an input relation, before the first call of next or
+	 * summarise.  nulls and each nulls[i] may be NULL.
+	 */
+	GpucolStatus (*load) (GpucolRecRun *run, uint32_t relation,
+						  uint32_t nrows, const int64_t *const *columns,
+						  const uint8_t *const *nulls);
+
+	/*
+	 * Next rows of an output relation: GPUCOL_OK, GPUCOL_END or the status
+	 * that ended the run.  Where one relation is all that the plan derives,
+	 * rows are delivered as the rounds find them; each relation can be read
+	 * once.
+	 */
+	GpucolStatus (*next) (GpucolRecRun *run, uint32_t relation,
+						  GpucolRecBatch *out);
+
+	/*
+	 * Run to the end and aggregate an output relation instead of reading it:
+	 * its row count, and a summary of each column with want[i] (want may be
+	 * NULL: none).
+	 */
+	GpucolStatus (*summarise) (GpucolRecRun *run, uint32_t relation,
+							   const bool *want, uint64_t *nrows,
+							   GpucolRecSummary *columns);
+
+	void		(*progress) (const GpucolRecRun *run, GpucolRecProgress *out);
+
+	/* Release everything; callable in any state. */
+	void		(*finish) (GpucolRecRun *run);
+} GpucolRecursiveEngine;
+
+extern const GpucolRecursiveEngine gpucol_recursive_cpu;
+
+#endif							/* GPUCOL_ENGINE_RECURSIVE_H */

@@ -1,0 +1,1019 @@
+/*-------------------------------------------------------------------------
+ *
+ * recursive.c
+ *	  The CPU engine for recursion plans against a naive evaluator, on random
+ *	  graphs, for every strategy and several thread counts.
+ *
+ * The reference interprets the same plan as plain nested loops over arrays,
+ * ignores deltas, and repeats every rule until nothing changes.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "check.h"
+
+#include "engine/recursive.h"
+
+#define MAX_STEPS	64
+#define MAX_ROWS	200000
+
+/* ---- building plans ---- */
+
+typedef struct Builder
+{
+	GpucolRecPlan plan;
+	GpucolRecRelation relations[16];
+	GpucolRecRule rules[32];
+	GpucolRecStep steps[MAX_STEPS];
+	GpucolRecOperand operands[256];
+	GpucolRecConstant constants[16];
+	uint8_t		types[64];
+} Builder;
+
+static void
+builder_init(Builder *b)
+{
+	memset(b, 0, sizeof(*b));
+	b->plan.nstrata = 1;
+	b->plan.relations = b->relations;
+	b->plan.rules = b->rules;
+	b->plan.steps = b->steps;
+	b->plan.operands = b->operands;
+	b->plan.constants = b->constants;
+	b->plan.types = b->types;
+}
+
+static uint16_t
+relation(Builder *b, int arity, int flags, int stratum)
+{
+	GpucolRecRelation *r = &b->relations[b->plan.nrelations];
+	int			i;
+
+	r->arity = (uint16_t) arity;
+	r->flags = (uint8_t) flags;
+	r->stratum = (uint16_t) stratum;
+	r->types = b->plan.ntypes;
+	for (i = 0; i < arity; i++)
+		b->types[b->plan.ntypes++] = GPUCOL_REC_INT8;
+	return (uint16_t) b->plan.nrelations++;
+}
+
+static void
+rule(Builder *b, int stratum, int flags)
+{
+	GpucolRecRule *r = &b->rules[b->plan.nrules++];
+
+	r->stratum = (uint16_t) stratum;
+	r->flags = (uint16_t) flags;
+	r->steps = b->plan.nsteps;
+	r->nregisters = 10;
+}
+
+/*
+ * Add a step to the last rule.  Operands: a digit is a register (bound by an
+ * atom where it is new), '_' any, 'A'.. a constant.
+ */
+static GpucolRecStep *
+step(Builder *b, GpucolRecStepKind kind, uint16_t rel, GpucolRecVersion version,
+	 const char *operands)
+{
+	GpucolRecRule *r = &b->rules[b->plan.nrules - 1];
+	GpucolRecStep *s = &b->steps[b->plan.nsteps++];
+	bool		bound[10] = {false};
+	uint32_t	i,
+				j;
+
+	for (i = r->steps; i < r->steps + r->nsteps; i++)
+	{
+		for (j = 0; j < b->steps[i].noperands; j++)
+			if (b->operands[b->steps[i].operands + j].kind == GPUCOL_REC_BIND)
+				bound[b->operands[b->steps[i].operands + j].index] = true;
+	}
+	r->nsteps++;
+	s->kind = (uint8_t) kind;
+	s->version = (uint8_t) version;
+	s->relation = rel;
+	s->type = GPUCOL_REC_INT8;
+	s->operands = b->plan.noperands;
+	for (; *operands; operands++)
+	{
+		GpucolRecOperand *o = &b->operands[b->plan.noperands++];
+
+		s->noperands++;
+		if (*operands == '_')
+			o->kind = GPUCOL_REC_ANY;
+		else if (*operands >= 'A')
+		{
+			o->kind = GPUCOL_REC_CONSTANT;
+			o->index = (uint16_t) (*operands - 'A');
+		}
+		else
+		{
+			o->index = (uint16_t) (*operands - '0');
+			o->kind = kind == GPUCOL_REC_ATOM && !bound[o->index] ?
+				GPUCOL_REC_BIND : GPUCOL_REC_REGISTER;
+			bound[o->index] = true;
+		}
+	}
+	return s;
+}
+
+static uint16_t
+constant(Builder *b, int64_t value)
+{
+	b->constants[b->plan.nconstants].value = value;
+	return (uint16_t) b->plan.nconstants++;
+}
+
+/* ---- the reference ---- */
+
+typedef struct Rows
+{
+	int			arity;
+	bool		set;
+	long		n;
+	int64_t    *values;			/* row-major; NULL is INT64_MIN */
+} Rows;
+
+#define NULL_VALUE	INT64_MIN
+
+static bool
+holds(const Rows *rows, const int64_t *row)
+{
+	long		i;
+
+	for (i = 0; i < rows->n; i++)
+		if (memcmp(rows->values + i * rows->arity, row,
+				   sizeof(int64_t) * (size_t) rows->arity) == 0)
+			return true;
+	return false;
+}
+
+static bool
+put(Rows *rows, const int64_t *row)
+{
+	if (rows->set && holds(rows, row))
+		return false;
+	memcpy(rows->values + rows->n * rows->arity, row,
+		   sizeof(int64_t) * (size_t) rows->arity);
+	rows->n++;
+	return true;
+}
+
+static int64_t
+operand_value(const Builder *b, const GpucolRecOperand *o,
+			  const int64_t *registers)
+{
+	return o->kind == GPUCOL_REC_CONSTANT ? b->constants[o->index].value :
+		registers[o->index];
+}
+
+static bool
+compare(GpucolRecFunction f, int64_t x, int64_t y)
+{
+	if (x == NULL_VALUE || y == NULL_VALUE)
+		return false;
+	return f == GPUCOL_REC_NE ? x != y : f == GPUCOL_REC_LT ? x < y :
+		f == GPUCOL_REC_LE ? x <= y : x == y;
+}
+
+static bool naive_steps(const Builder *b, Rows *rows, uint32_t at,
+						uint32_t end, int64_t *registers, int64_t *acc);
+
+/* Does a row match the operands?  Binds registers. */
+static bool
+naive_match(const Builder *b, const GpucolRecStep *s, const int64_t *row,
+			int64_t *registers)
+{
+	uint32_t	i;
+
+	for (i = 0; i < s->noperands; i++)
+	{
+		const GpucolRecOperand *o = &b->operands[s->operands + i];
+
+		if (o->kind == GPUCOL_REC_BIND)
+			registers[o->index] = row[i];
+		else if (o->kind != GPUCOL_REC_ANY &&
+				 !compare(GPUCOL_REC_EQ, row[i],
+						  operand_value(b, o, registers)))
+			return false;
+	}
+	return true;
+}
+
+static bool
+naive_steps(const Builder *b, Rows *rows, uint32_t at, uint32_t end,
+			int64_t *registers, int64_t *acc)
+{
+	const GpucolRecStep *s = &b->steps[at];
+	const GpucolRecOperand *o = &b->operands[s->operands];
+	Rows	   *rel = &rows[s->relation];
+	int64_t		row[8];
+	bool		found = false;
+	bool		changed = false;
+	long		i;
+	long		n;
+
+	switch ((GpucolRecStepKind) s->kind)
+	{
+		case GPUCOL_REC_ATOM:
+			n = rel->n;
+			for (i = 0; i < n; i++)
+				if (naive_match(b, s, rel->values + i * rel->arity, registers))
+					changed |= naive_steps(b, rows, at + 1, end, registers, acc);
+			return changed;
+		case GPUCOL_REC_ABSENT:
+		case GPUCOL_REC_PRESENT:
+			for (i = 0; i < rel->n && !found; i++)
+				found = naive_match(b, s, rel->values + i * rel->arity,
+									registers);
+			if (found != (s->kind == GPUCOL_REC_PRESENT))
+				return false;
+			break;
+		case GPUCOL_REC_TEST:
+			if (!compare((GpucolRecFunction) s->function,
+						 operand_value(b, &o[0], registers),
+						 operand_value(b, &o[1], registers)))
+				return false;
+			break;
+		case GPUCOL_REC_COMPUTE:
+			registers[s->target] = operand_value(b, &o[0], registers) +
+				operand_value(b, &o[1], registers);
+			break;
+		case GPUCOL_REC_AGGREGATE:
+			{
+				int64_t		inner[3] = {s->function, 0, 0};
+
+				naive_steps(b, rows, at + 1, end, registers, inner);
+				if (s->function != GPUCOL_REC_COUNT &&
+					s->function != GPUCOL_REC_SUM && inner[1] == 0)
+					return false;
+				registers[s->target] = inner[2];
+				at += s->nsteps;
+				break;
+			}
+		case GPUCOL_REC_COLLECT:
+			{
+				int64_t		v = s->noperands ?
+					operand_value(b, &o[0], registers) : 1;
+
+				if (acc[0] == GPUCOL_REC_MIN)
+					acc[2] = acc[1] == 0 || v < acc[2] ? v : acc[2];
+				else if (acc[0] == GPUCOL_REC_MAX)
+					acc[2] = acc[1] == 0 || v > acc[2] ? v : acc[2];
+				else
+					acc[2] += v;
+				acc[1]++;
+				return false;
+			}
+		case GPUCOL_REC_EMIT:
+			for (i = 0; i < s->noperands; i++)
+				row[i] = operand_value(b, &o[i], registers);
+			return put(rel, row);
+	}
+	return naive_steps(b, rows, at + 1, end, registers, acc);
+}
+
+static void
+naive_run(const Builder *b, Rows *rows)
+{
+	uint32_t	stratum;
+	uint32_t	r;
+	bool		changed;
+
+	for (stratum = 0; stratum < b->plan.nstrata; stratum++)
+		do
+		{
+			changed = false;
+			for (r = 0; r < b->plan.nrules; r++)
+			{
+				int64_t		registers[10];
+
+				if (b->rules[r].stratum == stratum)
+					changed |= naive_steps(b, rows, b->rules[r].steps, 0,
+										   registers, NULL);
+			}
+		} while (changed);
+}
+
+/* ---- comparing ---- */
+
+static int compare_arity;
+
+static int
+compare_rows(const void *a, const void *b)
+{
+	const int64_t *x = a;
+	const int64_t *y = b;
+	int			i;
+
+	for (i = 0; i < compare_arity; i++)
+		if (x[i] != y[i])
+			return x[i] < y[i] ? -1 : 1;
+	return 0;
+}
+
+static void
+sort_rows(Rows *rows)
+{
+	compare_arity = rows->arity;
+	qsort(rows->values, (size_t) rows->n,
+		  sizeof(int64_t) * (size_t) rows->arity, compare_rows);
+}
+
+static GpucolStatus
+load_rows(GpucolRecRun *run, uint32_t rel, const Rows *rows)
+{
+	long		from;
+	int64_t		values[8][300];
+	uint8_t		nulls[8][300];
+	const int64_t *columns[8];
+	const uint8_t *null_columns[8];
+	int			c;
+
+	for (from = 0; from < rows->n; from += 300)
+	{
+		long		n = rows->n - from < 300 ? rows->n - from : 300;
+		long		i;
+		GpucolStatus status;
+
+		for (c = 0; c < rows->arity; c++)
+		{
+			for (i = 0; i < n; i++)
+			{
+				values[c][i] = rows->values[(from + i) * rows->arity + c];
+				nulls[c][i] = values[c][i] == NULL_VALUE;
+			}
+			columns[c] = values[c];
+			null_columns[c] = nulls[c];
+		}
+		status = gpucol_recursive_cpu.load(run, rel, (uint32_t) n, columns,
+										   null_columns);
+		if (status != GPUCOL_OK)
+			return status;
+	}
+	return GPUCOL_OK;
+}
+
+static GpucolRecRun *
+start_run(const Builder *b, const Rows *inputs, const GpucolRecOptions *options)
+{
+	GpucolRecRun *run = NULL;
+	uint32_t	i;
+
+	CHECK(gpucol_recursive_cpu.start(&b->plan, options, &run) == GPUCOL_OK,
+		  "start");
+	for (i = 0; i < b->plan.nrelations; i++)
+		if (inputs[i].n > 0)
+			CHECK(load_rows(run, i, &inputs[i]) == GPUCOL_OK, "load");
+	return run;
+}
+
+/* Read a relation of a run; returns the last status. */
+static GpucolStatus
+read_rows(GpucolRecRun *run, uint32_t rel, Rows *rows)
+{
+	GpucolRecBatch batch;
+	GpucolStatus status;
+	uint32_t	i;
+	int			c;
+
+	rows->n = 0;
+	while ((status = gpucol_recursive_cpu.next(run, rel, &batch)) == GPUCOL_OK)
+		for (i = 0; i < batch.nrows && rows->n < MAX_ROWS; i++, rows->n++)
+			for (c = 0; c < rows->arity; c++)
+				rows->values[rows->n * rows->arity + c] =
+					batch.nulls[c] != NULL && batch.nulls[c][i] ? NULL_VALUE :
+					batch.columns[c][i];
+	return status;
+}
+
+static Rows
+new_rows(int arity, bool set)
+{
+	Rows		rows = {arity, set, 0, NULL};
+
+	rows.values = malloc(sizeof(int64_t) * (size_t) (arity ? arity : 1) *
+						 MAX_ROWS);
+	return rows;
+}
+
+/* Check count and column summaries of a relation against its rows. */
+static void
+check_summary_of(const Builder *b, const Rows *inputs,
+				 const GpucolRecOptions *options, uint32_t rel,
+				 const Rows *expected, const char *name)
+{
+	GpucolRecRun *run = start_run(b, inputs, options);
+	GpucolRecSummary summary[8];
+	bool		want[8] = {true, true, true, true, true, true, true, true};
+	uint64_t	n = 0;
+	int			c;
+
+	CHECK(gpucol_recursive_cpu.summarise(run, rel, want, &n, summary) ==
+		  GPUCOL_OK, "%s", name);
+	CHECK(n == (uint64_t) expected->n, "%s: %ld rows, not %ld", name, (long) n,
+		  expected->n);
+	for (c = 0; c < expected->arity; c++)
+	{
+		__int128	sum = 0;
+		uint64_t	count = 0;
+		int64_t		min = INT64_MAX;
+		int64_t		max = INT64_MIN;
+		long		i;
+
+		for (i = 0; i < expected->n; i++)
+		{
+			int64_t		v = expected->values[i * expected->arity + c];
+
+			if (v == NULL_VALUE)
+				continue;
+			sum += v;
+			count++;
+			min = v < min ? v : min;
+			max = v > max ? v : max;
+		}
+		CHECK(summary[c].count == count && summary[c].sum == sum,
+			  "%s: sum of column %d", name, c);
+		CHECK(count == 0 || (summary[c].min == min && summary[c].max == max),
+			  "%s: extremes of column %d", name, c);
+	}
+	gpucol_recursive_cpu.finish(run);
+}
+
+/* Run a plan by the reference and by the engine in all its ways. */
+static void
+compare_plan(const Builder *b, const Rows *inputs, const char *name)
+{
+	static const int threads[] = {1, 3};
+	Rows		expected[16];
+	uint32_t	i;
+	int			strategy;
+	int			t;
+
+	for (i = 0; i < b->plan.nrelations; i++)
+	{
+		expected[i] = new_rows(b->relations[i].arity,
+							   !(b->relations[i].flags & GPUCOL_REC_BAG));
+		for (long r = 0; r < inputs[i].n; r++)
+			put(&expected[i], inputs[i].values + r * inputs[i].arity);
+	}
+	naive_run(b, expected);
+	for (i = 0; i < b->plan.nrelations; i++)
+		sort_rows(&expected[i]);
+	for (strategy = GPUCOL_REC_AUTO; strategy <= GPUCOL_REC_BITMAP; strategy++)
+		for (t = 0; t < 2; t++)
+		{
+			GpucolRecOptions options = {.threads = threads[t],.strategy =
+			(GpucolRecStrategy) strategy};
+			GpucolRecRun *run = start_run(b, inputs, &options);
+
+			for (i = 0; i < b->plan.nrelations; i++)
+			{
+				Rows		got;
+
+				if (!(b->relations[i].flags & GPUCOL_REC_OUTPUT))
+					continue;
+				got = new_rows(b->relations[i].arity, false);
+				CHECK(read_rows(run, i, &got) == GPUCOL_END, "%s", name);
+				sort_rows(&got);
+				CHECK(got.n == expected[i].n,
+					  "%s strategy %d: %ld rows, not %ld", name, strategy,
+					  got.n, expected[i].n);
+				CHECK(got.n == expected[i].n &&
+					  memcmp(got.values, expected[i].values, sizeof(int64_t) *
+							 (size_t) (got.n * got.arity)) == 0,
+					  "%s strategy %d: rows differ", name, strategy);
+				free(got.values);
+				check_summary_of(b, inputs, &options, i, &expected[i], name);
+			}
+			gpucol_recursive_cpu.finish(run);
+		}
+	for (i = 0; i < b->plan.nrelations; i++)
+		free(expected[i].values);
+}
+
+/* Random edges, some of them NULL, duplicates allowed. */
+static void
+random_edges(Rows *rows, int nodes, int n, bool nulls)
+{
+	int			i;
+
+	rows->n = 0;
+	for (i = 0; i < n; i++)
+	{
+		int64_t		row[2];
+		int			c;
+
+		for (c = 0; c < 2; c++)
+		{
+			uint64_t	r = check_random();
+
+			/* far-apart values exercise the hashed dictionary */
+			row[c] = (int64_t) (r % (uint64_t) nodes) *
+				(nodes % 2 ? 1 : INT64_C(10000000007)) - 3;
+			if (nulls && r >> 40 < 1 << 19)
+				row[c] = NULL_VALUE;
+		}
+		put(rows, row);
+	}
+}
+
+/* ---- programs ---- */
+
+#define EDB		(GPUCOL_REC_INPUT)
+#define IDB		(GPUCOL_REC_DERIVED | GPUCOL_REC_OUTPUT)
+#define REC		GPUCOL_REC_RECURSIVE
+
+/* Transitive closure in one of its forms. */
+static void
+build_closure(Builder *b, int form, bool bag_edges)
+{
+	uint16_t	e,
+				tc;
+
+	builder_init(b);
+	e = relation(b, 2, EDB | (bag_edges ? GPUCOL_REC_BAG : 0), 0);
+	tc = relation(b, 2, IDB, 0);
+	rule(b, 0, 0);
+	step(b, GPUCOL_REC_ATOM, e, GPUCOL_REC_FULL, "01");
+	step(b, GPUCOL_REC_EMIT, tc, 0, form == 4 ? "10" : "01");
+	rule(b, 0, REC);
+	switch (form)
+	{
+		case 0:
+			step(b, GPUCOL_REC_ATOM, tc, GPUCOL_REC_DELTA, "01");
+			step(b, GPUCOL_REC_ATOM, e, GPUCOL_REC_FULL, "12");
+			step(b, GPUCOL_REC_EMIT, tc, 0, "02");
+			break;
+		case 1:
+			step(b, GPUCOL_REC_ATOM, tc, GPUCOL_REC_DELTA, "12");
+			step(b, GPUCOL_REC_ATOM, e, GPUCOL_REC_FULL, "01");
+			step(b, GPUCOL_REC_EMIT, tc, 0, "02");
+			break;
+		case 2:
+			step(b, GPUCOL_REC_ATOM, tc, GPUCOL_REC_DELTA, "01");
+			step(b, GPUCOL_REC_ATOM, tc, GPUCOL_REC_PREVIOUS, "12");
+			step(b, GPUCOL_REC_EMIT, tc, 0, "02");
+			rule(b, 0, REC);
+			step(b, GPUCOL_REC_ATOM, tc, GPUCOL_REC_DELTA, "12");
+			step(b, GPUCOL_REC_ATOM, tc, GPUCOL_REC_FULL, "01");
+			step(b, GPUCOL_REC_EMIT, tc, 0, "02");
+			break;
+		case 3:					/* against the edges */
+			step(b, GPUCOL_REC_ATOM, tc, GPUCOL_REC_DELTA, "01");
+			step(b, GPUCOL_REC_ATOM, e, GPUCOL_REC_FULL, "21");
+			step(b, GPUCOL_REC_EMIT, tc, 0, "02");
+			break;
+		default:				/* seeds differ from the edges */
+			step(b, GPUCOL_REC_ATOM, tc, GPUCOL_REC_DELTA, "12");
+			step(b, GPUCOL_REC_ATOM, e, GPUCOL_REC_FULL, "10");
+			step(b, GPUCOL_REC_EMIT, tc, 0, "02");
+			break;
+	}
+}
+
+static void
+test_closure(void)
+{
+	Builder		b;
+	Rows		inputs[16] = {{0}};
+	int			form;
+	int			size;
+
+	inputs[0] = new_rows(2, false);
+	for (form = 0; form < 5; form++)
+		for (size = 0; size < 12; size++)
+		{
+			char		name[64];
+
+			snprintf(name, sizeof(name), "closure form %d size %d", form, size);
+			random_edges(&inputs[0], 1 + size * 6, size * (5 + size % 5),
+						 size % 3 == 2);
+			build_closure(&b, form, size % 2);
+			compare_plan(&b, inputs, name);
+		}
+	free(inputs[0].values);
+}
+
+/* More nodes than one batch of searches, in long paths and cycles. */
+static void
+test_closure_batches(void)
+{
+	Builder		b;
+	Rows		inputs[16] = {{0}};
+	int			n = 1300;
+	int64_t		row[2];
+	int			i;
+	GpucolRecOptions options = {.threads = 2};
+	GpucolRecRun *run;
+	GpucolRecSummary summary[2];
+	bool		want[2] = {true, true};
+	uint64_t	nrows;
+	Rows		got = new_rows(2, false);
+	int64_t		sum = 0;
+
+	inputs[0] = new_rows(2, false);
+	for (i = 0; i < n - 1; i++)
+	{
+		row[0] = i;
+		row[1] = i + 1;
+		put(&inputs[0], row);
+	}
+	build_closure(&b, 0, false);
+	run = start_run(&b, inputs, &options);
+	CHECK(gpucol_recursive_cpu.summarise(run, 1, want, &nrows, summary) ==
+		  GPUCOL_OK, "path");
+	CHECK(nrows == (uint64_t) n * (uint64_t) (n - 1) / 2, "path of %d", n);
+	for (i = 0; i < n; i++)
+		sum += (int64_t) i * (n - 1 - i);
+	CHECK(summary[0].sum == sum, "sources of a path");
+	gpucol_recursive_cpu.finish(run);
+	/* a cycle of 400 with the path hanging off it: all reach all after */
+	inputs[0].n = 399;
+	row[0] = 399;
+	row[1] = 0;
+	put(&inputs[0], row);
+	run = start_run(&b, inputs, &options);
+	CHECK(read_rows(run, 1, &got) == GPUCOL_END, "cycle");
+	CHECK(got.n == 400 * 400, "cycle: %ld rows", got.n);
+	gpucol_recursive_cpu.finish(run);
+	free(inputs[0].values);
+	free(got.values);
+}
+
+/* Same generation, and its kin with two different edge relations. */
+static void
+test_pairs(void)
+{
+	Builder		b;
+	Rows		inputs[16] = {{0}};
+	int			size;
+
+	inputs[0] = new_rows(2, true);
+	inputs[1] = new_rows(2, true);
+	for (size = 1; size < 12; size++)
+	{
+		uint16_t	e,
+					f,
+					sg;
+		GpucolRecStep *s;
+
+		random_edges(&inputs[0], 1 + size * 7, size * 12, size % 3 == 2);
+		random_edges(&inputs[1], 1 + size * 7, size * 12, size % 3 == 2);
+		builder_init(&b);
+		e = relation(&b, 2, EDB, 0);
+		f = relation(&b, 2, EDB, 0);
+		sg = relation(&b, 2, IDB, 0);
+		if (size % 2)
+			f = e;
+		rule(&b, 0, 0);
+		step(&b, GPUCOL_REC_ATOM, e, GPUCOL_REC_FULL, "01");
+		step(&b, GPUCOL_REC_ATOM, f, GPUCOL_REC_FULL, "02");
+		s = step(&b, GPUCOL_REC_TEST, 0, 0, "12");
+		s->function = GPUCOL_REC_NE;
+		step(&b, GPUCOL_REC_EMIT, sg, 0, "12");
+		rule(&b, 0, REC);
+		step(&b, GPUCOL_REC_ATOM, sg, GPUCOL_REC_DELTA, "12");
+		step(&b, GPUCOL_REC_ATOM, e, GPUCOL_REC_FULL, size % 4 ? "13" : "31");
+		step(&b, GPUCOL_REC_ATOM, f, GPUCOL_REC_FULL, "24");
+		step(&b, GPUCOL_REC_EMIT, sg, 0, "34");
+		compare_plan(&b, inputs, "same generation");
+	}
+	free(inputs[0].values);
+	free(inputs[1].values);
+}
+
+/* The alias analysis of figure 12 of the HISA paper. */
+static void
+build_cspa(Builder *b)
+{
+	static const char *const rules[][4] = {
+		/* body atoms as relation letter and registers; head */
+		{"f01", "f12", NULL, "f02"},
+		{"f01", "f02", NULL, "v12"},
+		{"a01", "m12", NULL, "f02"},
+		{"d10", "v12", "d23", "m03"},
+		{"f01", "m02", "f23", "v13"},
+	};
+	uint16_t	rel[128];
+	int			r,
+				i,
+				d;
+
+	builder_init(b);
+	rel['a'] = relation(b, 2, EDB, 0);
+	rel['d'] = relation(b, 2, EDB, 0);
+	rel['f'] = relation(b, 2, IDB, 0);
+	rel['v'] = relation(b, 2, IDB, 0);
+	rel['m'] = relation(b, 2, IDB, 0);
+	for (i = 0; i < 5; i++)
+	{
+		static const char *const heads[] = {"f01", "f00", "f11", "m00", "m11"};
+
+		rule(b, 0, 0);
+		step(b, GPUCOL_REC_ATOM, rel['a'], GPUCOL_REC_FULL, "01");
+		step(b, GPUCOL_REC_EMIT, rel[(int) heads[i][0]], 0, heads[i] + 1);
+	}
+	for (r = 0; r < 5; r++)
+		for (d = 0; d < 3 && rules[r][d]; d++)
+		{
+			if (rules[r][d][0] == 'a' || rules[r][d][0] == 'd')
+				continue;
+			rule(b, 0, REC);
+			step(b, GPUCOL_REC_ATOM, rel[(int) rules[r][d][0]],
+				 GPUCOL_REC_DELTA, rules[r][d] + 1);
+			for (i = 0; i < 3 && rules[r][i]; i++)
+				if (i != d)
+					step(b, GPUCOL_REC_ATOM, rel[(int) rules[r][i][0]],
+						 rules[r][i][0] == 'a' || rules[r][i][0] == 'd' ||
+						 i < d ? GPUCOL_REC_FULL : GPUCOL_REC_PREVIOUS,
+						 rules[r][i] + 1);
+			step(b, GPUCOL_REC_EMIT, rel[(int) rules[r][3][0]], 0,
+				 rules[r][3] + 1);
+		}
+}
+
+static void
+test_mutual(void)
+{
+	Builder		b;
+	Rows		inputs[16] = {{0}};
+	int			size;
+
+	inputs[0] = new_rows(2, true);
+	inputs[1] = new_rows(2, true);
+	build_cspa(&b);
+	for (size = 2; size < 8; size++)
+	{
+		random_edges(&inputs[0], 1 + size * 3, size * 3, false);
+		random_edges(&inputs[1], 1 + size * 3, size * 3, false);
+		compare_plan(&b, inputs, "mutual");
+	}
+	free(inputs[0].values);
+	free(inputs[1].values);
+}
+
+/* Negation, aggregates, ternary relations, constants, repeated variables. */
+static void
+test_strata(void)
+{
+	Builder		b;
+	Rows		inputs[16] = {{0}};
+	int			size;
+
+	inputs[0] = new_rows(2, true);
+	for (size = 1; size < 10; size++)
+	{
+		uint16_t	e,
+					tc,
+					not_tc,
+					degree,
+					triple,
+					loop;
+		GpucolRecStep *s;
+		int			fn;
+
+		random_edges(&inputs[0], 2 + size * 3, size * 6, false);
+		builder_init(&b);
+		b.plan.nstrata = 2;
+		e = relation(&b, 2, EDB, 0);
+		tc = relation(&b, 2, IDB | GPUCOL_REC_READ, 0);
+		not_tc = relation(&b, 2, IDB, 1);
+		degree = relation(&b, 3, IDB, 1);
+		triple = relation(&b, 3, IDB, 1);
+		loop = relation(&b, 1, IDB, 1);
+		constant(&b, inputs[0].values[0]);
+		rule(&b, 0, 0);
+		step(&b, GPUCOL_REC_ATOM, e, GPUCOL_REC_FULL, "01");
+		step(&b, GPUCOL_REC_EMIT, tc, 0, "01");
+		rule(&b, 0, REC);
+		step(&b, GPUCOL_REC_ATOM, tc, GPUCOL_REC_DELTA, "01");
+		step(&b, GPUCOL_REC_ATOM, e, GPUCOL_REC_FULL, "12");
+		step(&b, GPUCOL_REC_EMIT, tc, 0, "02");
+		rule(&b, 1, 0);
+		step(&b, GPUCOL_REC_ATOM, e, GPUCOL_REC_FULL, "0_");
+		step(&b, GPUCOL_REC_ATOM, e, GPUCOL_REC_FULL, "_1");
+		step(&b, GPUCOL_REC_ABSENT, tc, GPUCOL_REC_FULL, "01");
+		step(&b, GPUCOL_REC_EMIT, not_tc, 0, "01");
+		for (fn = GPUCOL_REC_COUNT; fn <= GPUCOL_REC_MAX; fn++)
+		{
+			constant(&b, fn);
+			rule(&b, 1, 0);
+			step(&b, GPUCOL_REC_ATOM, e, GPUCOL_REC_FULL, "_0");
+			s = step(&b, GPUCOL_REC_AGGREGATE, 0, 0, "");
+			s->function = (uint8_t) fn;
+			s->target = 5;
+			s->origin = 6;
+			s->nsteps = 3;
+			step(&b, GPUCOL_REC_ATOM, tc, GPUCOL_REC_FULL, "01");
+			s = step(&b, GPUCOL_REC_TEST, 0, 0, "01");
+			s->function = GPUCOL_REC_LT;
+			s = step(&b, GPUCOL_REC_COLLECT, 0, 0,
+					 fn == GPUCOL_REC_COUNT ? "" : "1");
+			s->origin = 6;
+			step(&b, GPUCOL_REC_EMIT, degree, 0,
+				 (char[]) {(char) ('B' + fn - GPUCOL_REC_COUNT), '0', '5', 0});
+		}
+		rule(&b, 1, 0);
+		step(&b, GPUCOL_REC_ATOM, e, GPUCOL_REC_FULL, "01");
+		step(&b, GPUCOL_REC_ATOM, e, GPUCOL_REC_FULL, "12");
+		step(&b, GPUCOL_REC_PRESENT, tc, GPUCOL_REC_FULL, "A1");
+		s = step(&b, GPUCOL_REC_COMPUTE, 0, 0, "02");
+		s->function = GPUCOL_REC_ADD;
+		s->target = 7;
+		step(&b, GPUCOL_REC_EMIT, triple, 0, "071");
+		rule(&b, 1, 0);
+		step(&b, GPUCOL_REC_ATOM, tc, GPUCOL_REC_FULL, "00");
+		step(&b, GPUCOL_REC_EMIT, loop, 0, "0");
+		compare_plan(&b, inputs, "strata");
+	}
+	free(inputs[0].values);
+}
+
+/* Shortest distances by a merging relation, against relaxation. */
+static void
+test_shortest(void)
+{
+	Builder		b;
+	Rows		inputs[16] = {{0}};
+	int			round;
+
+	inputs[0] = new_rows(3, false);
+	for (round = 0; round < 8; round++)
+	{
+		enum
+		{
+			N = 40
+		};
+		int64_t		distance[N];
+		uint16_t	e,
+					d;
+		GpucolRecStep *s;
+		GpucolRecOptions options = {.threads = 1};
+		GpucolRecRun *run;
+		Rows		got = new_rows(2, false);
+		long		reached = 0;
+		long		i;
+		bool		changed = true;
+
+		inputs[0].n = 0;
+		for (i = 0; i < 20 * round + 5; i++)
+		{
+			int64_t		row[3] = {(int64_t) (check_random() % N),
+				(int64_t) (check_random() % N),
+			(int64_t) (check_random() % 1000)};
+
+			put(&inputs[0], row);
+		}
+		for (i = 0; i < N; i++)
+			distance[i] = i == inputs[0].values[0] ? 0 : INT64_MAX;
+		while (changed)
+		{
+			changed = false;
+			for (i = 0; i < inputs[0].n; i++)
+			{
+				const int64_t *row = inputs[0].values + 3 * i;
+
+				if (distance[row[0]] != INT64_MAX &&
+					distance[row[0]] + row[2] < distance[row[1]])
+				{
+					distance[row[1]] = distance[row[0]] + row[2];
+					changed = true;
+				}
+			}
+		}
+		builder_init(&b);
+		e = relation(&b, 3, EDB, 0);
+		d = relation(&b, 2, IDB, 0);
+		b.relations[d].merge = GPUCOL_REC_MERGE_MIN;
+		b.relations[d].merge_column = 1;
+		constant(&b, inputs[0].values[0]);
+		constant(&b, 0);
+		rule(&b, 0, 0);
+		step(&b, GPUCOL_REC_EMIT, d, 0, "AB");
+		rule(&b, 0, REC);
+		step(&b, GPUCOL_REC_ATOM, d, GPUCOL_REC_DELTA, "01");
+		step(&b, GPUCOL_REC_ATOM, e, GPUCOL_REC_FULL, "023");
+		s = step(&b, GPUCOL_REC_COMPUTE, 0, 0, "13");
+		s->function = GPUCOL_REC_ADD;
+		s->target = 4;
+		step(&b, GPUCOL_REC_EMIT, d, 0, "24");
+		run = start_run(&b, inputs, &options);
+		CHECK(read_rows(run, d, &got) == GPUCOL_END, "shortest");
+		for (i = 0; i < N; i++)
+			reached += distance[i] != INT64_MAX;
+		CHECK(got.n == reached, "%ld reached, not %ld", got.n, reached);
+		for (i = 0; i < got.n; i++)
+			CHECK(distance[got.values[2 * i]] == got.values[2 * i + 1],
+				  "distance of %ld", (long) got.values[2 * i]);
+		gpucol_recursive_cpu.finish(run);
+		free(got.values);
+	}
+	free(inputs[0].values);
+}
+
+/* r(n + 1) :- r(n): endless as a bag or as a set, read only so far. */
+static void
+build_endless(Builder *b, bool bag)
+{
+	uint16_t	r;
+	GpucolRecStep *s;
+
+	builder_init(b);
+	r = relation(b, 1, IDB | (bag ? GPUCOL_REC_BAG : 0), 0);
+	constant(b, 1);
+	rule(b, 0, 0);
+	step(b, GPUCOL_REC_EMIT, r, 0, "A");
+	rule(b, 0, REC);
+	step(b, GPUCOL_REC_ATOM, r, GPUCOL_REC_DELTA, "0");
+	s = step(b, GPUCOL_REC_COMPUTE, 0, 0, "0A");
+	s->function = GPUCOL_REC_ADD;
+	s->target = 1;
+	step(b, GPUCOL_REC_EMIT, r, 0, "1");
+}
+
+static bool
+cancel_after(void *context)
+{
+	return --*(int *) context < 0;
+}
+
+static void
+test_limits(void)
+{
+	Builder		b;
+	GpucolRecOptions options = {.threads = 1,.max_rounds = 100};
+	Rows		none[16] = {{0}};
+	Rows		got = new_rows(1, false);
+	GpucolRecRun *run;
+	GpucolRecBatch batch;
+	int			i;
+	int			budget;
+
+	for (i = 0; i < 2; i++)
+	{
+		build_endless(&b, i == 0);
+		run = start_run(&b, none, &options);
+		CHECK(gpucol_recursive_cpu.next(run, 0, &batch) == GPUCOL_OK &&
+			  batch.nrows == 1 && batch.columns[0][0] == 1, "first row");
+		CHECK(gpucol_recursive_cpu.next(run, 0, &batch) == GPUCOL_OK &&
+			  batch.nrows == 1 && batch.columns[0][0] == 2, "second row");
+		CHECK(read_rows(run, 0, &got) == GPUCOL_ROUNDS_EXCEEDED, "rounds");
+		CHECK(got.n == 99, "%ld rows before the limit", got.n);
+		CHECK(gpucol_recursive_cpu.next(run, 0, &batch) ==
+			  GPUCOL_ROUNDS_EXCEEDED, "the status stays");
+		gpucol_recursive_cpu.finish(run);
+	}
+	/* out of memory and cancelled at any point: nothing leaks or crashes */
+	options.max_rounds = 0;
+	for (budget = 0; budget < 300; budget++)
+	{
+		Rows		inputs[16] = {{0}};
+		GpucolRecRun *starved = NULL;
+		GpucolStatus status;
+		GpucolRecOptions tight = {.threads = 2,.memory_limit =
+		(size_t) budget * 3000};
+		int			left = budget;
+
+		inputs[0] = new_rows(2, true);
+		random_edges(&inputs[0], 61, 150, true);
+		build_closure(&b, budget % 5, budget % 2);
+		if (budget % 3 == 0)
+		{
+			tight.memory_limit = 0;
+			tight.cancelled = cancel_after;
+			tight.context = &left;
+			tight.strategy = GPUCOL_REC_HISA;
+		}
+		got.arity = 2;
+		status = gpucol_recursive_cpu.start(&b.plan, &tight, &starved);
+		if (status == GPUCOL_OK)
+			status = load_rows(starved, 0, &inputs[0]);
+		if (status == GPUCOL_OK)
+		{
+			Rows		pairs = new_rows(2, false);
+
+			status = read_rows(starved, 1, &pairs);
+			free(pairs.values);
+		}
+		CHECK(status == GPUCOL_END || status ==
+			  (budget % 3 ? GPUCOL_OUT_OF_MEMORY : GPUCOL_CANCELLED),
+			  "budget %d: status %d", budget, status);
+		gpucol_recursive_cpu.finish(starved);
+		free(inputs[0].values);
+	}
+	free(got.values);
+}
+
+int
+main(void)
+{
+	test_closure();
+	test_closure_batches();
+	test_pairs();
+	test_mutual();
+	test_strata();
+	test_shortest();
+	test_limits();
+	return check_summary("recursive");
+}
