@@ -1,0 +1,322 @@
+/*-------------------------------------------------------------------------
+ *
+ * bitunpack.cuh
+ *	  Packed vectors in registers: loading, extraction, and range tests on
+ *	  codes.
+ *
+ * One warp holds one vector of 1,024 codes (kernel/format.h): lane l loads the
+ * K words j*32 + l, each load of the warp being one 128-byte word row, and owns
+ * the codes of rows p*32 + l for the positions p = 0..31.  Every shift is a
+ * compile-time constant because K and p are.
+ *
+ * Tests avoid the mask of an extraction: the code is shifted to the top of its
+ * word, so that the bits below it cannot reach the comparison (range bounds
+ * are shifted alike, the upper one filled with ones).  Widths up to 8 go
+ * further and compare all the codes of a 32-bit window at once.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_CUDA_BITUNPACK_CUH
+#define GPUCOL_CUDA_BITUNPACK_CUH
+
+#include <cstdint>
+
+/* Largest width whose codes are compared several to a word. */
+constexpr int GPUCOL_SWAR_WIDTH = 8;
+
+/* Load this lane's words of a packed vector; each word is read once. */
+template <int K>
+__device__ __forceinline__ void
+load_words(const uint32_t *__restrict__ vector, int lane, uint32_t (&w)[K])
+{
+#pragma unroll
+	for (int j = 0; j < K; j++)
+		w[j] = __ldcs(vector + j * 32 + lane);
+}
+
+/* Code of position p. */
+template <int K>
+__device__ __forceinline__ uint32_t
+code_at(const uint32_t (&w)[K], int p)
+{
+	int			bit = p * K,
+				j = bit / 32,
+				s = bit % 32;
+	constexpr uint32_t mask = K == 32 ? 0xffffffffu : (1u << (K & 31)) - 1;
+
+	if (s + K < 32)
+		return (w[j] >> s) & mask;
+	if (s + K == 32)
+		return w[j] >> s;
+	return __funnelshift_r(w[j], w[j + 1 < K ? j + 1 : j], s) & mask;
+}
+
+/* Code of position p in the top K bits; bits below are undefined. */
+template <int K>
+__device__ __forceinline__ uint32_t
+top_at(const uint32_t (&w)[K], int p)
+{
+	int			bit = p * K,
+				j = bit / 32,
+				end = bit % 32 + K;
+
+	if (end <= 32)
+		return w[j] << (32 - end);
+	return __funnelshift_l(w[j], w[j + 1 < K ? j + 1 : j], 64 - end);
+}
+
+/* mask = 2 * mask + (a >= b), by the carry of a - b. */
+__device__ __forceinline__ void
+shift_in_ge(uint32_t &mask, uint32_t a, uint32_t b)
+{
+	asm("{.reg .u32 t;\n\t"
+		"sub.cc.u32 t, %1, %2;\n\t"
+		"addc.u32 %0, %0, %0;}" : "+r"(mask) : "r"(a), "r"(b));
+}
+
+/*
+ * Mask of the positions whose code lies in [lo, hi]; bit p is position p.
+ */
+template <int K>
+__device__ __forceinline__ uint32_t
+range_mask(const uint32_t (&w)[K], uint32_t lo, uint32_t hi)
+{
+	uint32_t	low = lo << ((32 - K) & 31);
+	uint32_t	high = ((hi - lo) << ((32 - K) & 31)) | (K == 32 ? 0u : (0xffffffffu >> (K & 31)));
+	uint32_t	mask = 0;
+
+#pragma unroll
+	for (int p = 31; p >= 0; p--)
+		shift_in_ge(mask, high, top_at<K>(w, p) - low);
+	return mask;
+}
+
+/* mask = 2 * mask + (a >= b) for 64-bit a, b given by halves. */
+__device__ __forceinline__ void
+shift_in_ge(uint32_t &mask, uint32_t alow, uint32_t ahigh, uint32_t blow, uint32_t bhigh)
+{
+	asm("{.reg .u32 t;\n\t"
+		"sub.cc.u32 t, %1, %3;\n\t"
+		"subc.cc.u32 t, %2, %4;\n\t"
+		"addc.u32 %0, %0, %0;}" : "+r"(mask) : "r"(alow), "r"(ahigh), "r"(blow), "r"(bhigh));
+}
+
+/*
+ * Mask of the positions whose code of width 32 + K lies in [lo, hi].  The low
+ * plane's words are the low halves of the codes, one a position.
+ */
+template <int K>
+__device__ __forceinline__ uint32_t
+range_mask_wide(const uint32_t *__restrict__ vector, int lane, uint64_t lo, uint64_t hi)
+{
+	uint32_t	w[K];
+	uint32_t	ge = 0,
+				le = 0;
+
+	load_words<K>(vector + 32 * 32, lane, w);
+#pragma unroll
+	for (int p = 31; p >= 0; p--)
+	{
+		uint32_t	low = __ldcs(vector + p * 32 + lane);
+		uint32_t	high = code_at<K>(w, p);
+
+		shift_in_ge(ge, low, high, (uint32_t) lo, (uint32_t) (lo >> 32));
+		shift_in_ge(le, (uint32_t) hi, (uint32_t) (hi >> 32), low, high);
+	}
+	return ge & le;
+}
+
+/* Number of the positions that range_mask() would set. */
+template <int K>
+__device__ __forceinline__ uint32_t
+range_count(const uint32_t (&w)[K], uint32_t lo, uint32_t hi)
+{
+	uint32_t	low = lo << ((32 - K) & 31);
+	uint32_t	high = ((hi - lo) << ((32 - K) & 31)) | (K == 32 ? 0u : (0xffffffffu >> (K & 31)));
+	uint32_t	n = 0;
+
+#pragma unroll
+	for (int p = 0; p < 32; p++)
+		n += (top_at<K>(w, p) - low) <= high;
+	return n;
+}
+
+/*
+ * Comparison of all codes of a 32-bit window at once, K <= 8.
+ *
+ * A window holds N = 32 / K whole codes.  With H the top bit of each field,
+ * x >= c in a field iff bit H of (x & ~c) | (~(x ^ c) & ((x | H) - (c & ~H))).
+ * Result bits of window j are moved down by K - 1 - j, so that K windows fill
+ * one word without meeting; bit f*K + j then belongs to position j*N + f.  The
+ * positions left over when K windows are done go to the bits from FULL*N on.
+ */
+template <int K>
+struct Swar
+{
+	static constexpr int N = 32 / K;	/* codes a window */
+	static constexpr int FULL = 32 / N < K ? 32 / N : K;	/* windows of the pattern */
+	static constexpr int REST = 32 - FULL * N;	/* positions after them */
+
+	/* 1 in the lowest bit of each field */
+	__host__ __device__ static constexpr uint32_t
+	ones()
+	{
+		uint32_t	r = 0;
+
+		for (int f = 0; f < N; f++)
+			r |= 1u << (f * K);
+		return r;
+	}
+	static constexpr uint32_t H = (K == 1 ? 0xffffffffu : K == 2 ? 0xaaaaaaaau : K == 3 ? 0x24924924u :
+						   K == 4 ? 0x88888888u : K == 5 ? 0x21084210u : K == 6 ? 0x20820820u :
+						   K == 7 ? 0x08102040u : 0x80808080u);
+
+	/* Position that bit b of a mask belongs to.  FULL * N bits are patterned. */
+	__host__ __device__ static constexpr int
+	position(int b)
+	{
+		return b < FULL * N ? b % K * N + b / K : b;
+	}
+
+	/* 32 bits of the lane's stream from position p. */
+	__device__ static __forceinline__ uint32_t
+	window(const uint32_t (&w)[K], int p)
+	{
+		int			bit = p * K,
+					j = bit / 32,
+					s = bit % 32;
+
+		if (s == 0)
+			return w[j];
+		if (j + 1 >= K)
+			return w[j] >> s;
+		return __funnelshift_r(w[j], w[j + 1], s);
+	}
+
+	/* H bits of the fields in [lo, hi]; c1 = lo, c2 = hi + 1 in every field;
+	 * open: hi is the largest code. */
+	__device__ static __forceinline__ uint32_t
+	test(uint32_t x, uint32_t c1, uint32_t c2, uint32_t open)
+	{
+		uint32_t	a = x | H;
+		uint32_t	t1 = a - (c1 & ~H);
+		uint32_t	t2 = a - (c2 & ~H);
+		uint32_t	ge1 = (x & ~c1) | (~(x ^ c1) & t1);
+		uint32_t	ge2 = (x & ~c2) | (~(x ^ c2) & t2);
+
+		return ge1 & ~(ge2 & ~open) & H;
+	}
+
+	/* The mask in permuted order: bit b is position(b).  lo <= hi. */
+	__device__ static __forceinline__ uint32_t
+	mask(const uint32_t (&w)[K], uint32_t lo, uint32_t hi)
+	{
+		constexpr uint32_t top = (1u << K) - 1;
+		uint32_t	open = hi >= top ? 0xffffffffu : 0u;
+		uint32_t	c1 = lo * ones();
+		uint32_t	c2 = ((hi + 1) & top) * ones();
+		uint32_t	r = 0;
+
+#pragma unroll
+		for (int j = 0; j < FULL; j++)
+			r |= test(window(w, j * N), c1, c2, open) >> (K - 1 - j);
+		if (REST > 0)
+		{
+			uint32_t	t = test(window(w, FULL * N), c1, c2, open);
+
+#pragma unroll
+			for (int i = 0; i < REST; i++)
+			{
+				int			from = i * K + K - 1,
+							to = FULL * N + i;
+
+				r |= (from < to ? t << ((to - from) & 31) : t >> ((from - to) & 31)) & (1u << to);
+			}
+		}
+		return r;
+	}
+};
+
+/*
+ * Transpose a 32 x 32 bit matrix across the warp: lane l gives row l, and gets
+ * the word whose bit i is bit l of lane i's word.
+ */
+__device__ __forceinline__ uint32_t
+warp_transpose(uint32_t x, int lane)
+{
+	uint32_t	m = 0x0000ffffu;
+
+#pragma unroll
+	for (int d = 16; d > 0; d >>= 1, m ^= m << d)
+	{
+		uint32_t	y = __shfl_xor_sync(0xffffffffu, x, d);
+
+		if (lane & d)
+			x = (x & ~m) | ((y & ~m) >> d);
+		else
+			x = (x & m) | ((y & m) << d);
+	}
+	return x;
+}
+
+/*
+ * Code of row `row` of a vector of run-time width: two loads that the warp
+ * coalesces.  For code that reads single rows; scans use load_words().
+ */
+__device__ __forceinline__ uint64_t
+code_of_row(const uint32_t *__restrict__ vector, int width, int row)
+{
+	int			lane = row & 31,
+				p = row >> 5;
+	uint64_t	low = 0;
+	int			high = width;
+
+	if (width == 0)
+		return 0;
+	if (width >= 32)
+	{
+		low = __ldg(vector + p * 32 + lane);
+		vector += 32 * 32;
+		high = width - 32;
+		if (high == 0)
+			return low;
+	}
+
+	int			bit = p * high,
+				j = bit >> 5,
+				s = bit & 31;
+	uint32_t	a = __ldg(vector + j * 32 + lane);
+	uint32_t	b = s + high > 32 ? __ldg(vector + (j + 1) * 32 + lane) : 0;
+	uint64_t	code = __funnelshift_r(a, b, s);
+
+	if (high < 32)
+		code &= (1u << high) - 1;
+	return width >= 32 ? low | code << 32 : code;
+}
+
+/*
+ * Call f.template run<K>() for the run-time width k in 1..32: the one place
+ * that turns a width into code.
+ */
+template <class F>
+__device__ __forceinline__ void
+dispatch_width(int k, F &&f)
+{
+	switch (k)
+	{
+#define GPUCOL_WIDTH(K) case K: f.template run<K>(); break;
+		GPUCOL_WIDTH(1) GPUCOL_WIDTH(2) GPUCOL_WIDTH(3) GPUCOL_WIDTH(4)
+		GPUCOL_WIDTH(5) GPUCOL_WIDTH(6) GPUCOL_WIDTH(7) GPUCOL_WIDTH(8)
+		GPUCOL_WIDTH(9) GPUCOL_WIDTH(10) GPUCOL_WIDTH(11) GPUCOL_WIDTH(12)
+		GPUCOL_WIDTH(13) GPUCOL_WIDTH(14) GPUCOL_WIDTH(15) GPUCOL_WIDTH(16)
+		GPUCOL_WIDTH(17) GPUCOL_WIDTH(18) GPUCOL_WIDTH(19) GPUCOL_WIDTH(20)
+		GPUCOL_WIDTH(21) GPUCOL_WIDTH(22) GPUCOL_WIDTH(23) GPUCOL_WIDTH(24)
+		GPUCOL_WIDTH(25) GPUCOL_WIDTH(26) GPUCOL_WIDTH(27) GPUCOL_WIDTH(28)
+		GPUCOL_WIDTH(29) GPUCOL_WIDTH(30) GPUCOL_WIDTH(31) GPUCOL_WIDTH(32)
+#undef GPUCOL_WIDTH
+		default:
+			break;
+	}
+}
+
+#endif

@@ -1,0 +1,97 @@
+/*-------------------------------------------------------------------------
+ *
+ * offsets.cuh
+ *	  A vector of a column as 32-bit offsets from a base common to all
+ *	  segments, whatever the chunk's coding.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_CUDA_OFFSETS_CUH
+#define GPUCOL_CUDA_OFFSETS_CUH
+
+#include "scanner.cuh"
+
+struct UnpackCodes
+{
+	const uint32_t *vector;
+	int			lane;
+	uint32_t	add;
+	uint32_t   *v;
+
+	template <int K> __device__ __forceinline__ void
+	run()
+	{
+		uint32_t	w[K];
+
+		load_words<K>(vector, lane, w);
+#pragma unroll
+		for (int p = 0; p < 32; p++)
+			v[p] = code_at<K>(w, p) + add;
+	}
+};
+
+/*
+ * Fill v[p] with the offset of row p*32 + lane; entries at NULLs are arbitrary.
+ * Returns the lane mask of NULLs.
+ */
+__device__ __forceinline__ uint32_t
+load_offsets(const GpucolDeviceChunk &chunk, const GpucolOffsetColumn &column,
+			 uint32_t vector, int lane, uint32_t (&v)[32])
+{
+	const uint32_t *codes = chunk.codes +
+		(size_t) vector * chunk.width * GPUCOL_ROW_WORDS;
+	bool		direct = chunk.coding != GPUCOL_CODING_DICT;
+	uint32_t	add = direct ? (uint32_t) (chunk.reference - column.base) : 0;
+
+	if (chunk.all_null)
+		return 0xffffffffu;
+	if (chunk.width >= 1 && chunk.width <= 32)
+	{
+		UnpackCodes f = {codes, lane, add, v};
+
+		dispatch_width(chunk.width, f);
+	}
+	else
+	{
+#pragma unroll
+		for (int p = 0; p < 32; p++)
+			v[p] = (uint32_t) code_of_row(codes, chunk.width, p * 32 + lane) + add;
+	}
+	if (!direct)
+	{
+#pragma unroll
+		for (int p = 0; p < 32; p++)
+			v[p] = chunk.remap ? __ldg(chunk.remap + v[p]) :
+				(uint32_t) (__ldg(chunk.dict + v[p]) - column.base);
+	}
+	return chunk.nulls ? lane_mask_of_rows(chunk.nulls, vector, lane) : 0;
+}
+
+/* Ask for the packed codes of a vector ahead of their use. */
+__device__ __forceinline__ void
+prefetch_vector(const GpucolDeviceChunk &chunk, uint32_t vector, int lane)
+{
+	const uint32_t *row = chunk.codes + ((size_t) vector * chunk.width + lane) * GPUCOL_ROW_WORDS;
+
+	for (int i = lane; i < chunk.width; i += 32, row += 32 * GPUCOL_ROW_WORDS)
+		asm volatile("prefetch.global.L2 [%0];" :: "l"(row));
+}
+
+/* Offset of one row, `null` where it is NULL. */
+__device__ __forceinline__ uint32_t
+offset_of_row(const GpucolDeviceChunk &chunk, const GpucolOffsetColumn &column,
+			  uint32_t vector, int row, uint32_t null)
+{
+	uint64_t	code;
+
+	if (chunk.all_null ||
+		(chunk.nulls && (__ldg(chunk.nulls + (size_t) vector * 32 + row / 32) >> (row % 32) & 1)))
+		return null;
+	code = code_of_row(chunk.codes + (size_t) vector * chunk.width * GPUCOL_ROW_WORDS,
+					   chunk.width, row);
+	if (chunk.coding != GPUCOL_CODING_DICT)
+		return (uint32_t) (code + chunk.reference - column.base);
+	return chunk.remap ? __ldg(chunk.remap + code) : (uint32_t) (__ldg(chunk.dict + code) - column.base);
+}
+
+#endif

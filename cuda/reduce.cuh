@@ -1,0 +1,33 @@
+/*-------------------------------------------------------------------------
+ *
+ * reduce.cuh
+ *	  GROUP BY over plain columns with a dense domain of keys: counts, sums,
+ *	  minima and maxima of 32-bit offsets.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_CUDA_REDUCE_CUH
+#define GPUCOL_CUDA_REDUCE_CUH
+
+#include <cuda_runtime.h>
+
+#include "plan.h"
+
+/*
+ * Choose copies, slices and the words of a group's record.  plan->ngroups,
+ * inputs[].ops and column are set; fills nwords, word numbers, word_kinds.
+ * The caller then allocates table: ngroups * nwords 64-bit words.
+ */
+extern void gpucol_reduce_layout(GpucolReducePlan *plan);
+
+/* Set every word of plan.table to the neutral value of its kind. */
+extern cudaError_t gpucol_reduce_init(const GpucolReducePlan &plan, cudaStream_t stream);
+
+/*
+ * Advance plan.table over the matching rows.  Word 0 of a record counts the
+ * group's rows; words of sums are modulo 2^64 (exact below 2^32 rows).
+ * Integer adds, min and max in any order: the result is deterministic.
+ */
+extern cudaError_t gpucol_reduce_groups(const GpucolReducePlan &plan, cudaStream_t stream);
+
+#endif

@@ -1,0 +1,52 @@
+/*-------------------------------------------------------------------------
+ *
+ * tuning.cuh
+ *	  Constants of the kernels that were chosen by measurement, with the
+ *	  measurement.  Nothing else in cuda/ holds a bare launch parameter.
+ *
+ * Measured with test/gpu/kernels on one NVIDIA H200; see test/bench/RESULTS.md
+ * for the tables.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_CUDA_TUNING_CUH
+#define GPUCOL_CUDA_TUNING_CUH
+
+/* Vectors of one segment that a warp takes at a time.  Larger runs cost
+ * balance at the end of a scan, smaller ones more segment look-ups. */
+#ifndef GPUCOL_RUN_VECTORS
+#define GPUCOL_RUN_VECTORS 16
+#endif
+
+/* Range scans: threads a block, least blocks a multiprocessor. */
+#ifndef GPUCOL_SCAN_BLOCKS
+#define GPUCOL_SCAN_BLOCKS 3
+#endif
+constexpr int GPUCOL_SCAN_THREADS = 256;
+
+/* Grouping in shared memory: one block a multiprocessor, as many threads as
+ * 128 registers each allow. */
+constexpr int GPUCOL_AGG_THREADS = 512;
+constexpr int GPUCOL_AGG_GLOBAL_THREADS = 256;
+
+/* Interpreter: rows that a thread carries through one instruction. */
+constexpr int GPUCOL_INTERP_ROWS = 4;
+constexpr int GPUCOL_INTERP_THREADS = 256;
+
+/* Shared memory that a reduction object may take, of the 227 KB of a block. */
+constexpr int GPUCOL_AGG_SHARED_BYTES = 220 * 1024;
+
+/* Groups up to which a reduction object has one copy a lane, and up to which
+ * it has eight: below, lanes of a warp meet in one group too often. */
+constexpr int GPUCOL_AGG_LANE_COPIES_GROUPS = 32;
+constexpr int GPUCOL_AGG_EIGHT_COPIES_GROUPS = 256;
+
+/* Blocks of a cluster that hold one reduction object together; 8 is what every
+ * device of compute capability 9.0 grants. */
+constexpr int GPUCOL_AGG_CLUSTER_BLOCKS = 8;
+
+/* Slices of the key domain that neighbouring blocks share one pass over; more
+ * groups than slices hold go to the table in device memory. */
+constexpr int GPUCOL_AGG_MAX_SLICES = 12;
+
+#endif

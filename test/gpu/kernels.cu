@@ -1,0 +1,540 @@
+/*-------------------------------------------------------------------------
+ *
+ * kernels.cu
+ *	  Checks the scan and grouping kernels against plain loops on the CPU, and
+ *	  measures them against the device's own read bandwidth.
+ *
+ * Usage: kernels check | bench [rows in millions]
+ *
+ * The packing here follows src/kernel/format.h word for word and shares no code
+ * with the library.  Exit status 1 if any answer differs.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "plan.h"
+#include "reduce.cuh"
+#include "scan.cuh"
+#include "tuning.cuh"
+
+static int	failures = 0;
+
+#define CHECK(call) \
+	do { cudaError_t e_ = (call); if (e_ != cudaSuccess) { \
+		printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(e_)); \
+		exit(2); } } while (0)
+
+template <class T>
+static T *
+upload(const std::vector<T> &v)
+{
+	T		   *p = NULL;
+
+	CHECK(cudaMalloc(&p, std::max<size_t>(1, v.size()) * sizeof(T)));
+	CHECK(cudaMemcpy(p, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice));
+	return p;
+}
+
+__host__ __device__ static inline uint64_t
+mix(uint64_t x)
+{
+	x += 0x9e3779b97f4a7c15ull;
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+	return x ^ (x >> 31);
+}
+
+__host__ __device__ static inline uint64_t
+low_bits(uint64_t x, int width)
+{
+	return width == 64 ? x : x & ((1ull << width) - 1);
+}
+
+/* Code of a row of a test column; `limit` > 0 makes codes below it. */
+__host__ __device__ static inline uint64_t
+make_code(uint64_t row, int seed, int width, uint64_t limit)
+{
+	uint64_t	h = mix(row * 31 + seed);
+
+	return limit ? h % limit : low_bits(h, width);
+}
+
+/* Pack a column on the device: one warp a vector, by the format's text. */
+__global__ void
+pack_kernel(uint32_t *out, uint64_t first_row, uint32_t nvectors, int seed, int width, uint64_t limit)
+{
+	int			lane = threadIdx.x % 32;
+	uint32_t	v = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
+
+	if (v >= nvectors)
+		return;
+	for (int plane = 0; plane < (width > 32 ? 2 : 1); plane++)
+	{
+		int			k = width <= 32 ? width : plane == 0 ? 32 : width - 32;
+		uint32_t   *to = out + ((size_t) v * width + (plane ? 32 : 0)) * 32;
+		uint64_t	buffer = 0;
+		int			bits = 0,
+					j = 0;
+
+		for (int p = 0; p < 32; p++)
+		{
+			uint64_t	code = make_code(first_row + v * 1024ull + p * 32 + lane, seed, width, limit);
+
+			code = low_bits(code >> (plane ? 32 : 0), k);
+			buffer |= code << bits;
+			bits += k;
+			if (bits >= 32)
+			{
+				to[j++ * 32 + lane] = (uint32_t) buffer;
+				buffer >>= 32;
+				bits -= 32;
+			}
+		}
+	}
+}
+
+struct Column
+{
+	int			seed;
+	int			width;
+	uint64_t	limit;			/* codes below, 0 = any */
+	int64_t		reference;
+	bool		nulls;
+};
+
+/* Row r of a nullable test column is NULL. */
+static bool
+is_null(const Column &c, uint64_t row)
+{
+	return c.nulls && mix(row * 7 + c.seed) % 5 == 0;
+}
+
+static bool
+is_deleted(uint64_t row)
+{
+	return mix(row * 13 + 5) % 7 == 0;
+}
+
+/* A table in device memory, and everything it allocated. */
+struct Table
+{
+	std::vector<uint32_t> nrows;
+	std::vector<Column> columns;
+	std::vector<GpucolDeviceSegment> segments;
+	std::vector<GpucolDeviceChunk> chunks;
+	std::vector<GpucolDeviceRange> ranges;
+	std::vector<uint32_t> run_start,
+				vector_start;
+	std::vector<void *> owned;
+	size_t		packed_bytes = 0;	/* of column 0 */
+	GpucolScanPlan plan = {};
+
+	template <class T> T *
+	own(T *p)
+	{
+		owned.push_back((void *) p);
+		return p;
+	}
+
+	Table(std::vector<uint32_t> sizes, std::vector<Column> cols, bool deleted)
+	{
+		uint64_t	row = 0;
+		uint32_t	runs = 0,
+					vectors = 0;
+
+		nrows = sizes;
+		columns = cols;
+		for (size_t s = 0; s < sizes.size(); s++)
+		{
+			uint32_t	n = GPUCOL_VECTORS(sizes[s]);
+			GpucolDeviceSegment segment = {NULL, sizes[s], (uint32_t) s};
+
+			for (const Column &c : cols)
+			{
+				GpucolDeviceChunk chunk = {};
+				uint32_t   *codes = NULL;
+
+				if (c.width > 0)
+				{
+					CHECK(cudaMalloc(&codes, (size_t) n * c.width * GPUCOL_ROW_BYTES));
+					own(codes);
+					pack_kernel<<<(n + 7) / 8, 256>>>(codes, row, n, c.seed, c.width, c.limit);
+				}
+				chunk.codes = codes;
+				chunk.width = c.width;
+				chunk.reference = c.reference + (int64_t) (s % 3);
+				chunk.coding = GPUCOL_CODING_FOR;
+				chunk.kind = GPUCOL_KIND_INT;
+				if (c.nulls)
+					chunk.nulls = own(upload(bitmap(sizes[s], [&] (uint64_t r) { return is_null(c, row + r); })));
+				chunks.push_back(chunk);
+			}
+			if (deleted)
+				segment.deleted = own(upload(bitmap(sizes[s], [&] (uint64_t r) { return is_deleted(row + r); })));
+			segments.push_back(segment);
+			run_start.push_back(runs);
+			vector_start.push_back(vectors);
+			packed_bytes += (size_t) n * cols[0].width * GPUCOL_ROW_BYTES;
+			runs += (n + GPUCOL_RUN_VECTORS - 1) / GPUCOL_RUN_VECTORS;
+			vectors += n;
+			row += sizes[s];
+		}
+		run_start.push_back(runs);
+		vector_start.push_back(vectors);
+		plan.segments = own(upload(segments));
+		plan.chunks = own(upload(chunks));
+		plan.run_start = own(upload(run_start));
+		plan.vector_start = own(upload(vector_start));
+		plan.nsegments = sizes.size();
+		plan.ncolumns = cols.size();
+		plan.nruns = runs;
+		plan.nvectors = vectors;
+		plan.run_shift = -1;
+		if (sizes[0] == GPUCOL_DEFAULT_SEGMENT_ROWS)
+			plan.run_shift = __builtin_ctz(run_start[1]);
+		plan.cancel = own(upload(std::vector<uint32_t>(1, 0)));
+	}
+
+	static std::vector<uint32_t>
+	bitmap(uint32_t n, std::function<bool(uint64_t)> f)
+	{
+		std::vector<uint32_t> b(GPUCOL_VECTORS(n) * 32, 0);
+
+		for (uint32_t r = 0; r < n; r++)
+			if (f(r))
+				b[r / 32] |= 1u << (r % 32);
+		return b;
+	}
+
+	/* One conjunct per entry: on codes, the same in every segment. */
+	void
+	set_ranges(std::vector<GpucolDeviceRange> r)
+	{
+		ranges.clear();
+		for (size_t s = 0; s < nrows.size(); s++)
+			ranges.insert(ranges.end(), r.begin(), r.end());
+		plan.ranges = own(upload(ranges));
+		plan.nranges = r.size();
+	}
+
+	~Table()
+	{
+		for (void *p : owned)
+			cudaFree(p);
+	}
+};
+
+static GpucolDeviceRange
+between(int slot, uint64_t lo, uint64_t hi, bool invert = false)
+{
+	GpucolDeviceRange r = {};
+
+	r.slot = slot;
+	r.test = GPUCOL_TEST_RANGE;
+	r.lo = lo;
+	r.hi = hi;
+	r.invert = invert;
+	return r;
+}
+
+static bool
+passes(const Table &t, const GpucolDeviceRange &r, uint64_t row)
+{
+	const Column &c = t.columns[r.slot];
+	uint64_t	code = make_code(row, c.seed, c.width, c.limit);
+	bool		in = code >= r.lo && code <= r.hi;
+
+	return !is_null(c, row) && in != (bool) r.invert;
+}
+
+static void
+expect(const char *what, int width, uint64_t got, uint64_t want)
+{
+	if (got != want)
+	{
+		printf("WRONG %s width %d: got %llu, want %llu\n", what, width,
+			   (unsigned long long) got, (unsigned long long) want);
+		failures++;
+	}
+}
+
+static void
+check_scans(int width, bool nulls, bool deleted, bool invert)
+{
+	Column		a = {1, width, 0, 100, nulls};
+	Column		b = {2, 13, 0, -5, nulls};
+	Table		t({65536, 20001, 1, 1023, 1024}, {a, b}, deleted);
+	uint64_t	top = low_bits(~0ull, width ? width : 1);
+	uint64_t	bounds[][2] = {{top / 4, top / 2}, {0, 0}, {top, top}, {0, top}, {0, top / 3}, {top / 2, top}};
+	unsigned long long *out = t.own(upload(std::vector<unsigned long long>(8, 0)));
+	uint32_t   *bitmap = t.own(upload(std::vector<uint32_t>(t.plan.nvectors * 32, 0)));
+
+	if (width == 0)
+		bounds[0][1] = bounds[3][1] = 0;
+	for (auto &bound : bounds)
+	{
+		std::vector<uint32_t> want(t.plan.nvectors * 32, 0),
+					got(want.size());
+		unsigned long long n = 0,
+					sum = 0,
+					values = 0,
+					zero[8] = {0, 0, 0, ~0ull, 0, 0, 0, 0},
+					r[8];
+		uint64_t	row = 0;
+
+		t.set_ranges({between(0, bound[0], bound[1], invert)});
+		for (size_t s = 0; s < t.nrows.size(); row += t.nrows[s++])
+			for (uint32_t i = 0; i < t.nrows[s]; i++)
+				if (!(deleted && is_deleted(row + i)) && passes(t, t.ranges[0], row + i))
+				{
+					n++;
+					want[t.vector_start[s] * 32 + i / 32] |= 1u << (i % 32);
+					if (!is_null(b, row + i))
+					{
+						values++;
+						sum += make_code(row + i, b.seed, b.width, 0) + s % 3;
+					}
+				}
+		CHECK(cudaMemcpy(out, zero, sizeof(zero), cudaMemcpyHostToDevice));
+		CHECK(gpucol_scan_count(t.plan, out, 0));
+		CHECK(cudaMemcpy(r, out, sizeof(r), cudaMemcpyDeviceToHost));
+		expect("count", width, r[0], n);
+		CHECK(cudaMemset(bitmap, 0xa5, got.size() * 4));
+		CHECK(gpucol_scan_bitmap(t.plan, bitmap, 0));
+		CHECK(cudaMemcpy(got.data(), bitmap, got.size() * 4, cudaMemcpyDeviceToHost));
+		expect("bitmap", width, got == want, 1);
+		CHECK(cudaMemcpy(out, zero, sizeof(zero), cudaMemcpyHostToDevice));
+		CHECK(gpucol_scan_reduce(t.plan, {1, (uint8_t) nulls, 0, -5}, bound[0] == 0, out, 0));
+		CHECK(cudaMemcpy(r, out, sizeof(r), cudaMemcpyDeviceToHost));
+		expect("reduce rows", width, r[0], n);
+		expect("reduce values", width, r[1], values);
+		expect("reduce sum", width, r[2], sum);
+	}
+}
+
+/* A plan that groups by column 0 and reduces column 1 by `ops`. */
+static GpucolReducePlan
+group_plan(Table &t, uint32_t domain, uint32_t ops)
+{
+	GpucolReducePlan p = {};
+
+	p.scan = t.plan;
+	p.nkeys = 1;
+	p.keys[0] = {0, t.columns[0].nulls, 0, t.columns[0].reference};
+	p.strides[0] = 1;
+	p.cards[0] = domain;
+	p.ngroups = domain;
+	p.ninputs = ops ? 1 : 0;
+	p.inputs[0].column = {1, t.columns[1].nulls, 0, t.columns[1].reference};
+	p.inputs[0].ops = ops;
+	gpucol_reduce_layout(&p);
+	CHECK(cudaMalloc(&p.table, (size_t) p.ngroups * p.nwords * 8));
+	t.own(p.table);
+	return p;
+}
+
+static void
+check_groups(uint32_t groups, bool nulls, bool deleted)
+{
+	int			width = 32 - __builtin_clz(groups > 1 ? groups - 1 : 1);
+	Column		a = {1, width, groups, 1000, nulls};
+	Column		b = {2, 32, 0, 7, nulls};
+	Table		t({3 * 1024 * 1024 / 8, 70001, 1}, {a, b}, deleted);
+	uint32_t	domain = groups + 2 + (nulls ? 1 : 0);	/* references differ by up to 2 */
+	GpucolReducePlan p;
+	std::vector<unsigned long long> got,
+				want;
+	uint64_t	row = 0;
+
+	for (size_t i = 0; i < t.chunks.size(); i += 2)
+		t.chunks[i + 1].reference = b.reference;	/* keep offsets in 32 bits */
+	t.plan.chunks = t.own(upload(t.chunks));
+	t.set_ranges({});
+	p = group_plan(t, domain, GPUCOL_REDUCE_COUNT | GPUCOL_REDUCE_SUM | GPUCOL_REDUCE_MIN | GPUCOL_REDUCE_MAX);
+	got.resize((size_t) p.ngroups * p.nwords);
+	CHECK(gpucol_reduce_init(p, 0));
+	CHECK(cudaMemcpy(got.data(), p.table, got.size() * 8, cudaMemcpyDeviceToHost));
+	want = got;
+	for (size_t s = 0; s < t.nrows.size(); row += t.nrows[s++])
+		for (uint32_t i = 0; i < t.nrows[s]; i++)
+		{
+			uint64_t	r = row + i,
+						x = make_code(r, b.seed, b.width, 0);
+			unsigned long long *w;
+
+			if (deleted && is_deleted(r))
+				continue;
+			w = want.data() + p.nwords * (is_null(a, r) ? domain - 1 : make_code(r, a.seed, a.width, a.limit) + s % 3);
+			w[0]++;
+			if (is_null(b, r))
+				continue;
+			if (p.inputs[0].count)
+				w[p.inputs[0].count]++;
+			w[p.inputs[0].sum] += x;
+			w[p.inputs[0].min] = std::min<unsigned long long>(w[p.inputs[0].min], x);
+			w[p.inputs[0].max] = std::max<unsigned long long>(w[p.inputs[0].max], x);
+		}
+	CHECK(gpucol_reduce_groups(p, 0));
+	CHECK(cudaMemcpy(got.data(), p.table, got.size() * 8, cudaMemcpyDeviceToHost));
+	expect("groups", groups, got == want, 1);
+}
+
+static int
+check()
+{
+	for (int width = 0; width <= 64; width++)
+		for (int variant = 0; variant < (width <= 33 ? 8 : 1); variant++)
+			check_scans(width, variant & 1, variant & 2, variant & 4);
+	for (uint32_t groups : {1u, 2u, 7u, 30u, 300u, 5000u, 20000u, 100000u, 500000u})
+		for (int variant = 0; variant < 4; variant++)
+			check_groups(groups, variant & 1, variant & 2);
+	printf("kernels check: %s\n", failures ? "FAILED" : "ok");
+	return failures != 0;
+}
+
+/* Median milliseconds of f over n runs after two warm-ups. */
+static double
+time_ms(std::function<void()> f, int n = 9)
+{
+	std::vector<float> ms;
+	cudaEvent_t a,
+				b;
+
+	CHECK(cudaEventCreate(&a));
+	CHECK(cudaEventCreate(&b));
+	for (int i = -2; i < n; i++)
+	{
+		float		t;
+
+		CHECK(cudaEventRecord(a));
+		f();
+		CHECK(cudaEventRecord(b));
+		CHECK(cudaEventSynchronize(b));
+		CHECK(cudaEventElapsedTime(&t, a, b));
+		if (i >= 0)
+			ms.push_back(t);
+	}
+	std::sort(ms.begin(), ms.end());
+	CHECK(cudaGetLastError());
+	return ms[ms.size() / 2];
+}
+
+__global__ void
+read_kernel(const uint4 *data, size_t n, unsigned *out)
+{
+	unsigned	x = 0;
+	size_t		step = (size_t) gridDim.x * blockDim.x;
+
+#pragma unroll 8
+	for (size_t i = (size_t) blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step)
+	{
+		uint4		v = __ldcs(data + i);
+
+		x += v.x ^ v.y ^ v.z ^ v.w;
+	}
+	if (x == 12345)
+		*out = x;
+}
+
+static double
+read_ceiling()
+{
+	size_t		bytes = 8ull << 30;
+	uint4	   *p;
+	unsigned   *out;
+	double		ms;
+
+	CHECK(cudaMalloc(&p, bytes));
+	CHECK(cudaMalloc(&out, 4));
+	pack_kernel<<<(bytes / 4096 + 7) / 8, 256>>>((uint32_t *) p, 0, bytes / 4096, 3, 32, 0);
+	ms = time_ms([&] { read_kernel<<<132 * 8, 256>>>(p, bytes / 16, out); });
+	CHECK(cudaFree(p));
+	CHECK(cudaFree(out));
+	return bytes / ms / 1e6;
+}
+
+static std::vector<uint32_t>
+segments_of(uint64_t rows)
+{
+	std::vector<uint32_t> s;
+
+	for (; rows > 0; rows -= std::min<uint64_t>(rows, GPUCOL_DEFAULT_SEGMENT_ROWS))
+		s.push_back(std::min<uint64_t>(rows, GPUCOL_DEFAULT_SEGMENT_ROWS));
+	return s;
+}
+
+static void
+bench(uint64_t rows)
+{
+	double		ceiling = read_ceiling();
+
+	printf("read ceiling %.0f GB/s; %.0f M rows; scan blocks a multiprocessor %d\n", ceiling, rows / 1e6, GPUCOL_SCAN_BLOCKS);
+	printf("range predicate\n%6s %10s %8s %8s %10s %8s %10s %8s\n", "width", "count ms", "Tval/s", "ceiling%",
+		   "bitmap ms", "ceil% rw", "filt+sum", "ceil%");
+	for (int width : {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 16, 20, 24, 27, 32, 40, 48, 64})
+	{
+		uint64_t	n = width > 32 ? rows / 2 : rows;
+		Column		a = {1, width, 0, 0, false};
+		Column		b = {2, std::min(width, 32), 0, 0, false};
+		Table		t(segments_of(n), {a, b}, false);
+		uint64_t	top = low_bits(~0ull, width);
+		unsigned long long *out = t.own(upload(std::vector<unsigned long long>(8, 0)));
+		uint32_t   *bitmap;
+		double		count,
+					bits,
+					sum;
+
+		CHECK(cudaMalloc(&bitmap, (size_t) t.plan.nvectors * 128));
+		t.own(bitmap);
+		t.set_ranges({between(0, top / 4, top / 2)});
+		count = time_ms([&] { CHECK(gpucol_scan_count(t.plan, out, 0)); });
+		bits = time_ms([&] { CHECK(gpucol_scan_bitmap(t.plan, bitmap, 0)); });
+		for (auto &c : t.chunks)
+			c.reference = 0;
+		t.plan.chunks = t.own(upload(t.chunks));
+		sum = time_ms([&] { CHECK(gpucol_scan_reduce(t.plan, {1, 0, 0, 0}, false, out, 0)); });
+		printf("%6d %10.3f %8.2f %8.1f %10.3f %8.1f %10.3f %8.1f\n", width, count, n / count / 1e9,
+			   t.packed_bytes / count / 1e4 / ceiling, bits,
+			   (t.packed_bytes + n / 8.0) / bits / 1e4 / ceiling, sum,
+			   (t.packed_bytes + n / 8.0 * b.width) / sum / 1e4 / ceiling);
+	}
+
+	printf("group by, 16-bit values, count + sum + min\n%10s %6s %6s %6s %10s %10s %8s\n", "groups", "key", "copies",
+		   "slices", "ms", "Grows/s", "GB/s");
+	for (uint64_t groups : {1ull, 2ull, 10ull, 30ull, 100ull, 1000ull, 10000ull, 30000ull, 100000ull, 200000ull, 1000000ull, 10000000ull})
+	{
+		int			width = groups > 65536 ? 24 : 16;
+		Column		a = {1, width, groups, 0, false};
+		Column		b = {2, 16, 0, 0, false};
+		Table		t(segments_of(rows), {a, b}, false);
+		GpucolReducePlan p;
+		double		ms;
+
+		for (auto &c : t.chunks)
+			c.reference = 0;
+		t.plan.chunks = t.own(upload(t.chunks));
+		t.set_ranges({});
+		p = group_plan(t, groups, GPUCOL_REDUCE_SUM | GPUCOL_REDUCE_MIN);
+		ms = time_ms([&] { CHECK(gpucol_reduce_init(p, 0)); CHECK(gpucol_reduce_groups(p, 0)); }, 5);
+		printf("%10llu %6d %6u %6u %10.3f %10.1f %8.0f\n", (unsigned long long) groups, width, p.copies, p.slices,
+			   ms, rows / ms / 1e6, rows / 8.0 * (width + 16) / ms / 1e6);
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	if (argc > 1 && strcmp(argv[1], "bench") == 0)
+	{
+		bench((argc > 2 ? atoll(argv[2]) : 1000) * 1000000ull);
+		return 0;
+	}
+	return check();
+}
