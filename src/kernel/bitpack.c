@@ -139,6 +139,12 @@ gpucol_bitpack_pack_for(int width, const int64_t *values, uint32_t n,
 }
 
 void
+gpucol_bitpack_measure(const int64_t *values, uint32_t n, GpucolMeasure *out)
+{
+	kernels()->measure(values, n, out);
+}
+
+void
 gpucol_bitpack_unpack32(int width, const void *words, uint32_t *out)
 {
 	if (width == 0)

@@ -95,6 +95,18 @@ extern void gpucol_bitpack_minmax(int width, const void *words,
 								  const uint32_t *match,
 								  uint64_t *min, uint64_t *max);
 
+/* What one look at unpacked values tells an encoder. */
+typedef struct GpucolMeasure
+{
+	int64_t		min;			/* signed; INT64_MAX and INT64_MIN for n = 0 */
+	int64_t		max;
+	uint32_t	changes;		/* i in 1 .. n - 1 with values[i] != values[i - 1] */
+} GpucolMeasure;
+
+/* Measure n <= 1,024 values. */
+extern void gpucol_bitpack_measure(const int64_t *values, uint32_t n,
+								   GpucolMeasure *out);
+
 /*
  * Name of the instruction set in use: "avx512", "avx2" or "base".  force:
  * choose one (tests and benches; NULL = the best available, also undoing an

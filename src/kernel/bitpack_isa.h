@@ -300,6 +300,46 @@ count(const uint32_t *match)
 	return n;
 }
 
+static void
+measure(const int64_t *values, uint32_t n, GpucolMeasure *out)
+{
+	typedef int64_t VS __attribute__((vector_size(VL * 4), may_alias));
+	typedef int64_t VSU __attribute__((vector_size(VL * 4), aligned(8), may_alias));
+	enum {LANES = VL / 2};
+	VS			least = (VS) {0} + INT64_MAX;
+	VS			most = (VS) {0} + INT64_MIN;
+	VS			same = {0};
+	uint32_t	i = 1;
+	uint32_t	changes;
+
+	out->min = n > 0 ? values[0] : INT64_MAX;
+	out->max = n > 0 ? values[0] : INT64_MIN;
+	for (; i + LANES <= n; i += LANES)
+	{
+		VS			v = *(const VSU *) (values + i);
+		VS			less = v < least;
+		VS			more = v > most;
+
+		least = (v & less) | (least & ~less);
+		most = (v & more) | (most & ~more);
+		same += v == *(const VSU *) (values + i - 1);
+	}
+	changes = i - 1;
+	for (int l = 0; l < LANES; l++)
+	{
+		changes += (uint32_t) same[l];	/* counts downwards */
+		out->min = least[l] < out->min ? least[l] : out->min;
+		out->max = most[l] > out->max ? most[l] : out->max;
+	}
+	for (; i < n; i++)
+	{
+		changes += values[i] != values[i - 1];
+		out->min = values[i] < out->min ? values[i] : out->min;
+		out->max = values[i] > out->max ? values[i] : out->max;
+	}
+	out->changes = n > 0 ? changes : 0;
+}
+
 #define ENTRY_PACK(K) pack_##K,
 #define ENTRY_UNPACK(K) unpack_##K,
 #define ENTRY_RANGE(K) range_##K,
@@ -319,4 +359,5 @@ const GpucolBitpackKernels ISA_TABLE = {
 	.narrow = narrow_codes,
 	.minmax = minmax32,
 	.count = count,
+	.measure = measure,
 };

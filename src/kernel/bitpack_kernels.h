@@ -38,6 +38,10 @@ typedef struct GpucolBitpackKernels
 	void		(*minmax) (const uint32_t *codes, const uint32_t *match,
 						   uint32_t *min, uint32_t *max);
 	uint32_t	(*count) (const uint32_t *match);
+
+	/* n values */
+	void		(*measure) (const int64_t *values, uint32_t n,
+							GpucolMeasure *out);
 } GpucolBitpackKernels;
 
 extern const GpucolBitpackKernels gpucol_bitpack_base;

@@ -1,0 +1,75 @@
+/*-------------------------------------------------------------------------
+ *
+ * encode_chunk.h
+ *	  One chunk in the making; private to src/columnar/encode*.c.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_COLUMNAR_ENCODE_CHUNK_H
+#define GPUCOL_COLUMNAR_ENCODE_CHUNK_H
+
+#include "columnar/encode.h"
+#include "kernel/bitpack.h"
+
+/* word rows that hold so many bytes */
+#define GPUCOL_ROWS_FOR(bytes) \
+	(((uint64_t) (bytes) + GPUCOL_ROW_BYTES - 1) / GPUCOL_ROW_BYTES)
+
+typedef struct GpucolChunkBuilder
+{
+	const GpucolEncodeColumn *column;
+	uint32_t	nrows;
+	uint32_t	nvectors;
+	const GpucolMemory *memory;
+	GpucolChunkDesc desc;		/* stream rows relative to the piece */
+	GpucolImagePiece piece;		/* set by gpucol_chunk_layout */
+} GpucolChunkBuilder;
+
+/* Allocate working memory; NULL if there is none. */
+static inline void *
+gpucol_chunk_alloc(const GpucolChunkBuilder *b, size_t size)
+{
+	return b->memory->alloc(b->memory->context, size > 0 ? size : 1);
+}
+
+static inline void
+gpucol_chunk_free(const GpucolChunkBuilder *b, void *ptr)
+{
+	if (ptr != NULL)
+		b->memory->free(b->memory->context, ptr);
+}
+
+/* Rows in vector v. */
+static inline uint32_t
+gpucol_chunk_vector_rows(const GpucolChunkBuilder *b, uint32_t v)
+{
+	uint32_t	left = b->nrows - v * GPUCOL_VECTOR_VALUES;
+
+	return left < GPUCOL_VECTOR_VALUES ? left : GPUCOL_VECTOR_VALUES;
+}
+
+/* Is the row NULL? */
+static inline int
+gpucol_chunk_is_null(const GpucolChunkBuilder *b, uint32_t row)
+{
+	return b->column->nulls != NULL &&
+		(b->column->nulls[row / 32] >> (row % 32) & 1);
+}
+
+/*
+ * Give each stream its place: sizes[] in bytes by GpucolStreamKind, to which
+ * the null bitmap is added, and allocate the piece with its padding zeroed and
+ * the null bitmap filled.
+ */
+extern GpucolStatus gpucol_chunk_layout(GpucolChunkBuilder *b,
+										const uint64_t *sizes);
+
+/* Address of a stream after layout. */
+extern void *gpucol_chunk_stream(const GpucolChunkBuilder *b,
+								 GpucolStreamKind kind);
+
+/* Encode a column with at least one non-null value. */
+extern GpucolStatus gpucol_chunk_encode_values(GpucolChunkBuilder *b);
+extern GpucolStatus gpucol_chunk_encode_bytes(GpucolChunkBuilder *b);
+
+#endif							/* GPUCOL_COLUMNAR_ENCODE_CHUNK_H */

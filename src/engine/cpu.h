@@ -1,0 +1,446 @@
+/*-------------------------------------------------------------------------
+ *
+ * cpu.h
+ *	  Inside of the CPU engine: what its files share.
+ *
+ * A run turns a source into vectors of up to 1,024 rows and a vector into a
+ * result in one pass:
+ *
+ *	  cpu_source.c	the main thread: segments, zone maps, dictionaries, windows
+ *	  cpu_range.c	range conjuncts, translated into the code space of a chunk
+ *	  cpu_column.c	values of the surviving rows of a column
+ *	  cpu_expr.c	expressions over registers of 1,024 values
+ *	  cpu_scan.c	output rows of a SCAN
+ *	  cpu_agg.c		aggregate states, groups and their merge
+ *	  cpu_dense.c	grouping and sums on packed codes, where a segment allows it
+ *	  cpu_pool.c	threads; cpu_memory.c accounted memory
+ *
+ * The main thread alone calls the source and the host, and only while no other
+ * thread is at work; both may longjmp, so at those moments the run is complete
+ * in itself and holds no window that a later call would have to give back:
+ * every window is mapped, worked on and unmapped within one gpucol_cpu_step,
+ * and finish never touches the source.
+ *
+ * Freestanding C: no PostgreSQL header.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_ENGINE_CPU_H
+#define GPUCOL_ENGINE_CPU_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "engine/engine.h"
+
+#define GPUCOL_CPU_MAX_THREADS	64
+#define GPUCOL_CPU_WINDOW		256 /* vectors mapped at a time, at most */
+#define GPUCOL_CPU_SCAN_WINDOW	32	/* the same for a SCAN, which keeps outputs */
+
+/* Functions compiled for several instruction sets, chosen at load time. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+	!defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define GPUCOL_CPU_CLONES \
+	__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define GPUCOL_CPU_CLONES
+#endif
+
+#define GPUCOL_CPU_INLINE static inline __attribute__((always_inline))
+#define GPUCOL_CPU_UNUSED __attribute__((unused))
+
+typedef struct GpucolCpuPool GpucolCpuPool;
+typedef struct GpucolCpuGroups GpucolCpuGroups;
+typedef struct GpucolCpuDense GpucolCpuDense;
+typedef struct GpucolCpuWorker GpucolCpuWorker;
+
+/*
+ * One table column in the current segment.  Written by the main thread between
+ * windows, read by all.
+ */
+typedef struct GpucolCpuColumn
+{
+	const GpucolChunkDesc *desc;
+	int			slot;
+	bool		used;			/* the program reads it, */
+	bool		loaded;			/* by a LOAD instruction */
+
+	/* DICT, CONSTANT BYTES: entries (64-bit forms or bytes) */
+	uint32_t	ndict;
+	int64_t    *dict;
+	GpucolBytes *entries;
+	char	   *data;
+
+	/* RLE: runs with their 64-bit forms */
+	uint32_t	nruns;
+	uint32_t   *run_ends;
+	int64_t    *run_values;
+
+	/* current window */
+	GpucolRows	codes;
+	GpucolRows	nulls;
+	bool		codes_mapped;
+	bool		nulls_mapped;
+	GpucolBytes *raw;			/* RAW BYTES: values from window_row on */
+	char	   *raw_data;
+	uint32_t	window_row;		/* segment row of raw[0] */
+} GpucolCpuColumn;
+
+/*
+ * Meaning of a range conjunct in the int64 order of its column's domain (see
+ * GpucolZone), fixed for the run.
+ */
+typedef enum GpucolCpuDomainOp
+{
+	GPUCOL_CPU_FALSE,			/* no row */
+	GPUCOL_CPU_INTERVAL,		/* lo <= x <= hi */
+	GPUCOL_CPU_SET,				/* x among set[], ascending */
+	GPUCOL_CPU_IS_NULL,
+	GPUCOL_CPU_NOT_NULL,
+	GPUCOL_CPU_HOST
+} GpucolCpuDomainOp;
+
+typedef struct GpucolCpuDomain
+{
+	GpucolCpuDomainOp op;
+	bool		negate;			/* INTERVAL, SET: the complement */
+	uint16_t	column;
+	int			host;			/* HOST: index into run->hosts */
+	int64_t		lo;
+	int64_t		hi;
+	int64_t    *set;
+	uint32_t	nset;
+} GpucolCpuDomain;
+
+/* One (host predicate, column) pair; verdicts are 0 false, 1 true, 2 NULL. */
+typedef struct GpucolCpuHostTest
+{
+	int			id;
+	uint16_t	column;
+	uint8_t		null_verdict;
+	uint8_t    *verdicts;		/* by dictionary code, or by row of the window */
+	bool		by_row;
+} GpucolCpuHostTest;
+
+/* How the conjunct is tested in the current segment. */
+typedef enum GpucolCpuTestKind
+{
+	GPUCOL_CPU_TEST_ALWAYS,
+	GPUCOL_CPU_TEST_NEVER,
+	GPUCOL_CPU_TEST_NULLS,		/* IS NULL */
+	GPUCOL_CPU_TEST_NOT_NULLS,	/* every non-null row passes */
+	GPUCOL_CPU_TEST_CODES,		/* lo <= code <= hi on packed codes */
+	GPUCOL_CPU_TEST_MAP,		/* map[code] */
+	GPUCOL_CPU_TEST_CODE_SET,	/* code among codes[], ascending */
+	GPUCOL_CPU_TEST_RUNS,		/* map[run] */
+	GPUCOL_CPU_TEST_ORDER,		/* domain test on decoded values */
+	GPUCOL_CPU_TEST_ROWS		/* host verdict for each row of the window */
+} GpucolCpuTestKind;
+
+typedef struct GpucolCpuTest
+{
+	GpucolCpuTestKind kind;
+	bool		negate;
+	bool		has_nulls;		/* NULL rows need attention: */
+	bool		null_passes;	/* they pass (a host predicate says so) or not */
+	int			cost;			/* relative, for ordering */
+	const GpucolCpuDomain *domain;
+	GpucolCpuColumn *column;
+	const GpucolCpuHostTest *host;
+	uint64_t	lo;
+	uint64_t	hi;
+	uint8_t    *map;			/* owned */
+	uint64_t   *codes;			/* owned */
+	uint32_t	ncodes;
+} GpucolCpuTest;
+
+/* What a worker works on: a vector of the current segment, or a delta batch. */
+typedef struct GpucolCpuVector
+{
+	const GpucolDelta *delta;	/* NULL: packed */
+	uint32_t	number;			/* vector of the segment */
+	uint32_t	nrows;
+	uint64_t	ordinal;		/* number within the scan */
+	int			output;			/* SCAN: output buffer */
+} GpucolCpuVector;
+
+/* A register: 1,024 values of one class for the selected rows, densely. */
+typedef struct GpucolCpuReg
+{
+	GpucolClass cls;
+	bool		constant;		/* all values equal (and filled in) */
+	uint8_t    *nulls;			/* NULL or null_space */
+	uint8_t    *null_space;
+	union
+	{
+		uint8_t    *b;
+		int64_t    *i;
+		__int128   *d;
+		double	   *f;
+		GpucolBytes *s;
+		void	   *any;
+	}			v;
+	uint32_t   *codes;			/* S: dictionary codes, where coded */
+	bool		coded;
+	const GpucolCpuColumn *column;	/* S: column loaded */
+} GpucolCpuReg;
+
+/* A thread's private state. */
+struct GpucolCpuWorker
+{
+	GpucolRun  *run;
+	int			index;
+	GpucolStatus status;
+
+	/* selection: bit set = row passes; sel lists them unless full */
+	uint32_t	mask[GPUCOL_LANES];
+	uint16_t	sel[GPUCOL_VECTOR_VALUES];
+	uint32_t	nsel;
+	bool		full;			/* sel is 0 .. nsel - 1 */
+
+	GpucolCpuReg *regs;
+	void	   *reg_memory;
+
+	/* scratch */
+	uint32_t   *codes32;		/* 1,024 */
+	uint64_t   *codes64;		/* 1,024 */
+	void	   *words;			/* 64 word rows */
+	uint8_t    *valid;			/* 1,024 */
+	uint32_t   *ids;			/* 1,024 group numbers */
+	uint64_t   *hashes;			/* 1,024 */
+	uint64_t   *keys;			/* key words, 1,024 each */
+
+	GpucolCpuDense *dense;
+	uint64_t	vectors_read;
+};
+
+/*
+ * A physical aggregate state, shared by all aggregates that need it: words
+ * [offset, offset + nwords) of a group's state.
+ */
+typedef enum GpucolCpuAccOp
+{
+	GPUCOL_CPU_ACC_COUNT,		/* 1 word; arg may be absent */
+	GPUCOL_CPU_ACC_SUM_I,		/* int128 */
+	GPUCOL_CPU_ACC_SUM_D,		/* int128 */
+	GPUCOL_CPU_ACC_SUM_F,		/* sum, compensation */
+	GPUCOL_CPU_ACC_SUMSQ_I,		/* int128 sum of squares */
+	GPUCOL_CPU_ACC_SUMSQ_D,
+	GPUCOL_CPU_ACC_SUMSQ_F,		/* n, sum, M2 */
+	GPUCOL_CPU_ACC_MIN_I,
+	GPUCOL_CPU_ACC_MAX_I,
+	GPUCOL_CPU_ACC_MIN_D,
+	GPUCOL_CPU_ACC_MAX_D,
+	GPUCOL_CPU_ACC_MIN_F,		/* order of gpucol_float_order, bits kept */
+	GPUCOL_CPU_ACC_MAX_F,
+	GPUCOL_CPU_ACC_AND,
+	GPUCOL_CPU_ACC_OR,
+	GPUCOL_CPU_ACC_DISTINCT		/* number of entries in its set */
+} GpucolCpuAccOp;
+
+typedef struct GpucolCpuAcc
+{
+	GpucolCpuAccOp op;
+	uint16_t	arg;
+	uint16_t	filter;
+	uint32_t	offset;
+	uint32_t	distinct;		/* DISTINCT: number of its set */
+	bool		dense;			/* done by cpu_dense.c in this segment */
+} GpucolCpuAcc;
+
+/* Where a program aggregate finds its parts. */
+typedef struct GpucolCpuAggMap
+{
+	uint32_t	count;			/* word */
+	uint32_t	v;				/* word, or UINT32_MAX */
+	uint32_t	w;
+} GpucolCpuAggMap;
+
+/* Outputs of one vector of a SCAN. */
+typedef struct GpucolCpuOutput
+{
+	uint32_t	nrows;
+	uint64_t   *tids;
+	GpucolResultColumn *columns;
+	uint8_t   **nulls;
+	void	  **values;
+} GpucolCpuOutput;
+
+struct GpucolRun
+{
+	const GpucolProgram *program;
+	const GpucolProgramColumn *columns;
+	const GpucolConst *consts;
+	const GpucolRange *ranges;
+	const GpucolInstr *instrs;
+	const uint8_t *classes;
+	const uint16_t *keys;
+	const GpucolAgg *aggs;
+
+	GpucolSource *source;
+	const GpucolHost *host;
+	GpucolRunStats stats;
+	uint64_t	delta_batches;
+	GpucolStatus ended;			/* sticky: OK while running */
+
+	/* memory */
+	pthread_mutex_t memory_lock;
+	void	   *blocks;			/* all that is allocated */
+	size_t		memory_used;
+	size_t		memory_limit;
+
+	/* threads */
+	int			nworkers;
+	GpucolCpuWorker *workers;
+	GpucolCpuPool *pool;
+
+	/* program, digested */
+	GpucolCpuDomain *domains;
+	GpucolCpuHostTest *hosts;
+	int			nhosts;
+	bool	   *keep;			/* register of the filter, used after it */
+	bool	   *unread;			/* register need not be computed in this segment */
+
+	/* current segment */
+	bool		in_segment;
+	bool		segments_done;
+	GpucolSegment segment;
+	uint64_t	segment_serial;
+	uint32_t	nvectors;
+	uint32_t	next_vector;
+	uint64_t	ordinal;		/* of the segment's vector 0 */
+	GpucolCpuColumn *cols;
+	GpucolCpuTest *tests;
+	int			ntests;			/* those still to be made in this segment */
+	uint8_t    *dead;			/* by vector: excluded by zone maps */
+	size_t		dead_size;
+
+	/* current window */
+	GpucolCpuVector *work;
+	uint32_t	nwork;
+	_Atomic uint32_t dealt;		/* vectors of it handed out */
+	bool		by_ordinal;		/* dealt by partition instead, see cpu_agg.c */
+	uint32_t	scan_window;	/* SCAN: vectors in a window, grows */
+
+	/* aggregation */
+	GpucolCpuAcc *accs;
+	int			naccs;
+	uint32_t	state_words;
+	uint64_t   *first_state;	/* a group's state before any row */
+	uint32_t	key_words;
+	bool	   *key_is_float;	/* by key word */
+	int			ndistinct;
+	bool		has_float;		/* some state depends on the order of rows */
+	GpucolCpuAggMap *agg_map;
+	GpucolCpuGroups **parts;
+	int			nparts;
+	bool		merged;
+	uint32_t	next_group;
+	GpucolAggState *out_states;
+
+	/* results */
+	bool		checked;		/* SCAN: descriptors were looked at */
+	GpucolCpuOutput *outputs;
+	int			noutputs;
+	uint32_t	next_output;
+	GpucolResultColumn *out_columns;
+	void	  **out_values;
+	uint8_t   **out_nulls;
+};
+
+/*
+ * cpu_memory.c: memory that the run owns and accounts for, 64-byte aligned,
+ * uninitialised; NULL beyond the limit.  Safe in every thread.  What is not
+ * freed before is freed by gpucol_cpu_free_all.
+ */
+extern void *gpucol_cpu_alloc(GpucolRun *run, size_t size);
+extern void *gpucol_cpu_alloc0(GpucolRun *run, size_t size);
+extern void *gpucol_cpu_realloc(GpucolRun *run, void *memory, size_t size);
+extern void gpucol_cpu_free(GpucolRun *run, void *memory);
+extern void gpucol_cpu_free_all(GpucolRun *run);
+
+/*
+ * cpu_pool.c: nthreads - 1 threads that sleep between calls.  run calls
+ * task(arg, i) once for each i below nthreads, i = 0 in the caller, and returns
+ * when all have returned.
+ */
+extern GpucolCpuPool *gpucol_cpu_pool_create(int nthreads);
+extern void gpucol_cpu_pool_run(GpucolCpuPool *pool,
+								void (*task) (void *arg, int index), void *arg);
+extern void gpucol_cpu_pool_destroy(GpucolCpuPool *pool);
+
+/*
+ * cpu_source.c: do the next window of the scan.  GPUCOL_END when segments and
+ * delta are done.
+ */
+extern GpucolStatus gpucol_cpu_source_step(GpucolRun *run);
+extern void gpucol_cpu_source_reset(GpucolRun *run);
+
+/* Check a chunk against the program's column. */
+extern GpucolStatus gpucol_cpu_source_check(const GpucolProgramColumn *column,
+											const GpucolChunkDesc *desc,
+											uint32_t nrows);
+
+/* cpu_range.c */
+extern GpucolStatus gpucol_cpu_range_init(GpucolRun *run);
+extern int64_t gpucol_cpu_range_order(GpucolKind kind, int64_t value);
+extern GpucolStatus gpucol_cpu_range_plan(GpucolRun *run, const GpucolCpuDomain *domain,
+										  GpucolCpuTest *test);
+extern bool gpucol_cpu_range_excludes(const GpucolCpuDomain *domain,
+									  const GpucolZone *zone);
+extern GpucolStatus gpucol_cpu_range_apply(GpucolCpuWorker *worker,
+										   const GpucolCpuTest *test,
+										   const GpucolCpuVector *vector);
+extern void gpucol_cpu_range_apply_delta(GpucolCpuWorker *worker,
+										 const GpucolCpuDomain *domain,
+										 const GpucolCpuVector *vector);
+
+/* cpu_column.c */
+
+/* Packed codes of a vector of the window (in place, or in worker->words). */
+extern const void *gpucol_cpu_column_packed(GpucolCpuWorker *worker,
+											const GpucolCpuColumn *column,
+											uint32_t vector);
+
+/* Null bitmap of a vector of the window; the chunk must have nulls. */
+extern const uint32_t *gpucol_cpu_column_nulls(const GpucolCpuColumn *column,
+											   uint32_t vector);
+
+/* First run that reaches beyond a row of the segment. */
+extern uint32_t gpucol_cpu_column_run(const GpucolCpuColumn *column, uint32_t row);
+
+/* The 64-bit forms of all 1,024 codes of a FOR, RAW or SCALED vector. */
+extern void gpucol_cpu_column_unpack(const GpucolChunkDesc *desc,
+									 const void *words, int64_t *out);
+
+/* Load a column's values of the selected rows into a register. */
+extern void gpucol_cpu_column_load(GpucolCpuWorker *worker, int slot,
+								   const GpucolCpuVector *vector,
+								   GpucolCpuReg *reg);
+
+/* The value that a SCALED code stands for. */
+extern double gpucol_cpu_column_scaled(GpucolKind kind, int64_t mantissa, int scale);
+
+/* cpu_expr.c: evaluate instructions [first, last) for the selected rows. */
+extern GpucolStatus gpucol_cpu_expr_check(const GpucolProgram *program, const char **why);
+extern GpucolStatus gpucol_cpu_expr_init(GpucolRun *run, GpucolCpuWorker *worker);
+extern GpucolStatus gpucol_cpu_expr_run(GpucolCpuWorker *worker,
+										const GpucolCpuVector *vector,
+										int first, int last);
+extern GpucolStatus gpucol_cpu_expr_filter(GpucolCpuWorker *worker);
+extern void gpucol_cpu_expr_select(GpucolCpuWorker *worker);
+
+/* cpu_scan.c */
+extern GpucolStatus gpucol_cpu_scan_init(GpucolRun *run);
+extern GpucolStatus gpucol_cpu_scan_emit(GpucolCpuWorker *worker,
+										 const GpucolCpuVector *vector);
+extern GpucolStatus gpucol_cpu_scan_next(GpucolRun *run, GpucolResult *out);
+
+/* cpu_agg.c */
+extern GpucolStatus gpucol_cpu_agg_init(GpucolRun *run);
+extern GpucolStatus gpucol_cpu_agg_segment(GpucolRun *run);
+extern GpucolStatus gpucol_cpu_agg_update(GpucolCpuWorker *worker,
+										  const GpucolCpuVector *vector);
+extern GpucolStatus gpucol_cpu_agg_next(GpucolRun *run, GpucolResult *out);
+
+#endif							/* GPUCOL_ENGINE_CPU_H */

@@ -1,0 +1,1005 @@
+/*-------------------------------------------------------------------------
+ *
+ * cpu_agg.c
+ *	  Aggregation: states, groups, merge and delivery.
+ *
+ * Aggregates of the program are broken down into physical states (GpucolCpuAcc)
+ * that they share: sum(x), avg(x) and count(x) need one sum and one count.  A
+ * group's states are consecutive words.  The first word always counts the
+ * group's rows.
+ *
+ * Partitions.  Each worker aggregates into a table of its own, and the tables
+ * are merged at the end.  Sums of floats depend on the order of addition, so
+ * with them the tables belong to partitions instead, of which there is a fixed
+ * number whatever the number of threads: vector v of the scan belongs to
+ * partition v mod N, one worker does a partition's vectors in order, and the
+ * partitions are merged in order.  The result depends on the data alone.
+ *
+ * Sums of integers and decimals are exact (int128).  Sums of floats carry a
+ * compensation term (Neumaier); sums of squares of floats follow Youngs and
+ * Cramer, merged by the rule of Chan, Golub and LeVeque, as PostgreSQL's do.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <math.h>
+
+#include "engine/cpu_group.h"
+#include "kernel/bitpack.h"
+
+#define FLOAT_PARTS 4			/* partitions of a grouped float aggregation */
+#define FLOAT_PARTS_UNGROUPED 16
+#define BATCH 1024				/* groups delivered at a time */
+#define NO_WORD UINT32_MAX
+
+typedef struct FloatSum
+{
+	double		sum;			/* plain running sum */
+	double		lost;			/* what it lost; NaN once an input was not finite,
+								 * infinite if finite inputs overflowed */
+} __attribute__((may_alias)) FloatSum;
+
+typedef struct FloatSquares
+{
+	double		n;
+	double		sum;
+	double		squares;		/* of deviations from the mean */
+} __attribute__((may_alias)) FloatSquares;
+
+static const uint8_t acc_words[] = {
+	[GPUCOL_CPU_ACC_COUNT] = 1,[GPUCOL_CPU_ACC_SUM_I] = 2,
+	[GPUCOL_CPU_ACC_SUM_D] = 2,[GPUCOL_CPU_ACC_SUM_F] = 2,
+	[GPUCOL_CPU_ACC_SUMSQ_I] = 2,[GPUCOL_CPU_ACC_SUMSQ_D] = 2,
+	[GPUCOL_CPU_ACC_SUMSQ_F] = 3,[GPUCOL_CPU_ACC_MIN_I] = 1,
+	[GPUCOL_CPU_ACC_MAX_I] = 1,[GPUCOL_CPU_ACC_MIN_D] = 2,
+	[GPUCOL_CPU_ACC_MAX_D] = 2,[GPUCOL_CPU_ACC_MIN_F] = 1,
+	[GPUCOL_CPU_ACC_MAX_F] = 1,[GPUCOL_CPU_ACC_AND] = 1,
+	[GPUCOL_CPU_ACC_OR] = 1,[GPUCOL_CPU_ACC_DISTINCT] = 1,
+};
+
+#define INT128_MAX ((__int128) (~(unsigned __int128) 0 >> 1))
+#define INT128_MIN (-INT128_MAX - 1)
+
+GPUCOL_CPU_INLINE __int128
+get128(const uint64_t *words)
+{
+	return (__int128) ((unsigned __int128) words[1] << 64 | words[0]);
+}
+
+GPUCOL_CPU_INLINE void
+put128(uint64_t *words, __int128 value)
+{
+	words[0] = (uint64_t) value;
+	words[1] = (uint64_t) ((unsigned __int128) value >> 64);
+}
+
+/* ---- set-up ---- */
+
+/* Number of the physical state for (op, arg, filter), added if it is new. */
+static int
+find_acc(GpucolRun *run, GpucolCpuAccOp op, uint16_t arg, uint16_t filter)
+{
+	GpucolCpuAcc *acc;
+
+	for (int i = 0; i < run->naccs; i++)
+		if (run->accs[i].op == op && run->accs[i].arg == arg &&
+			run->accs[i].filter == filter)
+			return i;
+	acc = &run->accs[run->naccs];
+	memset(acc, 0, sizeof(*acc));
+	acc->op = op;
+	acc->arg = arg;
+	acc->filter = filter;
+	acc->offset = run->state_words;
+	run->state_words += acc_words[op];
+	if (op == GPUCOL_CPU_ACC_DISTINCT)
+		acc->distinct = (uint32_t) run->ndistinct++;
+	run->has_float |= op == GPUCOL_CPU_ACC_SUM_F || op == GPUCOL_CPU_ACC_SUMSQ_F;
+	return run->naccs++;
+}
+
+/* Words of the physical states that one aggregate reads. */
+static GpucolStatus
+map_agg(GpucolRun *run, const GpucolAgg *agg, GpucolCpuAggMap *map)
+{
+	GpucolClass cls = agg->cls;
+	bool		f = cls == GPUCOL_CLASS_F;
+	bool		d = cls == GPUCOL_CLASS_D;
+	bool		max = agg->op == GPUCOL_AGG_MAX;
+	int			v = -1;
+	int			w = -1;
+	uint16_t	arg = agg->op == GPUCOL_AGG_COUNT_STAR ? GPUCOL_NO_REG : agg->arg;
+
+	switch ((GpucolAggOp) agg->op)
+	{
+		case GPUCOL_AGG_COUNT_STAR:
+		case GPUCOL_AGG_COUNT:
+			break;
+		case GPUCOL_AGG_SUM:
+			if (!f && !d && cls != GPUCOL_CLASS_I)
+				return GPUCOL_UNSUPPORTED;
+			v = find_acc(run, f ? GPUCOL_CPU_ACC_SUM_F : d ? GPUCOL_CPU_ACC_SUM_D :
+						 GPUCOL_CPU_ACC_SUM_I, arg, agg->filter);
+			break;
+		case GPUCOL_AGG_MIN:
+		case GPUCOL_AGG_MAX:
+			if (cls == GPUCOL_CLASS_S)
+				return GPUCOL_UNSUPPORTED;
+			v = find_acc(run, f ? (max ? GPUCOL_CPU_ACC_MAX_F : GPUCOL_CPU_ACC_MIN_F) :
+						 d ? (max ? GPUCOL_CPU_ACC_MAX_D : GPUCOL_CPU_ACC_MIN_D) :
+						 cls == GPUCOL_CLASS_B ?
+						 (max ? GPUCOL_CPU_ACC_OR : GPUCOL_CPU_ACC_AND) :
+						 (max ? GPUCOL_CPU_ACC_MAX_I : GPUCOL_CPU_ACC_MIN_I),
+						 arg, agg->filter);
+			break;
+		case GPUCOL_AGG_SUMSQ:
+			if (f)
+				v = find_acc(run, GPUCOL_CPU_ACC_SUMSQ_F, arg, agg->filter);
+			else if (d || cls == GPUCOL_CLASS_I)
+			{
+				v = find_acc(run, d ? GPUCOL_CPU_ACC_SUM_D : GPUCOL_CPU_ACC_SUM_I,
+							 arg, agg->filter);
+				w = find_acc(run, d ? GPUCOL_CPU_ACC_SUMSQ_D : GPUCOL_CPU_ACC_SUMSQ_I,
+							 arg, agg->filter);
+			}
+			else
+				return GPUCOL_UNSUPPORTED;
+			break;
+		case GPUCOL_AGG_BOOL_AND:
+		case GPUCOL_AGG_BOOL_OR:
+			if (cls != GPUCOL_CLASS_B)
+				return GPUCOL_UNSUPPORTED;
+			v = find_acc(run, agg->op == GPUCOL_AGG_BOOL_AND ? GPUCOL_CPU_ACC_AND :
+						 GPUCOL_CPU_ACC_OR, arg, agg->filter);
+			break;
+		case GPUCOL_AGG_COUNT_DISTINCT:
+			if (d)
+				return GPUCOL_UNSUPPORTED;
+			v = find_acc(run, GPUCOL_CPU_ACC_DISTINCT, arg, agg->filter);
+			break;
+		default:
+			return GPUCOL_UNSUPPORTED;
+	}
+	map->count = run->accs[find_acc(run, GPUCOL_CPU_ACC_COUNT, arg, agg->filter)].offset;
+	map->v = v < 0 ? NO_WORD : run->accs[v].offset;
+	map->w = w < 0 ? NO_WORD : run->accs[w].offset;
+	return GPUCOL_OK;
+}
+
+/* The state of a group without rows. */
+static void
+init_first_state(GpucolRun *run)
+{
+	for (int i = 0; i < run->naccs; i++)
+	{
+		uint64_t   *words = run->first_state + run->accs[i].offset;
+
+		switch (run->accs[i].op)
+		{
+			case GPUCOL_CPU_ACC_MIN_I:
+			case GPUCOL_CPU_ACC_MIN_F:
+				*words = INT64_MAX;
+				break;
+			case GPUCOL_CPU_ACC_MAX_I:
+			case GPUCOL_CPU_ACC_MAX_F:
+				*words = (uint64_t) INT64_MIN;
+				break;
+			case GPUCOL_CPU_ACC_MIN_D:
+				put128(words, INT128_MAX);
+				break;
+			case GPUCOL_CPU_ACC_MAX_D:
+				put128(words, INT128_MIN);
+				break;
+			case GPUCOL_CPU_ACC_AND:
+				*words = 1;
+				break;
+			default:
+				break;
+		}
+	}
+}
+
+/* One group from the start where there are no keys. */
+static GpucolStatus
+add_only_group(GpucolCpuGroups *groups)
+{
+	uint64_t	key = 0;
+	uint64_t	hash;
+	uint32_t	id;
+
+	return gpucol_cpu_group_lookup(groups, &key, 1, 1, &hash, &id);
+}
+
+/* Words of the key tuple. */
+static void
+init_keys(GpucolRun *run)
+{
+	run->key_words = 1;
+	for (int k = 0; k < run->program->nkeys; k++)
+	{
+		GpucolClass cls = run->classes[run->keys[k]];
+
+		run->key_is_float[run->key_words] = cls == GPUCOL_CLASS_F;
+		run->key_words += cls == GPUCOL_CLASS_D ? 2 : 1;
+	}
+}
+
+/* Buffers for delivery. */
+static GpucolStatus
+init_output(GpucolRun *run)
+{
+	size_t		nkeys = run->program->nkeys;
+
+	run->out_states = gpucol_cpu_alloc(run, sizeof(GpucolAggState) * BATCH *
+									   (run->program->naggs + 1u));
+	run->out_columns = gpucol_cpu_alloc0(run, sizeof(GpucolResultColumn) * (nkeys + 1));
+	run->out_values = gpucol_cpu_alloc0(run, sizeof(void *) * (nkeys + 1));
+	run->out_nulls = gpucol_cpu_alloc0(run, sizeof(uint8_t *) * (nkeys + 1));
+	if (run->out_states == NULL || run->out_columns == NULL ||
+		run->out_values == NULL || run->out_nulls == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (size_t k = 0; k < nkeys; k++)
+	{
+		run->out_values[k] = gpucol_cpu_alloc(run, sizeof(__int128) * BATCH);
+		run->out_nulls[k] = gpucol_cpu_alloc(run, BATCH);
+		if (run->out_values[k] == NULL || run->out_nulls[k] == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+	}
+	return GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_cpu_agg_init(GpucolRun *run)
+{
+	const GpucolProgram *program = run->program;
+
+	run->accs = gpucol_cpu_alloc0(run, sizeof(GpucolCpuAcc) * (3u * program->naggs + 2));
+	run->agg_map = gpucol_cpu_alloc0(run, sizeof(GpucolCpuAggMap) * (program->naggs + 1u));
+	run->key_is_float = gpucol_cpu_alloc0(run, 2u * program->nkeys + 2);
+	if (run->accs == NULL || run->agg_map == NULL || run->key_is_float == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	if (program->nkeys > 64)
+		return GPUCOL_UNSUPPORTED;
+	init_keys(run);
+	find_acc(run, GPUCOL_CPU_ACC_COUNT, GPUCOL_NO_REG, GPUCOL_NO_REG);
+	for (int a = 0; a < program->naggs; a++)
+	{
+		GpucolStatus status = map_agg(run, &run->aggs[a], &run->agg_map[a]);
+
+		if (status != GPUCOL_OK)
+			return status;
+	}
+	run->first_state = gpucol_cpu_alloc0(run, sizeof(uint64_t) * run->state_words);
+	if (run->first_state == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	init_first_state(run);
+	run->by_ordinal = run->has_float;
+	run->nparts = !run->has_float ? run->nworkers :
+		program->nkeys > 0 ? FLOAT_PARTS : FLOAT_PARTS_UNGROUPED;
+	run->parts = gpucol_cpu_alloc0(run, sizeof(GpucolCpuGroups *) * (size_t) run->nparts);
+	if (run->parts == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (int p = 0; p < run->nparts; p++)
+	{
+		run->parts[p] = gpucol_cpu_group_create(run);
+		if (run->parts[p] == NULL ||
+			(program->nkeys == 0 && add_only_group(run->parts[p]) != GPUCOL_OK))
+			return GPUCOL_OUT_OF_MEMORY;
+	}
+	for (int w = 0; w < run->nworkers; w++)
+	{
+		run->workers[w].keys = gpucol_cpu_alloc(run, sizeof(uint64_t) * run->key_words *
+												GPUCOL_VECTOR_VALUES);
+		if (run->workers[w].keys == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+	}
+	return init_output(run);
+}
+
+/* Called when the chunks change, and before delta. */
+GpucolStatus
+gpucol_cpu_agg_segment(GpucolRun *run GPUCOL_CPU_UNUSED)
+{
+	return GPUCOL_OK;
+}
+
+/* ---- keys ---- */
+
+/* Key word of a double: one NaN. */
+GPUCOL_CPU_INLINE uint64_t
+float_word(double value)
+{
+	uint64_t	bits;
+
+	if (value != value)
+		return UINT64_C(0x7ff8000000000000);
+	memcpy(&bits, &value, sizeof(bits));
+	return bits;
+}
+
+/* Number of the byte string in row j of a register. */
+static GpucolStatus
+string_word(GpucolCpuGroups *groups, const GpucolCpuReg *reg, uint32_t j,
+			uint64_t *word)
+{
+	uint32_t	number;
+	GpucolStatus status = reg->coded ?
+		gpucol_cpu_group_code(groups, reg->column, reg->codes[j], &number) :
+		gpucol_cpu_group_string(groups, reg->v.s[j], &number);
+
+	*word = number;
+	return status;
+}
+
+/* Fill the key words of the selected rows. */
+static GpucolStatus
+fill_keys(GpucolCpuWorker *worker, GpucolCpuGroups *groups)
+{
+	const GpucolRun *run = worker->run;
+	uint32_t	n = worker->nsel;
+	uint64_t   *nulls = worker->keys;
+	uint64_t   *words = worker->keys + GPUCOL_VECTOR_VALUES;
+
+	memset(nulls, 0, sizeof(uint64_t) * n);
+	for (int k = 0; k < run->program->nkeys; k++)
+	{
+		const GpucolCpuReg *reg = &worker->regs[run->keys[k]];
+		GpucolStatus status = GPUCOL_OK;
+
+		for (uint32_t j = 0; j < n && status == GPUCOL_OK; j++)
+		{
+			bool		isnull = reg->nulls != NULL && reg->nulls[j];
+
+			nulls[j] |= (uint64_t) isnull << k;
+			if (isnull)
+			{
+				words[j] = 0;
+				if (reg->cls == GPUCOL_CLASS_D)
+					words[j + GPUCOL_VECTOR_VALUES] = 0;
+			}
+			else if (reg->cls == GPUCOL_CLASS_I)
+				words[j] = (uint64_t) reg->v.i[j];
+			else if (reg->cls == GPUCOL_CLASS_B)
+				words[j] = reg->v.b[j];
+			else if (reg->cls == GPUCOL_CLASS_F)
+				words[j] = float_word(reg->v.f[j]);
+			else if (reg->cls == GPUCOL_CLASS_S)
+				status = string_word(groups, reg, j, &words[j]);
+			else
+			{
+				words[j] = (uint64_t) reg->v.d[j];
+				words[j + GPUCOL_VECTOR_VALUES] = (uint64_t) (reg->v.d[j] >> 64);
+			}
+		}
+		if (status != GPUCOL_OK)
+			return status;
+		words += GPUCOL_VECTOR_VALUES * (reg->cls == GPUCOL_CLASS_D ? 2 : 1);
+	}
+	return GPUCOL_OK;
+}
+
+/* ---- states ---- */
+
+/* Position of a double for MIN and MAX; -0 below 0, so that bits survive. */
+GPUCOL_CPU_INLINE int64_t
+strict_order(double value)
+{
+	int64_t		bits;
+
+	if (value != value)
+		return INT64_MAX;
+	memcpy(&bits, &value, sizeof(bits));
+	return bits ^ ((bits >> 63) & INT64_MAX);
+}
+
+static double
+from_strict_order(int64_t order)
+{
+	double		value;
+
+	order ^= (order >> 63) & INT64_MAX;
+	memcpy(&value, &order, sizeof(value));
+	return value;
+}
+
+/* Add to a compensated sum. */
+GPUCOL_CPU_INLINE void
+add_float(FloatSum *state, double x)
+{
+	double		sum = state->sum + x;
+
+	if (__builtin_expect(!(fabs(sum) <= 1.7976931348623157e308), 0))
+	{
+		if (!isfinite(x))
+			state->lost = NAN;
+		else if (isfinite(state->sum))
+			state->lost = INFINITY;
+	}
+	else if (isfinite(state->lost))
+		state->lost += fabs(state->sum) >= fabs(x) ?
+			(state->sum - sum) + x : (x - sum) + state->sum;
+	state->sum = sum;
+}
+
+/* Merge b into a. */
+static void
+merge_float(FloatSum *a, const FloatSum *b)
+{
+	double		lost = b->lost;
+	double		before = a->lost;
+
+	add_float(a, b->sum);
+	if (isnan(before) || isnan(lost))
+		a->lost = NAN;
+	else if (isinf(before) || isinf(lost))
+		a->lost = INFINITY;
+	else if (isfinite(a->lost))
+		a->lost += lost;
+}
+
+/* PostgreSQL's float8_accum. */
+static GpucolStatus
+add_squares(FloatSquares *state, double x)
+{
+	double		n = state->n;
+	double		sum = state->sum;
+
+	state->n = n + 1;
+	state->sum = sum + x;
+	if (n == 0)
+	{
+		if (!isfinite(x))
+			state->squares = NAN;
+		return GPUCOL_OK;
+	}
+	{
+		double		delta = x * state->n - state->sum;
+
+		state->squares += delta * delta / (state->n * n);
+	}
+	if (isinf(state->sum) || isinf(state->squares))
+	{
+		if (!isinf(sum) && !isinf(x))
+			return GPUCOL_FLOAT_OVERFLOW;
+		state->squares = NAN;
+	}
+	return GPUCOL_OK;
+}
+
+/* PostgreSQL's float8_combine. */
+static GpucolStatus
+merge_squares(FloatSquares *a, const FloatSquares *b)
+{
+	double		n = a->n + b->n;
+	double		delta;
+
+	if (b->n == 0)
+		return GPUCOL_OK;
+	if (a->n == 0)
+	{
+		*a = *b;
+		return GPUCOL_OK;
+	}
+	delta = a->sum / a->n - b->sum / b->n;
+	a->squares = a->squares + b->squares + a->n * b->n * delta * delta / n;
+	if ((isinf(a->sum + b->sum) && !isinf(a->sum) && !isinf(b->sum)) ||
+		isinf(a->squares))
+		return GPUCOL_FLOAT_OVERFLOW;
+	a->sum += b->sum;
+	a->n = n;
+	return GPUCOL_OK;
+}
+
+/* Rows that advance a state: NULL for all, else bytes in worker->valid. */
+static const uint8_t *
+valid_rows(GpucolCpuWorker *worker, const GpucolCpuAcc *acc)
+{
+	const uint8_t *nulls = NULL;
+	uint32_t	n = worker->nsel;
+
+	if (acc->arg != GPUCOL_NO_REG)
+		nulls = worker->regs[acc->arg].nulls;
+	if (acc->filter == GPUCOL_NO_REG)
+	{
+		if (nulls == NULL)
+			return NULL;
+		for (uint32_t j = 0; j < n; j++)
+			worker->valid[j] = !nulls[j];
+		return worker->valid;
+	}
+	{
+		const GpucolCpuReg *filter = &worker->regs[acc->filter];
+
+		for (uint32_t j = 0; j < n; j++)
+			worker->valid[j] = filter->v.b[j] &&
+				!(filter->nulls != NULL && filter->nulls[j]) &&
+				!(nulls != NULL && nulls[j]);
+	}
+	return worker->valid;
+}
+
+/*
+ * Advance a state: BODY for each valid row j, with `words` the state's words in
+ * the row's group.
+ */
+#define FOR_ROWS(BODY) \
+	do \
+	{ \
+		if (valid == NULL) \
+			for (uint32_t j = 0; j < n; j++) \
+			{ \
+				uint64_t   *words = states + (size_t) ids[j] * stride; \
+\
+				BODY; \
+			} \
+		else \
+			for (uint32_t j = 0; j < n; j++) \
+			{ \
+				uint64_t   *words = states + (size_t) ids[j] * stride; \
+\
+				if (valid[j]) \
+					BODY; \
+			} \
+	} while (0)
+
+/* Add the pair (group, value) of each valid row to a set. */
+static GpucolStatus
+update_distinct(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
+				const GpucolCpuAcc *acc, const uint8_t *valid)
+{
+	const GpucolCpuReg *reg = &worker->regs[acc->arg];
+	uint32_t	stride = worker->run->state_words;
+
+	for (uint32_t j = 0; j < worker->nsel; j++)
+	{
+		uint64_t	value = 0;
+		bool		added;
+		GpucolStatus status = GPUCOL_OK;
+
+		if (valid != NULL && !valid[j])
+			continue;
+		if (reg->cls == GPUCOL_CLASS_I)
+			value = (uint64_t) reg->v.i[j];
+		else if (reg->cls == GPUCOL_CLASS_B)
+			value = reg->v.b[j];
+		else if (reg->cls == GPUCOL_CLASS_F)
+			value = reg->v.f[j] == 0 ? 0 : float_word(reg->v.f[j]);
+		else
+			status = string_word(groups, reg, j, &value);
+		if (status == GPUCOL_OK)
+			status = gpucol_cpu_group_add(groups, &groups->sets[acc->distinct],
+										  worker->ids[j], value, &added);
+		if (status != GPUCOL_OK)
+			return status;
+		groups->states[(size_t) worker->ids[j] * stride + acc->offset] += added;
+	}
+	return GPUCOL_OK;
+}
+
+/* Advance one physical state over the selected rows. */
+static GpucolStatus
+update_acc(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc *acc)
+{
+	const uint8_t *valid = valid_rows(worker, acc);
+	const GpucolCpuReg *reg = acc->arg == GPUCOL_NO_REG ? NULL : &worker->regs[acc->arg];
+	uint32_t	n = worker->nsel;
+	const uint32_t *ids = worker->ids;
+	size_t		stride = worker->run->state_words;
+	uint64_t   *states = groups->states + acc->offset;
+	GpucolStatus status = GPUCOL_OK;
+
+	switch (acc->op)
+	{
+		case GPUCOL_CPU_ACC_COUNT:
+			FOR_ROWS(words[0]++);
+			break;
+		case GPUCOL_CPU_ACC_SUM_I:
+			FOR_ROWS(put128(words, get128(words) + reg->v.i[j]));
+			break;
+		case GPUCOL_CPU_ACC_SUM_D:
+			FOR_ROWS(
+					 {
+						 __int128 sum;
+						 if (__builtin_add_overflow(get128(words), reg->v.d[j], &sum))
+							 status = GPUCOL_UNSUPPORTED;
+						 put128(words, sum);
+					 });
+			break;
+		case GPUCOL_CPU_ACC_SUM_F:
+			FOR_ROWS(add_float((FloatSum *) words, reg->v.f[j]));
+			break;
+		case GPUCOL_CPU_ACC_SUMSQ_I:
+		case GPUCOL_CPU_ACC_SUMSQ_D:
+			FOR_ROWS(
+					 {
+						 __int128 x = acc->op == GPUCOL_CPU_ACC_SUMSQ_I ?
+						 (__int128) reg->v.i[j] : reg->v.d[j];
+						 __int128 sum;
+						 if (__builtin_mul_overflow(x, x, &x) ||
+							 __builtin_add_overflow(get128(words), x, &sum))
+							 status = GPUCOL_UNSUPPORTED;
+						 else
+							 put128(words, sum);
+					 });
+			break;
+		case GPUCOL_CPU_ACC_SUMSQ_F:
+			FOR_ROWS(
+					 {
+						 GpucolStatus one = add_squares((FloatSquares *) words, reg->v.f[j]);
+						 if (one != GPUCOL_OK)
+							 status = one;
+					 });
+			break;
+		case GPUCOL_CPU_ACC_MIN_I:
+			FOR_ROWS(if (reg->v.i[j] < (int64_t) words[0]) words[0] = (uint64_t) reg->v.i[j]);
+			break;
+		case GPUCOL_CPU_ACC_MAX_I:
+			FOR_ROWS(if (reg->v.i[j] > (int64_t) words[0]) words[0] = (uint64_t) reg->v.i[j]);
+			break;
+		case GPUCOL_CPU_ACC_MIN_D:
+			FOR_ROWS(if (reg->v.d[j] < get128(words)) put128(words, reg->v.d[j]));
+			break;
+		case GPUCOL_CPU_ACC_MAX_D:
+			FOR_ROWS(if (reg->v.d[j] > get128(words)) put128(words, reg->v.d[j]));
+			break;
+		case GPUCOL_CPU_ACC_MIN_F:
+			FOR_ROWS(
+					 {
+						 int64_t order = strict_order(reg->v.f[j]);
+						 if (order < (int64_t) words[0])
+							 words[0] = (uint64_t) order;
+					 });
+			break;
+		case GPUCOL_CPU_ACC_MAX_F:
+			FOR_ROWS(
+					 {
+						 int64_t order = strict_order(reg->v.f[j]);
+						 if (order > (int64_t) words[0])
+							 words[0] = (uint64_t) order;
+					 });
+			break;
+		case GPUCOL_CPU_ACC_AND:
+			FOR_ROWS(words[0] &= reg->v.b[j]);
+			break;
+		case GPUCOL_CPU_ACC_OR:
+			FOR_ROWS(words[0] |= reg->v.b[j]);
+			break;
+		case GPUCOL_CPU_ACC_DISTINCT:
+			return update_distinct(worker, groups, acc, valid);
+	}
+	return status;
+}
+
+/* Group the passing rows of a vector and advance every state. */
+GpucolStatus
+gpucol_cpu_agg_update(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
+{
+	GpucolRun  *run = worker->run;
+	GpucolCpuGroups *groups = run->parts[run->by_ordinal ?
+										 vector->ordinal % (unsigned) run->nparts :
+										 (unsigned) worker->index];
+	GpucolStatus status;
+
+	if (run->program->filter == GPUCOL_NO_REG)
+		gpucol_cpu_expr_select(worker);
+	if (worker->nsel == 0)
+		return GPUCOL_OK;
+	status = gpucol_cpu_expr_run(worker, vector, run->program->nfilter_instrs,
+								 run->program->ninstrs);
+	if (status != GPUCOL_OK)
+		return status;
+	if (run->program->nkeys == 0)
+		memset(worker->ids, 0, sizeof(uint32_t) * worker->nsel);
+	else
+	{
+		status = fill_keys(worker, groups);
+		if (status == GPUCOL_OK)
+			status = gpucol_cpu_group_lookup(groups, worker->keys, GPUCOL_VECTOR_VALUES,
+											 worker->nsel, worker->hashes, worker->ids);
+	}
+	for (int a = 0; a < run->naccs && status == GPUCOL_OK; a++)
+		status = update_acc(worker, groups, &run->accs[a]);
+	return status;
+}
+
+/* ---- merge ---- */
+
+/* Merge the states of one group into another's. */
+static GpucolStatus
+merge_states(const GpucolRun *run, uint64_t *to, const uint64_t *from)
+{
+	GpucolStatus status = GPUCOL_OK;
+
+	for (int i = 0; i < run->naccs && status == GPUCOL_OK; i++)
+	{
+		uint64_t   *a = to + run->accs[i].offset;
+		const uint64_t *b = from + run->accs[i].offset;
+		__int128	sum;
+
+		switch (run->accs[i].op)
+		{
+			case GPUCOL_CPU_ACC_COUNT:
+				*a += *b;
+				break;
+			case GPUCOL_CPU_ACC_SUM_I:
+			case GPUCOL_CPU_ACC_SUM_D:
+			case GPUCOL_CPU_ACC_SUMSQ_I:
+			case GPUCOL_CPU_ACC_SUMSQ_D:
+				if (__builtin_add_overflow(get128(a), get128(b), &sum))
+					status = GPUCOL_UNSUPPORTED;
+				put128(a, sum);
+				break;
+			case GPUCOL_CPU_ACC_SUM_F:
+				merge_float((FloatSum *) a, (const FloatSum *) b);
+				break;
+			case GPUCOL_CPU_ACC_SUMSQ_F:
+				status = merge_squares((FloatSquares *) a, (const FloatSquares *) b);
+				break;
+			case GPUCOL_CPU_ACC_MIN_I:
+			case GPUCOL_CPU_ACC_MIN_F:
+				if ((int64_t) *b < (int64_t) *a)
+					*a = *b;
+				break;
+			case GPUCOL_CPU_ACC_MAX_I:
+			case GPUCOL_CPU_ACC_MAX_F:
+				if ((int64_t) *b > (int64_t) *a)
+					*a = *b;
+				break;
+			case GPUCOL_CPU_ACC_MIN_D:
+				if (get128(b) < get128(a))
+					put128(a, get128(b));
+				break;
+			case GPUCOL_CPU_ACC_MAX_D:
+				if (get128(b) > get128(a))
+					put128(a, get128(b));
+				break;
+			case GPUCOL_CPU_ACC_AND:
+				*a &= *b;
+				break;
+			case GPUCOL_CPU_ACC_OR:
+				*a |= *b;
+				break;
+			case GPUCOL_CPU_ACC_DISTINCT:
+				break;			/* counted anew as the sets are merged */
+		}
+	}
+	return status;
+}
+
+/* Rewrite string numbers of `from` in a key to those of `to`. */
+static GpucolStatus
+translate_key(const GpucolRun *run, GpucolCpuGroups *to, const GpucolCpuGroups *from,
+			  uint64_t *key)
+{
+	uint32_t	word = 1;
+
+	for (int k = 0; k < run->program->nkeys; k++)
+	{
+		GpucolClass cls = run->classes[run->keys[k]];
+
+		if (cls == GPUCOL_CLASS_S && !(key[0] >> k & 1))
+		{
+			uint32_t	number;
+
+			if (gpucol_cpu_group_string(to, from->strings.values[key[word]],
+										&number) != GPUCOL_OK)
+				return GPUCOL_OUT_OF_MEMORY;
+			key[word] = number;
+		}
+		word += cls == GPUCOL_CLASS_D ? 2 : 1;
+	}
+	return GPUCOL_OK;
+}
+
+/* Merge the sets of distinct values; ids maps from's groups to to's. */
+static GpucolStatus
+merge_sets(const GpucolRun *run, GpucolCpuGroups *to, const GpucolCpuGroups *from,
+		   const uint32_t *ids)
+{
+	for (int i = 0; i < run->naccs; i++)
+	{
+		const GpucolCpuAcc *acc = &run->accs[i];
+		const GpucolCpuSet *set;
+
+		if (acc->op != GPUCOL_CPU_ACC_DISTINCT)
+			continue;
+		set = &from->sets[acc->distinct];
+		for (uint64_t s = 0; s < set->nslots; s++)
+		{
+			uint64_t	value = set->slots[2 * s + 1];
+			uint32_t	group;
+			bool		added;
+
+			if (set->slots[2 * s] == 0)
+				continue;
+			group = ids[set->slots[2 * s] - 1];
+			if (run->classes[acc->arg] == GPUCOL_CLASS_S)
+			{
+				uint32_t	number;
+
+				if (gpucol_cpu_group_string(to, from->strings.values[value],
+											&number) != GPUCOL_OK)
+					return GPUCOL_OUT_OF_MEMORY;
+				value = number;
+			}
+			if (gpucol_cpu_group_add(to, &to->sets[acc->distinct], group, value,
+									 &added) != GPUCOL_OK)
+				return GPUCOL_OUT_OF_MEMORY;
+			to->states[(size_t) group * run->state_words + acc->offset] += added;
+		}
+	}
+	return GPUCOL_OK;
+}
+
+/* Merge one table into another. */
+static GpucolStatus
+merge_groups(const GpucolRun *run, GpucolCpuGroups *to, GpucolCpuGroups *from)
+{
+	uint32_t   *ids = NULL;
+	GpucolStatus status = GPUCOL_OK;
+
+	if (run->ndistinct > 0)
+	{
+		ids = gpucol_cpu_alloc(from->run, sizeof(uint32_t) * ((size_t) from->n + 1));
+		if (ids == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+	}
+	for (uint32_t g = 0; g < from->n && status == GPUCOL_OK; g++)
+	{
+		uint64_t   *key = from->keys + (size_t) g * run->key_words;
+		uint64_t	hash;
+		uint32_t	id = 0;
+
+		status = translate_key(run, to, from, key);
+		if (status == GPUCOL_OK)
+			status = gpucol_cpu_group_lookup(to, key, 1, 1, &hash, &id);
+		if (status == GPUCOL_OK)
+			status = merge_states(run, to->states + (size_t) id * run->state_words,
+								  from->states + (size_t) g * run->state_words);
+		if (ids != NULL)
+			ids[g] = id;
+	}
+	if (status == GPUCOL_OK && ids != NULL)
+		status = merge_sets(run, to, from, ids);
+	gpucol_cpu_free(from->run, ids);
+	return status;
+}
+
+/* Merge all partitions, in order, into the first. */
+static GpucolStatus
+merge_parts(GpucolRun *run)
+{
+	for (int p = 1; p < run->nparts; p++)
+	{
+		GpucolStatus status = merge_groups(run, run->parts[0], run->parts[p]);
+
+		if (status != GPUCOL_OK)
+			return status;
+		gpucol_cpu_group_destroy(run->parts[p]);
+		run->parts[p] = NULL;
+	}
+	run->merged = true;
+	return GPUCOL_OK;
+}
+
+/* ---- delivery ---- */
+
+/* One aggregate's state from the words of a group. */
+static GpucolStatus
+deliver_state(const GpucolAgg *agg, const GpucolCpuAggMap *map,
+			  const uint64_t *words, GpucolAggState *out)
+{
+	const uint64_t *v = map->v == NO_WORD ? NULL : words + map->v;
+
+	memset(out, 0, sizeof(*out));
+	out->count = (int64_t) words[map->count];
+	if (v == NULL)
+		return GPUCOL_OK;
+	if (agg->op == GPUCOL_AGG_SUM && agg->cls == GPUCOL_CLASS_F)
+	{
+		const FloatSum *sum = (const FloatSum *) v;
+
+		if (isinf(sum->lost))
+			return GPUCOL_FLOAT_OVERFLOW;
+		out->v.f = isnan(sum->lost) ? sum->sum : sum->sum + sum->lost;
+	}
+	else if (agg->op == GPUCOL_AGG_SUMSQ && agg->cls == GPUCOL_CLASS_F)
+	{
+		out->v.f = ((const FloatSquares *) v)->sum;
+		out->w.f = ((const FloatSquares *) v)->squares;
+	}
+	else if (agg->cls == GPUCOL_CLASS_F && agg->op != GPUCOL_AGG_COUNT_DISTINCT)
+		out->v.f = out->count == 0 ? 0 : from_strict_order((int64_t) *v);
+	else if (agg->op == GPUCOL_AGG_SUM || agg->op == GPUCOL_AGG_SUMSQ ||
+			 (agg->cls == GPUCOL_CLASS_D && agg->op != GPUCOL_AGG_COUNT_DISTINCT))
+	{
+		out->v.i.lo = v[0];
+		out->v.i.hi = (int64_t) v[1];
+	}
+	else
+		out->v.value = (int64_t) *v;
+	if (map->w != NO_WORD)
+	{
+		out->w.i.lo = words[map->w];
+		out->w.i.hi = (int64_t) words[map->w + 1];
+	}
+	return GPUCOL_OK;
+}
+
+/* Key columns of groups [first, first + n). */
+static void
+deliver_keys(GpucolRun *run, uint32_t first, uint32_t n)
+{
+	const GpucolCpuGroups *groups = run->parts[0];
+	uint32_t	word = 1;
+
+	for (int k = 0; k < run->program->nkeys; k++)
+	{
+		GpucolResultColumn *column = &run->out_columns[k];
+		void	   *values = run->out_values[k];
+
+		column->cls = run->classes[run->keys[k]];
+		column->nulls = run->out_nulls[k];
+		for (uint32_t g = 0; g < n; g++)
+		{
+			const uint64_t *key = groups->keys + (size_t) (first + g) * run->key_words;
+			bool		isnull = key[0] >> k & 1;
+
+			run->out_nulls[k][g] = isnull;
+			if (column->cls == GPUCOL_CLASS_D)
+				((__int128 *) values)[g] = get128(key + word);
+			else if (column->cls != GPUCOL_CLASS_S)
+				((uint64_t *) values)[g] = key[word];
+			else if (isnull)
+				((GpucolBytes *) values)[g] = (GpucolBytes) {"", 0};
+			else
+				((GpucolBytes *) values)[g] = groups->strings.values[key[word]];
+		}
+		column->i = values;
+		column->d = values;
+		column->f = values;
+		column->s = values;
+		word += column->cls == GPUCOL_CLASS_D ? 2 : 1;
+	}
+}
+
+/* Aggregate everything on the first call, then deliver. */
+GpucolStatus
+gpucol_cpu_agg_next(GpucolRun *run, GpucolResult *out)
+{
+	const GpucolCpuGroups *groups = run->parts[0];
+	uint32_t	naggs = run->program->naggs;
+	uint32_t	n;
+	GpucolStatus status;
+
+	if (!run->merged)
+	{
+		do
+			status = gpucol_cpu_source_step(run);
+		while (status == GPUCOL_OK);
+		if (status == GPUCOL_END)
+			status = merge_parts(run);
+		if (status != GPUCOL_OK)
+			return status;
+	}
+	n = groups->n - run->next_group;
+	if (n == 0)
+		return GPUCOL_END;
+	if (n > BATCH)
+		n = BATCH;
+	for (uint32_t g = 0; g < n; g++)
+		for (uint32_t a = 0; a < naggs; a++)
+		{
+			status = deliver_state(&run->aggs[a], &run->agg_map[a], groups->states +
+								   (size_t) (run->next_group + g) * run->state_words,
+								   &run->out_states[g * naggs + a]);
+			if (status != GPUCOL_OK)
+				return status;
+		}
+	deliver_keys(run, run->next_group, n);
+	run->next_group += n;
+	out->nrows = n;
+	out->columns = run->out_columns;
+	out->tids = NULL;
+	out->states = run->out_states;
+	return GPUCOL_OK;
+}

@@ -1,0 +1,429 @@
+/*-------------------------------------------------------------------------
+ *
+ * cpu_group.c
+ *	  Hash tables of the CPU engine's aggregation.
+ *
+ * All are open-addressing tables with linear probing, at most half full, whose
+ * slots hold half of the hash beside the entry's number, so that a probe
+ * touches an entry only when it is very probably the one sought.  Lookups of a
+ * vector prefetch their slots first.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "engine/cpu_group.h"
+
+#define FIRST_GROUPS 256
+#define FIRST_STRINGS 64
+#define FIRST_PAIRS 256
+#define CHUNK_BYTES 65536
+
+/* Mix one word into a hash (multiply and fold, as in Murmur's finaliser). */
+GPUCOL_CPU_INLINE uint64_t
+mix(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ (hash >> 32);
+}
+
+static uint64_t
+hash_bytes(const char *data, size_t len)
+{
+	uint64_t	hash = len;
+	uint64_t	word;
+
+	for (; len >= 8; len -= 8, data += 8)
+	{
+		memcpy(&word, data, 8);
+		hash = mix(hash, word);
+	}
+	word = 0;
+	if (len > 0)
+		memcpy(&word, data, len);
+	return mix(mix(hash, word), 0);
+}
+
+/* ---- groups ---- */
+
+GpucolCpuGroups *
+gpucol_cpu_group_create(GpucolRun *run)
+{
+	GpucolCpuGroups *groups = gpucol_cpu_alloc0(run, sizeof(*groups));
+
+	if (groups == NULL)
+		return NULL;
+	groups->run = run;
+	groups->sets = gpucol_cpu_alloc0(run, sizeof(GpucolCpuSet) * (size_t) (run->ndistinct + 1));
+	groups->maps = gpucol_cpu_alloc0(run, sizeof(GpucolCpuCodeMap) *
+									 (run->program->ncolumns + 1u));
+	if (groups->sets == NULL || groups->maps == NULL)
+	{
+		gpucol_cpu_group_destroy(groups);
+		return NULL;
+	}
+	return groups;
+}
+
+void
+gpucol_cpu_group_destroy(GpucolCpuGroups *groups)
+{
+	GpucolRun  *run;
+
+	if (groups == NULL)
+		return;
+	run = groups->run;
+	gpucol_cpu_free(run, groups->keys);
+	gpucol_cpu_free(run, groups->states);
+	gpucol_cpu_free(run, groups->slots);
+	gpucol_cpu_free(run, groups->strings.values);
+	gpucol_cpu_free(run, groups->strings.slots);
+	while (groups->strings.chunk != NULL)
+	{
+		char	   *next = *(char **) groups->strings.chunk;
+
+		gpucol_cpu_free(run, groups->strings.chunk);
+		groups->strings.chunk = next;
+	}
+	if (groups->sets != NULL)
+		for (int s = 0; s < run->ndistinct; s++)
+			gpucol_cpu_free(run, groups->sets[s].slots);
+	if (groups->maps != NULL)
+		for (int c = 0; c < run->program->ncolumns; c++)
+			gpucol_cpu_free(run, groups->maps[c].numbers);
+	gpucol_cpu_free(run, groups->sets);
+	gpucol_cpu_free(run, groups->maps);
+	gpucol_cpu_free(run, groups);
+}
+
+/* Put entry `number` with `hash` into a table of slots that lacks it. */
+static void
+place(uint64_t *slots, uint32_t nslots, uint64_t hash, uint32_t number)
+{
+	uint32_t	at = (uint32_t) hash & (nslots - 1);
+
+	while (slots[at] != 0)
+		at = (at + 1) & (nslots - 1);
+	slots[at] = (hash & UINT64_C(0xffffffff00000000)) | (number + 1);
+}
+
+/* A float key's bit pattern with -0 as 0, for hashing. */
+GPUCOL_CPU_INLINE uint64_t
+without_sign_of_zero(uint64_t bits)
+{
+	return bits << 1 == 0 ? 0 : bits;
+}
+
+static uint64_t
+hash_key(const GpucolRun *run, const uint64_t *key)
+{
+	uint64_t	hash = 0;
+
+	for (uint32_t k = 0; k < run->key_words; k++)
+		hash = mix(hash, run->key_is_float[k] ? without_sign_of_zero(key[k]) : key[k]);
+	return hash;
+}
+
+/* Room for one more group, and for its slot. */
+static GpucolStatus
+grow_groups(GpucolCpuGroups *groups)
+{
+	GpucolRun  *run = groups->run;
+
+	if (groups->n == groups->capacity)
+	{
+		uint32_t	capacity = groups->capacity == 0 ? FIRST_GROUPS : groups->capacity * 2;
+		uint64_t   *keys;
+		uint64_t   *states;
+
+		if (capacity > UINT32_MAX / 8)
+			return GPUCOL_OUT_OF_MEMORY;
+		keys = gpucol_cpu_realloc(run, groups->keys,
+								  sizeof(uint64_t) * run->key_words * (size_t) capacity);
+		if (keys == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+		groups->keys = keys;
+		states = gpucol_cpu_realloc(run, groups->states,
+									sizeof(uint64_t) * run->state_words * (size_t) capacity);
+		if (states == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+		groups->states = states;
+		groups->capacity = capacity;
+	}
+	if (groups->n * 2 >= groups->nslots)
+	{
+		uint32_t	nslots = groups->nslots == 0 ? FIRST_GROUPS * 2 : groups->nslots * 2;
+		uint64_t   *slots = gpucol_cpu_alloc0(run, sizeof(uint64_t) * (size_t) nslots);
+
+		if (slots == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+		for (uint32_t g = 0; g < groups->n; g++)
+			place(slots, nslots, hash_key(run, groups->keys + (size_t) g * run->key_words), g);
+		gpucol_cpu_free(run, groups->slots);
+		groups->slots = slots;
+		groups->nslots = nslots;
+	}
+	return GPUCOL_OK;
+}
+
+/* Is the key of group g that of row j? */
+GPUCOL_CPU_INLINE bool
+same_key(const GpucolCpuGroups *groups, uint32_t g, const uint64_t *keys,
+		 size_t stride, uint32_t j)
+{
+	const GpucolRun *run = groups->run;
+	const uint64_t *key = groups->keys + (size_t) g * run->key_words;
+
+	for (uint32_t k = 0; k < run->key_words; k++)
+	{
+		uint64_t	word = keys[k * stride + j];
+
+		if (key[k] != word &&
+			!(run->key_is_float[k] && (key[k] | word) << 1 == 0))
+			return false;
+	}
+	return true;
+}
+
+/* Hash the keys of n rows. */
+GPUCOL_CPU_CLONES static void
+hash_rows(const GpucolRun *run, const uint64_t *keys, size_t stride, uint32_t n,
+		  uint64_t *hashes)
+{
+	memset(hashes, 0, sizeof(uint64_t) * n);
+	for (uint32_t k = 0; k < run->key_words; k++)
+	{
+		const uint64_t *words = keys + k * stride;
+
+		if (run->key_is_float[k])
+			for (uint32_t j = 0; j < n; j++)
+				hashes[j] = mix(hashes[j], without_sign_of_zero(words[j]));
+		else
+			for (uint32_t j = 0; j < n; j++)
+				hashes[j] = mix(hashes[j], words[j]);
+	}
+}
+
+GpucolStatus
+gpucol_cpu_group_lookup(GpucolCpuGroups *groups, const uint64_t *keys,
+						size_t stride, uint32_t n, uint64_t *hashes, uint32_t *ids)
+{
+	GpucolRun  *run = groups->run;
+
+	hash_rows(run, keys, stride, n, hashes);
+	if (groups->nslots == 0 && grow_groups(groups) != GPUCOL_OK)
+		return GPUCOL_OUT_OF_MEMORY;
+	if (groups->nslots > 4096)
+		for (uint32_t j = 0; j < n; j++)
+			__builtin_prefetch(&groups->slots[(uint32_t) hashes[j] & (groups->nslots - 1)]);
+	for (uint32_t j = 0; j < n; j++)
+	{
+		uint64_t	hash = hashes[j];
+		uint32_t	at = (uint32_t) hash & (groups->nslots - 1);
+		uint64_t	slot;
+
+		while ((slot = groups->slots[at]) != 0)
+		{
+			if ((slot ^ hash) >> 32 == 0 &&
+				same_key(groups, (uint32_t) slot - 1, keys, stride, j))
+				break;
+			at = (at + 1) & (groups->nslots - 1);
+		}
+		if (slot == 0)
+		{
+			uint32_t	g;
+
+			if (grow_groups(groups) != GPUCOL_OK)
+				return GPUCOL_OUT_OF_MEMORY;
+			g = groups->n++;
+			for (uint32_t k = 0; k < run->key_words; k++)
+				groups->keys[(size_t) g * run->key_words + k] = keys[k * stride + j];
+			memcpy(groups->states + (size_t) g * run->state_words, run->first_state,
+				   sizeof(uint64_t) * run->state_words);
+			place(groups->slots, groups->nslots, hash, g);
+			slot = g + 1;
+		}
+		ids[j] = (uint32_t) slot - 1;
+	}
+	return GPUCOL_OK;
+}
+
+/* ---- strings ---- */
+
+/* Copy bytes into the arena. */
+static const char *
+keep_bytes(GpucolCpuGroups *groups, GpucolBytes value)
+{
+	GpucolCpuStrings *strings = &groups->strings;
+	char	   *kept;
+
+	if (strings->chunk == NULL ||
+		strings->chunk_size - strings->chunk_used < value.len)
+	{
+		size_t		size = value.len + sizeof(char *) > CHUNK_BYTES ?
+			value.len + sizeof(char *) : CHUNK_BYTES;
+		char	   *chunk = gpucol_cpu_alloc(groups->run, size);
+
+		if (chunk == NULL)
+			return NULL;
+		*(char **) chunk = strings->chunk;
+		strings->chunk = chunk;
+		strings->chunk_used = sizeof(char *);
+		strings->chunk_size = size;
+	}
+	kept = strings->chunk + strings->chunk_used;
+	if (value.len > 0)
+		memcpy(kept, value.data, value.len);
+	strings->chunk_used += value.len;
+	return kept;
+}
+
+/* Room for one more string, and for its slot. */
+static GpucolStatus
+grow_strings(GpucolCpuGroups *groups)
+{
+	GpucolCpuStrings *strings = &groups->strings;
+	GpucolRun  *run = groups->run;
+
+	if (strings->n == strings->capacity)
+	{
+		uint32_t	capacity = strings->capacity == 0 ? FIRST_STRINGS : strings->capacity * 2;
+		GpucolBytes *values;
+
+		if (capacity > UINT32_MAX / 8)
+			return GPUCOL_OUT_OF_MEMORY;
+		values = gpucol_cpu_realloc(run, strings->values, sizeof(GpucolBytes) * (size_t) capacity);
+		if (values == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+		strings->values = values;
+		strings->capacity = capacity;
+	}
+	if (strings->n * 2 >= strings->nslots)
+	{
+		uint32_t	nslots = strings->nslots == 0 ? FIRST_STRINGS * 2 : strings->nslots * 2;
+		uint64_t   *slots = gpucol_cpu_alloc0(run, sizeof(uint64_t) * (size_t) nslots);
+
+		if (slots == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+		for (uint32_t i = 0; i < strings->n; i++)
+			place(slots, nslots, hash_bytes(strings->values[i].data, strings->values[i].len), i);
+		gpucol_cpu_free(run, strings->slots);
+		strings->slots = slots;
+		strings->nslots = nslots;
+	}
+	return GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_cpu_group_string(GpucolCpuGroups *groups, GpucolBytes value, uint32_t *number)
+{
+	GpucolCpuStrings *strings = &groups->strings;
+	uint64_t	hash = hash_bytes(value.data, value.len);
+	uint32_t	at;
+
+	if (grow_strings(groups) != GPUCOL_OK)
+		return GPUCOL_OUT_OF_MEMORY;
+	at = (uint32_t) hash & (strings->nslots - 1);
+	for (; strings->slots[at] != 0; at = (at + 1) & (strings->nslots - 1))
+	{
+		uint64_t	slot = strings->slots[at];
+		const GpucolBytes *known = &strings->values[(uint32_t) slot - 1];
+
+		if ((slot ^ hash) >> 32 == 0 && known->len == value.len &&
+			(value.len == 0 || memcmp(known->data, value.data, value.len) == 0))
+		{
+			*number = (uint32_t) slot - 1;
+			return GPUCOL_OK;
+		}
+	}
+	strings->values[strings->n].data = keep_bytes(groups, value);
+	strings->values[strings->n].len = value.len;
+	if (strings->values[strings->n].data == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	*number = strings->n++;
+	place(strings->slots, strings->nslots, hash, *number);
+	return GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_cpu_group_code(GpucolCpuGroups *groups, const GpucolCpuColumn *column,
+					  uint32_t code, uint32_t *number)
+{
+	GpucolCpuCodeMap *map = &groups->maps[column->slot];
+	GpucolRun  *run = groups->run;
+
+	if (map->serial != run->segment_serial)
+	{
+		size_t		n = column->desc->coding == GPUCOL_CODING_CONSTANT ?
+			1 : (size_t) 1 << column->desc->width;
+
+		gpucol_cpu_free(run, map->numbers);
+		map->numbers = gpucol_cpu_alloc0(run, sizeof(uint32_t) * n);
+		map->serial = map->numbers == NULL ? 0 : run->segment_serial;
+		if (map->numbers == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+	}
+	if (map->numbers[code] == 0)
+	{
+		GpucolStatus status = gpucol_cpu_group_string(groups, column->entries[code], number);
+
+		if (status != GPUCOL_OK)
+			return status;
+		map->numbers[code] = *number + 1;
+	}
+	*number = map->numbers[code] - 1;
+	return GPUCOL_OK;
+}
+
+/* ---- sets ---- */
+
+static uint64_t
+hash_pair(uint64_t group, uint64_t value)
+{
+	return mix(mix(0, group), value);
+}
+
+static void
+place_pair(uint64_t *slots, uint64_t nslots, uint64_t group, uint64_t value)
+{
+	uint64_t	at = hash_pair(group, value) & (nslots - 1);
+
+	while (slots[2 * at] != 0)
+		at = (at + 1) & (nslots - 1);
+	slots[2 * at] = group + 1;
+	slots[2 * at + 1] = value;
+}
+
+GpucolStatus
+gpucol_cpu_group_add(GpucolCpuGroups *groups, GpucolCpuSet *set, uint64_t group,
+					 uint64_t value, bool *added)
+{
+	uint64_t	at;
+
+	if (set->n * 2 >= set->nslots)
+	{
+		uint64_t	nslots = set->nslots == 0 ? FIRST_PAIRS : set->nslots * 2;
+		uint64_t   *slots = gpucol_cpu_alloc0(groups->run, 2 * sizeof(uint64_t) * nslots);
+
+		if (slots == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+		for (uint64_t i = 0; i < set->nslots; i++)
+			if (set->slots[2 * i] != 0)
+				place_pair(slots, nslots, set->slots[2 * i] - 1, set->slots[2 * i + 1]);
+		gpucol_cpu_free(groups->run, set->slots);
+		set->slots = slots;
+		set->nslots = nslots;
+	}
+	at = hash_pair(group, value) & (set->nslots - 1);
+	for (; set->slots[2 * at] != 0; at = (at + 1) & (set->nslots - 1))
+	{
+		if (set->slots[2 * at] == group + 1 && set->slots[2 * at + 1] == value)
+		{
+			*added = false;
+			return GPUCOL_OK;
+		}
+	}
+	set->slots[2 * at] = group + 1;
+	set->slots[2 * at + 1] = value;
+	set->n++;
+	*added = true;
+	return GPUCOL_OK;
+}

@@ -1,0 +1,87 @@
+/*-------------------------------------------------------------------------
+ *
+ * cpu_group.h
+ *	  Tables of the CPU engine's aggregation: groups, distinct byte strings and
+ *	  sets of distinct values.  Each table belongs to one thread at a time.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_ENGINE_CPU_GROUP_H
+#define GPUCOL_ENGINE_CPU_GROUP_H
+
+#include "engine/cpu.h"
+
+/* Byte strings, numbered from 0 in order of appearance. */
+typedef struct GpucolCpuStrings
+{
+	uint32_t	n;
+	uint32_t	capacity;
+	GpucolBytes *values;
+	uint64_t   *slots;			/* hash high half << 32 | number + 1 */
+	uint32_t	nslots;
+	char	   *chunk;			/* arena: each chunk starts with a link */
+	size_t		chunk_used;
+	size_t		chunk_size;
+} GpucolCpuStrings;
+
+/* Set of (group, value) pairs. */
+typedef struct GpucolCpuSet
+{
+	uint64_t	n;
+	uint64_t	nslots;
+	uint64_t   *slots;			/* pairs: group + 1, value */
+} GpucolCpuSet;
+
+/* String numbers of a column's dictionary codes in one segment; + 1, 0 unknown. */
+typedef struct GpucolCpuCodeMap
+{
+	uint64_t	serial;			/* segment */
+	uint32_t   *numbers;
+} GpucolCpuCodeMap;
+
+/*
+ * Groups, numbered from 0.  A key is run->key_words words: the null bits, then
+ * one word a key (two for D): S as string number, F as bit pattern with one
+ * NaN, where -0 and 0 are equal and the first seen stays.
+ */
+struct GpucolCpuGroups
+{
+	GpucolRun  *run;
+	uint32_t	n;
+	uint32_t	capacity;
+	uint64_t   *keys;
+	uint64_t   *states;
+	uint64_t   *slots;			/* hash high half << 32 | number + 1 */
+	uint32_t	nslots;
+	GpucolCpuStrings strings;
+	GpucolCpuSet *sets;
+	GpucolCpuCodeMap *maps;		/* by program column */
+};
+
+extern GpucolCpuGroups *gpucol_cpu_group_create(GpucolRun *run);
+extern void gpucol_cpu_group_destroy(GpucolCpuGroups *groups);
+
+/*
+ * Find or add the groups of n rows, whose key word k of row j is
+ * keys[k * stride + j].  hashes is scratch for n.  ids receives the numbers.
+ */
+extern GpucolStatus gpucol_cpu_group_lookup(GpucolCpuGroups *groups,
+											const uint64_t *keys, size_t stride,
+											uint32_t n, uint64_t *hashes,
+											uint32_t *ids);
+
+/* Number of a byte string, added if it is new. */
+extern GpucolStatus gpucol_cpu_group_string(GpucolCpuGroups *groups,
+											GpucolBytes value, uint32_t *number);
+
+/* The same for a dictionary code of the current segment. */
+extern GpucolStatus gpucol_cpu_group_code(GpucolCpuGroups *groups,
+										  const GpucolCpuColumn *column,
+										  uint32_t code, uint32_t *number);
+
+/* Add a pair to a set; *added tells whether it was new. */
+extern GpucolStatus gpucol_cpu_group_add(GpucolCpuGroups *groups, GpucolCpuSet *set,
+										 uint64_t group, uint64_t value,
+										 bool *added);
+
+#endif							/* GPUCOL_ENGINE_CPU_GROUP_H */

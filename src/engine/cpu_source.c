@@ -1,0 +1,964 @@
+/*-------------------------------------------------------------------------
+ *
+ * cpu_source.c
+ *	  The main thread's walk over the source.
+ *
+ * For each segment: check the chunks, let chunk zone maps and then vector zone
+ * maps exclude what they can, copy dictionaries and runs, ask the host about
+ * each distinct value, translate the range conjuncts and order them by cost.
+ * Then windows: up to GPUCOL_CPU_WINDOW vectors of every stream that is needed
+ * are mapped, dealt to the workers, and unmapped.  Delta batches follow as
+ * vectors of their own kind.
+ *
+ * Anything of the source or the host may longjmp.  Buffers filled here belong
+ * to the run's structures before the call that fills them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <stdlib.h>
+
+#include "engine/cpu.h"
+#include "kernel/bitpack.h"
+
+#define COPY_ROWS 1024			/* word rows mapped at a time to copy a stream */
+#define RAW_WINDOW 16			/* vectors in a window with raw bytes */
+#define DEAL 4					/* vectors that a worker takes at a time */
+#define DEAD_GAP 8				/* excluded vectors that end a window */
+#define MAX_SCALE 22			/* greatest exact power of ten of a double */
+
+static uint32_t
+stream_rows(uint64_t bytes)
+{
+	return (uint32_t) ((bytes + GPUCOL_ROW_BYTES - 1) / GPUCOL_ROW_BYTES);
+}
+
+/* Are the chunk's coding and its streams consistent? */
+static bool
+sound(const GpucolChunkDesc *desc, uint32_t nrows)
+{
+	uint32_t	nvectors = GPUCOL_VECTORS(nrows);
+	bool		bytes = desc->kind == GPUCOL_KIND_BYTES;
+	uint64_t	codes = (uint64_t) nvectors * desc->width;
+	uint64_t	dict = 0;
+
+	if (desc->width > 64 ||
+		((desc->flags & GPUCOL_CHUNK_HAS_NULLS) &&
+		 desc->streams[GPUCOL_STREAM_NULLS].nrows < nvectors))
+		return false;
+	switch ((GpucolCoding) desc->coding)
+	{
+		case GPUCOL_CODING_CONSTANT:
+			codes = 0;
+			if (bytes)
+				dict = 2;
+			break;
+		case GPUCOL_CODING_FOR:
+			if (bytes)
+				return false;
+			break;
+		case GPUCOL_CODING_DICT:
+			if (desc->ndict == 0 || desc->width > 31 ||
+				(UINT64_C(1) << desc->width) > 2 * (uint64_t) desc->ndict)
+				return false;
+			dict = (uint64_t) desc->ndict + bytes;
+			break;
+		case GPUCOL_CODING_RLE:
+			if (bytes || desc->nruns > nrows ||
+				desc->streams[GPUCOL_STREAM_RUN_ENDS].nrows <
+				stream_rows((uint64_t) desc->nruns * sizeof(uint32_t)))
+				return false;
+			codes = (uint64_t) GPUCOL_VECTORS(desc->nruns) * desc->width;
+			break;
+		case GPUCOL_CODING_RAW:
+			if (bytes)
+			{
+				codes = 0;
+				if (desc->streams[GPUCOL_STREAM_OFFSETS].nrows <
+					stream_rows(((uint64_t) nrows + 1) * sizeof(uint64_t)))
+					return false;
+			}
+			break;
+		case GPUCOL_CODING_SCALED:
+			if (bytes || desc->scale < 0 || desc->scale > MAX_SCALE ||
+				desc->width > 56)
+				return false;
+			break;
+		default:
+			return false;
+	}
+	return desc->streams[GPUCOL_STREAM_CODES].nrows >= codes &&
+		desc->streams[GPUCOL_STREAM_DICT].nrows >= stream_rows(dict * sizeof(uint64_t));
+}
+
+GpucolStatus
+gpucol_cpu_source_check(const GpucolProgramColumn *column,
+						const GpucolChunkDesc *desc, uint32_t nrows)
+{
+	if (desc->flags & GPUCOL_CHUNK_ALL_NULL)
+		return GPUCOL_OK;
+	if (desc->kind != column->kind)
+		return GPUCOL_UNSUPPORTED;
+	if (desc->kind == GPUCOL_KIND_DECIMAL && desc->scale != column->scale)
+		return GPUCOL_UNSUPPORTED;
+	return sound(desc, nrows) ? GPUCOL_OK : GPUCOL_CORRUPT;
+}
+
+/* Map part of a stream. */
+static GpucolStatus
+map_rows(GpucolRun *run, int slot, GpucolStreamKind stream, uint32_t row,
+		 uint32_t nrows, GpucolRows *out)
+{
+	run->stats.packed_bytes += (uint64_t) nrows * GPUCOL_ROW_BYTES;
+	return run->source->ops->map(run->source, &run->segment, slot, stream, row,
+								 nrows, out);
+}
+
+/* Copy bytes [offset, offset + size) of a stream. */
+static GpucolStatus
+copy_stream(GpucolRun *run, int slot, GpucolStreamKind stream, uint64_t offset,
+			uint64_t size, void *out)
+{
+	const GpucolStream *where = &run->cols[slot].desc->streams[stream];
+	uint32_t	most = run->source->max_window_rows < COPY_ROWS ?
+		run->source->max_window_rows : COPY_ROWS;
+	char		scratch[GPUCOL_ROW_BYTES];
+	char	   *to = out;
+
+	if (size > 0 && stream_rows(offset + size) > where->nrows)
+		return GPUCOL_CORRUPT;
+	while (size > 0)
+	{
+		uint32_t	row = (uint32_t) (offset / GPUCOL_ROW_BYTES);
+		uint32_t	nrows = stream_rows(offset + size) - row;
+		GpucolRows	window;
+		GpucolStatus status;
+
+		if (nrows > most)
+			nrows = most;
+		status = map_rows(run, slot, stream, row, nrows, &window);
+		if (status != GPUCOL_OK)
+			return status;
+		for (uint32_t i = 0; i < nrows && size > 0; i++)
+		{
+			size_t		skip = offset % GPUCOL_ROW_BYTES;
+			size_t		take = GPUCOL_ROW_BYTES - skip;
+			const char *from = gpucol_rows_at(&window, where->row + row + i, 1,
+											  scratch);
+
+			if (take > size)
+				take = size;
+			memcpy(to, from + skip, take);
+			to += take;
+			offset += take;
+			size -= take;
+		}
+		run->source->ops->unmap(run->source, &window);
+	}
+	return GPUCOL_OK;
+}
+
+/* Forget the segment's dictionaries, runs and tests. */
+void
+gpucol_cpu_source_reset(GpucolRun *run)
+{
+	for (int c = 0; c < run->program->ncolumns; c++)
+	{
+		GpucolCpuColumn *column = &run->cols[c];
+
+		gpucol_cpu_free(run, column->dict);
+		gpucol_cpu_free(run, column->entries);
+		gpucol_cpu_free(run, column->data);
+		gpucol_cpu_free(run, column->run_ends);
+		gpucol_cpu_free(run, column->run_values);
+		gpucol_cpu_free(run, column->raw);
+		gpucol_cpu_free(run, column->raw_data);
+		column->dict = NULL;
+		column->entries = NULL;
+		column->data = NULL;
+		column->run_ends = NULL;
+		column->run_values = NULL;
+		column->raw = NULL;
+		column->raw_data = NULL;
+		column->ndict = column->nruns = 0;
+		column->codes_mapped = column->nulls_mapped = false;
+	}
+	for (int t = 0; t < run->program->nranges; t++)
+	{
+		gpucol_cpu_free(run, run->tests[t].map);
+		gpucol_cpu_free(run, run->tests[t].codes);
+		run->tests[t].map = NULL;
+		run->tests[t].codes = NULL;
+	}
+	run->ntests = 0;
+	for (int h = 0; h < run->nhosts; h++)
+	{
+		gpucol_cpu_free(run, run->hosts[h].verdicts);
+		run->hosts[h].verdicts = NULL;
+	}
+}
+
+/* Turn n + 1 offsets into n values over `data` of `size` bytes. */
+static GpucolStatus
+cut_bytes(const uint64_t *offsets, uint64_t first, const char *data,
+		  uint64_t size, uint32_t n, GpucolBytes *values)
+{
+	for (uint32_t i = 0; i < n; i++)
+	{
+		if (offsets[i] < first || offsets[i + 1] < offsets[i] ||
+			offsets[i + 1] - first > size)
+			return GPUCOL_CORRUPT;
+		values[i].data = data + (offsets[i] - first);
+		values[i].len = offsets[i + 1] - offsets[i];
+	}
+	return GPUCOL_OK;
+}
+
+/* Copy a dictionary; entries beyond ndict up to 2^width stay zero. */
+static GpucolStatus
+load_dict(GpucolRun *run, GpucolCpuColumn *column)
+{
+	const GpucolChunkDesc *desc = column->desc;
+	uint32_t	n = desc->coding == GPUCOL_CODING_CONSTANT ? 1 : desc->ndict;
+	size_t		nspace = desc->coding == GPUCOL_CODING_CONSTANT ?
+		1 : (size_t) 1 << desc->width;
+	GpucolStatus status;
+
+	if (nspace < n)
+		nspace = n;
+	column->ndict = n;
+	column->dict = gpucol_cpu_alloc0(run, sizeof(int64_t) * (nspace + 1));
+	if (column->dict == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	if (desc->kind != GPUCOL_KIND_BYTES)
+		return copy_stream(run, column->slot, GPUCOL_STREAM_DICT, 0,
+						   sizeof(int64_t) * (uint64_t) n, column->dict);
+	column->entries = gpucol_cpu_alloc0(run, sizeof(GpucolBytes) * nspace);
+	column->data = gpucol_cpu_alloc(run, desc->data_bytes + 1);
+	if (column->entries == NULL || column->data == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	status = copy_stream(run, column->slot, GPUCOL_STREAM_DICT, 0,
+						 sizeof(uint64_t) * ((uint64_t) n + 1), column->dict);
+	if (status == GPUCOL_OK)
+		status = copy_stream(run, column->slot, GPUCOL_STREAM_DATA, 0,
+							 desc->data_bytes, column->data);
+	if (status == GPUCOL_OK)
+		status = cut_bytes((const uint64_t *) column->dict, 0, column->data,
+						   desc->data_bytes, n, column->entries);
+	return status;
+}
+
+/* Decode the runs of an RLE chunk. */
+static GpucolStatus
+load_runs(GpucolRun *run, GpucolCpuColumn *column)
+{
+	const GpucolChunkDesc *desc = column->desc;
+	size_t		nspace = (size_t) GPUCOL_VECTORS(desc->nruns) * GPUCOL_VECTOR_VALUES;
+	size_t		vector_bytes = (size_t) desc->width * GPUCOL_ROW_BYTES;
+	GpucolStatus status;
+
+	column->nruns = desc->nruns;
+	column->run_ends = gpucol_cpu_alloc(run, sizeof(uint32_t) * (nspace + 1));
+	column->run_values = gpucol_cpu_alloc(run, sizeof(int64_t) * (nspace + 1));
+	if (column->run_ends == NULL || column->run_values == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	status = copy_stream(run, column->slot, GPUCOL_STREAM_RUN_ENDS, 0,
+						 sizeof(uint32_t) * (uint64_t) desc->nruns, column->run_ends);
+	for (uint32_t r = 1; status == GPUCOL_OK && r < desc->nruns; r++)
+		if (column->run_ends[r] < column->run_ends[r - 1])
+			status = GPUCOL_CORRUPT;
+	for (uint32_t v = 0; status == GPUCOL_OK && v < GPUCOL_VECTORS(desc->nruns); v++)
+	{
+		void	   *words = run->workers[0].words;
+
+		status = copy_stream(run, column->slot, GPUCOL_STREAM_CODES,
+							 v * vector_bytes, vector_bytes, words);
+		gpucol_bitpack_unpack_for(desc->width, words, desc->reference,
+								  column->run_values + (size_t) v * GPUCOL_VECTOR_VALUES);
+	}
+	return status;
+}
+
+/* Copy the raw byte values of rows [row, row + n). */
+static GpucolStatus
+load_raw(GpucolRun *run, GpucolCpuColumn *column, uint32_t row, uint32_t n)
+{
+	uint64_t   *offsets;
+	uint64_t	first;
+	uint64_t	last;
+	GpucolStatus status;
+
+	gpucol_cpu_free(run, column->raw);
+	gpucol_cpu_free(run, column->raw_data);
+	gpucol_cpu_free(run, column->dict);
+	column->raw_data = NULL;
+	column->window_row = row;
+	column->raw = gpucol_cpu_alloc(run, sizeof(GpucolBytes) * n);
+	column->dict = gpucol_cpu_alloc(run, sizeof(uint64_t) * ((size_t) n + 1));
+	if (column->raw == NULL || column->dict == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	offsets = (uint64_t *) column->dict;
+	status = copy_stream(run, column->slot, GPUCOL_STREAM_OFFSETS,
+						 sizeof(uint64_t) * (uint64_t) row,
+						 sizeof(uint64_t) * ((uint64_t) n + 1), offsets);
+	if (status != GPUCOL_OK)
+		return status;
+	first = offsets[0];
+	last = offsets[n];
+	if (last < first || last > column->desc->data_bytes)
+		return GPUCOL_CORRUPT;
+	column->raw_data = gpucol_cpu_alloc(run, last - first + 1);
+	if (column->raw_data == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	status = copy_stream(run, column->slot, GPUCOL_STREAM_DATA, first,
+						 last - first, column->raw_data);
+	if (status != GPUCOL_OK)
+		return status;
+	return cut_bytes(offsets, first, column->raw_data, last - first, n, column->raw);
+}
+
+static bool
+is_raw_bytes(const GpucolCpuColumn *column)
+{
+	return !(column->desc->flags & GPUCOL_CHUNK_ALL_NULL) &&
+		column->desc->kind == GPUCOL_KIND_BYTES &&
+		column->desc->coding == GPUCOL_CODING_RAW;
+}
+
+/* Dictionaries and runs of every column in use. */
+static GpucolStatus
+load_tables(GpucolRun *run)
+{
+	GpucolStatus status = GPUCOL_OK;
+
+	for (int c = 0; c < run->program->ncolumns && status == GPUCOL_OK; c++)
+	{
+		GpucolCpuColumn *column = &run->cols[c];
+		const GpucolChunkDesc *desc = column->desc;
+
+		if (!column->used || (desc->flags & GPUCOL_CHUNK_ALL_NULL))
+			continue;
+		if (desc->coding == GPUCOL_CODING_DICT ||
+			(desc->coding == GPUCOL_CODING_CONSTANT && desc->kind == GPUCOL_KIND_BYTES))
+			status = load_dict(run, column);
+		else if (desc->coding == GPUCOL_CODING_RLE)
+			status = load_runs(run, column);
+		else if (is_raw_bytes(column) && (desc->flags & GPUCOL_CHUNK_DATA_LZ4))
+			status = GPUCOL_UNSUPPORTED;
+	}
+	return status;
+}
+
+/* Room for n verdicts. */
+static GpucolStatus
+make_verdicts(GpucolRun *run, GpucolCpuHostTest *test, size_t n)
+{
+	gpucol_cpu_free(run, test->verdicts);
+	test->verdicts = gpucol_cpu_alloc0(run, n + 1);
+	return test->verdicts == NULL ? GPUCOL_OUT_OF_MEMORY : GPUCOL_OK;
+}
+
+/* Ask the host about each dictionary entry, and about NULL. */
+static GpucolStatus
+ask_host(GpucolRun *run)
+{
+	for (int h = 0; h < run->nhosts; h++)
+	{
+		GpucolCpuHostTest *test = &run->hosts[h];
+		const GpucolCpuColumn *column = &run->cols[test->column];
+		bool		isnull = true;
+		GpucolBytes none = {"", 0};
+		GpucolStatus status;
+
+		test->by_row = is_raw_bytes(column);
+		if (test->by_row)
+			continue;
+		if (column->desc->flags & (GPUCOL_CHUNK_HAS_NULLS | GPUCOL_CHUNK_ALL_NULL))
+			run->host->test(run->host->context, test->id, 1, &none, &isnull,
+							&test->null_verdict);
+		if (column->desc->flags & GPUCOL_CHUNK_ALL_NULL)
+		{
+			status = make_verdicts(run, test, 1);
+			if (status != GPUCOL_OK)
+				return status;
+			continue;
+		}
+		status = make_verdicts(run, test, (size_t) 1 << column->desc->width);
+		if (status != GPUCOL_OK)
+			return status;
+		run->host->test(run->host->context, test->id, (int) column->ndict,
+						column->entries, NULL, test->verdicts);
+	}
+	return GPUCOL_OK;
+}
+
+/*
+ * Ask the host about n rows, those with bit set in `skip` excepted: the
+ * verdict of such a row is false.
+ */
+static void
+ask_rows(GpucolRun *run, GpucolCpuHostTest *test, const GpucolBytes *values,
+		 const uint32_t *nulls, const uint32_t *skip, uint32_t n, uint8_t *verdicts)
+{
+	GpucolBytes asked[GPUCOL_VECTOR_VALUES];
+	bool		isnull[GPUCOL_VECTOR_VALUES];
+	uint16_t	rows[GPUCOL_VECTOR_VALUES];
+	uint8_t		answers[GPUCOL_VECTOR_VALUES];
+	int			count = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		if (skip != NULL && (skip[i / 32] >> (i % 32) & 1))
+			continue;
+		asked[count] = values[i];
+		isnull[count] = nulls != NULL && (nulls[i / 32] >> (i % 32) & 1);
+		rows[count++] = (uint16_t) i;
+	}
+	memset(verdicts, 0, n);
+	if (count == 0)
+		return;
+	run->host->test(run->host->context, test->id, count, asked, isnull, answers);
+	for (int i = 0; i < count; i++)
+		verdicts[rows[i]] = answers[i];
+}
+
+/* Deleted bits of a vector, NULL if none. */
+static const uint32_t *
+deleted_bits(const GpucolRun *run, uint32_t vector)
+{
+	return run->segment.deleted == NULL ? NULL :
+		run->segment.deleted + (size_t) vector * GPUCOL_LANES;
+}
+
+static uint32_t
+vector_rows(const GpucolRun *run, uint32_t vector)
+{
+	uint32_t	left = run->segment.nrows - vector * GPUCOL_VECTOR_VALUES;
+
+	return left < GPUCOL_VECTOR_VALUES ? left : GPUCOL_VECTOR_VALUES;
+}
+
+/* Verdicts on the raw values of the window's vectors. */
+static GpucolStatus
+ask_host_rows(GpucolRun *run, uint32_t first, uint32_t n)
+{
+	for (int h = 0; h < run->nhosts; h++)
+	{
+		GpucolCpuHostTest *test = &run->hosts[h];
+		GpucolCpuColumn *column = &run->cols[test->column];
+		bool		nullable = (column->desc->flags & GPUCOL_CHUNK_HAS_NULLS) != 0;
+		uint32_t	nulls[GPUCOL_LANES];
+
+		if (!test->by_row)
+			continue;
+		if (make_verdicts(run, test, (size_t) n * GPUCOL_VECTOR_VALUES) != GPUCOL_OK)
+			return GPUCOL_OUT_OF_MEMORY;
+		for (uint32_t v = 0; v < n; v++)
+		{
+			size_t		at = (size_t) v * GPUCOL_VECTOR_VALUES;
+			GpucolStatus status;
+
+			if (run->dead[first + v])
+				continue;
+			if (nullable)
+			{
+				status = copy_stream(run, column->slot, GPUCOL_STREAM_NULLS,
+									 (uint64_t) (first + v) * GPUCOL_ROW_BYTES,
+									 GPUCOL_ROW_BYTES, nulls);
+				if (status != GPUCOL_OK)
+					return status;
+			}
+			ask_rows(run, test, column->raw + at, nullable ? nulls : NULL,
+					 deleted_bits(run, first + v), vector_rows(run, first + v),
+					 test->verdicts + at);
+		}
+	}
+	return GPUCOL_OK;
+}
+
+/* Does the chunk's descriptor alone exclude every row? */
+static bool
+chunk_excludes(const GpucolCpuDomain *domain, const GpucolChunkDesc *desc)
+{
+	if (domain->op == GPUCOL_CPU_FALSE)
+		return true;
+	if (domain->op == GPUCOL_CPU_HOST)
+		return false;
+	if (desc->flags & GPUCOL_CHUNK_ALL_NULL)
+		return domain->op != GPUCOL_CPU_IS_NULL;
+	if (domain->op == GPUCOL_CPU_IS_NULL)
+		return !(desc->flags & GPUCOL_CHUNK_HAS_NULLS);
+	return (desc->flags & GPUCOL_CHUNK_HAS_ZONE) &&
+		gpucol_cpu_range_excludes(domain, &desc->zone);
+}
+
+/* Mark in run->dead the vectors that zone maps exclude; count the others. */
+static GpucolStatus
+apply_zones(GpucolRun *run, uint32_t *alive)
+{
+	uint32_t	n = run->nvectors;
+
+	if (n > run->dead_size)
+	{
+		gpucol_cpu_free(run, run->dead);
+		run->dead_size = 0;
+		run->dead = gpucol_cpu_alloc(run, n);
+		if (run->dead == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+		run->dead_size = n;
+	}
+	memset(run->dead, 0, n);
+	for (int d = 0; d < run->program->nranges; d++)
+	{
+		const GpucolCpuDomain *domain = &run->domains[d];
+		const GpucolChunkDesc *desc = run->cols[domain->column].desc;
+		GpucolZone	zones[64];
+
+		if ((domain->op != GPUCOL_CPU_INTERVAL && domain->op != GPUCOL_CPU_SET) ||
+			desc->streams[GPUCOL_STREAM_ZONES].nrows < stream_rows(sizeof(GpucolZone) * (uint64_t) n))
+			continue;
+		for (uint32_t v = 0; v < n; v += 64)
+		{
+			uint32_t	take = n - v < 64 ? n - v : 64;
+			GpucolStatus status;
+
+			status = copy_stream(run, domain->column, GPUCOL_STREAM_ZONES,
+								 sizeof(GpucolZone) * (uint64_t) v,
+								 sizeof(GpucolZone) * (uint64_t) take, zones);
+			if (status != GPUCOL_OK)
+				return status;
+			for (uint32_t i = 0; i < take; i++)
+				run->dead[v + i] |= gpucol_cpu_range_excludes(domain, &zones[i]);
+		}
+	}
+	*alive = 0;
+	for (uint32_t v = 0; v < n; v++)
+		*alive += !run->dead[v];
+	return GPUCOL_OK;
+}
+
+static int
+compare_tests(const void *a, const void *b)
+{
+	return ((const GpucolCpuTest *) a)->cost - ((const GpucolCpuTest *) b)->cost;
+}
+
+/* Translate the conjuncts; *never if one excludes the whole segment. */
+static GpucolStatus
+plan_tests(GpucolRun *run, bool *never)
+{
+	*never = false;
+	run->ntests = 0;
+	for (int d = 0; d < run->program->nranges; d++)
+	{
+		GpucolCpuTest *test = &run->tests[run->ntests];
+		GpucolStatus status = gpucol_cpu_range_plan(run, &run->domains[d], test);
+
+		if (status != GPUCOL_OK)
+			return status;
+		if (test->kind == GPUCOL_CPU_TEST_NEVER)
+			*never = true;
+		if (test->kind == GPUCOL_CPU_TEST_ALWAYS || test->kind == GPUCOL_CPU_TEST_NEVER)
+		{
+			gpucol_cpu_free(run, test->map);
+			gpucol_cpu_free(run, test->codes);
+			test->map = NULL;
+			test->codes = NULL;
+			continue;
+		}
+		run->ntests++;
+	}
+	qsort(run->tests, (size_t) run->ntests, sizeof(GpucolCpuTest), compare_tests);
+	return GPUCOL_OK;
+}
+
+/* Make the segment just fetched current; *skip if nothing of it is needed. */
+static GpucolStatus
+open_segment(GpucolRun *run, bool *skip)
+{
+	GpucolStatus status;
+	uint32_t	alive;
+
+	gpucol_cpu_source_reset(run);
+	run->segment_serial++;
+	run->nvectors = GPUCOL_VECTORS(run->segment.nrows);
+	run->next_vector = 0;
+	*skip = true;
+	if (run->segment.nrows > GPUCOL_MAX_SEGMENT_ROWS)
+		return GPUCOL_CORRUPT;
+	for (int c = 0; c < run->program->ncolumns; c++)
+	{
+		run->cols[c].desc = run->segment.chunks[c];
+		if (!run->cols[c].used)
+			continue;
+		status = gpucol_cpu_source_check(&run->columns[c], run->cols[c].desc,
+										 run->segment.nrows);
+		if (status != GPUCOL_OK)
+			return status;
+	}
+	for (int d = 0; d < run->program->nranges; d++)
+	{
+		const GpucolCpuDomain *domain = &run->domains[d];
+
+		if (chunk_excludes(domain, run->cols[domain->column].desc))
+		{
+			run->stats.segments_skipped++;
+			return GPUCOL_OK;
+		}
+	}
+	status = apply_zones(run, &alive);
+	if (status != GPUCOL_OK)
+		return status;
+	run->stats.segments_read++;
+	run->stats.vectors_skipped += run->nvectors - alive;
+	if (alive == 0)
+		return GPUCOL_OK;
+	status = load_tables(run);
+	if (status == GPUCOL_OK)
+		status = ask_host(run);
+	if (status == GPUCOL_OK)
+		status = plan_tests(run, skip);
+	if (status == GPUCOL_OK && !*skip && run->program->kind == GPUCOL_PROGRAM_AGG)
+		status = gpucol_cpu_agg_segment(run);
+	return status;
+}
+
+/* Which streams of a column do the tests and loads of this segment read? */
+static void
+streams_needed(const GpucolRun *run, const GpucolCpuColumn *column,
+			   bool *codes, bool *nulls)
+{
+	bool		packed = column->desc->coding == GPUCOL_CODING_FOR ||
+		column->desc->coding == GPUCOL_CODING_DICT ||
+		column->desc->coding == GPUCOL_CODING_SCALED ||
+		(column->desc->coding == GPUCOL_CODING_RAW && !is_raw_bytes(column));
+
+	*codes = column->loaded;
+	*nulls = column->loaded;
+	for (int t = 0; t < run->ntests; t++)
+	{
+		const GpucolCpuTest *test = &run->tests[t];
+
+		if (test->column != column)
+			continue;
+		*nulls |= test->has_nulls;
+		*codes |= test->kind == GPUCOL_CPU_TEST_CODES ||
+			test->kind == GPUCOL_CPU_TEST_MAP ||
+			test->kind == GPUCOL_CPU_TEST_CODE_SET ||
+			test->kind == GPUCOL_CPU_TEST_ORDER;
+	}
+	if (column->desc->flags & GPUCOL_CHUNK_ALL_NULL)
+		*codes = *nulls = false;
+	*codes &= packed && column->desc->width > 0;
+	*nulls &= (column->desc->flags & GPUCOL_CHUNK_HAS_NULLS) != 0;
+}
+
+/* Vectors that a window can hold. */
+static uint32_t
+window_vectors(const GpucolRun *run)
+{
+	uint32_t	rows = 1;
+	uint32_t	most = GPUCOL_CPU_WINDOW;
+	uint32_t	n;
+
+	for (int c = 0; c < run->program->ncolumns; c++)
+	{
+		const GpucolCpuColumn *column = &run->cols[c];
+		bool		codes;
+		bool		nulls;
+
+		if (!column->used)
+			continue;
+		streams_needed(run, column, &codes, &nulls);
+		rows += (codes ? column->desc->width : 0) + nulls;
+		if (is_raw_bytes(column) && most > RAW_WINDOW)
+			most = RAW_WINDOW;
+	}
+	n = run->source->max_window_rows / rows;
+	if (run->program->kind == GPUCOL_PROGRAM_SCAN && most > run->scan_window)
+		most = run->scan_window;
+	return n < 1 ? 1 : n > most ? most : n;
+}
+
+/* Give the window's streams back. */
+static void
+unmap_window(GpucolRun *run)
+{
+	for (int c = 0; c < run->program->ncolumns; c++)
+	{
+		GpucolCpuColumn *column = &run->cols[c];
+
+		if (column->codes_mapped)
+			run->source->ops->unmap(run->source, &column->codes);
+		column->codes_mapped = false;
+		if (column->nulls_mapped)
+			run->source->ops->unmap(run->source, &column->nulls);
+		column->nulls_mapped = false;
+	}
+}
+
+/* Make vectors [first, first + n) of every needed stream readable. */
+static GpucolStatus
+map_window(GpucolRun *run, uint32_t first, uint32_t n)
+{
+	GpucolStatus status = GPUCOL_OK;
+
+	for (int c = 0; c < run->program->ncolumns && status == GPUCOL_OK; c++)
+	{
+		uint32_t	row = first * GPUCOL_VECTOR_VALUES;
+		uint32_t	nrows = n * GPUCOL_VECTOR_VALUES;
+
+		if (!run->cols[c].used || !is_raw_bytes(&run->cols[c]))
+			continue;
+		if (nrows > run->segment.nrows - row)
+			nrows = run->segment.nrows - row;
+		status = load_raw(run, &run->cols[c], row, nrows);
+	}
+	if (status == GPUCOL_OK)
+		status = ask_host_rows(run, first, n);
+	for (int c = 0; c < run->program->ncolumns && status == GPUCOL_OK; c++)
+	{
+		GpucolCpuColumn *column = &run->cols[c];
+		uint32_t	width = column->desc->width;
+		bool		codes;
+		bool		nulls;
+
+		if (!column->used)
+			continue;
+		streams_needed(run, column, &codes, &nulls);
+		if (codes)
+		{
+			status = map_rows(run, c, GPUCOL_STREAM_CODES, first * width,
+							  n * width, &column->codes);
+			column->codes_mapped = status == GPUCOL_OK;
+		}
+		if (nulls && status == GPUCOL_OK)
+		{
+			status = map_rows(run, c, GPUCOL_STREAM_NULLS, first, n, &column->nulls);
+			column->nulls_mapped = status == GPUCOL_OK;
+		}
+	}
+	if (status != GPUCOL_OK)
+		unmap_window(run);
+	return status;
+}
+
+/* Filter one vector and hand the survivors on. */
+static GpucolStatus
+do_vector(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
+{
+	GpucolRun  *run = worker->run;
+	const uint32_t *deleted = NULL;
+	GpucolStatus status = GPUCOL_OK;
+	uint32_t	any = 0;
+
+	memset(worker->mask, 0xff, sizeof(worker->mask));
+	gpucol_bitmap_limit(worker->mask, vector->nrows);
+	worker->vectors_read++;
+	if (vector->delta == NULL)
+		deleted = deleted_bits(run, vector->number);
+	if (deleted != NULL)
+		for (int w = 0; w < GPUCOL_LANES; w++)
+			worker->mask[w] &= ~deleted[w];
+	if (vector->delta != NULL)
+	{
+		for (int d = 0; d < run->program->nranges; d++)
+			gpucol_cpu_range_apply_delta(worker, &run->domains[d], vector);
+	}
+	else
+	{
+		for (int t = 0; t < run->ntests; t++)
+		{
+			gpucol_cpu_range_apply(worker, &run->tests[t], vector);
+			any = 0;
+			for (int w = 0; w < GPUCOL_LANES; w++)
+				any |= worker->mask[w];
+			if (any == 0)
+				return GPUCOL_OK;
+		}
+	}
+	if (run->program->filter != GPUCOL_NO_REG)
+	{
+		gpucol_cpu_expr_select(worker);
+		if (worker->nsel == 0)
+			return GPUCOL_OK;
+		status = gpucol_cpu_expr_run(worker, vector, 0, run->program->nfilter_instrs);
+		if (status != GPUCOL_OK)
+			return status;
+		gpucol_cpu_expr_filter(worker);
+		if (worker->nsel == 0)
+			return GPUCOL_OK;
+	}
+	if (run->program->kind == GPUCOL_PROGRAM_SCAN)
+		return gpucol_cpu_scan_emit(worker, vector);
+	return gpucol_cpu_agg_update(worker, vector);
+}
+
+/* One worker's share of the window. */
+static void
+do_share(void *arg, int index)
+{
+	GpucolRun  *run = arg;
+	GpucolCpuWorker *worker = &run->workers[index];
+
+	if (run->by_ordinal)
+	{
+		for (uint32_t i = 0; i < run->nwork && worker->status == GPUCOL_OK; i++)
+			if ((int) (run->work[i].ordinal % (unsigned) run->nparts) % run->nworkers == index)
+				worker->status = do_vector(worker, &run->work[i]);
+		return;
+	}
+	while (worker->status == GPUCOL_OK)
+	{
+		uint32_t	i = atomic_fetch_add(&run->dealt, DEAL);
+
+		if (i >= run->nwork)
+			break;
+		for (uint32_t k = i; k < i + DEAL && k < run->nwork &&
+			 worker->status == GPUCOL_OK; k++)
+			worker->status = do_vector(worker, &run->work[k]);
+	}
+}
+
+/* Work through run->work with all threads. */
+static GpucolStatus
+do_work(GpucolRun *run)
+{
+	atomic_store(&run->dealt, 0);
+	if (run->nwork <= DEAL && !run->by_ordinal)
+		do_share(run, 0);
+	else
+		gpucol_cpu_pool_run(run->pool, do_share, run);
+	for (int w = 0; w < run->nworkers; w++)
+		if (run->workers[w].status != GPUCOL_OK)
+			return run->workers[w].status;
+	return GPUCOL_OK;
+}
+
+/* The next window of the current segment; GPUCOL_END at its end. */
+static GpucolStatus
+do_window(GpucolRun *run)
+{
+	uint32_t	most = window_vectors(run);
+	uint32_t	first;
+	uint32_t	n = 0;
+	uint32_t	gap = 0;
+	GpucolStatus status;
+
+	while (run->next_vector < run->nvectors && run->dead[run->next_vector])
+		run->next_vector++;
+	first = run->next_vector;
+	if (first == run->nvectors)
+		return GPUCOL_END;
+	run->nwork = 0;
+	for (uint32_t v = first; v < run->nvectors && v - first < most; v++)
+	{
+		GpucolCpuVector *work = &run->work[run->nwork];
+
+		if (run->dead[v])
+		{
+			if (++gap >= DEAD_GAP)
+				break;
+			continue;
+		}
+		gap = 0;
+		n = v - first + 1;
+		work->delta = NULL;
+		work->number = v;
+		work->nrows = vector_rows(run, v);
+		work->ordinal = run->ordinal + v;
+		work->output = (int) run->nwork++;
+	}
+	run->next_vector = first + n;
+	status = map_window(run, first, n);
+	if (status != GPUCOL_OK)
+		return status;
+	status = do_work(run);
+	unmap_window(run);
+	if (run->scan_window < GPUCOL_CPU_SCAN_WINDOW)
+		run->scan_window *= 2;
+	return status;
+}
+
+/* Verdicts on the rows of a delta batch. */
+static GpucolStatus
+ask_host_delta(GpucolRun *run, const GpucolDelta *delta)
+{
+	for (int h = 0; h < run->nhosts; h++)
+	{
+		GpucolCpuHostTest *test = &run->hosts[h];
+		const GpucolDeltaColumn *column = &delta->columns[test->column];
+
+		if (make_verdicts(run, test, GPUCOL_VECTOR_VALUES) != GPUCOL_OK)
+			return GPUCOL_OUT_OF_MEMORY;
+		ask_rows(run, test, column->bytes, column->nulls, NULL, delta->nrows,
+				 test->verdicts);
+	}
+	return GPUCOL_OK;
+}
+
+/* The next delta batch. */
+static GpucolStatus
+do_delta(GpucolRun *run)
+{
+	GpucolDelta delta;
+	GpucolStatus status = run->source->ops->next_delta(run->source, &delta);
+
+	if (status != GPUCOL_OK)
+		return status;
+	if (delta.nrows > GPUCOL_VECTOR_VALUES)
+		return GPUCOL_CORRUPT;
+	status = ask_host_delta(run, &delta);
+	if (status != GPUCOL_OK)
+		return status;
+	run->stats.delta_rows += delta.nrows;
+	run->delta_batches++;
+	run->work[0].delta = &delta;
+	run->work[0].number = 0;
+	run->work[0].nrows = delta.nrows;
+	run->work[0].ordinal = run->ordinal++;
+	run->work[0].output = 0;
+	run->nwork = 1;
+	return do_vector(&run->workers[0], &run->work[0]);
+}
+
+GpucolStatus
+gpucol_cpu_source_step(GpucolRun *run)
+{
+	GpucolStatus status;
+	bool		skip;
+
+	run->nwork = 0;
+	run->source->ops->check_interrupts(run->source);
+	while (!run->segments_done)
+	{
+		if (run->in_segment)
+		{
+			status = do_window(run);
+			if (status != GPUCOL_END)
+				return status;
+			run->in_segment = false;
+			run->ordinal += run->nvectors;
+		}
+		status = run->source->ops->next_segment(run->source, &run->segment);
+		if (status == GPUCOL_END)
+		{
+			run->segments_done = true;
+			gpucol_cpu_source_reset(run);
+			status = run->program->kind == GPUCOL_PROGRAM_AGG ?
+				gpucol_cpu_agg_segment(run) : GPUCOL_OK;
+			if (status != GPUCOL_OK)
+				return status;
+			break;
+		}
+		if (status != GPUCOL_OK)
+			return status;
+		status = open_segment(run, &skip);
+		if (status != GPUCOL_OK)
+			return status;
+		run->in_segment = !skip;
+		if (skip)
+			run->ordinal += run->nvectors;
+		run->source->ops->check_interrupts(run->source);
+	}
+	return do_delta(run);
+}
