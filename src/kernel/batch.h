@@ -154,6 +154,9 @@ typedef struct GpucolSourceOps
 struct GpucolSource
 {
 	const GpucolSourceOps *ops;
+	uint64_t	storage[2];		/* identity of the table's storage: chunks of
+								 * equal storage, segment id and column have
+								 * equal bytes; 0, 0 = may not be kept */
 	int			ncolumns;		/* program column slots */
 	uint32_t	max_window_rows;
 };

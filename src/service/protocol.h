@@ -1,0 +1,259 @@
+/*-------------------------------------------------------------------------
+ *
+ * protocol.h
+ *	  What a server process and gpucol_gpud say to each other.
+ *
+ * A Unix stream socket in the data directory carries messages: a header and a
+ * payload of `length` bytes, integers in the host's order (both ends are one
+ * host).  Both sides check magic, version, type, length and every count inside
+ * before use; the daemon answers garbage by closing the connection.
+ *
+ * A session begins with HELLO.  A request runs as
+ *
+ *	  client				daemon
+ *	  RUN				->
+ *						<-	NEED	chunks that are not resident
+ *	  PUT ...			->			chunks, deleted bitmaps, dictionary numbers,
+ *									host test results, delta columns
+ *						<-	DONE	one for each PUT from the slab: its part of
+ *									the slab may be written again
+ *	  GO				->
+ *						<-	RESULT	status and figures, then RESULT_PART ...
+ *
+ * RUN pins what it found resident until RESULT is sent or the request ends.  A
+ * client that closes its socket, or sends CANCEL in place of anything, ends the
+ * request; after CANCEL the daemon answers RESULT with GPUCOL_CANCELLED.
+ *
+ * The slab is shared memory (a memfd passed with SLAB) that the daemon pins for
+ * copies to the device; PUTs of up to GPUCOL_WIRE_INLINE bytes travel in the
+ * message instead.
+ *
+ * Freestanding C: may be included by C, C++ and CUDA.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_SERVICE_PROTOCOL_H
+#define GPUCOL_SERVICE_PROTOCOL_H
+
+#include <stdint.h>
+
+#include "kernel/program.h"
+
+#define GPUCOL_WIRE_MAGIC		0x44475047	/* "GPGD" */
+#define GPUCOL_WIRE_VERSION		1
+#define GPUCOL_WIRE_SOCKET		"gpucol_gpud.sock"	/* in the data directory */
+#define GPUCOL_WIRE_MAX_PAYLOAD (64u << 20)
+#define GPUCOL_WIRE_INLINE		(32u << 10)
+#define GPUCOL_WIRE_PART		(4u << 20)	/* payload of a RESULT_PART, at most */
+#define GPUCOL_WIRE_MAX_SLAB	(1u << 30)
+#define GPUCOL_WIRE_MAX_SEGMENTS (1u << 20)
+
+/* Exit codes of gpucol_gpud, for the supervisor. */
+#define GPUCOL_GPUD_EXIT_USAGE	2
+#define GPUCOL_GPUD_EXIT_FAULT	3	/* the device's context is lost: restart */
+#define GPUCOL_GPUD_EXIT_NO_DEVICE 4	/* nothing to run on: do not restart */
+
+typedef enum GpucolWireType
+{
+	/* client to daemon */
+	GPUCOL_WIRE_HELLO = 1,
+	GPUCOL_WIRE_SLAB,
+	GPUCOL_WIRE_RUN,
+	GPUCOL_WIRE_PUT,
+	GPUCOL_WIRE_GO,
+	GPUCOL_WIRE_CANCEL,
+	GPUCOL_WIRE_STATUS,
+	GPUCOL_WIRE_EVICT,
+	GPUCOL_WIRE_FAULT,			/* only where the daemon runs with --test */
+
+	/* daemon to client */
+	GPUCOL_WIRE_WELCOME = 64,
+	GPUCOL_WIRE_NEED,
+	GPUCOL_WIRE_DONE,
+	GPUCOL_WIRE_RESULT,
+	GPUCOL_WIRE_RESULT_PART,
+	GPUCOL_WIRE_STATUS_ROWS,
+	GPUCOL_WIRE_EVICTED
+} GpucolWireType;
+
+typedef struct GpucolWireHeader
+{
+	uint32_t	magic;
+	uint16_t	version;
+	uint16_t	type;			/* GpucolWireType */
+	uint32_t	length;			/* of the payload */
+} GpucolWireHeader;
+
+typedef struct GpucolWireHello
+{
+	int32_t		pid;			/* of the client */
+	uint32_t	unused;
+} GpucolWireHello;
+
+typedef struct GpucolWireWelcome
+{
+	int32_t		pid;			/* of the daemon */
+	int32_t		ndevices;
+	uint64_t	memory;			/* device memory it may use, bytes */
+} GpucolWireWelcome;
+
+typedef struct GpucolWireSlab
+{
+	uint64_t	size;			/* of the memfd that comes with the message */
+} GpucolWireSlab;
+
+/*
+ * Followed by the program (padded to 8 bytes), GpucolWireSegment[nsegments] and
+ * uint64_t identity[nsegments][ncolumns]: what must be equal, beside storage,
+ * segment and column, for a resident chunk to be the one meant.
+ */
+typedef struct GpucolWireRun
+{
+	uint64_t	storage[2];		/* identity of the table's storage */
+	uint64_t	memory_limit;	/* bytes the request may hold; 0 = no limit */
+	uint64_t	cache_limit;	/* bytes all of gpucol may hold; 0 = daemon's choice */
+	uint32_t	program_size;
+	uint32_t	nsegments;
+	uint32_t	ncolumns;
+	uint32_t	flags;
+} GpucolWireRun;
+
+#define GPUCOL_WIRE_RUN_PREFETCH	1	/* make chunks resident, compute nothing */
+
+typedef struct GpucolWireSegment
+{
+	uint64_t	id;
+	uint32_t	nrows;
+	uint32_t	ndeleted;
+} GpucolWireSegment;
+
+typedef struct GpucolWireNeed
+{
+	uint32_t	segment;		/* number in RUN */
+	uint32_t	slot;
+} GpucolWireNeed;
+
+typedef enum GpucolPutKind
+{
+	GPUCOL_PUT_CHUNK = 1,		/* a, b = segment, slot: descriptor and streams */
+	GPUCOL_PUT_DELETED,			/* a = segment: bitmap of whole vectors */
+	GPUCOL_PUT_REMAP,			/* a, b = segment, slot: uint32 number of each
+								 * dictionary entry among all of the column */
+	GPUCOL_PUT_HOST,			/* a = host test: one byte for each number of the
+								 * column, then one for NULL: 0, 1, 2 = NULL */
+	GPUCOL_PUT_DELTA_CODES,		/* b = slot: vectors of width 64 */
+	GPUCOL_PUT_DELTA_NULLS		/* b = slot: bitmap of whole vectors */
+} GpucolPutKind;
+
+/*
+ * Part of an object.  PUT_CHUNK: total bytes are a GpucolWireChunk and the
+ * streams it lists.  Parts of an object come in order.
+ */
+typedef struct GpucolWirePut
+{
+	uint32_t	kind;			/* GpucolPutKind */
+	uint32_t	a;
+	uint32_t	b;
+	uint32_t	in_slab;		/* else the bytes follow in the message */
+	uint64_t	total;			/* of the object */
+	uint64_t	offset;			/* of this part in it */
+	uint64_t	length;			/* of this part */
+	uint64_t	slab_offset;
+} GpucolWirePut;
+
+/*
+ * Head of a PUT_CHUNK: the descriptor, whose streams[] give the word rows of
+ * each stream that follows, in order of their kinds.  Streams the device has no
+ * use for are left out: bit k of `present` is set for those that follow.
+ */
+typedef struct GpucolWireChunk
+{
+	GpucolChunkDesc desc;
+	uint32_t	present;
+	uint32_t	unused[31];
+} GpucolWireChunk;
+
+typedef struct GpucolWireGo
+{
+	uint64_t	delta_rows;
+	uint32_t	distinct[16];	/* numbers given for slot i of BYTES, i < 16 */
+} GpucolWireGo;
+
+/*
+ * Then `bytes` of data in RESULT_PARTs:
+ * AGG: for each key its values (int64 or double; D: 16 bytes) [nrows] and
+ * uint8 nulls[nrows] padded to 8 bytes; then GpucolAggState[nrows][naggs].
+ * SCAN: uint64 row[nrows] (segment << 32 | row, segment = nsegments for delta
+ * rows), then each output as a key above.
+ */
+typedef struct GpucolWireResult
+{
+	uint32_t	status;			/* GpucolStatus */
+	uint32_t	nsegments;		/* read */
+	uint64_t	nrows;
+	uint64_t	bytes;
+	uint64_t	packed_bytes;
+	uint64_t	segments_skipped;
+	double		device_seconds;
+	char		reason[160];
+	char		kernel[32];		/* which kernel answered */
+} GpucolWireResult;
+
+typedef enum GpucolStatusKind
+{
+	GPUCOL_STATUS_DEVICES = 1,
+	GPUCOL_STATUS_CACHE,
+	GPUCOL_STATUS_ACTIVITY
+} GpucolStatusKind;
+
+typedef struct GpucolWireStatus
+{
+	uint32_t	kind;
+	uint32_t	unused;
+} GpucolWireStatus;
+
+typedef struct GpucolWireDevice
+{
+	char		name[64];
+	int32_t		number;
+	int32_t		multiprocessors;
+	uint64_t	memory;			/* total */
+	uint64_t	limit;			/* that gpucol may hold */
+	uint64_t	held;			/* that gpucol holds */
+	uint64_t	cached;			/* of that, resident chunks */
+	uint64_t	hits;
+	uint64_t	misses;
+	uint64_t	evictions;
+	uint64_t	requests;
+} GpucolWireDevice;
+
+typedef struct GpucolWireCacheRow
+{
+	uint64_t	storage[2];
+	uint64_t	segment;
+	int32_t		attnum;
+	uint32_t	pins;
+	uint64_t	bytes;
+	uint64_t	uses;
+} GpucolWireCacheRow;
+
+typedef struct GpucolWireActivityRow
+{
+	int32_t		pid;
+	char		state[28];
+	uint64_t	bytes;			/* device memory of the request */
+	double		seconds;		/* since it began */
+} GpucolWireActivityRow;
+
+typedef struct GpucolWireEvict
+{
+	uint64_t	storage[2];		/* 0, 0: everything */
+} GpucolWireEvict;
+
+typedef struct GpucolWireEvicted
+{
+	uint64_t	chunks;
+	uint64_t	bytes;
+} GpucolWireEvicted;
+
+#endif							/* GPUCOL_SERVICE_PROTOCOL_H */
