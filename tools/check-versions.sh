@@ -4,49 +4,12 @@
 #
 # Headers come, in this order, from an installed server package, from a source
 # tree named by PG16_SOURCE, PG17_SOURCE or PG18_SOURCE, from the Python package
-# pgserver, which carries 16's, or from Debian's source package of a newer suite,
-# read through a private apt configuration (the machine's own is left alone).
+# pgserver, which carries 16's, or from Debian's source packages (pgsource.sh).
 # What was fetched and configured is kept under build/versions.  A major that is
 # not to be had is skipped with a line that says so.
 
 . "$(dirname "$0")/common.sh"
-
-CACHE=$ROOT/build/versions
-APT=$CACHE/apt
-
-apt_private() { APT_CONFIG=$APT/apt.conf apt-get -q "$@"; }
-
-# A private apt that knows the source packages of newer suites, from the mirror
-# that the machine itself uses.
-prepare_apt()
-{
-	local mirror
-
-	[ ! -e "$APT/ready" ] || return 0
-	command -v apt-get >/dev/null || return 1
-	mkdir -p "$APT/state/lists/partial" "$APT/cache/archives/partial"
-	mirror=$(apt-get indextargets --format '$(SITE)' | grep -m1 '/debian/*$') || return 1
-	for suite in trixie sid; do
-		echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main"
-	done > "$APT/sources.list"
-	printf '%s\n' "Dir::State \"$APT/state\";" "Dir::Cache \"$APT/cache\";" \
-		"Dir::Etc::SourceList \"$APT/sources.list\";" 'Dir::Etc::SourceParts "-";' \
-		'APT::Sandbox::User "root";' > "$APT/apt.conf"
-	apt_private update >"$APT/log" 2>&1 && touch "$APT/ready"
-}
-
-# download MAJOR: unpack Debian's source of that major into CACHE/MAJOR.
-download()
-{
-	local unpack=$CACHE/unpack-$1
-
-	prepare_apt || return 1
-	rm -rf "$unpack"
-	mkdir -p "$unpack"
-	(cd "$unpack" && apt_private source --download-only "postgresql-$1" >"$CACHE/source-$1.log" 2>&1) || return 1
-	tar -xf "$unpack"/*.orig.tar.* -C "$unpack" || return 1
-	mv "$unpack/postgresql-$1"*/ "$CACHE/$1"
-}
+. "$(dirname "$0")/pgsource.sh"
 
 # The installed headers of 16 that a Python package carries, in CACHE/pgserver.
 download_wheel()
@@ -90,7 +53,7 @@ headers()
 		return
 	fi
 	source=${source:-$CACHE/$1}
-	[ -d "$source" ] || download "$1" || return 1
+	[ -d "$source" ] || pgsource_fetch "$1" || return 1
 	configure "$1" "$source" || return 1
 	echo "-isystem $CACHE/$1-headers/src/include -isystem $source/src/include"
 }

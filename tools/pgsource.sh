@@ -1,0 +1,86 @@
+# pgsource.sh: PostgreSQL's source and unpacked servers, from Debian's packages;
+# sourced after common.sh.
+#
+# They are read from the suites that the machine knows and two newer ones,
+# through a private apt configuration under build/versions, from the mirrors
+# that the machine itself uses; the machine's own configuration is left alone.
+
+CACHE=$ROOT/build/versions
+APT=$CACHE/apt
+KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
+
+apt_private() { APT_CONFIG=$APT/apt.conf apt-get -q "$@"; }
+
+# Mirror and suite of every main component that the machine installs from, and
+# of the newer suites on the first mirror.
+pgsource_suites()
+{
+	local known mirror
+
+	known=$(apt-get indextargets --format '$(SITE) $(RELEASE) $(COMPONENT)' | sed -n 's/ main$//p' | sort -u)
+	mirror=$(echo "$known" | grep -m1 '/debian/* ' | cut -d' ' -f1)
+	[ -n "$mirror" ] || return 1
+	printf '%s\n' "$known" "$mirror trixie" "$mirror sid" | sort -u
+}
+
+pgsource_prepare()
+{
+	local mirror suite
+
+	[ ! -e "$APT/ready" ] || return 0
+	command -v apt-get >/dev/null || return 1
+	mkdir -p "$APT/state/lists/partial" "$APT/cache/archives/partial"
+	pgsource_suites | while read -r mirror suite; do
+		echo "deb-src [signed-by=$KEYRING] $mirror $suite main"
+		case $suite in
+			trixie | sid) ;;
+			*) echo "deb [signed-by=$KEYRING] $mirror $suite main" ;;
+		esac
+	done > "$APT/sources.list"
+	printf '%s\n' "Dir::State \"$APT/state\";" "Dir::Cache \"$APT/cache\";" \
+		"Dir::Etc::SourceList \"$APT/sources.list\";" 'Dir::Etc::SourceParts "-";' \
+		'APT::Sandbox::User "root";' > "$APT/apt.conf"
+	apt_private update >"$APT/log" 2>&1 && touch "$APT/ready"
+}
+
+# pgsource_fetch MAJOR [VERSION]: unpack the source into CACHE/MAJOR, or into
+# CACHE/VERSION.
+pgsource_fetch()
+{
+	local target=$CACHE/${2:-$1} unpack=$CACHE/unpack
+
+	[ ! -d "$target" ] || return 0
+	mkdir -p "$CACHE"
+	pgsource_prepare || return 1
+	rm -rf "$unpack"
+	mkdir -p "$unpack"
+	(cd "$unpack" && apt_private source --download-only "postgresql-$1${2:+=$2}") \
+		>"$CACHE/source-${2:-$1}.log" 2>&1 || return 1
+	tar -xf "$unpack"/*.orig.tar.* -C "$unpack" || return 1
+	mv "$unpack/postgresql-$1"*/ "$target"
+}
+
+# Versions of a major's packages that the suites offer, newest first.
+pgsource_versions()
+{
+	pgsource_prepare || return 1
+	APT_CONFIG=$APT/apt.conf apt-cache madison "postgresql-$1" |
+		awk '$NF == "Packages" { print $3 }' | uniq
+}
+
+# pgsource_server MAJOR VERSION: unpack server, client and headers into
+# CACHE/server-VERSION; the packages are relocatable.
+pgsource_server()
+{
+	local target=$CACHE/server-$2 unpack=$CACHE/unpack package
+
+	[ ! -d "$target" ] || return 0
+	rm -rf "$unpack"
+	mkdir -p "$unpack"
+	(cd "$unpack" && apt_private download "postgresql-$1=$2" "postgresql-client-$1=$2" \
+		"postgresql-server-dev-$1=$2") >"$CACHE/server-$2.log" 2>&1 || return 1
+	for package in "$unpack"/*.deb; do
+		dpkg -x "$package" "$target.new" || return 1
+	done
+	mv "$target.new" "$target"
+}
