@@ -73,7 +73,7 @@ build()
 # The CUDA daemon has its own rules; everything else works without it.
 build_cuda()
 {
-	[ -f "$ROOT/cuda/Makefile" ] || return 0
+	ls "$ROOT"/cuda/main.* >/dev/null 2>&1 || return 0
 	if PATH=$PATH:/usr/local/cuda/bin command -v nvcc >/dev/null; then
 		say "building the CUDA daemon"
 		PATH=$PATH:/usr/local/cuda/bin make -s -C "$ROOT/cuda" PG_CONFIG="$PG_CONFIG"
