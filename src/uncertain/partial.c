@@ -18,6 +18,7 @@
 #include "fmgr.h"
 #include "utils/datum.h"
 
+#include "compat.h"
 #include "uncertain/group.h"
 
 PG_FUNCTION_INFO_V1(gpucol_uncertain_combine);
