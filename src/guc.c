@@ -14,6 +14,7 @@
 
 #include "utils/guc.h"
 
+#include "engine/recursive.h"
 #include "guc.h"
 #include "kernel/format.h"
 
@@ -28,6 +29,8 @@ int			gpucol_gpu_memory_limit;
 bool		gpucol_jit;
 int			gpucol_max_recursion_rounds;
 int			gpucol_pushdown;
+int			gpucol_recursive_memory_limit;
+int			gpucol_recursive_strategy;
 int			gpucol_segment_rows;
 
 static const struct config_enum_entry engine_options[] = {
@@ -41,6 +44,13 @@ static const struct config_enum_entry pushdown_options[] = {
 	{"allow", GPUCOL_PUSHDOWN_ALLOW, false},
 	{"forbid", GPUCOL_PUSHDOWN_FORBID, false},
 	{"require", GPUCOL_PUSHDOWN_REQUIRE, false},
+	{NULL, 0, false}
+};
+
+static const struct config_enum_entry recursive_strategy_options[] = {
+	{"auto", GPUCOL_REC_AUTO, false},
+	{"bitmap", GPUCOL_REC_BITMAP, false},
+	{"hisa", GPUCOL_REC_HISA, false},
 	{NULL, 0, false}
 };
 
@@ -108,6 +118,16 @@ gpucol_guc_init(void)
 							 "require raises an error with the reason when a query is not.",
 							 &gpucol_pushdown, GPUCOL_PUSHDOWN_ALLOW,
 							 pushdown_options, PGC_USERSET, 0, NULL, NULL, NULL);
+	define_int("gpucol.recursive_memory_limit",
+			   "Memory that one recursion may use.",
+			   "0 allows half of the machine's memory.",
+			   &gpucol_recursive_memory_limit, 0, 0, INT_MAX, GUC_UNIT_MB);
+	DefineCustomEnumVariable("gpucol.recursive_strategy",
+							 "How recursions keep the rows that they derive.",
+							 "auto chooses by cost; hisa uses hash-indexed sorted arrays only, bitmap bitmaps wherever they fit.",
+							 &gpucol_recursive_strategy, GPUCOL_REC_AUTO,
+							 recursive_strategy_options, PGC_USERSET, 0,
+							 NULL, NULL, NULL);
 	define_int("gpucol.segment_rows",
 			   "Rows that a newly written segment holds at most.",
 			   NULL,

@@ -1,0 +1,388 @@
+/*-------------------------------------------------------------------------
+ *
+ * check.c
+ *	  Types and safety of datalog clauses.
+ *
+ * Types flow from the declarations through atoms and constraints until nothing
+ * changes; a variable that only numbers without a type touch is a number.  A
+ * clause is safe if every variable gets its value from a positive atom, from
+ * an equation whose other side is known, or from an aggregate.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "datalog/ast.h"
+
+typedef struct Checker
+{
+	const DatalogProgram *program;
+	DatalogClause *clause;
+	bool		changed;
+	bool		final;			/* unknown types become number now */
+} Checker;
+
+/* ---- sets of variables ---- */
+
+Bitmapset *
+gpucol_datalog_expr_variables(Bitmapset *set, const DatalogExpr *expr)
+{
+	if (expr == NULL)
+		return set;
+	if (expr->kind == DATALOG_VARIABLE)
+		set = bms_add_member(set, expr->variable);
+	set = gpucol_datalog_expr_variables(set, expr->args[0]);
+	return gpucol_datalog_expr_variables(set, expr->args[1]);
+}
+
+Bitmapset *
+gpucol_datalog_literal_variables(Bitmapset *set, const DatalogLiteral *literal)
+{
+	ListCell   *lc;
+
+	foreach(lc, literal->args)
+		set = gpucol_datalog_expr_variables(set, lfirst(lc));
+	set = gpucol_datalog_expr_variables(set, literal->left);
+	set = gpucol_datalog_expr_variables(set, literal->right);
+	foreach(lc, literal->body)
+		set = gpucol_datalog_literal_variables(set, lfirst(lc));
+	if (literal->kind == DATALOG_REDUCTION)
+		set = bms_add_member(set, literal->variable);
+	return set;
+}
+
+Bitmapset *
+gpucol_datalog_injected(const DatalogLiteral *literal)
+{
+	Bitmapset  *set = gpucol_datalog_expr_variables(NULL, literal->left);
+	ListCell   *lc;
+	int			i;
+
+	foreach(lc, literal->body)
+		set = gpucol_datalog_literal_variables(set, lfirst(lc));
+	for (i = literal->local_from; i < literal->local_to; i++)
+		set = bms_del_member(set, i);
+	return set;
+}
+
+/* ---- types ---- */
+
+static void pg_attribute_noreturn()
+mismatch(Checker *checker, const DatalogExpr *expr, DatalogType wanted,
+		 const char *found)
+{
+	gpucol_datalog_error(checker->program->text, expr->position,
+						 ERRCODE_DATATYPE_MISMATCH, NULL,
+						 "%s is used as %s", found,
+						 gpucol_datalog_type_name(wanted));
+}
+
+/* Give a constant its type and its value in that type. */
+static void
+type_constant(Checker *checker, DatalogExpr *expr, DatalogType type)
+{
+	bool		fits;
+
+	if (expr->is_string)
+		fits = type == DATALOG_SYMBOL;
+	else if (expr->is_real)
+		fits = type == DATALOG_FLOAT;
+	else if (expr->is_unsigned)
+		fits = type == DATALOG_UNSIGNED;
+	else
+		fits = type == DATALOG_NUMBER || type == DATALOG_FLOAT ||
+			(type == DATALOG_UNSIGNED && expr->value >= 0);
+	if (!fits)
+		mismatch(checker, expr, type, expr->is_string ? "a string" :
+				 psprintf("the constant %s", expr->name));
+	if (expr->type == DATALOG_UNKNOWN && type == DATALOG_FLOAT)
+	{
+		double		real = expr->real == 0 ? 0 : expr->real;
+
+		memcpy(&expr->value, &real, sizeof(real));
+	}
+	expr->type = type;
+}
+
+/* The type that an expression is known to have, or UNKNOWN. */
+static DatalogType
+known_type(Checker *checker, const DatalogExpr *expr)
+{
+	switch (expr->kind)
+	{
+		case DATALOG_VARIABLE:
+			return checker->clause->types[expr->variable];
+		case DATALOG_CONSTANT:
+			if (expr->type != DATALOG_UNKNOWN)
+				return expr->type;
+			return expr->is_string ? DATALOG_SYMBOL :
+				expr->is_real ? DATALOG_FLOAT :
+				expr->is_unsigned ? DATALOG_UNSIGNED : DATALOG_UNKNOWN;
+		case DATALOG_CALL:
+			{
+				DatalogType type = known_type(checker, expr->args[0]);
+
+				if (type == DATALOG_UNKNOWN && expr->args[1] != NULL)
+					type = known_type(checker, expr->args[1]);
+				return type;
+			}
+		default:
+			return DATALOG_UNKNOWN;
+	}
+}
+
+static void
+expect_variable(Checker *checker, const DatalogExpr *expr, int variable,
+				DatalogType type)
+{
+	DatalogType *known = &checker->clause->types[variable];
+
+	if (*known == DATALOG_UNKNOWN)
+	{
+		*known = type;
+		checker->changed = true;
+	}
+	else if (*known != type)
+		mismatch(checker, expr, type,
+				 checker->clause->names[variable] ?
+				 psprintf("variable \"%s\" of type %s",
+						  checker->clause->names[variable],
+						  gpucol_datalog_type_name(*known)) :
+				 psprintf("an expression of type %s",
+						  gpucol_datalog_type_name(*known)));
+}
+
+/* An expression must have this type. */
+static void
+expect_type(Checker *checker, DatalogExpr *expr, DatalogType type)
+{
+	if (type == DATALOG_UNKNOWN)
+	{
+		if (!checker->final)
+			return;
+		type = DATALOG_NUMBER;
+	}
+	switch (expr->kind)
+	{
+		case DATALOG_VARIABLE:
+			expect_variable(checker, expr, expr->variable, type);
+			break;
+		case DATALOG_CONSTANT:
+			type_constant(checker, expr, type);
+			break;
+		case DATALOG_CALL:
+			if (type == DATALOG_SYMBOL)
+				mismatch(checker, expr, type, "an arithmetic expression");
+			if (expr->function == GPUCOL_REC_NEG && type == DATALOG_UNSIGNED)
+				mismatch(checker, expr, type, "a negated expression");
+			expr->type = type;
+			expect_type(checker, expr->args[0], type);
+			if (expr->args[1] != NULL)
+				expect_type(checker, expr->args[1], type);
+			break;
+		default:
+			break;
+	}
+}
+
+static void type_body(Checker *checker, List *body);
+
+static void
+type_atom(Checker *checker, DatalogLiteral *atom)
+{
+	ListCell   *lc;
+
+	foreach(lc, atom->args)
+		expect_type(checker, lfirst(lc),
+					atom->relation->attributes[foreach_current_index(lc)].type);
+}
+
+static void
+type_constraint(Checker *checker, DatalogLiteral *literal)
+{
+	DatalogType type = known_type(checker, literal->left);
+
+	if (type == DATALOG_UNKNOWN)
+		type = known_type(checker, literal->right);
+	if (type == DATALOG_SYMBOL && literal->function != GPUCOL_REC_EQ &&
+		literal->function != GPUCOL_REC_NE && literal->left != literal->right)
+	{
+		bool		trivial = literal->left->kind == DATALOG_VARIABLE &&
+			literal->right->kind == DATALOG_VARIABLE &&
+			literal->left->variable == literal->right->variable;
+
+		/* x = x became x <= x when it was normalised */
+		if (!trivial)
+			gpucol_datalog_error(checker->program->text, literal->position,
+								 ERRCODE_FEATURE_NOT_SUPPORTED, NULL,
+								 "the order of symbols is not supported by gpucol.datalog");
+	}
+	expect_type(checker, literal->left, type);
+	expect_type(checker, literal->right, type);
+}
+
+static void
+type_reduction(Checker *checker, DatalogLiteral *literal)
+{
+	DatalogExpr result = {.kind = DATALOG_VARIABLE,.position = literal->position,
+	.variable = literal->variable};
+	DatalogType type = DATALOG_NUMBER;
+
+	type_body(checker, literal->body);
+	if (literal->function != GPUCOL_REC_COUNT)
+	{
+		type = known_type(checker, literal->left);
+		if (type == DATALOG_UNKNOWN)
+			type = checker->clause->types[literal->variable];
+		if (type == DATALOG_SYMBOL)
+			mismatch(checker, literal->left, DATALOG_NUMBER, "a symbol");
+		expect_type(checker, literal->left, type);
+	}
+	expect_type(checker, &result, type);
+}
+
+static void
+type_body(Checker *checker, List *body)
+{
+	ListCell   *lc;
+
+	foreach(lc, body)
+	{
+		DatalogLiteral *literal = lfirst(lc);
+
+		if (literal->kind == DATALOG_CONSTRAINT)
+			type_constraint(checker, literal);
+		else if (literal->kind == DATALOG_REDUCTION)
+			type_reduction(checker, literal);
+		else
+			type_atom(checker, literal);
+	}
+}
+
+static void
+check_types(Checker *checker)
+{
+	do
+	{
+		checker->changed = false;
+		type_atom(checker, checker->clause->head);
+		type_body(checker, checker->clause->body);
+		if (!checker->changed && !checker->final)
+		{
+			checker->final = true;
+			checker->changed = true;
+		}
+	} while (checker->changed);
+}
+
+/* ---- safety ---- */
+
+/* The set of variables that a body gives values to, from those in `bound`. */
+static Bitmapset *
+bind_body(List *body, Bitmapset *bound)
+{
+	bool		changed = true;
+	ListCell   *lc;
+
+	while (changed)
+	{
+		Bitmapset  *before = bms_copy(bound);
+
+		foreach(lc, body)
+		{
+			DatalogLiteral *literal = lfirst(lc);
+			Bitmapset  *left;
+			Bitmapset  *right;
+
+			if (literal->kind == DATALOG_ATOM)
+				bound = gpucol_datalog_literal_variables(bound, literal);
+			if (literal->kind == DATALOG_REDUCTION &&
+				bms_is_subset(gpucol_datalog_injected(literal), bound))
+				bound = bms_add_member(bound, literal->variable);
+			if (literal->kind != DATALOG_CONSTRAINT ||
+				literal->function != GPUCOL_REC_EQ)
+				continue;
+			left = gpucol_datalog_expr_variables(NULL, literal->left);
+			right = gpucol_datalog_expr_variables(NULL, literal->right);
+			if (literal->left->kind == DATALOG_VARIABLE &&
+				bms_is_subset(right, bound))
+				bound = bms_add_members(bound, left);
+			if (literal->right->kind == DATALOG_VARIABLE &&
+				bms_is_subset(left, bound))
+				bound = bms_add_members(bound, right);
+		}
+		changed = !bms_equal(before, bound);
+	}
+	return bound;
+}
+
+/* Complain about the first variable of `used` that is not in `bound`. */
+static void
+require_bound(Checker *checker, Bitmapset *used, Bitmapset *bound, int position)
+{
+	int			variable = bms_next_member(bms_difference(used, bound), -1);
+	const char *name;
+
+	if (variable < 0)
+		return;
+	name = checker->clause->names[variable];
+	gpucol_datalog_error(checker->program->text,
+						 name ? checker->clause->positions[variable] : position,
+						 ERRCODE_INVALID_COLUMN_REFERENCE,
+						 "Each variable must occur in a positive atom of the body, or equal an expression of variables that do.",
+						 "variable \"%s\" has no value", name ? name : "?");
+}
+
+static void
+check_body_safety(Checker *checker, List *body, Bitmapset *bound)
+{
+	ListCell   *lc;
+
+	foreach(lc, body)
+	{
+		DatalogLiteral *literal = lfirst(lc);
+
+		if (literal->kind == DATALOG_REDUCTION)
+		{
+			Bitmapset  *inner;
+
+			require_bound(checker, gpucol_datalog_injected(literal), bound,
+						  literal->position);
+			inner = bind_body(literal->body, bms_copy(bound));
+			require_bound(checker,
+						  gpucol_datalog_expr_variables(NULL, literal->left),
+						  inner, literal->position);
+			check_body_safety(checker, literal->body, inner);
+		}
+		else
+			require_bound(checker,
+						  gpucol_datalog_literal_variables(NULL, literal),
+						  bound, literal->position);
+	}
+}
+
+static void
+check_safety(Checker *checker)
+{
+	DatalogClause *clause = checker->clause;
+	Bitmapset  *bound = bind_body(clause->body, NULL);
+
+	require_bound(checker,
+				  gpucol_datalog_literal_variables(NULL, clause->head), bound,
+				  clause->position);
+	check_body_safety(checker, clause->body, bound);
+}
+
+void
+gpucol_datalog_check(DatalogProgram *program)
+{
+	ListCell   *lc;
+
+	foreach(lc, program->clauses)
+	{
+		Checker		checker = {.program = program,.clause = lfirst(lc)};
+
+		check_types(&checker);
+		check_safety(&checker);
+	}
+}

@@ -1,0 +1,933 @@
+/*-------------------------------------------------------------------------
+ *
+ * parser.c
+ *	  Recursive-descent parser of datalog programs in Souffle's syntax.
+ *
+ * What Souffle has and gpucol.datalog has not is refused by name, so that a
+ * program either means here what it means there or is an error.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "datalog/ast.h"
+#include "datalog/lexer.h"
+#include "miscadmin.h"
+
+typedef struct TypeAlias
+{
+	char	   *name;
+	DatalogType type;
+} TypeAlias;
+
+typedef struct Parser
+{
+	DatalogLexer lexer;
+	DatalogToken token;			/* the next one */
+	DatalogProgram *program;
+	List	   *aliases;		/* TypeAlias */
+	List	   *marks;			/* Mark */
+} Parser;
+
+/* .input R, .output R: applied when all declarations are known. */
+typedef struct Mark
+{
+	char	   *name;
+	int			position;
+	bool		input;
+} Mark;
+
+static DatalogExpr *parse_expr(Parser *parser);
+static List *parse_body(Parser *parser);
+
+/* ---- tokens ---- */
+
+static void pg_attribute_noreturn()
+fail(Parser *parser, int position, const char *hint, const char *message)
+{
+	gpucol_datalog_error(parser->program->text, position, ERRCODE_SYNTAX_ERROR,
+						 hint, "%s", message);
+}
+
+static void pg_attribute_noreturn()
+unsupported(Parser *parser, int position, const char *what)
+{
+	gpucol_datalog_error(parser->program->text, position,
+						 ERRCODE_FEATURE_NOT_SUPPORTED, NULL,
+						 "%s not supported by gpucol.datalog", what);
+}
+
+static void
+advance(Parser *parser)
+{
+	parser->token = gpucol_datalog_lex(&parser->lexer);
+}
+
+static bool
+at_symbol(Parser *parser, const char *symbol)
+{
+	return parser->token.kind == TOKEN_SYMBOL &&
+		strcmp(parser->token.text, symbol) == 0;
+}
+
+static bool
+accept_symbol(Parser *parser, const char *symbol)
+{
+	if (!at_symbol(parser, symbol))
+		return false;
+	advance(parser);
+	return true;
+}
+
+/* Complain about the next token. */
+static void pg_attribute_noreturn()
+unexpected(Parser *parser, const char *wanted)
+{
+	if (parser->token.kind == TOKEN_END)
+		gpucol_datalog_error(parser->program->text, parser->token.position,
+							 ERRCODE_SYNTAX_ERROR, NULL,
+							 "syntax error at the end of the program: expected %s",
+							 wanted);
+	gpucol_datalog_error(parser->program->text, parser->token.position,
+						 ERRCODE_SYNTAX_ERROR, NULL,
+						 "syntax error at \"%s%s\": expected %s",
+						 parser->token.kind == TOKEN_DIRECTIVE ? "." : "",
+						 parser->token.text, wanted);
+}
+
+static void
+expect_symbol(Parser *parser, const char *symbol)
+{
+	if (!accept_symbol(parser, symbol))
+		unexpected(parser, psprintf("\"%s\"", symbol));
+}
+
+static char *
+expect_name(Parser *parser, const char *what)
+{
+	char	   *name = parser->token.text;
+
+	if (parser->token.kind != TOKEN_NAME)
+		unexpected(parser, what);
+	advance(parser);
+	return name;
+}
+
+static bool
+at_name(Parser *parser, const char *name)
+{
+	return parser->token.kind == TOKEN_NAME &&
+		strcmp(parser->token.text, name) == 0;
+}
+
+/* ---- types and declarations ---- */
+
+const char *
+gpucol_datalog_type_name(DatalogType type)
+{
+	switch (type)
+	{
+		case DATALOG_NUMBER:
+			return "number";
+		case DATALOG_UNSIGNED:
+			return "unsigned";
+		case DATALOG_FLOAT:
+			return "float";
+		case DATALOG_SYMBOL:
+			return "symbol";
+		case DATALOG_UNKNOWN:
+			break;
+	}
+	return "unknown";
+}
+
+static DatalogType
+find_type(Parser *parser, const char *name)
+{
+	static const DatalogType types[] = {
+		DATALOG_NUMBER, DATALOG_UNSIGNED, DATALOG_FLOAT, DATALOG_SYMBOL
+	};
+	ListCell   *lc;
+	int			i;
+
+	for (i = 0; i < (int) lengthof(types); i++)
+		if (strcmp(name, gpucol_datalog_type_name(types[i])) == 0)
+			return types[i];
+	foreach(lc, parser->aliases)
+	{
+		TypeAlias  *alias = lfirst(lc);
+
+		if (strcmp(alias->name, name) == 0)
+			return alias->type;
+	}
+	return DATALOG_UNKNOWN;
+}
+
+/* Name of a type, of a primitive one in the end. */
+static DatalogType
+parse_type(Parser *parser)
+{
+	int			position = parser->token.position;
+	char	   *name;
+	DatalogType type;
+
+	if (at_symbol(parser, "["))
+		unsupported(parser, position, "record types are");
+	name = expect_name(parser, "a type");
+	type = find_type(parser, name);
+	if (type == DATALOG_UNKNOWN)
+		gpucol_datalog_error(parser->program->text, position,
+							 ERRCODE_UNDEFINED_OBJECT,
+							 "Types are number, unsigned, float, symbol and those that .type names before their first use.",
+							 "type \"%s\" is not defined", name);
+	return type;
+}
+
+/* .type A = B | C, .type A <: B */
+static void
+parse_type_alias(Parser *parser)
+{
+	TypeAlias  *alias = palloc(sizeof(TypeAlias));
+	int			position = parser->token.position;
+
+	alias->name = expect_name(parser, "the name of the type");
+	if (find_type(parser, alias->name) != DATALOG_UNKNOWN)
+		gpucol_datalog_error(parser->program->text, position,
+							 ERRCODE_DUPLICATE_OBJECT, NULL,
+							 "type \"%s\" is defined twice", alias->name);
+	if (!accept_symbol(parser, "<:"))
+		expect_symbol(parser, "=");
+	alias->type = parse_type(parser);
+	if (at_symbol(parser, "{"))
+		unsupported(parser, position, "algebraic data types are");
+	while (accept_symbol(parser, "|"))
+	{
+		position = parser->token.position;
+		if (parse_type(parser) != alias->type)
+			gpucol_datalog_error(parser->program->text, position,
+								 ERRCODE_DATATYPE_MISMATCH, NULL,
+								 "union of different primitive types");
+	}
+	parser->aliases = lappend(parser->aliases, alias);
+}
+
+DatalogRelation *
+gpucol_datalog_find(const DatalogProgram *program, const char *name)
+{
+	ListCell   *lc;
+
+	foreach(lc, program->relations)
+	{
+		DatalogRelation *relation = lfirst(lc);
+
+		if (strcmp(relation->name, name) == 0)
+			return relation;
+	}
+	return NULL;
+}
+
+/* Words after a declaration: representation hints are ignored. */
+static void
+parse_qualifiers(Parser *parser)
+{
+	static const char *const ignored[] = {
+		"brie", "btree", "inline", "no_inline", "magic", "no_magic", NULL
+	};
+	int			i;
+
+	while (parser->token.kind == TOKEN_NAME)
+	{
+		for (i = 0; ignored[i] != NULL; i++)
+			if (at_name(parser, ignored[i]))
+				break;
+		if (at_name(parser, "eqrel") || at_name(parser, "btree_delete") ||
+			at_name(parser, "overridable") || strcmp(parser->token.text, "choice") == 0)
+			unsupported(parser, parser->token.position,
+						psprintf("the qualifier \"%s\" is", parser->token.text));
+		/* not a qualifier: the next clause begins */
+		if (ignored[i] == NULL)
+			return;
+		advance(parser);
+	}
+}
+
+/* .decl R(a: type, ...), ... */
+static void
+parse_declaration(Parser *parser)
+{
+	DatalogRelation *relation = palloc0(sizeof(DatalogRelation));
+	List	   *attributes = NIL;
+	ListCell   *lc;
+
+	relation->position = parser->token.position;
+	relation->name = expect_name(parser, "the name of a relation");
+	if (gpucol_datalog_find(parser->program, relation->name) != NULL)
+		gpucol_datalog_error(parser->program->text, relation->position,
+							 ERRCODE_DUPLICATE_OBJECT, NULL,
+							 "relation \"%s\" is declared twice",
+							 relation->name);
+	expect_symbol(parser, "(");
+	while (!at_symbol(parser, ")"))
+	{
+		DatalogAttribute *attribute = palloc(sizeof(DatalogAttribute));
+
+		attribute->name = expect_name(parser, "the name of an attribute");
+		expect_symbol(parser, ":");
+		attribute->type = parse_type(parser);
+		attributes = lappend(attributes, attribute);
+		if (!at_symbol(parser, ")"))
+			expect_symbol(parser, ",");
+	}
+	advance(parser);
+	relation->arity = list_length(attributes);
+	if (relation->arity > GPUCOL_REC_MAX_ARITY)
+		gpucol_datalog_error(parser->program->text, relation->position,
+							 ERRCODE_TOO_MANY_COLUMNS, NULL,
+							 "relation \"%s\" has more than %d attributes",
+							 relation->name, GPUCOL_REC_MAX_ARITY);
+	relation->attributes = palloc(sizeof(DatalogAttribute) *
+								  Max(relation->arity, 1));
+	foreach(lc, attributes)
+		relation->attributes[foreach_current_index(lc)] =
+			*(DatalogAttribute *) lfirst(lc);
+	parser->program->relations = lappend(parser->program->relations, relation);
+	parse_qualifiers(parser);
+}
+
+/* (key=value, ...) after .input and the like: where Souffle keeps files. */
+static void
+skip_parameters(Parser *parser)
+{
+	if (!accept_symbol(parser, "("))
+		return;
+	while (!accept_symbol(parser, ")"))
+	{
+		if (parser->token.kind == TOKEN_END)
+			unexpected(parser, "\")\"");
+		advance(parser);
+	}
+}
+
+/* .input R, S and .output R, S */
+static void
+parse_mark(Parser *parser, bool input)
+{
+	do
+	{
+		Mark	   *mark = palloc(sizeof(Mark));
+
+		mark->input = input;
+		mark->position = parser->token.position;
+		mark->name = expect_name(parser, "the name of a relation");
+		parser->marks = lappend(parser->marks, mark);
+	} while (accept_symbol(parser, ","));
+	skip_parameters(parser);
+}
+
+static void
+parse_directive(Parser *parser)
+{
+	DatalogToken directive = parser->token;
+
+	advance(parser);
+	if (strcmp(directive.text, "decl") == 0)
+		parse_declaration(parser);
+	else if (strcmp(directive.text, "type") == 0)
+		parse_type_alias(parser);
+	else if (strcmp(directive.text, "input") == 0)
+		parse_mark(parser, true);
+	else if (strcmp(directive.text, "output") == 0 ||
+			 strcmp(directive.text, "printsize") == 0)
+		parse_mark(parser, false);
+	else if (strcmp(directive.text, "pragma") == 0)
+		while (parser->token.kind == TOKEN_STRING)
+			advance(parser);
+	else
+		unsupported(parser, directive.position,
+					psprintf("the directive \".%s\" is", directive.text));
+}
+
+/* ---- expressions ---- */
+
+static DatalogExpr *
+make_expr(DatalogExprKind kind, int position)
+{
+	DatalogExpr *expr = palloc0(sizeof(DatalogExpr));
+
+	expr->kind = kind;
+	expr->position = position;
+	expr->variable = -1;
+	return expr;
+}
+
+static DatalogExpr *
+make_call(GpucolRecFunction function, int position, DatalogExpr *left,
+		  DatalogExpr *right)
+{
+	DatalogExpr *expr = make_expr(DATALOG_CALL, position);
+
+	expr->function = function;
+	expr->args[0] = left;
+	expr->args[1] = right;
+	return expr;
+}
+
+/* Read a number: decimal, 0x, 0b, with a suffix u, or with a fraction. */
+static DatalogExpr *
+parse_number(Parser *parser)
+{
+	DatalogExpr *expr = make_expr(DATALOG_CONSTANT, parser->token.position);
+	char	   *text = pstrdup(parser->token.text);
+	size_t		length = strlen(text);
+	char	   *end;
+	uint64		value;
+
+	expr->name = parser->token.text;
+	advance(parser);
+	if (text[length - 1] == 'u')
+	{
+		expr->is_unsigned = true;
+		text[--length] = '\0';
+	}
+	errno = 0;
+	if (strncmp(text, "0x", 2) != 0 && strncmp(text, "0b", 2) != 0 &&
+		strpbrk(text, ".eE") != NULL)
+	{
+		expr->is_real = true;
+		expr->real = strtod(text, &end);
+		if (*end != '\0' || isinf(expr->real))
+			fail(parser, expr->position, NULL, "number out of range");
+		return expr;
+	}
+	if (strncmp(text, "0b", 2) == 0)
+		value = strtoull(text + 2, &end, 2);
+	else
+		value = strtoull(text, &end, strncmp(text, "0x", 2) == 0 ? 16 : 10);
+	if (*end != '\0' || end == text || errno == ERANGE ||
+		(value > PG_INT64_MAX && !expr->is_unsigned))
+		gpucol_datalog_error(parser->program->text, expr->position,
+							 ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+							 "Numbers have 64 bits, signed; unsigned ones are written with the suffix u.",
+							 "number out of range");
+	expr->value = (int64) value;
+	expr->real = (double) value;
+	return expr;
+}
+
+/* Is the next token followed by this symbol? */
+static bool
+followed_by(Parser *parser, const char *symbol)
+{
+	DatalogLexer ahead = parser->lexer;
+	DatalogToken token = gpucol_datalog_lex(&ahead);
+
+	return token.kind == TOKEN_SYMBOL && strcmp(token.text, symbol) == 0;
+}
+
+/* Does an aggregate start here?  Its function, then. */
+static bool
+at_aggregate(Parser *parser, GpucolRecFunction *function)
+{
+	static const struct
+	{
+		const char *name;
+		GpucolRecFunction function;
+	}			known[] = {
+		{"count", GPUCOL_REC_COUNT}, {"sum", GPUCOL_REC_SUM},
+		{"min", GPUCOL_REC_MIN}, {"max", GPUCOL_REC_MAX}
+	};
+	int			i;
+
+	for (i = 0; i < (int) lengthof(known); i++)
+		if (at_name(parser, known[i].name) && !followed_by(parser, "(") &&
+			!followed_by(parser, ")") && !followed_by(parser, ","))
+		{
+			*function = known[i].function;
+			return true;
+		}
+	if (at_name(parser, "mean") && !followed_by(parser, "("))
+		unsupported(parser, parser->token.position, "the aggregate \"mean\" is");
+	return false;
+}
+
+/* count : body, sum expr : body; a body is { ... } or one literal */
+static DatalogExpr *
+parse_aggregate(Parser *parser, GpucolRecFunction function)
+{
+	DatalogExpr *expr = make_expr(DATALOG_AGGREGATE, parser->token.position);
+
+	expr->function = function;
+	advance(parser);
+	if (function != GPUCOL_REC_COUNT)
+		expr->args[0] = parse_expr(parser);
+	expect_symbol(parser, ":");
+	if (accept_symbol(parser, "{"))
+	{
+		expr->body = parse_body(parser);
+		if (at_symbol(parser, ";"))
+			unsupported(parser, parser->token.position,
+						"\";\" in the body of an aggregate is");
+		expect_symbol(parser, "}");
+	}
+	else
+	{
+		DatalogLiteral *atom = palloc0(sizeof(DatalogLiteral));
+
+		atom->kind = DATALOG_ATOM;
+		atom->position = parser->token.position;
+		atom->name = expect_name(parser, "an atom or \"{\"");
+		expect_symbol(parser, "(");
+		while (!at_symbol(parser, ")"))
+		{
+			atom->args = lappend(atom->args, parse_expr(parser));
+			if (!at_symbol(parser, ")"))
+				expect_symbol(parser, ",");
+		}
+		advance(parser);
+		expr->body = list_make1(atom);
+	}
+	return expr;
+}
+
+/* min(a, b, ...) and max(a, b, ...) */
+static DatalogExpr *
+parse_functor(Parser *parser)
+{
+	int			position = parser->token.position;
+	char	   *name = parser->token.text;
+	GpucolRecFunction function = GPUCOL_REC_MIN2;
+	DatalogExpr *expr;
+
+	if (strcmp(name, "max") == 0)
+		function = GPUCOL_REC_MAX2;
+	else if (strcmp(name, "min") != 0)
+		unsupported(parser, position, psprintf("the functor \"%s\" is", name));
+	advance(parser);
+	expect_symbol(parser, "(");
+	expr = parse_expr(parser);
+	do
+	{
+		expect_symbol(parser, ",");
+		expr = make_call(function, position, expr, parse_expr(parser));
+	} while (at_symbol(parser, ","));
+	expect_symbol(parser, ")");
+	return expr;
+}
+
+static DatalogExpr *
+parse_primary(Parser *parser)
+{
+	int			position = parser->token.position;
+	GpucolRecFunction function;
+	DatalogExpr *expr;
+
+	check_stack_depth();
+	if (parser->token.kind == TOKEN_NUMBER)
+		return parse_number(parser);
+	if (parser->token.kind == TOKEN_STRING)
+	{
+		expr = make_expr(DATALOG_CONSTANT, position);
+		expr->name = parser->token.text;
+		expr->is_string = true;
+		advance(parser);
+		return expr;
+	}
+	if (accept_symbol(parser, "_"))
+		return make_expr(DATALOG_WILDCARD, position);
+	if (accept_symbol(parser, "("))
+	{
+		expr = parse_expr(parser);
+		expect_symbol(parser, ")");
+		return expr;
+	}
+	if (accept_symbol(parser, "-"))
+	{
+		/* "-9223372036854775808" is one number */
+		if (parser->token.kind == TOKEN_NUMBER &&
+			strcmp(parser->token.text, "9223372036854775808") == 0)
+		{
+			expr = make_expr(DATALOG_CONSTANT, position);
+			expr->name = "-9223372036854775808";
+			expr->value = PG_INT64_MIN;
+			expr->real = (double) PG_INT64_MIN;
+			advance(parser);
+			return expr;
+		}
+		expr = parse_primary(parser);
+		if (expr->kind == DATALOG_CONSTANT && !expr->is_string &&
+			!expr->is_unsigned)
+		{
+			expr->value = -expr->value;
+			expr->real = -expr->real;
+			expr->name = psprintf("-%s", expr->name);
+			return expr;
+		}
+		return make_call(GPUCOL_REC_NEG, position, expr, NULL);
+	}
+	if (at_aggregate(parser, &function))
+		return parse_aggregate(parser, function);
+	if (at_symbol(parser, "["))
+		unsupported(parser, position, "records are");
+	if (at_symbol(parser, "$"))
+		unsupported(parser, position, "\"$\" is");
+	if (parser->token.kind != TOKEN_NAME)
+		unexpected(parser, "an expression");
+	if (followed_by(parser, "("))
+		return parse_functor(parser);
+	if (at_name(parser, "nil"))
+		unsupported(parser, position, "records are");
+	expr = make_expr(DATALOG_VARIABLE, position);
+	expr->name = parser->token.text;
+	advance(parser);
+	return expr;
+}
+
+static DatalogExpr *
+parse_term(Parser *parser)
+{
+	DatalogExpr *expr = parse_primary(parser);
+
+	for (;;)
+	{
+		int			position = parser->token.position;
+
+		if (at_symbol(parser, "^"))
+			unsupported(parser, position, "\"^\" is");
+		if (accept_symbol(parser, "*"))
+			expr = make_call(GPUCOL_REC_MUL, position, expr,
+							 parse_primary(parser));
+		else if (accept_symbol(parser, "/"))
+			expr = make_call(GPUCOL_REC_DIV, position, expr,
+							 parse_primary(parser));
+		else if (accept_symbol(parser, "%"))
+			expr = make_call(GPUCOL_REC_MOD, position, expr,
+							 parse_primary(parser));
+		else
+			return expr;
+	}
+}
+
+static DatalogExpr *
+parse_expr(Parser *parser)
+{
+	DatalogExpr *expr = parse_term(parser);
+
+	for (;;)
+	{
+		int			position = parser->token.position;
+
+		if (accept_symbol(parser, "+"))
+			expr = make_call(GPUCOL_REC_ADD, position, expr,
+							 parse_term(parser));
+		else if (accept_symbol(parser, "-"))
+			expr = make_call(GPUCOL_REC_SUB, position, expr,
+							 parse_term(parser));
+		else
+			return expr;
+	}
+}
+
+/* ---- literals and clauses ---- */
+
+static DatalogLiteral *
+make_literal(DatalogLiteralKind kind, int position)
+{
+	DatalogLiteral *literal = palloc0(sizeof(DatalogLiteral));
+
+	literal->kind = kind;
+	literal->position = position;
+	return literal;
+}
+
+/* R(expr, ...) */
+static DatalogLiteral *
+parse_atom(Parser *parser, DatalogLiteralKind kind)
+{
+	DatalogLiteral *literal = make_literal(kind, parser->token.position);
+
+	literal->name = expect_name(parser, "an atom");
+	expect_symbol(parser, "(");
+	while (!at_symbol(parser, ")"))
+	{
+		literal->args = lappend(literal->args, parse_expr(parser));
+		if (!at_symbol(parser, ")"))
+			expect_symbol(parser, ",");
+	}
+	advance(parser);
+	return literal;
+}
+
+static DatalogLiteral *
+parse_constraint(Parser *parser)
+{
+	static const struct
+	{
+		const char *symbol;
+		GpucolRecFunction function;
+	}			known[] = {
+		{"=", GPUCOL_REC_EQ}, {"!=", GPUCOL_REC_NE}, {"<=", GPUCOL_REC_LE},
+		{">=", GPUCOL_REC_GE}, {"<", GPUCOL_REC_LT}, {">", GPUCOL_REC_GT}
+	};
+	DatalogLiteral *literal = make_literal(DATALOG_CONSTRAINT,
+										   parser->token.position);
+	int			i;
+
+	literal->left = parse_expr(parser);
+	for (i = 0; i < (int) lengthof(known); i++)
+		if (at_symbol(parser, known[i].symbol))
+			break;
+	if (i == (int) lengthof(known))
+		unexpected(parser, "a comparison");
+	literal->function = known[i].function;
+	literal->position = parser->token.position;
+	advance(parser);
+	literal->right = parse_expr(parser);
+	return literal;
+}
+
+/* Does "(" open an expression, rather than a group of literals? */
+static bool
+opens_expression(Parser *parser)
+{
+	static const char *const operators[] = {
+		"=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", NULL
+	};
+	DatalogLexer ahead = parser->lexer;
+	int			depth = 1;
+	DatalogToken token;
+	int			i;
+
+	while (depth > 0)
+	{
+		token = gpucol_datalog_lex(&ahead);
+		if (token.kind == TOKEN_END)
+			return false;
+		if (token.kind == TOKEN_SYMBOL && strcmp(token.text, "(") == 0)
+			depth++;
+		if (token.kind == TOKEN_SYMBOL && strcmp(token.text, ")") == 0)
+			depth--;
+	}
+	token = gpucol_datalog_lex(&ahead);
+	for (i = 0; operators[i] != NULL; i++)
+		if (token.kind == TOKEN_SYMBOL && strcmp(token.text, operators[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Conjunctions separated by ";". */
+static List *
+parse_alternatives(Parser *parser)
+{
+	List	   *alternatives = list_make1(parse_body(parser));
+
+	while (accept_symbol(parser, ";"))
+		alternatives = lappend(alternatives, parse_body(parser));
+	return alternatives;
+}
+
+static DatalogLiteral *
+parse_literal(Parser *parser)
+{
+	int			position = parser->token.position;
+	DatalogLiteral *literal;
+
+	check_stack_depth();
+	if (accept_symbol(parser, "!"))
+	{
+		if (at_symbol(parser, "("))
+			unsupported(parser, position, "negation of a group is");
+		return parse_atom(parser, DATALOG_NEGATION);
+	}
+	if (at_symbol(parser, "(") && !opens_expression(parser))
+	{
+		advance(parser);
+		literal = make_literal(DATALOG_OR, position);
+		literal->alternatives = parse_alternatives(parser);
+		expect_symbol(parser, ")");
+		return literal;
+	}
+	if (at_name(parser, "true") || at_name(parser, "false"))
+	{
+		literal = make_literal(DATALOG_TRUTH, position);
+		literal->truth = at_name(parser, "true");
+		advance(parser);
+		return literal;
+	}
+	if (at_name(parser, "match") || at_name(parser, "contains"))
+		unsupported(parser, position,
+					psprintf("\"%s\" is", parser->token.text));
+	if (parser->token.kind == TOKEN_NAME && followed_by(parser, "(") &&
+		!at_name(parser, "min") && !at_name(parser, "max"))
+		return parse_atom(parser, DATALOG_ATOM);
+	return parse_constraint(parser);
+}
+
+/* Literals separated by ",". */
+static List *
+parse_body(Parser *parser)
+{
+	List	   *body = list_make1(parse_literal(parser));
+
+	while (accept_symbol(parser, ","))
+		body = lappend(body, parse_literal(parser));
+	return body;
+}
+
+/* head, ... :- body.  R(..) <= R(..) :- body. */
+static void
+parse_clause(Parser *parser)
+{
+	DatalogClause *clause = palloc0(sizeof(DatalogClause));
+	DatalogLiteral *literal;
+
+	clause->position = parser->token.position;
+	clause->heads = list_make1(parse_atom(parser, DATALOG_ATOM));
+	if (accept_symbol(parser, "<="))
+	{
+		clause->subsumption = true;
+		clause->heads = lappend(clause->heads,
+								parse_atom(parser, DATALOG_ATOM));
+		if (!at_symbol(parser, ":-"))
+			unexpected(parser, "\":-\"");
+	}
+	else
+		while (accept_symbol(parser, ","))
+			clause->heads = lappend(clause->heads,
+									parse_atom(parser, DATALOG_ATOM));
+	if (accept_symbol(parser, ":-"))
+	{
+		literal = make_literal(DATALOG_OR, parser->token.position);
+		literal->alternatives = parse_alternatives(parser);
+		clause->body = list_make1(literal);
+	}
+	expect_symbol(parser, ".");
+	/* Join orders are the planner's; Souffle's .plan is read over. */
+	if (parser->token.kind == TOKEN_DIRECTIVE &&
+		strcmp(parser->token.text, "plan") == 0)
+	{
+		advance(parser);
+		while (parser->token.kind == TOKEN_NUMBER ||
+			   at_symbol(parser, ":") || at_symbol(parser, "(") ||
+			   at_symbol(parser, ")") || at_symbol(parser, ","))
+			advance(parser);
+	}
+	parser->program->clauses = lappend(parser->program->clauses, clause);
+}
+
+/* ---- names ---- */
+
+static void resolve_body(Parser *parser, List *body);
+
+/* Point an atom at its relation and check its arguments' aggregates. */
+static void
+resolve_atom(Parser *parser, DatalogLiteral *atom)
+{
+	atom->relation = gpucol_datalog_find(parser->program, atom->name);
+	if (atom->relation == NULL)
+		gpucol_datalog_error(parser->program->text, atom->position,
+							 ERRCODE_UNDEFINED_TABLE,
+							 "Declare it with .decl; .input makes a declared relation read the table or view of that name.",
+							 "relation \"%s\" is not declared", atom->name);
+	if (atom->relation->arity != list_length(atom->args))
+		gpucol_datalog_error(parser->program->text, atom->position,
+							 ERRCODE_SYNTAX_ERROR, NULL,
+							 "relation \"%s\" has %d attributes, not %d",
+							 atom->name, atom->relation->arity,
+							 list_length(atom->args));
+}
+
+static void
+resolve_expr(Parser *parser, DatalogExpr *expr)
+{
+	if (expr == NULL)
+		return;
+	resolve_expr(parser, expr->args[0]);
+	resolve_expr(parser, expr->args[1]);
+	if (expr->kind == DATALOG_AGGREGATE)
+		resolve_body(parser, expr->body);
+}
+
+static void
+resolve_body(Parser *parser, List *body)
+{
+	ListCell   *lc;
+	ListCell   *inner;
+
+	foreach(lc, body)
+	{
+		DatalogLiteral *literal = lfirst(lc);
+
+		if (literal->kind == DATALOG_ATOM || literal->kind == DATALOG_NEGATION)
+			resolve_atom(parser, literal);
+		foreach(inner, literal->args)
+			resolve_expr(parser, lfirst(inner));
+		foreach(inner, literal->alternatives)
+			resolve_body(parser, lfirst(inner));
+		resolve_expr(parser, literal->left);
+		resolve_expr(parser, literal->right);
+	}
+}
+
+static void
+resolve(Parser *parser)
+{
+	ListCell   *lc;
+
+	foreach(lc, parser->program->clauses)
+	{
+		DatalogClause *clause = lfirst(lc);
+		ListCell   *inner;
+
+		resolve_body(parser, clause->heads);
+		resolve_body(parser, clause->body);
+		if (!clause->subsumption)
+			foreach(inner, clause->heads)
+				((DatalogLiteral *) lfirst(inner))->relation->derived = true;
+	}
+	foreach(lc, parser->marks)
+	{
+		Mark	   *mark = lfirst(lc);
+		DatalogRelation *relation = gpucol_datalog_find(parser->program,
+														mark->name);
+
+		if (relation == NULL)
+			gpucol_datalog_error(parser->program->text, mark->position,
+								 ERRCODE_UNDEFINED_TABLE, NULL,
+								 "relation \"%s\" is not declared", mark->name);
+		if (mark->input)
+			relation->input = true;
+		else
+			relation->output = true;
+	}
+	/* Without rules or facts, rows can only come from outside. */
+	foreach(lc, parser->program->relations)
+	{
+		DatalogRelation *relation = lfirst(lc);
+
+		if (!relation->derived)
+			relation->input = true;
+	}
+}
+
+DatalogProgram *
+gpucol_datalog_parse(const char *text)
+{
+	Parser		parser = {0};
+
+	parser.program = palloc0(sizeof(DatalogProgram));
+	parser.program->text = text;
+	parser.lexer.text = text;
+	advance(&parser);
+	while (parser.token.kind != TOKEN_END)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (parser.token.kind == TOKEN_DIRECTIVE)
+			parse_directive(&parser);
+		else
+			parse_clause(&parser);
+	}
+	resolve(&parser);
+	return parser.program;
+}

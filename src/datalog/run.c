@@ -1,0 +1,224 @@
+/*-------------------------------------------------------------------------
+ *
+ * run.c
+ *	  Running a recursion plan inside a server.
+ *
+ * The engine allocates with malloc; a callback of the memory context that the
+ * run was started in frees it whatever happens to the query.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <unistd.h>
+
+#include "miscadmin.h"
+#include "storage/procsignal.h"
+#include "utils/memutils.h"
+
+#include "datalog/run.h"
+#include "guc.h"
+
+struct GpucolRecursion
+{
+	const GpucolRecursiveEngine *engine;
+	GpucolRecRun *run;
+	size_t		memory_limit;
+	MemoryContextCallback callback;
+};
+
+/* The engine asks whether to stop; must not raise an error. */
+static bool
+is_cancelled(void *context pg_attribute_unused())
+{
+	if (!InterruptPending)
+		return false;
+	if (QueryCancelPending || ProcDiePending)
+		return true;
+	if (ProcSignalBarrierPending)
+		ProcessProcSignalBarrier();
+	return false;
+}
+
+/* gpucol.recursive_memory_limit in bytes; 0 is half of the machine. */
+static size_t
+memory_limit(void)
+{
+	if (gpucol_recursive_memory_limit > 0)
+		return (size_t) gpucol_recursive_memory_limit * 1024 * 1024;
+	return (size_t) sysconf(_SC_PHYS_PAGES) / 2 * (size_t) sysconf(_SC_PAGESIZE);
+}
+
+/* gpucol.cpu_threads; 0 is one for each processor. */
+static int
+thread_count(void)
+{
+	long		processors;
+
+	if (gpucol_cpu_threads > 0)
+		return gpucol_cpu_threads;
+	processors = sysconf(_SC_NPROCESSORS_ONLN);
+	return processors < 1 ? 1 : processors > 256 ? 256 : (int) processors;
+}
+
+/* Raise what a status says. */
+static void pg_attribute_noreturn()
+raise_status(const GpucolRecursion *recursion, GpucolStatus status)
+{
+	GpucolRecProgress progress = {0};
+
+	if (recursion->run != NULL)
+		recursion->engine->progress(recursion->run, &progress);
+	switch (status)
+	{
+		case GPUCOL_CANCELLED:
+			CHECK_FOR_INTERRUPTS();
+			ereport(ERROR,
+					(errcode(ERRCODE_QUERY_CANCELED),
+					 errmsg("canceling recursion")));
+			break;
+		case GPUCOL_OUT_OF_MEMORY:
+			ereport(ERROR,
+					(errcode(ERRCODE_OUT_OF_MEMORY),
+					 errmsg("recursion needs more memory than it may use"),
+					 errdetail("The limit is %zu MB; %llu rows were derived in %llu rounds.",
+							   recursion->memory_limit / (1024 * 1024),
+							   (unsigned long long) progress.full,
+							   (unsigned long long) progress.rounds),
+					 errhint("Increase gpucol.recursive_memory_limit.")));
+			break;
+		case GPUCOL_ROUNDS_EXCEEDED:
+			ereport(ERROR,
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("recursion did not end within %d rounds",
+							gpucol_max_recursion_rounds),
+					 errdetail("%llu rows were derived.",
+							   (unsigned long long) progress.full),
+					 errhint("Increase gpucol.max_recursion_rounds, or set it to 0.")));
+			break;
+		case GPUCOL_INT2_OUT_OF_RANGE:
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("smallint out of range")));
+			break;
+		case GPUCOL_INT4_OUT_OF_RANGE:
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("integer out of range")));
+			break;
+		case GPUCOL_INT8_OUT_OF_RANGE:
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("bigint out of range")));
+			break;
+		case GPUCOL_FLOAT_OVERFLOW:
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("value out of range: overflow")));
+			break;
+		case GPUCOL_FLOAT_UNDERFLOW:
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("value out of range: underflow")));
+			break;
+		case GPUCOL_DIVISION_BY_ZERO:
+			ereport(ERROR,
+					(errcode(ERRCODE_DIVISION_BY_ZERO),
+					 errmsg("division by zero")));
+			break;
+		default:
+			ereport(ERROR,
+					(errcode(ERRCODE_INTERNAL_ERROR),
+					 errmsg("recursion failed with status %d", (int) status)));
+	}
+	pg_unreachable();
+}
+
+/* Memory context callback. */
+static void
+release_run(void *argument)
+{
+	GpucolRecursion *recursion = argument;
+
+	if (recursion->run != NULL)
+		recursion->engine->finish(recursion->run);
+	recursion->run = NULL;
+}
+
+GpucolRecursion *
+gpucol_recursion_start(const GpucolRecPlan *plan)
+{
+	GpucolRecursion *recursion = palloc0(sizeof(GpucolRecursion));
+	GpucolRecOptions options = {0};
+	GpucolStatus status;
+
+	recursion->engine = &gpucol_recursive_cpu;
+	recursion->memory_limit = memory_limit();
+	recursion->callback.func = release_run;
+	recursion->callback.arg = recursion;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext,
+									   &recursion->callback);
+	options.threads = thread_count();
+	options.memory_limit = recursion->memory_limit;
+	options.max_rounds = gpucol_max_recursion_rounds;
+	options.strategy = (GpucolRecStrategy) gpucol_recursive_strategy;
+	options.cancelled = is_cancelled;
+	status = recursion->engine->start(plan, &options, &recursion->run);
+	if (status != GPUCOL_OK)
+		raise_status(recursion, status);
+	return recursion;
+}
+
+void
+gpucol_recursion_load(GpucolRecursion *recursion, uint32 relation, uint32 nrows,
+					  const int64 *const *columns, const uint8 *const *nulls)
+{
+	GpucolStatus status = recursion->engine->load(recursion->run, relation,
+												  nrows, columns, nulls);
+
+	if (status != GPUCOL_OK)
+		raise_status(recursion, status);
+}
+
+bool
+gpucol_recursion_next(GpucolRecursion *recursion, uint32 relation,
+					  GpucolRecBatch *batch)
+{
+	GpucolStatus status;
+
+	CHECK_FOR_INTERRUPTS();
+	status = recursion->engine->next(recursion->run, relation, batch);
+	if (status == GPUCOL_END)
+		return false;
+	if (status != GPUCOL_OK)
+		raise_status(recursion, status);
+	return true;
+}
+
+uint64
+gpucol_recursion_summarise(GpucolRecursion *recursion, uint32 relation,
+						   const bool *want, GpucolRecSummary *columns)
+{
+	uint64		nrows;
+	GpucolStatus status = recursion->engine->summarise(recursion->run, relation,
+													   want, &nrows, columns);
+
+	if (status != GPUCOL_OK)
+		raise_status(recursion, status);
+	return nrows;
+}
+
+void
+gpucol_recursion_progress(const GpucolRecursion *recursion,
+						  GpucolRecProgress *progress)
+{
+	memset(progress, 0, sizeof(*progress));
+	if (recursion->run != NULL)
+		recursion->engine->progress(recursion->run, progress);
+}
+
+void
+gpucol_recursion_finish(GpucolRecursion *recursion)
+{
+	release_run(recursion);
+}

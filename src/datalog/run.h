@@ -1,0 +1,41 @@
+/*-------------------------------------------------------------------------
+ *
+ * run.h
+ *	  Running a recursion plan inside a server: settings, interrupts, errors,
+ *	  and the release of the engine's memory.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_DATALOG_RUN_H
+#define GPUCOL_DATALOG_RUN_H
+
+#include "postgres.h"
+
+#include "engine/recursive.h"
+
+typedef struct GpucolRecursion GpucolRecursion;
+
+/*
+ * Start a plan on the engine that the settings choose.  The run ends with the
+ * current memory context at the latest.  All functions below raise PostgreSQL
+ * errors for what a status says.
+ */
+extern GpucolRecursion *gpucol_recursion_start(const GpucolRecPlan *plan);
+
+extern void gpucol_recursion_load(GpucolRecursion *recursion, uint32 relation,
+								  uint32 nrows, const int64 *const *columns,
+								  const uint8 *const *nulls);
+
+/* Next rows of a relation; false at the end. */
+extern bool gpucol_recursion_next(GpucolRecursion *recursion, uint32 relation,
+								  GpucolRecBatch *batch);
+
+extern uint64 gpucol_recursion_summarise(GpucolRecursion *recursion,
+										 uint32 relation, const bool *want,
+										 GpucolRecSummary *columns);
+
+extern void gpucol_recursion_progress(const GpucolRecursion *recursion,
+									  GpucolRecProgress *progress);
+extern void gpucol_recursion_finish(GpucolRecursion *recursion);
+
+#endif							/* GPUCOL_DATALOG_RUN_H */

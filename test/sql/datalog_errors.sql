@@ -1,0 +1,100 @@
+-- gpucol.datalog: every complaint names its line and column
+CREATE SCHEMA datalog_errors;
+SET search_path = datalog_errors;
+CREATE TABLE pairs (a int, b int);
+INSERT INTO pairs VALUES (1, 2), (2, 3);
+CREATE TABLE holes (a int, b int);
+INSERT INTO holes VALUES (1, NULL);
+CREATE TABLE lines (a numeric, b point);
+
+CREATE FUNCTION complaint(program text, output text DEFAULT 'r') RETURNS SETOF text
+LANGUAGE plpgsql AS $$
+DECLARE
+	message text;
+	detail text;
+BEGIN
+	PERFORM * FROM gpucol.datalog(program, output) AS t(x int);
+	RETURN NEXT 'no complaint';
+EXCEPTION WHEN OTHERS THEN
+	GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
+	RETURN NEXT SQLSTATE || ' ' || message || ' / ' || detail;
+END $$;
+
+-- lexical
+SELECT complaint('.decl r(x:number) r(1). /* open');
+SELECT complaint(E'.decl r(x:symbol)\nr("open).');
+SELECT complaint('.decl r(x:symbol) r("\q").');
+SELECT complaint('.decl r(x:number) r(12abc).');
+SELECT complaint('#include "x"');
+SELECT complaint(E'.decl r(x:number)\n\n  r(1) ~ 2.');
+-- syntax
+SELECT complaint('.decl r(x:number) r(1)');
+SELECT complaint('.decl r(x:number) r(1) :- .');
+SELECT complaint('.decl r(x number)');
+SELECT complaint('.decl r(x:number) r(x) :- r(x), x.');
+SELECT complaint('.decl r(x:number) r(99999999999999999999).');
+-- names
+SELECT complaint('.decl r(x:number) .decl r(y:number)');
+SELECT complaint('.decl r(x:colour)');
+SELECT complaint('.decl r(x:number) r(x) :- s(x).');
+SELECT complaint('.decl r(x:number) r(x, y) :- r(x), r(y).');
+SELECT complaint('.decl r(x:number) .input s');
+SELECT complaint('.decl s(x:number) s(1).');
+SELECT complaint('.decl s(x:number) s(1). .output s .decl r(x:number) r(1).');
+-- types
+SELECT complaint('.decl r(x:number) r("a").');
+SELECT complaint('.decl r(x:number) r(1.5).');
+SELECT complaint('.decl u(x:unsigned) u(-1).', 'u');
+SELECT complaint(E'.decl pairs(a:number, b:number)\n.decl f(x:float)\nf(x) :- pairs(x, _).', 'f');
+SELECT complaint('.decl r(x:number) .decl s(x:symbol) s("a"). r(1) :- s(x), x < "b".');
+SELECT complaint('.decl r(x:number) .decl s(x:symbol) s("a"). r(1) :- s(x), s(y), x = y + 1.');
+-- safety
+SELECT complaint('.decl r(x:number) r(x).');
+SELECT complaint('.decl r(x:number) r(x) :- !r(x).');
+SELECT complaint('.decl r(x:number) r(x) :- x = y, y = x.');
+SELECT complaint('.decl r(x:number) r(_) :- r(1).');
+SELECT complaint('.decl pairs(a:number, b:number) .decl r(x:number) r(n) :- n = count : { pairs(x, y), y < z }.');
+-- strata
+SELECT complaint(E'.decl pairs(a:number, b:number)\n.decl r(x:number)\n.decl s(x:number)\nr(x) :- pairs(x, _), !s(x).\ns(x) :- r(x).');
+SELECT complaint('.decl pairs(a:number, b:number) .decl r(x:number) r(n) :- pairs(x, _), n = count : { r(y), y < x }.');
+-- what Souffle has and gpucol.datalog has not
+SELECT complaint('.comp C { }');
+SELECT complaint('.decl r(x:number) eqrel');
+SELECT complaint('.decl r(x:number) r(ord("a")).');
+SELECT complaint('.decl r(x:number) r(2 ^ 3).');
+SELECT complaint('.decl r(x:number) r([1, 2]).');
+SELECT complaint('.type T = [a:number]');
+SELECT complaint('.decl r(x:number, y:number) r(1, 2). r(x, a) <= r(y, b) :- a < b.');
+-- inputs
+SELECT complaint('.decl r(x:number)');
+SELECT complaint('.decl pairs(a:number)', 'pairs');
+SELECT complaint('.decl lines(a:number, b:symbol) .decl r(x:number) r(1) :- lines(_, _).');
+INSERT INTO pairs VALUES (-1, 3);
+SELECT complaint('.decl pairs(a:unsigned, b:number) .decl r(x:unsigned) r(x) :- pairs(x, _).');
+DELETE FROM pairs WHERE a = -1;
+SELECT * FROM gpucol.datalog('.decl holes(a:number, b:number)', 'holes') AS t(a int, b int);
+-- results
+SELECT * FROM gpucol.datalog('.decl pairs(a:number, b:number)', 'pairs') AS t(a int);
+SELECT * FROM gpucol.datalog('.decl r(a:number) r(40000).', 'r') AS t(a smallint);
+SELECT * FROM gpucol.datalog('.decl r(a:number) r(3000000000).', 'r') AS t(a int);
+SELECT gpucol.datalog_into('.decl r(a:number) r(1).', 'datalog_errors');
+SELECT gpucol.datalog_into('.decl r(a:number) r(1). .output r', 'no_such_schema');
+-- while running
+SELECT * FROM gpucol.datalog('.decl r(a:number) r(9223372036854775807). r(x + 1) :- r(x).', 'r') AS t(a int8);
+SELECT * FROM gpucol.datalog('.decl r(a:number) r(1). r(1 / (x - 1)) :- r(x).', 'r') AS t(a int8);
+SET gpucol.max_recursion_rounds = 50;
+SELECT * FROM gpucol.datalog('.decl r(a:number) r(1). r(x + 1) :- r(x).', 'r') AS t(a int8);
+RESET gpucol.max_recursion_rounds;
+SET gpucol.recursive_memory_limit = '8MB';
+\set VERBOSITY terse
+SELECT count(*) FROM gpucol.datalog('.decl r(a:number) r(1). r(x + 1) :- r(x).', 'r') AS t(a int8);
+\set VERBOSITY default
+RESET gpucol.recursive_memory_limit;
+SET statement_timeout = '200ms';
+SELECT count(*) FROM gpucol.datalog('.decl r(a:number) r(1). r(x + 1) :- r(x).', 'r') AS t(a int8);
+RESET statement_timeout;
+-- the session goes on
+SELECT count(*) FROM gpucol.datalog('.decl pairs(a:number, b:number)', 'pairs') AS t(a int, b int);
+
+SET client_min_messages = warning;
+DROP SCHEMA datalog_errors CASCADE;

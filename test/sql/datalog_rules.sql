@@ -1,0 +1,237 @@
+-- gpucol.datalog: results against plain SQL and against iteration in PL/pgSQL
+CREATE SCHEMA datalog_rules;
+SET search_path = datalog_rules;
+
+CREATE TABLE edge (src int, dst int);
+INSERT INTO edge SELECT i * 7919 % 101, i * 104729 % 97 FROM generate_series(1, 180) i;
+INSERT INTO edge SELECT * FROM edge LIMIT 20;
+CREATE TABLE named (src text, dst text);
+INSERT INTO named SELECT 'n' || src, 'n' || dst FROM edge;
+
+-- The truth: closure and same generation by PostgreSQL.
+SET gpucol.enable_recursive = off;
+CREATE TABLE tc_truth AS
+WITH RECURSIVE tc AS (SELECT src AS x, dst AS y FROM edge
+	UNION SELECT tc.x, edge.dst FROM tc JOIN edge ON edge.src = tc.y)
+SELECT * FROM tc;
+CREATE TABLE sg_truth AS
+WITH RECURSIVE sg AS (SELECT a.dst AS x, b.dst AS y FROM edge a JOIN edge b USING (src) WHERE a.dst <> b.dst
+	UNION SELECT a.dst, b.dst FROM sg JOIN edge a ON a.src = sg.x JOIN edge b ON b.src = sg.y)
+SELECT * FROM sg;
+RESET gpucol.enable_recursive;
+
+-- Compare a program with a query, for every strategy and several threads.
+CREATE FUNCTION same_rows(program text, output text, truth text, columns text)
+RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	strategy text;
+	threads int;
+	mine bigint;
+	theirs bigint;
+	differing bigint;
+BEGIN
+	EXECUTE format('SELECT count(*) FROM (%s) t', truth) INTO theirs;
+	FOREACH strategy IN ARRAY '{auto,hisa,bitmap}'::text[] LOOP
+		FOREACH threads IN ARRAY '{1,3}'::int[] LOOP
+			PERFORM set_config('gpucol.recursive_strategy', strategy, true);
+			PERFORM set_config('gpucol.cpu_threads', threads::text, true);
+			EXECUTE format('CREATE TEMP TABLE mine AS SELECT * FROM gpucol.datalog(%L, %L) AS t(%s)', program, output, columns);
+			EXECUTE format('SELECT (SELECT count(*) FROM mine), count(*) FROM
+				((TABLE mine EXCEPT ALL (%s)) UNION ALL ((%s) EXCEPT ALL TABLE mine)) t', truth, truth)
+				INTO mine, differing;
+			DROP TABLE mine;
+			IF differing <> 0 OR mine <> theirs THEN
+				RETURN format('strategy %s: %s rows, not %s; %s differ', strategy, mine, theirs, differing);
+			END IF;
+		END LOOP;
+	END LOOP;
+	RETURN 'same ' || (theirs > 0)::text;
+END $$;
+
+-- closure: left-linear, right-linear, non-linear, of text
+SELECT same_rows('
+.decl edge(a:number, b:number)
+.decl tc(a:number, b:number)
+tc(x, y) :- edge(x, y).
+tc(x, z) :- tc(x, y), edge(y, z).', 'tc', 'TABLE tc_truth', 'x int, y int');
+SELECT same_rows('
+.decl edge(a:number, b:number)
+.decl tc(a:number, b:number)
+tc(x, y) :- edge(x, y).
+tc(x, z) :- edge(x, y), tc(y, z).', 'tc', 'TABLE tc_truth', 'x int, y int');
+SELECT same_rows('
+.decl edge(a:number, b:number)
+.decl tc(a:number, b:number)
+tc(x, y) :- edge(x, y).
+tc(x, z) :- tc(x, y), tc(y, z).', 'tc', 'TABLE tc_truth', 'x int, y int');
+SELECT same_rows('
+.type Node <: symbol
+.decl named(a:Node, b:Node)
+.decl tc(a:Node, b:Node)
+tc(x, y) :- named(x, y).
+tc(x, z) :- tc(x, y), named(y, z).', 'tc', $$SELECT 'n' || x, 'n' || y FROM tc_truth$$, 'x text, y text');
+
+-- same generation
+SELECT same_rows('
+.decl edge(a:number, b:number)
+.input edge
+.decl sg(a:number, b:number)
+.output sg
+sg(x, y) :- edge(p, x), edge(p, y), x != y.
+sg(x, y) :- edge(a, x), sg(a, b), edge(b, y).', 'sg', 'TABLE sg_truth', 'x int, y int');
+
+-- mutual recursion: odd and even distances; several heads, alternatives
+SELECT same_rows('
+.decl edge(a:number, b:number)
+.decl odd(a:number, b:number)
+.decl even(a:number, b:number)
+odd(x, y) :- edge(x, y).
+odd(x, z) :- even(x, y), edge(y, z).
+even(x, z) :- odd(x, y), edge(y, z).', 'even',
+'WITH RECURSIVE d AS (SELECT src AS x, dst AS y, 1 AS n FROM edge
+	UNION SELECT d.x, e.dst, 1 - n FROM d JOIN edge e ON e.src = d.y) SELECT x, y FROM d WHERE n = 0',
+'x int, y int');
+SELECT same_rows('
+.decl edge(a:number, b:number)
+.decl node(a:number)
+.decl copy(a:number, b:symbol)
+node(x), copy(x, "node") :- (edge(x, _) ; edge(_, x)), x < 50.', 'copy',
+$$SELECT DISTINCT x, 'node' FROM (SELECT src FROM edge UNION SELECT dst FROM edge) t(x) WHERE x < 50$$,
+'x int, y text');
+
+-- stratified negation, constants, repeated variables, comparison, arithmetic
+SELECT same_rows('
+.decl edge(a:number, b:number)
+.decl tc(a:number, b:number)
+tc(x, y) :- edge(x, y).
+tc(x, z) :- tc(x, y), edge(y, z).
+.decl apart(a:number, b:number, s:number)
+apart(x, y, x * 2 - y) :- edge(x, _), edge(_, y), !tc(x, y), x != y, x + 1 <= y.', 'apart',
+'SELECT DISTINCT a.src, b.dst, a.src * 2 - b.dst FROM edge a, edge b WHERE a.src <> b.dst AND a.src + 1 <= b.dst
+	AND NOT EXISTS (SELECT FROM tc_truth WHERE x = a.src AND y = b.dst)',
+'x int, y int, z int');
+SELECT same_rows('
+.decl edge(a:number, b:number)
+.decl q(a:number)
+q(x) :- edge(18, x).
+q(x) :- edge(x, x).
+q(y) :- x = 5, edge(x, y).', 'q',
+'SELECT dst FROM edge WHERE src = 18 UNION SELECT src FROM edge WHERE src = dst UNION SELECT dst FROM edge WHERE src = 5',
+'x int');
+
+-- aggregates, over nothing as well
+SELECT same_rows('
+.decl edge(a:number, b:number)
+.decl node(a:number)
+node(x) :- edge(x, _).
+node(x) :- edge(_, x).
+.decl out(a:number, n:number, s:number)
+out(x, n, s) :- node(x), n = count : edge(x, _), s = sum y : { edge(x, y), y > 10 }.', 'out',
+'SELECT x, (SELECT count(DISTINCT dst) FROM edge WHERE src = x),
+	(SELECT coalesce(sum(DISTINCT dst), 0) FROM edge WHERE src = x AND dst > 10)
+	FROM (SELECT src FROM edge UNION SELECT dst FROM edge) t(x)',
+'x int, n bigint, s bigint');
+SELECT same_rows('
+.decl edge(a:number, b:number)
+.decl extreme(a:number, lo:number, hi:number)
+extreme(x, min y : edge(x, y), max y : { edge(x, y), y < 60 }) :- edge(x, _).', 'extreme',
+'SELECT src, min(dst), max(dst) FILTER (WHERE dst < 60) FROM edge GROUP BY src HAVING min(dst) < 60',
+'x int, lo int, hi int');
+
+-- shortest paths and components by subsumption
+CREATE VIEW both_ways AS SELECT src, dst FROM edge UNION SELECT dst, src FROM edge;
+SELECT same_rows('
+.decl edge(a:number, b:number)
+.decl dist(a:number, d:number)
+dist(7, 0).
+dist(y, d + 1) :- dist(x, d), edge(x, y).
+dist(x, a) <= dist(x, b) :- b < a.', 'dist',
+'WITH RECURSIVE d AS (SELECT 7 AS x, 0 AS n UNION SELECT e.dst, n + 1 FROM d JOIN edge e ON e.src = d.x WHERE n < 100)
+	SELECT x, min(n) FROM d GROUP BY x',
+'x int, d int');
+SELECT same_rows('
+.decl both_ways(a:number, b:number)
+.decl component(a:number, c:number)
+component(x, x) :- both_ways(x, _).
+component(y, c) :- component(x, c), both_ways(x, y).
+component(x, a) <= component(x, b) :- b <= a.', 'component',
+'WITH RECURSIVE c AS (SELECT src AS x, src AS y FROM both_ways UNION SELECT c.x, b.dst FROM c JOIN both_ways b ON b.src = c.y)
+	SELECT x, min(y) FROM c GROUP BY x',
+'x int, c int');
+
+-- the alias analysis of the HISA paper, against naive iteration
+CREATE TABLE assign AS SELECT DISTINCT i % 23 AS a, i * 31 % 29 AS b FROM generate_series(1, 24) i;
+CREATE TABLE dereference AS SELECT DISTINCT i % 19 AS a, i * 17 % 27 AS b FROM generate_series(1, 30) i;
+CREATE TABLE flow (a int, b int, UNIQUE (a, b));
+CREATE TABLE alias (a int, b int, UNIQUE (a, b));
+CREATE TABLE memory (a int, b int, UNIQUE (a, b));
+DO $$
+DECLARE
+	n bigint := -1;
+	m bigint := 0;
+BEGIN
+	INSERT INTO flow SELECT a, b FROM assign UNION SELECT a, a FROM assign UNION SELECT b, b FROM assign;
+	INSERT INTO memory SELECT a, a FROM assign UNION SELECT b, b FROM assign;
+	WHILE n <> m LOOP
+		n := m;
+		INSERT INTO flow SELECT x.a, y.b FROM flow x JOIN flow y ON x.b = y.a ON CONFLICT DO NOTHING;
+		INSERT INTO alias SELECT x.b, y.b FROM flow x JOIN flow y ON x.a = y.a ON CONFLICT DO NOTHING;
+		INSERT INTO flow SELECT x.a, y.b FROM assign x JOIN memory y ON x.b = y.a ON CONFLICT DO NOTHING;
+		INSERT INTO memory SELECT x.b, z.b FROM dereference x JOIN alias y ON x.a = y.a JOIN dereference z ON y.b = z.a ON CONFLICT DO NOTHING;
+		INSERT INTO alias SELECT x.b, z.b FROM flow x JOIN memory y ON x.a = y.a JOIN flow z ON y.b = z.a ON CONFLICT DO NOTHING;
+		SELECT (SELECT count(*) FROM flow) + (SELECT count(*) FROM alias) + (SELECT count(*) FROM memory) INTO m;
+	END LOOP;
+END $$;
+CREATE TABLE programs (name text, program text);
+INSERT INTO programs VALUES ('cspa', '
+.decl assign(a:number, b:number)        .input assign
+.decl dereference(a:number, b:number)   .input dereference
+.decl ValueFlow(a:number, b:number)     .output ValueFlow
+.decl ValueAlias(a:number, b:number)    .output ValueAlias
+.decl MemoryAlias(a:number, b:number)   .output MemoryAlias
+ValueFlow(x, y) :- ValueFlow(x, z), ValueFlow(z, y).
+ValueAlias(x, y) :- ValueFlow(z, x), ValueFlow(z, y).
+ValueFlow(x, y) :- assign(x, z), MemoryAlias(z, y).
+MemoryAlias(x, w) :- dereference(y, x), ValueAlias(y, z), dereference(z, w).
+ValueAlias(x, y) :- ValueFlow(z, x), MemoryAlias(z, w), ValueFlow(w, y).
+ValueFlow(y, x) :- assign(y, x).
+ValueFlow(x, x) :- assign(x, _).
+ValueFlow(x, x) :- assign(_, x).
+MemoryAlias(x, x) :- assign(_, x).
+MemoryAlias(x, x) :- assign(x, _).');
+SELECT same_rows(program, 'ValueFlow', 'TABLE flow', 'a int, b int') FROM programs;
+SELECT same_rows(program, 'ValueAlias', 'TABLE alias', 'a int, b int') FROM programs;
+SELECT same_rows(program, 'MemoryAlias', 'TABLE memory', 'a int, b int') FROM programs;
+
+-- results as tables
+CREATE SCHEMA datalog_into;
+SELECT relation, row_count = (CASE relation WHEN 'ValueFlow' THEN (SELECT count(*) FROM flow)
+	WHEN 'ValueAlias' THEN (SELECT count(*) FROM alias) ELSE (SELECT count(*) FROM memory) END) AS right_count
+FROM programs, gpucol.datalog_into(program, 'datalog_into');
+SELECT count(*) FROM (TABLE datalog_into."ValueAlias" EXCEPT TABLE alias) t;
+
+-- types: float, unsigned, symbols with quotes, facts, columns of other types
+SELECT * FROM gpucol.datalog('
+.decl v(f:float, u:unsigned, s:symbol)
+v(1.5, 7, "a\"b\n"). v(-0.0, 18446744073709551615u, "").
+.decl w(f:float, u:unsigned, s:symbol)
+w(f * 2, u / 2, s) :- v(f, u, s).
+w(max(f, 1.0, 0.25), u % 10, "x") :- v(f, u, s), s = "".', 'w') AS t(f float8, u numeric, s text) ORDER BY 1, 2;
+SELECT * FROM gpucol.datalog('.decl p() .decl q(x:number) p() :- 1 < 2. q(1) :- p(). q(2) :- !p().', 'q') AS t(x smallint);
+SELECT * FROM gpucol.datalog('.decl q(x:number, y:number) q(0x10, 0b101). q(-9223372036854775808, -3 % 2).', 'q') AS t(x bigint, y text) ORDER BY 1;
+
+-- the calling query's snapshot and privileges
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+INSERT INTO edge VALUES (1000, 1001);
+SELECT count(*) FROM gpucol.datalog('.decl edge(a:number, b:number)', 'edge') AS t(x int, y int) WHERE x = 1000;
+ROLLBACK;
+CREATE ROLE datalog_nobody;
+GRANT USAGE ON SCHEMA datalog_rules TO datalog_nobody;
+SET ROLE datalog_nobody;
+SELECT count(*) FROM gpucol.datalog('.decl edge(a:number, b:number)', 'edge') AS t(x int, y int);
+RESET ROLE;
+REVOKE USAGE ON SCHEMA datalog_rules FROM datalog_nobody;
+DROP ROLE datalog_nobody;
+
+SET client_min_messages = warning;
+DROP SCHEMA datalog_rules, datalog_into CASCADE;
