@@ -1,8 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * recursive.cu
- *	  Checks and times the recursion kernels on real graphs: transitive closure
- *	  (tc) and same generation (sg) against known counts and checksums.
+ *	  Checks and times recursion on the device over real graphs: transitive
+ *	  closure (tc) and same generation (sg) against known counts and checksums,
+ *	  by the kernels alone, by the engine (loading included), and by the engine
+ *	  with HISA only.
  *
  * usage: recursive TRUTH.tsv GRAPH.tsv.gz ...
  *
@@ -25,6 +27,7 @@
 #include <vector>
 
 #include "closure.cuh"
+#include "recursive_engine.h"
 #include "sandwich.cuh"
 
 #define CHECK(call) \
@@ -154,18 +157,156 @@ total(const Graph &g, const GpucolRowSummary *device)
 }
 
 static bool
-report(const std::string &name, const char *query, const Answer &got,
-	   const Answer &want, int rounds, std::vector<double> ms, size_t bytes)
+report(const std::string &name, const char *query, const char *how,
+	   const Answer &got, const Answer &want, uint64_t rounds,
+	   std::vector<double> ms, size_t bytes)
 {
 	bool		same = got.count == want.count && got.x == want.x &&
-		(want.y.empty() || got.y == want.y) && got.xy == want.xy;
+		(want.y.empty() || got.y.empty() || got.y == want.y) &&
+		(got.xy.empty() || got.xy == want.xy);
 
 	std::sort(ms.begin(), ms.end());
-	printf("%-16s %-3s %14s %-8s %6d %10.2f %8.2f\n", name.c_str(), query,
-		   got.count.c_str(), want.count.empty() ? "no truth" : same ? "agrees" : "WRONG",
-		   rounds, ms[ms.size() / 2], bytes / 1e9);
+	printf("%-16s %-3s %-7s %14s %-8s %6llu %10.2f %8.2f\n", name.c_str(), query,
+		   how, got.count.c_str(),
+		   want.count.empty() ? "no truth" : same ? "agrees" : "WRONG",
+		   (unsigned long long) rounds, ms[ms.size() / 2], bytes / 1e9);
 	fflush(stdout);
 	return same || want.count.empty();
+}
+
+/* A plan for tc or sg: relation 0 the edges, relation 1 the result. */
+struct Plan
+{
+	GpucolRecRelation relations[2] = {};
+	GpucolRecRule rules[2] = {};
+	std::vector<GpucolRecStep> steps;
+	std::vector<GpucolRecOperand> operands;
+	uint8_t		types[4] = {GPUCOL_REC_INT8, GPUCOL_REC_INT8, GPUCOL_REC_INT8, GPUCOL_REC_INT8};
+	GpucolRecPlan plan = {};
+	bool		bound[8];
+
+	explicit Plan(bool sg)
+	{
+		relations[0] = {2, GPUCOL_REC_INPUT, 0, 0, 0, 0};
+		relations[1] = {2, GPUCOL_REC_DERIVED | GPUCOL_REC_OUTPUT, 0, 0, 0, 2};
+		rule(0, 0);
+		if (sg)
+		{
+			atom(0, GPUCOL_REC_FULL, 0, 1);
+			atom(0, GPUCOL_REC_FULL, 0, 2);
+			step(GPUCOL_REC_TEST, 0, 0, 1, 2);
+			steps.back().function = GPUCOL_REC_NE;
+			steps.back().type = GPUCOL_REC_INT8;
+			step(GPUCOL_REC_EMIT, 1, 0, 1, 2);
+		}
+		else
+		{
+			atom(0, GPUCOL_REC_FULL, 0, 1);
+			step(GPUCOL_REC_EMIT, 1, 0, 0, 1);
+		}
+		rule(1, GPUCOL_REC_RECURSIVE);
+		atom(1, GPUCOL_REC_DELTA, 0, 1);
+		if (sg)
+		{
+			atom(0, GPUCOL_REC_FULL, 0, 2);
+			atom(0, GPUCOL_REC_FULL, 1, 3);
+			step(GPUCOL_REC_EMIT, 1, 0, 2, 3);
+		}
+		else
+		{
+			atom(0, GPUCOL_REC_FULL, 1, 2);
+			step(GPUCOL_REC_EMIT, 1, 0, 0, 2);
+		}
+		rules[1].nsteps = (uint32_t) steps.size() - rules[1].steps;
+		plan = {1, 2, 2, (uint32_t) steps.size(), (uint32_t) operands.size(), 0, 4,
+			relations, rules, steps.data(), operands.data(), nullptr, types};
+	}
+
+	void
+	rule(int number, int flags)
+	{
+		if (number > 0)
+			rules[0].nsteps = (uint32_t) steps.size();
+		rules[number] = {0, (uint16_t) flags, (uint32_t) steps.size(), 0, 8};
+		std::fill(bound, bound + 8, false);
+	}
+
+	void
+	step(GpucolRecStepKind kind, int relation, int version, int a, int b)
+	{
+		GpucolRecStep s = {};
+
+		s.kind = (uint8_t) kind;
+		s.relation = (uint16_t) relation;
+		s.version = (uint8_t) version;
+		s.noperands = 2;
+		s.operands = (uint32_t) operands.size();
+		for (int r : {a, b})
+		{
+			bool		bind = kind == GPUCOL_REC_ATOM && !bound[r];
+
+			bound[r] = true;
+			operands.push_back({(uint16_t) (bind ? GPUCOL_REC_BIND : GPUCOL_REC_REGISTER),
+				(uint16_t) r});
+		}
+		steps.push_back(s);
+	}
+
+	void
+	atom(int relation, int version, int a, int b)
+	{
+		step(GPUCOL_REC_ATOM, relation, version, a, b);
+	}
+};
+
+/* Through the engine, from values in host memory to a summary. */
+static bool
+run_engine(const std::string &name, const Graph &g, const Answer &want, bool sg,
+		   GpucolRecStrategy strategy)
+{
+	const GpucolRecursiveEngine &engine = gpucol_recursive_device;
+	Plan		plan(sg);
+	std::vector<int64_t> x,
+				y;
+	std::vector<double> ms;
+	GpucolRecProgress progress = {};
+	Answer		got;
+
+	for (auto &e : g.edges)
+	{
+		x.push_back(g.values[e.first]);
+		y.push_back(g.values[e.second]);
+	}
+	for (int i = 0; i < 2; i++)
+	{
+		auto		start = Clock::now();
+		GpucolRecOptions options = {};
+		GpucolRecRun *run = nullptr;
+		const int64_t *columns[2] = {x.data(), y.data()};
+		GpucolRecSummary summary[2];
+		uint64_t	n = 0;
+
+		options.threads = 1;
+		options.strategy = strategy;
+		GpucolStatus status = engine.start(&plan.plan, &options, &run);
+
+		if (status == GPUCOL_OK)
+			status = engine.load(run, 0, (uint32_t) x.size(), columns, nullptr);
+		if (status == GPUCOL_OK)
+			status = engine.summarise(run, 1, nullptr, &n, summary);
+		ms.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+		engine.progress(run, &progress);
+		engine.finish(run);
+		if (status != GPUCOL_OK)
+		{
+			printf("%-16s %-3s status %d, %.1f GB\n", name.c_str(), sg ? "sg" : "tc",
+				   status, progress.peak_bytes / 1e9);
+			return status == GPUCOL_OUT_OF_MEMORY;
+		}
+		got = {text(n), text((u128) summary[0].sum), text((u128) summary[1].sum), ""};
+	}
+	return report(name, sg ? "sg" : "tc", strategy == GPUCOL_REC_HISA ? "HISA" : "engine",
+				  got, want, progress.rounds, {ms.back()}, progress.peak_bytes);
 }
 
 static bool
@@ -187,7 +328,7 @@ run_tc(const std::string &name, const Graph &g, const Answer &want)
 		CHECK(cudaDeviceSynchronize());
 		ms.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
 	}
-	return report(name, "tc", total(g, rows.p), want, 0, ms, need);
+	return report(name, "tc", "kernel", total(g, rows.p), want, 0, ms, need);
 }
 
 /* A zeroed matrix. */
@@ -247,7 +388,7 @@ run_sg(const std::string &name, const Graph &g, const Answer &want)
 		CHECK(cudaDeviceSynchronize());
 		ms.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
 	}
-	return report(name, "sg", total(g, rows.p), want, (int) rounds, ms,
+	return report(name, "sg", "kernel", total(g, rows.p), want, rounds, ms,
 				  4 * full.m.bytes() + 16 * capacity);
 }
 
@@ -270,7 +411,7 @@ main(int argc, char **argv)
 		if (f.size() >= 11)
 			truths[f[0]] = {{f[4], f[5], f[6], f[7]}, {f[8], f[9], "", f[10]}};
 	}
-	printf("%-16s %-3s %14s %-8s %6s %10s %8s\n", "graph", "", "rows", "answer", "rounds", "ms", "GB");
+	printf("%-16s %-3s %-7s %14s %-8s %6s %10s %8s\n", "graph", "", "", "rows", "answer", "rounds", "ms", "GB");
 	for (int i = 2; i < argc; i++)
 	{
 		std::string path = argv[i];
@@ -281,6 +422,11 @@ main(int argc, char **argv)
 
 		ok &= run_tc(name, g, truths[name].tc);
 		ok &= run_sg(name, g, truths[name].sg);
+		for (GpucolRecStrategy strategy : {GPUCOL_REC_AUTO, GPUCOL_REC_HISA})
+		{
+			ok &= run_engine(name, g, truths[name].tc, false, strategy);
+			ok &= run_engine(name, g, truths[name].sg, true, strategy);
+		}
 	}
 	printf("%s\n", ok ? "all answers agree" : "SOME ANSWERS ARE WRONG");
 	return ok ? 0 : 1;

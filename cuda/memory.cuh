@@ -1,0 +1,145 @@
+/*-------------------------------------------------------------------------
+ *
+ * memory.cuh
+ *	  Pooled device memory with a budget, and the failures of device code.
+ *
+ * Everything that a request allocates on the device goes through a
+ * GpucolDeviceMemory: blocks come from CUDA's stream-ordered pool, which keeps
+ * what is freed for the next round (the eager buffer management of the HISA
+ * paper), and the bytes held are counted against the request's limit.
+ *
+ * Inside one request C++ exceptions carry failures to the request's entry
+ * point, which returns the status.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_CUDA_MEMORY_CUH
+#define GPUCOL_CUDA_MEMORY_CUH
+
+#include <cstdint>
+#include <cuda_runtime.h>
+#include <utility>
+
+#include "kernel/status.h"
+
+/* Why a request ends early. */
+struct GpucolFailure
+{
+	GpucolStatus status;
+};
+
+/* Throw for a CUDA error. */
+inline void
+gpucol_check(cudaError_t error)
+{
+	if (error == cudaErrorMemoryAllocation)
+	{
+		cudaGetLastError();
+		throw GpucolFailure{GPUCOL_OUT_OF_MEMORY};
+	}
+	if (error != cudaSuccess)
+		throw GpucolFailure{GPUCOL_DEVICE_LOST};
+}
+
+/* Memory of one request; not to be shared between threads. */
+struct GpucolDeviceMemory
+{
+	cudaStream_t stream = nullptr;
+	size_t		limit = 0;		/* bytes; 0 = no limit */
+	size_t		held = 0;
+	size_t		peak = 0;
+
+	/* Let the pool of the current device keep what is freed. */
+	static void
+	keep_pool()
+	{
+		int			device = 0;
+		cudaMemPool_t pool;
+		uint64_t	all = UINT64_MAX;
+
+		gpucol_check(cudaGetDevice(&device));
+		gpucol_check(cudaDeviceGetDefaultMemPool(&pool, device));
+		gpucol_check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold,
+											 &all));
+	}
+
+	void *
+	alloc(size_t bytes)
+	{
+		void	   *p = nullptr;
+
+		if (limit && held + bytes > limit)
+			throw GpucolFailure{GPUCOL_OUT_OF_MEMORY};
+		gpucol_check(cudaMallocAsync(&p, bytes ? bytes : 1, stream));
+		held += bytes;
+		peak = held > peak ? held : peak;
+		return p;
+	}
+
+	void
+	free(void *p, size_t bytes)
+	{
+		if (p)
+		{
+			cudaFreeAsync(p, stream);
+			held -= bytes;
+		}
+	}
+};
+
+/* A device array; owns its memory, moves but does not copy. */
+template <class T> class GpucolArray
+{
+public:
+	GpucolArray() = default;
+	GpucolArray(GpucolDeviceMemory &memory, size_t n)
+		: memory_(&memory), p_((T *) memory.alloc(n * sizeof(T))), n_(n), room_(n) {}
+	GpucolArray(GpucolArray &&other) noexcept { swap(other); }
+	GpucolArray &
+	operator=(GpucolArray &&other) noexcept
+	{
+		swap(other);
+		return *this;
+	}
+	~GpucolArray()
+	{
+		if (memory_)
+			memory_->free(p_, room_ * sizeof(T));
+	}
+
+	T *data() const { return p_; }
+	size_t size() const { return n_; }
+	size_t room() const { return room_; }
+	bool empty() const { return n_ == 0; }
+	/* Use only the first n entries from now on. */
+	void shrink(size_t n) { n_ = n; }
+
+	/* Host copy of one entry; waits for the stream. */
+	T
+	at(size_t i) const
+	{
+		T			v;
+
+		gpucol_check(cudaMemcpyAsync(&v, p_ + i, sizeof(T), cudaMemcpyDeviceToHost,
+									 memory_->stream));
+		gpucol_check(cudaStreamSynchronize(memory_->stream));
+		return v;
+	}
+
+private:
+	void
+	swap(GpucolArray &other)
+	{
+		std::swap(memory_, other.memory_);
+		std::swap(p_, other.p_);
+		std::swap(n_, other.n_);
+		std::swap(room_, other.room_);
+	}
+
+	GpucolDeviceMemory *memory_ = nullptr;
+	T		   *p_ = nullptr;
+	size_t		n_ = 0;
+	size_t		room_ = 0;
+};
+
+#endif							/* GPUCOL_CUDA_MEMORY_CUH */

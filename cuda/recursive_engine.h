@@ -1,0 +1,19 @@
+/*-------------------------------------------------------------------------
+ *
+ * recursive_engine.h
+ *	  The device engine for recursion plans, as the daemon uses it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_CUDA_RECURSIVE_ENGINE_H
+#define GPUCOL_CUDA_RECURSIVE_ENGINE_H
+
+#include "engine/recursive.h"
+
+/*
+ * Runs on the calling thread's current device, on a stream of its own.  A status
+ * of GPUCOL_DEVICE_LOST means that the context is unusable.
+ */
+extern const GpucolRecursiveEngine gpucol_recursive_device;
+
+#endif							/* GPUCOL_CUDA_RECURSIVE_ENGINE_H */
