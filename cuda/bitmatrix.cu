@@ -6,6 +6,7 @@
  *-------------------------------------------------------------------------
  */
 #include "bitmatrix.cuh"
+#include "launch.cuh"
 
 namespace
 {
@@ -449,21 +450,15 @@ gpucol_bitmatrix_step(GpucolBitMatrix delta, GpucolCsr edge, GpucolBitMatrix ful
 					  unsigned long long *fresh, cudaStream_t stream)
 {
 	size_t		shared = step_shared(delta);
-	int			device = 0,
-				processors = 0,
-				resident = 0;
 	cudaError_t error;
 
-	cudaGetDevice(&device);
-	cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
 	cudaFuncSetAttribute(step_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
 						 (int) SHARED_BYTES);
-	cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, step_kernel,
-												  STEP_THREADS, shared);
 	error = cudaMemsetAsync(fresh, 0, sizeof(*fresh), stream);
 	if (error != cudaSuccess)
 		return error;
-	step_kernel<<<max(1, resident) * processors, STEP_THREADS, shared, stream>>>
+	step_kernel<<<gpucol_launch_blocks(step_kernel, STEP_THREADS, shared), STEP_THREADS,
+		shared, stream>>>
 		(delta, edge, full, out, irreflexive, fresh);
 	error = cudaGetLastError();
 	if (error != cudaSuccess)

@@ -6,6 +6,7 @@
  *-------------------------------------------------------------------------
  */
 #include "closure.cuh"
+#include "launch.cuh"
 
 namespace
 {
@@ -201,12 +202,7 @@ shape_for(uint32_t nnodes)
 {
 	Shape		shape;
 	size_t		bitmap = ((size_t) nnodes + 31) / 32 * 4;
-	int			device = 0,
-				processors = 0,
-				resident = 0;
 
-	cudaGetDevice(&device);
-	cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
 	shape.warps = MAX_BLOCK_WARPS;
 	while (shape.warps > 1 && shape.warps * bitmap > SHARED_BYTES / 2)
 		shape.warps /= 2;
@@ -214,9 +210,8 @@ shape_for(uint32_t nnodes)
 	cudaFuncSetAttribute(closure_kernel,
 						 cudaFuncAttributeMaxDynamicSharedMemorySize,
 						 (int) SHARED_BYTES);
-	cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, closure_kernel,
-												  shape.warps * 32, shape.shared);
-	shape.blocks = max(1, resident) * processors;
+	shape.blocks = gpucol_launch_blocks(closure_kernel, shape.warps * 32,
+										shape.shared);
 	return shape;
 }
 

@@ -10,11 +10,10 @@
 #include <cub/device/device_select.cuh>
 
 #include "hisa.cuh"
+#include "launch.cuh"
 
 namespace
 {
-
-constexpr int THREADS = 256;
 
 /* A run of at least this many keys may carry a hash table. */
 constexpr size_t HASH_FROM = 1024;
@@ -25,36 +24,11 @@ constexpr double LOAD_FACTOR = 0.8;
 /* A run is merged into the one before it if that is less than this larger. */
 constexpr size_t LEVEL_RATIO = 4;
 
-unsigned
-grid(size_t n)
-{
-	size_t		blocks = (n + THREADS - 1) / THREADS;
-
-	return (unsigned) (blocks < 1 ? 1 : blocks > 132 * 64 ? 132 * 64 : blocks);
-}
-
-/* Run a CUB algorithm: once for the size of its scratch, once for real. */
-template <class Algorithm>
-void
-with_scratch(GpucolDeviceMemory &memory, Algorithm algorithm)
-{
-	size_t		bytes = 0;
-
-	gpucol_check(algorithm((void *) nullptr, bytes));
-	GpucolArray<char> scratch(memory, bytes);
-
-	gpucol_check(algorithm((void *) scratch.data(), bytes));
-}
-
-#define FOR_EACH(i, n) \
-	for (size_t i = blockIdx.x * (size_t) blockDim.x + threadIdx.x; i < (n); \
-		 i += (size_t) gridDim.x * blockDim.x)
-
 __global__ void
 absent_kernel(const uint64_t *keys, size_t n, const uint64_t *run, size_t nrun,
 			  uint8_t *keep)
 {
-	FOR_EACH(i, n)
+	GPUCOL_FOR_EACH(i, n)
 	{
 		uint64_t	at = lower_bound(run, nrun, keys[i]);
 
@@ -66,7 +40,7 @@ __global__ void
 reorder_kernel(const uint64_t *in, size_t n, GpucolKeyOrder from,
 			   GpucolKeyOrder to, uint64_t *out)
 {
-	FOR_EACH(i, n)
+	GPUCOL_FOR_EACH(i, n)
 	{
 		uint64_t	key = 0;
 
@@ -83,7 +57,7 @@ __global__ void
 claim_kernel(const uint64_t *keys, size_t n, int shift, GpucolHashSlot *slots,
 			 uint64_t mask)
 {
-	FOR_EACH(i, n)
+	GPUCOL_FOR_EACH(i, n)
 	{
 		uint64_t	prefix = keys[i] >> shift;
 
@@ -115,7 +89,7 @@ prefixes_kernel(const uint64_t *keys, size_t n, int shift, unsigned long long *c
 {
 	unsigned long long mine = 0;
 
-	FOR_EACH(i, n)
+	GPUCOL_FOR_EACH(i, n)
 		mine += i == 0 || keys[i - 1] >> shift != keys[i] >> shift;
 	for (int d = 16; d > 0; d /= 2)
 		mine += __shfl_down_sync(0xffffffffu, mine, d);
@@ -128,7 +102,7 @@ merge(GpucolDeviceMemory &memory, const GpucolKeys &a, const GpucolKeys &b)
 {
 	GpucolKeys	out(memory, a.size() + b.size());
 
-	with_scratch(memory, [&](void *scratch, size_t &bytes) {
+	gpucol_with_scratch(memory, [&](void *scratch, size_t &bytes) {
 		return cub::DeviceMerge::MergeKeys(scratch, bytes, a.data(), (int64_t) a.size(),
 										   b.data(), (int64_t) b.size(), out.data(),
 										   ::cuda::std::less<uint64_t>{},
@@ -158,7 +132,7 @@ gpucol_hisa_unique(GpucolDeviceMemory &memory, GpucolKeys &keys, int bits)
 	GpucolKeys	other(memory, n);
 	cub::DoubleBuffer<uint64_t> buffer(keys.data(), other.data());
 
-	with_scratch(memory, [&](void *scratch, size_t &bytes) {
+	gpucol_with_scratch(memory, [&](void *scratch, size_t &bytes) {
 		return cub::DeviceRadixSort::SortKeys(scratch, bytes, buffer, (int64_t) n, 0,
 											  bits < 1 ? 1 : bits, memory.stream);
 	});
@@ -166,7 +140,7 @@ gpucol_hisa_unique(GpucolDeviceMemory &memory, GpucolKeys &keys, int bits)
 		std::swap(keys, other);
 	GpucolArray<unsigned long long> count(memory, 1);
 
-	with_scratch(memory, [&](void *scratch, size_t &bytes) {
+	gpucol_with_scratch(memory, [&](void *scratch, size_t &bytes) {
 		return cub::DeviceSelect::Unique(scratch, bytes, keys.data(), other.data(),
 										 count.data(), (int64_t) n, memory.stream);
 	});
@@ -188,10 +162,10 @@ gpucol_hisa_subtract(GpucolDeviceMemory &memory, GpucolKeys &keys,
 		GpucolArray<unsigned long long> count(memory, 1);
 		GpucolKeys	out(memory, n);
 
-		absent_kernel<<<grid(n), THREADS, 0, memory.stream>>>
+		absent_kernel<<<gpucol_launch_grid(n), GPUCOL_THREADS, 0, memory.stream>>>
 			(keys.data(), n, run->keys().data(), run->size(), keep.data());
 		gpucol_check(cudaGetLastError());
-		with_scratch(memory, [&](void *scratch, size_t &bytes) {
+		gpucol_with_scratch(memory, [&](void *scratch, size_t &bytes) {
 			return cub::DeviceSelect::Flagged(scratch, bytes, keys.data(), keep.data(),
 											  out.data(), count.data(), (int64_t) n,
 											  memory.stream);
@@ -227,7 +201,7 @@ gpucol_hisa_reorder(GpucolDeviceMemory &memory, const GpucolKeys &keys,
 
 	if (keys.size() == 0)
 		return out;
-	reorder_kernel<<<grid(keys.size()), THREADS, 0, memory.stream>>>
+	reorder_kernel<<<gpucol_launch_grid(keys.size()), GPUCOL_THREADS, 0, memory.stream>>>
 		(keys.data(), keys.size(), from, to, out.data());
 	gpucol_check(cudaGetLastError());
 	gpucol_hisa_unique(memory, out, to.arity * to.bits);
@@ -252,7 +226,7 @@ GpucolRun::build(GpucolDeviceMemory &memory)
 
 	gpucol_check(cudaMemsetAsync(count.data(), 0, sizeof(unsigned long long),
 								 memory.stream));
-	prefixes_kernel<<<grid(size()), THREADS, 0, memory.stream>>>
+	prefixes_kernel<<<gpucol_launch_grid(size()), GPUCOL_THREADS, 0, memory.stream>>>
 		(keys_.data(), size(), asked_shift_, count.data());
 	gpucol_check(cudaGetLastError());
 	size_t		distinct = count.at(0);
@@ -262,7 +236,7 @@ GpucolRun::build(GpucolDeviceMemory &memory)
 	slots_ = GpucolArray<GpucolHashSlot>(memory, nslots);
 	gpucol_check(cudaMemsetAsync(slots_.data(), 0, nslots * sizeof(GpucolHashSlot),
 								 memory.stream));
-	claim_kernel<<<grid(size()), THREADS, 0, memory.stream>>>
+	claim_kernel<<<gpucol_launch_grid(size()), GPUCOL_THREADS, 0, memory.stream>>>
 		(keys_.data(), size(), asked_shift_, slots_.data(), nslots - 1);
 	gpucol_check(cudaGetLastError());
 	hashed_shift_ = asked_shift_;

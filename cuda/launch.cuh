@@ -28,4 +28,21 @@ gpucol_launch_blocks(Kernel kernel, int threads, size_t shared)
 	return blocks * processors > 0 ? blocks * processors : 1;
 }
 
+/* Threads a block of element-wise kernels. */
+constexpr int GPUCOL_THREADS = 256;
+
+/* Blocks of GPUCOL_THREADS for an element-wise kernel over n elements. */
+inline unsigned
+gpucol_launch_grid(size_t n)
+{
+	size_t		blocks = (n + GPUCOL_THREADS - 1) / GPUCOL_THREADS;
+
+	return (unsigned) (blocks < 1 ? 1 : blocks > 132 * 64 ? 132 * 64 : blocks);
+}
+
+/* The elements 0 .. n - 1 of an element-wise kernel that are this thread's. */
+#define GPUCOL_FOR_EACH(i, n) \
+	for (size_t i = blockIdx.x * (size_t) blockDim.x + threadIdx.x; i < (n); \
+		 i += (size_t) gridDim.x * blockDim.x)
+
 #endif

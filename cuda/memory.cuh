@@ -142,4 +142,20 @@ private:
 	size_t		room_ = 0;
 };
 
+/*
+ * Run a CUB algorithm(scratch, bytes): once for the size of its scratch memory,
+ * once for real.
+ */
+template <class Algorithm>
+void
+gpucol_with_scratch(GpucolDeviceMemory &memory, Algorithm algorithm)
+{
+	size_t		bytes = 0;
+
+	gpucol_check(algorithm((void *) nullptr, bytes));
+	GpucolArray<char> scratch(memory, bytes);
+
+	gpucol_check(algorithm((void *) scratch.data(), bytes));
+}
+
 #endif							/* GPUCOL_CUDA_MEMORY_CUH */

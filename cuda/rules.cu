@@ -9,7 +9,9 @@
  * atom's relation, sums the range sizes, and writes exactly that many new
  * bindings (two passes, no atomics), in pieces of at most PIECE rows, each of
  * which goes through the rest of the rule before the next is made: memory stays
- * bounded whatever the fan-out.
+ * bounded whatever the fan-out.  Where a piece must hold many equal bindings,
+ * because there are fewer different ones than it has rows, they are
+ * deduplicated first.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,11 +19,11 @@
 #include <cub/device/device_select.cuh>
 
 #include "recursive.cuh"
+#include "launch.cuh"
 
 namespace
 {
 
-constexpr int THREADS = 256;
 constexpr int MAX_REGISTERS = 64;
 
 /* Bindings that are materialised at once. */
@@ -29,18 +31,6 @@ constexpr uint64_t PIECE = 1u << 26;
 
 /* Emitted keys that are kept before they are deduplicated. */
 constexpr size_t FRESH_LIMIT = (size_t) 1 << 28;
-
-unsigned
-grid(size_t n)
-{
-	size_t		blocks = (n + THREADS - 1) / THREADS;
-
-	return (unsigned) (blocks < 1 ? 1 : blocks > 132 * 64 ? 132 * 64 : blocks);
-}
-
-#define FOR_EACH(i, n) \
-	for (size_t i = blockIdx.x * (size_t) blockDim.x + threadIdx.x; i < (n); \
-		 i += (size_t) gridDim.x * blockDim.x)
 
 /* Where a code comes from: a register's column, or a constant. */
 struct Source
@@ -88,7 +78,7 @@ __global__ void
 find_kernel(Pack prefix, size_t n, GpucolRunView run, uint64_t *starts,
 			uint64_t *counts)
 {
-	FOR_EACH(i, n)
+	GPUCOL_FOR_EACH(i, n)
 	{
 		uint64_t	start = 0;
 
@@ -103,7 +93,7 @@ join_kernel(uint64_t first, size_t m, size_t n, const uint64_t *starts,
 			const uint64_t *ends, GpucolRunView run, GpucolKeyOrder order,
 			Output out)
 {
-	FOR_EACH(t, m)
+	GPUCOL_FOR_EACH(t, m)
 	{
 		uint64_t	want = first + t;
 		uint64_t	i = lower_bound(ends, n, want + 1);
@@ -120,7 +110,7 @@ join_kernel(uint64_t first, size_t m, size_t n, const uint64_t *starts,
 __global__ void
 exists_kernel(Pack prefix, size_t n, GpucolRunView run, uint8_t *found)
 {
-	FOR_EACH(i, n)
+	GPUCOL_FOR_EACH(i, n)
 	{
 		uint64_t	start;
 
@@ -132,14 +122,14 @@ exists_kernel(Pack prefix, size_t n, GpucolRunView run, uint8_t *found)
 __global__ void
 invert_kernel(uint8_t *flags, size_t n)
 {
-	FOR_EACH(i, n)
+	GPUCOL_FOR_EACH(i, n)
 		flags[i] = !flags[i];
 }
 
 __global__ void
 test_kernel(int function, Source a, Source b, size_t n, uint8_t *keep)
 {
-	FOR_EACH(i, n)
+	GPUCOL_FOR_EACH(i, n)
 	{
 		uint32_t	x = a.at(i),
 					y = b.at(i);
@@ -173,29 +163,36 @@ test_kernel(int function, Source a, Source b, size_t n, uint8_t *keep)
 __global__ void
 iota_kernel(uint32_t *out, size_t n)
 {
-	FOR_EACH(i, n)
+	GPUCOL_FOR_EACH(i, n)
 		out[i] = (uint32_t) i;
 }
 
 __global__ void
 gather_kernel(const uint32_t *in, const uint32_t *rows, size_t n, uint32_t *out)
 {
-	FOR_EACH(i, n)
+	GPUCOL_FOR_EACH(i, n)
 		out[i] = in[rows[i]];
 }
 
 __global__ void
 fill_kernel(uint32_t *out, size_t n, uint32_t value)
 {
-	FOR_EACH(i, n)
+	GPUCOL_FOR_EACH(i, n)
 		out[i] = value;
 }
 
 __global__ void
 pack_kernel(Pack pack, size_t n, uint64_t *keys)
 {
-	FOR_EACH(i, n)
+	GPUCOL_FOR_EACH(i, n)
 		keys[i] = pack.at(i);
+}
+
+__global__ void
+unpack_kernel(const uint64_t *keys, size_t n, int shift, uint32_t mask, uint32_t *out)
+{
+	GPUCOL_FOR_EACH(i, n)
+		out[i] = (uint32_t) (keys[i] >> shift) & mask;
 }
 
 /* Per block: count, sum, min, max of the values at one place of the keys. */
@@ -203,10 +200,10 @@ __global__ void
 summarise_kernel(const uint64_t *keys, size_t n, GpucolKeyOrder order, int place,
 				 const int64_t *values, GpucolRowSummary *out)
 {
-	__shared__ GpucolRowSummary warps[THREADS / 32];
+	__shared__ GpucolRowSummary warps[GPUCOL_THREADS / 32];
 	GpucolRowSummary own = summary_empty();
 
-	FOR_EACH(i, n)
+	GPUCOL_FOR_EACH(i, n)
 		summary_add(own, __ldg(values + order.code(keys[i], place)));
 	summary_reduce(own);
 	if (threadIdx.x % 32 == 0)
@@ -214,7 +211,7 @@ summarise_kernel(const uint64_t *keys, size_t n, GpucolKeyOrder order, int place
 	__syncthreads();
 	if (threadIdx.x == 0)
 	{
-		for (int w = 1; w < THREADS / 32; w++)
+		for (int w = 1; w < GPUCOL_THREADS / 32; w++)
 		{
 			own.count += warps[w].count;
 			own.sum += warps[w].sum;
@@ -223,18 +220,6 @@ summarise_kernel(const uint64_t *keys, size_t n, GpucolKeyOrder order, int place
 		}
 		out[blockIdx.x] = own;
 	}
-}
-
-template <class Algorithm>
-void
-with_scratch(GpucolDeviceMemory &memory, Algorithm algorithm)
-{
-	size_t		bytes = 0;
-
-	gpucol_check(algorithm((void *) nullptr, bytes));
-	GpucolArray<char> scratch(memory, bytes);
-
-	gpucol_check(algorithm((void *) scratch.data(), bytes));
 }
 
 /* Columns of codes, by register; n rows. */
@@ -373,10 +358,10 @@ private:
 					ends(run_.memory, bindings.n);
 		cudaStream_t stream = run_.memory.stream;
 
-		find_kernel<<<grid(bindings.n), THREADS, 0, stream>>>
+		find_kernel<<<gpucol_launch_grid(bindings.n), GPUCOL_THREADS, 0, stream>>>
 			(prefix, bindings.n, view, starts.data(), ends.data());
 		gpucol_check(cudaGetLastError());
-		with_scratch(run_.memory, [&](void *scratch, size_t &bytes) {
+		gpucol_with_scratch(run_.memory, [&](void *scratch, size_t &bytes) {
 			return cub::DeviceScan::InclusiveSum(scratch, bytes, ends.data(), ends.data(),
 												 (int64_t) bindings.n, stream);
 		});
@@ -390,6 +375,7 @@ private:
 			next.n = m;
 			same_columns(s, materialise(s, bindings, order, view, starts, ends,
 										first, next), next);
+			deduplicate(s, next);
 			from(s + 1, next);
 		}
 	}
@@ -439,10 +425,51 @@ private:
 			columns.bound_out[columns.nbound++] = out.columns[extra].data();
 			repeats.emplace_back(o.index, extra);
 		}
-		join_kernel<<<grid(out.n), THREADS, 0, run_.memory.stream>>>
+		join_kernel<<<gpucol_launch_grid(out.n), GPUCOL_THREADS, 0, run_.memory.stream>>>
 			(first, out.n, in.n, starts.data(), ends.data(), view, order, columns);
 		gpucol_check(cudaGetLastError());
 		return repeats;
+	}
+
+	/* Drop equal bindings where they must be many and another join follows. */
+	void
+	deduplicate(uint32_t s, Bindings &bindings)
+	{
+		std::vector<uint32_t> live;
+		Pack		pack = {};
+		double		different = 1;
+
+		for (uint32_t r = 0; r < rule_.nregisters; r++)
+			if (bindings.bound[r] && read_after(s, (uint16_t) r))
+				live.push_back(r);
+		for (size_t i = 0; i < live.size(); i++)
+			different *= (double) run_.values.size();
+		if (step(s + 1).kind != GPUCOL_REC_ATOM || live.empty() ||
+			live.size() * run_.bits > 64 || bindings.n < 2 * different)
+			return;
+		pack.bits = run_.bits;
+		for (uint32_t r : live)
+			pack.parts[pack.n++] = Source{bindings.columns[r].data(), 0};
+		GpucolKeys	keys(run_.memory, bindings.n);
+
+		pack_kernel<<<gpucol_launch_grid(bindings.n), GPUCOL_THREADS, 0,
+			run_.memory.stream>>> (pack, bindings.n, keys.data());
+		gpucol_check(cudaGetLastError());
+		gpucol_hisa_unique(run_.memory, keys, pack.n * run_.bits);
+		bindings = Bindings(rule_.nregisters);
+		bindings.n = keys.size();
+		for (size_t i = 0; i < live.size(); i++)
+		{
+			GpucolArray<uint32_t> out(run_.memory, keys.size());
+
+			unpack_kernel<<<gpucol_launch_grid(keys.size()), GPUCOL_THREADS, 0,
+				run_.memory.stream>>>
+				(keys.data(), keys.size(), run_.bits * (int) (live.size() - 1 - i),
+				 (uint32_t) ((1ull << run_.bits) - 1), out.data());
+			gpucol_check(cudaGetLastError());
+			bindings.columns[live[i]] = std::move(out);
+			bindings.bound[live[i]] = true;
+		}
 	}
 
 	/* Keep the rows in which columns of one register agree. */
@@ -455,7 +482,7 @@ private:
 
 			if (bindings.n == 0)
 				return;
-			test_kernel<<<grid(bindings.n), THREADS, 0, run_.memory.stream>>>
+			test_kernel<<<gpucol_launch_grid(bindings.n), GPUCOL_THREADS, 0, run_.memory.stream>>>
 				(GPUCOL_REC_EQ, Source{bindings.columns[pair.first].data(), 0},
 				 Source{bindings.columns[pair.second].data(), 0}, bindings.n,
 				 keep.data());
@@ -474,9 +501,9 @@ private:
 					rows(run_.memory, n);
 		GpucolArray<unsigned long long> count(run_.memory, 1);
 
-		iota_kernel<<<grid(n), THREADS, 0, run_.memory.stream>>> (every.data(), n);
+		iota_kernel<<<gpucol_launch_grid(n), GPUCOL_THREADS, 0, run_.memory.stream>>> (every.data(), n);
 		gpucol_check(cudaGetLastError());
-		with_scratch(run_.memory, [&](void *scratch, size_t &bytes) {
+		gpucol_with_scratch(run_.memory, [&](void *scratch, size_t &bytes) {
 			return cub::DeviceSelect::Flagged(scratch, bytes, every.data(), keep.data(),
 											  rows.data(), count.data(), (int64_t) n,
 											  run_.memory.stream);
@@ -498,7 +525,7 @@ private:
 
 			if (bindings.n > 0)
 			{
-				gather_kernel<<<grid(bindings.n), THREADS, 0, run_.memory.stream>>>
+				gather_kernel<<<gpucol_launch_grid(bindings.n), GPUCOL_THREADS, 0, run_.memory.stream>>>
 					(bindings.columns[r].data(), rows.data(), bindings.n, out.data());
 				gpucol_check(cudaGetLastError());
 			}
@@ -518,14 +545,14 @@ private:
 		gpucol_check(cudaMemsetAsync(flags.data(), 0, bindings.n, run_.memory.stream));
 		for (auto &r : run_.runs(atom.relation, order, (GpucolRecVersion) atom.version))
 		{
-			exists_kernel<<<grid(bindings.n), THREADS, 0, run_.memory.stream>>>
+			exists_kernel<<<gpucol_launch_grid(bindings.n), GPUCOL_THREADS, 0, run_.memory.stream>>>
 				(prefix, bindings.n, r->view(run_.memory, order, places, bindings.n),
 				 flags.data());
 			gpucol_check(cudaGetLastError());
 		}
 		if (atom.kind == GPUCOL_REC_ABSENT)
 		{
-			invert_kernel<<<grid(bindings.n), THREADS, 0, run_.memory.stream>>>
+			invert_kernel<<<gpucol_launch_grid(bindings.n), GPUCOL_THREADS, 0, run_.memory.stream>>>
 				(flags.data(), bindings.n);
 			gpucol_check(cudaGetLastError());
 		}
@@ -538,7 +565,7 @@ private:
 	{
 		GpucolArray<uint8_t> keep(run_.memory, bindings.n);
 
-		test_kernel<<<grid(bindings.n), THREADS, 0, run_.memory.stream>>>
+		test_kernel<<<gpucol_launch_grid(bindings.n), GPUCOL_THREADS, 0, run_.memory.stream>>>
 			(step(s).function, source(operand(step(s), 0), bindings),
 			 source(operand(step(s), 1), bindings), bindings.n, keep.data());
 		gpucol_check(cudaGetLastError());
@@ -560,7 +587,7 @@ private:
 										 run_.memory.stream));
 		else
 		{
-			fill_kernel<<<grid(bindings.n), THREADS, 0, run_.memory.stream>>>
+			fill_kernel<<<gpucol_launch_grid(bindings.n), GPUCOL_THREADS, 0, run_.memory.stream>>>
 				(out.data(), bindings.n, from_source.constant);
 			gpucol_check(cudaGetLastError());
 		}
@@ -581,7 +608,7 @@ private:
 		pack.bits = run_.bits;
 		for (int c = 0; c < out.noperands; c++)
 			pack.parts[c] = source(operand(out, c), bindings);
-		pack_kernel<<<grid(bindings.n), THREADS, 0, run_.memory.stream>>>
+		pack_kernel<<<gpucol_launch_grid(bindings.n), GPUCOL_THREADS, 0, run_.memory.stream>>>
 			(pack, bindings.n, keys.data());
 		gpucol_check(cudaGetLastError());
 		relation.nfresh += keys.size();
@@ -669,7 +696,7 @@ void
 gpucol_rules_summarise(GpucolDeviceRun &run, const GpucolKeys &keys,
 					   const GpucolKeyOrder &order, GpucolRecSummary *columns)
 {
-	unsigned	blocks = grid(keys.size());
+	unsigned	blocks = gpucol_launch_grid(keys.size());
 	GpucolArray<GpucolRowSummary> partial(run.memory, blocks);
 	std::vector<GpucolRowSummary> host(blocks);
 
@@ -677,7 +704,7 @@ gpucol_rules_summarise(GpucolDeviceRun &run, const GpucolKeys &keys,
 	{
 		GpucolRecSummary &column = columns[order.columns[place]];
 
-		summarise_kernel<<<blocks, THREADS, 0, run.memory.stream>>>
+		summarise_kernel<<<blocks, GPUCOL_THREADS, 0, run.memory.stream>>>
 			(keys.data(), keys.size(), order, place, run.device_values.data(),
 			 partial.data());
 		gpucol_check(cudaGetLastError());

@@ -20,39 +20,28 @@
 #include <algorithm>
 
 #include "closure.cuh"
+#include "launch.cuh"
 #include "recursive.cuh"
 #include "sandwich.cuh"
 
 namespace
 {
 
-constexpr int THREADS = 256;
-
 /* Rows that a closure materialises at a time. */
 constexpr uint64_t PIECE = 1u << 25;
-
-unsigned
-grid(size_t n)
-{
-	return (unsigned) std::min<size_t>((n + THREADS - 1) / THREADS + 1, 132 * 64);
-}
-
-#define FOR_EACH(i, n) \
-	for (size_t i = blockIdx.x * (size_t) blockDim.x + threadIdx.x; i < (n); \
-		 i += (size_t) gridDim.x * blockDim.x)
 
 /* rows[i] = first key whose high column is i or more. */
 __global__ void
 rows_kernel(const uint64_t *keys, size_t nkeys, int bits, uint32_t n, uint32_t *rows)
 {
-	FOR_EACH(i, (size_t) n + 1)
+	GPUCOL_FOR_EACH(i, (size_t) n + 1)
 		rows[i] = (uint32_t) lower_bound(keys, nkeys, (uint64_t) i << bits);
 }
 
 __global__ void
 targets_kernel(const uint64_t *keys, size_t nkeys, int bits, uint32_t *targets)
 {
-	FOR_EACH(i, nkeys)
+	GPUCOL_FOR_EACH(i, nkeys)
 		targets[i] = (uint32_t) (keys[i] & ((1ull << bits) - 1));
 }
 
@@ -62,7 +51,7 @@ keys_kernel(const uint64_t *offsets, uint32_t first, uint32_t n, uint64_t base,
 			const uint32_t *nodes, size_t nrows, int bits, bool swapped,
 			uint64_t *keys)
 {
-	FOR_EACH(t, nrows)
+	GPUCOL_FOR_EACH(t, nrows)
 	{
 		uint64_t	source = first - 1 +
 			lower_bound(offsets + first, n, base + t + 1);
@@ -75,14 +64,14 @@ keys_kernel(const uint64_t *offsets, uint32_t first, uint32_t n, uint64_t base,
 __global__ void
 pairs_to_keys_kernel(uint64_t *pairs, size_t n, int bits)
 {
-	FOR_EACH(i, n)
+	GPUCOL_FOR_EACH(i, n)
 		pairs[i] = (pairs[i] >> 32) << bits | (uint32_t) pairs[i];
 }
 
 __global__ void
 set_bits_kernel(const uint64_t *keys, size_t n, int bits, uint64_t *pairs)
 {
-	FOR_EACH(i, n)
+	GPUCOL_FOR_EACH(i, n)
 		pairs[i] = (keys[i] >> bits) << 32 | (keys[i] & ((1ull << bits) - 1));
 }
 
@@ -131,9 +120,9 @@ make_csr(GpucolDeviceRun &run, uint32_t relation, int from)
 		throw GpucolFailure{GPUCOL_UNSUPPORTED};
 	csr.rows = GpucolArray<uint32_t>(memory, (size_t) n + 1);
 	csr.targets = GpucolArray<uint32_t>(memory, nkeys);
-	rows_kernel<<<grid(n), THREADS, 0, memory.stream>>>
+	rows_kernel<<<gpucol_launch_grid(n), GPUCOL_THREADS, 0, memory.stream>>>
 		(keys, nkeys, run.bits, n, csr.rows.data());
-	targets_kernel<<<grid(nkeys), THREADS, 0, memory.stream>>>
+	targets_kernel<<<gpucol_launch_grid(nkeys), GPUCOL_THREADS, 0, memory.stream>>>
 		(keys, nkeys, run.bits, csr.targets.data());
 	gpucol_check(cudaGetLastError());
 	return csr;
@@ -221,7 +210,7 @@ public:
 			gpucol_check(gpucol_closure_rows(&closure_, at_, end - at_,
 											 offsets_.data(), scratch_.data(),
 											 nodes.data(), stream));
-			keys_kernel<<<grid(nrows), THREADS, 0, stream>>>
+			keys_kernel<<<gpucol_launch_grid(nrows), GPUCOL_THREADS, 0, stream>>>
 				(offsets_.data(), at_ + 1, end - at_, host_[at_], nodes.data(),
 				 nrows, run_.bits, carried_ == 1, keys.data());
 			gpucol_check(cudaGetLastError());
@@ -321,7 +310,7 @@ public:
 		{
 			GpucolKeys	pairs(run.memory, r->size());
 
-			set_bits_kernel<<<grid(r->size()), THREADS, 0, stream>>>
+			set_bits_kernel<<<gpucol_launch_grid(r->size()), GPUCOL_THREADS, 0, stream>>>
 				(r->keys().data(), r->size(), run.bits, pairs.data());
 			gpucol_check(cudaGetLastError());
 			for (auto &m : {full_.m, delta.m})
@@ -363,7 +352,7 @@ public:
 									 run_.memory.stream));
 		gpucol_check(gpucol_bitmatrix_to_list(full_.m, {keys.data(), count.data(), n},
 											  run_.memory.stream));
-		pairs_to_keys_kernel<<<grid(n), THREADS, 0, run_.memory.stream>>>
+		pairs_to_keys_kernel<<<gpucol_launch_grid(n), GPUCOL_THREADS, 0, run_.memory.stream>>>
 			(keys.data(), n, run_.bits);
 		gpucol_check(cudaGetLastError());
 		return true;

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
- * recursive.cu
+ * recursive_check.cu
  *	  Checks and times recursion on the device over real graphs: transitive
  *	  closure (tc) and same generation (sg) against known counts and checksums,
  *	  by the kernels alone, by the engine (loading included), and by the engine
  *	  with HISA only.
  *
- * usage: recursive TRUTH.tsv GRAPH.tsv.gz ...
+ * usage: recursive_check TRUTH.tsv GRAPH.tsv.gz ...
  *
  * TRUTH.tsv has a line for each graph: name, rows, edges, nodes, tc count,
  * sum x, sum y, sum x*y, sg count, sum x, sum x*y.  Prints a row for each graph and query:
