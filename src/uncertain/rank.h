@@ -61,8 +61,13 @@ typedef struct GpucolRankInput
 
 /*
  * Scratch memory of one call, at least gpucol_rank_workspace() bytes, 16-byte
- * aligned; and how long calls learn that they should stop (may be NULL; a call
- * then returns GPUCOL_CANCELLED.  It may also not return, for nothing is held).
+ * aligned, and how long calls learn that they should stop: where `cancelled`
+ * (may be NULL) says true they return GPUCOL_CANCELLED.  It may also not
+ * return, for nothing is held.
+ *
+ * Each ranking sets `settled`: its answer would be the same if any tuples of
+ * x-tuples of their own followed.  Who sorts tuples only as far as they are
+ * needed can stop then.
  */
 typedef struct GpucolRankWork
 {
@@ -70,6 +75,7 @@ typedef struct GpucolRankWork
 	size_t		size;
 	bool		(*cancelled) (void *arg);
 	void	   *arg;
+	bool		settled;
 } GpucolRankWork;
 
 /* Which ranking; also the bits of a set of rankings. */

@@ -39,7 +39,7 @@ typedef struct Factor
 typedef struct Walk
 {
 	const GpucolRankInput *in;
-	const GpucolRankWork *work;
+	GpucolRankWork *work;
 	int32_t		k;
 	GpucolCountVisit visit;
 	void	   *arg;
@@ -79,7 +79,7 @@ gpucol_rank_counts_workspace(const GpucolRankInput *in, int32_t k)
 
 static GpucolStatus
 counts_independent(const GpucolRankInput *in, int32_t k,
-				   const GpucolRankWork *work, GpucolWorkLeft *left,
+				   GpucolRankWork *work, GpucolWorkLeft *left,
 				   GpucolCountVisit visit, void *arg)
 {
 	GpucolCounts c;
@@ -108,9 +108,13 @@ counts_independent(const GpucolRankInput *in, int32_t k,
 			gpucol_counts_sum(c.room, c.lo, c.hi);
 		view.bound = view.below;
 		if (!visit(arg, &view))
+		{
+			work->settled = true;
 			break;
+		}
 		gpucol_counts_add(&c, in->p[i], 1 - in->p[i]);
 	}
+	work->settled |= c.lo > c.hi;
 	return GPUCOL_OK;
 }
 
@@ -214,7 +218,7 @@ walk_piece(Walk *w, int32_t a, int32_t b, const GpucolCounts *parent,
 }
 
 static GpucolStatus
-counts_x(const GpucolRankInput *in, int32_t k, const GpucolRankWork *work,
+counts_x(const GpucolRankInput *in, int32_t k, GpucolRankWork *work,
 		 GpucolWorkLeft *left, GpucolCountVisit visit, void *arg)
 {
 	Walk		w = {.in = in,.work = work,.k = k,.visit = visit,.arg = arg};
@@ -234,15 +238,17 @@ counts_x(const GpucolRankInput *in, int32_t k, const GpucolRankWork *work,
 	gpucol_counts_begin(&c);
 	for (int32_t i = 0; i < in->n; i++)
 		w.lists[i] = i;
-	walk_piece(&w, 0, in->n, &c, w.lists, in->n, w.lists + in->n);
+	work->settled = !walk_piece(&w, 0, in->n, &c, w.lists, in->n,
+								w.lists + in->n);
 	return w.status;
 }
 
 GpucolStatus
 gpucol_rank_counts(const GpucolRankInput *in, int32_t k,
-				   const GpucolRankWork *work, GpucolWorkLeft *left,
+				   GpucolRankWork *work, GpucolWorkLeft *left,
 				   GpucolCountVisit visit, void *arg)
 {
+	work->settled = false;
 	if (in->n == 0)
 		return GPUCOL_OK;
 	if (k > in->n)

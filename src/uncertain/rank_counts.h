@@ -108,12 +108,11 @@ typedef bool (*GpucolCountVisit) (void *arg, const GpucolCountView *view);
 
 /*
  * Call `visit` for every tuple of positive probability in ranking order, until
- * it declines or every later `below` is 0.  Takes
- * gpucol_rank_counts_workspace() bytes of *left.
+ * it declines or every later `below` is 0: work->settled says that it ended so.
+ * Takes gpucol_rank_counts_workspace() bytes of *left.
  */
-
 extern GpucolStatus gpucol_rank_counts(const GpucolRankInput *in, int32_t k,
-									   const GpucolRankWork *work,
+									   GpucolRankWork *work,
 									   GpucolWorkLeft *left,
 									   GpucolCountVisit visit, void *arg);
 extern size_t gpucol_rank_counts_workspace(const GpucolRankInput *in, int32_t k);

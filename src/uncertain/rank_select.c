@@ -296,6 +296,7 @@ gpucol_rank_u_kranks(const GpucolRankInput *in, int32_t k, GpucolRankWork *work,
 	GpucolStatus status;
 
 	*count = reachable_ranks(in, k, (char *) work->memory);
+	work->settled = false;
 	if (*count == 0)
 		return GPUCOL_OK;
 	s.k = *count;
@@ -308,6 +309,7 @@ gpucol_rank_u_kranks(const GpucolRankInput *in, int32_t k, GpucolRankWork *work,
 		ranks[j] = -1;
 	}
 	status = gpucol_rank_counts(in, s.k, work, &w, visit_u_kranks, &s);
+	work->settled &= s.k == k;
 	if (probability != NULL)
 		memcpy(probability, s.best, sizeof(double) * (size_t) s.k);
 	return status;
@@ -381,6 +383,7 @@ gpucol_rank_global_topk(const GpucolRankInput *in, int32_t k,
 	GpucolStatus status;
 
 	*count = 0;
+	work->settled = false;
 	if (in->n == 0)
 		return GPUCOL_OK;
 	s.scored = gpucol_work_take(&w, sizeof(Scored) * (size_t) in->n);
@@ -388,6 +391,7 @@ gpucol_rank_global_topk(const GpucolRankInput *in, int32_t k,
 	if (s.least == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	status = gpucol_rank_counts(in, s.k, work, &w, visit_global_topk, &s);
+	work->settled &= s.k == k;
 	if (status == GPUCOL_OK)
 		choose_greatest(s.scored, s.n, s.k, out, count);
 	return status;
@@ -459,6 +463,7 @@ gpucol_rank_expected_topk(const GpucolRankInput *in, int32_t k,
 	int32_t		n = 0;
 
 	*count = 0;
+	work->settled = false;
 	if (in->n == 0)
 		return GPUCOL_OK;
 	scored = gpucol_work_take(&w, sizeof(Scored) * (size_t) in->n);

@@ -304,6 +304,7 @@ gpucol_rank_u_topk(const GpucolRankInput *in, int32_t k, GpucolRankWork *work,
 
 	*found = false;
 	*probability = 0;
+	work->settled = false;
 	if (k > in->n || (in->x != NULL && k > in->nx))
 		return GPUCOL_OK;
 	if (gpucol_rank_has_alternatives(in))
@@ -312,6 +313,7 @@ gpucol_rank_u_topk(const GpucolRankInput *in, int32_t k, GpucolRankWork *work,
 	status = u_topk_scan(in, k, work, &scan);
 	if (status != GPUCOL_OK)
 		return status;
+	work->settled = scan.best.horizon >= 0;
 	*found = scan.best.last >= 0;
 	*probability = gpucol_product_value(scan.best.probability);
 	if (*found && set != NULL)

@@ -1,0 +1,793 @@
+/*-------------------------------------------------------------------------
+ *
+ * rank_batch.c
+ *	  Many groups ranked together over threads.
+ *
+ * Rows are kept in the order of arrival with their group numbers, in blocks that
+ * never move and lie on huge pages where the system has them (gathering a group
+ * is random access); prepare counts the groups and orders row numbers by group.
+ * A thread takes a group, gathers its rows, and sorts them only as far as the
+ * rankings need: a ranking is tried on the best rows first (select, then sort
+ * them) and tried again on four times as many until it says that its answer is
+ * settled.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "engine/cpu.h"
+#include "uncertain/rank.h"
+#include "uncertain/rank_batch.h"
+
+/* Rows of a block: 2 MB of them. */
+#define BLOCK_BITS 16
+#define BLOCK_ROWS (1 << BLOCK_BITS)
+#define BLOCK_BYTES (BLOCK_ROWS * sizeof(GpucolBatchRow))
+
+/* Answers are laid into blocks of this size at least. */
+#define ARENA_BLOCK ((size_t) 256 * 1024)
+
+typedef struct ArenaBlock
+{
+	struct ArenaBlock *next;
+	size_t		size;
+} ArenaBlock;
+
+/* A thread's private state. */
+typedef struct Worker
+{
+	GpucolStatus status;
+	GpucolBatchRow *rows;		/* of the group at hand */
+	int64_t		rows_size;
+	double	   *p;
+	int32_t    *x;				/* x-tuple numbers within the group */
+	int32_t    *picks;			/* tuples that a ranking chose */
+	int64_t		tuples_size;	/* of p, x and picks */
+	uint64_t   *table;			/* hash table of number_x() */
+	size_t		table_size;
+	void	   *work;
+	size_t		work_size;
+	ArenaBlock *arena;
+	char	   *arena_at;
+	size_t		arena_left;
+	int64_t		bad_x;
+	double		bad_mass;
+} Worker;
+
+struct GpucolBatch
+{
+	GpucolBatchOptions options;
+	GpucolBatchRanking *rankings;
+	_Atomic size_t memory_used;
+
+	GpucolBatchRow **blocks;	/* [nblocks] of BLOCK_ROWS rows */
+	uint32_t  **groups;			/* [nblocks] their group numbers */
+	size_t		nblocks;
+	size_t		blocks_size;
+	int64_t		nrows;
+
+	uint32_t	ngroups;
+	int64_t    *starts;			/* [ngroups + 1] */
+	uint32_t   *order;			/* row numbers by group; NULL with one group */
+	GpucolBatchAnswer *answers; /* [ngroups * nrankings] */
+
+	GpucolCpuPool *pool;
+	int			nworkers;
+	Worker	   *workers;
+	uint32_t	done;
+	_Atomic uint32_t next;		/* group of the current step */
+	uint32_t	until;
+};
+
+/*-------------------------------------------------------------------------
+ * Memory
+ *-------------------------------------------------------------------------
+ */
+
+/* Account for a change; false beyond the limit. */
+static bool
+account(GpucolBatch *b, size_t grow)
+{
+	size_t		used = atomic_fetch_add(&b->memory_used, grow) + grow;
+
+	if (b->options.memory_limit == 0 || used <= b->options.memory_limit)
+		return true;
+	atomic_fetch_sub(&b->memory_used, grow);
+	return false;
+}
+
+/* Grow *memory from `old` to `new` bytes, keeping its contents. */
+static bool
+grow(GpucolBatch *b, void *memory, size_t old, size_t new)
+{
+	void	  **at = (void **) memory;
+	void	   *got;
+
+	if (!account(b, new - old))
+		return false;
+	got = realloc(*at, new > 0 ? new : 1);
+	if (got == NULL)
+	{
+		atomic_fetch_sub(&b->memory_used, new - old);
+		return false;
+	}
+	*at = got;
+	return true;
+}
+
+/* Memory for an answer, 8-byte aligned. */
+static void *
+arena_take(GpucolBatch *b, Worker *w, size_t bytes)
+{
+	void	   *got;
+
+	bytes = (bytes + 7) & ~(size_t) 7;
+	if (bytes > w->arena_left)
+	{
+		size_t		size = bytes > ARENA_BLOCK ? bytes : ARENA_BLOCK;
+		ArenaBlock *block = NULL;
+
+		if (!grow(b, &block, 0, sizeof(ArenaBlock) + size))
+			return NULL;
+		block->next = w->arena;
+		block->size = size;
+		w->arena = block;
+		w->arena_at = (char *) (block + 1);
+		w->arena_left = size;
+	}
+	got = w->arena_at;
+	w->arena_at += bytes;
+	w->arena_left -= bytes;
+	return got;
+}
+
+/*-------------------------------------------------------------------------
+ * Collecting
+ *-------------------------------------------------------------------------
+ */
+
+GpucolBatch *
+gpucol_batch_create(const GpucolBatchOptions *options)
+{
+	GpucolBatch *b = calloc(1, sizeof(*b));
+	size_t		bytes = sizeof(GpucolBatchRanking) * (size_t) options->nrankings;
+
+	if (b == NULL)
+		return NULL;
+	b->options = *options;
+	b->nworkers = options->threads < 1 ? 1 : options->threads;
+	if (b->nworkers > GPUCOL_CPU_MAX_THREADS)
+		b->nworkers = GPUCOL_CPU_MAX_THREADS;
+	b->rankings = malloc(bytes);
+	b->workers = calloc((size_t) b->nworkers, sizeof(Worker));
+	if (b->rankings == NULL || b->workers == NULL)
+	{
+		gpucol_batch_destroy(b);
+		return NULL;
+	}
+	memcpy(b->rankings, options->rankings, bytes);
+	return b;
+}
+
+/* One more block of rows. */
+static bool
+add_block(GpucolBatch *b)
+{
+	size_t		n = b->nblocks;
+	void	   *rows = NULL;
+	uint32_t   *groups = NULL;
+
+	if (n == b->blocks_size)
+	{
+		size_t		size = n == 0 ? 64 : 2 * n;
+
+		if (!grow(b, &b->blocks, sizeof(void *) * n, sizeof(void *) * size) ||
+			!grow(b, &b->groups, sizeof(void *) * n, sizeof(void *) * size))
+			return false;
+		b->blocks_size = size;
+	}
+	if (!grow(b, &groups, 0, sizeof(uint32_t) * BLOCK_ROWS))
+		return false;
+	if (!account(b, BLOCK_BYTES) ||
+		posix_memalign(&rows, BLOCK_BYTES, BLOCK_BYTES) != 0)
+	{
+		free(groups);
+		return false;
+	}
+	if (n > 0)
+		madvise(rows, BLOCK_BYTES, MADV_HUGEPAGE);
+	b->blocks[n] = rows;
+	b->groups[n] = groups;
+	b->nblocks++;
+	return true;
+}
+
+GpucolStatus
+gpucol_batch_add(GpucolBatch *b, uint32_t n, const uint32_t *groups,
+				 const GpucolBatchRow *rows)
+{
+	if (b->nrows + n >= INT32_MAX)
+		return GPUCOL_UNSUPPORTED;
+	while (n > 0)
+	{
+		size_t		block = (size_t) (b->nrows >> BLOCK_BITS);
+		uint32_t	at = (uint32_t) b->nrows & (BLOCK_ROWS - 1);
+		uint32_t	take = BLOCK_ROWS - at < n ? BLOCK_ROWS - at : n;
+
+		if (block == b->nblocks && !add_block(b))
+			return GPUCOL_OUT_OF_MEMORY;
+		memcpy(b->blocks[block] + at, rows, sizeof(GpucolBatchRow) * take);
+		memcpy(b->groups[block] + at, groups, sizeof(uint32_t) * take);
+		b->nrows += take;
+		rows += take;
+		groups += take;
+		n -= take;
+	}
+	return GPUCOL_OK;
+}
+
+/*-------------------------------------------------------------------------
+ * Groups
+ *-------------------------------------------------------------------------
+ */
+
+static uint32_t
+group_of(const GpucolBatch *b, int64_t r)
+{
+	return b->groups[r >> BLOCK_BITS][r & (BLOCK_ROWS - 1)];
+}
+
+/* Order row numbers by group: thread t does its share of the groups. */
+static void
+order_share(void *arg, int index)
+{
+	GpucolBatch *b = (GpucolBatch *) arg;
+	uint32_t	lo = (uint32_t) ((uint64_t) b->ngroups * (uint64_t) index / (uint64_t) b->nworkers);
+	uint32_t	hi = (uint32_t) ((uint64_t) b->ngroups * (uint64_t) (index + 1) / (uint64_t) b->nworkers);
+	int64_t    *at = b->starts;
+
+	/* starts[g + 1] holds the group's first place and moves to its end */
+	for (int64_t r = 0; r < b->nrows; r++)
+	{
+		uint32_t	g = group_of(b, r);
+
+		if (g - lo < hi - lo)
+			b->order[at[g + 1]++] = (uint32_t) r;
+	}
+}
+
+GpucolStatus
+gpucol_batch_prepare(GpucolBatch *b, uint32_t ngroups)
+{
+	int64_t		sum = 0;
+
+	b->ngroups = ngroups;
+	if (!grow(b, &b->starts, 0, sizeof(int64_t) * ((size_t) ngroups + 2)) ||
+		!grow(b, &b->answers, 0, sizeof(GpucolBatchAnswer) * (size_t) ngroups *
+			  (size_t) b->options.nrankings))
+		return GPUCOL_OUT_OF_MEMORY;
+	if (b->nworkers > 1)
+		b->pool = gpucol_cpu_pool_create(b->nworkers);
+	if (b->pool == NULL)
+		b->nworkers = 1;
+	memset(b->starts, 0, sizeof(int64_t) * ((size_t) ngroups + 2));
+	if (ngroups <= 1)
+	{
+		b->starts[1] = b->nrows;
+		return GPUCOL_OK;
+	}
+	if (!grow(b, &b->order, 0, sizeof(uint32_t) * (size_t) (b->nrows + 1)))
+		return GPUCOL_OUT_OF_MEMORY;
+	for (int64_t r = 0; r < b->nrows; r++)
+		b->starts[group_of(b, r) + 2]++;
+	for (uint32_t g = 0; g < ngroups; g++)
+	{
+		sum += b->starts[g + 2];
+		b->starts[g + 2] = sum;
+	}
+	gpucol_cpu_pool_run(b->pool, order_share, b);
+	return GPUCOL_OK;
+}
+
+int64_t
+gpucol_batch_group_rows(const GpucolBatch *b, uint32_t group)
+{
+	return b->starts[group + 1] - b->starts[group];
+}
+
+/*-------------------------------------------------------------------------
+ * Sorting as far as needed
+ *-------------------------------------------------------------------------
+ */
+
+/* Does row a rank before row b? */
+GPUCOL_CPU_INLINE bool
+ranks_before(const GpucolBatch *b, const GpucolBatchRow *l, const GpucolBatchRow *r)
+{
+	if (l->score != r->score)
+		return l->score > r->score;
+	if (l->p != r->p)
+		return l->p > r->p;
+	if (b->options.label_cmp == NULL)
+	{
+		if (l->label != r->label)
+			return l->label < r->label;
+	}
+	else
+	{
+		int			c = b->options.label_cmp(b->options.label_arg, l->label, r->label);
+
+		if (c != 0)
+			return c < 0;
+	}
+	/* those without x-tuple come last */
+	return (uint64_t) l->x < (uint64_t) r->x;
+}
+
+GPUCOL_CPU_INLINE void
+swap_rows(GpucolBatchRow *l, GpucolBatchRow *r)
+{
+	GpucolBatchRow t = *l;
+
+	*l = *r;
+	*r = t;
+}
+
+static void
+insertion_sort(const GpucolBatch *b, GpucolBatchRow *rows, int64_t n)
+{
+	for (int64_t i = 1; i < n; i++)
+	{
+		GpucolBatchRow row = rows[i];
+		int64_t		j = i;
+
+		for (; j > 0 && ranks_before(b, &row, &rows[j - 1]); j--)
+			rows[j] = rows[j - 1];
+		rows[j] = row;
+	}
+}
+
+/* The median of three rows of the range, taken from pseudo-random places. */
+static GpucolBatchRow
+choose_pivot(const GpucolBatch *b, const GpucolBatchRow *rows, int64_t n)
+{
+	uint64_t	h = (uint64_t) n * UINT64_C(0x9e3779b97f4a7c15);
+	const GpucolBatchRow *l = &rows[(h >> 33) % (uint64_t) n];
+	const GpucolBatchRow *m = &rows[n / 2];
+	const GpucolBatchRow *r = &rows[(h >> 13) % (uint64_t) n];
+
+	if (ranks_before(b, m, l))
+	{
+		const GpucolBatchRow *t = l;
+
+		l = m;
+		m = t;
+	}
+	if (ranks_before(b, r, m))
+		m = ranks_before(b, r, l) ? l : r;
+	return *m;
+}
+
+/*
+ * Bring the best `m` of `n` rows to the front and sort them.  Quicksort (Hoare's
+ * partition) that leaves alone what lies behind m.
+ */
+static void
+sort_best(const GpucolBatch *b, GpucolBatchRow *rows, int64_t n, int64_t m)
+{
+	while (n > 24 && m > 0)
+	{
+		GpucolBatchRow pivot = choose_pivot(b, rows, n);
+		int64_t		i = -1;
+		int64_t		j = n;
+
+		for (;;)
+		{
+			do
+				i++;
+			while (ranks_before(b, &rows[i], &pivot));
+			do
+				j--;
+			while (ranks_before(b, &pivot, &rows[j]));
+			if (i >= j)
+				break;
+			swap_rows(&rows[i], &rows[j]);
+		}
+		j += j < n - 1;			/* [0, j) rank no later than [j, n), neither empty */
+		if (m <= j)
+			n = j;
+		else if (j <= n - j)
+		{
+			sort_best(b, rows, j, j);
+			rows += j;
+			n -= j;
+			m -= j;
+		}
+		else
+		{
+			sort_best(b, rows + j, n - j, m - j);
+			n = m = j;
+		}
+	}
+	if (m > 0)
+		insertion_sort(b, rows, n);
+}
+
+/*-------------------------------------------------------------------------
+ * One group
+ *-------------------------------------------------------------------------
+ */
+
+/* The group whose rankings are being computed. */
+typedef struct Group
+{
+	GpucolBatchRow *rows;
+	int64_t		n;
+	int64_t		sorted;			/* rows in ranking order so far */
+	GpucolRankInput in;			/* of those */
+} Group;
+
+static bool
+reserve_tuples(GpucolBatch *b, Worker *w, int64_t n)
+{
+	int64_t		size = w->tuples_size;
+
+	if (n <= size)
+		return true;
+	if (n < 2 * size)
+		n = 2 * size;
+	if (!grow(b, &w->p, sizeof(double) * (size_t) size, sizeof(double) * (size_t) n) ||
+		!grow(b, &w->x, sizeof(int32_t) * (size_t) size, sizeof(int32_t) * (size_t) n) ||
+		!grow(b, &w->picks, sizeof(int32_t) * (size_t) size, sizeof(int32_t) * (size_t) n))
+		return false;
+	w->tuples_size = n;
+	return true;
+}
+
+/* Number the x-tuples of the group densely into w->x. */
+static bool
+number_x(GpucolBatch *b, Worker *w, Group *g)
+{
+	size_t		slots = 16;
+	int32_t		nx = 0;
+
+	while (slots < 2 * (size_t) g->n)
+		slots *= 2;
+	if (slots > w->table_size)
+	{
+		if (!grow(b, &w->table, 16 * w->table_size, 16 * slots))
+			return false;
+		w->table_size = slots;
+	}
+	memset(w->table, 0xff, 16 * slots);
+	for (int64_t i = 0; i < g->n; i++)
+	{
+		int64_t		x = g->rows[i].x;
+		size_t		at;
+
+		if (x < 0)
+		{
+			w->x[i] = nx++;
+			continue;
+		}
+		at = ((uint64_t) x * UINT64_C(0x9e3779b97f4a7c15)) >> 20 & (slots - 1);
+		while (w->table[2 * at + 1] != UINT64_MAX && w->table[2 * at] != (uint64_t) x)
+			at = (at + 1) & (slots - 1);
+		if (w->table[2 * at + 1] == UINT64_MAX)
+		{
+			w->table[2 * at] = (uint64_t) x;
+			w->table[2 * at + 1] = (uint64_t) nx++;
+		}
+		w->x[i] = (int32_t) w->table[2 * at + 1];
+	}
+	g->in.x = w->x;
+	g->in.nx = nx;
+	return true;
+}
+
+/* Have the best `m` rows of the group in order. */
+static GpucolStatus
+sort_group(GpucolBatch *b, Worker *w, Group *g, int64_t m)
+{
+	if (m > g->n || b->options.has_x)
+		m = g->n;
+	if (m <= g->sorted)
+		return GPUCOL_OK;
+	if (!reserve_tuples(b, w, m))
+		return GPUCOL_OUT_OF_MEMORY;
+	sort_best(b, g->rows + g->sorted, g->n - g->sorted, m - g->sorted);
+	for (int64_t i = g->sorted; i < m; i++)
+		w->p[i] = g->rows[i].p;
+	g->sorted = m;
+	g->in.n = (int32_t) m;
+	g->in.p = w->p;
+	if (b->options.has_x && !number_x(b, w, g))
+		return GPUCOL_OUT_OF_MEMORY;
+	return GPUCOL_OK;
+}
+
+/* Lay the picked labels into the answer. */
+static GpucolStatus
+keep_answer(GpucolBatch *b, Worker *w, const Group *g, int32_t count,
+			GpucolBatchAnswer *answer)
+{
+	int64_t    *labels;
+	uint8_t    *nulls = NULL;
+
+	answer->count = count;
+	answer->labels = NULL;
+	answer->nulls = NULL;
+	if (count <= 0)
+		return GPUCOL_OK;
+	labels = arena_take(b, w, sizeof(int64_t) * (size_t) count);
+	if (labels == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (int32_t i = 0; i < count; i++)
+	{
+		if (w->picks[i] < 0 && nulls == NULL)
+		{
+			nulls = arena_take(b, w, (size_t) count);
+			if (nulls == NULL)
+				return GPUCOL_OUT_OF_MEMORY;
+			memset(nulls, 0, (size_t) count);
+		}
+		if (w->picks[i] < 0)
+			nulls[i] = 1;
+		labels[i] = w->picks[i] < 0 ? 0 : g->rows[w->picks[i]].label;
+	}
+	answer->labels = labels;
+	answer->nulls = nulls;
+	return GPUCOL_OK;
+}
+
+/* Compute one ranking over the rows sorted so far. */
+static GpucolStatus
+rank_once(GpucolBatch *b, Worker *w, Group *g, const GpucolBatchRanking *r,
+		  GpucolRankWork *work, int32_t *count, double *probability)
+{
+	size_t		need = gpucol_rank_workspace(&g->in, r->k);
+	GpucolStatus status;
+	bool		found;
+
+	if (need > w->work_size)
+	{
+		if (!grow(b, &w->work, w->work_size, need))
+			return GPUCOL_OUT_OF_MEMORY;
+		w->work_size = need;
+	}
+	work->memory = w->work;
+	work->size = w->work_size;
+	*probability = 0;
+	switch (r->ranking)
+	{
+		case GPUCOL_RANK_U_TOPK:
+			status = gpucol_rank_u_topk(&g->in, r->k, work, w->picks,
+										probability, &found);
+			*count = found ? r->k : -1;
+			return status;
+		case GPUCOL_RANK_U_KRANKS:
+			return gpucol_rank_u_kranks(&g->in, r->k, work, w->picks, NULL, count);
+		case GPUCOL_RANK_PT_K:
+			return gpucol_rank_pt_k(&g->in, r->k, r->threshold, work, w->picks,
+									count);
+		case GPUCOL_RANK_GLOBAL_TOPK:
+			return gpucol_rank_global_topk(&g->in, r->k, work, w->picks, count);
+		case GPUCOL_RANK_EXPECTED:
+			work->settled = false;
+			if (g->sorted < g->n)
+				return GPUCOL_OK;
+			return gpucol_rank_expected_topk(&g->in, r->k, work, w->picks, count);
+	}
+	return GPUCOL_UNSUPPORTED;
+}
+
+/* One ranking of the group, over as many of its best rows as it takes. */
+static GpucolStatus
+rank_group(GpucolBatch *b, Worker *w, Group *g, const GpucolBatchRanking *r,
+		   GpucolBatchAnswer *answer)
+{
+	GpucolRankWork work = {.cancelled = b->options.cancelled,
+	.arg = b->options.cancelled_arg};
+	int64_t		want = r->ranking == GPUCOL_RANK_EXPECTED ? g->n :
+		3 * (int64_t) r->k + 32;
+	int32_t		count = 0;
+	GpucolStatus status;
+
+	if (want > g->n / 2)
+		want = g->n;
+	for (;; want *= 4)
+	{
+		status = sort_group(b, w, g, want);
+		if (status == GPUCOL_OK)
+			status = rank_once(b, w, g, r, &work, &count, &answer->probability);
+		if (status != GPUCOL_OK)
+			return status;
+		if (work.settled || g->sorted == g->n)
+			return keep_answer(b, w, g, count, answer);
+		if (want < g->sorted)
+			want = g->sorted;
+	}
+}
+
+/* Copy the group's rows together. */
+static GpucolStatus
+gather_group(GpucolBatch *b, Worker *w, uint32_t group, Group *g)
+{
+	const uint32_t *order;
+
+	memset(g, 0, sizeof(*g));
+	g->n = gpucol_batch_group_rows(b, group);
+	if (g->n > w->rows_size)
+	{
+		int64_t		size = g->n > 2 * w->rows_size ? g->n : 2 * w->rows_size;
+
+		if (!grow(b, &w->rows, sizeof(GpucolBatchRow) * (size_t) w->rows_size,
+				  sizeof(GpucolBatchRow) * (size_t) size))
+			return GPUCOL_OUT_OF_MEMORY;
+		w->rows_size = size;
+	}
+	g->rows = w->rows;
+	if (b->order == NULL)
+	{
+		for (int64_t i = 0; i < g->n; i += BLOCK_ROWS)
+			memcpy(g->rows + i, b->blocks[i >> BLOCK_BITS],
+				   sizeof(GpucolBatchRow) * (size_t) (g->n - i < BLOCK_ROWS ? g->n - i : BLOCK_ROWS));
+		return GPUCOL_OK;
+	}
+	order = b->order + b->starts[group];
+	for (int64_t i = 0; i < g->n; i++)
+		g->rows[i] = b->blocks[order[i] >> BLOCK_BITS][order[i] & (BLOCK_ROWS - 1)];
+	return GPUCOL_OK;
+}
+
+/* No x-tuple's probabilities may exceed 1. */
+static GpucolStatus
+check_mass(GpucolBatch *b, Worker *w, Group *g)
+{
+	GpucolRankWork work = {0};
+	size_t		need;
+	int32_t		bad;
+	GpucolStatus status = sort_group(b, w, g, g->n);
+
+	if (status != GPUCOL_OK)
+		return status;
+	need = gpucol_rank_workspace(&g->in, 1);
+	if (need > w->work_size)
+	{
+		if (!grow(b, &w->work, w->work_size, need))
+			return GPUCOL_OUT_OF_MEMORY;
+		w->work_size = need;
+	}
+	work.memory = w->work;
+	work.size = w->work_size;
+	if (gpucol_rank_mass_ok(&g->in, &work, &bad, &w->bad_mass))
+		return GPUCOL_OK;
+	for (int64_t i = 0; i < g->n; i++)
+		if (w->x[i] == bad)
+			w->bad_x = g->rows[i].x;
+	return GPUCOL_CORRUPT;
+}
+
+static GpucolStatus
+work_on_group(GpucolBatch *b, Worker *w, uint32_t group)
+{
+	Group		g;
+	GpucolStatus status = gather_group(b, w, group, &g);
+
+	if (status == GPUCOL_OK && b->options.has_x)
+		status = check_mass(b, w, &g);
+	for (int r = 0; r < b->options.nrankings && status == GPUCOL_OK; r++)
+		status = rank_group(b, w, &g, &b->rankings[r],
+							&b->answers[(size_t) group * (size_t) b->options.nrankings + (size_t) r]);
+	return status;
+}
+
+/* Take groups until the step's are dealt out. */
+static void
+work_share(void *arg, int index)
+{
+	GpucolBatch *b = (GpucolBatch *) arg;
+	Worker	   *w = &b->workers[index];
+
+	w->status = GPUCOL_OK;
+	while (w->status == GPUCOL_OK)
+	{
+		uint32_t	from = atomic_fetch_add(&b->next, 16);
+
+		if (from >= b->until)
+			break;
+		for (uint32_t g = from; g < from + 16 && g < b->until && w->status == GPUCOL_OK; g++)
+			if (gpucol_batch_group_rows(b, g) > 0)
+				w->status = work_on_group(b, w, g);
+	}
+}
+
+/*-------------------------------------------------------------------------
+ * Steps and answers
+ *-------------------------------------------------------------------------
+ */
+
+GpucolStatus
+gpucol_batch_step(GpucolBatch *b, int64_t rows)
+{
+	int64_t		end;
+
+	if (b->done >= b->ngroups)
+		return GPUCOL_END;
+	end = b->starts[b->done] + rows;
+	b->until = b->done + 1;
+	while (b->until < b->ngroups && b->starts[b->until + 1] <= end)
+		b->until++;
+	atomic_store(&b->next, b->done);
+	gpucol_cpu_pool_run(b->pool, work_share, b);
+	for (int i = 0; i < b->nworkers; i++)
+		if (b->workers[i].status != GPUCOL_OK)
+			return b->workers[i].status;
+	b->done = b->until;
+	return GPUCOL_OK;
+}
+
+uint32_t
+gpucol_batch_done(const GpucolBatch *b)
+{
+	return b->done;
+}
+
+const GpucolBatchAnswer *
+gpucol_batch_answer(const GpucolBatch *b, uint32_t group, int r)
+{
+	return &b->answers[(size_t) group * (size_t) b->options.nrankings + (size_t) r];
+}
+
+void
+gpucol_batch_bad_mass(const GpucolBatch *b, int64_t *x, double *mass)
+{
+	for (int i = 0; i < b->nworkers; i++)
+		if (b->workers[i].status == GPUCOL_CORRUPT)
+		{
+			*x = b->workers[i].bad_x;
+			*mass = b->workers[i].bad_mass;
+		}
+}
+
+void
+gpucol_batch_destroy(GpucolBatch *b)
+{
+	if (b == NULL)
+		return;
+	gpucol_cpu_pool_destroy(b->pool);
+	for (int i = 0; b->workers != NULL && i < b->nworkers; i++)
+	{
+		Worker	   *w = &b->workers[i];
+
+		while (w->arena != NULL)
+		{
+			ArenaBlock *next = w->arena->next;
+
+			free(w->arena);
+			w->arena = next;
+		}
+		free(w->rows);
+		free(w->p);
+		free(w->x);
+		free(w->picks);
+		free(w->table);
+		free(w->work);
+	}
+	free(b->workers);
+	free(b->rankings);
+	for (size_t i = 0; i < b->nblocks; i++)
+	{
+		free(b->blocks[i]);
+		free(b->groups[i]);
+	}
+	free(b->blocks);
+	free(b->groups);
+	free(b->starts);
+	free(b->order);
+	free(b->answers);
+	free(b);
+}
