@@ -13,8 +13,100 @@
 #error "gpucol supports PostgreSQL 15 to 18"
 #endif
 
+#include "utils/rel.h"
+
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
+#endif
+
+/*
+ * Let a heap scan that has come to its end start again under new scan limits.
+ */
+#if PG_VERSION_NUM >= 170000
+#include "storage/read_stream.h"
+#define gpucol_compat_heap_restart(scan) \
+	do { \
+		if (((HeapScanDesc) (scan))->rs_read_stream) \
+			read_stream_reset(((HeapScanDesc) (scan))->rs_read_stream); \
+		((HeapScanDesc) (scan))->rs_prefetch_block = InvalidBlockNumber; \
+	} while (0)
+#else
+#define gpucol_compat_heap_restart(scan)	((void) (scan))
+#endif
+
+/* Take the bitmap scan callbacks out of a table access method's routine. */
+#if PG_VERSION_NUM >= 180000
+#define gpucol_compat_no_bitmap_scans(am) \
+	((am)->scan_bitmap_next_tuple = NULL)
+#else
+#define gpucol_compat_no_bitmap_scans(am) \
+	((am)->scan_bitmap_next_block = NULL, (am)->scan_bitmap_next_tuple = NULL)
+#endif
+
+/* tuplesort_getdatum, forward and with a copy where there is a choice. */
+#if PG_VERSION_NUM >= 160000
+#define gpucol_compat_tuplesort_getdatum(sort, value, isnull) \
+	tuplesort_getdatum(sort, true, false, value, isnull, NULL)
+#else
+#define gpucol_compat_tuplesort_getdatum(sort, value, isnull) \
+	tuplesort_getdatum(sort, true, value, isnull, NULL)
+#endif
+
+/*
+ * scan_analyze_next_block: its parameters behind the scan, how the next block
+ * number is got, and heap's own step to that block.
+ */
+#if PG_VERSION_NUM >= 170000
+#define GPUCOL_COMPAT_ANALYZE_BLOCK	struct ReadStream *stream
+#define GPUCOL_COMPAT_ANALYZE_NEXT(delta, block) \
+	gpucol_compat_analyze_next(delta, stream, block)
+#define GPUCOL_COMPAT_ANALYZE_HEAP(delta, block)	((void) (block), true)
+#else
+#define GPUCOL_COMPAT_ANALYZE_BLOCK \
+	BlockNumber analyze_block, BufferAccessStrategy strategy
+#define GPUCOL_COMPAT_ANALYZE_NEXT(delta, block)	(*(block) = analyze_block, true)
+#define GPUCOL_COMPAT_ANALYZE_HEAP(delta, block) \
+	GetHeapamTableAmRoutine()->scan_analyze_next_block(delta, block, strategy)
+#endif
+
+/* Go to a block of a sample scan of the heap. */
+#if PG_VERSION_NUM >= 170000
+#define gpucol_compat_heap_getpage(scan, block) \
+	do { \
+		HeapScanDesc hscan_ = (HeapScanDesc) (scan); \
+		if (BufferIsValid(hscan_->rs_cbuf)) \
+			ReleaseBuffer(hscan_->rs_cbuf); \
+		hscan_->rs_cblock = (block); \
+		hscan_->rs_cbuf = ReadBufferExtended((scan)->rs_rd, MAIN_FORKNUM, (block), \
+											 RBM_NORMAL, hscan_->rs_strategy); \
+		if ((scan)->rs_flags & SO_ALLOW_PAGEMODE) \
+			heap_prepare_pagescan(scan); \
+	} while (0)
+#else
+#define gpucol_compat_heap_getpage(scan, block)	heapgetpage(scan, block)
+#endif
+
+/* vac_update_relstats for sizes only, in VACUUM's own transaction. */
+#if PG_VERSION_NUM >= 180000
+#define gpucol_compat_update_relstats(rel, pages, rows, visible, frozen) \
+	vac_update_relstats(rel, pages, rows, visible, frozen, \
+						(rel)->rd_rel->relhasindex, InvalidTransactionId, \
+						InvalidMultiXactId, NULL, NULL, false)
+#else
+#define gpucol_compat_update_relstats(rel, pages, rows, visible, frozen) \
+	((void) (frozen), \
+	 vac_update_relstats(rel, pages, rows, visible, (rel)->rd_rel->relhasindex, \
+						 InvalidTransactionId, InvalidMultiXactId, NULL, NULL, \
+						 false))
+#endif
+
+/* Tablespace and file number of a relation's storage. */
+#if PG_VERSION_NUM >= 160000
+#define gpucol_compat_relation_space(rel)	((rel)->rd_locator.spcOid)
+#define gpucol_compat_relation_file(rel)	((rel)->rd_locator.relNumber)
+#else
+#define gpucol_compat_relation_space(rel)	((rel)->rd_node.spcNode)
+#define gpucol_compat_relation_file(rel)	((rel)->rd_node.relNode)
 #endif
 
 #include "commands/explain.h"

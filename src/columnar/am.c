@@ -16,8 +16,20 @@
 #include "access/tableam.h"
 #include "catalog/pg_am.h"
 #include "fmgr.h"
+#include "utils/snapmgr.h"
 
 #include "columnar/am.h"
+#include "columnar/fetch.h"
+#include "columnar/index_build.h"
+#include "columnar/insert.h"
+#include "columnar/rownum.h"
+#include "columnar/sample.h"
+#include "columnar/scan.h"
+#include "columnar/segment.h"
+#include "columnar/vacuum.h"
+#include "columnar/view.h"
+#include "columnar/writer.h"
+#include "compat.h"
 
 PG_FUNCTION_INFO_V1(gpucol_tableam_handler);
 
@@ -40,14 +52,162 @@ am_relation_toast_am(Relation rel pg_attribute_unused())
 	return HEAP_TABLE_AM_OID;
 }
 
+/* TRUNCATE of a table made in this transaction empties the storage in place. */
+static void
+am_relation_nontransactional_truncate(Relation rel)
+{
+	gpucol_writer_forget(rel);
+	gpucol_segment_forget(rel);
+	GetHeapamTableAmRoutine()->relation_nontransactional_truncate(rel);
+}
+
+/* The storage moves to another tablespace as it is. */
+static void
+am_relation_copy_data(Relation rel, const RelFileNode *newrnode)
+{
+	gpucol_writer_flush(rel);
+	GetHeapamTableAmRoutine()->relation_copy_data(rel, newrnode);
+}
+
+/*
+ * VACUUM FULL and CLUSTER: core copies the delta; segments are not copied.
+ */
+static void
+am_relation_copy_for_cluster(Relation old_table, Relation new_table,
+							 Relation old_index, bool use_sort,
+							 TransactionId oldest_xmin, TransactionId *xid_cutoff,
+							 MultiXactId *multi_cutoff, double *num_tuples,
+							 double *tups_vacuumed, double *tups_recently_dead)
+{
+	bool		old;
+
+	if (gpucol_view_open(old_table, SnapshotAny)->nsegments > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot rewrite table \"%s\" because it has packed segments",
+						RelationGetRelationName(old_table)),
+				 errhint("CREATE TABLE AS makes a compact copy.")));
+	old = gpucol_scan_set_delta_only(true);
+	PG_TRY();
+	{
+		GetHeapamTableAmRoutine()->relation_copy_for_cluster(old_table, new_table,
+															 old_index, use_sort,
+															 oldest_xmin, xid_cutoff,
+															 multi_cutoff, num_tuples,
+															 tups_vacuumed,
+															 tups_recently_dead);
+	}
+	PG_FINALLY();
+	{
+		gpucol_scan_set_delta_only(old);
+	}
+	PG_END_TRY();
+}
+
+/* Refuse what is not possible on a segment row (never returns). */
+static void
+refuse_segment_row(Relation rel, const char *what)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("%s of segment rows is not supported", what),
+			 errdetail("The row of table \"%s\" is in a packed segment.",
+					   RelationGetRelationName(rel))));
+}
+
+static TM_Result
+am_tuple_delete(Relation rel, ItemPointer tid, CommandId cid, Snapshot snapshot,
+				Snapshot crosscheck, bool wait, TM_FailureData *tmfd,
+				bool changingPart)
+{
+	if (gpucol_tid_is_virtual(tid))
+		refuse_segment_row(rel, "DELETE");
+	return GetHeapamTableAmRoutine()->tuple_delete(rel, tid, cid, snapshot, crosscheck,
+												   wait, tmfd, changingPart);
+}
+
+static TM_Result
+am_tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
+				Snapshot snapshot, Snapshot crosscheck, bool wait,
+				TM_FailureData *tmfd, LockTupleMode *lockmode, bool *update_indexes)
+{
+	if (gpucol_tid_is_virtual(otid))
+		refuse_segment_row(rel, "UPDATE");
+	return GetHeapamTableAmRoutine()->tuple_update(rel, otid, slot, cid, snapshot,
+												   crosscheck, wait, tmfd, lockmode,
+												   update_indexes);
+}
+
+static TM_Result
+am_tuple_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot,
+			  CommandId cid, LockTupleMode mode, LockWaitPolicy wait_policy,
+			  uint8 flags, TM_FailureData *tmfd)
+{
+	if (gpucol_tid_is_virtual(tid))
+		refuse_segment_row(rel, "row locking");
+	return GetHeapamTableAmRoutine()->tuple_lock(rel, tid, snapshot, slot, cid, mode,
+												 wait_policy, flags, tmfd);
+}
+
 /* Fill the routine on first use. */
 static void
 init_routine(void)
 {
-	gpucol_routine = *GetHeapamTableAmRoutine();
+	TableAmRoutine *am = &gpucol_routine;
 
-	gpucol_routine.relation_needs_toast_table = am_relation_needs_toast_table;
-	gpucol_routine.relation_toast_am = am_relation_toast_am;
+	*am = *GetHeapamTableAmRoutine();
+
+	am->scan_begin = gpucol_scan_begin;
+	am->scan_end = gpucol_scan_end;
+	am->scan_rescan = gpucol_scan_rescan;
+	am->scan_getnextslot = gpucol_scan_getnextslot;
+	am->scan_set_tidrange = gpucol_scan_set_tidrange;
+	am->scan_getnextslot_tidrange = gpucol_scan_getnextslot_tidrange;
+	am->parallelscan_estimate = gpucol_scan_parallel_estimate;
+	am->parallelscan_initialize = gpucol_scan_parallel_initialize;
+	am->parallelscan_reinitialize = gpucol_scan_parallel_reinitialize;
+
+	am->index_fetch_begin = gpucol_index_fetch_begin;
+	am->index_fetch_reset = gpucol_index_fetch_reset;
+	am->index_fetch_end = gpucol_index_fetch_end;
+	am->index_fetch_tuple = gpucol_index_fetch_tuple;
+
+	am->tuple_fetch_row_version = gpucol_fetch_row_version;
+	am->tuple_tid_valid = gpucol_fetch_tid_valid;
+	am->tuple_get_latest_tid = gpucol_fetch_latest_tid;
+	am->tuple_satisfies_snapshot = gpucol_fetch_satisfies_snapshot;
+	am->index_delete_tuples = gpucol_index_delete_tuples;
+
+	am->tuple_insert = gpucol_insert_tuple;
+	am->multi_insert = gpucol_insert_multi;
+	am->finish_bulk_insert = gpucol_insert_finish_bulk;
+	am->tuple_delete = am_tuple_delete;
+	am->tuple_update = am_tuple_update;
+	am->tuple_lock = am_tuple_lock;
+
+	am->index_build_range_scan = gpucol_index_build_range_scan;
+	am->index_validate_scan = gpucol_index_validate_scan;
+
+	am->scan_analyze_next_block = gpucol_analyze_next_block;
+	am->scan_analyze_next_tuple = gpucol_analyze_next_tuple;
+	am->scan_sample_next_block = gpucol_sample_next_block;
+	am->scan_sample_next_tuple = gpucol_sample_next_tuple;
+	am->relation_estimate_size = gpucol_estimate_rel_size;
+	am->relation_vacuum = gpucol_vacuum_rel;
+	am->relation_copy_for_cluster = am_relation_copy_for_cluster;
+
+	am->relation_nontransactional_truncate = am_relation_nontransactional_truncate;
+	am->relation_copy_data = am_relation_copy_data;
+	am->relation_needs_toast_table = am_relation_needs_toast_table;
+	am->relation_toast_am = am_relation_toast_am;
+
+	/*
+	 * Core prefetches the blocks of a bitmap's TIDs itself, which cannot work
+	 * for virtual ones: there are no bitmap scans.
+	 */
+	gpucol_compat_no_bitmap_scans(am);
+
+	gpucol_writer_init();
 }
 
 /* Is this relation's storage a gpucol table's? */

@@ -280,6 +280,13 @@ numeric_from_mantissa(int64 mantissa, int scale)
 	return PointerGetDatum(result);
 }
 
+bool
+gpucol_typemap_is_signed(const GpucolTypeMap *map)
+{
+	return map->type_oid == INT2OID || map->type_oid == INT4OID ||
+		map->type_oid == DATEOID;
+}
+
 /* Ordinal of a pass-by-value datum by width and signedness. */
 static int64
 ordinal_from_datum(const GpucolTypeMap *map, Datum value)
@@ -292,7 +299,7 @@ ordinal_from_datum(const GpucolTypeMap *map, Datum value)
 		case 2:
 			return DatumGetInt16(value);
 		case 4:
-			if (map->type_oid == INT4OID || map->type_oid == DATEOID)
+			if (gpucol_typemap_is_signed(map))
 				return DatumGetInt32(value);
 			return DatumGetUInt32(value);	/* oid, enum */
 		default:

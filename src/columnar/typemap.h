@@ -42,6 +42,9 @@ extern void gpucol_typemap_init(GpucolTypeMap *map, Oid type_oid, int32 typmod,
 extern bool gpucol_typemap_to_int64(const GpucolTypeMap *map, Datum value,
 									int64 *result);
 
+/* Are ordinals of an INT kind narrower than 64 bits signed? */
+extern bool gpucol_typemap_is_signed(const GpucolTypeMap *map);
+
 /* The inverse; a by-reference result is palloc'd. */
 extern Datum gpucol_typemap_from_int64(const GpucolTypeMap *map, int64 value);
 

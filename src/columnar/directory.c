@@ -1,0 +1,465 @@
+/*-------------------------------------------------------------------------
+ *
+ * directory.c
+ *	  Reading and writing the directory rows in the table's TOAST relation.
+ *
+ * The rows are inserted with single heap_insert calls under
+ * HEAP_INSERT_NO_LOGICAL, so that logical decoding does not take them for TOAST
+ * chunks, and entered into the TOAST relation's indexes as TOAST chunks are.
+ *
+ * Two kinds of rows are changed in place, through generic WAL: the counter, which
+ * is frozen and belongs to no transaction, and the entry of a segment that is
+ * being loaded, which nobody but its loader can see.  Either is done under an
+ * exclusive lock of the one buffer; an in-place change is never undone.
+ *
+ * A reader locks the TOAST relation while it reads (VACUUM FULL of a TOAST
+ * relation does not lock its table); a writer keeps RowExclusiveLock to the end
+ * of the transaction, because it remembers places of rows.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/generic_xlog.h"
+#include "access/genam.h"
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/toast_internals.h"
+#include "access/xact.h"
+#include "executor/tuptable.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "utils/fmgroids.h"
+#include "utils/snapmgr.h"
+
+#include "columnar/directory.h"
+#include "compat.h"
+#include "kernel/crc32c.h"
+
+/* Attributes of a TOAST relation. */
+#define TOAST_ID	1
+#define TOAST_SEQ	2
+#define TOAST_DATA	3
+
+#define SEQ_BITS	31
+#define SEQ_MASK	((UINT64CONST(1) << SEQ_BITS) - 1)
+
+bool
+gpucol_directory_open(GpucolDirectory *dir, Relation table, LOCKMODE lockmode)
+{
+	Oid			toast_oid = table->rd_rel->reltoastrelid;
+
+	if (!OidIsValid(toast_oid))
+		return false;
+	dir->table = table;
+	dir->lockmode = lockmode;
+	dir->toast = table_open(toast_oid, lockmode);
+
+	/*
+	 * TRUNCATE rebuilds the table's indexes while the TOAST relation is empty
+	 * already but its index is still the old one: do not follow it.
+	 */
+	if (lockmode == AccessShareLock && RelationGetNumberOfBlocks(dir->toast) == 0)
+	{
+		table_close(dir->toast, lockmode);
+		return false;
+	}
+	dir->valid = toast_open_indexes(dir->toast, lockmode, &dir->indexes,
+									&dir->nindexes);
+	return true;
+}
+
+void
+gpucol_directory_close(GpucolDirectory *dir)
+{
+	LOCKMODE	release = dir->lockmode > AccessShareLock ? NoLock : dir->lockmode;
+
+	toast_close_indexes(dir->indexes, dir->nindexes, release);
+	table_close(dir->toast, release);
+}
+
+void
+gpucol_directory_key(Oid base, uint64 number, Oid *id, int32 *seq)
+{
+	*id = base + (Oid) (number >> SEQ_BITS);
+	*seq = (int32) (number & SEQ_MASK);
+}
+
+uint64
+gpucol_directory_number(Oid base, Oid id, int32 seq)
+{
+	return ((uint64) (id - base) << SEQ_BITS) | (uint32) seq;
+}
+
+/* Scan one chunk_id of the range. */
+static void
+begin_id(GpucolDirectoryScan *scan)
+{
+	GpucolDirectory *dir = scan->dir;
+	ScanKeyData keys[3];
+
+	ScanKeyInit(&keys[0], TOAST_ID, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(scan->id));
+	ScanKeyInit(&keys[1], TOAST_SEQ, BTGreaterEqualStrategyNumber, F_INT4GE,
+				Int32GetDatum(scan->id == scan->first_id ? scan->first_seq : 0));
+	ScanKeyInit(&keys[2], TOAST_SEQ, BTLessEqualStrategyNumber, F_INT4LE,
+				Int32GetDatum(scan->id == scan->last_id ? scan->last_seq :
+							  PG_INT32_MAX));
+	scan->scan = systable_beginscan_ordered(dir->toast, dir->indexes[dir->valid],
+											scan->snapshot, 3, keys);
+}
+
+/*
+ * Find the next chunk_id of the range that has rows at all, and scan it.  The
+ * ids of a range are few and mostly unused, so look rather than try each.
+ */
+static bool
+begin_next_id(GpucolDirectoryScan *scan)
+{
+	GpucolDirectory *dir = scan->dir;
+	bool		forward = ScanDirectionIsForward(scan->direction);
+	ScanKeyData keys[2];
+	SysScanDesc probe;
+	HeapTuple	tuple;
+	bool		found;
+
+	ScanKeyInit(&keys[0], TOAST_ID, forward ? BTGreaterStrategyNumber :
+				BTGreaterEqualStrategyNumber, forward ? F_OIDGT : F_OIDGE,
+				ObjectIdGetDatum(forward ? scan->id : scan->first_id));
+	ScanKeyInit(&keys[1], TOAST_ID, forward ? BTLessEqualStrategyNumber :
+				BTLessStrategyNumber, forward ? F_OIDLE : F_OIDLT,
+				ObjectIdGetDatum(forward ? scan->last_id : scan->id));
+	probe = systable_beginscan_ordered(dir->toast, dir->indexes[dir->valid],
+									   scan->snapshot, 2, keys);
+	tuple = systable_getnext_ordered(probe, scan->direction);
+	found = HeapTupleIsValid(tuple);
+	if (found)
+	{
+		bool		isnull;
+
+		scan->id = DatumGetObjectId(fastgetattr(tuple, TOAST_ID,
+												RelationGetDescr(dir->toast),
+												&isnull));
+	}
+	systable_endscan_ordered(probe);
+	if (found)
+		begin_id(scan);
+	return found;
+}
+
+void
+gpucol_directory_scan_begin(GpucolDirectoryScan *scan, GpucolDirectory *dir,
+							Snapshot snapshot, Oid base, uint64 from, uint64 to,
+							ScanDirection direction)
+{
+	scan->dir = dir;
+	scan->snapshot = snapshot;
+	scan->direction = direction;
+	gpucol_directory_key(base, from, &scan->first_id, &scan->first_seq);
+	gpucol_directory_key(base, to, &scan->last_id, &scan->last_seq);
+	scan->id = ScanDirectionIsForward(direction) ? scan->first_id : scan->last_id;
+	begin_id(scan);
+}
+
+bool
+gpucol_directory_scan_next(GpucolDirectoryScan *scan, GpucolDirectoryTuple *row)
+{
+	TupleDesc	desc = RelationGetDescr(scan->dir->toast);
+	HeapTuple	tuple;
+	struct varlena *data;
+	bool		isnull;
+
+	while (!HeapTupleIsValid(tuple = systable_getnext_ordered(scan->scan,
+															  scan->direction)))
+	{
+		Oid			end = ScanDirectionIsForward(scan->direction) ?
+			scan->last_id : scan->first_id;
+
+		systable_endscan_ordered(scan->scan);
+		scan->scan = NULL;
+		if (scan->id == end || !begin_next_id(scan))
+			return false;
+	}
+	row->id = DatumGetObjectId(fastgetattr(tuple, TOAST_ID, desc, &isnull));
+	row->seq = DatumGetInt32(fastgetattr(tuple, TOAST_SEQ, desc, &isnull));
+	data = (struct varlena *) DatumGetPointer(fastgetattr(tuple, TOAST_DATA,
+														  desc, &isnull));
+	row->data = VARDATA_ANY(data);
+	row->size = VARSIZE_ANY_EXHDR(data);
+	row->tid = tuple->t_self;
+	row->xmin = HeapTupleHeaderGetXmin(tuple->t_data);
+	row->tuple = tuple;
+	row->buffer = ((BufferHeapTupleTableSlot *) scan->scan->slot)->buffer;
+	return true;
+}
+
+void
+gpucol_directory_scan_end(GpucolDirectoryScan *scan)
+{
+	if (scan->scan != NULL)
+		systable_endscan_ordered(scan->scan);
+	scan->scan = NULL;
+}
+
+ItemPointerData
+gpucol_directory_insert(GpucolDirectory *dir, Oid id, int32 seq,
+						const void *data, Size size, CommandId cid, int options,
+						bool unique)
+{
+	Datum		values[3];
+	bool		isnull[3] = {false, false, false};
+	struct varlena *chunk = palloc(VARHDRSZ + size);
+	HeapTuple	tuple;
+	ItemPointerData tid;
+
+	SET_VARSIZE(chunk, VARHDRSZ + size);
+	memcpy(VARDATA(chunk), data, size);
+	values[0] = ObjectIdGetDatum(id);
+	values[1] = Int32GetDatum(seq);
+	values[2] = PointerGetDatum(chunk);
+	tuple = heap_form_tuple(RelationGetDescr(dir->toast), values, isnull);
+
+	heap_insert(dir->toast, tuple, cid, options | HEAP_INSERT_NO_LOGICAL, NULL);
+	for (int i = 0; i < dir->nindexes; i++)
+	{
+		if (!dir->indexes[i]->rd_index->indisready)
+			continue;
+		index_insert(dir->indexes[i], values, isnull, &tuple->t_self, dir->toast,
+					 unique ? UNIQUE_CHECK_YES : UNIQUE_CHECK_NO, false, NULL);
+	}
+	tid = tuple->t_self;
+	heap_freetuple(tuple);
+	pfree(chunk);
+	return tid;
+}
+
+void
+gpucol_directory_delete(GpucolDirectory *dir, ItemPointer tid, CommandId cid)
+{
+	TM_FailureData failure;
+	TM_Result	result;
+
+	result = heap_delete(dir->toast, tid, cid, InvalidSnapshot, true, &failure,
+						 false);
+	if (result != TM_Ok)
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("could not serialize access to the segment directory of table \"%s\" due to concurrent update",
+						RelationGetRelationName(dir->table))));
+}
+
+/*
+ * Pin and exclusively lock the page of a directory row, and find the row's data
+ * in the given copy of the page.
+ */
+static void *
+row_data_on_page(GpucolDirectory *dir, Page page, ItemPointer tid, Size size)
+{
+	ItemId		item = PageGetItemId(page, ItemPointerGetOffsetNumber(tid));
+	HeapTupleData tuple;
+	struct varlena *data;
+	bool		isnull;
+
+	tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
+	tuple.t_len = ItemIdGetLength(item);
+	tuple.t_self = *tid;
+	tuple.t_tableOid = RelationGetRelid(dir->toast);
+	data = (struct varlena *) DatumGetPointer(fastgetattr(&tuple, TOAST_DATA,
+														  RelationGetDescr(dir->toast),
+														  &isnull));
+	if (VARSIZE_ANY_EXHDR(data) != size)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("segment directory of table \"%s\" is corrupt",
+						RelationGetRelationName(dir->table)),
+				 errdetail("A row has %zu bytes where %zu are expected.",
+						   (size_t) VARSIZE_ANY_EXHDR(data), (size_t) size)));
+	return VARDATA_ANY(data);
+}
+
+void
+gpucol_directory_overwrite(GpucolDirectory *dir, ItemPointer tid,
+						   const void *data, Size size)
+{
+	Buffer		buffer = ReadBuffer(dir->toast, ItemPointerGetBlockNumber(tid));
+	GenericXLogState *state;
+	Page		page;
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	state = GenericXLogStart(dir->toast);
+	page = GenericXLogRegisterBuffer(state, buffer, 0);
+	memcpy(row_data_on_page(dir, page, tid, size), data, size);
+	GenericXLogFinish(state);
+	UnlockReleaseBuffer(buffer);
+}
+
+/*
+ * Find the counter row and its value.  A crash right after its insertion may
+ * leave one that has no index entry until a REINDEX, so the highest one counts.
+ */
+static bool
+find_counter(GpucolDirectory *dir, ItemPointer tid, uint64 *next_row)
+{
+	GpucolDirectoryScan scan;
+	GpucolDirectoryTuple row;
+	bool		found = false;
+
+	gpucol_directory_scan_begin(&scan, dir, SnapshotSelf, GPUCOL_ID_COUNTER, 0, 0,
+								ForwardScanDirection);
+	while (gpucol_directory_scan_next(&scan, &row))
+	{
+		GpucolCounter counter;
+
+		if (row.size != sizeof(counter))
+			continue;
+		LockBuffer(row.buffer, BUFFER_LOCK_SHARE);
+		memcpy(&counter, row.data, sizeof(counter));
+		LockBuffer(row.buffer, BUFFER_LOCK_UNLOCK);
+		if (found && counter.next_row <= *next_row)
+			continue;
+		found = true;
+		*tid = row.tid;
+		*next_row = counter.next_row;
+	}
+	gpucol_directory_scan_end(&scan);
+	return found;
+}
+
+/*
+ * Find the counter row, or make it: frozen, so that it stays whatever becomes of
+ * this transaction.
+ */
+static void
+find_or_make_counter(GpucolDirectory *dir, ItemPointer tid)
+{
+	GpucolCounter counter = {.next_row = GPUCOL_BLOCK_TIDS};
+	uint64		next_row;
+
+	if (find_counter(dir, tid, &next_row))
+		return;
+	LockRelationForExtension(dir->toast, ExclusiveLock);
+	if (!find_counter(dir, tid, &next_row))
+		*tid = gpucol_directory_insert(dir, GPUCOL_ID_COUNTER, 0, &counter,
+									   sizeof(counter),
+									   GetCurrentCommandId(true),
+									   HEAP_INSERT_FROZEN, false);
+	UnlockRelationForExtension(dir->toast, ExclusiveLock);
+}
+
+bool
+gpucol_directory_reserve(GpucolDirectory *dir, uint64 n, uint64 after,
+						 uint64 *first)
+{
+	ItemPointerData tid;
+	Buffer		buffer;
+	GenericXLogState *state;
+	GpucolCounter counter;
+	void	   *place;
+
+	PreventCommandDuringRecovery("loading a segment");
+	find_or_make_counter(dir, &tid);
+
+	buffer = ReadBuffer(dir->toast, ItemPointerGetBlockNumber(&tid));
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	state = GenericXLogStart(dir->toast);
+	place = row_data_on_page(dir, GenericXLogRegisterBuffer(state, buffer, 0),
+							 &tid, sizeof(counter));
+	memcpy(&counter, place, sizeof(counter));
+	if ((after != 0 && counter.next_row != after) ||
+		counter.next_row + n > GPUCOL_MAX_ROW_NUMBER)
+	{
+		GenericXLogAbort(state);
+		UnlockReleaseBuffer(buffer);
+		if (after != 0)
+			return false;
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("table \"%s\" has used up its segment row numbers",
+						RelationGetRelationName(dir->table)),
+				 errhint("VACUUM FULL starts them again.")));
+	}
+	*first = counter.next_row;
+	counter.next_row += n;
+	memcpy(place, &counter, sizeof(counter));
+	GenericXLogFinish(state);
+	UnlockReleaseBuffer(buffer);
+	return true;
+}
+
+void
+gpucol_directory_unreserve(GpucolDirectory *dir, uint64 first, uint64 end)
+{
+	ItemPointerData tid;
+	Buffer		buffer;
+	GenericXLogState *state;
+	GpucolCounter counter;
+	void	   *place;
+	uint64		next_row;
+
+	if (first >= end || !find_counter(dir, &tid, &next_row))
+		return;
+	buffer = ReadBuffer(dir->toast, ItemPointerGetBlockNumber(&tid));
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	state = GenericXLogStart(dir->toast);
+	place = row_data_on_page(dir, GenericXLogRegisterBuffer(state, buffer, 0),
+							 &tid, sizeof(counter));
+	memcpy(&counter, place, sizeof(counter));
+	if (counter.next_row == end)
+	{
+		counter.next_row = first;
+		memcpy(place, &counter, sizeof(counter));
+		GenericXLogFinish(state);
+	}
+	else
+		GenericXLogAbort(state);
+	UnlockReleaseBuffer(buffer);
+}
+
+uint64
+gpucol_directory_next_row(GpucolDirectory *dir)
+{
+	ItemPointerData tid;
+	uint64		next_row;
+
+	return find_counter(dir, &tid, &next_row) ? next_row : 0;
+}
+
+/* CRC-32C of an entry as if its crc were 0. */
+static uint32
+entry_crc(const GpucolSegmentEntry *entry)
+{
+	GpucolSegmentEntry copy = *entry;
+
+	copy.crc = 0;
+	return gpucol_crc32c(0, &copy, sizeof(copy));
+}
+
+void
+gpucol_directory_seal(GpucolSegmentEntry *entry)
+{
+	entry->crc = entry_crc(entry);
+}
+
+void
+gpucol_directory_check(Relation table, const GpucolDirectoryTuple *row)
+{
+	GpucolSegmentEntry entry;
+	uint64		key = gpucol_directory_number(GPUCOL_ID_SEGMENT, row->id, row->seq);
+
+	if (row->size == sizeof(entry))
+	{
+		memcpy(&entry, row->data, sizeof(entry));
+		if (entry.first_row == key && entry.nextents <= GPUCOL_MAX_EXTENTS &&
+			entry.crc == entry_crc(&entry))
+			return;
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("segment directory of table \"%s\" is corrupt",
+					RelationGetRelationName(table)),
+			 errdetail("The entry of segment " UINT64_FORMAT " fails its checks.",
+					   key)));
+}

@@ -1,0 +1,188 @@
+/*-------------------------------------------------------------------------
+ *
+ * directory.h
+ *	  The segment directory: rows of the table's TOAST relation that say which
+ *	  segments exist and which of their rows are gone.
+ *
+ * A directory row is a TOAST tuple (chunk_id, chunk_seq, chunk_data) whose
+ * chunk_id is below 10,000: the OID counter never issues those, so the rows never
+ * meet a real TOAST value.
+ *
+ *	  chunk_id		chunk_seq			chunk_data
+ *	  1				0					GpucolCounter
+ *	  16 .. 271		first row			GpucolSegmentEntry
+ *	  1024 .. 1279	row / 8192			bitmap of 8192 deleted rows
+ *	  4096 .. 4351	row					GpucolTombstone
+ *
+ * A row number n is keyed (base + n / 2^31, n mod 2^31); a bitmap is keyed the
+ * same way by n / 8192.  Except for the counter, which is frozen at birth, the
+ * rows are ordinary transactional tuples: their visibility is the segments'.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_COLUMNAR_DIRECTORY_H
+#define GPUCOL_COLUMNAR_DIRECTORY_H
+
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup.h"
+#include "utils/rel.h"
+#include "utils/snapshot.h"
+
+#include "columnar/rownum.h"
+
+#define GPUCOL_ID_COUNTER		1
+#define GPUCOL_ID_SEGMENT		16
+#define GPUCOL_ID_BITMAP		1024
+#define GPUCOL_ID_TOMBSTONE		4096
+#define GPUCOL_ID_SPAN			256
+
+#define GPUCOL_BITMAP_ROWS		8192
+#define GPUCOL_BITMAP_BYTES		(GPUCOL_BITMAP_ROWS / 8)
+
+/* Runs of pages that a segment may consist of. */
+#define GPUCOL_MAX_EXTENTS		16
+
+/* The table's row number counter; changed in place, never transactionally. */
+typedef struct GpucolCounter
+{
+	uint64		next_row;
+	uint64		unused[3];
+} GpucolCounter;
+
+typedef struct GpucolExtent
+{
+	BlockNumber start;
+	uint32		npages;
+} GpucolExtent;
+
+/*
+ * One segment.  Inserted by the loading (sub)transaction before the first row
+ * with nrows = 0, and completed in place when the pages are written; `reserved`
+ * row numbers belong to it from the start.
+ */
+typedef struct GpucolSegmentEntry
+{
+	uint64		first_row;
+	uint32		reserved;		/* row numbers, growing while it is loaded */
+	uint32		nrows;			/* 0 = not written (yet) */
+	uint32		npages;
+	uint32		nwords;			/* word rows */
+	uint32		nextents;
+	uint32		crc;			/* CRC-32C of this struct with crc = 0 */
+	uint64		raw_bytes;		/* what heap would store */
+	GpucolExtent extents[GPUCOL_MAX_EXTENTS];
+} GpucolSegmentEntry;
+
+/* A deleted row. */
+typedef struct GpucolTombstone
+{
+	ItemPointerData new_tid;	/* the new version; the row's own TID if it was
+								 * deleted, or the moved-partitions mark */
+	uint16		unused;
+} GpucolTombstone;
+
+/* A directory row as read. */
+typedef struct GpucolDirectoryTuple
+{
+	Oid			id;
+	int32		seq;
+	const void *data;
+	Size		size;
+	ItemPointerData tid;
+	TransactionId xmin;
+	HeapTuple	tuple;
+	Buffer		buffer;
+} GpucolDirectoryTuple;
+
+/* The open TOAST relation of a table. */
+typedef struct GpucolDirectory
+{
+	Relation	table;
+	Relation	toast;
+	Relation   *indexes;
+	int			nindexes;
+	int			valid;			/* number of the index to read by */
+	LOCKMODE	lockmode;
+} GpucolDirectory;
+
+/*
+ * Open the directory of a table; false if it has no TOAST relation, or for a
+ * reader an empty one (then it has no segments).  A writer's locks are kept to
+ * the end of the transaction.
+ */
+extern bool gpucol_directory_open(GpucolDirectory *dir, Relation table,
+								  LOCKMODE lockmode);
+extern void gpucol_directory_close(GpucolDirectory *dir);
+
+/* Key of a row number (or bitmap number) in the id range from `base`. */
+extern void gpucol_directory_key(Oid base, uint64 number, Oid *id, int32 *seq);
+
+/* The number that a key stands for. */
+extern uint64 gpucol_directory_number(Oid base, Oid id, int32 seq);
+
+/*
+ * Scan the rows keyed `from` to `to` (inclusive) in the id range of `base`, in
+ * the given direction.
+ */
+typedef struct GpucolDirectoryScan
+{
+	GpucolDirectory *dir;
+	Snapshot	snapshot;
+	ScanDirection direction;
+	Oid			first_id;
+	Oid			last_id;
+	Oid			id;				/* being scanned */
+	int32		first_seq;		/* within first_id */
+	int32		last_seq;		/* within last_id */
+	SysScanDesc scan;
+} GpucolDirectoryScan;
+
+extern void gpucol_directory_scan_begin(GpucolDirectoryScan *scan,
+										GpucolDirectory *dir, Snapshot snapshot,
+										Oid base, uint64 from, uint64 to,
+										ScanDirection direction);
+extern bool gpucol_directory_scan_next(GpucolDirectoryScan *scan,
+									   GpucolDirectoryTuple *row);
+extern void gpucol_directory_scan_end(GpucolDirectoryScan *scan);
+
+/*
+ * Insert a row; options are heap_insert's.  With `unique` a second live row of
+ * the same key is an error.  Returns its place in the TOAST relation.
+ */
+extern ItemPointerData gpucol_directory_insert(GpucolDirectory *dir, Oid id,
+											   int32 seq, const void *data,
+											   Size size, CommandId cid,
+											   int options, bool unique);
+
+/* Delete a row that this transaction knows to be live and uncontended. */
+extern void gpucol_directory_delete(GpucolDirectory *dir, ItemPointer tid,
+									CommandId cid);
+
+/*
+ * Replace the data of a row in place, whatever becomes of this transaction.
+ * Only for the counter and for rows that no other transaction can see.
+ */
+extern void gpucol_directory_overwrite(GpucolDirectory *dir, ItemPointer tid,
+									   const void *data, Size size);
+
+/*
+ * Reserve n row numbers.  With `after` not 0 only if the next free number is
+ * `after`; false otherwise.
+ */
+extern bool gpucol_directory_reserve(GpucolDirectory *dir, uint64 n,
+									 uint64 after, uint64 *first);
+
+/* Give back the numbers from `first` to `end`, if none were reserved since. */
+extern void gpucol_directory_unreserve(GpucolDirectory *dir, uint64 first,
+									   uint64 end);
+
+/* The next free row number; 0 where no row was ever reserved. */
+extern uint64 gpucol_directory_next_row(GpucolDirectory *dir);
+
+/* Seal an entry with its CRC, and check one. */
+extern void gpucol_directory_seal(GpucolSegmentEntry *entry);
+extern void gpucol_directory_check(Relation table, const GpucolDirectoryTuple *row);
+
+#endif							/* GPUCOL_COLUMNAR_DIRECTORY_H */

@@ -1,0 +1,445 @@
+/*-------------------------------------------------------------------------
+ *
+ * fetch.c
+ *	  Fetching single rows by TID, for indexes, triggers and row locks.
+ *
+ * Delta TIDs are heap's affair.  For a segment row the directory is asked under
+ * the caller's own snapshot: for the first few rows of an index scan by index
+ * probes, then by a view of the whole directory that the scan keeps.
+ *
+ * Rows that another session has buffered but not written are known by their
+ * number alone.  Only dirty snapshots come across them; they get a row of NULLs,
+ * which is enough for a uniqueness check to find the transaction to wait for
+ * (writer.c sees to it that no check needs more).
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/tableam.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "storage/predicate.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "columnar/fetch.h"
+#include "columnar/scan.h"
+#include "columnar/segment.h"
+#include "columnar/view.h"
+#include "columnar/writer.h"
+#include "compat.h"
+
+/* Segment rows that an index scan fetches by probes before it reads the view. */
+#define PROBED_FETCHES	4
+
+/* Segments that an index scan keeps open. */
+#define OPEN_SEGMENTS	8
+
+/* A segment that an index scan keeps open. */
+typedef struct FetchSegment
+{
+	GpucolViewSegment segment;
+	GpucolReader *reader;		/* NULL = unused */
+	uint32	   *deleted;		/* under the view's snapshot */
+} FetchSegment;
+
+typedef struct GpucolIndexFetch
+{
+	IndexFetchHeapData heap;	/* must be first: heap's functions use it */
+	MemoryContext context;		/* what follows; NULL until needed */
+	Snapshot	snapshot;		/* that view was read under ... */
+	CommandId	curcid;			/* ... and its command then */
+	GpucolView *view;
+	int			nfetched;
+	int			next;			/* of segments[] to be replaced */
+	FetchSegment segments[OPEN_SEGMENTS];
+} GpucolIndexFetch;
+
+/* ------------------------------------------------------------------------
+ * Visibility
+ * ------------------------------------------------------------------------
+ */
+
+/*
+ * Does a dirty snapshot see the row's deletion?  A deleter in progress is noted
+ * in the snapshot and leaves the row visible.
+ */
+static bool
+dirty_deleted(GpucolDirectory *dir, uint64 row_number, Snapshot snapshot)
+{
+	SnapshotData dirty;
+	GpucolDirectoryScan scan;
+	GpucolDirectoryTuple row;
+	bool		found;
+
+	InitDirtySnapshot(dirty);
+	gpucol_directory_scan_begin(&scan, dir, &dirty, GPUCOL_ID_TOMBSTONE, row_number,
+								row_number, ForwardScanDirection);
+	found = gpucol_directory_scan_next(&scan, &row);
+	gpucol_directory_scan_end(&scan);
+	if (found && TransactionIdIsValid(dirty.xmin))
+	{
+		snapshot->xmax = dirty.xmin;
+		return false;
+	}
+	if (found)
+		return true;
+	InitDirtySnapshot(dirty);
+	return gpucol_view_row_deleted(dir, &dirty, row_number);
+}
+
+/* Find the row's segment as a dirty snapshot does. */
+static bool
+dirty_visible(GpucolDirectory *dir, uint64 row_number, Snapshot snapshot,
+			  GpucolViewSegment *segment)
+{
+	SnapshotData dirty;
+
+	snapshot->xmin = snapshot->xmax = InvalidTransactionId;
+	snapshot->speculativeToken = 0;
+	InitDirtySnapshot(dirty);
+	if (!gpucol_view_lookup(dir, &dirty, row_number, segment))
+		return false;
+	snapshot->xmin = dirty.xmin;
+	snapshot->xmax = dirty.xmax;
+	return !dirty_deleted(dir, row_number, snapshot);
+}
+
+/* Find the row's segment and decide the row's visibility. */
+static bool
+row_visible(GpucolDirectory *dir, uint64 row_number, Snapshot snapshot,
+			GpucolViewSegment *segment)
+{
+	switch (snapshot->snapshot_type)
+	{
+		case SNAPSHOT_DIRTY:
+			return dirty_visible(dir, row_number, snapshot, segment);
+		case SNAPSHOT_ANY:
+		case SNAPSHOT_NON_VACUUMABLE:
+			return gpucol_view_lookup(dir, snapshot, row_number, segment);
+		default:
+			return gpucol_view_lookup(dir, snapshot, row_number, segment) &&
+				row_number - segment->entry.first_row < segment->entry.nrows &&
+				!gpucol_view_row_deleted(dir, snapshot, row_number);
+	}
+}
+
+/* Write this backend's buffered rows unless the snapshot needs no values. */
+static void
+flush_for(Relation table, Snapshot snapshot)
+{
+	if (snapshot->snapshot_type != SNAPSHOT_DIRTY &&
+		snapshot->snapshot_type != SNAPSHOT_NON_VACUUMABLE)
+		gpucol_writer_flush(table);
+}
+
+/* row_visible over the directory as a whole. */
+static bool
+lookup_row(Relation table, uint64 row_number, Snapshot snapshot,
+		   GpucolViewSegment *segment)
+{
+	GpucolDirectory dir;
+	bool		visible;
+
+	flush_for(table, snapshot);
+	if (!gpucol_directory_open(&dir, table, AccessShareLock))
+		return false;
+	visible = row_visible(&dir, row_number, snapshot, segment);
+	gpucol_directory_close(&dir);
+	return visible;
+}
+
+bool
+gpucol_fetch_visible(Relation table, uint64 row_number, Snapshot snapshot)
+{
+	GpucolViewSegment segment;
+
+	return lookup_row(table, row_number, snapshot, &segment);
+}
+
+/* ------------------------------------------------------------------------
+ * Rows
+ * ------------------------------------------------------------------------
+ */
+
+/* Store a row of NULLs for one whose values are in another session's memory. */
+static void
+store_unknown(Relation table, uint64 row_number, TupleTableSlot *slot)
+{
+	TupleDesc	desc = RelationGetDescr(table);
+	Datum	   *values = palloc0(Max(desc->natts, 1) * sizeof(Datum));
+	bool	   *isnull = palloc(Max(desc->natts, 1) * sizeof(bool));
+	HeapTuple	tuple;
+
+	memset(isnull, true, Max(desc->natts, 1));
+	tuple = heap_form_tuple(desc, values, isnull);
+	gpucol_tid_set(&tuple->t_self, row_number);
+	tuple->t_tableOid = RelationGetRelid(table);
+	ExecForceStoreHeapTuple(tuple, slot, true);
+	slot->tts_tableOid = RelationGetRelid(table);
+	gpucol_tid_set(&slot->tts_tid, row_number);
+	pfree(values);
+	pfree(isnull);
+}
+
+/* Store a row of a segment that has been looked up. */
+static void
+store_row(Relation table, GpucolReader *reader, const GpucolViewSegment *segment,
+		  uint64 row_number, TupleTableSlot *slot)
+{
+	uint64		row = row_number - segment->entry.first_row;
+
+	if (row >= segment->entry.nrows)
+	{
+		store_unknown(table, row_number, slot);
+		return;
+	}
+	gpucol_reader_open(reader, gpucol_segment_open(table, &segment->entry));
+	gpucol_scan_store(reader, (uint32) row, segment->xmin, slot);
+}
+
+bool
+gpucol_fetch_row(Relation table, uint64 row_number, Snapshot snapshot,
+				 TupleTableSlot *slot)
+{
+	GpucolViewSegment segment;
+	MemoryContext context;
+	MemoryContext old;
+	GpucolReader *reader;
+
+	ExecClearTuple(slot);
+	if (!lookup_row(table, row_number, snapshot, &segment))
+		return false;
+	context = AllocSetContextCreate(CurrentMemoryContext, "gpucol fetch",
+									ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
+	reader = gpucol_reader_create(table, true);
+	store_row(table, reader, &segment, row_number, slot);
+	gpucol_reader_close(reader);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+
+	if (IsMVCCSnapshot(snapshot))
+		PredicateLockTID(table, &slot->tts_tid, snapshot, segment.xmin);
+	pgstat_count_heap_fetch(table);
+	return true;
+}
+
+bool
+gpucol_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
+						 TupleTableSlot *slot)
+{
+	if (gpucol_tid_is_virtual(tid))
+		return gpucol_fetch_row(rel, gpucol_tid_row(tid), snapshot, slot);
+	return GetHeapamTableAmRoutine()->tuple_fetch_row_version(rel, tid, snapshot, slot);
+}
+
+bool
+gpucol_fetch_tid_valid(TableScanDesc sscan, ItemPointer tid)
+{
+	if (gpucol_tid_is_virtual(tid))
+		return ItemPointerGetOffsetNumberNoCheck(tid) >= 1 &&
+			ItemPointerGetOffsetNumberNoCheck(tid) <= GPUCOL_BLOCK_TIDS;
+	return ItemPointerIsValid(tid) &&
+		ItemPointerGetBlockNumber(tid) < RelationGetNumberOfBlocks(sscan->rs_rd);
+}
+
+void
+gpucol_fetch_latest_tid(TableScanDesc sscan, ItemPointer tid)
+{
+	GpucolScan *scan = (GpucolScan *) sscan;
+
+	/* a segment row has no later version in place */
+	if (!gpucol_tid_is_virtual(tid))
+		heap_get_latest_tid(scan->delta, tid);
+}
+
+bool
+gpucol_fetch_satisfies_snapshot(Relation rel, TupleTableSlot *slot, Snapshot snapshot)
+{
+	if (gpucol_tid_is_virtual(&slot->tts_tid))
+		return gpucol_fetch_visible(rel, gpucol_tid_row(&slot->tts_tid), snapshot);
+	return GetHeapamTableAmRoutine()->tuple_satisfies_snapshot(rel, slot, snapshot);
+}
+
+/* ------------------------------------------------------------------------
+ * Index scans
+ * ------------------------------------------------------------------------
+ */
+
+IndexFetchTableData *
+gpucol_index_fetch_begin(Relation rel)
+{
+	GpucolIndexFetch *fetch = palloc0(sizeof(GpucolIndexFetch));
+
+	fetch->heap.xs_base.rel = rel;
+	fetch->heap.xs_cbuf = InvalidBuffer;
+	return &fetch->heap.xs_base;
+}
+
+/* Forget view and open segments. */
+static void
+forget_segments(GpucolIndexFetch *fetch)
+{
+	for (int i = 0; i < OPEN_SEGMENTS; i++)
+	{
+		if (fetch->segments[i].reader != NULL)
+			gpucol_reader_close(fetch->segments[i].reader);
+	}
+	memset(fetch->segments, 0, sizeof(fetch->segments));
+	fetch->view = NULL;
+	fetch->snapshot = NULL;
+	if (fetch->context != NULL)
+		MemoryContextReset(fetch->context);
+}
+
+void
+gpucol_index_fetch_reset(IndexFetchTableData *data)
+{
+	GpucolIndexFetch *fetch = (GpucolIndexFetch *) data;
+
+	forget_segments(fetch);
+	GetHeapamTableAmRoutine()->index_fetch_reset(data);
+}
+
+void
+gpucol_index_fetch_end(IndexFetchTableData *data)
+{
+	GpucolIndexFetch *fetch = (GpucolIndexFetch *) data;
+
+	forget_segments(fetch);
+	if (fetch->context != NULL)
+		MemoryContextDelete(fetch->context);
+	GetHeapamTableAmRoutine()->index_fetch_end(data);
+}
+
+/* The open segment that holds a row number, if any. */
+static FetchSegment *
+find_open(GpucolIndexFetch *fetch, uint64 row_number)
+{
+	for (int i = 0; i < OPEN_SEGMENTS; i++)
+	{
+		FetchSegment *open = &fetch->segments[i];
+
+		if (open->reader != NULL && row_number >= open->segment.entry.first_row &&
+			row_number - open->segment.entry.first_row < open->segment.entry.nrows)
+			return open;
+	}
+	return NULL;
+}
+
+/* Open a segment in place of the one opened longest ago. */
+static FetchSegment *
+open_segment(GpucolIndexFetch *fetch, const GpucolViewSegment *segment)
+{
+	FetchSegment *open = &fetch->segments[fetch->next];
+	uint32		ndeleted;
+
+	fetch->next = (fetch->next + 1) % OPEN_SEGMENTS;
+	if (open->deleted != NULL)
+		pfree(open->deleted);
+	open->segment = *segment;
+	if (open->reader == NULL)
+		open->reader = gpucol_reader_create(fetch->heap.xs_base.rel, true);
+	open->deleted = gpucol_view_deleted(fetch->view, segment, &ndeleted);
+	return open;
+}
+
+/* Fetch through the view that the scan keeps of its MVCC snapshot. */
+static bool
+fetch_by_view(GpucolIndexFetch *fetch, uint64 row_number, Snapshot snapshot,
+			  TupleTableSlot *slot)
+{
+	Relation	rel = fetch->heap.xs_base.rel;
+	FetchSegment *open;
+	uint64		row;
+
+	if (fetch->view == NULL || fetch->snapshot != snapshot ||
+		fetch->curcid != snapshot->curcid)
+	{
+		forget_segments(fetch);
+		fetch->view = gpucol_view_open(rel, snapshot);
+		fetch->snapshot = snapshot;
+		fetch->curcid = snapshot->curcid;
+	}
+	open = find_open(fetch, row_number);
+	if (open == NULL)
+	{
+		const GpucolViewSegment *segment = gpucol_view_find(fetch->view, row_number);
+
+		if (segment == NULL)
+			return false;
+		open = open_segment(fetch, segment);
+	}
+	row = row_number - open->segment.entry.first_row;
+	if (open->deleted != NULL && (open->deleted[row / 32] >> (row % 32)) & 1)
+		return false;
+	store_row(rel, open->reader, &open->segment, row_number, slot);
+	PredicateLockTID(rel, &slot->tts_tid, snapshot, open->segment.xmin);
+	pgstat_count_heap_fetch(rel);
+	return true;
+}
+
+/* Fetch a segment row for an index scan. */
+static bool
+fetch_segment_row(GpucolIndexFetch *fetch, uint64 row_number, Snapshot snapshot,
+				  TupleTableSlot *slot)
+{
+	MemoryContext old;
+	bool		found;
+
+	if (!IsMVCCSnapshot(snapshot) || fetch->nfetched < PROBED_FETCHES)
+	{
+		fetch->nfetched++;
+		return gpucol_fetch_row(fetch->heap.xs_base.rel, row_number, snapshot, slot);
+	}
+	if (fetch->context == NULL)
+		fetch->context = AllocSetContextCreate(GetMemoryChunkContext(fetch),
+											   "gpucol index fetch",
+											   ALLOCSET_DEFAULT_SIZES);
+	ExecClearTuple(slot);
+	old = MemoryContextSwitchTo(fetch->context);
+	found = fetch_by_view(fetch, row_number, snapshot, slot);
+	MemoryContextSwitchTo(old);
+	return found;
+}
+
+bool
+gpucol_index_fetch_tuple(IndexFetchTableData *data, ItemPointer tid,
+						 Snapshot snapshot, TupleTableSlot *slot,
+						 bool *call_again, bool *all_dead)
+{
+	GpucolIndexFetch *fetch = (GpucolIndexFetch *) data;
+
+	if (!gpucol_tid_is_virtual(tid))
+		return GetHeapamTableAmRoutine()->index_fetch_tuple(data, tid, snapshot, slot,
+															call_again, all_dead);
+	*call_again = false;
+	if (all_dead != NULL)
+		*all_dead = false;
+	if (gpucol_scan_is_delta_only())
+		return false;
+	return fetch_segment_row(fetch, gpucol_tid_row(tid), snapshot, slot);
+}
+
+/*
+ * Entries of segment rows are left to VACUUM; heap decides about the others.
+ */
+TransactionId
+gpucol_index_delete_tuples(Relation rel, TM_IndexDeleteOp *delstate)
+{
+	int			kept = 0;
+
+	for (int i = 0; i < delstate->ndeltids; i++)
+	{
+		if (!gpucol_tid_is_virtual(&delstate->deltids[i].tid))
+			delstate->deltids[kept++] = delstate->deltids[i];
+	}
+	delstate->ndeltids = kept;
+	if (kept == 0)
+		return InvalidTransactionId;
+	return heap_index_delete_tuples(rel, delstate);
+}

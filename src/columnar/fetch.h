@@ -1,0 +1,46 @@
+/*-------------------------------------------------------------------------
+ *
+ * fetch.h
+ *	  Fetching single rows by TID, for indexes, triggers and row locks.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_COLUMNAR_FETCH_H
+#define GPUCOL_COLUMNAR_FETCH_H
+
+#include "postgres.h"
+
+#include "access/relscan.h"
+#include "executor/tuptable.h"
+#include "utils/snapshot.h"
+
+/*
+ * Is the segment row visible to the snapshot?  A dirty snapshot learns of the
+ * transactions that are inserting or deleting it, as heap's rows tell it.
+ */
+extern bool gpucol_fetch_visible(Relation table, uint64 row_number, Snapshot snapshot);
+
+/*
+ * Fetch a segment row into a slot if the snapshot sees it (SnapshotAny: if it
+ * exists, deleted or not).
+ */
+extern bool gpucol_fetch_row(Relation table, uint64 row_number, Snapshot snapshot,
+							 TupleTableSlot *slot);
+
+/* The routine's callbacks, as documented in access/tableam.h. */
+extern IndexFetchTableData *gpucol_index_fetch_begin(Relation rel);
+extern void gpucol_index_fetch_reset(IndexFetchTableData *data);
+extern void gpucol_index_fetch_end(IndexFetchTableData *data);
+extern bool gpucol_index_fetch_tuple(IndexFetchTableData *data, ItemPointer tid,
+									 Snapshot snapshot, TupleTableSlot *slot,
+									 bool *call_again, bool *all_dead);
+extern bool gpucol_fetch_row_version(Relation rel, ItemPointer tid,
+									 Snapshot snapshot, TupleTableSlot *slot);
+extern bool gpucol_fetch_tid_valid(TableScanDesc scan, ItemPointer tid);
+extern void gpucol_fetch_latest_tid(TableScanDesc scan, ItemPointer tid);
+extern bool gpucol_fetch_satisfies_snapshot(Relation rel, TupleTableSlot *slot,
+											Snapshot snapshot);
+extern TransactionId gpucol_index_delete_tuples(Relation rel,
+												struct TM_IndexDeleteOp *delstate);
+
+#endif							/* GPUCOL_COLUMNAR_FETCH_H */

@@ -1,0 +1,109 @@
+/*-------------------------------------------------------------------------
+ *
+ * insert.c
+ *	  Where inserted rows go: delta or segments.
+ *
+ * multi_insert (COPY): a first batch of fewer than GPUCOL_BULK_ROWS rows is taken
+ * for a small load and goes to the delta; otherwise, and once a command has loaded
+ * that many, rows go to segments.
+ *
+ * tuple_insert with a bulk insert state (CREATE TABLE AS, REFRESH MATERIALIZED
+ * VIEW, rewrites): the table is new and has no indexes; all rows go to segments.
+ *
+ * tuple_insert without (INSERT): the first GPUCOL_BULK_ROWS rows of a command go
+ * to the delta, at heap's speed, the rest to segments.  Not where the table has
+ * row triggers or foreign keys, whose events would fetch the rows singly.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/xact.h"
+
+#include "columnar/insert.h"
+#include "columnar/rownum.h"
+#include "columnar/writer.h"
+
+/* Rows that the command of late inserted into one table's delta. */
+static struct
+{
+	Oid			relid;
+	SubTransactionId subid;
+	TransactionId xid;
+	CommandId	cid;
+	uint32		rows;
+}			recent;
+
+/* Count n more rows of a command; returns how many it had before. */
+static uint32
+count_rows(Relation rel, CommandId cid, int n)
+{
+	SubTransactionId subid = GetCurrentSubTransactionId();
+	TransactionId xid = GetCurrentTransactionId();
+	uint32		before;
+
+	if (recent.relid != RelationGetRelid(rel) || recent.subid != subid ||
+		recent.xid != xid || recent.cid != cid)
+	{
+		recent.relid = RelationGetRelid(rel);
+		recent.subid = subid;
+		recent.xid = xid;
+		recent.cid = cid;
+		recent.rows = 0;
+	}
+	before = recent.rows;
+	if (before < GPUCOL_BULK_ROWS)
+		recent.rows += n;
+	return before;
+}
+
+/* Does the table have triggers that fetch inserted rows one by one? */
+static bool
+has_row_triggers(Relation rel)
+{
+	const TriggerDesc *triggers = rel->trigdesc;
+
+	return triggers != NULL &&
+		(triggers->trig_insert_after_row || triggers->trig_insert_before_row ||
+		 triggers->trig_insert_instead_row);
+}
+
+void
+gpucol_insert_tuple(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
+					BulkInsertState bistate)
+{
+	GpucolWriter *writer = NULL;
+
+	if (bistate != NULL && !rel->rd_rel->relhasindex)
+		writer = gpucol_writer_get(rel, cid, options);
+	else if (count_rows(rel, cid, 1) >= GPUCOL_BULK_ROWS && !has_row_triggers(rel))
+		writer = gpucol_writer_get(rel, cid, options);
+	if (writer != NULL)
+		gpucol_writer_add(writer, rel, slot);
+	else
+		GetHeapamTableAmRoutine()->tuple_insert(rel, slot, cid, options, bistate);
+}
+
+void
+gpucol_insert_multi(Relation rel, TupleTableSlot **slots, int nslots, CommandId cid,
+					int options, BulkInsertState bistate)
+{
+	GpucolWriter *writer = NULL;
+
+	if (count_rows(rel, cid, nslots) + nslots >= GPUCOL_BULK_ROWS)
+		writer = gpucol_writer_get(rel, cid, options);
+	if (writer == NULL)
+	{
+		heap_multi_insert(rel, slots, nslots, cid, options, bistate);
+		return;
+	}
+	for (int i = 0; i < nslots; i++)
+		gpucol_writer_add(writer, rel, slots[i]);
+}
+
+void
+gpucol_insert_finish_bulk(Relation rel, int options pg_attribute_unused())
+{
+	gpucol_writer_flush(rel);
+}

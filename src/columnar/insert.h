@@ -1,0 +1,22 @@
+/*-------------------------------------------------------------------------
+ *
+ * insert.h
+ *	  Where inserted rows go: callbacks of the table access method.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_COLUMNAR_INSERT_H
+#define GPUCOL_COLUMNAR_INSERT_H
+
+#include "postgres.h"
+
+#include "access/tableam.h"
+
+/* The routine's callbacks, as documented in access/tableam.h. */
+extern void gpucol_insert_tuple(Relation rel, TupleTableSlot *slot, CommandId cid,
+								int options, BulkInsertState bistate);
+extern void gpucol_insert_multi(Relation rel, TupleTableSlot **slots, int nslots,
+								CommandId cid, int options, BulkInsertState bistate);
+extern void gpucol_insert_finish_bulk(Relation rel, int options);
+
+#endif							/* GPUCOL_COLUMNAR_INSERT_H */

@@ -1,0 +1,345 @@
+/*-------------------------------------------------------------------------
+ *
+ * page.c
+ *	  Segment pages in the main fork: layout, writing and reading.
+ *
+ * Writing.  Pages are appended in batches of up to 32: extended with P_NEW and
+ * locked from birth until they are filled and logged, so that no insertion into
+ * the heap can take one for a new page.  One WAL record of full-page images holds
+ * a batch.  The visibility map page is pinned first, and a batch stays within
+ * one.  The extension lock is held for a run of batches, so that a segment has at
+ * most GPUCOL_MAX_EXTENTS extents whoever else extends the table.
+ *
+ * Verifying.  A page's CRC is computed when this access read it from disk, and
+ * otherwise once for each stay of the page in a shared buffer: whoever has
+ * verified it leaves a cookie in the trailer, made from the server's start time
+ * and the buffer's number, without dirtying the page.  A cookie that reaches the
+ * disk (because the page was dirty for another reason) is worthless after a
+ * restart, and in any other buffer.  The cookie is not part of the CRC.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/visibilitymap.h"
+#include "access/xlog.h"
+#include "access/xloginsert.h"
+#include "catalog/pg_control.h"
+#include "common/hashfn.h"
+#include "executor/instrument.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/timestamp.h"
+
+#include "columnar/page.h"
+#include "compat.h"
+#include "kernel/crc32c.h"
+
+/* Pages in one WAL record. */
+#define BATCH_PAGES		32
+
+/* Pages for which the extension lock is held at least. */
+#define RUN_PAGES		128
+
+/* Heap blocks that a page of the visibility map covers (visibilitymap.c). */
+#define VM_PAGE_BLOCKS \
+	((BLCKSZ - MAXALIGN(SizeOfPageHeaderData)) * (BITS_PER_BYTE / BITS_PER_HEAPBLOCK))
+
+/* Where the word rows of a page come from. */
+typedef struct PageSupply
+{
+	const GpucolImage *image;	/* an image, or ... */
+	Relation	from;			/* ... a segment of another table */
+	const GpucolSegmentEntry *old;
+} PageSupply;
+
+/* CRC-32C of the word rows and the identity of a page. */
+static uint32
+page_crc(Page page)
+{
+	const GpucolPageTrailer *trailer = GPUCOL_PAGE_TRAILER(page);
+	uint32		crc = gpucol_crc32c(0, (char *) page + GPUCOL_PAGE_DATA,
+									GPUCOL_PAGE_BYTES);
+
+	crc = gpucol_crc32c(crc, &trailer->magic, sizeof(trailer->magic));
+	return gpucol_crc32c(crc, &trailer->first_row,
+						 offsetof(GpucolPageTrailer, verified) -
+						 offsetof(GpucolPageTrailer, first_row));
+}
+
+/* Fill a new page and seal it. */
+static void
+fill_page(Page page, const PageSupply *supply, uint64 first_row, uint32 nwords,
+		  uint32 ordinal)
+{
+	GpucolPageTrailer *trailer = GPUCOL_PAGE_TRAILER(page);
+	char	   *rows = (char *) page + GPUCOL_PAGE_DATA;
+
+	PageInit(page, BLCKSZ, 0);
+	((PageHeader) page)->pd_lower = SizeOfPageHeaderData;
+	((PageHeader) page)->pd_upper = SizeOfPageHeaderData;
+	PageSetAllVisible(page);
+	if (supply->image != NULL)
+	{
+		uint32		row = ordinal * GPUCOL_PAGE_ROWS;
+
+		gpucol_image_copy(supply->image, row,
+						  Min(GPUCOL_PAGE_ROWS, nwords - row), rows);
+	}
+	else
+	{
+		Buffer		source = gpucol_page_pin(supply->from, supply->old, ordinal, 0);
+
+		memcpy(rows, gpucol_page_rows(source), GPUCOL_PAGE_BYTES);
+		ReleaseBuffer(source);
+	}
+	trailer->magic = GPUCOL_PAGE_MAGIC;
+	trailer->first_row = first_row;
+	trailer->ordinal = ordinal;
+	trailer->crc = page_crc(page);
+}
+
+/* Log a batch of locked, filled buffers and mark them dirty. */
+static void
+log_batch(Relation table, const Buffer *buffers, int n)
+{
+	START_CRIT_SECTION();
+	for (int i = 0; i < n; i++)
+		MarkBufferDirty(buffers[i]);
+	if (RelationNeedsWAL(table))
+	{
+		XLogRecPtr	lsn;
+
+		XLogBeginInsert();
+		for (int i = 0; i < n; i++)
+			XLogRegisterBuffer(i, buffers[i], REGBUF_FORCE_IMAGE | REGBUF_STANDARD);
+		lsn = XLogInsert(RM_XLOG_ID, XLOG_FPI);
+		for (int i = 0; i < n; i++)
+			PageSetLSN(BufferGetPage(buffers[i]), lsn);
+	}
+	END_CRIT_SECTION();
+}
+
+/*
+ * Append up to BATCH_PAGES pages; the extension lock is held.  Returns their
+ * number, which is smaller where the batch would leave a visibility map page.
+ */
+static int
+append_batch(Relation table, const PageSupply *supply,
+			 const GpucolSegmentEntry *entry, uint32 ordinal, int n,
+			 BufferAccessStrategy strategy, BlockNumber *first_block)
+{
+	BlockNumber block = RelationGetNumberOfBlocks(table);
+	Buffer		buffers[BATCH_PAGES];
+	Buffer		map = InvalidBuffer;
+
+	n = Min(n, (int) (VM_PAGE_BLOCKS - block % VM_PAGE_BLOCKS));
+	if (block >= GPUCOL_FIRST_VIRTUAL_BLOCK - n)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("table \"%s\" is too large for another segment",
+						RelationGetRelationName(table))));
+	visibilitymap_pin(table, block, &map);
+	XLogEnsureRecordSpace(BATCH_PAGES, 0);
+
+	for (int i = 0; i < n; i++)
+	{
+		buffers[i] = ReadBufferExtended(table, MAIN_FORKNUM, P_NEW,
+										RBM_ZERO_AND_LOCK, strategy);
+		if (BufferGetBlockNumber(buffers[i]) != block + i)
+			ereport(ERROR,
+					(errcode(ERRCODE_INTERNAL_ERROR),
+					 errmsg("table \"%s\" was extended without its extension lock",
+							RelationGetRelationName(table))));
+	}
+	for (int i = 0; i < n; i++)
+		fill_page(BufferGetPage(buffers[i]), supply, entry->first_row,
+				  entry->nwords, ordinal + i);
+	log_batch(table, buffers, n);
+	for (int i = 0; i < n; i++)
+	{
+		visibilitymap_set(table, block + i, buffers[i], InvalidXLogRecPtr, map,
+						  InvalidTransactionId,
+						  VISIBILITYMAP_ALL_VISIBLE | VISIBILITYMAP_ALL_FROZEN);
+		UnlockReleaseBuffer(buffers[i]);
+	}
+	ReleaseBuffer(map);
+	*first_block = block;
+	return n;
+}
+
+/* Add a run of pages to the entry's extents. */
+static void
+add_extent(GpucolSegmentEntry *entry, BlockNumber block, uint32 n)
+{
+	GpucolExtent *last = &entry->extents[entry->nextents - 1];
+
+	if (entry->nextents > 0 && last->start + last->npages == block)
+	{
+		last->npages += n;
+		return;
+	}
+	Assert(entry->nextents < GPUCOL_MAX_EXTENTS);
+	entry->extents[entry->nextents].start = block;
+	entry->extents[entry->nextents].npages = n;
+	entry->nextents++;
+}
+
+/* Append entry->npages pages from a supply. */
+static void
+append_pages(Relation table, const PageSupply *supply, GpucolSegmentEntry *entry)
+{
+	uint32		run = Max(RUN_PAGES,
+						  (entry->npages + GPUCOL_MAX_EXTENTS - 1) / GPUCOL_MAX_EXTENTS);
+	uint32		done = 0;
+	bool		lock = !RELATION_IS_LOCAL(table);
+	BufferAccessStrategy strategy = NULL;
+
+	PreventCommandDuringRecovery("loading a segment");
+	if (entry->npages > (uint32) NBuffers / 8)
+		strategy = GetAccessStrategy(BAS_BULKWRITE);
+	entry->nextents = 0;
+	while (done < entry->npages)
+	{
+		uint32		end = Min(done + run, entry->npages);
+
+		CHECK_FOR_INTERRUPTS();
+		if (lock)
+			LockRelationForExtension(table, ExclusiveLock);
+		while (done < end)
+		{
+			BlockNumber block;
+			int			n = append_batch(table, supply, entry, done,
+										 Min(BATCH_PAGES, end - done), strategy,
+										 &block);
+
+			add_extent(entry, block, n);
+			done += n;
+		}
+		if (lock)
+			UnlockRelationForExtension(table, ExclusiveLock);
+	}
+	if (strategy != NULL)
+		FreeAccessStrategy(strategy);
+}
+
+void
+gpucol_page_append(Relation table, const GpucolImage *image,
+				   GpucolSegmentEntry *entry)
+{
+	PageSupply	supply = {.image = image};
+
+	entry->nwords = image->nwords;
+	entry->npages = GPUCOL_PAGES(image->nwords);
+	append_pages(table, &supply, entry);
+}
+
+void
+gpucol_page_copy(Relation from, const GpucolSegmentEntry *old, Relation to,
+				 GpucolSegmentEntry *entry)
+{
+	PageSupply	supply = {.from = from, .old = old};
+
+	entry->nwords = old->nwords;
+	entry->npages = old->npages;
+	append_pages(to, &supply, entry);
+}
+
+BlockNumber
+gpucol_page_block(const GpucolSegmentEntry *entry, uint32 ordinal)
+{
+	for (uint32 i = 0; i < entry->nextents; i++)
+	{
+		if (ordinal < entry->extents[i].npages)
+			return entry->extents[i].start + ordinal;
+		ordinal -= entry->extents[i].npages;
+	}
+	return InvalidBlockNumber;
+}
+
+bool
+gpucol_page_identify(Page page, uint64 *first_row, uint32 *ordinal)
+{
+	const GpucolPageTrailer *trailer = GPUCOL_PAGE_TRAILER(page);
+
+	if (PageIsNew(page) ||
+		((PageHeader) page)->pd_upper != SizeOfPageHeaderData ||
+		trailer->magic != GPUCOL_PAGE_MAGIC)
+		return false;
+	*first_row = trailer->first_row;
+	*ordinal = trailer->ordinal;
+	return true;
+}
+
+bool
+gpucol_page_is_intact(Page page, uint64 first_row, uint32 ordinal)
+{
+	uint64		found_row;
+	uint32		found_ordinal;
+
+	return gpucol_page_identify(page, &found_row, &found_ordinal) &&
+		found_row == first_row && found_ordinal == ordinal &&
+		GPUCOL_PAGE_TRAILER(page)->crc == page_crc(page);
+}
+
+/* Report a corrupt page. */
+static void
+report_corrupt_page(Relation table, const GpucolSegmentEntry *entry,
+					uint32 ordinal, AttrNumber attnum)
+{
+	if (attnum > 0 && attnum <= RelationGetNumberOfAttributes(table))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("segment " UINT64_FORMAT " of table \"%s\" is corrupt",
+						entry->first_row, RelationGetRelationName(table)),
+				 errdetail("Page %u of the segment (block %u), read for column \"%s\", fails its checksum.",
+						   ordinal, gpucol_page_block(entry, ordinal),
+						   NameStr(TupleDescAttr(RelationGetDescr(table), attnum - 1)->attname))));
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("segment " UINT64_FORMAT " of table \"%s\" is corrupt",
+					entry->first_row, RelationGetRelationName(table)),
+			 errdetail("Page %u of the segment (block %u) fails its checksum.",
+					   ordinal, gpucol_page_block(entry, ordinal))));
+}
+
+/* What a verified page in a buffer carries; see the head of this file. */
+static inline uint64
+verified_cookie(Buffer buffer)
+{
+	static uint64 server = 0;
+
+	if (unlikely(server == 0))
+		server = hash_bytes_extended((const unsigned char *) &PgStartTime,
+									 sizeof(PgStartTime), 0) | 1;
+	return server ^ ((uint64) (uint32) buffer * UINT64CONST(0x9E3779B97F4A7C15));
+}
+
+Buffer
+gpucol_page_pin(Relation table, const GpucolSegmentEntry *entry, uint32 ordinal,
+				AttrNumber attnum)
+{
+	int64		reads = pgBufferUsage.shared_blks_read +
+		pgBufferUsage.local_blks_read;
+	BlockNumber block = gpucol_page_block(entry, ordinal);
+	Buffer		buffer;
+	GpucolPageTrailer *trailer;
+
+	if (unlikely(block == InvalidBlockNumber))
+		report_corrupt_page(table, entry, ordinal, attnum);
+	buffer = ReadBuffer(table, block);
+	trailer = GPUCOL_PAGE_TRAILER(BufferGetPage(buffer));
+	if (likely(trailer->verified == verified_cookie(buffer) &&
+			   trailer->first_row == entry->first_row &&
+			   trailer->ordinal == ordinal &&
+			   reads == pgBufferUsage.shared_blks_read +
+			   pgBufferUsage.local_blks_read))
+		return buffer;
+	if (!gpucol_page_is_intact(BufferGetPage(buffer), entry->first_row, ordinal))
+	{
+		ReleaseBuffer(buffer);
+		report_corrupt_page(table, entry, ordinal, attnum);
+	}
+	trailer->verified = verified_cookie(buffer);
+	return buffer;
+}

@@ -1,0 +1,90 @@
+/*-------------------------------------------------------------------------
+ *
+ * page.h
+ *	  Segment pages in the main fork: layout, writing and reading.
+ *
+ * A segment page is a page that heap takes for full and empty: pd_lower =
+ * pd_upper = 24, no line pointers, all-visible and all-frozen.  After the page
+ * header come GPUCOL_PAGE_ROWS word rows of the segment and a GpucolPageTrailer.
+ * It never changes once written.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_COLUMNAR_PAGE_H
+#define GPUCOL_COLUMNAR_PAGE_H
+
+#include "postgres.h"
+
+#include "storage/bufmgr.h"
+#include "storage/bufpage.h"
+#include "utils/rel.h"
+
+#include "columnar/directory.h"
+#include "columnar/encode.h"
+#include "kernel/format.h"
+
+#define GPUCOL_PAGE_MAGIC		0x50434731
+#define GPUCOL_PAGE_DATA		SizeOfPageHeaderData
+#define GPUCOL_PAGE_BYTES		(GPUCOL_PAGE_ROWS * GPUCOL_ROW_BYTES)
+
+/* The last 104 bytes of a segment page. */
+typedef struct GpucolPageTrailer
+{
+	uint32		magic;
+	uint32		crc;			/* CRC-32C of the word rows and of the identity */
+	uint64		first_row;		/* the segment's identity */
+	uint32		ordinal;		/* number of the page in the segment */
+	uint32		unused;
+	uint64		verified;		/* not on disk's behalf: see page.c */
+	uint8		reserved[72];
+} GpucolPageTrailer;
+
+StaticAssertDecl(GPUCOL_PAGE_DATA + GPUCOL_PAGE_BYTES + sizeof(GpucolPageTrailer) == BLCKSZ,
+				 "a segment page is one block");
+
+#define GPUCOL_PAGE_TRAILER(page) \
+	((GpucolPageTrailer *) ((char *) (page) + GPUCOL_PAGE_DATA + GPUCOL_PAGE_BYTES))
+
+/* The word rows of a pinned segment page. */
+static inline const char *
+gpucol_page_rows(Buffer buffer)
+{
+	return (const char *) BufferGetPage(buffer) + GPUCOL_PAGE_DATA;
+}
+
+/* Pages that n word rows fill. */
+#define GPUCOL_PAGES(n) (((n) + GPUCOL_PAGE_ROWS - 1) / GPUCOL_PAGE_ROWS)
+
+/*
+ * Append a finished image to the table's main fork, WAL-logged and marked in the
+ * visibility map; fills entry's npages, nwords and extents.  The pages mean
+ * nothing until the entry is in the directory.
+ */
+extern void gpucol_page_append(Relation table, const GpucolImage *image,
+							   GpucolSegmentEntry *entry);
+
+/* Append the pages of a segment of another table (a rewrite) likewise. */
+extern void gpucol_page_copy(Relation from, const GpucolSegmentEntry *old,
+							 Relation to, GpucolSegmentEntry *entry);
+
+/* Block of page `ordinal` of a segment. */
+extern BlockNumber gpucol_page_block(const GpucolSegmentEntry *entry,
+									 uint32 ordinal);
+
+/*
+ * Pin page `ordinal` of a segment and verify it if need be; an error that names
+ * table, segment and column (attnum, 0 = none) if it is corrupt.
+ */
+extern Buffer gpucol_page_pin(Relation table, const GpucolSegmentEntry *entry,
+							  uint32 ordinal, AttrNumber attnum);
+
+/*
+ * Is the block a segment page?  Takes a pin for the moment; the identity is the
+ * trailer's, unverified.
+ */
+extern bool gpucol_page_identify(Page page, uint64 *first_row, uint32 *ordinal);
+
+/* Check a page's trailer and CRC. */
+extern bool gpucol_page_is_intact(Page page, uint64 first_row, uint32 ordinal);
+
+#endif							/* GPUCOL_COLUMNAR_PAGE_H */

@@ -1,0 +1,396 @@
+/*-------------------------------------------------------------------------
+ *
+ * reader.c
+ *	  Whole rows of a table's segments, for PostgreSQL's own executor.
+ *
+ * A reader decodes each column a vector at a time when a row of the vector is
+ * first asked for; a point reader asks the decoder for single rows instead, and
+ * does not copy dictionaries for them.  The pages that decoded bytes point into
+ * stay pinned until the column moves on.
+ *
+ * A column's value domain is taken from the chunk, its datum form from the
+ * table: they may differ where a column's type was changed without a rewrite.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/tupdesc.h"
+#include "utils/memutils.h"
+
+#include "columnar/segment.h"
+#include "compat.h"
+
+/* One column of a reader. */
+typedef struct ReaderColumn
+{
+	AttrNumber	attnum;
+	GpucolTypeMap type;			/* of the table's column */
+	bool		dropped;
+
+	/* of the open segment */
+	const GpucolChunkDesc *desc;	/* NULL: the column was added later */
+	GpucolTypeMap map;			/* the chunk's domain, the column's datum form */
+	GpucolDecoder decoder;
+	bool		started;		/* decoder initialised */
+	Datum		missing;
+	bool		missing_null;
+	GpucolWindow windows[GPUCOL_STREAM_COUNT];
+
+	/* decoded */
+	uint32		vector;			/* PG_UINT32_MAX = none */
+	int64	   *ints;
+	GpucolBytes *bytes;
+	uint32	   *nulls;
+} ReaderColumn;
+
+struct GpucolReader
+{
+	Relation	table;
+	bool		point;
+	MemoryContext context;		/* the reader and its arrays */
+	MemoryContext segment_context;	/* what the open segment's decoders hold */
+	MemoryContext row_context;	/* values of the last row */
+	const GpucolSegmentInfo *segment;
+	int			ncolumns;
+	ReaderColumn *columns;		/* by attnum - 1 */
+	Datum	   *values;
+	bool	   *isnull;
+};
+
+GpucolReader *
+gpucol_reader_create(Relation table, bool point)
+{
+	TupleDesc	desc = RelationGetDescr(table);
+	GpucolReader *reader = palloc0(sizeof(GpucolReader));
+
+	reader->table = table;
+	reader->point = point;
+	reader->context = CurrentMemoryContext;
+	reader->segment_context = AllocSetContextCreate(CurrentMemoryContext,
+													"gpucol open segment",
+													ALLOCSET_DEFAULT_SIZES);
+	reader->row_context = AllocSetContextCreate(CurrentMemoryContext,
+												"gpucol row",
+												ALLOCSET_DEFAULT_SIZES);
+	reader->ncolumns = desc->natts;
+	reader->columns = palloc0(Max(desc->natts, 1) * sizeof(ReaderColumn));
+	reader->values = palloc0(Max(desc->natts, 1) * sizeof(Datum));
+	reader->isnull = palloc0(Max(desc->natts, 1) * sizeof(bool));
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+		ReaderColumn *column = &reader->columns[i];
+
+		column->attnum = att->attnum;
+		column->dropped = att->attisdropped;
+		column->vector = PG_UINT32_MAX;
+		if (!att->attisdropped)
+			gpucol_typemap_init(&column->type, att->atttypid, att->atttypmod,
+								att->attcollation);
+	}
+	return reader;
+}
+
+/* Stop reading a column of the open segment. */
+static void
+close_column(ReaderColumn *column)
+{
+	for (int i = 0; i < GPUCOL_STREAM_COUNT; i++)
+		gpucol_window_unmap(&column->windows[i]);
+	column->started = false;
+	column->vector = PG_UINT32_MAX;
+	column->desc = NULL;
+}
+
+void
+gpucol_reader_close(GpucolReader *reader)
+{
+	for (int i = 0; i < reader->ncolumns; i++)
+		close_column(&reader->columns[i]);
+	MemoryContextReset(reader->segment_context);
+	reader->segment = NULL;
+}
+
+void
+gpucol_reader_open(GpucolReader *reader, const GpucolSegmentInfo *segment)
+{
+	TupleDesc	desc = RelationGetDescr(reader->table);
+
+	if (reader->segment == segment)
+		return;
+	gpucol_reader_close(reader);
+	reader->segment = segment;
+	for (int i = 0; i < reader->ncolumns; i++)
+	{
+		ReaderColumn *column = &reader->columns[i];
+
+		if (column->dropped)
+			continue;
+		column->desc = gpucol_segment_desc(segment, column->attnum);
+		if (column->desc == NULL)
+		{
+			column->missing = getmissingattr(desc, column->attnum,
+											 &column->missing_null);
+			continue;
+		}
+		column->map = column->type;
+		column->map.kind = column->desc->kind;
+		column->map.scale = column->desc->scale;
+	}
+}
+
+const GpucolSegmentInfo *
+gpucol_reader_segment(const GpucolReader *reader)
+{
+	return reader->segment;
+}
+
+/* Report a decoder's refusal. */
+static void
+check_decoded(GpucolReader *reader, ReaderColumn *column, GpucolStatus status)
+{
+	if (status == GPUCOL_OK)
+		return;
+	if (status == GPUCOL_OUT_OF_MEMORY)
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory"),
+				 errdetail("Failed while decoding column \"%s\" of table \"%s\".",
+						   NameStr(TupleDescAttr(RelationGetDescr(reader->table),
+												 column->attnum - 1)->attname),
+						   RelationGetRelationName(reader->table))));
+	gpucol_segment_corrupt(reader->table, &reader->segment->entry,
+						   column->attnum, "a chunk fails its checks");
+}
+
+/* Pin word rows of a stream and show them to the decoder. */
+static void
+map_stream(GpucolReader *reader, ReaderColumn *column, GpucolStreamKind stream,
+		   uint32 row, uint32 nrows)
+{
+	MemoryContext old = MemoryContextSwitchTo(reader->context);
+
+	gpucol_window_map(&column->windows[stream], reader->table, reader->segment,
+					  column->desc, stream, row, nrows);
+	MemoryContextSwitchTo(old);
+	gpucol_decode_map(&column->decoder, stream, &column->windows[stream].rows);
+}
+
+/* Pin what vector v needs of a stream. */
+static void
+map_vector(GpucolReader *reader, ReaderColumn *column, GpucolStreamKind stream,
+		   uint32 v)
+{
+	uint32		row;
+	uint32		nrows;
+
+	if (column->desc->streams[stream].nrows == 0)
+		return;
+	gpucol_decode_extent(column->desc, stream, v, 1, &row, &nrows);
+	if (nrows > 0)
+		map_stream(reader, column, stream, row, nrows);
+}
+
+/* Is a stream read as a whole for this chunk? */
+static bool
+stream_is_whole(const GpucolChunkDesc *desc, GpucolStreamKind stream)
+{
+	switch (stream)
+	{
+		case GPUCOL_STREAM_DICT:
+		case GPUCOL_STREAM_RUN_ENDS:
+			return true;
+		case GPUCOL_STREAM_DATA:
+			return desc->coding != GPUCOL_CODING_RAW;
+		case GPUCOL_STREAM_CODES:
+			return desc->coding == GPUCOL_CODING_RLE;
+		default:
+			return false;
+	}
+}
+
+/* Begin to read a column of the open segment. */
+static void
+start_column(GpucolReader *reader, ReaderColumn *column)
+{
+	GpucolMemory memory = gpucol_segment_memory(reader->segment_context);
+
+	gpucol_decode_init(&column->decoder, column->desc, reader->segment->entry.nrows,
+					   &memory);
+	for (int stream = 0; stream < GPUCOL_STREAM_COUNT; stream++)
+	{
+		if (stream_is_whole(column->desc, stream) &&
+			column->desc->streams[stream].nrows > 0)
+			map_stream(reader, column, stream, 0,
+					   column->desc->streams[stream].nrows);
+	}
+	if (!reader->point)
+	{
+		check_decoded(reader, column, gpucol_decode_load(&column->decoder));
+		for (int stream = 0; stream < GPUCOL_STREAM_COUNT; stream++)
+		{
+			if (stream_is_whole(column->desc, stream))
+				gpucol_window_unmap(&column->windows[stream]);
+		}
+	}
+	column->started = true;
+}
+
+/* Pin the word rows of vector v that single rows or the vector need. */
+static void
+map_column(GpucolReader *reader, ReaderColumn *column, uint32 v)
+{
+	const GpucolChunkDesc *desc = column->desc;
+
+	if (!column->started)
+		start_column(reader, column);
+	map_vector(reader, column, GPUCOL_STREAM_NULLS, v);
+	if (desc->flags & GPUCOL_CHUNK_ALL_NULL)
+		return;
+	if (!stream_is_whole(desc, GPUCOL_STREAM_CODES))
+		map_vector(reader, column, GPUCOL_STREAM_CODES, v);
+	if (desc->coding == GPUCOL_CODING_RAW && desc->kind == GPUCOL_KIND_BYTES)
+	{
+		uint64		start;
+		uint64		end;
+
+		map_vector(reader, column, GPUCOL_STREAM_OFFSETS, v);
+		check_decoded(reader, column,
+					  gpucol_decode_block(&column->decoder, v, &start, &end));
+		if (end > start)
+			map_stream(reader, column, GPUCOL_STREAM_DATA,
+					   (uint32) (start / GPUCOL_ROW_BYTES),
+					   (uint32) ((end - 1) / GPUCOL_ROW_BYTES -
+								 start / GPUCOL_ROW_BYTES + 1));
+	}
+}
+
+/* Decode vector v of a column. */
+static void
+load_vector(GpucolReader *reader, ReaderColumn *column, uint32 v)
+{
+	MemoryContext old;
+
+	map_column(reader, column, v);
+	old = MemoryContextSwitchTo(reader->context);
+	if (column->nulls == NULL)
+		column->nulls = palloc(GPUCOL_VECTOR_VALUES / 8);
+	if (column->desc->kind == GPUCOL_KIND_BYTES && column->bytes == NULL)
+		column->bytes = palloc(GPUCOL_VECTOR_VALUES * sizeof(GpucolBytes));
+	if (column->desc->kind != GPUCOL_KIND_BYTES && column->ints == NULL)
+		column->ints = palloc(GPUCOL_VECTOR_VALUES * sizeof(int64));
+	MemoryContextSwitchTo(old);
+
+	check_decoded(reader, column,
+				  gpucol_decode_nulls(&column->decoder, v, column->nulls));
+	if (column->desc->flags & GPUCOL_CHUNK_ALL_NULL)
+		memset(column->nulls, 0xff, GPUCOL_VECTOR_VALUES / 8);
+	else if (column->desc->kind == GPUCOL_KIND_BYTES)
+		check_decoded(reader, column,
+					  gpucol_decode_bytes(&column->decoder, v, column->bytes));
+	else
+		check_decoded(reader, column,
+					  gpucol_decode_ints(&column->decoder, v, (int64_t *) column->ints));
+	column->vector = v;
+}
+
+/* One value of a vector-wise reader. */
+static Datum
+vector_value(GpucolReader *reader, ReaderColumn *column, uint32 row, bool *isnull)
+{
+	uint32		v = row / GPUCOL_VECTOR_VALUES;
+	uint32		i = row % GPUCOL_VECTOR_VALUES;
+
+	if (column->vector != v)
+		load_vector(reader, column, v);
+	*isnull = (column->nulls[i / 32] >> (i % 32)) & 1;
+	if (*isnull)
+		return (Datum) 0;
+	if (column->desc->kind == GPUCOL_KIND_BYTES)
+		return gpucol_typemap_from_bytes(&column->map, column->bytes[i]);
+	return gpucol_typemap_from_int64(&column->map, column->ints[i]);
+}
+
+/* One value of a point reader. */
+static Datum
+point_value(GpucolReader *reader, ReaderColumn *column, uint32 row, bool *isnull)
+{
+	uint32		v = row / GPUCOL_VECTOR_VALUES;
+
+	*isnull = (column->desc->flags & GPUCOL_CHUNK_ALL_NULL) != 0;
+	if (*isnull)
+		return (Datum) 0;
+	if (column->vector != v)
+	{
+		map_column(reader, column, v);
+		column->vector = v;
+	}
+	if (column->desc->kind == GPUCOL_KIND_BYTES)
+	{
+		GpucolBytes bytes;
+
+		check_decoded(reader, column,
+					  gpucol_decode_get_bytes(&column->decoder, row, &bytes, isnull));
+		return *isnull ? (Datum) 0 : gpucol_typemap_from_bytes(&column->map, bytes);
+	}
+	else
+	{
+		int64_t		value;
+
+		check_decoded(reader, column,
+					  gpucol_decode_get_int(&column->decoder, row, &value, isnull));
+		return *isnull ? (Datum) 0 : gpucol_typemap_from_int64(&column->map, value);
+	}
+}
+
+void
+gpucol_reader_row(GpucolReader *reader, uint32 row, Datum **values, bool **isnull)
+{
+	MemoryContext old;
+
+	MemoryContextReset(reader->row_context);
+	old = MemoryContextSwitchTo(reader->row_context);
+	for (int i = 0; i < reader->ncolumns; i++)
+	{
+		ReaderColumn *column = &reader->columns[i];
+
+		if (column->dropped)
+		{
+			reader->values[i] = (Datum) 0;
+			reader->isnull[i] = true;
+		}
+		else if (column->desc == NULL)
+		{
+			reader->values[i] = column->missing;
+			reader->isnull[i] = column->missing_null;
+		}
+		else if (reader->point)
+			reader->values[i] = point_value(reader, column, row, &reader->isnull[i]);
+		else
+			reader->values[i] = vector_value(reader, column, row, &reader->isnull[i]);
+	}
+	MemoryContextSwitchTo(old);
+	*values = reader->values;
+	*isnull = reader->isnull;
+}
+
+HeapTuple
+gpucol_reader_tuple(GpucolReader *reader, uint32 row, TransactionId xmin)
+{
+	Datum	   *values;
+	bool	   *isnull;
+	HeapTuple	tuple;
+
+	gpucol_reader_row(reader, row, &values, &isnull);
+	tuple = heap_form_tuple(RelationGetDescr(reader->table), values, isnull);
+	gpucol_tid_set(&tuple->t_self, reader->segment->entry.first_row + row);
+	tuple->t_tableOid = RelationGetRelid(reader->table);
+	tuple->t_data->t_ctid = tuple->t_self;
+	HeapTupleHeaderSetXmin(tuple->t_data, xmin);
+	HeapTupleHeaderSetXmax(tuple->t_data, InvalidTransactionId);
+	HeapTupleHeaderSetCmin(tuple->t_data, FirstCommandId);
+	tuple->t_data->t_infomask |= HEAP_XMIN_COMMITTED | HEAP_XMAX_INVALID;
+	return tuple;
+}

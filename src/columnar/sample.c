@@ -1,0 +1,351 @@
+/*-------------------------------------------------------------------------
+ *
+ * sample.c
+ *	  ANALYZE, TABLESAMPLE and size estimates.
+ *
+ * ANALYZE samples blocks of the main fork and extrapolates from the rows that it
+ * finds on them, so the rows of a segment are dealt evenly to the segment's pages.
+ * A page may stand for thousands of rows; then every k-th is shown and the rest
+ * only counted.  Delta rows are thinned out by the same k, or they would weigh k
+ * times as much in the sample.
+ *
+ * TABLESAMPLE sees the blocks of the main fork, of which the segments' hold
+ * nothing, and behind them the virtual blocks of all segments.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/tsmapi.h"
+#include "nodes/execnodes.h"
+#include "optimizer/plancat.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "columnar/sample.h"
+#include "columnar/scan.h"
+#include "compat.h"
+
+/* Rows of a segment page that ANALYZE is shown at least, if there are as many. */
+#define ANALYZE_PAGE_ROWS	64
+
+/* Rows that ANALYZE is shown of all segments together, about. */
+#define ANALYZE_ROWS		60000
+
+/* ------------------------------------------------------------------------
+ * ANALYZE
+ * ------------------------------------------------------------------------
+ */
+
+/* The segment that occupies a block, and the block's number in it; or -1. */
+static int64
+find_block(const GpucolView *view, BlockNumber block, uint32 *ordinal)
+{
+	for (uint32 i = 0; i < view->nsegments; i++)
+	{
+		const GpucolSegmentEntry *entry = &view->segments[i].entry;
+
+		*ordinal = 0;
+		for (uint32 j = 0; j < entry->nextents; j++)
+		{
+			const GpucolExtent *extent = &entry->extents[j];
+
+			if (block >= extent->start && block - extent->start < extent->npages)
+			{
+				*ordinal += block - extent->start;
+				return i;
+			}
+			*ordinal += extent->npages;
+		}
+	}
+	return -1;
+}
+
+/* Rows that one shown row stands for. */
+static uint64
+analyze_step(const GpucolView *view)
+{
+	double		shown;
+
+	if (view->pages == 0)
+		return 1;
+	shown = Max(ANALYZE_PAGE_ROWS, ANALYZE_ROWS / (double) view->pages);
+	return (uint64) Max(1.0, ceil((double) view->rows / view->pages / shown));
+}
+
+/* Enter a segment, with its deletions. */
+static void
+enter_segment(GpucolScan *scan, int64 number)
+{
+	const GpucolViewSegment *segment = &scan->view->segments[number];
+	MemoryContext old;
+	uint32		ndeleted;
+
+	if (scan->unit == number)
+		return;
+	old = MemoryContextSwitchTo(scan->context);
+	if (scan->deleted != NULL)
+		pfree(scan->deleted);
+	scan->deleted = gpucol_view_deleted(scan->view, segment, &ndeleted);
+	gpucol_reader_open(scan->reader,
+					   gpucol_segment_open(scan->base.rs_rd, &segment->entry));
+	scan->unit = number;
+	MemoryContextSwitchTo(old);
+}
+
+/* Is a row of the entered segment deleted? */
+static bool
+row_deleted(const GpucolScan *scan, uint64 row)
+{
+	return scan->deleted != NULL && (scan->deleted[row / 32] >> (row % 32)) & 1;
+}
+
+bool
+gpucol_analyze_next_block(TableScanDesc sscan, GPUCOL_COMPAT_ANALYZE_BLOCK)
+{
+	GpucolScan *scan = (GpucolScan *) sscan;
+	int64		number;
+	uint32		ordinal;
+	BlockNumber block;
+	const GpucolSegmentEntry *entry;
+
+	gpucol_scan_prepare(scan);
+	if (scan->sample_step == 0)
+		scan->sample_step = analyze_step(scan->view);
+	if (!GPUCOL_COMPAT_ANALYZE_NEXT(scan->delta, &block))
+		return false;
+	number = find_block(scan->view, block, &ordinal);
+	scan->sample_virtual = number >= 0;
+	if (!scan->sample_virtual)
+	{
+		scan->sample_row = 0;
+		return GPUCOL_COMPAT_ANALYZE_HEAP(scan->delta, block);
+	}
+	enter_segment(scan, number);
+	entry = &scan->view->segments[number].entry;
+	scan->sample_row = (uint64) entry->nrows * ordinal / entry->npages;
+	scan->sample_end = (uint64) entry->nrows * (ordinal + 1) / entry->npages;
+	return true;
+}
+
+/* Next shown row of the segment's page. */
+static bool
+analyze_segment_row(GpucolScan *scan, double *liverows, double *deadrows,
+					TupleTableSlot *slot)
+{
+	while (scan->sample_row < scan->sample_end)
+	{
+		uint64		row = scan->sample_row;
+		uint64		step = Min(scan->sample_step, scan->sample_end - row);
+
+		scan->sample_row += step;
+		if (row_deleted(scan, row))
+		{
+			*deadrows += step;
+			continue;
+		}
+		*liverows += step;
+		gpucol_scan_store(scan->reader, (uint32) row,
+						  scan->view->segments[scan->unit].xmin, slot);
+		return true;
+	}
+	ExecClearTuple(slot);
+	return false;
+}
+
+bool
+gpucol_analyze_next_tuple(TableScanDesc sscan, TransactionId oldest_xmin,
+						  double *liverows, double *deadrows, TupleTableSlot *slot)
+{
+	GpucolScan *scan = (GpucolScan *) sscan;
+
+	if (scan->sample_virtual)
+		return analyze_segment_row(scan, liverows, deadrows, slot);
+	while (GetHeapamTableAmRoutine()->scan_analyze_next_tuple(scan->delta, oldest_xmin,
+															  liverows, deadrows, slot))
+	{
+		/* begin anywhere, so that small blocks are not always shown */
+		if ((scan->sample_row++ + ItemPointerGetBlockNumber(&slot->tts_tid)) %
+			scan->sample_step == 0)
+			return true;
+	}
+	return false;
+}
+
+/* ------------------------------------------------------------------------
+ * TABLESAMPLE
+ * ------------------------------------------------------------------------
+ */
+
+/* Virtual blocks of a segment. */
+static BlockNumber
+virtual_blocks(const GpucolViewSegment *segment)
+{
+	return (segment->entry.nrows + GPUCOL_BLOCK_TIDS - 1) / GPUCOL_BLOCK_TIDS;
+}
+
+/* Choose the next block of the sample, or InvalidBlockNumber. */
+static BlockNumber
+choose_block(GpucolScan *scan, struct SampleScanState *state, BlockNumber total)
+{
+	BlockNumber block;
+
+	if (total == 0)
+		return InvalidBlockNumber;
+	if (state->tsmroutine->NextSampleBlock != NULL)
+		return state->tsmroutine->NextSampleBlock(state, total);
+	block = scan->in_unit ? scan->sample_block + 1 : 0;
+	return block < total ? block : InvalidBlockNumber;
+}
+
+/* Enter the segment that virtual block number `block` belongs to. */
+static void
+enter_virtual_block(GpucolScan *scan, BlockNumber block)
+{
+	uint32		number = 0;
+
+	while (block >= virtual_blocks(&scan->view->segments[number]))
+		block -= virtual_blocks(&scan->view->segments[number++]);
+	enter_segment(scan, number);
+	scan->sample_row = (uint64) block * GPUCOL_BLOCK_TIDS;
+	scan->sample_end = Min(scan->sample_row + GPUCOL_BLOCK_TIDS,
+						   scan->view->segments[number].entry.nrows);
+}
+
+/* Give back the delta block that heap's functions hold. */
+static void
+leave_delta_block(HeapScanDesc heap)
+{
+	if (BufferIsValid(heap->rs_cbuf))
+		ReleaseBuffer(heap->rs_cbuf);
+	heap->rs_cbuf = InvalidBuffer;
+	heap->rs_cblock = InvalidBlockNumber;
+	heap->rs_inited = false;
+}
+
+bool
+gpucol_sample_next_block(TableScanDesc sscan, struct SampleScanState *state)
+{
+	GpucolScan *scan = (GpucolScan *) sscan;
+	HeapScanDesc heap = (HeapScanDesc) scan->delta;
+	uint64		total = heap->rs_nblocks;
+	BlockNumber block;
+	uint32		ordinal;
+
+	gpucol_scan_prepare(scan);
+	for (uint32 i = 0; i < scan->view->nsegments; i++)
+		total += virtual_blocks(&scan->view->segments[i]);
+	block = choose_block(scan, state, (BlockNumber) Min(total, MaxBlockNumber));
+	if (block == InvalidBlockNumber)
+	{
+		leave_delta_block(heap);
+		scan->in_unit = false;
+		return false;
+	}
+	scan->in_unit = true;
+	scan->sample_block = block;
+	scan->sample_virtual = true;
+	scan->sample_row = scan->sample_end = 0;
+	if (block >= heap->rs_nblocks)
+		enter_virtual_block(scan, block - heap->rs_nblocks);
+	else if (find_block(scan->view, block, &ordinal) < 0)
+	{
+		gpucol_compat_heap_getpage(scan->delta, block);
+		heap->rs_inited = true;
+		scan->sample_virtual = false;
+	}
+	return true;
+}
+
+bool
+gpucol_sample_next_tuple(TableScanDesc sscan, struct SampleScanState *state,
+						 TupleTableSlot *slot)
+{
+	GpucolScan *scan = (GpucolScan *) sscan;
+
+	if (!scan->sample_virtual)
+		return GetHeapamTableAmRoutine()->scan_sample_next_tuple(scan->delta, state, slot);
+	for (;;)
+	{
+		OffsetNumber offset;
+		uint64		row;
+
+		offset = state->tsmroutine->NextSampleTuple(state, scan->sample_block,
+													(OffsetNumber) (scan->sample_end -
+																	scan->sample_row));
+		if (!OffsetNumberIsValid(offset))
+			break;
+		CHECK_FOR_INTERRUPTS();
+		row = scan->sample_row + offset - 1;
+		if (row_deleted(scan, row))
+			continue;
+		gpucol_scan_store(scan->reader, (uint32) row,
+						  scan->view->segments[scan->unit].xmin, slot);
+		pgstat_count_heap_getnext(sscan->rs_rd);
+		return true;
+	}
+	ExecClearTuple(slot);
+	return false;
+}
+
+/* ------------------------------------------------------------------------
+ * Estimates for the planner
+ * ------------------------------------------------------------------------
+ */
+
+/*
+ * Segment rows are counted from the directory.  The delta's are what the last
+ * VACUUM or ANALYZE counted beyond them, and never more than fit its pages;
+ * without such a count the pages are taken for full, as heap takes them.
+ */
+void
+gpucol_estimate_rel_size(Relation rel, int32 *attr_widths, BlockNumber *pages,
+						 double *tuples, double *allvisfrac)
+{
+	GpucolView *view;
+	MemoryContext context;
+	MemoryContext old;
+	double		delta_pages;
+	double		delta_rows;
+	double		density;
+	BlockNumber heap_pages;
+	double		heap_tuples;
+
+	GetHeapamTableAmRoutine()->relation_estimate_size(rel, attr_widths, &heap_pages,
+													  &heap_tuples, allvisfrac);
+	*pages = heap_pages;
+	*tuples = heap_tuples;
+	if (!OidIsValid(rel->rd_rel->reltoastrelid) || !ActiveSnapshotSet())
+		return;
+
+	context = AllocSetContextCreate(CurrentMemoryContext, "gpucol estimate",
+									ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(context);
+	view = gpucol_view_open(rel, GetActiveSnapshot());
+	MemoryContextSwitchTo(old);
+	if (view->nsegments > 0)
+	{
+		int32		width = get_rel_data_width(rel, attr_widths) +
+			MAXALIGN(SizeofHeapTupleHeader) + sizeof(ItemIdData);
+
+		delta_pages = Max(0.0, (double) heap_pages - view->pages);
+		density = (BLCKSZ - SizeOfPageHeaderData) / (double) width;
+		delta_rows = delta_pages * density;
+		if (rel->rd_rel->reltuples >= 0)
+			delta_rows = Min(delta_rows,
+							 Max(0.0, rel->rd_rel->reltuples - view->rows));
+		*tuples = rint(view->rows + delta_rows);
+		/* index-only scans must visit segment rows */
+		if (heap_pages > 0)
+			*allvisfrac = Max(0.0, (double) rel->rd_rel->relallvisible - view->pages) /
+				heap_pages;
+		*allvisfrac = Min(*allvisfrac, 1.0);
+	}
+	MemoryContextDelete(context);
+}

@@ -1,0 +1,373 @@
+/*-------------------------------------------------------------------------
+ *
+ * scan.c
+ *	  Table scans, in rows, over segments and delta.
+ *
+ * A scan goes through units: first the segments that its snapshot sees, then the
+ * ranges of main fork blocks that those segments do not occupy, which heap's scan
+ * reads under scan limits.  Segments are decoded a vector at a time (reader.c) and
+ * returned as heap tuples, so that system columns and whole-row references are
+ * what they are for heap.
+ *
+ * Parallel workers draw units from a shared counter.  They compute the same list
+ * of units because they have the same snapshot and take the number of blocks from
+ * the shared state.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/tableam.h"
+#include "pgstat.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "columnar/scan.h"
+#include "columnar/writer.h"
+#include "compat.h"
+
+/* Marks our own scans among scans of gpucol tables. */
+#define SO_GPUCOL	(UINT32_C(1) << 31)
+
+static bool delta_only = false;
+
+bool
+gpucol_scan_set_delta_only(bool value)
+{
+	bool		old = delta_only;
+
+	delta_only = value;
+	return old;
+}
+
+bool
+gpucol_scan_is_delta_only(void)
+{
+	return delta_only;
+}
+
+/* Is it one of our scans, not a bare scan of the delta? */
+static bool
+is_ours(TableScanDesc sscan)
+{
+	return (sscan->rs_flags & SO_GPUCOL) != 0;
+}
+
+TableScanDesc
+gpucol_scan_begin(Relation rel, Snapshot snapshot, int nkeys, struct ScanKeyData *key,
+				  ParallelTableScanDesc pscan, uint32 flags)
+{
+	GpucolScan *scan;
+
+	if (delta_only)
+		return heap_beginscan(rel, snapshot, nkeys, key, pscan, flags);
+	if (nkeys > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("scan keys are not supported by table scans of table \"%s\"",
+						RelationGetRelationName(rel))));
+	scan = palloc0(sizeof(GpucolScan));
+	/* scan limits and synchronised scans do not go together */
+	scan->delta = heap_beginscan(rel, snapshot, 0, NULL, NULL,
+								 flags & ~(uint32) SO_ALLOW_SYNC);
+	scan->base = *scan->delta;
+	scan->base.rs_flags |= SO_GPUCOL;
+	scan->base.rs_parallel = pscan;
+	scan->context = AllocSetContextCreate(CurrentMemoryContext, "gpucol scan",
+										  ALLOCSET_DEFAULT_SIZES);
+	scan->unit = -1;
+	scan->direction = NoMovementScanDirection;
+	return &scan->base;
+}
+
+void
+gpucol_scan_end(TableScanDesc sscan)
+{
+	GpucolScan *scan = (GpucolScan *) sscan;
+
+	if (!is_ours(sscan))
+	{
+		heap_endscan(sscan);
+		return;
+	}
+	if (scan->reader != NULL)
+		gpucol_reader_close(scan->reader);
+	heap_endscan(scan->delta);
+	MemoryContextDelete(scan->context);
+	pfree(scan);
+}
+
+void
+gpucol_scan_rescan(TableScanDesc sscan, struct ScanKeyData *key, bool set_params,
+				   bool allow_strat, bool allow_sync, bool allow_pagemode)
+{
+	GpucolScan *scan = (GpucolScan *) sscan;
+
+	if (!is_ours(sscan))
+	{
+		heap_rescan(sscan, key, set_params, allow_strat, allow_sync, allow_pagemode);
+		return;
+	}
+	heap_rescan(scan->delta, key, set_params, allow_strat, false, allow_pagemode);
+	scan->unit = -1;
+	scan->in_unit = false;
+	scan->direction = NoMovementScanDirection;
+	scan->tid_range = false;
+}
+
+void
+gpucol_scan_prepare(GpucolScan *scan)
+{
+	Relation	rel = scan->base.rs_rd;
+	MemoryContext old;
+	BlockNumber nblocks = ((HeapScanDesc) scan->delta)->rs_nblocks;
+	BlockNumber max_blocks = MaxBlockNumber;
+
+	if (scan->view != NULL)
+		return;
+	if (scan->base.rs_parallel != NULL)
+	{
+		nblocks = ((ParallelBlockTableScanDesc) scan->base.rs_parallel)->phs_nblocks;
+		max_blocks = GPUCOL_PARALLEL_BLOCKS;
+	}
+	old = MemoryContextSwitchTo(scan->context);
+	/* ANALYZE scans without a snapshot of its own */
+	scan->view = gpucol_view_open(rel, scan->base.rs_snapshot != NULL ?
+								  scan->base.rs_snapshot : GetActiveSnapshot());
+	scan->ranges = gpucol_view_delta_ranges(scan->view, nblocks, max_blocks,
+											&scan->nranges);
+	scan->reader = gpucol_reader_create(rel, false);
+	MemoryContextSwitchTo(old);
+}
+
+void
+gpucol_scan_store(GpucolReader *reader, uint32 row, TransactionId xmin,
+				  TupleTableSlot *slot)
+{
+	BufferHeapTupleTableSlot *bslot = (BufferHeapTupleTableSlot *) slot;
+	MemoryContext old;
+	HeapTuple	tuple;
+
+	ExecClearTuple(slot);
+	old = MemoryContextSwitchTo(slot->tts_mcxt);
+	tuple = gpucol_reader_tuple(reader, row, xmin);
+	MemoryContextSwitchTo(old);
+
+	/* as ExecForceStoreHeapTuple, but the tuple is the slot's already */
+	slot->tts_flags &= ~TTS_FLAG_EMPTY;
+	slot->tts_flags |= TTS_FLAG_SHOULDFREE;
+	slot->tts_nvalid = 0;
+	slot->tts_tid = tuple->t_self;
+	slot->tts_tableOid = tuple->t_tableOid;
+	bslot->base.tuple = tuple;
+	bslot->base.off = 0;
+	bslot->buffer = InvalidBuffer;
+}
+
+/* Units of the scan; with TID limits heap's scan is one unit by itself. */
+static int64
+count_units(const GpucolScan *scan)
+{
+	return (int64) scan->view->nsegments + (scan->tid_range ? 1 : scan->nranges);
+}
+
+/* Move on to the next unit in a direction; false at the end. */
+static bool
+next_unit(GpucolScan *scan, ScanDirection direction)
+{
+	int64		nunits = count_units(scan);
+
+	if (scan->base.rs_parallel != NULL)
+	{
+		GpucolParallelScan *shared = (GpucolParallelScan *) scan->base.rs_parallel;
+
+		if (scan->unit < nunits)
+			scan->unit = pg_atomic_fetch_add_u32(&shared->next_unit, 1);
+	}
+	else if (ScanDirectionIsBackward(direction))
+		scan->unit = Max(scan->unit - 1, -1);
+	else
+		scan->unit = Min(scan->unit + 1, nunits);
+	return scan->unit >= 0 && scan->unit < nunits;
+}
+
+/* Begin a segment at the end that the direction starts from. */
+static void
+enter_segment(GpucolScan *scan, ScanDirection direction)
+{
+	const GpucolViewSegment *segment = &scan->view->segments[scan->unit];
+	MemoryContext old = MemoryContextSwitchTo(scan->context);
+	uint32		ndeleted;
+
+	if (scan->deleted != NULL)
+		pfree(scan->deleted);
+	scan->deleted = gpucol_view_deleted(scan->view, segment, &ndeleted);
+	gpucol_reader_open(scan->reader,
+					   gpucol_segment_open(scan->base.rs_rd, &segment->entry));
+	MemoryContextSwitchTo(old);
+	scan->row = ScanDirectionIsBackward(direction) ? (int64) segment->entry.nrows : -1;
+}
+
+/* Begin a range of delta blocks. */
+static void
+enter_range(GpucolScan *scan)
+{
+	const GpucolBlockRange *range;
+
+	gpucol_reader_close(scan->reader);
+	if (scan->tid_range)
+		return;
+	range = &scan->ranges[scan->unit - scan->view->nsegments];
+	gpucol_compat_heap_restart(scan->delta);
+	heap_setscanlimits(scan->delta, range->start, range->nblocks);
+}
+
+/* Next visible row of the segment. */
+static bool
+next_segment_row(GpucolScan *scan, ScanDirection direction, TupleTableSlot *slot)
+{
+	const GpucolViewSegment *segment = &scan->view->segments[scan->unit];
+	int			step = ScanDirectionIsBackward(direction) ? -1 : 1;
+	int64		row = scan->row + step;
+
+	while (row >= 0 && row < segment->entry.nrows && scan->deleted != NULL &&
+		   (scan->deleted[row / 32] >> (row % 32)) & 1)
+		row += step;
+	scan->row = row;
+	if (row < 0 || row >= segment->entry.nrows)
+		return false;
+	gpucol_scan_store(scan->reader, (uint32) row, segment->xmin, slot);
+	pgstat_count_heap_getnext(scan->base.rs_rd);
+	return true;
+}
+
+/*
+ * Heap counts the blocks that are left of a limited scan in one direction only;
+ * correct the count where the scan turns round within a range.
+ */
+static void
+turn_range(GpucolScan *scan, ScanDirection direction)
+{
+	HeapScanDesc heap = (HeapScanDesc) scan->delta;
+	const GpucolBlockRange *range = &scan->ranges[scan->unit - scan->view->nsegments];
+
+	if (!heap->rs_inited || heap->rs_cblock == InvalidBlockNumber)
+		return;
+	heap->rs_numblocks = ScanDirectionIsBackward(direction) ?
+		heap->rs_cblock - range->start + 1 :
+		range->start + range->nblocks - heap->rs_cblock;
+}
+
+/* Next row of the delta range. */
+static bool
+next_range_row(GpucolScan *scan, ScanDirection direction, TupleTableSlot *slot)
+{
+	if (scan->tid_range)
+		return heap_getnextslot_tidrange(scan->delta, direction, slot);
+	if (direction != scan->direction)
+		turn_range(scan, direction);
+	return heap_getnextslot(scan->delta, direction, slot);
+}
+
+/* Next row of the current unit. */
+static bool
+next_unit_row(GpucolScan *scan, ScanDirection direction, TupleTableSlot *slot)
+{
+	return scan->unit < scan->view->nsegments ?
+		next_segment_row(scan, direction, slot) :
+		next_range_row(scan, direction, slot);
+}
+
+bool
+gpucol_scan_getnextslot(TableScanDesc sscan, ScanDirection direction,
+						TupleTableSlot *slot)
+{
+	GpucolScan *scan = (GpucolScan *) sscan;
+
+	if (!is_ours(sscan))
+		return heap_getnextslot(sscan, direction, slot);
+	gpucol_scan_prepare(scan);
+	for (;;)
+	{
+		if (scan->in_unit)
+		{
+			bool		found = next_unit_row(scan, direction, slot);
+
+			scan->direction = direction;
+			if (found)
+				return true;
+			scan->in_unit = false;
+		}
+		CHECK_FOR_INTERRUPTS();
+		if (!next_unit(scan, direction))
+		{
+			ExecClearTuple(slot);
+			return false;
+		}
+		if (scan->unit < scan->view->nsegments)
+			enter_segment(scan, direction);
+		else
+			enter_range(scan);
+		scan->in_unit = true;
+		scan->direction = direction;
+	}
+}
+
+void
+gpucol_scan_set_tidrange(TableScanDesc sscan, ItemPointer mintid, ItemPointer maxtid)
+{
+	GpucolScan *scan = (GpucolScan *) sscan;
+
+	ItemPointerCopy(mintid, &sscan->rs_mintid);
+	ItemPointerCopy(maxtid, &sscan->rs_maxtid);
+	if (!is_ours(sscan))
+	{
+		heap_set_tidrange(sscan, mintid, maxtid);
+		return;
+	}
+	heap_set_tidrange(scan->delta, mintid, maxtid);
+	scan->tid_range = true;
+}
+
+bool
+gpucol_scan_getnextslot_tidrange(TableScanDesc sscan, ScanDirection direction,
+								 TupleTableSlot *slot)
+{
+	if (!is_ours(sscan))
+		return heap_getnextslot_tidrange(sscan, direction, slot);
+	while (gpucol_scan_getnextslot(sscan, direction, slot))
+	{
+		if (ItemPointerCompare(&slot->tts_tid, &sscan->rs_mintid) >= 0 &&
+			ItemPointerCompare(&slot->tts_tid, &sscan->rs_maxtid) <= 0)
+			return true;
+	}
+	return false;
+}
+
+Size
+gpucol_scan_parallel_estimate(Relation rel pg_attribute_unused())
+{
+	return sizeof(GpucolParallelScan);
+}
+
+Size
+gpucol_scan_parallel_initialize(Relation rel, ParallelTableScanDesc pscan)
+{
+	GpucolParallelScan *shared = (GpucolParallelScan *) pscan;
+
+	/* workers cannot see what only this process holds */
+	gpucol_writer_flush(rel);
+	table_block_parallelscan_initialize(rel, pscan);
+	pg_atomic_init_u32(&shared->next_unit, 0);
+	return sizeof(GpucolParallelScan);
+}
+
+void
+gpucol_scan_parallel_reinitialize(Relation rel, ParallelTableScanDesc pscan)
+{
+	GpucolParallelScan *shared = (GpucolParallelScan *) pscan;
+
+	table_block_parallelscan_reinitialize(rel, pscan);
+	pg_atomic_write_u32(&shared->next_unit, 0);
+}

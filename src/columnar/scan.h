@@ -1,0 +1,95 @@
+/*-------------------------------------------------------------------------
+ *
+ * scan.h
+ *	  Table scans, in rows, over segments and delta.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_COLUMNAR_SCAN_H
+#define GPUCOL_COLUMNAR_SCAN_H
+
+#include "postgres.h"
+
+#include "access/relscan.h"
+#include "access/tableam.h"
+#include "executor/tuptable.h"
+
+#include "columnar/segment.h"
+#include "columnar/view.h"
+
+/*
+ * State that parallel workers share, behind core's block-wise state (of which
+ * only the number of blocks is used).
+ */
+typedef struct GpucolParallelScan
+{
+	ParallelBlockTableScanDescData base;
+	pg_atomic_uint32 next_unit; /* next segment or delta range to hand out */
+} GpucolParallelScan;
+
+/* Delta blocks that one worker takes at a time. */
+#define GPUCOL_PARALLEL_BLOCKS	256
+
+/*
+ * A scan.  Its units are the view's segments in order, then the ranges of delta
+ * blocks between them.
+ */
+typedef struct GpucolScan
+{
+	TableScanDescData base;
+	TableScanDesc delta;		/* heap's scan; owns the snapshot */
+	MemoryContext context;		/* what follows */
+	GpucolView *view;			/* NULL until the first row is asked for */
+	GpucolReader *reader;
+	uint32		nranges;
+	GpucolBlockRange *ranges;
+	int64		unit;			/* -1 before the first */
+	bool		in_unit;
+	ScanDirection direction;	/* of the last call */
+	int64		row;			/* in a segment: row last returned */
+	uint32	   *deleted;		/* of the segment, or NULL */
+	bool		tid_range;		/* base.rs_mintid and rs_maxtid apply */
+
+	/* ANALYZE and TABLESAMPLE, see sample.c */
+	uint64		sample_row;
+	uint64		sample_end;
+	uint64		sample_step;
+	bool		sample_virtual;
+	BlockNumber sample_block;
+} GpucolScan;
+
+/* Read the directory for the scan if that has not been done. */
+extern void gpucol_scan_prepare(GpucolScan *scan);
+
+/* Store a row of the reader's segment in a slot. */
+extern void gpucol_scan_store(GpucolReader *reader, uint32 row,
+							  TransactionId xmin, TupleTableSlot *slot);
+
+/* The routine's callbacks, as documented in access/tableam.h. */
+extern TableScanDesc gpucol_scan_begin(Relation rel, Snapshot snapshot, int nkeys,
+									   struct ScanKeyData *key,
+									   ParallelTableScanDesc pscan, uint32 flags);
+extern void gpucol_scan_end(TableScanDesc sscan);
+extern void gpucol_scan_rescan(TableScanDesc sscan, struct ScanKeyData *key,
+							   bool set_params, bool allow_strat,
+							   bool allow_sync, bool allow_pagemode);
+extern bool gpucol_scan_getnextslot(TableScanDesc sscan, ScanDirection direction,
+									TupleTableSlot *slot);
+extern void gpucol_scan_set_tidrange(TableScanDesc sscan, ItemPointer mintid,
+									 ItemPointer maxtid);
+extern bool gpucol_scan_getnextslot_tidrange(TableScanDesc sscan,
+											 ScanDirection direction,
+											 TupleTableSlot *slot);
+extern Size gpucol_scan_parallel_estimate(Relation rel);
+extern Size gpucol_scan_parallel_initialize(Relation rel, ParallelTableScanDesc pscan);
+extern void gpucol_scan_parallel_reinitialize(Relation rel,
+											  ParallelTableScanDesc pscan);
+
+/*
+ * Make scans of gpucol tables plain heap scans of their delta, while core's own
+ * code copies it (rewrite.c); returns the old setting.
+ */
+extern bool gpucol_scan_set_delta_only(bool delta_only);
+extern bool gpucol_scan_is_delta_only(void);
+
+#endif							/* GPUCOL_COLUMNAR_SCAN_H */

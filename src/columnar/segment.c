@@ -1,0 +1,285 @@
+/*-------------------------------------------------------------------------
+ *
+ * segment.c
+ *	  Open segments: checked descriptors and windows of pinned pages.
+ *
+ * Descriptors are copied out of the pages once per backend and kept in a cache
+ * keyed by the relation's storage and the segment's first row, which are never
+ * used twice together; an entry that differs in any byte from the directory's is
+ * replaced all the same.  The cache only shrinks between transactions, so that a
+ * pointer into it is good to the end of the transaction.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "storage/bufmgr.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+
+#include "columnar/page.h"
+#include "columnar/segment.h"
+#include "compat.h"
+
+/* Descriptor bytes above which the cache is emptied after a transaction. */
+#define CACHE_LIMIT		((Size) 64 * 1024 * 1024)
+
+typedef struct SegmentKey
+{
+	Oid			space;
+	Oid			file;
+	uint64		first_row;
+} SegmentKey;
+
+typedef struct CachedSegment
+{
+	SegmentKey	key;
+	GpucolSegmentInfo *info;
+} CachedSegment;
+
+static HTAB *segment_cache = NULL;
+static MemoryContext cache_context = NULL;
+
+void
+gpucol_segment_corrupt(Relation table, const GpucolSegmentEntry *entry,
+					   AttrNumber attnum, const char *detail)
+{
+	if (attnum > 0 && attnum <= RelationGetNumberOfAttributes(table))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("segment " UINT64_FORMAT " of table \"%s\" is corrupt",
+						entry->first_row, RelationGetRelationName(table)),
+				 errdetail("Column \"%s\": %s.",
+						   NameStr(TupleDescAttr(RelationGetDescr(table), attnum - 1)->attname),
+						   detail)));
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("segment " UINT64_FORMAT " of table \"%s\" is corrupt",
+					entry->first_row, RelationGetRelationName(table)),
+			 errdetail("%s.", detail)));
+}
+
+/* Allocation callbacks of the decoder. */
+static void *
+memory_alloc(void *context, size_t size)
+{
+	return MemoryContextAllocExtended((MemoryContext) context, Max(size, 1),
+									  MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+}
+
+static void
+memory_free(void *context pg_attribute_unused(), void *ptr)
+{
+	if (ptr != NULL)
+		pfree(ptr);
+}
+
+GpucolMemory
+gpucol_segment_memory(MemoryContext context)
+{
+	GpucolMemory memory = {memory_alloc, memory_free, context};
+
+	return memory;
+}
+
+/* Empty an overgrown cache between transactions. */
+static void
+trim_cache(XactEvent event, void *arg pg_attribute_unused())
+{
+	if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT &&
+		event != XACT_EVENT_PREPARE)
+		return;
+	if (cache_context != NULL &&
+		MemoryContextMemAllocated(cache_context, true) > CACHE_LIMIT)
+	{
+		MemoryContextDelete(cache_context);
+		cache_context = NULL;
+		segment_cache = NULL;
+	}
+}
+
+static void
+create_cache(void)
+{
+	static bool registered = false;
+	HASHCTL		ctl = {
+		.keysize = sizeof(SegmentKey),
+		.entrysize = sizeof(CachedSegment)
+	};
+
+	if (!registered)
+		RegisterXactCallback(trim_cache, NULL);
+	registered = true;
+	cache_context = AllocSetContextCreate(CacheMemoryContext,
+										  "gpucol segment descriptors",
+										  ALLOCSET_DEFAULT_SIZES);
+	ctl.hcxt = cache_context;
+	segment_cache = hash_create("gpucol segments", 256, &ctl,
+								HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+/* Copy word rows from the start of a segment. */
+static void
+read_rows(Relation table, const GpucolSegmentEntry *entry, uint32 row, uint32 n,
+		  char *out)
+{
+	while (n > 0)
+	{
+		uint32		slot = row % GPUCOL_PAGE_ROWS;
+		uint32		take = Min(n, GPUCOL_PAGE_ROWS - slot);
+		Buffer		buffer = gpucol_page_pin(table, entry, row / GPUCOL_PAGE_ROWS, 0);
+
+		memcpy(out, gpucol_page_rows(buffer) + slot * GPUCOL_ROW_BYTES,
+			   take * GPUCOL_ROW_BYTES);
+		ReleaseBuffer(buffer);
+		out += take * GPUCOL_ROW_BYTES;
+		row += take;
+		n -= take;
+	}
+}
+
+/* Read and check header and descriptors into `context`. */
+static GpucolSegmentInfo *
+load_segment(Relation table, const GpucolSegmentEntry *entry, MemoryContext context)
+{
+	GpucolSegmentInfo *info = MemoryContextAllocZero(context, sizeof(*info));
+	GpucolSegmentHeader *header = &info->header;
+
+	info->entry = *entry;
+	read_rows(table, entry, 0, 1, (char *) header);
+	if (gpucol_decode_check_header(header) != GPUCOL_OK ||
+		header->first_row != entry->first_row ||
+		header->nrows != entry->nrows || header->nwords != entry->nwords)
+		gpucol_segment_corrupt(table, entry, 0, "the header fails its checks");
+
+	info->ncolumns = header->ncolumns;
+	info->descs = MemoryContextAlloc(context,
+									 Max(info->ncolumns, 1) * sizeof(GpucolChunkDesc));
+	read_rows(table, entry, 1, 2 * info->ncolumns, (char *) info->descs);
+	for (int slot = 0; slot < info->ncolumns; slot++)
+	{
+		const GpucolChunkDesc *desc = &info->descs[slot];
+
+		if (gpucol_decode_check_desc(header, desc) != GPUCOL_OK || desc->attnum <= 0)
+			gpucol_segment_corrupt(table, entry, desc->attnum,
+								   "the chunk descriptor fails its checks");
+		info->max_attnum = Max(info->max_attnum, desc->attnum);
+	}
+	info->slots = MemoryContextAlloc(context, Max(info->max_attnum, 1) * sizeof(int16));
+	for (int i = 0; i < info->max_attnum; i++)
+		info->slots[i] = -1;
+	for (int slot = 0; slot < info->ncolumns; slot++)
+		info->slots[info->descs[slot].attnum - 1] = slot;
+	return info;
+}
+
+const GpucolSegmentInfo *
+gpucol_segment_open(Relation table, const GpucolSegmentEntry *entry)
+{
+	SegmentKey	key;
+	CachedSegment *cached;
+	GpucolSegmentInfo *info;
+
+	memset(&key, 0, sizeof(key));
+	key.space = gpucol_compat_relation_space(table);
+	key.file = gpucol_compat_relation_file(table);
+	key.first_row = entry->first_row;
+
+	if (segment_cache == NULL)
+		create_cache();
+	cached = hash_search(segment_cache, &key, HASH_FIND, NULL);
+	if (cached != NULL &&
+		memcmp(&cached->info->entry, entry, sizeof(*entry)) == 0)
+		return cached->info;
+	info = load_segment(table, entry, cache_context);
+	cached = hash_search(segment_cache, &key, HASH_ENTER, NULL);
+	cached->info = info;
+	return info;
+}
+
+void
+gpucol_segment_forget(Relation table)
+{
+	HASH_SEQ_STATUS status;
+	CachedSegment *cached;
+
+	if (segment_cache == NULL)
+		return;
+	hash_seq_init(&status, segment_cache);
+	while ((cached = hash_seq_search(&status)) != NULL)
+	{
+		if (cached->key.file == gpucol_compat_relation_file(table) &&
+			cached->key.space == gpucol_compat_relation_space(table))
+			hash_search(segment_cache, &cached->key, HASH_REMOVE, NULL);
+	}
+}
+
+const GpucolChunkDesc *
+gpucol_segment_desc(const GpucolSegmentInfo *segment, AttrNumber attnum)
+{
+	int16		slot;
+
+	if (attnum < 1 || attnum > segment->max_attnum)
+		return NULL;
+	slot = segment->slots[attnum - 1];
+	return slot < 0 ? NULL : &segment->descs[slot];
+}
+
+/* Make room for n pages. */
+static void
+reserve_pages(GpucolWindow *window, uint32 n)
+{
+	if (n <= window->capacity)
+		return;
+	n = Max(n, 8);
+	if (window->pages == NULL)
+	{
+		window->pages = palloc(n * sizeof(char *));
+		window->buffers = palloc(n * sizeof(Buffer));
+	}
+	else
+	{
+		window->pages = repalloc(window->pages, n * sizeof(char *));
+		window->buffers = repalloc(window->buffers, n * sizeof(Buffer));
+	}
+	window->capacity = n;
+}
+
+void
+gpucol_window_map(GpucolWindow *window, Relation table,
+				  const GpucolSegmentInfo *segment, const GpucolChunkDesc *desc,
+				  GpucolStreamKind stream, uint32 row, uint32 nrows)
+{
+	const GpucolStream *place = &desc->streams[stream];
+	uint32		first;
+	uint32		last;
+
+	gpucol_window_unmap(window);
+	if (nrows == 0)
+		return;
+	if (row > place->nrows || nrows > place->nrows - row)
+		gpucol_segment_corrupt(table, &segment->entry, desc->attnum,
+							   "a stream ends too early");
+	first = (place->row + row) / GPUCOL_PAGE_ROWS;
+	last = (place->row + row + nrows - 1) / GPUCOL_PAGE_ROWS;
+	reserve_pages(window, last - first + 1);
+	window->rows.pages = window->pages;
+	window->rows.first_page = first;
+	for (uint32 page = first; page <= last; page++)
+	{
+		Buffer		buffer = gpucol_page_pin(table, &segment->entry, page,
+											 desc->attnum);
+
+		window->buffers[window->rows.npages] = buffer;
+		window->pages[window->rows.npages] = gpucol_page_rows(buffer);
+		window->rows.npages++;
+	}
+}
+
+void
+gpucol_window_unmap(GpucolWindow *window)
+{
+	while (window->rows.npages > 0)
+		ReleaseBuffer(window->buffers[--window->rows.npages]);
+}

@@ -1,0 +1,102 @@
+/*-------------------------------------------------------------------------
+ *
+ * segment.h
+ *	  Open segments: checked descriptors, windows of pinned pages, and rows.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_COLUMNAR_SEGMENT_H
+#define GPUCOL_COLUMNAR_SEGMENT_H
+
+#include "postgres.h"
+
+#include "access/htup.h"
+#include "storage/buf.h"
+#include "utils/rel.h"
+
+#include "columnar/directory.h"
+#include "columnar/typemap.h"
+#include "kernel/decode.h"
+
+/*
+ * A segment whose header and descriptors have been read and checked.  Owned by
+ * the backend's cache; stays valid to the end of the transaction.
+ */
+typedef struct GpucolSegmentInfo
+{
+	GpucolSegmentEntry entry;
+	GpucolSegmentHeader header;
+	int			ncolumns;
+	int			max_attnum;
+	int16	   *slots;			/* column slot by attnum - 1, or -1 */
+	GpucolChunkDesc *descs;		/* by column slot */
+} GpucolSegmentInfo;
+
+/* Open a segment; an error if it is corrupt. */
+extern const GpucolSegmentInfo *gpucol_segment_open(Relation table,
+													const GpucolSegmentEntry *entry);
+
+/* Forget the segments of a table whose storage is emptied in place. */
+extern void gpucol_segment_forget(Relation table);
+
+/* The chunk of a column, or NULL if the column was added later. */
+extern const GpucolChunkDesc *gpucol_segment_desc(const GpucolSegmentInfo *segment,
+												  AttrNumber attnum);
+
+/* Report a corrupt segment (never returns); attnum 0 = no particular column. */
+extern void gpucol_segment_corrupt(Relation table, const GpucolSegmentEntry *entry,
+								   AttrNumber attnum, const char *detail);
+
+/* Memory of the decoder in a memory context. */
+extern GpucolMemory gpucol_segment_memory(MemoryContext context);
+
+/* Pinned pages of a run of word rows. */
+typedef struct GpucolWindow
+{
+	GpucolRows	rows;
+	const char **pages;
+	Buffer	   *buffers;
+	uint32		capacity;
+} GpucolWindow;
+
+/*
+ * Pin word rows row .. row + nrows - 1 of a stream of a chunk.  The window's
+ * arrays come from the current memory context on first use and are reused; pages
+ * that it held before are given back first.
+ */
+extern void gpucol_window_map(GpucolWindow *window, Relation table,
+							  const GpucolSegmentInfo *segment,
+							  const GpucolChunkDesc *desc, GpucolStreamKind stream,
+							  uint32 row, uint32 nrows);
+extern void gpucol_window_unmap(GpucolWindow *window);
+
+/* Reader of whole rows of one table's segments, one segment at a time. */
+typedef struct GpucolReader GpucolReader;
+
+/*
+ * Make a reader in the current memory context.  `point`: rows will be asked for
+ * here and there, so nothing is decoded that a row does not need.
+ */
+extern GpucolReader *gpucol_reader_create(Relation table, bool point);
+extern void gpucol_reader_open(GpucolReader *reader,
+							   const GpucolSegmentInfo *segment);
+extern const GpucolSegmentInfo *gpucol_reader_segment(const GpucolReader *reader);
+
+/*
+ * Values of a row of the open segment, for all attributes of the table.  They
+ * are valid until the next call.
+ */
+extern void gpucol_reader_row(GpucolReader *reader, uint32 row,
+							  Datum **values, bool **isnull);
+
+/*
+ * The row as a heap tuple in the current memory context, with its virtual TID
+ * and the inserting transaction `xmin`.
+ */
+extern HeapTuple gpucol_reader_tuple(GpucolReader *reader, uint32 row,
+									 TransactionId xmin);
+
+/* Give back pins, before the reader's memory context goes. */
+extern void gpucol_reader_close(GpucolReader *reader);
+
+#endif							/* GPUCOL_COLUMNAR_SEGMENT_H */

@@ -1,0 +1,349 @@
+/*-------------------------------------------------------------------------
+ *
+ * view.c
+ *	  What one snapshot sees of a table's segments.
+ *
+ * A segment row is visible iff its directory row is visible to the snapshot and
+ * neither a tombstone nor a bitmap that covers it is.  All three are ordinary
+ * tuples read under the caller's snapshot, so subtransactions, prepared
+ * transactions, freezing, serializable conflicts and standbys are PostgreSQL's.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "storage/bufmgr.h"
+#include "storage/procarray.h"
+#include "utils/snapmgr.h"
+
+#include "columnar/view.h"
+#include "columnar/writer.h"
+#include "compat.h"
+#include "kernel/format.h"
+
+/* Is a directory row dead to everyone? */
+static bool
+row_is_dead(const GpucolDirectoryTuple *row, TransactionId oldest_xmin)
+{
+	HTSV_Result status;
+
+	LockBuffer(row->buffer, BUFFER_LOCK_SHARE);
+	status = HeapTupleSatisfiesVacuum(row->tuple, oldest_xmin, row->buffer);
+	LockBuffer(row->buffer, BUFFER_LOCK_UNLOCK);
+	return status == HEAPTUPLE_DEAD;
+}
+
+/* Copy a segment's entry; its loader may be completing it this moment. */
+static void
+copy_segment(Relation table, const GpucolDirectoryTuple *row,
+			 GpucolViewSegment *segment)
+{
+	LockBuffer(row->buffer, BUFFER_LOCK_SHARE);
+	gpucol_directory_check(table, row);
+	memcpy(&segment->entry, row->data, sizeof(segment->entry));
+	LockBuffer(row->buffer, BUFFER_LOCK_UNLOCK);
+	segment->tid = row->tid;
+	segment->xmin = row->xmin;
+}
+
+/* Does the snapshot see any row of an id range? */
+static bool
+any_row(GpucolDirectory *dir, Snapshot snapshot, Oid base)
+{
+	GpucolDirectoryScan scan;
+	GpucolDirectoryTuple row;
+	bool		found;
+
+	gpucol_directory_scan_begin(&scan, dir, snapshot, base, 0,
+								GPUCOL_MAX_ROW_NUMBER, ForwardScanDirection);
+	found = gpucol_directory_scan_next(&scan, &row);
+	gpucol_directory_scan_end(&scan);
+	return found;
+}
+
+/* Read the segments' entries. */
+static void
+read_segments(GpucolView *view, GpucolDirectory *dir)
+{
+	TransactionId oldest_xmin = InvalidTransactionId;
+	uint32		capacity = 16;
+	GpucolDirectoryScan scan;
+	GpucolDirectoryTuple row;
+
+	if (view->snapshot == SnapshotAny)
+		oldest_xmin = GetOldestNonRemovableTransactionId(dir->toast);
+	view->segments = palloc(capacity * sizeof(GpucolViewSegment));
+	gpucol_directory_scan_begin(&scan, dir, view->snapshot, GPUCOL_ID_SEGMENT, 0,
+								GPUCOL_MAX_ROW_NUMBER, ForwardScanDirection);
+	while (gpucol_directory_scan_next(&scan, &row))
+	{
+		GpucolViewSegment *segment;
+
+		if (view->snapshot == SnapshotAny && row_is_dead(&row, oldest_xmin))
+			continue;
+		if (view->nsegments == capacity)
+		{
+			capacity *= 2;
+			view->segments = repalloc_huge(view->segments,
+										   capacity * sizeof(GpucolViewSegment));
+		}
+		segment = &view->segments[view->nsegments];
+		copy_segment(view->table, &row, segment);
+		if (segment->entry.nrows == 0)
+			continue;
+		view->rows += segment->entry.nrows;
+		view->pages += segment->entry.npages;
+		view->nsegments++;
+	}
+	gpucol_directory_scan_end(&scan);
+}
+
+GpucolView *
+gpucol_view_open(Relation table, Snapshot snapshot)
+{
+	GpucolView *view = palloc0(sizeof(GpucolView));
+	GpucolDirectory dir;
+
+	gpucol_writer_flush(table);
+	view->table = table;
+	view->snapshot = snapshot;
+	if (!gpucol_directory_open(&dir, table, AccessShareLock))
+		return view;
+	read_segments(view, &dir);
+	if (view->nsegments > 0 && snapshot != SnapshotAny)
+		view->any_deleted = any_row(&dir, snapshot, GPUCOL_ID_TOMBSTONE) ||
+			any_row(&dir, snapshot, GPUCOL_ID_BITMAP);
+	gpucol_directory_close(&dir);
+	return view;
+}
+
+const GpucolViewSegment *
+gpucol_view_find(const GpucolView *view, uint64 row_number)
+{
+	uint32		low = 0;
+	uint32		high = view->nsegments;
+
+	while (low < high)
+	{
+		uint32		middle = low + (high - low) / 2;
+		const GpucolViewSegment *segment = &view->segments[middle];
+
+		if (row_number < segment->entry.first_row)
+			high = middle;
+		else if (row_number - segment->entry.first_row < segment->entry.nrows)
+			return segment;
+		else
+			low = middle + 1;
+	}
+	return NULL;
+}
+
+/* Mark the rows of one bitmap row that fall into the segment. */
+static void
+add_bitmap(uint32 *deleted, const GpucolSegmentEntry *entry, uint64 first,
+		   const uint8 *bits)
+{
+	for (uint32 i = 0; i < GPUCOL_BITMAP_ROWS; i++)
+	{
+		uint64		number = first + i;
+
+		if (((bits[i / 8] >> (i % 8)) & 1) == 0 || number < entry->first_row ||
+			number - entry->first_row >= entry->nrows)
+			continue;
+		deleted[(number - entry->first_row) / 32] |=
+			UINT32_C(1) << ((number - entry->first_row) % 32);
+	}
+}
+
+/* Read the bitmaps of a segment. */
+static void
+read_bitmaps(GpucolDirectory *dir, Snapshot snapshot,
+			 const GpucolSegmentEntry *entry, uint32 *deleted)
+{
+	uint64		last = entry->first_row + entry->nrows - 1;
+	GpucolDirectoryScan scan;
+	GpucolDirectoryTuple row;
+
+	gpucol_directory_scan_begin(&scan, dir, snapshot, GPUCOL_ID_BITMAP,
+								entry->first_row / GPUCOL_BITMAP_ROWS,
+								last / GPUCOL_BITMAP_ROWS, ForwardScanDirection);
+	while (gpucol_directory_scan_next(&scan, &row))
+	{
+		uint64		number = gpucol_directory_number(GPUCOL_ID_BITMAP, row.id, row.seq);
+
+		if (row.size == GPUCOL_BITMAP_BYTES)
+			add_bitmap(deleted, entry, number * GPUCOL_BITMAP_ROWS, row.data);
+	}
+	gpucol_directory_scan_end(&scan);
+}
+
+/* Read the tombstones of a segment. */
+static void
+read_tombstones(GpucolDirectory *dir, Snapshot snapshot,
+				const GpucolSegmentEntry *entry, uint32 *deleted)
+{
+	uint64		last = entry->first_row + entry->nrows - 1;
+	GpucolDirectoryScan scan;
+	GpucolDirectoryTuple row;
+
+	gpucol_directory_scan_begin(&scan, dir, snapshot, GPUCOL_ID_TOMBSTONE,
+								entry->first_row, last, ForwardScanDirection);
+	while (gpucol_directory_scan_next(&scan, &row))
+	{
+		uint64		number = gpucol_directory_number(GPUCOL_ID_TOMBSTONE, row.id,
+													 row.seq) - entry->first_row;
+
+		deleted[number / 32] |= UINT32_C(1) << (number % 32);
+	}
+	gpucol_directory_scan_end(&scan);
+}
+
+/* Words of a segment's deletion bitmap: whole vectors. */
+static uint32
+bitmap_words(const GpucolViewSegment *segment)
+{
+	return GPUCOL_VECTORS(segment->entry.nrows) * (GPUCOL_VECTOR_VALUES / 32);
+}
+
+uint32 *
+gpucol_view_deleted(const GpucolView *view, const GpucolViewSegment *segment,
+					uint32 *ndeleted)
+{
+	uint32		nwords = bitmap_words(segment);
+	uint32	   *deleted;
+	GpucolDirectory dir;
+
+	*ndeleted = 0;
+	if (!view->any_deleted || !gpucol_directory_open(&dir, view->table, AccessShareLock))
+		return NULL;
+	deleted = palloc0(nwords * sizeof(uint32));
+	read_bitmaps(&dir, view->snapshot, &segment->entry, deleted);
+	read_tombstones(&dir, view->snapshot, &segment->entry, deleted);
+	gpucol_directory_close(&dir);
+	*ndeleted = (uint32) pg_popcount((char *) deleted, nwords * sizeof(uint32));
+	if (*ndeleted > 0)
+		return deleted;
+	pfree(deleted);
+	return NULL;
+}
+
+void
+gpucol_view_deletions(const GpucolView *view, const GpucolViewSegment *segment,
+					  Snapshot snapshot, uint32 **folded, uint32 **tombstoned)
+{
+	uint32		nwords = bitmap_words(segment);
+	GpucolDirectory dir;
+
+	*folded = *tombstoned = NULL;
+	if (!gpucol_directory_open(&dir, view->table, AccessShareLock))
+		return;
+	if (any_row(&dir, snapshot, GPUCOL_ID_BITMAP))
+	{
+		*folded = palloc0(nwords * sizeof(uint32));
+		read_bitmaps(&dir, snapshot, &segment->entry, *folded);
+	}
+	if (any_row(&dir, snapshot, GPUCOL_ID_TOMBSTONE))
+	{
+		*tombstoned = palloc0(nwords * sizeof(uint32));
+		read_tombstones(&dir, snapshot, &segment->entry, *tombstoned);
+	}
+	gpucol_directory_close(&dir);
+}
+
+bool
+gpucol_view_row_deleted(GpucolDirectory *dir, Snapshot snapshot, uint64 row_number)
+{
+	uint64		bitmap = row_number / GPUCOL_BITMAP_ROWS;
+	uint32		bit = row_number % GPUCOL_BITMAP_ROWS;
+	GpucolDirectoryScan scan;
+	GpucolDirectoryTuple row;
+	bool		deleted = false;
+
+	gpucol_directory_scan_begin(&scan, dir, snapshot, GPUCOL_ID_TOMBSTONE, row_number,
+								row_number, ForwardScanDirection);
+	deleted = gpucol_directory_scan_next(&scan, &row);
+	gpucol_directory_scan_end(&scan);
+	if (deleted)
+		return true;
+	gpucol_directory_scan_begin(&scan, dir, snapshot, GPUCOL_ID_BITMAP, bitmap, bitmap,
+								ForwardScanDirection);
+	while (!deleted && gpucol_directory_scan_next(&scan, &row))
+		deleted = row.size == GPUCOL_BITMAP_BYTES &&
+			((((const uint8 *) row.data)[bit / 8] >> (bit % 8)) & 1) != 0;
+	gpucol_directory_scan_end(&scan);
+	return deleted;
+}
+
+bool
+gpucol_view_lookup(GpucolDirectory *dir, Snapshot snapshot, uint64 row_number,
+				   GpucolViewSegment *segment)
+{
+	GpucolDirectoryScan scan;
+	GpucolDirectoryTuple row;
+	bool		found;
+
+	/* row numbers of segments never overlap, so the nearest below decides */
+	gpucol_directory_scan_begin(&scan, dir, snapshot, GPUCOL_ID_SEGMENT, 0, row_number,
+								BackwardScanDirection);
+	found = gpucol_directory_scan_next(&scan, &row);
+	if (found)
+		copy_segment(dir->table, &row, segment);
+	gpucol_directory_scan_end(&scan);
+	return found &&
+		row_number - segment->entry.first_row < segment->entry.reserved;
+}
+
+/* Order extents by block. */
+static int
+compare_extents(const void *a, const void *b)
+{
+	const GpucolExtent *left = a;
+	const GpucolExtent *right = b;
+
+	return left->start < right->start ? -1 : left->start > right->start;
+}
+
+GpucolBlockRange *
+gpucol_view_delta_ranges(const GpucolView *view, BlockNumber nblocks,
+						 BlockNumber max_blocks, uint32 *nranges)
+{
+	uint32		nextents = 0;
+	GpucolExtent *extents = palloc((view->nsegments * GPUCOL_MAX_EXTENTS + 1) *
+								   sizeof(GpucolExtent));
+	GpucolBlockRange *ranges;
+	uint64		capacity;
+	BlockNumber at = 0;
+
+	for (uint32 i = 0; i < view->nsegments; i++)
+	{
+		const GpucolSegmentEntry *entry = &view->segments[i].entry;
+
+		for (uint32 j = 0; j < entry->nextents; j++)
+			extents[nextents++] = entry->extents[j];
+	}
+	qsort(extents, nextents, sizeof(GpucolExtent), compare_extents);
+	extents[nextents].start = nblocks;	/* sentinel */
+	extents[nextents].npages = 0;
+
+	capacity = nextents + 1 + nblocks / max_blocks;
+	ranges = palloc(capacity * sizeof(GpucolBlockRange));
+	*nranges = 0;
+	for (uint32 i = 0; i <= nextents; i++)
+	{
+		BlockNumber end = Min(extents[i].start, nblocks);
+
+		while (at < end)
+		{
+			BlockNumber take = Min(end - at, max_blocks);
+
+			ranges[*nranges].start = at;
+			ranges[*nranges].nblocks = take;
+			(*nranges)++;
+			at += take;
+		}
+		at = Max(at, extents[i].start + extents[i].npages);
+	}
+	pfree(extents);
+	return ranges;
+}

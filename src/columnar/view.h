@@ -1,0 +1,93 @@
+/*-------------------------------------------------------------------------
+ *
+ * view.h
+ *	  What one snapshot sees of a table's segments.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_COLUMNAR_VIEW_H
+#define GPUCOL_COLUMNAR_VIEW_H
+
+#include "postgres.h"
+
+#include "utils/rel.h"
+#include "utils/snapshot.h"
+
+#include "columnar/directory.h"
+
+/* A segment that the snapshot sees. */
+typedef struct GpucolViewSegment
+{
+	GpucolSegmentEntry entry;
+	ItemPointerData tid;		/* of the directory row */
+	TransactionId xmin;			/* that wrote it */
+} GpucolViewSegment;
+
+typedef struct GpucolView
+{
+	Relation	table;
+	Snapshot	snapshot;
+	uint32		nsegments;
+	GpucolViewSegment *segments;	/* ascending by first row */
+	bool		any_deleted;	/* some row of some segment may be deleted */
+	uint64		rows;			/* rows of all segments */
+	uint64		pages;
+} GpucolView;
+
+/*
+ * Read the directory under a snapshot, in the current memory context.  The
+ * backend's own buffered rows are written first.  SnapshotAny gives every segment
+ * that is not dead to everyone.
+ */
+extern GpucolView *gpucol_view_open(Relation table, Snapshot snapshot);
+
+/* The segment that holds a row number, or NULL. */
+extern const GpucolViewSegment *gpucol_view_find(const GpucolView *view,
+												 uint64 row_number);
+
+/*
+ * Bitmap of the rows of a segment that are deleted for the view's snapshot, in
+ * the current memory context, or NULL if none is; *ndeleted their number.  Whole
+ * vectors.  SnapshotAny sees every row.
+ */
+extern uint32 *gpucol_view_deleted(const GpucolView *view,
+								   const GpucolViewSegment *segment,
+								   uint32 *ndeleted);
+
+/*
+ * The same under any snapshot, by kind: rows folded into bitmaps (dead to
+ * everyone) and rows with a tombstone; NULL where there is none.
+ */
+extern void gpucol_view_deletions(const GpucolView *view,
+								  const GpucolViewSegment *segment,
+								  Snapshot snapshot, uint32 **folded,
+								  uint32 **tombstoned);
+
+/* Is one row deleted for a snapshot? */
+extern bool gpucol_view_row_deleted(GpucolDirectory *dir, Snapshot snapshot,
+									uint64 row_number);
+
+/*
+ * The segment that holds a row number, if the snapshot sees it; without reading
+ * the whole directory.
+ */
+extern bool gpucol_view_lookup(GpucolDirectory *dir, Snapshot snapshot,
+							   uint64 row_number, GpucolViewSegment *segment);
+
+/* Blocks of the main fork that no segment of the view occupies. */
+typedef struct GpucolBlockRange
+{
+	BlockNumber start;
+	BlockNumber nblocks;
+} GpucolBlockRange;
+
+/*
+ * Ranges of delta blocks below nblocks, none longer than max_blocks, ascending,
+ * in the current memory context.
+ */
+extern GpucolBlockRange *gpucol_view_delta_ranges(const GpucolView *view,
+												  BlockNumber nblocks,
+												  BlockNumber max_blocks,
+												  uint32 *nranges);
+
+#endif							/* GPUCOL_COLUMNAR_VIEW_H */

@@ -1,0 +1,52 @@
+/*-------------------------------------------------------------------------
+ *
+ * writer.h
+ *	  Buffered rows on their way into segments.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_COLUMNAR_WRITER_H
+#define GPUCOL_COLUMNAR_WRITER_H
+
+#include "postgres.h"
+
+#include "executor/tuptable.h"
+#include "utils/rel.h"
+
+/* Rows from which on a load goes to segments rather than into the delta. */
+#define GPUCOL_BULK_ROWS	1000
+
+typedef struct GpucolWriter GpucolWriter;
+
+/*
+ * The writer for rows that command `cid` loads into a table, in the current
+ * subtransaction; NULL if the table's rows must stay in the delta (logical
+ * decoding, unsuitable indexes, no TOAST relation to keep a directory in).
+ * options are heap_insert's.
+ */
+extern GpucolWriter *gpucol_writer_get(Relation table, CommandId cid,
+									   int options);
+
+/* The same if it exists already. */
+extern GpucolWriter *gpucol_writer_find(Relation table, CommandId cid);
+
+/* Buffer a row; its final virtual TID is left in the slot. */
+extern void gpucol_writer_add(GpucolWriter *writer, Relation table,
+							  TupleTableSlot *slot);
+
+/*
+ * Write what this backend has buffered for a table, so that its own scans see
+ * it.
+ */
+extern void gpucol_writer_flush(Relation table);
+
+/* Does this backend hold buffered rows of the table? */
+extern bool gpucol_writer_pending(Relation table);
+
+/* Forget what is buffered for a table whose storage is emptied in place. */
+extern void gpucol_writer_forget(Relation table);
+
+/* Install the transaction callbacks; called once. */
+extern void gpucol_writer_init(void);
+
+#endif							/* GPUCOL_COLUMNAR_WRITER_H */
