@@ -7,6 +7,7 @@
  * result in one pass:
  *
  *	  cpu_source.c	the main thread: segments, zone maps, dictionaries, windows
+ *	  cpu_stream.c	streams read as a whole: dictionaries, runs, raw bytes
  *	  cpu_range.c	range conjuncts, translated into the code space of a chunk
  *	  cpu_column.c	values of the surviving rows of a column
  *	  cpu_expr.c	expressions over registers of 1,024 values
@@ -32,9 +33,11 @@
 #include <stdatomic.h>
 
 #include "engine/engine.h"
+#include "kernel/decode.h"
 
 #define GPUCOL_CPU_MAX_THREADS	64
 #define GPUCOL_CPU_WINDOW		256 /* vectors mapped at a time, at most */
+#define GPUCOL_CPU_RAW_WINDOW	16	/* the same where bytes are raw */
 #define GPUCOL_CPU_SCAN_WINDOW	32	/* the same for a SCAN, which keeps outputs */
 
 /* Functions compiled for several instruction sets, chosen at load time. */
@@ -65,16 +68,18 @@ typedef struct GpucolCpuColumn
 	bool		used;			/* the program reads it, */
 	bool		loaded;			/* by a LOAD instruction */
 
-	/* DICT, CONSTANT BYTES: entries (64-bit forms or bytes) */
+	/* reads what belongs to the whole chunk, and raw bytes */
+	GpucolDecoder decoder;
+
+	/* DICT, CONSTANT BYTES: entries, with room for every code of the width */
 	uint32_t	ndict;
 	int64_t    *dict;
 	GpucolBytes *entries;
-	char	   *data;
 
-	/* RLE: runs with their 64-bit forms */
+	/* RLE: runs with their 64-bit forms (the decoder's) */
 	uint32_t	nruns;
-	uint32_t   *run_ends;
-	int64_t    *run_values;
+	const uint32_t *run_ends;
+	const int64_t *run_values;
 
 	/* current window */
 	GpucolRows	codes;
@@ -82,7 +87,7 @@ typedef struct GpucolCpuColumn
 	bool		codes_mapped;
 	bool		nulls_mapped;
 	GpucolBytes *raw;			/* RAW BYTES: values from window_row on */
-	char	   *raw_data;
+	char	   *raw_data[GPUCOL_CPU_RAW_WINDOW];	/* by vector */
 	uint32_t	window_row;		/* segment row of raw[0] */
 } GpucolCpuColumn;
 
@@ -378,8 +383,30 @@ extern void gpucol_cpu_source_reset(GpucolRun *run);
 
 /* Check a chunk against the program's column. */
 extern GpucolStatus gpucol_cpu_source_check(const GpucolProgramColumn *column,
-											const GpucolChunkDesc *desc,
-											uint32_t nrows);
+											const GpucolChunkDesc *desc);
+
+/* cpu_stream.c */
+
+/* Map word rows of a stream of the current segment. */
+extern GpucolStatus gpucol_cpu_stream_map(GpucolRun *run, int slot,
+										  GpucolStreamKind stream, uint32_t row,
+										  uint32_t nrows, GpucolRows *out);
+
+/* Copy bytes [offset, offset + size) of a stream. */
+extern GpucolStatus gpucol_cpu_stream_copy(GpucolRun *run, int slot,
+										   GpucolStreamKind stream, uint64_t offset,
+										   uint64_t size, void *out);
+
+/* Read dictionaries and runs of every column in use. */
+extern GpucolStatus gpucol_cpu_stream_tables(GpucolRun *run);
+
+/* Read the raw bytes of vectors [first, first + n). */
+extern GpucolStatus gpucol_cpu_stream_raw(GpucolRun *run, GpucolCpuColumn *column,
+										  uint32_t first, uint32_t n);
+extern bool gpucol_cpu_stream_is_raw(const GpucolCpuColumn *column);
+
+/* Forget all of that. */
+extern void gpucol_cpu_stream_reset(GpucolRun *run);
 
 /* cpu_range.c */
 extern GpucolStatus gpucol_cpu_range_init(GpucolRun *run);

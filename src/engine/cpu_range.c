@@ -547,6 +547,7 @@ plan_host(GpucolRun *run, GpucolCpuTest *test)
 	if (host->by_row)
 	{
 		test->kind = GPUCOL_CPU_TEST_ROWS;
+		test->has_nulls = false;	/* the verdicts know */
 		return GPUCOL_OK;
 	}
 	if (column->desc->coding == GPUCOL_CODING_CONSTANT)

@@ -80,8 +80,7 @@ check_segments(GpucolRun *run)
 		{
 			if (!run->cols[c].used)
 				continue;
-			status = gpucol_cpu_source_check(&run->columns[c], run->segment.chunks[c],
-											 run->segment.nrows);
+			status = gpucol_cpu_source_check(&run->columns[c], run->segment.chunks[c]);
 			if (status != GPUCOL_OK)
 				return status;
 		}

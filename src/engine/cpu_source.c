@@ -20,79 +20,17 @@
 #include "engine/cpu.h"
 #include "kernel/bitpack.h"
 
-#define COPY_ROWS 1024			/* word rows mapped at a time to copy a stream */
-#define RAW_WINDOW 16			/* vectors in a window with raw bytes */
+#define ZONES 512				/* zone maps read at a time */
 #define DEAL 4					/* vectors that a worker takes at a time */
 #define DEAD_GAP 8				/* excluded vectors that end a window */
-#define MAX_SCALE 22			/* greatest exact power of ten of a double */
 
-static uint32_t
-stream_rows(uint64_t bytes)
-{
-	return (uint32_t) ((bytes + GPUCOL_ROW_BYTES - 1) / GPUCOL_ROW_BYTES);
-}
-
-/* Are the chunk's coding and its streams consistent? */
-static bool
-sound(const GpucolChunkDesc *desc, uint32_t nrows)
-{
-	uint32_t	nvectors = GPUCOL_VECTORS(nrows);
-	bool		bytes = desc->kind == GPUCOL_KIND_BYTES;
-	uint64_t	codes = (uint64_t) nvectors * desc->width;
-	uint64_t	dict = 0;
-
-	if (desc->width > 64 ||
-		((desc->flags & GPUCOL_CHUNK_HAS_NULLS) &&
-		 desc->streams[GPUCOL_STREAM_NULLS].nrows < nvectors))
-		return false;
-	switch ((GpucolCoding) desc->coding)
-	{
-		case GPUCOL_CODING_CONSTANT:
-			codes = 0;
-			if (bytes)
-				dict = 2;
-			break;
-		case GPUCOL_CODING_FOR:
-			if (bytes)
-				return false;
-			break;
-		case GPUCOL_CODING_DICT:
-			if (desc->ndict == 0 || desc->width > 31 ||
-				(UINT64_C(1) << desc->width) > 2 * (uint64_t) desc->ndict)
-				return false;
-			dict = (uint64_t) desc->ndict + bytes;
-			break;
-		case GPUCOL_CODING_RLE:
-			if (bytes || desc->nruns > nrows ||
-				desc->streams[GPUCOL_STREAM_RUN_ENDS].nrows <
-				stream_rows((uint64_t) desc->nruns * sizeof(uint32_t)))
-				return false;
-			codes = (uint64_t) GPUCOL_VECTORS(desc->nruns) * desc->width;
-			break;
-		case GPUCOL_CODING_RAW:
-			if (bytes)
-			{
-				codes = 0;
-				if (desc->streams[GPUCOL_STREAM_OFFSETS].nrows <
-					stream_rows(((uint64_t) nrows + 1) * sizeof(uint64_t)))
-					return false;
-			}
-			break;
-		case GPUCOL_CODING_SCALED:
-			if (bytes || desc->scale < 0 || desc->scale > MAX_SCALE ||
-				desc->width > 56)
-				return false;
-			break;
-		default:
-			return false;
-	}
-	return desc->streams[GPUCOL_STREAM_CODES].nrows >= codes &&
-		desc->streams[GPUCOL_STREAM_DICT].nrows >= stream_rows(dict * sizeof(uint64_t));
-}
-
+/*
+ * Can this engine read the chunk as the program's column?  That the descriptor
+ * is one an encoder wrote is the source's to check.
+ */
 GpucolStatus
 gpucol_cpu_source_check(const GpucolProgramColumn *column,
-						const GpucolChunkDesc *desc, uint32_t nrows)
+						const GpucolChunkDesc *desc)
 {
 	if (desc->flags & GPUCOL_CHUNK_ALL_NULL)
 		return GPUCOL_OK;
@@ -100,88 +38,14 @@ gpucol_cpu_source_check(const GpucolProgramColumn *column,
 		return GPUCOL_UNSUPPORTED;
 	if (desc->kind == GPUCOL_KIND_DECIMAL && desc->scale != column->scale)
 		return GPUCOL_UNSUPPORTED;
-	return sound(desc, nrows) ? GPUCOL_OK : GPUCOL_CORRUPT;
-}
-
-/* Map part of a stream. */
-static GpucolStatus
-map_rows(GpucolRun *run, int slot, GpucolStreamKind stream, uint32_t row,
-		 uint32_t nrows, GpucolRows *out)
-{
-	run->stats.packed_bytes += (uint64_t) nrows * GPUCOL_ROW_BYTES;
-	return run->source->ops->map(run->source, &run->segment, slot, stream, row,
-								 nrows, out);
-}
-
-/* Copy bytes [offset, offset + size) of a stream. */
-static GpucolStatus
-copy_stream(GpucolRun *run, int slot, GpucolStreamKind stream, uint64_t offset,
-			uint64_t size, void *out)
-{
-	const GpucolStream *where = &run->cols[slot].desc->streams[stream];
-	uint32_t	most = run->source->max_window_rows < COPY_ROWS ?
-		run->source->max_window_rows : COPY_ROWS;
-	char		scratch[GPUCOL_ROW_BYTES];
-	char	   *to = out;
-
-	if (size > 0 && stream_rows(offset + size) > where->nrows)
-		return GPUCOL_CORRUPT;
-	while (size > 0)
-	{
-		uint32_t	row = (uint32_t) (offset / GPUCOL_ROW_BYTES);
-		uint32_t	nrows = stream_rows(offset + size) - row;
-		GpucolRows	window;
-		GpucolStatus status;
-
-		if (nrows > most)
-			nrows = most;
-		status = map_rows(run, slot, stream, row, nrows, &window);
-		if (status != GPUCOL_OK)
-			return status;
-		for (uint32_t i = 0; i < nrows && size > 0; i++)
-		{
-			size_t		skip = offset % GPUCOL_ROW_BYTES;
-			size_t		take = GPUCOL_ROW_BYTES - skip;
-			const char *from = gpucol_rows_at(&window, where->row + row + i, 1,
-											  scratch);
-
-			if (take > size)
-				take = size;
-			memcpy(to, from + skip, take);
-			to += take;
-			offset += take;
-			size -= take;
-		}
-		run->source->ops->unmap(run->source, &window);
-	}
 	return GPUCOL_OK;
 }
 
-/* Forget the segment's dictionaries, runs and tests. */
+/* Forget the segment's dictionaries, runs, tests and verdicts. */
 void
 gpucol_cpu_source_reset(GpucolRun *run)
 {
-	for (int c = 0; c < run->program->ncolumns; c++)
-	{
-		GpucolCpuColumn *column = &run->cols[c];
-
-		gpucol_cpu_free(run, column->dict);
-		gpucol_cpu_free(run, column->entries);
-		gpucol_cpu_free(run, column->data);
-		gpucol_cpu_free(run, column->run_ends);
-		gpucol_cpu_free(run, column->run_values);
-		gpucol_cpu_free(run, column->raw);
-		gpucol_cpu_free(run, column->raw_data);
-		column->dict = NULL;
-		column->entries = NULL;
-		column->data = NULL;
-		column->run_ends = NULL;
-		column->run_values = NULL;
-		column->raw = NULL;
-		column->raw_data = NULL;
-		column->ndict = column->nruns = 0;
-		column->codes_mapped = column->nulls_mapped = false;
-	}
+	gpucol_cpu_stream_reset(run);
 	for (int t = 0; t < run->program->nranges; t++)
 	{
 		gpucol_cpu_free(run, run->tests[t].map);
@@ -195,157 +59,6 @@ gpucol_cpu_source_reset(GpucolRun *run)
 		gpucol_cpu_free(run, run->hosts[h].verdicts);
 		run->hosts[h].verdicts = NULL;
 	}
-}
-
-/* Turn n + 1 offsets into n values over `data` of `size` bytes. */
-static GpucolStatus
-cut_bytes(const uint64_t *offsets, uint64_t first, const char *data,
-		  uint64_t size, uint32_t n, GpucolBytes *values)
-{
-	for (uint32_t i = 0; i < n; i++)
-	{
-		if (offsets[i] < first || offsets[i + 1] < offsets[i] ||
-			offsets[i + 1] - first > size)
-			return GPUCOL_CORRUPT;
-		values[i].data = data + (offsets[i] - first);
-		values[i].len = offsets[i + 1] - offsets[i];
-	}
-	return GPUCOL_OK;
-}
-
-/* Copy a dictionary; entries beyond ndict up to 2^width stay zero. */
-static GpucolStatus
-load_dict(GpucolRun *run, GpucolCpuColumn *column)
-{
-	const GpucolChunkDesc *desc = column->desc;
-	uint32_t	n = desc->coding == GPUCOL_CODING_CONSTANT ? 1 : desc->ndict;
-	size_t		nspace = desc->coding == GPUCOL_CODING_CONSTANT ?
-		1 : (size_t) 1 << desc->width;
-	GpucolStatus status;
-
-	if (nspace < n)
-		nspace = n;
-	column->ndict = n;
-	column->dict = gpucol_cpu_alloc0(run, sizeof(int64_t) * (nspace + 1));
-	if (column->dict == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
-	if (desc->kind != GPUCOL_KIND_BYTES)
-		return copy_stream(run, column->slot, GPUCOL_STREAM_DICT, 0,
-						   sizeof(int64_t) * (uint64_t) n, column->dict);
-	column->entries = gpucol_cpu_alloc0(run, sizeof(GpucolBytes) * nspace);
-	column->data = gpucol_cpu_alloc(run, desc->data_bytes + 1);
-	if (column->entries == NULL || column->data == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
-	status = copy_stream(run, column->slot, GPUCOL_STREAM_DICT, 0,
-						 sizeof(uint64_t) * ((uint64_t) n + 1), column->dict);
-	if (status == GPUCOL_OK)
-		status = copy_stream(run, column->slot, GPUCOL_STREAM_DATA, 0,
-							 desc->data_bytes, column->data);
-	if (status == GPUCOL_OK)
-		status = cut_bytes((const uint64_t *) column->dict, 0, column->data,
-						   desc->data_bytes, n, column->entries);
-	return status;
-}
-
-/* Decode the runs of an RLE chunk. */
-static GpucolStatus
-load_runs(GpucolRun *run, GpucolCpuColumn *column)
-{
-	const GpucolChunkDesc *desc = column->desc;
-	size_t		nspace = (size_t) GPUCOL_VECTORS(desc->nruns) * GPUCOL_VECTOR_VALUES;
-	size_t		vector_bytes = (size_t) desc->width * GPUCOL_ROW_BYTES;
-	GpucolStatus status;
-
-	column->nruns = desc->nruns;
-	column->run_ends = gpucol_cpu_alloc(run, sizeof(uint32_t) * (nspace + 1));
-	column->run_values = gpucol_cpu_alloc(run, sizeof(int64_t) * (nspace + 1));
-	if (column->run_ends == NULL || column->run_values == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
-	status = copy_stream(run, column->slot, GPUCOL_STREAM_RUN_ENDS, 0,
-						 sizeof(uint32_t) * (uint64_t) desc->nruns, column->run_ends);
-	for (uint32_t r = 1; status == GPUCOL_OK && r < desc->nruns; r++)
-		if (column->run_ends[r] < column->run_ends[r - 1])
-			status = GPUCOL_CORRUPT;
-	for (uint32_t v = 0; status == GPUCOL_OK && v < GPUCOL_VECTORS(desc->nruns); v++)
-	{
-		void	   *words = run->workers[0].words;
-
-		status = copy_stream(run, column->slot, GPUCOL_STREAM_CODES,
-							 v * vector_bytes, vector_bytes, words);
-		gpucol_bitpack_unpack_for(desc->width, words, desc->reference,
-								  column->run_values + (size_t) v * GPUCOL_VECTOR_VALUES);
-	}
-	return status;
-}
-
-/* Copy the raw byte values of rows [row, row + n). */
-static GpucolStatus
-load_raw(GpucolRun *run, GpucolCpuColumn *column, uint32_t row, uint32_t n)
-{
-	uint64_t   *offsets;
-	uint64_t	first;
-	uint64_t	last;
-	GpucolStatus status;
-
-	gpucol_cpu_free(run, column->raw);
-	gpucol_cpu_free(run, column->raw_data);
-	gpucol_cpu_free(run, column->dict);
-	column->raw_data = NULL;
-	column->window_row = row;
-	column->raw = gpucol_cpu_alloc(run, sizeof(GpucolBytes) * n);
-	column->dict = gpucol_cpu_alloc(run, sizeof(uint64_t) * ((size_t) n + 1));
-	if (column->raw == NULL || column->dict == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
-	offsets = (uint64_t *) column->dict;
-	status = copy_stream(run, column->slot, GPUCOL_STREAM_OFFSETS,
-						 sizeof(uint64_t) * (uint64_t) row,
-						 sizeof(uint64_t) * ((uint64_t) n + 1), offsets);
-	if (status != GPUCOL_OK)
-		return status;
-	first = offsets[0];
-	last = offsets[n];
-	if (last < first || last > column->desc->data_bytes)
-		return GPUCOL_CORRUPT;
-	column->raw_data = gpucol_cpu_alloc(run, last - first + 1);
-	if (column->raw_data == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
-	status = copy_stream(run, column->slot, GPUCOL_STREAM_DATA, first,
-						 last - first, column->raw_data);
-	if (status != GPUCOL_OK)
-		return status;
-	return cut_bytes(offsets, first, column->raw_data, last - first, n, column->raw);
-}
-
-static bool
-is_raw_bytes(const GpucolCpuColumn *column)
-{
-	return !(column->desc->flags & GPUCOL_CHUNK_ALL_NULL) &&
-		column->desc->kind == GPUCOL_KIND_BYTES &&
-		column->desc->coding == GPUCOL_CODING_RAW;
-}
-
-/* Dictionaries and runs of every column in use. */
-static GpucolStatus
-load_tables(GpucolRun *run)
-{
-	GpucolStatus status = GPUCOL_OK;
-
-	for (int c = 0; c < run->program->ncolumns && status == GPUCOL_OK; c++)
-	{
-		GpucolCpuColumn *column = &run->cols[c];
-		const GpucolChunkDesc *desc = column->desc;
-
-		if (!column->used || (desc->flags & GPUCOL_CHUNK_ALL_NULL))
-			continue;
-		if (desc->coding == GPUCOL_CODING_DICT ||
-			(desc->coding == GPUCOL_CODING_CONSTANT && desc->kind == GPUCOL_KIND_BYTES))
-			status = load_dict(run, column);
-		else if (desc->coding == GPUCOL_CODING_RLE)
-			status = load_runs(run, column);
-		else if (is_raw_bytes(column) && (desc->flags & GPUCOL_CHUNK_DATA_LZ4))
-			status = GPUCOL_UNSUPPORTED;
-	}
-	return status;
 }
 
 /* Room for n verdicts. */
@@ -369,7 +82,7 @@ ask_host(GpucolRun *run)
 		GpucolBytes none = {"", 0};
 		GpucolStatus status;
 
-		test->by_row = is_raw_bytes(column);
+		test->by_row = gpucol_cpu_stream_is_raw(column);
 		if (test->by_row)
 			continue;
 		if (column->desc->flags & (GPUCOL_CHUNK_HAS_NULLS | GPUCOL_CHUNK_ALL_NULL))
@@ -461,9 +174,9 @@ ask_host_rows(GpucolRun *run, uint32_t first, uint32_t n)
 				continue;
 			if (nullable)
 			{
-				status = copy_stream(run, column->slot, GPUCOL_STREAM_NULLS,
-									 (uint64_t) (first + v) * GPUCOL_ROW_BYTES,
-									 GPUCOL_ROW_BYTES, nulls);
+				status = gpucol_cpu_stream_copy(run, column->slot, GPUCOL_STREAM_NULLS,
+												(uint64_t) (first + v) * GPUCOL_ROW_BYTES,
+												GPUCOL_ROW_BYTES, nulls);
 				if (status != GPUCOL_OK)
 					return status;
 			}
@@ -511,19 +224,19 @@ apply_zones(GpucolRun *run, uint32_t *alive)
 	{
 		const GpucolCpuDomain *domain = &run->domains[d];
 		const GpucolChunkDesc *desc = run->cols[domain->column].desc;
-		GpucolZone	zones[64];
+		GpucolZone	zones[ZONES];
 
 		if ((domain->op != GPUCOL_CPU_INTERVAL && domain->op != GPUCOL_CPU_SET) ||
-			desc->streams[GPUCOL_STREAM_ZONES].nrows < stream_rows(sizeof(GpucolZone) * (uint64_t) n))
+			desc->streams[GPUCOL_STREAM_ZONES].nrows == 0)
 			continue;
-		for (uint32_t v = 0; v < n; v += 64)
+		for (uint32_t v = 0; v < n; v += ZONES)
 		{
-			uint32_t	take = n - v < 64 ? n - v : 64;
+			uint32_t	take = n - v < ZONES ? n - v : ZONES;
 			GpucolStatus status;
 
-			status = copy_stream(run, domain->column, GPUCOL_STREAM_ZONES,
-								 sizeof(GpucolZone) * (uint64_t) v,
-								 sizeof(GpucolZone) * (uint64_t) take, zones);
+			status = gpucol_cpu_stream_copy(run, domain->column, GPUCOL_STREAM_ZONES,
+											sizeof(GpucolZone) * (uint64_t) v,
+											sizeof(GpucolZone) * (uint64_t) take, zones);
 			if (status != GPUCOL_OK)
 				return status;
 			for (uint32_t i = 0; i < take; i++)
@@ -590,8 +303,7 @@ open_segment(GpucolRun *run, bool *skip)
 		run->cols[c].desc = run->segment.chunks[c];
 		if (!run->cols[c].used)
 			continue;
-		status = gpucol_cpu_source_check(&run->columns[c], run->cols[c].desc,
-										 run->segment.nrows);
+		status = gpucol_cpu_source_check(&run->columns[c], run->cols[c].desc);
 		if (status != GPUCOL_OK)
 			return status;
 	}
@@ -612,7 +324,7 @@ open_segment(GpucolRun *run, bool *skip)
 	run->stats.vectors_skipped += run->nvectors - alive;
 	if (alive == 0)
 		return GPUCOL_OK;
-	status = load_tables(run);
+	status = gpucol_cpu_stream_tables(run);
 	if (status == GPUCOL_OK)
 		status = ask_host(run);
 	if (status == GPUCOL_OK)
@@ -630,7 +342,7 @@ streams_needed(const GpucolRun *run, const GpucolCpuColumn *column,
 	bool		packed = column->desc->coding == GPUCOL_CODING_FOR ||
 		column->desc->coding == GPUCOL_CODING_DICT ||
 		column->desc->coding == GPUCOL_CODING_SCALED ||
-		(column->desc->coding == GPUCOL_CODING_RAW && !is_raw_bytes(column));
+		(column->desc->coding == GPUCOL_CODING_RAW && !gpucol_cpu_stream_is_raw(column));
 
 	*codes = column->loaded;
 	*nulls = column->loaded;
@@ -670,8 +382,8 @@ window_vectors(const GpucolRun *run)
 			continue;
 		streams_needed(run, column, &codes, &nulls);
 		rows += (codes ? column->desc->width : 0) + nulls;
-		if (is_raw_bytes(column) && most > RAW_WINDOW)
-			most = RAW_WINDOW;
+		if (gpucol_cpu_stream_is_raw(column) && most > GPUCOL_CPU_RAW_WINDOW)
+			most = GPUCOL_CPU_RAW_WINDOW;
 	}
 	n = run->source->max_window_rows / rows;
 	if (run->program->kind == GPUCOL_PROGRAM_SCAN && most > run->scan_window)
@@ -704,14 +416,8 @@ map_window(GpucolRun *run, uint32_t first, uint32_t n)
 
 	for (int c = 0; c < run->program->ncolumns && status == GPUCOL_OK; c++)
 	{
-		uint32_t	row = first * GPUCOL_VECTOR_VALUES;
-		uint32_t	nrows = n * GPUCOL_VECTOR_VALUES;
-
-		if (!run->cols[c].used || !is_raw_bytes(&run->cols[c]))
-			continue;
-		if (nrows > run->segment.nrows - row)
-			nrows = run->segment.nrows - row;
-		status = load_raw(run, &run->cols[c], row, nrows);
+		if (run->cols[c].used && gpucol_cpu_stream_is_raw(&run->cols[c]))
+			status = gpucol_cpu_stream_raw(run, &run->cols[c], first, n);
 	}
 	if (status == GPUCOL_OK)
 		status = ask_host_rows(run, first, n);
@@ -727,13 +433,14 @@ map_window(GpucolRun *run, uint32_t first, uint32_t n)
 		streams_needed(run, column, &codes, &nulls);
 		if (codes)
 		{
-			status = map_rows(run, c, GPUCOL_STREAM_CODES, first * width,
-							  n * width, &column->codes);
+			status = gpucol_cpu_stream_map(run, c, GPUCOL_STREAM_CODES, first * width,
+										   n * width, &column->codes);
 			column->codes_mapped = status == GPUCOL_OK;
 		}
 		if (nulls && status == GPUCOL_OK)
 		{
-			status = map_rows(run, c, GPUCOL_STREAM_NULLS, first, n, &column->nulls);
+			status = gpucol_cpu_stream_map(run, c, GPUCOL_STREAM_NULLS, first, n,
+										   &column->nulls);
 			column->nulls_mapped = status == GPUCOL_OK;
 		}
 	}

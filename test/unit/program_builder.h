@@ -1,0 +1,156 @@
+/*-------------------------------------------------------------------------
+ *
+ * program_builder.h
+ *	  Kernel descriptions assembled by hand, for tests of engines.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_TEST_PROGRAM_BUILDER_H
+#define GPUCOL_TEST_PROGRAM_BUILDER_H
+
+#include <stdlib.h>
+
+#include "kernel/program.h"
+
+#define BUILDER_MAX 256
+
+typedef struct ProgramBuilder
+{
+	GpucolProgram head;
+	GpucolProgramColumn columns[BUILDER_MAX];
+	GpucolConst consts[BUILDER_MAX];
+	GpucolRange ranges[BUILDER_MAX];
+	GpucolInstr instrs[BUILDER_MAX];
+	uint8_t		classes[BUILDER_MAX];
+	uint16_t	keys[BUILDER_MAX];
+	GpucolAgg	aggs[BUILDER_MAX];
+} ProgramBuilder;
+
+static inline void
+builder_init(ProgramBuilder *b, GpucolProgramKind kind)
+{
+	memset(b, 0, sizeof(*b));
+	b->head.magic = GPUCOL_PROGRAM_MAGIC;
+	b->head.version = GPUCOL_PROGRAM_VERSION;
+	b->head.kind = (uint16_t) kind;
+	b->head.filter = GPUCOL_NO_REG;
+}
+
+static inline int
+builder_column(ProgramBuilder *b, GpucolKind kind, int8_t scale)
+{
+	GpucolProgramColumn *column = &b->columns[b->head.ncolumns];
+
+	column->attnum = (int16_t) (b->head.ncolumns + 1);
+	column->kind = (uint8_t) kind;
+	column->scale = scale;
+	return b->head.ncolumns++;
+}
+
+static inline uint16_t
+builder_const_int(ProgramBuilder *b, GpucolClass cls, __int128 value)
+{
+	GpucolConst *c = &b->consts[b->head.nconsts];
+
+	c->cls = (uint8_t) cls;
+	if (cls == GPUCOL_CLASS_F)
+		c->v.f = (double) value;
+	else if (cls == GPUCOL_CLASS_D)
+	{
+		c->v.d.lo = (uint64_t) value;
+		c->v.d.hi = (int64_t) (value >> 64);
+	}
+	else
+		c->v.i = (int64_t) value;
+	return b->head.nconsts++;
+}
+
+static inline uint16_t
+builder_const_float(ProgramBuilder *b, double value)
+{
+	b->consts[b->head.nconsts].cls = GPUCOL_CLASS_F;
+	b->consts[b->head.nconsts].v.f = value;
+	return b->head.nconsts++;
+}
+
+static inline GpucolRange *
+builder_range(ProgramBuilder *b, int column, GpucolRangeOp op)
+{
+	GpucolRange *range = &b->ranges[b->head.nranges++];
+
+	range->column = (uint16_t) column;
+	range->op = (uint8_t) op;
+	range->lo = range->hi = GPUCOL_NO_REG;
+	return range;
+}
+
+/* Add an instruction; returns its new register. */
+static inline uint16_t
+builder_instr(ProgramBuilder *b, GpucolOpcode op, GpucolClass cls, int x, int y,
+			  int z, int aux)
+{
+	GpucolInstr *instr = &b->instrs[b->head.ninstrs++];
+
+	instr->op = (uint16_t) op;
+	instr->dst = b->head.nregs;
+	instr->a = (uint16_t) x;
+	instr->b = (uint16_t) y;
+	instr->c = (uint16_t) z;
+	instr->mask = GPUCOL_NO_REG;
+	instr->aux = aux;
+	b->classes[b->head.nregs] = (uint8_t) cls;
+	return b->head.nregs++;
+}
+
+static inline void
+builder_agg(ProgramBuilder *b, GpucolAggOp op, GpucolClass cls, int arg, int filter)
+{
+	GpucolAgg  *agg = &b->aggs[b->head.naggs++];
+
+	agg->op = (uint8_t) op;
+	agg->cls = (uint8_t) cls;
+	agg->arg = (uint16_t) arg;
+	agg->filter = (uint16_t) filter;
+}
+
+static inline uint32_t
+builder_put(char *block, uint32_t *at, const void *array, size_t size)
+{
+	uint32_t	where = (*at + 15) / 16 * 16;
+
+	if (block != NULL && size > 0)
+		memcpy(block + where, array, size);
+	*at = where + (uint32_t) size;
+	return where;
+}
+
+/* The program as one block from malloc. */
+static inline GpucolProgram *
+builder_finish(const ProgramBuilder *b)
+{
+	GpucolProgram *program = NULL;
+	uint32_t	at = 0;
+
+	for (int pass = 0; pass < 2; pass++)
+	{
+		char	   *block = (char *) program;
+		GpucolProgram head = b->head;
+
+		at = sizeof(GpucolProgram);
+		head.columns = builder_put(block, &at, b->columns, sizeof(b->columns[0]) * head.ncolumns);
+		head.consts = builder_put(block, &at, b->consts, sizeof(b->consts[0]) * head.nconsts);
+		head.ranges = builder_put(block, &at, b->ranges, sizeof(b->ranges[0]) * head.nranges);
+		head.instrs = builder_put(block, &at, b->instrs, sizeof(b->instrs[0]) * head.ninstrs);
+		head.reg_classes = builder_put(block, &at, b->classes, head.nregs);
+		head.keys = builder_put(block, &at, b->keys, sizeof(b->keys[0]) * head.nkeys);
+		head.aggs = builder_put(block, &at, b->aggs, sizeof(b->aggs[0]) * head.naggs);
+		head.size = at;
+		if (pass == 0)
+			program = calloc(1, at);
+		else
+			*program = head;
+	}
+	return program;
+}
+
+#endif							/* GPUCOL_TEST_PROGRAM_BUILDER_H */
