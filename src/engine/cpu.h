@@ -215,7 +215,6 @@ struct GpucolCpuWorker
 	uint64_t   *hashes;			/* 1,024 */
 	uint64_t   *keys;			/* key words, 1,024 each */
 
-	GpucolCpuDense *dense;
 	uint64_t	vectors_read;
 };
 
@@ -250,7 +249,6 @@ typedef struct GpucolCpuAcc
 	uint16_t	filter;
 	uint32_t	offset;
 	uint32_t	distinct;		/* DISTINCT: number of its set */
-	bool		dense;			/* done by cpu_dense.c in this segment */
 } GpucolCpuAcc;
 
 /* Where a program aggregate finds its parts. */
@@ -339,6 +337,10 @@ struct GpucolRun
 	GpucolCpuAggMap *agg_map;
 	GpucolCpuGroups **parts;
 	int			nparts;
+	GpucolCpuDense *dense;		/* plan for the segment; NULL: by value */
+	GpucolCpuDense *plans[2];
+	uint64_t	dense_layout;	/* changes with the meaning of slots, */
+	uint64_t	dense_meaning;	/* and with that of channels */
 	bool		merged;
 	uint32_t	next_group;
 	GpucolAggState *out_states;
@@ -465,9 +467,28 @@ extern GpucolStatus gpucol_cpu_scan_next(GpucolRun *run, GpucolResult *out);
 
 /* cpu_agg.c */
 extern GpucolStatus gpucol_cpu_agg_init(GpucolRun *run);
-extern GpucolStatus gpucol_cpu_agg_segment(GpucolRun *run);
 extern GpucolStatus gpucol_cpu_agg_update(GpucolCpuWorker *worker,
 										  const GpucolCpuVector *vector);
 extern GpucolStatus gpucol_cpu_agg_next(GpucolRun *run, GpucolResult *out);
+
+/* cpu_dense.c: around each segment's windows, and after the last segment. */
+extern GpucolStatus gpucol_cpu_dense_open(GpucolRun *run);
+extern GpucolStatus gpucol_cpu_dense_close(GpucolRun *run);
+extern GpucolStatus gpucol_cpu_dense_end(GpucolRun *run);
+
+/* Is state number `acc` advanced by cpu_dense.c in this segment? */
+extern bool gpucol_cpu_dense_has(const GpucolRun *run, int acc);
+
+/* Advance those states of the only group; *done if that was all. */
+extern void gpucol_cpu_dense_plain(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
+								   const GpucolCpuVector *vector, bool *done);
+
+/*
+ * Advance those states of the selected rows' groups; where other states remain,
+ * worker->ids becomes the groups.
+ */
+extern GpucolStatus gpucol_cpu_dense_group(GpucolCpuWorker *worker,
+										   GpucolCpuGroups *groups,
+										   const GpucolCpuVector *vector);
 
 #endif							/* GPUCOL_ENGINE_CPU_H */

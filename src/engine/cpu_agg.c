@@ -295,13 +295,6 @@ gpucol_cpu_agg_init(GpucolRun *run)
 	return init_output(run);
 }
 
-/* Called when the chunks change, and before delta. */
-GpucolStatus
-gpucol_cpu_agg_segment(GpucolRun *run GPUCOL_CPU_UNUSED)
-{
-	return GPUCOL_OK;
-}
-
 /* ---- keys ---- */
 
 /* Key word of a double: one NaN. */
@@ -677,8 +670,14 @@ gpucol_cpu_agg_update(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 	GpucolCpuGroups *groups = run->parts[run->by_ordinal ?
 										 vector->ordinal % (unsigned) run->nparts :
 										 (unsigned) worker->index];
+	bool		dense = vector->delta == NULL && run->dense != NULL;
+	bool		done = false;
 	GpucolStatus status;
 
+	if (dense && run->program->nkeys == 0)
+		gpucol_cpu_dense_plain(worker, groups, vector, &done);
+	if (done)
+		return GPUCOL_OK;
 	if (run->program->filter == GPUCOL_NO_REG)
 		gpucol_cpu_expr_select(worker);
 	if (worker->nsel == 0)
@@ -687,7 +686,9 @@ gpucol_cpu_agg_update(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 								 run->program->ninstrs);
 	if (status != GPUCOL_OK)
 		return status;
-	if (run->program->nkeys == 0)
+	if (dense && run->program->nkeys > 0)
+		status = gpucol_cpu_dense_group(worker, groups, vector);
+	else if (run->program->nkeys == 0)
 		memset(worker->ids, 0, sizeof(uint32_t) * worker->nsel);
 	else
 	{
@@ -697,7 +698,8 @@ gpucol_cpu_agg_update(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 											 worker->nsel, worker->hashes, worker->ids);
 	}
 	for (int a = 0; a < run->naccs && status == GPUCOL_OK; a++)
-		status = update_acc(worker, groups, &run->accs[a]);
+		if (!dense || !gpucol_cpu_dense_has(run, a))
+			status = update_acc(worker, groups, &run->accs[a]);
 	return status;
 }
 

@@ -20,6 +20,7 @@
 #include <math.h>
 
 #include "engine/cpu.h"
+#include "kernel/bitpack.h"
 
 /* One instruction at work. */
 typedef struct Frame
@@ -1061,13 +1062,19 @@ gpucol_cpu_expr_run(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
 void
 gpucol_cpu_expr_select(GpucolCpuWorker *worker)
 {
-	uint32_t	n = 0;
+	uint32_t	n = gpucol_bitmap_count(worker->mask);
 
+	worker->nsel = n;
+	worker->full = n % 32 == 0 ||
+		worker->mask[n / 32] == (UINT32_C(1) << (n % 32)) - 1;
+	for (uint32_t w = 0; w < n / 32 && worker->full; w++)
+		worker->full = worker->mask[w] == UINT32_MAX;
+	if (worker->full)
+		return;
+	n = 0;
 	for (uint32_t w = 0; w < GPUCOL_LANES; w++)
 		for (uint32_t bits = worker->mask[w]; bits != 0; bits &= bits - 1)
 			worker->sel[n++] = (uint16_t) (w * 32 + (uint32_t) __builtin_ctz(bits));
-	worker->nsel = n;
-	worker->full = n == 0 || worker->sel[n - 1] == n - 1;
 }
 
 /* Move the entries listed in `at` to the front of a register. */

@@ -74,6 +74,8 @@ gpucol_cpu_group_destroy(GpucolCpuGroups *groups)
 	gpucol_cpu_free(run, groups->keys);
 	gpucol_cpu_free(run, groups->states);
 	gpucol_cpu_free(run, groups->slots);
+	gpucol_cpu_free(run, groups->channels);
+	gpucol_cpu_free(run, groups->slot_groups);
 	gpucol_cpu_free(run, groups->strings.values);
 	gpucol_cpu_free(run, groups->strings.slots);
 	while (groups->strings.chunk != NULL)

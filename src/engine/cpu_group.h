@@ -56,6 +56,13 @@ struct GpucolCpuGroups
 	GpucolCpuStrings strings;
 	GpucolCpuSet *sets;
 	GpucolCpuCodeMap *maps;		/* by program column */
+
+	/* slots of cpu_dense.c */
+	uint64_t   *channels;
+	uint32_t   *slot_groups;	/* group + 1 of each slot, 0 unknown */
+	uint64_t	slot_rows;		/* rows since the last flush */
+	uint64_t	layout;			/* run->dense_layout of slot_groups, */
+	uint64_t	meaning;		/* run->dense_meaning of channels */
 };
 
 extern GpucolCpuGroups *gpucol_cpu_group_create(GpucolRun *run);

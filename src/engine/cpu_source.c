@@ -330,7 +330,7 @@ open_segment(GpucolRun *run, bool *skip)
 	if (status == GPUCOL_OK)
 		status = plan_tests(run, skip);
 	if (status == GPUCOL_OK && !*skip && run->program->kind == GPUCOL_PROGRAM_AGG)
-		status = gpucol_cpu_agg_segment(run);
+		status = gpucol_cpu_dense_open(run);
 	return status;
 }
 
@@ -645,14 +645,16 @@ gpucol_cpu_source_step(GpucolRun *run)
 				return status;
 			run->in_segment = false;
 			run->ordinal += run->nvectors;
+			status = gpucol_cpu_dense_close(run);
+			if (status != GPUCOL_OK)
+				return status;
 		}
 		status = run->source->ops->next_segment(run->source, &run->segment);
 		if (status == GPUCOL_END)
 		{
 			run->segments_done = true;
 			gpucol_cpu_source_reset(run);
-			status = run->program->kind == GPUCOL_PROGRAM_AGG ?
-				gpucol_cpu_agg_segment(run) : GPUCOL_OK;
+			status = gpucol_cpu_dense_end(run);
 			if (status != GPUCOL_OK)
 				return status;
 			break;
