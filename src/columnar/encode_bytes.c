@@ -4,8 +4,9 @@
  *	  Choosing the coding of a chunk of BYTES values and writing it.
  *
  * A hash table numbers the distinct values as long as a dictionary can pay:
- * each time the number of rows seen has doubled, from FIRST_LOOK on, it must
- * have cost less than the values themselves and have found repetitions.  What
+ * each time the number of rows seen has doubled, from FIRST_LOOK on, less than
+ * three quarters of the rows since the last look may have brought a new value.
+ * At the end the dictionary must be no larger than the plain bytes.  What
  * has a dictionary is answered once per distinct value by every engine, so a
  * dictionary is kept whenever it is smaller than the plain bytes.  All else
  * is RAW: packed lengths, an offset a vector, and the bytes, which LZ4
@@ -195,14 +196,13 @@ dict_number(const GpucolChunkBuilder *b, Dict *dict, const GpucolBytes *value,
 	return GPUCOL_OK;
 }
 
-/* What a dictionary costs for so many rows, and the plain bytes. */
+/* Is a dictionary of the rows seen smaller than their plain bytes? */
 static bool
 dict_pays(const Dict *dict, uint64_t rows, uint64_t plain_bytes)
 {
 	uint64_t	codes = rows * (uint64_t) gpucol_bitpack_width(dict->n - 1) / 8;
 
-	return dict->n <= rows / 4 * 3 + 1 &&
-		codes + 8 * ((uint64_t) dict->n + 1) + dict->bytes <= plain_bytes + rows;
+	return codes + 8 * ((uint64_t) dict->n + 1) + dict->bytes <= plain_bytes + rows;
 }
 
 /*
@@ -215,6 +215,8 @@ dict_build(const GpucolChunkBuilder *b, Dict *dict)
 	uint64_t	seen = 0;
 	uint64_t	plain = 0;
 	uint64_t	look = FIRST_LOOK;
+	uint64_t	looked = 0;
+	uint32_t	known = 0;		/* distinct values at the last look */
 	const GpucolBytes *last = NULL;
 	uint32_t	code = 0;
 	GpucolStatus status = dict_grow(b, dict, 1024);
@@ -242,9 +244,11 @@ dict_build(const GpucolChunkBuilder *b, Dict *dict)
 		dict->codes[row] = code;
 		if (seen >= look)
 		{
-			look = seen * 2;
-			if (!dict_pays(dict, seen, plain))
+			if (dict->n - known > (look - looked) / 4 * 3)
 				return GPUCOL_END;
+			known = dict->n;
+			looked = look;
+			look *= 2;
 		}
 	}
 	return dict->n == 1 || dict_pays(dict, seen, plain) ? GPUCOL_OK : GPUCOL_END;

@@ -31,6 +31,7 @@
 #define N GPUCOL_VECTOR_VALUES
 #define SAMPLE_ROWS 4096
 #define MAX_DICT 65536
+#define RLE_WEIGHT 4
 #define MAX_EXACT 9007199254740992.0	/* 2^53 */
 
 /* Sequential reader of vectors with NULL rows filled in. */
@@ -519,59 +520,83 @@ range_width(int64_t min, int64_t max)
 	return gpucol_bitpack_width((uint64_t) max - (uint64_t) min);
 }
 
-/* Set coding, width, reference and scale; facts may gain a dictionary. */
+/* Take a coding. */
+static void
+take(GpucolChunkDesc *desc, GpucolCoding coding, int width, int64_t reference)
+{
+	desc->coding = (uint8_t) coding;
+	desc->width = (uint8_t) width;
+	desc->reference = reference;
+}
+
+/* Take SCALED where it is smaller than `best` bytes; returns the new best. */
+static uint64_t
+consider_scaled(GpucolChunkBuilder *b, Facts *facts, uint64_t best)
+{
+	int			width;
+
+	try_scaled(b, facts);
+	if (facts->scale < 0)
+		return best;
+	width = range_width(facts->mantissa_min, facts->mantissa_max);
+	if (packed_bytes(b->nvectors, width) >= best)
+		return best;
+	take(&b->desc, GPUCOL_CODING_SCALED, width, facts->mantissa_min);
+	b->desc.scale = (int8_t) facts->scale;
+	return packed_bytes(b->nvectors, width);
+}
+
+/* Take DICT where it is clearly smaller than *best bytes. */
+static GpucolStatus
+consider_dict(GpucolChunkBuilder *b, Facts *facts, uint64_t *best)
+{
+	GpucolStatus status = try_dict(b, facts, *best);
+
+	if (status != GPUCOL_OK || facts->ndict == 0 ||
+		dict_bytes(b, facts->ndict) * dict_weight(b) >= *best * 4)
+		return status;
+	take(&b->desc, GPUCOL_CODING_DICT, gpucol_bitpack_width(facts->ndict - 1), 0);
+	b->desc.scale = b->column->scale;
+	b->desc.ndict = facts->ndict;
+	*best = dict_bytes(b, facts->ndict);
+	return GPUCOL_OK;
+}
+
+/*
+ * Set coding, width, reference and scale; facts may gain a dictionary.  Where
+ * runs win by far, nothing else is tried.
+ */
 static GpucolStatus
 choose(GpucolChunkBuilder *b, Facts *facts)
 {
-	GpucolChunkDesc *desc = &b->desc;
 	int			range = range_width(facts->min, facts->max);
+	uint64_t	runs = run_bytes(facts, range) * RLE_WEIGHT;
 	uint64_t	best;
-	GpucolStatus status;
+	GpucolStatus status = GPUCOL_OK;
 
-	desc->reference = facts->min;
 	if (range == 0)
 	{
-		desc->coding = GPUCOL_CODING_CONSTANT;
+		take(&b->desc, GPUCOL_CODING_CONSTANT, 0, facts->min);
 		return GPUCOL_OK;
 	}
-	desc->coding = is_float(b) ? GPUCOL_CODING_RAW : GPUCOL_CODING_FOR;
-	desc->width = (uint8_t) (!is_float(b) ? range :
-							 b->column->kind == GPUCOL_KIND_FLOAT4 ? 32 : 64);
-	best = packed_bytes(b->nvectors, desc->width);
-	if (is_float(b))
-		desc->reference = 0;
-	if (4 * run_bytes(facts, range) < best)
+	if (!is_float(b))
+		take(&b->desc, GPUCOL_CODING_FOR, range, facts->min);
+	else
+		take(&b->desc, GPUCOL_CODING_RAW,
+			 b->column->kind == GPUCOL_KIND_FLOAT4 ? 32 : 64, 0);
+	best = packed_bytes(b->nvectors, b->desc.width);
+	if (runs * RLE_WEIGHT >= best)
 	{
-		desc->coding = GPUCOL_CODING_RLE;
-		desc->width = (uint8_t) range;
-		desc->reference = facts->min;
-		desc->nruns = facts->runs;
-		return GPUCOL_OK;
+		if (is_float(b))
+			best = consider_scaled(b, facts, best);
+		status = consider_dict(b, facts, &best);
 	}
-	if (is_float(b))
-		try_scaled(b, facts);
-	if (facts->scale >= 0)
+	if (runs < best)
 	{
-		int			width = range_width(facts->mantissa_min, facts->mantissa_max);
-
-		if (packed_bytes(b->nvectors, width) < best)
-		{
-			desc->coding = GPUCOL_CODING_SCALED;
-			desc->width = (uint8_t) width;
-			desc->reference = facts->mantissa_min;
-			desc->scale = (int8_t) facts->scale;
-			best = packed_bytes(b->nvectors, width);
-		}
-	}
-	status = try_dict(b, facts, best);
-	if (status == GPUCOL_OK && facts->ndict > 0 &&
-		dict_bytes(b, facts->ndict) * dict_weight(b) < best * 4)
-	{
-		desc->coding = GPUCOL_CODING_DICT;
-		desc->width = (uint8_t) gpucol_bitpack_width(facts->ndict - 1);
-		desc->reference = 0;
-		desc->scale = b->column->scale;
-		desc->ndict = facts->ndict;
+		take(&b->desc, GPUCOL_CODING_RLE, range, facts->min);
+		b->desc.scale = b->column->scale;
+		b->desc.ndict = 0;
+		b->desc.nruns = facts->runs;
 	}
 	return status;
 }
