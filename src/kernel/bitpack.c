@@ -33,6 +33,7 @@ available(const GpucolBitpackKernels *kernels)
 			__builtin_cpu_supports("avx512bw") &&
 			__builtin_cpu_supports("avx512dq") &&
 			__builtin_cpu_supports("avx512vl") &&
+			__builtin_cpu_supports("avx512vpopcntdq") &&
 			__builtin_cpu_supports("gfni") &&
 			__builtin_cpu_supports("bmi2");
 	if (kernels == &gpucol_bitpack_avx2)
@@ -99,20 +100,16 @@ static void
 pack_whole(int width, const uint64_t *values, uint64_t reference, uint32_t *words)
 {
 	const GpucolBitpackKernels *k = kernels();
-	uint32_t	low[GPUCOL_VECTOR_VALUES];
-	uint32_t	high[GPUCOL_VECTOR_VALUES];
 
 	if (width == 0)
 		return;
 	if (width <= 32)
 	{
-		k->narrow(values, reference, low);
-		k->pack[width] (low, words);
+		k->pack_low[width] (values, reference, words);
 		return;
 	}
-	k->split(values, reference, low, high);
-	k->pack[32] (low, words);
-	k->pack[width - 32] (high, words + PLANE_WORDS);
+	k->pack_low[32] (values, reference, words);
+	k->pack_high[width - 32] (values, reference, words + PLANE_WORDS);
 }
 
 void
@@ -158,18 +155,18 @@ gpucol_bitpack_unpack_for(int width, const void *words, int64_t reference,
 						  int64_t *out)
 {
 	const GpucolBitpackKernels *k = kernels();
-	uint32_t	low[GPUCOL_VECTOR_VALUES];
-	uint32_t	high[GPUCOL_VECTOR_VALUES];
 
-	if (width <= 32)
+	if (width == 0)
+		for (int i = 0; i < GPUCOL_VECTOR_VALUES; i++)
+			out[i] = reference;
+	else if (width <= 32)
+		k->unpack64[width] (words, (uint64_t) reference, (uint64_t *) out);
+	else
 	{
-		gpucol_bitpack_unpack32(width, words, low);
-		k->widen(low, (uint64_t) reference, (uint64_t *) out);
-		return;
+		k->unpack64[32] (words, (uint64_t) reference, (uint64_t *) out);
+		k->add_high[width - 32] ((const uint32_t *) words + PLANE_WORDS,
+								 (uint64_t *) out);
 	}
-	k->unpack[32] (words, low);
-	k->unpack[width - 32] ((const uint32_t *) words + PLANE_WORDS, high);
-	k->join(low, high, (uint64_t) reference, (uint64_t *) out);
 }
 
 void
@@ -178,15 +175,17 @@ gpucol_bitpack_unpack64(int width, const void *words, uint64_t *out)
 	gpucol_bitpack_unpack_for(width, words, 0, (int64_t *) out);
 }
 
-/* Range of a plane of 1..32 bits; an empty range is allowed. */
-static void
-range_plane(int width, const uint32_t *words, uint64_t lo, uint64_t hi,
+/* Range of a plane of 1..32 bits, lo <= hi. */
+static uint32_t
+range_plane(int width, const uint32_t *words, uint32_t lo, uint32_t hi,
 			uint32_t *match)
 {
-	if (lo > hi)
-		memset(match, 0, GPUCOL_BITMAP_WORDS * 4);
-	else
-		kernels()->range[width] (words, (uint32_t) lo, (uint32_t) hi, match);
+	if (lo == 0 && hi == gpucol_bitpack_max(width))
+	{
+		memset(match, 0xff, GPUCOL_BITMAP_WORDS * 4);
+		return GPUCOL_VECTOR_VALUES;
+	}
+	return kernels()->range[width] (words, lo, hi, match);
 }
 
 /*
@@ -200,8 +199,7 @@ range_edge(int width, const uint32_t *words, uint32_t high, uint32_t lo,
 	uint32_t	a[GPUCOL_BITMAP_WORDS];
 	uint32_t	b[GPUCOL_BITMAP_WORDS];
 
-	range_plane(width - 32, words + PLANE_WORDS, high, high, a);
-	if (kernels()->count(a) == 0)
+	if (range_plane(width - 32, words + PLANE_WORDS, high, high, a) == 0)
 		return;
 	range_plane(32, words, lo, hi, b);
 	for (int i = 0; i < GPUCOL_BITMAP_WORDS; i++)
@@ -212,23 +210,25 @@ range_edge(int width, const uint32_t *words, uint32_t high, uint32_t lo,
  * Widths over 32: rows strictly between the bounds' high halves match by the
  * high plane alone, so the low plane is read only where a row meets a bound.
  */
-static void
+static uint32_t
 range_planes(int width, const uint32_t *words, uint64_t lo, uint64_t hi,
 			 uint32_t *match)
 {
-	uint64_t	lo_high = lo >> 32;
-	uint64_t	hi_high = hi >> 32;
+	uint32_t	lo_high = (uint32_t) (lo >> 32);
+	uint32_t	hi_high = (uint32_t) (hi >> 32);
 
+	memset(match, 0, GPUCOL_BITMAP_WORDS * 4);
 	if (lo_high == hi_high)
+		range_edge(width, words, lo_high, (uint32_t) lo, (uint32_t) hi, match);
+	else
 	{
-		memset(match, 0, GPUCOL_BITMAP_WORDS * 4);
-		range_edge(width, words, (uint32_t) lo_high, (uint32_t) lo,
-				   (uint32_t) hi, match);
-		return;
+		if (lo_high + 1 < hi_high)
+			range_plane(width - 32, words + PLANE_WORDS, lo_high + 1, hi_high - 1,
+						match);
+		range_edge(width, words, lo_high, (uint32_t) lo, UINT32_MAX, match);
+		range_edge(width, words, hi_high, 0, (uint32_t) hi, match);
 	}
-	range_plane(width - 32, words + PLANE_WORDS, lo_high + 1, hi_high - 1, match);
-	range_edge(width, words, (uint32_t) lo_high, (uint32_t) lo, UINT32_MAX, match);
-	range_edge(width, words, (uint32_t) hi_high, 0, (uint32_t) hi, match);
+	return kernels()->count(match);
 }
 
 uint32_t
@@ -249,11 +249,9 @@ gpucol_bitpack_range(int width, const void *words, uint64_t lo, uint64_t hi,
 		memset(match, 0xff, GPUCOL_BITMAP_WORDS * 4);
 		return GPUCOL_VECTOR_VALUES;
 	}
-	if (width <= 32)
-		range_plane(width, words, lo, hi, match);
-	else
-		range_planes(width, words, lo, hi, match);
-	return kernels()->count(match);
+	if (width > 32)
+		return range_planes(width, words, lo, hi, match);
+	return kernels()->range[width] (words, (uint32_t) lo, (uint32_t) hi, match);
 }
 
 uint32_t
@@ -286,24 +284,29 @@ gpucol_bitpack_sum(int width, const void *words, const uint32_t *match)
 									   PLANE_WORDS, match) << 32);
 }
 
-/* Widths over 32 are rare here: unpack and compare. */
+/*
+ * Widths over 32: the extreme high half decides, then the low halves of the rows
+ * that have it.
+ */
 static void
-minmax_wide(int width, const void *words, const uint32_t *match,
-			uint64_t *min, uint64_t *max)
+minmax_planes(int width, const uint32_t *words, const uint32_t *match,
+			  uint64_t *min, uint64_t *max)
 {
-	uint64_t	codes[GPUCOL_VECTOR_VALUES];
+	const GpucolBitpackKernels *k = kernels();
+	uint32_t	rows[GPUCOL_BITMAP_WORDS];
+	uint32_t	high[2];
+	uint32_t	low[2][2];
 
-	gpucol_bitpack_unpack64(width, words, codes);
-	*min = UINT64_MAX;
-	*max = 0;
-	for (int i = 0; i < GPUCOL_VECTOR_VALUES; i++)
+	k->minmax[width - 32] (words + PLANE_WORDS, match, &high[0], &high[1]);
+	for (int side = 0; side < 2; side++)
 	{
-		if (match[i / 32] >> (i % 32) & 1)
-		{
-			*min = codes[i] < *min ? codes[i] : *min;
-			*max = codes[i] > *max ? codes[i] : *max;
-		}
+		range_plane(width - 32, words + PLANE_WORDS, high[side], high[side], rows);
+		for (int i = 0; i < GPUCOL_BITMAP_WORDS; i++)
+			rows[i] &= match[i];
+		k->minmax[32] (words, rows, &low[side][0], &low[side][1]);
 	}
+	*min = (uint64_t) high[0] << 32 | low[0][0];
+	*max = (uint64_t) high[1] << 32 | low[1][1];
 }
 
 void
@@ -311,9 +314,8 @@ gpucol_bitpack_minmax(int width, const void *words, const uint32_t *match,
 					  uint64_t *min, uint64_t *max)
 {
 	const GpucolBitpackKernels *k = kernels();
-	uint32_t	codes[GPUCOL_VECTOR_VALUES];
-	uint32_t	least;
-	uint32_t	most;
+	uint32_t	least = 0;
+	uint32_t	most = 0;
 
 	if (match == NULL)
 		match = all_rows;
@@ -323,11 +325,11 @@ gpucol_bitpack_minmax(int width, const void *words, const uint32_t *match,
 		return;
 	if (width > 32)
 	{
-		minmax_wide(width, words, match, min, max);
+		minmax_planes(width, words, match, min, max);
 		return;
 	}
-	gpucol_bitpack_unpack32(width, words, codes);
-	k->minmax(codes, match, &least, &most);
+	if (width > 0)
+		k->minmax[width] (words, match, &least, &most);
 	*min = least;
 	*max = most;
 }

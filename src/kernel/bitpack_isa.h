@@ -8,12 +8,22 @@
  *
  *	  V				vector of VL unsigned 32-bit lanes (a GCC vector type)
  *	  VL			lanes in V: 4, 8 or 16
- *	  ISA_TABLE		name of the GpucolBitpackKernels it exports
+ *	  ISA_TABLE		name of the GpucolBitpackKernels it exports, ISA_NAME its text
  *	  FUNNEL(h,l,t)	upper 32 bits of (h:l) << t, 0 < t < 32, t literal
  *					(also compiled, not run, for t = 0)
- *	  MATCH(d,s)	VL-bit integer: bit i set where lane i of d <= s, unsigned
  *	  KEEP(v,m)		v where bit i of integer m is set, else 0
- *	  MASKWORD		unsigned type of VL bits, of a byte where VL is 4
+ *	  MIN(a,b), MAX(a,b)	lane-wise, unsigned
+ *	  UNITS(M,K,P)	M(K,P,0) M(K,P,1) ... for the vectors of a block: the
+ *					lanes whose matches are stored together
+ *	  BLOCKWORD		unsigned type with a bit for each lane of a block
+ *	  MATCHES(s)	BLOCKWORD: bit i set where lane i of d0, d1 ... <= s, unsigned
+ *	  POPCOUNT(x)	set bits of a BLOCKWORD, which add up to n;
+ *	  MATCH_COUNT(n)	the number of matches then
+ *	  KEEP_ELSE_ONES(v,m)	v where bit i of m is set, else all ones
+ *	  WIDE_LOW(v), WIDE_HIGH(v)	first and last VL / 2 lanes of v as 64-bit lanes
+ *	  LOWS(a,b), HIGHS(a,b)	low (high) halves of the 64-bit lanes of a, then b
+ *	  COUNT_WORD(x)	set bits of 32
+ *	  RANGE(K)		range kernel of a width (range_K unless there is a better)
  *
  * One mechanism serves every kernel.  STEP walks the 32 positions of a lane
  * with literal shifts and leaves the code of each position in the *upper* bits
@@ -28,73 +38,101 @@
 
 typedef uint32_t VU __attribute__((vector_size(VL * 4), aligned(4), may_alias));
 typedef uint64_t V64 __attribute__((vector_size(VL * 4), may_alias));
-typedef uint64_t V64U __attribute__((vector_size(VL * 4), aligned(4), may_alias));
-typedef MASKWORD MaskWord __attribute__((may_alias));
-
-/*
- * Bits of lanes g .. g + VL - 1 of position p of a match bitmap.  Where a
- * vector fills half a byte, results go to a byte each and JOIN_MATCH packs them.
- */
-#if VL == 4
-#define GET_MATCH(p) (((const MaskWord *) match)[(p) * 4 + g / 8] >> (g & 4))
-#define MATCH_OUT uint8_t halves[256]
-#define PUT_MATCH(p, m) halves[(p) * 8 + g / 4] = (uint8_t) (m)
-#define JOIN_MATCH \
-	for (int i = 0; i < 128; i++) \
-		((uint8_t *) match)[i] = (uint8_t) (halves[2 * i] | halves[2 * i + 1] << 4);
-#else
-#define GET_MATCH(p) ((const MaskWord *) match)[(p) * (32 / VL) + g / VL]
-#define MATCH_OUT MaskWord *out = (MaskWord *) match
-#define PUT_MATCH(p, m) out[(p) * (32 / VL) + g / VL] = (MASKWORD) (m)
-#define JOIN_MATCH
-#endif
+typedef uint64_t V64U __attribute__((vector_size(VL * 4), aligned(8), may_alias));
+typedef BLOCKWORD BlockWord __attribute__((may_alias));
 
 #define SPLAT(x) ((V) {0} + (uint32_t) (x))
-#define ROW(p, j) (*(const VU *) ((p) + (j) * GPUCOL_ROW_WORDS + g))
+#define ROW_UNIT(p, j, u) (*(const VU *) ((p) + (j) * GPUCOL_ROW_WORDS + g + (u) * VL))
+#define ROW(p, j) ROW_UNIT(p, j, 0)
 #define ROW_OUT(p, j) (*(VU *) ((p) + (j) * GPUCOL_ROW_WORDS + g))
+
+/* bits of lanes g .. g + VL - 1 of position p of a match bitmap, with others above */
+#define GET_MATCH(p) \
+	(((const BlockWord *) match)[((p) * 32 + g) / BLOCK] >> (g % BLOCK))
+
+#define FOR_LANES for (int g = 0; g < GPUCOL_LANES; g += VL)
+#define FOR_BLOCKS for (int g = 0; g < GPUCOL_LANES; g += BLOCK)
+#define BLOCK ((int) sizeof(BLOCKWORD) * 8)
+#define ONE_UNIT(M, K, P) M(K, P, 0)
 
 /* first bit of position P within its word, that word, and its end */
 #define BIT(K, P) (((K) * (P)) % 32)
 #define WORD(K, P) (((K) * (P)) / 32)
 #define END(K, P) (BIT(K, P) + (K))
 
-#define STEP(K, P, SINK) \
+#define START_UNIT(K, P, u) V cur##u = ROW_UNIT(words, 0, u);
+
+#define STEP_UNIT(K, P, u) \
+	V x##u; \
+	if (END(K, P) > 32) \
 	{ \
-		V x; \
-		if (END(K, P) > 32) \
-		{ \
-			V next = ROW(words, WORD(K, P) + 1); \
-			x = FUNNEL(next, cur, (64 - END(K, P)) & 31); \
-			cur = next; \
-		} \
-		else \
-		{ \
-			x = cur << ((32 - END(K, P)) & 31); \
-			if (END(K, P) == 32 && WORD(K, P) + 1 < (K)) \
-				cur = ROW(words, WORD(K, P) + 1); \
-		} \
-		SINK(K, P) \
+		V next = ROW_UNIT(words, WORD(K, P) + 1, u); \
+		x##u = FUNNEL(next, cur##u, (64 - END(K, P)) & 31); \
+		cur##u = next; \
+	} \
+	else \
+	{ \
+		x##u = cur##u << ((32 - END(K, P)) & 31); \
+		if (END(K, P) == 32 && WORD(K, P) + 1 < (K)) \
+			cur##u = ROW_UNIT(words, WORD(K, P) + 1, u); \
 	}
 
-#define STEPS8(K, P, SINK) \
-	STEP(K, P, SINK) STEP(K, P + 1, SINK) \
-	STEP(K, P + 2, SINK) STEP(K, P + 3, SINK) \
-	STEP(K, P + 4, SINK) STEP(K, P + 5, SINK) \
-	STEP(K, P + 6, SINK) STEP(K, P + 7, SINK)
+#define STEP(K, P, VECTORS, SINK) { VECTORS(STEP_UNIT, K, P) SINK(K, P) }
 
-/* every position of the lanes g .. g + VL - 1 */
-#define STEPS(K, SINK) \
+#define STEPS8(K, P, VECTORS, SINK) \
+	STEP(K, P, VECTORS, SINK) STEP(K, P + 1, VECTORS, SINK) \
+	STEP(K, P + 2, VECTORS, SINK) STEP(K, P + 3, VECTORS, SINK) \
+	STEP(K, P + 4, VECTORS, SINK) STEP(K, P + 5, VECTORS, SINK) \
+	STEP(K, P + 6, VECTORS, SINK) STEP(K, P + 7, VECTORS, SINK)
+
+/* every position of the lanes of one vector (ONE_UNIT) or block (UNITS) from g */
+#define STEPS(K, VECTORS, SINK) \
 	{ \
-		V cur = ROW(words, 0); \
-		STEPS8(K, 0, SINK) STEPS8(K, 8, SINK) \
-		STEPS8(K, 16, SINK) STEPS8(K, 24, SINK) \
+		VECTORS(START_UNIT, K, 0) \
+		STEPS8(K, 0, VECTORS, SINK) STEPS8(K, 8, VECTORS, SINK) \
+		STEPS8(K, 16, VECTORS, SINK) STEPS8(K, 24, VECTORS, SINK) \
 	}
 
-#define CODE(K) (x >> (32 - (K)))
+#define CODE(K) (x0 >> (32 - (K)))
 
 #define SINK_UNPACK(K, P) ROW_OUT(out, P) = CODE(K);
 
-#define SINK_RANGE(K, P) PUT_MATCH(P, MATCH(x - lo, span));
+/* where 64-bit values of position P, lanes g + h .. go */
+#define WIDE_AT(p, P, h) (*(V64U *) ((p) + (P) * GPUCOL_LANES + g + (h)))
+
+#define SINK_UNPACK64(K, P) \
+	{ \
+		V code = CODE(K); \
+		WIDE_AT(out, P, 0) = WIDE_LOW(code) + reference; \
+		WIDE_AT(out, P, VL / 2) = WIDE_HIGH(code) + reference; \
+	}
+
+/* the second plane of a width over 32 */
+#define SINK_ADD_HIGH(K, P) \
+	{ \
+		V code = CODE(K); \
+		WIDE_AT(out, P, 0) += WIDE_LOW(code) << 32; \
+		WIDE_AT(out, P, VL / 2) += WIDE_HIGH(code) << 32; \
+	}
+
+/* bits below the code do not change which code is least or greatest */
+#define SINK_MINMAX(K, P) \
+	{ \
+		BLOCKWORD bits = GET_MATCH(P); \
+		most = MAX(most, KEEP(x0, bits)); \
+		least = MIN(least, KEEP_ELSE_ONES(x0, bits)); \
+	}
+
+#define SUBTRACT_UNIT(K, P, u) V d##u = x##u - lo;
+
+#define SINK_RANGE(K, P) \
+	{ \
+		BLOCKWORD bits; \
+		UNITS(SUBTRACT_UNIT, K, P) \
+		bits = (BLOCKWORD) MATCHES(span); \
+		((BlockWord *) match)[((P) * 32 + g) / BLOCK] = bits; \
+		n += POPCOUNT(bits); \
+	}
 
 /* 32 codes of at most 27 bits fit a 32-bit lane; wider ones are split */
 #define ADD_CODE(K, v) \
@@ -130,10 +168,13 @@ typedef MASKWORD MaskWord __attribute__((may_alias));
 		return sum; \
 	}
 
-/* Packing is the reverse walk: codes are or'ed into a word until it is full. */
-#define PACK_STEP(K, P) \
+/*
+ * Packing is the reverse walk: codes are or'ed into a word until it is full.
+ * CODES gives those of position P.
+ */
+#define PACK_STEP(K, P, CODES) \
 	{ \
-		V code = ROW(codes, P); \
+		V code = CODES(P); \
 		cur |= code << BIT(K, P); \
 		if (END(K, P) >= 32) \
 		{ \
@@ -144,39 +185,90 @@ typedef MASKWORD MaskWord __attribute__((may_alias));
 		} \
 	}
 
-#define PACK_STEPS8(K, P) \
-	PACK_STEP(K, P) PACK_STEP(K, P + 1) PACK_STEP(K, P + 2) \
-	PACK_STEP(K, P + 3) PACK_STEP(K, P + 4) PACK_STEP(K, P + 5) \
-	PACK_STEP(K, P + 6) PACK_STEP(K, P + 7)
+#define PACK_STEPS8(K, P, CODES) \
+	PACK_STEP(K, P, CODES) PACK_STEP(K, P + 1, CODES) \
+	PACK_STEP(K, P + 2, CODES) PACK_STEP(K, P + 3, CODES) \
+	PACK_STEP(K, P + 4, CODES) PACK_STEP(K, P + 5, CODES) \
+	PACK_STEP(K, P + 6, CODES) PACK_STEP(K, P + 7, CODES)
 
-#define FOR_LANES for (int g = 0; g < GPUCOL_LANES; g += VL)
+#define PACK_STEPS(K, CODES) \
+	{ \
+		V cur = {0}; \
+		PACK_STEPS8(K, 0, CODES) PACK_STEPS8(K, 8, CODES) \
+		PACK_STEPS8(K, 16, CODES) PACK_STEPS8(K, 24, CODES) \
+	}
+
+#define CODES32(P) ROW(codes, P)
+#define VALUES(P, h) \
+	(*(const V64U *) (values + (P) * GPUCOL_LANES + g + (h)))
+#define CODES_LOW(P) \
+	(LOWS(VALUES(P, 0), VALUES(P, VL / 2)) - (uint32_t) reference)
+#define CODES_HIGH(P) \
+	HIGHS(VALUES(P, 0) - reference, VALUES(P, VL / 2) - reference)
+
+static uint32_t
+count(const uint32_t *match)
+{
+	uint32_t	n = 0;
+
+	for (int i = 0; i < GPUCOL_BITMAP_WORDS; i++)
+		n += COUNT_WORD(match[i]);
+	return n;
+}
 
 #define WIDTH_KERNELS(K) \
 static void \
 pack_##K(const uint32_t *restrict codes, uint32_t *restrict words) \
 { \
-	FOR_LANES \
-	{ \
-		V cur = {0}; \
-		PACK_STEPS8(K, 0) PACK_STEPS8(K, 8) \
-		PACK_STEPS8(K, 16) PACK_STEPS8(K, 24) \
-	} \
+	FOR_LANES PACK_STEPS(K, CODES32) \
+} \
+static void \
+pack_low_##K(const uint64_t *restrict values, uint64_t reference, \
+			 uint32_t *restrict words) \
+{ \
+	FOR_LANES PACK_STEPS(K, CODES_LOW) \
+} \
+static void \
+pack_high_##K(const uint64_t *restrict values, uint64_t reference, \
+			  uint32_t *restrict words) \
+{ \
+	FOR_LANES PACK_STEPS(K, CODES_HIGH) \
 } \
 static void \
 unpack_##K(const uint32_t *restrict words, uint32_t *restrict out) \
 { \
-	FOR_LANES STEPS(K, SINK_UNPACK) \
+	FOR_LANES STEPS(K, ONE_UNIT, SINK_UNPACK) \
 } \
 static void \
+unpack64_##K(const uint32_t *restrict words, uint64_t reference, \
+			 uint64_t *restrict out) \
+{ \
+	FOR_LANES STEPS(K, ONE_UNIT, SINK_UNPACK64) \
+} \
+static void \
+add_high_##K(const uint32_t *restrict words, uint64_t *restrict out) \
+{ \
+	FOR_LANES STEPS(K, ONE_UNIT, SINK_ADD_HIGH) \
+} \
+static void \
+minmax_##K(const uint32_t *restrict words, const uint32_t *restrict match, \
+		   uint32_t *restrict min, uint32_t *restrict max) \
+{ \
+	V least = SPLAT(UINT32_MAX); \
+	V most = SPLAT(0); \
+	FOR_LANES STEPS(K, ONE_UNIT, SINK_MINMAX) \
+	extremes(least >> (32 - (K)), most >> (32 - (K)), min, max); \
+} \
+static uint32_t \
 range_##K(const uint32_t *restrict words, uint32_t first, uint32_t last, \
 		  uint32_t *restrict match) \
 { \
 	const V lo = SPLAT(first << (32 - (K))); \
 	const V span = SPLAT((last - first) << (32 - (K)) | \
 						 (uint32_t) ((UINT64_C(1) << (32 - (K))) - 1)); \
-	MATCH_OUT; \
-	FOR_LANES STEPS(K, SINK_RANGE) \
-	JOIN_MATCH \
+	uint32_t	n = 0; \
+	FOR_BLOCKS STEPS(K, UNITS, SINK_RANGE) \
+	return MATCH_COUNT(n); \
 } \
 static uint64_t \
 sum_##K(const uint32_t *restrict words) \
@@ -184,7 +276,7 @@ sum_##K(const uint32_t *restrict words) \
 	SUM_VARS; \
 	FOR_LANES \
 	{ \
-		STEPS(K, SINK_SUM) \
+		STEPS(K, ONE_UNIT, SINK_SUM) \
 		SUM_SPILL(K) \
 	} \
 	SUM_RESULT \
@@ -195,7 +287,7 @@ sum_match_##K(const uint32_t *restrict words, const uint32_t *restrict match) \
 	SUM_VARS; \
 	FOR_LANES \
 	{ \
-		STEPS(K, SINK_SUM_MATCH) \
+		STEPS(K, ONE_UNIT, SINK_SUM_MATCH) \
 		SUM_SPILL(K) \
 	} \
 	SUM_RESULT \
@@ -216,89 +308,20 @@ sum_match_##K(const uint32_t *restrict words, const uint32_t *restrict match) \
 	M(17) M(18) M(19) M(20) M(21) M(22) M(23) M(24) \
 	M(25) M(26) M(27) M(28) M(29) M(30) M(31) M(32)
 
+#define extremes(low, high, min, max) \
+	{ \
+		V low_ = (low); \
+		V high_ = (high); \
+		*(min) = low_[0]; \
+		*(max) = high_[0]; \
+		for (int i = 1; i < VL; i++) \
+		{ \
+			*(min) = low_[i] < *(min) ? low_[i] : *(min); \
+			*(max) = high_[i] > *(max) ? high_[i] : *(max); \
+		} \
+	}
+
 EACH_WIDTH(WIDTH_KERNELS)
-
-/* codes[i] + reference, 32 to 64 bits */
-static void
-widen(const uint32_t *restrict codes, uint64_t reference, uint64_t *restrict out)
-{
-	for (int i = 0; i < GPUCOL_VECTOR_VALUES; i++)
-		out[i] = codes[i] + reference;
-}
-
-/* (high << 32 | low) + reference */
-static void
-join(const uint32_t *restrict low, const uint32_t *restrict high,
-	 uint64_t reference, uint64_t *restrict out)
-{
-	for (int i = 0; i < GPUCOL_VECTOR_VALUES; i++)
-		out[i] = ((uint64_t) high[i] << 32 | low[i]) + reference;
-}
-
-/* low and high halves of values[i] - reference */
-static void
-split(const uint64_t *restrict values, uint64_t reference,
-	  uint32_t *restrict low, uint32_t *restrict high)
-{
-	for (int i = 0; i < GPUCOL_VECTOR_VALUES; i++)
-	{
-		uint64_t	code = values[i] - reference;
-
-		low[i] = (uint32_t) code;
-		high[i] = (uint32_t) (code >> 32);
-	}
-}
-
-/* low halves only */
-static void
-narrow_codes(const uint64_t *restrict values, uint64_t reference,
-			 uint32_t *restrict low)
-{
-	for (int i = 0; i < GPUCOL_VECTOR_VALUES; i++)
-		low[i] = (uint32_t) (values[i] - reference);
-}
-
-/* lane-wise c ? a : b, c being a comparison's result */
-#define CHOOSE(c, a, b) (((a) & (V) (c)) | ((b) & ~(V) (c)))
-
-static void
-minmax32(const uint32_t *restrict codes, const uint32_t *restrict match,
-		 uint32_t *min, uint32_t *max)
-{
-	V			least = SPLAT(UINT32_MAX);
-	V			most = SPLAT(0);
-
-	FOR_LANES
-	{
-		for (int p = 0; p < 32; p++)
-		{
-			V			v = ROW(codes, p);
-			MASKWORD	m = (MASKWORD) GET_MATCH(p);
-			V			up = KEEP(v, m);
-			V			down = ~KEEP(~v, m);
-
-			most = CHOOSE(up > most, up, most);
-			least = CHOOSE(down < least, down, least);
-		}
-	}
-	*min = UINT32_MAX;
-	*max = 0;
-	for (int i = 0; i < VL; i++)
-	{
-		*min = least[i] < *min ? least[i] : *min;
-		*max = most[i] > *max ? most[i] : *max;
-	}
-}
-
-static uint32_t
-count(const uint32_t *match)
-{
-	uint32_t	n = 0;
-
-	for (int i = 0; i < GPUCOL_BITMAP_WORDS; i++)
-		n += (uint32_t) __builtin_popcount(match[i]);
-	return n;
-}
 
 static void
 measure(const int64_t *values, uint32_t n, GpucolMeasure *out)
@@ -341,23 +364,28 @@ measure(const int64_t *values, uint32_t n, GpucolMeasure *out)
 }
 
 #define ENTRY_PACK(K) pack_##K,
+#define ENTRY_PACK_LOW(K) pack_low_##K,
+#define ENTRY_PACK_HIGH(K) pack_high_##K,
 #define ENTRY_UNPACK(K) unpack_##K,
-#define ENTRY_RANGE(K) range_##K,
+#define ENTRY_UNPACK64(K) unpack64_##K,
+#define ENTRY_ADD_HIGH(K) add_high_##K,
+#define ENTRY_RANGE(K) RANGE(K),
 #define ENTRY_SUM(K) sum_##K,
 #define ENTRY_SUM_MATCH(K) sum_match_##K,
+#define ENTRY_MINMAX(K) minmax_##K,
 
 const GpucolBitpackKernels ISA_TABLE = {
 	.name = ISA_NAME,
 	.pack = {NULL, EACH_WIDTH(ENTRY_PACK)},
+	.pack_low = {NULL, EACH_WIDTH(ENTRY_PACK_LOW)},
+	.pack_high = {NULL, EACH_WIDTH(ENTRY_PACK_HIGH)},
 	.unpack = {NULL, EACH_WIDTH(ENTRY_UNPACK)},
+	.unpack64 = {NULL, EACH_WIDTH(ENTRY_UNPACK64)},
+	.add_high = {NULL, EACH_WIDTH(ENTRY_ADD_HIGH)},
 	.range = {NULL, EACH_WIDTH(ENTRY_RANGE)},
 	.sum = {NULL, EACH_WIDTH(ENTRY_SUM)},
 	.sum_match = {NULL, EACH_WIDTH(ENTRY_SUM_MATCH)},
-	.widen = widen,
-	.join = join,
-	.split = split,
-	.narrow = narrow_codes,
-	.minmax = minmax32,
+	.minmax = {NULL, EACH_WIDTH(ENTRY_MINMAX)},
 	.count = count,
 	.measure = measure,
 };

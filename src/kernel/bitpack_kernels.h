@@ -18,25 +18,27 @@ typedef struct GpucolBitpackKernels
 {
 	const char *name;
 	void		(*pack[33]) (const uint32_t *codes, uint32_t *words);
+
+	/* low 32 bits, or bits from 32 up, of 64-bit values minus a reference */
+	void		(*pack_low[33]) (const uint64_t *values, uint64_t reference,
+								 uint32_t *words);
+	void		(*pack_high[33]) (const uint64_t *values, uint64_t reference,
+								  uint32_t *words);
 	void		(*unpack[33]) (const uint32_t *words, uint32_t *out);
 
-	/* first <= last <= greatest code of the width */
-	void		(*range[33]) (const uint32_t *words, uint32_t first,
+	/* out = code + reference; out += code << 32 */
+	void		(*unpack64[33]) (const uint32_t *words, uint64_t reference,
+								 uint64_t *out);
+	void		(*add_high[33]) (const uint32_t *words, uint64_t *out);
+
+	/* first <= last <= greatest code of the width, not both extremes */
+	uint32_t	(*range[33]) (const uint32_t *words, uint32_t first,
 							  uint32_t last, uint32_t *match);
 	uint64_t	(*sum[33]) (const uint32_t *words);
 	uint64_t	(*sum_match[33]) (const uint32_t *words, const uint32_t *match);
 
-	/* 1,024 values each */
-	void		(*widen) (const uint32_t *codes, uint64_t reference,
-						  uint64_t *out);
-	void		(*join) (const uint32_t *low, const uint32_t *high,
-						 uint64_t reference, uint64_t *out);
-	void		(*split) (const uint64_t *values, uint64_t reference,
-						  uint32_t *low, uint32_t *high);
-	void		(*narrow) (const uint64_t *values, uint64_t reference,
-						   uint32_t *low);
-	void		(*minmax) (const uint32_t *codes, const uint32_t *match,
-						   uint32_t *min, uint32_t *max);
+	void		(*minmax[33]) (const uint32_t *words, const uint32_t *match,
+							   uint32_t *min, uint32_t *max);
 	uint32_t	(*count) (const uint32_t *match);
 
 	/* n values */

@@ -20,9 +20,9 @@
 #define MEMORY_BYTES (256l * 1024 * 1024)
 
 static char *memory;
-static uint32_t out32[N];
-static int64_t out64[N];
-static uint32_t match[GPUCOL_BITMAP_WORDS];
+static uint32_t out32[N] __attribute__((aligned(64)));
+static int64_t out64[N] __attribute__((aligned(64)));
+static uint32_t match[GPUCOL_BITMAP_WORDS] __attribute__((aligned(64)));
 static volatile uint64_t sink;
 
 typedef void (*Kernel) (int width, const char *words);
@@ -96,15 +96,17 @@ rate(Kernel kernel, int width, long vectors, long loops)
 static double
 bandwidth(void)
 {
+	typedef uint64_t V __attribute__((vector_size(32)));
+	const V    *from = (const V *) memory;
 	double		seconds;
-	uint64_t	sum[8];
+	V			sum[4];
 
 	BENCH(seconds, 1,
 		  memset(sum, 0, sizeof(sum));
-		  for (long i = 0; i < MEMORY_BYTES / 8; i += 8)
-			  for (int j = 0; j < 8; j++)
-				  sum[j] += ((uint64_t *) memory)[i + j];
-		  sink = sum[0] + sum[1] + sum[2] + sum[3] + sum[4] + sum[5] + sum[6] + sum[7]);
+		  for (long i = 0; i < MEMORY_BYTES / 32; i += 4)
+			  for (int j = 0; j < 4; j++)
+				  sum[j] += from[i + j];
+		  sink = (sum[0] + sum[1] + sum[2] + sum[3])[0]);
 	return MEMORY_BYTES / seconds / 1e9;
 }
 
