@@ -75,6 +75,9 @@ sql/gpucol--$(EXTVERSION).sql: $(sort $(wildcard sql/parts/*.sql))
 	cat $^ > $@
 
 # Any header change rebuilds everything: the tree is small.
-$(OBJS): $(wildcard src/*.h src/*/*.h)
+# But the packed-vector kernels take long to compile and include little.
+KERNEL_OBJS = $(filter src/kernel/bitpack_%.o,$(OBJS))
+$(filter-out $(KERNEL_OBJS),$(OBJS)): $(wildcard src/*.h src/*/*.h)
+$(KERNEL_OBJS): $(wildcard src/kernel/bitpack*.h) src/kernel/format.h
 
 endif

@@ -36,6 +36,9 @@
  */
 #include "kernel/bitpack_kernels.h"
 
+/* unrolled steps declare their vectors one after another */
+#pragma GCC diagnostic ignored "-Wdeclaration-after-statement"
+
 typedef uint32_t VU __attribute__((vector_size(VL * 4), aligned(4), may_alias));
 typedef uint64_t V64 __attribute__((vector_size(VL * 4), may_alias));
 typedef uint64_t V64U __attribute__((vector_size(VL * 4), aligned(8), may_alias));
