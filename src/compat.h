@@ -148,4 +148,16 @@ gpucol_compat_explain_one_query(Query *query, int cursor_options,
 #endif
 }
 
+/*
+ * GROUP BY and DISTINCT without redundant keys (processed by the planner from
+ * 16 on).
+ */
+#if PG_VERSION_NUM >= 160000
+#define gpucol_compat_group_clause(root)	((root)->processed_groupClause)
+#define gpucol_compat_distinct_clause(root) ((root)->processed_distinctClause)
+#else
+#define gpucol_compat_group_clause(root)	((root)->parse->groupClause)
+#define gpucol_compat_distinct_clause(root) ((root)->parse->distinctClause)
+#endif
+
 #endif							/* GPUCOL_COMPAT_H */

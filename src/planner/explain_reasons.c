@@ -74,20 +74,12 @@ gpucol_explain_one_query(Query *query, int cursor_options, IntoClause *into,
 						 ParamListInfo params, QueryEnvironment *env)
 {
 	gpucol_reason_collect(es->verbose);
-	PG_TRY();
-	{
-		if (previous_explain_one_query)
-			previous_explain_one_query(query, cursor_options, into, es,
-									   query_string, params, env);
-		else
-			gpucol_compat_explain_one_query(query, cursor_options, into, es,
-											query_string, params, env);
-	}
-	PG_FINALLY();
-	{
-		gpucol_reason_collect(false);
-	}
-	PG_END_TRY();
+	if (previous_explain_one_query)
+		previous_explain_one_query(query, cursor_options, into, es,
+								   query_string, params, env);
+	else
+		gpucol_compat_explain_one_query(query, cursor_options, into, es,
+										query_string, params, env);
 	print_reasons(gpucol_reason_collected(), es);
 }
 

@@ -97,8 +97,7 @@ gpucol_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	if (rte->rtekind != RTE_RELATION || rte->inh ||
 		!gpucol_planner_is_gpucol(rte->relid))
 		return;
-	if (gpucol_planner_disabled() != NULL)
-		gpucol_reason_add(rte->relid, "scan", "%s", gpucol_planner_disabled());
+	gpucol_path_scan_add(root, rel, rte);
 }
 
 /* After the ordinary paths of an upper planning step are known. */
@@ -109,6 +108,17 @@ gpucol_create_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 {
 	if (previous_create_upper_paths)
 		previous_create_upper_paths(root, stage, input_rel, output_rel, extra);
+	switch (stage)
+	{
+		case UPPERREL_GROUP_AGG:
+			gpucol_path_agg_add(root, input_rel, output_rel, extra);
+			break;
+		case UPPERREL_DISTINCT:
+			gpucol_path_distinct_add(root, input_rel, output_rel);
+			break;
+		default:
+			break;
+	}
 }
 
 /*
@@ -124,4 +134,6 @@ gpucol_planner_init(void)
 	previous_create_upper_paths = create_upper_paths_hook;
 	create_upper_paths_hook = gpucol_create_upper_paths;
 	gpucol_explain_init();
+	gpucol_path_scan_init();
+	gpucol_path_agg_init();
 }

@@ -26,6 +26,19 @@ extern bool gpucol_planner_is_gpucol(Oid relid);
  */
 extern const char *gpucol_planner_disabled(void);
 
+/* path_scan.c: GpucolScan over a base relation */
+extern void gpucol_path_scan_init(void);
+extern void gpucol_path_scan_add(PlannerInfo *root, RelOptInfo *rel,
+								 RangeTblEntry *rte);
+
+/* path_agg.c: GpucolAgg over one table */
+extern void gpucol_path_agg_init(void);
+extern void gpucol_path_agg_add(PlannerInfo *root, RelOptInfo *input_rel,
+								RelOptInfo *output_rel,
+								GroupPathExtraData *extra);
+extern void gpucol_path_distinct_add(PlannerInfo *root, RelOptInfo *input_rel,
+									 RelOptInfo *output_rel);
+
 /* require.c: gpucol.pushdown = require */
 extern void gpucol_require_check(PlannedStmt *stmt);
 

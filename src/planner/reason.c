@@ -115,18 +115,18 @@ gpucol_reason_find(Oid relid)
 	return found;
 }
 
-/* Start or stop keeping the reasons of the next outermost planner run. */
+/* Forget kept lines; if `on`, keep those of the next outermost planner run. */
 void
 gpucol_reason_collect(bool on)
 {
 	collecting = on;
-	if (on)
-		collected = NIL;
+	collected = NIL;
 }
 
-/* Lines kept since collection started. */
+/* Lines kept since collection started, which ends here. */
 List *
 gpucol_reason_collected(void)
 {
+	collecting = false;
 	return collected;
 }

@@ -1,0 +1,35 @@
+/*-------------------------------------------------------------------------
+ *
+ * source.h
+ *	  Opens a GpucolSource (kernel/batch.h): what one scan under one snapshot
+ *	  sees of one table, as engines read it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_COLUMNAR_SOURCE_H
+#define GPUCOL_COLUMNAR_SOURCE_H
+
+#include "postgres.h"
+
+#include "utils/rel.h"
+#include "utils/snapshot.h"
+
+#include "kernel/program.h"
+
+/*
+ * Open a source over the columns of a program, in the current memory context.
+ * `columns` must live as long as the source.  `parallel` is NULL, or the state
+ * in shared memory through which workers share one scan.
+ */
+extern GpucolSource *gpucol_source_open(Relation table, Snapshot snapshot,
+										const GpucolProgramColumn *columns,
+										int ncolumns, void *parallel);
+extern void gpucol_source_close(GpucolSource *source);
+
+/* Size of the shared state, its start, and its start for another scan. */
+extern Size gpucol_source_parallel_size(Relation table, Snapshot snapshot);
+extern void gpucol_source_parallel_init(void *parallel, Relation table,
+										Snapshot snapshot);
+extern void gpucol_source_parallel_rescan(void *parallel, Relation table);
+
+#endif							/* GPUCOL_COLUMNAR_SOURCE_H */

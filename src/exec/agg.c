@@ -1,0 +1,343 @@
+/*-------------------------------------------------------------------------
+ *
+ * agg.c
+ *	  Executor of GpucolAgg.
+ *
+ * The engine delivers groups: their keys and the states of the aggregates.
+ * Each becomes a scan tuple of keys and finished aggregates, over which
+ * PostgreSQL evaluates HAVING and the target list.
+ *
+ * Fallback: the ordinary plan in custom_plans, initialised only when it is
+ * needed.  It computes the same target list, HAVING included.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/sysattr.h"
+#include "executor/executor.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/ruleutils.h"
+
+#include "exec/explain.h"
+#include "exec/plan.h"
+#include "exec/result.h"
+#include "exec/run.h"
+
+typedef struct GpucolAggExecState
+{
+	CustomScanState css;
+	GpucolExec	exec;
+	int			eflags;
+	List	   *pushed;			/* conditions of the table */
+	int			nkeys;
+	int			naggs;
+	Expr	  **exprs;			/* keys, then Aggrefs */
+	GpucolOutput *keys;
+	GpucolFinal *finals;
+
+	/* current batch */
+	MemoryContext batch_context;
+	MemoryContext row_context;	/* results of one group */
+	uint32		nrows;
+	uint32		next;
+	Datum	  **values;			/* by key */
+	bool	  **isnull;
+	const GpucolAggState *states;
+
+	PlanState  *fallback;		/* ordinary plan, once needed */
+} GpucolAggExecState;
+
+static Node *agg_create_state(CustomScan *cscan);
+static void agg_begin(CustomScanState *node, EState *estate, int eflags);
+static TupleTableSlot *agg_exec(CustomScanState *node);
+static void agg_end(CustomScanState *node);
+static void agg_rescan(CustomScanState *node);
+static void agg_explain(CustomScanState *node, List *ancestors,
+						ExplainState *es);
+
+const CustomScanMethods gpucol_agg_methods = {
+	.CustomName = "GpucolAgg",
+	.CreateCustomScanState = agg_create_state,
+};
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "GpucolAgg",
+	.BeginCustomScan = agg_begin,
+	.ExecCustomScan = agg_exec,
+	.EndCustomScan = agg_end,
+	.ReScanCustomScan = agg_rescan,
+	.ExplainCustomScan = agg_explain,
+};
+
+static Node *
+agg_create_state(CustomScan *cscan)
+{
+	GpucolAggExecState *state = palloc0(sizeof(GpucolAggExecState));
+	TargetEntry *condition;
+	int			i = 0;
+	ListCell   *lc;
+
+	state->css.ss.ps.type = T_CustomScanState;
+	state->css.methods = &exec_methods;
+	state->nkeys = intVal(list_nth(cscan->custom_private,
+								   GPUCOL_AGG_PRIVATE_NKEYS));
+	state->naggs = intVal(list_nth(cscan->custom_private,
+								   GPUCOL_AGG_PRIVATE_NAGGS));
+	state->exprs = palloc(list_length(cscan->custom_scan_tlist) * sizeof(Expr *));
+	foreach(lc, cscan->custom_scan_tlist)
+		state->exprs[i++] = lfirst_node(TargetEntry, lc)->expr;
+	condition = list_nth(cscan->custom_scan_tlist, state->nkeys + state->naggs);
+	/* all but the constant true that keeps the junk column unlike any other */
+	state->pushed = list_copy(((BoolExpr *) condition->expr)->args);
+	state->pushed = list_delete_last(state->pushed);
+	return (Node *) state;
+}
+
+/* Lower the conditions, the keys and the aggregates. */
+static bool
+lower_agg(GpucolExec *exec, GpucolLower *l)
+{
+	GpucolAggExecState *state = (GpucolAggExecState *) exec->node;
+	ListCell   *lc;
+
+	foreach(lc, state->pushed)
+	{
+		if (!gpucol_lower_qual(l, lfirst(lc), true))
+			return false;
+	}
+	gpucol_lower_end_filter(l);
+	for (int i = 0; i < state->nkeys; i++)
+	{
+		Node	   *key = (Node *) state->exprs[i];
+		GpucolValue value;
+
+		if (!gpucol_lower_output(l, state->exprs[i], &value))
+			return false;
+		gpucol_output_init(&state->keys[i], exprType(key), exprTypmod(key),
+						   exprCollation(key), &value);
+	}
+	for (int i = 0; i < state->naggs; i++)
+	{
+		if (!gpucol_lower_aggref(l, (Aggref *) state->exprs[state->nkeys + i],
+								 &state->finals[i]))
+			return false;
+	}
+	return true;
+}
+
+static void
+agg_begin(CustomScanState *node, EState *estate, int eflags)
+{
+	GpucolAggExecState *state = (GpucolAggExecState *) node;
+	CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
+	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
+	TargetEntry *table = llast(cscan->custom_scan_tlist);
+	Index		varno = castNode(Var, table->expr)->varno;
+	Relation	rel = ExecOpenScanRelation(estate, varno, eflags);
+
+	state->eflags = eflags;
+	state->keys = palloc0(Max(state->nkeys, 1) * sizeof(GpucolOutput));
+	state->finals = palloc0(Max(state->naggs, 1) * sizeof(GpucolFinal));
+	state->values = palloc(Max(state->nkeys, 1) * sizeof(Datum *));
+	state->isnull = palloc(Max(state->nkeys, 1) * sizeof(bool *));
+	state->batch_context = AllocSetContextCreate(estate->es_query_cxt,
+												 "gpucol aggregation batch",
+												 ALLOCSET_DEFAULT_SIZES);
+	state->row_context = AllocSetContextCreate(estate->es_query_cxt,
+											   "gpucol aggregation row",
+											   ALLOCSET_SMALL_SIZES);
+	for (int i = 0; i < slot->tts_tupleDescriptor->natts; i++)
+	{
+		slot->tts_values[i] = (Datum) 0;
+		slot->tts_isnull[i] = true;
+	}
+	gpucol_run_init(&state->exec, node, rel, varno, GPUCOL_PROGRAM_AGG,
+					lower_agg);
+}
+
+/* Turn the keys of the engine's batch into datums. */
+static void
+load_batch(GpucolAggExecState *state, const GpucolResult *result)
+{
+	MemoryContext old;
+
+	MemoryContextReset(state->batch_context);
+	old = MemoryContextSwitchTo(state->batch_context);
+	for (int i = 0; i < state->nkeys; i++)
+	{
+		state->values[i] = palloc(Max(result->nrows, 1) * sizeof(Datum));
+		state->isnull[i] = palloc(Max(result->nrows, 1) * sizeof(bool));
+		gpucol_output_datums(&state->keys[i], &result->columns[i],
+							 result->nrows, state->values[i], state->isnull[i]);
+	}
+	MemoryContextSwitchTo(old);
+	state->states = result->states;
+	state->nrows = result->nrows;
+	state->next = 0;
+}
+
+/* Put the next group of the batch into the scan slot. */
+static TupleTableSlot *
+store_group(GpucolAggExecState *state)
+{
+	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
+	uint32		row = state->next++;
+	const GpucolAggState *states;
+	MemoryContext old;
+
+	states = state->states + (Size) row * state->exec.program->naggs;
+	ExecClearTuple(slot);
+	for (int i = 0; i < state->nkeys; i++)
+	{
+		slot->tts_values[i] = state->values[i][row];
+		slot->tts_isnull[i] = state->isnull[i][row];
+	}
+	MemoryContextReset(state->row_context);
+	old = MemoryContextSwitchTo(state->row_context);
+	for (int i = 0; i < state->naggs; i++)
+		slot->tts_values[state->nkeys + i] =
+			gpucol_final_datum(&state->finals[i], states,
+							   &slot->tts_isnull[state->nkeys + i]);
+	MemoryContextSwitchTo(old);
+	return ExecStoreVirtualTuple(slot);
+}
+
+/* ExecScan's access method: the next group, or the fallback's need. */
+static TupleTableSlot *
+next_group(ScanState *node)
+{
+	GpucolAggExecState *state = (GpucolAggExecState *) node;
+	GpucolResult result;
+
+	while (state->next >= state->nrows)
+	{
+		if (gpucol_run_next(&state->exec, &result) != GPUCOL_OK)
+			return ExecClearTuple(node->ss_ScanTupleSlot);
+		load_batch(state, &result);
+	}
+	return store_group(state);
+}
+
+/*
+ * ExecScan's recheck method.  A node without scanrelid inside an EvalPlanQual
+ * (in a subplan) is asked to recheck instead of to fetch: it delivers its next
+ * group all the same.
+ */
+static bool
+recheck_group(ScanState *node, TupleTableSlot *slot pg_attribute_unused())
+{
+	return !TupIsNull(next_group(node));
+}
+
+/* Initialise the ordinary plan. */
+static void
+begin_fallback(GpucolAggExecState *state)
+{
+	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
+	EState	   *estate = state->css.ss.ps.state;
+	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
+
+	state->fallback = ExecInitNode(linitial(cscan->custom_plans), estate,
+								   state->eflags);
+	state->css.custom_ps = list_make1(state->fallback);
+	MemoryContextSwitchTo(old);
+}
+
+static TupleTableSlot *
+agg_exec(CustomScanState *node)
+{
+	GpucolAggExecState *state = (GpucolAggExecState *) node;
+	TupleTableSlot *slot;
+
+	if (state->fallback != NULL)
+		return ExecProcNode(state->fallback);
+	slot = ExecScan(&node->ss, next_group, recheck_group);
+	if (state->exec.fallback == NULL)
+		return slot;
+	begin_fallback(state);
+	return ExecProcNode(state->fallback);
+}
+
+static void
+agg_end(CustomScanState *node)
+{
+	GpucolAggExecState *state = (GpucolAggExecState *) node;
+
+	gpucol_run_end(&state->exec);
+	if (state->fallback != NULL)
+		ExecEndNode(state->fallback);
+}
+
+static void
+agg_rescan(CustomScanState *node)
+{
+	GpucolAggExecState *state = (GpucolAggExecState *) node;
+
+	gpucol_run_end(&state->exec);
+	state->nrows = 0;
+	state->next = 0;
+	ExecScanReScan(&node->ss);
+	if (state->fallback == NULL)
+		return;
+	if (node->ss.ps.chgParam != NULL)
+		UpdateChangedParamSet(state->fallback, node->ss.ps.chgParam);
+	if (state->fallback->chgParam == NULL)
+		ExecReScan(state->fallback);
+}
+
+/* Columns that the keys, the aggregates and the conditions read. */
+static Bitmapset *
+read_columns(GpucolAggExecState *state)
+{
+	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
+	Bitmapset  *attnos = NULL;
+	Bitmapset  *result = NULL;
+	int			member = -1;
+
+	pull_varattnos((Node *) cscan->custom_scan_tlist, state->exec.varno, &attnos);
+	while ((member = bms_next_member(attnos, member)) >= 0)
+	{
+		if (member + FirstLowInvalidHeapAttributeNumber > 0)
+			result = bms_add_member(result,
+									member + FirstLowInvalidHeapAttributeNumber);
+	}
+	return result;
+}
+
+/* The group keys, as EXPLAIN shows them for other aggregates. */
+static void
+explain_keys(GpucolAggExecState *state, List *ancestors, ExplainState *es)
+{
+	List	   *context;
+	List	   *keys = NIL;
+
+	if (state->nkeys == 0)
+		return;
+	context = set_deparse_context_plan(es->deparse_cxt,
+									   state->css.ss.ps.plan, ancestors);
+	for (int i = 0; i < state->nkeys; i++)
+		keys = lappend(keys,
+					   deparse_expression((Node *) state->exprs[i], context,
+										  es->verbose ||
+										  list_length(es->rtable) > 1, true));
+	ExplainPropertyList("Group Key", keys, es);
+}
+
+static void
+agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	GpucolAggExecState *state = (GpucolAggExecState *) node;
+
+	ExplainPropertyText("Table", RelationGetRelationName(state->exec.rel), es);
+	explain_keys(state, ancestors, es);
+	gpucol_explain_engine(&state->exec, es);
+	gpucol_explain_filter(&state->exec, state->pushed, ancestors, es);
+	gpucol_explain_columns(&state->exec, read_columns(state), es);
+	gpucol_run_end(&state->exec);
+	gpucol_explain_stats(&state->exec, es);
+}

@@ -1,0 +1,101 @@
+/*-------------------------------------------------------------------------
+ *
+ * explain.c
+ *	  The lines that gpucol nodes add to EXPLAIN.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/sysattr.h"
+#include "nodes/makefuncs.h"
+#include "utils/rel.h"
+#include "utils/ruleutils.h"
+
+#include "exec/explain.h"
+#include "guc.h"
+
+/*
+ * The engine: before execution the one that gpucol.engine asks for, after it
+ * the one that ran.
+ */
+void
+gpucol_explain_engine(GpucolExec *exec, ExplainState *es)
+{
+	static const char *const names[] = {
+		[GPUCOL_ENGINE_AUTO] = "auto",
+		[GPUCOL_ENGINE_CPU] = "cpu",
+		[GPUCOL_ENGINE_CUDA] = "cuda"
+	};
+
+	ExplainPropertyText("Engine", exec->engine_name ? exec->engine_name :
+						names[gpucol_engine_choice], es);
+}
+
+/*
+ * The condition that the engine tests.
+ */
+void
+gpucol_explain_filter(GpucolExec *exec, List *quals, List *ancestors,
+					  ExplainState *es)
+{
+	CustomScanState *node = exec->node;
+	List	   *context;
+	bool		prefix;
+
+	if (quals == NIL)
+		return;
+	context = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan,
+									   ancestors);
+	prefix = es->verbose || list_length(es->rtable) > 1;
+	ExplainPropertyText("Pushed Filter",
+						deparse_expression((Node *) make_ands_explicit(quals),
+										   context, prefix, false), es);
+}
+
+/*
+ * The columns that are read.
+ */
+void
+gpucol_explain_columns(GpucolExec *exec, Bitmapset *attnums, ExplainState *es)
+{
+	List	   *names = NIL;
+	int			attnum = -1;
+
+	while ((attnum = bms_next_member(attnums, attnum)) >= 0)
+	{
+		Form_pg_attribute att = TupleDescAttr(RelationGetDescr(exec->rel),
+											  attnum - 1);
+
+		names = lappend(names, NameStr(att->attname));
+	}
+	ExplainPropertyList("Columns", names, es);
+}
+
+/*
+ * What the runs did, under EXPLAIN ANALYZE.
+ */
+void
+gpucol_explain_stats(GpucolExec *exec, ExplainState *es)
+{
+	const GpucolRunStats *stats = &exec->stats;
+
+	if (!es->analyze)
+		return;
+	ExplainPropertyUInteger("Segments Read", NULL, stats->segments_read, es);
+	ExplainPropertyUInteger("Segments Skipped", NULL, stats->segments_skipped, es);
+	if (es->verbose)
+	{
+		ExplainPropertyUInteger("Vectors Read", NULL, stats->vectors_read, es);
+		ExplainPropertyUInteger("Vectors Skipped", NULL, stats->vectors_skipped, es);
+	}
+	ExplainPropertyUInteger("Delta Rows", NULL, stats->delta_rows, es);
+	ExplainPropertyUInteger("Packed Bytes", NULL, stats->packed_bytes, es);
+	if (es->timing && exec->engine_name && strcmp(exec->engine_name, "cuda") == 0)
+		ExplainPropertyFloat("Device Time", "ms", stats->device_seconds * 1000.0,
+							 3, es);
+	if (stats->threads > 0)
+		ExplainPropertyInteger("Threads", NULL, stats->threads, es);
+	if (exec->fallback)
+		ExplainPropertyText("Fallback", exec->fallback, es);
+}

@@ -1,0 +1,28 @@
+/*-------------------------------------------------------------------------
+ *
+ * explain.h
+ *	  The lines that gpucol nodes add to EXPLAIN.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_EXEC_EXPLAIN_H
+#define GPUCOL_EXEC_EXPLAIN_H
+
+#include "compat.h"
+#include "exec/run.h"
+
+/* The engine that would run, or ran. */
+extern void gpucol_explain_engine(GpucolExec *exec, ExplainState *es);
+
+/* A condition that the engine tests; quals is a List of conjuncts or NIL. */
+extern void gpucol_explain_filter(GpucolExec *exec, List *quals,
+								  List *ancestors, ExplainState *es);
+
+/* Columns read, by attribute number. */
+extern void gpucol_explain_columns(GpucolExec *exec, Bitmapset *attnums,
+								   ExplainState *es);
+
+/* Figures of an execution. */
+extern void gpucol_explain_stats(GpucolExec *exec, ExplainState *es);
+
+#endif							/* GPUCOL_EXEC_EXPLAIN_H */

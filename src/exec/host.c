@@ -1,0 +1,104 @@
+/*-------------------------------------------------------------------------
+ *
+ * host.c
+ *	  Host tests: PostgreSQL's executor evaluates a predicate over one column
+ *	  for values that an engine hands over.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/tupdesc.h"
+#include "executor/executor.h"
+#include "utils/memutils.h"
+
+#include "exec/run.h"
+
+/* A test ready for evaluation. */
+typedef struct HostTest
+{
+	ExprState  *state;
+	TupleTableSlot *slot;		/* one column: the value under test */
+	const GpucolTypeMap *map;
+} HostTest;
+
+typedef struct HostContext
+{
+	HostTest   *tests;
+	ExprContext *econtext;
+	MemoryContext scratch;		/* one value's memory */
+} HostContext;
+
+/* Evaluate a test on one value: 0 false, 1 true, 2 NULL. */
+static uint8_t
+test_value(HostContext *context, HostTest *test, const GpucolBytes *value,
+		   bool isnull)
+{
+	TupleTableSlot *slot = test->slot;
+	bool		result_null;
+	Datum		result;
+
+	ExecClearTuple(slot);
+	slot->tts_isnull[0] = isnull;
+	slot->tts_values[0] = isnull ? (Datum) 0 :
+		gpucol_typemap_from_bytes(test->map, *value);
+	ExecStoreVirtualTuple(slot);
+	context->econtext->ecxt_scantuple = slot;
+	result = ExecEvalExpr(test->state, context->econtext, &result_null);
+	return result_null ? 2 : DatumGetBool(result) ? 1 : 0;
+}
+
+/* GpucolHost's callback. */
+static void
+host_test(void *arg, int id, int n, const GpucolBytes *values,
+		  const bool *isnull, uint8_t *result)
+{
+	HostContext *context = arg;
+	MemoryContext old = MemoryContextSwitchTo(context->scratch);
+
+	for (int i = 0; i < n; i++)
+	{
+		result[i] = test_value(context, &context->tests[id], &values[i],
+							   isnull != NULL && isnull[i]);
+		MemoryContextReset(context->scratch);
+	}
+	MemoryContextSwitchTo(old);
+}
+
+/* Compile one test. */
+static void
+init_test(HostTest *test, GpucolLower *l, const GpucolHostTest *host,
+		  PlanState *ps)
+{
+	AttrNumber	attnum = l->columns[host->column].attnum;
+	TupleDesc	desc = CreateTemplateTupleDesc(1);
+
+	TupleDescCopyEntry(desc, 1, RelationGetDescr(l->rel), attnum);
+	test->slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
+	test->state = ExecInitExpr(host->expr, ps);
+	test->map = &l->maps[host->column];
+}
+
+/*
+ * Prepare the host tests of a lowered program; everything is allocated in the
+ * current context.
+ */
+void
+gpucol_host_init(GpucolHost *host, GpucolLower *l, PlanState *ps)
+{
+	HostContext *context = palloc(sizeof(HostContext));
+
+	context->tests = palloc(Max(l->nhosts, 1) * sizeof(HostTest));
+	context->econtext = CreateStandaloneExprContext();
+	/* an initplan evaluated here keeps its result for the whole query */
+	context->econtext->ecxt_per_query_memory = ps->state->es_query_cxt;
+	context->econtext->ecxt_param_exec_vals = ps->state->es_param_exec_vals;
+	context->econtext->ecxt_param_list_info = ps->state->es_param_list_info;
+	context->scratch = AllocSetContextCreate(CurrentMemoryContext,
+											 "gpucol host test",
+											 ALLOCSET_SMALL_SIZES);
+	for (int i = 0; i < l->nhosts; i++)
+		init_test(&context->tests[i], l, &l->hosts[i], ps);
+	host->context = context;
+	host->test = host_test;
+}

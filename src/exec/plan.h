@@ -1,0 +1,40 @@
+/*-------------------------------------------------------------------------
+ *
+ * plan.h
+ *	  What a gpucol plan node carries, shared by the planner that writes it and
+ *	  the executor that reads it.
+ *
+ * GpucolScan: scanrelid is the table; its scan tuple is the table's row type,
+ * with the columns that nothing above needs left NULL.  custom_exprs are the
+ * pushed conjuncts in execution order; plan.qual holds the others.
+ *
+ * GpucolAgg: scanrelid is 0.  custom_scan_tlist describes the scan tuple: the
+ * group keys, then the aggregates; then two junk columns that are never
+ * computed and have their Vars adjusted like any other expression: the
+ * conjunction of all conditions of the table, and the table's tableoid, which
+ * says what its range table index is.  plan.qual is HAVING.
+ * custom_exprs are the parameters within, for the planner's accounting.
+ * custom_plans holds the ordinary plan that the node falls back to.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_EXEC_PLAN_H
+#define GPUCOL_EXEC_PLAN_H
+
+#include "postgres.h"
+
+#include "nodes/extensible.h"
+#include "nodes/plannodes.h"
+
+/* custom_private of GpucolAgg: a List of Integer nodes */
+typedef enum GpucolAggPrivate
+{
+	GPUCOL_AGG_PRIVATE_NKEYS,
+	GPUCOL_AGG_PRIVATE_NAGGS,
+	GPUCOL_AGG_PRIVATE_COUNT
+} GpucolAggPrivate;
+
+extern const CustomScanMethods gpucol_scan_methods;
+extern const CustomScanMethods gpucol_agg_methods;
+
+#endif							/* GPUCOL_EXEC_PLAN_H */

@@ -1,0 +1,184 @@
+/*-------------------------------------------------------------------------
+ *
+ * result.c
+ *	  Columns of an engine's result as datums, a column of a batch at a time.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/numeric.h"
+
+#include "compat.h"
+#include "exec/result.h"
+
+/* Describe the output of an expression. */
+void
+gpucol_output_init(GpucolOutput *output, Oid type, int32 typmod, Oid collation,
+				   const GpucolValue *value)
+{
+	output->cls = value->cls;
+	output->scale = value->scale;
+	gpucol_typemap_init(&output->map, type, typmod, collation);
+}
+
+/* The decimal text of an int128 with its point, at the end of a buffer. */
+static char *
+int128_text(__int128 mantissa, int scale, char *end)
+{
+	bool		negative = mantissa < 0;
+	unsigned __int128 rest = negative ? -(unsigned __int128) mantissa :
+		(unsigned __int128) mantissa;
+	char	   *p = end;
+
+	*--p = '\0';
+	for (int digits = 0; rest != 0 || digits <= scale; digits++)
+	{
+		if (digits == scale && scale > 0)
+			*--p = '.';
+		*--p = '0' + (int) (rest % 10);
+		rest /= 10;
+	}
+	if (negative)
+		*--p = '-';
+	return p;
+}
+
+/*
+ * An int128 mantissa as numeric with `scale` digits after the point.
+ */
+Datum
+gpucol_numeric_from_int128(__int128 mantissa, int scale)
+{
+	char		buffer[128];
+
+	if (mantissa >= PG_INT64_MIN && mantissa <= PG_INT64_MAX && scale <= 18)
+	{
+		GpucolTypeMap map = {.kind = GPUCOL_KIND_DECIMAL, .scale = scale};
+
+		return gpucol_typemap_from_int64(&map, (int64) mantissa);
+	}
+	return DirectFunctionCall3(numeric_in,
+							   CStringGetDatum(int128_text(mantissa, scale,
+														   buffer + sizeof(buffer))),
+							   ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
+}
+
+/* Integers by the width of their type. */
+static void
+int_datums(const GpucolTypeMap *map, const int64 *v, uint32 nrows, Datum *values)
+{
+	switch (map->typlen)
+	{
+		case 2:
+			for (uint32 i = 0; i < nrows; i++)
+				values[i] = Int16GetDatum((int16) v[i]);
+			break;
+		case 4:
+			for (uint32 i = 0; i < nrows; i++)
+				values[i] = Int32GetDatum((int32) v[i]);
+			break;
+		case 8:
+			for (uint32 i = 0; i < nrows; i++)
+				values[i] = Int64GetDatum(v[i]);
+			break;
+		default:
+			for (uint32 i = 0; i < nrows; i++)
+				values[i] = gpucol_typemap_from_int64(map, v[i]);
+			break;
+	}
+}
+
+/* Varlena values, all in one piece of memory. */
+static void
+varlena_datums(const GpucolBytes *s, const bool *isnull, uint32 nrows,
+			   Datum *values)
+{
+	Size		size = 0;
+	char	   *p;
+
+	for (uint32 i = 0; i < nrows; i++)
+		size += isnull[i] ? 0 : MAXALIGN(VARHDRSZ + s[i].len);
+	p = MemoryContextAllocHuge(CurrentMemoryContext, Max(size, 1));
+	for (uint32 i = 0; i < nrows; i++)
+	{
+		if (isnull[i])
+			continue;
+		SET_VARSIZE(p, VARHDRSZ + s[i].len);
+		memcpy(VARDATA(p), s[i].data, s[i].len);
+		values[i] = PointerGetDatum(p);
+		p += MAXALIGN(VARHDRSZ + s[i].len);
+	}
+}
+
+/* Values of class S. */
+static void
+bytes_datums(const GpucolTypeMap *map, const GpucolBytes *s, const bool *isnull,
+			 uint32 nrows, Datum *values)
+{
+	if (map->typlen == -1)
+	{
+		varlena_datums(s, isnull, nrows, values);
+		return;
+	}
+	for (uint32 i = 0; i < nrows; i++)
+	{
+		if (!isnull[i])
+			values[i] = gpucol_typemap_from_bytes(map, s[i]);
+	}
+}
+
+/* Floats by the width of their type. */
+static void
+float_datums(const GpucolTypeMap *map, const double *f, uint32 nrows,
+			 Datum *values)
+{
+	if (map->type_oid == FLOAT4OID)
+	{
+		for (uint32 i = 0; i < nrows; i++)
+			values[i] = Float4GetDatum((float4) f[i]);
+	}
+	else
+	{
+		for (uint32 i = 0; i < nrows; i++)
+			values[i] = Float8GetDatum(f[i]);
+	}
+}
+
+/*
+ * Convert the first `nrows` values of a result column.
+ */
+void
+gpucol_output_datums(const GpucolOutput *output,
+					 const GpucolResultColumn *column, uint32 nrows,
+					 Datum *values, bool *isnull)
+{
+	if (column->nulls != NULL)
+		memcpy(isnull, column->nulls, nrows);
+	else
+		memset(isnull, 0, nrows);
+	switch (output->cls)
+	{
+		case GPUCOL_CLASS_B:
+		case GPUCOL_CLASS_I:
+			int_datums(&output->map, column->i, nrows, values);
+			break;
+		case GPUCOL_CLASS_D:
+			for (uint32 i = 0; i < nrows; i++)
+			{
+				if (!isnull[i])
+					values[i] = gpucol_numeric_from_int128(column->d[i],
+														   output->scale);
+			}
+			break;
+		case GPUCOL_CLASS_F:
+			float_datums(&output->map, column->f, nrows, values);
+			break;
+		default:
+			bytes_datums(&output->map, column->s, isnull, nrows, values);
+			break;
+	}
+}

@@ -1,0 +1,41 @@
+/*-------------------------------------------------------------------------
+ *
+ * result.h
+ *	  Engine results as datums.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_EXEC_RESULT_H
+#define GPUCOL_EXEC_RESULT_H
+
+#include "engine/engine.h"
+#include "planner/agg.h"
+
+/* How one result column becomes datums. */
+typedef struct GpucolOutput
+{
+	GpucolClass cls;
+	GpucolTypeMap map;			/* of the datum's type */
+	int			scale;			/* D: scale of the mantissas */
+} GpucolOutput;
+
+/* Describe the output of an expression of this type and value. */
+extern void gpucol_output_init(GpucolOutput *output, Oid type, int32 typmod,
+							   Oid collation, const GpucolValue *value);
+
+/*
+ * Convert `nrows` values.  By-reference datums are allocated in the current
+ * context.
+ */
+extern void gpucol_output_datums(const GpucolOutput *output,
+								 const GpucolResultColumn *column,
+								 uint32 nrows, Datum *values, bool *isnull);
+
+/* An int128 mantissa at a scale of 0 or more as numeric. */
+extern Datum gpucol_numeric_from_int128(__int128 mantissa, int scale);
+
+/* result_agg.c: the result of one aggregate from the group's states */
+extern Datum gpucol_final_datum(const GpucolFinal *final,
+								const GpucolAggState *states, bool *isnull);
+
+#endif							/* GPUCOL_EXEC_RESULT_H */

@@ -1,0 +1,305 @@
+/*-------------------------------------------------------------------------
+ *
+ * run.c
+ *	  One execution of a kernel description for a plan node.
+ *
+ * A run starts lazily, at the first call for a batch, so that parameters and
+ * initplans are evaluated when, and only if, PostgreSQL would need them.  It
+ * lowers the node's expressions again, now with values, opens the source under
+ * the statement's snapshot, and tries the engine that gpucol.engine names,
+ * then the CPU engine.  Where no engine can answer, the node falls back.
+ *
+ * Engines hold memory and threads that PostgreSQL does not know of.  They are
+ * released by a callback of the run's memory context, so that an error that
+ * unwinds the executor releases them too.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <unistd.h>
+
+#include "executor/executor.h"
+#include "executor/nodeHash.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "columnar/source.h"
+#include "exec/run.h"
+#include "guc.h"
+
+/* Engines may always hold this much, whatever work_mem is. */
+#define MIN_MEMORY_LIMIT	((Size) 256 * 1024 * 1024)
+
+/* One more thread for every so many blocks of the table. */
+#define BLOCKS_PER_THREAD	256
+
+/* A build without the device client has no CUDA engine. */
+#pragma weak gpucol_engine_cuda
+
+/*
+ * Prepare the state of a node.
+ */
+void
+gpucol_run_init(GpucolExec *exec, CustomScanState *node, Relation rel,
+				Index varno, GpucolProgramKind kind, GpucolLowerNode lower_node)
+{
+	memset(exec, 0, sizeof(*exec));
+	exec->node = node;
+	exec->rel = rel;
+	exec->varno = varno;
+	exec->kind = kind;
+	exec->lower_node = lower_node;
+	exec->context = AllocSetContextCreate(node->ss.ps.state->es_query_cxt,
+										  "gpucol run", ALLOCSET_DEFAULT_SIZES);
+}
+
+/* Is there a device now?  If not, *why says what is missing. */
+static bool
+cuda_available(const char **why)
+{
+	*why = "this build has no CUDA engine";
+	return &gpucol_engine_cuda != NULL && gpucol_engine_cuda.available(why);
+}
+
+/* The engine to try first. */
+static const GpucolEngine *
+choose_engine(void)
+{
+	const char *why;
+
+	if (gpucol_engine_choice == GPUCOL_ENGINE_CPU)
+		return &gpucol_engine_cpu;
+	if (cuda_available(&why))
+		return &gpucol_engine_cuda;
+	if (gpucol_engine_choice == GPUCOL_ENGINE_CUDA)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("CUDA engine is not available"),
+				 errdetail("Reason: %s.", why),
+				 errhint("Set gpucol.engine to auto or cpu.")));
+	return &gpucol_engine_cpu;
+}
+
+/* Threads for one run: a parallel worker has its share of the processors. */
+static int
+choose_threads(GpucolExec *exec)
+{
+	int			threads = gpucol_cpu_threads;
+
+	if (exec->parallel != NULL || IsParallelWorker())
+		return 1;
+	if (threads == 0)
+	{
+		int			useful = 1 + RelationGetNumberOfBlocks(exec->rel) / BLOCKS_PER_THREAD;
+
+		threads = Min((int) sysconf(_SC_NPROCESSORS_ONLN), useful);
+	}
+	return Max(threads, 1);
+}
+
+/* Context callback: let go of the engine whatever ended the run. */
+static void
+release_engine(void *arg)
+{
+	GpucolExec *exec = arg;
+
+	if (exec->run != NULL)
+		exec->engine->finish(exec->run);
+	exec->run = NULL;
+}
+
+/* Note why the node must fall back. */
+static GpucolStatus
+fall_back(GpucolExec *exec, GpucolStatus status, const char *why)
+{
+	exec->fallback = MemoryContextStrdup(exec->node->ss.ps.state->es_query_cxt,
+										 why ? why : "engine gave no reason");
+	return status;
+}
+
+/* Lower the node's expressions with the values that parameters have now. */
+static GpucolStatus
+lower(GpucolExec *exec)
+{
+	GpucolLower *l;
+
+	l = gpucol_lower_begin(exec->rel, exec->varno, &exec->node->ss.ps);
+	if (!exec->lower_node(exec, l))
+		return fall_back(exec, GPUCOL_UNSUPPORTED, l->reason);
+	exec->lower = l;
+	exec->never = l->never;
+	exec->program = gpucol_lower_finish(l, exec->kind);
+	gpucol_host_init(&exec->host, l, &exec->node->ss.ps);
+	return GPUCOL_OK;
+}
+
+/* Start one engine on the open source. */
+static GpucolStatus
+start_engine(GpucolExec *exec, const GpucolEngine *engine, const char **why)
+{
+	GpucolRunOptions options;
+
+	options.threads = choose_threads(exec);
+	options.memory_limit = Max(get_hash_memory_limit(), MIN_MEMORY_LIMIT);
+	exec->engine = engine;
+	exec->engine_name = engine->name;
+	return engine->start(exec->program, exec->source, &exec->host, &options,
+						 &exec->run, why);
+}
+
+/* Take the figures of the engine's run and let it go. */
+static void
+finish_engine(GpucolExec *exec)
+{
+	GpucolRunStats stats;
+
+	if (exec->run == NULL)
+		return;
+	exec->engine->stats(exec->run, &stats);
+	exec->stats.segments_read += stats.segments_read;
+	exec->stats.segments_skipped += stats.segments_skipped;
+	exec->stats.vectors_read += stats.vectors_read;
+	exec->stats.vectors_skipped += stats.vectors_skipped;
+	exec->stats.delta_rows += stats.delta_rows;
+	exec->stats.packed_bytes += stats.packed_bytes;
+	exec->stats.device_seconds += stats.device_seconds;
+	exec->stats.threads = Max(exec->stats.threads, stats.threads);
+	exec->engine->finish(exec->run);
+	exec->run = NULL;
+}
+
+/* Turn to the CPU engine after another one failed before the first row. */
+static GpucolStatus
+start_on_cpu(GpucolExec *exec, const char **why)
+{
+	finish_engine(exec);
+	exec->source->ops->rescan(exec->source);
+	return start_engine(exec, &gpucol_engine_cpu, why);
+}
+
+/* Lower, open the source, start an engine. */
+static GpucolStatus
+start(GpucolExec *exec)
+{
+	const char *why = NULL;
+	GpucolStatus status;
+	MemoryContextCallback *callback;
+
+	exec->started = true;
+	exec->emitted = false;
+	status = lower(exec);
+	if (status != GPUCOL_OK || exec->never)
+		return status;
+	callback = palloc0(sizeof(MemoryContextCallback));
+	callback->func = release_engine;
+	callback->arg = exec;
+	MemoryContextRegisterResetCallback(exec->context, callback);
+
+	exec->source = gpucol_source_open(exec->rel,
+									  exec->node->ss.ps.state->es_snapshot,
+									  GPUCOL_PROGRAM_ARRAY(exec->program,
+														   GpucolProgramColumn,
+														   columns),
+									  exec->program->ncolumns, exec->parallel);
+	status = start_engine(exec, choose_engine(), &why);
+	if (GPUCOL_STATUS_IS_FALLBACK(status) && exec->engine != &gpucol_engine_cpu)
+		status = start_on_cpu(exec, &why);
+	if (status != GPUCOL_OK)
+		return fall_back(exec, status, why);
+	return GPUCOL_OK;
+}
+
+/*
+ * The result of a program that no row passes: nothing, but one group where
+ * there are no keys.
+ */
+static GpucolStatus
+empty_result(GpucolExec *exec, GpucolResult *result)
+{
+	if (exec->kind == GPUCOL_PROGRAM_SCAN || exec->program->nkeys > 0 ||
+		exec->emitted)
+		return GPUCOL_END;
+	memset(result, 0, sizeof(*result));
+	result->nrows = 1;
+	result->states = palloc0(Max(exec->program->naggs, 1) *
+							 sizeof(GpucolAggState));
+	exec->emitted = true;
+	return GPUCOL_OK;
+}
+
+/* The reason to give for a status of a running engine. */
+static const char *
+status_reason(GpucolStatus status)
+{
+	switch (status)
+	{
+		case GPUCOL_OUT_OF_MEMORY:
+			return "engine ran out of memory";
+		case GPUCOL_DEVICE_LOST:
+			return "device lost";
+		default:
+			return "a value that engines do not compute with";
+	}
+}
+
+/* Next batch of the engine that runs. */
+static GpucolStatus
+next_batch(GpucolExec *exec, GpucolResult *result)
+{
+	const char *why;
+	GpucolStatus status = exec->engine->next(exec->run, result);
+
+	if (GPUCOL_STATUS_IS_FALLBACK(status) && !exec->emitted &&
+		exec->engine != &gpucol_engine_cpu)
+	{
+		status = start_on_cpu(exec, &why);
+		if (status != GPUCOL_OK)
+			return fall_back(exec, status, why);
+		status = exec->engine->next(exec->run, result);
+	}
+	if (GPUCOL_STATUS_IS_FALLBACK(status) && !exec->emitted)
+		return fall_back(exec, status, status_reason(status));
+	if (status == GPUCOL_OK)
+		exec->emitted = true;
+	return status;
+}
+
+/*
+ * Next batch of results.
+ */
+GpucolStatus
+gpucol_run_next(GpucolExec *exec, GpucolResult *result)
+{
+	MemoryContext old = MemoryContextSwitchTo(exec->context);
+	GpucolStatus status = GPUCOL_OK;
+
+	if (!exec->started)
+		status = start(exec);
+	if (status == GPUCOL_OK)
+		status = exec->never ? empty_result(exec, result) :
+			next_batch(exec, result);
+	MemoryContextSwitchTo(old);
+	if (status != GPUCOL_OK && status != GPUCOL_END && exec->fallback == NULL)
+		gpucol_status_raise(status, exec->rel);
+	return status;
+}
+
+/*
+ * End the run in progress, if any.
+ */
+void
+gpucol_run_end(GpucolExec *exec)
+{
+	finish_engine(exec);
+	if (exec->source != NULL)
+		gpucol_source_close(exec->source);
+	exec->source = NULL;
+	exec->lower = NULL;
+	exec->program = NULL;
+	exec->started = false;
+	exec->emitted = false;
+	MemoryContextReset(exec->context);
+}

@@ -1,0 +1,77 @@
+/*-------------------------------------------------------------------------
+ *
+ * run.h
+ *	  One execution of a kernel description for a plan node: lowering with the
+ *	  values of parameters, source, engine, figures, and the reason where no
+ *	  engine can do it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_EXEC_RUN_H
+#define GPUCOL_EXEC_RUN_H
+
+#include "postgres.h"
+
+#include "access/relscan.h"
+#include "nodes/execnodes.h"
+
+#include "engine/engine.h"
+#include "planner/lower.h"
+
+typedef struct GpucolExec GpucolExec;
+
+/*
+ * The node's part of the lowering: conjuncts, then outputs or aggregates.
+ * False with l->reason set where a parameter's value cannot be lowered.
+ */
+typedef bool (*GpucolLowerNode) (GpucolExec *exec, GpucolLower *l);
+
+struct GpucolExec
+{
+	/* set by gpucol_run_init */
+	CustomScanState *node;
+	Relation	rel;
+	Index		varno;
+	GpucolProgramKind kind;
+	GpucolLowerNode lower_node;
+	void	   *parallel;		/* parallel scan state in shared memory, or NULL */
+
+	/* the run in progress; everything lives in `context` */
+	MemoryContext context;
+	GpucolLower *lower;
+	GpucolProgram *program;
+	GpucolSource *source;
+	GpucolHost	host;
+	const GpucolEngine *engine;
+	GpucolRun  *run;
+	bool		started;
+	bool		never;			/* no row can pass: nothing is run */
+	bool		emitted;		/* a batch was handed out */
+
+	/* for EXPLAIN ANALYZE: finished runs, and what went wrong */
+	GpucolRunStats stats;
+	const char *engine_name;
+	char	   *fallback;
+};
+
+/* Prepare; nothing is opened or evaluated yet. */
+extern void gpucol_run_init(GpucolExec *exec, CustomScanState *node,
+							Relation rel, Index varno, GpucolProgramKind kind,
+							GpucolLowerNode lower_node);
+
+/*
+ * Next batch.  GPUCOL_OK, GPUCOL_END, or a fallback status: then the node must
+ * fall back, for exec->fallback's reason.  Every other status is raised.
+ */
+extern GpucolStatus gpucol_run_next(GpucolExec *exec, GpucolResult *result);
+
+/* End the run in progress, keeping its figures; the next call starts anew. */
+extern void gpucol_run_end(GpucolExec *exec);
+
+/* error.c: raise the error that a status stands for (does not return) */
+extern void gpucol_status_raise(GpucolStatus status, Relation rel) pg_attribute_noreturn();
+
+/* host.c: evaluate the program's host tests by PostgreSQL */
+extern void gpucol_host_init(GpucolHost *host, GpucolLower *l, PlanState *ps);
+
+#endif							/* GPUCOL_EXEC_RUN_H */

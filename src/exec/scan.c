@@ -1,0 +1,433 @@
+/*-------------------------------------------------------------------------
+ *
+ * scan.c
+ *	  Executor of GpucolScan.
+ *
+ * The engine delivers batches of the columns that the plan needs; a batch is
+ * turned into datums a column at a time, and rows are dealt from it through
+ * the scan slot.  Tuples carry their real TIDs.
+ *
+ * Fallback: where no engine can run the scan, the table's ordinary scan
+ * delivers rows and PostgreSQL tests the pushed conjuncts.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/sysattr.h"
+#include "access/tableam.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "optimizer/optimizer.h"
+#include "storage/itemptr.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "columnar/source.h"
+#include "exec/explain.h"
+#include "exec/plan.h"
+#include "exec/result.h"
+#include "exec/run.h"
+
+typedef struct GpucolScanState
+{
+	CustomScanState css;
+	GpucolExec	exec;
+	List	   *pushed;			/* pushed conjuncts */
+	ExprState  *pushed_qual;	/* the same for PostgreSQL to test */
+
+	/* output columns */
+	int			noutputs;
+	AttrNumber *attnums;
+	GpucolOutput *outputs;
+
+	/* current batch as datums */
+	MemoryContext batch_context;
+	uint32		nrows;
+	uint32		next;
+	Datum	  **values;			/* by output */
+	bool	  **isnull;
+	const uint64 *tids;
+
+	/* fallback */
+	TableScanDesc table_scan;
+	TupleTableSlot *table_slot;
+} GpucolScanState;
+
+static Node *scan_create_state(CustomScan *cscan);
+static void scan_begin(CustomScanState *node, EState *estate, int eflags);
+static TupleTableSlot *scan_exec(CustomScanState *node);
+static void scan_end(CustomScanState *node);
+static void scan_rescan(CustomScanState *node);
+static Size scan_estimate_dsm(CustomScanState *node, ParallelContext *pcxt);
+static void scan_initialize_dsm(CustomScanState *node, ParallelContext *pcxt,
+								void *coordinate);
+static void scan_reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt,
+								  void *coordinate);
+static void scan_initialize_worker(CustomScanState *node, shm_toc *toc,
+								   void *coordinate);
+static void scan_explain(CustomScanState *node, List *ancestors,
+						 ExplainState *es);
+
+const CustomScanMethods gpucol_scan_methods = {
+	.CustomName = "GpucolScan",
+	.CreateCustomScanState = scan_create_state,
+};
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "GpucolScan",
+	.BeginCustomScan = scan_begin,
+	.ExecCustomScan = scan_exec,
+	.EndCustomScan = scan_end,
+	.ReScanCustomScan = scan_rescan,
+	.EstimateDSMCustomScan = scan_estimate_dsm,
+	.InitializeDSMCustomScan = scan_initialize_dsm,
+	.ReInitializeDSMCustomScan = scan_reinitialize_dsm,
+	.InitializeWorkerCustomScan = scan_initialize_worker,
+	.ExplainCustomScan = scan_explain,
+};
+
+static Node *
+scan_create_state(CustomScan *cscan)
+{
+	GpucolScanState *state = palloc0(sizeof(GpucolScanState));
+
+	state->css.ss.ps.type = T_CustomScanState;
+	state->css.methods = &exec_methods;
+	state->pushed = cscan->custom_exprs;
+	return (Node *) state;
+}
+
+/* Attribute numbers of user columns in expressions of the scan tuple. */
+static Bitmapset *
+referenced_columns(List *exprs, Index varno, int natts)
+{
+	Bitmapset  *attnos = NULL;
+	Bitmapset  *result = NULL;
+	int			member = -1;
+
+	pull_varattnos((Node *) exprs, varno, &attnos);
+	while ((member = bms_next_member(attnos, member)) >= 0)
+	{
+		AttrNumber	attnum = member + FirstLowInvalidHeapAttributeNumber;
+
+		if (attnum > 0)
+			result = bms_add_member(result, attnum);
+		else if (attnum == InvalidAttrNumber)	/* the whole row */
+			result = bms_add_range(result, 1, natts);
+	}
+	return result;
+}
+
+/* Columns that leave the engine. */
+static Bitmapset *
+output_columns(GpucolScanState *state)
+{
+	Plan	   *plan = state->css.ss.ps.plan;
+	TupleDesc	desc = RelationGetDescr(state->exec.rel);
+	Bitmapset  *result;
+
+	result = referenced_columns(list_concat_copy(plan->targetlist, plan->qual),
+								state->exec.varno, desc->natts);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		if (TupleDescAttr(desc, i)->attisdropped)
+			result = bms_del_member(result, i + 1);
+	}
+	return result;
+}
+
+/* Columns that are read. */
+static Bitmapset *
+read_columns(GpucolScanState *state)
+{
+	return bms_union(output_columns(state),
+					 referenced_columns(state->pushed, state->exec.varno,
+										RelationGetNumberOfAttributes(state->exec.rel)));
+}
+
+/* Lower the pushed conjuncts and the output columns. */
+static bool
+lower_scan(GpucolExec *exec, GpucolLower *l)
+{
+	GpucolScanState *state = (GpucolScanState *) exec->node;
+	ListCell   *lc;
+
+	foreach(lc, state->pushed)
+	{
+		if (!gpucol_lower_qual(l, lfirst(lc), true))
+			return false;
+	}
+	gpucol_lower_end_filter(l);
+	for (int i = 0; i < state->noutputs; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(RelationGetDescr(exec->rel),
+											  state->attnums[i] - 1);
+		Var			var = {
+			.xpr.type = T_Var,
+			.varno = exec->varno,
+			.varattno = state->attnums[i],
+			.vartype = att->atttypid,
+			.vartypmod = att->atttypmod,
+			.varcollid = att->attcollation
+		};
+		GpucolValue value;
+
+		if (!gpucol_lower_output(l, (Expr *) &var, &value))
+			return false;
+		gpucol_output_init(&state->outputs[i], att->atttypid, att->atttypmod,
+						   att->attcollation, &value);
+	}
+	return true;
+}
+
+/* Note the output columns; the others stay NULL in the scan slot. */
+static void
+init_outputs(GpucolScanState *state)
+{
+	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
+	Bitmapset  *columns = output_columns(state);
+	int			n = bms_num_members(columns);
+	int			attnum = -1;
+
+	state->attnums = palloc(Max(n, 1) * sizeof(AttrNumber));
+	state->outputs = palloc0(Max(n, 1) * sizeof(GpucolOutput));
+	state->values = palloc(Max(n, 1) * sizeof(Datum *));
+	state->isnull = palloc(Max(n, 1) * sizeof(bool *));
+	while ((attnum = bms_next_member(columns, attnum)) >= 0)
+		state->attnums[state->noutputs++] = attnum;
+	for (int i = 0; i < slot->tts_tupleDescriptor->natts; i++)
+	{
+		slot->tts_values[i] = (Datum) 0;
+		slot->tts_isnull[i] = true;
+	}
+}
+
+static void
+scan_begin(CustomScanState *node, EState *estate,
+		   int eflags pg_attribute_unused())
+{
+	GpucolScanState *state = (GpucolScanState *) node;
+	CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
+
+	gpucol_run_init(&state->exec, node, node->ss.ss_currentRelation,
+					cscan->scan.scanrelid, GPUCOL_PROGRAM_SCAN, lower_scan);
+	state->batch_context = AllocSetContextCreate(estate->es_query_cxt,
+												 "gpucol scan batch",
+												 ALLOCSET_DEFAULT_SIZES);
+	state->pushed_qual = ExecInitQual(state->pushed, (PlanState *) node);
+	init_outputs(state);
+}
+
+/* Turn the engine's batch into datums. */
+static void
+load_batch(GpucolScanState *state, const GpucolResult *result)
+{
+	MemoryContext old;
+
+	MemoryContextReset(state->batch_context);
+	old = MemoryContextSwitchTo(state->batch_context);
+	for (int i = 0; i < state->noutputs; i++)
+	{
+		state->values[i] = palloc(Max(result->nrows, 1) * sizeof(Datum));
+		state->isnull[i] = palloc(Max(result->nrows, 1) * sizeof(bool));
+		gpucol_output_datums(&state->outputs[i], &result->columns[i],
+							 result->nrows, state->values[i], state->isnull[i]);
+	}
+	MemoryContextSwitchTo(old);
+	state->tids = result->tids;
+	state->nrows = result->nrows;
+	state->next = 0;
+}
+
+/* Put the next row of the batch into the scan slot. */
+static TupleTableSlot *
+store_row(GpucolScanState *state)
+{
+	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
+	uint32		row = state->next++;
+	uint64		tid = state->tids[row];
+
+	ExecClearTuple(slot);
+	for (int i = 0; i < state->noutputs; i++)
+	{
+		int			att = state->attnums[i] - 1;
+
+		slot->tts_values[att] = state->values[i][row];
+		slot->tts_isnull[att] = state->isnull[i][row];
+	}
+	ExecStoreVirtualTuple(slot);
+	slot->tts_tableOid = RelationGetRelid(state->exec.rel);
+	ItemPointerSet(&slot->tts_tid, (BlockNumber) (tid >> 16),
+				   (OffsetNumber) (tid & 0xffff));
+	return slot;
+}
+
+/* Start the ordinary scan of the table. */
+static void
+begin_fallback(GpucolScanState *state)
+{
+	EState	   *estate = state->css.ss.ps.state;
+	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
+
+	if (state->exec.parallel != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("parallel scan of table \"%s\" cannot be done by an engine",
+						RelationGetRelationName(state->exec.rel)),
+				 errdetail("Reason: %s.", state->exec.fallback),
+				 errhint("Set max_parallel_workers_per_gather to 0 for this statement.")));
+	state->table_slot = table_slot_create(state->exec.rel, NULL);
+	state->table_scan = table_beginscan(state->exec.rel, estate->es_snapshot,
+										0, NULL);
+	MemoryContextSwitchTo(old);
+}
+
+/* Next row of the ordinary scan, copied into the scan slot. */
+static TupleTableSlot *
+next_fallback(GpucolScanState *state)
+{
+	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
+	TupleTableSlot *from = state->table_slot;
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+
+	while (table_scan_getnextslot(state->table_scan, ForwardScanDirection, from))
+	{
+		CHECK_FOR_INTERRUPTS();
+		slot_getallattrs(from);
+		ExecClearTuple(slot);
+		memcpy(slot->tts_values, from->tts_values,
+			   slot->tts_tupleDescriptor->natts * sizeof(Datum));
+		memcpy(slot->tts_isnull, from->tts_isnull,
+			   slot->tts_tupleDescriptor->natts * sizeof(bool));
+		ExecStoreVirtualTuple(slot);
+		slot->tts_tableOid = from->tts_tableOid;
+		slot->tts_tid = from->tts_tid;
+		econtext->ecxt_scantuple = slot;
+		if (ExecQual(state->pushed_qual, econtext))
+			return slot;
+		ResetExprContext(econtext);
+	}
+	return ExecClearTuple(slot);
+}
+
+/* ExecScan's access method. */
+static TupleTableSlot *
+next_row(ScanState *node)
+{
+	GpucolScanState *state = (GpucolScanState *) node;
+	GpucolResult result;
+	GpucolStatus status;
+
+	if (state->table_scan != NULL)
+		return next_fallback(state);
+	while (state->next >= state->nrows)
+	{
+		status = gpucol_run_next(&state->exec, &result);
+		if (status == GPUCOL_END)
+			return ExecClearTuple(node->ss_ScanTupleSlot);
+		if (status != GPUCOL_OK)
+		{
+			begin_fallback(state);
+			return next_fallback(state);
+		}
+		load_batch(state, &result);
+	}
+	return store_row(state);
+}
+
+/* ExecScan's recheck method: test what the engine would have tested. */
+static bool
+recheck_row(ScanState *node, TupleTableSlot *slot)
+{
+	GpucolScanState *state = (GpucolScanState *) node;
+	ExprContext *econtext = node->ps.ps_ExprContext;
+
+	econtext->ecxt_scantuple = slot;
+	return ExecQual(state->pushed_qual, econtext);
+}
+
+static TupleTableSlot *
+scan_exec(CustomScanState *node)
+{
+	return ExecScan(&node->ss, next_row, recheck_row);
+}
+
+/* Let go of the engine, the source and the ordinary scan. */
+static void
+stop(GpucolScanState *state)
+{
+	gpucol_run_end(&state->exec);
+	state->nrows = 0;
+	state->next = 0;
+	if (state->table_scan != NULL)
+	{
+		ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
+		ExecDropSingleTupleTableSlot(state->table_slot);
+		table_endscan(state->table_scan);
+		state->table_scan = NULL;
+	}
+}
+
+static void
+scan_end(CustomScanState *node)
+{
+	stop((GpucolScanState *) node);
+}
+
+static void
+scan_rescan(CustomScanState *node)
+{
+	stop((GpucolScanState *) node);
+	ExecScanReScan(&node->ss);
+}
+
+static Size
+scan_estimate_dsm(CustomScanState *node,
+				  ParallelContext *pcxt pg_attribute_unused())
+{
+	GpucolScanState *state = (GpucolScanState *) node;
+
+	return gpucol_source_parallel_size(state->exec.rel,
+									   node->ss.ps.state->es_snapshot);
+}
+
+static void
+scan_initialize_dsm(CustomScanState *node,
+					ParallelContext *pcxt pg_attribute_unused(),
+					void *coordinate)
+{
+	GpucolScanState *state = (GpucolScanState *) node;
+
+	gpucol_source_parallel_init(coordinate, state->exec.rel,
+								node->ss.ps.state->es_snapshot);
+	state->exec.parallel = coordinate;
+}
+
+static void
+scan_reinitialize_dsm(CustomScanState *node,
+					  ParallelContext *pcxt pg_attribute_unused(),
+					  void *coordinate)
+{
+	gpucol_source_parallel_rescan(coordinate,
+								  ((GpucolScanState *) node)->exec.rel);
+}
+
+static void
+scan_initialize_worker(CustomScanState *node,
+					   shm_toc *toc pg_attribute_unused(), void *coordinate)
+{
+	((GpucolScanState *) node)->exec.parallel = coordinate;
+}
+
+static void
+scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	GpucolScanState *state = (GpucolScanState *) node;
+
+	gpucol_explain_engine(&state->exec, es);
+	gpucol_explain_filter(&state->exec, state->pushed, ancestors, es);
+	gpucol_explain_columns(&state->exec, read_columns(state), es);
+	gpucol_run_end(&state->exec);
+	gpucol_explain_stats(&state->exec, es);
+}

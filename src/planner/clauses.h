@@ -1,0 +1,32 @@
+/*-------------------------------------------------------------------------
+ *
+ * clauses.h
+ *	  Which conditions of a table an engine takes, and what a path costs.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_PLANNER_CLAUSES_H
+#define GPUCOL_PLANNER_CLAUSES_H
+
+#include "nodes/pathnodes.h"
+
+#include "planner/lower.h"
+
+/*
+ * Lower the conditions (RestrictInfos) of a table that can be; *pushed are
+ * their clauses in execution order, *rest the clauses that PostgreSQL keeps.
+ * Reasons are noted as those of `what` over the table.
+ */
+extern void gpucol_clauses_split(PlannerInfo *root, GpucolLower *l,
+								 List *rinfos, const char *what,
+								 List **pushed, List **rest);
+
+/* cost.c */
+extern void gpucol_cost_scan(PlannerInfo *root, RelOptInfo *rel, Path *path,
+							 int ncolumns, List *pushed, List *rest,
+							 int workers);
+extern void gpucol_cost_agg(PlannerInfo *root, RelOptInfo *rel, Path *path,
+							int ncolumns, List *pushed, int nkeys, int naggs,
+							double groups, PathTarget *target, List *having);
+
+#endif							/* GPUCOL_PLANNER_CLAUSES_H */

@@ -1,0 +1,102 @@
+/*-------------------------------------------------------------------------
+ *
+ * cost.c
+ *	  Cost of gpucol paths, in the planner's units (one is about 10
+ *	  microseconds of a warm machine).
+ *
+ * A scan reads the share of the table's pages that its columns have, tests
+ * conditions at a small part of cpu_operator_cost a value, and pays for each
+ * row that it hands to PostgreSQL.  The start of a run (directory, threads)
+ * has a price of its own, which lets an index win for a few rows and the
+ * ordinary scan for a tiny table.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "utils/spccache.h"
+
+#include "planner/clauses.h"
+
+/* Start of a run. */
+#define RUN_COST			1.0
+
+/* Work on one packed value, as a share of cpu_operator_cost. */
+#define VALUE_SHARE			0.02
+
+/* A group's states for one row, as a share of cpu_operator_cost. */
+#define GROUP_SHARE			0.2
+
+/* Forming one datum of an emitted row, as a share of cpu_operator_cost. */
+#define DATUM_SHARE			0.2
+
+/* Handing over one row, as a share of cpu_tuple_cost. */
+#define TUPLE_SHARE			0.3
+
+/* Pages of the columns that are read. */
+static Cost
+disk_cost(RelOptInfo *rel, int ncolumns)
+{
+	double		spc_seq_page_cost;
+	int			natts = Max(rel->max_attr, 1);
+
+	get_tablespace_page_costs(rel->reltablespace, NULL, &spc_seq_page_cost);
+	return rel->pages * spc_seq_page_cost * Min(ncolumns, natts) / natts;
+}
+
+/* Values that conditions and outputs look at, once a row. */
+static Cost
+engine_cost(RelOptInfo *rel, int ncolumns, List *pushed)
+{
+	return rel->tuples * cpu_operator_cost * VALUE_SHARE *
+		(ncolumns + list_length(pushed));
+}
+
+/*
+ * Cost a scan; `rest` are the conditions that PostgreSQL tests on its rows.
+ * path->rows is set by the caller.
+ */
+void
+gpucol_cost_scan(PlannerInfo *root, RelOptInfo *rel, Path *path, int ncolumns,
+				 List *pushed, List *rest, int workers)
+{
+	double		share = workers > 0 ? 1.0 / (workers + 1) : 1.0;
+	double		emitted;
+	QualCost	qual;
+	Cost		row;
+
+	emitted = rel->tuples * clauselist_selectivity(root, pushed, rel->relid,
+												   JOIN_INNER, NULL);
+	emitted = clamp_row_est(Max(emitted * share, path->rows));
+	cost_qual_eval(&qual, rest, root);
+	row = cpu_tuple_cost * TUPLE_SHARE +
+		cpu_operator_cost * DATUM_SHARE * ncolumns + qual.per_tuple;
+
+	path->startup_cost = RUN_COST + qual.startup + path->pathtarget->cost.startup;
+	path->total_cost = path->startup_cost + disk_cost(rel, ncolumns) +
+		share * engine_cost(rel, ncolumns, pushed) + emitted * row +
+		path->rows * path->pathtarget->cost.per_tuple;
+}
+
+/*
+ * Cost an aggregation of a table to `groups` groups.
+ */
+void
+gpucol_cost_agg(PlannerInfo *root, RelOptInfo *rel, Path *path, int ncolumns,
+				List *pushed, int nkeys, int naggs, double groups,
+				PathTarget *target, List *having)
+{
+	QualCost	qual;
+
+	cost_qual_eval(&qual, having, root);
+	path->startup_cost = RUN_COST + disk_cost(rel, ncolumns) +
+		engine_cost(rel, ncolumns, pushed) +
+		rel->rows * cpu_operator_cost * GROUP_SHARE * (nkeys + naggs * VALUE_SHARE) +
+		qual.startup + target->cost.startup;
+	path->total_cost = path->startup_cost +
+		groups * (cpu_tuple_cost + cpu_operator_cost * (nkeys + naggs) +
+				  qual.per_tuple + target->cost.per_tuple);
+}

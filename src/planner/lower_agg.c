@@ -1,0 +1,221 @@
+/*-------------------------------------------------------------------------
+ *
+ * lower_agg.c
+ *	  Aggregate functions to engine states, by allow-list.
+ *
+ * Not on the list on purpose: sum(float4), which PostgreSQL accumulates in
+ * single precision, so that its result depends on the order of the rows far
+ * beyond rounding; min and max of text, which need the collation.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/regproc.h"
+
+#include "planner/agg.h"
+
+typedef struct AggFunction
+{
+	Oid			oid;
+	uint8		op;				/* GpucolAggOp */
+	uint8		final;			/* GpucolFinalKind */
+	bool		sample;
+	bool		root;
+} AggFunction;
+
+/* The variance family of a type. */
+#define VARIANCES(type, kind) \
+	{F_VARIANCE_##type, GPUCOL_AGG_SUMSQ, kind, true, false}, \
+	{F_VAR_SAMP_##type, GPUCOL_AGG_SUMSQ, kind, true, false}, \
+	{F_VAR_POP_##type, GPUCOL_AGG_SUMSQ, kind, false, false}, \
+	{F_STDDEV_##type, GPUCOL_AGG_SUMSQ, kind, true, true}, \
+	{F_STDDEV_SAMP_##type, GPUCOL_AGG_SUMSQ, kind, true, true}, \
+	{F_STDDEV_POP_##type, GPUCOL_AGG_SUMSQ, kind, false, true}
+
+#define MIN_MAX(type) \
+	{F_MIN_##type, GPUCOL_AGG_MIN, GPUCOL_FINAL_VALUE, false, false}, \
+	{F_MAX_##type, GPUCOL_AGG_MAX, GPUCOL_FINAL_VALUE, false, false}
+
+static const AggFunction aggregates[] = {
+	{F_COUNT_, GPUCOL_AGG_COUNT_STAR, GPUCOL_FINAL_COUNT, false, false},
+	{F_COUNT_ANY, GPUCOL_AGG_COUNT, GPUCOL_FINAL_COUNT, false, false},
+	{F_SUM_INT2, GPUCOL_AGG_SUM, GPUCOL_FINAL_SUM_INT8, false, false},
+	{F_SUM_INT4, GPUCOL_AGG_SUM, GPUCOL_FINAL_SUM_INT8, false, false},
+	{F_SUM_INT8, GPUCOL_AGG_SUM, GPUCOL_FINAL_SUM_NUMERIC, false, false},
+	{F_SUM_NUMERIC, GPUCOL_AGG_SUM, GPUCOL_FINAL_SUM_NUMERIC, false, false},
+	{F_SUM_FLOAT8, GPUCOL_AGG_SUM, GPUCOL_FINAL_SUM_FLOAT8, false, false},
+	{F_AVG_INT2, GPUCOL_AGG_SUM, GPUCOL_FINAL_AVG_NUMERIC, false, false},
+	{F_AVG_INT4, GPUCOL_AGG_SUM, GPUCOL_FINAL_AVG_NUMERIC, false, false},
+	{F_AVG_INT8, GPUCOL_AGG_SUM, GPUCOL_FINAL_AVG_NUMERIC, false, false},
+	{F_AVG_NUMERIC, GPUCOL_AGG_SUM, GPUCOL_FINAL_AVG_NUMERIC, false, false},
+	{F_AVG_FLOAT4, GPUCOL_AGG_SUM, GPUCOL_FINAL_AVG_FLOAT8, false, false},
+	{F_AVG_FLOAT8, GPUCOL_AGG_SUM, GPUCOL_FINAL_AVG_FLOAT8, false, false},
+	MIN_MAX(INT2),
+	MIN_MAX(INT4),
+	MIN_MAX(INT8),
+	MIN_MAX(OID),
+	MIN_MAX(FLOAT4),
+	MIN_MAX(FLOAT8),
+	MIN_MAX(DATE),
+	MIN_MAX(TIME),
+	MIN_MAX(TIMESTAMP),
+	MIN_MAX(TIMESTAMPTZ),
+	MIN_MAX(MONEY),
+	MIN_MAX(NUMERIC),
+	VARIANCES(INT2, GPUCOL_FINAL_VAR_NUMERIC),
+	VARIANCES(INT4, GPUCOL_FINAL_VAR_NUMERIC),
+	VARIANCES(INT8, GPUCOL_FINAL_VAR_NUMERIC),
+	VARIANCES(NUMERIC, GPUCOL_FINAL_VAR_NUMERIC),
+	VARIANCES(FLOAT4, GPUCOL_FINAL_VAR_FLOAT8),
+	VARIANCES(FLOAT8, GPUCOL_FINAL_VAR_FLOAT8),
+	{F_BOOL_AND, GPUCOL_AGG_BOOL_AND, GPUCOL_FINAL_BOOL, false, false},
+	{F_EVERY, GPUCOL_AGG_BOOL_AND, GPUCOL_FINAL_BOOL, false, false},
+	{F_BOOL_OR, GPUCOL_AGG_BOOL_OR, GPUCOL_FINAL_BOOL, false, false},
+};
+
+/* The allow-list's entry of an aggregate, or NULL. */
+static const AggFunction *
+find_aggregate(Oid oid)
+{
+	for (int i = 0; i < (int) lengthof(aggregates); i++)
+	{
+		if (aggregates[i].oid == oid)
+			return &aggregates[i];
+	}
+	return NULL;
+}
+
+/* Decline the forms of an aggregate call that engines do not have. */
+static bool
+check_form(GpucolLower *l, Aggref *agg, const AggFunction *f)
+{
+	if (f == NULL)
+		return gpucol_lower_decline(l, "aggregate %s has no counterpart in the engines",
+									format_procedure(agg->aggfnoid));
+	if (agg->aggsplit != AGGSPLIT_SIMPLE || agg->agglevelsup != 0 ||
+		agg->aggkind != AGGKIND_NORMAL)
+		return gpucol_lower_decline(l, "aggregate %s is computed in steps",
+									format_procedure(agg->aggfnoid));
+	if (agg->aggdistinct != NIL && f->op != GPUCOL_AGG_COUNT &&
+		f->op != GPUCOL_AGG_MIN && f->op != GPUCOL_AGG_MAX &&
+		f->final != GPUCOL_FINAL_BOOL)
+		return gpucol_lower_decline(l, "aggregate %s has DISTINCT",
+									format_procedure(agg->aggfnoid));
+	return true;
+}
+
+/* May distinct values be counted in the argument's form? */
+static bool
+check_distinct(GpucolLower *l, Expr *arg, const GpucolValue *value)
+{
+	if (value->cls == GPUCOL_CLASS_D)
+		return gpucol_lower_decline(l, "count(DISTINCT numeric)");
+	if (value->cls == GPUCOL_CLASS_S)
+		return gpucol_lower_check_bytewise(l, arg);
+	return true;
+}
+
+/* The state number of a MAX over the display scales of a decimal's rows. */
+static int
+scale_state(GpucolLower *l, const GpucolValue *value, uint16 filter)
+{
+	if (value->cls != GPUCOL_CLASS_D || value->scale_reg == GPUCOL_NO_REG)
+		return -1;
+	return gpucol_lower_agg(l, GPUCOL_AGG_MAX, GPUCOL_CLASS_I, value->scale_reg,
+							filter);
+}
+
+/* Add the state of an aggregate over a lowered argument. */
+static bool
+add_state(GpucolLower *l, Aggref *agg, const AggFunction *f, Expr *arg,
+		  const GpucolValue *value, uint16 filter, GpucolFinal *final)
+{
+	GpucolAggOp op = (GpucolAggOp) f->op;
+
+	final->kind = (GpucolFinalKind) f->final;
+	final->cls = value->cls;
+	final->scale = value->scale;
+	if (op == GPUCOL_AGG_COUNT && agg->aggdistinct != NIL)
+	{
+		if (!check_distinct(l, arg, value))
+			return false;
+		op = GPUCOL_AGG_COUNT_DISTINCT;
+		final->kind = GPUCOL_FINAL_DISTINCT;
+	}
+	else if (value->cls == GPUCOL_CLASS_S && op != GPUCOL_AGG_COUNT)
+		return gpucol_lower_decline(l, "aggregate %s over type %s",
+									format_procedure(agg->aggfnoid),
+									format_type_be(exprType((Node *) arg)));
+	if (value->scale_reg != GPUCOL_NO_REG && op != GPUCOL_AGG_COUNT &&
+		op != GPUCOL_AGG_SUM)
+		return gpucol_lower_decline(l, "its numeric values have different numbers of fractional digits");
+	final->state = gpucol_lower_agg(l, op, value->cls, value->reg, filter);
+	if (op == GPUCOL_AGG_SUM)
+		final->scale_state = scale_state(l, value, filter);
+	return true;
+}
+
+/* count(*), and count of a literal that is not NULL, which is the same */
+static bool
+counts_rows(const AggFunction *f, Aggref *agg)
+{
+	Expr	   *arg;
+
+	if (f->op == GPUCOL_AGG_COUNT_STAR)
+		return true;
+	arg = ((TargetEntry *) linitial(agg->args))->expr;
+	return f->op == GPUCOL_AGG_COUNT && agg->aggdistinct == NIL &&
+		IsA(arg, Const) && !((Const *) arg)->constisnull;
+}
+
+/*
+ * Add the states of one aggregate call to the program and describe its final
+ * step.
+ */
+bool
+gpucol_lower_aggref(GpucolLower *l, Aggref *agg, GpucolFinal *final)
+{
+	const AggFunction *f = find_aggregate(agg->aggfnoid);
+	uint16		filter = GPUCOL_NO_REG;
+	GpucolMask	mask;
+	GpucolValue value;
+	Expr	   *arg;
+	bool		ok;
+
+	if (!check_form(l, agg, f))
+		return false;
+	if (agg->aggfilter && !gpucol_lower_bool(l, agg->aggfilter, &filter))
+		return false;
+	memset(final, 0, sizeof(*final));
+	final->sample = f->sample;
+	final->root = f->root;
+	final->scale_state = -1;
+	final->type = agg->aggtype;
+	if (counts_rows(f, agg))
+	{
+		final->kind = GPUCOL_FINAL_COUNT;
+		final->state = gpucol_lower_agg(l, GPUCOL_AGG_COUNT_STAR,
+										GPUCOL_CLASS_NONE, GPUCOL_NO_REG, filter);
+		return true;
+	}
+	arg = ((TargetEntry *) linitial(agg->args))->expr;
+	if (filter != GPUCOL_NO_REG)
+	{
+		gpucol_lower_push_mask(l, &mask, GPUCOL_MASK_TRUE, filter);
+		l->conditional++;
+	}
+	ok = gpucol_lower_expr(l, arg, &value);
+	if (filter != GPUCOL_NO_REG)
+	{
+		gpucol_lower_pop_mask(l);
+		l->conditional--;
+	}
+	return ok && add_state(l, agg, f, arg, &value, filter, final);
+}

@@ -1,0 +1,462 @@
+/*-------------------------------------------------------------------------
+ *
+ * path_agg.c
+ *	  GpucolAgg: GROUP BY, aggregates and SELECT DISTINCT over one gpucol table.
+ *
+ * Everything must be lowered: all conditions of the table, all keys, all
+ * aggregates of the target list and of HAVING.  HAVING itself and expressions
+ * over aggregates are evaluated by PostgreSQL on the groups.
+ *
+ * A child of a partitioned table is a base relation like any other here, so
+ * partitionwise aggregation (enable_partitionwise_aggregate) works where
+ * PostgreSQL groups each partition completely.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/sysattr.h"
+#include "access/table.h"
+#include "catalog/pg_type.h"
+#include "nodes/extensible.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/tlist.h"
+#include "parser/parsetree.h"
+#include "utils/rel.h"
+#include "utils/typcache.h"
+
+#include "columnar/am.h"
+#include "compat.h"
+#include "exec/plan.h"
+#include "guc.h"
+#include "planner/agg.h"
+#include "planner/clauses.h"
+#include "planner/planner.h"
+#include "planner/reason.h"
+
+/* custom_private of a path */
+enum
+{
+	PATH_PRIVATE_VARNO,
+	PATH_PRIVATE_KEYS,
+	PATH_PRIVATE_AGGS,
+	PATH_PRIVATE_CONDITIONS,
+	PATH_PRIVATE_HAVING
+};
+
+/* What is to be grouped, whichever planning step asks. */
+typedef struct Grouping
+{
+	PlannerInfo *root;
+	RelOptInfo *rel;			/* the table */
+	Relation	table;
+	Oid			relid;
+	PathTarget *target;
+	List	   *group_clause;	/* of SortGroupClause */
+	List	   *having;
+	List	   *keys;			/* of Expr */
+	List	   *aggs;			/* of Aggref */
+	List	   *conditions;		/* of Expr */
+	GpucolLower *lower;
+} Grouping;
+
+static Plan *plan_agg(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+					  List *tlist, List *clauses, List *custom_plans);
+
+static const CustomPathMethods path_methods = {
+	.CustomName = "GpucolAgg",
+	.PlanCustomPath = plan_agg,
+};
+
+/* Note why; returns false. */
+static bool
+decline(Grouping *g, const char *reason)
+{
+	gpucol_reason_add(g->relid, "aggregation", "%s", reason);
+	return false;
+}
+
+/* Add a key unless it is there. */
+static void
+add_key(Grouping *g, Expr *expr)
+{
+	g->keys = list_append_unique(g->keys, expr);
+}
+
+/* Is the key grouped by its type's default equality? */
+static bool
+check_key(Grouping *g, SortGroupClause *clause, Expr *expr)
+{
+	TypeCacheEntry *type = lookup_type_cache(exprType((Node *) expr),
+											 TYPECACHE_EQ_OPR);
+
+	if (type->eq_opr != clause->eqop)
+		return decline(g, "grouping by an equality other than the type's own");
+	return true;
+}
+
+/* Collect the group keys from the target. */
+static bool
+collect_keys(Grouping *g)
+{
+	ListCell   *lc;
+
+	foreach(lc, g->group_clause)
+	{
+		SortGroupClause *clause = lfirst_node(SortGroupClause, lc);
+		Expr	   *key = NULL;
+		ListCell   *lt;
+		int			i = 0;
+
+		foreach(lt, g->target->exprs)
+		{
+			if (get_pathtarget_sortgroupref(g->target, i++) == clause->tleSortGroupRef)
+				key = lfirst(lt);
+		}
+		if (key == NULL)
+			return decline(g, "a group key is not among the target expressions");
+		if (!check_key(g, clause, key))
+			return false;
+		add_key(g, key);
+	}
+	return true;
+}
+
+/*
+ * Collect the aggregates, and Vars outside of keys and aggregates: these
+ * depend functionally on the keys, so they may be keys themselves.
+ */
+static bool
+collect_walker(Node *node, void *context)
+{
+	Grouping   *g = context;
+
+	if (node == NULL)
+		return false;
+	if (list_member(g->keys, node))
+		return false;
+	if (IsA(node, Aggref))
+	{
+		g->aggs = list_append_unique(g->aggs, node);
+		return false;
+	}
+	if (IsA(node, Var) || IsA(node, PlaceHolderVar))
+	{
+		add_key(g, (Expr *) node);
+		return false;
+	}
+	if (IsA(node, GroupingFunc) || IsA(node, WindowFunc))
+		return true;
+	return expression_tree_walker(node, collect_walker, context);
+}
+
+/* Lower one key. */
+static bool
+lower_key(Grouping *g, Expr *key)
+{
+	GpucolValue value;
+	GpucolLower *l = g->lower;
+
+	if (!gpucol_lower_output(l, key, &value) ||
+		(value.cls == GPUCOL_CLASS_S && !gpucol_lower_check_bytewise(l, key)))
+	{
+		gpucol_reason_add(g->relid, "aggregation", "group key: %s", l->reason);
+		return false;
+	}
+	return true;
+}
+
+/* Lower everything, as the executor will. */
+static bool
+lower_grouping(Grouping *g)
+{
+	ListCell   *lc;
+	List	   *rest;
+
+	g->lower = gpucol_lower_begin(g->table, g->rel->relid, NULL);
+	gpucol_clauses_split(g->root, g->lower, g->rel->baserestrictinfo,
+						 "aggregation", &g->conditions, &rest);
+	if (rest != NIL)
+		return false;
+	gpucol_lower_end_filter(g->lower);
+	foreach(lc, g->keys)
+	{
+		if (!lower_key(g, lfirst(lc)))
+			return false;
+	}
+	foreach(lc, g->aggs)
+	{
+		GpucolFinal final;
+
+		if (!gpucol_lower_aggref(g->lower, lfirst(lc), &final))
+			return decline(g, g->lower->reason);
+	}
+	return true;
+}
+
+/* Is every expression that PostgreSQL evaluates on the groups one it can? */
+static bool
+collect(Grouping *g)
+{
+	if (!collect_keys(g))
+		return false;
+	if (collect_walker((Node *) g->target->exprs, g) ||
+		collect_walker((Node *) g->having, g))
+		return decline(g, "grouping sets");
+	return true;
+}
+
+/* Size of the node of a path that may end a grouping step; 0 = unknown. */
+static Size
+path_size(Path *path)
+{
+	switch (nodeTag(path))
+	{
+		case T_AggPath:
+			return sizeof(AggPath);
+		case T_GroupPath:
+			return sizeof(GroupPath);
+		case T_UpperUniquePath:
+			return sizeof(UpperUniquePath);
+		case T_GroupResultPath:
+			return sizeof(GroupResultPath);
+		case T_ProjectionPath:
+			return sizeof(ProjectionPath);
+		case T_GatherPath:
+			return sizeof(GatherPath);
+		case T_GatherMergePath:
+			return sizeof(GatherMergePath);
+		case T_LimitPath:
+			return sizeof(LimitPath);
+		default:
+			return 0;
+	}
+}
+
+/*
+ * A copy of the cheapest ordinary path, to fall back to.  The original may be
+ * freed by add_path as soon as it loses against another; what is below it may
+ * not.
+ */
+static Path *
+fallback_path(RelOptInfo *output_rel)
+{
+	Path	   *best = NULL;
+	Path	   *copy;
+	ListCell   *lc;
+
+	foreach(lc, output_rel->pathlist)
+	{
+		Path	   *path = lfirst(lc);
+
+		/* planning a MinMaxAggPath would change the query's aggregates */
+		if (path->param_info != NULL || IsA(path, MinMaxAggPath) ||
+			path_size(path) == 0)
+			continue;
+		if (best == NULL || path->total_cost < best->total_cost)
+			best = path;
+	}
+	if (best == NULL)
+		return NULL;
+	copy = palloc(path_size(best));
+	memcpy(copy, best, path_size(best));
+	return copy;
+}
+
+/* Build and add the path. */
+static bool
+add_path_agg(Grouping *g, RelOptInfo *output_rel)
+{
+	CustomPath *path = makeNode(CustomPath);
+	Path	   *fallback = fallback_path(output_rel);
+
+	if (fallback == NULL)
+		return decline(g, "no ordinary plan to fall back to");
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = output_rel;
+	path->path.pathtarget = g->target;
+	path->path.rows = fallback->rows;
+	path->methods = &path_methods;
+	path->custom_paths = list_make1(fallback);
+	path->custom_private = list_make5(makeInteger(g->rel->relid), g->keys,
+									  g->aggs, g->conditions, g->having);
+	gpucol_cost_agg(g->root, g->rel, &path->path, g->lower->ncolumns,
+					g->conditions, list_length(g->keys), list_length(g->aggs),
+					fallback->rows, g->target, g->having);
+	if (gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)
+		output_rel->pathlist = list_make1(path);
+	else
+		output_rel->pathlist = lappend(output_rel->pathlist, path);
+	return true;
+}
+
+/* Is the input one gpucol table that may be aggregated by an engine? */
+static bool
+open_grouping(Grouping *g, PlannerInfo *root, RelOptInfo *rel)
+{
+	RangeTblEntry *rte;
+
+	memset(g, 0, sizeof(*g));
+	if (!IS_SIMPLE_REL(rel) || rel->rtekind != RTE_RELATION)
+		return false;
+	rte = planner_rt_fetch(rel->relid, root);
+	if (rte->inh || !gpucol_planner_is_gpucol(rte->relid))
+		return false;
+	g->root = root;
+	g->rel = rel;
+	g->relid = rte->relid;
+	if (gpucol_planner_disabled() != NULL)
+		return false;			/* the scan has said so */
+	if (!gpucol_enable_agg)
+		return decline(g, "gpucol.enable_agg is off");
+	if (rte->tablesample != NULL)
+		return decline(g, "TABLESAMPLE");
+	if (!bms_is_empty(rel->lateral_relids))
+		return decline(g, "it refers to other tables laterally");
+	return true;
+}
+
+/* Lower and add, with the table open. */
+static void
+try_grouping(Grouping *g, RelOptInfo *output_rel)
+{
+	g->table = table_open(g->relid, NoLock);
+	if (collect(g) && lower_grouping(g))
+		add_path_agg(g, output_rel);
+	table_close(g->table, NoLock);
+}
+
+/*
+ * UPPERREL_GROUP_AGG: GROUP BY, aggregates and HAVING.
+ */
+void
+gpucol_path_agg_add(PlannerInfo *root, RelOptInfo *input_rel,
+					RelOptInfo *output_rel, GroupPathExtraData *extra)
+{
+	Grouping	g;
+
+	if (!open_grouping(&g, root, input_rel))
+		return;
+	if (root->parse->groupingSets != NIL)
+	{
+		decline(&g, "grouping sets");
+		return;
+	}
+	if (extra->patype == PARTITIONWISE_AGGREGATE_PARTIAL)
+	{
+		decline(&g, "aggregation in two steps over partitions");
+		return;
+	}
+	g.target = output_rel->reltarget;
+	g.group_clause = gpucol_compat_group_clause(root);
+	g.having = (List *) extra->havingQual;
+	try_grouping(&g, output_rel);
+}
+
+/*
+ * UPPERREL_DISTINCT: SELECT DISTINCT is a GROUP BY without aggregates.
+ */
+void
+gpucol_path_distinct_add(PlannerInfo *root, RelOptInfo *input_rel,
+						 RelOptInfo *output_rel)
+{
+	Query	   *parse = root->parse;
+	Grouping	g;
+
+	if (parse->hasAggs || parse->groupClause != NIL || parse->hasWindowFuncs ||
+		parse->groupingSets != NIL || parse->havingQual != NULL ||
+		parse->hasTargetSRFs || !open_grouping(&g, root, input_rel))
+		return;
+	if (parse->hasDistinctOn)
+	{
+		decline(&g, "DISTINCT ON");
+		return;
+	}
+	if (root->rowMarks != NIL)
+	{
+		decline(&g, "its rows are locked by the statement");
+		return;
+	}
+	g.target = root->upper_targets[UPPERREL_DISTINCT];
+	g.group_clause = gpucol_compat_distinct_clause(root);
+	try_grouping(&g, output_rel);
+}
+
+/* Parameters in expressions, for the planner to account for. */
+static bool
+params_walker(Node *node, void *context)
+{
+	List	  **params = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param))
+	{
+		*params = list_append_unique(*params, node);
+		return false;
+	}
+	return expression_tree_walker(node, params_walker, context);
+}
+
+/* Describe the scan tuple: keys, aggregates, and the two junk columns. */
+static List *
+make_scan_tlist(Index varno, List *keys, List *aggs, List *conditions)
+{
+	List	   *tlist = NIL;
+	List	   *args;
+	Var		   *table;
+	ListCell   *lc;
+
+	foreach(lc, list_concat_copy(keys, aggs))
+		tlist = lappend(tlist,
+						makeTargetEntry(copyObject(lfirst(lc)),
+										list_length(tlist) + 1, NULL, false));
+	/* "AND true" is never left in a query, so nothing refers to this column */
+	args = lappend(list_copy(conditions), makeBoolConst(true, false));
+	tlist = lappend(tlist,
+					makeTargetEntry(makeBoolExpr(AND_EXPR, copyObject(args), -1),
+									list_length(tlist) + 1, NULL, true));
+	table = makeVar(varno, TableOidAttributeNumber, OIDOID, -1, InvalidOid, 0);
+	return lappend(tlist,
+				   makeTargetEntry((Expr *) table, list_length(tlist) + 1, NULL,
+								   true));
+}
+
+/* Make the plan node. */
+static Plan *
+plan_agg(PlannerInfo *root pg_attribute_unused(),
+		 RelOptInfo *rel pg_attribute_unused(),
+		 CustomPath *path, List *tlist, List *clauses pg_attribute_unused(),
+		 List *custom_plans)
+{
+	CustomScan *cscan = makeNode(CustomScan);
+	Index		varno = intVal(list_nth(path->custom_private, PATH_PRIVATE_VARNO));
+	List	   *keys = list_nth(path->custom_private, PATH_PRIVATE_KEYS);
+	List	   *aggs = list_nth(path->custom_private, PATH_PRIVATE_AGGS);
+	List	   *conditions = list_nth(path->custom_private,
+									  PATH_PRIVATE_CONDITIONS);
+
+	cscan->scan.plan.targetlist = tlist;
+	cscan->scan.plan.qual = list_nth(path->custom_private, PATH_PRIVATE_HAVING);
+	cscan->custom_scan_tlist = make_scan_tlist(varno, keys, aggs, conditions);
+	cscan->custom_plans = custom_plans;
+	cscan->custom_private = list_make2(makeInteger(list_length(keys)),
+									   makeInteger(list_length(aggs)));
+	params_walker((Node *) cscan->custom_scan_tlist, &cscan->custom_exprs);
+	cscan->flags = path->flags;
+	cscan->methods = &gpucol_agg_methods;
+	return &cscan->scan.plan;
+}
+
+/*
+ * Register the node's methods, so that parallel workers find them by name.
+ */
+void
+gpucol_path_agg_init(void)
+{
+	RegisterCustomScanMethods(&gpucol_agg_methods);
+}

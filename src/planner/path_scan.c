@@ -1,0 +1,250 @@
+/*-------------------------------------------------------------------------
+ *
+ * path_scan.c
+ *	  GpucolScan: the scan of one gpucol table with the conditions that an
+ *	  engine can test.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/sysattr.h"
+#include "access/table.h"
+#include "nodes/extensible.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/planmain.h"
+#include "optimizer/restrictinfo.h"
+#include "parser/parsetree.h"
+#include "utils/rel.h"
+
+#include "exec/plan.h"
+#include "guc.h"
+#include "planner/clauses.h"
+#include "planner/planner.h"
+#include "planner/reason.h"
+
+static Plan *plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+					   List *tlist, List *clauses, List *custom_plans);
+
+static const CustomPathMethods path_methods = {
+	.CustomName = "GpucolScan",
+	.PlanCustomPath = plan_scan,
+};
+
+/* Is this table the target of the statement, or are its rows locked? */
+static bool
+rows_are_changed(PlannerInfo *root, Index rti)
+{
+	ListCell   *lc;
+
+	if (bms_is_member(rti, root->all_result_relids) ||
+		(int) rti == root->parse->resultRelation)
+		return true;
+	foreach(lc, root->rowMarks)
+	{
+		if (lfirst_node(PlanRowMark, lc)->rti == rti)
+			return true;
+	}
+	return false;
+}
+
+/* Columns that the scan must deliver or test, offset as pull_varattnos does. */
+static Bitmapset *
+needed_columns(RelOptInfo *rel)
+{
+	Bitmapset  *attnos = NULL;
+	ListCell   *lc;
+
+	pull_varattnos((Node *) rel->reltarget->exprs, rel->relid, &attnos);
+	foreach(lc, rel->baserestrictinfo)
+		pull_varattnos((Node *) lfirst_node(RestrictInfo, lc)->clause,
+					   rel->relid, &attnos);
+	return attnos;
+}
+
+/* The first system column that a virtual tuple does not have, or 0. */
+static AttrNumber
+unsupported_column(Bitmapset *attnos)
+{
+	int			member = -1;
+
+	while ((member = bms_next_member(attnos, member)) >= 0)
+	{
+		AttrNumber	attnum = member + FirstLowInvalidHeapAttributeNumber;
+
+		if (attnum < 0 && attnum != SelfItemPointerAttributeNumber &&
+			attnum != TableOidAttributeNumber)
+			return attnum;
+	}
+	return 0;
+}
+
+/* Number of user columns read. */
+static int
+count_columns(RelOptInfo *rel, Bitmapset *attnos)
+{
+	int			n = 0;
+	int			member = -1;
+
+	while ((member = bms_next_member(attnos, member)) >= 0)
+	{
+		AttrNumber	attnum = member + FirstLowInvalidHeapAttributeNumber;
+
+		if (attnum == InvalidAttrNumber)
+			return rel->max_attr;
+		n += attnum > 0;
+	}
+	return n;
+}
+
+/* Why the table cannot be scanned by an engine here, or NULL. */
+static const char *
+decline_reason(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte,
+			   Bitmapset *attnos)
+{
+	if (gpucol_planner_disabled() != NULL)
+		return gpucol_planner_disabled();
+	if (!gpucol_enable_scan)
+		return "gpucol.enable_scan is off";
+	if (rte->tablesample != NULL)
+		return "TABLESAMPLE";
+	if (rows_are_changed(root, rel->relid))
+		return "its rows are changed or locked by the statement";
+	if (unsupported_column(attnos) != 0)
+		return "a system column other than ctid and tableoid is used";
+	return NULL;
+}
+
+/* A path without costs. */
+static CustomPath *
+make_path(RelOptInfo *rel, int workers)
+{
+	CustomPath *path = makeNode(CustomPath);
+
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = rel;
+	path->path.pathtarget = rel->reltarget;
+	path->path.parallel_aware = workers > 0;
+	path->path.parallel_safe = rel->consider_parallel;
+	path->path.parallel_workers = workers;
+	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	path->methods = &path_methods;
+	return path;
+}
+
+/* Rows of one worker's share. */
+static double
+worker_rows(double rows, int workers)
+{
+	double		leader = 1.0 - 0.3 * workers;
+	double		divisor = workers;
+
+	if (parallel_leader_participation && leader > 0)
+		divisor += leader;
+	return clamp_row_est(rows / divisor);
+}
+
+/*
+ * gpucol.pushdown = require: leave the planner no ordinary scan to prefer.
+ */
+static void
+drop_other_paths(RelOptInfo *rel, CustomPath *path, CustomPath *partial)
+{
+	rel->pathlist = list_make1(path);
+	rel->partial_pathlist = partial ? list_make1(partial) : NIL;
+}
+
+/*
+ * Add the paths of GpucolScan to a base relation.  The ordinary paths stay
+ * beside them; nothing is added through add_path, which would free the paths
+ * that lose.
+ */
+void
+gpucol_path_scan_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+{
+	Bitmapset  *attnos = needed_columns(rel);
+	const char *reason = decline_reason(root, rel, rte, attnos);
+	int			ncolumns = count_columns(rel, attnos);
+	int			workers = 0;
+	CustomPath *path;
+	CustomPath *partial = NULL;
+	Relation	table;
+	List	   *pushed;
+	List	   *rest;
+
+	if (reason != NULL)
+	{
+		gpucol_reason_add(rte->relid, "scan", "%s", reason);
+		return;
+	}
+	if (!bms_is_empty(rel->lateral_relids))
+	{
+		gpucol_reason_add(rte->relid, "scan", "it refers to other tables laterally");
+		return;
+	}
+	table = table_open(rte->relid, NoLock);
+	gpucol_clauses_split(root, gpucol_lower_begin(table, rel->relid, NULL),
+						 rel->baserestrictinfo, "scan", &pushed, &rest);
+	table_close(table, NoLock);
+
+	path = make_path(rel, 0);
+	path->path.rows = rel->rows;
+	gpucol_cost_scan(root, rel, &path->path, ncolumns, pushed, rest, 0);
+	rel->pathlist = lappend(rel->pathlist, path);
+
+	if (rel->consider_parallel)
+		workers = compute_parallel_worker(rel, rel->pages, -1,
+										  max_parallel_workers_per_gather);
+	if (workers > 0)
+	{
+		partial = make_path(rel, workers);
+		partial->path.rows = worker_rows(rel->rows, workers);
+		gpucol_cost_scan(root, rel, &partial->path, ncolumns, pushed, rest,
+						 workers);
+		rel->partial_pathlist = lappend(rel->partial_pathlist, partial);
+	}
+	if (gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)
+		drop_other_paths(rel, path, partial);
+}
+
+/* Make the plan node: pushed conditions apart from the others. */
+static Plan *
+plan_scan(PlannerInfo *root, RelOptInfo *rel,
+		  CustomPath *path pg_attribute_unused(), List *tlist, List *clauses,
+		  List *custom_plans pg_attribute_unused())
+{
+	CustomScan *cscan = makeNode(CustomScan);
+	RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
+	Relation	table = table_open(rte->relid, NoLock);
+	List	   *rinfos = NIL;
+	List	   *rest;
+	ListCell   *lc;
+
+	/* pseudoconstant clauses are the business of a Result node above */
+	foreach(lc, clauses)
+	{
+		if (!lfirst_node(RestrictInfo, lc)->pseudoconstant)
+			rinfos = lappend(rinfos, lfirst(lc));
+	}
+	gpucol_clauses_split(root, gpucol_lower_begin(table, rel->relid, NULL),
+						 rinfos, "scan", &cscan->custom_exprs, &rest);
+	table_close(table, NoLock);
+	cscan->scan.plan.targetlist = tlist;
+	cscan->scan.plan.qual = rest;
+	cscan->scan.scanrelid = rel->relid;
+	cscan->flags = path->flags;
+	cscan->methods = &gpucol_scan_methods;
+	return &cscan->scan.plan;
+}
+
+/*
+ * Register the node's methods, so that parallel workers find them by name.
+ */
+void
+gpucol_path_scan_init(void)
+{
+	RegisterCustomScanMethods(&gpucol_scan_methods);
+}
