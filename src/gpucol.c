@@ -26,4 +26,5 @@ _PG_init(void)
 {
 	gpucol_guc_init();
 	gpucol_planner_init();
+	gpucol_recursive_init();
 }

@@ -195,3 +195,68 @@ gpucol_rec_builder_finish(GpucolRecBuilder *builder, int nstrata)
 	plan->types = (uint8 *) builder->types.data;
 	return plan;
 }
+
+/* Append one array of a plan, aligned. */
+static void
+pack_array(StringInfo out, const void *array, Size size)
+{
+	while (out->len % 8 != 0)
+		appendStringInfoChar(out, 0);
+	if (size > 0)
+		appendBinaryStringInfo(out, array, size);
+}
+
+bytea *
+gpucol_rec_plan_pack(const GpucolRecPlan *plan)
+{
+	StringInfoData out;
+	bytea	   *packed;
+
+	initStringInfo(&out);
+	pack_array(&out, plan, sizeof(GpucolRecPlan));
+	pack_array(&out, plan->relations,
+			   plan->nrelations * sizeof(GpucolRecRelation));
+	pack_array(&out, plan->rules, plan->nrules * sizeof(GpucolRecRule));
+	pack_array(&out, plan->steps, plan->nsteps * sizeof(GpucolRecStep));
+	pack_array(&out, plan->operands, plan->noperands * sizeof(GpucolRecOperand));
+	pack_array(&out, plan->constants,
+			   plan->nconstants * sizeof(GpucolRecConstant));
+	pack_array(&out, plan->types, plan->ntypes);
+	packed = palloc(VARHDRSZ + out.len);
+	SET_VARSIZE(packed, VARHDRSZ + out.len);
+	memcpy(VARDATA(packed), out.data, out.len);
+	return packed;
+}
+
+/* The next array of a packed plan. */
+static const void *
+unpack_array(const char *data, Size *at, Size size)
+{
+	const void *array;
+
+	*at = TYPEALIGN(8, *at);
+	array = data + *at;
+	*at += size;
+	return array;
+}
+
+GpucolRecPlan *
+gpucol_rec_plan_unpack(bytea *packed)
+{
+	Size		size = VARSIZE_ANY_EXHDR(packed);
+	char	   *data = palloc(size);
+	GpucolRecPlan *plan = (GpucolRecPlan *) data;
+	Size		at = sizeof(GpucolRecPlan);
+
+	memcpy(data, VARDATA_ANY(packed), size);
+	plan->relations = unpack_array(data, &at, plan->nrelations *
+								   sizeof(GpucolRecRelation));
+	plan->rules = unpack_array(data, &at, plan->nrules * sizeof(GpucolRecRule));
+	plan->steps = unpack_array(data, &at, plan->nsteps * sizeof(GpucolRecStep));
+	plan->operands = unpack_array(data, &at, plan->noperands *
+								  sizeof(GpucolRecOperand));
+	plan->constants = unpack_array(data, &at, plan->nconstants *
+								   sizeof(GpucolRecConstant));
+	plan->types = unpack_array(data, &at, plan->ntypes);
+	return plan;
+}

@@ -77,4 +77,8 @@ extern void gpucol_rec_builder_test(GpucolRecBuilder *builder,
 extern GpucolRecPlan *gpucol_rec_builder_finish(GpucolRecBuilder *builder,
 												int nstrata);
 
+/* A plan as one value that a plan tree can hold, and back (in place). */
+extern bytea *gpucol_rec_plan_pack(const GpucolRecPlan *plan);
+extern GpucolRecPlan *gpucol_rec_plan_unpack(bytea *packed);
+
 #endif							/* GPUCOL_DATALOG_BUILDER_H */

@@ -18,6 +18,9 @@
 /* Install every planner hook; called once, from _PG_init. */
 extern void gpucol_planner_init(void);
 
+/* path_recursive.c: WITH RECURSIVE; installs its own hooks */
+extern void gpucol_recursive_init(void);
+
 /* Is this relation a table made USING gpucol?  Needs a lock on it. */
 extern bool gpucol_planner_is_gpucol(Oid relid);
 

@@ -30,14 +30,15 @@ DECLARE
 	theirs bigint;
 	differing bigint;
 BEGIN
-	EXECUTE format('SELECT count(*) FROM (%s) t', truth) INTO theirs;
+	EXECUTE format('CREATE TEMP TABLE truth AS %s', truth);
+	SELECT count(*) FROM truth INTO theirs;
 	FOREACH strategy IN ARRAY '{auto,hisa,bitmap}'::text[] LOOP
 		FOREACH threads IN ARRAY '{1,3}'::int[] LOOP
 			PERFORM set_config('gpucol.recursive_strategy', strategy, true);
 			PERFORM set_config('gpucol.cpu_threads', threads::text, true);
 			EXECUTE format('CREATE TEMP TABLE mine AS SELECT * FROM gpucol.datalog(%L, %L) AS t(%s)', program, output, columns);
-			EXECUTE format('SELECT (SELECT count(*) FROM mine), count(*) FROM
-				((TABLE mine EXCEPT ALL (%s)) UNION ALL ((%s) EXCEPT ALL TABLE mine)) t', truth, truth)
+			SELECT (SELECT count(*) FROM mine), count(*) FROM
+				((TABLE mine EXCEPT ALL TABLE truth) UNION ALL (TABLE truth EXCEPT ALL TABLE mine)) t
 				INTO mine, differing;
 			DROP TABLE mine;
 			IF differing <> 0 OR mine <> theirs THEN
@@ -45,6 +46,7 @@ BEGIN
 			END IF;
 		END LOOP;
 	END LOOP;
+	DROP TABLE truth;
 	RETURN 'same ' || (theirs > 0)::text;
 END $$;
 

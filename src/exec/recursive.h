@@ -1,0 +1,52 @@
+/*-------------------------------------------------------------------------
+ *
+ * recursive.h
+ *	  The nodes of pushed-down WITH RECURSIVE.
+ *
+ * GpucolRecursive takes the place of a RecursiveUnion.  Its first child is the
+ * plan of the non-recursive term; its second, GpucolInputs (below a
+ * SubqueryScan, which the planner may remove), only holds the plans of the
+ * relations that the recursive term joins with.  The recursive term itself is
+ * a recursion plan: relation 0 is the result, relation 1 + i is input i,
+ * constant i is expression i of the node.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_EXEC_RECURSIVE_H
+#define GPUCOL_EXEC_RECURSIVE_H
+
+#include "postgres.h"
+
+#include "nodes/execnodes.h"
+#include "nodes/extensible.h"
+#include "nodes/pathnodes.h"
+
+#include "engine/recursive.h"
+
+/* custom_private of a GpucolRecursive plan. */
+typedef enum GpucolRecursivePrivate
+{
+	GPUCOL_RECURSIVE_PLAN,		/* Const: packed recursion plan */
+	GPUCOL_RECURSIVE_TYPES,		/* OidList: types of the result's columns */
+	GPUCOL_RECURSIVE_INPUTS,	/* List of OidList: types of each input */
+	GPUCOL_RECURSIVE_ALL		/* Boolean: UNION ALL */
+} GpucolRecursivePrivate;
+
+extern const CustomPathMethods gpucol_recursive_path_methods;
+extern const CustomPathMethods gpucol_inputs_path_methods;
+
+/* Make the nodes known, for plans that are read from text. */
+extern void gpucol_recursive_register(void);
+
+/* Is this plan a GpucolRecursive?  Is this state the state of one? */
+extern bool gpucol_recursive_is_plan(const Plan *plan);
+extern bool gpucol_recursive_is_state(const PlanState *state);
+
+/*
+ * Run a GpucolRecursive that nothing has been read from to the end, and return
+ * its number of rows and a summary of each column with want[i].
+ */
+extern uint64 gpucol_recursive_summarise(PlanState *state, const bool *want,
+										 GpucolRecSummary *columns);
+
+#endif							/* GPUCOL_EXEC_RECURSIVE_H */

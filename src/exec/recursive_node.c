@@ -1,0 +1,376 @@
+/*-------------------------------------------------------------------------
+ *
+ * recursive_node.c
+ *	  GpucolRecursive: evaluates a recursion plan whose inputs are the node's
+ *	  children, and delivers the rows as the rounds find them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "commands/explain.h"
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/value.h"
+#include "utils/memutils.h"
+
+#include "compat.h"
+#include "datalog/builder.h"
+#include "datalog/run.h"
+#include "datalog/symbols.h"
+#include "datalog/values.h"
+#include "exec/recursive_state.h"
+
+#define LOAD_ROWS	1024
+
+typedef struct RecursiveState
+{
+	CustomScanState css;
+	GpucolRecPlan *plan;
+	int			ncolumns;
+	GpucolRecColumn *columns;	/* of the result */
+	List	   *constants;		/* ExprState */
+	GpucolRecColumn *constant_columns;
+
+	/* a run; in its own context */
+	MemoryContext context;
+	GpucolSymbols *symbols;
+	GpucolRecursion *recursion; /* NULL until the first row is asked for */
+	GpucolRecBatch batch;
+	uint32		next;			/* row of the batch */
+	bool		ended;
+	GpucolRecProgress progress; /* of the finished run */
+} RecursiveState;
+
+static GpucolRecColumn *
+make_columns(List *types)
+{
+	GpucolRecColumn *columns = palloc(sizeof(GpucolRecColumn) *
+									  (list_length(types) + 1));
+	ListCell   *lc;
+
+	foreach(lc, types)
+		gpucol_rec_column_init(&columns[foreach_current_index(lc)],
+							   lfirst_oid(lc));
+	return columns;
+}
+
+static void
+begin_recursive(CustomScanState *node, EState *estate, int eflags)
+{
+	RecursiveState *state = (RecursiveState *) node;
+	CustomScan *scan = (CustomScan *) node->ss.ps.plan;
+	Const	   *packed = list_nth(scan->custom_private, GPUCOL_RECURSIVE_PLAN);
+	List	   *types = list_nth(scan->custom_private, GPUCOL_RECURSIVE_TYPES);
+	ListCell   *lc;
+
+	eflags &= ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK);
+	foreach(lc, scan->custom_plans)
+		node->custom_ps = lappend(node->custom_ps,
+								  ExecInitNode(lfirst(lc), estate, eflags));
+	state->plan = gpucol_rec_plan_unpack(DatumGetByteaPP(packed->constvalue));
+	state->ncolumns = list_length(types);
+	state->columns = make_columns(types);
+	types = NIL;
+	foreach(lc, scan->custom_exprs)
+	{
+		types = lappend_oid(types, exprType(lfirst(lc)));
+		state->constants = lappend(state->constants,
+								   ExecInitExpr(lfirst(lc), &node->ss.ps));
+	}
+	state->constant_columns = make_columns(types);
+}
+
+/* ---- starting a run ---- */
+
+/* Put the values of the constants into the plan. */
+static void
+evaluate_constants(RecursiveState *state)
+{
+	GpucolRecConstant *constants =
+		(GpucolRecConstant *) unconstify(GpucolRecConstant *,
+										 state->plan->constants);
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	ListCell   *lc;
+
+	foreach(lc, state->constants)
+	{
+		int			i = foreach_current_index(lc);
+		Datum		datum = ExecEvalExprSwitchContext(lfirst(lc), econtext,
+													  &constants[i].isnull);
+
+		constants[i].value = constants[i].isnull ? 0 :
+			gpucol_rec_column_to_value(&state->constant_columns[i], datum,
+									   state->symbols);
+	}
+}
+
+/* Give all rows of a child to a relation. */
+static void
+load_child(RecursiveState *state, PlanState *child, uint32 relation,
+		   const GpucolRecColumn *columns, int ncolumns)
+{
+	int64	   *values = palloc(sizeof(int64) * LOAD_ROWS * (ncolumns + 1));
+	uint8	   *nulls = palloc(LOAD_ROWS * (ncolumns + 1));
+	const int64 *value_columns[GPUCOL_REC_MAX_ARITY];
+	const uint8 *null_columns[GPUCOL_REC_MAX_ARITY];
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	uint32		n = 0;
+	int			c;
+
+	for (c = 0; c < ncolumns; c++)
+	{
+		value_columns[c] = values + c * LOAD_ROWS;
+		null_columns[c] = nulls + c * LOAD_ROWS;
+	}
+	for (;;)
+	{
+		TupleTableSlot *slot;
+		MemoryContext old;
+
+		/* What the child allocates now and then must outlive the run. */
+		old = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+		slot = ExecProcNode(child);
+		MemoryContextSwitchTo(old);
+		if (TupIsNull(slot) || n == LOAD_ROWS)
+		{
+			gpucol_recursion_load(state->recursion, relation, n, value_columns,
+								  null_columns);
+			n = 0;
+			if (TupIsNull(slot))
+				break;
+		}
+		slot_getsomeattrs(slot, ncolumns);
+		ResetExprContext(econtext);
+		old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+		for (c = 0; c < ncolumns; c++)
+		{
+			bool		isnull = slot->tts_isnull[c];
+
+			nulls[c * LOAD_ROWS + n] = isnull;
+			values[c * LOAD_ROWS + n] = isnull ? 0 :
+				gpucol_rec_column_to_value(&columns[c], slot->tts_values[c],
+										   state->symbols);
+		}
+		MemoryContextSwitchTo(old);
+		n++;
+	}
+	pfree(values);
+	pfree(nulls);
+}
+
+/* Start the engine and give it the inputs and the non-recursive term. */
+static void
+start_run(RecursiveState *state)
+{
+	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
+	List	   *input_types = list_nth(scan->custom_private,
+									   GPUCOL_RECURSIVE_INPUTS);
+	List	   *inputs = gpucol_inputs_states(lsecond(state->css.custom_ps));
+	MemoryContext old;
+	ListCell   *lc;
+
+	state->context = AllocSetContextCreate(state->css.ss.ps.state->es_query_cxt,
+										   "GpucolRecursive",
+										   ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(state->context);
+	state->symbols = gpucol_symbols_create(state->context);
+	evaluate_constants(state);
+	state->recursion = gpucol_recursion_start(state->plan);
+	foreach(lc, inputs)
+	{
+		int			i = foreach_current_index(lc);
+		List	   *types = list_nth(input_types, i);
+
+		load_child(state, lfirst(lc), 1 + i, make_columns(types),
+				   list_length(types));
+	}
+	load_child(state, linitial(state->css.custom_ps), 0, state->columns,
+			   state->ncolumns);
+	MemoryContextSwitchTo(old);
+	state->batch.nrows = state->next = 0;
+	state->ended = false;
+}
+
+/* Release a run, keeping its figures. */
+static void
+end_run(RecursiveState *state)
+{
+	if (state->context == NULL)
+		return;
+	if (state->recursion != NULL)
+	{
+		gpucol_recursion_progress(state->recursion, &state->progress);
+		gpucol_recursion_finish(state->recursion);
+	}
+	MemoryContextDelete(state->context);
+	state->context = NULL;
+	state->recursion = NULL;
+	state->symbols = NULL;
+}
+
+/* ---- rows ---- */
+
+/* ExecScan: the next row. */
+static TupleTableSlot *
+next_row(ScanState *node)
+{
+	RecursiveState *state = (RecursiveState *) node;
+	TupleTableSlot *slot = node->ss_ScanTupleSlot;
+	MemoryContext old;
+	int			c;
+
+	ExecClearTuple(slot);
+	if (state->recursion == NULL)
+		start_run(state);
+	if (state->next == state->batch.nrows)
+	{
+		state->next = state->batch.nrows = 0;
+		if (state->ended ||
+			!gpucol_recursion_next(state->recursion, 0, &state->batch))
+		{
+			state->ended = true;
+			return slot;
+		}
+	}
+	old = MemoryContextSwitchTo(node->ps.ps_ExprContext->ecxt_per_tuple_memory);
+	for (c = 0; c < state->ncolumns; c++)
+	{
+		const uint8 *nulls = state->batch.nulls[c];
+
+		slot->tts_isnull[c] = nulls != NULL && nulls[state->next];
+		slot->tts_values[c] = slot->tts_isnull[c] ? (Datum) 0 :
+			gpucol_rec_column_to_datum(&state->columns[c],
+									   state->batch.columns[c][state->next],
+									   state->symbols);
+	}
+	MemoryContextSwitchTo(old);
+	state->next++;
+	return ExecStoreVirtualTuple(slot);
+}
+
+static bool
+recheck_row(ScanState *node pg_attribute_unused(),
+			TupleTableSlot *slot pg_attribute_unused())
+{
+	return true;
+}
+
+static TupleTableSlot *
+exec_recursive(CustomScanState *node)
+{
+	return ExecScan(&node->ss, next_row, recheck_row);
+}
+
+uint64
+gpucol_recursive_summarise(PlanState *planstate, const bool *want,
+						   GpucolRecSummary *columns)
+{
+	RecursiveState *state = (RecursiveState *) planstate;
+	uint64		nrows;
+
+	if (state->recursion == NULL)
+		start_run(state);
+	nrows = gpucol_recursion_summarise(state->recursion, 0, want, columns);
+	state->ended = true;
+	gpucol_recursion_progress(state->recursion, &state->progress);
+	return nrows;
+}
+
+static void
+end_recursive(CustomScanState *node)
+{
+	ListCell   *lc;
+
+	end_run((RecursiveState *) node);
+	foreach(lc, node->custom_ps)
+		ExecEndNode(lfirst(lc));
+}
+
+static void
+rescan_recursive(CustomScanState *node)
+{
+	ListCell   *lc;
+
+	end_run((RecursiveState *) node);
+	ExecScanReScan(&node->ss);
+	foreach(lc, node->custom_ps)
+	{
+		PlanState  *child = lfirst(lc);
+
+		if (node->ss.ps.chgParam != NULL)
+			UpdateChangedParamSet(child, node->ss.ps.chgParam);
+		if (child->chgParam == NULL)
+			ExecReScan(child);
+	}
+}
+
+static void
+explain_recursive(CustomScanState *node,
+				  List *ancestors pg_attribute_unused(), ExplainState *es)
+{
+	RecursiveState *state = (RecursiveState *) node;
+	CustomScan *scan = (CustomScan *) node->ss.ps.plan;
+
+	ExplainPropertyText("Operation",
+						boolVal(list_nth(scan->custom_private,
+										 GPUCOL_RECURSIVE_ALL)) ?
+						"Union All" : "Union", es);
+	ExplainPropertyText("Engine", "cpu", es);
+	if (!es->analyze)
+		return;
+	if (state->recursion != NULL)
+		gpucol_recursion_progress(state->recursion, &state->progress);
+	if (state->progress.method == NULL)
+		return;
+	ExplainPropertyText("Method", state->progress.method, es);
+	ExplainPropertyUInteger("Rounds", NULL, state->progress.rounds, es);
+	ExplainPropertyUInteger("Threads", NULL, state->progress.threads, es);
+	ExplainPropertyUInteger("Peak Memory", "kB",
+							state->progress.peak_bytes / 1024, es);
+}
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "GpucolRecursive",
+	.BeginCustomScan = begin_recursive,
+	.ExecCustomScan = exec_recursive,
+	.EndCustomScan = end_recursive,
+	.ReScanCustomScan = rescan_recursive,
+	.ExplainCustomScan = explain_recursive,
+};
+
+static Node *
+create_state(CustomScan *scan pg_attribute_unused())
+{
+	RecursiveState *state = (RecursiveState *) newNode(sizeof(RecursiveState),
+													   T_CustomScanState);
+
+	state->css.methods = &exec_methods;
+	return (Node *) state;
+}
+
+const CustomScanMethods gpucol_recursive_scan_methods = {
+	.CustomName = "GpucolRecursive",
+	.CreateCustomScanState = create_state,
+};
+
+bool
+gpucol_recursive_is_plan(const Plan *plan)
+{
+	return IsA(plan, CustomScan) &&
+		((const CustomScan *) plan)->methods == &gpucol_recursive_scan_methods;
+}
+
+bool
+gpucol_recursive_is_state(const PlanState *state)
+{
+	return IsA(state, CustomScanState) &&
+		((const CustomScanState *) state)->methods == &exec_methods;
+}
+
+void
+gpucol_recursive_register(void)
+{
+	RegisterCustomScanMethods(&gpucol_recursive_scan_methods);
+	RegisterCustomScanMethods(&gpucol_inputs_scan_methods);
+}

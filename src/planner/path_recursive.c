@@ -1,0 +1,184 @@
+/*-------------------------------------------------------------------------
+ *
+ * path_recursive.c
+ *	  Puts GpucolRecursive in the place of RecursiveUnion.
+ *
+ * The hook runs when PostgreSQL has planned both terms and made the only path
+ * that it knows.  The non-recursive term stays as PostgreSQL planned it and
+ * becomes a child; of the recursive term only the plans of the single
+ * relations are used (recursive_lower.c).
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/value.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/planner.h"
+
+#include "catalog/pg_type.h"
+
+#include "datalog/builder.h"
+#include "exec/recursive.h"
+#include "guc.h"
+#include "planner/planner.h"
+#include "planner/reason.h"
+#include "planner/recursive_lower.h"
+
+static create_upper_paths_hook_type previous_create_upper_paths = NULL;
+
+/* A round in C costs about this part of one in the executor. */
+#define COST_FACTOR	0.1
+
+/* The leaf query whose columns name those of the result. */
+static Index
+first_leaf(Node *node)
+{
+	while (IsA(node, SetOperationStmt))
+		node = ((SetOperationStmt *) node)->larg;
+	return ((RangeTblRef *) node)->rtindex;
+}
+
+/* Why the non-recursive term cannot be a child, or NULL. */
+static const char *
+check_seeds(PlannerInfo *root, const SetOperationStmt *setop, const Path *path)
+{
+	PlannerInfo *leaf = root->simple_rel_array[first_leaf(setop->larg)]->subroot;
+	ListCell   *lc;
+
+	if (list_length(path->pathtarget->exprs) != list_length(setop->colTypes))
+		return "the non-recursive term has a hidden column";
+	foreach(lc, path->pathtarget->exprs)
+		if (exprType(lfirst(lc)) !=
+			list_nth_oid(setop->colTypes, foreach_current_index(lc)))
+			return "the terms have columns of different types";
+	if (leaf != NULL &&
+		(contain_volatile_functions((Node *) leaf->parse->targetList) ||
+		 contain_volatile_functions((Node *) leaf->parse->jointree)))
+		return "the non-recursive term has a volatile function";
+	return NULL;
+}
+
+/* A path that holds the paths of the inputs, in the place of the term's. */
+static Path *
+make_inputs_path(PlannerInfo *subroot, const SubqueryScanPath *term,
+				 List *inputs)
+{
+	CustomPath *path = makeNode(CustomPath);
+	SubqueryScanPath *scan = makeNode(SubqueryScanPath);
+	ListCell   *lc;
+
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = fetch_upper_rel(subroot, UPPERREL_FINAL, NULL);
+	path->path.pathtarget = term->subpath->pathtarget;
+	path->methods = &gpucol_inputs_path_methods;
+	foreach(lc, inputs)
+	{
+		Path	   *input = ((RelOptInfo *) lfirst(lc))->cheapest_total_path;
+
+		path->custom_paths = lappend(path->custom_paths, input);
+		path->path.total_cost += input->total_cost;
+		path->path.rows += input->rows;
+	}
+	memcpy(scan, term, sizeof(SubqueryScanPath));
+	scan->subpath = &path->path;
+	scan->path.startup_cost = 0;
+	scan->path.total_cost = path->path.total_cost;
+	scan->path.rows = path->path.rows;
+	return &scan->path;
+}
+
+static Path *
+make_recursive_path(const SetOperationStmt *setop,
+					const RecursiveUnionPath *path, Path *inputs,
+					const GpucolLoweredRecursion *lowered)
+{
+	CustomPath *custom = makeNode(CustomPath);
+	Const	   *plan = makeConst(BYTEAOID, -1, InvalidOid, -1,
+								 PointerGetDatum(gpucol_rec_plan_pack(lowered->plan)),
+								 false, false);
+
+	custom->path.pathtype = T_CustomScan;
+	custom->path.parent = path->path.parent;
+	custom->path.pathtarget = path->path.pathtarget;
+	custom->path.rows = path->path.rows;
+	custom->path.startup_cost = path->leftpath->startup_cost +
+		inputs->total_cost;
+	custom->path.total_cost = path->leftpath->total_cost + inputs->total_cost +
+		(path->path.total_cost - path->leftpath->total_cost) * COST_FACTOR;
+	custom->custom_paths = list_make2(path->leftpath, inputs);
+	custom->methods = &gpucol_recursive_path_methods;
+	/* The plan's private list, and behind it what only planning needs. */
+	custom->custom_private = list_make4(plan, setop->colTypes,
+										lowered->input_types,
+										makeBoolean(setop->all));
+	custom->custom_private = lappend(custom->custom_private,
+									 lowered->constants);
+	custom->custom_private = lappend(custom->custom_private,
+									 makeInteger(first_leaf(setop->larg)));
+	return &custom->path;
+}
+
+/* Why this recursion is not pushed down, or NULL if it now is. */
+static const char *
+replace_recursion(PlannerInfo *root, RelOptInfo *rel,
+				  const RecursiveUnionPath *path)
+{
+	SetOperationStmt *setop = castNode(SetOperationStmt,
+									   root->parse->setOperations);
+	GpucolLoweredRecursion lowered;
+	PlannerInfo *subroot;
+	const char *reason;
+
+	if (gpucol_planner_disabled() != NULL)
+		return gpucol_planner_disabled();
+	if (!gpucol_enable_recursive)
+		return "gpucol.enable_recursive is off";
+	if (!IsA(setop->rarg, RangeTblRef) ||
+		!IsA(path->rightpath, SubqueryScanPath))
+		return "the recursive term is not a plain SELECT";
+	reason = check_seeds(root, setop, path->leftpath);
+	if (reason != NULL)
+		return reason;
+	subroot = root->simple_rel_array[((RangeTblRef *) setop->rarg)->rtindex]->subroot;
+	gpucol_recursive_lower(subroot, setop->colTypes, setop->colCollations,
+						   setop->all, &lowered);
+	if (lowered.reason != NULL)
+		return lowered.reason;
+	rel->pathlist =
+		list_make1(make_recursive_path(setop, path,
+									   make_inputs_path(subroot,
+														(SubqueryScanPath *) path->rightpath,
+														lowered.inputs),
+									   &lowered));
+	return NULL;
+}
+
+/* create_upper_paths_hook */
+static void
+consider_recursion(PlannerInfo *root, UpperRelationKind stage,
+				   RelOptInfo *input_rel, RelOptInfo *output_rel, void *extra)
+{
+	const char *reason;
+
+	if (previous_create_upper_paths)
+		previous_create_upper_paths(root, stage, input_rel, output_rel, extra);
+	if (stage != UPPERREL_SETOP || list_length(output_rel->pathlist) != 1 ||
+		!IsA(linitial(output_rel->pathlist), RecursiveUnionPath))
+		return;
+	reason = replace_recursion(root, output_rel,
+							   linitial(output_rel->pathlist));
+	if (reason != NULL)
+		gpucol_reason_add(InvalidOid, "recursion", "%s", reason);
+}
+
+void
+gpucol_recursive_init(void)
+{
+	previous_create_upper_paths = create_upper_paths_hook;
+	create_upper_paths_hook = consider_recursion;
+	gpucol_recursive_register();
+}

@@ -1,0 +1,871 @@
+/*-------------------------------------------------------------------------
+ *
+ * recursive_lower.c
+ *	  The recursive term of WITH RECURSIVE as a recursion plan.
+ *
+ * The term must be an inner join of the self-reference with relations that do
+ * not depend on it.  PostgreSQL has planned each of these alone, with the
+ * conditions that concern it alone; these plans become the inputs.  What is
+ * left, the join conditions, the conditions on the self-reference and the
+ * target list, is lowered to the steps of one rule: the delta first, then the
+ * input with the most equality conditions on what is known, and so on.
+ *
+ * Whatever is not on the lists here is declined.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/sysattr.h"
+#include "catalog/pg_namespace.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "parser/parse_coerce.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+#include "datalog/builder.h"
+#include "datalog/values.h"
+#include "planner/recursive_lower.h"
+
+/* A relation of the term. */
+typedef struct Source
+{
+	Index		rti;
+	RelOptInfo *rel;			/* NULL for the self-reference */
+	List	   *columns;		/* Var of each column */
+	bool		done;			/* its atom has been planned */
+	int		   *registers;		/* by column; -1 = not needed or not done */
+} Source;
+
+typedef struct Lowering
+{
+	PlannerInfo *subroot;
+	Query	   *query;
+	GpucolLoweredRecursion *result;
+	GpucolRecBuilder builder;
+	List	   *sources;		/* Source; the self-reference first */
+	List	   *quals;			/* expressions */
+	bool	   *qual_done;
+	bool		all;
+} Lowering;
+
+static bool lower_expr(Lowering *lowering, Node *node, GpucolRecOperand *out);
+
+/* Note why the term cannot be pushed down; returns false. */
+static bool
+decline(Lowering *lowering, const char *reason)
+{
+	if (lowering->result->reason == NULL)
+		lowering->result->reason = reason;
+	return false;
+}
+
+/* ---- relations and conditions ---- */
+
+/* Gather relations and conditions of the join tree. */
+static bool
+walk_jointree(Lowering *lowering, Node *node)
+{
+	ListCell   *lc;
+
+	if (node == NULL)
+		return true;
+	if (IsA(node, RangeTblRef))
+	{
+		Source	   *source = palloc0(sizeof(Source));
+
+		source->rti = ((RangeTblRef *) node)->rtindex;
+		lowering->sources = lappend(lowering->sources, source);
+		return true;
+	}
+	if (IsA(node, FromExpr))
+	{
+		FromExpr   *from = (FromExpr *) node;
+
+		foreach(lc, from->fromlist)
+			if (!walk_jointree(lowering, lfirst(lc)))
+				return false;
+		lowering->quals = list_concat_copy(lowering->quals,
+										   (List *) from->quals);
+		return true;
+	}
+	if (IsA(node, JoinExpr))
+	{
+		JoinExpr   *join = (JoinExpr *) node;
+
+		if (join->jointype != JOIN_INNER)
+			return decline(lowering, "the recursive term has an outer, semi or anti join");
+		if (!walk_jointree(lowering, join->larg) ||
+			!walk_jointree(lowering, join->rarg))
+			return false;
+		lowering->quals = list_concat_copy(lowering->quals,
+										   (List *) join->quals);
+		return true;
+	}
+	return decline(lowering, "the recursive term has an unknown kind of join");
+}
+
+/* Does the term do what only a whole SELECT can? */
+static bool
+check_query(Lowering *lowering)
+{
+	Query	   *query = lowering->query;
+
+	if (query->commandType != CMD_SELECT || query->setOperations)
+		return decline(lowering, "the recursive term is not a plain SELECT");
+	if (query->hasAggs || query->groupClause || query->groupingSets ||
+		query->havingQual || query->hasWindowFuncs)
+		return decline(lowering, "the recursive term aggregates");
+	if (query->distinctClause)
+		return decline(lowering, "the recursive term has DISTINCT");
+	if (query->sortClause || query->limitCount || query->limitOffset)
+		return decline(lowering, "the recursive term has ORDER BY or LIMIT");
+	if (query->rowMarks)
+		return decline(lowering, "the recursive term locks rows");
+	if (query->hasTargetSRFs)
+		return decline(lowering, "the recursive term has a set-returning function");
+	if (contain_volatile_functions((Node *) query->targetList) ||
+		contain_volatile_functions((Node *) query->jointree))
+		return decline(lowering, "the recursive term has a volatile function");
+	return true;
+}
+
+/* Columns of the self-reference, as types are known: Vars by position. */
+static void
+describe_self(Source *source, List *types, List *collations)
+{
+	ListCell   *type;
+	ListCell   *collation;
+
+	forboth(type, types, collation, collations)
+		source->columns = lappend(source->columns,
+								  makeVar(source->rti,
+										  foreach_current_index(type) + 1,
+										  lfirst_oid(type), -1,
+										  lfirst_oid(collation), 0));
+}
+
+/* The plan of an input delivers the columns that others need. */
+static bool
+describe_input(Lowering *lowering, Source *source)
+{
+	RelOptInfo *rel = lowering->subroot->simple_rel_array[source->rti];
+	List	   *types = NIL;
+	ListCell   *lc;
+
+	if (rel == NULL || rel->cheapest_total_path == NULL ||
+		rel->cheapest_total_path->param_info != NULL ||
+		!bms_is_empty(rel->lateral_relids))
+		return decline(lowering, "a relation of the recursive term depends on another (LATERAL)");
+	source->rel = rel;
+	foreach(lc, rel->cheapest_total_path->pathtarget->exprs)
+	{
+		Node	   *expr = lfirst(lc);
+
+		if (!IsA(expr, Var) || ((Var *) expr)->varno != (int) source->rti ||
+			((Var *) expr)->varattno <= 0)
+			return decline(lowering, "the recursive term uses a whole row or a system column");
+		source->columns = lappend(source->columns, expr);
+		types = lappend_oid(types, ((Var *) expr)->vartype);
+	}
+	if (list_length(source->columns) > GPUCOL_REC_MAX_ARITY)
+		return decline(lowering, "a relation of the recursive term has too many columns");
+	lowering->result->inputs = lappend(lowering->result->inputs, rel);
+	lowering->result->input_types = lappend(lowering->result->input_types,
+											types);
+	return true;
+}
+
+/* Find the self-reference, describe all sources. */
+static bool
+describe_sources(Lowering *lowering, List *types, List *collations)
+{
+	List	   *inputs = NIL;
+	Source	   *self = NULL;
+	ListCell   *lc;
+	int			i;
+
+	foreach(lc, lowering->sources)
+	{
+		Source	   *source = lfirst(lc);
+		RangeTblEntry *rte = lowering->subroot->simple_rte_array[source->rti];
+
+		if (rte->rtekind == RTE_CTE && rte->self_reference)
+		{
+			if (self != NULL)
+				return decline(lowering, "the recursive term refers to itself twice");
+			self = source;
+			describe_self(source, types, collations);
+		}
+		else if (rte->rtekind != RTE_RESULT)
+		{
+			if (!describe_input(lowering, source))
+				return false;
+			inputs = lappend(inputs, source);
+		}
+	}
+	if (self == NULL)
+		return decline(lowering, "the recursive term refers to itself inside a subquery");
+	lowering->sources = lcons(self, inputs);
+	foreach(lc, lowering->sources)
+	{
+		Source	   *source = lfirst(lc);
+
+		source->registers = palloc(sizeof(int) *
+								   (list_length(source->columns) + 1));
+		for (i = 0; i < list_length(source->columns); i++)
+			source->registers[i] = -1;
+	}
+	return true;
+}
+
+/* ---- expressions ---- */
+
+/* The source and column that a Var names. */
+static Source *
+find_column(const Lowering *lowering, const Var *var, int *column)
+{
+	ListCell   *lc;
+	ListCell   *inner;
+
+	foreach(lc, lowering->sources)
+	{
+		Source	   *source = lfirst(lc);
+
+		if ((int) source->rti != (int) var->varno || var->varlevelsup != 0)
+			continue;
+		foreach(inner, source->columns)
+			if (((Var *) lfirst(inner))->varattno == var->varattno)
+			{
+				*column = foreach_current_index(inner);
+				return source;
+			}
+	}
+	return NULL;
+}
+
+static Node *
+strip_relabel(Node *node)
+{
+	while (node != NULL && IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	return node;
+}
+
+/* Arithmetic of integers: function and type of the result. */
+typedef struct Arithmetic
+{
+	Oid			function;
+	GpucolRecFunction rec_function;
+	GpucolRecType type;
+} Arithmetic;
+
+static const Arithmetic arithmetic[] = {
+	{F_INT2PL, GPUCOL_REC_ADD, GPUCOL_REC_INT2},
+	{F_INT4PL, GPUCOL_REC_ADD, GPUCOL_REC_INT4},
+	{F_INT8PL, GPUCOL_REC_ADD, GPUCOL_REC_INT8},
+	{F_INT24PL, GPUCOL_REC_ADD, GPUCOL_REC_INT4},
+	{F_INT42PL, GPUCOL_REC_ADD, GPUCOL_REC_INT4},
+	{F_INT28PL, GPUCOL_REC_ADD, GPUCOL_REC_INT8},
+	{F_INT82PL, GPUCOL_REC_ADD, GPUCOL_REC_INT8},
+	{F_INT48PL, GPUCOL_REC_ADD, GPUCOL_REC_INT8},
+	{F_INT84PL, GPUCOL_REC_ADD, GPUCOL_REC_INT8},
+	{F_INT2MI, GPUCOL_REC_SUB, GPUCOL_REC_INT2},
+	{F_INT4MI, GPUCOL_REC_SUB, GPUCOL_REC_INT4},
+	{F_INT8MI, GPUCOL_REC_SUB, GPUCOL_REC_INT8},
+	{F_INT24MI, GPUCOL_REC_SUB, GPUCOL_REC_INT4},
+	{F_INT42MI, GPUCOL_REC_SUB, GPUCOL_REC_INT4},
+	{F_INT28MI, GPUCOL_REC_SUB, GPUCOL_REC_INT8},
+	{F_INT82MI, GPUCOL_REC_SUB, GPUCOL_REC_INT8},
+	{F_INT48MI, GPUCOL_REC_SUB, GPUCOL_REC_INT8},
+	{F_INT84MI, GPUCOL_REC_SUB, GPUCOL_REC_INT8},
+	{F_INT2MUL, GPUCOL_REC_MUL, GPUCOL_REC_INT2},
+	{F_INT4MUL, GPUCOL_REC_MUL, GPUCOL_REC_INT4},
+	{F_INT8MUL, GPUCOL_REC_MUL, GPUCOL_REC_INT8},
+	{F_INT24MUL, GPUCOL_REC_MUL, GPUCOL_REC_INT4},
+	{F_INT42MUL, GPUCOL_REC_MUL, GPUCOL_REC_INT4},
+	{F_INT28MUL, GPUCOL_REC_MUL, GPUCOL_REC_INT8},
+	{F_INT82MUL, GPUCOL_REC_MUL, GPUCOL_REC_INT8},
+	{F_INT48MUL, GPUCOL_REC_MUL, GPUCOL_REC_INT8},
+	{F_INT84MUL, GPUCOL_REC_MUL, GPUCOL_REC_INT8},
+	{F_INT2DIV, GPUCOL_REC_DIV, GPUCOL_REC_INT2},
+	{F_INT4DIV, GPUCOL_REC_DIV, GPUCOL_REC_INT4},
+	{F_INT8DIV, GPUCOL_REC_DIV, GPUCOL_REC_INT8},
+	{F_INT24DIV, GPUCOL_REC_DIV, GPUCOL_REC_INT4},
+	{F_INT42DIV, GPUCOL_REC_DIV, GPUCOL_REC_INT4},
+	{F_INT28DIV, GPUCOL_REC_DIV, GPUCOL_REC_INT8},
+	{F_INT82DIV, GPUCOL_REC_DIV, GPUCOL_REC_INT8},
+	{F_INT48DIV, GPUCOL_REC_DIV, GPUCOL_REC_INT8},
+	{F_INT84DIV, GPUCOL_REC_DIV, GPUCOL_REC_INT8},
+	{F_INT2MOD, GPUCOL_REC_MOD, GPUCOL_REC_INT2},
+	{F_INT4MOD, GPUCOL_REC_MOD, GPUCOL_REC_INT4},
+	{F_INT8MOD, GPUCOL_REC_MOD, GPUCOL_REC_INT8},
+	{F_INT2UM, GPUCOL_REC_NEG, GPUCOL_REC_INT2},
+	{F_INT4UM, GPUCOL_REC_NEG, GPUCOL_REC_INT4},
+	{F_INT8UM, GPUCOL_REC_NEG, GPUCOL_REC_INT8},
+};
+
+/* Casts between integers: the type whose range is checked. */
+static const Arithmetic casts[] = {
+	{F_INT4_INT2, GPUCOL_REC_COPY, GPUCOL_REC_INT4},
+	{F_INT8_INT2, GPUCOL_REC_COPY, GPUCOL_REC_INT8},
+	{F_INT8_INT4, GPUCOL_REC_COPY, GPUCOL_REC_INT8},
+	{F_INT2_INT4, GPUCOL_REC_ADD, GPUCOL_REC_INT2},
+	{F_INT2_INT8, GPUCOL_REC_ADD, GPUCOL_REC_INT2},
+	{F_INT4_INT8, GPUCOL_REC_ADD, GPUCOL_REC_INT4},
+};
+
+static bool
+is_integer(Oid type)
+{
+	return type == INT2OID || type == INT4OID || type == INT8OID;
+}
+
+/*
+ * The comparison that an operator is, if it is one that the engine does: of
+ * integers, of one ordered type, or (equality) of one comparable type.
+ */
+static bool
+find_comparison(const OpExpr *op, GpucolRecFunction *function)
+{
+	Oid			same = op->opno;
+	Oid			left;
+	Oid			right;
+	Oid			type;
+	TypeCacheEntry *entry;
+
+	if (list_length(op->args) != 2)
+		return false;
+	left = exprType(strip_relabel(linitial(op->args)));
+	right = exprType(strip_relabel(lsecond(op->args)));
+	type = exprType(linitial(op->args));
+	if (is_integer(left) && is_integer(right) && left != right)
+	{
+		/* cross-type operators of integers bear the same names */
+		char	   *name = get_opname(op->opno);
+
+		if (name == NULL || get_func_namespace(get_opcode(op->opno)) !=
+			PG_CATALOG_NAMESPACE)
+			return false;
+		*function = strcmp(name, "=") == 0 ? GPUCOL_REC_EQ :
+			strcmp(name, "<>") == 0 ? GPUCOL_REC_NE :
+			strcmp(name, "<") == 0 ? GPUCOL_REC_LT :
+			strcmp(name, "<=") == 0 ? GPUCOL_REC_LE :
+			strcmp(name, ">") == 0 ? GPUCOL_REC_GT :
+			strcmp(name, ">=") == 0 ? GPUCOL_REC_GE : GPUCOL_REC_COPY;
+		return *function != GPUCOL_REC_COPY;
+	}
+	if (exprType(lsecond(op->args)) != type)
+		return false;
+	entry = lookup_type_cache(type, TYPECACHE_EQ_OPR | TYPECACHE_LT_OPR |
+							  TYPECACHE_GT_OPR);
+	if (!OidIsValid(entry->eq_opr))
+		return false;
+	if (gpucol_rec_type_comparable(type, op->inputcollid))
+	{
+		*function = same == entry->eq_opr ? GPUCOL_REC_EQ : GPUCOL_REC_NE;
+		if (same == entry->eq_opr || same == get_negator(entry->eq_opr))
+			return true;
+	}
+	if (!gpucol_rec_type_ordered(type))
+		return false;
+	*function = same == entry->lt_opr ? GPUCOL_REC_LT :
+		same == entry->gt_opr ? GPUCOL_REC_GT :
+		same == get_negator(entry->gt_opr) ? GPUCOL_REC_LE :
+		same == get_negator(entry->lt_opr) ? GPUCOL_REC_GE : GPUCOL_REC_COPY;
+	return *function != GPUCOL_REC_COPY;
+}
+
+/* A Const or a Param of the query: its value is known when the node starts. */
+static bool
+lower_constant(Lowering *lowering, Node *node, GpucolRecOperand *out)
+{
+	int			n = list_length(lowering->result->constants);
+
+	/* A value of an outer query is set before this node is (re)started. */
+	if (IsA(node, Param) && ((Param *) node)->paramkind != PARAM_EXTERN &&
+		(((Param *) node)->paramkind != PARAM_EXEC ||
+		 !bms_is_member(((Param *) node)->paramid,
+						lowering->subroot->outer_params)))
+		return decline(lowering, "the recursive term uses the result of a subquery");
+	lowering->result->constants = lappend(lowering->result->constants, node);
+	/* the number stands for the value until the node starts */
+	*out = gpucol_rec_builder_constant(&lowering->builder, n, false);
+	return true;
+}
+
+static bool
+lower_var(Lowering *lowering, Var *var, GpucolRecOperand *out)
+{
+	int			column;
+	Source	   *source = find_column(lowering, var, &column);
+
+	if (source == NULL || source->registers[column] < 0)
+		return decline(lowering, "the recursive term uses a column that its relations do not deliver");
+	*out = gpucol_rec_builder_operand(GPUCOL_REC_REGISTER,
+									  source->registers[column]);
+	return true;
+}
+
+/* function(args), where it is arithmetic of integers or a cast of them. */
+static bool
+lower_function(Lowering *lowering, Oid function, List *args,
+			   GpucolRecOperand *out)
+{
+	GpucolRecOperand operands[2];
+	GpucolRecOperand zero;
+	int			i;
+
+	for (i = 0; i < (int) lengthof(arithmetic); i++)
+		if (arithmetic[i].function == function)
+		{
+			if (!lower_expr(lowering, linitial(args), &operands[0]) ||
+				(list_length(args) > 1 &&
+				 !lower_expr(lowering, lsecond(args), &operands[1])))
+				return false;
+			*out = gpucol_rec_builder_compute(&lowering->builder,
+											  arithmetic[i].rec_function,
+											  arithmetic[i].type, operands[0],
+											  list_length(args) > 1 ?
+											  &operands[1] : NULL);
+			return true;
+		}
+	for (i = 0; i < (int) lengthof(casts); i++)
+		if (casts[i].function == function)
+		{
+			if (!lower_expr(lowering, linitial(args), out))
+				return false;
+			if (casts[i].rec_function == GPUCOL_REC_COPY)
+				return true;
+			/* adding 0 checks the range */
+			if (!lower_constant(lowering,
+								(Node *) makeConst(INT8OID, -1, InvalidOid, 8,
+												   Int64GetDatum(0), false,
+												   FLOAT8PASSBYVAL), &zero))
+				return false;
+			*out = gpucol_rec_builder_compute(&lowering->builder,
+											  GPUCOL_REC_ADD, casts[i].type,
+											  *out, &zero);
+			return true;
+		}
+	return decline(lowering, "the recursive term computes what is not pushed down");
+}
+
+/* Can evaluating the expression raise an error? */
+static bool
+may_fail(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, FuncExpr))
+		return true;
+	if (IsA(node, OpExpr))
+	{
+		GpucolRecFunction function;
+
+		if (list_length(((OpExpr *) node)->args) != 2 ||
+			!find_comparison((OpExpr *) node, &function))
+			return true;
+	}
+	return expression_tree_walker(node, may_fail, context);
+}
+
+/* AND and OR of more than one argument; NOT. */
+static bool
+lower_logic(Lowering *lowering, BoolExpr *logic, GpucolRecOperand *out)
+{
+	GpucolRecFunction function = logic->boolop == AND_EXPR ? GPUCOL_REC_AND :
+		logic->boolop == OR_EXPR ? GPUCOL_REC_OR : GPUCOL_REC_NOT;
+	GpucolRecOperand operand;
+	ListCell   *lc;
+
+	/* PostgreSQL stops at the first argument that decides. */
+	if (logic->boolop != NOT_EXPR && may_fail((Node *) logic->args, NULL))
+		return decline(lowering, "the recursive term computes under AND, OR or NOT");
+	if (!lower_expr(lowering, linitial(logic->args), out))
+		return false;
+	if (logic->boolop == NOT_EXPR)
+	{
+		*out = gpucol_rec_builder_compute(&lowering->builder, function,
+										  GPUCOL_REC_INT8, *out, NULL);
+		return true;
+	}
+	for_each_from(lc, logic->args, 1)
+	{
+		if (!lower_expr(lowering, lfirst(lc), &operand))
+			return false;
+		*out = gpucol_rec_builder_compute(&lowering->builder, function,
+										  GPUCOL_REC_INT8, *out, &operand);
+	}
+	return true;
+}
+
+/* Steps that compute an expression; its operand. */
+static bool
+lower_expr(Lowering *lowering, Node *node, GpucolRecOperand *out)
+{
+	GpucolRecOperand operands[2];
+	GpucolRecFunction function;
+
+	node = strip_relabel(node);
+	switch (nodeTag(node))
+	{
+		case T_Var:
+			return lower_var(lowering, (Var *) node, out);
+		case T_Const:
+		case T_Param:
+			return lower_constant(lowering, node, out);
+		case T_FuncExpr:
+			return lower_function(lowering, ((FuncExpr *) node)->funcid,
+								  ((FuncExpr *) node)->args, out);
+		case T_BoolExpr:
+			return lower_logic(lowering, (BoolExpr *) node, out);
+		case T_NullTest:
+			if (((NullTest *) node)->argisrow ||
+				!lower_expr(lowering, (Node *) ((NullTest *) node)->arg,
+							&operands[0]))
+				return decline(lowering, "the recursive term tests a row for null");
+			*out = gpucol_rec_builder_compute(&lowering->builder,
+											  ((NullTest *) node)->nulltesttype ==
+											  IS_NULL ? GPUCOL_REC_ISNULL :
+											  GPUCOL_REC_ISNOTNULL,
+											  GPUCOL_REC_INT8, operands[0],
+											  NULL);
+			return true;
+		case T_OpExpr:
+			if (list_length(((OpExpr *) node)->args) == 2 &&
+				find_comparison((OpExpr *) node, &function))
+			{
+				if (!lower_expr(lowering, linitial(((OpExpr *) node)->args),
+								&operands[0]) ||
+					!lower_expr(lowering, lsecond(((OpExpr *) node)->args),
+								&operands[1]))
+					return false;
+				*out = gpucol_rec_builder_compute(&lowering->builder, function,
+												  GPUCOL_REC_INT8, operands[0],
+												  &operands[1]);
+				return true;
+			}
+			return lower_function(lowering,
+								  get_opcode(((OpExpr *) node)->opno),
+								  ((OpExpr *) node)->args, out);
+		default:
+			return decline(lowering, "the recursive term computes what is not pushed down");
+	}
+}
+
+/* ---- the rule ---- */
+
+/* Are all relations that an expression names done? */
+static bool
+is_known(const Lowering *lowering, Node *node)
+{
+	Relids		relids = pull_varnos(lowering->subroot, node);
+	ListCell   *lc;
+
+	foreach(lc, lowering->sources)
+	{
+		Source	   *source = lfirst(lc);
+
+		if (!source->done && bms_is_member(source->rti, relids))
+			return false;
+	}
+	return true;
+}
+
+/* Does an expression concern one input alone?  Its plan has seen to it. */
+static bool
+is_local(const Lowering *lowering, Node *node)
+{
+	Relids		relids = pull_varnos(lowering->subroot, node);
+	int			rti;
+
+	return bms_get_singleton_member(relids, &rti) &&
+		rti != (int) ((Source *) linitial(lowering->sources))->rti;
+}
+
+/*
+ * If a condition says that a column of the source equals something known:
+ * the column and the something.
+ */
+static bool
+match_key(const Lowering *lowering, const Source *source, Node *qual,
+		  int *column, Node **value)
+{
+	OpExpr	   *op = (OpExpr *) qual;
+	GpucolRecFunction function;
+	int			side;
+
+	if (!IsA(qual, OpExpr) || list_length(op->args) != 2 ||
+		!find_comparison(op, &function) || function != GPUCOL_REC_EQ)
+		return false;
+	for (side = 0; side < 2; side++)
+	{
+		Node	   *arg = strip_relabel(list_nth(op->args, side));
+
+		*value = list_nth(op->args, 1 - side);
+		if (IsA(arg, Var) &&
+			find_column(lowering, (Var *) arg, column) == source &&
+			is_known(lowering, *value) &&
+			!bms_is_empty(pull_varnos(lowering->subroot, *value)))
+			return true;
+	}
+	return false;
+}
+
+/* Conditions that match_key accepts for a source. */
+static int
+count_keys(const Lowering *lowering, const Source *source)
+{
+	int			n = 0;
+	int			column;
+	Node	   *value;
+	ListCell   *lc;
+
+	foreach(lc, lowering->quals)
+		if (!lowering->qual_done[foreach_current_index(lc)] &&
+			match_key(lowering, source, lfirst(lc), &column, &value))
+			n++;
+	return n;
+}
+
+/* The next input to join: most keys, then fewest rows. */
+static Source *
+next_source(const Lowering *lowering)
+{
+	Source	   *best = NULL;
+	int			best_keys = 0;
+	ListCell   *lc;
+
+	foreach(lc, lowering->sources)
+	{
+		Source	   *source = lfirst(lc);
+		int			keys;
+
+		if (source->done)
+			continue;
+		keys = count_keys(lowering, source);
+		if (best == NULL || keys > best_keys ||
+			(keys == best_keys && source->rel->rows < best->rel->rows))
+		{
+			best = source;
+			best_keys = keys;
+		}
+	}
+	return best;
+}
+
+/* Add the atom of a source. */
+static bool
+lower_atom(Lowering *lowering, Source *source, int relation)
+{
+	GpucolRecOperand operands[GPUCOL_REC_MAX_ARITY];
+	int			n = list_length(source->columns);
+	int			column;
+	Node	   *value;
+	uint32		step;
+	ListCell   *lc;
+	int			i;
+
+	for (i = 0; i < n; i++)
+		operands[i] = gpucol_rec_builder_operand(GPUCOL_REC_ANY, 0);
+	if (relation > 0)
+		foreach(lc, lowering->quals)
+		{
+			int			q = foreach_current_index(lc);
+
+			if (lowering->qual_done[q] ||
+				!match_key(lowering, source, lfirst(lc), &column, &value) ||
+				operands[column].kind != GPUCOL_REC_ANY)
+				continue;
+			if (!lower_expr(lowering, value, &operands[column]))
+				return false;
+			lowering->qual_done[q] = true;
+			if (operands[column].kind == GPUCOL_REC_REGISTER)
+				source->registers[column] = operands[column].index;
+		}
+	for (i = 0; i < n; i++)
+		if (operands[i].kind == GPUCOL_REC_ANY)
+		{
+			source->registers[i] =
+				gpucol_rec_builder_register(&lowering->builder);
+			operands[i] = gpucol_rec_builder_operand(GPUCOL_REC_BIND,
+													 source->registers[i]);
+		}
+	step = gpucol_rec_builder_step(&lowering->builder, GPUCOL_REC_ATOM,
+								   relation, n, operands);
+	gpucol_rec_builder_step_at(&lowering->builder, step)->version =
+		relation == 0 ? GPUCOL_REC_DELTA : GPUCOL_REC_FULL;
+	source->done = true;
+	return true;
+}
+
+/* One condition, as a test. */
+static bool
+lower_test(Lowering *lowering, Node *qual)
+{
+	GpucolRecOperand operands[2];
+	GpucolRecFunction function;
+
+	if (IsA(qual, OpExpr) && list_length(((OpExpr *) qual)->args) == 2 &&
+		find_comparison((OpExpr *) qual, &function))
+	{
+		List	   *args = ((OpExpr *) qual)->args;
+
+		if (!lower_expr(lowering, linitial(args), &operands[0]) ||
+			!lower_expr(lowering, lsecond(args), &operands[1]))
+			return false;
+		gpucol_rec_builder_test(&lowering->builder, function, GPUCOL_REC_INT8,
+								operands[0], &operands[1]);
+		return true;
+	}
+	if (!lower_expr(lowering, qual, &operands[0]))
+		return false;
+	gpucol_rec_builder_test(&lowering->builder, GPUCOL_REC_COPY,
+							GPUCOL_REC_INT8, operands[0], NULL);
+	return true;
+}
+
+/* Test what can be tested now. */
+static bool
+lower_tests(Lowering *lowering)
+{
+	ListCell   *lc;
+
+	foreach(lc, lowering->quals)
+	{
+		int			q = foreach_current_index(lc);
+
+		if (lowering->qual_done[q] || !is_known(lowering, lfirst(lc)))
+			continue;
+		if (!is_local(lowering, lfirst(lc)) &&
+			!lower_test(lowering, lfirst(lc)))
+			return false;
+		lowering->qual_done[q] = true;
+	}
+	return true;
+}
+
+/* Is a value of one type one of the other as it is (varchar and text)? */
+static bool
+same_values(Oid from, Oid to)
+{
+	return from == to ||
+		(!get_typbyval(from) && !get_typbyval(to) && IsBinaryCoercible(from, to));
+}
+
+/* The columns of the result. */
+static bool
+lower_target(Lowering *lowering, List *types)
+{
+	GpucolRecOperand operands[GPUCOL_REC_MAX_ARITY];
+	int			n = 0;
+	ListCell   *lc;
+
+	foreach(lc, lowering->subroot->processed_tlist)
+	{
+		TargetEntry *entry = lfirst(lc);
+
+		if (entry->resjunk)
+			return decline(lowering, "the recursive term has a hidden column");
+		if (!same_values(exprType((Node *) entry->expr),
+						 list_nth_oid(types, n)))
+			return decline(lowering, "the terms have columns of different types");
+		if (!lower_expr(lowering, (Node *) entry->expr, &operands[n++]))
+			return false;
+	}
+	if (n != list_length(types))
+		return decline(lowering, "the terms have different numbers of columns");
+	gpucol_rec_builder_step(&lowering->builder, GPUCOL_REC_EMIT, 0, n, operands);
+	return true;
+}
+
+/* Declare the result and the inputs. */
+static bool
+declare_relations(Lowering *lowering, List *types, List *collations)
+{
+	uint8		rec_types[GPUCOL_REC_MAX_ARITY];
+	GpucolRecColumn column;
+	ListCell   *lc;
+	ListCell   *lc2;
+
+	forboth(lc, types, lc2, collations)
+	{
+		gpucol_rec_column_init(&column, lfirst_oid(lc));
+		rec_types[foreach_current_index(lc)] = column.rec_type;
+		if (!lowering->all &&
+			!gpucol_rec_type_comparable(lfirst_oid(lc), lfirst_oid(lc2)))
+			return decline(lowering, "equal values of a column's type may look different");
+	}
+	gpucol_rec_builder_relation(&lowering->builder, list_length(types),
+								rec_types, GPUCOL_REC_DERIVED |
+								GPUCOL_REC_OUTPUT |
+								(lowering->all ? GPUCOL_REC_BAG : 0), 0);
+	foreach(lc, lowering->result->input_types)
+	{
+		foreach(lc2, (List *) lfirst(lc))
+		{
+			gpucol_rec_column_init(&column, lfirst_oid(lc2));
+			rec_types[foreach_current_index(lc2)] = column.rec_type;
+		}
+		gpucol_rec_builder_relation(&lowering->builder,
+									list_length(lfirst(lc)), rec_types,
+									GPUCOL_REC_INPUT | GPUCOL_REC_BAG, 0);
+	}
+	return true;
+}
+
+/* Number of a source's relation in the plan. */
+static int
+relation_of(const Lowering *lowering, const Source *source)
+{
+	ListCell   *lc;
+
+	foreach(lc, lowering->sources)
+		if (lfirst(lc) == source)
+			return foreach_current_index(lc);
+	return -1;
+}
+
+static bool
+lower_rule(Lowering *lowering, List *types)
+{
+	Source	   *source = linitial(lowering->sources);
+
+	gpucol_rec_builder_rule(&lowering->builder, 0, GPUCOL_REC_RECURSIVE);
+	for (; source != NULL; source = next_source(lowering))
+		if (!lower_atom(lowering, source, relation_of(lowering, source)) ||
+			!lower_tests(lowering))
+			return false;
+	return lower_target(lowering, types);
+}
+
+void
+gpucol_recursive_lower(PlannerInfo *subroot, List *types, List *collations,
+					   bool all, GpucolLoweredRecursion *result)
+{
+	Lowering	lowering = {.subroot = subroot,.query = subroot->parse,
+	.result = result,.all = all};
+
+	memset(result, 0, sizeof(*result));
+	gpucol_rec_builder_init(&lowering.builder);
+	if (list_length(types) > GPUCOL_REC_MAX_ARITY)
+	{
+		result->reason = "the recursion has too many columns";
+		return;
+	}
+	if (!check_query(&lowering) ||
+		!walk_jointree(&lowering, (Node *) subroot->parse->jointree) ||
+		!describe_sources(&lowering, types, collations) ||
+		!declare_relations(&lowering, types, collations))
+		return;
+	lowering.qual_done = palloc0(sizeof(bool) *
+								 (list_length(lowering.quals) + 1));
+	if (!lower_rule(&lowering, types))
+		return;
+	result->plan = gpucol_rec_builder_finish(&lowering.builder, 1);
+}
