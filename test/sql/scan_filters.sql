@@ -106,7 +106,7 @@ FROM generate_series(1, 3) i;
 INSERT INTO wide (id, i2, i4, i8, o, f4, f8, n2, n0, n18, nn, d, ts, s)
 VALUES (10010, -32768, -2147483648, -9223372036854775808, 0, -3.4e38, -1.7e308, -99999999.99,
 	-999999999999999999, -0.999999999999999999, -1e100, '4713-01-01 BC', '4713-01-01 00:00:00 BC', repeat('x', 3000));
-DELETE FROM wide WHERE id % 10 = 3 AND id < 2000;
+DELETE FROM wide WHERE id % 10 = 3 AND id < 900;
 UPDATE wide SET i4 = i4 + 1, s = s || '!' WHERE id % 10 = 4 AND id < 500;
 ANALYZE wide;
 
