@@ -74,6 +74,9 @@ include $(PGXS)
 sql/gpucol--$(EXTVERSION).sql: $(sort $(wildcard sql/parts/*.sql))
 	cat $^ > $@
 
+# The loops of the CPU engine are written to be vectorised.
+src/engine/cpu_%.o: CFLAGS += -O3
+
 # Any header change rebuilds everything: the tree is small.
 # But the packed-vector kernels take long to compile and include little.
 KERNEL_OBJS = $(filter src/kernel/bitpack_%.o,$(OBJS))

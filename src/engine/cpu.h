@@ -199,6 +199,7 @@ struct GpucolCpuWorker
 
 	/* selection: bit set = row passes; sel lists them unless full */
 	uint32_t	mask[GPUCOL_LANES];
+	uint32_t	live;			/* bits set in mask */
 	uint16_t	sel[GPUCOL_VECTOR_VALUES];
 	uint32_t	nsel;
 	bool		full;			/* sel is 0 .. nsel - 1 */
@@ -411,15 +412,18 @@ extern bool gpucol_cpu_stream_is_raw(const GpucolCpuColumn *column);
 extern void gpucol_cpu_stream_reset(GpucolRun *run);
 
 /* cpu_range.c */
+
+/* Number of bits set in a match bitmap. */
+extern uint32_t gpucol_cpu_range_count(const uint32_t *mask);
 extern GpucolStatus gpucol_cpu_range_init(GpucolRun *run);
 extern int64_t gpucol_cpu_range_order(GpucolKind kind, int64_t value);
 extern GpucolStatus gpucol_cpu_range_plan(GpucolRun *run, const GpucolCpuDomain *domain,
 										  GpucolCpuTest *test);
 extern bool gpucol_cpu_range_excludes(const GpucolCpuDomain *domain,
 									  const GpucolZone *zone);
-extern GpucolStatus gpucol_cpu_range_apply(GpucolCpuWorker *worker,
-										   const GpucolCpuTest *test,
-										   const GpucolCpuVector *vector);
+extern void gpucol_cpu_range_apply(GpucolCpuWorker *worker,
+								   const GpucolCpuTest *test,
+								   const GpucolCpuVector *vector);
 extern void gpucol_cpu_range_apply_delta(GpucolCpuWorker *worker,
 										 const GpucolCpuDomain *domain,
 										 const GpucolCpuVector *vector);

@@ -179,7 +179,8 @@ update_plain_acc(GpucolCpuWorker *worker, const GpucolCpuAcc *acc,
 	const GpucolRun *run = worker->run;
 	const GpucolCpuColumn *column;
 	const GpucolChunkDesc *desc;
-	uint32_t	mask[GPUCOL_LANES];
+	const uint32_t *mask = worker->mask;
+	uint32_t	without_nulls[GPUCOL_LANES];
 	uint32_t	count;
 	const void *packed;
 	uint64_t	least;
@@ -187,22 +188,23 @@ update_plain_acc(GpucolCpuWorker *worker, const GpucolCpuAcc *acc,
 
 	if (acc->arg == GPUCOL_NO_REG)
 	{
-		*words += gpucol_bitmap_count(worker->mask);
+		*words += worker->live;
 		return;
 	}
 	column = &run->cols[column_of(run, acc->arg)];
 	desc = column->desc;
 	if (desc->flags & GPUCOL_CHUNK_ALL_NULL)
 		return;
-	memcpy(mask, worker->mask, sizeof(mask));
+	count = worker->live;
 	if (has_nulls(desc))
 	{
 		const uint32_t *nulls = gpucol_cpu_column_nulls(column, vector->number);
 
 		for (int w = 0; w < GPUCOL_LANES; w++)
-			mask[w] &= ~nulls[w];
+			without_nulls[w] = mask[w] & ~nulls[w];
+		mask = without_nulls;
+		count = gpucol_cpu_range_count(mask);
 	}
-	count = gpucol_bitmap_count(mask);
 	if (acc->op == GPUCOL_CPU_ACC_COUNT)
 	{
 		*words += count;

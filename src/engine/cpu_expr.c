@@ -1062,7 +1062,7 @@ gpucol_cpu_expr_run(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
 void
 gpucol_cpu_expr_select(GpucolCpuWorker *worker)
 {
-	uint32_t	n = gpucol_bitmap_count(worker->mask);
+	uint32_t	n = worker->live;
 
 	worker->nsel = n;
 	worker->full = n % 32 == 0 ||
@@ -1137,7 +1137,7 @@ gpucol_cpu_expr_filter(GpucolCpuWorker *worker)
 		worker->sel[j] = row;
 		worker->mask[row / 32] |= UINT32_C(1) << (row % 32);
 	}
-	worker->nsel = n;
+	worker->live = worker->nsel = n;
 	worker->full = n == 0 || worker->sel[n - 1] == n - 1;
 	return GPUCOL_OK;
 }

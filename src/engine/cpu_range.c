@@ -793,20 +793,73 @@ match_rows(const GpucolCpuTest *test, uint32_t vector, uint32_t nrows,
 	match_bytes(bytes, match);
 }
 
-/* Number of rows still selected. */
-static uint32_t
-count_mask(const uint32_t *mask)
+GPUCOL_CPU_CLONES uint32_t
+gpucol_cpu_range_count(const uint32_t *mask)
 {
-	return gpucol_bitmap_count(mask);
+	uint32_t	count = 0;
+
+	for (int w = 0; w < GPUCOL_LANES; w += 2)
+	{
+		uint64_t	word;
+
+		memcpy(&word, mask + w, sizeof(word));
+		count += (uint32_t) __builtin_popcountll(word);
+	}
+	return count;
+}
+
+/* Keep the rows of the mask that match; `nulls` (if any) pass or fail apart. */
+static void
+keep_matches(GpucolCpuWorker *worker, const uint32_t *match, const uint32_t *nulls,
+			 bool null_passes)
+{
+	uint32_t   *mask = worker->mask;
+
+	if (nulls == NULL)
+		for (int w = 0; w < GPUCOL_LANES; w++)
+			mask[w] &= match[w];
+	else if (null_passes)
+		for (int w = 0; w < GPUCOL_LANES; w++)
+			mask[w] &= match[w] | nulls[w];
+	else
+		for (int w = 0; w < GPUCOL_LANES; w++)
+			mask[w] &= match[w] & ~nulls[w];
+	worker->live = gpucol_cpu_range_count(mask);
+}
+
+/* CODES: the kernel, straight into the mask while every row is still in it. */
+static void
+apply_codes(GpucolCpuWorker *worker, const GpucolCpuTest *test, const void *words,
+			const uint32_t *nulls)
+{
+	uint32_t	match[GPUCOL_LANES];
+	int			width = test->column->desc->width;
+
+	if (worker->live <= POINT_ROWS)
+		match_points(worker, test, words, match);
+	else if (worker->live == GPUCOL_VECTOR_VALUES && nulls == NULL && !test->negate)
+	{
+		worker->live = gpucol_bitpack_range(width, words, test->lo, test->hi,
+											worker->mask);
+		return;
+	}
+	else
+	{
+		gpucol_bitpack_range(width, words, test->lo, test->hi, match);
+		for (int w = 0; w < GPUCOL_LANES && test->negate; w++)
+			match[w] = ~match[w];
+	}
+	keep_matches(worker, match, nulls, test->null_passes);
 }
 
 /* Take the rows of a packed vector that fail the test out of worker->mask. */
-GpucolStatus
+void
 gpucol_cpu_range_apply(GpucolCpuWorker *worker, const GpucolCpuTest *test,
 					   const GpucolCpuVector *vector)
 {
 	const GpucolCpuColumn *column = test->column;
 	uint32_t	match[GPUCOL_LANES];
+	uint32_t	all[GPUCOL_LANES];
 	const uint32_t *nulls = NULL;
 	const void *words = NULL;
 
@@ -821,38 +874,29 @@ gpucol_cpu_range_apply(GpucolCpuWorker *worker, const GpucolCpuTest *test,
 	switch (test->kind)
 	{
 		case GPUCOL_CPU_TEST_ALWAYS:
-			return GPUCOL_OK;
+			return;
 		case GPUCOL_CPU_TEST_NEVER:
-			memset(worker->mask, 0, sizeof(worker->mask));
-			return GPUCOL_OK;
-		case GPUCOL_CPU_TEST_NULLS:
-			for (int w = 0; w < GPUCOL_LANES; w++)
-				worker->mask[w] &= nulls[w];
-			return GPUCOL_OK;
-		case GPUCOL_CPU_TEST_NOT_NULLS:
-			for (int w = 0; w < GPUCOL_LANES; w++)
-				worker->mask[w] &= ~nulls[w];
-			return GPUCOL_OK;
-		case GPUCOL_CPU_TEST_CODES:
-			if (count_mask(worker->mask) <= POINT_ROWS)
-				match_points(worker, test, words, match);
-			else
-			{
-				gpucol_bitpack_range(column->desc->width, words, test->lo,
-									 test->hi, match);
-				if (test->negate)
-					for (int w = 0; w < GPUCOL_LANES; w++)
-						match[w] = ~match[w];
-			}
+			memset(match, 0, sizeof(match));
+			nulls = NULL;
 			break;
+		case GPUCOL_CPU_TEST_NULLS:
+			keep_matches(worker, nulls, NULL, false);
+			return;
+		case GPUCOL_CPU_TEST_NOT_NULLS:
+			memset(all, 0xff, sizeof(all));
+			keep_matches(worker, all, nulls, false);
+			return;
+		case GPUCOL_CPU_TEST_CODES:
+			apply_codes(worker, test, words, nulls);
+			return;
 		case GPUCOL_CPU_TEST_MAP:
-			if (count_mask(worker->mask) <= POINT_ROWS)
+			if (worker->live <= POINT_ROWS)
 				match_points(worker, test, words, match);
 			else
 				match_map(worker, test, words, match);
 			break;
 		case GPUCOL_CPU_TEST_CODE_SET:
-			if (count_mask(worker->mask) <= 4 * POINT_ROWS)
+			if (worker->live <= 4 * POINT_ROWS)
 				match_points(worker, test, words, match);
 			else
 				match_code_set(worker, test, words, match);
@@ -869,16 +913,7 @@ gpucol_cpu_range_apply(GpucolCpuWorker *worker, const GpucolCpuTest *test,
 			match_rows(test, vector->number, vector->nrows, match);
 			break;
 	}
-	if (nulls != NULL && test->null_passes)
-		for (int w = 0; w < GPUCOL_LANES; w++)
-			worker->mask[w] &= match[w] | nulls[w];
-	else if (nulls != NULL)
-		for (int w = 0; w < GPUCOL_LANES; w++)
-			worker->mask[w] &= match[w] & ~nulls[w];
-	else
-		for (int w = 0; w < GPUCOL_LANES; w++)
-			worker->mask[w] &= match[w];
-	return GPUCOL_OK;
+	keep_matches(worker, match, nulls, test->null_passes);
 }
 
 /* The same for a delta batch. */
@@ -908,4 +943,5 @@ gpucol_cpu_range_apply_delta(GpucolCpuWorker *worker,
 		if (!pass)
 			worker->mask[i / 32] &= ~(UINT32_C(1) << (i % 32));
 	}
+	worker->live = gpucol_cpu_range_count(worker->mask);
 }

@@ -456,38 +456,31 @@ do_vector(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 	GpucolRun  *run = worker->run;
 	const uint32_t *deleted = NULL;
 	GpucolStatus status = GPUCOL_OK;
-	uint32_t	any = 0;
 
 	memset(worker->mask, 0xff, sizeof(worker->mask));
-	gpucol_bitmap_limit(worker->mask, vector->nrows);
+	worker->live = vector->nrows;
+	if (vector->nrows < GPUCOL_VECTOR_VALUES)
+		gpucol_bitmap_limit(worker->mask, vector->nrows);
 	worker->vectors_read++;
 	if (vector->delta == NULL)
 		deleted = deleted_bits(run, vector->number);
 	if (deleted != NULL)
+	{
 		for (int w = 0; w < GPUCOL_LANES; w++)
 			worker->mask[w] &= ~deleted[w];
+		worker->live = gpucol_cpu_range_count(worker->mask);
+	}
 	if (vector->delta != NULL)
-	{
 		for (int d = 0; d < run->program->nranges; d++)
 			gpucol_cpu_range_apply_delta(worker, &run->domains[d], vector);
-	}
 	else
-	{
-		for (int t = 0; t < run->ntests; t++)
-		{
+		for (int t = 0; t < run->ntests && worker->live > 0; t++)
 			gpucol_cpu_range_apply(worker, &run->tests[t], vector);
-			any = 0;
-			for (int w = 0; w < GPUCOL_LANES; w++)
-				any |= worker->mask[w];
-			if (any == 0)
-				return GPUCOL_OK;
-		}
-	}
+	if (worker->live == 0)
+		return GPUCOL_OK;
 	if (run->program->filter != GPUCOL_NO_REG)
 	{
 		gpucol_cpu_expr_select(worker);
-		if (worker->nsel == 0)
-			return GPUCOL_OK;
 		status = gpucol_cpu_expr_run(worker, vector, 0, run->program->nfilter_instrs);
 		if (status != GPUCOL_OK)
 			return status;
