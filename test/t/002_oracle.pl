@@ -32,6 +32,8 @@ CREATE TABLE packed (
 	tz timestamptz, u uuid, b bytea, j jsonb, a int[]
 ) USING gpucol;
 CREATE TABLE plain (LIKE packed) USING heap;
+CREATE INDEX ON packed (id);
+CREATE INDEX ON plain (id);
 SQL
 
 my ($next_id, $depth, $step, $script) = (1, 0, 0, '');
@@ -183,7 +185,7 @@ sub upkeep
 sub build_script
 {
 	$script = "\\set VERBOSITY sqlstate\n\\set ON_ERROR_ROLLBACK on\nSET gpucol.segment_rows = 2048;\n";
-	for $step (1 .. $STEPS)
+	while ($step++ < $STEPS)
 	{
 		my $dice = rand;
 
