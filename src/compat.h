@@ -100,6 +100,15 @@
 						 false))
 #endif
 
+/* Did this transaction give the relation new storage? */
+#if PG_VERSION_NUM >= 160000
+#define gpucol_compat_new_storage(rel) \
+	((rel)->rd_newRelfilelocatorSubid != InvalidSubTransactionId)
+#else
+#define gpucol_compat_new_storage(rel) \
+	((rel)->rd_newRelfilenodeSubid != InvalidSubTransactionId)
+#endif
+
 /* Tablespace and file number of a relation's storage. */
 #if PG_VERSION_NUM >= 160000
 #define gpucol_compat_relation_space(rel)	((rel)->rd_locator.spcOid)

@@ -182,8 +182,12 @@ next_unit(GpucolScan *scan, ScanDirection direction)
 	{
 		GpucolParallelScan *shared = (GpucolParallelScan *) scan->base.rs_parallel;
 
-		if (scan->unit < nunits)
-			scan->unit = pg_atomic_fetch_add_u32(&shared->next_unit, 1);
+		if (scan->unit < scan->view->nsegments)
+			scan->unit = Min(pg_atomic_fetch_add_u32(&shared->next_segment, 1),
+							 scan->view->nsegments);
+		if (scan->unit >= scan->view->nsegments && scan->unit < nunits)
+			scan->unit = (int64) scan->view->nsegments +
+				pg_atomic_fetch_add_u32(&shared->next_range, 1);
 	}
 	else if (ScanDirectionIsBackward(direction))
 		scan->unit = Max(scan->unit - 1, -1);
@@ -359,7 +363,8 @@ gpucol_scan_parallel_initialize(Relation rel, ParallelTableScanDesc pscan)
 	/* workers cannot see what only this process holds */
 	gpucol_writer_flush(rel);
 	table_block_parallelscan_initialize(rel, pscan);
-	pg_atomic_init_u32(&shared->next_unit, 0);
+	pg_atomic_init_u32(&shared->next_segment, 0);
+	pg_atomic_init_u32(&shared->next_range, 0);
 	return sizeof(GpucolParallelScan);
 }
 
@@ -369,5 +374,6 @@ gpucol_scan_parallel_reinitialize(Relation rel, ParallelTableScanDesc pscan)
 	GpucolParallelScan *shared = (GpucolParallelScan *) pscan;
 
 	table_block_parallelscan_reinitialize(rel, pscan);
-	pg_atomic_write_u32(&shared->next_unit, 0);
+	pg_atomic_write_u32(&shared->next_segment, 0);
+	pg_atomic_write_u32(&shared->next_range, 0);
 }

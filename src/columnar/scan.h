@@ -24,7 +24,8 @@
 typedef struct GpucolParallelScan
 {
 	ParallelBlockTableScanDescData base;
-	pg_atomic_uint32 next_unit; /* next segment or delta range to hand out */
+	pg_atomic_uint32 next_segment;	/* next segment to hand out */
+	pg_atomic_uint32 next_range;	/* next delta range to hand out */
 } GpucolParallelScan;
 
 /* Delta blocks that one worker takes at a time. */

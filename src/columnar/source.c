@@ -1,65 +1,341 @@
 /*-------------------------------------------------------------------------
  *
  * source.c
- *	  A GpucolSource over the table's row scan: every row that the snapshot sees
- *	  arrives in uncompressed batches.
+ *	  A GpucolSource (kernel/batch.h) over a table: its segments as they lie in
+ *	  pinned buffers, and its delta as uncompressed batches.
+ *
+ * Pages are read in place; a pin is all that a window needs, because segment
+ * pages never change.  Delta rows come from heap's scan of the block ranges that
+ * no visible segment occupies.
+ *
+ * A column that was added after a segment was written is shown as a constant
+ * chunk: the packed form of one row with the column's missing value, kept in
+ * memory.
+ *
+ * In a parallel scan segments and ranges are drawn from shared counters, as the
+ * parallel row scan draws them (scan.c).  What this process has drawn is kept in a
+ * list, so that a rescan goes through the same again.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "access/heapam.h"
 #include "access/tableam.h"
+#include "common/hashfn.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
+#include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
+#include "columnar/encode.h"
+#include "columnar/page.h"
+#include "columnar/scan.h"
+#include "columnar/segment.h"
 #include "columnar/source.h"
 #include "columnar/typemap.h"
+#include "compat.h"
 
-#define BATCH_ROWS	GPUCOL_VECTOR_VALUES
+#define BATCH_ROWS		GPUCOL_VECTOR_VALUES
 
-typedef struct RowSource
+/* Bytes of the word rows of one page. */
+#define PAGE_BYTES		(GPUCOL_PAGE_ROWS * GPUCOL_ROW_BYTES)
+
+/* The constant chunk of a column that older segments lack. */
+typedef struct MissingChunk
+{
+	GpucolChunkDesc desc;		/* null_count is the current segment's */
+	uint32		npages;
+	char	  **pages;
+} MissingChunk;
+
+/* A drawn sequence of segments or ranges. */
+typedef struct DrawnList
+{
+	uint32	   *items;
+	uint32		n;
+	uint32		capacity;
+	uint32		position;		/* next to deliver */
+} DrawnList;
+
+typedef struct TableSource
 {
 	GpucolSource base;
 	Relation	table;
-	TableScanDesc scan;
-	TupleTableSlot *slot;
-	bool		done;
+	MemoryContext context;
 	const GpucolProgramColumn *columns;
 	GpucolTypeMap *maps;
+	MissingChunk **missing;		/* by column slot, NULL until needed */
+	GpucolScan *scan;			/* view, ranges and heap's scan */
+	GpucolParallelScan *parallel;
+	DrawnList	segments;
+	DrawnList	ranges;
+
+	/* the current segment */
+	const GpucolSegmentInfo *segment;
+	const GpucolChunkDesc **chunks;
+	uint32	   *deleted;
+	List	   *windows;		/* unused GpucolWindows */
+
+	/* the current delta batch */
+	bool		in_range;
+	TupleTableSlot *slot;
 	GpucolDeltaColumn *batch;
 	uint64	   *tids;
 	MemoryContext batch_context;
-} RowSource;
+} TableSource;
 
-static GpucolStatus
-source_next_segment(GpucolSource *source pg_attribute_unused(),
-					GpucolSegment *out pg_attribute_unused())
+/* ------------------------------------------------------------------------
+ * Drawing segments and ranges
+ * ------------------------------------------------------------------------
+ */
+
+/*
+ * The next item below `limit` to deliver, from the list of those drawn before or
+ * from the shared counter; false if there is none.
+ */
+static bool
+draw(TableSource *source, DrawnList *list, pg_atomic_uint32 *counter, uint32 limit,
+	 uint32 *item)
 {
-	return GPUCOL_END;
+	if (source->parallel == NULL)
+	{
+		*item = list->position;
+		if (*item >= limit)
+			return false;
+		list->position++;
+		return true;
+	}
+	if (list->position == list->n)
+	{
+		uint32		next = pg_atomic_fetch_add_u32(counter, 1);
+
+		if (next >= limit)
+			return false;
+		if (list->n == list->capacity)
+		{
+			list->capacity = Max(list->capacity * 2, 64);
+			list->items = list->items == NULL ?
+				MemoryContextAlloc(source->context, list->capacity * sizeof(uint32)) :
+				repalloc(list->items, list->capacity * sizeof(uint32));
+		}
+		list->items[list->n++] = next;
+	}
+	*item = list->items[list->position++];
+	return true;
+}
+
+/* ------------------------------------------------------------------------
+ * Segments
+ * ------------------------------------------------------------------------
+ */
+
+/* Turn a failure to pack one value into an error. */
+static void
+check_packed(GpucolStatus status)
+{
+	if (status != GPUCOL_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory")));
+}
+
+/* Pack the missing value of a column slot. */
+static MissingChunk *
+make_missing(TableSource *source, int c)
+{
+	MemoryContext old = MemoryContextSwitchTo(source->context);
+	MissingChunk *chunk = palloc0(sizeof(MissingChunk));
+	GpucolMemory memory = gpucol_segment_memory(source->context);
+	uint32_t	nulls[GPUCOL_LANES] = {0};
+	GpucolEncodeColumn column = {
+		.kind = source->columns[c].kind,
+		.scale = source->columns[c].scale,
+		.attnum = source->columns[c].attnum,
+		.type_oid = source->maps[c].type_oid,
+		.nulls = nulls
+	};
+	GpucolBytes bytes = {NULL, 0};
+	int64		number = 0;
+	int64_t		value;
+	bool		isnull;
+	Datum		datum;
+	GpucolImage image;
+
+	datum = getmissingattr(RelationGetDescr(source->table), column.attnum, &isnull);
+	nulls[0] = isnull;
+	if (!isnull && column.kind == GPUCOL_KIND_BYTES)
+		bytes = gpucol_typemap_to_bytes(&source->maps[c], datum);
+	else if (!isnull && !gpucol_typemap_to_int64(&source->maps[c], datum, &number))
+	{
+		MemoryContextSwitchTo(old);
+		return NULL;
+	}
+	value = number;
+	column.values = &value;
+	column.bytes = &bytes;
+	check_packed(gpucol_encode_begin(&image, 1, 1, 0, &memory));
+	check_packed(gpucol_encode_column(&image, 0, &column));
+	check_packed(gpucol_encode_finish(&image));
+
+	chunk->desc = *gpucol_image_desc(&image, 0);
+	Assert(chunk->desc.coding == GPUCOL_CODING_CONSTANT);
+	chunk->npages = GPUCOL_PAGES(image.nwords);
+	chunk->pages = palloc(chunk->npages * sizeof(char *));
+	for (uint32 page = 0; page < chunk->npages; page++)
+	{
+		uint32		row = page * GPUCOL_PAGE_ROWS;
+
+		chunk->pages[page] = palloc0(PAGE_BYTES);
+		gpucol_image_copy(&image, row, Min(GPUCOL_PAGE_ROWS, image.nwords - row),
+						  chunk->pages[page]);
+	}
+	gpucol_image_free(&image);
+	MemoryContextSwitchTo(old);
+	return chunk;
+}
+
+/* Is a chunk of the domain that the program expects of its column? */
+static bool
+chunk_fits(const TableSource *source, int c, const GpucolChunkDesc *desc)
+{
+	const GpucolProgramColumn *column = &source->columns[c];
+
+	if (desc->kind != column->kind)
+		return false;
+	if (desc->kind == GPUCOL_KIND_BYTES)
+		return true;
+	return desc->type_oid == source->maps[c].type_oid &&
+		(desc->kind != GPUCOL_KIND_DECIMAL || desc->scale == column->scale);
+}
+
+/* Find the chunk of a column slot; NULL if it does not fit the program. */
+static const GpucolChunkDesc *
+find_chunk(TableSource *source, int c)
+{
+	const GpucolChunkDesc *desc = gpucol_segment_desc(source->segment,
+													  source->columns[c].attnum);
+
+	if (desc != NULL)
+		return chunk_fits(source, c, desc) ? desc : NULL;
+	if (source->missing[c] == NULL)
+		source->missing[c] = make_missing(source, c);
+	if (source->missing[c] == NULL)
+		return NULL;
+	if (source->missing[c]->desc.flags & GPUCOL_CHUNK_ALL_NULL)
+		source->missing[c]->desc.null_count = source->segment->entry.nrows;
+	return &source->missing[c]->desc;
 }
 
 static GpucolStatus
-source_map(GpucolSource *source pg_attribute_unused(),
-		   const GpucolSegment *segment pg_attribute_unused(),
-		   int slot pg_attribute_unused(),
-		   GpucolStreamKind stream pg_attribute_unused(),
-		   uint32_t row pg_attribute_unused(),
-		   uint32_t nrows pg_attribute_unused(),
-		   GpucolRows *out pg_attribute_unused())
+source_next_segment(GpucolSource *base, GpucolSegment *out)
 {
-	return GPUCOL_CORRUPT;		/* there is no segment to map */
+	TableSource *source = (TableSource *) base;
+	GpucolView *view = source->scan->view;
+	const GpucolViewSegment *segment;
+	MemoryContext old;
+	uint32		number;
+
+	if (!draw(source, &source->segments,
+			  source->parallel ? &source->parallel->next_segment : NULL,
+			  view->nsegments, &number))
+		return GPUCOL_END;
+	CHECK_FOR_INTERRUPTS();
+	segment = &view->segments[number];
+	source->segment = gpucol_segment_open(source->table, &segment->entry);
+	for (int c = 0; c < base->ncolumns; c++)
+	{
+		source->chunks[c] = find_chunk(source, c);
+		if (source->chunks[c] == NULL)
+			return GPUCOL_UNSUPPORTED;
+	}
+	if (source->deleted != NULL)
+		pfree(source->deleted);
+	old = MemoryContextSwitchTo(source->context);
+	source->deleted = gpucol_view_deleted(view, segment, &out->ndeleted);
+	MemoryContextSwitchTo(old);
+
+	out->id = hash_bytes_extended((const unsigned char *) &segment->entry,
+								  sizeof(segment->entry), 0);
+	out->first_row = segment->entry.first_row;
+	out->nrows = segment->entry.nrows;
+	out->deleted = source->deleted;
+	out->chunks = source->chunks;
+	out->owner = (void *) source->segment;
+	return GPUCOL_OK;
+}
+
+/* Show word rows of a missing column's chunk. */
+static void
+map_missing(const MissingChunk *chunk, uint32 first, uint32 last, GpucolRows *out)
+{
+	out->pages = (const char *const *) chunk->pages + first;
+	out->first_page = first;
+	out->npages = last - first + 1;
+	out->owner = NULL;
+}
+
+static GpucolStatus
+source_map(GpucolSource *base, const GpucolSegment *segment, int slot,
+		   GpucolStreamKind stream, uint32_t row, uint32_t nrows, GpucolRows *out)
+{
+	TableSource *source = (TableSource *) base;
+	const GpucolChunkDesc *desc = segment->chunks[slot];
+	const GpucolStream *place = &desc->streams[stream];
+	MemoryContext old;
+	GpucolWindow *window;
+
+	memset(out, 0, sizeof(*out));
+	if (nrows == 0)
+		return GPUCOL_OK;
+	if (row > place->nrows || nrows > place->nrows - row)
+		return GPUCOL_CORRUPT;
+	if (source->missing[slot] != NULL && desc == &source->missing[slot]->desc)
+	{
+		map_missing(source->missing[slot], (place->row + row) / GPUCOL_PAGE_ROWS,
+					(place->row + row + nrows - 1) / GPUCOL_PAGE_ROWS, out);
+		return GPUCOL_OK;
+	}
+	old = MemoryContextSwitchTo(source->context);
+	if (source->windows != NIL)
+	{
+		window = llast(source->windows);
+		source->windows = list_delete_last(source->windows);
+	}
+	else
+		window = palloc0(sizeof(GpucolWindow));
+	gpucol_window_map(window, source->table, segment->owner, desc, stream, row, nrows);
+	MemoryContextSwitchTo(old);
+	*out = window->rows;
+	out->owner = window;
+	return GPUCOL_OK;
 }
 
 static void
-source_unmap(GpucolSource *source pg_attribute_unused(),
-			 GpucolRows *window pg_attribute_unused())
+source_unmap(GpucolSource *base, GpucolRows *rows)
 {
+	TableSource *source = (TableSource *) base;
+	GpucolWindow *window = rows->owner;
+	MemoryContext old;
+
+	if (window != NULL)
+	{
+		gpucol_window_unmap(window);
+		old = MemoryContextSwitchTo(source->context);
+		source->windows = lappend(source->windows, window);
+		MemoryContextSwitchTo(old);
+	}
+	memset(rows, 0, sizeof(*rows));
 }
+
+/* ------------------------------------------------------------------------
+ * Delta
+ * ------------------------------------------------------------------------
+ */
 
 /* Allocate an empty batch. */
 static void
-start_batch(RowSource *source)
+start_batch(TableSource *source)
 {
 	MemoryContextReset(source->batch_context);
 	for (int c = 0; c < source->base.ncolumns; c++)
@@ -77,7 +353,7 @@ start_batch(RowSource *source)
 	}
 }
 
-/* Copy a BYTES datum out of the scan's buffer. */
+/* Copy the contents of a BYTES datum out of the scan's buffer. */
 static GpucolBytes
 copy_bytes(const GpucolTypeMap *map, Datum value)
 {
@@ -91,7 +367,7 @@ copy_bytes(const GpucolTypeMap *map, Datum value)
 
 /* Append the slot's row; false if a value has no form in its column's kind. */
 static bool
-append_row(RowSource *source, uint32 row)
+append_row(TableSource *source, uint32 row)
 {
 	TupleTableSlot *slot = source->slot;
 
@@ -99,56 +375,82 @@ append_row(RowSource *source, uint32 row)
 	{
 		GpucolDeltaColumn *column = &source->batch[c];
 		bool		isnull;
-		Datum		value;
+		Datum		value = slot_getattr(slot, source->columns[c].attnum, &isnull);
+		int64		number;
 
-		value = slot_getattr(slot, source->columns[c].attnum, &isnull);
 		if (isnull)
-			((uint32 *) column->nulls)[row / 32] |= 1u << (row % 32);
+			((uint32 *) column->nulls)[row / 32] |= UINT32_C(1) << (row % 32);
 		else if (column->bytes != NULL)
 			column->bytes[row] = copy_bytes(&source->maps[c], value);
-		else if (!gpucol_typemap_to_int64(&source->maps[c], value,
-										  &column->values[row]))
+		else if (!gpucol_typemap_to_int64(&source->maps[c], value, &number))
 			return false;
+		else
+			column->values[row] = number;
 	}
 	source->tids[row] = (uint64) ItemPointerGetBlockNumber(&slot->tts_tid) << 16 |
 		ItemPointerGetOffsetNumber(&slot->tts_tid);
 	return true;
 }
 
+/* Next delta row into the slot. */
+static bool
+next_row(TableSource *source)
+{
+	for (;;)
+	{
+		uint32		number;
+		const GpucolBlockRange *range;
+
+		if (source->in_range &&
+			heap_getnextslot(source->scan->delta, ForwardScanDirection, source->slot))
+			return true;
+		source->in_range = false;
+		if (!draw(source, &source->ranges,
+				  source->parallel ? &source->parallel->next_range : NULL,
+				  source->scan->nranges, &number))
+			return false;
+		range = &source->scan->ranges[number];
+		gpucol_compat_heap_restart(source->scan->delta);
+		heap_setscanlimits(source->scan->delta, range->start, range->nblocks);
+		source->in_range = true;
+	}
+}
+
 static GpucolStatus
 source_next_delta(GpucolSource *base, GpucolDelta *out)
 {
-	RowSource  *source = (RowSource *) base;
+	TableSource *source = (TableSource *) base;
 	MemoryContext old = MemoryContextSwitchTo(source->batch_context);
 	GpucolStatus status = GPUCOL_OK;
 	uint32		n = 0;
 
 	start_batch(source);
-	while (n < BATCH_ROWS && !source->done)
+	while (n < BATCH_ROWS && status == GPUCOL_OK && next_row(source))
 	{
-		if (!table_scan_getnextslot(source->scan, ForwardScanDirection,
-									source->slot))
-			source->done = true;
-		else if (!append_row(source, n++))
-		{
+		if (!append_row(source, n++))
 			status = GPUCOL_UNSUPPORTED;
-			break;
-		}
 	}
 	MemoryContextSwitchTo(old);
 	out->nrows = n;
-	out->tids = source->tids;
+	out->tids = (const uint64_t *) source->tids;
 	out->columns = source->batch;
 	return status == GPUCOL_OK && n == 0 ? GPUCOL_END : status;
 }
 
+/* ------------------------------------------------------------------------
+ * Life
+ * ------------------------------------------------------------------------
+ */
+
 static void
 source_rescan(GpucolSource *base)
 {
-	RowSource  *source = (RowSource *) base;
+	TableSource *source = (TableSource *) base;
 
-	table_rescan(source->scan, NULL);
-	source->done = false;
+	heap_rescan(source->scan->delta, NULL, false, false, false, false);
+	source->in_range = false;
+	source->segments.position = 0;
+	source->ranges.position = 0;
 }
 
 static void
@@ -166,19 +468,50 @@ static const GpucolSourceOps source_ops = {
 	.check_interrupts = source_check_interrupts,
 };
 
+/* Pages that one source may keep pinned: a fair share of the buffers. */
+static uint32
+pin_limit(Relation table)
+{
+	if (RelationUsesLocalBuffers(table))
+		return Max(num_temp_buffers / 8, 8);
+	return Max(64, Min(NBuffers / 16, 4 * (NBuffers / Max(MaxBackends, 1))));
+}
+
+/*
+ * The identity of the table's storage, unless it is this session's own affair or
+ * may still be emptied in place.
+ */
+static void
+set_storage(TableSource *source)
+{
+	Relation	table = source->table;
+
+	if (RelationUsesLocalBuffers(table) ||
+		table->rd_createSubid != InvalidSubTransactionId ||
+		gpucol_compat_new_storage(table))
+		return;
+	source->base.storage[0] = (uint64) MyDatabaseId << 32 |
+		gpucol_compat_relation_space(table);
+	source->base.storage[1] = gpucol_compat_relation_file(table);
+}
+
 GpucolSource *
 gpucol_source_open(Relation table, Snapshot snapshot,
-				   const GpucolProgramColumn *columns, int ncolumns,
-				   void *parallel)
+				   const GpucolProgramColumn *columns, int ncolumns, void *parallel)
 {
-	RowSource  *source = palloc0(sizeof(RowSource));
+	TableSource *source = palloc0(sizeof(TableSource));
+	TableScanDesc sscan;
 
 	source->base.ops = &source_ops;
 	source->base.ncolumns = ncolumns;
-	source->base.max_window_rows = GPUCOL_PAGE_ROWS;
+	source->base.max_window_rows = pin_limit(table) * GPUCOL_PAGE_ROWS;
 	source->table = table;
+	source->context = CurrentMemoryContext;
 	source->columns = columns;
+	source->parallel = parallel;
 	source->maps = palloc0(Max(ncolumns, 1) * sizeof(GpucolTypeMap));
+	source->missing = palloc0(Max(ncolumns, 1) * sizeof(MissingChunk *));
+	source->chunks = palloc0(Max(ncolumns, 1) * sizeof(GpucolChunkDesc *));
 	source->batch = palloc0(Max(ncolumns, 1) * sizeof(GpucolDeltaColumn));
 	source->tids = palloc(BATCH_ROWS * sizeof(uint64));
 	for (int c = 0; c < ncolumns; c++)
@@ -189,9 +522,12 @@ gpucol_source_open(Relation table, Snapshot snapshot,
 		gpucol_typemap_init(&source->maps[c], att->atttypid, att->atttypmod,
 							att->attcollation);
 	}
-	source->slot = table_slot_create(table, NULL);
-	source->scan = parallel != NULL ? table_beginscan_parallel(table, parallel) :
+	set_storage(source);
+	sscan = parallel != NULL ? table_beginscan_parallel(table, parallel) :
 		table_beginscan(table, snapshot, 0, NULL);
+	source->scan = (GpucolScan *) sscan;
+	gpucol_scan_prepare(source->scan);
+	source->slot = table_slot_create(table, NULL);
 	source->batch_context = AllocSetContextCreate(CurrentMemoryContext,
 												  "gpucol source batch",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -201,10 +537,10 @@ gpucol_source_open(Relation table, Snapshot snapshot,
 void
 gpucol_source_close(GpucolSource *base)
 {
-	RowSource  *source = (RowSource *) base;
+	TableSource *source = (TableSource *) base;
 
 	ExecDropSingleTupleTableSlot(source->slot);
-	table_endscan(source->scan);
+	table_endscan(&source->scan->base);
 }
 
 Size

@@ -19,14 +19,24 @@
 /*
  * Open a source over the columns of a program, in the current memory context.
  * `columns` must live as long as the source.  `parallel` is NULL, or the state
- * in shared memory through which workers share one scan.
+ * in shared memory through which workers share one scan; then every worker gets
+ * segments and delta ranges of its own, and the same ones again after a rescan
+ * of its source (a fallback to another engine), but not after opening another.
+ *
+ * next_segment is GPUCOL_UNSUPPORTED where a chunk's domain is not the program
+ * column's (NaN in a numeric column, a type changed without a rewrite).  The
+ * functions of the source raise errors for corrupt pages.
  */
 extern GpucolSource *gpucol_source_open(Relation table, Snapshot snapshot,
 										const GpucolProgramColumn *columns,
 										int ncolumns, void *parallel);
 extern void gpucol_source_close(GpucolSource *source);
 
-/* Size of the shared state, its start, and its start for another scan. */
+/*
+ * Size of the shared state, its start, and its start for another scan.  It is the
+ * state of the table's parallel row scan as well: a worker may go on with that
+ * instead (table_beginscan_parallel) if it has not taken a segment yet.
+ */
 extern Size gpucol_source_parallel_size(Relation table, Snapshot snapshot);
 extern void gpucol_source_parallel_init(void *parallel, Relation table,
 										Snapshot snapshot);
