@@ -157,6 +157,11 @@ gpucol_compat_explain_one_query(Query *query, int cursor_options,
 #endif
 }
 
+/* reverse(bytea) joined reverse(text) in 18 */
+#if PG_VERSION_NUM >= 180000
+#define F_REVERSE F_REVERSE_TEXT
+#endif
+
 /*
  * GROUP BY and DISTINCT without redundant keys (processed by the planner from
  * 16 on).

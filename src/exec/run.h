@@ -69,7 +69,7 @@ extern GpucolStatus gpucol_run_next(GpucolExec *exec, GpucolResult *result);
 extern void gpucol_run_end(GpucolExec *exec);
 
 /* error.c: raise the error that a status stands for (does not return) */
-extern void gpucol_status_raise(GpucolStatus status, Relation rel) pg_attribute_noreturn();
+extern _Noreturn void gpucol_status_raise(GpucolStatus status, Relation rel);
 
 /* host.c: evaluate the program's host tests by PostgreSQL */
 extern void gpucol_host_init(GpucolHost *host, GpucolLower *l, PlanState *ps);

@@ -23,6 +23,7 @@
 #include "utils/pg_locale.h"
 #include "utils/regproc.h"
 
+#include "compat.h"
 #include "planner/lower.h"
 
 /* Functions that raise no error whatever non-null values they get. */
