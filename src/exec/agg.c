@@ -1,11 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * agg.c
- *	  Executor of GpucolAgg.
+ *	  Executor of GpucolAgg, and of GpucolTopK where it ranks uncertain rows.
  *
  * The engine delivers groups: their keys and the states of the aggregates.
  * Each becomes a scan tuple of keys and finished aggregates, over which
  * PostgreSQL evaluates HAVING and the target list.
+ *
+ * Rankings (src/uncertain) are aggregates that no engine state can hold: the
+ * engine only scans, topk.c collects and ranks, and delivers groups likewise.
  *
  * Fallback: the ordinary plan in custom_plans, initialised only when it is
  * needed.  It computes the same target list, HAVING included.
@@ -27,6 +30,7 @@
 #include "exec/plan.h"
 #include "exec/result.h"
 #include "exec/run.h"
+#include "exec/topk.h"
 
 typedef struct GpucolAggExecState
 {
@@ -39,6 +43,12 @@ typedef struct GpucolAggExecState
 	Expr	  **exprs;			/* keys, then Aggrefs */
 	GpucolOutput *keys;
 	GpucolFinal *finals;
+
+	/* rankings instead of finals */
+	bool		ranking;
+	GpucolRankings rankings;
+	MemoryContext topk_context;
+	GpucolTopk *topk;
 
 	/* current batch */
 	MemoryContext batch_context;
@@ -53,6 +63,7 @@ typedef struct GpucolAggExecState
 } GpucolAggExecState;
 
 static Node *agg_create_state(CustomScan *cscan);
+static Node *ranking_create_state(CustomScan *cscan);
 static void agg_begin(CustomScanState *node, EState *estate, int eflags);
 static TupleTableSlot *agg_exec(CustomScanState *node);
 static void agg_end(CustomScanState *node);
@@ -67,6 +78,20 @@ const CustomScanMethods gpucol_agg_methods = {
 
 static const CustomExecMethods exec_methods = {
 	.CustomName = "GpucolAgg",
+	.BeginCustomScan = agg_begin,
+	.ExecCustomScan = agg_exec,
+	.EndCustomScan = agg_end,
+	.ReScanCustomScan = agg_rescan,
+	.ExplainCustomScan = agg_explain,
+};
+
+const CustomScanMethods gpucol_ranking_methods = {
+	.CustomName = "GpucolTopK",
+	.CreateCustomScanState = ranking_create_state,
+};
+
+static const CustomExecMethods ranking_exec_methods = {
+	.CustomName = "GpucolTopK",
 	.BeginCustomScan = agg_begin,
 	.ExecCustomScan = agg_exec,
 	.EndCustomScan = agg_end,
@@ -98,6 +123,27 @@ agg_create_state(CustomScan *cscan)
 	return (Node *) state;
 }
 
+static Node *
+ranking_create_state(CustomScan *cscan)
+{
+	GpucolAggExecState *state = (GpucolAggExecState *) agg_create_state(cscan);
+
+	state->css.methods = &ranking_exec_methods;
+	state->ranking = true;
+	return (Node *) state;
+}
+
+/* The aggregates as a list. */
+static List *
+aggregate_list(GpucolAggExecState *state)
+{
+	List	   *aggs = NIL;
+
+	for (int i = 0; i < state->naggs; i++)
+		aggs = lappend(aggs, state->exprs[state->nkeys + i]);
+	return aggs;
+}
+
 /* Lower the conditions, the keys and the aggregates. */
 static bool
 lower_agg(GpucolExec *exec, GpucolLower *l)
@@ -121,6 +167,8 @@ lower_agg(GpucolExec *exec, GpucolLower *l)
 		gpucol_output_init(&state->keys[i], exprType(key), exprTypmod(key),
 						   exprCollation(key), &value);
 	}
+	if (state->ranking)
+		return gpucol_ranking_lower(l, aggregate_list(state), &state->rankings);
 	for (int i = 0; i < state->naggs; i++)
 	{
 		if (!gpucol_lower_aggref(l, (Aggref *) state->exprs[state->nkeys + i],
@@ -156,8 +204,48 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 		slot->tts_values[i] = (Datum) 0;
 		slot->tts_isnull[i] = true;
 	}
-	gpucol_run_init(&state->exec, node, rel, varno, GPUCOL_PROGRAM_AGG,
+	gpucol_run_init(&state->exec, node, rel, varno,
+					state->ranking ? GPUCOL_PROGRAM_SCAN : GPUCOL_PROGRAM_AGG,
 					lower_agg);
+	if (state->ranking)
+		state->topk_context = AllocSetContextCreate(estate->es_query_cxt,
+													"gpucol ranking",
+													ALLOCSET_DEFAULT_SIZES);
+}
+
+/* Next groups of a node with rankings. */
+static GpucolStatus
+next_ranked(GpucolAggExecState *state, GpucolResult *result)
+{
+	if (state->topk == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(state->topk_context);
+
+		state->topk = gpucol_topk_create(&state->exec, state->nkeys,
+										 state->keys, &state->rankings);
+		MemoryContextSwitchTo(old);
+	}
+	return gpucol_topk_next(state->topk, result);
+}
+
+/* Let go of what the rankings hold. */
+static void
+end_ranking(GpucolAggExecState *state)
+{
+	state->topk = NULL;
+	if (state->ranking)
+		MemoryContextReset(state->topk_context);
+}
+
+/* Result of one aggregate for a group of the batch. */
+static Datum
+aggregate_datum(GpucolAggExecState *state, int agg, uint32 row, bool *isnull)
+{
+	if (state->ranking)
+		return gpucol_topk_datum(state->topk, agg, row, isnull);
+	return gpucol_final_datum(&state->finals[agg],
+							  state->states + (Size) row * state->exec.program->naggs,
+							  isnull);
 }
 
 /* Turn the keys of the engine's batch into datums. */
@@ -187,10 +275,8 @@ store_group(GpucolAggExecState *state)
 {
 	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
 	uint32		row = state->next++;
-	const GpucolAggState *states;
 	MemoryContext old;
 
-	states = state->states + (Size) row * state->exec.program->naggs;
 	ExecClearTuple(slot);
 	for (int i = 0; i < state->nkeys; i++)
 	{
@@ -201,8 +287,7 @@ store_group(GpucolAggExecState *state)
 	old = MemoryContextSwitchTo(state->row_context);
 	for (int i = 0; i < state->naggs; i++)
 		slot->tts_values[state->nkeys + i] =
-			gpucol_final_datum(&state->finals[i], states,
-							   &slot->tts_isnull[state->nkeys + i]);
+			aggregate_datum(state, i, row, &slot->tts_isnull[state->nkeys + i]);
 	MemoryContextSwitchTo(old);
 	return ExecStoreVirtualTuple(slot);
 }
@@ -216,7 +301,8 @@ next_group(ScanState *node)
 
 	while (state->next >= state->nrows)
 	{
-		if (gpucol_run_next(&state->exec, &result) != GPUCOL_OK)
+		if ((state->ranking ? next_ranked(state, &result) :
+			 gpucol_run_next(&state->exec, &result)) != GPUCOL_OK)
 			return ExecClearTuple(node->ss_ScanTupleSlot);
 		load_batch(state, &result);
 	}
@@ -259,6 +345,7 @@ agg_exec(CustomScanState *node)
 	slot = ExecScan(&node->ss, next_group, recheck_group);
 	if (state->exec.fallback == NULL)
 		return slot;
+	end_ranking(state);
 	begin_fallback(state);
 	return ExecProcNode(state->fallback);
 }
@@ -268,6 +355,7 @@ agg_end(CustomScanState *node)
 {
 	GpucolAggExecState *state = (GpucolAggExecState *) node;
 
+	end_ranking(state);
 	gpucol_run_end(&state->exec);
 	if (state->fallback != NULL)
 		ExecEndNode(state->fallback);
@@ -278,6 +366,7 @@ agg_rescan(CustomScanState *node)
 {
 	GpucolAggExecState *state = (GpucolAggExecState *) node;
 
+	end_ranking(state);
 	gpucol_run_end(&state->exec);
 	state->nrows = 0;
 	state->next = 0;

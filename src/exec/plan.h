@@ -16,6 +16,8 @@
  * custom_exprs are the parameters within, for the planner's accounting.
  * custom_plans holds the ordinary plan that the node falls back to.
  *
+ * GpucolTopK with rankings of uncertain rows: as GpucolAgg.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUCOL_EXEC_PLAN_H
@@ -26,7 +28,7 @@
 #include "nodes/extensible.h"
 #include "nodes/plannodes.h"
 
-/* custom_private of GpucolAgg: a List of Integer nodes */
+/* custom_private of GpucolAgg and of GpucolTopK with rankings: a List of Integer nodes */
 typedef enum GpucolAggPrivate
 {
 	GPUCOL_AGG_PRIVATE_NKEYS,
@@ -36,5 +38,6 @@ typedef enum GpucolAggPrivate
 
 extern const CustomScanMethods gpucol_scan_methods;
 extern const CustomScanMethods gpucol_agg_methods;
+extern const CustomScanMethods gpucol_ranking_methods;
 
 #endif							/* GPUCOL_EXEC_PLAN_H */

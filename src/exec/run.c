@@ -83,9 +83,11 @@ choose_engine(void)
 	return &gpucol_engine_cpu;
 }
 
-/* Threads for one run: a parallel worker has its share of the processors. */
-static int
-choose_threads(GpucolExec *exec)
+/*
+ * Threads for one run: a parallel worker has its share of the processors.
+ */
+int
+gpucol_run_threads(GpucolExec *exec)
 {
 	int			threads = gpucol_cpu_threads;
 
@@ -142,7 +144,7 @@ start_engine(GpucolExec *exec, const GpucolEngine *engine, const char **why)
 {
 	GpucolRunOptions options;
 
-	options.threads = choose_threads(exec);
+	options.threads = gpucol_run_threads(exec);
 	options.memory_limit = Max(get_hash_memory_limit(), MIN_MEMORY_LIMIT);
 	exec->engine = engine;
 	exec->engine_name = engine->name;

@@ -68,6 +68,9 @@ extern GpucolStatus gpucol_run_next(GpucolExec *exec, GpucolResult *result);
 /* End the run in progress, keeping its figures; the next call starts anew. */
 extern void gpucol_run_end(GpucolExec *exec);
 
+/* Threads that work on the node's behalf may use. */
+extern int	gpucol_run_threads(GpucolExec *exec);
+
 /* error.c: raise the error that a status stands for (does not return) */
 extern _Noreturn void gpucol_status_raise(GpucolStatus status, Relation rel);
 

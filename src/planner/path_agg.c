@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * path_agg.c
- *	  GpucolAgg: GROUP BY, aggregates and SELECT DISTINCT over one gpucol table.
+ *	  GpucolAgg: GROUP BY, aggregates and SELECT DISTINCT over one gpucol table;
+ *	  GpucolTopK where the aggregates rank uncertain rows.
  *
  * Everything must be lowered: all conditions of the table, all keys, all
  * aggregates of the target list and of HAVING.  HAVING itself and expressions
@@ -36,7 +37,11 @@
 #include "planner/agg.h"
 #include "planner/clauses.h"
 #include "planner/planner.h"
+#include "planner/ranking.h"
 #include "planner/reason.h"
+
+/* Null bits of the keys of a ranking share a word. */
+#define MAX_RANKING_KEYS	64
 
 /* custom_private of a path */
 enum
@@ -45,7 +50,8 @@ enum
 	PATH_PRIVATE_KEYS,
 	PATH_PRIVATE_AGGS,
 	PATH_PRIVATE_CONDITIONS,
-	PATH_PRIVATE_HAVING
+	PATH_PRIVATE_HAVING,
+	PATH_PRIVATE_RANKING
 };
 
 /* What is to be grouped, whichever planning step asks. */
@@ -61,6 +67,7 @@ typedef struct Grouping
 	List	   *keys;			/* of Expr */
 	List	   *aggs;			/* of Aggref */
 	List	   *conditions;		/* of Expr */
+	bool		ranking;		/* some aggregate ranks uncertain rows */
 	GpucolLower *lower;
 } Grouping;
 
@@ -188,6 +195,13 @@ lower_grouping(Grouping *g)
 		if (!lower_key(g, lfirst(lc)))
 			return false;
 	}
+	if (g->ranking)
+	{
+		GpucolRankings rankings;
+
+		return gpucol_ranking_lower(g->lower, g->aggs, &rankings) ||
+			decline(g, g->lower->reason);
+	}
 	foreach(lc, g->aggs)
 	{
 		GpucolFinal final;
@@ -207,6 +221,23 @@ collect(Grouping *g)
 	if (collect_walker((Node *) g->target->exprs, g) ||
 		collect_walker((Node *) g->having, g))
 		return decline(g, "grouping sets");
+	return true;
+}
+
+/* Is this kind of aggregation switched on? */
+static bool
+check_enabled(Grouping *g)
+{
+	ListCell   *lc;
+
+	foreach(lc, g->aggs)
+		g->ranking |= gpucol_ranking_is(lfirst_node(Aggref, lc));
+	if (g->ranking && !gpucol_enable_topk)
+		return decline(g, "gpucol.enable_topk is off");
+	if (!g->ranking && !gpucol_enable_agg)
+		return decline(g, "gpucol.enable_agg is off");
+	if (g->ranking && list_length(g->keys) > MAX_RANKING_KEYS)
+		return decline(g, "too many group keys");
 	return true;
 }
 
@@ -284,6 +315,7 @@ add_path_agg(Grouping *g, RelOptInfo *output_rel)
 	path->custom_paths = list_make1(fallback);
 	path->custom_private = list_make5(makeInteger(g->rel->relid), g->keys,
 									  g->aggs, g->conditions, g->having);
+	path->custom_private = lappend(path->custom_private, makeInteger(g->ranking));
 	gpucol_cost_agg(g->root, g->rel, &path->path, g->lower->ncolumns,
 					g->conditions, list_length(g->keys), list_length(g->aggs),
 					fallback->rows, g->target, g->having);
@@ -311,8 +343,6 @@ open_grouping(Grouping *g, PlannerInfo *root, RelOptInfo *rel)
 	g->relid = rte->relid;
 	if (gpucol_planner_disabled() != NULL)
 		return false;			/* the scan has said so */
-	if (!gpucol_enable_agg)
-		return decline(g, "gpucol.enable_agg is off");
 	if (rte->tablesample != NULL)
 		return decline(g, "TABLESAMPLE");
 	if (!bms_is_empty(rel->lateral_relids))
@@ -325,7 +355,7 @@ static void
 try_grouping(Grouping *g, RelOptInfo *output_rel)
 {
 	g->table = table_open(g->relid, NoLock);
-	if (collect(g) && lower_grouping(g))
+	if (collect(g) && check_enabled(g) && lower_grouping(g))
 		add_path_agg(g, output_rel);
 	table_close(g->table, NoLock);
 }
@@ -448,7 +478,8 @@ plan_agg(PlannerInfo *root pg_attribute_unused(),
 									   makeInteger(list_length(aggs)));
 	params_walker((Node *) cscan->custom_scan_tlist, &cscan->custom_exprs);
 	cscan->flags = path->flags;
-	cscan->methods = &gpucol_agg_methods;
+	cscan->methods = intVal(list_nth(path->custom_private, PATH_PRIVATE_RANKING)) ?
+		&gpucol_ranking_methods : &gpucol_agg_methods;
 	return &cscan->scan.plan;
 }
 
@@ -459,4 +490,5 @@ void
 gpucol_path_agg_init(void)
 {
 	RegisterCustomScanMethods(&gpucol_agg_methods);
+	RegisterCustomScanMethods(&gpucol_ranking_methods);
 }

@@ -505,7 +505,17 @@ number_x_tuples(const GpucolGroup *group, GpucolRankInput *in)
 	in->nx = group->nrows > 0 ? nx + 1 : 0;
 }
 
-/* The error of an x-tuple whose probabilities exceed 1. */
+void
+gpucol_group_report_mass(const char *x_tuple, double mass)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("probabilities of the alternatives of an x-tuple exceed 1"),
+			 errdetail("Those of x-tuple %s sum to %s.", x_tuple,
+					   float_text(mass))));
+}
+
+/* The same for x-tuple number `bad` of the group. */
 static void
 report_mass(const GpucolGroup *group, const GpucolRankInput *in, int32 bad,
 			double mass)
@@ -517,13 +527,9 @@ report_mass(const GpucolGroup *group, const GpucolRankInput *in, int32 bad,
 	while (in->x[i] != bad)
 		i++;
 	getTypeOutputInfo(group->types->x.type, &output, &varlena);
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("probabilities of the alternatives of an x-tuple exceed 1"),
-			 errdetail("Those of x-tuple %s sum to %s.",
-					   OidOutputFunctionCall(output,
-											 gpucol_group_row(group, i)[group->types->at_x]),
-					   float_text(mass))));
+	gpucol_group_report_mass(OidOutputFunctionCall(output,
+												   gpucol_group_row(group, i)[group->types->at_x]),
+							 mass);
 }
 
 void

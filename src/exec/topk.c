@@ -1,0 +1,551 @@
+/*-------------------------------------------------------------------------
+ *
+ * topk.c
+ *	  Rankings of uncertain rows inside a plan node.
+ *
+ * The scan's outputs are the group keys and what is ranked.  Row by row they
+ * become label-confidence rows: group number, score as an int64 that sorts like
+ * it, probability, label, number of the x-tuple.  A label of class S is kept
+ * once in an arena and stands for its place there; where score and probability
+ * tie, PostgreSQL compares such labels, so ranking then stays in one thread.
+ *
+ * Errors of the data (probability out of range, sum above 1) are those that the
+ * aggregates raise.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/typcache.h"
+
+#include "exec/topk.h"
+#include "kernel/float_order.h"
+#include "uncertain/group.h"
+
+/* Groups of one batch handed out, and rows ranked between looks at interrupts. */
+#define BATCH_GROUPS	1024
+#define STEP_ROWS		1000000
+
+/* Label of a class S value: its length, then its bytes. */
+typedef struct StoredLabel
+{
+	size_t		len;
+	char		data[FLEXIBLE_ARRAY_MEMBER];
+} StoredLabel;
+
+struct GpucolTopk
+{
+	GpucolExec *exec;
+	int			nkeys;
+	const GpucolOutput *key_outputs;
+	const GpucolRankings *rankings;
+	MemoryContext context;		/* of everything */
+	GpucolKeys *keys;
+	GpucolNames *x_names;		/* x-tuples of class S */
+	GpucolBatch *batch;
+	int		   *batch_ranking;	/* by aggregate: ranking of the batch */
+	GpucolOutput label;
+	Oid			label_type;
+	int16		label_typlen;
+	bool		label_typbyval;
+	char		label_typalign;
+	FmgrInfo	label_cmp;
+	MemoryContext compare_context;
+	double		p_divisor;		/* of probabilities of class D */
+
+	/* rows of one scan batch */
+	uint32	   *groups;
+	GpucolBatchRow *rows;
+	uint32		rows_size;
+
+	bool		collected;
+	uint32		ngroups;
+	uint32		from;			/* first group of the batch handed out */
+	uint32		handed;			/* groups of it */
+	MemoryContext handed_context;	/* of their keys */
+};
+
+/*-------------------------------------------------------------------------
+ * Preparation
+ *-------------------------------------------------------------------------
+ */
+
+static void
+release(void *arg)
+{
+	gpucol_topk_destroy((GpucolTopk *) arg);
+}
+
+void
+gpucol_topk_destroy(GpucolTopk *topk)
+{
+	gpucol_batch_destroy(topk->batch);
+	topk->batch = NULL;
+}
+
+GpucolTopk *
+gpucol_topk_create(GpucolExec *exec, int nkeys, const GpucolOutput *keys,
+				   const GpucolRankings *rankings)
+{
+	GpucolTopk *topk = palloc0(sizeof(GpucolTopk));
+	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
+
+	topk->exec = exec;
+	topk->nkeys = nkeys;
+	topk->key_outputs = keys;
+	topk->rankings = rankings;
+	topk->context = CurrentMemoryContext;
+	callback->func = release;
+	callback->arg = topk;
+	MemoryContextRegisterResetCallback(topk->context, callback);
+	return topk;
+}
+
+/* The expressions have been lowered: prepare for their classes. */
+static void
+prepare(GpucolTopk *topk)
+{
+	const GpucolRankings *r = topk->rankings;
+
+	topk->keys = gpucol_keys_create(topk->nkeys, topk->key_outputs);
+	topk->handed_context = AllocSetContextCreate(topk->context,
+												 "gpucol ranked groups",
+												 ALLOCSET_DEFAULT_SIZES);
+	topk->p_divisor = (double) gpucol_lower_power10(r->probability_value.scale);
+	if (r->x != NULL)
+		topk->x_names = gpucol_names_create();
+	if (r->label != NULL)
+	{
+		Node	   *label = (Node *) r->label;
+
+		topk->label_type = exprType(label);
+		get_typlenbyvalalign(topk->label_type, &topk->label_typlen,
+							 &topk->label_typbyval, &topk->label_typalign);
+		gpucol_output_init(&topk->label, topk->label_type, exprTypmod(label),
+						   exprCollation(label), &r->label_value);
+	}
+}
+
+/* The value of a constant argument; raises an error for NULL. */
+static Datum
+constant_argument(GpucolTopk *topk, Expr *expr, const char *what)
+{
+	Datum		value;
+	bool		isnull;
+
+	gpucol_lower_eval(topk->exec->lower, expr, &value, &isnull);
+	if (isnull)
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s must not be null", what)));
+	return value;
+}
+
+/* The rankings to compute; equal ones, and a set and its probability, once. */
+static int
+make_rankings(GpucolTopk *topk, GpucolBatchRanking *out)
+{
+	int			n = 0;
+
+	topk->batch_ranking = palloc(sizeof(int) * topk->rankings->naggs);
+	for (int i = 0; i < topk->rankings->naggs; i++)
+	{
+		const GpucolRankingAgg *agg = &topk->rankings->aggs[i];
+		GpucolBatchRanking r = {.ranking = agg->ranking};
+		int			j = 0;
+
+		r.k = DatumGetInt32(constant_argument(topk, agg->k, "k"));
+		gpucol_group_check_k(r.k);
+		if (agg->threshold != NULL)
+		{
+			r.threshold = DatumGetFloat8(constant_argument(topk, agg->threshold,
+														   "the threshold"));
+			gpucol_group_check_threshold(r.threshold);
+		}
+		while (j < n && (out[j].ranking != r.ranking || out[j].k != r.k ||
+						 out[j].threshold != r.threshold))
+			j++;
+		if (j == n)
+			out[n++] = r;
+		topk->batch_ranking[i] = j;
+	}
+	return n;
+}
+
+/* Compare labels of class S as PostgreSQL does. */
+static int
+compare_labels(void *arg, int64_t a, int64_t b)
+{
+	GpucolTopk *topk = (GpucolTopk *) arg;
+	const StoredLabel *l = (const StoredLabel *) (intptr_t) a;
+	const StoredLabel *r = (const StoredLabel *) (intptr_t) b;
+	MemoryContext old;
+	Datum		x,
+				y;
+	int			c;
+
+	MemoryContextReset(topk->compare_context);
+	old = MemoryContextSwitchTo(topk->compare_context);
+	x = gpucol_typemap_from_bytes(&topk->label.map, (GpucolBytes) {l->data, l->len});
+	y = gpucol_typemap_from_bytes(&topk->label.map, (GpucolBytes) {r->data, r->len});
+	c = DatumGetInt32(FunctionCall2Coll(&topk->label_cmp,
+										topk->rankings->collation, x, y));
+	MemoryContextSwitchTo(old);
+	return c;
+}
+
+/* Prepare compare_labels. */
+static void
+init_compare(GpucolTopk *topk)
+{
+	TypeCacheEntry *type = lookup_type_cache(topk->label_type, TYPECACHE_CMP_PROC);
+
+	if (!OidIsValid(type->cmp_proc))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_FUNCTION),
+				 errmsg("could not identify a comparison function for type %s",
+						format_type_be(topk->label_type))));
+	fmgr_info_cxt(type->cmp_proc, &topk->label_cmp, topk->context);
+	topk->compare_context = AllocSetContextCreate(topk->context,
+												  "gpucol label comparison",
+												  ALLOCSET_SMALL_SIZES);
+}
+
+/* Should a thread stop? */
+static bool
+cancelled(void *arg pg_attribute_unused())
+{
+	return QueryCancelPending || ProcDiePending;
+}
+
+/* The first row is there: evaluate k, make the batch. */
+static void
+start_batch(GpucolTopk *topk)
+{
+	GpucolBatchRanking *rankings = palloc(sizeof(GpucolBatchRanking) *
+										  topk->rankings->naggs);
+	GpucolBatchOptions options = {
+		.rankings = rankings,
+		.nrankings = make_rankings(topk, rankings),
+		.has_x = topk->rankings->x != NULL,
+		.threads = gpucol_run_threads(topk->exec),
+		.cancelled = cancelled
+	};
+
+	if (topk->rankings->label != NULL && topk->label.cls == GPUCOL_CLASS_S)
+	{
+		init_compare(topk);
+		options.threads = 1;
+		options.label_cmp = compare_labels;
+		options.label_arg = topk;
+	}
+	topk->batch = gpucol_batch_create(&options);
+	if (topk->batch == NULL)
+		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+}
+
+/*-------------------------------------------------------------------------
+ * Rows
+ *-------------------------------------------------------------------------
+ */
+
+static bool
+is_null(const GpucolResultColumn *column, uint32 i)
+{
+	return column->nulls != NULL && column->nulls[i];
+}
+
+/* A score or label of a class that sorts as int64. */
+static int64
+sort_word(const GpucolResultColumn *column, uint32 i)
+{
+	switch (column->cls)
+	{
+		case GPUCOL_CLASS_D:
+			return (int64) column->d[i];
+		case GPUCOL_CLASS_F:
+			return gpucol_float_order(column->f[i]);
+		default:
+			return column->i[i];
+	}
+}
+
+/* Keep a label of class S. */
+static int64
+store_label(GpucolTopk *topk, GpucolBytes bytes)
+{
+	StoredLabel *label = MemoryContextAllocHuge(topk->context,
+												offsetof(StoredLabel, data) + bytes.len);
+
+	label->len = bytes.len;
+	memcpy(label->data, bytes.data, bytes.len);
+	return (int64) (intptr_t) label;
+}
+
+/* The probability, checked. */
+static double
+row_probability(GpucolTopk *topk, const GpucolResultColumn *column, uint32 i)
+{
+	double		p = column->f[i];
+
+	if (column->cls == GPUCOL_CLASS_D)
+		p = (double) (int64) column->d[i] / topk->p_divisor;
+	gpucol_group_check_probability(p);
+	return p;
+}
+
+/* The number of the row's x-tuple. */
+static int64
+row_x(GpucolTopk *topk, const GpucolResultColumn *column, uint32 i)
+{
+	GpucolBytes word;
+
+	if (is_null(column, i))
+		return -1;
+	if (column->cls == GPUCOL_CLASS_S)
+		return gpucol_names_number(topk->x_names, column->s[i]);
+	word.data = (const char *) &column->i[i];
+	word.len = sizeof(int64);
+	return gpucol_names_number(topk->x_names, word);
+}
+
+/* Turn row i of a scan batch into a label-confidence row; false: it is ignored. */
+static bool
+make_row(GpucolTopk *topk, const GpucolResultColumn *columns, uint32 i,
+		 GpucolBatchRow *row)
+{
+	const GpucolRankings *r = topk->rankings;
+
+	if (r->filter_column >= 0 &&
+		(is_null(&columns[r->filter_column], i) || !columns[r->filter_column].i[i]))
+		return false;
+	if (topk->batch == NULL)
+		start_batch(topk);
+	if (is_null(&columns[r->score_column], i) ||
+		is_null(&columns[r->probability_column], i) ||
+		(r->label_column >= 0 && is_null(&columns[r->label_column], i)))
+		return false;
+	row->p = row_probability(topk, &columns[r->probability_column], i);
+	row->score = sort_word(&columns[r->score_column], i);
+	row->label = 0;
+	if (r->label_column >= 0)
+		row->label = columns[r->label_column].cls == GPUCOL_CLASS_S ?
+			store_label(topk, columns[r->label_column].s[i]) :
+			sort_word(&columns[r->label_column], i);
+	row->x = r->x_column >= 0 ? row_x(topk, &columns[r->x_column], i) : -1;
+	return true;
+}
+
+static void
+reserve_rows(GpucolTopk *topk, uint32 n)
+{
+	if (n <= topk->rows_size)
+		return;
+	topk->groups = palloc(sizeof(uint32) * n);
+	topk->rows = palloc(sizeof(GpucolBatchRow) * n);
+	topk->rows_size = n;
+}
+
+/* Collect one batch of the scan. */
+static GpucolStatus
+collect_batch(GpucolTopk *topk, const GpucolResult *result)
+{
+	uint32		kept = 0;
+
+	reserve_rows(topk, result->nrows);
+	if (topk->nkeys > 0)
+		gpucol_keys_lookup(topk->keys, result->columns, result->nrows, topk->groups);
+	else
+		memset(topk->groups, 0, sizeof(uint32) * result->nrows);
+	for (uint32 i = 0; i < result->nrows; i++)
+	{
+		if (make_row(topk, result->columns, i, &topk->rows[kept]))
+			topk->groups[kept++] = topk->groups[i];
+	}
+	if (kept == 0)
+		return GPUCOL_OK;
+	return gpucol_batch_add(topk->batch, kept, topk->groups, topk->rows);
+}
+
+/* Have the node fall back. */
+static GpucolStatus
+fall_back(GpucolTopk *topk, GpucolStatus status)
+{
+	topk->exec->fallback = status == GPUCOL_OUT_OF_MEMORY ?
+		"ranking ran out of memory" : "too many rows to be ranked together";
+	return status;
+}
+
+/* Run the scan to its end and prepare the groups. */
+static GpucolStatus
+collect(GpucolTopk *topk)
+{
+	GpucolResult result;
+	GpucolStatus status;
+	MemoryContext old;
+
+	while ((status = gpucol_run_next(topk->exec, &result)) == GPUCOL_OK)
+	{
+		CHECK_FOR_INTERRUPTS();
+		old = MemoryContextSwitchTo(topk->context);
+		if (topk->keys == NULL)
+			prepare(topk);
+		status = collect_batch(topk, &result);
+		MemoryContextSwitchTo(old);
+		if (status != GPUCOL_OK)
+			return fall_back(topk, status);
+	}
+	if (status != GPUCOL_END)
+		return status;
+	topk->collected = true;
+	topk->ngroups = topk->nkeys == 0 ? 1 :
+		topk->keys == NULL ? 0 : gpucol_keys_count(topk->keys);
+	if (topk->batch == NULL)
+		return GPUCOL_OK;
+	status = gpucol_batch_prepare(topk->batch, topk->ngroups);
+	return status == GPUCOL_OK ? status : fall_back(topk, status);
+}
+
+/*-------------------------------------------------------------------------
+ * Groups
+ *-------------------------------------------------------------------------
+ */
+
+/* The error of an x-tuple whose probabilities exceed 1. */
+static void
+report_mass(GpucolTopk *topk)
+{
+	GpucolOutput output;
+	GpucolResultColumn column = {.cls = topk->rankings->x_value.cls};
+	Node	   *x = (Node *) topk->rankings->x;
+	GpucolBytes bytes;
+	int64_t		number;
+	double		mass;
+	Datum		value;
+	bool		isnull;
+	Oid			out;
+	bool		varlena;
+
+	gpucol_batch_bad_mass(topk->batch, &number, &mass);
+	bytes = gpucol_names_get(topk->x_names, (uint32) number);
+	column.s = &bytes;
+	if (column.cls != GPUCOL_CLASS_S)
+		column.i = (const int64_t *) bytes.data;
+	gpucol_output_init(&output, exprType(x), exprTypmod(x), exprCollation(x),
+					   &topk->rankings->x_value);
+	gpucol_output_datums(&output, &column, 1, &value, &isnull);
+	getTypeOutputInfo(exprType(x), &out, &varlena);
+	gpucol_group_report_mass(OidOutputFunctionCall(out, value), mass);
+}
+
+/* Rank groups until group `upto` - 1 is done. */
+static void
+rank_groups(GpucolTopk *topk, uint32 upto)
+{
+	while (topk->batch != NULL && gpucol_batch_done(topk->batch) < upto)
+	{
+		GpucolStatus status = gpucol_batch_step(topk->batch, STEP_ROWS);
+
+		CHECK_FOR_INTERRUPTS();
+		if (status == GPUCOL_CORRUPT)
+			report_mass(topk);
+		if (status != GPUCOL_OK && status != GPUCOL_CANCELLED)
+			ereport(ERROR,
+					(errcode(ERRCODE_OUT_OF_MEMORY),
+					 errmsg("out of memory"),
+					 errdetail("Failed while ranking uncertain rows.")));
+	}
+}
+
+GpucolStatus
+gpucol_topk_next(GpucolTopk *topk, GpucolResult *groups)
+{
+	if (!topk->collected)
+	{
+		GpucolStatus status = collect(topk);
+
+		if (status != GPUCOL_OK)
+			return status;
+	}
+	topk->from += topk->handed;
+	topk->handed = Min(BATCH_GROUPS, topk->ngroups - topk->from);
+	if (topk->handed == 0)
+		return GPUCOL_END;
+	rank_groups(topk, topk->from + topk->handed);
+	memset(groups, 0, sizeof(*groups));
+	groups->nrows = topk->handed;
+	if (topk->keys != NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(topk->handed_context);
+
+		MemoryContextReset(topk->handed_context);
+		groups->columns = gpucol_keys_columns(topk->keys, topk->from, topk->handed);
+		MemoryContextSwitchTo(old);
+	}
+	return GPUCOL_OK;
+}
+
+/* The labels of an answer as an array. */
+static Datum
+label_array(GpucolTopk *topk, const GpucolBatchAnswer *answer)
+{
+	int			n = answer->count;
+	GpucolResultColumn column = {.cls = topk->label.cls,.nulls = answer->nulls};
+	GpucolBytes *bytes = NULL;
+	__int128   *mantissas = NULL;
+	Datum	   *values;
+	bool	   *nulls;
+	int			lower = 1;
+
+	if (n == 0)
+		return PointerGetDatum(construct_empty_array(topk->label_type));
+	values = palloc0(sizeof(Datum) * n);
+	nulls = palloc(sizeof(bool) * n);
+	if (column.cls == GPUCOL_CLASS_S)
+		bytes = palloc0(sizeof(GpucolBytes) * n);
+	if (column.cls == GPUCOL_CLASS_D)
+		mantissas = palloc(sizeof(__int128) * n);
+	for (int i = 0; i < n; i++)
+	{
+		if (bytes != NULL && !(answer->nulls && answer->nulls[i]))
+		{
+			const StoredLabel *label = (const StoredLabel *) (intptr_t) answer->labels[i];
+
+			bytes[i] = (GpucolBytes) {label->data, label->len};
+		}
+		if (mantissas != NULL)
+			mantissas[i] = answer->labels[i];
+	}
+	column.i = answer->labels;
+	column.s = bytes;
+	column.d = mantissas;
+	gpucol_output_datums(&topk->label, &column, n, values, nulls);
+	return PointerGetDatum(construct_md_array(values, nulls, 1, &n, &lower,
+											  topk->label_type, topk->label_typlen,
+											  topk->label_typbyval,
+											  topk->label_typalign));
+}
+
+Datum
+gpucol_topk_datum(GpucolTopk *topk, int agg, uint32 row, bool *isnull)
+{
+	uint32		group = topk->from + row;
+	const GpucolBatchAnswer *answer;
+
+	*isnull = true;
+	if (topk->batch == NULL || gpucol_batch_group_rows(topk->batch, group) == 0)
+		return (Datum) 0;
+	answer = gpucol_batch_answer(topk->batch, group, topk->batch_ranking[agg]);
+	if (answer->count < 0)
+		return (Datum) 0;
+	*isnull = false;
+	if (topk->rankings->aggs[agg].probability)
+		return Float8GetDatum(answer->probability);
+	return label_array(topk, answer);
+}

@@ -1,0 +1,298 @@
+/*-------------------------------------------------------------------------
+ *
+ * lower_ranking.c
+ *	  Aggregates that rank uncertain rows, lowered to the outputs of a scan.
+ *
+ * An aggregate is known by the C function that finishes it.  All rankings of a
+ * query must rank the same rows: equal label, score, probability, x-tuple and
+ * FILTER expressions; k and threshold may differ but are constants of the scan.
+ *
+ * Scores and labels reach the ranking as int64 that sort like them (uncertain/
+ * rank_batch.h); labels of other classes are compared by their own function,
+ * only where score and probability tie.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#include "planner/ranking.h"
+
+/* mantissas and powers of ten that a double holds exactly */
+#define EXACT_DIGITS	15
+#define EXACT_SCALE		18
+
+/* An int64 holds mantissas of so many digits. */
+#define INT64_DIGITS	18
+
+/* A ranking aggregate by its final function; argument numbers from 0. */
+typedef struct RankingFunction
+{
+	const char *final;
+	GpucolRanking ranking;
+	int			score;			/* 0: no label before it */
+	int			nargs;			/* without x_tuple */
+} RankingFunction;
+
+static const RankingFunction functions[] = {
+	{"gpucol_uncertain_u_topk_final", GPUCOL_RANK_U_TOPK, 1, 4},
+	{"gpucol_uncertain_u_topk_probability_final", GPUCOL_RANK_U_TOPK, 0, 3},
+	{"gpucol_uncertain_u_kranks_final", GPUCOL_RANK_U_KRANKS, 1, 4},
+	{"gpucol_uncertain_pt_k_final", GPUCOL_RANK_PT_K, 1, 5},
+	{"gpucol_uncertain_global_topk_final", GPUCOL_RANK_GLOBAL_TOPK, 1, 4},
+	{"gpucol_uncertain_expected_rank_topk_final", GPUCOL_RANK_EXPECTED, 1, 4},
+};
+
+/* The C symbol of a function in this library, or NULL. */
+static char *
+function_symbol(Oid oid)
+{
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(oid));
+	char	   *symbol = NULL;
+	Datum		value;
+	bool		isnull;
+
+	if (!HeapTupleIsValid(tuple))
+		return NULL;
+	value = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_probin, &isnull);
+	if (!isnull && strcmp(TextDatumGetCString(value), "$libdir/gpucol") == 0)
+	{
+		value = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosrc, &isnull);
+		symbol = TextDatumGetCString(value);
+	}
+	ReleaseSysCache(tuple);
+	return symbol;
+}
+
+/* The ranking that an aggregate computes, or NULL. */
+static const RankingFunction *
+ranking_function(const Aggref *agg)
+{
+	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(agg->aggfnoid));
+	char	   *symbol;
+
+	if (!HeapTupleIsValid(tuple))
+		return NULL;
+	symbol = function_symbol(((Form_pg_aggregate) GETSTRUCT(tuple))->aggfinalfn);
+	ReleaseSysCache(tuple);
+	for (int i = 0; symbol != NULL && i < (int) lengthof(functions); i++)
+		if (strcmp(symbol, functions[i].final) == 0)
+			return &functions[i];
+	return NULL;
+}
+
+bool
+gpucol_ranking_is(const Aggref *agg)
+{
+	return ranking_function(agg) != NULL;
+}
+
+/*-------------------------------------------------------------------------
+ * What is ranked
+ *-------------------------------------------------------------------------
+ */
+
+/* Argument `n` of the aggregate. */
+static Expr *
+argument(const Aggref *agg, int n)
+{
+	return lfirst_node(TargetEntry, list_nth_cell(agg->args, n))->expr;
+}
+
+/* Have all rankings agree on an expression. */
+static bool
+agree(GpucolLower *l, Expr **common, Expr *expr, bool first, const char *what)
+{
+	if (first)
+		*common = expr;
+	if (equal(*common, expr))
+		return true;
+	return gpucol_lower_decline(l, "rankings with different %s", what);
+}
+
+/* Take one aggregate into the rankings. */
+static bool
+collect_one(GpucolLower *l, const Aggref *agg, GpucolRankings *r)
+{
+	const RankingFunction *f = ranking_function(agg);
+	GpucolRankingAgg *out = &r->aggs[r->naggs];
+	bool		first = r->naggs++ == 0;
+	int			nargs = list_length(agg->args);
+
+	if (f == NULL)
+		return gpucol_lower_decline(l, "rankings beside other aggregates");
+	if (agg->aggdistinct != NIL || agg->aggorder != NIL)
+		return gpucol_lower_decline(l, "DISTINCT or ORDER BY in a ranking");
+	out->ranking = f->ranking;
+	out->probability = f->score == 0;
+	out->k = argument(agg, f->score + 2);
+	out->threshold = f->ranking == GPUCOL_RANK_PT_K ? argument(agg, 4) : NULL;
+	if (!gpucol_lower_is_constant(out->k) ||
+		(out->threshold && !gpucol_lower_is_constant(out->threshold)))
+		return gpucol_lower_decline(l, "k or threshold varies from row to row");
+	if (!agree(l, &r->score, argument(agg, f->score), first, "scores") ||
+		!agree(l, &r->probability, argument(agg, f->score + 1), first, "probabilities") ||
+		!agree(l, &r->x, nargs > f->nargs ? argument(agg, f->nargs) : NULL, first, "x-tuples") ||
+		!agree(l, &r->filter, agg->aggfilter, first, "FILTER conditions"))
+		return false;
+	if (f->score == 1)
+	{
+		if (!agree(l, &r->label, argument(agg, 0), r->label == NULL, "labels"))
+			return false;
+		r->collation = agg->inputcollid;
+	}
+	return true;
+}
+
+/*-------------------------------------------------------------------------
+ * Outputs
+ *-------------------------------------------------------------------------
+ */
+
+/* Is the ordinal of the type (class I or B) in the type's own order? */
+static bool
+ordinal_sorts(Oid type)
+{
+	switch (getBaseType(type))
+	{
+		case BOOLOID:
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case OIDOID:
+		case DATEOID:
+		case TIMEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+		case CASHOID:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* Does a value sort by an int64 that the executor makes of it? */
+static bool
+sorts_as_int64(const GpucolValue *value, Oid type)
+{
+	switch (value->cls)
+	{
+		case GPUCOL_CLASS_B:
+		case GPUCOL_CLASS_I:
+			return ordinal_sorts(type);
+		case GPUCOL_CLASS_D:
+			return value->digits <= INT64_DIGITS;
+		case GPUCOL_CLASS_F:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* Add an expression as the next output. */
+static bool
+add_output(GpucolLower *l, Expr *expr, GpucolValue *value, int *column)
+{
+	if (expr == NULL)
+		return true;
+	*column = l->nkeys;
+	return gpucol_lower_output(l, expr, value);
+}
+
+/* The probability: a float8, or the decimal that is cast to it. */
+static bool
+add_probability(GpucolLower *l, GpucolRankings *r)
+{
+	Expr	   *expr = r->probability;
+
+	if (IsA(expr, FuncExpr) && ((FuncExpr *) expr)->funcid == F_FLOAT8_NUMERIC)
+		expr = linitial(((FuncExpr *) expr)->args);
+	if (!add_output(l, expr, &r->probability_value, &r->probability_column))
+		return false;
+	if (r->probability_value.cls == GPUCOL_CLASS_F ||
+		(r->probability_value.cls == GPUCOL_CLASS_D &&
+		 r->probability_value.digits <= EXACT_DIGITS &&
+		 r->probability_value.scale <= EXACT_SCALE))
+		return true;
+	return gpucol_lower_decline(l, "probability is a numeric of more than %d digits",
+								EXACT_DIGITS);
+}
+
+/* The label: anything that can be told apart and brought back. */
+static bool
+add_label(GpucolLower *l, GpucolRankings *r)
+{
+	if (!add_output(l, r->label, &r->label_value, &r->label_column))
+		return false;
+	if (r->label == NULL || r->label_value.cls == GPUCOL_CLASS_S ||
+		(r->label_value.cls != GPUCOL_CLASS_F &&
+		 sorts_as_int64(&r->label_value, exprType((Node *) r->label))))
+		return true;
+	return gpucol_lower_decline(l, "labels of type %s",
+								format_type_be(exprType((Node *) r->label)));
+}
+
+/* The x-tuple: needs equality only. */
+static bool
+add_x(GpucolLower *l, GpucolRankings *r)
+{
+	if (!add_output(l, r->x, &r->x_value, &r->x_column))
+		return false;
+	if (r->x == NULL || r->x_value.cls == GPUCOL_CLASS_B ||
+		r->x_value.cls == GPUCOL_CLASS_I)
+		return true;
+	if (r->x_value.cls == GPUCOL_CLASS_S)
+		return gpucol_lower_check_bytewise(l, r->x);
+	return gpucol_lower_decline(l, "x-tuples of type %s",
+								format_type_be(exprType((Node *) r->x)));
+}
+
+/* What is ranked: score, probability, label, x-tuple. */
+static bool
+add_ranked(GpucolLower *l, GpucolRankings *r)
+{
+	if (!add_output(l, r->score, &r->score_value, &r->score_column))
+		return false;
+	if (!sorts_as_int64(&r->score_value, exprType((Node *) r->score)))
+		return gpucol_lower_decline(l, "scores of type %s",
+									format_type_be(exprType((Node *) r->score)));
+	return add_probability(l, r) && add_label(l, r) && add_x(l, r);
+}
+
+bool
+gpucol_ranking_lower(GpucolLower *l, List *aggs, GpucolRankings *r)
+{
+	GpucolValue filter;
+	GpucolMask	mask;
+	ListCell   *lc;
+	bool		ok;
+
+	memset(r, 0, sizeof(*r));
+	r->aggs = palloc0(list_length(aggs) * sizeof(GpucolRankingAgg));
+	r->label_column = r->score_column = r->probability_column = -1;
+	r->x_column = r->filter_column = -1;
+	foreach(lc, aggs)
+	{
+		if (!collect_one(l, lfirst_node(Aggref, lc), r))
+			return false;
+	}
+	if (!add_output(l, r->filter, &filter, &r->filter_column))
+		return false;
+	if (r->filter == NULL)
+		return add_ranked(l, r);
+
+	/* the other expressions are evaluated only for rows that it lets pass */
+	gpucol_lower_push_mask(l, &mask, GPUCOL_MASK_TRUE, filter.reg);
+	ok = add_ranked(l, r);
+	gpucol_lower_pop_mask(l);
+	return ok;
+}

@@ -1,0 +1,62 @@
+/*-------------------------------------------------------------------------
+ *
+ * ranking.h
+ *	  Aggregates that rank uncertain rows (src/uncertain), as something to push
+ *	  down: which aggregates they are, what they rank, and the outputs of the
+ *	  scan that feeds them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_PLANNER_RANKING_H
+#define GPUCOL_PLANNER_RANKING_H
+
+#include "planner/lower.h"
+#include "uncertain/rank.h"
+
+/* One aggregate. */
+typedef struct GpucolRankingAgg
+{
+	GpucolRanking ranking;
+	bool		probability;	/* u_topk_probability: no labels */
+	Expr	   *k;				/* constants of the scan */
+	Expr	   *threshold;		/* PT-k, else NULL */
+} GpucolRankingAgg;
+
+/*
+ * The rankings of one query: they rank the same rows, so that one collection
+ * and one sort serve all.
+ */
+typedef struct GpucolRankings
+{
+	int			naggs;
+	GpucolRankingAgg *aggs;		/* in the order of the Aggrefs */
+	Expr	   *label;			/* NULL: only probabilities are asked for */
+	Expr	   *score;
+	Expr	   *probability;
+	Expr	   *x;				/* NULL: no x-tuples */
+	Expr	   *filter;			/* FILTER of all of them, or NULL */
+	Oid			collation;		/* of label comparisons */
+
+	/* set by gpucol_ranking_lower: output columns behind the group keys */
+	GpucolValue label_value;
+	GpucolValue score_value;
+	GpucolValue probability_value;
+	GpucolValue x_value;
+	int			label_column;	/* output numbers, -1 where absent */
+	int			score_column;
+	int			probability_column;
+	int			x_column;
+	int			filter_column;
+} GpucolRankings;
+
+/* Is this one of gpucol's ranking aggregates? */
+extern bool gpucol_ranking_is(const Aggref *agg);
+
+/*
+ * Lower a list of Aggrefs, all of them rankings; the keys have been lowered.
+ * False with l->reason set where they cannot be pushed down together.
+ */
+extern bool gpucol_ranking_lower(GpucolLower *l, List *aggs,
+								 GpucolRankings *rankings);
+
+#endif							/* GPUCOL_PLANNER_RANKING_H */

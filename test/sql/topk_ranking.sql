@@ -1,0 +1,105 @@
+-- Rankings of uncertain rows over gpucol tables run as GpucolTopK and say what
+-- the aggregates say.
+CREATE TABLE topk_r (grp int, sub text, id int, big bigint, label text, day date, score float8, points numeric(8,2),
+	p float8, conf numeric(4,3), x int, xt text) USING gpucol;
+INSERT INTO topk_r
+SELECT nullif(i % 40, 39), CASE WHEN i % 5 > 0 THEN 's' || i % 5 END, i, 9007199254740992 + i * 7919 % 1009,
+	CASE WHEN i % 53 > 0 THEN 'label ' || i % 977 END, '2024-01-01'::date + i * 31 % 700,
+	CASE WHEN i % 47 > 0 THEN (i * 7919::bigint % 10007) / 8.0 END, (i * 31 % 5000) / 100.0,
+	CASE WHEN i % 61 > 0 THEN (i * 104729::bigint % 1001) / 1000.0 END, (i * 271 % 1001) / 1000.0,
+	nullif(i / 4, 100), 'x' || i / 3
+FROM generate_series(1, 12000) i;
+-- probabilities of alternatives sum to at most 1
+CREATE TABLE topk_x (grp int, id int, score int, p float8, x int, xt text) USING gpucol;
+INSERT INTO topk_x
+SELECT i / 4 % 20, i, i * 7919 % 211, (i * 271 % 1001) / 4000.0, nullif(i / 4, 100), 'x' || i / 4
+FROM generate_series(1, 3000) i;
+
+EXPLAIN (VERBOSE, COSTS OFF)
+SELECT grp, gpucol.u_topk(id, score, p, 10), gpucol.u_topk_probability(score, p, 10) FROM topk_r WHERE points > 10 GROUP BY grp
+HAVING count(*) > 0;
+EXPLAIN (VERBOSE, COSTS OFF)
+SELECT grp, gpucol.u_topk(id, score, p, 10), gpucol.u_topk_probability(score, p, 10) FROM topk_r WHERE points > 10 GROUP BY grp;
+
+-- Each query with pushdown forbidden and required, compared both ways.
+CREATE FUNCTION topk_compare(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	different bigint;
+	n bigint;
+BEGIN
+	SET LOCAL gpucol.pushdown = forbid;
+	EXECUTE 'CREATE TEMP TABLE topk_want ON COMMIT DROP AS ' || query;
+	SET LOCAL gpucol.pushdown = require;
+	EXECUTE 'CREATE TEMP TABLE topk_got ON COMMIT DROP AS ' || query;
+	SET LOCAL gpucol.pushdown = allow;
+	SELECT count(*) INTO n FROM topk_got;
+	SELECT count(*) INTO different FROM (
+		(TABLE topk_want EXCEPT ALL TABLE topk_got) UNION ALL (TABLE topk_got EXCEPT ALL TABLE topk_want)) d;
+	DROP TABLE topk_want, topk_got;
+	RETURN n || ' rows, ' || different || ' different';
+END $$;
+
+SELECT topk_compare(q) FROM (VALUES
+	('SELECT grp, gpucol.u_topk(id, score, p, 10) FROM topk_r GROUP BY grp'),
+	('SELECT grp, gpucol.u_topk(id, score, p, 3), gpucol.u_kranks(id, score, p, 3), gpucol.pt_k(id, score, p, 5, 0.2),
+		gpucol.global_topk(id, score, p, 4), gpucol.expected_rank_topk(id, score, p, 4) FROM topk_r GROUP BY grp'),
+	('SELECT gpucol.u_topk(id, score, p, 25), gpucol.global_topk(id, score, p, 25) FROM topk_r'),
+	('SELECT gpucol.u_topk(id, score, p, 25), gpucol.pt_k(id, score, p, 25, 0.5) FROM topk_r WHERE id < 0'),
+	('SELECT grp, gpucol.u_topk(id, score, p, 25) FROM topk_r WHERE id < 0 GROUP BY grp'),
+	('SELECT sub, grp, gpucol.u_topk(label, score, p, 4) FROM topk_r GROUP BY sub, grp'),
+	('SELECT sub, gpucol.u_topk(label, id % 7, 0.9, 6) FROM topk_r GROUP BY sub'),
+	('SELECT day, gpucol.global_topk(id, points, conf, 2) FROM topk_r GROUP BY day'),
+	('SELECT points, gpucol.u_topk(big, big, conf, 2) FROM topk_r GROUP BY points'),
+	('SELECT score, gpucol.u_topk(points, day, p, 1) FROM topk_r GROUP BY score'),
+	('SELECT grp, gpucol.u_topk(day, points, p, 4) FROM topk_r WHERE day > ''2024-06-01'' AND sub IN (''s1'', ''s2'') GROUP BY grp'),
+	('SELECT grp, gpucol.u_topk(id, score, p, 4) FILTER (WHERE day > ''2024-06-01''), gpucol.u_kranks(id, score, p, 2) FILTER (WHERE day > ''2024-06-01'') FROM topk_r GROUP BY grp'),
+	('SELECT grp + 1 AS g, gpucol.u_topk(id * 2, score + 1, p / 2, 4) FROM topk_r GROUP BY grp + 1'),
+	('SELECT grp, gpucol.u_topk(id, score, p, 4000) FROM topk_r GROUP BY grp'),
+	('SELECT grp, gpucol.u_topk(id, score, p, 4) FROM topk_r GROUP BY grp HAVING gpucol.u_topk_probability(score, p, 4) > 0.05'),
+	('SELECT grp, (gpucol.u_topk(id, score, p, 4))[1], cardinality(gpucol.pt_k(id, score, p, 4, 0.01)) FROM topk_r GROUP BY grp'),
+	('SELECT grp, gpucol.u_topk(id, score, p, 4, x), gpucol.u_kranks(id, score, p, 4, x), gpucol.global_topk(id, score, p, 4, x),
+		gpucol.pt_k(id, score, p, 4, 0.1, x), gpucol.expected_rank_topk(id, score, p, 4, x), gpucol.u_topk_probability(score, p, 4, x) FROM topk_x GROUP BY grp'),
+	('SELECT grp, gpucol.u_topk(id, score, p, 4, xt), gpucol.global_topk(id, score, p, 4, xt) FROM topk_x GROUP BY grp'),
+	('SELECT gpucol.u_topk(id, score, p, 40, x), gpucol.u_kranks(id, score, p, 40, x) FROM topk_x')
+) v(q);
+
+-- The same with rows in the delta, and in threads.
+INSERT INTO topk_r (grp, id, score, p) VALUES (1, 12001, 2000, 0.7);
+INSERT INTO topk_r (grp, id, score, p) VALUES (77, 12002, 1, 0.3);
+INSERT INTO topk_r (grp, id, score, p) VALUES (78, NULL, 1, 0.3);
+SET gpucol.cpu_threads = 3;
+SELECT topk_compare('SELECT grp, gpucol.u_topk(id, score, p, 10), gpucol.u_kranks(id, score, p, 3) FROM topk_r GROUP BY grp');
+SELECT topk_compare('SELECT id % 3000 AS g, gpucol.u_topk(id, score, p, 2), gpucol.expected_rank_topk(id, score, p, 2) FROM topk_r GROUP BY 1');
+RESET gpucol.cpu_threads;
+
+-- Parameters, and a plan that is used again.
+SET gpucol.pushdown = require;
+PREPARE topk_q(int, float8) AS SELECT grp, gpucol.u_topk(id, score, p, $1), gpucol.pt_k(id, score, p, $1, $2) FROM topk_r WHERE grp < 2 GROUP BY grp ORDER BY grp;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE topk_q(2, 0.4);
+EXECUTE topk_q(3, 0.3);
+EXECUTE topk_q(0, 0.3);
+EXECUTE topk_q(NULL, 0.3);
+EXECUTE topk_q(1, 1.5);
+RESET plan_cache_mode;
+SELECT k, (SELECT gpucol.u_topk(id, score, p, k) FROM topk_r WHERE grp = 1) FROM generate_series(1, 3) k;
+
+-- Errors are those of the aggregates.
+SELECT gpucol.u_topk(id, score, p * 2, 2) FROM topk_r WHERE id IN (1, 2, 7);
+SELECT gpucol.u_topk(id, score, 0.5, 2, xt) FROM topk_r WHERE id IN (3, 4, 5);
+SELECT gpucol.u_topk(id, score, 0.5, 2, x) FROM topk_r WHERE id IN (5, 6, 7);
+SELECT gpucol.u_topk(id, score, p, 1 / (id - id)) FROM topk_r WHERE id < 0;
+
+-- What is not pushed down says why.
+RESET gpucol.pushdown;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT grp, gpucol.u_topk(id, score, p, 2), count(*) FROM topk_r GROUP BY grp;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT grp, gpucol.u_topk(id, score, p, 2), gpucol.u_topk(id, id, p, 2) FROM topk_r GROUP BY grp;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT grp, gpucol.u_topk(DISTINCT id, score, p, 2) FROM topk_r GROUP BY grp;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT grp, gpucol.u_topk(id, label, p, 2) FROM topk_r GROUP BY grp;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT grp, gpucol.u_topk(id, score, p, id) FROM topk_r GROUP BY grp;
+SET gpucol.enable_topk = off;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT grp, gpucol.u_topk(id, score, p, 2) FROM topk_r GROUP BY grp;
+RESET gpucol.enable_topk;
+
+DROP FUNCTION topk_compare(text);
+DROP TABLE topk_r, topk_x;
