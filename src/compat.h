@@ -174,4 +174,15 @@ gpucol_compat_explain_one_query(Query *query, int cursor_options,
 #define gpucol_compat_distinct_clause(root) ((root)->parse->distinctClause)
 #endif
 
+/* Does the current user own a relation? */
+#include "catalog/pg_class.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#if PG_VERSION_NUM >= 160000
+#define gpucol_compat_is_owner(relid) \
+	object_ownercheck(RelationRelationId, relid, GetUserId())
+#else
+#define gpucol_compat_is_owner(relid)	pg_class_ownercheck(relid, GetUserId())
+#endif
+
 #endif							/* GPUCOL_COMPAT_H */

@@ -141,6 +141,17 @@ gpucol_scan_prepare(GpucolScan *scan)
 	MemoryContextSwitchTo(old);
 }
 
+TableScanDesc
+gpucol_scan_begin_delta(Relation rel, Snapshot snapshot)
+{
+	TableScanDesc sscan = table_beginscan(rel, snapshot, 0, NULL);
+	GpucolScan *scan = (GpucolScan *) sscan;
+
+	gpucol_scan_prepare(scan);
+	scan->unit = (int64) scan->view->nsegments - 1;
+	return sscan;
+}
+
 void
 gpucol_scan_store(GpucolReader *reader, uint32 row, TransactionId xmin,
 				  TupleTableSlot *slot)

@@ -62,6 +62,9 @@ typedef struct GpucolScan
 /* Read the directory for the scan if that has not been done. */
 extern void gpucol_scan_prepare(GpucolScan *scan);
 
+/* Begin a scan of the delta rows only, forward, for a merge. */
+extern TableScanDesc gpucol_scan_begin_delta(Relation rel, Snapshot snapshot);
+
 /* Store a row of the reader's segment in a slot. */
 extern void gpucol_scan_store(GpucolReader *reader, uint32 row,
 							  TransactionId xmin, TupleTableSlot *slot);

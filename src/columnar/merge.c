@@ -1,0 +1,270 @@
+/*-------------------------------------------------------------------------
+ *
+ * merge.c
+ *	  gpucol.merge: settled delta rows become segments.
+ *
+ * A merge is an ordinary transaction under ShareUpdateExclusiveLock: it excludes
+ * VACUUM, DDL and other merges, but no reader and no writer.  For each delta row
+ * that its snapshot (taken after the lock) sees, it deletes the row and buffers
+ * its values for a segment; index entries are made for the new place.  One
+ * transaction does all of it, so that every snapshot sees a row exactly once: in
+ * the delta before the merge commits, in the segment after.
+ *
+ * Concurrent writers.  A row that another transaction has locked, updated or
+ * deleted is left alone: heap_delete, told not to wait, says so before anything
+ * has happened to the row.  A writer that comes to a row after the merge has
+ * deleted it waits for the merge and then finds the mark that a row leaves when
+ * it moves to another partition; PostgreSQL turns that into a serialization
+ * error (40001), so that no update is lost.
+ *
+ * Serializable readers hold predicate locks on delta rows by their TIDs, which
+ * later writers of the segment row would not meet; a merge turns them into locks
+ * on the table.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/heaptoast.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "catalog/index.h"
+#include "catalog/partition.h"
+#include "catalog/pg_inherits.h"
+#include "commands/tablecmds.h"
+#include "executor/executor.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "storage/predicate.h"
+#include "utils/acl.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "columnar/am.h"
+#include "columnar/scan.h"
+#include "columnar/writer.h"
+#include "compat.h"
+
+PG_FUNCTION_INFO_V1(gpucol_merge);
+
+/* The table's indexes, and what forming their entries needs. */
+typedef struct MergeIndexes
+{
+	int			n;
+	Relation   *indexes;
+	IndexInfo **infos;
+	ExprState **predicates;
+	EState	   *estate;
+	ExprContext *econtext;
+} MergeIndexes;
+
+/* Open every index that new rows must enter. */
+static void
+open_indexes(MergeIndexes *all, Relation table)
+{
+	List	   *oids = RelationGetIndexList(table);
+	ListCell   *lc;
+
+	all->n = 0;
+	all->indexes = palloc(Max(list_length(oids), 1) * sizeof(Relation));
+	all->infos = palloc(Max(list_length(oids), 1) * sizeof(IndexInfo *));
+	all->predicates = palloc(Max(list_length(oids), 1) * sizeof(ExprState *));
+	all->estate = CreateExecutorState();
+	all->econtext = GetPerTupleExprContext(all->estate);
+	foreach(lc, oids)
+	{
+		Relation	index = index_open(lfirst_oid(lc), RowExclusiveLock);
+		IndexInfo  *info;
+
+		if (!index->rd_index->indisready)
+		{
+			index_close(index, RowExclusiveLock);
+			continue;
+		}
+		info = BuildIndexInfo(index);
+		all->indexes[all->n] = index;
+		all->infos[all->n] = info;
+		all->predicates[all->n] = info->ii_Predicate == NIL ? NULL :
+			ExecPrepareQual(info->ii_Predicate, all->estate);
+		all->n++;
+	}
+	list_free(oids);
+}
+
+static void
+close_indexes(MergeIndexes *all)
+{
+	for (int i = 0; i < all->n; i++)
+		index_close(all->indexes[i], NoLock);
+	FreeExecutorState(all->estate);
+}
+
+/*
+ * Enter a row into every index under the TID that its slot has.  Uniqueness is
+ * not checked: the row was in the index under its old TID.
+ */
+static void
+insert_index_entries(MergeIndexes *all, Relation table, TupleTableSlot *slot)
+{
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+
+	all->econtext->ecxt_scantuple = slot;
+	for (int i = 0; i < all->n; i++)
+	{
+		if (all->predicates[i] != NULL &&
+			!ExecQual(all->predicates[i], all->econtext))
+			continue;
+		FormIndexDatum(all->infos[i], slot, all->estate, values, isnull);
+		index_insert(all->indexes[i], values, isnull, &slot->tts_tid, table,
+					 UNIQUE_CHECK_NO, false, all->infos[i]);
+	}
+	ResetExprContext(all->econtext);
+}
+
+/*
+ * The writer of this merge.  Asked for anew for each row: whatever reads the table
+ * in between would have written and discarded it.
+ */
+static GpucolWriter *
+writer_for(Relation table, CommandId cid)
+{
+	GpucolWriter *writer = gpucol_writer_get(table, cid, 0);
+
+	if (writer == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("cannot merge table \"%s\"", RelationGetRelationName(table)),
+				 errdetail("Its rows must stay in the delta, because of a logical replication slot, an exclusion constraint, or a unique index on an expression or with a predicate.")));
+	return writer;
+}
+
+/*
+ * Move the row in `slot` to the writer; false if it is not settled.  Values that
+ * lie in the TOAST relation are fetched first, because deleting the row deletes
+ * them.
+ */
+static bool
+move_row(Relation table, TupleTableSlot *slot, TupleTableSlot *flat,
+		 MergeIndexes *indexes, CommandId cid)
+{
+	HeapTuple	tuple = ExecFetchSlotHeapTuple(slot, false, NULL);
+	ItemPointerData tid = slot->tts_tid;
+	TM_FailureData failure;
+	TM_Result	result;
+
+	if (HeapTupleHasExternal(tuple))
+	{
+		ExecForceStoreHeapTuple(toast_flatten_tuple(tuple, slot->tts_tupleDescriptor),
+								flat, true);
+		slot = flat;
+	}
+	result = heap_delete(table, &tid, cid, InvalidSnapshot, false, &failure, true);
+	if (result != TM_Ok)
+		return false;
+	gpucol_writer_add(writer_for(table, cid), table, slot);
+	insert_index_entries(indexes, table, slot);
+	return true;
+}
+
+/* Move every settled delta row that the snapshot sees. */
+static int64
+merge_rows(Relation table, Snapshot snapshot)
+{
+	CommandId	cid = GetCurrentCommandId(true);
+	TupleTableSlot *slot;
+	TupleTableSlot *flat;
+	TableScanDesc scan;
+	MergeIndexes indexes;
+	int64		moved = 0;
+
+	slot = table_slot_create(table, NULL);
+	flat = MakeSingleTupleTableSlot(RelationGetDescr(table), &TTSOpsHeapTuple);
+	open_indexes(&indexes, table);
+	scan = gpucol_scan_begin_delta(table, snapshot);
+	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (move_row(table, slot, flat, &indexes, cid))
+			moved++;
+	}
+	table_endscan(scan);
+	gpucol_writer_flush(table);
+	close_indexes(&indexes);
+	ExecDropSingleTupleTableSlot(flat);
+	ExecDropSingleTupleTableSlot(slot);
+	return moved;
+}
+
+/* Check that the caller may merge, and that nothing in this session forbids it. */
+static void
+check_table(Relation table)
+{
+	if (!gpucol_compat_is_owner(RelationGetRelid(table)))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, RelationGetRelationName(table));
+	if (!gpucol_am_is_table(table))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a table with access method gpucol",
+						RelationGetRelationName(table))));
+	if (RELATION_IS_OTHER_TEMP(table))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot merge temporary tables of other sessions")));
+	CheckTableNotInUse(table, "merge");
+}
+
+/* Merge one table. */
+static int64
+merge_table(Oid relid)
+{
+	Relation	table = table_open(relid, ShareUpdateExclusiveLock);
+	Snapshot	snapshot;
+	int64		moved;
+
+	check_table(table);
+	snapshot = RegisterSnapshot(IsolationUsesXactSnapshot() ?
+								GetTransactionSnapshot() : GetLatestSnapshot());
+	TransferPredicateLocksToHeapRelation(table);
+	moved = merge_rows(table, snapshot);
+	UnregisterSnapshot(snapshot);
+	table_close(table, NoLock);
+	CommandCounterIncrement();
+	return moved;
+}
+
+/* Merge every partition of a partitioned table that is a gpucol table. */
+static int64
+merge_partitions(Oid relid)
+{
+	List	   *all = find_all_inheritors(relid, AccessShareLock, NULL);
+	ListCell   *lc;
+	int64		moved = 0;
+
+	foreach(lc, all)
+	{
+		Relation	part = table_open(lfirst_oid(lc), AccessShareLock);
+		bool		ours = gpucol_am_is_table(part);
+
+		table_close(part, AccessShareLock);
+		if (ours)
+			moved += merge_table(lfirst_oid(lc));
+	}
+	return moved;
+}
+
+/* gpucol.merge(regclass) returns bigint: rows moved. */
+Datum
+gpucol_merge(PG_FUNCTION_ARGS)
+{
+	Oid			relid = PG_GETARG_OID(0);
+
+	PreventCommandIfReadOnly("gpucol.merge()");
+	PreventCommandDuringRecovery("gpucol.merge()");
+	if (get_rel_relkind(relid) == RELKIND_PARTITIONED_TABLE)
+		PG_RETURN_INT64(merge_partitions(relid));
+	PG_RETURN_INT64(merge_table(relid));
+}
