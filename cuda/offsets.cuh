@@ -61,8 +61,12 @@ load_offsets(const GpucolDeviceChunk &chunk, const GpucolOffsetColumn &column,
 	{
 #pragma unroll
 		for (int p = 0; p < 32; p++)
-			v[p] = chunk.remap ? __ldg(chunk.remap + v[p]) :
-				(uint32_t) (__ldg(chunk.dict + v[p]) - column.base);
+		{
+			uint32_t	entry = min(v[p], chunk.last_entry);
+
+			v[p] = chunk.remap ? __ldg(chunk.remap + entry) :
+				(uint32_t) (__ldg(chunk.dict + entry) - column.base);
+		}
 	}
 	return chunk.nulls ? lane_mask_of_rows(chunk.nulls, vector, lane) : 0;
 }
@@ -91,6 +95,7 @@ offset_of_row(const GpucolDeviceChunk &chunk, const GpucolOffsetColumn &column,
 					   chunk.width, row);
 	if (chunk.coding != GPUCOL_CODING_DICT)
 		return (uint32_t) (code + chunk.reference - column.base);
+	code = min(code, (uint64_t) chunk.last_entry);
 	return chunk.remap ? __ldg(chunk.remap + code) : (uint32_t) (__ldg(chunk.dict + code) - column.base);
 }
 

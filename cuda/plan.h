@@ -32,6 +32,8 @@ struct GpucolDeviceChunk
 	uint8_t		kind;			/* GpucolKind */
 	int8_t		scale;			/* of the chunk's mantissas */
 	uint32_t	all_null;
+	uint32_t	last_entry;		/* DICT: number of the last entry */
+	uint32_t	unused;
 };
 
 /* How a range conjunct is tested on one chunk. */
@@ -41,7 +43,10 @@ enum GpucolTest : uint8_t
 	GPUCOL_TEST_NONE,
 	GPUCOL_TEST_RANGE,			/* lo <= code <= hi, both below 2^width */
 	GPUCOL_TEST_BITMAP,			/* bit `code` of data */
-	GPUCOL_TEST_LIST			/* code among the n ascending uint64 of data */
+	GPUCOL_TEST_LIST,			/* code among the n ascending uint64 of data */
+	GPUCOL_TEST_FLOAT,			/* RAW floats: order of the value in zone_lo..zone_hi */
+	GPUCOL_TEST_FLOAT4,			/* the same, FLOAT4 patterns in wider codes */
+	GPUCOL_TEST_SIGNED			/* lo <= code <= hi as signed numbers */
 };
 
 struct GpucolDeviceRange
@@ -53,7 +58,7 @@ struct GpucolDeviceRange
 	uint16_t	slot;			/* column slot */
 	uint8_t		test;			/* GpucolTest */
 	uint8_t		invert;			/* complement among the non-null codes */
-	uint8_t		null_passes;	/* IS NULL: nulls pass */
+	uint8_t		null_passes;	/* NULLs pass */
 	uint8_t		use_zones;		/* vectors may be decided by their zones */
 	uint8_t		unused[2];
 	int64_t		zone_lo;		/* bounds in the zones' domain */

@@ -76,7 +76,7 @@ plain_range(const GpucolScanPlan &scan, const Run &run,
 		return false;
 	r = scan.ranges[run.segment];
 	chunk = scan.chunks[run.segment * scan.ncolumns + r.slot];
-	return r.test == GPUCOL_TEST_RANGE && !r.invert && !r.null_passes &&
+	return r.test == GPUCOL_TEST_RANGE && !r.invert &&
 		!chunk.nulls && !chunk.all_null && chunk.width >= 1 && chunk.width <= 32 &&
 		!segment.deleted && (run.first + run.n) * GPUCOL_VECTOR_VALUES <= segment.nrows;
 }

@@ -14,6 +14,7 @@
 #define GPUCOL_CUDA_SCANNER_CUH
 
 #include "bitunpack.cuh"
+#include "kernel/float_order.h"
 #include "plan.h"
 #include "tuning.cuh"
 
@@ -131,7 +132,7 @@ in_list(const uint64_t *__restrict__ list, uint32_t n, uint64_t code)
 
 /* One code against a test that is not a 32-bit range. */
 __device__ __forceinline__ bool
-test_code(const GpucolDeviceRange &r, uint64_t code)
+test_code(const GpucolDeviceRange &r, uint64_t code, int width)
 {
 	switch (r.test)
 	{
@@ -143,6 +144,16 @@ test_code(const GpucolDeviceRange &r, uint64_t code)
 		case GPUCOL_TEST_LIST:
 			return r.n > 0 && code <= __ldg((const uint64_t *) r.data + r.n - 1) &&
 				in_list((const uint64_t *) r.data, r.n, code);
+		case GPUCOL_TEST_SIGNED:
+			return (int64_t) code >= (int64_t) r.lo && (int64_t) code <= (int64_t) r.hi;
+		case GPUCOL_TEST_FLOAT:
+		case GPUCOL_TEST_FLOAT4:
+			{
+				int64_t		order = gpucol_float_order(width == 32 || r.test == GPUCOL_TEST_FLOAT4 ?
+													   (double) __int_as_float((int) code) : __longlong_as_double((int64_t) code));
+
+				return order >= r.zone_lo && order <= r.zone_hi;
+			}
 		default:
 			return r.test == GPUCOL_TEST_ALL;
 	}
@@ -162,7 +173,7 @@ conjunct_mask(const GpucolDeviceRange &r, const GpucolDeviceChunk &chunk,
 	else if (r.test == GPUCOL_TEST_NONE)
 		mask = 0;
 	else if (chunk.width == 0)
-		mask = test_code(r, 0) ? 0xffffffffu : 0;
+		mask = test_code(r, 0, 0) ? 0xffffffffu : 0;
 	else if (r.test == GPUCOL_TEST_RANGE && chunk.width <= 32)
 	{
 		RangeMask	f = {codes, lane, (uint32_t) r.lo, (uint32_t) r.hi, 0};
@@ -181,7 +192,8 @@ conjunct_mask(const GpucolDeviceRange &r, const GpucolDeviceChunk &chunk,
 	{
 		mask = 0;
 		for (int p = 0; p < 32; p++)
-			mask |= (uint32_t) test_code(r, code_of_row(codes, chunk.width, p * 32 + lane)) << p;
+			mask |= (uint32_t) test_code(r, code_of_row(codes, chunk.width, p * 32 + lane),
+										 chunk.width) << p;
 	}
 	if (r.invert)
 		mask = ~mask;
@@ -191,10 +203,8 @@ conjunct_mask(const GpucolDeviceRange &r, const GpucolDeviceChunk &chunk,
 	{
 		uint32_t	nulls = lane_mask_of_rows(chunk.nulls, vector, lane);
 
-		mask = r.null_passes ? nulls : mask & ~nulls;
+		mask = r.null_passes ? mask | nulls : mask & ~nulls;
 	}
-	else if (r.null_passes)
-		mask = 0;
 	return mask;
 }
 

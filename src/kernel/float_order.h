@@ -15,11 +15,18 @@
 
 #include "kernel/format.h"
 
+/* Functions that device code may call as well. */
+#ifdef __CUDACC__
+#define GPUCOL_DEVICE __host__ __device__
+#else
+#define GPUCOL_DEVICE
+#endif
+
 /*
  * Map a double to an int64 such that integer order is PostgreSQL's order: every
  * NaN equal and above infinity, -0 equal to 0.
  */
-static inline int64_t
+static inline GPUCOL_DEVICE int64_t
 gpucol_float_order(double value)
 {
 	int64_t		bits;
@@ -33,7 +40,7 @@ gpucol_float_order(double value)
 }
 
 /* The double that a FLOAT4 or FLOAT8 bit pattern stands for. */
-static inline double
+static inline GPUCOL_DEVICE double
 gpucol_float_value(GpucolKind kind, int64_t bits)
 {
 	double		value;
@@ -51,7 +58,7 @@ gpucol_float_value(GpucolKind kind, int64_t bits)
 }
 
 /* The inverse; FLOAT4 rounds. */
-static inline int64_t
+static inline GPUCOL_DEVICE int64_t
 gpucol_float_bits(GpucolKind kind, double value)
 {
 	int64_t		bits;
@@ -71,7 +78,7 @@ gpucol_float_bits(GpucolKind kind, double value)
 /* 10^scale for 0 <= scale <= GPUCOL_MAX_FLOAT_SCALE, exact in a double. */
 #define GPUCOL_MAX_FLOAT_SCALE 22
 
-static inline double
+static inline GPUCOL_DEVICE double
 gpucol_float_power10(int scale)
 {
 	double		power = 1.0;

@@ -1,0 +1,183 @@
+/*-------------------------------------------------------------------------
+ *
+ * device.cu
+ *	  Errors of the device, and the pool of its memory.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "device.cuh"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "cache.cuh"
+#include "service/protocol.h"
+
+DevicePool	device_pool;
+
+static const size_t ALIGNMENT = 512;
+static const size_t ARENA = (size_t) 512 << 20;
+
+void
+device_check(cudaError_t error, const char *what)
+{
+	if (error == cudaSuccess)
+		return;
+	fprintf(stderr, "gpucol_gpud: %s: %s; exiting\n", what, cudaGetErrorString(error));
+	_exit(GPUCOL_GPUD_EXIT_FAULT);
+}
+
+void
+DevicePool::set_limit(size_t limit)
+{
+	std::lock_guard<std::mutex> lock(mutex_);
+
+	limit_ = limit;
+}
+
+size_t
+DevicePool::used()
+{
+	std::lock_guard<std::mutex> lock(mutex_);
+
+	return used_;
+}
+
+/* Take an arena that a block of `size` fits. */
+bool
+DevicePool::grow(size_t size)
+{
+	size_t		want = size > ARENA ? size : ARENA;
+	char	   *start = NULL;
+	cudaError_t error;
+
+	if (reserved_ + want > limit_)
+		want = size;
+	if (reserved_ + want > limit_)
+		return false;
+	error = cudaMalloc(&start, want);
+	if (error == cudaErrorMemoryAllocation)
+	{
+		cudaGetLastError();
+		return false;
+	}
+	device_check(error, "could not allocate device memory");
+	reserved_ += want;
+	arenas_.push_back(start);
+	blocks_[start] = {start, want, true};
+	free_.insert({want, start});
+	return true;
+}
+
+void *
+DevicePool::allocate(size_t size)
+{
+	std::lock_guard<std::mutex> lock(mutex_);
+
+	size = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+	if (size == 0)
+		size = ALIGNMENT;
+
+	auto		fit = free_.lower_bound(size);
+
+	if (fit == free_.end())
+	{
+		if (!grow(size))
+			return NULL;
+		fit = free_.lower_bound(size);
+	}
+
+	char	   *start = fit->second;
+	Block	   &block = blocks_[start];
+
+	free_.erase(fit);
+	block.free = false;
+	if (block.size > size)
+	{
+		char	   *rest = start + size;
+
+		blocks_[rest] = {rest, block.size - size, true};
+		free_.insert({block.size - size, rest});
+		block.size = size;
+	}
+	used_ += size;
+	return start;
+}
+
+void
+DevicePool::release(void *pointer)
+{
+	std::lock_guard<std::mutex> lock(mutex_);
+	auto		at = blocks_.find((char *) pointer);
+
+	if (at == blocks_.end() || at->second.free)
+		return;
+	used_ -= at->second.size;
+	at->second.free = true;
+
+	/* join with free neighbours of the same arena */
+	auto		forget = [this] (const Block &b)
+	{
+		auto		range = free_.equal_range(b.size);
+
+		for (auto i = range.first; i != range.second; ++i)
+			if (i->second == b.start)
+			{
+				free_.erase(i);
+				return;
+			}
+	};
+	auto		is_arena = [this] (char *p)
+	{
+		for (char *a : arenas_)
+			if (a == p)
+				return true;
+		return false;
+	};
+	auto		next = std::next(at);
+
+	if (next != blocks_.end() && next->second.free &&
+		next->first == at->first + at->second.size && !is_arena(next->first))
+	{
+		forget(next->second);
+		at->second.size += next->second.size;
+		blocks_.erase(next);
+	}
+	if (at != blocks_.begin() && !is_arena(at->first))
+	{
+		auto		before = std::prev(at);
+
+		if (before->second.free && before->first + before->second.size == at->first)
+		{
+			forget(before->second);
+			before->second.size += at->second.size;
+			blocks_.erase(at);
+			at = before;
+		}
+	}
+	free_.insert({at->second.size, at->first});
+}
+
+Scratch::~Scratch()
+{
+	for (void *block : blocks_)
+		device_pool.release(block);
+}
+
+void *
+Scratch::allocate(size_t size, const char *what)
+{
+	void	   *block;
+
+	if (limit_ > 0 && held_ + size > limit_)
+		throw Failure{GPUCOL_OUT_OF_MEMORY, std::string("the query's memory limit does not hold ") + what};
+	block = device_pool.allocate(size);
+	if (block == NULL && column_cache.make_room(size))
+		block = device_pool.allocate(size);
+	if (block == NULL)
+		throw Failure{GPUCOL_OUT_OF_MEMORY, std::string("device memory does not hold ") + what};
+	blocks_.push_back(block);
+	held_ += size;
+	return block;
+}

@@ -1,0 +1,104 @@
+/*-------------------------------------------------------------------------
+ *
+ * device.cuh
+ *	  The device as the daemon owns it: errors, and a pool of its memory.
+ *
+ * Errors.  A request that the device cannot answer throws Failure with the
+ * status and a reason for the user.  An error of CUDA itself, memory apart,
+ * leaves the context unusable for everyone: the process says so and exits with
+ * GPUCOL_GPUD_EXIT_FAULT, and the supervisor starts another.
+ *
+ * Memory.  cudaMalloc synchronises and costs too much per chunk, so the pool
+ * takes arenas and hands out blocks by best fit.  Blocks are freed only when no
+ * work on the device uses them any more.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_CUDA_DEVICE_CUH
+#define GPUCOL_CUDA_DEVICE_CUH
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "kernel/status.h"
+
+/* Why a request ends without an answer. */
+struct Failure
+{
+	GpucolStatus status;
+	std::string reason;
+};
+
+/* End the process unless a CUDA call succeeded. */
+extern void device_check(cudaError_t error, const char *what);
+
+class DevicePool
+{
+public:
+	/* Hold at most `limit` bytes of the current device. */
+	void		set_limit(size_t limit);
+	size_t		limit() const { return limit_; }
+
+	/* Bytes handed out. */
+	size_t		used();
+
+	/*
+	 * A block of at least `size` bytes, aligned to 512; NULL if the limit or the
+	 * device's memory does not allow it.
+	 */
+	void	   *allocate(size_t size);
+	void		release(void *block);
+
+private:
+	struct Block
+	{
+		char	   *start;
+		size_t		size;
+		bool		free;
+	};
+
+	bool		grow(size_t size);
+
+	std::mutex	mutex_;
+	size_t		limit_ = 0;
+	size_t		reserved_ = 0;
+	size_t		used_ = 0;
+	std::map<char *, Block> blocks_;	/* every block, by address */
+	std::multimap<size_t, char *> free_;	/* free blocks, by size */
+	std::vector<char *> arenas_;
+};
+
+extern DevicePool device_pool;
+
+/* Device memory of one request: freed together. */
+class Scratch
+{
+public:
+	/* Stop at `limit` bytes (0 = none). */
+	explicit Scratch(size_t limit) : limit_(limit) {}
+	Scratch(const Scratch &) = delete;
+	~Scratch();
+
+	/* Throws Failure where there is no memory. */
+	void	   *allocate(size_t size, const char *what);
+	size_t		held() const { return held_; }
+
+	template <class T> T *
+	array(size_t n, const char *what)
+	{
+		return (T *) allocate(n * sizeof(T), what);
+	}
+
+private:
+	size_t		limit_;
+	size_t		held_ = 0;
+	std::vector<void *> blocks_;
+};
+
+#endif
