@@ -1,0 +1,1025 @@
+/*-------------------------------------------------------------------------
+ *
+ * gpu_client.c
+ *	  The CUDA engine as a server process sees it: it gathers what a scan sees,
+ *	  sends the daemon what is not resident, and reads the result.
+ *
+ * Everything happens in start, since the answer comes as a whole: enumerate the
+ * segments, ask what is missing, read and send that (a second pass over the
+ * source, only if something is), send the deleted rows, the delta rows and the
+ * numbers of byte strings, and wait.  Until the first batch is handed out every
+ * failure of the device is a status that another engine can still answer.  An
+ * error of the user's expression is kept for next.
+ *
+ * Byte strings never travel: the device works with numbers that are given here
+ * to the distinct entries of the dictionaries, and host tests are evaluated
+ * here once per number.  A column of bytes that some segment keeps without a
+ * dictionary is left to another engine, unless only its NULLs are asked for.
+ *
+ * Interrupts are checked while waiting and may unwind: *run is set first, so
+ * that finish gets everything back, and the connection stays busy, which makes
+ * the next query replace it and the daemon drop the request.
+ *
+ * Freestanding C; service/service.h stands between this and the process.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/engine.h"
+#include "engine/gpu_dictionary.h"
+#include "engine/gpu_wire.h"
+#include "kernel/decode.h"
+#include "kernel/float_order.h"
+#include "service/service.h"
+
+#define BATCH_ROWS		4096	/* rows handed out at a time */
+#define MAX_BYTES_SLOT	16		/* slots of GpucolWireGo.distinct */
+#define ROWS_PER_MAP	4096	/* word rows mapped at a time for sending */
+
+/* What the program asks of a column of bytes. */
+typedef enum BytesUse
+{
+	BYTES_UNUSED,				/* not bytes */
+	BYTES_NULLS,				/* its NULLs only */
+	BYTES_NUMBERS				/* its values */
+} BytesUse;
+
+/* A segment as the first pass saw it. */
+typedef struct Seen
+{
+	uint64_t	first_row;
+	uint32_t   *deleted;		/* own copy, or NULL */
+	uint32_t  **remap;			/* [ncolumns], or NULL where there is none */
+	uint32_t   *remap_size;
+} Seen;
+
+/* Delta rows as columns of packed 64-bit vectors. */
+typedef struct Delta
+{
+	uint64_t	nrows;
+	uint64_t	space;			/* rows, whole vectors */
+	uint64_t   *tids;
+	uint32_t  **codes;			/* [ncolumns] */
+	uint32_t  **nulls;			/* [ncolumns] */
+	bool	   *has_nulls;
+} Delta;
+
+struct GpucolRun
+{
+	const GpucolProgram *program;
+	GpucolSource *source;
+	const GpucolHost *host;
+	GpucolWire *wire;
+	BytesUse   *bytes;			/* [ncolumns] */
+	GpucolGpuDictionary **dictionaries; /* [ncolumns] */
+	GpucolWireSegment *segments;
+	uint64_t   *identities;		/* [nsegments][ncolumns] */
+	Seen	   *seen;
+	uint32_t	nsegments;
+	uint32_t	space;			/* of the three */
+	Delta		delta;
+	void	   *scratch;		/* what a longjmp must not lose */
+	void	   *payload;
+
+	GpucolStatus error;			/* of the user's expression */
+	GpucolWireResult result;
+	char	   *data;			/* result.bytes */
+	uint64_t	at;				/* rows handed out */
+	GpucolResultColumn *columns;
+	const int64_t **values;		/* of each result column, in data */
+	const uint8_t **nulls;
+	__int128   *wide[64];		/* batch buffers of D columns */
+	GpucolBytes *strings[64];	/* batch buffers of S columns */
+	uint64_t   *tids;
+	const uint64_t *rows;
+	const GpucolAggState *states;
+	char		reason[200];
+};
+
+static char reason[200];		/* outlives the run: *why points here */
+
+static GpucolStatus
+refuse(const char **why, GpucolStatus status, const char *text)
+{
+	snprintf(reason, sizeof(reason), "%s", text);
+	*why = reason;
+	return status;
+}
+
+static GpucolStatus
+lost(const char **why)
+{
+	const char *text;
+	GpucolStatus status = gpucol_wire_failure(&text);
+
+	return refuse(why, status, text);
+}
+
+/* ---- what the program asks ---- */
+
+/* Is register r used otherwise than by IS NULL? */
+static bool
+value_is_used(const GpucolProgram *p, uint16_t r)
+{
+	const GpucolInstr *in = GPUCOL_PROGRAM_ARRAY(p, const GpucolInstr, instrs);
+	const uint16_t *keys = GPUCOL_PROGRAM_ARRAY(p, const uint16_t, keys);
+	const GpucolAgg *aggs = GPUCOL_PROGRAM_ARRAY(p, const GpucolAgg, aggs);
+
+	for (int i = 0; i < p->ninstrs; i++)
+		if (in[i].op == GPUCOL_OP_HOST_TEST && in[i].a == r)
+			return true;
+	for (int i = 0; i < p->nkeys; i++)
+		if (keys[i] == r)
+			return true;
+	for (int i = 0; i < p->naggs; i++)
+		if (aggs[i].arg == r && aggs[i].op != GPUCOL_AGG_COUNT)
+			return true;
+	return false;
+}
+
+/* Decide what is needed of each column of bytes. */
+static GpucolStatus
+examine(GpucolRun *run, const char **why)
+{
+	const GpucolProgram *p = run->program;
+	const GpucolProgramColumn *columns = GPUCOL_PROGRAM_ARRAY(p, const GpucolProgramColumn, columns);
+	const GpucolInstr *in = GPUCOL_PROGRAM_ARRAY(p, const GpucolInstr, instrs);
+	const GpucolRange *ranges = GPUCOL_PROGRAM_ARRAY(p, const GpucolRange, ranges);
+
+	if (p->nkeys > 64)
+		return refuse(why, GPUCOL_UNSUPPORTED, "more output columns than the device takes");
+	for (int c = 0; c < p->ncolumns; c++)
+	{
+		if (columns[c].kind != GPUCOL_KIND_BYTES)
+			continue;
+		run->bytes[c] = BYTES_NULLS;
+		for (int i = 0; i < p->ninstrs; i++)
+			if (in[i].op == GPUCOL_OP_LOAD_S && in[i].aux == c && value_is_used(p, in[i].dst))
+				run->bytes[c] = BYTES_NUMBERS;
+		for (int i = 0; i < p->nranges; i++)
+			if (ranges[i].op == GPUCOL_RANGE_HOST && ranges[i].column == c)
+				run->bytes[c] = BYTES_NUMBERS;
+		if (run->bytes[c] != BYTES_NUMBERS)
+			continue;
+		if (c >= MAX_BYTES_SLOT)
+			return refuse(why, GPUCOL_UNSUPPORTED, "more columns of bytes than the device takes");
+		run->dictionaries[c] = gpucol_gpu_dictionary_create();
+		if (run->dictionaries[c] == NULL)
+			return refuse(why, GPUCOL_OUT_OF_MEMORY, "out of memory");
+	}
+	return GPUCOL_OK;
+}
+
+/* Slot of the column that a host test is about, or -1. */
+static int
+host_slot(const GpucolProgram *p, int id)
+{
+	const GpucolInstr *in = GPUCOL_PROGRAM_ARRAY(p, const GpucolInstr, instrs);
+	const GpucolRange *ranges = GPUCOL_PROGRAM_ARRAY(p, const GpucolRange, ranges);
+
+	for (int i = 0; i < p->nranges; i++)
+		if (ranges[i].op == GPUCOL_RANGE_HOST && (int) ranges[i].n == id)
+			return ranges[i].column;
+	for (int i = 0; i < p->ninstrs; i++)
+		if (in[i].op == GPUCOL_OP_HOST_TEST && in[i].aux == id)
+			for (int j = 0; j < p->ninstrs; j++)
+				if (in[j].op == GPUCOL_OP_LOAD_S && in[j].dst == in[i].a)
+					return in[j].aux;
+	return -1;
+}
+
+/* ---- first pass: segments ---- */
+
+/* What must be equal for a resident chunk to be this one. */
+static uint64_t
+identity_of(const GpucolChunkDesc *d, bool nulls_only)
+{
+	uint64_t	h = (uint64_t) d->crc << 32 | d->null_count;
+
+	h = (h ^ (uint64_t) d->reference) * 0x9e3779b97f4a7c15u;
+	h = (h ^ (uint64_t) d->streams[GPUCOL_STREAM_CODES].row << 32 ^ d->streams[GPUCOL_STREAM_NULLS].row ^
+		 (uint64_t) d->width << 8 ^ d->coding ^ (uint64_t) d->flags << 16) * 0xbf58476d1ce4e5b9u;
+	return (h ^ h >> 29) << 1 | nulls_only;
+}
+
+static GpucolStatus
+make_space(GpucolRun *run)
+{
+	uint32_t	space = run->space == 0 ? 64 : run->space * 2;
+	size_t		ncolumns = run->program->ncolumns;
+	void	   *p;
+
+	if (space > GPUCOL_WIRE_MAX_SEGMENTS)
+		return GPUCOL_UNSUPPORTED;
+	if ((p = realloc(run->segments, sizeof(GpucolWireSegment) * space)) == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	run->segments = p;
+	if ((p = realloc(run->identities, sizeof(uint64_t) * (ncolumns * space + 1))) == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	run->identities = p;
+	if ((p = realloc(run->seen, sizeof(Seen) * space)) == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	run->seen = p;
+	run->space = space;
+	return GPUCOL_OK;
+}
+
+/* Map a whole stream into a decoder. */
+static GpucolStatus
+map_stream(GpucolRun *run, const GpucolSegment *segment, int slot,
+		   GpucolStreamKind stream, GpucolRows *rows, GpucolDecoder *decoder)
+{
+	const GpucolChunkDesc *desc = segment->chunks[slot];
+	GpucolStatus status;
+
+	if (desc->streams[stream].nrows == 0)
+		return GPUCOL_OK;
+	if (desc->streams[stream].nrows > run->source->max_window_rows)
+		return GPUCOL_UNSUPPORTED;
+	status = run->source->ops->map(run->source, segment, slot, stream, 0,
+								   desc->streams[stream].nrows, rows);
+	if (status == GPUCOL_OK)
+		gpucol_decode_map(decoder, stream, rows);
+	return status;
+}
+
+/* Number the entries of a segment's dictionary. */
+static GpucolStatus
+number_dictionary(GpucolRun *run, const GpucolSegment *segment, int slot, Seen *seen)
+{
+	const GpucolChunkDesc *desc = segment->chunks[slot];
+	GpucolRows	dict = {0};
+	GpucolRows	data = {0};
+	GpucolDecoder decoder;
+	GpucolStatus status;
+	uint32_t	n = desc->coding == GPUCOL_CODING_CONSTANT ? 1 : desc->ndict;
+
+	if (desc->flags & GPUCOL_CHUNK_ALL_NULL)
+		return GPUCOL_OK;
+	if (desc->coding != GPUCOL_CODING_DICT && desc->coding != GPUCOL_CODING_CONSTANT)
+		return GPUCOL_UNSUPPORTED;
+	gpucol_decode_init(&decoder, desc, segment->nrows, &gpucol_memory_malloc);
+	status = map_stream(run, segment, slot, GPUCOL_STREAM_DICT, &dict, &decoder);
+	if (status == GPUCOL_OK)
+		status = map_stream(run, segment, slot, GPUCOL_STREAM_DATA, &data, &decoder);
+	if (status == GPUCOL_OK)
+		status = gpucol_decode_load(&decoder);
+	if (status == GPUCOL_OK)
+	{
+		seen->remap[slot] = malloc(sizeof(uint32_t) * (n + 1));
+		seen->remap_size[slot] = n;
+		if (seen->remap[slot] == NULL)
+			status = GPUCOL_OUT_OF_MEMORY;
+	}
+	for (uint32_t i = 0; i < n && status == GPUCOL_OK; i++)
+		if (!gpucol_gpu_dictionary_number(run->dictionaries[slot], decoder.entries[i].data,
+										  decoder.entries[i].len, &seen->remap[slot][i]))
+			status = GPUCOL_OUT_OF_MEMORY;
+	gpucol_decode_free(&decoder);
+	if (dict.npages > 0)
+		run->source->ops->unmap(run->source, &dict);
+	if (data.npages > 0)
+		run->source->ops->unmap(run->source, &data);
+	return status;
+}
+
+/* Note one segment. */
+static GpucolStatus
+note_segment(GpucolRun *run, const GpucolSegment *segment)
+{
+	size_t		ncolumns = run->program->ncolumns;
+	size_t		bitmap = (size_t) GPUCOL_VECTORS(segment->nrows) * GPUCOL_ROW_BYTES;
+	GpucolStatus status = GPUCOL_OK;
+	Seen	   *seen;
+
+	if (run->nsegments == run->space && (status = make_space(run)) != GPUCOL_OK)
+		return status;
+	seen = &run->seen[run->nsegments];
+	memset(seen, 0, sizeof(*seen));
+	run->segments[run->nsegments] = (GpucolWireSegment)
+	{
+		segment->id, segment->nrows, segment->deleted != NULL ? segment->ndeleted : 0
+	};
+	seen->first_row = segment->first_row;
+	for (size_t c = 0; c < ncolumns; c++)
+		run->identities[run->nsegments * ncolumns + c] =
+			identity_of(segment->chunks[c], run->bytes[c] == BYTES_NULLS);
+	run->nsegments++;			/* from here on finish frees what it has */
+	if (segment->deleted != NULL && segment->ndeleted > 0)
+	{
+		seen->deleted = malloc(bitmap);
+		if (seen->deleted == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+		memcpy(seen->deleted, segment->deleted, bitmap);
+	}
+	for (size_t c = 0; c < ncolumns && status == GPUCOL_OK; c++)
+	{
+		if (run->bytes[c] != BYTES_NUMBERS)
+			continue;
+		if (seen->remap == NULL)
+		{
+			seen->remap = calloc(ncolumns, sizeof(uint32_t *));
+			seen->remap_size = calloc(ncolumns, sizeof(uint32_t));
+			if (seen->remap == NULL || seen->remap_size == NULL)
+				return GPUCOL_OUT_OF_MEMORY;
+		}
+		status = number_dictionary(run, segment, (int) c, seen);
+	}
+	return status;
+}
+
+static GpucolStatus
+read_segments(GpucolRun *run, uint64_t *rows)
+{
+	GpucolSegment segment;
+	GpucolStatus status;
+
+	while ((status = run->source->ops->next_segment(run->source, &segment)) == GPUCOL_OK)
+	{
+		*rows += segment.nrows;
+		status = note_segment(run, &segment);
+		if (status != GPUCOL_OK)
+			return status;
+	}
+	return status == GPUCOL_END ? GPUCOL_OK : status;
+}
+
+/* ---- second pass: what is not resident ---- */
+
+/* Streams of a chunk that the device has a use for. */
+static uint32_t
+wanted_streams(const GpucolRun *run, int slot, const GpucolChunkDesc *desc)
+{
+	uint32_t	present = 0;
+	uint32_t	wanted = 1u << GPUCOL_STREAM_NULLS;
+
+	if (desc->flags & GPUCOL_CHUNK_ALL_NULL)
+		return 0;
+	if (run->bytes[slot] != BYTES_NULLS)
+		wanted |= 1u << GPUCOL_STREAM_CODES;
+	if (run->bytes[slot] == BYTES_UNUSED)
+		wanted |= 1u << GPUCOL_STREAM_ZONES | 1u << GPUCOL_STREAM_DICT | 1u << GPUCOL_STREAM_RUN_ENDS;
+	for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
+		if ((wanted >> k & 1) && desc->streams[k].nrows > 0)
+			present |= 1u << k;
+	return present;
+}
+
+/* Send one stream of a chunk; *offset is where it goes in the object. */
+static GpucolStatus
+send_stream(GpucolRun *run, const GpucolSegment *segment, uint32_t number, int slot,
+			GpucolStreamKind stream, uint64_t total, uint64_t *offset)
+{
+	uint32_t	nrows = segment->chunks[slot]->streams[stream].nrows;
+	uint32_t	step = run->source->max_window_rows < ROWS_PER_MAP ?
+		run->source->max_window_rows : ROWS_PER_MAP;
+
+	for (uint32_t row = 0; row < nrows;)
+	{
+		uint32_t	n = nrows - row < step ? nrows - row : step;
+		GpucolRows	window;
+		GpucolStatus status;
+
+		status = run->source->ops->map(run->source, segment, slot, stream, row, n, &window);
+		if (status != GPUCOL_OK)
+			return status;
+		for (uint32_t done = 0; done < n;)
+		{
+			uint32_t	first = segment->chunks[slot]->streams[stream].row + row + done;
+			uint32_t	left = GPUCOL_PAGE_ROWS - first % GPUCOL_PAGE_ROWS;
+			uint32_t	take = n - done < left ? n - done : left;
+			bool		ok;
+
+			ok = gpucol_wire_put(run->wire, GPUCOL_PUT_CHUNK, number, (uint32_t) slot, total, *offset,
+								 gpucol_rows_at(&window, first, take, NULL),
+								 (uint64_t) take * GPUCOL_ROW_BYTES);
+			if (!ok)
+			{
+				run->source->ops->unmap(run->source, &window);
+				return GPUCOL_DEVICE_LOST;
+			}
+			*offset += (uint64_t) take * GPUCOL_ROW_BYTES;
+			done += take;
+		}
+		run->source->ops->unmap(run->source, &window);
+		row += n;
+	}
+	return GPUCOL_OK;
+}
+
+/* Send a chunk. */
+static GpucolStatus
+send_chunk(GpucolRun *run, const GpucolSegment *segment, uint32_t number, int slot)
+{
+	GpucolWireChunk head;
+	uint64_t	total = sizeof(head);
+	uint64_t	offset = sizeof(head);
+	GpucolStatus status = GPUCOL_OK;
+
+	memset(&head, 0, sizeof(head));
+	head.desc = *segment->chunks[slot];
+	head.present = wanted_streams(run, slot, &head.desc);
+	if (run->bytes[slot] == BYTES_NULLS)
+	{
+		head.desc.coding = GPUCOL_CODING_CONSTANT;
+		head.desc.width = 0;
+		head.desc.ndict = 0;
+	}
+	for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
+		if (head.present >> k & 1)
+			total += (uint64_t) head.desc.streams[k].nrows * GPUCOL_ROW_BYTES;
+	if (!gpucol_wire_put(run->wire, GPUCOL_PUT_CHUNK, number, (uint32_t) slot, total, 0,
+						 &head, sizeof(head)))
+		return GPUCOL_DEVICE_LOST;
+	for (int k = 0; k < GPUCOL_STREAM_COUNT && status == GPUCOL_OK; k++)
+		if (head.present >> k & 1)
+			status = send_stream(run, segment, number, slot, k, total, &offset);
+	return status;
+}
+
+/* Send what the daemon needs, in the order of the segments. */
+static GpucolStatus
+send_missing(GpucolRun *run, const GpucolWireNeed *need, size_t n)
+{
+	GpucolSegment segment;
+	GpucolStatus status;
+	uint32_t	number = 0;
+	size_t		i = 0;
+
+	if (n == 0)
+		return GPUCOL_OK;
+	run->source->ops->rescan(run->source);
+	for (; i < n; number++)
+	{
+		status = run->source->ops->next_segment(run->source, &segment);
+		if (status != GPUCOL_OK)
+			return status == GPUCOL_END ? GPUCOL_UNSUPPORTED : status;
+		if (number >= run->nsegments || segment.id != run->segments[number].id ||
+			segment.nrows != run->segments[number].nrows)
+			return GPUCOL_UNSUPPORTED;
+		for (; i < n && need[i].segment == number; i++)
+		{
+			if (need[i].slot >= run->program->ncolumns)
+				return GPUCOL_DEVICE_LOST;
+			status = send_chunk(run, &segment, number, (int) need[i].slot);
+			if (status != GPUCOL_OK)
+				return status;
+		}
+		if (i < n && need[i].segment < number)
+			return GPUCOL_DEVICE_LOST;
+	}
+
+	/* delta batches come after the last segment */
+	while ((status = run->source->ops->next_segment(run->source, &segment)) == GPUCOL_OK)
+		;
+	return status == GPUCOL_END ? GPUCOL_OK : status;
+}
+
+/* ---- delta ---- */
+
+/* Make room for n more delta rows. */
+static GpucolStatus
+grow_delta(GpucolRun *run, uint32_t n)
+{
+	Delta	   *d = &run->delta;
+	uint64_t	space = d->space == 0 ? GPUCOL_VECTOR_VALUES : d->space;
+	void	   *p;
+
+	while (space < d->nrows + n)
+		space *= 2;
+	if (space == d->space)
+		return GPUCOL_OK;
+	if ((p = realloc(d->tids, sizeof(uint64_t) * space)) == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	d->tids = p;
+	for (int c = 0; c < run->program->ncolumns; c++)
+	{
+		if ((p = realloc(d->codes[c], space * 8)) == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+		d->codes[c] = p;
+		memset((char *) p + d->space * 8, 0, (space - d->space) * 8);
+		if ((p = realloc(d->nulls[c], space / 8)) == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+		d->nulls[c] = p;
+		memset((char *) p + d->space / 8, 0, (space - d->space) / 8);
+	}
+	d->space = space;
+	return GPUCOL_OK;
+}
+
+/* Append one batch.  A vector of width 64 is its low words, then its high. */
+static GpucolStatus
+append_delta(GpucolRun *run, const GpucolDelta *batch)
+{
+	Delta	   *d = &run->delta;
+	GpucolStatus status = grow_delta(run, batch->nrows);
+
+	if (status != GPUCOL_OK)
+		return status;
+	for (uint32_t i = 0; i < batch->nrows; i++)
+		d->tids[d->nrows + i] = batch->tids != NULL ? batch->tids[i] : 0;
+	for (int c = 0; c < run->program->ncolumns; c++)
+	{
+		const GpucolDeltaColumn *column = &batch->columns[c];
+
+		for (uint32_t i = 0; i < batch->nrows; i++)
+		{
+			uint64_t	row = d->nrows + i;
+			uint32_t   *vector = d->codes[c] + row / 1024 * 2048;
+			uint64_t	x = 0;
+
+			if (column->nulls != NULL && (column->nulls[i / 32] >> (i % 32) & 1))
+			{
+				d->nulls[c][row / 32] |= UINT32_C(1) << (row % 32);
+				d->has_nulls[c] = true;
+				continue;
+			}
+			if (run->bytes[c] == BYTES_UNUSED)
+				x = (uint64_t) column->values[i];
+			else if (run->bytes[c] == BYTES_NUMBERS)
+			{
+				uint32_t	number;
+
+				if (!gpucol_gpu_dictionary_number(run->dictionaries[c], column->bytes[i].data,
+												  column->bytes[i].len, &number))
+					return GPUCOL_OUT_OF_MEMORY;
+				x = number;
+			}
+			vector[row % 1024] = (uint32_t) x;
+			vector[1024 + row % 1024] = (uint32_t) (x >> 32);
+		}
+	}
+	d->nrows += batch->nrows;
+	return GPUCOL_OK;
+}
+
+static GpucolStatus
+read_delta(GpucolRun *run)
+{
+	GpucolDelta batch;
+	GpucolStatus status;
+
+	while ((status = run->source->ops->next_delta(run->source, &batch)) == GPUCOL_OK)
+	{
+		status = append_delta(run, &batch);
+		if (status != GPUCOL_OK)
+			return status;
+	}
+	return status == GPUCOL_END ? GPUCOL_OK : status;
+}
+
+/* ---- sending the rest ---- */
+
+static bool
+send_object(GpucolRun *run, GpucolPutKind kind, uint32_t a, uint32_t b,
+			const void *data, uint64_t size)
+{
+	return size == 0 || gpucol_wire_put(run->wire, kind, a, b, size, 0, data, size);
+}
+
+/* Evaluate a host test on every number and on NULL, and send the results. */
+static GpucolStatus
+send_host_test(GpucolRun *run, int id)
+{
+	int			slot = host_slot(run->program, id);
+	const GpucolBytes *strings;
+	GpucolBytes none = {NULL, 0};
+	bool		isnull = true;
+	uint32_t	n;
+	uint8_t    *results;
+
+	if (slot < 0)
+		return GPUCOL_OK;
+	strings = gpucol_gpu_dictionary_strings(run->dictionaries[slot], &n);
+	run->scratch = results = malloc((size_t) n + 1);
+	if (results == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	if (n > 0)
+		run->host->test(run->host->context, id, (int) n, strings, NULL, results);
+	run->host->test(run->host->context, id, 1, &none, &isnull, results + n);
+	if (!send_object(run, GPUCOL_PUT_HOST, (uint32_t) id, 0, results, (uint64_t) n + 1))
+		return GPUCOL_DEVICE_LOST;
+	free(results);
+	run->scratch = NULL;
+	return GPUCOL_OK;
+}
+
+static GpucolStatus
+send_rest(GpucolRun *run)
+{
+	const GpucolProgram *p = run->program;
+	uint64_t	vectors = GPUCOL_VECTORS(run->delta.nrows);
+	GpucolStatus status;
+
+	for (uint32_t s = 0; s < run->nsegments; s++)
+	{
+		Seen	   *seen = &run->seen[s];
+
+		if (seen->deleted != NULL &&
+			!send_object(run, GPUCOL_PUT_DELETED, s, 0, seen->deleted,
+						 (uint64_t) GPUCOL_VECTORS(run->segments[s].nrows) * GPUCOL_ROW_BYTES))
+			return GPUCOL_DEVICE_LOST;
+		for (int c = 0; seen->remap != NULL && c < p->ncolumns; c++)
+			if (seen->remap[c] != NULL &&
+				!send_object(run, GPUCOL_PUT_REMAP, s, (uint32_t) c, seen->remap[c],
+							 (uint64_t) seen->remap_size[c] * 4))
+				return GPUCOL_DEVICE_LOST;
+	}
+	for (int c = 0; c < p->ncolumns; c++)
+		if (!send_object(run, GPUCOL_PUT_DELTA_CODES, 0, (uint32_t) c, run->delta.codes[c],
+						 vectors * 64 * GPUCOL_ROW_BYTES) ||
+			(run->delta.has_nulls[c] &&
+			 !send_object(run, GPUCOL_PUT_DELTA_NULLS, 0, (uint32_t) c, run->delta.nulls[c],
+						  vectors * GPUCOL_ROW_BYTES)))
+			return GPUCOL_DEVICE_LOST;
+	for (int id = 0; id < p->nhost; id++)
+	{
+		status = send_host_test(run, id);
+		if (status != GPUCOL_OK)
+			return status;
+	}
+	return gpucol_wire_flush(run->wire) ? GPUCOL_OK : GPUCOL_DEVICE_LOST;
+}
+
+/* ---- the result ---- */
+
+/* Read the data of a result whose head is in run->result. */
+static GpucolStatus
+read_data(GpucolRun *run)
+{
+	uint64_t	at = 0;
+
+	run->data = malloc(run->result.bytes + 1);
+	if (run->data == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	while (at < run->result.bytes)
+	{
+		size_t		size;
+
+		if (!gpucol_wire_receive(run->wire, GPUCOL_WIRE_RESULT_PART, &run->payload, &size))
+			return GPUCOL_DEVICE_LOST;
+		if (size == 0 || size > run->result.bytes - at)
+			return GPUCOL_DEVICE_LOST;
+		memcpy(run->data + at, run->payload, size);
+		at += size;
+		free(run->payload);
+		run->payload = NULL;
+	}
+	return GPUCOL_OK;
+}
+
+/* Find the arrays in the data, and make the buffers of a batch. */
+static GpucolStatus
+find_arrays(GpucolRun *run)
+{
+	const GpucolProgram *p = run->program;
+	const uint16_t *keys = GPUCOL_PROGRAM_ARRAY(p, const uint16_t, keys);
+	const uint8_t *classes = GPUCOL_PROGRAM_ARRAY(p, const uint8_t, reg_classes);
+	uint64_t	n = run->result.nrows;
+	uint64_t	at = 0;
+
+	run->columns = calloc(p->nkeys + 1u, sizeof(GpucolResultColumn));
+	run->values = calloc(p->nkeys + 1u, sizeof(int64_t *));
+	run->nulls = calloc(p->nkeys + 1u, sizeof(uint8_t *));
+	run->tids = malloc(sizeof(uint64_t) * BATCH_ROWS);
+	if (run->columns == NULL || run->values == NULL || run->nulls == NULL || run->tids == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	if (n == 0)
+		return GPUCOL_OK;
+	if (p->kind == GPUCOL_PROGRAM_SCAN)
+	{
+		run->rows = (const uint64_t *) run->data;
+		at += n * 8;
+	}
+	for (int k = 0; k < p->nkeys; k++)
+	{
+		GpucolClass cls = classes[keys[k]];
+
+		run->columns[k].cls = cls;
+		run->values[k] = (const int64_t *) (run->data + at);
+		at += n * (cls == GPUCOL_CLASS_D ? 16 : 8);
+		run->nulls[k] = (const uint8_t *) (run->data + at);
+		at += (n + 7) / 8 * 8;
+		if (cls == GPUCOL_CLASS_D)
+			run->wide[k] = aligned_alloc(16, sizeof(__int128) * BATCH_ROWS);
+		if (cls == GPUCOL_CLASS_S)
+			run->strings[k] = malloc(sizeof(GpucolBytes) * BATCH_ROWS);
+		if ((cls == GPUCOL_CLASS_D && run->wide[k] == NULL) ||
+			(cls == GPUCOL_CLASS_S && run->strings[k] == NULL))
+			return GPUCOL_OUT_OF_MEMORY;
+	}
+	if (p->kind == GPUCOL_PROGRAM_AGG)
+	{
+		run->states = (const GpucolAggState *) (run->data + at);
+		at += n * p->naggs * sizeof(GpucolAggState);
+	}
+	return at == run->result.bytes ? GPUCOL_OK : GPUCOL_DEVICE_LOST;
+}
+
+/* ---- the run ---- */
+
+static bool
+cuda_available(const char **why)
+{
+	return gpucol_service.available(why);
+}
+
+static void
+cuda_finish(GpucolRun *run)
+{
+	if (run == NULL)
+		return;
+	for (uint32_t s = 0; s < run->nsegments; s++)
+	{
+		free(run->seen[s].deleted);
+		for (int c = 0; run->seen[s].remap != NULL && c < run->program->ncolumns; c++)
+			free(run->seen[s].remap[c]);
+		free(run->seen[s].remap);
+		free(run->seen[s].remap_size);
+	}
+	for (int c = 0; c < run->program->ncolumns; c++)
+	{
+		if (run->dictionaries != NULL)
+			gpucol_gpu_dictionary_free(run->dictionaries[c]);
+		if (run->delta.codes != NULL)
+			free(run->delta.codes[c]);
+		if (run->delta.nulls != NULL)
+			free(run->delta.nulls[c]);
+	}
+	for (int k = 0; k < 64; k++)
+	{
+		free(run->wide[k]);
+		free(run->strings[k]);
+	}
+	free(run->bytes);
+	free(run->dictionaries);
+	free(run->segments);
+	free(run->identities);
+	free(run->seen);
+	free(run->delta.tids);
+	free(run->delta.codes);
+	free(run->delta.nulls);
+	free(run->delta.has_nulls);
+	free(run->scratch);
+	free(run->payload);
+	free(run->data);
+	free(run->columns);
+	free(run->values);
+	free(run->nulls);
+	free(run->tids);
+	free(run);
+}
+
+static GpucolRun *
+create_run(const GpucolProgram *program, GpucolSource *source, const GpucolHost *host)
+{
+	GpucolRun  *run = calloc(1, sizeof(GpucolRun));
+	size_t		n = program->ncolumns + 1u;
+
+	if (run == NULL)
+		return NULL;
+	run->program = program;
+	run->source = source;
+	run->host = host;
+	run->bytes = calloc(n, sizeof(BytesUse));
+	run->dictionaries = calloc(n, sizeof(void *));
+	run->delta.codes = calloc(n, sizeof(void *));
+	run->delta.nulls = calloc(n, sizeof(void *));
+	run->delta.has_nulls = calloc(n, sizeof(bool));
+	if (run->bytes == NULL || run->dictionaries == NULL || run->delta.codes == NULL ||
+		run->delta.nulls == NULL || run->delta.has_nulls == NULL)
+	{
+		cuda_finish(run);
+		return NULL;
+	}
+	return run;
+}
+
+/* Announce the request; *need is what the daemon lacks. */
+static bool
+announce(GpucolRun *run, uint32_t flags, size_t *nneed)
+{
+	const GpucolProgram *p = run->program;
+	size_t		program_size = (p->size + 7u) / 8 * 8;
+	size_t		segments_size = run->nsegments * sizeof(GpucolWireSegment);
+	size_t		identities_size = sizeof(uint64_t) * run->nsegments * p->ncolumns;
+	GpucolWireRun head = {{run->source->storage[0], run->source->storage[1]}, 0, 0,
+	p->size, run->nsegments, p->ncolumns, flags};
+	char	   *body = malloc(program_size + segments_size + identities_size + 1);
+	bool		ok;
+	size_t		size;
+
+	run->scratch = body;
+	if (body == NULL)
+		return false;
+	memset(body, 0, program_size);
+	memcpy(body, p, p->size);
+	if (run->nsegments > 0)
+	{
+		memcpy(body + program_size, run->segments, segments_size);
+		memcpy(body + program_size + segments_size, run->identities, identities_size);
+	}
+	ok = gpucol_wire_send(run->wire, GPUCOL_WIRE_RUN, &head, sizeof(head), body,
+						  program_size + segments_size + identities_size) &&
+		gpucol_wire_receive(run->wire, GPUCOL_WIRE_NEED, &run->payload, &size);
+	free(body);
+	run->scratch = NULL;
+	if (ok)
+		*nneed = size / sizeof(GpucolWireNeed);
+	return ok;
+}
+
+/* Do the whole request. */
+static GpucolStatus
+request(GpucolRun *run, const char **why)
+{
+	GpucolWireGo go;
+	GpucolStatus status;
+	uint64_t	rows = 0;
+	size_t		nneed;
+	size_t		size;
+	void	   *result;
+
+	status = examine(run, why);
+	if (status != GPUCOL_OK)
+		return status;
+	status = read_segments(run, &rows);
+	if (status != GPUCOL_OK)
+		return refuse(why, status, status == GPUCOL_UNSUPPORTED ?
+					  "a column of bytes has no dictionary in some segment" : "segments could not be read");
+	if (!gpucol_service.prefers(rows, 0))
+		return refuse(why, GPUCOL_UNSUPPORTED, "too few rows for the device to pay");
+	run->wire = gpucol_wire_acquire(why);
+	if (run->wire == NULL)
+		return refuse(why, GPUCOL_DEVICE_LOST, *why);
+	gpucol_wire_watch(run->wire, run->source);
+	if (!announce(run, 0, &nneed))
+		return lost(why);
+	status = send_missing(run, run->payload, nneed);
+	free(run->payload);
+	run->payload = NULL;
+	if (status == GPUCOL_DEVICE_LOST)
+		return lost(why);
+	if (status == GPUCOL_OK)
+		status = read_delta(run);
+	if (status != GPUCOL_OK)
+		return refuse(why, status, "the table could not be read for the device");
+	status = send_rest(run);
+	if (status == GPUCOL_DEVICE_LOST)
+		return lost(why);
+	if (status != GPUCOL_OK)
+		return refuse(why, status, "out of memory");
+	memset(&go, 0, sizeof(go));
+	go.delta_rows = run->delta.nrows;
+	for (int c = 0; c < run->program->ncolumns && c < MAX_BYTES_SLOT; c++)
+		if (run->dictionaries[c] != NULL)
+			gpucol_gpu_dictionary_strings(run->dictionaries[c], &go.distinct[c]);
+	if (!gpucol_wire_send(run->wire, GPUCOL_WIRE_GO, &go, sizeof(go), NULL, 0) ||
+		!gpucol_wire_receive(run->wire, GPUCOL_WIRE_RESULT, &result, &size))
+		return lost(why);
+	if (size == sizeof(run->result))
+		memcpy(&run->result, result, size);
+	else
+		run->result.status = GPUCOL_DEVICE_LOST;
+	free(result);
+	if (run->result.status == GPUCOL_OK)
+		status = read_data(run);
+	else
+		status = run->result.status;
+	if (status == GPUCOL_DEVICE_LOST)
+		return lost(why);
+	gpucol_wire_release(run->wire);
+	if (status == GPUCOL_OK)
+		return find_arrays(run);
+	run->result.reason[sizeof(run->result.reason) - 1] = '\0';
+	return refuse(why, status, run->result.reason);
+}
+
+static GpucolStatus
+cuda_start(const GpucolProgram *program, GpucolSource *source,
+		   const GpucolHost *host, const GpucolRunOptions *options,
+		   GpucolRun **run, const char **why)
+{
+	GpucolStatus status;
+
+	(void) options;				/* the limit is for memory of this process */
+	*run = create_run(program, source, host);
+	if (*run == NULL)
+		return refuse(why, GPUCOL_OUT_OF_MEMORY, "out of memory");
+	status = request(*run, why);
+	if (status != GPUCOL_OK && !GPUCOL_STATUS_IS_FALLBACK(status))
+	{
+		(*run)->error = status;
+		return GPUCOL_OK;
+	}
+	if (status != GPUCOL_OK)
+	{
+		cuda_finish(*run);
+		*run = NULL;
+	}
+	return status;
+}
+
+/* Virtual TID of a segment row, as src/columnar/rownum.h defines it. */
+static uint64_t
+virtual_tid(uint64_t row)
+{
+	return (UINT64_C(0x80000000) + row / 256) << 16 | (1 + row % 256);
+}
+
+/* Fill one column of a batch of n rows from row `at`. */
+static void
+fill_column(GpucolRun *run, int k, uint64_t at, uint32_t n)
+{
+	GpucolResultColumn *column = &run->columns[k];
+	const uint16_t *keys = GPUCOL_PROGRAM_ARRAY(run->program, const uint16_t, keys);
+	const GpucolInstr *in = GPUCOL_PROGRAM_ARRAY(run->program, const GpucolInstr, instrs);
+	const GpucolBytes *strings = NULL;
+	uint32_t	nstrings = 0;
+
+	column->nulls = run->nulls[k] + at;
+	switch (column->cls)
+	{
+		case GPUCOL_CLASS_D:
+			memcpy(run->wide[k], run->values[k] + 2 * at, sizeof(__int128) * n);
+			column->d = run->wide[k];
+			break;
+		case GPUCOL_CLASS_F:
+			column->f = (const double *) run->values[k] + at;
+			break;
+		case GPUCOL_CLASS_S:
+			for (int i = 0; i < run->program->ninstrs; i++)
+				if (in[i].op == GPUCOL_OP_LOAD_S && in[i].dst == keys[k] &&
+					run->dictionaries[in[i].aux] != NULL)
+					strings = gpucol_gpu_dictionary_strings(run->dictionaries[in[i].aux], &nstrings);
+			for (uint32_t i = 0; i < n; i++)
+			{
+				uint64_t	number = (uint64_t) run->values[k][at + i];
+
+				run->strings[k][i] = !column->nulls[i] && number < nstrings ?
+					strings[number] : (GpucolBytes) {"", 0};
+			}
+			column->s = run->strings[k];
+			break;
+		default:
+			column->i = run->values[k] + at;
+	}
+}
+
+static GpucolStatus
+cuda_next(GpucolRun *run, GpucolResult *out)
+{
+	const GpucolProgram *p = run->program;
+	uint64_t	left = run->result.nrows - run->at;
+	uint32_t	n = left < BATCH_ROWS ? (uint32_t) left : BATCH_ROWS;
+
+	if (run->error != GPUCOL_OK)
+		return run->error;
+	if (n == 0)
+		return GPUCOL_END;
+	memset(out, 0, sizeof(*out));
+	out->nrows = n;
+	out->columns = run->columns;
+	for (int k = 0; k < p->nkeys; k++)
+		fill_column(run, k, run->at, n);
+	if (run->rows != NULL)
+	{
+		for (uint32_t i = 0; i < n; i++)
+		{
+			uint64_t	row = run->rows[run->at + i];
+			uint32_t	segment = (uint32_t) (row >> 32);
+
+			run->tids[i] = segment >= run->nsegments ? run->delta.tids[(uint32_t) row] :
+				virtual_tid(run->seen[segment].first_row + (uint32_t) row);
+		}
+		out->tids = run->tids;
+	}
+	else
+		out->states = run->states + run->at * p->naggs;
+	run->at += n;
+	return GPUCOL_OK;
+}
+
+static void
+cuda_stats(const GpucolRun *run, GpucolRunStats *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->segments_read = run->result.nsegments;
+	out->segments_skipped = run->result.segments_skipped;
+	out->delta_rows = run->delta.nrows;
+	out->packed_bytes = run->result.packed_bytes;
+	out->device_seconds = run->result.device_seconds;
+	out->threads = 1;
+}
+
+const GpucolEngine gpucol_engine_cuda = {
+	.name = "cuda",
+	.available = cuda_available,
+	.start = cuda_start,
+	.next = cuda_next,
+	.stats = cuda_stats,
+	.finish = cuda_finish,
+};

@@ -1,0 +1,177 @@
+/*-------------------------------------------------------------------------
+ *
+ * gpu_dictionary.c
+ *	  Numbers for the distinct byte strings of one column.
+ *
+ * A string is copied into a block that never moves; an open-addressing table
+ * finds its number by hash.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <stdlib.h>
+
+#include "engine/gpu_dictionary.h"
+
+#define BLOCK_SIZE	((size_t) 1 << 20)
+
+typedef struct Block
+{
+	struct Block *next;
+	char		data[];
+} Block;
+
+struct GpucolGpuDictionary
+{
+	GpucolBytes *strings;
+	uint64_t   *hashes;			/* of each string */
+	uint32_t	n;
+	uint32_t	space;
+	uint32_t   *table;			/* number + 1, 0 = empty */
+	uint32_t	mask;
+	Block	   *blocks;
+	size_t		free;			/* bytes left in the first block */
+	char	   *next;
+};
+
+static uint64_t
+hash_bytes(const char *data, size_t len)
+{
+	uint64_t	h = 0x9e3779b97f4a7c15u ^ len;
+
+	for (; len >= 8; data += 8, len -= 8)
+	{
+		uint64_t	x;
+
+		memcpy(&x, data, 8);
+		h = (h ^ x) * 0xbf58476d1ce4e5b9u;
+		h ^= h >> 31;
+	}
+	for (; len > 0; data++, len--)
+		h = (h ^ (unsigned char) *data) * 0x94d049bb133111ebu;
+	h ^= h >> 29;
+	h *= 0xbf58476d1ce4e5b9u;
+	return h ^ h >> 32;
+}
+
+GpucolGpuDictionary *
+gpucol_gpu_dictionary_create(void)
+{
+	return calloc(1, sizeof(GpucolGpuDictionary));
+}
+
+void
+gpucol_gpu_dictionary_free(GpucolGpuDictionary *d)
+{
+	if (d == NULL)
+		return;
+	while (d->blocks != NULL)
+	{
+		Block	   *block = d->blocks;
+
+		d->blocks = block->next;
+		free(block);
+	}
+	free(d->strings);
+	free(d->hashes);
+	free(d->table);
+	free(d);
+}
+
+/* Twice the space; false if there is no memory. */
+static bool
+grow(GpucolGpuDictionary *d)
+{
+	uint32_t	space = d->space == 0 ? 1024 : d->space * 2;
+	uint32_t	slots = space * 2;
+	GpucolBytes *strings = realloc(d->strings, sizeof(GpucolBytes) * space);
+	uint64_t   *hashes;
+	uint32_t   *table;
+
+	if (strings == NULL)
+		return false;
+	d->strings = strings;
+	hashes = realloc(d->hashes, sizeof(uint64_t) * space);
+	if (hashes == NULL)
+		return false;
+	d->hashes = hashes;
+	table = calloc(slots, sizeof(uint32_t));
+	if (table == NULL)
+		return false;
+	free(d->table);
+	d->table = table;
+	d->mask = slots - 1;
+	d->space = space;
+	for (uint32_t i = 0; i < d->n; i++)
+	{
+		uint32_t	at = (uint32_t) d->hashes[i] & d->mask;
+
+		while (table[at] != 0)
+			at = (at + 1) & d->mask;
+		table[at] = i + 1;
+	}
+	return true;
+}
+
+/* A copy of a string that stays where it is; NULL if there is no memory. */
+static char *
+keep(GpucolGpuDictionary *d, const char *data, size_t len)
+{
+	char	   *to;
+
+	if (d->blocks == NULL || len > d->free)
+	{
+		size_t		size = len > BLOCK_SIZE ? len : BLOCK_SIZE;
+		Block	   *block = malloc(sizeof(Block) + size);
+
+		if (block == NULL)
+			return NULL;
+		block->next = d->blocks;
+		d->blocks = block;
+		d->next = block->data;
+		d->free = size;
+	}
+	to = d->next;
+	memcpy(to, data, len);
+	d->next += len;
+	d->free -= len;
+	return to;
+}
+
+bool
+gpucol_gpu_dictionary_number(GpucolGpuDictionary *d, const char *data, size_t len,
+							 uint32_t *number)
+{
+	uint64_t	hash = hash_bytes(data, len);
+	uint32_t	at;
+	char	   *copy;
+
+	if (d->n == d->space && !grow(d))
+		return false;
+	for (at = (uint32_t) hash & d->mask; d->table[at] != 0; at = (at + 1) & d->mask)
+	{
+		uint32_t	i = d->table[at] - 1;
+
+		if (d->hashes[i] == hash && d->strings[i].len == len &&
+			(len == 0 || memcmp(d->strings[i].data, data, len) == 0))
+		{
+			*number = i;
+			return true;
+		}
+	}
+	copy = keep(d, data, len);
+	if (copy == NULL || d->n == UINT32_MAX / 4)
+		return false;
+	d->strings[d->n].data = copy;
+	d->strings[d->n].len = len;
+	d->hashes[d->n] = hash;
+	d->table[at] = d->n + 1;
+	*number = d->n++;
+	return true;
+}
+
+const GpucolBytes *
+gpucol_gpu_dictionary_strings(const GpucolGpuDictionary *d, uint32_t *n)
+{
+	*n = d->n;
+	return d->strings;
+}

@@ -1,0 +1,29 @@
+/*-------------------------------------------------------------------------
+ *
+ * gpu_dictionary.h
+ *	  Numbers for the distinct byte strings of one column over all segments, so
+ *	  that the device can compare them by number.
+ *
+ * Freestanding C.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_ENGINE_GPU_DICTIONARY_H
+#define GPUCOL_ENGINE_GPU_DICTIONARY_H
+
+#include "kernel/batch.h"
+
+typedef struct GpucolGpuDictionary GpucolGpuDictionary;
+
+extern GpucolGpuDictionary *gpucol_gpu_dictionary_create(void);
+extern void gpucol_gpu_dictionary_free(GpucolGpuDictionary *dictionary);
+
+/* Number of a string, given if it is new; false if there is no memory. */
+extern bool gpucol_gpu_dictionary_number(GpucolGpuDictionary *dictionary,
+										 const char *data, size_t len, uint32_t *number);
+
+/* The strings in order of their numbers; *n their count. */
+extern const GpucolBytes *gpucol_gpu_dictionary_strings(const GpucolGpuDictionary *dictionary,
+														uint32_t *n);
+
+#endif							/* GPUCOL_ENGINE_GPU_DICTIONARY_H */

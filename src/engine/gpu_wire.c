@@ -1,0 +1,429 @@
+/*-------------------------------------------------------------------------
+ *
+ * gpu_wire.c
+ *	  A process's connection to the device daemon.
+ *
+ * Objects travel through a slab of shared memory that the daemon has pinned:
+ * GPUCOL_SLAB_PARTS parts in turn, so that this process fills one while the
+ * daemon copies another to the device.  The slab is made when the first object
+ * that needs it comes, since most queries find everything resident.  Objects
+ * are collected in the current part and sent when it is full or flushed.
+ *
+ *-------------------------------------------------------------------------
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "engine/gpu_wire.h"
+#include "service/service.h"
+
+#define GPUCOL_SLAB_PARTS	4
+#define GPUCOL_SLAB_PART	((size_t) 4 << 20)
+
+struct GpucolWire
+{
+	int			fd;
+	bool		busy;
+	GpucolSource *source;		/* whose interrupts are checked */
+	char	   *slab;			/* GPUCOL_SLAB_PARTS parts, or NULL */
+	int			part;			/* being filled */
+	size_t		used;			/* bytes of it */
+	int			pending[GPUCOL_SLAB_PARTS]; /* PUTs of a part not yet taken */
+	int			order[64];		/* parts of the PUTs in flight, in order */
+	int			in_flight;
+	GpucolWirePut open;			/* being collected in the slab; length 0 = none */
+};
+
+static GpucolWire connection = {.fd = -1};
+static GpucolWireResult failure;	/* status GPUCOL_OK: none was told */
+
+/* Keep a RESULT that came in place of what was awaited. */
+static void
+keep_failure(int fd)
+{
+	GpucolWireHeader header;
+
+	while (recv(fd, &header, sizeof(header), MSG_DONTWAIT) == (ssize_t) sizeof(header) &&
+		   header.magic == GPUCOL_WIRE_MAGIC && header.length <= sizeof(failure))
+	{
+		GpucolWireResult result;
+
+		if (header.length > 0 &&
+			recv(fd, &result, header.length, MSG_DONTWAIT) != (ssize_t) header.length)
+			return;
+		if (header.type == GPUCOL_WIRE_RESULT && header.length == sizeof(result))
+		{
+			failure = result;
+			return;
+		}
+	}
+}
+
+GpucolStatus
+gpucol_wire_failure(const char **why)
+{
+	*why = "device daemon was lost";
+	if (failure.status == GPUCOL_OK)
+		return GPUCOL_DEVICE_LOST;
+	failure.reason[sizeof(failure.reason) - 1] = '\0';
+	*why = failure.reason;
+	return (GpucolStatus) failure.status;
+}
+
+void
+gpucol_wire_drop(void)
+{
+	if (connection.fd >= 0)
+		close(connection.fd);
+	if (connection.slab != NULL)
+		munmap(connection.slab, GPUCOL_SLAB_PARTS * GPUCOL_SLAB_PART);
+	memset(&connection, 0, sizeof(connection));
+	connection.fd = -1;
+}
+
+/* Sleep on the socket, then see whether the process is wanted elsewhere. */
+static void
+pause_on(GpucolWire *wire, bool writable)
+{
+	gpucol_service.wait(wire->fd, writable);
+	if (wire->source != NULL)
+		wire->source->ops->check_interrupts(wire->source);
+}
+
+/* Send all of a vector of buffers; a descriptor goes with the first byte. */
+static bool
+send_all(GpucolWire *wire, struct iovec *iov, int n, int descriptor)
+{
+	char		control[CMSG_SPACE(sizeof(int))];
+
+	while (n > 0)
+	{
+		struct msghdr msg;
+		ssize_t		sent;
+
+		memset(&msg, 0, sizeof(msg));
+		msg.msg_iov = iov;
+		msg.msg_iovlen = n;
+		if (descriptor >= 0)
+		{
+			struct cmsghdr *c;
+
+			memset(control, 0, sizeof(control));
+			msg.msg_control = control;
+			msg.msg_controllen = sizeof(control);
+			c = CMSG_FIRSTHDR(&msg);
+			c->cmsg_level = SOL_SOCKET;
+			c->cmsg_type = SCM_RIGHTS;
+			c->cmsg_len = CMSG_LEN(sizeof(int));
+			memcpy(CMSG_DATA(c), &descriptor, sizeof(int));
+		}
+		sent = sendmsg(wire->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+		{
+			pause_on(wire, true);
+			continue;
+		}
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent < 0)
+		{
+			keep_failure(wire->fd);
+			gpucol_wire_drop();
+			return false;
+		}
+		descriptor = -1;
+		while (n > 0 && (size_t) sent >= iov->iov_len)
+		{
+			sent -= iov->iov_len;
+			iov++;
+			n--;
+		}
+		if (n > 0)
+		{
+			iov->iov_base = (char *) iov->iov_base + sent;
+			iov->iov_len -= sent;
+		}
+	}
+	return true;
+}
+
+bool
+gpucol_wire_send(GpucolWire *wire, GpucolWireType type,
+				 const void *head, size_t head_size,
+				 const void *body, size_t body_size)
+{
+	GpucolWireHeader header = {GPUCOL_WIRE_MAGIC, GPUCOL_WIRE_VERSION, type,
+	(uint32_t) (head_size + body_size)};
+	struct iovec iov[3] = {
+		{&header, sizeof(header)},
+		{(void *) head, head_size},
+		{(void *) body, body_size}
+	};
+
+	if (head_size + body_size > GPUCOL_WIRE_MAX_PAYLOAD)
+		return false;
+	return send_all(wire, iov, 3, -1);
+}
+
+static bool
+receive_bytes(GpucolWire *wire, void *to, size_t n)
+{
+	while (n > 0)
+	{
+		ssize_t		got = recv(wire->fd, to, n, MSG_DONTWAIT);
+
+		if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+		{
+			pause_on(wire, false);
+			continue;
+		}
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+		{
+			gpucol_wire_drop();
+			return false;
+		}
+		to = (char *) to + got;
+		n -= (size_t) got;
+	}
+	return true;
+}
+
+bool
+gpucol_wire_receive(GpucolWire *wire, GpucolWireType type,
+					void **payload, size_t *size)
+{
+	GpucolWireHeader header;
+
+	*payload = NULL;
+	*size = 0;
+	if (!receive_bytes(wire, &header, sizeof(header)))
+		return false;
+	if (header.magic != GPUCOL_WIRE_MAGIC || header.version != GPUCOL_WIRE_VERSION ||
+		header.type != type || header.length > GPUCOL_WIRE_MAX_PAYLOAD)
+	{
+		if (header.type == GPUCOL_WIRE_RESULT && header.length == sizeof(failure) &&
+			!receive_bytes(wire, &failure, sizeof(failure)))
+			memset(&failure, 0, sizeof(failure));
+		gpucol_wire_drop();
+		return false;
+	}
+	*payload = malloc(header.length + 1);
+	*size = header.length;
+	if (*payload == NULL || !receive_bytes(wire, *payload, header.length))
+	{
+		free(*payload);
+		*payload = NULL;
+		gpucol_wire_drop();
+		return false;
+	}
+	return true;
+}
+
+/* Connect and greet. */
+static bool
+greet(const char **why)
+{
+	GpucolWireHello hello = {(int32_t) getpid(), 0};
+	void	   *payload;
+	size_t		size;
+	bool		ok;
+
+	connection.fd = gpucol_service.connect(why);
+	if (connection.fd < 0)
+		return false;
+	ok = gpucol_wire_send(&connection, GPUCOL_WIRE_HELLO, &hello, sizeof(hello), NULL, 0) &&
+		gpucol_wire_receive(&connection, GPUCOL_WIRE_WELCOME, &payload, &size);
+	if (!ok)
+	{
+		*why = "device daemon does not answer";
+		return false;
+	}
+	ok = size == sizeof(GpucolWireWelcome);
+	free(payload);
+	if (!ok)
+	{
+		gpucol_wire_drop();
+		*why = "device daemon speaks another version";
+	}
+	return ok;
+}
+
+GpucolWire *
+gpucol_wire_acquire(const char **why)
+{
+	char		byte;
+
+	/* a daemon that has died, or an answer that nobody waited for */
+	if (connection.fd >= 0 &&
+		(connection.busy || recv(connection.fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK) >= 0 ||
+		 (errno != EAGAIN && errno != EWOULDBLOCK)))
+		gpucol_wire_drop();
+	if (connection.fd < 0 && !greet(why))
+		return NULL;
+	connection.busy = true;
+	connection.source = NULL;
+	connection.used = 0;
+	memset(&failure, 0, sizeof(failure));
+	return &connection;
+}
+
+void
+gpucol_wire_release(GpucolWire *wire)
+{
+	wire->busy = false;
+	wire->source = NULL;
+}
+
+void
+gpucol_wire_watch(GpucolWire *wire, GpucolSource *source)
+{
+	wire->source = source;
+}
+
+/* Wait for the daemon to have taken the oldest PUT in flight. */
+static bool
+take_done(GpucolWire *wire)
+{
+	void	   *payload;
+	size_t		size;
+
+	if (!gpucol_wire_receive(wire, GPUCOL_WIRE_DONE, &payload, &size))
+		return false;
+	free(payload);
+	wire->pending[wire->order[0]]--;
+	wire->in_flight--;
+	memmove(wire->order, wire->order + 1, sizeof(int) * (size_t) wire->in_flight);
+	return true;
+}
+
+/* Make the slab and hand it to the daemon. */
+static bool
+make_slab(GpucolWire *wire)
+{
+	size_t		size = GPUCOL_SLAB_PARTS * GPUCOL_SLAB_PART;
+	int			fd = memfd_create("gpucol slab", MFD_CLOEXEC);
+	GpucolWireHeader header = {GPUCOL_WIRE_MAGIC, GPUCOL_WIRE_VERSION, GPUCOL_WIRE_SLAB,
+	sizeof(GpucolWireSlab)};
+	GpucolWireSlab slab = {size};
+	struct iovec iov[2] = {{&header, sizeof(header)}, {&slab, sizeof(slab)}};
+	void	   *p = MAP_FAILED;
+	void	   *payload;
+	bool		ok;
+
+	if (fd >= 0 && ftruncate(fd, (off_t) size) == 0)
+		p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+	if (p == MAP_FAILED)
+	{
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	wire->slab = p;
+	ok = send_all(wire, iov, 2, fd) &&
+		gpucol_wire_receive(wire, GPUCOL_WIRE_DONE, &payload, &size);
+	close(fd);
+	if (ok)
+		free(payload);
+	return ok;
+}
+
+/* Bytes free in the current part, after waiting for it if need be. */
+static bool
+room(GpucolWire *wire, size_t *n)
+{
+	if (wire->used == GPUCOL_SLAB_PART)
+	{
+		wire->part = (wire->part + 1) % GPUCOL_SLAB_PARTS;
+		wire->used = 0;
+	}
+	while (wire->used == 0 && wire->pending[wire->part] > 0)
+		if (!take_done(wire))
+			return false;
+	*n = GPUCOL_SLAB_PART - wire->used;
+	return true;
+}
+
+/* Send what has been collected in the slab. */
+static bool
+send_open(GpucolWire *wire)
+{
+	GpucolWirePut put = wire->open;
+
+	if (put.length == 0)
+		return true;
+	wire->open.length = 0;
+	if (wire->in_flight == (int) (sizeof(wire->order) / sizeof(wire->order[0])) &&
+		!take_done(wire))
+		return false;
+	if (!gpucol_wire_send(wire, GPUCOL_WIRE_PUT, &put, sizeof(put), NULL, 0))
+		return false;
+	wire->order[wire->in_flight++] = (int) (put.slab_offset / GPUCOL_SLAB_PART);
+	wire->pending[put.slab_offset / GPUCOL_SLAB_PART]++;
+	return true;
+}
+
+bool
+gpucol_wire_put(GpucolWire *wire, GpucolPutKind kind, uint32_t a, uint32_t b,
+				uint64_t total, uint64_t offset, const void *data,
+				uint64_t length)
+{
+	GpucolWirePut *open = &wire->open;
+
+	if (open->length > 0 &&
+		(open->kind != kind || open->a != a || open->b != b || open->offset + open->length != offset) &&
+		!send_open(wire))
+		return false;
+	if (total <= GPUCOL_WIRE_INLINE)
+	{
+		GpucolWirePut put = {kind, a, b, 0, total, offset, length, 0};
+
+		return send_open(wire) &&
+			gpucol_wire_send(wire, GPUCOL_WIRE_PUT, &put, sizeof(put), data, length);
+	}
+	if (wire->slab == NULL && !make_slab(wire))
+		return false;
+	while (length > 0)
+	{
+		size_t		n;
+
+		if (!room(wire, &n))
+			return false;
+		if (n > length)
+			n = length;
+		if (open->length == 0)
+			*open = (GpucolWirePut)
+			{
+				kind, a, b, 1, total, offset, 0, (uint64_t) wire->part * GPUCOL_SLAB_PART + wire->used
+			};
+		memcpy(wire->slab + (size_t) wire->part * GPUCOL_SLAB_PART + wire->used, data, n);
+		wire->used += n;
+		open->length += n;
+		data = (const char *) data + n;
+		offset += n;
+		length -= n;
+		if (wire->used == GPUCOL_SLAB_PART && !send_open(wire))
+			return false;
+	}
+	return true;
+}
+
+bool
+gpucol_wire_flush(GpucolWire *wire)
+{
+	if (!send_open(wire))
+		return false;
+	while (wire->in_flight > 0)
+		if (!take_done(wire))
+			return false;
+	wire->used = 0;
+	return true;
+}

@@ -1,0 +1,67 @@
+/*-------------------------------------------------------------------------
+ *
+ * gpu_wire.h
+ *	  A process's connection to the device daemon.
+ *
+ * There is one connection a process; it stays open between queries.  A query
+ * that ends in the middle of a request (an error that unwinds) leaves the
+ * connection busy, and the next use replaces it: the daemon drops a request
+ * whose client leaves.
+ *
+ * Freestanding C.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_ENGINE_GPU_WIRE_H
+#define GPUCOL_ENGINE_GPU_WIRE_H
+
+#include "kernel/batch.h"
+#include "service/protocol.h"
+
+typedef struct GpucolWire GpucolWire;
+
+/*
+ * The process's connection, idle; NULL with *why set if there is none.  After
+ * this the connection is busy until gpucol_wire_release.
+ */
+extern GpucolWire *gpucol_wire_acquire(const char **why);
+
+/* The request is over and its messages are read. */
+extern void gpucol_wire_release(GpucolWire *wire);
+
+/* Close the connection: what comes next on it cannot be trusted. */
+extern void gpucol_wire_drop(void);
+
+/*
+ * What the daemon said when it ended a request early; GPUCOL_DEVICE_LOST and a
+ * general reason if it said nothing.
+ */
+extern GpucolStatus gpucol_wire_failure(const char **why);
+
+/* Check interrupts with this source while waiting; NULL: not at all. */
+extern void gpucol_wire_watch(GpucolWire *wire, GpucolSource *source);
+
+/* Send a message of two parts.  False: the connection is lost and dropped. */
+extern bool gpucol_wire_send(GpucolWire *wire, GpucolWireType type,
+							 const void *head, size_t head_size,
+							 const void *body, size_t body_size);
+
+/*
+ * Receive the next message, which must be of `type`.  *payload is malloc'd and
+ * the caller's.  False: the connection is lost and dropped.
+ */
+extern bool gpucol_wire_receive(GpucolWire *wire, GpucolWireType type,
+								void **payload, size_t *size);
+
+/*
+ * Send an object, or part of it: `length` bytes at `offset` of `total`.
+ * Copies; the memory may be reused at once.
+ */
+extern bool gpucol_wire_put(GpucolWire *wire, GpucolPutKind kind, uint32_t a,
+							uint32_t b, uint64_t total, uint64_t offset,
+							const void *data, uint64_t length);
+
+/* Wait until the daemon has taken everything that was put. */
+extern bool gpucol_wire_flush(GpucolWire *wire);
+
+#endif							/* GPUCOL_ENGINE_GPU_WIRE_H */

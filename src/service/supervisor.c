@@ -1,0 +1,407 @@
+/*-------------------------------------------------------------------------
+ *
+ * supervisor.c
+ *	  The background worker that keeps gpucol_gpud running, and how a server
+ *	  process finds the daemon.
+ *
+ * Topology.  One supervisor and one daemon a cluster, for all databases.  The
+ * daemon is a child process of the supervisor, in the data directory, where its
+ * socket is too; it shares nothing with PostgreSQL, so that its death is no
+ * crash.  The supervisor waits for it, starts it again when it ends, and takes
+ * it down with itself.  The supervisor is started by the postmaster where the
+ * library is preloaded, else by the first process that wants the daemon, and
+ * restarted by the postmaster.
+ *
+ * Shared state is one small struct, made on first use by whoever comes first:
+ * without preload it comes out of the spare part of shared memory.
+ *
+ * A host without a device, or an installation without the daemon's executable,
+ * costs a backend two stat() calls once in ten seconds, and no process.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
+#include "storage/spin.h"
+#include "utils/guc.h"
+#include "utils/timestamp.h"
+
+#include "guc.h"
+#include "service/protocol.h"
+#include "service/service.h"
+#include "service/supervisor.h"
+
+#define DAEMON_NAME		"gpucol_gpud"
+#define CONNECT_WAIT_MS 15000	/* for a daemon that is starting */
+#define LOOK_AGAIN_MS	10000	/* how long an answer of available() holds */
+#define PREFERRED_ROWS	UINT64CONST(2000000)	/* from where the device pays */
+
+typedef struct ServiceState
+{
+	slock_t		lock;
+	pid_t		supervisor;		/* protected by lock; 0 = none */
+	pid_t		daemon;			/* protected by lock; 0 = none */
+	uint32		generation;		/* protected by lock: daemons started */
+	bool		no_device;		/* protected by lock: the daemon found none */
+} ServiceState;
+
+static ServiceState *state = NULL;
+
+/* Attach to the shared state, making it if need be. */
+static void
+attach(void)
+{
+	bool		found;
+
+	if (state != NULL)
+		return;
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	state = ShmemInitStruct("gpucol service", sizeof(ServiceState), &found);
+	if (!found)
+	{
+		memset(state, 0, sizeof(*state));
+		SpinLockInit(&state->lock);
+	}
+	LWLockRelease(AddinShmemInitLock);
+}
+
+static void
+daemon_path(char *path)
+{
+	snprintf(path, MAXPGPATH, "%s/%s", pkglib_path, DAEMON_NAME);
+}
+
+/* Is there an executable and something it could run on? */
+static bool
+installed(const char **why)
+{
+	static TimestampTz looked = 0;
+	static const char *missing = NULL;
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (looked == 0 || TimestampDifferenceExceeds(looked, now, LOOK_AGAIN_MS))
+	{
+		char		path[MAXPGPATH];
+
+		looked = now;
+		daemon_path(path);
+		missing = NULL;
+		if (access(path, X_OK) != 0)
+			missing = "gpucol_gpud is not installed (gpucol was built without nvcc)";
+		else if (access("/dev/nvidiactl", F_OK) != 0 && access("/dev/dxg", F_OK) != 0)
+			missing = "this host has no NVIDIA device";
+	}
+	*why = missing;
+	return missing == NULL;
+}
+
+static bool
+service_available(const char **why)
+{
+	bool		no_device;
+
+	if (!installed(why))
+		return false;
+	attach();
+	SpinLockAcquire(&state->lock);
+	no_device = state->no_device;
+	SpinLockRelease(&state->lock);
+	if (no_device)
+		*why = "gpucol_gpud found no device that it can use; see the server log";
+	return !no_device;
+}
+
+/* One attempt to connect; -1 if nobody listens. */
+static int
+try_connect(void)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int			fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	strlcpy(address.sun_path, GPUCOL_WIRE_SOCKET, sizeof(address.sun_path));
+	if (fd >= 0 && connect(fd, (struct sockaddr *) &address, sizeof(address)) != 0)
+	{
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* Describe the supervisor to the postmaster. */
+static void
+describe_worker(BackgroundWorker *worker)
+{
+	memset(worker, 0, sizeof(*worker));
+	worker->bgw_flags = BGWORKER_SHMEM_ACCESS;
+	worker->bgw_start_time = BgWorkerStart_ConsistentState;
+	worker->bgw_restart_time = 1;
+	strlcpy(worker->bgw_library_name, "gpucol", BGW_MAXLEN);
+	strlcpy(worker->bgw_function_name, "gpucol_supervisor_main", BGW_MAXLEN);
+	strlcpy(worker->bgw_name, "gpucol supervisor", BGW_MAXLEN);
+	strlcpy(worker->bgw_type, "gpucol supervisor", BGW_MAXLEN);
+}
+
+/* Is the supervisor's process alive? */
+static bool
+supervised(void)
+{
+	pid_t		pid;
+
+	SpinLockAcquire(&state->lock);
+	pid = state->supervisor;
+	SpinLockRelease(&state->lock);
+	return pid != 0 && (kill(pid, 0) == 0 || errno == EPERM);
+}
+
+static int
+service_connect(const char **why)
+{
+	int			fd = try_connect();
+	bool		asked = false;
+	TimestampTz start;
+
+	if (fd >= 0)
+		return fd;
+	attach();
+	start = GetCurrentTimestamp();
+	while (fd < 0)
+	{
+		if (!service_available(why))
+			return -1;
+		if (!asked && !supervised())
+		{
+			BackgroundWorker worker;
+
+			asked = true;
+			describe_worker(&worker);
+			if (!RegisterDynamicBackgroundWorker(&worker, NULL))
+			{
+				*why = "no background worker slot is free for the gpucol supervisor (raise max_worker_processes)";
+				return -1;
+			}
+		}
+		if (TimestampDifferenceExceeds(start, GetCurrentTimestamp(), CONNECT_WAIT_MS))
+		{
+			*why = "gpucol_gpud did not start in time; see the server log";
+			return -1;
+		}
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 20, PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+		fd = try_connect();
+	}
+	return fd;
+}
+
+static void
+service_wait(int fd, bool writable)
+{
+	int			events = WL_LATCH_SET | WL_EXIT_ON_PM_DEATH;
+
+	events |= writable ? WL_SOCKET_WRITEABLE : WL_SOCKET_READABLE;
+	if (WaitLatchOrSocket(MyLatch, events, fd, -1, PG_WAIT_EXTENSION) & WL_LATCH_SET)
+		ResetLatch(MyLatch);
+}
+
+/*
+ * With engine = auto, small scans stay in this process: a request costs about
+ * half a millisecond, in which the CPU engine scans a few million rows.
+ */
+static bool
+service_prefers(uint64_t rows, uint64_t missing)
+{
+	(void) missing;
+	return gpucol_engine_choice == GPUCOL_ENGINE_CUDA || rows >= PREFERRED_ROWS;
+}
+
+const GpucolService gpucol_service = {
+	.available = service_available,
+	.connect = service_connect,
+	.wait = service_wait,
+	.prefers = service_prefers,
+};
+
+void
+gpucol_service_init(void)
+{
+	BackgroundWorker worker;
+	const char *why;
+
+	if (!process_shared_preload_libraries_in_progress || !installed(&why))
+		return;
+	describe_worker(&worker);
+	RegisterBackgroundWorker(&worker);
+}
+
+/* ---- the supervisor ---- */
+
+static pid_t child = 0;
+
+/* Start the daemon; its messages go to the server log. */
+static void
+start_daemon(void)
+{
+	char		path[MAXPGPATH];
+	char		memory[32];
+	char	   *argv[6];
+	int			argc = 0;
+	sigset_t	none;
+
+	daemon_path(path);
+	snprintf(memory, sizeof(memory), "%d", gpucol_gpu_memory_limit);
+	argv[argc++] = path;
+	argv[argc++] = "--memory";
+	argv[argc++] = memory;
+	if (getenv("GPUCOL_GPUD_TEST") != NULL)
+		argv[argc++] = "--test";
+	argv[argc] = NULL;
+
+	child = fork();
+	if (child < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_SYSTEM_ERROR),
+				 errmsg("could not start %s: %m", DAEMON_NAME)));
+	if (child == 0)
+	{
+		int			limit = (int) sysconf(_SC_OPEN_MAX);
+
+		for (int fd = 3; fd < limit && fd < 65536; fd++)
+			close(fd);
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		execv(path, argv);
+		_exit(GPUCOL_GPUD_EXIT_USAGE);
+	}
+	SpinLockAcquire(&state->lock);
+	state->daemon = child;
+	state->generation++;
+	SpinLockRelease(&state->lock);
+}
+
+/* At exit: the daemon goes too, and nobody thinks we are here. */
+static void
+stop_daemon(int code pg_attribute_unused(), Datum arg pg_attribute_unused())
+{
+	if (child > 0)
+	{
+		kill(child, SIGTERM);
+		(void) waitpid(child, NULL, 0);
+	}
+	SpinLockAcquire(&state->lock);
+	if (state->supervisor == MyProcPid)
+		state->supervisor = state->daemon = 0;
+	SpinLockRelease(&state->lock);
+}
+
+/* Become the supervisor; false if there is one. */
+static bool
+take_office(void)
+{
+	bool		taken;
+
+	SpinLockAcquire(&state->lock);
+	taken = state->supervisor != 0 && state->supervisor != MyProcPid &&
+		kill(state->supervisor, 0) == 0;
+	if (!taken)
+		state->supervisor = MyProcPid;
+	SpinLockRelease(&state->lock);
+	return !taken;
+}
+
+static void
+wake(SIGNAL_ARGS)
+{
+	int			save_errno = errno;
+
+	(void) postgres_signal_arg;
+	SetLatch(MyLatch);
+	errno = save_errno;
+}
+
+/* Wait until the daemon ends; its exit code, or -1 if a signal killed it. */
+static int
+await_daemon(void)
+{
+	int			status;
+
+	for (;;)
+	{
+		pid_t		pid = waitpid(child, &status, WNOHANG);
+
+		if (pid == child || (pid < 0 && errno == ECHILD))
+			break;
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 1000, PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+	}
+	child = 0;
+	SpinLockAcquire(&state->lock);
+	state->daemon = 0;
+	SpinLockRelease(&state->lock);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/*
+ * Main function of the supervisor.
+ */
+void
+gpucol_supervisor_main(Datum arg pg_attribute_unused())
+{
+	pqsignal(SIGTERM, die);
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGCHLD, wake);
+	BackgroundWorkerUnblockSignals();
+	attach();
+	if (!take_office())
+		proc_exit(0);
+	before_shmem_exit(stop_daemon, 0);
+	for (;;)
+	{
+		TimestampTz start = GetCurrentTimestamp();
+		int			code;
+
+		CHECK_FOR_INTERRUPTS();
+		start_daemon();
+		code = await_daemon();
+		if (code == GPUCOL_GPUD_EXIT_NO_DEVICE || code == GPUCOL_GPUD_EXIT_USAGE)
+		{
+			SpinLockAcquire(&state->lock);
+			state->no_device = true;
+			SpinLockRelease(&state->lock);
+			ereport(LOG,
+					(errmsg("gpucol runs without a device"),
+					 errdetail("%s exited with code %d.", DAEMON_NAME, code)));
+			proc_exit(0);
+		}
+		ereport(LOG,
+				(errmsg("%s ended and is started again", DAEMON_NAME),
+				 code < 0 ? errdetail("It was killed by a signal.") :
+				 errdetail("Its exit code was %d.", code)));
+
+		/* not faster than once a second if it dies at once */
+		if (!TimestampDifferenceExceeds(start, GetCurrentTimestamp(), 2000))
+		{
+			(void) WaitLatch(MyLatch, WL_TIMEOUT | WL_LATCH_SET | WL_EXIT_ON_PM_DEATH,
+							 1000, PG_WAIT_EXTENSION);
+			ResetLatch(MyLatch);
+		}
+	}
+}

@@ -1,0 +1,18 @@
+/*-------------------------------------------------------------------------
+ *
+ * supervisor.h
+ *	  The background worker that keeps gpucol_gpud running.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_SERVICE_SUPERVISOR_H
+#define GPUCOL_SERVICE_SUPERVISOR_H
+
+#include "postgres.h"
+
+/* From _PG_init: with shared_preload_libraries the worker starts with the server. */
+extern void gpucol_service_init(void);
+
+extern PGDLLEXPORT void gpucol_supervisor_main(Datum arg) pg_attribute_noreturn();
+
+#endif							/* GPUCOL_SERVICE_SUPERVISOR_H */
