@@ -15,16 +15,18 @@
 
 #include "guc.h"
 #include "planner/planner.h"
+#include "service/supervisor.h"
 
 PG_MODULE_MAGIC;
 
 PGDLLEXPORT void _PG_init(void);
 
-/* Define the settings, then install every hook. */
+/* Define the settings, install every hook, start the supervisor if preloaded. */
 void
 _PG_init(void)
 {
 	gpucol_guc_init();
 	gpucol_planner_init();
 	gpucol_recursive_init();
+	gpucol_service_init();
 }

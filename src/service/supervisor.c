@@ -39,6 +39,7 @@
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
 #include "storage/spin.h"
+#include "tcop/tcopprot.h"
 #include "utils/guc.h"
 #include "utils/timestamp.h"
 
@@ -314,15 +315,20 @@ stop_daemon(int code pg_attribute_unused(), Datum arg pg_attribute_unused())
 static bool
 take_office(void)
 {
+	pid_t		before;
 	bool		taken;
 
 	SpinLockAcquire(&state->lock);
-	taken = state->supervisor != 0 && state->supervisor != MyProcPid &&
-		kill(state->supervisor, 0) == 0;
-	if (!taken)
+	before = state->supervisor;
+	SpinLockRelease(&state->lock);
+	if (before != 0 && before != MyProcPid && kill(before, 0) == 0)
+		return false;
+	SpinLockAcquire(&state->lock);
+	taken = state->supervisor == before;
+	if (taken)
 		state->supervisor = MyProcPid;
 	SpinLockRelease(&state->lock);
-	return !taken;
+	return taken;
 }
 
 static void

@@ -1,0 +1,192 @@
+/*-------------------------------------------------------------------------
+ *
+ * plans.c
+ *	  The engines' unit test over the CUDA engine: random tables, random kernel
+ *	  descriptions, a naive interpreter as judge.
+ *
+ * Usage: plans SOCKET [rounds [seed]]; a gpucol_gpud listens on SOCKET.
+ *
+ * What the device refuses runs on the CPU engine, as in a server; the counts at
+ * the end show how much the device answered itself and why it refused the rest.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "engine/engine.h"
+#include "service/service.h"
+
+#define gpucol_engine_cpu plans_engine
+#define main unit_main
+extern const GpucolEngine plans_engine;
+#include "../unit/engine_cpu.c"
+#undef main
+#undef gpucol_engine_cpu
+
+extern const GpucolEngine gpucol_engine_cpu;
+
+#define MAX_REASONS 64
+
+static const char *socket_path;
+static int	answered;
+static int	errors;
+static struct
+{
+	char		text[200];
+	int			n;
+}			refusals[MAX_REASONS];
+
+struct Both
+{
+	const GpucolEngine *engine;
+	GpucolRun  *run;
+};
+
+static bool
+both_available(const char **why)
+{
+	*why = NULL;
+	return true;
+}
+
+static void
+count_refusal(const char *why)
+{
+	for (int i = 0; i < MAX_REASONS; i++)
+	{
+		if (refusals[i].n == 0)
+			snprintf(refusals[i].text, sizeof(refusals[i].text), "%s", why);
+		if (strcmp(refusals[i].text, why) == 0)
+		{
+			refusals[i].n++;
+			return;
+		}
+	}
+}
+
+static GpucolStatus
+both_start(const GpucolProgram *program, GpucolSource *source, const GpucolHost *host,
+		   const GpucolRunOptions *options, GpucolRun **run, const char **why)
+{
+	static uint64_t number = 0;
+	struct Both *both = calloc(1, sizeof(struct Both));
+	GpucolStatus status;
+
+	source->storage[0] = (uint64_t) getpid();
+	source->storage[1] = ++number;
+	*run = (GpucolRun *) both;
+	both->engine = &gpucol_engine_cuda;
+	status = gpucol_engine_cuda.start(program, source, host, options, &both->run, why);
+	if (GPUCOL_STATUS_IS_FALLBACK(status))
+	{
+		count_refusal(*why);
+		both->engine = &gpucol_engine_cpu;
+		source->ops->rescan(source);
+		status = gpucol_engine_cpu.start(program, source, host, options, &both->run, why);
+	}
+	else
+		answered++;
+	if (status != GPUCOL_OK)
+	{
+		free(both);
+		*run = NULL;
+	}
+	return status;
+}
+
+static GpucolStatus
+both_next(GpucolRun *run, GpucolResult *out)
+{
+	struct Both *both = (struct Both *) run;
+	GpucolStatus status = both->engine->next(both->run, out);
+
+	if (status != GPUCOL_OK && status != GPUCOL_END)
+		errors++;
+	return status;
+}
+
+static void
+both_stats(const GpucolRun *run, GpucolRunStats *out)
+{
+	const struct Both *both = (const struct Both *) run;
+
+	both->engine->stats(both->run, out);
+}
+
+static void
+both_finish(GpucolRun *run)
+{
+	struct Both *both = (struct Both *) run;
+
+	if (both == NULL)
+		return;
+	if (both->run != NULL)
+		both->engine->finish(both->run);
+	free(both);
+}
+
+const GpucolEngine plans_engine = {
+	.name = "both", .available = both_available, .start = both_start,
+	.next = both_next, .stats = both_stats, .finish = both_finish
+};
+
+/* ---- the service of a process without a server ---- */
+
+static int
+plain_connect(const char **why)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int			fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", socket_path);
+	for (int tries = 0; connect(fd, (struct sockaddr *) &address, sizeof(address)) != 0; tries++)
+	{
+		if (tries == 500)
+		{
+			*why = "no daemon";
+			close(fd);
+			return -1;
+		}
+		usleep(20000);
+	}
+	return fd;
+}
+
+static void
+plain_wait(int fd, bool writable)
+{
+	struct pollfd p = {fd, writable ? POLLOUT : POLLIN, 0};
+
+	poll(&p, 1, 1000);
+}
+
+static bool
+always(uint64_t rows, uint64_t missing)
+{
+	(void) rows;
+	(void) missing;
+	return true;
+}
+
+const GpucolService gpucol_service = {
+	.available = both_available, .connect = plain_connect,
+	.wait = plain_wait, .prefers = always
+};
+
+int
+main(int argc, char **argv)
+{
+	int			result;
+
+	socket_path = argc > 1 ? argv[1] : "gpucol_gpud.sock";
+	result = unit_main(argc - 1, argv + 1);
+	printf("device answered %d, of them errors of the user %d\n", answered, errors);
+	for (int i = 0; i < MAX_REASONS && refusals[i].n > 0; i++)
+		printf("refused %d: %s\n", refusals[i].n, refusals[i].text);
+	return result;
+}
