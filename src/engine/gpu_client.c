@@ -941,6 +941,7 @@ fill_column(GpucolRun *run, int k, uint64_t at, uint32_t n)
 	uint32_t	nstrings = 0;
 
 	column->nulls = run->nulls[k] + at;
+	column->i = run->values[k] + at;
 	switch (column->cls)
 	{
 		case GPUCOL_CLASS_D:
@@ -965,7 +966,7 @@ fill_column(GpucolRun *run, int k, uint64_t at, uint32_t n)
 			column->s = run->strings[k];
 			break;
 		default:
-			column->i = run->values[k] + at;
+			break;
 	}
 }
 

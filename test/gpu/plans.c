@@ -41,10 +41,16 @@ static struct
 	int			n;
 }			refusals[MAX_REASONS];
 
+/* A run of either engine; it begins at the first call for a result. */
 struct Both
 {
 	const GpucolEngine *engine;
 	GpucolRun  *run;
+	const GpucolProgram *program;
+	GpucolSource *source;
+	const GpucolHost *host;
+	GpucolRunOptions options;
+	bool		started;
 };
 
 static bool
@@ -75,36 +81,44 @@ both_start(const GpucolProgram *program, GpucolSource *source, const GpucolHost 
 {
 	static uint64_t number = 0;
 	struct Both *both = calloc(1, sizeof(struct Both));
-	GpucolStatus status;
 
 	source->storage[0] = (uint64_t) getpid();
 	source->storage[1] = ++number;
+	*both = (struct Both) {.engine = &gpucol_engine_cuda, .program = program, .source = source,
+	.host = host, .options = *options};
+	*why = NULL;
 	*run = (GpucolRun *) both;
-	both->engine = &gpucol_engine_cuda;
-	status = gpucol_engine_cuda.start(program, source, host, options, &both->run, why);
-	if (GPUCOL_STATUS_IS_FALLBACK(status))
+	return GPUCOL_OK;
+}
+
+/* Start on the device; what it refuses, on the CPU. */
+static GpucolStatus
+begin(struct Both *both)
+{
+	const char *why;
+	GpucolStatus status;
+
+	both->started = true;
+	status = gpucol_engine_cuda.start(both->program, both->source, both->host, &both->options, &both->run, &why);
+	if (!GPUCOL_STATUS_IS_FALLBACK(status))
 	{
-		count_refusal(*why);
-		both->engine = &gpucol_engine_cpu;
-		source->ops->rescan(source);
-		status = gpucol_engine_cpu.start(program, source, host, options, &both->run, why);
-	}
-	else
 		answered++;
-	if (status != GPUCOL_OK)
-	{
-		free(both);
-		*run = NULL;
+		return status;
 	}
-	return status;
+	count_refusal(why);
+	both->engine = &gpucol_engine_cpu;
+	both->source->ops->rescan(both->source);
+	return gpucol_engine_cpu.start(both->program, both->source, both->host, &both->options, &both->run, &why);
 }
 
 static GpucolStatus
 both_next(GpucolRun *run, GpucolResult *out)
 {
 	struct Both *both = (struct Both *) run;
-	GpucolStatus status = both->engine->next(both->run, out);
+	GpucolStatus status = both->started ? GPUCOL_OK : begin(both);
 
+	if (status == GPUCOL_OK)
+		status = both->engine->next(both->run, out);
 	if (status != GPUCOL_OK && status != GPUCOL_END)
 		errors++;
 	return status;
@@ -115,7 +129,9 @@ both_stats(const GpucolRun *run, GpucolRunStats *out)
 {
 	const struct Both *both = (const struct Both *) run;
 
-	both->engine->stats(both->run, out);
+	memset(out, 0, sizeof(*out));
+	if (both->run != NULL)
+		both->engine->stats(both->run, out);
 }
 
 static void
@@ -146,7 +162,7 @@ plain_connect(const char **why)
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s", socket_path);
 	for (int tries = 0; connect(fd, (struct sockaddr *) &address, sizeof(address)) != 0; tries++)
 	{
-		if (tries == 500)
+		if (tries == (getenv("PLANS_NO_WAIT") ? 0 : 500))
 		{
 			*why = "no daemon";
 			close(fd);
