@@ -36,7 +36,7 @@
 #include "kernel/decode.h"
 
 #define GPUCOL_CPU_MAX_THREADS	64
-#define GPUCOL_CPU_WINDOW		256 /* vectors mapped at a time, at most */
+#define GPUCOL_CPU_WINDOW		1024	/* vectors mapped at a time, at most */
 #define GPUCOL_CPU_RAW_WINDOW	16	/* the same where bytes are raw */
 #define GPUCOL_CPU_SCAN_WINDOW	32	/* the same for a SCAN, which keeps outputs */
 
@@ -217,7 +217,7 @@ struct GpucolCpuWorker
 	uint64_t   *keys;			/* key words, 1,024 each */
 
 	uint64_t	vectors_read;
-};
+} __attribute__((aligned(128)));
 
 /*
  * A physical aggregate state, shared by all aggregates that need it: words
@@ -319,10 +319,12 @@ struct GpucolRun
 	uint8_t    *dead;			/* by vector: excluded by zone maps */
 	size_t		dead_size;
 
+	/* vectors of the window handed out, on a cache line of its own */
+	_Atomic uint32_t dealt __attribute__((aligned(128)));
+
 	/* current window */
-	GpucolCpuVector *work;
+	GpucolCpuVector *work __attribute__((aligned(128)));
 	uint32_t	nwork;
-	_Atomic uint32_t dealt;		/* vectors of it handed out */
 	bool		by_ordinal;		/* dealt by partition instead, see cpu_agg.c */
 	uint32_t	scan_window;	/* SCAN: vectors in a window, grows */
 
@@ -357,7 +359,7 @@ struct GpucolRun
 };
 
 /*
- * cpu_memory.c: memory that the run owns and accounts for, 64-byte aligned,
+ * cpu_memory.c: memory that the run owns and accounts for, 128-byte aligned,
  * uninitialised; NULL beyond the limit.  Safe in every thread.  What is not
  * freed before is freed by gpucol_cpu_free_all.
  */

@@ -192,6 +192,9 @@ init_first_state(GpucolRun *run)
 			case GPUCOL_CPU_ACC_AND:
 				*words = 1;
 				break;
+			case GPUCOL_CPU_ACC_SUM_F:
+				((FloatSum *) words)->sum = -0.0;	/* neutral for -0 too */
+				break;
 			default:
 				break;
 		}
@@ -394,22 +397,29 @@ from_strict_order(int64_t order)
 	return value;
 }
 
-/* Add to a compensated sum. */
+/* Is it neither infinite nor NaN? */
+GPUCOL_CPU_INLINE bool
+is_finite(double x)
+{
+	return fabs(x) <= 1.7976931348623157e308;
+}
+
+/* Add to a compensated sum; what the addition loses is exact (Knuth's TwoSum). */
 GPUCOL_CPU_INLINE void
 add_float(FloatSum *state, double x)
 {
 	double		sum = state->sum + x;
+	double		part = sum - state->sum;
 
-	if (__builtin_expect(!(fabs(sum) <= 1.7976931348623157e308), 0))
+	if (__builtin_expect(!is_finite(sum), 0))
 	{
-		if (!isfinite(x))
+		if (!is_finite(x))
 			state->lost = NAN;
-		else if (isfinite(state->sum))
+		else if (is_finite(state->sum))
 			state->lost = INFINITY;
 	}
-	else if (isfinite(state->lost))
-		state->lost += fabs(state->sum) >= fabs(x) ?
-			(state->sum - sum) + x : (x - sum) + state->sum;
+	else
+		state->lost += (state->sum - (sum - part)) + (x - part);
 	state->sum = sum;
 }
 
@@ -417,16 +427,80 @@ add_float(FloatSum *state, double x)
 static void
 merge_float(FloatSum *a, const FloatSum *b)
 {
-	double		lost = b->lost;
-	double		before = a->lost;
-
 	add_float(a, b->sum);
-	if (isnan(before) || isnan(lost))
+	if (isnan(b->lost))
 		a->lost = NAN;
-	else if (isinf(before) || isinf(lost))
-		a->lost = INFINITY;
-	else if (isfinite(a->lost))
-		a->lost += lost;
+	else if (isinf(b->lost))
+		a->lost = isnan(a->lost) ? a->lost : INFINITY;
+	else
+		a->lost += b->lost;
+}
+
+/* Sum of n finite values in LANES interleaved sums, merged in order. */
+#define LANES 8
+GPUCOL_CPU_CLONES static void
+sum_lanes(const double *x, uint32_t n, FloatSum *out)
+{
+	double		sum[LANES];
+	double		lost[LANES];
+
+	for (int l = 0; l < LANES; l++)
+	{
+		sum[l] = -0.0;
+		lost[l] = 0;
+	}
+	for (uint32_t j = 0; j + LANES <= n; j += LANES)
+		for (int l = 0; l < LANES; l++)
+		{
+			double		total = sum[l] + x[j + l];
+			double		part = total - sum[l];
+
+			lost[l] += (sum[l] - (total - part)) + (x[j + l] - part);
+			sum[l] = total;
+		}
+	out->sum = -0.0;
+	out->lost = 0;
+	for (int l = 0; l < LANES; l++)
+	{
+		FloatSum	lane = {sum[l], lost[l]};
+
+		merge_float(out, &lane);
+	}
+	for (uint32_t j = n / LANES * LANES; j < n; j++)
+		add_float(out, x[j]);
+}
+
+/* Are all n values finite? */
+GPUCOL_CPU_CLONES static bool
+all_finite(const double *x, uint32_t n)
+{
+	uint64_t	bad = 0;
+
+	for (uint32_t j = 0; j < n; j++)
+		bad |= (uint64_t) !is_finite(x[j]);
+	return bad == 0;
+}
+
+/*
+ * Add n values to one sum.  Only if all of them and the result are finite do
+ * the lanes give it; else row by row, for its infinities and errors.
+ */
+static void
+add_floats(FloatSum *state, const double *x, uint32_t n)
+{
+	FloatSum	vector;
+
+	if (all_finite(x, n))
+	{
+		sum_lanes(x, n, &vector);
+		if (is_finite(vector.sum) && is_finite(vector.lost))
+		{
+			merge_float(state, &vector);
+			return;
+		}
+	}
+	for (uint32_t j = 0; j < n; j++)
+		add_float(state, x[j]);
 }
 
 /* PostgreSQL's float8_accum. */
@@ -479,6 +553,48 @@ merge_squares(FloatSquares *a, const FloatSquares *b)
 		return GPUCOL_FLOAT_OVERFLOW;
 	a->sum += b->sum;
 	a->n = n;
+	return GPUCOL_OK;
+}
+
+/* Deviations of n finite values from their mean, in two passes. */
+GPUCOL_CPU_CLONES static double
+sum_deviations(const double *x, uint32_t n, double mean)
+{
+	double		squares[LANES] = {0};
+	double		total = 0;
+
+	for (uint32_t j = 0; j + LANES <= n; j += LANES)
+		for (int l = 0; l < LANES; l++)
+			squares[l] += (x[j + l] - mean) * (x[j + l] - mean);
+	for (int l = 0; l < LANES; l++)
+		total += squares[l];
+	for (uint32_t j = n / LANES * LANES; j < n; j++)
+		total += (x[j] - mean) * (x[j] - mean);
+	return total;
+}
+
+/* Add n values to one state of n, sum and squares. */
+static GpucolStatus
+add_squares_of(FloatSquares *state, const double *x, uint32_t n)
+{
+	if (n >= LANES && all_finite(x, n))
+	{
+		FloatSquares vector = {n, 0, 0};
+		FloatSum	sum;
+
+		sum_lanes(x, n, &sum);
+		vector.sum = sum.sum + sum.lost;
+		vector.squares = sum_deviations(x, n, vector.sum / n);
+		if (is_finite(vector.sum) && is_finite(vector.squares))
+			return merge_squares(state, &vector);
+	}
+	for (uint32_t j = 0; j < n; j++)
+	{
+		GpucolStatus status = add_squares(state, x[j]);
+
+		if (status != GPUCOL_OK)
+			return status;
+	}
 	return GPUCOL_OK;
 }
 
@@ -568,6 +684,131 @@ update_distinct(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
 	return GPUCOL_OK;
 }
 
+/* Move the valid rows of an argument together; returns their number. */
+static uint32_t
+pack_doubles(const double *x, const uint8_t *valid, uint32_t n, double *out)
+{
+	uint32_t	m = 0;
+
+	for (uint32_t j = 0; j < n; j++)
+	{
+		out[m] = x[j];
+		m += valid[j];
+	}
+	return m;
+}
+
+/* Exact sum of int64 values where valid (NULL = everywhere). */
+GPUCOL_CPU_CLONES static __int128
+sum_ints(const int64_t *x, const uint8_t *valid, uint32_t n)
+{
+	int64_t		high = 0;
+	uint64_t	low = 0;
+
+	if (valid == NULL)
+		for (uint32_t j = 0; j < n; j++)
+		{
+			high += x[j] >> 32;
+			low += (uint32_t) x[j];
+		}
+	else
+		for (uint32_t j = 0; j < n; j++)
+		{
+			int64_t		value = x[j] & -(int64_t) valid[j];
+
+			high += value >> 32;
+			low += (uint32_t) value;
+		}
+	return (__int128) high * ((__int128) 1 << 32) + low;
+}
+
+/* Least and greatest of int64 values where valid, starting from *least, *greatest. */
+GPUCOL_CPU_CLONES static void
+extreme_ints(const int64_t *x, const uint8_t *valid, uint32_t n, int64_t *least,
+			 int64_t *greatest)
+{
+	int64_t		lo = *least;
+	int64_t		hi = *greatest;
+
+	if (valid == NULL)
+		for (uint32_t j = 0; j < n; j++)
+		{
+			lo = x[j] < lo ? x[j] : lo;
+			hi = x[j] > hi ? x[j] : hi;
+		}
+	else
+		for (uint32_t j = 0; j < n; j++)
+		{
+			int64_t		value = valid[j] ? x[j] : *least;
+			int64_t		other = valid[j] ? x[j] : *greatest;
+
+			lo = value < lo ? value : lo;
+			hi = other > hi ? other : hi;
+		}
+	*least = lo;
+	*greatest = hi;
+}
+
+GPUCOL_CPU_CLONES static uint32_t
+count_bytes(const uint8_t *valid, uint32_t n)
+{
+	uint32_t	count = 0;
+
+	for (uint32_t j = 0; j < n; j++)
+		count += valid[j];
+	return count;
+}
+
+/*
+ * Advance one physical state of the only group over the selected rows; *done
+ * false where the general way must do it.
+ */
+static GpucolStatus
+update_only(GpucolCpuWorker *worker, const GpucolCpuAcc *acc, const uint8_t *valid,
+			uint64_t *words, bool *done)
+{
+	const GpucolCpuReg *reg = acc->arg == GPUCOL_NO_REG ? NULL : &worker->regs[acc->arg];
+	uint32_t	n = worker->nsel;
+	double	   *packed = (double *) worker->hashes;
+	const double *floats;
+	int64_t		least = INT64_MAX;
+	int64_t		greatest = INT64_MIN;
+
+	*done = true;
+	switch (acc->op)
+	{
+		case GPUCOL_CPU_ACC_COUNT:
+			words[0] += valid == NULL ? n : count_bytes(valid, n);
+			return GPUCOL_OK;
+		case GPUCOL_CPU_ACC_SUM_I:
+			put128(words, get128(words) + sum_ints(reg->v.i, valid, n));
+			return GPUCOL_OK;
+		case GPUCOL_CPU_ACC_MIN_I:
+		case GPUCOL_CPU_ACC_MAX_I:
+			extreme_ints(reg->v.i, valid, n, &least, &greatest);
+			if (acc->op == GPUCOL_CPU_ACC_MIN_I && least < (int64_t) words[0])
+				words[0] = (uint64_t) least;
+			if (acc->op == GPUCOL_CPU_ACC_MAX_I && greatest > (int64_t) words[0])
+				words[0] = (uint64_t) greatest;
+			return GPUCOL_OK;
+		case GPUCOL_CPU_ACC_SUM_F:
+		case GPUCOL_CPU_ACC_SUMSQ_F:
+			floats = reg->v.f;
+			if (valid != NULL)
+			{
+				n = pack_doubles(floats, valid, n, packed);
+				floats = packed;
+			}
+			if (acc->op == GPUCOL_CPU_ACC_SUMSQ_F)
+				return add_squares_of((FloatSquares *) words, floats, n);
+			add_floats((FloatSum *) words, floats, n);
+			return GPUCOL_OK;
+		default:
+			*done = false;
+			return GPUCOL_OK;
+	}
+}
+
 /* Advance one physical state over the selected rows. */
 static GpucolStatus
 update_acc(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc *acc)
@@ -580,6 +821,14 @@ update_acc(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc 
 	uint64_t   *states = groups->states + acc->offset;
 	GpucolStatus status = GPUCOL_OK;
 
+	if (worker->run->program->nkeys == 0)
+	{
+		bool		done;
+
+		status = update_only(worker, acc, valid, states, &done);
+		if (done)
+			return status;
+	}
 	switch (acc->op)
 	{
 		case GPUCOL_CPU_ACC_COUNT:
@@ -902,7 +1151,7 @@ deliver_state(const GpucolAgg *agg, const GpucolCpuAggMap *map,
 
 		if (isinf(sum->lost))
 			return GPUCOL_FLOAT_OVERFLOW;
-		out->v.f = isnan(sum->lost) ? sum->sum : sum->sum + sum->lost;
+		out->v.f = isnan(sum->lost) || sum->lost == 0 ? sum->sum : sum->sum + sum->lost;
 	}
 	else if (agg->op == GPUCOL_AGG_SUMSQ && agg->cls == GPUCOL_CLASS_F)
 	{

@@ -37,7 +37,9 @@
 #define MAX_SLOTS (1u << 20)
 #define PACKED_WIDTH 24			/* widest code that shares a word with a count */
 #define SUM_WIDTH 40			/* widest code that a channel sums */
+#define LEAST_BIAS (UINT64_C(1) << (SUM_WIDTH + 1))
 #define COPY_WORDS 4096			/* words that several copies may take */
+#define MAX_CHANNELS (4 * MAX_ARGS + 1)
 #define MAX_COPIES 8
 
 typedef struct DenseKey
@@ -60,8 +62,12 @@ typedef struct DenseArg
 	uint8_t		width;
 	bool		nullable;
 	bool		summed;
+	bool		minimal;
+	bool		maximal;
 	int			sum;			/* channel, -1 none */
 	int			count;			/* channel whose upper bits count, -1: rows */
+	int			least;			/* channel of the greatest LEAST_BIAS - code */
+	int			greatest;		/* channel of the greatest code + 1 */
 } DenseArg;
 
 /* How the current segment is aggregated; fixed while workers run. */
@@ -76,7 +82,7 @@ struct GpucolCpuDense
 	int			nchannels;
 	int			rows_channel;	/* counts every row */
 	bool		rows_alone;		/* and sums nothing */
-	int			shift[2 * MAX_ARGS + 1];	/* of the count in a channel; 64 none */
+	int			shift[MAX_CHANNELS];	/* of the count in a channel; 64 none */
 	uint32_t	nslots;
 	uint32_t	copies;
 	uint64_t	flush_rows;		/* rows that channels can take */
@@ -356,15 +362,32 @@ plan_acc(const GpucolRun *run, GpucolCpuDense *plan, const GpucolCpuAcc *acc)
 		return false;
 	if (acc->op == GPUCOL_CPU_ACC_COUNT)
 		return acc->arg == GPUCOL_NO_REG || plan_arg(run, plan, acc->arg) != NULL;
-	if (acc->op != GPUCOL_CPU_ACC_SUM_I && acc->op != GPUCOL_CPU_ACC_SUM_D)
-		return false;
 	c = column_of(run, acc->arg);
-	if (c < 0 || !is_offset(run->cols[c].desc) || run->cols[c].desc->width > SUM_WIDTH)
+	if (c < 0 || run->classes[acc->arg] == GPUCOL_CLASS_B ||
+		!is_offset(run->cols[c].desc) || run->cols[c].desc->width > SUM_WIDTH)
 		return false;
+	switch (acc->op)
+	{
+		case GPUCOL_CPU_ACC_SUM_I:
+		case GPUCOL_CPU_ACC_SUM_D:
+		case GPUCOL_CPU_ACC_MIN_I:
+		case GPUCOL_CPU_ACC_MIN_D:
+		case GPUCOL_CPU_ACC_MAX_I:
+		case GPUCOL_CPU_ACC_MAX_D:
+			break;
+		default:
+			return false;
+	}
 	arg = plan_arg(run, plan, acc->arg);
-	if (arg != NULL)
+	if (arg == NULL)
+		return false;
+	if (acc->op == GPUCOL_CPU_ACC_MIN_I || acc->op == GPUCOL_CPU_ACC_MIN_D)
+		arg->minimal = true;
+	else if (acc->op == GPUCOL_CPU_ACC_MAX_I || acc->op == GPUCOL_CPU_ACC_MAX_D)
+		arg->maximal = true;
+	else
 		arg->summed = true;
-	return arg != NULL;
+	return true;
 }
 
 /* A channel that sums codes of `width` bits, counting rows above if `counts`. */
@@ -378,6 +401,14 @@ add_channel(GpucolCpuDense *plan, int width, bool counts)
 	plan->shift[plan->nchannels] = shift;
 	if (rows < plan->flush_rows)
 		plan->flush_rows = rows;
+	return plan->nchannels++;
+}
+
+/* A channel that keeps the greatest of what it is given, 0 for nothing. */
+static int
+add_extreme(GpucolCpuDense *plan)
+{
+	plan->shift[plan->nchannels] = -1;
 	return plan->nchannels++;
 }
 
@@ -400,6 +431,8 @@ plan_channels(GpucolCpuDense *plan)
 			arg->count = arg->summed && narrow ? arg->sum : add_channel(plan, 0, true);
 		else if (arg->summed && plan->rows_channel < 0 && narrow)
 			plan->rows_channel = arg->sum;
+		arg->least = arg->minimal ? add_extreme(plan) : -1;
+		arg->greatest = arg->maximal ? add_extreme(plan) : -1;
 	}
 	plan->rows_alone = plan->rows_channel < 0;
 	if (plan->rows_alone)
@@ -420,7 +453,9 @@ same_meaning(const GpucolCpuDense *a, const GpucolCpuDense *b)
 	for (int i = 0; i < a->nargs; i++)
 		if (a->args[i].reg != b->args[i].reg ||
 			a->args[i].reference != b->args[i].reference ||
-			a->args[i].sum != b->args[i].sum || a->args[i].count != b->args[i].count)
+			a->args[i].sum != b->args[i].sum || a->args[i].count != b->args[i].count ||
+			a->args[i].least != b->args[i].least ||
+			a->args[i].greatest != b->args[i].greatest)
 			return false;
 	return memcmp(a->shift, b->shift, sizeof(a->shift)) == 0;
 }
@@ -587,9 +622,17 @@ flush_slot(const GpucolRun *run, const uint64_t *counts, const uint64_t *sums,
 		count = arg->count < 0 ? rows : counts[arg->count];
 		if (acc->op == GPUCOL_CPU_ACC_COUNT)
 			*words += count;
-		else
+		else if (acc->op == GPUCOL_CPU_ACC_SUM_I || acc->op == GPUCOL_CPU_ACC_SUM_D)
 			put128(words, get128(words) + sums[arg->sum] +
 				   (__int128) arg->reference * (int64_t) count);
+		else if (arg->least >= 0 && sums[arg->least] != 0 &&
+				 (acc->op == GPUCOL_CPU_ACC_MIN_I || acc->op == GPUCOL_CPU_ACC_MIN_D))
+			put_extreme(acc, words, (int64_t) ((uint64_t) arg->reference + LEAST_BIAS -
+											   sums[arg->least]), 0);
+		else if (arg->greatest >= 0 && sums[arg->greatest] != 0 &&
+				 (acc->op == GPUCOL_CPU_ACC_MAX_I || acc->op == GPUCOL_CPU_ACC_MAX_D))
+			put_extreme(acc, words, 0, (int64_t) ((uint64_t) arg->reference +
+												  sums[arg->greatest] - 1));
 	}
 }
 
@@ -617,14 +660,19 @@ flush_slots(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const uint32_t *sl
 	{
 		size_t		slot = slots[j];
 		uint64_t   *channels = groups->channels + slot * plan->copies * (size_t) plan->nchannels;
-		uint64_t	counts[2 * MAX_ARGS + 1] = {0};
-		uint64_t	sums[2 * MAX_ARGS + 1] = {0};
+		uint64_t	counts[MAX_CHANNELS] = {0};
+		uint64_t	sums[MAX_CHANNELS] = {0};
 
 		for (uint32_t copy = 0; copy < plan->copies; copy++)
 			for (int ch = 0; ch < plan->nchannels; ch++)
 			{
 				uint64_t	word = channels[copy * (uint32_t) plan->nchannels + (uint32_t) ch];
 
+				if (plan->shift[ch] < 0)
+				{
+					sums[ch] = word > sums[ch] ? word : sums[ch];
+					continue;
+				}
 				if (plan->shift[ch] < 64)
 					counts[ch] += CHANNEL_COUNT(plan, ch, word);
 				sums[ch] += CHANNEL_SUM(plan, ch, word);
@@ -966,6 +1014,42 @@ add_channel_rows(uint64_t *channel, const uint32_t *places, const uint64_t *adde
 		channel[places[j]] += addends[j];
 }
 
+/* What a channel of extremes is given: 0 where NULL. */
+GPUCOL_CPU_CLONES static void
+fill_extremes(const uint64_t *codes, const uint16_t *sel, uint32_t n, const uint32_t *nulls,
+			  bool least, uint64_t *out)
+{
+	uint64_t	bias = least ? LEAST_BIAS : 1;
+	uint64_t	sign = least ? UINT64_MAX : 1;	/* times the code */
+
+	if (sel == NULL)
+		for (uint32_t j = 0; j < n; j++)
+			out[j] = bias + sign * codes[j];
+	else
+		for (uint32_t j = 0; j < n; j++)
+			out[j] = bias + sign * codes[sel[j]];
+	for (uint32_t j = 0; j < n && nulls != NULL; j++)
+	{
+		uint32_t	row = sel == NULL ? j : sel[j];
+
+		if (nulls[row / 32] >> (row % 32) & 1)
+			out[j] = 0;
+	}
+}
+
+/* Advance a channel of extremes. */
+static void
+raise_channel_rows(uint64_t *channel, const uint32_t *places, const uint64_t *values, uint32_t n)
+{
+	for (uint32_t j = 0; j < n; j++)
+	{
+		uint64_t   *word = &channel[places[j]];
+
+		if (values[j] > *word)
+			*word = values[j];
+	}
+}
+
 /* Count rows in a channel. */
 static void
 add_channel_ones(uint64_t *channel, const uint32_t *places, uint64_t one, uint32_t n)
@@ -1009,6 +1093,20 @@ update_arg(GpucolCpuWorker *worker, const GpucolCpuDense *plan, const DenseArg *
 			fill_addends(worker->codes64, sel, worker->nsel, nulls, one, worker->hashes);
 			add_channel_rows(channels + arg->sum, places, worker->hashes, worker->nsel);
 		}
+	}
+	if (arg->least >= 0 || arg->greatest >= 0)
+	{
+		words = gpucol_cpu_column_packed(worker, arg->column, vector->number);
+		gpucol_bitpack_unpack64(arg->width, words, worker->codes64);
+	}
+	for (int least = 0; least < 2; least++)
+	{
+		int			channel = least ? arg->least : arg->greatest;
+
+		if (channel < 0)
+			continue;
+		fill_extremes(worker->codes64, sel, worker->nsel, nulls, least, worker->hashes);
+		raise_channel_rows(channels + channel, places, worker->hashes, worker->nsel);
 	}
 	if (arg->count >= 0 && arg->count != arg->sum)
 	{

@@ -188,7 +188,7 @@ cpu_start(const GpucolProgram *program, GpucolSource *source, const GpucolHost *
 	if (status != GPUCOL_OK)
 		return status;
 	*why = "out of memory";
-	run = aligned_alloc(64, (sizeof(GpucolRun) + 63) / 64 * 64);
+	run = aligned_alloc(_Alignof(GpucolRun), sizeof(GpucolRun));
 	if (run == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	memset(run, 0, sizeof(*run));

@@ -460,11 +460,23 @@ op_DIV_I(Frame *f)
 	return bad ? slow_DIV_I(f) : GPUCOL_OK;
 }
 
-static GpucolStatus
+GPUCOL_CPU_CLONES static GpucolStatus
 op_MOD_I(Frame *f)
 {
+	uint64_t	bad = 0;
+	int64_t    *rs = f->dst->v.i;
+
 	strict_nulls(f->dst, f->a, f->b, f->n);
-	return slow_MOD_I(f);
+	if (f->instr->aux == 8)
+		return slow_MOD_I(f);
+	LOOP_BINARY(int64_t, i, i,
+				{
+					int32_t q = (int32_t) ((double) (int32_t) x /
+										   (double) (int32_t) (y == 0 ? 1 : y));
+					bad |= (uint64_t) (y == 0) | (uint64_t) (y == -1);
+					rs[j] = x - q * y;
+				});
+	return bad ? slow_MOD_I(f) : GPUCOL_OK;
 }
 
 /* An operation whose only loop is the scalar one. */

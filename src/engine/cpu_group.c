@@ -16,6 +16,7 @@
 #define FIRST_STRINGS 64
 #define FIRST_PAIRS 256
 #define CHUNK_BYTES 65536
+#define DIRECT_VALUES 65536		/* values of a single key found without hashing */
 
 /* Mix one word into a hash (multiply and fold, as in Murmur's finaliser). */
 GPUCOL_CPU_INLINE uint64_t
@@ -74,6 +75,7 @@ gpucol_cpu_group_destroy(GpucolCpuGroups *groups)
 	gpucol_cpu_free(run, groups->keys);
 	gpucol_cpu_free(run, groups->states);
 	gpucol_cpu_free(run, groups->slots);
+	gpucol_cpu_free(run, groups->direct);
 	gpucol_cpu_free(run, groups->channels);
 	gpucol_cpu_free(run, groups->slot_groups);
 	gpucol_cpu_free(run, groups->strings.values);
@@ -204,9 +206,10 @@ hash_rows(const GpucolRun *run, const uint64_t *keys, size_t stride, uint32_t n,
 	}
 }
 
-GpucolStatus
-gpucol_cpu_group_lookup(GpucolCpuGroups *groups, const uint64_t *keys,
-						size_t stride, uint32_t n, uint64_t *hashes, uint32_t *ids)
+/* Find or add groups by hash. */
+static GpucolStatus
+lookup_hashed(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint32_t n,
+			  uint64_t *hashes, uint32_t *ids)
 {
 	GpucolRun  *run = groups->run;
 
@@ -246,6 +249,91 @@ gpucol_cpu_group_lookup(GpucolCpuGroups *groups, const uint64_t *keys,
 		ids[j] = (uint32_t) slot - 1;
 	}
 	return GPUCOL_OK;
+}
+
+/* Range of the non-null values of a single key. */
+GPUCOL_CPU_CLONES static void
+key_range(const uint64_t *nulls, const int64_t *values, uint32_t n, int64_t *least,
+		  int64_t *greatest)
+{
+	int64_t		lo = INT64_MAX;
+	int64_t		hi = INT64_MIN;
+
+	for (uint32_t j = 0; j < n; j++)
+	{
+		int64_t		low = nulls[j] ? INT64_MAX : values[j];
+		int64_t		high = nulls[j] ? INT64_MIN : values[j];
+
+		lo = low < lo ? low : lo;
+		hi = high > hi ? high : hi;
+	}
+	*least = lo;
+	*greatest = hi;
+}
+
+/*
+ * A vector of a single key whose values lie close together: by address.
+ * *done false if they do not lie in the table's range.
+ */
+static GpucolStatus
+lookup_direct(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint32_t n,
+			  uint64_t *hashes, uint32_t *ids, bool *done)
+{
+	const int64_t *values = (const int64_t *) keys + stride;
+	int64_t		least;
+	int64_t		greatest;
+
+	key_range(keys, values, n, &least, &greatest);
+	*done = false;
+	if (least <= greatest)
+	{
+		uint64_t	range = (uint64_t) greatest - (uint64_t) least;
+
+		if (range >= DIRECT_VALUES)
+			return GPUCOL_OK;
+		if (groups->direct == NULL)
+		{
+			groups->direct = gpucol_cpu_alloc0(groups->run, sizeof(uint32_t) * DIRECT_VALUES);
+			if (groups->direct == NULL)
+				return GPUCOL_OK;
+			groups->direct_base = (int64_t) ((uint64_t) least - (DIRECT_VALUES - range) / 2);
+			if (groups->direct_base > least)
+				groups->direct_base = least;
+		}
+		if (least < groups->direct_base ||
+			(uint64_t) greatest - (uint64_t) groups->direct_base >= DIRECT_VALUES)
+			return GPUCOL_OK;
+	}
+	*done = true;
+	for (uint32_t j = 0; j < n; j++)
+	{
+		uint32_t   *known = keys[j] ? &groups->direct_null :
+			&groups->direct[(uint64_t) values[j] - (uint64_t) groups->direct_base];
+
+		if (*known == 0)
+		{
+			uint32_t	id;
+
+			if (lookup_hashed(groups, keys + j, stride, 1, hashes, &id) != GPUCOL_OK)
+				return GPUCOL_OUT_OF_MEMORY;
+			*known = id + 1;
+		}
+		ids[j] = *known - 1;
+	}
+	return GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_cpu_group_lookup(GpucolCpuGroups *groups, const uint64_t *keys,
+						size_t stride, uint32_t n, uint64_t *hashes, uint32_t *ids)
+{
+	bool		done = false;
+	GpucolStatus status = GPUCOL_OK;
+
+	if (n >= 64 && groups->run->key_words == 2 && !groups->run->key_is_float[1])
+		status = lookup_direct(groups, keys, stride, n, hashes, ids, &done);
+	return done || status != GPUCOL_OK ? status :
+		lookup_hashed(groups, keys, stride, n, hashes, ids);
 }
 
 /* ---- strings ---- */

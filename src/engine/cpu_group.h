@@ -53,6 +53,12 @@ struct GpucolCpuGroups
 	uint64_t   *states;
 	uint64_t   *slots;			/* hash high half << 32 | number + 1 */
 	uint32_t	nslots;
+
+	/* one key: groups + 1 of the values from direct_base on, and of NULL */
+	uint32_t   *direct;
+	int64_t		direct_base;
+	uint32_t	direct_null;
+
 	GpucolCpuStrings strings;
 	GpucolCpuSet *sets;
 	GpucolCpuCodeMap *maps;		/* by program column */

@@ -4,7 +4,7 @@
  *	  Memory of a run of the CPU engine: accounted against its limit, and
  *	  listed, so that nothing is lost when the host leaves by longjmp.
  *
- * A block starts with a header of one cache line.
+ * A block starts with a header of two cache lines.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,7 +20,7 @@ typedef union Block
 		union Block *prev;
 		size_t		size;		/* header included */
 	}			head;
-	char		line[64];
+	char		lines[128];
 } Block;
 
 /* Take `size` bytes from the budget; false if that exceeds the limit. */

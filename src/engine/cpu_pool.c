@@ -5,7 +5,9 @@
  *
  * The threads live as long as the run and sleep between windows.  All signals
  * are blocked in them, so that PostgreSQL's handlers run in the main thread
- * only.  They call nothing but the task that they are given.
+ * only.  They call nothing but the task that they are given.  A thread that has
+ * finished a window looks for the next one for some microseconds before it
+ * sleeps, because waking it costs more than most gaps between windows.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,14 +29,24 @@ struct GpucolCpuPool
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	pthread_cond_t done;
-	uint64_t	round;			/* advances with each run */
-	int			busy;			/* threads still at work in this round */
-	bool		stop;
+	_Atomic uint64_t round;		/* advances with each run */
+	_Atomic int busy;			/* threads still at work in this round */
+	_Atomic bool stop;
 	void		(*task) (void *arg, int index);
 	void	   *arg;
 	int			nstarted;
 	Thread		threads[];
 };
+
+#define SPINS 2000				/* about 10 microseconds */
+
+static inline void
+relax(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#endif
+}
 
 /* Sleep, work, repeat. */
 static void *
@@ -44,27 +56,30 @@ thread_main(void *arg)
 	GpucolCpuPool *pool = self->pool;
 	uint64_t	seen = 0;
 
-	pthread_mutex_lock(&pool->lock);
 	for (;;)
 	{
 		void		(*task) (void *arg, int index);
 		void	   *task_arg;
 
+		for (int i = 0; i < SPINS && seen > 0 && pool->round == seen && !pool->stop; i++)
+			relax();
+		pthread_mutex_lock(&pool->lock);
 		while (pool->round == seen && !pool->stop)
 			pthread_cond_wait(&pool->wake, &pool->lock);
-		if (pool->stop)
-			break;
 		seen = pool->round;
 		task = pool->task;
 		task_arg = pool->arg;
 		pthread_mutex_unlock(&pool->lock);
+		if (pool->stop)
+			return NULL;
 		task(task_arg, self->index);
-		pthread_mutex_lock(&pool->lock);
-		if (--pool->busy == 0)
+		if (atomic_fetch_sub(&pool->busy, 1) == 1)
+		{
+			pthread_mutex_lock(&pool->lock);
 			pthread_cond_signal(&pool->done);
+			pthread_mutex_unlock(&pool->lock);
+		}
 	}
-	pthread_mutex_unlock(&pool->lock);
-	return NULL;
 }
 
 /*
@@ -122,6 +137,8 @@ gpucol_cpu_pool_run(GpucolCpuPool *pool, void (*task) (void *arg, int index),
 	pthread_cond_broadcast(&pool->wake);
 	pthread_mutex_unlock(&pool->lock);
 	task(arg, 0);
+	for (int i = 0; i < SPINS && pool->busy > 0; i++)
+		relax();
 	pthread_mutex_lock(&pool->lock);
 	while (pool->busy > 0)
 		pthread_cond_wait(&pool->done, &pool->lock);

@@ -21,7 +21,7 @@
 #include "kernel/bitpack.h"
 
 #define ZONES 512				/* zone maps read at a time */
-#define DEAL 4					/* vectors that a worker takes at a time */
+#define DEAL 8					/* vectors that a worker takes at a time */
 #define DEAD_GAP 8				/* excluded vectors that end a window */
 
 /*

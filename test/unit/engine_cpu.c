@@ -1123,6 +1123,49 @@ random_program(ProgramBuilder *b)
 			random_agg(b);
 }
 
+/* Groups by plain columns and states of plain columns: what works on codes. */
+static void
+random_dense_program(ProgramBuilder *b)
+{
+	static const int keys[] = {C_KEY, C_DICT, C_RUNS, C_NULLS, C_CONST, C_INT4, C_DEC2};
+	static const int args[] = {C_INT4, C_NULLS, C_DEC2, C_CONST, C_KEY, C_RUNS, C_INT8};
+	static const GpucolAggOp some[] = {GPUCOL_AGG_COUNT, GPUCOL_AGG_SUM, GPUCOL_AGG_SUM,
+		GPUCOL_AGG_MIN, GPUCOL_AGG_MAX};
+
+	builder_init(b, GPUCOL_PROGRAM_AGG);
+	for (int c = 0; c < NCOLUMNS; c++)
+		builder_column(b, shapes[c].kind, shapes[c].scale);
+	for (int i = pick(3); i > 0; i--)
+		random_range(b);
+	for (int k = pick(4); k > 0; k--)
+	{
+		int			c = keys[pick(7)];
+		int			way = pick(5);
+		bool		decimal = shapes[c].kind == GPUCOL_KIND_DECIMAL;
+
+		b->keys[b->head.nkeys++] = (uint16_t)
+			(way == 0 ? new_reg(b, GPUCOL_OP_LOAD_S, GPUCOL_CLASS_S, 0, 0, 0, C_WORD, 0) :
+			 way == 1 ? new_reg(b, GPUCOL_OP_LOAD_B, GPUCOL_CLASS_B, 0, 0, 0, C_BOOL, 0) :
+			 new_reg(b, decimal ? GPUCOL_OP_LOAD_D : GPUCOL_OP_LOAD_I,
+					 decimal ? GPUCOL_CLASS_D : GPUCOL_CLASS_I, 0, 0, 0, c, 8));
+	}
+	for (int a = 1 + pick(6); a > 0; a--)
+	{
+		int			c = args[pick(7)];
+		bool		decimal = shapes[c].kind == GPUCOL_KIND_DECIMAL;
+		GpucolClass cls = decimal ? GPUCOL_CLASS_D : GPUCOL_CLASS_I;
+
+		if (pick(4) == 0)
+			builder_agg(b, GPUCOL_AGG_COUNT_STAR, GPUCOL_CLASS_NONE, GPUCOL_NO_REG, GPUCOL_NO_REG);
+		else if (pick(8) == 0)
+			random_agg(b);
+		else
+			builder_agg(b, some[pick(5)], cls,
+						new_reg(b, decimal ? GPUCOL_OP_LOAD_D : GPUCOL_OP_LOAD_I, cls, 0, 0, 0, c, 8),
+						GPUCOL_NO_REG);
+	}
+}
+
 /* ---- comparison ---- */
 
 static bool
@@ -1393,7 +1436,10 @@ test_random(int rounds)
 			Naive		naive;
 			long		failed;
 
-			random_program(&b);
+			if (p % 3 == 0)
+				random_dense_program(&b);
+			else
+				random_program(&b);
 			program = builder_finish(&b);
 			naive_run(&naive, &b, &table);
 			failed = check_failed;
