@@ -52,7 +52,7 @@ SRCS = $(sort $(wildcard src/*.c src/*/*.c))
 OBJS = $(SRCS:.c=.o)
 
 PG_CONFIG ?= pg_config
-PG_CPPFLAGS = -isystem $(shell $(PG_CONFIG) --includedir-server) -I$(CURDIR)/src
+PG_CPPFLAGS = -isystem $(shell $(PG_CONFIG) --includedir-server) -I$(CURDIR)/src -MMD -MP
 PG_CFLAGS = -std=gnu11 -Wall -Wextra $(if $(WERROR),-Werror)
 SHLIB_LINK = -llz4 -lm -lpthread
 
@@ -62,7 +62,7 @@ REGRESS_OPTS = --inputdir=test --load-extension=gpucol
 ISOLATION = $(sort $(basename $(notdir $(wildcard test/isolation/specs/*.spec))))
 ISOLATION_OPTS = --inputdir=test/isolation --outputdir=test/isolation --load-extension=gpucol
 
-EXTRA_CLEAN = sql/gpucol--$(EXTVERSION).sql
+EXTRA_CLEAN = sql/gpucol--$(EXTVERSION).sql $(OBJS:.o=.d)
 
 # Do not build LLVM bitcode: nothing of gpucol is inlined into queries.
 override with_llvm = no
@@ -77,10 +77,8 @@ sql/gpucol--$(EXTVERSION).sql: $(sort $(wildcard sql/parts/*.sql))
 # The loops of the CPU engine are written to be vectorised.
 src/engine/cpu_%.o: CFLAGS += -O3
 
-# Any header change rebuilds everything: the tree is small.
-# But the packed-vector kernels take long to compile and include little.
-KERNEL_OBJS = $(filter src/kernel/bitpack_%.o,$(OBJS))
-$(filter-out $(KERNEL_OBJS),$(OBJS)): $(wildcard src/*.h src/*/*.h)
-$(KERNEL_OBJS): $(wildcard src/kernel/bitpack*.h) src/kernel/format.h
+# Headers that an object was compiled with; other flags rebuild everything.
+$(OBJS): Makefile
+-include $(OBJS:.o=.d)
 
 endif

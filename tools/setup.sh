@@ -67,7 +67,7 @@ build()
 {
 	say "building gpucol for $("$PG_CONFIG" --version)"
 	clean_if_other
-	make -s -C "$ROOT" PG_CONFIG="$PG_CONFIG" WERROR="${WERROR:-}" all
+	make -s -j"$(nproc)" -C "$ROOT" PG_CONFIG="$PG_CONFIG" WERROR="${WERROR:-}" all
 }
 
 # The CUDA daemon has its own rules; everything else works without it.
