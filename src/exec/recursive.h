@@ -29,11 +29,24 @@ typedef enum GpucolRecursivePrivate
 	GPUCOL_RECURSIVE_PLAN,		/* Const: packed recursion plan */
 	GPUCOL_RECURSIVE_TYPES,		/* OidList: types of the result's columns */
 	GPUCOL_RECURSIVE_INPUTS,	/* List of OidList: types of each input */
-	GPUCOL_RECURSIVE_ALL		/* Boolean: UNION ALL */
+	GPUCOL_RECURSIVE_ALL,		/* Boolean: UNION ALL */
+	GPUCOL_RECURSIVE_PUSHED		/* List of Expr: conditions on the CTE that are
+								 * tested on the non-recursive term, as the
+								 * query has them; at run time they follow the
+								 * constants in custom_exprs */
 } GpucolRecursivePrivate;
+
+/* One aggregate of a GpucolRecursiveAgg. */
+typedef struct GpucolRecursiveAggregate
+{
+	int			function;		/* GpucolRecFunction; DIV stands for avg */
+	int			column;			/* of the recursion; -1 = none */
+	Oid			type;			/* of the result */
+} GpucolRecursiveAggregate;
 
 extern const CustomPathMethods gpucol_recursive_path_methods;
 extern const CustomPathMethods gpucol_inputs_path_methods;
+extern const CustomPathMethods gpucol_recursive_agg_path_methods;
 
 /* Make the nodes known, for plans that are read from text. */
 extern void gpucol_recursive_register(void);

@@ -10,9 +10,11 @@
 
 #include "commands/explain.h"
 #include "executor/executor.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/value.h"
 #include "utils/memutils.h"
+#include "utils/ruleutils.h"
 
 #include "compat.h"
 #include "datalog/builder.h"
@@ -31,6 +33,7 @@ typedef struct RecursiveState
 	GpucolRecColumn *columns;	/* of the result */
 	List	   *constants;		/* ExprState */
 	GpucolRecColumn *constant_columns;
+	ExprState  *seed_filter;	/* on rows of the non-recursive term, or NULL */
 
 	/* a run; in its own context */
 	MemoryContext context;
@@ -74,6 +77,14 @@ begin_recursive(CustomScanState *node, EState *estate, int eflags)
 	types = NIL;
 	foreach(lc, scan->custom_exprs)
 	{
+		if (foreach_current_index(lc) == (int) state->plan->nconstants)
+		{
+			state->seed_filter =
+				ExecInitQual(list_copy_tail(scan->custom_exprs,
+											state->plan->nconstants),
+							 &node->ss.ps);
+			break;
+		}
 		types = lappend_oid(types, exprType(lfirst(lc)));
 		state->constants = lappend(state->constants,
 								   ExecInitExpr(lfirst(lc), &node->ss.ps));
@@ -105,10 +116,10 @@ evaluate_constants(RecursiveState *state)
 	}
 }
 
-/* Give all rows of a child to a relation. */
+/* Give all rows of a child that pass the filter (if any) to a relation. */
 static void
 load_child(RecursiveState *state, PlanState *child, uint32 relation,
-		   const GpucolRecColumn *columns, int ncolumns)
+		   const GpucolRecColumn *columns, int ncolumns, ExprState *filter)
 {
 	int64	   *values = palloc(sizeof(int64) * LOAD_ROWS * (ncolumns + 1));
 	uint8	   *nulls = palloc(LOAD_ROWS * (ncolumns + 1));
@@ -142,6 +153,9 @@ load_child(RecursiveState *state, PlanState *child, uint32 relation,
 		}
 		slot_getsomeattrs(slot, ncolumns);
 		ResetExprContext(econtext);
+		econtext->ecxt_scantuple = slot;
+		if (filter != NULL && !ExecQual(filter, econtext))
+			continue;
 		old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 		for (c = 0; c < ncolumns; c++)
 		{
@@ -183,10 +197,10 @@ start_run(RecursiveState *state)
 		List	   *types = list_nth(input_types, i);
 
 		load_child(state, lfirst(lc), 1 + i, make_columns(types),
-				   list_length(types));
+				   list_length(types), NULL);
 	}
 	load_child(state, linitial(state->css.custom_ps), 0, state->columns,
-			   state->ncolumns);
+			   state->ncolumns, state->seed_filter);
 	MemoryContextSwitchTo(old);
 	state->batch.nrows = state->next = 0;
 	state->ended = false;
@@ -305,9 +319,26 @@ rescan_recursive(CustomScanState *node)
 	}
 }
 
+/* The conditions that are tested on the non-recursive term. */
 static void
-explain_recursive(CustomScanState *node,
-				  List *ancestors pg_attribute_unused(), ExplainState *es)
+explain_seed_filter(RecursiveState *state, List *ancestors, ExplainState *es)
+{
+	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
+	List	   *quals = list_copy_tail(scan->custom_exprs,
+									   state->plan->nconstants);
+	List	   *context;
+
+	if (quals == NIL)
+		return;
+	context = set_deparse_context_plan(es->deparse_cxt, &scan->scan.plan,
+									   ancestors);
+	ExplainPropertyText("Seed Filter",
+						deparse_expression((Node *) make_ands_explicit(quals),
+										   context, es->verbose, false), es);
+}
+
+static void
+explain_recursive(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	RecursiveState *state = (RecursiveState *) node;
 	CustomScan *scan = (CustomScan *) node->ss.ps.plan;
@@ -317,6 +348,7 @@ explain_recursive(CustomScanState *node,
 										 GPUCOL_RECURSIVE_ALL)) ?
 						"Union All" : "Union", es);
 	ExplainPropertyText("Engine", "cpu", es);
+	explain_seed_filter(state, ancestors, es);
 	if (!es->analyze)
 		return;
 	if (state->recursion != NULL)
@@ -373,4 +405,5 @@ gpucol_recursive_register(void)
 {
 	RegisterCustomScanMethods(&gpucol_recursive_scan_methods);
 	RegisterCustomScanMethods(&gpucol_inputs_scan_methods);
+	RegisterCustomScanMethods(&gpucol_recursive_agg_scan_methods);
 }

@@ -49,7 +49,8 @@ plan_recursive(PlannerInfo *root pg_attribute_unused(),
 	scan->custom_scan_tlist = copyObject(scan->scan.plan.targetlist);
 	scan->custom_plans = custom_plans;
 	scan->custom_exprs = constants;
-	scan->custom_private = list_copy_head(path->custom_private, 4);
+	scan->custom_private = lappend(list_copy_head(path->custom_private, 4),
+								   NIL);
 	scan->methods = &gpucol_recursive_scan_methods;
 	return &scan->scan.plan;
 }

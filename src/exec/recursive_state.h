@@ -14,6 +14,7 @@
 
 extern const CustomScanMethods gpucol_recursive_scan_methods;
 extern const CustomScanMethods gpucol_inputs_scan_methods;
+extern const CustomScanMethods gpucol_recursive_agg_scan_methods;
 
 /* The input plan states that a GpucolInputs (or a scan above it) holds. */
 extern List *gpucol_inputs_states(PlanState *state);

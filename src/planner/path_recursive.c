@@ -17,6 +17,7 @@
 #include "nodes/value.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
 #include "optimizer/planner.h"
 
 #include "catalog/pg_type.h"
@@ -27,7 +28,9 @@
 #include "planner/planner.h"
 #include "planner/reason.h"
 #include "planner/recursive_lower.h"
+#include "planner/recursive_use.h"
 
+static set_rel_pathlist_hook_type previous_set_rel_pathlist = NULL;
 static create_upper_paths_hook_type previous_create_upper_paths = NULL;
 
 /* A round in C costs about this part of one in the executor. */
@@ -166,6 +169,8 @@ consider_recursion(PlannerInfo *root, UpperRelationKind stage,
 
 	if (previous_create_upper_paths)
 		previous_create_upper_paths(root, stage, input_rel, output_rel, extra);
+	if (stage == UPPERREL_GROUP_AGG)
+		gpucol_recursive_add_agg(root, input_rel, output_rel);
 	if (stage != UPPERREL_SETOP || list_length(output_rel->pathlist) != 1 ||
 		!IsA(linitial(output_rel->pathlist), RecursiveUnionPath))
 		return;
@@ -175,9 +180,22 @@ consider_recursion(PlannerInfo *root, UpperRelationKind stage,
 		gpucol_reason_add(InvalidOid, "recursion", "%s", reason);
 }
 
+/* set_rel_pathlist_hook */
+static void
+consider_filters(PlannerInfo *root, RelOptInfo *rel, Index rti,
+				 RangeTblEntry *rte)
+{
+	if (previous_set_rel_pathlist)
+		previous_set_rel_pathlist(root, rel, rti, rte);
+	if (rte->rtekind == RTE_CTE)
+		gpucol_recursive_push_filters(root, rel);
+}
+
 void
 gpucol_recursive_init(void)
 {
+	previous_set_rel_pathlist = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = consider_filters;
 	previous_create_upper_paths = create_upper_paths_hook;
 	create_upper_paths_hook = consider_recursion;
 	gpucol_recursive_register();
