@@ -109,6 +109,30 @@
 	((rel)->rd_newRelfilenodeSubid != InvalidSubTransactionId)
 #endif
 
+/* What tuple_update says about indexes. */
+#if PG_VERSION_NUM >= 160000
+#define GpucolCompatUpdateIndexes			TU_UpdateIndexes
+#define GPUCOL_COMPAT_UPDATE_NO_INDEXES		TU_None
+#define GPUCOL_COMPAT_UPDATE_ALL_INDEXES	TU_All
+#else
+#define GpucolCompatUpdateIndexes			bool
+#define GPUCOL_COMPAT_UPDATE_NO_INDEXES		false
+#define GPUCOL_COMPAT_UPDATE_ALL_INDEXES	true
+#endif
+
+/* Conditional waits, without logging failures where there is a choice. */
+#if PG_VERSION_NUM >= 180000
+#define gpucol_compat_conditional_xact_wait(xid) \
+	ConditionalXactLockTableWait(xid, false)
+#define gpucol_compat_conditional_lock_tuple(rel, tid, mode) \
+	ConditionalLockTuple(rel, tid, mode, false)
+#else
+#define gpucol_compat_conditional_xact_wait(xid) \
+	ConditionalXactLockTableWait(xid)
+#define gpucol_compat_conditional_lock_tuple(rel, tid, mode) \
+	ConditionalLockTuple(rel, tid, mode)
+#endif
+
 /* Tablespace and file number of a relation's storage. */
 #if PG_VERSION_NUM >= 160000
 #define gpucol_compat_relation_space(rel)	((rel)->rd_locator.spcOid)

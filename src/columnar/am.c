@@ -22,7 +22,7 @@
 #include "columnar/fetch.h"
 #include "columnar/index_build.h"
 #include "columnar/insert.h"
-#include "columnar/rownum.h"
+#include "columnar/modify.h"
 #include "columnar/sample.h"
 #include "columnar/scan.h"
 #include "columnar/segment.h"
@@ -104,51 +104,6 @@ am_relation_copy_for_cluster(Relation old_table, Relation new_table,
 	PG_END_TRY();
 }
 
-/* Refuse what is not possible on a segment row (never returns). */
-static void
-refuse_segment_row(Relation rel, const char *what)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("%s of segment rows is not supported", what),
-			 errdetail("The row of table \"%s\" is in a packed segment.",
-					   RelationGetRelationName(rel))));
-}
-
-static TM_Result
-am_tuple_delete(Relation rel, ItemPointer tid, CommandId cid, Snapshot snapshot,
-				Snapshot crosscheck, bool wait, TM_FailureData *tmfd,
-				bool changingPart)
-{
-	if (gpucol_tid_is_virtual(tid))
-		refuse_segment_row(rel, "DELETE");
-	return GetHeapamTableAmRoutine()->tuple_delete(rel, tid, cid, snapshot, crosscheck,
-												   wait, tmfd, changingPart);
-}
-
-static TM_Result
-am_tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
-				Snapshot snapshot, Snapshot crosscheck, bool wait,
-				TM_FailureData *tmfd, LockTupleMode *lockmode, bool *update_indexes)
-{
-	if (gpucol_tid_is_virtual(otid))
-		refuse_segment_row(rel, "UPDATE");
-	return GetHeapamTableAmRoutine()->tuple_update(rel, otid, slot, cid, snapshot,
-												   crosscheck, wait, tmfd, lockmode,
-												   update_indexes);
-}
-
-static TM_Result
-am_tuple_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot,
-			  CommandId cid, LockTupleMode mode, LockWaitPolicy wait_policy,
-			  uint8 flags, TM_FailureData *tmfd)
-{
-	if (gpucol_tid_is_virtual(tid))
-		refuse_segment_row(rel, "row locking");
-	return GetHeapamTableAmRoutine()->tuple_lock(rel, tid, snapshot, slot, cid, mode,
-												 wait_policy, flags, tmfd);
-}
-
 /* Fill the routine on first use. */
 static void
 init_routine(void)
@@ -181,9 +136,9 @@ init_routine(void)
 	am->tuple_insert = gpucol_insert_tuple;
 	am->multi_insert = gpucol_insert_multi;
 	am->finish_bulk_insert = gpucol_insert_finish_bulk;
-	am->tuple_delete = am_tuple_delete;
-	am->tuple_update = am_tuple_update;
-	am->tuple_lock = am_tuple_lock;
+	am->tuple_delete = gpucol_modify_delete;
+	am->tuple_update = gpucol_modify_update;
+	am->tuple_lock = gpucol_modify_lock;
 
 	am->index_build_range_scan = gpucol_index_build_range_scan;
 	am->index_validate_scan = gpucol_index_validate_scan;

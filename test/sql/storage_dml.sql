@@ -1,0 +1,116 @@
+-- DELETE, UPDATE, MERGE, ON CONFLICT and foreign keys on segment rows, compared
+-- with the same statements on a heap table.
+CREATE TABLE sd USING gpucol AS
+SELECT g AS id, 'k' || g % 50 AS k, (g / 3.0)::numeric(10,2) AS v FROM generate_series(1, 20000) g;
+CREATE UNIQUE INDEX sd_id ON sd (id);
+CREATE TABLE sd_heap AS SELECT * FROM sd;
+CREATE UNIQUE INDEX sd_heap_id ON sd_heap (id);
+CREATE VIEW sd_differences AS
+SELECT (SELECT count(*) FROM (SELECT * FROM sd EXCEPT ALL SELECT * FROM sd_heap) a) AS extra,
+       (SELECT count(*) FROM (SELECT * FROM sd_heap EXCEPT ALL SELECT * FROM sd) b) AS lacking;
+
+-- visibility by command and savepoint
+BEGIN;
+DELETE FROM sd WHERE id % 10 = 0;
+SELECT count(*) FROM sd;
+SAVEPOINT s;
+DELETE FROM sd;
+SELECT count(*) FROM sd;
+ROLLBACK TO s;
+SELECT count(*) FROM sd;
+COMMIT;
+DELETE FROM sd_heap WHERE id % 10 = 0;
+TABLE sd_differences;
+
+-- updates; the same row twice in one statement
+UPDATE sd SET v = v + 1, k = 'u' WHERE id BETWEEN 5000 AND 5100;
+UPDATE sd_heap SET v = v + 1, k = 'u' WHERE id BETWEEN 5000 AND 5100;
+UPDATE sd SET v = v + 1, k = 'w' WHERE id BETWEEN 5050 AND 5150;
+UPDATE sd_heap SET v = v + 1, k = 'w' WHERE id BETWEEN 5050 AND 5150;
+UPDATE sd SET v = -1 FROM generate_series(1, 3) x WHERE id = 6001;
+UPDATE sd_heap SET v = -1 FROM generate_series(1, 3) x WHERE id = 6001;
+UPDATE sd a SET v = b.v FROM sd b WHERE a.id = b.id + 1 AND a.id BETWEEN 17000 AND 17100;
+UPDATE sd_heap a SET v = b.v FROM sd_heap b WHERE a.id = b.id + 1 AND a.id BETWEEN 17000 AND 17100;
+UPDATE sd SET v = 0 WHERE id = 15002 RETURNING *;
+UPDATE sd_heap SET v = 0 WHERE id = 15002;
+DELETE FROM sd WHERE id IN (15002, 15003) RETURNING *;
+DELETE FROM sd_heap WHERE id IN (15002, 15003);
+TABLE sd_differences;
+
+-- keys
+INSERT INTO sd VALUES (7777, 'x', 1);
+UPDATE sd SET id = 7778 WHERE id = 7777;
+INSERT INTO sd VALUES (10, 'x', 1);
+INSERT INTO sd_heap VALUES (10, 'x', 1);
+INSERT INTO sd VALUES (11, 'x', 1), (20, 'y', 2) ON CONFLICT (id) DO UPDATE SET k = sd.k || '!';
+INSERT INTO sd_heap VALUES (11, 'x', 1), (20, 'y', 2) ON CONFLICT (id) DO UPDATE SET k = sd_heap.k || '!';
+INSERT INTO sd VALUES (12, 'x', 1) ON CONFLICT DO NOTHING;
+MERGE INTO sd USING (VALUES (1, 'm'), (888888, 'n'), (2, 'd')) s (id, k) ON sd.id = s.id
+WHEN MATCHED AND s.k = 'd' THEN DELETE WHEN MATCHED THEN UPDATE SET k = s.k WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.k, 0);
+MERGE INTO sd_heap USING (VALUES (1, 'm'), (888888, 'n'), (2, 'd')) s (id, k) ON sd_heap.id = s.id
+WHEN MATCHED AND s.k = 'd' THEN DELETE WHEN MATCHED THEN UPDATE SET k = s.k WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.k, 0);
+TABLE sd_differences;
+
+-- through indexes
+SET enable_seqscan = off;
+SET gpucol.enabled = off;
+SELECT * FROM sd WHERE id IN (1, 2, 10, 11, 12, 20, 30, 5000, 5050, 7777, 888888) ORDER BY id;
+DELETE FROM sd WHERE id BETWEEN 100 AND 200;
+DELETE FROM sd_heap WHERE id BETWEEN 100 AND 200;
+SELECT count(*) FROM sd WHERE id BETWEEN 1 AND 1000;
+RESET enable_seqscan;
+TABLE sd_differences;
+REINDEX INDEX sd_id;
+SELECT count(*) FROM sd WHERE id BETWEEN 1 AND 1000;
+RESET gpucol.enabled;
+
+-- with pushdown the deleted rows are as invisible
+SELECT count(*), sum(id), sum(v) FROM sd;
+SELECT count(*), sum(id), sum(v) FROM sd_heap;
+
+-- row locks
+BEGIN;
+SELECT id FROM sd WHERE id = 15001 FOR UPDATE;
+SELECT mode FROM pg_locks WHERE locktype = 'tuple' AND relation = 'sd'::regclass AND page IS NOT NULL;
+SELECT id FROM sd WHERE id = 15004 FOR KEY SHARE;
+SELECT mode FROM pg_locks WHERE locktype = 'tuple' AND relation = 'sd'::regclass ORDER BY 1;
+DELETE FROM sd WHERE id = 15001;
+ROLLBACK;
+SELECT count(*) FROM sd WHERE id = 15001;
+BEGIN;
+DECLARE c CURSOR FOR SELECT * FROM sd WHERE id = 15004 FOR UPDATE;
+FETCH c;
+UPDATE sd SET k = 'current' WHERE CURRENT OF c;
+SELECT k FROM sd WHERE id = 15004;
+ROLLBACK;
+
+-- foreign keys, both sides in segments
+CREATE TABLE sd_pk (id int PRIMARY KEY, x int) USING gpucol;
+INSERT INTO sd_pk SELECT g, 1 FROM generate_series(1, 5000) g;
+CREATE TABLE sd_fk USING gpucol AS SELECT g AS id FROM generate_series(1, 3000) g;
+ALTER TABLE sd_fk ADD FOREIGN KEY (id) REFERENCES sd_pk ON DELETE CASCADE ON UPDATE CASCADE;
+INSERT INTO sd_fk VALUES (4000);
+INSERT INTO sd_fk VALUES (99999);
+DELETE FROM sd_pk WHERE id IN (5, 2500, 4000);
+UPDATE sd_pk SET id = 6000 WHERE id = 2600;
+SELECT count(*), max(id) FROM sd_fk;
+INSERT INTO sd_fk SELECT g FROM generate_series(2700, 4800) g WHERE g <> 4000;
+SELECT count(*) FROM sd_fk;
+
+-- triggers see old and new rows
+CREATE FUNCTION sd_note() RETURNS trigger LANGUAGE plpgsql AS
+$$BEGIN RAISE NOTICE '% % -> %', TG_OP, OLD, NEW; RETURN NULL; END$$;
+CREATE TRIGGER note AFTER UPDATE OR DELETE ON sd FOR EACH ROW EXECUTE FUNCTION sd_note();
+UPDATE sd SET k = 't' WHERE id = 16001;
+DELETE FROM sd WHERE id = 16001;
+DELETE FROM sd WHERE id = 16002;
+
+-- VACUUM keeps rows and counts right
+VACUUM sd;
+SELECT reltuples = (SELECT count(*) FROM sd) FROM pg_class WHERE relname = 'sd';
+SELECT count(*) FROM sd;
+
+DROP TABLE sd_fk, sd_pk;
+DROP VIEW sd_differences;
+DROP TABLE sd, sd_heap;
+DROP FUNCTION sd_note;

@@ -1,0 +1,156 @@
+-- Rows of bulk loads go to segments; scans, indexes, DDL and statistics see
+-- segments and delta alike.
+CREATE TABLE sl_heap (id int, k text, v numeric(10,2), f float8, n bigint, b bool);
+INSERT INTO sl_heap
+SELECT g, 'k' || g % 50, g / 3.0, g / 10.0, CASE WHEN g % 3 = 0 THEN NULL ELSE g * 1000000000::bigint END, g % 2 = 0
+FROM generate_series(1, 20000) g;
+
+-- CREATE TABLE AS: all rows in a segment; TIDs are virtual
+CREATE TABLE sl USING gpucol AS SELECT * FROM sl_heap;
+SELECT count(*), count(*) FILTER (WHERE ctid >= '(2147483648,1)') AS in_segments FROM sl;
+SELECT count(*) FROM (SELECT * FROM sl EXCEPT ALL SELECT * FROM sl_heap) d;
+SELECT count(*) FROM (SELECT * FROM sl_heap EXCEPT ALL SELECT * FROM sl) d;
+
+-- COPY and INSERT ... SELECT
+CREATE TABLE sl_copy (LIKE sl_heap) USING gpucol;
+COPY sl_copy FROM PROGRAM 'seq -f "%g	c%g	1	2	%g	t" 1 3000';
+SELECT count(*), count(*) FILTER (WHERE ctid >= '(2147483648,1)') AS in_segments FROM sl_copy;
+INSERT INTO sl_copy SELECT id + 3000, k, v, f, n, b FROM sl_heap WHERE id <= 5000;
+SELECT count(*), count(*) FILTER (WHERE ctid >= '(2147483648,1)') AS in_segments, sum(id) FROM sl_copy;
+INSERT INTO sl_copy VALUES (0, 'small', 1, 1, 1, false);
+SELECT ctid < '(2147483648,1)' AS in_delta, * FROM sl_copy WHERE id = 0;
+
+-- own rows are seen, by later commands only
+BEGIN;
+INSERT INTO sl_copy SELECT * FROM sl_copy;
+SELECT count(*) FROM sl_copy;
+SAVEPOINT a;
+INSERT INTO sl_copy SELECT * FROM sl_heap;
+ROLLBACK TO a;
+SELECT count(*) FROM sl_copy;
+SAVEPOINT b;
+INSERT INTO sl_copy SELECT * FROM sl_heap;
+RELEASE b;
+SELECT count(*) FROM sl_copy;
+SAVEPOINT c;
+TRUNCATE sl_copy;
+SELECT count(*) FROM sl_copy;
+ROLLBACK TO c;
+SELECT count(*) FROM sl_copy;
+ROLLBACK;
+SELECT count(*) FROM sl_copy;
+-- a savepoint set while rows are buffered, and rows written within it
+BEGIN;
+INSERT INTO sl_copy SELECT * FROM sl_heap;
+SAVEPOINT a;
+SELECT count(*) FROM sl_copy;
+ROLLBACK TO a;
+COMMIT;
+SELECT count(*) FROM sl_copy;
+
+-- unique and other indexes, before and after loading
+CREATE UNIQUE INDEX sl_id ON sl (id);
+CREATE INDEX sl_k ON sl (k, v);
+INSERT INTO sl SELECT id + 20000, k, v, f, n, b FROM sl_heap WHERE id <= 4000;
+SET enable_seqscan = off;
+SET gpucol.enabled = off;
+EXPLAIN (COSTS OFF) SELECT * FROM sl WHERE id = 777;
+SELECT * FROM sl WHERE id IN (1, 777, 20000, 20001, 24000, 24001) ORDER BY id;
+SELECT count(*) FROM sl WHERE k = 'k7' AND v < 100;
+SELECT count(*) FROM sl WHERE id BETWEEN 19000 AND 21999;
+RESET enable_seqscan;
+INSERT INTO sl VALUES (777);
+INSERT INTO sl SELECT id + 30000, k FROM sl_heap UNION ALL SELECT 30001, 'dup';
+SELECT count(*) FROM sl;
+CREATE INDEX CONCURRENTLY sl_v ON sl (v);
+REINDEX INDEX CONCURRENTLY sl_id;
+SELECT count(*) FROM sl WHERE id > 0;
+CREATE INDEX ON sl USING brin (id);
+
+-- scroll cursors over both parts
+BEGIN;
+DECLARE c SCROLL CURSOR FOR SELECT id FROM sl;
+MOVE 15999 IN c;
+FETCH 2 FROM c;
+FETCH BACKWARD 2 FROM c;
+MOVE FORWARD ALL IN c;
+FETCH BACKWARD 1 FROM c;
+MOVE BACKWARD ALL IN c;
+FETCH 1 FROM c;
+ROLLBACK;
+
+-- TID and TID range scans, sampling
+SELECT id FROM sl WHERE ctid = '(2147483649,3)';
+SELECT count(*) FROM sl WHERE ctid >= '(2147483649,1)' AND ctid < '(2147483650,1)';
+SELECT count(*) FROM sl TABLESAMPLE BERNOULLI (100);
+SELECT count(*) BETWEEN 1 AND 24000 FROM sl TABLESAMPLE SYSTEM (50) REPEATABLE (1);
+
+-- statistics
+ANALYZE sl;
+SELECT reltuples FROM pg_class WHERE relname = 'sl';
+VACUUM sl;
+SELECT reltuples FROM pg_class WHERE relname = 'sl';
+SELECT attname, n_distinct FROM pg_stats WHERE tablename = 'sl' AND attname IN ('id', 'k', 'b') ORDER BY 1;
+
+-- columns come and go
+ALTER TABLE sl ADD COLUMN e int DEFAULT 7, ADD COLUMN g text;
+SELECT * FROM sl WHERE id IN (3, 20003) ORDER BY id;
+ALTER TABLE sl DROP COLUMN k;
+SELECT * FROM sl WHERE id IN (3, 20003) ORDER BY id;
+INSERT INTO sl SELECT id + 50000, v, f, n, b, 8, 'new' FROM sl_heap WHERE id <= 3000;
+SELECT e, g, count(*), min(id), max(id) FROM sl GROUP BY 1, 2 ORDER BY 1;
+ALTER TABLE sl ALTER COLUMN v TYPE numeric;
+SELECT sum(v) FROM sl;
+RESET gpucol.enabled;
+
+-- rewrites
+ALTER TABLE sl SET ACCESS METHOD heap;
+SELECT count(*), sum(id), sum(v) FROM sl;
+ALTER TABLE sl SET ACCESS METHOD gpucol;
+SELECT count(*), sum(id), sum(v), bool_and(ctid >= '(2147483648,1)') FROM sl;
+CREATE TABLE sl_int (a int);
+INSERT INTO sl_int SELECT generate_series(1, 2000);
+ALTER TABLE sl_int SET ACCESS METHOD gpucol;
+SELECT count(*), min(ctid) FROM sl_int;
+ALTER TABLE sl_int ALTER COLUMN a TYPE bigint;
+SELECT count(*), sum(a), min(ctid) FROM sl_int;
+TRUNCATE sl;
+SELECT count(*) FROM sl;
+INSERT INTO sl (id) SELECT generate_series(1, 3000);
+SELECT count(*), sum(id) FROM sl;
+
+-- temporary and unlogged tables, materialized views, truncation in place
+CREATE TEMP TABLE sl_temp USING gpucol AS SELECT * FROM sl_heap;
+SELECT count(*), sum(v) FROM sl_temp;
+CREATE UNLOGGED TABLE sl_unlogged USING gpucol AS SELECT * FROM sl_heap;
+SELECT count(*), sum(v) FROM sl_unlogged;
+ALTER TABLE sl_unlogged SET LOGGED;
+SELECT count(*), sum(v) FROM sl_unlogged;
+CREATE MATERIALIZED VIEW sl_mat USING gpucol AS SELECT * FROM sl_heap;
+REFRESH MATERIALIZED VIEW sl_mat;
+SELECT count(*), sum(v) FROM sl_mat;
+BEGIN;
+CREATE TABLE sl_new (a int) USING gpucol;
+INSERT INTO sl_new SELECT generate_series(1, 5000);
+TRUNCATE sl_new;
+SELECT count(*) FROM sl_new;
+INSERT INTO sl_new SELECT generate_series(1, 2000);
+SELECT count(*), sum(a) FROM sl_new;
+COMMIT;
+SELECT count(*), sum(a) FROM sl_new;
+
+-- large values, every kind of type
+CREATE TABLE sl_types USING gpucol AS
+SELECT g AS i, repeat(chr(65 + g % 26), g * 10) AS big, ARRAY[g, g + 1] AS a, int4range(g, g + 5) AS r,
+       ('{"a":' || g || '}')::jsonb AS j, g::text::bytea AS y, (g || ' s')::interval AS iv,
+       CASE WHEN g % 100 = 0 THEN 'NaN'::numeric(8,2) ELSE g END::numeric(8,2) AS d, ROW(g, 'x')::text AS t,
+       g::float4 / 3 AS f4, ('\x' || lpad(to_hex(g), 32, '0'))::bytea AS u, g::bit(16) AS bits
+FROM generate_series(1, 2000) g;
+SELECT sum(length(big)), sum(a[2]), sum(upper(r)), sum((j->>'a')::int), sum(length(y)), extract(epoch FROM sum(iv)),
+       count(*) FILTER (WHERE d = 'NaN'), sum(d) FILTER (WHERE d <> 'NaN'), sum(f4)::int, sum(length(u)), count(DISTINCT bits)
+FROM sl_types;
+INSERT INTO sl_types SELECT * FROM sl_types;
+SELECT count(*) FROM (SELECT 1 FROM sl_types t GROUP BY t HAVING count(*) = 2) x;
+
+DROP MATERIALIZED VIEW sl_mat;
+DROP TABLE sl_heap, sl_copy, sl, sl_int, sl_temp, sl_unlogged, sl_new, sl_types;
