@@ -63,7 +63,6 @@ typedef struct GpucolAggExecState
 } GpucolAggExecState;
 
 static Node *agg_create_state(CustomScan *cscan);
-static Node *ranking_create_state(CustomScan *cscan);
 static void agg_begin(CustomScanState *node, EState *estate, int eflags);
 static TupleTableSlot *agg_exec(CustomScanState *node);
 static void agg_end(CustomScanState *node);
@@ -83,11 +82,6 @@ static const CustomExecMethods exec_methods = {
 	.EndCustomScan = agg_end,
 	.ReScanCustomScan = agg_rescan,
 	.ExplainCustomScan = agg_explain,
-};
-
-const CustomScanMethods gpucol_ranking_methods = {
-	.CustomName = "GpucolTopK",
-	.CreateCustomScanState = ranking_create_state,
 };
 
 static const CustomExecMethods ranking_exec_methods = {
@@ -123,8 +117,11 @@ agg_create_state(CustomScan *cscan)
 	return (Node *) state;
 }
 
-static Node *
-ranking_create_state(CustomScan *cscan)
+/*
+ * Create the state of a GpucolTopK with rankings.
+ */
+Node *
+gpucol_agg_create_ranking(CustomScan *cscan)
 {
 	GpucolAggExecState *state = (GpucolAggExecState *) agg_create_state(cscan);
 

@@ -18,6 +18,9 @@
  *
  * GpucolTopK with rankings of uncertain rows: as GpucolAgg.
  *
+ * GpucolTopK below Sort and Limit: as GpucolScan; the last of custom_exprs is the
+ * first sort key.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUCOL_EXEC_PLAN_H
@@ -36,8 +39,24 @@ typedef enum GpucolAggPrivate
 	GPUCOL_AGG_PRIVATE_COUNT
 } GpucolAggPrivate;
 
+/* custom_private of GpucolTopK below Sort and Limit */
+typedef enum GpucolTopkPrivate
+{
+	GPUCOL_TOPK_PRIVATE_LIMIT,	/* Float: rows wanted */
+	GPUCOL_TOPK_PRIVATE_DESCENDING, /* Integer: bool */
+	GPUCOL_TOPK_PRIVATE_NULLS_FIRST,	/* Integer: bool */
+	GPUCOL_TOPK_PRIVATE_OPNO	/* Integer: Oid */
+} GpucolTopkPrivate;
+
 extern const CustomScanMethods gpucol_scan_methods;
 extern const CustomScanMethods gpucol_agg_methods;
-extern const CustomScanMethods gpucol_ranking_methods;
+
+/*
+ * GpucolTopK, by what it does: a scan (scan.c) or rankings (agg.c).  Methods are
+ * found by the name that EXPLAIN shows, so that both share one entry.
+ */
+extern const CustomScanMethods gpucol_topk_methods;
+extern Node *gpucol_scan_create_topk(CustomScan *cscan);
+extern Node *gpucol_agg_create_ranking(CustomScan *cscan);
 
 #endif							/* GPUCOL_EXEC_PLAN_H */

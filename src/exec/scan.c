@@ -1,11 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * scan.c
- *	  Executor of GpucolScan.
+ *	  Executor of GpucolScan, and of GpucolTopK below Sort and Limit.
  *
  * The engine delivers batches of the columns that the plan needs; a batch is
  * turned into datums a column at a time, and rows are dealt from it through
  * the scan slot.  Tuples carry their real TIDs.
+ *
+ * GpucolTopK is a scan that first finds out which rows can be among the first
+ * k (topk_probe.c) and has that as one more condition.
  *
  * Fallback: where no engine can run the scan, the table's ordinary scan
  * delivers rows and PostgreSQL tests the pushed conjuncts.
@@ -22,12 +25,14 @@
 #include "storage/itemptr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/ruleutils.h"
 
 #include "columnar/source.h"
 #include "exec/explain.h"
 #include "exec/plan.h"
 #include "exec/result.h"
 #include "exec/run.h"
+#include "exec/topk_probe.h"
 
 typedef struct GpucolScanState
 {
@@ -48,6 +53,12 @@ typedef struct GpucolScanState
 	Datum	  **values;			/* by output */
 	bool	  **isnull;
 	const uint64 *tids;
+
+	/* GpucolTopK */
+	bool		topk;
+	GpucolTopkProbe probe;
+	GpucolExec	probe_exec;
+	GpucolValue probe_value;
 
 	/* fallback */
 	TableScanDesc table_scan;
@@ -87,6 +98,15 @@ static const CustomExecMethods exec_methods = {
 	.ExplainCustomScan = scan_explain,
 };
 
+static const CustomExecMethods topk_exec_methods = {
+	.CustomName = "GpucolTopK",
+	.BeginCustomScan = scan_begin,
+	.ExecCustomScan = scan_exec,
+	.EndCustomScan = scan_end,
+	.ReScanCustomScan = scan_rescan,
+	.ExplainCustomScan = scan_explain,
+};
+
 static Node *
 scan_create_state(CustomScan *cscan)
 {
@@ -95,6 +115,26 @@ scan_create_state(CustomScan *cscan)
 	state->css.ss.ps.type = T_CustomScanState;
 	state->css.methods = &exec_methods;
 	state->pushed = cscan->custom_exprs;
+	return (Node *) state;
+}
+
+/*
+ * Create the state of a GpucolTopK below Sort and Limit.
+ */
+Node *
+gpucol_scan_create_topk(CustomScan *cscan)
+{
+	GpucolScanState *state = (GpucolScanState *) scan_create_state(cscan);
+	List	   *private = cscan->custom_private;
+
+	state->css.methods = &topk_exec_methods;
+	state->topk = true;
+	state->pushed = list_delete_last(list_copy(cscan->custom_exprs));
+	state->probe.key = llast(cscan->custom_exprs);
+	state->probe.k = (int64) floatVal(list_nth(private, GPUCOL_TOPK_PRIVATE_LIMIT));
+	state->probe.descending = intVal(list_nth(private, GPUCOL_TOPK_PRIVATE_DESCENDING));
+	state->probe.nulls_first = intVal(list_nth(private, GPUCOL_TOPK_PRIVATE_NULLS_FIRST));
+	state->probe.opno = (Oid) intVal(list_nth(private, GPUCOL_TOPK_PRIVATE_OPNO));
 	return (Node *) state;
 }
 
@@ -141,16 +181,17 @@ output_columns(GpucolScanState *state)
 static Bitmapset *
 read_columns(GpucolScanState *state)
 {
+	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
+
 	return bms_union(output_columns(state),
-					 referenced_columns(state->pushed, state->exec.varno,
+					 referenced_columns(cscan->custom_exprs, state->exec.varno,
 										RelationGetNumberOfAttributes(state->exec.rel)));
 }
 
-/* Lower the pushed conjuncts and the output columns. */
+/* Lower the pushed conjuncts. */
 static bool
-lower_scan(GpucolExec *exec, GpucolLower *l)
+lower_pushed(GpucolScanState *state, GpucolLower *l)
 {
-	GpucolScanState *state = (GpucolScanState *) exec->node;
 	ListCell   *lc;
 
 	foreach(lc, state->pushed)
@@ -158,6 +199,33 @@ lower_scan(GpucolExec *exec, GpucolLower *l)
 		if (!gpucol_lower_qual(l, lfirst(lc), true))
 			return false;
 	}
+	return true;
+}
+
+/* Lower what a probe reads: the conjuncts and the sort key. */
+static bool
+lower_probe(GpucolExec *exec, GpucolLower *l)
+{
+	GpucolScanState *state = (GpucolScanState *) exec->node;
+
+	if (!lower_pushed(state, l))
+		return false;
+	gpucol_lower_end_filter(l);
+	return gpucol_lower_output(l, state->probe.key, &state->probe_value);
+}
+
+/* Lower the pushed conjuncts and the output columns. */
+static bool
+lower_scan(GpucolExec *exec, GpucolLower *l)
+{
+	GpucolScanState *state = (GpucolScanState *) exec->node;
+
+	if (!lower_pushed(state, l))
+		return false;
+
+	/* a condition that cannot be lowered only lets more rows through */
+	if (state->probe.condition != NULL)
+		(void) gpucol_lower_qual(l, state->probe.condition, true);
 	gpucol_lower_end_filter(l);
 	for (int i = 0; i < state->noutputs; i++)
 	{
@@ -212,6 +280,9 @@ scan_begin(CustomScanState *node, EState *estate,
 
 	gpucol_run_init(&state->exec, node, node->ss.ss_currentRelation,
 					cscan->scan.scanrelid, GPUCOL_PROGRAM_SCAN, lower_scan);
+	if (state->topk)
+		gpucol_run_init(&state->probe_exec, node, node->ss.ss_currentRelation,
+						cscan->scan.scanrelid, GPUCOL_PROGRAM_SCAN, lower_probe);
 	state->batch_context = AllocSetContextCreate(estate->es_query_cxt,
 												 "gpucol scan batch",
 												 ALLOCSET_DEFAULT_SIZES);
@@ -311,6 +382,18 @@ next_fallback(GpucolScanState *state)
 	return ExecClearTuple(slot);
 }
 
+/* Find out which rows can be among the first k. */
+static void
+run_probe(GpucolScanState *state)
+{
+	EState	   *estate = state->css.ss.ps.state;
+	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
+
+	gpucol_topk_probe_run(&state->probe, &state->probe_exec, &state->probe_value);
+	gpucol_run_end(&state->probe_exec);
+	MemoryContextSwitchTo(old);
+}
+
 /* ExecScan's access method. */
 static TupleTableSlot *
 next_row(ScanState *node)
@@ -321,6 +404,8 @@ next_row(ScanState *node)
 
 	if (state->table_scan != NULL)
 		return next_fallback(state);
+	if (state->topk && !state->probe.done)
+		run_probe(state);
 	while (state->next >= state->nrows)
 	{
 		status = gpucol_run_next(&state->exec, &result);
@@ -358,6 +443,9 @@ static void
 stop(GpucolScanState *state)
 {
 	gpucol_run_end(&state->exec);
+	if (state->topk)
+		gpucol_run_end(&state->probe_exec);
+	state->probe.done = false;
 	state->nrows = 0;
 	state->next = 0;
 	if (state->table_scan != NULL)
@@ -420,6 +508,30 @@ scan_initialize_worker(CustomScanState *node,
 	((GpucolScanState *) node)->exec.parallel = coordinate;
 }
 
+/* The sort key and the limit; what the probe found, under EXPLAIN ANALYZE. */
+static void
+explain_probe(GpucolScanState *state, List *ancestors, ExplainState *es)
+{
+	List	   *context = set_deparse_context_plan(es->deparse_cxt,
+												   state->css.ss.ps.plan,
+												   ancestors);
+	bool		prefix = es->verbose || list_length(es->rtable) > 1;
+	char	   *key = deparse_expression((Node *) state->probe.key, context,
+										 prefix, true);
+
+	ExplainPropertyText("Top Key", psprintf("%s%s", key,
+											state->probe.descending ? " DESC" : ""),
+						es);
+	ExplainPropertyInteger("Top Rows", NULL, state->probe.k, es);
+	if (!es->analyze)
+		return;
+	if (state->probe.condition != NULL)
+		ExplainPropertyText("Top Condition",
+							deparse_expression((Node *) state->probe.condition,
+											   context, prefix, true), es);
+	ExplainPropertyInteger("Probed Rows", NULL, state->probe.seen, es);
+}
+
 static void
 scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
@@ -428,6 +540,8 @@ scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	gpucol_explain_engine(&state->exec, es);
 	gpucol_explain_filter(&state->exec, state->pushed, ancestors, es);
 	gpucol_explain_columns(&state->exec, read_columns(state), es);
+	if (state->topk)
+		explain_probe(state, ancestors, es);
 	gpucol_run_end(&state->exec);
 	gpucol_explain_stats(&state->exec, es);
 }

@@ -29,4 +29,6 @@ extern void gpucol_cost_agg(PlannerInfo *root, RelOptInfo *rel, Path *path,
 							int ncolumns, List *pushed, int nkeys, int naggs,
 							double groups, PathTarget *target, List *having);
 
+extern void gpucol_cost_topk(RelOptInfo *rel, Path *path);
+
 #endif							/* GPUCOL_PLANNER_CLAUSES_H */

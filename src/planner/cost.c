@@ -100,3 +100,19 @@ gpucol_cost_agg(PlannerInfo *root, RelOptInfo *rel, Path *path, int ncolumns,
 		groups * (cpu_tuple_cost + cpu_operator_cost * (nkeys + naggs) +
 				  qual.per_tuple + target->cost.per_tuple);
 }
+
+/*
+ * Turn the cost of a scan of all rows into that of the top rows, path->rows of
+ * them.  The sort key is read once more than the other columns.
+ */
+void
+gpucol_cost_topk(RelOptInfo *rel, Path *path)
+{
+	Cost		row = Max((path->total_cost - path->startup_cost) /
+						  clamp_row_est(rel->rows), cpu_tuple_cost);
+
+	path->startup_cost += RUN_COST + disk_cost(rel, 1) +
+		rel->rows * cpu_operator_cost * GROUP_SHARE;
+	path->total_cost = path->startup_cost + disk_cost(rel, rel->max_attr) +
+		path->rows * row;
+}

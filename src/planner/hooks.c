@@ -113,6 +113,9 @@ gpucol_create_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 		case UPPERREL_GROUP_AGG:
 			gpucol_path_agg_add(root, input_rel, output_rel, extra);
 			break;
+		case UPPERREL_ORDERED:
+			gpucol_path_topk_add(root, input_rel, output_rel);
+			break;
 		case UPPERREL_DISTINCT:
 			gpucol_path_distinct_add(root, input_rel, output_rel);
 			break;
@@ -136,4 +139,5 @@ gpucol_planner_init(void)
 	gpucol_explain_init();
 	gpucol_path_scan_init();
 	gpucol_path_agg_init();
+	gpucol_path_topk_init();
 }

@@ -180,9 +180,8 @@ ordinal_sorts(Oid type)
 	}
 }
 
-/* Does a value sort by an int64 that the executor makes of it? */
-static bool
-sorts_as_int64(const GpucolValue *value, Oid type)
+bool
+gpucol_ranking_sorts(const GpucolValue *value, Oid type)
 {
 	switch (value->cls)
 	{
@@ -235,7 +234,7 @@ add_label(GpucolLower *l, GpucolRankings *r)
 		return false;
 	if (r->label == NULL || r->label_value.cls == GPUCOL_CLASS_S ||
 		(r->label_value.cls != GPUCOL_CLASS_F &&
-		 sorts_as_int64(&r->label_value, exprType((Node *) r->label))))
+		 gpucol_ranking_sorts(&r->label_value, exprType((Node *) r->label))))
 		return true;
 	return gpucol_lower_decline(l, "labels of type %s",
 								format_type_be(exprType((Node *) r->label)));
@@ -262,7 +261,7 @@ add_ranked(GpucolLower *l, GpucolRankings *r)
 {
 	if (!add_output(l, r->score, &r->score_value, &r->score_column))
 		return false;
-	if (!sorts_as_int64(&r->score_value, exprType((Node *) r->score)))
+	if (!gpucol_ranking_sorts(&r->score_value, exprType((Node *) r->score)))
 		return gpucol_lower_decline(l, "scores of type %s",
 									format_type_be(exprType((Node *) r->score)));
 	return add_probability(l, r) && add_label(l, r) && add_x(l, r);

@@ -479,7 +479,7 @@ plan_agg(PlannerInfo *root pg_attribute_unused(),
 	params_walker((Node *) cscan->custom_scan_tlist, &cscan->custom_exprs);
 	cscan->flags = path->flags;
 	cscan->methods = intVal(list_nth(path->custom_private, PATH_PRIVATE_RANKING)) ?
-		&gpucol_ranking_methods : &gpucol_agg_methods;
+		&gpucol_topk_methods : &gpucol_agg_methods;
 	return &cscan->scan.plan;
 }
 
@@ -490,5 +490,4 @@ void
 gpucol_path_agg_init(void)
 {
 	RegisterCustomScanMethods(&gpucol_agg_methods);
-	RegisterCustomScanMethods(&gpucol_ranking_methods);
 }

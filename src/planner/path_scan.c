@@ -26,12 +26,9 @@
 #include "planner/planner.h"
 #include "planner/reason.h"
 
-static Plan *plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
-					   List *tlist, List *clauses, List *custom_plans);
-
 static const CustomPathMethods path_methods = {
 	.CustomName = "GpucolScan",
-	.PlanCustomPath = plan_scan,
+	.PlanCustomPath = gpucol_path_scan_plan,
 };
 
 /* Is this table the target of the statement, or are its rows locked? */
@@ -210,9 +207,11 @@ gpucol_path_scan_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 		drop_other_paths(rel, path, partial);
 }
 
-/* Make the plan node: pushed conditions apart from the others. */
-static Plan *
-plan_scan(PlannerInfo *root, RelOptInfo *rel,
+/*
+ * Make the plan node: pushed conditions apart from the others.
+ */
+Plan *
+gpucol_path_scan_plan(PlannerInfo *root, RelOptInfo *rel,
 		  CustomPath *path pg_attribute_unused(), List *tlist, List *clauses,
 		  List *custom_plans pg_attribute_unused())
 {

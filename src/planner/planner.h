@@ -34,6 +34,15 @@ extern void gpucol_path_scan_init(void);
 extern void gpucol_path_scan_add(PlannerInfo *root, RelOptInfo *rel,
 								 RangeTblEntry *rte);
 
+extern Plan *gpucol_path_scan_plan(PlannerInfo *root, RelOptInfo *rel,
+								   CustomPath *path, List *tlist, List *clauses,
+								   List *custom_plans);
+
+/* path_topk.c: GpucolTopK below Sort and Limit */
+extern void gpucol_path_topk_init(void);
+extern void gpucol_path_topk_add(PlannerInfo *root, RelOptInfo *input_rel,
+								 RelOptInfo *output_rel);
+
 /* path_agg.c: GpucolAgg over one table */
 extern void gpucol_path_agg_init(void);
 extern void gpucol_path_agg_add(PlannerInfo *root, RelOptInfo *input_rel,

@@ -49,6 +49,9 @@ typedef struct GpucolRankings
 	int			filter_column;
 } GpucolRankings;
 
+/* Does a value of this type sort by an int64 that the executor makes of it? */
+extern bool gpucol_ranking_sorts(const GpucolValue *value, Oid type);
+
 /* Is this one of gpucol's ranking aggregates? */
 extern bool gpucol_ranking_is(const Aggref *agg);
 

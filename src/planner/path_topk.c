@@ -1,0 +1,235 @@
+/*-------------------------------------------------------------------------
+ *
+ * path_topk.c
+ *	  GpucolTopK below Sort and Limit: ORDER BY ... LIMIT k over one gpucol table
+ *	  without sorting, or even delivering, all of its rows.
+ *
+ * The node is a GpucolScan that delivers only rows that can be among the first k
+ * by the first sort key; PostgreSQL's Sort and Limit above finish the work, with
+ * all sort keys, OFFSET and WITH TIES.  So k must be known, and nothing between
+ * the scan and the limit may drop rows.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/stratnum.h"
+#include "access/table.h"
+#include "nodes/extensible.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/tlist.h"
+#include "parser/parsetree.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/typcache.h"
+
+#include "exec/plan.h"
+#include "guc.h"
+#include "planner/clauses.h"
+#include "planner/planner.h"
+#include "planner/ranking.h"
+#include "planner/reason.h"
+
+/* More rows than this are sorted by PostgreSQL alone. */
+#define MAX_LIMIT	1000000
+
+/* The first sort key. */
+typedef struct SortKey
+{
+	Expr	   *expr;
+	bool		descending;
+	bool		nulls_first;
+	Oid			opno;			/* not after, in the wanted order */
+} SortKey;
+
+static Plan *plan_topk(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+					   List *tlist, List *clauses, List *custom_plans);
+
+static const CustomPathMethods path_methods = {
+	.CustomName = "GpucolTopK",
+	.PlanCustomPath = plan_topk,
+};
+
+/* custom_private of a path: the key, then what the plan node carries. */
+enum
+{
+	PATH_PRIVATE_KEY,
+	PATH_PRIVATE_PLAN
+};
+
+/*
+ * A copy of the scan's path among those of the table, or NULL.  Where the target
+ * list computes something, a projection stands above it, whose target the scan
+ * can compute itself.
+ */
+static CustomPath *
+copy_scan_path(RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+	{
+		Path	   *outer = lfirst(lc);
+		Path	   *path = IsA(outer, ProjectionPath) ?
+			((ProjectionPath *) outer)->subpath : outer;
+		CustomPath *copy;
+
+		if (!IsA(path, CustomPath) || path->param_info != NULL ||
+			strcmp(((CustomPath *) path)->methods->CustomName, "GpucolScan") != 0)
+			continue;
+		copy = makeNode(CustomPath);
+		memcpy(copy, path, sizeof(CustomPath));
+		copy->path.pathtarget = outer->pathtarget;
+		copy->path.startup_cost = outer->startup_cost;
+		copy->path.total_cost = outer->total_cost;
+		return copy;
+	}
+	return NULL;
+}
+
+/* Are limit and offset constants, so that root->limit_tuples is no estimate? */
+static bool
+limit_is_known(PlannerInfo *root)
+{
+	Query	   *parse = root->parse;
+
+	return root->limit_tuples >= 1 && root->limit_tuples <= MAX_LIMIT &&
+		parse->limitCount != NULL && IsA(parse->limitCount, Const) &&
+		(parse->limitOffset == NULL || IsA(parse->limitOffset, Const));
+}
+
+/* Find the first sort key; false where its order is not its type's own. */
+static bool
+find_key(PlannerInfo *root, SortKey *key)
+{
+	SortGroupClause *clause = linitial_node(SortGroupClause, root->parse->sortClause);
+	TypeCacheEntry *type;
+	Oid			opfamily;
+	Oid			opcintype;
+	int16		strategy;
+
+	key->expr = (Expr *) get_sortgroupclause_expr(clause, root->processed_tlist);
+	key->nulls_first = clause->nulls_first;
+	if (!get_ordering_op_properties(clause->sortop, &opfamily, &opcintype, &strategy))
+		return false;
+	type = lookup_type_cache(exprType((Node *) key->expr), TYPECACHE_BTREE_OPFAMILY);
+	if (type->btree_opf != opfamily)
+		return false;
+	key->descending = strategy == BTGreaterStrategyNumber;
+	key->opno = get_opfamily_member(opfamily, opcintype, opcintype,
+									key->descending ? BTGreaterEqualStrategyNumber :
+									BTLessEqualStrategyNumber);
+	return OidIsValid(key->opno);
+}
+
+/* Can the conditions and the key be lowered, and does the key sort as int64? */
+static bool
+check_lowering(PlannerInfo *root, RelOptInfo *rel, Oid relid, const SortKey *key)
+{
+	Relation	table = table_open(relid, NoLock);
+	GpucolLower *l = gpucol_lower_begin(table, rel->relid, NULL);
+	GpucolValue value;
+	List	   *pushed;
+	List	   *rest;
+	bool		ok = false;
+
+	gpucol_clauses_split(root, l, rel->baserestrictinfo, "top rows", &pushed, &rest);
+	gpucol_lower_end_filter(l);
+	if (rest != NIL)
+		gpucol_reason_add(relid, "top rows", "a condition is not pushed down");
+	else if (!gpucol_lower_output(l, key->expr, &value))
+		gpucol_reason_add(relid, "top rows", "sort key: %s", l->reason);
+	else if (!gpucol_ranking_sorts(&value, exprType((Node *) key->expr)))
+		gpucol_reason_add(relid, "top rows", "sort key of type %s",
+						  format_type_be(exprType((Node *) key->expr)));
+	else
+		ok = true;
+	table_close(table, NoLock);
+	return ok;
+}
+
+/* Make a scan's path one of at most `limit` rows. */
+static void
+limit_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, const SortKey *key)
+{
+	path->methods = &path_methods;
+	path->path.rows = Min(root->limit_tuples, rel->rows);
+	path->custom_private =
+		list_make2(key->expr,
+				   list_make4(makeFloat(psprintf("%.0f", root->limit_tuples)),
+							  makeInteger(key->descending),
+							  makeInteger(key->nulls_first),
+							  makeInteger((int) key->opno)));
+	gpucol_cost_topk(rel, &path->path);
+}
+
+/*
+ * UPPERREL_ORDERED: the scan's path, cut to the top rows, sorted.
+ */
+void
+gpucol_path_topk_add(PlannerInfo *root, RelOptInfo *input_rel,
+					 RelOptInfo *output_rel)
+{
+	PathTarget *target = root->upper_targets[UPPERREL_ORDERED];
+	CustomPath *scan;
+	RangeTblEntry *rte;
+	SortKey		key;
+	Path	   *path;
+
+	if (!IS_SIMPLE_REL(input_rel) || input_rel->rtekind != RTE_RELATION ||
+		target == NULL || root->parse->sortClause == NIL ||
+		root->parse->hasTargetSRFs || root->rowMarks != NIL ||
+		root->sort_pathkeys == NIL || !limit_is_known(root) ||
+		root->limit_tuples >= input_rel->rows)
+		return;
+	scan = copy_scan_path(input_rel);
+	if (scan == NULL)
+		return;
+	rte = planner_rt_fetch(input_rel->relid, root);
+	if (!gpucol_enable_topk)
+	{
+		gpucol_reason_add(rte->relid, "top rows", "gpucol.enable_topk is off");
+		return;
+	}
+	if (!find_key(root, &key))
+	{
+		gpucol_reason_add(rte->relid, "top rows", "an order other than the type's own");
+		return;
+	}
+	if (!check_lowering(root, input_rel, rte->relid, &key))
+		return;
+	limit_path(root, input_rel, scan, &key);
+	path = (Path *) create_sort_path(root, output_rel, &scan->path,
+									 root->sort_pathkeys, root->limit_tuples);
+	if (path->pathtarget != target)
+		path = apply_projection_to_path(root, output_rel, path, target);
+	output_rel->pathlist = lappend(output_rel->pathlist, path);
+}
+
+/* Make the plan node: a scan with the key and the limit. */
+static Plan *
+plan_topk(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist,
+		  List *clauses, List *custom_plans)
+{
+	CustomScan *cscan = (CustomScan *) gpucol_path_scan_plan(root, rel, path, tlist,
+															 clauses, custom_plans);
+
+	cscan->methods = &gpucol_topk_methods;
+	cscan->custom_exprs = lappend(cscan->custom_exprs,
+								  copyObject(list_nth(path->custom_private, PATH_PRIVATE_KEY)));
+	cscan->custom_private = list_nth(path->custom_private, PATH_PRIVATE_PLAN);
+	return &cscan->scan.plan;
+}
+
+/*
+ * Register the node's methods, so that parallel workers find them by name.
+ */
+void
+gpucol_path_topk_init(void)
+{
+	RegisterCustomScanMethods(&gpucol_topk_methods);
+}

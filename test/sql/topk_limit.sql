@@ -1,0 +1,74 @@
+-- ORDER BY ... LIMIT over gpucol tables: GpucolTopK delivers the rows that can be
+-- among the first k, Sort and Limit finish.
+CREATE TABLE limit_t (id int, score float8, points numeric(8,2), big bigint, day date, label text, small smallint, flag bool) USING gpucol;
+INSERT INTO limit_t
+SELECT i, CASE WHEN i % 2003 = 0 THEN 'NaN' WHEN i % 2011 = 0 THEN 'Infinity' ELSE (i * 7919::bigint % 10007) / 8.0 - 300 END,
+	(i * 31 % 5000) / 100.0, 9007199254740992 + i * 7919 % 1009,
+	CASE WHEN i % 10 > 0 THEN '2024-01-01'::date + i * 31 % 700 END, 'label ' || i % 977, i % 100, i % 3 = 0
+FROM generate_series(1, 30000) i;
+INSERT INTO limit_t VALUES (30001, 1e9, 99999, 1, '2030-01-01', 'delta', 1, true);
+INSERT INTO limit_t VALUES (30002, -1e9, -99999, 2, '2000-01-01', 'delta', 2, false);
+VACUUM ANALYZE limit_t;
+
+EXPLAIN (COSTS OFF) SELECT id, score FROM limit_t ORDER BY score DESC LIMIT 10;
+EXPLAIN (COSTS OFF) SELECT * FROM limit_t WHERE small < 10 AND flag ORDER BY points, id DESC FETCH FIRST 5 ROWS WITH TIES;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT id FROM limit_t ORDER BY score + 1 DESC LIMIT 10 OFFSET 5;
+
+CREATE FUNCTION limit_compare(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	plan text := '';
+	line text;
+	want text;
+	got text;
+BEGIN
+	SET LOCAL gpucol.pushdown = forbid;
+	EXECUTE 'SELECT string_agg(q::text, E''\n'') FROM (' || query || ') q' INTO want;
+	SET LOCAL gpucol.pushdown = require;
+	EXECUTE 'SELECT string_agg(q::text, E''\n'') FROM (' || query || ') q' INTO got;
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		plan := plan || line;
+	END LOOP;
+	SET LOCAL gpucol.pushdown = allow;
+	RETURN CASE WHEN plan LIKE '%GpucolTopK%' THEN 'GpucolTopK, ' ELSE 'no GpucolTopK, ' END ||
+		CASE WHEN want IS DISTINCT FROM got THEN 'different' ELSE 'same' END || ', rows: ' ||
+		coalesce(cardinality(string_to_array(got, E'\n')), 0);
+END $$;
+
+SELECT limit_compare(q) FROM (VALUES
+	('SELECT id, score FROM limit_t ORDER BY score DESC, id LIMIT 100'),
+	('SELECT id, score FROM limit_t ORDER BY score, id LIMIT 100'),
+	('SELECT * FROM limit_t ORDER BY score DESC NULLS LAST, id LIMIT 7 OFFSET 20'),
+	('SELECT id, points FROM limit_t ORDER BY points DESC, id LIMIT 50'),
+	('SELECT id, points FROM limit_t ORDER BY points, id LIMIT 50'),
+	('SELECT id, big FROM limit_t ORDER BY big DESC, id LIMIT 50'),
+	('SELECT id, day FROM limit_t ORDER BY day DESC, id LIMIT 50'),
+	('SELECT id, day FROM limit_t ORDER BY day DESC, id LIMIT 3500'),
+	('SELECT id, day FROM limit_t ORDER BY day, id LIMIT 50'),
+	('SELECT id, day FROM limit_t ORDER BY day DESC NULLS LAST, id LIMIT 50'),
+	('SELECT id, day FROM limit_t ORDER BY day NULLS FIRST, id LIMIT 50'),
+	('SELECT id, day FROM limit_t WHERE id < 3000 ORDER BY day NULLS FIRST, id LIMIT 400'),
+	('SELECT small FROM limit_t ORDER BY small FETCH FIRST 3 ROWS WITH TIES'),
+	('SELECT flag, small FROM limit_t WHERE id < 500 ORDER BY flag DESC, small, id LIMIT 8'),
+	('SELECT id FROM limit_t WHERE label LIKE ''%7'' AND points > 20 ORDER BY score DESC, id LIMIT 9'),
+	('SELECT id FROM limit_t WHERE id < 0 ORDER BY score DESC LIMIT 9'),
+	('SELECT id, score * 2 + points::float8 AS s FROM limit_t ORDER BY id % 100 DESC, id LIMIT 9'),
+	('SELECT upper(label) AS u FROM limit_t ORDER BY id DESC LIMIT 4')
+) v(q);
+
+-- Inside a subquery that is run again and again.
+SELECT s, (SELECT string_agg(id::text, ' ') FROM (SELECT id FROM limit_t WHERE small = s ORDER BY score DESC, id LIMIT 3) q)
+FROM generate_series(1, 3) s;
+
+-- Not for it: text keys, locked rows, a limit that is not known, most of the table.
+SELECT limit_compare(q) FROM (VALUES
+	('SELECT id, label FROM limit_t ORDER BY label, id LIMIT 5'),
+	('SELECT id FROM limit_t ORDER BY id LIMIT 40000')
+) v(q);
+EXPLAIN (COSTS OFF) SELECT id FROM limit_t ORDER BY id LIMIT (SELECT 3);
+EXPLAIN (COSTS OFF) SELECT id FROM limit_t ORDER BY id LIMIT 3 FOR UPDATE;
+SET gpucol.enable_topk = off;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT id FROM limit_t ORDER BY id LIMIT 3;
+RESET gpucol.enable_topk;
+
+DROP FUNCTION limit_compare(text);
+DROP TABLE limit_t;
