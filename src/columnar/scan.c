@@ -194,8 +194,11 @@ next_unit(GpucolScan *scan, ScanDirection direction)
 		GpucolParallelScan *shared = (GpucolParallelScan *) scan->base.rs_parallel;
 
 		if (scan->unit < scan->view->nsegments)
-			scan->unit = Min(pg_atomic_fetch_add_u32(&shared->next_segment, 1),
-							 scan->view->nsegments);
+		{
+			uint32		drawn = pg_atomic_fetch_add_u32(&shared->next_segment, 1);
+
+			scan->unit = Min(drawn, scan->view->nsegments);
+		}
 		if (scan->unit >= scan->view->nsegments && scan->unit < nunits)
 			scan->unit = (int64) scan->view->nsegments +
 				pg_atomic_fetch_add_u32(&shared->next_range, 1);

@@ -62,6 +62,8 @@ typedef struct GpucolRunOptions
 {
 	int			threads;		/* gpucol.cpu_threads, at least 1 */
 	size_t		memory_limit;	/* bytes the run may hold; 0 = no limit */
+	bool		checked;		/* every value of the program's columns is known
+								 * to have its column's kind */
 } GpucolRunOptions;
 
 typedef struct GpucolRun GpucolRun;

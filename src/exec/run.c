@@ -146,6 +146,7 @@ start_engine(GpucolExec *exec, const GpucolEngine *engine, const char **why)
 
 	options.threads = gpucol_run_threads(exec);
 	options.memory_limit = Max(get_hash_memory_limit(), MIN_MEMORY_LIMIT);
+	options.checked = exec->checked;
 	exec->engine = engine;
 	exec->engine_name = engine->name;
 	return engine->start(exec->program, exec->source, &exec->host, &options,
@@ -182,6 +183,87 @@ start_on_cpu(GpucolExec *exec, const char **why)
 	return start_engine(exec, &gpucol_engine_cpu, why);
 }
 
+/* The program columns, of those given, whose values may have another kind. */
+static int
+doubtful_columns(Relation rel, Bitmapset *attnums, GpucolProgramColumn *columns)
+{
+	int			n = 0;
+	int			attnum = -1;
+
+	while ((attnum = bms_next_member(attnums, attnum)) >= 0)
+	{
+		Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), attnum - 1);
+		GpucolTypeMap map;
+
+		gpucol_typemap_init(&map, att->atttypid, att->atttypmod,
+							att->attcollation);
+		if (map.kind != GPUCOL_KIND_DECIMAL)
+			continue;
+		memset(&columns[n], 0, sizeof(GpucolProgramColumn));
+		columns[n].attnum = attnum;
+		columns[n].kind = map.kind;
+		columns[n].scale = map.scale;
+		columns[n].type_oid = att->atttypid;
+		n++;
+	}
+	return n;
+}
+
+/* Go through a source without reading segments. */
+static bool
+check_source(GpucolSource *source)
+{
+	GpucolSegment segment;
+	GpucolDelta delta;
+	GpucolStatus status;
+
+	while ((status = source->ops->next_segment(source, &segment)) == GPUCOL_OK)
+	{
+		for (int c = 0; c < source->ncolumns; c++)
+		{
+			if (segment.chunks[c]->kind != GPUCOL_KIND_DECIMAL)
+				return false;
+		}
+		source->ops->check_interrupts(source);
+	}
+	while (status == GPUCOL_END &&
+		   (status = source->ops->next_delta(source, &delta)) == GPUCOL_OK)
+	{
+		source->ops->check_interrupts(source);
+		status = GPUCOL_END;
+	}
+	return status == GPUCOL_END;
+}
+
+/*
+ * Do all values of these columns have their column's kind?
+ */
+bool
+gpucol_run_check_values(GpucolExec *exec, Bitmapset *attnums)
+{
+	MemoryContext old = MemoryContextSwitchTo(exec->context);
+	GpucolProgramColumn *columns;
+	int			n;
+
+	columns = palloc(Max(bms_num_members(attnums), 1) * sizeof(GpucolProgramColumn));
+	n = doubtful_columns(exec->rel, attnums, columns);
+	exec->checked = true;
+	if (n > 0)
+	{
+		GpucolSource *source;
+
+		source = gpucol_source_open(exec->rel,
+									exec->node->ss.ps.state->es_snapshot,
+									columns, n, NULL);
+		exec->checked = check_source(source);
+		gpucol_source_close(source);
+	}
+	MemoryContextSwitchTo(old);
+	if (!exec->checked)
+		exec->fallback = "a value that engines do not compute with";
+	return exec->checked;
+}
+
 /* Lower, open the source, start an engine. */
 static GpucolStatus
 start(GpucolExec *exec)
@@ -205,7 +287,8 @@ start(GpucolExec *exec)
 									  GPUCOL_PROGRAM_ARRAY(exec->program,
 														   GpucolProgramColumn,
 														   columns),
-									  exec->program->ncolumns, exec->parallel);
+									  exec->program->ncolumns,
+									  exec->parallel ? exec->parallel->source : NULL);
 	status = start_engine(exec, choose_engine(), &why);
 	if (GPUCOL_STATUS_IS_FALLBACK(status) && exec->engine != &gpucol_engine_cpu)
 		status = start_on_cpu(exec, &why);

@@ -26,6 +26,14 @@ typedef struct GpucolExec GpucolExec;
  */
 typedef bool (*GpucolLowerNode) (GpucolExec *exec, GpucolLower *l);
 
+/* What the participants of a parallel scan share. */
+typedef struct GpucolParallel
+{
+	bool		row_scan;		/* all do the table's row scan: some value has no
+								 * form that engines compute with */
+	char		source[FLEXIBLE_ARRAY_MEMBER] pg_attribute_aligned(MAXIMUM_ALIGNOF);
+} GpucolParallel;
+
 struct GpucolExec
 {
 	/* set by gpucol_run_init */
@@ -34,7 +42,8 @@ struct GpucolExec
 	Index		varno;
 	GpucolProgramKind kind;
 	GpucolLowerNode lower_node;
-	void	   *parallel;		/* parallel scan state in shared memory, or NULL */
+	GpucolParallel *parallel;	/* in shared memory, or NULL */
+	bool		checked;		/* every value is known to fit its column */
 
 	/* the run in progress; everything lives in `context` */
 	MemoryContext context;
@@ -51,7 +60,7 @@ struct GpucolExec
 	/* for EXPLAIN ANALYZE: finished runs, and what went wrong */
 	GpucolRunStats stats;
 	const char *engine_name;
-	char	   *fallback;
+	const char *fallback;
 };
 
 /* Prepare; nothing is opened or evaluated yet. */
@@ -64,6 +73,12 @@ extern void gpucol_run_init(GpucolExec *exec, CustomScanState *node,
  * fall back, for exec->fallback's reason.  Every other status is raised.
  */
 extern GpucolStatus gpucol_run_next(GpucolExec *exec, GpucolResult *result);
+
+/*
+ * Do all values that the snapshot sees in these columns have their column's
+ * kind?  (numeric(p,s) may hold NaN.)  A scan must know before its first row.
+ */
+extern bool gpucol_run_check_values(GpucolExec *exec, Bitmapset *attnums);
 
 /* End the run in progress, keeping its figures; the next call starts anew. */
 extern void gpucol_run_end(GpucolExec *exec);

@@ -334,24 +334,51 @@ store_row(GpucolScanState *state)
 	return slot;
 }
 
-/* Start the ordinary scan of the table. */
+/*
+ * Start the ordinary scan of the table.  In a parallel scan it goes on with the
+ * shared state, which it may only if no segment has been drawn from it.
+ */
 static void
 begin_fallback(GpucolScanState *state)
 {
 	EState	   *estate = state->css.ss.ps.state;
 	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
 
-	if (state->exec.parallel != NULL)
+	if (state->exec.parallel != NULL && state->exec.source != NULL)
 		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("parallel scan of table \"%s\" cannot be done by an engine",
+				(errcode(ERRCODE_SYSTEM_ERROR),
+				 errmsg("engine failed in a parallel scan of table \"%s\"",
 						RelationGetRelationName(state->exec.rel)),
 				 errdetail("Reason: %s.", state->exec.fallback),
 				 errhint("Set max_parallel_workers_per_gather to 0 for this statement.")));
 	state->table_slot = table_slot_create(state->exec.rel, NULL);
-	state->table_scan = table_beginscan(state->exec.rel, estate->es_snapshot,
-										0, NULL);
+	if (state->exec.parallel != NULL)
+		state->table_scan =
+			table_beginscan_parallel(state->exec.rel,
+									 (ParallelTableScanDesc) state->exec.parallel->source);
+	else
+		state->table_scan = table_beginscan(state->exec.rel, estate->es_snapshot,
+											0, NULL);
 	MemoryContextSwitchTo(old);
+}
+
+/*
+ * Can engines compute with every value that this scan reads?  Asked once, before
+ * the first row; in a parallel scan the leader has asked for all.
+ */
+static bool
+values_fit(GpucolScanState *state)
+{
+	GpucolExec *exec = &state->exec;
+
+	if (exec->parallel != NULL)
+	{
+		exec->checked = !exec->parallel->row_scan;
+		if (!exec->checked)
+			exec->fallback = "a value that engines do not compute with";
+		return exec->checked;
+	}
+	return exec->checked || gpucol_run_check_values(exec, read_columns(state));
 }
 
 /* Next row of the ordinary scan, copied into the scan slot. */
@@ -408,7 +435,8 @@ next_row(ScanState *node)
 		run_probe(state);
 	while (state->next >= state->nrows)
 	{
-		status = gpucol_run_next(&state->exec, &result);
+		status = state->exec.started || values_fit(state) ?
+			gpucol_run_next(&state->exec, &result) : GPUCOL_UNSUPPORTED;
 		if (status == GPUCOL_END)
 			return ExecClearTuple(node->ss_ScanTupleSlot);
 		if (status != GPUCOL_OK)
@@ -476,8 +504,9 @@ scan_estimate_dsm(CustomScanState *node,
 {
 	GpucolScanState *state = (GpucolScanState *) node;
 
-	return gpucol_source_parallel_size(state->exec.rel,
-									   node->ss.ps.state->es_snapshot);
+	return offsetof(GpucolParallel, source) +
+		gpucol_source_parallel_size(state->exec.rel,
+									node->ss.ps.state->es_snapshot);
 }
 
 static void
@@ -486,10 +515,13 @@ scan_initialize_dsm(CustomScanState *node,
 					void *coordinate)
 {
 	GpucolScanState *state = (GpucolScanState *) node;
+	GpucolParallel *parallel = coordinate;
 
-	gpucol_source_parallel_init(coordinate, state->exec.rel,
+	parallel->row_scan = !gpucol_run_check_values(&state->exec,
+												  read_columns(state));
+	gpucol_source_parallel_init(parallel->source, state->exec.rel,
 								node->ss.ps.state->es_snapshot);
-	state->exec.parallel = coordinate;
+	state->exec.parallel = parallel;
 }
 
 static void
@@ -497,8 +529,10 @@ scan_reinitialize_dsm(CustomScanState *node,
 					  ParallelContext *pcxt pg_attribute_unused(),
 					  void *coordinate)
 {
-	gpucol_source_parallel_rescan(coordinate,
-								  ((GpucolScanState *) node)->exec.rel);
+	GpucolScanState *state = (GpucolScanState *) node;
+	GpucolParallel *parallel = coordinate;
+
+	gpucol_source_parallel_rescan(parallel->source, state->exec.rel);
 }
 
 static void

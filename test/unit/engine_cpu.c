@@ -1337,7 +1337,7 @@ run_and_compare(Naive *naive, const GpucolProgram *program, int threads, uint32_
 {
 	ArraySource source;
 	GpucolHost	host = {NULL, host_test};
-	GpucolRunOptions options = {threads, 0};
+	GpucolRunOptions options = {threads, 0, false};
 	GpucolRun  *run;
 	GpucolResult out;
 	GpucolRunStats stats;
@@ -1486,7 +1486,7 @@ test_longjmp(void)
 	{
 		static ArraySource source;
 		GpucolHost	host = {NULL, host_test};
-		GpucolRunOptions options = {2, 0};
+		GpucolRunOptions options = {2, 0, false};
 		static GpucolRun *run;
 		GpucolResult out;
 		const char *why;
@@ -1533,7 +1533,7 @@ test_memory_limit(void)
 	for (size_t limit = 1000; limit < 64 * 1024 * 1024; limit += limit / 4)
 	{
 		ArraySource source;
-		GpucolRunOptions options = {1, limit};
+		GpucolRunOptions options = {1, limit, false};
 		GpucolRun  *run;
 		GpucolResult out;
 		const char *why;
@@ -1594,7 +1594,7 @@ test_float_threads(void)
 		for (int threads = 1; threads <= 5; threads++)
 		{
 			ArraySource source;
-			GpucolRunOptions options = {threads, 0};
+			GpucolRunOptions options = {threads, 0, false};
 			GpucolRun  *run;
 			GpucolResult out;
 			const char *why;

@@ -151,7 +151,7 @@ measure(const char *name, const ProgramBuilder *b, int threads, int rounds, doub
 	for (int t = 0; t < rounds; t++)
 	{
 		ArraySource source;
-		GpucolRunOptions options = {threads, 0};
+		GpucolRunOptions options = {threads, 0, false};
 		GpucolRun  *run;
 		GpucolResult out;
 		const char *why;

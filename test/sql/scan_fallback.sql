@@ -1,0 +1,78 @@
+-- Where no engine can compute with a value, the statement is answered by
+-- PostgreSQL's executor, as a whole and before its first row.
+SET client_min_messages = warning;
+CREATE SCHEMA scan_fallback;
+SET search_path = scan_fallback, public;
+SET max_parallel_workers_per_gather = 0;
+SET gpucol.engine = cpu;
+SET gpucol.pushdown = require;
+
+-- plan nodes and fallbacks of a query
+CREATE FUNCTION nodes(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+		IF line ~ 'Custom|Fallback|Aggregate|Gather|Seq Scan' AND line !~ 'Workers' THEN
+			RETURN NEXT regexp_replace(line, ' \(actual.*', '');
+		END IF;
+	END LOOP;
+END $$;
+
+-- NaN in numeric(p,s) has no mantissa: once in a segment, once in delta
+CREATE TABLE packed (id int, n numeric(10,2), s text) USING gpucol;
+INSERT INTO packed SELECT i, CASE WHEN i = 4000 THEN 'NaN'::numeric ELSE i END, 's' || i % 10 FROM generate_series(1, 5000) i;
+CREATE TABLE delta (LIKE packed) USING gpucol;
+INSERT INTO delta SELECT i, i, 's' || i % 10 FROM generate_series(1, 5000) i;
+INSERT INTO delta VALUES (9000, 'NaN', 's9');
+ANALYZE packed, delta;
+SELECT nodes('SELECT id FROM packed WHERE n > 4998');
+SELECT nodes('SELECT id FROM delta WHERE n > 4998');
+SELECT nodes('SELECT count(*), sum(n) FROM packed WHERE n > 4998');
+SELECT nodes('SELECT id FROM packed WHERE id > 4998');
+SELECT id, n FROM packed WHERE n > 4998 ORDER BY id;
+SELECT id, n FROM delta WHERE n > 4998 ORDER BY id;
+SELECT count(*), sum(n), max(n), min(n) FROM packed;
+SELECT count(*), sum(n), max(n), avg(n) FROM delta;
+SELECT s, count(*), max(n) FROM packed WHERE n > 4990 GROUP BY s ORDER BY s;
+SELECT count(*) FROM packed a JOIN delta b USING (n);
+SELECT i, (SELECT count(*) FROM packed WHERE n > 4990 + i) FROM generate_series(1, 3) i;
+
+-- the same in parallel: all workers turn to the row scan
+SET max_parallel_workers_per_gather = 2;
+SET min_parallel_table_scan_size = 0;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET gpucol.enable_agg = off;
+SELECT nodes('SELECT count(*), max(n) FROM packed WHERE n > 4998');
+SELECT count(*), max(n) FROM packed WHERE n > 4998;
+SELECT count(*), max(n), sum(id) FROM delta WHERE n > 4998;
+SELECT count(*), sum(id) FROM packed WHERE id > 4998;
+-- and where a parameter cannot be lowered
+PREPARE p(numeric) AS SELECT count(*), sum(id) FROM packed WHERE n + $1 > 5;
+SET plan_cache_mode = force_generic_plan;
+SELECT nodes('EXECUTE p(1e60)');
+EXECUTE p(1e60);
+RESET plan_cache_mode;
+RESET gpucol.enable_agg;
+SET max_parallel_workers_per_gather = 0;
+
+-- squares that exceed 128 bits, sums that do not
+CREATE TABLE huge (g int, v int8, n numeric(18,0)) USING gpucol;
+INSERT INTO huge SELECT i % 3, 9223372036854775807 - i, 999999999999999999 - i FROM generate_series(1, 3000) i;
+ANALYZE huge;
+SELECT nodes('SELECT sum(v), variance(v) FROM huge');
+SELECT sum(v), round(variance(v), 6) AS variance, avg(v) FROM huge;
+SELECT g, sum(n), round(stddev(n), 6) AS stddev FROM huge GROUP BY g ORDER BY g;
+SELECT nodes('SELECT g, sum(n), sum(v) FROM huge GROUP BY g');
+SET gpucol.pushdown = forbid;
+SELECT sum(v), round(variance(v), 6) AS variance, avg(v) FROM huge;
+SELECT g, sum(n), round(stddev(n), 6) AS stddev FROM huge GROUP BY g ORDER BY g;
+SET gpucol.pushdown = require;
+
+-- a device that is not there
+SET gpucol.engine = auto;
+SELECT count(*) FROM packed WHERE id > 4998;
+
+SET client_min_messages = error;
+DROP SCHEMA scan_fallback CASCADE;
