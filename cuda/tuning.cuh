@@ -49,4 +49,10 @@ constexpr int GPUCOL_AGG_CLUSTER_BLOCKS = 8;
  * groups than slices hold go to the table in device memory. */
 constexpr int GPUCOL_AGG_MAX_SLICES = 12;
 
+/* Rankings: elementwise kernels; threads whose heaps share a block's memory and
+ * how much of it they take, so that two blocks are resident. */
+constexpr int GPUCOL_TOPK_THREADS = 256;
+constexpr int GPUCOL_TOPK_HEAP_THREADS = 128;
+constexpr int GPUCOL_TOPK_HEAP_SHARED_BYTES = 110 * 1024;
+
 #endif

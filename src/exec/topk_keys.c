@@ -125,6 +125,9 @@ gpucol_names_get(const GpucolNames *names, uint32 number)
  *-------------------------------------------------------------------------
  */
 
+/* Values around the first that a single integer key is found by. */
+#define DIRECT_VALUES	(1 << 20)
+
 typedef struct KeyEntry
 {
 	uint32		group;
@@ -149,12 +152,35 @@ struct GpucolKeys
 	uint64	   *batch_values;
 	uint32		batch_rows;
 	GpucolResultColumn *columns;	/* of gpucol_keys_columns */
+
+	/* a single integer key: group + 1 of the values near the first one */
+	uint32	   *direct;			/* [DIRECT_VALUES], or NULL */
+	int64		direct_base;
 };
 
 static inline const uint64 *
 key_words(const GpucolKeys *keys, uint32 group)
 {
 	return keys->words + (Size) group * keys->width;
+}
+
+/* Keys are a few words: no call is worth it. */
+static inline bool
+words_equal(const uint64 *a, const uint64 *b, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		if (a[i] != b[i])
+			return false;
+	}
+	return true;
+}
+
+static inline void
+words_copy(uint64 *to, const uint64 *from, int n)
+{
+	for (int i = 0; i < n; i++)
+		to[i] = from[i];
 }
 
 /* Multiply and fold, a word at a time. */
@@ -180,9 +206,9 @@ key_hash(const uint64 *words, int width)
 	key_hash(key_words((GpucolKeys *) (tb)->private_data, key), \
 			 ((GpucolKeys *) (tb)->private_data)->width)
 #define SH_EQUAL(tb, a, b) \
-	(memcmp(key_words((GpucolKeys *) (tb)->private_data, a), \
-			key_words((GpucolKeys *) (tb)->private_data, b), \
-			sizeof(uint64) * ((GpucolKeys *) (tb)->private_data)->width) == 0)
+	words_equal(key_words((GpucolKeys *) (tb)->private_data, a), \
+				key_words((GpucolKeys *) (tb)->private_data, b), \
+				((GpucolKeys *) (tb)->private_data)->width)
 #define SH_STORE_HASH
 #define SH_GET_HASH(tb, entry) (entry)->hash
 #define SH_SCOPE static inline
@@ -224,6 +250,18 @@ keys_reserve(GpucolKeys *keys)
 	}
 	keys->words = repalloc_huge(keys->words, row * keys->capacity);
 	keys->values = repalloc_huge(keys->values, row * keys->capacity);
+}
+
+/* Start finding a single integer key by its value. */
+static void
+direct_begin(GpucolKeys *keys, const GpucolResultColumn *column)
+{
+	if (keys->nkeys != 1 || keys->outputs[0].cls != GPUCOL_CLASS_I || keys->n > 0 ||
+		__builtin_sub_overflow(column->i[0], DIRECT_VALUES / 2, &keys->direct_base))
+		return;
+	keys->direct = MemoryContextAllocExtended(keys->context,
+											  sizeof(uint32) * DIRECT_VALUES,
+											  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 }
 
 /* The words of column `c` of the batch: what compares, and what is shown. */
@@ -270,18 +308,17 @@ column_words(GpucolKeys *keys, int c, int at, const GpucolResultColumn *column,
 static uint32
 lookup_row(GpucolKeys *keys, uint32 row)
 {
-	Size		bytes = sizeof(uint64) * keys->width;
+	Size		at = (Size) keys->n * keys->width;
+	Size		from = (Size) row * keys->width;
 	KeyEntry   *entry;
 	bool		found;
 
 	keys_reserve(keys);
-	memcpy(keys->words + (Size) keys->n * keys->width,
-		   keys->batch + (Size) row * keys->width, bytes);
+	words_copy(keys->words + at, keys->batch + from, keys->width);
 	entry = keys_insert(keys->table, keys->n, &found);
 	if (found)
 		return entry->group;
-	memcpy(keys->values + (Size) keys->n * keys->width,
-		   keys->batch_values + (Size) row * keys->width, bytes);
+	words_copy(keys->values + at, keys->batch_values + from, keys->width);
 	return keys->n++;
 }
 
@@ -305,11 +342,26 @@ gpucol_keys_lookup(GpucolKeys *keys, const GpucolResultColumn *columns,
 		column_words(keys, c, at, &columns[c], n);
 		at += keys->outputs[c].cls == GPUCOL_CLASS_D ? 2 : 1;
 	}
+	if (keys->direct == NULL && n > 0)
+		direct_begin(keys, columns);
 	for (uint32 i = 0; i < n; i++)
 	{
+		const uint64 *w = keys->batch + (Size) i * keys->width;
+
+		if (keys->direct != NULL && w[0] == 0 &&
+			w[1] - (uint64) keys->direct_base < DIRECT_VALUES)
+		{
+			uint32	   *g = &keys->direct[w[1] - (uint64) keys->direct_base];
+
+			if (*g == 0)
+				*g = lookup_row(keys, i) + 1;
+			groups[i] = *g - 1;
+			continue;
+		}
 		/* rows of a group often follow each other */
-		if (i > 0 && memcmp(keys->batch + (Size) i * keys->width,
-							keys->batch + (Size) (i - 1) * keys->width, bytes) == 0)
+		if (i > 0 && words_equal(keys->batch + (Size) i * keys->width,
+								 keys->batch + (Size) (i - 1) * keys->width,
+								 keys->width))
 			groups[i] = groups[i - 1];
 		else
 			groups[i] = lookup_row(keys, i);

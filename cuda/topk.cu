@@ -1,0 +1,603 @@
+/*-------------------------------------------------------------------------
+ *
+ * topk.cu
+ *	  U-Topk over many groups: sorting, the two algorithms, selection.
+ *
+ * Sorting.  (group, score descending) becomes one radix key where group bits and
+ * the bits of the scores' range fit 64 together, as they nearly always do; else
+ * scores are sorted first and groups stably after.  Rows that tie in both are
+ * put into order by probability and label by a thread at the head of each run.
+ *
+ * Heap (Algorithm 3 of Chang et al.): one thread a group runs the very loop of the
+ * CPU, uncertain/rank_utopk.h, over a heap in shared memory.  It stops early, so
+ * a thread reads few of its group's probabilities.
+ *
+ * Dynamic programming (Algorithm 2): one block a group, thread j holds column j
+ * of the row in registers and gets column j - 1 from its neighbour, through
+ * shared memory at warp boundaries; choices are ballots.  A row costs one
+ * barrier, which also decides whether any column can still win.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "topk.cuh"
+
+#include <cub/cub.cuh>
+
+#include "launch.cuh"
+#include "tuning.cuh"
+#include "uncertain/rank_utopk.h"
+
+/*-------------------------------------------------------------------------
+ * Sorting
+ *-------------------------------------------------------------------------
+ */
+
+namespace
+{
+
+struct SortScratch
+{
+	int64_t    *range;			/* least and greatest score */
+	uint64_t   *keys[2];
+	uint32_t   *rows[2];
+	void	   *cub;
+	size_t		cub_bytes;
+};
+
+size_t
+align(size_t bytes)
+{
+	return (bytes + 255) & ~(size_t) 255;
+}
+
+size_t
+cub_bytes(uint32_t nrows)
+{
+	cub::DoubleBuffer<uint64_t> keys(nullptr, nullptr);
+	cub::DoubleBuffer<uint32_t> rows(nullptr, nullptr);
+	size_t		sort = 0,
+				reduce = 0;
+
+	cub::DeviceRadixSort::SortPairs(nullptr, sort, keys, rows, nrows);
+	cub::DeviceReduce::Max(nullptr, reduce, (int64_t *) nullptr, (int64_t *) nullptr, nrows);
+	return sort > reduce ? sort : reduce;
+}
+
+SortScratch
+carve(void *memory, uint32_t nrows)
+{
+	char	   *at = (char *) memory;
+	SortScratch s;
+
+	s.range = (int64_t *) at;
+	at += 256;
+	for (int i = 0; i < 2; i++)
+	{
+		s.keys[i] = (uint64_t *) at;
+		at += align(sizeof(uint64_t) * nrows);
+		s.rows[i] = (uint32_t *) at;
+		at += align(sizeof(uint32_t) * nrows);
+	}
+	s.cub = at;
+	s.cub_bytes = cub_bytes(nrows);
+	return s;
+}
+
+/* key: group above the distance from the greatest score */
+__global__ void
+make_keys(GpucolTopkRows r, int64_t greatest, int score_bits, uint64_t *keys, uint32_t *rows)
+{
+	for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < r.nrows; i += gridDim.x * blockDim.x)
+	{
+		uint64_t	key = (uint64_t) greatest - (uint64_t) r.score[i];
+
+		if (r.group != nullptr && score_bits < 64)
+			key |= (uint64_t) r.group[i] << score_bits;
+		keys[i] = key;
+		rows[i] = i;
+	}
+}
+
+/* Group numbers of rows in their present order, as keys. */
+__global__ void
+group_keys(GpucolTopkRows r, const uint32_t *rows, uint64_t *keys)
+{
+	for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < r.nrows; i += gridDim.x * blockDim.x)
+		keys[i] = r.group[rows[i]];
+}
+
+__device__ bool
+ties(const GpucolTopkRows &r, uint32_t a, uint32_t b)
+{
+	return r.score[a] == r.score[b] && (r.group == nullptr || r.group[a] == r.group[b]);
+}
+
+/* Does row a rank before row b that ties in score? */
+__device__ bool
+before(const GpucolTopkRows &r, uint32_t a, uint32_t b)
+{
+	if (r.probability[a] != r.probability[b])
+		return r.probability[a] > r.probability[b];
+	return r.label[a] < r.label[b];
+}
+
+/* Order each run of ties by (probability, label): Shell sort by its first row. */
+__global__ void
+order_ties(GpucolTopkRows r, uint32_t *rows)
+{
+	for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i + 1 < r.nrows; i += gridDim.x * blockDim.x)
+	{
+		uint32_t	n = 1;
+		uint32_t	gap = 1;
+
+		if (!ties(r, rows[i], rows[i + 1]) || (i > 0 && ties(r, rows[i - 1], rows[i])))
+			continue;
+		while (i + n < r.nrows && ties(r, rows[i], rows[i + n]))
+			n++;
+		while (gap < n / 3)
+			gap = 3 * gap + 1;
+		for (; gap > 0; gap /= 3)
+			for (uint32_t j = gap; j < n; j++)
+			{
+				uint32_t	row = rows[i + j];
+				uint32_t	at = j;
+
+				for (; at >= gap && before(r, row, rows[i + at - gap]); at -= gap)
+					rows[i + at] = rows[i + at - gap];
+				rows[i + at] = row;
+			}
+	}
+}
+
+/* Probabilities in ranking order, and where groups start. */
+__global__ void
+gather(GpucolTopkRows r, const uint32_t *rows, double *p, uint32_t *row, uint32_t *starts)
+{
+	for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < r.nrows; i += gridDim.x * blockDim.x)
+	{
+		uint32_t	at = rows[i];
+		uint32_t	g = r.group == nullptr ? 0 : r.group[at];
+		int64_t		previous = i == 0 ? -1 : r.group == nullptr ? 0 : (int64_t) r.group[rows[i - 1]];
+
+		p[i] = r.probability[at];
+		row[i] = at;
+		for (int64_t e = previous + 1; e <= (int64_t) g; e++)
+			starts[e] = i;
+		if (i == r.nrows - 1)
+			for (uint32_t e = g + 1; e <= r.ngroups; e++)
+				starts[e] = r.nrows;
+	}
+}
+
+int
+bits(uint64_t x)
+{
+	int			n = 0;
+
+	for (; x != 0; x >>= 1)
+		n++;
+	return n;
+}
+
+}								/* namespace */
+
+size_t
+gpucol_topk_sort_scratch(uint32_t nrows)
+{
+	return 256 + 2 * align(sizeof(uint64_t) * nrows) + 2 * align(sizeof(uint32_t) * nrows) +
+		cub_bytes(nrows);
+}
+
+cudaError_t
+gpucol_topk_sort(const GpucolTopkRows &r, uint32_t *starts, double *p,
+				 uint32_t *row, void *scratch, size_t scratch_bytes,
+				 cudaStream_t stream)
+{
+	SortScratch s = carve(scratch, r.nrows);
+	cub::DoubleBuffer<uint64_t> keys(s.keys[0], s.keys[1]);
+	cub::DoubleBuffer<uint32_t> rows(s.rows[0], s.rows[1]);
+	int			blocks = gpucol_launch_blocks(make_keys, GPUCOL_TOPK_THREADS, 0);
+	int			score_bits,
+				group_bits = r.group == nullptr ? 0 : bits(r.ngroups - 1);
+	int64_t		range[2];
+	cudaError_t error;
+
+	if (scratch_bytes < gpucol_topk_sort_scratch(r.nrows))
+		return cudaErrorInvalidValue;
+	if (r.nrows == 0)
+		return cudaMemsetAsync(starts, 0, sizeof(uint32_t) * (r.ngroups + 1), stream);
+	cub::DeviceReduce::Min(s.cub, s.cub_bytes, r.score, s.range, r.nrows, stream);
+	cub::DeviceReduce::Max(s.cub, s.cub_bytes, r.score, s.range + 1, r.nrows, stream);
+	error = cudaMemcpyAsync(range, s.range, sizeof(range), cudaMemcpyDeviceToHost, stream);
+	if (error == cudaSuccess)
+		error = cudaStreamSynchronize(stream);
+	if (error != cudaSuccess)
+		return error;
+	score_bits = bits((uint64_t) range[1] - (uint64_t) range[0]);
+	if (score_bits + group_bits <= 64)
+	{
+		make_keys<<<blocks, GPUCOL_TOPK_THREADS, 0, stream>>>(r, range[1], score_bits, keys.Current(), rows.Current());
+		cub::DeviceRadixSort::SortPairs(s.cub, s.cub_bytes, keys, rows, r.nrows, 0, score_bits + group_bits, stream);
+	}
+	else
+	{
+		make_keys<<<blocks, GPUCOL_TOPK_THREADS, 0, stream>>>(r, range[1], 64, keys.Current(), rows.Current());
+		cub::DeviceRadixSort::SortPairs(s.cub, s.cub_bytes, keys, rows, r.nrows, 0, score_bits, stream);
+		group_keys<<<blocks, GPUCOL_TOPK_THREADS, 0, stream>>>(r, rows.Current(), keys.Current());
+		cub::DeviceRadixSort::SortPairs(s.cub, s.cub_bytes, keys, rows, r.nrows, 0, group_bits, stream);
+	}
+	order_ties<<<blocks, GPUCOL_TOPK_THREADS, 0, stream>>>(r, rows.Current());
+	gather<<<blocks, GPUCOL_TOPK_THREADS, 0, stream>>>(r, rows.Current(), p, row, starts);
+	return cudaGetLastError();
+}
+
+/*-------------------------------------------------------------------------
+ * Heap
+ *-------------------------------------------------------------------------
+ */
+
+namespace
+{
+
+/* Threads of a block whose heaps fit shared memory; 0: they never do. */
+int
+heap_threads(int32_t k)
+{
+	int			threads = GPUCOL_TOPK_HEAP_THREADS;
+
+	while (threads >= 32 &&
+		   (size_t) threads * k * sizeof(GpucolHeapNode) > GPUCOL_TOPK_HEAP_SHARED_BYTES)
+		threads /= 2;
+	return threads >= 32 ? threads : 0;
+}
+
+__global__ void
+heap_kernel(GpucolTopkGroups groups, int32_t k, GpucolTopkSet *sets, GpucolHeapNode *spill)
+{
+	extern __shared__ double shared[];
+	uint32_t	thread = blockIdx.x * blockDim.x + threadIdx.x;
+	GpucolHeapNode *heap = spill != nullptr ? spill + (size_t) thread * k :
+		(GpucolHeapNode *) shared + (size_t) threadIdx.x * k;
+
+	for (uint32_t g = thread; g < groups.ngroups; g += gridDim.x * blockDim.x)
+	{
+		uint32_t	start = groups.starts[g];
+		int32_t		n = (int32_t) (groups.starts[g + 1] - start);
+		GpucolUTopkScan scan;
+
+		gpucol_utopk_begin(&scan);
+		if (n >= k)
+			gpucol_utopk_step(&scan, groups.p + start, n, k, heap, n);
+		sets[g].probability = gpucol_product_value(scan.best.probability);
+		sets[g].min_p = scan.best.min_p;
+		sets[g].min_rank = scan.best.min_rank;
+		sets[g].last = scan.best.last;
+		sets[g].horizon = scan.best.horizon;
+	}
+}
+
+/* One warp a group. */
+__global__ void
+members_kernel(GpucolTopkGroups groups, int32_t k, const GpucolTopkSet *sets, int32_t *ranks)
+{
+	uint32_t	lane = threadIdx.x % 32;
+	uint32_t	warps = gridDim.x * blockDim.x / 32;
+
+	for (uint32_t g = (blockIdx.x * blockDim.x + threadIdx.x) / 32; g < groups.ngroups; g += warps)
+	{
+		const double *p = groups.p + groups.starts[g];
+		GpucolUTopk best;
+		int32_t		filled = 0;
+
+		best.min_p = sets[g].min_p;
+		best.min_rank = sets[g].min_rank;
+		best.last = sets[g].last;
+		for (int32_t from = 0; from <= best.last; from += 32)
+		{
+			int32_t		i = from + (int32_t) lane;
+			bool		member = i <= best.last && p[i] > 0 && gpucol_utopk_member(&best, p, i);
+			unsigned	mask = __ballot_sync(~0u, member);
+
+			if (member)
+				ranks[(size_t) g * k + filled + __popc(mask & ((1u << lane) - 1))] = i;
+			filled += __popc(mask);
+		}
+		for (int32_t j = filled + (int32_t) lane; j < k; j += 32)
+			ranks[(size_t) g * k + j] = -1;
+	}
+}
+
+}								/* namespace */
+
+size_t
+gpucol_topk_heap_scratch(int32_t k)
+{
+	if (heap_threads(k) > 0)
+		return 0;
+	return (size_t) gpucol_launch_blocks(heap_kernel, GPUCOL_TOPK_HEAP_THREADS, 0) *
+		GPUCOL_TOPK_HEAP_THREADS * k * sizeof(GpucolHeapNode);
+}
+
+cudaError_t
+gpucol_topk_heap(const GpucolTopkGroups &groups, int32_t k, GpucolTopkSet *sets,
+				 void *scratch, cudaStream_t stream)
+{
+	int			threads = heap_threads(k);
+	size_t		shared = (size_t) threads * k * sizeof(GpucolHeapNode);
+	int			blocks;
+	cudaError_t error;
+
+	if (threads == 0)
+	{
+		blocks = gpucol_launch_blocks(heap_kernel, GPUCOL_TOPK_HEAP_THREADS, 0);
+		heap_kernel<<<blocks, GPUCOL_TOPK_HEAP_THREADS, 0, stream>>>(groups, k, sets, (GpucolHeapNode *) scratch);
+		return cudaGetLastError();
+	}
+	error = cudaFuncSetAttribute(heap_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int) shared);
+	if (error != cudaSuccess)
+		return error;
+	blocks = gpucol_launch_blocks(heap_kernel, threads, shared);
+	heap_kernel<<<blocks, threads, shared, stream>>>(groups, k, sets, nullptr);
+	return cudaGetLastError();
+}
+
+cudaError_t
+gpucol_topk_members(const GpucolTopkGroups &groups, int32_t k, const GpucolTopkSet *sets,
+					int32_t *ranks, cudaStream_t stream)
+{
+	int			blocks = gpucol_launch_blocks(members_kernel, GPUCOL_TOPK_THREADS, 0);
+
+	members_kernel<<<blocks, GPUCOL_TOPK_THREADS, 0, stream>>>(groups, k, sets, ranks);
+	return cudaGetLastError();
+}
+
+/*-------------------------------------------------------------------------
+ * Dynamic programming
+ *-------------------------------------------------------------------------
+ */
+
+namespace
+{
+
+/* a + log of a factor; -inf absorbs */
+__device__ GpucolPair
+dp_times(GpucolPair a, double log_factor)
+{
+	if (isinf(a.hi) || isinf(log_factor))
+	{
+		a.hi = -INFINITY;
+		a.lo = 0;
+		return a;
+	}
+	return gpucol_pair_add(a, log_factor);
+}
+
+__device__ bool
+dp_beats(GpucolPair a, GpucolPair b)
+{
+	if (isinf(a.hi) || isinf(b.hi))
+		return a.hi > b.hi;
+	return (a.hi - b.hi) + (a.lo - b.lo) > GPUCOL_RANK_TIE;
+}
+
+/* The column to the left: from the neighbouring lane, or the warp before. */
+__device__ GpucolPair
+dp_left(GpucolPair cell, const GpucolPair *edges, int j)
+{
+	GpucolPair	left;
+
+	left.hi = __shfl_up_sync(~0u, cell.hi, 1);
+	left.lo = __shfl_up_sync(~0u, cell.lo, 1);
+	if (threadIdx.x % 32 == 0)
+	{
+		left.hi = -INFINITY;
+		left.lo = 0;
+		if (j > 0)
+			left = edges[j / 32 - 1];
+	}
+	return left;
+}
+
+/*
+ * Grid of blocks of k + 1 threads, rounded up to warps.  bits: for each block
+ * `longest` rows of one word a warp.
+ */
+__global__ void
+dp_kernel(GpucolTopkGroups groups, int32_t k, GpucolTopkSet *sets, int32_t *ranks, uint32_t *all_bits)
+{
+	__shared__ GpucolPair edges[2][32];
+	__shared__ GpucolPair best;
+	__shared__ int32_t last;
+	int			j = (int) threadIdx.x;
+	int			words = (int) blockDim.x / 32;
+	uint32_t   *bits = all_bits + (size_t) blockIdx.x * groups.longest * words;
+
+	for (uint32_t g = blockIdx.x; g < groups.ngroups; g += gridDim.x)
+	{
+		const double *p = groups.p + groups.starts[g];
+		int32_t		n = (int32_t) (groups.starts[g + 1] - groups.starts[g]);
+		GpucolPair	cell;
+
+		cell.hi = j == 0 ? 0 : -INFINITY;
+		cell.lo = 0;
+		__syncthreads();
+		if (j == 0)
+		{
+			best.hi = -INFINITY;
+			best.lo = 0;
+			last = -1;
+		}
+		if (j % 32 == 31)
+			edges[0][j / 32] = cell;
+		__syncthreads();
+		for (int32_t i = 0; i < n; i++)
+		{
+			double		log_p = log(p[i]);
+			double		log_q = log1p(-p[i]);
+			GpucolPair	take = dp_times(dp_left(cell, edges[i % 2], j), log_p);
+			bool		taken;
+			unsigned	choice;
+
+			cell = dp_times(cell, log_q);
+			taken = j > 0 && j <= k && dp_beats(take, cell);
+			if (taken)
+				cell = take;
+			choice = __ballot_sync(~0u, taken);
+			if (j % 32 == 0)
+				bits[(size_t) i * words + j / 32] = choice;
+			if (j % 32 == 31)
+				edges[(i + 1) % 2][j / 32] = cell;
+			if (j == k && dp_beats(cell, best))
+			{
+				best = cell;
+				last = i;
+			}
+			/* the barrier of the row: can any column still win? */
+			if (!__syncthreads_or(j <= k && !isinf(cell.hi) && !(cell.hi < best.hi - 1e-9)))
+				break;
+		}
+		__syncthreads();
+		if (j == 0)
+		{
+			sets[g].probability = last < 0 ? 0 : exp(best.hi) * exp(best.lo);
+			sets[g].last = last;
+			for (int32_t i = last, c = k; c > 0; i--)
+			{
+				if (last < 0)
+					ranks[(size_t) g * k + --c] = -1;
+				else if (bits[(size_t) i * words + c / 32] >> (c % 32) & 1)
+					ranks[(size_t) g * k + --c] = i;
+			}
+		}
+	}
+}
+
+int
+dp_threads(int32_t k)
+{
+	return (k + 1 + 31) / 32 * 32;
+}
+
+}								/* namespace */
+
+size_t
+gpucol_topk_dp_scratch(uint32_t longest, int32_t k)
+{
+	int			threads = dp_threads(k);
+
+	return (size_t) gpucol_launch_blocks(dp_kernel, threads, 0) * longest * (threads / 32) * sizeof(uint32_t);
+}
+
+cudaError_t
+gpucol_topk_dp(const GpucolTopkGroups &groups, int32_t k, GpucolTopkSet *sets,
+			   int32_t *ranks, void *scratch, cudaStream_t stream)
+{
+	int			threads = dp_threads(k);
+	int			blocks;
+
+	if (threads > 1024)
+		return cudaErrorInvalidValue;
+	blocks = gpucol_launch_blocks(dp_kernel, threads, 0);
+	dp_kernel<<<blocks, threads, 0, stream>>>(groups, k, sets, ranks, (uint32_t *) scratch);
+	return cudaGetLastError();
+}
+
+/*-------------------------------------------------------------------------
+ * Selection
+ *-------------------------------------------------------------------------
+ */
+
+namespace
+{
+
+constexpr uint32_t SAMPLE = 16384;
+
+/* Scores of evenly spread rows, perturbed by a hash. */
+__global__ void
+sample_kernel(const int64_t *score, uint32_t nrows, int64_t *sample, uint32_t count)
+{
+	uint32_t	i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < count)
+	{
+		uint64_t	stride = nrows / count;
+		uint64_t	h = (i + 1) * 0x9e3779b97f4a7c15ull;
+
+		sample[i] = score[i * stride + (h >> 33) % stride];
+	}
+}
+
+/* Keep rows at or above the threshold, counted a warp at a time. */
+__global__ void
+filter_kernel(const int64_t *score, uint32_t nrows, const int64_t *threshold,
+			  uint32_t *out, uint32_t capacity, uint32_t *found)
+{
+	int64_t		bar = *threshold;
+	uint32_t	lane = threadIdx.x % 32;
+	uint32_t	all = (nrows + 31) / 32 * 32;
+
+	for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < all; i += gridDim.x * blockDim.x)
+	{
+		bool		keep = i < nrows && score[i] >= bar;
+		unsigned	mask = __ballot_sync(~0u, keep);
+		uint32_t	base = 0;
+
+		if (mask == 0)
+			continue;
+		if (lane == 0)
+			base = atomicAdd(found, __popc(mask));
+		base = __shfl_sync(~0u, base, 0) + __popc(mask & ((1u << lane) - 1));
+		if (keep && base < capacity)
+			out[base] = i;
+	}
+}
+
+__global__ void
+pick_kernel(const int64_t *sorted, uint32_t at, int64_t *threshold)
+{
+	*threshold = at < SAMPLE ? sorted[at] : INT64_MIN;
+}
+
+size_t
+select_cub_bytes()
+{
+	size_t		bytes = 0;
+
+	cub::DeviceRadixSort::SortKeysDescending(nullptr, bytes, (int64_t *) nullptr, (int64_t *) nullptr, SAMPLE);
+	return bytes;
+}
+
+}								/* namespace */
+
+size_t
+gpucol_topk_select_scratch()
+{
+	return 256 + 2 * sizeof(int64_t) * SAMPLE + select_cub_bytes();
+}
+
+cudaError_t
+gpucol_topk_select(const int64_t *score, uint32_t nrows, uint32_t want,
+				   uint32_t *out, uint32_t capacity, uint32_t *found,
+				   void *scratch, cudaStream_t stream)
+{
+	int64_t    *threshold = (int64_t *) scratch;
+	int64_t    *sample = threshold + 32;
+	int64_t    *sorted = sample + SAMPLE;
+	size_t		bytes = select_cub_bytes();
+	uint32_t	at = SAMPLE;
+
+	cudaMemsetAsync(found, 0, sizeof(uint32_t), stream);
+	if (nrows >= 16 * SAMPLE)
+	{
+		/* three standard deviations beyond the expected place */
+		double		expected = (double) want * SAMPLE / nrows;
+
+		sample_kernel<<<SAMPLE / 256, 256, 0, stream>>>(score, nrows, sample, SAMPLE);
+		cub::DeviceRadixSort::SortKeysDescending(sorted + SAMPLE, bytes, sample, sorted, SAMPLE, 0, 64, stream);
+		at = (uint32_t) (expected + 3 * sqrt(expected) + 2);
+	}
+	pick_kernel<<<1, 1, 0, stream>>>(sorted, at < SAMPLE ? at : SAMPLE, threshold);
+	filter_kernel<<<gpucol_launch_blocks(filter_kernel, GPUCOL_TOPK_THREADS, 0), GPUCOL_TOPK_THREADS, 0, stream>>>
+		(score, nrows, threshold, out, capacity, found);
+	return cudaGetLastError();
+}

@@ -1,0 +1,97 @@
+/*-------------------------------------------------------------------------
+ *
+ * topk.cuh
+ *	  U-Topk over many groups of label-confidence rows, and the selection of the
+ *	  best rows of a large input.
+ *
+ * Rows are in device memory as columns: group number, score (int64, greater is
+ * better), probability, label (int64).  Answers are those of src/uncertain:
+ * order by score, probability, label; ties as rank.h says.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_CUDA_TOPK_CUH
+#define GPUCOL_CUDA_TOPK_CUH
+
+#include <cstddef>
+#include <cstdint>
+#include <cuda_runtime.h>
+
+/* Rows, in any order. */
+struct GpucolTopkRows
+{
+	uint32_t	nrows;
+	uint32_t	ngroups;
+	const uint32_t *group;		/* NULL: one group */
+	const int64_t *score;
+	const double *probability;
+	const int64_t *label;
+};
+
+/* Groups in ranking order: rows [starts[g], starts[g + 1]) of p and row. */
+struct GpucolTopkGroups
+{
+	uint32_t	ngroups;
+	const uint32_t *starts;		/* [ngroups + 1] */
+	const double *p;			/* probabilities in ranking order */
+	uint32_t	longest;		/* rows of the longest group, or a bound */
+};
+
+/* The U-Topk set of a group: see GpucolUTopk in uncertain/rank_utopk.h. */
+struct GpucolTopkSet
+{
+	double		probability;
+	double		min_p;
+	int32_t		min_rank;
+	int32_t		last;			/* -1: no world has k tuples */
+	int32_t		horizon;		/* -1: the whole group was needed */
+	int32_t		unused;
+};
+
+/*
+ * Sort rows into groups in ranking order.  All pointers are device memory and
+ * written by the call: starts[ngroups + 1], p[nrows], row[nrows] (row numbers in
+ * ranking order).  `scratch` of at least gpucol_topk_sort_scratch() bytes.
+ */
+extern size_t gpucol_topk_sort_scratch(uint32_t nrows);
+extern cudaError_t gpucol_topk_sort(const GpucolTopkRows &rows, uint32_t *starts,
+									double *p, uint32_t *row, void *scratch,
+									size_t scratch_bytes, cudaStream_t stream);
+
+/*
+ * U-Topk of every group: the heap with a product tree, a thread a group.
+ * `scratch` of gpucol_topk_heap_scratch() bytes (0 for small k).
+ */
+extern size_t gpucol_topk_heap_scratch(int32_t k);
+extern cudaError_t gpucol_topk_heap(const GpucolTopkGroups &groups, int32_t k,
+									GpucolTopkSet *sets, void *scratch,
+									cudaStream_t stream);
+
+/*
+ * The same by dynamic programming, a block a group and a thread a column; k is
+ * at most 1,023.  Writes ranks[ngroups * k] directly; sets[].min_* and horizon
+ * are not set.  `scratch` of gpucol_topk_dp_scratch() bytes.
+ */
+extern size_t gpucol_topk_dp_scratch(uint32_t longest, int32_t k);
+extern cudaError_t gpucol_topk_dp(const GpucolTopkGroups &groups, int32_t k,
+								  GpucolTopkSet *sets, int32_t *ranks,
+								  void *scratch, cudaStream_t stream);
+
+/* The ranks of each heap set, ascending, into ranks[ngroups * k] (-1: none). */
+extern cudaError_t gpucol_topk_members(const GpucolTopkGroups &groups, int32_t k,
+									   const GpucolTopkSet *sets, int32_t *ranks,
+									   cudaStream_t stream);
+
+/*
+ * Numbers of all rows whose score is at least the `want`-th best (and a few
+ * more), unordered, into out[capacity]; *found (device) counts them and may
+ * exceed capacity.  A sample guesses the threshold: call again with a larger
+ * `want` where *found comes out too small.
+ */
+extern size_t gpucol_topk_select_scratch();
+extern cudaError_t gpucol_topk_select(const int64_t *score, uint32_t nrows,
+									  uint32_t want, uint32_t *out,
+									  uint32_t capacity, uint32_t *found,
+									  void *scratch, cudaStream_t stream);
+
+#endif

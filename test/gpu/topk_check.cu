@@ -1,0 +1,489 @@
+/*-------------------------------------------------------------------------
+ *
+ * topk_check.cu
+ *	  Checks the ranking kernels against the functions that the CPU runs, and
+ *	  measures them on the batch of Chang et al.
+ *
+ * Usage: topk_check check | bench
+ *
+ * bench, groups of up to n rows with at least k of them, probabilities uniform in
+ * [0, 1] in steps of 0.001, medians of 7 warm runs; columns:
+ *	  cpu dp, cpu heap	one core of the host, groups already in ranking order
+ *	  dp, heap			kernels alone, the same input in device memory
+ *	  sort+heap			rows in random order in device memory to sets of labels
+ *	  +copies			the same from pinned host memory and back
+ * Then one group of 100 M rows, k = 100, from scores in device memory.
+ * Exit status 1 if any answer differs.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <chrono>
+#include <functional>
+#include <numeric>
+#include <vector>
+
+#include "topk.cuh"
+
+extern "C"
+{
+#include "uncertain/rank.h"
+}
+
+static int	failures = 0;
+
+#define CUDA(call) \
+	do { cudaError_t e_ = (call); if (e_ != cudaSuccess) { \
+		printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(e_)); \
+		exit(2); } } while (0)
+
+static uint64_t seed = 42;
+
+static uint64_t
+draw(uint64_t below)
+{
+	uint64_t	z = (seed += 0x9e3779b97f4a7c15ull);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+	return (z ^ (z >> 31)) % below;
+}
+
+template <class T>
+static T *
+device(size_t n)
+{
+	T		   *p;
+
+	CUDA(cudaMalloc(&p, std::max<size_t>(1, n) * sizeof(T)));
+	return p;
+}
+
+template <class T>
+static T *
+upload(const std::vector<T> &v)
+{
+	T		   *p = device<T>(v.size());
+
+	CUDA(cudaMemcpy(p, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice));
+	return p;
+}
+
+template <class T>
+static std::vector<T>
+download(const T *p, size_t n)
+{
+	std::vector<T> v(n);
+
+	CUDA(cudaMemcpy(v.data(), p, n * sizeof(T), cudaMemcpyDeviceToHost));
+	return v;
+}
+
+static double
+median_ms(const std::function<void()> &run)
+{
+	std::vector<double> ms;
+
+	for (int i = 0; i < 8; i++)
+	{
+		auto		start = std::chrono::steady_clock::now();
+
+		run();
+		CUDA(cudaDeviceSynchronize());
+		if (i > 0)
+			ms.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+	}
+	std::sort(ms.begin(), ms.end());
+	return ms[ms.size() / 2];
+}
+
+/* Groups of rows in random order, and the same in ranking order. */
+struct Batch
+{
+	uint32_t	ngroups;
+	uint32_t	longest = 0;
+	std::vector<uint32_t> starts;
+	std::vector<uint32_t> group;
+	std::vector<int64_t> score;
+	std::vector<double> p;
+	std::vector<int64_t> label;
+	std::vector<double> ranked_p;
+	std::vector<int64_t> ranked_label;
+};
+
+static Batch
+make_batch(uint32_t ngroups, int n, int k, int ties, double scale)
+{
+	Batch		b;
+	std::vector<uint32_t> order;
+
+	b.ngroups = ngroups;
+	b.starts.push_back(0);
+	for (uint32_t g = 0; g < ngroups; g++)
+	{
+		uint32_t	size = k < n ? k + (uint32_t) draw(n - k + 1) : n;
+
+		if (ties && draw(10) == 0)
+			size = draw(3);
+		b.longest = std::max(b.longest, size);
+		b.starts.push_back(b.starts.back() + size);
+	}
+	b.group.resize(b.starts.back());
+	b.score.resize(b.starts.back());
+	b.p.resize(b.starts.back());
+	b.label.resize(b.starts.back());
+	order.resize(b.starts.back());
+	std::iota(order.begin(), order.end(), 0);
+	for (size_t i = order.size(); i > 1; i--)
+		std::swap(order[i - 1], order[draw(i)]);
+	for (uint32_t g = 0; g < ngroups; g++)
+		for (uint32_t i = b.starts[g]; i < b.starts[g + 1]; i++)
+		{
+			uint32_t	at = order[i];
+
+			b.group[at] = g;
+			b.score[at] = ties ? (int64_t) draw(ties) - ties / 2 : (int64_t) draw(1ull << 40);
+			b.p[at] = scale * draw(1001) / 1000.0;
+			b.label[at] = at;
+		}
+	/* ranking order: score, probability, label */
+	std::iota(order.begin(), order.end(), 0);
+	std::sort(order.begin(), order.end(), [&](uint32_t l, uint32_t r) {
+		if (b.group[l] != b.group[r])
+			return b.group[l] < b.group[r];
+		if (b.score[l] != b.score[r])
+			return b.score[l] > b.score[r];
+		return b.p[l] != b.p[r] ? b.p[l] > b.p[r] : b.label[l] < b.label[r];
+	});
+	for (uint32_t i : order)
+	{
+		b.ranked_p.push_back(b.p[i]);
+		b.ranked_label.push_back(b.label[i]);
+	}
+	return b;
+}
+
+/* Everything of a batch on the device. */
+struct OnDevice
+{
+	GpucolTopkRows rows;
+	GpucolTopkGroups groups;
+	uint32_t   *starts;
+	double	   *p;
+	uint32_t   *row;
+	void	   *scratch;
+	size_t		scratch_bytes;
+	GpucolTopkSet *sets;
+	int32_t    *ranks;
+	void	   *heap;
+	void	   *dp;
+
+	OnDevice(const Batch &b, int k)
+	{
+		size_t		n = b.p.size();
+
+		rows.nrows = (uint32_t) n;
+		rows.ngroups = b.ngroups;
+		rows.group = upload(b.group);
+		rows.score = upload(b.score);
+		rows.probability = upload(b.p);
+		rows.label = upload(b.label);
+		starts = device<uint32_t>(b.ngroups + 1);
+		p = device<double>(n);
+		row = device<uint32_t>(n);
+		scratch_bytes = gpucol_topk_sort_scratch(rows.nrows);
+		scratch = device<char>(scratch_bytes);
+		sets = device<GpucolTopkSet>(b.ngroups);
+		ranks = device<int32_t>((size_t) b.ngroups * k);
+		heap = device<char>(gpucol_topk_heap_scratch(k));
+		dp = device<char>(gpucol_topk_dp_scratch(b.longest, k));
+		groups.ngroups = b.ngroups;
+		groups.starts = starts;
+		groups.p = p;
+		groups.longest = b.longest;
+	}
+
+	~OnDevice()
+	{
+		for (const void *memory : {(const void *) rows.group, (const void *) rows.score, (const void *) rows.probability,
+				(const void *) rows.label, (const void *) starts, (const void *) p, (const void *) row, (const void *) scratch,
+				(const void *) sets, (const void *) ranks, (const void *) heap, (const void *) dp})
+			cudaFree((void *) memory);
+	}
+
+	void sort() { CUDA(gpucol_topk_sort(rows, starts, p, row, scratch, scratch_bytes, 0)); }
+	void run_heap(int k) { CUDA(gpucol_topk_heap(groups, k, sets, heap, 0)); CUDA(gpucol_topk_members(groups, k, sets, ranks, 0)); }
+	void run_dp(int k) { CUDA(gpucol_topk_dp(groups, k, sets, ranks, dp, 0)); }
+};
+
+/* Compare the sets on the device with the CPU's. */
+static void
+compare(const Batch &b, const OnDevice &d, int k, const char *what)
+{
+	std::vector<GpucolTopkSet> sets = download(d.sets, b.ngroups);
+	std::vector<int32_t> ranks = download(d.ranks, (size_t) b.ngroups * k);
+	std::vector<char> memory(1 << 22);
+	std::vector<int32_t> want(k);
+	GpucolRankWork work = {};
+	long		bad = 0;
+
+	work.memory = memory.data();
+	work.size = memory.size();
+	for (uint32_t g = 0; g < b.ngroups; g++)
+	{
+		GpucolRankInput in = {};
+		double		probability;
+		bool		found;
+
+		in.n = (int32_t) (b.starts[g + 1] - b.starts[g]);
+		in.p = b.ranked_p.data() + b.starts[g];
+		if (gpucol_rank_u_topk(&in, k, &work, want.data(), &probability, &found) != GPUCOL_OK)
+			bad++;
+		if (found != (sets[g].last >= 0) ||
+			(found && (memcmp(want.data(), ranks.data() + (size_t) g * k, sizeof(int32_t) * k) != 0 ||
+					   fabs(sets[g].probability - probability) > 1e-12 * probability)))
+			bad++;
+	}
+	if (bad > 0)
+	{
+		printf("FAILED: %s, k = %d: %ld of %u groups differ\n", what, k, bad, b.ngroups);
+		failures++;
+	}
+}
+
+static void
+check_batch(uint32_t ngroups, int n, int k, int ties, double scale)
+{
+	Batch		b = make_batch(ngroups, n, k, ties, scale);
+	OnDevice	d(b, k);
+
+	d.sort();
+	std::vector<double> p = download(d.p, b.p.size());
+	std::vector<uint32_t> row = download(d.row, b.p.size());
+	std::vector<uint32_t> starts = download(d.starts, b.ngroups + 1);
+
+	if (starts != b.starts || p != b.ranked_p ||
+		!std::equal(row.begin(), row.end(), b.ranked_label.begin(), [](uint32_t r, int64_t l) { return (int64_t) r == l; }))
+	{
+		printf("FAILED: sort of %u groups up to %d, ties %d\n", ngroups, n, ties);
+		failures++;
+	}
+	d.run_heap(k);
+	compare(b, d, k, "heap");
+	if (k <= 1023)
+	{
+		d.run_dp(k);
+		compare(b, d, k, "dynamic programming");
+	}
+}
+
+static void
+check_select(uint32_t nrows, uint32_t want)
+{
+	std::vector<int64_t> score(nrows);
+	uint32_t	capacity = std::max(1u << 20, 4 * want);
+	uint32_t   *out = device<uint32_t>(capacity);
+	uint32_t   *found = device<uint32_t>(1);
+	void	   *scratch = device<char>(gpucol_topk_select_scratch());
+
+	for (int64_t &s : score)
+		s = (int64_t) draw(1ull << 50) - (1ll << 49);
+	int64_t    *d = upload(score);
+
+	CUDA(gpucol_topk_select(d, nrows, want, out, capacity, found, scratch, 0));
+	uint32_t	n = download(found, 1)[0];
+	std::vector<uint32_t> got = download(out, std::min(n, capacity));
+
+	std::sort(got.begin(), got.end(), [&](uint32_t l, uint32_t r) { return score[l] > score[r]; });
+	std::vector<int64_t> best = score;
+	std::partial_sort(best.begin(), best.begin() + std::min(want, nrows), best.end(), std::greater<int64_t>());
+	bool		ok = n >= std::min(want, nrows) && n <= capacity;
+
+	for (uint32_t i = 0; ok && i < std::min(want, nrows); i++)
+		ok = score[got[i]] == best[i];
+	if (!ok)
+	{
+		printf("FAILED: best %u of %u rows: %u found\n", want, nrows, n);
+		failures++;
+	}
+	for (void *memory : {(void *) out, (void *) found, scratch, (void *) d})
+		cudaFree(memory);
+}
+
+static void
+check()
+{
+	check_batch(3000, 30, 5, 0, 1);
+	check_batch(3000, 60, 7, 6, 1);
+	check_batch(3000, 300, 10, 0, 0.2);
+	check_batch(500, 500, 50, 20, 1);
+	check_batch(200, 1000, 100, 0, 0.3);
+	check_batch(50, 2000, 500, 0, 1);
+	check_batch(20, 3000, 1500, 0, 1);
+	check_batch(3, 100000, 20, 5, 0.01);
+	check_batch(1, 200000, 100, 0, 1);
+	check_select(1000, 10);
+	check_select(3000000, 100);
+	check_select(3000000, 5000);
+	printf(failures ? "%d checks FAILED\n" : "all checks passed\n", failures);
+}
+
+/*-------------------------------------------------------------------------
+ * Measurement
+ *-------------------------------------------------------------------------
+ */
+
+/* Milliseconds that one core takes for the whole batch; dp over a part. */
+static double
+cpu_ms(const Batch &b, int k, bool dp)
+{
+	uint32_t	part = dp ? std::max(1u, std::min<uint32_t>(b.ngroups, 40000000u / std::max(1u, b.longest * k))) : b.ngroups;
+	std::vector<char> memory(1 << 22);
+	std::vector<int32_t> set(k);
+	GpucolRankWork work = {};
+	double		sum = 0;
+	auto		start = std::chrono::steady_clock::now();
+
+	work.memory = memory.data();
+	work.size = memory.size();
+	for (uint32_t g = 0; g < part; g++)
+	{
+		GpucolRankInput in = {};
+		double		probability;
+		bool		found;
+
+		in.n = (int32_t) (b.starts[g + 1] - b.starts[g]);
+		in.p = b.ranked_p.data() + b.starts[g];
+		if (dp)
+			gpucol_rank_u_topk_dp(&in, k, &work, set.data(), &probability, &found);
+		else
+			gpucol_rank_u_topk(&in, k, &work, set.data(), &probability, &found);
+		sum += probability;
+	}
+	double		ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+
+	return sum < 0 ? 0 : ms * b.ngroups / part;
+}
+
+static void
+bench_batch(int n, int k)
+{
+	Batch		b = make_batch(100000, n, k, 0, 1);
+	OnDevice	d(b, k);
+	size_t		rows = b.p.size();
+	char	   *pinned;
+	double		ms[6];
+
+	CUDA(cudaMallocHost(&pinned, rows * 20 + (size_t) b.ngroups * (k * 4 + sizeof(GpucolTopkSet))));
+	ms[0] = cpu_ms(b, k, true);
+	ms[1] = cpu_ms(b, k, false);
+	d.sort();
+	ms[2] = median_ms([&] { d.run_dp(k); });
+	ms[3] = median_ms([&] { d.run_heap(k); });
+	compare(b, d, k, "heap");
+	ms[4] = median_ms([&] { d.sort(); d.run_heap(k); });
+	ms[5] = median_ms([&] {
+		CUDA(cudaMemcpyAsync((void *) d.rows.group, pinned, rows * 4, cudaMemcpyHostToDevice));
+		CUDA(cudaMemcpyAsync((void *) d.rows.score, pinned, rows * 8, cudaMemcpyHostToDevice));
+		CUDA(cudaMemcpyAsync((void *) d.rows.probability, pinned, rows * 8, cudaMemcpyHostToDevice));
+		CUDA(cudaMemcpyAsync(pinned, d.sets, b.ngroups * sizeof(GpucolTopkSet), cudaMemcpyDeviceToHost));
+		CUDA(cudaMemcpyAsync(pinned, d.ranks, (size_t) b.ngroups * k * 4, cudaMemcpyDeviceToHost));
+	});
+	CUDA(cudaFreeHost(pinned));
+	printf("%6d %5d %10zu %11.1f %11.1f %9.3f %9.3f %10.3f %9.3f %9.0f %9.0f\n", n, k, rows, ms[0], ms[1], ms[2],
+		   ms[3], ms[4], ms[4] + ms[5], ms[0] / ms[2], ms[1] / ms[3]);
+}
+
+/* Scores and probabilities of one large group, made on the device. */
+__global__ void
+fill(int64_t *score, double *p, uint32_t n)
+{
+	for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+	{
+		uint64_t	z = (i + 1) * 0x9e3779b97f4a7c15ull;
+
+		z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+		z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+		z ^= z >> 31;
+		score[i] = (int64_t) (z >> 20);
+		p[i] = (z & 0xfffff) % 1001 / 1000.0;
+	}
+}
+
+__global__ void
+gather_rows(const int64_t *score, const double *p, const uint32_t *rows, uint32_t n, int64_t *out_score, double *out_p, int64_t *out_label)
+{
+	uint32_t	i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < n)
+	{
+		out_score[i] = score[rows[i]];
+		out_p[i] = p[rows[i]];
+		out_label[i] = rows[i];
+	}
+}
+
+static void
+bench_one_group(uint32_t n, int k)
+{
+	int64_t    *score = device<int64_t>(n);
+	double	   *p = device<double>(n);
+	uint32_t	capacity = 1 << 20;
+	uint32_t   *chosen = device<uint32_t>(capacity);
+	uint32_t   *found = device<uint32_t>(1);
+	void	   *scratch = device<char>(gpucol_topk_select_scratch());
+	Batch		small = make_batch(1, 200000, 200000, 0, 1);
+	OnDevice	d(small, k);
+	uint32_t	kept = 0;
+	GpucolTopkSet set;
+	double		ms;
+
+	fill<<<1024, 256>>>(score, p, n);
+	ms = median_ms([&] {
+		CUDA(gpucol_topk_select(score, n, 3 * k + 4096, chosen, capacity, found, scratch, 0));
+		CUDA(cudaMemcpy(&kept, found, sizeof(kept), cudaMemcpyDeviceToHost));
+		kept = std::min(kept, 200000u);
+		gather_rows<<<(kept + 255) / 256, 256>>>(score, p, chosen, kept, (int64_t *) d.rows.score,
+												 (double *) d.rows.probability, (int64_t *) d.rows.label);
+		d.rows.nrows = kept;
+		d.rows.group = nullptr;
+		d.sort();
+		d.run_heap(k);
+		CUDA(cudaMemcpy(&set, d.sets, sizeof(set), cudaMemcpyDeviceToHost));
+	});
+	printf("one group of %u rows, k = %d: %.3f ms; %u rows chosen, settled at rank %d, set ends at %d\n", n, k, ms, kept,
+		   set.horizon, set.last);
+	if (set.horizon < 0)
+		failures++;
+}
+
+static void
+bench()
+{
+	static const int loads[][2] = {{10, 10}, {50, 10}, {100, 10}, {500, 10}, {50, 50}, {100, 50}, {500, 50}, {500, 500}};
+
+	printf("100,000 groups, milliseconds\n%6s %5s %10s %11s %11s %9s %9s %10s %9s %9s %9s\n", "n <=", "k", "rows", "cpu dp",
+		   "cpu heap", "dp", "heap", "sort+heap", "+copies", "dp ratio", "heap r.");
+	for (auto &load : loads)
+		bench_batch(load[0], load[1]);
+	bench_one_group(100000000, 100);
+}
+
+int
+main(int argc, char **argv)
+{
+	if (argc == 2 && strcmp(argv[1], "check") == 0)
+		check();
+	else if (argc == 2 && strcmp(argv[1], "bench") == 0)
+		bench();
+	else
+	{
+		fprintf(stderr, "usage: topk_check check | bench\n");
+		return 2;
+	}
+	return failures != 0;
+}
