@@ -162,11 +162,8 @@ gpucol_bitpack_unpack_for(int width, const void *words, int64_t reference,
 	else if (width <= 32)
 		k->unpack64[width] (words, (uint64_t) reference, (uint64_t *) out);
 	else
-	{
-		k->unpack64[32] (words, (uint64_t) reference, (uint64_t *) out);
-		k->add_high[width - 32] ((const uint32_t *) words + PLANE_WORDS,
-								 (uint64_t *) out);
-	}
+		k->join[width - 32] (words, (const uint32_t *) words + PLANE_WORDS,
+							 (uint64_t) reference, (uint64_t *) out);
 }
 
 void
@@ -189,8 +186,8 @@ range_plane(int width, const uint32_t *words, uint32_t lo, uint32_t hi,
 }
 
 /*
- * match |= rows whose high half equals `high` and whose low half lies in
- * lo..hi.
+ * Clear the match of rows whose high half equals `high` and whose low half lies
+ * in lo..hi.
  */
 static void
 range_edge(int width, const uint32_t *words, uint32_t high, uint32_t lo,
@@ -203,12 +200,13 @@ range_edge(int width, const uint32_t *words, uint32_t high, uint32_t lo,
 		return;
 	range_plane(32, words, lo, hi, b);
 	for (int i = 0; i < GPUCOL_BITMAP_WORDS; i++)
-		match[i] |= a[i] & b[i];
+		match[i] &= ~(a[i] & b[i]);
 }
 
 /*
- * Widths over 32: rows strictly between the bounds' high halves match by the
- * high plane alone, so the low plane is read only where a row meets a bound.
+ * Widths over 32: the high plane decides all rows but those that meet a bound's
+ * high half; only for them is the low plane read, and not for a bound whose low
+ * half excludes nothing, as that of a one-sided range does.
  */
 static uint32_t
 range_planes(int width, const uint32_t *words, uint64_t lo, uint64_t hi,
@@ -216,17 +214,25 @@ range_planes(int width, const uint32_t *words, uint64_t lo, uint64_t hi,
 {
 	uint32_t	lo_high = (uint32_t) (lo >> 32);
 	uint32_t	hi_high = (uint32_t) (hi >> 32);
+	uint32_t	lo_low = (uint32_t) lo;
+	uint32_t	hi_low = (uint32_t) hi;
 
-	memset(match, 0, GPUCOL_BITMAP_WORDS * 4);
+	if (range_plane(width - 32, words + PLANE_WORDS, lo_high, hi_high, match) == 0)
+		return 0;
 	if (lo_high == hi_high)
-		range_edge(width, words, lo_high, (uint32_t) lo, (uint32_t) hi, match);
+	{
+		uint32_t	low[GPUCOL_BITMAP_WORDS];
+
+		range_plane(32, words, lo_low, hi_low, low);
+		for (int i = 0; i < GPUCOL_BITMAP_WORDS; i++)
+			match[i] &= low[i];
+	}
 	else
 	{
-		if (lo_high + 1 < hi_high)
-			range_plane(width - 32, words + PLANE_WORDS, lo_high + 1, hi_high - 1,
-						match);
-		range_edge(width, words, lo_high, (uint32_t) lo, UINT32_MAX, match);
-		range_edge(width, words, hi_high, 0, (uint32_t) hi, match);
+		if (lo_low > 0)
+			range_edge(width, words, lo_high, 0, lo_low - 1, match);
+		if (hi_low < UINT32_MAX)
+			range_edge(width, words, hi_high, hi_low + 1, UINT32_MAX, match);
 	}
 	return kernels()->count(match);
 }

@@ -32,6 +32,10 @@ typedef uint32_t V __attribute__((vector_size(32), may_alias));
 	((V64) _mm256_cvtepu32_epi64(_mm256_castsi256_si128((__m256i) (v))))
 #define WIDE_HIGH(v) \
 	((V64) _mm256_cvtepu32_epi64(_mm256_extracti128_si256((__m256i) (v), 1)))
+#define JOIN_LOW(a, b) \
+	__builtin_shufflevector((V) (a), (V) (b), 0, 8, 1, 9, 2, 10, 3, 11)
+#define JOIN_HIGH(a, b) \
+	__builtin_shufflevector((V) (a), (V) (b), 4, 12, 5, 13, 6, 14, 7, 15)
 #define LOWS(a, b) __builtin_shufflevector((V) (a), (V) (b), 0, 2, 4, 6, 8, 10, 12, 14)
 #define HIGHS(a, b) __builtin_shufflevector((V) (a), (V) (b), 1, 3, 5, 7, 9, 11, 13, 15)
 #define MIN(a, b) ((V) _mm256_min_epu32((__m256i) (a), (__m256i) (b)))

@@ -37,6 +37,12 @@ typedef uint32_t V __attribute__((vector_size(64), may_alias));
 	((V64) _mm512_cvtepu32_epi64(_mm512_castsi512_si256((__m512i) (v))))
 #define WIDE_HIGH(v) \
 	((V64) _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64((__m512i) (v), 1)))
+#define JOIN_LOW(a, b) \
+	__builtin_shufflevector((V) (a), (V) (b), 0, 16, 1, 17, 2, 18, 3, 19, \
+							4, 20, 5, 21, 6, 22, 7, 23)
+#define JOIN_HIGH(a, b) \
+	__builtin_shufflevector((V) (a), (V) (b), 8, 24, 9, 25, 10, 26, 11, 27, \
+							12, 28, 13, 29, 14, 30, 15, 31)
 #define LOWS(a, b) \
 	__builtin_shufflevector((V) (a), (V) (b), 0, 2, 4, 6, 8, 10, 12, 14, \
 							16, 18, 20, 22, 24, 26, 28, 30)

@@ -26,6 +26,10 @@ typedef uint32_t V __attribute__((vector_size(16), may_alias));
 #define KEEP_ELSE_ONES(v, m) ((v) | (V) ((SPLAT(m) & LANE_BITS(0)) != LANE_BITS(0)))
 #define WIDE_LOW(v) ((V64) __builtin_shufflevector((V) (v), SPLAT(0), 0, 4, 1, 5))
 #define WIDE_HIGH(v) ((V64) __builtin_shufflevector((V) (v), SPLAT(0), 2, 4, 3, 5))
+#define JOIN_LOW(a, b) \
+	__builtin_shufflevector((V) (a), (V) (b), 0, 4, 1, 5)
+#define JOIN_HIGH(a, b) \
+	__builtin_shufflevector((V) (a), (V) (b), 2, 6, 3, 7)
 #define LOWS(a, b) __builtin_shufflevector((V) (a), (V) (b), 0, 2, 4, 6)
 #define HIGHS(a, b) __builtin_shufflevector((V) (a), (V) (b), 1, 3, 5, 7)
 #define CHOOSE(c, a, b) (((a) & (V) (c)) | ((b) & ~(V) (c)))

@@ -21,6 +21,7 @@
  *	  MATCH_COUNT(n)	the number of matches then
  *	  KEEP_ELSE_ONES(v,m)	v where bit i of m is set, else all ones
  *	  WIDE_LOW(v), WIDE_HIGH(v)	first and last VL / 2 lanes of v as 64-bit lanes
+ *	  JOIN_LOW(a,b), JOIN_HIGH(a,b)	the same lanes of a below those of b
  *	  LOWS(a,b), HIGHS(a,b)	low (high) halves of the 64-bit lanes of a, then b
  *	  COUNT_WORD(x)	set bits of 32
  *	  RANGE(K)		range kernel of a width (range_K unless there is a better)
@@ -110,12 +111,13 @@ typedef BLOCKWORD BlockWord __attribute__((may_alias));
 		WIDE_AT(out, P, VL / 2) = WIDE_HIGH(code) + reference; \
 	}
 
-/* the second plane of a width over 32 */
-#define SINK_ADD_HIGH(K, P) \
+/* a width over 32: this is the second plane, whose codes join those of `low` */
+#define SINK_JOIN(K, P) \
 	{ \
 		V code = CODE(K); \
-		WIDE_AT(out, P, 0) += WIDE_LOW(code) << 32; \
-		WIDE_AT(out, P, VL / 2) += WIDE_HIGH(code) << 32; \
+		V under = ROW(low, P); \
+		WIDE_AT(out, P, 0) = (V64) JOIN_LOW(under, code) + reference; \
+		WIDE_AT(out, P, VL / 2) = (V64) JOIN_HIGH(under, code) + reference; \
 	}
 
 /* bits below the code do not change which code is least or greatest */
@@ -249,9 +251,10 @@ unpack64_##K(const uint32_t *restrict words, uint64_t reference, \
 	FOR_LANES STEPS(K, ONE_UNIT, SINK_UNPACK64) \
 } \
 static void \
-add_high_##K(const uint32_t *restrict words, uint64_t *restrict out) \
+join_##K(const uint32_t *restrict low, const uint32_t *restrict words, \
+		 uint64_t reference, uint64_t *restrict out) \
 { \
-	FOR_LANES STEPS(K, ONE_UNIT, SINK_ADD_HIGH) \
+	FOR_LANES STEPS(K, ONE_UNIT, SINK_JOIN) \
 } \
 static void \
 minmax_##K(const uint32_t *restrict words, const uint32_t *restrict match, \
@@ -371,7 +374,7 @@ measure(const int64_t *values, uint32_t n, GpucolMeasure *out)
 #define ENTRY_PACK_HIGH(K) pack_high_##K,
 #define ENTRY_UNPACK(K) unpack_##K,
 #define ENTRY_UNPACK64(K) unpack64_##K,
-#define ENTRY_ADD_HIGH(K) add_high_##K,
+#define ENTRY_JOIN(K) join_##K,
 #define ENTRY_RANGE(K) RANGE(K),
 #define ENTRY_SUM(K) sum_##K,
 #define ENTRY_SUM_MATCH(K) sum_match_##K,
@@ -384,7 +387,7 @@ const GpucolBitpackKernels ISA_TABLE = {
 	.pack_high = {NULL, EACH_WIDTH(ENTRY_PACK_HIGH)},
 	.unpack = {NULL, EACH_WIDTH(ENTRY_UNPACK)},
 	.unpack64 = {NULL, EACH_WIDTH(ENTRY_UNPACK64)},
-	.add_high = {NULL, EACH_WIDTH(ENTRY_ADD_HIGH)},
+	.join = {NULL, EACH_WIDTH(ENTRY_JOIN)},
 	.range = {NULL, EACH_WIDTH(ENTRY_RANGE)},
 	.sum = {NULL, EACH_WIDTH(ENTRY_SUM)},
 	.sum_match = {NULL, EACH_WIDTH(ENTRY_SUM_MATCH)},

@@ -26,10 +26,14 @@ typedef struct GpucolBitpackKernels
 								  uint32_t *words);
 	void		(*unpack[33]) (const uint32_t *words, uint32_t *out);
 
-	/* out = code + reference; out += code << 32 */
+	/*
+	 * out = code + reference; for widths over 32, out = (code << 32 | low) +
+	 * reference, low being the first plane and `words` the second.
+	 */
 	void		(*unpack64[33]) (const uint32_t *words, uint64_t reference,
 								 uint64_t *out);
-	void		(*add_high[33]) (const uint32_t *words, uint64_t *out);
+	void		(*join[33]) (const uint32_t *low, const uint32_t *words,
+							 uint64_t reference, uint64_t *out);
 
 	/* first <= last <= greatest code of the width, not both extremes */
 	uint32_t	(*range[33]) (const uint32_t *words, uint32_t first,
