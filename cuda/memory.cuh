@@ -63,6 +63,18 @@ struct GpucolDeviceMemory
 											 &all));
 	}
 
+	/* Give back what the pool of the current device holds unused. */
+	static void
+	trim_pool()
+	{
+		int			device = 0;
+		cudaMemPool_t pool;
+
+		if (cudaGetDevice(&device) == cudaSuccess &&
+			cudaDeviceGetDefaultMemPool(&pool, device) == cudaSuccess)
+			cudaMemPoolTrimTo(pool, 0);
+	}
+
 	void *
 	alloc(size_t bytes)
 	{

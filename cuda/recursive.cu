@@ -530,7 +530,9 @@ device_finish(GpucolRecRun *run)
 
 	cudaStreamSynchronize(stream);
 	delete run;
+	cudaStreamSynchronize(stream);
 	cudaStreamDestroy(stream);
+	GpucolDeviceMemory::trim_pool();
 }
 
 }								/* namespace */

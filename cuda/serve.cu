@@ -31,6 +31,7 @@
 #include <set>
 
 #include "request.cuh"
+#include "serve_recursive.cuh"
 #include "service/protocol.h"
 
 bool		serve_test_requests = false;
@@ -92,6 +93,7 @@ private:
 	bool		gone_ = false;
 	std::vector<char> payload_;
 	std::unique_ptr<Request> request_;
+	std::unique_ptr<Recursion> recursion_;
 	const char *state_ = "idle";
 	std::mutex	state_mutex_;
 	Clock::time_point since_;
@@ -109,6 +111,7 @@ private:
 	void		fail(const Failure &f);
 	void		status();
 	void		fault();
+	void		recurse(const GpucolWireHeader &header);
 };
 
 static std::mutex sessions_mutex;
@@ -142,6 +145,7 @@ Session::~Session()
 	device_check(cudaStreamSynchronize(stream_), "end of a session");
 	device_check(cudaStreamSynchronize(control_), "end of a session");
 	request_.reset();
+	recursion_.reset();
 	if (slab_)
 	{
 		cudaHostUnregister(slab_);
@@ -468,6 +472,55 @@ Session::fault()
 	wait();
 }
 
+/* One message of a recursion. */
+void
+Session::recurse(const GpucolWireHeader &header)
+{
+	const char *data = payload_.data();
+	size_t		size = payload_.size();
+
+	if (header.type == GPUCOL_WIRE_REC_END)
+	{
+		recursion_.reset();
+		return;
+	}
+	if (header.type == GPUCOL_WIRE_REC_START)
+	{
+		size_t		used = device_pool.used();
+		size_t		limit = device_pool.limit();
+
+		recursion_.reset();
+		recursion_.reset(new Recursion(data, size, limit > used ? limit - used : 1, [this] {
+			struct pollfd socket = {fd_, POLLIN, 0};
+
+			return poll(&socket, 1, 0) > 0;
+		}));
+		std::vector<char> answer = recursion_->started();
+
+		send(GPUCOL_WIRE_REC_STATUS, answer.data(), answer.size());
+		return;
+	}
+	if (!recursion_)
+		throw Goodbye();
+	if (header.type == GPUCOL_WIRE_REC_LOAD)
+	{
+		recursion_->load(data, size);
+		return;
+	}
+
+	Admission	admission;
+	bool		rows = header.type == GPUCOL_WIRE_REC_NEXT;
+
+	set_state("recursion");
+	std::vector<char> answer = rows ? recursion_->next(data, size) : recursion_->summarise(data, size);
+	GpucolWireRecStatus status;
+
+	memcpy(&status, answer.data(), sizeof(status));
+	if (status.status == GPUCOL_DEVICE_LOST)
+		device_check(cudaDeviceSynchronize(), "the device failed");
+	send(rows ? GPUCOL_WIRE_REC_ROWS : GPUCOL_WIRE_REC_SUMMARY, answer.data(), answer.size());
+}
+
 void
 Session::serve()
 {
@@ -522,6 +575,13 @@ Session::serve()
 				case GPUCOL_WIRE_FAULT:
 					fault();
 					break;
+				case GPUCOL_WIRE_REC_START:
+				case GPUCOL_WIRE_REC_LOAD:
+				case GPUCOL_WIRE_REC_SUMMARISE:
+				case GPUCOL_WIRE_REC_NEXT:
+				case GPUCOL_WIRE_REC_END:
+					recurse(header);
+					break;
 				default:
 					throw Goodbye();
 			}
@@ -549,6 +609,9 @@ serve_client(int fd)
 		session.serve();
 	}
 	catch (const Goodbye &)
+	{
+	}
+	catch (const BadRecursion &)
 	{
 	}
 	catch (const std::bad_alloc &)

@@ -61,6 +61,34 @@ thread_count(void)
 	return processors < 1 ? 1 : processors > 256 ? 256 : (int) processors;
 }
 
+/* Input rows from which on gpucol.engine = auto asks the device. */
+#define DEVICE_ROWS		4096
+
+/* The engine to try: the device's falls back to the CPU's by itself. */
+static const GpucolRecursiveEngine *
+choose_engine(void)
+{
+	const char *why;
+
+	if (gpucol_engine_choice == GPUCOL_ENGINE_CPU)
+		return &gpucol_recursive_cpu;
+	if (gpucol_recursive_cuda_available(&why))
+		return &gpucol_recursive_cuda;
+	if (gpucol_engine_choice == GPUCOL_ENGINE_CUDA)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("CUDA engine is not available"),
+				 errdetail("Reason: %s.", why),
+				 errhint("Set gpucol.engine to auto or cpu.")));
+	return &gpucol_recursive_cpu;
+}
+
+const char *
+gpucol_recursion_engine(void)
+{
+	return choose_engine()->name;
+}
+
 /* Raise what a status says. */
 static void pg_attribute_noreturn()
 raise_status(const GpucolRecursion *recursion, GpucolStatus status)
@@ -152,7 +180,7 @@ gpucol_recursion_start(const GpucolRecPlan *plan)
 	GpucolRecOptions options = {0};
 	GpucolStatus status;
 
-	recursion->engine = &gpucol_recursive_cpu;
+	recursion->engine = choose_engine();
 	recursion->memory_limit = memory_limit();
 	recursion->callback.func = release_run;
 	recursion->callback.arg = recursion;
@@ -162,6 +190,7 @@ gpucol_recursion_start(const GpucolRecPlan *plan)
 	options.memory_limit = recursion->memory_limit;
 	options.max_rounds = gpucol_max_recursion_rounds;
 	options.strategy = (GpucolRecStrategy) gpucol_recursive_strategy;
+	options.device_rows = gpucol_engine_choice == GPUCOL_ENGINE_AUTO ? DEVICE_ROWS : 0;
 	options.cancelled = is_cancelled;
 	status = recursion->engine->start(plan, &options, &recursion->run);
 	if (status != GPUCOL_OK)

@@ -22,6 +22,9 @@ typedef struct GpucolRecursion GpucolRecursion;
  */
 extern GpucolRecursion *gpucol_recursion_start(const GpucolRecPlan *plan);
 
+/* Name of the engine that a run would be started on now. */
+extern const char *gpucol_recursion_engine(void);
+
 extern void gpucol_recursion_load(GpucolRecursion *recursion, uint32 relation,
 								  uint32 nrows, const int64 *const *columns,
 								  const uint8 *const *nulls);

@@ -90,6 +90,7 @@ start(const GpucolRecPlan *plan, const GpucolRecOptions *options,
 	run->memory.limit = options->memory_limit;
 	run->progress.threads = 1;
 	run->progress.method = "none";
+	run->progress.engine = "cpu";
 	status = prepare_run(run);
 	if (status != GPUCOL_OK)
 	{

@@ -34,6 +34,8 @@ struct GpucolWire
 	int			fd;
 	bool		busy;
 	GpucolSource *source;		/* whose interrupts are checked */
+	bool		(*cancelled) (void *);	/* or what is asked instead */
+	void	   *context;
 	char	   *slab;			/* GPUCOL_SLAB_PARTS parts, or NULL */
 	int			part;			/* being filled */
 	size_t		used;			/* bytes of it */
@@ -79,24 +81,35 @@ gpucol_wire_failure(const char **why)
 	return (GpucolStatus) failure.status;
 }
 
+/* Close a connection. */
+static void
+disconnect(GpucolWire *wire)
+{
+	if (wire->fd >= 0)
+		close(wire->fd);
+	if (wire->slab != NULL)
+		munmap(wire->slab, GPUCOL_SLAB_PARTS * GPUCOL_SLAB_PART);
+	memset(wire, 0, sizeof(*wire));
+	wire->fd = -1;
+}
+
 void
 gpucol_wire_drop(void)
 {
-	if (connection.fd >= 0)
-		close(connection.fd);
-	if (connection.slab != NULL)
-		munmap(connection.slab, GPUCOL_SLAB_PARTS * GPUCOL_SLAB_PART);
-	memset(&connection, 0, sizeof(connection));
-	connection.fd = -1;
+	disconnect(&connection);
 }
 
-/* Sleep on the socket, then see whether the process is wanted elsewhere. */
-static void
+/*
+ * Sleep on the socket, then see whether the process is wanted elsewhere; false
+ * if the wait is to be given up.
+ */
+static bool
 pause_on(GpucolWire *wire, bool writable)
 {
 	gpucol_service.wait(wire->fd, writable);
 	if (wire->source != NULL)
 		wire->source->ops->check_interrupts(wire->source);
+	return wire->cancelled == NULL || !wire->cancelled(wire->context);
 }
 
 /* Send all of a vector of buffers; a descriptor goes with the first byte. */
@@ -129,15 +142,17 @@ send_all(GpucolWire *wire, struct iovec *iov, int n, int descriptor)
 		sent = sendmsg(wire->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 		{
-			pause_on(wire, true);
-			continue;
+			if (pause_on(wire, true))
+				continue;
+			disconnect(wire);
+			return false;
 		}
 		if (sent < 0 && errno == EINTR)
 			continue;
 		if (sent < 0)
 		{
 			keep_failure(wire->fd);
-			gpucol_wire_drop();
+			disconnect(wire);
 			return false;
 		}
 		descriptor = -1;
@@ -183,14 +198,16 @@ receive_bytes(GpucolWire *wire, void *to, size_t n)
 
 		if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 		{
-			pause_on(wire, false);
-			continue;
+			if (pause_on(wire, false))
+				continue;
+			disconnect(wire);
+			return false;
 		}
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
 		{
-			gpucol_wire_drop();
+			disconnect(wire);
 			return false;
 		}
 		to = (char *) to + got;
@@ -215,7 +232,7 @@ gpucol_wire_receive(GpucolWire *wire, GpucolWireType type,
 		if (header.type == GPUCOL_WIRE_RESULT && header.length == sizeof(failure) &&
 			!receive_bytes(wire, &failure, sizeof(failure)))
 			memset(&failure, 0, sizeof(failure));
-		gpucol_wire_drop();
+		disconnect(wire);
 		return false;
 	}
 	*payload = malloc(header.length + 1);
@@ -224,7 +241,7 @@ gpucol_wire_receive(GpucolWire *wire, GpucolWireType type,
 	{
 		free(*payload);
 		*payload = NULL;
-		gpucol_wire_drop();
+		disconnect(wire);
 		return false;
 	}
 	return true;
@@ -232,18 +249,18 @@ gpucol_wire_receive(GpucolWire *wire, GpucolWireType type,
 
 /* Connect and greet. */
 static bool
-greet(const char **why)
+greet(GpucolWire *wire, const char **why)
 {
 	GpucolWireHello hello = {(int32_t) getpid(), 0};
 	void	   *payload;
 	size_t		size;
 	bool		ok;
 
-	connection.fd = gpucol_service.connect(why);
-	if (connection.fd < 0)
+	wire->fd = gpucol_service.connect(why);
+	if (wire->fd < 0)
 		return false;
-	ok = gpucol_wire_send(&connection, GPUCOL_WIRE_HELLO, &hello, sizeof(hello), NULL, 0) &&
-		gpucol_wire_receive(&connection, GPUCOL_WIRE_WELCOME, &payload, &size);
+	ok = gpucol_wire_send(wire, GPUCOL_WIRE_HELLO, &hello, sizeof(hello), NULL, 0) &&
+		gpucol_wire_receive(wire, GPUCOL_WIRE_WELCOME, &payload, &size);
 	if (!ok)
 	{
 		*why = "device daemon does not answer";
@@ -253,7 +270,7 @@ greet(const char **why)
 	free(payload);
 	if (!ok)
 	{
-		gpucol_wire_drop();
+		disconnect(wire);
 		*why = "device daemon speaks another version";
 	}
 	return ok;
@@ -269,13 +286,38 @@ gpucol_wire_acquire(const char **why)
 		(connection.busy || recv(connection.fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK) >= 0 ||
 		 (errno != EAGAIN && errno != EWOULDBLOCK)))
 		gpucol_wire_drop();
-	if (connection.fd < 0 && !greet(why))
+	if (connection.fd < 0 && !greet(&connection, why))
 		return NULL;
 	connection.busy = true;
 	connection.source = NULL;
+	connection.cancelled = NULL;
 	connection.used = 0;
 	memset(&failure, 0, sizeof(failure));
 	return &connection;
+}
+
+GpucolWire *
+gpucol_wire_open(const char **why)
+{
+	GpucolWire *wire = calloc(1, sizeof(GpucolWire));
+
+	*why = "out of memory";
+	if (wire == NULL)
+		return NULL;
+	wire->fd = -1;
+	wire->busy = true;
+	if (greet(wire, why))
+		return wire;
+	disconnect(wire);
+	free(wire);
+	return NULL;
+}
+
+void
+gpucol_wire_close(GpucolWire *wire)
+{
+	disconnect(wire);
+	free(wire);
 }
 
 void
@@ -283,12 +325,20 @@ gpucol_wire_release(GpucolWire *wire)
 {
 	wire->busy = false;
 	wire->source = NULL;
+	wire->cancelled = NULL;
 }
 
 void
 gpucol_wire_watch(GpucolWire *wire, GpucolSource *source)
 {
 	wire->source = source;
+}
+
+void
+gpucol_wire_watch_cancel(GpucolWire *wire, bool (*cancelled) (void *), void *context)
+{
+	wire->cancelled = cancelled;
+	wire->context = context;
 }
 
 /* Wait for the daemon to have taken the oldest PUT in flight. */

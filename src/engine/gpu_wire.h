@@ -3,7 +3,7 @@
  * gpu_wire.h
  *	  A process's connection to the device daemon.
  *
- * There is one connection a process; it stays open between queries.  A query
+ * There is one shared connection a process; it stays open between queries.  A query
  * that ends in the middle of a request (an error that unwinds) leaves the
  * connection busy, and the next use replaces it: the daemon drops a request
  * whose client leaves.
@@ -26,6 +26,13 @@ typedef struct GpucolWire GpucolWire;
  */
 extern GpucolWire *gpucol_wire_acquire(const char **why);
 
+/*
+ * A connection of its own, for a request that other requests of the process
+ * come between; NULL with *why set if there is none.
+ */
+extern GpucolWire *gpucol_wire_open(const char **why);
+extern void gpucol_wire_close(GpucolWire *wire);
+
 /* The request is over and its messages are read. */
 extern void gpucol_wire_release(GpucolWire *wire);
 
@@ -40,6 +47,13 @@ extern GpucolStatus gpucol_wire_failure(const char **why);
 
 /* Check interrupts with this source while waiting; NULL: not at all. */
 extern void gpucol_wire_watch(GpucolWire *wire, GpucolSource *source);
+
+/*
+ * While waiting, ask cancelled(context) instead, and give the connection up as
+ * lost when it says true.
+ */
+extern void gpucol_wire_watch_cancel(GpucolWire *wire,
+									 bool (*cancelled) (void *), void *context);
 
 /* Send a message of two parts.  False: the connection is lost and dropped. */
 extern bool gpucol_wire_send(GpucolWire *wire, GpucolWireType type,

@@ -33,6 +33,8 @@ typedef struct GpucolRecOptions
 	int64_t		max_rounds;		/* of one stratum, then
 								 * GPUCOL_ROUNDS_EXCEEDED; 0 = no limit */
 	GpucolRecStrategy strategy;
+	uint64_t	device_rows;	/* loaded rows from which on the device is worth
+								 * asking */
 
 	/*
 	 * Called in the engine's main thread at least every 50 ms; true ends the
@@ -53,6 +55,8 @@ typedef struct GpucolRecProgress
 	size_t		peak_bytes;
 	int			threads;		/* used at most */
 	const char *method;			/* how the last stratum was evaluated */
+	const char *engine;			/* that runs it: "cpu" or "cuda" */
+	const char *fallback;		/* why it is not the one that began, or NULL */
 } GpucolRecProgress;
 
 /* Rows of a result; memory is the run's, valid until the next call. */
@@ -116,5 +120,14 @@ typedef struct GpucolRecursiveEngine
 } GpucolRecursiveEngine;
 
 extern const GpucolRecursiveEngine gpucol_recursive_cpu;
+
+/*
+ * Runs on the device, and on the CPU engine where the device cannot: the rows
+ * that were loaded are kept until the first answer.
+ */
+extern const GpucolRecursiveEngine gpucol_recursive_cuda;
+
+/* Can there be a device here?  *why says what is missing. */
+extern bool gpucol_recursive_cuda_available(const char **why);
 
 #endif							/* GPUCOL_ENGINE_RECURSIVE_H */

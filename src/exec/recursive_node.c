@@ -347,14 +347,15 @@ explain_recursive(CustomScanState *node, List *ancestors, ExplainState *es)
 						boolVal(list_nth(scan->custom_private,
 										 GPUCOL_RECURSIVE_ALL)) ?
 						"Union All" : "Union", es);
-	ExplainPropertyText("Engine", "cpu", es);
-	explain_seed_filter(state, ancestors, es);
-	if (!es->analyze)
-		return;
 	if (state->recursion != NULL)
 		gpucol_recursion_progress(state->recursion, &state->progress);
-	if (state->progress.method == NULL)
+	ExplainPropertyText("Engine", state->progress.engine != NULL ?
+						state->progress.engine : gpucol_recursion_engine(), es);
+	explain_seed_filter(state, ancestors, es);
+	if (!es->analyze || state->progress.method == NULL)
 		return;
+	if (state->progress.fallback != NULL)
+		ExplainPropertyText("Fallback", state->progress.fallback, es);
 	ExplainPropertyText("Method", state->progress.method, es);
 	ExplainPropertyUInteger("Rounds", NULL, state->progress.rounds, es);
 	ExplainPropertyUInteger("Threads", NULL, state->progress.threads, es);

@@ -24,6 +24,11 @@
  * client that closes its socket, or sends CANCEL in place of anything, ends the
  * request; after CANCEL the daemon answers RESULT with GPUCOL_CANCELLED.
  *
+ * A recursion runs as REC_START (answered by REC_STATUS), any number of REC_LOAD
+ * (not answered), then REC_SUMMARISE (REC_SUMMARY) or REC_NEXT (REC_ROWS), and
+ * REC_END (not answered).  Anything that the client sends while the device works
+ * ends the recursion.
+ *
  * The slab is shared memory (a memfd passed with SLAB) that the daemon pins for
  * copies to the device; PUTs of up to GPUCOL_WIRE_INLINE bytes travel in the
  * message instead.
@@ -38,6 +43,7 @@
 #include <stdint.h>
 
 #include "kernel/program.h"
+#include "kernel/recursion.h"
 
 #define GPUCOL_WIRE_MAGIC		0x44475047	/* "GPGD" */
 #define GPUCOL_WIRE_VERSION		1
@@ -65,6 +71,11 @@ typedef enum GpucolWireType
 	GPUCOL_WIRE_STATUS,
 	GPUCOL_WIRE_EVICT,
 	GPUCOL_WIRE_FAULT,			/* only where the daemon runs with --test */
+	GPUCOL_WIRE_REC_START,
+	GPUCOL_WIRE_REC_LOAD,
+	GPUCOL_WIRE_REC_SUMMARISE,
+	GPUCOL_WIRE_REC_NEXT,
+	GPUCOL_WIRE_REC_END,
 
 	/* daemon to client */
 	GPUCOL_WIRE_WELCOME = 64,
@@ -73,7 +84,10 @@ typedef enum GpucolWireType
 	GPUCOL_WIRE_RESULT,
 	GPUCOL_WIRE_RESULT_PART,
 	GPUCOL_WIRE_STATUS_ROWS,
-	GPUCOL_WIRE_EVICTED
+	GPUCOL_WIRE_EVICTED,
+	GPUCOL_WIRE_REC_STATUS,
+	GPUCOL_WIRE_REC_SUMMARY,
+	GPUCOL_WIRE_REC_ROWS
 } GpucolWireType;
 
 typedef struct GpucolWireHeader
@@ -255,5 +269,75 @@ typedef struct GpucolWireEvicted
 	uint64_t	chunks;
 	uint64_t	bytes;
 } GpucolWireEvicted;
+
+/*
+ * A recursion plan (kernel/recursion.h): followed by its arrays in the order of
+ * the struct's pointers, each padded to 8 bytes.
+ */
+typedef struct GpucolWireRecStart
+{
+	uint32_t	nstrata;
+	uint32_t	nrelations;
+	uint32_t	nrules;
+	uint32_t	nsteps;
+	uint32_t	noperands;
+	uint32_t	nconstants;
+	uint32_t	ntypes;
+	uint32_t	strategy;		/* GpucolRecStrategy */
+	uint64_t	memory_limit;	/* bytes the recursion may hold; 0 = no limit */
+	int64_t		max_rounds;
+} GpucolWireRecStart;
+
+/* Bytes of an array of n elements in a REC_START. */
+#define GPUCOL_WIRE_PADDED(n, size) ((((uint64_t) (n) * (size)) + 7) / 8 * 8)
+
+/* Followed by the columns, nrows int64 each.  NULLs do not travel. */
+typedef struct GpucolWireRecLoad
+{
+	uint32_t	relation;
+	uint32_t	nrows;
+} GpucolWireRecLoad;
+
+typedef struct GpucolWireRecAsk
+{
+	uint32_t	relation;
+	uint32_t	unused;
+} GpucolWireRecAsk;
+
+/* What every answer begins with. */
+typedef struct GpucolWireRecStatus
+{
+	uint32_t	status;			/* GpucolStatus */
+	uint32_t	stratum;
+	uint64_t	rounds;
+	uint64_t	delta;
+	uint64_t	full;
+	uint64_t	bytes;
+	uint64_t	peak_bytes;
+	char		method[24];
+} GpucolWireRecStatus;
+
+/* Followed by a GpucolWireRecColumn for each column of the relation. */
+typedef struct GpucolWireRecSummary
+{
+	GpucolWireRecStatus status;
+	uint64_t	nrows;
+} GpucolWireRecSummary;
+
+typedef struct GpucolWireRecColumn
+{
+	uint64_t	count;
+	uint64_t	sum_lo;			/* two's complement int128 */
+	int64_t		sum_hi;
+	int64_t		min;
+	int64_t		max;
+} GpucolWireRecColumn;
+
+/* Followed by the columns, nrows int64 each; GPUCOL_END has no rows. */
+typedef struct GpucolWireRecRows
+{
+	GpucolWireRecStatus status;
+	uint64_t	nrows;
+} GpucolWireRecRows;
 
 #endif							/* GPUCOL_SERVICE_PROTOCOL_H */

@@ -1,0 +1,247 @@
+/*-------------------------------------------------------------------------
+ *
+ * serve_recursive.cu
+ *	  A client's recursion: the plan is checked in every index before the engine
+ *	  sees it, because the engine trusts plans and the socket is not trusted.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "serve_recursive.cuh"
+
+#include <cstring>
+
+namespace
+{
+
+/* Take an array of n elements out of a message. */
+template <class T> const T *
+take(const char *&at, const char *end, uint64_t n)
+{
+	uint64_t	size = GPUCOL_WIRE_PADDED(n, sizeof(T));
+	const char *from = at;
+
+	if (n > GPUCOL_WIRE_MAX_PAYLOAD || size > (uint64_t) (end - at))
+		throw BadRecursion();
+	at += size;
+	return (const T *) from;
+}
+
+void
+require(bool condition)
+{
+	if (!condition)
+		throw BadRecursion();
+}
+
+}								/* namespace */
+
+Recursion::Recursion(const char *payload, size_t size, size_t memory,
+					 std::function<bool()> cancelled)
+	: cancelled_(std::move(cancelled))
+{
+	GpucolWireRecStart start;
+	GpucolRecOptions options = {};
+
+	require(size >= sizeof(start));
+	memcpy(&start, payload, sizeof(start));
+	arrays_.assign(payload + sizeof(start), payload + size);
+
+	const char *at = arrays_.data();
+	const char *end = at + arrays_.size();
+
+	plan_.nstrata = start.nstrata;
+	plan_.nrelations = start.nrelations;
+	plan_.nrules = start.nrules;
+	plan_.nsteps = start.nsteps;
+	plan_.noperands = start.noperands;
+	plan_.nconstants = start.nconstants;
+	plan_.ntypes = start.ntypes;
+	plan_.relations = take<GpucolRecRelation>(at, end, start.nrelations);
+	plan_.rules = take<GpucolRecRule>(at, end, start.nrules);
+	plan_.steps = take<GpucolRecStep>(at, end, start.nsteps);
+	plan_.operands = take<GpucolRecOperand>(at, end, start.noperands);
+	plan_.constants = take<GpucolRecConstant>(at, end, start.nconstants);
+	plan_.types = take<uint8_t>(at, end, start.ntypes);
+	require(at == end && start.strategy <= GPUCOL_REC_BITMAP);
+	check_plan();
+
+	options.threads = 1;
+	options.memory_limit = start.memory_limit && start.memory_limit < memory ?
+		start.memory_limit : memory;
+	options.max_rounds = start.max_rounds;
+	options.strategy = (GpucolRecStrategy) start.strategy;
+	options.cancelled = [](void *self) { return ((Recursion *) self)->cancelled_(); };
+	options.context = this;
+	status_ = gpucol_recursive_device.start(&plan_, &options, &run_);
+}
+
+Recursion::~Recursion()
+{
+	if (run_)
+		gpucol_recursive_device.finish(run_);
+}
+
+/* Every index of the plan must point inside it. */
+void
+Recursion::check_plan() const
+{
+	require(plan_.nstrata <= UINT16_MAX && plan_.nrelations <= UINT16_MAX);
+	for (uint32_t i = 0; i < plan_.nrelations; i++)
+	{
+		const GpucolRecRelation &r = plan_.relations[i];
+
+		require(r.arity <= GPUCOL_REC_MAX_ARITY && r.types <= plan_.ntypes &&
+				r.arity <= plan_.ntypes - r.types);
+	}
+	for (uint32_t i = 0; i < plan_.nrules; i++)
+	{
+		const GpucolRecRule &r = plan_.rules[i];
+
+		require(r.nsteps > 0 && r.steps <= plan_.nsteps &&
+				r.nsteps <= plan_.nsteps - r.steps && r.nregisters <= UINT16_MAX);
+		for (uint32_t s = 0; s < r.nsteps; s++)
+			check_step(plan_.steps[r.steps + s], r.nregisters);
+		require(plan_.steps[r.steps + r.nsteps - 1].kind == GPUCOL_REC_EMIT);
+	}
+}
+
+void
+Recursion::check_step(const GpucolRecStep &step, uint32_t nregisters) const
+{
+	bool		reads_relation = step.kind == GPUCOL_REC_ATOM ||
+		step.kind == GPUCOL_REC_ABSENT || step.kind == GPUCOL_REC_PRESENT ||
+		step.kind == GPUCOL_REC_EMIT;
+
+	require(step.kind <= GPUCOL_REC_EMIT && step.version <= GPUCOL_REC_PREVIOUS &&
+			step.operands <= plan_.noperands &&
+			step.noperands <= plan_.noperands - step.operands);
+	if (reads_relation)
+		require(step.relation < plan_.nrelations &&
+				step.noperands == plan_.relations[step.relation].arity);
+	if (step.kind == GPUCOL_REC_COMPUTE)
+		require(step.target < nregisters && step.noperands >= 1);
+	if (step.kind == GPUCOL_REC_TEST)
+		require(step.noperands >= 1 &&
+				(step.noperands >= 2 || step.function < GPUCOL_REC_EQ ||
+				 step.function > GPUCOL_REC_GE));
+	for (int i = 0; i < step.noperands; i++)
+	{
+		const GpucolRecOperand &o = plan_.operands[step.operands + i];
+
+		require(o.kind <= GPUCOL_REC_CONSTANT);
+		if (o.kind == GPUCOL_REC_CONSTANT)
+			require(o.index < plan_.nconstants);
+		else if (o.kind != GPUCOL_REC_ANY)
+			require(o.index < nregisters);
+	}
+}
+
+GpucolWireRecStatus
+Recursion::describe(GpucolStatus status) const
+{
+	GpucolRecProgress progress = {};
+	GpucolWireRecStatus wire = {};
+
+	if (run_)
+		gpucol_recursive_device.progress(run_, &progress);
+	wire.status = status;
+	wire.stratum = progress.stratum;
+	wire.rounds = progress.rounds;
+	wire.delta = progress.delta;
+	wire.full = progress.full;
+	wire.bytes = progress.bytes;
+	wire.peak_bytes = progress.peak_bytes;
+	if (progress.method)
+		strncpy(wire.method, progress.method, sizeof(wire.method) - 1);
+	return wire;
+}
+
+std::vector<char>
+Recursion::started() const
+{
+	GpucolWireRecStatus status = describe(status_);
+
+	return std::vector<char>((char *) &status, (char *) (&status + 1));
+}
+
+void
+Recursion::load(const char *payload, size_t size)
+{
+	GpucolWireRecLoad head;
+	const int64_t *columns[GPUCOL_REC_MAX_ARITY];
+	std::vector<int64_t> values;
+
+	require(size >= sizeof(head));
+	memcpy(&head, payload, sizeof(head));
+	require(head.relation < plan_.nrelations);
+
+	uint32_t	arity = plan_.relations[head.relation].arity;
+
+	require(size - sizeof(head) == (uint64_t) head.nrows * arity * sizeof(int64_t));
+	values.resize((size_t) head.nrows * arity);
+	memcpy(values.data(), payload + sizeof(head), size - sizeof(head));
+	for (uint32_t c = 0; c < arity; c++)
+		columns[c] = values.data() + (size_t) c * head.nrows;
+	if (status_ == GPUCOL_OK)
+		status_ = gpucol_recursive_device.load(run_, head.relation, head.nrows,
+											   columns, nullptr);
+}
+
+/* The relation that a question is about. */
+uint32_t
+Recursion::relation(const char *payload, size_t size) const
+{
+	GpucolWireRecAsk ask;
+
+	require(size == sizeof(ask));
+	memcpy(&ask, payload, sizeof(ask));
+	require(ask.relation < plan_.nrelations &&
+			(plan_.relations[ask.relation].flags & GPUCOL_REC_OUTPUT));
+	return ask.relation;
+}
+
+std::vector<char>
+Recursion::summarise(const char *payload, size_t size)
+{
+	uint32_t	rel = relation(payload, size);
+	uint32_t	arity = plan_.relations[rel].arity;
+	std::vector<GpucolRecSummary> columns(GPUCOL_REC_MAX_ARITY);
+	std::vector<GpucolWireRecColumn> wire(arity);
+	GpucolWireRecSummary head = {};
+	std::vector<char> message;
+	uint64_t	nrows = 0;
+
+	if (status_ == GPUCOL_OK)
+		status_ = gpucol_recursive_device.summarise(run_, rel, nullptr, &nrows,
+													columns.data());
+	head.status = describe(status_);
+	head.nrows = nrows;
+	for (uint32_t c = 0; c < arity; c++)
+		wire[c] = {columns[c].count, (uint64_t) columns[c].sum,
+			(int64_t) (columns[c].sum >> 64), columns[c].min, columns[c].max};
+	message.assign((char *) &head, (char *) (&head + 1));
+	message.insert(message.end(), (char *) wire.data(), (char *) (wire.data() + arity));
+	return message;
+}
+
+std::vector<char>
+Recursion::next(const char *payload, size_t size)
+{
+	uint32_t	rel = relation(payload, size);
+	GpucolRecBatch batch = {};
+	GpucolWireRecRows head = {};
+	std::vector<char> message;
+	GpucolStatus status = status_;
+
+	if (status == GPUCOL_OK)
+		status = gpucol_recursive_device.next(run_, rel, &batch);
+	if (status != GPUCOL_OK && status != GPUCOL_END)
+		status_ = status;
+	head.status = describe(status);
+	head.nrows = status == GPUCOL_OK ? batch.nrows : 0;
+	message.assign((char *) &head, (char *) (&head + 1));
+	for (uint32_t c = 0; c < plan_.relations[rel].arity && head.nrows > 0; c++)
+		message.insert(message.end(), (const char *) batch.columns[c],
+					   (const char *) (batch.columns[c] + batch.nrows));
+	return message;
+}

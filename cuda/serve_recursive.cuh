@@ -1,0 +1,57 @@
+/*-------------------------------------------------------------------------
+ *
+ * serve_recursive.cuh
+ *	  A client's recursion: REC_* messages in, answers out.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_CUDA_SERVE_RECURSIVE_CUH
+#define GPUCOL_CUDA_SERVE_RECURSIVE_CUH
+
+#include <functional>
+#include <vector>
+
+#include "recursive_engine.h"
+#include "service/protocol.h"
+
+/* Thrown for a message that no client of ours sends. */
+struct BadRecursion
+{
+};
+
+class Recursion
+{
+public:
+	/*
+	 * From the payload of a REC_START.  `cancelled` is asked between rounds.
+	 * memory: device bytes that the recursion may hold at most.
+	 */
+	Recursion(const char *payload, size_t size, size_t memory,
+			  std::function<bool()> cancelled);
+	Recursion(const Recursion &) = delete;
+	~Recursion();
+
+	/* Payload of the REC_STATUS that answers the start. */
+	std::vector<char> started() const;
+
+	/* A REC_LOAD. */
+	void load(const char *payload, size_t size);
+
+	/* Payloads of the answers to REC_SUMMARISE and REC_NEXT. */
+	std::vector<char> summarise(const char *payload, size_t size);
+	std::vector<char> next(const char *payload, size_t size);
+
+private:
+	GpucolRecPlan plan_ = {};
+	std::vector<char> arrays_;
+	std::function<bool()> cancelled_;
+	GpucolRecRun *run_ = nullptr;
+	GpucolStatus status_ = GPUCOL_OK;	/* first failure */
+
+	void check_plan() const;
+	void check_step(const GpucolRecStep &step, uint32_t nregisters) const;
+	GpucolWireRecStatus describe(GpucolStatus status) const;
+	uint32_t relation(const char *payload, size_t size) const;
+};
+
+#endif							/* GPUCOL_CUDA_SERVE_RECURSIVE_CUH */
