@@ -582,7 +582,11 @@ resolve_slots(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const uint32_t *
 
 	for (uint32_t j = 0; j < n && status == GPUCOL_OK; j++)
 		status = slot_key(worker->run, worker, groups, slots[j], j);
-	if (status == GPUCOL_OK)
+	if (groups->n == 0)
+		groups->only_layout = groups->layout;
+	if (status == GPUCOL_OK && groups->only_layout == groups->layout)
+		status = gpucol_cpu_group_append(groups, worker->keys, GPUCOL_VECTOR_VALUES, n, ids);
+	else if (status == GPUCOL_OK)
 		status = gpucol_cpu_group_lookup(groups, worker->keys, GPUCOL_VECTOR_VALUES, n,
 										 worker->hashes, ids);
 	for (uint32_t j = 0; j < n && status == GPUCOL_OK; j++)
@@ -590,49 +594,88 @@ resolve_slots(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const uint32_t *
 	return status;
 }
 
-/* Count and sum of a channel's word. */
-#define CHANNEL_COUNT(plan, ch, word) ((word) >> (plan)->shift[ch])
-#define CHANNEL_SUM(plan, ch, word) \
-	((plan)->shift[ch] == 64 ? (word) : (word) & ((UINT64_C(1) << (plan)->shift[ch]) - 1))
-
-/* Move one slot's channels into its group's state. */
-static void
-flush_slot(const GpucolRun *run, const uint64_t *counts, const uint64_t *sums,
-		   uint64_t *state)
+/*
+ * Fold a slot's copies into its first and return that copy's words.
+ */
+static uint64_t *
+fold_copies(const GpucolCpuDense *plan, uint64_t *channels, uint32_t slot)
 {
-	const GpucolCpuDense *plan = run->dense;
-	uint64_t	rows = counts[plan->rows_channel];
+	size_t		n = (size_t) plan->nchannels;
+	uint64_t   *first = channels + (size_t) slot * plan->copies * n;
 
-	for (int i = 0; i < run->naccs; i++)
-	{
-		const GpucolCpuAcc *acc = &run->accs[i];
-		uint64_t   *words = state + acc->offset;
-		const DenseArg *arg = plan->args;
-		uint64_t	count;
-
-		if (!plan->acc[i])
-			continue;
-		if (acc->arg == GPUCOL_NO_REG)
+	for (uint32_t copy = 1; copy < plan->copies; copy++)
+		for (size_t ch = 0; ch < n; ch++)
 		{
-			*words += rows;
-			continue;
+			uint64_t	word = first[copy * n + ch];
+
+			if (plan->shift[ch] >= 0)
+				first[ch] += word;
+			else if (word > first[ch])
+				first[ch] = word;
 		}
+	return first;
+}
+
+/* Where a state finds its numbers in the channels. */
+typedef struct Place
+{
+	int			count;			/* channel and shift of the rows that count */
+	int			shift;
+	int			value;			/* channel of the sum or extreme */
+	uint64_t	mask;			/* bits of a sum */
+	int64_t		reference;
+} Place;
+
+static void
+find_place(const GpucolCpuDense *plan, const GpucolCpuAcc *acc, Place *place)
+{
+	const DenseArg *arg = plan->args;
+
+	memset(place, 0, sizeof(*place));
+	place->count = plan->rows_channel;
+	if (acc->arg != GPUCOL_NO_REG)
+	{
 		while (arg->reg != acc->arg)
 			arg++;
-		count = arg->count < 0 ? rows : counts[arg->count];
+		if (arg->count >= 0)
+			place->count = arg->count;
+		place->reference = arg->reference;
+		place->value = acc->op == GPUCOL_CPU_ACC_MIN_I || acc->op == GPUCOL_CPU_ACC_MIN_D ?
+			arg->least :
+			acc->op == GPUCOL_CPU_ACC_MAX_I || acc->op == GPUCOL_CPU_ACC_MAX_D ?
+			arg->greatest : arg->sum;
+	}
+	place->shift = plan->shift[place->count];
+	place->mask = place->value < 0 || plan->shift[place->value] == 64 ? UINT64_MAX :
+		(UINT64_C(1) << (plan->shift[place->value] & 63)) - 1;
+}
+
+/* Move one state's share of n folded slots into their groups. */
+static void
+flush_acc(const GpucolCpuAcc *acc, const Place *place, const GpucolCpuGroups *groups,
+		  uint64_t *const *folded, const uint32_t *slots, uint32_t n)
+{
+	size_t		stride = groups->run->state_words;
+	uint64_t   *states = groups->states + acc->offset;
+
+	for (uint32_t j = 0; j < n; j++)
+	{
+		uint64_t   *words = states + (groups->slot_groups[slots[j]] - 1) * stride;
+		uint64_t	count = folded[j][place->count] >> place->shift;
+		uint64_t	value;
+
 		if (acc->op == GPUCOL_CPU_ACC_COUNT)
+		{
 			*words += count;
-		else if (acc->op == GPUCOL_CPU_ACC_SUM_I || acc->op == GPUCOL_CPU_ACC_SUM_D)
-			put128(words, get128(words) + sums[arg->sum] +
-				   (__int128) arg->reference * (int64_t) count);
-		else if (arg->least >= 0 && sums[arg->least] != 0 &&
-				 (acc->op == GPUCOL_CPU_ACC_MIN_I || acc->op == GPUCOL_CPU_ACC_MIN_D))
-			put_extreme(acc, words, (int64_t) ((uint64_t) arg->reference + LEAST_BIAS -
-											   sums[arg->least]), 0);
-		else if (arg->greatest >= 0 && sums[arg->greatest] != 0 &&
-				 (acc->op == GPUCOL_CPU_ACC_MAX_I || acc->op == GPUCOL_CPU_ACC_MAX_D))
-			put_extreme(acc, words, 0, (int64_t) ((uint64_t) arg->reference +
-												  sums[arg->greatest] - 1));
+			continue;
+		}
+		value = folded[j][place->value];
+		if (acc->op == GPUCOL_CPU_ACC_SUM_I || acc->op == GPUCOL_CPU_ACC_SUM_D)
+			put128(words, get128(words) + (value & place->mask) +
+				   (__int128) place->reference * (int64_t) count);
+		else if (value != 0)
+			put_extreme(acc, words, (int64_t) ((uint64_t) place->reference + LEAST_BIAS - value),
+						(int64_t) ((uint64_t) place->reference + value - 1));
 	}
 }
 
@@ -643,12 +686,16 @@ flush_slots(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const uint32_t *sl
 {
 	const GpucolRun *run = worker->run;
 	const GpucolCpuDense *plan = run->dense;
+	uint64_t   *folded[GPUCOL_VECTOR_VALUES];
 	uint32_t	missing[GPUCOL_VECTOR_VALUES];
 	uint32_t	nmissing = 0;
 
 	for (uint32_t j = 0; j < n; j++)
+	{
+		folded[j] = fold_copies(plan, groups->channels, slots[j]);
 		if (groups->slot_groups[slots[j]] == 0)
 			missing[nmissing++] = slots[j];
+	}
 	if (nmissing > 0)
 	{
 		GpucolStatus status = resolve_slots(worker, groups, missing, nmissing);
@@ -656,31 +703,18 @@ flush_slots(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const uint32_t *sl
 		if (status != GPUCOL_OK)
 			return status;
 	}
-	for (uint32_t j = 0; j < n; j++)
+	for (int i = 0; i < run->naccs; i++)
 	{
-		size_t		slot = slots[j];
-		uint64_t   *channels = groups->channels + slot * plan->copies * (size_t) plan->nchannels;
-		uint64_t	counts[MAX_CHANNELS] = {0};
-		uint64_t	sums[MAX_CHANNELS] = {0};
+		Place		place;
 
-		for (uint32_t copy = 0; copy < plan->copies; copy++)
-			for (int ch = 0; ch < plan->nchannels; ch++)
-			{
-				uint64_t	word = channels[copy * (uint32_t) plan->nchannels + (uint32_t) ch];
-
-				if (plan->shift[ch] < 0)
-				{
-					sums[ch] = word > sums[ch] ? word : sums[ch];
-					continue;
-				}
-				if (plan->shift[ch] < 64)
-					counts[ch] += CHANNEL_COUNT(plan, ch, word);
-				sums[ch] += CHANNEL_SUM(plan, ch, word);
-			}
-		memset(channels, 0, sizeof(uint64_t) * plan->copies * (size_t) plan->nchannels);
-		flush_slot(run, counts, sums, groups->states +
-				   (size_t) (groups->slot_groups[slot] - 1) * run->state_words);
+		if (!plan->acc[i])
+			continue;
+		find_place(plan, &run->accs[i], &place);
+		flush_acc(&run->accs[i], &place, groups, folded, slots, n);
 	}
+	for (uint32_t j = 0; j < n; j++)
+		for (size_t ch = 0; ch < plan->copies * (size_t) plan->nchannels; ch++)
+			folded[j][ch] = 0;
 	return GPUCOL_OK;
 }
 

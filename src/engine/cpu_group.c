@@ -126,45 +126,84 @@ hash_key(const GpucolRun *run, const uint64_t *key)
 	return hash;
 }
 
-/* Room for one more group, and for its slot. */
+/* Room for n more groups. */
 static GpucolStatus
-grow_groups(GpucolCpuGroups *groups)
+grow_groups(GpucolCpuGroups *groups, uint32_t n)
 {
 	GpucolRun  *run = groups->run;
+	uint32_t	capacity = groups->capacity == 0 ? FIRST_GROUPS : groups->capacity;
+	uint64_t   *keys;
+	uint64_t   *states;
 
-	if (groups->n == groups->capacity)
-	{
-		uint32_t	capacity = groups->capacity == 0 ? FIRST_GROUPS : groups->capacity * 2;
-		uint64_t   *keys;
-		uint64_t   *states;
+	if (groups->n + n <= groups->capacity)
+		return GPUCOL_OK;
+	while (capacity < groups->n + n)
+		capacity *= 2;
+	if (capacity > UINT32_MAX / 8)
+		return GPUCOL_OUT_OF_MEMORY;
+	keys = gpucol_cpu_realloc(run, groups->keys,
+							  sizeof(uint64_t) * run->key_words * (size_t) capacity);
+	if (keys == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	groups->keys = keys;
+	states = gpucol_cpu_realloc(run, groups->states,
+								sizeof(uint64_t) * run->state_words * (size_t) capacity);
+	if (states == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	groups->states = states;
+	groups->capacity = capacity;
+	return GPUCOL_OK;
+}
 
-		if (capacity > UINT32_MAX / 8)
-			return GPUCOL_OUT_OF_MEMORY;
-		keys = gpucol_cpu_realloc(run, groups->keys,
-								  sizeof(uint64_t) * run->key_words * (size_t) capacity);
-		if (keys == NULL)
-			return GPUCOL_OUT_OF_MEMORY;
-		groups->keys = keys;
-		states = gpucol_cpu_realloc(run, groups->states,
-									sizeof(uint64_t) * run->state_words * (size_t) capacity);
-		if (states == NULL)
-			return GPUCOL_OUT_OF_MEMORY;
-		groups->states = states;
-		groups->capacity = capacity;
-	}
-	if (groups->n * 2 >= groups->nslots)
+/* Enter every group in the hash table, with room for another. */
+static GpucolStatus
+grow_slots(GpucolCpuGroups *groups)
+{
+	GpucolRun  *run = groups->run;
+	uint32_t	nslots = groups->nslots == 0 ? FIRST_GROUPS * 2 : groups->nslots;
+
+	while (groups->n >= nslots / 2)
+		nslots *= 2;
+	if (nslots != groups->nslots)
 	{
-		uint32_t	nslots = groups->nslots == 0 ? FIRST_GROUPS * 2 : groups->nslots * 2;
 		uint64_t   *slots = gpucol_cpu_alloc0(run, sizeof(uint64_t) * (size_t) nslots);
 
 		if (slots == NULL)
 			return GPUCOL_OUT_OF_MEMORY;
-		for (uint32_t g = 0; g < groups->n; g++)
-			place(slots, nslots, hash_key(run, groups->keys + (size_t) g * run->key_words), g);
 		gpucol_cpu_free(run, groups->slots);
 		groups->slots = slots;
 		groups->nslots = nslots;
+		groups->nhashed = 0;
 	}
+	for (; groups->nhashed < groups->n; groups->nhashed++)
+		place(groups->slots, nslots,
+			  hash_key(run, groups->keys + (size_t) groups->nhashed * run->key_words),
+			  groups->nhashed);
+	return GPUCOL_OK;
+}
+
+/* Number of a new group with the key of row j; there must be room. */
+static uint32_t
+add_group(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint32_t j)
+{
+	const GpucolRun *run = groups->run;
+	uint32_t	g = groups->n++;
+
+	for (uint32_t k = 0; k < run->key_words; k++)
+		groups->keys[(size_t) g * run->key_words + k] = keys[k * stride + j];
+	memcpy(groups->states + (size_t) g * run->state_words, run->first_state,
+		   sizeof(uint64_t) * run->state_words);
+	return g;
+}
+
+GpucolStatus
+gpucol_cpu_group_append(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride,
+						uint32_t n, uint32_t *ids)
+{
+	if (grow_groups(groups, n) != GPUCOL_OK)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (uint32_t j = 0; j < n; j++)
+		ids[j] = add_group(groups, keys, stride, j);
 	return GPUCOL_OK;
 }
 
@@ -214,7 +253,8 @@ lookup_hashed(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint
 	GpucolRun  *run = groups->run;
 
 	hash_rows(run, keys, stride, n, hashes);
-	if (groups->nslots == 0 && grow_groups(groups) != GPUCOL_OK)
+	if ((groups->nslots == 0 || groups->nhashed < groups->n) &&
+		grow_slots(groups) != GPUCOL_OK)
 		return GPUCOL_OUT_OF_MEMORY;
 	if (groups->nslots > 4096)
 		for (uint32_t j = 0; j < n; j++)
@@ -234,17 +274,12 @@ lookup_hashed(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint
 		}
 		if (slot == 0)
 		{
-			uint32_t	g;
-
-			if (grow_groups(groups) != GPUCOL_OK)
+			if (grow_groups(groups, 1) != GPUCOL_OK || grow_slots(groups) != GPUCOL_OK)
 				return GPUCOL_OUT_OF_MEMORY;
-			g = groups->n++;
-			for (uint32_t k = 0; k < run->key_words; k++)
-				groups->keys[(size_t) g * run->key_words + k] = keys[k * stride + j];
-			memcpy(groups->states + (size_t) g * run->state_words, run->first_state,
-				   sizeof(uint64_t) * run->state_words);
-			place(groups->slots, groups->nslots, hash, g);
-			slot = g + 1;
+			groups->only_layout = 0;
+			slot = add_group(groups, keys, stride, j) + 1;
+			place(groups->slots, groups->nslots, hash, (uint32_t) slot - 1);
+			groups->nhashed++;
 		}
 		ids[j] = (uint32_t) slot - 1;
 	}

@@ -53,6 +53,7 @@ struct GpucolCpuGroups
 	uint64_t   *states;
 	uint64_t   *slots;			/* hash high half << 32 | number + 1 */
 	uint32_t	nslots;
+	uint32_t	nhashed;		/* groups that have a slot; later ones were appended */
 
 	/* one key: groups + 1 of the values from direct_base on, and of NULL */
 	uint32_t   *direct;
@@ -67,6 +68,7 @@ struct GpucolCpuGroups
 	uint64_t   *channels;
 	uint32_t   *slot_groups;	/* group + 1 of each slot, 0 unknown */
 	uint64_t	slot_rows;		/* rows since the last flush */
+	uint64_t	only_layout;	/* the layout that every group comes from, or 0 */
 	uint64_t	layout;			/* run->dense_layout of slot_groups, */
 	uint64_t	meaning;		/* run->dense_meaning of channels */
 };
@@ -82,6 +84,14 @@ extern GpucolStatus gpucol_cpu_group_lookup(GpucolCpuGroups *groups,
 											const uint64_t *keys, size_t stride,
 											uint32_t n, uint64_t *hashes,
 											uint32_t *ids);
+
+/*
+ * Add the groups of n rows, known to be distinct and new.  They are entered in
+ * the hash table only when a lookup needs it.
+ */
+extern GpucolStatus gpucol_cpu_group_append(GpucolCpuGroups *groups,
+											const uint64_t *keys, size_t stride,
+											uint32_t n, uint32_t *ids);
 
 /* Number of a byte string, added if it is new. */
 extern GpucolStatus gpucol_cpu_group_string(GpucolCpuGroups *groups,
