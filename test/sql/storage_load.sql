@@ -13,7 +13,7 @@ SELECT count(*) FROM (SELECT * FROM sl_heap EXCEPT ALL SELECT * FROM sl) d;
 
 -- COPY and INSERT ... SELECT
 CREATE TABLE sl_copy (LIKE sl_heap) USING gpucol;
-COPY sl_copy FROM PROGRAM 'seq -f "%g	c%g	1	2	%g	t" 1 3000';
+COPY sl_copy FROM PROGRAM 'seq -f "%g	c	1	2	3	t" 1 3000';
 SELECT count(*), count(*) FILTER (WHERE ctid >= '(2147483648,1)') AS in_segments FROM sl_copy;
 INSERT INTO sl_copy SELECT id + 3000, k, v, f, n, b FROM sl_heap WHERE id <= 5000;
 SELECT count(*), count(*) FILTER (WHERE ctid >= '(2147483648,1)') AS in_segments, sum(id) FROM sl_copy;
