@@ -58,7 +58,6 @@ typedef struct GpucolScanState
 	bool		topk;
 	GpucolTopkProbe probe;
 	GpucolExec	probe_exec;
-	GpucolValue probe_value;
 
 	/* fallback */
 	TableScanDesc table_scan;
@@ -208,10 +207,12 @@ lower_probe(GpucolExec *exec, GpucolLower *l)
 {
 	GpucolScanState *state = (GpucolScanState *) exec->node;
 
-	if (!lower_pushed(state, l))
+	if (!lower_pushed(state, l) ||
+		(state->probe.narrow != NULL &&
+		 !gpucol_lower_qual(l, state->probe.narrow, true)))
 		return false;
 	gpucol_lower_end_filter(l);
-	return gpucol_lower_output(l, state->probe.key, &state->probe_value);
+	return gpucol_lower_output(l, state->probe.key, &state->probe.value);
 }
 
 /* Lower the pushed conjuncts and the output columns. */
@@ -416,8 +417,7 @@ run_probe(GpucolScanState *state)
 	EState	   *estate = state->css.ss.ps.state;
 	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
 
-	gpucol_topk_probe_run(&state->probe, &state->probe_exec, &state->probe_value);
-	gpucol_run_end(&state->probe_exec);
+	gpucol_topk_probe_run(&state->probe, &state->probe_exec, state->pushed == NIL);
 	MemoryContextSwitchTo(old);
 }
 

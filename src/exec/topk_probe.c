@@ -8,7 +8,15 @@
  * the real scan gets besides its own: it skips segments and vectors by zone map,
  * reads the other columns of the few rows that remain, and PostgreSQL sorts
  * those.  Rows that tie with the k-th on the first key all remain, so further
- * sort keys, WITH TIES and NULLS FIRST or LAST need no attention here.
+ * sort keys and WITH TIES need no attention here.
+ *
+ * Where the scan has no conditions of its own and the key is a column, the first
+ * scan need not read all of it either: the extreme of a vector's zone map is the
+ * value of some row, so the k-th best of these extremes is reached by k rows, and
+ * the first scan skips what cannot reach it (topk_zones.c).
+ *
+ * NULLs that come first take places before all values.  They are counted by the
+ * first scan, or by one of their own where that skips by a bound.
  *
  *-------------------------------------------------------------------------
  */
@@ -42,16 +50,18 @@ create_state(CustomScan *cscan)
 		gpucol_agg_create_ranking(cscan);
 }
 
-/* The k greatest values: a min-heap. */
-typedef struct Best
+void
+gpucol_topk_best_init(GpucolTopkBest *best, int64 k, bool descending)
 {
-	int64	   *heap;
-	int64		k;
-	int64		filled;
-} Best;
+	best->k = k;
+	best->filled = 0;
+	best->descending = descending;
+	best->heap = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int64) * (Size) k);
+}
 
-static void
-best_add(Best *best, int64 v)
+/* Add a value that belongs into the heap. */
+void
+gpucol_topk_best_replace(GpucolTopkBest *best, int64 v)
 {
 	int64	   *h = best->heap;
 	int64		i;
@@ -79,13 +89,6 @@ best_add(Best *best, int64 v)
 	h[i] = v;
 }
 
-/* Values that are greater first in the wanted order. */
-static inline int64
-directed(int64 v, bool descending)
-{
-	return descending ? v : ~v;
-}
-
 /* The order of value i of a column. */
 static inline int64
 order_of(const GpucolResultColumn *column, uint32 i)
@@ -103,35 +106,29 @@ order_of(const GpucolResultColumn *column, uint32 i)
 
 /* Take in a batch of keys; NULLs are counted. */
 static int64
-add_batch(Best *best, const GpucolResult *result, bool descending)
+add_batch(GpucolTopkBest *best, const GpucolResult *result)
 {
 	const GpucolResultColumn *column = &result->columns[0];
 	int64		nulls = 0;
 
 	for (uint32 i = 0; i < result->nrows; i++)
 	{
-		int64		v;
-
 		if (column->nulls != NULL && column->nulls[i])
-		{
 			nulls++;
-			continue;
-		}
-		v = directed(order_of(column, i), descending);
-		if (best->filled < best->k || v > best->heap[0])
-			best_add(best, v);
+		else
+			gpucol_topk_best_add(best, order_of(column, i));
 	}
 	return nulls;
 }
 
 /* The key's value that has this order, as a constant. */
 static Expr *
-order_constant(const GpucolTopkProbe *probe, const GpucolValue *value, int64 order)
+order_constant(const GpucolTopkProbe *probe, int64 order)
 {
 	Node	   *key = (Node *) probe->key;
 	Oid			type = exprType(key);
 	GpucolOutput output;
-	GpucolResultColumn column = {.cls = value->cls};
+	GpucolResultColumn column = {.cls = probe->value.cls};
 	int64		bits = order < 0 ? order ^ PG_INT64_MAX : order;
 	__int128	mantissa = order;
 	double		f;
@@ -146,7 +143,8 @@ order_constant(const GpucolTopkProbe *probe, const GpucolValue *value, int64 ord
 	column.i = (const int64_t *) &order;
 	column.d = &mantissa;
 	column.f = &f;
-	gpucol_output_init(&output, type, exprTypmod(key), exprCollation(key), value);
+	gpucol_output_init(&output, type, exprTypmod(key), exprCollation(key),
+					   &probe->value);
 	gpucol_output_datums(&output, &column, 1, &datum, &isnull);
 	get_typlenbyval(type, &typlen, &typbyval);
 	return (Expr *) makeConst(type, exprTypmod(key), exprCollation(key), typlen,
@@ -164,12 +162,24 @@ key_is_null(const GpucolTopkProbe *probe)
 	return (Expr *) test;
 }
 
+/* The condition that the key is not after this value in the wanted order. */
+static Expr *
+key_reaches(const GpucolTopkProbe *probe, int64 order)
+{
+	Expr	   *expr = make_opclause(probe->opno, BOOLOID, false,
+									 copyObject(probe->key),
+									 order_constant(probe, order),
+									 InvalidOid, InvalidOid);
+
+	set_opfuncid((OpExpr *) expr);
+	return expr;
+}
+
 /* What the k-th best value and the number of NULLs say about rows that matter. */
 static Expr *
-make_condition(const GpucolTopkProbe *probe, const GpucolValue *value, Best *best,
-			   int64 nulls)
+make_condition(const GpucolTopkProbe *probe, const GpucolTopkBest *best, int64 nulls)
 {
-	Expr	   *bound;
+	Expr	   *reaches;
 
 	if (probe->nulls_first && nulls >= probe->k)
 		return key_is_null(probe);
@@ -177,38 +187,83 @@ make_condition(const GpucolTopkProbe *probe, const GpucolValue *value, Best *bes
 	/* fewer values than places: every row may matter */
 	if (best->filled < probe->k)
 		return NULL;
-	bound = make_opclause(probe->opno, BOOLOID, false,
-						  copyObject(probe->key),
-						  order_constant(probe, value,
-										 directed(best->heap[0], probe->descending)),
-						  InvalidOid, InvalidOid);
-	set_opfuncid((OpExpr *) bound);
+	reaches = key_reaches(probe, gpucol_topk_directed(best, best->heap[0]));
 	if (!probe->nulls_first || nulls == 0)
-		return bound;
-	return makeBoolExpr(OR_EXPR, list_make2(bound, key_is_null(probe)), -1);
+		return reaches;
+	return makeBoolExpr(OR_EXPR, list_make2(reaches, key_is_null(probe)), -1);
+}
+
+/* Can the key of some row be NULL, as far as the table's definition says? */
+static bool
+key_is_nullable(const GpucolTopkProbe *probe, Relation rel)
+{
+	AttrNumber	attnum = ((Var *) probe->key)->varattno;
+
+	return !TupleDescAttr(RelationGetDescr(rel), attnum - 1)->attnotnull;
+}
+
+/* A condition that k rows meet, from zone maps; NULL if there is none. */
+static Expr *
+zone_condition(GpucolTopkProbe *probe, GpucolExec *scan)
+{
+	int64		bound;
+
+	if (!IsA(probe->key, Var) || ((Var *) probe->key)->varattno <= 0 ||
+		!gpucol_topk_zone_bound(scan->rel, scan->node->ss.ps.state->es_snapshot,
+								((Var *) probe->key)->varattno, probe->k,
+								probe->descending, &bound, &probe->value))
+		return NULL;
+	return key_reaches(probe, bound);
+}
+
+/* Run the scan to its end, or until it has met `enough` NULLs. */
+static GpucolStatus
+run_scan(GpucolTopkProbe *probe, GpucolExec *scan, GpucolTopkBest *best,
+		 int64 *nulls, int64 enough)
+{
+	GpucolResult result;
+	GpucolStatus status;
+
+	while ((status = gpucol_run_next(scan, &result)) == GPUCOL_OK)
+	{
+		CHECK_FOR_INTERRUPTS();
+		*nulls += add_batch(best, &result);
+		probe->seen += result.nrows;
+		if (*nulls >= enough)
+		{
+			status = GPUCOL_END;
+			break;
+		}
+	}
+	gpucol_run_end(scan);
+	return status;
 }
 
 void
-gpucol_topk_probe_run(GpucolTopkProbe *probe, GpucolExec *scan,
-					  const GpucolValue *value)
+gpucol_topk_probe_run(GpucolTopkProbe *probe, GpucolExec *scan, bool all_rows)
 {
-	Best		best = {.k = probe->k};
-	GpucolResult result;
-	GpucolStatus status;
+	GpucolTopkBest best;
+	GpucolStatus status = GPUCOL_END;
+	Expr	   *bound = NULL;
 	int64		nulls = 0;
 
 	probe->done = true;
 	probe->condition = NULL;
+	probe->narrow = NULL;
 	probe->seen = 0;
-	best.heap = MemoryContextAllocHuge(CurrentMemoryContext,
-									   sizeof(int64) * (Size) probe->k);
-	while ((status = gpucol_run_next(scan, &result)) == GPUCOL_OK)
+	gpucol_topk_best_init(&best, probe->k, probe->descending);
+	if (all_rows)
+		bound = zone_condition(probe, scan);
+	if (bound != NULL && probe->nulls_first && key_is_nullable(probe, scan->rel))
 	{
-		CHECK_FOR_INTERRUPTS();
-		nulls += add_batch(&best, &result, probe->descending);
-		probe->seen += result.nrows;
+		probe->narrow = key_is_null(probe);
+		status = run_scan(probe, scan, &best, &nulls, probe->k);
 	}
-	if (status == GPUCOL_END && probe->seen > probe->k)
-		probe->condition = make_condition(probe, value, &best, nulls);
+	probe->narrow = bound;
+	if (status == GPUCOL_END && !(probe->nulls_first && nulls >= probe->k))
+		status = run_scan(probe, scan, &best, &nulls,
+						  probe->nulls_first ? probe->k : PG_INT64_MAX);
+	if (status == GPUCOL_END)
+		probe->condition = make_condition(probe, &best, nulls);
 	pfree(best.heap);
 }

@@ -19,17 +19,58 @@ typedef struct GpucolTopkProbe
 	bool		nulls_first;
 	Oid			opno;			/* >= for a descending order, <= for an ascending one */
 
-	/* set by gpucol_topk_probe_run */
+	/* the scan that looks: rows it may leave out, and how the key comes out */
+	Expr	   *narrow;			/* condition on the key, or NULL */
+	GpucolValue value;
+
+	/* what it found */
 	bool		done;
 	Expr	   *condition;		/* what a row must meet; NULL: any row may matter */
-	int64		seen;			/* rows that passed the scan's conditions */
+	int64		seen;			/* rows that it looked at */
 } GpucolTopkProbe;
 
 /*
- * Run a scan that delivers the key as its only output and find the condition.
- * The scan's fallback is no error: then any row may matter.
+ * Find the condition.  `scan` delivers the key as its only output, of rows that
+ * meet probe->narrow besides the scan's own conditions, and sets probe->value
+ * when it is lowered; it is run once or twice.  `all_rows`: it has no conditions
+ * of its own.  Its fallback is no error: then any row may matter.
  */
 extern void gpucol_topk_probe_run(GpucolTopkProbe *probe, GpucolExec *scan,
-								  const GpucolValue *value);
+								  bool all_rows);
+
+/*
+ * topk_zones.c: a bound that at least k rows of the column reach, in the order
+ * of its zone maps; greatest first if descending.  False if there is none.
+ */
+extern bool gpucol_topk_zone_bound(Relation rel, Snapshot snapshot,
+								   AttrNumber attnum, int64 k, bool descending,
+								   int64 *bound, GpucolValue *value);
+
+/* The k best of int64 values: a min-heap. */
+typedef struct GpucolTopkBest
+{
+	int64	   *heap;			/* [k] */
+	int64		k;
+	int64		filled;
+	bool		descending;
+} GpucolTopkBest;
+
+extern void gpucol_topk_best_init(GpucolTopkBest *best, int64 k, bool descending);
+extern void gpucol_topk_best_replace(GpucolTopkBest *best, int64 directed);
+
+/* Values that are greater first in the wanted order, and back. */
+static inline int64
+gpucol_topk_directed(const GpucolTopkBest *best, int64 v)
+{
+	return best->descending ? v : ~v;
+}
+
+static inline void
+gpucol_topk_best_add(GpucolTopkBest *best, int64 v)
+{
+	v = gpucol_topk_directed(best, v);
+	if (best->filled < best->k || v > best->heap[0])
+		gpucol_topk_best_replace(best, v);
+}
 
 #endif							/* GPUCOL_EXEC_TOPK_PROBE_H */

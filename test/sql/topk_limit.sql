@@ -70,5 +70,38 @@ SET gpucol.enable_topk = off;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT id FROM limit_t ORDER BY id LIMIT 3;
 RESET gpucol.enable_topk;
 
+-- Zone maps: the first scan reads only vectors that can hold top rows, and rows
+-- deleted, changed or still in the delta count as they should.
+CREATE TABLE limit_z (id int NOT NULL, walk float8, n numeric(10,3), r real) USING gpucol;
+INSERT INTO limit_z SELECT i, CASE WHEN i % 1000 > 0 THEN sin(i / 20000.0) * 1000 + i % 7 END, (i * 7919::bigint % 1000003) / 1000.0, i % 4099
+FROM generate_series(1, 60000) i;
+VACUUM ANALYZE limit_z;
+CREATE FUNCTION limit_probed(query text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+		IF line LIKE '%Probed Rows%' THEN
+			RETURN substring(line FROM '[0-9]+');
+		END IF;
+	END LOOP;
+	RETURN NULL;
+END $$;
+SELECT limit_probed('SELECT * FROM limit_z ORDER BY id DESC LIMIT 10') < 3000 AS id,
+	limit_probed('SELECT * FROM limit_z ORDER BY walk DESC NULLS LAST LIMIT 10') < 30000 AS walk,
+	limit_probed('SELECT * FROM limit_z ORDER BY id DESC LIMIT 10') IS NOT NULL AS probed;
+CREATE VIEW limit_queries AS
+SELECT 'SELECT * FROM limit_z ' || c || ' ORDER BY ' || o || ', id LIMIT ' || k AS q
+FROM (VALUES (''), ('WHERE id > 100 AND id < 50000')) c(c),
+	(VALUES ('id'), ('id DESC'), ('walk'), ('walk DESC'), ('walk DESC NULLS LAST'), ('walk NULLS FIRST'), ('n DESC'), ('n'), ('r DESC'), ('r')) o(o),
+	(VALUES (1), (20), (70)) k(k);
+SELECT limit_compare(q), count(*) FROM limit_queries GROUP BY 1 ORDER BY 1;
+DELETE FROM limit_z WHERE id > 59990 OR walk > 990 OR id % 977 = 0;
+UPDATE limit_z SET walk = -walk WHERE id % 5003 = 0;
+INSERT INTO limit_z VALUES (60001, 995, 5000, 5000), (60002, NULL, NULL, 'NaN'), (60003, 'NaN', 1, 1);
+SELECT limit_compare(q), count(*) FROM limit_queries GROUP BY 1 ORDER BY 1;
+
+DROP VIEW limit_queries;
+DROP FUNCTION limit_probed(text);
 DROP FUNCTION limit_compare(text);
-DROP TABLE limit_t;
+DROP TABLE limit_t, limit_z;

@@ -63,7 +63,9 @@ SELECT topk_compare(q) FROM (VALUES
 	('SELECT gpucol.u_topk(id, score, p, 40, x), gpucol.u_kranks(id, score, p, 40, x) FROM topk_x')
 ) v(q);
 
--- The same with rows in the delta, and in threads.
+-- The same with rows in the delta, deleted and changed ones, and in threads.
+DELETE FROM topk_r WHERE id % 7 = 0;
+UPDATE topk_r SET p = 1 - p WHERE id % 5 = 0;
 INSERT INTO topk_r (grp, id, score, p) VALUES (1, 12001, 2000, 0.7);
 INSERT INTO topk_r (grp, id, score, p) VALUES (77, 12002, 1, 0.3);
 INSERT INTO topk_r (grp, id, score, p) VALUES (78, NULL, 1, 0.3);
