@@ -152,12 +152,15 @@ best_patched(const Column *c, int *best_width, uint32_t *exceptions)
 {
 	int64_t    *sorted = malloc((nrows + 1) * 8);
 	uint32_t	n = 0;
+	uint64_t	nulls = 0;
 	uint64_t	best = UINT64_MAX;
 
 	for (uint32_t i = 0; i < nrows; i++)
 		if (!(c->nulls[i / 32] >> (i % 32) & 1))
 			sorted[n++] = c->values[i];
 	qsort(sorted, n, 8, compare_values);
+	if (n < nrows)
+		nulls = (uint64_t) GPUCOL_VECTORS(nrows) * GPUCOL_ROW_BYTES;
 	for (int w = 0; w < 64; w++)
 	{
 		uint32_t	most = 0;
@@ -171,7 +174,7 @@ best_patched(const Column *c, int *best_width, uint32_t *exceptions)
 				hi++;
 			most = hi - lo > most ? hi - lo : most;
 		}
-		bytes = (uint64_t) GPUCOL_VECTORS(nrows) * w * GPUCOL_ROW_BYTES +
+		bytes = nulls + (uint64_t) GPUCOL_VECTORS(nrows) * w * GPUCOL_ROW_BYTES +
 			(uint64_t) (n - most) * EXCEPTION_BYTES;
 		if (bytes < best)
 		{
