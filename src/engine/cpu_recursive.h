@@ -145,6 +145,7 @@ typedef struct GpucolRecTable
 	uint64_t	delta;			/* first row of the delta */
 	uint64_t	committed;		/* rows that rules see */
 	uint64_t	end;			/* rows, with those of this round */
+	uint64_t	candidates;		/* rows offered to the set so far */
 	GpucolRecSetKind set;
 	uint64_t   *bits;			/* SET_BITS: domain^arity bits */
 	uint64_t	domain;

@@ -9,6 +9,7 @@
  *-------------------------------------------------------------------------
  */
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "engine/cpu_recursive.h"
 
@@ -23,6 +24,26 @@ charge(GpucolRecMemory *memory, size_t size)
 	if (memory->used > memory->peak)
 		memory->peak = memory->used;
 	return true;
+}
+
+/*
+ * Ask for huge pages under a large block: hash tables and bitmaps are read at
+ * random, and a page walk would cost more than the read.
+ */
+static void
+advise_huge(void *block, size_t size)
+{
+#ifdef MADV_HUGEPAGE
+	uintptr_t	page = (uintptr_t) 2 << 20;
+	uintptr_t	first = ((uintptr_t) block + page - 1) & ~(page - 1);
+	uintptr_t	last = ((uintptr_t) block + size) & ~(page - 1);
+
+	if (last > first)
+		(void) madvise((void *) first, last - first, MADV_HUGEPAGE);
+#else
+	(void) block;
+	(void) size;
+#endif
 }
 
 void *
@@ -48,6 +69,8 @@ gpucol_rec_alloc_zeroed(GpucolRecMemory *memory, size_t size)
 	block = calloc(size > 0 ? size : 1, 1);
 	if (block == NULL)
 		memory->used -= size;
+	else
+		advise_huge(block, size);
 	return block;
 }
 
@@ -87,6 +110,7 @@ gpucol_rec_reserve(GpucolRecMemory *memory, void **array, uint64_t *allocated,
 		memory->used -= (want - *allocated) * size;
 		return GPUCOL_OUT_OF_MEMORY;
 	}
+	advise_huge(block, want * size);
 	*array = block;
 	*allocated = want;
 	return GPUCOL_OK;

@@ -7,11 +7,12 @@
  * r is a square bitmap, one row of bits for each first value.  A round takes
  * each row a of the delta, gathers the bits y that f gives to its b, and adds
  * that set to the row of every x that e gives to a, 64 pairs an instruction.
- * The gathered set is sparse or dense; a summary of its non-zero words keeps
- * the cost of a sparse one to those.
+ * Sets are sparse or dense; a summary of the non-zero words of each row, of
+ * the delta as of the gathered set, keeps the cost of a sparse one to those.
  *
  * The semi-naive engine hands over between two rounds, when the bitmap has
- * become smaller than the hash set that it would replace.
+ * become smaller than the hash set that it would replace, or when the rows that
+ * the next round would offer one by one outweigh it.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,9 +32,12 @@ typedef struct Pairs
 	GpucolRecKernel kernel;
 	uint64_t	domain;			/* rows, and bits of a row */
 	uint64_t	nwords;			/* words of a row */
+	uint64_t	nsums;			/* words of the summary of a row */
 	uint64_t   *full;
 	uint64_t   *delta;
 	uint64_t   *fresh;
+	uint64_t   *delta_sums;		/* by row: its non-zero words, as bits */
+	uint64_t   *fresh_sums;
 	uint8_t    *in_delta;		/* rows of delta with a bit */
 	uint8_t    *in_fresh;
 	GpucolRecAdjacency left;	/* a to x */
@@ -60,7 +64,24 @@ bitmap_size(const Pairs *pairs)
 static size_t
 summary_size(const Pairs *pairs)
 {
-	return (pairs->nwords / 64 + 1) * sizeof(uint64_t);
+	return pairs->nsums * sizeof(uint64_t);
+}
+
+/* Gather the y that f gives to one b. */
+static inline void
+gather_one(const Pairs *pairs, Gather *gather, uint64_t b)
+{
+	uint64_t	e;
+
+	if (b >= pairs->right.n)
+		return;
+	for (e = pairs->right.start[b]; e < pairs->right.start[b + 1]; e++)
+	{
+		uint32_t	y = pairs->right.to[e];
+
+		gather->bits[y / 64] |= UINT64_C(1) << (y % 64);
+		gather->summary[y / 4096] |= UINT64_C(1) << (y / 64 % 64);
+	}
 }
 
 /* Gather the y of every b in row a of the delta. */
@@ -68,65 +89,54 @@ static void
 gather_row(const Pairs *pairs, Gather *gather, uint64_t a)
 {
 	const uint64_t *row = pairs->delta + a * pairs->nwords;
-	uint64_t	w;
+	const uint64_t *sums = pairs->delta_sums + a * pairs->nsums;
+	uint64_t	s;
 
-	for (w = 0; w < pairs->nwords; w++)
+	for (s = 0; s < pairs->nsums; s++)
 	{
-		uint64_t	bits = row[w];
+		uint64_t	words = sums[s];
 
-		while (bits != 0)
+		for (; words != 0; words &= words - 1)
 		{
-			uint64_t	b = w * 64 + (uint64_t) __builtin_ctzll(bits);
-			uint64_t	e;
+			uint64_t	w = s * 64 + (uint64_t) __builtin_ctzll(words);
+			uint64_t	bits = row[w];
 
-			bits &= bits - 1;
-			if (b >= pairs->right.n)
-				continue;
-			for (e = pairs->right.start[b]; e < pairs->right.start[b + 1]; e++)
-			{
-				uint32_t	y = pairs->right.to[e];
-
-				gather->bits[y / 64] |= UINT64_C(1) << (y % 64);
-				gather->summary[y / 4096] |= UINT64_C(1) << (y / 64 % 64);
-			}
+			for (; bits != 0; bits &= bits - 1)
+				gather_one(pairs, gather,
+						   w * 64 + (uint64_t) __builtin_ctzll(bits));
 		}
 	}
 }
 
 /* Add the gathered set, less what is known, to row x of fresh. */
-static bool
+static void
 add_gathered(const Pairs *pairs, const Gather *gather, uint64_t x)
 {
 	const uint64_t *full = pairs->full + x * pairs->nwords;
 	uint64_t   *fresh = pairs->fresh + x * pairs->nwords;
+	uint64_t   *sums = pairs->fresh_sums + x * pairs->nsums;
 	uint64_t	any = 0;
 	uint64_t	s;
 
-	for (s = 0; s * 64 < pairs->nwords; s++)
+	for (s = 0; s < pairs->nsums; s++)
 	{
 		uint64_t	words = gather->summary[s];
-		uint64_t	w;
+		uint64_t	touched = 0;
 
-		if (words == UINT64_MAX)
-			for (w = s * 64; w < s * 64 + 64; w++)
-			{
-				uint64_t	more = gather->bits[w] & ~full[w];
+		for (; words != 0; words &= words - 1)
+		{
+			int			bit = __builtin_ctzll(words);
+			uint64_t	w = s * 64 + (uint64_t) bit;
+			uint64_t	more = gather->bits[w] & ~full[w];
 
-				fresh[w] |= more;
-				any |= more;
-			}
-		else
-			for (; words != 0; words &= words - 1)
-			{
-				uint64_t	more;
-
-				w = s * 64 + (uint64_t) __builtin_ctzll(words);
-				more = gather->bits[w] & ~full[w];
-				fresh[w] |= more;
-				any |= more;
-			}
+			fresh[w] |= more;
+			touched |= (uint64_t) (more != 0) << bit;
+		}
+		sums[s] |= touched;
+		any |= touched;
 	}
-	return any != 0;
+	if (any != 0)
+		pairs->in_fresh[x] = 1;
 }
 
 static void
@@ -134,7 +144,7 @@ clear_gathered(const Pairs *pairs, Gather *gather)
 {
 	uint64_t	s;
 
-	for (s = 0; s * 64 < pairs->nwords; s++)
+	for (s = 0; s < pairs->nsums; s++)
 	{
 		uint64_t	words = gather->summary[s];
 
@@ -159,8 +169,7 @@ spread_row(Pairs *pairs, Gather *gather, uint64_t a)
 
 		while (atomic_flag_test_and_set_explicit(lock, memory_order_acquire))
 			;
-		if (add_gathered(pairs, gather, x))
-			pairs->in_fresh[x] = 1;
+		add_gathered(pairs, gather, x);
 		atomic_flag_clear_explicit(lock, memory_order_release);
 	}
 	clear_gathered(pairs, gather);
@@ -190,13 +199,67 @@ round_worker(void *context, int number)
 	}
 }
 
+/* Clear row x of the old delta. */
+static void
+clear_row(Pairs *pairs, uint64_t x)
+{
+	uint64_t   *row = pairs->delta + x * pairs->nwords;
+	uint64_t   *sums = pairs->delta_sums + x * pairs->nsums;
+	uint64_t	s;
+
+	for (s = 0; s < pairs->nsums; s++)
+	{
+		uint64_t	words = sums[s];
+
+		for (; words != 0; words &= words - 1)
+			row[s * 64 + (uint64_t) __builtin_ctzll(words)] = 0;
+		sums[s] = 0;
+	}
+}
+
+/* Add row x of fresh to full; how many pairs it has. */
+static uint64_t
+merge_row(Pairs *pairs, uint64_t x)
+{
+	uint64_t   *full = pairs->full + x * pairs->nwords;
+	const uint64_t *fresh = pairs->fresh + x * pairs->nwords;
+	const uint64_t *sums = pairs->fresh_sums + x * pairs->nsums;
+	uint64_t	n = 0;
+	uint64_t	s;
+
+	for (s = 0; s < pairs->nsums; s++)
+	{
+		uint64_t	words = sums[s];
+
+		for (; words != 0; words &= words - 1)
+		{
+			uint64_t	w = s * 64 + (uint64_t) __builtin_ctzll(words);
+
+			full[w] |= fresh[w];
+			n += (uint64_t) __builtin_popcountll(fresh[w]);
+		}
+	}
+	return n;
+}
+
+/* What fresh is becomes the delta, and the old delta, cleared, fresh. */
+static void
+swap_delta(Pairs *pairs)
+{
+	uint64_t   *delta = pairs->delta;
+	uint64_t   *sums = pairs->delta_sums;
+
+	pairs->delta = pairs->fresh;
+	pairs->delta_sums = pairs->fresh_sums;
+	pairs->fresh = delta;
+	pairs->fresh_sums = sums;
+}
+
 /* Run a round: fresh becomes the next delta. */
 static GpucolStatus
 run_round(GpucolRecRun *run, Pairs *pairs)
 {
-	uint64_t   *old = pairs->delta;
 	uint64_t	x;
-	uint64_t	w;
 
 	if (run->options.max_rounds > 0 &&
 		run->stratum_rounds >= run->options.max_rounds)
@@ -211,24 +274,14 @@ run_round(GpucolRecRun *run, Pairs *pairs)
 	run->progress.delta = 0;
 	for (x = 0; x < pairs->domain; x++)
 	{
-		uint64_t   *full = pairs->full + x * pairs->nwords;
-		const uint64_t *fresh = pairs->fresh + x * pairs->nwords;
-
 		if (pairs->in_delta[x])
-			memset(old + x * pairs->nwords, 0,
-				   pairs->nwords * sizeof(uint64_t));
+			clear_row(pairs, x);
 		pairs->in_delta[x] = pairs->in_fresh[x];
 		pairs->in_fresh[x] = 0;
-		if (!pairs->in_delta[x])
-			continue;
-		for (w = 0; w < pairs->nwords; w++)
-		{
-			full[w] |= fresh[w];
-			run->progress.delta += (uint64_t) __builtin_popcountll(fresh[w]);
-		}
+		if (pairs->in_delta[x])
+			run->progress.delta += merge_row(pairs, x);
 	}
-	pairs->delta = pairs->fresh;
-	pairs->fresh = old;
+	swap_delta(pairs);
 	pairs->ended = run->progress.delta == 0;
 	run->progress.full += run->progress.delta;
 	return GPUCOL_OK;
@@ -284,23 +337,27 @@ count_delta(const Pairs *pairs, uint64_t *nrows, uint64_t *first,
 			uint64_t *second)
 {
 	uint64_t	x;
-	uint64_t	w;
+	uint64_t	s;
+	uint64_t	words;
 
 	for (x = 0; x < pairs->domain; x++)
 	{
 		const uint64_t *row = pairs->delta + x * pairs->nwords;
+		const uint64_t *sums = pairs->delta_sums + x * pairs->nsums;
 		uint64_t	n = 0;
 
 		if (!pairs->in_delta[x])
 			continue;
-		for (w = 0; w < pairs->nwords; w++)
-		{
-			uint64_t	bits = row[w];
+		for (s = 0; s < pairs->nsums; s++)
+			for (words = sums[s]; words != 0; words &= words - 1)
+			{
+				uint64_t	w = s * 64 + (uint64_t) __builtin_ctzll(words);
+				uint64_t	bits = row[w];
 
-			n += (uint64_t) __builtin_popcountll(bits);
-			for (; second != NULL && bits != 0; bits &= bits - 1)
-				second[w * 64 + (uint64_t) __builtin_ctzll(bits)]++;
-		}
+				n += (uint64_t) __builtin_popcountll(bits);
+				for (; second != NULL && bits != 0; bits &= bits - 1)
+					second[w * 64 + (uint64_t) __builtin_ctzll(bits)]++;
+			}
 		*nrows += n;
 		if (first != NULL)
 			first[x] += n;
@@ -333,6 +390,10 @@ pairs_free(GpucolRecRun *run, GpucolRecKernel *kernel)
 	gpucol_rec_free(memory, pairs->full, pairs->full ? bitmap_size(pairs) : 0);
 	gpucol_rec_free(memory, pairs->delta, pairs->delta ? bitmap_size(pairs) : 0);
 	gpucol_rec_free(memory, pairs->fresh, pairs->fresh ? bitmap_size(pairs) : 0);
+	gpucol_rec_free(memory, pairs->delta_sums,
+					pairs->domain * summary_size(pairs));
+	gpucol_rec_free(memory, pairs->fresh_sums,
+					pairs->domain * summary_size(pairs));
 	gpucol_rec_free(memory, pairs->in_delta, pairs->domain);
 	gpucol_rec_free(memory, pairs->in_fresh, pairs->domain);
 	gpucol_rec_adjacency_free(run, &pairs->left);
@@ -356,12 +417,17 @@ allocate(GpucolRecRun *run, Pairs *pairs)
 
 	pairs->delta = gpucol_rec_alloc_zeroed(memory, bitmap_size(pairs));
 	pairs->fresh = gpucol_rec_alloc_zeroed(memory, bitmap_size(pairs));
+	pairs->delta_sums = gpucol_rec_alloc_zeroed(memory, pairs->domain *
+												summary_size(pairs));
+	pairs->fresh_sums = gpucol_rec_alloc_zeroed(memory, pairs->domain *
+												summary_size(pairs));
 	pairs->in_delta = gpucol_rec_alloc_zeroed(memory, pairs->domain);
 	pairs->in_fresh = gpucol_rec_alloc_zeroed(memory, pairs->domain);
 	pairs->gathers = gpucol_rec_alloc_zeroed(memory, run->options.threads *
 											 sizeof(Gather));
-	if (!pairs->delta || !pairs->fresh || !pairs->in_delta ||
-		!pairs->in_fresh || !pairs->gathers)
+	if (!pairs->delta || !pairs->fresh || !pairs->delta_sums ||
+		!pairs->fresh_sums || !pairs->in_delta || !pairs->in_fresh ||
+		!pairs->gathers)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (i = 0; i < run->options.threads; i++)
 	{
@@ -437,6 +503,69 @@ recognise(const GpucolRecRun *run, uint32_t relation, uint32_t rule,
 	return false;
 }
 
+/* Count how often each id stands in a column. */
+static uint32_t *
+count_degrees(GpucolRecRun *run, const GpucolRecTable *table, int column)
+{
+	uint32_t   *degrees = gpucol_rec_alloc_zeroed(&run->memory,
+												  run->dictionary.nvalues *
+												  sizeof(uint32_t));
+	uint64_t	row;
+
+	for (row = 0; degrees != NULL && row < table->committed; row++)
+		degrees[table->tuples[row * 2 + column]]++;
+	return degrees;
+}
+
+/* Candidates that the next round would make row by row. */
+static uint64_t
+expect_candidates(GpucolRecRun *run, const GpucolRecTable *table,
+				  const Shape *shape)
+{
+	const GpucolRecTable *e = &run->tables[shape->e.relation];
+	const GpucolRecTable *f = &run->tables[shape->f.relation];
+	size_t		size = run->dictionary.nvalues * sizeof(uint32_t);
+	uint32_t   *of_e;
+	uint32_t   *of_f;
+	uint64_t	total = 0;
+	uint64_t	row;
+
+	/* A small round is cheap in either way, and not worth the counting. */
+	if ((table->committed - table->delta) * 16 < e->committed)
+		return 0;
+	of_e = count_degrees(run, e, shape->e_from);
+	of_f = count_degrees(run, f, shape->f_from);
+	for (row = table->delta; of_e && of_f && row < table->committed; row++)
+		total += (uint64_t) of_e[table->tuples[row * 2]] *
+			of_f[table->tuples[row * 2 + 1]];
+	gpucol_rec_free(&run->memory, of_e, size);
+	gpucol_rec_free(&run->memory, of_f, size);
+	return total;
+}
+
+/*
+ * Is the work row by row, so far and in the next round, dearer than bitmaps?
+ * A candidate of a large hash table costs about as much as clearing sixteen
+ * bytes of each of the three bitmaps and using them.
+ */
+static bool
+bitmaps_pay(GpucolRecRun *run, const GpucolRecTable *table,
+			const Shape *shape)
+{
+	uint64_t	domain = (run->dictionary.nvalues + 63) / 64 * 64;
+	uint64_t	bytes = domain * domain / 8;
+
+	if (table->set == GPUCOL_REC_SET_BITS)
+		return true;
+	if (run->options.strategy == GPUCOL_REC_HISA ||
+		table->set != GPUCOL_REC_SET_PAIRS ||
+		(run->memory.limit != 0 &&
+		 3 * bytes > run->memory.limit / 4))
+		return false;
+	return (table->candidates + expect_candidates(run, table, shape)) * 16 >
+		bytes;
+}
+
 /* Start with the table's rows as full, and its delta. */
 static GpucolStatus
 take_over(GpucolRecRun *run, Pairs *pairs, GpucolRecTable *table,
@@ -458,6 +587,8 @@ take_over(GpucolRecRun *run, Pairs *pairs, GpucolRecTable *table,
 		uint32_t	y = table->tuples[row * 2 + 1];
 
 		pairs->delta[x * pairs->nwords + y / 64] |= UINT64_C(1) << (y % 64);
+		pairs->delta_sums[x * pairs->nsums + y / 4096] |=
+			UINT64_C(1) << (y / 64 % 64);
 		pairs->in_delta[x] = 1;
 	}
 	/* next() starts by running a round: the delta is in the table. */
@@ -479,9 +610,12 @@ gpucol_rec_pairs_start(GpucolRecRun *run, uint32_t stratum,
 	GpucolStatus status;
 
 	if (!gpucol_rec_stratum_shape(run, stratum, &relation, rules, &nrules) ||
-		nrules != 1 || run->tables[relation].set != GPUCOL_REC_SET_BITS ||
-		!recognise(run, relation, rules[0], &shape))
+		nrules != 1 || !recognise(run, relation, rules[0], &shape) ||
+		!bitmaps_pay(run, &run->tables[relation], &shape))
 		return GPUCOL_OK;
+	if (run->tables[relation].set != GPUCOL_REC_SET_BITS)
+		GPUCOL_REC_TRY(gpucol_rec_table_to_bits(run, &run->tables[relation],
+												run->dictionary.nvalues));
 	pairs = gpucol_rec_alloc_zeroed(&run->memory, sizeof(*pairs));
 	if (pairs == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
@@ -490,6 +624,7 @@ gpucol_rec_pairs_start(GpucolRecRun *run, uint32_t stratum,
 	pairs->kernel.free = pairs_free;
 	pairs->domain = run->tables[relation].domain;
 	pairs->nwords = pairs->domain / 64;
+	pairs->nsums = (pairs->nwords + 63) / 64;
 	status = take_over(run, pairs, &run->tables[relation], &shape);
 	if (status != GPUCOL_OK)
 	{

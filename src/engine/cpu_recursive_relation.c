@@ -363,6 +363,7 @@ gpucol_rec_table_add(GpucolRecRun *run, GpucolRecTable *table, uint32_t n,
 {
 	uint32_t	i;
 
+	table->candidates += n;
 	GPUCOL_REC_TRY(reserve_rows(run, table, n));
 	switch (table->set)
 	{
