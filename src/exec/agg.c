@@ -204,6 +204,7 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	gpucol_run_init(&state->exec, node, rel, varno,
 					state->ranking ? GPUCOL_PROGRAM_SCAN : GPUCOL_PROGRAM_AGG,
 					lower_agg);
+	state->exec.withholds = state->ranking;
 	if (state->ranking)
 		state->topk_context = AllocSetContextCreate(estate->es_query_cxt,
 													"gpucol ranking",

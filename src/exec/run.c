@@ -345,7 +345,7 @@ next_batch(GpucolExec *exec, GpucolResult *result)
 			return fall_back(exec, status, why);
 		status = exec->engine->next(exec->run, result);
 	}
-	if (GPUCOL_STATUS_IS_FALLBACK(status) && !exec->emitted)
+	if (GPUCOL_STATUS_IS_FALLBACK(status) && (!exec->emitted || exec->withholds))
 		return fall_back(exec, status, status_reason(status));
 	if (status == GPUCOL_OK)
 		exec->emitted = true;

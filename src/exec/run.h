@@ -43,6 +43,8 @@ struct GpucolExec
 	GpucolProgramKind kind;
 	GpucolLowerNode lower_node;
 	GpucolParallel *parallel;	/* in shared memory, or NULL */
+	bool		withholds;		/* the node hands nothing on before the run has
+								 * ended, so it may fall back until then */
 	bool		checked;		/* every value is known to fit its column */
 
 	/* the run in progress; everything lives in `context` */

@@ -284,6 +284,7 @@ scan_begin(CustomScanState *node, EState *estate,
 	if (state->topk)
 		gpucol_run_init(&state->probe_exec, node, node->ss.ss_currentRelation,
 						cscan->scan.scanrelid, GPUCOL_PROGRAM_SCAN, lower_probe);
+	state->probe_exec.withholds = true;
 	state->batch_context = AllocSetContextCreate(estate->es_query_cxt,
 												 "gpucol scan batch",
 												 ALLOCSET_DEFAULT_SIZES);

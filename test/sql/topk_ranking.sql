@@ -103,5 +103,38 @@ SET gpucol.enable_topk = off;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT grp, gpucol.u_topk(id, score, p, 2) FROM topk_r GROUP BY grp;
 RESET gpucol.enable_topk;
 
+-- A value that engines do not compute with, after others have been ranked: the
+-- ordinary plan answers.
+CREATE TABLE topk_nan (g int, id int, n numeric(6,2), p float8) USING gpucol;
+INSERT INTO topk_nan SELECT i % 5, i, CASE WHEN i = 4777 THEN 'NaN' ELSE i / 100.0 END, (i % 10) / 10.0 FROM generate_series(1, 5000) i;
+INSERT INTO topk_nan VALUES (1, 5001, 'NaN', 0.5);
+SET gpucol.pushdown = require;
+SELECT g, gpucol.u_topk(id, n, p, 3) FROM topk_nan GROUP BY g ORDER BY g;
+SELECT id FROM topk_nan ORDER BY n DESC, id LIMIT 3;
+CREATE FUNCTION topk_fallback(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+		IF line LIKE '%Fallback%' THEN
+			RETURN trim(line);
+		END IF;
+	END LOOP;
+	RETURN 'none';
+END $$;
+SELECT topk_fallback('SELECT g, gpucol.u_topk(id, n, p, 3) FROM topk_nan GROUP BY g');
+RESET gpucol.pushdown;
+DROP FUNCTION topk_fallback(text);
+
+-- Cancelled in the midst of ranking.
+CREATE TABLE topk_long (id int, p float8) USING gpucol;
+INSERT INTO topk_long SELECT i, 0.5 FROM generate_series(1, 200000) i;
+SET gpucol.cpu_threads = 2;
+SET statement_timeout = '200ms';
+SELECT cardinality(gpucol.global_topk(id, id, p, 60000)) FROM topk_long;
+RESET statement_timeout;
+RESET gpucol.cpu_threads;
+DROP TABLE topk_nan, topk_long;
+
 DROP FUNCTION topk_compare(text);
 DROP TABLE topk_r, topk_x;
