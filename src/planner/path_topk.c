@@ -108,19 +108,16 @@ find_key(PlannerInfo *root, SortKey *key)
 {
 	SortGroupClause *clause = linitial_node(SortGroupClause, root->parse->sortClause);
 	TypeCacheEntry *type;
-	Oid			opfamily;
-	Oid			opcintype;
-	int16		strategy;
 
 	key->expr = (Expr *) get_sortgroupclause_expr(clause, root->processed_tlist);
 	key->nulls_first = clause->nulls_first;
-	if (!get_ordering_op_properties(clause->sortop, &opfamily, &opcintype, &strategy))
+	type = lookup_type_cache(exprType((Node *) key->expr),
+							 TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
+	if (clause->sortop != type->lt_opr && clause->sortop != type->gt_opr)
 		return false;
-	type = lookup_type_cache(exprType((Node *) key->expr), TYPECACHE_BTREE_OPFAMILY);
-	if (type->btree_opf != opfamily)
-		return false;
-	key->descending = strategy == BTGreaterStrategyNumber;
-	key->opno = get_opfamily_member(opfamily, opcintype, opcintype,
+	key->descending = clause->sortop == type->gt_opr;
+	key->opno = get_opfamily_member(type->btree_opf, type->btree_opintype,
+									type->btree_opintype,
 									key->descending ? BTGreaterEqualStrategyNumber :
 									BTLessEqualStrategyNumber);
 	return OidIsValid(key->opno);

@@ -105,7 +105,7 @@ extern void gpucol_group_check_probability(double probability);
 extern void gpucol_group_check_threshold(double threshold);
 
 /* The error of an x-tuple (as text) whose probabilities exceed 1. */
-extern void gpucol_group_report_mass(const char *x_tuple, double mass) pg_attribute_noreturn();
+extern _Noreturn void gpucol_group_report_mass(const char *x_tuple, double mass);
 
 /* Errors if the group has another k or threshold. */
 extern void gpucol_group_check_same(const GpucolGroup *group, int32 k,
