@@ -9,7 +9,8 @@
  * stay pinned until the column moves on.
  *
  * A column's value domain is taken from the chunk, its datum form from the
- * table: they may differ where a column's type was changed without a rewrite.
+ * descriptor of the rows that are asked for: they may differ where a column's type
+ * was changed without a rewrite.
  *
  *-------------------------------------------------------------------------
  */
@@ -53,6 +54,7 @@ struct GpucolReader
 	MemoryContext segment_context;	/* what the open segment's decoders hold */
 	MemoryContext row_context;	/* values of the last row */
 	const GpucolSegmentInfo *segment;
+	TupleDesc	desc;			/* of the rows; NULL before the first */
 	int			ncolumns;
 	ReaderColumn *columns;		/* by attnum - 1 */
 	Datum	   *values;
@@ -62,7 +64,6 @@ struct GpucolReader
 GpucolReader *
 gpucol_reader_create(Relation table, bool point)
 {
-	TupleDesc	desc = RelationGetDescr(table);
 	GpucolReader *reader = palloc0(sizeof(GpucolReader));
 
 	reader->table = table;
@@ -74,22 +75,6 @@ gpucol_reader_create(Relation table, bool point)
 	reader->row_context = AllocSetContextCreate(CurrentMemoryContext,
 												"gpucol row",
 												ALLOCSET_DEFAULT_SIZES);
-	reader->ncolumns = desc->natts;
-	reader->columns = palloc0(Max(desc->natts, 1) * sizeof(ReaderColumn));
-	reader->values = palloc0(Max(desc->natts, 1) * sizeof(Datum));
-	reader->isnull = palloc0(Max(desc->natts, 1) * sizeof(bool));
-	for (int i = 0; i < desc->natts; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(desc, i);
-		ReaderColumn *column = &reader->columns[i];
-
-		column->attnum = att->attnum;
-		column->dropped = att->attisdropped;
-		column->vector = PG_UINT32_MAX;
-		if (!att->attisdropped)
-			gpucol_typemap_init(&column->type, att->atttypid, att->atttypmod,
-								att->attcollation);
-	}
 	return reader;
 }
 
@@ -113,25 +98,20 @@ gpucol_reader_close(GpucolReader *reader)
 	reader->segment = NULL;
 }
 
-void
-gpucol_reader_open(GpucolReader *reader, const GpucolSegmentInfo *segment)
+/* Find the chunks of the open segment for the columns of the rows. */
+static void
+open_columns(GpucolReader *reader)
 {
-	TupleDesc	desc = RelationGetDescr(reader->table);
-
-	if (reader->segment == segment)
-		return;
-	gpucol_reader_close(reader);
-	reader->segment = segment;
 	for (int i = 0; i < reader->ncolumns; i++)
 	{
 		ReaderColumn *column = &reader->columns[i];
 
 		if (column->dropped)
 			continue;
-		column->desc = gpucol_segment_desc(segment, column->attnum);
+		column->desc = gpucol_segment_desc(reader->segment, column->attnum);
 		if (column->desc == NULL)
 		{
-			column->missing = getmissingattr(desc, column->attnum,
+			column->missing = getmissingattr(reader->desc, column->attnum,
 											 &column->missing_null);
 			continue;
 		}
@@ -139,6 +119,52 @@ gpucol_reader_open(GpucolReader *reader, const GpucolSegmentInfo *segment)
 		column->map.kind = column->desc->kind;
 		column->map.scale = column->desc->scale;
 	}
+}
+
+void
+gpucol_reader_open(GpucolReader *reader, const GpucolSegmentInfo *segment)
+{
+	if (reader->segment == segment)
+		return;
+	gpucol_reader_close(reader);
+	reader->segment = segment;
+	open_columns(reader);
+}
+
+/*
+ * Set up the columns of rows of a descriptor.  It is that of the slot that the
+ * rows go to, not the table's: while ALTER TABLE rewrites a table, the catalogs
+ * have the new column types already.
+ */
+static void
+set_descriptor(GpucolReader *reader, TupleDesc desc)
+{
+	const GpucolSegmentInfo *segment = reader->segment;
+	MemoryContext old;
+
+	gpucol_reader_close(reader);
+	old = MemoryContextSwitchTo(reader->context);
+	reader->desc = desc;
+	reader->ncolumns = desc->natts;
+	reader->columns = palloc0(Max(desc->natts, 1) * sizeof(ReaderColumn));
+	reader->values = palloc0(Max(desc->natts, 1) * sizeof(Datum));
+	reader->isnull = palloc0(Max(desc->natts, 1) * sizeof(bool));
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+		ReaderColumn *column = &reader->columns[i];
+
+		column->attnum = att->attnum;
+		column->dropped = att->attisdropped;
+		column->vector = PG_UINT32_MAX;
+		if (!att->attisdropped)
+			gpucol_typemap_init(&column->type, att->atttypid, att->atttypmod,
+								att->attcollation);
+	}
+	MemoryContextSwitchTo(old);
+	reader->segment = segment;
+	if (segment != NULL)
+		open_columns(reader);
 }
 
 const GpucolSegmentInfo *
@@ -345,8 +371,9 @@ point_value(GpucolReader *reader, ReaderColumn *column, uint32 row, bool *isnull
 	}
 }
 
-void
-gpucol_reader_row(GpucolReader *reader, uint32 row, Datum **values, bool **isnull)
+/* Decode a row into the reader's arrays. */
+static void
+read_row(GpucolReader *reader, uint32 row)
 {
 	MemoryContext old;
 
@@ -372,19 +399,18 @@ gpucol_reader_row(GpucolReader *reader, uint32 row, Datum **values, bool **isnul
 			reader->values[i] = vector_value(reader, column, row, &reader->isnull[i]);
 	}
 	MemoryContextSwitchTo(old);
-	*values = reader->values;
-	*isnull = reader->isnull;
 }
 
 HeapTuple
-gpucol_reader_tuple(GpucolReader *reader, uint32 row, TransactionId xmin)
+gpucol_reader_tuple(GpucolReader *reader, TupleDesc desc, uint32 row,
+					TransactionId xmin)
 {
-	Datum	   *values;
-	bool	   *isnull;
 	HeapTuple	tuple;
 
-	gpucol_reader_row(reader, row, &values, &isnull);
-	tuple = heap_form_tuple(RelationGetDescr(reader->table), values, isnull);
+	if (reader->desc != desc)
+		set_descriptor(reader, desc);
+	read_row(reader, row);
+	tuple = heap_form_tuple(desc, reader->values, reader->isnull);
 	gpucol_tid_set(&tuple->t_self, reader->segment->entry.first_row + row);
 	tuple->t_tableOid = RelationGetRelid(reader->table);
 	tuple->t_data->t_ctid = tuple->t_self;

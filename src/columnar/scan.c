@@ -162,7 +162,7 @@ gpucol_scan_store(GpucolReader *reader, uint32 row, TransactionId xmin,
 
 	ExecClearTuple(slot);
 	old = MemoryContextSwitchTo(slot->tts_mcxt);
-	tuple = gpucol_reader_tuple(reader, row, xmin);
+	tuple = gpucol_reader_tuple(reader, slot->tts_tupleDescriptor, row, xmin);
 	MemoryContextSwitchTo(old);
 
 	/* as ExecForceStoreHeapTuple, but the tuple is the slot's already */

@@ -83,18 +83,12 @@ extern void gpucol_reader_open(GpucolReader *reader,
 extern const GpucolSegmentInfo *gpucol_reader_segment(const GpucolReader *reader);
 
 /*
- * Values of a row of the open segment, for all attributes of the table.  They
- * are valid until the next call.
+ * A row of the open segment as a heap tuple of the descriptor `desc` in the
+ * current memory context, with its virtual TID and the inserting transaction
+ * `xmin`.
  */
-extern void gpucol_reader_row(GpucolReader *reader, uint32 row,
-							  Datum **values, bool **isnull);
-
-/*
- * The row as a heap tuple in the current memory context, with its virtual TID
- * and the inserting transaction `xmin`.
- */
-extern HeapTuple gpucol_reader_tuple(GpucolReader *reader, uint32 row,
-									 TransactionId xmin);
+extern HeapTuple gpucol_reader_tuple(GpucolReader *reader, TupleDesc desc,
+									 uint32 row, TransactionId xmin);
 
 /* Give back pins, before the reader's memory context goes. */
 extern void gpucol_reader_close(GpucolReader *reader);
