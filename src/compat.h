@@ -142,6 +142,11 @@
 #define gpucol_compat_relation_file(rel)	((rel)->rd_node.relNode)
 #endif
 
+/* 18 spells it as a specifier */
+#ifndef pg_noreturn
+#define pg_noreturn pg_attribute_noreturn()
+#endif
+
 #include "commands/explain.h"
 #include "executor/instrument.h"
 #include "tcop/tcopprot.h"

@@ -21,6 +21,7 @@
 #include "nodes/bitmapset.h"
 #include "nodes/pg_list.h"
 
+#include "compat.h"
 #include "kernel/recursion.h"
 
 /* Base type of an attribute, a variable or an expression. */
@@ -136,9 +137,10 @@ typedef struct DatalogProgram
 } DatalogProgram;
 
 /* Raise an error about a place (byte offset) of the program. */
-extern void gpucol_datalog_error(const char *text, int position, int sqlerrcode,
-								 const char *hint, const char *fmt,...)
-			pg_attribute_noreturn() pg_attribute_printf(5, 6);
+pg_noreturn extern void gpucol_datalog_error(const char *text, int position,
+											 int sqlerrcode, const char *hint,
+											 const char *fmt,...)
+			pg_attribute_printf(5, 6);
 
 /* parser.c: text to program; checks names and numbers of arguments. */
 extern DatalogProgram *gpucol_datalog_parse(const char *text);
@@ -160,6 +162,9 @@ extern Bitmapset *gpucol_datalog_literal_variables(Bitmapset *set,
 
 /* What a REDUCTION needs from outside its body. */
 extern Bitmapset *gpucol_datalog_injected(const DatalogLiteral *literal);
+
+/* Is a clause a row of constants?  Such rows are loaded, not planned. */
+extern bool gpucol_datalog_is_fact(const DatalogClause *clause);
 
 /* check.c */
 extern void gpucol_datalog_check(DatalogProgram *program);

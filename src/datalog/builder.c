@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "compat.h"
 #include "datalog/builder.h"
 
 #define COUNT(info, type)	((info).len / sizeof(type))

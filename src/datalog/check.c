@@ -67,7 +67,7 @@ gpucol_datalog_injected(const DatalogLiteral *literal)
 
 /* ---- types ---- */
 
-static void pg_attribute_noreturn()
+pg_noreturn static void
 mismatch(Checker *checker, const DatalogExpr *expr, DatalogType wanted,
 		 const char *found)
 {

@@ -109,6 +109,36 @@ load_input(Execution *execution, GpucolDatalogInput *input)
 			pfree(input->columns[c]);
 }
 
+/* Hand the program's facts to the engine. */
+static void
+load_facts(Execution *execution)
+{
+	const int64 *columns[GPUCOL_REC_MAX_ARITY];
+	int64		values[GPUCOL_REC_MAX_ARITY];
+	ListCell   *lc;
+	ListCell   *arg;
+
+	foreach(lc, execution->program->clauses)
+	{
+		const DatalogClause *clause = lfirst(lc);
+
+		if (!clause->head->relation->needed || !gpucol_datalog_is_fact(clause))
+			continue;
+		CHECK_FOR_INTERRUPTS();
+		foreach(arg, clause->head->args)
+		{
+			const DatalogExpr *expr = lfirst(arg);
+			int			c = foreach_current_index(arg);
+
+			values[c] = expr->type == DATALOG_SYMBOL ?
+				symbol_code(execution->symbols, expr->name) : expr->value;
+			columns[c] = &values[c];
+		}
+		gpucol_recursion_load(execution->recursion,
+							  clause->head->relation->number, 1, columns, NULL);
+	}
+}
+
 /* Parse and check a program. */
 static void
 prepare(Execution *execution, const char *text)
@@ -134,6 +164,7 @@ start(Execution *execution)
 	execution->recursion = gpucol_recursion_start(plan);
 	foreach(lc, inputs)
 		load_input(execution, lfirst(lc));
+	load_facts(execution);
 }
 
 /* ---- results ---- */

@@ -517,3 +517,14 @@ gpucol_datalog_normalise(DatalogProgram *program)
 	}
 	program->clauses = clauses;
 }
+
+bool
+gpucol_datalog_is_fact(const DatalogClause *clause)
+{
+	ListCell   *lc;
+
+	foreach(lc, clause->head->args)
+		if (((DatalogExpr *) lfirst(lc))->kind != DATALOG_CONSTANT)
+			return false;
+	return clause->body == NIL;
+}

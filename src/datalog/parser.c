@@ -29,7 +29,11 @@ typedef struct Parser
 	DatalogProgram *program;
 	List	   *aliases;		/* TypeAlias */
 	List	   *marks;			/* Mark */
+	int			noperators;		/* of the clause so far */
 } Parser;
+
+/* Expressions are walked recursively: bounds how deep they can be. */
+#define MAX_OPERATORS	5000
 
 /* .input R, .output R: applied when all declarations are known. */
 typedef struct Mark
@@ -44,14 +48,14 @@ static List *parse_body(Parser *parser);
 
 /* ---- tokens ---- */
 
-static void pg_attribute_noreturn()
+pg_noreturn static void
 fail(Parser *parser, int position, const char *hint, const char *message)
 {
 	gpucol_datalog_error(parser->program->text, position, ERRCODE_SYNTAX_ERROR,
 						 hint, "%s", message);
 }
 
-static void pg_attribute_noreturn()
+pg_noreturn static void
 unsupported(Parser *parser, int position, const char *what)
 {
 	gpucol_datalog_error(parser->program->text, position,
@@ -82,7 +86,7 @@ accept_symbol(Parser *parser, const char *symbol)
 }
 
 /* Complain about the next token. */
-static void pg_attribute_noreturn()
+pg_noreturn static void
 unexpected(Parser *parser, const char *wanted)
 {
 	if (parser->token.kind == TOKEN_END)
@@ -363,11 +367,16 @@ make_expr(DatalogExprKind kind, int position)
 }
 
 static DatalogExpr *
-make_call(GpucolRecFunction function, int position, DatalogExpr *left,
-		  DatalogExpr *right)
+make_call(Parser *parser, GpucolRecFunction function, int position,
+		  DatalogExpr *left, DatalogExpr *right)
 {
 	DatalogExpr *expr = make_expr(DATALOG_CALL, position);
 
+	if (++parser->noperators > MAX_OPERATORS)
+		gpucol_datalog_error(parser->program->text, position,
+							 ERRCODE_STATEMENT_TOO_COMPLEX, NULL,
+							 "more than %d operators in a clause",
+							 MAX_OPERATORS);
 	expr->function = function;
 	expr->args[0] = left;
 	expr->args[1] = right;
@@ -510,7 +519,7 @@ parse_functor(Parser *parser)
 	do
 	{
 		expect_symbol(parser, ",");
-		expr = make_call(function, position, expr, parse_expr(parser));
+		expr = make_call(parser, function, position, expr, parse_expr(parser));
 	} while (at_symbol(parser, ","));
 	expect_symbol(parser, ")");
 	return expr;
@@ -564,7 +573,7 @@ parse_primary(Parser *parser)
 			expr->name = psprintf("-%s", expr->name);
 			return expr;
 		}
-		return make_call(GPUCOL_REC_NEG, position, expr, NULL);
+		return make_call(parser, GPUCOL_REC_NEG, position, expr, NULL);
 	}
 	if (at_aggregate(parser, &function))
 		return parse_aggregate(parser, function);
@@ -596,13 +605,13 @@ parse_term(Parser *parser)
 		if (at_symbol(parser, "^"))
 			unsupported(parser, position, "\"^\" is");
 		if (accept_symbol(parser, "*"))
-			expr = make_call(GPUCOL_REC_MUL, position, expr,
+			expr = make_call(parser, GPUCOL_REC_MUL, position, expr,
 							 parse_primary(parser));
 		else if (accept_symbol(parser, "/"))
-			expr = make_call(GPUCOL_REC_DIV, position, expr,
+			expr = make_call(parser, GPUCOL_REC_DIV, position, expr,
 							 parse_primary(parser));
 		else if (accept_symbol(parser, "%"))
-			expr = make_call(GPUCOL_REC_MOD, position, expr,
+			expr = make_call(parser, GPUCOL_REC_MOD, position, expr,
 							 parse_primary(parser));
 		else
 			return expr;
@@ -619,10 +628,10 @@ parse_expr(Parser *parser)
 		int			position = parser->token.position;
 
 		if (accept_symbol(parser, "+"))
-			expr = make_call(GPUCOL_REC_ADD, position, expr,
+			expr = make_call(parser, GPUCOL_REC_ADD, position, expr,
 							 parse_term(parser));
 		else if (accept_symbol(parser, "-"))
-			expr = make_call(GPUCOL_REC_SUB, position, expr,
+			expr = make_call(parser, GPUCOL_REC_SUB, position, expr,
 							 parse_term(parser));
 		else
 			return expr;
@@ -782,6 +791,7 @@ parse_clause(Parser *parser)
 	DatalogClause *clause = palloc0(sizeof(DatalogClause));
 	DatalogLiteral *literal;
 
+	parser->noperators = 0;
 	clause->position = parser->token.position;
 	clause->heads = list_make1(parse_atom(parser, DATALOG_ATOM));
 	if (accept_symbol(parser, "<="))

@@ -589,7 +589,8 @@ gpucol_datalog_plan(DatalogProgram *program,
 			DatalogClause *clause = lfirst(lc);
 
 			if (clause->head->relation->needed &&
-				clause->head->relation->component == stratum)
+				clause->head->relation->component == stratum &&
+				!gpucol_datalog_is_fact(clause))
 				plan_clause(&planner, clause);
 		}
 	return gpucol_rec_builder_finish(&planner.builder, program->nstrata);

@@ -16,6 +16,7 @@
 #include "storage/procsignal.h"
 #include "utils/memutils.h"
 
+#include "compat.h"
 #include "datalog/run.h"
 #include "guc.h"
 
@@ -90,7 +91,7 @@ gpucol_recursion_engine(void)
 }
 
 /* Raise what a status says. */
-static void pg_attribute_noreturn()
+pg_noreturn static void
 raise_status(const GpucolRecursion *recursion, GpucolStatus status)
 {
 	GpucolRecProgress progress = {0};

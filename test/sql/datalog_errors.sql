@@ -33,6 +33,8 @@ SELECT complaint('.decl r(x:number) r(1) :- .');
 SELECT complaint('.decl r(x number)');
 SELECT complaint('.decl r(x:number) r(x) :- r(x), x.');
 SELECT complaint('.decl r(x:number) r(99999999999999999999).');
+SELECT complaint('.decl r(x:number) r(' || repeat('1 + ', 100000) || '1).');
+SELECT complaint('.decl r(x:number) r(' || repeat('(', 1000000) || '1).') LIKE '54001%';
 -- names
 SELECT complaint('.decl r(x:number) .decl r(y:number)');
 SELECT complaint('.decl r(x:colour)');
