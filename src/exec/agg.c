@@ -148,6 +148,7 @@ lower_agg(GpucolExec *exec, GpucolLower *l)
 	GpucolAggExecState *state = (GpucolAggExecState *) exec->node;
 	ListCell   *lc;
 
+	l->aggregating = true;
 	foreach(lc, state->pushed)
 	{
 		if (!gpucol_lower_qual(l, lfirst(lc), true))

@@ -104,6 +104,7 @@ typedef struct GpucolLower
 	int			conditional;	/* depth of sub-expressions that PostgreSQL
 								 * may leave out */
 	bool		may_raise;		/* something lowered since last reset can err */
+	bool		aggregating;	/* the program may fall back at any row */
 	bool		never;			/* some conjunct holds for no row */
 	const char *reason;			/* why the last call returned false */
 } GpucolLower;
@@ -165,6 +166,10 @@ extern bool gpucol_lower_datum(GpucolLower *l, Oid type, Datum value,
 							   bool isnull, bool known, GpucolConst *c,
 							   int *scale, int *digits);
 extern __int128 gpucol_lower_power10(int n);
+
+/* lower_date.c: date_trunc, extract */
+extern bool gpucol_lower_date(GpucolLower *l, Oid funcid, List *args,
+							  bool *matched, GpucolValue *out);
 
 /* lower_array.c: value op ANY (array), value op ALL (array) */
 extern bool gpucol_lower_array_op(GpucolLower *l, ScalarArrayOpExpr *expr,

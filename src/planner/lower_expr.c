@@ -251,7 +251,11 @@ lower_function(GpucolLower *l, Oid funcid, List *args, GpucolValue *out)
 	GpucolValue values[2];
 	ListCell   *lc;
 	int			n = 0;
+	bool		matched;
+	bool		ok = gpucol_lower_date(l, funcid, args, &matched, out);
 
+	if (matched)
+		return ok;
 	if (f == NULL || list_length(args) > 2)
 		return gpucol_lower_decline(l, "function %s has no counterpart in the engines",
 									format_procedure(funcid));

@@ -185,6 +185,7 @@ lower_grouping(Grouping *g)
 	List	   *rest;
 
 	g->lower = gpucol_lower_begin(g->table, g->rel->relid, NULL);
+	g->lower->aggregating = true;
 	gpucol_clauses_split(g->root, g->lower, g->rel->baserestrictinfo,
 						 "aggregation", &g->conditions, &rest);
 	if (rest != NIL)

@@ -152,7 +152,7 @@ INSERT INTO conditions (condition) VALUES
 	('i4 > 0 OR i2 < 0'), ('i4 > 0 OR i2 IS NULL OR b'), ('NOT (i4 > 0 OR i2 < 0)'), ('(i4 > 0 AND b) OR (i2 < 0 AND NOT b)'),
 	('i4 > 0 OR s LIKE ''word 1%'''), ('i4 > 0 AND NOT (s = ''word 7'' OR i2 > 5)'),
 	('i2 + i2 > 10'), ('i4 + i2 > 10'), ('i4 - i8 > 10'), ('i8 + i4 > 0'), ('i4 * i2 > 1000'), ('i4 / 7 = 3'), ('i4 % 7 = 3'), ('i4 % -1 = 0'), ('-i4 > 5'), ('abs(i4) < 100'),
-	('i2 = i4'), ('i2 < i8'), ('i4 >= i2'), ('f4 < f8'), ('f4 = f4'), ('d < ts::date OR b'), ('n2 > n0'), ('n2 = n2'), ('n2 < n18'),
+	('i2 = i4'), ('i2 < i8'), ('i4 >= i2'), ('f4 < f8'), ('f4 = f4'), ('d < ts::date OR b'), ('extract(month FROM ts) IN (1, 2)'), ('date_trunc(''day'', ts) = ts'), ('n2 > n0'), ('n2 = n2'), ('n2 < n18'),
 	('f8 + 1 > f4'), ('f8 * 2 < 1000'), ('f8 / 3 > f4'), ('-f8 > 0'), ('abs(f4) < 10'), ('f4 + f4 > 1'), ('f4 * 2::float4 > 10'),
 	('n2 + 1.005 > 100'), ('n2 * 1.5 < 75.125'), ('n2 - n2 = 0'), ('-n2 > 9000.5'), ('abs(n2) < 100'), ('n2 * n2 > 1000000'), ('n2 + n18 > 5'),
 	('i4::int8 > 100'), ('i8::int4 > 0 OR i8 IS NULL'), ('i4::float8 > 10.5'), ('f8::int4 > 10'), ('i4::numeric > 10.5'), ('i8::numeric * 2 > 1e15'), ('b::int = 1'), ('f4::float8 > 1'), ('i2::int4 = 5'),

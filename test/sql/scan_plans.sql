@@ -230,10 +230,25 @@ RESET gpucol.enable_agg;
 SELECT count(*), sum(v) FROM t WHERE g = 3;
 RESET max_parallel_workers_per_gather;
 
--- plans follow DDL
+-- an index still finds single rows
 SET gpucol.pushdown = allow;
 CREATE TABLE big (id int, v int) USING gpucol;
 INSERT INTO big SELECT i, i % 10 FROM generate_series(1, 20000) i;
+CREATE INDEX ON big (id);
+ANALYZE big;
+EXPLAIN (COSTS OFF) SELECT v FROM big WHERE id = 77;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM big WHERE v = 7;
+SET gpucol.pushdown = require;
+SELECT v FROM big WHERE id = 77;
+
+-- a primary key stands for its row's other columns
+CREATE TABLE keyed (k int PRIMARY KEY, v text, x int) USING gpucol;
+INSERT INTO keyed SELECT i, 'v' || i, i % 5 FROM generate_series(1, 50) i;
+EXPLAIN (COSTS OFF) SELECT k, v, count(*), sum(x) FROM keyed GROUP BY k;
+SELECT k, v, count(*), sum(x) FROM keyed WHERE k < 4 GROUP BY k ORDER BY k;
+
+-- plans follow DDL
+SET gpucol.pushdown = allow;
 PREPARE ddl AS SELECT count(*) FROM big WHERE v = 7;
 EXECUTE ddl;
 ALTER TABLE big ADD COLUMN w int DEFAULT 5;
