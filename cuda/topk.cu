@@ -276,6 +276,18 @@ heap_kernel(GpucolTopkGroups groups, int32_t k, GpucolTopkSet *sets, GpucolHeapN
 	}
 }
 
+/* Blocks where heaps lie in device memory: few, for the memory's sake. */
+int
+spill_blocks()
+{
+	int			device = 0,
+				processors = 1;
+
+	cudaGetDevice(&device);
+	cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+	return 2 * processors;
+}
+
 /* One warp a group. */
 __global__ void
 members_kernel(GpucolTopkGroups groups, int32_t k, const GpucolTopkSet *sets, int32_t *ranks)
@@ -314,8 +326,7 @@ gpucol_topk_heap_scratch(int32_t k)
 {
 	if (heap_threads(k) > 0)
 		return 0;
-	return (size_t) gpucol_launch_blocks(heap_kernel, GPUCOL_TOPK_HEAP_THREADS, 0) *
-		GPUCOL_TOPK_HEAP_THREADS * k * sizeof(GpucolHeapNode);
+	return (size_t) spill_blocks() * GPUCOL_TOPK_HEAP_THREADS * k * sizeof(GpucolHeapNode);
 }
 
 cudaError_t
@@ -329,8 +340,7 @@ gpucol_topk_heap(const GpucolTopkGroups &groups, int32_t k, GpucolTopkSet *sets,
 
 	if (threads == 0)
 	{
-		blocks = gpucol_launch_blocks(heap_kernel, GPUCOL_TOPK_HEAP_THREADS, 0);
-		heap_kernel<<<blocks, GPUCOL_TOPK_HEAP_THREADS, 0, stream>>>(groups, k, sets, (GpucolHeapNode *) scratch);
+		heap_kernel<<<spill_blocks(), GPUCOL_TOPK_HEAP_THREADS, 0, stream>>>(groups, k, sets, (GpucolHeapNode *) scratch);
 		return cudaGetLastError();
 	}
 	error = cudaFuncSetAttribute(heap_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int) shared);
