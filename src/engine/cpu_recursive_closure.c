@@ -29,6 +29,7 @@
 #define LANES	512
 #define WORDS	(LANES / 64)
 #define PLANES	33				/* bits of a count of nodes */
+#define POLL_MASK	0x3ffff		/* steps between two looks for a cancel */
 
 /* State of one batch of searches; one for each thread. */
 typedef struct Batch
@@ -87,6 +88,9 @@ typedef struct Tarjan
 	uint32_t	nstack;
 	uint32_t	npath;
 	uint32_t	visits;
+	GpucolRecRun *run;
+	uint64_t	steps;
+	bool		cancelled;
 } Tarjan;
 
 /* A node is finished: close its component if it is the root of one. */
@@ -114,11 +118,13 @@ visit(Closure *closure, Tarjan *tarjan, uint32_t root)
 	tarjan->edge[0] = tarjan->edges->start[root];
 	tarjan->order[root] = tarjan->low[root] = ++tarjan->visits;
 	tarjan->stack[tarjan->nstack++] = root;
-	while (tarjan->npath > 0)
+	while (tarjan->npath > 0 && !tarjan->cancelled)
 	{
 		uint32_t	node = tarjan->path[tarjan->npath - 1];
 		uint64_t   *edge = &tarjan->edge[tarjan->npath - 1];
 
+		if ((++tarjan->steps & POLL_MASK) == 0)
+			tarjan->cancelled = gpucol_rec_cancelled(tarjan->run);
 		if (*edge < tarjan->edges->start[node + 1])
 		{
 			uint32_t	to = tarjan->edges->to[(*edge)++];
@@ -154,7 +160,7 @@ find_components(GpucolRecRun *run, Closure *closure,
 {
 	GpucolRecMemory *memory = &run->memory;
 	uint32_t	n = closure->nnodes;
-	Tarjan		tarjan = {.edges = edges};
+	Tarjan		tarjan = {.edges = edges,.run = run};
 	bool		enough;
 	uint32_t	node;
 
@@ -165,7 +171,7 @@ find_components(GpucolRecRun *run, Closure *closure,
 	tarjan.edge = gpucol_rec_alloc(memory, n * sizeof(uint64_t));
 	enough = tarjan.order && tarjan.low && tarjan.stack && tarjan.path &&
 		tarjan.edge;
-	for (node = 0; enough && node < n; node++)
+	for (node = 0; enough && node < n && !tarjan.cancelled; node++)
 		if (tarjan.order[node] == 0)
 			visit(closure, &tarjan, node);
 	gpucol_rec_free(memory, tarjan.order, n * sizeof(uint32_t));
@@ -175,6 +181,8 @@ find_components(GpucolRecRun *run, Closure *closure,
 	gpucol_rec_free(memory, tarjan.edge, n * sizeof(uint64_t));
 	if (!enough)
 		return GPUCOL_OUT_OF_MEMORY;
+	if (tarjan.cancelled)
+		return GPUCOL_CANCELLED;
 	/* Tarjan finishes sinks first. */
 	for (node = 0; node < n; node++)
 		closure->component[node] =
@@ -342,7 +350,7 @@ plant_seeds(const Closure *closure, Batch *batch, uint64_t number)
  */
 GPUCOL_REC_CLONES
 static void
-propagate(const Closure *closure, Batch *batch)
+propagate(Closure *closure, Batch *batch)
 {
 	const uint64_t *start = closure->successors.start;
 	const uint32_t *to = closure->successors.to;
@@ -361,6 +369,15 @@ propagate(const Closure *closure, Batch *batch)
 
 			batch->active[w] &= batch->active[w] - 1;
 			batch->touched[batch->ntouched++] = c;
+			if ((batch->ntouched & POLL_MASK) == 0)
+			{
+				/* only the first thread may ask */
+				if (batch == closure->batches &&
+					gpucol_rec_cancelled(closure->run))
+					atomic_store(&closure->stop, true);
+				if (atomic_load_explicit(&closure->stop, memory_order_relaxed))
+					return;
+			}
 			for (e = start[c]; e < start[c + 1]; e++)
 			{
 				uint64_t   *into = reach + (size_t) to[e] * WORDS;
@@ -615,6 +632,7 @@ closure_next(GpucolRecRun *run, GpucolRecKernel *kernel, uint32_t *pairs,
 	Closure    *closure = (Closure *) kernel;
 
 	*produced = 0;
+	closure->run = run;
 	if (closure->batches[0].reach == NULL)
 		GPUCOL_REC_TRY(open_batch(run, closure, &closure->batches[0]));
 	while (*produced < n)
@@ -630,6 +648,8 @@ closure_next(GpucolRecRun *run, GpucolRecKernel *kernel, uint32_t *pairs,
 		if (gpucol_rec_cancelled(run))
 			return GPUCOL_CANCELLED;
 		search_batch(closure);
+		if (closure->stop)
+			return GPUCOL_CANCELLED;
 	}
 	run->progress.full += *produced;
 	return GPUCOL_OK;

@@ -75,6 +75,13 @@ gpucol_rec_index_get(GpucolRecRun *run, GpucolRecTable *table, uint32_t mask,
 	return GPUCOL_OK;
 }
 
+/* Look for a cancel now and then; i counts rows. */
+static inline bool
+is_cancelled(const GpucolRecRun *run, uint64_t i)
+{
+	return (i & 0x3ffff) == 0x3ffff && gpucol_rec_cancelled(run);
+}
+
 /* Sort rows by the id of one column (counting sort). */
 static GpucolStatus
 build_dense(GpucolRecRun *run, const GpucolRecTable *table,
@@ -97,9 +104,13 @@ build_dense(GpucolRecRun *run, const GpucolRecTable *table,
 	for (i = 2; i < level->noffsets; i++)
 		level->offsets[i] += level->offsets[i - 1];
 	for (i = 0; i < n; i++)
+	{
+		if (is_cancelled(run, i))
+			return GPUCOL_CANCELLED;
 		memcpy(level->tuples + (uint64_t)
 			   level->offsets[source[i * arity + key] + 1]++ * arity,
 			   source + i * arity, arity * sizeof(uint32_t));
+	}
 	return GPUCOL_OK;
 }
 
@@ -141,6 +152,7 @@ build_hashed(GpucolRecRun *run, const GpucolRecTable *table,
 	uint64_t	n = level->last - level->first;
 	uint32_t   *slot_of;
 	uint32_t	start = 0;
+	bool		cancelled = false;
 	uint64_t	i;
 
 	level->nslots = 16;
@@ -154,13 +166,14 @@ build_hashed(GpucolRecRun *run, const GpucolRecTable *table,
 		gpucol_rec_free(&run->memory, slot_of, n * sizeof(uint32_t));
 		return GPUCOL_OUT_OF_MEMORY;
 	}
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n && !cancelled; i++)
 	{
 		uint64_t	at = source_slot(table, index, level, source, i);
 
 		if (level->slots[at].count++ == 0)
 			level->slots[at].start = (uint32_t) i;
 		slot_of[i] = (uint32_t) at;
+		cancelled = is_cancelled(run, i);
 	}
 	/* start + count after the scatter is where each range ends. */
 	for (i = 0; i < level->nslots; i++)
@@ -169,16 +182,18 @@ build_hashed(GpucolRecRun *run, const GpucolRecTable *table,
 		start += level->slots[i].count;
 		level->slots[i].count = 0;
 	}
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n && !cancelled; i++)
 	{
 		GpucolRecSlot *slot = &level->slots[slot_of[i]];
+
+		cancelled = is_cancelled(run, i);
 
 		memcpy(level->tuples + (uint64_t) (slot->start + slot->count++) *
 			   table->arity, source + i * table->arity,
 			   table->arity * sizeof(uint32_t));
 	}
 	gpucol_rec_free(&run->memory, slot_of, n * sizeof(uint32_t));
-	return GPUCOL_OK;
+	return cancelled ? GPUCOL_CANCELLED : GPUCOL_OK;
 }
 
 /* Build a level for rows [first, last). */
