@@ -9,9 +9,10 @@
  * given back with gpucol_image_free, which is also right after an error.
  *
  * Memory.  The image holds each finished chunk at its packed size.  While a
- * column is encoded there are besides: for a dictionary, 4 bytes a row, 32 a
- * distinct value and the hash table (at most 16 bytes a distinct value, rounded
- * up to a power of two); for LZ4, a buffer as large as the largest vector's bytes.
+ * column is encoded there are besides: 16 bytes a vector for zones; for a
+ * dictionary, 4 bytes a row and up to some 130 a distinct value (entry, hash
+ * table of four times as many slots, both rounded up to a power of two); for
+ * LZ4, one buffer as large as the column's bytes and one as its largest vector.
  * A dictionary that cannot pay is given up early, before those are large.
  *
  * Freestanding C: no PostgreSQL.
