@@ -66,6 +66,8 @@ struct GpucolRecRun
 uint32_t
 GpucolDeviceRun::code(int64_t value) const
 {
+	if (!direct.empty())
+		return direct[(uint64_t) value - (uint64_t) values[0]];
 	return (uint32_t) (std::lower_bound(values.begin(), values.end(), value) -
 					   values.begin());
 }
@@ -251,19 +253,65 @@ run_stratum(GpucolDeviceRun &run, uint32_t stratum)
 	}
 }
 
+/* All values that were loaded or stand in the plan, passed to `visit`. */
+template <class Visit>
+void
+each_value(const GpucolDeviceRun &run, Visit visit)
+{
+	for (auto &relation : run.loaded)
+		for (auto &column : relation)
+			for (int64_t value : column)
+				visit(value);
+	for (uint32_t i = 0; i < run.plan->nconstants; i++)
+		visit(run.plan->constants[i].value);
+}
+
+/*
+ * The dictionary by direct addressing, if the values span a range not much wider
+ * than there are values: a pass to mark, a pass to number.
+ */
+bool
+number_directly(GpucolDeviceRun &run)
+{
+	int64_t		lo = INT64_MAX,
+				hi = INT64_MIN;
+	uint64_t	n = 0;
+
+	each_value(run, [&](int64_t v) { lo = std::min(lo, v); hi = std::max(hi, v); n++; });
+	uint64_t	span = n ? (uint64_t) hi - (uint64_t) lo : UINT64_MAX;
+
+	if (span > 8 * n + 65536)
+		return false;
+	run.direct.assign(span + 1, 0);
+	each_value(run, [&](int64_t v) { run.direct[(uint64_t) v - (uint64_t) lo] = 1; });
+	for (uint64_t i = 0; i <= span; i++)
+		if (run.direct[i])
+		{
+			run.direct[i] = (uint32_t) run.values.size();
+			run.values.push_back(lo + (int64_t) i);
+		}
+	return true;
+}
+
+/* The dictionary by sorting. */
+void
+number_by_sorting(GpucolDeviceRun &run)
+{
+	std::vector<int64_t> &values = run.values;
+
+	each_value(run, [&](int64_t v) { values.push_back(v); });
+	std::sort(values.begin(), values.end());
+	values.erase(std::unique(values.begin(), values.end()), values.end());
+}
+
 /* Dense codes of all values that were loaded or stand in the plan. */
 void
 make_dictionary(GpucolDeviceRun &run)
 {
-	std::vector<int64_t> &values = run.values;
+	const std::vector<int64_t> &values = run.values;
 
-	for (auto &relation : run.loaded)
-		for (auto &column : relation)
-			values.insert(values.end(), column.begin(), column.end());
-	for (uint32_t i = 0; i < run.plan->nconstants; i++)
-		values.push_back(run.plan->constants[i].value);
-	std::sort(values.begin(), values.end());
-	values.erase(std::unique(values.begin(), values.end()), values.end());
+	if (!number_directly(run))
+		number_by_sorting(run);
 	if (values.size() > UINT32_MAX - 1)
 		throw GpucolFailure{GPUCOL_UNSUPPORTED};
 	while ((values.size() >> run.bits) > 0)

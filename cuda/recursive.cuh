@@ -62,6 +62,8 @@ struct GpucolDeviceRun
 	GpucolDeviceMemory memory;
 	std::vector<std::vector<std::vector<int64_t>>> loaded; /* relation, column */
 	std::vector<int64_t> values;	/* dictionary, ascending */
+	std::vector<uint32_t> direct;	/* code of value - values[0], where values
+									 * lie close together; else empty */
 	GpucolArray<int64_t> device_values;
 	int			bits = 1;
 	std::vector<GpucolDeviceRelation> relations;
