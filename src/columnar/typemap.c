@@ -117,10 +117,14 @@ kind_of_type(Oid type_oid, int32 typmod, int8 *scale)
 
 /* Do equal values of a BYTES type always have equal bytes? */
 static bool
-type_is_bytewise_equal(Oid type_oid, Oid collation)
+type_is_bytewise_equal(Oid type_oid, int32 typmod, Oid collation)
 {
 	switch (type_oid)
 	{
+		case BPCHAROID:
+			/* char(n) is stored padded to n characters */
+			return typmod >= (int32) VARHDRSZ && OidIsValid(collation) &&
+				get_collation_isdeterministic(collation);
 		case TEXTOID:
 		case VARCHAROID:
 			return OidIsValid(collation) &&
@@ -148,7 +152,8 @@ gpucol_typemap_init(GpucolTypeMap *map, Oid type_oid, int32 typmod,
 						 &map->typalign);
 	map->kind = kind_of_type(map->type_oid, typmod, &map->scale);
 	if (map->kind == GPUCOL_KIND_BYTES)
-		map->bytewise_equal = type_is_bytewise_equal(map->type_oid, collation);
+		map->bytewise_equal = type_is_bytewise_equal(map->type_oid, typmod,
+													 collation);
 }
 
 /*

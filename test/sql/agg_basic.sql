@@ -104,6 +104,15 @@ SELECT d FROM unnest('{g1,g2,gt,gd,gb,ge,gf,gn,gu}'::text[]) a, unnest('{g2,gt,g
 SELECT d FROM unnest('{g1,gt,"gt, gb","g1, g2, gt, gd, gb","gt, g2 + 1"}'::text[]) k,
 	differ(format('SELECT DISTINCT %s FROM facts', k)) d WHERE d IS NOT NULL;
 
+-- char(n) is padded, so that equal values have equal bytes; other collations may
+-- make different bytes equal
+CREATE TABLE chars (c char(4), v varchar(10), n name COLLATE "C") USING gpucol;
+INSERT INTO chars SELECT left(md5((i % 30)::text), i % 5), 'v' || i % 3, 'n' || i % 2 FROM generate_series(1, 2000) i;
+INSERT INTO chars VALUES ('a', 'a', 'a'), ('a  ', 'a ', 'a '), ('', '', ''), (NULL, NULL, NULL);
+SELECT d FROM unnest('{c,v,n,"c, v","v, n"}'::text[]) k, differ(format('SELECT %s, count(*) FROM chars GROUP BY %1$s', k)) d WHERE d IS NOT NULL;
+SELECT d FROM differ('SELECT count(DISTINCT c), count(DISTINCT v) FROM chars') d WHERE d IS NOT NULL;
+SELECT d FROM differ('SELECT DISTINCT c::text COLLATE "C" FROM chars', 'GpucolScan') d WHERE d IS NOT NULL;
+
 -- whole queries
 SELECT d FROM unnest(ARRAY[
 	'SELECT gt, count(*) FROM facts GROUP BY gt HAVING count(*) > 190',
