@@ -16,18 +16,17 @@
 #include "access/tableam.h"
 #include "catalog/pg_am.h"
 #include "fmgr.h"
-#include "utils/snapmgr.h"
 
 #include "columnar/am.h"
 #include "columnar/fetch.h"
 #include "columnar/index_build.h"
 #include "columnar/insert.h"
 #include "columnar/modify.h"
+#include "columnar/rewrite.h"
 #include "columnar/sample.h"
 #include "columnar/scan.h"
 #include "columnar/segment.h"
 #include "columnar/vacuum.h"
-#include "columnar/view.h"
 #include "columnar/writer.h"
 #include "compat.h"
 
@@ -67,41 +66,6 @@ am_relation_copy_data(Relation rel, const RelFileNode *newrnode)
 {
 	gpucol_writer_flush(rel);
 	GetHeapamTableAmRoutine()->relation_copy_data(rel, newrnode);
-}
-
-/*
- * VACUUM FULL and CLUSTER: core copies the delta; segments are not copied.
- */
-static void
-am_relation_copy_for_cluster(Relation old_table, Relation new_table,
-							 Relation old_index, bool use_sort,
-							 TransactionId oldest_xmin, TransactionId *xid_cutoff,
-							 MultiXactId *multi_cutoff, double *num_tuples,
-							 double *tups_vacuumed, double *tups_recently_dead)
-{
-	bool		old;
-
-	if (gpucol_view_open(old_table, SnapshotAny)->nsegments > 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot rewrite table \"%s\" because it has packed segments",
-						RelationGetRelationName(old_table)),
-				 errhint("CREATE TABLE AS makes a compact copy.")));
-	old = gpucol_scan_set_delta_only(true);
-	PG_TRY();
-	{
-		GetHeapamTableAmRoutine()->relation_copy_for_cluster(old_table, new_table,
-															 old_index, use_sort,
-															 oldest_xmin, xid_cutoff,
-															 multi_cutoff, num_tuples,
-															 tups_vacuumed,
-															 tups_recently_dead);
-	}
-	PG_FINALLY();
-	{
-		gpucol_scan_set_delta_only(old);
-	}
-	PG_END_TRY();
 }
 
 /* Fill the routine on first use. */
@@ -149,7 +113,7 @@ init_routine(void)
 	am->scan_sample_next_tuple = gpucol_sample_next_tuple;
 	am->relation_estimate_size = gpucol_estimate_rel_size;
 	am->relation_vacuum = gpucol_vacuum_rel;
-	am->relation_copy_for_cluster = am_relation_copy_for_cluster;
+	am->relation_copy_for_cluster = gpucol_rewrite_copy;
 
 	am->relation_nontransactional_truncate = am_relation_nontransactional_truncate;
 	am->relation_copy_data = am_relation_copy_data;

@@ -1,0 +1,244 @@
+/*-------------------------------------------------------------------------
+ *
+ * rewrite.c
+ *	  VACUUM FULL and CLUSTER: a table's copy into new storage.
+ *
+ * Heap's own code copies the delta.  Segments that are not dead to everyone are
+ * copied page by page behind it, and the directory rows into the new TOAST
+ * relation by the heap rewrite module, which keeps their transactions: snapshots
+ * older than the rewrite see what they saw.  Pages that failed loads left behind
+ * and dead segments stay behind.  Row numbers, and with them TIDs, stay.
+ *
+ * The rewrite module does not make index entries, and core swaps the new TOAST
+ * relation in with its index, so the entries are made here, of every row and
+ * without a uniqueness check: recently dead rows must be found too.
+ *
+ * Everything runs under AccessExclusiveLock of both tables and TOAST relations.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/rewriteheap.h"
+#include "access/tableam.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/snapmgr.h"
+
+#include "columnar/directory.h"
+#include "columnar/page.h"
+#include "columnar/rewrite.h"
+#include "columnar/scan.h"
+#include "columnar/view.h"
+#include "columnar/writer.h"
+
+/* Directory rows of every kind. */
+static const Oid id_ranges[] = {
+	GPUCOL_ID_COUNTER, GPUCOL_ID_SEGMENT, GPUCOL_ID_BITMAP, GPUCOL_ID_TOMBSTONE
+};
+
+typedef struct Rewrite
+{
+	Relation	old_table;
+	Relation	new_table;
+	GpucolDirectory from;
+	GpucolDirectory to;
+	TransactionId oldest_xmin;
+	RewriteState state;
+	double		rows;			/* of copied segments */
+} Rewrite;
+
+/* Copy the delta by heap's own code, which must not meet segment rows. */
+static void
+copy_delta(Relation old_table, Relation new_table, Relation old_index, bool use_sort,
+		   TransactionId oldest_xmin, TransactionId *xid_cutoff,
+		   MultiXactId *multi_cutoff, double *num_tuples, double *tups_vacuumed,
+		   double *tups_recently_dead)
+{
+	bool		old = gpucol_scan_set_delta_only(true);
+
+	PG_TRY();
+	{
+		GetHeapamTableAmRoutine()->relation_copy_for_cluster(old_table, new_table,
+															 old_index, use_sort,
+															 oldest_xmin, xid_cutoff,
+															 multi_cutoff, num_tuples,
+															 tups_vacuumed,
+															 tups_recently_dead);
+	}
+	PG_FINALLY();
+	{
+		gpucol_scan_set_delta_only(old);
+	}
+	PG_END_TRY();
+}
+
+/* Copy a segment's pages and describe the copy. */
+static void
+copy_segment(Rewrite *rewrite, const GpucolDirectoryTuple *row, GpucolSegmentEntry *entry)
+{
+	GpucolSegmentEntry old;
+
+	gpucol_directory_check(rewrite->old_table, row);
+	memcpy(&old, row->data, sizeof(old));
+	*entry = old;
+	if (old.nrows > 0)
+	{
+		memset(entry->extents, 0, sizeof(entry->extents));
+		gpucol_page_copy(rewrite->old_table, &old, rewrite->new_table, entry);
+		rewrite->rows += old.nrows;
+	}
+	gpucol_directory_seal(entry);
+}
+
+/* The data of a directory row in the new storage. */
+static void
+new_data(Rewrite *rewrite, Oid base, const GpucolDirectoryTuple *row, char *data)
+{
+	memcpy(data, row->data, row->size);
+	if (base == GPUCOL_ID_SEGMENT)
+	{
+		GpucolSegmentEntry entry;
+
+		copy_segment(rewrite, row, &entry);
+		memcpy(data, &entry, sizeof(entry));
+	}
+	else if (base == GPUCOL_ID_TOMBSTONE && row->size == sizeof(GpucolTombstone))
+	{
+		GpucolTombstone tombstone;
+
+		/* the new version's place in the delta has changed; none is right */
+		memcpy(&tombstone, data, sizeof(tombstone));
+		gpucol_tid_set(&tombstone.new_tid,
+					   gpucol_directory_number(base, row->id, row->seq));
+		memcpy(data, &tombstone, sizeof(tombstone));
+	}
+}
+
+/* Copy a directory row with its transactions, unless it is dead to everyone. */
+static void
+copy_row(Rewrite *rewrite, Oid base, const GpucolDirectoryTuple *row)
+{
+	HTSV_Result status;
+	HeapTuple	old;
+	HeapTuple	tuple;
+	Datum		values[3];
+	bool		isnull[3] = {false, false, false};
+	struct varlena *chunk;
+
+	LockBuffer(row->buffer, BUFFER_LOCK_SHARE);
+	status = HeapTupleSatisfiesVacuum(row->tuple, rewrite->oldest_xmin, row->buffer);
+	old = heap_copytuple(row->tuple);
+	LockBuffer(row->buffer, BUFFER_LOCK_UNLOCK);
+	if (status == HEAPTUPLE_DEAD)
+	{
+		heap_freetuple(old);
+		return;
+	}
+	chunk = palloc(VARHDRSZ + row->size);
+	SET_VARSIZE(chunk, VARHDRSZ + row->size);
+	new_data(rewrite, base, row, VARDATA(chunk));
+	values[0] = ObjectIdGetDatum(row->id);
+	values[1] = Int32GetDatum(row->seq);
+	values[2] = PointerGetDatum(chunk);
+	tuple = heap_form_tuple(RelationGetDescr(rewrite->to.toast), values, isnull);
+	rewrite_heap_tuple(rewrite->state, old, tuple);
+	heap_freetuple(tuple);
+	heap_freetuple(old);
+	pfree(chunk);
+}
+
+/* Copy all directory rows, and the pages of segments with them. */
+static void
+copy_directory(Rewrite *rewrite, TransactionId xid_cutoff, MultiXactId multi_cutoff)
+{
+	rewrite->state = begin_heap_rewrite(rewrite->from.toast, rewrite->to.toast,
+										rewrite->oldest_xmin, xid_cutoff, multi_cutoff);
+	for (int i = 0; i < (int) lengthof(id_ranges); i++)
+	{
+		GpucolDirectoryScan scan;
+		GpucolDirectoryTuple row;
+
+		/* the counter has one key; the other ids follow it closely */
+		gpucol_directory_scan_begin(&scan, &rewrite->from, SnapshotAny, id_ranges[i], 0,
+									id_ranges[i] == GPUCOL_ID_COUNTER ? 0 :
+									GPUCOL_MAX_ROW_NUMBER, ForwardScanDirection);
+		while (gpucol_directory_scan_next(&scan, &row))
+		{
+			CHECK_FOR_INTERRUPTS();
+			copy_row(rewrite, id_ranges[i], &row);
+		}
+		gpucol_directory_scan_end(&scan);
+	}
+	end_heap_rewrite(rewrite->state);
+}
+
+/* Enter the new directory rows into the new TOAST relation's index. */
+static void
+index_directory(Rewrite *rewrite, BlockNumber first_block)
+{
+	Relation	toast = rewrite->to.toast;
+	TableScanDesc scan = heap_beginscan(toast, SnapshotAny, 0, NULL, NULL,
+										SO_TYPE_SEQSCAN | SO_ALLOW_STRAT);
+	TupleTableSlot *slot = table_slot_create(toast, NULL);
+
+	while (heap_getnextslot(scan, ForwardScanDirection, slot))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (ItemPointerGetBlockNumber(&slot->tts_tid) < first_block)
+			continue;
+		slot_getallattrs(slot);
+		for (int i = 0; i < rewrite->to.nindexes; i++)
+			index_insert(rewrite->to.indexes[i], slot->tts_values, slot->tts_isnull,
+						 &slot->tts_tid, toast, UNIQUE_CHECK_NO, false, NULL);
+	}
+	ExecDropSingleTupleTableSlot(slot);
+	heap_endscan(scan);
+}
+
+/* Does the table have anything in its directory? */
+static bool
+has_segments(Relation table)
+{
+	return gpucol_view_open(table, SnapshotAny)->nsegments > 0;
+}
+
+void
+gpucol_rewrite_copy(Relation old_table, Relation new_table, Relation old_index,
+					bool use_sort, TransactionId oldest_xmin,
+					TransactionId *xid_cutoff, MultiXactId *multi_cutoff,
+					double *num_tuples, double *tups_vacuumed,
+					double *tups_recently_dead)
+{
+	Rewrite		rewrite = {.old_table = old_table, .new_table = new_table,
+		.oldest_xmin = oldest_xmin};
+	BlockNumber first_block;
+
+	gpucol_writer_flush(old_table);
+	if (old_index != NULL && has_segments(old_table))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot cluster table \"%s\" because it has packed segments",
+						RelationGetRelationName(old_table)),
+				 errhint("CREATE TABLE AS ... ORDER BY makes an ordered copy.")));
+	copy_delta(old_table, new_table, old_index, use_sort, oldest_xmin, xid_cutoff,
+			   multi_cutoff, num_tuples, tups_vacuumed, tups_recently_dead);
+	if (!gpucol_directory_open(&rewrite.from, old_table, AccessShareLock))
+		return;
+	if (!gpucol_directory_open(&rewrite.to, new_table, RowExclusiveLock))
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg("the copy of table \"%s\" has no TOAST relation",
+						RelationGetRelationName(old_table))));
+
+	/* the rewrite module appends to what the delta's large values took */
+	first_block = RelationGetNumberOfBlocks(rewrite.to.toast);
+	copy_directory(&rewrite, *xid_cutoff, *multi_cutoff);
+	index_directory(&rewrite, first_block);
+	*num_tuples += rewrite.rows;
+	gpucol_directory_close(&rewrite.to);
+	gpucol_directory_close(&rewrite.from);
+}

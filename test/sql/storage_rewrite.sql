@@ -1,0 +1,47 @@
+-- VACUUM FULL copies segments with their deletions; CLUSTER is refused for them.
+CREATE TABLE sr (id int PRIMARY KEY, k text, big text) USING gpucol;
+INSERT INTO sr SELECT g, 'k' || g % 7 FROM generate_series(1, 5000) g;
+INSERT INTO sr VALUES (10000, 'big', repeat('0123456789', 100000));
+CREATE INDEX sr_k ON sr (k);
+DELETE FROM sr WHERE id % 3 = 0;
+UPDATE sr SET k = 'new' WHERE id % 100 = 1;
+BEGIN;
+INSERT INTO sr SELECT g, 'lost' FROM generate_series(20000, 40000) g;
+ROLLBACK;
+CREATE TABLE sr_heap AS SELECT * FROM sr;
+SELECT pg_relation_size('sr') AS before \gset
+VACUUM FULL sr;
+SELECT pg_relation_size('sr') < :before AS smaller;
+SELECT count(*), sum(id), count(*) FILTER (WHERE ctid >= '(2147483648,1)') > 2000 AS in_segments FROM sr;
+SELECT count(*) FROM (SELECT * FROM sr EXCEPT ALL SELECT * FROM sr_heap) d;
+SELECT count(*) FROM (SELECT * FROM sr_heap EXCEPT ALL SELECT * FROM sr) d;
+SELECT count(*) FROM gpucol.verify('sr');
+SET enable_seqscan = off;
+SET gpucol.enabled = off;
+SELECT id, k FROM sr WHERE id IN (1, 2, 3, 101, 4999, 5000, 10000, 20000) ORDER BY id;
+SELECT count(*) FROM sr WHERE k = 'new';
+SELECT length(big) FROM sr WHERE id = 10000;
+RESET enable_seqscan;
+RESET gpucol.enabled;
+INSERT INTO sr VALUES (2);
+INSERT INTO sr VALUES (3);
+UPDATE sr SET k = 'again' WHERE id IN (1, 2, 3);
+DELETE FROM sr WHERE id = 4;
+SELECT count(*), sum(id) FROM sr;
+INSERT INTO sr SELECT g, 'more' FROM generate_series(20000, 24000) g;
+VACUUM FULL sr;
+VACUUM sr;
+SELECT count(*), sum(id) FROM sr;
+SELECT id, k FROM sr WHERE id IN (1, 2, 3, 4, 24000) ORDER BY id;
+SELECT count(*) FROM gpucol.verify('sr');
+CLUSTER sr USING sr_pkey;
+-- the delta alone can be clustered
+CREATE TABLE sr_delta (id int PRIMARY KEY, t text) USING gpucol;
+INSERT INTO sr_delta SELECT 100 - g, repeat('x', 3000) FROM generate_series(1, 50) g;
+CLUSTER sr_delta USING sr_delta_pkey;
+SELECT count(*), sum(id), sum(length(t)) FROM sr_delta;
+VACUUM FULL sr_delta;
+SELECT gpucol.merge('sr_delta');
+VACUUM FULL sr_delta;
+SELECT count(*), sum(id), sum(length(t)) FROM sr_delta;
+DROP TABLE sr, sr_heap, sr_delta;
