@@ -70,13 +70,15 @@ build()
 	make -s -j"$(nproc)" -C "$ROOT" PG_CONFIG="$PG_CONFIG" WERROR="${WERROR:-}" all
 }
 
-# The CUDA daemon has its own rules; everything else works without it.
+# The CUDA daemon has its own rules; everything else works without it, and
+# GPUCOL_CUDA=no leaves it out.
 build_cuda()
 {
+	[ "${GPUCOL_CUDA:-yes}" != no ] || return 0
 	ls "$ROOT"/cuda/main.* >/dev/null 2>&1 || return 0
 	if PATH=$PATH:/usr/local/cuda/bin command -v nvcc >/dev/null; then
 		say "building the CUDA daemon"
-		PATH=$PATH:/usr/local/cuda/bin make -s -C "$ROOT/cuda" PG_CONFIG="$PG_CONFIG"
+		PATH=$PATH:/usr/local/cuda/bin make -s -j"$(nproc)" -C "$ROOT/cuda" PG_CONFIG="$PG_CONFIG"
 	else
 		say "no nvcc here: the CUDA daemon is not built, queries run on the CPU engine"
 	fi

@@ -1,5 +1,5 @@
-# 001_crash.pl: SIGKILL of the whole server during COPY, right after a commit
-# and during deletes and updates; every committed row is there afterwards
+# 001_crash.pl: SIGKILL of the whole server during COPY, right after a commit,
+# during merges, and during deletes and updates; every committed row is there afterwards
 # and no other.
 #
 # The same transaction always writes a gpucol table and its heap twin, so the
@@ -94,6 +94,26 @@ for my $round (1 .. $ROUNDS)
 	check_acknowledged("round $round, killed right after commit", $output);
 }
 
+# Rows that lie in the delta are packed by a merge that does not end.
+for my $round (1 .. $ROUNDS)
+{
+	$batch++;
+	$node->safe_psql('postgres', <<~SQL);
+		DO \$\$ BEGIN
+			FOR part IN 0 .. 49 LOOP
+				INSERT INTO twin SELECT $batch, i, i, 'delta ' || i, '2024-01-02'
+				FROM generate_series(part * 500 + 1, part * 500 + 500) i;
+				INSERT INTO packed SELECT * FROM twin
+				WHERE batch = $batch AND id BETWEEN part * 500 + 1 AND part * 500 + 500;
+			END LOOP;
+		END \$\$;
+		SQL
+	kill_during($node, "SELECT gpucol.merge('packed');\n", 0.15);
+	check("round $round, killed during a merge");
+	$node->safe_psql('postgres', "SELECT gpucol.merge('packed')");
+	check("round $round, merged again");
+}
+
 for my $round (1 .. $ROUNDS)
 {
 	my $sql = '';
@@ -109,5 +129,7 @@ for my $round (1 .. $ROUNDS)
 	check("round $round, killed during deletes and updates");
 }
 
+is($node->safe_psql('postgres', "SELECT count(*) FROM gpucol.verify('packed')"), '0',
+	'gpucol.verify finds nothing wrong');
 $node->stop;
 done_testing();

@@ -1,0 +1,63 @@
+# 006_standby.pl: a hot standby answers as its primary after loads, changes,
+# merges and VACUUM, with every replayed heap and btree page compared,
+# and goes on after promotion.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Gpucol;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $primary = PostgreSQL::Test::Cluster->new('primary');
+$primary->init(allows_streaming => 1);
+$primary->append_conf('postgresql.conf', "fsync = off\nwal_consistency_checking = 'heap, heap2, btree'\nautovacuum = off\nwal_keep_size = 2GB\n");
+$primary->start;
+$primary->safe_psql('postgres', 'CREATE EXTENSION gpucol');
+$primary->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($primary, 'base', has_streaming => 1);
+$standby->start;
+
+my $digest = 'SELECT count(*), sum(hashtextextended(x::text, 0)) FROM packed x';
+my $grouped = 'SELECT k, count(*), sum(n) FROM packed WHERE id > 100 GROUP BY k ORDER BY k';
+
+# Run SQL on the primary; one result: the standby then answers the same.
+sub replays
+{
+	my ($what, $sql) = @_;
+
+	$primary->safe_psql('postgres', $sql);
+	$primary->wait_for_catchup($standby, 'replay');
+	for my $query ($digest, $grouped)
+	{
+		is($standby->safe_psql('postgres', $query), $primary->safe_psql('postgres', $query), "standby after $what");
+	}
+	return;
+}
+
+replays('a bulk load', <<'SQL');
+CREATE TABLE packed (id int PRIMARY KEY, k int, n numeric(10,2), t text) USING gpucol;
+INSERT INTO packed SELECT i, i % 10, i / 7.0, 'text ' || i FROM generate_series(1, 50000) i;
+SQL
+replays('small inserts', "INSERT INTO packed VALUES (-1, 1, 1, 'a'), (-2, 2, 2, repeat('b', 9000))");
+replays('updates and deletes', 'UPDATE packed SET n = n + 1 WHERE id % 50 = 0; DELETE FROM packed WHERE id % 70 = 0');
+replays('a rollback', "BEGIN; INSERT INTO packed SELECT -i, 0, 0, '' FROM generate_series(100, 9000) i; ROLLBACK");
+replays('a merge', "SELECT gpucol.merge('packed')");
+replays('VACUUM', 'VACUUM packed');
+replays('an added column', "ALTER TABLE packed ADD COLUMN extra int DEFAULT 7; UPDATE packed SET extra = 8 WHERE id = 5");
+replays('a rewrite', 'ALTER TABLE packed ALTER COLUMN k TYPE bigint');
+replays('TRUNCATE and a new load', "TRUNCATE packed; INSERT INTO packed SELECT i, i % 3, i, 'again' FROM generate_series(1, 20000) i");
+
+my ($status, undef, $error) = $standby->psql('postgres', "SELECT gpucol.merge('packed')");
+like($error, qr/recovery|read-only/, 'a standby refuses to merge');
+my $before = $primary->safe_psql('postgres', $digest);
+$primary->stop;
+$standby->promote;
+is($standby->safe_psql('postgres', $digest), $before, 'the promoted standby has every row');
+$standby->safe_psql('postgres', "INSERT INTO packed SELECT -i, 0, 0, 'new' FROM generate_series(1, 5000) i; SELECT gpucol.merge('packed')");
+is($standby->safe_psql('postgres', 'SELECT count(*) FROM packed'), '25000', 'and takes more');
+ok(!$standby->log_contains('inconsistent page found'), 'no page differed in replay');
+$standby->stop;
+done_testing();
