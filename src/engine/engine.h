@@ -91,7 +91,11 @@ typedef struct GpucolEngine
 	/* Figures so far. */
 	void		(*stats) (const GpucolRun *run, GpucolRunStats *out);
 
-	/* Release everything; callable in any state, also after an error. */
+	/*
+	 * Release everything; callable in any state, also after the source or the
+	 * host left by longjmp.  Never calls the source: an engine gives windows back
+	 * before it returns, and those open at a longjmp are the host's to release.
+	 */
 	void		(*finish) (GpucolRun *run);
 } GpucolEngine;
 

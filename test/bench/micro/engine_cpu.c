@@ -1,15 +1,17 @@
 /*-------------------------------------------------------------------------
  *
- * engine.c
+ * engine_cpu.c
  *	  What the CPU engine makes of packed columns in memory, against floors.
  *
- *	  engine [million rows] [threads] [rounds]
+ *	  build/bench/engine_cpu [million rows] [threads] [rounds]
  *
  * Columns: a int of 30,000 values (15 bits), b of 1,000 (10), g of 10 (4), h of
- * 100,000 (17), w bigint of 1,000,000 (20), uniformly random, segments of
- * 1,048,576 rows, in place in pages as in shared buffers.  The floors are the
- * packed-vector kernels alone over the same bytes: a range test of `a`, and a
- * sum of the bytes of the columns that a query reads.  Medians of `rounds`.
+ * 100,000 (17), w bigint of 1,000,000 (20), f double with two decimals (17),
+ * uniformly random, segments of 1,048,576 rows, in place in pages as in shared
+ * buffers.  The floors are the packed-vector kernels alone over the same bytes: a
+ * range test of `a`, and a sum of the codes of the columns that a query reads.
+ * Medians of `rounds`; cpu is the process's time, which other work on the machine
+ * disturbs less.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,18 +26,18 @@
 
 enum
 {
-	A, B, G, H, W, NCOLUMNS
+	A, B, G, H, W, F, NCOLUMNS
 };
 
-static const uint64_t ranges[NCOLUMNS] = {30000, 1000, 10, 100000, 1000000};
+static const uint64_t ranges[NCOLUMNS] = {30000, 1000, 10, 100000, 1000000, 100000};
 static ArrayTable table;
 
 static double
-now(void)
+now(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return (double) t.tv_sec * 1e3 + (double) t.tv_nsec / 1e6;
 }
 
@@ -65,10 +67,18 @@ make_table(uint64_t nrows)
 		{
 			ArrayColumn *column = &segment->columns[c];
 
-			column->kind = GPUCOL_KIND_INT;
+			column->kind = c == F ? GPUCOL_KIND_FLOAT8 : GPUCOL_KIND_INT;
 			column->values = malloc(sizeof(int64_t) * GPUCOL_DEFAULT_SEGMENT_ROWS);
 			for (uint32_t r = 0; r < segment->nrows; r++)
+			{
 				column->values[r] = (int64_t) (next_random() % ranges[c]);
+				if (c == F)
+				{
+					double		value = (double) column->values[r] / 100;
+
+					memcpy(&column->values[r], &value, sizeof(value));
+				}
+			}
 		}
 		if (array_segment_encode(segment, NCOLUMNS) != GPUCOL_OK)
 			abort();
@@ -107,7 +117,7 @@ floor_time(const int *columns, int ncolumns, bool range, int rounds)
 
 	for (int t = 0; t < rounds; t++)
 	{
-		double		start = now();
+		double		start = now(CLOCK_PROCESS_CPUTIME_ID);
 
 		for (int s = 0; s < table.nsegments; s++)
 		{
@@ -131,7 +141,7 @@ floor_time(const int *columns, int ncolumns, bool range, int rounds)
 						sink += (uint64_t) gpucol_bitpack_sum(desc->width, words, NULL);
 				}
 		}
-		times[t] = now() - start;
+		times[t] = now(CLOCK_PROCESS_CPUTIME_ID) - start;
 	}
 	return median(times, rounds);
 }
@@ -142,6 +152,7 @@ measure(const char *name, const ProgramBuilder *b, int threads, int rounds, doub
 {
 	GpucolProgram *program = builder_finish(b);
 	double		times[64];
+	double		cpu[64];
 	uint64_t	rows = 0;
 	uint64_t	sum = 0;
 	double		nrows = 0;
@@ -151,14 +162,16 @@ measure(const char *name, const ProgramBuilder *b, int threads, int rounds, doub
 	for (int t = 0; t < rounds; t++)
 	{
 		ArraySource source;
-		GpucolRunOptions options = {threads, 0, false};
+		GpucolRunOptions options = {.threads = threads};
 		GpucolRun  *run;
 		GpucolResult out;
 		const char *why;
 		double		start;
+		double		cpu_start;
 
 		array_source_init(&source, &table, 65536, false);
-		start = now();
+		start = now(CLOCK_MONOTONIC);
+		cpu_start = now(CLOCK_PROCESS_CPUTIME_ID);
 		if (gpucol_engine_cpu.start(program, &source.base, NULL, &options, &run, &why) != GPUCOL_OK)
 			abort();
 		rows = sum = 0;
@@ -169,11 +182,12 @@ measure(const char *name, const ProgramBuilder *b, int threads, int rounds, doub
 				sum += (uint64_t) out.states[0].count;
 		}
 		gpucol_engine_cpu.finish(run);
-		times[t] = now() - start;
+		times[t] = now(CLOCK_MONOTONIC) - start;
+		cpu[t] = now(CLOCK_PROCESS_CPUTIME_ID) - cpu_start;
 	}
-	printf("%-44s %8.1f ms %6.2f ns/row   floor %6.1f ms   (%llu rows, %llu)\n", name,
-		   median(times, rounds), median(times, rounds) * 1e6 / nrows, floor_ms,
-		   (unsigned long long) rows, (unsigned long long) sum);
+	printf("%-36s %7.1f ms, cpu %7.1f ms = %5.2f ns/row, floor %6.1f ms (%llu rows, %llu)\n",
+		   name, median(times, rounds), median(cpu, rounds), median(cpu, rounds) * 1e6 / nrows,
+		   floor_ms, (unsigned long long) rows, (unsigned long long) sum);
 	fflush(stdout);
 	free(program);
 }
@@ -183,7 +197,7 @@ begin(ProgramBuilder *b, GpucolProgramKind kind)
 {
 	builder_init(b, kind);
 	for (int c = 0; c < NCOLUMNS; c++)
-		builder_column(b, GPUCOL_KIND_INT, 0);
+		builder_column(b, c == F ? GPUCOL_KIND_FLOAT8 : GPUCOL_KIND_INT, 0);
 }
 
 static void
@@ -288,6 +302,17 @@ main(int argc, char **argv)
 	builder_agg(&b, GPUCOL_AGG_COUNT_STAR, GPUCOL_CLASS_NONE, GPUCOL_NO_REG, GPUCOL_NO_REG);
 	measure("hashed key (h * b) % 1000, count(*)", &b, threads, rounds,
 			floor_time((int[]) {H, B}, 2, false, rounds));
+
+	for (int grouped = 0; grouped < 2; grouped++)
+	{
+		begin(&b, GPUCOL_PROGRAM_AGG);
+		if (grouped)
+			key(&b, G);
+		builder_agg(&b, GPUCOL_AGG_SUM, GPUCOL_CLASS_F,
+					builder_instr(&b, GPUCOL_OP_LOAD_F, GPUCOL_CLASS_F, 0, 0, 0, F), GPUCOL_NO_REG);
+		measure(grouped ? "10 groups: sum(f)" : "sum(f)", &b, threads, rounds,
+				floor_time((int[]) {F, G}, 1 + grouped, false, rounds));
+	}
 
 	begin(&b, GPUCOL_PROGRAM_SCAN);
 	between(&b, A, 100, 400);
