@@ -34,6 +34,9 @@
 #include "columnar/typemap.h"
 #include "kernel/program.h"
 
+/* More constants than this in one IN list are not worth a program. */
+#define GPUCOL_LOWER_MAX_IN		16384
+
 /* An expression as a register. */
 typedef struct GpucolValue
 {

@@ -18,8 +18,6 @@
 
 /* Comparisons are spelt out for at most this many elements. */
 #define MAX_SPELT_OUT		64
-/* Constants of one IN_I instruction. */
-#define MAX_IN_CONSTANTS	16384
 
 /* The elements of the array. */
 typedef struct Elements
@@ -71,9 +69,9 @@ lower_in(GpucolLower *l, const GpucolValue *value, const Elements *e,
 			return false;
 		sorted[n++] = c.v.i;
 	}
-	if (n > MAX_IN_CONSTANTS)
+	if (n > GPUCOL_LOWER_MAX_IN)
 		return gpucol_lower_decline(l, "array has more than %d elements",
-									MAX_IN_CONSTANTS);
+									GPUCOL_LOWER_MAX_IN);
 	qsort(sorted, n, sizeof(int64), compare_int64);
 	memset(&c, 0, sizeof(c));
 	c.cls = GPUCOL_CLASS_I;

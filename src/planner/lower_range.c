@@ -27,9 +27,6 @@
 
 #include "planner/lower.h"
 
-/* More constants than this in one IN list are not worth a program. */
-#define MAX_IN_CONSTANTS	16384
-
 typedef enum Comparison
 {
 	CMP_EQ,
@@ -468,9 +465,9 @@ add_in(GpucolLower *l, int column, bool in, GpucolConst *consts, int n)
 {
 	GpucolRange *range;
 
-	if (n > MAX_IN_CONSTANTS)
+	if (n > GPUCOL_LOWER_MAX_IN)
 		return gpucol_lower_decline(l, "IN list has more than %d values",
-									MAX_IN_CONSTANTS);
+									GPUCOL_LOWER_MAX_IN);
 	if (n == 0)
 	{
 		if (in)
