@@ -21,12 +21,14 @@
 #include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/tsmapi.h"
+#include "access/xact.h"
 #include "nodes/execnodes.h"
 #include "optimizer/plancat.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
+#include "utils/timestamp.h"
 
 #include "columnar/sample.h"
 #include "columnar/scan.h"
@@ -299,6 +301,58 @@ gpucol_sample_next_tuple(TableScanDesc sscan, struct SampleScanState *state,
  * ------------------------------------------------------------------------
  */
 
+/* What the segments of a table hold, as planning has lately counted it. */
+typedef struct SegmentCount
+{
+	Oid			relid;
+	Oid			file;
+	BlockNumber nblocks;		/* of the main fork then */
+	TimestampTz when;			/* start of the statement that counted */
+	double		rows;
+	double		pages;
+} SegmentCount;
+
+/* Tables whose counts are kept, and for how long. */
+#define KEPT_COUNTS		32
+#define KEPT_USECS		INT64CONST(1000000)
+
+/*
+ * Count a table's segment rows and pages.  Estimates may be a second old, unless
+ * the main fork has grown: planning a short statement is to cost no more than for
+ * a heap table.
+ */
+static const SegmentCount *
+count_segments(Relation rel)
+{
+	BlockNumber nblocks = RelationGetNumberOfBlocks(rel);
+	static SegmentCount counts[KEPT_COUNTS];
+	SegmentCount *count = &counts[RelationGetRelid(rel) % KEPT_COUNTS];
+	TimestampTz now = GetCurrentStatementStartTimestamp();
+	MemoryContext context;
+	MemoryContext old;
+	GpucolView *view;
+
+	if (count->relid == RelationGetRelid(rel) &&
+		count->file == gpucol_compat_relation_file(rel) &&
+		count->nblocks == nblocks && now - count->when < KEPT_USECS &&
+		now >= count->when)
+		return count;
+
+	context = AllocSetContextCreate(CurrentMemoryContext, "gpucol estimate",
+									ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(context);
+	view = gpucol_view_open(rel, GetActiveSnapshot());
+	MemoryContextSwitchTo(old);
+	count->relid = RelationGetRelid(rel);
+	count->file = gpucol_compat_relation_file(rel);
+	count->nblocks = nblocks;
+	count->when = now;
+	count->rows = view->rows;
+	count->pages = view->pages;
+	MemoryContextDelete(context);
+	return count;
+}
+
 /*
  * Segment rows are counted from the directory.  The delta's are what the last
  * VACUUM or ANALYZE counted beyond them, and never more than fit its pages;
@@ -308,9 +362,7 @@ void
 gpucol_estimate_rel_size(Relation rel, int32 *attr_widths, BlockNumber *pages,
 						 double *tuples, double *allvisfrac)
 {
-	GpucolView *view;
-	MemoryContext context;
-	MemoryContext old;
+	const SegmentCount *counted;
 	double		delta_pages;
 	double		delta_rows;
 	double		density;
@@ -324,28 +376,23 @@ gpucol_estimate_rel_size(Relation rel, int32 *attr_widths, BlockNumber *pages,
 	if (!OidIsValid(rel->rd_rel->reltoastrelid) || !ActiveSnapshotSet())
 		return;
 
-	context = AllocSetContextCreate(CurrentMemoryContext, "gpucol estimate",
-									ALLOCSET_SMALL_SIZES);
-	old = MemoryContextSwitchTo(context);
-	view = gpucol_view_open(rel, GetActiveSnapshot());
-	MemoryContextSwitchTo(old);
-	if (view->nsegments > 0)
+	counted = count_segments(rel);
+	if (counted->pages > 0)
 	{
 		int32		width = get_rel_data_width(rel, attr_widths) +
 			MAXALIGN(SizeofHeapTupleHeader) + sizeof(ItemIdData);
 
-		delta_pages = Max(0.0, (double) heap_pages - view->pages);
+		delta_pages = Max(0.0, (double) heap_pages - counted->pages);
 		density = (BLCKSZ - SizeOfPageHeaderData) / (double) width;
 		delta_rows = delta_pages * density;
 		if (rel->rd_rel->reltuples >= 0)
 			delta_rows = Min(delta_rows,
-							 Max(0.0, rel->rd_rel->reltuples - view->rows));
-		*tuples = rint(view->rows + delta_rows);
+							 Max(0.0, rel->rd_rel->reltuples - counted->rows));
+		*tuples = rint(counted->rows + delta_rows);
 		/* index-only scans must visit segment rows */
 		if (heap_pages > 0)
-			*allvisfrac = Max(0.0, (double) rel->rd_rel->relallvisible - view->pages) /
+			*allvisfrac = Max(0.0, (double) rel->rd_rel->relallvisible - counted->pages) /
 				heap_pages;
 		*allvisfrac = Min(*allvisfrac, 1.0);
 	}
-	MemoryContextDelete(context);
 }
