@@ -54,19 +54,24 @@
 
 /*
  * scan_analyze_next_block: its parameters behind the scan, how the next block
- * number is got, and heap's own step to that block.
+ * number is got, heap's own step to that block, and passing the block by.
  */
 #if PG_VERSION_NUM >= 170000
 #define GPUCOL_COMPAT_ANALYZE_BLOCK	struct ReadStream *stream
 #define GPUCOL_COMPAT_ANALYZE_NEXT(delta, block) \
-	gpucol_compat_analyze_next(delta, stream, block)
+	(GetHeapamTableAmRoutine()->scan_analyze_next_block(delta, stream) && \
+	 (*(block) = ((HeapScanDesc) (delta))->rs_cblock, true))
 #define GPUCOL_COMPAT_ANALYZE_HEAP(delta, block)	((void) (block), true)
+#define GPUCOL_COMPAT_ANALYZE_SKIP(delta) \
+	(UnlockReleaseBuffer(((HeapScanDesc) (delta))->rs_cbuf), \
+	 ((HeapScanDesc) (delta))->rs_cbuf = InvalidBuffer)
 #else
 #define GPUCOL_COMPAT_ANALYZE_BLOCK \
 	BlockNumber analyze_block, BufferAccessStrategy strategy
 #define GPUCOL_COMPAT_ANALYZE_NEXT(delta, block)	(*(block) = analyze_block, true)
 #define GPUCOL_COMPAT_ANALYZE_HEAP(delta, block) \
 	GetHeapamTableAmRoutine()->scan_analyze_next_block(delta, block, strategy)
+#define GPUCOL_COMPAT_ANALYZE_SKIP(delta)			((void) (delta))
 #endif
 
 /* Go to a block of a sample scan of the heap. */
@@ -131,6 +136,22 @@
 	ConditionalXactLockTableWait(xid)
 #define gpucol_compat_conditional_lock_tuple(rel, tid, mode) \
 	ConditionalLockTuple(rel, tid, mode)
+#endif
+
+/* The limits of a TID range scan. */
+#if PG_VERSION_NUM >= 180000
+#define gpucol_compat_mintid(scan)	((scan)->st.tidrange.rs_mintid)
+#define gpucol_compat_maxtid(scan)	((scan)->st.tidrange.rs_maxtid)
+#else
+#define gpucol_compat_mintid(scan)	((scan)->rs_mintid)
+#define gpucol_compat_maxtid(scan)	((scan)->rs_maxtid)
+#endif
+
+/* What names a relation's storage. */
+#if PG_VERSION_NUM >= 160000
+#define GpucolCompatFile	RelFileLocator
+#else
+#define GpucolCompatFile	RelFileNode
 #endif
 
 /* Tablespace and file number of a relation's storage. */

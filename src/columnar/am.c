@@ -62,10 +62,10 @@ am_relation_nontransactional_truncate(Relation rel)
 
 /* The storage moves to another tablespace as it is. */
 static void
-am_relation_copy_data(Relation rel, const RelFileNode *newrnode)
+am_relation_copy_data(Relation rel, const GpucolCompatFile *file)
 {
 	gpucol_writer_flush(rel);
-	GetHeapamTableAmRoutine()->relation_copy_data(rel, newrnode);
+	GetHeapamTableAmRoutine()->relation_copy_data(rel, file);
 }
 
 /* Fill the routine on first use. */

@@ -129,6 +129,7 @@ gpucol_analyze_next_block(TableScanDesc sscan, GPUCOL_COMPAT_ANALYZE_BLOCK)
 		scan->sample_row = 0;
 		return GPUCOL_COMPAT_ANALYZE_HEAP(scan->delta, block);
 	}
+	GPUCOL_COMPAT_ANALYZE_SKIP(scan->delta);
 	enter_segment(scan, number);
 	entry = &scan->view->segments[number].entry;
 	scan->sample_row = (uint64) entry->nrows * ordinal / entry->npages;

@@ -337,8 +337,8 @@ gpucol_scan_set_tidrange(TableScanDesc sscan, ItemPointer mintid, ItemPointer ma
 {
 	GpucolScan *scan = (GpucolScan *) sscan;
 
-	ItemPointerCopy(mintid, &sscan->rs_mintid);
-	ItemPointerCopy(maxtid, &sscan->rs_maxtid);
+	ItemPointerCopy(mintid, &gpucol_compat_mintid(sscan));
+	ItemPointerCopy(maxtid, &gpucol_compat_maxtid(sscan));
 	if (!is_ours(sscan))
 	{
 		heap_set_tidrange(sscan, mintid, maxtid);
@@ -356,8 +356,8 @@ gpucol_scan_getnextslot_tidrange(TableScanDesc sscan, ScanDirection direction,
 		return heap_getnextslot_tidrange(sscan, direction, slot);
 	while (gpucol_scan_getnextslot(sscan, direction, slot))
 	{
-		if (ItemPointerCompare(&slot->tts_tid, &sscan->rs_mintid) >= 0 &&
-			ItemPointerCompare(&slot->tts_tid, &sscan->rs_maxtid) <= 0)
+		if (ItemPointerCompare(&slot->tts_tid, &gpucol_compat_mintid(sscan)) >= 0 &&
+			ItemPointerCompare(&slot->tts_tid, &gpucol_compat_maxtid(sscan)) <= 0)
 			return true;
 	}
 	return false;

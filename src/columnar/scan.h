@@ -49,7 +49,7 @@ typedef struct GpucolScan
 	ScanDirection direction;	/* of the last call */
 	int64		row;			/* in a segment: row last returned */
 	uint32	   *deleted;		/* of the segment, or NULL */
-	bool		tid_range;		/* base.rs_mintid and rs_maxtid apply */
+	bool		tid_range;		/* the base's TID limits apply */
 
 	/* ANALYZE and TABLESAMPLE, see sample.c */
 	uint64		sample_row;
