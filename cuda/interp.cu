@@ -262,6 +262,8 @@ find_constant(const GpucolConst *list, uint32_t n, int64_t x)
 {
 	uint32_t	a = 0;
 
+	if (n == 0 || x > list[n - 1].v.i)
+		return false;
 	while (n > 0)
 	{
 		uint32_t	half = n / 2;
@@ -349,7 +351,7 @@ step(const GpucolInterpPlan &plan, const Place &place, const GpucolInstr &in, Re
 				int128		r = 0;
 				bool		over = false;
 
-				if (an || bn)
+				if (an || (bn && in.op <= GPUCOL_OP_MUL_D))
 				{
 					reg.nulls |= bit;
 					break;
@@ -921,7 +923,7 @@ interp_kernel(const __grid_constant__ GpucolInterpPlan plan)
 			const GpucolAcc &acc = plan.accs[i];
 
 			if (MODE == MODE_EXPONENTS)
-				total[i] = 0;
+				total[i] = total[plan.naccs + i] = 0;
 			else
 			{
 				Words		words;
@@ -1025,6 +1027,8 @@ interp_kernel(const __grid_constant__ GpucolInterpPlan plan)
 
 							if (e != 0x7ff && e > total[i])
 								total[i] = e;
+							if (reg.v[plan.accs[i].arg] << 1 != 0 && 0x7ff - e > total[plan.naccs + i])
+								total[plan.naccs + i] = 0x7ff - e;
 						}
 				}
 				else if (ungrouped)
@@ -1063,10 +1067,13 @@ interp_kernel(const __grid_constant__ GpucolInterpPlan plan)
 
 			if (MODE == MODE_EXPONENTS)
 			{
-				unsigned long long x = warp_combine(2, total[i]);
+				for (int j = i; j < 2 * plan.naccs; j += plan.naccs)
+				{
+					unsigned long long x = warp_combine(2, total[j]);
 
-				if (lane == 0)
-					atomicMax(plan.exponents + i, x);
+					if (lane == 0)
+						atomicMax(plan.exponents + j, x);
+				}
 				continue;
 			}
 			neutral_words(acc, words);

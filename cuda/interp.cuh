@@ -85,7 +85,8 @@ struct GpucolInterpPlan
 	GpucolHashTable groups;		/* nkeys > 0 */
 	GpucolHashTable distinct;	/* key: accumulator and group, value */
 	unsigned long long *table;	/* [capacity or 1][nwords] */
-	unsigned long long *exponents;	/* [naccs]: greatest biased exponent */
+	unsigned long long *exponents;	/* [naccs]: greatest biased exponent, then
+									 * [naccs]: 0x7ff - the least */
 	unsigned long long *error;	/* least (row << 8 | status), ~0 = none */
 
 	/* SCAN */

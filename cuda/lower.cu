@@ -42,6 +42,9 @@ static const uint64_t MAX_ROWS = (uint64_t) 1 << 32;
 /* Interpreted groups and distinct values to begin with. */
 static const uint32_t FIRST_CAPACITY = 1 << 16;
 
+/* Bits that the least float of a sum must keep. */
+static const int FLOAT_BITS = 48;
+
 /* Most cells of a dense table of groups. */
 static const uint64_t MAX_DENSE_GROUPS = (uint64_t) 1 << 28;
 
@@ -611,7 +614,7 @@ Lowering::add_segment(uint32_t s)
 	{
 		deleted = r_.object(GPUCOL_PUT_DELETED, s, 0);
 		if (deleted == NULL)
-			throw Failure{GPUCOL_CORRUPT, "deleted rows of a segment are missing"};
+			throw Failure{GPUCOL_UNSUPPORTED, "deleted rows of a segment are missing"};
 		segment.deleted = (const uint32_t *) deleted->device;
 	}
 	for (uint32_t c = 0; c < r_.run_.ncolumns; c++)
@@ -629,7 +632,7 @@ Lowering::add_segment(uint32_t s)
 			if (remap != NULL)
 			{
 				if (remap->total < 4 * ((size_t) chunk.last_entry + 1))
-					throw Failure{GPUCOL_CORRUPT, "numbers of a dictionary are missing"};
+					throw Failure{GPUCOL_UNSUPPORTED, "numbers of a dictionary are missing"};
 				chunk.remap = (const uint32_t *) remap->device;
 				chunk.coding = GPUCOL_CODING_DICT;
 			}
@@ -684,7 +687,7 @@ Lowering::add_delta()
 
 		if (codes == NULL || codes->total != nvectors * 64 * GPUCOL_ROW_BYTES ||
 			(nulls != NULL && nulls->total != nvectors * GPUCOL_ROW_BYTES))
-			throw Failure{GPUCOL_CORRUPT, "delta rows are missing"};
+			throw Failure{GPUCOL_UNSUPPORTED, "delta rows are missing"};
 		chunk = GpucolDeviceChunk();
 		chunk.codes = (const uint32_t *) codes->device;
 		chunk.nulls = nulls ? (const uint32_t *) nulls->device : NULL;
@@ -1175,8 +1178,8 @@ Lowering::interp_plan()
 	GpucolInterpPlan plan = {};
 	std::vector<GpucolInstr> instrs(array<GpucolInstr>(p_->instrs), array<GpucolInstr>(p_->instrs) + p_->ninstrs);
 	std::vector<GpucolConst> consts(array<GpucolConst>(p_->consts), array<GpucolConst>(p_->consts) + p_->nconsts);
-	std::vector<const uint8_t *> host(p_->nhost, NULL);
-	std::vector<uint32_t> host_size(p_->nhost, 0);
+	std::vector<const uint8_t *> host(GPUCOL_WIRE_MAX_HOST, NULL);
+	std::vector<uint32_t> host_size(GPUCOL_WIRE_MAX_HOST, 0);
 	const GpucolProgramColumn *columns = array<GpucolProgramColumn>(p_->columns);
 	std::vector<uint64_t> none(1, ~0ull);
 
@@ -1210,7 +1213,7 @@ Lowering::interp_plan()
 			{
 				const GpucolDeviceChunk &chunk = chunks_[s * r_.run_.ncolumns + in.aux];
 
-				if (!chunk.all_null && chunk.remap == NULL && segments_[s].number < r_.run_.nsegments)
+				if (!chunk.all_null && chunk.remap == NULL && chunk.width > 0 && segments_[s].number < r_.run_.nsegments)
 					throw unsupported("a column of bytes without a dictionary");
 			}
 	}
@@ -1369,14 +1372,14 @@ Lowering::run_aggregate(std::vector<char> *data, uint64_t *nrows)
 	}
 	for (int k = 0; k < p_->nkeys; k++)
 		key_words += classes[array<uint16_t>(p_->keys)[k]] == GPUCOL_CLASS_D ? 2 : 1;
-	if (a.nwords > GPUCOL_MAX_WORDS || key_words > GPUCOL_MAX_KEY_WORDS || p_->nkeys > 64)
+	if (a.nwords > GPUCOL_MAX_WORDS || 2 * a.accs.size() > GPUCOL_MAX_WORDS || key_words > GPUCOL_MAX_KEY_WORDS || p_->nkeys > 64)
 		throw unsupported("more aggregates or keys than the device takes");
 	plan.naccs = a.accs.size();
 	plan.nwords = a.nwords;
 	plan.accs = upload(a.accs);
 	if (floats)
 	{
-		std::vector<unsigned long long> e(a.accs.size(), 0);
+		std::vector<unsigned long long> e(2 * a.accs.size(), 0);
 		cudaEvent_t t = begin();
 		int			log_rows = 1;
 
@@ -1389,6 +1392,15 @@ Lowering::run_aggregate(std::vector<char> *data, uint64_t *nrows)
 		for (size_t i = 0; i < a.accs.size(); i++)
 		{
 			int			top = (int) e[i] - 1022;
+			int			bottom = 0x7ff - (int) e[a.accs.size() + i] - 1022;
+			int			times = a.accs[i].op == GPUCOL_ACC_SQUARE_F ? 2 : 1;
+
+			/* a group or filter may leave out the large values: the bits of the
+			 * least one must be above the binary point's end too */
+			if ((p_->nkeys > 0 || a.accs[i].filter != GPUCOL_NO_REG) && e[i] > 0 &&
+				(a.accs[i].op == GPUCOL_ACC_SUM_F || times == 2) &&
+				125 - log_rows - times * (top - bottom) < FLOAT_BITS)
+				throw unsupported("floats of too wide a range for exact sums on the device");
 
 			if (a.accs[i].op == GPUCOL_ACC_SUM_F)
 				a.accs[i].scale = 125 - log_rows - top;
@@ -1636,7 +1648,7 @@ Request::execute(const GpucolWireGo &go, cudaStream_t stream, uint32_t *cancel,
 {
 	for (Resident *r : resident_)
 		if (r == NULL)
-			throw Failure{GPUCOL_CORRUPT, "a chunk was not sent"};
+			throw Failure{GPUCOL_UNSUPPORTED, "a chunk was not sent"};
 	if (prefetch())
 	{
 		result->status = GPUCOL_OK;

@@ -11,6 +11,8 @@
 
 #include "scanner.cuh"
 
+/* Positions FIRST .. FIRST + N - 1; words that they do not touch are not read. */
+template <int FIRST, int N>
 struct UnpackCodes
 {
 	const uint32_t *vector;
@@ -23,20 +25,24 @@ struct UnpackCodes
 	{
 		uint32_t	w[K];
 
-		load_words<K>(vector, lane, w);
 #pragma unroll
-		for (int p = 0; p < 32; p++)
-			v[p] = code_at<K>(w, p) + add;
+		for (int j = 0; j < K; j++)
+			w[j] = j >= FIRST * K / 32 && j < ((FIRST + N) * K + 31) / 32 ?
+				__ldcs(vector + j * 32 + lane) : 0;
+#pragma unroll
+		for (int i = 0; i < N; i++)
+			v[i] = code_at<K>(w, FIRST + i) + add;
 	}
 };
 
 /*
- * Fill v[p] with the offset of row p*32 + lane; entries at NULLs are arbitrary.
- * Returns the lane mask of NULLs.
+ * Fill v[i] with the offset of row (FIRST + i)*32 + lane; entries at NULLs are
+ * arbitrary.  Returns the lane mask of NULLs of the whole vector.
  */
+template <int FIRST = 0, int N = 32>
 __device__ __forceinline__ uint32_t
 load_offsets(const GpucolDeviceChunk &chunk, const GpucolOffsetColumn &column,
-			 uint32_t vector, int lane, uint32_t (&v)[32])
+			 uint32_t vector, int lane, uint32_t (&v)[N])
 {
 	const uint32_t *codes = chunk.codes +
 		(size_t) vector * chunk.width * GPUCOL_ROW_WORDS;
@@ -47,24 +53,24 @@ load_offsets(const GpucolDeviceChunk &chunk, const GpucolOffsetColumn &column,
 		return 0xffffffffu;
 	if (chunk.width >= 1 && chunk.width <= 32)
 	{
-		UnpackCodes f = {codes, lane, add, v};
+		UnpackCodes<FIRST, N> f = {codes, lane, add, v};
 
 		dispatch_width(chunk.width, f);
 	}
 	else
 	{
 #pragma unroll
-		for (int p = 0; p < 32; p++)
-			v[p] = (uint32_t) code_of_row(codes, chunk.width, p * 32 + lane) + add;
+		for (int i = 0; i < N; i++)
+			v[i] = (uint32_t) code_of_row(codes, chunk.width, (FIRST + i) * 32 + lane) + add;
 	}
 	if (!direct)
 	{
 #pragma unroll
-		for (int p = 0; p < 32; p++)
+		for (int i = 0; i < N; i++)
 		{
-			uint32_t	entry = min(v[p], chunk.last_entry);
+			uint32_t	entry = min(v[i], chunk.last_entry);
 
-			v[p] = chunk.remap ? __ldg(chunk.remap + entry) :
+			v[i] = chunk.remap ? __ldg(chunk.remap + entry) :
 				(uint32_t) (__ldg(chunk.dict + entry) - column.base);
 		}
 	}

@@ -28,6 +28,9 @@
 #include "offsets.cuh"
 #include "reduce.cuh"
 
+/* Positions of a vector that a warp keeps in registers at a time. */
+constexpr int HALF = 16;
+
 enum WordKind
 {
 	WORD_SUM = 0,
@@ -205,61 +208,62 @@ struct GlobalTable
  * Byte offset of each row's record in a plane of 4-byte words with `copies`
  * words a group, relative to group `first`.
  */
+template <int FIRST>
 __device__ __forceinline__ void
 load_groups(const GpucolReducePlan &plan, const Run &run, uint32_t vector,
-			int lane, uint32_t first, uint32_t copies, uint32_t (&group)[32])
+			int lane, uint32_t first, uint32_t copies, uint32_t (&group)[HALF])
 {
 	for (uint32_t k = 0; k < plan.nkeys; k++)
 	{
 		const GpucolOffsetColumn column = plan.keys[k];
 		uint32_t	stride = plan.strides[k] * copies * 4;
-		uint32_t	v[32];
-		uint32_t	nulls = load_offsets(plan.scan.chunks[run.segment * plan.scan.ncolumns + column.slot],
-										 column, vector, lane, v);
+		uint32_t	v[HALF];
+		uint32_t	nulls = load_offsets<FIRST, HALF>(plan.scan.chunks[run.segment * plan.scan.ncolumns + column.slot],
+													  column, vector, lane, v) >> FIRST;
 
 		if (nulls)
 		{
 #pragma unroll
-			for (int p = 0; p < 32; p++)
-				if (nulls >> p & 1)
-					v[p] = plan.cards[k] - 1;
+			for (int i = 0; i < HALF; i++)
+				if (nulls >> i & 1)
+					v[i] = plan.cards[k] - 1;
 		}
 #pragma unroll
-		for (int p = 0; p < 32; p++)
-			group[p] = v[p] * stride + (k == 0 ? 0u - first * copies * 4 : group[p]);
+		for (int i = 0; i < HALF; i++)
+			group[i] = v[i] * stride + (k == 0 ? 0u - first * copies * 4 : group[i]);
 	}
 }
 
 /* Advance the records of the groups by one input's values. */
 template <class T>
 __device__ __forceinline__ void
-advance(const T &table, const GpucolReduceInput &input, const uint32_t (&at)[32],
-		uint32_t present, const uint32_t (&v)[32], uint32_t &wrapped)
+advance(const T &table, const GpucolReduceInput &input, const uint32_t (&at)[HALF],
+		uint32_t present, const uint32_t (&v)[HALF], uint32_t &wrapped)
 {
 	if (input.ops & GPUCOL_REDUCE_COUNT)
 	{
 #pragma unroll
-		for (int p = 0; p < 32; p++)
-			table.increment(input.count, at[p], present & (1u << p));
+		for (int i = 0; i < HALF; i++)
+			table.increment(input.count, at[i], present & (1u << i));
 	}
 	if (input.ops & GPUCOL_REDUCE_SUM)
 	{
 #pragma unroll
-		for (int p = 0; p < 32; p++)
-			if (table.add(input.sum, at[p], v[p], present & (1u << p)))
-				wrapped |= 1u << p;
+		for (int i = 0; i < HALF; i++)
+			if (table.add(input.sum, at[i], v[i], present & (1u << i)))
+				wrapped |= 1u << i;
 	}
 	if (input.ops & GPUCOL_REDUCE_MIN)
 	{
 #pragma unroll
-		for (int p = 0; p < 32; p++)
-			table.least(input.min, at[p], v[p], present & (1u << p));
+		for (int i = 0; i < HALF; i++)
+			table.least(input.min, at[i], v[i], present & (1u << i));
 	}
 	if (input.ops & GPUCOL_REDUCE_MAX)
 	{
 #pragma unroll
-		for (int p = 0; p < 32; p++)
-			table.greatest(input.max, at[p], v[p], present & (1u << p));
+		for (int i = 0; i < HALF; i++)
+			table.greatest(input.max, at[i], v[i], present & (1u << i));
 	}
 }
 
@@ -270,11 +274,11 @@ advance(const T &table, const GpucolReduceInput &input, const uint32_t (&at)[32]
 template <class T>
 __device__ __forceinline__ void
 carry_wrapped(const GpucolReducePlan &plan, const T &table, const Run &run,
-			  uint32_t vector, int lane, uint32_t word, uint32_t wrapped)
+			  uint32_t vector, int lane, int first, uint32_t word, uint32_t wrapped)
 {
 	while (wrapped)
 	{
-		int			row = (__ffs(wrapped) - 1) * 32 + lane;
+		int			row = (first + __ffs(wrapped) - 1) * 32 + lane;
 		uint32_t	group = 0;
 
 		wrapped &= wrapped - 1;
@@ -283,6 +287,49 @@ carry_wrapped(const GpucolReducePlan &plan, const T &table, const Run &run,
 				offset_of_row(plan.scan.chunks[run.segment * plan.scan.ncolumns + plan.keys[k].slot],
 							  plan.keys[k], vector, row, plan.cards[k] - 1);
 		table.carry(word, group);
+	}
+}
+
+/*
+ * Advance the groups of positions FIRST .. FIRST + HALF - 1 of a vector, whose
+ * rows in play are `rows`.
+ */
+template <int FIRST, class T>
+__device__ __forceinline__ void
+reduce_half(const GpucolReducePlan &plan, const T &table, const Run &run,
+			const GpucolDeviceChunk *chunks, uint32_t vector, int lane,
+			uint32_t rows, uint32_t first, uint32_t n, bool sliced)
+{
+	uint32_t	group[HALF];
+
+	rows = rows >> FIRST & ((1u << HALF) - 1);
+	load_groups<FIRST>(plan, run, vector, lane, first, table.copies, group);
+	if (sliced)
+	{
+		uint32_t	inside = 0;
+
+#pragma unroll
+		for (int i = HALF - 1; i >= 0; i--)
+			shift_in_ge(inside, n * table.copies * 4 - 1, group[i]);
+		rows &= inside;
+	}
+#pragma unroll
+	for (int i = 0; i < HALF; i++)
+		group[i] = table.locate(group[i]);
+#pragma unroll
+	for (int i = 0; i < HALF; i++)
+		table.increment(0, group[i], rows & (1u << i));
+	for (uint32_t i = 0; i < plan.ninputs; i++)
+	{
+		const GpucolReduceInput &input = plan.inputs[i];
+		uint32_t	values[HALF];
+		uint32_t	wrapped = 0;
+		uint32_t	nulls = load_offsets<FIRST, HALF>(chunks[input.column.slot],
+													  input.column, vector, lane, values) >> FIRST;
+
+		advance(table, input, group, rows & ~nulls, values, wrapped);
+		if (T::SHARED && wrapped)
+			carry_wrapped(plan, table, run, vector, lane, FIRST, input.sum, wrapped);
 	}
 }
 
@@ -307,49 +354,15 @@ reduce_runs(const GpucolReducePlan &plan, const T &table, uint32_t warp,
 		for (uint32_t v = 0; v < run.n; v++)
 		{
 			uint32_t	vector = run.first + v;
-			uint32_t	group[32];
 			uint32_t	rows;
 
 			if (skip >> v & 1)
 				continue;
-			if (v + 1 < run.n)
-			{
-				for (uint32_t k = 0; k < plan.nkeys; k++)
-					prefetch_vector(chunks[plan.keys[k].slot], vector + 1, lane);
-				for (uint32_t i = 0; i < plan.ninputs; i++)
-					prefetch_vector(chunks[plan.inputs[i].column.slot], vector + 1, lane);
-			}
 			rows = vector_mask(scan, run, vector, lane);
 			if (!__any_sync(GPUCOL_ALL_LANES, rows != 0))
 				continue;
-			load_groups(plan, run, vector, lane, first, table.copies, group);
-			if (sliced)
-			{
-				uint32_t	inside = 0;
-
-#pragma unroll
-				for (int p = 31; p >= 0; p--)
-					shift_in_ge(inside, n * table.copies * 4 - 1, group[p]);
-				rows &= inside;
-			}
-#pragma unroll
-			for (int p = 0; p < 32; p++)
-				group[p] = table.locate(group[p]);
-#pragma unroll
-			for (int p = 0; p < 32; p++)
-				table.increment(0, group[p], rows & (1u << p));
-			for (uint32_t i = 0; i < plan.ninputs; i++)
-			{
-				const GpucolReduceInput &input = plan.inputs[i];
-				uint32_t	values[32];
-				uint32_t	wrapped = 0;
-				uint32_t	nulls = load_offsets(chunks[input.column.slot],
-												 input.column, vector, lane, values);
-
-				advance(table, input, group, rows & ~nulls, values, wrapped);
-				if (T::SHARED && wrapped)
-					carry_wrapped(plan, table, run, vector, lane, input.sum, wrapped);
-			}
+			reduce_half<0>(plan, table, run, chunks, vector, lane, rows, first, n, sliced);
+			reduce_half<HALF>(plan, table, run, chunks, vector, lane, rows, first, n, sliced);
 		}
 		if (*scan.cancel)
 			break;
@@ -521,11 +534,11 @@ gpucol_reduce_layout(GpucolReducePlan *plan)
 	plan->cluster_blocks = 0;
 	plan->cluster_shift = 31 - __builtin_clz(fit);
 	if (plan->slices > 1 &&
-		((groups - 1) >> plan->cluster_shift) < GPUCOL_AGG_CLUSTER_BLOCKS)
+		(int) ((groups - 1) >> plan->cluster_shift) < GPUCOL_AGG_CLUSTER_BLOCKS)
 		plan->cluster_blocks = GPUCOL_AGG_CLUSTER_BLOCKS;
 	if (plan->cluster_blocks > 0)
 		while (plan->cluster_shift > 0 &&
-			   ((groups - 1) >> (plan->cluster_shift - 1)) < GPUCOL_AGG_CLUSTER_BLOCKS)
+			   (int) ((groups - 1) >> (plan->cluster_shift - 1)) < GPUCOL_AGG_CLUSTER_BLOCKS)
 			plan->cluster_shift--;
 }
 

@@ -19,7 +19,7 @@
 static Failure
 malformed(const char *what)
 {
-	return Failure{GPUCOL_CORRUPT, std::string("malformed request: ") + what};
+	return Failure{GPUCOL_UNSUPPORTED, std::string("malformed request: ") + what};
 }
 
 /* Does an array of n elements of `size` bytes at `offset` lie in the program? */
@@ -140,17 +140,18 @@ Request::check_program()
 		if ((op <= GPUCOL_OP_LOAD_S && (in[i].aux < 0 || in[i].aux >= p->ncolumns)) ||
 			(op >= GPUCOL_OP_CONST_I && op <= GPUCOL_OP_CONST_B &&
 			 (in[i].aux < 0 || in[i].aux >= p->nconsts)) ||
-			(op == GPUCOL_OP_IN_I && (in[i].c == 0 || in[i].b + in[i].c > p->nconsts)) ||
-			(op == GPUCOL_OP_HOST_TEST && (in[i].aux < 0 || in[i].aux >= p->nhost)))
+			(op == GPUCOL_OP_IN_I && in[i].b + in[i].c > p->nconsts) ||
+			(op == GPUCOL_OP_HOST_TEST && (in[i].aux < 0 || in[i].aux >= GPUCOL_WIRE_MAX_HOST)))
 			throw malformed("operand of an instruction");
 	}
 	for (int i = 0; i < p->nranges; i++)
 		if (range[i].column >= p->ncolumns ||
-			(range[i].lo != GPUCOL_NO_REG && range[i].lo >= p->nconsts) ||
-			(range[i].hi != GPUCOL_NO_REG && range[i].hi >= p->nconsts) ||
-			((range[i].op == GPUCOL_RANGE_IN || range[i].op == GPUCOL_RANGE_NOT_IN) &&
+			((range[i].op == GPUCOL_RANGE_BETWEEN || range[i].op == GPUCOL_RANGE_NOT_BETWEEN) &&
+			 ((range[i].lo != GPUCOL_NO_REG && range[i].lo >= p->nconsts) ||
+			  (range[i].hi != GPUCOL_NO_REG && range[i].hi >= p->nconsts))) ||
+			((range[i].op == GPUCOL_RANGE_IN || range[i].op == GPUCOL_RANGE_NOT_IN) && range[i].n > 0 &&
 			 (range[i].lo == GPUCOL_NO_REG || (uint64_t) range[i].lo + range[i].n > p->nconsts)) ||
-			(range[i].op == GPUCOL_RANGE_HOST && range[i].n >= p->nhost))
+			(range[i].op == GPUCOL_RANGE_HOST && range[i].n >= GPUCOL_WIRE_MAX_HOST))
 			throw malformed("range");
 	for (int i = 0; i < p->nkeys; i++)
 		if (key[i] >= p->nregs)
@@ -369,7 +370,7 @@ Request::put(const GpucolWirePut &put, const char *data, cudaStream_t stream)
 
 	if (put.kind < GPUCOL_PUT_CHUNK || put.kind > GPUCOL_PUT_DELTA_NULLS ||
 		(by_segment && put.a >= run_.nsegments) || (by_slot && put.b >= run_.ncolumns) ||
-		(put.kind == GPUCOL_PUT_HOST && put.a >= program()->nhost))
+		(put.kind == GPUCOL_PUT_HOST && put.a >= GPUCOL_WIRE_MAX_HOST))
 		throw malformed("object of a PUT");
 
 	Incoming   &in = incoming_[{put.kind, (uint64_t) put.a << 32 | (by_slot ? put.b : 0)}];

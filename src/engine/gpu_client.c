@@ -29,6 +29,7 @@
 #include <string.h>
 
 #include "engine/engine.h"
+#include "engine/gpu_client.h"
 #include "engine/gpu_dictionary.h"
 #include "engine/gpu_wire.h"
 #include "kernel/decode.h"
@@ -83,6 +84,7 @@ struct GpucolRun
 	Delta		delta;
 	void	   *scratch;		/* what a longjmp must not lose */
 	void	   *payload;
+	uint64_t	sent;			/* bytes of chunks that were missing */
 
 	GpucolStatus error;			/* of the user's expression */
 	GpucolWireResult result;
@@ -431,6 +433,7 @@ send_chunk(GpucolRun *run, const GpucolSegment *segment, uint32_t number, int sl
 	for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
 		if (head.present >> k & 1)
 			total += (uint64_t) head.desc.streams[k].nrows * GPUCOL_ROW_BYTES;
+	run->sent += total - sizeof(head);
 	if (!gpucol_wire_put(run->wire, GPUCOL_PUT_CHUNK, number, (uint32_t) slot, total, 0,
 						 &head, sizeof(head)))
 		return GPUCOL_DEVICE_LOST;
@@ -635,7 +638,7 @@ send_rest(GpucolRun *run)
 			 !send_object(run, GPUCOL_PUT_DELTA_NULLS, 0, (uint32_t) c, run->delta.nulls[c],
 						  vectors * GPUCOL_ROW_BYTES)))
 			return GPUCOL_DEVICE_LOST;
-	for (int id = 0; id < p->nhost; id++)
+	for (int id = 0; id < GPUCOL_WIRE_MAX_HOST; id++)
 	{
 		status = send_host_test(run, id);
 		if (status != GPUCOL_OK)
@@ -896,6 +899,60 @@ request(GpucolRun *run, const char **why)
 		return find_arrays(run);
 	run->result.reason[sizeof(run->result.reason) - 1] = '\0';
 	return refuse(why, status, run->result.reason);
+}
+
+/* Load what is missing; the daemon pins and computes nothing. */
+static GpucolStatus
+load(GpucolRun *run, uint64_t *bytes, const char **why)
+{
+	GpucolWireGo go = {0};
+	GpucolWireResult result;
+	GpucolStatus status;
+	uint64_t	rows = 0;
+	size_t		nneed;
+	size_t		size;
+
+	status = examine(run, why);
+	if (status == GPUCOL_OK)
+		status = read_segments(run, &rows);
+	if (status != GPUCOL_OK)
+		return refuse(why, status, "segments could not be read");
+	run->wire = gpucol_wire_acquire(why);
+	if (run->wire == NULL)
+		return refuse(why, GPUCOL_DEVICE_LOST, *why);
+	gpucol_wire_watch(run->wire, run->source);
+	if (!announce(run, GPUCOL_WIRE_RUN_PREFETCH, &nneed))
+		return lost(why);
+	status = send_missing(run, run->payload, nneed);
+	*bytes = run->sent;
+	free(run->payload);
+	run->payload = NULL;
+	if (status != GPUCOL_OK && status != GPUCOL_DEVICE_LOST)
+		return refuse(why, status, "the table could not be read for the device");
+	if (status == GPUCOL_DEVICE_LOST || !gpucol_wire_flush(run->wire) ||
+		!gpucol_wire_send(run->wire, GPUCOL_WIRE_GO, &go, sizeof(go), NULL, 0) ||
+		!gpucol_wire_receive(run->wire, GPUCOL_WIRE_RESULT, &run->payload, &size) ||
+		size != sizeof(result))
+		return lost(why);
+	memcpy(&result, run->payload, size);
+	gpucol_wire_release(run->wire);
+	result.reason[sizeof(result.reason) - 1] = '\0';
+	return result.status == GPUCOL_OK ? GPUCOL_OK : refuse(why, result.status, result.reason);
+}
+
+GpucolStatus
+gpucol_gpu_prefetch(const GpucolProgram *program, GpucolSource *source,
+					uint64_t *bytes, const char **why)
+{
+	GpucolRun  *run = create_run(program, source, NULL);
+	GpucolStatus status;
+
+	*bytes = 0;
+	if (run == NULL)
+		return refuse(why, GPUCOL_OUT_OF_MEMORY, "out of memory");
+	status = load(run, bytes, why);
+	cuda_finish(run);
+	return status;
 }
 
 static GpucolStatus

@@ -96,6 +96,8 @@ gpucol_explain_stats(GpucolExec *exec, ExplainState *es)
 							 3, es);
 	if (stats->threads > 0)
 		ExplainPropertyInteger("Threads", NULL, stats->threads, es);
+	if (exec->declined && (es->verbose || gpucol_engine_choice == GPUCOL_ENGINE_CUDA))
+		ExplainPropertyText("Device Declined", exec->declined, es);
 	if (exec->fallback)
 		ExplainPropertyText("Fallback", exec->fallback, es);
 }

@@ -291,7 +291,13 @@ start(GpucolExec *exec)
 									  exec->parallel ? exec->parallel->source : NULL);
 	status = start_engine(exec, choose_engine(), &why);
 	if (GPUCOL_STATUS_IS_FALLBACK(status) && exec->engine != &gpucol_engine_cpu)
+	{
+		ereport(DEBUG1,
+				(errmsg_internal("gpucol: engine %s left a query to the CPU: %s",
+								 exec->engine->name, why)));
+		exec->declined = MemoryContextStrdup(exec->node->ss.ps.state->es_query_cxt, why);
 		status = start_on_cpu(exec, &why);
+	}
 	if (status != GPUCOL_OK)
 		return fall_back(exec, status, why);
 	return GPUCOL_OK;

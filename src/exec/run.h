@@ -63,6 +63,7 @@ struct GpucolExec
 	GpucolRunStats stats;
 	const char *engine_name;
 	const char *fallback;
+	const char *declined;		/* why the device left the query to the CPU */
 };
 
 /* Prepare; nothing is opened or evaluated yet. */

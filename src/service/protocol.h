@@ -53,6 +53,7 @@
 #define GPUCOL_WIRE_PART		(4u << 20)	/* payload of a RESULT_PART, at most */
 #define GPUCOL_WIRE_MAX_SLAB	(1u << 30)
 #define GPUCOL_WIRE_MAX_SEGMENTS (1u << 20)
+#define GPUCOL_WIRE_MAX_HOST	64	/* host tests of a program */
 
 /* Exit codes of gpucol_gpud, for the supervisor. */
 #define GPUCOL_GPUD_EXIT_USAGE	2

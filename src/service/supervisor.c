@@ -128,9 +128,8 @@ service_available(const char **why)
 	return !no_device;
 }
 
-/* One attempt to connect; -1 if nobody listens. */
-static int
-try_connect(void)
+int
+gpucol_service_try_connect(void)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int			fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -173,7 +172,7 @@ supervised(void)
 static int
 service_connect(const char **why)
 {
-	int			fd = try_connect();
+	int			fd = gpucol_service_try_connect();
 	bool		asked = false;
 	TimestampTz start;
 
@@ -206,7 +205,7 @@ service_connect(const char **why)
 						 20, PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
-		fd = try_connect();
+		fd = gpucol_service_try_connect();
 	}
 	return fd;
 }

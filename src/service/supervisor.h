@@ -13,6 +13,9 @@
 /* From _PG_init: with shared_preload_libraries the worker starts with the server. */
 extern void gpucol_service_init(void);
 
+/* A socket connected to a daemon that runs, or -1; starts nothing. */
+extern int	gpucol_service_try_connect(void);
+
 extern PGDLLEXPORT void gpucol_supervisor_main(Datum arg) pg_attribute_noreturn();
 
 #endif							/* GPUCOL_SERVICE_SUPERVISOR_H */

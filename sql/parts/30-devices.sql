@@ -1,0 +1,74 @@
+-- The device daemon.
+
+CREATE FUNCTION gpucol.device_list(
+	OUT device integer, OUT name text, OUT multiprocessors integer,
+	OUT memory bigint, OUT memory_limit bigint, OUT held bigint, OUT cached bigint,
+	OUT cache_hits bigint, OUT cache_misses bigint, OUT evictions bigint,
+	OUT requests bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'gpucol_devices'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION gpucol.device_list()
+IS 'CUDA devices that the daemon uses; no rows where no daemon runs';
+
+CREATE VIEW gpucol.devices AS SELECT * FROM gpucol.device_list();
+
+COMMENT ON VIEW gpucol.devices
+IS 'CUDA devices that the daemon uses, their memory in bytes and their column cache; empty where no daemon runs';
+
+CREATE FUNCTION gpucol.cache_list(
+	OUT database oid, OUT tablespace oid, OUT relfilenode oid, OUT segment bigint,
+	OUT attnum smallint, OUT bytes bigint, OUT uses bigint, OUT pins integer)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'gpucol_cache'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION gpucol.cache_list()
+IS 'column chunks that are resident in device memory, of all databases';
+
+CREATE VIEW gpucol.cache AS
+SELECT c.oid::regclass AS relation, l.segment, a.attname AS column_name,
+	l.bytes, l.uses, l.pins
+FROM gpucol.cache_list() l
+JOIN pg_catalog.pg_database d ON d.oid = l.database
+	AND d.datname = pg_catalog.current_database()
+JOIN pg_catalog.pg_class c ON pg_catalog.pg_relation_filenode(c.oid) = l.relfilenode
+JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = l.attnum;
+
+COMMENT ON VIEW gpucol.cache
+IS 'column chunks of this database''s tables that are resident in device memory, most recently used first';
+
+CREATE FUNCTION gpucol.activity_list(
+	OUT pid integer, OUT state text, OUT seconds float8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'gpucol_activity'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION gpucol.activity_list()
+IS 'server processes that are connected to the device daemon, and what it does for them';
+
+CREATE VIEW gpucol.activity AS SELECT * FROM gpucol.activity_list();
+
+COMMENT ON VIEW gpucol.activity
+IS 'server processes that are connected to the device daemon: idle, loading, computing or sending, and since how many seconds';
+
+CREATE FUNCTION gpucol.prefetch(relation regclass)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'gpucol_prefetch'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION gpucol.prefetch(regclass)
+IS 'make the number, date and boolean columns of a table resident in device memory; returns the bytes that were loaded';
+
+CREATE FUNCTION gpucol.evict(relation regclass DEFAULT NULL)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'gpucol_evict'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION gpucol.evict(regclass)
+IS 'give back the device memory of a table''s columns, or of all; returns the bytes';
+
+REVOKE EXECUTE ON FUNCTION gpucol.evict(regclass) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION gpucol.cache_list() FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION gpucol.activity_list() FROM PUBLIC;

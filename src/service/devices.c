@@ -1,0 +1,227 @@
+/*-------------------------------------------------------------------------
+ *
+ * devices.c
+ *	  SQL functions about the device daemon: behind the views gpucol.devices,
+ *	  gpucol.cache and gpucol.activity, and gpucol.evict.
+ *
+ * They use a connection of their own for each call, so that they show a daemon
+ * at work on this session's other statements too.  They never start a daemon:
+ * without one the views are empty.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
+#include "access/relation.h"
+#include "access/table.h"
+
+#include "compat.h"
+#include "service/protocol.h"
+#include "service/service.h"
+#include "service/supervisor.h"
+
+PG_FUNCTION_INFO_V1(gpucol_devices);
+PG_FUNCTION_INFO_V1(gpucol_cache);
+PG_FUNCTION_INFO_V1(gpucol_activity);
+PG_FUNCTION_INFO_V1(gpucol_evict);
+
+/* Read or write all of n bytes, waiting interruptibly; false on loss. */
+static bool
+transfer(int fd, void *data, size_t n, bool out)
+{
+	while (n > 0)
+	{
+		ssize_t		done = out ? send(fd, data, n, MSG_NOSIGNAL | MSG_DONTWAIT) :
+			recv(fd, data, n, MSG_DONTWAIT);
+
+		if (done > 0)
+		{
+			data = (char *) data + done;
+			n -= done;
+		}
+		else if (done < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+		{
+			gpucol_service.wait(fd, out);
+			CHECK_FOR_INTERRUPTS();
+		}
+		else
+			return false;
+	}
+	return true;
+}
+
+static bool
+send_message(int fd, GpucolWireType type, const void *payload, size_t n)
+{
+	GpucolWireHeader header = {GPUCOL_WIRE_MAGIC, GPUCOL_WIRE_VERSION, type, n};
+
+	return transfer(fd, &header, sizeof(header), true) &&
+		transfer(fd, unconstify(void *, payload), n, true);
+}
+
+/* Receive a message of a type; its payload is palloc'd. */
+static void *
+receive_message(int fd, GpucolWireType type, size_t *n)
+{
+	GpucolWireHeader header;
+	void	   *payload;
+
+	if (!transfer(fd, &header, sizeof(header), false) ||
+		header.magic != GPUCOL_WIRE_MAGIC || header.version != GPUCOL_WIRE_VERSION ||
+		header.type != type || header.length > GPUCOL_WIRE_MAX_PAYLOAD)
+		return NULL;
+	payload = palloc(Max(header.length, 1));
+	*n = header.length;
+	return transfer(fd, payload, header.length, false) ? payload : NULL;
+}
+
+/*
+ * Ask the daemon that runs, if one does; NULL if none does or answers.
+ */
+static void *
+ask(GpucolWireType type, const void *question, size_t size,
+	GpucolWireType answer_type, size_t *n)
+{
+	GpucolWireHello hello = {MyProcPid, 0};
+	volatile int fd = gpucol_service_try_connect();
+	void	   *volatile answer = NULL;
+
+	*n = 0;
+	if (fd < 0)
+		return NULL;
+	PG_TRY();
+	{
+		if (send_message(fd, GPUCOL_WIRE_HELLO, &hello, sizeof(hello)) &&
+			receive_message(fd, GPUCOL_WIRE_WELCOME, n) != NULL &&
+			send_message(fd, type, question, size))
+			answer = receive_message(fd, answer_type, n);
+	}
+	PG_FINALLY();
+	{
+		close(fd);
+	}
+	PG_END_TRY();
+	return answer;
+}
+
+/* Rows of a status, each `size` bytes. */
+static char *
+ask_status(GpucolStatusKind kind, size_t size, int *nrows)
+{
+	GpucolWireStatus question = {kind, 0};
+	size_t		n;
+	char	   *rows = ask(GPUCOL_WIRE_STATUS, &question, sizeof(question),
+						   GPUCOL_WIRE_STATUS_ROWS, &n);
+
+	*nrows = rows != NULL ? n / size : 0;
+	return rows;
+}
+
+static void
+put_row(ReturnSetInfo *rsinfo, Datum *values)
+{
+	bool		nulls[16] = {false};
+
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
+Datum
+gpucol_devices(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	int			n;
+	GpucolWireDevice *d;
+
+	InitMaterializedSRF(fcinfo, 0);
+	d = (GpucolWireDevice *) ask_status(GPUCOL_STATUS_DEVICES, sizeof(*d), &n);
+	for (int i = 0; i < n; i++)
+	{
+		Datum		values[] = {
+			Int32GetDatum(d[i].number), CStringGetTextDatum(d[i].name),
+			Int32GetDatum(d[i].multiprocessors), Int64GetDatum(d[i].memory),
+			Int64GetDatum(d[i].limit), Int64GetDatum(d[i].held), Int64GetDatum(d[i].cached),
+			Int64GetDatum(d[i].hits), Int64GetDatum(d[i].misses),
+			Int64GetDatum(d[i].evictions), Int64GetDatum(d[i].requests)
+		};
+
+		put_row(rsinfo, values);
+	}
+	return (Datum) 0;
+}
+
+Datum
+gpucol_cache(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	int			n;
+	GpucolWireCacheRow *c;
+
+	InitMaterializedSRF(fcinfo, 0);
+	c = (GpucolWireCacheRow *) ask_status(GPUCOL_STATUS_CACHE, sizeof(*c), &n);
+	for (int i = 0; i < n; i++)
+	{
+		Datum		values[] = {
+			ObjectIdGetDatum((Oid) (c[i].storage[0] >> 32)),
+			ObjectIdGetDatum((Oid) c[i].storage[0]),
+			ObjectIdGetDatum((Oid) c[i].storage[1]),
+			Int64GetDatum(c[i].segment), Int16GetDatum(c[i].attnum),
+			Int64GetDatum(c[i].bytes), Int64GetDatum(c[i].uses),
+			Int32GetDatum(c[i].pins)
+		};
+
+		put_row(rsinfo, values);
+	}
+	return (Datum) 0;
+}
+
+Datum
+gpucol_activity(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	int			n;
+	GpucolWireActivityRow *a;
+
+	InitMaterializedSRF(fcinfo, 0);
+	a = (GpucolWireActivityRow *) ask_status(GPUCOL_STATUS_ACTIVITY, sizeof(*a), &n);
+	for (int i = 0; i < n; i++)
+	{
+		Datum		values[] = {
+			Int32GetDatum(a[i].pid), CStringGetTextDatum(a[i].state),
+			Float8GetDatum(a[i].seconds)
+		};
+
+		if (a[i].pid != MyProcPid || strcmp(a[i].state, "idle") != 0)
+			put_row(rsinfo, values);
+	}
+	return (Datum) 0;
+}
+
+/* gpucol.evict(regclass): bytes of device memory given back; NULL: all tables. */
+Datum
+gpucol_evict(PG_FUNCTION_ARGS)
+{
+	GpucolWireEvict question = {{0, 0}};
+	GpucolWireEvicted *evicted;
+	size_t		n;
+
+	if (!PG_ARGISNULL(0))
+	{
+		Relation	rel = table_open(PG_GETARG_OID(0), AccessShareLock);
+
+		question.storage[0] = (uint64) MyDatabaseId << 32 | gpucol_compat_relation_space(rel);
+		question.storage[1] = gpucol_compat_relation_file(rel);
+		table_close(rel, AccessShareLock);
+	}
+	evicted = ask(GPUCOL_WIRE_EVICT, &question, sizeof(question), GPUCOL_WIRE_EVICTED, &n);
+	PG_RETURN_INT64(evicted != NULL && n == sizeof(*evicted) ? evicted->bytes : 0);
+}

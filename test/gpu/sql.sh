@@ -1,0 +1,148 @@
+# sql.sh: parts of test/gpu/run that need a server; sourced.
+
+# Median milliseconds, at the client, of 15 executions after three.
+median_ms()
+{
+	local sql=$1 i
+
+	{ printf '%s;\n' "$SETTINGS"; echo '\timing on'; for i in $(seq ${RUNS:-18}); do printf '%s;\n' "$sql"; done; } |
+		psql -XAtq 2>/dev/null | sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p' | tail -n 15 | sort -n | sed -n 8p
+}
+
+# The same rows in a heap and a gpucol table; every query with both engines.
+part_sql()
+{
+	server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
+	psql -Xq > "$OUT/sql-load.log" 2>&1 <<-'S'
+		set client_min_messages = warning;
+		select setseed(0.5);
+		create table h as select i as id, (random() * 100)::int as k, (random() * 30000)::int as v,
+			(random() * 1e6)::numeric(12,2) as price, random() * 1000 as f, (random() * 10)::real as r4,
+			case when i % 7 = 0 then null else 'word' || i % 12 end as w,
+			date '2020-01-01' + (i % 1000)::int as d, i % 3 = 0 as b,
+			case when i % 5 = 0 then null else i % 1000 end as nn
+			from generate_series(1, 3000000) i;
+		create table g (like h) using gpucol;
+		insert into g select * from h;
+		delete from g where id % 1001 = 0;
+		delete from h where id % 1001 = 0;
+		insert into g select * from h where id <= 500;
+		insert into h select * from h where id <= 500;
+		analyze h; analyze g;
+	S
+	cat > "$OUT/queries" <<-'S'
+		select count(*) from T
+		select count(*) from T where v between 100 and 20000
+		select count(*), sum(v), min(v), max(v), avg(v) from T where k < 50
+		select k, count(*), sum(v), min(v), max(v) from T group by k
+		select k, count(*), sum(price), avg(price) from T where v > 1000 group by k
+		select w, count(*), sum(v) from T group by w
+		select w, b, count(nn), sum(nn), min(d), max(d) from T group by w, b
+		select count(*) from T where w like 'word1%'
+		select count(*) from T where w in ('word3', 'word5') and v % 3 = 1
+		select sum(v * 2 + k), max(v - k) from T where nn is not null
+		select count(distinct k), count(distinct w) from T
+		select stddev(v), variance(v) from T
+		select k, stddev(v) from T group by k
+		select sum(price * v), min(price), max(price) from T
+		select d, count(*) from T where d >= date '2021-06-01' group by d
+		select count(*) from T where f < 10.5
+		select max(f), min(f), max(r4) from T
+		select id, v, price, w from T where v = 777 and k = 5
+		select id, f, w from T where id between 1000 and 1010 or w is null and v = 1
+		select k, v, count(*) from T where id < 200000 group by k, v
+		select count(*) from T where nn is null
+		select bool_and(b), bool_or(b), count(b) from T
+		select case when v > 15000 then 'hi' end is null, count(*) from T group by 1
+		select id % 10, sum(v) from T group by 1
+		select count(*) filter (where v > 100), sum(v) filter (where k = 3) from T
+	S
+	local n=0 bad=0 q a b c
+	while IFS= read -r q; do
+		[ -n "$q" ] || continue
+		n=$((n + 1))
+		a=$(psql -XAtq -c "set gpucol.enabled = off" -c "${q//from T/from h}" 2>&1 | LC_ALL=C sort)
+		b=$(psql -XAtq -c "set gpucol.engine = cpu" -c "${q//from T/from g}" 2>&1 | LC_ALL=C sort)
+		c=$(psql -XAtq -c "set gpucol.engine = cuda" -c "${q//from T/from g}" 2>&1 | LC_ALL=C sort)
+		psql -XAtq -c "set gpucol.engine = cuda" -c "explain (analyze, costs off, timing off) ${q//from T/from g}" >> "$OUT/explain.txt" 2>&1
+		if [ "$a" != "$c" ] || [ "$a" != "$b" ]; then
+			bad=$((bad + 1))
+			{ echo "== $q"; echo "heap: $(head -c 300 <<< "$a")"; echo "cpu:  $(head -c 300 <<< "$b")"; echo "cuda: $(head -c 300 <<< "$c")"; } >> "$OUT/differences.txt"
+		fi
+	done < "$OUT/queries"
+	note "queries, heap = cpu = cuda" "$((n - bad)) passed, $bad failed"
+	note "queries answered by the device" "$(grep -c 'Engine: cuda' "$OUT/explain.txt") of $n"
+	note "float sums, cuda - heap, relative" "$(psql -XAtq -c "set gpucol.engine = cuda" -c "select abs((select sum(f) from g) / (select sum(f) from h) - 1) < 1e-12")"
+	psql -XAtq -c "select * from gpucol.devices" >> "$OUT/explain.txt"
+	psql -XAtq -c "select relation, count(*), sum(bytes) from gpucol.cache group by 1" >> "$OUT/explain.txt"
+	SETTINGS="set gpucol.engine = cuda"
+	for q in "select count(*) from g where v between 100 and 20000" "select k, count(*), sum(v), min(v) from g group by k" \
+		"select w, count(*) from g group by w"; do
+		note "ms cuda / cpu / heap, 3 M rows" "$(SETTINGS='set gpucol.engine = cuda' median_ms "$q") / $(SETTINGS='set gpucol.engine = cpu' median_ms "$q") / $(SETTINGS='select 1' median_ms "${q/from g/from h}")   $q"
+	done
+}
+
+# Kill, break and fuzz the daemon while the server asks it.
+part_faults()
+{
+	local q="select count(*), sum(v) from g where v between 100 and 20000" want got i pid
+
+	[ -f /opt/pgdata/PG_VERSION ] || part_sql
+	want=$(psql -XAtq -c "set gpucol.engine = cpu" -c "$q")
+	ask() { psql -XAtq -c "set gpucol.engine = cuda" -c "$q" 2>&1; }
+	answers() { [ "$(ask)" = "$want" ] && echo ok || echo FAILED; }
+	daemon() { pgrep -u pguser -x gpucol_gpud | head -1; }
+	note "answer" "$(answers)"
+	kill -9 "$(daemon)"; note "after kill -9 of the idle daemon" "$(answers)"
+	sleep 3; note "device again" "$(psql -XAtq -c "set gpucol.engine = cuda" -c "explain (analyze, costs off, timing off) $q" | grep -c 'Engine: cuda') plan on cuda"
+	got=ok
+	for i in $(seq 8); do
+		(sleep 0.0$((RANDOM % 9)); kill -9 "$(daemon)" 2>/dev/null) &
+		[ "$(ask)" = "$want" ] || got=FAILED
+		wait $!
+	done
+	note "kill -9 in a loop of 8 queries" "$got"
+	sleep 3
+	python3 "$HERE/tree/test/gpu/wire.py" fault /opt/pgdata/gpucol_gpud.sock > "$OUT/fault.log" 2>&1
+	note "after an illegal address on the device" "$(answers)"
+	sleep 3
+	pid=$(daemon)
+	python3 "$HERE/tree/test/gpu/wire.py" fuzz /opt/pgdata/gpucol_gpud.sock 300 > "$OUT/fuzz.log" 2>&1
+	note "300 malformed messages: daemon alive" "$([ "$pid" = "$(daemon)" ] && echo ok || echo FAILED), $(answers)"
+	got=$(timeout 60 psql -XAtq -c "set gpucol.engine = cuda" -c "set statement_timeout = 1" -c "$q" 2>&1)
+	note "statement_timeout of 1 ms" "$(grep -q timeout <<< "$got" && echo ok || echo "not reached"), $(answers)"
+	got=ok
+	for i in $(seq 32); do ( [ "$(ask)" = "$want" ] || touch "$OUT/client-failed" ) & done
+	wait
+	[ ! -f "$OUT/client-failed" ] || got=FAILED
+	note "32 clients at once" "$got"
+	note "server restarts (want 0)" "$(grep -c 'terminating any other active' /opt/pgdata/log)"
+}
+
+# One billion rows of 15 and 16 bits: cold load, then statements at the client.
+part_billion()
+{
+	local i q rows=${BILLION:-1000000000} clients=16 start end
+
+	[ -f /opt/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1
+	psql -Xqc "create table big (c int, k int) using gpucol"
+	start=$(date +%s.%N)
+	for i in $(seq $clients); do
+		psql -Xqc "insert into big select (x * 7919 + $i) % 32768, (x * 104729) % 10000 from (select generate_series(1, $((rows / clients))::bigint) x) s" &
+	done
+	wait $(jobs -p | tail -n $clients)
+	end=$(date +%s.%N)
+	note "load by $clients clients, M rows/s" "$(echo "$rows $start $end" | awk '{printf "%.1f", $1 / ($3 - $2) / 1e6}')"
+	psql -Xqc "vacuum analyze big"
+	note "prefetch (cold), GB/s" "$(psql -XAtq -c '\timing on' -c "select gpucol.prefetch('big')" | awk 'NR == 1 {b = $1} /^Time/ {printf "%.2f GB in %.0f ms = %.2f", b / 1e9, $2, b / $2 / 1e6}')"
+	for q in "select count(*) from big where c between 8000 and 16000" \
+		"select count(*), sum(k) from big where c between 8000 and 16000" \
+		"select k, count(*), sum(c), min(c) from big group by k" \
+		"select c, count(*) from big where k < 100 group by c" \
+		"select sum(c * 2 + k) from big where c % 7 = 3"; do
+		note "1 G rows, ms at the client" "$(SETTINGS='set gpucol.engine = cuda' median_ms "$q")   $q"
+		psql -XAtq -c "set gpucol.engine = cuda" -c "explain (analyze, costs off) $q" > "$OUT/big.txt" 2>&1
+		note "  on the device" "$(grep -h 'Device Time' "$OUT/big.txt" | head -1)"
+	done
+	note "cpu engine, ms" "$(SETTINGS='set gpucol.engine = cpu' median_ms "select count(*) from big where c between 8000 and 16000")   count"
+}

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Break the device daemon: an illegal address, or malformed messages.
+
+Usage: wire.py fault SOCKET | wire.py fuzz SOCKET N
+"""
+import os
+import random
+import socket
+import struct
+import sys
+
+MAGIC, VERSION = 0x44475047, 1
+HELLO, SLAB, RUN, PUT, GO, CANCEL, STATUS, EVICT, FAULT = range(1, 10)
+
+
+def connect(path):
+    s = socket.socket(socket.AF_UNIX)
+    s.settimeout(2)
+    s.connect(path)
+    return s
+
+
+def message(kind, payload, magic=MAGIC, version=VERSION, length=None):
+    return struct.pack("<IHHI", magic, version, kind,
+                       len(payload) if length is None else length) + payload
+
+
+def hello(s):
+    s.sendall(message(HELLO, struct.pack("<iI", os.getpid(), 0)))
+    s.recv(100)
+
+
+def garbage(rnd):
+    payload = rnd.randbytes(rnd.choice([0, 1, 8, 40, 96, 500, 5000]))
+    shape = rnd.randrange(6)
+    if shape == 0:
+        return rnd.randbytes(200)
+    if shape == 1:
+        return message(rnd.randrange(1, 9), payload, length=rnd.choice([0, 7, 2**31, 2**32 - 1]))
+    if shape == 2:
+        return message(rnd.randrange(65536), payload)
+    if shape == 3:
+        head = struct.pack("<QQQQIIII", 1, 2, 0, 0, rnd.randrange(4096), rnd.randrange(2**20),
+                           rnd.randrange(2000), rnd.randrange(4))
+        return message(RUN, head + payload)
+    if shape == 4:
+        put = struct.pack("<IIIIQQQQ", rnd.randrange(9), rnd.randrange(9), rnd.randrange(9),
+                          rnd.randrange(2), rnd.getrandbits(40), rnd.getrandbits(8),
+                          rnd.getrandbits(rnd.choice([8, 60])), rnd.getrandbits(rnd.choice([8, 60])))
+        return message(PUT, put + payload)
+    return message(rnd.choice([GO, STATUS, EVICT, SLAB]), payload)
+
+
+def main():
+    mode, path = sys.argv[1], sys.argv[2]
+    if mode == "fault":
+        s = connect(path)
+        hello(s)
+        s.sendall(message(FAULT, b""))
+        try:
+            print("answer", s.recv(100))
+        except OSError as e:
+            print(e)
+        return
+    rnd = random.Random(7)
+    for _ in range(int(sys.argv[3])):
+        s = connect(path)
+        try:
+            if rnd.randrange(4):
+                hello(s)
+            for _ in range(rnd.randrange(1, 4)):
+                s.sendall(garbage(rnd))
+            s.settimeout(0.05)
+            s.recv(1000)
+        except OSError:
+            pass
+        s.close()
+    print("done")
+
+
+if __name__ == "__main__":
+    main()
