@@ -70,6 +70,14 @@ override with_llvm = no
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
+# The CUDA daemon, where cuda/ was built (tools/setup.sh does that with nvcc).
+install: install-daemon
+install-daemon:
+	if [ -x build/cuda/gpucol_gpud ]; then \
+		$(MKDIR_P) '$(DESTDIR)$(pkglibdir)' && \
+		$(INSTALL_PROGRAM) build/cuda/gpucol_gpud '$(DESTDIR)$(pkglibdir)/'; fi
+.PHONY: install-daemon
+
 # The install script is the concatenation of its parts, in name order.
 sql/gpucol--$(EXTVERSION).sql: $(sort $(wildcard sql/parts/*.sql))
 	cat $^ > $@
