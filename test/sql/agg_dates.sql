@@ -1,5 +1,6 @@
 -- date_trunc, extract and the cast to date give PostgreSQL's own results.
 SET client_min_messages = warning;
+SET datestyle = ISO;
 CREATE SCHEMA agg_dates;
 SET search_path = agg_dates, public;
 
