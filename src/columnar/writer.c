@@ -59,6 +59,13 @@
 /* Row numbers reserved at first. */
 #define FIRST_RESERVE	1024
 
+/*
+ * How many times more the next segment of a load begins with after another
+ * loader's reservation has ended one, so that loaders who run side by side soon
+ * write full segments.
+ */
+#define RESERVE_GROWTH	8
+
 /* Buffered values of one column. */
 typedef struct WriterColumn
 {
@@ -89,6 +96,7 @@ struct GpucolWriter
 	WriterColumn *columns;
 	uint32		capacity;		/* rows that the buffers hold */
 	uint32		segment_rows;	/* rows of a full segment */
+	uint32		reserve;		/* row numbers that a new segment begins with */
 	uint32		nrows;
 	Size		bytes;			/* buffered */
 	bool		open;			/* an entry stands in the directory */
@@ -228,6 +236,7 @@ create_writer(Relation table, CommandId cid, int options)
 	writer->options = options;
 	writer->context = context;
 	writer->segment_rows = gpucol_segment_rows;
+	writer->reserve = FIRST_RESERVE;
 	writer->buffers = AllocSetContextCreate(context, "gpucol writer buffers",
 											ALLOCSET_DEFAULT_SIZES);
 	writer->row_context = AllocSetContextCreate(context, "gpucol writer row",
@@ -409,7 +418,7 @@ open_segment(GpucolWriter *writer, Relation table)
 				 errmsg("table \"%s\" has lost its TOAST relation",
 						RelationGetRelationName(table))));
 	memset(entry, 0, sizeof(*entry));
-	entry->reserved = Min(FIRST_RESERVE, writer->segment_rows);
+	entry->reserved = Min(writer->reserve, writer->segment_rows);
 	gpucol_directory_reserve(&dir, entry->reserved, 0, &first);
 	entry->first_row = first;
 	gpucol_directory_seal(entry);
@@ -441,6 +450,8 @@ extend_segment(GpucolWriter *writer, Relation table)
 		gpucol_directory_seal(entry);
 		gpucol_directory_overwrite(&dir, &writer->entry_tid, entry, sizeof(*entry));
 	}
+	else
+		writer->reserve = Min(writer->reserve * RESERVE_GROWTH, writer->segment_rows);
 	gpucol_directory_close(&dir);
 	return done;
 }
