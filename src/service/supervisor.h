@@ -16,6 +16,6 @@ extern void gpucol_service_init(void);
 /* A socket connected to a daemon that runs, or -1; starts nothing. */
 extern int	gpucol_service_try_connect(void);
 
-extern PGDLLEXPORT void gpucol_supervisor_main(Datum arg) pg_attribute_noreturn();
+extern PGDLLEXPORT void gpucol_supervisor_main(Datum arg);
 
 #endif							/* GPUCOL_SERVICE_SUPERVISOR_H */
