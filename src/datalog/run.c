@@ -18,6 +18,7 @@
 
 #include "compat.h"
 #include "datalog/run.h"
+#include "engine/backend.h"
 #include "guc.h"
 
 struct GpucolRecursion
@@ -69,19 +70,8 @@ thread_count(void)
 static const GpucolRecursiveEngine *
 choose_engine(void)
 {
-	const char *why;
-
-	if (gpucol_engine_choice == GPUCOL_ENGINE_CPU)
-		return &gpucol_recursive_cpu;
-	if (gpucol_recursive_cuda_available(&why))
-		return &gpucol_recursive_cuda;
-	if (gpucol_engine_choice == GPUCOL_ENGINE_CUDA)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("CUDA engine is not available"),
-				 errdetail("Reason: %s.", why),
-				 errhint("Set gpucol.engine to auto or cpu.")));
-	return &gpucol_recursive_cpu;
+	return gpucol_engine_wants_device(gpucol_recursive_cuda_available) ?
+		&gpucol_recursive_cuda : &gpucol_recursive_cpu;
 }
 
 const char *
@@ -98,14 +88,9 @@ raise_status(const GpucolRecursion *recursion, GpucolStatus status)
 
 	if (recursion->run != NULL)
 		recursion->engine->progress(recursion->run, &progress);
+	gpucol_engine_raise(status);
 	switch (status)
 	{
-		case GPUCOL_CANCELLED:
-			CHECK_FOR_INTERRUPTS();
-			ereport(ERROR,
-					(errcode(ERRCODE_QUERY_CANCELED),
-					 errmsg("canceling recursion")));
-			break;
 		case GPUCOL_OUT_OF_MEMORY:
 			ereport(ERROR,
 					(errcode(ERRCODE_OUT_OF_MEMORY),
@@ -124,36 +109,6 @@ raise_status(const GpucolRecursion *recursion, GpucolStatus status)
 					 errdetail("%llu rows were derived.",
 							   (unsigned long long) progress.full),
 					 errhint("Increase gpucol.max_recursion_rounds, or set it to 0.")));
-			break;
-		case GPUCOL_INT2_OUT_OF_RANGE:
-			ereport(ERROR,
-					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					 errmsg("smallint out of range")));
-			break;
-		case GPUCOL_INT4_OUT_OF_RANGE:
-			ereport(ERROR,
-					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					 errmsg("integer out of range")));
-			break;
-		case GPUCOL_INT8_OUT_OF_RANGE:
-			ereport(ERROR,
-					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					 errmsg("bigint out of range")));
-			break;
-		case GPUCOL_FLOAT_OVERFLOW:
-			ereport(ERROR,
-					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					 errmsg("value out of range: overflow")));
-			break;
-		case GPUCOL_FLOAT_UNDERFLOW:
-			ereport(ERROR,
-					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					 errmsg("value out of range: underflow")));
-			break;
-		case GPUCOL_DIVISION_BY_ZERO:
-			ereport(ERROR,
-					(errcode(ERRCODE_DIVISION_BY_ZERO),
-					 errmsg("division by zero")));
 			break;
 		default:
 			ereport(ERROR,

@@ -27,6 +27,7 @@
 #include "utils/rel.h"
 
 #include "columnar/source.h"
+#include "engine/backend.h"
 #include "exec/run.h"
 #include "guc.h"
 
@@ -68,19 +69,8 @@ cuda_available(const char **why)
 static const GpucolEngine *
 choose_engine(void)
 {
-	const char *why;
-
-	if (gpucol_engine_choice == GPUCOL_ENGINE_CPU)
-		return &gpucol_engine_cpu;
-	if (cuda_available(&why))
-		return &gpucol_engine_cuda;
-	if (gpucol_engine_choice == GPUCOL_ENGINE_CUDA)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("CUDA engine is not available"),
-				 errdetail("Reason: %s.", why),
-				 errhint("Set gpucol.engine to auto or cpu.")));
-	return &gpucol_engine_cpu;
+	return gpucol_engine_wants_device(cuda_available) ?
+		&gpucol_engine_cuda : &gpucol_engine_cpu;
 }
 
 /*

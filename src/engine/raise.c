@@ -1,0 +1,62 @@
+/*-------------------------------------------------------------------------
+ *
+ * raise.c
+ *	  A status that a value or a cancel request caused, as the error that the
+ *	  function called by the user would have raised.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/float.h"
+
+#include "engine/backend.h"
+
+static void
+raise_out_of_range(const char *type)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("%s out of range", type)));
+}
+
+/*
+ * Raise the error of a status that does not depend on what ran; return for the
+ * others, which the caller words with what it knows (table, limits).
+ */
+void
+gpucol_engine_raise(GpucolStatus status)
+{
+	switch (status)
+	{
+		case GPUCOL_INT2_OUT_OF_RANGE:
+			raise_out_of_range("smallint");
+			break;
+		case GPUCOL_INT4_OUT_OF_RANGE:
+			raise_out_of_range("integer");
+			break;
+		case GPUCOL_INT8_OUT_OF_RANGE:
+			raise_out_of_range("bigint");
+			break;
+		case GPUCOL_FLOAT_OVERFLOW:
+			float_overflow_error();
+			break;
+		case GPUCOL_FLOAT_UNDERFLOW:
+			float_underflow_error();
+			break;
+		case GPUCOL_DIVISION_BY_ZERO:
+			ereport(ERROR,
+					(errcode(ERRCODE_DIVISION_BY_ZERO),
+					 errmsg("division by zero")));
+			break;
+		case GPUCOL_CANCELLED:
+			CHECK_FOR_INTERRUPTS();
+			ereport(ERROR,
+					(errcode(ERRCODE_QUERY_CANCELED),
+					 errmsg("canceling statement due to user request")));
+			break;
+		default:
+			break;
+	}
+}
