@@ -4,41 +4,12 @@ SET client_min_messages = warning;
 CREATE SCHEMA agg_basic;
 SET search_path = agg_basic, public;
 
--- Compares a query under forbid and require; NULL when both agree and the plan
--- has the node, else what is wrong.
-CREATE FUNCTION differ(query text, node text DEFAULT 'GpucolAgg') RETURNS text
-LANGUAGE plpgsql AS $$
-DECLARE
-	plan text := '';
-	line text;
-	mode text;
-	results text[] := '{}';
-	result text;
-BEGIN
-	FOREACH mode IN ARRAY ARRAY['forbid', 'require'] LOOP
-		PERFORM set_config('gpucol.pushdown', mode, true);
-		BEGIN
-			EXECUTE 'SELECT count(*) || '' '' || coalesce(string_agg(r, E''\n'' ORDER BY r COLLATE "C"), '''')'
-				' FROM (SELECT q::text AS r FROM (' || query || ') q) x' INTO result;
-		EXCEPTION WHEN OTHERS THEN
-			result := SQLSTATE || ' ' || SQLERRM;
-		END;
-		results := results || result;
-	END LOOP;
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-		plan := plan || line || E'\n';
-	END LOOP;
-	PERFORM set_config('gpucol.pushdown', 'allow', true);
-	IF results[1] IS DISTINCT FROM results[2] THEN
-		RETURN format(E'%s\nforbid: %s\nrequire: %s', query, left(results[1], 300), left(results[2], 300));
-	ELSIF plan NOT LIKE '%' || node || '%' THEN
-		RETURN format(E'%s\nnot pushed down:\n%s', query, plan);
-	END IF;
-	RETURN NULL;
-EXCEPTION WHEN OTHERS THEN
-	PERFORM set_config('gpucol.pushdown', 'allow', true);
-	RETURN format(E'%s\n%s', query, SQLERRM);
-END $$;
+\set node GpucolAgg
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/differ.psql
+\set ECHO none
+\i :include
+\set ECHO all
 
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
 CREATE TABLE facts (
