@@ -201,7 +201,7 @@ float_binary(uint16_t op, int aux, double x, double y, double *r)
 	{
 		case GPUCOL_OP_SUB_F:
 			y = -y;
-			/* FALLTHROUGH */
+			[[fallthrough]];
 		case GPUCOL_OP_ADD_F:
 			*r = narrow ? (double) __fadd_rn((float) x, (float) y) : __dadd_rn(x, y);
 			return is_inf(*r) && !is_inf(x) && !is_inf(y) ? GPUCOL_FLOAT_OVERFLOW : GPUCOL_OK;
@@ -307,7 +307,7 @@ step(const GpucolInterpPlan &plan, const Place &place, const GpucolInstr &in, Re
 			break;
 		case GPUCOL_OP_CONST_D:
 			reg.high[dst] = plan.consts[in.aux].v.d.hi;
-			/* FALLTHROUGH */
+			[[fallthrough]];
 		case GPUCOL_OP_CONST_I:
 		case GPUCOL_OP_CONST_F:
 		case GPUCOL_OP_CONST_B:
@@ -528,7 +528,7 @@ step(const GpucolInterpPlan &plan, const Place &place, const GpucolInstr &in, Re
 			break;
 		case GPUCOL_OP_CASE_D:
 			reg.high[dst] = reg.high[reg.truth(a) ? b : c];
-			/* FALLTHROUGH */
+			[[fallthrough]];
 		case GPUCOL_OP_CASE_B:
 		case GPUCOL_OP_CASE_I:
 		case GPUCOL_OP_CASE_F:

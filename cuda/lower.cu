@@ -22,6 +22,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 
 #include <cub/device/device_scan.cuh>
@@ -253,7 +254,7 @@ Lowering::lower_domain(const GpucolRange &range)
 			return d;
 		case GPUCOL_RANGE_NOT_BETWEEN:
 			d.invert = true;
-			/* FALLTHROUGH */
+			[[fallthrough]];
 		case GPUCOL_RANGE_BETWEEN:
 			if (range.lo != GPUCOL_NO_REG)
 			{
@@ -280,7 +281,7 @@ Lowering::lower_domain(const GpucolRange &range)
 			return d;
 		case GPUCOL_RANGE_NOT_IN:
 			d.invert = true;
-			/* FALLTHROUGH */
+			[[fallthrough]];
 		case GPUCOL_RANGE_IN:
 			d.is_list = true;
 			for (uint32_t i = 0; i < range.n; i++)
@@ -1639,7 +1640,7 @@ Lowering::run(GpucolWireResult *result, std::vector<char> *data)
 	result->packed_bytes = bytes_;
 	result->segments_skipped = skipped_;
 	result->device_seconds = seconds_;
-	strncpy(result->kernel, kernel_, sizeof(result->kernel) - 1);
+	snprintf(result->kernel, sizeof(result->kernel), "%s", kernel_);
 }
 
 void

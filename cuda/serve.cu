@@ -178,7 +178,7 @@ Session::activity()
 	GpucolWireActivityRow row = {};
 
 	row.pid = pid_;
-	strncpy(row.state, state_, sizeof(row.state) - 1);
+	snprintf(row.state, sizeof(row.state), "%s", state_);
 	row.seconds = std::chrono::duration<double>(Clock::now() - since_).count();
 	return row;
 }
@@ -357,7 +357,7 @@ Session::fail(const Failure &f)
 
 	request_.reset();
 	result.status = f.status;
-	strncpy(result.reason, f.reason.c_str(), sizeof(result.reason) - 1);
+	snprintf(result.reason, sizeof(result.reason), "%s", f.reason.c_str());
 	send(GPUCOL_WIRE_RESULT, &result, sizeof(result));
 }
 
@@ -422,7 +422,7 @@ Session::status()
 		GpucolWireDevice d = {};
 
 		device_check(cudaGetDeviceProperties(&prop, 0), "device properties");
-		strncpy(d.name, prop.name, sizeof(d.name) - 1);
+		snprintf(d.name, sizeof(d.name), "%.*s", (int) sizeof(d.name) - 1, prop.name);
 		d.multiprocessors = prop.multiProcessorCount;
 		d.memory = prop.totalGlobalMem;
 		d.limit = device_pool.limit();
