@@ -24,6 +24,19 @@ gpucol_rec_builder_init(GpucolRecBuilder *builder)
 	builder->nregisters = 0;
 }
 
+void
+gpucol_rec_builder_reset(GpucolRecBuilder *builder,
+						 const GpucolRecBuilder *before)
+{
+	builder->relations.len = before->relations.len;
+	builder->rules.len = before->rules.len;
+	builder->steps.len = before->steps.len;
+	builder->operands.len = before->operands.len;
+	builder->constants.len = before->constants.len;
+	builder->types.len = before->types.len;
+	builder->nregisters = before->nregisters;
+}
+
 uint16
 gpucol_rec_builder_relation(GpucolRecBuilder *builder, int arity,
 							const uint8 *types, int flags, int stratum)

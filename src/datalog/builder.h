@@ -28,6 +28,10 @@ typedef struct GpucolRecBuilder
 
 extern void gpucol_rec_builder_init(GpucolRecBuilder *builder);
 
+/* Forget what was added since `before`, a copy of the builder made then. */
+extern void gpucol_rec_builder_reset(GpucolRecBuilder *builder,
+									 const GpucolRecBuilder *before);
+
 /* Add a relation; its number. */
 extern uint16 gpucol_rec_builder_relation(GpucolRecBuilder *builder, int arity,
 										  const uint8 *types, int flags,

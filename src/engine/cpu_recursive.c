@@ -334,6 +334,7 @@ begin_stratum(GpucolRecRun *run)
 			/* Loaded rows belong to the first delta. */
 			run->tables[i].delta = 0;
 			run->tables[i].committed = 0;
+			GPUCOL_REC_TRY(choose_set(run, &run->tables[i]));
 		}
 	GPUCOL_REC_TRY(run_rules(run, false));
 	GPUCOL_REC_TRY(commit(run));

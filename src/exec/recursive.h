@@ -4,9 +4,10 @@
  *	  The nodes of pushed-down WITH RECURSIVE.
  *
  * GpucolRecursive takes the place of a RecursiveUnion.  Its first child is the
- * plan of the non-recursive term; its second, GpucolInputs (below a
+ * plan of the non-recursive term, which is not run where the recursion plan has
+ * a rule for it (its last), unless conditions are tested on its rows; its second, GpucolInputs (below a
  * SubqueryScan, which the planner may remove), only holds the plans of the
- * relations that the recursive term joins with.  The recursive term itself is
+ * relations that the recursive term joins with.  The terms themselves are
  * a recursion plan: relation 0 is the result, relation 1 + i is input i,
  * constant i is expression i of the node.
  *
@@ -30,6 +31,8 @@ typedef enum GpucolRecursivePrivate
 	GPUCOL_RECURSIVE_TYPES,		/* OidList: types of the result's columns */
 	GPUCOL_RECURSIVE_INPUTS,	/* List of OidList: types of each input */
 	GPUCOL_RECURSIVE_ALL,		/* Boolean: UNION ALL */
+	GPUCOL_RECURSIVE_BASE,		/* Boolean: the plan's last rule is the
+								 * non-recursive term */
 	GPUCOL_RECURSIVE_PUSHED		/* List of Expr: conditions on the CTE that are
 								 * tested on the non-recursive term, as the
 								 * query has them; at run time they follow the

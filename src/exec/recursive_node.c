@@ -33,6 +33,8 @@ typedef struct RecursiveState
 	GpucolRecColumn *columns;	/* of the result */
 	List	   *constants;		/* ExprState */
 	GpucolRecColumn *constant_columns;
+	PlanState  *seeds;			/* non-recursive term; NULL = a rule of the plan */
+	PlanState  *inputs;			/* GpucolInputs */
 	ExprState  *seed_filter;	/* on rows of the non-recursive term, or NULL */
 
 	/* a run; in its own context */
@@ -58,6 +60,28 @@ make_columns(List *types)
 	return columns;
 }
 
+/*
+ * Start the inputs, and the non-recursive term unless it is a rule of the plan.
+ * Conditions that are tested on its rows need the rows.
+ */
+static void
+begin_children(RecursiveState *state, EState *estate, int eflags)
+{
+	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
+
+	if (!boolVal(list_nth(scan->custom_private, GPUCOL_RECURSIVE_BASE)) ||
+		list_length(scan->custom_exprs) > (int) state->plan->nconstants)
+	{
+		if (boolVal(list_nth(scan->custom_private, GPUCOL_RECURSIVE_BASE)))
+			state->plan->nrules--;
+		state->seeds = ExecInitNode(linitial(scan->custom_plans), estate,
+									eflags);
+		state->css.custom_ps = lappend(state->css.custom_ps, state->seeds);
+	}
+	state->inputs = ExecInitNode(lsecond(scan->custom_plans), estate, eflags);
+	state->css.custom_ps = lappend(state->css.custom_ps, state->inputs);
+}
+
 static void
 begin_recursive(CustomScanState *node, EState *estate, int eflags)
 {
@@ -67,11 +91,10 @@ begin_recursive(CustomScanState *node, EState *estate, int eflags)
 	List	   *types = list_nth(scan->custom_private, GPUCOL_RECURSIVE_TYPES);
 	ListCell   *lc;
 
-	eflags &= ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK);
-	foreach(lc, scan->custom_plans)
-		node->custom_ps = lappend(node->custom_ps,
-								  ExecInitNode(lfirst(lc), estate, eflags));
 	state->plan = gpucol_rec_plan_unpack(DatumGetByteaPP(packed->constvalue));
+	begin_children(state, estate, eflags & ~(EXEC_FLAG_REWIND |
+											 EXEC_FLAG_BACKWARD |
+											 EXEC_FLAG_MARK));
 	state->ncolumns = list_length(types);
 	state->columns = make_columns(types);
 	types = NIL;
@@ -180,7 +203,7 @@ start_run(RecursiveState *state)
 	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
 	List	   *input_types = list_nth(scan->custom_private,
 									   GPUCOL_RECURSIVE_INPUTS);
-	List	   *inputs = gpucol_inputs_states(lsecond(state->css.custom_ps));
+	List	   *inputs = gpucol_inputs_states(state->inputs);
 	MemoryContext old;
 	ListCell   *lc;
 
@@ -199,8 +222,9 @@ start_run(RecursiveState *state)
 		load_child(state, lfirst(lc), 1 + i, make_columns(types),
 				   list_length(types), NULL);
 	}
-	load_child(state, linitial(state->css.custom_ps), 0, state->columns,
-			   state->ncolumns, state->seed_filter);
+	if (state->seeds != NULL)
+		load_child(state, state->seeds, 0, state->columns, state->ncolumns,
+				   state->seed_filter);
 	MemoryContextSwitchTo(old);
 	state->batch.nrows = state->next = 0;
 	state->ended = false;
@@ -351,6 +375,8 @@ explain_recursive(CustomScanState *node, List *ancestors, ExplainState *es)
 		gpucol_recursion_progress(state->recursion, &state->progress);
 	ExplainPropertyText("Engine", state->progress.engine != NULL ?
 						state->progress.engine : gpucol_recursion_engine(), es);
+	if (state->seeds == NULL)
+		ExplainPropertyText("Non-Recursive Term", "Rule", es);
 	explain_seed_filter(state, ancestors, es);
 	if (!es->analyze || state->progress.method == NULL)
 		return;

@@ -41,15 +41,18 @@ plan_recursive(PlannerInfo *root pg_attribute_unused(),
 			   List *custom_plans)
 {
 	CustomScan *scan = makeNode(CustomScan);
-	List	   *constants = list_nth(path->custom_private, 4);
-	Index		leaf = intVal(list_nth(path->custom_private, 5));
+	List	   *constants = list_nth(path->custom_private,
+									 GPUCOL_RECURSIVE_PUSHED);
+	Index		leaf = intVal(list_nth(path->custom_private,
+									   GPUCOL_RECURSIVE_PUSHED + 1));
 
 	/* PostgreSQL gives the columns of a set operation varno 0. */
 	scan->scan.plan.targetlist = renumber(tlist, leaf);
 	scan->custom_scan_tlist = copyObject(scan->scan.plan.targetlist);
 	scan->custom_plans = custom_plans;
 	scan->custom_exprs = constants;
-	scan->custom_private = lappend(list_copy_head(path->custom_private, 4),
+	scan->custom_private = lappend(list_copy_head(path->custom_private,
+												  GPUCOL_RECURSIVE_PUSHED),
 								   NIL);
 	scan->methods = &gpucol_recursive_scan_methods;
 	return &scan->scan.plan;

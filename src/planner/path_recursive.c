@@ -5,8 +5,8 @@
  *
  * The hook runs when PostgreSQL has planned both terms and made the only path
  * that it knows.  The non-recursive term stays as PostgreSQL planned it and
- * becomes a child; of the recursive term only the plans of the single
- * relations are used (recursive_lower.c).
+ * becomes a child, which is run where recursive_lower.c has made no rule of it;
+ * of the recursive term only the plans of the single relations are used.
  *
  *-------------------------------------------------------------------------
  */
@@ -119,6 +119,8 @@ make_recursive_path(const SetOperationStmt *setop,
 										lowered->input_types,
 										makeBoolean(setop->all));
 	custom->custom_private = lappend(custom->custom_private,
+									 makeBoolean(lowered->has_base));
+	custom->custom_private = lappend(custom->custom_private,
 									 lowered->constants);
 	custom->custom_private = lappend(custom->custom_private,
 									 makeInteger(first_leaf(setop->larg)));
@@ -134,6 +136,7 @@ replace_recursion(PlannerInfo *root, RelOptInfo *rel,
 									   root->parse->setOperations);
 	GpucolLoweredRecursion lowered;
 	PlannerInfo *subroot;
+	PlannerInfo *base = NULL;
 	const char *reason;
 
 	if (gpucol_planner_disabled() != NULL)
@@ -147,8 +150,10 @@ replace_recursion(PlannerInfo *root, RelOptInfo *rel,
 	if (reason != NULL)
 		return reason;
 	subroot = root->simple_rel_array[((RangeTblRef *) setop->rarg)->rtindex]->subroot;
-	gpucol_recursive_lower(subroot, setop->colTypes, setop->colCollations,
-						   setop->all, &lowered);
+	if (IsA(setop->larg, RangeTblRef))
+		base = root->simple_rel_array[first_leaf(setop->larg)]->subroot;
+	gpucol_recursive_lower(subroot, base, setop->colTypes,
+						   setop->colCollations, setop->all, &lowered);
 	if (lowered.reason != NULL)
 		return lowered.reason;
 	rel->pathlist =

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * recursive_lower.c
- *	  The recursive term of WITH RECURSIVE as a recursion plan.
+ *	  The terms of WITH RECURSIVE as a recursion plan.
  *
  * The term must be an inner join of the self-reference with relations that do
  * not depend on it.  PostgreSQL has planned each of these alone, with the
@@ -9,6 +9,10 @@
  * left, the join conditions, the conditions on the self-reference and the
  * target list, is lowered to the steps of one rule: the delta first, then the
  * input with the most equality conditions on what is known, and so on.
+ *
+ * The non-recursive term becomes a rule as well where all that it joins are
+ * inputs of the recursive term anyway; otherwise it stays PostgreSQL's.  An
+ * input that the query names more than once is loaded once.
  *
  * Whatever is not on the lists here is declined.
  *
@@ -23,6 +27,7 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "parser/parse_coerce.h"
+#include "rewrite/rewriteManip.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
@@ -35,7 +40,9 @@
 typedef struct Source
 {
 	Index		rti;
+	const RangeTblEntry *rte;
 	RelOptInfo *rel;			/* NULL for the self-reference */
+	int			relation;		/* of the plan */
 	List	   *columns;		/* Var of each column */
 	bool		done;			/* its atom has been planned */
 	int		   *registers;		/* by column; -1 = not needed or not done */
@@ -43,14 +50,19 @@ typedef struct Source
 
 typedef struct Lowering
 {
-	PlannerInfo *subroot;
-	Query	   *query;
 	GpucolLoweredRecursion *result;
 	GpucolRecBuilder builder;
+	List	   *types;			/* of the result's columns */
+	List	   *collations;
+	bool		all;
+	List	   *inputs;			/* the Source that each input was made for */
+
+	/* the term that is being lowered */
+	PlannerInfo *subroot;
+	bool		recursive;
 	List	   *sources;		/* Source; the self-reference first */
 	List	   *quals;			/* expressions */
 	bool	   *qual_done;
-	bool		all;
 } Lowering;
 
 static bool lower_expr(Lowering *lowering, Node *node, GpucolRecOperand *out);
@@ -113,7 +125,7 @@ walk_jointree(Lowering *lowering, Node *node)
 static bool
 check_query(Lowering *lowering)
 {
-	Query	   *query = lowering->query;
+	Query	   *query = lowering->subroot->parse;
 
 	if (query->commandType != CMD_SELECT || query->setOperations)
 		return decline(lowering, "the recursive term is not a plain SELECT");
@@ -136,17 +148,85 @@ check_query(Lowering *lowering)
 
 /* Columns of the self-reference, as types are known: Vars by position. */
 static void
-describe_self(Source *source, List *types, List *collations)
+describe_self(const Lowering *lowering, Source *source)
 {
 	ListCell   *type;
 	ListCell   *collation;
 
-	forboth(type, types, collation, collations)
+	forboth(type, lowering->types, collation, lowering->collations)
 		source->columns = lappend(source->columns,
 								  makeVar(source->rti,
 										  foreach_current_index(type) + 1,
 										  lfirst_oid(type), -1,
 										  lfirst_oid(collation), 0));
+}
+
+/* The conditions that a relation's own plan tests, as those of relation rti. */
+static List *
+own_conditions(const RelOptInfo *rel, Index rti)
+{
+	List	   *clauses = NIL;
+	ListCell   *lc;
+
+	foreach(lc, rel->baserestrictinfo)
+		clauses = lappend(clauses,
+						  copyObject(lfirst_node(RestrictInfo, lc)->clause));
+	ChangeVarNodes((Node *) clauses, (int) rel->relid, (int) rti, 0);
+	return clauses;
+}
+
+/* Does an input deliver the rows of this source with all columns it needs? */
+static bool
+is_same_input(const Source *source, const Source *input)
+{
+	ListCell   *lc;
+	ListCell   *inner;
+
+	if (source->rte->rtekind != RTE_RELATION ||
+		input->rte->rtekind != RTE_RELATION ||
+		source->rte->relid != input->rte->relid ||
+		source->rte->inh != input->rte->inh ||
+		source->rte->tablesample || input->rte->tablesample ||
+		!equal(own_conditions(source->rel, source->rti),
+			   own_conditions(input->rel, source->rti)))
+		return false;
+	foreach(lc, source->columns)
+	{
+		bool		found = false;
+
+		foreach(inner, input->columns)
+			found |= ((Var *) lfirst(lc))->varattno ==
+				((Var *) lfirst(inner))->varattno;
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+/* Read an input of the plan, an existing one if it does. */
+static bool
+choose_input(Lowering *lowering, Source *source, List *types)
+{
+	ListCell   *lc;
+
+	foreach(lc, lowering->inputs)
+	{
+		Source	   *input = lfirst(lc);
+
+		if (!is_same_input(source, input))
+			continue;
+		source->relation = input->relation;
+		source->columns = input->columns;
+		return true;
+	}
+	if (!lowering->recursive)
+		return decline(lowering, "the non-recursive term has relations of its own");
+	lowering->inputs = lappend(lowering->inputs, source);
+	source->relation = list_length(lowering->inputs);
+	lowering->result->inputs = lappend(lowering->result->inputs, source->rel);
+	lowering->result->input_types = lappend(lowering->result->input_types,
+											types);
+	return true;
 }
 
 /* The plan of an input delivers the columns that others need. */
@@ -174,15 +254,12 @@ describe_input(Lowering *lowering, Source *source)
 	}
 	if (list_length(source->columns) > GPUCOL_REC_MAX_ARITY)
 		return decline(lowering, "a relation of the recursive term has too many columns");
-	lowering->result->inputs = lappend(lowering->result->inputs, rel);
-	lowering->result->input_types = lappend(lowering->result->input_types,
-											types);
-	return true;
+	return choose_input(lowering, source, types);
 }
 
 /* Find the self-reference, describe all sources. */
 static bool
-describe_sources(Lowering *lowering, List *types, List *collations)
+describe_sources(Lowering *lowering)
 {
 	List	   *inputs = NIL;
 	Source	   *self = NULL;
@@ -192,25 +269,25 @@ describe_sources(Lowering *lowering, List *types, List *collations)
 	foreach(lc, lowering->sources)
 	{
 		Source	   *source = lfirst(lc);
-		RangeTblEntry *rte = lowering->subroot->simple_rte_array[source->rti];
 
-		if (rte->rtekind == RTE_CTE && rte->self_reference)
+		source->rte = lowering->subroot->simple_rte_array[source->rti];
+		if (source->rte->rtekind == RTE_CTE && source->rte->self_reference)
 		{
 			if (self != NULL)
 				return decline(lowering, "the recursive term refers to itself twice");
 			self = source;
-			describe_self(source, types, collations);
+			describe_self(lowering, source);
 		}
-		else if (rte->rtekind != RTE_RESULT)
+		else if (source->rte->rtekind != RTE_RESULT)
 		{
 			if (!describe_input(lowering, source))
 				return false;
 			inputs = lappend(inputs, source);
 		}
 	}
-	if (self == NULL)
+	if (lowering->recursive ? self == NULL : inputs == NIL)
 		return decline(lowering, "the recursive term refers to itself inside a subquery");
-	lowering->sources = lcons(self, inputs);
+	lowering->sources = self != NULL ? lcons(self, inputs) : inputs;
 	foreach(lc, lowering->sources)
 	{
 		Source	   *source = lfirst(lc);
@@ -581,11 +658,12 @@ is_known(const Lowering *lowering, Node *node)
 static bool
 is_local(const Lowering *lowering, Node *node)
 {
+	const Source *first = linitial(lowering->sources);
 	Relids		relids = pull_varnos(lowering->subroot, node);
 	int			rti;
 
 	return bms_get_singleton_member(relids, &rti) &&
-		rti != (int) ((Source *) linitial(lowering->sources))->rti;
+		(first->rel != NULL || rti != (int) first->rti);
 }
 
 /*
@@ -661,7 +739,7 @@ next_source(const Lowering *lowering)
 
 /* Add the atom of a source. */
 static bool
-lower_atom(Lowering *lowering, Source *source, int relation)
+lower_atom(Lowering *lowering, Source *source)
 {
 	GpucolRecOperand operands[GPUCOL_REC_MAX_ARITY];
 	int			n = list_length(source->columns);
@@ -673,7 +751,7 @@ lower_atom(Lowering *lowering, Source *source, int relation)
 
 	for (i = 0; i < n; i++)
 		operands[i] = gpucol_rec_builder_operand(GPUCOL_REC_ANY, 0);
-	if (relation > 0)
+	if (source->rel != NULL)
 		foreach(lc, lowering->quals)
 		{
 			int			q = foreach_current_index(lc);
@@ -697,9 +775,9 @@ lower_atom(Lowering *lowering, Source *source, int relation)
 													 source->registers[i]);
 		}
 	step = gpucol_rec_builder_step(&lowering->builder, GPUCOL_REC_ATOM,
-								   relation, n, operands);
+								   source->relation, n, operands);
 	gpucol_rec_builder_step_at(&lowering->builder, step)->version =
-		relation == 0 ? GPUCOL_REC_DELTA : GPUCOL_REC_FULL;
+		source->rel == NULL ? GPUCOL_REC_DELTA : GPUCOL_REC_FULL;
 	source->done = true;
 	return true;
 }
@@ -760,8 +838,9 @@ same_values(Oid from, Oid to)
 
 /* The columns of the result. */
 static bool
-lower_target(Lowering *lowering, List *types)
+lower_target(Lowering *lowering)
 {
+	List	   *types = lowering->types;
 	GpucolRecOperand operands[GPUCOL_REC_MAX_ARITY];
 	int			n = 0;
 	ListCell   *lc;
@@ -786,14 +865,15 @@ lower_target(Lowering *lowering, List *types)
 
 /* Declare the result and the inputs. */
 static bool
-declare_relations(Lowering *lowering, List *types, List *collations)
+declare_relations(Lowering *lowering)
 {
+	List	   *types = lowering->types;
 	uint8		rec_types[GPUCOL_REC_MAX_ARITY];
 	GpucolRecColumn column;
 	ListCell   *lc;
 	ListCell   *lc2;
 
-	forboth(lc, types, lc2, collations)
+	forboth(lc, types, lc2, lowering->collations)
 	{
 		gpucol_rec_column_init(&column, lfirst_oid(lc));
 		rec_types[foreach_current_index(lc)] = column.rec_type;
@@ -819,37 +899,60 @@ declare_relations(Lowering *lowering, List *types, List *collations)
 	return true;
 }
 
-/* Number of a source's relation in the plan. */
-static int
-relation_of(const Lowering *lowering, const Source *source)
+static bool
+lower_rule(Lowering *lowering)
 {
-	ListCell   *lc;
+	Source	   *source;
 
-	foreach(lc, lowering->sources)
-		if (lfirst(lc) == source)
-			return foreach_current_index(lc);
-	return -1;
+	lowering->qual_done = palloc0(sizeof(bool) *
+								  (list_length(lowering->quals) + 1));
+	source = lowering->recursive ? linitial(lowering->sources) :
+		next_source(lowering);
+	gpucol_rec_builder_rule(&lowering->builder, 0,
+							lowering->recursive ? GPUCOL_REC_RECURSIVE : 0);
+	for (; source != NULL; source = next_source(lowering))
+		if (!lower_atom(lowering, source) || !lower_tests(lowering))
+			return false;
+	return lower_target(lowering);
 }
 
+/* Gather what a term consists of. */
 static bool
-lower_rule(Lowering *lowering, List *types)
+open_term(Lowering *lowering, PlannerInfo *subroot, bool recursive)
 {
-	Source	   *source = linitial(lowering->sources);
+	lowering->subroot = subroot;
+	lowering->recursive = recursive;
+	lowering->sources = lowering->quals = NIL;
+	return check_query(lowering) &&
+		walk_jointree(lowering, (Node *) subroot->parse->jointree) &&
+		describe_sources(lowering);
+}
 
-	gpucol_rec_builder_rule(&lowering->builder, 0, GPUCOL_REC_RECURSIVE);
-	for (; source != NULL; source = next_source(lowering))
-		if (!lower_atom(lowering, source, relation_of(lowering, source)) ||
-			!lower_tests(lowering))
-			return false;
-	return lower_target(lowering, types);
+/* Add a rule for the non-recursive term; without one nothing has changed. */
+static void
+lower_base(Lowering *lowering, PlannerInfo *subroot)
+{
+	GpucolLoweredRecursion *result = lowering->result;
+	GpucolRecBuilder before = lowering->builder;
+	int			nconstants = list_length(result->constants);
+
+	if (open_term(lowering, subroot, false) && lower_rule(lowering))
+	{
+		result->has_base = true;
+		return;
+	}
+	result->reason = NULL;
+	result->constants = list_truncate(result->constants, nconstants);
+	gpucol_rec_builder_reset(&lowering->builder, &before);
 }
 
 void
-gpucol_recursive_lower(PlannerInfo *subroot, List *types, List *collations,
-					   bool all, GpucolLoweredRecursion *result)
+gpucol_recursive_lower(PlannerInfo *subroot, PlannerInfo *base, List *types,
+					   List *collations, bool all,
+					   GpucolLoweredRecursion *result)
 {
-	Lowering	lowering = {.subroot = subroot,.query = subroot->parse,
-	.result = result,.all = all};
+	Lowering	lowering = {.result = result,.types = types,
+	.collations = collations,.all = all};
 
 	memset(result, 0, sizeof(*result));
 	gpucol_rec_builder_init(&lowering.builder);
@@ -858,14 +961,10 @@ gpucol_recursive_lower(PlannerInfo *subroot, List *types, List *collations,
 		result->reason = "the recursion has too many columns";
 		return;
 	}
-	if (!check_query(&lowering) ||
-		!walk_jointree(&lowering, (Node *) subroot->parse->jointree) ||
-		!describe_sources(&lowering, types, collations) ||
-		!declare_relations(&lowering, types, collations))
+	if (!open_term(&lowering, subroot, true) ||
+		!declare_relations(&lowering) || !lower_rule(&lowering))
 		return;
-	lowering.qual_done = palloc0(sizeof(bool) *
-								 (list_length(lowering.quals) + 1));
-	if (!lower_rule(&lowering, types))
-		return;
+	if (base != NULL)
+		lower_base(&lowering, base);
 	result->plan = gpucol_rec_builder_finish(&lowering.builder, 1);
 }

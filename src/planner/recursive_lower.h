@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * recursive_lower.h
- *	  The recursive term of WITH RECURSIVE as a recursion plan.
+ *	  The terms of WITH RECURSIVE as a recursion plan.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,22 +14,28 @@
 
 #include "kernel/recursion.h"
 
-/* What came of a recursive term. */
+/*
+ * What came of a recursion.  The plan's first rule is the recursive term; its
+ * last one is the non-recursive term if has_base.
+ */
 typedef struct GpucolLoweredRecursion
 {
 	const char *reason;			/* why it cannot be pushed down, or NULL */
 	GpucolRecPlan *plan;
+	bool		has_base;
 	List	   *inputs;			/* RelOptInfo of each input */
 	List	   *input_types;	/* OidList of each */
 	List	   *constants;		/* Expr: Const or Param of the query */
 } GpucolLoweredRecursion;
 
 /*
- * Lower the term that `subroot` has planned.  `types` and `collations` are
- * those of the result's columns; `all` says UNION ALL.
+ * Lower the recursive term that `subroot` has planned, and with it the
+ * non-recursive one that `base` has planned (NULL: leave it) if it joins no
+ * other relations.  `types` and `collations` are those of the result's columns;
+ * `all` says UNION ALL.
  */
-extern void gpucol_recursive_lower(PlannerInfo *subroot, List *types,
-								   List *collations, bool all,
+extern void gpucol_recursive_lower(PlannerInfo *subroot, PlannerInfo *base,
+								   List *types, List *collations, bool all,
 								   GpucolLoweredRecursion *result);
 
 #endif							/* GPUCOL_PLANNER_RECURSIVE_LOWER_H */

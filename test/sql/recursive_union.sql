@@ -103,6 +103,25 @@ SELECT compare('WITH RECURSIVE r AS (SELECT src, dst FROM edge UNION SELECT r.sr
 SELECT compare('WITH RECURSIVE r AS (SELECT x FROM (SELECT 5 AS x UNION SELECT 6) s UNION SELECT e.dst FROM r JOIN edge e ON e.src = r.x) SELECT * FROM r');
 SELECT compare('WITH RECURSIVE r(x) AS ((SELECT 5 UNION ALL SELECT 6) UNION SELECT e.dst FROM r JOIN edge e ON e.src = r.x) SELECT * FROM r');
 SELECT compare('WITH RECURSIVE r AS (SELECT src, src AS twin FROM edge UNION SELECT e.dst, e.dst FROM r JOIN edge e ON e.src = r.src AND e.src = r.twin) SELECT * FROM r');
+-- the non-recursive term as a rule: over inputs of the recursive term only
+SELECT compare('WITH RECURSIVE r(x, y, z) AS (SELECT a.src, b.dst, a.src + b.dst FROM edge a JOIN edge b ON a.dst = b.src WHERE a.src < b.dst OR b.dst IS NULL
+	UNION SELECT r.x, e.dst, r.z FROM r JOIN edge e ON e.src = r.y WHERE r.z < 70) SELECT * FROM r');
+SELECT compare('WITH RECURSIVE r(x, y) AS (SELECT a.dst, b.dst FROM packed a JOIN packed b ON a.src = b.src AND a.dst > 60
+	UNION SELECT r.x, e.dst FROM r JOIN packed e ON e.src = r.y AND e.dst > 60 JOIN packed f ON f.src = e.dst) SELECT * FROM r');
+SELECT compare('WITH RECURSIVE r(x, n) AS (SELECT a.dst, 0 FROM edge a JOIN edge b ON a.src = b.src
+	UNION ALL SELECT e.dst, n + 1 FROM r JOIN edge e ON e.src = r.x WHERE n < 2) SELECT * FROM r');
+SELECT compare('WITH RECURSIVE r(x, y) AS (SELECT dst, 10 / (src - 5) FROM edge UNION SELECT e.dst, r.y FROM r JOIN edge e ON e.src = r.x) SELECT * FROM r');
+SELECT compare('SELECT v.n, l.c FROM (VALUES (3), (5), (8)) v(n), LATERAL (WITH RECURSIVE r(x) AS (SELECT dst FROM edge WHERE src = v.n OR dst = v.n
+	UNION SELECT e.dst FROM r JOIN edge e ON e.src = r.x) SELECT count(*) AS c FROM r) l');
+-- a rule; not one where it has conditions of its own, or its rows are filtered
+EXPLAIN (COSTS OFF)
+WITH RECURSIVE r(x, y) AS (SELECT a.dst, b.dst FROM edge a JOIN edge b ON a.src = b.src WHERE a.dst <> b.dst
+	UNION SELECT p.dst, q.dst FROM r, edge p, edge q WHERE p.src = r.x AND q.src = r.y) SELECT count(*) FROM r;
+EXPLAIN (COSTS OFF)
+WITH RECURSIVE r(x, y) AS (SELECT src, dst FROM edge WHERE src < 9 UNION SELECT r.x, e.dst FROM r JOIN edge e ON e.src = r.y) SELECT count(*) FROM r;
+EXPLAIN (COSTS OFF)
+WITH RECURSIVE r(x, y) AS (SELECT src, dst FROM edge UNION SELECT r.x, e.dst FROM r JOIN edge e ON e.src = r.y) SELECT count(*) FROM r WHERE x = 7;
+
 -- UNION ALL: duplicates count
 SELECT compare('WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) SELECT * FROM n');
 SELECT compare('WITH RECURSIVE r AS (SELECT src, dst, 1 AS hop FROM edge UNION ALL
