@@ -24,14 +24,17 @@
 /* Largest width whose codes are compared several to a word. */
 constexpr int GPUCOL_SWAR_WIDTH = 8;
 
-/* Load this lane's words of a packed vector; each word is read once. */
+/* Load this lane's words of a packed vector; each word is read once.  One
+ * address and constant offsets: a load then is one instruction. */
 template <int K>
 __device__ __forceinline__ void
 load_words(const uint32_t *__restrict__ vector, int lane, uint32_t (&w)[K])
 {
+	const uint32_t *own = vector + (uint32_t) lane;
+
 #pragma unroll
 	for (int j = 0; j < K; j++)
-		w[j] = __ldcs(vector + j * 32 + lane);
+		w[j] = __ldcs(own + j * 32);
 }
 
 /* Code of position p. */
@@ -74,6 +77,15 @@ shift_in_ge(uint32_t &mask, uint32_t a, uint32_t b)
 		"addc.u32 %0, %0, %0;}" : "+r"(mask) : "r"(a), "r"(b));
 }
 
+/* mask = 2 * mask + (a + b wraps). */
+__device__ __forceinline__ void
+shift_in_carry(uint32_t &mask, uint32_t a, uint32_t b)
+{
+	asm("{.reg .u32 t;\n\t"
+		"add.cc.u32 t, %1, %2;\n\t"
+		"addc.u32 %0, %0, %0;}" : "+r"(mask) : "r"(a), "r"(b));
+}
+
 /*
  * Mask of the positions whose code lies in [lo, hi]; bit p is position p.
  */
@@ -109,6 +121,7 @@ template <int K>
 __device__ __forceinline__ uint32_t
 range_mask_wide(const uint32_t *__restrict__ vector, int lane, uint64_t lo, uint64_t hi)
 {
+	const uint32_t *own = vector + (uint32_t) lane;
 	uint32_t	w[K];
 	uint32_t	ge = 0,
 				le = 0;
@@ -117,7 +130,7 @@ range_mask_wide(const uint32_t *__restrict__ vector, int lane, uint64_t lo, uint
 #pragma unroll
 	for (int p = 31; p >= 0; p--)
 	{
-		uint32_t	low = __ldcs(vector + p * 32 + lane);
+		uint32_t	low = __ldcs(own + p * 32);
 		uint32_t	high = code_at<K>(w, p);
 
 		shift_in_ge(ge, low, high, (uint32_t) lo, (uint32_t) (lo >> 32));

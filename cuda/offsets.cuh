@@ -23,12 +23,13 @@ struct UnpackCodes
 	template <int K> __device__ __forceinline__ void
 	run()
 	{
+		const uint32_t *own = vector + (uint32_t) lane;
 		uint32_t	w[K];
 
 #pragma unroll
 		for (int j = 0; j < K; j++)
 			w[j] = j >= FIRST * K / 32 && j < ((FIRST + N) * K + 31) / 32 ?
-				__ldcs(vector + j * 32 + lane) : 0;
+				__ldcs(own + j * 32) : 0;
 #pragma unroll
 		for (int i = 0; i < N; i++)
 			v[i] = code_at<K>(w, FIRST + i) + add;

@@ -138,8 +138,6 @@ struct GpucolReducePlan
 	unsigned long long *table;	/* [ngroups][nwords], initialised */
 	uint32_t	copies;			/* in shared memory, power of two */
 	uint32_t	slices;			/* of the key domain */
-	uint32_t	cluster_blocks; /* blocks that share one object; 0 = none */
-	uint32_t	cluster_shift;	/* log2 of the groups of each */
 	uint32_t	word_kinds;		/* 2 bits a word: 0 sum, 1 min, 2 max */
 };
 

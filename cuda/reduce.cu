@@ -10,26 +10,33 @@
  * device memory at once, so sums are exact without flushing.  At the end each
  * block adds its object to that table.
  *
+ * The floor: a row costs one shared-memory operation a word of its record, and
+ * 32 rows in random groups about 3.4 passes of the banks an operation.  So the
+ * operations must follow each other without waiting: they are not predicated
+ * (the hardware cannot predicate them; a branch around each costs more than the
+ * operation), rows that do not count go to a record that nobody reads, and old
+ * values are looked at only after all operations of a half vector are issued.
+ *
  * Contention: few groups make the lanes of a warp meet in one word.  The
  * object then has several copies (the paper's multi-group scheme), laid out so
  * that the copies of one word lie in different banks.
  *
- * Size: a domain that does not fit one block's shared memory is spread over the
- * blocks of a cluster, which reach each other's; else cut in slices: as many
- * neighbouring blocks read the same vectors, each keeping one slice, and the
- * second and later readings come from the L2 cache.  A domain too large for
- * that goes to the table in device memory directly.
+ * Size: a domain that does not fit one block's shared memory is cut in slices:
+ * as many neighbouring blocks read the same vectors, each keeping one slice, and
+ * the second and later readings come from the L2 cache.  A domain too large for
+ * that goes to the table in device memory directly.  (Spreading the object over
+ * the shared memory of a cluster's blocks was slower than slices: 23 against 33
+ * G rows/s at 100,000 groups, for remote atomics go by the generic path.)
  *
  *-------------------------------------------------------------------------
  */
-#include <cooperative_groups.h>
-
 #include "launch.cuh"
 #include "offsets.cuh"
 #include "reduce.cuh"
 
 /* Positions of a vector that a warp keeps in registers at a time. */
 constexpr int HALF = 16;
+constexpr uint32_t HALF_ROWS = (1u << HALF) - 1;
 
 enum WordKind
 {
@@ -45,70 +52,46 @@ neutral32(int kind)
 	return kind == WORD_MIN ? 0xffffffffu : 0;
 }
 
+/* Records of a block that take the rows that do not count: one a lane. */
+constexpr uint32_t WASTE = 32;
+
 /*
- * Where a kernel accumulates: 32-bit words in shared memory (of this block, or
- * spread over the blocks of a cluster), or 64-bit words in device memory.  Rows
- * name their group's record by a key that load_groups() makes: a byte address
- * of the record's first word, or the number of the group.
- *
- * Every operation takes `on`: rows whose `on` is zero change nothing.  They are
- * predicated rather than branched around, which keeps the lanes of a warp and
- * the operations of a vector together.
+ * Where a kernel accumulates: 32-bit words in shared memory, or 64-bit words in
+ * device memory.  Rows name their group's record by the byte address of its
+ * first word, or by the number of the group.
  */
-template <bool CLUSTER>
 struct SharedTable
 {
 	static constexpr bool SHARED = true;
 	uint32_t	plane;			/* bytes from word w to word w + 1 of a record */
 	uint32_t	start;			/* address of record 0's first word, this lane's copy */
-	uint32_t	per_block;		/* bytes of a block's plane; CLUSTER: power of two */
-	uint32_t	shift;			/* CLUSTER: log2 of per_block */
+	uint32_t	waste;			/* address of this lane's waste record */
 	uint32_t	copies;
-	uint32_t	first;			/* first group of the slice */
 	uint32_t	nwords;
 	unsigned long long *global;
 
-	/* Address of a record from its byte offset in the whole object's plane. */
+	/* Address of a record from its byte offset in the object's plane. */
 	__device__ __forceinline__ uint32_t
-	locate(uint32_t offset) const
+	locate(uint32_t offset, uint32_t on) const
 	{
-		if (!CLUSTER)
-			return offset + start;
-		else
-		{
-			uint32_t	block = offset >> shift;
-			uint32_t	address;
-
-			asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address)
-				: "r"(start + (offset & (per_block - 1))), "r"(block));
-			return address;
-		}
+		return on ? offset + start : waste;
 	}
 
 	__device__ __forceinline__ void
-	increment(uint32_t word, uint32_t at, uint32_t on) const
+	increment(uint32_t word, uint32_t at) const
 	{
-		if (CLUSTER)
-			asm volatile("{.reg .pred p; setp.ne.u32 p, %1, 0; @p red.shared::cluster.add.u32 [%0], 1;}"
-						 :: "r"(at + word * plane), "r"(on) : "memory");
-		else
-			asm volatile("{.reg .pred p; setp.ne.u32 p, %1, 0; @p red.shared.add.u32 [%0], 1;}"
-						 :: "r"(at + word * plane), "r"(on) : "memory");
+		asm volatile("red.shared.add.u32 [%0], 1;" :: "r"(at + word * plane) : "memory");
 	}
 
-	/* Add; returns whether the word wrapped. */
-	__device__ __forceinline__ bool
-	add(uint32_t word, uint32_t at, uint32_t x, uint32_t on) const
+	/* Add; returns the word before. */
+	__device__ __forceinline__ uint32_t
+	add(uint32_t word, uint32_t at, uint32_t x) const
 	{
-		uint32_t	old = 0;
+		uint32_t	old;
 
-		if (CLUSTER)
-			asm volatile("{.reg .pred p; setp.ne.u32 p, %3, 0; @p atom.shared::cluster.add.u32 %0, [%1], %2;}"
-						 : "+r"(old) : "r"(at + word * plane), "r"(x), "r"(on) : "memory");
-		else
-			asm volatile("{.reg .pred p; setp.ne.u32 p, %3, 0; @p atom.shared.add.u32 %0, [%1], %2;}"
-						 : "+r"(old) : "r"(at + word * plane), "r"(x), "r"(on) : "memory");
-		return old > ~x;
+		asm volatile("atom.shared.add.u32 %0, [%1], %2;"
+					 : "=r"(old) : "r"(at + word * plane), "r"(x) : "memory");
+		return old;
 	}
 
 	/* A wrapped word: its carry belongs to the table in device memory. */
@@ -118,38 +101,21 @@ struct SharedTable
 		atomicAdd(global + (size_t) group * nwords + word, 1ull << 32);
 	}
 
-	/* Extremes settle soon: most rows are answered by a plain read. */
 	__device__ __forceinline__ void
-	least(uint32_t word, uint32_t at, uint32_t x, uint32_t on) const
+	least(uint32_t word, uint32_t at, uint32_t x) const
 	{
-		if (CLUSTER)
-			asm volatile("{.reg .pred p; .reg .u32 t; setp.ne.u32 p, %2, 0; mov.u32 t, 0;\n\t"
-						 "@p ld.volatile.shared::cluster.u32 t, [%0]; setp.lt.u32 p, %1, t;\n\t"
-						 "@p red.shared::cluster.min.u32 [%0], %1;}"
-						 :: "r"(at + word * plane), "r"(x), "r"(on) : "memory");
-		else
-			asm volatile("{.reg .pred p; .reg .u32 t; setp.ne.u32 p, %2, 0; mov.u32 t, 0;\n\t"
-						 "@p ld.volatile.shared.u32 t, [%0]; setp.lt.u32 p, %1, t;\n\t"
-						 "@p red.shared.min.u32 [%0], %1;}"
-						 :: "r"(at + word * plane), "r"(x), "r"(on) : "memory");
+		asm volatile("red.shared.min.u32 [%0], %1;" :: "r"(at + word * plane), "r"(x) : "memory");
 	}
 
 	__device__ __forceinline__ void
-	greatest(uint32_t word, uint32_t at, uint32_t x, uint32_t on) const
+	greatest(uint32_t word, uint32_t at, uint32_t x) const
 	{
-		if (CLUSTER)
-			asm volatile("{.reg .pred p; .reg .u32 t; setp.ne.u32 p, %2, 0; mov.u32 t, 0xffffffff;\n\t"
-						 "@p ld.volatile.shared::cluster.u32 t, [%0]; setp.gt.u32 p, %1, t;\n\t"
-						 "@p red.shared::cluster.max.u32 [%0], %1;}"
-						 :: "r"(at + word * plane), "r"(x), "r"(on) : "memory");
-		else
-			asm volatile("{.reg .pred p; .reg .u32 t; setp.ne.u32 p, %2, 0; mov.u32 t, 0xffffffff;\n\t"
-						 "@p ld.volatile.shared.u32 t, [%0]; setp.gt.u32 p, %1, t;\n\t"
-						 "@p red.shared.max.u32 [%0], %1;}"
-						 :: "r"(at + word * plane), "r"(x), "r"(on) : "memory");
+		asm volatile("red.shared.max.u32 [%0], %1;" :: "r"(at + word * plane), "r"(x) : "memory");
 	}
 };
 
+/* In device memory operations can be predicated: rows whose `on` is zero change
+ * nothing. */
 struct GlobalTable
 {
 	static constexpr bool SHARED = false;
@@ -158,7 +124,7 @@ struct GlobalTable
 	uint32_t	copies;			/* 1 */
 
 	__device__ __forceinline__ uint32_t
-	locate(uint32_t offset) const
+	locate(uint32_t offset, uint32_t) const
 	{
 		return offset / 4;
 	}
@@ -176,17 +142,11 @@ struct GlobalTable
 					 :: "l"(at(word, group)), "r"(on) : "memory");
 	}
 
-	__device__ __forceinline__ bool
+	__device__ __forceinline__ void
 	add(uint32_t word, uint32_t group, uint32_t x, uint32_t on) const
 	{
 		asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p red.global.add.u64 [%0], %1;}"
 					 :: "l"(at(word, group)), "l"((unsigned long long) x), "r"(on) : "memory");
-		return false;
-	}
-
-	__device__ __forceinline__ void
-	carry(uint32_t, uint32_t) const
-	{
 	}
 
 	__device__ __forceinline__ void
@@ -234,36 +194,79 @@ load_groups(const GpucolReducePlan &plan, const Run &run, uint32_t vector,
 	}
 }
 
-/* Advance the records of the groups by one input's values. */
-template <class T>
-__device__ __forceinline__ void
-advance(const T &table, const GpucolReduceInput &input, const uint32_t (&at)[HALF],
-		uint32_t present, const uint32_t (&v)[HALF], uint32_t &wrapped)
+/*
+ * Advance records in shared memory by one input's values.  Where `some`, the
+ * rows that are not `present` get values that change nothing.  Returns the rows
+ * whose sum wrapped.
+ */
+__device__ __forceinline__ uint32_t
+advance(const SharedTable &table, const GpucolReduceInput &input, const uint32_t (&at)[HALF],
+		bool some, uint32_t present, uint32_t (&v)[HALF])
 {
+	uint32_t	wrapped = 0;
+
 	if (input.ops & GPUCOL_REDUCE_COUNT)
 	{
 #pragma unroll
 		for (int i = 0; i < HALF; i++)
-			table.increment(input.count, at[i], present & (1u << i));
-	}
-	if (input.ops & GPUCOL_REDUCE_SUM)
-	{
-#pragma unroll
-		for (int i = 0; i < HALF; i++)
-			if (table.add(input.sum, at[i], v[i], present & (1u << i)))
-				wrapped |= 1u << i;
+			table.add(input.count, at[i], present >> i & 1);
 	}
 	if (input.ops & GPUCOL_REDUCE_MIN)
 	{
+		if (some)
+		{
+#pragma unroll
+			for (int i = 0; i < HALF; i++)
+				v[i] = present >> i & 1 ? v[i] : 0xffffffffu;
+		}
 #pragma unroll
 		for (int i = 0; i < HALF; i++)
-			table.least(input.min, at[i], v[i], present & (1u << i));
+			table.least(input.min, at[i], v[i]);
+	}
+	if (some)
+	{
+#pragma unroll
+		for (int i = 0; i < HALF; i++)
+			v[i] = present >> i & 1 ? v[i] : 0;
 	}
 	if (input.ops & GPUCOL_REDUCE_MAX)
 	{
 #pragma unroll
 		for (int i = 0; i < HALF; i++)
-			table.greatest(input.max, at[i], v[i], present & (1u << i));
+			table.greatest(input.max, at[i], v[i]);
+	}
+	if (input.ops & GPUCOL_REDUCE_SUM)
+	{
+		uint32_t	old[HALF];
+
+#pragma unroll
+		for (int i = 0; i < HALF; i++)
+			old[i] = table.add(input.sum, at[i], v[i]);
+#pragma unroll
+		for (int i = HALF - 1; i >= 0; i--)
+			shift_in_carry(wrapped, old[i], v[i]);
+	}
+	return wrapped;
+}
+
+/* Advance records in device memory by one input's values. */
+__device__ __forceinline__ void
+advance(const GlobalTable &table, const GpucolReduceInput &input, const uint32_t (&at)[HALF],
+		uint32_t present, const uint32_t (&v)[HALF])
+{
+#pragma unroll
+	for (int i = 0; i < HALF; i++)
+	{
+		uint32_t	on = present & (1u << i);
+
+		if (input.ops & GPUCOL_REDUCE_COUNT)
+			table.increment(input.count, at[i], on);
+		if (input.ops & GPUCOL_REDUCE_SUM)
+			table.add(input.sum, at[i], v[i], on);
+		if (input.ops & GPUCOL_REDUCE_MIN)
+			table.least(input.min, at[i], v[i], on);
+		if (input.ops & GPUCOL_REDUCE_MAX)
+			table.greatest(input.max, at[i], v[i], on);
 	}
 }
 
@@ -271,9 +274,8 @@ advance(const T &table, const GpucolReduceInput &input, const uint32_t (&at)[HAL
  * Carry the sums that wrapped, a rare event: group numbers are read again
  * from the packed keys.
  */
-template <class T>
 __device__ __forceinline__ void
-carry_wrapped(const GpucolReducePlan &plan, const T &table, const Run &run,
+carry_wrapped(const GpucolReducePlan &plan, const SharedTable &table, const Run &run,
 			  uint32_t vector, int lane, int first, uint32_t word, uint32_t wrapped)
 {
 	while (wrapped)
@@ -302,7 +304,7 @@ reduce_half(const GpucolReducePlan &plan, const T &table, const Run &run,
 {
 	uint32_t	group[HALF];
 
-	rows = rows >> FIRST & ((1u << HALF) - 1);
+	rows = rows >> FIRST & HALF_ROWS;
 	load_groups<FIRST>(plan, run, vector, lane, first, table.copies, group);
 	if (sliced)
 	{
@@ -315,21 +317,30 @@ reduce_half(const GpucolReducePlan &plan, const T &table, const Run &run,
 	}
 #pragma unroll
 	for (int i = 0; i < HALF; i++)
-		group[i] = table.locate(group[i]);
+		group[i] = table.locate(group[i], rows & (1u << i));
 #pragma unroll
 	for (int i = 0; i < HALF; i++)
-		table.increment(0, group[i], rows & (1u << i));
+		if constexpr (T::SHARED)
+			table.increment(0, group[i]);
+		else
+			table.increment(0, group[i], rows & (1u << i));
 	for (uint32_t i = 0; i < plan.ninputs; i++)
 	{
 		const GpucolReduceInput &input = plan.inputs[i];
 		uint32_t	values[HALF];
-		uint32_t	wrapped = 0;
 		uint32_t	nulls = load_offsets<FIRST, HALF>(chunks[input.column.slot],
 													  input.column, vector, lane, values) >> FIRST;
 
-		advance(table, input, group, rows & ~nulls, values, wrapped);
-		if (T::SHARED && wrapped)
-			carry_wrapped(plan, table, run, vector, lane, FIRST, input.sum, wrapped);
+		if constexpr (T::SHARED)
+		{
+			uint32_t	wrapped = advance(table, input, group, __any_sync(GPUCOL_ALL_LANES, nulls != 0),
+										  ~nulls, values) & rows & ~nulls;
+
+			if (wrapped)
+				carry_wrapped(plan, table, run, vector, lane, FIRST, input.sum, wrapped);
+		}
+		else
+			advance(table, input, group, rows & ~nulls, values);
 	}
 }
 
@@ -358,6 +369,13 @@ reduce_runs(const GpucolReducePlan &plan, const T &table, uint32_t warp,
 
 			if (skip >> v & 1)
 				continue;
+			if (v + 1 < run.n)
+			{
+				for (uint32_t k = 0; k < plan.nkeys; k++)
+					prefetch_vector(chunks[plan.keys[k].slot], vector + 1, lane);
+				for (uint32_t i = 0; i < plan.ninputs; i++)
+					prefetch_vector(chunks[plan.inputs[i].column.slot], vector + 1, lane);
+			}
 			rows = vector_mask(scan, run, vector, lane);
 			if (!__any_sync(GPUCOL_ALL_LANES, rows != 0))
 				continue;
@@ -420,15 +438,13 @@ reduce_shared_kernel(const GpucolReducePlan plan)
 	uint32_t	set = blockIdx.x / plan.slices;
 	uint32_t	first = blockIdx.x % plan.slices * per_slice;
 	uint32_t	n = first >= plan.ngroups || set >= sets ? 0 : min(per_slice, plan.ngroups - first);
-	uint32_t	plane = n * plan.copies;
-	SharedTable<false> table;
+	uint32_t	plane = n * plan.copies + WASTE;
+	SharedTable table;
 
 	table.plane = plane * 4;
 	table.start = (uint32_t) __cvta_generic_to_shared(words) + threadIdx.x % plan.copies * 4;
-	table.per_block = 0;
-	table.shift = 0;
+	table.waste = (uint32_t) __cvta_generic_to_shared(words) + (n * plan.copies + threadIdx.x % WASTE) * 4;
 	table.copies = plan.copies;
-	table.first = first;
 	table.nwords = plan.nwords;
 	table.global = plan.table;
 	clear_object(plan, words, plane);
@@ -437,33 +453,6 @@ reduce_shared_kernel(const GpucolReducePlan plan)
 		reduce_runs(plan, table, (set * blockDim.x + threadIdx.x) / 32, sets * blockDim.x / 32,
 					first, n, plan.slices > 1);
 	__syncthreads();
-	flush_object(plan, words, plane, first, n);
-}
-
-/* The object spread over the shared memory of a cluster's blocks. */
-__global__ void __launch_bounds__(GPUCOL_AGG_THREADS, 1)
-reduce_cluster_kernel(const GpucolReducePlan plan)
-{
-	extern __shared__ uint32_t words[];
-	cooperative_groups::cluster_group cluster = cooperative_groups::this_cluster();
-	uint32_t	first = cluster.block_rank() << plan.cluster_shift;
-	uint32_t	plane = 1u << plan.cluster_shift;
-	uint32_t	n = first >= plan.ngroups ? 0 : min(plane, plan.ngroups - first);
-	SharedTable<true> table;
-
-	table.plane = plane * 4;
-	table.start = (uint32_t) __cvta_generic_to_shared(words);
-	table.per_block = plane * 4;
-	table.shift = plan.cluster_shift + 2;
-	table.copies = 1;
-	table.first = 0;
-	table.nwords = plan.nwords;
-	table.global = plan.table;
-	clear_object(plan, words, plane);
-	cluster.sync();
-	reduce_runs(plan, table, (blockIdx.x * blockDim.x + threadIdx.x) / 32,
-				gridDim.x * blockDim.x / 32, 0, plan.ngroups, false);
-	cluster.sync();
 	flush_object(plan, words, plane, first, n);
 }
 
@@ -523,23 +512,12 @@ gpucol_reduce_layout(GpucolReducePlan *plan)
 	}
 	plan->nwords = words;
 	plan->word_kinds = kinds;
-	fit = GPUCOL_AGG_SHARED_BYTES / (4 * words);
+	fit = GPUCOL_AGG_SHARED_BYTES / (4 * words) - WASTE;
 	plan->slices = (groups + fit - 1) / fit;
 	plan->copies = groups <= GPUCOL_AGG_LANE_COPIES_GROUPS ? 32 :
 		groups <= GPUCOL_AGG_EIGHT_COPIES_GROUPS ? 8 : 1;
 	while (plan->copies > 1 && groups * plan->copies > fit)
 		plan->copies /= 2;
-
-	/* a cluster's blocks hold a power of two of groups each */
-	plan->cluster_blocks = 0;
-	plan->cluster_shift = 31 - __builtin_clz(fit);
-	if (plan->slices > 1 &&
-		(int) ((groups - 1) >> plan->cluster_shift) < GPUCOL_AGG_CLUSTER_BLOCKS)
-		plan->cluster_blocks = GPUCOL_AGG_CLUSTER_BLOCKS;
-	if (plan->cluster_blocks > 0)
-		while (plan->cluster_shift > 0 &&
-			   (int) ((groups - 1) >> (plan->cluster_shift - 1)) < GPUCOL_AGG_CLUSTER_BLOCKS)
-			plan->cluster_shift--;
 }
 
 cudaError_t
@@ -549,54 +527,24 @@ gpucol_reduce_init(const GpucolReducePlan &plan, cudaStream_t stream)
 	return cudaGetLastError();
 }
 
-/* Launch a kernel whose blocks use `bytes` of shared memory, in clusters. */
-static cudaError_t
-launch_object(void (*kernel) (GpucolReducePlan), const GpucolReducePlan &plan,
-			  size_t bytes, int cluster, cudaStream_t stream)
-{
-	cudaLaunchConfig_t config = {};
-	cudaLaunchAttribute attribute = {};
-	cudaError_t err;
-	int			clusters = 0;
-
-	err = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-							   GPUCOL_AGG_SHARED_BYTES);
-	if (err != cudaSuccess)
-		return err;
-	config.blockDim = dim3(GPUCOL_AGG_THREADS);
-	config.dynamicSmemBytes = bytes;
-	config.stream = stream;
-	if (cluster > 1)
-	{
-		attribute.id = cudaLaunchAttributeClusterDimension;
-		attribute.val.clusterDim.x = cluster;
-		attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
-		config.attrs = &attribute;
-		config.numAttrs = 1;
-		config.gridDim = dim3(cluster);
-		err = cudaOccupancyMaxActiveClusters(&clusters, kernel, &config);
-		if (err != cudaSuccess)
-			return err;
-		config.gridDim = dim3(cluster * (clusters > 0 ? clusters : 1));
-	}
-	else
-		config.gridDim = dim3(gpucol_launch_blocks(kernel, GPUCOL_AGG_THREADS, bytes));
-	return cudaLaunchKernelEx(&config, kernel, plan);
-}
-
 cudaError_t
 gpucol_reduce_groups(const GpucolReducePlan &plan, cudaStream_t stream)
 {
 	uint32_t	per_slice = (plan.ngroups + plan.slices - 1) / plan.slices;
+	size_t		bytes = (size_t) (per_slice * plan.copies + WASTE) * plan.nwords * 4;
 
-	if (plan.cluster_blocks > 0)
-		return launch_object(reduce_cluster_kernel, plan,
-							 ((size_t) plan.nwords * 4) << plan.cluster_shift,
-							 plan.cluster_blocks, stream);
 	if (plan.slices <= GPUCOL_AGG_MAX_SLICES)
-		return launch_object(reduce_shared_kernel, plan,
-							 (size_t) per_slice * plan.copies * plan.nwords * 4, 1, stream);
-	reduce_global_kernel<<<gpucol_launch_blocks(reduce_global_kernel, GPUCOL_AGG_GLOBAL_THREADS, 0),
-		GPUCOL_AGG_GLOBAL_THREADS, 0, stream>>>(plan);
+	{
+		cudaError_t err = cudaFuncSetAttribute(reduce_shared_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+											   GPUCOL_AGG_SHARED_BYTES);
+
+		if (err != cudaSuccess)
+			return err;
+		reduce_shared_kernel<<<gpucol_launch_blocks(reduce_shared_kernel, GPUCOL_AGG_THREADS, bytes),
+			GPUCOL_AGG_THREADS, bytes, stream>>>(plan);
+	}
+	else
+		reduce_global_kernel<<<gpucol_launch_blocks(reduce_global_kernel, GPUCOL_AGG_GLOBAL_THREADS, 0),
+			GPUCOL_AGG_GLOBAL_THREADS, 0, stream>>>(plan);
 	return cudaGetLastError();
 }

@@ -43,15 +43,11 @@ constexpr int GPUCOL_AGG_SHARED_BYTES = 220 * 1024;
 constexpr int GPUCOL_AGG_LANE_COPIES_GROUPS = 32;
 constexpr int GPUCOL_AGG_EIGHT_COPIES_GROUPS = 256;
 
-/* Blocks of a cluster that hold one reduction object together, 0 = never: at
- * 100,000 groups 8 blocks reached 23 G rows/s, slices 33. */
-#ifndef GPUCOL_AGG_CLUSTER_BLOCKS
-#define GPUCOL_AGG_CLUSTER_BLOCKS 0
-#endif
-
 /* Slices of the key domain that neighbouring blocks share one pass over; more
  * groups than slices hold go to the table in device memory. */
-constexpr int GPUCOL_AGG_MAX_SLICES = 6;
+#ifndef GPUCOL_AGG_MAX_SLICES
+#define GPUCOL_AGG_MAX_SLICES 6
+#endif
 
 /* Rankings: elementwise kernels; threads whose heaps share a block's memory and
  * how much of it they take, so that two blocks are resident. */
