@@ -2,32 +2,113 @@
 #
 # Graphs are NAME.tsv.gz files and their answers truth.tsv in $HERE/graphs (see
 # test/gpu/recursive_check.cu for its columns); without them the part is
-# skipped.
+# skipped.  $OUT/recursion.md gets a row for each graph and query: milliseconds
+# of count(*) at the client, warm (median of three), with cold buffers (the
+# first query of its table after a restart of the server and without the
+# system's page cache), and with HISA only; peak device memory of both; and, for
+# those that the paper measured, its seconds on an H100 over ours.
+# GRAPHS_ONLY="NAME..." restricts the graphs.
 
-# Load graph $1 as table edge.
+TC="with recursive r(x, y) as (select src, dst from EDGE union select r.x, e.dst from r, EDGE e where e.src = r.y)"
+SG="with recursive r(x, y) as (select a.dst, b.dst from EDGE a, EDGE b where a.src = b.src and a.dst <> b.dst
+	union select p.dst, q.dst from r, EDGE p, EDGE q where p.src = r.x and q.src = r.y)"
+ON_DEVICE="set gpucol.engine = cuda; set gpucol.recursive_memory_limit = '120GB'; set statement_timeout = '60s'"
+HISA_ONLY="$ON_DEVICE; set gpucol.recursive_strategy = hisa"
+
+# Seconds of GDlog on an H100 (arXiv:2311.02206 and its logs): graph, query.
+PAPER="usroads tc 17.5
+fe_ocean tc 23.4
+p2p-Gnutella31 tc 3.8
+fe_body tc 3.8
+SF.cedge tc 1.6
+fe_body sg 5.1
+fe_sphere sg 2.4
+SF.cedge sg 5.5
+loc-Brightkite sg 3.4
+CA-HepTh sg 2.8
+ego-Facebook sg 1.2"
+
+# Load graph $1 as table "$1" and, for same generation, "$1 sg".
 load_graph()
 {
 	zcat "$HERE/graphs/$1.tsv.gz" > /tmp/graph.tsv
-	psql -Xq -c "drop table if exists edge" -c "create table edge (src int, dst int) using gpucol" \
-		-c "\\copy edge from /tmp/graph.tsv" -c "analyze edge" > /dev/null 2>&1
+	for t in "$1" "$1 sg"; do
+		psql -Xq -c "drop table if exists \"$t\"" -c "create table \"$t\" (src int, dst int) using gpucol" \
+			-c "\\copy \"$t\" from /tmp/graph.tsv" -c "analyze \"$t\"" > /dev/null 2>&1
+	done
 }
 
-TC="with recursive r(x, y) as (select src, dst from edge union select r.x, e.dst from r, edge e where e.src = r.y)"
-SG="with recursive r(x, y) as (select a.dst, b.dst from edge a, edge b where a.src = b.src and a.dst <> b.dst
-	union select p.dst, q.dst from r, edge p, edge q where p.src = r.x and q.src = r.y)"
-
-# One query of one graph: WITH-clause, its name, known count and sums.
-run_recursion()
+# The query $2 (tc or sg) of graph $1, up to the final SELECT.
+with_clause()
 {
-	local graph=$1 query=$2 with=$3 want=$4 settings=$5 got ms
+	if [ "$2" = tc ]; then echo "${TC//EDGE/\"$1\"}"; else echo "${SG//EDGE/\"$1 sg\"}"; fi
+}
 
-	got=$(psql -XAtq -F' ' -c "set gpucol.engine = cuda" -c "set gpucol.recursive_memory_limit = '100GB'" -c "$settings" \
-		-c "$with select count(*), sum(x), sum(y) from r" 2>&1 | tail -1)
-	SETTINGS="set gpucol.engine = cuda; set gpucol.recursive_memory_limit = '100GB'; $settings"
-	ms=$({ printf '%s;\n' "$SETTINGS"; echo '\timing on'; for i in 1 2 3; do printf '%s;\n' "$with select count(*) from r"; done; } |
-		psql -XAtq 2>/dev/null | sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p' | sort -n | sed -n 2p)
-	note "$graph $query" "$([ "$got" = "$want" ] && echo "agrees" || echo "FAILED: $got, not $want")  $ms ms"
-	psql -XAtq -c "$SETTINGS" -c "explain (analyze, costs off, timing off) $with select count(*) from r" >> "$OUT/recursion-explain.txt" 2>&1
+# Milliseconds of statement $2 under settings $1: median of three.
+three_ms()
+{
+	{ printf '%s;\n' "$1"; echo '\timing on'; for i in 1 2 3; do printf '%s;\n' "$2"; done; } |
+		psql -XAtq 2>/dev/null | sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p' | sort -n | sed -n 2p
+}
+
+# Method and peak memory in MB of statement $2 under settings $1.
+explained()
+{
+	psql -XAtq -c "$1" -c "explain (analyze, costs off, timing off) $2" 2>&1 | tee -a "$OUT/recursion-explain.txt" |
+		awk '/Engine:/ {e = $2} /Method:/ {sub(/.*Method: /, ""); m = $0} /Peak Memory:/ {p = int($3 / 1024)} END {print e "|" m "|" p}'
+}
+
+# Answer, warm times and memory of one query of one graph.
+warm_recursion()
+{
+	local graph=$1 query=$2 want=$3 with got
+
+	with=$(with_clause "$graph" "$query")
+	got=$(psql -XAtq -F' ' -c "$ON_DEVICE" -c "$with select count(*), sum(x), sum(y) from r" 2>&1 | tail -1)
+	[ "$got" = "$want" ] && got=agrees || got="FAILED: $got, not $want"
+	note "$graph $query" "$got"
+	printf '%s\t' "$graph" "$query" "${want%% *}" "$got" "$(three_ms "$ON_DEVICE" "$with select count(*) from r")" \
+		"$(explained "$ON_DEVICE" "$with select count(*) from r")" >> "$OUT/recursion.tsv"
+	# beyond this a HISA needs more than the device has
+	if [ "${want%% *}" -lt 2000000000 ]; then
+		printf '%s\t' "$(three_ms "$HISA_ONLY" "$with select count(*) from r")" >> "$OUT/recursion.tsv"
+		explained "$HISA_ONLY" "$with select count(*) from r" >> "$OUT/recursion.tsv"
+	else
+		printf '\t\n' >> "$OUT/recursion.tsv"
+	fi
+}
+
+# First queries after a restart: one session, so that only buffers are cold.
+cold_recursions()
+{
+	local name query rest
+
+	as "GPUCOL_GPUD_TEST=1 pg_ctl -D /opt/pgdata -l /opt/pgdata/log -m fast -w restart >/dev/null"
+	sync; echo 3 > /proc/sys/vm/drop_caches 2>/dev/null
+	psql -XAtq -c "create temp table warm as select i as a, i + 1 as b from generate_series(1, 5000) i" \
+		-c "set gpucol.engine = cuda" -c "with recursive r(a, b) as (select a, b from warm union select r.a, w.b from r, warm w where w.a = r.b) select count(*) from r" > /dev/null 2>&1
+	{
+		printf '%s;\n' "$ON_DEVICE" "select count(*) from pg_class"
+		echo '\timing on'
+		while IFS=$'\t' read -r name query rest; do
+			printf '%s select count(*) from r;\n' "$(with_clause "$name" "$query" | tr '\n' ' ')"
+		done < "$OUT/recursion.tsv"
+	} | psql -XAtq 2>&1 | sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p' > "$OUT/recursion-cold.txt"
+}
+
+# The table, from what was gathered.
+recursion_table()
+{
+	echo "| graph | query | rows | answer | warm ms | cold ms | method | MB | HISA ms | HISA MB | paper s | times, warm | cold | HISA |"
+	echo "|---|---|--:|---|--:|--:|---|--:|--:|--:|--:|--:|--:|--:|"
+	paste "$OUT/recursion.tsv" "$OUT/recursion-cold.txt" | awk -F'\t' -v paper="$PAPER" '
+		BEGIN { n = split(paper, lines, "\n"); for (i = 1; i <= n; i++) { split(lines[i], f, " "); want[f[1] " " f[2]] = f[3] } }
+		function times(ms) { return want[$1 " " $2] != "" && ms > 0 ? sprintf("%.1f", want[$1 " " $2] * 1000 / ms) : "" }
+		{ split($6, a, "|"); split($8, h, "|")
+		printf "| %s | %s | %s | %s | %s | %s | %s, %s | %s | %s | %s%s | %s | %s | %s | %s |\n", $1, $2, $3, $4, $5, $9, a[1], a[2], a[3], $7,
+			h[3], h[1] == "cuda" ? "" : " " h[1], want[$1 " " $2], times($5), times($9), times($7)
+		if (want[$1 " " $2] != "" && $2 == "tc" && $5 > 0) { sum += log(want[$1 " " $2] * 1000 / $5); count++ } }
+		END { if (count) printf "\nGeometric mean of the tc ratios, warm: %.1f\n", exp(sum / count) }'
 }
 
 part_recursion()
@@ -36,11 +117,53 @@ part_recursion()
 
 	[ -f "$HERE/graphs/truth.tsv" ] || { note recursion "skipped: no graphs"; return; }
 	[ -f /opt/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
+	: > "$OUT/recursion.tsv"
 	while IFS=$'\t' read -r name rows edges nodes tc tcx tcy tcxy sg sgx rest; do
 		[ -f "$HERE/graphs/$name.tsv.gz" ] && [ "$name" != dataset ] || continue
+		[ -z "${GRAPHS_ONLY:-}" ] || [[ " $GRAPHS_ONLY " = *" $name "* ]] || continue
 		load_graph "$name"
-		run_recursion "$name" tc "$TC" "$tc $tcx $tcy" "select 1"
-		[ -z "$sg" ] || [ "$sg" = 0 ] || run_recursion "$name" sg "$SG" "$sg $sgx $sgx" "select 1"
+		warm_recursion "$name" tc "$tc $tcx $tcy"
+		[ -z "$sg" ] || [ "$sg" = 0 ] || warm_recursion "$name" sg "$sg $sgx $sgx"
 	done < "$HERE/graphs/truth.tsv"
+	cold_recursions
+	recursion_table > "$OUT/recursion.md"
+	cat "$OUT/recursion.md"
 	note "recursions answered by the device" "$(grep -c 'Engine: cuda' "$OUT/recursion-explain.txt")"
+}
+
+CSPA='.decl assign(a:number, b:number) .decl dereference(a:number, b:number)
+.decl VF(a:number, b:number) .decl VA(a:number, b:number) .decl MA(a:number, b:number) .output VF .output VA .output MA
+VF(y, x) :- assign(y, x). VF(x, y) :- assign(x, z), MA(z, y). VF(x, y) :- VF(x, z), VF(z, y).
+MA(x, w) :- dereference(y, x), VA(y, z), dereference(z, w). VA(x, y) :- VF(z, x), VF(z, y). VA(x, y) :- VF(z, x), MA(z, w), VF(w, y).
+VF(x, x) :- assign(x, _). VF(x, x) :- assign(_, x). MA(x, x) :- assign(_, x). MA(x, x) :- assign(x, _).'
+
+# k disjoint copies of a program's CSPA for growing k; more rows than memory.
+part_scaling()
+{
+	local k ms got
+
+	[ -f "$HERE/graphs/gzip.assign.tsv.gz" ] || { note scaling "skipped: no CSPA data"; return; }
+	[ -f /opt/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
+	for t in assign dereference; do
+		zcat "$HERE/graphs/gzip.$t.tsv.gz" > /tmp/$t.tsv
+		psql -Xq -c "create table one_$t (a int, b int)" -c "\\copy one_$t from /tmp/$t.tsv" > /dev/null
+	done
+	for k in 1 10 100 1000; do
+		for t in assign dereference; do
+			psql -Xq -c "drop table if exists $t" -c "create table $t (a int, b int) using gpucol" \
+				-c "insert into $t select a + i * 100000, b + i * 100000 from one_$t, generate_series(0, $k - 1) i order by i" > /dev/null 2>&1
+		done
+		for e in cuda cpu; do
+			got=$(psql -XAtq -c "set gpucol.engine = $e" -c "create schema cspa_${k}_$e" -c '\timing on' \
+				-c "select row_count from gpucol.datalog_into(\$\$$CSPA\$\$, 'cspa_${k}_$e')" 2>&1 | tr '\n' ' ')
+			note "CSPA gzip x $k, $e" "$got"
+		done
+	done
+	load_graph grid_250
+	for limit in 1GB 120GB; do
+		got=$(psql -XAtq -c "set statement_timeout = '100s'; set gpucol.engine = cuda; set gpucol.recursive_strategy = hisa; set gpucol.recursive_memory_limit = '$limit'" \
+			-c '\timing on' -c "$(with_clause grid_250 tc) select count(*) from r" 2>&1 | tr '\n' ' ')
+		note "1,000 M rows, HISA, $limit" "$got"
+	done
+	note "server after that" "$(psql -XAtqc 'select count(*) from one_assign' 2>&1)"
 }
