@@ -105,6 +105,22 @@
 						 false))
 #endif
 
+/* An index's VACUUM is told of the table from 16 on. */
+#if PG_VERSION_NUM >= 160000
+#define gpucol_compat_set_heaprel(info, rel)	((info).heaprel = (rel))
+#else
+#define gpucol_compat_set_heaprel(info, rel)	((void) 0)
+#endif
+
+/* Live and dead rows in a table's cumulative statistics. */
+#if PG_VERSION_NUM >= 160000
+#define gpucol_compat_live_rows(stats)	((stats)->live_tuples)
+#define gpucol_compat_dead_rows(stats)	((stats)->dead_tuples)
+#else
+#define gpucol_compat_live_rows(stats)	((stats)->n_live_tuples)
+#define gpucol_compat_dead_rows(stats)	((stats)->n_dead_tuples)
+#endif
+
 /* Did this transaction give the relation new storage? */
 #if PG_VERSION_NUM >= 160000
 #define gpucol_compat_new_storage(rel) \

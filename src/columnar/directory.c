@@ -7,9 +7,9 @@
  * HEAP_INSERT_NO_LOGICAL, so that logical decoding does not take them for TOAST
  * chunks, and entered into the TOAST relation's indexes as TOAST chunks are.
  *
- * Two kinds of rows are changed in place, through generic WAL: the counter, which
- * is frozen and belongs to no transaction, and the entry of a segment that is
- * being loaded, which nobody but its loader can see.  Either is done under an
+ * Two kinds of rows are changed in place, through generic WAL: the counter and the
+ * upkeep record, which are frozen and belong to no transaction, and the entry of a
+ * segment that is being loaded, which nobody but its loader can see.  Either is done under an
  * exclusive lock of the one buffer; an in-place change is never undone.
  *
  * A reader locks the TOAST relation while it reads (VACUUM FULL of a TOAST
@@ -30,6 +30,7 @@
 #include "access/xact.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "utils/fmgroids.h"
@@ -297,56 +298,55 @@ gpucol_directory_overwrite(GpucolDirectory *dir, ItemPointer tid,
 }
 
 /*
- * Find the counter row and its value.  A crash right after its insertion may
- * leave one that has no index entry until a REINDEX, so the highest one counts.
+ * A crash right after its insertion may leave a row that has no index entry until
+ * a REINDEX, so of several the one whose number is highest counts.
  */
-static bool
-find_counter(GpucolDirectory *dir, ItemPointer tid, uint64 *next_row)
+bool
+gpucol_directory_find(GpucolDirectory *dir, Oid id, void *data, Size size,
+					  ItemPointer tid)
 {
 	GpucolDirectoryScan scan;
 	GpucolDirectoryTuple row;
+	char	   *copy = palloc(size);
 	bool		found = false;
 
-	gpucol_directory_scan_begin(&scan, dir, SnapshotSelf, GPUCOL_ID_COUNTER, 0, 0,
+	gpucol_directory_scan_begin(&scan, dir, SnapshotSelf, id, 0, 0,
 								ForwardScanDirection);
 	while (gpucol_directory_scan_next(&scan, &row))
 	{
-		GpucolCounter counter;
-
-		if (row.size != sizeof(counter))
+		if (row.size != size)
 			continue;
 		LockBuffer(row.buffer, BUFFER_LOCK_SHARE);
-		memcpy(&counter, row.data, sizeof(counter));
+		memcpy(copy, row.data, size);
 		LockBuffer(row.buffer, BUFFER_LOCK_UNLOCK);
-		if (found && counter.next_row <= *next_row)
+		if (found && *(uint64 *) copy <= *(uint64 *) data)
 			continue;
 		found = true;
 		*tid = row.tid;
-		*next_row = counter.next_row;
+		memcpy(data, copy, size);
 	}
 	gpucol_directory_scan_end(&scan);
+	pfree(copy);
 	return found;
 }
 
-/*
- * Find the counter row, or make it: frozen, so that it stays whatever becomes of
- * this transaction.
- */
-static void
-find_or_make_counter(GpucolDirectory *dir, ItemPointer tid)
+void
+gpucol_directory_make(GpucolDirectory *dir, Oid id, void *data, Size size,
+					  ItemPointer tid)
 {
-	GpucolCounter counter = {.next_row = GPUCOL_BLOCK_TIDS};
-	uint64		next_row;
+	char	   *first = palloc(size);
 
-	if (find_counter(dir, tid, &next_row))
-		return;
-	LockRelationForExtension(dir->toast, ExclusiveLock);
-	if (!find_counter(dir, tid, &next_row))
-		*tid = gpucol_directory_insert(dir, GPUCOL_ID_COUNTER, 0, &counter,
-									   sizeof(counter),
-									   GetCurrentCommandId(true),
-									   HEAP_INSERT_FROZEN, false);
-	UnlockRelationForExtension(dir->toast, ExclusiveLock);
+	memcpy(first, data, size);
+	if (!gpucol_directory_find(dir, id, data, size, tid))
+	{
+		LockRelationForExtension(dir->toast, ExclusiveLock);
+		if (!gpucol_directory_find(dir, id, data, size, tid))
+			*tid = gpucol_directory_insert(dir, id, 0, first, size,
+										   GetCurrentCommandId(true),
+										   HEAP_INSERT_FROZEN, false);
+		UnlockRelationForExtension(dir->toast, ExclusiveLock);
+	}
+	pfree(first);
 }
 
 bool
@@ -360,7 +360,9 @@ gpucol_directory_reserve(GpucolDirectory *dir, uint64 n, uint64 after,
 	void	   *place;
 
 	PreventCommandDuringRecovery("loading a segment");
-	find_or_make_counter(dir, &tid);
+	memset(&counter, 0, sizeof(counter));
+	counter.next_row = GPUCOL_BLOCK_TIDS;
+	gpucol_directory_make(dir, GPUCOL_ID_COUNTER, &counter, sizeof(counter), &tid);
 
 	buffer = ReadBuffer(dir->toast, ItemPointerGetBlockNumber(&tid));
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
@@ -397,9 +399,9 @@ gpucol_directory_unreserve(GpucolDirectory *dir, uint64 first, uint64 end)
 	GenericXLogState *state;
 	GpucolCounter counter;
 	void	   *place;
-	uint64		next_row;
 
-	if (first >= end || !find_counter(dir, &tid, &next_row))
+	if (first >= end ||
+		!gpucol_directory_find(dir, GPUCOL_ID_COUNTER, &counter, sizeof(counter), &tid))
 		return;
 	buffer = ReadBuffer(dir->toast, ItemPointerGetBlockNumber(&tid));
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
@@ -422,9 +424,29 @@ uint64
 gpucol_directory_next_row(GpucolDirectory *dir)
 {
 	ItemPointerData tid;
-	uint64		next_row;
+	GpucolCounter counter;
 
-	return find_counter(dir, &tid, &next_row) ? next_row : 0;
+	return gpucol_directory_find(dir, GPUCOL_ID_COUNTER, &counter, sizeof(counter),
+								 &tid) ? counter.next_row : 0;
+}
+
+uint32
+gpucol_directory_count_bits(const GpucolDirectoryTuple *row, uint64 first, uint64 from,
+							uint64 end)
+{
+	const uint8 *bits = row->data;
+	uint32		n = 0;
+
+	if (row->size != GPUCOL_BITMAP_BYTES)
+		return 0;
+	if (first >= from && first + GPUCOL_BITMAP_ROWS <= end)
+		return (uint32) pg_popcount((const char *) bits, GPUCOL_BITMAP_BYTES);
+	for (uint32 i = 0; i < GPUCOL_BITMAP_ROWS; i++)
+	{
+		if (first + i >= from && first + i < end)
+			n += (bits[i / 8] >> (i % 8)) & 1;
+	}
+	return n;
 }
 
 /* CRC-32C of an entry as if its crc were 0. */

@@ -10,12 +10,13 @@
  *
  *	  chunk_id		chunk_seq			chunk_data
  *	  1				0					GpucolCounter
+ *	  2				0					GpucolUpkeep
  *	  16 .. 271		first row			GpucolSegmentEntry
  *	  1024 .. 1279	row / 8192			bitmap of 8192 deleted rows
  *	  4096 .. 4351	row					GpucolTombstone
  *
  * A row number n is keyed (base + n / 2^31, n mod 2^31); a bitmap is keyed the
- * same way by n / 8192.  Except for the counter, which is frozen at birth, the
+ * same way by n / 8192.  Except for the first two, which are frozen at birth, the
  * rows are ordinary transactional tuples: their visibility is the segments'.
  *
  *-------------------------------------------------------------------------
@@ -33,6 +34,7 @@
 #include "columnar/rownum.h"
 
 #define GPUCOL_ID_COUNTER		1
+#define GPUCOL_ID_UPKEEP		2
 #define GPUCOL_ID_SEGMENT		16
 #define GPUCOL_ID_BITMAP		1024
 #define GPUCOL_ID_TOMBSTONE		4096
@@ -56,6 +58,24 @@ typedef struct GpucolExtent
 	BlockNumber start;
 	uint32		npages;
 } GpucolExtent;
+
+/* Free extents that are remembered. */
+#define GPUCOL_FREE_EXTENTS		118
+
+/*
+ * What VACUUM remembers of a table from one time to the next; changed in place
+ * under the allocation lock (space.h).  "Lost" row numbers are those below the
+ * counter that no segment has, of failed loads and of segments that are gone.
+ */
+typedef struct GpucolUpkeep
+{
+	uint64		generation;		/* grows with each change */
+	uint64		cleaned;		/* lost numbers when indexes were last cleaned */
+	uint64		reclaimed;		/* ... when free pages were last looked for */
+	uint32		nfree;
+	uint32		unused;
+	GpucolExtent free[GPUCOL_FREE_EXTENTS]; /* pages that no segment has */
+} GpucolUpkeep;
 
 /*
  * One segment.  Inserted by the loading (sub)transaction before the first row
@@ -168,6 +188,16 @@ extern void gpucol_directory_overwrite(GpucolDirectory *dir, ItemPointer tid,
 									   const void *data, Size size);
 
 /*
+ * Read the frozen row of an id, whose data begin with a number that grows, or
+ * make it with the given first data, which stay whatever becomes of this
+ * transaction.  find is false where there is none.
+ */
+extern bool gpucol_directory_find(GpucolDirectory *dir, Oid id, void *data,
+								  Size size, ItemPointer tid);
+extern void gpucol_directory_make(GpucolDirectory *dir, Oid id, void *data,
+								  Size size, ItemPointer tid);
+
+/*
  * Reserve n row numbers.  With `after` not 0 only if the next free number is
  * `after`; false otherwise.
  */
@@ -180,6 +210,13 @@ extern void gpucol_directory_unreserve(GpucolDirectory *dir, uint64 first,
 
 /* The next free row number; 0 where no row was ever reserved. */
 extern uint64 gpucol_directory_next_row(GpucolDirectory *dir);
+
+/*
+ * Bits of a bitmap row, whose first bit is row number `first`, that are set for
+ * rows from .. end - 1.
+ */
+extern uint32 gpucol_directory_count_bits(const GpucolDirectoryTuple *row,
+										  uint64 first, uint64 from, uint64 end);
 
 /* Seal an entry with its CRC, and check one. */
 extern void gpucol_directory_seal(GpucolSegmentEntry *entry);

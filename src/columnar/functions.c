@@ -70,13 +70,10 @@ gpucol_segments(PG_FUNCTION_ARGS)
 	{
 		const GpucolSegmentEntry *entry = &view->segments[i].entry;
 		uint64		bytes = (uint64) entry->npages * BLCKSZ;
-		uint32		ndeleted;
-		uint32	   *deleted = gpucol_view_deleted(view, &view->segments[i], &ndeleted);
+		uint32		ndeleted = gpucol_view_count_deleted(view, &view->segments[i]);
 		Datum		values[7];
 		bool		isnull[7] = {false};
 
-		if (deleted != NULL)
-			pfree(deleted);
 		values[0] = Int64GetDatum(entry->first_row);
 		values[1] = Int64GetDatum(entry->nrows);
 		values[2] = Int64GetDatum(ndeleted);

@@ -3,7 +3,8 @@
  * page.c
  *	  Segment pages in the main fork: layout, writing and reading.
  *
- * Writing.  Pages are appended in batches of up to 32: extended with P_NEW and
+ * Writing.  Pages are written in batches of up to 32: the extents that the entry
+ * has already (space.h), then new ones, extended with P_NEW and
  * locked from birth until they are filled and logged, so that no insertion into
  * the heap can take one for a new page.  One WAL record of full-page images holds
  * a batch.  The visibility map page is pinned first, and a batch stays within
@@ -121,15 +122,15 @@ log_batch(Relation table, const Buffer *buffers, int n)
 }
 
 /*
- * Append up to BATCH_PAGES pages; the extension lock is held.  Returns their
- * number, which is smaller where the batch would leave a visibility map page.
+ * Write up to BATCH_PAGES pages from `block` on, which are to be overwritten, or
+ * are new and the extension lock is held.  Returns their number, which is smaller
+ * where the batch would leave a visibility map page.
  */
 static int
-append_batch(Relation table, const PageSupply *supply,
-			 const GpucolSegmentEntry *entry, uint32 ordinal, int n,
-			 BufferAccessStrategy strategy, BlockNumber *first_block)
+write_batch(Relation table, const PageSupply *supply,
+			const GpucolSegmentEntry *entry, uint32 ordinal, int n,
+			BufferAccessStrategy strategy, BlockNumber block, bool extend)
 {
-	BlockNumber block = RelationGetNumberOfBlocks(table);
 	Buffer		buffers[BATCH_PAGES];
 	Buffer		map = InvalidBuffer;
 
@@ -144,7 +145,8 @@ append_batch(Relation table, const PageSupply *supply,
 
 	for (int i = 0; i < n; i++)
 	{
-		buffers[i] = ReadBufferExtended(table, MAIN_FORKNUM, P_NEW,
+		buffers[i] = ReadBufferExtended(table, MAIN_FORKNUM,
+										extend ? P_NEW : block + i,
 										RBM_ZERO_AND_LOCK, strategy);
 		if (BufferGetBlockNumber(buffers[i]) != block + i)
 			ereport(ERROR,
@@ -164,7 +166,6 @@ append_batch(Relation table, const PageSupply *supply,
 		UnlockReleaseBuffer(buffers[i]);
 	}
 	ReleaseBuffer(map);
-	*first_block = block;
 	return n;
 }
 
@@ -185,20 +186,50 @@ add_extent(GpucolSegmentEntry *entry, BlockNumber block, uint32 n)
 	entry->nextents++;
 }
 
-/* Append entry->npages pages from a supply. */
-static void
-append_pages(Relation table, const PageSupply *supply, GpucolSegmentEntry *entry)
+/* Overwrite the pages of the extents that the entry has; returns their number. */
+static uint32
+fill_extents(Relation table, const PageSupply *supply, const GpucolSegmentEntry *entry,
+			 BufferAccessStrategy strategy)
 {
-	uint32		run = Max(RUN_PAGES,
-						  (entry->npages + GPUCOL_MAX_EXTENTS - 1) / GPUCOL_MAX_EXTENTS);
 	uint32		done = 0;
+
+	for (uint32 i = 0; i < entry->nextents; i++)
+	{
+		const GpucolExtent *extent = &entry->extents[i];
+
+		for (uint32 at = 0; at < extent->npages;)
+		{
+			int			n;
+
+			CHECK_FOR_INTERRUPTS();
+			n = write_batch(table, supply, entry, done,
+							Min(BATCH_PAGES, extent->npages - at), strategy,
+							extent->start + at, false);
+			at += n;
+			done += n;
+		}
+	}
+	return done;
+}
+
+/*
+ * Write entry->npages pages from a supply: first those of the extents that the
+ * entry has, then new ones.
+ */
+static void
+write_pages(Relation table, const PageSupply *supply, GpucolSegmentEntry *entry)
+{
 	bool		lock = !RELATION_IS_LOCAL(table);
 	BufferAccessStrategy strategy = NULL;
+	uint32		done;
+	uint32		run;
 
 	PreventCommandDuringRecovery("loading a segment");
 	if (entry->npages > (uint32) NBuffers / 8)
 		strategy = GetAccessStrategy(BAS_BULKWRITE);
-	entry->nextents = 0;
+	done = fill_extents(table, supply, entry, strategy);
+	run = GPUCOL_MAX_EXTENTS - entry->nextents;
+	run = Max(RUN_PAGES, (entry->npages - done + run - 1) / run);
 	while (done < entry->npages)
 	{
 		uint32		end = Min(done + run, entry->npages);
@@ -208,10 +239,10 @@ append_pages(Relation table, const PageSupply *supply, GpucolSegmentEntry *entry
 			LockRelationForExtension(table, ExclusiveLock);
 		while (done < end)
 		{
-			BlockNumber block;
-			int			n = append_batch(table, supply, entry, done,
-										 Min(BATCH_PAGES, end - done), strategy,
-										 &block);
+			BlockNumber block = RelationGetNumberOfBlocks(table);
+			int			n = write_batch(table, supply, entry, done,
+										Min(BATCH_PAGES, end - done), strategy,
+										block, true);
 
 			add_extent(entry, block, n);
 			done += n;
@@ -224,14 +255,12 @@ append_pages(Relation table, const PageSupply *supply, GpucolSegmentEntry *entry
 }
 
 void
-gpucol_page_append(Relation table, const GpucolImage *image,
-				   GpucolSegmentEntry *entry)
+gpucol_page_write(Relation table, const GpucolImage *image,
+				  GpucolSegmentEntry *entry)
 {
 	PageSupply	supply = {.image = image};
 
-	entry->nwords = image->nwords;
-	entry->npages = GPUCOL_PAGES(image->nwords);
-	append_pages(table, &supply, entry);
+	write_pages(table, &supply, entry);
 }
 
 void
@@ -242,7 +271,7 @@ gpucol_page_copy(Relation from, const GpucolSegmentEntry *old, Relation to,
 
 	entry->nwords = old->nwords;
 	entry->npages = old->npages;
-	append_pages(to, &supply, entry);
+	write_pages(to, &supply, entry);
 }
 
 BlockNumber

@@ -56,12 +56,13 @@ gpucol_page_rows(Buffer buffer)
 #define GPUCOL_PAGES(n) (((n) + GPUCOL_PAGE_ROWS - 1) / GPUCOL_PAGE_ROWS)
 
 /*
- * Append a finished image to the table's main fork, WAL-logged and marked in the
- * visibility map; fills entry's npages, nwords and extents.  The pages mean
- * nothing until the entry is in the directory.
+ * Write a finished image, of entry->npages pages, to the extents that the entry
+ * has and then to new pages of the table's main fork, WAL-logged and marked in the
+ * visibility map; adds to entry's extents.  The pages mean nothing until the entry
+ * is in the directory.
  */
-extern void gpucol_page_append(Relation table, const GpucolImage *image,
-							   GpucolSegmentEntry *entry);
+extern void gpucol_page_write(Relation table, const GpucolImage *image,
+							  GpucolSegmentEntry *entry);
 
 /* Append the pages of a segment of another table (a rewrite) likewise. */
 extern void gpucol_page_copy(Relation from, const GpucolSegmentEntry *old,

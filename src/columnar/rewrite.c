@@ -85,9 +85,10 @@ copy_segment(Rewrite *rewrite, const GpucolDirectoryTuple *row, GpucolSegmentEnt
 	gpucol_directory_check(rewrite->old_table, row);
 	memcpy(&old, row->data, sizeof(old));
 	*entry = old;
+	memset(entry->extents, 0, sizeof(entry->extents));
+	entry->nextents = 0;
 	if (old.nrows > 0)
 	{
-		memset(entry->extents, 0, sizeof(entry->extents));
 		gpucol_page_copy(rewrite->old_table, &old, rewrite->new_table, entry);
 		rewrite->rows += old.nrows;
 	}

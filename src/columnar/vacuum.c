@@ -8,25 +8,68 @@
  * that it leaves in pg_class is extrapolated from the pages that it read, so it
  * is set right afterwards.
  *
+ * Then the segments.  Rows that are dead to everyone are collected (deadrows.c),
+ * their index entries deleted, their tombstones folded into bitmaps (fold.c), and
+ * pages that no segment has any more are listed for reuse (space.c).  Folded rows
+ * are never again looked for in indexes, so nothing is folded before indexes are
+ * cleaned, nor where VACUUM is told to leave them alone.
+ *
+ * Folding writes rows, so it needs a transaction that snapshots heed.  VACUUM's
+ * is marked as one that they need not wait for; the mark is taken off first,
+ * which makes it an ordinary transaction from there on.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/heapam.h"
 #include "access/multixact.h"
 #include "access/transam.h"
 #include "access/visibilitymap.h"
+#include "access/xact.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
+#include "pgstat.h"
 #include "storage/bufmgr.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
+#include "utils/pgstat_internal.h"
 #include "utils/snapmgr.h"
 
+#include "columnar/deadrows.h"
+#include "columnar/fold.h"
+#include "columnar/space.h"
 #include "columnar/vacuum.h"
 #include "columnar/view.h"
 #include "compat.h"
 
 /* Delta pages that are read to count the delta's rows. */
 #define COUNTED_PAGES	1024
+
+/*
+ * Dead rows that are left for a later VACUUM if there are fewer, and fewer than
+ * this share of all rows: each index would be read as a whole for them.
+ */
+#define FEW_DEAD_ROWS	8192
+#define FEW_DEAD_SHARE	0.02
+
+/* What VACUUM found and did beyond the delta. */
+typedef struct SegmentVacuum
+{
+	Relation	rel;
+	GpucolDirectory dir;
+	GpucolCoverage *coverage;
+	GpucolDeadRows *dead;
+	GpucolUpkeep upkeep;		/* as found; zeros where there is none */
+	ItemPointerData upkeep_tid;
+	int			nindexes;
+	Relation   *indexes;
+	int			elevel;
+	double		entries;		/* index entries deleted */
+	GpucolFolded folded;
+	uint64		free_pages;
+} SegmentVacuum;
 
 /* Rows on one heap page. */
 static uint32
@@ -83,30 +126,237 @@ count_delta_rows(Relation rel, const GpucolView *view, BufferAccessStrategy stra
 	return counted == 0 ? 0 : rows * pages / counted;
 }
 
-/* Set pg_class.reltuples to segment rows plus delta rows. */
+/* Correct what heap's VACUUM has told the cumulative statistics. */
 static void
-correct_reltuples(Relation rel, BufferAccessStrategy strategy)
+correct_statistics(Relation rel, double rows, uint64 dead)
+{
+	PgStat_EntryRef *entry;
+	PgStat_StatTabEntry *stats;
+
+	if (!pgstat_track_counts)
+		return;
+	entry = pgstat_get_entry_ref_locked(PGSTAT_KIND_RELATION, MyDatabaseId,
+										RelationGetRelid(rel), false);
+	stats = &((PgStatShared_Relation *) entry->shared_stats)->stats;
+	gpucol_compat_live_rows(stats) = (PgStat_Counter) rows;
+	gpucol_compat_dead_rows(stats) += (PgStat_Counter) dead;
+	pgstat_unlock_entry(entry);
+}
+
+/*
+ * Set pg_class.reltuples to segment rows plus delta rows, and tell the statistics
+ * how many segment rows are dead but not folded.
+ */
+static void
+correct_counts(Relation rel, uint64 dead, BufferAccessStrategy strategy)
 {
 	GpucolView *view = gpucol_view_open(rel, GetActiveSnapshot());
 	double		rows;
 	BlockNumber all_visible;
 	BlockNumber all_frozen;
 
-	if (view->nsegments == 0)
+	if (view->nsegments == 0 && dead == 0)
 		return;
 	rows = count_delta_rows(rel, view, strategy);
 	for (uint32 i = 0; i < view->nsegments; i++)
-	{
-		uint32		ndeleted;
-		uint32	   *deleted = gpucol_view_deleted(view, &view->segments[i], &ndeleted);
-
-		rows += view->segments[i].entry.nrows - ndeleted;
-		if (deleted != NULL)
-			pfree(deleted);
-	}
+		rows += view->segments[i].entry.nrows -
+			gpucol_view_count_deleted(view, &view->segments[i]);
 	visibilitymap_count(rel, &all_visible, &all_frozen);
 	gpucol_compat_update_relstats(rel, RelationGetNumberOfBlocks(rel), rows,
 								  all_visible, all_frozen);
+	correct_statistics(rel, rows, dead);
+}
+
+/* ------------------------------------------------------------------------
+ * Segments
+ * ------------------------------------------------------------------------
+ */
+
+/* index_bulk_delete's question: does the entry point to a dead segment row? */
+static bool
+is_dead_entry(ItemPointer tid, void *state)
+{
+	SegmentVacuum *vacuum = state;
+	uint64		row;
+
+	if (!gpucol_tid_is_virtual(tid))
+		return false;
+	row = gpucol_tid_row(tid);
+	return !gpucol_coverage_has_row(vacuum->coverage, row) ||
+		gpucol_deadrows_has(vacuum->dead, row);
+}
+
+/* Delete the entries of dead segment rows from all indexes. */
+static void
+clean_indexes(SegmentVacuum *vacuum, BufferAccessStrategy strategy)
+{
+	for (int i = 0; i < vacuum->nindexes; i++)
+	{
+		Relation	index = vacuum->indexes[i];
+		IndexVacuumInfo info = {
+			.index = index,
+			.message_level = vacuum->elevel,
+			.num_heap_tuples = vacuum->rel->rd_rel->reltuples,
+			.estimated_count = true,
+			.strategy = strategy
+		};
+		IndexBulkDeleteResult *result;
+
+		gpucol_compat_set_heaprel(info, vacuum->rel);
+		result = index_bulk_delete(&info, NULL, is_dead_entry, vacuum);
+		result = index_vacuum_cleanup(&info, result);
+		if (result == NULL)
+			continue;
+		vacuum->entries += result->tuples_removed;
+		if (!result->estimated_count)
+			gpucol_compat_update_relstats(index, result->num_pages,
+										  result->num_index_tuples, 0, 0);
+		pfree(result);
+	}
+}
+
+/*
+ * Are the indexes to be cleaned?  If not because VACUUM is told so, or there is
+ * too little to do, *leave is set: dead rows must then keep their tombstones.
+ */
+static bool
+indexes_need_cleaning(const SegmentVacuum *vacuum, const VacuumParams *params,
+					  bool *leave)
+{
+	bool		lost = vacuum->coverage->lost != vacuum->upkeep.cleaned;
+
+	*leave = false;
+	if (vacuum->nindexes == 0)
+		return false;
+	if (params->index_cleanup == VACOPTVALUE_DISABLED)
+		*leave = true;
+	else if (params->index_cleanup != VACOPTVALUE_ENABLED && !lost &&
+			 vacuum->dead->nrows < FEW_DEAD_ROWS &&
+			 vacuum->dead->nrows < vacuum->coverage->rows * FEW_DEAD_SHARE)
+		*leave = true;
+	return !*leave && (lost || vacuum->dead->nrows > 0);
+}
+
+/*
+ * Make VACUUM's transaction one that snapshots heed, with a snapshot of its own
+ * on the stack in place of the one that it was begun with.
+ */
+static void
+become_ordinary(void)
+{
+	PopActiveSnapshot();
+	InvalidateCatalogSnapshot();
+	LWLockAcquire(ProcArrayLock, LW_EXCLUSIVE);
+	MyProc->statusFlags &= ~PROC_IN_VACUUM;
+	ProcGlobal->statusFlags[MyProc->pgxactoff] = MyProc->statusFlags;
+	LWLockRelease(ProcArrayLock);
+	PushActiveSnapshot(GetLatestSnapshot());
+}
+
+/* Remember that the indexes have no entries of lost rows. */
+static void
+note_cleaned(SegmentVacuum *vacuum)
+{
+	GpucolUpkeep upkeep;
+
+	memset(&upkeep, 0, sizeof(upkeep));
+	gpucol_space_lock(vacuum->rel, AccessExclusiveLock);
+	gpucol_directory_make(&vacuum->dir, GPUCOL_ID_UPKEEP, &upkeep, sizeof(upkeep),
+						  &vacuum->upkeep_tid);
+	upkeep.cleaned = vacuum->coverage->lost;
+	upkeep.generation++;
+	gpucol_directory_overwrite(&vacuum->dir, &vacuum->upkeep_tid, &upkeep,
+							   sizeof(upkeep));
+	gpucol_space_unlock(vacuum->rel, AccessExclusiveLock);
+}
+
+/* Say what was done. */
+static void
+report(const SegmentVacuum *vacuum)
+{
+	ereport(vacuum->elevel,
+			(errmsg("segments of table \"%s\": " UINT64_FORMAT " dead rows folded, %.0f index entries removed, %u segments removed, " UINT64_FORMAT " pages free for reuse",
+					RelationGetRelationName(vacuum->rel), vacuum->folded.rows,
+					vacuum->entries, vacuum->folded.segments, vacuum->free_pages),
+			 errdetail(UINT64_FORMAT " deleted rows remain, " UINT64_FORMAT " of which some snapshot may still see.",
+					   vacuum->dead->nrows - vacuum->folded.rows + vacuum->dead->recent,
+					   vacuum->dead->recent)));
+}
+
+/* Pages that are listed as free. */
+static uint64
+count_free(const GpucolUpkeep *upkeep)
+{
+	uint64		pages = 0;
+
+	for (uint32 i = 0; i < Min(upkeep->nfree, GPUCOL_FREE_EXTENTS); i++)
+		pages += upkeep->free[i].npages;
+	return pages;
+}
+
+/* Clean, fold and reclaim, with the directory open. */
+static void
+vacuum_directory(SegmentVacuum *vacuum, const VacuumParams *params,
+				 BufferAccessStrategy strategy)
+{
+	bool		clean;
+	bool		leave;
+
+	vacuum->coverage = gpucol_coverage_read(&vacuum->dir);
+	vacuum->dead = gpucol_deadrows_collect(&vacuum->dir,
+										   GetOldestNonRemovableTransactionId(vacuum->dir.toast));
+	gpucol_directory_find(&vacuum->dir, GPUCOL_ID_UPKEEP, &vacuum->upkeep,
+						  sizeof(vacuum->upkeep), &vacuum->upkeep_tid);
+	vacuum->free_pages = count_free(&vacuum->upkeep);
+	clean = indexes_need_cleaning(vacuum, params, &leave);
+	if (clean)
+		clean_indexes(vacuum, strategy);
+	if (!clean && vacuum->coverage->lost == vacuum->upkeep.reclaimed &&
+		(leave || vacuum->dead->nrows == 0))
+		return;
+
+	become_ordinary();
+	if (clean)
+		note_cleaned(vacuum);
+	if (!leave && vacuum->dead->nrows > 0)
+		vacuum->folded = gpucol_fold(&vacuum->dir, vacuum->dead);
+	if (vacuum->coverage->lost != vacuum->upkeep.reclaimed)
+		vacuum->free_pages = gpucol_space_reclaim(&vacuum->dir, vacuum->coverage);
+	PopActiveSnapshot();
+	PushActiveSnapshot(GetLatestSnapshot());
+}
+
+/* Vacuum the segments; returns how many of their rows are dead but not folded. */
+static uint64
+vacuum_segments(Relation rel, const VacuumParams *params, BufferAccessStrategy strategy)
+{
+	SegmentVacuum vacuum = {.rel = rel};
+	MemoryContext context;
+	MemoryContext old;
+	uint64		left;
+
+	if (!gpucol_directory_open(&vacuum.dir, rel, AccessShareLock))
+		return 0;
+	if (gpucol_directory_next_row(&vacuum.dir) == 0)
+	{
+		gpucol_directory_close(&vacuum.dir);
+		return 0;
+	}
+	gpucol_directory_close(&vacuum.dir);
+	gpucol_directory_open(&vacuum.dir, rel, RowExclusiveLock);
+	context = AllocSetContextCreate(CurrentMemoryContext, "gpucol vacuum",
+									ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
+	vacuum.elevel = (params->options & VACOPT_VERBOSE) ? INFO : DEBUG2;
+	vac_open_indexes(rel, RowExclusiveLock, &vacuum.nindexes, &vacuum.indexes);
+	vacuum_directory(&vacuum, params, strategy);
+	vac_close_indexes(vacuum.nindexes, vacuum.indexes, NoLock);
+	report(&vacuum);
+	left = vacuum.dead->nrows - vacuum.folded.rows + vacuum.dead->recent;
+	gpucol_directory_close(&vacuum.dir);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return left;
 }
 
 void
@@ -114,8 +364,10 @@ gpucol_vacuum_rel(Relation rel, struct VacuumParams *params,
 				  BufferAccessStrategy strategy)
 {
 	VacuumParams own = *params;
+	uint64		dead;
 
 	own.truncate = VACOPTVALUE_DISABLED;
 	heap_vacuum_rel(rel, &own, strategy);
-	correct_reltuples(rel, strategy);
+	dead = vacuum_segments(rel, params, strategy);
+	correct_counts(rel, dead, strategy);
 }

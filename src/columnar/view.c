@@ -139,21 +139,33 @@ gpucol_view_find(const GpucolView *view, uint64 row_number)
 	return NULL;
 }
 
-/* Mark the rows of one bitmap row that fall into the segment. */
+/*
+ * Mark the rows of one bitmap row that fall into the segment: its words, shifted to
+ * where the segment begins.
+ */
 static void
 add_bitmap(uint32 *deleted, const GpucolSegmentEntry *entry, uint64 first,
 		   const uint8 *bits)
 {
-	for (uint32 i = 0; i < GPUCOL_BITMAP_ROWS; i++)
-	{
-		uint64		number = first + i;
+	int64		offset = (int64) (first - entry->first_row);	/* of bit 0 */
+	uint32		nwords = (entry->nrows + 31) / 32;
+	uint32		shift = (uint32) (offset & 31);
 
-		if (((bits[i / 8] >> (i % 8)) & 1) == 0 || number < entry->first_row ||
-			number - entry->first_row >= entry->nrows)
+	for (uint32 i = 0; i < GPUCOL_BITMAP_ROWS / 32; i++)
+	{
+		int64		word = (offset - shift) / 32 + i;
+		uint32		value;
+
+		memcpy(&value, bits + i * sizeof(value), sizeof(value));
+		if (value == 0)
 			continue;
-		deleted[(number - entry->first_row) / 32] |=
-			UINT32_C(1) << ((number - entry->first_row) % 32);
+		if (word >= 0 && word < nwords)
+			deleted[word] |= value << shift;
+		if (shift != 0 && word + 1 >= 0 && word + 1 < nwords)
+			deleted[word + 1] |= value >> (32 - shift);
 	}
+	if (entry->nrows % 32 != 0)
+		deleted[nwords - 1] &= (UINT32_C(1) << (entry->nrows % 32)) - 1;
 }
 
 /* Read the bitmaps of a segment. */
@@ -226,6 +238,37 @@ gpucol_view_deleted(const GpucolView *view, const GpucolViewSegment *segment,
 		return deleted;
 	pfree(deleted);
 	return NULL;
+}
+
+uint32
+gpucol_view_count_deleted(const GpucolView *view, const GpucolViewSegment *segment)
+{
+	const GpucolSegmentEntry *entry = &segment->entry;
+	uint64		end = entry->first_row + entry->nrows;
+	uint32		n = 0;
+	GpucolDirectory dir;
+	GpucolDirectoryScan scan;
+	GpucolDirectoryTuple row;
+
+	if (!view->any_deleted || !gpucol_directory_open(&dir, view->table, AccessShareLock))
+		return 0;
+	gpucol_directory_scan_begin(&scan, &dir, view->snapshot, GPUCOL_ID_BITMAP,
+								entry->first_row / GPUCOL_BITMAP_ROWS,
+								(end - 1) / GPUCOL_BITMAP_ROWS, ForwardScanDirection);
+	while (gpucol_directory_scan_next(&scan, &row))
+		n += gpucol_directory_count_bits(&row, GPUCOL_BITMAP_ROWS *
+										 gpucol_directory_number(GPUCOL_ID_BITMAP,
+																 row.id, row.seq),
+										 entry->first_row, end);
+	gpucol_directory_scan_end(&scan);
+	/* a snapshot never sees a row's tombstone and its bit */
+	gpucol_directory_scan_begin(&scan, &dir, view->snapshot, GPUCOL_ID_TOMBSTONE,
+								entry->first_row, end - 1, ForwardScanDirection);
+	while (gpucol_directory_scan_next(&scan, &row))
+		n++;
+	gpucol_directory_scan_end(&scan);
+	gpucol_directory_close(&dir);
+	return n;
 }
 
 void

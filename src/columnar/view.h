@@ -54,6 +54,10 @@ extern uint32 *gpucol_view_deleted(const GpucolView *view,
 								   const GpucolViewSegment *segment,
 								   uint32 *ndeleted);
 
+/* Their number alone. */
+extern uint32 gpucol_view_count_deleted(const GpucolView *view,
+										const GpucolViewSegment *segment);
+
 /*
  * The same under any snapshot, by kind: rows folded into bitmaps (dead to
  * everyone) and rows with a tombstone; NULL where there is none.

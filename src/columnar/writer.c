@@ -48,6 +48,7 @@
 #include "columnar/encode.h"
 #include "columnar/page.h"
 #include "columnar/segment.h"
+#include "columnar/space.h"
 #include "columnar/typemap.h"
 #include "columnar/writer.h"
 #include "compat.h"
@@ -419,12 +420,14 @@ open_segment(GpucolWriter *writer, Relation table)
 						RelationGetRelationName(table))));
 	memset(entry, 0, sizeof(*entry));
 	entry->reserved = Min(writer->reserve, writer->segment_rows);
+	gpucol_space_lock(table, AccessShareLock);
 	gpucol_directory_reserve(&dir, entry->reserved, 0, &first);
 	entry->first_row = first;
 	gpucol_directory_seal(entry);
 	gpucol_directory_key(GPUCOL_ID_SEGMENT, first, &id, &seq);
 	writer->entry_tid = gpucol_directory_insert(&dir, id, seq, entry, sizeof(*entry),
 												writer->cid, writer->options, true);
+	gpucol_space_unlock(table, AccessShareLock);
 	gpucol_directory_close(&dir);
 	writer->open = true;
 }
@@ -442,6 +445,7 @@ extend_segment(GpucolWriter *writer, Relation table)
 
 	if (!gpucol_directory_open(&dir, table, RowExclusiveLock))
 		return false;
+	gpucol_space_lock(table, AccessShareLock);
 	done = gpucol_directory_reserve(&dir, more, entry->first_row + entry->reserved,
 									&first);
 	if (done)
@@ -452,6 +456,7 @@ extend_segment(GpucolWriter *writer, Relation table)
 	}
 	else
 		writer->reserve = Min(writer->reserve * RESERVE_GROWTH, writer->segment_rows);
+	gpucol_space_unlock(table, AccessShareLock);
 	gpucol_directory_close(&dir);
 	return done;
 }
@@ -518,7 +523,7 @@ encode_column(GpucolWriter *writer, Relation table, GpucolImage *image, int slot
 	MemoryContextDelete(temporary);
 }
 
-/* Pack the buffered rows and append the segment's pages. */
+/* Pack the buffered rows and write the segment's pages. */
 static void
 write_pages(GpucolWriter *writer, Relation table)
 {
@@ -540,7 +545,10 @@ write_pages(GpucolWriter *writer, Relation table)
 	writer->entry.raw_bytes = 0;
 	for (int slot = 0; slot < writer->ncolumns; slot++)
 		writer->entry.raw_bytes += writer->columns[slot].raw_bytes;
-	gpucol_page_append(table, &image, &writer->entry);
+	writer->entry.nwords = image.nwords;
+	writer->entry.npages = GPUCOL_PAGES(image.nwords);
+	gpucol_space_claim(table, &writer->entry, &writer->entry_tid);
+	gpucol_page_write(table, &image, &writer->entry);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 }

@@ -1,0 +1,215 @@
+/*-------------------------------------------------------------------------
+ *
+ * deadrows.c
+ *	  Segment rows that are dead to everyone.
+ *
+ * Two kinds of row numbers may still stand in indexes though no snapshot can see
+ * a row there: numbers that no segment has (a load that failed, a segment that is
+ * gone), known as the complement of what segments have; and rows whose tombstone
+ * was committed before the oldest snapshot.  Row numbers are never used twice, so
+ * an index entry that is overlooked or comes back leads nowhere, not astray.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/transam.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/procarray.h"
+#include "utils/snapmgr.h"
+
+#include "columnar/deadrows.h"
+#include "columnar/space.h"
+#include "compat.h"
+
+/* What has become of a directory row. */
+static HTSV_Result
+judge(const GpucolDirectoryTuple *row, TransactionId oldest_xmin)
+{
+	HTSV_Result status;
+
+	LockBuffer(row->buffer, BUFFER_LOCK_SHARE);
+	status = HeapTupleSatisfiesVacuum(row->tuple, oldest_xmin, row->buffer);
+	LockBuffer(row->buffer, BUFFER_LOCK_UNLOCK);
+	return status;
+}
+
+/* Order extents by block. */
+static int
+compare_extents(const void *a, const void *b)
+{
+	const GpucolExtent *left = a;
+	const GpucolExtent *right = b;
+
+	return left->start < right->start ? -1 : left->start > right->start;
+}
+
+/* Add what one segment has. */
+static void
+add_segment(GpucolCoverage *coverage, const GpucolSegmentEntry *entry)
+{
+	GpucolRowRange *range = &coverage->ranges[coverage->nranges++];
+
+	range->first = entry->first_row;
+	range->end = entry->first_row + Max(entry->reserved, entry->nrows);
+	coverage->rows += entry->nrows;
+	for (uint32 i = 0; i < entry->nextents; i++)
+		coverage->extents[coverage->nextents++] = entry->extents[i];
+}
+
+GpucolCoverage *
+gpucol_coverage_read_locked(GpucolDirectory *dir)
+{
+	GpucolCoverage *coverage = palloc0(sizeof(GpucolCoverage));
+	TransactionId oldest_xmin = GetOldestNonRemovableTransactionId(dir->toast);
+	uint32		capacity = 16;
+	uint64		end = GPUCOL_BLOCK_TIDS;
+	GpucolDirectoryScan scan;
+	GpucolDirectoryTuple row;
+
+	coverage->bound = Max(gpucol_directory_next_row(dir), end);
+	coverage->ranges = palloc(capacity * sizeof(GpucolRowRange));
+	coverage->extents = palloc(capacity * GPUCOL_MAX_EXTENTS * sizeof(GpucolExtent));
+	gpucol_directory_scan_begin(&scan, dir, SnapshotAny, GPUCOL_ID_SEGMENT, 0,
+								GPUCOL_MAX_ROW_NUMBER, ForwardScanDirection);
+	while (gpucol_directory_scan_next(&scan, &row))
+	{
+		GpucolSegmentEntry entry;
+
+		if (judge(&row, oldest_xmin) == HEAPTUPLE_DEAD)
+			continue;
+		if (coverage->nranges == capacity)
+		{
+			capacity *= 2;
+			coverage->ranges = repalloc_huge(coverage->ranges,
+											 capacity * sizeof(GpucolRowRange));
+			coverage->extents = repalloc_huge(coverage->extents, capacity *
+											  GPUCOL_MAX_EXTENTS * sizeof(GpucolExtent));
+		}
+		LockBuffer(row.buffer, BUFFER_LOCK_SHARE);
+		gpucol_directory_check(dir->table, &row);
+		memcpy(&entry, row.data, sizeof(entry));
+		LockBuffer(row.buffer, BUFFER_LOCK_UNLOCK);
+		add_segment(coverage, &entry);
+	}
+	gpucol_directory_scan_end(&scan);
+	qsort(coverage->extents, coverage->nextents, sizeof(GpucolExtent), compare_extents);
+
+	for (uint32 i = 0; i < coverage->nranges; i++)
+	{
+		coverage->lost += coverage->ranges[i].first - end;
+		end = coverage->ranges[i].end;
+	}
+	coverage->lost += coverage->bound - end;
+	return coverage;
+}
+
+GpucolCoverage *
+gpucol_coverage_read(GpucolDirectory *dir)
+{
+	GpucolCoverage *coverage;
+
+	gpucol_space_lock(dir->table, AccessExclusiveLock);
+	coverage = gpucol_coverage_read_locked(dir);
+	gpucol_space_unlock(dir->table, AccessExclusiveLock);
+	return coverage;
+}
+
+bool
+gpucol_coverage_has_row(const GpucolCoverage *coverage, uint64 row)
+{
+	uint32		low = 0;
+	uint32		high = coverage->nranges;
+
+	if (row >= coverage->bound)
+		return true;
+	while (low < high)
+	{
+		uint32		middle = low + (high - low) / 2;
+
+		if (row < coverage->ranges[middle].first)
+			high = middle;
+		else if (row < coverage->ranges[middle].end)
+			return true;
+		else
+			low = middle + 1;
+	}
+	return false;
+}
+
+/* Note a dead row; rows come in ascending order. */
+static void
+add_row(GpucolDeadRows *dead, uint32 *capacity, uint64 row)
+{
+	uint64		number = row / GPUCOL_BITMAP_ROWS;
+	uint32		bit = row % GPUCOL_BITMAP_ROWS;
+	GpucolDeadBlock *block;
+
+	if (dead->nblocks == 0 || dead->blocks[dead->nblocks - 1].number != number)
+	{
+		if (dead->nblocks == *capacity)
+		{
+			*capacity = Max(*capacity * 2, 16);
+			dead->blocks = dead->blocks == NULL ?
+				palloc(*capacity * sizeof(GpucolDeadBlock)) :
+				repalloc_huge(dead->blocks, *capacity * sizeof(GpucolDeadBlock));
+		}
+		memset(&dead->blocks[dead->nblocks], 0, sizeof(GpucolDeadBlock));
+		dead->blocks[dead->nblocks++].number = number;
+	}
+	block = &dead->blocks[dead->nblocks - 1];
+	block->bits[bit / 8] |= 1 << (bit % 8);
+	dead->nrows++;
+}
+
+GpucolDeadRows *
+gpucol_deadrows_collect(GpucolDirectory *dir, TransactionId oldest_xmin)
+{
+	GpucolDeadRows *dead = palloc0(sizeof(GpucolDeadRows));
+	uint32		capacity = 0;
+	GpucolDirectoryScan scan;
+	GpucolDirectoryTuple row;
+
+	gpucol_directory_scan_begin(&scan, dir, SnapshotAny, GPUCOL_ID_TOMBSTONE, 0,
+								GPUCOL_MAX_ROW_NUMBER, ForwardScanDirection);
+	while (gpucol_directory_scan_next(&scan, &row))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (judge(&row, oldest_xmin) != HEAPTUPLE_LIVE)
+			continue;
+		if (HeapTupleHeaderXminFrozen(row.tuple->t_data) ||
+			TransactionIdPrecedes(row.xmin, oldest_xmin))
+			add_row(dead, &capacity,
+					gpucol_directory_number(GPUCOL_ID_TOMBSTONE, row.id, row.seq));
+		else
+			dead->recent++;
+	}
+	gpucol_directory_scan_end(&scan);
+	return dead;
+}
+
+bool
+gpucol_deadrows_has(const GpucolDeadRows *dead, uint64 row)
+{
+	uint64		number = row / GPUCOL_BITMAP_ROWS;
+	uint32		bit = row % GPUCOL_BITMAP_ROWS;
+	uint32		low = 0;
+	uint32		high = dead->nblocks;
+
+	while (low < high)
+	{
+		uint32		middle = low + (high - low) / 2;
+		const GpucolDeadBlock *block = &dead->blocks[middle];
+
+		if (number < block->number)
+			high = middle;
+		else if (number > block->number)
+			low = middle + 1;
+		else
+			return ((block->bits[bit / 8] >> (bit % 8)) & 1) != 0;
+	}
+	return false;
+}

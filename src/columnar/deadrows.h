@@ -1,0 +1,73 @@
+/*-------------------------------------------------------------------------
+ *
+ * deadrows.h
+ *	  Segment rows that are dead to everyone.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_COLUMNAR_DEADROWS_H
+#define GPUCOL_COLUMNAR_DEADROWS_H
+
+#include "postgres.h"
+
+#include "columnar/directory.h"
+
+/* Row numbers first .. end - 1 of a segment. */
+typedef struct GpucolRowRange
+{
+	uint64		first;
+	uint64		end;
+} GpucolRowRange;
+
+/*
+ * What the segments that are not dead to everyone have: row numbers and pages.
+ * Segments being loaded have the numbers that they reserved.
+ */
+typedef struct GpucolCoverage
+{
+	uint64		bound;			/* numbers from here on are nobody's yet */
+	uint64		lost;			/* numbers below it that no segment has */
+	uint64		rows;			/* rows of written segments */
+	uint32		nranges;
+	GpucolRowRange *ranges;		/* ascending */
+	uint32		nextents;
+	GpucolExtent *extents;		/* ascending */
+} GpucolCoverage;
+
+/*
+ * Read the coverage, in the current memory context.  Takes the allocation lock
+ * for the moment, so no reservation is missed.
+ */
+extern GpucolCoverage *gpucol_coverage_read(GpucolDirectory *dir);
+
+/* The same for a caller who has the allocation lock. */
+extern GpucolCoverage *gpucol_coverage_read_locked(GpucolDirectory *dir);
+
+/* Has some segment the row number, or may one yet get it? */
+extern bool gpucol_coverage_has_row(const GpucolCoverage *coverage, uint64 row);
+
+/* Newly dead rows among GPUCOL_BITMAP_ROWS consecutive ones. */
+typedef struct GpucolDeadBlock
+{
+	uint64		number;			/* first row / GPUCOL_BITMAP_ROWS */
+	uint8		bits[GPUCOL_BITMAP_BYTES];
+} GpucolDeadBlock;
+
+/* Rows whose tombstone every snapshot sees. */
+typedef struct GpucolDeadRows
+{
+	uint64		nrows;
+	uint64		recent;			/* tombstones that are not so far */
+	uint32		nblocks;
+	GpucolDeadBlock *blocks;	/* ascending */
+} GpucolDeadRows;
+
+/*
+ * Collect the rows whose tombstones were committed before `oldest_xmin`, in the
+ * current memory context.
+ */
+extern GpucolDeadRows *gpucol_deadrows_collect(GpucolDirectory *dir,
+											   TransactionId oldest_xmin);
+extern bool gpucol_deadrows_has(const GpucolDeadRows *dead, uint64 row);
+
+#endif							/* GPUCOL_COLUMNAR_DEADROWS_H */

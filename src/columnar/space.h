@@ -1,0 +1,41 @@
+/*-------------------------------------------------------------------------
+ *
+ * space.h
+ *	  Pages of the main fork that no segment has any more, and their reuse.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_COLUMNAR_SPACE_H
+#define GPUCOL_COLUMNAR_SPACE_H
+
+#include "postgres.h"
+
+#include "storage/lock.h"
+
+#include "columnar/deadrows.h"
+#include "columnar/directory.h"
+
+/*
+ * Who reserves row numbers or free pages holds the table's allocation lock until
+ * the segment's entry says so: AccessShareLock for row numbers, which loaders
+ * share, AccessExclusiveLock for pages and for who wants to see all entries.
+ */
+extern void gpucol_space_lock(Relation table, LOCKMODE mode);
+extern void gpucol_space_unlock(Relation table, LOCKMODE mode);
+
+/*
+ * Take free pages for a segment, at most entry->npages, into the extents of its
+ * entry, which stands in the directory at `tid`.  The entry has no other extents
+ * yet.
+ */
+extern void gpucol_space_claim(Relation table, GpucolSegmentEntry *entry,
+							   ItemPointer tid);
+
+/*
+ * Look for pages that no segment has and remember them; returns how many are
+ * remembered.  For VACUUM.
+ */
+extern uint64 gpucol_space_reclaim(GpucolDirectory *dir,
+								   const GpucolCoverage *coverage);
+
+#endif							/* GPUCOL_COLUMNAR_SPACE_H */
