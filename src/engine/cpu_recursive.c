@@ -531,7 +531,7 @@ summarise_id(const GpucolRecRun *run, GpucolRecSummary *summary, uint32_t id,
 }
 
 /* Add rows [from, to) of a table. */
-static void
+static GpucolStatus
 summarise_rows(const GpucolRecRun *run, const GpucolRecTable *table,
 			   uint64_t from, uint64_t to, const bool *want,
 			   GpucolRecSummary *columns)
@@ -542,8 +542,13 @@ summarise_rows(const GpucolRecRun *run, const GpucolRecTable *table,
 	for (c = 0; c < table->arity; c++)
 		if (want != NULL && want[c])
 			for (row = from; row < to; row++)
+			{
+				if (gpucol_rec_poll(run, row))
+					return GPUCOL_CANCELLED;
 				summarise_id(run, &columns[c],
 							 table->tuples[row * table->arity + c], 1);
+			}
+	return GPUCOL_OK;
 }
 
 /* Add what a kernel produces. */
@@ -592,13 +597,15 @@ summarise_table(GpucolRecRun *run, GpucolRecTable *table, const bool *want,
 		if (table->bag && run->in_stratum)
 		{
 			*nrows += table->committed;
-			summarise_rows(run, table, 0, table->committed, want, columns);
+			GPUCOL_REC_TRY(summarise_rows(run, table, 0, table->committed, want,
+										  columns));
 		}
 	}
 	if (table->bag)
 		return GPUCOL_OK;
 	*nrows += table->committed;
-	summarise_rows(run, table, 0, table->committed, want, columns);
+	GPUCOL_REC_TRY(summarise_rows(run, table, 0, table->committed, want,
+								  columns));
 	if (table->kernel != NULL)
 		return summarise_kernel(run, table, want, nrows, columns);
 	return GPUCOL_OK;

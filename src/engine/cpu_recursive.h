@@ -186,6 +186,13 @@ gpucol_rec_cancelled(const GpucolRecRun *run)
 		run->options.cancelled(run->options.context);
 }
 
+/* The same from a loop over many rows, i counting them. */
+static inline bool
+gpucol_rec_poll(const GpucolRecRun *run, uint64_t i)
+{
+	return (i & 0x3ffff) == 0x3ffff && gpucol_rec_cancelled(run);
+}
+
 static inline uint64_t
 gpucol_rec_mix(uint64_t h)
 {
@@ -393,6 +400,32 @@ extern GpucolStatus gpucol_rec_adjacency_build(GpucolRecRun *run,
 											   GpucolRecAdjacency *adjacency);
 extern void gpucol_rec_adjacency_free(GpucolRecRun *run,
 									  GpucolRecAdjacency *adjacency);
+
+/*
+ * Strongly connected components of a graph, numbered in topological order, and
+ * the edges between different ones, each once.
+ */
+typedef struct GpucolRecComponents
+{
+	uint32_t	nnodes;
+	uint32_t	ncomponents;
+	uint32_t   *component;		/* by node */
+	uint32_t   *member_start;	/* ncomponents + 1 */
+	uint32_t   *members;
+	GpucolRecAdjacency successors;	/* component to component */
+} GpucolRecComponents;
+
+/* Build from a zeroed struct; whatever comes of it, free it. */
+extern GpucolStatus gpucol_rec_components_build(GpucolRecRun *run,
+												const GpucolRecAdjacency *edges,
+												GpucolRecComponents *components);
+
+/* Every node is a component of its own, edges as they are; takes the edges. */
+extern GpucolStatus gpucol_rec_components_of_nodes(GpucolRecRun *run,
+												   GpucolRecAdjacency *edges,
+												   GpucolRecComponents *components);
+extern void gpucol_rec_components_free(GpucolRecRun *run,
+									   GpucolRecComponents *components);
 
 /* ---- threads (cpu_recursive_threads.c) ---- */
 

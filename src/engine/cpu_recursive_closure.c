@@ -7,8 +7,9 @@
  * values is a search of its own from the nodes that its seed rows name.  512
  * searches run together, one bit each, as a vector for each node:
  *
- *	  1. the strongly connected components of e are condensed (Tarjan 1972);
- *		 all nodes of a component are reached by the same searches;
+ *	  1. the strongly connected components of e are condensed
+ *		 (cpu_recursive_components.c); all nodes of a component are reached by
+ *		 the same searches;
  *	  2. for each batch of 512 carried values the seeds' bits are set, and the
  *		 components that carry a bit are visited in topological order, each
  *		 handing its vector on to its successors: one pass, no rounds;
@@ -22,6 +23,9 @@
  * r(x,z) :- e(x,y), r(y,z) is the same with e turned round and z carried;
  * r(x,z) :- r(x,y), r(y,z) is the same with the seeds as edges.
  *
+ * Where rounds are limited and there are enough nodes for that many, searches
+ * go by levels instead, over nodes, so that the round that finds a row is known.
+ *
  *-------------------------------------------------------------------------
  */
 #include "engine/cpu_recursive.h"
@@ -29,17 +33,21 @@
 #define LANES	512
 #define WORDS	(LANES / 64)
 #define PLANES	33				/* bits of a count of nodes */
-#define POLL_MASK	0x3ffff		/* steps between two looks for a cancel */
+#define POLL_MASK	0x3fff		/* vectors between two looks for a cancel */
 
 /* State of one batch of searches; one for each thread. */
 typedef struct Batch
 {
 	uint64_t   *reach;			/* WORDS for each component, zero between uses */
+	uint64_t   *front;			/* by levels: bits of the last level; likewise */
+	uint64_t   *next;			/* ... of the level being made */
+	uint64_t   *next_active;	/* components with a bit in next */
 	uint64_t   *active;			/* components with a bit, not visited yet */
 	uint32_t   *touched;		/* components visited, in order */
 	uint32_t	ntouched;
 	uint64_t	number;			/* which LANES carried values */
 	uint64_t	nrows;
+	uint64_t	depth;			/* deepest level with a row */
 	uint64_t   *node_counts;	/* count(): by node */
 } Batch;
 
@@ -47,13 +55,11 @@ typedef struct Closure
 {
 	GpucolRecKernel kernel;
 	bool		carried_first;	/* is the carried column the first? */
-	uint32_t	nnodes;			/* ids */
-	uint32_t	ncomponents;
-	uint32_t   *component;		/* by node, in topological order */
-	uint32_t   *member_start;	/* ncomponents + 1 */
-	uint32_t   *members;
-	GpucolRecAdjacency successors;	/* component to component, loops left out */
+	GpucolRecComponents components;	/* or nodes, by levels */
+	uint64_t	max_depth;		/* first level that is one too many; 0 = no
+								 * limit: not by levels */
 	GpucolRecAdjacency seeds;	/* carried value to nodes */
+	uint32_t	nids;			/* of the dictionary */
 	uint32_t   *carried;		/* values with a seed, in topological order */
 	uint64_t	ncarried;
 	uint64_t	nbatches;
@@ -72,211 +78,38 @@ typedef struct Closure
 	GpucolRecRun *run;
 	_Atomic uint64_t deal;
 	_Atomic bool stop;
+	_Atomic bool too_deep;
+	_Atomic uint64_t rows;		/* counted so far */
+	uint64_t	full;			/* derived before */
+	uint64_t	rounds;			/* told to progress */
 	uint64_t   *carried_counts;
 } Closure;
 
-/* ---- strongly connected components ---- */
-
-typedef struct Tarjan
-{
-	const GpucolRecAdjacency *edges;
-	uint32_t   *order;			/* visit number, 0 = not visited */
-	uint32_t   *low;
-	uint32_t   *stack;			/* nodes of unfinished components */
-	uint32_t   *path;			/* nodes being visited */
-	uint64_t   *edge;			/* next edge of each node of the path */
-	uint32_t	nstack;
-	uint32_t	npath;
-	uint32_t	visits;
-	GpucolRecRun *run;
-	uint64_t	steps;
-	bool		cancelled;
-} Tarjan;
-
-/* A node is finished: close its component if it is the root of one. */
-static void
-close_component(Closure *closure, Tarjan *tarjan, uint32_t node)
-{
-	uint32_t	member;
-
-	if (tarjan->low[node] != tarjan->order[node])
-		return;
-	do
-	{
-		member = tarjan->stack[--tarjan->nstack];
-		tarjan->low[member] = UINT32_MAX;
-		closure->component[member] = closure->ncomponents;
-	} while (member != node);
-	closure->ncomponents++;
-}
-
-/* Visit everything that is reachable from a node (without recursion). */
-static void
-visit(Closure *closure, Tarjan *tarjan, uint32_t root)
-{
-	tarjan->path[tarjan->npath++] = root;
-	tarjan->edge[0] = tarjan->edges->start[root];
-	tarjan->order[root] = tarjan->low[root] = ++tarjan->visits;
-	tarjan->stack[tarjan->nstack++] = root;
-	while (tarjan->npath > 0 && !tarjan->cancelled)
-	{
-		uint32_t	node = tarjan->path[tarjan->npath - 1];
-		uint64_t   *edge = &tarjan->edge[tarjan->npath - 1];
-
-		if ((++tarjan->steps & POLL_MASK) == 0)
-			tarjan->cancelled = gpucol_rec_cancelled(tarjan->run);
-		if (*edge < tarjan->edges->start[node + 1])
-		{
-			uint32_t	to = tarjan->edges->to[(*edge)++];
-
-			if (tarjan->order[to] == 0)
-			{
-				tarjan->order[to] = tarjan->low[to] = ++tarjan->visits;
-				tarjan->stack[tarjan->nstack++] = to;
-				tarjan->edge[tarjan->npath] = tarjan->edges->start[to];
-				tarjan->path[tarjan->npath++] = to;
-			}
-			else if (tarjan->low[to] != UINT32_MAX &&
-					 tarjan->order[to] < tarjan->low[node])
-				tarjan->low[node] = tarjan->order[to];
-			continue;
-		}
-		tarjan->npath--;
-		if (tarjan->npath > 0)
-		{
-			uint32_t	parent = tarjan->path[tarjan->npath - 1];
-
-			if (tarjan->low[node] < tarjan->low[parent])
-				tarjan->low[parent] = tarjan->low[node];
-		}
-		close_component(closure, tarjan, node);
-	}
-}
-
-/* Number the components in topological order: sources first. */
-static GpucolStatus
-find_components(GpucolRecRun *run, Closure *closure,
-				const GpucolRecAdjacency *edges)
-{
-	GpucolRecMemory *memory = &run->memory;
-	uint32_t	n = closure->nnodes;
-	Tarjan		tarjan = {.edges = edges,.run = run};
-	bool		enough;
-	uint32_t	node;
-
-	tarjan.order = gpucol_rec_alloc_zeroed(memory, n * sizeof(uint32_t));
-	tarjan.low = gpucol_rec_alloc(memory, n * sizeof(uint32_t));
-	tarjan.stack = gpucol_rec_alloc(memory, n * sizeof(uint32_t));
-	tarjan.path = gpucol_rec_alloc(memory, n * sizeof(uint32_t));
-	tarjan.edge = gpucol_rec_alloc(memory, n * sizeof(uint64_t));
-	enough = tarjan.order && tarjan.low && tarjan.stack && tarjan.path &&
-		tarjan.edge;
-	for (node = 0; enough && node < n && !tarjan.cancelled; node++)
-		if (tarjan.order[node] == 0)
-			visit(closure, &tarjan, node);
-	gpucol_rec_free(memory, tarjan.order, n * sizeof(uint32_t));
-	gpucol_rec_free(memory, tarjan.low, n * sizeof(uint32_t));
-	gpucol_rec_free(memory, tarjan.stack, n * sizeof(uint32_t));
-	gpucol_rec_free(memory, tarjan.path, n * sizeof(uint32_t));
-	gpucol_rec_free(memory, tarjan.edge, n * sizeof(uint64_t));
-	if (!enough)
-		return GPUCOL_OUT_OF_MEMORY;
-	if (tarjan.cancelled)
-		return GPUCOL_CANCELLED;
-	/* Tarjan finishes sinks first. */
-	for (node = 0; node < n; node++)
-		closure->component[node] =
-			closure->ncomponents - 1 - closure->component[node];
-	return GPUCOL_OK;
-}
-
-/* List the members of each component (counting sort). */
-static GpucolStatus
-list_members(GpucolRecRun *run, Closure *closure)
-{
-	uint32_t	i;
-
-	closure->member_start =
-		gpucol_rec_alloc_zeroed(&run->memory, ((uint64_t) closure->ncomponents + 2) *
-								sizeof(uint32_t));
-	if (closure->member_start == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
-	for (i = 0; i < closure->nnodes; i++)
-		closure->member_start[closure->component[i] + 2]++;
-	for (i = 2; i < closure->ncomponents + 2; i++)
-		closure->member_start[i] += closure->member_start[i - 1];
-	for (i = 0; i < closure->nnodes; i++)
-		closure->members[closure->member_start[closure->component[i] + 1]++] = i;
-	return GPUCOL_OK;
-}
-
-/* Edges between different components, each once. */
-static GpucolStatus
-condense(GpucolRecRun *run, Closure *closure, const GpucolRecAdjacency *edges)
-{
-	GpucolRecAdjacency *successors = &closure->successors;
-	uint32_t   *seen;			/* last component + 1 with an edge to this one */
-	uint64_t	kept = 0;
-	uint32_t	c,
-				m;
-	uint64_t	e;
-
-	successors->n = closure->ncomponents;
-	successors->nedges = edges->nedges;
-	successors->start = gpucol_rec_alloc_zeroed(&run->memory,
-												((uint64_t) successors->n + 2) *
-												sizeof(uint64_t));
-	successors->to = gpucol_rec_alloc(&run->memory,
-									  edges->nedges * sizeof(uint32_t));
-	seen = gpucol_rec_alloc_zeroed(&run->memory,
-								   closure->ncomponents * sizeof(uint32_t));
-	if (!successors->start || !successors->to || !seen)
-	{
-		gpucol_rec_free(&run->memory, seen,
-						closure->ncomponents * sizeof(uint32_t));
-		return GPUCOL_OUT_OF_MEMORY;
-	}
-	for (c = 0; c < closure->ncomponents; c++)
-	{
-		successors->start[c] = kept;
-		for (m = closure->member_start[c]; m < closure->member_start[c + 1]; m++)
-			for (e = edges->start[closure->members[m]];
-				 e < edges->start[closure->members[m] + 1]; e++)
-			{
-				uint32_t	to = closure->component[edges->to[e]];
-
-				if (to == c || seen[to] == c + 1)
-					continue;
-				seen[to] = c + 1;
-				successors->to[kept++] = to;
-			}
-	}
-	successors->start[c] = kept;
-	gpucol_rec_free(&run->memory, seen, closure->ncomponents * sizeof(uint32_t));
-	return GPUCOL_OK;
-}
+/* ---- building ---- */
 
 /* The carried values, in the topological order of their first seed. */
 static GpucolStatus
 order_carried(GpucolRecRun *run, Closure *closure)
 {
 	const GpucolRecAdjacency *seeds = &closure->seeds;
-	size_t		size = ((uint64_t) closure->ncomponents + 1) * sizeof(uint64_t);
+	const uint32_t *component = closure->components.component;
+	uint32_t	ncomponents = closure->components.ncomponents;
+	size_t		size = ((uint64_t) ncomponents + 1) * sizeof(uint64_t);
 	uint64_t   *place = gpucol_rec_alloc_zeroed(&run->memory, size);
 	uint32_t	id;
 	uint32_t	c;
 
 	if (place == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	for (id = 0; id < closure->nnodes; id++)
+	for (id = 0; id < closure->components.nnodes; id++)
 		if (seeds->start[id] < seeds->start[id + 1])
-			place[closure->component[seeds->to[seeds->start[id]]] + 1]++;
-	for (c = 0; c < closure->ncomponents; c++)
+			place[component[seeds->to[seeds->start[id]]] + 1]++;
+	for (c = 0; c < ncomponents; c++)
 		place[c + 1] += place[c];
-	closure->ncarried = place[closure->ncomponents];
-	for (id = 0; id < closure->nnodes; id++)
+	closure->ncarried = place[ncomponents];
+	for (id = 0; id < closure->components.nnodes; id++)
 		if (seeds->start[id] < seeds->start[id + 1])
-			closure->carried[place[closure->component[seeds->to[seeds->start[id]]]]++] = id;
+			closure->carried[place[component[seeds->to[seeds->start[id]]]]++] = id;
 	gpucol_rec_free(&run->memory, place, size);
 	closure->nbatches = (closure->ncarried + LANES - 1) / LANES;
 	return GPUCOL_OK;
@@ -287,36 +120,53 @@ order_carried(GpucolRecRun *run, Closure *closure)
 static size_t
 active_words(const Closure *closure)
 {
-	return closure->ncomponents / 64 + 1;
+	return closure->components.ncomponents / 64 + 1;
+}
+
+/* Bytes of a vector for each component. */
+static size_t
+vectors_size(const Closure *closure)
+{
+	return (size_t) closure->components.ncomponents * WORDS * sizeof(uint64_t);
 }
 
 /* Make a batch able to work. */
 static GpucolStatus
 open_batch(GpucolRecRun *run, const Closure *closure, Batch *batch)
 {
-	batch->reach = gpucol_rec_alloc_zeroed(&run->memory,
-										   (size_t) closure->ncomponents *
-										   WORDS * sizeof(uint64_t));
-	batch->active = gpucol_rec_alloc_zeroed(&run->memory, active_words(closure) *
-											sizeof(uint64_t));
-	batch->touched = gpucol_rec_alloc(&run->memory, closure->ncomponents *
+	GpucolRecMemory *memory = &run->memory;
+	size_t		active = active_words(closure) * sizeof(uint64_t);
+
+	batch->reach = gpucol_rec_alloc_zeroed(memory, vectors_size(closure));
+	batch->active = gpucol_rec_alloc_zeroed(memory, active);
+	batch->touched = gpucol_rec_alloc(memory, closure->components.ncomponents *
 									  sizeof(uint32_t));
 	if (!batch->reach || !batch->active || !batch->touched)
 		return GPUCOL_OUT_OF_MEMORY;
-	return GPUCOL_OK;
+	if (closure->max_depth == 0)
+		return GPUCOL_OK;
+	batch->front = gpucol_rec_alloc_zeroed(memory, vectors_size(closure));
+	batch->next = gpucol_rec_alloc_zeroed(memory, vectors_size(closure));
+	batch->next_active = gpucol_rec_alloc_zeroed(memory, active);
+	return batch->front && batch->next && batch->next_active ?
+		GPUCOL_OK : GPUCOL_OUT_OF_MEMORY;
 }
 
 static void
 close_batch(GpucolRecRun *run, const Closure *closure, Batch *batch)
 {
-	gpucol_rec_free(&run->memory, batch->reach, (size_t) closure->ncomponents *
-					WORDS * sizeof(uint64_t));
-	gpucol_rec_free(&run->memory, batch->active,
-					active_words(closure) * sizeof(uint64_t));
-	gpucol_rec_free(&run->memory, batch->touched,
-					closure->ncomponents * sizeof(uint32_t));
-	gpucol_rec_free(&run->memory, batch->node_counts,
-					closure->nnodes * sizeof(uint64_t));
+	GpucolRecMemory *memory = &run->memory;
+	size_t		active = active_words(closure) * sizeof(uint64_t);
+
+	gpucol_rec_free(memory, batch->reach, vectors_size(closure));
+	gpucol_rec_free(memory, batch->front, vectors_size(closure));
+	gpucol_rec_free(memory, batch->next, vectors_size(closure));
+	gpucol_rec_free(memory, batch->active, active);
+	gpucol_rec_free(memory, batch->next_active, active);
+	gpucol_rec_free(memory, batch->touched, closure->components.ncomponents *
+					sizeof(uint32_t));
+	gpucol_rec_free(memory, batch->node_counts,
+					closure->components.nnodes * sizeof(uint64_t));
 	memset(batch, 0, sizeof(*batch));
 }
 
@@ -335,13 +185,22 @@ plant_seeds(const Closure *closure, Batch *batch, uint64_t number)
 
 		for (e = closure->seeds.start[id]; e < closure->seeds.start[id + 1]; e++)
 		{
-			uint32_t	c = closure->component[closure->seeds.to[e]];
+			uint32_t	c = closure->components.component[closure->seeds.to[e]];
 
 			batch->reach[(size_t) c * WORDS + lane / 64] |=
 				UINT64_C(1) << (lane % 64);
 			batch->active[c / 64] |= UINT64_C(1) << (c % 64);
 		}
 	}
+}
+
+/* Is the work to end?  Only the first thread may ask. */
+static bool
+must_stop(Closure *closure, const Batch *batch)
+{
+	if (batch == closure->batches && gpucol_rec_cancelled(closure->run))
+		atomic_store(&closure->stop, true);
+	return atomic_load_explicit(&closure->stop, memory_order_relaxed);
 }
 
 /*
@@ -352,8 +211,8 @@ GPUCOL_REC_CLONES
 static void
 propagate(Closure *closure, Batch *batch)
 {
-	const uint64_t *start = closure->successors.start;
-	const uint32_t *to = closure->successors.to;
+	const uint64_t *start = closure->components.successors.start;
+	const uint32_t *to = closure->components.successors.to;
 	uint64_t   *reach = batch->reach;
 	size_t		nwords = active_words(closure);
 	size_t		w;
@@ -369,15 +228,8 @@ propagate(Closure *closure, Batch *batch)
 
 			batch->active[w] &= batch->active[w] - 1;
 			batch->touched[batch->ntouched++] = c;
-			if ((batch->ntouched & POLL_MASK) == 0)
-			{
-				/* only the first thread may ask */
-				if (batch == closure->batches &&
-					gpucol_rec_cancelled(closure->run))
-					atomic_store(&closure->stop, true);
-				if (atomic_load_explicit(&closure->stop, memory_order_relaxed))
-					return;
-			}
+			if ((batch->ntouched & POLL_MASK) == 0 && must_stop(closure, batch))
+				return;
 			for (e = start[c]; e < start[c + 1]; e++)
 			{
 				uint64_t   *into = reach + (size_t) to[e] * WORDS;
@@ -387,6 +239,133 @@ propagate(Closure *closure, Batch *batch)
 				batch->active[to[e] / 64] |= UINT64_C(1) << (to[e] % 64);
 			}
 		}
+}
+
+/* By levels: hand the last level's bits on to the successors. */
+static bool
+spread_level(Closure *closure, Batch *batch)
+{
+	const uint64_t *start = closure->components.successors.start;
+	const uint32_t *to = closure->components.successors.to;
+	size_t		nwords = active_words(closure);
+	uint32_t	steps = 0;
+	size_t		w;
+	int			k;
+
+	for (w = 0; w < nwords; w++)
+		for (; batch->active[w] != 0; batch->active[w] &= batch->active[w] - 1)
+		{
+			uint32_t	c = (uint32_t) (w * 64) +
+				(uint32_t) __builtin_ctzll(batch->active[w]);
+			uint64_t   *from = batch->front + (size_t) c * WORDS;
+			uint64_t	e;
+
+			if ((++steps & POLL_MASK) == 0 && must_stop(closure, batch))
+				return false;
+			for (e = start[c]; e < start[c + 1]; e++)
+			{
+				uint64_t   *into = batch->next + (size_t) to[e] * WORDS;
+
+				for (k = 0; k < WORDS; k++)
+					into[k] |= from[k];
+				batch->next_active[to[e] / 64] |= UINT64_C(1) << (to[e] % 64);
+			}
+			memset(from, 0, WORDS * sizeof(uint64_t));
+		}
+	return true;
+}
+
+/* By levels: what is new of the next level becomes the last; is there any? */
+static bool
+settle_level(Closure *closure, Batch *batch)
+{
+	size_t		nwords = active_words(closure);
+	bool		found = false;
+	size_t		w;
+	int			k;
+
+	for (w = 0; w < nwords; w++)
+		for (; batch->next_active[w] != 0;
+			 batch->next_active[w] &= batch->next_active[w] - 1)
+		{
+			uint32_t	c = (uint32_t) (w * 64) +
+				(uint32_t) __builtin_ctzll(batch->next_active[w]);
+			uint64_t   *reach = batch->reach + (size_t) c * WORDS;
+			uint64_t   *front = batch->front + (size_t) c * WORDS;
+			uint64_t   *next = batch->next + (size_t) c * WORDS;
+			uint64_t	before = 0;
+			uint64_t	fresh = 0;
+
+			for (k = 0; k < WORDS; k++)
+			{
+				before |= reach[k];
+				front[k] = next[k] & ~reach[k];
+				reach[k] |= front[k];
+				fresh |= front[k];
+				next[k] = 0;
+			}
+			if (fresh == 0)
+				continue;
+			found = true;
+			batch->active[w] |= batch->next_active[w] & -batch->next_active[w];
+			if (before == 0)
+				batch->touched[batch->ntouched++] = c;
+		}
+	return found;
+}
+
+/* Search by levels; gives up at the level that is one too many. */
+GPUCOL_REC_CLONES
+static void
+propagate_levels(Closure *closure, Batch *batch)
+{
+	size_t		nwords = active_words(closure);
+	uint64_t	depth = 0;
+	size_t		w;
+
+	for (w = 0; w < nwords; w++)
+	{
+		uint64_t	bits = batch->active[w];
+
+		for (; bits != 0; bits &= bits - 1)
+		{
+			uint32_t	c = (uint32_t) (w * 64) +
+				(uint32_t) __builtin_ctzll(bits);
+
+			batch->touched[batch->ntouched++] = c;
+			memcpy(batch->front + (size_t) c * WORDS,
+				   batch->reach + (size_t) c * WORDS,
+				   WORDS * sizeof(uint64_t));
+		}
+	}
+	while (spread_level(closure, batch) && settle_level(closure, batch))
+	{
+		if (++depth < closure->max_depth)
+			continue;
+		atomic_store(&closure->too_deep, true);
+		atomic_store(&closure->stop, true);
+		break;
+	}
+	if (depth > batch->depth)
+		batch->depth = depth;
+}
+
+/* Run one batch of searches to the end. */
+static void
+search(Closure *closure, Batch *batch, uint64_t number)
+{
+	plant_seeds(closure, batch, number);
+	if (closure->max_depth > 0)
+		propagate_levels(closure, batch);
+	else
+		propagate(closure, batch);
+}
+
+/* Why threads stopped before the end. */
+static GpucolStatus
+stop_status(const Closure *closure)
+{
+	return closure->too_deep ? GPUCOL_ROUNDS_EXCEEDED : GPUCOL_CANCELLED;
 }
 
 static inline uint64_t *
@@ -444,16 +423,16 @@ count_batch(const Closure *closure, Batch *batch, uint64_t *carried_counts)
 	{
 		uint32_t	c = batch->touched[t];
 		uint64_t   *lanes = reached(batch, c);
-		uint32_t	size = closure->member_start[c + 1] -
-			closure->member_start[c];
+		uint32_t	size = closure->components.member_start[c + 1] -
+			closure->components.member_start[c];
 		uint64_t	n = 0;
 
 		for (k = 0; k < WORDS; k++)
 			n += (uint64_t) __builtin_popcountll(lanes[k]);
 		batch->nrows += n * size;
 		if (batch->node_counts != NULL)
-			for (m = closure->member_start[c]; m < closure->member_start[c + 1]; m++)
-				batch->node_counts[closure->members[m]] += n;
+			for (m = closure->components.member_start[c]; m < closure->components.member_start[c + 1]; m++)
+				batch->node_counts[closure->components.members[m]] += n;
 		if (carried_counts != NULL)
 			add_lanes(planes, lanes, size);
 		memset(lanes, 0, WORDS * sizeof(uint64_t));
@@ -476,6 +455,7 @@ count_worker(void *context, int number)
 {
 	Closure    *closure = context;
 	Batch	   *batch = &closure->batches[number];
+	uint64_t	rows;
 
 	while (!atomic_load_explicit(&closure->stop, memory_order_relaxed))
 	{
@@ -485,9 +465,12 @@ count_worker(void *context, int number)
 			break;
 		if (number == 0 && gpucol_rec_cancelled(closure->run))
 			atomic_store(&closure->stop, true);
-		plant_seeds(closure, batch, next);
-		propagate(closure, batch);
+		search(closure, batch, next);
+		rows = batch->nrows;
 		count_batch(closure, batch, closure->carried_counts);
+		atomic_fetch_add(&closure->rows, batch->nrows - rows);
+		if (number == 0)
+			closure->run->progress.full = closure->full + closure->rows;
 	}
 }
 
@@ -512,7 +495,7 @@ open_batches(GpucolRecRun *run, Closure *closure, bool count_nodes)
 		{
 			batch->node_counts =
 				gpucol_rec_alloc_zeroed(&run->memory,
-										closure->nnodes * sizeof(uint64_t));
+										closure->components.nnodes * sizeof(uint64_t));
 			if (batch->node_counts == NULL)
 				status = GPUCOL_OUT_OF_MEMORY;
 		}
@@ -528,6 +511,16 @@ open_batches(GpucolRecRun *run, Closure *closure, bool count_nodes)
 	return GPUCOL_OK;
 }
 
+/* Rounds are levels below the seeds, where they are counted. */
+static void
+note_depth(GpucolRecRun *run, Closure *closure, const Batch *batch)
+{
+	if (batch->depth <= closure->rounds)
+		return;
+	run->progress.rounds += batch->depth - closure->rounds;
+	closure->rounds = batch->depth;
+}
+
 static GpucolStatus
 closure_count(GpucolRecRun *run, GpucolRecKernel *kernel, uint64_t *nrows,
 			  uint64_t *first, uint64_t *second)
@@ -539,20 +532,22 @@ closure_count(GpucolRecRun *run, GpucolRecKernel *kernel, uint64_t *nrows,
 
 	closure->carried_counts = closure->carried_first ? first : second;
 	closure->run = run;
+	closure->full = run->progress.full;
 	GPUCOL_REC_TRY(open_batches(run, closure, nodes != NULL));
 	if (closure->nthreads > run->progress.threads)
 		run->progress.threads = closure->nthreads;
 	gpucol_rec_parallel(closure->nthreads, count_worker, closure);
 	if (closure->stop)
-		return GPUCOL_CANCELLED;
+		return stop_status(closure);
 	*nrows = 0;
 	for (i = 0; i < closure->nthreads; i++)
 	{
 		*nrows += closure->batches[i].nrows;
-		for (id = 0; nodes != NULL && id < closure->nnodes; id++)
+		note_depth(run, closure, &closure->batches[i]);
+		for (id = 0; nodes != NULL && id < closure->components.nnodes; id++)
 			nodes[id] += closure->batches[i].node_counts[id];
 	}
-	run->progress.full += *nrows;
+	run->progress.full = closure->full + *nrows;
 	return GPUCOL_OK;
 }
 
@@ -592,7 +587,7 @@ move_on(Closure *closure)
 	if (++closure->at_word == WORDS)
 	{
 		closure->at_word = 0;
-		if (++closure->at_member == closure->member_start[c + 1])
+		if (++closure->at_member == closure->components.member_start[c + 1])
 		{
 			memset(reached(batch, c), 0, WORDS * sizeof(uint64_t));
 			if (++closure->at_touched == batch->ntouched)
@@ -601,7 +596,7 @@ move_on(Closure *closure)
 				return false;
 			}
 			c = batch->touched[closure->at_touched];
-			closure->at_member = closure->member_start[c];
+			closure->at_member = closure->components.member_start[c];
 		}
 	}
 	closure->at_bits = reached(batch, c)[closure->at_word];
@@ -614,13 +609,12 @@ search_batch(Closure *closure)
 {
 	Batch	   *batch = &closure->batches[0];
 
-	plant_seeds(closure, batch, closure->next_batch++);
-	propagate(closure, batch);
+	search(closure, batch, closure->next_batch++);
 	closure->in_batch = batch->ntouched > 0;
 	if (!closure->in_batch)
 		return;
 	closure->at_touched = 0;
-	closure->at_member = closure->member_start[batch->touched[0]];
+	closure->at_member = closure->components.member_start[batch->touched[0]];
 	closure->at_word = 0;
 	closure->at_bits = reached(batch, batch->touched[0])[0];
 }
@@ -639,7 +633,7 @@ closure_next(GpucolRecRun *run, GpucolRecKernel *kernel, uint32_t *pairs,
 	{
 		if (closure->in_batch)
 			*produced = read_lanes(closure,
-								   closure->members[closure->at_member], pairs,
+								   closure->components.members[closure->at_member], pairs,
 								   n, *produced);
 		if (*produced == n || move_on(closure))
 			continue;
@@ -649,7 +643,8 @@ closure_next(GpucolRecRun *run, GpucolRecKernel *kernel, uint32_t *pairs,
 			return GPUCOL_CANCELLED;
 		search_batch(closure);
 		if (closure->stop)
-			return GPUCOL_CANCELLED;
+			return stop_status(closure);
+		note_depth(run, closure, &closure->batches[0]);
 	}
 	run->progress.full += *produced;
 	return GPUCOL_OK;
@@ -668,17 +663,26 @@ closure_free(GpucolRecRun *run, GpucolRecKernel *kernel)
 		close_batch(run, closure, &closure->batches[i]);
 	gpucol_rec_free(memory, closure->batches,
 					run->options.threads * sizeof(Batch));
-	gpucol_rec_adjacency_free(run, &closure->successors);
 	gpucol_rec_adjacency_free(run, &closure->seeds);
-	gpucol_rec_free(memory, closure->component,
-					closure->nnodes * sizeof(uint32_t));
-	gpucol_rec_free(memory, closure->members,
-					closure->nnodes * sizeof(uint32_t));
 	gpucol_rec_free(memory, closure->carried,
-					closure->nnodes * sizeof(uint32_t));
-	gpucol_rec_free(memory, closure->member_start, closure->member_start ?
-					((uint64_t) closure->ncomponents + 2) * sizeof(uint32_t) : 0);
+					closure->nids * sizeof(uint32_t));
+	gpucol_rec_components_free(run, &closure->components);
 	gpucol_rec_free(memory, closure, sizeof(*closure));
+}
+
+/* First level that is one too many for the limit on rounds; 0 = there is none. */
+static uint64_t
+find_max_depth(const GpucolRecRun *run, bool square)
+{
+	uint64_t	rounds = (uint64_t) run->options.max_rounds;
+	uint64_t	depth = rounds;
+
+	if (rounds == 0)
+		return 0;
+	/* A round of the square doubles the length of the paths that are known. */
+	if (square)
+		depth = rounds > 32 ? UINT64_MAX : UINT64_C(1) << (rounds - 1);
+	return depth < run->dictionary.nvalues ? depth : 0;
 }
 
 /* Build everything from the seeds (rows of table) and the edges. */
@@ -690,29 +694,23 @@ build(GpucolRecRun *run, Closure *closure, const GpucolRecTable *seeds,
 	GpucolStatus status;
 
 	closure->carried_first = carried_column == 0;
-	closure->nnodes = (uint32_t) run->dictionary.nvalues;
+	closure->max_depth = find_max_depth(run, seeds == edges);
 	closure->nthreads = run->options.threads;
-	closure->component = gpucol_rec_alloc(&run->memory, closure->nnodes *
-										  sizeof(uint32_t));
-	closure->members = gpucol_rec_alloc(&run->memory, closure->nnodes *
-										sizeof(uint32_t));
-	closure->carried = gpucol_rec_alloc(&run->memory, closure->nnodes *
+	closure->carried = gpucol_rec_alloc(&run->memory, closure->nids *
 										sizeof(uint32_t));
 	closure->batches = gpucol_rec_alloc_zeroed(&run->memory,
 											   run->options.threads *
 											   sizeof(Batch));
-	if (!closure->component || !closure->members || !closure->carried ||
-		!closure->batches)
+	if (!closure->carried || !closure->batches)
 		return GPUCOL_OUT_OF_MEMORY;
 	GPUCOL_REC_TRY(gpucol_rec_adjacency_build(run, seeds, carried_column, false,
 											  &closure->seeds));
 	status = gpucol_rec_adjacency_build(run, edges, edge_from, true, &adjacency);
 	if (status == GPUCOL_OK)
-		status = find_components(run, closure, &adjacency);
-	if (status == GPUCOL_OK)
-		status = list_members(run, closure);
-	if (status == GPUCOL_OK)
-		status = condense(run, closure, &adjacency);
+		status = closure->max_depth > 0 ?
+			gpucol_rec_components_of_nodes(run, &adjacency,
+										   &closure->components) :
+			gpucol_rec_components_build(run, &adjacency, &closure->components);
 	gpucol_rec_adjacency_free(run, &adjacency);
 	if (status == GPUCOL_OK)
 		status = order_carried(run, closure);
@@ -803,6 +801,7 @@ gpucol_rec_closure_start(GpucolRecRun *run, uint32_t stratum,
 	closure = gpucol_rec_alloc_zeroed(&run->memory, sizeof(*closure));
 	if (closure == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
+	closure->nids = (uint32_t) run->dictionary.nvalues;
 	closure->kernel.next = closure_next;
 	closure->kernel.count = closure_count;
 	closure->kernel.free = closure_free;

@@ -68,6 +68,8 @@ gpucol_rec_adjacency_build(GpucolRecRun *run, const GpucolRecTable *table,
 	{
 		uint32_t	id = table->tuples[row * 2 + from];
 
+		if (gpucol_rec_poll(run, row))
+			return GPUCOL_CANCELLED;
 		if (id != GPUCOL_REC_NULL_ID || !skip_null)
 			adjacency->start[id + 2]++;
 	}
@@ -77,6 +79,8 @@ gpucol_rec_adjacency_build(GpucolRecRun *run, const GpucolRecTable *table,
 	{
 		uint32_t	id = table->tuples[row * 2 + from];
 
+		if (gpucol_rec_poll(run, row))
+			return GPUCOL_CANCELLED;
 		if (id != GPUCOL_REC_NULL_ID || !skip_null)
 			adjacency->to[adjacency->start[id + 1]++] =
 				table->tuples[row * 2 + !from];

@@ -75,13 +75,6 @@ gpucol_rec_index_get(GpucolRecRun *run, GpucolRecTable *table, uint32_t mask,
 	return GPUCOL_OK;
 }
 
-/* Look for a cancel now and then; i counts rows. */
-static inline bool
-is_cancelled(const GpucolRecRun *run, uint64_t i)
-{
-	return (i & 0x3ffff) == 0x3ffff && gpucol_rec_cancelled(run);
-}
-
 /* Sort rows by the id of one column (counting sort). */
 static GpucolStatus
 build_dense(GpucolRecRun *run, const GpucolRecTable *table,
@@ -100,12 +93,16 @@ build_dense(GpucolRecRun *run, const GpucolRecTable *table,
 		return GPUCOL_OUT_OF_MEMORY;
 	/* Counted two places up, so that the scatter leaves the offsets right. */
 	for (i = 0; i < n; i++)
+	{
+		if (gpucol_rec_poll(run, i))
+			return GPUCOL_CANCELLED;
 		level->offsets[source[i * arity + key] + 2]++;
+	}
 	for (i = 2; i < level->noffsets; i++)
 		level->offsets[i] += level->offsets[i - 1];
 	for (i = 0; i < n; i++)
 	{
-		if (is_cancelled(run, i))
+		if (gpucol_rec_poll(run, i))
 			return GPUCOL_CANCELLED;
 		memcpy(level->tuples + (uint64_t)
 			   level->offsets[source[i * arity + key] + 1]++ * arity,
@@ -173,7 +170,7 @@ build_hashed(GpucolRecRun *run, const GpucolRecTable *table,
 		if (level->slots[at].count++ == 0)
 			level->slots[at].start = (uint32_t) i;
 		slot_of[i] = (uint32_t) at;
-		cancelled = is_cancelled(run, i);
+		cancelled = gpucol_rec_poll(run, i);
 	}
 	/* start + count after the scatter is where each range ends. */
 	for (i = 0; i < level->nslots; i++)
@@ -186,8 +183,7 @@ build_hashed(GpucolRecRun *run, const GpucolRecTable *table,
 	{
 		GpucolRecSlot *slot = &level->slots[slot_of[i]];
 
-		cancelled = is_cancelled(run, i);
-
+		cancelled = gpucol_rec_poll(run, i);
 		memcpy(level->tuples + (uint64_t) (slot->start + slot->count++) *
 			   table->arity, source + i * table->arity,
 			   table->arity * sizeof(uint32_t));

@@ -274,6 +274,8 @@ run_round(GpucolRecRun *run, Pairs *pairs)
 	run->progress.delta = 0;
 	for (x = 0; x < pairs->domain; x++)
 	{
+		if ((x & 0xff) == 0xff && gpucol_rec_cancelled(run))
+			return GPUCOL_CANCELLED;
 		if (pairs->in_delta[x])
 			clear_row(pairs, x);
 		pairs->in_delta[x] = pairs->in_fresh[x];
@@ -586,6 +588,8 @@ take_over(GpucolRecRun *run, Pairs *pairs, GpucolRecTable *table,
 		uint32_t	x = table->tuples[row * 2];
 		uint32_t	y = table->tuples[row * 2 + 1];
 
+		if (gpucol_rec_poll(run, row))
+			return GPUCOL_CANCELLED;
 		pairs->delta[x * pairs->nwords + y / 64] |= UINT64_C(1) << (y % 64);
 		pairs->delta_sums[x * pairs->nsums + y / 4096] |=
 			UINT64_C(1) << (y / 64 % 64);

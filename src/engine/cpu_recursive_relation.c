@@ -175,7 +175,7 @@ reserve_slots(GpucolRecRun *run, GpucolRecTable *table, uint64_t n)
 	{
 		uint64_t	at;
 
-		if ((i & 0xfffff) == 0xfffff && gpucol_rec_cancelled(run))
+		if (gpucol_rec_poll(run, i))
 		{
 			gpucol_rec_free(&run->memory, old, nold * sizeof(uint64_t));
 			return GPUCOL_CANCELLED;
@@ -448,7 +448,7 @@ gpucol_rec_table_compact(GpucolRecRun *run, GpucolRecTable *table)
 		gpucol_rec_index_free(run, table, table->indexes);
 	for (row = 0; row < table->end; row++)
 	{
-		if ((row & 0xfffff) == 0xfffff && gpucol_rec_cancelled(run))
+		if (gpucol_rec_poll(run, row))
 			return GPUCOL_CANCELLED;
 		if (!gpucol_rec_table_current(table, row))
 			continue;
@@ -490,6 +490,11 @@ gpucol_rec_table_to_bits(GpucolRecRun *run, GpucolRecTable *table,
 		uint64_t	bit = table->tuples[row * 2] * domain +
 			table->tuples[row * 2 + 1];
 
+		if (gpucol_rec_poll(run, row))
+		{
+			gpucol_rec_free(&run->memory, bits, bits_size(table, domain));
+			return GPUCOL_CANCELLED;
+		}
 		bits[bit / 64] |= UINT64_C(1) << (bit % 64);
 	}
 	gpucol_rec_table_free_set(run, table);

@@ -192,6 +192,34 @@ SET gpucol.max_recursion_rounds = 10;
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n;
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM (SELECT * FROM n LIMIT 10) t;
 RESET gpucol.max_recursion_rounds;
+-- every way of evaluation counts the same rounds
+CREATE TABLE chain AS SELECT i AS src, i + 1 AS dst FROM generate_series(1, 40) i;
+CREATE FUNCTION least_limit(query text, most int) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	strategy text;
+	least text := '';
+BEGIN
+	FOREACH strategy IN ARRAY ARRAY['auto', 'hisa', 'bitmap'] LOOP
+		PERFORM set_config('gpucol.recursive_strategy', strategy, true);
+		FOR k IN 1 .. most LOOP
+			PERFORM set_config('gpucol.max_recursion_rounds', k::text, true);
+			BEGIN
+				EXECUTE query;
+				least := least || ' ' || strategy || ' ' || k;
+				EXIT;
+			EXCEPTION WHEN program_limit_exceeded THEN
+			END;
+		END LOOP;
+	END LOOP;
+	RETURN least;
+END $$;
+SELECT least_limit('WITH RECURSIVE r(x, y) AS (SELECT src, dst FROM chain UNION SELECT r.x, c.dst FROM r JOIN chain c ON c.src = r.y) SELECT count(*) FROM r', 50);
+SELECT least_limit('WITH RECURSIVE r(x, y) AS (SELECT src, dst FROM chain UNION SELECT c.src, r.y FROM r JOIN chain c ON c.dst = r.x) SELECT sum(x) FROM (SELECT * FROM r OFFSET 0) s', 50);
+SELECT least_limit('WITH RECURSIVE r(x, y) AS (SELECT a.dst, b.src FROM chain a JOIN chain b ON a.dst = b.src UNION SELECT p.dst, q.src FROM r, chain p, chain q WHERE p.src = r.x AND q.dst = r.y) SELECT count(*) FROM r', 50);
+SELECT least_limit($q$SELECT count(*) FROM gpucol.datalog('.decl chain(a:number, b:number) .decl r(a:number, b:number)
+	r(x, y) :- chain(x, y). r(x, z) :- r(x, y), r(y, z).', 'r') AS t(x int, y int)$q$, 50);
+RESET gpucol.recursive_strategy;
+RESET gpucol.max_recursion_rounds;
 SET statement_timeout = '200ms';
 WITH RECURSIVE n(i) AS (SELECT 1 UNION SELECT i + 1 FROM n) SELECT count(*) FROM n WHERE i < 0;
 RESET statement_timeout;
