@@ -170,11 +170,13 @@
 #define GpucolCompatFile	RelFileNode
 #endif
 
-/* Tablespace and file number of a relation's storage. */
+/* A relation's storage, its tablespace and its file number. */
 #if PG_VERSION_NUM >= 160000
+#define gpucol_compat_relation_locator(rel)	((rel)->rd_locator)
 #define gpucol_compat_relation_space(rel)	((rel)->rd_locator.spcOid)
 #define gpucol_compat_relation_file(rel)	((rel)->rd_locator.relNumber)
 #else
+#define gpucol_compat_relation_locator(rel)	((rel)->rd_node)
 #define gpucol_compat_relation_space(rel)	((rel)->rd_node.spcNode)
 #define gpucol_compat_relation_file(rel)	((rel)->rd_node.relNode)
 #endif

@@ -344,9 +344,29 @@ verified_cookie(Buffer buffer)
 	return server ^ ((uint64) (uint32) buffer * UINT64CONST(0x9E3779B97F4A7C15));
 }
 
+/*
+ * Pin a block, in the buffer where it was seen last if it is still there.  One
+ * pin in sixteen, spread over all pages, takes the long way: only that raises the
+ * usage count by which PostgreSQL chooses the buffers to keep.
+ */
+static Buffer
+read_block(Relation table, BlockNumber block, Buffer *recent)
+{
+	static uint32 turn = 0;
+
+	if (recent == NULL || RelationUsesLocalBuffers(table))
+		return ReadBuffer(table, block);
+	turn += UINT32_C(0x9E3779B9);
+	if (*recent == InvalidBuffer || turn < PG_UINT32_MAX / 16 ||
+		!ReadRecentBuffer(gpucol_compat_relation_locator(table), MAIN_FORKNUM,
+						  block, *recent))
+		*recent = ReadBuffer(table, block);
+	return *recent;
+}
+
 Buffer
-gpucol_page_pin(Relation table, const GpucolSegmentEntry *entry, uint32 ordinal,
-				AttrNumber attnum)
+gpucol_page_pin_recent(Relation table, const GpucolSegmentEntry *entry,
+					   uint32 ordinal, AttrNumber attnum, Buffer *recent)
 {
 	int64		reads = pgBufferUsage.shared_blks_read +
 		pgBufferUsage.local_blks_read;
@@ -356,7 +376,7 @@ gpucol_page_pin(Relation table, const GpucolSegmentEntry *entry, uint32 ordinal,
 
 	if (unlikely(block == InvalidBlockNumber))
 		report_corrupt_page(table, entry, ordinal, attnum);
-	buffer = ReadBuffer(table, block);
+	buffer = read_block(table, block, recent);
 	trailer = GPUCOL_PAGE_TRAILER(BufferGetPage(buffer));
 	if (likely(trailer->verified == verified_cookie(buffer) &&
 			   trailer->first_row == entry->first_row &&
@@ -371,4 +391,11 @@ gpucol_page_pin(Relation table, const GpucolSegmentEntry *entry, uint32 ordinal,
 	}
 	trailer->verified = verified_cookie(buffer);
 	return buffer;
+}
+
+Buffer
+gpucol_page_pin(Relation table, const GpucolSegmentEntry *entry, uint32 ordinal,
+				AttrNumber attnum)
+{
+	return gpucol_page_pin_recent(table, entry, ordinal, attnum, NULL);
 }

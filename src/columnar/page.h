@@ -80,6 +80,14 @@ extern Buffer gpucol_page_pin(Relation table, const GpucolSegmentEntry *entry,
 							  uint32 ordinal, AttrNumber attnum);
 
 /*
+ * The same for a caller that keeps in *recent where the page was seen last
+ * (InvalidBuffer: nowhere yet), which saves most look-ups of the buffer.
+ */
+extern Buffer gpucol_page_pin_recent(Relation table, const GpucolSegmentEntry *entry,
+									 uint32 ordinal, AttrNumber attnum,
+									 Buffer *recent);
+
+/*
  * Is the block a segment page?  Takes a pin for the moment; the identity is the
  * trailer's, unverified.
  */

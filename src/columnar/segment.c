@@ -14,6 +14,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "storage/buf_internals.h"
 #include "storage/bufmgr.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
@@ -24,6 +25,9 @@
 
 /* Descriptor bytes above which the cache is emptied after a transaction. */
 #define CACHE_LIMIT		((Size) 64 * 1024 * 1024)
+
+/* Pages by which fetching what a pin looks at runs ahead of pinning. */
+#define AHEAD			4
 
 typedef struct SegmentKey
 {
@@ -171,6 +175,7 @@ load_segment(Relation table, const GpucolSegmentEntry *entry, MemoryContext cont
 		info->slots[i] = -1;
 	for (int slot = 0; slot < info->ncolumns; slot++)
 		info->slots[info->descs[slot].attnum - 1] = slot;
+	info->recent = MemoryContextAllocZero(context, Max(entry->npages, 1) * sizeof(Buffer));
 	return info;
 }
 
@@ -246,6 +251,19 @@ reserve_pages(GpucolWindow *window, uint32 n)
 	window->capacity = n;
 }
 
+/*
+ * Have the processor fetch what pinning a page will look at: its buffer's
+ * descriptor and its trailer.
+ */
+static inline void
+touch_page(Buffer buffer)
+{
+	if (buffer <= 0)			/* not seen yet, or a local buffer */
+		return;
+	__builtin_prefetch(GetBufferDescriptor(buffer - 1), 1);
+	__builtin_prefetch(&GPUCOL_PAGE_TRAILER(BufferGetPage(buffer))->verified);
+}
+
 void
 gpucol_window_map(GpucolWindow *window, Relation table,
 				  const GpucolSegmentInfo *segment, const GpucolChunkDesc *desc,
@@ -268,9 +286,12 @@ gpucol_window_map(GpucolWindow *window, Relation table,
 	window->rows.first_page = first;
 	for (uint32 page = first; page <= last; page++)
 	{
-		Buffer		buffer = gpucol_page_pin(table, &segment->entry, page,
-											 desc->attnum);
+		Buffer		buffer;
 
+		if (page + AHEAD <= last)
+			touch_page(segment->recent[page + AHEAD]);
+		buffer = gpucol_page_pin_recent(table, &segment->entry, page, desc->attnum,
+										&segment->recent[page]);
 		window->buffers[window->rows.npages] = buffer;
 		window->pages[window->rows.npages] = gpucol_page_rows(buffer);
 		window->rows.npages++;

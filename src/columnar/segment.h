@@ -30,6 +30,7 @@ typedef struct GpucolSegmentInfo
 	int			max_attnum;
 	int16	   *slots;			/* column slot by attnum - 1, or -1 */
 	GpucolChunkDesc *descs;		/* by column slot */
+	Buffer	   *recent;			/* by page: the buffer where it was seen last */
 } GpucolSegmentInfo;
 
 /* Open a segment; an error if it is corrupt. */

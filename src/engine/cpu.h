@@ -371,8 +371,9 @@ extern void gpucol_cpu_free_all(GpucolRun *run);
 
 /*
  * cpu_pool.c: nthreads - 1 threads that sleep between calls.  run calls
- * task(arg, i) once for each i below nthreads, i = 0 in the caller, and returns
- * when all have returned.
+ * task(arg, i) once for each i below nthreads, i = 0 in the caller and the others
+ * in whichever thread comes first, the caller included, and returns when all
+ * have returned.
  */
 extern GpucolCpuPool *gpucol_cpu_pool_create(int nthreads);
 extern void gpucol_cpu_pool_run(GpucolCpuPool *pool,

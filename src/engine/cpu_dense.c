@@ -58,8 +58,10 @@ typedef struct DenseArg
 {
 	uint16_t	reg;
 	GpucolCpuColumn *column;
-	int64_t		reference;
-	uint8_t		width;
+	int64_t		reference;		/* channels hold values less this, */
+	uint64_t	delta;			/* which are codes plus this */
+	uint8_t		width;			/* of codes */
+	uint8_t		bits;			/* of code + delta */
 	bool		nullable;
 	bool		summed;
 	bool		minimal;
@@ -325,6 +327,21 @@ plan_slots(GpucolCpuDense *plan)
 	return true;
 }
 
+/*
+ * Let channels count from the multiple of 2^width below the chunk's reference:
+ * the least values of segments with alike values differ a little, and a channel
+ * that all of them understand need not be flushed between them.
+ */
+static void
+set_reference(DenseArg *arg, int64_t reference)
+{
+	uint64_t	mask = arg->width == 0 ? 0 : UINT64_MAX >> (64 - arg->width);
+
+	arg->delta = (uint64_t) reference & mask;
+	arg->reference = (int64_t) ((uint64_t) reference - arg->delta);
+	arg->bits = arg->width == 0 ? 0 : arg->width + 1;
+}
+
 /* The argument for a register, added if it is new; NULL if there is no room. */
 static DenseArg *
 plan_arg(const GpucolRun *run, GpucolCpuDense *plan, uint16_t reg)
@@ -345,8 +362,8 @@ plan_arg(const GpucolRun *run, GpucolCpuDense *plan, uint16_t reg)
 	memset(arg, 0, sizeof(*arg));
 	arg->reg = reg;
 	arg->column = &run->cols[c];
-	arg->reference = desc->reference;
 	arg->width = desc->coding == GPUCOL_CODING_CONSTANT ? 0 : desc->width;
+	set_reference(arg, desc->reference);
 	arg->nullable = has_nulls(desc);
 	return arg;
 }
@@ -390,7 +407,7 @@ plan_acc(const GpucolRun *run, GpucolCpuDense *plan, const GpucolCpuAcc *acc)
 	return true;
 }
 
-/* A channel that sums codes of `width` bits, counting rows above if `counts`. */
+/* A channel that sums numbers of `width` bits, counting rows above if `counts`. */
 static int
 add_channel(GpucolCpuDense *plan, int width, bool counts)
 {
@@ -421,11 +438,11 @@ plan_channels(GpucolCpuDense *plan)
 	for (int a = 0; a < plan->nargs; a++)
 	{
 		DenseArg   *arg = &plan->args[a];
-		bool		narrow = arg->width <= PACKED_WIDTH;
+		bool		narrow = arg->bits <= PACKED_WIDTH;
 
 		arg->sum = arg->count = -1;
 		if (arg->summed)
-			arg->sum = add_channel(plan, arg->width,
+			arg->sum = add_channel(plan, arg->bits,
 								   narrow && (arg->nullable || plan->rows_channel < 0));
 		if (arg->nullable)
 			arg->count = arg->summed && narrow ? arg->sum : add_channel(plan, 0, true);
@@ -1051,10 +1068,10 @@ add_channel_rows(uint64_t *channel, const uint32_t *places, const uint64_t *adde
 /* What a channel of extremes is given: 0 where NULL. */
 GPUCOL_CPU_CLONES static void
 fill_extremes(const uint64_t *codes, const uint16_t *sel, uint32_t n, const uint32_t *nulls,
-			  bool least, uint64_t *out)
+			  bool least, uint64_t delta, uint64_t *out)
 {
-	uint64_t	bias = least ? LEAST_BIAS : 1;
 	uint64_t	sign = least ? UINT64_MAX : 1;	/* times the code */
+	uint64_t	bias = (least ? LEAST_BIAS : 1) + sign * delta;
 
 	if (sel == NULL)
 		for (uint32_t j = 0; j < n; j++)
@@ -1114,7 +1131,8 @@ update_arg(GpucolCpuWorker *worker, const GpucolCpuDense *plan, const DenseArg *
 
 	if (arg->sum >= 0)
 	{
-		one = plan->shift[arg->sum] < 64 ? UINT64_C(1) << plan->shift[arg->sum] : 0;
+		one = arg->delta +
+			(plan->shift[arg->sum] < 64 ? UINT64_C(1) << plan->shift[arg->sum] : 0);
 		words = gpucol_cpu_column_packed(worker, arg->column, vector->number);
 		if (arg->width <= 32 && sel == NULL && nulls == NULL)
 		{
@@ -1139,7 +1157,8 @@ update_arg(GpucolCpuWorker *worker, const GpucolCpuDense *plan, const DenseArg *
 
 		if (channel < 0)
 			continue;
-		fill_extremes(worker->codes64, sel, worker->nsel, nulls, least, worker->hashes);
+		fill_extremes(worker->codes64, sel, worker->nsel, nulls, least, arg->delta,
+					  worker->hashes);
 		raise_channel_rows(channels + channel, places, worker->hashes, worker->nsel);
 	}
 	if (arg->count >= 0 && arg->count != arg->sum)

@@ -21,7 +21,7 @@
 #include "kernel/bitpack.h"
 
 #define ZONES 512				/* zone maps read at a time */
-#define DEAL 8					/* vectors that a worker takes at a time */
+#define DEAL 8					/* vectors that a worker takes at a time, at least */
 #define DEAD_GAP 8				/* excluded vectors that end a window */
 
 /*
@@ -493,12 +493,37 @@ do_vector(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 	return gpucol_cpu_agg_update(worker, vector);
 }
 
+/*
+ * Take vectors [*first, *last) of the window: a good part of what is left, so that
+ * each thread reads long stretches of memory, and less towards the end, so that
+ * all finish together.
+ */
+static bool
+deal(GpucolRun *run, uint32_t *first, uint32_t *last)
+{
+	uint32_t	take;
+
+	*first = run->dealt;
+	do
+	{
+		if (*first >= run->nwork)
+			return false;
+		take = (run->nwork - *first) / (2 * (uint32_t) run->nworkers);
+		*last = *first + (take > DEAL ? take : DEAL);
+		if (*last > run->nwork)
+			*last = run->nwork;
+	} while (!atomic_compare_exchange_weak(&run->dealt, first, *last));
+	return true;
+}
+
 /* One worker's share of the window. */
 static void
 do_share(void *arg, int index)
 {
 	GpucolRun  *run = arg;
 	GpucolCpuWorker *worker = &run->workers[index];
+	uint32_t	first;
+	uint32_t	last;
 
 	if (run->by_ordinal)
 	{
@@ -507,16 +532,9 @@ do_share(void *arg, int index)
 				worker->status = do_vector(worker, &run->work[i]);
 		return;
 	}
-	while (worker->status == GPUCOL_OK)
-	{
-		uint32_t	i = atomic_fetch_add(&run->dealt, DEAL);
-
-		if (i >= run->nwork)
-			break;
-		for (uint32_t k = i; k < i + DEAL && k < run->nwork &&
-			 worker->status == GPUCOL_OK; k++)
-			worker->status = do_vector(worker, &run->work[k]);
-	}
+	while (worker->status == GPUCOL_OK && deal(run, &first, &last))
+		for (uint32_t i = first; i < last && worker->status == GPUCOL_OK; i++)
+			worker->status = do_vector(worker, &run->work[i]);
 }
 
 /* Work through run->work with all threads. */
