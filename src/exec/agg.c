@@ -184,7 +184,9 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
 	TargetEntry *table = llast(cscan->custom_scan_tlist);
 	Index		varno = castNode(Var, table->expr)->varno;
-	Relation	rel = ExecOpenScanRelation(estate, varno, eflags);
+	int			plan_id = intVal(list_nth(cscan->custom_private,
+										  GPUCOL_AGG_PRIVATE_RECURSION));
+	GpucolProgramKind kind = state->ranking ? GPUCOL_PROGRAM_SCAN : GPUCOL_PROGRAM_AGG;
 
 	state->eflags = eflags;
 	state->keys = palloc0(Max(state->nkeys, 1) * sizeof(GpucolOutput));
@@ -202,9 +204,14 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 		slot->tts_values[i] = (Datum) 0;
 		slot->tts_isnull[i] = true;
 	}
-	gpucol_run_init(&state->exec, node, rel, varno,
-					state->ranking ? GPUCOL_PROGRAM_SCAN : GPUCOL_PROGRAM_AGG,
-					lower_agg);
+	if (plan_id > 0)
+		gpucol_run_init_recursion(&state->exec, node,
+								  list_nth(estate->es_subplanstates, plan_id - 1),
+								  varno, varno, kind, lower_agg);
+	else
+		gpucol_run_init(&state->exec, node,
+						ExecOpenScanRelation(estate, varno, eflags), varno, kind,
+						lower_agg);
 	state->exec.withholds = state->ranking;
 	if (state->ranking)
 		state->topk_context = AllocSetContextCreate(estate->es_query_cxt,
@@ -421,7 +428,7 @@ agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	GpucolAggExecState *state = (GpucolAggExecState *) node;
 
-	ExplainPropertyText("Table", RelationGetRelationName(state->exec.rel), es);
+	gpucol_explain_input(&state->exec, es);
 	explain_keys(state, ancestors, es);
 	gpucol_explain_engine(&state->exec, es);
 	gpucol_explain_filter(&state->exec, state->pushed, ancestors, es);

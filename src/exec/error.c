@@ -19,6 +19,10 @@ void
 gpucol_status_raise(GpucolStatus status, Relation rel)
 {
 	gpucol_engine_raise(status);
+	if (rel == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory while reading a recursion")));
 	switch (status)
 	{
 		case GPUCOL_CORRUPT:

@@ -9,11 +9,26 @@
 
 #include "access/sysattr.h"
 #include "nodes/makefuncs.h"
+#include "executor/executor.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
 
 #include "exec/explain.h"
 #include "guc.h"
+
+/*
+ * What is read.
+ */
+void
+gpucol_explain_input(GpucolExec *exec, ExplainState *es)
+{
+	if (exec->recursion != NULL)
+		ExplainPropertyText("Recursion",
+							exec_rt_fetch(exec->rti, exec->node->ss.ps.state)->ctename,
+							es);
+	else
+		ExplainPropertyText("Table", RelationGetRelationName(exec->rel), es);
+}
 
 /*
  * The engine: before execution the one that gpucol.engine asks for, after it
@@ -29,6 +44,7 @@ gpucol_explain_engine(GpucolExec *exec, ExplainState *es)
 	};
 
 	ExplainPropertyText("Engine", exec->engine_name ? exec->engine_name :
+						exec->recursion ? gpucol_engine_cpu.name :
 						names[gpucol_engine_choice], es);
 }
 
@@ -64,10 +80,17 @@ gpucol_explain_columns(GpucolExec *exec, Bitmapset *attnums, ExplainState *es)
 
 	while ((attnum = bms_next_member(attnums, attnum)) >= 0)
 	{
-		Form_pg_attribute att = TupleDescAttr(RelationGetDescr(exec->rel),
-											  attnum - 1);
+		if (exec->recursion != NULL)
+		{
+			RangeTblEntry *rte = exec_rt_fetch(exec->rti,
+											   exec->node->ss.ps.state);
 
-		names = lappend(names, NameStr(att->attname));
+			names = lappend(names, strVal(list_nth(rte->eref->colnames,
+												   attnum - 1)));
+		}
+		else
+			names = lappend(names, NameStr(TupleDescAttr(exec->desc,
+														 attnum - 1)->attname));
 	}
 	ExplainPropertyList("Columns", names, es);
 }
@@ -82,6 +105,12 @@ gpucol_explain_stats(GpucolExec *exec, ExplainState *es)
 
 	if (!es->analyze)
 		return;
+	if (exec->recursion != NULL)
+	{
+		if (exec->fallback)
+			ExplainPropertyText("Fallback", exec->fallback, es);
+		return;
+	}
 	ExplainPropertyUInteger("Segments Read", NULL, stats->segments_read, es);
 	ExplainPropertyUInteger("Segments Skipped", NULL, stats->segments_skipped, es);
 	if (es->verbose)

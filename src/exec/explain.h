@@ -11,6 +11,9 @@
 #include "compat.h"
 #include "exec/run.h"
 
+/* The table or recursion that a node without scanrelid reads. */
+extern void gpucol_explain_input(GpucolExec *exec, ExplainState *es);
+
 /* The engine that would run, or ran. */
 extern void gpucol_explain_engine(GpucolExec *exec, ExplainState *es);
 

@@ -73,7 +73,7 @@ init_test(HostTest *test, GpucolLower *l, const GpucolHostTest *host,
 	AttrNumber	attnum = l->columns[host->column].attnum;
 	TupleDesc	desc = CreateTemplateTupleDesc(1);
 
-	TupleDescCopyEntry(desc, 1, RelationGetDescr(l->rel), attnum);
+	TupleDescCopyEntry(desc, 1, l->desc, attnum);
 	test->slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
 	test->state = ExecInitExpr(host->expr, ps);
 	test->map = &l->maps[host->column];

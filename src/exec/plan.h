@@ -36,6 +36,7 @@ typedef enum GpucolAggPrivate
 {
 	GPUCOL_AGG_PRIVATE_NKEYS,
 	GPUCOL_AGG_PRIVATE_NAGGS,
+	GPUCOL_AGG_PRIVATE_RECURSION,	/* number of the recursion's subplan, or 0 */
 	GPUCOL_AGG_PRIVATE_COUNT
 } GpucolAggPrivate;
 

@@ -23,6 +23,7 @@
 #include "nodes/pathnodes.h"
 
 #include "engine/recursive.h"
+#include "kernel/program.h"
 
 /* custom_private of a GpucolRecursive plan. */
 typedef enum GpucolRecursivePrivate
@@ -50,6 +51,10 @@ typedef struct GpucolRecursiveAggregate
 extern const CustomPathMethods gpucol_recursive_path_methods;
 extern const CustomPathMethods gpucol_inputs_path_methods;
 extern const CustomPathMethods gpucol_recursive_agg_path_methods;
+extern const CustomPathMethods gpucol_recursive_scan_path_methods;
+
+/* Also known by name to what makes its plan (planner/path_recursive_scan.c). */
+extern const CustomScanMethods gpucol_recursive_scan_scan_methods;
 
 /* Make the nodes known, for plans that are read from text. */
 extern void gpucol_recursive_register(void);
@@ -64,5 +69,25 @@ extern bool gpucol_recursive_is_state(const PlanState *state);
  */
 extern uint64 gpucol_recursive_summarise(PlanState *state, const bool *want,
 										 GpucolRecSummary *columns);
+
+/*
+ * Read a GpucolRecursive without forming rows: make it start anew if it has been
+ * read from or its parameters have changed; its next rows (false at the end); the
+ * value of a column (from 0), palloc'd where it is by reference.
+ */
+extern void gpucol_recursive_restart(PlanState *state);
+extern bool gpucol_recursive_fetch(PlanState *state, GpucolRecBatch *batch);
+extern Datum gpucol_recursive_datum(const PlanState *state, int column,
+									int64 value);
+
+/*
+ * recursive_source.c: the rows of a GpucolRecursive for an engine, columns as
+ * `desc` has them.  Opened in the current memory context, which ends it.
+ * next_delta is GPUCOL_UNSUPPORTED where a value has no form in its column's kind.
+ */
+extern GpucolSource *gpucol_recursive_source_open(PlanState *recursion,
+												  TupleDesc desc,
+												  const GpucolProgramColumn *columns,
+												  int ncolumns);
 
 #endif							/* GPUCOL_EXEC_RECURSIVE_H */

@@ -4,10 +4,10 @@
  *	  GpucolRecursiveAgg: aggregates over a whole recursion, computed by the
  *	  engine.
  *
- * The node stands where an Aggregate over the CTE scan would stand and has no
- * child: it finds the state of the CTE's plan, which must be a
+ * The node stands where an Aggregate over the CTE scan would stand (whose plan it
+ * carries, and never runs): it finds the state of the CTE's plan, which must be a
  * GpucolRecursive that nobody else reads, and asks it for the count and the
- * column summaries.
+ * column summaries.  HAVING is tested on the one row.
  *
  *-------------------------------------------------------------------------
  */
@@ -39,14 +39,15 @@ typedef struct RecursiveAggState
 static Plan *
 plan_agg(PlannerInfo *root pg_attribute_unused(),
 		 RelOptInfo *rel pg_attribute_unused(), CustomPath *path, List *tlist,
-		 List *clauses pg_attribute_unused(),
-		 List *custom_plans pg_attribute_unused())
+		 List *clauses pg_attribute_unused(), List *custom_plans)
 {
 	CustomScan *scan = makeNode(CustomScan);
 	List	   *aggrefs = lsecond(path->custom_private);
 	ListCell   *lc;
 
 	scan->scan.plan.targetlist = tlist;
+	scan->scan.plan.qual = lfourth(path->custom_private);
+	scan->custom_plans = custom_plans;
 	foreach(lc, aggrefs)
 		scan->custom_scan_tlist =
 			lappend(scan->custom_scan_tlist,
@@ -192,11 +193,11 @@ next_row(ScanState *node)
 	return ExecStoreVirtualTuple(slot);
 }
 
+/* As in an EvalPlanQual every node without scanrelid does: deliver the row. */
 static bool
-recheck_row(ScanState *node pg_attribute_unused(),
-			TupleTableSlot *slot pg_attribute_unused())
+recheck_row(ScanState *node, TupleTableSlot *slot pg_attribute_unused())
 {
-	return true;
+	return !TupIsNull(next_row(node));
 }
 
 static TupleTableSlot *

@@ -249,6 +249,53 @@ end_run(RecursiveState *state)
 
 /* ---- rows ---- */
 
+/* The next rows, of which none has been handed out. */
+static bool
+next_batch(RecursiveState *state, GpucolRecBatch *batch)
+{
+	if (state->recursion == NULL)
+		start_run(state);
+	state->next = state->batch.nrows = 0;
+	if (state->ended ||
+		!gpucol_recursion_next(state->recursion, 0, batch))
+	{
+		state->ended = true;
+		return false;
+	}
+	return true;
+}
+
+bool
+gpucol_recursive_fetch(PlanState *planstate, GpucolRecBatch *batch)
+{
+	bool		more;
+
+	if (planstate->instrument)
+		InstrStartNode(planstate->instrument);
+	more = next_batch((RecursiveState *) planstate, batch);
+	if (planstate->instrument)
+		InstrStopNode(planstate->instrument, more ? batch->nrows : 0);
+	return more;
+}
+
+Datum
+gpucol_recursive_datum(const PlanState *planstate, int column, int64 value)
+{
+	const RecursiveState *state = (const RecursiveState *) planstate;
+
+	return gpucol_rec_column_to_datum(&state->columns[column], value,
+									  state->symbols);
+}
+
+void
+gpucol_recursive_restart(PlanState *planstate)
+{
+	RecursiveState *state = (RecursiveState *) planstate;
+
+	if (state->context != NULL || planstate->chgParam != NULL)
+		ExecReScan(planstate);
+}
+
 /* ExecScan: the next row. */
 static TupleTableSlot *
 next_row(ScanState *node)
@@ -259,18 +306,9 @@ next_row(ScanState *node)
 	int			c;
 
 	ExecClearTuple(slot);
-	if (state->recursion == NULL)
-		start_run(state);
-	if (state->next == state->batch.nrows)
-	{
-		state->next = state->batch.nrows = 0;
-		if (state->ended ||
-			!gpucol_recursion_next(state->recursion, 0, &state->batch))
-		{
-			state->ended = true;
-			return slot;
-		}
-	}
+	if (state->next == state->batch.nrows &&
+		!next_batch(state, &state->batch))
+		return slot;
 	old = MemoryContextSwitchTo(node->ps.ps_ExprContext->ecxt_per_tuple_memory);
 	for (c = 0; c < state->ncolumns; c++)
 	{
@@ -287,11 +325,14 @@ next_row(ScanState *node)
 	return ExecStoreVirtualTuple(slot);
 }
 
+/*
+ * A node without scanrelid inside an EvalPlanQual (in a subplan) is asked to
+ * recheck instead of to fetch: it delivers its next row all the same.
+ */
 static bool
-recheck_row(ScanState *node pg_attribute_unused(),
-			TupleTableSlot *slot pg_attribute_unused())
+recheck_row(ScanState *node, TupleTableSlot *slot pg_attribute_unused())
 {
-	return true;
+	return !TupIsNull(next_row(node));
 }
 
 static TupleTableSlot *
@@ -307,11 +348,15 @@ gpucol_recursive_summarise(PlanState *planstate, const bool *want,
 	RecursiveState *state = (RecursiveState *) planstate;
 	uint64		nrows;
 
+	if (planstate->instrument)
+		InstrStartNode(planstate->instrument);
 	if (state->recursion == NULL)
 		start_run(state);
 	nrows = gpucol_recursion_summarise(state->recursion, 0, want, columns);
 	state->ended = true;
 	gpucol_recursion_progress(state->recursion, &state->progress);
+	if (planstate->instrument)
+		InstrStopNode(planstate->instrument, nrows);
 	return nrows;
 }
 
@@ -433,4 +478,5 @@ gpucol_recursive_register(void)
 	RegisterCustomScanMethods(&gpucol_recursive_scan_methods);
 	RegisterCustomScanMethods(&gpucol_inputs_scan_methods);
 	RegisterCustomScanMethods(&gpucol_recursive_agg_scan_methods);
+	RegisterCustomScanMethods(&gpucol_recursive_scan_scan_methods);
 }

@@ -28,6 +28,7 @@
 
 #include "columnar/source.h"
 #include "engine/backend.h"
+#include "exec/recursive.h"
 #include "exec/run.h"
 #include "guc.h"
 
@@ -50,11 +51,28 @@ gpucol_run_init(GpucolExec *exec, CustomScanState *node, Relation rel,
 	memset(exec, 0, sizeof(*exec));
 	exec->node = node;
 	exec->rel = rel;
+	exec->desc = rel ? RelationGetDescr(rel) : NULL;
 	exec->varno = varno;
 	exec->kind = kind;
 	exec->lower_node = lower_node;
 	exec->context = AllocSetContextCreate(node->ss.ps.state->es_query_cxt,
 										  "gpucol run", ALLOCSET_DEFAULT_SIZES);
+}
+
+/*
+ * Prepare the state of a node that reads a recursion.
+ */
+void
+gpucol_run_init_recursion(GpucolExec *exec, CustomScanState *node,
+						  PlanState *recursion, Index rti, Index varno,
+						  GpucolProgramKind kind, GpucolLowerNode lower_node)
+{
+	CustomScan *plan = castNode(CustomScan, recursion->plan);
+
+	gpucol_run_init(exec, node, NULL, varno, kind, lower_node);
+	exec->recursion = recursion;
+	exec->rti = rti;
+	exec->desc = ExecTypeFromTL(plan->custom_scan_tlist);
 }
 
 /* Is there a device now?  If not, *why says what is missing. */
@@ -65,11 +83,11 @@ cuda_available(const char **why)
 	return &gpucol_engine_cuda != NULL && gpucol_engine_cuda.available(why);
 }
 
-/* The engine to try first. */
+/* The engine to try first: that for recursions delivers its rows here. */
 static const GpucolEngine *
-choose_engine(void)
+choose_engine(const GpucolExec *exec)
 {
-	return gpucol_engine_wants_device(cuda_available) ?
+	return exec->recursion == NULL && gpucol_engine_wants_device(cuda_available) ?
 		&gpucol_engine_cuda : &gpucol_engine_cpu;
 }
 
@@ -81,7 +99,7 @@ gpucol_run_threads(GpucolExec *exec)
 {
 	int			threads = gpucol_cpu_threads;
 
-	if (exec->parallel != NULL || IsParallelWorker())
+	if (exec->parallel != NULL || exec->recursion != NULL || IsParallelWorker())
 		return 1;
 	if (threads == 0)
 	{
@@ -118,7 +136,7 @@ lower(GpucolExec *exec)
 {
 	GpucolLower *l;
 
-	l = gpucol_lower_begin(exec->rel, exec->varno, &exec->node->ss.ps);
+	l = gpucol_lower_begin(exec->desc, exec->varno, &exec->node->ss.ps);
 	if (!exec->lower_node(exec, l))
 		return fall_back(exec, GPUCOL_UNSUPPORTED, l->reason);
 	exec->lower = l;
@@ -254,6 +272,21 @@ gpucol_run_check_values(GpucolExec *exec, Bitmapset *attnums)
 	return exec->checked;
 }
 
+/* Open what the program reads. */
+static GpucolSource *
+open_source(GpucolExec *exec)
+{
+	const GpucolProgramColumn *columns =
+		GPUCOL_PROGRAM_ARRAY(exec->program, GpucolProgramColumn, columns);
+
+	if (exec->recursion != NULL)
+		return gpucol_recursive_source_open(exec->recursion, exec->desc, columns,
+											exec->program->ncolumns);
+	return gpucol_source_open(exec->rel, exec->node->ss.ps.state->es_snapshot,
+							  columns, exec->program->ncolumns,
+							  exec->parallel ? exec->parallel->source : NULL);
+}
+
 /* Lower, open the source, start an engine. */
 static GpucolStatus
 start(GpucolExec *exec)
@@ -272,14 +305,8 @@ start(GpucolExec *exec)
 	callback->arg = exec;
 	MemoryContextRegisterResetCallback(exec->context, callback);
 
-	exec->source = gpucol_source_open(exec->rel,
-									  exec->node->ss.ps.state->es_snapshot,
-									  GPUCOL_PROGRAM_ARRAY(exec->program,
-														   GpucolProgramColumn,
-														   columns),
-									  exec->program->ncolumns,
-									  exec->parallel ? exec->parallel->source : NULL);
-	status = start_engine(exec, choose_engine(), &why);
+	exec->source = open_source(exec);
+	status = start_engine(exec, choose_engine(exec), &why);
 	if (GPUCOL_STATUS_IS_FALLBACK(status) && exec->engine != &gpucol_engine_cpu)
 	{
 		ereport(DEBUG1,
@@ -375,7 +402,7 @@ void
 gpucol_run_end(GpucolExec *exec)
 {
 	finish_engine(exec);
-	if (exec->source != NULL)
+	if (exec->source != NULL && exec->recursion == NULL)
 		gpucol_source_close(exec->source);
 	exec->source = NULL;
 	exec->lower = NULL;

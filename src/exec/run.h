@@ -14,6 +14,7 @@
 
 #include "access/relscan.h"
 #include "nodes/execnodes.h"
+#include "utils/rel.h"
 
 #include "engine/engine.h"
 #include "planner/lower.h"
@@ -38,8 +39,11 @@ struct GpucolExec
 {
 	/* set by gpucol_run_init */
 	CustomScanState *node;
-	Relation	rel;
-	Index		varno;
+	Relation	rel;			/* the table, or NULL */
+	PlanState  *recursion;		/* or the GpucolRecursive that is read */
+	TupleDesc	desc;			/* of what is read */
+	Index		varno;			/* in Vars of the node's expressions */
+	Index		rti;			/* of the recursion's scan */
 	GpucolProgramKind kind;
 	GpucolLowerNode lower_node;
 	GpucolParallel *parallel;	/* in shared memory, or NULL */
@@ -70,6 +74,12 @@ struct GpucolExec
 extern void gpucol_run_init(GpucolExec *exec, CustomScanState *node,
 							Relation rel, Index varno, GpucolProgramKind kind,
 							GpucolLowerNode lower_node);
+
+/* The same for what reads a GpucolRecursive, on the CPU engine. */
+extern void gpucol_run_init_recursion(GpucolExec *exec, CustomScanState *node,
+									  PlanState *recursion, Index rti,
+									  Index varno, GpucolProgramKind kind,
+									  GpucolLowerNode lower_node);
 
 /*
  * Next batch.  GPUCOL_OK, GPUCOL_END, or a fallback status: then the node must

@@ -33,7 +33,6 @@
 #include "exec/plan.h"
 #include "exec/result.h"
 #include "exec/topk_probe.h"
-#include "kernel/float_order.h"
 
 static Node *create_state(CustomScan *cscan);
 
@@ -89,21 +88,6 @@ gpucol_topk_best_replace(GpucolTopkBest *best, int64 v)
 	h[i] = v;
 }
 
-/* The order of value i of a column. */
-static inline int64
-order_of(const GpucolResultColumn *column, uint32 i)
-{
-	switch (column->cls)
-	{
-		case GPUCOL_CLASS_D:
-			return (int64) column->d[i];
-		case GPUCOL_CLASS_F:
-			return gpucol_float_order(column->f[i]);
-		default:
-			return column->i[i];
-	}
-}
-
 /* Take in a batch of keys; NULLs are counted. */
 static int64
 add_batch(GpucolTopkBest *best, const GpucolResult *result)
@@ -116,7 +100,7 @@ add_batch(GpucolTopkBest *best, const GpucolResult *result)
 		if (column->nulls != NULL && column->nulls[i])
 			nulls++;
 		else
-			gpucol_topk_best_add(best, order_of(column, i));
+			gpucol_topk_best_add(best, gpucol_topk_order(column, i));
 	}
 	return nulls;
 }

@@ -9,6 +9,7 @@
 #define GPUCOL_EXEC_TOPK_PROBE_H
 
 #include "exec/run.h"
+#include "kernel/float_order.h"
 
 /* The first sort key and the limit. */
 typedef struct GpucolTopkProbe
@@ -71,6 +72,21 @@ gpucol_topk_best_add(GpucolTopkBest *best, int64 v)
 	v = gpucol_topk_directed(best, v);
 	if (best->filled < best->k || v > best->heap[0])
 		gpucol_topk_best_replace(best, v);
+}
+
+/* The order of value i of a column. */
+static inline int64
+gpucol_topk_order(const GpucolResultColumn *column, uint32 i)
+{
+	switch (column->cls)
+	{
+		case GPUCOL_CLASS_D:
+			return (int64) column->d[i];
+		case GPUCOL_CLASS_F:
+			return gpucol_float_order(column->f[i]);
+		default:
+			return column->i[i];
+	}
 }
 
 #endif							/* GPUCOL_EXEC_TOPK_PROBE_H */

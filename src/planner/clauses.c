@@ -17,7 +17,7 @@
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/restrictinfo.h"
-#include "utils/rel.h"
+#include "parser/parsetree.h"
 
 #include "planner/clauses.h"
 #include "planner/reason.h"
@@ -73,10 +73,10 @@ order_clauses(PlannerInfo *root, List *rinfos)
 
 /* Lower one condition; notes the reason if it is not taken. */
 static bool
-take_clause(GpucolLower *l, RestrictInfo *rinfo, bool all_taken, Index barrier,
-			const char *what)
+take_clause(PlannerInfo *root, GpucolLower *l, RestrictInfo *rinfo,
+			bool all_taken, Index barrier, const char *what)
 {
-	Oid			relid = RelationGetRelid(l->rel);
+	Oid			relid = planner_rt_fetch(l->varno, root)->relid;
 
 	if (rinfo->security_level > barrier && !rinfo->leakproof)
 	{
@@ -110,7 +110,7 @@ gpucol_clauses_split(PlannerInfo *root, GpucolLower *l, List *rinfos,
 	{
 		RestrictInfo *rinfo = lfirst(lc);
 
-		if (take_clause(l, rinfo, *rest == NIL, barrier, what))
+		if (take_clause(root, l, rinfo, *rest == NIL, barrier, what))
 			*pushed = lappend(*pushed, rinfo->clause);
 		else
 		{

@@ -15,17 +15,17 @@
 #include "planner/lower.h"
 
 /*
- * Start a program over the table `rel`, to which Vars of `varno` refer.
+ * Start a program over a table of columns `desc`, to which Vars of `varno` refer.
  * planstate is NULL at plan time.  Memory is the current context's.
  */
 GpucolLower *
-gpucol_lower_begin(Relation rel, Index varno, PlanState *planstate)
+gpucol_lower_begin(TupleDesc desc, Index varno, PlanState *planstate)
 {
 	GpucolLower *l = palloc0(sizeof(GpucolLower));
-	int			natts = RelationGetNumberOfAttributes(rel);
+	int			natts = desc->natts;
 
 	l->varno = varno;
-	l->rel = rel;
+	l->desc = desc;
 	l->planstate = planstate;
 	l->columns = palloc(Max(natts, 1) * sizeof(GpucolProgramColumn));
 	l->maps = palloc(Max(natts, 1) * sizeof(GpucolTypeMap));

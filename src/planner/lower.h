@@ -29,7 +29,6 @@
 
 #include "nodes/execnodes.h"
 #include "nodes/primnodes.h"
-#include "utils/rel.h"
 
 #include "columnar/typemap.h"
 #include "kernel/program.h"
@@ -75,7 +74,7 @@ typedef struct GpucolLower
 {
 	/* what is lowered against */
 	Index		varno;			/* range table index in Vars */
-	Relation	rel;
+	TupleDesc	desc;			/* of the table */
 	PlanState  *planstate;		/* NULL at plan time */
 
 	/* the program under construction */
@@ -113,7 +112,7 @@ typedef struct GpucolLower
 } GpucolLower;
 
 /* lower.c: the driver */
-extern GpucolLower *gpucol_lower_begin(Relation rel, Index varno,
+extern GpucolLower *gpucol_lower_begin(TupleDesc desc, Index varno,
 									   PlanState *planstate);
 extern bool gpucol_lower_qual(GpucolLower *l, Expr *clause, bool may_raise);
 extern void gpucol_lower_end_filter(GpucolLower *l);

@@ -73,7 +73,7 @@ gpucol_lower_decline(GpucolLower *l, const char *fmt,...)
 int
 gpucol_lower_column(GpucolLower *l, AttrNumber attnum)
 {
-	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(l->rel), attnum - 1);
+	Form_pg_attribute att = TupleDescAttr(l->desc, attnum - 1);
 	GpucolProgramColumn *column;
 	GpucolTypeMap *map;
 

@@ -197,7 +197,7 @@ find_column(GpucolLower *l, Expr *expr)
 	attnum = bms_singleton_member(attnos) + FirstLowInvalidHeapAttributeNumber;
 	if (attnum <= 0)
 		return 0;
-	att = TupleDescAttr(RelationGetDescr(l->rel), attnum - 1);
+	att = TupleDescAttr(l->desc, attnum - 1);
 	gpucol_typemap_init(&map, att->atttypid, att->atttypmod, att->attcollation);
 	return map.kind == GPUCOL_KIND_BYTES ? attnum : 0;
 }

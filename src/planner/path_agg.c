@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * path_agg.c
- *	  GpucolAgg: GROUP BY, aggregates and SELECT DISTINCT over one gpucol table;
+ *	  GpucolAgg: GROUP BY, aggregates and SELECT DISTINCT over one gpucol table or
+ *	  over a recursion that is pushed down (path_recursive.c);
  *	  GpucolTopK where the aggregates rank uncertain rows.
  *
  * Everything must be lowered: all conditions of the table, all keys, all
@@ -19,6 +20,7 @@
 #include "access/sysattr.h"
 #include "access/table.h"
 #include "catalog/pg_type.h"
+#include "executor/executor.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -39,6 +41,7 @@
 #include "planner/planner.h"
 #include "planner/ranking.h"
 #include "planner/reason.h"
+#include "planner/recursive_use.h"
 
 /* Null bits of the keys of a ranking share a word. */
 #define MAX_RANKING_KEYS	64
@@ -51,16 +54,19 @@ enum
 	PATH_PRIVATE_AGGS,
 	PATH_PRIVATE_CONDITIONS,
 	PATH_PRIVATE_HAVING,
-	PATH_PRIVATE_RANKING
+	PATH_PRIVATE_RANKING,
+	PATH_PRIVATE_RECURSION
 };
 
 /* What is to be grouped, whichever planning step asks. */
 typedef struct Grouping
 {
 	PlannerInfo *root;
-	RelOptInfo *rel;			/* the table */
-	Relation	table;
+	RelOptInfo *rel;			/* the table, or the scan of the recursion */
+	Relation	table;			/* NULL: a recursion */
 	Oid			relid;
+	CustomScan *recursion;		/* its plan, and the number of that */
+	int			plan_id;
 	PathTarget *target;
 	List	   *group_clause;	/* of SortGroupClause */
 	List	   *having;
@@ -184,9 +190,14 @@ lower_grouping(Grouping *g)
 	ListCell   *lc;
 	List	   *rest;
 
-	g->lower = gpucol_lower_begin(g->table, g->rel->relid, NULL);
+	g->lower = gpucol_lower_begin(g->recursion ?
+								  ExecTypeFromTL(g->recursion->custom_scan_tlist) :
+								  RelationGetDescr(g->table),
+								  g->rel->relid, NULL);
 	g->lower->aggregating = true;
-	gpucol_clauses_split(g->root, g->lower, g->rel->baserestrictinfo,
+	gpucol_clauses_split(g->root, g->lower, g->recursion ?
+						 gpucol_recursive_conditions(g->recursion, g->rel) :
+						 g->rel->baserestrictinfo,
 						 "aggregation", &g->conditions, &rest);
 	if (rest != NIL)
 		return false;
@@ -233,6 +244,8 @@ check_enabled(Grouping *g)
 
 	foreach(lc, g->aggs)
 		g->ranking |= gpucol_ranking_is(lfirst_node(Aggref, lc));
+	if (g->ranking && g->recursion != NULL)
+		return decline(g, "ranking the rows of a recursion");
 	if (g->ranking && !gpucol_enable_topk)
 		return decline(g, "gpucol.enable_topk is off");
 	if (!g->ranking && !gpucol_enable_agg)
@@ -317,33 +330,42 @@ add_path_agg(Grouping *g, RelOptInfo *output_rel)
 	path->custom_private = list_make5(makeInteger(g->rel->relid), g->keys,
 									  g->aggs, g->conditions, g->having);
 	path->custom_private = lappend(path->custom_private, makeInteger(g->ranking));
+	path->custom_private = lappend(path->custom_private, makeInteger(g->plan_id));
 	gpucol_cost_agg(g->root, g->rel, &path->path, g->lower->ncolumns,
 					g->conditions, list_length(g->keys), list_length(g->aggs),
 					fallback->rows, g->target, g->having);
-	if (gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)
+	/* nobody knows how many rows a recursion has */
+	if (g->recursion != NULL || gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)
 		output_rel->pathlist = list_make1(path);
 	else
 		output_rel->pathlist = lappend(output_rel->pathlist, path);
 	return true;
 }
 
-/* Is the input one gpucol table that may be aggregated by an engine? */
+/* Is the input one table or recursion that may be aggregated by an engine? */
 static bool
 open_grouping(Grouping *g, PlannerInfo *root, RelOptInfo *rel)
 {
 	RangeTblEntry *rte;
 
 	memset(g, 0, sizeof(*g));
-	if (!IS_SIMPLE_REL(rel) || rel->rtekind != RTE_RELATION)
+	if (!IS_SIMPLE_REL(rel))
+		return false;
+	g->root = root;
+	g->rel = rel;
+	if (gpucol_planner_disabled() != NULL)
+		return false;			/* the scan has said so */
+	if (rel->rtekind == RTE_CTE)
+	{
+		g->recursion = gpucol_recursive_find(root, rel, &g->plan_id);
+		return g->recursion != NULL;
+	}
+	if (rel->rtekind != RTE_RELATION)
 		return false;
 	rte = planner_rt_fetch(rel->relid, root);
 	if (rte->inh || !gpucol_planner_is_gpucol(rte->relid))
 		return false;
-	g->root = root;
-	g->rel = rel;
 	g->relid = rte->relid;
-	if (gpucol_planner_disabled() != NULL)
-		return false;			/* the scan has said so */
 	if (rte->tablesample != NULL)
 		return decline(g, "TABLESAMPLE");
 	if (!bms_is_empty(rel->lateral_relids))
@@ -355,10 +377,12 @@ open_grouping(Grouping *g, PlannerInfo *root, RelOptInfo *rel)
 static void
 try_grouping(Grouping *g, RelOptInfo *output_rel)
 {
-	g->table = table_open(g->relid, NoLock);
+	if (g->recursion == NULL)
+		g->table = table_open(g->relid, NoLock);
 	if (collect(g) && check_enabled(g) && lower_grouping(g))
 		add_path_agg(g, output_rel);
-	table_close(g->table, NoLock);
+	if (g->recursion == NULL)
+		table_close(g->table, NoLock);
 }
 
 /*
@@ -382,6 +406,10 @@ gpucol_path_agg_add(PlannerInfo *root, RelOptInfo *input_rel,
 		decline(&g, "aggregation in two steps over partitions");
 		return;
 	}
+	if (gpucol_recursive_add_agg(root, input_rel, output_rel,
+								 fallback_path(output_rel),
+								 (List *) extra->havingQual))
+		return;
 	g.target = output_rel->reltarget;
 	g.group_clause = gpucol_compat_group_clause(root);
 	g.having = (List *) extra->havingQual;
@@ -475,8 +503,10 @@ plan_agg(PlannerInfo *root pg_attribute_unused(),
 	cscan->scan.plan.qual = list_nth(path->custom_private, PATH_PRIVATE_HAVING);
 	cscan->custom_scan_tlist = make_scan_tlist(varno, keys, aggs, conditions);
 	cscan->custom_plans = custom_plans;
-	cscan->custom_private = list_make2(makeInteger(list_length(keys)),
-									   makeInteger(list_length(aggs)));
+	cscan->custom_private = list_make3(makeInteger(list_length(keys)),
+									   makeInteger(list_length(aggs)),
+									   list_nth(path->custom_private,
+												PATH_PRIVATE_RECURSION));
 	params_walker((Node *) cscan->custom_scan_tlist, &cscan->custom_exprs);
 	cscan->flags = path->flags;
 	cscan->methods = intVal(list_nth(path->custom_private, PATH_PRIVATE_RANKING)) ?

@@ -174,8 +174,6 @@ consider_recursion(PlannerInfo *root, UpperRelationKind stage,
 
 	if (previous_create_upper_paths)
 		previous_create_upper_paths(root, stage, input_rel, output_rel, extra);
-	if (stage == UPPERREL_GROUP_AGG)
-		gpucol_recursive_add_agg(root, input_rel, output_rel);
 	if (stage != UPPERREL_SETOP || list_length(output_rel->pathlist) != 1 ||
 		!IsA(linitial(output_rel->pathlist), RecursiveUnionPath))
 		return;
@@ -192,8 +190,10 @@ consider_filters(PlannerInfo *root, RelOptInfo *rel, Index rti,
 {
 	if (previous_set_rel_pathlist)
 		previous_set_rel_pathlist(root, rel, rti, rte);
-	if (rte->rtekind == RTE_CTE)
-		gpucol_recursive_push_filters(root, rel);
+	if (rte->rtekind != RTE_CTE)
+		return;
+	gpucol_recursive_push_filters(root, rel);
+	gpucol_recursive_add_scan(root, rel);
 }
 
 void

@@ -9,8 +9,9 @@
  *	 for a row exactly if they hold for the row of the non-recursive term that
  *	 it comes from.  They are tested there, so that only what is asked for is
  *	 searched.
- * - count, sum, avg, min and max over the whole CTE become a
- *	 GpucolRecursiveAgg, and no row passes through the executor.
+ * - count, sum, avg, min and max over the whole CTE become a GpucolRecursiveAgg,
+ *	 which asks the engine of the recursion for a summary.  All other grouping and
+ *	 aggregation is path_agg.c's.  No row passes through the executor.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,26 +36,57 @@
 #include "planner/planner.h"
 #include "planner/recursive_use.h"
 
-/* The plan of the CTE that a relation scans, if it is ours and ours alone. */
-static CustomScan *
-find_recursion(PlannerInfo *root, RelOptInfo *rel, int *plan_id)
+/* Does an expression use a value that is only known while the query runs? */
+static bool
+find_param(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param))
+		return ((Param *) node)->paramkind != PARAM_EXTERN;
+	if (IsA(node, SubPlan) || IsA(node, AlternativeSubPlan) ||
+		IsA(node, SubLink))
+		return true;
+	return expression_tree_walker(node, find_param, context);
+}
+
+/* The same for what a query computes and tests. */
+static bool
+uses_params(const Query *query)
+{
+	return find_param((Node *) query->targetList, NULL) ||
+		find_param((Node *) query->jointree, NULL) ||
+		find_param(query->havingQual, NULL);
+}
+
+CustomScan *
+gpucol_recursive_find(PlannerInfo *root, RelOptInfo *rel, int *plan_id)
 {
 	RangeTblEntry *rte;
+	PlannerInfo *owner = root;
 	ListCell   *lc;
 	Plan	   *plan;
+	Index		level;
 
 	if (rel->reloptkind != RELOPT_BASEREL || rel->rtekind != RTE_CTE)
 		return NULL;
 	rte = root->simple_rte_array[rel->relid];
-	if (rte->ctelevelsup != 0 || rte->self_reference)
+	if (rte->self_reference)
 		return NULL;
-	foreach(lc, root->parse->cteList)
+	/* what an outer query starts again and again reads PostgreSQL's copy */
+	if (rte->ctelevelsup > 0 && uses_params(root->parse))
+		return NULL;
+	for (level = 0; level < rte->ctelevelsup && owner != NULL; level++)
+		owner = owner->parent_root;
+	if (owner == NULL)
+		return NULL;
+	foreach(lc, owner->parse->cteList)
 	{
 		CommonTableExpr *cte = lfirst_node(CommonTableExpr, lc);
 
 		if (strcmp(cte->ctename, rte->ctename) != 0)
 			continue;
-		*plan_id = list_nth_int(root->cte_plan_ids, foreach_current_index(lc));
+		*plan_id = list_nth_int(owner->cte_plan_ids, foreach_current_index(lc));
 		if (cte->cterefcount != 1 || *plan_id <= 0)
 			return NULL;
 		plan = list_nth(root->glob->subplans, *plan_id - 1);
@@ -136,7 +168,7 @@ gpucol_recursive_push_filters(PlannerInfo *root, RelOptInfo *rel)
 {
 	CarryContext carry = {.relid = rel->relid};
 	int			plan_id;
-	CustomScan *scan = find_recursion(root, rel, &plan_id);
+	CustomScan *scan = gpucol_recursive_find(root, rel, &plan_id);
 	List	   *pushed = NIL;
 	ListCell   *lc;
 
@@ -163,17 +195,17 @@ gpucol_recursive_push_filters(PlannerInfo *root, RelOptInfo *rel)
 			copyObject(pushed);
 }
 
-/* Are all conditions on the relation tested on the non-recursive term? */
-static bool
-all_pushed(const CustomScan *scan, const RelOptInfo *rel)
+List *
+gpucol_recursive_conditions(const CustomScan *scan, const RelOptInfo *rel)
 {
 	List	   *pushed = list_nth(scan->custom_private, GPUCOL_RECURSIVE_PUSHED);
+	List	   *rest = NIL;
 	ListCell   *lc;
 
 	foreach(lc, rel->baserestrictinfo)
 		if (!list_member(pushed, lfirst_node(RestrictInfo, lc)->clause))
-			return false;
-	return true;
+			rest = lappend(rest, lfirst(lc));
+	return rest;
 }
 
 /* ---- aggregates over the whole CTE ---- */
@@ -263,9 +295,9 @@ describe_aggregate(const Aggref *aggref, Index relid)
 						  (int) aggref->aggtype);
 }
 
-void
+bool
 gpucol_recursive_add_agg(PlannerInfo *root, RelOptInfo *input_rel,
-						 RelOptInfo *output_rel)
+						 RelOptInfo *output_rel, Path *ordinary, List *having)
 {
 	Query	   *parse = root->parse;
 	int			plan_id;
@@ -275,21 +307,21 @@ gpucol_recursive_add_agg(PlannerInfo *root, RelOptInfo *input_rel,
 	List	   *aggs = NIL;
 	ListCell   *lc;
 
-	if (gpucol_planner_disabled() != NULL || !gpucol_enable_recursive ||
-		!gpucol_enable_agg || parse->groupClause != NIL ||
-		parse->groupingSets != NIL || parse->havingQual != NULL ||
-		!parse->hasAggs || !IS_SIMPLE_REL(input_rel))
-		return;
-	scan = find_recursion(root, input_rel, &plan_id);
-	if (scan == NULL || !all_pushed(scan, input_rel) ||
-		collect_aggrefs((Node *) output_rel->reltarget->exprs, &aggrefs))
-		return;
+	if (!gpucol_enable_agg || parse->groupClause != NIL ||
+		parse->groupingSets != NIL || !parse->hasAggs)
+		return false;
+	scan = gpucol_recursive_find(root, input_rel, &plan_id);
+	if (scan == NULL || ordinary == NULL ||
+		gpucol_recursive_conditions(scan, input_rel) != NIL ||
+		collect_aggrefs((Node *) output_rel->reltarget->exprs, &aggrefs) ||
+		collect_aggrefs((Node *) having, &aggrefs))
+		return false;
 	foreach(lc, aggrefs)
 	{
 		List	   *agg = describe_aggregate(lfirst(lc), input_rel->relid);
 
 		if (agg == NIL)
-			return;
+			return false;
 		aggs = lappend(aggs, agg);
 	}
 	path = makeNode(CustomPath);
@@ -297,7 +329,10 @@ gpucol_recursive_add_agg(PlannerInfo *root, RelOptInfo *input_rel,
 	path->path.parent = output_rel;
 	path->path.pathtarget = output_rel->reltarget;
 	path->path.rows = 1;
-	path->custom_private = list_make3(makeInteger(plan_id), aggrefs, aggs);
+	/* never run; it tells the planner which parameters the result depends on */
+	path->custom_paths = list_make1(ordinary);
+	path->custom_private = list_make4(makeInteger(plan_id), aggrefs, aggs, having);
 	path->methods = &gpucol_recursive_agg_path_methods;
 	output_rel->pathlist = list_make1(path);
+	return true;
 }

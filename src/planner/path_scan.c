@@ -183,7 +183,7 @@ gpucol_path_scan_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 		return;
 	}
 	table = table_open(rte->relid, NoLock);
-	gpucol_clauses_split(root, gpucol_lower_begin(table, rel->relid, NULL),
+	gpucol_clauses_split(root, gpucol_lower_begin(RelationGetDescr(table), rel->relid, NULL),
 						 rel->baserestrictinfo, "scan", &pushed, &rest);
 	table_close(table, NoLock);
 
@@ -228,7 +228,7 @@ gpucol_path_scan_plan(PlannerInfo *root, RelOptInfo *rel,
 		if (!lfirst_node(RestrictInfo, lc)->pseudoconstant)
 			rinfos = lappend(rinfos, lfirst(lc));
 	}
-	gpucol_clauses_split(root, gpucol_lower_begin(table, rel->relid, NULL),
+	gpucol_clauses_split(root, gpucol_lower_begin(RelationGetDescr(table), rel->relid, NULL),
 						 rinfos, "scan", &cscan->custom_exprs, &rest);
 	table_close(table, NoLock);
 	cscan->scan.plan.targetlist = tlist;

@@ -2,7 +2,8 @@
  *
  * path_topk.c
  *	  GpucolTopK below Sort and Limit: ORDER BY ... LIMIT k over one gpucol table
- *	  without sorting, or even delivering, all of its rows.
+ *	  without sorting, or even delivering, all of its rows.  The same for a
+ *	  recursion that is pushed down, in its GpucolRecursiveScan.
  *
  * The node is a GpucolScan that delivers only rows that can be among the first k
  * by the first sort key; PostgreSQL's Sort and Limit above finish the work, with
@@ -28,11 +29,13 @@
 #include "utils/typcache.h"
 
 #include "exec/plan.h"
+#include "exec/recursive.h"
 #include "guc.h"
 #include "planner/clauses.h"
 #include "planner/planner.h"
 #include "planner/ranking.h"
 #include "planner/reason.h"
+#include "planner/recursive_use.h"
 
 /* More rows than this are sorted by PostgreSQL alone. */
 #define MAX_LIMIT	1000000
@@ -79,7 +82,8 @@ copy_scan_path(RelOptInfo *rel)
 		CustomPath *copy;
 
 		if (!IsA(path, CustomPath) || path->param_info != NULL ||
-			strcmp(((CustomPath *) path)->methods->CustomName, "GpucolScan") != 0)
+			(strcmp(((CustomPath *) path)->methods->CustomName, "GpucolScan") != 0 &&
+			 ((CustomPath *) path)->methods != &gpucol_recursive_scan_path_methods))
 			continue;
 		copy = makeNode(CustomPath);
 		memcpy(copy, path, sizeof(CustomPath));
@@ -128,7 +132,7 @@ static bool
 check_lowering(PlannerInfo *root, RelOptInfo *rel, Oid relid, const SortKey *key)
 {
 	Relation	table = table_open(relid, NoLock);
-	GpucolLower *l = gpucol_lower_begin(table, rel->relid, NULL);
+	GpucolLower *l = gpucol_lower_begin(RelationGetDescr(table), rel->relid, NULL);
 	GpucolValue value;
 	List	   *pushed;
 	List	   *rest;
@@ -149,12 +153,42 @@ check_lowering(PlannerInfo *root, RelOptInfo *rel, Oid relid, const SortKey *key
 	return ok;
 }
 
+/* The same for a recursion, whose scan has lowered the conditions. */
+static bool
+check_recursion(RelOptInfo *rel, const CustomPath *scan, const SortKey *key)
+{
+	GpucolLower *l = gpucol_lower_begin(gpucol_recursive_scan_columns(scan),
+										rel->relid, NULL);
+	GpucolValue value;
+
+	gpucol_lower_end_filter(l);
+	if (!gpucol_recursive_scan_pushes_all(scan))
+		gpucol_reason_add(InvalidOid, "top rows", "a condition is not pushed down");
+	else if (!gpucol_lower_output(l, key->expr, &value))
+		gpucol_reason_add(InvalidOid, "top rows", "sort key: %s", l->reason);
+	else if (!gpucol_ranking_sorts(&value, exprType((Node *) key->expr)))
+		gpucol_reason_add(InvalidOid, "top rows", "sort key of type %s",
+						  format_type_be(exprType((Node *) key->expr)));
+	else
+		return true;
+	return false;
+}
+
 /* Make a scan's path one of at most `limit` rows. */
 static void
 limit_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, const SortKey *key)
 {
-	path->methods = &path_methods;
 	path->path.rows = Min(root->limit_tuples, rel->rows);
+	if (path->methods == &gpucol_recursive_scan_path_methods)
+	{
+		gpucol_recursive_scan_limit(path,
+									list_make4(key->expr,
+											   makeFloat(psprintf("%.0f", root->limit_tuples)),
+											   makeInteger(key->descending),
+											   makeInteger(key->nulls_first)));
+		return;
+	}
+	path->methods = &path_methods;
 	path->custom_private =
 		list_make2(key->expr,
 				   list_make4(makeFloat(psprintf("%.0f", root->limit_tuples)),
@@ -177,11 +211,13 @@ gpucol_path_topk_add(PlannerInfo *root, RelOptInfo *input_rel,
 	SortKey		key;
 	Path	   *path;
 
-	if (!IS_SIMPLE_REL(input_rel) || input_rel->rtekind != RTE_RELATION ||
+	if (!IS_SIMPLE_REL(input_rel) ||
+		(input_rel->rtekind != RTE_RELATION && input_rel->rtekind != RTE_CTE) ||
 		target == NULL || root->parse->sortClause == NIL ||
 		root->parse->hasTargetSRFs || root->rowMarks != NIL ||
 		root->sort_pathkeys == NIL || !limit_is_known(root) ||
-		root->limit_tuples >= input_rel->rows)
+		(input_rel->rtekind == RTE_RELATION &&
+		 root->limit_tuples >= input_rel->rows))
 		return;
 	scan = copy_scan_path(input_rel);
 	if (scan == NULL)
@@ -197,14 +233,19 @@ gpucol_path_topk_add(PlannerInfo *root, RelOptInfo *input_rel,
 		gpucol_reason_add(rte->relid, "top rows", "an order other than the type's own");
 		return;
 	}
-	if (!check_lowering(root, input_rel, rte->relid, &key))
+	if (!(rte->rtekind == RTE_CTE ? check_recursion(input_rel, scan, &key) :
+		  check_lowering(root, input_rel, rte->relid, &key)))
 		return;
 	limit_path(root, input_rel, scan, &key);
 	path = (Path *) create_sort_path(root, output_rel, &scan->path,
 									 root->sort_pathkeys, root->limit_tuples);
 	if (path->pathtarget != target)
 		path = apply_projection_to_path(root, output_rel, path, target);
-	output_rel->pathlist = lappend(output_rel->pathlist, path);
+	/* nobody knows how many rows a recursion has */
+	if (rte->rtekind == RTE_CTE)
+		output_rel->pathlist = list_make1(path);
+	else
+		output_rel->pathlist = lappend(output_rel->pathlist, path);
 }
 
 /* Make the plan node: a scan with the key and the limit. */

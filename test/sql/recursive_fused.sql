@@ -22,7 +22,7 @@ BEGIN
 	EXECUTE 'CREATE TEMP TABLE theirs AS SELECT t::text FROM (' || query || ') t';
 	PERFORM set_config('gpucol.enable_recursive', 'on', true);
 	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
-		nodes := nodes || coalesce(substring(line from '\((GpucolRecursive|GpucolRecursiveAgg)\)') || ' ', '');
+		nodes := nodes || coalesce(substring(line from '\((GpucolAgg|GpucolRecursive\w*)\)') || ' ', '');
 		nodes := nodes || coalesce(substring(line from 'Seed Filter'), '');
 	END LOOP;
 	FOREACH strategy IN ARRAY '{auto,hisa,bitmap}'::text[] LOOP
@@ -84,6 +84,84 @@ EXECUTE reach(NULL);
 RESET plan_cache_mode;
 -- errors of a condition are those of the query
 WITH RECURSIVE tc AS (SELECT src, dst FROM edge UNION SELECT tc.src, edge.dst FROM tc JOIN edge ON edge.src = tc.dst) SELECT count(*) FROM tc WHERE 1 / (src - 7) > 0;
+-- grouping, conditions, DISTINCT and top rows by the engines for tables, on batches of the recursion
+\set tc 'WITH RECURSIVE tc AS (SELECT src, dst FROM edge UNION SELECT tc.src, edge.dst FROM tc JOIN edge ON edge.src = tc.dst)'
+EXPLAIN (VERBOSE, COSTS OFF) :tc SELECT dst, count(*), avg(src) FROM tc WHERE dst > 5 GROUP BY dst HAVING count(*) > 2;
+EXPLAIN (COSTS OFF) :tc SELECT dst, src + dst FROM tc WHERE dst > 5 ORDER BY src + dst DESC, dst LIMIT 3;
+EXPLAIN (COSTS OFF, ANALYZE, TIMING OFF, SUMMARY OFF) :tc SELECT count(*) FROM (SELECT src, max(dst) FROM tc WHERE dst <> 3 GROUP BY src) t WHERE src > 5;
+CREATE TABLE typed AS SELECT src::smallint AS a, dst::bigint AS b, src::float8 / 3 AS f, dst::float4 AS r, src % 2 = 0 AS p, 't' || dst % 7 AS t,
+	('x' || src % 5)::varchar(9) AS v, date '2020-01-01' + src AS d, timestamp '2020-01-01' + dst * interval '1 hour' AS s, timestamptz '2020-01-01 00:00Z' + dst * interval '1 day' AS z,
+	md5(dst::text)::uuid AS u, dst::oid AS o, dst::numeric(5,2) AS n, dst::numeric AS m, ARRAY[src, dst] AS y FROM edge;
+CREATE FUNCTION fused(list text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE query text;
+BEGIN
+	FOREACH query IN ARRAY string_to_array(list, ';') LOOP
+		RETURN NEXT trim(query, E'\n\t ') || ' -> ' || compare('WITH RECURSIVE tc AS (SELECT src, dst FROM edge UNION SELECT tc.src, edge.dst FROM tc JOIN edge ON edge.src = tc.dst),
+			ty AS (SELECT *, 0 AS hop FROM typed UNION ALL SELECT t.*, hop + 1 FROM ty JOIN typed t ON t.a = ty.b WHERE hop < 3) ' || query);
+	END LOOP;
+END $$;
+SELECT * FROM fused('SELECT src, count(*) FROM tc GROUP BY src;
+	SELECT src % 5, count(*), sum(dst), min(dst), max(dst), avg(dst) FROM tc WHERE dst < 40 GROUP BY src % 5 HAVING sum(dst) > 9;
+	SELECT count(*) FROM tc WHERE dst = 7; SELECT * FROM tc WHERE dst IN (7, 9) OR src IS NULL;
+	SELECT DISTINCT dst FROM tc; SELECT DISTINCT src / 10, dst / 10 FROM tc WHERE dst > 3;
+	SELECT count(DISTINCT dst), count(*) FILTER (WHERE src < dst), bool_and(dst > 0), variance(dst) FROM tc;
+	SELECT src, dst FROM tc ORDER BY dst DESC, src LIMIT 7; SELECT src, dst FROM tc ORDER BY dst DESC NULLS LAST, src OFFSET 3 LIMIT 7;
+	SELECT src, dst FROM tc ORDER BY dst NULLS FIRST, src LIMIT 40; SELECT dst FROM tc WHERE dst > 10 ORDER BY dst FETCH FIRST 4 ROWS WITH TIES;
+	SELECT src, dst FROM tc ORDER BY dst, src LIMIT 100000; SELECT count(*), sum(dst) FROM tc HAVING count(*) < 5;
+	SELECT a, b FROM ty WHERE f > 5.5 AND r < 50; SELECT t, count(*), sum(f), max(r), min(d), max(s), min(z) FROM ty GROUP BY t;
+	SELECT p, v, o, count(*) FROM ty WHERE t LIKE ''t%'' GROUP BY p, v, o; SELECT u, count(*) FROM ty GROUP BY u HAVING count(*) > 1;
+	SELECT hop, count(*) FROM ty WHERE NOT p GROUP BY hop; SELECT n, count(*), sum(n) FROM ty GROUP BY n; SELECT m, sum(m) FROM ty GROUP BY m;
+	SELECT a, t, f FROM ty ORDER BY f DESC, a, t, hop LIMIT 5; SELECT a, t FROM ty WHERE v = ''x3'' ORDER BY s, a, t LIMIT 5; SELECT y FROM ty WHERE a = 5;
+	SELECT CASE WHEN dst > 30 THEN 1 ELSE 0 END AS c, count(*) FROM tc GROUP BY c; SELECT count(*) FROM tc WHERE tc IS NULL; SELECT tc FROM tc WHERE dst = 3');
+-- joins, subqueries, several levels: the recursion is run again or its rows are kept
+SELECT * FROM fused('SELECT count(*) FROM edge e JOIN tc ON tc.dst = e.src; SELECT e.src, (SELECT count(*) FROM tc WHERE tc.dst = e.src) FROM edge e;
+	SELECT count(*) FROM edge WHERE src IN (SELECT dst FROM tc WHERE src = 3); SELECT count(*) FROM edge WHERE src NOT IN (SELECT dst FROM tc WHERE dst IS NOT NULL);
+	SELECT src FROM edge WHERE EXISTS (SELECT FROM tc WHERE tc.dst = edge.dst AND tc.src = 7); SELECT count(*) FROM (SELECT dst, count(*) AS n FROM tc GROUP BY dst) t WHERE n > (SELECT count(*) FROM edge) / 3;
+	SELECT e.src, l.* FROM edge e, LATERAL (SELECT count(*) FROM tc WHERE tc.src < e.src) l; SELECT a.dst, b.n FROM edge a JOIN (SELECT dst, count(*) AS n FROM tc GROUP BY dst) b ON b.dst = a.src;
+	SELECT (SELECT max(dst) FROM tc), count(*) FROM edge');
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SELECT * FROM fused('SELECT count(*) FROM edge e JOIN tc ON tc.dst = e.src; SELECT e.src, t.n FROM edge e LEFT JOIN (SELECT dst, count(*) AS n FROM tc GROUP BY dst) t ON t.dst = e.src');
+SET enable_material = off;
+SELECT * FROM fused('SELECT count(*) FROM edge e JOIN tc ON tc.dst = e.src AND tc.src < 4');
+RESET enable_material;
+RESET enable_hashjoin;
+RESET enable_mergejoin;
+SELECT compare('SELECT v.n, l.* FROM (VALUES (3), (50), (8), (NULL)) v(n), LATERAL (WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r WHERE i < v.n) SELECT i % 3 AS k, count(*) FROM r GROUP BY k) l');
+SELECT compare('SELECT v.n, l.* FROM (VALUES (3), (50), (8), (NULL)) v(n), LATERAL (WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r WHERE i < v.n) SELECT * FROM r WHERE i % 2 = 0 ORDER BY i DESC LIMIT 3) l');
+-- parts of a subquery that an outer parameter changes are not kept from the last time
+SET enable_nestloop = off;
+SELECT compare('SELECT v.n, l.* FROM (VALUES (3), (5), (8)) v(n), LATERAL (WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r WHERE i < v.n)
+	SELECT e.dst, a.c FROM edge e JOIN (SELECT count(*) AS c FROM r) a ON a.c = e.src) l');
+SELECT compare('SELECT v.n, l.* FROM (VALUES (3), (5), (8)) v(n), LATERAL (WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r WHERE i < v.n) SELECT e.dst, r.i FROM edge e JOIN r ON r.i = e.src) l');
+RESET enable_nestloop;
+-- endless, under LIMIT and in cursors; backwards too
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i % 10 = 0 LIMIT 3;
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT n.i FROM n LEFT JOIN edge e ON e.src = n.i + 100 LIMIT 2;
+RESET enable_hashjoin;
+RESET enable_mergejoin;
+WITH RECURSIVE n(i, s) AS (SELECT 1::bigint, 'a' UNION SELECT i + 1, s FROM n) SELECT * FROM n OFFSET 5000 LIMIT 1;
+BEGIN;
+DECLARE endless CURSOR FOR WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n;
+FETCH 2 FROM endless;
+FETCH 2 FROM endless;
+CLOSE endless;
+DECLARE scrolled SCROLL CURSOR FOR WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100) SELECT i FROM n;
+FETCH 3 FROM scrolled;
+FETCH BACKWARD 2 FROM scrolled;
+FETCH LAST FROM scrolled;
+COMMIT;
+-- into tables
+:tc SELECT * INTO kept FROM tc WHERE dst < 30;
+CREATE TABLE packed USING gpucol AS :tc SELECT * FROM tc WHERE dst < 30;
+INSERT INTO packed :tc SELECT * FROM tc WHERE dst >= 30;
+SELECT (SELECT count(*) FROM kept), count(*) FILTER (WHERE dst < 30), count(*) = (SELECT n FROM (:tc SELECT count(*) AS n FROM tc WHERE dst IS NOT NULL) t) FROM packed;
+UPDATE kept SET dst = -1 WHERE src IN (:tc SELECT src FROM tc WHERE dst = 7);
+DELETE FROM kept USING (:tc SELECT dst, count(*) AS n FROM tc GROUP BY dst) t WHERE t.dst = kept.dst AND t.n < 40;
+SELECT count(*), count(*) FILTER (WHERE dst = -1) FROM kept;
+:tc SELECT kept.* FROM kept JOIN tc USING (src, dst) ORDER BY 1, 2 LIMIT 1 FOR UPDATE OF kept;
 -- a barrier view's condition is not overtaken
 CREATE FUNCTION peek(int) RETURNS boolean LANGUAGE plpgsql COST 0.0001 IMMUTABLE AS $$ BEGIN RAISE NOTICE 'saw %', $1; RETURN true; END $$;
 CREATE VIEW guarded WITH (security_barrier) AS
