@@ -37,6 +37,7 @@
 
 #define GPUCOL_CPU_MAX_THREADS	64
 #define GPUCOL_CPU_WINDOW		1024	/* vectors mapped at a time, at most */
+#define GPUCOL_CPU_FIRST_PACE	128	/* vectors of the first window */
 #define GPUCOL_CPU_RAW_WINDOW	16	/* the same where bytes are raw */
 #define GPUCOL_CPU_SCAN_WINDOW	32	/* the same for a SCAN, which keeps outputs */
 
@@ -327,6 +328,7 @@ struct GpucolRun
 	uint32_t	nwork;
 	bool		by_ordinal;		/* dealt by partition instead, see cpu_agg.c */
 	uint32_t	scan_window;	/* SCAN: vectors in a window, grows */
+	uint32_t	pace;			/* vectors that take a while, see do_window */
 
 	/* aggregation */
 	GpucolCpuAcc *accs;

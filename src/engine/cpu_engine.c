@@ -197,6 +197,7 @@ cpu_start(const GpucolProgram *program, GpucolSource *source, const GpucolHost *
 	run->host = host;
 	run->memory_limit = options->memory_limit;
 	run->scan_window = 1;
+	run->pace = GPUCOL_CPU_FIRST_PACE;
 	run->checked = options->checked;
 	open_program(run, program);
 	status = find_uses(run);

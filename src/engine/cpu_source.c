@@ -16,6 +16,7 @@
  *-------------------------------------------------------------------------
  */
 #include <stdlib.h>
+#include <time.h>
 
 #include "engine/cpu.h"
 #include "kernel/bitpack.h"
@@ -23,6 +24,7 @@
 #define ZONES 512				/* zone maps read at a time */
 #define DEAL 8					/* vectors that a worker takes at a time, at least */
 #define DEAD_GAP 8				/* excluded vectors that end a window */
+#define SLOW_WINDOW_MS 40.0		/* a window that took longer is too long */
 
 /*
  * Can this engine read the chunk as the program's column?  That the descriptor
@@ -388,6 +390,8 @@ window_vectors(const GpucolRun *run)
 	n = run->source->max_window_rows / rows;
 	if (run->program->kind == GPUCOL_PROGRAM_SCAN && most > run->scan_window)
 		most = run->scan_window;
+	if (most > run->pace)
+		most = run->pace;
 	return n < 1 ? 1 : n > most ? most : n;
 }
 
@@ -552,6 +556,29 @@ do_work(GpucolRun *run)
 	return GPUCOL_OK;
 }
 
+/* Milliseconds of a clock that never goes back. */
+static double
+now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double) now.tv_sec * 1e3 + (double) now.tv_nsec / 1e6;
+}
+
+/*
+ * Adapt the length of windows to the work that a vector is: interrupts are looked
+ * for between windows, so each should take some tens of milliseconds at most.
+ */
+static void
+set_pace(GpucolRun *run, double took)
+{
+	if (took > SLOW_WINDOW_MS && run->pace > 1)
+		run->pace /= 2;
+	else if (took < SLOW_WINDOW_MS / 4 && run->pace < GPUCOL_CPU_WINDOW)
+		run->pace *= 2;
+}
+
 /* The next window of the current segment; GPUCOL_END at its end. */
 static GpucolStatus
 do_window(GpucolRun *run)
@@ -560,6 +587,7 @@ do_window(GpucolRun *run)
 	uint32_t	first;
 	uint32_t	n = 0;
 	uint32_t	gap = 0;
+	double		start;
 	GpucolStatus status;
 
 	while (run->next_vector < run->nvectors && run->dead[run->next_vector])
@@ -590,7 +618,9 @@ do_window(GpucolRun *run)
 	status = map_window(run, first, n);
 	if (status != GPUCOL_OK)
 		return status;
+	start = now_ms();
 	status = do_work(run);
+	set_pace(run, now_ms() - start);
 	unmap_window(run);
 	if (run->scan_window < GPUCOL_CPU_SCAN_WINDOW)
 		run->scan_window *= 2;
