@@ -3,8 +3,9 @@
  * load.cu
  *	  Making a chunk fit for the kernels when it becomes resident.
  *
- * Runs are expanded to plain codes of the same width: the kernels then know one
- * addressing, and a run is rarely worth a search per row.
+ * Runs are expanded to plain codes of the same width, codes of steps to plain
+ * distances: the kernels then know one addressing and one frame of reference, and
+ * a run is rarely worth a search per row.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,6 +14,14 @@
 #include "load.cuh"
 
 #include "kernel/format.h"
+
+/* Code of row i of packed vectors. */
+__device__ static inline uint64_t
+packed_code(const uint32_t *codes, int width, uint32_t i)
+{
+	return code_of_row(codes + (size_t) (i / GPUCOL_VECTOR_VALUES) * width * GPUCOL_ROW_WORDS,
+					   width, i % GPUCOL_VECTOR_VALUES);
+}
 
 __device__ static uint64_t
 code_of_run_row(const uint32_t *codes, int width, const uint32_t *ends,
@@ -35,14 +44,42 @@ code_of_run_row(const uint32_t *codes, int width, const uint32_t *ends,
 	}
 	if (a >= nruns)
 		return 0;
-	return code_of_row(codes + (size_t) (a / GPUCOL_VECTOR_VALUES) * width * GPUCOL_ROW_WORDS,
-					   width, a % GPUCOL_VECTOR_VALUES);
+	return packed_code(codes, width, a);
 }
 
+/* The codes of runs by row. */
+struct RunCodes
+{
+	const uint32_t *codes;
+	int			width;
+	const uint32_t *ends;
+	uint32_t	nruns;
+
+	__device__ uint64_t
+	operator()(uint32_t row) const
+	{
+		return code_of_run_row(codes, width, ends, nruns, row);
+	}
+};
+
+/* The distances of steps by row. */
+struct StepCodes
+{
+	const uint32_t *codes;
+	int			width;
+	uint64_t	step;
+
+	__device__ uint64_t
+	operator()(uint32_t row) const
+	{
+		return packed_code(codes, width, row) * step;
+	}
+};
+
 /* One warp a vector; lane l writes its own stream of words. */
+template <typename Codes>
 __global__ void
-expand_kernel(const uint32_t *codes, int width, const uint32_t *ends,
-			  uint32_t nruns, uint32_t nrows, uint32_t *out)
+expand_kernel(const Codes codes, int width, uint32_t nrows, uint32_t *out)
 {
 	int			lane = threadIdx.x % 32;
 	uint32_t	warps = gridDim.x * blockDim.x / 32;
@@ -59,7 +96,7 @@ expand_kernel(const uint32_t *codes, int width, const uint32_t *ends,
 		for (int p = 0; p < 32; p++)
 		{
 			uint32_t	row = v * GPUCOL_VECTOR_VALUES + p * 32 + lane;
-			uint64_t	code = row < nrows ? code_of_run_row(codes, width, ends, nruns, row) : 0;
+			uint64_t	code = row < nrows ? codes(row) : 0;
 
 			if (width > 32)
 			{
@@ -84,6 +121,19 @@ gpucol_load_expand_runs(const uint32_t *codes, int width, const uint32_t *ends,
 						uint32_t nruns, uint32_t nrows, uint32_t *out,
 						cudaStream_t stream)
 {
-	expand_kernel<<<gpucol_launch_blocks(expand_kernel, 256, 0), 256, 0, stream>>>(codes, width, ends, nruns, nrows, out);
+	RunCodes	source = {codes, width, ends, nruns};
+
+	expand_kernel<<<gpucol_launch_blocks(expand_kernel<RunCodes>, 256, 0), 256, 0, stream>>>(source, width, nrows, out);
+	return cudaGetLastError();
+}
+
+cudaError_t
+gpucol_load_expand_steps(const uint32_t *codes, int width, uint64_t step,
+						 int out_width, uint32_t nrows, uint32_t *out,
+						 cudaStream_t stream)
+{
+	StepCodes	source = {codes, width, step};
+
+	expand_kernel<<<gpucol_launch_blocks(expand_kernel<StepCodes>, 256, 0), 256, 0, stream>>>(source, out_width, nrows, out);
 	return cudaGetLastError();
 }

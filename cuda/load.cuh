@@ -21,4 +21,13 @@ extern cudaError_t gpucol_load_expand_runs(const uint32_t *codes, int width,
 										   uint32_t nrows, uint32_t *out,
 										   cudaStream_t stream);
 
+/*
+ * Expand codes of steps: row i becomes its code times `step`, which fits
+ * `out_width` bits.
+ */
+extern cudaError_t gpucol_load_expand_steps(const uint32_t *codes, int width,
+											uint64_t step, int out_width,
+											uint32_t nrows, uint32_t *out,
+											cudaStream_t stream);
+
 #endif

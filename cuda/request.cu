@@ -216,7 +216,7 @@ Request::put_chunk(Incoming &in, const GpucolWirePut &put, const char *data, cud
 		const GpucolChunkDesc &d = in.head.desc;
 		uint64_t	rows = 0;
 
-		if (d.width > 64 || d.coding < GPUCOL_CODING_CONSTANT || d.coding > GPUCOL_CODING_SCALED ||
+		if (d.width > 64 || d.coding < GPUCOL_CODING_CONSTANT || d.coding > GPUCOL_CODING_STEP ||
 			d.kind < GPUCOL_KIND_INT || d.kind > GPUCOL_KIND_BYTES)
 			throw malformed("chunk descriptor");
 		for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
@@ -254,6 +254,64 @@ Request::put_chunk(Incoming &in, const GpucolWirePut &put, const char *data, cud
 					in.host.insert(in.host.end(), data + (from - at), data + (to - at));
 				start = end;
 			}
+	}
+}
+
+/* Bits of the distances that a chunk's codes of steps stand for. */
+static int
+step_width(const GpucolChunkDesc &d)
+{
+	uint64_t	last = d.width == 0 ? 0 : ~0ull >> (64 - d.width);
+	int			bits = 0;
+
+	if (d.step < 2 || last > ~0ull / d.step)
+		throw malformed("a chunk's step");
+	for (last *= d.step; last != 0; last >>= 1)
+		bits++;
+	return bits;
+}
+
+/* Replace a chunk's runs or steps by a plain frame of reference. */
+static void
+expand_codes(Resident *r, const uint32_t *ends, uint32_t nrows, cudaStream_t stream)
+{
+	GpucolChunkDesc &d = r->desc;
+	uint32_t	nvectors = GPUCOL_VECTORS(nrows);
+	bool		runs = d.coding == GPUCOL_CODING_RLE;
+	int			width = runs ? d.width : step_width(d);
+	size_t		codes = (size_t) nvectors * width * GPUCOL_ROW_BYTES;
+	size_t		nulls = r->chunk.nulls ? (size_t) nvectors * GPUCOL_ROW_BYTES : 0;
+	size_t		zones = r->chunk.zones ? (size_t) d.streams[GPUCOL_STREAM_ZONES].nrows * GPUCOL_ROW_BYTES : 0;
+	char	   *memory;
+
+	if (runs && ends == NULL)
+		throw malformed("a chunk without its runs");
+	memory = (char *) column_cache.allocate(codes + nulls + zones);
+	if (memory == NULL)
+		throw Failure{GPUCOL_OUT_OF_MEMORY, "device memory does not hold the columns of the query"};
+	if (width > 0)
+		device_check(runs ? gpucol_load_expand_runs(r->chunk.codes, width, ends, d.nruns, nrows,
+													(uint32_t *) memory, stream) :
+					 gpucol_load_expand_steps(r->chunk.codes, d.width, d.step, width, nrows,
+											  (uint32_t *) memory, stream), "could not expand codes");
+	if (nulls)
+		device_check(cudaMemcpyAsync(memory + codes, r->chunk.nulls, nulls, cudaMemcpyDeviceToDevice, stream), "copy");
+	if (zones)
+		device_check(cudaMemcpyAsync(memory + codes + nulls, r->chunk.zones, zones, cudaMemcpyDeviceToDevice, stream), "copy");
+	device_check(cudaStreamSynchronize(stream), "could not expand codes");
+	device_pool.release(r->memory);
+	r->memory = memory;
+	r->bytes = codes + nulls + zones;
+	r->chunk.codes = (const uint32_t *) memory;
+	r->chunk.nulls = nulls ? (const uint32_t *) (memory + codes) : NULL;
+	r->chunk.zones = zones ? (const GpucolZone *) (memory + codes + nulls) : NULL;
+	r->chunk.width = (uint8_t) width;
+	r->chunk.coding = GPUCOL_CODING_FOR;
+	if (!runs)
+	{
+		d.coding = GPUCOL_CODING_FOR;
+		d.width = (uint8_t) width;
+		d.step = 0;
 	}
 }
 
@@ -321,34 +379,8 @@ Request::finish_chunk(Incoming &in, uint32_t segment, uint32_t slot, cudaStream_
 	if (d.coding == GPUCOL_CODING_DICT && d.kind != GPUCOL_KIND_BYTES && !r->chunk.all_null &&
 		(r->chunk.dict == NULL || d.ndict == 0))
 		throw malformed("a chunk without its dictionary");
-	if (d.coding == GPUCOL_CODING_RLE && !r->chunk.all_null)
-	{
-		size_t		codes = (size_t) nvectors * d.width * GPUCOL_ROW_BYTES;
-		size_t		nulls = r->chunk.nulls ? (size_t) nvectors * GPUCOL_ROW_BYTES : 0;
-		size_t		zones = r->chunk.zones ? (size_t) d.streams[GPUCOL_STREAM_ZONES].nrows * GPUCOL_ROW_BYTES : 0;
-		char	   *memory;
-
-		if (at[GPUCOL_STREAM_RUN_ENDS] == NULL)
-			throw malformed("a chunk without its runs");
-		memory = (char *) column_cache.allocate(codes + nulls + zones);
-		if (memory == NULL)
-			throw Failure{GPUCOL_OUT_OF_MEMORY, "device memory does not hold the columns of the query"};
-		if (d.width > 0)
-			device_check(gpucol_load_expand_runs(r->chunk.codes, d.width, (const uint32_t *) at[GPUCOL_STREAM_RUN_ENDS],
-												 d.nruns, nrows, (uint32_t *) memory, stream), "could not expand runs");
-		if (nulls)
-			device_check(cudaMemcpyAsync(memory + codes, r->chunk.nulls, nulls, cudaMemcpyDeviceToDevice, stream), "copy");
-		if (zones)
-			device_check(cudaMemcpyAsync(memory + codes + nulls, r->chunk.zones, zones, cudaMemcpyDeviceToDevice, stream), "copy");
-		device_check(cudaStreamSynchronize(stream), "could not expand runs");
-		device_pool.release(r->memory);
-		r->memory = memory;
-		r->bytes = codes + nulls + zones;
-		r->chunk.codes = (const uint32_t *) memory;
-		r->chunk.nulls = nulls ? (const uint32_t *) (memory + codes) : NULL;
-		r->chunk.zones = zones ? (const GpucolZone *) (memory + codes + nulls) : NULL;
-		r->chunk.coding = GPUCOL_CODING_FOR;
-	}
+	if (!r->chunk.all_null && (d.coding == GPUCOL_CODING_RLE || d.coding == GPUCOL_CODING_STEP))
+		expand_codes(r, (const uint32_t *) at[GPUCOL_STREAM_RUN_ENDS], nrows, stream);
 	in.resident = NULL;
 	in.host.clear();
 	if (run_.storage[0] != 0 || run_.storage[1] != 0)

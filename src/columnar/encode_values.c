@@ -14,7 +14,12 @@
  *	  DICT				2 for INT and DECIMAL, whose predicates and sums work on
  *						FOR codes directly; 5/4 for floats, which gain a range
  *						test on codes
+ *	  STEP				5/4: a multiplication a value
  *	  RLE				4: it is expanded before anything is computed with it
+ *
+ * STEP needs a common divisor of all distances from the least value.  A sample
+ * proposes one; each value that it does not divide lowers it, until it is proven
+ * or no longer pays.
  *
  * NULL rows take the value before them (the first value, if none), so that they
  * cost no width and break no run.
@@ -42,6 +47,20 @@ typedef struct Reader
 	int64_t		filled[N];
 } Reader;
 
+/*
+ * Exact division by multiplication with the inverse modulo 2^64 (Granlund and
+ * Montgomery, 1994): with the divisor's power of two shifted out of x, x times
+ * the inverse of the odd part is the quotient if there is no remainder, and
+ * greater than UINT64_MAX / odd if there is.
+ */
+typedef struct Divisor
+{
+	uint64_t	value;
+	int			shift;			/* its power of two */
+	uint64_t	inverse;		/* of its odd part */
+	uint64_t	limit;			/* greatest quotient by its odd part */
+} Divisor;
+
 /* What the measuring pass and the trials found. */
 typedef struct Facts
 {
@@ -51,6 +70,9 @@ typedef struct Facts
 	uint32_t	runs;
 	GpucolZone *zones;			/* one a vector, in the domain's order */
 	GpucolZone	zone;			/* of the chunk */
+
+	/* STEP: how to divide by the common divisor, which is 0 if none pays */
+	Divisor divisor;
 
 	/* SCALED: mantissas' bounds at `scale`, which is -1 if it does not apply */
 	int			scale;
@@ -408,6 +430,117 @@ try_dict(const GpucolChunkBuilder *b, Facts *facts, uint64_t best)
 }
 
 /*
+ * ---- common divisors ----
+ */
+
+static uint64_t
+greatest_common_divisor(uint64_t a, uint64_t b)
+{
+	while (b != 0)
+	{
+		uint64_t	rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+static void
+set_divisor(Divisor *divisor, uint64_t value)
+{
+	uint64_t	odd;
+	uint64_t	inverse;
+
+	divisor->value = value;
+	divisor->shift = __builtin_ctzll(value);
+	odd = value >> divisor->shift;
+	inverse = odd;				/* right in the lowest 3 bits; each step doubles them */
+	for (int bits = 3; bits < 64; bits *= 2)
+		inverse *= 2 - odd * inverse;
+	divisor->inverse = inverse;
+	divisor->limit = UINT64_MAX / odd;
+}
+
+/* Quotient of a multiple of the divisor. */
+static inline uint64_t
+divide(const Divisor *divisor, uint64_t x)
+{
+	return (x >> divisor->shift) * divisor->inverse;
+}
+
+static inline bool
+divides(const Divisor *divisor, uint64_t x)
+{
+	return (x & ((UINT64_C(1) << divisor->shift) - 1)) == 0 &&
+		divide(divisor, x) <= divisor->limit;
+}
+
+/* Is a divisor worth its multiplication, and no code beyond int64? */
+static bool
+step_pays(const Facts *facts, uint64_t step)
+{
+	uint64_t	range = (uint64_t) facts->max - (uint64_t) facts->min;
+	int			width;
+
+	if (step < 2 || step > INT64_MAX)
+		return false;
+	width = gpucol_bitpack_width(range / step);
+	return width * 5 <= gpucol_bitpack_width(range) * 4 &&
+		gpucol_bitpack_max(width) <=
+		((uint64_t) INT64_MAX - (uint64_t) facts->min) / step;
+}
+
+/* Common divisor of a sample's distances from the least value, 0 if none pays. */
+static uint64_t
+sample_step(const GpucolChunkBuilder *b, const Facts *facts)
+{
+	uint32_t	step = b->nrows / (SAMPLE_ROWS / 16) + 1;
+	uint64_t	divisor = (uint64_t) facts->max - (uint64_t) facts->min;
+
+	for (uint32_t row = 0; row < b->nrows && divisor >= 2; row += step)
+		if (!gpucol_chunk_is_null(b, row))
+			divisor = greatest_common_divisor(divisor,
+											  (uint64_t) b->column->values[row] -
+											  (uint64_t) facts->min);
+	return step_pays(facts, divisor) ? divisor : 0;
+}
+
+/* Find the common divisor of all distances from the least value. */
+static void
+try_step(const GpucolChunkBuilder *b, Facts *facts)
+{
+	Divisor    *divisor = &facts->divisor;
+	uint64_t	proposed = sample_step(b, facts);
+	Reader		reader;
+
+	if (proposed == 0)
+		return;
+	set_divisor(divisor, proposed);
+	reader_start(&reader, b, facts);
+	for (uint32_t v = 0; v < b->nvectors; v++)
+	{
+		const int64_t *values = read_vector(&reader, v);
+		uint32_t	n = gpucol_chunk_vector_rows(b, v);
+
+		for (uint32_t i = 0; i < n; i++)
+		{
+			uint64_t	distance = (uint64_t) values[i] - (uint64_t) facts->min;
+
+			if (divides(divisor, distance))
+				continue;
+			proposed = greatest_common_divisor(divisor->value, distance);
+			if (!step_pays(facts, proposed))
+			{
+				divisor->value = 0;
+				return;
+			}
+			set_divisor(divisor, proposed);
+		}
+	}
+}
+
+/*
  * ---- floats that are decimals ----
  */
 
@@ -527,6 +660,23 @@ take(GpucolChunkDesc *desc, GpucolCoding coding, int width, int64_t reference)
 	desc->coding = (uint8_t) coding;
 	desc->width = (uint8_t) width;
 	desc->reference = reference;
+	desc->step = 0;
+}
+
+/* Take STEP where distances have a divisor that pays; returns the new best. */
+static uint64_t
+consider_step(GpucolChunkBuilder *b, Facts *facts, uint64_t best)
+{
+	int			width;
+
+	try_step(b, facts);
+	if (facts->divisor.value == 0)
+		return best;
+	width = gpucol_bitpack_width(((uint64_t) facts->max - (uint64_t) facts->min) /
+								 facts->divisor.value);
+	take(&b->desc, GPUCOL_CODING_STEP, width, facts->min);
+	b->desc.step = facts->divisor.value;
+	return packed_bytes(b->nvectors, width);
 }
 
 /* Take SCALED where it is smaller than `best` bytes; returns the new best. */
@@ -587,8 +737,8 @@ choose(GpucolChunkBuilder *b, Facts *facts)
 	best = packed_bytes(b->nvectors, b->desc.width);
 	if (runs * RLE_WEIGHT >= best)
 	{
-		if (is_float(b))
-			best = consider_scaled(b, facts, best);
+		best = is_float(b) ? consider_scaled(b, facts, best) :
+			consider_step(b, facts, best);
 		status = consider_dict(b, facts, &best);
 	}
 	if (runs < best)
@@ -693,10 +843,21 @@ mantissas(const GpucolChunkBuilder *b, const int64_t *values, uint32_t n,
 	return out;
 }
 
+/* Replace values by their distances from the least in steps. */
+static const int64_t *
+steps(const Divisor *divisor, int64_t reference, const int64_t *values, uint32_t n,
+	  int64_t *out)
+{
+	for (uint32_t i = 0; i < n; i++)
+		out[i] = (int64_t) divide(divisor, (uint64_t) values[i] - (uint64_t) reference);
+	return out;
+}
+
 static void
 pack_values(const GpucolChunkBuilder *b, const Facts *facts, char *words)
 {
-	int64_t		scaled[N];
+	bool		stepped = b->desc.coding == GPUCOL_CODING_STEP;
+	int64_t		changed[N];
 	Reader		reader;
 
 	reader_start(&reader, b, facts);
@@ -706,8 +867,11 @@ pack_values(const GpucolChunkBuilder *b, const Facts *facts, char *words)
 		uint32_t	n = gpucol_chunk_vector_rows(b, v);
 
 		if (b->desc.coding == GPUCOL_CODING_SCALED)
-			values = mantissas(b, values, n, scaled);
-		gpucol_bitpack_pack_for(b->desc.width, values, n, b->desc.reference, words);
+			values = mantissas(b, values, n, changed);
+		else if (stepped)
+			values = steps(&facts->divisor, b->desc.reference, values, n, changed);
+		gpucol_bitpack_pack_for(b->desc.width, values, n,
+								stepped ? 0 : b->desc.reference, words);
 		words += b->desc.width * GPUCOL_ROW_BYTES;
 	}
 }

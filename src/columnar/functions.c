@@ -107,6 +107,8 @@ coding_name(const GpucolChunkDesc *desc)
 			return desc->flags & GPUCOL_CHUNK_DATA_LZ4 ? "raw, lz4" : "raw";
 		case GPUCOL_CODING_SCALED:
 			return "scaled decimal";
+		case GPUCOL_CODING_STEP:
+			return "stepped frame of reference";
 		case GPUCOL_CODING_NONE:
 			break;
 	}

@@ -102,15 +102,38 @@ scale_values(const GpucolChunkDesc *desc, int64_t *values, uint32_t n)
 	}
 }
 
+/* Codes into values of a STEP chunk. */
+GPUCOL_CPU_CLONES static void
+spread_steps(uint64_t step, uint64_t reference, int64_t *values, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		values[i] = (int64_t) (reference + (uint64_t) values[i] * step);
+}
+
+/* What is added to a code when it is unpacked. */
+GPUCOL_CPU_INLINE int64_t
+code_reference(const GpucolChunkDesc *desc)
+{
+	return desc->coding == GPUCOL_CODING_RAW || desc->coding == GPUCOL_CODING_STEP ?
+		0 : desc->reference;
+}
+
+/* What turns n unpacked codes into values besides. */
+static void
+finish_values(const GpucolChunkDesc *desc, int64_t *values, uint32_t n)
+{
+	if (desc->coding == GPUCOL_CODING_SCALED)
+		scale_values(desc, values, n);
+	else if (desc->coding == GPUCOL_CODING_STEP)
+		spread_steps(desc->step, (uint64_t) desc->reference, values, n);
+}
+
 void
 gpucol_cpu_column_unpack(const GpucolChunkDesc *desc, const void *words,
 						 int64_t *out)
 {
-	int64_t		reference = desc->coding == GPUCOL_CODING_RAW ? 0 : desc->reference;
-
-	gpucol_bitpack_unpack_for(desc->width, words, reference, out);
-	if (desc->coding == GPUCOL_CODING_SCALED)
-		scale_values(desc, out, GPUCOL_VECTOR_VALUES);
+	gpucol_bitpack_unpack_for(desc->width, words, code_reference(desc), out);
+	finish_values(desc, out, GPUCOL_VECTOR_VALUES);
 }
 
 /* Gather by selection. */
@@ -150,7 +173,7 @@ load_codes(GpucolCpuWorker *worker, const GpucolCpuColumn *column,
 	}
 }
 
-/* Dense values of a FOR, RAW or SCALED chunk. */
+/* Dense values of a FOR, STEP, RAW or SCALED chunk. */
 static void
 load_packed(GpucolCpuWorker *worker, const GpucolCpuColumn *column,
 			uint32_t vector, int64_t *out)
@@ -162,14 +185,12 @@ load_packed(GpucolCpuWorker *worker, const GpucolCpuColumn *column,
 		gpucol_cpu_column_unpack(desc, words, out);
 	else if (worker->nsel <= POINT_ROWS)
 	{
-		uint64_t	reference = desc->coding == GPUCOL_CODING_RAW ?
-			0 : (uint64_t) desc->reference;
+		uint64_t	reference = (uint64_t) code_reference(desc);
 
 		for (uint32_t j = 0; j < worker->nsel; j++)
 			out[j] = (int64_t) (reference + gpucol_bitpack_get(desc->width, words,
 															   worker->sel[j]));
-		if (desc->coding == GPUCOL_CODING_SCALED)
-			scale_values(desc, out, worker->nsel);
+		finish_values(desc, out, worker->nsel);
 	}
 	else
 	{
@@ -216,6 +237,7 @@ load_values(GpucolCpuWorker *worker, int slot, const GpucolCpuVector *vector,
 	switch ((GpucolCoding) column->desc->coding)
 	{
 		case GPUCOL_CODING_FOR:
+		case GPUCOL_CODING_STEP:
 		case GPUCOL_CODING_RAW:
 		case GPUCOL_CODING_SCALED:
 			load_packed(worker, column, vector->number, out);

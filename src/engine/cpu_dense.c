@@ -6,7 +6,8 @@
  * Ungrouped.  Counts, sums and extremes of a column with a frame of reference
  * need no values: the kernels of kernel/bitpack.h give the sum, minimum and
  * maximum of the packed codes under the match bitmap, and
- *		sum = sum of codes + count * reference.
+ *		sum = sum of codes * step + count * reference,
+ * the step being 1 but for the STEP coding.
  *
  * Grouped.  Where every key is a column whose codes span a small range, the
  * combination of codes is the number of a *slot* in an array, and grouping is
@@ -46,9 +47,11 @@ typedef struct DenseKey
 {
 	GpucolCpuColumn *column;
 	GpucolClass cls;
-	bool		coded;			/* index = dictionary code, else value - base */
+	bool		coded;			/* index = dictionary code, else that of
+								 * base + index * step */
 	bool		nullable;		/* last index is NULL */
 	int64_t		base;
+	uint64_t	step;
 	uint32_t	card;			/* indexes */
 	uint32_t	stride;
 } DenseKey;
@@ -58,7 +61,8 @@ typedef struct DenseArg
 {
 	uint16_t	reg;
 	GpucolCpuColumn *column;
-	int64_t		reference;		/* channels hold values less this, */
+	int64_t		reference;		/* channels hold values less this in steps, */
+	uint64_t	step;
 	uint64_t	delta;			/* which are codes plus this */
 	uint8_t		width;			/* of codes */
 	uint8_t		bits;			/* of code + delta */
@@ -102,13 +106,21 @@ column_of(const GpucolRun *run, uint16_t reg)
 	return -1;
 }
 
-/* Are the values of a chunk reference + code? */
+/* Distance of the values of consecutive codes. */
+static uint64_t
+step_of(const GpucolChunkDesc *desc)
+{
+	return desc->coding == GPUCOL_CODING_STEP ? desc->step : 1;
+}
+
+/* Are the values of a chunk reference + code * step? */
 static bool
 is_offset(const GpucolChunkDesc *desc)
 {
 	return !(desc->flags & GPUCOL_CHUNK_ALL_NULL) &&
 		(desc->kind == GPUCOL_KIND_INT || desc->kind == GPUCOL_KIND_DECIMAL) &&
-		(desc->coding == GPUCOL_CODING_FOR || desc->coding == GPUCOL_CODING_CONSTANT);
+		(desc->coding == GPUCOL_CODING_FOR || desc->coding == GPUCOL_CODING_STEP ||
+		 desc->coding == GPUCOL_CODING_CONSTANT);
 }
 
 static bool
@@ -227,13 +239,14 @@ update_plain_acc(GpucolCpuWorker *worker, const GpucolCpuAcc *acc,
 														count == GPUCOL_VECTOR_VALUES ?
 														NULL : mask);
 
-		put128(words, get128(words) + sum + (__int128) desc->reference * count);
+		put128(words, get128(words) + sum * (__int128) step_of(desc) +
+			   (__int128) desc->reference * count);
 		return;
 	}
 	gpucol_bitpack_minmax(desc->width, packed,
 						  count == GPUCOL_VECTOR_VALUES ? NULL : mask, &least, &greatest);
-	put_extreme(acc, words, (int64_t) ((uint64_t) desc->reference + least),
-				(int64_t) ((uint64_t) desc->reference + greatest));
+	put_extreme(acc, words, (int64_t) ((uint64_t) desc->reference + least * step_of(desc)),
+				(int64_t) ((uint64_t) desc->reference + greatest * step_of(desc)));
 }
 
 /* ---- plan of a grouped segment ---- */
@@ -254,6 +267,7 @@ plan_key(const GpucolRun *run, uint16_t reg, DenseKey *key)
 	desc = key->column->desc;
 	key->nullable = (desc->flags & (GPUCOL_CHUNK_HAS_NULLS | GPUCOL_CHUNK_ALL_NULL)) != 0;
 	key->base = desc->reference;
+	key->step = step_of(desc);
 	if (desc->flags & GPUCOL_CHUNK_ALL_NULL)
 		range = 0;
 	else if (key->cls == GPUCOL_CLASS_F || desc->width > 32)
@@ -267,8 +281,8 @@ plan_key(const GpucolRun *run, uint16_t reg, DenseKey *key)
 		range = 1;
 	else if (!(desc->flags & GPUCOL_CHUNK_HAS_ZONE))
 		return false;
-	else if (desc->coding == GPUCOL_CODING_FOR)
-		range = (uint64_t) desc->zone.max - (uint64_t) desc->reference + 1;
+	else if (desc->coding == GPUCOL_CODING_FOR || desc->coding == GPUCOL_CODING_STEP)
+		range = ((uint64_t) desc->zone.max - (uint64_t) desc->reference) / key->step + 1;
 	else if (desc->coding == GPUCOL_CODING_RLE)
 	{
 		key->base = desc->zone.min;
@@ -294,16 +308,18 @@ adopt_layout(const GpucolCpuDense *old, GpucolCpuDense *plan)
 		const DenseKey *key = &plan->keys[k];
 		uint32_t	range = key->card - key->nullable;
 		uint32_t	room = was->card - was->nullable;
+		uint64_t	offset = (uint64_t) key->base - (uint64_t) was->base;
 
 		if (key->nullable > was->nullable)
 			return false;
-		if (range > 0 && (key->base < was->base ||
-						  (uint64_t) key->base - (uint64_t) was->base + range > room))
+		if (range > 0 && (key->base < was->base || key->step != was->step ||
+						  offset % was->step != 0 || offset / was->step + range > room))
 			return false;
 	}
 	for (int k = 0; k < plan->nkeys; k++)
 	{
 		plan->keys[k].base = old->keys[k].base;
+		plan->keys[k].step = old->keys[k].step;
 		plan->keys[k].card = old->keys[k].card;
 		plan->keys[k].nullable = old->keys[k].nullable;
 	}
@@ -328,17 +344,27 @@ plan_slots(GpucolCpuDense *plan)
 }
 
 /*
- * Let channels count from the multiple of 2^width below the chunk's reference:
+ * Let channels count from a multiple of 2^width steps below the chunk's reference:
  * the least values of segments with alike values differ a little, and a channel
  * that all of them understand need not be flushed between them.
  */
 static void
-set_reference(DenseArg *arg, int64_t reference)
+set_reference(DenseArg *arg, const GpucolChunkDesc *desc)
 {
 	uint64_t	mask = arg->width == 0 ? 0 : UINT64_MAX >> (64 - arg->width);
+	int64_t		step = (int64_t) step_of(desc);
+	int64_t		steps = desc->reference / step - (desc->reference % step < 0);
+	__int128	reference;
 
-	arg->delta = (uint64_t) reference & mask;
-	arg->reference = (int64_t) ((uint64_t) reference - arg->delta);
+	arg->delta = (uint64_t) steps & mask;
+	reference = desc->reference - (__int128) arg->delta * step;
+	if (reference < INT64_MIN)
+	{
+		arg->delta = 0;
+		reference = desc->reference;
+	}
+	arg->reference = (int64_t) reference;
+	arg->step = (uint64_t) step;
 	arg->bits = arg->width == 0 ? 0 : arg->width + 1;
 }
 
@@ -363,7 +389,7 @@ plan_arg(const GpucolRun *run, GpucolCpuDense *plan, uint16_t reg)
 	arg->reg = reg;
 	arg->column = &run->cols[c];
 	arg->width = desc->coding == GPUCOL_CODING_CONSTANT ? 0 : desc->width;
-	set_reference(arg, desc->reference);
+	set_reference(arg, desc);
 	arg->nullable = has_nulls(desc);
 	return arg;
 }
@@ -470,6 +496,7 @@ same_meaning(const GpucolCpuDense *a, const GpucolCpuDense *b)
 	for (int i = 0; i < a->nargs; i++)
 		if (a->args[i].reg != b->args[i].reg ||
 			a->args[i].reference != b->args[i].reference ||
+			a->args[i].step != b->args[i].step ||
 			a->args[i].sum != b->args[i].sum || a->args[i].count != b->args[i].count ||
 			a->args[i].least != b->args[i].least ||
 			a->args[i].greatest != b->args[i].greatest)
@@ -577,7 +604,8 @@ slot_key(const GpucolRun *run, GpucolCpuWorker *worker, GpucolCpuGroups *groups,
 		}
 		else
 		{
-			value = key->coded ? key->column->dict[index] : key->base + index;
+			value = key->coded ? key->column->dict[index] :
+				(int64_t) ((uint64_t) key->base + index * key->step);
 			if (key->cls == GPUCOL_CLASS_B)
 				value = value != 0;
 		}
@@ -641,6 +669,7 @@ typedef struct Place
 	int			value;			/* channel of the sum or extreme */
 	uint64_t	mask;			/* bits of a sum */
 	int64_t		reference;
+	uint64_t	step;
 } Place;
 
 static void
@@ -657,6 +686,7 @@ find_place(const GpucolCpuDense *plan, const GpucolCpuAcc *acc, Place *place)
 		if (arg->count >= 0)
 			place->count = arg->count;
 		place->reference = arg->reference;
+		place->step = arg->step;
 		place->value = acc->op == GPUCOL_CPU_ACC_MIN_I || acc->op == GPUCOL_CPU_ACC_MIN_D ?
 			arg->least :
 			acc->op == GPUCOL_CPU_ACC_MAX_I || acc->op == GPUCOL_CPU_ACC_MAX_D ?
@@ -688,11 +718,12 @@ flush_acc(const GpucolCpuAcc *acc, const Place *place, const GpucolCpuGroups *gr
 		}
 		value = folded[j][place->value];
 		if (acc->op == GPUCOL_CPU_ACC_SUM_I || acc->op == GPUCOL_CPU_ACC_SUM_D)
-			put128(words, get128(words) + (value & place->mask) +
+			put128(words, get128(words) + (__int128) (value & place->mask) * (__int128) place->step +
 				   (__int128) place->reference * (int64_t) count);
 		else if (value != 0)
-			put_extreme(acc, words, (int64_t) ((uint64_t) place->reference + LEAST_BIAS - value),
-						(int64_t) ((uint64_t) place->reference + value - 1));
+			put_extreme(acc, words,
+						(int64_t) ((uint64_t) place->reference + (LEAST_BIAS - value) * place->step),
+						(int64_t) ((uint64_t) place->reference + (value - 1) * place->step));
 	}
 }
 
@@ -1006,7 +1037,7 @@ fill_slots(GpucolCpuWorker *worker, const GpucolCpuVector *vector, uint32_t *slo
 		else
 		{
 			if (!key->coded)
-				delta = (uint32_t) (desc->reference - key->base);
+				delta = (uint32_t) (((uint64_t) desc->reference - (uint64_t) key->base) / key->step);
 			gpucol_bitpack_unpack32(desc->width,
 									gpucol_cpu_column_packed(worker, column, vector->number),
 									codes);

@@ -414,13 +414,14 @@ plan_runs(GpucolRun *run, GpucolCpuTest *test)
 }
 
 /*
- * Position in the order of a code.  FOR and SCALED codings grow with the code,
- * which makes every interval of values an interval of codes.
+ * Position in the order of a code.  FOR, STEP and SCALED codings grow with the
+ * code, which makes every interval of values an interval of codes.
  */
 static int64_t
 order_of_code(const GpucolChunkDesc *desc, uint64_t code)
 {
-	int64_t		value = (int64_t) ((uint64_t) desc->reference + code);
+	uint64_t	step = desc->coding == GPUCOL_CODING_STEP ? desc->step : 1;
+	int64_t		value = (int64_t) ((uint64_t) desc->reference + code * step);
 
 	if (desc->coding == GPUCOL_CODING_SCALED)
 		return order_of_double(gpucol_cpu_column_scaled(desc->kind, value,
@@ -435,11 +436,13 @@ first_code(const GpucolChunkDesc *desc, int64_t order, uint64_t max)
 	uint64_t	lo = 0;
 	uint64_t	hi = max;
 
-	if (desc->coding == GPUCOL_CODING_FOR)
+	if (desc->coding == GPUCOL_CODING_FOR || desc->coding == GPUCOL_CODING_STEP)
 	{
 		if (order <= desc->reference)
 			return 0;
 		lo = (uint64_t) order - (uint64_t) desc->reference;
+		if (desc->coding == GPUCOL_CODING_STEP)
+			lo = lo / desc->step + (lo % desc->step != 0);
 		return lo > max ? max + 1 : lo;
 	}
 	if (order_of_code(desc, max) < order)
@@ -456,7 +459,7 @@ first_code(const GpucolChunkDesc *desc, int64_t order, uint64_t max)
 	return lo;
 }
 
-/* FOR, SCALED and an interval. */
+/* FOR, STEP, SCALED and an interval. */
 static void
 plan_codes(GpucolCpuTest *test)
 {
@@ -497,13 +500,14 @@ plan_codes(GpucolCpuTest *test)
 	}
 }
 
-/* FOR and a list: the list in code space. */
+/* FOR or STEP and a list: the list in code space. */
 static GpucolStatus
 plan_code_set(GpucolRun *run, GpucolCpuTest *test)
 {
 	const GpucolCpuDomain *domain = test->domain;
 	const GpucolChunkDesc *desc = test->column->desc;
 	uint64_t	max = gpucol_bitpack_max(desc->width);
+	uint64_t	step = desc->coding == GPUCOL_CODING_STEP ? desc->step : 1;
 
 	test->codes = gpucol_cpu_alloc(run, sizeof(uint64_t) * domain->nset);
 	if (test->codes == NULL)
@@ -511,10 +515,11 @@ plan_code_set(GpucolRun *run, GpucolCpuTest *test)
 	test->ncodes = 0;
 	for (uint32_t i = 0; i < domain->nset; i++)
 	{
-		uint64_t	code = (uint64_t) domain->set[i] - (uint64_t) desc->reference;
+		uint64_t	offset = (uint64_t) domain->set[i] - (uint64_t) desc->reference;
 
-		if (domain->set[i] >= desc->reference && code <= max)
-			test->codes[test->ncodes++] = code;
+		if (domain->set[i] >= desc->reference && offset % step == 0 &&
+			offset / step <= max)
+			test->codes[test->ncodes++] = offset / step;
 	}
 	if (test->ncodes == 0)
 		plan_all(test, domain->negate);
@@ -581,6 +586,7 @@ plan_coding(GpucolRun *run, GpucolCpuTest *test)
 		case GPUCOL_CODING_RLE:
 			return plan_runs(run, test);
 		case GPUCOL_CODING_FOR:
+		case GPUCOL_CODING_STEP:
 			if (test->domain->op == GPUCOL_CPU_SET)
 				return plan_code_set(run, test);
 			plan_codes(test);

@@ -342,6 +342,7 @@ streams_needed(const GpucolRun *run, const GpucolCpuColumn *column,
 			   bool *codes, bool *nulls)
 {
 	bool		packed = column->desc->coding == GPUCOL_CODING_FOR ||
+		column->desc->coding == GPUCOL_CODING_STEP ||
 		column->desc->coding == GPUCOL_CODING_DICT ||
 		column->desc->coding == GPUCOL_CODING_SCALED ||
 		(column->desc->coding == GPUCOL_CODING_RAW && !gpucol_cpu_stream_is_raw(column));

@@ -201,7 +201,7 @@ identity_of(const GpucolChunkDesc *d, bool nulls_only)
 {
 	uint64_t	h = (uint64_t) d->crc << 32 | d->null_count;
 
-	h = (h ^ (uint64_t) d->reference) * 0x9e3779b97f4a7c15u;
+	h = (h ^ (uint64_t) d->reference ^ d->step << 1) * 0x9e3779b97f4a7c15u;
 	h = (h ^ (uint64_t) d->streams[GPUCOL_STREAM_CODES].row << 32 ^ d->streams[GPUCOL_STREAM_NULLS].row ^
 		 (uint64_t) d->width << 8 ^ d->coding ^ (uint64_t) d->flags << 16) * 0xbf58476d1ce4e5b9u;
 	return (h ^ h >> 29) << 1 | nulls_only;

@@ -492,6 +492,15 @@ decode_runs(const GpucolDecoder *dec, uint32_t v, int64_t *out)
 	return GPUCOL_OK;
 }
 
+/* Codes times step, plus reference. */
+static void
+spread_steps(const GpucolChunkDesc *desc, int64_t *values)
+{
+	for (int i = 0; i < N; i++)
+		values[i] = (int64_t) ((uint64_t) desc->reference +
+							   (uint64_t) values[i] * desc->step);
+}
+
 /* Codes plus reference, over 10^scale. */
 static void
 scale_floats(const GpucolChunkDesc *desc, int64_t *values)
@@ -534,9 +543,12 @@ gpucol_decode_ints(GpucolDecoder *dec, uint32_t v, int64_t out[N])
 	if (words == NULL)
 		return GPUCOL_CORRUPT;
 	gpucol_bitpack_unpack_for(desc->width, words,
-							  desc->coding == GPUCOL_CODING_RAW ? 0 : desc->reference,
+							  desc->coding == GPUCOL_CODING_RAW ||
+							  desc->coding == GPUCOL_CODING_STEP ? 0 : desc->reference,
 							  out);
-	if (desc->coding == GPUCOL_CODING_SCALED)
+	if (desc->coding == GPUCOL_CODING_STEP)
+		spread_steps(desc, out);
+	else if (desc->coding == GPUCOL_CODING_SCALED)
 		scale_floats(desc, out);
 	return GPUCOL_OK;
 }
@@ -816,6 +828,10 @@ gpucol_decode_get_int(GpucolDecoder *dec, uint32_t row, int64_t *out, bool *isnu
 		case GPUCOL_CODING_RAW:
 			status = get_code(dec, row, &code);
 			*out = (int64_t) code;
+			return status;
+		case GPUCOL_CODING_STEP:
+			status = get_code(dec, row, &code);
+			*out = (int64_t) ((uint64_t) desc->reference + code * desc->step);
 			return status;
 		default:
 			status = get_code(dec, row, &code);

@@ -45,6 +45,15 @@ is_float(const GpucolChunkDesc *desc)
 	return desc->kind == GPUCOL_KIND_FLOAT4 || desc->kind == GPUCOL_KIND_FLOAT8;
 }
 
+/* Does reference + code * step stay within int64 for every code of the width? */
+static bool
+step_fits(const GpucolChunkDesc *desc)
+{
+	return desc->width < 64 && desc->step >= 2 && desc->step <= INT64_MAX &&
+		gpucol_bitpack_max(desc->width) <=
+		((uint64_t) INT64_MAX - (uint64_t) desc->reference) / desc->step;
+}
+
 /* Is the coding one of the kind's, with a width and counts that fit it? */
 static bool
 coding_fits(const GpucolChunkDesc *desc, uint32_t nrows)
@@ -74,6 +83,9 @@ coding_fits(const GpucolChunkDesc *desc, uint32_t nrows)
 			return is_float(desc) && desc->ndict == 0 && desc->nruns == 0 &&
 				desc->width <= 54 && desc->scale >= 0 &&
 				desc->scale <= GPUCOL_MAX_FLOAT_SCALE;
+		case GPUCOL_CODING_STEP:
+			return (desc->kind == GPUCOL_KIND_INT || desc->kind == GPUCOL_KIND_DECIMAL) &&
+				desc->ndict == 0 && desc->nruns == 0 && step_fits(desc);
 		default:
 			return false;
 	}
@@ -133,7 +145,8 @@ flags_fit(const GpucolSegmentHeader *header, const GpucolChunkDesc *desc)
 	bool		all_null = (desc->flags & GPUCOL_CHUNK_ALL_NULL) != 0;
 	bool		some_null = (desc->flags & GPUCOL_CHUNK_HAS_NULLS) != 0;
 
-	if (desc->flags & ~KNOWN_FLAGS)
+	if (desc->flags & ~KNOWN_FLAGS ||
+		(desc->step != 0 && desc->coding != GPUCOL_CODING_STEP))
 		return false;
 	if (all_null)
 		return desc->null_count == header->nrows && !some_null;

@@ -83,10 +83,13 @@ typedef enum GpucolCoding
 	GPUCOL_CODING_RAW,			/* floats: CODES hold the bit pattern, width 32
 								 * or 64; BYTES: CODES hold the lengths, OFFSETS
 								 * the start of each vector's block in DATA */
-	GPUCOL_CODING_SCALED		/* floats: value = (double) (reference + code) /
+	GPUCOL_CODING_SCALED,		/* floats: value = (double) (reference + code) /
 								 * 10^scale (FLOAT4: rounded to float), bit-exact
 								 * for every value; |reference + code| <= 2^53,
 								 * 0 <= scale <= 22 */
+	GPUCOL_CODING_STEP			/* INT, DECIMAL: value = reference + code * step,
+								 * 2 <= step < 2^63; no code of the width leaves int64,
+								 * so values ascend with the code */
 } GpucolCoding;
 
 /* The streams of a chunk. */
@@ -146,13 +149,15 @@ typedef struct GpucolChunkDesc
 	uint32_t	null_count;
 	uint32_t	ndict;			/* entries of DICT */
 	uint32_t	nruns;			/* RLE runs */
-	int64_t		reference;		/* FOR, RLE, SCALED, CONSTANT */
+	int64_t		reference;		/* FOR, RLE, SCALED, CONSTANT, STEP */
 	GpucolZone	zone;
 	uint64_t	data_bytes;		/* bytes used in DATA */
 	uint64_t	raw_bytes;		/* size of the values as heap would store them */
 	GpucolStream streams[GPUCOL_STREAM_COUNT];
 	uint32_t	crc;			/* CRC-32C of this descriptor with crc = 0 */
-	uint8_t		unused[132];
+	uint32_t	unused_word;
+	uint64_t	step;			/* STEP; 0 with every other coding */
+	uint8_t		unused[120];
 } GpucolChunkDesc;
 
 /* Word row 0 of a segment. */

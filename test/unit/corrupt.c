@@ -99,6 +99,7 @@ static void
 flip_resealed(const Pages *pages)
 {
 	static const unsigned char extremes[] = {0, 1, 0x7f, 0x80, 0xff};
+	const uint32_t step = offsetof(GpucolChunkDesc, step);
 	uint32_t	size = metadata_bytes();
 	char	   *saved = malloc(size);
 
@@ -109,7 +110,7 @@ flip_resealed(const Pages *pages)
 			(at - (uint32_t) sizeof(GpucolSegmentHeader)) %
 			(uint32_t) sizeof(GpucolChunkDesc);
 
-		if (within >= 128 && at % 8 != 0)	/* mostly unused bytes */
+		if (within >= step + sizeof(uint64_t) && at % 8 != 0)	/* unused bytes */
 			continue;
 		for (size_t i = 0; i <= sizeof(extremes); i++)
 		{

@@ -86,12 +86,13 @@ random_value(int c, uint32_t row, int style)
 	switch (c)
 	{
 		case C_KEY:
-			return pick(20);
+			return style == 2 ? pick(5) * 4 : pick(20);
 		case C_INT4:
 			return style == 1 ? INT32_MIN + pick(3) : style == 2 ? INT32_MAX - pick(70000) :
 				pick(2001) - 1000;
 		case C_INT8:
 			return style == 1 ? (int64_t) check_random() :
+				style == 2 ? (pick(3000) - 1000) * INT64_C(3600000000) :
 				(int64_t) (check_random() % (UINT64_C(1) << 40)) - (INT64_C(1) << 39);
 		case C_DICT:
 			return (int64_t[]) {-30000, 5, 77, 29999}[pick(4)];
@@ -100,7 +101,7 @@ random_value(int c, uint32_t row, int style)
 		case C_BOOL:
 			return pick(2);
 		case C_DEC2:
-			return pick(100000) - 20000;
+			return style == 2 ? (pick(1000) - 200) * 100 : pick(100000) - 20000;
 		case C_DEC4:
 			return (int64_t) (check_random() % UINT64_C(1000000000000000)) - 5;
 		case C_SCALED:

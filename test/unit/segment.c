@@ -15,7 +15,7 @@
 
 #define N GPUCOL_VECTOR_VALUES
 
-static long codings_seen[8];
+static long codings_seen[GPUCOL_CODING_STEP + 1];
 
 static void
 check_ints(const Column *c, GpucolDecoder *dec, uint32_t nrows)
@@ -326,7 +326,7 @@ main(void)
 			for (int n = 0; n < 4; n++)
 				check_shape((Shape) shape, sizes[s], nulls[n]);
 	check_long_bytes();
-	for (int coding = GPUCOL_CODING_CONSTANT; coding <= GPUCOL_CODING_SCALED; coding++)
+	for (int coding = GPUCOL_CODING_CONSTANT; coding <= GPUCOL_CODING_STEP; coding++)
 		CHECK(codings_seen[coding] > 0, "coding %d never chosen", coding);
 	return check_summary("segment");
 }

@@ -116,6 +116,7 @@ typedef enum Shape
 	SHAPE_RUNS,
 	SHAPE_SORTED,
 	SHAPE_DECIMAL,				/* floats with a few digits */
+	SHAPE_STEPS,				/* multiples of a divisor plus a base */
 	SHAPE_ODD_FLOATS,			/* NaN with payloads, infinities, -0, denormals */
 	SHAPE_COUNT
 } Shape;
@@ -142,6 +143,19 @@ double_bits(double value)
 	return bits;
 }
 
+/* Row of SHAPE_STEPS: steps up to 2^50, ranges at both ends of int64 and between. */
+static inline int64_t
+random_step(uint64_t r, int64_t base, int width)
+{
+	uint64_t	step = width % 8 == 7 ? UINT64_C(1) << 50 :
+		2 + (uint64_t) width * 977 * 3600;
+	uint64_t	from = width % 8 == 7 || width % 3 == 0 ? (uint64_t) INT64_MIN :
+		width % 3 == 1 ? (uint64_t) (base / 4) :
+		(uint64_t) INT64_MAX - 4999 * step;
+
+	return (int64_t) (from + r % 5000 * step);
+}
+
 static inline int64_t
 random_value(Shape shape, uint32_t row, int64_t base, int width, int64_t last)
 {
@@ -164,6 +178,8 @@ random_value(Shape shape, uint32_t row, int64_t base, int width, int64_t last)
 			return row == 0 ? base / 2 : last + (int64_t) (r % 5);
 		case SHAPE_DECIMAL:
 			return double_bits((double) ((int64_t) (r % 2000001) - 1000000) / 100.0);
+		case SHAPE_STEPS:
+			return random_step(r, base, width);
 		default:
 			return r % 3 == 0 ? random_odd_double() :
 				double_bits((double) (int64_t) r / 3.0);
