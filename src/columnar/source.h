@@ -33,6 +33,12 @@ extern GpucolSource *gpucol_source_open(Relation table, Snapshot snapshot,
 extern void gpucol_source_close(GpucolSource *source);
 
 /*
+ * Sources over the same columns of several tables as one (source_parts.c).  The
+ * array and the parts stay the caller's, who closes them.
+ */
+extern GpucolSource *gpucol_source_join(GpucolSource **parts, int nparts);
+
+/*
  * Size of the shared state, its start, and its start for another scan.  It is the
  * state of the table's parallel row scan as well: a worker may go on with that
  * instead (table_beginscan_parallel) if it has not taken a segment yet.

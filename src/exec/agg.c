@@ -18,6 +18,7 @@
 #include "postgres.h"
 
 #include "access/sysattr.h"
+#include "access/table.h"
 #include "executor/executor.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -176,15 +177,43 @@ lower_agg(GpucolExec *exec, GpucolLower *l)
 	return true;
 }
 
+/* Range table index of the table (0) or of its i-th part. */
+static Index
+table_varno(GpucolAggExecState *state, int i)
+{
+	return castNode(Var, state->exprs[state->nkeys + state->naggs + 1 + i])->varno;
+}
+
+/*
+ * Open the parts of the table.  Not by ExecOpenScanRelation: the ordinary plan
+ * to fall back to may have pruned some of them at executor start, which hides them
+ * from it.
+ */
+static void
+open_parts(GpucolAggExecState *state, EState *estate)
+{
+	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
+	List	   *attnums = list_nth(cscan->custom_private, GPUCOL_AGG_PRIVATE_PARTS);
+	GpucolExec *exec = &state->exec;
+
+	exec->nparts = list_length(attnums);
+	exec->parts = palloc(Max(exec->nparts, 1) * sizeof(GpucolExecPart));
+	for (int i = 0; i < exec->nparts; i++)
+	{
+		RangeTblEntry *rte = exec_rt_fetch(table_varno(state, 1 + i), estate);
+
+		exec->parts[i].rel = table_open(rte->relid, AccessShareLock);
+		exec->parts[i].attnums = list_nth(attnums, i);
+	}
+}
+
 static void
 agg_begin(CustomScanState *node, EState *estate, int eflags)
 {
 	GpucolAggExecState *state = (GpucolAggExecState *) node;
-	CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
 	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
-	TargetEntry *table = llast(cscan->custom_scan_tlist);
-	Index		varno = castNode(Var, table->expr)->varno;
-	int			plan_id = intVal(list_nth(cscan->custom_private,
+	Index		varno = table_varno(state, 0);
+	int			plan_id = intVal(list_nth(((CustomScan *) node->ss.ps.plan)->custom_private,
 										  GPUCOL_AGG_PRIVATE_RECURSION));
 	GpucolProgramKind kind = state->ranking ? GPUCOL_PROGRAM_SCAN : GPUCOL_PROGRAM_AGG;
 
@@ -212,6 +241,7 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 		gpucol_run_init(&state->exec, node,
 						ExecOpenScanRelation(estate, varno, eflags), varno, kind,
 						lower_agg);
+	open_parts(state, estate);
 	state->exec.withholds = state->ranking;
 	if (state->ranking)
 		state->topk_context = AllocSetContextCreate(estate->es_query_cxt,
@@ -363,6 +393,8 @@ agg_end(CustomScanState *node)
 
 	end_ranking(state);
 	gpucol_run_end(&state->exec);
+	for (int i = 0; i < state->exec.nparts; i++)
+		table_close(state->exec.parts[i].rel, NoLock);
 	if (state->fallback != NULL)
 		ExecEndNode(state->fallback);
 }
@@ -423,12 +455,25 @@ explain_keys(GpucolAggExecState *state, List *ancestors, ExplainState *es)
 	ExplainPropertyList("Group Key", keys, es);
 }
 
+/* The tables that are read as one. */
+static void
+explain_parts(GpucolAggExecState *state, ExplainState *es)
+{
+	List	   *names = NIL;
+
+	for (int i = 0; i < state->exec.nparts; i++)
+		names = lappend(names, RelationGetRelationName(state->exec.parts[i].rel));
+	if (names != NIL)
+		ExplainPropertyList("Partitions", names, es);
+}
+
 static void
 agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	GpucolAggExecState *state = (GpucolAggExecState *) node;
 
 	gpucol_explain_input(&state->exec, es);
+	explain_parts(state, es);
 	explain_keys(state, ancestors, es);
 	gpucol_explain_engine(&state->exec, es);
 	gpucol_explain_filter(&state->exec, state->pushed, ancestors, es);

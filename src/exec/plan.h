@@ -9,10 +9,11 @@
  * pushed conjuncts in execution order; plan.qual holds the others.
  *
  * GpucolAgg: scanrelid is 0.  custom_scan_tlist describes the scan tuple: the
- * group keys, then the aggregates; then two junk columns that are never
+ * group keys, then the aggregates; then junk columns that are never
  * computed and have their Vars adjusted like any other expression: the
  * conjunction of all conditions of the table, and the table's tableoid, which
- * says what its range table index is.  plan.qual is HAVING.
+ * says what its range table index is; where the table is the parent of others,
+ * the tableoid of each leaf follows.  plan.qual is HAVING.
  * custom_exprs are the parameters within, for the planner's accounting.
  * custom_plans holds the ordinary plan that the node falls back to.
  *
@@ -31,12 +32,15 @@
 #include "nodes/extensible.h"
 #include "nodes/plannodes.h"
 
-/* custom_private of GpucolAgg and of GpucolTopK with rankings: a List of Integer nodes */
+/* custom_private of GpucolAgg and of GpucolTopK with rankings */
 typedef enum GpucolAggPrivate
 {
-	GPUCOL_AGG_PRIVATE_NKEYS,
-	GPUCOL_AGG_PRIVATE_NAGGS,
-	GPUCOL_AGG_PRIVATE_RECURSION,	/* number of the recursion's subplan, or 0 */
+	GPUCOL_AGG_PRIVATE_NKEYS,	/* Integer */
+	GPUCOL_AGG_PRIVATE_NAGGS,	/* Integer */
+	GPUCOL_AGG_PRIVATE_RECURSION,	/* Integer: number of the recursion's subplan,
+									 * or 0 */
+	GPUCOL_AGG_PRIVATE_PARTS,	/* List: for each leaf the IntList of where it
+								 * keeps the table's columns, by attribute number */
 	GPUCOL_AGG_PRIVATE_COUNT
 } GpucolAggPrivate;
 

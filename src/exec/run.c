@@ -17,8 +17,6 @@
  */
 #include "postgres.h"
 
-#include <unistd.h>
-
 #include "executor/executor.h"
 #include "executor/nodeHash.h"
 #include "miscadmin.h"
@@ -31,12 +29,10 @@
 #include "exec/recursive.h"
 #include "exec/run.h"
 #include "guc.h"
+#include "planner/clauses.h"
 
 /* Engines may always hold this much, whatever work_mem is. */
 #define MIN_MEMORY_LIMIT	((Size) 256 * 1024 * 1024)
-
-/* One more thread for every so many blocks of the table. */
-#define BLOCKS_PER_THREAD	256
 
 /* A build without the device client has no CUDA engine. */
 #pragma weak gpucol_engine_cuda
@@ -97,17 +93,15 @@ choose_engine(const GpucolExec *exec)
 int
 gpucol_run_threads(GpucolExec *exec)
 {
-	int			threads = gpucol_cpu_threads;
+	BlockNumber pages = 0;
 
 	if (exec->parallel != NULL || exec->recursion != NULL || IsParallelWorker())
 		return 1;
-	if (threads == 0)
-	{
-		int			useful = 1 + RelationGetNumberOfBlocks(exec->rel) / BLOCKS_PER_THREAD;
-
-		threads = Min((int) sysconf(_SC_NPROCESSORS_ONLN), useful);
-	}
-	return Max(threads, 1);
+	for (int i = 0; i < exec->nparts; i++)
+		pages += RelationGetNumberOfBlocks(exec->parts[i].rel);
+	if (exec->nparts == 0)
+		pages = RelationGetNumberOfBlocks(exec->rel);
+	return gpucol_cost_threads(pages);
 }
 
 /* Context callback: let go of the engine whatever ended the run. */
@@ -272,6 +266,24 @@ gpucol_run_check_values(GpucolExec *exec, Bitmapset *attnums)
 	return exec->checked;
 }
 
+/* Open the source of one part: the program's columns where the part has them. */
+static GpucolSource *
+open_part(GpucolExec *exec, const GpucolExecPart *part)
+{
+	const GpucolProgramColumn *from = GPUCOL_PROGRAM_ARRAY(exec->program,
+														   GpucolProgramColumn, columns);
+	int			n = exec->program->ncolumns;
+	GpucolProgramColumn *columns = palloc(Max(n, 1) * sizeof(GpucolProgramColumn));
+
+	for (int c = 0; c < n; c++)
+	{
+		columns[c] = from[c];
+		columns[c].attnum = list_nth_int(part->attnums, from[c].attnum - 1);
+	}
+	return gpucol_source_open(part->rel, exec->node->ss.ps.state->es_snapshot,
+							  columns, n, NULL);
+}
+
 /* Open what the program reads. */
 static GpucolSource *
 open_source(GpucolExec *exec)
@@ -282,9 +294,27 @@ open_source(GpucolExec *exec)
 	if (exec->recursion != NULL)
 		return gpucol_recursive_source_open(exec->recursion, exec->desc, columns,
 											exec->program->ncolumns);
-	return gpucol_source_open(exec->rel, exec->node->ss.ps.state->es_snapshot,
-							  columns, exec->program->ncolumns,
-							  exec->parallel ? exec->parallel->source : NULL);
+	if (exec->nparts == 0)
+		return gpucol_source_open(exec->rel, exec->node->ss.ps.state->es_snapshot,
+								  columns, exec->program->ncolumns,
+								  exec->parallel ? exec->parallel->source : NULL);
+	exec->part_sources = palloc(exec->nparts * sizeof(GpucolSource *));
+	for (int i = 0; i < exec->nparts; i++)
+		exec->part_sources[i] = open_part(exec, &exec->parts[i]);
+	return gpucol_source_join(exec->part_sources, exec->nparts);
+}
+
+/* Close it. */
+static void
+close_source(GpucolExec *exec)
+{
+	if (exec->source == NULL)
+		return;
+	for (int i = 0; i < exec->nparts; i++)
+		gpucol_source_close(exec->part_sources[i]);
+	if (exec->nparts == 0 && exec->recursion == NULL)
+		gpucol_source_close(exec->source);
+	exec->source = NULL;
 }
 
 /* Lower, open the source, start an engine. */
@@ -292,6 +322,7 @@ static GpucolStatus
 start(GpucolExec *exec)
 {
 	const char *why = NULL;
+	const GpucolEngine *engine;
 	GpucolStatus status;
 	MemoryContextCallback *callback;
 
@@ -306,7 +337,13 @@ start(GpucolExec *exec)
 	MemoryContextRegisterResetCallback(exec->context, callback);
 
 	exec->source = open_source(exec);
-	status = start_engine(exec, choose_engine(exec), &why);
+	engine = choose_engine(exec);
+	if (exec->nparts > 0 && engine != &gpucol_engine_cpu)
+	{
+		exec->declined = "the device keeps columns of one table at a time";
+		engine = &gpucol_engine_cpu;
+	}
+	status = start_engine(exec, engine, &why);
 	if (GPUCOL_STATUS_IS_FALLBACK(status) && exec->engine != &gpucol_engine_cpu)
 	{
 		ereport(DEBUG1,
@@ -402,9 +439,7 @@ void
 gpucol_run_end(GpucolExec *exec)
 {
 	finish_engine(exec);
-	if (exec->source != NULL && exec->recursion == NULL)
-		gpucol_source_close(exec->source);
-	exec->source = NULL;
+	close_source(exec);
 	exec->lower = NULL;
 	exec->program = NULL;
 	exec->started = false;

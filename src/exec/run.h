@@ -35,6 +35,13 @@ typedef struct GpucolParallel
 	char		source[FLEXIBLE_ARRAY_MEMBER] pg_attribute_aligned(MAXIMUM_ALIGNOF);
 } GpucolParallel;
 
+/* One of several tables that are read as one. */
+typedef struct GpucolExecPart
+{
+	Relation	rel;
+	List	   *attnums;		/* IntList: its column for each of the whole's */
+} GpucolExecPart;
+
 struct GpucolExec
 {
 	/* set by gpucol_run_init */
@@ -50,12 +57,15 @@ struct GpucolExec
 	bool		withholds;		/* the node hands nothing on before the run has
 								 * ended, so it may fall back until then */
 	bool		checked;		/* every value is known to fit its column */
+	GpucolExecPart *parts;		/* the tables to read instead of rel, */
+	int			nparts;			/* whose descriptor they share; 0 = rel itself */
 
 	/* the run in progress; everything lives in `context` */
 	MemoryContext context;
 	GpucolLower *lower;
 	GpucolProgram *program;
 	GpucolSource *source;
+	GpucolSource **part_sources;	/* by part */
 	GpucolHost	host;
 	const GpucolEngine *engine;
 	GpucolRun  *run;

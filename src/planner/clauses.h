@@ -22,6 +22,7 @@ extern void gpucol_clauses_split(PlannerInfo *root, GpucolLower *l,
 								 List **pushed, List **rest);
 
 /* cost.c */
+extern int	gpucol_cost_threads(BlockNumber pages);
 extern void gpucol_cost_scan(PlannerInfo *root, RelOptInfo *rel, Path *path,
 							 int ncolumns, List *pushed, List *rest,
 							 int workers);

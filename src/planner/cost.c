@@ -10,15 +10,22 @@
  * has a price of its own, which lets an index win for a few rows and the
  * ordinary scan for a tiny table.
  *
+ * The engine's work is divided by the threads that do it, in a parallel scan as
+ * in any other: a parallel plan is chosen for what PostgreSQL does with the rows,
+ * not for a division of labour that the engine makes itself.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
+
+#include <unistd.h>
 
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "utils/spccache.h"
 
+#include "guc.h"
 #include "planner/clauses.h"
 
 /* Start of a run. */
@@ -26,6 +33,13 @@
 
 /* Work on one packed value, as a share of cpu_operator_cost. */
 #define VALUE_SHARE			0.02
+
+/*
+ * The planner takes costs within one percent for equal, and of equal paths the one
+ * that parallel workers may run.  An aggregation in the engine does what a scan in
+ * the engine does, and less: it must not lose such a draw.
+ */
+#define AGG_ADVANTAGE		0.98
 
 /* A group's states for one row, as a share of cpu_operator_cost. */
 #define GROUP_SHARE			0.2
@@ -35,6 +49,34 @@
 
 /* Handing over one row, as a share of cpu_tuple_cost. */
 #define TUPLE_SHARE			0.3
+
+/* One more thread for every so many blocks of the table. */
+#define BLOCKS_PER_THREAD	256
+
+/* Processors of the machine. */
+static int
+processors(void)
+{
+	return Max((int) sysconf(_SC_NPROCESSORS_ONLN), 1);
+}
+
+/*
+ * Threads for one run over a table of `pages` blocks.
+ */
+int
+gpucol_cost_threads(BlockNumber pages)
+{
+	if (gpucol_cpu_threads > 0)
+		return gpucol_cpu_threads;
+	return Min(processors(), 1 + (int) (pages / BLOCKS_PER_THREAD));
+}
+
+/* The share of the engine's work that one processor does. */
+static double
+engine_share(RelOptInfo *rel)
+{
+	return 1.0 / Min(gpucol_cost_threads(rel->pages), processors());
+}
 
 /* Pages of the columns that are read. */
 static Cost
@@ -77,7 +119,8 @@ gpucol_cost_scan(PlannerInfo *root, RelOptInfo *rel, Path *path, int ncolumns,
 
 	path->startup_cost = RUN_COST + qual.startup + path->pathtarget->cost.startup;
 	path->total_cost = path->startup_cost + disk_cost(rel, ncolumns) +
-		share * engine_cost(rel, ncolumns, pushed) + emitted * row +
+		engine_share(rel) * engine_cost(rel, ncolumns, pushed) +
+		emitted * row +
 		path->rows * path->pathtarget->cost.per_tuple;
 }
 
@@ -92,9 +135,10 @@ gpucol_cost_agg(PlannerInfo *root, RelOptInfo *rel, Path *path, int ncolumns,
 	QualCost	qual;
 
 	cost_qual_eval(&qual, having, root);
-	path->startup_cost = RUN_COST + disk_cost(rel, ncolumns) +
-		engine_cost(rel, ncolumns, pushed) +
-		rel->rows * cpu_operator_cost * GROUP_SHARE * (nkeys + naggs * VALUE_SHARE) +
+	path->startup_cost = AGG_ADVANTAGE * (RUN_COST + disk_cost(rel, ncolumns)) +
+		AGG_ADVANTAGE * engine_share(rel) *
+		(engine_cost(rel, ncolumns, pushed) +
+		 rel->rows * cpu_operator_cost * GROUP_SHARE * (nkeys + naggs * VALUE_SHARE)) +
 		qual.startup + target->cost.startup;
 	path->total_cost = path->startup_cost +
 		groups * (cpu_tuple_cost + cpu_operator_cost * (nkeys + naggs) +

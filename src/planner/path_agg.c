@@ -9,8 +9,10 @@
  * aggregates of the target list and of HAVING.  HAVING itself and expressions
  * over aggregates are evaluated by PostgreSQL on the groups.
  *
- * A child of a partitioned table is a base relation like any other here, so
- * partitionwise aggregation (enable_partitionwise_aggregate) works where
+ * A partitioned table or an inheritance tree of gpucol tables counts as one
+ * table: everything is lowered against the parent, and the node reads all leaves
+ * in one run (parts.h).  A single partition is a base relation like any other
+ * here, so partitionwise aggregation (enable_partitionwise_aggregate) works where
  * PostgreSQL groups each partition completely.
  *
  *-------------------------------------------------------------------------
@@ -38,6 +40,7 @@
 #include "guc.h"
 #include "planner/agg.h"
 #include "planner/clauses.h"
+#include "planner/parts.h"
 #include "planner/planner.h"
 #include "planner/ranking.h"
 #include "planner/reason.h"
@@ -55,8 +58,13 @@ enum
 	PATH_PRIVATE_CONDITIONS,
 	PATH_PRIVATE_HAVING,
 	PATH_PRIVATE_RANKING,
-	PATH_PRIVATE_RECURSION
+	PATH_PRIVATE_RECURSION,
+	PATH_PRIVATE_PARTS			/* Lists: range table indexes, then the columns
+								 * of each */
 };
+
+/* A scan tuple has one junk column for each part. */
+#define MAX_PARTS			1000
 
 /* What is to be grouped, whichever planning step asks. */
 typedef struct Grouping
@@ -67,6 +75,7 @@ typedef struct Grouping
 	Oid			relid;
 	CustomScan *recursion;		/* its plan, and the number of that */
 	int			plan_id;
+	List	   *parts;			/* its GpucolParts, NIL = it is one table */
 	PathTarget *target;
 	List	   *group_clause;	/* of SortGroupClause */
 	List	   *having;
@@ -250,6 +259,8 @@ check_enabled(Grouping *g)
 		return decline(g, "gpucol.enable_topk is off");
 	if (!g->ranking && !gpucol_enable_agg)
 		return decline(g, "gpucol.enable_agg is off");
+	if (g->ranking && g->parts != NIL)
+		return decline(g, "ranking over several partitions");
 	if (g->ranking && list_length(g->keys) > MAX_RANKING_KEYS)
 		return decline(g, "too many group keys");
 	return true;
@@ -312,6 +323,50 @@ fallback_path(RelOptInfo *output_rel)
 	return copy;
 }
 
+/*
+ * What is costed: the table, or as many pages and rows as its parts have.
+ */
+static RelOptInfo *
+costed_rel(Grouping *g)
+{
+	RelOptInfo *whole;
+	ListCell   *lc;
+
+	if (g->parts == NIL)
+		return g->rel;
+	whole = palloc(sizeof(RelOptInfo));
+	*whole = *g->rel;
+	whole->pages = 0;
+	whole->tuples = 0;
+	foreach(lc, g->parts)
+	{
+		GpucolPart *part = lfirst(lc);
+
+		whole->pages += part->rel->pages;
+		whole->tuples += part->rel->tuples;
+		whole->reltablespace = part->rel->reltablespace;
+	}
+	return whole;
+}
+
+/* The parts for the plan: their range table indexes, and their columns. */
+static List *
+parts_private(Grouping *g)
+{
+	List	   *varnos = NIL;
+	List	   *attnums = NIL;
+	ListCell   *lc;
+
+	foreach(lc, g->parts)
+	{
+		GpucolPart *part = lfirst(lc);
+
+		varnos = lappend_int(varnos, part->varno);
+		attnums = lappend(attnums, part->attnums);
+	}
+	return list_make2(varnos, attnums);
+}
+
 /* Build and add the path. */
 static bool
 add_path_agg(Grouping *g, RelOptInfo *output_rel)
@@ -331,7 +386,8 @@ add_path_agg(Grouping *g, RelOptInfo *output_rel)
 									  g->aggs, g->conditions, g->having);
 	path->custom_private = lappend(path->custom_private, makeInteger(g->ranking));
 	path->custom_private = lappend(path->custom_private, makeInteger(g->plan_id));
-	gpucol_cost_agg(g->root, g->rel, &path->path, g->lower->ncolumns,
+	path->custom_private = lappend(path->custom_private, parts_private(g));
+	gpucol_cost_agg(g->root, costed_rel(g), &path->path, g->lower->ncolumns,
 					g->conditions, list_length(g->keys), list_length(g->aggs),
 					fallback->rows, g->target, g->having);
 	/* nobody knows how many rows a recursion has */
@@ -347,6 +403,7 @@ static bool
 open_grouping(Grouping *g, PlannerInfo *root, RelOptInfo *rel)
 {
 	RangeTblEntry *rte;
+	const char *reason = NULL;
 
 	memset(g, 0, sizeof(*g));
 	if (!IS_SIMPLE_REL(rel))
@@ -363,9 +420,19 @@ open_grouping(Grouping *g, PlannerInfo *root, RelOptInfo *rel)
 	if (rel->rtekind != RTE_RELATION)
 		return false;
 	rte = planner_rt_fetch(rel->relid, root);
-	if (rte->inh || !gpucol_planner_is_gpucol(rte->relid))
+	if (!rte->inh && !gpucol_planner_is_gpucol(rte->relid))
 		return false;
 	g->relid = rte->relid;
+	if (rte->inh)
+	{
+		g->parts = gpucol_parts_collect(root, rel, &reason);
+		if (reason != NULL)
+			decline(g, reason);
+		if (g->parts == NIL)
+			return false;
+		if (list_length(g->parts) > MAX_PARTS)
+			return decline(g, "too many partitions");
+	}
 	if (rte->tablesample != NULL)
 		return decline(g, "TABLESAMPLE");
 	if (!bms_is_empty(rel->lateral_relids))
@@ -461,13 +528,22 @@ params_walker(Node *node, void *context)
 	return expression_tree_walker(node, params_walker, context);
 }
 
-/* Describe the scan tuple: keys, aggregates, and the two junk columns. */
+/* Append a table's tableoid to the scan tuple. */
 static List *
-make_scan_tlist(Index varno, List *keys, List *aggs, List *conditions)
+add_table(List *tlist, Index varno)
+{
+	Var		   *table = makeVar(varno, TableOidAttributeNumber, OIDOID, -1, InvalidOid, 0);
+
+	return lappend(tlist, makeTargetEntry((Expr *) table, list_length(tlist) + 1, NULL,
+										  true));
+}
+
+/* Describe the scan tuple: keys, aggregates, and the junk columns. */
+static List *
+make_scan_tlist(Index varno, List *keys, List *aggs, List *conditions, List *parts)
 {
 	List	   *tlist = NIL;
 	List	   *args;
-	Var		   *table;
 	ListCell   *lc;
 
 	foreach(lc, list_concat_copy(keys, aggs))
@@ -479,10 +555,10 @@ make_scan_tlist(Index varno, List *keys, List *aggs, List *conditions)
 	tlist = lappend(tlist,
 					makeTargetEntry(makeBoolExpr(AND_EXPR, copyObject(args), -1),
 									list_length(tlist) + 1, NULL, true));
-	table = makeVar(varno, TableOidAttributeNumber, OIDOID, -1, InvalidOid, 0);
-	return lappend(tlist,
-				   makeTargetEntry((Expr *) table, list_length(tlist) + 1, NULL,
-								   true));
+	tlist = add_table(tlist, varno);
+	foreach(lc, parts)
+		tlist = add_table(tlist, lfirst_int(lc));
+	return tlist;
 }
 
 /* Make the plan node. */
@@ -498,15 +574,18 @@ plan_agg(PlannerInfo *root pg_attribute_unused(),
 	List	   *aggs = list_nth(path->custom_private, PATH_PRIVATE_AGGS);
 	List	   *conditions = list_nth(path->custom_private,
 									  PATH_PRIVATE_CONDITIONS);
+	List	   *parts = list_nth(path->custom_private, PATH_PRIVATE_PARTS);
 
 	cscan->scan.plan.targetlist = tlist;
 	cscan->scan.plan.qual = list_nth(path->custom_private, PATH_PRIVATE_HAVING);
-	cscan->custom_scan_tlist = make_scan_tlist(varno, keys, aggs, conditions);
+	cscan->custom_scan_tlist = make_scan_tlist(varno, keys, aggs, conditions,
+											   linitial(parts));
 	cscan->custom_plans = custom_plans;
-	cscan->custom_private = list_make3(makeInteger(list_length(keys)),
+	cscan->custom_private = list_make4(makeInteger(list_length(keys)),
 									   makeInteger(list_length(aggs)),
 									   list_nth(path->custom_private,
-												PATH_PRIVATE_RECURSION));
+												PATH_PRIVATE_RECURSION),
+									   lsecond(parts));
 	params_walker((Node *) cscan->custom_scan_tlist, &cscan->custom_exprs);
 	cscan->flags = path->flags;
 	cscan->methods = intVal(list_nth(path->custom_private, PATH_PRIVATE_RANKING)) ?
