@@ -24,6 +24,7 @@
 #include "interp.cuh"
 #include "launch.cuh"
 #include "scanner.cuh"
+#include "values.cuh"
 
 #include "kernel/float_order.h"
 #include "kernel/status.h"
@@ -124,23 +125,6 @@ rescale(int128 x, int power, int128 *r)
 	return GPUCOL_OK;
 }
 
-/* The double that a chunk's code stands for. */
-__device__ static double
-float_of_code(const GpucolDeviceChunk &chunk, uint64_t code)
-{
-	int64_t		bits;
-
-	if (chunk.coding == GPUCOL_CODING_SCALED)
-	{
-		double		x = (double) (int64_t) (chunk.reference + code) / gpucol_float_power10(chunk.scale);
-
-		return chunk.kind == GPUCOL_KIND_FLOAT4 ? (double) (float) x : x;
-	}
-	bits = chunk.dict ? __ldg(chunk.dict + min(code, (uint64_t) chunk.last_entry)) :
-		(int64_t) (chunk.reference + code);
-	return chunk.kind == GPUCOL_KIND_FLOAT4 ? (double) __int_as_float((int) bits) : __longlong_as_double(bits);
-}
-
 /* Where a row lies. */
 struct Place
 {
@@ -160,22 +144,17 @@ load_column(const GpucolInterpPlan &plan, const Place &place, uint16_t op,
 	reg.v[dst] = 0;
 	if (op == GPUCOL_OP_LOAD_D)
 		reg.high[dst] = 0;
-	if (chunk.all_null ||
-		(chunk.nulls && (__ldg(chunk.nulls + (size_t) place.vector * 32 + place.row / 32) >> (place.row % 32) & 1)))
+	if (row_is_null(chunk, place.vector, place.row))
 	{
 		reg.nulls |= 1ull << dst;
 		return GPUCOL_OK;
 	}
-	code = code_of_row(chunk.codes + (size_t) place.vector * chunk.width * GPUCOL_ROW_WORDS,
-					   chunk.width, place.row);
+	code = chunk_code(chunk, place.vector, place.row);
 	if (op == GPUCOL_OP_LOAD_F)
 		reg.v[dst] = __double_as_longlong(float_of_code(chunk, code));
-	else if (chunk.remap)
-		reg.v[dst] = __ldg(chunk.remap + min(code, (uint64_t) chunk.last_entry));
 	else
 	{
-		int64_t		x = chunk.dict ? __ldg(chunk.dict + min(code, (uint64_t) chunk.last_entry)) :
-			(int64_t) (chunk.reference + code);
+		int64_t		x = integer_of_code(chunk, code);
 
 		reg.v[dst] = x;
 		if (op == GPUCOL_OP_LOAD_D)

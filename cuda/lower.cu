@@ -29,8 +29,11 @@
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
 
+#include "bound.cuh"
 #include "kernel/float_order.h"
+#include "rank.cuh"
 #include "reduce.cuh"
+#include "rows.cuh"
 #include "scan.cuh"
 #include "tuning.cuh"
 
@@ -72,9 +75,9 @@ struct Domain
 class Lowering
 {
 public:
-	Lowering(Request &request, const GpucolWireGo &go, cudaStream_t stream,
+	Lowering(Request &request, const GpucolWireGo &go, const GpucolShape *shape, cudaStream_t stream,
 			 uint32_t *cancel, const Waiter &wait)
-		: r_(request), p_(request.program()), go_(go), stream_(stream), cancel_(cancel), wait_(wait) {}
+		: r_(request), p_(request.program()), go_(go), shape_(shape), stream_(stream), cancel_(cancel), wait_(wait) {}
 
 	void		run(GpucolWireResult *result, std::vector<char> *data);
 
@@ -82,6 +85,7 @@ private:
 	Request    &r_;
 	const GpucolProgram *p_;
 	const GpucolWireGo &go_;
+	const GpucolShape *shape_;	/* checked; or NULL */
 	cudaStream_t stream_;
 	uint32_t   *cancel_;
 	const Waiter &wait_;
@@ -132,6 +136,15 @@ private:
 	bool		run_group(std::vector<char> *data, uint64_t *nrows);
 	void		run_aggregate(std::vector<char> *data, uint64_t *nrows);
 	void		run_scan(std::vector<char> *data, uint64_t *nrows);
+	void		check_shape() const;
+	bool		filters() const;
+	int			value_slot(uint16_t reg) const;
+	uint64_t	find_matches(GpucolInterpPlan *plan);
+	void		select_top(GpucolInterpPlan *plan);
+	void		select(GpucolInterpPlan *plan);
+	bool		load_plain(const GpucolInterpPlan &plan, uint64_t n, std::vector<GpucolRankColumn> *columns);
+	void		load_interpreted(GpucolInterpPlan *plan, uint64_t n, std::vector<GpucolRankColumn> *columns);
+	void		run_ranked(std::vector<char> *data, uint64_t *nrows);
 	GpucolInterpPlan interp_plan();
 	GpucolStatus error_of(const GpucolInterpPlan &plan);
 };
@@ -1548,47 +1561,126 @@ Lowering::run_aggregate(std::vector<char> *data, uint64_t *nrows)
 		}
 }
 
+/* ---- rows ---- */
+
+/* Is there a condition that ranges do not say? */
+bool
+Lowering::filters() const
+{
+	return p_->filter != GPUCOL_NO_REG || p_->nfilter_instrs > 0;
+}
+
+/* Column slot that a register loads as it is, floats included, or -1. */
+int
+Lowering::value_slot(uint16_t reg) const
+{
+	for (int i = 0; i < p_->ninstrs; i++)
+	{
+		const GpucolInstr &in = array<GpucolInstr>(p_->instrs)[i];
+
+		if (in.dst == reg && in.op == GPUCOL_OP_LOAD_F)
+			return in.aux;
+	}
+	return plain_slot(reg);
+}
+
+/* Match bitmap and counts of the rows that reach the bound of the first k. */
+void
+Lowering::select_top(GpucolInterpPlan *plan)
+{
+	GpucolBoundKey key = {};
+	GpucolBoundTask task = {};
+	uint16_t	reg = array<uint16_t>(p_->keys)[shape_->key];
+	int			slot = value_slot(reg);
+	int64_t		bound;
+
+	if (slot < 0 || array<uint8_t>(p_->reg_classes)[reg] == GPUCOL_CLASS_S)
+		throw unsupported("a sort key that is no plain column");
+	if (filters())
+		device_check(gpucol_interp_select(*plan, stream_), "select");
+	key.scan = scan_;
+	key.matches = filters() ? plan->bitmap : NULL;
+	key.slot = slot;
+	key.is_float = array<uint8_t>(p_->reg_classes)[reg] == GPUCOL_CLASS_F;
+	key.descending = shape_->descending;
+	key.dense = !key.is_float && offset_column(slot, &key.offset);
+	task.k = shape_->k;
+	task.all_rows = !filters() && p_->nranges == 0;
+	task.lo = key.is_float || !bounded_[slot] ? INT64_MIN : std::min(bounds_[slot].first, bounds_[slot].second);
+	task.hi = key.is_float || !bounded_[slot] ? INT64_MAX : std::max(bounds_[slot].first, bounds_[slot].second);
+	task.scratch = r_.scratch_.get();
+	task.stream = stream_;
+	if (gpucol_bound_find(key, task, &bound))
+		device_check(gpucol_bound_select(key, bound, shape_->nulls_first, plan->bitmap, plan->counts, stream_), "select");
+	else if (!filters())
+		device_check(gpucol_interp_select(*plan, stream_), "select");
+}
+
+/* Match bitmap and counts of the rows wanted. */
+void
+Lowering::select(GpucolInterpPlan *plan)
+{
+	if (shape_ != NULL && shape_->kind == GPUCOL_SHAPE_TOP)
+		select_top(plan);
+	else if (filters())
+		device_check(gpucol_interp_select(*plan, stream_), "select");
+	else
+	{
+		device_check(gpucol_scan_bitmap(scan_, plan->bitmap, stream_), "select");
+		device_check(gpucol_rows_count(plan->bitmap, scan_.nvectors, plan->counts, stream_), "select");
+	}
+}
+
+/* Find the rows wanted: plan.bitmap, plan.counts as each vector's start. */
+uint64_t
+Lowering::find_matches(GpucolInterpPlan *plan)
+{
+	unsigned long long n = 0,
+				last = 0;
+	unsigned long long *starts;
+	size_t		bytes = 0;
+	void	   *temp;
+	cudaEvent_t e = begin();
+	GpucolStatus status;
+
+	kernel_ = "interpret";
+	if (scan_.nvectors == 0)
+	{
+		finish(e);
+		return 0;
+	}
+	plan->bitmap = r_.scratch_->array<uint32_t>((size_t) scan_.nvectors * 32, "the matches");
+	plan->counts = r_.scratch_->array<unsigned long long>(scan_.nvectors, "the matches");
+	starts = r_.scratch_->array<unsigned long long>(scan_.nvectors, "the matches");
+	device_check(cudaMemsetAsync(plan->counts, 0, (size_t) scan_.nvectors * 8, stream_), "memset");
+	device_check(cub::DeviceScan::ExclusiveSum(NULL, bytes, plan->counts, starts, (int) scan_.nvectors, stream_), "scan");
+	temp = r_.scratch_->allocate(bytes, "the matches");
+	select(plan);
+	device_check(cub::DeviceScan::ExclusiveSum(temp, bytes, plan->counts, starts, (int) scan_.nvectors, stream_), "scan");
+	device_check(cudaMemcpyAsync(&last, plan->counts + scan_.nvectors - 1, 8, cudaMemcpyDeviceToHost, stream_), "result");
+	device_check(cudaMemcpyAsync(&n, starts + scan_.nvectors - 1, 8, cudaMemcpyDeviceToHost, stream_), "result");
+	finish(e);
+	if ((status = error_of(*plan)) != GPUCOL_OK)
+		throw Failure{status, "error of an expression"};
+	plan->counts = starts;
+	return n + last;
+}
+
 void
 Lowering::run_scan(std::vector<char> *data, uint64_t *nrows)
 {
 	GpucolInterpPlan plan = interp_plan();
 	const uint8_t *classes = array<uint8_t>(p_->reg_classes);
 	std::vector<GpucolInterpOutput> outputs;
-	unsigned long long n = 0,
-				last = 0;
-	size_t		bytes = 0;
-	void	   *temp;
-	unsigned long long *starts;
 	GpucolStatus status;
-	cudaEvent_t e = begin();
+	cudaEvent_t e;
+	unsigned long long n = find_matches(&plan);
 
-	kernel_ = "interpret";
-	if (scan_.nvectors == 0)
-	{
-		finish(e);
-		*nrows = 0;
-		return;
-	}
-	plan.bitmap = r_.scratch_->array<uint32_t>((size_t) scan_.nvectors * 32, "the matches");
-	plan.counts = r_.scratch_->array<unsigned long long>(scan_.nvectors, "the matches");
-	starts = r_.scratch_->array<unsigned long long>(scan_.nvectors, "the matches");
-	device_check(cudaMemsetAsync(plan.counts, 0, (size_t) scan_.nvectors * 8, stream_), "memset");
-	device_check(cub::DeviceScan::ExclusiveSum(NULL, bytes, plan.counts, starts, (int) scan_.nvectors, stream_), "scan");
-	temp = r_.scratch_->allocate(bytes, "the matches");
-	device_check(gpucol_interp_select(plan, stream_), "select");
-	device_check(cub::DeviceScan::ExclusiveSum(temp, bytes, plan.counts, starts, (int) scan_.nvectors, stream_), "scan");
-	device_check(cudaMemcpyAsync(&last, plan.counts + scan_.nvectors - 1, 8, cudaMemcpyDeviceToHost, stream_), "result");
-	device_check(cudaMemcpyAsync(&n, starts + scan_.nvectors - 1, 8, cudaMemcpyDeviceToHost, stream_), "result");
-	finish(e);
-	n += last;
-	if ((status = error_of(plan)) != GPUCOL_OK)
-		throw Failure{status, "error of an expression"};
 	*nrows = n;
 	if (n == 0)
 		return;
 	if (n * (8 + 17 * (size_t) p_->nkeys) > ((size_t) 2 << 30))
 		throw Failure{GPUCOL_OUT_OF_MEMORY, "the result is larger than the device gives back"};
-	plan.counts = starts;
 	plan.rows = r_.scratch_->array<unsigned long long>(n, "the result");
 	for (int i = 0; i < p_->nkeys; i++)
 	{
@@ -1623,13 +1715,132 @@ Lowering::run_scan(std::vector<char> *data, uint64_t *nrows)
 	}
 }
 
+/* ---- rankings ---- */
+
+/* Every output number of the shape must be one. */
+void
+Lowering::check_shape() const
+{
+	auto		is_output = [this] (int32_t output, int32_t least) { return output >= least && output < p_->nkeys; };
+
+	if (p_->kind != GPUCOL_PROGRAM_SCAN ||
+		(shape_->kind == GPUCOL_SHAPE_TOP && (!is_output(shape_->key, 0) || shape_->k < 1)) ||
+		(shape_->kind == GPUCOL_SHAPE_RANKED &&
+		 (shape_->nkeys > p_->nkeys || shape_->nrankings > GPUCOL_SHAPE_MAX_RANKINGS || !is_output(shape_->filter, -1) ||
+		  !is_output(shape_->score, 0) || !is_output(shape_->probability, 0) || !is_output(shape_->label, -1))) ||
+		shape_->kind > GPUCOL_SHAPE_RANKED)
+		throw unsupported("malformed request: shape of the rows");
+	for (uint32_t i = 0; shape_->kind == GPUCOL_SHAPE_RANKED && i < shape_->nrankings; i++)
+		if (shape_->rankings[i].k < 1 || shape_->rankings[i].ranking < GPUCOL_RANK_U_TOPK ||
+			shape_->rankings[i].ranking > GPUCOL_RANK_EXPECTED)
+			throw unsupported("malformed request: ranking");
+}
+
+/* Load outputs that are plain columns; false if some is not. */
+bool
+Lowering::load_plain(const GpucolInterpPlan &plan, uint64_t n, std::vector<GpucolRankColumn> *columns)
+{
+	GpucolRowLoad load = {};
+
+	if (filters() || p_->nkeys > GPUCOL_MAX_ROW_COLUMNS)
+		return false;
+
+	/* an expression may fail on some row even if its value is not used */
+	for (int i = 0; i < p_->ninstrs; i++)
+		if (array<GpucolInstr>(p_->instrs)[i].op > GPUCOL_OP_LOAD_S)
+			return false;
+	load.scan = scan_;
+	load.bitmap = plan.bitmap;
+	load.starts = plan.counts;
+	load.ncolumns = p_->nkeys;
+	for (int i = 0; i < p_->nkeys; i++)
+	{
+		uint16_t	reg = array<uint16_t>(p_->keys)[i];
+		GpucolRowColumn &c = load.columns[i];
+
+		if (value_slot(reg) < 0)
+			return false;
+		c.slot = value_slot(reg);
+		c.is_float = array<uint8_t>(p_->reg_classes)[reg] == GPUCOL_CLASS_F;
+		c.values = r_.scratch_->array<int64_t>(n, "the rows to be ranked");
+		c.nulls = r_.scratch_->array<uint8_t>(n, "the rows to be ranked");
+		(*columns)[i].values = c.values;
+		(*columns)[i].nulls = c.nulls;
+	}
+	kernel_ = "rank";
+	device_check(gpucol_rows_load(load, stream_), "load");
+	return true;
+}
+
+/* Have the interpreter compute the outputs. */
+void
+Lowering::load_interpreted(GpucolInterpPlan *plan, uint64_t n, std::vector<GpucolRankColumn> *columns)
+{
+	std::vector<GpucolInterpOutput> outputs;
+
+	plan->rows = r_.scratch_->array<unsigned long long>(n, "the rows to be ranked");
+	for (int i = 0; i < p_->nkeys; i++)
+	{
+		GpucolRankColumn &c = (*columns)[i];
+		GpucolInterpOutput o = {array<uint16_t>(p_->keys)[i], (uint16_t) c.cls, 0, NULL, NULL};
+
+		c.stride = c.cls == GPUCOL_CLASS_D ? 2 : 1;
+		o.values = r_.scratch_->array<unsigned long long>(n * c.stride, "the rows to be ranked");
+		o.nulls = r_.scratch_->array<uint8_t>(n, "the rows to be ranked");
+		c.values = (const int64_t *) o.values;
+		c.nulls = o.nulls;
+		outputs.push_back(o);
+	}
+	plan->outputs = upload(outputs);
+	plan->noutputs = outputs.size();
+	kernel_ = "interpret, rank";
+	device_check(cudaStreamSynchronize(stream_), "could not copy to the device");
+	device_check(gpucol_interp_emit(*plan, stream_), "emit");
+}
+
+void
+Lowering::run_ranked(std::vector<char> *data, uint64_t *nrows)
+{
+	GpucolInterpPlan plan = interp_plan();
+	uint64_t	n = find_matches(&plan);
+	GpucolRankTask task = {shape_, n, std::vector<GpucolRankColumn>(p_->nkeys), r_.scratch_.get(), stream_, cancel_, nullptr};
+	GpucolStatus status;
+	cudaEvent_t e = begin();
+
+	task.wait = [this] {
+		if (!wait_())
+			throw Failure{GPUCOL_CANCELLED, "cancelled"};
+	};
+	for (int i = 0; i < p_->nkeys; i++)
+	{
+		uint16_t	reg = array<uint16_t>(p_->keys)[i];
+		GpucolOffsetColumn offset;
+
+		task.columns[i].cls = array<uint8_t>(p_->reg_classes)[reg];
+		if (!offset_column(plain_slot(reg), &offset))
+			continue;
+		task.columns[i].base = offset.base;
+		task.columns[i].card = std::max<int64_t>(bounds_[offset.slot].second - offset.base, 0) + 1;
+	}
+	if (n > 0 && !load_plain(plan, n, &task.columns))
+		load_interpreted(&plan, n, &task.columns);
+	*nrows = gpucol_rank_rows(task, data);
+	if ((status = error_of(plan)) != GPUCOL_OK)
+		throw Failure{status, "error of an expression"};
+	finish(e);
+}
+
 void
 Lowering::run(GpucolWireResult *result, std::vector<char> *data)
 {
 	uint64_t	nrows = 1;
 
 	build_scan();
-	if (p_->kind == GPUCOL_PROGRAM_SCAN)
+	if (shape_ != NULL)
+		check_shape();
+	if (shape_ != NULL && shape_->kind == GPUCOL_SHAPE_RANKED)
+		run_ranked(data, &nrows);
+	else if (p_->kind == GPUCOL_PROGRAM_SCAN)
 		run_scan(data, &nrows);
 	else if (!run_count(data) && !run_reduce(data) && !run_group(data, &nrows))
 		run_aggregate(data, &nrows);
@@ -1644,7 +1855,7 @@ Lowering::run(GpucolWireResult *result, std::vector<char> *data)
 }
 
 void
-Request::execute(const GpucolWireGo &go, cudaStream_t stream, uint32_t *cancel,
+Request::execute(const GpucolWireGo &go, const GpucolShape *shape, cudaStream_t stream, uint32_t *cancel,
 				 const Waiter &wait, GpucolWireResult *result, std::vector<char> *data)
 {
 	for (Resident *r : resident_)
@@ -1656,7 +1867,7 @@ Request::execute(const GpucolWireGo &go, cudaStream_t stream, uint32_t *cancel,
 		return;
 	}
 
-	Lowering	lowering(*this, go, stream, cancel, wait);
+	Lowering	lowering(*this, go, shape, stream, cancel, wait);
 
 	lowering.run(result, data);
 }

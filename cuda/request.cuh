@@ -51,10 +51,10 @@ public:
 	void		put(const GpucolWirePut &put, const char *data, cudaStream_t stream);
 
 	/*
-	 * Answer.  `cancel` is a word in device memory that the session may set;
+	 * Answer; `shape` says what becomes of the rows, or is NULL.  `cancel` is a word in device memory that the session may set;
 	 * `wait` waits for the stream.
 	 */
-	void		execute(const GpucolWireGo &go, cudaStream_t stream,
+	void		execute(const GpucolWireGo &go, const GpucolShape *shape, cudaStream_t stream,
 						uint32_t *cancel, const Waiter &wait,
 						GpucolWireResult *result, std::vector<char> *data);
 

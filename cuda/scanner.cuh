@@ -55,6 +55,29 @@ find_run(const GpucolScanPlan &scan, uint32_t number)
 	return run;
 }
 
+/* Vector `number` of the scan: its segment, and its number in there. */
+__device__ __forceinline__ Run
+find_vector(const GpucolScanPlan &scan, uint32_t number)
+{
+	uint32_t	a = 0,
+				b = scan.nsegments;
+	Run			run;
+
+	while (b - a > 1)
+	{
+		uint32_t	m = (a + b) / 2;
+
+		if (__ldg(scan.vector_start + m) <= number)
+			a = m;
+		else
+			b = m;
+	}
+	run.segment = a;
+	run.first = number - __ldg(scan.vector_start + a);
+	run.n = 1;
+	return run;
+}
+
 /* Lane mask of a bitmap in row order (word p, bit l = row p*32 + l). */
 __device__ __forceinline__ uint32_t
 lane_mask_of_rows(const uint32_t *__restrict__ bitmap, uint32_t vector, int lane)

@@ -390,19 +390,24 @@ Session::put()
 void
 Session::go()
 {
-	GpucolWireGo wire = as<GpucolWireGo>();
+	GpucolWireGo wire;
+	GpucolShape shape;
+	bool		shaped = payload_.size() == sizeof(wire) + sizeof(shape);
 	GpucolWireResult result = {};
 	std::vector<char> data;
 
-	if (!request_)
+	if (!request_ || (!shaped && payload_.size() != sizeof(wire)))
 		throw Goodbye();
+	memcpy(&wire, payload_.data(), sizeof(wire));
+	if (shaped)
+		memcpy(&shape, payload_.data() + sizeof(wire), sizeof(shape));
 	{
 		Admission	admission;
 
 		set_state("computing");
 		cancelled_ = false;
 		device_check(cudaMemsetAsync(cancel_, 0, 4, stream_), "cancel");
-		request_->execute(wire, stream_, cancel_, [this] { return wait(); }, &result, &data);
+		request_->execute(wire, shaped ? &shape : NULL, stream_, cancel_, [this] { return wait(); }, &result, &data);
 	}
 	request_.reset();
 	set_state("sending");

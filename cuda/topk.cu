@@ -239,6 +239,9 @@ gpucol_topk_sort(const GpucolTopkRows &r, uint32_t *starts, double *p,
 namespace
 {
 
+/* Rows between looks at `cancel`. */
+constexpr int32_t LOOK_EVERY = 1024;
+
 /* Threads of a block whose heaps fit shared memory; 0: they never do. */
 int
 heap_threads(int32_t k)
@@ -266,8 +269,9 @@ heap_kernel(GpucolTopkGroups groups, int32_t k, GpucolTopkSet *sets, GpucolHeapN
 		GpucolUTopkScan scan;
 
 		gpucol_utopk_begin(&scan);
-		if (n >= k)
-			gpucol_utopk_step(&scan, groups.p + start, n, k, heap, n);
+		while (n >= k && !gpucol_utopk_step(&scan, groups.p + start, n, k, heap, scan.at + LOOK_EVERY))
+			if (groups.cancel != NULL && *groups.cancel)
+				return;
 		sets[g].probability = gpucol_product_value(scan.best.probability);
 		sets[g].min_p = scan.best.min_p;
 		sets[g].min_rank = scan.best.min_rank;

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * topk.cuh
- *	  U-Topk over many groups of label-confidence rows, and the selection of the
+ *	  Rankings of many groups of label-confidence rows, and the selection of the
  *	  best rows of a large input.
  *
  * Rows are in device memory as columns: group number, score (int64, greater is
@@ -35,6 +35,7 @@ struct GpucolTopkGroups
 	const uint32_t *starts;		/* [ngroups + 1] */
 	const double *p;			/* probabilities in ranking order */
 	uint32_t	longest;		/* rows of the longest group, or a bound */
+	const volatile uint32_t *cancel;	/* set to 1 by the host: give up; or NULL */
 };
 
 /* The U-Topk set of a group: see GpucolUTopk in uncertain/rank_utopk.h. */
@@ -81,6 +82,59 @@ extern cudaError_t gpucol_topk_dp(const GpucolTopkGroups &groups, int32_t k,
 extern cudaError_t gpucol_topk_members(const GpucolTopkGroups &groups, int32_t k,
 									   const GpucolTopkSet *sets, int32_t *ranks,
 									   cudaStream_t stream);
+
+/*
+ * What the other rankings choose: ranks within each group, best first as the
+ * ranking says.
+ */
+struct GpucolTopkPicks
+{
+	int32_t    *counts;			/* [ngroups] */
+	int32_t    *ranks;			/* of group g from g * stride on, or from starts[g]
+								 * where stride is 0; -1 = none at this rank */
+	uint32_t	stride;
+	uint8_t    *settled;		/* [ngroups] more rows behind would change nothing */
+};
+
+/*
+ * U-kRanks (stride at least k) and PT-k (stride 0), a warp a group; rank.h says
+ * what they are.  `scratch` of gpucol_topk_counts_scratch() bytes.
+ */
+extern size_t gpucol_topk_counts_scratch(int32_t k);
+extern cudaError_t gpucol_topk_u_kranks(const GpucolTopkGroups &groups, int32_t k,
+										const GpucolTopkPicks &picks, void *scratch,
+										cudaStream_t stream);
+extern cudaError_t gpucol_topk_pt_k(const GpucolTopkGroups &groups, int32_t k, double threshold,
+									const GpucolTopkPicks &picks, void *scratch,
+									cudaStream_t stream);
+
+/*
+ * Pr[in the top k] of rows, into figures[nrows]; -infinity for rows that never
+ * exist and those that cannot be among the k likeliest.
+ */
+extern cudaError_t gpucol_topk_global(const GpucolTopkGroups &groups, int32_t k,
+									  double *figures, uint8_t *settled, void *scratch,
+									  cudaStream_t stream);
+
+/*
+ * Minus the expected rank of rows, into figures[nrows]; -infinity for rows that
+ * never exist.  group[nrows] are the groups in ranking order.  `scratch` of
+ * gpucol_topk_expected_scratch() bytes.
+ */
+extern size_t gpucol_topk_expected_scratch(uint32_t nrows);
+extern cudaError_t gpucol_topk_expected(const GpucolTopkGroups &groups, const uint32_t *group,
+										uint32_t nrows, double *figures, void *scratch,
+										cudaStream_t stream);
+
+/*
+ * The k greatest figures of each group of rows sorted by (group, figure
+ * descending, rank), where figures that differ by rounding only are tied and go
+ * by rank.  chosen.starts are the groups; order[] the rows in sorted order,
+ * figure[] and rank[] by row.  order[] is changed.
+ */
+extern cudaError_t gpucol_topk_choose(const GpucolTopkGroups &chosen, uint32_t *order,
+									  const double *figure, const int64_t *rank, int32_t k,
+									  const GpucolTopkPicks &picks, cudaStream_t stream);
 
 /*
  * Numbers of all rows whose score is at least the `want`-th best (and a few

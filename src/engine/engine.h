@@ -17,6 +17,7 @@
 
 #include "kernel/batch.h"
 #include "kernel/program.h"
+#include "kernel/shape.h"
 
 /*
  * One column of a result batch.  Which array is set follows from the class: B
@@ -33,9 +34,28 @@ typedef struct GpucolResultColumn
 } GpucolResultColumn;
 
 /*
+ * Answers of one ranking for the groups of a batch: counts[g] labels from
+ * labels[first[g]] on, best first; -1 = no answer, which is NULL.  Labels are the
+ * words of the label's output: int64 of B and I, mantissas of D, numbers in
+ * `strings` of S.
+ */
+typedef struct GpucolRanked
+{
+	const int32_t *counts;
+	const uint64_t *first;
+	const int64_t *labels;
+	const uint8_t *nulls;		/* beside labels: 1 = no label; NULL pointer = none */
+	const double *probabilities;	/* U-Topk: of the set */
+	const GpucolBytes *strings;
+	uint32_t	nstrings;
+} GpucolRanked;
+
+/*
  * A batch of results; memory is the run's, valid until the next call.
  * SCAN: columns are the program's keys[] (outputs), tids[] the row identities.
  * AGG: columns are the group keys; states[g * naggs + a] the aggregate states.
+ * SCAN of shape RANKED, from an engine that knows it: columns are the group keys,
+ * ranked[] the rankings; ranked is NULL from one that delivers rows.
  */
 typedef struct GpucolResult
 {
@@ -43,6 +63,7 @@ typedef struct GpucolResult
 	const GpucolResultColumn *columns;
 	const uint64_t *tids;		/* SCAN: block << 16 | offset */
 	const GpucolAggState *states;
+	const GpucolRanked *ranked;
 } GpucolResult;
 
 /* What a run did, for EXPLAIN ANALYZE. */
@@ -64,6 +85,8 @@ typedef struct GpucolRunOptions
 	size_t		memory_limit;	/* bytes the run may hold; 0 = no limit */
 	bool		checked;		/* every value of the program's columns is known
 								 * to have its column's kind */
+	const GpucolShape *shape;	/* what becomes of the rows, if the engine knows
+								 * how; NULL: nothing */
 } GpucolRunOptions;
 
 typedef struct GpucolRun GpucolRun;

@@ -31,6 +31,7 @@
 #include "engine/engine.h"
 #include "engine/gpu_client.h"
 #include "engine/gpu_dictionary.h"
+#include "engine/gpu_rank.h"
 #include "engine/gpu_wire.h"
 #include "kernel/decode.h"
 #include "kernel/float_order.h"
@@ -73,6 +74,7 @@ struct GpucolRun
 	const GpucolProgram *program;
 	GpucolSource *source;
 	const GpucolHost *host;
+	const GpucolShape *shape;	/* NULL: rows as they are */
 	GpucolWire *wire;
 	BytesUse   *bytes;			/* [ncolumns] */
 	GpucolGpuDictionary **dictionaries; /* [ncolumns] */
@@ -98,6 +100,7 @@ struct GpucolRun
 	uint64_t   *tids;
 	const uint64_t *rows;
 	const GpucolAggState *states;
+	GpucolGpuRanks *ranks;
 	char		reason[200];
 };
 
@@ -674,6 +677,20 @@ read_data(GpucolRun *run)
 	return GPUCOL_OK;
 }
 
+/* Are groups with rankings what comes back? */
+static bool
+is_ranked(const GpucolRun *run)
+{
+	return run->shape != NULL && run->shape->kind == GPUCOL_SHAPE_RANKED;
+}
+
+/* Columns of the result. */
+static int
+result_columns(const GpucolRun *run)
+{
+	return is_ranked(run) ? (int) run->shape->nkeys : run->program->nkeys;
+}
+
 /* Find the arrays in the data, and make the buffers of a batch. */
 static GpucolStatus
 find_arrays(GpucolRun *run)
@@ -692,12 +709,12 @@ find_arrays(GpucolRun *run)
 		return GPUCOL_OUT_OF_MEMORY;
 	if (n == 0)
 		return GPUCOL_OK;
-	if (p->kind == GPUCOL_PROGRAM_SCAN)
+	if (p->kind == GPUCOL_PROGRAM_SCAN && !is_ranked(run))
 	{
 		run->rows = (const uint64_t *) run->data;
 		at += n * 8;
 	}
-	for (int k = 0; k < p->nkeys; k++)
+	for (int k = 0; k < result_columns(run); k++)
 	{
 		GpucolClass cls = classes[keys[k]];
 
@@ -719,6 +736,10 @@ find_arrays(GpucolRun *run)
 		run->states = (const GpucolAggState *) (run->data + at);
 		at += n * p->naggs * sizeof(GpucolAggState);
 	}
+	if (is_ranked(run))
+		return at > run->result.bytes ? GPUCOL_DEVICE_LOST :
+			gpucol_gpu_ranks_find(run->shape, n, run->data + at,
+								  run->result.bytes - at, &run->ranks);
 	return at == run->result.bytes ? GPUCOL_OK : GPUCOL_DEVICE_LOST;
 }
 
@@ -773,6 +794,7 @@ cuda_finish(GpucolRun *run)
 	free(run->values);
 	free(run->nulls);
 	free(run->tids);
+	gpucol_gpu_ranks_free(run->ranks);
 	free(run);
 }
 
@@ -880,7 +902,8 @@ request(GpucolRun *run, const char **why)
 	for (int c = 0; c < run->program->ncolumns && c < MAX_BYTES_SLOT; c++)
 		if (run->dictionaries[c] != NULL)
 			gpucol_gpu_dictionary_strings(run->dictionaries[c], &go.distinct[c]);
-	if (!gpucol_wire_send(run->wire, GPUCOL_WIRE_GO, &go, sizeof(go), NULL, 0) ||
+	if (!gpucol_wire_send(run->wire, GPUCOL_WIRE_GO, &go, sizeof(go), run->shape,
+						  run->shape != NULL ? sizeof(GpucolShape) : 0) ||
 		!gpucol_wire_receive(run->wire, GPUCOL_WIRE_RESULT, &result, &size))
 		return lost(why);
 	if (size == sizeof(run->result))
@@ -962,10 +985,11 @@ cuda_start(const GpucolProgram *program, GpucolSource *source,
 {
 	GpucolStatus status;
 
-	(void) options;				/* the limit is for memory of this process */
+	/* options->memory_limit is for memory of this process */
 	*run = create_run(program, source, host);
 	if (*run == NULL)
 		return refuse(why, GPUCOL_OUT_OF_MEMORY, "out of memory");
+	(*run)->shape = options->shape;
 	status = request(*run, why);
 	if (status != GPUCOL_OK && !GPUCOL_STATUS_IS_FALLBACK(status))
 	{
@@ -987,15 +1011,28 @@ virtual_tid(uint64_t row)
 	return (UINT64_C(0x80000000) + row / 256) << 16 | (1 + row % 256);
 }
 
+/* The byte strings whose numbers output k holds; NULL if it holds none. */
+static const GpucolBytes *
+output_strings(const GpucolRun *run, int k, uint32_t *n)
+{
+	const uint16_t *keys = GPUCOL_PROGRAM_ARRAY(run->program, const uint16_t, keys);
+	const GpucolInstr *in = GPUCOL_PROGRAM_ARRAY(run->program, const GpucolInstr, instrs);
+
+	*n = 0;
+	for (int i = 0; i < run->program->ninstrs; i++)
+		if (in[i].op == GPUCOL_OP_LOAD_S && in[i].dst == keys[k] &&
+			run->dictionaries[in[i].aux] != NULL)
+			return gpucol_gpu_dictionary_strings(run->dictionaries[in[i].aux], n);
+	return NULL;
+}
+
 /* Fill one column of a batch of n rows from row `at`. */
 static void
 fill_column(GpucolRun *run, int k, uint64_t at, uint32_t n)
 {
 	GpucolResultColumn *column = &run->columns[k];
-	const uint16_t *keys = GPUCOL_PROGRAM_ARRAY(run->program, const uint16_t, keys);
-	const GpucolInstr *in = GPUCOL_PROGRAM_ARRAY(run->program, const GpucolInstr, instrs);
-	const GpucolBytes *strings = NULL;
-	uint32_t	nstrings = 0;
+	const GpucolBytes *strings;
+	uint32_t	nstrings;
 
 	column->nulls = run->nulls[k] + at;
 	column->i = run->values[k] + at;
@@ -1009,10 +1046,7 @@ fill_column(GpucolRun *run, int k, uint64_t at, uint32_t n)
 			column->f = (const double *) run->values[k] + at;
 			break;
 		case GPUCOL_CLASS_S:
-			for (int i = 0; i < run->program->ninstrs; i++)
-				if (in[i].op == GPUCOL_OP_LOAD_S && in[i].dst == keys[k] &&
-					run->dictionaries[in[i].aux] != NULL)
-					strings = gpucol_gpu_dictionary_strings(run->dictionaries[in[i].aux], &nstrings);
+			strings = output_strings(run, k, &nstrings);
 			for (uint32_t i = 0; i < n; i++)
 			{
 				uint64_t	number = (uint64_t) run->values[k][at + i];
@@ -1041,9 +1075,17 @@ cuda_next(GpucolRun *run, GpucolResult *out)
 	memset(out, 0, sizeof(*out));
 	out->nrows = n;
 	out->columns = run->columns;
-	for (int k = 0; k < p->nkeys; k++)
+	for (int k = 0; k < result_columns(run); k++)
 		fill_column(run, k, run->at, n);
-	if (run->rows != NULL)
+	if (run->ranks != NULL)
+	{
+		uint32_t	nstrings = 0;
+		const GpucolBytes *strings = run->shape->label < 0 ? NULL :
+			output_strings(run, run->shape->label, &nstrings);
+
+		out->ranked = gpucol_gpu_ranks_at(run->ranks, run->at, strings, nstrings);
+	}
+	else if (run->rows != NULL)
 	{
 		for (uint32_t i = 0; i < n; i++)
 		{

@@ -207,6 +207,15 @@ open_parts(GpucolAggExecState *state, EState *estate)
 	}
 }
 
+/* What a device is to make of the rows that are ranked. */
+static bool
+make_shape(GpucolExec *exec, GpucolShape *shape, const char **why)
+{
+	GpucolAggExecState *state = (GpucolAggExecState *) exec->node;
+
+	return gpucol_topk_shape(state->topk, shape, why);
+}
+
 static void
 agg_begin(CustomScanState *node, EState *estate, int eflags)
 {
@@ -243,6 +252,8 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 						lower_agg);
 	open_parts(state, estate);
 	state->exec.withholds = state->ranking;
+	if (state->ranking)
+		state->exec.make_shape = make_shape;
 	if (state->ranking)
 		state->topk_context = AllocSetContextCreate(estate->es_query_cxt,
 													"gpucol ranking",

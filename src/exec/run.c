@@ -83,7 +83,8 @@ cuda_available(const char **why)
 static const GpucolEngine *
 choose_engine(const GpucolExec *exec)
 {
-	return exec->recursion == NULL && gpucol_engine_wants_device(cuda_available) ?
+	return exec->recursion == NULL && !exec->cpu_only &&
+		gpucol_engine_wants_device(cuda_available) ?
 		&gpucol_engine_cuda : &gpucol_engine_cpu;
 }
 
@@ -149,6 +150,14 @@ start_engine(GpucolExec *exec, const GpucolEngine *engine, const char **why)
 	options.threads = gpucol_run_threads(exec);
 	options.memory_limit = Max(get_hash_memory_limit(), MIN_MEMORY_LIMIT);
 	options.checked = exec->checked;
+	options.shape = NULL;
+	if (engine != &gpucol_engine_cpu && exec->make_shape != NULL)
+	{
+		memset(&exec->shape, 0, sizeof(exec->shape));
+		if (!exec->make_shape(exec, &exec->shape, why))
+			return GPUCOL_UNSUPPORTED;
+		options.shape = &exec->shape;
+	}
 	exec->engine = engine;
 	exec->engine_name = engine->name;
 	return engine->start(exec->program, exec->source, &exec->host, &options,
@@ -317,12 +326,25 @@ close_source(GpucolExec *exec)
 	exec->source = NULL;
 }
 
-/* Lower, open the source, start an engine. */
-static GpucolStatus
-start(GpucolExec *exec)
+/* Note why the device left the query to the CPU engine. */
+static void
+note_declined(GpucolExec *exec, const char *why)
 {
-	const char *why = NULL;
+	ereport(DEBUG1,
+			(errmsg_internal("gpucol: engine %s left a query to the CPU: %s",
+							 exec->engine->name, why)));
+	exec->declined = MemoryContextStrdup(exec->node->ss.ps.state->es_query_cxt, why);
+}
+
+/*
+ * Lower, open the source, start an engine.  With `device_only`, GPUCOL_UNSUPPORTED
+ * where that would be the CPU engine.
+ */
+static GpucolStatus
+start(GpucolExec *exec, bool device_only)
+{
 	const GpucolEngine *engine;
+	const char *why = NULL;
 	GpucolStatus status;
 	MemoryContextCallback *callback;
 
@@ -343,13 +365,14 @@ start(GpucolExec *exec)
 		exec->declined = "the device keeps columns of one table at a time";
 		engine = &gpucol_engine_cpu;
 	}
+	if (device_only && engine == &gpucol_engine_cpu)
+		return GPUCOL_UNSUPPORTED;
 	status = start_engine(exec, engine, &why);
-	if (GPUCOL_STATUS_IS_FALLBACK(status) && exec->engine != &gpucol_engine_cpu)
+	if (GPUCOL_STATUS_IS_FALLBACK(status) && engine != &gpucol_engine_cpu)
 	{
-		ereport(DEBUG1,
-				(errmsg_internal("gpucol: engine %s left a query to the CPU: %s",
-								 exec->engine->name, why)));
-		exec->declined = MemoryContextStrdup(exec->node->ss.ps.state->es_query_cxt, why);
+		note_declined(exec, why);
+		if (device_only)
+			return status;
 		status = start_on_cpu(exec, &why);
 	}
 	if (status != GPUCOL_OK)
@@ -395,7 +418,10 @@ static GpucolStatus
 next_batch(GpucolExec *exec, GpucolResult *result)
 {
 	const char *why;
-	GpucolStatus status = exec->engine->next(exec->run, result);
+	GpucolStatus status;
+
+	memset(result, 0, sizeof(*result));
+	status = exec->engine->next(exec->run, result);
 
 	if (GPUCOL_STATUS_IS_FALLBACK(status) && !exec->emitted &&
 		exec->engine != &gpucol_engine_cpu)
@@ -422,7 +448,7 @@ gpucol_run_next(GpucolExec *exec, GpucolResult *result)
 	GpucolStatus status = GPUCOL_OK;
 
 	if (!exec->started)
-		status = start(exec);
+		status = start(exec, false);
 	if (status == GPUCOL_OK)
 		status = exec->never ? empty_result(exec, result) :
 			next_batch(exec, result);
@@ -430,6 +456,23 @@ gpucol_run_next(GpucolExec *exec, GpucolResult *result)
 	if (status != GPUCOL_OK && status != GPUCOL_END && exec->fallback == NULL)
 		gpucol_status_raise(status, exec->rel);
 	return status;
+}
+
+/*
+ * Start on the device or not at all.
+ */
+bool
+gpucol_run_on_device(GpucolExec *exec)
+{
+	MemoryContext old = MemoryContextSwitchTo(exec->context);
+	GpucolStatus status = start(exec, true);
+
+	MemoryContextSwitchTo(old);
+	if (status == GPUCOL_OK)
+		return true;
+	gpucol_run_end(exec);
+	exec->cpu_only = true;
+	return false;
 }
 
 /*

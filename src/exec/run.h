@@ -27,6 +27,14 @@ typedef struct GpucolExec GpucolExec;
  */
 typedef bool (*GpucolLowerNode) (GpucolExec *exec, GpucolLower *l);
 
+/*
+ * What the node would have the device make of the rows, asked after the
+ * lowering.  False with *why set where that is nothing that a device does: the
+ * CPU engine then delivers rows.
+ */
+typedef bool (*GpucolMakeShape) (GpucolExec *exec, GpucolShape *shape,
+								 const char **why);
+
 /* What the participants of a parallel scan share. */
 typedef struct GpucolParallel
 {
@@ -59,6 +67,8 @@ struct GpucolExec
 	bool		checked;		/* every value is known to fit its column */
 	GpucolExecPart *parts;		/* the tables to read instead of rel, */
 	int			nparts;			/* whose descriptor they share; 0 = rel itself */
+	GpucolMakeShape make_shape; /* NULL: rows as they are */
+	bool		cpu_only;		/* the device has had its chance */
 
 	/* the run in progress; everything lives in `context` */
 	MemoryContext context;
@@ -69,6 +79,7 @@ struct GpucolExec
 	GpucolHost	host;
 	const GpucolEngine *engine;
 	GpucolRun  *run;
+	GpucolShape shape;			/* of the device's rows */
 	bool		started;
 	bool		never;			/* no row can pass: nothing is run */
 	bool		emitted;		/* a batch was handed out */
@@ -96,6 +107,13 @@ extern void gpucol_run_init_recursion(GpucolExec *exec, CustomScanState *node,
  * fall back, for exec->fallback's reason.  Every other status is raised.
  */
 extern GpucolStatus gpucol_run_next(GpucolExec *exec, GpucolResult *result);
+
+/*
+ * Start on the device, with the shape that the node wants.  False: nothing runs,
+ * for exec->declined's reason or because the device is not asked for, and later
+ * runs are the CPU engine's.
+ */
+extern bool gpucol_run_on_device(GpucolExec *exec);
 
 /*
  * Do all values that the snapshot sees in these columns have their column's

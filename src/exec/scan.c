@@ -8,7 +8,8 @@
  * the scan slot.  Tuples carry their real TIDs.
  *
  * GpucolTopK is a scan that first finds out which rows can be among the first
- * k (topk_probe.c) and has that as one more condition.
+ * k (topk_probe.c) and has that as one more condition.  A device finds out and
+ * scans in one request (kernel/shape.h).
  *
  * Fallback: where no engine can run the scan, the table's ordinary scan
  * delivers rows and PostgreSQL tests the pushed conjuncts.
@@ -56,6 +57,8 @@ typedef struct GpucolScanState
 
 	/* GpucolTopK */
 	bool		topk;
+	bool		begun;			/* the device or the probe knows the rows */
+	bool		on_device;		/* the key is one more output of the run */
 	GpucolTopkProbe probe;
 	GpucolExec	probe_exec;
 
@@ -247,6 +250,21 @@ lower_scan(GpucolExec *exec, GpucolLower *l)
 		gpucol_output_init(&state->outputs[i], att->atttypid, att->atttypmod,
 						   att->attcollation, &value);
 	}
+	return !state->on_device ||
+		gpucol_lower_output(l, state->probe.key, &state->probe.value);
+}
+
+/* The device is to find the rows that can be among the first k. */
+static bool
+make_shape(GpucolExec *exec, GpucolShape *shape, const char **why pg_attribute_unused())
+{
+	GpucolScanState *state = (GpucolScanState *) exec->node;
+
+	shape->kind = GPUCOL_SHAPE_TOP;
+	shape->key = state->noutputs;
+	shape->descending = state->probe.descending;
+	shape->nulls_first = state->probe.nulls_first;
+	shape->k = state->probe.k;
 	return true;
 }
 
@@ -285,6 +303,8 @@ scan_begin(CustomScanState *node, EState *estate,
 		gpucol_run_init(&state->probe_exec, node, node->ss.ss_currentRelation,
 						cscan->scan.scanrelid, GPUCOL_PROGRAM_SCAN, lower_probe);
 	state->probe_exec.withholds = true;
+	if (state->topk)
+		state->exec.make_shape = make_shape;
 	state->batch_context = AllocSetContextCreate(estate->es_query_cxt,
 												 "gpucol scan batch",
 												 ALLOCSET_DEFAULT_SIZES);
@@ -411,14 +431,22 @@ next_fallback(GpucolScanState *state)
 	return ExecClearTuple(slot);
 }
 
-/* Find out which rows can be among the first k. */
+/* Find out which rows can be among the first k, or have the device do that. */
 static void
-run_probe(GpucolScanState *state)
+begin_topk(GpucolScanState *state)
 {
 	EState	   *estate = state->css.ss.ps.state;
 	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
 
-	gpucol_topk_probe_run(&state->probe, &state->probe_exec, state->pushed == NIL);
+	state->begun = true;
+	if (values_fit(state))
+	{
+		state->on_device = !state->exec.cpu_only;
+		state->on_device = gpucol_run_on_device(&state->exec);
+		state->probe_exec.cpu_only = state->exec.cpu_only;
+		if (!state->on_device)
+			gpucol_topk_probe_run(&state->probe, &state->probe_exec, state->pushed == NIL);
+	}
 	MemoryContextSwitchTo(old);
 }
 
@@ -432,8 +460,8 @@ next_row(ScanState *node)
 
 	if (state->table_scan != NULL)
 		return next_fallback(state);
-	if (state->topk && !state->probe.done)
-		run_probe(state);
+	if (state->topk && !state->begun)
+		begin_topk(state);
 	while (state->next >= state->nrows)
 	{
 		status = state->exec.started || values_fit(state) ?
@@ -474,7 +502,8 @@ stop(GpucolScanState *state)
 	gpucol_run_end(&state->exec);
 	if (state->topk)
 		gpucol_run_end(&state->probe_exec);
-	state->probe.done = false;
+	state->begun = false;
+	state->on_device = false;
 	state->nrows = 0;
 	state->next = 0;
 	if (state->table_scan != NULL)
@@ -558,7 +587,7 @@ explain_probe(GpucolScanState *state, List *ancestors, ExplainState *es)
 											state->probe.descending ? " DESC" : ""),
 						es);
 	ExplainPropertyInteger("Top Rows", NULL, state->probe.k, es);
-	if (!es->analyze)
+	if (!es->analyze || state->on_device)
 		return;
 	if (state->probe.condition != NULL)
 		ExplainPropertyText("Top Condition",

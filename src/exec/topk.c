@@ -9,6 +9,9 @@
  * once in an arena and stands for its place there; where score and probability
  * tie, PostgreSQL compares such labels, so ranking then stays in one thread.
  *
+ * A device that takes the scan does all this itself (kernel/shape.h): then the
+ * run delivers groups with their answers, and what is left is to make arrays.
+ *
  * Errors of the data (probability out of range, sum above 1) are those that the
  * aggregates raise.
  *
@@ -50,6 +53,9 @@ struct GpucolTopk
 	GpucolNames *x_names;		/* x-tuples of class S */
 	GpucolBatch *batch;
 	int		   *batch_ranking;	/* by aggregate: ranking of the batch */
+	bool		on_device;		/* the run delivers ranked groups */
+	GpucolResult first;			/* its first batch, until handed out */
+	const GpucolRanked *ranked; /* answers of the batch handed out */
 	GpucolOutput label;
 	Oid			label_type;
 	int16		label_typlen;
@@ -107,29 +113,33 @@ gpucol_topk_create(GpucolExec *exec, int nkeys, const GpucolOutput *keys,
 	return topk;
 }
 
-/* The expressions have been lowered: prepare for their classes. */
+/* The label has been lowered: prepare for its class. */
+static void
+prepare_label(GpucolTopk *topk)
+{
+	Node	   *label = (Node *) topk->rankings->label;
+
+	if (label == NULL)
+		return;
+	topk->label_type = exprType(label);
+	get_typlenbyvalalign(topk->label_type, &topk->label_typlen,
+						 &topk->label_typbyval, &topk->label_typalign);
+	gpucol_output_init(&topk->label, topk->label_type, exprTypmod(label),
+					   exprCollation(label), &topk->rankings->label_value);
+}
+
+/* The expressions have been lowered: prepare to collect rows. */
 static void
 prepare(GpucolTopk *topk)
 {
-	const GpucolRankings *r = topk->rankings;
-
 	topk->keys = gpucol_keys_create(topk->nkeys, topk->key_outputs);
 	topk->handed_context = AllocSetContextCreate(topk->context,
 												 "gpucol ranked groups",
 												 ALLOCSET_DEFAULT_SIZES);
-	topk->p_divisor = (double) gpucol_lower_power10(r->probability_value.scale);
-	if (r->x != NULL)
+	topk->p_divisor = (double) gpucol_lower_power10(topk->rankings->probability_value.scale);
+	if (topk->rankings->x != NULL)
 		topk->x_names = gpucol_names_create();
-	if (r->label != NULL)
-	{
-		Node	   *label = (Node *) r->label;
-
-		topk->label_type = exprType(label);
-		get_typlenbyvalalign(topk->label_type, &topk->label_typlen,
-							 &topk->label_typbyval, &topk->label_typalign);
-		gpucol_output_init(&topk->label, topk->label_type, exprTypmod(label),
-						   exprCollation(label), &r->label_value);
-	}
+	prepare_label(topk);
 }
 
 /* The value of a constant argument; raises an error for NULL. */
@@ -176,6 +186,76 @@ make_rankings(GpucolTopk *topk, GpucolBatchRanking *out)
 		topk->batch_ranking[i] = j;
 	}
 	return n;
+}
+
+/* Is the value of this argument known without raising an error? */
+static bool
+argument_is_simple(const Expr *expr)
+{
+	return expr == NULL || IsA(expr, Const) || IsA(expr, Param);
+}
+
+/* Is k, or the threshold, one that rankings accept? */
+static bool
+argument_is_valid(GpucolTopk *topk, Expr *expr, bool is_k)
+{
+	Datum		value;
+	bool		isnull;
+
+	if (expr == NULL)
+		return true;
+	gpucol_lower_eval(topk->exec->lower, expr, &value, &isnull);
+	if (isnull)
+		return false;
+	if (is_k)
+		return DatumGetInt32(value) >= 1;
+	return DatumGetFloat8(value) > 0 && DatumGetFloat8(value) <= 1;
+}
+
+/*
+ * What a device is to make of the rows.  A k or threshold that is out of range is
+ * left to the CPU engine, which raises the error if a row calls for it.
+ */
+bool
+gpucol_topk_shape(GpucolTopk *topk, GpucolShape *shape, const char **why)
+{
+	const GpucolRankings *r = topk->rankings;
+	MemoryContext old = MemoryContextSwitchTo(topk->context);
+	GpucolBatchRanking *rankings = palloc(sizeof(GpucolBatchRanking) * r->naggs);
+
+	*why = NULL;
+	if (r->x != NULL)
+		*why = "rankings with x-tuples";
+	for (int i = 0; i < r->naggs && *why == NULL; i++)
+	{
+		if (!argument_is_simple(r->aggs[i].k) || !argument_is_simple(r->aggs[i].threshold))
+			*why = "k or threshold is an expression";
+		else if (!argument_is_valid(topk, r->aggs[i].k, true) ||
+				 !argument_is_valid(topk, r->aggs[i].threshold, false))
+			*why = "k or threshold is out of range";
+	}
+	if (*why == NULL)
+	{
+		int			n = make_rankings(topk, rankings);
+
+		if (n > GPUCOL_SHAPE_MAX_RANKINGS)
+			*why = "too many rankings in one query";
+		shape->nrankings = Min(n, GPUCOL_SHAPE_MAX_RANKINGS);
+	}
+	shape->kind = GPUCOL_SHAPE_RANKED;
+	shape->nkeys = topk->nkeys;
+	shape->filter = r->filter_column;
+	shape->score = r->score_column;
+	shape->probability = r->probability_column;
+	shape->label = r->label_column;
+	shape->divisor = (double) gpucol_lower_power10(r->probability_value.scale);
+	for (uint32 i = 0; i < shape->nrankings; i++)
+		shape->rankings[i] = (GpucolShapeRanking)
+	{
+		rankings[i].ranking, rankings[i].k, rankings[i].threshold
+	};
+	MemoryContextSwitchTo(old);
+	return *why == NULL;
 }
 
 /* Compare labels of class S as PostgreSQL does. */
@@ -393,6 +473,13 @@ collect(GpucolTopk *topk)
 	while ((status = gpucol_run_next(topk->exec, &result)) == GPUCOL_OK)
 	{
 		CHECK_FOR_INTERRUPTS();
+		if (result.ranked != NULL)
+		{
+			topk->collected = topk->on_device = true;
+			topk->first = result;
+			prepare_label(topk);
+			return GPUCOL_OK;
+		}
 		old = MemoryContextSwitchTo(topk->context);
 		if (topk->keys == NULL)
 			prepare(topk);
@@ -463,6 +550,22 @@ rank_groups(GpucolTopk *topk, uint32 upto)
 	}
 }
 
+/* Next batch of groups that the device has ranked. */
+static GpucolStatus
+next_from_device(GpucolTopk *topk, GpucolResult *groups)
+{
+	GpucolStatus status = GPUCOL_OK;
+
+	if (topk->first.nrows > 0)
+		*groups = topk->first;
+	else
+		status = gpucol_run_next(topk->exec, groups);
+	topk->first.nrows = 0;
+	if (status == GPUCOL_OK)
+		topk->ranked = groups->ranked;
+	return status;
+}
+
 GpucolStatus
 gpucol_topk_next(GpucolTopk *topk, GpucolResult *groups)
 {
@@ -473,6 +576,8 @@ gpucol_topk_next(GpucolTopk *topk, GpucolResult *groups)
 		if (status != GPUCOL_OK)
 			return status;
 	}
+	if (topk->on_device)
+		return next_from_device(topk, groups);
 	topk->from += topk->handed;
 	topk->handed = Min(BATCH_GROUPS, topk->ngroups - topk->from);
 	if (topk->handed == 0)
@@ -491,12 +596,27 @@ gpucol_topk_next(GpucolTopk *topk, GpucolResult *groups)
 	return GPUCOL_OK;
 }
 
-/* The labels of an answer as an array. */
-static Datum
-label_array(GpucolTopk *topk, const GpucolBatchAnswer *answer)
+/* A label of class S, from the word that stands for it. */
+static GpucolBytes
+label_bytes(GpucolTopk *topk, int64 word, const GpucolRanked *ranked)
 {
-	int			n = answer->count;
-	GpucolResultColumn column = {.cls = topk->label.cls,.nulls = answer->nulls};
+	const StoredLabel *label = (const StoredLabel *) (intptr_t) word;
+
+	if (!topk->on_device)
+		return (GpucolBytes) {label->data, label->len};
+	if (ranked->strings == NULL || (uint64) word >= ranked->nstrings)
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg("device returned an unknown label")));
+	return ranked->strings[word];
+}
+
+/* n labels as an array; of class S, those of `ranked` where the device ranked. */
+static Datum
+label_array(GpucolTopk *topk, const int64 *labels, const uint8 *label_nulls, int n,
+			const GpucolRanked *ranked)
+{
+	GpucolResultColumn column = {.cls = topk->label.cls,.nulls = label_nulls};
 	GpucolBytes *bytes = NULL;
 	__int128   *mantissas = NULL;
 	Datum	   *values;
@@ -513,16 +633,12 @@ label_array(GpucolTopk *topk, const GpucolBatchAnswer *answer)
 		mantissas = palloc(sizeof(__int128) * n);
 	for (int i = 0; i < n; i++)
 	{
-		if (bytes != NULL && !(answer->nulls && answer->nulls[i]))
-		{
-			const StoredLabel *label = (const StoredLabel *) (intptr_t) answer->labels[i];
-
-			bytes[i] = (GpucolBytes) {label->data, label->len};
-		}
+		if (bytes != NULL && !(label_nulls && label_nulls[i]))
+			bytes[i] = label_bytes(topk, labels[i], ranked);
 		if (mantissas != NULL)
-			mantissas[i] = answer->labels[i];
+			mantissas[i] = labels[i];
 	}
-	column.i = answer->labels;
+	column.i = labels;
 	column.s = bytes;
 	column.d = mantissas;
 	gpucol_output_datums(&topk->label, &column, n, values, nulls);
@@ -532,12 +648,31 @@ label_array(GpucolTopk *topk, const GpucolBatchAnswer *answer)
 											  topk->label_typalign));
 }
 
+/* The same for a group that the device has ranked. */
+static Datum
+device_datum(GpucolTopk *topk, int agg, uint32 row, bool *isnull)
+{
+	const GpucolRanked *ranked = &topk->ranked[topk->batch_ranking[agg]];
+	uint64		first = ranked->first[row];
+
+	*isnull = ranked->counts[row] < 0;
+	if (*isnull)
+		return (Datum) 0;
+	if (topk->rankings->aggs[agg].probability)
+		return Float8GetDatum(ranked->probabilities[row]);
+	return label_array(topk, ranked->labels + first,
+					   ranked->nulls != NULL ? ranked->nulls + first : NULL,
+					   ranked->counts[row], ranked);
+}
+
 Datum
 gpucol_topk_datum(GpucolTopk *topk, int agg, uint32 row, bool *isnull)
 {
 	uint32		group = topk->from + row;
 	const GpucolBatchAnswer *answer;
 
+	if (topk->on_device)
+		return device_datum(topk, agg, row, isnull);
 	*isnull = true;
 	if (topk->batch == NULL || gpucol_batch_group_rows(topk->batch, group) == 0)
 		return (Datum) 0;
@@ -547,5 +682,5 @@ gpucol_topk_datum(GpucolTopk *topk, int agg, uint32 row, bool *isnull)
 	*isnull = false;
 	if (topk->rankings->aggs[agg].probability)
 		return Float8GetDatum(answer->probability);
-	return label_array(topk, answer);
+	return label_array(topk, answer->labels, answer->nulls, answer->count, NULL);
 }

@@ -26,6 +26,12 @@ extern GpucolTopk *gpucol_topk_create(GpucolExec *exec, int nkeys,
 									  const GpucolRankings *rankings);
 
 /*
+ * What a device is to make of the scan's rows (GpucolMakeShape); the program has
+ * been lowered.
+ */
+extern bool gpucol_topk_shape(GpucolTopk *topk, GpucolShape *shape, const char **why);
+
+/*
  * Next batch of groups: their keys as columns.  Scans and collects on the first
  * call.  GPUCOL_END when done; a fallback status has set exec->fallback.
  */

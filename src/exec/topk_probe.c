@@ -231,7 +231,6 @@ gpucol_topk_probe_run(GpucolTopkProbe *probe, GpucolExec *scan, bool all_rows)
 	Expr	   *bound = NULL;
 	int64		nulls = 0;
 
-	probe->done = true;
 	probe->condition = NULL;
 	probe->narrow = NULL;
 	probe->seen = 0;

@@ -25,7 +25,6 @@ typedef struct GpucolTopkProbe
 	GpucolValue value;
 
 	/* what it found */
-	bool		done;
 	Expr	   *condition;		/* what a row must meet; NULL: any row may matter */
 	int64		seen;			/* rows that it looked at */
 } GpucolTopkProbe;

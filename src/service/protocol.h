@@ -44,6 +44,7 @@
 
 #include "kernel/program.h"
 #include "kernel/recursion.h"
+#include "kernel/shape.h"
 
 #define GPUCOL_WIRE_MAGIC		0x44475047	/* "GPGD" */
 #define GPUCOL_WIRE_VERSION		1
@@ -188,6 +189,7 @@ typedef struct GpucolWireChunk
 	uint32_t	unused[31];
 } GpucolWireChunk;
 
+/* Followed by a GpucolShape where rows do not leave as they are. */
 typedef struct GpucolWireGo
 {
 	uint64_t	delta_rows;
@@ -200,6 +202,10 @@ typedef struct GpucolWireGo
  * uint8 nulls[nrows] padded to 8 bytes; then GpucolAggState[nrows][naggs].
  * SCAN: uint64 row[nrows] (segment << 32 | row, segment = nsegments for delta
  * rows), then each output as a key above.
+ * RANKED: the keys of groups as above, then for each ranking: int32
+ * counts[nrows] padded to 8 bytes, for U-Topk double probability[nrows], int64
+ * label[], and for U-kRanks uint8 null[] padded to 8 bytes; of these as many as
+ * the positive counts sum to.
  */
 typedef struct GpucolWireResult
 {

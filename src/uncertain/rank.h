@@ -47,6 +47,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernel/shape.h"
 #include "kernel/status.h"
 
 /* A group of tuples in ranking order. */
@@ -77,16 +78,6 @@ typedef struct GpucolRankWork
 	void	   *arg;
 	bool		settled;
 } GpucolRankWork;
-
-/* Which ranking; also the bits of a set of rankings. */
-typedef enum GpucolRanking
-{
-	GPUCOL_RANK_U_TOPK = 1,
-	GPUCOL_RANK_U_KRANKS,
-	GPUCOL_RANK_PT_K,
-	GPUCOL_RANK_GLOBAL_TOPK,
-	GPUCOL_RANK_EXPECTED
-} GpucolRanking;
 
 /* Bytes of scratch memory that any ranking of this input needs. */
 extern size_t gpucol_rank_workspace(const GpucolRankInput *in, int32_t k);

@@ -1,0 +1,297 @@
+/*-------------------------------------------------------------------------
+ *
+ * bound.cu
+ *	  The bound that the first k rows of an order reach, and the rows that reach it.
+ *
+ * The bound.  The extremes in a vector's zone map are values of rows, so where a
+ * scan sees all rows of a vector the k-th best of the vectors' best values is
+ * reached by k rows.  Where it does not (conditions, deleted rows, few vectors)
+ * a histogram of the keys finds the bin of the k-th best, and a second one over
+ * that bin alone its place in it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "bound.cuh"
+
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_reduce.cuh>
+
+#include "launch.cuh"
+#include "offsets.cuh"
+#include "scanner.cuh"
+#include "values.cuh"
+
+/* Bins of a histogram, and rows more than wanted that are not worth another. */
+constexpr int	BINS = 4096;
+constexpr unsigned long long SLACK = 8192;
+
+__device__ static inline int64_t
+directed(const GpucolBoundKey &key, int64_t order)
+{
+	return key.descending ? order : ~order;
+}
+
+/* The directed key of a row that is not NULL. */
+__device__ static inline int64_t
+directed_key(const GpucolBoundKey &key, const GpucolDeviceChunk &chunk, uint32_t vector, int row)
+{
+	uint64_t	code = chunk_code(chunk, vector, row);
+
+	return directed(key, key.is_float ? gpucol_float_order(float_of_code(chunk, code)) : integer_of_code(chunk, code));
+}
+
+__global__ void
+bound_zones_kernel(const __grid_constant__ GpucolBoundKey key, int64_t k, int64_t *best, int64_t *worst)
+{
+	const GpucolScanPlan &scan = key.scan;
+
+	for (uint32_t number = blockIdx.x * blockDim.x + threadIdx.x; number < scan.nvectors; number += gridDim.x * blockDim.x)
+	{
+		Run			run = find_vector(scan, number);
+		const GpucolDeviceSegment &segment = scan.segments[run.segment];
+		const GpucolDeviceChunk &chunk = scan.chunks[run.segment * scan.ncolumns + key.slot];
+		uint32_t	rows = min((uint32_t) GPUCOL_VECTOR_VALUES, segment.nrows - run.first * GPUCOL_VECTOR_VALUES);
+		bool		whole = chunk.zones != NULL && !chunk.all_null;
+
+		best[number] = worst[number] = INT64_MIN;
+		if (whole && segment.deleted)
+			for (int i = 0; i < 32; i++)
+				whole &= segment.deleted[(size_t) run.first * 32 + i] == 0;
+		if (!whole)
+			continue;
+
+		GpucolZone	zone = chunk.zones[run.first];
+
+		if (zone.min > zone.max)
+			continue;
+		best[number] = directed(key, key.descending ? zone.max : zone.min);
+		if (chunk.nulls == NULL && rows >= k)
+			worst[number] = directed(key, key.descending ? zone.min : zone.max);
+	}
+}
+
+static cudaError_t
+bound_zones(const GpucolBoundKey &key, int64_t k, int64_t *best, int64_t *worst,
+			cudaStream_t stream)
+{
+	bound_zones_kernel<<<gpucol_launch_grid(key.scan.nvectors), GPUCOL_THREADS, 0, stream>>>(key, k, best, worst);
+	return cudaGetLastError();
+}
+
+/* Lane mask of the rows in question. */
+__device__ static inline uint32_t
+rows_in_question(const GpucolBoundKey &key, const Run &run, uint32_t number, int lane)
+{
+	return key.matches ? lane_mask_of_rows(key.matches, number, lane) : vector_mask(key.scan, run, run.first, lane);
+}
+
+/* Can no row of a vector have a directed key in [lo, hi]? */
+__device__ static inline bool
+zone_excludes(const GpucolBoundKey &key, const GpucolDeviceChunk &chunk, uint32_t vector, int64_t lo, int64_t hi)
+{
+	GpucolZone	zone;
+
+	if (chunk.zones == NULL)
+		return false;
+	zone = chunk.zones[vector];
+	if (zone.min > zone.max)
+		return false;
+	return key.descending ? zone.max < lo || zone.min > hi : ~zone.min < lo || ~zone.max > hi;
+}
+
+template <bool DENSE>
+__global__ void
+bound_histogram_kernel(const __grid_constant__ GpucolBoundKey key, int64_t base, int shift, unsigned long long *bins)
+{
+	__shared__ uint32_t local[BINS];
+	const GpucolScanPlan &scan = key.scan;
+	int			lane = threadIdx.x % 32;
+	uint32_t	warps = gridDim.x * blockDim.x / 32;
+	uint64_t	span = shift >= 52 ? UINT64_MAX : ((uint64_t) BINS << shift) - 1;
+	int64_t		last = (uint64_t) INT64_MAX - (uint64_t) base < span ? INT64_MAX : (int64_t) ((uint64_t) base + span);
+
+	for (int i = threadIdx.x; i < BINS; i += blockDim.x)
+		local[i] = 0;
+	__syncthreads();
+	for (uint32_t number = (blockIdx.x * blockDim.x + threadIdx.x) / 32; number < scan.nvectors; number += warps)
+	{
+		Run			run = find_vector(scan, number);
+		const GpucolDeviceChunk chunk = scan.chunks[run.segment * scan.ncolumns + key.slot];
+		uint32_t	mask;
+
+		if (chunk.all_null || zone_excludes(key, chunk, run.first, base, last))
+			continue;
+		mask = rows_in_question(key, run, number, lane);
+		if (!__any_sync(GPUCOL_ALL_LANES, mask != 0))
+			continue;
+		if (DENSE)
+		{
+			uint32_t	offsets[32];
+
+			mask &= ~load_offsets(chunk, key.offset, run.first, lane, offsets);
+#pragma unroll
+			for (int p = 0; p < 32; p++)
+				if (mask >> p & 1)
+				{
+					int64_t		x = directed(key, key.offset.base + offsets[p]);
+
+					if (x >= base && x <= last)
+						atomicAdd(local + (((uint64_t) x - (uint64_t) base) >> shift), 1);
+				}
+		}
+		else
+			for (int p = 0; p < 32; p++)
+				if ((mask >> p & 1) && !row_is_null(chunk, run.first, p * 32 + lane))
+				{
+					int64_t		x = directed_key(key, chunk, run.first, p * 32 + lane);
+
+					if (x >= base && x <= last)
+						atomicAdd(local + (((uint64_t) x - (uint64_t) base) >> shift), 1);
+				}
+		if (*scan.cancel)
+			break;
+	}
+	__syncthreads();
+	for (int i = threadIdx.x; i < BINS; i += blockDim.x)
+		if (local[i] > 0)
+			atomicAdd(bins + i, (unsigned long long) local[i]);
+}
+
+static cudaError_t
+bound_histogram(const GpucolBoundKey &key, int64_t base, int shift,
+				unsigned long long *bins, cudaStream_t stream)
+{
+	if (key.dense)
+		bound_histogram_kernel<true><<<gpucol_launch_blocks(bound_histogram_kernel<true>, GPUCOL_THREADS, 0), GPUCOL_THREADS, 0, stream>>>(key, base, shift, bins);
+	else
+		bound_histogram_kernel<false><<<gpucol_launch_blocks(bound_histogram_kernel<false>, GPUCOL_THREADS, 0), GPUCOL_THREADS, 0, stream>>>(key, base, shift, bins);
+	return cudaGetLastError();
+}
+
+__global__ void
+bound_select_kernel(const __grid_constant__ GpucolBoundKey key, int64_t bound, bool nulls, uint32_t *bitmap,
+					unsigned long long *counts)
+{
+	const GpucolScanPlan &scan = key.scan;
+	int			lane = threadIdx.x % 32;
+	uint32_t	warps = gridDim.x * blockDim.x / 32;
+
+	for (uint32_t number = (blockIdx.x * blockDim.x + threadIdx.x) / 32; number < scan.nvectors; number += warps)
+	{
+		Run			run = find_vector(scan, number);
+		const GpucolDeviceChunk chunk = scan.chunks[run.segment * scan.ncolumns + key.slot];
+		bool		nullable = chunk.all_null || chunk.nulls != NULL;
+		uint32_t	mask = 0;
+		uint32_t	word;
+		uint32_t	n;
+
+		if ((nulls && nullable) || (!chunk.all_null && !zone_excludes(key, chunk, run.first, bound, INT64_MAX)))
+		{
+			mask = rows_in_question(key, run, number, lane);
+			if (__any_sync(GPUCOL_ALL_LANES, mask != 0))
+				for (int p = 0; p < 32; p++)
+					if (mask >> p & 1)
+					{
+						int			row = p * 32 + lane;
+						bool		pass = row_is_null(chunk, run.first, row) ? nulls :
+							directed_key(key, chunk, run.first, row) >= bound;
+
+						if (!pass)
+							mask &= ~(1u << p);
+					}
+		}
+		word = warp_transpose(mask, lane);
+		n = warp_sum((uint32_t) __popc(word));
+		bitmap[(size_t) number * 32 + lane] = word;
+		if (lane == 0)
+			counts[number] = n;
+		if (*scan.cancel)
+			break;
+	}
+}
+
+cudaError_t
+gpucol_bound_select(const GpucolBoundKey &key, int64_t bound, bool nulls, uint32_t *bitmap,
+					unsigned long long *counts, cudaStream_t stream)
+{
+	bound_select_kernel<<<gpucol_launch_blocks(bound_select_kernel, GPUCOL_THREADS, 0), GPUCOL_THREADS, 0, stream>>>(key, bound, nulls, bitmap, counts);
+	return cudaGetLastError();
+}
+
+/*-------------------------------------------------------------------------
+ * Finding the bound
+ *-------------------------------------------------------------------------
+ */
+
+/* The k-th best of the vectors' best, or what all rows of a vector reach. */
+static bool
+bound_of_zones(const GpucolBoundKey &key, const GpucolBoundTask &task, int64_t *bound)
+{
+	uint32_t	n = key.scan.nvectors;
+	int64_t    *best = task.scratch->array<int64_t>(2 * (size_t) n, "the sort keys");
+	int64_t    *sorted = task.scratch->array<int64_t>(n + 1, "the sort keys");
+	int64_t		found[2];
+	size_t		sort = 0,
+				reduce = 0;
+	void	   *temp;
+
+	if (n == 0)
+		return false;
+	device_check(bound_zones(key, task.k, best, best + n, task.stream), "bound");
+	device_check(cub::DeviceRadixSort::SortKeysDescending(NULL, sort, best, sorted, (int) n, 0, 64, task.stream), "bound");
+	device_check(cub::DeviceReduce::Max(NULL, reduce, best + n, sorted + n, (int) n, task.stream), "bound");
+	temp = task.scratch->allocate(sort > reduce ? sort : reduce, "the sort keys");
+	device_check(cub::DeviceReduce::Max(temp, reduce, best + n, sorted + n, (int) n, task.stream), "bound");
+	device_check(cudaMemcpyAsync(&found[0], sorted + n, 8, cudaMemcpyDeviceToHost, task.stream), "bound");
+	found[1] = INT64_MIN;
+	if (task.k <= n)
+	{
+		device_check(cub::DeviceRadixSort::SortKeysDescending(temp, sort, best, sorted, (int) n, 0, 64, task.stream), "bound");
+		device_check(cudaMemcpyAsync(&found[1], sorted + task.k - 1, 8, cudaMemcpyDeviceToHost, task.stream), "bound");
+	}
+	device_check(cudaStreamSynchronize(task.stream), "bound");
+	*bound = found[0] > found[1] ? found[0] : found[1];
+	return *bound > INT64_MIN;
+}
+
+/* The bin of the k-th best, and in it again, until few rows are left. */
+static bool
+bound_of_histogram(const GpucolBoundKey &key, const GpucolBoundTask &task, int64_t *bound)
+{
+	unsigned long long *bins = task.scratch->array<unsigned long long>(BINS, "the sort keys");
+	std::vector<unsigned long long> count(BINS);
+	uint64_t	base = (uint64_t) (key.descending ? task.lo : ~task.hi);
+	uint64_t	range = (uint64_t) task.hi - (uint64_t) task.lo;
+	unsigned long long above = 0;	/* rows beyond the window */
+	int			shift = 0;
+
+	while (shift < 52 && range >> shift >= BINS)
+		shift++;
+	for (;;)
+	{
+		unsigned long long reached = above;
+		int			bin = BINS;
+
+		device_check(cudaMemsetAsync(bins, 0, BINS * 8, task.stream), "bound");
+		device_check(bound_histogram(key, (int64_t) base, shift, bins, task.stream), "bound");
+		device_check(cudaMemcpyAsync(count.data(), bins, BINS * 8, cudaMemcpyDeviceToHost, task.stream), "bound");
+		device_check(cudaStreamSynchronize(task.stream), "bound");
+		while (bin > 0 && reached < (unsigned long long) task.k)
+			reached += count[--bin];
+		if (reached < (unsigned long long) task.k)
+			return false;
+		base += (uint64_t) bin << shift;
+		if (shift == 0 || reached <= 4 * (unsigned long long) task.k + SLACK)
+			break;
+		above = reached - count[bin];
+		shift = shift > 12 ? shift - 12 : 0;
+	}
+	*bound = (int64_t) base;
+	return true;
+}
+
+bool
+gpucol_bound_find(const GpucolBoundKey &key, const GpucolBoundTask &task, int64_t *bound)
+{
+	return (task.all_rows && bound_of_zones(key, task, bound)) || bound_of_histogram(key, task, bound);
+}

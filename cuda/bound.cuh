@@ -1,0 +1,56 @@
+/*-------------------------------------------------------------------------
+ *
+ * bound.cuh
+ *	  The bound that the first k rows of an order reach, and the rows that reach it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_CUDA_BOUND_CUH
+#define GPUCOL_CUDA_BOUND_CUH
+
+#include <cuda_runtime.h>
+
+#include "device.cuh"
+#include "plan.h"
+
+/*
+ * A key as int64 that sort in the wanted order, greatest first: a value's
+ * order, or its complement.
+ */
+struct GpucolBoundKey
+{
+	GpucolScanPlan scan;
+	const uint32_t *matches;	/* bitmap of the rows in question; NULL: those that
+								 * pass the scan's ranges */
+	uint16_t	slot;
+	uint16_t	is_float;
+	uint32_t	descending;
+	GpucolOffsetColumn offset;	/* if dense */
+	uint32_t	dense;			/* 32-bit offsets exist */
+};
+
+struct GpucolBoundTask
+{
+	int64_t		k;
+	bool		all_rows;		/* no row is left out but deleted ones */
+	int64_t		lo;				/* keys (not directed) lie in lo .. hi */
+	int64_t		hi;
+	Scratch    *scratch;
+	cudaStream_t stream;
+};
+
+/*
+ * A directed key that at least k rows in question reach, and not many more; false
+ * if there are fewer rows.  Waits for the stream.
+ */
+extern bool gpucol_bound_find(const GpucolBoundKey &key, const GpucolBoundTask &task, int64_t *bound);
+
+/*
+ * Bitmap and counts of the rows whose directed key is at least `bound`; NULL keys
+ * pass if `nulls`.  bitmap may be key.matches.
+ */
+extern cudaError_t gpucol_bound_select(const GpucolBoundKey &key, int64_t bound, bool nulls,
+									   uint32_t *bitmap, unsigned long long *counts,
+									   cudaStream_t stream);
+
+#endif

@@ -1,0 +1,914 @@
+/*-------------------------------------------------------------------------
+ *
+ * rank.cu
+ *	  Rankings of the rows of a scan.
+ *
+ * Group keys become dense group numbers: by their offsets where these are few,
+ * else by sorting their words.  Rows become label-confidence pairs: group number,
+ * score as an int64 that sorts like it, probability, label word.  A row that is
+ * not ranked (filtered out, or with a NULL) keeps its place with probability 0,
+ * which no ranking returns, so that nothing is moved; a flag a group says whether
+ * any row counts.  All rankings share one sort.
+ *
+ * A single large group is not sorted: its best rows are selected and ranked, and
+ * more of them only where the rankings say that these were too few.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "rank.cuh"
+
+#include <algorithm>
+#include <cstring>
+
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_reduce.cuh>
+#include <cub/device/device_scan.cuh>
+#include <cub/device/device_select.cuh>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
+#include "kernel/float_order.h"
+#include "launch.cuh"
+#include "topk.cuh"
+
+namespace
+{
+
+constexpr uint64_t MAX_DENSE_GROUPS = (uint64_t) 1 << 28;
+constexpr uint32_t FEW_GROUPS = 65536;	/* dense however few the rows */
+constexpr uint32_t LARGE_GROUP = 1 << 20;	/* rows that are selected from */
+
+/*-------------------------------------------------------------------------
+ * Kernels
+ *-------------------------------------------------------------------------
+ */
+
+struct DenseKeys
+{
+	int			n;
+	const int64_t *values[8];
+	const uint8_t *nulls[8];
+	uint32_t	stride[8];		/* words a value */
+	int64_t		base[8];
+	uint64_t	card[8];		/* one more for NULL */
+	uint64_t	step[8];
+};
+
+/* Number of each row's cell, and some row of each cell. */
+__global__ void
+dense_kernel(DenseKeys keys, uint32_t nrows, uint32_t *cell, uint32_t *row_of)
+{
+	GPUCOL_FOR_EACH(i, nrows)
+	{
+		uint64_t	at = 0;
+
+		for (int k = 0; k < keys.n; k++)
+		{
+			uint64_t	offset = keys.nulls[k][i] ? keys.card[k] - 1 :
+				(uint64_t) (keys.values[k][i * keys.stride[k]] - keys.base[k]);
+
+			at += min(offset, keys.card[k] - 1) * keys.step[k];
+		}
+		cell[i] = (uint32_t) at;
+		row_of[at] = (uint32_t) i;
+	}
+}
+
+constexpr uint32_t NO_ROW = 0xffffffffu;
+
+struct IsUsed
+{
+	__host__ __device__ uint32_t
+	operator()(uint32_t row) const
+	{
+		return row != NO_ROW;
+	}
+};
+
+/* Cells to group numbers. */
+__global__ void
+compact_kernel(uint32_t nrows, const uint32_t *number, uint32_t *group)
+{
+	GPUCOL_FOR_EACH(i, nrows)
+		group[i] = number[group[i]];
+}
+
+__global__ void
+compact_rows_kernel(uint32_t ncells, const uint32_t *row_of, const uint32_t *number, uint32_t *out)
+{
+	GPUCOL_FOR_EACH(c, ncells)
+		if (row_of[c] != NO_ROW)
+			out[number[c]] = row_of[c];
+}
+
+/* What a key's word is compared by; word 2 is its NULL flag. */
+__global__ void
+key_words_kernel(GpucolRankColumn column, int word, uint32_t nrows, uint64_t *words, uint32_t *rows)
+{
+	GPUCOL_FOR_EACH(i, nrows)
+	{
+		int64_t		x = word == 2 ? column.nulls[i] : column.nulls[i] ? 0 : column.values[i * column.stride + word];
+
+		if (word == 0 && column.cls == GPUCOL_CLASS_F && !column.nulls[i])
+			x = gpucol_float_order(__longlong_as_double(x));
+		words[i] = (uint64_t) x;
+		rows[i] = (uint32_t) i;
+	}
+}
+
+__global__ void
+join_words_kernel(uint32_t nrows, const uint32_t *high, const uint32_t *low, uint64_t *words, uint32_t *rows)
+{
+	GPUCOL_FOR_EACH(i, nrows)
+	{
+		words[i] = (uint64_t) high[i] << 32 | low[i];
+		rows[i] = (uint32_t) i;
+	}
+}
+
+/* 1 where a sorted word differs from the one before. */
+struct IsNew
+{
+	const uint64_t *words;
+
+	__host__ __device__ uint32_t
+	operator()(uint32_t i) const
+	{
+		return i > 0 && words[i] != words[i - 1];
+	}
+};
+
+__global__ void
+scatter_kernel(uint32_t nrows, const uint32_t *rows, const uint32_t *number, uint32_t *out)
+{
+	GPUCOL_FOR_EACH(i, nrows)
+		out[rows[i]] = number[i];
+}
+
+__global__ void
+some_row_kernel(uint32_t nrows, const uint32_t *group, uint32_t *row_of)
+{
+	GPUCOL_FOR_EACH(i, nrows)
+		row_of[group[i]] = (uint32_t) i;
+}
+
+/* Words of a key of the groups. */
+__global__ void
+gather_key_kernel(GpucolRankColumn column, uint32_t n, const uint32_t *row_of, int64_t *values, int words, uint8_t *nulls)
+{
+	GPUCOL_FOR_EACH(g, n)
+	{
+		size_t		row = row_of[g];
+
+		nulls[g] = column.nulls[row];
+		values[g * words] = column.values[row * column.stride];
+		if (words == 2)
+			values[2 * g + 1] = column.stride == 2 ? column.values[row * 2 + 1] : values[2 * g] >> 63;
+	}
+}
+
+struct Convert
+{
+	GpucolRankColumn filter;
+	GpucolRankColumn score;
+	GpucolRankColumn probability;
+	GpucolRankColumn label;
+	double		divisor;
+	uint32_t	nrows;
+	const uint32_t *group;		/* NULL: one group */
+	int64_t    *out_score;
+	double	   *out_p;
+	int64_t    *out_label;
+	uint8_t    *counted;		/* [ngroups] some row counts */
+	uint32_t   *bad;			/* a probability out of range; rows that do not count */
+	int64_t    *any_score;
+};
+
+/* Rows to label-confidence pairs. */
+__global__ void
+convert_kernel(Convert c)
+{
+	GPUCOL_FOR_EACH(i, c.nrows)
+	{
+		bool		on = (c.filter.values == NULL || (!c.filter.nulls[i] && c.filter.values[i])) &&
+			!c.score.nulls[i] && !c.probability.nulls[i] && (c.label.values == NULL || !c.label.nulls[i]);
+		double		p = 0;
+		int64_t		score = 0;
+
+		if (on)
+		{
+			int64_t		word = c.probability.values[i * c.probability.stride];
+
+			p = c.probability.cls == GPUCOL_CLASS_D ? (double) word / c.divisor : __longlong_as_double(word);
+			if (!(p >= 0 && p <= 1))
+			{
+				c.bad[0] = 1;
+				p = 0;
+			}
+			score = c.score.values[i * c.score.stride];
+			if (c.score.cls == GPUCOL_CLASS_F)
+				score = gpucol_float_order(__longlong_as_double(score));
+			*c.any_score = score;
+			c.counted[c.group ? c.group[i] : 0] = 1;
+		}
+		else
+		{
+			c.bad[1] = 1;
+			p = -1;
+		}
+		c.out_score[i] = score;
+		c.out_p[i] = p;
+		if (c.out_label != NULL)
+			c.out_label[i] = c.label.values != NULL ? c.label.values[i * c.label.stride] : 0;
+	}
+}
+
+/* Give rows that do not count a score that others have, and probability 0. */
+__global__ void
+neutralise_kernel(Convert c)
+{
+	GPUCOL_FOR_EACH(i, c.nrows)
+		if (c.out_p[i] < 0)
+		{
+			c.out_p[i] = 0;
+			c.out_score[i] = *c.any_score;
+		}
+}
+
+__global__ void
+gather_rows_kernel(GpucolTopkRows from, const uint32_t *rows, uint32_t n, int64_t *score, double *p, int64_t *label)
+{
+	GPUCOL_FOR_EACH(i, n)
+	{
+		score[i] = from.score[rows[i]];
+		p[i] = from.probability[rows[i]];
+		label[i] = from.label[rows[i]];
+	}
+}
+
+/* Do rows tie in all but a label whose words have no order? */
+__global__ void
+label_ties_kernel(GpucolTopkRows rows, const uint32_t *row, uint32_t *tied)
+{
+	GPUCOL_FOR_EACH(i, rows.nrows - 1)
+	{
+		uint32_t	a = row[i],
+					b = row[i + 1];
+
+		if (rows.score[a] == rows.score[b] && rows.probability[a] == rows.probability[b] && rows.probability[a] > 0 &&
+			(rows.group == NULL || rows.group[a] == rows.group[b]) && rows.label[a] != rows.label[b])
+			*tied = 1;
+	}
+}
+
+/* Groups in ranking order. */
+__global__ void
+group_at_kernel(GpucolTopkRows rows, const uint32_t *row, uint32_t *group)
+{
+	GPUCOL_FOR_EACH(i, rows.nrows)
+		group[i] = rows.group ? rows.group[row[i]] : 0;
+}
+
+struct GroupSize
+{
+	const uint32_t *starts;
+
+	__host__ __device__ uint32_t
+	operator()(uint32_t g) const
+	{
+		return starts[g + 1] - starts[g];
+	}
+};
+
+struct HasFigure
+{
+	const double *figures;
+
+	__host__ __device__ bool
+	operator()(uint32_t i) const
+	{
+		return figures[i] > -INFINITY;
+	}
+};
+
+struct Chosen
+{
+	uint32_t   *at;				/* places in ranking order that have a figure */
+	uint32_t   *group;
+	int64_t    *order;			/* of the figure */
+	double	   *figure;
+	double	   *zero;
+	int64_t    *rank;
+};
+
+__global__ void
+chosen_kernel(GpucolTopkGroups groups, const uint32_t *group, const double *figures, uint32_t n, Chosen c)
+{
+	GPUCOL_FOR_EACH(i, n)
+	{
+		uint32_t	at = c.at[i];
+
+		c.group[i] = group[at];
+		c.figure[i] = figures[at];
+		c.order[i] = gpucol_float_order(figures[at]);
+		c.zero[i] = 0;
+		c.rank[i] = at - groups.starts[group[at]];
+	}
+}
+
+/* U-Topk: labels of each group. */
+__global__ void
+set_counts_kernel(uint32_t ngroups, const GpucolTopkSet *sets, int32_t k, int32_t *counts, double *probability, uint8_t *settled)
+{
+	GPUCOL_FOR_EACH(g, ngroups)
+	{
+		counts[g] = sets[g].last >= 0 ? k : -1;
+		probability[g] = sets[g].probability;
+		settled[g] = sets[g].horizon >= 0;
+	}
+}
+
+__global__ void
+uncounted_kernel(uint32_t ngroups, const uint8_t *counted, int32_t *counts)
+{
+	GPUCOL_FOR_EACH(g, ngroups)
+		if (!counted[g])
+			counts[g] = -1;
+}
+
+struct LabelCount
+{
+	const int32_t *counts;
+
+	__host__ __device__ unsigned long long
+	operator()(uint32_t g) const
+	{
+		return counts[g] > 0 ? counts[g] : 0;
+	}
+};
+
+struct Labels
+{
+	GpucolTopkGroups groups;
+	GpucolTopkPicks picks;
+	const unsigned long long *first;
+	const uint32_t *row;
+	const int64_t *label;
+	int64_t    *out;
+	uint8_t    *nulls;			/* or NULL */
+};
+
+/* One warp a group. */
+__global__ void
+labels_kernel(Labels l)
+{
+	uint32_t	lane = threadIdx.x % 32;
+	uint32_t	warps = gridDim.x * blockDim.x / 32;
+
+	for (uint32_t g = (blockIdx.x * blockDim.x + threadIdx.x) / 32; g < l.groups.ngroups; g += warps)
+	{
+		const int32_t *ranks = l.picks.ranks + (l.picks.stride ? (size_t) g * l.picks.stride : l.groups.starts[g]);
+
+		for (int32_t j = lane; j < l.picks.counts[g]; j += 32)
+		{
+			unsigned long long at = l.first[g] + j;
+
+			l.out[at] = ranks[j] < 0 ? 0 : l.label[l.row[l.groups.starts[g] + ranks[j]]];
+			if (l.nulls)
+				l.nulls[at] = ranks[j] < 0;
+		}
+	}
+}
+
+/*-------------------------------------------------------------------------
+ * The work
+ *-------------------------------------------------------------------------
+ */
+
+class Ranker
+{
+public:
+	Ranker(const GpucolRankTask &task, std::vector<char> *data) : t_(task), shape_(*task.shape), data_(data) {}
+	uint64_t	run();
+
+private:
+	const GpucolRankTask &t_;
+	const GpucolShape &shape_;
+	std::vector<char> *data_;
+	uint32_t	nrows_ = 0;
+	uint32_t	ngroups_ = 0;
+	uint32_t   *group_ = NULL;	/* [nrows]; NULL: one group */
+	uint32_t   *row_of_ = NULL; /* [ngroups] some row of each */
+	uint8_t    *counted_ = NULL;
+	GpucolTopkRows rows_ = {};
+
+	/* rows in ranking order */
+	GpucolTopkGroups groups_ = {};
+	uint32_t   *row_ = NULL;
+
+	template <class T> T *array(size_t n) { return t_.scratch->array<T>(n + 1, "the rows to be ranked"); }
+	template <class T> T host(const T *p);
+	char	   *extend(size_t n);
+	void		fetch(const void *from, size_t n);
+
+	/* run a CUB algorithm with scratch memory */
+	template <class Algorithm> void
+	with_scratch(Algorithm algorithm)
+	{
+		size_t		bytes = 0;
+
+		device_check(algorithm((void *) NULL, bytes), "rank");
+		void	   *temp = t_.scratch->allocate(bytes, "the rows to be ranked");
+
+		device_check(algorithm(temp, bytes), "rank");
+	}
+
+	bool		number_dense();
+	void		number_sorted();
+	uint32_t   *number_words(uint64_t *words[2], uint32_t *rows[2], uint32_t *n);
+	void		number_groups();
+	void		put_keys();
+	void		put_nothing();
+	void		convert();
+	void		sort(const GpucolTopkRows &rows);
+	void		check_label_ties(const GpucolTopkRows &rows);
+	bool		select_best(uint32_t want, GpucolTopkRows *best);
+	bool		rank_all(const GpucolTopkRows &rows, bool must_settle);
+	bool		rank(const GpucolTopkRows &rows, const GpucolShapeRanking &r, bool must_settle);
+	void		choose(const GpucolTopkRows &rows, const uint32_t *group, const double *figures, int32_t k, const GpucolTopkPicks &picks);
+	void		put_answers(const GpucolShapeRanking &r, const GpucolTopkRows &rows, const GpucolTopkPicks &picks, const double *probability);
+};
+
+#define LAUNCH(kernel, n) kernel<<<gpucol_launch_grid(n), GPUCOL_THREADS, 0, t_.stream>>>
+
+template <class T> T
+Ranker::host(const T *p)
+{
+	T			v;
+
+	device_check(cudaMemcpyAsync(&v, p, sizeof(T), cudaMemcpyDeviceToHost, t_.stream), "rank");
+	t_.wait();
+	return v;
+}
+
+char *
+Ranker::extend(size_t n)
+{
+	size_t		at = data_->size();
+
+	data_->resize(at + (n + 7) / 8 * 8);
+	return data_->data() + at;
+}
+
+void
+Ranker::fetch(const void *from, size_t n)
+{
+	char	   *to = extend(n);
+
+	device_check(cudaMemcpyAsync(to, from, n, cudaMemcpyDeviceToHost, t_.stream), "result");
+	device_check(cudaStreamSynchronize(t_.stream), "result");
+}
+
+/* Number groups by the offsets of their keys; false if these are too many. */
+bool
+Ranker::number_dense()
+{
+	DenseKeys	keys = {};
+	uint64_t	cells = 1;
+	uint32_t   *row_of,
+			   *number;
+
+	if (shape_.nkeys > 8)
+		return false;
+	for (uint32_t k = 0; k < shape_.nkeys; k++)
+	{
+		const GpucolRankColumn &c = t_.columns[k];
+
+		if (c.card == 0 || c.card >= MAX_DENSE_GROUPS)
+			return false;
+		keys.values[k] = c.values;
+		keys.nulls[k] = c.nulls;
+		keys.stride[k] = c.stride;
+		keys.base[k] = c.base;
+		keys.card[k] = c.card + 1;
+		keys.step[k] = cells;
+		cells *= c.card + 1;
+		if (cells > MAX_DENSE_GROUPS)
+			return false;
+	}
+	if (cells > FEW_GROUPS && cells > 2 * (uint64_t) nrows_)
+		return false;
+	keys.n = shape_.nkeys;
+	group_ = array<uint32_t>(nrows_);
+	row_of = array<uint32_t>(cells);
+	number = array<uint32_t>(cells);
+	device_check(cudaMemsetAsync(row_of, 0xff, (cells + 1) * sizeof(uint32_t), t_.stream), "memset");
+	LAUNCH(dense_kernel, nrows_)(keys, nrows_, group_, row_of);
+	/* one more, which is never used: its number counts the groups */
+	with_scratch([&](void *temp, size_t &bytes) {
+		return cub::DeviceScan::ExclusiveSum(temp, bytes, thrust::make_transform_iterator(row_of, IsUsed()), number,
+											 (int) (cells + 1), t_.stream); });
+	ngroups_ = host(number + cells);
+	row_of_ = array<uint32_t>(ngroups_);
+	LAUNCH(compact_kernel, nrows_)(nrows_, number, group_);
+	LAUNCH(compact_rows_kernel, cells)((uint32_t) cells, row_of, number, row_of_);
+	device_check(cudaGetLastError(), "rank");
+	return true;
+}
+
+/* Number the distinct words of words[0] from 0; rows[0] are 0, 1, ... */
+uint32_t *
+Ranker::number_words(uint64_t *words[2], uint32_t *rows[2], uint32_t *n)
+{
+	cub::DoubleBuffer<uint64_t> keys(words[0], words[1]);
+	cub::DoubleBuffer<uint32_t> order(rows[0], rows[1]);
+	uint32_t   *out = array<uint32_t>(nrows_);
+
+	with_scratch([&](void *temp, size_t &bytes) {
+		return cub::DeviceRadixSort::SortPairs(temp, bytes, keys, order, nrows_, 0, 64, t_.stream); });
+
+	uint32_t   *number = order.Alternate() == rows[0] ? rows[0] : rows[1];
+	auto		is_new = thrust::make_transform_iterator(thrust::counting_iterator<uint32_t>(0), IsNew{keys.Current()});
+
+	with_scratch([&](void *temp, size_t &bytes) {
+		return cub::DeviceScan::InclusiveSum(temp, bytes, is_new, number, (int) nrows_, t_.stream); });
+	LAUNCH(scatter_kernel, nrows_)(nrows_, order.Current(), number, out);
+	*n = host(number + nrows_ - 1) + 1;
+	return out;
+}
+
+/* Number groups by sorting the words of their keys. */
+void
+Ranker::number_sorted()
+{
+	uint64_t   *words[2] = {array<uint64_t>(nrows_), array<uint64_t>(nrows_)};
+	uint32_t   *rows[2] = {array<uint32_t>(nrows_), array<uint32_t>(nrows_)};
+
+	for (uint32_t k = 0; k < shape_.nkeys; k++)
+		for (int word = 0; word < 3; word++)
+		{
+			const GpucolRankColumn &c = t_.columns[k];
+			uint32_t   *number;
+
+			if (word == 1 && c.stride == 1)
+				continue;
+			LAUNCH(key_words_kernel, nrows_)(c, word, nrows_, words[0], rows[0]);
+			number = number_words(words, rows, &ngroups_);
+			if (group_ != NULL)
+			{
+				LAUNCH(join_words_kernel, nrows_)(nrows_, group_, number, words[0], rows[0]);
+				number = number_words(words, rows, &ngroups_);
+			}
+			group_ = number;
+		}
+	row_of_ = array<uint32_t>(ngroups_);
+	LAUNCH(some_row_kernel, nrows_)(nrows_, group_, row_of_);
+	device_check(cudaGetLastError(), "rank");
+}
+
+void
+Ranker::number_groups()
+{
+	if (shape_.nkeys == 0)
+		ngroups_ = 1;
+	else if (nrows_ > 0 && !number_dense())
+		number_sorted();
+}
+
+/* The keys of the groups into the result. */
+void
+Ranker::put_keys()
+{
+	for (uint32_t k = 0; k < shape_.nkeys; k++)
+	{
+		const GpucolRankColumn &c = t_.columns[k];
+		int			words = c.cls == GPUCOL_CLASS_D ? 2 : 1;
+		int64_t    *values = array<int64_t>((size_t) ngroups_ * words);
+		uint8_t    *nulls = array<uint8_t>(ngroups_);
+
+		LAUNCH(gather_key_kernel, ngroups_)(c, ngroups_, row_of_, values, words, nulls);
+		device_check(cudaGetLastError(), "rank");
+		fetch(values, sizeof(int64_t) * (size_t) ngroups_ * words);
+		fetch(nulls, ngroups_);
+	}
+}
+
+static GpucolRankColumn
+column_of(const GpucolRankTask &task, int32_t output)
+{
+	return output < 0 ? GpucolRankColumn() : task.columns[output];
+}
+
+/* Make label-confidence pairs of the rows. */
+void
+Ranker::convert()
+{
+	Convert		c = {};
+	uint32_t	bad[2];
+
+	c.filter = column_of(t_, shape_.filter);
+	c.score = column_of(t_, shape_.score);
+	c.probability = column_of(t_, shape_.probability);
+	c.label = column_of(t_, shape_.label);
+	c.divisor = shape_.divisor;
+	c.nrows = nrows_;
+	c.group = group_;
+	c.out_score = array<int64_t>(nrows_);
+	c.out_p = array<double>(nrows_);
+	if (c.label.values == NULL || c.label.stride != 1)
+		c.out_label = array<int64_t>(nrows_);
+	c.counted = counted_;
+	c.bad = array<uint32_t>(2);
+	c.any_score = array<int64_t>(1);
+	device_check(cudaMemsetAsync(c.bad, 0, 8, t_.stream), "memset");
+	device_check(cudaMemsetAsync(c.any_score, 0, 8, t_.stream), "memset");
+	LAUNCH(convert_kernel, nrows_)(c);
+	device_check(cudaMemcpyAsync(bad, c.bad, 8, cudaMemcpyDeviceToHost, t_.stream), "rank");
+	t_.wait();
+	if (bad[0])
+		throw Failure{GPUCOL_UNSUPPORTED, "a probability is not between 0 and 1"};
+	if (bad[1])
+		LAUNCH(neutralise_kernel, nrows_)(c);
+	device_check(cudaGetLastError(), "rank");
+	rows_.nrows = nrows_;
+	rows_.ngroups = ngroups_;
+	rows_.group = group_;
+	rows_.score = c.out_score;
+	rows_.probability = c.out_p;
+	rows_.label = c.out_label != NULL ? c.out_label : c.label.values;
+}
+
+/* Labels of class S are numbers, whose order is nobody's. */
+void
+Ranker::check_label_ties(const GpucolTopkRows &rows)
+{
+	uint32_t   *tied;
+
+	if (shape_.label < 0 || t_.columns[shape_.label].cls != GPUCOL_CLASS_S || rows.nrows < 2)
+		return;
+	tied = array<uint32_t>(1);
+	device_check(cudaMemsetAsync(tied, 0, 4, t_.stream), "memset");
+	LAUNCH(label_ties_kernel, rows.nrows)(rows, row_, tied);
+	if (host(tied))
+		throw Failure{GPUCOL_UNSUPPORTED, "rows tie in score and probability, and their labels are text"};
+}
+
+/* Put rows into ranking order. */
+void
+Ranker::sort(const GpucolTopkRows &rows)
+{
+	size_t		bytes = gpucol_topk_sort_scratch(rows.nrows);
+	uint32_t   *starts = array<uint32_t>((size_t) rows.ngroups + 1);
+	double	   *p = array<double>(rows.nrows);
+	uint32_t   *longest = array<uint32_t>(1);
+	auto		sizes = thrust::make_transform_iterator(thrust::counting_iterator<uint32_t>(0), GroupSize{starts});
+
+	row_ = array<uint32_t>(rows.nrows);
+	device_check(gpucol_topk_sort(rows, starts, p, row_, t_.scratch->allocate(bytes, "the rows to be ranked"), bytes, t_.stream), "rank");
+	with_scratch([&](void *temp, size_t &size) {
+		return cub::DeviceReduce::Max(temp, size, sizes, longest, (int) rows.ngroups, t_.stream); });
+	groups_.ngroups = rows.ngroups;
+	groups_.starts = starts;
+	groups_.p = p;
+	groups_.longest = host(longest);
+	groups_.cancel = t_.cancel;
+	check_label_ties(rows);
+}
+
+/* The answers of a group without rows. */
+void
+Ranker::put_nothing()
+{
+	for (uint32_t r = 0; r < shape_.nrankings; r++)
+	{
+		*(int32_t *) extend(sizeof(int32_t)) = -1;
+		if (shape_.rankings[r].ranking == GPUCOL_RANK_U_TOPK)
+			extend(sizeof(double));
+	}
+}
+
+/* The k best by figure of each group. */
+void
+Ranker::choose(const GpucolTopkRows &rows, const uint32_t *group, const double *figures, int32_t k,
+			   const GpucolTopkPicks &picks)
+{
+	Chosen		c;
+	uint32_t   *count = array<uint32_t>(1);
+	GpucolTopkRows chosen = {};
+	GpucolTopkGroups groups = {};
+	uint32_t   *starts = array<uint32_t>((size_t) rows.ngroups + 1);
+	uint32_t   *order;
+	double	   *p;
+	size_t		bytes;
+
+	c.at = array<uint32_t>(rows.nrows);
+	with_scratch([&](void *temp, size_t &size) {
+		return cub::DeviceSelect::If(temp, size, thrust::counting_iterator<uint32_t>(0), c.at, count, (int) rows.nrows,
+									 HasFigure{figures}, t_.stream); });
+	chosen.nrows = host(count);
+	chosen.ngroups = rows.ngroups;
+	c.group = array<uint32_t>(chosen.nrows);
+	c.order = array<int64_t>(chosen.nrows);
+	c.figure = array<double>(chosen.nrows);
+	c.zero = array<double>(chosen.nrows);
+	c.rank = array<int64_t>(chosen.nrows);
+	order = array<uint32_t>(chosen.nrows);
+	p = array<double>(chosen.nrows);
+	if (chosen.nrows > 0)
+		LAUNCH(chosen_kernel, chosen.nrows)(groups_, group, figures, chosen.nrows, c);
+	chosen.group = c.group;
+	chosen.score = c.order;
+	chosen.probability = c.zero;
+	chosen.label = c.rank;
+	bytes = gpucol_topk_sort_scratch(chosen.nrows);
+	device_check(gpucol_topk_sort(chosen, starts, p, order, t_.scratch->allocate(bytes, "the rows to be ranked"), bytes, t_.stream), "rank");
+	groups.ngroups = rows.ngroups;
+	groups.starts = starts;
+	device_check(gpucol_topk_choose(groups, order, c.figure, c.rank, k, picks, t_.stream), "rank");
+}
+
+/* Counts, probabilities and labels of one ranking into the result. */
+void
+Ranker::put_answers(const GpucolShapeRanking &r, const GpucolTopkRows &rows, const GpucolTopkPicks &picks,
+					const double *probability)
+{
+	Labels		l = {groups_, picks, NULL, row_, rows.label, NULL, NULL};
+	unsigned long long *first = array<unsigned long long>((size_t) ngroups_ + 1);
+	unsigned long long total[2];
+	int32_t		last;
+	auto		sizes = thrust::make_transform_iterator(thrust::counting_iterator<uint32_t>(0), LabelCount{picks.counts});
+
+	LAUNCH(uncounted_kernel, ngroups_)(ngroups_, counted_, picks.counts);
+	device_check(cudaGetLastError(), "rank");
+	fetch(picks.counts, sizeof(int32_t) * (size_t) ngroups_);
+	if (r.ranking == GPUCOL_RANK_U_TOPK)
+		fetch(probability, sizeof(double) * (size_t) ngroups_);
+	if (shape_.label < 0)
+		return;
+	with_scratch([&](void *temp, size_t &bytes) {
+		return cub::DeviceScan::ExclusiveSum(temp, bytes, sizes, first, (int) ngroups_, t_.stream); });
+	device_check(cudaMemcpyAsync(&last, picks.counts + ngroups_ - 1, sizeof(last), cudaMemcpyDeviceToHost, t_.stream), "rank");
+	total[0] = host(first + ngroups_ - 1) + (last > 0 ? last : 0);
+	if (total[0] * 9 > ((size_t) 4 << 30))
+		throw Failure{GPUCOL_OUT_OF_MEMORY, "the result is larger than the device gives back"};
+	l.first = first;
+	l.out = array<int64_t>(total[0]);
+	if (r.ranking == GPUCOL_RANK_U_KRANKS)
+		l.nulls = array<uint8_t>(total[0]);
+	labels_kernel<<<gpucol_launch_blocks(labels_kernel, GPUCOL_THREADS, 0), GPUCOL_THREADS, 0, t_.stream>>>(l);
+	device_check(cudaGetLastError(), "rank");
+	t_.wait();
+	fetch(l.out, sizeof(int64_t) * total[0]);
+	if (l.nulls)
+		fetch(l.nulls, total[0]);
+}
+
+/* One ranking; false if it needs rows that are not there. */
+bool
+Ranker::rank(const GpucolTopkRows &rows, const GpucolShapeRanking &r, bool must_settle)
+{
+	uint32_t	n = rows.nrows;
+	int32_t		longest = (int32_t) groups_.longest;
+	int32_t		k = std::min(r.k, r.ranking == GPUCOL_RANK_U_TOPK ? longest + 1 : std::max(longest, 1));
+	GpucolTopkPicks picks = {};
+	double	   *probability = NULL;
+	void	   *scratch;
+
+	picks.counts = array<int32_t>(ngroups_);
+	picks.settled = array<uint8_t>(ngroups_);
+	picks.stride = r.ranking == GPUCOL_RANK_PT_K ? 0 : k;
+	device_check(cudaMemsetAsync(picks.settled, 0, ngroups_, t_.stream), "memset");
+	picks.ranks = array<int32_t>(picks.stride ? (size_t) ngroups_ * k : n);
+	scratch = t_.scratch->allocate(gpucol_topk_counts_scratch(k), "the rows to be ranked");
+	if (r.ranking == GPUCOL_RANK_U_TOPK)
+	{
+		GpucolTopkSet *sets = array<GpucolTopkSet>(ngroups_);
+
+		probability = array<double>(ngroups_);
+		scratch = t_.scratch->allocate(gpucol_topk_heap_scratch(k), "the rows to be ranked");
+		device_check(gpucol_topk_heap(groups_, k, sets, scratch, t_.stream), "rank");
+		device_check(gpucol_topk_members(groups_, k, sets, picks.ranks, t_.stream), "rank");
+		LAUNCH(set_counts_kernel, ngroups_)(ngroups_, sets, k, picks.counts, probability, picks.settled);
+	}
+	else if (r.ranking == GPUCOL_RANK_U_KRANKS)
+		device_check(gpucol_topk_u_kranks(groups_, k, picks, scratch, t_.stream), "rank");
+	else if (r.ranking == GPUCOL_RANK_PT_K)
+		device_check(gpucol_topk_pt_k(groups_, k, r.threshold, picks, scratch, t_.stream), "rank");
+	else
+	{
+		double	   *figures = array<double>(n);
+		uint32_t   *group = array<uint32_t>(n);
+
+		LAUNCH(group_at_kernel, n)(rows, row_, group);
+		if (r.ranking == GPUCOL_RANK_GLOBAL_TOPK)
+			device_check(gpucol_topk_global(groups_, k, figures, picks.settled, scratch, t_.stream), "rank");
+		else
+		{
+			scratch = t_.scratch->allocate(gpucol_topk_expected_scratch(n), "the rows to be ranked");
+			device_check(gpucol_topk_expected(groups_, group, n, figures, scratch, t_.stream), "rank");
+		}
+		choose(rows, group, figures, k, picks);
+	}
+	device_check(cudaGetLastError(), "rank");
+	if (must_settle && !host(picks.settled))
+		return false;
+	put_answers(r, rows, picks, probability);
+	return true;
+}
+
+/* All rankings; false, with nothing added to the result, if rows are missing. */
+bool
+Ranker::rank_all(const GpucolTopkRows &rows, bool must_settle)
+{
+	size_t		before = data_->size();
+
+	sort(rows);
+	for (uint32_t r = 0; r < shape_.nrankings; r++)
+		if (!rank(rows, shape_.rankings[r], must_settle))
+		{
+			data_->resize(before);
+			return false;
+		}
+	return true;
+}
+
+/* The best rows of a single group; false if there are too many of them. */
+bool
+Ranker::select_best(uint32_t want, GpucolTopkRows *best)
+{
+	uint32_t	capacity = std::max(1u << 20, 4 * want);
+	uint32_t   *out = array<uint32_t>(capacity);
+	uint32_t   *found = array<uint32_t>(1);
+	uint32_t	n;
+	int64_t    *score,
+			   *label;
+	double	   *p;
+
+	device_check(gpucol_topk_select(rows_.score, nrows_, want, out, capacity, found,
+									t_.scratch->allocate(gpucol_topk_select_scratch(), "the rows to be ranked"), t_.stream), "rank");
+	n = host(found);
+	if (n > capacity || n == 0)
+		return false;
+	score = array<int64_t>(n);
+	label = array<int64_t>(n);
+	p = array<double>(n);
+	LAUNCH(gather_rows_kernel, n)(rows_, out, n, score, p, label);
+	device_check(cudaGetLastError(), "rank");
+	*best = rows_;
+	best->nrows = n;
+	best->score = score;
+	best->probability = p;
+	best->label = label;
+	return true;
+}
+
+uint64_t
+Ranker::run()
+{
+	uint32_t	most = 0;
+	bool		selects = true;
+
+	if (t_.nrows > INT32_MAX)
+		throw Failure{GPUCOL_UNSUPPORTED, "more rows than the device ranks together"};
+	nrows_ = (uint32_t) t_.nrows;
+	number_groups();
+	if (ngroups_ == 0)
+		return 0;
+	counted_ = array<uint8_t>(ngroups_);
+	device_check(cudaMemsetAsync(counted_, 0, ngroups_, t_.stream), "memset");
+	put_keys();
+	if (nrows_ == 0)
+	{
+		put_nothing();
+		return ngroups_;
+	}
+	convert();
+	for (uint32_t r = 0; r < shape_.nrankings; r++)
+	{
+		most = std::max(most, (uint32_t) shape_.rankings[r].k);
+		selects &= shape_.rankings[r].ranking != GPUCOL_RANK_EXPECTED;
+	}
+	if (selects && ngroups_ == 1 && nrows_ > LARGE_GROUP)
+	{
+		rows_.group = NULL;
+		for (uint64_t want = 3 * (uint64_t) most + 4096; want < nrows_ / 16; want *= 16)
+		{
+			GpucolTopkRows best;
+
+			if (!select_best((uint32_t) want, &best))
+				break;
+			if (rank_all(best, true))
+				return ngroups_;
+		}
+	}
+	rank_all(rows_, false);
+	return ngroups_;
+}
+
+}								/* namespace */
+
+uint64_t
+gpucol_rank_rows(const GpucolRankTask &task, std::vector<char> *data)
+{
+	return Ranker(task, data).run();
+}

@@ -1,0 +1,118 @@
+/*-------------------------------------------------------------------------
+ *
+ * gpu_rank.c
+ *	  Rankings in the daemon's result, as the executor reads them.
+ *
+ * The daemon sends the counts of labels of all groups; where each group's labels
+ * begin is their running sum.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <stdlib.h>
+
+#include "engine/gpu_rank.h"
+
+struct GpucolGpuRanks
+{
+	uint32_t	n;
+	GpucolRanked all[GPUCOL_SHAPE_MAX_RANKINGS];	/* from group 0 */
+	GpucolRanked at[GPUCOL_SHAPE_MAX_RANKINGS]; /* from the group asked for */
+	uint64_t   *first[GPUCOL_SHAPE_MAX_RANKINGS];
+};
+
+/* What is left of the data. */
+typedef struct Left
+{
+	const char *at;
+	uint64_t	bytes;
+} Left;
+
+/* Take n elements of `size` bytes, padded to 8; NULL if there are fewer. */
+static const void *
+take(Left *left, uint64_t n, uint64_t size)
+{
+	const char *at = left->at;
+	uint64_t	bytes = (n * size + 7) / 8 * 8;
+
+	if (n > left->bytes || bytes > left->bytes)
+		return NULL;
+	left->at += bytes;
+	left->bytes -= bytes;
+	return at;
+}
+
+/* Find the arrays of one ranking. */
+static GpucolStatus
+find_ranking(GpucolGpuRanks *ranks, const GpucolShape *shape, uint32_t r,
+			 uint64_t ngroups, Left *left)
+{
+	GpucolRanked *out = &ranks->all[r];
+	uint32_t	ranking = shape->rankings[r].ranking;
+	uint64_t	total = 0;
+
+	out->counts = take(left, ngroups, sizeof(int32_t));
+	if (ranking == GPUCOL_RANK_U_TOPK)
+		out->probabilities = take(left, ngroups, sizeof(double));
+	ranks->first[r] = malloc(sizeof(uint64_t) * (ngroups + 1));
+	if (ranks->first[r] == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	if (out->counts == NULL || (ranking == GPUCOL_RANK_U_TOPK && out->probabilities == NULL))
+		return GPUCOL_DEVICE_LOST;
+	for (uint64_t g = 0; g < ngroups; g++)
+	{
+		ranks->first[r][g] = total;
+		if (out->counts[g] > 0 && shape->label >= 0)
+			total += (uint64_t) out->counts[g];
+	}
+	out->first = ranks->first[r];
+	out->labels = take(left, total, sizeof(int64_t));
+	if (ranking == GPUCOL_RANK_U_KRANKS)
+		out->nulls = take(left, total, 1);
+	return out->labels == NULL || (ranking == GPUCOL_RANK_U_KRANKS && out->nulls == NULL) ?
+		GPUCOL_DEVICE_LOST : GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_gpu_ranks_find(const GpucolShape *shape, uint64_t ngroups, const char *data,
+					  uint64_t bytes, GpucolGpuRanks **ranks)
+{
+	Left		left = {data, bytes};
+	GpucolStatus status = GPUCOL_OK;
+
+	*ranks = calloc(1, sizeof(GpucolGpuRanks));
+	if (*ranks == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	(*ranks)->n = shape->nrankings;
+	for (uint32_t r = 0; r < shape->nrankings && status == GPUCOL_OK; r++)
+		status = find_ranking(*ranks, shape, r, ngroups, &left);
+	return status == GPUCOL_OK && left.bytes != 0 ? GPUCOL_DEVICE_LOST : status;
+}
+
+void
+gpucol_gpu_ranks_free(GpucolGpuRanks *ranks)
+{
+	if (ranks == NULL)
+		return;
+	for (uint32_t r = 0; r < ranks->n; r++)
+		free(ranks->first[r]);
+	free(ranks);
+}
+
+const GpucolRanked *
+gpucol_gpu_ranks_at(GpucolGpuRanks *ranks, uint64_t from, const GpucolBytes *strings,
+					uint32_t nstrings)
+{
+	for (uint32_t r = 0; r < ranks->n; r++)
+	{
+		GpucolRanked *at = &ranks->at[r];
+
+		*at = ranks->all[r];
+		at->counts += from;
+		at->first += from;
+		if (at->probabilities != NULL)
+			at->probabilities += from;
+		at->strings = strings;
+		at->nstrings = nstrings;
+	}
+	return ranks->at;
+}

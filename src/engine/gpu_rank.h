@@ -1,0 +1,32 @@
+/*-------------------------------------------------------------------------
+ *
+ * gpu_rank.h
+ *	  Rankings in the daemon's result, as the executor reads them.
+ *
+ * Freestanding C.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_ENGINE_GPU_RANK_H
+#define GPUCOL_ENGINE_GPU_RANK_H
+
+#include "engine/engine.h"
+
+typedef struct GpucolGpuRanks GpucolGpuRanks;
+
+/*
+ * Find the rankings of `ngroups` groups in `bytes` of data, which must be
+ * exactly theirs and outlive the object; *ranks is the caller's.
+ * GPUCOL_DEVICE_LOST for data that no daemon of ours sends.
+ */
+extern GpucolStatus gpucol_gpu_ranks_find(const GpucolShape *shape, uint64_t ngroups,
+										  const char *data, uint64_t bytes,
+										  GpucolGpuRanks **ranks);
+extern void gpucol_gpu_ranks_free(GpucolGpuRanks *ranks);
+
+/* The rankings from group `from` on; labels of class S are in `strings`. */
+extern const GpucolRanked *gpucol_gpu_ranks_at(GpucolGpuRanks *ranks, uint64_t from,
+											   const GpucolBytes *strings,
+											   uint32_t nstrings);
+
+#endif							/* GPUCOL_ENGINE_GPU_RANK_H */

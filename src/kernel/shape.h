@@ -1,0 +1,77 @@
+/*-------------------------------------------------------------------------
+ *
+ * shape.h
+ *	  What an engine makes of the rows of a SCAN before they leave it: only those
+ *	  that can be among the first k, or rankings of their groups.
+ *
+ * A shape goes with a program to an engine that knows it; the others deliver
+ * all rows.  Output numbers are those of the program (its keys[]).
+ *
+ * Freestanding C: may be included by C, C++ and CUDA.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_KERNEL_SHAPE_H
+#define GPUCOL_KERNEL_SHAPE_H
+
+#include <stdint.h>
+
+#define GPUCOL_SHAPE_MAX_RANKINGS 16
+
+/* Rankings of uncertain rows; uncertain/rank.h says what each one means. */
+typedef enum GpucolRanking
+{
+	GPUCOL_RANK_U_TOPK = 1,
+	GPUCOL_RANK_U_KRANKS,
+	GPUCOL_RANK_PT_K,
+	GPUCOL_RANK_GLOBAL_TOPK,
+	GPUCOL_RANK_EXPECTED
+} GpucolRanking;
+
+typedef enum GpucolShapeKind
+{
+	GPUCOL_SHAPE_ROWS = 0,		/* all rows, as they are */
+
+	/*
+	 * TOP: rows that can be among the first k by output `key`, ties included, and
+	 * perhaps some more.
+	 */
+	GPUCOL_SHAPE_TOP,
+
+	/*
+	 * RANKED: groups by the first nkeys outputs, and for each of them the answers
+	 * of the rankings (uncertain/rank.h) over its rows whose filter is true and
+	 * whose score, probability and label are not NULL.
+	 */
+	GPUCOL_SHAPE_RANKED
+} GpucolShapeKind;
+
+typedef struct GpucolShapeRanking
+{
+	uint32_t	ranking;		/* GpucolRanking */
+	int32_t		k;
+	double		threshold;		/* PT-k */
+} GpucolShapeRanking;
+
+typedef struct GpucolShape
+{
+	uint32_t	kind;			/* GpucolShapeKind */
+
+	/* TOP */
+	int32_t		key;
+	uint32_t	descending;
+	uint32_t	nulls_first;
+	int64_t		k;
+
+	/* RANKED; absent outputs are -1 */
+	uint32_t	nkeys;
+	uint32_t	nrankings;
+	int32_t		filter;
+	int32_t		score;
+	int32_t		probability;
+	int32_t		label;
+	double		divisor;		/* of probabilities of class D */
+	GpucolShapeRanking rankings[GPUCOL_SHAPE_MAX_RANKINGS];
+} GpucolShape;
+
+#endif							/* GPUCOL_KERNEL_SHAPE_H */

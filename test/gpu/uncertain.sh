@@ -1,0 +1,195 @@
+# uncertain.sh: rankings and the first k rows on the device; sourced by test/gpu/run.
+
+# Compare a list of queries over T between heap (h_...), CPU engine and device.
+# differ FILE: one query a line; TABLE stands for the table's prefix.
+differ()
+{
+	local n=0 bad=0 on=0 q a b c
+
+	while IFS= read -r q; do
+		[ -n "$q" ] || continue
+		n=$((n + 1))
+		a=$(psql -XAtq -c "set gpucol.enabled = off" -c "${q//TABLE_/h_}" 2>&1 | LC_ALL=C sort | md5sum)
+		b=$(psql -XAtq -c "set gpucol.engine = cpu" -c "${q//TABLE_/g_}" 2>&1 | LC_ALL=C sort | md5sum)
+		c=$(psql -XAtq -c "set gpucol.engine = cuda" -c "${q//TABLE_/g_}" 2>&1 | LC_ALL=C sort | md5sum)
+		psql -XAtq -c "set gpucol.engine = cuda" -c "explain (analyze, costs off, timing off, summary off) ${q//TABLE_/g_}" > "$OUT/plan.txt" 2>&1
+		grep -q 'Engine: cuda' "$OUT/plan.txt" && on=$((on + 1))
+		{ echo "== $q"; grep -E 'Engine|Declined|Fallback|ERROR' "$OUT/plan.txt"; } >> "$OUT/ranking-plans.txt"
+		if [ "$a" != "$b" ] || [ "$a" != "$c" ]; then
+			bad=$((bad + 1))
+			{ echo "== $q"
+			  psql -XAtq -c "set gpucol.engine = cpu" -c "${q//TABLE_/g_}" 2>&1 | LC_ALL=C sort > "$OUT/a"
+			  psql -XAtq -c "set gpucol.engine = cuda" -c "${q//TABLE_/g_}" 2>&1 | LC_ALL=C sort > "$OUT/b"
+			  echo "heap $a cpu $b cuda $c"; diff "$OUT/a" "$OUT/b" | cut -c1-300 | head -6; } >> "$OUT/ranking-differences.txt"
+		fi
+	done < "$1"
+	note "$2, heap = cpu = cuda" "$((n - bad)) passed, $bad failed"
+	note "$2, on the device" "$on of $n"
+}
+
+# Tables with NULLs, ties, probabilities 0 and 1, deleted, changed and delta rows.
+ranking_tables()
+{
+	psql -Xq > "$OUT/ranking-load.log" 2>&1 <<-'S'
+		set client_min_messages = warning;
+		drop table if exists h_r, g_r, h_x, g_x;
+		create table h_r as select nullif(i % 40, 39) as grp, case when i % 5 > 0 then 's' || i % 5 end as sub, i as id,
+			9007199254740992 + i * 7919 % 1009 as big, case when i % 53 > 0 then 'label ' || i % 977 end as label,
+			'2024-01-01'::date + i * 31 % 700 as day, case when i % 47 > 0 then (i * 7919::bigint % 10007) / 8.0::float8 end as score,
+			((i * 31 % 5000) / 100.0)::numeric(8,2) as points,
+			case when i % 61 > 0 then (i * 104729::bigint % 1001) / 1000.0::float8 end as p, ((i * 271 % 1001) / 1000.0)::numeric(4,3) as conf,
+			i * 7919::bigint * 1000003 as wide, (i % 1000) / 7.0::float8 as fkey
+			from generate_series(1, 200000) i;
+		create table g_r (like h_r) using gpucol;
+		insert into g_r select * from h_r;
+		delete from h_r where id % 7 = 0; delete from g_r where id % 7 = 0;
+		update h_r set p = 1 - p where id % 500 = 1; update g_r set p = 1 - p where id % 500 = 1;
+		insert into h_r (grp, id, score, p) values (1, 200001, 2000, 0.7), (77, 200002, 1, 0.3), (78, null, 1, 0.3), (79, 5, null, 0.5);
+		insert into g_r (grp, id, score, p) values (1, 200001, 2000, 0.7), (77, 200002, 1, 0.3), (78, null, 1, 0.3), (79, 5, null, 0.5);
+		create table h_x as select i / 4 % 20 as grp, i as id, i * 7919 % 211 as score, (i * 271 % 1001) / 4000.0::float8 as p, i / 4 as x
+			from generate_series(1, 3000) i;
+		create table g_x (like h_x) using gpucol;
+		insert into g_x select * from h_x;
+		analyze h_r; analyze g_r; analyze h_x; analyze g_x;
+	S
+}
+
+ranking_queries()
+{
+	cat > "$OUT/ranking-queries" <<-'S'
+		select grp, gpucol.u_topk(id, score, p, 10) from TABLE_r group by grp
+		select grp, gpucol.u_topk(id, score, p, 3), gpucol.u_topk_probability(score, p, 3)::numeric(20,12), gpucol.u_kranks(id, score, p, 3), gpucol.pt_k(id, score, p, 5, 0.2), gpucol.global_topk(id, score, p, 4), gpucol.expected_rank_topk(id, score, p, 4) from TABLE_r group by grp
+		select gpucol.u_topk(id, score, p, 25), gpucol.global_topk(id, score, p, 25), gpucol.u_kranks(id, score, p, 30), gpucol.pt_k(id, score, p, 40, 0.3) from TABLE_r
+		select gpucol.expected_rank_topk(id, score, p, 50), gpucol.u_topk(id, score, p, 700) from TABLE_r
+		select gpucol.u_topk(id, score, p, 25), gpucol.pt_k(id, score, p, 25, 0.5) from TABLE_r where id < 0
+		select grp, gpucol.u_topk(id, score, p, 25) from TABLE_r where id < 0 group by grp
+		select sub, grp, gpucol.u_topk(id, score, p, 4) from TABLE_r group by sub, grp
+		select sub, grp, gpucol.u_kranks(label, score, p, 4) from TABLE_r group by sub, grp
+		select sub, gpucol.u_topk(label, wide, p, 6) from TABLE_r group by sub
+		select day, gpucol.global_topk(id, points, conf, 2) from TABLE_r group by day
+		select points, gpucol.u_topk(big, wide, conf, 2), gpucol.expected_rank_topk(big, wide, conf, 2) from TABLE_r group by points
+		select fkey, gpucol.u_topk(points, day, p, 1) from TABLE_r group by fkey
+		select wide % 100000007, grp, gpucol.u_topk(id, day, p, 1) from TABLE_r group by 1, 2
+		select grp, gpucol.u_topk(day, points, p, 4) from TABLE_r where day > '2024-06-01' and sub in ('s1', 's2') group by grp
+		select grp, gpucol.u_topk(id, score, p, 4) filter (where day > '2024-06-01'), gpucol.u_kranks(id, score, p, 2) filter (where day > '2024-06-01') from TABLE_r group by grp
+		select grp + 1, gpucol.u_topk(id * 2, score + 1, p / 2, 4), gpucol.global_topk(id * 2, score + 1, p / 2, 4) from TABLE_r group by grp + 1
+		select grp, gpucol.u_topk(id, score, p, 4000), gpucol.u_kranks(id, score, p, 2000), gpucol.global_topk(id, score, p, 3000), gpucol.pt_k(id, score, p, 3000, 0.9) from TABLE_r group by grp
+		select grp, gpucol.u_topk(id, score, p, 4) from TABLE_r group by grp having gpucol.u_topk_probability(score, p, 4) > 0.05
+		select id, gpucol.u_topk(id, score, p, 1), gpucol.pt_k(id, score, p, 1, 0.5) from TABLE_r group by id
+		select grp, gpucol.u_topk(id, 5, p, 9), gpucol.global_topk(id, 5, p, 9) from TABLE_r group by grp
+		select grp, gpucol.u_topk(id, score, case when id % 3 = 0 then 1.0 else 0.0 end, 9), gpucol.u_kranks(id, score, case when id % 3 = 0 then 1.0 else 0.0 end, 9) from TABLE_r group by grp
+		select grp, gpucol.u_topk(id, score, p / 1e5, 3), gpucol.global_topk(id, score, p / 1e5, 3) from TABLE_r group by grp
+		select grp, gpucol.u_topk(id, score, p, 4, x), gpucol.u_kranks(id, score, p, 4, x) from TABLE_x group by grp
+		select gpucol.u_topk(id, score, p * 2, 2) from TABLE_r where id in (1, 2, 9)
+		select gpucol.u_topk(id, score, p, 0) from TABLE_r
+	S
+	cat > "$OUT/top-queries" <<-'S'
+		select id, score from TABLE_r order by score desc nulls last, id limit 20
+		select id, score from TABLE_r order by score desc, id limit 4500
+		select id, score from TABLE_r order by score, id limit 20
+		select id, points from TABLE_r order by points desc, id limit 100
+		select id, wide from TABLE_r order by wide limit 100
+		select id, wide from TABLE_r where p > 0.5 and sub = 's2' order by wide desc limit 100
+		select id, day from TABLE_r where points > 20 order by day desc, id offset 30 limit 50
+		select id, fkey from TABLE_r where id % 3 = 1 order by fkey desc, id limit 40
+		select id, p from TABLE_r order by p desc nulls last, id fetch first 7 rows only
+		select p from TABLE_r order by p desc nulls last fetch first 7 rows with ties
+		select id from TABLE_r where id < 0 order by id limit 5
+		select id from TABLE_r where id < 50 order by id desc limit 500
+		select grp, id from TABLE_r order by grp nulls first, id limit 5100
+		select id from TABLE_r order by id + 1 desc limit 5
+	S
+}
+
+
+# Milliseconds at the client of SQL executed N times after two: the median.
+middle_ms()
+{
+	local n=$1 sql=$2 i
+
+	{ printf '%s;\n' "$SETTINGS"; echo '\timing on'; for i in $(seq $((n + 2))); do printf '%s \\g /dev/null\n' "$sql"; done; } |
+		psql -XAtq 2>/dev/null | sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p' | tail -n "$n" | sort -n | sed -n $((n / 2 + 1))p
+}
+
+# One batch: heap with one core, CPU engine with 2 threads, device.
+ranking_batch()
+{
+	local n=$1 k=$2 heap cpu cuda out plan q rows
+
+	q="select count(u) from (select gpucol.u_topk(id, score, prob, $k) as u from TABLE_b$n group by grp offset 0) s"
+	rows=$(psql -XAtqc "select count(*) from g_b$n")
+	heap=$(psql -XAtq -c "set max_parallel_workers_per_gather = 0" -c "set work_mem = '16GB'" -c '\timing on' -c "${q//TABLE_/h_}" | sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p')
+	cpu=$(SETTINGS="set gpucol.engine = cpu; set gpucol.cpu_threads = 2; set work_mem = '16GB'" middle_ms 1 "${q//TABLE_/g_}")
+	cuda=$(SETTINGS="set gpucol.engine = cuda" middle_ms 7 "${q//TABLE_/g_}")
+	out=$(SETTINGS="set gpucol.engine = cuda" middle_ms 3 "select grp, gpucol.u_topk(id, score, prob, $k) from g_b$n group by grp")
+	plan=$(psql -XAtq -c "set gpucol.engine = cuda" -c "explain (analyze, costs off) ${q//TABLE_/g_}" | sed -n 's/.*Device Time: \([0-9.]*\) ms.*/\1/p')
+	[ "$(psql -XAtq -c "set gpucol.engine = cuda" -c "select md5(string_agg(u::text, '' order by grp)) from (select grp, gpucol.u_topk(id, score, prob, $k) u from g_b$n group by grp) s")" = \
+	  "$(psql -XAtq -c "set gpucol.engine = cpu" -c "select md5(string_agg(u::text, '' order by grp)) from (select grp, gpucol.u_topk(id, score, prob, $k) u from g_b$n group by grp) s")" ] ||
+		note "batch n $n k $k" "FAILED: answers differ"
+	printf '%6s %5s %10s %10s %10s %9s %9s %9s %8s %8s\n' "$n" "$k" "$rows" "$heap" "$cpu" "$cuda" "$out" "$plan" \
+		"$(awk "BEGIN {printf \"%.0f\", $heap / $cuda}")" "$(awk "BEGIN {printf \"%.0f\", $cpu / $cuda}")" >> "$OUT/ranking-table"
+}
+
+# Load by so many clients: each runs the statement with J replaced by its number.
+load_by()
+{
+	local clients=$1 sql=$2 j
+
+	for j in $(seq 0 $((clients - 1))); do
+		psql -Xqc "${sql//JJ/$j}" &
+	done
+	wait $(jobs -p | tail -n "$clients")
+}
+
+# Groups of k .. n rows that are spread over the table, scores and probabilities random.
+ranking_load()
+{
+	local n=$1 least=$2 blocks
+
+	psql -Xqc "create table h_b$n (grp int, id int, score float8, prob float8)" -c "create table g_b$n (like h_b$n) using gpucol"
+	load_by 8 "insert into h_b$n select g, (j * 100000 + g) % 1000000007, random() * 1e6, (random() * 1000)::int / 1000.0::float8
+		from generate_series(1, $n) j, generate_series(1, ${GROUPS_:-100000}) g
+		where j % 8 = JJ and j <= $least + (g * 7919::bigint) % ($n - $least + 1)"
+	blocks=$(psql -XAtqc "select pg_relation_size('h_b$n') / 8192 / 8 + 1")
+	load_by 8 "insert into g_b$n select * from h_b$n where ctid >= ('(' || JJ * $blocks || ',0)')::tid and ctid < ('(' || (JJ + 1) * $blocks || ',0)')::tid"
+	psql -Xqc "vacuum analyze g_b$n" -c "vacuum analyze h_b$n"
+}
+
+part_uncertain()
+{
+	[ -f /opt/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
+	if "$B/topk_check" check > "$OUT/topk-check.log" 2>&1; then note "ranking kernels" ok; else note "ranking kernels" FAILED; fi
+	ranking_tables
+	ranking_queries
+	differ "$OUT/ranking-queries" rankings
+	differ "$OUT/top-queries" "first k rows"
+}
+
+# The batch of Chang et al. from SQL, one large group, and the first rows of a table.
+part_ranking()
+{
+	local load rows=${ONE_GROUP:-100000000} q
+
+	[ -f /opt/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
+	printf '%s groups, ms: heap on one core, CPU engine with 2 threads, device (count of the answers), device (answers to the client), on the device\n' "${GROUPS_:-100000}" > "$OUT/ranking-table"
+	printf '%6s %5s %10s %10s %10s %9s %9s %9s %8s %8s\n' 'n <=' k rows heap 'cpu 2' cuda 'to client' device heap/cuda cpu/cuda >> "$OUT/ranking-table"
+	for load in ${LOADS:-10:10 50:10 100:10 500:10 500:50 500:500}; do
+		[ -n "$(psql -XAtqc "select to_regclass('g_b${load%:*}')")" ] || ranking_load "${load%:*}" 10
+		ranking_batch "${load%:*}" "${load#*:}"
+	done
+	cat "$OUT/ranking-table"
+	psql -Xqc "create table one (id int, score float8, prob float8) using gpucol"
+	load_by 16 "insert into one select i * 16 + JJ, random() * 1e6, (random() * 1000)::int / 1000.0::float8 from (select generate_series(1, $rows / 16) i) s"
+	psql -Xqc "vacuum analyze one"
+	for q in "select gpucol.u_topk(id, score, prob, 100) from one" \
+		"select gpucol.u_topk(id, score, prob, 100), gpucol.u_kranks(id, score, prob, 100), gpucol.pt_k(id, score, prob, 100, 0.5), gpucol.global_topk(id, score, prob, 100) from one" \
+		"select id, score from one order by score desc limit 100" \
+		"select id, score from one where prob > 0.5 order by score desc limit 100" \
+		"select id from one order by id limit 100"; do
+		[ "$(psql -XAtqc "set gpucol.engine = cuda" -c "$q" | md5sum)" = "$(psql -XAtqc "set gpucol.engine = cpu" -c "set work_mem = '16GB'" -c "$q" | md5sum)" ] ||
+			note "one table of $rows rows" "FAILED: answers differ: $q"
+		note "$rows rows, ms cuda" "$(SETTINGS='set gpucol.engine = cuda' middle_ms 9 "$q")   $q"
+		psql -XAtq -c "set gpucol.engine = cuda" -c "explain (analyze, costs off) $q" > "$OUT/plan.txt" 2>&1
+		note "  on the device" "$(grep -hE 'Engine|Device Time|Declined' "$OUT/plan.txt" | tr -s ' \n' ' ')"
+	done
+}
