@@ -14,10 +14,12 @@
  *	  16 .. 271		first row			GpucolSegmentEntry
  *	  1024 .. 1279	row / 8192			bitmap of 8192 deleted rows
  *	  4096 .. 4351	row					GpucolTombstone
+ *	  6144 .. 6399	row					lock record, see rowlock.h
  *
  * A row number n is keyed (base + n / 2^31, n mod 2^31); a bitmap is keyed the
- * same way by n / 8192.  Except for the first two, which are frozen at birth, the
- * rows are ordinary transactional tuples: their visibility is the segments'.
+ * same way by n / 8192.  The first two and lock records are
+ * frozen at birth; the others are ordinary transactional tuples: their visibility
+ * is the segments'.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,6 +40,7 @@
 #define GPUCOL_ID_SEGMENT		16
 #define GPUCOL_ID_BITMAP		1024
 #define GPUCOL_ID_TOMBSTONE		4096
+#define GPUCOL_ID_LOCK			6144
 #define GPUCOL_ID_SPAN			256
 
 #define GPUCOL_BITMAP_ROWS		8192
@@ -100,8 +103,11 @@ typedef struct GpucolTombstone
 {
 	ItemPointerData new_tid;	/* the new version; the row's own TID if it was
 								 * deleted, or the moved-partitions mark */
-	uint16		unused;
+	uint16		flags;
 } GpucolTombstone;
+
+/* The row was updated and no column of a unique key has changed. */
+#define GPUCOL_TOMBSTONE_KEY_KEPT	1
 
 /* A directory row as read. */
 typedef struct GpucolDirectoryTuple

@@ -7,18 +7,14 @@
  * tombstone into the directory; an update inserts the new version into the delta
  * besides, whose TID the tombstone carries.
  *
- * Who changes or locks a segment row first takes the heavyweight lock of its
- * (virtual) TID.  A deleter holds it exclusively until its tombstone is in, and
- * whoever comes later finds the tombstone with a dirty snapshot and waits for its
- * transaction, as for heap's xmax.  A row lock is that heavyweight lock itself,
- * held to the end of the transaction, in the same four strengths by which heap
- * maps row locks to heavyweight ones; so it conflicts, waits, is skipped and is
- * looked for by the deadlock detector as it should.  An update counts as a change
- * of the key: it waits for FOR KEY SHARE lockers too, because their locks would
- * not pass on to the new version in the delta.
+ * Who changes a segment row holds the heavyweight lock of its (virtual) TID until
+ * the tombstone is in, and whoever comes later finds the tombstone with a dirty
+ * snapshot and waits for its transaction, as for heap's xmax.  Who locks a row
+ * takes its row lock (rowlock.c), and so does who changes a row that has been
+ * locked.
  *
- * Heavyweight locks live in shared memory: a transaction that locks very many
- * segment rows fails with "out of shared memory" rather than locking less.
+ * The strengths are heap's: an update that leaves the columns of all unique keys
+ * as they are lets FOR KEY SHARE pass, and its tombstone says so.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,22 +28,17 @@
 #include "pgstat.h"
 #include "storage/lmgr.h"
 #include "storage/predicate.h"
+#include "utils/datum.h"
+#include "utils/rel.h"
 #include "utils/snapmgr.h"
 
 #include "columnar/directory.h"
 #include "columnar/fetch.h"
 #include "columnar/modify.h"
+#include "columnar/rowlock.h"
 #include "columnar/view.h"
 #include "columnar/writer.h"
 #include "compat.h"
-
-/* Heavyweight lock of each row lock mode (as in heapam.c). */
-static const LOCKMODE row_lock_modes[] = {
-	[LockTupleKeyShare] = AccessShareLock,
-	[LockTupleShare] = RowShareLock,
-	[LockTupleNoKeyExclusive] = ExclusiveLock,
-	[LockTupleExclusive] = AccessExclusiveLock
-};
 
 /* What a dirty look finds of a row's deletion. */
 typedef struct Deletion
@@ -57,6 +48,7 @@ typedef struct Deletion
 	bool		own;
 	TransactionId xid;			/* the deleter; invalid if folded */
 	CommandId	cid;			/* own: the deleting command */
+	bool		key_kept;		/* it is an update that lets FOR KEY SHARE pass */
 	ItemPointerData new_tid;
 } Deletion;
 
@@ -87,6 +79,7 @@ find_deletion(GpucolDirectory *dir, uint64 row_number, Deletion *deletion)
 		{
 			memcpy(&tombstone, row.data, sizeof(tombstone));
 			deletion->new_tid = tombstone.new_tid;
+			deletion->key_kept = (tombstone.flags & GPUCOL_TOMBSTONE_KEY_KEPT) != 0;
 		}
 	}
 	gpucol_directory_scan_end(&scan);
@@ -130,105 +123,120 @@ wait_for_deleter(Relation rel, ItemPointer tid, const Deletion *deletion,
 			return gpucol_compat_conditional_xact_wait(deletion->xid);
 		case LockWaitError:
 			if (!gpucol_compat_conditional_xact_wait(deletion->xid))
-				ereport(ERROR,
-						(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-						 errmsg("could not obtain lock on row in relation \"%s\"",
-								RelationGetRelationName(rel))));
+				gpucol_rowlock_not_available(rel);
 			return true;
 	}
 	return false;
 }
 
-/* Take the heavyweight lock of a row; false if it would have to wait for it. */
-static bool
-lock_row(Relation rel, ItemPointer tid, LOCKMODE mode, LockWaitPolicy policy)
+/* Describe a row that cannot be had now. */
+static TM_Result
+report_blocked(ItemPointer tid, TM_Result result, TM_FailureData *tmfd)
 {
-	switch (policy)
-	{
-		case LockWaitBlock:
-			LockTuple(rel, tid, mode);
-			return true;
-		case LockWaitSkip:
-			return gpucol_compat_conditional_lock_tuple(rel, tid, mode);
-		case LockWaitError:
-			if (!gpucol_compat_conditional_lock_tuple(rel, tid, mode))
-				ereport(ERROR,
-						(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-						 errmsg("could not obtain lock on row in relation \"%s\"",
-								RelationGetRelationName(rel))));
-			return true;
-	}
-	return false;
+	tmfd->ctid = *tid;
+	tmfd->xmax = InvalidTransactionId;
+	tmfd->cmax = InvalidCommandId;
+	return result;
 }
 
 /*
- * Lock a row and settle whether it is still there.  With TM_Ok it is, and the
- * heavyweight lock is held; otherwise tmfd is filled and the lock is not held.
+ * Settle whether a row may be changed.  With TM_Ok it may, and the heavyweight
+ * lock of its TID is held exclusively; otherwise tmfd is filled.
  */
 static TM_Result
-settle_row(GpucolDirectory *dir, ItemPointer tid, CommandId cid, LOCKMODE mode,
+settle_row(GpucolDirectory *dir, ItemPointer tid, CommandId cid, LockTupleMode mode,
 		   LockWaitPolicy policy, XLTW_Oper oper, TM_FailureData *tmfd)
 {
 	Relation	rel = dir->table;
 	Deletion	deletion;
 
-	if (!lock_row(rel, tid, mode, policy))
-	{
-		tmfd->ctid = *tid;
-		tmfd->xmax = InvalidTransactionId;
-		tmfd->cmax = InvalidCommandId;
-		return TM_WouldBlock;
-	}
 	for (;;)
 	{
 		TM_Result	result;
 
+		CHECK_FOR_INTERRUPTS();
+		if (policy == LockWaitBlock)
+			LockTuple(rel, tid, AccessExclusiveLock);
+		else if (!gpucol_compat_conditional_lock_tuple(rel, tid, AccessExclusiveLock))
+			return report_blocked(tid, TM_BeingModified, tmfd);
 		find_deletion(dir, gpucol_tid_row(tid), &deletion);
 		if (!deletion.found)
-			return TM_Ok;
+		{
+			if (gpucol_rowlock_take(dir, tid, mode, policy, false))
+				return TM_Ok;
+			UnlockTuple(rel, tid, AccessExclusiveLock);
+			return report_blocked(tid, TM_BeingModified, tmfd);
+		}
+		UnlockTuple(rel, tid, AccessExclusiveLock);
 		result = report_deletion(&deletion, tid, cid, tmfd);
-		if (result != TM_BeingModified)
-		{
-			UnlockTuple(rel, tid, mode);
+		if (result != TM_BeingModified ||
+			!wait_for_deleter(rel, tid, &deletion, policy, oper))
 			return result;
-		}
-		if (!wait_for_deleter(rel, tid, &deletion, policy, oper))
-		{
-			UnlockTuple(rel, tid, mode);
-			return TM_WouldBlock;
-		}
-		CHECK_FOR_INTERRUPTS();
 	}
 }
 
 /* settle_row for a change; checks the crosscheck snapshot too. */
 static TM_Result
-settle_change(GpucolDirectory *dir, ItemPointer tid, CommandId cid,
+settle_change(GpucolDirectory *dir, ItemPointer tid, CommandId cid, LockTupleMode mode,
 			  Snapshot crosscheck, bool wait, XLTW_Oper oper, TM_FailureData *tmfd)
 {
-	TM_Result	result = settle_row(dir, tid, cid, AccessExclusiveLock,
+	TM_Result	result = settle_row(dir, tid, cid, mode,
 									wait ? LockWaitBlock : LockWaitSkip, oper, tmfd);
 
-	if (result == TM_WouldBlock)
-		return TM_BeingModified;
 	if (result == TM_Ok && crosscheck != InvalidSnapshot &&
 		!gpucol_fetch_visible(dir->table, gpucol_tid_row(tid), crosscheck))
 	{
 		UnlockTuple(dir->table, tid, AccessExclusiveLock);
-		tmfd->ctid = *tid;
-		tmfd->xmax = InvalidTransactionId;
-		tmfd->cmax = InvalidCommandId;
-		return TM_Updated;
+		return report_blocked(tid, TM_Updated, tmfd);
 	}
 	if (result == TM_Ok)
 		CheckForSerializableConflictIn(dir->table, tid, ItemPointerGetBlockNumber(tid));
 	return result;
 }
 
+/*
+ * Lock a row and settle whether it is still there.  With TM_Ok it is, and locked;
+ * otherwise tmfd is filled.
+ */
+static TM_Result
+settle_lock(GpucolDirectory *dir, ItemPointer tid, CommandId cid, LockTupleMode mode,
+			LockWaitPolicy policy, TM_FailureData *tmfd)
+{
+	bool		locked = false;
+
+	for (;;)
+	{
+		Deletion	deletion;
+		TM_Result	result;
+
+		CHECK_FOR_INTERRUPTS();
+		find_deletion(dir, gpucol_tid_row(tid), &deletion);
+		if (deletion.found)
+		{
+			result = report_deletion(&deletion, tid, cid, tmfd);
+			if (result != TM_BeingModified)
+				return result;
+			if (mode != LockTupleKeyShare || !deletion.key_kept ||
+				(locked && !gpucol_rowlock_new_version(dir->table, &deletion.new_tid,
+													   deletion.xid)))
+			{
+				if (!wait_for_deleter(dir->table, tid, &deletion, policy, XLTW_Lock))
+					return TM_WouldBlock;
+				continue;
+			}
+		}
+		if (locked)
+			return TM_Ok;
+		if (!gpucol_rowlock_take(dir, tid, mode, policy, true))
+			return report_blocked(tid, TM_WouldBlock, tmfd);
+		locked = true;			/* and look again */
+	}
+}
+
 /* Insert a row's tombstone and let go of its lock. */
 static void
 bury_row(GpucolDirectory *dir, ItemPointer tid, const ItemPointerData *new_tid,
-		 CommandId cid)
+		 uint16 flags, CommandId cid)
 {
 	GpucolTombstone tombstone;
 	Oid			id;
@@ -236,6 +244,7 @@ bury_row(GpucolDirectory *dir, ItemPointer tid, const ItemPointerData *new_tid,
 
 	memset(&tombstone, 0, sizeof(tombstone));
 	tombstone.new_tid = *new_tid;
+	tombstone.flags = flags;
 	gpucol_directory_key(GPUCOL_ID_TOMBSTONE, gpucol_tid_row(tid), &id, &seq);
 	gpucol_directory_insert(dir, id, seq, &tombstone, sizeof(tombstone), cid, 0, true);
 	UnlockTuple(dir->table, tid, AccessExclusiveLock);
@@ -267,16 +276,60 @@ gpucol_modify_delete(Relation rel, ItemPointer tid, CommandId cid, Snapshot snap
 													   crosscheck, wait, tmfd,
 													   changing_partition);
 	open_directory(&dir, rel);
-	result = settle_change(&dir, tid, cid, crosscheck, wait, XLTW_Delete, tmfd);
+	result = settle_change(&dir, tid, cid, LockTupleExclusive, crosscheck, wait,
+						   XLTW_Delete, tmfd);
 	if (result == TM_Ok)
 	{
 		if (changing_partition)
 			ItemPointerSetMovedPartitions(&new_tid);
-		bury_row(&dir, tid, &new_tid, cid);
+		bury_row(&dir, tid, &new_tid, 0, cid);
 		pgstat_count_heap_delete(rel);
 	}
 	gpucol_directory_close(&dir);
 	return result;
+}
+
+/* Are two values of a column the same, byte for byte? */
+static bool
+same_value(Form_pg_attribute att, TupleTableSlot *old, TupleTableSlot *new)
+{
+	bool		old_null;
+	bool		new_null;
+	Datum		old_value = slot_getattr(old, att->attnum, &old_null);
+	Datum		new_value = slot_getattr(new, att->attnum, &new_null);
+
+	if (old_null || new_null)
+		return old_null && new_null;
+	return datum_image_eq(old_value, new_value, att->attbyval, att->attlen);
+}
+
+/* Does an update of a segment row change a column of a unique key? */
+static bool
+update_changes_key(Relation rel, ItemPointer tid, TupleTableSlot *slot)
+{
+	Bitmapset  *key = RelationGetIndexAttrBitmap(rel, INDEX_ATTR_BITMAP_KEY);
+	TupleTableSlot *old;
+	bool		changes = false;
+	int			i = -1;
+
+	if (bms_is_empty(key))
+		return false;
+	old = table_slot_create(rel, NULL);
+	if (!gpucol_fetch_row(rel, gpucol_tid_row(tid), SnapshotAny, old))
+		changes = true;
+	while (!changes && (i = bms_next_member(key, i)) >= 0)
+	{
+		AttrNumber	attnum = i + FirstLowInvalidHeapAttributeNumber;
+
+		if (attnum == 0)
+			changes = true;		/* the whole row */
+		else if (attnum > 0)
+			changes = !same_value(TupleDescAttr(RelationGetDescr(rel), attnum - 1), old,
+								  slot);
+	}
+	ExecDropSingleTupleTableSlot(old);
+	bms_free(key);
+	return changes;
 }
 
 TM_Result
@@ -292,16 +345,24 @@ gpucol_modify_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
 	if (!gpucol_tid_is_virtual(otid))
 		return heap->tuple_update(rel, otid, slot, cid, snapshot, crosscheck, wait,
 								  tmfd, lockmode, update_indexes);
-	*lockmode = LockTupleExclusive;
 	open_directory(&dir, rel);
-	result = settle_change(&dir, otid, cid, crosscheck, wait, XLTW_Update, tmfd);
+	*lockmode = update_changes_key(rel, otid, slot) ? LockTupleExclusive :
+		LockTupleNoKeyExclusive;
+	result = settle_change(&dir, otid, cid, *lockmode, crosscheck, wait, XLTW_Update,
+						   tmfd);
 	*update_indexes = GPUCOL_COMPAT_UPDATE_NO_INDEXES;
 	if (result == TM_Ok)
 	{
 		ItemPointerData old_tid = *otid;	/* otid may be the slot's */
 
 		heap->tuple_insert(rel, slot, cid, 0, NULL);
-		bury_row(&dir, &old_tid, &slot->tts_tid, cid);
+		if (*lockmode == LockTupleExclusive)
+			bury_row(&dir, &old_tid, &slot->tts_tid, 0, cid);
+		else
+		{
+			bury_row(&dir, &old_tid, &slot->tts_tid, GPUCOL_TOMBSTONE_KEY_KEPT, cid);
+			gpucol_rowlock_pass_on(&dir, &old_tid, &slot->tts_tid);
+		}
 		*update_indexes = GPUCOL_COMPAT_UPDATE_ALL_INDEXES;
 		pgstat_count_heap_delete(rel);
 	}
@@ -360,8 +421,7 @@ gpucol_modify_lock(Relation rel, ItemPointer tid, Snapshot snapshot,
 													 wait_policy, flags, tmfd);
 	tmfd->traversed = false;
 	open_directory(&dir, rel);
-	result = settle_row(&dir, tid, cid, row_lock_modes[mode], wait_policy, XLTW_Lock,
-						tmfd);
+	result = settle_lock(&dir, tid, cid, mode, wait_policy, tmfd);
 	gpucol_directory_close(&dir);
 	if (result == TM_Updated && (flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION) != 0)
 		return lock_new_version(rel, tid, snapshot, slot, cid, mode, wait_policy, flags,

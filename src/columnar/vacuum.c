@@ -39,6 +39,7 @@
 
 #include "columnar/deadrows.h"
 #include "columnar/fold.h"
+#include "columnar/rowlock.h"
 #include "columnar/space.h"
 #include "columnar/vacuum.h"
 #include "columnar/view.h"
@@ -312,7 +313,7 @@ vacuum_directory(SegmentVacuum *vacuum, const VacuumParams *params,
 	if (clean)
 		clean_indexes(vacuum, strategy);
 	if (!clean && vacuum->coverage->lost == vacuum->upkeep.reclaimed &&
-		(leave || vacuum->dead->nrows == 0))
+		(leave || vacuum->dead->nrows == 0) && !gpucol_rowlock_any(&vacuum->dir))
 		return;
 
 	become_ordinary();
@@ -322,6 +323,7 @@ vacuum_directory(SegmentVacuum *vacuum, const VacuumParams *params,
 		vacuum->folded = gpucol_fold(&vacuum->dir, vacuum->dead);
 	if (vacuum->coverage->lost != vacuum->upkeep.reclaimed)
 		vacuum->free_pages = gpucol_space_reclaim(&vacuum->dir, vacuum->coverage);
+	gpucol_rowlock_clean(&vacuum->dir);
 	PopActiveSnapshot();
 	PushActiveSnapshot(GetLatestSnapshot());
 }

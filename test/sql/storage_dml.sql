@@ -71,9 +71,7 @@ SELECT count(*), sum(id), sum(v) FROM sd_heap;
 -- row locks
 BEGIN;
 SELECT id FROM sd WHERE id = 15001 FOR UPDATE;
-SELECT mode FROM pg_locks WHERE locktype = 'tuple' AND relation = 'sd'::regclass AND page IS NOT NULL;
 SELECT id FROM sd WHERE id = 15004 FOR KEY SHARE;
-SELECT mode FROM pg_locks WHERE locktype = 'tuple' AND relation = 'sd'::regclass ORDER BY 1;
 DELETE FROM sd WHERE id = 15001;
 ROLLBACK;
 SELECT count(*) FROM sd WHERE id = 15001;
@@ -114,3 +112,15 @@ DROP TABLE sd_fk, sd_pk;
 DROP VIEW sd_differences;
 DROP TABLE sd, sd_heap;
 DROP FUNCTION sd_note;
+
+-- row locks live in the table: however many, the lock table has none of them
+CREATE TABLE sd_many USING gpucol AS SELECT g AS id FROM generate_series(1, 50000) g;
+BEGIN;
+SELECT count(*) FROM (SELECT 1 FROM sd_many FOR UPDATE) x;
+SELECT count(*) < 50 AS few FROM pg_locks WHERE pid = pg_backend_pid();
+UPDATE sd_many SET id = -id WHERE id <= 3;
+COMMIT;
+SELECT count(*), sum(id) FROM sd_many;
+VACUUM sd_many;
+SELECT count(*) FROM (SELECT 1 FROM sd_many WHERE id < 10 FOR NO KEY UPDATE) x;
+DROP TABLE sd_many;

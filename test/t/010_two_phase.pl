@@ -105,5 +105,38 @@ $node->safe_psql('postgres', "VACUUM packed; SELECT gpucol.merge('packed')");
 is(by_index(), all(), 'and after VACUUM and a merge');
 my ($status, $out, $error) = $node->psql('postgres', 'DELETE FROM packed WHERE id = 15004');
 like($error, qr/violates foreign key/, 'the foreign key holds');
+
+# Every way to hold a row against every way to ask for it: as heap has it.
+my %take = (
+	(map { $_ => "SELECT 1 FROM %s WHERE id = 7 FOR $_" } 'KEY SHARE', 'SHARE', 'NO KEY UPDATE', 'UPDATE'),
+	'update' => 'UPDATE %s SET v = v + 1 WHERE id = 7',
+	'key update' => 'UPDATE %s SET id = 7007 WHERE id = 7',
+	'delete' => 'DELETE FROM %s WHERE id = 7',
+);
+
+sub matrix
+{
+	my ($am) = @_;
+	my @lines;
+
+	$node->safe_psql('postgres', "CREATE TABLE m_$am (id int PRIMARY KEY, v int) USING $am; INSERT INTO m_$am SELECT i, 0 FROM generate_series(1, 5000) i");
+	# the row is one of a segment, not of the delta
+	$node->safe_psql('postgres', "SELECT gpucol.merge('m_$am')") if $am eq 'gpucol';
+	for my $held (sort keys %take)
+	{
+		prepare('held', sprintf $take{$held}, "m_$am");
+		for my $wanted (sort keys %take)
+		{
+			my ($status, $out, $error) = $node->psql('postgres',
+				"SET lock_timeout = '50ms'; BEGIN; " . sprintf($take{$wanted}, "m_$am") . '; ROLLBACK');
+
+			push @lines, "$held | $wanted: " . ($error =~ /lock timeout/ ? 'waits' : $error || 'passes');
+		}
+		$node->safe_psql('postgres', "ROLLBACK PREPARED 'held'");
+	}
+	return join "\n", @lines;
+}
+
+is(matrix('gpucol'), matrix('heap'), 'row locks conflict as those of heap');
 $node->stop;
 done_testing();
