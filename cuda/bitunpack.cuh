@@ -307,6 +307,14 @@ code_of_row(const uint32_t *__restrict__ vector, int width, int row)
 	return width >= 32 ? low | code << 32 : code;
 }
 
+/* The widths that code is made for: all, unless run-time compilation knows the
+ * ones that occur. */
+#ifndef GPUCOL_WIDTHS
+#define GPUCOL_WIDTHS(X) \
+	X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) \
+	X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30) X(31) X(32)
+#endif
+
 /*
  * Call f.template run<K>() for the run-time width k in 1..32: the one place
  * that turns a width into code.
@@ -318,14 +326,7 @@ dispatch_width(int k, F &&f)
 	switch (k)
 	{
 #define GPUCOL_WIDTH(K) case K: f.template run<K>(); break;
-		GPUCOL_WIDTH(1) GPUCOL_WIDTH(2) GPUCOL_WIDTH(3) GPUCOL_WIDTH(4)
-		GPUCOL_WIDTH(5) GPUCOL_WIDTH(6) GPUCOL_WIDTH(7) GPUCOL_WIDTH(8)
-		GPUCOL_WIDTH(9) GPUCOL_WIDTH(10) GPUCOL_WIDTH(11) GPUCOL_WIDTH(12)
-		GPUCOL_WIDTH(13) GPUCOL_WIDTH(14) GPUCOL_WIDTH(15) GPUCOL_WIDTH(16)
-		GPUCOL_WIDTH(17) GPUCOL_WIDTH(18) GPUCOL_WIDTH(19) GPUCOL_WIDTH(20)
-		GPUCOL_WIDTH(21) GPUCOL_WIDTH(22) GPUCOL_WIDTH(23) GPUCOL_WIDTH(24)
-		GPUCOL_WIDTH(25) GPUCOL_WIDTH(26) GPUCOL_WIDTH(27) GPUCOL_WIDTH(28)
-		GPUCOL_WIDTH(29) GPUCOL_WIDTH(30) GPUCOL_WIDTH(31) GPUCOL_WIDTH(32)
+		GPUCOL_WIDTHS(GPUCOL_WIDTH)
 #undef GPUCOL_WIDTH
 		default:
 			break;

@@ -30,6 +30,7 @@
 #include <thrust/iterator/counting_iterator.h>
 
 #include "bound.cuh"
+#include "jit_reduce.cuh"
 #include "kernel/float_order.h"
 #include "rank.cuh"
 #include "reduce.cuh"
@@ -104,8 +105,14 @@ private:
 	uint64_t	rows_ = 0;
 	uint64_t	bytes_ = 0;
 	uint64_t	skipped_ = 0;
+	bool		deleted_ = false;	/* some segment has deleted rows */
 	double		seconds_ = 0;
 	const char *kernel_ = "";
+
+	bool		jit_allowed() const
+	{
+		return (r_.run_.flags & GPUCOL_WIRE_RUN_JIT) && (rows_ >= GPUCOL_JIT_MIN_ROWS || jit.waits());
+	}
 
 	template <class T> const T *array(uint32_t offset) const
 	{
@@ -630,6 +637,7 @@ Lowering::add_segment(uint32_t s)
 		if (deleted == NULL)
 			throw Failure{GPUCOL_UNSUPPORTED, "deleted rows of a segment are missing"};
 		segment.deleted = (const uint32_t *) deleted->device;
+		deleted_ = true;
 	}
 	for (uint32_t c = 0; c < r_.run_.ncolumns; c++)
 	{
@@ -1056,6 +1064,7 @@ Lowering::run_group(std::vector<char> *data, uint64_t *nrows)
 	void	   *temp;
 	cudaEvent_t e;
 	int			nwords = 1;
+	JitHandle	compiled;
 
 	if (p_->nkeys == 0 || p_->nkeys > GPUCOL_MAX_KEYS || !plain_aggregates())
 		return false;
@@ -1104,11 +1113,13 @@ Lowering::run_group(std::vector<char> *data, uint64_t *nrows)
 		nwords += __builtin_popcount(plan.inputs[i].ops);
 	if (nwords > 16)
 		return false;
-	kernel_ = "group";
 	plan.scan = scan_;
 	plan.nkeys = p_->nkeys;
 	plan.ngroups = groups;
 	gpucol_reduce_layout(&plan);
+	if (jit_allowed())
+		compiled = gpucol_jit_reduce(plan, chunks_, deleted_);
+	kernel_ = compiled ? "group, compiled" : "group";
 	plan.table = r_.scratch_->array<unsigned long long>(groups * plan.nwords, "the groups");
 	list = r_.scratch_->array<uint32_t>(groups + 1, "the groups");
 	found = list + groups;
@@ -1120,7 +1131,8 @@ Lowering::run_group(std::vector<char> *data, uint64_t *nrows)
 	temp = r_.scratch_->allocate(bytes, "the groups");
 	e = begin();
 	device_check(gpucol_reduce_init(plan, stream_), "group");
-	device_check(gpucol_reduce_groups(plan, stream_), "group");
+	device_check(compiled ? gpucol_reduce_compiled(compiled->function(), plan, stream_) :
+				 gpucol_reduce_groups(plan, stream_), "group");
 	device_check(cub::DeviceSelect::If(temp, bytes, first, list, found, (int) groups, has_rows, stream_), "select");
 	device_check(cudaMemcpyAsync(&n, found, 4, cudaMemcpyDeviceToHost, stream_), "result");
 	finish(e);

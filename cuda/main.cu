@@ -3,7 +3,9 @@
  * main.cu
  *	  gpucol_gpud: the process that owns the device.
  *
- * Usage: gpucol_gpud [--socket PATH] [--memory MEGABYTES] [--test]
+ * Usage: gpucol_gpud [--socket PATH] [--memory MEGABYTES] [--test] [--jit-wait]
+ *
+ * --jit-wait compiles before it answers, for tests.
  *
  * Started by the supervisor (src/service/supervisor.c) in the data directory.
  * It listens on a Unix socket and gives each client a thread.  It never touches
@@ -26,6 +28,7 @@
 #include <thread>
 
 #include "device.cuh"
+#include "jit.cuh"
 #include "serve.cuh"
 #include "service/protocol.h"
 
@@ -94,6 +97,7 @@ int
 main(int argc, char **argv)
 {
 	size_t		limit = 0;
+	bool		jit_wait = false;
 	pid_t		parent = getppid();
 	int			listener;
 
@@ -105,9 +109,11 @@ main(int argc, char **argv)
 			limit = (size_t) atoll(argv[++i]) << 20;
 		else if (strcmp(argv[i], "--test") == 0)
 			serve_test_requests = true;
+		else if (strcmp(argv[i], "--jit-wait") == 0)
+			jit_wait = true;
 		else
 		{
-			fprintf(stderr, "usage: gpucol_gpud [--socket PATH] [--memory MEGABYTES] [--test]\n");
+			fprintf(stderr, "usage: gpucol_gpud [--socket PATH] [--memory MEGABYTES] [--test] [--jit-wait]\n");
 			return GPUCOL_GPUD_EXIT_USAGE;
 		}
 	}
@@ -119,6 +125,7 @@ main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	open_device(limit);
 	listener = open_socket();
+	jit.configure("gpucol_jit", jit_wait);
 	for (;;)
 	{
 		int			fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);

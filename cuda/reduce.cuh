@@ -30,4 +30,7 @@ extern cudaError_t gpucol_reduce_init(const GpucolReducePlan &plan, cudaStream_t
  */
 extern cudaError_t gpucol_reduce_groups(const GpucolReducePlan &plan, cudaStream_t stream);
 
+/* The same by a kernel that was compiled for the plan (jit_reduce.cuh). */
+extern cudaError_t gpucol_reduce_compiled(const void *kernel, const GpucolReducePlan &plan, cudaStream_t stream);
+
 #endif

@@ -49,6 +49,14 @@ constexpr int GPUCOL_AGG_EIGHT_COPIES_GROUPS = 256;
 #define GPUCOL_AGG_MAX_SLICES 6
 #endif
 
+/* Rows from which on a program is worth compiling: seconds of a CPU for later
+ * queries' milliseconds. */
+constexpr uint64_t GPUCOL_JIT_MIN_ROWS = 1 << 20;
+
+/* Registers that the packed words of half a vector of all columns may take in a
+ * compiled reduction. */
+constexpr int GPUCOL_JIT_MAX_WORDS = 40;
+
 /* Rankings: elementwise kernels; threads whose heaps share a block's memory and
  * how much of it they take, so that two blocks are resident. */
 constexpr int GPUCOL_TOPK_THREADS = 256;

@@ -107,7 +107,7 @@ gpucol_guc_init(void)
 			   "0 leaves the choice to the daemon.",
 			   &gpucol_gpu_memory_limit, 0, 0, INT_MAX, GUC_UNIT_MB);
 	define_bool("gpucol.jit",
-				"Reserved for run-time compilation of expressions for the device; has no effect yet.",
+				"Compiles kernels for the device in the background, for queries to come.",
 				&gpucol_jit, true);
 	define_int("gpucol.max_recursion_rounds",
 			   "Rounds after which a pushed-down recursion is ended with an error.",

@@ -77,6 +77,7 @@ typedef struct GpucolRunStats
 	uint64_t	packed_bytes;	/* word rows read, in bytes */
 	double		device_seconds; /* CUDA: time on the device */
 	int			threads;
+	char		kernel[32];		/* CUDA: which kernel answered; "" otherwise */
 } GpucolRunStats;
 
 typedef struct GpucolRunOptions
@@ -87,6 +88,7 @@ typedef struct GpucolRunOptions
 								 * to have its column's kind */
 	const GpucolShape *shape;	/* what becomes of the rows, if the engine knows
 								 * how; NULL: nothing */
+	bool		jit;			/* CUDA: may run kernels compiled for the program */
 } GpucolRunOptions;
 
 typedef struct GpucolRun GpucolRun;

@@ -88,6 +88,7 @@ struct GpucolRun
 	void	   *payload;
 	uint64_t	sent;			/* bytes of chunks that were missing */
 
+	bool		jit;
 	GpucolStatus error;			/* of the user's expression */
 	GpucolWireResult result;
 	char	   *data;			/* result.bytes */
@@ -881,7 +882,7 @@ request(GpucolRun *run, const char **why)
 	if (run->wire == NULL)
 		return refuse(why, GPUCOL_DEVICE_LOST, *why);
 	gpucol_wire_watch(run->wire, run->source);
-	if (!announce(run, 0, &nneed))
+	if (!announce(run, run->jit ? GPUCOL_WIRE_RUN_JIT : 0, &nneed))
 		return lost(why);
 	status = send_missing(run, run->payload, nneed);
 	free(run->payload);
@@ -990,6 +991,7 @@ cuda_start(const GpucolProgram *program, GpucolSource *source,
 	if (*run == NULL)
 		return refuse(why, GPUCOL_OUT_OF_MEMORY, "out of memory");
 	(*run)->shape = options->shape;
+	(*run)->jit = options->jit;
 	status = request(*run, why);
 	if (status != GPUCOL_OK && !GPUCOL_STATUS_IS_FALLBACK(status))
 	{
@@ -1113,6 +1115,7 @@ cuda_stats(const GpucolRun *run, GpucolRunStats *out)
 	out->packed_bytes = run->result.packed_bytes;
 	out->device_seconds = run->result.device_seconds;
 	out->threads = 1;
+	memcpy(out->kernel, run->result.kernel, sizeof(out->kernel) - 1);
 }
 
 const GpucolEngine gpucol_engine_cuda = {

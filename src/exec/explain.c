@@ -123,6 +123,8 @@ gpucol_explain_stats(GpucolExec *exec, ExplainState *es)
 	if (es->timing && exec->engine_name && strcmp(exec->engine_name, "cuda") == 0)
 		ExplainPropertyFloat("Device Time", "ms", stats->device_seconds * 1000.0,
 							 3, es);
+	if (es->timing && stats->kernel[0] != '\0')
+		ExplainPropertyText("Kernel", stats->kernel, es);
 	if (stats->threads > 0)
 		ExplainPropertyInteger("Threads", NULL, stats->threads, es);
 	if (exec->declined && (es->verbose || gpucol_engine_choice == GPUCOL_ENGINE_CUDA))

@@ -158,6 +158,7 @@ start_engine(GpucolExec *exec, const GpucolEngine *engine, const char **why)
 			return GPUCOL_UNSUPPORTED;
 		options.shape = &exec->shape;
 	}
+	options.jit = gpucol_jit;
 	exec->engine = engine;
 	exec->engine_name = engine->name;
 	return engine->start(exec->program, exec->source, &exec->host, &options,
@@ -181,6 +182,7 @@ finish_engine(GpucolExec *exec)
 	exec->stats.packed_bytes += stats.packed_bytes;
 	exec->stats.device_seconds += stats.device_seconds;
 	exec->stats.threads = Max(exec->stats.threads, stats.threads);
+	strlcpy(exec->stats.kernel, stats.kernel, sizeof(exec->stats.kernel));
 	exec->engine->finish(exec->run);
 	exec->run = NULL;
 }

@@ -135,6 +135,7 @@ typedef struct GpucolWireRun
 } GpucolWireRun;
 
 #define GPUCOL_WIRE_RUN_PREFETCH	1	/* make chunks resident, compute nothing */
+#define GPUCOL_WIRE_RUN_JIT			2	/* compiled kernels may answer */
 
 typedef struct GpucolWireSegment
 {

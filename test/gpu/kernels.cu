@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "jit_reduce.cuh"
 #include "plan.h"
 #include "reduce.cuh"
 #include "scan.cuh"
@@ -341,7 +342,7 @@ group_plan(Table &t, uint32_t domain, uint32_t ops)
 }
 
 static void
-check_groups(uint32_t groups, bool nulls, bool deleted)
+check_groups(uint32_t groups, bool nulls, bool deleted, bool compiled)
 {
 	int			width = 32 - __builtin_clz(groups > 1 ? groups - 1 : 1);
 	Column		a = {1, width, groups, 1000, nulls};
@@ -384,6 +385,18 @@ check_groups(uint32_t groups, bool nulls, bool deleted)
 	CHECK(gpucol_reduce_groups(p, 0));
 	CHECK(cudaMemcpy(got.data(), p.table, got.size() * 8, cudaMemcpyDeviceToHost));
 	expect("groups", groups, got == want, 1);
+	if (compiled && p.slices <= GPUCOL_AGG_MAX_SLICES)
+	{
+		JitHandle	kernel = gpucol_jit_reduce(p, t.chunks, deleted);
+
+		expect("compiled kernel", groups, kernel != NULL, 1);
+		if (!kernel)
+			return;
+		CHECK(gpucol_reduce_init(p, 0));
+		CHECK(gpucol_reduce_compiled(kernel->function(), p, 0));
+		CHECK(cudaMemcpy(got.data(), p.table, got.size() * 8, cudaMemcpyDeviceToHost));
+		expect("compiled groups", groups, got == want, 1);
+	}
 }
 
 static int
@@ -394,7 +407,7 @@ check()
 			check_scans(width, variant & 1, variant & 2, variant & 4);
 	for (uint32_t groups : {1u, 2u, 7u, 30u, 300u, 5000u, 20000u, 100000u, 500000u})
 		for (int variant = 0; variant < 4; variant++)
-			check_groups(groups, variant & 1, variant & 2);
+			check_groups(groups, variant & 1, variant & 2, groups == 7 || groups == 5000 || groups == 100000);
 	printf("kernels check: %s\n", failures ? "FAILED" : "ok");
 	return failures != 0;
 }
@@ -506,8 +519,9 @@ bench(uint64_t rows)
 			   (t.packed_bytes + n / 8.0 * b.width) / sum / 1e4 / ceiling);
 	}
 
-	printf("group by, 16-bit values, count + sum + min\n%10s %6s %6s %6s %10s %10s %8s\n", "groups", "key", "copies",
-		   "slices", "ms", "Grows/s", "GB/s");
+	printf("group by, 16-bit values, count + sum + min; any plan, then compiled for the widths\n"
+		   "%10s %6s %6s %6s %10s %10s %8s %10s %10s %8s\n", "groups", "key", "copies", "slices",
+		   "ms", "Grows/s", "GB/s", "ms", "Grows/s", "GB/s");
 	for (uint64_t groups : {1ull, 2ull, 10ull, 30ull, 100ull, 1000ull, 10000ull, 30000ull, 100000ull, 200000ull, 1000000ull, 10000000ull})
 	{
 		int			width = groups > 65536 ? 24 : 16;
@@ -523,14 +537,21 @@ bench(uint64_t rows)
 		t.set_ranges({});
 		p = group_plan(t, groups, GPUCOL_REDUCE_SUM | GPUCOL_REDUCE_MIN);
 		ms = time_ms([&] { CHECK(gpucol_reduce_init(p, 0)); CHECK(gpucol_reduce_groups(p, 0)); }, 5);
-		printf("%10llu %6d %6u %6u %10.3f %10.1f %8.0f\n", (unsigned long long) groups, width, p.copies, p.slices,
+		printf("%10llu %6d %6u %6u %10.3f %10.1f %8.0f", (unsigned long long) groups, width, p.copies, p.slices,
 			   ms, rows / ms / 1e6, rows / 8.0 * (width + 16) / ms / 1e6);
+		if (JitHandle kernel = gpucol_jit_reduce(p, t.chunks, false))
+		{
+			ms = time_ms([&] { CHECK(gpucol_reduce_init(p, 0)); CHECK(gpucol_reduce_compiled(kernel->function(), p, 0)); }, 5);
+			printf(" %10.3f %10.1f %8.0f", ms, rows / ms / 1e6, rows / 8.0 * (width + 16) / ms / 1e6);
+		}
+		printf("\n");
 	}
 }
 
 int
 main(int argc, char **argv)
 {
+	jit.configure("", true);
 	if (argc > 1 && strcmp(argv[1], "bench") == 0)
 	{
 		bench((argc > 2 ? atoll(argv[2]) : 1000) * 1000000ull);

@@ -86,6 +86,7 @@ both_start(const GpucolProgram *program, GpucolSource *source, const GpucolHost 
 	source->storage[1] = ++number;
 	*both = (struct Both) {.engine = &gpucol_engine_cuda, .program = program, .source = source,
 	.host = host, .options = *options};
+	both->options.jit = true;
 	*why = NULL;
 	*run = (GpucolRun *) both;
 	return GPUCOL_OK;

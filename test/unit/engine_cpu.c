@@ -1338,7 +1338,7 @@ run_and_compare(Naive *naive, const GpucolProgram *program, int threads, uint32_
 {
 	ArraySource source;
 	GpucolHost	host = {NULL, host_test};
-	GpucolRunOptions options = {threads, 0, false};
+	GpucolRunOptions options = {threads, 0, false, NULL, false};
 	GpucolRun  *run;
 	GpucolResult out;
 	GpucolRunStats stats;
@@ -1487,7 +1487,7 @@ test_longjmp(void)
 	{
 		static ArraySource source;
 		GpucolHost	host = {NULL, host_test};
-		GpucolRunOptions options = {2, 0, false};
+		GpucolRunOptions options = {2, 0, false, NULL, false};
 		static GpucolRun *run;
 		GpucolResult out;
 		const char *why;
@@ -1534,7 +1534,7 @@ test_memory_limit(void)
 	for (size_t limit = 1000; limit < 64 * 1024 * 1024; limit += limit / 4)
 	{
 		ArraySource source;
-		GpucolRunOptions options = {1, limit, false};
+		GpucolRunOptions options = {1, limit, false, NULL, false};
 		GpucolRun  *run;
 		GpucolResult out;
 		const char *why;
@@ -1595,7 +1595,7 @@ test_float_threads(void)
 		for (int threads = 1; threads <= 5; threads++)
 		{
 			ArraySource source;
-			GpucolRunOptions options = {threads, 0, false};
+			GpucolRunOptions options = {threads, 0, false, NULL, false};
 			GpucolRun  *run;
 			GpucolResult out;
 			const char *why;

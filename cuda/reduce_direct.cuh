@@ -1,0 +1,282 @@
+/*-------------------------------------------------------------------------
+ *
+ * reduce_direct.cuh
+ *	  A grouped reduction over columns of known widths: what run-time
+ *	  compilation gains.
+ *
+ * A shape S names the columns of a plan, keys first: their packed widths, what
+ * each input's aggregates are, and nothing that depends on the data's values.
+ * The packed words of one half vector are loaded while the half before is
+ * reduced, so that the shared-memory operations do not wait for memory.  Runs
+ * whose chunks are coded otherwise, or have NULLs, go the general way.
+ *
+ *	  struct S
+ *	  {
+ *		  static constexpr bool DIRECT = true;
+ *		  static constexpr bool MASKED;			some rows may not count
+ *		  static constexpr int KEYS, COLUMNS;		keys; keys and inputs
+ *		  static constexpr int width(int c);		1..32
+ *		  static constexpr uint32_t ops(int c);	GPUCOL_REDUCE_* of an input
+ *	  };
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_CUDA_REDUCE_DIRECT_CUH
+#define GPUCOL_CUDA_REDUCE_DIRECT_CUH
+
+#include "reduce_table.cuh"
+
+/* Words of half a packed vector; of an odd width both halves hold the middle one. */
+__host__ __device__ constexpr int
+half_words(int width)
+{
+	return (width + 1) / 2;
+}
+
+/* Where column c's words begin in the registers of half a vector. */
+template <class S>
+__host__ __device__ constexpr int
+words_before(int c)
+{
+	int			n = 0;
+
+	for (int i = 0; i < c; i++)
+		n += half_words(S::width(i));
+	return n;
+}
+
+/* What a run's chunks are to the direct path. */
+template <class S>
+struct DirectColumns
+{
+	const uint32_t *codes[S::COLUMNS];	/* this lane's word 0 of the run's first vector */
+	uint32_t	add[S::COLUMNS];	/* offset of code 0 */
+	const GpucolDeviceChunk *dict[S::COLUMNS];	/* coded by dictionary, or NULL */
+};
+
+template <class S>
+struct HalfWords
+{
+	uint32_t	w[words_before<S>(S::COLUMNS)];
+};
+
+/* Column c of a plan. */
+template <class S>
+__device__ __forceinline__ const GpucolOffsetColumn &
+direct_column(const GpucolReducePlan &plan, int c)
+{
+	return c < S::KEYS ? plan.keys[c] : plan.inputs[c - S::KEYS].column;
+}
+
+/* Does the shape describe this run's chunks?  Then `columns` is filled. */
+template <class S>
+__device__ __forceinline__ bool
+describe_run(const GpucolReducePlan &plan, const Run &run, int lane, DirectColumns<S> &columns)
+{
+	bool		fits = true;
+
+#pragma unroll
+	for (int c = 0; c < S::COLUMNS; c++)
+	{
+		const GpucolOffsetColumn &column = direct_column<S>(plan, c);
+		const GpucolDeviceChunk *chunk = plan.scan.chunks + run.segment * plan.scan.ncolumns + column.slot;
+
+		fits = fits && chunk->width == S::width(c) && chunk->nulls == NULL && !chunk->all_null;
+		columns.codes[c] = chunk->codes + (size_t) run.first * S::width(c) * GPUCOL_ROW_WORDS + (uint32_t) lane;
+		columns.dict[c] = chunk->coding == GPUCOL_CODING_DICT ? chunk : NULL;
+		columns.add[c] = columns.dict[c] ? 0 : (uint32_t) (chunk->reference - column.base);
+	}
+	return fits;
+}
+
+/* Ask for the words of half H of the run's vector v, columns C and later. */
+template <class S, int H, int C = 0>
+__device__ __forceinline__ void
+load_half(const DirectColumns<S> &columns, uint32_t v, HalfWords<S> &half)
+{
+	constexpr int K = S::width(C);
+	const uint32_t *from = columns.codes[C] + v * (K * GPUCOL_ROW_WORDS) + H * (K / 2) * GPUCOL_ROW_WORDS;
+
+#pragma unroll
+	for (int j = 0; j < (H ? K - K / 2 : half_words(K)); j++)
+		half.w[words_before<S>(C) + j] = __ldcs(from + j * GPUCOL_ROW_WORDS);
+	if constexpr (C + 1 < S::COLUMNS)
+		load_half<S, H, C + 1>(columns, v, half);
+}
+
+/* Offsets of column C in half H of a vector. */
+template <class S, int H, int C>
+__device__ __forceinline__ void
+unpack_half(const GpucolReducePlan &plan, const DirectColumns<S> &columns,
+			const HalfWords<S> &half, uint32_t (&v)[HALF])
+{
+	constexpr int K = S::width(C);
+	constexpr uint32_t mask = K == 32 ? 0xffffffffu : (1u << (K & 31)) - 1;
+
+#pragma unroll
+	for (int i = 0; i < HALF; i++)
+	{
+		const int	bit = i * K + (H && K % 2 ? 16 : 0);
+		const int	j = words_before<S>(C) + bit / 32;
+		const int	s = bit % 32;
+
+		if (s + K < 32)
+			v[i] = (half.w[j] >> s) & mask;
+		else if (s + K == 32)
+			v[i] = half.w[j] >> s;
+		else
+			v[i] = __funnelshift_r(half.w[j], half.w[j + 1], s) & mask;
+	}
+	if (columns.dict[C])
+	{
+		const GpucolDeviceChunk &chunk = *columns.dict[C];
+		const int64_t base = direct_column<S>(plan, C).base;
+
+#pragma unroll
+		for (int i = 0; i < HALF; i++)
+		{
+			uint32_t	entry = min(v[i], chunk.last_entry);
+
+			v[i] = chunk.remap ? __ldg(chunk.remap + entry) : (uint32_t) (__ldg(chunk.dict + entry) - base);
+		}
+	}
+	else
+	{
+#pragma unroll
+		for (int i = 0; i < HALF; i++)
+			v[i] += columns.add[C];
+	}
+}
+
+/* Add key C's and later keys' parts to the byte offsets of the rows' records. */
+template <class S, int H, int C = 0>
+__device__ __forceinline__ void
+locate_half(const GpucolReducePlan &plan, const DirectColumns<S> &columns,
+			const HalfWords<S> &half, uint32_t copies, uint32_t (&at)[HALF])
+{
+	uint32_t	v[HALF];
+	uint32_t	stride = plan.strides[C] * copies * 4;
+
+	unpack_half<S, H, C>(plan, columns, half, v);
+#pragma unroll
+	for (int i = 0; i < HALF; i++)
+		at[i] += v[i] * stride;
+	if constexpr (C + 1 < S::KEYS)
+		locate_half<S, H, C + 1>(plan, columns, half, copies, at);
+}
+
+/* Advance by input column C and later ones. */
+template <class S, int H, int C = S::KEYS>
+__device__ __forceinline__ void
+advance_half(const GpucolReducePlan &plan, const SharedTable &table, const Run &run,
+			 uint32_t vector, int lane, const DirectColumns<S> &columns,
+			 const HalfWords<S> &half, uint32_t rows, const uint32_t (&at)[HALF])
+{
+	if constexpr (C < S::COLUMNS)
+	{
+		const GpucolReduceInput &input = plan.inputs[C - S::KEYS];
+		uint32_t	v[HALF];
+		uint32_t	wrapped;
+
+		unpack_half<S, H, C>(plan, columns, half, v);
+		wrapped = advance(table, input, S::ops(C), at, false, 0xffffffffu, v) & rows;
+		if (wrapped)
+			carry_wrapped(plan, table, run, vector, lane, H * HALF, input.sum, wrapped);
+		advance_half<S, H, C + 1>(plan, table, run, vector, lane, columns, half, rows, at);
+	}
+}
+
+/* Reduce half H of a vector, whose rows in play are `rows`. */
+template <class S, int H>
+__device__ __forceinline__ void
+reduce_words(const GpucolReducePlan &plan, const SharedTable &table, const Run &run,
+			 uint32_t vector, int lane, const DirectColumns<S> &columns,
+			 const HalfWords<S> &half, uint32_t rows, uint32_t first, uint32_t n, bool sliced)
+{
+	uint32_t	at[HALF];
+	uint32_t	skip = first * table.copies * 4;
+
+	rows = rows >> (H * HALF) & HALF_ROWS;
+#pragma unroll
+	for (int i = 0; i < HALF; i++)
+		at[i] = sliced ? 0u - skip : table.start;
+	locate_half<S, H>(plan, columns, half, table.copies, at);
+	if (sliced)
+	{
+		uint32_t	inside = 0;
+
+#pragma unroll
+		for (int q = 0; q < HALF; q += 4)
+		{
+			uint32_t	part = 0;
+
+#pragma unroll
+			for (int i = q + 3; i >= q; i--)
+				shift_in_ge(part, n * table.copies * 4 - 1, at[i]);
+			inside |= part << q;
+		}
+		rows &= inside;
+#pragma unroll
+		for (int i = 0; i < HALF; i++)
+			at[i] += table.start;
+	}
+	if (__any_sync(GPUCOL_ALL_LANES, rows != HALF_ROWS))
+	{
+#pragma unroll
+		for (int i = 0; i < HALF; i++)
+			at[i] = rows & (1u << i) ? at[i] : table.waste;
+	}
+#pragma unroll
+	for (int i = 0; i < HALF; i++)
+		table.increment(0, at[i]);
+	advance_half<S, H>(plan, table, run, vector, lane, columns, half, rows, at);
+}
+
+/*
+ * Reduce a run of which the vectors in `skip` have no matching row.  Returns
+ * false, having done nothing, if the shape does not describe the run.
+ */
+template <class S>
+__device__ __forceinline__ bool
+reduce_direct(const GpucolReducePlan &plan, const SharedTable &table, const Run &run,
+			  uint32_t skip, int lane, uint32_t first, uint32_t n, bool sliced)
+{
+	const GpucolScanPlan &scan = plan.scan;
+	DirectColumns<S> columns;
+	HalfWords<S> low,
+				high;
+
+	if (!describe_run<S>(plan, run, lane, columns))
+		return false;
+	if constexpr (S::MASKED)
+	{
+		for (uint32_t v = 0; v < run.n; v++)
+		{
+			uint32_t	rows = skip >> v & 1 ? 0 : vector_mask(scan, run, run.first + v, lane);
+
+			if (!__any_sync(GPUCOL_ALL_LANES, rows != 0))
+				continue;
+			load_half<S, 0>(columns, v, low);
+			load_half<S, 1>(columns, v, high);
+			reduce_words<S, 0>(plan, table, run, run.first + v, lane, columns, low, rows, first, n, sliced);
+			reduce_words<S, 1>(plan, table, run, run.first + v, lane, columns, high, rows, first, n, sliced);
+		}
+	}
+	else
+	{
+		if ((run.first + run.n) * GPUCOL_VECTOR_VALUES > scan.segments[run.segment].nrows)
+			return false;
+		load_half<S, 0>(columns, 0, low);
+		for (uint32_t v = 0; v < run.n; v++)
+		{
+			load_half<S, 1>(columns, v, high);
+			reduce_words<S, 0>(plan, table, run, run.first + v, lane, columns, low, 0xffffffffu, first, n, sliced);
+			if (v + 1 < run.n)
+				load_half<S, 0>(columns, v + 1, low);
+			reduce_words<S, 1>(plan, table, run, run.first + v, lane, columns, high, 0xffffffffu, first, n, sliced);
+		}
+	}
+	return true;
+}
+
+#endif
