@@ -10,10 +10,10 @@
  *
  * Memory.  The image holds each finished chunk at its packed size.  While a
  * column is encoded there are besides: 16 bytes a vector for zones; for a
- * dictionary, 4 bytes a row and up to some 130 a distinct value (entry, hash
- * table of four times as many slots, both rounded up to a power of two); for
- * LZ4, one buffer as large as the column's bytes and one as its largest vector.
- * A dictionary that cannot pay is given up early, before those are large.
+ * dictionary, 4 bytes a row and up to some 160 a distinct value and its bytes
+ * (entry, hash table of four times as many slots, both rounded up to a power of
+ * two); for LZ4, one buffer as large as the column's bytes and one as its largest
+ * vector.  A dictionary that cannot pay is given up early, before those are large.
  *
  * Freestanding C: no PostgreSQL.
  *
@@ -22,6 +22,7 @@
 #ifndef GPUCOL_COLUMNAR_ENCODE_H
 #define GPUCOL_COLUMNAR_ENCODE_H
 
+#include "columnar/encode_dict.h"
 #include "kernel/batch.h"
 #include "kernel/format.h"
 #include "kernel/memory.h"
@@ -36,7 +37,16 @@ typedef struct GpucolEncodeColumn
 	uint32_t	type_oid;
 	const int64_t *values;		/* nrows ordinals, mantissas or bit patterns
 								 * (FLOAT4 zero-extended); any value at NULLs */
-	const GpucolBytes *bytes;	/* instead of values for BYTES */
+	const uint32_t *narrow;		/* or, if not NULL, their lower 32 bits, ... */
+	bool		narrow_signed;	/* ... the upper ones being copies of the sign
+								 * rather than zeros */
+
+	/* BYTES instead: the values, ... */
+	const GpucolBytes *bytes;
+	const GpucolDict *dict;		/* ... or, if not NULL, a dictionary of them and */
+	const uint32_t *codes;		/* provisional codes by row (below n at NULLs) */
+	const char *data;			/* ... or values one after another, not fit for */
+	const uint64_t *ends;		/* a dictionary, and where each row's ends */
 	const uint32_t *nulls;		/* bit set = NULL, whole words; NULL = none */
 	uint64_t	raw_bytes;		/* what heap would store, for reports */
 } GpucolEncodeColumn;

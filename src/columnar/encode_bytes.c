@@ -3,14 +3,12 @@
  * encode_bytes.c
  *	  Choosing the coding of a chunk of BYTES values and writing it.
  *
- * A hash table numbers the distinct values as long as a dictionary can pay:
- * each time the number of rows seen has doubled, from FIRST_LOOK on, less than
- * three quarters of the rows since the last look may have brought a new value.
- * At the end the dictionary must be no larger than the plain bytes.  What
- * has a dictionary is answered once per distinct value by every engine, so a
- * dictionary is kept whenever it is smaller than the plain bytes.  All else
- * is RAW: packed lengths, an offset a vector, and the bytes, which LZ4
- * compresses a vector at a time where a sample says that it saves an eighth.
+ * encode_dict.c numbers the distinct values as long as a dictionary can pay, while
+ * rows arrive in the writer or here.  At the end the dictionary must be no larger
+ * than the plain bytes: what has one is answered once per distinct value by every
+ * engine.  All else is RAW: packed lengths, an offset a vector, and the bytes,
+ * which LZ4 compresses a vector at a time where a sample says that it saves an
+ * eighth.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,7 +18,6 @@
 #include <stdlib.h>
 
 #define N GPUCOL_VECTOR_VALUES
-#define FIRST_LOOK 4096
 #define SAMPLE_VECTORS 8
 
 /* a block of more bytes than this is stored plain: readers hold it whole */
@@ -34,44 +31,6 @@ typedef struct Entry
 	uint32_t	code;			/* provisional */
 } Entry;
 
-/* Slot of the hash table: code + 1, or 0 where free. */
-typedef struct Slot
-{
-	uint32_t	hash;
-	uint32_t	code;
-} Slot;
-
-typedef struct Dict
-{
-	Entry	   *entries;
-	uint32_t	n;
-	uint32_t	room;			/* entries allocated; the table has four times
-								 * as many slots */
-	Slot	   *table;
-	uint32_t   *codes;			/* by row */
-	uint64_t	bytes;			/* of the distinct values */
-} Dict;
-
-static uint64_t
-hash_bytes(const char *data, size_t len)
-{
-	uint64_t	h = len * UINT64_C(0x9e3779b97f4a7c15);
-	uint64_t	word;
-
-	for (; len >= 8; len -= 8, data += 8)
-	{
-		memcpy(&word, data, 8);
-		h = (h ^ word) * UINT64_C(0xff51afd7ed558ccd);
-		h ^= h >> 32;
-	}
-	word = 0;
-	memcpy(&word, data, len);
-	h = (h ^ word) * UINT64_C(0xff51afd7ed558ccd);
-	h ^= h >> 32;
-	h *= UINT64_C(0xc4ceb9fe1a85ec53);
-	return h ^ h >> 29;
-}
-
 static uint64_t
 prefix_of(GpucolBytes value)
 {
@@ -79,12 +38,6 @@ prefix_of(GpucolBytes value)
 
 	memcpy(&word, value.data, value.len < 8 ? value.len : 8);
 	return __builtin_bswap64(word);
-}
-
-static inline bool
-same_bytes(const GpucolBytes *a, const GpucolBytes *b)
-{
-	return a->len == b->len && memcmp(a->data, b->data, a->len) == 0;
 }
 
 /* memcmp order, the shorter first. */
@@ -104,223 +57,105 @@ compare_entries(const void *a, const void *b)
 	return x->value.len < y->value.len ? -1 : x->value.len > y->value.len;
 }
 
-static void
-dict_free(const GpucolChunkBuilder *b, Dict *dict)
-{
-	gpucol_chunk_free(b, dict->entries);
-	gpucol_chunk_free(b, dict->table);
-	gpucol_chunk_free(b, dict->codes);
-	memset(dict, 0, sizeof(*dict));
-}
-
-/* Slot of a value, or the free one where it belongs. */
-static Slot *
-find_slot(const Dict *dict, const GpucolBytes *value, uint32_t hash)
-{
-	uint32_t	mask = dict->room * 4 - 1;
-	uint32_t	i = hash & mask;
-
-	while (dict->table[i].code != 0 &&
-		   (dict->table[i].hash != hash ||
-			!same_bytes(&dict->entries[dict->table[i].code - 1].value, value)))
-		i = (i + 1) & mask;
-	return &dict->table[i];
-}
-
-/* Give the dictionary room for `room` entries, a power of two. */
+/* Number the values of all rows; GPUCOL_END if a dictionary does not pay. */
 static GpucolStatus
-dict_grow(const GpucolChunkBuilder *b, Dict *dict, uint32_t room)
+dict_build(const GpucolChunkBuilder *b, GpucolDict *dict, uint32_t *codes)
 {
-	size_t		table_size = (size_t) room * 4 * sizeof(Slot);
-	Entry	   *entries = gpucol_chunk_alloc(b, room * sizeof(Entry));
-	Slot	   *table = gpucol_chunk_alloc(b, table_size);
-	Slot	   *old = dict->table;
-	uint32_t	old_slots = dict->room * 4;
+	uint32_t	code = 0;
 
-	if (entries == NULL || table == NULL)
+	for (uint32_t row = 0; row < b->nrows; row++)
 	{
-		gpucol_chunk_free(b, entries);
-		gpucol_chunk_free(b, table);
-		return GPUCOL_OUT_OF_MEMORY;
-	}
-	if (dict->n > 0)
-		memcpy(entries, dict->entries, dict->n * sizeof(Entry));
-	memset(table, 0, table_size);
-	for (uint32_t i = 0; i < old_slots; i++)
-	{
-		uint32_t	to = old[i].hash & (room * 4 - 1);
-
-		if (old[i].code == 0)
-			continue;
-		while (table[to].code != 0)
-			to = (to + 1) & (room * 4 - 1);
-		table[to] = old[i];
-	}
-	gpucol_chunk_free(b, dict->entries);
-	gpucol_chunk_free(b, old);
-	dict->entries = entries;
-	dict->table = table;
-	dict->room = room;
-	return GPUCOL_OK;
-}
-
-/* Provisional code of a value, new or old. */
-static GpucolStatus
-dict_number(const GpucolChunkBuilder *b, Dict *dict, const GpucolBytes *value,
-			uint32_t *code)
-{
-	uint32_t	hash = (uint32_t) hash_bytes(value->data, value->len);
-	Slot	   *slot = find_slot(dict, value, hash);
-
-	if (slot->code == 0)
-	{
-		Entry	   *entry;
-
-		if (dict->n == dict->room)
+		if (!gpucol_chunk_is_null(b, row))
 		{
-			GpucolStatus status = dict_grow(b, dict, dict->room * 2);
+			GpucolBytes value = gpucol_chunk_bytes(b, row);
+			GpucolStatus status = gpucol_dict_add(dict, value.data, value.len, &code);
 
 			if (status != GPUCOL_OK)
 				return status;
-			slot = find_slot(dict, value, hash);
 		}
-		entry = &dict->entries[dict->n];
-		entry->prefix = prefix_of(*value);
-		entry->value = *value;
-		entry->code = dict->n++;
-		dict->bytes += value->len;
-		slot->hash = hash;
-		slot->code = dict->n;
+		codes[row] = code;
 	}
-	*code = slot->code - 1;
-	return GPUCOL_OK;
+	return gpucol_dict_pays(dict) ? GPUCOL_OK : GPUCOL_END;
 }
 
-/* Is a dictionary of the rows seen smaller than their plain bytes? */
-static bool
-dict_pays(const Dict *dict, uint64_t rows, uint64_t plain_bytes)
+/* Sort the distinct values; rank[] becomes the final code of a provisional one. */
+static void
+dict_sort(const GpucolDict *dict, Entry *entries, uint32_t *rank)
 {
-	uint64_t	codes = rows * (uint64_t) gpucol_bitpack_width(dict->n - 1) / 8;
-
-	return codes + 8 * ((uint64_t) dict->n + 1) + dict->bytes <= plain_bytes + rows;
-}
-
-/*
- * Number the values of all rows.  GPUCOL_END if a dictionary does not pay;
- * what it holds is then to be freed.
- */
-static GpucolStatus
-dict_build(const GpucolChunkBuilder *b, Dict *dict)
-{
-	uint64_t	seen = 0;
-	uint64_t	plain = 0;
-	uint64_t	look = FIRST_LOOK;
-	uint64_t	looked = 0;
-	uint32_t	known = 0;		/* distinct values at the last look */
-	const GpucolBytes *last = NULL;
-	uint32_t	code = 0;
-	GpucolStatus status = dict_grow(b, dict, 1024);
-
-	if (status != GPUCOL_OK)
-		return status;
-	dict->codes = gpucol_chunk_alloc(b, (size_t) b->nrows * sizeof(uint32_t));
-	if (dict->codes == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
-	for (uint32_t row = 0; row < b->nrows; row++)
-	{
-		const GpucolBytes *value = &b->column->bytes[row];
-
-		dict->codes[row] = code;
-		if (gpucol_chunk_is_null(b, row))
-			continue;
-		seen++;
-		plain += value->len;
-		if (last != NULL && same_bytes(last, value))
-			continue;
-		last = value;
-		status = dict_number(b, dict, value, &code);
-		if (status != GPUCOL_OK)
-			return status;
-		dict->codes[row] = code;
-		if (seen >= look)
-		{
-			if (dict->n - known > (look - looked) / 4 * 3)
-				return GPUCOL_END;
-			known = dict->n;
-			looked = look;
-			look *= 2;
-		}
-	}
-	return dict->n == 1 || dict_pays(dict, seen, plain) ? GPUCOL_OK : GPUCOL_END;
-}
-
-/* Sort the entries and renumber the rows' codes. */
-static GpucolStatus
-dict_sort(const GpucolChunkBuilder *b, Dict *dict)
-{
-	uint32_t   *rank = gpucol_chunk_alloc(b, dict->n * sizeof(uint32_t));
-
-	if (rank == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
-	qsort(dict->entries, dict->n, sizeof(Entry), compare_entries);
 	for (uint32_t i = 0; i < dict->n; i++)
-		rank[dict->entries[i].code] = i;
-	for (uint32_t row = 0; row < b->nrows; row++)
-		dict->codes[row] = rank[dict->codes[row]];
-	gpucol_chunk_free(b, rank);
-	return GPUCOL_OK;
+		entries[i] = (Entry) {prefix_of(dict->values[i]), dict->values[i], i};
+	qsort(entries, dict->n, sizeof(Entry), compare_entries);
+	for (uint32_t i = 0; i < dict->n; i++)
+		rank[entries[i].code] = i;
 }
 
 /* Offsets and bytes of the sorted entries. */
 static void
-write_entries(const GpucolChunkBuilder *b, const Dict *dict)
+write_entries(const GpucolChunkBuilder *b, const Entry *entries, uint32_t n)
 {
 	uint64_t   *offsets = gpucol_chunk_stream(b, GPUCOL_STREAM_DICT);
 	char	   *data = gpucol_chunk_stream(b, GPUCOL_STREAM_DATA);
 	uint64_t	at = 0;
 
-	for (uint32_t i = 0; i < dict->n; i++)
+	for (uint32_t i = 0; i < n; i++)
 	{
 		offsets[i] = at;
-		if (dict->entries[i].value.len > 0)
-			memcpy(data + at, dict->entries[i].value.data, dict->entries[i].value.len);
-		at += dict->entries[i].value.len;
+		if (entries[i].value.len > 0)
+			memcpy(data + at, entries[i].value.data, entries[i].value.len);
+		at += entries[i].value.len;
 	}
-	offsets[dict->n] = at;
+	offsets[n] = at;
 }
 
-static GpucolStatus
-encode_dict(GpucolChunkBuilder *b, Dict *dict)
+/* Pack the final codes of all rows. */
+static void
+write_codes(const GpucolChunkBuilder *b, const uint32_t *codes, const uint32_t *rank)
 {
-	uint64_t	sizes[GPUCOL_STREAM_COUNT] = {0};
-	uint32_t	tail[N];
-	char	   *words;
-	GpucolStatus status = dict_sort(b, dict);
+	char	   *words = gpucol_chunk_stream(b, GPUCOL_STREAM_CODES);
+	uint32_t	ranks[N];
 
-	if (status != GPUCOL_OK)
-		return status;
-	b->desc.coding = dict->n == 1 ? GPUCOL_CODING_CONSTANT : GPUCOL_CODING_DICT;
-	b->desc.width = (uint8_t) gpucol_bitpack_width(dict->n - 1);
-	b->desc.ndict = dict->n;
-	b->desc.data_bytes = dict->bytes;
-	sizes[GPUCOL_STREAM_CODES] = (uint64_t) b->nvectors * b->desc.width * GPUCOL_ROW_BYTES;
-	sizes[GPUCOL_STREAM_DICT] = 8 * ((uint64_t) dict->n + 1);
-	sizes[GPUCOL_STREAM_DATA] = dict->bytes;
-	status = gpucol_chunk_layout(b, sizes);
-	if (status != GPUCOL_OK)
-		return status;
-	write_entries(b, dict);
-	words = gpucol_chunk_stream(b, GPUCOL_STREAM_CODES);
+	if (b->desc.width == 0)
+		return;
 	for (uint32_t v = 0; v < b->nvectors; v++)
 	{
 		uint32_t	n = gpucol_chunk_vector_rows(b, v);
 
-		memset(tail + n, 0, (N - n) * sizeof(uint32_t));
-		memcpy(tail, dict->codes + (size_t) v * N, n * sizeof(uint32_t));
-		gpucol_bitpack_pack32(b->desc.width, tail, words);
+		for (uint32_t i = 0; i < n; i++)
+			ranks[i] = rank[codes[(size_t) v * N + i]];
+		memset(ranks + n, 0, (N - n) * sizeof(uint32_t));
+		gpucol_bitpack_pack32(b->desc.width, ranks, words);
 		words += b->desc.width * GPUCOL_ROW_BYTES;
 	}
-	return GPUCOL_OK;
+}
+
+static GpucolStatus
+encode_dict(GpucolChunkBuilder *b, const GpucolDict *dict, const uint32_t *codes)
+{
+	uint64_t	sizes[GPUCOL_STREAM_COUNT] = {0};
+	Entry	   *entries = gpucol_chunk_alloc(b, dict->n * sizeof(Entry));
+	uint32_t   *rank = gpucol_chunk_alloc(b, dict->n * sizeof(uint32_t));
+	GpucolStatus status = GPUCOL_OUT_OF_MEMORY;
+
+	if (entries != NULL && rank != NULL)
+	{
+		dict_sort(dict, entries, rank);
+		b->desc.coding = dict->n == 1 ? GPUCOL_CODING_CONSTANT : GPUCOL_CODING_DICT;
+		b->desc.width = (uint8_t) gpucol_bitpack_width(dict->n - 1);
+		b->desc.ndict = dict->n;
+		b->desc.data_bytes = dict->bytes;
+		sizes[GPUCOL_STREAM_CODES] = (uint64_t) b->nvectors * b->desc.width * GPUCOL_ROW_BYTES;
+		sizes[GPUCOL_STREAM_DICT] = 8 * ((uint64_t) dict->n + 1);
+		sizes[GPUCOL_STREAM_DATA] = dict->bytes;
+		status = gpucol_chunk_layout(b, sizes);
+	}
+	if (status == GPUCOL_OK)
+	{
+		write_entries(b, entries, dict->n);
+		write_codes(b, codes, rank);
+	}
+	gpucol_chunk_free(b, entries);
+	gpucol_chunk_free(b, rank);
+	return status;
 }
 
 /*
@@ -339,7 +174,7 @@ vector_lengths(const GpucolChunkBuilder *b, uint32_t v, uint32_t *lengths)
 		uint32_t	row = v * N + i;
 
 		lengths[i] = i < n && !gpucol_chunk_is_null(b, row) ?
-			(uint32_t) b->column->bytes[row].len : 0;
+			(uint32_t) gpucol_chunk_bytes(b, row).len : 0;
 		sum += lengths[i];
 	}
 	return sum;
@@ -352,7 +187,7 @@ gather(const GpucolChunkBuilder *b, uint32_t v, const uint32_t *lengths, char *o
 	for (uint32_t i = 0; i < N; i++)
 	{
 		if (lengths[i] > 0)
-			memcpy(out, b->column->bytes[v * N + i].data, lengths[i]);
+			memcpy(out, gpucol_chunk_bytes(b, v * N + i).data, lengths[i]);
 		out += lengths[i];
 	}
 }
@@ -373,7 +208,7 @@ measure(const GpucolChunkBuilder *b)
 
 	for (uint32_t row = 0; row < b->nrows; row++)
 	{
-		uint64_t	len = gpucol_chunk_is_null(b, row) ? 0 : b->column->bytes[row].len;
+		uint64_t	len = gpucol_chunk_is_null(b, row) ? 0 : gpucol_chunk_bytes(b, row).len;
 
 		block = row % N == 0 ? len : block + len;
 		sizes.block = block > sizes.block ? block : sizes.block;
@@ -529,16 +364,34 @@ encode_raw(GpucolChunkBuilder *b)
 	return status;
 }
 
+/* Try a dictionary of values that come without one; GPUCOL_END if none pays. */
+static GpucolStatus
+try_dict(GpucolChunkBuilder *b)
+{
+	GpucolDict	dict;
+	GpucolStatus status = gpucol_dict_begin(&dict, b->memory);
+	uint32_t   *codes = gpucol_chunk_alloc(b, (size_t) b->nrows * sizeof(uint32_t));
+
+	if (codes == NULL)
+		status = GPUCOL_OUT_OF_MEMORY;
+	if (status == GPUCOL_OK)
+		status = dict_build(b, &dict, codes);
+	if (status == GPUCOL_OK)
+		status = encode_dict(b, &dict, codes);
+	gpucol_dict_free(&dict);
+	gpucol_chunk_free(b, codes);
+	return status;
+}
+
 GpucolStatus
 gpucol_chunk_encode_bytes(GpucolChunkBuilder *b)
 {
-	Dict		dict = {0};
-	GpucolStatus status = dict_build(b, &dict);
+	const GpucolEncodeColumn *column = b->column;
+	GpucolStatus status = GPUCOL_END;
 
-	if (status == GPUCOL_OK)
-		status = encode_dict(b, &dict);
-	dict_free(b, &dict);
-	if (status == GPUCOL_END)
-		status = encode_raw(b);
-	return status;
+	if (column->dict != NULL && gpucol_dict_pays(column->dict))
+		status = encode_dict(b, column->dict, column->codes);
+	else if (column->dict == NULL && column->ends == NULL)
+		status = try_dict(b);
+	return status == GPUCOL_END ? encode_raw(b) : status;
 }

@@ -56,6 +56,33 @@ gpucol_chunk_is_null(const GpucolChunkBuilder *b, uint32_t row)
 		(b->column->nulls[row / 32] >> (row % 32) & 1);
 }
 
+/* The value of a row that is not NULL; INT, DECIMAL, floats. */
+static inline int64_t
+gpucol_chunk_int(const GpucolChunkBuilder *b, uint32_t row)
+{
+	const GpucolEncodeColumn *column = b->column;
+
+	if (column->narrow == NULL)
+		return column->values[row];
+	return column->narrow_signed ? (int64_t) (int32_t) column->narrow[row] :
+		(int64_t) column->narrow[row];
+}
+
+/* The value of a row that is not NULL; BYTES. */
+static inline GpucolBytes
+gpucol_chunk_bytes(const GpucolChunkBuilder *b, uint32_t row)
+{
+	const GpucolEncodeColumn *column = b->column;
+	uint64_t	start;
+
+	if (column->dict != NULL)
+		return column->dict->values[column->codes[row]];
+	if (column->ends == NULL)
+		return column->bytes[row];
+	start = row > 0 ? column->ends[row - 1] : 0;
+	return (GpucolBytes) {column->data + start, column->ends[row] - start};
+}
+
 /*
  * Give each stream its place: sizes[] in bytes by GpucolStreamKind, to which
  * the null bitmap is added, and allocate the piece with its padding zeroed and

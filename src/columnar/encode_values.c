@@ -99,24 +99,57 @@ reader_start(Reader *r, const GpucolChunkBuilder *b, const Facts *facts)
 	r->carry = facts->first;
 }
 
+/* 32-bit values of a whole vector as 64-bit ones. */
+static void
+widen(const uint32_t *narrow, bool is_signed, int64_t *out)
+{
+	if (is_signed)
+		for (int i = 0; i < N; i++)
+			out[i] = (int32_t) narrow[i];
+	else
+		for (int i = 0; i < N; i++)
+			out[i] = narrow[i];
+}
+
+/* Copy the n values of vector v to r->filled. */
+static void
+copy_vector(Reader *r, uint32_t v, uint32_t n)
+{
+	const GpucolEncodeColumn *column = r->b->column;
+
+	if (column->narrow == NULL)
+		memcpy(r->filled, column->values + (size_t) v * N, n * sizeof(int64_t));
+	else if (n == N)
+		widen(column->narrow + (size_t) v * N, column->narrow_signed, r->filled);
+	else
+		for (uint32_t i = 0; i < n; i++)
+			r->filled[i] = gpucol_chunk_int(r->b, v * N + i);
+}
+
 /* Values of vector v (in sequence), its rows only. */
 static const int64_t *
 read_vector(Reader *r, uint32_t v)
 {
-	const int64_t *values = r->b->column->values + (size_t) v * N;
-	const uint32_t *nulls = r->b->column->nulls;
+	const GpucolEncodeColumn *column = r->b->column;
+	bool		nulls = (r->b->desc.flags & GPUCOL_CHUNK_HAS_NULLS) != 0;
 	uint32_t	n = gpucol_chunk_vector_rows(r->b, v);
-	int64_t		carry = r->carry;
 
-	if (!(r->b->desc.flags & GPUCOL_CHUNK_HAS_NULLS))
-		return values;
-	nulls += v * (N / 32);
-	for (uint32_t i = 0; i < n; i++)
+	if (!nulls && column->narrow == NULL)
+		return column->values + (size_t) v * N;
+	copy_vector(r, v, n);
+	for (uint32_t w = 0; nulls && w < (n + 31) / 32; w++)
 	{
-		carry = nulls[i / 32] >> (i % 32) & 1 ? carry : values[i];
-		r->filled[i] = carry;
+		uint32_t	bits = column->nulls[v * (N / 32) + w];
+
+		for (; bits != 0; bits &= bits - 1)
+		{
+			uint32_t	i = w * 32 + (uint32_t) __builtin_ctz(bits);
+
+			if (i < n)
+				r->filled[i] = i > 0 ? r->filled[i - 1] : r->carry;
+		}
 	}
-	r->carry = carry;
+	r->carry = r->filled[n - 1];
 	return r->filled;
 }
 
@@ -181,7 +214,7 @@ measure(GpucolChunkBuilder *b, Facts *facts)
 		return GPUCOL_OUT_OF_MEMORY;
 	while (gpucol_chunk_is_null(b, row))
 		row++;
-	facts->first = b->column->values[row];
+	facts->first = gpucol_chunk_int(b, row);
 	facts->min = facts->max = last = facts->first;
 	facts->runs = 1;
 	facts->zone = (GpucolZone) {INT64_MAX, INT64_MIN};
@@ -269,10 +302,10 @@ sample_distinct(const GpucolChunkBuilder *b, uint32_t *sampled, uint32_t *distin
 		if (gpucol_chunk_is_null(b, row))
 			continue;
 		++*sampled;
-		slot = find_slot(table, BITS, b->column->values[row]);
+		slot = find_slot(table, BITS, gpucol_chunk_int(b, row));
 		if (slot->code == 0)
 		{
-			slot->key = b->column->values[row];
+			slot->key = gpucol_chunk_int(b, row);
 			slot->code = ++*distinct;
 		}
 	}
@@ -501,7 +534,7 @@ sample_step(const GpucolChunkBuilder *b, const Facts *facts)
 	for (uint32_t row = 0; row < b->nrows && divisor >= 2; row += step)
 		if (!gpucol_chunk_is_null(b, row))
 			divisor = greatest_common_divisor(divisor,
-											  (uint64_t) b->column->values[row] -
+											  (uint64_t) gpucol_chunk_int(b, row) -
 											  (uint64_t) facts->min);
 	return step_pays(facts, divisor) ? divisor : 0;
 }
@@ -582,7 +615,7 @@ sample_scale(const GpucolChunkBuilder *b)
 
 	for (uint32_t row = 0; row < b->nrows && scale >= 0; row += step)
 		if (!gpucol_chunk_is_null(b, row))
-			scale = scale_of(b->column->kind, b->column->values[row], scale);
+			scale = scale_of(b->column->kind, gpucol_chunk_int(b, row), scale);
 	return scale;
 }
 

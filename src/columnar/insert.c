@@ -80,7 +80,7 @@ gpucol_insert_tuple(Relation rel, TupleTableSlot *slot, CommandId cid, int optio
 	else if (count_rows(rel, cid, 1) >= GPUCOL_BULK_ROWS && !has_row_triggers(rel))
 		writer = gpucol_writer_get(rel, cid, options);
 	if (writer != NULL)
-		gpucol_writer_add(writer, rel, slot);
+		gpucol_writer_add(writer, rel, &slot, 1);
 	else
 		GetHeapamTableAmRoutine()->tuple_insert(rel, slot, cid, options, bistate);
 }
@@ -98,8 +98,7 @@ gpucol_insert_multi(Relation rel, TupleTableSlot **slots, int nslots, CommandId 
 		heap_multi_insert(rel, slots, nslots, cid, options, bistate);
 		return;
 	}
-	for (int i = 0; i < nslots; i++)
-		gpucol_writer_add(writer, rel, slots[i]);
+	gpucol_writer_add(writer, rel, slots, nslots);
 }
 
 void

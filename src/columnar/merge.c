@@ -165,7 +165,7 @@ move_row(Relation table, TupleTableSlot *slot, TupleTableSlot *flat,
 	result = heap_delete(table, &tid, cid, InvalidSnapshot, false, &failure, true);
 	if (result != TM_Ok)
 		return false;
-	gpucol_writer_add(writer_for(table, cid), table, slot);
+	gpucol_writer_add(writer_for(table, cid), table, &slot, 1);
 	insert_index_entries(indexes, table, slot);
 	return true;
 }

@@ -6,6 +6,8 @@
  * A writer collects the rows that one command loads into one table in one
  * subtransaction, column by column, and writes a segment whenever
  * gpucol.segment_rows or the byte cap is reached.
+ * Rows are taken over in batches, a column at a time; values of BYTES are numbered
+ * by a dictionary as they arrive, and kept whole from where none pays.
  *
  * Before its first row a segment's directory entry is inserted, with no rows, by
  * the loading subtransaction and under the loading command's id; it is completed
@@ -67,16 +69,22 @@
  */
 #define RESERVE_GROWTH	8
 
-/* Buffered values of one column. */
+/* Rows that are taken over column by column. */
+#define BATCH_ROWS		64
+
+/* Buffered values of one column; arrays are kept from segment to segment. */
 typedef struct WriterColumn
 {
 	AttrNumber	attnum;
 	GpucolTypeMap map;			/* kind becomes BYTES if a value demands it */
 	bool		narrow;			/* values are 32 bits wide in the buffer */
+	bool		coded;			/* BYTES: in a dictionary, else in data */
 	bool		any_null;
-	void	   *values;			/* uint32 or int64 by row */
 	uint32	   *nulls;			/* bit by row */
-	char	   *data;			/* BYTES: contents of all values ... */
+	void	   *values;			/* all but BYTES: uint32 or int64 by row */
+	GpucolDict	dict;			/* distinct values ... */
+	uint32	   *codes;			/* ... and their numbers by row */
+	char	   *data;			/* contents of all values ... */
 	Size		data_used;
 	Size		data_size;
 	uint64	   *ends;			/* ... and where each row's ends */
@@ -107,6 +115,8 @@ struct GpucolWriter
 
 /* Writers of this transaction. */
 static List *writers = NIL;
+
+static void start_columns(GpucolWriter *writer, Relation table);
 
 /* ------------------------------------------------------------------------
  * Life of a writer
@@ -248,6 +258,7 @@ create_writer(Relation table, CommandId cid, int options)
 		MemoryContextDelete(context);
 		return NULL;
 	}
+	start_columns(writer, table);
 	MemoryContextSwitchTo(TopTransactionContext);
 	writers = lcons(writer, writers);
 	MemoryContextSwitchTo(old);
@@ -267,13 +278,44 @@ discard_writer(GpucolWriter *writer)
  * ------------------------------------------------------------------------
  */
 
-/* An array that holds `n` items of `size` bytes, grown from an old one. */
+/* Turn a status of the encoder into an error. */
+static void
+check_encoded(Relation table, GpucolStatus status)
+{
+	if (status == GPUCOL_OK)
+		return;
+	ereport(ERROR,
+			(errcode(status == GPUCOL_OUT_OF_MEMORY ? ERRCODE_OUT_OF_MEMORY :
+					 ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("could not pack a segment of table \"%s\"",
+					RelationGetRelationName(table)),
+			 status == GPUCOL_OUT_OF_MEMORY ? errdetail("Out of memory.") :
+			 errdetail("The segment would be too large."),
+			 errhint("Reduce gpucol.segment_rows.")));
+}
+
+/* An array of `n` items of `size` bytes, grown from an old one. */
 static void *
 grow(GpucolWriter *writer, void *array, Size n, Size size)
 {
 	if (array == NULL)
 		return MemoryContextAllocHuge(writer->buffers, n * size);
 	return repalloc_huge(array, n * size);
+}
+
+/* Give the arrays that a column uses, or has used, room for the writer's rows. */
+static void
+fit_column(GpucolWriter *writer, WriterColumn *column)
+{
+	bool		bytes = column->map.kind == GPUCOL_KIND_BYTES;
+
+	if (!bytes || column->values != NULL)
+		column->values = grow(writer, column->values, writer->capacity,
+							  column->narrow ? sizeof(uint32) : sizeof(int64));
+	if ((bytes && column->coded) || column->codes != NULL)
+		column->codes = grow(writer, column->codes, writer->capacity, sizeof(uint32));
+	if ((bytes && !column->coded) || column->ends != NULL)
+		column->ends = grow(writer, column->ends, writer->capacity, sizeof(uint64));
 }
 
 /* Make room for more rows. */
@@ -292,17 +334,19 @@ grow_buffers(GpucolWriter *writer)
 
 		column->nulls = grow(writer, column->nulls, words, sizeof(uint32));
 		memset(column->nulls + old_words, 0, (words - old_words) * sizeof(uint32));
-		if (column->map.kind == GPUCOL_KIND_BYTES)
-			column->ends = grow(writer, column->ends, writer->capacity, sizeof(uint64));
-		else
-			column->values = grow(writer, column->values, writer->capacity,
-								  column->narrow ? sizeof(uint32) : sizeof(int64));
+		fit_column(writer, column);
 	}
 }
 
-/* Append the contents of a BYTES value for row r. */
+static inline bool
+is_null(const WriterColumn *column, uint32 r)
+{
+	return (column->nulls[r / 32] >> (r % 32)) & 1;
+}
+
+/* Append the contents of row r to the column's data. */
 static void
-append_bytes(GpucolWriter *writer, WriterColumn *column, uint32 r, GpucolBytes bytes)
+append_data(GpucolWriter *writer, WriterColumn *column, uint32 r, GpucolBytes bytes)
 {
 	if (column->data_used + bytes.len > column->data_size)
 	{
@@ -314,10 +358,65 @@ append_bytes(GpucolWriter *writer, WriterColumn *column, uint32 r, GpucolBytes b
 		memcpy(column->data + column->data_used, bytes.data, bytes.len);
 	column->data_used += bytes.len;
 	column->ends[r] = column->data_used;
+	writer->bytes += bytes.len;
+}
+
+/* A dictionary does not pay: write its `rows` rows out. */
+static void
+drop_dictionary(GpucolWriter *writer, WriterColumn *column, uint32 rows)
+{
+	column->coded = false;
+	writer->bytes -= column->dict.bytes;
+	if (column->ends == NULL)
+		column->ends = grow(writer, NULL, writer->capacity, sizeof(uint64));
+	for (uint32 i = 0; i < rows; i++)
+		append_data(writer, column, i, is_null(column, i) ? (GpucolBytes) {NULL, 0} :
+					column->dict.values[column->codes[i]]);
+	gpucol_dict_free(&column->dict);
+}
+
+/* Start to buffer a column of BYTES in a dictionary. */
+static void
+start_dictionary(GpucolWriter *writer, Relation table, WriterColumn *column)
+{
+	GpucolMemory memory = gpucol_segment_memory(writer->buffers);
+
+	column->coded = true;
+	check_encoded(table, gpucol_dict_begin(&column->dict, &memory));
+}
+
+/* Append the contents of a BYTES value for row r. */
+static void
+append_bytes(GpucolWriter *writer, Relation table, WriterColumn *column, uint32 r,
+			 GpucolBytes bytes)
+{
 	column->raw_bytes += bytes.len;
 	if (column->map.typlen == -1)
 		column->raw_bytes += bytes.len < 127 ? 1 : VARHDRSZ;
-	writer->bytes += bytes.len + sizeof(uint64);
+	if (column->coded)
+	{
+		uint64		before = column->dict.bytes;
+		GpucolStatus status = gpucol_dict_add(&column->dict, bytes.data, bytes.len,
+											  &column->codes[r]);
+
+		writer->bytes += column->dict.bytes - before;
+		if (status == GPUCOL_END)
+			drop_dictionary(writer, column, r + 1);
+		else
+			check_encoded(table, status);
+	}
+	else
+		append_data(writer, column, r, bytes);
+}
+
+/* Append a NULL of a BYTES column for row r. */
+static void
+append_null_bytes(WriterColumn *column, uint32 r)
+{
+	if (column->coded)
+		column->codes[r] = r > 0 ? column->codes[r - 1] : 0;
+	else
+		column->ends[r] = column->data_used;
 }
 
 /* The 64-bit form of a buffered value. */
@@ -338,63 +437,186 @@ buffered_value(const WriterColumn *column, uint32 r)
  * into bytes.
  */
 static void
-convert_to_bytes(GpucolWriter *writer, WriterColumn *column, uint32 r)
+convert_to_bytes(GpucolWriter *writer, Relation table, WriterColumn *column, uint32 r)
 {
-	GpucolTypeMap bytes_map = column->map;
+	GpucolTypeMap values_map = column->map;
 
+	column->map.kind = GPUCOL_KIND_BYTES;
 	column->raw_bytes = 0;
-	bytes_map.kind = GPUCOL_KIND_BYTES;
-	column->ends = grow(writer, NULL, writer->capacity, sizeof(uint64));
+	if (column->codes == NULL)
+		column->codes = grow(writer, NULL, writer->capacity, sizeof(uint32));
+	start_dictionary(writer, table, column);
 	for (uint32 i = 0; i < r; i++)
 	{
-		GpucolBytes bytes = {NULL, 0};
+		Datum		value;
 
-		if (((column->nulls[i / 32] >> (i % 32)) & 1) == 0)
+		if (is_null(column, i))
 		{
-			Datum		value = gpucol_typemap_from_int64(&column->map,
-														  buffered_value(column, i));
-
-			bytes = gpucol_typemap_to_bytes(&bytes_map, value);
+			append_null_bytes(column, i);
+			continue;
 		}
-		append_bytes(writer, column, i, bytes);
+		value = gpucol_typemap_from_int64(&values_map, buffered_value(column, i));
+		append_bytes(writer, table, column, i,
+					 gpucol_typemap_to_bytes(&column->map, value));
 		MemoryContextReset(writer->row_context);
 	}
-	column->map = bytes_map;
-	pfree(column->values);
-	column->values = NULL;
 }
 
-/* Append a value for row r. */
-static void
-append_value(GpucolWriter *writer, WriterColumn *column, uint32 r, Datum value,
-			 bool isnull)
+/* Append a value of a BYTES column for row r. */
+static inline void
+append_bytes_datum(GpucolWriter *writer, Relation table, WriterColumn *column,
+				   uint32 r, Datum value)
 {
-	int64		bits = 0;
+	const char *pointer = DatumGetPointer(value);
 
-	if (isnull)
+	if (column->map.typlen == -1 && !VARATT_IS_EXTERNAL(pointer) &&
+		!VARATT_IS_COMPRESSED(pointer))
 	{
-		column->nulls[r / 32] |= UINT32_C(1) << (r % 32);
-		column->any_null = true;
-	}
-	if (column->map.kind != GPUCOL_KIND_BYTES && !isnull &&
-		!gpucol_typemap_to_int64(&column->map, value, &bits))
-		convert_to_bytes(writer, column, r);
-	if (column->map.kind == GPUCOL_KIND_BYTES)
-	{
-		GpucolBytes bytes = {NULL, 0};
-
-		if (!isnull)
-			bytes = gpucol_typemap_to_bytes(&column->map, value);
-		append_bytes(writer, column, r, bytes);
+		append_bytes(writer, table, column, r,
+					 (GpucolBytes) {VARDATA_ANY(pointer), VARSIZE_ANY_EXHDR(pointer)});
 		return;
 	}
-	if (column->narrow)
-		((uint32 *) column->values)[r] = (uint32) bits;
+	append_bytes(writer, table, column, r, gpucol_typemap_to_bytes(&column->map, value));
+	MemoryContextReset(writer->row_context);
+}
+
+/* Append n values that have to be converted one by one: BYTES and DECIMAL. */
+static void
+append_converted(GpucolWriter *writer, Relation table, WriterColumn *column, uint32 r,
+				 TupleTableSlot **slots, int n)
+{
+	int			att = column->attnum - 1;
+
+	for (int i = 0; i < n; i++, r++)
+	{
+		Datum		value = slots[i]->tts_values[att];
+		bool		null = slots[i]->tts_isnull[att];
+		int64		bits = 0;
+
+		if (column->map.kind != GPUCOL_KIND_BYTES && !null &&
+			!gpucol_typemap_to_int64(&column->map, value, &bits))
+			convert_to_bytes(writer, table, column, r);
+		if (column->map.kind != GPUCOL_KIND_BYTES)
+		{
+			((int64 *) column->values)[r] = bits;
+			column->raw_bytes += null ? 0 : sizeof(int64);
+		}
+		else if (null)
+			append_null_bytes(column, r);
+		else
+			append_bytes_datum(writer, table, column, r, value);
+	}
+	writer->bytes += (Size) n * sizeof(int64);
+}
+
+/* Copy n datums of `typlen` bytes each. */
+static pg_attribute_always_inline void
+copy_datums(uint32 *out, TupleTableSlot **slots, int att, int n, int typlen)
+{
+	for (int i = 0; i < n; i++)
+	{
+		Datum		value = slots[i]->tts_values[att];
+
+		out[i] = typlen == 1 ? (uint32) DatumGetUInt8(value) :
+			typlen == 2 ? (uint32) (int32) DatumGetInt16(value) : DatumGetUInt32(value);
+	}
+}
+
+/* Append n values of a fixed width that are kept as they are, `nulls` of them NULL. */
+static void
+append_fixed(GpucolWriter *writer, WriterColumn *column, uint32 r,
+			 TupleTableSlot **slots, int n, int nulls)
+{
+	int			att = column->attnum - 1;
+
+	if (!column->narrow)
+		for (int i = 0; i < n; i++)
+			((int64 *) column->values)[r + i] = DatumGetInt64(slots[i]->tts_values[att]);
+	else if (column->map.typlen == 1)
+		copy_datums((uint32 *) column->values + r, slots, att, n, 1);
+	else if (column->map.typlen == 2)
+		copy_datums((uint32 *) column->values + r, slots, att, n, 2);
 	else
-		((int64 *) column->values)[r] = bits;
-	writer->bytes += column->narrow ? sizeof(uint32) : sizeof(int64);
-	if (!isnull)
-		column->raw_bytes += column->map.typlen > 0 ? column->map.typlen : 8;
+		copy_datums((uint32 *) column->values + r, slots, att, n, 4);
+	column->raw_bytes += (uint64) (n - nulls) * column->map.typlen;
+	writer->bytes += (Size) n * (column->narrow ? sizeof(uint32) : sizeof(int64));
+}
+
+/* Mark the NULLs among n rows from row r on; returns their number. */
+static int
+append_nulls(WriterColumn *column, uint32 r, TupleTableSlot **slots, int n)
+{
+	int			att = column->attnum - 1;
+	int			count = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		if (!slots[i]->tts_isnull[att])
+			continue;
+		column->nulls[(r + i) / 32] |= UINT32_C(1) << ((r + i) % 32);
+		count++;
+	}
+	column->any_null |= count > 0;
+	return count;
+}
+
+/* Append n rows, for which there is room. */
+static void
+append_rows(GpucolWriter *writer, Relation table, TupleTableSlot **slots, int n)
+{
+	MemoryContext old = MemoryContextSwitchTo(writer->row_context);
+	uint32		r = writer->nrows;
+
+	for (int i = 0; i < n; i++)
+		slot_getallattrs(slots[i]);
+	for (int i = 0; i < writer->ncolumns; i++)
+	{
+		WriterColumn *column = &writer->columns[i];
+		int			nulls = append_nulls(column, r, slots, n);
+
+		if (column->map.kind == GPUCOL_KIND_BYTES ||
+			column->map.kind == GPUCOL_KIND_DECIMAL)
+			append_converted(writer, table, column, r, slots, n);
+		else
+			append_fixed(writer, column, r, slots, n, nulls);
+	}
+	MemoryContextSwitchTo(old);
+	for (int i = 0; i < n; i++)
+	{
+		slots[i]->tts_tableOid = RelationGetRelid(table);
+		gpucol_tid_set(&slots[i]->tts_tid, writer->entry.first_row + r + i);
+	}
+	writer->nrows = r + n;
+}
+
+/* Make the columns ready for the first row of a segment. */
+static void
+start_columns(GpucolWriter *writer, Relation table)
+{
+	uint32		words = (writer->nrows + 31) / 32;
+
+	writer->nrows = 0;
+	writer->bytes = 0;
+	for (int i = 0; i < writer->ncolumns; i++)
+	{
+		WriterColumn *column = &writer->columns[i];
+		Form_pg_attribute att = TupleDescAttr(RelationGetDescr(table),
+											  column->attnum - 1);
+
+		if (column->any_null)
+			memset(column->nulls, 0, words * sizeof(uint32));
+		column->any_null = false;
+		column->raw_bytes = 0;
+		column->data_used = 0;
+		gpucol_dict_free(&column->dict);
+		gpucol_typemap_init(&column->map, att->atttypid, att->atttypmod,
+							att->attcollation);
+		if (column->map.kind == GPUCOL_KIND_BYTES)
+			start_dictionary(writer, table, column);
+		if (column->map.kind == GPUCOL_KIND_BYTES && writer->capacity > 0 &&
+			column->codes == NULL)
+			column->codes = grow(writer, NULL, writer->capacity, sizeof(uint32));
+	}
 }
 
 /* ------------------------------------------------------------------------
@@ -461,30 +683,11 @@ extend_segment(GpucolWriter *writer, Relation table)
 	return done;
 }
 
-/* Turn a status of the encoder into an error. */
-static void
-check_encoded(Relation table, GpucolStatus status)
-{
-	if (status == GPUCOL_OK)
-		return;
-	ereport(ERROR,
-			(errcode(status == GPUCOL_OUT_OF_MEMORY ? ERRCODE_OUT_OF_MEMORY :
-					 ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-			 errmsg("could not pack a segment of table \"%s\"",
-					RelationGetRelationName(table)),
-			 status == GPUCOL_OUT_OF_MEMORY ? errdetail("Out of memory.") :
-			 errdetail("The segment would be too large."),
-			 errhint("Reduce gpucol.segment_rows.")));
-}
-
 /* Pack one column into the image. */
 static void
 encode_column(GpucolWriter *writer, Relation table, GpucolImage *image, int slot)
 {
 	WriterColumn *column = &writer->columns[slot];
-	MemoryContext temporary = AllocSetContextCreate(CurrentMemoryContext,
-													"gpucol encode column",
-													ALLOCSET_DEFAULT_SIZES);
 	GpucolEncodeColumn input = {
 		.kind = column->map.kind,
 		.scale = column->map.scale,
@@ -494,33 +697,24 @@ encode_column(GpucolWriter *writer, Relation table, GpucolImage *image, int slot
 		.raw_bytes = column->raw_bytes
 	};
 
-	if (column->map.kind == GPUCOL_KIND_BYTES)
+	if (column->map.kind == GPUCOL_KIND_BYTES && column->coded)
 	{
-		GpucolBytes *bytes = MemoryContextAllocHuge(temporary,
-													writer->nrows * sizeof(GpucolBytes));
-		uint64		start = 0;
-
-		for (uint32 r = 0; r < writer->nrows; r++)
-		{
-			bytes[r].data = column->data + start;
-			bytes[r].len = column->ends[r] - start;
-			start = column->ends[r];
-		}
-		input.bytes = bytes;
+		input.dict = &column->dict;
+		input.codes = column->codes;
+	}
+	else if (column->map.kind == GPUCOL_KIND_BYTES)
+	{
+		input.data = column->data;
+		input.ends = column->ends;
 	}
 	else if (column->narrow)
 	{
-		int64_t    *values = MemoryContextAllocHuge(temporary,
-													writer->nrows * sizeof(int64_t));
-
-		for (uint32 r = 0; r < writer->nrows; r++)
-			values[r] = buffered_value(column, r);
-		input.values = values;
+		input.narrow = column->values;
+		input.narrow_signed = gpucol_typemap_is_signed(&column->map);
 	}
 	else
 		input.values = (const int64_t *) column->values;
 	check_encoded(table, gpucol_encode_column(image, slot, &input));
-	MemoryContextDelete(temporary);
 }
 
 /* Pack the buffered rows and write the segment's pages. */
@@ -579,26 +773,7 @@ close_segment(GpucolWriter *writer, Relation table)
 	pgstat_count_heap_insert(table, writer->nrows);
 
 	writer->open = false;
-	writer->nrows = 0;
-	writer->bytes = 0;
-	writer->capacity = 0;
-	for (int i = 0; i < writer->ncolumns; i++)
-	{
-		WriterColumn *column = &writer->columns[i];
-		Form_pg_attribute att = TupleDescAttr(RelationGetDescr(table),
-											  column->attnum - 1);
-
-		column->any_null = false;
-		column->values = NULL;
-		column->nulls = NULL;
-		column->data = NULL;
-		column->data_used = column->data_size = 0;
-		column->ends = NULL;
-		column->raw_bytes = 0;
-		gpucol_typemap_init(&column->map, att->atttypid, att->atttypmod,
-							att->attcollation);
-	}
-	MemoryContextReset(writer->buffers);
+	start_columns(writer, table);
 }
 
 /* ------------------------------------------------------------------------
@@ -637,36 +812,26 @@ gpucol_writer_get(Relation table, CommandId cid, int options)
 }
 
 void
-gpucol_writer_add(GpucolWriter *writer, Relation table, TupleTableSlot *slot)
+gpucol_writer_add(GpucolWriter *writer, Relation table, TupleTableSlot **slots, int n)
 {
-	MemoryContext old;
-	uint32		r;
-
-	if (writer->open &&
-		(writer->nrows == writer->segment_rows || writer->bytes >= BUFFER_LIMIT ||
-		 (writer->nrows == writer->entry.reserved && !extend_segment(writer, table))))
-		close_segment(writer, table);
-	if (!writer->open)
-		open_segment(writer, table);
-
-	slot_getallattrs(slot);
-	r = writer->nrows;
-	if (r == writer->capacity)
-		grow_buffers(writer);
-	old = MemoryContextSwitchTo(writer->row_context);
-	for (int i = 0; i < writer->ncolumns; i++)
+	while (n > 0)
 	{
-		WriterColumn *column = &writer->columns[i];
-		int			att = column->attnum - 1;
+		int			batch;
 
-		append_value(writer, column, r, slot->tts_values[att], slot->tts_isnull[att]);
+		if (writer->open &&
+			(writer->nrows == writer->segment_rows || writer->bytes >= BUFFER_LIMIT ||
+			 (writer->nrows == writer->entry.reserved && !extend_segment(writer, table))))
+			close_segment(writer, table);
+		if (!writer->open)
+			open_segment(writer, table);
+		if (writer->nrows == writer->capacity)
+			grow_buffers(writer);
+		batch = Min(Min(n, BATCH_ROWS),
+					(int) (Min(writer->capacity, writer->entry.reserved) - writer->nrows));
+		append_rows(writer, table, slots, batch);
+		slots += batch;
+		n -= batch;
 	}
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(writer->row_context);
-	writer->nrows = r + 1;
-
-	slot->tts_tableOid = RelationGetRelid(table);
-	gpucol_tid_set(&slot->tts_tid, writer->entry.first_row + r);
 }
 
 void

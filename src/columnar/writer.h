@@ -31,9 +31,9 @@ extern GpucolWriter *gpucol_writer_get(Relation table, CommandId cid,
 /* The same if it exists already. */
 extern GpucolWriter *gpucol_writer_find(Relation table, CommandId cid);
 
-/* Buffer a row; its final virtual TID is left in the slot. */
+/* Buffer n rows; their final virtual TIDs are left in the slots. */
 extern void gpucol_writer_add(GpucolWriter *writer, Relation table,
-							  TupleTableSlot *slot);
+							  TupleTableSlot **slots, int n);
 
 /*
  * Write what this backend has buffered for a table, so that its own scans see

@@ -2,8 +2,8 @@
  *
  * segment.c
  *	  Encoding and decoding of whole segments: every kind and shape of data, with
- *	  and without nulls, sizes around the edges of vectors; each coding must
- *	  turn up.
+ *	  and without nulls, sizes around the edges of vectors, in each form that
+ *	  the encoder takes; each coding must turn up.
  *
  *-------------------------------------------------------------------------
  */
@@ -243,6 +243,80 @@ check_shape(Shape shape, uint32_t nrows, int null_percent)
 		column_free(&columns[i]);
 }
 
+/* Values given by their lower halves. */
+static void
+check_narrow(uint32_t nrows, int null_percent, bool is_signed)
+{
+	uint32_t   *narrow = malloc(nrows * sizeof(uint32_t));
+	int			shift = (int) (check_random() % 32);
+	Column		c;
+
+	memset(&c, 0, sizeof(c));
+	c.input.kind = GPUCOL_KIND_INT;
+	c.values = malloc(nrows * sizeof(int64_t));
+	for (uint32_t i = 0; i < nrows; i++)
+	{
+		narrow[i] = (uint32_t) check_random() >> shift << (shift % 4);
+		c.values[i] = is_signed ? (int64_t) (int32_t) narrow[i] : (int64_t) narrow[i];
+	}
+	c.input.narrow = narrow;
+	c.input.narrow_signed = is_signed;
+	column_nulls(&c, nrows, null_percent);
+	check_segment(&c, 1, nrows);
+	free(narrow);
+	column_free(&c);
+}
+
+/* Bytes numbered by a dictionary as they arrive, or written one after another. */
+static void
+check_arriving(uint32_t nrows, int null_percent, uint32_t distinct, bool plain)
+{
+	uint32_t   *codes = calloc(nrows, sizeof(uint32_t));
+	uint64_t   *ends = malloc(nrows * sizeof(uint64_t));
+	char	   *data = malloc((size_t) nrows * 30 + 1);
+	uint64_t	at = 0;
+	uint32_t	code = 0;
+	bool		coded = !plain;
+	GpucolDict	dict;
+	Column		c;
+
+	memset(&c, 0, sizeof(c));
+	c.input.kind = GPUCOL_KIND_BYTES;
+	column_bytes(&c, nrows, distinct, 30, distinct % 2);
+	column_nulls(&c, nrows, null_percent);
+	CHECK(gpucol_dict_begin(&dict, &gpucol_memory_malloc) == GPUCOL_OK, "begin");
+	for (uint32_t i = 0; i < nrows; i++)
+	{
+		if (!column_is_null(&c, i))
+		{
+			memcpy(data + at, c.bytes[i].data, c.bytes[i].len);
+			at += c.bytes[i].len;
+			if (coded)
+			{
+				GpucolStatus status = gpucol_dict_add(&dict, c.bytes[i].data,
+													  c.bytes[i].len, &code);
+
+				CHECK(same_value(&dict.values[code], &c.bytes[i]), "row %u", i);
+				coded = status == GPUCOL_OK;
+				CHECK(coded || status == GPUCOL_END, "status %d", status);
+			}
+		}
+		codes[i] = code;
+		ends[i] = at;
+	}
+	CHECK(coded || plain || distinct == 0, "dictionary given up");
+	c.input.dict = coded && dict.n > 0 ? &dict : NULL;
+	c.input.codes = codes;
+	c.input.data = data;
+	c.input.ends = ends;
+	check_segment(&c, 1, nrows);
+	gpucol_dict_free(&dict);
+	free(codes);
+	free(ends);
+	free(data);
+	column_free(&c);
+}
+
 /* Values longer than a page, and than the rest together. */
 static void
 check_long_bytes(void)
@@ -325,6 +399,14 @@ main(void)
 		for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
 			for (int n = 0; n < 4; n++)
 				check_shape((Shape) shape, sizes[s], nulls[n]);
+	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
+		for (int n = 0; n < 4; n++)
+			for (int i = 0; i < 4; i++)
+			{
+				check_narrow(sizes[s], nulls[n], i % 2);
+				check_arriving(sizes[s], nulls[n], (uint32_t[]) {1, 9, 700, 0}[i], false);
+				check_arriving(sizes[s], nulls[n], (uint32_t[]) {1, 9, 700, 0}[i], true);
+			}
 	check_long_bytes();
 	for (int coding = GPUCOL_CODING_CONSTANT; coding <= GPUCOL_CODING_STEP; coding++)
 		CHECK(codings_seen[coding] > 0, "coding %d never chosen", coding);
