@@ -7,7 +7,8 @@
  * scan sees all rows of a vector the k-th best of the vectors' best values is
  * reached by k rows.  Where it does not (conditions, deleted rows, few vectors)
  * a histogram of the keys finds the bin of the k-th best, and a second one over
- * that bin alone its place in it.
+ * that bin alone its place in it.  A histogram above the zones' bound is cheap,
+ * for few vectors reach it.
  *
  *-------------------------------------------------------------------------
  */
@@ -254,14 +255,16 @@ bound_of_zones(const GpucolBoundKey &key, const GpucolBoundTask &task, int64_t *
 	return *bound > INT64_MIN;
 }
 
-/* The bin of the k-th best, and in it again, until few rows are left. */
+/*
+ * The bin of the k-th best of directed keys from `base` on, of which the greatest
+ * are below base + range, and in it again, until few rows are left.
+ */
 static bool
-bound_of_histogram(const GpucolBoundKey &key, const GpucolBoundTask &task, int64_t *bound)
+bound_of_histogram(const GpucolBoundKey &key, const GpucolBoundTask &task, uint64_t base, uint64_t range,
+				   int64_t *bound)
 {
 	unsigned long long *bins = task.scratch->array<unsigned long long>(BINS, "the sort keys");
 	std::vector<unsigned long long> count(BINS);
-	uint64_t	base = (uint64_t) (key.descending ? task.lo : ~task.hi);
-	uint64_t	range = (uint64_t) task.hi - (uint64_t) task.lo;
 	unsigned long long above = 0;	/* rows beyond the window */
 	int			shift = 0;
 
@@ -293,5 +296,10 @@ bound_of_histogram(const GpucolBoundKey &key, const GpucolBoundTask &task, int64
 bool
 gpucol_bound_find(const GpucolBoundKey &key, const GpucolBoundTask &task, int64_t *bound)
 {
-	return (task.all_rows && bound_of_zones(key, task, bound)) || bound_of_histogram(key, task, bound);
+	int64_t		least = key.descending ? task.lo : ~task.hi;
+	int64_t		most = key.descending ? task.hi : ~task.lo;
+
+	if (task.all_rows && bound_of_zones(key, task, bound))
+		least = *bound;
+	return bound_of_histogram(key, task, (uint64_t) least, (uint64_t) most - (uint64_t) least, bound);
 }

@@ -54,6 +54,8 @@ struct DenseKeys
 	uint64_t	step[8];
 };
 
+constexpr uint32_t NO_ROW = 0xffffffffu;
+
 /* Number of each row's cell, and some row of each cell. */
 __global__ void
 dense_kernel(DenseKeys keys, uint32_t nrows, uint32_t *cell, uint32_t *row_of)
@@ -70,11 +72,10 @@ dense_kernel(DenseKeys keys, uint32_t nrows, uint32_t *cell, uint32_t *row_of)
 			at += min(offset, keys.card[k] - 1) * keys.step[k];
 		}
 		cell[i] = (uint32_t) at;
-		row_of[at] = (uint32_t) i;
+		if (row_of[at] == NO_ROW)
+			row_of[at] = (uint32_t) i;
 	}
 }
-
-constexpr uint32_t NO_ROW = 0xffffffffu;
 
 struct IsUsed
 {
@@ -184,12 +185,15 @@ struct Convert
 	int64_t    *any_score;
 };
 
-/* Rows to label-confidence pairs. */
+/* Rows to label-confidence pairs.  What all rows would store is stored once. */
 __global__ void
 convert_kernel(Convert c)
 {
+	bool		told = false;
+
 	GPUCOL_FOR_EACH(i, c.nrows)
 	{
+		uint32_t	g = c.group ? c.group[i] : 0;
 		bool		on = (c.filter.values == NULL || (!c.filter.nulls[i] && c.filter.values[i])) &&
 			!c.score.nulls[i] && !c.probability.nulls[i] && (c.label.values == NULL || !c.label.nulls[i]);
 		double		p = 0;
@@ -208,8 +212,11 @@ convert_kernel(Convert c)
 			score = c.score.values[i * c.score.stride];
 			if (c.score.cls == GPUCOL_CLASS_F)
 				score = gpucol_float_order(__longlong_as_double(score));
-			*c.any_score = score;
-			c.counted[c.group ? c.group[i] : 0] = 1;
+			if (!told)
+				*c.any_score = score;
+			if ((!told || c.group) && !c.counted[g])
+				c.counted[g] = 1;
+			told = true;
 		}
 		else
 		{

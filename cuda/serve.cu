@@ -234,13 +234,16 @@ Session::send_bytes(const void *from, size_t n)
 void
 Session::send(GpucolWireType type, const void *payload, size_t n)
 {
-	std::vector<char> message(sizeof(GpucolWireHeader) + n);
+	bool		large = n > GPUCOL_WIRE_INLINE;	/* not worth copying */
+	std::vector<char> message(sizeof(GpucolWireHeader) + (large ? 0 : n));
 	GpucolWireHeader header = {GPUCOL_WIRE_MAGIC, GPUCOL_WIRE_VERSION, (uint16_t) type, (uint32_t) n};
 
 	memcpy(message.data(), &header, sizeof(header));
-	if (n > 0)
+	if (n > 0 && !large)
 		memcpy(message.data() + sizeof(header), payload, n);
 	send_bytes(message.data(), message.size());
+	if (large)
+		send_bytes(payload, n);
 }
 
 /* Read a message into payload_. */

@@ -9,6 +9,7 @@
  *
  * Rankings (src/uncertain) are aggregates that no engine state can hold: the
  * engine only scans, topk.c collects and ranks, and delivers groups likewise.
+ * Other aggregates beside them take a run of their own (beside.c).
  *
  * Fallback: the ordinary plan in custom_plans, initialised only when it is
  * needed.  It computes the same target list, HAVING included.
@@ -27,6 +28,7 @@
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
 
+#include "exec/beside.h"
 #include "exec/explain.h"
 #include "exec/plan.h"
 #include "exec/result.h"
@@ -50,6 +52,12 @@ typedef struct GpucolAggExecState
 	GpucolRankings rankings;
 	MemoryContext topk_context;
 	GpucolTopk *topk;
+
+	/* by aggregate: its number among the rankings, or -1 - number in finals */
+	int		   *numbers;
+	int			nbeside;		/* finals beside rankings */
+	GpucolExec	beside_exec;
+	GpucolBeside *beside;
 
 	/* current batch */
 	MemoryContext batch_context;
@@ -131,14 +139,36 @@ gpucol_agg_create_ranking(CustomScan *cscan)
 	return (Node *) state;
 }
 
-/* The aggregates as a list. */
+/* Tell rankings from other aggregates. */
+static void
+number_aggregates(GpucolAggExecState *state)
+{
+	int			nrankings = 0;
+
+	state->numbers = palloc(Max(state->naggs, 1) * sizeof(int));
+	for (int i = 0; i < state->naggs; i++)
+	{
+		const Aggref *agg = castNode(Aggref, state->exprs[state->nkeys + i]);
+
+		if (state->ranking && gpucol_ranking_is(agg))
+			state->numbers[i] = nrankings++;
+		else
+			state->numbers[i] = -1 - (i - nrankings);
+	}
+	state->nbeside = state->ranking ? state->naggs - nrankings : 0;
+}
+
+/* The rankings as a list. */
 static List *
-aggregate_list(GpucolAggExecState *state)
+ranking_list(GpucolAggExecState *state)
 {
 	List	   *aggs = NIL;
 
 	for (int i = 0; i < state->naggs; i++)
-		aggs = lappend(aggs, state->exprs[state->nkeys + i]);
+	{
+		if (state->numbers[i] >= 0)
+			aggs = lappend(aggs, state->exprs[state->nkeys + i]);
+	}
 	return aggs;
 }
 
@@ -166,12 +196,13 @@ lower_agg(GpucolExec *exec, GpucolLower *l)
 		gpucol_output_init(&state->keys[i], exprType(key), exprTypmod(key),
 						   exprCollation(key), &value);
 	}
-	if (state->ranking)
-		return gpucol_ranking_lower(l, aggregate_list(state), &state->rankings);
+	if (state->ranking && exec == &state->exec)
+		return gpucol_ranking_lower(l, ranking_list(state), &state->rankings);
 	for (int i = 0; i < state->naggs; i++)
 	{
-		if (!gpucol_lower_aggref(l, (Aggref *) state->exprs[state->nkeys + i],
-								 &state->finals[i]))
+		if (state->numbers[i] < 0 &&
+			!gpucol_lower_aggref(l, (Aggref *) state->exprs[state->nkeys + i],
+								 &state->finals[-1 - state->numbers[i]]))
 			return false;
 	}
 	return true;
@@ -227,6 +258,7 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	GpucolProgramKind kind = state->ranking ? GPUCOL_PROGRAM_SCAN : GPUCOL_PROGRAM_AGG;
 
 	state->eflags = eflags;
+	number_aggregates(state);
 	state->keys = palloc0(Max(state->nkeys, 1) * sizeof(GpucolOutput));
 	state->finals = palloc0(Max(state->naggs, 1) * sizeof(GpucolFinal));
 	state->values = palloc(Max(state->nkeys, 1) * sizeof(Datum *));
@@ -251,6 +283,9 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 						ExecOpenScanRelation(estate, varno, eflags), varno, kind,
 						lower_agg);
 	open_parts(state, estate);
+	if (state->nbeside > 0)
+		gpucol_run_init(&state->beside_exec, node, state->exec.rel, varno,
+						GPUCOL_PROGRAM_AGG, lower_agg);
 	state->exec.withholds = state->ranking;
 	if (state->ranking)
 		state->exec.make_shape = make_shape;
@@ -260,19 +295,42 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 													ALLOCSET_DEFAULT_SIZES);
 }
 
+/* Compute the aggregates beside the rankings, if any. */
+static GpucolStatus
+run_beside(GpucolAggExecState *state)
+{
+	GpucolStatus status = state->beside == NULL ? GPUCOL_OK :
+		gpucol_beside_run(state->beside);
+
+	if (status != GPUCOL_OK)
+		state->exec.fallback = state->beside_exec.fallback;
+	return status;
+}
+
 /* Next groups of a node with rankings. */
 static GpucolStatus
 next_ranked(GpucolAggExecState *state, GpucolResult *result)
 {
+	GpucolStatus status;
+
 	if (state->topk == NULL)
 	{
 		MemoryContext old = MemoryContextSwitchTo(state->topk_context);
 
 		state->topk = gpucol_topk_create(&state->exec, state->nkeys,
 										 state->keys, &state->rankings);
+		if (state->nbeside > 0)
+			state->beside = gpucol_beside_create(&state->beside_exec, state->nkeys,
+												 state->keys);
 		MemoryContextSwitchTo(old);
+		status = run_beside(state);
+		if (status != GPUCOL_OK)
+			return status;
 	}
-	return gpucol_topk_next(state->topk, result);
+	status = gpucol_topk_next(state->topk, result);
+	if (status == GPUCOL_OK && state->beside != NULL)
+		gpucol_beside_find(state->beside, result);
+	return status;
 }
 
 /* Let go of what the rankings hold. */
@@ -280,6 +338,9 @@ static void
 end_ranking(GpucolAggExecState *state)
 {
 	state->topk = NULL;
+	state->beside = NULL;
+	if (state->nbeside > 0)
+		gpucol_run_end(&state->beside_exec);
 	if (state->ranking)
 		MemoryContextReset(state->topk_context);
 }
@@ -288,9 +349,12 @@ end_ranking(GpucolAggExecState *state)
 static Datum
 aggregate_datum(GpucolAggExecState *state, int agg, uint32 row, bool *isnull)
 {
-	if (state->ranking)
-		return gpucol_topk_datum(state->topk, agg, row, isnull);
-	return gpucol_final_datum(&state->finals[agg],
+	int			number = state->numbers[agg];
+
+	if (number >= 0)
+		return gpucol_topk_datum(state->topk, number, row, isnull);
+	return gpucol_final_datum(&state->finals[-1 - number],
+							  state->beside != NULL ? gpucol_beside_states(state->beside, row) :
 							  state->states + (Size) row * state->exec.program->naggs,
 							  isnull);
 }

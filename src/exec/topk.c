@@ -19,6 +19,7 @@
  */
 #include "postgres.h"
 
+#include "access/tupmacs.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/array.h"
@@ -42,6 +43,13 @@ typedef struct StoredLabel
 	char		data[FLEXIBLE_ARRAY_MEMBER];
 } StoredLabel;
 
+/* Labels of one ranking of a batch that the device delivered. */
+typedef struct DeviceLabels
+{
+	Datum	   *values;			/* NULL: not made yet */
+	bool	   *nulls;
+} DeviceLabels;
+
 struct GpucolTopk
 {
 	GpucolExec *exec;
@@ -56,6 +64,7 @@ struct GpucolTopk
 	bool		on_device;		/* the run delivers ranked groups */
 	GpucolResult first;			/* its first batch, until handed out */
 	const GpucolRanked *ranked; /* answers of the batch handed out */
+	DeviceLabels device_labels[GPUCOL_SHAPE_MAX_RANKINGS];
 	GpucolOutput label;
 	Oid			label_type;
 	int16		label_typlen;
@@ -74,7 +83,7 @@ struct GpucolTopk
 	uint32		ngroups;
 	uint32		from;			/* first group of the batch handed out */
 	uint32		handed;			/* groups of it */
-	MemoryContext handed_context;	/* of their keys */
+	MemoryContext handed_context;	/* of their keys or labels */
 };
 
 /*-------------------------------------------------------------------------
@@ -107,6 +116,9 @@ gpucol_topk_create(GpucolExec *exec, int nkeys, const GpucolOutput *keys,
 	topk->key_outputs = keys;
 	topk->rankings = rankings;
 	topk->context = CurrentMemoryContext;
+	topk->handed_context = AllocSetContextCreate(topk->context,
+												 "gpucol ranked groups",
+												 ALLOCSET_DEFAULT_SIZES);
 	callback->func = release;
 	callback->arg = topk;
 	MemoryContextRegisterResetCallback(topk->context, callback);
@@ -133,9 +145,6 @@ static void
 prepare(GpucolTopk *topk)
 {
 	topk->keys = gpucol_keys_create(topk->nkeys, topk->key_outputs);
-	topk->handed_context = AllocSetContextCreate(topk->context,
-												 "gpucol ranked groups",
-												 ALLOCSET_DEFAULT_SIZES);
 	topk->p_divisor = (double) gpucol_lower_power10(topk->rankings->probability_value.scale);
 	if (topk->rankings->x != NULL)
 		topk->x_names = gpucol_names_create();
@@ -561,8 +570,12 @@ next_from_device(GpucolTopk *topk, GpucolResult *groups)
 	else
 		status = gpucol_run_next(topk->exec, groups);
 	topk->first.nrows = 0;
-	if (status == GPUCOL_OK)
-		topk->ranked = groups->ranked;
+	MemoryContextReset(topk->handed_context);
+	memset(topk->device_labels, 0, sizeof(topk->device_labels));
+	if (status != GPUCOL_OK)
+		return status;
+	topk->ranked = groups->ranked;
+	topk->handed = groups->nrows;
 	return status;
 }
 
@@ -611,58 +624,120 @@ label_bytes(GpucolTopk *topk, int64 word, const GpucolRanked *ranked)
 	return ranked->strings[word];
 }
 
-/* n labels as an array; of class S, those of `ranked` where the device ranked. */
-static Datum
-label_array(GpucolTopk *topk, const int64 *labels, const uint8 *label_nulls, int n,
-			const GpucolRanked *ranked)
+/* Labels as datums, in the current context; of class S, those of `ranked`. */
+static void
+label_datums(GpucolTopk *topk, const int64 *labels, const uint8 *label_nulls,
+			 Size n, const GpucolRanked *ranked, Datum *values, bool *nulls)
 {
-	GpucolResultColumn column = {.cls = topk->label.cls,.nulls = label_nulls};
+	GpucolResultColumn column = {.cls = topk->label.cls,.nulls = label_nulls,.i = labels};
 	GpucolBytes *bytes = NULL;
 	__int128   *mantissas = NULL;
-	Datum	   *values;
-	bool	   *nulls;
+
+	if (column.cls == GPUCOL_CLASS_S)
+		bytes = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(GpucolBytes) * n);
+	if (column.cls == GPUCOL_CLASS_D)
+		mantissas = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(__int128) * n);
+	for (Size i = 0; i < n && bytes != NULL; i++)
+		bytes[i] = label_nulls != NULL && label_nulls[i] ? (GpucolBytes) {NULL, 0} :
+			label_bytes(topk, labels[i], ranked);
+	for (Size i = 0; i < n && mantissas != NULL; i++)
+		mantissas[i] = labels[i];
+	column.s = bytes;
+	column.d = mantissas;
+	column.f = (const double *) labels;
+	gpucol_output_datums(&topk->label, &column, n, values, nulls);
+}
+
+/* Lie the elements of arrays of the label's type side by side, as they are? */
+static bool
+labels_are_dense(const GpucolTopk *topk)
+{
+	return topk->label_typbyval &&
+		att_align_nominal(1, topk->label_typalign) == (Size) topk->label_typlen;
+}
+
+/* n labels as an array; nulls may be NULL. */
+static Datum
+label_array(GpucolTopk *topk, Datum *values, bool *nulls, int n)
+{
 	int			lower = 1;
+	Size		size = ARR_OVERHEAD_NONULLS(1) + (Size) n * topk->label_typlen;
+	ArrayType  *array;
+	char	   *to;
 
 	if (n == 0)
 		return PointerGetDatum(construct_empty_array(topk->label_type));
-	values = palloc0(sizeof(Datum) * n);
-	nulls = palloc(sizeof(bool) * n);
-	if (column.cls == GPUCOL_CLASS_S)
-		bytes = palloc0(sizeof(GpucolBytes) * n);
-	if (column.cls == GPUCOL_CLASS_D)
-		mantissas = palloc(sizeof(__int128) * n);
-	for (int i = 0; i < n; i++)
-	{
-		if (bytes != NULL && !(label_nulls && label_nulls[i]))
-			bytes[i] = label_bytes(topk, labels[i], ranked);
-		if (mantissas != NULL)
-			mantissas[i] = labels[i];
-	}
-	column.i = labels;
-	column.s = bytes;
-	column.d = mantissas;
-	gpucol_output_datums(&topk->label, &column, n, values, nulls);
-	return PointerGetDatum(construct_md_array(values, nulls, 1, &n, &lower,
-											  topk->label_type, topk->label_typlen,
-											  topk->label_typbyval,
-											  topk->label_typalign));
+	if (nulls != NULL || !labels_are_dense(topk) || !AllocSizeIsValid(size))
+		return PointerGetDatum(construct_md_array(values, nulls, 1, &n, &lower,
+												  topk->label_type, topk->label_typlen,
+												  topk->label_typbyval,
+												  topk->label_typalign));
+	array = palloc(size);
+	SET_VARSIZE(array, size);
+	array->ndim = 1;
+	array->dataoffset = 0;
+	array->elemtype = topk->label_type;
+	ARR_DIMS(array)[0] = n;
+	ARR_LBOUND(array)[0] = lower;
+	to = ARR_DATA_PTR(array);
+	for (int i = 0; i < n; i++, to += topk->label_typlen)
+		store_att_byval(to, values[i], topk->label_typlen);
+	return PointerGetDatum(array);
+}
+
+/* The answer of a group that the CPU engine has ranked, as an array. */
+static Datum
+answer_array(GpucolTopk *topk, const GpucolBatchAnswer *answer)
+{
+	int			n = answer->count;
+	Datum	   *values = palloc(sizeof(Datum) * Max(n, 1));
+	bool	   *nulls = palloc(sizeof(bool) * Max(n, 1));
+
+	label_datums(topk, answer->labels, answer->nulls, n, NULL, values, nulls);
+	return label_array(topk, values, answer->nulls != NULL ? nulls : NULL, n);
+}
+
+/* Labels of ranking `r` of the device's batch as datums, made at the first call. */
+static const DeviceLabels *
+device_labels(GpucolTopk *topk, int r)
+{
+	DeviceLabels *d = &topk->device_labels[r];
+	const GpucolRanked *ranked = &topk->ranked[r];
+	uint32		last = topk->handed - 1;
+	uint64		from = ranked->first[0];
+	Size		n = ranked->first[last] + Max(ranked->counts[last], 0) - from;
+	MemoryContext old;
+
+	if (d->values != NULL)
+		return d;
+	old = MemoryContextSwitchTo(topk->handed_context);
+	d->values = MemoryContextAllocHuge(topk->handed_context, sizeof(Datum) * (n + 1));
+	d->nulls = MemoryContextAllocHuge(topk->handed_context, sizeof(bool) * (n + 1));
+	label_datums(topk, ranked->labels + from,
+				 ranked->nulls != NULL ? ranked->nulls + from : NULL, n, ranked,
+				 d->values, d->nulls);
+	MemoryContextSwitchTo(old);
+	return d;
 }
 
 /* The same for a group that the device has ranked. */
 static Datum
 device_datum(GpucolTopk *topk, int agg, uint32 row, bool *isnull)
 {
-	const GpucolRanked *ranked = &topk->ranked[topk->batch_ranking[agg]];
-	uint64		first = ranked->first[row];
+	int			r = topk->batch_ranking[agg];
+	const GpucolRanked *ranked = &topk->ranked[r];
+	uint64		at = ranked->first[row] - ranked->first[0];
+	const DeviceLabels *labels;
 
 	*isnull = ranked->counts[row] < 0;
 	if (*isnull)
 		return (Datum) 0;
 	if (topk->rankings->aggs[agg].probability)
 		return Float8GetDatum(ranked->probabilities[row]);
-	return label_array(topk, ranked->labels + first,
-					   ranked->nulls != NULL ? ranked->nulls + first : NULL,
-					   ranked->counts[row], ranked);
+	labels = device_labels(topk, r);
+	return label_array(topk, labels->values + at,
+					   ranked->nulls != NULL ? labels->nulls + at : NULL,
+					   ranked->counts[row]);
 }
 
 Datum
@@ -682,5 +757,5 @@ gpucol_topk_datum(GpucolTopk *topk, int agg, uint32 row, bool *isnull)
 	*isnull = false;
 	if (topk->rankings->aggs[agg].probability)
 		return Float8GetDatum(answer->probability);
-	return label_array(topk, answer->labels, answer->nulls, answer->count, NULL);
+	return answer_array(topk, answer);
 }

@@ -128,8 +128,6 @@ collect_one(GpucolLower *l, const Aggref *agg, GpucolRankings *r)
 	bool		first = r->naggs++ == 0;
 	int			nargs = list_length(agg->args);
 
-	if (f == NULL)
-		return gpucol_lower_decline(l, "rankings beside other aggregates");
 	if (agg->aggdistinct != NIL || agg->aggorder != NIL)
 		return gpucol_lower_decline(l, "DISTINCT or ORDER BY in a ranking");
 	out->ranking = f->ranking;

@@ -192,12 +192,13 @@ lower_key(Grouping *g, Expr *key)
 	return true;
 }
 
-/* Lower everything, as the executor will. */
+/* Lower conditions, keys, and either the rankings or the other aggregates. */
 static bool
-lower_grouping(Grouping *g)
+lower_run(Grouping *g, bool rankings)
 {
-	ListCell   *lc;
+	List	   *ranked = NIL;
 	List	   *rest;
+	ListCell   *lc;
 
 	g->lower = gpucol_lower_begin(g->recursion ?
 								  ExecTypeFromTL(g->recursion->custom_scan_tlist) :
@@ -216,21 +217,47 @@ lower_grouping(Grouping *g)
 		if (!lower_key(g, lfirst(lc)))
 			return false;
 	}
-	if (g->ranking)
-	{
-		GpucolRankings rankings;
-
-		return gpucol_ranking_lower(g->lower, g->aggs, &rankings) ||
-			decline(g, g->lower->reason);
-	}
 	foreach(lc, g->aggs)
 	{
 		GpucolFinal final;
 
-		if (!gpucol_lower_aggref(g->lower, lfirst(lc), &final))
+		if (g->ranking && gpucol_ranking_is(lfirst(lc)))
+			ranked = lappend(ranked, lfirst(lc));
+		else if (!rankings && !gpucol_lower_aggref(g->lower, lfirst(lc), &final))
 			return decline(g, g->lower->reason);
 	}
+	if (rankings)
+	{
+		GpucolRankings all;
+
+		return gpucol_ranking_lower(g->lower, ranked, &all) ||
+			decline(g, g->lower->reason);
+	}
 	return true;
+}
+
+/* Are there aggregates beside the rankings? */
+static bool
+has_others(Grouping *g)
+{
+	ListCell   *lc;
+
+	foreach(lc, g->aggs)
+	{
+		if (!gpucol_ranking_is(lfirst(lc)))
+			return true;
+	}
+	return false;
+}
+
+/* Lower everything, as the executor will. */
+static bool
+lower_grouping(Grouping *g)
+{
+	if (g->ranking && has_others(g) && !lower_run(g, false))
+		return false;
+	g->conditions = NIL;
+	return lower_run(g, g->ranking);
 }
 
 /* Is every expression that PostgreSQL evaluates on the groups one it can? */

@@ -79,6 +79,8 @@ ranking_queries()
 		select grp, gpucol.u_topk(id, 5, p, 9), gpucol.global_topk(id, 5, p, 9) from TABLE_r group by grp
 		select grp, gpucol.u_topk(id, score, case when id % 3 = 0 then 1.0 else 0.0 end, 9), gpucol.u_kranks(id, score, case when id % 3 = 0 then 1.0 else 0.0 end, 9) from TABLE_r group by grp
 		select grp, gpucol.u_topk(id, score, p / 1e5, 3), gpucol.global_topk(id, score, p / 1e5, 3) from TABLE_r group by grp
+		select grp, count(*), gpucol.u_topk(id, score, p, 3), max(points), sum(id) filter (where p > 0.5) from TABLE_r group by grp
+		select avg(points), gpucol.u_topk(id, score, p, 3), count(distinct sub) from TABLE_r where day > '2024-06-01'
 		select grp, gpucol.u_topk(id, score, p, 4, x), gpucol.u_kranks(id, score, p, 4, x) from TABLE_x group by grp
 		select gpucol.u_topk(id, score, p * 2, 2) from TABLE_r where id in (1, 2, 9)
 		select gpucol.u_topk(id, score, p, 0) from TABLE_r

@@ -16,8 +16,7 @@ SELECT i / 4 % 20, i, i * 7919 % 211, (i * 271 % 1001) / 4000.0, nullif(i / 4, 1
 FROM generate_series(1, 3000) i;
 
 EXPLAIN (VERBOSE, COSTS OFF)
-SELECT grp, gpucol.u_topk(id, score, p, 10), gpucol.u_topk_probability(score, p, 10) FROM topk_r WHERE points > 10 GROUP BY grp
-HAVING count(*) > 0;
+SELECT grp, gpucol.u_topk(id, score, p, 10), sum(points) FROM topk_r WHERE points > 10 GROUP BY grp HAVING count(*) > 0;
 EXPLAIN (VERBOSE, COSTS OFF)
 SELECT grp, gpucol.u_topk(id, score, p, 10), gpucol.u_topk_probability(score, p, 10) FROM topk_r WHERE points > 10 GROUP BY grp;
 
@@ -60,7 +59,11 @@ SELECT topk_compare(q) FROM (VALUES
 	('SELECT grp, gpucol.u_topk(id, score, p, 4, x), gpucol.u_kranks(id, score, p, 4, x), gpucol.global_topk(id, score, p, 4, x),
 		gpucol.pt_k(id, score, p, 4, 0.1, x), gpucol.expected_rank_topk(id, score, p, 4, x), gpucol.u_topk_probability(score, p, 4, x) FROM topk_x GROUP BY grp'),
 	('SELECT grp, gpucol.u_topk(id, score, p, 4, xt), gpucol.global_topk(id, score, p, 4, xt) FROM topk_x GROUP BY grp'),
-	('SELECT gpucol.u_topk(id, score, p, 40, x), gpucol.u_kranks(id, score, p, 40, x) FROM topk_x')
+	('SELECT gpucol.u_topk(id, score, p, 40, x), gpucol.u_kranks(id, score, p, 40, x) FROM topk_x'),
+	('SELECT grp, count(*), gpucol.u_topk(id, score, p, 3), max(points), sum(id) FILTER (WHERE p > 0.5), gpucol.pt_k(id, score, p, 3, 0.2) FROM topk_r GROUP BY grp'),
+	('SELECT avg(points), gpucol.u_topk(id, score, p, 3), count(DISTINCT sub) FROM topk_r WHERE day > ''2024-06-01'''),
+	('SELECT avg(points), gpucol.u_topk(id, score, p, 3), count(*) FROM topk_r WHERE id < 0'),
+	('SELECT sub, points, count(*), gpucol.u_topk(label, score, p, 1) FROM topk_r GROUP BY sub, points HAVING count(*) > 1 AND max(id) % 2 = 0')
 ) v(q);
 
 -- The same with rows in the delta, deleted and changed ones, and in threads.
@@ -94,7 +97,7 @@ SELECT gpucol.u_topk(id, score, p, 1 / (id - id)) FROM topk_r WHERE id < 0;
 
 -- What is not pushed down says why.
 RESET gpucol.pushdown;
-EXPLAIN (VERBOSE, COSTS OFF) SELECT grp, gpucol.u_topk(id, score, p, 2), count(*) FROM topk_r GROUP BY grp;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT grp, gpucol.u_topk(id, score, p, 2), string_agg(sub, '') FROM topk_r GROUP BY grp;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT grp, gpucol.u_topk(id, score, p, 2), gpucol.u_topk(id, id, p, 2) FROM topk_r GROUP BY grp;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT grp, gpucol.u_topk(DISTINCT id, score, p, 2) FROM topk_r GROUP BY grp;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT grp, gpucol.u_topk(id, label, p, 2) FROM topk_r GROUP BY grp;
