@@ -103,28 +103,27 @@ make_record(GpucolDirectory *dir, ItemPointer tid, LockWaitPolicy policy,
 	return true;
 }
 
-/* A copy of a record's header. */
-static HeapTupleHeaderData
-read_header(GpucolDirectory *dir, ItemPointer record)
+/* Copy a record's header. */
+static void
+read_header(GpucolDirectory *dir, ItemPointer record, HeapTupleHeader header)
 {
 	Buffer		buffer = ReadBuffer(dir->toast, ItemPointerGetBlockNumber(record));
-	HeapTupleHeaderData header;
 	Page		page;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(buffer);
-	memcpy(&header, PageGetItem(page, PageGetItemId(page, ItemPointerGetOffsetNumber(record))),
+	memcpy(header, PageGetItem(page, PageGetItemId(page, ItemPointerGetOffsetNumber(record))),
 		   offsetof(HeapTupleHeaderData, t_bits));
 	UnlockReleaseBuffer(buffer);
-	return header;
 }
 
 /* Wait until a record that VACUUM is deleting is gone; false if it is not. */
 static bool
 wait_for_deletion(GpucolDirectory *dir, ItemPointer record)
 {
-	HeapTupleHeaderData header = read_header(dir, record);
+	HeapTupleHeaderData header;
 
+	read_header(dir, record, &header);
 	if ((header.t_infomask & HEAP_XMAX_INVALID) != 0 ||
 		HEAP_XMAX_IS_LOCKED_ONLY(header.t_infomask) ||
 		(header.t_infomask & HEAP_XMAX_IS_MULTI) != 0)
@@ -348,7 +347,7 @@ gpucol_rowlock_pass_on(GpucolDirectory *dir, ItemPointer tid, ItemPointer new_ti
 
 	if (!find_record(dir, gpucol_tid_row(tid), &record))
 		return;
-	header = read_header(dir, &record);
+	read_header(dir, &record, &header);
 	nmembers = xmax_members(&header, &members);
 	for (int i = 0; i < nmembers; i++)
 	{
