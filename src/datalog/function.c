@@ -161,7 +161,7 @@ start(Execution *execution)
 	inputs = read_inputs(execution);
 	plan = gpucol_datalog_plan(execution->program, symbol_code,
 							   execution->symbols);
-	execution->recursion = gpucol_recursion_start(plan);
+	execution->recursion = gpucol_recursion_start(plan, NULL, NULL);
 	foreach(lc, inputs)
 		load_input(execution, lfirst(lc));
 	load_facts(execution);

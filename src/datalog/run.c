@@ -130,7 +130,8 @@ release_run(void *argument)
 }
 
 GpucolRecursion *
-gpucol_recursion_start(const GpucolRecPlan *plan)
+gpucol_recursion_start(const GpucolRecPlan *plan, GpucolRecHost host,
+					   void *host_context)
 {
 	GpucolRecursion *recursion = palloc0(sizeof(GpucolRecursion));
 	GpucolRecOptions options = {0};
@@ -148,6 +149,8 @@ gpucol_recursion_start(const GpucolRecPlan *plan)
 	options.strategy = (GpucolRecStrategy) gpucol_recursive_strategy;
 	options.device_rows = gpucol_engine_choice == GPUCOL_ENGINE_AUTO ? DEVICE_ROWS : 0;
 	options.cancelled = is_cancelled;
+	options.host = host;
+	options.host_context = host_context;
 	status = recursion->engine->start(plan, &options, &recursion->run);
 	if (status != GPUCOL_OK)
 		raise_status(recursion, status);
@@ -200,6 +203,16 @@ gpucol_recursion_progress(const GpucolRecursion *recursion,
 	memset(progress, 0, sizeof(*progress));
 	if (recursion->run != NULL)
 		recursion->engine->progress(recursion->run, progress);
+}
+
+void
+gpucol_recursion_check_memory(const GpucolRecursion *recursion, Size bytes)
+{
+	GpucolRecProgress progress;
+
+	gpucol_recursion_progress(recursion, &progress);
+	if (bytes + progress.bytes > recursion->memory_limit)
+		raise_status(recursion, GPUCOL_OUT_OF_MEMORY);
 }
 
 void

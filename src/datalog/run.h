@@ -18,9 +18,12 @@ typedef struct GpucolRecursion GpucolRecursion;
 /*
  * Start a plan on the engine that the settings choose.  The run ends with the
  * current memory context at the latest.  All functions below raise PostgreSQL
- * errors for what a status says.
+ * errors for what a status says.  `host` computes the plan's GPUCOL_REC_HOST; it may
+ * be NULL where there are none.
  */
-extern GpucolRecursion *gpucol_recursion_start(const GpucolRecPlan *plan);
+extern GpucolRecursion *gpucol_recursion_start(const GpucolRecPlan *plan,
+											   GpucolRecHost host,
+											   void *host_context);
 
 /* Name of the engine that a run would be started on now. */
 extern const char *gpucol_recursion_engine(void);
@@ -39,6 +42,9 @@ extern uint64 gpucol_recursion_summarise(GpucolRecursion *recursion,
 
 extern void gpucol_recursion_progress(const GpucolRecursion *recursion,
 									  GpucolRecProgress *progress);
+/* Raise the error of the memory limit if these bytes of the caller's exceed it. */
+extern void gpucol_recursion_check_memory(const GpucolRecursion *recursion,
+										  Size bytes);
 extern void gpucol_recursion_finish(GpucolRecursion *recursion);
 
 #endif							/* GPUCOL_DATALOG_RUN_H */

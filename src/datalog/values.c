@@ -25,6 +25,7 @@ void
 gpucol_rec_column_init(GpucolRecColumn *column, Oid type)
 {
 	column->type = type;
+	column->equality = NULL;
 	get_typlenbyval(type, &column->typlen, &column->typbyval);
 	column->coded = !column->typbyval;
 	column->is_unsigned = getBaseType(type) == OIDOID;
@@ -65,6 +66,36 @@ gpucol_rec_type_comparable(Oid type, Oid collation)
 }
 
 bool
+gpucol_rec_type_hashable(Oid type)
+{
+	TypeCacheEntry *entry = lookup_type_cache(type, TYPECACHE_HASH_PROC |
+											  TYPECACHE_EQ_OPR);
+
+	return OidIsValid(entry->hash_proc) && OidIsValid(entry->eq_opr);
+}
+
+bool
+gpucol_rec_type_exact(Oid type, Oid collation)
+{
+	Oid			element = get_base_element_type(type);
+	TupleDesc	desc;
+	bool		exact = true;
+	int			i;
+
+	if (OidIsValid(element))
+		return gpucol_rec_type_exact(element, collation);
+	if (get_typtype(type) != TYPTYPE_COMPOSITE)
+		return gpucol_rec_type_comparable(type, collation);
+	desc = lookup_rowtype_tupdesc(type, -1);
+	for (i = 0; i < desc->natts && exact; i++)
+		exact = TupleDescAttr(desc, i)->attisdropped ||
+			gpucol_rec_type_exact(TupleDescAttr(desc, i)->atttypid,
+								  TupleDescAttr(desc, i)->attcollation);
+	ReleaseTupleDesc(desc);
+	return exact;
+}
+
+bool
 gpucol_rec_type_ordered(Oid type)
 {
 	switch (getBaseType(type))
@@ -83,9 +114,9 @@ gpucol_rec_type_ordered(Oid type)
 	}
 }
 
-int64
-gpucol_rec_column_to_value(const GpucolRecColumn *column, Datum datum,
-						   GpucolSymbols *symbols)
+/* The value as it is. */
+static int64
+raw_value(const GpucolRecColumn *column, Datum datum, GpucolSymbols *symbols)
 {
 	struct varlena *varlena;
 	const char *bytes;
@@ -111,6 +142,16 @@ gpucol_rec_column_to_value(const GpucolRecColumn *column, Datum datum,
 	varlena = pg_detoast_datum_packed((struct varlena *) DatumGetPointer(datum));
 	return gpucol_symbols_code(symbols, VARDATA_ANY(varlena),
 							   VARSIZE_ANY_EXHDR(varlena));
+}
+
+int64
+gpucol_rec_column_to_value(const GpucolRecColumn *column, Datum datum,
+						   GpucolSymbols *symbols)
+{
+	int64		value = raw_value(column, datum, symbols);
+
+	return column->equality == NULL ? value :
+		gpucol_equality_first(column->equality, column, symbols, value);
 }
 
 Datum

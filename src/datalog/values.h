@@ -12,6 +12,7 @@
 
 #include "kernel/recursion.h"
 
+#include "datalog/equality.h"
 #include "datalog/symbols.h"
 
 /* How values of one type travel. */
@@ -23,6 +24,7 @@ typedef struct GpucolRecColumn
 	bool		typbyval;
 	bool		coded;			/* by reference: codes of a dictionary */
 	bool		is_unsigned;	/* oid */
+	GpucolEquality *equality;	/* set: equal values are made the same */
 } GpucolRecColumn;
 
 extern void gpucol_rec_column_init(GpucolRecColumn *column, Oid type);
@@ -32,6 +34,18 @@ extern void gpucol_rec_column_init(GpucolRecColumn *column, Oid type);
  * 64-bit values are?  Deduplication and joins need it.
  */
 extern bool gpucol_rec_type_comparable(Oid type, Oid collation);
+
+/*
+ * Can they be made so by giving equal values one code (equality.h)?  The type can
+ * be hashed.
+ */
+extern bool gpucol_rec_type_hashable(Oid type);
+
+/*
+ * Does no function tell equal values of the type apart?  (1.0 and 1.00 differ as
+ * text; arrays that are equal do not, where their elements do not.)
+ */
+extern bool gpucol_rec_type_exact(Oid type, Oid collation);
 
 /* Does the order of the 64-bit values agree with the default order? */
 extern bool gpucol_rec_type_ordered(Oid type);

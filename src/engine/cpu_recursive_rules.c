@@ -29,6 +29,15 @@ typedef struct Recheck
 	uint8_t		other;
 } Recheck;
 
+/* A vector as values, for the host and from it. */
+typedef struct HostRows
+{
+	int64_t   **values;			/* by operand */
+	uint8_t   **nulls;
+	int64_t    *result;
+	uint8_t    *result_nulls;
+} HostRows;
+
 typedef struct Stage
 {
 	const GpucolRecStep *step;
@@ -52,6 +61,7 @@ typedef struct Stage
 	struct Stage *aggregate;	/* COLLECT: where to */
 	GpucolRecValue *accumulators;	/* AGGREGATE */
 	uint32_t   *target;
+	HostRows   *host;			/* COMPUTE, TEST by the host */
 } Stage;
 
 typedef struct Block
@@ -261,6 +271,38 @@ prepare_atom(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, uint32_t to,
 	return GPUCOL_OK;
 }
 
+/* Buffers of a step that the host computes. */
+static GpucolStatus
+prepare_host(GpucolRecRun *run, GpucolRecExec *exec, Stage *stage)
+{
+	uint32_t	n = stage->step->noperands;
+	HostRows   *host;
+	uint32_t	i;
+
+	if (stage->step->function != GPUCOL_REC_HOST)
+		return GPUCOL_OK;
+	if (run->options.host == NULL)
+		return GPUCOL_UNSUPPORTED;
+	stage->host = host = exec_alloc(run, exec, sizeof(HostRows));
+	if (host == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	host->values = exec_alloc(run, exec, (n + 1) * sizeof(int64_t *));
+	host->nulls = exec_alloc(run, exec, (n + 1) * sizeof(uint8_t *));
+	host->result = exec_alloc(run, exec, GPUCOL_REC_VECTOR * sizeof(int64_t));
+	host->result_nulls = exec_alloc(run, exec, GPUCOL_REC_VECTOR);
+	if (!host->values || !host->nulls || !host->result || !host->result_nulls)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (i = 0; i < n; i++)
+	{
+		host->values[i] = exec_alloc(run, exec, GPUCOL_REC_VECTOR *
+									 sizeof(int64_t));
+		host->nulls[i] = exec_alloc(run, exec, GPUCOL_REC_VECTOR);
+		if (host->values[i] == NULL || host->nulls[i] == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+	}
+	return GPUCOL_OK;
+}
+
 /*
  * Prepare steps [from, to), whose input is `in`.  `inside` is the AGGREGATE
  * whose body they are, or NULL.
@@ -294,6 +336,7 @@ prepare_steps(GpucolRecRun *run, GpucolRecExec *exec, uint32_t from,
 				}
 				break;
 			case GPUCOL_REC_COMPUTE:
+				GPUCOL_REC_TRY(prepare_host(run, exec, stage));
 				stage->target = exec_column(run, exec);
 				if (stage->target == NULL)
 					return GPUCOL_OUT_OF_MEMORY;
@@ -324,6 +367,7 @@ prepare_steps(GpucolRecRun *run, GpucolRecExec *exec, uint32_t from,
 				stage->table = &run->tables[step->relation];
 				break;
 			case GPUCOL_REC_TEST:
+				GPUCOL_REC_TRY(prepare_host(run, exec, stage));
 				break;
 		}
 	}
@@ -672,16 +716,53 @@ evaluate_row(const GpucolRecRun *run, const Stage *stage, uint32_t i,
 							   (GpucolRecType) stage->step->type, a, b, result);
 }
 
+/* Have the host compute a COMPUTE or TEST step for the whole vector. */
+static void
+ask_host(const GpucolRecRun *run, const Stage *stage, uint32_t n)
+{
+	HostRows   *host = stage->host;
+	uint32_t	i;
+	int			k;
+
+	if (host == NULL)
+		return;
+	for (k = 0; k < stage->step->noperands; k++)
+		for (i = 0; i < n; i++)
+		{
+			GpucolRecValue value = value_of(run, stage->inputs[k][i]);
+
+			host->values[k][i] = value.value;
+			host->nulls[k][i] = value.isnull;
+		}
+	run->options.host(run->options.host_context, stage->step->relation, n,
+					  (const int64_t *const *) host->values,
+					  (const uint8_t *const *) host->nulls, host->result,
+					  host->result_nulls);
+}
+
+/* The value of row i, which the host may have computed. */
+static inline GpucolStatus
+result_of_row(const GpucolRecRun *run, const Stage *stage, uint32_t i,
+			  GpucolRecValue *result)
+{
+	if (stage->host == NULL)
+		return evaluate_row(run, stage, i, result);
+	result->value = stage->host->result[i];
+	result->isnull = stage->host->result_nulls[i] != 0;
+	return GPUCOL_OK;
+}
+
 static GpucolStatus
 run_compute(GpucolRecRun *run, Stage *stage, Vector *vector)
 {
 	uint32_t	i;
 
+	ask_host(run, stage, vector->n);
 	for (i = 0; i < vector->n; i++)
 	{
 		GpucolRecValue result;
 
-		GPUCOL_REC_TRY(evaluate_row(run, stage, i, &result));
+		GPUCOL_REC_TRY(result_of_row(run, stage, i, &result));
 		if (result.isnull)
 			stage->target[i] = GPUCOL_REC_NULL_ID;
 		else
@@ -699,11 +780,12 @@ run_test(GpucolRecRun *run, GpucolRecExec *exec, Stage *stage, Vector *vector)
 	uint8_t		keep[GPUCOL_REC_VECTOR];
 	uint32_t	i;
 
+	ask_host(run, stage, vector->n);
 	for (i = 0; i < vector->n; i++)
 	{
 		GpucolRecValue result;
 
-		GPUCOL_REC_TRY(evaluate_row(run, stage, i, &result));
+		GPUCOL_REC_TRY(result_of_row(run, stage, i, &result));
 		keep[i] = !result.isnull && result.value != 0;
 	}
 	compress(exec, vector, keep);

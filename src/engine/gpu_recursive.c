@@ -327,6 +327,18 @@ send_loaded(GpucolRecRun *run)
 	return GPUCOL_OK;
 }
 
+/* Does the plan compute what only this process can? */
+static bool
+needs_host(const GpucolRecPlan *plan)
+{
+	for (uint32_t i = 0; i < plan->nsteps; i++)
+		if ((plan->steps[i].kind == GPUCOL_REC_COMPUTE ||
+			 plan->steps[i].kind == GPUCOL_REC_TEST) &&
+			plan->steps[i].function == GPUCOL_REC_HOST)
+			return true;
+	return false;
+}
+
 /* Connect, and send the plan and everything that was loaded. */
 static GpucolStatus
 begin(GpucolRecRun *run)
@@ -335,6 +347,8 @@ begin(GpucolRecRun *run)
 	GpucolStatus status;
 	uint64_t	rows = 0;
 
+	if (needs_host(run->plan))
+		return GPUCOL_UNSUPPORTED;
 	for (uint32_t r = 0; r < run->plan->nrelations; r++)
 		rows += run->loaded[r].nrows;
 	if (rows < run->options.device_rows)

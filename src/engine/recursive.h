@@ -18,6 +18,17 @@
 #include "kernel/recursion.h"
 #include "kernel/status.h"
 
+/*
+ * Computes functions GPUCOL_REC_HOST: expression `id` over n rows.  values[i] and
+ * nulls[i] (1 = NULL; never NULL pointers) are its operands; result and
+ * result_nulls are to be filled.  Called in the thread that called the engine; may
+ * leave by longjmp, and then only finish is called.
+ */
+typedef void (*GpucolRecHost) (void *context, uint32_t id, uint32_t n,
+							   const int64_t *const *values,
+							   const uint8_t *const *nulls, int64_t *result,
+							   uint8_t *result_nulls);
+
 /* gpucol.recursive_strategy */
 typedef enum GpucolRecStrategy
 {
@@ -42,6 +53,9 @@ typedef struct GpucolRecOptions
 	 */
 	bool		(*cancelled) (void *context);
 	void	   *context;
+
+	GpucolRecHost host;			/* NULL: the plan has no GPUCOL_REC_HOST */
+	void	   *host_context;
 } GpucolRecOptions;
 
 /* How far a run has come; for gpucol.activity and EXPLAIN ANALYZE. */

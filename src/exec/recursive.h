@@ -9,7 +9,10 @@
  * SubqueryScan, which the planner may remove), only holds the plans of the
  * relations that the recursive term joins with.  The terms themselves are
  * a recursion plan: relation 0 is the result, relation 1 + i is input i,
- * constant i is expression i of the node.
+ * constant i is expression i of the node (custom_exprs).  Behind the constants
+ * follow the expressions that only PostgreSQL computes (GPUCOL_REC_HOST), their
+ * operands being parameters from GPUCOL_RECURSIVE_OPERAND on, and behind these the
+ * conditions that are tested on the non-recursive term.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,6 +28,9 @@
 #include "engine/recursive.h"
 #include "kernel/program.h"
 
+/* Operand i of a host expression: external parameter i + this. */
+#define GPUCOL_RECURSIVE_OPERAND	100000000
+
 /* custom_private of a GpucolRecursive plan. */
 typedef enum GpucolRecursivePrivate
 {
@@ -34,10 +40,16 @@ typedef enum GpucolRecursivePrivate
 	GPUCOL_RECURSIVE_ALL,		/* Boolean: UNION ALL */
 	GPUCOL_RECURSIVE_BASE,		/* Boolean: the plan's last rule is the
 								 * non-recursive term */
+	GPUCOL_RECURSIVE_COLLATIONS,	/* OidList: of the result's columns */
+	GPUCOL_RECURSIVE_INPUT_COLLATIONS,	/* List of OidList */
+	GPUCOL_RECURSIVE_HOSTS,		/* List of OidList: types of the operands of
+								 * each host expression */
+	GPUCOL_RECURSIVE_EQUALITIES,	/* List of OidList (type, collation): values
+								 * that are equal are made the same */
 	GPUCOL_RECURSIVE_PUSHED		/* List of Expr: conditions on the CTE that are
 								 * tested on the non-recursive term, as the
-								 * query has them; at run time they follow the
-								 * constants in custom_exprs */
+								 * query has them; at run time they end
+								 * custom_exprs */
 } GpucolRecursivePrivate;
 
 /* One aggregate of a GpucolRecursiveAgg. */

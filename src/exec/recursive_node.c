@@ -33,13 +33,17 @@ typedef struct RecursiveState
 	GpucolRecColumn *columns;	/* of the result */
 	List	   *constants;		/* ExprState */
 	GpucolRecColumn *constant_columns;
+	GpucolRecursiveHost **hosts;	/* recursive_host.c */
 	PlanState  *seeds;			/* non-recursive term; NULL = a rule of the plan */
 	PlanState  *inputs;			/* GpucolInputs */
+	int			nhosts;
+	int			nfixed;			/* constants and host expressions */
 	ExprState  *seed_filter;	/* on rows of the non-recursive term, or NULL */
 
 	/* a run; in its own context */
 	MemoryContext context;
 	GpucolSymbols *symbols;
+	List	   *equalities;		/* GpucolEquality */
 	GpucolRecursion *recursion; /* NULL until the first row is asked for */
 	GpucolRecBatch batch;
 	uint32		next;			/* row of the batch */
@@ -60,6 +64,66 @@ make_columns(List *types)
 	return columns;
 }
 
+/* The equality of this run for a type and a collation, or NULL. */
+static GpucolEquality *
+find_equality(RecursiveState *state, Oid type, Oid collation)
+{
+	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
+	ListCell   *lc;
+	ListCell   *lc2;
+
+	forboth(lc, (List *) list_nth(scan->custom_private,
+								  GPUCOL_RECURSIVE_EQUALITIES),
+			lc2, state->equalities)
+		if (linitial_oid(lfirst(lc)) == type &&
+			lsecond_oid(lfirst(lc)) == collation)
+			return lfirst(lc2);
+	return NULL;
+}
+
+/* Have columns of these collations give equal values one form. */
+static void
+set_equalities(RecursiveState *state, GpucolRecColumn *columns, List *collations)
+{
+	ListCell   *lc;
+
+	foreach(lc, collations)
+	{
+		GpucolRecColumn *column = &columns[foreach_current_index(lc)];
+
+		column->equality = find_equality(state, column->type, lfirst_oid(lc));
+	}
+}
+
+/* The equalities of a run, in its context. */
+static void
+make_equalities(RecursiveState *state)
+{
+	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
+	ListCell   *lc;
+	int			i;
+
+	state->equalities = NIL;
+	foreach(lc, (List *) list_nth(scan->custom_private,
+								  GPUCOL_RECURSIVE_EQUALITIES))
+		state->equalities =
+			lappend(state->equalities,
+					gpucol_equality_create(linitial_oid(lfirst(lc)),
+										   lsecond_oid(lfirst(lc))));
+	set_equalities(state, state->columns,
+				   list_nth(scan->custom_private, GPUCOL_RECURSIVE_COLLATIONS));
+	for (i = 0; i < (int) state->plan->nconstants; i++)
+		state->constant_columns[i].equality =
+			find_equality(state, state->constant_columns[i].type,
+						  exprCollation(list_nth(scan->custom_exprs, i)));
+	for (i = 0; i < state->nhosts; i++)
+		gpucol_recursive_host_result(state->hosts[i])->equality =
+			find_equality(state,
+						  gpucol_recursive_host_result(state->hosts[i])->type,
+						  exprCollation(list_nth(scan->custom_exprs,
+												 state->plan->nconstants + i)));
+}
+
 /*
  * Start the inputs, and the non-recursive term unless it is a rule of the plan.
  * Conditions that are tested on its rows need the rows.
@@ -70,7 +134,7 @@ begin_children(RecursiveState *state, EState *estate, int eflags)
 	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
 
 	if (!boolVal(list_nth(scan->custom_private, GPUCOL_RECURSIVE_BASE)) ||
-		list_length(scan->custom_exprs) > (int) state->plan->nconstants)
+		list_length(scan->custom_exprs) > state->nfixed)
 	{
 		if (boolVal(list_nth(scan->custom_private, GPUCOL_RECURSIVE_BASE)))
 			state->plan->nrules--;
@@ -89,9 +153,13 @@ begin_recursive(CustomScanState *node, EState *estate, int eflags)
 	CustomScan *scan = (CustomScan *) node->ss.ps.plan;
 	Const	   *packed = list_nth(scan->custom_private, GPUCOL_RECURSIVE_PLAN);
 	List	   *types = list_nth(scan->custom_private, GPUCOL_RECURSIVE_TYPES);
+	List	   *hosts = list_nth(scan->custom_private, GPUCOL_RECURSIVE_HOSTS);
 	ListCell   *lc;
 
 	state->plan = gpucol_rec_plan_unpack(DatumGetByteaPP(packed->constvalue));
+	state->nhosts = list_length(hosts);
+	state->nfixed = (int) state->plan->nconstants + state->nhosts;
+	state->hosts = palloc(sizeof(GpucolRecursiveHost *) * (state->nhosts + 1));
 	begin_children(state, estate, eflags & ~(EXEC_FLAG_REWIND |
 											 EXEC_FLAG_BACKWARD |
 											 EXEC_FLAG_MARK));
@@ -100,13 +168,21 @@ begin_recursive(CustomScanState *node, EState *estate, int eflags)
 	types = NIL;
 	foreach(lc, scan->custom_exprs)
 	{
-		if (foreach_current_index(lc) == (int) state->plan->nconstants)
+		int			i = foreach_current_index(lc) - (int) state->plan->nconstants;
+
+		if (i >= state->nhosts)
 		{
 			state->seed_filter =
-				ExecInitQual(list_copy_tail(scan->custom_exprs,
-											state->plan->nconstants),
+				ExecInitQual(list_copy_tail(scan->custom_exprs, state->nfixed),
 							 &node->ss.ps);
 			break;
+		}
+		if (i >= 0)
+		{
+			state->hosts[i] = gpucol_recursive_host_create(lfirst(lc),
+														   list_nth(hosts, i),
+														   &node->ss.ps);
+			continue;
 		}
 		types = lappend_oid(types, exprType(lfirst(lc)));
 		state->constants = lappend(state->constants,
@@ -170,6 +246,8 @@ load_child(RecursiveState *state, PlanState *child, uint32 relation,
 		{
 			gpucol_recursion_load(state->recursion, relation, n, value_columns,
 								  null_columns);
+			gpucol_recursion_check_memory(state->recursion,
+										  gpucol_symbols_size(state->symbols));
 			n = 0;
 			if (TupIsNull(slot))
 				break;
@@ -196,13 +274,42 @@ load_child(RecursiveState *state, PlanState *child, uint32 relation,
 	pfree(nulls);
 }
 
-/* Start the engine and give it the inputs and the non-recursive term. */
+/* GpucolRecHost: expressions that only PostgreSQL computes. */
+static void
+compute_host(void *context, uint32_t id, uint32_t n,
+			 const int64_t *const *values, const uint8_t *const *nulls,
+			 int64_t *result, uint8_t *result_nulls)
+{
+	RecursiveState *state = context;
+
+	gpucol_recursive_host_compute(state->hosts[id], state->symbols, n,
+								  (const int64 *const *) values, nulls,
+								  (int64 *) result, result_nulls);
+	gpucol_recursion_check_memory(state->recursion,
+								  gpucol_symbols_size(state->symbols));
+}
+
+static void
+load_seeds(RecursiveState *state)
+{
+	if (state->seeds != NULL)
+		load_child(state, state->seeds, 0, state->columns, state->ncolumns,
+				   state->seed_filter);
+}
+
+/*
+ * Start the engine and give it the inputs and the non-recursive term.  Of equal
+ * values that look different PostgreSQL would show the first row's: then it is the
+ * non-recursive term's.
+ */
 static void
 start_run(RecursiveState *state)
 {
 	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
 	List	   *input_types = list_nth(scan->custom_private,
 									   GPUCOL_RECURSIVE_INPUTS);
+	List	   *collations = list_nth(scan->custom_private,
+									  GPUCOL_RECURSIVE_INPUT_COLLATIONS);
 	List	   *inputs = gpucol_inputs_states(state->inputs);
 	MemoryContext old;
 	ListCell   *lc;
@@ -212,19 +319,22 @@ start_run(RecursiveState *state)
 										   ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(state->context);
 	state->symbols = gpucol_symbols_create(state->context);
+	make_equalities(state);
 	evaluate_constants(state);
-	state->recursion = gpucol_recursion_start(state->plan);
+	state->recursion = gpucol_recursion_start(state->plan, compute_host, state);
+	if (state->equalities != NIL)
+		load_seeds(state);
 	foreach(lc, inputs)
 	{
 		int			i = foreach_current_index(lc);
 		List	   *types = list_nth(input_types, i);
+		GpucolRecColumn *columns = make_columns(types);
 
-		load_child(state, lfirst(lc), 1 + i, make_columns(types),
-				   list_length(types), NULL);
+		set_equalities(state, columns, list_nth(collations, i));
+		load_child(state, lfirst(lc), 1 + i, columns, list_length(types), NULL);
 	}
-	if (state->seeds != NULL)
-		load_child(state, state->seeds, 0, state->columns, state->ncolumns,
-				   state->seed_filter);
+	if (state->equalities == NIL)
+		load_seeds(state);
 	MemoryContextSwitchTo(old);
 	state->batch.nrows = state->next = 0;
 	state->ended = false;
@@ -393,8 +503,7 @@ static void
 explain_seed_filter(RecursiveState *state, List *ancestors, ExplainState *es)
 {
 	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
-	List	   *quals = list_copy_tail(scan->custom_exprs,
-									   state->plan->nconstants);
+	List	   *quals = list_copy_tail(scan->custom_exprs, state->nfixed);
 	List	   *context;
 
 	if (quals == NIL)
@@ -422,6 +531,8 @@ explain_recursive(CustomScanState *node, List *ancestors, ExplainState *es)
 						state->progress.engine : gpucol_recursion_engine(), es);
 	if (state->seeds == NULL)
 		ExplainPropertyText("Non-Recursive Term", "Rule", es);
+	if (state->nhosts > 0)
+		ExplainPropertyInteger("Computed by PostgreSQL", NULL, state->nhosts, es);
 	explain_seed_filter(state, ancestors, es);
 	if (!es->analyze || state->progress.method == NULL)
 		return;

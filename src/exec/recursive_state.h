@@ -10,11 +10,31 @@
 
 #include "postgres.h"
 
+#include "datalog/values.h"
 #include "exec/recursive.h"
 
 extern const CustomScanMethods gpucol_recursive_scan_methods;
 extern const CustomScanMethods gpucol_inputs_scan_methods;
 extern const CustomScanMethods gpucol_recursive_agg_scan_methods;
+
+/*
+ * recursive_host.c: an expression over values of a recursion that PostgreSQL
+ * computes; `types` are those of its operands (GPUCOL_RECURSIVE_OPERAND).
+ */
+typedef struct GpucolRecursiveHost GpucolRecursiveHost;
+
+extern GpucolRecursiveHost *gpucol_recursive_host_create(Expr *expr, List *types,
+														 PlanState *parent);
+
+/* How its result travels; valid as long as the host. */
+extern GpucolRecColumn *gpucol_recursive_host_result(GpucolRecursiveHost *host);
+
+/* Compute it for n rows (engine/recursive.h, GpucolRecHost). */
+extern void gpucol_recursive_host_compute(GpucolRecursiveHost *host,
+										  GpucolSymbols *symbols, uint32 n,
+										  const int64 *const *values,
+										  const uint8 *const *nulls,
+										  int64 *result, uint8 *result_nulls);
 
 /* The input plan states that a GpucolInputs (or a scan above it) holds. */
 extern List *gpucol_inputs_states(PlanState *state);

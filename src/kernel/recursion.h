@@ -151,7 +151,9 @@ typedef enum GpucolRecFunction
 	GPUCOL_REC_COUNT,			/* aggregates: */
 	GPUCOL_REC_SUM,				/* 0 over nothing */
 	GPUCOL_REC_MIN,				/* no match over nothing */
-	GPUCOL_REC_MAX				/* no match over nothing */
+	GPUCOL_REC_MAX,				/* no match over nothing */
+	GPUCOL_REC_HOST				/* COMPUTE, TEST: expression number `relation`
+								 * of the host over any number of operands */
 } GpucolRecFunction;
 
 typedef struct GpucolRecStep
@@ -160,7 +162,7 @@ typedef struct GpucolRecStep
 	uint8_t		function;		/* GpucolRecFunction */
 	uint8_t		type;			/* GpucolRecType of the operands */
 	uint8_t		version;		/* GpucolRecVersion */
-	uint16_t	relation;
+	uint16_t	relation;		/* HOST: number of the expression */
 	uint16_t	target;			/* register */
 	uint16_t	origin;			/* AGGREGATE: a register for the engine's use;
 								 * COLLECT: the same */

@@ -121,7 +121,16 @@ make_recursive_path(const SetOperationStmt *setop,
 	custom->custom_private = lappend(custom->custom_private,
 									 makeBoolean(lowered->has_base));
 	custom->custom_private = lappend(custom->custom_private,
-									 lowered->constants);
+									 setop->colCollations);
+	custom->custom_private = lappend(custom->custom_private,
+									 lowered->input_collations);
+	custom->custom_private = lappend(custom->custom_private,
+									 lowered->host_types);
+	custom->custom_private = lappend(custom->custom_private,
+									 lowered->equalities);
+	custom->custom_private = lappend(custom->custom_private,
+									 list_concat_copy(lowered->constants,
+													  lowered->hosts));
 	custom->custom_private = lappend(custom->custom_private,
 									 makeInteger(first_leaf(setop->larg)));
 	return &custom->path;

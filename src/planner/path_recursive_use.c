@@ -97,13 +97,10 @@ gpucol_recursive_find(PlannerInfo *root, RelOptInfo *rel, int *plan_id)
 
 /* ---- conditions on carried columns ---- */
 
-/* Columns that every rule of the recursion hands on as they are. */
+/* Columns that a rule hands on from the delta as they are. */
 static Bitmapset *
-carried_columns(const CustomScan *scan)
+carried_by(const GpucolRecPlan *plan, const GpucolRecRule *rule)
 {
-	Const	   *packed = list_nth(scan->custom_private, GPUCOL_RECURSIVE_PLAN);
-	GpucolRecPlan *plan = gpucol_rec_plan_unpack(DatumGetByteaPP(packed->constvalue));
-	const GpucolRecRule *rule = &plan->rules[0];
 	const GpucolRecStep *first = &plan->steps[rule->steps];
 	const GpucolRecStep *last = &plan->steps[rule->steps + rule->nsteps - 1];
 	Bitmapset  *result = NULL;
@@ -118,6 +115,21 @@ carried_columns(const CustomScan *scan)
 			in->index == out->index)
 			result = bms_add_member(result, i + 1);
 	}
+	return result;
+}
+
+/* Columns that every recursive rule hands on as they are. */
+static Bitmapset *
+carried_columns(const CustomScan *scan)
+{
+	Const	   *packed = list_nth(scan->custom_private, GPUCOL_RECURSIVE_PLAN);
+	GpucolRecPlan *plan = gpucol_rec_plan_unpack(DatumGetByteaPP(packed->constvalue));
+	Bitmapset  *result = carried_by(plan, &plan->rules[0]);
+	uint32		i;
+
+	for (i = 1; i < plan->nrules; i++)
+		if (plan->rules[i].flags & GPUCOL_REC_RECURSIVE)
+			result = bms_int_members(result, carried_by(plan, &plan->rules[i]));
 	return result;
 }
 

@@ -3,12 +3,18 @@
  * recursive_lower.c
  *	  The terms of WITH RECURSIVE as a recursion plan.
  *
- * The term must be an inner join of the self-reference with relations that do
- * not depend on it.  PostgreSQL has planned each of these alone, with the
- * conditions that concern it alone; these plans become the inputs.  What is
- * left, the join conditions, the conditions on the self-reference and the
- * target list, is lowered to the steps of one rule: the delta first, then the
- * input with the most equality conditions on what is known, and so on.
+ * The term must be a join of the self-reference with relations that do not depend
+ * on it.  PostgreSQL has planned each of these alone, with the conditions that
+ * concern it alone; these plans become the inputs.  What is left, the join
+ * conditions, the conditions on the self-reference and the target list, is lowered
+ * to the steps of one rule: the delta first, then the input with the most equality
+ * conditions on what is known, and so on.  A LEFT JOIN makes two rules, for rows
+ * with and without match.
+ *
+ * Expressions that the engine does not have are PostgreSQL's to compute, for a
+ * vector of rows at a time (GPUCOL_REC_HOST).  Where values that are compared or
+ * deduplicated may be equal and look different, equal ones are made the same
+ * (datalog/equality.h); an expression of PostgreSQL's must not look at these.
  *
  * The non-recursive term becomes a rule as well where all that it joins are
  * inputs of the recursive term anyway; otherwise it stays PostgreSQL's.  An
@@ -34,12 +40,24 @@
 
 #include "datalog/builder.h"
 #include "datalog/values.h"
+#include "exec/recursive.h"
 #include "planner/recursive_lower.h"
+
+/* How a relation takes part in its term. */
+typedef enum SourceMode
+{
+	SOURCE_INNER,
+	SOURCE_PRESENT,				/* EXISTS, where duplicates count */
+	SOURCE_ABSENT,				/* NOT EXISTS */
+	SOURCE_OPTIONAL				/* right side of a LEFT JOIN */
+} SourceMode;
 
 /* A relation of the term. */
 typedef struct Source
 {
 	Index		rti;
+	SourceMode	mode;
+	bool		padded;			/* OPTIONAL, in a rule for rows without match */
 	const RangeTblEntry *rte;
 	RelOptInfo *rel;			/* NULL for the self-reference */
 	int			relation;		/* of the plan */
@@ -47,6 +65,15 @@ typedef struct Source
 	bool		done;			/* its atom has been planned */
 	int		   *registers;		/* by column; -1 = not needed or not done */
 } Source;
+
+/* A condition of the term. */
+typedef struct Qual
+{
+	Node	   *clause;
+	Source	   *on;				/* the relation whose join it decides, NULL: an
+								 * inner join or WHERE */
+	bool		done;
+} Qual;
 
 typedef struct Lowering
 {
@@ -61,9 +88,11 @@ typedef struct Lowering
 	PlannerInfo *subroot;
 	bool		recursive;
 	List	   *sources;		/* Source; the self-reference first */
-	List	   *quals;			/* expressions */
-	bool	   *qual_done;
+	List	   *quals;			/* Qual */
 } Lowering;
+
+/* Rules double with every outer join. */
+#define MAX_OPTIONAL	3
 
 static bool lower_expr(Lowering *lowering, Node *node, GpucolRecOperand *out);
 
@@ -78,47 +107,106 @@ decline(Lowering *lowering, const char *reason)
 
 /* ---- relations and conditions ---- */
 
+/* Note conditions; `on` as in Qual. */
+static void
+add_quals(Lowering *lowering, List *clauses, Source *on)
+{
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		Qual	   *qual = palloc0(sizeof(Qual));
+
+		qual->clause = lfirst(lc);
+		qual->on = on;
+		lowering->quals = lappend(lowering->quals, qual);
+	}
+}
+
+static Source *
+add_source(Lowering *lowering, Index rti, SourceMode mode)
+{
+	Source	   *source = palloc0(sizeof(Source));
+
+	source->rti = rti;
+	source->mode = mode;
+	lowering->sources = lappend(lowering->sources, source);
+	return source;
+}
+
+/* Has the planner found that a join with this relation changes nothing? */
+static bool
+is_removed(const Lowering *lowering, Index rti)
+{
+	RelOptInfo *rel = lowering->subroot->simple_rel_array[rti];
+
+	return rel == NULL || rel->reloptkind == RELOPT_DEADREL;
+}
+
+/* The right side of a join that is not an inner join: one relation. */
+static bool
+add_joined(Lowering *lowering, const JoinExpr *join, SourceMode mode)
+{
+	Node	   *right = join->rarg;
+	List	   *quals = (List *) join->quals;
+
+	if (IsA(right, FromExpr) && list_length(((FromExpr *) right)->fromlist) == 1)
+	{
+		quals = list_concat_copy(quals, (List *) ((FromExpr *) right)->quals);
+		right = linitial(((FromExpr *) right)->fromlist);
+	}
+	if (!IsA(right, RangeTblRef))
+		return decline(lowering, "the recursive term joins several relations in an outer join, EXISTS or NOT EXISTS");
+	if (mode == SOURCE_OPTIONAL &&
+		is_removed(lowering, ((RangeTblRef *) right)->rtindex))
+		return true;
+	add_quals(lowering, quals,
+			  add_source(lowering, ((RangeTblRef *) right)->rtindex, mode));
+	return true;
+}
+
 /* Gather relations and conditions of the join tree. */
 static bool
 walk_jointree(Lowering *lowering, Node *node)
 {
 	ListCell   *lc;
+	JoinExpr   *join = (JoinExpr *) node;
 
 	if (node == NULL)
 		return true;
 	if (IsA(node, RangeTblRef))
 	{
-		Source	   *source = palloc0(sizeof(Source));
-
-		source->rti = ((RangeTblRef *) node)->rtindex;
-		lowering->sources = lappend(lowering->sources, source);
+		add_source(lowering, ((RangeTblRef *) node)->rtindex, SOURCE_INNER);
 		return true;
 	}
 	if (IsA(node, FromExpr))
 	{
-		FromExpr   *from = (FromExpr *) node;
-
-		foreach(lc, from->fromlist)
+		foreach(lc, ((FromExpr *) node)->fromlist)
 			if (!walk_jointree(lowering, lfirst(lc)))
 				return false;
-		lowering->quals = list_concat_copy(lowering->quals,
-										   (List *) from->quals);
+		add_quals(lowering, (List *) ((FromExpr *) node)->quals, NULL);
 		return true;
 	}
-	if (IsA(node, JoinExpr))
+	if (!IsA(node, JoinExpr))
+		return decline(lowering, "the recursive term has an unknown kind of join");
+	if (!walk_jointree(lowering, join->larg))
+		return false;
+	/* A set does not mind how often a row is found. */
+	if (join->jointype == JOIN_INNER ||
+		(join->jointype == JOIN_SEMI && !lowering->all))
 	{
-		JoinExpr   *join = (JoinExpr *) node;
-
-		if (join->jointype != JOIN_INNER)
-			return decline(lowering, "the recursive term has an outer, semi or anti join");
-		if (!walk_jointree(lowering, join->larg) ||
-			!walk_jointree(lowering, join->rarg))
+		if (!walk_jointree(lowering, join->rarg))
 			return false;
-		lowering->quals = list_concat_copy(lowering->quals,
-										   (List *) join->quals);
+		add_quals(lowering, (List *) join->quals, NULL);
 		return true;
 	}
-	return decline(lowering, "the recursive term has an unknown kind of join");
+	if (join->jointype == JOIN_SEMI)
+		return add_joined(lowering, join, SOURCE_PRESENT);
+	if (join->jointype == JOIN_ANTI)
+		return add_joined(lowering, join, SOURCE_ABSENT);
+	if (join->jointype == JOIN_LEFT)
+		return add_joined(lowering, join, SOURCE_OPTIONAL);
+	return decline(lowering, "the recursive term has a full join");
 }
 
 /* Does the term do what only a whole SELECT can? */
@@ -132,7 +220,8 @@ check_query(Lowering *lowering)
 	if (query->hasAggs || query->groupClause || query->groupingSets ||
 		query->havingQual || query->hasWindowFuncs)
 		return decline(lowering, "the recursive term aggregates");
-	if (query->distinctClause)
+	/* A set has no duplicates anyway. */
+	if (query->distinctClause && (query->hasDistinctOn || lowering->all))
 		return decline(lowering, "the recursive term has DISTINCT");
 	if (query->sortClause || query->limitCount || query->limitOffset)
 		return decline(lowering, "the recursive term has ORDER BY or LIMIT");
@@ -205,7 +294,7 @@ is_same_input(const Source *source, const Source *input)
 
 /* Read an input of the plan, an existing one if it does. */
 static bool
-choose_input(Lowering *lowering, Source *source, List *types)
+choose_input(Lowering *lowering, Source *source, List *types, List *collations)
 {
 	ListCell   *lc;
 
@@ -226,6 +315,8 @@ choose_input(Lowering *lowering, Source *source, List *types)
 	lowering->result->inputs = lappend(lowering->result->inputs, source->rel);
 	lowering->result->input_types = lappend(lowering->result->input_types,
 											types);
+	lowering->result->input_collations =
+		lappend(lowering->result->input_collations, collations);
 	return true;
 }
 
@@ -235,6 +326,7 @@ describe_input(Lowering *lowering, Source *source)
 {
 	RelOptInfo *rel = lowering->subroot->simple_rel_array[source->rti];
 	List	   *types = NIL;
+	List	   *collations = NIL;
 	ListCell   *lc;
 
 	if (rel == NULL || rel->cheapest_total_path == NULL ||
@@ -251,10 +343,11 @@ describe_input(Lowering *lowering, Source *source)
 			return decline(lowering, "the recursive term uses a whole row or a system column");
 		source->columns = lappend(source->columns, expr);
 		types = lappend_oid(types, ((Var *) expr)->vartype);
+		collations = lappend_oid(collations, ((Var *) expr)->varcollid);
 	}
 	if (list_length(source->columns) > GPUCOL_REC_MAX_ARITY)
 		return decline(lowering, "a relation of the recursive term has too many columns");
-	return choose_input(lowering, source, types);
+	return choose_input(lowering, source, types, collations);
 }
 
 /* Find the self-reference, describe all sources. */
@@ -403,6 +496,42 @@ is_integer(Oid type)
 }
 
 /*
+ * Does the engine decide whether values are equal by this operator: of one type,
+ * by its own equality?
+ */
+static bool
+has_equality(const OpExpr *op, Oid type)
+{
+	ListCell   *lc;
+
+	if (gpucol_rec_type_comparable(type, op->inputcollid))
+		return true;
+	if (!gpucol_rec_type_hashable(type))
+		return false;
+	foreach(lc, op->args)
+	{
+		Node	   *arg = strip_relabel(lfirst(lc));
+
+		/* a constant must not decide how its equals look */
+		if (exprType(arg) != type || IsA(arg, Const) || IsA(arg, Param) ||
+			exprCollation(lfirst(lc)) != op->inputcollid)
+			return false;
+	}
+	return true;
+}
+
+/* Have equal values of a type made the same, if they may look different. */
+static void
+note_equality(Lowering *lowering, Oid type, Oid collation)
+{
+	List	   *pair = list_make2_oid(type, collation);
+
+	if (!gpucol_rec_type_comparable(type, collation))
+		lowering->result->equalities =
+			list_append_unique(lowering->result->equalities, pair);
+}
+
+/*
  * The comparison that an operator is, if it is one that the engine does: of
  * integers, of one ordered type, or (equality) of one comparable type.
  */
@@ -442,7 +571,7 @@ find_comparison(const OpExpr *op, GpucolRecFunction *function)
 							  TYPECACHE_GT_OPR);
 	if (!OidIsValid(entry->eq_opr))
 		return false;
-	if (gpucol_rec_type_comparable(type, op->inputcollid))
+	if (has_equality(op, type))
 	{
 		*function = same == entry->eq_opr ? GPUCOL_REC_EQ : GPUCOL_REC_NE;
 		if (same == entry->eq_opr || same == get_negator(entry->eq_opr))
@@ -457,17 +586,22 @@ find_comparison(const OpExpr *op, GpucolRecFunction *function)
 	return *function != GPUCOL_REC_COPY;
 }
 
+/* Is a Param of the query known when the node is (re)started? */
+static bool
+is_param_known(const Lowering *lowering, const Param *param)
+{
+	return param->paramkind == PARAM_EXTERN ||
+		(param->paramkind == PARAM_EXEC &&
+		 bms_is_member(param->paramid, lowering->subroot->outer_params));
+}
+
 /* A Const or a Param of the query: its value is known when the node starts. */
 static bool
 lower_constant(Lowering *lowering, Node *node, GpucolRecOperand *out)
 {
 	int			n = list_length(lowering->result->constants);
 
-	/* A value of an outer query is set before this node is (re)started. */
-	if (IsA(node, Param) && ((Param *) node)->paramkind != PARAM_EXTERN &&
-		(((Param *) node)->paramkind != PARAM_EXEC ||
-		 !bms_is_member(((Param *) node)->paramid,
-						lowering->subroot->outer_params)))
+	if (IsA(node, Param) && !is_param_known(lowering, (Param *) node))
 		return decline(lowering, "the recursive term uses the result of a subquery");
 	lowering->result->constants = lappend(lowering->result->constants, node);
 	/* the number stands for the value until the node starts */
@@ -481,6 +615,10 @@ lower_var(Lowering *lowering, Var *var, GpucolRecOperand *out)
 	int			column;
 	Source	   *source = find_column(lowering, var, &column);
 
+	if (source != NULL && source->padded)
+		return lower_constant(lowering,
+							  (Node *) makeNullConst(var->vartype, var->vartypmod,
+													 var->varcollid), out);
 	if (source == NULL || source->registers[column] < 0)
 		return decline(lowering, "the recursive term uses a column that its relations do not deliver");
 	*out = gpucol_rec_builder_operand(GPUCOL_REC_REGISTER,
@@ -560,9 +698,6 @@ lower_logic(Lowering *lowering, BoolExpr *logic, GpucolRecOperand *out)
 	GpucolRecOperand operand;
 	ListCell   *lc;
 
-	/* PostgreSQL stops at the first argument that decides. */
-	if (logic->boolop != NOT_EXPR && may_fail((Node *) logic->args, NULL))
-		return decline(lowering, "the recursive term computes under AND, OR or NOT");
 	if (!lower_expr(lowering, linitial(logic->args), out))
 		return false;
 	if (logic->boolop == NOT_EXPR)
@@ -581,7 +716,257 @@ lower_logic(Lowering *lowering, BoolExpr *logic, GpucolRecOperand *out)
 	return true;
 }
 
-/* Steps that compute an expression; its operand. */
+/* The operands of a comparison. */
+static bool
+lower_comparison(Lowering *lowering, const OpExpr *op, GpucolRecFunction function,
+				 GpucolRecOperand *operands)
+{
+	Oid			type = exprType(linitial(op->args));
+	int			side;
+
+	for (side = 0; side < 2; side++)
+		if (!lower_expr(lowering, list_nth(op->args, side), &operands[side]))
+			return false;
+	if ((function == GPUCOL_REC_EQ || function == GPUCOL_REC_NE) &&
+		exprType(lsecond(op->args)) == type)
+		note_equality(lowering, type, op->inputcollid);
+	return true;
+}
+
+/* Is this function arithmetic of integers or a cast of them? */
+static bool
+is_arithmetic(Oid function)
+{
+	int			i;
+
+	for (i = 0; i < (int) lengthof(arithmetic); i++)
+		if (arithmetic[i].function == function)
+			return true;
+	for (i = 0; i < (int) lengthof(casts); i++)
+		if (casts[i].function == function)
+			return true;
+	return false;
+}
+
+static bool is_native(Node *node);
+
+static bool
+are_native(List *nodes)
+{
+	ListCell   *lc;
+
+	foreach(lc, nodes)
+		if (!is_native(lfirst(lc)))
+			return false;
+	return true;
+}
+
+/* Does the engine have all that an expression consists of? */
+static bool
+is_native(Node *node)
+{
+	GpucolRecFunction function;
+
+	node = strip_relabel(node);
+	switch (nodeTag(node))
+	{
+		case T_Var:
+		case T_Const:
+		case T_Param:
+			return true;
+		case T_FuncExpr:
+			return is_arithmetic(((FuncExpr *) node)->funcid) &&
+				are_native(((FuncExpr *) node)->args);
+		case T_BoolExpr:
+			/* PostgreSQL stops at the first argument that decides. */
+			return (((BoolExpr *) node)->boolop == NOT_EXPR ||
+					!may_fail((Node *) ((BoolExpr *) node)->args, NULL)) &&
+				are_native(((BoolExpr *) node)->args);
+		case T_NullTest:
+			return !((NullTest *) node)->argisrow &&
+				is_native((Node *) ((NullTest *) node)->arg);
+		case T_OpExpr:
+			if (!find_comparison((OpExpr *) node, &function) &&
+				!is_arithmetic(get_opcode(((OpExpr *) node)->opno)))
+				return false;
+			return are_native(((OpExpr *) node)->args);
+		default:
+			return false;
+	}
+}
+
+/* What an expression has that not even PostgreSQL can compute in the engine. */
+static bool
+find_foreign(Node *node, void *context)
+{
+	Lowering   *lowering = context;
+
+	if (node == NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_SubPlan:
+		case T_AlternativeSubPlan:
+		case T_SubLink:
+			decline(lowering, "the recursive term uses the result of a subquery");
+			return true;
+		case T_Param:
+			if (is_param_known(lowering, (Param *) node))
+				return false;
+			decline(lowering, "the recursive term uses the result of a subquery");
+			return true;
+		case T_Var:
+			if (((Var *) node)->varattno > 0 && ((Var *) node)->varlevelsup == 0)
+				return false;
+			decline(lowering, "the recursive term uses a whole row or a system column");
+			return true;
+		case T_PlaceHolderVar:
+		case T_Aggref:
+		case T_WindowFunc:
+		case T_GroupingFunc:
+		case T_CurrentOfExpr:
+			decline(lowering, "the recursive term computes what is not pushed down");
+			return true;
+		default:
+			return expression_tree_walker(node, find_foreign, context);
+	}
+}
+
+/*
+ * Note columns that an expression does more with than compare them, as their type
+ * compares: it may tell equal values apart.
+ */
+static bool
+note_inexact(Node *node, void *context)
+{
+	Lowering   *lowering = context;
+	Var		   *var = (Var *) node;
+	TypeCacheEntry *entry;
+	ListCell   *lc;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+	{
+		if (!gpucol_rec_type_exact(var->vartype, var->varcollid))
+			lowering->result->inexact =
+				list_append_unique(lowering->result->inexact,
+								   list_make2_oid(var->vartype, var->varcollid));
+		return false;
+	}
+	if (IsA(node, NullTest) && IsA(((NullTest *) node)->arg, Var))
+		return false;
+	if (!IsA(node, OpExpr))
+		return expression_tree_walker(node, note_inexact, context);
+	entry = lookup_type_cache(exprType(linitial(((OpExpr *) node)->args)),
+							  TYPECACHE_BTREE_OPFAMILY);
+	if (!OidIsValid(entry->btree_opf) ||
+		!op_in_opfamily(((OpExpr *) node)->opno, entry->btree_opf))
+		return expression_tree_walker(node, note_inexact, context);
+	foreach(lc, ((OpExpr *) node)->args)
+		if (!IsA(lfirst(lc), Var))
+			note_inexact(lfirst(lc), context);
+	return false;
+}
+
+/* Operands of a host expression under construction. */
+typedef struct HostContext
+{
+	Lowering   *lowering;
+	List	   *vars;
+	List	   *types;
+} HostContext;
+
+/* The expression with operands in the place of columns. */
+static Node *
+replace_columns(Node *node, void *context)
+{
+	HostContext *host = context;
+	ListCell   *lc;
+
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Var))
+	{
+		Var		   *var = (Var *) node;
+		Param	   *param = makeNode(Param);
+		int			i = list_length(host->vars);
+
+		foreach(lc, host->vars)
+			if (((Var *) lfirst(lc))->varno == var->varno &&
+				((Var *) lfirst(lc))->varattno == var->varattno)
+				i = foreach_current_index(lc);
+		if (i == list_length(host->vars))
+		{
+			host->vars = lappend(host->vars, var);
+			host->types = lappend_oid(host->types, var->vartype);
+		}
+		param->paramkind = PARAM_EXTERN;
+		param->paramid = GPUCOL_RECURSIVE_OPERAND + i;
+		param->paramtype = var->vartype;
+		param->paramtypmod = var->vartypmod;
+		param->paramcollid = var->varcollid;
+		param->location = -1;
+		return (Node *) param;
+	}
+	return expression_tree_mutator(node, replace_columns, context);
+}
+
+/* A step (COMPUTE or TEST) that PostgreSQL computes. */
+static bool
+lower_host(Lowering *lowering, Node *node, GpucolRecStepKind kind,
+		   GpucolRecOperand *out)
+{
+	GpucolLoweredRecursion *result = lowering->result;
+	HostContext host = {.lowering = lowering};
+	GpucolRecOperand operands[GPUCOL_REC_MAX_ARITY];
+	Node	   *expr;
+	GpucolRecStep *step;
+	uint32		at;
+	ListCell   *lc;
+
+	if (find_foreign(node, lowering))
+		return false;
+	expr = replace_columns(node, &host);
+	if (list_length(host.vars) > GPUCOL_REC_MAX_ARITY)
+		return decline(lowering, "an expression of the recursive term reads too many columns");
+	foreach(lc, host.vars)
+	{
+		if (!lower_var(lowering, lfirst(lc), &operands[foreach_current_index(lc)]))
+			return false;
+	}
+	note_inexact(node, lowering);
+	if (kind == GPUCOL_REC_COMPUTE)
+		*out = gpucol_rec_builder_operand(GPUCOL_REC_REGISTER,
+										  gpucol_rec_builder_register(&lowering->builder));
+	at = gpucol_rec_builder_step(&lowering->builder, kind,
+								 list_length(result->hosts),
+								 list_length(host.vars), operands);
+	step = gpucol_rec_builder_step_at(&lowering->builder, at);
+	step->function = GPUCOL_REC_HOST;
+	step->type = GPUCOL_REC_CODE;
+	if (kind == GPUCOL_REC_COMPUTE)
+		step->target = out->index;
+	result->hosts = lappend(result->hosts, expr);
+	result->host_types = lappend(result->host_types, host.types);
+	return true;
+}
+
+/* Steps that compute a whole expression, by the engine or by PostgreSQL. */
+static bool
+lower_value(Lowering *lowering, Node *node, GpucolRecOperand *out)
+{
+	bool		constant = IsA(node, Const) || IsA(node, Param);
+
+	/* a constant is not to be seen first of its equals */
+	if (is_native(node) &&
+		(!constant || gpucol_rec_type_comparable(exprType(node),
+												 exprCollation(node))))
+		return lower_expr(lowering, node, out);
+	return lower_host(lowering, node, GPUCOL_REC_COMPUTE, out);
+}
+
+/* Steps that compute an expression that is_native; its operand. */
 static bool
 lower_expr(Lowering *lowering, Node *node, GpucolRecOperand *out)
 {
@@ -617,10 +1002,7 @@ lower_expr(Lowering *lowering, Node *node, GpucolRecOperand *out)
 			if (list_length(((OpExpr *) node)->args) == 2 &&
 				find_comparison((OpExpr *) node, &function))
 			{
-				if (!lower_expr(lowering, linitial(((OpExpr *) node)->args),
-								&operands[0]) ||
-					!lower_expr(lowering, lsecond(((OpExpr *) node)->args),
-								&operands[1]))
+				if (!lower_comparison(lowering, (OpExpr *) node, function, operands))
 					return false;
 				*out = gpucol_rec_builder_compute(&lowering->builder, function,
 												  GPUCOL_REC_INT8, operands[0],
@@ -654,16 +1036,29 @@ is_known(const Lowering *lowering, Node *node)
 	return true;
 }
 
-/* Does an expression concern one input alone?  Its plan has seen to it. */
+/*
+ * Does a condition concern one input alone?  Its plan has seen to it, unless that
+ * input may be missing when the condition is tested.
+ */
 static bool
-is_local(const Lowering *lowering, Node *node)
+is_local(const Lowering *lowering, const Qual *qual)
 {
-	const Source *first = linitial(lowering->sources);
-	Relids		relids = pull_varnos(lowering->subroot, node);
+	Relids		relids = pull_varnos(lowering->subroot, qual->clause);
+	ListCell   *lc;
 	int			rti;
 
-	return bms_get_singleton_member(relids, &rti) &&
-		(first->rel != NULL || rti != (int) first->rti);
+	if (!bms_get_singleton_member(relids, &rti))
+		return false;
+	foreach(lc, lowering->sources)
+	{
+		Source	   *source = lfirst(lc);
+
+		if ((int) source->rti == rti)
+			return source->rel != NULL &&
+				(source->mode == SOURCE_INNER ? qual->on == NULL :
+				 qual->on == source);
+	}
+	return false;
 }
 
 /*
@@ -671,14 +1066,15 @@ is_local(const Lowering *lowering, Node *node)
  * the column and the something.
  */
 static bool
-match_key(const Lowering *lowering, const Source *source, Node *qual,
+match_key(const Lowering *lowering, const Source *source, const Qual *qual,
 		  int *column, Node **value)
 {
-	OpExpr	   *op = (OpExpr *) qual;
+	OpExpr	   *op = (OpExpr *) qual->clause;
 	GpucolRecFunction function;
 	int			side;
 
-	if (!IsA(qual, OpExpr) || list_length(op->args) != 2 ||
+	if (qual->done || (qual->on != NULL && qual->on != source) ||
+		!IsA(op, OpExpr) || list_length(op->args) != 2 ||
 		!find_comparison(op, &function) || function != GPUCOL_REC_EQ)
 		return false;
 	for (side = 0; side < 2; side++)
@@ -705,13 +1101,39 @@ count_keys(const Lowering *lowering, const Source *source)
 	ListCell   *lc;
 
 	foreach(lc, lowering->quals)
-		if (!lowering->qual_done[foreach_current_index(lc)] &&
-			match_key(lowering, source, lfirst(lc), &column, &value))
+		if (match_key(lowering, source, lfirst(lc), &column, &value))
 			n++;
 	return n;
 }
 
-/* The next input to join: most keys, then fewest rows. */
+/* Is everything known that decides the join with a source? */
+static bool
+is_ready(const Lowering *lowering, const Source *source)
+{
+	ListCell   *lc;
+	ListCell   *inner;
+
+	foreach(lc, lowering->quals)
+	{
+		Qual	   *qual = lfirst(lc);
+		Relids		relids;
+
+		if (qual->on != source)
+			continue;
+		relids = pull_varnos(lowering->subroot, qual->clause);
+		foreach(inner, lowering->sources)
+		{
+			Source	   *other = lfirst(inner);
+
+			if (other != source && !other->done &&
+				bms_is_member(other->rti, relids))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* The next input to join: one that only drops rows, most keys, fewest rows. */
 static Source *
 next_source(const Lowering *lowering)
 {
@@ -724,8 +1146,12 @@ next_source(const Lowering *lowering)
 		Source	   *source = lfirst(lc);
 		int			keys;
 
-		if (source->done)
+		if (source->done ||
+			(source->mode != SOURCE_INNER && !is_ready(lowering, source)))
 			continue;
+		if (source->mode == SOURCE_PRESENT || source->mode == SOURCE_ABSENT ||
+			source->padded)
+			return source;
 		keys = count_keys(lowering, source);
 		if (best == NULL || keys > best_keys ||
 			(keys == best_keys && source->rel->rows < best->rel->rows))
@@ -735,6 +1161,20 @@ next_source(const Lowering *lowering)
 		}
 	}
 	return best;
+}
+
+/* Use a condition as a key of an atom; false after a decline. */
+static bool
+lower_key(Lowering *lowering, Qual *qual, Node *value, GpucolRecOperand *operand)
+{
+	const OpExpr *op = (OpExpr *) qual->clause;
+	Oid			type = exprType(linitial(op->args));
+
+	if (!lower_value(lowering, value, operand))
+		return false;
+	if (exprType(lsecond(op->args)) == type)
+		note_equality(lowering, type, op->inputcollid);
+	return true;
 }
 
 /* Add the atom of a source. */
@@ -754,17 +1194,19 @@ lower_atom(Lowering *lowering, Source *source)
 	if (source->rel != NULL)
 		foreach(lc, lowering->quals)
 		{
-			int			q = foreach_current_index(lc);
+			GpucolRecOperand key;
 
-			if (lowering->qual_done[q] ||
-				!match_key(lowering, source, lfirst(lc), &column, &value) ||
+			if (!match_key(lowering, source, lfirst(lc), &column, &value) ||
 				operands[column].kind != GPUCOL_REC_ANY)
 				continue;
-			if (!lower_expr(lowering, value, &operands[column]))
+			if (!lower_key(lowering, lfirst(lc), value, &key))
 				return false;
-			lowering->qual_done[q] = true;
-			if (operands[column].kind == GPUCOL_REC_REGISTER)
-				source->registers[column] = operands[column].index;
+			/* the null of a padded row: the condition is tested later */
+			if (key.kind != GPUCOL_REC_REGISTER)
+				continue;
+			operands[column] = key;
+			((Qual *) lfirst(lc))->done = true;
+			source->registers[column] = key.index;
 		}
 	for (i = 0; i < n; i++)
 		if (operands[i].kind == GPUCOL_REC_ANY)
@@ -782,49 +1224,96 @@ lower_atom(Lowering *lowering, Source *source)
 	return true;
 }
 
+/* Add the test that a source has a match, or none. */
+static bool
+lower_existence(Lowering *lowering, Source *source)
+{
+	GpucolRecOperand operands[GPUCOL_REC_MAX_ARITY];
+	int			n = list_length(source->columns);
+	int			column;
+	Node	   *value;
+	ListCell   *lc;
+	int			i;
+
+	for (i = 0; i < n; i++)
+		operands[i] = gpucol_rec_builder_operand(GPUCOL_REC_ANY, 0);
+	foreach(lc, lowering->quals)
+	{
+		Qual	   *qual = lfirst(lc);
+
+		if (qual->on != source)
+			continue;
+		if (!is_local(lowering, qual))
+		{
+			if (!match_key(lowering, source, qual, &column, &value) ||
+				operands[column].kind != GPUCOL_REC_ANY)
+				return decline(lowering, "the recursive term has an outer join, EXISTS or NOT EXISTS on more than equal columns");
+			if (!lower_key(lowering, qual, value, &operands[column]))
+				return false;
+		}
+		qual->done = true;
+	}
+	gpucol_rec_builder_step(&lowering->builder, source->mode == SOURCE_PRESENT ?
+							GPUCOL_REC_PRESENT : GPUCOL_REC_ABSENT,
+							source->relation, n, operands);
+	source->done = true;
+	return true;
+}
+
+/* Join with the next source. */
+static bool
+lower_source(Lowering *lowering, Source *source)
+{
+	if (source->mode == SOURCE_PRESENT || source->mode == SOURCE_ABSENT ||
+		source->padded)
+		return lower_existence(lowering, source);
+	return lower_atom(lowering, source);
+}
+
 /* One condition, as a test. */
 static bool
-lower_test(Lowering *lowering, Node *qual)
+lower_test(Lowering *lowering, Node *clause)
 {
 	GpucolRecOperand operands[2];
 	GpucolRecFunction function;
 
-	if (IsA(qual, OpExpr) && list_length(((OpExpr *) qual)->args) == 2 &&
-		find_comparison((OpExpr *) qual, &function))
+	if (!is_native(clause))
+		return lower_host(lowering, clause, GPUCOL_REC_TEST, NULL);
+	if (IsA(clause, OpExpr) && find_comparison((OpExpr *) clause, &function))
 	{
-		List	   *args = ((OpExpr *) qual)->args;
-
-		if (!lower_expr(lowering, linitial(args), &operands[0]) ||
-			!lower_expr(lowering, lsecond(args), &operands[1]))
+		if (!lower_comparison(lowering, (OpExpr *) clause, function, operands))
 			return false;
 		gpucol_rec_builder_test(&lowering->builder, function, GPUCOL_REC_INT8,
 								operands[0], &operands[1]);
 		return true;
 	}
-	if (!lower_expr(lowering, qual, &operands[0]))
+	if (!lower_expr(lowering, clause, &operands[0]))
 		return false;
 	gpucol_rec_builder_test(&lowering->builder, GPUCOL_REC_COPY,
 							GPUCOL_REC_INT8, operands[0], NULL);
 	return true;
 }
 
-/* Test what can be tested now. */
+/* Test what can be tested now, what the engine tests itself first. */
 static bool
 lower_tests(Lowering *lowering)
 {
 	ListCell   *lc;
+	int			pass;
 
-	foreach(lc, lowering->quals)
-	{
-		int			q = foreach_current_index(lc);
+	for (pass = 0; pass < 2; pass++)
+		foreach(lc, lowering->quals)
+		{
+			Qual	   *qual = lfirst(lc);
+			bool		local = is_local(lowering, qual);
 
-		if (lowering->qual_done[q] || !is_known(lowering, lfirst(lc)))
-			continue;
-		if (!is_local(lowering, lfirst(lc)) &&
-			!lower_test(lowering, lfirst(lc)))
-			return false;
-		lowering->qual_done[q] = true;
-	}
+			if (qual->done || !is_known(lowering, qual->clause) ||
+				(pass == 0 && !local && !is_native(qual->clause)))
+				continue;
+			if (!local && !lower_test(lowering, qual->clause))
+				return false;
+			qual->done = true;
+		}
 	return true;
 }
 
@@ -854,7 +1343,13 @@ lower_target(Lowering *lowering)
 		if (!same_values(exprType((Node *) entry->expr),
 						 list_nth_oid(types, n)))
 			return decline(lowering, "the terms have columns of different types");
-		if (!lower_expr(lowering, (Node *) entry->expr, &operands[n++]))
+		if (!gpucol_rec_type_comparable(list_nth_oid(types, n),
+										list_nth_oid(lowering->collations, n)) &&
+			(exprType((Node *) entry->expr) != list_nth_oid(types, n) ||
+			 exprCollation((Node *) entry->expr) !=
+			 list_nth_oid(lowering->collations, n)))
+			return decline(lowering, "the terms have columns of different types");
+		if (!lower_value(lowering, (Node *) entry->expr, &operands[n++]))
 			return false;
 	}
 	if (n != list_length(types))
@@ -877,9 +1372,12 @@ declare_relations(Lowering *lowering)
 	{
 		gpucol_rec_column_init(&column, lfirst_oid(lc));
 		rec_types[foreach_current_index(lc)] = column.rec_type;
-		if (!lowering->all &&
-			!gpucol_rec_type_comparable(lfirst_oid(lc), lfirst_oid(lc2)))
-			return decline(lowering, "equal values of a column's type may look different");
+		if (lowering->all)
+			continue;
+		if (!gpucol_rec_type_comparable(lfirst_oid(lc), lfirst_oid(lc2)) &&
+			!gpucol_rec_type_hashable(lfirst_oid(lc)))
+			return decline(lowering, "a column's type cannot be hashed");
+		note_equality(lowering, lfirst_oid(lc), lfirst_oid(lc2));
 	}
 	gpucol_rec_builder_relation(&lowering->builder, list_length(types),
 								rec_types, GPUCOL_REC_DERIVED |
@@ -899,21 +1397,68 @@ declare_relations(Lowering *lowering)
 	return true;
 }
 
-static bool
-lower_rule(Lowering *lowering)
+/*
+ * Start a rule: bit i of `padded` says that it is for rows without a match in the
+ * i-th optional relation.
+ */
+static void
+begin_rule(Lowering *lowering, int padded)
 {
-	Source	   *source;
+	ListCell   *lc;
+	int			i;
 
-	lowering->qual_done = palloc0(sizeof(bool) *
-								  (list_length(lowering->quals) + 1));
-	source = lowering->recursive ? linitial(lowering->sources) :
-		next_source(lowering);
+	foreach(lc, lowering->quals)
+		((Qual *) lfirst(lc))->done = false;
+	foreach(lc, lowering->sources)
+	{
+		Source	   *source = lfirst(lc);
+
+		source->done = source->padded = false;
+		for (i = 0; i < list_length(source->columns); i++)
+			source->registers[i] = -1;
+		if (source->mode != SOURCE_OPTIONAL)
+			continue;
+		source->padded = padded & 1;
+		padded >>= 1;
+	}
 	gpucol_rec_builder_rule(&lowering->builder, 0,
 							lowering->recursive ? GPUCOL_REC_RECURSIVE : 0);
+}
+
+static bool
+lower_rule(Lowering *lowering, int padded)
+{
+	Source	   *source;
+	ListCell   *lc;
+
+	begin_rule(lowering, padded);
+	source = lowering->recursive ? linitial(lowering->sources) :
+		next_source(lowering);
 	for (; source != NULL; source = next_source(lowering))
-		if (!lower_atom(lowering, source) || !lower_tests(lowering))
+		if (!lower_source(lowering, source) || !lower_tests(lowering))
 			return false;
+	foreach(lc, lowering->sources)
+		if (!((Source *) lfirst(lc))->done)
+			return decline(lowering, "the joins of the recursive term depend on each other");
 	return lower_target(lowering);
+}
+
+/* A rule for each choice of optional relations that have no match. */
+static bool
+lower_rules(Lowering *lowering)
+{
+	int			noptional = 0;
+	int			padded;
+	ListCell   *lc;
+
+	foreach(lc, lowering->sources)
+		noptional += ((Source *) lfirst(lc))->mode == SOURCE_OPTIONAL;
+	if (noptional > (lowering->recursive ? MAX_OPTIONAL : 0))
+		return decline(lowering, "the term has too many outer joins");
+	for (padded = 0; padded < 1 << noptional; padded++)
+		if (!lower_rule(lowering, padded))
+			return false;
+	return true;
 }
 
 /* Gather what a term consists of. */
@@ -928,21 +1473,42 @@ open_term(Lowering *lowering, PlannerInfo *subroot, bool recursive)
 		describe_sources(lowering);
 }
 
+/* Does no expression of PostgreSQL's see values that are made the same? */
+static bool
+check_exactness(Lowering *lowering)
+{
+	ListCell   *lc;
+
+	foreach(lc, lowering->result->inexact)
+		if (list_member(lowering->result->equalities, lfirst(lc)))
+			return decline(lowering, "an expression reads a column whose equal values may look different");
+	return true;
+}
+
 /* Add a rule for the non-recursive term; without one nothing has changed. */
 static void
 lower_base(Lowering *lowering, PlannerInfo *subroot)
 {
 	GpucolLoweredRecursion *result = lowering->result;
 	GpucolRecBuilder before = lowering->builder;
+	GpucolLoweredRecursion kept = *result;
 	int			nconstants = list_length(result->constants);
+	int			nhosts = list_length(result->hosts);
+	int			nequalities = list_length(result->equalities);
+	int			ninexact = list_length(result->inexact);
 
-	if (open_term(lowering, subroot, false) && lower_rule(lowering))
+	if (open_term(lowering, subroot, false) && lower_rules(lowering) &&
+		check_exactness(lowering))
 	{
 		result->has_base = true;
 		return;
 	}
-	result->reason = NULL;
+	*result = kept;
 	result->constants = list_truncate(result->constants, nconstants);
+	result->hosts = list_truncate(result->hosts, nhosts);
+	result->host_types = list_truncate(result->host_types, nhosts);
+	result->equalities = list_truncate(result->equalities, nequalities);
+	result->inexact = list_truncate(result->inexact, ninexact);
 	gpucol_rec_builder_reset(&lowering->builder, &before);
 }
 
@@ -962,7 +1528,8 @@ gpucol_recursive_lower(PlannerInfo *subroot, PlannerInfo *base, List *types,
 		return;
 	}
 	if (!open_term(&lowering, subroot, true) ||
-		!declare_relations(&lowering) || !lower_rule(&lowering))
+		!declare_relations(&lowering) || !lower_rules(&lowering) ||
+		!check_exactness(&lowering))
 		return;
 	if (base != NULL)
 		lower_base(&lowering, base);

@@ -15,7 +15,7 @@
 #include "kernel/recursion.h"
 
 /*
- * What came of a recursion.  The plan's first rule is the recursive term; its
+ * What came of a recursion.  The plan's first rules are the recursive term; its
  * last one is the non-recursive term if has_base.
  */
 typedef struct GpucolLoweredRecursion
@@ -25,7 +25,13 @@ typedef struct GpucolLoweredRecursion
 	bool		has_base;
 	List	   *inputs;			/* RelOptInfo of each input */
 	List	   *input_types;	/* OidList of each */
+	List	   *input_collations;	/* OidList of each */
 	List	   *constants;		/* Expr: Const or Param of the query */
+	List	   *hosts;			/* Expr: what PostgreSQL computes */
+	List	   *host_types;		/* OidList of the operands of each */
+	List	   *equalities;		/* OidList (type, collation): equal values are
+								 * made the same */
+	List	   *inexact;		/* the same: host expressions tell them apart */
 } GpucolLoweredRecursion;
 
 /*

@@ -1,0 +1,30 @@
+/*-------------------------------------------------------------------------
+ *
+ * equality.h
+ *	  One 64-bit value for all values that a type holds equal.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_DATALOG_EQUALITY_H
+#define GPUCOL_DATALOG_EQUALITY_H
+
+#include "postgres.h"
+
+#include "datalog/symbols.h"
+
+struct GpucolRecColumn;
+
+typedef struct GpucolEquality GpucolEquality;
+
+/*
+ * The equality of a type that can be hashed, under a collation; lives in the
+ * current memory context.
+ */
+extern GpucolEquality *gpucol_equality_create(Oid type, Oid collation);
+
+/* The first of the values seen so far that equals this value of the column. */
+extern int64 gpucol_equality_first(GpucolEquality *equality,
+								   const struct GpucolRecColumn *column,
+								   const GpucolSymbols *symbols, int64 value);
+
+#endif							/* GPUCOL_DATALOG_EQUALITY_H */

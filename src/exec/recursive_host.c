@@ -1,0 +1,124 @@
+/*-------------------------------------------------------------------------
+ *
+ * recursive_host.c
+ *	  Expressions over values of a recursion that PostgreSQL's executor computes,
+ *	  a vector of rows at a time.
+ *
+ * The engine of the recursion hands over 64-bit values; they become the datums of a
+ * virtual tuple, and the result becomes a 64-bit value again.  So every expression
+ * gives PostgreSQL's own result, its NULL and its error.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/tupdesc.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+
+#include "exec/recursive_state.h"
+
+struct GpucolRecursiveHost
+{
+	int			noperands;
+	GpucolRecColumn *operands;
+	GpucolRecColumn result;
+	ExprState  *expr;
+	ExprContext *econtext;
+	TupleTableSlot *slot;		/* the operands */
+};
+
+/* Parameters that stand for operands become columns of the tuple. */
+static Node *
+bind_operands(Node *node, void *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXTERN &&
+		((Param *) node)->paramid >= GPUCOL_RECURSIVE_OPERAND)
+	{
+		Param	   *param = (Param *) node;
+
+		return (Node *) makeVar(OUTER_VAR,
+								param->paramid - GPUCOL_RECURSIVE_OPERAND + 1,
+								param->paramtype, param->paramtypmod,
+								param->paramcollid, 0);
+	}
+	return expression_tree_mutator(node, bind_operands, context);
+}
+
+GpucolRecursiveHost *
+gpucol_recursive_host_create(Expr *expr, List *types, PlanState *parent)
+{
+	GpucolRecursiveHost *host = palloc0(sizeof(GpucolRecursiveHost));
+	TupleDesc	desc = CreateTemplateTupleDesc(list_length(types));
+	ListCell   *lc;
+
+	host->noperands = list_length(types);
+	host->operands = palloc(sizeof(GpucolRecColumn) * (host->noperands + 1));
+	foreach(lc, types)
+	{
+		int			i = foreach_current_index(lc);
+
+		gpucol_rec_column_init(&host->operands[i], lfirst_oid(lc));
+		TupleDescInitEntry(desc, i + 1, NULL, lfirst_oid(lc), -1, 0);
+	}
+	gpucol_rec_column_init(&host->result, exprType((Node *) expr));
+	host->econtext = CreateExprContext(parent->state);
+	host->slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
+	host->expr = ExecInitExpr((Expr *) bind_operands((Node *) expr, NULL), parent);
+	return host;
+}
+
+GpucolRecColumn *
+gpucol_recursive_host_result(GpucolRecursiveHost *host)
+{
+	return &host->result;
+}
+
+/* The operands of one row as a tuple. */
+static void
+store_operands(GpucolRecursiveHost *host, const GpucolSymbols *symbols, uint32 row,
+			   const int64 *const *values, const uint8 *const *nulls)
+{
+	TupleTableSlot *slot = host->slot;
+	int			i;
+
+	ExecClearTuple(slot);
+	for (i = 0; i < host->noperands; i++)
+	{
+		slot->tts_isnull[i] = nulls[i][row] != 0;
+		slot->tts_values[i] = slot->tts_isnull[i] ? (Datum) 0 :
+			gpucol_rec_column_to_datum(&host->operands[i], values[i][row], symbols);
+	}
+	ExecStoreVirtualTuple(slot);
+}
+
+void
+gpucol_recursive_host_compute(GpucolRecursiveHost *host, GpucolSymbols *symbols,
+							  uint32 n, const int64 *const *values,
+							  const uint8 *const *nulls, int64 *result,
+							  uint8 *result_nulls)
+{
+	ExprContext *econtext = host->econtext;
+	MemoryContext old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+	uint32		row;
+
+	CHECK_FOR_INTERRUPTS();
+	econtext->ecxt_outertuple = host->slot;
+	for (row = 0; row < n; row++)
+	{
+		bool		isnull;
+		Datum		datum;
+
+		store_operands(host, symbols, row, values, nulls);
+		datum = ExecEvalExpr(host->expr, econtext, &isnull);
+		result_nulls[row] = isnull;
+		result[row] = isnull ? 0 :
+			gpucol_rec_column_to_value(&host->result, datum, symbols);
+		ResetExprContext(econtext);
+	}
+	MemoryContextSwitchTo(old);
+}

@@ -1,0 +1,131 @@
+-- What the terms of WITH RECURSIVE may consist of: joins that are no inner joins, expressions, types whose equal values look different
+\set node GpucolRecursive
+CREATE SCHEMA recursive_terms;
+SET search_path = recursive_terms;
+LOAD 'gpucol';
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/differ.psql
+\i :include
+
+CREATE TABLE edge (src int, dst int);
+INSERT INTO edge SELECT i * 7919 % 41, i * 104729 % 43 FROM generate_series(1, 70) i;
+INSERT INTO edge SELECT * FROM edge LIMIT 9;
+INSERT INTO edge VALUES (NULL, 3), (4, NULL);
+CREATE TABLE node AS SELECT i AS id, CASE WHEN i % 4 = 0 THEN NULL ELSE i % 5 END AS kind, 'n' || i AS name FROM generate_series(0, 40) i WHERE i % 7 <> 3;
+CREATE TABLE typed AS SELECT src, dst, (src % 3)::numeric(9, 1) AS m, (dst % 3)::numeric AS n, (src % 3)::float8 AS f, (dst % 3)::float4 AS g,
+	make_interval(hours => src % 3 * 24) AS i, make_interval(days => dst % 3) AS j, 'x' || src % 3 AS t, 'X' || dst % 3 AS u,
+	ARRAY[src % 3, NULL] AS y, ARRAY[dst % 3, NULL] AS z, ROW(src % 3, 'a')::text AS w, md5((src % 3)::text)::uuid AS k, md5((dst % 3)::text)::uuid AS l,
+	decode(lpad(to_hex(src % 3), 2, '0'), 'hex') AS b, decode(lpad(to_hex(dst % 3), 2, '0'), 'hex') AS c, timestamptz '2020-01-01 00:00Z' + src % 3 * interval '1 day' AS q,
+	timestamptz '2020-01-01 00:00+00' + dst % 3 * interval '24 hours' AS r, jsonb_build_object('a', src % 3) AS o, jsonb_build_object('a', dst % 3) AS p,
+	(src % 3)::text::char(3) AS e, (dst % 3)::text::char(3) AS h FROM edge WHERE src IS NOT NULL AND dst IS NOT NULL;
+UPDATE typed SET m = 'NaN' WHERE src = 5;
+UPDATE typed SET n = 'NaN' WHERE dst = 5;
+UPDATE typed SET f = '-0' WHERE src % 6 = 0;
+UPDATE typed SET g = '-0' WHERE dst % 6 = 0;
+UPDATE typed SET f = 'NaN' WHERE src = 7;
+UPDATE typed SET g = 'NaN' WHERE dst = 7;
+ANALYZE;
+CREATE TYPE pair AS (a int, b text);
+CREATE FUNCTION closure(term text, operation text, seeds text DEFAULT 'SELECT src, dst FROM edge WHERE src < 9', what text DEFAULT '*') RETURNS text LANGUAGE sql AS
+	$$ SELECT differ(format('WITH RECURSIVE r AS (%s %s %s) SELECT %s FROM r', seeds, operation, term, what)) $$;
+
+-- EXISTS, IN, NOT EXISTS, outer joins; UNION and (with a bound) UNION ALL
+SELECT term, closure('SELECT r.src, e.dst FROM r ' || term, 'UNION'),
+	closure('SELECT r.src, e.dst, hop + 1 FROM r ' || term || ' AND hop < 3', 'UNION ALL', 'SELECT src, dst, 0 AS hop FROM edge WHERE src < 9') FROM (VALUES
+	('JOIN edge e ON e.src = r.dst WHERE EXISTS (SELECT FROM node WHERE id = e.dst)'),
+	('JOIN edge e ON e.src = r.dst WHERE EXISTS (SELECT FROM node WHERE id = e.dst AND kind = 1)'),
+	('JOIN edge e ON e.src = r.dst WHERE e.dst IN (SELECT id FROM node)'),
+	('JOIN edge e ON e.src = r.dst WHERE (e.dst, r.src) IN (SELECT id, kind FROM node)'),
+	('JOIN edge e ON e.src = r.dst WHERE NOT EXISTS (SELECT FROM node WHERE id = e.dst)'),
+	('JOIN edge e ON e.src = r.dst WHERE NOT EXISTS (SELECT FROM node WHERE id = e.dst AND kind IS NULL)'),
+	('JOIN edge e ON e.src = r.dst WHERE NOT EXISTS (SELECT FROM node WHERE id = e.dst + 1 AND kind = r.src % 5)'),
+	('JOIN edge e ON e.src = r.dst WHERE NOT EXISTS (SELECT FROM edge x WHERE x.src = e.dst AND x.dst = 7) AND EXISTS (SELECT FROM node n WHERE n.id = r.dst)'),
+	('JOIN edge e ON e.src = r.dst LEFT JOIN node n ON n.id = e.dst WHERE coalesce(n.kind, 9) > 1'),
+	('JOIN edge e ON e.src = r.dst LEFT JOIN node n ON n.id = e.dst AND n.kind = 2 WHERE (n.id IS NULL OR n.kind < 3)'),
+	('LEFT JOIN edge e ON e.src = r.dst WHERE true'),
+	('LEFT JOIN edge e ON e.src = r.dst LEFT JOIN node n ON n.id = e.dst LEFT JOIN node o ON o.kind = n.kind WHERE o.id IS DISTINCT FROM 3'),
+	('LEFT JOIN (SELECT id, count(*)::int AS dst FROM node GROUP BY id) e ON e.id = r.dst WHERE true')) v(term);
+-- the same joins in the non-recursive term
+SELECT closure('SELECT r.src, e.dst FROM r JOIN edge e ON e.src = r.dst JOIN node n ON n.id = e.src', 'UNION', seeds) FROM (VALUES
+	('SELECT src, dst FROM edge e WHERE NOT EXISTS (SELECT FROM node n WHERE n.id = e.src)'), ('SELECT src, id AS dst FROM edge LEFT JOIN node ON id = dst'),
+	('SELECT src, CASE WHEN dst > 5 THEN dst ELSE 1 END AS dst FROM edge')) v(seeds);
+-- expressions
+SELECT term, closure(term, 'UNION') FROM (VALUES
+	('SELECT r.src, CASE WHEN e.dst > 20 THEN e.dst ELSE r.dst END FROM r JOIN edge e ON e.src = r.dst'),
+	('SELECT r.src, e.dst FROM r JOIN edge e ON e.src = r.dst WHERE e.dst IN (3, 5, 7, r.src, 11, 13, 17, 19, 23)'),
+	('SELECT r.src, e.dst FROM r JOIN edge e ON e.src = r.dst WHERE r.src IN (3, 5, NULL) OR e.dst > 10'),
+	('SELECT r.src, e.dst FROM r JOIN edge e ON e.src = r.dst WHERE (r.src > 3) IS NOT TRUE'),
+	('SELECT r.src, e.dst FROM r JOIN edge e ON e.src = r.dst WHERE r.src <> 0 AND e.dst / r.src < 4'),
+	('SELECT r.src, e.dst FROM r JOIN edge e ON e.src = r.dst WHERE r.src = 0 OR e.dst / r.src < 4'),
+	('SELECT r.src, e.dst FROM r JOIN edge e ON e.src = r.dst WHERE r.src IS DISTINCT FROM e.dst'),
+	('SELECT r.src, e.dst FROM r JOIN edge e ON e.src = r.dst + 1 - length(''a'')'),
+	('SELECT r.src, coalesce(e.dst, 0) FROM r JOIN edge e ON e.src = r.dst WHERE (''k'' || r.src) LIKE ''k%'''),
+	('SELECT greatest(r.src, e.dst), least(r.src, e.dst) FROM r JOIN edge e ON e.src = r.dst'),
+	('SELECT r.src, abs(e.dst - 20) FROM r JOIN edge e ON e.src = r.dst'),
+	('SELECT r.src, (e.dst * 1.5)::int FROM r JOIN edge e ON e.src = r.dst WHERE e.dst < 25'),
+	('SELECT r.src, 10 / (e.dst - 3) FROM r JOIN edge e ON e.src = r.dst'),
+	('SELECT DISTINCT r.src, e.dst FROM r JOIN edge e ON e.src = r.dst')) v(term);
+SELECT closure('SELECT e.dst, path || ''>'' || e.dst, hop + 1 FROM r JOIN edge e ON e.src = r.dst WHERE position(''>7'' in path) = 0 AND hop < 5', 'UNION ALL',
+	'SELECT dst, src::text AS path, 1 AS hop FROM edge WHERE src < 9');
+SELECT closure('SELECT e.dst, path || e.dst FROM r JOIN edge e ON e.src = r.dst WHERE e.dst <> ALL (path)', operation, 'SELECT dst, ARRAY[src, dst] AS path FROM edge WHERE src < 4')
+	FROM (VALUES ('UNION'), ('UNION ALL')) v(operation);
+SELECT closure('SELECT e.dst, ROW(e.dst, (p).b || ''.'')::pair FROM r JOIN edge e ON e.src = r.dst WHERE (p).a <> 7 AND length((p).b) < 4', operation, 'SELECT dst, ROW(src, '''')::pair AS p FROM edge')
+	FROM (VALUES ('UNION'), ('UNION ALL')) v(operation);
+SELECT closure('SELECT e.dst, x * 1.1 FROM r JOIN edge e ON e.src = r.dst WHERE x < 1.3', 'UNION ALL', 'SELECT dst, 1.0 AS x FROM edge WHERE src < 4');
+SELECT closure('SELECT e.dst, x / 2 FROM r JOIN edge e ON e.src = r.dst WHERE x > 0.1', 'UNION ALL', 'SELECT dst, 1::float8 AS x FROM edge WHERE src < 4');
+-- SEARCH and CYCLE
+
+SELECT clause, differ('WITH RECURSIVE r AS (SELECT src, dst FROM edge WHERE src = 7 ' || operation || ' SELECT e.src, e.dst FROM r JOIN edge e ON e.src = r.dst' ||
+	CASE WHEN clause LIKE 'CYCLE%' THEN ' WHERE e.dst < 20' ELSE ' WHERE e.dst > r.dst' END || ') ' || clause || ' SELECT * FROM r') FROM (VALUES
+	('SEARCH DEPTH FIRST BY src, dst SET place', 'UNION ALL'), ('SEARCH BREADTH FIRST BY dst SET place', 'UNION ALL'), ('CYCLE dst SET again USING path', 'UNION ALL'),
+	('CYCLE src, dst SET again TO ''yes'' DEFAULT ''no'' USING path', 'UNION ALL')) v(clause, operation);
+
+-- types: compared, deduplicated, carried
+SELECT a, b, closure(format('SELECT t.%s FROM r JOIN typed t ON t.%s = r.x', b, a), 'UNION', format('SELECT %s AS x FROM typed WHERE src < 5', a),
+	CASE WHEN a IN ('m', 'f', 'i') THEN 'x = (SELECT min(' || b || ') FROM typed), count(*) OVER ()' ELSE 'x' END)
+	FROM (VALUES ('m', 'm'), ('n', 'n'), ('f', 'f'), ('g', 'g'), ('i', 'i'), ('j', 'j'), ('t', 't'), ('y', 'y'), ('z', 'z'), ('w', 'w'), ('k', 'l'), ('l', 'k'), ('b', 'c'), ('q', 'r'), ('o', 'p'), ('e', 'h')) v(a, b);
+SELECT differ('WITH RECURSIVE r AS (SELECT m::numeric AS x FROM typed WHERE src = 1 UNION SELECT t.n FROM r JOIN typed t ON t.m = r.x) SELECT x + 0.00 FROM r');
+SELECT differ('WITH RECURSIVE r AS (SELECT f AS x, 1 AS hop FROM typed UNION SELECT t.g::float8, hop + 1 FROM r JOIN typed t ON t.f = r.x WHERE hop < 4) SELECT x = 0, x = ''NaN'', x + 0, hop, count(*) FROM r GROUP BY 1, 2, 3, 4');
+-- the first row of equal ones is the one that shows, and conditions do not change that
+WITH RECURSIVE r(x) AS (VALUES (1.00), (2.0) UNION SELECT t.m FROM r JOIN typed t ON t.m = r.x WHERE r.x <> 1.000) SELECT * FROM r ORDER BY 1;
+WITH RECURSIVE r(x) AS (VALUES (float8 '-0')  UNION SELECT 0::float8 FROM r) SELECT * FROM r;
+-- an expression that tells equal values apart stays PostgreSQL's, and so do these
+CREATE FUNCTION reason(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (VERBOSE, COSTS OFF) ' || query LOOP
+		IF line LIKE '%Not Pushed Down%' THEN RETURN trim(line); END IF;
+	END LOOP;
+	RETURN 'pushed down';
+END $$;
+SELECT reason('WITH RECURSIVE r AS (' || query || ') SELECT * FROM r') FROM (VALUES
+	('SELECT m::numeric AS x, '''' AS t FROM typed UNION SELECT r.x, r.x::text FROM r'),
+	('SELECT src, dst FROM edge UNION SELECT r.src, e.dst FROM r JOIN edge e ON e.src = r.dst WHERE e.dst NOT IN (SELECT id FROM node)'),
+	('SELECT src, dst FROM edge UNION SELECT r.src, e.dst FROM r JOIN edge e ON e.src = r.dst WHERE NOT EXISTS (SELECT FROM node WHERE id = e.dst AND kind < r.src)'),
+	('SELECT src, dst FROM edge UNION SELECT r.src, e.dst FROM r LEFT JOIN edge e ON e.src = r.dst AND r.src > 3'),
+	('SELECT src, dst FROM edge UNION SELECT r.src, e.dst FROM r LEFT JOIN (edge e JOIN node n ON n.id = e.src) ON e.src = r.dst'),
+	('SELECT src, dst FROM edge UNION SELECT r.src, e.dst FROM r, LATERAL (SELECT dst FROM edge WHERE src = r.dst LIMIT 1) e'),
+	('SELECT src, dst FROM edge UNION SELECT r.src, e.dst + (SELECT count(*) FROM node)::int FROM r JOIN edge e ON e.src = r.dst'),
+	('SELECT src, dst FROM edge UNION SELECT r.src, (random() * e.dst)::int FROM r JOIN edge e ON e.src = r.dst'),
+	('SELECT src, dst FROM edge UNION ALL SELECT DISTINCT r.src, e.dst FROM r JOIN edge e ON e.src = r.dst WHERE false'),
+	('SELECT src, point(src, dst) FROM edge UNION ALL SELECT r.src, r.point FROM r WHERE r.point ~= point(3, 3)')) v(query);
+-- parameters in what PostgreSQL computes
+PREPARE reach(text, int[]) AS WITH RECURSIVE r AS (SELECT src, dst FROM edge UNION SELECT r.src, e.dst FROM r JOIN edge e ON e.src = r.dst
+	WHERE ('k' || e.dst) <> $1 AND e.dst = ANY ($2)) SELECT count(*), sum(dst) FROM r;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE reach('k3', '{1,3,5,7,9}');
+EXECUTE reach('k5', '{1,3,5,7,9}');
+EXECUTE reach(NULL, '{1,3}');
+SET gpucol.enable_recursive = off;
+EXECUTE reach('k3', '{1,3,5,7,9}');
+RESET gpucol.enable_recursive;
+RESET plan_cache_mode;
+SELECT differ('SELECT v.n, l.* FROM (VALUES (3), (5), (NULL)) v(n), LATERAL (WITH RECURSIVE r AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM r WHERE CASE WHEN v.n IS NULL THEN i < 2 ELSE i < v.n END) SELECT * FROM r) l');
+-- texts count against the limit of memory
+SET gpucol.recursive_memory_limit = '16MB';
+WITH RECURSIVE r(i, t) AS (SELECT 1, 'x' UNION ALL SELECT i + 1, t || repeat('y', 1000) || i FROM r) SELECT count(*) FROM r;
+RESET gpucol.recursive_memory_limit;
+EXPLAIN (VERBOSE, COSTS OFF) WITH RECURSIVE r AS (SELECT src, dst FROM edge UNION SELECT r.src, e.dst FROM r JOIN edge e ON e.src = r.dst WHERE ('k' || e.dst) <> 'k3') SELECT * FROM r;
+
+SET client_min_messages = warning;
+DROP SCHEMA recursive_terms CASCADE;
