@@ -34,14 +34,11 @@
 #define gpucol_compat_heap_restart(scan)	((void) (scan))
 #endif
 
-/* Take the bitmap scan callbacks out of a table access method's routine. */
-#if PG_VERSION_NUM >= 180000
-#define gpucol_compat_no_bitmap_scans(am) \
-	((am)->scan_bitmap_next_tuple = NULL)
-#else
-#define gpucol_compat_no_bitmap_scans(am) \
-	((am)->scan_bitmap_next_block = NULL, (am)->scan_bitmap_next_tuple = NULL)
-#endif
+/*
+ * Does a bitmap scan go through the bitmap itself (18), or does the executor call
+ * it for each block?
+ */
+#define GPUCOL_COMPAT_BITMAP_STREAM		(PG_VERSION_NUM >= 180000)
 
 /* tuplesort_getdatum, forward and with a copy where there is a choice. */
 #if PG_VERSION_NUM >= 160000

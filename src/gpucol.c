@@ -13,6 +13,7 @@
 
 #include "fmgr.h"
 
+#include "columnar/bitmap.h"
 #include "guc.h"
 #include "planner/planner.h"
 #include "service/supervisor.h"
@@ -26,6 +27,7 @@ void
 _PG_init(void)
 {
 	gpucol_guc_init();
+	gpucol_bitmap_init();
 	gpucol_planner_init();
 	gpucol_recursive_init();
 	gpucol_service_init();

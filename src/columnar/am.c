@@ -18,6 +18,7 @@
 #include "fmgr.h"
 
 #include "columnar/am.h"
+#include "columnar/bitmap.h"
 #include "columnar/fetch.h"
 #include "columnar/index_build.h"
 #include "columnar/insert.h"
@@ -111,6 +112,10 @@ init_routine(void)
 	am->scan_analyze_next_tuple = gpucol_analyze_next_tuple;
 	am->scan_sample_next_block = gpucol_sample_next_block;
 	am->scan_sample_next_tuple = gpucol_sample_next_tuple;
+#if !GPUCOL_COMPAT_BITMAP_STREAM
+	am->scan_bitmap_next_block = gpucol_bitmap_next_block;
+#endif
+	am->scan_bitmap_next_tuple = gpucol_bitmap_next_tuple;
 	am->relation_estimate_size = gpucol_estimate_rel_size;
 	am->relation_vacuum = gpucol_vacuum_rel;
 	am->relation_copy_for_cluster = gpucol_rewrite_copy;
@@ -119,12 +124,6 @@ init_routine(void)
 	am->relation_copy_data = am_relation_copy_data;
 	am->relation_needs_toast_table = am_relation_needs_toast_table;
 	am->relation_toast_am = am_relation_toast_am;
-
-	/*
-	 * Core prefetches the blocks of a bitmap's TIDs itself, which cannot work
-	 * for virtual ones: there are no bitmap scans.
-	 */
-	gpucol_compat_no_bitmap_scans(am);
 
 	gpucol_writer_init();
 }

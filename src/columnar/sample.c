@@ -81,26 +81,6 @@ analyze_step(const GpucolView *view)
 	return (uint64) Max(1.0, ceil((double) view->rows / view->pages / shown));
 }
 
-/* Enter a segment, with its deletions. */
-static void
-enter_segment(GpucolScan *scan, int64 number)
-{
-	const GpucolViewSegment *segment = &scan->view->segments[number];
-	MemoryContext old;
-	uint32		ndeleted;
-
-	if (scan->unit == number)
-		return;
-	old = MemoryContextSwitchTo(scan->context);
-	if (scan->deleted != NULL)
-		pfree(scan->deleted);
-	scan->deleted = gpucol_view_deleted(scan->view, segment, &ndeleted);
-	gpucol_reader_open(scan->reader,
-					   gpucol_segment_open(scan->base.rs_rd, &segment->entry));
-	scan->unit = number;
-	MemoryContextSwitchTo(old);
-}
-
 /* Is a row of the entered segment deleted? */
 static bool
 row_deleted(const GpucolScan *scan, uint64 row)
@@ -130,7 +110,7 @@ gpucol_analyze_next_block(TableScanDesc sscan, GPUCOL_COMPAT_ANALYZE_BLOCK)
 		return GPUCOL_COMPAT_ANALYZE_HEAP(scan->delta, block);
 	}
 	GPUCOL_COMPAT_ANALYZE_SKIP(scan->delta);
-	enter_segment(scan, number);
+	gpucol_scan_enter_segment(scan, number);
 	entry = &scan->view->segments[number].entry;
 	scan->sample_row = (uint64) entry->nrows * ordinal / entry->npages;
 	scan->sample_end = (uint64) entry->nrows * (ordinal + 1) / entry->npages;
@@ -215,7 +195,7 @@ enter_virtual_block(GpucolScan *scan, BlockNumber block)
 
 	while (block >= virtual_blocks(&scan->view->segments[number]))
 		block -= virtual_blocks(&scan->view->segments[number++]);
-	enter_segment(scan, number);
+	gpucol_scan_enter_segment(scan, number);
 	scan->sample_row = (uint64) block * GPUCOL_BLOCK_TIDS;
 	scan->sample_end = Min(scan->sample_row + GPUCOL_BLOCK_TIDS,
 						   scan->view->segments[number].entry.nrows);

@@ -20,6 +20,7 @@
 #include "access/heapam.h"
 #include "access/tableam.h"
 #include "pgstat.h"
+#include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
@@ -76,8 +77,9 @@ gpucol_scan_begin(Relation rel, Snapshot snapshot, int nkeys, struct ScanKeyData
 	scan->base.rs_parallel = pscan;
 	scan->context = AllocSetContextCreate(CurrentMemoryContext, "gpucol scan",
 										  ALLOCSET_DEFAULT_SIZES);
-	scan->unit = -1;
+	scan->unit = scan->entered = -1;
 	scan->direction = NoMovementScanDirection;
+	scan->bitmap_buffer = InvalidBuffer;
 	return &scan->base;
 }
 
@@ -93,6 +95,12 @@ gpucol_scan_end(TableScanDesc sscan)
 	}
 	if (scan->reader != NULL)
 		gpucol_reader_close(scan->reader);
+	if (BufferIsValid(scan->bitmap_buffer))
+		ReleaseBuffer(scan->bitmap_buffer);
+	/* a worker of a bitmap scan was given its snapshot behind heap's back */
+	if ((sscan->rs_flags & SO_TEMP_SNAPSHOT) != 0 &&
+		(scan->delta->rs_flags & SO_TEMP_SNAPSHOT) == 0)
+		UnregisterSnapshot(sscan->rs_snapshot);
 	heap_endscan(scan->delta);
 	MemoryContextDelete(scan->context);
 	pfree(scan);
@@ -114,6 +122,7 @@ gpucol_scan_rescan(TableScanDesc sscan, struct ScanKeyData *key, bool set_params
 	scan->in_unit = false;
 	scan->direction = NoMovementScanDirection;
 	scan->tid_range = false;
+	scan->bitmap_next = scan->bitmap_nrows = 0;
 }
 
 void
@@ -210,20 +219,33 @@ next_unit(GpucolScan *scan, ScanDirection direction)
 	return scan->unit >= 0 && scan->unit < nunits;
 }
 
-/* Begin a segment at the end that the direction starts from. */
-static void
-enter_segment(GpucolScan *scan, ScanDirection direction)
+void
+gpucol_scan_enter_segment(GpucolScan *scan, int64 number)
 {
-	const GpucolViewSegment *segment = &scan->view->segments[scan->unit];
-	MemoryContext old = MemoryContextSwitchTo(scan->context);
+	const GpucolViewSegment *segment = &scan->view->segments[number];
+	MemoryContext old;
 	uint32		ndeleted;
 
+	scan->unit = number;
+	if (scan->entered == number)
+		return;
+	old = MemoryContextSwitchTo(scan->context);
 	if (scan->deleted != NULL)
 		pfree(scan->deleted);
 	scan->deleted = gpucol_view_deleted(scan->view, segment, &ndeleted);
 	gpucol_reader_open(scan->reader,
 					   gpucol_segment_open(scan->base.rs_rd, &segment->entry));
 	MemoryContextSwitchTo(old);
+	scan->entered = number;
+}
+
+/* Begin a segment at the end that the direction starts from. */
+static void
+enter_segment(GpucolScan *scan, ScanDirection direction)
+{
+	const GpucolViewSegment *segment = &scan->view->segments[scan->unit];
+
+	gpucol_scan_enter_segment(scan, scan->unit);
 	scan->row = ScanDirectionIsBackward(direction) ? (int64) segment->entry.nrows : -1;
 }
 
@@ -234,6 +256,7 @@ enter_range(GpucolScan *scan)
 	const GpucolBlockRange *range;
 
 	gpucol_reader_close(scan->reader);
+	scan->entered = -1;
 	if (scan->tid_range)
 		return;
 	range = &scan->ranges[scan->unit - scan->view->nsegments];

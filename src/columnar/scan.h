@@ -10,6 +10,7 @@
 
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/relscan.h"
 #include "access/tableam.h"
 #include "executor/tuptable.h"
@@ -45,6 +46,7 @@ typedef struct GpucolScan
 	uint32		nranges;
 	GpucolBlockRange *ranges;
 	int64		unit;			/* -1 before the first */
+	int64		entered;		/* segment that reader and deletions are of, or -1 */
 	bool		in_unit;
 	ScanDirection direction;	/* of the last call */
 	int64		row;			/* in a segment: row last returned */
@@ -57,6 +59,15 @@ typedef struct GpucolScan
 	uint64		sample_step;
 	bool		sample_virtual;
 	BlockNumber sample_block;
+
+	/* bitmap scans, see bitmap.c: the visible rows of one block */
+	BlockNumber bitmap_block;
+	Buffer		bitmap_buffer;	/* of a delta block; kept until the next one */
+	HeapTupleData bitmap_tuple;
+	bool		bitmap_recheck;
+	int			bitmap_next;
+	int			bitmap_nrows;
+	OffsetNumber bitmap_rows[MaxHeapTuplesPerPage];
 } GpucolScan;
 
 /* Read the directory for the scan if that has not been done. */
@@ -64,6 +75,9 @@ extern void gpucol_scan_prepare(GpucolScan *scan);
 
 /* Begin a scan of the delta rows only, forward, for a merge. */
 extern TableScanDesc gpucol_scan_begin_delta(Relation rel, Snapshot snapshot);
+
+/* Make a segment of the view the scan's unit: its deletions and its reader. */
+extern void gpucol_scan_enter_segment(GpucolScan *scan, int64 number);
 
 /* Store a row of the reader's segment in a slot. */
 extern void gpucol_scan_store(GpucolReader *reader, uint32 row,

@@ -1,0 +1,333 @@
+/*-------------------------------------------------------------------------
+ *
+ * bitmap.c
+ *	  Bitmap heap scans over delta and segments.
+ *
+ * Indexes give TIDs, of which those of segment rows are virtual; a bitmap keeps
+ * them by block like any others, after those of the delta.  A virtual block stands
+ * for 256 row numbers, which may belong to several segments.
+ *
+ * The block at hand is turned into the list of its visible rows, by heap's rules
+ * for delta blocks and by the scan's view for virtual ones.
+ *
+ * Before 18 the executor itself prefetches the blocks that a bitmap names, which
+ * fails for virtual ones; an executor hook tells the nodes that scan gpucol tables
+ * not to.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "executor/executor.h"
+#include "nodes/execnodes.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/tidbitmap.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "storage/predicate.h"
+
+#include "columnar/am.h"
+#include "columnar/bitmap.h"
+#include "columnar/rownum.h"
+#include "columnar/scan.h"
+#include "compat.h"
+
+/* What a bitmap says about one block. */
+typedef struct BitmapBlock
+{
+	BlockNumber block;
+	int			ntuples;		/* -1 = any row */
+	OffsetNumber *offsets;
+} BitmapBlock;
+
+/* ------------------------------------------------------------------------
+ * Delta blocks
+ * ------------------------------------------------------------------------
+ */
+
+/* Rows of the block among the given line pointers, each the root of a chain. */
+static void
+look_up_tuples(GpucolScan *scan, const BitmapBlock *block)
+{
+	for (int i = 0; i < block->ntuples; i++)
+	{
+		ItemPointerData tid;
+		HeapTupleData tuple;
+
+		ItemPointerSet(&tid, block->block, block->offsets[i]);
+		if (heap_hot_search_buffer(&tid, scan->base.rs_rd, scan->bitmap_buffer,
+								   scan->base.rs_snapshot, &tuple, NULL, true))
+			scan->bitmap_rows[scan->bitmap_nrows++] = ItemPointerGetOffsetNumber(&tid);
+	}
+}
+
+/* All visible rows of the block. */
+static void
+look_at_all_tuples(GpucolScan *scan, BlockNumber block)
+{
+	Relation	rel = scan->base.rs_rd;
+	Page		page = BufferGetPage(scan->bitmap_buffer);
+	OffsetNumber last = PageGetMaxOffsetNumber(page);
+
+	for (OffsetNumber i = FirstOffsetNumber; i <= last; i = OffsetNumberNext(i))
+	{
+		ItemId		item = PageGetItemId(page, i);
+		HeapTupleData tuple;
+		bool		visible;
+
+		if (!ItemIdIsNormal(item))
+			continue;
+		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
+		tuple.t_len = ItemIdGetLength(item);
+		tuple.t_tableOid = RelationGetRelid(rel);
+		ItemPointerSet(&tuple.t_self, block, i);
+		visible = HeapTupleSatisfiesVisibility(&tuple, scan->base.rs_snapshot,
+											   scan->bitmap_buffer);
+		if (visible)
+		{
+			scan->bitmap_rows[scan->bitmap_nrows++] = i;
+			PredicateLockTID(rel, &tuple.t_self, scan->base.rs_snapshot,
+							 HeapTupleHeaderGetXmin(tuple.t_data));
+		}
+		HeapCheckForSerializableConflictOut(visible, rel, &tuple, scan->bitmap_buffer,
+											scan->base.rs_snapshot);
+	}
+}
+
+static void
+enter_delta_block(GpucolScan *scan, const BitmapBlock *block)
+{
+	Relation	rel = scan->base.rs_rd;
+
+	/* later blocks hold nothing visible, but conflicts may be there */
+	if (block->block >= ((HeapScanDesc) scan->delta)->rs_nblocks &&
+		!IsolationIsSerializable())
+		return;
+	scan->bitmap_buffer = ReleaseAndReadBuffer(scan->bitmap_buffer, rel, block->block);
+	heap_page_prune_opt(rel, scan->bitmap_buffer);
+	LockBuffer(scan->bitmap_buffer, BUFFER_LOCK_SHARE);
+	if (block->ntuples >= 0)
+		look_up_tuples(scan, block);
+	else
+		look_at_all_tuples(scan, block->block);
+	LockBuffer(scan->bitmap_buffer, BUFFER_LOCK_UNLOCK);
+}
+
+/* Store a tuple of the delta block. */
+static void
+store_tuple(GpucolScan *scan, OffsetNumber offset, TupleTableSlot *slot)
+{
+	HeapTuple	tuple = &scan->bitmap_tuple;
+	Page		page = BufferGetPage(scan->bitmap_buffer);
+	ItemId		item = PageGetItemId(page, offset);
+
+	tuple->t_data = (HeapTupleHeader) PageGetItem(page, item);
+	tuple->t_len = ItemIdGetLength(item);
+	tuple->t_tableOid = RelationGetRelid(scan->base.rs_rd);
+	ItemPointerSet(&tuple->t_self, scan->bitmap_block, offset);
+	ExecStoreBufferHeapTuple(tuple, slot, scan->bitmap_buffer);
+}
+
+/* ------------------------------------------------------------------------
+ * Virtual blocks
+ * ------------------------------------------------------------------------
+ */
+
+/* Row number of a virtual block's offset. */
+static uint64
+block_row(BlockNumber block, OffsetNumber offset)
+{
+	ItemPointerData tid;
+
+	ItemPointerSet(&tid, block, offset);
+	return gpucol_tid_row(&tid);
+}
+
+/*
+ * Is the row there, and not deleted?  Enters its segment; row becomes its number
+ * within that.
+ */
+static bool
+enter_row(GpucolScan *scan, uint64 *row)
+{
+	const GpucolViewSegment *segment = NULL;
+
+	if (scan->unit >= 0)
+	{
+		segment = &scan->view->segments[scan->unit];
+		if (*row < segment->entry.first_row ||
+			*row - segment->entry.first_row >= segment->entry.nrows)
+			segment = NULL;
+	}
+	if (segment == NULL)
+		segment = gpucol_view_find(scan->view, *row);
+	if (segment == NULL)
+		return false;
+	gpucol_scan_enter_segment(scan, segment - scan->view->segments);
+	*row -= segment->entry.first_row;
+	return scan->deleted == NULL || ((scan->deleted[*row / 32] >> (*row % 32)) & 1) == 0;
+}
+
+static void
+enter_virtual_block(GpucolScan *scan, const BitmapBlock *block)
+{
+	int			n = block->ntuples >= 0 ? block->ntuples : GPUCOL_BLOCK_TIDS;
+
+	for (int i = 0; i < n; i++)
+	{
+		OffsetNumber offset = block->ntuples >= 0 ? block->offsets[i] : i + 1;
+		uint64		row = block_row(block->block, offset);
+
+		if (enter_row(scan, &row))
+			scan->bitmap_rows[scan->bitmap_nrows++] = offset;
+	}
+}
+
+/* Store a row of the virtual block. */
+static void
+store_row(GpucolScan *scan, OffsetNumber offset, TupleTableSlot *slot)
+{
+	uint64		row = block_row(scan->bitmap_block, offset);
+	TransactionId xmin;
+
+	(void) enter_row(scan, &row);
+	xmin = scan->view->segments[scan->unit].xmin;
+	gpucol_scan_store(scan->reader, (uint32) row, xmin, slot);
+	PredicateLockTID(scan->base.rs_rd, &slot->tts_tid, scan->base.rs_snapshot, xmin);
+}
+
+/* ------------------------------------------------------------------------
+ * Both
+ * ------------------------------------------------------------------------
+ */
+
+/* Make the list of the block's visible rows; false if it has none. */
+static bool
+enter_block(GpucolScan *scan, const BitmapBlock *block)
+{
+	gpucol_scan_prepare(scan);
+	scan->bitmap_block = block->block;
+	scan->bitmap_next = scan->bitmap_nrows = 0;
+	if (block->block >= GPUCOL_FIRST_VIRTUAL_BLOCK)
+		enter_virtual_block(scan, block);
+	else
+		enter_delta_block(scan, block);
+	return scan->bitmap_nrows > 0;
+}
+
+/* Next row of the block; false at its end. */
+static bool
+next_row(GpucolScan *scan, TupleTableSlot *slot)
+{
+	OffsetNumber offset;
+
+	if (scan->bitmap_next >= scan->bitmap_nrows)
+		return false;
+	offset = scan->bitmap_rows[scan->bitmap_next++];
+	if (scan->bitmap_block >= GPUCOL_FIRST_VIRTUAL_BLOCK)
+		store_row(scan, offset, slot);
+	else
+		store_tuple(scan, offset, slot);
+	pgstat_count_heap_fetch(scan->base.rs_rd);
+	return true;
+}
+
+#if GPUCOL_COMPAT_BITMAP_STREAM
+
+bool
+gpucol_bitmap_next_tuple(TableScanDesc sscan, TupleTableSlot *slot, bool *recheck,
+						 uint64 *lossy_pages, uint64 *exact_pages)
+{
+	GpucolScan *scan = (GpucolScan *) sscan;
+
+	while (!next_row(scan, slot))
+	{
+		OffsetNumber offsets[TBM_MAX_TUPLES_PER_PAGE];
+		TBMIterateResult result;
+		BitmapBlock block = {.offsets = offsets, .ntuples = -1};
+
+		CHECK_FOR_INTERRUPTS();
+		if (!tbm_iterate(&sscan->st.rs_tbmiterator, &result))
+		{
+			ExecClearTuple(slot);
+			return false;
+		}
+		block.block = result.blockno;
+		if (!result.lossy)
+			block.ntuples = tbm_extract_page_tuple(&result, offsets,
+												   TBM_MAX_TUPLES_PER_PAGE);
+		scan->bitmap_recheck = result.recheck;
+		if (enter_block(scan, &block))
+			(*(result.lossy ? lossy_pages : exact_pages))++;
+	}
+	*recheck = scan->bitmap_recheck;
+	return true;
+}
+
+void
+gpucol_bitmap_init(void)
+{
+}
+
+#else
+
+bool
+gpucol_bitmap_next_block(TableScanDesc sscan, TBMIterateResult *result)
+{
+	BitmapBlock block = {
+		.block = result->blockno,
+		.ntuples = result->ntuples,
+		.offsets = result->offsets
+	};
+
+	return enter_block((GpucolScan *) sscan, &block);
+}
+
+bool
+gpucol_bitmap_next_tuple(TableScanDesc sscan,
+						 TBMIterateResult *result pg_attribute_unused(),
+						 TupleTableSlot *slot)
+{
+	return next_row((GpucolScan *) sscan, slot);
+}
+
+static ExecutorStart_hook_type previous_executor_start;
+
+/* Keep a node that scans a gpucol table's bitmap from prefetching. */
+static bool
+stop_prefetching(PlanState *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, BitmapHeapScanState))
+	{
+		BitmapHeapScanState *scan = (BitmapHeapScanState *) node;
+
+		if (scan->ss.ss_currentRelation != NULL &&
+			gpucol_am_is_table(scan->ss.ss_currentRelation))
+			scan->prefetch_maximum = 0;
+	}
+	return planstate_tree_walker(node, stop_prefetching, context);
+}
+
+static void
+executor_start(QueryDesc *query, int eflags)
+{
+	if (previous_executor_start)
+		previous_executor_start(query, eflags);
+	else
+		standard_ExecutorStart(query, eflags);
+	if (query->planstate != NULL)
+		stop_prefetching(query->planstate, NULL);
+}
+
+void
+gpucol_bitmap_init(void)
+{
+	previous_executor_start = ExecutorStart_hook;
+	ExecutorStart_hook = executor_start;
+}
+
+#endif

@@ -1,0 +1,77 @@
+-- Bitmap heap scans over delta and segments: exact and lossy, AND and OR, GIN, with
+-- prefetching asked for; each query gives what a sequential scan of a heap gives.
+CREATE TABLE sb (id int, a int, b int, t text, w int[]) USING gpucol;
+INSERT INTO sb SELECT i, i % 1000, i % 777, 'word' || i % 500 || ' common', ARRAY[i % 50, i % 60]
+	FROM generate_series(1, 30000) i;
+INSERT INTO sb SELECT i, i % 1000, i % 777, 'word' || i % 500 || ' common', ARRAY[i % 50, i % 60]
+	FROM generate_series(30001, 60000) i;
+CREATE INDEX sb_a ON sb (a);
+CREATE INDEX sb_b ON sb (b);
+CREATE INDEX sb_t ON sb USING gin (to_tsvector('simple', t));
+CREATE INDEX sb_w ON sb USING gin (w);
+DELETE FROM sb WHERE id % 11 = 0;
+UPDATE sb SET a = 5 WHERE id % 1000 = 7;
+INSERT INTO sb SELECT i, 5, 6, 'word5 delta', ARRAY[5, 55] FROM generate_series(90001, 90040) i;
+VACUUM ANALYZE sb;
+CREATE TABLE sb_heap USING heap AS SELECT * FROM sb;
+SET enable_seqscan = off;
+SET enable_indexscan = off;
+SET gpucol.pushdown = forbid;
+SET effective_io_concurrency = 8;
+
+CREATE FUNCTION sb_compare(condition text, OUT bitmap boolean, OUT n bigint, OUT missing bigint, OUT extra bigint)
+LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	bitmap := false;
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) SELECT * FROM sb WHERE ' || condition LOOP
+		bitmap := bitmap OR line ~ 'Bitmap Heap Scan on sb';
+	END LOOP;
+	EXECUTE format('SELECT (SELECT count(*) FROM sb WHERE %1$s),
+		(SELECT count(*) FROM (SELECT * FROM sb_heap WHERE %1$s EXCEPT ALL SELECT * FROM sb WHERE %1$s) d),
+		(SELECT count(*) FROM (SELECT * FROM sb WHERE %1$s EXCEPT ALL SELECT * FROM sb_heap WHERE %1$s) d)', condition)
+	INTO n, missing, extra;
+END $$;
+
+SELECT * FROM sb_compare('a = 5');
+SELECT * FROM sb_compare('a BETWEEN 100 AND 900');
+SELECT * FROM sb_compare('a = 5 OR b = 6');
+SELECT * FROM sb_compare('a < 100 AND b < 50');
+SELECT * FROM sb_compare('a IN (1, 2, 3) OR (b = 7 AND a > 500)');
+SELECT * FROM sb_compare($$to_tsvector('simple', t) @@ 'word5 & common'$$);
+SELECT * FROM sb_compare($$to_tsvector('simple', t) @@ 'delta | word77'$$);
+SELECT * FROM sb_compare('w @> ARRAY[5, 55]');
+SELECT * FROM sb_compare('w && ARRAY[3, 59]');
+SELECT * FROM sb_compare('a = -1');
+
+-- lossy: a bitmap of few bytes
+SET work_mem = '64kB';
+SELECT * FROM sb_compare('a BETWEEN 100 AND 900');
+SELECT * FROM sb_compare('w && ARRAY[3, 4, 5, 6, 7]');
+RESET work_mem;
+
+-- rescans, with a parameter; cursors; a transaction's own changes
+SELECT x, (SELECT count(*) FROM sb WHERE a = x) FROM generate_series(4, 7) x;
+BEGIN;
+DELETE FROM sb WHERE a = 5 AND id < 20000;
+INSERT INTO sb VALUES (99999, 5, 0, '', NULL);
+DECLARE c CURSOR FOR SELECT id FROM sb WHERE a = 5 ORDER BY id DESC;
+FETCH 2 FROM c;
+UPDATE sb SET a = 6 WHERE a = 5;
+FETCH 2 FROM c;
+SELECT count(*) FROM sb WHERE a = 5;
+SELECT count(*) FROM sb WHERE a = 6;
+ROLLBACK;
+SELECT * FROM sb_compare('a = 5');
+
+-- parallel
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 2;
+EXPLAIN (COSTS OFF) SELECT count(*), sum(id) FROM sb WHERE a BETWEEN 100 AND 900;
+SELECT count(*), sum(id) FROM sb WHERE a BETWEEN 100 AND 900;
+SELECT count(*), sum(id) FROM sb_heap WHERE a BETWEEN 100 AND 900;
+DROP FUNCTION sb_compare;
+DROP TABLE sb, sb_heap;
