@@ -31,6 +31,7 @@
 #include "exec/beside.h"
 #include "exec/explain.h"
 #include "exec/plan.h"
+#include "exec/regroup.h"
 #include "exec/result.h"
 #include "exec/run.h"
 #include "exec/topk.h"
@@ -45,7 +46,12 @@ typedef struct GpucolAggExecState
 	int			naggs;
 	Expr	  **exprs;			/* keys, then Aggrefs */
 	GpucolOutput *keys;
+	GpucolGroupPlan grouping;	/* in the run's memory, as are */
 	GpucolFinal *finals;
+
+	/* keys or arguments that PostgreSQL evaluates: all groups, joined */
+	MemoryContext regroup_context;
+	GpucolRegroup *regroup;
 
 	/* rankings instead of finals */
 	bool		ranking;
@@ -56,6 +62,7 @@ typedef struct GpucolAggExecState
 	/* by aggregate: its number among the rankings, or -1 - number in finals */
 	int		   *numbers;
 	int			nbeside;		/* finals beside rankings */
+	GpucolGroupPlan beside_grouping;
 	GpucolExec	beside_exec;
 	GpucolBeside *beside;
 
@@ -158,18 +165,29 @@ number_aggregates(GpucolAggExecState *state)
 	state->nbeside = state->ranking ? state->naggs - nrankings : 0;
 }
 
-/* The rankings as a list. */
+/* The keys as a list. */
 static List *
-ranking_list(GpucolAggExecState *state)
+key_list(GpucolAggExecState *state)
 {
-	List	   *aggs = NIL;
+	List	   *keys = NIL;
+
+	for (int i = 0; i < state->nkeys; i++)
+		keys = lappend(keys, state->exprs[i]);
+	return keys;
+}
+
+/* The rankings, or the other aggregates, as a list. */
+static List *
+aggregate_list(GpucolAggExecState *state, bool rankings)
+{
+	List	   *exprs = NIL;
 
 	for (int i = 0; i < state->naggs; i++)
 	{
-		if (state->numbers[i] >= 0)
-			aggs = lappend(aggs, state->exprs[state->nkeys + i]);
+		if ((state->numbers[i] >= 0) == rankings)
+			exprs = lappend(exprs, state->exprs[state->nkeys + i]);
 	}
-	return aggs;
+	return exprs;
 }
 
 /* Lower the conditions, the keys and the aggregates. */
@@ -177,6 +195,9 @@ static bool
 lower_agg(GpucolExec *exec, GpucolLower *l)
 {
 	GpucolAggExecState *state = (GpucolAggExecState *) exec->node;
+	bool		rankings = state->ranking && exec == &state->exec;
+	GpucolGroupPlan *plan = exec == &state->exec ? &state->grouping :
+		&state->beside_grouping;
 	ListCell   *lc;
 
 	l->aggregating = true;
@@ -186,26 +207,22 @@ lower_agg(GpucolExec *exec, GpucolLower *l)
 			return false;
 	}
 	gpucol_lower_end_filter(l);
-	for (int i = 0; i < state->nkeys; i++)
+	if (!gpucol_lower_grouping(l, key_list(state),
+							   rankings ? NIL : aggregate_list(state, false),
+							   !state->ranking && exec->recursion == NULL, plan))
+		return false;
+	if (!rankings)
+		state->finals = plan->finals;
+	exec->withholds |= plan->regroup;
+	for (int i = 0; i < state->nkeys && !plan->regroup; i++)
 	{
 		Node	   *key = (Node *) state->exprs[i];
-		GpucolValue value;
 
-		if (!gpucol_lower_output(l, state->exprs[i], &value))
-			return false;
 		gpucol_output_init(&state->keys[i], exprType(key), exprTypmod(key),
-						   exprCollation(key), &value);
+						   exprCollation(key), &plan->keys[i].value);
 	}
-	if (state->ranking && exec == &state->exec)
-		return gpucol_ranking_lower(l, ranking_list(state), &state->rankings);
-	for (int i = 0; i < state->naggs; i++)
-	{
-		if (state->numbers[i] < 0 &&
-			!gpucol_lower_aggref(l, (Aggref *) state->exprs[state->nkeys + i],
-								 &state->finals[-1 - state->numbers[i]]))
-			return false;
-	}
-	return true;
+	return !rankings ||
+		gpucol_ranking_lower(l, aggregate_list(state, true), &state->rankings);
 }
 
 /* Range table index of the table (0) or of its i-th part. */
@@ -260,7 +277,6 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	state->eflags = eflags;
 	number_aggregates(state);
 	state->keys = palloc0(Max(state->nkeys, 1) * sizeof(GpucolOutput));
-	state->finals = palloc0(Max(state->naggs, 1) * sizeof(GpucolFinal));
 	state->values = palloc(Max(state->nkeys, 1) * sizeof(Datum *));
 	state->isnull = palloc(Max(state->nkeys, 1) * sizeof(bool *));
 	state->batch_context = AllocSetContextCreate(estate->es_query_cxt,
@@ -287,6 +303,9 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 		gpucol_run_init(&state->beside_exec, node, state->exec.rel, varno,
 						GPUCOL_PROGRAM_AGG, lower_agg);
 	state->exec.withholds = state->ranking;
+	state->regroup_context = AllocSetContextCreate(estate->es_query_cxt,
+												   "gpucol regroup",
+												   ALLOCSET_DEFAULT_SIZES);
 	if (state->ranking)
 		state->exec.make_shape = make_shape;
 	if (state->ranking)
@@ -333,9 +352,9 @@ next_ranked(GpucolAggExecState *state, GpucolResult *result)
 	return status;
 }
 
-/* Let go of what the rankings hold. */
+/* Let go of what the rankings and the joined groups hold. */
 static void
-end_ranking(GpucolAggExecState *state)
+end_groups(GpucolAggExecState *state)
 {
 	state->topk = NULL;
 	state->beside = NULL;
@@ -343,6 +362,8 @@ end_ranking(GpucolAggExecState *state)
 		gpucol_run_end(&state->beside_exec);
 	if (state->ranking)
 		MemoryContextReset(state->topk_context);
+	state->regroup = NULL;
+	MemoryContextReset(state->regroup_context);
 }
 
 /* Result of one aggregate for a group of the batch. */
@@ -403,6 +424,42 @@ store_group(GpucolAggExecState *state)
 	return ExecStoreVirtualTuple(slot);
 }
 
+/* The next of the joined groups; none where the node must fall back. */
+static TupleTableSlot *
+next_joined(GpucolAggExecState *state)
+{
+	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
+	MemoryContext old;
+	bool		found;
+
+	ExecClearTuple(slot);
+	MemoryContextReset(state->row_context);
+	old = MemoryContextSwitchTo(state->row_context);
+	found = gpucol_regroup_next(state->regroup, slot->tts_values, slot->tts_isnull);
+	MemoryContextSwitchTo(old);
+	return found ? ExecStoreVirtualTuple(slot) : slot;
+}
+
+/*
+ * Start the run, which says whether the engine's groups have to be joined; if so,
+ * join them.
+ */
+static GpucolStatus
+start_groups(GpucolAggExecState *state)
+{
+	MemoryContext old = MemoryContextSwitchTo(state->regroup_context);
+	GpucolStatus status = gpucol_run_start(&state->exec);
+
+	if (status == GPUCOL_OK && state->grouping.regroup)
+	{
+		state->regroup = gpucol_regroup_run(&state->exec, &state->grouping);
+		if (state->regroup == NULL)
+			status = GPUCOL_UNSUPPORTED;
+	}
+	MemoryContextSwitchTo(old);
+	return status;
+}
+
 /* ExecScan's access method: the next group, or the fallback's need. */
 static TupleTableSlot *
 next_group(ScanState *node)
@@ -410,6 +467,10 @@ next_group(ScanState *node)
 	GpucolAggExecState *state = (GpucolAggExecState *) node;
 	GpucolResult result;
 
+	if (!state->exec.started && !state->ranking && start_groups(state) != GPUCOL_OK)
+		return ExecClearTuple(node->ss_ScanTupleSlot);
+	if (state->regroup != NULL)
+		return next_joined(state);
 	while (state->next >= state->nrows)
 	{
 		if ((state->ranking ? next_ranked(state, &result) :
@@ -456,7 +517,7 @@ agg_exec(CustomScanState *node)
 	slot = ExecScan(&node->ss, next_group, recheck_group);
 	if (state->exec.fallback == NULL)
 		return slot;
-	end_ranking(state);
+	end_groups(state);
 	begin_fallback(state);
 	return ExecProcNode(state->fallback);
 }
@@ -466,7 +527,7 @@ agg_end(CustomScanState *node)
 {
 	GpucolAggExecState *state = (GpucolAggExecState *) node;
 
-	end_ranking(state);
+	end_groups(state);
 	gpucol_run_end(&state->exec);
 	for (int i = 0; i < state->exec.nparts; i++)
 		table_close(state->exec.parts[i].rel, NoLock);
@@ -479,7 +540,7 @@ agg_rescan(CustomScanState *node)
 {
 	GpucolAggExecState *state = (GpucolAggExecState *) node;
 
-	end_ranking(state);
+	end_groups(state);
 	gpucol_run_end(&state->exec);
 	state->nrows = 0;
 	state->next = 0;
@@ -542,6 +603,21 @@ explain_parts(GpucolAggExecState *state, ExplainState *es)
 		ExplainPropertyList("Partitions", names, es);
 }
 
+/* The columns for whose values PostgreSQL evaluates keys and arguments. */
+static void
+explain_base(GpucolAggExecState *state, ExplainState *es)
+{
+	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
+	List	   *names = NIL;
+	ListCell   *lc;
+
+	foreach(lc, list_nth(cscan->custom_private, GPUCOL_AGG_PRIVATE_BASE))
+		names = lappend(names, NameStr(TupleDescAttr(state->exec.desc,
+													 lfirst_int(lc) - 1)->attname));
+	if (names != NIL)
+		ExplainPropertyList("Evaluated Once Per", names, es);
+}
+
 static void
 agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
@@ -550,6 +626,7 @@ agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	gpucol_explain_input(&state->exec, es);
 	explain_parts(state, es);
 	explain_keys(state, ancestors, es);
+	explain_base(state, es);
 	gpucol_explain_engine(&state->exec, es);
 	gpucol_explain_filter(&state->exec, state->pushed, ancestors, es);
 	gpucol_explain_columns(&state->exec, read_columns(state), es);

@@ -41,6 +41,8 @@ typedef enum GpucolAggPrivate
 									 * or 0 */
 	GPUCOL_AGG_PRIVATE_PARTS,	/* List: for each leaf the IntList of where it
 								 * keeps the table's columns, by attribute number */
+	GPUCOL_AGG_PRIVATE_BASE,	/* IntList: columns that the engine groups by for
+								 * what PostgreSQL evaluates on its groups */
 	GPUCOL_AGG_PRIVATE_COUNT
 } GpucolAggPrivate;
 

@@ -441,16 +441,29 @@ next_batch(GpucolExec *exec, GpucolResult *result)
 }
 
 /*
+ * Lower and start, unless that is done.
+ */
+GpucolStatus
+gpucol_run_start(GpucolExec *exec)
+{
+	MemoryContext old = MemoryContextSwitchTo(exec->context);
+	GpucolStatus status = exec->started ? GPUCOL_OK : start(exec, false);
+
+	MemoryContextSwitchTo(old);
+	if (status != GPUCOL_OK && exec->fallback == NULL)
+		gpucol_status_raise(status, exec->rel);
+	return status;
+}
+
+/*
  * Next batch of results.
  */
 GpucolStatus
 gpucol_run_next(GpucolExec *exec, GpucolResult *result)
 {
+	GpucolStatus status = gpucol_run_start(exec);
 	MemoryContext old = MemoryContextSwitchTo(exec->context);
-	GpucolStatus status = GPUCOL_OK;
 
-	if (!exec->started)
-		status = start(exec, false);
 	if (status == GPUCOL_OK)
 		status = exec->never ? empty_result(exec, result) :
 			next_batch(exec, result);

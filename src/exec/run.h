@@ -103,6 +103,11 @@ extern void gpucol_run_init_recursion(GpucolExec *exec, CustomScanState *node,
 									  GpucolLowerNode lower_node);
 
 /*
+ * Lower and start, unless that is done.  GPUCOL_OK or a fallback status, as below.
+ */
+extern GpucolStatus gpucol_run_start(GpucolExec *exec);
+
+/*
  * Next batch.  GPUCOL_OK, GPUCOL_END, or a fallback status: then the node must
  * fall back, for exec->fallback's reason.  Every other status is raised.
  */

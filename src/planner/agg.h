@@ -24,8 +24,21 @@ typedef enum GpucolFinalKind
 	GPUCOL_FINAL_VALUE,			/* min, max: a value of the argument's class */
 	GPUCOL_FINAL_BOOL,
 	GPUCOL_FINAL_VAR_NUMERIC,
-	GPUCOL_FINAL_VAR_FLOAT8
+	GPUCOL_FINAL_VAR_FLOAT8,
+	GPUCOL_FINAL_EXTREME		/* a datum, see GpucolHostAgg */
 } GpucolFinalKind;
+
+/*
+ * How the executor advances an aggregate whose argument no engine computes, once
+ * for each of the engine's groups (exec/regroup.c).
+ */
+typedef enum GpucolHostAgg
+{
+	GPUCOL_HOST_NONE = 0,		/* the engine does */
+	GPUCOL_HOST_WEIGHTED,		/* an integer, as often as the group has rows */
+	GPUCOL_HOST_DISTINCT,		/* number of distinct values */
+	GPUCOL_HOST_EXTREME			/* least or greatest value */
+} GpucolHostAgg;
 
 typedef struct GpucolFinal
 {
@@ -38,9 +51,58 @@ typedef struct GpucolFinal
 	int			scale_state;	/* D: state of the greatest display scale of a
 								 * row, or -1: `scale` */
 	Oid			type;			/* result type */
+
+	/* host aggregates: `state` follows those of the engine */
+	GpucolHostAgg host;
+	Expr	   *arg;
+	int			rows;			/* state that counts the rows */
+	Oid			compare;		/* EXTREME: support function of a btree */
+	Oid			collation;
+	bool		greatest;
 } GpucolFinal;
+
+/* One key of a grouping. */
+typedef struct GpucolGroupKey
+{
+	Expr	   *expr;
+	int			output;			/* of the engine, or -1: evaluated by PostgreSQL on
+								 * the base columns of the engine's groups */
+	GpucolValue value;
+} GpucolGroupKey;
+
+/* A column that the engine groups by because keys or arguments need it. */
+typedef struct GpucolBaseColumn
+{
+	AttrNumber	attnum;
+	int			output;
+	GpucolValue value;
+} GpucolBaseColumn;
+
+/* A grouping as the engine and the executor share it out. */
+typedef struct GpucolGroupPlan
+{
+	int			nkeys;
+	GpucolGroupKey *keys;
+	int			naggs;
+	GpucolFinal *finals;
+	int			nbase;
+	GpucolBaseColumn *base;
+	int			nhost;			/* states beyond the engine's */
+	bool		regroup;		/* the engine's groups are finer than the keys */
+} GpucolGroupPlan;
+
+/*
+ * lower_group.c: lower keys (List of Expr) and aggregates (List of Aggref).  With
+ * `may_regroup` what no engine computes is left to the executor where that is the
+ * same; else, or where it is not, false with l->reason.
+ */
+extern bool gpucol_lower_grouping(GpucolLower *l, List *keys, List *aggs,
+								  bool may_regroup, GpucolGroupPlan *plan);
 
 /* lower_agg.c: add the states of one aggregate */
 extern bool gpucol_lower_aggref(GpucolLower *l, Aggref *agg, GpucolFinal *final);
+
+/* ... or describe how the executor advances it, the state of its rows excepted */
+extern bool gpucol_lower_host_agg(GpucolLower *l, Aggref *agg, GpucolFinal *final);
 
 #endif							/* GPUCOL_PLANNER_AGG_H */

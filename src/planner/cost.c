@@ -125,11 +125,12 @@ gpucol_cost_scan(PlannerInfo *root, RelOptInfo *rel, Path *path, int ncolumns,
 }
 
 /*
- * Cost an aggregation of a table to `groups` groups.
+ * Cost an aggregation of a table to `groups` groups, which the executor makes of
+ * `joined` of the engine's (0: they are the engine's).
  */
 void
 gpucol_cost_agg(PlannerInfo *root, RelOptInfo *rel, Path *path, int ncolumns,
-				List *pushed, int nkeys, int naggs, double groups,
+				List *pushed, int nkeys, int naggs, double groups, double joined,
 				PathTarget *target, List *having)
 {
 	QualCost	qual;
@@ -139,6 +140,7 @@ gpucol_cost_agg(PlannerInfo *root, RelOptInfo *rel, Path *path, int ncolumns,
 		AGG_ADVANTAGE * engine_share(rel) *
 		(engine_cost(rel, ncolumns, pushed) +
 		 rel->rows * cpu_operator_cost * GROUP_SHARE * (nkeys + naggs * VALUE_SHARE)) +
+		joined * (cpu_tuple_cost + cpu_operator_cost * (nkeys + naggs)) +
 		qual.startup + target->cost.startup;
 	path->total_cost = path->startup_cost +
 		groups * (cpu_tuple_cost + cpu_operator_cost * (nkeys + naggs) +

@@ -33,9 +33,11 @@ gpucol_lower_begin(TupleDesc desc, Index varno, PlanState *planstate)
 	return l;
 }
 
-/* Forget what was appended after `mark` was copied, but not the reason. */
-static void
-restore(GpucolLower *l, const GpucolLower *mark)
+/*
+ * Forget what was appended after `mark` was copied, but not the reason.
+ */
+void
+gpucol_lower_restore(GpucolLower *l, const GpucolLower *mark)
 {
 	l->ncolumns = mark->ncolumns;
 	l->nconsts = mark->nconsts;
@@ -81,16 +83,16 @@ gpucol_lower_qual(GpucolLower *l, Expr *clause, bool may_raise)
 
 	if (gpucol_lower_range(l, clause))
 		return true;
-	restore(l, &mark);
+	gpucol_lower_restore(l, &mark);
 	l->may_raise = false;
 	if (!lower_filter(l, clause))
 	{
-		restore(l, &mark);
+		gpucol_lower_restore(l, &mark);
 		return false;
 	}
 	if (l->may_raise && !may_raise)
 	{
-		restore(l, &mark);
+		gpucol_lower_restore(l, &mark);
 		return gpucol_lower_decline(l, "it could raise an error before an earlier condition, which is not pushed down, excludes the row");
 	}
 	return true;
@@ -116,12 +118,12 @@ gpucol_lower_output(GpucolLower *l, Expr *expr, GpucolValue *out)
 
 	if (!gpucol_lower_expr(l, expr, out))
 	{
-		restore(l, &mark);
+		gpucol_lower_restore(l, &mark);
 		return false;
 	}
 	if (out->scale_reg != GPUCOL_NO_REG)
 	{
-		restore(l, &mark);
+		gpucol_lower_restore(l, &mark);
 		return gpucol_lower_decline(l, "its numeric values have different numbers of fractional digits");
 	}
 	if (l->keys == NULL)

@@ -115,6 +115,7 @@ typedef struct GpucolLower
 extern GpucolLower *gpucol_lower_begin(TupleDesc desc, Index varno,
 									   PlanState *planstate);
 extern bool gpucol_lower_qual(GpucolLower *l, Expr *clause, bool may_raise);
+extern void gpucol_lower_restore(GpucolLower *l, const GpucolLower *mark);
 extern void gpucol_lower_end_filter(GpucolLower *l);
 extern bool gpucol_lower_output(GpucolLower *l, Expr *expr, GpucolValue *out);
 extern int	gpucol_lower_agg(GpucolLower *l, GpucolAggOp op, GpucolClass cls,

@@ -5,12 +5,22 @@
  *
  * Not on the list on purpose: sum(float4), which PostgreSQL accumulates in
  * single precision, so that its result depends on the order of the rows far
- * beyond rounding; min and max of text, which need the collation.
+ * beyond rounding.
+ *
+ * Where an argument has no form in the engines (text, a function of it), some
+ * aggregates are still at hand: the engine groups by the columns of the argument
+ * too, and the executor advances the aggregate once for each of these groups
+ * (exec/regroup.c).  That does for whatever does not depend on how often a value
+ * comes (min, max and other aggregates with a sort operator, DISTINCT), and for
+ * integers, which can be multiplied by the number of rows.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "access/nbtree.h"
+#include "access/transam.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
@@ -18,6 +28,8 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
 
 #include "planner/agg.h"
 
@@ -218,4 +230,95 @@ gpucol_lower_aggref(GpucolLower *l, Aggref *agg, GpucolFinal *final)
 		l->conditional--;
 	}
 	return ok && add_state(l, agg, f, arg, &value, filter, final);
+}
+
+/* The comparison by which an aggregate with a sort operator finds its value. */
+static bool
+find_extreme(Aggref *agg, GpucolFinal *final)
+{
+	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(agg->aggfnoid));
+	Oid			sortop = InvalidOid;
+	Oid			family;
+	Oid			type;
+	int16		strategy;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		sortop = ((Form_pg_aggregate) GETSTRUCT(tuple))->aggsortop;
+		ReleaseSysCache(tuple);
+	}
+	if (!OidIsValid(sortop) || agg->aggfnoid >= FirstNormalObjectId ||
+		!get_ordering_op_properties(sortop, &family, &type, &strategy))
+		return false;
+	final->compare = get_opfamily_proc(family, type, type, BTORDER_PROC);
+	final->greatest = strategy == BTGreaterStrategyNumber;
+	final->collation = agg->inputcollid;
+	final->kind = GPUCOL_FINAL_EXTREME;
+	final->host = GPUCOL_HOST_EXTREME;
+	return OidIsValid(final->compare);
+}
+
+/* Is DISTINCT by the hashable equality of the argument's type? */
+static bool
+find_distinct(Aggref *agg, Expr *arg, GpucolFinal *final)
+{
+	SortGroupClause *clause = linitial_node(SortGroupClause, agg->aggdistinct);
+	TypeCacheEntry *type = lookup_type_cache(exprType((Node *) arg),
+											 TYPECACHE_EQ_OPR | TYPECACHE_HASH_PROC);
+
+	if (agg->aggfnoid != F_COUNT_ANY || type->eq_opr != clause->eqop ||
+		!OidIsValid(type->hash_proc))
+		return false;
+	final->collation = exprCollation((Node *) arg);
+	final->kind = GPUCOL_FINAL_DISTINCT;
+	final->host = GPUCOL_HOST_DISTINCT;
+	return true;
+}
+
+/* Is it an aggregate of integers that engines have, or a count? */
+static bool
+find_weighted(Aggref *agg, Expr *arg, GpucolFinal *final)
+{
+	const AggFunction *f = find_aggregate(agg->aggfnoid);
+	Oid			type = exprType((Node *) arg);
+
+	if (f == NULL || (f->op != GPUCOL_AGG_COUNT && type != INT2OID &&
+					  type != INT4OID && type != INT8OID) ||
+		(f->op != GPUCOL_AGG_COUNT && f->op != GPUCOL_AGG_SUM &&
+		 f->op != GPUCOL_AGG_SUMSQ))
+		return false;
+	final->kind = (GpucolFinalKind) f->final;
+	final->sample = f->sample;
+	final->root = f->root;
+	final->cls = f->op == GPUCOL_AGG_COUNT ? GPUCOL_CLASS_NONE : GPUCOL_CLASS_I;
+	final->host = GPUCOL_HOST_WEIGHTED;
+	return true;
+}
+
+/*
+ * Describe how the executor advances an aggregate once for each of the engine's
+ * groups.
+ */
+bool
+gpucol_lower_host_agg(GpucolLower *l, Aggref *agg, GpucolFinal *final)
+{
+	Expr	   *arg;
+	bool		found;
+
+	memset(final, 0, sizeof(*final));
+	final->scale_state = -1;
+	final->type = agg->aggtype;
+	if (agg->aggsplit != AGGSPLIT_SIMPLE || agg->agglevelsup != 0 ||
+		agg->aggkind != AGGKIND_NORMAL || agg->aggorder != NIL ||
+		list_length(agg->args) != 1)
+		return false;
+	arg = ((TargetEntry *) linitial(agg->args))->expr;
+	final->arg = arg;
+	found = find_extreme(agg, final) ||
+		(agg->aggdistinct != NIL ? find_distinct(agg, arg, final) :
+		 find_weighted(agg, arg, final));
+	return found ||
+		gpucol_lower_decline(l, "aggregate %s over type %s",
+							 format_procedure(agg->aggfnoid),
+							 format_type_be(exprType((Node *) arg)));
 }

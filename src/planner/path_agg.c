@@ -32,6 +32,7 @@
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 #include "utils/rel.h"
+#include "utils/selfuncs.h"
 #include "utils/typcache.h"
 
 #include "columnar/am.h"
@@ -59,6 +60,7 @@ enum
 	PATH_PRIVATE_HAVING,
 	PATH_PRIVATE_RANKING,
 	PATH_PRIVATE_RECURSION,
+	PATH_PRIVATE_BASE,			/* IntList */
 	PATH_PRIVATE_PARTS			/* Lists: range table indexes, then the columns
 								 * of each */
 };
@@ -84,6 +86,7 @@ typedef struct Grouping
 	List	   *conditions;		/* of Expr */
 	bool		ranking;		/* some aggregate ranks uncertain rows */
 	GpucolLower *lower;
+	GpucolGroupPlan plan;
 } Grouping;
 
 static Plan *plan_agg(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
@@ -176,27 +179,13 @@ collect_walker(Node *node, void *context)
 	return expression_tree_walker(node, collect_walker, context);
 }
 
-/* Lower one key. */
-static bool
-lower_key(Grouping *g, Expr *key)
-{
-	GpucolValue value;
-	GpucolLower *l = g->lower;
-
-	if (!gpucol_lower_output(l, key, &value) ||
-		(value.cls == GPUCOL_CLASS_S && !gpucol_lower_check_bytewise(l, key)))
-	{
-		gpucol_reason_add(g->relid, "aggregation", "group key: %s", l->reason);
-		return false;
-	}
-	return true;
-}
-
 /* Lower conditions, keys, and either the rankings or the other aggregates. */
 static bool
 lower_run(Grouping *g, bool rankings)
 {
+	GpucolRankings all;
 	List	   *ranked = NIL;
+	List	   *others = NIL;
 	List	   *rest;
 	ListCell   *lc;
 
@@ -212,27 +201,17 @@ lower_run(Grouping *g, bool rankings)
 	if (rest != NIL)
 		return false;
 	gpucol_lower_end_filter(g->lower);
-	foreach(lc, g->keys)
-	{
-		if (!lower_key(g, lfirst(lc)))
-			return false;
-	}
 	foreach(lc, g->aggs)
 	{
-		GpucolFinal final;
-
 		if (g->ranking && gpucol_ranking_is(lfirst(lc)))
 			ranked = lappend(ranked, lfirst(lc));
-		else if (!rankings && !gpucol_lower_aggref(g->lower, lfirst(lc), &final))
-			return decline(g, g->lower->reason);
+		else
+			others = lappend(others, lfirst(lc));
 	}
-	if (rankings)
-	{
-		GpucolRankings all;
-
-		return gpucol_ranking_lower(g->lower, ranked, &all) ||
-			decline(g, g->lower->reason);
-	}
+	if (!gpucol_lower_grouping(g->lower, g->keys, rankings ? NIL : others,
+							   !g->ranking && g->recursion == NULL, &g->plan) ||
+		(rankings && !gpucol_ranking_lower(g->lower, ranked, &all)))
+		return decline(g, g->lower->reason);
 	return true;
 }
 
@@ -376,6 +355,33 @@ costed_rel(Grouping *g)
 	return whole;
 }
 
+/*
+ * Groups that the engine delivers where the executor joins them, 0 where it does
+ * not.
+ */
+static double
+joined_groups(Grouping *g, RelOptInfo *rel)
+{
+	List	   *exprs = NIL;
+
+	if (!g->plan.regroup)
+		return 0;
+	for (int i = 0; i < g->plan.nkeys; i++)
+	{
+		if (g->plan.keys[i].output >= 0)
+			exprs = lappend(exprs, g->plan.keys[i].expr);
+	}
+	for (int i = 0; i < g->plan.nbase; i++)
+	{
+		AttrNumber	attnum = g->plan.base[i].attnum;
+		Form_pg_attribute att = TupleDescAttr(g->lower->desc, attnum - 1);
+
+		exprs = lappend(exprs, makeVar(g->rel->relid, attnum, att->atttypid,
+									   att->atttypmod, att->attcollation, 0));
+	}
+	return exprs == NIL ? 1 : estimate_num_groups(g->root, exprs, rel->rows, NULL, NULL);
+}
+
 /* The parts for the plan: their range table indexes, and their columns. */
 static List *
 parts_private(Grouping *g)
@@ -394,12 +400,24 @@ parts_private(Grouping *g)
 	return list_make2(varnos, attnums);
 }
 
+/* The base columns for the plan. */
+static List *
+base_private(Grouping *g)
+{
+	List	   *attnums = NIL;
+
+	for (int i = 0; i < g->plan.nbase; i++)
+		attnums = lappend_int(attnums, g->plan.base[i].attnum);
+	return attnums;
+}
+
 /* Build and add the path. */
 static bool
 add_path_agg(Grouping *g, RelOptInfo *output_rel)
 {
 	CustomPath *path = makeNode(CustomPath);
 	Path	   *fallback = fallback_path(output_rel);
+	RelOptInfo *rel = costed_rel(g);
 
 	if (fallback == NULL)
 		return decline(g, "no ordinary plan to fall back to");
@@ -413,10 +431,11 @@ add_path_agg(Grouping *g, RelOptInfo *output_rel)
 									  g->aggs, g->conditions, g->having);
 	path->custom_private = lappend(path->custom_private, makeInteger(g->ranking));
 	path->custom_private = lappend(path->custom_private, makeInteger(g->plan_id));
+	path->custom_private = lappend(path->custom_private, base_private(g));
 	path->custom_private = lappend(path->custom_private, parts_private(g));
-	gpucol_cost_agg(g->root, costed_rel(g), &path->path, g->lower->ncolumns,
+	gpucol_cost_agg(g->root, rel, &path->path, g->lower->ncolumns,
 					g->conditions, list_length(g->keys), list_length(g->aggs),
-					fallback->rows, g->target, g->having);
+					fallback->rows, joined_groups(g, rel), g->target, g->having);
 	/* nobody knows how many rows a recursion has */
 	if (g->recursion != NULL || gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)
 		output_rel->pathlist = list_make1(path);
@@ -608,11 +627,12 @@ plan_agg(PlannerInfo *root pg_attribute_unused(),
 	cscan->custom_scan_tlist = make_scan_tlist(varno, keys, aggs, conditions,
 											   linitial(parts));
 	cscan->custom_plans = custom_plans;
-	cscan->custom_private = list_make4(makeInteger(list_length(keys)),
+	cscan->custom_private = list_make5(makeInteger(list_length(keys)),
 									   makeInteger(list_length(aggs)),
 									   list_nth(path->custom_private,
 												PATH_PRIVATE_RECURSION),
-									   lsecond(parts));
+									   lsecond(parts),
+									   list_nth(path->custom_private, PATH_PRIVATE_BASE));
 	params_walker((Node *) cscan->custom_scan_tlist, &cscan->custom_exprs);
 	cscan->flags = path->flags;
 	cscan->methods = intVal(list_nth(path->custom_private, PATH_PRIVATE_RANKING)) ?

@@ -1,0 +1,756 @@
+/*-------------------------------------------------------------------------
+ *
+ * regroup.c
+ *	  Groups of an engine joined to the groups of a query whose keys or arguments
+ *	  only PostgreSQL evaluates.
+ *
+ * The engine has grouped by the keys that it computes and by the columns that the
+ * others are made of (planner/lower_group.c).  For each of its groups the keys are
+ * evaluated and looked up in a hash table by their types' own hash and equality,
+ * and the states are added to those found there.  So an expression is evaluated
+ * once for each combination of values that its columns have, not for each row.
+ *
+ * Aggregates that the executor advances see each of the engine's groups once, with
+ * the number of its rows.  Distinct values are counted in a second table, whose
+ * entries are pairs of a group and a value.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "executor/executor.h"
+#include "executor/nodeHash.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/datum.h"
+#include "utils/float.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/typcache.h"
+
+#include "exec/regroup.h"
+#include "exec/result.h"
+
+/* A hash table holds at least this much, whatever work_mem is. */
+#define MIN_MEMORY	((Size) 32 * 1024 * 1024)
+
+/* The values of one type that are looked up. */
+typedef struct Domain
+{
+	FmgrInfo	hash;
+	FmgrInfo	equal;
+	Oid			collation;
+	int16		typlen;
+	bool		typbyval;
+} Domain;
+
+/* Open addressing: slots hold item numbers + 1. */
+typedef struct Table
+{
+	uint32	   *slots;
+	uint32	   *hashes;			/* by item */
+	uint32		nslots;			/* a power of two */
+	uint32		nitems;
+	uint32		room;			/* of arrays by item */
+} Table;
+
+/* An aggregate that the executor advances. */
+typedef struct HostAgg
+{
+	const GpucolFinal *final;
+	ExprState  *arg;
+	Domain		domain;			/* DISTINCT: how values are looked up */
+	FmgrInfo	compare;		/* EXTREME */
+	Table		table;			/* DISTINCT: items are pairs (group, value) */
+	uint32	   *groups;			/* DISTINCT: by pair */
+	Datum	   *values;			/* DISTINCT: by pair; EXTREME: by group */
+} HostAgg;
+
+struct GpucolRegroup
+{
+	GpucolExec *exec;
+	const GpucolGroupPlan *plan;
+	MemoryContext context;
+	ExprContext *econtext;
+	TupleTableSlot *slot;		/* a row of the table: the base columns */
+	ExprState **key_states;		/* by key; NULL: the engine's output */
+	Domain	   *domains;		/* by key */
+	GpucolOutput *key_outputs;	/* by key, where it is the engine's */
+	GpucolOutput *base_outputs;
+	HostAgg    *hosts;			/* by aggregate */
+	const GpucolAgg *aggs;		/* the program's */
+	int			nengine;		/* states of the engine */
+	int			nstates;		/* and of the executor */
+
+	/* groups */
+	Table		table;
+	Datum	   *keys;			/* nkeys each */
+	bool	   *isnull;
+	GpucolAggState *states;		/* nstates each */
+	uint32		next;			/* to deliver */
+};
+
+/* ---- tables ---- */
+
+static void
+init_domain(Domain *domain, Oid type, Oid collation)
+{
+	TypeCacheEntry *entry = lookup_type_cache(type, TYPECACHE_HASH_PROC_FINFO |
+											  TYPECACHE_EQ_OPR_FINFO);
+
+	fmgr_info_copy(&domain->hash, &entry->hash_proc_finfo, CurrentMemoryContext);
+	fmgr_info_copy(&domain->equal, &entry->eq_opr_finfo, CurrentMemoryContext);
+	domain->collation = collation;
+	domain->typlen = entry->typlen;
+	domain->typbyval = entry->typbyval;
+}
+
+static uint32
+hash_value(Domain *domain, Datum value)
+{
+	return DatumGetUInt32(FunctionCall1Coll(&domain->hash, domain->collation, value));
+}
+
+static bool
+equal_values(Domain *domain, Datum a, Datum b)
+{
+	return DatumGetBool(FunctionCall2Coll(&domain->equal, domain->collation, a, b));
+}
+
+static void *
+grow(void *array, Size size)
+{
+	return array == NULL ? MemoryContextAllocHuge(CurrentMemoryContext, size) :
+		repalloc_huge(array, size);
+}
+
+/* Double the slots. */
+static void
+rehash(Table *table)
+{
+	uint32		nslots = Max(table->nslots * 2, 1024);
+
+	table->slots = grow(table->slots, nslots * sizeof(uint32));
+	memset(table->slots, 0, nslots * sizeof(uint32));
+	table->nslots = nslots;
+	for (uint32 i = 0; i < table->nitems; i++)
+	{
+		uint32		at = table->hashes[i] & (nslots - 1);
+
+		while (table->slots[at] != 0)
+			at = (at + 1) & (nslots - 1);
+		table->slots[at] = i + 1;
+	}
+}
+
+/*
+ * Make room for one more item; true if the caller's arrays must hold table->room.
+ */
+static bool
+reserve_item(Table *table)
+{
+	if (table->nitems * 2 >= table->nslots)
+		rehash(table);
+	if (table->nitems < table->room)
+		return false;
+	table->room = Max(table->room * 2, 256);
+	table->hashes = grow(table->hashes, table->room * sizeof(uint32));
+	return true;
+}
+
+/* The item after `at` with this hash, or none: then *at is its slot. */
+static bool
+next_item(const Table *table, uint32 hash, uint32 *at, uint32 *item)
+{
+	for (;; *at = (*at + 1) & (table->nslots - 1))
+	{
+		if (table->slots[*at] == 0)
+			return false;
+		*item = table->slots[*at] - 1;
+		if (table->hashes[*item] == hash)
+			return true;
+	}
+}
+
+/* Add an item at the slot that next_item left. */
+static uint32
+add_item(Table *table, uint32 hash, uint32 at)
+{
+	uint32		item = table->nitems++;
+
+	table->slots[at] = item + 1;
+	table->hashes[item] = hash;
+	return item;
+}
+
+/* ---- states ---- */
+
+static __int128
+get_int128(uint64 lo, int64 hi)
+{
+	return (__int128) ((unsigned __int128) (uint64) hi << 64 | lo);
+}
+
+#define PUT_INT128(field, value) \
+	((field).lo = (uint64) (value), (field).hi = (int64) ((value) >> 64))
+
+/* a + b into a; false beyond int128. */
+#define ADD_INT128(ok, a, b) \
+	do { \
+		__int128	sum_; \
+		(ok) = !__builtin_add_overflow(get_int128((a).lo, (a).hi), \
+									   get_int128((b).lo, (b).hi), &sum_); \
+		PUT_INT128(a, sum_); \
+	} while (0)
+
+/* n, sum and squared deviations of two sets of floats (Chan, Golub, LeVeque) */
+static void
+merge_squares(GpucolAggState *to, const GpucolAggState *from, int64 count)
+{
+	double		n = (double) to->count;
+	double		m = (double) from->count;
+	double		apart = to->v.f / n - from->v.f / m;
+
+	to->w.f += from->w.f + n * m * apart * apart / (double) count;
+	to->v.f += from->v.f;
+}
+
+/* Is the first of two values of a class the lesser? */
+static bool
+state_less(GpucolClass cls, const GpucolAggState *a, const GpucolAggState *b)
+{
+	if (cls == GPUCOL_CLASS_F)
+		return float8_lt(a->v.f, b->v.f);
+	if (cls == GPUCOL_CLASS_D)
+		return get_int128(a->v.i.lo, a->v.i.hi) < get_int128(b->v.i.lo, b->v.i.hi);
+	return a->v.value < b->v.value;
+}
+
+/* Sums of an aggregate; false beyond int128. */
+static bool
+merge_sums(const GpucolAgg *agg, GpucolAggState *to, const GpucolAggState *from,
+		   int64 count)
+{
+	bool		ok = true;
+
+	if (agg->cls == GPUCOL_CLASS_F && agg->op == GPUCOL_AGG_SUMSQ)
+		merge_squares(to, from, count);
+	else if (agg->cls == GPUCOL_CLASS_F)
+	{
+		double		sum = to->v.f + from->v.f;
+
+		if (isinf(sum) && !isinf(to->v.f) && !isinf(from->v.f))
+			float_overflow_error();
+		to->v.f = sum;
+	}
+	else
+	{
+		ADD_INT128(ok, to->v.i, from->v.i);
+		if (ok && agg->op == GPUCOL_AGG_SUMSQ)
+			ADD_INT128(ok, to->w.i, from->w.i);
+	}
+	return ok;
+}
+
+/* Add the state of one of the engine's groups; false beyond int128. */
+static bool
+merge_state(const GpucolAgg *agg, GpucolAggState *to, const GpucolAggState *from)
+{
+	int64		count = to->count + from->count;
+	bool		ok = true;
+
+	if (from->count == 0)
+		return true;
+	if (to->count == 0)
+	{
+		*to = *from;
+		return true;
+	}
+	switch ((GpucolAggOp) agg->op)
+	{
+		case GPUCOL_AGG_SUM:
+		case GPUCOL_AGG_SUMSQ:
+			ok = merge_sums(agg, to, from, count);
+			break;
+		case GPUCOL_AGG_MIN:
+			if (state_less(agg->cls, from, to))
+				*to = *from;
+			break;
+		case GPUCOL_AGG_MAX:
+			if (state_less(agg->cls, to, from))
+				*to = *from;
+			break;
+		case GPUCOL_AGG_BOOL_AND:
+			to->v.value &= from->v.value;
+			break;
+		case GPUCOL_AGG_BOOL_OR:
+			to->v.value |= from->v.value;
+			break;
+		default:
+			break;
+	}
+	to->count = count;
+	return ok;
+}
+
+/* ---- aggregates of the executor ---- */
+
+/* Count a value of a group unless it was seen there. */
+static bool
+is_new_value(HostAgg *host, uint32 group, Datum value)
+{
+	uint32		hash = hash_combine(murmurhash32(group), hash_value(&host->domain, value));
+	uint32		at;
+	uint32		pair;
+
+	if (reserve_item(&host->table))
+	{
+		host->groups = grow(host->groups, host->table.room * sizeof(uint32));
+		host->values = grow(host->values, host->table.room * sizeof(Datum));
+	}
+	at = hash & (host->table.nslots - 1);
+	while (next_item(&host->table, hash, &at, &pair))
+	{
+		if (host->groups[pair] == group &&
+			equal_values(&host->domain, host->values[pair], value))
+			return false;
+		at = (at + 1) & (host->table.nslots - 1);
+	}
+	pair = add_item(&host->table, hash, at);
+	host->groups[pair] = group;
+	host->values[pair] = datumCopy(value, host->domain.typbyval, host->domain.typlen);
+	return true;
+}
+
+/* Keep the value if it goes beyond the group's. */
+static void
+keep_extreme(HostAgg *host, uint32 group, bool first, Datum value)
+{
+	const GpucolFinal *final = host->final;
+	int			order;
+
+	if (!first)
+	{
+		order = DatumGetInt32(FunctionCall2Coll(&host->compare, final->collation, value,
+												host->values[group]));
+		if (final->greatest ? order <= 0 : order >= 0)
+			return;
+	}
+	host->values[group] = datumCopy(value, host->domain.typbyval, host->domain.typlen);
+}
+
+/* An integer argument as such. */
+static int64
+integer_value(Oid type, Datum value)
+{
+	switch (type)
+	{
+		case INT2OID:
+			return DatumGetInt16(value);
+		case INT4OID:
+			return DatumGetInt32(value);
+		default:
+			return DatumGetInt64(value);
+	}
+}
+
+/* Add an integer `rows` times to a state of n, sum and sum of squares. */
+static bool
+add_weighted(const GpucolFinal *final, GpucolAggState *state, Datum value, int64 rows)
+{
+	GpucolAggState add;
+	__int128	number;
+	bool		ok = true;
+
+	state->count += rows;
+	if (final->cls == GPUCOL_CLASS_NONE)
+		return true;			/* count */
+	number = integer_value(exprType((Node *) final->arg), value);
+	PUT_INT128(add.v.i, number * rows);
+	ADD_INT128(ok, state->v.i, add.v.i);
+	if (!ok || final->kind != GPUCOL_FINAL_VAR_NUMERIC)
+		return ok;
+	if (__builtin_mul_overflow(number * number, (__int128) rows, &number))
+		return false;
+	PUT_INT128(add.w.i, number);
+	ADD_INT128(ok, state->w.i, add.w.i);
+	return ok;
+}
+
+/* Advance an aggregate for the engine's group in the slot. */
+static bool
+advance_host(GpucolRegroup *r, HostAgg *host, uint32 group, const GpucolAggState *from)
+{
+	const GpucolFinal *final = host->final;
+	GpucolAggState *state = &r->states[(Size) group * r->nstates + final->state];
+	int64		rows = from[final->rows].count;
+	MemoryContext old;
+	bool		isnull;
+	Datum		value;
+
+	if (rows == 0)
+		return true;			/* FILTER let none of its rows pass */
+	old = MemoryContextSwitchTo(r->econtext->ecxt_per_tuple_memory);
+	value = ExecEvalExpr(host->arg, r->econtext, &isnull);
+	MemoryContextSwitchTo(old);
+	if (isnull)
+		return true;
+	switch (final->host)
+	{
+		case GPUCOL_HOST_DISTINCT:
+			state->count = 1;
+			state->v.value += is_new_value(host, group, value);
+			return true;
+		case GPUCOL_HOST_EXTREME:
+			keep_extreme(host, group, state->count == 0, value);
+			state->count = 1;
+			return true;
+		default:
+			return add_weighted(final, state, value, rows);
+	}
+}
+
+/* ---- groups ---- */
+
+/* Does a group have these keys? */
+static bool
+same_keys(GpucolRegroup *r, uint32 group, const Datum *values, const bool *isnull)
+{
+	int			n = r->plan->nkeys;
+	const Datum *keys = r->keys + (Size) group * n;
+	const bool *nulls = r->isnull + (Size) group * n;
+
+	for (int i = 0; i < n; i++)
+	{
+		if (nulls[i] != isnull[i] ||
+			(!isnull[i] && !equal_values(&r->domains[i], keys[i], values[i])))
+			return false;
+	}
+	return true;
+}
+
+/* Add a group with these keys and no rows. */
+static uint32
+add_group(GpucolRegroup *r, uint32 hash, uint32 at, const Datum *values,
+		  const bool *isnull)
+{
+	int			n = r->plan->nkeys;
+	uint32		group = add_item(&r->table, hash, at);
+
+	for (int i = 0; i < n; i++)
+	{
+		r->isnull[(Size) group * n + i] = isnull[i];
+		r->keys[(Size) group * n + i] = isnull[i] ? (Datum) 0 :
+			datumCopy(values[i], r->domains[i].typbyval, r->domains[i].typlen);
+	}
+	memset(r->states + (Size) group * r->nstates, 0, r->nstates * sizeof(GpucolAggState));
+	return group;
+}
+
+/* Make room for one more group. */
+static void
+reserve_group(GpucolRegroup *r)
+{
+	Size		room;
+
+	if (!reserve_item(&r->table))
+		return;
+	room = r->table.room;
+	r->keys = grow(r->keys, room * Max(r->plan->nkeys, 1) * sizeof(Datum));
+	r->isnull = grow(r->isnull, room * Max(r->plan->nkeys, 1) * sizeof(bool));
+	r->states = grow(r->states, room * Max(r->nstates, 1) * sizeof(GpucolAggState));
+	for (int i = 0; i < r->plan->naggs; i++)
+	{
+		if (r->plan->finals[i].host == GPUCOL_HOST_EXTREME)
+			r->hosts[i].values = grow(r->hosts[i].values, room * sizeof(Datum));
+	}
+}
+
+/* The group with these keys. */
+static uint32
+find_group(GpucolRegroup *r, const Datum *values, const bool *isnull)
+{
+	uint32		hash = 0;
+	uint32		at;
+	uint32		group;
+
+	reserve_group(r);
+	for (int i = 0; i < r->plan->nkeys; i++)
+		hash = hash_combine(hash, isnull[i] ? 0 : hash_value(&r->domains[i], values[i]));
+	at = hash & (r->table.nslots - 1);
+	while (next_item(&r->table, hash, &at, &group))
+	{
+		if (same_keys(r, group, values, isnull))
+			return group;
+		at = (at + 1) & (r->table.nslots - 1);
+	}
+	return add_group(r, hash, at, values, isnull);
+}
+
+/* ---- the run ---- */
+
+/* A context for evaluating expressions on the engine's groups. */
+static ExprContext *
+make_econtext(EState *estate)
+{
+	ExprContext *econtext = CreateStandaloneExprContext();
+
+	/* an initplan evaluated here keeps its result for the whole query */
+	econtext->ecxt_per_query_memory = estate->es_query_cxt;
+	econtext->ecxt_param_exec_vals = estate->es_param_exec_vals;
+	econtext->ecxt_param_list_info = estate->es_param_list_info;
+	return econtext;
+}
+
+static void
+init_key(GpucolRegroup *r, int i)
+{
+	const GpucolGroupKey *key = &r->plan->keys[i];
+	Node	   *expr = (Node *) key->expr;
+
+	init_domain(&r->domains[i], exprType(expr), exprCollation(expr));
+	if (key->output < 0)
+		r->key_states[i] = ExecInitExpr(key->expr, &r->exec->node->ss.ps);
+	else
+		gpucol_output_init(&r->key_outputs[i], exprType(expr), exprTypmod(expr),
+						   exprCollation(expr), &key->value);
+}
+
+static void
+init_host(GpucolRegroup *r, int i)
+{
+	const GpucolFinal *final = &r->plan->finals[i];
+	HostAgg    *host = &r->hosts[i];
+	Oid			type;
+
+	host->final = final;
+	if (final->host == GPUCOL_HOST_NONE)
+		return;
+	type = exprType((Node *) final->arg);
+	host->arg = ExecInitExpr(final->arg, &r->exec->node->ss.ps);
+	get_typlenbyval(type, &host->domain.typlen, &host->domain.typbyval);
+	if (final->host == GPUCOL_HOST_DISTINCT)
+		init_domain(&host->domain, type, final->collation);
+	else if (final->host == GPUCOL_HOST_EXTREME)
+		fmgr_info(final->compare, &host->compare);
+}
+
+static GpucolRegroup *
+create(GpucolExec *exec, const GpucolGroupPlan *plan)
+{
+	GpucolRegroup *r = palloc0(sizeof(GpucolRegroup));
+
+	r->exec = exec;
+	r->plan = plan;
+	r->context = CurrentMemoryContext;
+	r->econtext = make_econtext(exec->node->ss.ps.state);
+	r->slot = MakeSingleTupleTableSlot(CreateTupleDescCopy(exec->desc), &TTSOpsVirtual);
+	r->key_states = palloc0(Max(plan->nkeys, 1) * sizeof(ExprState *));
+	r->domains = palloc0(Max(plan->nkeys, 1) * sizeof(Domain));
+	r->key_outputs = palloc0(Max(plan->nkeys, 1) * sizeof(GpucolOutput));
+	r->base_outputs = palloc0(Max(plan->nbase, 1) * sizeof(GpucolOutput));
+	r->hosts = palloc0(Max(plan->naggs, 1) * sizeof(HostAgg));
+	for (int i = 0; i < plan->nkeys; i++)
+		init_key(r, i);
+	for (int i = 0; i < plan->nbase; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(exec->desc, plan->base[i].attnum - 1);
+
+		gpucol_output_init(&r->base_outputs[i], att->atttypid, att->atttypmod,
+						   att->attcollation, &plan->base[i].value);
+	}
+	for (int i = 0; i < plan->naggs; i++)
+		init_host(r, i);
+	return r;
+}
+
+/* A column of the engine's groups as datums. */
+typedef struct Column
+{
+	Datum	   *values;
+	bool	   *isnull;
+} Column;
+
+static Column
+load_column(const GpucolOutput *output, const GpucolResult *result, int number)
+{
+	Column		column;
+
+	column.values = palloc(Max(result->nrows, 1) * sizeof(Datum));
+	column.isnull = palloc(Max(result->nrows, 1) * sizeof(bool));
+	gpucol_output_datums(output, &result->columns[number], result->nrows, column.values,
+						 column.isnull);
+	return column;
+}
+
+/* Put the base columns of one of the engine's groups into the slot. */
+static void
+store_base(GpucolRegroup *r, const Column *base, uint32 row)
+{
+	ExecClearTuple(r->slot);
+	for (int i = 0; i < r->plan->nbase; i++)
+	{
+		int			att = r->plan->base[i].attnum - 1;
+
+		r->slot->tts_values[att] = base[i].values[row];
+		r->slot->tts_isnull[att] = base[i].isnull[row];
+	}
+	ExecStoreVirtualTuple(r->slot);
+	r->econtext->ecxt_scantuple = r->slot;
+}
+
+/* Join one of the engine's groups to its group; false beyond int128. */
+static bool
+join_group(GpucolRegroup *r, const Column *keys, const Column *base,
+		   const GpucolResult *result, uint32 row)
+{
+	const GpucolAggState *from = result->states + (Size) row * r->nengine;
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+	Datum	   *v = values;
+	bool	   *n = isnull;
+	uint32		group;
+
+	ResetExprContext(r->econtext);
+	store_base(r, base, row);
+	if (r->plan->nkeys > INDEX_MAX_KEYS)
+	{
+		v = MemoryContextAlloc(r->econtext->ecxt_per_tuple_memory,
+							   r->plan->nkeys * sizeof(Datum));
+		n = MemoryContextAlloc(r->econtext->ecxt_per_tuple_memory, r->plan->nkeys);
+	}
+	for (int i = 0; i < r->plan->nkeys; i++)
+	{
+		if (r->key_states[i] != NULL)
+			v[i] = ExecEvalExprSwitchContext(r->key_states[i], r->econtext, &n[i]);
+		else
+		{
+			v[i] = keys[i].values[row];
+			n[i] = keys[i].isnull[row];
+		}
+	}
+	group = find_group(r, v, n);
+	for (int a = 0; a < r->nengine; a++)
+	{
+		if (!merge_state(&r->aggs[a], &r->states[(Size) group * r->nstates + a], &from[a]))
+			return false;
+	}
+	for (int i = 0; i < r->plan->naggs; i++)
+	{
+		if (r->plan->finals[i].host != GPUCOL_HOST_NONE &&
+			!advance_host(r, &r->hosts[i], group, from))
+			return false;
+	}
+	return true;
+}
+
+/* Join a batch of the engine's groups; false beyond int128. */
+static bool
+join_batch(GpucolRegroup *r, const GpucolResult *result, MemoryContext batch)
+{
+	MemoryContext old = MemoryContextSwitchTo(batch);
+	Column	   *keys = palloc0(Max(r->plan->nkeys, 1) * sizeof(Column));
+	Column	   *base = palloc0(Max(r->plan->nbase, 1) * sizeof(Column));
+	bool		ok = true;
+
+	for (int i = 0; i < r->plan->nkeys; i++)
+	{
+		if (r->plan->keys[i].output >= 0)
+			keys[i] = load_column(&r->key_outputs[i], result, r->plan->keys[i].output);
+	}
+	for (int i = 0; i < r->plan->nbase; i++)
+		base[i] = load_column(&r->base_outputs[i], result, r->plan->base[i].output);
+	MemoryContextSwitchTo(old);
+	for (uint32 row = 0; row < result->nrows && ok; row++)
+		ok = join_group(r, keys, base, result, row);
+	MemoryContextReset(batch);
+	return ok;
+}
+
+/* Learn from the program, which the run has made by its first batch. */
+static void
+open_program(GpucolRegroup *r)
+{
+	const GpucolProgram *program = r->exec->program;
+
+	r->aggs = GPUCOL_PROGRAM_ARRAY(program, const GpucolAgg, aggs);
+	r->nengine = program->naggs;
+	r->nstates = r->nengine + r->plan->nhost;
+}
+
+/* Join all of the engine's groups; false where the node must fall back. */
+static bool
+join_all(GpucolRegroup *r, GpucolStatus status, GpucolResult *result)
+{
+	MemoryContext batch = AllocSetContextCreate(r->context, "gpucol regroup batch",
+												ALLOCSET_DEFAULT_SIZES);
+	Size		limit = Max(get_hash_memory_limit(), MIN_MEMORY);
+
+	for (; status == GPUCOL_OK; status = gpucol_run_next(r->exec, result))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!join_batch(r, result, batch))
+		{
+			r->exec->fallback = "a sum of more than 38 digits";
+			return false;
+		}
+		if (MemoryContextMemAllocated(r->context, true) > limit)
+		{
+			r->exec->fallback = "groups need more memory than hash_mem allows";
+			return false;
+		}
+	}
+	return status == GPUCOL_END;
+}
+
+GpucolRegroup *
+gpucol_regroup_run(GpucolExec *exec, const GpucolGroupPlan *plan)
+{
+	GpucolResult result;
+	GpucolStatus status = gpucol_run_next(exec, &result);
+	GpucolRegroup *r;
+
+	if (status != GPUCOL_OK && status != GPUCOL_END)
+		return NULL;
+	r = create(exec, plan);
+	open_program(r);
+	if (!join_all(r, status, &result))
+		return NULL;
+	/* an aggregation without keys has one group even of no rows */
+	if (plan->nkeys == 0 && r->table.nitems == 0)
+		find_group(r, NULL, NULL);
+	return r;
+}
+
+/* Result of one aggregate of a group. */
+static Datum
+result_datum(GpucolRegroup *r, int agg, uint32 group, bool *isnull)
+{
+	const GpucolFinal *final = &r->plan->finals[agg];
+	const GpucolAggState *states = r->states + (Size) group * r->nstates;
+
+	if (final->kind != GPUCOL_FINAL_EXTREME)
+		return gpucol_final_datum(final, states, isnull);
+	*isnull = states[final->state].count == 0;
+	return *isnull ? (Datum) 0 : r->hosts[agg].values[group];
+}
+
+bool
+gpucol_regroup_next(GpucolRegroup *r, Datum *values, bool *isnull)
+{
+	int			nkeys = r->plan->nkeys;
+	uint32		group = r->next;
+
+	if (group >= r->table.nitems)
+		return false;
+	r->next++;
+	for (int i = 0; i < nkeys; i++)
+	{
+		values[i] = r->keys[(Size) group * nkeys + i];
+		isnull[i] = r->isnull[(Size) group * nkeys + i];
+	}
+	for (int i = 0; i < r->plan->naggs; i++)
+		values[nkeys + i] = result_datum(r, i, group, &isnull[nkeys + i]);
+	return true;
+}

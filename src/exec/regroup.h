@@ -1,0 +1,30 @@
+/*-------------------------------------------------------------------------
+ *
+ * regroup.h
+ *	  Groups of an engine joined to the groups of a query whose keys or arguments
+ *	  only PostgreSQL evaluates.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_EXEC_REGROUP_H
+#define GPUCOL_EXEC_REGROUP_H
+
+#include "exec/run.h"
+#include "planner/agg.h"
+
+typedef struct GpucolRegroup GpucolRegroup;
+
+/*
+ * Run `exec` to its end and join its groups as `plan` says; in the current memory
+ * context, which must outlive the run.  NULL where the node must fall back
+ * (exec->fallback is set then).
+ */
+extern GpucolRegroup *gpucol_regroup_run(GpucolExec *exec, const GpucolGroupPlan *plan);
+
+/*
+ * The next group: values of its keys, and results of its aggregates (allocated in
+ * the current context).  False after the last.
+ */
+extern bool gpucol_regroup_next(GpucolRegroup *regroup, Datum *values, bool *isnull);
+
+#endif							/* GPUCOL_EXEC_REGROUP_H */

@@ -1,0 +1,269 @@
+/*-------------------------------------------------------------------------
+ *
+ * lower_group.c
+ *	  A grouping, shared out between an engine and the executor.
+ *
+ * What an engine computes is a key or an aggregate of its own.  A key that no
+ * engine computes (a function of text, a date_trunc in a time zone) or whose equal
+ * values may differ in their bytes is evaluated by PostgreSQL: the engine groups
+ * by the columns in it, the *base columns*, and the executor evaluates the key
+ * once for each group that comes out and joins the groups of equal keys
+ * (exec/regroup.c).  Arguments of aggregates likewise.
+ *
+ * Counting distinct values is the one thing that groups joined later cannot add
+ * up; where the engine's groups are finer than the keys, that is the executor's
+ * too.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/sysattr.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "utils/builtins.h"
+#include "utils/typcache.h"
+
+#include "planner/agg.h"
+
+/* Something that only the expression's Vars and parameters determine? */
+static bool
+unfit_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_Var:
+			return ((Var *) node)->varno != (int) *(Index *) context ||
+				((Var *) node)->varattno <= 0 || ((Var *) node)->varlevelsup != 0;
+		case T_PlaceHolderVar:
+		case T_SubLink:
+		case T_SubPlan:
+		case T_AlternativeSubPlan:
+		case T_Aggref:
+		case T_GroupingFunc:
+		case T_WindowFunc:
+		case T_CurrentOfExpr:
+		case T_NextValueExpr:
+			return true;
+		default:
+			return expression_tree_walker(node, unfit_walker, context);
+	}
+}
+
+/* Can PostgreSQL evaluate the expression on the engine's groups? */
+static bool
+check_host(GpucolLower *l, Expr *expr)
+{
+	if (unfit_walker((Node *) expr, &l->varno) ||
+		contain_volatile_functions((Node *) expr) ||
+		expression_returns_set((Node *) expr))
+		return gpucol_lower_decline(l, "it contains a subquery, a volatile or a set-returning function");
+	return true;
+}
+
+/* The engine's output of a column that is a key already, or -1. */
+static int
+find_output(const GpucolGroupPlan *plan, AttrNumber attnum)
+{
+	for (int i = 0; i < plan->nkeys; i++)
+	{
+		Var		   *var = (Var *) plan->keys[i].expr;
+
+		if (plan->keys[i].output >= 0 && IsA(var, Var) && var->varattno == attnum)
+			return i;
+	}
+	return -1;
+}
+
+/* Have the engine group by a column. */
+static bool
+add_base(GpucolLower *l, GpucolGroupPlan *plan, AttrNumber attnum)
+{
+	Form_pg_attribute att = TupleDescAttr(l->desc, attnum - 1);
+	Var			var = {
+		.xpr.type = T_Var,
+		.varno = l->varno,
+		.varattno = attnum,
+		.vartype = att->atttypid,
+		.vartypmod = att->atttypmod,
+		.varcollid = att->attcollation
+	};
+	GpucolBaseColumn *base;
+	int			key;
+
+	for (int i = 0; i < plan->nbase; i++)
+	{
+		if (plan->base[i].attnum == attnum)
+			return true;
+	}
+	base = &plan->base[plan->nbase];
+	base->attnum = attnum;
+	base->output = l->nkeys;
+	key = find_output(plan, attnum);
+	if (key >= 0)
+	{
+		base->output = plan->keys[key].output;
+		base->value = plan->keys[key].value;
+	}
+	else if (!gpucol_lower_output(l, (Expr *) &var, &base->value))
+		return false;
+	plan->nbase++;
+	return true;
+}
+
+/* Have the engine group by the columns of an expression. */
+static bool
+add_bases(GpucolLower *l, GpucolGroupPlan *plan, Expr *expr)
+{
+	Bitmapset  *attnos = NULL;
+	int			member = -1;
+
+	if (!check_host(l, expr))
+		return false;
+	pull_varattnos((Node *) expr, l->varno, &attnos);
+	while ((member = bms_next_member(attnos, member)) >= 0)
+	{
+		if (!add_base(l, plan, member + FirstLowInvalidHeapAttributeNumber))
+			return false;
+	}
+	plan->regroup = true;
+	return true;
+}
+
+/* Can groups be looked up by values of this type? */
+static bool
+check_hashable(GpucolLower *l, Expr *expr)
+{
+	Oid			type = exprType((Node *) expr);
+
+	if (!OidIsValid(lookup_type_cache(type, TYPECACHE_HASH_PROC)->hash_proc))
+		return gpucol_lower_decline(l, "type %s cannot be hashed", format_type_be(type));
+	return true;
+}
+
+/* Lower a key for the engine. */
+static bool
+lower_key(GpucolLower *l, GpucolGroupKey *key)
+{
+	GpucolLower mark = *l;
+
+	key->output = l->nkeys;
+	if (gpucol_lower_output(l, key->expr, &key->value) &&
+		(key->value.cls != GPUCOL_CLASS_S || gpucol_lower_check_bytewise(l, key->expr)))
+		return true;
+	gpucol_lower_restore(l, &mark);
+	key->output = -1;
+	return false;
+}
+
+/* Lower keys; those that the engine does not compute are left for later. */
+static bool
+lower_keys(GpucolLower *l, bool may_regroup, GpucolGroupPlan *plan)
+{
+	for (int i = 0; i < plan->nkeys; i++)
+	{
+		if (!lower_key(l, &plan->keys[i]) &&
+			(!may_regroup || !check_hashable(l, plan->keys[i].expr) ||
+			 !check_host(l, plan->keys[i].expr)))
+			return gpucol_lower_decline(l, "group key: %s", l->reason);
+	}
+	for (int i = 0; i < plan->nkeys; i++)
+	{
+		if (plan->keys[i].output < 0 && !add_bases(l, plan, plan->keys[i].expr))
+			return false;
+	}
+	return true;
+}
+
+/* Lower an aggregate for the executor: its columns and the state of its rows. */
+static bool
+lower_host_agg(GpucolLower *l, Aggref *agg, GpucolGroupPlan *plan, GpucolFinal *final)
+{
+	uint16		filter = GPUCOL_NO_REG;
+
+	if (!gpucol_lower_host_agg(l, agg, final) ||
+		(agg->aggfilter != NULL && !gpucol_lower_bool(l, agg->aggfilter, &filter)) ||
+		!add_bases(l, plan, final->arg))
+		return false;
+	final->rows = gpucol_lower_agg(l, GPUCOL_AGG_COUNT_STAR, GPUCOL_CLASS_NONE,
+								   GPUCOL_NO_REG, filter);
+	plan->nhost++;
+	return true;
+}
+
+/* Lower aggregates.  *distinct: the engine counts distinct values. */
+static bool
+lower_aggs(GpucolLower *l, List *aggs, bool may_regroup, GpucolGroupPlan *plan,
+		   bool *distinct)
+{
+	ListCell   *lc;
+
+	foreach(lc, aggs)
+	{
+		GpucolFinal *final = &plan->finals[foreach_current_index(lc)];
+		GpucolLower mark = *l;
+		const char *reason;
+
+		if (gpucol_lower_aggref(l, lfirst(lc), final) &&
+			!(plan->regroup && final->kind == GPUCOL_FINAL_DISTINCT))
+		{
+			*distinct |= final->kind == GPUCOL_FINAL_DISTINCT;
+			continue;
+		}
+		reason = l->reason;
+		gpucol_lower_restore(l, &mark);
+		if (!may_regroup || !lower_host_agg(l, lfirst(lc), plan, final))
+			return gpucol_lower_decline(l, "%s", reason ? reason : l->reason);
+	}
+	return true;
+}
+
+/* Number the states of the executor after the engine's. */
+static void
+number_states(GpucolLower *l, GpucolGroupPlan *plan)
+{
+	int			next = l->naggs;
+
+	for (int i = 0; i < plan->naggs; i++)
+	{
+		if (plan->finals[i].host != GPUCOL_HOST_NONE)
+			plan->finals[i].state = next++;
+	}
+}
+
+/*
+ * Lower keys and aggregates.
+ */
+bool
+gpucol_lower_grouping(GpucolLower *l, List *keys, List *aggs, bool may_regroup,
+					  GpucolGroupPlan *plan)
+{
+	GpucolLower start = *l;
+	bool		distinct = false;
+	ListCell   *lc;
+
+	memset(plan, 0, sizeof(*plan));
+	plan->nkeys = list_length(keys);
+	plan->naggs = list_length(aggs);
+	plan->keys = palloc0(Max(plan->nkeys, 1) * sizeof(GpucolGroupKey));
+	plan->finals = palloc0(Max(plan->naggs, 1) * sizeof(GpucolFinal));
+	plan->base = palloc0(Max(l->desc->natts, 1) * sizeof(GpucolBaseColumn));
+	foreach(lc, keys)
+		plan->keys[foreach_current_index(lc)].expr = lfirst(lc);
+	if (!lower_keys(l, may_regroup, plan) ||
+		!lower_aggs(l, aggs, may_regroup, plan, &distinct))
+		return false;
+	if (plan->regroup && distinct)
+	{
+		/* once more, now that the groups are known to be finer */
+		gpucol_lower_restore(l, &start);
+		plan->nbase = plan->nhost = 0;
+		if (!lower_keys(l, may_regroup, plan) ||
+			!lower_aggs(l, aggs, may_regroup, plan, &distinct))
+			return false;
+	}
+	number_states(l, plan);
+	return true;
+}
