@@ -12,8 +12,10 @@
 
 #include "postgres.h"
 
+#include "access/parallel.h"
 #include "access/relscan.h"
 #include "nodes/execnodes.h"
+#include "storage/spin.h"
 #include "utils/rel.h"
 
 #include "engine/engine.h"
@@ -35,9 +37,19 @@ typedef bool (*GpucolLowerNode) (GpucolExec *exec, GpucolLower *l);
 typedef bool (*GpucolMakeShape) (GpucolExec *exec, GpucolShape *shape,
 								 const char **why);
 
+/* What the workers of a parallel scan did. */
+typedef struct GpucolFigures
+{
+	GpucolRunStats stats;		/* sums; threads that took part */
+	char		engine[16];		/* of the last that had one */
+	char		fallback[112];	/* a reason, if any fell back */
+} GpucolFigures;
+
 /* What the participants of a parallel scan share. */
 typedef struct GpucolParallel
 {
+	slock_t		lock;			/* on figures */
+	GpucolFigures figures;
 	bool		row_scan;		/* all do the table's row scan: some value has no
 								 * form that engines compute with */
 	char		source[FLEXIBLE_ARRAY_MEMBER] pg_attribute_aligned(MAXIMUM_ALIGNOF);
@@ -49,6 +61,13 @@ typedef struct GpucolExecPart
 	Relation	rel;
 	List	   *attnums;		/* IntList: its column for each of the whole's */
 } GpucolExecPart;
+
+/* The leader's copy of the figures; see parallel.c. */
+typedef struct GpucolGathered
+{
+	GpucolParallel *shared;		/* NULL once copied */
+	GpucolFigures figures;
+} GpucolGathered;
 
 struct GpucolExec
 {
@@ -62,6 +81,7 @@ struct GpucolExec
 	GpucolProgramKind kind;
 	GpucolLowerNode lower_node;
 	GpucolParallel *parallel;	/* in shared memory, or NULL */
+	GpucolGathered *gathered;	/* in the leader */
 	bool		withholds;		/* the node hands nothing on before the run has
 								 * ended, so it may fall back until then */
 	bool		checked;		/* every value is known to fit its column */
@@ -131,6 +151,15 @@ extern void gpucol_run_end(GpucolExec *exec);
 
 /* Threads that work on the node's behalf may use. */
 extern int	gpucol_run_threads(GpucolExec *exec);
+
+/*
+ * parallel.c: prepare the shared state in the leader; add a worker's figures at its
+ * end; add those of all workers to the leader's.
+ */
+extern void gpucol_parallel_init(GpucolExec *exec, GpucolParallel *parallel,
+								 ParallelContext *pcxt);
+extern void gpucol_parallel_report(GpucolExec *exec);
+extern void gpucol_parallel_gather(GpucolExec *exec);
 
 /* error.c: raise the error that a status stands for (does not return) */
 extern _Noreturn void gpucol_status_raise(GpucolStatus status, Relation rel);

@@ -518,7 +518,10 @@ stop(GpucolScanState *state)
 static void
 scan_end(CustomScanState *node)
 {
-	stop((GpucolScanState *) node);
+	GpucolScanState *state = (GpucolScanState *) node;
+
+	stop(state);
+	gpucol_parallel_report(&state->exec);
 }
 
 static void
@@ -540,8 +543,7 @@ scan_estimate_dsm(CustomScanState *node,
 }
 
 static void
-scan_initialize_dsm(CustomScanState *node,
-					ParallelContext *pcxt pg_attribute_unused(),
+scan_initialize_dsm(CustomScanState *node, ParallelContext *pcxt,
 					void *coordinate)
 {
 	GpucolScanState *state = (GpucolScanState *) node;
@@ -551,7 +553,7 @@ scan_initialize_dsm(CustomScanState *node,
 												  read_columns(state));
 	gpucol_source_parallel_init(parallel->source, state->exec.rel,
 								node->ss.ps.state->es_snapshot);
-	state->exec.parallel = parallel;
+	gpucol_parallel_init(&state->exec, parallel, pcxt);
 }
 
 static void
@@ -601,11 +603,12 @@ scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	GpucolScanState *state = (GpucolScanState *) node;
 
+	gpucol_run_end(&state->exec);
+	gpucol_parallel_gather(&state->exec);
 	gpucol_explain_engine(&state->exec, es);
 	gpucol_explain_filter(&state->exec, state->pushed, ancestors, es);
 	gpucol_explain_columns(&state->exec, read_columns(state), es);
 	if (state->topk)
 		explain_probe(state, ancestors, es);
-	gpucol_run_end(&state->exec);
 	gpucol_explain_stats(&state->exec, es);
 }

@@ -1,0 +1,60 @@
+-- Scans in parallel plans: every row once, and EXPLAIN ANALYZE counts what all
+-- participants did.
+SET client_min_messages = warning;
+CREATE SCHEMA scan_parallel;
+SET search_path = scan_parallel, public;
+SET gpucol.segment_rows = 2048;
+CREATE TABLE t (a int, b int, c text, n numeric(10,2)) USING gpucol;
+INSERT INTO t SELECT i, i % 1000, 'c' || i % 20, i * 0.25 FROM generate_series(1, 40960) i;
+RESET gpucol.segment_rows;
+DO $$ BEGIN FOR i IN 1..300 LOOP INSERT INTO t VALUES (-i, i, 'delta', i); END LOOP; END $$;
+DELETE FROM t WHERE a BETWEEN 5000 AND 5099;
+CREATE TABLE h AS SELECT * FROM t;
+ANALYZE t;
+SET gpucol.engine = cpu;
+SET gpucol.enable_agg = off;
+SET max_parallel_workers_per_gather = 2;
+SET min_parallel_table_scan_size = 0;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+
+-- Explained lines of a statement that say how much was done
+CREATE FUNCTION figures(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, VERBOSE) ' || query LOOP
+		IF line ~ 'Workers Planned|Segments|Vectors|Delta Rows|Engine|Fallback' THEN RETURN NEXT btrim(line); END IF;
+	END LOOP;
+END $$;
+SELECT count(*) AS segments FROM (SELECT DISTINCT segment FROM gpucol.segments('t')) s;
+SELECT figures('SELECT count(*), sum(b) FROM t WHERE b < 900');
+SELECT figures('SELECT count(*) FROM t WHERE a BETWEEN 1 AND 4000');
+SET parallel_leader_participation = off;
+SELECT figures('SELECT count(*), sum(b) FROM t WHERE b < 900');
+RESET parallel_leader_participation;
+
+-- figures of every execution add up
+SELECT figures('SELECT x, (SELECT count(*) FROM t WHERE b = x) FROM generate_series(1, 3) x');
+
+SELECT count(*), sum(a), sum(n), min(c), max(c) FROM t WHERE b < 900;
+SELECT count(*), sum(a), sum(n), min(c), max(c) FROM h WHERE b < 900;
+(SELECT * FROM t WHERE c LIKE 'c1%' AND n > 10) EXCEPT ALL (SELECT * FROM h WHERE c LIKE 'c1%' AND n > 10);
+(SELECT * FROM h WHERE c LIKE 'c1%' AND n > 10) EXCEPT ALL (SELECT * FROM t WHERE c LIKE 'c1%' AND n > 10);
+SELECT count(*), sum(x.a::int8 * y.a) FROM t x JOIN h y ON x.a = y.a WHERE x.b < 500;
+
+-- a value that engines do not compute with: all participants scan rows
+INSERT INTO t VALUES (0, 0, 'nan', 'NaN');
+SELECT figures('SELECT count(*), max(n) FROM t');
+SELECT count(*), max(n) FROM t;
+
+-- an error in a worker, and a cursor that is not read to its end
+\set VERBOSITY terse
+SELECT sum(1 / (b - 7)) FROM t;
+BEGIN;
+DECLARE part CURSOR FOR SELECT a FROM t WHERE b < 900;
+MOVE 10 FROM part;
+CLOSE part;
+COMMIT;
+
+SET client_min_messages = error;
+DROP SCHEMA scan_parallel CASCADE;
