@@ -118,6 +118,13 @@
 #define gpucol_compat_dead_rows(stats)	((stats)->n_dead_tuples)
 #endif
 
+/* index_beginscan counts for EXPLAIN from 18 on. */
+#if PG_VERSION_NUM >= 180000
+#define GPUCOL_COMPAT_NO_INSTRUMENT		NULL,
+#else
+#define GPUCOL_COMPAT_NO_INSTRUMENT
+#endif
+
 /* Did this transaction give the relation new storage? */
 #if PG_VERSION_NUM >= 160000
 #define gpucol_compat_new_storage(rel) \

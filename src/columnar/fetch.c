@@ -247,13 +247,40 @@ gpucol_fetch_tid_valid(TableScanDesc sscan, ItemPointer tid)
 		ItemPointerGetBlockNumber(tid) < RelationGetNumberOfBlocks(sscan->rs_rd);
 }
 
+/* The place of a segment row's next version, if the snapshot sees that. */
+static bool
+next_version(Relation table, uint64 row_number, Snapshot snapshot, ItemPointer tid)
+{
+	GpucolDirectory dir;
+	GpucolDirectoryScan scan;
+	GpucolDirectoryTuple row;
+	GpucolTombstone tombstone;
+	bool		found = false;
+
+	if (!gpucol_directory_open(&dir, table, AccessShareLock))
+		return false;
+	gpucol_directory_scan_begin(&scan, &dir, snapshot, GPUCOL_ID_TOMBSTONE, row_number,
+								row_number, ForwardScanDirection);
+	if (gpucol_directory_scan_next(&scan, &row) && row.size == sizeof(tombstone))
+	{
+		memcpy(&tombstone, row.data, sizeof(tombstone));
+		found = !gpucol_tid_is_virtual(&tombstone.new_tid) &&
+			!ItemPointerIndicatesMovedPartitions(&tombstone.new_tid);
+		if (found)
+			*tid = tombstone.new_tid;
+	}
+	gpucol_directory_scan_end(&scan);
+	gpucol_directory_close(&dir);
+	return found;
+}
+
 void
 gpucol_fetch_latest_tid(TableScanDesc sscan, ItemPointer tid)
 {
 	GpucolScan *scan = (GpucolScan *) sscan;
 
-	/* a segment row has no later version in place */
-	if (!gpucol_tid_is_virtual(tid))
+	if (!gpucol_tid_is_virtual(tid) ||
+		next_version(sscan->rs_rd, gpucol_tid_row(tid), sscan->rs_snapshot, tid))
 		heap_get_latest_tid(scan->delta, tid);
 }
 

@@ -13,6 +13,9 @@
  * relation in with its index, so the entries are made here, of every row and
  * without a uniqueness check: recently dead rows must be found too.
  *
+ * CLUSTER orders the delta, by heap's own code, and the segments (cluster.c), each by
+ * itself.
+ *
  * Everything runs under AccessExclusiveLock of both tables and TOAST relations.
  *
  *-------------------------------------------------------------------------
@@ -28,6 +31,7 @@
 #include "storage/bufmgr.h"
 #include "utils/snapmgr.h"
 
+#include "columnar/cluster.h"
 #include "columnar/directory.h"
 #include "columnar/page.h"
 #include "columnar/rewrite.h"
@@ -35,9 +39,9 @@
 #include "columnar/view.h"
 #include "columnar/writer.h"
 
-/* Directory rows of every kind. */
+/* Directory rows that are copied. */
 static const Oid id_ranges[] = {
-	GPUCOL_ID_COUNTER, GPUCOL_ID_SEGMENT, GPUCOL_ID_BITMAP, GPUCOL_ID_TOMBSTONE
+	GPUCOL_ID_SEGMENT, GPUCOL_ID_BITMAP, GPUCOL_ID_TOMBSTONE
 };
 
 typedef struct Rewrite
@@ -49,6 +53,7 @@ typedef struct Rewrite
 	TransactionId oldest_xmin;
 	RewriteState state;
 	double		rows;			/* of copied segments */
+	GpucolClustered *clustered; /* segments that have been ordered, or NULL */
 } Rewrite;
 
 /* Copy the delta by heap's own code, which must not meet segment rows. */
@@ -95,9 +100,10 @@ copy_segment(Rewrite *rewrite, const GpucolDirectoryTuple *row, GpucolSegmentEnt
 	gpucol_directory_seal(entry);
 }
 
-/* The data of a directory row in the new storage. */
+/* The data of a directory row in the new storage, where `number` is its key. */
 static void
-new_data(Rewrite *rewrite, Oid base, const GpucolDirectoryTuple *row, char *data)
+new_data(Rewrite *rewrite, Oid base, const GpucolDirectoryTuple *row, uint64 number,
+		 char *data)
 {
 	memcpy(data, row->data, row->size);
 	if (base == GPUCOL_ID_SEGMENT)
@@ -113,10 +119,30 @@ new_data(Rewrite *rewrite, Oid base, const GpucolDirectoryTuple *row, char *data
 
 		/* the new version's place in the delta has changed; none is right */
 		memcpy(&tombstone, data, sizeof(tombstone));
-		gpucol_tid_set(&tombstone.new_tid,
-					   gpucol_directory_number(base, row->id, row->seq));
+		gpucol_tid_set(&tombstone.new_tid, number);
 		memcpy(data, &tombstone, sizeof(tombstone));
 	}
+}
+
+/*
+ * Key of a directory row in the new storage; false if it is not copied, because it
+ * is of a segment that has been ordered.  Tombstones follow their rows.
+ */
+static bool
+new_key(Rewrite *rewrite, Oid base, const GpucolDirectoryTuple *row, Oid *id, int32 *seq)
+{
+	uint64		number = gpucol_directory_number(base, row->id, row->seq);
+
+	*id = row->id;
+	*seq = row->seq;
+	if (rewrite->clustered == NULL || base == GPUCOL_ID_BITMAP ||
+		!gpucol_cluster_has_row(rewrite->clustered, number))
+		return true;
+	if (base != GPUCOL_ID_TOMBSTONE ||
+		!gpucol_cluster_new_row(rewrite->clustered, number, &number))
+		return false;
+	gpucol_directory_key(base, number, id, seq);
+	return true;
 }
 
 /* Copy a directory row with its transactions, unless it is dead to everyone. */
@@ -129,7 +155,11 @@ copy_row(Rewrite *rewrite, Oid base, const GpucolDirectoryTuple *row)
 	Datum		values[3];
 	bool		isnull[3] = {false, false, false};
 	struct varlena *chunk;
+	Oid			id;
+	int32		seq;
 
+	if (!new_key(rewrite, base, row, &id, &seq))
+		return;
 	LockBuffer(row->buffer, BUFFER_LOCK_SHARE);
 	status = HeapTupleSatisfiesVacuum(row->tuple, rewrite->oldest_xmin, row->buffer);
 	old = heap_copytuple(row->tuple);
@@ -141,9 +171,9 @@ copy_row(Rewrite *rewrite, Oid base, const GpucolDirectoryTuple *row)
 	}
 	chunk = palloc(VARHDRSZ + row->size);
 	SET_VARSIZE(chunk, VARHDRSZ + row->size);
-	new_data(rewrite, base, row, VARDATA(chunk));
-	values[0] = ObjectIdGetDatum(row->id);
-	values[1] = Int32GetDatum(row->seq);
+	new_data(rewrite, base, row, gpucol_directory_number(base, id, seq), VARDATA(chunk));
+	values[0] = ObjectIdGetDatum(id);
+	values[1] = Int32GetDatum(seq);
 	values[2] = PointerGetDatum(chunk);
 	tuple = heap_form_tuple(RelationGetDescr(rewrite->to.toast), values, isnull);
 	rewrite_heap_tuple(rewrite->state, old, tuple);
@@ -163,9 +193,7 @@ copy_directory(Rewrite *rewrite, TransactionId xid_cutoff, MultiXactId multi_cut
 		GpucolDirectoryScan scan;
 		GpucolDirectoryTuple row;
 
-		/* the counter has one key; the other ids follow it closely */
 		gpucol_directory_scan_begin(&scan, &rewrite->from, SnapshotAny, id_ranges[i], 0,
-									id_ranges[i] == GPUCOL_ID_COUNTER ? 0 :
 									GPUCOL_MAX_ROW_NUMBER, ForwardScanDirection);
 		while (gpucol_directory_scan_next(&scan, &row))
 		{
@@ -200,11 +228,18 @@ index_directory(Rewrite *rewrite, BlockNumber first_block)
 	heap_endscan(scan);
 }
 
-/* Does the table have anything in its directory? */
-static bool
-has_segments(Relation table)
+/* Begin the new row counter where the old one is. */
+static void
+copy_counter(Rewrite *rewrite)
 {
-	return gpucol_view_open(table, SnapshotAny)->nsegments > 0;
+	GpucolCounter counter;
+	ItemPointerData tid;
+
+	memset(&counter, 0, sizeof(counter));
+	counter.next_row = gpucol_directory_next_row(&rewrite->from);
+	if (counter.next_row > 0)
+		gpucol_directory_make(&rewrite->to, GPUCOL_ID_COUNTER, &counter, sizeof(counter),
+							  &tid);
 }
 
 void
@@ -219,12 +254,6 @@ gpucol_rewrite_copy(Relation old_table, Relation new_table, Relation old_index,
 	BlockNumber first_block;
 
 	gpucol_writer_flush(old_table);
-	if (old_index != NULL && has_segments(old_table))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot cluster table \"%s\" because it has packed segments",
-						RelationGetRelationName(old_table)),
-				 errhint("CREATE TABLE AS ... ORDER BY makes an ordered copy.")));
 	copy_delta(old_table, new_table, old_index, use_sort, oldest_xmin, xid_cutoff,
 			   multi_cutoff, num_tuples, tups_vacuumed, tups_recently_dead);
 	if (!gpucol_directory_open(&rewrite.from, old_table, AccessShareLock))
@@ -235,7 +264,16 @@ gpucol_rewrite_copy(Relation old_table, Relation new_table, Relation old_index,
 				 errmsg("the copy of table \"%s\" has no TOAST relation",
 						RelationGetRelationName(old_table))));
 
-	/* the rewrite module appends to what the delta's large values took */
+	copy_counter(&rewrite);
+	if (old_index != NULL)
+	{
+		rewrite.clustered = gpucol_cluster_segments(&rewrite.from, new_table, old_index,
+													oldest_xmin);
+		*num_tuples += rewrite.clustered->rows;
+		*tups_vacuumed += rewrite.clustered->dead;
+	}
+
+	/* the rewrite module appends to what is there */
 	first_block = RelationGetNumberOfBlocks(rewrite.to.toast);
 	copy_directory(&rewrite, *xid_cutoff, *multi_cutoff);
 	index_directory(&rewrite, first_block);

@@ -196,14 +196,15 @@ ensure_toast(Relation table)
 	return OidIsValid(table->rd_rel->reltoastrelid);
 }
 
-/* Can rows of the table be buffered? */
+/* Can rows of the table be buffered?  Rows that are only moved are not decoded. */
 static bool
-can_buffer(Relation table)
+can_buffer(Relation table, int options)
 {
 	if (table->rd_rel->relkind != RELKIND_RELATION &&
 		table->rd_rel->relkind != RELKIND_MATVIEW)
 		return false;
-	return !is_decoded(table) && indexes_allow_buffering(table) &&
+	return ((options & HEAP_INSERT_NO_LOGICAL) != 0 || !is_decoded(table)) &&
+		indexes_allow_buffering(table) &&
 		ensure_toast(table);
 }
 
@@ -805,7 +806,7 @@ gpucol_writer_get(Relation table, CommandId cid, int options)
 
 	if (writer != NULL)
 		return writer;
-	if (!can_buffer(table))
+	if (!can_buffer(table, options))
 		return NULL;
 	gpucol_writer_flush(table);
 	return create_writer(table, cid, options & HEAP_INSERT_FROZEN);

@@ -1,4 +1,4 @@
--- VACUUM FULL copies segments with their deletions; CLUSTER is refused for them.
+-- VACUUM FULL copies segments with their deletions; CLUSTER orders them.
 CREATE TABLE sr (id int PRIMARY KEY, k text, big text) USING gpucol;
 INSERT INTO sr SELECT g, 'k' || g % 7 FROM generate_series(1, 5000) g;
 INSERT INTO sr VALUES (10000, 'big', repeat('0123456789', 100000));
@@ -35,7 +35,62 @@ SELECT count(*), sum(id) FROM sr;
 SELECT id, k FROM sr WHERE id IN (1, 2, 3, 4, 24000) ORDER BY id;
 SELECT count(*) FROM gpucol.verify('sr');
 CLUSTER sr USING sr_pkey;
--- the delta alone can be clustered
+SELECT count(*), sum(id) FROM sr;
+SELECT id, k FROM sr WHERE id IN (1, 2, 3, 4, 24000) ORDER BY id;
+SELECT count(*) FROM gpucol.verify('sr');
+
+-- rows in the order of the index, within segments and within the delta
+CREATE TEMP TABLE sr_order (id int, k int, t text, p point) USING gpucol;
+INSERT INTO sr_order SELECT g, g * 7919 % 20011, 'row ' || g, point(g % 100, g % 77) FROM generate_series(1, 20000) g;
+INSERT INTO sr_order VALUES (-1, -1, 'delta', point(1, 1));
+CREATE INDEX sr_order_k ON sr_order (k);
+CREATE INDEX sr_order_t ON sr_order (t COLLATE "C" DESC, k);
+CREATE INDEX sr_order_p ON sr_order USING gist (p);
+DELETE FROM sr_order WHERE id % 9 = 0;
+UPDATE sr_order SET t = 'new' WHERE id % 100 = 1;
+ALTER TABLE sr_order ADD COLUMN extra int DEFAULT 5;
+CREATE TABLE sr_twin USING heap AS SELECT * FROM sr_order;
+CREATE FUNCTION sr_ordered(OUT inversions bigint, OUT missing bigint, OUT added bigint, OUT by_index bigint)
+LANGUAGE sql SET gpucol.pushdown = forbid SET enable_indexonlyscan = off AS $$
+	SELECT (SELECT count(*) FROM (SELECT k < lag(k) OVER () AS inverted FROM sr_order WHERE t <> 'new' AND id > 1000) x WHERE inverted),
+		(SELECT count(*) FROM (SELECT id, k, t, extra FROM sr_twin EXCEPT ALL SELECT id, k, t, extra FROM sr_order) d),
+		(SELECT count(*) FROM (SELECT id, k, t, extra FROM sr_order EXCEPT ALL SELECT id, k, t, extra FROM sr_twin) d),
+		(SELECT count(*) FROM sr_order WHERE k > -10)
+$$;
+SELECT inversions > 5000 AS disordered, missing, added, by_index FROM sr_ordered();
+CLUSTER sr_order USING sr_order_k;
+SELECT * FROM sr_ordered();
+SELECT count(*) FROM gpucol.verify('sr_order');
+DELETE FROM sr_order WHERE id % 7 = 0;
+DELETE FROM sr_twin WHERE id % 7 = 0;
+SET maintenance_work_mem = '1MB';
+CLUSTER sr_order USING sr_order_t;
+RESET maintenance_work_mem;
+SELECT inversions > 2000 AS disordered, missing, added, by_index FROM sr_ordered();
+CLUSTER sr_order USING sr_order_p;
+SELECT inversions > 2000 AS disordered, missing, added, by_index FROM sr_ordered();
+CLUSTER sr_order USING sr_order_k;
+CLUSTER sr_order;
+SELECT * FROM sr_ordered();
+-- rows that this transaction has changed, and loaded
+BEGIN;
+DELETE FROM sr_order WHERE id % 5 = 0;
+INSERT INTO sr_order SELECT g, 30000 - g, 'more', NULL FROM generate_series(30001, 33000) g;
+SAVEPOINT a;
+DELETE FROM sr_order;
+ROLLBACK TO a;
+CLUSTER sr_order;
+SELECT count(*), sum(id), sum(k), sum(extra) FROM sr_order;
+COMMIT;
+SELECT count(*), sum(id), sum(k), sum(extra) FROM sr_order;
+SELECT count(*) FROM sr_order WHERE k > 5000;
+VACUUM sr_order;
+CLUSTER sr_order;
+SELECT count(*), sum(id), sum(k), sum(extra) FROM sr_order;
+SELECT count(*) FROM gpucol.verify('sr_order');
+DROP FUNCTION sr_ordered;
+DROP TABLE sr_order, sr_twin;
+-- the delta alone
 CREATE TABLE sr_delta (id int PRIMARY KEY, t text) USING gpucol;
 INSERT INTO sr_delta SELECT 100 - g, repeat('x', 3000) FROM generate_series(1, 50) g;
 CLUSTER sr_delta USING sr_delta_pkey;

@@ -1,0 +1,338 @@
+/*-------------------------------------------------------------------------
+ *
+ * cluster.c
+ *	  CLUSTER: segment rows in the order of an index.
+ *
+ * The rows of all segments that every snapshot sees are sorted (a btree) or read
+ * through the index, and written to new segments, whose entries are frozen: old
+ * snapshots go on seeing them.  A row that some snapshots see no more is written
+ * too; its tombstone follows it to its new number (rewrite.c).  Segments that some
+ * snapshot does not see yet are not touched here.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/tableam.h"
+#include "access/transam.h"
+#include "access/xact.h"
+#include "catalog/pg_am.h"
+#include "commands/progress.h"
+#include "executor/tuptable.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/tuplesort.h"
+
+#include "columnar/cluster.h"
+#include "columnar/fetch.h"
+#include "columnar/segment.h"
+#include "columnar/view.h"
+#include "columnar/writer.h"
+#include "compat.h"
+
+/* A row that some snapshots see no more. */
+typedef struct MovedRow
+{
+	uint64		old_row;		/* key */
+	uint64		new_row;
+} MovedRow;
+
+typedef struct Cluster
+{
+	GpucolClustered *result;
+	Relation	table;
+	Relation	new_table;
+	GpucolDirectory *from;
+	GpucolView	view;			/* of the segments to be rewritten */
+	GpucolDeadRows *dead;
+	CommandId	cid;
+
+	/* of the segment at hand */
+	const GpucolViewSegment *segment;
+	MemoryContext context;
+	uint32	   *folded;
+	uint32	   *tombstoned;
+} Cluster;
+
+/* Does every snapshot see a segment's entry? */
+static bool
+is_settled(const GpucolDirectoryTuple *row, TransactionId oldest_xmin)
+{
+	HTSV_Result status;
+
+	LockBuffer(row->buffer, BUFFER_LOCK_SHARE);
+	status = HeapTupleSatisfiesVacuum(row->tuple, oldest_xmin, row->buffer);
+	LockBuffer(row->buffer, BUFFER_LOCK_UNLOCK);
+	return status == HEAPTUPLE_LIVE &&
+		(HeapTupleHeaderXminFrozen(row->tuple->t_data) ||
+		 TransactionIdPrecedes(row->xmin, oldest_xmin));
+}
+
+/* Choose the segments. */
+static void
+choose_segments(Cluster *cluster, TransactionId oldest_xmin)
+{
+	GpucolClustered *result = cluster->result;
+	GpucolView *view = &cluster->view;
+	uint32		capacity = 16;
+	GpucolDirectoryScan scan;
+	GpucolDirectoryTuple row;
+
+	view->table = cluster->table;
+	view->snapshot = SnapshotAny;
+	view->segments = palloc(capacity * sizeof(GpucolViewSegment));
+	gpucol_directory_scan_begin(&scan, cluster->from, SnapshotAny, GPUCOL_ID_SEGMENT, 0,
+								GPUCOL_MAX_ROW_NUMBER, ForwardScanDirection);
+	while (gpucol_directory_scan_next(&scan, &row))
+	{
+		GpucolViewSegment *segment;
+
+		if (!is_settled(&row, oldest_xmin))
+			continue;
+		if (view->nsegments == capacity)
+		{
+			capacity *= 2;
+			view->segments = repalloc_huge(view->segments,
+										   capacity * sizeof(GpucolViewSegment));
+		}
+		gpucol_directory_check(cluster->table, &row);
+		segment = &view->segments[view->nsegments];
+		memcpy(&segment->entry, row.data, sizeof(segment->entry));
+		segment->tid = row.tid;
+		segment->xmin = row.xmin;
+		if (segment->entry.nrows > 0)
+			view->nsegments++;
+	}
+	gpucol_directory_scan_end(&scan);
+
+	result->ranges = palloc(Max(view->nsegments, 1) * sizeof(GpucolRowRange));
+	result->nranges = view->nsegments;
+	for (uint32 i = 0; i < view->nsegments; i++)
+	{
+		result->ranges[i].first = view->segments[i].entry.first_row;
+		result->ranges[i].end = result->ranges[i].first + view->segments[i].entry.nrows;
+	}
+}
+
+static bool
+bit_is_set(const uint32 *bits, uint64 row)
+{
+	return bits != NULL && (bits[row / 32] >> (row % 32)) & 1;
+}
+
+/* Read the deletions of a segment. */
+static void
+enter_segment(Cluster *cluster, const GpucolViewSegment *segment)
+{
+	MemoryContext old;
+
+	if (cluster->segment == segment)
+		return;
+	MemoryContextReset(cluster->context);
+	old = MemoryContextSwitchTo(cluster->context);
+	gpucol_view_deletions(&cluster->view, segment, SnapshotSelf, &cluster->folded,
+						  &cluster->tombstoned);
+	MemoryContextSwitchTo(old);
+	cluster->segment = segment;
+}
+
+/* Is a row of the entered segment to be written? */
+static bool
+keep_row(Cluster *cluster, uint64 row)
+{
+	uint64		number = cluster->segment->entry.first_row + row;
+
+	if (bit_is_set(cluster->folded, row) || gpucol_deadrows_has(cluster->dead, number))
+	{
+		cluster->result->dead += 1;
+		return false;
+	}
+	if (bit_is_set(cluster->tombstoned, row))
+		hash_search(cluster->result->moved, &number, HASH_ENTER, NULL);
+	return true;
+}
+
+/* Write the row in a slot, which was number old_row. */
+static void
+write_row(Cluster *cluster, TupleTableSlot *slot, uint64 old_row)
+{
+	GpucolWriter *writer = gpucol_writer_get(cluster->new_table, cluster->cid,
+											 HEAP_INSERT_FROZEN | HEAP_INSERT_NO_LOGICAL);
+	MovedRow   *moved;
+
+	if (writer == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot cluster table \"%s\"",
+						RelationGetRelationName(cluster->table)),
+				 errdetail("Its copy cannot take segments.")));
+	gpucol_writer_add(writer, cluster->new_table, &slot, 1);
+	cluster->result->rows += 1;
+	if (hash_get_num_entries(cluster->result->moved) == 0)
+		return;
+	moved = hash_search(cluster->result->moved, &old_row, HASH_FIND, NULL);
+	if (moved != NULL)
+		moved->new_row = gpucol_tid_row(&slot->tts_tid);
+}
+
+/* Put all rows into a sort. */
+static void
+sort_rows(Cluster *cluster, Tuplesortstate *sort)
+{
+	GpucolReader *reader = gpucol_reader_create(cluster->table, false);
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "gpucol cluster row",
+												  ALLOCSET_DEFAULT_SIZES);
+
+	for (uint32 i = 0; i < cluster->view.nsegments; i++)
+	{
+		const GpucolViewSegment *segment = &cluster->view.segments[i];
+
+		enter_segment(cluster, segment);
+		gpucol_reader_open(reader, gpucol_segment_open(cluster->table, &segment->entry));
+		for (uint32 row = 0; row < segment->entry.nrows; row++)
+		{
+			MemoryContext old;
+			HeapTuple	tuple;
+
+			CHECK_FOR_INTERRUPTS();
+			if (!keep_row(cluster, row))
+				continue;
+			old = MemoryContextSwitchTo(context);
+			tuple = gpucol_reader_tuple(reader, RelationGetDescr(cluster->table), row,
+										segment->xmin);
+			MemoryContextSwitchTo(old);
+			tuplesort_putheaptuple(sort, tuple);
+			MemoryContextReset(context);
+		}
+	}
+	gpucol_reader_close(reader);
+	MemoryContextDelete(context);
+}
+
+/* Write all rows in the order of a btree. */
+static void
+write_sorted(Cluster *cluster, Relation index)
+{
+	TupleDesc	desc = RelationGetDescr(cluster->table);
+	Tuplesortstate *sort = tuplesort_begin_cluster(desc, index, maintenance_work_mem,
+												   NULL, TUPLESORT_NONE);
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(desc, &TTSOpsHeapTuple);
+	HeapTuple	tuple;
+
+	pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE,
+								 PROGRESS_CLUSTER_PHASE_SEQ_SCAN_HEAP);
+	sort_rows(cluster, sort);
+	pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE,
+								 PROGRESS_CLUSTER_PHASE_SORT_TUPLES);
+	tuplesort_performsort(sort);
+	pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE,
+								 PROGRESS_CLUSTER_PHASE_WRITE_NEW_HEAP);
+	while ((tuple = tuplesort_getheaptuple(sort, true)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		ExecStoreHeapTuple(tuple, slot, false);
+		write_row(cluster, slot, gpucol_tid_row(&tuple->t_self));
+		ExecClearTuple(slot);
+	}
+	tuplesort_end(sort);
+	ExecDropSingleTupleTableSlot(slot);
+}
+
+/* Write all rows in the order of another index. */
+static void
+write_by_index(Cluster *cluster, Relation index)
+{
+	TupleTableSlot *slot = table_slot_create(cluster->table, NULL);
+	IndexScanDesc scan = index_beginscan(cluster->table, index, SnapshotAny,
+										 GPUCOL_COMPAT_NO_INSTRUMENT 0, 0);
+	ItemPointer tid;
+
+	pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE,
+								 PROGRESS_CLUSTER_PHASE_INDEX_SCAN_HEAP);
+	index_rescan(scan, NULL, 0, NULL, 0);
+	while ((tid = index_getnext_tid(scan, ForwardScanDirection)) != NULL)
+	{
+		const GpucolViewSegment *segment;
+		uint64		row;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!gpucol_tid_is_virtual(tid))
+			continue;
+		row = gpucol_tid_row(tid);
+		segment = gpucol_view_find(&cluster->view, row);
+		if (segment == NULL)
+			continue;
+		enter_segment(cluster, segment);
+		if (keep_row(cluster, row - segment->entry.first_row) &&
+			gpucol_fetch_row(cluster->table, row, SnapshotAny, slot))
+			write_row(cluster, slot, row);
+	}
+	index_endscan(scan);
+	ExecDropSingleTupleTableSlot(slot);
+}
+
+GpucolClustered *
+gpucol_cluster_segments(GpucolDirectory *from, Relation new_table, Relation index,
+						TransactionId oldest_xmin)
+{
+	HASHCTL		control = {.keysize = sizeof(uint64), .entrysize = sizeof(MovedRow)};
+	GpucolClustered *result = palloc0(sizeof(GpucolClustered));
+	Cluster		cluster = {
+		.result = result,
+		.table = from->table,
+		.new_table = new_table,
+		.from = from,
+		.cid = GetCurrentCommandId(true)
+	};
+
+	result->moved = hash_create("gpucol clustered rows", 256, &control,
+								HASH_ELEM | HASH_BLOBS);
+	cluster.context = AllocSetContextCreate(CurrentMemoryContext, "gpucol cluster",
+											ALLOCSET_DEFAULT_SIZES);
+	cluster.dead = gpucol_deadrows_collect(from, oldest_xmin);
+	choose_segments(&cluster, oldest_xmin);
+	if (index->rd_rel->relam == BTREE_AM_OID)
+		write_sorted(&cluster, index);
+	else
+		write_by_index(&cluster, index);
+	gpucol_writer_flush(new_table);
+	MemoryContextDelete(cluster.context);
+	return result;
+}
+
+bool
+gpucol_cluster_has_row(const GpucolClustered *clustered, uint64 row)
+{
+	uint32		low = 0;
+	uint32		high = clustered->nranges;
+
+	while (low < high)
+	{
+		uint32		middle = low + (high - low) / 2;
+
+		if (row < clustered->ranges[middle].first)
+			high = middle;
+		else if (row < clustered->ranges[middle].end)
+			return true;
+		else
+			low = middle + 1;
+	}
+	return false;
+}
+
+bool
+gpucol_cluster_new_row(const GpucolClustered *clustered, uint64 row, uint64 *new_row)
+{
+	MovedRow   *moved = hash_search(clustered->moved, &row, HASH_FIND, NULL);
+
+	if (moved != NULL)
+		*new_row = moved->new_row;
+	return moved != NULL;
+}

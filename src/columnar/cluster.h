@@ -1,0 +1,44 @@
+/*-------------------------------------------------------------------------
+ *
+ * cluster.h
+ *	  CLUSTER: segment rows in the order of an index.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_COLUMNAR_CLUSTER_H
+#define GPUCOL_COLUMNAR_CLUSTER_H
+
+#include "postgres.h"
+
+#include "utils/hsearch.h"
+
+#include "columnar/deadrows.h"
+#include "columnar/directory.h"
+
+/* What has been ordered. */
+typedef struct GpucolClustered
+{
+	uint32		nranges;		/* segments that were rewritten */
+	GpucolRowRange *ranges;		/* ascending */
+	HTAB	   *moved;			/* new numbers of rows that some snapshot misses */
+	double		rows;			/* written */
+	double		dead;			/* left behind */
+} GpucolClustered;
+
+/*
+ * Write the rows of all segments that every snapshot sees to new segments of
+ * `new_table`, which may have none yet, in the order of an index of the old table.
+ * The new table's row counter must be beyond all numbers of the old one.
+ */
+extern GpucolClustered *gpucol_cluster_segments(GpucolDirectory *from,
+												Relation new_table, Relation index,
+												TransactionId oldest_xmin);
+
+/* Was the segment of a row rewritten? */
+extern bool gpucol_cluster_has_row(const GpucolClustered *clustered, uint64 row);
+
+/* The new number of a row that has a tombstone; false if it was left behind. */
+extern bool gpucol_cluster_new_row(const GpucolClustered *clustered, uint64 row,
+								   uint64 *new_row);
+
+#endif							/* GPUCOL_COLUMNAR_CLUSTER_H */
