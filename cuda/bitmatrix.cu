@@ -201,7 +201,8 @@ settle(RowBits row, GpucolBitMatrix full, GpucolBitMatrix out, uint32_t i,
 __global__ void
 __launch_bounds__(STEP_THREADS)
 step_kernel(GpucolBitMatrix delta, GpucolCsr edge, GpucolBitMatrix full,
-			GpucolBitMatrix out, bool irreflexive, unsigned long long *fresh)
+			GpucolBitMatrix out, bool irreflexive, unsigned long long *fresh,
+			GpucolCancelFlag cancel)
 {
 	extern __shared__ uint32_t shared[];
 	RowBits		row = {shared, (uint8_t *) (shared + delta.stride())};
@@ -219,7 +220,8 @@ step_kernel(GpucolBitMatrix delta, GpucolCsr edge, GpucolBitMatrix full,
 	{
 		const uint8_t *tiles = delta.tiles +
 			(size_t) (i / GPUCOL_TILE) * delta.ntiles;
-		bool		any = false;
+		bool		any = false,
+					any_cancel = false;
 
 		for (uint32_t tile = warp; tile < delta.ntiles; tile += STEP_THREADS / 32)
 		{
@@ -233,13 +235,17 @@ step_kernel(GpucolBitMatrix delta, GpucolCsr edge, GpucolBitMatrix full,
 				*at = 0;
 			if (__any_sync(ALL, word != 0))
 			{
+				/* reading the host's memory is dear: one row in 16, by one lane */
+				if (i / gridDim.x % 16 == 15 && !any)
+					any_cancel = lane == 0 && cancel_raised(cancel);
 				follow(row, edge, word, w * 32, lane);
 				any = true;
 			}
 		}
 		if (__syncthreads_or(any))
 			found += settle(row, full, out, i, irreflexive);
-		__syncthreads();
+		if (__syncthreads_or(any_cancel))
+			break;
 	}
 	for (int d = 16; d > 0; d /= 2)
 		found += __shfl_down_sync(ALL, found, d);
@@ -447,7 +453,8 @@ gpucol_bitmatrix_transpose(GpucolBitMatrix in, GpucolBitMatrix out,
 cudaError_t
 gpucol_bitmatrix_step(GpucolBitMatrix delta, GpucolCsr edge, GpucolBitMatrix full,
 					  GpucolBitMatrix out, bool irreflexive,
-					  unsigned long long *fresh, cudaStream_t stream)
+					  unsigned long long *fresh, GpucolCancelFlag cancel,
+					  cudaStream_t stream)
 {
 	size_t		shared = step_shared(delta);
 	cudaError_t error;
@@ -459,7 +466,7 @@ gpucol_bitmatrix_step(GpucolBitMatrix delta, GpucolCsr edge, GpucolBitMatrix ful
 		return error;
 	step_kernel<<<gpucol_launch_blocks(step_kernel, STEP_THREADS, shared), STEP_THREADS,
 		shared, stream>>>
-		(delta, edge, full, out, irreflexive, fresh);
+		(delta, edge, full, out, irreflexive, fresh, cancel);
 	error = cudaGetLastError();
 	if (error != cudaSuccess)
 		return error;

@@ -21,6 +21,7 @@
 #ifndef GPUCOL_CUDA_BITMATRIX_CUH
 #define GPUCOL_CUDA_BITMATRIX_CUH
 
+#include "cancel.cuh"
 #include "relation.cuh"
 
 /* Largest domain whose row of bits fits in a block's shared memory. */
@@ -36,12 +37,14 @@ extern cudaError_t gpucol_bitmatrix_transpose(GpucolBitMatrix in,
 /*
  * One semi-naive step: out := (delta . edge) minus full, full := full or out,
  * *fresh := number of bits set in out.  With `irreflexive`, the diagonal is
- * left out.  out must be all zero before; delta is left all zero.
+ * left out.  out must be all zero before; delta is left all zero.  Ends early,
+ * leaving rubbish, when `cancel` is raised.
  */
 extern cudaError_t gpucol_bitmatrix_step(GpucolBitMatrix delta, GpucolCsr edge,
 										 GpucolBitMatrix full,
 										 GpucolBitMatrix out, bool irreflexive,
 										 unsigned long long *fresh,
+										 GpucolCancelFlag cancel,
 										 cudaStream_t stream);
 
 /* Aggregate each of the first n rows; values[k] is the value of column k. */

@@ -89,8 +89,12 @@ expand(Search &search, const uint32_t *targets, uint32_t first, uint32_t count)
 	}
 }
 
-/* Run one source to its fixpoint; the queue then holds its rows. */
-__device__ __forceinline__ void
+/*
+ * Run one source to its fixpoint; the queue then holds its rows.  LEVELS: stops
+ * at max_depth; returns the deepest level.
+ */
+template <bool LEVELS>
+__device__ __forceinline__ uint32_t
 search_source(Search &search, const GpucolClosure &closure, uint32_t source)
 {
 	uint32_t	first = closure.start.rows[source],
@@ -103,9 +107,18 @@ search_source(Search &search, const GpucolClosure &closure, uint32_t source)
 		search.add(at < last ? closure.start.targets[at] : 0, at < last);
 	}
 	__syncwarp();
+	uint32_t	depth = 0,
+				level_end = search.tail;
+
 	for (uint32_t head = 0; head < search.tail;)
 	{
-		uint32_t	batch = min(32u, search.tail - head);
+		if (LEVELS && head == level_end)
+		{
+			level_end = search.tail;
+			if (++depth >= closure.max_depth)
+				break;
+		}
+		uint32_t	batch = min(32u, (LEVELS ? level_end : search.tail) - head);
 		uint32_t	begin = 0,
 					count = 0;
 
@@ -120,6 +133,7 @@ search_source(Search &search, const GpucolClosure &closure, uint32_t source)
 		expand(search, closure.edge.targets, begin, count);
 		__syncwarp();
 	}
+	return depth;
 }
 
 /* Make the bitmap empty again: bit by bit where few are set. */
@@ -150,11 +164,12 @@ summarise(const Search &search, const int64_t *values, GpucolRowSummary *row)
 }
 
 /*
- * The persistent kernel: warps take sources from *next until `end`.  Exactly
+ * The persistent kernel: warps take sources from depth->next until `end`.  Exactly
  * one of rows (aggregates) and nodes (the rows themselves) is set.
  */
+template <bool LEVELS>
 __global__ void
-closure_kernel(GpucolClosure closure, uint32_t *next, uint32_t end,
+closure_kernel(GpucolClosure closure, GpucolClosureDepth *depth, uint32_t end,
 			   uint32_t *queues, GpucolRowSummary *rows,
 			   const uint64_t *offsets, uint64_t base, uint32_t *nodes)
 {
@@ -171,18 +186,27 @@ closure_kernel(GpucolClosure closure, uint32_t *next, uint32_t end,
 	for (uint32_t i = search.lane; i < nwords; i += 32)
 		search.seen[i] = 0;
 	__syncwarp();
-	for (;;)
+	for (uint32_t turn = 0;; turn++)
 	{
 		uint32_t	source;
 
 		if (search.lane == 0)
-			source = atomicAdd(next, 1);
+			source = turn % 4 == 3 && cancel_raised(closure.cancel) ? end :
+				atomicAdd(&depth->next, 1);
 		source = __shfl_sync(ALL, source, 0);
 		if (source >= end)
 			break;
 		if (nodes)
 			search.queue = nodes + (offsets[source] - base);
-		search_source(search, closure, source);
+		uint32_t	levels = search_source<LEVELS>(search, closure, source);
+
+		if (LEVELS && search.lane == 0 && levels > depth->deepest)
+			atomicMax(&depth->deepest, levels);
+		if (LEVELS && levels >= closure.max_depth && search.lane == 0)
+		{
+			depth->too_deep = 1;
+			atomicMax(&depth->next, end);
+		}
 		if (rows)
 			summarise(search, closure.values, rows + source);
 		clear_seen(search, nwords);
@@ -207,10 +231,10 @@ shape_for(uint32_t nnodes)
 	while (shape.warps > 1 && shape.warps * bitmap > SHARED_BYTES / 2)
 		shape.warps /= 2;
 	shape.shared = shape.warps * bitmap;
-	cudaFuncSetAttribute(closure_kernel,
-						 cudaFuncAttributeMaxDynamicSharedMemorySize,
-						 (int) SHARED_BYTES);
-	shape.blocks = gpucol_launch_blocks(closure_kernel, shape.warps * 32,
+	for (auto kernel : {closure_kernel<false>, closure_kernel<true>})
+		cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+							 (int) SHARED_BYTES);
+	shape.blocks = gpucol_launch_blocks(closure_kernel<false>, shape.warps * 32,
 										shape.shared);
 	return shape;
 }
@@ -222,15 +246,21 @@ launch(const GpucolClosure *closure, uint32_t first, uint32_t end,
 	   uint64_t base, uint32_t *nodes, cudaStream_t stream)
 {
 	Shape		shape = shape_for(closure->nnodes);
-	uint32_t   *next = (uint32_t *) scratch;
+	GpucolClosureDepth start = {first, 0, 0};
+	GpucolClosureDepth *depth = (GpucolClosureDepth *) scratch;
+	uint32_t   *queues = (uint32_t *) scratch + 64;
 	cudaError_t error;
 
-	error = cudaMemcpyAsync(next, &first, sizeof(first), cudaMemcpyHostToDevice,
+	error = cudaMemcpyAsync(depth, &start, sizeof(start), cudaMemcpyHostToDevice,
 							stream);
 	if (error != cudaSuccess)
 		return error;
-	closure_kernel<<<shape.blocks, shape.warps * 32, shape.shared, stream>>>
-		(*closure, next, end, next + 64, rows, offsets, base, nodes);
+	if (closure->max_depth)
+		closure_kernel<true><<<shape.blocks, shape.warps * 32, shape.shared, stream>>>
+			(*closure, depth, end, queues, rows, offsets, base, nodes);
+	else
+		closure_kernel<false><<<shape.blocks, shape.warps * 32, shape.shared, stream>>>
+			(*closure, depth, end, queues, rows, offsets, base, nodes);
 	return cudaGetLastError();
 }
 

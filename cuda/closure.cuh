@@ -15,13 +15,15 @@
  *
  * Lanes take 32 queue entries at a time.  Edges of the batch are dealt to the
  * lanes by a prefix sum of the degrees, so that one node of high degree does
- * not stall the warp.
+ * not stall the warp.  Where rounds are limited, batches end with a level of the
+ * search, so that the round that finds a row is known.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUCOL_CUDA_CLOSURE_CUH
 #define GPUCOL_CUDA_CLOSURE_CUH
 
+#include "cancel.cuh"
 #include "relation.cuh"
 
 /* What a search needs; every pointer is device memory. */
@@ -32,6 +34,17 @@ struct GpucolClosure
 	GpucolCsr	start;			/* source -> first nodes */
 	GpucolCsr	edge;			/* node -> next nodes */
 	const int64_t *values;		/* nnodes: value of each node, for aggregates */
+	uint32_t	max_depth;		/* searches that reach this many levels below
+								 * their start end it all; 0 = no limit */
+	GpucolCancelFlag cancel;
+};
+
+/* Where a call that limits the depth leaves what it found, in its scratch. */
+struct GpucolClosureDepth
+{
+	uint32_t	next;			/* source to be dealt out next */
+	uint32_t	deepest;		/* level that held a row */
+	uint32_t	too_deep;		/* the limit was reached */
 };
 
 /* Largest domain whose row of FULL fits in a block's shared memory. */
@@ -43,7 +56,8 @@ extern uint32_t gpucol_closure_max_nodes(void);
 extern size_t gpucol_closure_scratch(const GpucolClosure *closure);
 
 /*
- * Count and aggregate the rows of each source: rows[nsources].
+ * Count and aggregate the rows of each source: rows[nsources].  The scratch
+ * begins with a GpucolClosureDepth.
  */
 extern cudaError_t gpucol_closure_count(const GpucolClosure *closure,
 										void *scratch, GpucolRowSummary *rows,

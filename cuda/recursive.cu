@@ -87,8 +87,25 @@ GpucolDeviceRun::declared(uint32_t relation) const
 void
 GpucolDeviceRun::check_cancel() const
 {
-	if (options.cancelled && options.cancelled(options.context))
+	if (cancel.check())
 		throw GpucolFailure{GPUCOL_CANCELLED};
+}
+
+void
+GpucolDeviceRun::wait() const
+{
+	gpucol_check(cancel.wait(memory.stream));
+	if (cancel.raised())
+		throw GpucolFailure{GPUCOL_CANCELLED};
+}
+
+void
+GpucolDeviceRun::note_round(uint64_t delta)
+{
+	progress.rounds++;
+	progress.delta = delta;
+	progress.bytes = memory.held;
+	progress.peak_bytes = memory.peak;
 }
 
 GpucolRuns
@@ -247,11 +264,12 @@ run_stratum(GpucolDeviceRun &run, uint32_t stratum)
 		run.check_cancel();
 		run_rules(run, stratum, true);
 		delta = commit_stratum(run, stratum);
-		run.progress.rounds++;
-		run.progress.bytes = run.memory.held;
-		run.progress.peak_bytes = run.memory.peak;
+		run.note_round(delta);
 	}
 }
+
+/* Values between two looks for a cancel. */
+constexpr size_t VALUES_A_LOOK = (size_t) 1 << 22;
 
 /* All values that were loaded or stand in the plan, passed to `visit`. */
 template <class Visit>
@@ -260,8 +278,14 @@ each_value(const GpucolDeviceRun &run, Visit visit)
 {
 	for (auto &relation : run.loaded)
 		for (auto &column : relation)
-			for (int64_t value : column)
-				visit(value);
+			for (size_t at = 0; at < column.size(); at += VALUES_A_LOOK)
+			{
+				size_t		end = std::min(column.size(), at + VALUES_A_LOOK);
+
+				run.check_cancel();
+				for (size_t i = at; i < end; i++)
+					visit(column[i]);
+			}
 	for (uint32_t i = 0; i < run.plan->nconstants; i++)
 		visit(run.plan->constants[i].value);
 }
@@ -339,8 +363,14 @@ upload(GpucolDeviceRun &run, uint32_t relation)
 	if (n == 0)
 		return;
 	for (auto &column : columns)
-		for (size_t i = 0; i < n; i++)
-			keys[i] = keys[i] << run.bits | run.code(column[i]);
+		for (size_t at = 0; at < n; at += VALUES_A_LOOK)
+		{
+			size_t		end = std::min(n, at + VALUES_A_LOOK);
+
+			run.check_cancel();
+			for (size_t i = at; i < end; i++)
+				keys[i] = keys[i] << run.bits | run.code(column[i]);
+		}
 	GpucolKeys	device(run.memory, n);
 
 	gpucol_check(cudaMemcpyAsync(device.data(), keys.data(), n * sizeof(uint64_t),
@@ -436,6 +466,7 @@ device_start(const GpucolRecPlan *plan, const GpucolRecOptions *options,
 		GpucolDeviceMemory::keep_pool();
 		gpucol_check(cudaStreamCreateWithFlags(&run->device.memory.stream,
 											   cudaStreamNonBlocking));
+		gpucol_check(run->device.cancel.watch(options->cancelled, options->context));
 		run->device.loaded.resize(plan->nrelations);
 		run->device.relations.resize(plan->nrelations);
 		run->device.shapes.resize(plan->nrelations);

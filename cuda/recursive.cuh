@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "cancel.cuh"
 #include "engine/recursive.h"
 #include "hisa.cuh"
 #include "relation.cuh"
@@ -69,6 +70,7 @@ struct GpucolDeviceRun
 	std::vector<GpucolDeviceRelation> relations;
 	std::vector<std::unique_ptr<GpucolShape>> shapes;	/* by relation, or null */
 	GpucolRecProgress progress = {};
+	GpucolCancel cancel;
 	bool		ran = false;
 	GpucolStatus status = GPUCOL_OK;	/* of the run, once it ended */
 
@@ -77,6 +79,12 @@ struct GpucolDeviceRun
 
 	/* Raise GPUCOL_CANCELLED if the caller asked for it. */
 	void check_cancel() const;
+
+	/* Wait for the stream, raising GPUCOL_CANCELLED likewise. */
+	void wait() const;
+
+	/* Tell progress() about a round. */
+	void note_round(uint64_t delta);
 
 	/* The runs that an atom of this version sees, in the given order. */
 	GpucolRuns runs(uint32_t relation, const GpucolKeyOrder &order,

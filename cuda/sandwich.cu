@@ -22,6 +22,7 @@ struct Run
 {
 	const GpucolSandwich *plan;
 	GpucolSandwichSpace *space;
+	const GpucolCancel &cancel;
 	cudaStream_t stream;
 	unsigned long long fresh;	/* pairs of the delta */
 	int			list;			/* lists[list] holds it; -1: the matrix */
@@ -41,7 +42,7 @@ struct Run
 		cudaError_t error = cudaMemcpyAsync(value, device, sizeof(*value),
 											cudaMemcpyDeviceToHost, stream);
 
-		return error ? error : cudaStreamSynchronize(stream);
+		return error ? error : cancel.wait(stream);
 	}
 
 	cudaError_t
@@ -82,7 +83,7 @@ struct Run
 
 		if (!error)
 			error = gpucol_bitmatrix_step(space->turned, edge, full, space->delta,
-										  false, space->counter, stream);
+										  false, space->counter, cancel.flag(), stream);
 		return error ? error : read(space->counter, &fresh);
 	}
 
@@ -124,24 +125,21 @@ struct Run
 
 cudaError_t
 gpucol_sandwich_run(const GpucolSandwich *sandwich, GpucolSandwichSpace *space,
-					unsigned long long fresh, bool (*cancelled) (void *),
-					void *context, uint64_t *rounds, cudaStream_t stream)
+					unsigned long long *fresh, const GpucolCancel &cancel,
+					const GpucolRoundNote &note, cudaStream_t stream)
 {
-	Run			run = {sandwich, space, stream, fresh, -1};
+	Run			run = {sandwich, space, cancel, stream, *fresh, -1};
+	cudaError_t error = cudaSuccess;
 
-	for (*rounds = 0; run.fresh > 0; ++*rounds)
+	for (uint64_t rounds = 0; run.fresh > 0 && !error && !cancel.check();)
 	{
-		cudaError_t error;
-
-		if (sandwich->max_rounds && *rounds >= sandwich->max_rounds)
-			break;
-		if (cancelled && cancelled(context))
+		if (sandwich->max_rounds && rounds >= sandwich->max_rounds)
 			break;
 		error = run.half_step(sandwich->left, space->half);
-		if (!error && run.fresh > 0)
+		if (!error && run.fresh > 0 && !cancel.raised())
 			error = run.half_step(sandwich->right, space->full);
-		if (error)
-			return error;
+		note(++rounds, run.fresh);
 	}
-	return cudaSuccess;
+	*fresh = run.fresh;
+	return error;
 }

@@ -17,6 +17,8 @@
 #ifndef GPUCOL_CUDA_SANDWICH_CUH
 #define GPUCOL_CUDA_SANDWICH_CUH
 
+#include <functional>
+
 #include "bitmatrix.cuh"
 
 /* Edges of `left` and `right`, average successors of a node. */
@@ -28,6 +30,9 @@ struct GpucolSandwich
 	double		degree;
 	uint64_t	max_rounds;		/* 0 = no limit */
 };
+
+/* Told after each round: rounds so far, rows of the last. */
+typedef std::function<void(uint64_t, uint64_t)> GpucolRoundNote;
 
 /*
  * Memory that a run works in: `full` and `delta` hold the base when it starts
@@ -44,14 +49,14 @@ struct GpucolSandwichSpace
 };
 
 /*
- * Run to the fixpoint (or to max_rounds); *rounds is what it took.  Afterwards
- * full holds the result and delta the last round's rows (none at a fixpoint).
- * cancelled(context), which may be NULL, is asked once a round.
+ * Run to the fixpoint, to max_rounds, or until `cancel` is raised.  *fresh is
+ * the size of the delta, none at a fixpoint; full holds the result.
  */
 extern cudaError_t gpucol_sandwich_run(const GpucolSandwich *sandwich,
 									   GpucolSandwichSpace *space,
-									   unsigned long long fresh,
-									   bool (*cancelled) (void *), void *context,
-									   uint64_t *rounds, cudaStream_t stream);
+									   unsigned long long *fresh,
+									   const GpucolCancel &cancel,
+									   const GpucolRoundNote &note,
+									   cudaStream_t stream);
 
 #endif							/* GPUCOL_CUDA_SANDWICH_CUH */

@@ -502,6 +502,8 @@ Session::recurse(const GpucolWireHeader &header)
 			struct pollfd socket = {fd_, POLLIN, 0};
 
 			return poll(&socket, 1, 0) > 0;
+		}, [this](const GpucolWireRecStatus &status) {
+			send(GPUCOL_WIRE_REC_STATUS, &status, sizeof(status));
 		}));
 		std::vector<char> answer = recursion_->started();
 

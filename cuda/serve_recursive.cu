@@ -36,8 +36,9 @@ require(bool condition)
 }								/* namespace */
 
 Recursion::Recursion(const char *payload, size_t size, size_t memory,
-					 std::function<bool()> cancelled)
-	: cancelled_(std::move(cancelled))
+					 std::function<bool()> cancelled,
+					 std::function<void(const GpucolWireRecStatus &)> tell)
+	: cancelled_(std::move(cancelled)), tell_(std::move(tell))
 {
 	GpucolWireRecStart start;
 	GpucolRecOptions options = {};
@@ -70,7 +71,7 @@ Recursion::Recursion(const char *payload, size_t size, size_t memory,
 		start.memory_limit : memory;
 	options.max_rounds = start.max_rounds;
 	options.strategy = (GpucolRecStrategy) start.strategy;
-	options.cancelled = [](void *self) { return ((Recursion *) self)->cancelled_(); };
+	options.cancelled = [](void *self) { return ((Recursion *) self)->asked(); };
 	options.context = this;
 	status_ = gpucol_recursive_device.start(&plan_, &options, &run_);
 }
@@ -79,6 +80,20 @@ Recursion::~Recursion()
 {
 	if (run_)
 		gpucol_recursive_device.finish(run_);
+}
+
+/* The engine asks whether to end; on this occasion progress is told. */
+bool
+Recursion::asked()
+{
+	auto		now = std::chrono::steady_clock::now();
+
+	if (answering_ && now - told_ > std::chrono::milliseconds(100))
+	{
+		told_ = now;
+		tell_(describe(GPUCOL_OK));
+	}
+	return cancelled_();
 }
 
 /* Every index of the plan must point inside it. */
@@ -211,9 +226,12 @@ Recursion::summarise(const char *payload, size_t size)
 	std::vector<char> message;
 	uint64_t	nrows = 0;
 
+	answering_ = true;
+	told_ = std::chrono::steady_clock::now();
 	if (status_ == GPUCOL_OK)
 		status_ = gpucol_recursive_device.summarise(run_, rel, nullptr, &nrows,
 													columns.data());
+	answering_ = false;
 	head.status = describe(status_);
 	head.nrows = nrows;
 	for (uint32_t c = 0; c < arity; c++)
@@ -233,8 +251,11 @@ Recursion::next(const char *payload, size_t size)
 	std::vector<char> message;
 	GpucolStatus status = status_;
 
+	answering_ = true;
+	told_ = std::chrono::steady_clock::now();
 	if (status == GPUCOL_OK)
 		status = gpucol_recursive_device.next(run_, rel, &batch);
+	answering_ = false;
 	if (status != GPUCOL_OK && status != GPUCOL_END)
 		status_ = status;
 	head.status = describe(status);

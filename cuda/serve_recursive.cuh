@@ -8,6 +8,7 @@
 #ifndef GPUCOL_CUDA_SERVE_RECURSIVE_CUH
 #define GPUCOL_CUDA_SERVE_RECURSIVE_CUH
 
+#include <chrono>
 #include <functional>
 #include <vector>
 
@@ -23,11 +24,13 @@ class Recursion
 {
 public:
 	/*
-	 * From the payload of a REC_START.  `cancelled` is asked between rounds.
+	 * From the payload of a REC_START.  `cancelled` is asked and, while a question
+	 * is being answered, `tell` gets payloads of REC_STATUS, now and then.
 	 * memory: device bytes that the recursion may hold at most.
 	 */
 	Recursion(const char *payload, size_t size, size_t memory,
-			  std::function<bool()> cancelled);
+			  std::function<bool()> cancelled,
+			  std::function<void(const GpucolWireRecStatus &)> tell);
 	Recursion(const Recursion &) = delete;
 	~Recursion();
 
@@ -45,9 +48,13 @@ private:
 	GpucolRecPlan plan_ = {};
 	std::vector<char> arrays_;
 	std::function<bool()> cancelled_;
+	std::function<void(const GpucolWireRecStatus &)> tell_;
+	std::chrono::steady_clock::time_point told_;	/* progress, last */
+	bool		answering_ = false;
 	GpucolRecRun *run_ = nullptr;
 	GpucolStatus status_ = GPUCOL_OK;	/* first failure */
 
+	bool asked();
 	void check_plan() const;
 	void check_step(const GpucolRecStep &step, uint32_t nregisters) const;
 	GpucolWireRecStatus describe(GpucolStatus status) const;

@@ -175,17 +175,21 @@ public:
 	{
 		uint32_t	n = (uint32_t) run.values.size();
 
-		closure_ = {n, n, start_.csr(), edge_.csr(), run.device_values.data()};
+		closure_ = {n, n, start_.csr(), edge_.csr(), run.device_values.data(),
+			max_depth(run, relation == edges), run.cancel.flag()};
 		scratch_ = GpucolArray<char>(run.memory, gpucol_closure_scratch(&closure_));
 		gpucol_check(gpucol_closure_count(&closure_, scratch_.data(), rows_.data(),
 										  run.memory.stream));
-		gpucol_check(cudaStreamSynchronize(run.memory.stream));
+		run.wait();
+		if (closure_.max_depth)
+			check_depth();
 	}
 
 	uint64_t
 	summarise(GpucolRecSummary *columns) override
 	{
-		return summarise_rows(run_, rows_, &columns[carried_], &columns[1 - carried_]);
+		return run_.progress.full = summarise_rows(run_, rows_, &columns[carried_],
+												   &columns[1 - carried_]);
 	}
 
 	bool
@@ -220,6 +224,36 @@ public:
 	}
 
 private:
+	/*
+	 * First level below the base that the limit on rounds does not allow; 0 =
+	 * all are.  A round of r(x,z) :- r(x,y), r(y,z) doubles the paths' length.
+	 */
+	static uint32_t
+	max_depth(const GpucolDeviceRun &run, bool square)
+	{
+		uint64_t	rounds = (uint64_t) run.options.max_rounds,
+					depth = rounds;
+
+		if (square && rounds)
+			depth = rounds > 32 ? UINT64_MAX : 1ull << (rounds - 1);
+		return depth < run.values.size() ? (uint32_t) depth : 0;
+	}
+
+	/* Did the searches stay above the limit? */
+	void
+	check_depth()
+	{
+		GpucolClosureDepth depth;
+
+		gpucol_check(cudaMemcpyAsync(&depth, scratch_.data(), sizeof(depth),
+									 cudaMemcpyDeviceToHost, run_.memory.stream));
+		gpucol_check(cudaStreamSynchronize(run_.memory.stream));
+		run_.progress.rounds += depth.deepest;
+		if (depth.too_deep)
+			throw GpucolFailure{GPUCOL_ROUNDS_EXCEEDED};
+		closure_.max_depth = 0;	/* rows are read without looking again */
+	}
+
 	/* Exclusive sums of the counts, here and on the device. */
 	void
 	sum_counts()
@@ -303,8 +337,7 @@ public:
 		GpucolSandwichSpace space = {full_.m, half.m, delta.m, turned.m,
 			{{list0.data(), counters.data(), capacity},
 			{list1.data(), counters.data() + 1, capacity}}, counters.data() + 2};
-		size_t		base = 0;
-		uint64_t	rounds = 0;
+		unsigned long long fresh = 0;
 
 		for (auto &r : run.runs(relation, run.declared(relation), GPUCOL_REC_FULL))
 		{
@@ -316,13 +349,15 @@ public:
 			for (auto &m : {full_.m, delta.m})
 				gpucol_check(gpucol_bitmatrix_from_list({pairs.data(), nullptr, 0},
 														r->size(), m, stream));
-			base += r->size();
+			fresh += r->size();
 		}
-		gpucol_check(gpucol_sandwich_run(&plan, &space, base, run.options.cancelled,
-										 run.options.context, &rounds, stream));
+		gpucol_check(gpucol_sandwich_run(&plan, &space, &fresh, run.cancel,
+										 [&run](uint64_t, uint64_t delta) {
+											 run.progress.full += delta;
+											 run.note_round(delta);
+										 }, stream));
 		run.check_cancel();
-		run.progress.rounds += rounds;
-		if (plan.max_rounds && rounds >= plan.max_rounds)
+		if (fresh > 0)
 			throw GpucolFailure{GPUCOL_ROUNDS_EXCEEDED};
 		gpucol_check(gpucol_bitmatrix_summarise(full_.m, n, run.device_values.data(),
 												rows_.data(), stream));

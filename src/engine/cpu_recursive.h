@@ -151,6 +151,7 @@ typedef struct GpucolRecTable
 	uint64_t	domain;
 	uint64_t   *slots;			/* SET_PAIRS: key; SET_ROWS: hash << 32 | row + 1 */
 	uint64_t	nslots;
+	uint64_t	region;			/* slots that a probe stays in; see slot_home */
 	uint64_t	nused;
 	GpucolRecIndex *indexes;
 	uint64_t	emitted;		/* rows that next() has delivered */
@@ -234,6 +235,53 @@ extern GpucolStatus gpucol_rec_table_to_bits(GpucolRecRun *run,
 
 /* Release the set of a table that gets no more rows. */
 extern void gpucol_rec_table_free_set(GpucolRecRun *run, GpucolRecTable *table);
+
+/*
+ * Candidates that one of several threads has collected (cpu_recursive_team.c).
+ * They enter the table in this order: open, by one thread; decide, by all, each
+ * as one of `nowners` owners; count, by all, each its own buffer; take, likewise;
+ * close, by one.
+ */
+typedef struct GpucolRecBuffer
+{
+	uint32_t	n;
+	uint32_t	room;
+	uint32_t	kept;			/* of n */
+	uint32_t	entered;		/* of kept: with a slot of their own */
+	bool		ended;			/* the thread gets no more */
+	uint32_t   *tuples;			/* row-major */
+	uint64_t   *hash;			/* once decided: its partition and the slot */
+	uint8_t    *keep;			/* 0 = not, 1 = yes, 2 = instead of an older row */
+} GpucolRecBuffer;
+
+/* False: out of memory, and nothing is held. */
+extern bool gpucol_rec_buffer_init(GpucolRecMemory *memory,
+								   const GpucolRecTable *table,
+								   GpucolRecBuffer *buffer, uint32_t room);
+extern void gpucol_rec_buffer_free(GpucolRecMemory *memory,
+								   const GpucolRecTable *table,
+								   GpucolRecBuffer *buffer);
+
+/* Can several threads add to the table? */
+extern bool gpucol_rec_table_shareable(const GpucolRecTable *table);
+
+/* Add n candidates to a buffer that has room for them. */
+extern void gpucol_rec_table_offer(const GpucolRecTable *table,
+								   GpucolRecBuffer *buffer, uint32_t n,
+								   const uint32_t *const *columns);
+extern GpucolStatus gpucol_rec_table_open(GpucolRecRun *run,
+										  GpucolRecTable *table,
+										  const GpucolRecBuffer *buffers,
+										  int nbuffers);
+extern void gpucol_rec_table_decide(GpucolRecRun *run, GpucolRecTable *table,
+									GpucolRecBuffer *buffers, int nbuffers,
+									int owner, int nowners);
+extern void gpucol_rec_table_count(GpucolRecBuffer *buffer);
+extern void gpucol_rec_table_take(GpucolRecTable *table,
+								  const GpucolRecBuffer *buffers, int own);
+extern void gpucol_rec_table_close(GpucolRecTable *table,
+								   const GpucolRecBuffer *buffers,
+								   int nbuffers);
 
 /* ---- indexes (cpu_recursive_index.c) ---- */
 
@@ -429,12 +477,43 @@ extern void gpucol_rec_components_free(GpucolRecRun *run,
 
 /* ---- threads (cpu_recursive_threads.c) ---- */
 
+#define GPUCOL_REC_MAX_THREADS	256
+
 /*
  * Call work(context, i) for i = 0 .. nthreads-1, each in a thread of its own,
- * i = 0 in the caller's.  Returns when all have returned.  Where a thread
- * cannot be started, fewer run.  No thread but the caller's may allocate.
+ * i = 0 in the caller's and last.  Returns when all have returned.  Where a
+ * thread cannot be started, it and those after it do not run, and missing (may
+ * be NULL) is called for each.  No thread but the caller's may allocate.
  */
 extern void gpucol_rec_parallel(int nthreads, void (*work) (void *, int),
-								void *context);
+								void (*missing) (void *, int), void *context);
+
+/* ---- one rule in several threads (cpu_recursive_team.c) ---- */
+
+typedef struct GpucolRecTeam GpucolRecTeam;
+
+/*
+ * Call work(context, team, i) for each member i.  Members take pieces of rows
+ * [first, last) with gpucol_rec_team_rows until it says false, and emit to
+ * `table`.  GPUCOL_END: there is no memory for that, and nothing was done.
+ */
+extern GpucolStatus gpucol_rec_team_run(GpucolRecRun *run,
+										GpucolRecTable *table, uint64_t first,
+										uint64_t last, int members,
+										void (*work) (void *context,
+													  GpucolRecTeam *team,
+													  int member),
+										void *context);
+extern bool gpucol_rec_team_rows(GpucolRecTeam *team, uint64_t *first,
+								 uint64_t *last);
+extern GpucolStatus gpucol_rec_team_emit(GpucolRecTeam *team, int member,
+										 uint32_t n,
+										 const uint32_t *const *columns);
+
+/* Is the work to end? */
+extern bool gpucol_rec_team_stopped(GpucolRecTeam *team, int member);
+
+/* End it with this status. */
+extern void gpucol_rec_team_fail(GpucolRecTeam *team, GpucolStatus status);
 
 #endif							/* GPUCOL_ENGINE_CPU_RECURSIVE_H */

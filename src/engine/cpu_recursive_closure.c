@@ -536,7 +536,7 @@ closure_count(GpucolRecRun *run, GpucolRecKernel *kernel, uint64_t *nrows,
 	GPUCOL_REC_TRY(open_batches(run, closure, nodes != NULL));
 	if (closure->nthreads > run->progress.threads)
 		run->progress.threads = closure->nthreads;
-	gpucol_rec_parallel(closure->nthreads, count_worker, closure);
+	gpucol_rec_parallel(closure->nthreads, count_worker, NULL, closure);
 	if (closure->stop)
 		return stop_status(closure);
 	*nrows = 0;

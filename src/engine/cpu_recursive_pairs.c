@@ -268,7 +268,7 @@ run_round(GpucolRecRun *run, Pairs *pairs)
 	run->progress.rounds++;
 	pairs->run = run;
 	atomic_store(&pairs->deal, 0);
-	gpucol_rec_parallel(pairs->nthreads, round_worker, pairs);
+	gpucol_rec_parallel(pairs->nthreads, round_worker, NULL, pairs);
 	if (pairs->stop)
 		return GPUCOL_CANCELLED;
 	run->progress.delta = 0;

@@ -12,388 +12,17 @@
  *
  *-------------------------------------------------------------------------
  */
-#include <stdlib.h>
-
-#include "engine/cpu_recursive.h"
-
-typedef struct Vector
-{
-	uint32_t	n;
-	uint32_t  **registers;		/* by register; NULL = not in this vector */
-} Vector;
-
-/* A column of an atom that must equal a register bound by the same atom. */
-typedef struct Recheck
-{
-	uint8_t		column;
-	uint8_t		other;
-} Recheck;
-
-/* A vector as values, for the host and from it. */
-typedef struct HostRows
-{
-	int64_t   **values;			/* by operand */
-	uint8_t   **nulls;
-	int64_t    *result;
-	uint8_t    *result_nulls;
-} HostRows;
-
-typedef struct Stage
-{
-	const GpucolRecStep *step;
-	const GpucolRecOperand *operands;
-	uint8_t		kind;			/* GpucolRecStepKind, ATOM possibly demoted to
-								 * PRESENT */
-	GpucolRecTable *table;
-	const uint32_t **inputs;	/* by operand: array of its values, or NULL */
-	int			nkeys;
-	uint8_t		keys[GPUCOL_REC_MAX_ARITY];
-	uint32_t	key_mask;
-	GpucolRecIndex *index;
-	int			nrechecks;
-	Recheck		rechecks[GPUCOL_REC_MAX_ARITY];
-	int			ncarried;
-	uint16_t   *carried;		/* registers copied from input to output */
-	Vector		out;			/* ATOM, body of AGGREGATE */
-	uint32_t   *start;			/* ATOM: matches of each input row */
-	uint32_t   *count;
-	uint64_t   *hash;
-	struct Stage *aggregate;	/* COLLECT: where to */
-	GpucolRecValue *accumulators;	/* AGGREGATE */
-	uint32_t   *target;
-	HostRows   *host;			/* COMPUTE, TEST by the host */
-} Stage;
-
-typedef struct Block
-{
-	struct Block *next;
-	size_t		size;
-} Block;
-
-struct GpucolRecExec
-{
-	bool		ready;
-	Block	   *blocks;			/* everything the exec allocated */
-	const GpucolRecRule *rule;
-	Stage	   *stages;
-	Vector		unit;			/* one row without registers */
-};
+#include "engine/cpu_recursive_rules.h"
 
 static GpucolStatus run_steps(GpucolRecRun *run, GpucolRecExec *exec,
 							  uint32_t at, Vector *vector);
 
-/* Zeroed memory that lives as long as the exec. */
-static void *
-exec_alloc(GpucolRecRun *run, GpucolRecExec *exec, size_t size)
-{
-	Block	   *block = gpucol_rec_alloc_zeroed(&run->memory,
-												sizeof(Block) + size);
-
-	if (block == NULL)
-		return NULL;
-	block->size = sizeof(Block) + size;
-	block->next = exec->blocks;
-	exec->blocks = block;
-	return block + 1;
-}
-
-/* One array of ids for a vector. */
-static uint32_t *
-exec_column(GpucolRecRun *run, GpucolRecExec *exec)
-{
-	return exec_alloc(run, exec, GPUCOL_REC_VECTOR * sizeof(uint32_t));
-}
-
-void
-gpucol_rec_rules_free(GpucolRecRun *run)
-{
-	uint32_t	i;
-
-	if (run->execs == NULL)
-		return;
-	for (i = 0; i < run->plan->nrules; i++)
-		while (run->execs[i].blocks != NULL)
-		{
-			Block	   *block = run->execs[i].blocks;
-
-			run->execs[i].blocks = block->next;
-			gpucol_rec_free(&run->memory, block, block->size);
-		}
-	gpucol_rec_free(&run->memory, run->execs,
-					run->plan->nrules * sizeof(GpucolRecExec));
-	run->execs = NULL;
-}
-
-/* ---- preparation ---- */
-
-/* Is a register read by steps [from, to) of the rule? */
+/* Is the evaluation to end? */
 static bool
-is_read(const GpucolRecExec *exec, uint32_t from, uint32_t to, uint32_t reg)
+is_stopped(const GpucolRecRun *run, const GpucolRecExec *exec)
 {
-	uint32_t	i,
-				j;
-
-	for (i = from; i < to; i++)
-	{
-		const Stage *stage = &exec->stages[i];
-
-		if (stage->step->kind == GPUCOL_REC_COLLECT &&
-			stage->step->origin == reg)
-			return true;
-		for (j = 0; j < stage->step->noperands; j++)
-			if (stage->operands[j].kind == GPUCOL_REC_REGISTER &&
-				stage->operands[j].index == reg)
-				return true;
-	}
-	return false;
-}
-
-/*
- * Start the output vector of the step at `at`: it carries the input's registers
- * that steps (at, to) read.
- */
-static GpucolStatus
-open_output(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, uint32_t to,
-			const Vector *in)
-{
-	Stage	   *stage = &exec->stages[at];
-	uint32_t	nregisters = exec->rule->nregisters;
-	uint32_t	reg;
-
-	stage->out.registers = exec_alloc(run, exec,
-									  (nregisters + 1) * sizeof(uint32_t *));
-	stage->carried = exec_alloc(run, exec, (nregisters + 1) * sizeof(uint16_t));
-	if (stage->out.registers == NULL || stage->carried == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
-	for (reg = 0; reg < nregisters; reg++)
-		if (in->registers[reg] != NULL && is_read(exec, at + 1, to, reg))
-		{
-			stage->carried[stage->ncarried++] = (uint16_t) reg;
-			stage->out.registers[reg] = exec_column(run, exec);
-			if (stage->out.registers[reg] == NULL)
-				return GPUCOL_OUT_OF_MEMORY;
-		}
-	return GPUCOL_OK;
-}
-
-/* Arrays that the operands of a step are read from. */
-static GpucolStatus
-bind_inputs(GpucolRecRun *run, GpucolRecExec *exec, Stage *stage,
-			const Vector *in)
-{
-	uint32_t	i,
-				j;
-
-	stage->inputs = exec_alloc(run, exec, (stage->step->noperands + 1) *
-							   sizeof(uint32_t *));
-	if (stage->inputs == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
-	for (i = 0; i < stage->step->noperands; i++)
-	{
-		const GpucolRecOperand *operand = &stage->operands[i];
-
-		if (operand->kind == GPUCOL_REC_REGISTER)
-			stage->inputs[i] = in->registers[operand->index];
-		else if (operand->kind == GPUCOL_REC_CONSTANT)
-		{
-			uint32_t   *column = exec_column(run, exec);
-
-			if (column == NULL)
-				return GPUCOL_OUT_OF_MEMORY;
-			for (j = 0; j < GPUCOL_REC_VECTOR; j++)
-				column[j] = run->constants[operand->index];
-			stage->inputs[i] = column;
-		}
-	}
-	return GPUCOL_OK;
-}
-
-/* Columns that are matched, and how. */
-static GpucolStatus
-prepare_match(GpucolRecRun *run, GpucolRecExec *exec, Stage *stage)
-{
-	uint32_t	i,
-				j;
-	bool		binds = false;
-
-	for (i = 0; i < stage->step->noperands; i++)
-	{
-		const GpucolRecOperand *operand = &stage->operands[i];
-
-		if (operand->kind == GPUCOL_REC_BIND)
-			binds = true;
-		else if (stage->inputs[i] != NULL)
-		{
-			stage->keys[stage->nkeys++] = (uint8_t) i;
-			stage->key_mask |= UINT32_C(1) << i;
-		}
-		else if (operand->kind == GPUCOL_REC_REGISTER)
-		{
-			for (j = 0; stage->operands[j].kind != GPUCOL_REC_BIND ||
-				 stage->operands[j].index != operand->index; j++)
-				;
-			stage->rechecks[stage->nrechecks].column = (uint8_t) i;
-			stage->rechecks[stage->nrechecks++].other = (uint8_t) j;
-		}
-	}
-	/* Which of several equal rows matches does not matter to a set. */
-	if (stage->kind == GPUCOL_REC_ATOM && !binds &&
-		!run->tables[exec->stages[exec->rule->nsteps - 1].step->relation].bag)
-		stage->kind = GPUCOL_REC_PRESENT;
-	if (stage->nkeys > 0)
-		GPUCOL_REC_TRY(gpucol_rec_index_get(run, stage->table, stage->key_mask,
-											&stage->index));
-	stage->start = exec_column(run, exec);
-	stage->count = exec_column(run, exec);
-	stage->hash = exec_alloc(run, exec, GPUCOL_REC_VECTOR * sizeof(uint64_t));
-	if (!stage->start || !stage->count || !stage->hash)
-		return GPUCOL_OUT_OF_MEMORY;
-	return GPUCOL_OK;
-}
-
-static GpucolStatus
-prepare_atom(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, uint32_t to,
-			 const Vector *in)
-{
-	Stage	   *stage = &exec->stages[at];
-	uint32_t	i;
-
-	GPUCOL_REC_TRY(open_output(run, exec, at, to, in));
-	for (i = 0; i < stage->step->noperands; i++)
-		if (stage->operands[i].kind == GPUCOL_REC_BIND)
-		{
-			uint32_t	reg = stage->operands[i].index;
-
-			stage->out.registers[reg] = exec_column(run, exec);
-			if (stage->out.registers[reg] == NULL)
-				return GPUCOL_OUT_OF_MEMORY;
-		}
-	return GPUCOL_OK;
-}
-
-/* Buffers of a step that the host computes. */
-static GpucolStatus
-prepare_host(GpucolRecRun *run, GpucolRecExec *exec, Stage *stage)
-{
-	uint32_t	n = stage->step->noperands;
-	HostRows   *host;
-	uint32_t	i;
-
-	if (stage->step->function != GPUCOL_REC_HOST)
-		return GPUCOL_OK;
-	if (run->options.host == NULL)
-		return GPUCOL_UNSUPPORTED;
-	stage->host = host = exec_alloc(run, exec, sizeof(HostRows));
-	if (host == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
-	host->values = exec_alloc(run, exec, (n + 1) * sizeof(int64_t *));
-	host->nulls = exec_alloc(run, exec, (n + 1) * sizeof(uint8_t *));
-	host->result = exec_alloc(run, exec, GPUCOL_REC_VECTOR * sizeof(int64_t));
-	host->result_nulls = exec_alloc(run, exec, GPUCOL_REC_VECTOR);
-	if (!host->values || !host->nulls || !host->result || !host->result_nulls)
-		return GPUCOL_OUT_OF_MEMORY;
-	for (i = 0; i < n; i++)
-	{
-		host->values[i] = exec_alloc(run, exec, GPUCOL_REC_VECTOR *
-									 sizeof(int64_t));
-		host->nulls[i] = exec_alloc(run, exec, GPUCOL_REC_VECTOR);
-		if (host->values[i] == NULL || host->nulls[i] == NULL)
-			return GPUCOL_OUT_OF_MEMORY;
-	}
-	return GPUCOL_OK;
-}
-
-/*
- * Prepare steps [from, to), whose input is `in`.  `inside` is the AGGREGATE
- * whose body they are, or NULL.
- */
-static GpucolStatus
-prepare_steps(GpucolRecRun *run, GpucolRecExec *exec, uint32_t from,
-			  uint32_t to, Vector *in, Stage *inside)
-{
-	uint32_t	at;
-
-	for (at = from; at < to; at++)
-	{
-		Stage	   *stage = &exec->stages[at];
-		const GpucolRecStep *step = stage->step;
-
-		stage->kind = step->kind;
-		GPUCOL_REC_TRY(bind_inputs(run, exec, stage, in));
-		switch ((GpucolRecStepKind) step->kind)
-		{
-			case GPUCOL_REC_ATOM:
-			case GPUCOL_REC_ABSENT:
-			case GPUCOL_REC_PRESENT:
-				stage->table = &run->tables[step->relation];
-				GPUCOL_REC_TRY(prepare_match(run, exec, stage));
-				if (inside != NULL && step->kind == GPUCOL_REC_ATOM)
-					stage->kind = GPUCOL_REC_ATOM;	/* matches are counted */
-				if (stage->kind == GPUCOL_REC_ATOM)
-				{
-					GPUCOL_REC_TRY(prepare_atom(run, exec, at, to, in));
-					in = &stage->out;
-				}
-				break;
-			case GPUCOL_REC_COMPUTE:
-				GPUCOL_REC_TRY(prepare_host(run, exec, stage));
-				stage->target = exec_column(run, exec);
-				if (stage->target == NULL)
-					return GPUCOL_OUT_OF_MEMORY;
-				in->registers[step->target] = stage->target;
-				break;
-			case GPUCOL_REC_AGGREGATE:
-				GPUCOL_REC_TRY(open_output(run, exec, at, at + 1 + step->nsteps,
-										   in));
-				stage->out.registers[step->origin] = exec_column(run, exec);
-				stage->accumulators =
-					exec_alloc(run, exec, GPUCOL_REC_VECTOR *
-							   sizeof(GpucolRecValue));
-				stage->target = exec_column(run, exec);
-				if (!stage->out.registers[step->origin] ||
-					!stage->accumulators || !stage->target)
-					return GPUCOL_OUT_OF_MEMORY;
-				GPUCOL_REC_TRY(prepare_steps(run, exec, at + 1,
-											 at + 1 + step->nsteps,
-											 &stage->out, stage));
-				in->registers[step->target] = stage->target;
-				at += step->nsteps;
-				break;
-			case GPUCOL_REC_COLLECT:
-				stage->aggregate = inside;
-				stage->start = in->registers[step->origin];
-				break;
-			case GPUCOL_REC_EMIT:
-				stage->table = &run->tables[step->relation];
-				break;
-			case GPUCOL_REC_TEST:
-				GPUCOL_REC_TRY(prepare_host(run, exec, stage));
-				break;
-		}
-	}
-	return GPUCOL_OK;
-}
-
-static GpucolStatus
-prepare(GpucolRecRun *run, GpucolRecExec *exec, const GpucolRecRule *rule)
-{
-	uint32_t	i;
-
-	exec->rule = rule;
-	exec->stages = exec_alloc(run, exec, rule->nsteps * sizeof(Stage));
-	exec->unit.registers = exec_alloc(run, exec, (rule->nregisters + 1) *
-									  sizeof(uint32_t *));
-	if (exec->stages == NULL || exec->unit.registers == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
-	for (i = 0; i < rule->nsteps; i++)
-	{
-		exec->stages[i].step = &run->plan->steps[rule->steps + i];
-		exec->stages[i].operands =
-			run->plan->operands + exec->stages[i].step->operands;
-	}
-	GPUCOL_REC_TRY(prepare_steps(run, exec, 0, rule->nsteps, &exec->unit, NULL));
-	exec->ready = true;
-	return GPUCOL_OK;
+	return exec->team == NULL ? gpucol_rec_cancelled(run) :
+		gpucol_rec_team_stopped(exec->team, exec->member);
 }
 
 /* ---- rows of a relation ---- */
@@ -536,7 +165,7 @@ join_rows(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at,
 		out->n += take;
 		if (out->n == GPUCOL_REC_VECTOR)
 		{
-			if (gpucol_rec_cancelled(run))
+			if (is_stopped(run, exec))
 				return GPUCOL_CANCELLED;
 			GPUCOL_REC_TRY(run_steps(run, exec, at + 1, out));
 			out->n = 0;
@@ -545,18 +174,15 @@ join_rows(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at,
 	return GPUCOL_OK;
 }
 
-/* Join every input row with all rows of a version. */
+/* Join every input row with rows [first, last). */
 static GpucolStatus
 scan_rows(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at,
-		  const Vector *in)
+		  const Vector *in, uint64_t first, uint64_t last)
 {
 	Stage	   *stage = &exec->stages[at];
-	uint64_t	first;
-	uint64_t	last;
 	uint64_t	row;
 	uint32_t	i;
 
-	version_rows(stage, &first, &last);
 	for (i = 0; i < in->n; i++)
 	{
 		if (stage->table->decl->merge == GPUCOL_REC_MERGE_NONE)
@@ -577,12 +203,19 @@ static GpucolStatus
 run_atom(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, const Vector *in)
 {
 	Stage	   *stage = &exec->stages[at];
+	uint64_t	first;
+	uint64_t	last;
 	int			l;
 	uint32_t	i;
 
 	stage->out.n = 0;
+	if (is_stopped(run, exec))
+		return GPUCOL_CANCELLED;
 	if (stage->nkeys == 0)
-		GPUCOL_REC_TRY(scan_rows(run, exec, at, in));
+	{
+		version_rows(stage, &first, &last);
+		GPUCOL_REC_TRY(scan_rows(run, exec, at, in, first, last));
+	}
 	else
 		for (l = 0; l < stage->index->nlevels; l++)
 		{
@@ -597,8 +230,6 @@ run_atom(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, const Vector *in)
 		}
 	if (stage->out.n == 0)
 		return GPUCOL_OK;
-	if (gpucol_rec_cancelled(run))
-		return GPUCOL_CANCELLED;
 	return run_steps(run, exec, at + 1, &stage->out);
 }
 
@@ -757,6 +388,11 @@ run_compute(GpucolRecRun *run, Stage *stage, Vector *vector)
 {
 	uint32_t	i;
 
+	if (stage->step->function == GPUCOL_REC_COPY)
+	{
+		memcpy(stage->target, stage->inputs[0], vector->n * sizeof(uint32_t));
+		return GPUCOL_OK;
+	}
 	ask_host(run, stage, vector->n);
 	for (i = 0; i < vector->n; i++)
 	{
@@ -900,6 +536,9 @@ run_steps(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, Vector *vector)
 			case GPUCOL_REC_COLLECT:
 				return run_collect(run, stage, vector);
 			case GPUCOL_REC_EMIT:
+				if (exec->team != NULL)
+					return gpucol_rec_team_emit(exec->team, exec->member,
+												vector->n, stage->inputs);
 				return gpucol_rec_table_add(run, stage->table, vector->n,
 											stage->inputs);
 		}
@@ -924,29 +563,139 @@ delta_is_empty(const GpucolRecExec *exec)
 	return false;
 }
 
+/* ---- threads ---- */
+
+/* Candidates of a run of the rule from which on threads are worth starting. */
+#define SHARE_FROM	30000
+
+/* Can threads run the rule together: no step makes a value? */
+static bool
+is_shareable(const GpucolRecExec *exec)
+{
+	uint32_t	i;
+
+	for (i = 0; i < exec->rule->nsteps; i++)
+	{
+		const GpucolRecStep *step = exec->stages[i].step;
+
+		if (step->kind == GPUCOL_REC_AGGREGATE ||
+			exec->stages[i].host != NULL ||
+			(step->kind == GPUCOL_REC_COMPUTE &&
+			 step->function != GPUCOL_REC_COPY))
+			return false;
+	}
+	return exec->stages[0].kind == GPUCOL_REC_ATOM &&
+		exec->stages[0].nkeys == 0 &&
+		gpucol_rec_table_shareable(exec->stages[exec->rule->nsteps - 1].table);
+}
+
+/* Is there enough to do, as far as earlier runs tell? */
+static bool
+is_worth_sharing(const GpucolRecExec *exec, uint64_t rows)
+{
+	double		fan_out = exec->rows > 0 ?
+		(double) exec->candidates / (double) exec->rows : 4.0;
+
+	return rows >= 256 && rows * (fan_out < 1.0 ? 1.0 : fan_out) >= SHARE_FROM;
+}
+
+typedef struct MemberContext
+{
+	GpucolRecRun *run;
+	uint32_t	rule;
+} MemberContext;
+
+/* What one member does. */
+static void
+run_member(void *context, GpucolRecTeam *team, int member)
+{
+	MemberContext *shared = context;
+	GpucolRecRun *run = shared->run;
+	GpucolRecExec *exec = &run->execs[shared->rule +
+									  (uint32_t) member * run->plan->nrules];
+	Stage	   *scan = &exec->stages[0];
+	GpucolStatus status = GPUCOL_OK;
+	uint64_t	first;
+	uint64_t	last;
+
+	exec->team = team;
+	exec->member = member;
+	scan->out.n = 0;
+	while (status == GPUCOL_OK && gpucol_rec_team_rows(team, &first, &last))
+		status = scan_rows(run, exec, 0, &exec->unit, first, last);
+	if (status == GPUCOL_OK && scan->out.n > 0)
+		status = run_steps(run, exec, 1, &scan->out);
+	if (status != GPUCOL_OK)
+		gpucol_rec_team_fail(team, status);
+	exec->team = NULL;
+}
+
+/* Run a rule in several threads; GPUCOL_END: it was not. */
+static GpucolStatus
+run_shared(GpucolRecRun *run, uint32_t rule, uint64_t first, uint64_t last)
+{
+	MemberContext context = {run, rule};
+	int			members = run->options.threads;
+	int			m;
+
+	if (members > GPUCOL_REC_MAX_THREADS)
+		members = GPUCOL_REC_MAX_THREADS;
+	for (m = 0; m < members; m++)
+	{
+		GpucolRecExec *exec = &run->execs[rule + (uint32_t) m * run->plan->nrules];
+
+		if (!exec->ready)
+			GPUCOL_REC_TRY(gpucol_rec_exec_prepare(run, exec,
+											  &run->plan->rules[rule]));
+		exec->unit.n = 1;
+	}
+	return gpucol_rec_team_run(run, run->execs[rule].stages[run->plan->rules[rule].nsteps - 1].table,
+							   first, last, members, run_member, &context);
+}
+
 /* Run one rule over the committed rows; what it emits is not yet visible. */
 GpucolStatus
 gpucol_rec_rule_run(GpucolRecRun *run, uint32_t rule)
 {
 	GpucolRecExec *exec;
+	GpucolRecTable *target;
+	GpucolStatus status = GPUCOL_END;
+	uint64_t	first = 0;
+	uint64_t	last = 0;
+	uint64_t	before;
 	uint32_t	i;
 
 	if (run->execs == NULL)
 	{
 		run->execs = gpucol_rec_alloc_zeroed(&run->memory, run->plan->nrules *
+											 run->options.threads *
 											 sizeof(GpucolRecExec));
 		if (run->execs == NULL)
 			return GPUCOL_OUT_OF_MEMORY;
 	}
 	exec = &run->execs[rule];
 	if (!exec->ready)
-		GPUCOL_REC_TRY(prepare(run, exec, &run->plan->rules[rule]));
+		GPUCOL_REC_TRY(gpucol_rec_exec_prepare(run, exec,
+											  &run->plan->rules[rule]));
 	if (delta_is_empty(exec))
 		return GPUCOL_OK;
 	for (i = 0; i < exec->rule->nsteps; i++)
 		if (exec->stages[i].index != NULL)
 			GPUCOL_REC_TRY(gpucol_rec_index_refresh(run, exec->stages[i].table,
 													exec->stages[i].index));
-	exec->unit.n = 1;
-	return run_steps(run, exec, 0, &exec->unit);
+	target = exec->stages[exec->rule->nsteps - 1].table;
+	before = target->candidates;
+	if (exec->stages[0].kind == GPUCOL_REC_ATOM)
+		version_rows(&exec->stages[0], &first, &last);
+	if (run->options.threads > 1 && is_shareable(exec) &&
+		is_worth_sharing(exec, last - first))
+		status = run_shared(run, rule, first, last);
+	if (status == GPUCOL_END)
+	{
+		exec->unit.n = 1;
+		status = run_steps(run, exec, 0, &exec->unit);
+	}
+	exec->rows += last - first;
+	exec->candidates += target->candidates - before;
+	return status;
 }

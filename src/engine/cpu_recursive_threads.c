@@ -14,8 +14,6 @@
 
 #include "engine/cpu_recursive.h"
 
-#define MAX_THREADS	256
-
 typedef struct Worker
 {
 	pthread_t	thread;
@@ -35,15 +33,17 @@ worker_main(void *argument)
 }
 
 void
-gpucol_rec_parallel(int nthreads, void (*work) (void *, int), void *context)
+gpucol_rec_parallel(int nthreads, void (*work) (void *, int),
+					void (*missing) (void *, int), void *context)
 {
-	Worker		workers[MAX_THREADS];
+	Worker		workers[GPUCOL_REC_MAX_THREADS];
+	bool		failed = false;
 	sigset_t	all;
 	sigset_t	before;
 	int			i;
 
-	if (nthreads > MAX_THREADS)
-		nthreads = MAX_THREADS;
+	if (nthreads > GPUCOL_REC_MAX_THREADS)
+		nthreads = GPUCOL_REC_MAX_THREADS;
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
 	for (i = 1; i < nthreads; i++)
@@ -51,8 +51,12 @@ gpucol_rec_parallel(int nthreads, void (*work) (void *, int), void *context)
 		workers[i].number = i;
 		workers[i].work = work;
 		workers[i].context = context;
-		workers[i].started = pthread_create(&workers[i].thread, NULL,
-											worker_main, &workers[i]) == 0;
+		workers[i].started = !failed &&
+			pthread_create(&workers[i].thread, NULL, worker_main,
+						   &workers[i]) == 0;
+		failed = !workers[i].started;
+		if (failed && missing != NULL)
+			missing(context, i);
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	work(context, 0);

@@ -40,6 +40,7 @@ struct GpucolRecRun
 								 * question on */
 	GpucolRecRun *cpu;			/* of the CPU engine, once it has taken over */
 	Loaded	   *loaded;			/* by relation; freed with the first answer */
+	size_t		loaded_bytes;
 	bool		any_null;
 	bool		answered;
 	GpucolRecProgress progress;
@@ -118,6 +119,10 @@ keep(GpucolRecRun *run, uint32_t relation, uint32_t nrows,
 	Loaded	   *loaded = &run->loaded[relation];
 	int			arity = arity_of(run, relation);
 
+	/* The CPU engine could not take them either. */
+	run->loaded_bytes += nrows * (size_t) arity * (sizeof(int64_t) + 1);
+	if (run->options.memory_limit > 0 && run->loaded_bytes > run->options.memory_limit)
+		return GPUCOL_OUT_OF_MEMORY;
 	if (!grow(loaded, arity, loaded->nrows + nrows))
 		return GPUCOL_OUT_OF_MEMORY;
 	for (int c = 0; c < arity; c++)
@@ -219,25 +224,32 @@ note_status(GpucolRecRun *run, const GpucolWireRecStatus *status)
 }
 
 /*
- * Receive an answer of at least `head` bytes, which begins with a status;
- * *payload is the caller's.
+ * Receive an answer of at least `head` bytes, which begins with a status, and
+ * before it what is told about progress; *payload is the caller's.
  */
 static GpucolStatus
 receive(GpucolRecRun *run, GpucolWireType type, size_t head, char **payload, size_t *size)
 {
 	GpucolWireRecStatus status;
+	bool		more;
 
-	if (!gpucol_wire_receive(run->wire, type, (void **) payload, size))
-		return broken(run);
-	if (*size < head)
+	do
 	{
-		free(*payload);
-		*payload = NULL;
-		leave_daemon(run);
-		return GPUCOL_DEVICE_LOST;
-	}
-	memcpy(&status, *payload, sizeof(status));
-	note_status(run, &status);
+		if (!gpucol_wire_receive_either(run->wire, type, GPUCOL_WIRE_REC_STATUS, &more,
+										(void **) payload, size))
+			return broken(run);
+		if (*size < (more ? sizeof(status) : head))
+		{
+			free(*payload);
+			*payload = NULL;
+			leave_daemon(run);
+			return GPUCOL_DEVICE_LOST;
+		}
+		memcpy(&status, *payload, sizeof(status));
+		note_status(run, &status);
+		if (more)
+			free(*payload);
+	} while (more);
 	return (GpucolStatus) status.status;
 }
 

@@ -220,6 +220,16 @@ bool
 gpucol_wire_receive(GpucolWire *wire, GpucolWireType type,
 					void **payload, size_t *size)
 {
+	bool		is_other;
+
+	return gpucol_wire_receive_either(wire, type, type, &is_other, payload, size);
+}
+
+bool
+gpucol_wire_receive_either(GpucolWire *wire, GpucolWireType type,
+						   GpucolWireType other, bool *is_other,
+						   void **payload, size_t *size)
+{
 	GpucolWireHeader header;
 
 	*payload = NULL;
@@ -227,7 +237,8 @@ gpucol_wire_receive(GpucolWire *wire, GpucolWireType type,
 	if (!receive_bytes(wire, &header, sizeof(header)))
 		return false;
 	if (header.magic != GPUCOL_WIRE_MAGIC || header.version != GPUCOL_WIRE_VERSION ||
-		header.type != type || header.length > GPUCOL_WIRE_MAX_PAYLOAD)
+		(header.type != type && header.type != other) ||
+		header.length > GPUCOL_WIRE_MAX_PAYLOAD)
 	{
 		if (header.type == GPUCOL_WIRE_RESULT && header.length == sizeof(failure) &&
 			!receive_bytes(wire, &failure, sizeof(failure)))
@@ -235,6 +246,7 @@ gpucol_wire_receive(GpucolWire *wire, GpucolWireType type,
 		disconnect(wire);
 		return false;
 	}
+	*is_other = header.type != type;
 	*payload = malloc(header.length + 1);
 	*size = header.length;
 	if (*payload == NULL || !receive_bytes(wire, *payload, header.length))

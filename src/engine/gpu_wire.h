@@ -67,6 +67,11 @@ extern bool gpucol_wire_send(GpucolWire *wire, GpucolWireType type,
 extern bool gpucol_wire_receive(GpucolWire *wire, GpucolWireType type,
 								void **payload, size_t *size);
 
+/* The same where a message of `other` may come instead; *is_other says so. */
+extern bool gpucol_wire_receive_either(GpucolWire *wire, GpucolWireType type,
+									   GpucolWireType other, bool *is_other,
+									   void **payload, size_t *size);
+
 /*
  * Send an object, or part of it: `length` bytes at `offset` of `total`.
  * Copies; the memory may be reused at once.

@@ -25,7 +25,8 @@
  * request; after CANCEL the daemon answers RESULT with GPUCOL_CANCELLED.
  *
  * A recursion runs as REC_START (answered by REC_STATUS), any number of REC_LOAD
- * (not answered), then REC_SUMMARISE (REC_SUMMARY) or REC_NEXT (REC_ROWS), and
+ * (not answered), then REC_SUMMARISE (REC_SUMMARY) or REC_NEXT (REC_ROWS), each
+ * after any number of REC_STATUS that tell how far it has come, and
  * REC_END (not answered).  Anything that the client sends while the device works
  * ends the recursion.
  *
@@ -47,7 +48,7 @@
 #include "kernel/shape.h"
 
 #define GPUCOL_WIRE_MAGIC		0x44475047	/* "GPGD" */
-#define GPUCOL_WIRE_VERSION		1
+#define GPUCOL_WIRE_VERSION		2
 #define GPUCOL_WIRE_SOCKET		"gpucol_gpud.sock"	/* in the data directory */
 #define GPUCOL_WIRE_MAX_PAYLOAD (64u << 20)
 #define GPUCOL_WIRE_INLINE		(32u << 10)

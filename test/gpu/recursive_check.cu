@@ -315,7 +315,7 @@ run_tc(const std::string &name, const Graph &g, const Answer &want)
 	DeviceCsr	edge = make_csr(g, false);
 	Buffer<int64_t> values(g.values);
 	Buffer<GpucolRowSummary> rows(g.n());
-	GpucolClosure closure = {g.n(), g.n(), edge.csr(), edge.csr(), values.p};
+	GpucolClosure closure = {g.n(), g.n(), edge.csr(), edge.csr(), values.p, 0, nullptr};
 	size_t		need = gpucol_closure_scratch(&closure);
 	Buffer<char> scratch(need);
 	std::vector<double> ms;
@@ -382,8 +382,11 @@ run_sg(const std::string &name, const Graph &g, const Answer &want)
 		for (Matrix *m : {&delta, &turned, &full, &half})
 			m->clear();
 		CHECK(gpucol_bitmatrix_load(back.csr(), g.n(), turned.m, 0));
-		CHECK(gpucol_bitmatrix_step(turned.m, edge.csr(), full.m, delta.m, true, fresh.p, 0));
-		CHECK(gpucol_sandwich_run(&plan, &space, fetch(fresh), nullptr, nullptr, &rounds, 0));
+		CHECK(gpucol_bitmatrix_step(turned.m, edge.csr(), full.m, delta.m, true, fresh.p, nullptr, 0));
+		unsigned long long n = fetch(fresh);
+
+		CHECK(gpucol_sandwich_run(&plan, &space, &n, GpucolCancel(),
+								  [&rounds](uint64_t r, uint64_t) { rounds = r; }, 0));
 		CHECK(gpucol_bitmatrix_summarise(full.m, g.n(), values.p, rows.p, 0));
 		CHECK(cudaDeviceSynchronize());
 		ms.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());

@@ -9,7 +9,7 @@ import socket
 import struct
 import sys
 
-MAGIC, VERSION = 0x44475047, 1
+MAGIC, VERSION = 0x44475047, 2
 HELLO, SLAB, RUN, PUT, GO, CANCEL, STATUS, EVICT, FAULT = range(1, 10)
 
 

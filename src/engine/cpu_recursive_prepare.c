@@ -1,0 +1,323 @@
+/*-------------------------------------------------------------------------
+ *
+ * cpu_recursive_prepare.c
+ *	  Making a rule ready for evaluation: which registers each vector carries,
+ *	  where operands are read from, which index serves an atom.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "engine/cpu_recursive_rules.h"
+
+/* Zeroed memory that lives as long as the exec. */
+static void *
+exec_alloc(GpucolRecRun *run, GpucolRecExec *exec, size_t size)
+{
+	Block	   *block = gpucol_rec_alloc_zeroed(&run->memory,
+												sizeof(Block) + size);
+
+	if (block == NULL)
+		return NULL;
+	block->size = sizeof(Block) + size;
+	block->next = exec->blocks;
+	exec->blocks = block;
+	return block + 1;
+}
+
+/* One array of ids for a vector. */
+static uint32_t *
+exec_column(GpucolRecRun *run, GpucolRecExec *exec)
+{
+	return exec_alloc(run, exec, GPUCOL_REC_VECTOR * sizeof(uint32_t));
+}
+
+void
+gpucol_rec_rules_free(GpucolRecRun *run)
+{
+	uint32_t	i;
+
+	if (run->execs == NULL)
+		return;
+	for (i = 0; i < run->plan->nrules * (uint32_t) run->options.threads; i++)
+		while (run->execs[i].blocks != NULL)
+		{
+			Block	   *block = run->execs[i].blocks;
+
+			run->execs[i].blocks = block->next;
+			gpucol_rec_free(&run->memory, block, block->size);
+		}
+	gpucol_rec_free(&run->memory, run->execs,
+					run->plan->nrules * run->options.threads *
+					sizeof(GpucolRecExec));
+	run->execs = NULL;
+}
+
+/* Is a register read by steps [from, to) of the rule? */
+static bool
+is_read(const GpucolRecExec *exec, uint32_t from, uint32_t to, uint32_t reg)
+{
+	uint32_t	i,
+				j;
+
+	for (i = from; i < to; i++)
+	{
+		const Stage *stage = &exec->stages[i];
+
+		if (stage->step->kind == GPUCOL_REC_COLLECT &&
+			stage->step->origin == reg)
+			return true;
+		for (j = 0; j < stage->step->noperands; j++)
+			if (stage->operands[j].kind == GPUCOL_REC_REGISTER &&
+				stage->operands[j].index == reg)
+				return true;
+	}
+	return false;
+}
+
+/*
+ * Start the output vector of the step at `at`: it carries the input's registers
+ * that steps (at, to) read.
+ */
+static GpucolStatus
+open_output(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, uint32_t to,
+			const Vector *in)
+{
+	Stage	   *stage = &exec->stages[at];
+	uint32_t	nregisters = exec->rule->nregisters;
+	uint32_t	reg;
+
+	stage->out.registers = exec_alloc(run, exec,
+									  (nregisters + 1) * sizeof(uint32_t *));
+	stage->carried = exec_alloc(run, exec, (nregisters + 1) * sizeof(uint16_t));
+	if (stage->out.registers == NULL || stage->carried == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (reg = 0; reg < nregisters; reg++)
+		if (in->registers[reg] != NULL && is_read(exec, at + 1, to, reg))
+		{
+			stage->carried[stage->ncarried++] = (uint16_t) reg;
+			stage->out.registers[reg] = exec_column(run, exec);
+			if (stage->out.registers[reg] == NULL)
+				return GPUCOL_OUT_OF_MEMORY;
+		}
+	return GPUCOL_OK;
+}
+
+/* Arrays that the operands of a step are read from. */
+static GpucolStatus
+bind_inputs(GpucolRecRun *run, GpucolRecExec *exec, Stage *stage,
+			const Vector *in)
+{
+	uint32_t	i,
+				j;
+
+	stage->inputs = exec_alloc(run, exec, (stage->step->noperands + 1) *
+							   sizeof(uint32_t *));
+	if (stage->inputs == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (i = 0; i < stage->step->noperands; i++)
+	{
+		const GpucolRecOperand *operand = &stage->operands[i];
+
+		if (operand->kind == GPUCOL_REC_REGISTER)
+			stage->inputs[i] = in->registers[operand->index];
+		else if (operand->kind == GPUCOL_REC_CONSTANT)
+		{
+			uint32_t   *column = exec_column(run, exec);
+
+			if (column == NULL)
+				return GPUCOL_OUT_OF_MEMORY;
+			for (j = 0; j < GPUCOL_REC_VECTOR; j++)
+				column[j] = run->constants[operand->index];
+			stage->inputs[i] = column;
+		}
+	}
+	return GPUCOL_OK;
+}
+
+/* Columns that are matched, and how. */
+static GpucolStatus
+prepare_match(GpucolRecRun *run, GpucolRecExec *exec, Stage *stage)
+{
+	uint32_t	i,
+				j;
+	bool		binds = false;
+
+	for (i = 0; i < stage->step->noperands; i++)
+	{
+		const GpucolRecOperand *operand = &stage->operands[i];
+
+		if (operand->kind == GPUCOL_REC_BIND)
+			binds = true;
+		else if (stage->inputs[i] != NULL)
+		{
+			stage->keys[stage->nkeys++] = (uint8_t) i;
+			stage->key_mask |= UINT32_C(1) << i;
+		}
+		else if (operand->kind == GPUCOL_REC_REGISTER)
+		{
+			for (j = 0; stage->operands[j].kind != GPUCOL_REC_BIND ||
+				 stage->operands[j].index != operand->index; j++)
+				;
+			stage->rechecks[stage->nrechecks].column = (uint8_t) i;
+			stage->rechecks[stage->nrechecks++].other = (uint8_t) j;
+		}
+	}
+	/* Which of several equal rows matches does not matter to a set. */
+	if (stage->kind == GPUCOL_REC_ATOM && !binds &&
+		!run->tables[exec->stages[exec->rule->nsteps - 1].step->relation].bag)
+		stage->kind = GPUCOL_REC_PRESENT;
+	if (stage->nkeys > 0)
+		GPUCOL_REC_TRY(gpucol_rec_index_get(run, stage->table, stage->key_mask,
+											&stage->index));
+	stage->start = exec_column(run, exec);
+	stage->count = exec_column(run, exec);
+	stage->hash = exec_alloc(run, exec, GPUCOL_REC_VECTOR * sizeof(uint64_t));
+	if (!stage->start || !stage->count || !stage->hash)
+		return GPUCOL_OUT_OF_MEMORY;
+	return GPUCOL_OK;
+}
+
+static GpucolStatus
+prepare_atom(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, uint32_t to,
+			 const Vector *in)
+{
+	Stage	   *stage = &exec->stages[at];
+	uint32_t	i;
+
+	GPUCOL_REC_TRY(open_output(run, exec, at, to, in));
+	for (i = 0; i < stage->step->noperands; i++)
+		if (stage->operands[i].kind == GPUCOL_REC_BIND)
+		{
+			uint32_t	reg = stage->operands[i].index;
+
+			stage->out.registers[reg] = exec_column(run, exec);
+			if (stage->out.registers[reg] == NULL)
+				return GPUCOL_OUT_OF_MEMORY;
+		}
+	return GPUCOL_OK;
+}
+
+/* Buffers of a step that the host computes. */
+static GpucolStatus
+prepare_host(GpucolRecRun *run, GpucolRecExec *exec, Stage *stage)
+{
+	uint32_t	n = stage->step->noperands;
+	HostRows   *host;
+	uint32_t	i;
+
+	if (stage->step->function != GPUCOL_REC_HOST)
+		return GPUCOL_OK;
+	if (run->options.host == NULL)
+		return GPUCOL_UNSUPPORTED;
+	stage->host = host = exec_alloc(run, exec, sizeof(HostRows));
+	if (host == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	host->values = exec_alloc(run, exec, (n + 1) * sizeof(int64_t *));
+	host->nulls = exec_alloc(run, exec, (n + 1) * sizeof(uint8_t *));
+	host->result = exec_alloc(run, exec, GPUCOL_REC_VECTOR * sizeof(int64_t));
+	host->result_nulls = exec_alloc(run, exec, GPUCOL_REC_VECTOR);
+	if (!host->values || !host->nulls || !host->result || !host->result_nulls)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (i = 0; i < n; i++)
+	{
+		host->values[i] = exec_alloc(run, exec, GPUCOL_REC_VECTOR *
+									 sizeof(int64_t));
+		host->nulls[i] = exec_alloc(run, exec, GPUCOL_REC_VECTOR);
+		if (host->values[i] == NULL || host->nulls[i] == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+	}
+	return GPUCOL_OK;
+}
+
+/*
+ * Prepare steps [from, to), whose input is `in`.  `inside` is the AGGREGATE
+ * whose body they are, or NULL.
+ */
+static GpucolStatus
+prepare_steps(GpucolRecRun *run, GpucolRecExec *exec, uint32_t from,
+			  uint32_t to, Vector *in, Stage *inside)
+{
+	uint32_t	at;
+
+	for (at = from; at < to; at++)
+	{
+		Stage	   *stage = &exec->stages[at];
+		const GpucolRecStep *step = stage->step;
+
+		stage->kind = step->kind;
+		GPUCOL_REC_TRY(bind_inputs(run, exec, stage, in));
+		switch ((GpucolRecStepKind) step->kind)
+		{
+			case GPUCOL_REC_ATOM:
+			case GPUCOL_REC_ABSENT:
+			case GPUCOL_REC_PRESENT:
+				stage->table = &run->tables[step->relation];
+				GPUCOL_REC_TRY(prepare_match(run, exec, stage));
+				if (inside != NULL && step->kind == GPUCOL_REC_ATOM)
+					stage->kind = GPUCOL_REC_ATOM;	/* matches are counted */
+				if (stage->kind == GPUCOL_REC_ATOM)
+				{
+					GPUCOL_REC_TRY(prepare_atom(run, exec, at, to, in));
+					in = &stage->out;
+				}
+				break;
+			case GPUCOL_REC_COMPUTE:
+				GPUCOL_REC_TRY(prepare_host(run, exec, stage));
+				stage->target = exec_column(run, exec);
+				if (stage->target == NULL)
+					return GPUCOL_OUT_OF_MEMORY;
+				in->registers[step->target] = stage->target;
+				break;
+			case GPUCOL_REC_AGGREGATE:
+				GPUCOL_REC_TRY(open_output(run, exec, at, at + 1 + step->nsteps,
+										   in));
+				stage->out.registers[step->origin] = exec_column(run, exec);
+				stage->accumulators =
+					exec_alloc(run, exec, GPUCOL_REC_VECTOR *
+							   sizeof(GpucolRecValue));
+				stage->target = exec_column(run, exec);
+				if (!stage->out.registers[step->origin] ||
+					!stage->accumulators || !stage->target)
+					return GPUCOL_OUT_OF_MEMORY;
+				GPUCOL_REC_TRY(prepare_steps(run, exec, at + 1,
+											 at + 1 + step->nsteps,
+											 &stage->out, stage));
+				in->registers[step->target] = stage->target;
+				at += step->nsteps;
+				break;
+			case GPUCOL_REC_COLLECT:
+				stage->aggregate = inside;
+				stage->start = in->registers[step->origin];
+				break;
+			case GPUCOL_REC_EMIT:
+				stage->table = &run->tables[step->relation];
+				break;
+			case GPUCOL_REC_TEST:
+				GPUCOL_REC_TRY(prepare_host(run, exec, stage));
+				break;
+		}
+	}
+	return GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_rec_exec_prepare(GpucolRecRun *run, GpucolRecExec *exec,
+						const GpucolRecRule *rule)
+{
+	uint32_t	i;
+
+	exec->rule = rule;
+	exec->stages = exec_alloc(run, exec, rule->nsteps * sizeof(Stage));
+	exec->unit.registers = exec_alloc(run, exec, (rule->nregisters + 1) *
+									  sizeof(uint32_t *));
+	if (exec->stages == NULL || exec->unit.registers == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (i = 0; i < rule->nsteps; i++)
+	{
+		exec->stages[i].step = &run->plan->steps[rule->steps + i];
+		exec->stages[i].operands =
+			run->plan->operands + exec->stages[i].step->operands;
+	}
+	GPUCOL_REC_TRY(prepare_steps(run, exec, 0, rule->nsteps, &exec->unit, NULL));
+	exec->ready = true;
+	return GPUCOL_OK;
+}

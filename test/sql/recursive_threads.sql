@@ -1,0 +1,42 @@
+-- rules evaluated by several threads: the same rows as by one
+CREATE SCHEMA recursive_threads;
+SET search_path = recursive_threads;
+LOAD 'gpucol';
+CREATE TABLE edge AS SELECT i AS src, (i * 7 + k * 31 + i * i % 17) % 400 AS dst FROM generate_series(0, 399) i, generate_series(1, 3) k;
+CREATE TABLE line AS SELECT *, src % 3 AS line FROM edge;
+ANALYZE;
+
+CREATE FUNCTION answers(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	answer text;
+	result text := '';
+BEGIN
+	FOREACH answer IN ARRAY ARRAY['1', '2', '5'] LOOP
+		PERFORM set_config('gpucol.cpu_threads', answer, true);
+		EXECUTE 'SELECT format(''%s rows %s'', count(*), sum(hashtextextended(r::text, 0))) FROM (' || query || ') r' INTO answer;
+		result := result || CASE WHEN result = '' THEN answer WHEN position(answer IN result) = 1 THEN ', same' ELSE ', NOT ' || answer END;
+	END LOOP;
+	RETURN regexp_replace(result, ' rows -?\d+', ' rows');
+END $$;
+
+-- hash of packed pairs, bitmap, hash of rows, bag
+SET gpucol.recursive_strategy = hisa;
+SELECT answers('WITH RECURSIVE r(x, y) AS (SELECT src, dst FROM edge UNION SELECT r.x, e.dst FROM r JOIN edge e ON e.src = r.y) SELECT * FROM r');
+SELECT answers('WITH RECURSIVE r(x, y, l) AS (SELECT src, dst, line FROM line UNION SELECT r.x, e.dst, r.l FROM r JOIN line e ON e.src = r.y AND e.line <> r.l) SELECT * FROM r');
+SELECT answers('WITH RECURSIVE r(x, y, l) AS (SELECT src, dst, 0 FROM edge UNION ALL SELECT r.x, e.dst, f.line FROM r JOIN edge e ON e.src = r.y JOIN line f ON f.src = e.dst AND f.line > r.l) SELECT * FROM r');
+RESET gpucol.recursive_strategy;
+SELECT answers('WITH RECURSIVE r(x, y) AS (SELECT src, dst FROM edge UNION SELECT r.x, f.dst FROM r JOIN edge e ON e.src = r.y JOIN edge f ON f.src = e.dst) SELECT * FROM r');
+-- mutual recursion; least values
+SELECT answers($q$SELECT * FROM gpucol.datalog('.decl edge(a:number, b:number) .decl odd(a:number, b:number) .decl even(a:number, b:number)
+	odd(x, y) :- edge(x, y). odd(x, z) :- even(x, y), edge(y, z). even(x, z) :- odd(x, y), edge(y, z).', 'even') AS t(x int, y int)$q$);
+SELECT answers($q$SELECT * FROM gpucol.datalog('.decl line(a:number, b:number, l:number) .decl r(a:number, b:number, l:number)
+	r(x, y, x) :- line(x, y, l). r(x, z, l) :- r(x, y, l), line(y, z, _). r(x, z, l) :- r(x, y, _), line(y, z, l).
+	r(x, y, a) <= r(x, y, b) :- b < a.', 'r') AS t(x int, y int, l int)$q$);
+-- the path that ran
+SET gpucol.cpu_threads = 3;
+SET gpucol.recursive_strategy = hisa;
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) WITH RECURSIVE r(x, y) AS (SELECT src, dst FROM edge UNION SELECT r.x, e.dst FROM r JOIN edge e ON e.src = r.y) SELECT count(*) FROM r \g (format=unaligned tuples_only=on) | grep -E 'Method|Threads'
+-- a cancel while threads work
+SET statement_timeout = '100ms';
+WITH RECURSIVE r(a, b, c, d) AS (SELECT e.src, e.dst, f.src, f.dst FROM edge e, edge f UNION SELECT r.b, e.dst, r.d, f.dst FROM r, edge e, edge f) SELECT count(*) FROM r;
+RESET statement_timeout;
