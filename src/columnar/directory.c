@@ -10,7 +10,10 @@
  * Two kinds of rows are changed in place, through generic WAL: the counter and the
  * upkeep record, which are frozen and belong to no transaction, and the entry of a
  * segment that is being loaded, which nobody but its loader can see.  Either is done under an
- * exclusive lock of the one buffer; an in-place change is never undone.
+ * exclusive lock of the one buffer; an in-place change is never undone.  It is
+ * logged as an image of the page, because generic WAL knows nothing of hint bits:
+ * without, the page on a standby would rightly differ in them, and
+ * wal_consistency_checking would stop it.
  *
  * A reader locks the TOAST relation while it reads (VACUUM FULL of a TOAST
  * relation does not lock its table); a writer keeps RowExclusiveLock to the end
@@ -291,7 +294,7 @@ gpucol_directory_overwrite(GpucolDirectory *dir, ItemPointer tid,
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	state = GenericXLogStart(dir->toast);
-	page = GenericXLogRegisterBuffer(state, buffer, 0);
+	page = GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE);
 	memcpy(row_data_on_page(dir, page, tid, size), data, size);
 	GenericXLogFinish(state);
 	UnlockReleaseBuffer(buffer);
@@ -367,7 +370,7 @@ gpucol_directory_reserve(GpucolDirectory *dir, uint64 n, uint64 after,
 	buffer = ReadBuffer(dir->toast, ItemPointerGetBlockNumber(&tid));
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	state = GenericXLogStart(dir->toast);
-	place = row_data_on_page(dir, GenericXLogRegisterBuffer(state, buffer, 0),
+	place = row_data_on_page(dir, GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE),
 							 &tid, sizeof(counter));
 	memcpy(&counter, place, sizeof(counter));
 	if ((after != 0 && counter.next_row != after) ||
@@ -406,7 +409,7 @@ gpucol_directory_unreserve(GpucolDirectory *dir, uint64 first, uint64 end)
 	buffer = ReadBuffer(dir->toast, ItemPointerGetBlockNumber(&tid));
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	state = GenericXLogStart(dir->toast);
-	place = row_data_on_page(dir, GenericXLogRegisterBuffer(state, buffer, 0),
+	place = row_data_on_page(dir, GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE),
 							 &tid, sizeof(counter));
 	memcpy(&counter, place, sizeof(counter));
 	if (counter.next_row == end)

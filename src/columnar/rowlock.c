@@ -304,7 +304,7 @@ add_lockers(Relation table, Buffer buffer, OffsetNumber offset, TransactionId cr
 	}
 	MultiXactIdSetOldestMember();
 	state = GenericXLogStart(table);
-	page = GenericXLogRegisterBuffer(state, buffer, 0);
+	page = GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE);
 	set_lockers((HeapTupleHeader) PageGetItem(page, PageGetItemId(page, offset)), all, n);
 	GenericXLogFinish(state);
 	return true;

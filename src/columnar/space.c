@@ -28,6 +28,7 @@
 #include "access/heapam.h"
 #include "access/transam.h"
 #include "access/visibilitymap.h"
+#include "access/xloginsert.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
@@ -258,6 +259,12 @@ log_conflict(Relation table, BlockNumber block, TransactionId oldest_xmin)
 	visibilitymap_pin(table, block, &map);
 	buffer = ReadBuffer(table, block);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	/* without the mark of a reader that verified it (page.c), here or there */
+	START_CRIT_SECTION();
+	GPUCOL_PAGE_TRAILER(BufferGetPage(buffer))->verified = 0;
+	MarkBufferDirty(buffer);
+	log_newpage_buffer(buffer, true);
+	END_CRIT_SECTION();
 	visibilitymap_clear(table, block, map, VISIBILITYMAP_VALID_BITS);
 	visibilitymap_set(table, block, buffer, InvalidXLogRecPtr, map, horizon,
 					  VISIBILITYMAP_ALL_VISIBLE | VISIBILITYMAP_ALL_FROZEN);

@@ -1,5 +1,5 @@
 # 006_standby.pl: a hot standby answers as its primary after loads, changes,
-# merges and VACUUM, with every replayed heap and btree page compared,
+# merges, row locks and VACUUM, with every replayed page compared,
 # and goes on after promotion.
 use strict;
 use warnings;
@@ -12,7 +12,7 @@ use Test::More;
 
 my $primary = PostgreSQL::Test::Cluster->new('primary');
 $primary->init(allows_streaming => 1);
-$primary->append_conf('postgresql.conf', "fsync = off\nwal_consistency_checking = 'heap, heap2, btree'\nautovacuum = off\nwal_keep_size = 2GB\n");
+$primary->append_conf('postgresql.conf', "fsync = off\nwal_consistency_checking = 'all'\nautovacuum = off\nwal_keep_size = 2GB\n");
 $primary->start;
 $primary->safe_psql('postgres', 'CREATE EXTENSION gpucol');
 $primary->backup('base');
@@ -46,8 +46,45 @@ replays('updates and deletes', 'UPDATE packed SET n = n + 1 WHERE id % 50 = 0; D
 replays('a rollback', "BEGIN; INSERT INTO packed SELECT -i, 0, 0, '' FROM generate_series(100, 9000) i; ROLLBACK");
 replays('a merge', "SELECT gpucol.merge('packed')");
 replays('VACUUM', 'VACUUM packed');
+replays('row locks', 'BEGIN; SELECT count(*) FROM (SELECT 1 FROM packed WHERE id BETWEEN 1001 AND 3000 FOR KEY SHARE) x; SAVEPOINT a; UPDATE packed SET n = n + 1 WHERE id IN (1001, 1002); COMMIT');
+replays('a failed load', "BEGIN; INSERT INTO packed SELECT -i, 0, 0, md5(i::text) FROM generate_series(100, 30000) i; SELECT count(*) FROM packed; ROLLBACK; VACUUM packed");
+replays('a load into its pages', "INSERT INTO packed SELECT 100000 + i, i % 10, 0, 'reused ' || i FROM generate_series(1, 20000) i");
+replays('a fold of all rows of a segment', 'DELETE FROM packed WHERE id > 100000; VACUUM packed');
+replays('the pages of a dead segment', "VACUUM packed; INSERT INTO packed SELECT 200000 + i, i % 10, 0, 'again ' || i FROM generate_series(1, 20000) i");
+replays('CLUSTER', 'CLUSTER packed USING packed_pkey');
 replays('an added column', "ALTER TABLE packed ADD COLUMN extra int DEFAULT 7; UPDATE packed SET extra = 8 WHERE id = 5");
 replays('a rewrite', 'ALTER TABLE packed ALTER COLUMN k TYPE bigint');
+
+# A reader of the standby whose snapshot sees a segment that the primary removes,
+# and whose pages it uses again: the old answer, or a conflict, nothing else.
+sub old_reader
+{
+	my $go = PostgreSQL::Test::Utils::tempdir_short() . '/go';
+	my ($output, $errors) = ('', '');
+	my $sql = "BEGIN ISOLATION LEVEL REPEATABLE READ;\n$digest;\n\\! while [ ! -e $go ]; do sleep 0.1; done\n$digest;\nCOMMIT;\n";
+	my $reader = IPC::Run::start(
+		[ 'psql', '-X', '-q', '-A', '-t', '-d', $standby->connstr('postgres') ],
+		'<', \$sql, '>', \$output, '2>', \$errors);
+
+	$reader->pump until $output =~ /\n/;
+	$primary->safe_psql('postgres', <<~'SQL');
+		DELETE FROM packed;
+		VACUUM packed;
+		VACUUM packed;
+		INSERT INTO packed SELECT i, 0, i, 'other ' || i FROM generate_series(1, 30000) i;
+		SQL
+	$primary->wait_for_catchup($standby, 'replay');
+	open my $file, '>', $go or die "$go: $!";
+	close $file;
+	eval { $reader->finish };
+	my @answers = split /\n/, $output;
+	ok((@answers == 2 && $answers[0] eq $answers[1]) || $errors =~ /conflict with recovery|terminating connection/,
+		'an old snapshot sees the old rows or conflicts') or diag("$output$errors");
+	return;
+}
+$standby->append_conf('postgresql.conf', 'max_standby_streaming_delay = 500ms');
+$standby->reload;
+old_reader();
 replays('TRUNCATE and a new load', "TRUNCATE packed; INSERT INTO packed SELECT i, i % 3, i, 'again' FROM generate_series(1, 20000) i");
 
 my ($status, undef, $error) = $standby->psql('postgres', "SELECT gpucol.merge('packed')");
