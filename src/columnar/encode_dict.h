@@ -89,16 +89,17 @@ gpucol_dict_key(const char *data, size_t len)
 		memcpy(&key, data, 8);
 		return key;
 	}
-	if (len >= 4)				/* two reads that overlap */
+	if (len >= 4)				/* reads that overlap */
 	{
 		memcpy(&low, data, 4);
 		memcpy(&high, data + len - 4, 4);
 		return low | (uint64_t) high << 8 * (len - 4);
 	}
-	key = 0;
-	for (size_t i = 0; i < len; i++)
-		key |= (uint64_t) (unsigned char) data[i] << 8 * i;
-	return key;
+	if (len == 0)
+		return 0;
+	return (uint64_t) (unsigned char) data[0] |
+		(uint64_t) (unsigned char) data[len / 2] << 8 * (len / 2) |
+		(uint64_t) (unsigned char) data[len - 1] << 8 * (len - 1);
 }
 
 /* Slot where the search for a key begins. */
@@ -113,18 +114,37 @@ gpucol_dict_home(const GpucolDict *dict, uint64_t key, uint32_t len)
 static inline GpucolStatus
 gpucol_dict_add(GpucolDict *dict, const char *data, size_t len, uint32_t *code)
 {
-	uint64_t	key = gpucol_dict_key(data, len);
-	const GpucolDictSlot *slot = &dict->table[gpucol_dict_home(dict, key, (uint32_t) len)];
-
 	dict->plain += len;
 	dict->seen++;
-	if (slot->key == key && slot->len == len && slot->number != 0 && len <= 8 &&
-		dict->seen < dict->look)
-	{
-		*code = slot->number - 1;
-		return GPUCOL_OK;
-	}
-	return gpucol_dict_find(dict, data, len, key, code);
+	return gpucol_dict_find(dict, data, len, gpucol_dict_key(data, len), code);
+}
+
+/* Ask for the memory where the search for a key will begin. */
+static inline void
+gpucol_dict_prefetch(const GpucolDict *dict, uint64_t key, uint32_t len)
+{
+	__builtin_prefetch(&dict->table[gpucol_dict_home(dict, key, len)]);
+}
+
+/*
+ * Look up a value of len <= 8 bytes by its key, where it is found at once; false
+ * says nothing.  The caller counts what it found with gpucol_dict_count.
+ */
+static inline bool
+gpucol_dict_knows(const GpucolDict *dict, uint64_t key, uint32_t len, uint32_t *code)
+{
+	const GpucolDictSlot *slot = &dict->table[gpucol_dict_home(dict, key, len)];
+
+	*code = slot->number - 1;
+	return slot->key == key && slot->len == len && slot->number != 0;
+}
+
+/* Count n values of `bytes` bytes together that gpucol_dict_knows has found. */
+static inline void
+gpucol_dict_count(GpucolDict *dict, uint32_t n, uint64_t bytes)
+{
+	dict->seen += n;
+	dict->plain += bytes;
 }
 
 #endif							/* GPUCOL_COLUMNAR_ENCODE_DICT_H */

@@ -72,6 +72,9 @@
 /* Rows that are taken over column by column. */
 #define BATCH_ROWS		64
 
+/* Rows whose place in a dictionary is asked for before it is read. */
+#define LOOK_AHEAD		16
+
 /* Buffered values of one column; arrays are kept from segment to segment. */
 typedef struct WriterColumn
 {
@@ -90,6 +93,16 @@ typedef struct WriterColumn
 	uint64	   *ends;			/* ... and where each row's ends */
 	uint64		raw_bytes;
 } WriterColumn;
+
+/* Rows on their way into the buffers. */
+typedef struct Batch
+{
+	int			n;
+	const Datum *values[BATCH_ROWS];
+	const bool *isnull[BATCH_ROWS];
+	int			nwith_null;
+	uint8		with_null[BATCH_ROWS];	/* numbers of the rows that have a NULL */
+} Batch;
 
 struct GpucolWriter
 {
@@ -481,84 +494,157 @@ append_bytes_datum(GpucolWriter *writer, Relation table, WriterColumn *column,
 	MemoryContextReset(writer->row_context);
 }
 
-/* Append n values that have to be converted one by one: BYTES and DECIMAL. */
+/*
+ * Append values of a varlena column that are short, plain and known to its
+ * dictionary, from row `from` of the batch on and up to the first that is not;
+ * returns how many were.  Some rows' keys are made ahead of looking them up.
+ */
+static int
+append_known(WriterColumn *column, uint32 r, const Batch *batch, int from)
+{
+	int			att = column->attnum - 1;
+	int			most = Min(batch->n - from, LOOK_AHEAD);
+	uint64		keys[LOOK_AHEAD];
+	uint8		lens[LOOK_AHEAD];
+	uint64		bytes = 0;
+	int			n;
+	int			i;
+
+	for (n = 0; n < most && !batch->isnull[from + n][att]; n++)
+	{
+		const char *value = DatumGetPointer(batch->values[from + n][att]);
+
+		if (!VARATT_IS_SHORT(value) || VARATT_IS_EXTERNAL(value) ||
+			VARSIZE_SHORT(value) > VARHDRSZ_SHORT + 8)
+			break;
+		lens[n] = (uint8) (VARSIZE_SHORT(value) - VARHDRSZ_SHORT);
+		keys[n] = gpucol_dict_key(VARDATA_SHORT(value), lens[n]);
+		gpucol_dict_prefetch(&column->dict, keys[n], lens[n]);
+	}
+	for (i = 0; i < n; i++)
+	{
+		if (!gpucol_dict_knows(&column->dict, keys[i], lens[i],
+							   &column->codes[r + from + i]))
+			break;
+		bytes += lens[i];
+	}
+	gpucol_dict_count(&column->dict, i, bytes);
+	column->raw_bytes += bytes + i;
+	return i;
+}
+
+/* Append a value that has to be converted for row r: BYTES and DECIMAL. */
+static void
+append_value(GpucolWriter *writer, Relation table, WriterColumn *column, uint32 r,
+			 Datum value, bool null)
+{
+	int64		bits = 0;
+
+	if (column->map.kind != GPUCOL_KIND_BYTES && !null &&
+		!gpucol_typemap_to_int64(&column->map, value, &bits))
+		convert_to_bytes(writer, table, column, r);
+	if (column->map.kind != GPUCOL_KIND_BYTES)
+	{
+		((int64 *) column->values)[r] = bits;
+		column->raw_bytes += null ? 0 : sizeof(int64);
+	}
+	else if (null)
+		append_null_bytes(column, r);
+	else
+		append_bytes_datum(writer, table, column, r, value);
+}
+
+/* Append the values of a column that have to be converted. */
 static void
 append_converted(GpucolWriter *writer, Relation table, WriterColumn *column, uint32 r,
-				 TupleTableSlot **slots, int n)
+				 const Batch *batch)
 {
 	int			att = column->attnum - 1;
 
-	for (int i = 0; i < n; i++, r++)
+	for (int i = 0; i < batch->n;)
 	{
-		Datum		value = slots[i]->tts_values[att];
-		bool		null = slots[i]->tts_isnull[att];
-		int64		bits = 0;
+		int			known = 0;
 
-		if (column->map.kind != GPUCOL_KIND_BYTES && !null &&
-			!gpucol_typemap_to_int64(&column->map, value, &bits))
-			convert_to_bytes(writer, table, column, r);
-		if (column->map.kind != GPUCOL_KIND_BYTES)
+		if (column->map.kind == GPUCOL_KIND_BYTES && column->coded &&
+			column->map.typlen == -1)
+			known = append_known(column, r, batch, i);
+		i += known;
+		if (known < LOOK_AHEAD && i < batch->n)
 		{
-			((int64 *) column->values)[r] = bits;
-			column->raw_bytes += null ? 0 : sizeof(int64);
+			append_value(writer, table, column, r + i, batch->values[i][att],
+						 batch->isnull[i][att]);
+			i++;
 		}
-		else if (null)
-			append_null_bytes(column, r);
-		else
-			append_bytes_datum(writer, table, column, r, value);
 	}
-	writer->bytes += (Size) n * sizeof(int64);
+	writer->bytes += (Size) batch->n * sizeof(int64);
 }
 
-/* Copy n datums of `typlen` bytes each. */
+/* Copy datums of `typlen` bytes each. */
 static pg_attribute_always_inline void
-copy_datums(uint32 *out, TupleTableSlot **slots, int att, int n, int typlen)
+copy_datums(uint32 *out, const Batch *batch, int att, int typlen)
 {
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < batch->n; i++)
 	{
-		Datum		value = slots[i]->tts_values[att];
+		Datum		value = batch->values[i][att];
 
 		out[i] = typlen == 1 ? (uint32) DatumGetUInt8(value) :
 			typlen == 2 ? (uint32) (int32) DatumGetInt16(value) : DatumGetUInt32(value);
 	}
 }
 
-/* Append n values of a fixed width that are kept as they are, `nulls` of them NULL. */
+/* Append values of a fixed width that are kept as they are, `nulls` of them NULL. */
 static void
-append_fixed(GpucolWriter *writer, WriterColumn *column, uint32 r,
-			 TupleTableSlot **slots, int n, int nulls)
+append_fixed(GpucolWriter *writer, WriterColumn *column, uint32 r, const Batch *batch,
+			 int nulls)
 {
 	int			att = column->attnum - 1;
 
 	if (!column->narrow)
-		for (int i = 0; i < n; i++)
-			((int64 *) column->values)[r + i] = DatumGetInt64(slots[i]->tts_values[att]);
+		for (int i = 0; i < batch->n; i++)
+			((int64 *) column->values)[r + i] = DatumGetInt64(batch->values[i][att]);
 	else if (column->map.typlen == 1)
-		copy_datums((uint32 *) column->values + r, slots, att, n, 1);
+		copy_datums((uint32 *) column->values + r, batch, att, 1);
 	else if (column->map.typlen == 2)
-		copy_datums((uint32 *) column->values + r, slots, att, n, 2);
+		copy_datums((uint32 *) column->values + r, batch, att, 2);
 	else
-		copy_datums((uint32 *) column->values + r, slots, att, n, 4);
-	column->raw_bytes += (uint64) (n - nulls) * column->map.typlen;
-	writer->bytes += (Size) n * (column->narrow ? sizeof(uint32) : sizeof(int64));
+		copy_datums((uint32 *) column->values + r, batch, att, 4);
+	column->raw_bytes += (uint64) (batch->n - nulls) * column->map.typlen;
+	writer->bytes += (Size) batch->n * (column->narrow ? sizeof(uint32) : sizeof(int64));
 }
 
-/* Mark the NULLs among n rows from row r on; returns their number. */
+/* Mark the NULLs of a batch that begins at row r; returns their number. */
 static int
-append_nulls(WriterColumn *column, uint32 r, TupleTableSlot **slots, int n)
+append_nulls(WriterColumn *column, uint32 r, const Batch *batch)
 {
-	int			att = column->attnum - 1;
 	int			count = 0;
 
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < batch->nwith_null; i++)
 	{
-		if (!slots[i]->tts_isnull[att])
+		uint32		row = batch->with_null[i];
+
+		if (!batch->isnull[row][column->attnum - 1])
 			continue;
-		column->nulls[(r + i) / 32] |= UINT32_C(1) << ((r + i) % 32);
+		column->nulls[(r + row) / 32] |= UINT32_C(1) << ((r + row) % 32);
 		count++;
 	}
 	column->any_null |= count > 0;
 	return count;
+}
+
+/* Look at the values of n rows. */
+static void
+start_batch(Batch *batch, TupleTableSlot **slots, int n)
+{
+	batch->n = n;
+	batch->nwith_null = 0;
+	for (int i = 0; i < n; i++)
+	{
+		slot_getallattrs(slots[i]);
+		batch->values[i] = slots[i]->tts_values;
+		batch->isnull[i] = slots[i]->tts_isnull;
+		if (memchr(slots[i]->tts_isnull, true, slots[i]->tts_nvalid) != NULL)
+			batch->with_null[batch->nwith_null++] = (uint8) i;
+	}
 }
 
 /* Append n rows, for which there is room. */
@@ -567,19 +653,19 @@ append_rows(GpucolWriter *writer, Relation table, TupleTableSlot **slots, int n)
 {
 	MemoryContext old = MemoryContextSwitchTo(writer->row_context);
 	uint32		r = writer->nrows;
+	Batch		batch;
 
-	for (int i = 0; i < n; i++)
-		slot_getallattrs(slots[i]);
+	start_batch(&batch, slots, n);
 	for (int i = 0; i < writer->ncolumns; i++)
 	{
 		WriterColumn *column = &writer->columns[i];
-		int			nulls = append_nulls(column, r, slots, n);
+		int			nulls = append_nulls(column, r, &batch);
 
 		if (column->map.kind == GPUCOL_KIND_BYTES ||
 			column->map.kind == GPUCOL_KIND_DECIMAL)
-			append_converted(writer, table, column, r, slots, n);
+			append_converted(writer, table, column, r, &batch);
 		else
-			append_fixed(writer, column, r, slots, n, nulls);
+			append_fixed(writer, column, r, &batch, nulls);
 	}
 	MemoryContextSwitchTo(old);
 	for (int i = 0; i < n; i++)
