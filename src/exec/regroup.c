@@ -612,6 +612,8 @@ join_group(GpucolRegroup *r, const Column *keys, const Column *base,
 	bool	   *n = isnull;
 	uint32		group;
 
+	if (r->plan->rows >= 0 && from[r->plan->rows].count == 0)
+		return true;
 	ResetExprContext(r->econtext);
 	store_base(r, base, row);
 	if (r->plan->nkeys > INDEX_MAX_KEYS)

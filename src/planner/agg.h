@@ -89,6 +89,8 @@ typedef struct GpucolGroupPlan
 	GpucolBaseColumn *base;
 	int			nhost;			/* states beyond the engine's */
 	bool		regroup;		/* the engine's groups are finer than the keys */
+	int			rows;			/* state that counts the rows of the engine's only
+								 * group, or -1: it has keys, or there are none */
 } GpucolGroupPlan;
 
 /*

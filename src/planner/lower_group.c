@@ -220,6 +220,19 @@ lower_aggs(GpucolLower *l, List *aggs, bool may_regroup, GpucolGroupPlan *plan,
 	return true;
 }
 
+/*
+ * Without keys of its own the engine delivers one group even of no rows, which must
+ * not become a group of keys.
+ */
+static void
+count_rows(GpucolLower *l, GpucolGroupPlan *plan)
+{
+	plan->rows = -1;
+	if (plan->nkeys > 0 && l->nkeys == 0)
+		plan->rows = gpucol_lower_agg(l, GPUCOL_AGG_COUNT_STAR, GPUCOL_CLASS_NONE,
+									  GPUCOL_NO_REG, GPUCOL_NO_REG);
+}
+
 /* Number the states of the executor after the engine's. */
 static void
 number_states(GpucolLower *l, GpucolGroupPlan *plan)
@@ -264,6 +277,7 @@ gpucol_lower_grouping(GpucolLower *l, List *keys, List *aggs, bool may_regroup,
 			!lower_aggs(l, aggs, may_regroup, plan, &distinct))
 			return false;
 	}
+	count_rows(l, plan);
 	number_states(l, plan);
 	return true;
 }

@@ -29,7 +29,7 @@ SELECT i, i % 7, CASE WHEN i % 13 = 0 THEN NULL ELSE chr(97 + i % 26) || 'tail' 
 	(ARRAY['sad', 'ok', 'happy']::mood[])[1 + i % 3], date '2020-01-01' + i % 500, timestamp '2020-01-01' + i % 700 * interval '5 hours',
 	timestamptz '2020-03-01 00:00Z' + i % 700 * interval '3 hours', CASE WHEN i % 9 = 0 THEN NULL ELSE i % 300 - 150 END, i * 1000000007::int8,
 	i * 0.125, i % 3 = 0
-FROM generate_series(1, 5000) i;
+FROM generate_series(1, 2000) i;
 DELETE FROM facts WHERE id % 41 = 0;
 UPDATE facts SET s = 'updated' || id % 3 WHERE id % 97 = 0;
 INSERT INTO facts (id, g, s) VALUES (9001, 1, ''), (9002, NULL, NULL);
@@ -74,7 +74,11 @@ SELECT d FROM unnest(ARRAY[
 	'SELECT lower(ci COLLATE "C"), count(*), max(s) FROM facts GROUP BY ci',
 	'SELECT n + 0.00, count(*) FROM facts GROUP BY n',
 	'SELECT count(*) FROM (SELECT DISTINCT left(s, 2), b FROM facts) q',
-	'SELECT min(s), (SELECT max(v) FROM facts) FROM facts'
+	'SELECT min(s), (SELECT max(v) FROM facts) FROM facts',
+	'SELECT DISTINCT ''constant'' AS k FROM facts WHERE id < 0',
+	'SELECT DISTINCT ''constant'' AS k FROM facts',
+	'SELECT coalesce(NULL, ''k'') AS k, count(*), min(s) FROM facts WHERE id < 0 GROUP BY 1',
+	'SELECT upper(''k'') AS k, count(*), min(s) FROM facts GROUP BY 1'
 ]) q, differ(q) d WHERE d IS NOT NULL;
 
 -- errors are PostgreSQL's own, and only for rows that pass
