@@ -10,7 +10,7 @@
 
 #include <cuda_runtime.h>
 
-#include "device.cuh"
+#include "cache.cuh"
 #include "plan.h"
 
 /*

@@ -1,18 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * cache.cu
- *	  Resident chunks.
+ *	  Resident chunks of a device, and a request's own memory there.
  *
  *-------------------------------------------------------------------------
  */
 #include "cache.cuh"
 
-ColumnCache column_cache;
+std::vector<Device *> devices;
 
+/* Find and pin.  Locked. */
 Resident *
-ColumnCache::find(const ChunkKey &key)
+ColumnCache::look_up(const ChunkKey &key)
 {
-	std::lock_guard<std::mutex> lock(mutex_);
 	auto		at = chunks_.find(key);
 
 	if (at == chunks_.end())
@@ -31,6 +31,31 @@ ColumnCache::find(const ChunkKey &key)
 }
 
 Resident *
+ColumnCache::find(const ChunkKey &key)
+{
+	std::lock_guard<std::mutex> lock(mutex_);
+
+	return look_up(key);
+}
+
+void
+ColumnCache::find(const ChunkKey *keys, size_t n, Resident **found)
+{
+	std::lock_guard<std::mutex> lock(mutex_);
+
+	for (size_t i = 0; i < n; i++)
+		found[i] = look_up(keys[i]);
+}
+
+bool
+ColumnCache::has(const ChunkKey &key)
+{
+	std::lock_guard<std::mutex> lock(mutex_);
+
+	return chunks_.find(key) != chunks_.end();
+}
+
+Resident *
 ColumnCache::add(Resident *chunk)
 {
 	std::lock_guard<std::mutex> lock(mutex_);
@@ -40,7 +65,7 @@ ColumnCache::add(Resident *chunk)
 	{
 		Resident   *first = at->second;
 
-		device_pool.release(chunk->memory);
+		pool_->release(chunk->memory);
 		delete chunk;
 		first->pins++;
 		return first;
@@ -51,6 +76,7 @@ ColumnCache::add(Resident *chunk)
 	lru_.push_front(chunk);
 	chunk->place = lru_.begin();
 	bytes_ += chunk->bytes;
+	residency_note(*chunk, 1);
 	return chunk;
 }
 
@@ -61,10 +87,11 @@ ColumnCache::drop(Resident *chunk)
 	chunks_.erase(chunk->key);
 	lru_.erase(chunk->place);
 	bytes_ -= chunk->bytes;
+	residency_note(*chunk, -1);
 	chunk->kept = false;
 	if (chunk->pins == 0)
 	{
-		device_pool.release(chunk->memory);
+		pool_->release(chunk->memory);
 		delete chunk;
 	}
 }
@@ -76,7 +103,7 @@ ColumnCache::unpin(Resident *chunk)
 
 	if (--chunk->pins == 0 && !chunk->kept)
 	{
-		device_pool.release(chunk->memory);
+		pool_->release(chunk->memory);
 		delete chunk;
 	}
 }
@@ -106,7 +133,7 @@ ColumnCache::allocate(size_t size)
 {
 	for (int tries = 0; tries < 8; tries++)
 	{
-		void	   *memory = device_pool.allocate(size);
+		void	   *memory = pool_->allocate(size);
 
 		if (memory != NULL || !make_room(size << tries))
 			return memory;
@@ -152,4 +179,25 @@ ColumnCache::bytes()
 	std::lock_guard<std::mutex> lock(mutex_);
 
 	return bytes_;
+}
+
+Scratch::~Scratch()
+{
+	for (void *block : blocks_)
+		device_.pool.release(block);
+}
+
+void *
+Scratch::allocate(size_t size, const char *what)
+{
+	void	   *block;
+
+	if (limit_ > 0 && held_ + size > limit_)
+		throw Failure{GPUCOL_OUT_OF_MEMORY, std::string("the query's memory limit does not hold ") + what};
+	block = device_.cache.allocate(size);
+	if (block == NULL)
+		throw Failure{GPUCOL_OUT_OF_MEMORY, std::string("device memory does not hold ") + what};
+	blocks_.push_back(block);
+	held_ += size;
+	return block;
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * device.cu
- *	  Errors of the device, and the pool of its memory.
+ *	  Errors of a device, and the pool of its memory.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,10 +11,7 @@
 
 #include <cstdio>
 
-#include "cache.cuh"
 #include "service/protocol.h"
-
-DevicePool	device_pool;
 
 static const size_t ALIGNMENT = 512;
 static const size_t ARENA = (size_t) 512 << 20;
@@ -29,10 +26,11 @@ device_check(cudaError_t error, const char *what)
 }
 
 void
-DevicePool::set_limit(size_t limit)
+DevicePool::open(int ordinal, size_t limit)
 {
 	std::lock_guard<std::mutex> lock(mutex_);
 
+	ordinal_ = ordinal;
 	limit_ = limit;
 }
 
@@ -56,7 +54,14 @@ DevicePool::grow(size_t size)
 		want = size;
 	if (reserved_ + want > limit_)
 		return false;
+	device_check(cudaSetDevice(ordinal_), "could not use the device");
 	error = cudaMalloc(&start, want);
+	if (error == cudaErrorMemoryAllocation && want > size)
+	{
+		cudaGetLastError();
+		want = size;
+		error = cudaMalloc(&start, want);
+	}
 	if (error == cudaErrorMemoryAllocation)
 	{
 		cudaGetLastError();
@@ -157,27 +162,4 @@ DevicePool::release(void *pointer)
 		}
 	}
 	free_.insert({at->second.size, at->first});
-}
-
-Scratch::~Scratch()
-{
-	for (void *block : blocks_)
-		device_pool.release(block);
-}
-
-void *
-Scratch::allocate(size_t size, const char *what)
-{
-	void	   *block;
-
-	if (limit_ > 0 && held_ + size > limit_)
-		throw Failure{GPUCOL_OUT_OF_MEMORY, std::string("the query's memory limit does not hold ") + what};
-	block = device_pool.allocate(size);
-	if (block == NULL && column_cache.make_room(size))
-		block = device_pool.allocate(size);
-	if (block == NULL)
-		throw Failure{GPUCOL_OUT_OF_MEMORY, std::string("device memory does not hold ") + what};
-	blocks_.push_back(block);
-	held_ += size;
-	return block;
 }

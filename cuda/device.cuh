@@ -41,8 +41,8 @@ extern void device_check(cudaError_t error, const char *what);
 class DevicePool
 {
 public:
-	/* Hold at most `limit` bytes of the current device. */
-	void		set_limit(size_t limit);
+	/* Hold at most `limit` bytes of CUDA's device `ordinal`. */
+	void		open(int ordinal, size_t limit);
 	size_t		limit() const { return limit_; }
 
 	/* Bytes handed out. */
@@ -66,39 +66,13 @@ private:
 	bool		grow(size_t size);
 
 	std::mutex	mutex_;
+	int			ordinal_ = 0;
 	size_t		limit_ = 0;
 	size_t		reserved_ = 0;
 	size_t		used_ = 0;
 	std::map<char *, Block> blocks_;	/* every block, by address */
 	std::multimap<size_t, char *> free_;	/* free blocks, by size */
 	std::vector<char *> arenas_;
-};
-
-extern DevicePool device_pool;
-
-/* Device memory of one request: freed together. */
-class Scratch
-{
-public:
-	/* Stop at `limit` bytes (0 = none). */
-	explicit Scratch(size_t limit) : limit_(limit) {}
-	Scratch(const Scratch &) = delete;
-	~Scratch();
-
-	/* Throws Failure where there is no memory. */
-	void	   *allocate(size_t size, const char *what);
-	size_t		held() const { return held_; }
-
-	template <class T> T *
-	array(size_t n, const char *what)
-	{
-		return (T *) allocate(n * sizeof(T), what);
-	}
-
-private:
-	size_t		limit_;
-	size_t		held_ = 0;
-	std::vector<void *> blocks_;
 };
 
 #endif

@@ -36,6 +36,7 @@
 #include "reduce.cuh"
 #include "rows.cuh"
 #include "scan.cuh"
+#include "serve.cuh"
 #include "tuning.cuh"
 
 typedef __int128 int128;
@@ -76,20 +77,18 @@ struct Domain
 class Lowering
 {
 public:
-	Lowering(Request &request, const GpucolWireGo &go, const GpucolShape *shape, cudaStream_t stream,
-			 uint32_t *cancel, const Waiter &wait)
-		: r_(request), p_(request.program()), go_(go), shape_(shape), stream_(stream), cancel_(cancel), wait_(wait) {}
+	Lowering(Request &request, Part &part, Lane &lane)
+		: r_(request), part_(part), lane_(lane), p_(request.program()), shape_(request.shape()), stream_(lane.stream()) {}
 
-	void		run(GpucolWireResult *result, std::vector<char> *data);
+	void		run(Partial *result);
 
 private:
 	Request    &r_;
+	Part	   &part_;
+	Lane	   &lane_;
 	const GpucolProgram *p_;
-	const GpucolWireGo &go_;
-	const GpucolShape *shape_;	/* checked; or NULL */
+	const GpucolShape *shape_;	/* what becomes of rows; or NULL */
 	cudaStream_t stream_;
-	uint32_t   *cancel_;
-	const Waiter &wait_;
 
 	std::vector<Domain> domains_;
 	std::vector<GpucolDeviceSegment> segments_;
@@ -107,6 +106,7 @@ private:
 	uint64_t	skipped_ = 0;
 	bool		deleted_ = false;	/* some segment has deleted rows */
 	double		seconds_ = 0;
+	std::vector<FloatSum> floats_;	/* of the result's states */
 	const char *kernel_ = "";
 
 	bool		jit_allowed() const
@@ -186,7 +186,7 @@ set128(GpucolAggState *s, bool second, int128 x)
 template <class T> T *
 Lowering::upload(const std::vector<T> &v)
 {
-	T		   *p = r_.scratch_->array<T>(v.size() + 1, "the plan of the query");
+	T		   *p = part_.scratch->array<T>(v.size() + 1, "the plan of the query");
 
 	device_check(cudaMemcpyAsync(p, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice, stream_),
 				 "could not copy to the device");
@@ -219,9 +219,11 @@ void
 Lowering::finish(cudaEvent_t from)
 {
 	cudaEvent_t to = begin();
-	bool		done = wait_();
+	bool		done;
 	float		ms = 0;
 
+	device_check(cudaStreamSynchronize(stream_), "the device failed");
+	done = !r_.cancelled_;
 	if (done)
 		device_check(cudaEventElapsedTime(&ms, from, to), "event");
 	seconds_ += ms / 1e3;
@@ -636,7 +638,7 @@ Lowering::add_segment(uint32_t s)
 		deleted = r_.object(GPUCOL_PUT_DELETED, s, 0);
 		if (deleted == NULL)
 			throw Failure{GPUCOL_UNSUPPORTED, "deleted rows of a segment are missing"};
-		segment.deleted = (const uint32_t *) deleted->device;
+		segment.deleted = (const uint32_t *) deleted->device[part_.share];
 		deleted_ = true;
 	}
 	for (uint32_t c = 0; c < r_.run_.ncolumns; c++)
@@ -655,12 +657,12 @@ Lowering::add_segment(uint32_t s)
 			{
 				if (remap->total < 4 * ((size_t) chunk.last_entry + 1))
 					throw Failure{GPUCOL_UNSUPPORTED, "numbers of a dictionary are missing"};
-				chunk.remap = (const uint32_t *) remap->device;
+				chunk.remap = (const uint32_t *) remap->device[part_.share];
 				chunk.coding = GPUCOL_CODING_DICT;
 			}
 			lo = 0;
-			hi = c < 16 && go_.distinct[c] > 0 ? (int64_t) go_.distinct[c] - 1 : 0;
-			known = remap != NULL && c < 16 && go_.distinct[c] > 0;
+			hi = c < 16 && r_.run_.distinct[c] > 0 ? (int64_t) r_.run_.distinct[c] - 1 : 0;
+			known = remap != NULL && c < 16 && r_.run_.distinct[c] > 0;
 		}
 		else if (chunk.all_null)
 			lo = 0, hi = -1;
@@ -687,16 +689,16 @@ Lowering::add_segment(uint32_t s)
 void
 Lowering::add_delta()
 {
-	GpucolDeviceSegment segment = {NULL, (uint32_t) go_.delta_rows, r_.run_.nsegments};
+	GpucolDeviceSegment segment = {NULL, (uint32_t) r_.run_.delta_rows, r_.run_.nsegments};
 	const GpucolProgramColumn *columns = array<GpucolProgramColumn>(p_->columns);
 	std::vector<Resident> made(r_.run_.ncolumns);
 
-	if (go_.delta_rows == 0)
+	if (r_.run_.delta_rows == 0)
 		return;
-	if (go_.delta_rows > UINT32_MAX - GPUCOL_VECTOR_VALUES)
+	if (r_.run_.delta_rows > UINT32_MAX - GPUCOL_VECTOR_VALUES)
 		throw unsupported("more delta rows than the device takes");
 
-	size_t		nvectors = GPUCOL_VECTORS(go_.delta_rows);
+	size_t		nvectors = GPUCOL_VECTORS(r_.run_.delta_rows);
 
 	for (uint32_t c = 0; c < r_.run_.ncolumns; c++)
 	{
@@ -711,8 +713,8 @@ Lowering::add_delta()
 			(nulls != NULL && nulls->total != nvectors * GPUCOL_ROW_BYTES))
 			throw Failure{GPUCOL_UNSUPPORTED, "delta rows are missing"};
 		chunk = GpucolDeviceChunk();
-		chunk.codes = (const uint32_t *) codes->device;
-		chunk.nulls = nulls ? (const uint32_t *) nulls->device : NULL;
+		chunk.codes = (const uint32_t *) codes->device[part_.share];
+		chunk.nulls = nulls ? (const uint32_t *) nulls->device[part_.share] : NULL;
 		chunk.width = 64;
 		chunk.kind = columns[c].kind;
 		chunk.coding = is_float ? GPUCOL_CODING_RAW : GPUCOL_CODING_FOR;
@@ -723,7 +725,7 @@ Lowering::add_delta()
 		made[c].desc.width = 64;
 		made[c].desc.scale = chunk.scale;
 		made[c].zones_useful = false;
-		for (uint64_t r = 0; r < go_.delta_rows; r++)
+		for (uint64_t r = 0; r < r_.run_.delta_rows; r++)
 		{
 			const uint32_t *v = (const uint32_t *) codes->host.data() + r / 1024 * 2048;
 			int64_t		x = (int64_t) ((uint64_t) v[1024 + r % 1024] << 32 | v[r % 1024]);
@@ -784,7 +786,7 @@ Lowering::add_delta()
 		ranges_.push_back(r);
 	}
 	segments_.push_back(segment);
-	rows_ += go_.delta_rows;
+	rows_ += r_.run_.delta_rows;
 }
 
 void
@@ -800,9 +802,10 @@ Lowering::build_scan()
 	nullable_.assign(r_.run_.ncolumns, false);
 	scales_.assign(r_.run_.ncolumns, -2);
 	lower_domains();
-	for (uint32_t s = 0; s < r_.run_.nsegments; s++)
+	for (uint32_t s : part_.segments)
 		add_segment(s);
-	add_delta();
+	if (part_.delta)
+		add_delta();
 	if (rows_ >= MAX_ROWS)
 		throw unsupported("more rows than one request takes");
 	for (size_t s = 0; s < segments_.size(); s++)
@@ -834,7 +837,7 @@ Lowering::build_scan()
 	scan_.nruns = runs;
 	scan_.nvectors = vectors;
 	scan_.run_shift = alike && first_runs > 0 && (first_runs & (first_runs - 1)) == 0 ? __builtin_ctz(first_runs) : -1;
-	scan_.cancel = cancel_;
+	scan_.cancel = lane_.cancel_word();
 }
 
 /* ---- plain columns ---- */
@@ -950,7 +953,7 @@ Lowering::run_count(std::vector<char> *data)
 			array<GpucolAgg>(p_->aggs)[i].filter != GPUCOL_NO_REG)
 			return false;
 	kernel_ = "count";
-	out = r_.scratch_->array<unsigned long long>(1, "the result");
+	out = part_.scratch->array<unsigned long long>(1, "the result");
 	e = begin();
 	device_check(cudaMemsetAsync(out, 0, 8, stream_), "memset");
 	device_check(gpucol_scan_count(scan_, out, stream_), "scan");
@@ -1120,15 +1123,15 @@ Lowering::run_group(std::vector<char> *data, uint64_t *nrows)
 	if (jit_allowed())
 		compiled = gpucol_jit_reduce(plan, chunks_, deleted_);
 	kernel_ = compiled ? "group, compiled" : "group";
-	plan.table = r_.scratch_->array<unsigned long long>(groups * plan.nwords, "the groups");
-	list = r_.scratch_->array<uint32_t>(groups + 1, "the groups");
+	plan.table = part_.scratch->array<unsigned long long>(groups * plan.nwords, "the groups");
+	list = part_.scratch->array<uint32_t>(groups + 1, "the groups");
 	found = list + groups;
 
 	HasRows		has_rows = {plan.table, plan.nwords};
 	thrust::counting_iterator<uint32_t> first(0);
 
 	device_check(cub::DeviceSelect::If(NULL, bytes, first, list, found, (int) groups, has_rows, stream_), "select");
-	temp = r_.scratch_->allocate(bytes, "the groups");
+	temp = part_.scratch->allocate(bytes, "the groups");
 	e = begin();
 	device_check(gpucol_reduce_init(plan, stream_), "group");
 	device_check(compiled ? gpucol_reduce_compiled(compiled->function(), plan, stream_) :
@@ -1138,7 +1141,7 @@ Lowering::run_group(std::vector<char> *data, uint64_t *nrows)
 	finish(e);
 	if (n > 0)
 	{
-		unsigned long long *out = r_.scratch_->array<unsigned long long>((size_t) n * plan.nwords, "the result");
+		unsigned long long *out = part_.scratch->array<unsigned long long>((size_t) n * plan.nwords, "the result");
 
 		gather_groups_kernel<<<512, 256, 0, stream_>>>(plan.table, plan.nwords, list, n, out);
 		device_check(cudaGetLastError(), "result");
@@ -1223,7 +1226,7 @@ Lowering::interp_plan()
 
 			if (results == NULL)
 				throw unsupported("a host test without results");
-			host[in.aux] = (const uint8_t *) results->device;
+			host[in.aux] = (const uint8_t *) results->device[part_.share];
 			host_size[in.aux] = results->total - 1;
 		}
 		if (in.op == GPUCOL_OP_LOAD_D)
@@ -1294,39 +1297,6 @@ static int128
 from_limbs(const unsigned long long *w)
 {
 	return (int128) ((uint128) w[0] + ((uint128) w[1] << 32) + ((uint128) w[2] << 64));
-}
-
-/* Sum and, with squares, the sum of squared deviations of floats. */
-static void
-float_state(GpucolAggState *s, const unsigned long long *sum, int scale,
-			const unsigned long long *square, int square_scale)
-{
-	__float128	total = (__float128) from_limbs(sum + 3);
-
-	if (sum[0] > 0 || (sum[1] > 0 && sum[2] > 0))
-		s->v.f = NAN;
-	else if (sum[1] > 0 || sum[2] > 0)
-		s->v.f = sum[1] > 0 ? INFINITY : -INFINITY;
-	else
-		s->v.f = ldexp((double) total, -scale);
-	if (square == NULL)
-		return;
-	if (sum[0] + sum[1] + sum[2] > 0)
-		s->w.f = NAN;
-	else
-	{
-		/* in units of 2^-square_scale, square_scale being 2 * scale - shift */
-		__float128	mean_square = total * total / s->count;
-		int			shift = 2 * scale - square_scale;
-		__float128	squares = (__float128) from_limbs(square);
-
-		for (; shift > 0; shift--)
-			squares *= 2;
-		for (; shift < 0; shift++)
-			squares /= 2;
-		squares -= mean_square;
-		s->w.f = squares > 0 ? ldexp((double) squares, -2 * scale) : 0;
-	}
 }
 
 void
@@ -1440,7 +1410,7 @@ Lowering::run_aggregate(std::vector<char> *data, uint64_t *nrows)
 	/* groups and distinct values may outgrow their tables: then again, larger */
 	for (;;)
 	{
-		Scratch		tables(r_.run_.memory_limit ? r_.run_.memory_limit - std::min<uint64_t>(r_.run_.memory_limit - 1, r_.scratch_->held()) : 0);
+		Scratch		tables(lane_.device(), r_.run_.memory_limit ? r_.run_.memory_limit - std::min<uint64_t>(r_.run_.memory_limit - 1, part_.scratch->held()) : 0);
 		cudaEvent_t t = begin();
 		GpucolStatus status;
 
@@ -1547,10 +1517,10 @@ Lowering::run_aggregate(std::vector<char> *data, uint64_t *nrows)
 				set128(s, false, from_limbs(x));
 			else if (v.op == GPUCOL_ACC_SUM_F)
 			{
-				if (s->count > 0)
-					float_state(s, x, v.scale, m.w >= 0 ? w + a.accs[m.w].word : NULL, m.w >= 0 ? a.accs[m.w].scale : 0);
-				if (agg.op == GPUCOL_AGG_SUM && std::isinf(s->v.f) && x[0] + x[1] + x[2] == 0)
-					throw Failure{GPUCOL_FLOAT_OVERFLOW, "error of a sum"};
+				floats_.resize((size_t) ngroups * p_->naggs);
+				floats_[(size_t) g * p_->naggs + i] =
+					gpucol_float_sum(x[0], x[1], x[2], from_limbs(x + 3), v.scale,
+									 m.w >= 0 ? from_limbs(w + a.accs[m.w].word) : 0, m.w >= 0 ? a.accs[m.w].scale : 0);
 			}
 			else if (v.op == GPUCOL_ACC_DISTINCT)
 				s->v.value = x[0];
@@ -1620,7 +1590,7 @@ Lowering::select_top(GpucolInterpPlan *plan)
 	task.all_rows = !filters() && p_->nranges == 0;
 	task.lo = key.is_float || !bounded_[slot] ? INT64_MIN : std::min(bounds_[slot].first, bounds_[slot].second);
 	task.hi = key.is_float || !bounded_[slot] ? INT64_MAX : std::max(bounds_[slot].first, bounds_[slot].second);
-	task.scratch = r_.scratch_.get();
+	task.scratch = part_.scratch;
 	task.stream = stream_;
 	if (gpucol_bound_find(key, task, &bound))
 		device_check(gpucol_bound_select(key, bound, shape_->nulls_first, plan->bitmap, plan->counts, stream_), "select");
@@ -1661,12 +1631,12 @@ Lowering::find_matches(GpucolInterpPlan *plan)
 		finish(e);
 		return 0;
 	}
-	plan->bitmap = r_.scratch_->array<uint32_t>((size_t) scan_.nvectors * 32, "the matches");
-	plan->counts = r_.scratch_->array<unsigned long long>(scan_.nvectors, "the matches");
-	starts = r_.scratch_->array<unsigned long long>(scan_.nvectors, "the matches");
+	plan->bitmap = part_.scratch->array<uint32_t>((size_t) scan_.nvectors * 32, "the matches");
+	plan->counts = part_.scratch->array<unsigned long long>(scan_.nvectors, "the matches");
+	starts = part_.scratch->array<unsigned long long>(scan_.nvectors, "the matches");
 	device_check(cudaMemsetAsync(plan->counts, 0, (size_t) scan_.nvectors * 8, stream_), "memset");
 	device_check(cub::DeviceScan::ExclusiveSum(NULL, bytes, plan->counts, starts, (int) scan_.nvectors, stream_), "scan");
-	temp = r_.scratch_->allocate(bytes, "the matches");
+	temp = part_.scratch->allocate(bytes, "the matches");
 	select(plan);
 	device_check(cub::DeviceScan::ExclusiveSum(temp, bytes, plan->counts, starts, (int) scan_.nvectors, stream_), "scan");
 	device_check(cudaMemcpyAsync(&last, plan->counts + scan_.nvectors - 1, 8, cudaMemcpyDeviceToHost, stream_), "result");
@@ -1691,16 +1661,16 @@ Lowering::run_scan(std::vector<char> *data, uint64_t *nrows)
 	*nrows = n;
 	if (n == 0)
 		return;
-	if (n * (8 + 17 * (size_t) p_->nkeys) > ((size_t) 2 << 30))
-		throw Failure{GPUCOL_OUT_OF_MEMORY, "the result is larger than the device gives back"};
-	plan.rows = r_.scratch_->array<unsigned long long>(n, "the result");
+	if (n * (8 + 17 * (size_t) p_->nkeys) > (r_.run_.result_limit ? r_.run_.result_limit : (uint64_t) 2 << 30))
+		throw Failure{GPUCOL_OUT_OF_MEMORY, "the result is larger than the query's memory limit"};
+	plan.rows = part_.scratch->array<unsigned long long>(n, "the result");
 	for (int i = 0; i < p_->nkeys; i++)
 	{
 		uint16_t	reg = array<uint16_t>(p_->keys)[i];
 		GpucolInterpOutput o = {reg, classes[reg], 0, NULL, NULL};
 
-		o.values = r_.scratch_->array<unsigned long long>(n * (o.cls == GPUCOL_CLASS_D ? 2 : 1), "the result");
-		o.nulls = r_.scratch_->array<uint8_t>(n, "the result");
+		o.values = part_.scratch->array<unsigned long long>(n * (o.cls == GPUCOL_CLASS_D ? 2 : 1), "the result");
+		o.nulls = part_.scratch->array<uint8_t>(n, "the result");
 		outputs.push_back(o);
 	}
 	plan.outputs = upload(outputs);
@@ -1774,8 +1744,8 @@ Lowering::load_plain(const GpucolInterpPlan &plan, uint64_t n, std::vector<Gpuco
 			return false;
 		c.slot = value_slot(reg);
 		c.is_float = array<uint8_t>(p_->reg_classes)[reg] == GPUCOL_CLASS_F;
-		c.values = r_.scratch_->array<int64_t>(n, "the rows to be ranked");
-		c.nulls = r_.scratch_->array<uint8_t>(n, "the rows to be ranked");
+		c.values = part_.scratch->array<int64_t>(n, "the rows to be ranked");
+		c.nulls = part_.scratch->array<uint8_t>(n, "the rows to be ranked");
 		(*columns)[i].values = c.values;
 		(*columns)[i].nulls = c.nulls;
 	}
@@ -1790,15 +1760,15 @@ Lowering::load_interpreted(GpucolInterpPlan *plan, uint64_t n, std::vector<Gpuco
 {
 	std::vector<GpucolInterpOutput> outputs;
 
-	plan->rows = r_.scratch_->array<unsigned long long>(n, "the rows to be ranked");
+	plan->rows = part_.scratch->array<unsigned long long>(n, "the rows to be ranked");
 	for (int i = 0; i < p_->nkeys; i++)
 	{
 		GpucolRankColumn &c = (*columns)[i];
 		GpucolInterpOutput o = {array<uint16_t>(p_->keys)[i], (uint16_t) c.cls, 0, NULL, NULL};
 
 		c.stride = c.cls == GPUCOL_CLASS_D ? 2 : 1;
-		o.values = r_.scratch_->array<unsigned long long>(n * c.stride, "the rows to be ranked");
-		o.nulls = r_.scratch_->array<uint8_t>(n, "the rows to be ranked");
+		o.values = part_.scratch->array<unsigned long long>(n * c.stride, "the rows to be ranked");
+		o.nulls = part_.scratch->array<uint8_t>(n, "the rows to be ranked");
 		c.values = (const int64_t *) o.values;
 		c.nulls = o.nulls;
 		outputs.push_back(o);
@@ -1815,12 +1785,13 @@ Lowering::run_ranked(std::vector<char> *data, uint64_t *nrows)
 {
 	GpucolInterpPlan plan = interp_plan();
 	uint64_t	n = find_matches(&plan);
-	GpucolRankTask task = {shape_, n, std::vector<GpucolRankColumn>(p_->nkeys), r_.scratch_.get(), stream_, cancel_, nullptr};
+	GpucolRankTask task = {shape_, n, std::vector<GpucolRankColumn>(p_->nkeys), part_.scratch, stream_, lane_.cancel_word(), nullptr};
 	GpucolStatus status;
 	cudaEvent_t e = begin();
 
 	task.wait = [this] {
-		if (!wait_())
+		device_check(cudaStreamSynchronize(stream_), "the device failed");
+		if (r_.cancelled_)
 			throw Failure{GPUCOL_CANCELLED, "cancelled"};
 	};
 	for (int i = 0; i < p_->nkeys; i++)
@@ -1843,7 +1814,7 @@ Lowering::run_ranked(std::vector<char> *data, uint64_t *nrows)
 }
 
 void
-Lowering::run(GpucolWireResult *result, std::vector<char> *data)
+Lowering::run(Partial *result)
 {
 	uint64_t	nrows = 1;
 
@@ -1851,35 +1822,36 @@ Lowering::run(GpucolWireResult *result, std::vector<char> *data)
 	if (shape_ != NULL)
 		check_shape();
 	if (shape_ != NULL && shape_->kind == GPUCOL_SHAPE_RANKED)
-		run_ranked(data, &nrows);
+		run_ranked(&result->data, &nrows);
 	else if (p_->kind == GPUCOL_PROGRAM_SCAN)
-		run_scan(data, &nrows);
-	else if (!run_count(data) && !run_reduce(data) && !run_group(data, &nrows))
-		run_aggregate(data, &nrows);
-	result->status = GPUCOL_OK;
-	result->nsegments = segments_.size() - (go_.delta_rows > 0);
+		run_scan(&result->data, &nrows);
+	else if (!run_count(&result->data) && !run_reduce(&result->data) && !run_group(&result->data, &nrows))
+		run_aggregate(&result->data, &nrows);
 	result->nrows = nrows;
-	result->bytes = data->size();
+	result->floats.swap(floats_);
+	result->nsegments = segments_.size() - (part_.delta && r_.run_.delta_rows > 0);
 	result->packed_bytes = bytes_;
-	result->segments_skipped = skipped_;
-	result->device_seconds = seconds_;
-	snprintf(result->kernel, sizeof(result->kernel), "%s", kernel_);
+	result->skipped = skipped_;
+	result->seconds = seconds_;
+	result->kernel = kernel_;
 }
 
 void
-Request::execute(const GpucolWireGo &go, const GpucolShape *shape, cudaStream_t stream, uint32_t *cancel,
-				 const Waiter &wait, GpucolWireResult *result, std::vector<char> *data)
+Request::run_part(Part &part)
 {
-	for (Resident *r : resident_)
-		if (r == NULL)
-			throw Failure{GPUCOL_UNSUPPORTED, "a chunk was not sent"};
-	if (prefetch())
+	Lane	   &lane = *shares_[part.share]->lane;
+	Admission	admission(lane.device());
+	Scratch		scratch(lane.device(), run_.memory_limit);
+
+	/* nothing is freed that the device still works with, whatever is thrown */
+	struct Settle
 	{
-		result->status = GPUCOL_OK;
-		return;
-	}
+		cudaStream_t stream;
 
-	Lowering	lowering(*this, go, shape, stream, cancel, wait);
+		~Settle() { device_check(cudaStreamSynchronize(stream), "the device failed"); }
+	}			settle = {lane.stream()};
 
-	lowering.run(result, data);
+	part.scratch = &scratch;
+	Lowering(*this, part, lane).run(&part.result);
+	part.scratch = NULL;
 }

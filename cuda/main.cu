@@ -4,13 +4,17 @@
  *	  gpucol_gpud: the process that owns the device.
  *
  * Usage: gpucol_gpud [--socket PATH] [--memory MEGABYTES] [--test] [--jit-wait]
+ *		[--copies N] [--window BYTES] [--slabs BYTES]
  *
  * --jit-wait compiles before it answers, for tests.
  *
  * Started by the supervisor (src/service/supervisor.c) in the data directory.
  * It listens on a Unix socket and gives each client a thread.  It never touches
  * PostgreSQL's memory or files: it may die at any moment and costs its clients
- * one retry.  It ends when its parent does, on SIGTERM, or on a fault of the
+ * one retry.  --test takes requests that break it; --copies makes each device
+ * stand for N, so that what several devices do can be tested on one; --window
+ * lets requests have no more than so many bytes of chunks, so that small tables
+ * are read in parts; --slabs limits the shared memory that is pinned.  It ends when its parent does, on SIGTERM, or on a fault of the
  * device.
  *
  *-------------------------------------------------------------------------
@@ -27,8 +31,9 @@
 #include <cstring>
 #include <thread>
 
-#include "device.cuh"
+#include "cache.cuh"
 #include "jit.cuh"
+#include "request.cuh"
 #include "serve.cuh"
 #include "service/protocol.h"
 
@@ -41,13 +46,45 @@ on_terminate(int)
 	_exit(0);
 }
 
-/* Choose the device and say how much of its memory is ours. */
-static void
-open_device(size_t limit)
+/* Open one device; false if it cannot be used. */
+static bool
+open_device(int ordinal, size_t limit, int copies)
 {
-	int			n = 0;
 	size_t		free = 0,
 				total = 0;
+	cudaError_t error = cudaSetDevice(ordinal);
+
+	if (error == cudaSuccess)
+		error = cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync);
+	if (error == cudaSuccess)
+		error = cudaMemGetInfo(&free, &total);
+	if (error != cudaSuccess)
+	{
+		fprintf(stderr, "gpucol_gpud: CUDA device %d cannot be used: %s\n", ordinal, cudaGetErrorString(error));
+		cudaGetLastError();
+		return false;
+	}
+	if (limit == 0 || limit > free / 10 * 9)
+		limit = free / 10 * 9;
+	for (int i = 0; i < copies; i++)
+	{
+		Device	   *device = new Device((int) devices.size(), ordinal);
+
+		device->pool.open(ordinal, limit / copies);
+		devices.push_back(device);
+	}
+	return true;
+}
+
+/*
+ * Open the devices that can be used, each with at most `limit` bytes of its
+ * memory.  For tests, one device may stand for several.
+ */
+static void
+open_devices(size_t limit, int copies)
+{
+	int			n = 0;
+	uint64_t	all = 0;
 	cudaError_t error = cudaGetDeviceCount(&n);
 
 	if (error != cudaSuccess || n == 0)
@@ -55,19 +92,17 @@ open_device(size_t limit)
 		fprintf(stderr, "gpucol_gpud: no CUDA device: %s\n", cudaGetErrorString(error));
 		exit(GPUCOL_GPUD_EXIT_NO_DEVICE);
 	}
-	error = cudaSetDevice(0);
-	if (error == cudaSuccess)
-		error = cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync);
-	if (error == cudaSuccess)
-		error = cudaMemGetInfo(&free, &total);
-	if (error != cudaSuccess)
-	{
-		fprintf(stderr, "gpucol_gpud: the CUDA device cannot be used: %s\n", cudaGetErrorString(error));
+	for (int i = 0; i < n; i++)
+		open_device(i, limit, copies);
+	if (devices.empty())
 		exit(GPUCOL_GPUD_EXIT_NO_DEVICE);
+	for (Device *d : devices)
+		all += d->pool.limit();
+	if (!residency_create(all))
+	{
+		perror("gpucol_gpud: residency table");
+		exit(GPUCOL_GPUD_EXIT_USAGE);
 	}
-	if (limit == 0 || limit > free / 10 * 9)
-		limit = free / 10 * 9;
-	device_pool.set_limit(limit);
 }
 
 static int
@@ -98,6 +133,7 @@ main(int argc, char **argv)
 {
 	size_t		limit = 0;
 	bool		jit_wait = false;
+	int			copies = 1;
 	pid_t		parent = getppid();
 	int			listener;
 
@@ -109,11 +145,17 @@ main(int argc, char **argv)
 			limit = (size_t) atoll(argv[++i]) << 20;
 		else if (strcmp(argv[i], "--test") == 0)
 			serve_test_requests = true;
+		else if (strcmp(argv[i], "--window") == 0 && i + 1 < argc)
+			request_window = strtoull(argv[++i], NULL, 10);
+		else if (strcmp(argv[i], "--slabs") == 0 && i + 1 < argc)
+			serve_slab_limit = strtoull(argv[++i], NULL, 10);
+		else if (strcmp(argv[i], "--copies") == 0 && i + 1 < argc && atoi(argv[i + 1]) > 0)
+			copies = atoi(argv[++i]);
 		else if (strcmp(argv[i], "--jit-wait") == 0)
 			jit_wait = true;
 		else
 		{
-			fprintf(stderr, "usage: gpucol_gpud [--socket PATH] [--memory MEGABYTES] [--test] [--jit-wait]\n");
+			fprintf(stderr, "usage: gpucol_gpud [--socket PATH] [--memory MEGABYTES] [--test] [--jit-wait] [--copies N] [--window BYTES] [--slabs BYTES]\n");
 			return GPUCOL_GPUD_EXIT_USAGE;
 		}
 	}
@@ -123,7 +165,7 @@ main(int argc, char **argv)
 	signal(SIGTERM, on_terminate);
 	signal(SIGINT, on_terminate);
 	signal(SIGPIPE, SIG_IGN);
-	open_device(limit);
+	open_devices(limit, copies);
 	listener = open_socket();
 	jit.configure("gpucol_jit", jit_wait);
 	for (;;)

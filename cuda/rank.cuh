@@ -12,7 +12,7 @@
 #include <functional>
 #include <vector>
 
-#include "device.cuh"
+#include "cache.cuh"
 #include "kernel/program.h"
 #include "kernel/shape.h"
 

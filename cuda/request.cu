@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * request.cu
- *	  One request: its program, its chunks, and what the client sends for it.
+ *	  One request: its program, its parts, and what the client sends for it.
  *
  * Everything in a message is checked before it is used: a client is trusted
  * with its data (only the server's own user reaches the socket) but not to be
@@ -11,10 +11,13 @@
  */
 #include "request.cuh"
 
+#include <algorithm>
 #include <cstring>
 
 #include "kernel/float_order.h"
 #include "load.cuh"
+
+uint64_t	request_window = 0;
 
 static Failure
 malformed(const char *what)
@@ -29,10 +32,13 @@ inside(const GpucolProgram *p, uint32_t offset, uint64_t n, size_t size, size_t 
 	return offset % align == 0 && offset <= p->size && n * size <= p->size - offset;
 }
 
-Request::Request(const char *payload, size_t length)
+Request::Request(const char *payload, size_t length, const LaneFinder &lanes,
+				 std::function<void()> changed)
+	: changed_(std::move(changed))
 {
 	const char *p = payload;
 	size_t		program_words;
+	size_t		shape_size;
 	size_t		nchunks;
 
 	if (length < sizeof(run_))
@@ -41,54 +47,447 @@ Request::Request(const char *payload, size_t length)
 	p += sizeof(run_);
 	length -= sizeof(run_);
 	program_words = ((size_t) run_.program_size + 7) / 8;
+	shape_size = run_.flags & GPUCOL_WIRE_RUN_SHAPE ? sizeof(GpucolShape) : 0;
 	nchunks = (size_t) run_.nsegments * run_.ncolumns;
 	if (run_.nsegments > GPUCOL_WIRE_MAX_SEGMENTS || run_.ncolumns > 1600 ||
-		length != program_words * 8 + run_.nsegments * sizeof(GpucolWireSegment) + nchunks * 8)
+		length != program_words * 8 + shape_size + run_.nsegments * sizeof(GpucolWireSegment) +
+		nchunks * sizeof(GpucolWireColumnChunk))
 		throw malformed("lengths do not add up");
 	program_.resize(program_words);
 	memcpy(program_.data(), p, program_words * 8);
 	p += program_words * 8;
+	memcpy(&shape_, p, shape_size);
+	p += shape_size;
 	segments_.resize(run_.nsegments);
 	memcpy(segments_.data(), p, run_.nsegments * sizeof(GpucolWireSegment));
 	p += run_.nsegments * sizeof(GpucolWireSegment);
 	identities_.resize(nchunks);
-	memcpy(identities_.data(), p, nchunks * 8);
+	memcpy(identities_.data(), p, nchunks * sizeof(GpucolWireColumnChunk));
 	for (const GpucolWireSegment &s : segments_)
 		if (s.nrows == 0 || s.nrows > GPUCOL_MAX_SEGMENT_ROWS || s.ndeleted > s.nrows)
 			throw malformed("rows of a segment");
 	check_program();
-	scratch_.reset(new Scratch(run_.memory_limit));
-
-	const GpucolProgramColumn *columns = GPUCOL_PROGRAM_ARRAY(program(), const GpucolProgramColumn, columns);
-
+	objects_left_ = run_.nobjects;
 	resident_.assign(nchunks, NULL);
-	for (uint32_t s = 0; s < run_.nsegments; s++)
-		for (uint32_t c = 0; c < run_.ncolumns; c++)
-		{
-			size_t		i = (size_t) s * run_.ncolumns + c;
-			bool		keep = run_.storage[0] != 0 || run_.storage[1] != 0;
-			ChunkKey	key = {{run_.storage[0], run_.storage[1]}, segments_[s].id,
-			columns[c].attnum, identities_[i]};
-
-			if (keep)
-				resident_[i] = column_cache.find(key);
-			if (resident_[i] == NULL)
-				missing_.push_back({s, c});
-		}
+	part_of_.assign(run_.nsegments, 0);
+	try
+	{
+		deal(lanes);
+		list_missing();
+	}
+	catch (...)
+	{
+		for (Resident *r : resident_)
+			if (r != NULL)
+				r->home->unpin(r);
+		throw;
+	}
 }
 
 Request::~Request()
 {
+	std::unique_lock<std::mutex> lock(mutex_);
+
+	cancelled_ = true;
+	done_.wait(lock, [this] {
+		for (auto &part : parts_)
+			if (part->submitted && !part->done)
+				return false;
+		return true;
+	});
 	for (Resident *r : resident_)
 		if (r != NULL)
-			column_cache.unpin(r);
-	for (auto &i : incoming_)
+			r->home->unpin(r);
+	for (auto &i : loading_)
 		if (i.second.resident != NULL)
 		{
-			device_pool.release(i.second.resident->memory);
+			i.second.owner->pool.release(i.second.resident->memory);
 			delete i.second.resident;
 		}
 }
+
+/* ---- the plan ---- */
+
+/* Rows beyond this are left to another part. */
+static const uint64_t MAX_PART_ROWS = (uint64_t) 1 << 31;
+
+ChunkKey
+Request::key(uint32_t s, uint32_t c) const
+{
+	const GpucolProgramColumn *columns = GPUCOL_PROGRAM_ARRAY(program(), const GpucolProgramColumn, columns);
+
+	return {{run_.storage[0], run_.storage[1]}, segments_[s].id, columns[c].attnum, identities_[chunk(s, c)].identity};
+}
+
+/* Device memory of a segment's chunks, of all or of those that are missing. */
+uint64_t
+Request::segment_bytes(uint32_t s, bool missing) const
+{
+	uint64_t	bytes = 0;
+
+	for (uint32_t c = 0; c < run_.ncolumns; c++)
+		if (!missing || resident_[chunk(s, c)] == NULL)
+			bytes += ((uint64_t) identities_[chunk(s, c)].nrows + 4) * GPUCOL_ROW_BYTES;
+	return bytes;
+}
+
+/* Why the request has to be computed at once on one device; NULL if not. */
+const char *
+Request::obstacle() const
+{
+	if (shape() != NULL && shape()->kind == GPUCOL_SHAPE_RANKED)
+		return "a ranking over more than device memory holds at once";
+	return gpucol_partial_obstacle(program());
+}
+
+/*
+ * Deal the segments to the devices and pin what is resident.  A segment goes
+ * where its first column is, else to the device of its turn.  What cannot be
+ * merged goes to one device.
+ */
+void
+Request::deal(const LaneFinder &lanes)
+{
+	size_t		n = devices.size();
+	std::vector<std::vector<uint32_t>> dealt(n);
+	std::vector<ChunkKey> keys(run_.ncolumns);
+	const char *reason = obstacle();
+	uint32_t	only = reason != NULL && !prefetch() ? 0 : UINT32_MAX;
+
+	for (uint32_t s = 0; s < run_.nsegments; s++)
+	{
+		uint32_t	d = only != UINT32_MAX ? only : s % n;
+
+		for (uint32_t c = 0; c < run_.ncolumns; c++)
+			keys[c] = key(s, c);
+		if (n > 1 && only == UINT32_MAX && may_keep() && run_.ncolumns > 0 && !devices[d]->cache.has(keys[0]))
+			for (uint32_t e = 0; e < n; e++)
+				if (devices[e]->cache.has(keys[0]))
+					d = e;
+		if (may_keep() && run_.ncolumns > 0)
+			devices[d]->cache.find(keys.data(), run_.ncolumns, &resident_[chunk(s, 0)]);
+		dealt[d].push_back(s);
+	}
+	for (size_t d = 0; d < n; d++)
+	{
+		if (dealt[d].empty() && (d + 1 < n || !shares_.empty()))
+			continue;
+
+		std::unique_ptr<Share> share(new Share());
+
+		share->lane = lanes(*devices[d]);
+		share->objects.reset(new Scratch(*devices[d], run_.memory_limit));
+		shares_.push_back(std::move(share));
+		make_parts(shares_.size() - 1, dealt[d]);
+	}
+	for (auto &part : parts_)
+		if (part->share == 0)
+		{
+			part->delta = true;
+			break;
+		}
+	if (reason != NULL && parts_.size() > 1 && !prefetch())
+		throw Failure{GPUCOL_UNSUPPORTED, reason};
+}
+
+static std::string
+megabytes(uint64_t bytes)
+{
+	return std::to_string((bytes >> 20) + 1) + " MB";
+}
+
+/* Cut a device's segments in parts that its memory holds. */
+void
+Request::make_parts(uint32_t number, std::vector<uint32_t> &segments)
+{
+	Share	   &share = *shares_[number];
+	uint64_t	limit = share.lane->device().pool.limit();
+	uint64_t	capacity = request_window > 0 ? request_window : limit - limit / 8;
+	uint64_t	bytes = 0,
+				rows = 0;
+
+	for (uint32_t s : segments)
+	{
+		bytes += segment_bytes(s, false);
+		rows += segments_[s].nrows;
+	}
+	if (prefetch() && bytes > capacity)
+		limit_prefetch(share, segments, capacity);
+	else if (bytes > capacity || rows + run_.delta_rows > MAX_PART_ROWS)
+	{
+		stream_parts(number, segments, capacity);
+		return;
+	}
+	parts_.emplace_back(new Part());
+	parts_.back()->share = number;
+	parts_.back()->segments = segments;
+}
+
+/* Of a table that is larger than the device, load what it holds. */
+void
+Request::limit_prefetch(Share &, std::vector<uint32_t> &segments, uint64_t capacity)
+{
+	uint64_t	bytes = 0;
+	size_t		n = 0;
+
+	while (n < segments.size() && (bytes += segment_bytes(segments[n], false)) <= capacity)
+		n++;
+	for (size_t i = n; i < segments.size(); i++)
+		part_of_[segments[i]] = UINT32_MAX;
+	segments.resize(n);
+}
+
+/*
+ * Parts of a share that is larger than its device (or has too many rows for one
+ * part).  Three parts must fit beside what stays resident: one that computes, one
+ * that waits, one that is loaded.
+ */
+void
+Request::stream_parts(uint32_t number, std::vector<uint32_t> &segments, uint64_t capacity)
+{
+	Share	   &share = *shares_[number];
+	uint64_t	largest = 0,
+				pinned = 0,
+				rows = 0,
+				bytes = 0;
+	uint64_t	size = capacity / 8;
+	std::vector<uint32_t> rest;
+	Part	   *part = NULL;
+	auto		begin = [&] {
+		parts_.emplace_back(new Part());
+		part = parts_.back().get();
+		part->share = number;
+		rows = bytes = 0;
+	};
+
+	for (uint32_t s : segments)
+		largest = std::max(largest, segment_bytes(s, false));
+	size = std::max(size, largest);
+	if (2 * size > capacity)
+		throw Failure{GPUCOL_OUT_OF_MEMORY, "one segment of the query needs " + megabytes(largest) +
+			", of which device memory must hold two; gpucol may use " + megabytes(capacity)};
+	share.ahead = 3 * size <= capacity ? 2 : 1;
+
+	/* what is resident and may stay so comes first */
+	begin();
+	for (uint32_t s : segments)
+	{
+		uint64_t	here = segment_bytes(s, false) - segment_bytes(s, true);
+		bool		all = segment_bytes(s, true) == 0;
+
+		if (!all || pinned + here + (share.ahead + 1) * size > capacity || rows + segments_[s].nrows > MAX_PART_ROWS)
+		{
+			for (uint32_t c = 0; c < run_.ncolumns; c++)
+			{
+				Resident  **r = &resident_[chunk(s, c)];
+
+				if (*r != NULL)
+					(*r)->home->unpin(*r);
+				*r = NULL;
+			}
+			rest.push_back(s);
+			continue;
+		}
+		pinned += here;
+		rows += segments_[s].nrows;
+		part->segments.push_back(s);
+	}
+	share.keep = may_keep() && capacity > pinned + (share.ahead + 1) * size ?
+		capacity - pinned - (share.ahead + 1) * size : 0;
+	for (uint32_t s : rest)
+	{
+		uint64_t	here = segment_bytes(s, true);
+
+		if (part->segments.empty() ? false :
+			part->missing > 0 ? bytes + here > size || rows + segments_[s].nrows > MAX_PART_ROWS : true)
+			begin();
+		part->segments.push_back(s);
+		part->missing++;		/* counted anew by list_missing */
+		bytes += here;
+		rows += segments_[s].nrows;
+	}
+}
+
+/* What the client must send, by segment. */
+void
+Request::list_missing()
+{
+	for (size_t i = 0; i < parts_.size(); i++)
+	{
+		parts_[i]->missing = 0;
+		for (uint32_t s : parts_[i]->segments)
+			part_of_[s] = i;
+	}
+	for (uint32_t s = 0; s < run_.nsegments; s++)
+		for (uint32_t c = 0; c < run_.ncolumns && part_of_[s] != UINT32_MAX; c++)
+			if (resident_[chunk(s, c)] == NULL)
+			{
+				missing_.push_back({s, c});
+				parts_[part_of_[s]]->missing++;
+			}
+}
+
+/* ---- parts at work ---- */
+
+void
+Request::submit()
+{
+	if (objects_left_ > 0)
+		return;
+	for (auto &p : parts_)
+	{
+		Part	   *part = p.get();
+		std::lock_guard<std::mutex> lock(mutex_);
+
+		if (part->submitted || part->missing > 0)
+			continue;
+		part->submitted = true;
+		if (prefetch())
+		{
+			release(*part);
+			part->done = true;
+			continue;
+		}
+		shares_[part->share]->in_flight++;
+		shares_[part->share]->lane->submit([this, part] { compute(*part); });
+	}
+}
+
+/* Unpin the chunks of a part. */
+void
+Request::release(Part &part)
+{
+	for (uint32_t s : part.segments)
+		for (uint32_t c = 0; c < run_.ncolumns; c++)
+		{
+			Resident  **r = &resident_[chunk(s, c)];
+
+			if (*r != NULL)
+				(*r)->home->unpin(*r);
+			*r = NULL;
+		}
+}
+
+/* By a lane's thread: compute a part, and merge what is complete in order. */
+void
+Request::compute(Part &part)
+{
+	try
+	{
+		if (cancelled_)
+			throw Failure{GPUCOL_CANCELLED, "cancelled"};
+		if (!failed_)
+			run_part(part);
+	}
+	catch (const Failure &f)
+	{
+		part.failure = f;
+	}
+	catch (const std::bad_alloc &)
+	{
+		part.failure = {GPUCOL_OUT_OF_MEMORY, "the daemon is out of host memory"};
+	}
+	{
+		std::lock_guard<std::mutex> lock(mutex_);
+
+		if (part.failure.status != GPUCOL_OK)
+			failed_ = true;
+		release(part);
+		shares_[part.share]->in_flight--;
+		part.done = true;
+		for (; !failed_ && merged_ < parts_.size() && parts_[merged_]->done; merged_++)
+			try
+			{
+				gpucol_partial_merge(program(), &whole_, &parts_[merged_]->result);
+				parts_[merged_]->result = Partial();
+			}
+			catch (const std::bad_alloc &)
+			{
+				part.failure = {GPUCOL_OUT_OF_MEMORY, "the daemon is out of host memory"};
+				failed_ = true;
+				break;
+			}
+		done_.notify_all();
+
+		/* under the lock: after it the request may be gone */
+		changed_();
+	}
+}
+
+/* The failure of the first part that has one. */
+Failure
+Request::failure() const
+{
+	for (auto &part : parts_)
+		if (part->done && part->failure.status != GPUCOL_OK)
+			return part->failure;
+	return {GPUCOL_OUT_OF_MEMORY, "a part of the query failed"};
+}
+
+bool
+Request::ending()
+{
+	return failed_ || all_sent();
+}
+
+bool
+Request::all_sent()
+{
+	std::lock_guard<std::mutex> lock(mutex_);
+
+	for (auto &part : parts_)
+		if (!part->submitted)
+			return false;
+	return true;
+}
+
+bool
+Request::finished()
+{
+	std::lock_guard<std::mutex> lock(mutex_);
+	bool		all = true;
+
+	for (auto &part : parts_)
+	{
+		if (part->submitted && !part->done)
+			return false;
+		all = all && part->done;
+	}
+	return all || failed_;
+}
+
+void
+Request::cancel()
+{
+	cancelled_ = true;
+	for (auto &share : shares_)
+		share->lane->cancel();
+}
+
+void
+Request::answer(GpucolWireResult *result, std::vector<char> *data)
+{
+	if (failed_)
+		throw failure();
+	result->status = GPUCOL_OK;
+	if (prefetch())
+		return;
+	gpucol_partial_finish(program(), &whole_);
+	if (run_.result_limit > 0 && whole_.data.size() > run_.result_limit)
+		throw Failure{GPUCOL_OUT_OF_MEMORY, "the result is larger than the query's memory limit"};
+	result->nsegments = whole_.nsegments;
+	result->nrows = whole_.nrows;
+	result->bytes = whole_.data.size();
+	result->packed_bytes = whole_.packed_bytes;
+	result->segments_skipped = whole_.skipped;
+	result->device_seconds = whole_.seconds;
+	result->ndevices = shares_.size();
+	result->nbatches = (parts_.size() + shares_.size() - 1) / shares_.size();
+	strncpy(result->kernel, whole_.kernel, sizeof(result->kernel) - 1);
+	data->swap(whole_.data);
+}
+
+/* ---- the program ---- */
 
 /* Check every number of the program that later code relies on. */
 void
@@ -196,8 +595,9 @@ stream_rows(const GpucolChunkDesc &d, int stream, uint32_t nrows)
 }
 
 void
-Request::put_chunk(Incoming &in, const GpucolWirePut &put, const char *data, cudaStream_t stream)
+Request::put_chunk(Incoming &in, const GpucolWirePut &put, const char *data)
 {
+	Share	   &share = *shares_[parts_[part_of_[put.a]]->share];
 	uint64_t	offset = put.offset,
 				length = put.length;
 
@@ -230,9 +630,9 @@ Request::put_chunk(Incoming &in, const GpucolWirePut &put, const char *data, cud
 			throw malformed("size of a chunk");
 		in.resident = new Resident();
 		in.resident->bytes = rows * GPUCOL_ROW_BYTES;
-		in.resident->memory = column_cache.allocate(rows * GPUCOL_ROW_BYTES);
-		if (in.resident->memory == NULL)
-			throw Failure{GPUCOL_OUT_OF_MEMORY, "device memory does not hold the columns of the query"};
+		in.owner = &share.lane->device();
+		in.resident->home = &in.owner->cache;
+		in.resident->memory = chunk_memory(share, rows * GPUCOL_ROW_BYTES);
 	}
 	if (length > 0)
 	{
@@ -240,7 +640,7 @@ Request::put_chunk(Incoming &in, const GpucolWirePut &put, const char *data, cud
 		uint64_t	start = 0;
 
 		device_check(cudaMemcpyAsync((char *) in.resident->memory + at, data, length,
-									 cudaMemcpyHostToDevice, stream), "could not copy to the device");
+									 cudaMemcpyHostToDevice, share.lane->load_stream()), "could not copy to the device");
 
 		/* keep dictionaries and zones on the host as well */
 		for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
@@ -272,9 +672,10 @@ step_width(const GpucolChunkDesc &d)
 }
 
 /* Replace a chunk's runs or steps by a plain frame of reference. */
-static void
-expand_codes(Resident *r, const uint32_t *ends, uint32_t nrows, cudaStream_t stream)
+void
+Request::expand_codes(Share &share, Resident *r, const uint32_t *ends, uint32_t nrows)
 {
+	cudaStream_t stream = share.lane->load_stream();
 	GpucolChunkDesc &d = r->desc;
 	uint32_t	nvectors = GPUCOL_VECTORS(nrows);
 	bool		runs = d.coding == GPUCOL_CODING_RLE;
@@ -286,9 +687,7 @@ expand_codes(Resident *r, const uint32_t *ends, uint32_t nrows, cudaStream_t str
 
 	if (runs && ends == NULL)
 		throw malformed("a chunk without its runs");
-	memory = (char *) column_cache.allocate(codes + nulls + zones);
-	if (memory == NULL)
-		throw Failure{GPUCOL_OUT_OF_MEMORY, "device memory does not hold the columns of the query"};
+	memory = (char *) chunk_memory(share, codes + nulls + zones);
 	if (width > 0)
 		device_check(runs ? gpucol_load_expand_runs(r->chunk.codes, width, ends, d.nruns, nrows,
 													(uint32_t *) memory, stream) :
@@ -299,7 +698,7 @@ expand_codes(Resident *r, const uint32_t *ends, uint32_t nrows, cudaStream_t str
 	if (zones)
 		device_check(cudaMemcpyAsync(memory + codes + nulls, r->chunk.zones, zones, cudaMemcpyDeviceToDevice, stream), "copy");
 	device_check(cudaStreamSynchronize(stream), "could not expand codes");
-	device_pool.release(r->memory);
+	share.lane->device().pool.release(r->memory);
 	r->memory = memory;
 	r->bytes = codes + nulls + zones;
 	r->chunk.codes = (const uint32_t *) memory;
@@ -317,12 +716,13 @@ expand_codes(Resident *r, const uint32_t *ends, uint32_t nrows, cudaStream_t str
 
 /* All of a chunk is here: make it resident. */
 void
-Request::finish_chunk(Incoming &in, uint32_t segment, uint32_t slot, cudaStream_t stream)
+Request::finish_chunk(Incoming &in, uint32_t segment, uint32_t slot)
 {
+	Part	   &part = *parts_[part_of_[segment]];
+	Share	   &share = *shares_[part.share];
 	Resident   *r = in.resident;
 	const GpucolChunkDesc &d = in.head.desc;
-	const GpucolProgramColumn *columns = GPUCOL_PROGRAM_ARRAY(program(), const GpucolProgramColumn, columns);
-	size_t		i = (size_t) segment * run_.ncolumns + slot;
+	size_t		i = chunk(segment, slot);
 	uint32_t	nrows = segments_[segment].nrows;
 	uint32_t	nvectors = GPUCOL_VECTORS(nrows);
 	char	   *at[GPUCOL_STREAM_COUNT] = {NULL};
@@ -337,7 +737,8 @@ Request::finish_chunk(Incoming &in, uint32_t segment, uint32_t slot, cudaStream_
 			at[k] = p;
 			p += (size_t) d.streams[k].nrows * GPUCOL_ROW_BYTES;
 		}
-	r->key = {{run_.storage[0], run_.storage[1]}, segments_[segment].id, columns[slot].attnum, identities_[i]};
+	r->key = key(segment, slot);
+	r->nrows = nrows;
 	r->desc = d;
 	r->chunk = GpucolDeviceChunk();
 	r->chunk.codes = (const uint32_t *) at[GPUCOL_STREAM_CODES];
@@ -380,21 +781,79 @@ Request::finish_chunk(Incoming &in, uint32_t segment, uint32_t slot, cudaStream_
 		(r->chunk.dict == NULL || d.ndict == 0))
 		throw malformed("a chunk without its dictionary");
 	if (!r->chunk.all_null && (d.coding == GPUCOL_CODING_RLE || d.coding == GPUCOL_CODING_STEP))
-		expand_codes(r, (const uint32_t *) at[GPUCOL_STREAM_RUN_ENDS], nrows, stream);
+		expand_codes(share, r, (const uint32_t *) at[GPUCOL_STREAM_RUN_ENDS], nrows);
 	in.resident = NULL;
 	in.host.clear();
-	if (run_.storage[0] != 0 || run_.storage[1] != 0)
-		resident_[i] = column_cache.add(r);
+	in.host.shrink_to_fit();
+	if (may_keep() && share.keep >= r->bytes)
+	{
+		share.keep -= share.keep == UINT64_MAX ? 0 : r->bytes;
+		resident_[i] = r->home->add(r);
+	}
 	else
 	{
 		r->kept = false;
 		r->pins = 1;
 		resident_[i] = r;
 	}
+	part.missing--;
+}
+
+/* Wait until fewer than `limit` parts of a share are in flight. */
+void
+Request::wait_ahead(std::unique_lock<std::mutex> &lock, uint32_t share, uint32_t limit)
+{
+	done_.wait(lock, [&] { return shares_[share]->in_flight < limit; });
+}
+
+/* Memory for a chunk; parts at work may have to give theirs back first. */
+void *
+Request::chunk_memory(Share &share, size_t size)
+{
+	for (;;)
+	{
+		void	   *memory = share.lane->device().cache.allocate(size);
+		std::unique_lock<std::mutex> lock(mutex_);
+		uint32_t	before = share.in_flight;
+
+		if (memory != NULL)
+			return memory;
+		if (before == 0)
+			throw Failure{GPUCOL_OUT_OF_MEMORY, "device memory does not hold the columns of the query"};
+		done_.wait(lock, [&] { return share.in_flight < before; });
+	}
+}
+
+/* Part of an object that is not a chunk: to the devices that need it. */
+void
+Request::put_object(Incoming &in, const GpucolWirePut &put, const char *data)
+{
+	uint32_t	only = put.kind == GPUCOL_PUT_HOST ? UINT32_MAX :
+		put.kind <= GPUCOL_PUT_REMAP ? parts_[part_of_[put.a]]->share : 0;
+
+	in.device.resize(shares_.size(), NULL);
+	for (uint32_t i = 0; i < shares_.size(); i++)
+	{
+		Lane	   *lane = shares_[i]->lane;
+
+		if (only != UINT32_MAX && i != only)
+			continue;
+		if (in.device[i] == NULL)
+		{
+			in.device[i] = shares_[i]->objects->array<char>(put.total, "what the query sends along");
+			held_ += put.total;
+		}
+		device_check(cudaSetDevice(lane->device().ordinal), "could not use the device");
+		device_check(cudaMemcpyAsync(in.device[i] + put.offset, data, put.length,
+									 cudaMemcpyHostToDevice, lane->load_stream()), "could not copy to the device");
+		device_check(cudaStreamSynchronize(lane->load_stream()), "could not copy to the device");
+	}
+	if (put.kind != GPUCOL_PUT_DELETED && put.kind != GPUCOL_PUT_DELTA_NULLS)
+		in.host.insert(in.host.end(), data, data + put.length);
 }
 
 void
-Request::put(const GpucolWirePut &put, const char *data, cudaStream_t stream)
+Request::put(const GpucolWirePut &put, const char *data)
 {
 	uint64_t	expected;
 	bool		by_segment = put.kind <= GPUCOL_PUT_REMAP;
@@ -402,10 +861,13 @@ Request::put(const GpucolWirePut &put, const char *data, cudaStream_t stream)
 
 	if (put.kind < GPUCOL_PUT_CHUNK || put.kind > GPUCOL_PUT_DELTA_NULLS ||
 		(by_segment && put.a >= run_.nsegments) || (by_slot && put.b >= run_.ncolumns) ||
-		(put.kind == GPUCOL_PUT_HOST && put.a >= GPUCOL_WIRE_MAX_HOST))
+		(by_segment && part_of_[put.a] >= parts_.size()) ||
+		(put.kind == GPUCOL_PUT_HOST && put.a >= GPUCOL_WIRE_MAX_HOST) ||
+		(put.kind != GPUCOL_PUT_CHUNK && objects_left_ == 0))
 		throw malformed("object of a PUT");
 
-	Incoming   &in = incoming_[{put.kind, (uint64_t) put.a << 32 | (by_slot ? put.b : 0)}];
+	Incoming   &in = put.kind == GPUCOL_PUT_CHUNK ? loading_[chunk(put.a, put.b)] :
+		incoming_[{put.kind, (uint64_t) put.a << 32 | (by_slot ? put.b : 0)}];
 
 	if (put.offset == 0)
 	{
@@ -415,22 +877,40 @@ Request::put(const GpucolWirePut &put, const char *data, cudaStream_t stream)
 		expected = put.kind == GPUCOL_PUT_DELETED ? (uint64_t) GPUCOL_VECTORS(segments_[put.a].nrows) * GPUCOL_ROW_BYTES : put.total;
 		if (put.total == 0 || put.total != expected || put.total > ((uint64_t) 1 << 40))
 			throw malformed("size of a PUT");
-		if (put.kind != GPUCOL_PUT_CHUNK)
-			in.device = scratch_->array<char>(put.total, "what the query sends along");
+		if (put.kind == GPUCOL_PUT_CHUNK &&
+			(parts_[part_of_[put.a]]->submitted || resident_[chunk(put.a, put.b)] != NULL))
+			throw malformed("a chunk that nobody asked for");
+		if (put.kind == GPUCOL_PUT_CHUNK)
+		{
+			uint32_t	share = parts_[part_of_[put.a]]->share;
+			std::unique_lock<std::mutex> lock(mutex_);
+
+			wait_ahead(lock, share, shares_[share]->ahead + 1);
+		}
 	}
 	if (put.offset != in.received || put.length > in.total - in.received || put.total != in.total)
 		throw malformed("part of a PUT");
-	if (put.kind == GPUCOL_PUT_CHUNK)
-		put_chunk(in, put, data, stream);
+	if (failed_)
+		throw failure();
+	if (put.kind != GPUCOL_PUT_CHUNK)
+		put_object(in, put, data);
 	else
 	{
-		device_check(cudaMemcpyAsync(in.device + put.offset, data, put.length,
-									 cudaMemcpyHostToDevice, stream), "could not copy to the device");
-		if (put.kind != GPUCOL_PUT_DELETED && put.kind != GPUCOL_PUT_DELTA_NULLS)
-			in.host.insert(in.host.end(), data, data + put.length);
+		Lane	   *lane = shares_[parts_[part_of_[put.a]]->share]->lane;
+
+		device_check(cudaSetDevice(lane->device().ordinal), "could not use the device");
+		put_chunk(in, put, data);
+		device_check(cudaStreamSynchronize(lane->load_stream()), "could not copy to the device");
 	}
 	in.received += put.length;
-	device_check(cudaStreamSynchronize(stream), "could not copy to the device");
-	if (put.kind == GPUCOL_PUT_CHUNK && in.received == in.total)
-		finish_chunk(in, put.a, put.b, stream);
+	if (in.received < in.total)
+		return;
+	if (put.kind != GPUCOL_PUT_CHUNK)
+		objects_left_--;
+	else
+	{
+		finish_chunk(in, put.a, put.b);
+		loading_.erase(chunk(put.a, put.b));
+	}
+	submit();
 }

@@ -4,21 +4,37 @@
  *	  One request: what it needs on the device, how it is lowered to kernels,
  *	  and its result.
  *
- * Life: Request(run message) checks the program and pins what is resident;
- * missing() says what the client must send; put() takes it; execute() lowers,
- * launches and forms the result.  All throw Failure.
+ * Life: Request(run message) checks the program, finds what is resident and
+ * plans: the segments are dealt to the devices (where they are resident, else
+ * round robin), and on each device cut in parts that fit its memory together with
+ * the next ones, which are loaded meanwhile.  missing() says what the client must
+ * send; put() takes it and hands parts that are complete to their lane; when
+ * finished(), answer() merges their results.  All throw Failure.
+ *
+ * Parts.  Where everything fits, a device has one part and all chunks go to the
+ * cache.  Else the first part is what is resident and stays so, the cache takes
+ * as much more as leaves room for the parts in flight, and the chunks of the
+ * others are freed when their part is computed.
+ *
+ * Threads: put() and answer() are called by the session's thread; parts are
+ * computed by the lanes' threads.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUCOL_CUDA_REQUEST_CUH
 #define GPUCOL_CUDA_REQUEST_CUH
 
+#include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "cache.cuh"
 #include "interp.cuh"
+#include "lane.cuh"
+#include "partial.cuh"
 #include "plan.h"
 
 /* An object that PUTs are filling. */
@@ -26,56 +42,132 @@ struct Incoming
 {
 	uint64_t	received = 0;
 	uint64_t	total = 0;
-	char	   *device = NULL;
+	std::vector<char *> device; /* by share; NULL where it is not needed */
 	std::vector<char> host;
 	Resident   *resident = NULL;	/* CHUNK */
+	Device	   *owner = NULL;	/* CHUNK: whose memory that is */
 	GpucolWireChunk head;		/* CHUNK: as far as received */
 };
 
-/* How a request waits: returns when the stream has done its work, false if the
- * request was cancelled meanwhile. */
-typedef std::function<bool()> Waiter;
+/* What one device does of a request. */
+struct Share
+{
+	Lane	   *lane = NULL;
+	std::unique_ptr<Scratch> objects;	/* memory of the objects */
+	uint64_t	keep = UINT64_MAX;	/* bytes that the cache may still take */
+	uint32_t	ahead = 2;		/* parts that may be in flight beside one that is loaded */
+	uint32_t	in_flight = 0;	/* handed to the lane, not yet computed */
+};
+
+/* Segments that are computed at once on one device. */
+struct Part
+{
+	uint32_t	share = 0;
+	std::vector<uint32_t> segments; /* ascending */
+	bool		delta = false;	/* and the delta rows */
+	size_t		missing = 0;	/* chunks still to come */
+	bool		submitted = false;
+	bool		done = false;
+	Scratch    *scratch = NULL; /* while it is computed */
+	Partial		result;
+	Failure		failure = {GPUCOL_OK, ""};
+};
+
+/* For tests: bytes of chunks that a request may hold on a device; 0 = as fits. */
+extern uint64_t request_window;
+
+/* Finds the lane of a device for the session at hand. */
+typedef std::function<Lane *(Device &)> LaneFinder;
 
 class Request
 {
 public:
-	Request(const char *payload, size_t length);
+	/* `changed` is called when a part has been computed, by its lane's thread. */
+	Request(const char *payload, size_t length, const LaneFinder &lanes,
+			std::function<void()> changed);
 	~Request();
 	Request(const Request &) = delete;
 
 	const std::vector<GpucolWireNeed> &missing() const { return missing_; }
+
+	/* Is nothing to be sent? */
+	bool		complete() const { return missing_.empty() && objects_left_ == 0; }
+
+	/* Has everything come that the client was asked for? */
+	bool		all_sent();
+
+	/* Has everything been sent, or something failed, so that only the end is left? */
+	bool		ending();
 	bool		prefetch() const { return run_.flags & GPUCOL_WIRE_RUN_PREFETCH; }
-	size_t		held() const { return scratch_->held(); }
+	uint64_t	held() const { return held_; }
+
+	/* Hand complete parts to their lanes. */
+	void		submit();
 
 	/* Take part of an object; `data` is host memory. */
-	void		put(const GpucolWirePut &put, const char *data, cudaStream_t stream);
+	void		put(const GpucolWirePut &put, const char *data);
 
-	/*
-	 * Answer; `shape` says what becomes of the rows, or is NULL.  `cancel` is a word in device memory that the session may set;
-	 * `wait` waits for the stream.
-	 */
-	void		execute(const GpucolWireGo &go, const GpucolShape *shape, cudaStream_t stream,
-						uint32_t *cancel, const Waiter &wait,
-						GpucolWireResult *result, std::vector<char> *data);
+	/* Is everything computed, or has a part failed and none is at work? */
+	bool		finished();
+
+	/* Give up: what is at work ends early. */
+	void		cancel();
+
+	/* The result, once finished. */
+	void		answer(GpucolWireResult *result, std::vector<char> *data);
 
 private:
 	friend class Lowering;
 
 	const GpucolProgram *program() const { return (const GpucolProgram *) program_.data(); }
+	const GpucolShape *shape() const { return run_.flags & GPUCOL_WIRE_RUN_SHAPE ? &shape_ : NULL; }
 	void		check_program();
-	void		finish_chunk(Incoming &in, uint32_t segment, uint32_t slot, cudaStream_t stream);
-	void		put_chunk(Incoming &in, const GpucolWirePut &put, const char *data, cudaStream_t stream);
+	const char *obstacle() const;
+	bool		may_keep() const { return run_.storage[0] != 0 || run_.storage[1] != 0; }
+	ChunkKey	key(uint32_t segment, uint32_t slot) const;
+	size_t		chunk(uint32_t segment, uint32_t slot) const { return (size_t) segment * run_.ncolumns + slot; }
+	uint64_t	segment_bytes(uint32_t segment, bool missing) const;
+	void		deal(const LaneFinder &lanes);
+	void		make_parts(uint32_t share, std::vector<uint32_t> &segments);
+	void		stream_parts(uint32_t share, std::vector<uint32_t> &segments, uint64_t capacity);
+	void		limit_prefetch(Share &share, std::vector<uint32_t> &segments, uint64_t capacity);
+	void		list_missing();
+	void		compute(Part &part);
+	void		run_part(Part &part);
+	void		release(Part &part);
+	Failure		failure() const;
+	void		expand_codes(Share &share, Resident *r, const uint32_t *ends, uint32_t nrows);
+	void	   *chunk_memory(Share &share, size_t size);
+	void		wait_ahead(std::unique_lock<std::mutex> &lock, uint32_t share, uint32_t limit);
+	void		finish_chunk(Incoming &in, uint32_t segment, uint32_t slot);
+	void		put_chunk(Incoming &in, const GpucolWirePut &put, const char *data);
+	void		put_object(Incoming &in, const GpucolWirePut &put, const char *data);
+	Incoming   *object(uint32_t kind, uint32_t a, uint32_t b);
 
 	GpucolWireRun run_;
 	std::vector<uint64_t> program_;
+	GpucolShape shape_;			/* where run_.flags says so */
 	std::vector<GpucolWireSegment> segments_;
-	std::vector<uint64_t> identities_;
-	std::vector<Resident *> resident_;	/* [nsegments][ncolumns] */
+	std::vector<GpucolWireColumnChunk> identities_;
+	std::vector<Resident *> resident_;	/* [nsegments][ncolumns]; pinned */
+	std::vector<uint32_t> part_of_; /* of each segment */
 	std::vector<GpucolWireNeed> missing_;
-	std::map<std::pair<uint32_t, uint64_t>, Incoming> incoming_;
-	std::unique_ptr<Scratch> scratch_;
+	std::map<std::pair<uint32_t, uint64_t>, Incoming> incoming_;	/* objects; as
+										 * they are once all have come */
+	std::map<size_t, Incoming> loading_;	/* chunks, by chunk() */
+	std::vector<std::unique_ptr<Share>> shares_;
+	std::vector<std::unique_ptr<Part>> parts_;
+	uint32_t	objects_left_ = 0;
+	std::atomic<uint64_t> held_{0};
+	std::function<void()> changed_;
 
-	Incoming   *object(uint32_t kind, uint32_t a, uint32_t b);
+	/* what the lanes' threads and the session's share */
+	std::mutex	mutex_;
+	std::condition_variable done_;
+	std::atomic<bool> cancelled_{false};
+	std::atomic<bool> failed_{false};
+	Partial		whole_;
+	size_t		merged_ = 0;	/* parts merged, in order */
 };
 
 #endif

@@ -3,15 +3,13 @@
  * serve.cu
  *	  One client's session with the daemon: messages in, messages out.
  *
- * A session has its own thread, stream and word of cancellation in device
- * memory.  While the device works the thread sleeps in poll() on the client's
- * socket and on an eventfd that a host function in the stream signals, so that
- * a cancel or a client's death is noticed at once.  Cancellation stores into
- * the word by a copy on a second stream; kernels look at it after every run of
- * vectors.
+ * A session has its own thread, and a lane to each device that it has used.  While
+ * the lanes compute the session's thread sleeps in poll() on the client's socket
+ * and on an eventfd that the lanes signal, so that a cancel or a client's death is
+ * noticed at once.
  *
- * Admission: at most GPUCOL_ACTIVE requests compute at a time.  A scan fills
- * the device by itself, so more would only divide its memory.
+ * Admission: at most GPUCOL_ACTIVE parts of requests compute on a device at a
+ * time.  A scan fills the device by itself, so more would only divide its memory.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,6 +33,10 @@
 #include "service/protocol.h"
 
 bool		serve_test_requests = false;
+uint64_t	serve_slab_limit = (uint64_t) 8 << 30;
+
+/* Bytes of slabs that are pinned. */
+static std::atomic<uint64_t> pinned{0};
 
 static const int GPUCOL_ACTIVE = 4;
 
@@ -45,30 +47,27 @@ struct Goodbye
 {
 };
 
-/* Counting semaphore of computing requests. */
+/* Counting semaphore of what computes on a device. */
 static std::mutex active_mutex;
 static std::condition_variable active_changed;
-static int	active = 0;
-static uint64_t requests = 0;
+static std::map<Device *, int> active;
 
-struct Admission
+Admission::Admission(Device &device) : device_(device)
 {
-	Admission()
-	{
-		std::unique_lock<std::mutex> lock(active_mutex);
+	std::unique_lock<std::mutex> lock(active_mutex);
 
-		active_changed.wait(lock, [] { return active < GPUCOL_ACTIVE; });
-		active++;
-		requests++;
-	}
-	~Admission()
-	{
-		std::lock_guard<std::mutex> lock(active_mutex);
+	active_changed.wait(lock, [this] { return active[&device_] < GPUCOL_ACTIVE; });
+	active[&device_]++;
+	device_.requests++;
+}
 
-		active--;
-		active_changed.notify_one();
-	}
-};
+Admission::~Admission()
+{
+	std::lock_guard<std::mutex> lock(active_mutex);
+
+	active[&device_]--;
+	active_changed.notify_all();
+}
 
 class Session
 {
@@ -81,33 +80,35 @@ public:
 private:
 	int			fd_;
 	int			done_fd_;
-	cudaStream_t stream_;
-	cudaStream_t control_;
-	uint32_t   *cancel_ = NULL;	/* in device memory */
-	uint32_t   *one_ = NULL;	/* pinned: what cancellation stores */
+	std::map<Device *, std::unique_ptr<Lane>> lanes_;
 	char	   *slab_ = NULL;
 	size_t		slab_size_ = 0;
 	int			pid_ = 0;
 	int			passed_fd_ = -1;
-	bool		cancelled_ = false;
 	bool		gone_ = false;
 	std::vector<char> payload_;
 	std::unique_ptr<Request> request_;
+	Clock::time_point asked_;	/* when RUN came */
 	std::unique_ptr<Recursion> recursion_;
 	const char *state_ = "idle";
 	std::mutex	state_mutex_;
 	Clock::time_point since_;
+	std::atomic<uint64_t> held_{0}; /* by the request, beside chunks */
 
 	void		read_bytes(void *to, size_t n);
 	void		send_bytes(const void *from, size_t n);
 	void		send(GpucolWireType type, const void *payload, size_t n);
 	GpucolWireHeader receive();
 	template <class T> T as() const;
+	void		send_welcome();
 	void		set_state(const char *state);
-	bool		wait();
+	Lane	   *lane(Device &device);
 	void		take_slab();
+	void		drop_slab();
+	void		run();
 	void		put();
-	void		go();
+	void		compute();
+	void		listen();
 	void		fail(const Failure &f);
 	void		status();
 	void		fault();
@@ -120,14 +121,12 @@ static std::set<Session *> sessions;
 Session::Session(int fd) : fd_(fd)
 {
 	done_fd_ = eventfd(0, EFD_CLOEXEC);
-	device_check(cudaSetDevice(0), "could not use the device");
-	device_check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "stream");
-	device_check(cudaStreamCreateWithFlags(&control_, cudaStreamNonBlocking), "stream");
-	cancel_ = (uint32_t *) device_pool.allocate(4);
-	if (done_fd_ < 0 || cancel_ == NULL)
+	if (done_fd_ < 0)
+	{
+		close(fd_);
 		throw Goodbye();
-	device_check(cudaHostAlloc(&one_, 4, cudaHostAllocDefault), "pinned memory");
-	*one_ = 1;
+	}
+	device_check(cudaSetDevice(devices[0]->ordinal), "could not use the device");
 	since_ = Clock::now();
 
 	std::lock_guard<std::mutex> lock(sessions_mutex);
@@ -142,24 +141,28 @@ Session::~Session()
 
 		sessions.erase(this);
 	}
-	device_check(cudaStreamSynchronize(stream_), "end of a session");
-	device_check(cudaStreamSynchronize(control_), "end of a session");
+	if (request_)
+		request_->cancel();
 	request_.reset();
 	recursion_.reset();
-	if (slab_)
-	{
-		cudaHostUnregister(slab_);
-		munmap(slab_, slab_size_);
-	}
+	lanes_.clear();
+	drop_slab();
 	if (passed_fd_ >= 0)
 		close(passed_fd_);
-	cudaFreeHost(one_);
-	device_pool.release(cancel_);
-	cudaStreamDestroy(stream_);
-	cudaStreamDestroy(control_);
-	if (done_fd_ >= 0)
-		close(done_fd_);
+	close(done_fd_);
 	close(fd_);
+}
+
+/* This session's lane to a device. */
+Lane *
+Session::lane(Device &device)
+{
+	std::unique_ptr<Lane> &lane = lanes_[&device];
+
+	if (!lane)
+		lane.reset(new Lane(device));
+	lane->clear();
+	return lane.get();
 }
 
 void
@@ -180,6 +183,7 @@ Session::activity()
 	row.pid = pid_;
 	snprintf(row.state, sizeof(row.state), "%s", state_);
 	row.seconds = std::chrono::duration<double>(Clock::now() - since_).count();
+	row.bytes = held_;
 	return row;
 }
 
@@ -273,56 +277,31 @@ Session::as() const
 	return t;
 }
 
-static void CUDART_CB
-signal_done(void *arg)
+/* Greet, and hand over the residency table. */
+void
+Session::send_welcome()
 {
-	uint64_t	one = 1;
+	GpucolWireHeader header = {GPUCOL_WIRE_MAGIC, GPUCOL_WIRE_VERSION, GPUCOL_WIRE_WELCOME, sizeof(GpucolWireWelcome)};
+	GpucolWireWelcome welcome = {getpid(), (int32_t) devices.size(), 0};
+	char		control[CMSG_SPACE(sizeof(int))] = {};
+	int			fd = residency_fd();
+	struct iovec iov[2] = {{&header, sizeof(header)}, {&welcome, sizeof(welcome)}};
+	struct msghdr msg = {};
+	struct cmsghdr *c;
 
-	if (write((int) (intptr_t) arg, &one, sizeof(one)) < 0)
-		perror("gpucol_gpud: eventfd");
-}
-
-/* Wait for the stream; false if the client cancelled or left meanwhile. */
-bool
-Session::wait()
-{
-	device_check(cudaLaunchHostFunc(stream_, signal_done, (void *) (intptr_t) done_fd_), "wait");
-	for (;;)
-	{
-		struct pollfd fds[2] = {{done_fd_, POLLIN, 0}, {fd_, POLLIN, 0}};
-		uint64_t	n;
-
-		poll(fds, cancelled_ ? 1 : 2, 200);
-		if (fds[0].revents & POLLIN)
-		{
-			if (read(done_fd_, &n, sizeof(n)) < 0)
-				perror("gpucol_gpud: eventfd");
-			break;
-		}
-		if (!cancelled_ && fds[1].revents)
-		{
-			try
-			{
-				if (receive().type != GPUCOL_WIRE_CANCEL)
-					gone_ = true;
-			}
-			catch (Goodbye &)
-			{
-				gone_ = true;
-			}
-			cancelled_ = true;
-			device_check(cudaMemcpyAsync(cancel_, one_, 4, cudaMemcpyHostToDevice, control_), "cancel");
-		}
-
-		/* after a fault no host function runs */
-		cudaError_t error = cudaStreamQuery(stream_);
-
-		if (error != cudaErrorNotReady)
-			device_check(error, "the device failed");
-	}
-	device_check(cudaStreamQuery(stream_) == cudaErrorNotReady ? cudaStreamSynchronize(stream_) : cudaGetLastError(),
-				 "the device failed");
-	return !cancelled_;
+	for (Device *d : devices)
+		welcome.memory += d->pool.limit();
+	msg.msg_iov = iov;
+	msg.msg_iovlen = 2;
+	msg.msg_control = control;
+	msg.msg_controllen = sizeof(control);
+	c = CMSG_FIRSTHDR(&msg);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(int));
+	if (sendmsg(fd_, &msg, MSG_NOSIGNAL) != (ssize_t) (sizeof(header) + sizeof(welcome)))
+		throw Goodbye();
 }
 
 void
@@ -335,21 +314,35 @@ Session::take_slab()
 	if (passed_fd_ < 0 || wire.size == 0 || wire.size > GPUCOL_WIRE_MAX_SLAB ||
 		fstat(passed_fd_, &st) != 0 || (uint64_t) st.st_size < wire.size)
 		throw Goodbye();
-	if (slab_)
-	{
-		device_check(cudaHostUnregister(slab_), "slab");
-		munmap(slab_, slab_size_);
-		slab_ = NULL;
-	}
+	drop_slab();
 	p = mmap(NULL, wire.size, PROT_READ | PROT_WRITE, MAP_SHARED, passed_fd_, 0);
 	close(passed_fd_);
 	passed_fd_ = -1;
 	if (p == MAP_FAILED)
 		throw Goodbye();
+	if (pinned.fetch_add(wire.size) + wire.size > serve_slab_limit ||
+		cudaHostRegister(p, wire.size, cudaHostRegisterPortable) != cudaSuccess)
+	{
+		cudaGetLastError();
+		pinned -= wire.size;
+		munmap(p, wire.size);
+		send(GPUCOL_WIRE_REFUSED, NULL, 0);
+		return;
+	}
 	slab_ = (char *) p;
 	slab_size_ = wire.size;
-	device_check(cudaHostRegister(slab_, slab_size_, cudaHostRegisterDefault), "could not pin a slab");
 	send(GPUCOL_WIRE_DONE, NULL, 0);
+}
+
+void
+Session::drop_slab()
+{
+	if (slab_ == NULL)
+		return;
+	cudaHostUnregister(slab_);
+	munmap(slab_, slab_size_);
+	pinned -= slab_size_;
+	slab_ = NULL;
 }
 
 /* Tell the client that its request has no answer; the session goes on. */
@@ -358,7 +351,10 @@ Session::fail(const Failure &f)
 {
 	GpucolWireResult result = {};
 
+	if (request_)
+		request_->cancel();
 	request_.reset();
+	held_ = 0;
 	result.status = f.status;
 	snprintf(result.reason, sizeof(result.reason), "%s", f.reason.c_str());
 	send(GPUCOL_WIRE_RESULT, &result, sizeof(result));
@@ -385,35 +381,79 @@ Session::put()
 			throw Goodbye();
 		data = payload_.data() + sizeof(wire);
 	}
-	request_->put(wire, data, stream_);
+	request_->put(wire, data);
+	held_ = request_->held();
 	if (wire.in_slab)
 		send(GPUCOL_WIRE_DONE, NULL, 0);
 }
 
+/* A new request. */
 void
-Session::go()
+Session::run()
 {
-	GpucolWireGo wire;
-	GpucolShape shape;
-	bool		shaped = payload_.size() == sizeof(wire) + sizeof(shape);
+	set_state("loading");
+	asked_ = Clock::now();
+	request_.reset();
+	request_.reset(new Request(payload_.data(), payload_.size(), [this] (Device &d) { return lane(d); },
+							   [fd = done_fd_] {
+		uint64_t	n = 1;
+
+		if (write(fd, &n, sizeof(n)) < 0)
+			perror("gpucol_gpud: eventfd");
+	}));
+	request_->submit();
+	if (!request_->complete())
+		send(GPUCOL_WIRE_NEED, request_->missing().data(),
+			 request_->missing().size() * sizeof(GpucolWireNeed));
+}
+
+/* The client said something while its request is computed. */
+void
+Session::listen()
+{
+	try
+	{
+		/* more of a request, of which a part has failed, is no news */
+		if (receive().type != GPUCOL_WIRE_CANCEL)
+			gone_ = request_->all_sent();
+	}
+	catch (Goodbye &)
+	{
+		gone_ = true;
+	}
+	request_->cancel();
+}
+
+/* All was sent: wait for the lanes, and answer. */
+void
+Session::compute()
+{
 	GpucolWireResult result = {};
 	std::vector<char> data;
+	bool		attentive = true;
 
-	if (!request_ || (!shaped && payload_.size() != sizeof(wire)))
-		throw Goodbye();
-	memcpy(&wire, payload_.data(), sizeof(wire));
-	if (shaped)
-		memcpy(&shape, payload_.data() + sizeof(wire), sizeof(shape));
+	set_state("computing");
+	while (!request_->finished())
 	{
-		Admission	admission;
+		struct pollfd fds[2] = {{done_fd_, POLLIN, 0}, {fd_, POLLIN, 0}};
+		uint64_t	n;
 
-		set_state("computing");
-		cancelled_ = false;
-		device_check(cudaMemsetAsync(cancel_, 0, 4, stream_), "cancel");
-		request_->execute(wire, shaped ? &shape : NULL, stream_, cancel_, [this] { return wait(); }, &result, &data);
+		poll(fds, attentive ? 2 : 1, 1000);
+		if ((fds[0].revents & POLLIN) && read(done_fd_, &n, sizeof(n)) < 0)
+			perror("gpucol_gpud: eventfd");
+		if (attentive && fds[1].revents)
+		{
+			attentive = false;
+			listen();
+		}
 	}
+	if (gone_)
+		throw Goodbye();
+	request_->answer(&result, &data);
 	request_.reset();
+	held_ = 0;
 	set_state("sending");
+	result.daemon_seconds = std::chrono::duration<double>(Clock::now() - asked_).count();
 	send(GPUCOL_WIRE_RESULT, &result, sizeof(result));
 	for (size_t at = 0; at < data.size(); at += GPUCOL_WIRE_PART)
 		send(GPUCOL_WIRE_RESULT_PART, data.data() + at, std::min<size_t>(GPUCOL_WIRE_PART, data.size() - at));
@@ -426,26 +466,39 @@ Session::status()
 
 	if (wire.kind == GPUCOL_STATUS_DEVICES)
 	{
-		cudaDeviceProp prop;
-		GpucolWireDevice d = {};
+		std::vector<GpucolWireDevice> rows;
 
-		device_check(cudaGetDeviceProperties(&prop, 0), "device properties");
-		snprintf(d.name, sizeof(d.name), "%.*s", (int) sizeof(d.name) - 1, prop.name);
-		d.multiprocessors = prop.multiProcessorCount;
-		d.memory = prop.totalGlobalMem;
-		d.limit = device_pool.limit();
-		d.held = device_pool.used();
-		d.cached = column_cache.bytes();
-		d.hits = column_cache.hits;
-		d.misses = column_cache.misses;
-		d.evictions = column_cache.evictions;
-		d.requests = requests;
-		send(GPUCOL_WIRE_STATUS_ROWS, &d, sizeof(d));
+		for (Device *device : devices)
+		{
+			cudaDeviceProp prop;
+			GpucolWireDevice d = {};
+
+			device_check(cudaGetDeviceProperties(&prop, device->ordinal), "device properties");
+			memcpy(d.name, prop.name, sizeof(d.name) - 1);
+			d.number = device->number;
+			d.multiprocessors = prop.multiProcessorCount;
+			d.memory = prop.totalGlobalMem;
+			d.limit = device->pool.limit();
+			d.held = device->pool.used();
+			d.cached = device->cache.bytes();
+			d.hits = device->cache.hits;
+			d.misses = device->cache.misses;
+			d.evictions = device->cache.evictions;
+			d.requests = device->requests;
+			rows.push_back(d);
+		}
+		send(GPUCOL_WIRE_STATUS_ROWS, rows.data(), rows.size() * sizeof(rows[0]));
 	}
 	else if (wire.kind == GPUCOL_STATUS_CACHE)
 	{
-		std::vector<GpucolWireCacheRow> rows = column_cache.rows();
+		std::vector<GpucolWireCacheRow> rows;
 
+		for (Device *device : devices)
+		{
+			std::vector<GpucolWireCacheRow> more = device->cache.rows();
+
+			rows.insert(rows.end(), more.begin(), more.end());
+		}
 		rows.resize(std::min<size_t>(rows.size(), GPUCOL_WIRE_MAX_PAYLOAD / sizeof(rows[0])));
 		send(GPUCOL_WIRE_STATUS_ROWS, rows.data(), rows.size() * sizeof(rows[0]));
 	}
@@ -476,8 +529,8 @@ Session::fault()
 {
 	if (!serve_test_requests)
 		throw Goodbye();
-	fault_kernel<<<1, 1, 0, stream_>>>((int *) 16);
-	wait();
+	fault_kernel<<<1, 1>>>((int *) 16);
+	device_check(cudaDeviceSynchronize(), "the device failed");
 }
 
 /* One message of a recursion. */
@@ -494,8 +547,8 @@ Session::recurse(const GpucolWireHeader &header)
 	}
 	if (header.type == GPUCOL_WIRE_REC_START)
 	{
-		size_t		used = device_pool.used();
-		size_t		limit = device_pool.limit();
+		size_t		used = devices[0]->pool.used();
+		size_t		limit = devices[0]->pool.limit();
 
 		recursion_.reset();
 		recursion_.reset(new Recursion(data, size, limit > used ? limit - used : 1, [this] {
@@ -518,7 +571,7 @@ Session::recurse(const GpucolWireHeader &header)
 		return;
 	}
 
-	Admission	admission;
+	Admission	admission(*devices[0]);
 	bool		rows = header.type == GPUCOL_WIRE_REC_NEXT;
 
 	set_state("recursion");
@@ -535,12 +588,11 @@ void
 Session::serve()
 {
 	GpucolWireHeader hello = receive();
-	GpucolWireWelcome welcome = {getpid(), 1, device_pool.limit()};
 
 	if (hello.type != GPUCOL_WIRE_HELLO)
 		throw Goodbye();
 	pid_ = as<GpucolWireHello>().pid;
-	send(GPUCOL_WIRE_WELCOME, &welcome, sizeof(welcome));
+	send_welcome();
 	while (!gone_)
 	{
 		GpucolWireHeader header;
@@ -556,17 +608,10 @@ Session::serve()
 					take_slab();
 					break;
 				case GPUCOL_WIRE_RUN:
-					set_state("loading");
-					request_.reset();
-					request_.reset(new Request(payload_.data(), payload_.size()));
-					send(GPUCOL_WIRE_NEED, request_->missing().data(),
-						 request_->missing().size() * sizeof(GpucolWireNeed));
+					run();
 					break;
 				case GPUCOL_WIRE_PUT:
 					put();
-					break;
-				case GPUCOL_WIRE_GO:
-					go();
 					break;
 				case GPUCOL_WIRE_CANCEL:
 					fail({GPUCOL_CANCELLED, "cancelled"});
@@ -577,8 +622,15 @@ Session::serve()
 				case GPUCOL_WIRE_EVICT:
 					{
 						GpucolWireEvict wire = as<GpucolWireEvict>();
-						GpucolWireEvicted evicted = column_cache.evict(wire.storage);
+						GpucolWireEvicted evicted = {0, 0};
 
+						for (Device *device : devices)
+						{
+							GpucolWireEvicted here = device->cache.evict(wire.storage);
+
+							evicted.chunks += here.chunks;
+							evicted.bytes += here.bytes;
+						}
 						send(GPUCOL_WIRE_EVICTED, &evicted, sizeof(evicted));
 						break;
 					}
@@ -595,15 +647,19 @@ Session::serve()
 				default:
 					throw Goodbye();
 			}
+			if (request_ && request_->ending())
+				compute();
 		}
 		catch (const Failure &f)
 		{
+			bool		more = request_ && !request_->all_sent() && header.type == GPUCOL_WIRE_PUT;
+
 			if (gone_)
 				throw Goodbye();
 			fail(f);
 
-			/* the client may be sending more of a request that has failed */
-			if (header.type == GPUCOL_WIRE_PUT)
+			/* the client is sending more of a request that has failed */
+			if (more)
 				throw Goodbye();
 		}
 	}

@@ -8,8 +8,25 @@
 #ifndef GPUCOL_CUDA_SERVE_CUH
 #define GPUCOL_CUDA_SERVE_CUH
 
+#include "cache.cuh"
+
 /* Set by main(): the daemon takes requests that break it, for its tests. */
 extern bool serve_test_requests;
+
+/* Bytes of slabs that may be pinned at a time. */
+extern uint64_t serve_slab_limit;
+
+/* The right to compute on a device, which at most a few have at a time. */
+class Admission
+{
+public:
+	explicit Admission(Device &device);
+	~Admission();
+	Admission(const Admission &) = delete;
+
+private:
+	Device	   &device_;
+};
 
 /* Serve a client until it leaves or sends what it should not; closes fd. */
 extern void serve_client(int fd);

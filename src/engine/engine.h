@@ -75,7 +75,10 @@ typedef struct GpucolRunStats
 	uint64_t	vectors_skipped;	/* excluded by vector zone maps */
 	uint64_t	delta_rows;
 	uint64_t	packed_bytes;	/* word rows read, in bytes */
-	double		device_seconds; /* CUDA: time on the device */
+	double		device_seconds; /* CUDA: time on the devices, summed */
+	double		daemon_seconds; /* CUDA: from request to result */
+	int			devices;		/* CUDA: that took part */
+	int			batches;		/* CUDA: parts computed one after another */
 	int			threads;
 	char		kernel[32];		/* CUDA: which kernel answered; "" otherwise */
 } GpucolRunStats;

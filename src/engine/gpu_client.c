@@ -5,11 +5,11 @@
  *	  sends the daemon what is not resident, and reads the result.
  *
  * Everything happens in start, since the answer comes as a whole: enumerate the
- * segments, ask what is missing, read and send that (a second pass over the
- * source, only if something is), send the deleted rows, the delta rows and the
- * numbers of byte strings, and wait.  Until the first batch is handed out every
- * failure of the device is a status that another engine can still answer.  An
- * error of the user's expression is kept for next.
+ * segments and read the delta rows, announce the request, send what the daemon
+ * asks for: deleted rows, delta rows, the numbers of byte strings, and the chunks
+ * that are not resident (a second pass over the source); and wait.  Until the
+ * first batch is handed out every failure of the device is a status that another
+ * engine can still answer.  An error of the user's expression is kept for next.
  *
  * Byte strings never travel: the device works with numbers that are given here
  * to the distinct entries of the dictionaries, and host tests are evaluated
@@ -38,7 +38,7 @@
 #include "service/service.h"
 
 #define BATCH_ROWS		4096	/* rows handed out at a time */
-#define MAX_BYTES_SLOT	16		/* slots of GpucolWireGo.distinct */
+#define MAX_BYTES_SLOT	16		/* slots of GpucolWireRun.distinct */
 #define ROWS_PER_MAP	4096	/* word rows mapped at a time for sending */
 
 /* What the program asks of a column of bytes. */
@@ -79,13 +79,15 @@ struct GpucolRun
 	BytesUse   *bytes;			/* [ncolumns] */
 	GpucolGpuDictionary **dictionaries; /* [ncolumns] */
 	GpucolWireSegment *segments;
-	uint64_t   *identities;		/* [nsegments][ncolumns] */
+	GpucolWireColumnChunk *identities;	/* [nsegments][ncolumns] */
 	Seen	   *seen;
 	uint32_t	nsegments;
 	uint32_t	space;			/* of the three */
 	Delta		delta;
 	void	   *scratch;		/* what a longjmp must not lose */
 	void	   *payload;
+	void	   *needed;
+	uint64_t	memory_limit;	/* of this process; 0 = none */
 	uint64_t	sent;			/* bytes of chunks that were missing */
 
 	bool		jit;
@@ -211,6 +213,53 @@ identity_of(const GpucolChunkDesc *d, bool nulls_only)
 	return (h ^ h >> 29) << 1 | nulls_only;
 }
 
+/* Streams of a chunk that the device has a use for. */
+static uint32_t
+wanted_streams(const GpucolRun *run, int slot, const GpucolChunkDesc *desc)
+{
+	uint32_t	present = 0;
+	uint32_t	wanted = 1u << GPUCOL_STREAM_NULLS;
+
+	if (desc->flags & GPUCOL_CHUNK_ALL_NULL)
+		return 0;
+	if (run->bytes[slot] != BYTES_NULLS)
+		wanted |= 1u << GPUCOL_STREAM_CODES;
+	if (run->bytes[slot] == BYTES_UNUSED)
+		wanted |= 1u << GPUCOL_STREAM_ZONES | 1u << GPUCOL_STREAM_DICT | 1u << GPUCOL_STREAM_RUN_ENDS;
+	for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
+		if ((wanted >> k & 1) && desc->streams[k].nrows > 0)
+			present |= 1u << k;
+	return present;
+}
+
+/* Word rows of a chunk's codes once the device has expanded runs and steps. */
+static uint32_t
+expanded_rows(const GpucolChunkDesc *desc, uint32_t nrows)
+{
+	uint64_t	last = desc->width == 0 ? 0 : UINT64_MAX >> (64 - desc->width);
+	int			width = desc->width;
+
+	if (desc->coding == GPUCOL_CODING_STEP && last != 0)
+		width = last > UINT64_MAX / desc->step ? 64 : 64 - __builtin_clzll(last * desc->step);
+	return GPUCOL_VECTORS(nrows) * width;
+}
+
+/* Word rows that a chunk takes in device memory, at most, while it is loaded. */
+static uint32_t
+device_rows(const GpucolRun *run, int slot, const GpucolChunkDesc *desc, uint32_t nrows)
+{
+	uint32_t	present = wanted_streams(run, slot, desc);
+	uint32_t	n = 0;
+
+	for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
+		if (present >> k & 1)
+			n += desc->streams[k].nrows;
+	if (run->bytes[slot] == BYTES_UNUSED && n > 0 &&
+		(desc->coding == GPUCOL_CODING_RLE || desc->coding == GPUCOL_CODING_STEP))
+		n += expanded_rows(desc, nrows);
+	return n;
+}
+
 static GpucolStatus
 make_space(GpucolRun *run)
 {
@@ -223,7 +272,7 @@ make_space(GpucolRun *run)
 	if ((p = realloc(run->segments, sizeof(GpucolWireSegment) * space)) == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	run->segments = p;
-	if ((p = realloc(run->identities, sizeof(uint64_t) * (ncolumns * space + 1))) == NULL)
+	if ((p = realloc(run->identities, sizeof(GpucolWireColumnChunk) * (ncolumns * space + 1))) == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	run->identities = p;
 	if ((p = realloc(run->seen, sizeof(Seen) * space)) == NULL)
@@ -311,8 +360,11 @@ note_segment(GpucolRun *run, const GpucolSegment *segment)
 	};
 	seen->first_row = segment->first_row;
 	for (size_t c = 0; c < ncolumns; c++)
-		run->identities[run->nsegments * ncolumns + c] =
-			identity_of(segment->chunks[c], run->bytes[c] == BYTES_NULLS);
+		run->identities[run->nsegments * ncolumns + c] = (GpucolWireColumnChunk)
+		{
+			identity_of(segment->chunks[c], run->bytes[c] == BYTES_NULLS),
+			device_rows(run, (int) c, segment->chunks[c], segment->nrows), 0
+		};
 	run->nsegments++;			/* from here on finish frees what it has */
 	if (segment->deleted != NULL && segment->ndeleted > 0)
 	{
@@ -338,14 +390,13 @@ note_segment(GpucolRun *run, const GpucolSegment *segment)
 }
 
 static GpucolStatus
-read_segments(GpucolRun *run, uint64_t *rows)
+read_segments(GpucolRun *run)
 {
 	GpucolSegment segment;
 	GpucolStatus status;
 
 	while ((status = run->source->ops->next_segment(run->source, &segment)) == GPUCOL_OK)
 	{
-		*rows += segment.nrows;
 		status = note_segment(run, &segment);
 		if (status != GPUCOL_OK)
 			return status;
@@ -354,25 +405,6 @@ read_segments(GpucolRun *run, uint64_t *rows)
 }
 
 /* ---- second pass: what is not resident ---- */
-
-/* Streams of a chunk that the device has a use for. */
-static uint32_t
-wanted_streams(const GpucolRun *run, int slot, const GpucolChunkDesc *desc)
-{
-	uint32_t	present = 0;
-	uint32_t	wanted = 1u << GPUCOL_STREAM_NULLS;
-
-	if (desc->flags & GPUCOL_CHUNK_ALL_NULL)
-		return 0;
-	if (run->bytes[slot] != BYTES_NULLS)
-		wanted |= 1u << GPUCOL_STREAM_CODES;
-	if (run->bytes[slot] == BYTES_UNUSED)
-		wanted |= 1u << GPUCOL_STREAM_ZONES | 1u << GPUCOL_STREAM_DICT | 1u << GPUCOL_STREAM_RUN_ENDS;
-	for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
-		if ((wanted >> k & 1) && desc->streams[k].nrows > 0)
-			present |= 1u << k;
-	return present;
-}
 
 /* Send one stream of a chunk; *offset is where it goes in the object. */
 static GpucolStatus
@@ -478,11 +510,7 @@ send_missing(GpucolRun *run, const GpucolWireNeed *need, size_t n)
 		if (i < n && need[i].segment < number)
 			return GPUCOL_DEVICE_LOST;
 	}
-
-	/* delta batches come after the last segment */
-	while ((status = run->source->ops->next_segment(run->source, &segment)) == GPUCOL_OK)
-		;
-	return status == GPUCOL_END ? GPUCOL_OK : status;
+	return GPUCOL_OK;
 }
 
 /* ---- delta ---- */
@@ -587,6 +615,27 @@ send_object(GpucolRun *run, GpucolPutKind kind, uint32_t a, uint32_t b,
 	return size == 0 || gpucol_wire_put(run->wire, kind, a, b, size, 0, data, size);
 }
 
+/* Objects that send_objects will send. */
+static uint32_t
+count_objects(const GpucolRun *run)
+{
+	uint32_t	n = 0;
+
+	for (uint32_t s = 0; s < run->nsegments; s++)
+	{
+		const Seen *seen = &run->seen[s];
+
+		n += seen->deleted != NULL;
+		for (int c = 0; seen->remap != NULL && c < run->program->ncolumns; c++)
+			n += seen->remap[c] != NULL && seen->remap_size[c] > 0;
+	}
+	for (int c = 0; run->delta.nrows > 0 && c < run->program->ncolumns; c++)
+		n += 1 + run->delta.has_nulls[c];
+	for (int id = 0; id < GPUCOL_WIRE_MAX_HOST; id++)
+		n += host_slot(run->program, id) >= 0;
+	return n;
+}
+
 /* Evaluate a host test on every number and on NULL, and send the results. */
 static GpucolStatus
 send_host_test(GpucolRun *run, int id)
@@ -615,7 +664,7 @@ send_host_test(GpucolRun *run, int id)
 }
 
 static GpucolStatus
-send_rest(GpucolRun *run)
+send_objects(GpucolRun *run)
 {
 	const GpucolProgram *p = run->program;
 	uint64_t	vectors = GPUCOL_VECTORS(run->delta.nrows);
@@ -648,7 +697,7 @@ send_rest(GpucolRun *run)
 		if (status != GPUCOL_OK)
 			return status;
 	}
-	return gpucol_wire_flush(run->wire) ? GPUCOL_OK : GPUCOL_DEVICE_LOST;
+	return GPUCOL_OK;
 }
 
 /* ---- the result ---- */
@@ -790,6 +839,7 @@ cuda_finish(GpucolRun *run)
 	free(run->delta.has_nulls);
 	free(run->scratch);
 	free(run->payload);
+	free(run->needed);
 	free(run->data);
 	free(run->columns);
 	free(run->values);
@@ -824,25 +874,35 @@ create_run(const GpucolProgram *program, GpucolSource *source, const GpucolHost 
 	return run;
 }
 
-/* Announce the request; *need is what the daemon lacks. */
+/*
+ * Announce the request.  What came back is in run->payload: NEED, what the daemon
+ * lacks, or, if *answered, the RESULT.
+ */
 static bool
-announce(GpucolRun *run, uint32_t flags, size_t *nneed)
+announce(GpucolRun *run, uint32_t flags, bool *answered, size_t *size)
 {
 	const GpucolProgram *p = run->program;
-	size_t		program_size = (p->size + 7u) / 8 * 8;
+	size_t		shape_size = run->shape != NULL ? sizeof(GpucolShape) : 0;
+	size_t		program_size = (p->size + 7u) / 8 * 8 + shape_size;
 	size_t		segments_size = run->nsegments * sizeof(GpucolWireSegment);
-	size_t		identities_size = sizeof(uint64_t) * run->nsegments * p->ncolumns;
-	GpucolWireRun head = {{run->source->storage[0], run->source->storage[1]}, 0, 0,
-	p->size, run->nsegments, p->ncolumns, flags};
+	size_t		identities_size = sizeof(GpucolWireColumnChunk) * run->nsegments * p->ncolumns;
+	GpucolWireRun head = {.storage = {run->source->storage[0], run->source->storage[1]},
+		.result_limit = run->memory_limit, .delta_rows = run->delta.nrows, .program_size = p->size,
+		.nsegments = run->nsegments, .ncolumns = p->ncolumns, .flags = flags};
 	char	   *body = malloc(program_size + segments_size + identities_size + 1);
 	bool		ok;
-	size_t		size;
 
 	run->scratch = body;
 	if (body == NULL)
 		return false;
+	head.nobjects = flags & GPUCOL_WIRE_RUN_PREFETCH ? 0 : count_objects(run);
+	for (int c = 0; c < p->ncolumns && c < MAX_BYTES_SLOT; c++)
+		if (run->dictionaries[c] != NULL)
+			gpucol_gpu_dictionary_strings(run->dictionaries[c], &head.distinct[c]);
 	memset(body, 0, program_size);
 	memcpy(body, p, p->size);
+	if (run->shape != NULL)
+		memcpy(body + program_size - shape_size, run->shape, shape_size);
 	if (run->nsegments > 0)
 	{
 		memcpy(body + program_size, run->segments, segments_size);
@@ -850,118 +910,134 @@ announce(GpucolRun *run, uint32_t flags, size_t *nneed)
 	}
 	ok = gpucol_wire_send(run->wire, GPUCOL_WIRE_RUN, &head, sizeof(head), body,
 						  program_size + segments_size + identities_size) &&
-		gpucol_wire_receive(run->wire, GPUCOL_WIRE_NEED, &run->payload, &size);
+		gpucol_wire_receive_either(run->wire, GPUCOL_WIRE_NEED, GPUCOL_WIRE_RESULT, answered,
+								   &run->payload, size);
 	free(body);
 	run->scratch = NULL;
-	if (ok)
-		*nneed = size / sizeof(GpucolWireNeed);
 	return ok;
+}
+
+/* Send what the daemon asked for, and receive the result's head. */
+static GpucolStatus
+send_needed(GpucolRun *run, bool prefetch, size_t *size, const char **why)
+{
+	size_t		nneed = *size / sizeof(GpucolWireNeed);
+	void	   *need = run->payload;
+	GpucolStatus status = GPUCOL_OK;
+
+	run->needed = need;			/* a longjmp must not lose it */
+	run->payload = NULL;
+	if (!prefetch)
+		status = send_objects(run);
+	if (status == GPUCOL_OK)
+		status = send_missing(run, need, nneed);
+	free(need);
+	run->needed = NULL;
+	if (status == GPUCOL_DEVICE_LOST || (status == GPUCOL_OK && !gpucol_wire_flush(run->wire)))
+		return lost(why);
+	if (status != GPUCOL_OK)
+		return refuse(why, status, "the table could not be read for the device");
+	return gpucol_wire_receive(run->wire, GPUCOL_WIRE_RESULT, &run->payload, size) ?
+		GPUCOL_OK : lost(why);
+}
+
+/* Announce, send, and receive the result's head into run->result. */
+static GpucolStatus
+exchange(GpucolRun *run, uint32_t flags, const char **why)
+{
+	bool		prefetch = (flags & GPUCOL_WIRE_RUN_PREFETCH) != 0;
+	bool		answered;
+	GpucolStatus status = GPUCOL_OK;
+	size_t		size;
+
+	run->wire = gpucol_wire_acquire(why);
+	if (run->wire == NULL)
+		return refuse(why, GPUCOL_DEVICE_LOST, *why);
+	gpucol_wire_watch(run->wire, run->source);
+	if (!announce(run, flags, &answered, &size))
+		return lost(why);
+	if (!answered)
+		status = send_needed(run, prefetch, &size, why);
+	if (status != GPUCOL_OK)
+		return status;
+	if (size != sizeof(run->result))
+		return lost(why);
+	memcpy(&run->result, run->payload, size);
+	run->result.reason[sizeof(run->result.reason) - 1] = '\0';
+	free(run->payload);
+	run->payload = NULL;
+	return GPUCOL_OK;
+}
+
+/* Would the run's memory with so much more be within its limit? */
+static bool
+fits(const GpucolRun *run, uint64_t more)
+{
+	uint64_t	held = more + run->delta.space * 8 * (uint64_t) (run->program->ncolumns + 1);
+
+	for (int c = 0; c < run->program->ncolumns; c++)
+		if (run->dictionaries[c] != NULL)
+			held += gpucol_gpu_dictionary_bytes(run->dictionaries[c]);
+	return run->memory_limit == 0 || held <= run->memory_limit;
 }
 
 /* Do the whole request. */
 static GpucolStatus
 request(GpucolRun *run, const char **why)
 {
-	GpucolWireGo go;
 	GpucolStatus status;
-	uint64_t	rows = 0;
-	size_t		nneed;
-	size_t		size;
-	void	   *result;
 
 	status = examine(run, why);
 	if (status != GPUCOL_OK)
 		return status;
-	status = read_segments(run, &rows);
+	status = read_segments(run);
 	if (status != GPUCOL_OK)
 		return refuse(why, status, status == GPUCOL_UNSUPPORTED ?
 					  "a column of bytes has no dictionary in some segment" : "segments could not be read");
-	if (!gpucol_service.prefers(rows, 0))
-		return refuse(why, GPUCOL_UNSUPPORTED, "too few rows for the device to pay");
-	run->wire = gpucol_wire_acquire(why);
-	if (run->wire == NULL)
-		return refuse(why, GPUCOL_DEVICE_LOST, *why);
-	gpucol_wire_watch(run->wire, run->source);
-	if (!announce(run, run->jit ? GPUCOL_WIRE_RUN_JIT : 0, &nneed))
-		return lost(why);
-	status = send_missing(run, run->payload, nneed);
-	free(run->payload);
-	run->payload = NULL;
-	if (status == GPUCOL_DEVICE_LOST)
-		return lost(why);
-	if (status == GPUCOL_OK)
-		status = read_delta(run);
+	status = read_delta(run);
 	if (status != GPUCOL_OK)
 		return refuse(why, status, "the table could not be read for the device");
-	status = send_rest(run);
-	if (status == GPUCOL_DEVICE_LOST)
-		return lost(why);
+	if (!fits(run, 0))
+		return refuse(why, GPUCOL_OUT_OF_MEMORY, "dictionaries and delta rows do not fit the query's memory limit");
+	status = exchange(run, (run->jit ? GPUCOL_WIRE_RUN_JIT : 0) |
+					  (run->shape != NULL ? GPUCOL_WIRE_RUN_SHAPE : 0), why);
 	if (status != GPUCOL_OK)
-		return refuse(why, status, "out of memory");
-	memset(&go, 0, sizeof(go));
-	go.delta_rows = run->delta.nrows;
-	for (int c = 0; c < run->program->ncolumns && c < MAX_BYTES_SLOT; c++)
-		if (run->dictionaries[c] != NULL)
-			gpucol_gpu_dictionary_strings(run->dictionaries[c], &go.distinct[c]);
-	if (!gpucol_wire_send(run->wire, GPUCOL_WIRE_GO, &go, sizeof(go), run->shape,
-						  run->shape != NULL ? sizeof(GpucolShape) : 0) ||
-		!gpucol_wire_receive(run->wire, GPUCOL_WIRE_RESULT, &result, &size))
-		return lost(why);
-	if (size == sizeof(run->result))
-		memcpy(&run->result, result, size);
-	else
-		run->result.status = GPUCOL_DEVICE_LOST;
-	free(result);
-	if (run->result.status == GPUCOL_OK)
-		status = read_data(run);
-	else
+		return status;
+	if (run->result.status != GPUCOL_OK)
 		status = run->result.status;
+	else if (!fits(run, run->result.bytes))
+	{
+		gpucol_wire_drop();
+		return refuse(why, GPUCOL_OUT_OF_MEMORY, "the result does not fit the query's memory limit");
+	}
+	else
+		status = read_data(run);
 	if (status == GPUCOL_DEVICE_LOST)
 		return lost(why);
 	gpucol_wire_release(run->wire);
 	if (status == GPUCOL_OK)
 		return find_arrays(run);
-	run->result.reason[sizeof(run->result.reason) - 1] = '\0';
 	return refuse(why, status, run->result.reason);
 }
 
-/* Load what is missing; the daemon pins and computes nothing. */
+/* Load what is missing; the daemon computes nothing. */
 static GpucolStatus
 load(GpucolRun *run, uint64_t *bytes, const char **why)
 {
-	GpucolWireGo go = {0};
-	GpucolWireResult result;
 	GpucolStatus status;
-	uint64_t	rows = 0;
-	size_t		nneed;
-	size_t		size;
 
 	status = examine(run, why);
 	if (status == GPUCOL_OK)
-		status = read_segments(run, &rows);
+		status = read_segments(run);
 	if (status != GPUCOL_OK)
 		return refuse(why, status, "segments could not be read");
-	run->wire = gpucol_wire_acquire(why);
-	if (run->wire == NULL)
-		return refuse(why, GPUCOL_DEVICE_LOST, *why);
-	gpucol_wire_watch(run->wire, run->source);
-	if (!announce(run, GPUCOL_WIRE_RUN_PREFETCH, &nneed))
-		return lost(why);
-	status = send_missing(run, run->payload, nneed);
+	status = exchange(run, GPUCOL_WIRE_RUN_PREFETCH, why);
 	*bytes = run->sent;
-	free(run->payload);
-	run->payload = NULL;
-	if (status != GPUCOL_OK && status != GPUCOL_DEVICE_LOST)
-		return refuse(why, status, "the table could not be read for the device");
-	if (status == GPUCOL_DEVICE_LOST || !gpucol_wire_flush(run->wire) ||
-		!gpucol_wire_send(run->wire, GPUCOL_WIRE_GO, &go, sizeof(go), NULL, 0) ||
-		!gpucol_wire_receive(run->wire, GPUCOL_WIRE_RESULT, &run->payload, &size) ||
-		size != sizeof(result))
-		return lost(why);
-	memcpy(&result, run->payload, size);
+	if (status != GPUCOL_OK)
+		return status;
 	gpucol_wire_release(run->wire);
-	result.reason[sizeof(result.reason) - 1] = '\0';
-	return result.status == GPUCOL_OK ? GPUCOL_OK : refuse(why, result.status, result.reason);
+	return run->result.status == GPUCOL_OK ? GPUCOL_OK :
+		refuse(why, (GpucolStatus) run->result.status, run->result.reason);
 }
 
 GpucolStatus
@@ -986,12 +1062,12 @@ cuda_start(const GpucolProgram *program, GpucolSource *source,
 {
 	GpucolStatus status;
 
-	/* options->memory_limit is for memory of this process */
 	*run = create_run(program, source, host);
 	if (*run == NULL)
 		return refuse(why, GPUCOL_OUT_OF_MEMORY, "out of memory");
 	(*run)->shape = options->shape;
 	(*run)->jit = options->jit;
+	(*run)->memory_limit = options->memory_limit;
 	status = request(*run, why);
 	if (status != GPUCOL_OK && !GPUCOL_STATUS_IS_FALLBACK(status))
 	{
@@ -1114,6 +1190,9 @@ cuda_stats(const GpucolRun *run, GpucolRunStats *out)
 	out->delta_rows = run->delta.nrows;
 	out->packed_bytes = run->result.packed_bytes;
 	out->device_seconds = run->result.device_seconds;
+	out->daemon_seconds = run->result.daemon_seconds;
+	out->devices = (int) run->result.ndevices;
+	out->batches = (int) run->result.nbatches;
 	out->threads = 1;
 	memcpy(out->kernel, run->result.kernel, sizeof(out->kernel) - 1);
 }

@@ -29,6 +29,7 @@ struct GpucolGpuDictionary
 	uint32_t   *table;			/* number + 1, 0 = empty */
 	uint32_t	mask;
 	Block	   *blocks;
+	size_t		held;			/* bytes of all blocks */
 	size_t		free;			/* bytes left in the first block */
 	char	   *next;
 };
@@ -125,6 +126,7 @@ keep(GpucolGpuDictionary *d, const char *data, size_t len)
 
 		if (block == NULL)
 			return NULL;
+		d->held += size;
 		block->next = d->blocks;
 		d->blocks = block;
 		d->next = block->data;
@@ -174,4 +176,10 @@ gpucol_gpu_dictionary_strings(const GpucolGpuDictionary *d, uint32_t *n)
 {
 	*n = d->n;
 	return d->strings;
+}
+
+size_t
+gpucol_gpu_dictionary_bytes(const GpucolGpuDictionary *d)
+{
+	return d->held + d->space * (sizeof(GpucolBytes) + sizeof(uint64_t) + 2 * sizeof(uint32_t));
 }

@@ -26,4 +26,7 @@ extern bool gpucol_gpu_dictionary_number(GpucolGpuDictionary *dictionary,
 extern const GpucolBytes *gpucol_gpu_dictionary_strings(const GpucolGpuDictionary *dictionary,
 														uint32_t *n);
 
+/* Memory that the dictionary takes. */
+extern size_t gpucol_gpu_dictionary_bytes(const GpucolGpuDictionary *dictionary);
+
 #endif							/* GPUCOL_ENGINE_GPU_DICTIONARY_H */

@@ -28,6 +28,7 @@
 
 #define GPUCOL_SLAB_PARTS	4
 #define GPUCOL_SLAB_PART	((size_t) 4 << 20)
+#define GPUCOL_INLINE_PIECE	((uint64_t) 1 << 20)
 
 struct GpucolWire
 {
@@ -37,6 +38,7 @@ struct GpucolWire
 	bool		(*cancelled) (void *);	/* or what is asked instead */
 	void	   *context;
 	char	   *slab;			/* GPUCOL_SLAB_PARTS parts, or NULL */
+	bool		no_slab;		/* there is no memory for one: all goes inline */
 	int			part;			/* being filled */
 	size_t		used;			/* bytes of it */
 	int			pending[GPUCOL_SLAB_PARTS]; /* PUTs of a part not yet taken */
@@ -46,6 +48,7 @@ struct GpucolWire
 };
 
 static GpucolWire connection = {.fd = -1};
+static const GpucolResidency *residency;	/* of the last daemon, or NULL */
 static GpucolWireResult failure;	/* status GPUCOL_OK: none was told */
 
 /* Keep a RESULT that came in place of what was awaited. */
@@ -89,6 +92,11 @@ disconnect(GpucolWire *wire)
 		close(wire->fd);
 	if (wire->slab != NULL)
 		munmap(wire->slab, GPUCOL_SLAB_PARTS * GPUCOL_SLAB_PART);
+	if (wire == &connection && residency != NULL)
+	{
+		munmap((void *) residency, sizeof(GpucolResidency));
+		residency = NULL;
+	}
 	memset(wire, 0, sizeof(*wire));
 	wire->fd = -1;
 }
@@ -189,13 +197,26 @@ gpucol_wire_send(GpucolWire *wire, GpucolWireType type,
 	return send_all(wire, iov, 3, -1);
 }
 
+/* Read all of n bytes; a descriptor that comes along goes to *descriptor. */
 static bool
-receive_bytes(GpucolWire *wire, void *to, size_t n)
+receive_with(GpucolWire *wire, void *to, size_t n, int *descriptor)
 {
 	while (n > 0)
 	{
-		ssize_t		got = recv(wire->fd, to, n, MSG_DONTWAIT);
+		char		control[CMSG_SPACE(sizeof(int))];
+		struct iovec iov = {to, n};
+		struct msghdr msg;
+		ssize_t		got;
 
+		memset(&msg, 0, sizeof(msg));
+		msg.msg_iov = &iov;
+		msg.msg_iovlen = 1;
+		if (descriptor != NULL)
+		{
+			msg.msg_control = control;
+			msg.msg_controllen = sizeof(control);
+		}
+		got = recvmsg(wire->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 		if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 		{
 			if (pause_on(wire, false))
@@ -210,10 +231,20 @@ receive_bytes(GpucolWire *wire, void *to, size_t n)
 			disconnect(wire);
 			return false;
 		}
+		for (struct cmsghdr *c = descriptor != NULL ? CMSG_FIRSTHDR(&msg) : NULL; c != NULL;
+			 c = CMSG_NXTHDR(&msg, c))
+			if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+				memcpy(descriptor, CMSG_DATA(c), sizeof(int));
 		to = (char *) to + got;
 		n -= (size_t) got;
 	}
 	return true;
+}
+
+static bool
+receive_bytes(GpucolWire *wire, void *to, size_t n)
+{
+	return receive_with(wire, to, n, NULL);
 }
 
 bool
@@ -259,47 +290,131 @@ gpucol_wire_receive_either(GpucolWire *wire, GpucolWireType type,
 	return true;
 }
 
-/* Connect and greet. */
+/* Map the residency table that came with a WELCOME. */
+static void
+map_residency(int fd)
+{
+	void	   *p = mmap(NULL, sizeof(GpucolResidency), PROT_READ, MAP_SHARED, fd, 0);
+
+	close(fd);
+	if (p == MAP_FAILED)
+		return;
+	if (residency != NULL)
+		munmap((void *) residency, sizeof(GpucolResidency));
+	residency = p;
+}
+
+/* Sum up one column, without regard to changes meanwhile. */
+static void
+look_up_resident(const uint64_t storage[2], int attnum, uint64_t *rows, uint64_t *bytes)
+{
+	uint32_t	slot = gpucol_residency_slot(storage, attnum);
+
+	*rows = *bytes = 0;
+	for (uint32_t i = 0; i < GPUCOL_RESIDENCY_PROBES; i++)
+	{
+		const GpucolResidentColumn *c = &residency->columns[(slot + i) % GPUCOL_RESIDENCY_COLUMNS];
+
+		if (c->storage[0] == 0 && c->storage[1] == 0)
+			return;
+		if (c->storage[0] != storage[0] || c->storage[1] != storage[1] || c->attnum != attnum)
+			continue;
+		*rows = c->rows;
+		*bytes = c->bytes;
+		return;
+	}
+}
+
+void
+gpucol_wire_resident(const uint64_t storage[2], int attnum,
+					 uint64_t *rows, uint64_t *bytes)
+{
+	*rows = *bytes = 0;
+	for (int tries = 0; residency != NULL && tries < 10; tries++)
+	{
+		uint64_t	before = __atomic_load_n(&residency->sequence, __ATOMIC_ACQUIRE);
+
+		look_up_resident(storage, attnum, rows, bytes);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (before % 2 == 0 && before == __atomic_load_n(&residency->sequence, __ATOMIC_ACQUIRE))
+			return;
+	}
+}
+
+uint64_t
+gpucol_wire_device_memory(void)
+{
+	return residency != NULL ? residency->limit : 0;
+}
+
+/* Greet the daemon at the other end of wire->fd. */
 static bool
 greet(GpucolWire *wire, const char **why)
 {
 	GpucolWireHello hello = {(int32_t) getpid(), 0};
-	void	   *payload;
-	size_t		size;
+	GpucolWireHeader header;
+	GpucolWireWelcome welcome;
+	int			fd = -1;
 	bool		ok;
 
-	wire->fd = gpucol_service.connect(why);
 	if (wire->fd < 0)
 		return false;
 	ok = gpucol_wire_send(wire, GPUCOL_WIRE_HELLO, &hello, sizeof(hello), NULL, 0) &&
-		gpucol_wire_receive(wire, GPUCOL_WIRE_WELCOME, &payload, &size);
+		receive_with(wire, &header, sizeof(header), &fd);
 	if (!ok)
 	{
 		*why = "device daemon does not answer";
 		return false;
 	}
-	ok = size == sizeof(GpucolWireWelcome);
-	free(payload);
-	if (!ok)
+	if (header.magic != GPUCOL_WIRE_MAGIC || header.version != GPUCOL_WIRE_VERSION ||
+		header.type != GPUCOL_WIRE_WELCOME || header.length != sizeof(welcome) ||
+		!receive_bytes(wire, &welcome, sizeof(welcome)))
 	{
+		if (fd >= 0)
+			close(fd);
 		disconnect(wire);
 		*why = "device daemon speaks another version";
+		return false;
 	}
-	return ok;
+	if (fd >= 0)
+		map_residency(fd);
+	return true;
+}
+
+/* Drop a connection whose daemon has died, or said what nobody waited for. */
+static void
+check_connection(void)
+{
+	char		byte;
+
+	if (connection.fd >= 0 &&
+		(connection.busy || recv(connection.fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK) >= 0 ||
+		 (errno != EAGAIN && errno != EWOULDBLOCK)))
+		gpucol_wire_drop();
+}
+
+void
+gpucol_wire_meet(void)
+{
+	const char *why;
+
+	check_connection();
+	if (connection.fd >= 0)
+		return;
+	connection.fd = gpucol_service.try_connect();
+	(void) greet(&connection, &why);
 }
 
 GpucolWire *
 gpucol_wire_acquire(const char **why)
 {
-	char		byte;
-
-	/* a daemon that has died, or an answer that nobody waited for */
-	if (connection.fd >= 0 &&
-		(connection.busy || recv(connection.fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK) >= 0 ||
-		 (errno != EAGAIN && errno != EWOULDBLOCK)))
-		gpucol_wire_drop();
-	if (connection.fd < 0 && !greet(&connection, why))
-		return NULL;
+	check_connection();
+	if (connection.fd < 0)
+	{
+		connection.fd = gpucol_service.connect(why);
+		if (!greet(&connection, why))
+			return NULL;
+	}
 	connection.busy = true;
 	connection.source = NULL;
 	connection.cancelled = NULL;
@@ -316,8 +431,8 @@ gpucol_wire_open(const char **why)
 	*why = "out of memory";
 	if (wire == NULL)
 		return NULL;
-	wire->fd = -1;
 	wire->busy = true;
+	wire->fd = gpucol_service.connect(why);
 	if (greet(wire, why))
 		return wire;
 	disconnect(wire);
@@ -369,7 +484,10 @@ take_done(GpucolWire *wire)
 	return true;
 }
 
-/* Make the slab and hand it to the daemon. */
+/*
+ * Make the slab and hand it to the daemon; without memory for one, or if the
+ * daemon cannot pin it, wire->no_slab is set.  False: the connection is lost.
+ */
 static bool
 make_slab(GpucolWire *wire)
 {
@@ -379,6 +497,7 @@ make_slab(GpucolWire *wire)
 	sizeof(GpucolWireSlab)};
 	GpucolWireSlab slab = {size};
 	struct iovec iov[2] = {{&header, sizeof(header)}, {&slab, sizeof(slab)}};
+	bool		refused;
 	void	   *p = MAP_FAILED;
 	void	   *payload;
 	bool		ok;
@@ -389,15 +508,43 @@ make_slab(GpucolWire *wire)
 	{
 		if (fd >= 0)
 			close(fd);
-		return false;
+		wire->no_slab = true;
+		return true;
 	}
 	wire->slab = p;
 	ok = send_all(wire, iov, 2, fd) &&
-		gpucol_wire_receive(wire, GPUCOL_WIRE_DONE, &payload, &size);
+		gpucol_wire_receive_either(wire, GPUCOL_WIRE_DONE, GPUCOL_WIRE_REFUSED, &refused,
+								   &payload, &size);
 	close(fd);
-	if (ok)
-		free(payload);
-	return ok;
+	if (!ok)
+		return false;
+	free(payload);
+	if (refused)
+	{
+		munmap(wire->slab, GPUCOL_SLAB_PARTS * GPUCOL_SLAB_PART);
+		wire->slab = NULL;
+		wire->no_slab = true;
+	}
+	return true;
+}
+
+/* Send part of an object in messages of its own. */
+static bool
+put_inline(GpucolWire *wire, GpucolPutKind kind, uint32_t a, uint32_t b,
+		   uint64_t total, uint64_t offset, const char *data, uint64_t length)
+{
+	while (length > 0)
+	{
+		uint64_t	n = length < GPUCOL_INLINE_PIECE ? length : GPUCOL_INLINE_PIECE;
+		GpucolWirePut put = {kind, a, b, 0, total, offset, n, 0};
+
+		if (!gpucol_wire_send(wire, GPUCOL_WIRE_PUT, &put, sizeof(put), data, n))
+			return false;
+		data += n;
+		offset += n;
+		length -= n;
+	}
+	return true;
 }
 
 /* Bytes free in the current part, after waiting for it if need be. */
@@ -446,15 +593,10 @@ gpucol_wire_put(GpucolWire *wire, GpucolPutKind kind, uint32_t a, uint32_t b,
 		(open->kind != kind || open->a != a || open->b != b || open->offset + open->length != offset) &&
 		!send_open(wire))
 		return false;
-	if (total <= GPUCOL_WIRE_INLINE)
-	{
-		GpucolWirePut put = {kind, a, b, 0, total, offset, length, 0};
-
-		return send_open(wire) &&
-			gpucol_wire_send(wire, GPUCOL_WIRE_PUT, &put, sizeof(put), data, length);
-	}
-	if (wire->slab == NULL && !make_slab(wire))
+	if (total > GPUCOL_WIRE_INLINE && wire->slab == NULL && !wire->no_slab && !make_slab(wire))
 		return false;
+	if (total <= GPUCOL_WIRE_INLINE || wire->no_slab)
+		return send_open(wire) && put_inline(wire, kind, a, b, total, offset, data, length);
 	while (length > 0)
 	{
 		size_t		n;

@@ -33,6 +33,19 @@ extern GpucolWire *gpucol_wire_acquire(const char **why);
 extern GpucolWire *gpucol_wire_open(const char **why);
 extern void gpucol_wire_close(GpucolWire *wire);
 
+/*
+ * Rows and bytes of a table's column that are resident on the devices, as far as
+ * the daemon has told; zero if it has not.
+ */
+extern void gpucol_wire_resident(const uint64_t storage[2], int attnum,
+								 uint64_t *rows, uint64_t *bytes);
+
+/* Device memory that the daemon may hold; 0 if there was no connection yet. */
+extern uint64_t gpucol_wire_device_memory(void);
+
+/* Connect to the daemon if it runs, so that the two above know something. */
+extern void gpucol_wire_meet(void);
+
 /* The request is over and its messages are read. */
 extern void gpucol_wire_release(GpucolWire *wire);
 

@@ -627,7 +627,7 @@ agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	explain_parts(state, es);
 	explain_keys(state, ancestors, es);
 	explain_base(state, es);
-	gpucol_explain_engine(&state->exec, es);
+	gpucol_explain_engine(&state->exec, read_columns(state), es);
 	gpucol_explain_filter(&state->exec, state->pushed, ancestors, es);
 	gpucol_explain_columns(&state->exec, read_columns(state), es);
 	gpucol_run_end(&state->exec);

@@ -13,6 +13,7 @@
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
 
+#include "exec/device.h"
 #include "exec/explain.h"
 #include "guc.h"
 
@@ -35,7 +36,7 @@ gpucol_explain_input(GpucolExec *exec, ExplainState *es)
  * the one that ran.
  */
 void
-gpucol_explain_engine(GpucolExec *exec, ExplainState *es)
+gpucol_explain_engine(GpucolExec *exec, Bitmapset *attnums, ExplainState *es)
 {
 	static const char *const names[] = {
 		[GPUCOL_ENGINE_AUTO] = "auto",
@@ -43,9 +44,17 @@ gpucol_explain_engine(GpucolExec *exec, ExplainState *es)
 		[GPUCOL_ENGINE_CUDA] = "cuda"
 	};
 
-	ExplainPropertyText("Engine", exec->engine_name ? exec->engine_name :
-						exec->recursion ? gpucol_engine_cpu.name :
-						names[gpucol_engine_choice], es);
+	GpucolDeviceEstimate estimate;
+	bool		chosen = gpucol_run_may_choose(exec);
+	const char *name = exec->engine_name;
+
+	if (chosen)
+		gpucol_device_estimate(exec, attnums, &estimate);
+	if (name == NULL)
+		name = chosen ? (estimate.device ? "cuda" : "cpu") : exec->recursion ? gpucol_engine_cpu.name : names[gpucol_engine_choice];
+	ExplainPropertyText("Engine", name, es);
+	if (chosen && es->costs)
+		ExplainPropertyText("Engine Choice", gpucol_device_explanation(&estimate), es);
 }
 
 /*
@@ -120,9 +129,15 @@ gpucol_explain_stats(GpucolExec *exec, ExplainState *es)
 	}
 	ExplainPropertyUInteger("Delta Rows", NULL, stats->delta_rows, es);
 	ExplainPropertyUInteger("Packed Bytes", NULL, stats->packed_bytes, es);
-	if (es->timing && exec->engine_name && strcmp(exec->engine_name, "cuda") == 0)
-		ExplainPropertyFloat("Device Time", "ms", stats->device_seconds * 1000.0,
-							 3, es);
+	if (stats->devices > 1)
+		ExplainPropertyInteger("Devices", NULL, stats->devices, es);
+	if (stats->batches > 1)
+		ExplainPropertyInteger("Batches", NULL, stats->batches, es);
+	if (es->timing && stats->devices > 0)
+	{
+		ExplainPropertyFloat("Device Time", "ms", stats->device_seconds * 1000.0, 3, es);
+		ExplainPropertyFloat("Daemon Time", "ms", stats->daemon_seconds * 1000.0, 3, es);
+	}
 	if (es->timing && stats->kernel[0] != '\0')
 		ExplainPropertyText("Kernel", stats->kernel, es);
 	if (stats->threads > 0)

@@ -14,8 +14,12 @@
 /* The table or recursion that a node without scanrelid reads. */
 extern void gpucol_explain_input(GpucolExec *exec, ExplainState *es);
 
-/* The engine that would run, or ran. */
-extern void gpucol_explain_engine(GpucolExec *exec, ExplainState *es);
+/*
+ * The engine that would run, or ran, and why, where gpucol chooses between the
+ * device and the CPU; attnums: the columns read.
+ */
+extern void gpucol_explain_engine(GpucolExec *exec, Bitmapset *attnums,
+								  ExplainState *es);
 
 /* A condition that the engine tests; quals is a List of conjuncts or NIL. */
 extern void gpucol_explain_filter(GpucolExec *exec, List *quals,

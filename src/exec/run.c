@@ -26,6 +26,7 @@
 
 #include "columnar/source.h"
 #include "engine/backend.h"
+#include "exec/device.h"
 #include "exec/recursive.h"
 #include "exec/run.h"
 #include "guc.h"
@@ -79,15 +80,6 @@ cuda_available(const char **why)
 	return &gpucol_engine_cuda != NULL && gpucol_engine_cuda.available(why);
 }
 
-/* The engine to try first: that for recursions delivers its rows here. */
-static const GpucolEngine *
-choose_engine(const GpucolExec *exec)
-{
-	return exec->recursion == NULL && !exec->cpu_only &&
-		gpucol_engine_wants_device(cuda_available) ?
-		&gpucol_engine_cuda : &gpucol_engine_cpu;
-}
-
 /*
  * Threads for one run: a parallel worker has its share of the processors.
  */
@@ -103,6 +95,43 @@ gpucol_run_threads(GpucolExec *exec)
 	if (exec->nparts == 0)
 		pages = RelationGetNumberOfBlocks(exec->rel);
 	return gpucol_cost_threads(pages);
+}
+
+/* Is there a device for the run, and is the choice ours? */
+bool
+gpucol_run_may_choose(GpucolExec *exec)
+{
+	const char *why;
+
+	return exec->recursion == NULL && exec->nparts == 0 &&
+		gpucol_engine_choice == GPUCOL_ENGINE_AUTO && cuda_available(&why);
+}
+
+/* The columns of the lowered program. */
+static Bitmapset *
+program_columns(const GpucolProgram *program)
+{
+	const GpucolProgramColumn *columns = GPUCOL_PROGRAM_ARRAY(program, const GpucolProgramColumn, columns);
+	Bitmapset  *attnums = NULL;
+
+	for (int i = 0; i < program->ncolumns; i++)
+		attnums = bms_add_member(attnums, columns[i].attnum);
+	return attnums;
+}
+
+/* The engine to try first: that for recursions delivers its rows here. */
+static const GpucolEngine *
+choose_engine(GpucolExec *exec)
+{
+	GpucolDeviceEstimate estimate;
+
+	if (exec->recursion != NULL || exec->cpu_only ||
+		!gpucol_engine_wants_device(cuda_available))
+		return &gpucol_engine_cpu;
+	if (!gpucol_run_may_choose(exec))
+		return &gpucol_engine_cuda;
+	gpucol_device_estimate(exec, program_columns(exec->program), &estimate);
+	return estimate.device ? &gpucol_engine_cuda : &gpucol_engine_cpu;
 }
 
 /* Context callback: let go of the engine whatever ended the run. */
@@ -181,6 +210,9 @@ finish_engine(GpucolExec *exec)
 	exec->stats.delta_rows += stats.delta_rows;
 	exec->stats.packed_bytes += stats.packed_bytes;
 	exec->stats.device_seconds += stats.device_seconds;
+	exec->stats.daemon_seconds += stats.daemon_seconds;
+	exec->stats.devices = Max(exec->stats.devices, stats.devices);
+	exec->stats.batches = Max(exec->stats.batches, stats.batches);
 	exec->stats.threads = Max(exec->stats.threads, stats.threads);
 	strlcpy(exec->stats.kernel, stats.kernel, sizeof(exec->stats.kernel));
 	exec->engine->finish(exec->run);

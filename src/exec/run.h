@@ -149,6 +149,9 @@ extern bool gpucol_run_check_values(GpucolExec *exec, Bitmapset *attnums);
 /* End the run in progress, keeping its figures; the next call starts anew. */
 extern void gpucol_run_end(GpucolExec *exec);
 
+/* Is there a device for the run, and is the choice ours (gpucol.engine = auto)? */
+extern bool gpucol_run_may_choose(GpucolExec *exec);
+
 /* Threads that work on the node's behalf may use. */
 extern int	gpucol_run_threads(GpucolExec *exec);
 

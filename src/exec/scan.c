@@ -605,7 +605,7 @@ scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 
 	gpucol_run_end(&state->exec);
 	gpucol_parallel_gather(&state->exec);
-	gpucol_explain_engine(&state->exec, es);
+	gpucol_explain_engine(&state->exec, read_columns(state), es);
 	gpucol_explain_filter(&state->exec, state->pushed, ancestors, es);
 	gpucol_explain_columns(&state->exec, read_columns(state), es);
 	if (state->topk)

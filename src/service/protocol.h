@@ -8,21 +8,27 @@
  * host).  Both sides check magic, version, type, length and every count inside
  * before use; the daemon answers garbage by closing the connection.
  *
- * A session begins with HELLO.  A request runs as
+ * A session begins with HELLO, answered by WELCOME, with which comes a memfd of
+ * GpucolResidency: which columns are resident, for the clients' choice of engine.
+ * A request runs as
  *
  *	  client				daemon
  *	  RUN				->
- *						<-	NEED	chunks that are not resident
- *	  PUT ...			->			chunks, deleted bitmaps, dictionary numbers,
- *									host test results, delta columns
+ *						<-	NEED	chunks that are not resident, by segment
+ *	  PUT ...			->			first the objects that RUN announces: deleted
+ *									bitmaps, dictionary numbers, host test
+ *									results, delta columns; then the chunks in
+ *									the order of NEED
  *						<-	DONE	one for each PUT from the slab: its part of
  *									the slab may be written again
- *	  GO				->
  *						<-	RESULT	status and figures, then RESULT_PART ...
  *
- * RUN pins what it found resident until RESULT is sent or the request ends.  A
- * client that closes its socket, or sends CANCEL in place of anything, ends the
- * request; after CANCEL the daemon answers RESULT with GPUCOL_CANCELLED.
+ * Where nothing is to be sent RESULT comes in place of NEED.  A chunk that the
+ * request no longer needs, and that the cache does not keep, leaves device memory
+ * while others still come: a request may be larger than the device.  What RUN
+ * found resident is pinned until then.  A client that closes its socket, or sends
+ * CANCEL in place of anything, ends the request; after CANCEL the daemon answers
+ * RESULT with GPUCOL_CANCELLED.
  *
  * A recursion runs as REC_START (answered by REC_STATUS), any number of REC_LOAD
  * (not answered), then REC_SUMMARISE (REC_SUMMARY) or REC_NEXT (REC_ROWS), each
@@ -31,8 +37,8 @@
  * ends the recursion.
  *
  * The slab is shared memory (a memfd passed with SLAB) that the daemon pins for
- * copies to the device; PUTs of up to GPUCOL_WIRE_INLINE bytes travel in the
- * message instead.
+ * copies to the device (DONE), or does not (REFUSED); PUTs of up to
+ * GPUCOL_WIRE_INLINE bytes, and all without a slab, travel in the message instead.
  *
  * Freestanding C: may be included by C, C++ and CUDA.
  *
@@ -48,7 +54,7 @@
 #include "kernel/shape.h"
 
 #define GPUCOL_WIRE_MAGIC		0x44475047	/* "GPGD" */
-#define GPUCOL_WIRE_VERSION		2
+#define GPUCOL_WIRE_VERSION		3
 #define GPUCOL_WIRE_SOCKET		"gpucol_gpud.sock"	/* in the data directory */
 #define GPUCOL_WIRE_MAX_PAYLOAD (64u << 20)
 #define GPUCOL_WIRE_INLINE		(32u << 10)
@@ -69,7 +75,6 @@ typedef enum GpucolWireType
 	GPUCOL_WIRE_SLAB,
 	GPUCOL_WIRE_RUN,
 	GPUCOL_WIRE_PUT,
-	GPUCOL_WIRE_GO,
 	GPUCOL_WIRE_CANCEL,
 	GPUCOL_WIRE_STATUS,
 	GPUCOL_WIRE_EVICT,
@@ -84,6 +89,7 @@ typedef enum GpucolWireType
 	GPUCOL_WIRE_WELCOME = 64,
 	GPUCOL_WIRE_NEED,
 	GPUCOL_WIRE_DONE,
+	GPUCOL_WIRE_REFUSED,		/* a SLAB that cannot be pinned: PUTs go inline */
 	GPUCOL_WIRE_RESULT,
 	GPUCOL_WIRE_RESULT_PART,
 	GPUCOL_WIRE_STATUS_ROWS,
@@ -120,23 +126,40 @@ typedef struct GpucolWireSlab
 } GpucolWireSlab;
 
 /*
- * Followed by the program (padded to 8 bytes), GpucolWireSegment[nsegments] and
- * uint64_t identity[nsegments][ncolumns]: what must be equal, beside storage,
- * segment and column, for a resident chunk to be the one meant.
+ * Followed by the program (padded to 8 bytes), a GpucolShape where the flag says
+ * that rows do not leave as they are, GpucolWireSegment[nsegments] and
+ * GpucolWireColumnChunk[nsegments][ncolumns].
  */
 typedef struct GpucolWireRun
 {
 	uint64_t	storage[2];		/* identity of the table's storage */
-	uint64_t	memory_limit;	/* bytes the request may hold; 0 = no limit */
-	uint64_t	cache_limit;	/* bytes all of gpucol may hold; 0 = daemon's choice */
+	uint64_t	memory_limit;	/* device bytes the request may hold beside
+								 * chunks; 0 = no limit */
+	uint64_t	result_limit;	/* bytes of result the client takes; 0 = no limit */
+	uint64_t	delta_rows;
 	uint32_t	program_size;
 	uint32_t	nsegments;
 	uint32_t	ncolumns;
+	uint32_t	nobjects;		/* that come before the chunks */
 	uint32_t	flags;
+	uint32_t	unused;
+	uint32_t	distinct[16];	/* numbers given for slot i of BYTES, i < 16 */
 } GpucolWireRun;
+
+/*
+ * What must be equal, beside storage, segment and column, for a resident chunk to
+ * be the one meant, and the word rows it takes in device memory.
+ */
+typedef struct GpucolWireColumnChunk
+{
+	uint64_t	identity;
+	uint32_t	nrows;
+	uint32_t	unused;
+} GpucolWireColumnChunk;
 
 #define GPUCOL_WIRE_RUN_PREFETCH	1	/* make chunks resident, compute nothing */
 #define GPUCOL_WIRE_RUN_JIT			2	/* compiled kernels may answer */
+#define GPUCOL_WIRE_RUN_SHAPE		4	/* a GpucolShape follows the program */
 
 typedef struct GpucolWireSegment
 {
@@ -191,13 +214,6 @@ typedef struct GpucolWireChunk
 	uint32_t	unused[31];
 } GpucolWireChunk;
 
-/* Followed by a GpucolShape where rows do not leave as they are. */
-typedef struct GpucolWireGo
-{
-	uint64_t	delta_rows;
-	uint32_t	distinct[16];	/* numbers given for slot i of BYTES, i < 16 */
-} GpucolWireGo;
-
 /*
  * Then `bytes` of data in RESULT_PARTs:
  * AGG: for each key its values (int64 or double; D: 16 bytes) [nrows] and
@@ -217,10 +233,50 @@ typedef struct GpucolWireResult
 	uint64_t	bytes;
 	uint64_t	packed_bytes;
 	uint64_t	segments_skipped;
-	double		device_seconds;
+	double		device_seconds; /* kernels, summed over devices */
+	double		daemon_seconds; /* from RUN to RESULT */
+	uint32_t	ndevices;		/* that took part */
+	uint32_t	nbatches;		/* parts that were computed one after another */
 	char		reason[160];
 	char		kernel[32];		/* which kernel answered */
 } GpucolWireResult;
+
+/*
+ * Bytes and rows resident of one column of one table, over all devices; an entry
+ * of which storage is 0, 0 was never used and ends a probe.  An entry's place is
+ * the first that is free from gpucol_residency_slot on, wrapping.
+ */
+typedef struct GpucolResidentColumn
+{
+	uint64_t	storage[2];
+	int32_t		attnum;
+	uint32_t	chunks;
+	uint64_t	rows;
+	uint64_t	bytes;
+} GpucolResidentColumn;
+
+#define GPUCOL_RESIDENCY_COLUMNS	8192
+#define GPUCOL_RESIDENCY_PROBES		64
+
+/*
+ * The memfd that comes with WELCOME, written by the daemon alone.  `sequence` is
+ * odd while it changes and differs after.
+ */
+typedef struct GpucolResidency
+{
+	uint64_t	sequence;
+	uint64_t	limit;			/* device memory gpucol may hold, all devices */
+	GpucolResidentColumn columns[GPUCOL_RESIDENCY_COLUMNS];
+} GpucolResidency;
+
+static inline uint32_t
+gpucol_residency_slot(const uint64_t storage[2], int32_t attnum)
+{
+	uint64_t	h = (storage[0] ^ storage[1] << 20 ^ (uint64_t) attnum << 52) *
+		UINT64_C(0x9e3779b97f4a7c15);
+
+	return (uint32_t) (h >> 40) % GPUCOL_RESIDENCY_COLUMNS;
+}
 
 typedef enum GpucolStatusKind
 {

@@ -34,11 +34,8 @@ typedef struct GpucolService
 	 */
 	void		(*wait) (int fd, bool writable);
 
-	/*
-	 * Is the device worth a scan of that many rows, of which `missing` bytes are
-	 * not resident?  Asked when the choice is the engine's.
-	 */
-	bool		(*prefers) (uint64_t rows, uint64_t missing);
+	/* A socket connected to a daemon that runs already, or -1; at once. */
+	int			(*try_connect) (void);
 } GpucolService;
 
 extern const GpucolService gpucol_service;

@@ -50,8 +50,8 @@
 
 #define DAEMON_NAME		"gpucol_gpud"
 #define CONNECT_WAIT_MS 15000	/* for a daemon that is starting */
+#define MAX_OPTIONS		16		/* of the daemon */
 #define LOOK_AGAIN_MS	10000	/* how long an answer of available() holds */
-#define PREFERRED_ROWS	UINT64CONST(2000000)	/* from where the device pays */
 
 typedef struct ServiceState
 {
@@ -220,22 +220,11 @@ service_wait(int fd, bool writable)
 		ResetLatch(MyLatch);
 }
 
-/*
- * With engine = auto, small scans stay in this process: a request costs about
- * half a millisecond, in which the CPU engine scans a few million rows.
- */
-static bool
-service_prefers(uint64_t rows, uint64_t missing)
-{
-	(void) missing;
-	return gpucol_engine_choice == GPUCOL_ENGINE_CUDA || rows >= PREFERRED_ROWS;
-}
-
 const GpucolService gpucol_service = {
 	.available = service_available,
 	.connect = service_connect,
 	.wait = service_wait,
-	.prefers = service_prefers,
+	.try_connect = gpucol_service_try_connect,
 };
 
 void
@@ -254,23 +243,30 @@ gpucol_service_init(void)
 
 static pid_t child = 0;
 
-/* Start the daemon; its messages go to the server log. */
+/*
+ * Start the daemon; its messages go to the server log.  Tests may give it options
+ * through the environment of the server.
+ */
 static void
 start_daemon(void)
 {
 	char		path[MAXPGPATH];
 	char		memory[32];
-	char	   *argv[6];
+	char	   *argv[MAX_OPTIONS + 1];
+	char	   *test = getenv("GPUCOL_GPUD_TEST");
 	int			argc = 0;
 	sigset_t	none;
 
+	if (test != NULL)
+		test = pstrdup(test);
 	daemon_path(path);
 	snprintf(memory, sizeof(memory), "%d", gpucol_gpu_memory_limit);
 	argv[argc++] = path;
 	argv[argc++] = "--memory";
 	argv[argc++] = memory;
-	if (getenv("GPUCOL_GPUD_TEST") != NULL)
-		argv[argc++] = "--test";
+	for (char *option = test != NULL ? strtok(test, " ") : NULL;
+		 option != NULL && argc < MAX_OPTIONS; option = strtok(NULL, " "))
+		argv[argc++] = option;
 	argv[argc] = NULL;
 
 	child = fork();
@@ -384,6 +380,11 @@ gpucol_supervisor_main(Datum arg pg_attribute_unused())
 		int			code;
 
 		CHECK_FOR_INTERRUPTS();
+		if (ConfigReloadPending)
+		{
+			ConfigReloadPending = false;
+			ProcessConfigFile(PGC_SIGHUP);
+		}
 		start_daemon();
 		code = await_daemon();
 		if (code == GPUCOL_GPUD_EXIT_NO_DEVICE || code == GPUCOL_GPUD_EXIT_USAGE)

@@ -182,17 +182,15 @@ plain_wait(int fd, bool writable)
 	poll(&p, 1, 1000);
 }
 
-static bool
-always(uint64_t rows, uint64_t missing)
+static int
+no_connect(void)
 {
-	(void) rows;
-	(void) missing;
-	return true;
+	return -1;
 }
 
 const GpucolService gpucol_service = {
 	.available = both_available, .connect = plain_connect,
-	.wait = plain_wait, .prefers = always
+	.wait = plain_wait, .try_connect = no_connect
 };
 
 int

@@ -122,7 +122,7 @@ part_faults()
 # One billion rows of 15 and 16 bits: cold load, then statements at the client.
 part_billion()
 {
-	local i q rows=${BILLION:-1000000000} clients=16 start end
+	local i q rows=${BILLION:-1000000000} clients=${LOADERS:-8} start end
 
 	[ -f /opt/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1
 	psql -Xqc "create table big (c int, k int) using gpucol"
@@ -133,16 +133,18 @@ part_billion()
 	wait $(jobs -p | tail -n $clients)
 	end=$(date +%s.%N)
 	note "load by $clients clients, M rows/s" "$(echo "$rows $start $end" | awk '{printf "%.1f", $1 / ($3 - $2) / 1e6}')"
-	psql -Xqc "vacuum analyze big"
+	psql -Xqc "analyze big"
+	note "segments" "$(psql -XAtqc "select count(*) from gpucol.segments('big')")"
 	note "prefetch (cold), GB/s" "$(psql -XAtq -c '\timing on' -c "select gpucol.prefetch('big')" | awk 'NR == 1 {b = $1} /^Time/ {printf "%.2f GB in %.0f ms = %.2f", b / 1e9, $2, b / $2 / 1e6}')"
 	for q in "select count(*) from big where c between 8000 and 16000" \
 		"select count(*), sum(k) from big where c between 8000 and 16000" \
 		"select k, count(*), sum(c), min(c) from big group by k" \
+		"select sum(n) from (select k, count(*) n, sum(c), min(c) from big group by k) s" \
 		"select c, count(*) from big where k < 100 group by c" \
 		"select sum(c * 2 + k) from big where c % 7 = 3"; do
 		note "1 G rows, ms at the client" "$(SETTINGS='set gpucol.engine = cuda' median_ms "$q")   $q"
-		psql -XAtq -c "set gpucol.engine = cuda" -c "explain (analyze, costs off) $q" > "$OUT/big.txt" 2>&1
-		note "  on the device" "$(grep -h 'Device Time' "$OUT/big.txt" | head -1)"
+		psql -XAtq -c "set gpucol.engine = cuda" -c "$q" -c "explain (analyze, costs off) $q" 2>&1 | tee -a "$OUT/big-explain.txt" > "$OUT/big.txt"
+		note "  of that" "$(grep -hE 'Device Time|Daemon Time|Planning Time|Execution Time|Kernel' "$OUT/big.txt" | tr -s ' \n' ' ')"
 	done
 	note "cpu engine, ms" "$(SETTINGS='set gpucol.engine = cpu' median_ms "select count(*) from big where c between 8000 and 16000")   count"
 }

@@ -9,8 +9,8 @@ import socket
 import struct
 import sys
 
-MAGIC, VERSION = 0x44475047, 2
-HELLO, SLAB, RUN, PUT, GO, CANCEL, STATUS, EVICT, FAULT = range(1, 10)
+MAGIC, VERSION = 0x44475047, 3
+HELLO, SLAB, RUN, PUT, CANCEL, STATUS, EVICT, FAULT = range(1, 9)
 
 
 def connect(path):
@@ -36,19 +36,21 @@ def garbage(rnd):
     if shape == 0:
         return rnd.randbytes(200)
     if shape == 1:
-        return message(rnd.randrange(1, 9), payload, length=rnd.choice([0, 7, 2**31, 2**32 - 1]))
+        return message(rnd.randrange(1, FAULT), payload, length=rnd.choice([0, 7, 2**31, 2**32 - 1]))
     if shape == 2:
-        return message(rnd.randrange(65536), payload)
+        return message(rnd.choice([0, 99, rnd.randrange(32, 65536)]), payload)
     if shape == 3:
-        head = struct.pack("<QQQQIIII", 1, 2, 0, 0, rnd.randrange(4096), rnd.randrange(2**20),
-                           rnd.randrange(2000), rnd.randrange(4))
+        head = struct.pack("<5Q6I64s", 1, 2, 0, 0, rnd.getrandbits(rnd.choice([1, 40])),
+                           rnd.randrange(4096), rnd.randrange(rnd.choice([4, 2**20])),
+                           rnd.randrange(rnd.choice([4, 2000])), rnd.randrange(4), rnd.randrange(4), 0,
+                           rnd.randbytes(64))
         return message(RUN, head + payload)
     if shape == 4:
         put = struct.pack("<IIIIQQQQ", rnd.randrange(9), rnd.randrange(9), rnd.randrange(9),
                           rnd.randrange(2), rnd.getrandbits(40), rnd.getrandbits(8),
                           rnd.getrandbits(rnd.choice([8, 60])), rnd.getrandbits(rnd.choice([8, 60])))
         return message(PUT, put + payload)
-    return message(rnd.choice([GO, STATUS, EVICT, SLAB]), payload)
+    return message(rnd.choice([CANCEL, STATUS, EVICT, SLAB]), payload)
 
 
 def main():

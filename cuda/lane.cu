@@ -1,0 +1,114 @@
+/*-------------------------------------------------------------------------
+ *
+ * lane.cu
+ *	  One session's way to one device.
+ *
+ * Cancellation is a word in device memory that kernels look at after every run of
+ * vectors; it is set by a copy on a stream of its own.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "lane.cuh"
+
+/* Pinned: what a cancellation stores. */
+static const uint32_t *
+one()
+{
+	static std::once_flag once;
+	static uint32_t *word;
+
+	std::call_once(once, [] {
+		device_check(cudaHostAlloc(&word, sizeof(*word), cudaHostAllocPortable), "pinned memory");
+		*word = 1;
+	});
+	return word;
+}
+
+Lane::Lane(Device &device) : device_(device)
+{
+	device_check(cudaSetDevice(device.ordinal), "could not use the device");
+	device_check(cudaStreamCreateWithFlags(&load_, cudaStreamNonBlocking), "stream");
+	device_check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "stream");
+	device_check(cudaStreamCreateWithFlags(&control_, cudaStreamNonBlocking), "stream");
+	one();
+	cancel_ = (uint32_t *) device.cache.allocate(sizeof(uint32_t));
+	if (cancel_ == NULL)
+	{
+		cudaStreamDestroy(load_);
+		cudaStreamDestroy(stream_);
+		cudaStreamDestroy(control_);
+		throw Failure{GPUCOL_OUT_OF_MEMORY, "device memory is exhausted"};
+	}
+	thread_ = std::thread([this] { work(); });
+	clear();
+}
+
+Lane::~Lane()
+{
+	{
+		std::lock_guard<std::mutex> lock(mutex_);
+
+		stop_ = true;
+	}
+	changed_.notify_one();
+	thread_.join();
+	device_check(cudaSetDevice(device_.ordinal), "could not use the device");
+	device_check(cudaStreamSynchronize(load_), "end of a session");
+	device_check(cudaStreamSynchronize(stream_), "end of a session");
+	device_check(cudaStreamSynchronize(control_), "end of a session");
+	device_.pool.release(cancel_);
+	cudaStreamDestroy(load_);
+	cudaStreamDestroy(stream_);
+	cudaStreamDestroy(control_);
+}
+
+void
+Lane::submit(std::function<void()> work)
+{
+	{
+		std::lock_guard<std::mutex> lock(mutex_);
+
+		queue_.push_back(std::move(work));
+	}
+	changed_.notify_one();
+}
+
+void
+Lane::work()
+{
+	device_check(cudaSetDevice(device_.ordinal), "could not use the device");
+	for (;;)
+	{
+		std::function<void()> next;
+		{
+			std::unique_lock<std::mutex> lock(mutex_);
+
+			changed_.wait(lock, [this] { return stop_ || !queue_.empty(); });
+			if (queue_.empty())
+				return;
+			next = std::move(queue_.front());
+			queue_.pop_front();
+		}
+		next();
+	}
+}
+
+void
+Lane::cancel()
+{
+	device_check(cudaSetDevice(device_.ordinal), "could not use the device");
+	cancelled_ = true;
+	device_check(cudaMemcpyAsync(cancel_, one(), sizeof(uint32_t), cudaMemcpyHostToDevice, control_), "cancel");
+}
+
+void
+Lane::clear()
+{
+	if (!cancelled_)
+		return;
+	cancelled_ = false;
+	device_check(cudaSetDevice(device_.ordinal), "could not use the device");
+	device_check(cudaStreamSynchronize(control_), "cancel");
+	device_check(cudaMemsetAsync(cancel_, 0, sizeof(uint32_t), stream_), "cancel");
+	device_check(cudaStreamSynchronize(stream_), "cancel");
+}

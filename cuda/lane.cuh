@@ -1,0 +1,63 @@
+/*-------------------------------------------------------------------------
+ *
+ * lane.cuh
+ *	  One session's way to one device: streams, a word of cancellation, and a
+ *	  thread that computes while the session's own thread attends to the client.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_CUDA_LANE_CUH
+#define GPUCOL_CUDA_LANE_CUH
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "cache.cuh"
+
+class Lane
+{
+public:
+	explicit Lane(Device &device);
+
+	/* Finishes what is queued. */
+	~Lane();
+	Lane(const Lane &) = delete;
+
+	Device	   &device() { return device_; }
+
+	/* For copies to the device, by the session's thread. */
+	cudaStream_t load_stream() { return load_; }
+
+	/* For the work of the lane's thread. */
+	cudaStream_t stream() { return stream_; }
+	uint32_t   *cancel_word() { return cancel_; }
+
+	/* Let the lane's thread do this, after what it was given before. */
+	void		submit(std::function<void()> work);
+
+	/* Set the word of cancellation, past the work in progress. */
+	void		cancel();
+
+	/* Clear it, if it is set; no work may be in progress. */
+	void		clear();
+
+private:
+	void		work();
+
+	Device	   &device_;
+	cudaStream_t load_;
+	cudaStream_t stream_;
+	cudaStream_t control_;
+	uint32_t   *cancel_;		/* in device memory */
+	std::mutex	mutex_;
+	std::condition_variable changed_;
+	std::deque<std::function<void()>> queue_;
+	bool		stop_ = false;
+	bool		cancelled_ = true;	/* the word is set or never was cleared */
+	std::thread thread_;
+};
+
+#endif

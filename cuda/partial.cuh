@@ -1,0 +1,66 @@
+/*-------------------------------------------------------------------------
+ *
+ * partial.cuh
+ *	  What one part of a request gave, and the union of several.
+ *
+ * A request whose segments lie on several devices, or that is larger than a
+ * device, is computed in parts; their results are merged on the host: rows of a
+ * SCAN are put in the table's order, groups of an AGG are combined state by state, as parallel
+ * aggregation does.  Counts, sums of integers and extremes stay exact.  Sums of
+ * floats are kept as exact fixed-point sums of each part, added in 113 bits and
+ * rounded once.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_CUDA_PARTIAL_CUH
+#define GPUCOL_CUDA_PARTIAL_CUH
+
+#include <cstdint>
+#include <vector>
+
+#include "kernel/program.h"
+
+/* A sum of floats before it is rounded. */
+struct FloatSum
+{
+	uint64_t	nans;
+	uint64_t	infinities;
+	uint64_t	minus_infinities;
+	uint64_t	sum[2];			/* a __float128 */
+	uint64_t	squares[2];		/* likewise: sum of squares, for SUMSQ */
+};
+
+/* From fixed point: sum / 2^scale, squares / 2^square_scale. */
+extern FloatSum gpucol_float_sum(uint64_t nans, uint64_t infinities, uint64_t minus_infinities,
+								 __int128 sum, int scale, __int128 squares, int square_scale);
+
+struct Partial
+{
+	uint64_t	nrows = 0;
+	std::vector<char> data;		/* as GpucolWireResult describes it */
+	std::vector<FloatSum> floats;	/* [nrows][naggs]; empty: no such sums */
+
+	/* figures */
+	uint64_t	nsegments = 0;
+	uint64_t	skipped = 0;
+	uint64_t	packed_bytes = 0;
+	double		seconds = 0;
+	const char *kernel = "";
+};
+
+/* Does the program have a sum of floats, to be kept in Partial::floats? */
+extern bool gpucol_partial_has_floats(const GpucolProgram *program);
+
+/* Can parts of this program's result be merged?  If not, why. */
+extern const char *gpucol_partial_obstacle(const GpucolProgram *program);
+
+/*
+ * Add `part` to `whole`.  Throws Failure where device results do not fit host
+ * memory.
+ */
+extern void gpucol_partial_merge(const GpucolProgram *program, Partial *whole, Partial *part);
+
+/* Round the sums of floats into the states; throws Failure on overflow. */
+extern void gpucol_partial_finish(const GpucolProgram *program, Partial *whole);
+
+#endif

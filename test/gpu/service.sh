@@ -1,0 +1,108 @@
+# service.sh: parts of test/gpu/run about the daemon as a service; sourced.
+
+# Restart the server with options of the daemon and settings NAME=VALUE.
+restart()
+{
+	local options=$1 setting
+
+	shift
+	sed -i '/^# of the test$/,$d' /opt/pgdata/postgresql.conf
+	echo "# of the test" >> /opt/pgdata/postgresql.conf
+	for setting in "$@"; do echo "$setting" >> /opt/pgdata/postgresql.conf; done
+	as "GPUCOL_GPUD_TEST='$options' pg_ctl -D /opt/pgdata -m fast -l /opt/pgdata/log -w restart >/dev/null"
+}
+
+# The device's answers with the daemon under an option or setting, against the CPU's.
+under()
+{
+	local name=$1 q n=0 bad=0 cuda=0 a b
+
+	restart "${@:2}"
+	while IFS= read -r q; do
+		n=$((n + 1))
+		a=$(psql -XAtq -c "set gpucol.engine = cpu" -c "${q//from T/from g}" 2>&1 | LC_ALL=C sort)
+		b=$(psql -XAtq -c "set gpucol.engine = cuda" -c "${q//from T/from g}" 2>&1 | LC_ALL=C sort)
+		[ "$a" = "$b" ] || { bad=$((bad + 1)); { echo "== $name: $q"; echo "cpu:  ${a:0:300}"; echo "cuda: ${b:0:300}"; } >> "$OUT/differences.txt"; }
+		psql -XAtq -c "set gpucol.engine = cuda" -c "explain (analyze, costs off, timing off) ${q//from T/from g}" > "$OUT/under" 2>&1
+		cat "$OUT/under" >> "$OUT/under.txt"
+		grep -q 'Engine: cuda' "$OUT/under" && cuda=$((cuda + 1))
+	done < "$OUT/queries"
+	note "$name" "$((n - bad)) passed, $bad failed, $cuda on the device; devices $(psql -XAtqc 'select count(*) from gpucol.devices'), most parts $(grep -ho 'Batches: [0-9]*' "$OUT/under.txt" | sort -t' ' -k2n | tail -1)"
+}
+
+# Several devices, little memory, no slabs, no worker slot.
+part_service()
+{
+	local why pid
+
+	[ -f /opt/pgdata/PG_VERSION ] || part_sql
+	under "queries, two devices" "--test --copies 2"
+	under "queries, in parts" "--test --window 4000000"
+	under "queries, in parts on two devices" "--test --window 3000000 --copies 2"
+	under "queries, 24 MB of device memory" "--test" "gpucol.gpu_memory_limit = 24"
+	psql -XAtq -c "set gpucol.engine = cuda" -c "explain (analyze, costs off) select k, v, count(*) from g group by k, v" >> "$OUT/under.txt" 2>&1
+	under "queries, no shared memory to pin" "--test --slabs 0"
+	restart "--test" "max_worker_processes = 0"
+	why=$(psql -XAtq -c "set gpucol.engine = cuda" -c "explain (analyze, costs off, timing off) select count(*) from g where v < 100" | grep 'Device Declined')
+	note "no worker slot" "$(grep -q 'background worker slot' <<< "$why" && echo ok || echo FAILED): $why"
+	restart "--test"
+	psql -XAtqc "set gpucol.engine = cuda" -c "select count(*) from g where v < 100" > /dev/null
+	pid=$(pgrep -u pguser -x gpucol_gpud | head -1)
+	kill -9 $pid
+	sleep 2
+	note "activity while running" "$(
+		psql -XAtqc "set gpucol.engine = cuda" -c "select count(*) from (select k, v, id, count(*) from g group by 1, 2, 3) s" > /dev/null &
+		for i in $(seq 100); do psql -XAtqc "select state from gpucol.activity where state <> 'idle'"; sleep 0.01; done | sort | uniq -c | tr -s ' \n' ' '
+		wait)"
+}
+
+# Throughput of one client and of many, of the same mix.
+part_clients()
+{
+	local n tps memory
+
+	[ -f /opt/pgdata/PG_VERSION ] || part_sql
+	grep -v "like\|id between\|v = 777\|group by k, v\|d >=" "$OUT/queries" | head -12 | sed 's/from T/from g/; s/$/;/' > "$OUT/mix"
+	split -l 1 -a 2 "$OUT/mix" "$OUT/mix."
+	chmod a+r "$OUT"/mix.*
+	for n in 1 8 32; do
+		tps=$(PGOPTIONS='-c gpucol.engine=cuda' pgbench -n -c $n -j $((n < 8 ? n : 8)) -T "${SECONDS_EACH:-5}" $(for f in "$OUT"/mix.*; do echo "-f $f"; done) 2>&1 |
+			tee -a "$OUT/pgbench.txt" | awk '/^tps/ {print $3} /failed transactions:/ {f = $5} /ERROR|aborted/ {e++} END {print "failed", f + 0, "errors", e + 0}' | tr '\n' ' ')
+		note "$n clients, queries/s" "$tps"
+	done
+	note "device memory held / limit, MB" "$(psql -XAtqc "select string_agg(held / 1000000 || ' / ' || memory_limit / 1000000, ', ') from gpucol.devices")"
+}
+
+# Every regression test with the CPU and with the device: the same results.
+part_suite()
+{
+	local engine t same=0 differ=""
+
+	[ -f /opt/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
+	for engine in cpu cuda; do
+		rm -rf /tmp/suite-$engine && mkdir -p /tmp/suite-$engine && cp -r "$HERE/tree/expected" "$HERE/tree/test" /tmp/suite-$engine/
+		chown -R pguser /tmp/suite-$engine
+		as "cd /tmp/suite-$engine && PGOPTIONS='-c gpucol.engine=$engine' timeout ${SUITE_TIMEOUT:-150} \
+			/opt/pg/usr/lib/postgresql/15/lib/pgxs/src/test/regress/pg_regress --inputdir=test --outputdir=. \
+			--bindir=/opt/pg/usr/lib/postgresql/15/bin --host=/tmp --user=pguser --load-extension=gpucol --dbname=suite_$engine \
+			$(cd "$HERE/tree/test/sql" && ls ./*.sql | sed 's/^..//; s/.sql$//' | tr '\n' ' ')" > "$OUT/suite-$engine.log" 2>&1
+		note "suite, engine = $engine" "$(grep -c ' ok  ' "$OUT/suite-$engine.log") as expected of $(ls "$HERE"/tree/test/sql/*.sql | wc -l)"
+	done
+	for t in "$HERE"/tree/test/sql/*.sql; do
+		t=$(basename "$t" .sql)
+		if cmp -s <(plain /tmp/suite-cpu/results/$t.out) <(plain /tmp/suite-cuda/results/$t.out); then
+			same=$((same + 1))
+		else
+			differ="$differ $t"
+			diff <(plain /tmp/suite-cpu/results/$t.out) <(plain /tmp/suite-cuda/results/$t.out) | head -60 >> "$OUT/suite-differences.txt"
+		fi
+	done
+	note "suite, cpu = cuda but for plans" "$same alike;${differ:- none} differ"
+	note "suite, plans on the device" "$(cat /tmp/suite-cuda/results/*.out | grep -c 'Engine: cuda')"
+}
+
+# Results without what EXPLAIN says about an engine.
+plain()
+{
+	sed -E '/^ *(Engine|Threads|Packed Bytes|Vectors (Read|Skipped)|Segments (Read|Skipped)|Device Declined|Device Time|Daemon Time|Devices|Batches|Kernel|Method): ?/d; s/(cpu|cuda)/ENGINE/g; s/-{5,}/---/; s/^ +QUERY PLAN +$/QUERY PLAN/; s/^\([0-9]+ rows?\)$//' "$1"
+}
