@@ -48,11 +48,6 @@ LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION gpucol.activity_list()
 IS 'server processes that are connected to the device daemon, and what it does for them';
 
-CREATE VIEW gpucol.activity AS SELECT * FROM gpucol.activity_list();
-
-COMMENT ON VIEW gpucol.activity
-IS 'server processes that are connected to the device daemon: idle, loading, computing or sending, and since how many seconds';
-
 CREATE FUNCTION gpucol.prefetch(relation regclass)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'gpucol_prefetch'

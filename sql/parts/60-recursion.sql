@@ -17,3 +17,26 @@ COST 10000 ROWS 10;
 
 COMMENT ON FUNCTION gpucol.datalog_into(text, name)
 IS 'runs a datalog program and stores each of its outputs as a new table of a schema';
+
+CREATE FUNCTION gpucol.recursion_list(
+	OUT pid integer, OUT state text, OUT seconds float8, OUT round bigint,
+	OUT delta bigint, OUT full_rows bigint, OUT bytes bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'gpucol_recursion_list'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION gpucol.recursion_list()
+IS 'recursions that run in server processes: engine and method, and how far they have come';
+
+CREATE VIEW gpucol.activity AS
+SELECT pid, state, seconds, NULL::bigint AS round, NULL::bigint AS delta,
+	NULL::bigint AS full_rows, NULL::bigint AS bytes
+FROM gpucol.activity_list()
+UNION ALL
+SELECT pid, state, seconds, round, delta, full_rows, bytes
+FROM gpucol.recursion_list();
+
+COMMENT ON VIEW gpucol.activity
+IS 'server processes that are connected to the device daemon (idle, loading, computing or sending) or run a recursion (rounds, rows of the last delta, rows derived, bytes held), and since how many seconds';
+
+REVOKE EXECUTE ON FUNCTION gpucol.recursion_list() FROM PUBLIC;

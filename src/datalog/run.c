@@ -17,6 +17,7 @@
 #include "utils/memutils.h"
 
 #include "compat.h"
+#include "datalog/activity.h"
 #include "datalog/run.h"
 #include "engine/backend.h"
 #include "guc.h"
@@ -26,13 +27,19 @@ struct GpucolRecursion
 	const GpucolRecursiveEngine *engine;
 	GpucolRecRun *run;
 	size_t		memory_limit;
+	GpucolActivity activity;
 	MemoryContextCallback callback;
 };
 
-/* The engine asks whether to stop; must not raise an error. */
+/* The engine asks whether to stop and is listed; must not raise an error. */
 static bool
-is_cancelled(void *context pg_attribute_unused())
+is_cancelled(void *context)
 {
+	GpucolRecursion *recursion = context;
+	GpucolRecProgress progress;
+
+	gpucol_recursion_progress(recursion, &progress);
+	gpucol_activity_update(recursion->activity, &progress);
 	if (!InterruptPending)
 		return false;
 	if (QueryCancelPending || ProcDiePending)
@@ -127,6 +134,8 @@ release_run(void *argument)
 	if (recursion->run != NULL)
 		recursion->engine->finish(recursion->run);
 	recursion->run = NULL;
+	gpucol_activity_end(recursion->activity);
+	recursion->activity = 0;
 }
 
 GpucolRecursion *
@@ -149,8 +158,10 @@ gpucol_recursion_start(const GpucolRecPlan *plan, GpucolRecHost host,
 	options.strategy = (GpucolRecStrategy) gpucol_recursive_strategy;
 	options.device_rows = gpucol_engine_choice == GPUCOL_ENGINE_AUTO ? DEVICE_ROWS : 0;
 	options.cancelled = is_cancelled;
+	options.context = recursion;
 	options.host = host;
 	options.host_context = host_context;
+	recursion->activity = gpucol_activity_begin();
 	status = recursion->engine->start(plan, &options, &recursion->run);
 	if (status != GPUCOL_OK)
 		raise_status(recursion, status);
