@@ -32,6 +32,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "columnar/decoding.h"
 #include "columnar/directory.h"
 #include "columnar/fetch.h"
 #include "columnar/modify.h"
@@ -275,6 +276,7 @@ gpucol_modify_delete(Relation rel, ItemPointer tid, CommandId cid, Snapshot snap
 		return GetHeapamTableAmRoutine()->tuple_delete(rel, tid, cid, snapshot,
 													   crosscheck, wait, tmfd,
 													   changing_partition);
+	gpucol_decoding_check(rel);
 	open_directory(&dir, rel);
 	result = settle_change(&dir, tid, cid, LockTupleExclusive, crosscheck, wait,
 						   XLTW_Delete, tmfd);
@@ -345,6 +347,7 @@ gpucol_modify_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
 	if (!gpucol_tid_is_virtual(otid))
 		return heap->tuple_update(rel, otid, slot, cid, snapshot, crosscheck, wait,
 								  tmfd, lockmode, update_indexes);
+	gpucol_decoding_check(rel);
 	open_directory(&dir, rel);
 	*lockmode = update_changes_key(rel, otid, slot) ? LockTupleExclusive :
 		LockTupleNoKeyExclusive;

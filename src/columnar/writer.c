@@ -41,11 +41,11 @@
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
 #include "pgstat.h"
-#include "replication/slot.h"
 #include "storage/lmgr.h"
 #include "storage/predicate.h"
 #include "utils/memutils.h"
 
+#include "columnar/decoding.h"
 #include "columnar/directory.h"
 #include "columnar/encode.h"
 #include "columnar/page.h"
@@ -137,31 +137,6 @@ static void start_columns(GpucolWriter *writer, Relation table);
  */
 
 /*
- * Would a logical decoding client miss rows that do not appear as heap tuples in
- * WAL?  Only if a logical slot of this database exists; one that is created
- * later waits for this transaction to end.
- */
-static bool
-is_decoded(Relation table)
-{
-	bool		found = false;
-
-	if (!RelationIsLogicallyLogged(table) || max_replication_slots <= 0)
-		return false;
-	LWLockAcquire(ReplicationSlotControlLock, LW_SHARED);
-	for (int i = 0; i < max_replication_slots && !found; i++)
-	{
-		ReplicationSlot *slot = &ReplicationSlotCtl->replication_slots[i];
-
-		SpinLockAcquire(&slot->mutex);
-		found = slot->in_use && slot->data.database == MyDatabaseId;
-		SpinLockRelease(&slot->mutex);
-	}
-	LWLockRelease(ReplicationSlotControlLock);
-	return found;
-}
-
-/*
  * Buffered rows are known to other sessions by their index entries only, without
  * values.  Uniqueness checks of plain btree keys need no more; exclusion
  * constraints, and keys computed from the row, do.
@@ -216,7 +191,7 @@ can_buffer(Relation table, int options)
 	if (table->rd_rel->relkind != RELKIND_RELATION &&
 		table->rd_rel->relkind != RELKIND_MATVIEW)
 		return false;
-	return ((options & HEAP_INSERT_NO_LOGICAL) != 0 || !is_decoded(table)) &&
+	return ((options & HEAP_INSERT_NO_LOGICAL) != 0 || !gpucol_decoding_active(table)) &&
 		indexes_allow_buffering(table) &&
 		ensure_toast(table);
 }
