@@ -6,7 +6,8 @@
  * Engines compare 64-bit values.  Where equal values of a type may look different
  * (numeric 1.0 and 1.00, 0 and -0, texts of a nondeterministic collation) each is
  * replaced by the first one seen that equals it, found by the type's own hash and
- * equality functions.  What has been looked up once is remembered.
+ * equality functions.  What has been looked up once is remembered, and whether it
+ * made any difference: which form a result shows is for PostgreSQL to say then.
  *
  *-------------------------------------------------------------------------
  */
@@ -50,6 +51,8 @@ struct GpucolEquality
 {
 	Oid			collation;
 	TypeCacheEntry *type;
+	bool		exact;			/* equal values look the same all the same */
+	bool		lost;			/* two that look different were equal */
 	seen_hash  *seen;
 	struct first_hash *first;
 	MemoryContext scratch;		/* datums that are hashed and compared */
@@ -104,6 +107,7 @@ gpucol_equality_create(Oid type, Oid collation)
 	equality->collation = collation;
 	equality->type = lookup_type_cache(type, TYPECACHE_HASH_PROC_FINFO |
 									   TYPECACHE_EQ_OPR_FINFO);
+	equality->exact = gpucol_rec_type_exact(type, collation);
 	equality->seen = seen_create(CurrentMemoryContext, 256, NULL);
 	equality->first = first_create(CurrentMemoryContext, 256, equality);
 	equality->scratch = AllocSetContextCreate(CurrentMemoryContext,
@@ -126,7 +130,14 @@ gpucol_equality_first(GpucolEquality *equality, const GpucolRecColumn *column,
 	equality->symbols = symbols;
 	old = MemoryContextSwitchTo(equality->scratch);
 	entry->first = first_insert(equality->first, value, &found)->value;
+	equality->lost = equality->lost || (found && !equality->exact);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(equality->scratch);
 	return entry->first;
+}
+
+bool
+gpucol_equality_lost_forms(const GpucolEquality *equality)
+{
+	return equality->lost;
 }

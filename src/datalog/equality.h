@@ -27,4 +27,7 @@ extern int64 gpucol_equality_first(GpucolEquality *equality,
 								   const struct GpucolRecColumn *column,
 								   const GpucolSymbols *symbols, int64 value);
 
+/* Has it made values the same that look different? */
+extern bool gpucol_equality_lost_forms(const GpucolEquality *equality);
+
 #endif							/* GPUCOL_DATALOG_EQUALITY_H */

@@ -7,7 +7,9 @@
  * plan of the non-recursive term, which is not run where the recursion plan has
  * a rule for it (its last), unless conditions are tested on its rows; its second, GpucolInputs (below a
  * SubqueryScan, which the planner may remove), only holds the plans of the
- * relations that the recursive term joins with.  The terms themselves are
+ * relations that the recursive term joins with; the third, there only if values
+ * that are equal may look different, is the RecursiveUnion, for the case that some
+ * do (recursive_fallback.c).  The terms themselves are
  * a recursion plan: relation 0 is the result, relation 1 + i is input i,
  * constant i is expression i of the node (custom_exprs).  Behind the constants
  * follow the expressions that only PostgreSQL computes (GPUCOL_REC_HOST), their

@@ -25,6 +25,9 @@
 
 #define LOAD_ROWS	1024
 
+static const char fallback_reason[] =
+"equal values look different, and which of them shows depends on PostgreSQL's plan";
+
 typedef struct RecursiveState
 {
 	CustomScanState css;
@@ -44,11 +47,16 @@ typedef struct RecursiveState
 	MemoryContext context;
 	GpucolSymbols *symbols;
 	List	   *equalities;		/* GpucolEquality */
-	GpucolRecursion *recursion; /* NULL until the first row is asked for */
+	GpucolRecursion *recursion; /* NULL if not started, and in a fallback */
 	GpucolRecBatch batch;
 	uint32		next;			/* row of the batch */
 	bool		ended;
 	GpucolRecProgress progress; /* of the finished run */
+
+	/* PostgreSQL's RecursiveUnion in the engine's place */
+	int			eflags;
+	PlanState  *ordinary;		/* once needed */
+	GpucolRecursiveFallback *fallback;	/* of the run, or NULL */
 } RecursiveState;
 
 static GpucolRecColumn *
@@ -160,9 +168,9 @@ begin_recursive(CustomScanState *node, EState *estate, int eflags)
 	state->nhosts = list_length(hosts);
 	state->nfixed = (int) state->plan->nconstants + state->nhosts;
 	state->hosts = palloc(sizeof(GpucolRecursiveHost *) * (state->nhosts + 1));
-	begin_children(state, estate, eflags & ~(EXEC_FLAG_REWIND |
-											 EXEC_FLAG_BACKWARD |
-											 EXEC_FLAG_MARK));
+	state->eflags = eflags & ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD |
+							   EXEC_FLAG_MARK);
+	begin_children(state, estate, state->eflags);
 	state->ncolumns = list_length(types);
 	state->columns = make_columns(types);
 	types = NIL;
@@ -297,10 +305,45 @@ load_seeds(RecursiveState *state)
 				   state->seed_filter);
 }
 
+/* Have equal values been loaded that look different? */
+static bool
+lost_forms(const RecursiveState *state)
+{
+	ListCell   *lc;
+
+	foreach(lc, state->equalities)
+		if (gpucol_equality_lost_forms(lfirst(lc)))
+			return true;
+	return false;
+}
+
+/* Let PostgreSQL's RecursiveUnion take the place of the engine. */
+static void
+begin_fallback(RecursiveState *state)
+{
+	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
+	EState	   *estate = state->css.ss.ps.state;
+	MemoryContext old;
+
+	gpucol_recursion_finish(state->recursion);
+	state->recursion = NULL;
+	old = MemoryContextSwitchTo(estate->es_query_cxt);
+	if (state->ordinary == NULL)
+	{
+		state->ordinary = ExecInitNode(lthird(scan->custom_plans), estate,
+									   state->eflags);
+		state->css.custom_ps = lappend(state->css.custom_ps, state->ordinary);
+	}
+	MemoryContextSwitchTo(old);
+	state->fallback = gpucol_recursive_fallback_create(state->ordinary,
+													   state->seed_filter,
+													   state->css.ss.ps.ps_ExprContext,
+													   state->ncolumns,
+													   state->columns);
+}
+
 /*
- * Start the engine and give it the inputs and the non-recursive term.  Of equal
- * values that look different PostgreSQL would show the first row's: then it is the
- * non-recursive term's.
+ * Start the engine and give it the inputs and the non-recursive term; or fall back.
  */
 static void
 start_run(RecursiveState *state)
@@ -322,8 +365,7 @@ start_run(RecursiveState *state)
 	make_equalities(state);
 	evaluate_constants(state);
 	state->recursion = gpucol_recursion_start(state->plan, compute_host, state);
-	if (state->equalities != NIL)
-		load_seeds(state);
+	load_seeds(state);
 	foreach(lc, inputs)
 	{
 		int			i = foreach_current_index(lc);
@@ -333,8 +375,8 @@ start_run(RecursiveState *state)
 		set_equalities(state, columns, list_nth(collations, i));
 		load_child(state, lfirst(lc), 1 + i, columns, list_length(types), NULL);
 	}
-	if (state->equalities == NIL)
-		load_seeds(state);
+	if (lost_forms(state))
+		begin_fallback(state);
 	MemoryContextSwitchTo(old);
 	state->batch.nrows = state->next = 0;
 	state->ended = false;
@@ -354,20 +396,33 @@ end_run(RecursiveState *state)
 	MemoryContextDelete(state->context);
 	state->context = NULL;
 	state->recursion = NULL;
+	state->fallback = NULL;
 	state->symbols = NULL;
 }
 
 /* ---- rows ---- */
 
+/* The next rows of the engine, or of what stands in for it. */
+static bool
+read_batch(RecursiveState *state, GpucolRecBatch *batch)
+{
+	bool		more;
+
+	if (state->fallback == NULL)
+		return gpucol_recursion_next(state->recursion, 0, batch);
+	more = gpucol_recursive_fallback_next(state->fallback, batch);
+	state->symbols = gpucol_recursive_fallback_symbols(state->fallback);
+	return more;
+}
+
 /* The next rows, of which none has been handed out. */
 static bool
 next_batch(RecursiveState *state, GpucolRecBatch *batch)
 {
-	if (state->recursion == NULL)
+	if (state->context == NULL)
 		start_run(state);
 	state->next = state->batch.nrows = 0;
-	if (state->ended ||
-		!gpucol_recursion_next(state->recursion, 0, batch))
+	if (state->ended || !read_batch(state, batch))
 	{
 		state->ended = true;
 		return false;
@@ -460,11 +515,16 @@ gpucol_recursive_summarise(PlanState *planstate, const bool *want,
 
 	if (planstate->instrument)
 		InstrStartNode(planstate->instrument);
-	if (state->recursion == NULL)
+	if (state->context == NULL)
 		start_run(state);
-	nrows = gpucol_recursion_summarise(state->recursion, 0, want, columns);
+	if (state->fallback != NULL)
+		nrows = gpucol_recursive_fallback_summarise(state->fallback, want, columns);
+	else
+	{
+		nrows = gpucol_recursion_summarise(state->recursion, 0, want, columns);
+		gpucol_recursion_progress(state->recursion, &state->progress);
+	}
 	state->ended = true;
-	gpucol_recursion_progress(state->recursion, &state->progress);
 	if (planstate->instrument)
 		InstrStopNode(planstate->instrument, nrows);
 	return nrows;
@@ -534,6 +594,8 @@ explain_recursive(CustomScanState *node, List *ancestors, ExplainState *es)
 	if (state->nhosts > 0)
 		ExplainPropertyInteger("Computed by PostgreSQL", NULL, state->nhosts, es);
 	explain_seed_filter(state, ancestors, es);
+	if (es->analyze && state->ordinary != NULL)
+		ExplainPropertyText("Fallback", fallback_reason, es);
 	if (!es->analyze || state->progress.method == NULL)
 		return;
 	if (state->progress.fallback != NULL)

@@ -36,6 +36,27 @@ extern void gpucol_recursive_host_compute(GpucolRecursiveHost *host,
 										  const uint8 *const *nulls,
 										  int64 *result, uint8 *result_nulls);
 
+/*
+ * recursive_fallback.c: batches of rows of PostgreSQL's RecursiveUnion that pass
+ * the filter (NULL: all), in the current memory context; `columns` say how values
+ * travel, but each keeps its own form.  Codes of a batch are of its symbols.
+ */
+typedef struct GpucolRecursiveFallback GpucolRecursiveFallback;
+
+extern GpucolRecursiveFallback *gpucol_recursive_fallback_create(PlanState *plan,
+																 ExprState *filter,
+																 ExprContext *econtext,
+																 int ncolumns,
+																 const GpucolRecColumn *columns);
+extern bool gpucol_recursive_fallback_next(GpucolRecursiveFallback *fallback,
+										   GpucolRecBatch *batch);
+extern GpucolSymbols *gpucol_recursive_fallback_symbols(const GpucolRecursiveFallback *fallback);
+
+/* Read all and aggregate, as the summarise of an engine does. */
+extern uint64 gpucol_recursive_fallback_summarise(GpucolRecursiveFallback *fallback,
+												  const bool *want,
+												  GpucolRecSummary *columns);
+
 /* The input plan states that a GpucolInputs (or a scan above it) holds. */
 extern List *gpucol_inputs_states(PlanState *state);
 

@@ -113,6 +113,9 @@ make_recursive_path(const SetOperationStmt *setop,
 	custom->path.total_cost = path->leftpath->total_cost + inputs->total_cost +
 		(path->path.total_cost - path->leftpath->total_cost) * COST_FACTOR;
 	custom->custom_paths = list_make2(path->leftpath, inputs);
+	if (lowered->equalities != NIL)
+		custom->custom_paths = lappend(custom->custom_paths,
+									   unconstify(RecursiveUnionPath *, path));
 	custom->methods = &gpucol_recursive_path_methods;
 	/* The plan's private list, and behind it what only planning needs. */
 	custom->custom_private = list_make4(plan, setop->colTypes,

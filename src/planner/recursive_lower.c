@@ -14,7 +14,8 @@
  * Expressions that the engine does not have are PostgreSQL's to compute, for a
  * vector of rows at a time (GPUCOL_REC_HOST).  Where values that are compared or
  * deduplicated may be equal and look different, equal ones are made the same
- * (datalog/equality.h); an expression of PostgreSQL's must not look at these.
+ * (datalog/equality.h); if that makes a difference for what is loaded, PostgreSQL
+ * evaluates the recursion instead.  None must be computed on the way.
  *
  * The non-recursive term becomes a rule as well where all that it joins are
  * inputs of the recursive term anyway; otherwise it stays PostgreSQL's.  An
@@ -832,43 +833,6 @@ find_foreign(Node *node, void *context)
 	}
 }
 
-/*
- * Note columns that an expression does more with than compare them, as their type
- * compares: it may tell equal values apart.
- */
-static bool
-note_inexact(Node *node, void *context)
-{
-	Lowering   *lowering = context;
-	Var		   *var = (Var *) node;
-	TypeCacheEntry *entry;
-	ListCell   *lc;
-
-	if (node == NULL)
-		return false;
-	if (IsA(node, Var))
-	{
-		if (!gpucol_rec_type_exact(var->vartype, var->varcollid))
-			lowering->result->inexact =
-				list_append_unique(lowering->result->inexact,
-								   list_make2_oid(var->vartype, var->varcollid));
-		return false;
-	}
-	if (IsA(node, NullTest) && IsA(((NullTest *) node)->arg, Var))
-		return false;
-	if (!IsA(node, OpExpr))
-		return expression_tree_walker(node, note_inexact, context);
-	entry = lookup_type_cache(exprType(linitial(((OpExpr *) node)->args)),
-							  TYPECACHE_BTREE_OPFAMILY);
-	if (!OidIsValid(entry->btree_opf) ||
-		!op_in_opfamily(((OpExpr *) node)->opno, entry->btree_opf))
-		return expression_tree_walker(node, note_inexact, context);
-	foreach(lc, ((OpExpr *) node)->args)
-		if (!IsA(lfirst(lc), Var))
-			note_inexact(lfirst(lc), context);
-	return false;
-}
-
 /* Operands of a host expression under construction. */
 typedef struct HostContext
 {
@@ -912,6 +876,22 @@ replace_columns(Node *node, void *context)
 	return expression_tree_mutator(node, replace_columns, context);
 }
 
+/*
+ * Note the type of a computed value if values of it may be equal and look
+ * different: what comes up during a run cannot be seen before the first row.
+ */
+static void
+note_computed(Lowering *lowering, Node *node)
+{
+	Oid			type = exprType(node);
+	Oid			collation = exprCollation(node);
+
+	if (!gpucol_rec_type_exact(type, collation))
+		lowering->result->computed =
+			list_append_unique(lowering->result->computed,
+							   list_make2_oid(type, collation));
+}
+
 /* A step (COMPUTE or TEST) that PostgreSQL computes. */
 static bool
 lower_host(Lowering *lowering, Node *node, GpucolRecStepKind kind,
@@ -935,10 +915,12 @@ lower_host(Lowering *lowering, Node *node, GpucolRecStepKind kind,
 		if (!lower_var(lowering, lfirst(lc), &operands[foreach_current_index(lc)]))
 			return false;
 	}
-	note_inexact(node, lowering);
 	if (kind == GPUCOL_REC_COMPUTE)
+	{
+		note_computed(lowering, node);
 		*out = gpucol_rec_builder_operand(GPUCOL_REC_REGISTER,
 										  gpucol_rec_builder_register(&lowering->builder));
+	}
 	at = gpucol_rec_builder_step(&lowering->builder, kind,
 								 list_length(result->hosts),
 								 list_length(host.vars), operands);
@@ -956,12 +938,7 @@ lower_host(Lowering *lowering, Node *node, GpucolRecStepKind kind,
 static bool
 lower_value(Lowering *lowering, Node *node, GpucolRecOperand *out)
 {
-	bool		constant = IsA(node, Const) || IsA(node, Param);
-
-	/* a constant is not to be seen first of its equals */
-	if (is_native(node) &&
-		(!constant || gpucol_rec_type_comparable(exprType(node),
-												 exprCollation(node))))
+	if (is_native(node))
 		return lower_expr(lowering, node, out);
 	return lower_host(lowering, node, GPUCOL_REC_COMPUTE, out);
 }
@@ -1473,15 +1450,15 @@ open_term(Lowering *lowering, PlannerInfo *subroot, bool recursive)
 		describe_sources(lowering);
 }
 
-/* Does no expression of PostgreSQL's see values that are made the same? */
+/* Are values that are made the same known before the first row? */
 static bool
 check_exactness(Lowering *lowering)
 {
 	ListCell   *lc;
 
-	foreach(lc, lowering->result->inexact)
+	foreach(lc, lowering->result->computed)
 		if (list_member(lowering->result->equalities, lfirst(lc)))
-			return decline(lowering, "an expression reads a column whose equal values may look different");
+			return decline(lowering, "computed values that are compared may be equal and look different");
 	return true;
 }
 
@@ -1495,7 +1472,7 @@ lower_base(Lowering *lowering, PlannerInfo *subroot)
 	int			nconstants = list_length(result->constants);
 	int			nhosts = list_length(result->hosts);
 	int			nequalities = list_length(result->equalities);
-	int			ninexact = list_length(result->inexact);
+	int			ncomputed = list_length(result->computed);
 
 	if (open_term(lowering, subroot, false) && lower_rules(lowering) &&
 		check_exactness(lowering))
@@ -1508,7 +1485,7 @@ lower_base(Lowering *lowering, PlannerInfo *subroot)
 	result->hosts = list_truncate(result->hosts, nhosts);
 	result->host_types = list_truncate(result->host_types, nhosts);
 	result->equalities = list_truncate(result->equalities, nequalities);
-	result->inexact = list_truncate(result->inexact, ninexact);
+	result->computed = list_truncate(result->computed, ncomputed);
 	gpucol_rec_builder_reset(&lowering->builder, &before);
 }
 

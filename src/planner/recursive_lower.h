@@ -31,7 +31,8 @@ typedef struct GpucolLoweredRecursion
 	List	   *host_types;		/* OidList of the operands of each */
 	List	   *equalities;		/* OidList (type, collation): equal values are
 								 * made the same */
-	List	   *inexact;		/* the same: host expressions tell them apart */
+	List	   *computed;		/* the same: of values that PostgreSQL computes,
+								 * if equal ones may look different */
 } GpucolLoweredRecursion;
 
 /*

@@ -1,0 +1,153 @@
+/*-------------------------------------------------------------------------
+ *
+ * recursive_fallback.c
+ *	  The rows of PostgreSQL's own RecursiveUnion as batches of a recursion.
+ *
+ * Engines hold one form of values that a type calls equal.  Where the inputs of a
+ * recursion have several (numeric 1.0 and 1.00), which of them a row shows is up
+ * to the plan that PostgreSQL chose; that plan then runs.  Its rows travel as
+ * those of an engine do, so that nobody above has to know.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "utils/memutils.h"
+
+#include "exec/recursive_state.h"
+
+#define BATCH_ROWS	1024
+
+struct GpucolRecursiveFallback
+{
+	PlanState  *plan;
+	ExprState  *filter;			/* on its rows, or NULL */
+	ExprContext *econtext;
+	int			ncolumns;
+	GpucolRecColumn *columns;
+	GpucolSymbols *symbols;		/* of the batch */
+	MemoryContext context;		/* the batch's */
+	int64	  **values;
+	uint8	  **nulls;
+};
+
+GpucolRecursiveFallback *
+gpucol_recursive_fallback_create(PlanState *plan, ExprState *filter,
+								 ExprContext *econtext, int ncolumns,
+								 const GpucolRecColumn *columns)
+{
+	GpucolRecursiveFallback *fallback = palloc0(sizeof(GpucolRecursiveFallback));
+
+	fallback->plan = plan;
+	fallback->filter = filter;
+	fallback->econtext = econtext;
+	fallback->ncolumns = ncolumns;
+	fallback->columns = palloc(sizeof(GpucolRecColumn) * (ncolumns + 1));
+	fallback->values = palloc(sizeof(int64 *) * (ncolumns + 1));
+	fallback->nulls = palloc(sizeof(uint8 *) * (ncolumns + 1));
+	for (int c = 0; c < ncolumns; c++)
+	{
+		fallback->columns[c] = columns[c];
+		fallback->columns[c].equality = NULL;
+		fallback->values[c] = palloc(sizeof(int64) * BATCH_ROWS);
+		fallback->nulls[c] = palloc(BATCH_ROWS);
+	}
+	fallback->context = AllocSetContextCreate(CurrentMemoryContext,
+											  "gpucol recursion fallback batch",
+											  ALLOCSET_DEFAULT_SIZES);
+	return fallback;
+}
+
+/* The next row that passes the filter, or NULL. */
+static TupleTableSlot *
+next_row(GpucolRecursiveFallback *fallback)
+{
+	for (;;)
+	{
+		MemoryContext old = MemoryContextSwitchTo(fallback->plan->state->es_query_cxt);
+		TupleTableSlot *slot = ExecProcNode(fallback->plan);
+
+		MemoryContextSwitchTo(old);
+		if (TupIsNull(slot))
+			return NULL;
+		ResetExprContext(fallback->econtext);
+		fallback->econtext->ecxt_scantuple = slot;
+		if (fallback->filter == NULL || ExecQual(fallback->filter, fallback->econtext))
+			return slot;
+	}
+}
+
+bool
+gpucol_recursive_fallback_next(GpucolRecursiveFallback *fallback,
+							   GpucolRecBatch *batch)
+{
+	TupleTableSlot *slot;
+	uint32		n = 0;
+
+	MemoryContextReset(fallback->context);
+	fallback->symbols = gpucol_symbols_create(fallback->context);
+	while (n < BATCH_ROWS && (slot = next_row(fallback)) != NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(fallback->context);
+
+		slot_getsomeattrs(slot, fallback->ncolumns);
+		for (int c = 0; c < fallback->ncolumns; c++)
+		{
+			bool		isnull = slot->tts_isnull[c];
+
+			fallback->nulls[c][n] = isnull;
+			fallback->values[c][n] = isnull ? 0 :
+				gpucol_rec_column_to_value(&fallback->columns[c],
+										   slot->tts_values[c],
+										   fallback->symbols);
+		}
+		MemoryContextSwitchTo(old);
+		n++;
+	}
+	batch->nrows = n;
+	batch->columns = (const int64_t *const *) fallback->values;
+	batch->nulls = (const uint8_t *const *) fallback->nulls;
+	return n > 0;
+}
+
+GpucolSymbols *
+gpucol_recursive_fallback_symbols(const GpucolRecursiveFallback *fallback)
+{
+	return fallback->symbols;
+}
+
+/* Add one value to the summary of its column. */
+static void
+add_value(GpucolRecSummary *summary, int64 value)
+{
+	if (summary->count == 0)
+		summary->min = summary->max = value;
+	summary->min = Min(summary->min, value);
+	summary->max = Max(summary->max, value);
+	summary->sum += value;
+	summary->count++;
+}
+
+uint64
+gpucol_recursive_fallback_summarise(GpucolRecursiveFallback *fallback,
+									const bool *want, GpucolRecSummary *columns)
+{
+	GpucolRecBatch batch;
+	uint64		nrows = 0;
+
+	memset(columns, 0, sizeof(GpucolRecSummary) * fallback->ncolumns);
+	while (gpucol_recursive_fallback_next(fallback, &batch))
+	{
+		nrows += batch.nrows;
+		for (int c = 0; c < fallback->ncolumns; c++)
+		{
+			for (uint32 row = 0; want[c] && row < batch.nrows; row++)
+			{
+				if (!batch.nulls[c][row])
+					add_value(&columns[c], batch.columns[c][row]);
+			}
+		}
+	}
+	return nrows;
+}
