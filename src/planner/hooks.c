@@ -25,6 +25,9 @@ static planner_hook_type previous_planner = NULL;
 static set_rel_pathlist_hook_type previous_set_rel_pathlist = NULL;
 static create_upper_paths_hook_type previous_create_upper_paths = NULL;
 
+/* Is the statement being planned that of a SCROLL cursor? */
+static bool planning_scroll = false;
+
 /*
  * Is this relation a table made USING gpucol?
  */
@@ -66,6 +69,21 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 	return stmt;
 }
 
+/*
+ * Is it a query that PostgreSQL scans in both directions, and updates WHERE CURRENT
+ * OF: one table, unsorted, for a SCROLL cursor?
+ */
+bool
+gpucol_planner_scrolls(PlannerInfo *root)
+{
+	return planning_scroll && root->parent_root == NULL && !root->parse->hasAggs &&
+		root->parse->groupClause == NIL && root->parse->distinctClause == NIL &&
+		root->parse->setOperations == NULL && !root->parse->hasWindowFuncs &&
+		root->parse->sortClause == NIL && gpucol_pushdown != GPUCOL_PUSHDOWN_REQUIRE &&
+		list_length(root->parse->jointree->fromlist) == 1 &&
+		IsA(linitial(root->parse->jointree->fromlist), RangeTblRef);
+}
+
 /* Plan one statement, collecting the reasons of what is not pushed down. */
 static PlannedStmt *
 gpucol_planner(Query *parse, const char *query_string, int cursor_options,
@@ -73,14 +91,17 @@ gpucol_planner(Query *parse, const char *query_string, int cursor_options,
 {
 	PlannedStmt *volatile stmt = NULL;
 	List	   *outer = gpucol_reason_begin();
+	bool		outer_scroll = planning_scroll;
 
 	PG_TRY();
 	{
+		planning_scroll = (cursor_options & CURSOR_OPT_SCROLL) != 0;
 		stmt = plan_statement(parse, query_string, cursor_options,
 							  bound_params);
 	}
 	PG_FINALLY();
 	{
+		planning_scroll = outer_scroll;
 		gpucol_reason_end(outer);
 	}
 	PG_END_TRY();

@@ -110,6 +110,8 @@ decline_reason(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte,
 		return "TABLESAMPLE";
 	if (rows_are_changed(root, rel->relid))
 		return "its rows are changed or locked by the statement";
+	if (gpucol_planner_scrolls(root))
+		return "it is scanned in both directions by a SCROLL cursor";
 	if (unsupported_column(attnos) != 0)
 		return "a system column other than ctid and tableoid is used";
 	return NULL;

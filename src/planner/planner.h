@@ -29,6 +29,9 @@ extern bool gpucol_planner_is_gpucol(Oid relid);
  */
 extern const char *gpucol_planner_disabled(void);
 
+/* hooks.c: is this the scan of one table for a SCROLL cursor? */
+extern bool gpucol_planner_scrolls(PlannerInfo *root);
+
 /* path_scan.c: GpucolScan over a base relation */
 extern void gpucol_path_scan_init(void);
 extern void gpucol_path_scan_add(PlannerInfo *root, RelOptInfo *rel,

@@ -75,7 +75,7 @@ ANALYZE sd2_parent;
 ANALYZE sd2_packed;
 SELECT inherited, attname, null_frac, n_distinct FROM pg_stats WHERE tablename = 'sd2_parent' AND attname = 'k' ORDER BY 1;
 SELECT relname, reltuples FROM pg_class WHERE relname IN ('sd2_parent', 'sd2_packed') ORDER BY 1;
-SELECT tableoid::regclass, count(*) FROM sd2_parent WHERE k = 3 GROUP BY 1 ORDER BY 1::text;
+SELECT tableoid::regclass, count(*) FROM sd2_parent WHERE k = 3 GROUP BY 1 ORDER BY count(*);
 SELECT count(*) FROM sd2_packed TABLESAMPLE bernoulli (100);
 SELECT count(*) FROM sd2_packed TABLESAMPLE system (100);
 SELECT count(*) BETWEEN 1000 AND 3000 AS about FROM sd2_packed TABLESAMPLE bernoulli (10) REPEATABLE (1);

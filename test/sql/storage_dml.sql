@@ -129,7 +129,6 @@ DROP TABLE sd_many;
 CREATE TABLE sd_cursor USING gpucol AS SELECT g AS id, 0 AS v FROM generate_series(1, 3000) g;
 INSERT INTO sd_cursor VALUES (5001, 0), (5002, 0);
 BEGIN;
-SET LOCAL gpucol.pushdown = forbid;
 DECLARE c SCROLL CURSOR FOR SELECT * FROM sd_cursor WHERE id > 1500;
 FETCH 2 FROM c;
 FETCH BACKWARD 1 FROM c;
