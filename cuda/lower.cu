@@ -1713,7 +1713,8 @@ Lowering::check_shape() const
 		shape_->kind > GPUCOL_SHAPE_RANKED)
 		throw unsupported("malformed request: shape of the rows");
 	for (uint32_t i = 0; shape_->kind == GPUCOL_SHAPE_RANKED && i < shape_->nrankings; i++)
-		if (shape_->rankings[i].k < 1 || shape_->rankings[i].ranking < GPUCOL_RANK_U_TOPK ||
+		if ((shape_->rankings[i].k_key < 0 ? shape_->rankings[i].k < 1 : shape_->rankings[i].k_key >= (int32_t) shape_->nkeys) ||
+			shape_->rankings[i].ranking < GPUCOL_RANK_U_TOPK ||
 			shape_->rankings[i].ranking > GPUCOL_RANK_EXPECTED)
 			throw unsupported("malformed request: ranking");
 }

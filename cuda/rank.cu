@@ -268,6 +268,23 @@ label_ties_kernel(GpucolTopkRows rows, const uint32_t *row, uint32_t *tied)
 	}
 }
 
+/* k of each group from its key; found[0]: one is no k, found[1]: the greatest. */
+__global__ void
+group_k_kernel(GpucolRankColumn column, uint32_t n, const uint32_t *row_of, int32_t *k, int32_t *found)
+{
+	GPUCOL_FOR_EACH(g, n)
+	{
+		size_t		row = row_of[g];
+		int64_t		x = column.nulls[row] ? 0 : column.values[row * column.stride];
+
+		k[g] = (int32_t) x;
+		if (x < 1 || x > INT32_MAX)
+			found[0] = 1;
+		else
+			atomicMax(found + 1, (int32_t) x);
+	}
+}
+
 /* Groups in ranking order. */
 __global__ void
 group_at_kernel(GpucolTopkRows rows, const uint32_t *row, uint32_t *group)
@@ -325,11 +342,11 @@ chosen_kernel(GpucolTopkGroups groups, const uint32_t *group, const double *figu
 
 /* U-Topk: labels of each group. */
 __global__ void
-set_counts_kernel(uint32_t ngroups, const GpucolTopkSet *sets, int32_t k, int32_t *counts, double *probability, uint8_t *settled)
+set_counts_kernel(GpucolTopkGroups groups, const GpucolTopkSet *sets, int32_t k, int32_t *counts, double *probability, uint8_t *settled)
 {
-	GPUCOL_FOR_EACH(g, ngroups)
+	GPUCOL_FOR_EACH(g, groups.ngroups)
 	{
-		counts[g] = sets[g].last >= 0 ? k : -1;
+		counts[g] = sets[g].last >= 0 ? gpucol_topk_k(groups, (uint32_t) g, k) : -1;
 		probability[g] = sets[g].probability;
 		settled[g] = sets[g].horizon >= 0;
 	}
@@ -407,6 +424,8 @@ private:
 	uint32_t   *group_ = NULL;	/* [nrows]; NULL: one group */
 	uint32_t   *row_of_ = NULL; /* [ngroups] some row of each */
 	uint8_t    *counted_ = NULL;
+	int32_t    *group_k_[GPUCOL_SHAPE_MAX_RANKINGS] = {};	/* NULL: one k for all */
+	int32_t		k_[GPUCOL_SHAPE_MAX_RANKINGS];	/* the greatest */
 	GpucolTopkRows rows_ = {};
 
 	/* rows in ranking order */
@@ -435,13 +454,14 @@ private:
 	uint32_t   *number_words(uint64_t *words[2], uint32_t *rows[2], uint32_t *n);
 	void		number_groups();
 	void		put_keys();
+	void		find_k();
 	void		put_nothing();
 	void		convert();
 	void		sort(const GpucolTopkRows &rows);
 	void		check_label_ties(const GpucolTopkRows &rows);
 	bool		select_best(uint32_t want, GpucolTopkRows *best);
 	bool		rank_all(const GpucolTopkRows &rows, bool must_settle);
-	bool		rank(const GpucolTopkRows &rows, const GpucolShapeRanking &r, bool must_settle);
+	bool		rank(const GpucolTopkRows &rows, uint32_t number, bool must_settle);
 	void		choose(const GpucolTopkRows &rows, const uint32_t *group, const double *figures, int32_t k, const GpucolTopkPicks &picks);
 	void		put_answers(const GpucolShapeRanking &r, const GpucolTopkRows &rows, const GpucolTopkPicks &picks, const double *probability);
 };
@@ -600,6 +620,30 @@ Ranker::put_keys()
 	}
 }
 
+/* k of the rankings whose k is a group key. */
+void
+Ranker::find_k()
+{
+	for (uint32_t r = 0; r < shape_.nrankings; r++)
+	{
+		int32_t	   *found = array<int32_t>(2);
+		int32_t		key = shape_.rankings[r].k_key;
+		int32_t		result[2];
+
+		k_[r] = shape_.rankings[r].k;
+		if (key < 0)
+			continue;
+		group_k_[r] = array<int32_t>(ngroups_);
+		device_check(cudaMemsetAsync(found, 0, 8, t_.stream), "memset");
+		LAUNCH(group_k_kernel, ngroups_)(t_.columns[key], ngroups_, row_of_, group_k_[r], found);
+		device_check(cudaMemcpyAsync(result, found, 8, cudaMemcpyDeviceToHost, t_.stream), "rank");
+		t_.wait();
+		if (result[0])
+			throw Failure{GPUCOL_UNSUPPORTED, "k of a group is not 1 or more"};
+		k_[r] = result[1];
+	}
+}
+
 static GpucolRankColumn
 column_of(const GpucolRankTask &task, int32_t output)
 {
@@ -645,19 +689,21 @@ Ranker::convert()
 	rows_.label = c.out_label != NULL ? c.out_label : c.label.values;
 }
 
-/* Labels of class S are numbers, whose order is nobody's. */
+/* Words of text labels are numbers of strings, and of floats their bits: no order. */
 void
 Ranker::check_label_ties(const GpucolTopkRows &rows)
 {
 	uint32_t   *tied;
 
-	if (shape_.label < 0 || t_.columns[shape_.label].cls != GPUCOL_CLASS_S || rows.nrows < 2)
+	int			cls = shape_.label < 0 ? GPUCOL_CLASS_NONE : t_.columns[shape_.label].cls;
+
+	if ((cls != GPUCOL_CLASS_S && cls != GPUCOL_CLASS_F) || rows.nrows < 2)
 		return;
 	tied = array<uint32_t>(1);
 	device_check(cudaMemsetAsync(tied, 0, 4, t_.stream), "memset");
 	LAUNCH(label_ties_kernel, rows.nrows)(rows, row_, tied);
 	if (host(tied))
-		throw Failure{GPUCOL_UNSUPPORTED, "rows tie in score and probability, and their labels are text"};
+		throw Failure{GPUCOL_UNSUPPORTED, "rows tie in score and probability, and their labels are text or floats"};
 }
 
 /* Put rows into ranking order. */
@@ -731,6 +777,7 @@ Ranker::choose(const GpucolTopkRows &rows, const uint32_t *group, const double *
 	device_check(gpucol_topk_sort(chosen, starts, p, order, t_.scratch->allocate(bytes, "the rows to be ranked"), bytes, t_.stream), "rank");
 	groups.ngroups = rows.ngroups;
 	groups.starts = starts;
+	groups.k = groups_.k;
 	device_check(gpucol_topk_choose(groups, order, c.figure, c.rank, k, picks, t_.stream), "rank");
 }
 
@@ -772,15 +819,17 @@ Ranker::put_answers(const GpucolShapeRanking &r, const GpucolTopkRows &rows, con
 
 /* One ranking; false if it needs rows that are not there. */
 bool
-Ranker::rank(const GpucolTopkRows &rows, const GpucolShapeRanking &r, bool must_settle)
+Ranker::rank(const GpucolTopkRows &rows, uint32_t number, bool must_settle)
 {
+	const GpucolShapeRanking &r = shape_.rankings[number];
 	uint32_t	n = rows.nrows;
 	int32_t		longest = (int32_t) groups_.longest;
-	int32_t		k = std::min(r.k, r.ranking == GPUCOL_RANK_U_TOPK ? longest + 1 : std::max(longest, 1));
+	int32_t		k = std::min(k_[number], r.ranking == GPUCOL_RANK_U_TOPK ? longest + 1 : std::max(longest, 1));
 	GpucolTopkPicks picks = {};
 	double	   *probability = NULL;
 	void	   *scratch;
 
+	groups_.k = group_k_[number];
 	picks.counts = array<int32_t>(ngroups_);
 	picks.settled = array<uint8_t>(ngroups_);
 	picks.stride = r.ranking == GPUCOL_RANK_PT_K ? 0 : k;
@@ -795,7 +844,7 @@ Ranker::rank(const GpucolTopkRows &rows, const GpucolShapeRanking &r, bool must_
 		scratch = t_.scratch->allocate(gpucol_topk_heap_scratch(k), "the rows to be ranked");
 		device_check(gpucol_topk_heap(groups_, k, sets, scratch, t_.stream), "rank");
 		device_check(gpucol_topk_members(groups_, k, sets, picks.ranks, t_.stream), "rank");
-		LAUNCH(set_counts_kernel, ngroups_)(ngroups_, sets, k, picks.counts, probability, picks.settled);
+		LAUNCH(set_counts_kernel, ngroups_)(groups_, sets, k, picks.counts, probability, picks.settled);
 	}
 	else if (r.ranking == GPUCOL_RANK_U_KRANKS)
 		device_check(gpucol_topk_u_kranks(groups_, k, picks, scratch, t_.stream), "rank");
@@ -831,7 +880,7 @@ Ranker::rank_all(const GpucolTopkRows &rows, bool must_settle)
 
 	sort(rows);
 	for (uint32_t r = 0; r < shape_.nrankings; r++)
-		if (!rank(rows, shape_.rankings[r], must_settle))
+		if (!rank(rows, r, must_settle))
 		{
 			data_->resize(before);
 			return false;
@@ -889,10 +938,11 @@ Ranker::run()
 		put_nothing();
 		return ngroups_;
 	}
+	find_k();
 	convert();
 	for (uint32_t r = 0; r < shape_.nrankings; r++)
 	{
-		most = std::max(most, (uint32_t) shape_.rankings[r].k);
+		most = std::max(most, (uint32_t) k_[r]);
 		selects &= shape_.rankings[r].ranking != GPUCOL_RANK_EXPECTED;
 	}
 	if (selects && ngroups_ == 1 && nrows_ > LARGE_GROUP)

@@ -266,10 +266,11 @@ heap_kernel(GpucolTopkGroups groups, int32_t k, GpucolTopkSet *sets, GpucolHeapN
 	{
 		uint32_t	start = groups.starts[g];
 		int32_t		n = (int32_t) (groups.starts[g + 1] - start);
+		int32_t		own = gpucol_topk_k(groups, g, k);
 		GpucolUTopkScan scan;
 
 		gpucol_utopk_begin(&scan);
-		while (n >= k && !gpucol_utopk_step(&scan, groups.p + start, n, k, heap, scan.at + LOOK_EVERY))
+		while (n >= own && !gpucol_utopk_step(&scan, groups.p + start, n, own, heap, scan.at + LOOK_EVERY))
 			if (groups.cancel != NULL && *groups.cancel)
 				return;
 		sets[g].probability = gpucol_product_value(scan.best.probability);

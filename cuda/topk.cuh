@@ -36,7 +36,16 @@ struct GpucolTopkGroups
 	const double *p;			/* probabilities in ranking order */
 	uint32_t	longest;		/* rows of the longest group, or a bound */
 	const volatile uint32_t *cancel;	/* set to 1 by the host: give up; or NULL */
+	const int32_t *k;			/* each group's own k; NULL: the one given.  That one
+								 * is no less than any */
 };
+
+/* k of a group. */
+__device__ static inline int32_t
+gpucol_topk_k(const GpucolTopkGroups &groups, uint32_t g, int32_t k)
+{
+	return groups.k != nullptr && groups.k[g] < k ? groups.k[g] : k;
+}
 
 /* The U-Topk set of a group: see GpucolUTopk in uncertain/rank_utopk.h. */
 struct GpucolTopkSet
@@ -70,7 +79,7 @@ extern cudaError_t gpucol_topk_heap(const GpucolTopkGroups &groups, int32_t k,
 
 /*
  * The same by dynamic programming, a block a group and a thread a column; k is
- * at most 1,023.  Writes ranks[ngroups * k] directly; sets[].min_* and horizon
+ * that of all groups and at most 1,023.  Writes ranks[ngroups * k] directly; sets[].min_* and horizon
  * are not set.  `scratch` of gpucol_topk_dp_scratch() bytes.
  */
 extern size_t gpucol_topk_dp_scratch(uint32_t longest, int32_t k);

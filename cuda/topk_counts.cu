@@ -366,7 +366,7 @@ counts_kernel(GpucolTopkGroups groups, int32_t k, Ranking ranking, CountsMemory 
 	{
 		if (given_up(groups))
 			break;
-		ranking.group(groups, g, k, mine, lane);
+		ranking.group(groups, g, gpucol_topk_k(groups, g, k), mine, lane);
 	}
 }
 
@@ -572,7 +572,7 @@ choose_kernel(GpucolTopkGroups chosen, uint32_t *order, const double *figure, co
 	{
 		uint32_t	start = chosen.starts[g];
 		uint32_t	n = chosen.starts[g + 1] - start;
-		uint32_t	want = min((uint32_t) k, n);
+		uint32_t	want = min((uint32_t) gpucol_topk_k(chosen, (uint32_t) g, k), n);
 		uint32_t	to;
 
 		for (uint32_t from = 0; from < want; from = to)

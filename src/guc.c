@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include <limits.h>
+#include <unistd.h>
 
 #include "utils/guc.h"
 
@@ -29,6 +30,7 @@ int			gpucol_gpu_memory_limit;
 bool		gpucol_jit;
 int			gpucol_max_recursion_rounds;
 int			gpucol_pushdown;
+int			gpucol_ranking_memory_limit;
 int			gpucol_recursive_memory_limit;
 int			gpucol_recursive_strategy;
 int			gpucol_segment_rows;
@@ -70,6 +72,17 @@ define_int(const char *name, const char *description, const char *detail,
 {
 	DefineCustomIntVariable(name, description, detail, variable, boot_value,
 							min, max, PGC_USERSET, flags, NULL, NULL, NULL);
+}
+
+/*
+ * A memory limit as bytes.
+ */
+size_t
+gpucol_guc_memory(int megabytes)
+{
+	if (megabytes > 0)
+		return (size_t) megabytes * 1024 * 1024;
+	return (size_t) sysconf(_SC_PHYS_PAGES) / 2 * (size_t) sysconf(_SC_PAGESIZE);
 }
 
 /*
@@ -118,6 +131,10 @@ gpucol_guc_init(void)
 							 "require raises an error with the reason when a query is not.",
 							 &gpucol_pushdown, GPUCOL_PUSHDOWN_ALLOW,
 							 pushdown_options, PGC_USERSET, 0, NULL, NULL, NULL);
+	define_int("gpucol.ranking_memory_limit",
+			   "Memory that the rankings of one query may use.",
+			   "0 allows half of the machine's memory.",
+			   &gpucol_ranking_memory_limit, 0, 0, INT_MAX, GUC_UNIT_MB);
 	define_int("gpucol.recursive_memory_limit",
 			   "Memory that one recursion may use.",
 			   "0 allows half of the machine's memory.",

@@ -35,10 +35,14 @@ extern int	gpucol_gpu_memory_limit;	/* MB; 0 = chosen by the daemon */
 extern bool gpucol_jit;
 extern int	gpucol_max_recursion_rounds;	/* 0 = no limit */
 extern int	gpucol_pushdown;
+extern int	gpucol_ranking_memory_limit;	/* MB; 0 = half of the machine */
 extern int	gpucol_recursive_memory_limit;	/* MB; 0 = half of the machine */
 extern int	gpucol_recursive_strategy;	/* GpucolRecStrategy */
 extern int	gpucol_segment_rows;
 
 extern void gpucol_guc_init(void);
+
+/* A memory limit in MB as bytes; 0 is half of the machine's memory. */
+extern size_t gpucol_guc_memory(int megabytes);
 
 #endif							/* GPUCOL_GUC_H */

@@ -49,15 +49,6 @@ is_cancelled(void *context)
 	return false;
 }
 
-/* gpucol.recursive_memory_limit in bytes; 0 is half of the machine. */
-static size_t
-memory_limit(void)
-{
-	if (gpucol_recursive_memory_limit > 0)
-		return (size_t) gpucol_recursive_memory_limit * 1024 * 1024;
-	return (size_t) sysconf(_SC_PHYS_PAGES) / 2 * (size_t) sysconf(_SC_PAGESIZE);
-}
-
 /* gpucol.cpu_threads; 0 is one for each processor. */
 static int
 thread_count(void)
@@ -147,7 +138,7 @@ gpucol_recursion_start(const GpucolRecPlan *plan, GpucolRecHost host,
 	GpucolStatus status;
 
 	recursion->engine = choose_engine();
-	recursion->memory_limit = memory_limit();
+	recursion->memory_limit = gpucol_guc_memory(gpucol_recursive_memory_limit);
 	recursion->callback.func = release_run;
 	recursion->callback.arg = recursion;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext,

@@ -7,7 +7,8 @@
  * become label-confidence rows: group number, score as an int64 that sorts like
  * it, probability, label, number of the x-tuple.  A label of class S is kept
  * once in an arena and stands for its place there; where score and probability
- * tie, PostgreSQL compares such labels, so ranking then stays in one thread.
+ * tie, PostgreSQL compares such labels, so ranking then stays in one thread.  A
+ * float is kept as its bits.
  *
  * A device that takes the scan does all this itself (kernel/shape.h): then the
  * run delivers groups with their answers, and what is left is to make arrays.
@@ -29,6 +30,7 @@
 #include "utils/typcache.h"
 
 #include "exec/topk.h"
+#include "guc.h"
 #include "kernel/float_order.h"
 #include "uncertain/group.h"
 
@@ -61,6 +63,8 @@ struct GpucolTopk
 	GpucolNames *x_names;		/* x-tuples of class S */
 	GpucolBatch *batch;
 	int		   *batch_ranking;	/* by aggregate: ranking of the batch */
+	int			nrankings;		/* of the batch */
+	int		   *k_keys;			/* by ranking of the batch: key that is k, or -1 */
 	bool		on_device;		/* the run delivers ranked groups */
 	GpucolResult first;			/* its first batch, until handed out */
 	const GpucolRanked *ranked; /* answers of the batch handed out */
@@ -151,6 +155,15 @@ prepare(GpucolTopk *topk)
 	prepare_label(topk);
 }
 
+/* The error of an argument that is NULL. */
+static void
+report_null(const char *what)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+			 errmsg("%s must not be null", what)));
+}
+
 /* The value of a constant argument; raises an error for NULL. */
 static Datum
 constant_argument(GpucolTopk *topk, Expr *expr, const char *what)
@@ -160,9 +173,7 @@ constant_argument(GpucolTopk *topk, Expr *expr, const char *what)
 
 	gpucol_lower_eval(topk->exec->lower, expr, &value, &isnull);
 	if (isnull)
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%s must not be null", what)));
+		report_null(what);
 	return value;
 }
 
@@ -173,14 +184,18 @@ make_rankings(GpucolTopk *topk, GpucolBatchRanking *out)
 	int			n = 0;
 
 	topk->batch_ranking = palloc(sizeof(int) * topk->rankings->naggs);
+	topk->k_keys = palloc(sizeof(int) * topk->rankings->naggs);
 	for (int i = 0; i < topk->rankings->naggs; i++)
 	{
 		const GpucolRankingAgg *agg = &topk->rankings->aggs[i];
 		GpucolBatchRanking r = {.ranking = agg->ranking};
 		int			j = 0;
 
-		r.k = DatumGetInt32(constant_argument(topk, agg->k, "k"));
-		gpucol_group_check_k(r.k);
+		if (agg->k_key < 0)
+		{
+			r.k = DatumGetInt32(constant_argument(topk, agg->k, "k"));
+			gpucol_group_check_k(r.k);
+		}
 		if (agg->threshold != NULL)
 		{
 			r.threshold = DatumGetFloat8(constant_argument(topk, agg->threshold,
@@ -188,12 +203,17 @@ make_rankings(GpucolTopk *topk, GpucolBatchRanking *out)
 			gpucol_group_check_threshold(r.threshold);
 		}
 		while (j < n && (out[j].ranking != r.ranking || out[j].k != r.k ||
+						 topk->k_keys[j] != agg->k_key ||
 						 out[j].threshold != r.threshold))
 			j++;
 		if (j == n)
+		{
+			topk->k_keys[n] = agg->k_key;
 			out[n++] = r;
+		}
 		topk->batch_ranking[i] = j;
 	}
+	topk->nrankings = n;
 	return n;
 }
 
@@ -206,14 +226,14 @@ argument_is_simple(const Expr *expr)
 
 /* Is k, or the threshold, one that rankings accept? */
 static bool
-argument_is_valid(GpucolTopk *topk, Expr *expr, bool is_k)
+argument_is_valid(GpucolTopk *topk, const Expr *expr, bool is_k)
 {
 	Datum		value;
 	bool		isnull;
 
 	if (expr == NULL)
 		return true;
-	gpucol_lower_eval(topk->exec->lower, expr, &value, &isnull);
+	gpucol_lower_eval(topk->exec->lower, (Expr *) expr, &value, &isnull);
 	if (isnull)
 		return false;
 	if (is_k)
@@ -237,9 +257,11 @@ gpucol_topk_shape(GpucolTopk *topk, GpucolShape *shape, const char **why)
 		*why = "rankings with x-tuples";
 	for (int i = 0; i < r->naggs && *why == NULL; i++)
 	{
-		if (!argument_is_simple(r->aggs[i].k) || !argument_is_simple(r->aggs[i].threshold))
+		const Expr *k = r->aggs[i].k_key < 0 ? r->aggs[i].k : NULL;
+
+		if (!argument_is_simple(k) || !argument_is_simple(r->aggs[i].threshold))
 			*why = "k or threshold is an expression";
-		else if (!argument_is_valid(topk, r->aggs[i].k, true) ||
+		else if (!argument_is_valid(topk, k, true) ||
 				 !argument_is_valid(topk, r->aggs[i].threshold, false))
 			*why = "k or threshold is out of range";
 	}
@@ -261,7 +283,8 @@ gpucol_topk_shape(GpucolTopk *topk, GpucolShape *shape, const char **why)
 	for (uint32 i = 0; i < shape->nrankings; i++)
 		shape->rankings[i] = (GpucolShapeRanking)
 	{
-		rankings[i].ranking, rankings[i].k, rankings[i].threshold
+		.ranking = rankings[i].ranking,.k = rankings[i].k,
+			.k_key = topk->k_keys[i],.threshold = rankings[i].threshold
 	};
 	MemoryContextSwitchTo(old);
 	return *why == NULL;
@@ -287,6 +310,20 @@ compare_labels(void *arg, int64_t a, int64_t b)
 										topk->rankings->collation, x, y));
 	MemoryContextSwitchTo(old);
 	return c;
+}
+
+/* Compare labels of class F: as they are ordered, not as their bits are. */
+static int
+compare_floats(void *arg pg_attribute_unused(), int64_t a, int64_t b)
+{
+	double		x,
+				y;
+
+	memcpy(&x, &a, sizeof(x));
+	memcpy(&y, &b, sizeof(y));
+	a = gpucol_float_order(x);
+	b = gpucol_float_order(y);
+	return (a > b) - (a < b);
 }
 
 /* Prepare compare_labels. */
@@ -324,6 +361,7 @@ start_batch(GpucolTopk *topk)
 		.nrankings = make_rankings(topk, rankings),
 		.has_x = topk->rankings->x != NULL,
 		.threads = gpucol_run_threads(topk->exec),
+		.memory_limit = gpucol_guc_memory(gpucol_ranking_memory_limit),
 		.cancelled = cancelled
 	};
 
@@ -334,6 +372,8 @@ start_batch(GpucolTopk *topk)
 		options.label_cmp = compare_labels;
 		options.label_arg = topk;
 	}
+	if (topk->rankings->label != NULL && topk->label.cls == GPUCOL_CLASS_F)
+		options.label_cmp = compare_floats;
 	topk->batch = gpucol_batch_create(&options);
 	if (topk->batch == NULL)
 		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
@@ -350,7 +390,7 @@ is_null(const GpucolResultColumn *column, uint32 i)
 	return column->nulls != NULL && column->nulls[i];
 }
 
-/* A score or label of a class that sorts as int64. */
+/* A score, or a label, of a class that sorts as int64. */
 static int64
 sort_word(const GpucolResultColumn *column, uint32 i)
 {
@@ -365,6 +405,16 @@ sort_word(const GpucolResultColumn *column, uint32 i)
 	}
 }
 
+/* The bits of a float. */
+static int64
+float_bits(double x)
+{
+	int64		bits;
+
+	memcpy(&bits, &x, sizeof(bits));
+	return bits;
+}
+
 /* Keep a label of class S. */
 static int64
 store_label(GpucolTopk *topk, GpucolBytes bytes)
@@ -375,6 +425,17 @@ store_label(GpucolTopk *topk, GpucolBytes bytes)
 	label->len = bytes.len;
 	memcpy(label->data, bytes.data, bytes.len);
 	return (int64) (intptr_t) label;
+}
+
+/* The word that stands for a label. */
+static int64
+label_word(GpucolTopk *topk, const GpucolResultColumn *column, uint32 i)
+{
+	if (column->cls == GPUCOL_CLASS_S)
+		return store_label(topk, column->s[i]);
+	if (column->cls == GPUCOL_CLASS_F)
+		return float_bits(column->f[i]);
+	return sort_word(column, i);
 }
 
 /* The probability, checked. */
@@ -404,6 +465,22 @@ row_x(GpucolTopk *topk, const GpucolResultColumn *column, uint32 i)
 	return gpucol_names_number(topk->x_names, word);
 }
 
+/* Check k of a row where it is a group key. */
+static void
+check_row_k(GpucolTopk *topk, const GpucolResultColumn *columns, uint32 i)
+{
+	for (int r = 0; r < topk->nrankings; r++)
+	{
+		const GpucolResultColumn *k = &columns[Max(topk->k_keys[r], 0)];
+
+		if (topk->k_keys[r] < 0)
+			continue;
+		if (is_null(k, i))
+			report_null("k");
+		gpucol_group_check_k((int32) k->i[i]);
+	}
+}
+
 /* Turn row i of a scan batch into a label-confidence row; false: it is ignored. */
 static bool
 make_row(GpucolTopk *topk, const GpucolResultColumn *columns, uint32 i,
@@ -416,6 +493,7 @@ make_row(GpucolTopk *topk, const GpucolResultColumn *columns, uint32 i,
 		return false;
 	if (topk->batch == NULL)
 		start_batch(topk);
+	check_row_k(topk, columns, i);
 	if (is_null(&columns[r->score_column], i) ||
 		is_null(&columns[r->probability_column], i) ||
 		(r->label_column >= 0 && is_null(&columns[r->label_column], i)))
@@ -424,9 +502,7 @@ make_row(GpucolTopk *topk, const GpucolResultColumn *columns, uint32 i,
 	row->score = sort_word(&columns[r->score_column], i);
 	row->label = 0;
 	if (r->label_column >= 0)
-		row->label = columns[r->label_column].cls == GPUCOL_CLASS_S ?
-			store_label(topk, columns[r->label_column].s[i]) :
-			sort_word(&columns[r->label_column], i);
+		row->label = label_word(topk, &columns[r->label_column], i);
 	row->x = r->x_column >= 0 ? row_x(topk, &columns[r->x_column], i) : -1;
 	return true;
 }
@@ -459,6 +535,11 @@ collect_batch(GpucolTopk *topk, const GpucolResult *result)
 	}
 	if (kept == 0)
 		return GPUCOL_OK;
+
+	/* group keys and texts are not the batch's */
+	if (MemoryContextMemAllocated(topk->context, true) >
+		gpucol_guc_memory(gpucol_ranking_memory_limit))
+		return GPUCOL_OUT_OF_MEMORY;
 	return gpucol_batch_add(topk->batch, kept, topk->groups, topk->rows);
 }
 
@@ -467,8 +548,27 @@ static GpucolStatus
 fall_back(GpucolTopk *topk, GpucolStatus status)
 {
 	topk->exec->fallback = status == GPUCOL_OUT_OF_MEMORY ?
-		"ranking ran out of memory" : "too many rows to be ranked together";
+		"the rows to be ranked exceed gpucol.ranking_memory_limit" : "too many rows to be ranked together";
 	return status;
+}
+
+/* Give the batch the k of each group where that is a key. */
+static void
+set_group_k(GpucolTopk *topk)
+{
+	for (int r = 0; r < topk->nrankings; r++)
+	{
+		const GpucolResultColumn *keys;
+		int32	   *k;
+
+		if (topk->k_keys[r] < 0)
+			continue;
+		keys = gpucol_keys_columns(topk->keys, 0, topk->ngroups);
+		k = MemoryContextAllocHuge(topk->context, sizeof(int32) * (Size) topk->ngroups);
+		for (uint32 g = 0; g < topk->ngroups; g++)
+			k[g] = keys[topk->k_keys[r]].nulls[g] ? 1 : (int32) keys[topk->k_keys[r]].i[g];
+		gpucol_batch_set_k(topk->batch, r, k);
+	}
 }
 
 /* Run the scan to its end and prepare the groups. */
@@ -504,6 +604,9 @@ collect(GpucolTopk *topk)
 		topk->keys == NULL ? 0 : gpucol_keys_count(topk->keys);
 	if (topk->batch == NULL)
 		return GPUCOL_OK;
+	old = MemoryContextSwitchTo(topk->handed_context);
+	set_group_k(topk);
+	MemoryContextSwitchTo(old);
 	status = gpucol_batch_prepare(topk->batch, topk->ngroups);
 	return status == GPUCOL_OK ? status : fall_back(topk, status);
 }

@@ -49,7 +49,9 @@ typedef enum GpucolShapeKind
 typedef struct GpucolShapeRanking
 {
 	uint32_t	ranking;		/* GpucolRanking */
-	int32_t		k;
+	int32_t		k;				/* where k_key is negative */
+	int32_t		k_key;			/* number of the group key that is k, or -1 */
+	uint32_t	unused;
 	double		threshold;		/* PT-k */
 } GpucolShapeRanking;
 

@@ -5,7 +5,8 @@
  *
  * An aggregate is known by the C function that finishes it.  All rankings of a
  * query must rank the same rows: equal label, score, probability, x-tuple and
- * FILTER expressions; k and threshold may differ but are constants of the scan.
+ * FILTER expressions; k and threshold may differ but are constants of the scan,
+ * or k is a group key.
  *
  * Scores and labels reach the ranking as int64 that sort like them (uncertain/
  * rank_batch.h); labels of other classes are compared by their own function,
@@ -119,6 +120,25 @@ agree(GpucolLower *l, Expr **common, Expr *expr, bool first, const char *what)
 	return gpucol_lower_decline(l, "rankings with different %s", what);
 }
 
+/* The group key that an expression is, or -1; the keys have been lowered. */
+static int
+find_key(GpucolLower *l, Expr *expr)
+{
+	int			nkeys = l->nkeys;
+	GpucolValue value;
+	int			key = -1;
+
+	if (!gpucol_lower_output(l, expr, &value))
+		return -1;
+	l->nkeys = nkeys;
+	for (int i = 0; i < nkeys && value.cls == GPUCOL_CLASS_I; i++)
+	{
+		if (l->keys[i] == value.reg)
+			key = i;
+	}
+	return key;
+}
+
 /* Take one aggregate into the rankings. */
 static bool
 collect_one(GpucolLower *l, const Aggref *agg, GpucolRankings *r)
@@ -134,7 +154,8 @@ collect_one(GpucolLower *l, const Aggref *agg, GpucolRankings *r)
 	out->probability = f->score == 0;
 	out->k = argument(agg, f->score + 2);
 	out->threshold = f->ranking == GPUCOL_RANK_PT_K ? argument(agg, 4) : NULL;
-	if (!gpucol_lower_is_constant(out->k) ||
+	out->k_key = gpucol_lower_is_constant(out->k) ? -1 : find_key(l, out->k);
+	if ((out->k_key < 0 && !gpucol_lower_is_constant(out->k)) ||
 		(out->threshold && !gpucol_lower_is_constant(out->threshold)))
 		return gpucol_lower_decline(l, "k or threshold varies from row to row");
 	if (!agree(l, &r->score, argument(agg, f->score), first, "scores") ||
@@ -231,8 +252,7 @@ add_label(GpucolLower *l, GpucolRankings *r)
 	if (!add_output(l, r->label, &r->label_value, &r->label_column))
 		return false;
 	if (r->label == NULL || r->label_value.cls == GPUCOL_CLASS_S ||
-		(r->label_value.cls != GPUCOL_CLASS_F &&
-		 gpucol_ranking_sorts(&r->label_value, exprType((Node *) r->label))))
+		gpucol_ranking_sorts(&r->label_value, exprType((Node *) r->label)))
 		return true;
 	return gpucol_lower_decline(l, "labels of type %s",
 								format_type_be(exprType((Node *) r->label)));

@@ -18,8 +18,9 @@ typedef struct GpucolRankingAgg
 {
 	GpucolRanking ranking;
 	bool		probability;	/* u_topk_probability: no labels */
-	Expr	   *k;				/* constants of the scan */
-	Expr	   *threshold;		/* PT-k, else NULL */
+	Expr	   *k;				/* constant of the scan, or a group key */
+	int			k_key;			/* its number among the group keys, or -1 */
+	Expr	   *threshold;		/* PT-k, else NULL; constant of the scan */
 } GpucolRankingAgg;
 
 /*

@@ -61,6 +61,7 @@ struct GpucolBatch
 {
 	GpucolBatchOptions options;
 	GpucolBatchRanking *rankings;
+	const int32_t **group_k;	/* by ranking: k of each group, or NULL */
 	_Atomic size_t memory_used;
 
 	GpucolBatchRow **blocks;	/* [nblocks] of BLOCK_ROWS rows */
@@ -162,14 +163,21 @@ gpucol_batch_create(const GpucolBatchOptions *options)
 	if (b->nworkers > GPUCOL_CPU_MAX_THREADS)
 		b->nworkers = GPUCOL_CPU_MAX_THREADS;
 	b->rankings = malloc(bytes);
+	b->group_k = calloc((size_t) options->nrankings + 1, sizeof(int32_t *));
 	b->workers = calloc((size_t) b->nworkers, sizeof(Worker));
-	if (b->rankings == NULL || b->workers == NULL)
+	if (b->rankings == NULL || b->group_k == NULL || b->workers == NULL)
 	{
 		gpucol_batch_destroy(b);
 		return NULL;
 	}
 	memcpy(b->rankings, options->rankings, bytes);
 	return b;
+}
+
+void
+gpucol_batch_set_k(GpucolBatch *b, int r, const int32_t *k)
+{
+	b->group_k[r] = k;
 }
 
 /* One more block of rows. */
@@ -680,8 +688,14 @@ work_on_group(GpucolBatch *b, Worker *w, uint32_t group)
 	if (status == GPUCOL_OK && b->options.has_x)
 		status = check_mass(b, w, &g);
 	for (int r = 0; r < b->options.nrankings && status == GPUCOL_OK; r++)
-		status = rank_group(b, w, &g, &b->rankings[r],
+	{
+		GpucolBatchRanking ranking = b->rankings[r];
+
+		if (b->group_k[r] != NULL)
+			ranking.k = b->group_k[r][group];
+		status = rank_group(b, w, &g, &ranking,
 							&b->answers[(size_t) group * (size_t) b->options.nrankings + (size_t) r]);
+	}
 	return status;
 }
 
@@ -779,6 +793,7 @@ gpucol_batch_destroy(GpucolBatch *b)
 	}
 	free(b->workers);
 	free(b->rankings);
+	free(b->group_k);
 	for (size_t i = 0; i < b->nblocks; i++)
 	{
 		free(b->blocks[i]);

@@ -72,6 +72,12 @@ typedef struct GpucolBatch GpucolBatch;
 
 extern GpucolBatch *gpucol_batch_create(const GpucolBatchOptions *options);
 
+/*
+ * Ranking r has a k for each group, k[ngroups], which outlives the batch, instead
+ * of one for all.  Before the first step.
+ */
+extern void gpucol_batch_set_k(GpucolBatch *batch, int r, const int32_t *k);
+
 /* Add n rows; group numbers are dense, from 0. */
 extern GpucolStatus gpucol_batch_add(GpucolBatch *batch, uint32_t n,
 									 const uint32_t *groups,

@@ -79,6 +79,8 @@ ranking_queries()
 		select grp, gpucol.u_topk(id, 5, p, 9), gpucol.global_topk(id, 5, p, 9) from TABLE_r group by grp
 		select grp, gpucol.u_topk(id, score, case when id % 3 = 0 then 1.0 else 0.0 end, 9), gpucol.u_kranks(id, score, case when id % 3 = 0 then 1.0 else 0.0 end, 9) from TABLE_r group by grp
 		select grp, gpucol.u_topk(id, score, p / 1e5, 3), gpucol.global_topk(id, score, p / 1e5, 3) from TABLE_r group by grp
+		select grp, gpucol.u_topk(score, points, p, 4), gpucol.u_topk(fkey, score, p, 4) from TABLE_r group by grp
+		select grp, id % 37 + 1, gpucol.u_topk(id, score, p, id % 37 + 1), gpucol.u_kranks(id, score, p, id % 37 + 1), gpucol.pt_k(id, score, p, id % 37 + 1, 0.3), gpucol.global_topk(id, score, p, id % 37 + 1), gpucol.expected_rank_topk(id, score, p, id % 37 + 1) from TABLE_r group by 1, 2
 		select grp, count(*), gpucol.u_topk(id, score, p, 3), max(points), sum(id) filter (where p > 0.5) from TABLE_r group by grp
 		select avg(points), gpucol.u_topk(id, score, p, 3), count(distinct sub) from TABLE_r where day > '2024-06-01'
 		select grp, gpucol.u_topk(id, score, p, 4, x), gpucol.u_kranks(id, score, p, 4, x) from TABLE_x group by grp
@@ -113,23 +115,34 @@ middle_ms()
 		psql -XAtq 2>/dev/null | sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p' | tail -n "$n" | sort -n | sed -n $((n / 2 + 1))p
 }
 
-# One batch: heap with one core, CPU engine with 2 threads, device.
+# Run SQL once and N times more (default 1), or once (0): "median ms of the latter|answer".
+timed()
+{
+	local settings=$1 sql=$2 more=${3:-1} i
+
+	{ printf '%s;\n' "$settings"; echo '\timing on'; for i in $(seq $((more + 1))); do printf '%s;\n' "$sql"; done; } |
+		psql -XAtq 2>&1 | awk -v n="$((more > 0 ? more : 1))" '/^Time:/ {t[++m] = $2; next} {answer = $0}
+			END {c = 0; for (i = m - n + 1; i <= m; i++) v[c++] = t[i] + 0
+				for (i = 0; i < c; i++) for (j = i + 1; j < c; j++) if (v[j] < v[i]) {x = v[i]; v[i] = v[j]; v[j] = x}
+				print v[int(c / 2)] "|" answer}'
+}
+
+# One batch of groups of up to n rows: heap with one core, CPU engine with 2 threads, device.
 ranking_batch()
 {
-	local n=$1 k=$2 heap cpu cuda out plan q rows
+	local n=$1 k=$2 table=$3 heap cpu cuda out plan q rows by=grp serial="set max_parallel_workers_per_gather = 0; set work_mem = '16GB'"
 
-	q="select count(u) from (select gpucol.u_topk(id, score, prob, $k) as u from TABLE_b$n group by grp offset 0) s"
-	rows=$(psql -XAtqc "select count(*) from g_b$n")
-	heap=$(psql -XAtq -c "set max_parallel_workers_per_gather = 0" -c "set work_mem = '16GB'" -c '\timing on' -c "${q//TABLE_/h_}" | sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p')
-	cpu=$(SETTINGS="set gpucol.engine = cpu; set gpucol.cpu_threads = 2; set work_mem = '16GB'" middle_ms 1 "${q//TABLE_/g_}")
-	cuda=$(SETTINGS="set gpucol.engine = cuda" middle_ms 7 "${q//TABLE_/g_}")
-	out=$(SETTINGS="set gpucol.engine = cuda" middle_ms 3 "select grp, gpucol.u_topk(id, score, prob, $k) from g_b$n group by grp")
+	[ "$k" != random ] || { k=k by="grp, k"; }
+	q="select count(u), sum(u[1]::bigint), sum(u[array_upper(u, 1)]::bigint) from (select gpucol.u_topk(id, score, prob, $k) as u from TABLE_$table group by $by offset 0) s"
+	rows=$(psql -XAtqc "select count(*) from g_$table")
+	heap=$(timed "$serial" "${q//TABLE_/h_}" 0)
+	cpu=$(timed "set gpucol.engine = cpu; set gpucol.cpu_threads = 2; $serial" "${q//TABLE_/g_}")
+	cuda=$(timed "set gpucol.engine = cuda" "${q//TABLE_/g_}" 7)
+	out=$(SETTINGS="set gpucol.engine = cuda" middle_ms 3 "select grp, gpucol.u_topk(id, score, prob, $k) from g_$table group by $by")
 	plan=$(psql -XAtq -c "set gpucol.engine = cuda" -c "explain (analyze, costs off) ${q//TABLE_/g_}" | sed -n 's/.*Device Time: \([0-9.]*\) ms.*/\1/p')
-	[ "$(psql -XAtq -c "set gpucol.engine = cuda" -c "select md5(string_agg(u::text, '' order by grp)) from (select grp, gpucol.u_topk(id, score, prob, $k) u from g_b$n group by grp) s")" = \
-	  "$(psql -XAtq -c "set gpucol.engine = cpu" -c "select md5(string_agg(u::text, '' order by grp)) from (select grp, gpucol.u_topk(id, score, prob, $k) u from g_b$n group by grp) s")" ] ||
-		note "batch n $n k $k" "FAILED: answers differ"
-	printf '%6s %5s %10s %10s %10s %9s %9s %9s %8s %8s\n' "$n" "$k" "$rows" "$heap" "$cpu" "$cuda" "$out" "$plan" \
-		"$(awk "BEGIN {printf \"%.0f\", $heap / $cuda}")" "$(awk "BEGIN {printf \"%.0f\", $cpu / $cuda}")" >> "$OUT/ranking-table"
+	[ "${cuda#*|}" = "${cpu#*|}" ] && [ "${cuda#*|}" = "${heap#*|}" ] || note "batch n $n k $2" "FAILED: answers differ: heap $heap cpu $cpu cuda $cuda"
+	printf '%6s %6s %10s %10.0f %10.1f %9.1f %9.1f %9.1f %9.0f %8.0f\n' "$n" "$2" "$rows" "${heap%|*}" "${cpu%|*}" "${cuda%|*}" "$out" "${plan:-0}" \
+		"$(awk "BEGIN {print ${heap%|*} / ${cuda%|*}}")" "$(awk "BEGIN {print ${cpu%|*} / ${cuda%|*}}")" >> "$OUT/ranking-table"
 }
 
 # Load by so many clients: each runs the statement with J replaced by its number.
@@ -143,18 +156,18 @@ load_by()
 	wait $(jobs -p | tail -n "$clients")
 }
 
-# Groups of k .. n rows that are spread over the table, scores and probabilities random.
+# Groups of `least` to n rows that are spread over the table, scores and probabilities
+# random; column k is a random k of each group, at most its rows.
 ranking_load()
 {
-	local n=$1 least=$2 blocks
+	local n=$1 least=$2 name=$3 blocks size="($least + (g * 7919::bigint) % ($n - $least + 1))"
 
-	psql -Xqc "create table h_b$n (grp int, id int, score float8, prob float8)" -c "create table g_b$n (like h_b$n) using gpucol"
-	load_by 8 "insert into h_b$n select g, (j * 100000 + g) % 1000000007, random() * 1e6, (random() * 1000)::int / 1000.0::float8
-		from generate_series(1, $n) j, generate_series(1, ${GROUPS_:-100000}) g
-		where j % 8 = JJ and j <= $least + (g * 7919::bigint) % ($n - $least + 1)"
-	blocks=$(psql -XAtqc "select pg_relation_size('h_b$n') / 8192 / 8 + 1")
-	load_by 8 "insert into g_b$n select * from h_b$n where ctid >= ('(' || JJ * $blocks || ',0)')::tid and ctid < ('(' || (JJ + 1) * $blocks || ',0)')::tid"
-	psql -Xqc "vacuum analyze g_b$n" -c "vacuum analyze h_b$n"
+	psql -Xqc "create table h_$name (grp int, k int, id int, score float8, prob float8)" -c "create table g_$name (like h_$name) using gpucol"
+	load_by 16 "insert into h_$name select g, 1 + (g * 104729::bigint) % $size, (j * 100000 + g) % 1000000007, random() * 1e6, (random() * 1000)::int / 1000.0::float8
+		from generate_series(1, $n) j, generate_series(1, ${GROUPS_:-100000}) g where j % 16 = JJ and j <= $size"
+	blocks=$(psql -XAtqc "select pg_relation_size('h_$name') / 8192 / 16 + 1")
+	load_by 16 "insert into g_$name select * from h_$name where ctid >= ('(' || JJ * $blocks || ',0)')::tid and ctid < ('(' || (JJ + 1) * $blocks || ',0)')::tid"
+	psql -Xqc "vacuum analyze g_$name" -c "analyze h_$name"
 }
 
 part_uncertain()
@@ -170,14 +183,17 @@ part_uncertain()
 # The batch of Chang et al. from SQL, one large group, and the first rows of a table.
 part_ranking()
 {
-	local load rows=${ONE_GROUP:-100000000} q
+	local load least table rows=${ONE_GROUP:-100000000} q
 
 	[ -f /opt/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
-	printf '%s groups, ms: heap on one core, CPU engine with 2 threads, device (count of the answers), device (answers to the client), on the device\n' "${GROUPS_:-100000}" > "$OUT/ranking-table"
-	printf '%6s %5s %10s %10s %10s %9s %9s %9s %8s %8s\n' 'n <=' k rows heap 'cpu 2' cuda 'to client' device heap/cuda cpu/cuda >> "$OUT/ranking-table"
-	for load in ${LOADS:-10:10 50:10 100:10 500:10 500:50 500:500}; do
-		[ -n "$(psql -XAtqc "select to_regclass('g_b${load%:*}')")" ] || ranking_load "${load%:*}" 10
-		ranking_batch "${load%:*}" "${load#*:}"
+	printf '%s groups, ms: heap on one core, CPU engine with 2 threads, device (sums over the answers), device (answers to the client), on the device\n' "${GROUPS_:-100000}" > "$OUT/ranking-table"
+	printf '%6s %6s %10s %10s %10s %9s %9s %9s %9s %8s\n' 'n <=' k rows heap 'cpu 2' cuda 'to client' device heap/cuda cpu/cuda >> "$OUT/ranking-table"
+	for load in ${LOADS:-10:10 10:random 50:10 50:random 50:50 100:10 100:random 100:50 500:10 500:random 500:50 500:500}; do
+		least=${load#*:}
+		[ "$least" != random ] || least=10
+		table=b${load%:*}_$least
+		[ -n "$(psql -XAtqc "select to_regclass('g_$table')")" ] || ranking_load "${load%:*}" "$least" "$table"
+		ranking_batch "${load%:*}" "${load#*:}" "$table"
 	done
 	cat "$OUT/ranking-table"
 	psql -Xqc "create table one (id int, score float8, prob float8) using gpucol"

@@ -63,7 +63,12 @@ SELECT topk_compare(q) FROM (VALUES
 	('SELECT grp, count(*), gpucol.u_topk(id, score, p, 3), max(points), sum(id) FILTER (WHERE p > 0.5), gpucol.pt_k(id, score, p, 3, 0.2) FROM topk_r GROUP BY grp'),
 	('SELECT avg(points), gpucol.u_topk(id, score, p, 3), count(DISTINCT sub) FROM topk_r WHERE day > ''2024-06-01'''),
 	('SELECT avg(points), gpucol.u_topk(id, score, p, 3), count(*) FROM topk_r WHERE id < 0'),
-	('SELECT sub, points, count(*), gpucol.u_topk(label, score, p, 1) FROM topk_r GROUP BY sub, points HAVING count(*) > 1 AND max(id) % 2 = 0')
+	('SELECT sub, points, count(*), gpucol.u_topk(label, score, p, 1) FROM topk_r GROUP BY sub, points HAVING count(*) > 1 AND max(id) % 2 = 0'),
+	('SELECT grp, gpucol.u_topk(score, points, p, 4), gpucol.global_topk(score, points, p, 4) FROM topk_r GROUP BY grp'),
+	('SELECT gpucol.u_topk(CASE id % 3 WHEN 0 THEN -score WHEN 1 THEN ''NaN'' ELSE score END, 1, 0.75, 9) FROM topk_r'),
+	('SELECT grp, id % 7 + 1 AS k, gpucol.u_topk(id, score, p, id % 7 + 1), gpucol.u_topk_probability(score, p, id % 7 + 1), gpucol.u_kranks(id, score, p, id % 7 + 1),
+		gpucol.pt_k(id, score, p, id % 7 + 1, 0.3), gpucol.global_topk(id, score, p, id % 7 + 1), gpucol.expected_rank_topk(id, score, p, 3) FROM topk_r GROUP BY grp, id % 7 + 1'),
+	('SELECT grp, gpucol.u_topk(id, score, p, 4, x) AS four, gpucol.u_topk(id, score, p, grp + 1, x) FROM topk_x WHERE grp < 9 GROUP BY grp, grp + 1')
 ) v(q);
 
 -- The same with rows in the delta, deleted and changed ones, and in threads.
@@ -94,6 +99,8 @@ SELECT gpucol.u_topk(id, score, p * 2, 2) FROM topk_r WHERE id IN (1, 2, 7);
 SELECT gpucol.u_topk(id, score, 0.5, 2, xt) FROM topk_r WHERE id IN (3, 4, 5);
 SELECT gpucol.u_topk(id, score, 0.5, 2, x) FROM topk_r WHERE id IN (5, 6, 7);
 SELECT gpucol.u_topk(id, score, p, 1 / (id - id)) FROM topk_r WHERE id < 0;
+SELECT id % 3, gpucol.u_topk(id, score, p, id % 3) FROM topk_r WHERE id > 2 GROUP BY id % 3;
+SELECT grp, gpucol.u_topk(id, score, p, grp) FROM topk_r WHERE grp IS NULL GROUP BY grp;
 
 -- What is not pushed down says why.
 RESET gpucol.pushdown;
@@ -126,6 +133,12 @@ BEGIN
 	RETURN 'none';
 END $$;
 SELECT topk_fallback('SELECT g, gpucol.u_topk(id, n, p, 3) FROM topk_nan GROUP BY g');
+-- More memory than allowed, or than is there: likewise.
+SET gpucol.ranking_memory_limit = '1MB';
+SELECT topk_fallback('SELECT id % 7, gpucol.u_topk(id, id, p, 3) FROM topk_r GROUP BY id % 7');
+SELECT topk_fallback('SELECT gpucol.u_topk(label, id, p, 3) FROM topk_r');
+RESET gpucol.ranking_memory_limit;
+SELECT topk_fallback('SELECT id % 7, gpucol.u_topk(id, id, p, 3) FROM topk_r GROUP BY id % 7');
 RESET gpucol.pushdown;
 DROP FUNCTION topk_fallback(text);
 
