@@ -234,114 +234,65 @@ label_array(const GpucolGroup *group, const int32 *tuples, int32 n)
 											  label->typbyval, label->typalign));
 }
 
-/* U-Topk; NULL when no world has k tuples */
-Datum
-gpucol_uncertain_u_topk_final(PG_FUNCTION_ARGS)
+/* What a ranking answers: labels, or the probability of U-Topk's set. */
+static Datum
+final(FunctionCallInfo fcinfo, GpucolRanking ranking, bool want_probability)
 {
 	GpucolRankInput in;
 	GpucolRankWork work;
 	GpucolGroup *group = final_group(fcinfo, &in, &work);
-	int32	   *set;
+	int32	   *picks;
 	double		probability;
-	bool		found;
+	int32		count;
 
-	if (group == NULL || group->k > in.n)
+	if (group == NULL)
 		PG_RETURN_NULL();
-	set = rank_array(group->k);
-	gpucol_group_check_status(gpucol_rank_u_topk(&in, group->k, &work, set,
-												 &probability, &found));
-	if (!found)
+	picks = want_probability ? NULL :
+		rank_array(gpucol_rank_room(&in, ranking, group->k));
+	gpucol_group_check_status(gpucol_rank_choose(&in, ranking, group->k,
+												 group->threshold, &work, picks,
+												 &count, &probability));
+	if (count < 0)
 		PG_RETURN_NULL();
-	return label_array(group, set, group->k);
+	if (want_probability)
+		PG_RETURN_FLOAT8(probability);
+	return label_array(group, picks, count);
+}
+
+/* U-Topk; NULL when no world has k tuples */
+Datum
+gpucol_uncertain_u_topk_final(PG_FUNCTION_ARGS)
+{
+	return final(fcinfo, GPUCOL_RANK_U_TOPK, false);
 }
 
 /* The probability of the U-Topk set; NULL when no world has k tuples */
 Datum
 gpucol_uncertain_u_topk_probability_final(PG_FUNCTION_ARGS)
 {
-	GpucolRankInput in;
-	GpucolRankWork work;
-	GpucolGroup *group = final_group(fcinfo, &in, &work);
-	double		probability;
-	bool		found;
-
-	if (group == NULL)
-		PG_RETURN_NULL();
-	gpucol_group_check_status(gpucol_rank_u_topk(&in, group->k, &work, NULL,
-												 &probability, &found));
-	if (!found)
-		PG_RETURN_NULL();
-	PG_RETURN_FLOAT8(probability);
+	return final(fcinfo, GPUCOL_RANK_U_TOPK, true);
 }
 
-/* U-kRanks */
 Datum
 gpucol_uncertain_u_kranks_final(PG_FUNCTION_ARGS)
 {
-	GpucolRankInput in;
-	GpucolRankWork work;
-	GpucolGroup *group = final_group(fcinfo, &in, &work);
-	int32	   *ranks;
-	int32		count;
-
-	if (group == NULL)
-		PG_RETURN_NULL();
-	ranks = rank_array(Min(group->k, in.n));
-	gpucol_group_check_status(gpucol_rank_u_kranks(&in, group->k, &work, ranks,
-												   NULL, &count));
-	return label_array(group, ranks, count);
+	return final(fcinfo, GPUCOL_RANK_U_KRANKS, false);
 }
 
-/* PT-k */
 Datum
 gpucol_uncertain_pt_k_final(PG_FUNCTION_ARGS)
 {
-	GpucolRankInput in;
-	GpucolRankWork work;
-	GpucolGroup *group = final_group(fcinfo, &in, &work);
-	int32	   *tuples;
-	int32		count;
-
-	if (group == NULL)
-		PG_RETURN_NULL();
-	tuples = rank_array(in.n);
-	gpucol_group_check_status(gpucol_rank_pt_k(&in, group->k, group->threshold,
-											   &work, tuples, &count));
-	return label_array(group, tuples, count);
+	return final(fcinfo, GPUCOL_RANK_PT_K, false);
 }
 
-/* Global-Topk */
 Datum
 gpucol_uncertain_global_topk_final(PG_FUNCTION_ARGS)
 {
-	GpucolRankInput in;
-	GpucolRankWork work;
-	GpucolGroup *group = final_group(fcinfo, &in, &work);
-	int32	   *tuples;
-	int32		count;
-
-	if (group == NULL)
-		PG_RETURN_NULL();
-	tuples = rank_array(Min(group->k, in.n));
-	gpucol_group_check_status(gpucol_rank_global_topk(&in, group->k, &work,
-													  tuples, &count));
-	return label_array(group, tuples, count);
+	return final(fcinfo, GPUCOL_RANK_GLOBAL_TOPK, false);
 }
 
-/* Expected-rank top-k */
 Datum
 gpucol_uncertain_expected_rank_topk_final(PG_FUNCTION_ARGS)
 {
-	GpucolRankInput in;
-	GpucolRankWork work;
-	GpucolGroup *group = final_group(fcinfo, &in, &work);
-	int32	   *tuples;
-	int32		count;
-
-	if (group == NULL)
-		PG_RETURN_NULL();
-	tuples = rank_array(Min(group->k, in.n));
-	gpucol_group_check_status(gpucol_rank_expected_topk(&in, group->k, &work,
-														tuples, &count));
-	return label_array(group, tuples, count);
+	return final(fcinfo, GPUCOL_RANK_EXPECTED, false);
 }

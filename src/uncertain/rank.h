@@ -153,6 +153,20 @@ extern GpucolStatus gpucol_rank_expected_topk(const GpucolRankInput *in,
 											  int32_t k, GpucolRankWork *work,
 											  int32_t *out, int32_t *count);
 
+/*
+ * Any of the rankings but expected ranks of all: *count tuples into picks[], best
+ * first as the ranking says, -1 = no tuple at this rank; picks has room for
+ * gpucol_rank_room().  *count is -1 where U-Topk has no set; *probability is that
+ * of U-Topk's set, else 0.
+ */
+extern GpucolStatus gpucol_rank_choose(const GpucolRankInput *in,
+									   GpucolRanking ranking, int32_t k,
+									   double threshold, GpucolRankWork *work,
+									   int32_t *picks, int32_t *count,
+									   double *probability);
+extern int32_t gpucol_rank_room(const GpucolRankInput *in, GpucolRanking ranking,
+								int32_t k);
+
 /* The expected rank of every tuple, from 0, into expected[n]. */
 extern void gpucol_rank_expected(const GpucolRankInput *in, GpucolRankWork *work,
 								 double *expected);

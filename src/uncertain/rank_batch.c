@@ -557,8 +557,6 @@ rank_once(GpucolBatch *b, Worker *w, Group *g, const GpucolBatchRanking *r,
 		  GpucolRankWork *work, int32_t *count, double *probability)
 {
 	size_t		need = gpucol_rank_workspace(&g->in, r->k);
-	GpucolStatus status;
-	bool		found;
 
 	if (need > w->work_size)
 	{
@@ -568,28 +566,13 @@ rank_once(GpucolBatch *b, Worker *w, Group *g, const GpucolBatchRanking *r,
 	}
 	work->memory = w->work;
 	work->size = w->work_size;
-	*probability = 0;
-	switch (r->ranking)
+	if (r->ranking == GPUCOL_RANK_EXPECTED && g->sorted < g->n)
 	{
-		case GPUCOL_RANK_U_TOPK:
-			status = gpucol_rank_u_topk(&g->in, r->k, work, w->picks,
-										probability, &found);
-			*count = found ? r->k : -1;
-			return status;
-		case GPUCOL_RANK_U_KRANKS:
-			return gpucol_rank_u_kranks(&g->in, r->k, work, w->picks, NULL, count);
-		case GPUCOL_RANK_PT_K:
-			return gpucol_rank_pt_k(&g->in, r->k, r->threshold, work, w->picks,
-									count);
-		case GPUCOL_RANK_GLOBAL_TOPK:
-			return gpucol_rank_global_topk(&g->in, r->k, work, w->picks, count);
-		case GPUCOL_RANK_EXPECTED:
-			work->settled = false;
-			if (g->sorted < g->n)
-				return GPUCOL_OK;
-			return gpucol_rank_expected_topk(&g->in, r->k, work, w->picks, count);
+		work->settled = false;
+		return GPUCOL_OK;
 	}
-	return GPUCOL_UNSUPPORTED;
+	return gpucol_rank_choose(&g->in, r->ranking, r->k, r->threshold, work,
+							  w->picks, count, probability);
 }
 
 /* One ranking of the group, over as many of its best rows as it takes. */

@@ -482,3 +482,41 @@ gpucol_rank_expected_topk(const GpucolRankInput *in, int32_t k,
 	choose_greatest(scored, n, k, out, count);
 	return GPUCOL_OK;
 }
+
+/*-------------------------------------------------------------------------
+ * Any ranking
+ *-------------------------------------------------------------------------
+ */
+
+int32_t
+gpucol_rank_room(const GpucolRankInput *in, GpucolRanking ranking, int32_t k)
+{
+	return ranking == GPUCOL_RANK_PT_K || k > in->n ? in->n : k;
+}
+
+GpucolStatus
+gpucol_rank_choose(const GpucolRankInput *in, GpucolRanking ranking, int32_t k,
+				   double threshold, GpucolRankWork *work, int32_t *picks,
+				   int32_t *count, double *probability)
+{
+	GpucolStatus status;
+	bool		found;
+
+	*probability = 0;
+	switch (ranking)
+	{
+		case GPUCOL_RANK_U_TOPK:
+			status = gpucol_rank_u_topk(in, k, work, picks, probability, &found);
+			*count = found ? k : -1;
+			return status;
+		case GPUCOL_RANK_U_KRANKS:
+			return gpucol_rank_u_kranks(in, k, work, picks, NULL, count);
+		case GPUCOL_RANK_PT_K:
+			return gpucol_rank_pt_k(in, k, threshold, work, picks, count);
+		case GPUCOL_RANK_GLOBAL_TOPK:
+			return gpucol_rank_global_topk(in, k, work, picks, count);
+		case GPUCOL_RANK_EXPECTED:
+			return gpucol_rank_expected_topk(in, k, work, picks, count);
+	}
+	return GPUCOL_UNSUPPORTED;
+}
