@@ -132,6 +132,36 @@ times()
 	compare "destinations LIKE 'S%'" "$TEXT"
 }
 
+REACH="WITH RECURSIVE reach AS (SELECT src, dst FROM host%s UNION SELECT reach.src, host.dst FROM reach JOIN host ON host.src = reach.dst)
+SELECT count(*), sum(src), sum(dst) FROM reach"
+
+recursion()
+{
+	local limit=${GPUCOL_DEMO_SECONDS:-20} one ours theirs
+
+	say "a real network: 26,013 connections of Gnutella hosts (demo/README); who reaches whom?"
+	sql "CREATE TABLE host (src int, dst int) USING gpucol"
+	gzip -dc "$ROOT/demo/p2p-Gnutella09.tsv.gz" |
+		"$PSQL" -X -q -v ON_ERROR_STOP=1 -c "COPY host FROM STDIN"
+	sql "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $(on "" "$REACH")"
+	ours=$(milliseconds "$(on "" "$REACH")")
+	echo "all pairs, gpucol: $ours ms"
+	if theirs=$(PGOPTIONS="$PGOPTIONS -c gpucol.enable_recursive=off -c statement_timeout=${limit}s" \
+		value "$(on "" "$REACH")" 2>/dev/null); then
+		[ "$theirs" = "$(value "$(on "" "$REACH")")" ] || die "the closures differ"
+		echo "all pairs, PostgreSQL: the same, within $limit s"
+	else
+		echo "all pairs, PostgreSQL: not ready after $limit s (on the machine of test/bench/recursion.md it takes 165 s)"
+	fi
+	one=$(on " WHERE src < 4" "$REACH")
+	ours=$(milliseconds "$one")
+	theirs=$(PGOPTIONS="$PGOPTIONS -c gpucol.enable_recursive=off" milliseconds "$one")
+	[ "$(PGOPTIONS="$PGOPTIONS -c gpucol.enable_recursive=off" value "$one")" = "$(value "$one")" ] ||
+		die "the answers differ: $one"
+	awk -v h="$theirs" -v g="$ours" \
+		'BEGIN { printf "from four hosts, both: PostgreSQL %.1f ms, gpucol %.1f ms, %.1f times\n", h, g, h / g }'
+}
+
 farewell()
 {
 	say "the cluster stays up; look around with"
@@ -148,5 +178,6 @@ load
 sizes
 plans
 times
+recursion
 farewell
 echo "(the tour took $((SECONDS - start)) s after installation)"
