@@ -53,11 +53,15 @@
 /* One more thread for every so many blocks of the table. */
 #define BLOCKS_PER_THREAD	256
 
-/* Processors of the machine. */
+/* Processors of the machine; asking the system opens a file, so once. */
 static int
 processors(void)
 {
-	return Max((int) sysconf(_SC_NPROCESSORS_ONLN), 1);
+	static int	known = 0;
+
+	if (known == 0)
+		known = Max((int) sysconf(_SC_NPROCESSORS_ONLN), 1);
+	return known;
 }
 
 /*
