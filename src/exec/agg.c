@@ -35,6 +35,7 @@
 #include "exec/result.h"
 #include "exec/run.h"
 #include "exec/topk.h"
+#include "planner/parts.h"
 
 typedef struct GpucolAggExecState
 {
@@ -232,6 +233,21 @@ table_varno(GpucolAggExecState *state, int i)
 	return castNode(Var, state->exprs[state->nkeys + state->naggs + 1 + i])->varno;
 }
 
+/* The columns of a UNION ALL, which is no table. */
+static TupleDesc
+union_desc(GpucolExec *exec)
+{
+	TupleDesc  *tables = palloc(exec->nparts * sizeof(TupleDesc));
+	List	  **attnums = palloc(exec->nparts * sizeof(List *));
+
+	for (int i = 0; i < exec->nparts; i++)
+	{
+		tables[i] = RelationGetDescr(exec->parts[i].rel);
+		attnums[i] = exec->parts[i].attnums;
+	}
+	return gpucol_parts_desc(exec->nparts, tables, attnums);
+}
+
 /*
  * Open the parts of the table.  Not by ExecOpenScanRelation: the ordinary plan
  * to fall back to may have pruned some of them at executor start, which hides them
@@ -253,6 +269,8 @@ open_parts(GpucolAggExecState *state, EState *estate)
 		exec->parts[i].rel = table_open(rte->relid, AccessShareLock);
 		exec->parts[i].attnums = list_nth(attnums, i);
 	}
+	if (exec->desc == NULL)
+		exec->desc = union_desc(exec);
 }
 
 /* What a device is to make of the rows that are ranked. */
@@ -296,8 +314,9 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 								  varno, varno, kind, lower_agg);
 	else
 		gpucol_run_init(&state->exec, node,
-						ExecOpenScanRelation(estate, varno, eflags), varno, kind,
-						lower_agg);
+						exec_rt_fetch(varno, estate)->rtekind == RTE_RELATION ?
+						ExecOpenScanRelation(estate, varno, eflags) : NULL,
+						varno, kind, lower_agg);
 	open_parts(state, estate);
 	if (state->nbeside > 0)
 		gpucol_run_init(&state->beside_exec, node, state->exec.rel, varno,
@@ -600,7 +619,7 @@ explain_parts(GpucolAggExecState *state, ExplainState *es)
 	for (int i = 0; i < state->exec.nparts; i++)
 		names = lappend(names, RelationGetRelationName(state->exec.parts[i].rel));
 	if (names != NIL)
-		ExplainPropertyList("Partitions", names, es);
+		ExplainPropertyList(state->exec.rel != NULL ? "Partitions" : "Tables", names, es);
 }
 
 /* The columns for whose values PostgreSQL evaluates keys and arguments. */

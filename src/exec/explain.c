@@ -27,7 +27,7 @@ gpucol_explain_input(GpucolExec *exec, ExplainState *es)
 		ExplainPropertyText("Recursion",
 							exec_rt_fetch(exec->rti, exec->node->ss.ps.state)->ctename,
 							es);
-	else
+	else if (exec->rel != NULL)
 		ExplainPropertyText("Table", RelationGetRelationName(exec->rel), es);
 }
 

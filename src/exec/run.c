@@ -472,6 +472,13 @@ next_batch(GpucolExec *exec, GpucolResult *result)
 	return status;
 }
 
+/* The table to name in an error, NULL for a recursion. */
+static Relation
+read_table(const GpucolExec *exec)
+{
+	return exec->rel != NULL || exec->nparts == 0 ? exec->rel : exec->parts[0].rel;
+}
+
 /*
  * Lower and start, unless that is done.
  */
@@ -483,7 +490,7 @@ gpucol_run_start(GpucolExec *exec)
 
 	MemoryContextSwitchTo(old);
 	if (status != GPUCOL_OK && exec->fallback == NULL)
-		gpucol_status_raise(status, exec->rel);
+		gpucol_status_raise(status, read_table(exec));
 	return status;
 }
 
@@ -501,7 +508,7 @@ gpucol_run_next(GpucolExec *exec, GpucolResult *result)
 			next_batch(exec, result);
 	MemoryContextSwitchTo(old);
 	if (status != GPUCOL_OK && status != GPUCOL_END && exec->fallback == NULL)
-		gpucol_status_raise(status, exec->rel);
+		gpucol_status_raise(status, read_table(exec));
 	return status;
 }
 

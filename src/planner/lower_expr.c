@@ -115,6 +115,8 @@ lower_var(GpucolLower *l, Var *var, GpucolValue *out)
 		return gpucol_lower_decline(l, "it refers to another table");
 	if (var->varattno <= 0)
 		return gpucol_lower_decline(l, "it refers to a system column or a whole row");
+	if (TupleDescAttr(l->desc, var->varattno - 1)->attisdropped)
+		return gpucol_lower_decline(l, "it refers to a column that a part of the UNION ALL computes");
 	column = gpucol_lower_column(l, var->varattno);
 	switch (l->maps[column].kind)
 	{

@@ -73,7 +73,8 @@ as_column(GpucolLower *l, Expr *expr)
 	Var		   *var = (Var *) expr;
 
 	if (!IsA(expr, Var) || var->varno != (int) l->varno ||
-		var->varlevelsup != 0 || var->varattno <= 0)
+		var->varlevelsup != 0 || var->varattno <= 0 ||
+		TupleDescAttr(l->desc, var->varattno - 1)->attisdropped)
 		return NULL;
 	return var;
 }

@@ -9,8 +9,8 @@
  * aggregates of the target list and of HAVING.  HAVING itself and expressions
  * over aggregates are evaluated by PostgreSQL on the groups.
  *
- * A partitioned table or an inheritance tree of gpucol tables counts as one
- * table: everything is lowered against the parent, and the node reads all leaves
+ * A partitioned table, an inheritance tree or a UNION ALL of gpucol tables counts as
+ * one table: everything is lowered against the parent, and the node reads all leaves
  * in one run (parts.h).  A single partition is a base relation like any other
  * here, so partitionwise aggregation (enable_partitionwise_aggregate) works where
  * PostgreSQL groups each partition completely.
@@ -73,11 +73,11 @@ typedef struct Grouping
 {
 	PlannerInfo *root;
 	RelOptInfo *rel;			/* the table, or the scan of the recursion */
-	Relation	table;			/* NULL: a recursion */
 	Oid			relid;
 	CustomScan *recursion;		/* its plan, and the number of that */
 	int			plan_id;
 	List	   *parts;			/* its GpucolParts, NIL = it is one table */
+	TupleDesc	desc;			/* of the table or the recursion */
 	PathTarget *target;
 	List	   *group_clause;	/* of SortGroupClause */
 	List	   *having;
@@ -189,10 +189,7 @@ lower_run(Grouping *g, bool rankings)
 	List	   *rest;
 	ListCell   *lc;
 
-	g->lower = gpucol_lower_begin(g->recursion ?
-								  ExecTypeFromTL(g->recursion->custom_scan_tlist) :
-								  RelationGetDescr(g->table),
-								  g->rel->relid, NULL);
+	g->lower = gpucol_lower_begin(g->desc, g->rel->relid, NULL);
 	g->lower->aggregating = true;
 	gpucol_clauses_split(g->root, g->lower, g->recursion ?
 						 gpucol_recursive_conditions(g->recursion, g->rel) :
@@ -461,17 +458,20 @@ open_grouping(Grouping *g, PlannerInfo *root, RelOptInfo *rel)
 	if (rel->rtekind == RTE_CTE)
 	{
 		g->recursion = gpucol_recursive_find(root, rel, &g->plan_id);
+		if (g->recursion != NULL)
+			g->desc = ExecTypeFromTL(g->recursion->custom_scan_tlist);
 		return g->recursion != NULL;
 	}
-	if (rel->rtekind != RTE_RELATION)
-		return false;
 	rte = planner_rt_fetch(rel->relid, root);
-	if (!rte->inh && !gpucol_planner_is_gpucol(rte->relid))
+	if (!rte->inh && (rel->rtekind != RTE_RELATION ||
+					  !gpucol_planner_is_gpucol(rte->relid)))
 		return false;
 	g->relid = rte->relid;
-	if (rte->inh)
+	if (!rte->inh)
+		g->desc = gpucol_parts_table_desc(rte->relid);
+	else
 	{
-		g->parts = gpucol_parts_collect(root, rel, &reason);
+		g->parts = gpucol_parts_collect(root, rel, &g->desc, &reason);
 		if (reason != NULL)
 			decline(g, reason);
 		if (g->parts == NIL)
@@ -486,16 +486,12 @@ open_grouping(Grouping *g, PlannerInfo *root, RelOptInfo *rel)
 	return true;
 }
 
-/* Lower and add, with the table open. */
+/* Lower and add. */
 static void
 try_grouping(Grouping *g, RelOptInfo *output_rel)
 {
-	if (g->recursion == NULL)
-		g->table = table_open(g->relid, NoLock);
 	if (collect(g) && check_enabled(g) && lower_grouping(g))
 		add_path_agg(g, output_rel);
-	if (g->recursion == NULL)
-		table_close(g->table, NoLock);
 }
 
 /*

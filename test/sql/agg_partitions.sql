@@ -90,6 +90,32 @@ EXPLAIN (COSTS OFF) SELECT b, sum(a) FROM parent GROUP BY b;
 SELECT d FROM unnest(ARRAY['SELECT b, sum(a) FROM parent GROUP BY b', 'SELECT b, sum(a) FROM ONLY parent GROUP BY b']) q,
 	differ(q) d WHERE d IS NOT NULL;
 
+-- UNION ALL of plain selects, also as a view
+CREATE TABLE north (day date, shop int, amount numeric(10,2), note text) USING gpucol;
+CREATE TABLE south (note text, shop int, extra int, amount numeric(10,2), day date) USING gpucol;
+CREATE TABLE west (day date, shop int8, amount numeric(10,2), note text) USING gpucol;
+INSERT INTO north SELECT date '2024-01-01' + i % 300, i % 9, i * 0.25, 'n' || i % 4 FROM generate_series(1, 3000) i;
+INSERT INTO south SELECT 's' || i % 4, i % 9, i, i * 0.5, date '2024-06-01' + i % 300 FROM generate_series(1, 2000) i;
+INSERT INTO west SELECT date '2024-03-01' + i % 30, i % 9, i * 0.5, 'w' FROM generate_series(1, 100) i;
+INSERT INTO south VALUES (NULL, NULL, NULL, NULL, NULL);
+CREATE VIEW sales AS SELECT 'north' AS part, day, shop, amount, note FROM north UNION ALL SELECT 'south', day, shop, amount, note FROM south;
+EXPLAIN (COSTS OFF) SELECT shop, sum(amount) FROM sales WHERE day < '2024-08-01' GROUP BY shop;
+SELECT d FROM unnest(ARRAY[
+	'SELECT shop, sum(amount), avg(amount), count(*), min(note), count(DISTINCT day) FROM sales WHERE day < ''2024-08-01'' GROUP BY shop',
+	'SELECT count(*), max(day), stddev(shop) FROM sales',
+	'SELECT left(note, 1), count(*) FROM sales GROUP BY 1',
+	'SELECT DISTINCT shop FROM sales',
+	'SELECT x, (SELECT sum(amount) FROM sales WHERE shop = x) FROM generate_series(1, 3) x',
+	'SELECT shop, count(*) FROM (SELECT shop FROM north UNION ALL SELECT shop FROM north UNION ALL SELECT shop FROM south) q GROUP BY shop'
+]) q, differ(q) d WHERE d IS NOT NULL;
+SET gpucol.pushdown = allow;
+EXPLAIN (COSTS OFF, VERBOSE) SELECT part, count(*) FROM sales GROUP BY part;
+EXPLAIN (COSTS OFF, VERBOSE) SELECT sum(shop) FROM (SELECT shop FROM north UNION ALL SELECT shop FROM west) q;
+SELECT part, count(*) FROM sales GROUP BY part ORDER BY part;
+SELECT sum(shop), count(*) FROM (SELECT shop FROM north UNION ALL SELECT shop FROM west) q;
+SELECT sum(amount), count(*) FROM (SELECT shop, amount FROM north UNION ALL SELECT shop, amount FROM west) q;
+SELECT count(*) FROM (SELECT shop FROM north WHERE shop > 3 UNION ALL SELECT shop FROM south) q;
+
 -- row security of the parent holds
 CREATE ROLE agg_partitions_reader;
 GRANT USAGE ON SCHEMA agg_partitions TO agg_partitions_reader;

@@ -191,13 +191,21 @@ sub aggregate
 	my $number = pick(qw(int int num));
 	my $call = pick('count(*)', 'count(' . expr($type, 1) . ')', 'sum(' . expr($number, 1) . ')', 'avg(' . expr($number, 1) . ')',
 		'sum(' . pick(qw(i2 i4 i8 n m)) . ')', 'avg(' . pick(qw(i2 i4 i8 n m)) . ')', 'variance(' . pick(qw(i2 i4 i8 n m)) . ')',
-		'stddev_pop(' . pick(qw(i2 i4 n)) . ')', pick('min', 'max') . '(' . expr(pick(qw(int num float text date stamp zoned time enum)), 1) . ')',
+		'stddev_pop(' . pick(qw(i2 i4 n)) . ')', pick('min', 'max') . '(' . expr(pick(qw(int float text date stamp zoned time enum)), 1) . ')',
+		'trim_scale(' . pick('min', 'max') . '(' . expr('num', 1) . '))',
 		'count(DISTINCT ' . expr($type, 1) . ')', pick('bool_and', 'bool_or') . '(' . predicate(1) . ')');
 
-	return chance(0.2) ? "$call FILTER (WHERE " . predicate(1) . ')' : $call;
+	return chance(0.2) && $call !~ /^trim/ ? "$call FILTER (WHERE " . predicate(1) . ')' : $call;
 }
 
-sub key { return expr(pick(qw(int int num float text text text date stamp zoned bool uuid enum)), between(0, 2)); }
+# A key; computed numbers without trailing zeros, see above.
+sub key
+{
+	my $type = pick(qw(int int num float text text text date stamp zoned bool uuid enum));
+
+	return chance(0.5) ? pick(qw(n m)) : 'trim_scale(' . expr('num', between(0, 2)) . ')' if $type eq 'num';
+	return expr($type, between(0, 2));
+}
 
 # One query.
 sub random_query
