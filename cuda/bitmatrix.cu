@@ -210,6 +210,7 @@ step_kernel(GpucolBitMatrix delta, GpucolCsr edge, GpucolBitMatrix full,
 				warp = threadIdx.x / 32,
 				lane = threadIdx.x % 32;
 	unsigned long long found = 0;
+	CancelPoll	poll;
 
 	for (uint32_t i = threadIdx.x; i < delta.stride(); i += STEP_THREADS)
 		row.bits[i] = 0;
@@ -220,8 +221,7 @@ step_kernel(GpucolBitMatrix delta, GpucolCsr edge, GpucolBitMatrix full,
 	{
 		const uint8_t *tiles = delta.tiles +
 			(size_t) (i / GPUCOL_TILE) * delta.ntiles;
-		bool		any = false,
-					any_cancel = false;
+		bool		any = false;
 
 		for (uint32_t tile = warp; tile < delta.ntiles; tile += STEP_THREADS / 32)
 		{
@@ -235,16 +235,13 @@ step_kernel(GpucolBitMatrix delta, GpucolCsr edge, GpucolBitMatrix full,
 				*at = 0;
 			if (__any_sync(ALL, word != 0))
 			{
-				/* reading the host's memory is dear: one row in 16, by one lane */
-				if (i / gridDim.x % 16 == 15 && !any)
-					any_cancel = lane == 0 && cancel_raised(cancel);
 				follow(row, edge, word, w * 32, lane);
 				any = true;
 			}
 		}
 		if (__syncthreads_or(any))
 			found += settle(row, full, out, i, irreflexive);
-		if (__syncthreads_or(any_cancel))
+		if (__syncthreads_or(threadIdx.x == 0 && poll.raised(cancel)))
 			break;
 	}
 	for (int d = 16; d > 0; d /= 2)

@@ -91,11 +91,36 @@ private:
 
 #ifdef __CUDACC__
 
-__device__ __forceinline__ bool
-cancel_raised(GpucolCancelFlag flag)
+/*
+ * One thread's look at the flag, every few milliseconds: a read of the host's
+ * memory costs what a thousand instructions do.
+ */
+struct CancelPoll
 {
-	return flag && *flag;
-}
+	uint64_t	last;
+
+	__device__ CancelPoll() : last(nanoseconds()) {}
+
+	__device__ __forceinline__ bool
+	raised(GpucolCancelFlag flag)
+	{
+		uint64_t	now = nanoseconds();
+
+		if (now - last < 4000000)
+			return false;
+		last = now;
+		return flag && *flag;
+	}
+
+	static __device__ __forceinline__ uint64_t
+	nanoseconds()
+	{
+		uint64_t	t;
+
+		asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
+		return t;
+	}
+};
 
 #endif							/* __CUDACC__ */
 

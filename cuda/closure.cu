@@ -186,13 +186,14 @@ closure_kernel(GpucolClosure closure, GpucolClosureDepth *depth, uint32_t end,
 	for (uint32_t i = search.lane; i < nwords; i += 32)
 		search.seen[i] = 0;
 	__syncwarp();
-	for (uint32_t turn = 0;; turn++)
+	CancelPoll	poll;
+
+	for (;;)
 	{
 		uint32_t	source;
 
 		if (search.lane == 0)
-			source = turn % 4 == 3 && cancel_raised(closure.cancel) ? end :
-				atomicAdd(&depth->next, 1);
+			source = poll.raised(closure.cancel) ? end : atomicAdd(&depth->next, 1);
 		source = __shfl_sync(ALL, source, 0);
 		if (source >= end)
 			break;

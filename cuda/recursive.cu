@@ -60,15 +60,16 @@ struct GpucolRecRun
 	std::vector<uint64_t> keys;
 	std::vector<std::vector<int64_t>> columns;
 	std::vector<const int64_t *> pointers;
-	std::vector<const uint8_t *> nulls;	/* all NULL pointers: no NULLs */
+	std::vector<std::vector<uint8_t>> null_columns;
+	std::vector<const uint8_t *> nulls;
 };
 
 uint32_t
 GpucolDeviceRun::code(int64_t value) const
 {
 	if (!direct.empty())
-		return direct[(uint64_t) value - (uint64_t) values[0]];
-	return (uint32_t) (std::lower_bound(values.begin(), values.end(), value) -
+		return direct[(uint64_t) value - (uint64_t) values[has_null]];
+	return (uint32_t) (std::lower_bound(values.begin() + has_null, values.end(), value) -
 					   values.begin());
 }
 
@@ -276,18 +277,25 @@ template <class Visit>
 void
 each_value(const GpucolDeviceRun &run, Visit visit)
 {
-	for (auto &relation : run.loaded)
-		for (auto &column : relation)
+	for (size_t r = 0; r < run.loaded.size(); r++)
+		for (size_t c = 0; c < run.loaded[r].size(); c++)
+		{
+			const auto &column = run.loaded[r][c];
+			const auto &nulls = run.loaded_nulls[r][c];
+
 			for (size_t at = 0; at < column.size(); at += VALUES_A_LOOK)
 			{
 				size_t		end = std::min(column.size(), at + VALUES_A_LOOK);
 
 				run.check_cancel();
 				for (size_t i = at; i < end; i++)
-					visit(column[i]);
+					if (nulls.empty() || !nulls[i])
+						visit(column[i]);
 			}
+		}
 	for (uint32_t i = 0; i < run.plan->nconstants; i++)
-		visit(run.plan->constants[i].value);
+		if (!run.plan->constants[i].isnull)
+			visit(run.plan->constants[i].value);
 }
 
 /*
@@ -324,8 +332,8 @@ number_by_sorting(GpucolDeviceRun &run)
 	std::vector<int64_t> &values = run.values;
 
 	each_value(run, [&](int64_t v) { values.push_back(v); });
-	std::sort(values.begin(), values.end());
-	values.erase(std::unique(values.begin(), values.end()), values.end());
+	std::sort(values.begin() + run.has_null, values.end());
+	values.erase(std::unique(values.begin() + run.has_null, values.end()), values.end());
 }
 
 /* Dense codes of all values that were loaded or stand in the plan. */
@@ -334,6 +342,10 @@ make_dictionary(GpucolDeviceRun &run)
 {
 	const std::vector<int64_t> &values = run.values;
 
+	for (uint32_t i = 0; i < run.plan->nconstants; i++)
+		run.has_null |= run.plan->constants[i].isnull;
+	if (run.has_null)
+		run.values.push_back(0);
 	if (!number_directly(run))
 		number_by_sorting(run);
 	if (values.size() > UINT32_MAX - 1)
@@ -354,6 +366,7 @@ void
 upload(GpucolDeviceRun &run, uint32_t relation)
 {
 	auto	   &columns = run.loaded[relation];
+	auto	   &nulls = run.loaded_nulls[relation];
 	GpucolDeviceRelation &r = run.relations[relation];
 	size_t		n = columns.empty() ? 0 : columns[0].size();
 	std::vector<uint64_t> keys(n);
@@ -362,14 +375,16 @@ upload(GpucolDeviceRun &run, uint32_t relation)
 	r.delta = empty_run(run.memory);
 	if (n == 0)
 		return;
-	for (auto &column : columns)
+	for (size_t c = 0; c < columns.size(); c++)
 		for (size_t at = 0; at < n; at += VALUES_A_LOOK)
 		{
 			size_t		end = std::min(n, at + VALUES_A_LOOK);
 
 			run.check_cancel();
 			for (size_t i = at; i < end; i++)
-				keys[i] = keys[i] << run.bits | run.code(column[i]);
+				keys[i] = keys[i] << run.bits |
+					(!nulls[c].empty() && nulls[c][i] ? run.null_code() :
+					 run.code(columns[c][i]));
 		}
 	GpucolKeys	device(run.memory, n);
 
@@ -377,6 +392,7 @@ upload(GpucolDeviceRun &run, uint32_t relation)
 								 cudaMemcpyHostToDevice, run.memory.stream));
 	gpucol_check(cudaStreamSynchronize(run.memory.stream));
 	columns.clear();
+	nulls.clear();
 	r.nfresh = n;
 	r.fresh.push_back(std::move(device));
 }
@@ -468,6 +484,7 @@ device_start(const GpucolRecPlan *plan, const GpucolRecOptions *options,
 											   cudaStreamNonBlocking));
 		gpucol_check(run->device.cancel.watch(options->cancelled, options->context));
 		run->device.loaded.resize(plan->nrelations);
+		run->device.loaded_nulls.resize(plan->nrelations);
 		run->device.relations.resize(plan->nrelations);
 		run->device.shapes.resize(plan->nrelations);
 	}
@@ -487,11 +504,22 @@ device_load(GpucolRecRun *run, uint32_t relation, uint32_t nrows,
 	int			arity = run->device.plan->relations[relation].arity;
 	auto	   &to = run->device.loaded[relation];
 
+	auto	   &to_nulls = run->device.loaded_nulls[relation];
+
 	to.resize(arity);
+	to_nulls.resize(arity);
 	for (int c = 0; c < arity; c++)
 	{
 		if (nulls && nulls[c] && memchr(nulls[c], 1, nrows))
-			return run->device.status = GPUCOL_UNSUPPORTED;
+			run->device.has_null = true;
+		if (run->device.has_null)
+		{
+			to_nulls[c].resize(to[c].size());
+			if (nulls && nulls[c])
+				to_nulls[c].insert(to_nulls[c].end(), nulls[c], nulls[c] + nrows);
+			else
+				to_nulls[c].resize(to[c].size() + nrows);
+		}
 		to[c].insert(to[c].end(), columns[c], columns[c] + nrows);
 	}
 	return GPUCOL_OK;
@@ -556,17 +584,25 @@ device_next(GpucolRecRun *run, uint32_t relation, GpucolRecBatch *out)
 									 run->device.memory.stream));
 		gpucol_check(cudaStreamSynchronize(run->device.memory.stream));
 		run->columns.resize(order.arity);
+		run->null_columns.resize(order.arity);
+		run->nulls.assign(order.arity, nullptr);
 		run->pointers.resize(order.arity);
 		for (int c = 0; c < order.arity; c++)
 		{
 			run->columns[c].resize(n);
 			for (size_t i = 0; i < n; i++)
 				run->columns[c][i] = run->device.values[order.code(run->keys[i], c)];
+			if (run->device.has_null)
+			{
+				run->null_columns[c].resize(n);
+				for (size_t i = 0; i < n; i++)
+					run->null_columns[c][i] = order.code(run->keys[i], c) == 0;
+				run->nulls[c] = run->null_columns[c].data();
+			}
 			run->pointers[c] = run->columns[c].data();
 		}
 		out->nrows = (uint32_t) n;
 		out->columns = run->pointers.data();
-		run->nulls.assign(order.arity, nullptr);
 		out->nulls = run->nulls.data();
 		return GPUCOL_OK;
 	});

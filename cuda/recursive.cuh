@@ -9,8 +9,9 @@
  * that closure.cu and sandwich.cu evaluate without a HISA.
  *
  * All values of a run are mapped to dense codes in value order, so codes compare as the
- * integers do, and a tuple of up to 64 / bits columns is one key.
- * What does not fit that (arithmetic, aggregates, bags, NULLs, wide tuples) is
+ * integers do, and a tuple of up to 64 / bits columns is one key.  Where there are
+ * NULLs, code 0 is NULL: equal to itself in a set, matching nothing in a rule.
+ * What does not fit that (arithmetic, aggregates, bags, wide tuples) is
  * GPUCOL_UNSUPPORTED before anything runs.
  *
  *-------------------------------------------------------------------------
@@ -62,9 +63,11 @@ struct GpucolDeviceRun
 	GpucolRecOptions options;
 	GpucolDeviceMemory memory;
 	std::vector<std::vector<std::vector<int64_t>>> loaded; /* relation, column */
-	std::vector<int64_t> values;	/* dictionary, ascending */
-	std::vector<uint32_t> direct;	/* code of value - values[0], where values
-									 * lie close together; else empty */
+	std::vector<std::vector<std::vector<uint8_t>>> loaded_nulls;	/* likewise */
+	bool		has_null = false;
+	std::vector<int64_t> values;	/* by code: ascending, NULL before them */
+	std::vector<uint32_t> direct;	/* code of value less the least one, where
+									 * values lie close together; else empty */
 	GpucolArray<int64_t> device_values;
 	int			bits = 1;
 	std::vector<GpucolDeviceRelation> relations;
@@ -74,6 +77,8 @@ struct GpucolDeviceRun
 	bool		ran = false;
 	GpucolStatus status = GPUCOL_OK;	/* of the run, once it ended */
 
+	/* The code of NULL, or one that no value has. */
+	uint32_t null_code() const { return has_null ? 0 : UINT32_MAX; }
 	uint32_t code(int64_t value) const;
 	GpucolKeyOrder declared(uint32_t relation) const;
 

@@ -61,6 +61,19 @@ struct Pack
 			key = key << bits | parts[p].at(i);
 		return key;
 	}
+
+	/* Is a part the code of NULL, which matches nothing? */
+	__device__ __forceinline__ bool
+	has(size_t i, uint32_t null_code) const
+	{
+		bool		any = false;
+
+		if (null_code == UINT32_MAX)
+			return false;
+		for (int p = 0; p < n; p++)
+			any |= parts[p].at(i) == null_code;
+		return any;
+	}
 };
 
 /* Columns of a join's output. */
@@ -75,14 +88,14 @@ struct Output
 };
 
 __global__ void
-find_kernel(Pack prefix, size_t n, GpucolRunView run, uint64_t *starts,
-			uint64_t *counts)
+find_kernel(Pack prefix, size_t n, GpucolRunView run, uint32_t null_code,
+			uint64_t *starts, uint64_t *counts)
 {
 	GPUCOL_FOR_EACH(i, n)
 	{
 		uint64_t	start = 0;
 
-		counts[i] = run_find(run, prefix.at(i), &start);
+		counts[i] = prefix.has(i, null_code) ? 0 : run_find(run, prefix.at(i), &start);
 		starts[i] = start;
 	}
 }
@@ -108,13 +121,14 @@ join_kernel(uint64_t first, size_t m, size_t n, const uint64_t *starts,
 }
 
 __global__ void
-exists_kernel(Pack prefix, size_t n, GpucolRunView run, uint8_t *found)
+exists_kernel(Pack prefix, size_t n, GpucolRunView run, uint32_t null_code,
+			  uint8_t *found)
 {
 	GPUCOL_FOR_EACH(i, n)
 	{
 		uint64_t	start;
 
-		if (!found[i] && run_find(run, prefix.at(i), &start) > 0)
+		if (!found[i] && !prefix.has(i, null_code) && run_find(run, prefix.at(i), &start) > 0)
 			found[i] = 1;
 	}
 }
@@ -127,7 +141,8 @@ invert_kernel(uint8_t *flags, size_t n)
 }
 
 __global__ void
-test_kernel(int function, Source a, Source b, size_t n, uint8_t *keep)
+test_kernel(int function, Source a, Source b, size_t n, uint32_t null_code,
+			uint8_t *keep)
 {
 	GPUCOL_FOR_EACH(i, n)
 	{
@@ -156,7 +171,7 @@ test_kernel(int function, Source a, Source b, size_t n, uint8_t *keep)
 				ok = x >= y;
 				break;
 		}
-		keep[i] = ok;
+		keep[i] = ok && x != null_code && y != null_code;
 	}
 }
 
@@ -198,13 +213,14 @@ unpack_kernel(const uint64_t *keys, size_t n, int shift, uint32_t mask, uint32_t
 /* Per block: count, sum, min, max of the values at one place of the keys. */
 __global__ void
 summarise_kernel(const uint64_t *keys, size_t n, GpucolKeyOrder order, int place,
-				 const int64_t *values, GpucolRowSummary *out)
+				 const int64_t *values, uint32_t null_code, GpucolRowSummary *out)
 {
 	__shared__ GpucolRowSummary warps[GPUCOL_THREADS / 32];
 	GpucolRowSummary own = summary_empty();
 
 	GPUCOL_FOR_EACH(i, n)
-		summary_add(own, __ldg(values + order.code(keys[i], place)));
+		if (order.code(keys[i], place) != null_code)
+			summary_add(own, __ldg(values + order.code(keys[i], place)));
 	summary_reduce(own);
 	if (threadIdx.x % 32 == 0)
 		warps[threadIdx.x / 32] = own;
@@ -291,7 +307,8 @@ private:
 	source(const GpucolRecOperand &o, const Bindings &bindings) const
 	{
 		if (o.kind == GPUCOL_REC_CONSTANT)
-			return {nullptr, run_.code(plan_.constants[o.index].value)};
+			return {nullptr, plan_.constants[o.index].isnull ? run_.null_code() :
+				run_.code(plan_.constants[o.index].value)};
 		return {bindings.columns[o.index].data(), 0};
 	}
 
@@ -359,7 +376,7 @@ private:
 		cudaStream_t stream = run_.memory.stream;
 
 		find_kernel<<<gpucol_launch_grid(bindings.n), GPUCOL_THREADS, 0, stream>>>
-			(prefix, bindings.n, view, starts.data(), ends.data());
+			(prefix, bindings.n, view, run_.null_code(), starts.data(), ends.data());
 		gpucol_check(cudaGetLastError());
 		gpucol_with_scratch(run_.memory, [&](void *scratch, size_t &bytes) {
 			return cub::DeviceScan::InclusiveSum(scratch, bytes, ends.data(), ends.data(),
@@ -485,7 +502,7 @@ private:
 			test_kernel<<<gpucol_launch_grid(bindings.n), GPUCOL_THREADS, 0, run_.memory.stream>>>
 				(GPUCOL_REC_EQ, Source{bindings.columns[pair.first].data(), 0},
 				 Source{bindings.columns[pair.second].data(), 0}, bindings.n,
-				 keep.data());
+				 run_.null_code(), keep.data());
 			gpucol_check(cudaGetLastError());
 			filter(s, bindings, keep, true);
 		}
@@ -547,7 +564,7 @@ private:
 		{
 			exists_kernel<<<gpucol_launch_grid(bindings.n), GPUCOL_THREADS, 0, run_.memory.stream>>>
 				(prefix, bindings.n, r->view(run_.memory, order, places, bindings.n),
-				 flags.data());
+				 run_.null_code(), flags.data());
 			gpucol_check(cudaGetLastError());
 		}
 		if (atom.kind == GPUCOL_REC_ABSENT)
@@ -567,7 +584,8 @@ private:
 
 		test_kernel<<<gpucol_launch_grid(bindings.n), GPUCOL_THREADS, 0, run_.memory.stream>>>
 			(step(s).function, source(operand(step(s), 0), bindings),
-			 source(operand(step(s), 1), bindings), bindings.n, keep.data());
+			 source(operand(step(s), 1), bindings), bindings.n, run_.null_code(),
+			 keep.data());
 		gpucol_check(cudaGetLastError());
 		filter(s, bindings, keep);
 		from(s + 1, bindings);
@@ -636,13 +654,6 @@ all_integers(const GpucolRecPlan *plan)
 bool
 step_supported(const GpucolRecPlan *plan, const GpucolRecStep &step)
 {
-	for (int i = 0; i < step.noperands; i++)
-	{
-		const GpucolRecOperand &o = plan->operands[step.operands + i];
-
-		if (o.kind == GPUCOL_REC_CONSTANT && plan->constants[o.index].isnull)
-			return false;
-	}
 	switch (step.kind)
 	{
 		case GPUCOL_REC_ATOM:
@@ -706,7 +717,7 @@ gpucol_rules_summarise(GpucolDeviceRun &run, const GpucolKeys &keys,
 
 		summarise_kernel<<<blocks, GPUCOL_THREADS, 0, run.memory.stream>>>
 			(keys.data(), keys.size(), order, place, run.device_values.data(),
-			 partial.data());
+			 run.null_code(), partial.data());
 		gpucol_check(cudaGetLastError());
 		gpucol_check(cudaMemcpyAsync(host.data(), partial.data(),
 									 blocks * sizeof(host[0]),

@@ -184,6 +184,7 @@ Recursion::load(const char *payload, size_t size)
 {
 	GpucolWireRecLoad head;
 	const int64_t *columns[GPUCOL_REC_MAX_ARITY];
+	const uint8_t *nulls[GPUCOL_REC_MAX_ARITY];
 	std::vector<int64_t> values;
 
 	require(size >= sizeof(head));
@@ -192,14 +193,20 @@ Recursion::load(const char *payload, size_t size)
 
 	uint32_t	arity = plan_.relations[head.relation].arity;
 
-	require(size - sizeof(head) == (uint64_t) head.nrows * arity * sizeof(int64_t));
-	values.resize((size_t) head.nrows * arity);
-	memcpy(values.data(), payload + sizeof(head), size - sizeof(head));
+	uint64_t	n = (uint64_t) head.nrows * arity;
+
+	require(size - sizeof(head) == n * (sizeof(int64_t) + (head.has_nulls != 0)));
+	values.resize(n);
+	memcpy(values.data(), payload + sizeof(head), n * sizeof(int64_t));
 	for (uint32_t c = 0; c < arity; c++)
+	{
 		columns[c] = values.data() + (size_t) c * head.nrows;
+		nulls[c] = (const uint8_t *) payload + sizeof(head) + n * sizeof(int64_t) +
+			(size_t) c * head.nrows;
+	}
 	if (status_ == GPUCOL_OK)
 		status_ = gpucol_recursive_device.load(run_, head.relation, head.nrows,
-											   columns, nullptr);
+											   columns, head.has_nulls ? nulls : nullptr);
 }
 
 /* The relation that a question is about. */
@@ -260,9 +267,16 @@ Recursion::next(const char *payload, size_t size)
 		status_ = status;
 	head.status = describe(status);
 	head.nrows = status == GPUCOL_OK ? batch.nrows : 0;
+	uint32_t	arity = head.nrows > 0 ? plan_.relations[rel].arity : 0;
+
+	for (uint32_t c = 0; c < arity; c++)
+		head.has_nulls |= batch.nulls[c] != nullptr;
 	message.assign((char *) &head, (char *) (&head + 1));
-	for (uint32_t c = 0; c < plan_.relations[rel].arity && head.nrows > 0; c++)
+	for (uint32_t c = 0; c < arity; c++)
 		message.insert(message.end(), (const char *) batch.columns[c],
 					   (const char *) (batch.columns[c] + batch.nrows));
+	for (uint32_t c = 0; c < arity && head.has_nulls; c++)
+		message.insert(message.end(), (const char *) batch.nulls[c],
+					   (const char *) (batch.nulls[c] + batch.nrows));
 	return message;
 }

@@ -11,7 +11,8 @@
  *		  r(x,z) :- r(x,y), r(y,z)		for each delta			(closure of the base)
  *		  r(x,y) :- e(a,x), r(a,b), f(b,y)						(sandwich)
  *
- * in any atom order and with edges written either way round, and if the domain
+ * in any atom order and with edges written either way round, if there are no
+ * NULLs, and if the domain
  * fits the kernels' shared memory and, for the sandwich, its matrices fit the
  * memory that is free.
  *
@@ -561,7 +562,7 @@ gpucol_shapes_start(GpucolDeviceRun &run, uint32_t stratum, uint32_t *relation)
 				available = 0,
 				total;
 
-	if (run.options.strategy == GPUCOL_REC_HISA ||
+	if (run.options.strategy == GPUCOL_REC_HISA || run.has_null ||
 		!lone_relation(run.plan, stratum, relation, rules) ||
 		!read_rule(run.plan, rules[0], edges))
 		return nullptr;

@@ -46,7 +46,7 @@ struct GpucolRecRun
 	GpucolRecProgress progress;
 	char	   *payload;		/* rows of the last batch */
 	const int64_t *columns[GPUCOL_REC_MAX_ARITY];
-	const uint8_t *nulls[GPUCOL_REC_MAX_ARITY]; /* all NULL */
+	const uint8_t *nulls[GPUCOL_REC_MAX_ARITY];
 };
 
 /* Strings that progress hands out, which outlive their run. */
@@ -307,17 +307,23 @@ static bool
 send_rows(GpucolRecRun *run, uint32_t relation, uint64_t at, uint32_t n)
 {
 	const Loaded *loaded = &run->loaded[relation];
-	GpucolWireRecLoad head = {relation, n};
+	GpucolWireRecLoad head = {relation, n, run->any_null, 0};
+	size_t		arity = (size_t) arity_of(run, relation);
 	size_t		column = n * sizeof(int64_t);
-	char	   *body = malloc(column * (size_t) arity_of(run, relation) + 1);
+	size_t		size = arity * (column + (run->any_null ? n : 0));
+	char	   *body = malloc(size + 1);
 	bool		ok;
 
 	if (body == NULL)
 		return false;
-	for (int c = 0; c < arity_of(run, relation); c++)
-		memcpy(body + column * (size_t) c, loaded->columns[c] + at, column);
+	for (size_t c = 0; c < arity; c++)
+	{
+		memcpy(body + column * c, loaded->columns[c] + at, column);
+		if (run->any_null)
+			memcpy(body + column * arity + n * c, loaded->nulls[c] + at, n);
+	}
 	ok = gpucol_wire_send(run->wire, GPUCOL_WIRE_REC_LOAD, &head, sizeof(head), body,
-						  column * (size_t) arity_of(run, relation));
+						  size);
 	free(body);
 	return ok;
 }
@@ -326,8 +332,6 @@ send_rows(GpucolRecRun *run, uint32_t relation, uint64_t at, uint32_t n)
 static GpucolStatus
 send_loaded(GpucolRecRun *run)
 {
-	if (run->any_null)
-		return GPUCOL_UNSUPPORTED;
 	for (uint32_t r = 0; r < run->plan->nrelations; r++)
 		for (uint64_t at = 0; at < run->loaded[r].nrows; at += LOAD_ROWS)
 		{
@@ -460,11 +464,17 @@ cuda_next(GpucolRecRun *run, uint32_t relation, GpucolRecBatch *out)
 				return status;
 			memcpy(&head, run->payload, sizeof(head));
 			if (head.nrows > UINT32_MAX ||
-				size != sizeof(head) + head.nrows * sizeof(int64_t) * (size_t) arity)
+				size != sizeof(head) + head.nrows * (size_t) arity *
+				(sizeof(int64_t) + (head.has_nulls != 0)))
 				return GPUCOL_DEVICE_LOST;
 			for (int c = 0; c < arity; c++)
+			{
 				run->columns[c] = (const int64_t *) (run->payload + sizeof(head)) +
 					head.nrows * (uint64_t) c;
+				run->nulls[c] = head.has_nulls == 0 ? NULL :
+					(const uint8_t *) run->payload + sizeof(head) +
+					head.nrows * ((size_t) arity * sizeof(int64_t) + (size_t) c);
+			}
 			out->nrows = (uint32_t) head.nrows;
 			out->columns = run->columns;
 			out->nulls = run->nulls;

@@ -356,11 +356,16 @@ typedef struct GpucolWireRecStart
 /* Bytes of an array of n elements in a REC_START. */
 #define GPUCOL_WIRE_PADDED(n, size) ((((uint64_t) (n) * (size)) + 7) / 8 * 8)
 
-/* Followed by the columns, nrows int64 each.  NULLs do not travel. */
+/*
+ * Followed by the columns, nrows int64 each, and where has_nulls by a byte for
+ * each value, column by column too: 1 = NULL.
+ */
 typedef struct GpucolWireRecLoad
 {
 	uint32_t	relation;
 	uint32_t	nrows;
+	uint32_t	has_nulls;
+	uint32_t	unused;
 } GpucolWireRecLoad;
 
 typedef struct GpucolWireRecAsk
@@ -398,11 +403,12 @@ typedef struct GpucolWireRecColumn
 	int64_t		max;
 } GpucolWireRecColumn;
 
-/* Followed by the columns, nrows int64 each; GPUCOL_END has no rows. */
+/* Followed by rows as a REC_LOAD is; GPUCOL_END has none. */
 typedef struct GpucolWireRecRows
 {
 	GpucolWireRecStatus status;
 	uint64_t	nrows;
+	uint64_t	has_nulls;
 } GpucolWireRecRows;
 
 #endif							/* GPUCOL_SERVICE_PROTOCOL_H */
