@@ -190,7 +190,7 @@ reason_of(GpucolStatus status)
 	switch (status)
 	{
 		case GPUCOL_UNSUPPORTED:
-			return "the device does not evaluate this recursion";
+			return "the recursion's tuples are too wide for the device";
 		case GPUCOL_OUT_OF_MEMORY:
 			return "the recursion does not fit the device's memory";
 		default:
@@ -343,16 +343,54 @@ send_loaded(GpucolRecRun *run)
 	return GPUCOL_OK;
 }
 
-/* Does the plan compute what only this process can? */
+/* Do all columns of the plan compare as signed integers do? */
 static bool
-needs_host(const GpucolRecPlan *plan)
+all_integers(const GpucolRecPlan *plan)
 {
-	for (uint32_t i = 0; i < plan->nsteps; i++)
-		if ((plan->steps[i].kind == GPUCOL_REC_COMPUTE ||
-			 plan->steps[i].kind == GPUCOL_REC_TEST) &&
-			plan->steps[i].function == GPUCOL_REC_HOST)
-			return true;
-	return false;
+	for (uint32_t i = 0; i < plan->ntypes; i++)
+		if (plan->types[i] != GPUCOL_REC_INT2 && plan->types[i] != GPUCOL_REC_INT4 &&
+			plan->types[i] != GPUCOL_REC_INT8)
+			return false;
+	return true;
+}
+
+/* What a step does that the device does not, or NULL. */
+static const char *
+beyond_device(const GpucolRecPlan *plan, const GpucolRecStep *step)
+{
+	if (step->kind == GPUCOL_REC_AGGREGATE)
+		return "aggregate";
+	if (step->kind == GPUCOL_REC_COMPUTE && step->function != GPUCOL_REC_COPY)
+		return "compute values";
+	if (step->kind != GPUCOL_REC_TEST || step->function == GPUCOL_REC_EQ ||
+		step->function == GPUCOL_REC_NE)
+		return NULL;
+	if (step->function < GPUCOL_REC_LT || step->function > GPUCOL_REC_GE)
+		return "test more than comparisons";
+	return all_integers(plan) ? NULL : "compare order where not all columns are integers";
+}
+
+/* What a plan does that the device does not, or NULL (gpucol_rules_supported). */
+static const char *
+plan_beyond_device(const GpucolRecPlan *plan)
+{
+	const char *why = NULL;
+
+	for (uint32_t i = 0; i < plan->nrelations; i++)
+	{
+		const GpucolRecRelation *r = &plan->relations[i];
+
+		if (r->merge != GPUCOL_REC_MERGE_NONE)
+			return "keep least or greatest values";
+		if ((r->flags & GPUCOL_REC_BAG) &&
+			(r->flags & (GPUCOL_REC_DERIVED | GPUCOL_REC_OUTPUT)))
+			return "keep duplicates (UNION ALL)";
+		if (r->arity == 0)
+			return "have a relation without columns";
+	}
+	for (uint32_t i = 0; i < plan->nsteps && why == NULL; i++)
+		why = beyond_device(plan, &plan->steps[i]);
+	return why;
 }
 
 /* Connect, and send the plan and everything that was loaded. */
@@ -363,8 +401,13 @@ begin(GpucolRecRun *run)
 	GpucolStatus status;
 	uint64_t	rows = 0;
 
-	if (needs_host(run->plan))
-		return GPUCOL_UNSUPPORTED;
+	why = plan_beyond_device(run->plan);
+	if (why != NULL)
+	{
+		snprintf(last_reason, sizeof(last_reason),
+				 "the device does not run recursions that %s", why);
+		return GPUCOL_DEVICE_LOST;
+	}
 	for (uint32_t r = 0; r < run->plan->nrelations; r++)
 		rows += run->loaded[r].nrows;
 	if (rows < run->options.device_rows)
