@@ -246,6 +246,17 @@ gpucol_compat_explain_one_query(Query *query, int cursor_options,
 #define gpucol_compat_distinct_clause(root) ((root)->parse->distinctClause)
 #endif
 
+/* The order of a sort operator, as get_ordering_op_properties gives it. */
+#if PG_VERSION_NUM >= 180000
+#include "access/cmptype.h"
+#define GpucolCompatOrder			CompareType
+#define GPUCOL_COMPAT_ORDER_GREATER	COMPARE_GT
+#else
+#include "access/stratnum.h"
+#define GpucolCompatOrder			int16
+#define GPUCOL_COMPAT_ORDER_GREATER	BTGreaterStrategyNumber
+#endif
+
 /* Does the current user own a relation? */
 #include "catalog/pg_class.h"
 #include "miscadmin.h"

@@ -25,8 +25,10 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/datum.h"
 #include "utils/float.h"
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/numeric.h"
 #include "utils/typcache.h"
 
 #include "exec/regroup.h"
@@ -64,7 +66,7 @@ typedef struct HostAgg
 	FmgrInfo	compare;		/* EXTREME */
 	Table		table;			/* DISTINCT: items are pairs (group, value) */
 	uint32	   *groups;			/* DISTINCT: by pair */
-	Datum	   *values;			/* DISTINCT: by pair; EXTREME: by group */
+	Datum	   *values;			/* DISTINCT: by pair; EXTREME, NUMERIC: by group */
 } HostAgg;
 
 struct GpucolRegroup
@@ -378,6 +380,23 @@ add_weighted(const GpucolFinal *final, GpucolAggState *state, Datum value, int64
 	return ok;
 }
 
+/* Add a numeric `rows` times to the group's sum. */
+static void
+add_numeric(GpucolRegroup *r, HostAgg *host, uint32 group, bool first, Datum value,
+			int64 rows)
+{
+	MemoryContext old = MemoryContextSwitchTo(r->econtext->ecxt_per_tuple_memory);
+	Datum		sum = DirectFunctionCall2(numeric_mul, value,
+										  NumericGetDatum(int64_to_numeric(rows)));
+
+	if (!first)
+		sum = DirectFunctionCall2(numeric_add, sum, host->values[group]);
+	MemoryContextSwitchTo(old);
+	if (!first)
+		pfree(DatumGetPointer(host->values[group]));
+	host->values[group] = datumCopy(sum, false, -1);
+}
+
 /* Advance an aggregate for the engine's group in the slot. */
 static bool
 advance_host(GpucolRegroup *r, HostAgg *host, uint32 group, const GpucolAggState *from)
@@ -405,6 +424,10 @@ advance_host(GpucolRegroup *r, HostAgg *host, uint32 group, const GpucolAggState
 		case GPUCOL_HOST_EXTREME:
 			keep_extreme(host, group, state->count == 0, value);
 			state->count = 1;
+			return true;
+		case GPUCOL_HOST_NUMERIC:
+			add_numeric(r, host, group, state->count == 0, value, rows);
+			state->count += rows;
 			return true;
 		default:
 			return add_weighted(final, state, value, rows);
@@ -462,7 +485,7 @@ reserve_group(GpucolRegroup *r)
 	r->states = grow(r->states, room * Max(r->nstates, 1) * sizeof(GpucolAggState));
 	for (int i = 0; i < r->plan->naggs; i++)
 	{
-		if (r->plan->finals[i].host == GPUCOL_HOST_EXTREME)
+		if (r->plan->finals[i].kind == GPUCOL_FINAL_DATUM)
 			r->hosts[i].values = grow(r->hosts[i].values, room * sizeof(Datum));
 	}
 }
@@ -732,10 +755,15 @@ result_datum(GpucolRegroup *r, int agg, uint32 group, bool *isnull)
 	const GpucolFinal *final = &r->plan->finals[agg];
 	const GpucolAggState *states = r->states + (Size) group * r->nstates;
 
-	if (final->kind != GPUCOL_FINAL_EXTREME)
+	if (final->kind != GPUCOL_FINAL_DATUM)
 		return gpucol_final_datum(final, states, isnull);
 	*isnull = states[final->state].count == 0;
-	return *isnull ? (Datum) 0 : r->hosts[agg].values[group];
+	if (*isnull)
+		return (Datum) 0;
+	if (final->average)
+		return DirectFunctionCall2(numeric_div, r->hosts[agg].values[group],
+								   NumericGetDatum(int64_to_numeric(states[final->state].count)));
+	return r->hosts[agg].values[group];
 }
 
 bool

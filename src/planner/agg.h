@@ -25,7 +25,7 @@ typedef enum GpucolFinalKind
 	GPUCOL_FINAL_BOOL,
 	GPUCOL_FINAL_VAR_NUMERIC,
 	GPUCOL_FINAL_VAR_FLOAT8,
-	GPUCOL_FINAL_EXTREME		/* a datum, see GpucolHostAgg */
+	GPUCOL_FINAL_DATUM			/* a datum, see GpucolHostAgg */
 } GpucolFinalKind;
 
 /*
@@ -36,6 +36,7 @@ typedef enum GpucolHostAgg
 {
 	GPUCOL_HOST_NONE = 0,		/* the engine does */
 	GPUCOL_HOST_WEIGHTED,		/* an integer, as often as the group has rows */
+	GPUCOL_HOST_NUMERIC,		/* a numeric likewise, summed by PostgreSQL */
 	GPUCOL_HOST_DISTINCT,		/* number of distinct values */
 	GPUCOL_HOST_EXTREME			/* least or greatest value */
 } GpucolHostAgg;
@@ -59,6 +60,7 @@ typedef struct GpucolFinal
 	Oid			compare;		/* EXTREME: support function of a btree */
 	Oid			collation;
 	bool		greatest;
+	bool		average;		/* NUMERIC: the sum divided by the count */
 } GpucolFinal;
 
 /* One key of a grouping. */

@@ -12,7 +12,7 @@
  * too, and the executor advances the aggregate once for each of these groups
  * (exec/regroup.c).  That does for whatever does not depend on how often a value
  * comes (min, max and other aggregates with a sort operator, DISTINCT), and for
- * integers, which can be multiplied by the number of rows.
+ * sums of integers and numerics, which can be multiplied by the number of rows.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,6 +31,7 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
+#include "compat.h"
 #include "planner/agg.h"
 
 typedef struct AggFunction
@@ -240,7 +241,7 @@ find_extreme(Aggref *agg, GpucolFinal *final)
 	Oid			sortop = InvalidOid;
 	Oid			family;
 	Oid			type;
-	int16		strategy;
+	GpucolCompatOrder order;
 
 	if (HeapTupleIsValid(tuple))
 	{
@@ -248,12 +249,12 @@ find_extreme(Aggref *agg, GpucolFinal *final)
 		ReleaseSysCache(tuple);
 	}
 	if (!OidIsValid(sortop) || agg->aggfnoid >= FirstNormalObjectId ||
-		!get_ordering_op_properties(sortop, &family, &type, &strategy))
+		!get_ordering_op_properties(sortop, &family, &type, &order))
 		return false;
 	final->compare = get_opfamily_proc(family, type, type, BTORDER_PROC);
-	final->greatest = strategy == BTGreaterStrategyNumber;
+	final->greatest = order == GPUCOL_COMPAT_ORDER_GREATER;
 	final->collation = agg->inputcollid;
-	final->kind = GPUCOL_FINAL_EXTREME;
+	final->kind = GPUCOL_FINAL_DATUM;
 	final->host = GPUCOL_HOST_EXTREME;
 	return OidIsValid(final->compare);
 }
@@ -296,6 +297,21 @@ find_weighted(Aggref *agg, Expr *arg, GpucolFinal *final)
 }
 
 /*
+ * Is it a sum or an average of numerics?  Numeric's addition and multiplication by
+ * an integer are exact and keep the display scale, so their order does not matter.
+ */
+static bool
+find_numeric(Aggref *agg, GpucolFinal *final)
+{
+	if (agg->aggfnoid != F_SUM_NUMERIC && agg->aggfnoid != F_AVG_NUMERIC)
+		return false;
+	final->average = agg->aggfnoid == F_AVG_NUMERIC;
+	final->kind = GPUCOL_FINAL_DATUM;
+	final->host = GPUCOL_HOST_NUMERIC;
+	return true;
+}
+
+/*
  * Describe how the executor advances an aggregate once for each of the engine's
  * groups.
  */
@@ -316,7 +332,7 @@ gpucol_lower_host_agg(GpucolLower *l, Aggref *agg, GpucolFinal *final)
 	final->arg = arg;
 	found = find_extreme(agg, final) ||
 		(agg->aggdistinct != NIL ? find_distinct(agg, arg, final) :
-		 find_weighted(agg, arg, final));
+		 find_weighted(agg, arg, final) || find_numeric(agg, final));
 	return found ||
 		gpucol_lower_decline(l, "aggregate %s over type %s",
 							 format_procedure(agg->aggfnoid),

@@ -55,6 +55,7 @@ INSERT INTO calls (call)
 SELECT format('count(DISTINCT %s)', c) FROM unnest('{s,v,ci,n,n2,iv,ip,j,a,d,upper(s),length(s),s || v,n2 / 3,by,u}'::text[]) c;
 INSERT INTO calls (call) VALUES
 	('sum(length(s))'), ('avg(length(s || v))'), ('stddev(length(v))'), ('var_pop(length(s))'), ('count(upper(s))'), ('count(n % 2)'), ('sum((n2 * 4)::int)'),
+	('sum(n)'), ('avg(n)'), ('sum(n2 / 3)'), ('avg(n2 / 7)'), ('sum(round(n2, 1))'), ('avg(n2 % 0.3)'), ('sum(n2 * n2 * n2)'), ('sum(n) FILTER (WHERE n < 100)'), ('sum(1 / (1 + n2))'),
 	('min(s) FILTER (WHERE i2 > 100)'), ('max(s) FILTER (WHERE false)'), ('count(DISTINCT s) FILTER (WHERE b)'), ('sum(length(s)) FILTER (WHERE v LIKE ''V1%'')'),
 	('min(DISTINCT s)'), ('count(DISTINCT s) + count(DISTINCT i2)'), ('min(s) || max(v)'), ('sum(i2) + count(DISTINCT i2) + length(max(s))'),
 	('max(s COLLATE "C")'), ('min(ts::text)'), ('sum((j ->> ''k'')::int)'), ('avg(a[2])');
@@ -95,7 +96,7 @@ EXPLAIN (COSTS OFF) SELECT upper(left(s, 1)), min(v), sum(i2) FROM facts GROUP B
 EXPLAIN (COSTS OFF, VERBOSE) SELECT upper(s) || random()::text, count(*) FROM facts GROUP BY 1;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT string_agg(s, ',') FROM facts;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT sum(f8::float4) FROM facts;
-EXPLAIN (COSTS OFF, VERBOSE) SELECT sum(n) FROM facts;
+EXPLAIN (COSTS OFF, VERBOSE) SELECT variance(n) FROM facts;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT (g, b), count(*) FROM facts GROUP BY 1;
 
 -- an expression is evaluated once for each value, and never for a deleted one
