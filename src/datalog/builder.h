@@ -85,4 +85,11 @@ extern GpucolRecPlan *gpucol_rec_builder_finish(GpucolRecBuilder *builder,
 extern bytea *gpucol_rec_plan_pack(const GpucolRecPlan *plan);
 extern GpucolRecPlan *gpucol_rec_plan_unpack(bytea *packed);
 
+/*
+ * describe.c: a rule of a plan in words: what it joins in which order, with the
+ * columns that are known by then.  names are those of the plan's relations.
+ */
+extern char *gpucol_rec_plan_describe(const GpucolRecPlan *plan, uint32 number,
+									  const char *const *names);
+
 #endif							/* GPUCOL_DATALOG_BUILDER_H */

@@ -22,6 +22,7 @@
 #include "utils/rel.h"
 #include "utils/tuplestore.h"
 
+#include "datalog/builder.h"
 #include "datalog/ast.h"
 #include "datalog/input.h"
 #include "datalog/run.h"
@@ -148,6 +149,27 @@ prepare(Execution *execution, const char *text)
 	gpucol_datalog_check(execution->program);
 }
 
+/* Tell who listens to DEBUG1 in what order the rules join. */
+static void
+show_rules(const Execution *execution, const GpucolRecPlan *plan)
+{
+	const char **names = palloc0(sizeof(char *) * (plan->nrelations + 1));
+	ListCell   *lc;
+	uint32		i;
+
+	foreach(lc, execution->program->relations)
+	{
+		DatalogRelation *relation = lfirst(lc);
+
+		if (relation->needed)
+			names[relation->number] = relation->name;
+	}
+	for (i = 0; i < plan->nrules; i++)
+		ereport(DEBUG1,
+				(errmsg_internal("datalog rule: %s",
+								 gpucol_rec_plan_describe(plan, i, names))));
+}
+
 /* Start a program whose needed relations are marked. */
 static void
 start(Execution *execution)
@@ -161,6 +183,8 @@ start(Execution *execution)
 	inputs = read_inputs(execution);
 	plan = gpucol_datalog_plan(execution->program, symbol_code,
 							   execution->symbols);
+	if (message_level_is_interesting(DEBUG1))
+		show_rules(execution, plan);
 	execution->recursion = gpucol_recursion_start(plan, NULL, NULL);
 	foreach(lc, inputs)
 		load_input(execution, lfirst(lc));

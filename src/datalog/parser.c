@@ -16,11 +16,27 @@
 #include "datalog/lexer.h"
 #include "miscadmin.h"
 
+/* A type as the program names it: resolved when all of them are known. */
+typedef struct NamedType
+{
+	char	   *name;
+	int			position;
+} NamedType;
+
 typedef struct TypeAlias
 {
 	char	   *name;
-	DatalogType type;
+	List	   *members;		/* NamedType */
+	DatalogType type;			/* UNKNOWN until resolved */
+	bool		resolving;
 } TypeAlias;
+
+/* An attribute's type, until it is resolved. */
+typedef struct AttributeType
+{
+	DatalogAttribute *attribute;
+	NamedType   *type;
+} AttributeType;
 
 typedef struct Parser
 {
@@ -28,6 +44,7 @@ typedef struct Parser
 	DatalogToken token;			/* the next one */
 	DatalogProgram *program;
 	List	   *aliases;		/* TypeAlias */
+	List	   *attribute_types;	/* AttributeType */
 	List	   *marks;			/* Mark */
 	int			noperators;		/* of the clause so far */
 } Parser;
@@ -147,45 +164,104 @@ gpucol_datalog_type_name(DatalogType type)
 	return "unknown";
 }
 
+/* A primitive type by its name, else UNKNOWN. */
 static DatalogType
-find_type(Parser *parser, const char *name)
+find_primitive(const char *name)
 {
 	static const DatalogType types[] = {
 		DATALOG_NUMBER, DATALOG_UNSIGNED, DATALOG_FLOAT, DATALOG_SYMBOL
 	};
-	ListCell   *lc;
 	int			i;
 
 	for (i = 0; i < (int) lengthof(types); i++)
 		if (strcmp(name, gpucol_datalog_type_name(types[i])) == 0)
 			return types[i];
-	foreach(lc, parser->aliases)
-	{
-		TypeAlias  *alias = lfirst(lc);
-
-		if (strcmp(alias->name, name) == 0)
-			return alias->type;
-	}
 	return DATALOG_UNKNOWN;
 }
 
-/* Name of a type, of a primitive one in the end. */
+static TypeAlias *
+find_alias(const Parser *parser, const char *name)
+{
+	ListCell   *lc;
+
+	foreach(lc, parser->aliases)
+		if (strcmp(((TypeAlias *) lfirst(lc))->name, name) == 0)
+			return lfirst(lc);
+	return NULL;
+}
+
+/* The primitive type that a name stands for in the end. */
 static DatalogType
+resolve_type(Parser *parser, const NamedType *name)
+{
+	DatalogType type = find_primitive(name->name);
+	TypeAlias  *alias;
+	ListCell   *lc;
+
+	if (type != DATALOG_UNKNOWN)
+		return type;
+	check_stack_depth();
+	alias = find_alias(parser, name->name);
+	if (alias == NULL)
+		gpucol_datalog_error(parser->program->text, name->position,
+							 ERRCODE_UNDEFINED_OBJECT,
+							 "Types are number, unsigned, float, symbol and those that .type names.",
+							 "type \"%s\" is not defined", name->name);
+	if (alias->type != DATALOG_UNKNOWN && !alias->resolving)
+		return alias->type;
+	if (alias->resolving)
+		gpucol_datalog_error(parser->program->text, name->position,
+							 ERRCODE_INVALID_OBJECT_DEFINITION, NULL,
+							 "type \"%s\" is defined by itself", name->name);
+	alias->resolving = true;
+	foreach(lc, alias->members)
+	{
+		const NamedType *member = lfirst(lc);
+
+		type = resolve_type(parser, member);
+		if (alias->type == DATALOG_UNKNOWN)
+			alias->type = type;
+		else if (type != alias->type)
+			gpucol_datalog_error(parser->program->text, member->position,
+								 ERRCODE_DATATYPE_MISMATCH, NULL,
+								 "union of different primitive types");
+	}
+	alias->resolving = false;
+	return alias->type;
+}
+
+/* Types of all attributes; every alias is looked at, used or not. */
+static void
+resolve_types(Parser *parser)
+{
+	ListCell   *lc;
+
+	foreach(lc, parser->aliases)
+	{
+		TypeAlias  *alias = lfirst(lc);
+		NamedType   *first = linitial(alias->members);
+		NamedType	name = {alias->name, first->position};
+
+		(void) resolve_type(parser, &name);
+	}
+	foreach(lc, parser->attribute_types)
+	{
+		AttributeType *reference = lfirst(lc);
+
+		reference->attribute->type = resolve_type(parser, reference->type);
+	}
+}
+
+/* The name of a type. */
+static NamedType *
 parse_type(Parser *parser)
 {
-	int			position = parser->token.position;
-	char	   *name;
-	DatalogType type;
+	NamedType   *type = palloc(sizeof(NamedType));
 
+	type->position = parser->token.position;
 	if (at_symbol(parser, "["))
-		unsupported(parser, position, "record types are");
-	name = expect_name(parser, "a type");
-	type = find_type(parser, name);
-	if (type == DATALOG_UNKNOWN)
-		gpucol_datalog_error(parser->program->text, position,
-							 ERRCODE_UNDEFINED_OBJECT,
-							 "Types are number, unsigned, float, symbol and those that .type names before their first use.",
-							 "type \"%s\" is not defined", name);
+		unsupported(parser, type->position, "record types are");
+	type->name = expect_name(parser, "a type");
 	return type;
 }
 
@@ -193,27 +269,23 @@ parse_type(Parser *parser)
 static void
 parse_type_alias(Parser *parser)
 {
-	TypeAlias  *alias = palloc(sizeof(TypeAlias));
+	TypeAlias  *alias = palloc0(sizeof(TypeAlias));
 	int			position = parser->token.position;
 
 	alias->name = expect_name(parser, "the name of the type");
-	if (find_type(parser, alias->name) != DATALOG_UNKNOWN)
+	if (find_primitive(alias->name) != DATALOG_UNKNOWN ||
+		find_alias(parser, alias->name) != NULL)
 		gpucol_datalog_error(parser->program->text, position,
 							 ERRCODE_DUPLICATE_OBJECT, NULL,
 							 "type \"%s\" is defined twice", alias->name);
 	if (!accept_symbol(parser, "<:"))
 		expect_symbol(parser, "=");
-	alias->type = parse_type(parser);
-	if (at_symbol(parser, "{"))
-		unsupported(parser, position, "algebraic data types are");
-	while (accept_symbol(parser, "|"))
+	do
 	{
-		position = parser->token.position;
-		if (parse_type(parser) != alias->type)
-			gpucol_datalog_error(parser->program->text, position,
-								 ERRCODE_DATATYPE_MISMATCH, NULL,
-								 "union of different primitive types");
-	}
+		alias->members = lappend(alias->members, parse_type(parser));
+		if (at_symbol(parser, "{"))
+			unsupported(parser, position, "algebraic data types are");
+	} while (accept_symbol(parser, "|"));
 	parser->aliases = lappend(parser->aliases, alias);
 }
 
@@ -257,13 +329,11 @@ parse_qualifiers(Parser *parser)
 	}
 }
 
-/* .decl R(a: type, ...), ... */
-static void
-parse_declaration(Parser *parser)
+/* A relation's name in its declaration. */
+static DatalogRelation *
+parse_relation_name(Parser *parser)
 {
 	DatalogRelation *relation = palloc0(sizeof(DatalogRelation));
-	List	   *attributes = NIL;
-	ListCell   *lc;
 
 	relation->position = parser->token.position;
 	relation->name = expect_name(parser, "the name of a relation");
@@ -272,31 +342,61 @@ parse_declaration(Parser *parser)
 							 ERRCODE_DUPLICATE_OBJECT, NULL,
 							 "relation \"%s\" is declared twice",
 							 relation->name);
-	expect_symbol(parser, "(");
-	while (!at_symbol(parser, ")"))
-	{
-		DatalogAttribute *attribute = palloc(sizeof(DatalogAttribute));
+	parser->program->relations = lappend(parser->program->relations, relation);
+	return relation;
+}
 
-		attribute->name = expect_name(parser, "the name of an attribute");
-		expect_symbol(parser, ":");
-		attribute->type = parse_type(parser);
-		attributes = lappend(attributes, attribute);
-		if (!at_symbol(parser, ")"))
-			expect_symbol(parser, ",");
-	}
-	advance(parser);
-	relation->arity = list_length(attributes);
+/* Give a relation its attributes; their types follow when all are known. */
+static void
+set_attributes(Parser *parser, DatalogRelation *relation, List *names,
+			   List *types)
+{
+	ListCell   *lc;
+	ListCell   *lc2;
+
+	relation->arity = list_length(names);
 	if (relation->arity > GPUCOL_REC_MAX_ARITY)
 		gpucol_datalog_error(parser->program->text, relation->position,
 							 ERRCODE_TOO_MANY_COLUMNS, NULL,
 							 "relation \"%s\" has more than %d attributes",
 							 relation->name, GPUCOL_REC_MAX_ARITY);
-	relation->attributes = palloc(sizeof(DatalogAttribute) *
-								  Max(relation->arity, 1));
-	foreach(lc, attributes)
-		relation->attributes[foreach_current_index(lc)] =
-			*(DatalogAttribute *) lfirst(lc);
-	parser->program->relations = lappend(parser->program->relations, relation);
+	relation->attributes = palloc0(sizeof(DatalogAttribute) *
+								   Max(relation->arity, 1));
+	forboth(lc, names, lc2, types)
+	{
+		AttributeType *reference = palloc(sizeof(AttributeType));
+
+		reference->attribute = &relation->attributes[foreach_current_index(lc)];
+		reference->attribute->name = lfirst(lc);
+		reference->type = lfirst(lc2);
+		parser->attribute_types = lappend(parser->attribute_types, reference);
+	}
+}
+
+/* .decl R, S, ...(a: type, ...) */
+static void
+parse_declaration(Parser *parser)
+{
+	List	   *relations = NIL;
+	List	   *names = NIL;
+	List	   *types = NIL;
+	ListCell   *lc;
+
+	do
+		relations = lappend(relations, parse_relation_name(parser));
+	while (accept_symbol(parser, ","));
+	expect_symbol(parser, "(");
+	while (!at_symbol(parser, ")"))
+	{
+		names = lappend(names, expect_name(parser, "the name of an attribute"));
+		expect_symbol(parser, ":");
+		types = lappend(types, parse_type(parser));
+		if (!at_symbol(parser, ")"))
+			expect_symbol(parser, ",");
+	}
+	advance(parser);
+	foreach(lc, relations)
+		set_attributes(parser, lfirst(lc), names, types);
 	parse_qualifiers(parser);
 }
 
@@ -885,6 +985,7 @@ resolve(Parser *parser)
 {
 	ListCell   *lc;
 
+	resolve_types(parser);
 	foreach(lc, parser->program->clauses)
 	{
 		DatalogClause *clause = lfirst(lc);

@@ -575,6 +575,35 @@ explain_seed_filter(RecursiveState *state, List *ancestors, ExplainState *es)
 										   context, es->verbose, false), es);
 }
 
+/* The rules under EXPLAIN (VERBOSE): what is joined in which order. */
+static void
+explain_rules(RecursiveState *state, ExplainState *es)
+{
+	List	   *inputs = gpucol_inputs_states(state->inputs);
+	const char **names = palloc(sizeof(char *) * (list_length(inputs) + 1));
+	ListCell   *lc;
+	uint32		i;
+
+	names[0] = "recursion";
+	foreach(lc, inputs)
+	{
+		PlanState  *input = lfirst(lc);
+		int			n = foreach_current_index(lc) + 1;
+		Index		rti = 0;
+
+		if (IsA(input, SeqScanState) || IsA(input, IndexScanState) ||
+			IsA(input, IndexOnlyScanState) || IsA(input, SubqueryScanState) ||
+			IsA(input, CustomScanState))
+			rti = ((Scan *) input->plan)->scanrelid;
+		names[n] = rti > 0 ? list_nth(es->rtable_names, rti - 1) : NULL;
+		if (names[n] == NULL)
+			names[n] = psprintf("input %d", n);
+	}
+	for (i = 0; i < state->plan->nrules; i++)
+		ExplainPropertyText("Rule", gpucol_rec_plan_describe(state->plan, i, names),
+							es);
+}
+
 static void
 explain_recursive(CustomScanState *node, List *ancestors, ExplainState *es)
 {
@@ -594,6 +623,8 @@ explain_recursive(CustomScanState *node, List *ancestors, ExplainState *es)
 	if (state->nhosts > 0)
 		ExplainPropertyInteger("Computed by PostgreSQL", NULL, state->nhosts, es);
 	explain_seed_filter(state, ancestors, es);
+	if (es->verbose)
+		explain_rules(state, es);
 	if (es->analyze && state->ordinary != NULL)
 		ExplainPropertyText("Fallback", fallback_reason, es);
 	if (!es->analyze || state->progress.method == NULL)

@@ -38,6 +38,8 @@ SELECT complaint('.decl r(x:number) r(' || repeat('(', 1000000) || '1).') LIKE '
 -- names
 SELECT complaint('.decl r(x:number) .decl r(y:number)');
 SELECT complaint('.decl r(x:colour)');
+SELECT complaint(E'.type a = b\n.type b = a | number\n.decl r(x:a) r(1).');
+SELECT complaint(E'.decl r(x:a)\n.type a = number | b\n.type b <: symbol\nr(1).');
 SELECT complaint('.decl r(x:number) r(x) :- s(x).');
 SELECT complaint('.decl r(x:number) r(x, y) :- r(x), r(y).');
 SELECT complaint('.decl r(x:number) .input s');

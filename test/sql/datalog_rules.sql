@@ -73,6 +73,28 @@ SELECT same_rows('
 tc(x, y) :- named(x, y).
 tc(x, z) :- tc(x, y), named(y, z).', 'tc', $$SELECT 'n' || x, 'n' || y FROM tc_truth$$, 'x text, y text');
 
+-- declarations in any order, several relations in one; the order of joins, by size and columns that are known
+SELECT * FROM gpucol.datalog('
+.output near(IO=stdout)
+near(x + 1) :- start(x). start(1).
+near(y) :- near(x), edge(x, y), y < 20.
+.decl start, near(x:Node) brie
+.type Node = Inner | Outer
+.type Inner <: number
+.type Outer = Inner
+.decl edge(x:Node, y:Node)
+.input edge(IO=file, filename="edge.facts")
+.printsize near', 'near') AS t(x int) ORDER BY 1;
+SET client_min_messages = debug1;
+SELECT count(*) FROM gpucol.datalog('
+.decl edge(a:number, b:number)
+.decl few(a:number) few(7). few(8).
+.decl tc(a:number, b:number)
+tc(x, y) :- edge(x, y), few(x), !few(y).
+tc(x, z) :- tc(x, y), edge(y, z), few(x), x != z.
+tc(x, z) :- tc(x, y), tc(y, z).', 'tc') AS t(x int, y int);
+RESET client_min_messages;
+
 -- same generation
 SELECT same_rows('
 .decl edge(a:number, b:number)
