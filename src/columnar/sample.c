@@ -337,7 +337,8 @@ count_segments(Relation rel)
 /*
  * Segment rows are counted from the directory.  The delta's are what the last
  * VACUUM or ANALYZE counted beyond them, and never more than fit its pages;
- * without such a count the pages are taken for full, as heap takes them.
+ * without such a count the pages are taken for full, as heap takes them.  A table
+ * that has not grown since then has as many live rows as were counted.
  */
 void
 gpucol_estimate_rel_size(Relation rel, int32 *attr_widths, BlockNumber *pages,
@@ -370,6 +371,10 @@ gpucol_estimate_rel_size(Relation rel, int32 *attr_widths, BlockNumber *pages,
 			delta_rows = Min(delta_rows,
 							 Max(0.0, rel->rd_rel->reltuples - counted->rows));
 		*tuples = rint(counted->rows + delta_rows);
+		/* the table has not grown since its live rows were counted */
+		if (rel->rd_rel->reltuples >= 0 &&
+			(BlockNumber) rel->rd_rel->relpages == heap_pages)
+			*tuples = rel->rd_rel->reltuples;
 		/* index-only scans must visit segment rows */
 		if (heap_pages > 0)
 			*allvisfrac = Max(0.0, (double) rel->rd_rel->relallvisible - counted->pages) /

@@ -25,6 +25,7 @@
 #include "common/hashfn.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
+#include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
@@ -254,6 +255,8 @@ source_next_segment(GpucolSource *base, GpucolSegment *out)
 	old = MemoryContextSwitchTo(source->context);
 	source->deleted = gpucol_view_deleted(view, segment, &out->ndeleted);
 	MemoryContextSwitchTo(old);
+	/* rows returned, as the statistics of tables and indexes alike call them */
+	pgstat_count_index_tuples(source->table, segment->entry.nrows - out->ndeleted);
 
 	out->id = hash_bytes_extended((const unsigned char *) &segment->entry,
 								  sizeof(segment->entry), 0);

@@ -103,3 +103,25 @@ VACUUM sv;
 SELECT * FROM pg_temp.check();
 SELECT * FROM gpucol.verify('sv');
 DROP TABLE sv, sv_heap;
+
+-- statistics: rows read by the engine, rows after VACUUM, the planner's estimate
+CREATE TABLE sv_stats (id int, v int) USING gpucol;
+INSERT INTO sv_stats SELECT i, i FROM generate_series(1, 20000) i;
+DELETE FROM sv_stats WHERE id <= 5000;
+SELECT pg_stat_force_next_flush();
+VACUUM (INDEX_CLEANUP ON) sv_stats;
+SET gpucol.pushdown = require;
+SELECT sum(v) FROM sv_stats;
+RESET gpucol.pushdown;
+SELECT pg_stat_force_next_flush();
+SELECT n_live_tup, n_tup_ins, n_tup_del, vacuum_count, seq_tup_read >= 15000 + 20000 AS read FROM pg_stat_user_tables WHERE relname = 'sv_stats';
+SELECT reltuples FROM pg_class WHERE relname = 'sv_stats';
+CREATE FUNCTION pg_temp.estimate(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	EXECUTE 'EXPLAIN ' || query INTO line;
+	RETURN substring(line FROM 'rows=\d+');
+END $$;
+SELECT pg_temp.estimate('SELECT * FROM sv_stats');
+DROP TABLE sv_stats;
