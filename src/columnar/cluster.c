@@ -60,18 +60,21 @@ typedef struct Cluster
 	uint32	   *tombstoned;
 } Cluster;
 
-/* Does every snapshot see a segment's entry? */
+/* Does every snapshot see a segment's entry?  Counts those that some do not. */
 static bool
-is_settled(const GpucolDirectoryTuple *row, TransactionId oldest_xmin)
+is_settled(const GpucolDirectoryTuple *row, TransactionId oldest_xmin, uint32 *left)
 {
 	HTSV_Result status;
 
 	LockBuffer(row->buffer, BUFFER_LOCK_SHARE);
 	status = HeapTupleSatisfiesVacuum(row->tuple, oldest_xmin, row->buffer);
 	LockBuffer(row->buffer, BUFFER_LOCK_UNLOCK);
-	return status == HEAPTUPLE_LIVE &&
+	if (status == HEAPTUPLE_LIVE &&
 		(HeapTupleHeaderXminFrozen(row->tuple->t_data) ||
-		 TransactionIdPrecedes(row->xmin, oldest_xmin));
+		 TransactionIdPrecedes(row->xmin, oldest_xmin)))
+		return true;
+	*left += status != HEAPTUPLE_DEAD;
+	return false;
 }
 
 /* Choose the segments. */
@@ -81,6 +84,7 @@ choose_segments(Cluster *cluster, TransactionId oldest_xmin)
 	GpucolClustered *result = cluster->result;
 	GpucolView *view = &cluster->view;
 	uint32		capacity = 16;
+	uint32		left = 0;
 	GpucolDirectoryScan scan;
 	GpucolDirectoryTuple row;
 
@@ -93,7 +97,7 @@ choose_segments(Cluster *cluster, TransactionId oldest_xmin)
 	{
 		GpucolViewSegment *segment;
 
-		if (!is_settled(&row, oldest_xmin))
+		if (!is_settled(&row, oldest_xmin, &left))
 			continue;
 		if (view->nsegments == capacity)
 		{
@@ -110,6 +114,13 @@ choose_segments(Cluster *cluster, TransactionId oldest_xmin)
 			view->nsegments++;
 	}
 	gpucol_directory_scan_end(&scan);
+	if (left > 0)
+		ereport(NOTICE,
+				(errmsg_plural("%u segment of table \"%s\" is not ordered",
+							   "%u segments of table \"%s\" are not ordered", left,
+							   left, RelationGetRelationName(cluster->table)),
+				 errdetail("A transaction that is still running may not see all of its rows yet."),
+				 errhint("Repeat CLUSTER when it has ended.")));
 
 	result->ranges = palloc(Max(view->nsegments, 1) * sizeof(GpucolRowRange));
 	result->nranges = view->nsegments;
