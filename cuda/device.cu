@@ -9,6 +9,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 
 #include "service/protocol.h"
@@ -23,6 +24,18 @@ device_check(cudaError_t error, const char *what)
 		return;
 	fprintf(stderr, "gpucol_gpud: %s: %s; exiting\n", what, cudaGetErrorString(error));
 	_exit(GPUCOL_GPUD_EXIT_FAULT);
+}
+
+void
+device_wait(cudaStream_t stream)
+{
+	typedef std::chrono::steady_clock Clock;
+	Clock::time_point until = Clock::now() + std::chrono::milliseconds(2);
+	cudaError_t error;
+
+	while ((error = cudaStreamQuery(stream)) == cudaErrorNotReady && Clock::now() < until)
+		;
+	device_check(error == cudaErrorNotReady ? cudaStreamSynchronize(stream) : error, "the device failed");
 }
 
 void

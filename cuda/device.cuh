@@ -38,6 +38,12 @@ struct Failure
 /* End the process unless a CUDA call succeeded. */
 extern void device_check(cudaError_t error, const char *what);
 
+/*
+ * Wait for a stream, at first without sleeping: most queries take less than it
+ * takes to be woken.  Ends the process if the device failed.
+ */
+extern void device_wait(cudaStream_t stream);
+
 class DevicePool
 {
 public:

@@ -200,7 +200,7 @@ Lowering::download(const T *p, size_t n)
 
 	device_check(cudaMemcpyAsync(v.data(), p, n * sizeof(T), cudaMemcpyDeviceToHost, stream_),
 				 "could not copy from the device");
-	device_check(cudaStreamSynchronize(stream_), "could not copy from the device");
+	device_wait(stream_);
 	return v;
 }
 
@@ -222,7 +222,7 @@ Lowering::finish(cudaEvent_t from)
 	bool		done;
 	float		ms = 0;
 
-	device_check(cudaStreamSynchronize(stream_), "the device failed");
+	device_wait(stream_);
 	done = !r_.cancelled_;
 	if (done)
 		device_check(cudaEventElapsedTime(&ms, from, to), "event");
@@ -1791,7 +1791,7 @@ Lowering::run_ranked(std::vector<char> *data, uint64_t *nrows)
 	cudaEvent_t e = begin();
 
 	task.wait = [this] {
-		device_check(cudaStreamSynchronize(stream_), "the device failed");
+		device_wait(stream_);
 		if (r_.cancelled_)
 			throw Failure{GPUCOL_CANCELLED, "cancelled"};
 	};
@@ -1849,7 +1849,7 @@ Request::run_part(Part &part)
 	{
 		cudaStream_t stream;
 
-		~Settle() { device_check(cudaStreamSynchronize(stream), "the device failed"); }
+		~Settle() { device_wait(stream); }
 	}			settle = {lane.stream()};
 
 	part.scratch = &scratch;

@@ -18,6 +18,7 @@
 #include "utils/snapmgr.h"
 
 #include "columnar/view.h"
+#include "columnar/view_cache.h"
 #include "columnar/writer.h"
 #include "compat.h"
 #include "kernel/format.h"
@@ -110,10 +111,14 @@ gpucol_view_open(Relation table, Snapshot snapshot)
 	view->snapshot = snapshot;
 	if (!gpucol_directory_open(&dir, table, AccessShareLock))
 		return view;
-	read_segments(view, &dir);
-	if (view->nsegments > 0 && snapshot != SnapshotAny)
-		view->any_deleted = any_row(&dir, snapshot, GPUCOL_ID_TOMBSTONE) ||
-			any_row(&dir, snapshot, GPUCOL_ID_BITMAP);
+	if (!gpucol_view_cache_find(view, &dir))
+	{
+		read_segments(view, &dir);
+		if (view->nsegments > 0 && snapshot != SnapshotAny)
+			view->any_deleted = any_row(&dir, snapshot, GPUCOL_ID_TOMBSTONE) ||
+				any_row(&dir, snapshot, GPUCOL_ID_BITMAP);
+		gpucol_view_cache_store(view, &dir);
+	}
 	gpucol_directory_close(&dir);
 	return view;
 }

@@ -973,7 +973,8 @@ exchange(GpucolRun *run, uint32_t flags, const char **why)
 static bool
 fits(const GpucolRun *run, uint64_t more)
 {
-	uint64_t	held = more + run->delta.space * 8 * (uint64_t) (run->program->ncolumns + 1);
+	uint64_t	held = more + BATCH_ROWS * (8 + sizeof(GpucolBytes) * (uint64_t) run->program->nkeys) +
+		run->delta.space * 8 * (uint64_t) (run->program->ncolumns + 1);
 
 	for (int c = 0; c < run->program->ncolumns; c++)
 		if (run->dictionaries[c] != NULL)
