@@ -3,8 +3,10 @@
  * bandwidth.c
  *	  Memory read bandwidth of a number of threads: the floor of a warm scan.
  *
- * `bandwidth THREADS` sums 1 GiB of 64-bit words, split among the threads, and
- * prints the best of five passes in GB/s (10^9 bytes).
+ * `bandwidth THREADS [KIB]` sums 1 GiB of 64-bit words, split among the threads, and
+ * prints the best of five passes in GB/s (10^9 bytes).  With KIB each thread reads
+ * the first KIB of its part over and over: 16 stay in the first cache, so that the
+ * figures of one and of two threads tell whether two processors share a core.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,7 +23,8 @@
 typedef struct Part
 {
 	const uint64_t *words;
-	size_t		count;
+	size_t		count;			/* words to sum */
+	size_t		length;			/* after so many from the start again */
 	uint64_t	sum;
 } Part;
 
@@ -31,8 +34,12 @@ sum_part(void *argument)
 	Part	   *part = argument;
 	uint64_t	sum = 0;
 
-	for (size_t i = 0; i < part->count; i++)
-		sum += part->words[i];
+	for (size_t done = 0; done < part->count; done += part->length)
+	{
+		for (size_t i = 0; i < part->length; i++)
+			sum += part->words[i];
+		__asm__ volatile("" ::: "memory");
+	}
 	part->sum = sum;
 	return NULL;
 }
@@ -48,7 +55,7 @@ seconds(void)
 
 /* One pass over all words; the sum keeps the compiler honest. */
 static double
-pass(const uint64_t *words, int threads, uint64_t *sum)
+pass(const uint64_t *words, int threads, size_t kib, uint64_t *sum)
 {
 	pthread_t	thread[MAX_THREADS];
 	Part		part[MAX_THREADS];
@@ -56,7 +63,9 @@ pass(const uint64_t *words, int threads, uint64_t *sum)
 
 	for (int i = 0; i < threads; i++)
 	{
-		part[i] = (Part) {words + WORDS / threads * i, WORDS / threads, 0};
+		size_t		count = WORDS / threads;
+
+		part[i] = (Part) {words + count * i, count, kib > 0 ? kib * 128 : count, 0};
 		if (pthread_create(&thread[i], NULL, sum_part, &part[i]) != 0)
 			exit(1);
 	}
@@ -72,6 +81,7 @@ int
 main(int argc, char **argv)
 {
 	int			threads = argc > 1 ? atoi(argv[1]) : 1;
+	size_t		kib = argc > 2 ? (size_t) atoi(argv[2]) : 0;
 	uint64_t   *words = malloc(WORDS * sizeof(uint64_t));
 	uint64_t	sum = 0;
 	double		best = 1e9;
@@ -82,7 +92,7 @@ main(int argc, char **argv)
 		words[i] = i;
 	for (int i = 0; i < PASSES; i++)
 	{
-		double		took = pass(words, threads, &sum);
+		double		took = pass(words, threads, kib, &sum);
 
 		best = took < best ? took : best;
 	}
