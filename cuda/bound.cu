@@ -169,8 +169,15 @@ bound_histogram(const GpucolBoundKey &key, int64_t base, int shift,
 	return cudaGetLastError();
 }
 
+/* Is there a place left for one more row that equals the bound? */
+__device__ static inline bool
+take_place(uint32_t most, uint32_t *taken)
+{
+	return most == 0 || (*(volatile uint32_t *) taken < most && atomicAdd(taken, 1) < most);
+}
+
 __global__ void
-bound_select_kernel(const __grid_constant__ GpucolBoundKey key, int64_t bound, bool nulls, uint32_t *bitmap,
+bound_select_kernel(const __grid_constant__ GpucolBoundKey key, int64_t bound, bool nulls, uint32_t most, uint32_t *taken, uint32_t *bitmap,
 					unsigned long long *counts)
 {
 	const GpucolScanPlan &scan = key.scan;
@@ -194,10 +201,10 @@ bound_select_kernel(const __grid_constant__ GpucolBoundKey key, int64_t bound, b
 					if (mask >> p & 1)
 					{
 						int			row = p * 32 + lane;
-						bool		pass = row_is_null(chunk, run.first, row) ? nulls :
-							directed_key(key, chunk, run.first, row) >= bound;
+						bool		null = row_is_null(chunk, run.first, row);
+						int64_t		x = null ? 0 : directed_key(key, chunk, run.first, row);
 
-						if (!pass)
+						if (null ? !nulls : x < bound || (x == bound && !take_place(most, taken)))
 							mask &= ~(1u << p);
 					}
 		}
@@ -212,10 +219,10 @@ bound_select_kernel(const __grid_constant__ GpucolBoundKey key, int64_t bound, b
 }
 
 cudaError_t
-gpucol_bound_select(const GpucolBoundKey &key, int64_t bound, bool nulls, uint32_t *bitmap,
+gpucol_bound_select(const GpucolBoundKey &key, int64_t bound, bool nulls, uint32_t most, uint32_t *taken, uint32_t *bitmap,
 					unsigned long long *counts, cudaStream_t stream)
 {
-	bound_select_kernel<<<gpucol_launch_blocks(bound_select_kernel, GPUCOL_THREADS, 0), GPUCOL_THREADS, 0, stream>>>(key, bound, nulls, bitmap, counts);
+	bound_select_kernel<<<gpucol_launch_blocks(bound_select_kernel, GPUCOL_THREADS, 0), GPUCOL_THREADS, 0, stream>>>(key, bound, nulls, most, taken, bitmap, counts);
 	return cudaGetLastError();
 }
 

@@ -47,10 +47,11 @@ extern bool gpucol_bound_find(const GpucolBoundKey &key, const GpucolBoundTask &
 
 /*
  * Bitmap and counts of the rows whose directed key is at least `bound`; NULL keys
- * pass if `nulls`.  bitmap may be key.matches.
+ * pass if `nulls`, and of those that equal it only `most` (0: all), counted in
+ * *taken, which is zero.  bitmap may be key.matches.
  */
 extern cudaError_t gpucol_bound_select(const GpucolBoundKey &key, int64_t bound, bool nulls,
-									   uint32_t *bitmap, unsigned long long *counts,
+									   uint32_t most, uint32_t *taken, uint32_t *bitmap, unsigned long long *counts,
 									   cudaStream_t stream);
 
 #endif

@@ -1593,7 +1593,13 @@ Lowering::select_top(GpucolInterpPlan *plan)
 	task.scratch = part_.scratch;
 	task.stream = stream_;
 	if (gpucol_bound_find(key, task, &bound))
-		device_check(gpucol_bound_select(key, bound, shape_->nulls_first, plan->bitmap, plan->counts, stream_), "select");
+	{
+		uint32_t   *taken = part_.scratch->array<uint32_t>(1, "the matches");
+
+		device_check(cudaMemsetAsync(taken, 0, sizeof(uint32_t), stream_), "memset");
+		device_check(gpucol_bound_select(key, bound, shape_->nulls_first, shape_->all_ties ? 0 : (uint32_t) std::min<int64_t>(shape_->k, INT32_MAX),
+										 taken, plan->bitmap, plan->counts, stream_), "select");
+	}
 	else if (!filters())
 		device_check(gpucol_interp_select(*plan, stream_), "select");
 }

@@ -52,7 +52,8 @@ typedef enum GpucolTopkPrivate
 	GPUCOL_TOPK_PRIVATE_LIMIT,	/* Float: rows wanted */
 	GPUCOL_TOPK_PRIVATE_DESCENDING, /* Integer: bool */
 	GPUCOL_TOPK_PRIVATE_NULLS_FIRST,	/* Integer: bool */
-	GPUCOL_TOPK_PRIVATE_OPNO	/* Integer: Oid */
+	GPUCOL_TOPK_PRIVATE_OPNO,	/* Integer: Oid */
+	GPUCOL_TOPK_PRIVATE_ALL_TIES	/* Integer: bool */
 } GpucolTopkPrivate;
 
 extern const CustomScanMethods gpucol_scan_methods;

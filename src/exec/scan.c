@@ -136,6 +136,7 @@ gpucol_scan_create_topk(CustomScan *cscan)
 	state->probe.k = (int64) floatVal(list_nth(private, GPUCOL_TOPK_PRIVATE_LIMIT));
 	state->probe.descending = intVal(list_nth(private, GPUCOL_TOPK_PRIVATE_DESCENDING));
 	state->probe.nulls_first = intVal(list_nth(private, GPUCOL_TOPK_PRIVATE_NULLS_FIRST));
+	state->probe.all_ties = intVal(list_nth(private, GPUCOL_TOPK_PRIVATE_ALL_TIES));
 	state->probe.opno = (Oid) intVal(list_nth(private, GPUCOL_TOPK_PRIVATE_OPNO));
 	return (Node *) state;
 }
@@ -264,6 +265,7 @@ make_shape(GpucolExec *exec, GpucolShape *shape, const char **why pg_attribute_u
 	shape->key = state->noutputs;
 	shape->descending = state->probe.descending;
 	shape->nulls_first = state->probe.nulls_first;
+	shape->all_ties = state->probe.all_ties;
 	shape->k = state->probe.k;
 	return true;
 }

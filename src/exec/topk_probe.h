@@ -18,6 +18,7 @@ typedef struct GpucolTopkProbe
 	int64		k;				/* rows wanted, OFFSET included */
 	bool		descending;
 	bool		nulls_first;
+	bool		all_ties;		/* rows that tie with the k-th all matter */
 	Oid			opno;			/* >= for a descending order, <= for an ascending one */
 
 	/* the scan that looks: rows it may leave out, and how the key comes out */

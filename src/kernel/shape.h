@@ -33,8 +33,8 @@ typedef enum GpucolShapeKind
 	GPUCOL_SHAPE_ROWS = 0,		/* all rows, as they are */
 
 	/*
-	 * TOP: rows that can be among the first k by output `key`, ties included, and
-	 * perhaps some more.
+	 * TOP: rows that can be among the first k by output `key`, and perhaps some
+	 * more: all that tie with the k-th, or enough of them.
 	 */
 	GPUCOL_SHAPE_TOP,
 
@@ -63,6 +63,8 @@ typedef struct GpucolShape
 	int32_t		key;
 	uint32_t	descending;
 	uint32_t	nulls_first;
+	uint32_t	all_ties;		/* rows that tie with the k-th all matter */
+	uint32_t	unused;
 	int64_t		k;
 
 	/* RANKED; absent outputs are -1 */

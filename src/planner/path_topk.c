@@ -191,10 +191,12 @@ limit_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, const SortKey *
 	path->methods = &path_methods;
 	path->custom_private =
 		list_make2(key->expr,
-				   list_make4(makeFloat(psprintf("%.0f", root->limit_tuples)),
+				   list_make5(makeFloat(psprintf("%.0f", root->limit_tuples)),
 							  makeInteger(key->descending),
 							  makeInteger(key->nulls_first),
-							  makeInteger((int) key->opno)));
+							  makeInteger((int) key->opno),
+							  makeInteger(list_length(root->sort_pathkeys) > 1 ||
+										  root->parse->limitOption == LIMIT_OPTION_WITH_TIES)));
 	gpucol_cost_topk(rel, &path->path);
 }
 

@@ -141,7 +141,10 @@ part_billion()
 		"select k, count(*), sum(c), min(c) from big group by k" \
 		"select sum(n) from (select k, count(*) n, sum(c), min(c) from big group by k) s" \
 		"select c, count(*) from big where k < 100 group by c" \
-		"select sum(c * 2 + k) from big where c % 7 = 3"; do
+		"select sum(c * 2 + k) from big where c % 7 = 3" \
+		"select c, k from big order by c desc limit 100" \
+		"select c, k from big order by k, c desc limit 100" \
+		"select c, k from big where k < 5000 order by c desc limit 100"; do
 		note "1 G rows, ms at the client" "$(SETTINGS='set gpucol.engine = cuda' median_ms "$q")   $q"
 		psql -XAtq -c "set gpucol.engine = cuda" -c "$q" -c "explain (analyze, costs off) $q" 2>&1 | tee -a "$OUT/big-explain.txt" > "$OUT/big.txt"
 		note "  of that" "$(grep -hE 'Device Time|Daemon Time|Planning Time|Execution Time|Kernel' "$OUT/big.txt" | tr -s ' \n' ' ')"

@@ -32,7 +32,7 @@ ranking_tables()
 {
 	psql -Xq > "$OUT/ranking-load.log" 2>&1 <<-'S'
 		set client_min_messages = warning;
-		drop table if exists h_r, g_r, h_x, g_x;
+		drop table if exists h_r, g_r, h_x, g_x, h_w, g_w;
 		create table h_r as select nullif(i % 40, 39) as grp, case when i % 5 > 0 then 's' || i % 5 end as sub, i as id,
 			9007199254740992 + i * 7919 % 1009 as big, case when i % 53 > 0 then 'label ' || i % 977 end as label,
 			'2024-01-01'::date + i * 31 % 700 as day, case when i % 47 > 0 then (i * 7919::bigint % 10007) / 8.0::float8 end as score,
@@ -50,7 +50,11 @@ ranking_tables()
 			from generate_series(1, 3000) i;
 		create table g_x (like h_x) using gpucol;
 		insert into g_x select * from h_x;
-		analyze h_r; analyze g_r; analyze h_x; analyze g_x;
+		create table h_w as select g as grp, 1 + g % 5 as k, g * 16 + i as id, (random() * 4)::int as score, (random() * 10)::int / 10.0::float8 as p
+			from generate_series(1, 20000) g, generate_series(1, 14) i where i <= 1 + g % 14;
+		create table g_w (like h_w) using gpucol;
+		insert into g_w select * from h_w;
+		analyze h_r; analyze g_r; analyze h_x; analyze g_x; analyze h_w; analyze g_w;
 	S
 }
 
@@ -83,6 +87,7 @@ ranking_queries()
 		select grp, id % 37 + 1, gpucol.u_topk(id, score, p, id % 37 + 1), gpucol.u_kranks(id, score, p, id % 37 + 1), gpucol.pt_k(id, score, p, id % 37 + 1, 0.3), gpucol.global_topk(id, score, p, id % 37 + 1), gpucol.expected_rank_topk(id, score, p, id % 37 + 1) from TABLE_r group by 1, 2
 		select grp, count(*), gpucol.u_topk(id, score, p, 3), max(points), sum(id) filter (where p > 0.5) from TABLE_r group by grp
 		select avg(points), gpucol.u_topk(id, score, p, 3), count(distinct sub) from TABLE_r where day > '2024-06-01'
+		select grp, gpucol.u_topk(id, score, p, k), gpucol.u_topk_probability(score, p, k)::numeric(20,14), gpucol.u_kranks(id, score, p, k), gpucol.pt_k(id, score, p, k, 0.3), gpucol.global_topk(id, score, p, k), gpucol.expected_rank_topk(id, score, p, k) from TABLE_w group by grp, k
 		select grp, gpucol.u_topk(id, score, p, 4, x), gpucol.u_kranks(id, score, p, 4, x) from TABLE_x group by grp
 		select gpucol.u_topk(id, score, p * 2, 2) from TABLE_r where id in (1, 2, 9)
 		select gpucol.u_topk(id, score, p, 0) from TABLE_r
