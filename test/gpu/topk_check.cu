@@ -171,7 +171,7 @@ make_batch(uint32_t ngroups, int n, int k, int ties, double scale)
 struct OnDevice
 {
 	GpucolTopkRows rows;
-	GpucolTopkGroups groups;
+	GpucolTopkGroups groups = {};
 	uint32_t   *starts;
 	double	   *p;
 	uint32_t   *row;
