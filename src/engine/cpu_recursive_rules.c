@@ -591,11 +591,14 @@ is_shareable(const GpucolRecExec *exec)
 
 /* Is there enough to do, as far as earlier runs tell? */
 static bool
-is_worth_sharing(const GpucolRecExec *exec, uint64_t rows)
+is_worth_sharing(const GpucolRecRun *run, const GpucolRecExec *exec,
+				 uint64_t rows)
 {
 	double		fan_out = exec->rows > 0 ?
 		(double) exec->candidates / (double) exec->rows : 4.0;
 
+	if (run->options.share_from > 0)
+		return rows >= run->options.share_from;
 	return rows >= 256 && rows * (fan_out < 1.0 ? 1.0 : fan_out) >= SHARE_FROM;
 }
 
@@ -688,7 +691,7 @@ gpucol_rec_rule_run(GpucolRecRun *run, uint32_t rule)
 	if (exec->stages[0].kind == GPUCOL_REC_ATOM)
 		version_rows(&exec->stages[0], &first, &last);
 	if (run->options.threads > 1 && is_shareable(exec) &&
-		is_worth_sharing(exec, last - first))
+		is_worth_sharing(run, exec, last - first))
 		status = run_shared(run, rule, first, last);
 	if (status == GPUCOL_END)
 	{

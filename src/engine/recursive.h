@@ -46,6 +46,8 @@ typedef struct GpucolRecOptions
 	GpucolRecStrategy strategy;
 	uint64_t	device_rows;	/* loaded rows from which on the device is worth
 								 * asking */
+	uint64_t	share_from;		/* rows that a rule starts from, from which on
+								 * threads evaluate it together; 0 = as it pays */
 
 	/*
 	 * Called in the engine's main thread at least every 50 ms; true ends the

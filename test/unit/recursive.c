@@ -464,7 +464,7 @@ compare_plan(const Builder *b, const Rows *inputs, const char *name)
 		for (t = 0; t < 2; t++)
 		{
 			GpucolRecOptions options = {.threads = threads[t],.strategy =
-			(GpucolRecStrategy) strategy};
+			(GpucolRecStrategy) strategy,.share_from = 1};
 			GpucolRecRun *run = start_run(b, inputs, &options);
 
 			for (i = 0; i < b->plan.nrelations; i++)
