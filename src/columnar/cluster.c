@@ -6,8 +6,11 @@
  * The rows of all segments that every snapshot sees are sorted (a btree) or read
  * through the index, and written to new segments, whose entries are frozen: old
  * snapshots go on seeing them.  A row that some snapshots see no more is written
- * too; its tombstone follows it to its new number (rewrite.c).  Segments that some
- * snapshot does not see yet are not touched here.
+ * too; its tombstone follows it to its new number (rewrite.c).
+ *
+ * A segment that some snapshot does not see yet is sorted by itself; the new
+ * entries get the old one's transaction.  Where rows are read through an index
+ * such segments are left to be copied as they are.
  *
  *-------------------------------------------------------------------------
  */
@@ -50,6 +53,8 @@ typedef struct Cluster
 	Relation	new_table;
 	GpucolDirectory *from;
 	GpucolView	view;			/* of the segments to be rewritten */
+	HeapTuple  *rows;			/* directory row by segment; NULL = settled */
+	List	  **diverted;		/* where new entries go, NULL = the directory */
 	GpucolDeadRows *dead;
 	CommandId	cid;
 
@@ -60,26 +65,60 @@ typedef struct Cluster
 	uint32	   *tombstoned;
 } Cluster;
 
-/* Does every snapshot see a segment's entry?  Counts those that some do not. */
-static bool
-is_settled(const GpucolDirectoryTuple *row, TransactionId oldest_xmin, uint32 *left)
+/* What is to be done with a segment. */
+typedef enum SegmentFate
+{
+	FATE_NONE,					/* copied, if at all, as it is */
+	FATE_SETTLED,				/* every snapshot sees it */
+	FATE_RECENT					/* some do not */
+} SegmentFate;
+
+static SegmentFate
+segment_fate(const GpucolDirectoryTuple *row, TransactionId oldest_xmin)
 {
 	HTSV_Result status;
 
 	LockBuffer(row->buffer, BUFFER_LOCK_SHARE);
 	status = HeapTupleSatisfiesVacuum(row->tuple, oldest_xmin, row->buffer);
 	LockBuffer(row->buffer, BUFFER_LOCK_UNLOCK);
-	if (status == HEAPTUPLE_LIVE &&
-		(HeapTupleHeaderXminFrozen(row->tuple->t_data) ||
-		 TransactionIdPrecedes(row->xmin, oldest_xmin)))
-		return true;
-	*left += status != HEAPTUPLE_DEAD;
-	return false;
+	if (status == HEAPTUPLE_INSERT_IN_PROGRESS)
+		return FATE_RECENT;
+	if (status != HEAPTUPLE_LIVE)
+		return FATE_NONE;
+	return HeapTupleHeaderXminFrozen(row->tuple->t_data) ||
+		TransactionIdPrecedes(row->xmin, oldest_xmin) ? FATE_SETTLED : FATE_RECENT;
+}
+
+/* Note a segment that is to be rewritten. */
+static void
+add_segment(Cluster *cluster, const GpucolDirectoryTuple *row, SegmentFate fate,
+			uint32 *capacity)
+{
+	GpucolView *view = &cluster->view;
+	GpucolViewSegment *segment;
+
+	if (view->nsegments == *capacity)
+	{
+		*capacity *= 2;
+		view->segments = repalloc_huge(view->segments,
+									   *capacity * sizeof(GpucolViewSegment));
+		cluster->rows = repalloc_huge(cluster->rows, *capacity * sizeof(HeapTuple));
+	}
+	gpucol_directory_check(cluster->table, row);
+	segment = &view->segments[view->nsegments];
+	memcpy(&segment->entry, row->data, sizeof(segment->entry));
+	segment->tid = row->tid;
+	segment->xmin = row->xmin;
+	if (segment->entry.nrows == 0)
+		return;
+	cluster->rows[view->nsegments] = fate == FATE_RECENT ?
+		heap_copytuple(row->tuple) : NULL;
+	view->nsegments++;
 }
 
 /* Choose the segments. */
 static void
-choose_segments(Cluster *cluster, TransactionId oldest_xmin)
+choose_segments(Cluster *cluster, TransactionId oldest_xmin, bool recent)
 {
 	GpucolClustered *result = cluster->result;
 	GpucolView *view = &cluster->view;
@@ -91,27 +130,17 @@ choose_segments(Cluster *cluster, TransactionId oldest_xmin)
 	view->table = cluster->table;
 	view->snapshot = SnapshotAny;
 	view->segments = palloc(capacity * sizeof(GpucolViewSegment));
+	cluster->rows = palloc(capacity * sizeof(HeapTuple));
 	gpucol_directory_scan_begin(&scan, cluster->from, SnapshotAny, GPUCOL_ID_SEGMENT, 0,
 								GPUCOL_MAX_ROW_NUMBER, ForwardScanDirection);
 	while (gpucol_directory_scan_next(&scan, &row))
 	{
-		GpucolViewSegment *segment;
+		SegmentFate fate = segment_fate(&row, oldest_xmin);
 
-		if (!is_settled(&row, oldest_xmin, &left))
-			continue;
-		if (view->nsegments == capacity)
-		{
-			capacity *= 2;
-			view->segments = repalloc_huge(view->segments,
-										   capacity * sizeof(GpucolViewSegment));
-		}
-		gpucol_directory_check(cluster->table, &row);
-		segment = &view->segments[view->nsegments];
-		memcpy(&segment->entry, row.data, sizeof(segment->entry));
-		segment->tid = row.tid;
-		segment->xmin = row.xmin;
-		if (segment->entry.nrows > 0)
-			view->nsegments++;
+		if (fate == FATE_SETTLED || (fate == FATE_RECENT && recent))
+			add_segment(cluster, &row, fate, &capacity);
+		else if (fate == FATE_RECENT)
+			left++;
 	}
 	gpucol_directory_scan_end(&scan);
 	if (left > 0)
@@ -183,6 +212,8 @@ write_row(Cluster *cluster, TupleTableSlot *slot, uint64 old_row)
 				 errmsg("cannot cluster table \"%s\"",
 						RelationGetRelationName(cluster->table)),
 				 errdetail("Its copy cannot take segments.")));
+	if (cluster->diverted != NULL)
+		gpucol_writer_divert(writer, cluster->diverted);
 	gpucol_writer_add(writer, cluster->new_table, &slot, 1);
 	cluster->result->rows += 1;
 	if (hash_get_num_entries(cluster->result->moved) == 0)
@@ -192,9 +223,12 @@ write_row(Cluster *cluster, TupleTableSlot *slot, uint64 old_row)
 		moved->new_row = gpucol_tid_row(&slot->tts_tid);
 }
 
-/* Put all rows into a sort. */
+/*
+ * Put the rows of one segment into a sort, or with number -1 those of all that
+ * every snapshot sees.
+ */
 static void
-sort_rows(Cluster *cluster, Tuplesortstate *sort)
+sort_rows(Cluster *cluster, Tuplesortstate *sort, int64 number)
 {
 	GpucolReader *reader = gpucol_reader_create(cluster->table, false);
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
@@ -205,6 +239,8 @@ sort_rows(Cluster *cluster, Tuplesortstate *sort)
 	{
 		const GpucolViewSegment *segment = &cluster->view.segments[i];
 
+		if (number >= 0 ? i != number : cluster->rows[i] != NULL)
+			continue;
 		enter_segment(cluster, segment);
 		gpucol_reader_open(reader, gpucol_segment_open(cluster->table, &segment->entry));
 		for (uint32 row = 0; row < segment->entry.nrows; row++)
@@ -227,9 +263,9 @@ sort_rows(Cluster *cluster, Tuplesortstate *sort)
 	MemoryContextDelete(context);
 }
 
-/* Write all rows in the order of a btree. */
+/* Write the rows that sort_rows takes in the order of a btree. */
 static void
-write_sorted(Cluster *cluster, Relation index)
+write_sorted(Cluster *cluster, Relation index, int64 number)
 {
 	TupleDesc	desc = RelationGetDescr(cluster->table);
 	Tuplesortstate *sort = tuplesort_begin_cluster(desc, index, maintenance_work_mem,
@@ -239,7 +275,7 @@ write_sorted(Cluster *cluster, Relation index)
 
 	pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE,
 								 PROGRESS_CLUSTER_PHASE_SEQ_SCAN_HEAP);
-	sort_rows(cluster, sort);
+	sort_rows(cluster, sort, number);
 	pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE,
 								 PROGRESS_CLUSTER_PHASE_SORT_TUPLES);
 	tuplesort_performsort(sort);
@@ -254,6 +290,26 @@ write_sorted(Cluster *cluster, Relation index)
 	}
 	tuplesort_end(sort);
 	ExecDropSingleTupleTableSlot(slot);
+	gpucol_writer_flush(cluster->new_table);
+}
+
+/* Write all rows in the order of a btree. */
+static void
+write_all_sorted(Cluster *cluster, Relation index)
+{
+	write_sorted(cluster, index, -1);
+	for (uint32 i = 0; i < cluster->view.nsegments; i++)
+	{
+		GpucolReplaced *replaced;
+
+		if (cluster->rows[i] == NULL)
+			continue;
+		replaced = palloc0(sizeof(GpucolReplaced));
+		replaced->old = cluster->rows[i];
+		cluster->diverted = &replaced->entries;
+		write_sorted(cluster, index, i);
+		cluster->result->replaced = lappend(cluster->result->replaced, replaced);
+	}
 }
 
 /* Write all rows in the order of another index. */
@@ -308,9 +364,9 @@ gpucol_cluster_segments(GpucolDirectory *from, Relation new_table, Relation inde
 	cluster.context = AllocSetContextCreate(CurrentMemoryContext, "gpucol cluster",
 											ALLOCSET_DEFAULT_SIZES);
 	cluster.dead = gpucol_deadrows_collect(from, oldest_xmin);
-	choose_segments(&cluster, oldest_xmin);
+	choose_segments(&cluster, oldest_xmin, index->rd_rel->relam == BTREE_AM_OID);
 	if (index->rd_rel->relam == BTREE_AM_OID)
-		write_sorted(&cluster, index);
+		write_all_sorted(&cluster, index);
 	else
 		write_by_index(&cluster, index);
 	gpucol_writer_flush(new_table);

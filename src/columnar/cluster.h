@@ -10,10 +10,19 @@
 
 #include "postgres.h"
 
+#include "access/htup.h"
+#include "nodes/pg_list.h"
 #include "utils/hsearch.h"
 
 #include "columnar/deadrows.h"
 #include "columnar/directory.h"
+
+/* New segments in place of one that some snapshots do not see yet. */
+typedef struct GpucolReplaced
+{
+	HeapTuple	old;			/* its directory row, a copy */
+	List	   *entries;		/* GpucolSegmentEntry, not in the directory yet */
+} GpucolReplaced;
 
 /* What has been ordered. */
 typedef struct GpucolClustered
@@ -21,14 +30,16 @@ typedef struct GpucolClustered
 	uint32		nranges;		/* segments that were rewritten */
 	GpucolRowRange *ranges;		/* ascending */
 	HTAB	   *moved;			/* new numbers of rows that some snapshot misses */
+	List	   *replaced;		/* GpucolReplaced */
 	double		rows;			/* written */
 	double		dead;			/* left behind */
 } GpucolClustered;
 
 /*
- * Write the rows of all segments that every snapshot sees to new segments of
- * `new_table`, which may have none yet, in the order of an index of the old table.
- * The new table's row counter must be beyond all numbers of the old one.
+ * Write the rows of all segments to new segments of `new_table`, which may have
+ * none yet, in the order of an index of the old table: those that every snapshot
+ * sees together, every other by itself, whose new entries the caller has to put
+ * into the directory with the transaction of the old one.  The new table's row counter must be beyond all numbers of the old one.
  */
 extern GpucolClustered *gpucol_cluster_segments(GpucolDirectory *from,
 												Relation new_table, Relation index,

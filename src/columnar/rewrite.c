@@ -145,16 +145,33 @@ new_key(Rewrite *rewrite, Oid base, const GpucolDirectoryTuple *row, Oid *id, in
 	return true;
 }
 
+/* Add a row to the new directory, with the transactions of an old one. */
+static void
+add_row(Rewrite *rewrite, HeapTuple old, Oid id, int32 seq, const void *data, Size size)
+{
+	Datum		values[3];
+	bool		isnull[3] = {false, false, false};
+	struct varlena *chunk = palloc(VARHDRSZ + size);
+	HeapTuple	tuple;
+
+	SET_VARSIZE(chunk, VARHDRSZ + size);
+	memcpy(VARDATA(chunk), data, size);
+	values[0] = ObjectIdGetDatum(id);
+	values[1] = Int32GetDatum(seq);
+	values[2] = PointerGetDatum(chunk);
+	tuple = heap_form_tuple(RelationGetDescr(rewrite->to.toast), values, isnull);
+	rewrite_heap_tuple(rewrite->state, old, tuple);
+	heap_freetuple(tuple);
+	pfree(chunk);
+}
+
 /* Copy a directory row with its transactions, unless it is dead to everyone. */
 static void
 copy_row(Rewrite *rewrite, Oid base, const GpucolDirectoryTuple *row)
 {
 	HTSV_Result status;
 	HeapTuple	old;
-	HeapTuple	tuple;
-	Datum		values[3];
-	bool		isnull[3] = {false, false, false};
-	struct varlena *chunk;
+	char	   *data;
 	Oid			id;
 	int32		seq;
 
@@ -169,17 +186,34 @@ copy_row(Rewrite *rewrite, Oid base, const GpucolDirectoryTuple *row)
 		heap_freetuple(old);
 		return;
 	}
-	chunk = palloc(VARHDRSZ + row->size);
-	SET_VARSIZE(chunk, VARHDRSZ + row->size);
-	new_data(rewrite, base, row, gpucol_directory_number(base, id, seq), VARDATA(chunk));
-	values[0] = ObjectIdGetDatum(id);
-	values[1] = Int32GetDatum(seq);
-	values[2] = PointerGetDatum(chunk);
-	tuple = heap_form_tuple(RelationGetDescr(rewrite->to.toast), values, isnull);
-	rewrite_heap_tuple(rewrite->state, old, tuple);
-	heap_freetuple(tuple);
+	data = palloc(row->size);
+	new_data(rewrite, base, row, gpucol_directory_number(base, id, seq), data);
+	add_row(rewrite, old, id, seq, data, row->size);
 	heap_freetuple(old);
-	pfree(chunk);
+	pfree(data);
+}
+
+/* Put the new entries of segments that were ordered into the directory. */
+static void
+add_replaced(Rewrite *rewrite)
+{
+	ListCell   *lc;
+	ListCell   *lc2;
+
+	foreach(lc, rewrite->clustered->replaced)
+	{
+		GpucolReplaced *replaced = lfirst(lc);
+
+		foreach(lc2, replaced->entries)
+		{
+			GpucolSegmentEntry *entry = lfirst(lc2);
+			Oid			id;
+			int32		seq;
+
+			gpucol_directory_key(GPUCOL_ID_SEGMENT, entry->first_row, &id, &seq);
+			add_row(rewrite, replaced->old, id, seq, entry, sizeof(*entry));
+		}
+	}
 }
 
 /* Copy all directory rows, and the pages of segments with them. */
@@ -188,6 +222,8 @@ copy_directory(Rewrite *rewrite, TransactionId xid_cutoff, MultiXactId multi_cut
 {
 	rewrite->state = begin_heap_rewrite(rewrite->from.toast, rewrite->to.toast,
 										rewrite->oldest_xmin, xid_cutoff, multi_cutoff);
+	if (rewrite->clustered != NULL)
+		add_replaced(rewrite);
 	for (int i = 0; i < (int) lengthof(id_ranges); i++)
 	{
 		GpucolDirectoryScan scan;

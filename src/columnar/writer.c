@@ -121,7 +121,9 @@ struct GpucolWriter
 	uint32		reserve;		/* row numbers that a new segment begins with */
 	uint32		nrows;
 	Size		bytes;			/* buffered */
-	bool		open;			/* an entry stands in the directory */
+	bool		open;			/* an entry stands in the directory, unless ... */
+	List	  **diverted;		/* ... finished entries are put here */
+	MemoryContext diverted_context;
 	GpucolSegmentEntry entry;
 	ItemPointerData entry_tid;
 };
@@ -709,8 +711,9 @@ open_segment(GpucolWriter *writer, Relation table)
 	entry->first_row = first;
 	gpucol_directory_seal(entry);
 	gpucol_directory_key(GPUCOL_ID_SEGMENT, first, &id, &seq);
-	writer->entry_tid = gpucol_directory_insert(&dir, id, seq, entry, sizeof(*entry),
-												writer->cid, writer->options, true);
+	if (writer->diverted == NULL)
+		writer->entry_tid = gpucol_directory_insert(&dir, id, seq, entry, sizeof(*entry),
+													writer->cid, writer->options, true);
 	gpucol_space_unlock(table, AccessShareLock);
 	gpucol_directory_close(&dir);
 	writer->open = true;
@@ -736,7 +739,8 @@ extend_segment(GpucolWriter *writer, Relation table)
 	{
 		entry->reserved += more;
 		gpucol_directory_seal(entry);
-		gpucol_directory_overwrite(&dir, &writer->entry_tid, entry, sizeof(*entry));
+		if (writer->diverted == NULL)
+			gpucol_directory_overwrite(&dir, &writer->entry_tid, entry, sizeof(*entry));
 	}
 	else
 		writer->reserve = Min(writer->reserve * RESERVE_GROWTH, writer->segment_rows);
@@ -803,10 +807,23 @@ write_pages(GpucolWriter *writer, Relation table)
 		writer->entry.raw_bytes += writer->columns[slot].raw_bytes;
 	writer->entry.nwords = image.nwords;
 	writer->entry.npages = GPUCOL_PAGES(image.nwords);
-	gpucol_space_claim(table, &writer->entry, &writer->entry_tid);
+	if (writer->diverted == NULL)
+		gpucol_space_claim(table, &writer->entry, &writer->entry_tid);
 	gpucol_page_write(table, &image, &writer->entry);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
+}
+
+/* Hand the finished entry over. */
+static void
+divert_entry(GpucolWriter *writer)
+{
+	MemoryContext old = MemoryContextSwitchTo(writer->diverted_context);
+	GpucolSegmentEntry *copy = palloc(sizeof(GpucolSegmentEntry));
+
+	*copy = writer->entry;
+	*writer->diverted = lappend(*writer->diverted, copy);
+	MemoryContextSwitchTo(old);
 }
 
 /* Write the open segment and complete its entry; the buffers are empty then. */
@@ -828,7 +845,10 @@ close_segment(GpucolWriter *writer, Relation table)
 	entry->nrows = writer->nrows;
 	entry->reserved = writer->nrows;
 	gpucol_directory_seal(entry);
-	gpucol_directory_overwrite(&dir, &writer->entry_tid, entry, sizeof(*entry));
+	if (writer->diverted == NULL)
+		gpucol_directory_overwrite(&dir, &writer->entry_tid, entry, sizeof(*entry));
+	else
+		divert_entry(writer);
 	gpucol_directory_unreserve(&dir, entry->first_row + entry->nrows,
 							   entry->first_row + reserved);
 	gpucol_directory_close(&dir);
@@ -842,6 +862,13 @@ close_segment(GpucolWriter *writer, Relation table)
  * Interface
  * ------------------------------------------------------------------------
  */
+
+void
+gpucol_writer_divert(GpucolWriter *writer, List **entries)
+{
+	writer->diverted = entries;
+	writer->diverted_context = CurrentMemoryContext;
+}
 
 GpucolWriter *
 gpucol_writer_find(Relation table, CommandId cid)

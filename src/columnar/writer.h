@@ -28,6 +28,12 @@ typedef struct GpucolWriter GpucolWriter;
 extern GpucolWriter *gpucol_writer_get(Relation table, CommandId cid,
 									   int options);
 
+/*
+ * Have the entries of segments put into a list, of palloc'd GpucolSegmentEntry in
+ * the current memory context, and not into the directory.  Before the first row.
+ */
+extern void gpucol_writer_divert(GpucolWriter *writer, List **entries);
+
 /* The same if it exists already. */
 extern GpucolWriter *gpucol_writer_find(Relation table, CommandId cid);
 
