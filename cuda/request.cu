@@ -275,7 +275,7 @@ Request::stream_parts(uint32_t number, std::vector<uint32_t> &segments, uint64_t
 		uint64_t	here = segment_bytes(s, false) - segment_bytes(s, true);
 		bool		all = segment_bytes(s, true) == 0;
 
-		if (!all || pinned + here + (share.ahead + 1) * size > capacity || rows + segments_[s].nrows > MAX_PART_ROWS)
+		if (!all || pinned + here + (share.ahead + 1) * size > capacity)
 		{
 			for (uint32_t c = 0; c < run_.ncolumns; c++)
 			{
@@ -288,6 +288,8 @@ Request::stream_parts(uint32_t number, std::vector<uint32_t> &segments, uint64_t
 			rest.push_back(s);
 			continue;
 		}
+		if (rows + segments_[s].nrows > MAX_PART_ROWS)
+			begin();
 		pinned += here;
 		rows += segments_[s].nrows;
 		part->segments.push_back(s);

@@ -144,6 +144,7 @@ Session::~Session()
 	if (request_)
 		request_->cancel();
 	request_.reset();
+	device_check(cudaSetDevice(devices[0]->ordinal), "could not use the device");
 	recursion_.reset();
 	lanes_.clear();
 	drop_slab();
@@ -540,6 +541,8 @@ Session::recurse(const GpucolWireHeader &header)
 	const char *data = payload_.data();
 	size_t		size = payload_.size();
 
+	/* recursions run on the first device; a request may have left another current */
+	device_check(cudaSetDevice(devices[0]->ordinal), "could not use the device");
 	if (header.type == GPUCOL_WIRE_REC_END)
 	{
 		recursion_.reset();
