@@ -37,10 +37,10 @@ load_words(const uint32_t *__restrict__ vector, int lane, uint32_t (&w)[K])
 		w[j] = __ldcs(own + j * 32);
 }
 
-/* Code of position p. */
-template <int K>
+/* Code of position p; N >= K words. */
+template <int K, int N>
 __device__ __forceinline__ uint32_t
-code_at(const uint32_t (&w)[K], int p)
+code_at(const uint32_t (&w)[N], int p)
 {
 	int			bit = p * K,
 				j = bit / 32,

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * interp.cuh
- *	  Any program over any chunk: the kernel that interprets instructions.
+ *	  Any program over any chunk: launching the kernels that run programs.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,116 +10,27 @@
 
 #include <cuda_runtime.h>
 
-#include "kernel/program.h"
-#include "plan.h"
+#include <functional>
 
-constexpr int GPUCOL_MAX_REGS = 64;
-constexpr int GPUCOL_MAX_WORDS = 128;	/* accumulator words a group */
-constexpr int GPUCOL_MAX_KEY_WORDS = 17;
-
-/* Physical accumulators; several aggregates may share one. */
-enum GpucolAccOp : uint8_t
-{
-	GPUCOL_ACC_COUNT = 0,		/* 1 word */
-	GPUCOL_ACC_SUM_I,			/* 2: sums of the low and the high 32 bits */
-	GPUCOL_ACC_SUM_D,			/* 3: low, middle 32 bits, high 64 */
-	GPUCOL_ACC_SUM_F,			/* 6: NaN, inf, -inf; fixed point as SUM_D */
-	GPUCOL_ACC_SQUARE,			/* 3: squares of I or D, as SUM_D */
-	GPUCOL_ACC_SQUARE_F,		/* 3: squares in fixed point */
-	GPUCOL_ACC_MIN,				/* 1: I, B, D within int64, F by its order */
-	GPUCOL_ACC_MAX,
-	GPUCOL_ACC_DISTINCT			/* 1: new entries of the set */
-};
-
-struct GpucolAcc
-{
-	uint8_t		op;				/* GpucolAccOp */
-	uint8_t		cls;			/* GpucolClass of the argument */
-	uint16_t	arg;			/* register or GPUCOL_NO_REG */
-	uint16_t	filter;
-	uint16_t	word;			/* first word in a group's record */
-	int32_t		scale;			/* F: fixed point is value * 2^scale */
-	int32_t		unused;
-};
-
-/* Open-addressing set of keys of nwords 64-bit words. */
-struct GpucolHashTable
-{
-	uint32_t   *state;			/* 0 empty, 1 being written, else tag | 2 */
-	unsigned long long *keys;	/* [capacity][nwords] */
-	uint32_t	capacity;		/* power of two */
-	uint32_t	nwords;
-	uint32_t   *used;			/* entries; beyond `limit` the table is too small */
-	uint32_t	limit;
-};
-
-/* One output column of a SCAN. */
-struct GpucolInterpOutput
-{
-	uint16_t	reg;
-	uint16_t	cls;
-	uint32_t	unused;
-	unsigned long long *values; /* D: two words a row */
-	uint8_t    *nulls;
-};
-
-struct GpucolInterpPlan
-{
-	GpucolScanPlan scan;
-	const GpucolInstr *instrs;
-	const GpucolConst *consts;
-	const GpucolProgramColumn *columns;
-	const uint16_t *keys;
-	const uint8_t *classes;
-	const GpucolAcc *accs;
-	const uint8_t *const *host;	/* host test results */
-	const uint32_t *host_size;	/* numbers of each; NULL's result follows */
-	uint16_t	ninstrs;
-	uint16_t	nfilter_instrs;
-	uint16_t	filter;
-	uint16_t	nkeys;
-	uint16_t	naccs;
-	uint16_t	nwords;
-	uint16_t	has_decimal;
-	uint16_t	unused;
-	GpucolHashTable groups;		/* nkeys > 0 */
-	GpucolHashTable distinct;	/* key: accumulator and group, value */
-	unsigned long long *table;	/* [capacity or 1][nwords] */
-	unsigned long long *exponents;	/* [naccs]: greatest biased exponent, then
-									 * [naccs]: 0x7ff - the least */
-	unsigned long long *error;	/* least (row << 8 | status), ~0 = none */
-
-	/* SCAN */
-	uint32_t   *bitmap;			/* 32 words a vector */
-	unsigned long long *counts; /* matches a vector, then their start */
-	unsigned long long *rows;	/* out: segment << 32 | row */
-	const GpucolInterpOutput *outputs;
-	uint32_t	noutputs;
-};
+#include "interp_plan.h"
 
 /* Neutral accumulator words. */
 extern cudaError_t gpucol_interp_init(const GpucolInterpPlan &plan, uint32_t records,
 									  cudaStream_t stream);
 
-/* Greatest exponents of the float arguments of sums, into plan.exponents. */
-extern cudaError_t gpucol_interp_exponents(const GpucolInterpPlan &plan, cudaStream_t stream);
+/* Run the program in one mode, by `compiled`, a kernel made for it, or NULL. */
+extern cudaError_t gpucol_interp_launch(InterpMode mode, const GpucolInterpPlan &plan,
+										const void *compiled, cudaStream_t stream);
 
-/* Aggregate into plan.table (record 0 where there are no keys). */
-extern cudaError_t gpucol_interp_aggregate(const GpucolInterpPlan &plan, cudaStream_t stream);
-
-/* Match bitmap and matches of each vector. */
-extern cudaError_t gpucol_interp_select(const GpucolInterpPlan &plan, cudaStream_t stream);
-
-/* Write the selected rows' outputs; plan.counts holds each vector's start. */
-extern cudaError_t gpucol_interp_emit(const GpucolInterpPlan &plan, cudaStream_t stream);
+/* Gives device memory, or throws. */
+typedef std::function<void *(size_t bytes)> GpucolAllocate;
 
 /*
- * Gather the used entries of a table: keys (word-major) and records
- * (record-major) of `n` groups, in the order of the slots.
+ * Gather the groups of plan.groups, of which there are ngroups, in the order of
+ * their keys: keys (word-major) and records (record-major).
  */
-extern cudaError_t gpucol_interp_gather(const GpucolInterpPlan &plan, uint32_t *slots,
-										uint32_t *n, unsigned long long *keys,
-										unsigned long long *records, uint32_t ngroups,
-										cudaStream_t stream);
+extern cudaError_t gpucol_interp_gather(const GpucolInterpPlan &plan, uint32_t ngroups,
+										const GpucolAllocate &allocate, unsigned long long **keys,
+										unsigned long long **records, cudaStream_t stream);
 
 #endif

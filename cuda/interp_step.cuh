@@ -3,8 +3,8 @@
  * interp_step.cuh
  *	  One instruction for one row: the meaning of every opcode on the device.
  *
- * The interpreter calls step() with instructions from memory, compiled programs
- * with constants, whereupon only the one case is left of it.
+ * The interpreter calls step() with instructions from memory; compiled programs
+ * call it with constants, whereupon only one case is left of it.
  *
  * Compiled with -fmad=false: PostgreSQL's products and sums are rounded apart.
  *
@@ -15,6 +15,7 @@
 
 #include "interp_plan.h"
 #include "scanner.cuh"
+#include "values.cuh"
 
 #include "kernel/float_order.h"
 #include "kernel/status.h"
@@ -107,24 +108,7 @@ rescale(int128 x, int power, int128 *r)
 	return GPUCOL_OK;
 }
 
-/* The double that a chunk's code stands for. */
-__device__ __forceinline__ double
-float_of_code(const GpucolDeviceChunk &chunk, uint64_t code)
-{
-	int64_t		bits;
-
-	if (chunk.coding == GPUCOL_CODING_SCALED)
-	{
-		double		x = (double) (int64_t) (chunk.reference + code) / gpucol_float_power10(chunk.scale);
-
-		return chunk.kind == GPUCOL_KIND_FLOAT4 ? (double) (float) x : x;
-	}
-	bits = chunk.dict ? __ldg(chunk.dict + min(code, (uint64_t) chunk.last_entry)) :
-		(int64_t) (chunk.reference + code);
-	return chunk.kind == GPUCOL_KIND_FLOAT4 ? (double) __int_as_float((int) bits) : __longlong_as_double(bits);
-}
-
-/* Where a row lies; `columns[slot]` is what its chunk of a column is. */
+/* Where a row lies; `columns[slot]` is its chunk of a column. */
 template <class Columns>
 struct Place
 {
@@ -145,22 +129,17 @@ load_column(const GpucolInterpPlan &plan, const Place<Columns> &place, uint16_t 
 	reg.v[dst] = 0;
 	if (op == GPUCOL_OP_LOAD_D)
 		reg.high[dst] = 0;
-	if (chunk.all_null ||
-		(chunk.nulls && (__ldg(chunk.nulls + (size_t) place.vector * 32 + place.row / 32) >> (place.row % 32) & 1)))
+	if (row_is_null(chunk, place.vector, place.row))
 	{
 		reg.nulls |= 1ull << dst;
 		return GPUCOL_OK;
 	}
-	code = code_of_row(chunk.codes + (size_t) place.vector * chunk.width * GPUCOL_ROW_WORDS,
-					   chunk.width, place.row);
+	code = chunk_code(chunk, place.vector, place.row);
 	if (op == GPUCOL_OP_LOAD_F)
 		reg.v[dst] = __double_as_longlong(float_of_code(chunk, code));
-	else if (chunk.remap)
-		reg.v[dst] = __ldg(chunk.remap + min(code, (uint64_t) chunk.last_entry));
 	else
 	{
-		int64_t		x = chunk.dict ? __ldg(chunk.dict + min(code, (uint64_t) chunk.last_entry)) :
-			(int64_t) (chunk.reference + code);
+		int64_t		x = integer_of_code(chunk, code);
 
 		reg.v[dst] = x;
 		if (op == GPUCOL_OP_LOAD_D)

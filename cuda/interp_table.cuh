@@ -281,7 +281,7 @@ template <class P>
 __device__ __forceinline__ uint32_t
 group_of_row(const GpucolInterpPlan &plan, const Registers &reg)
 {
-	unsigned long long key[P::MAX_KEY_WORDS];
+	unsigned long long key[GPUCOL_MAX_KEY_WORDS];
 	unsigned long long nulls = 0;
 	int			n = 1;
 	bool		is_new;

@@ -74,6 +74,20 @@ hex(uint64_t x)
 }
 
 void
+JitKernel::judge(bool same) const
+{
+	int			unknown = 0;
+
+	if (!same)
+	{
+		verdict_ = -1;
+		fprintf(stderr, "gpucol_gpud: the answer of a compiled kernel differs; it is not used\n");
+	}
+	else
+		verdict_.compare_exchange_strong(unknown, 1);
+}
+
+void
 Jit::configure(const std::string &directory, bool wait)
 {
 	std::lock_guard<std::mutex> lock(mutex_);

@@ -7,6 +7,10 @@
  * and has it compiled in the background, so that the caller runs the kernel
  * that takes anything and meets the special one at a later query.
  *
+ * A kernel is used once it is proven: the first query that could use it is
+ * answered without it, then run again with it, and the two answers compared
+ * (Request::execute).  One that differs is never used.
+ *
  * NVRTC is opened when first wanted; where it is missing nothing is compiled
  * and note() says why.  What was compiled is kept in memory and in files of a
  * directory, whose names are hashes of the source, the architecture and the
@@ -20,6 +24,7 @@
 
 #include <cuda_runtime.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -43,7 +48,13 @@ public:
 	/* For cudaLaunchKernel() and its relatives. */
 	const void *function() const { return (const void *) kernel_; }
 
+	bool		proven() const { return verdict_ > 0; }
+	bool		rejected() const { return verdict_ < 0; }
+	/* Its answer was, or was not, that of the kernels that take anything. */
+	void		judge(bool same) const;
+
 private:
+	mutable std::atomic<int> verdict_{0};
 	cudaLibrary_t library_;
 	cudaKernel_t kernel_;
 };

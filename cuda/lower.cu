@@ -30,6 +30,7 @@
 #include <thrust/iterator/counting_iterator.h>
 
 #include "bound.cuh"
+#include "jit_interp.cuh"
 #include "jit_reduce.cuh"
 #include "kernel/float_order.h"
 #include "rank.cuh"
@@ -77,10 +78,15 @@ struct Domain
 class Lowering
 {
 public:
-	Lowering(Request &request, Part &part, Lane &lane)
-		: r_(request), part_(part), lane_(lane), p_(request.program()), shape_(request.shape()), stream_(lane.stream()) {}
+	Lowering(Request &request, Part &part, Lane &lane, bool trial)
+		: r_(request), part_(part), lane_(lane), p_(request.program()), shape_(request.shape()), stream_(lane.stream()),
+		trial_(trial) {}
 
 	void		run(Partial *result);
+
+	/* Was there a compiled kernel that nothing has proven yet? */
+	bool		saw_unproven() const { return unproven_; }
+	const std::vector<JitHandle> &compiled() const { return compiled_; }
 
 private:
 	Request    &r_;
@@ -108,6 +114,10 @@ private:
 	double		seconds_ = 0;
 	std::vector<FloatSum> floats_;	/* of the result's states */
 	const char *kernel_ = "";
+	JitProgram	jit_program_;	/* of what interp_plan() gave */
+	std::vector<JitHandle> compiled_;	/* kernels in use */
+	const bool	trial_;			/* use compiled kernels to prove them */
+	bool		unproven_ = false;
 
 	bool		jit_allowed() const
 	{
@@ -153,6 +163,8 @@ private:
 	void		load_interpreted(GpucolInterpPlan *plan, uint64_t n, std::vector<GpucolRankColumn> *columns);
 	void		run_ranked(std::vector<char> *data, uint64_t *nrows);
 	GpucolInterpPlan interp_plan();
+	void		interpret(InterpMode mode, const GpucolInterpPlan &plan);
+	const void *use(const JitHandle &kernel);
 	GpucolStatus error_of(const GpucolInterpPlan &plan);
 };
 
@@ -1067,7 +1079,7 @@ Lowering::run_group(std::vector<char> *data, uint64_t *nrows)
 	void	   *temp;
 	cudaEvent_t e;
 	int			nwords = 1;
-	JitHandle	compiled;
+	const void *compiled = NULL;
 
 	if (p_->nkeys == 0 || p_->nkeys > GPUCOL_MAX_KEYS || !plain_aggregates())
 		return false;
@@ -1121,8 +1133,8 @@ Lowering::run_group(std::vector<char> *data, uint64_t *nrows)
 	plan.ngroups = groups;
 	gpucol_reduce_layout(&plan);
 	if (jit_allowed())
-		compiled = gpucol_jit_reduce(plan, chunks_, deleted_);
-	kernel_ = compiled ? "group, compiled" : "group";
+		compiled = use(gpucol_jit_reduce(plan, chunks_, deleted_));
+	kernel_ = "group";
 	plan.table = part_.scratch->array<unsigned long long>(groups * plan.nwords, "the groups");
 	list = part_.scratch->array<uint32_t>(groups + 1, "the groups");
 	found = list + groups;
@@ -1134,7 +1146,7 @@ Lowering::run_group(std::vector<char> *data, uint64_t *nrows)
 	temp = part_.scratch->allocate(bytes, "the groups");
 	e = begin();
 	device_check(gpucol_reduce_init(plan, stream_), "group");
-	device_check(compiled ? gpucol_reduce_compiled(compiled->function(), plan, stream_) :
+	device_check(compiled ? gpucol_reduce_compiled(compiled, plan, stream_) :
 				 gpucol_reduce_groups(plan, stream_), "group");
 	device_check(cub::DeviceSelect::If(temp, bytes, first, list, found, (int) groups, has_rows, stream_), "select");
 	device_check(cudaMemcpyAsync(&n, found, 4, cudaMemcpyDeviceToHost, stream_), "result");
@@ -1246,12 +1258,16 @@ Lowering::interp_plan()
 					throw unsupported("a column of bytes without a dictionary");
 			}
 	}
+	jit_program_ = {instrs, p_->nfilter_instrs, p_->filter,
+		std::vector<uint16_t>(array<uint16_t>(p_->keys), array<uint16_t>(p_->keys) + p_->nkeys),
+		std::vector<uint8_t>(array<uint8_t>(p_->reg_classes), array<uint8_t>(p_->reg_classes) + p_->nregs),
+		{}, {}, 0, &chunks_, r_.run_.ncolumns};
 	plan.scan = scan_;
 	plan.instrs = upload(instrs);
 	plan.consts = upload(consts);
 	plan.columns = upload(std::vector<GpucolProgramColumn>(columns, columns + p_->ncolumns));
-	plan.keys = upload(std::vector<uint16_t>(array<uint16_t>(p_->keys), array<uint16_t>(p_->keys) + p_->nkeys));
-	plan.classes = upload(std::vector<uint8_t>(array<uint8_t>(p_->reg_classes), array<uint8_t>(p_->reg_classes) + p_->nregs));
+	plan.keys = upload(jit_program_.keys);
+	plan.classes = upload(jit_program_.classes);
 	plan.host = upload(host);
 	plan.host_size = upload(host_size);
 	plan.ninstrs = p_->ninstrs;
@@ -1261,6 +1277,30 @@ Lowering::interp_plan()
 	plan.error = (unsigned long long *) upload(none);
 	device_check(cudaStreamSynchronize(stream_), "could not copy to the device");
 	return plan;
+}
+
+/* The function of a compiled kernel if it may be used, else NULL. */
+const void *
+Lowering::use(const JitHandle &kernel)
+{
+	if (!kernel || kernel->rejected())
+		return NULL;
+	if (!kernel->proven() && !trial_)
+	{
+		unproven_ = true;
+		return NULL;
+	}
+	compiled_.push_back(kernel);
+	return kernel->function();
+}
+
+/* Run the program in one mode, by a kernel of its own if there is one. */
+void
+Lowering::interpret(InterpMode mode, const GpucolInterpPlan &plan)
+{
+	const void *compiled = jit_allowed() ? use(gpucol_jit_interp(mode, jit_program_)) : NULL;
+
+	device_check(gpucol_interp_launch(mode, plan, compiled, stream_), "program");
 }
 
 /* What the rows' errors come to. */
@@ -1321,7 +1361,7 @@ Lowering::run_aggregate(std::vector<char> *data, uint64_t *nrows)
 	std::vector<unsigned long long> keys,
 				records;
 
-	kernel_ = "interpret";
+	kernel_ = "program";
 	for (int i = 0; i < p_->naggs; i++)
 	{
 		const GpucolAgg &agg = array<GpucolAgg>(p_->aggs)[i];
@@ -1373,6 +1413,8 @@ Lowering::run_aggregate(std::vector<char> *data, uint64_t *nrows)
 	plan.naccs = a.accs.size();
 	plan.nwords = a.nwords;
 	plan.accs = upload(a.accs);
+	jit_program_.accs = a.accs;
+	jit_program_.nwords = a.nwords;
 	if (floats)
 	{
 		std::vector<unsigned long long> e(2 * a.accs.size(), 0);
@@ -1382,7 +1424,7 @@ Lowering::run_aggregate(std::vector<char> *data, uint64_t *nrows)
 		while (((uint64_t) 1 << log_rows) <= rows_)
 			log_rows++;
 		plan.exponents = upload(e);
-		device_check(gpucol_interp_exponents(plan, stream_), "exponents");
+		interpret(MODE_EXPONENTS, plan);
 		finish(t);
 		e = download(plan.exponents, e.size());
 		for (size_t i = 0; i < a.accs.size(); i++)
@@ -1436,7 +1478,7 @@ Lowering::run_aggregate(std::vector<char> *data, uint64_t *nrows)
 		}
 		plan.table = tables.array<unsigned long long>((p_->nkeys > 0 ? capacity : 1) * std::max(1, a.nwords), "the groups");
 		device_check(gpucol_interp_init(plan, p_->nkeys > 0 ? capacity : 1, stream_), "init");
-		device_check(gpucol_interp_aggregate(plan, stream_), "aggregate");
+		interpret(MODE_AGGREGATE, plan);
 		finish(t);
 		status = error_of(plan);
 		if (status == GPUCOL_OUT_OF_MEMORY)
@@ -1459,12 +1501,11 @@ Lowering::run_aggregate(std::vector<char> *data, uint64_t *nrows)
 			ngroups = download(plan.groups.used, 1)[0];
 			if (ngroups > 0)
 			{
-				uint32_t   *slots = tables.array<uint32_t>(ngroups + 1, "the result");
-				unsigned long long *k = tables.array<unsigned long long>((size_t) ngroups * key_words, "the result");
-				unsigned long long *w = tables.array<unsigned long long>((size_t) ngroups * a.nwords + 1, "the result");
+				auto		allocate = [&] (size_t bytes) { return tables.allocate(bytes, "the result"); };
+				unsigned long long *k,
+						   *w;
 
-				device_check(cudaMemsetAsync(slots + ngroups, 0, 4, stream_), "memset");
-				device_check(gpucol_interp_gather(plan, slots, slots + ngroups, k, w, ngroups, stream_), "gather");
+				device_check(gpucol_interp_gather(plan, ngroups, allocate, &k, &w, stream_), "gather");
 				keys = download(k, (size_t) ngroups * key_words);
 				records = download(w, (size_t) ngroups * a.nwords);
 			}
@@ -1579,7 +1620,7 @@ Lowering::select_top(GpucolInterpPlan *plan)
 	if (slot < 0 || array<uint8_t>(p_->reg_classes)[reg] == GPUCOL_CLASS_S)
 		throw unsupported("a sort key that is no plain column");
 	if (filters())
-		device_check(gpucol_interp_select(*plan, stream_), "select");
+		interpret(MODE_SELECT, *plan);
 	key.scan = scan_;
 	key.matches = filters() ? plan->bitmap : NULL;
 	key.slot = slot;
@@ -1601,7 +1642,7 @@ Lowering::select_top(GpucolInterpPlan *plan)
 										 taken, plan->bitmap, plan->counts, stream_), "select");
 	}
 	else if (!filters())
-		device_check(gpucol_interp_select(*plan, stream_), "select");
+		interpret(MODE_SELECT, *plan);
 }
 
 /* Match bitmap and counts of the rows wanted. */
@@ -1611,7 +1652,7 @@ Lowering::select(GpucolInterpPlan *plan)
 	if (shape_ != NULL && shape_->kind == GPUCOL_SHAPE_TOP)
 		select_top(plan);
 	else if (filters())
-		device_check(gpucol_interp_select(*plan, stream_), "select");
+		interpret(MODE_SELECT, *plan);
 	else
 	{
 		device_check(gpucol_scan_bitmap(scan_, plan->bitmap, stream_), "select");
@@ -1631,7 +1672,7 @@ Lowering::find_matches(GpucolInterpPlan *plan)
 	cudaEvent_t e = begin();
 	GpucolStatus status;
 
-	kernel_ = "interpret";
+	kernel_ = "program";
 	if (scan_.nvectors == 0)
 	{
 		finish(e);
@@ -1681,8 +1722,9 @@ Lowering::run_scan(std::vector<char> *data, uint64_t *nrows)
 	}
 	plan.outputs = upload(outputs);
 	plan.noutputs = outputs.size();
+	jit_program_.outputs = outputs;
 	e = begin();
-	device_check(gpucol_interp_emit(plan, stream_), "emit");
+	interpret(MODE_EMIT, plan);
 	finish(e);
 	if ((status = error_of(plan)) != GPUCOL_OK)
 		throw Failure{status, "error of an expression"};
@@ -1782,9 +1824,10 @@ Lowering::load_interpreted(GpucolInterpPlan *plan, uint64_t n, std::vector<Gpuco
 	}
 	plan->outputs = upload(outputs);
 	plan->noutputs = outputs.size();
-	kernel_ = "interpret, rank";
+	jit_program_.outputs = outputs;
+	kernel_ = "program, rank";
 	device_check(cudaStreamSynchronize(stream_), "could not copy to the device");
-	device_check(gpucol_interp_emit(*plan, stream_), "emit");
+	interpret(MODE_EMIT, *plan);
 }
 
 void
@@ -1840,7 +1883,36 @@ Lowering::run(Partial *result)
 	result->packed_bytes = bytes_;
 	result->skipped = skipped_;
 	result->seconds = seconds_;
-	result->kernel = kernel_;
+	result->kernel = std::string(kernel_) + (compiled_.empty() ? "" : ", compiled");
+}
+
+/*
+ * Run a part once more with the compiled kernels that nothing has proven yet: do
+ * they answer alike?
+ */
+void
+Request::prove(Part &part, Lane &lane)
+{
+	Lowering	trial(*this, part, lane, true);
+	Partial		again;
+	bool		same = false;
+
+	try
+	{
+		trial.run(&again);
+		same = again.nrows == part.result.nrows && again.data == part.result.data &&
+			again.floats.size() == part.result.floats.size() &&
+			memcmp(again.floats.data(), part.result.floats.data(), again.floats.size() * sizeof(FloatSum)) == 0;
+	}
+	catch (const Failure &f)
+	{
+		if (f.status == GPUCOL_CANCELLED)
+			throw;
+		if (f.status == GPUCOL_OUT_OF_MEMORY)
+			return;				/* it says nothing about the kernels */
+	}
+	for (const JitHandle &kernel : trial.compiled())
+		kernel->judge(same);
 }
 
 void
@@ -1859,6 +1931,10 @@ Request::run_part(Part &part)
 	}			settle = {lane.stream()};
 
 	part.scratch = &scratch;
-	Lowering(*this, part, lane).run(&part.result);
+	Lowering	lowering(*this, part, lane, false);
+
+	lowering.run(&part.result);
+	if (lowering.saw_unproven())
+		prove(part, lane);
 	part.scratch = NULL;
 }

@@ -379,7 +379,7 @@ gpucol_partial_merge(const GpucolProgram *p, Partial *whole, Partial *part)
 	whole->skipped += part->skipped;
 	whole->packed_bytes += part->packed_bytes;
 	whole->seconds += part->seconds;
-	if (part->kernel[0] != '\0')
+	if (!part->kernel.empty())
 		whole->kernel = part->kernel;
 	if (part->nrows == 0)
 		return;

@@ -16,6 +16,7 @@
 #define GPUCOL_CUDA_PARTIAL_CUH
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "kernel/program.h"
@@ -45,7 +46,7 @@ struct Partial
 	uint64_t	skipped = 0;
 	uint64_t	packed_bytes = 0;
 	double		seconds = 0;
-	const char *kernel = "";
+	std::string kernel;			/* which kernel answered */
 };
 
 /* Does the program have a sum of floats, to be kept in Partial::floats? */

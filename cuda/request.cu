@@ -485,7 +485,7 @@ Request::answer(GpucolWireResult *result, std::vector<char> *data)
 	result->device_seconds = whole_.seconds;
 	result->ndevices = shares_.size();
 	result->nbatches = (parts_.size() + shares_.size() - 1) / shares_.size();
-	strncpy(result->kernel, whole_.kernel, sizeof(result->kernel) - 1);
+	snprintf(result->kernel, sizeof(result->kernel), "%s", whole_.kernel.c_str());
 	data->swap(whole_.data);
 }
 

@@ -134,6 +134,7 @@ private:
 	void		list_missing();
 	void		compute(Part &part);
 	void		run_part(Part &part);
+	void		prove(Part &part, Lane &lane);
 	void		release(Part &part);
 	Failure		failure() const;
 	void		expand_codes(Share &share, Resident *r, const uint32_t *ends, uint32_t nrows);
