@@ -1,6 +1,6 @@
 # 001_crash.pl: SIGKILL of the whole server during COPY, right after a commit,
-# during merges, and during deletes and updates; every committed row is there afterwards
-# and no other.
+# during merges, deletes and updates, VACUUM and CLUSTER; every committed row is there
+# afterwards and no other.
 #
 # The same transaction always writes a gpucol table and its heap twin, so the
 # twin tells which transactions were committed; a batch whose commit psql saw
@@ -127,6 +127,39 @@ for my $round (1 .. $ROUNDS)
 	}
 	kill_during($node, $sql, 1.5);
 	check("round $round, killed during deletes and updates");
+}
+
+# VACUUM folds tombstones, removes segments and gives their pages to new ones; an
+# index tells whether its entries go with the right rows. Then CLUSTER.
+$node->safe_psql('postgres', 'CREATE INDEX packed_id ON packed (id); CREATE INDEX twin_id ON twin (id)');
+
+sub check_index
+{
+	my ($what) = @_;
+	my ($one, $two) = map {
+		$node->safe_psql('postgres', "SET enable_seqscan = off; SET gpucol.pushdown = forbid; SELECT count(*), sum(batch), sum(n) FROM $_ WHERE id BETWEEN 1 AND 2000")
+	} qw(packed twin);
+
+	is($one, $two, "$what: by index");
+	return;
+}
+
+for my $round (1 .. $ROUNDS)
+{
+	my $sql = '';
+	for my $step (1 .. 6)
+	{
+		my $where = $step % 3 == 0 ? 'batch = ' . between(1, $batch) : 'id % 13 = ' . between(0, 12);
+
+		$sql .= "BEGIN;\n" . join('', map { "DELETE FROM $_ WHERE $where;\n" } qw(packed twin)) . "COMMIT;\n";
+		$sql .= "VACUUM (INDEX_CLEANUP ON) packed;\nVACUUM (INDEX_CLEANUP ON) packed;\n" . load_script(1);
+	}
+	kill_during($node, $sql, 2);
+	check("round $round, killed during VACUUM and loads into freed pages");
+	check_index("round $round, killed during VACUUM");
+	kill_during($node, "CLUSTER packed USING packed_id;\n", 0.5);
+	check("round $round, killed during CLUSTER");
+	check_index("round $round, killed during CLUSTER");
 }
 
 is($node->safe_psql('postgres', "SELECT count(*) FROM gpucol.verify('packed')"), '0',
