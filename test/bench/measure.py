@@ -169,7 +169,7 @@ def measure_load():
                    input=lines.encode(), check=True)
     psql(f"COPY (SELECT f.* FROM generate_series(1, 10), flights f) TO '{path}'")
     times = {}
-    for _ in range(3):
+    for _ in range(5):
         for method in ("heap", "gpucol"):
             for what, statement in (("COPY FROM, text", f"COPY target FROM '{path}'"),
                                     ("INSERT ... SELECT", "INSERT INTO target SELECT * FROM source")):
@@ -181,7 +181,7 @@ def measure_load():
     psql(create, name="packed", am="gpucol")
     psql("INSERT INTO packed SELECT * FROM flights; VACUUM flights; VACUUM packed")
     say()
-    say(f"Loading 3,367,760 rows of flights (ten times the table), milliseconds, medians of three, logged tables")
+    say(f"Loading 3,367,760 rows of flights (ten times the table), milliseconds, medians of five, logged tables")
     say()
     say("| | heap | gpucol | heap/gpucol |")
     say("|---|--:|--:|--:|")
@@ -201,7 +201,7 @@ def pgbench_rate(database):
 
 
 def measure_pgbench():
-    """Rates on heap and on gpucol in turn, three times; the ratio of medians."""
+    """Rates on heap and on gpucol in turn, six times; the ratio of medians."""
     rates = {"heap": [], "gpucol": []}
     for method in rates:
         psql(f"CREATE DATABASE bench_{method}; ALTER DATABASE bench_{method} SET synchronous_commit = off")
@@ -209,7 +209,7 @@ def measure_pgbench():
         subprocess.run(["psql", "-X", "-q", "-c", "CREATE EXTENSION gpucol"], env=environment, check=True)
         environment["PGOPTIONS"] = f"-c default_table_access_method={method}"
         subprocess.run(["pgbench", "-i", "-q", "-s", "20"], env=environment, check=True, capture_output=True)
-    for _ in range(3):
+    for _ in range(6):
         for method in rates:
             rates[method].append(pgbench_rate(f"bench_{method}"))
     heap, gpucol = (statistics.median(rates[m]) for m in ("heap", "gpucol"))
