@@ -93,7 +93,7 @@ private:
 	Part	   &part_;
 	Lane	   &lane_;
 	const GpucolProgram *p_;
-	const GpucolShape *shape_;	/* what becomes of rows; or NULL */
+	const GpucolRowShape *shape_;	/* what becomes of rows; or NULL */
 	cudaStream_t stream_;
 
 	std::vector<Domain> domains_;

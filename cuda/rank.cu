@@ -417,7 +417,7 @@ public:
 
 private:
 	const GpucolRankTask &t_;
-	const GpucolShape &shape_;
+	const GpucolRowShape &shape_;
 	std::vector<char> *data_;
 	uint32_t	nrows_ = 0;
 	uint32_t	ngroups_ = 0;

@@ -31,7 +31,7 @@ struct GpucolRankColumn
 
 struct GpucolRankTask
 {
-	const GpucolShape *shape;
+	const GpucolRowShape *shape;
 	uint64_t	nrows;
 	std::vector<GpucolRankColumn> columns;	/* by output */
 	Scratch    *scratch;

@@ -47,7 +47,7 @@ Request::Request(const char *payload, size_t length, const LaneFinder &lanes,
 	p += sizeof(run_);
 	length -= sizeof(run_);
 	program_words = ((size_t) run_.program_size + 7) / 8;
-	shape_size = run_.flags & GPUCOL_WIRE_RUN_SHAPE ? sizeof(GpucolShape) : 0;
+	shape_size = run_.flags & GPUCOL_WIRE_RUN_SHAPE ? sizeof(GpucolRowShape) : 0;
 	nchunks = (size_t) run_.nsegments * run_.ncolumns;
 	if (run_.nsegments > GPUCOL_WIRE_MAX_SEGMENTS || run_.ncolumns > 1600 ||
 		length != program_words * 8 + shape_size + run_.nsegments * sizeof(GpucolWireSegment) +

@@ -120,7 +120,7 @@ private:
 	friend class Lowering;
 
 	const GpucolProgram *program() const { return (const GpucolProgram *) program_.data(); }
-	const GpucolShape *shape() const { return run_.flags & GPUCOL_WIRE_RUN_SHAPE ? &shape_ : NULL; }
+	const GpucolRowShape *shape() const { return run_.flags & GPUCOL_WIRE_RUN_SHAPE ? &shape_ : NULL; }
 	void		check_program();
 	const char *obstacle() const;
 	bool		may_keep() const { return run_.storage[0] != 0 || run_.storage[1] != 0; }
@@ -147,7 +147,7 @@ private:
 
 	GpucolWireRun run_;
 	std::vector<uint64_t> program_;
-	GpucolShape shape_;			/* where run_.flags says so */
+	GpucolRowShape shape_;			/* where run_.flags says so */
 	std::vector<GpucolWireSegment> segments_;
 	std::vector<GpucolWireColumnChunk> identities_;
 	std::vector<Resident *> resident_;	/* [nsegments][ncolumns]; pinned */

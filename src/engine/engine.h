@@ -89,7 +89,7 @@ typedef struct GpucolRunOptions
 	size_t		memory_limit;	/* bytes the run may hold; 0 = no limit */
 	bool		checked;		/* every value of the program's columns is known
 								 * to have its column's kind */
-	const GpucolShape *shape;	/* what becomes of the rows, if the engine knows
+	const GpucolRowShape *shape;	/* what becomes of the rows, if the engine knows
 								 * how; NULL: nothing */
 	bool		jit;			/* CUDA: may run kernels compiled for the program */
 } GpucolRunOptions;

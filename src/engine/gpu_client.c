@@ -74,7 +74,7 @@ struct GpucolRun
 	const GpucolProgram *program;
 	GpucolSource *source;
 	const GpucolHost *host;
-	const GpucolShape *shape;	/* NULL: rows as they are */
+	const GpucolRowShape *shape;	/* NULL: rows as they are */
 	GpucolWire *wire;
 	BytesUse   *bytes;			/* [ncolumns] */
 	GpucolGpuDictionary **dictionaries; /* [ncolumns] */
@@ -882,7 +882,7 @@ static bool
 announce(GpucolRun *run, uint32_t flags, bool *answered, size_t *size)
 {
 	const GpucolProgram *p = run->program;
-	size_t		shape_size = run->shape != NULL ? sizeof(GpucolShape) : 0;
+	size_t		shape_size = run->shape != NULL ? sizeof(GpucolRowShape) : 0;
 	size_t		program_size = (p->size + 7u) / 8 * 8 + shape_size;
 	size_t		segments_size = run->nsegments * sizeof(GpucolWireSegment);
 	size_t		identities_size = sizeof(GpucolWireColumnChunk) * run->nsegments * p->ncolumns;

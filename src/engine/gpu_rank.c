@@ -43,7 +43,7 @@ take(Left *left, uint64_t n, uint64_t size)
 
 /* Find the arrays of one ranking. */
 static GpucolStatus
-find_ranking(GpucolGpuRanks *ranks, const GpucolShape *shape, uint32_t r,
+find_ranking(GpucolGpuRanks *ranks, const GpucolRowShape *shape, uint32_t r,
 			 uint64_t ngroups, Left *left)
 {
 	GpucolRanked *out = &ranks->all[r];
@@ -73,7 +73,7 @@ find_ranking(GpucolGpuRanks *ranks, const GpucolShape *shape, uint32_t r,
 }
 
 GpucolStatus
-gpucol_gpu_ranks_find(const GpucolShape *shape, uint64_t ngroups, const char *data,
+gpucol_gpu_ranks_find(const GpucolRowShape *shape, uint64_t ngroups, const char *data,
 					  uint64_t bytes, GpucolGpuRanks **ranks)
 {
 	Left		left = {data, bytes};

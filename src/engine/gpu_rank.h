@@ -19,7 +19,7 @@ typedef struct GpucolGpuRanks GpucolGpuRanks;
  * exactly theirs and outlive the object; *ranks is the caller's.
  * GPUCOL_DEVICE_LOST for data that no daemon of ours sends.
  */
-extern GpucolStatus gpucol_gpu_ranks_find(const GpucolShape *shape, uint64_t ngroups,
+extern GpucolStatus gpucol_gpu_ranks_find(const GpucolRowShape *shape, uint64_t ngroups,
 										  const char *data, uint64_t bytes,
 										  GpucolGpuRanks **ranks);
 extern void gpucol_gpu_ranks_free(GpucolGpuRanks *ranks);

@@ -275,7 +275,7 @@ open_parts(GpucolAggExecState *state, EState *estate)
 
 /* What a device is to make of the rows that are ranked. */
 static bool
-make_shape(GpucolExec *exec, GpucolShape *shape, const char **why)
+make_shape(GpucolExec *exec, GpucolRowShape *shape, const char **why)
 {
 	GpucolAggExecState *state = (GpucolAggExecState *) exec->node;
 

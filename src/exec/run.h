@@ -34,7 +34,7 @@ typedef bool (*GpucolLowerNode) (GpucolExec *exec, GpucolLower *l);
  * lowering.  False with *why set where that is nothing that a device does: the
  * CPU engine then delivers rows.
  */
-typedef bool (*GpucolMakeShape) (GpucolExec *exec, GpucolShape *shape,
+typedef bool (*GpucolMakeShape) (GpucolExec *exec, GpucolRowShape *shape,
 								 const char **why);
 
 /* What the workers of a parallel scan did. */
@@ -99,7 +99,7 @@ struct GpucolExec
 	GpucolHost	host;
 	const GpucolEngine *engine;
 	GpucolRun  *run;
-	GpucolShape shape;			/* of the device's rows */
+	GpucolRowShape shape;			/* of the device's rows */
 	bool		started;
 	bool		never;			/* no row can pass: nothing is run */
 	bool		emitted;		/* a batch was handed out */

@@ -257,7 +257,7 @@ lower_scan(GpucolExec *exec, GpucolLower *l)
 
 /* The device is to find the rows that can be among the first k. */
 static bool
-make_shape(GpucolExec *exec, GpucolShape *shape, const char **why pg_attribute_unused())
+make_shape(GpucolExec *exec, GpucolRowShape *shape, const char **why pg_attribute_unused())
 {
 	GpucolScanState *state = (GpucolScanState *) exec->node;
 

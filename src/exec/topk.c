@@ -246,7 +246,7 @@ argument_is_valid(GpucolTopk *topk, const Expr *expr, bool is_k)
  * left to the CPU engine, which raises the error if a row calls for it.
  */
 bool
-gpucol_topk_shape(GpucolTopk *topk, GpucolShape *shape, const char **why)
+gpucol_topk_shape(GpucolTopk *topk, GpucolRowShape *shape, const char **why)
 {
 	const GpucolRankings *r = topk->rankings;
 	MemoryContext old = MemoryContextSwitchTo(topk->context);

@@ -29,7 +29,7 @@ extern GpucolTopk *gpucol_topk_create(GpucolExec *exec, int nkeys,
  * What a device is to make of the scan's rows (GpucolMakeShape); the program has
  * been lowered.
  */
-extern bool gpucol_topk_shape(GpucolTopk *topk, GpucolShape *shape, const char **why);
+extern bool gpucol_topk_shape(GpucolTopk *topk, GpucolRowShape *shape, const char **why);
 
 /*
  * Next batch of groups: their keys as columns.  Scans and collects on the first

@@ -55,7 +55,7 @@ typedef struct GpucolShapeRanking
 	double		threshold;		/* PT-k */
 } GpucolShapeRanking;
 
-typedef struct GpucolShape
+typedef struct GpucolRowShape
 {
 	uint32_t	kind;			/* GpucolShapeKind */
 
@@ -76,6 +76,6 @@ typedef struct GpucolShape
 	int32_t		label;
 	double		divisor;		/* of probabilities of class D */
 	GpucolShapeRanking rankings[GPUCOL_SHAPE_MAX_RANKINGS];
-} GpucolShape;
+} GpucolRowShape;
 
 #endif							/* GPUCOL_KERNEL_SHAPE_H */

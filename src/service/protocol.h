@@ -126,7 +126,7 @@ typedef struct GpucolWireSlab
 } GpucolWireSlab;
 
 /*
- * Followed by the program (padded to 8 bytes), a GpucolShape where the flag says
+ * Followed by the program (padded to 8 bytes), a GpucolRowShape where the flag says
  * that rows do not leave as they are, GpucolWireSegment[nsegments] and
  * GpucolWireColumnChunk[nsegments][ncolumns].
  */
@@ -159,7 +159,7 @@ typedef struct GpucolWireColumnChunk
 
 #define GPUCOL_WIRE_RUN_PREFETCH	1	/* make chunks resident, compute nothing */
 #define GPUCOL_WIRE_RUN_JIT			2	/* compiled kernels may answer */
-#define GPUCOL_WIRE_RUN_SHAPE		4	/* a GpucolShape follows the program */
+#define GPUCOL_WIRE_RUN_SHAPE		4	/* a GpucolRowShape follows the program */
 
 typedef struct GpucolWireSegment
 {
