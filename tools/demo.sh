@@ -162,6 +162,14 @@ recursion()
 		'BEGIN { printf "from four hosts, both: PostgreSQL %.1f ms, gpucol %.1f ms, %.1f times\n", h, g, h / g }'
 }
 
+# The comments of the file tell the story; psql's own commands do not.
+ranking()
+{
+	say "readings that each carry a confidence (demo/uncertain.sql): which are likely the hottest?"
+	PGOPTIONS="$PGOPTIONS -c client_min_messages=warning" \
+		"$PSQL" -X -q -a -v ON_ERROR_STOP=1 -f "$ROOT/demo/uncertain.sql" | sed '/^\\/d'
+}
+
 farewell()
 {
 	say "the cluster stays up; look around with"
@@ -179,5 +187,6 @@ sizes
 plans
 times
 recursion
+ranking
 farewell
 echo "(the tour took $((SECONDS - start)) s after installation)"
