@@ -228,9 +228,14 @@ start_on_cpu(GpucolExec *exec, const char **why)
 	return start_engine(exec, &gpucol_engine_cpu, why);
 }
 
-/* The program columns, of those given, whose values may have another kind. */
+/*
+ * The program columns, of those given, whose values may have another kind: decimals
+ * may be NaN, and in the segments of a table whose type was changed without a
+ * rewrite any column of fixed width may have its old type (`old_types`).
+ */
 static int
-doubtful_columns(Relation rel, Bitmapset *attnums, GpucolProgramColumn *columns)
+doubtful_columns(Relation rel, Bitmapset *attnums, bool old_types,
+				 GpucolProgramColumn *columns, bool *decimals)
 {
 	int			n = 0;
 	int			attnum = -1;
@@ -242,7 +247,9 @@ doubtful_columns(Relation rel, Bitmapset *attnums, GpucolProgramColumn *columns)
 
 		gpucol_typemap_init(&map, att->atttypid, att->atttypmod,
 							att->attcollation);
-		if (map.kind != GPUCOL_KIND_DECIMAL)
+		*decimals |= map.kind == GPUCOL_KIND_DECIMAL;
+		if (map.kind != GPUCOL_KIND_DECIMAL &&
+			(!old_types || map.kind == GPUCOL_KIND_BYTES))
 			continue;
 		memset(&columns[n], 0, sizeof(GpucolProgramColumn));
 		columns[n].attnum = attnum;
@@ -254,29 +261,27 @@ doubtful_columns(Relation rel, Bitmapset *attnums, GpucolProgramColumn *columns)
 	return n;
 }
 
-/* Go through a source without reading segments. */
+/* Have all segments the program's columns? */
 static bool
-check_source(GpucolSource *source)
+check_segments(GpucolSource *source)
 {
 	GpucolSegment segment;
-	GpucolDelta delta;
 	GpucolStatus status;
 
 	while ((status = source->ops->next_segment(source, &segment)) == GPUCOL_OK)
-	{
-		for (int c = 0; c < source->ncolumns; c++)
-		{
-			if (segment.chunks[c]->kind != GPUCOL_KIND_DECIMAL)
-				return false;
-		}
 		source->ops->check_interrupts(source);
-	}
-	while (status == GPUCOL_END &&
-		   (status = source->ops->next_delta(source, &delta)) == GPUCOL_OK)
-	{
+	return status == GPUCOL_END;
+}
+
+/* Has every delta row values of the columns' kinds? */
+static bool
+check_delta(GpucolSource *source)
+{
+	GpucolDelta delta;
+	GpucolStatus status;
+
+	while ((status = source->ops->next_delta(source, &delta)) == GPUCOL_OK)
 		source->ops->check_interrupts(source);
-		status = GPUCOL_END;
-	}
 	return status == GPUCOL_END;
 }
 
@@ -284,14 +289,15 @@ check_source(GpucolSource *source)
  * Do all values of these columns have their column's kind?
  */
 bool
-gpucol_run_check_values(GpucolExec *exec, Bitmapset *attnums)
+gpucol_run_check_values(GpucolExec *exec, Bitmapset *attnums, bool old_types)
 {
 	MemoryContext old = MemoryContextSwitchTo(exec->context);
 	GpucolProgramColumn *columns;
+	bool		decimals = false;
 	int			n;
 
 	columns = palloc(Max(bms_num_members(attnums), 1) * sizeof(GpucolProgramColumn));
-	n = doubtful_columns(exec->rel, attnums, columns);
+	n = doubtful_columns(exec->rel, attnums, old_types, columns, &decimals);
 	exec->checked = true;
 	if (n > 0)
 	{
@@ -300,7 +306,7 @@ gpucol_run_check_values(GpucolExec *exec, Bitmapset *attnums)
 		source = gpucol_source_open(exec->rel,
 									exec->node->ss.ps.state->es_snapshot,
 									columns, n, NULL);
-		exec->checked = check_source(source);
+		exec->checked = check_segments(source) && (!decimals || check_delta(source));
 		gpucol_source_close(source);
 	}
 	MemoryContextSwitchTo(old);
@@ -370,6 +376,21 @@ note_declined(GpucolExec *exec, const char *why)
 	exec->declined = MemoryContextStrdup(exec->node->ss.ps.state->es_query_cxt, why);
 }
 
+/* The reason to give for a status of a running engine. */
+static const char *
+status_reason(GpucolStatus status)
+{
+	switch (status)
+	{
+		case GPUCOL_OUT_OF_MEMORY:
+			return "engine ran out of memory";
+		case GPUCOL_DEVICE_LOST:
+			return "device lost";
+		default:
+			return "a value that engines do not compute with";
+	}
+}
+
 /*
  * Lower, open the source, start an engine.  With `device_only`, GPUCOL_UNSUPPORTED
  * where that would be the CPU engine.
@@ -393,6 +414,14 @@ start(GpucolExec *exec, bool device_only)
 	MemoryContextRegisterResetCallback(exec->context, callback);
 
 	exec->source = open_source(exec);
+	if (exec->kind == GPUCOL_PROGRAM_SCAN && exec->parallel == NULL &&
+		exec->recursion == NULL)
+	{
+		/* rows once delivered are final */
+		if (!check_segments(exec->source))
+			return fall_back(exec, GPUCOL_UNSUPPORTED, status_reason(GPUCOL_UNSUPPORTED));
+		exec->source->ops->rescan(exec->source);
+	}
 	engine = choose_engine(exec);
 	if (exec->nparts > 0 && engine != &gpucol_engine_cpu)
 	{
@@ -430,21 +459,6 @@ empty_result(GpucolExec *exec, GpucolResult *result)
 							 sizeof(GpucolAggState));
 	exec->emitted = true;
 	return GPUCOL_OK;
-}
-
-/* The reason to give for a status of a running engine. */
-static const char *
-status_reason(GpucolStatus status)
-{
-	switch (status)
-	{
-		case GPUCOL_OUT_OF_MEMORY:
-			return "engine ran out of memory";
-		case GPUCOL_DEVICE_LOST:
-			return "device lost";
-		default:
-			return "a value that engines do not compute with";
-	}
 }
 
 /* Next batch of the engine that runs. */

@@ -402,7 +402,7 @@ values_fit(GpucolScanState *state)
 			exec->fallback = "a value that engines do not compute with";
 		return exec->checked;
 	}
-	return exec->checked || gpucol_run_check_values(exec, read_columns(state));
+	return exec->checked || gpucol_run_check_values(exec, read_columns(state), false);
 }
 
 /* Next row of the ordinary scan, copied into the scan slot. */
@@ -552,7 +552,7 @@ scan_initialize_dsm(CustomScanState *node, ParallelContext *pcxt,
 	GpucolParallel *parallel = coordinate;
 
 	parallel->row_scan = !gpucol_run_check_values(&state->exec,
-												  read_columns(state));
+												  read_columns(state), true);
 	gpucol_source_parallel_init(parallel->source, state->exec.rel,
 								node->ss.ps.state->es_snapshot);
 	gpucol_parallel_init(&state->exec, parallel, pcxt);

@@ -47,6 +47,25 @@ INSERT INTO t VALUES (0, 0, 'nan', 'NaN');
 SELECT figures('SELECT count(*), max(n) FROM t');
 SELECT count(*), max(n) FROM t;
 
+-- segments of a type that was changed without a rewrite: likewise, also where rows
+-- of segments with the new type come first
+SET timezone = 'UTC';
+SET gpucol.segment_rows = 1024;
+CREATE TABLE old_types (a int, at timestamp, o int4) USING gpucol;
+INSERT INTO old_types SELECT i, timestamp '2020-01-01' + i * interval '1 hour', i FROM generate_series(1, 8000) i;
+ALTER TABLE old_types ALTER at TYPE timestamptz, ALTER o TYPE oid;
+INSERT INTO old_types SELECT i, timestamp '2020-01-01' + i * interval '1 hour', i FROM generate_series(8001, 12000) i;
+RESET gpucol.segment_rows;
+ANALYZE old_types;
+SELECT figures('SELECT count(*), max(at) FROM old_types WHERE o > 5');
+SELECT count(*), sum(a), min(at), max(at), max(o) FROM old_types WHERE at > '2020-02-01' AND o > 5;
+SET max_parallel_workers_per_gather = 0;
+SELECT count(*), sum(a), min(at), max(at), max(o) FROM old_types WHERE at > '2020-02-01' AND o > 5;
+RESET gpucol.enable_agg;
+SELECT count(*), sum(a), min(at), max(at), max(o) FROM old_types WHERE at > '2020-02-01' AND o > 5;
+SET gpucol.enable_agg = off;
+SET max_parallel_workers_per_gather = 2;
+
 -- an error in a worker, and a cursor that is not read to its end
 \set VERBOSITY terse
 SELECT sum(1 / (b - 7)) FROM t;
