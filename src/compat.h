@@ -268,4 +268,12 @@ gpucol_compat_explain_one_query(Query *query, int cursor_options,
 #define gpucol_compat_is_owner(relid)	pg_class_ownercheck(relid, GetUserId())
 #endif
 
+/* Is a relation dropped from its query?  16 and later leave none behind. */
+#if PG_VERSION_NUM >= 160000
+#define gpucol_compat_is_dead_rel(rel)	((rel) == NULL)
+#else
+#define gpucol_compat_is_dead_rel(rel) \
+	((rel) == NULL || (rel)->reloptkind == RELOPT_DEADREL)
+#endif
+
 #endif							/* GPUCOL_COMPAT_H */

@@ -39,6 +39,7 @@
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
+#include "compat.h"
 #include "datalog/builder.h"
 #include "datalog/values.h"
 #include "exec/recursive.h"
@@ -139,9 +140,7 @@ add_source(Lowering *lowering, Index rti, SourceMode mode)
 static bool
 is_removed(const Lowering *lowering, Index rti)
 {
-	RelOptInfo *rel = lowering->subroot->simple_rel_array[rti];
-
-	return rel == NULL || rel->reloptkind == RELOPT_DEADREL;
+	return gpucol_compat_is_dead_rel(lowering->subroot->simple_rel_array[rti]);
 }
 
 /* The right side of a join that is not an inner join: one relation. */
