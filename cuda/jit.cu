@@ -96,8 +96,8 @@ Jit::configure(const std::string &directory, bool wait)
 	wait_ = wait;
 }
 
-/* Open NVRTC once; false where it cannot be used. */
-bool
+/* Open NVRTC; "" or why it cannot be used.  By the background thread alone. */
+std::string
 Jit::open_compiler()
 {
 	const char *given = getenv("GPUCOL_NVRTC");
@@ -112,19 +112,13 @@ Jit::open_compiler()
 				compiler_minor = 0;
 	uint64_t	headers = SEED;
 
-	if (opened_)
-		return note_.empty();
-	opened_ = true;
 	if (given)
 		names = {given};
 	for (const std::string &name : names)
 		if ((library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) != NULL)
 			break;
 	if (library == NULL)
-	{
-		note_ = "NVRTC (libnvrtc.so." + major + ") was not found: expressions are interpreted";
-		return false;
-	}
+		return "NVRTC (libnvrtc.so." + major + ") was not found: nothing is compiled";
 	compiler.version = (decltype(compiler.version)) dlsym(library, "nvrtcVersion");
 	compiler.create = (decltype(compiler.create)) dlsym(library, "nvrtcCreateProgram");
 	compiler.compile = (decltype(compiler.compile)) dlsym(library, "nvrtcCompileProgram");
@@ -136,10 +130,7 @@ Jit::open_compiler()
 	if (!compiler.version || !compiler.create || !compiler.compile || !compiler.log_size || !compiler.log ||
 		!compiler.cubin_size || !compiler.cubin || !compiler.destroy ||
 		compiler.version(&compiler_major, &compiler_minor) != 0)
-	{
-		note_ = "NVRTC on this host is too old: expressions are interpreted";
-		return false;
-	}
+		return "NVRTC on this host is too old: nothing is compiled";
 	cudaGetDevice(&device);
 	cudaDeviceGetAttribute(&high, cudaDevAttrComputeCapabilityMajor, device);
 	cudaDeviceGetAttribute(&low, cudaDevAttrComputeCapabilityMinor, device);
@@ -148,7 +139,7 @@ Jit::open_compiler()
 	architecture_ = "sm_" + std::to_string(high) + std::to_string(low);
 	environment_ = architecture_ + " nvrtc " + std::to_string(compiler_major) + "." + std::to_string(compiler_minor) +
 		" headers " + hex(headers) + "\n";
-	return true;
+	return "";
 }
 
 JitHandle
@@ -156,7 +147,7 @@ Jit::find(const std::string &source)
 {
 	std::unique_lock<std::mutex> lock(mutex_);
 
-	if (!open_compiler())
+	if (!note_.empty())
 		return NULL;
 
 	auto		at = entries_.find(source);
@@ -222,6 +213,15 @@ Jit::forget_oldest()
 void
 Jit::work()
 {
+	std::string why = open_compiler();
+
+	if (!why.empty())
+	{
+		std::lock_guard<std::mutex> lock(mutex_);
+
+		fprintf(stderr, "gpucol_gpud: %s\n", why.c_str());
+		note_ = why;
+	}
 	for (;;)
 	{
 		std::unique_lock<std::mutex> lock(mutex_);
@@ -232,7 +232,7 @@ Jit::work()
 		source = queue_.front();
 		queue_.pop_front();
 		lock.unlock();
-		kernel = build(source);
+		kernel = why.empty() ? build(source) : NULL;
 		lock.lock();
 		entries_[source].kernel = kernel;
 		entries_[source].state = kernel ? READY : FAILED;

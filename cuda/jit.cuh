@@ -11,7 +11,7 @@
  * answered without it, then run again with it, and the two answers compared
  * (Request::execute).  One that differs is never used.
  *
- * NVRTC is opened when first wanted; where it is missing nothing is compiled
+ * NVRTC is opened by the background thread when first wanted; where it is missing nothing is compiled
  * and note() says why.  What was compiled is kept in memory and in files of a
  * directory, whose names are hashes of the source, the architecture and the
  * compiler's version.  A file that is not what its hash says is ignored and
@@ -105,7 +105,7 @@ private:
 		uint64_t	used = 0;
 	};
 
-	bool		open_compiler();
+	std::string open_compiler();
 	void		work();
 	JitHandle	build(const std::string &source);
 	std::string path_of(const std::string &key) const;
@@ -125,7 +125,6 @@ private:
 	std::string architecture_;
 	std::string note_;
 	bool		wait_ = false;
-	bool		opened_ = false;
 	bool		running_ = false;
 	uint64_t	clock_ = 0;
 };
