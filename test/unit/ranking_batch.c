@@ -228,6 +228,36 @@ own_label_order(void)
 	gpucol_batch_destroy(batch);
 }
 
+/* A k for each group. */
+static void
+own_k(void)
+{
+	GpucolBatchRanking rankings[5] = {
+		{GPUCOL_RANK_U_TOPK, 0, 0}, {GPUCOL_RANK_U_KRANKS, 0, 0}, {GPUCOL_RANK_PT_K, 0, 0.1},
+		{GPUCOL_RANK_GLOBAL_TOPK, 0, 0}, {GPUCOL_RANK_EXPECTED, 0, 0},
+	};
+	GpucolBatchOptions options = {.rankings = rankings,.nrankings = 5,.threads = 2};
+	GpucolBatch *batch = gpucol_batch_create(&options);
+	int32_t		k[100];
+
+	draw_rows(3000, 100, false, 1);
+	for (int g = 0; g < 100; g++)
+		k[g] = 1 + g % 37;
+	gpucol_batch_add(batch, 3000, groups, rows);
+	gpucol_batch_prepare(batch, 100);
+	for (int r = 0; r < 5; r++)
+		gpucol_batch_set_k(batch, r, k);
+	while (gpucol_batch_step(batch, 500) == GPUCOL_OK)
+		;
+	for (uint32_t g = 0; g < 100; g++)
+	{
+		for (int r = 0; r < 5; r++)
+			rankings[r].k = k[g];
+		check_group(batch, 3000, g, rankings, 5, false);
+	}
+	gpucol_batch_destroy(batch);
+}
+
 int
 main(void)
 {
@@ -244,5 +274,6 @@ main(void)
 	}
 	errors();
 	own_label_order();
+	own_k();
 	return check_summary("ranking_batch");
 }
