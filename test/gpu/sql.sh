@@ -133,6 +133,7 @@ part_billion()
 	wait $(jobs -p | tail -n $clients)
 	end=$(date +%s.%N)
 	note "load by $clients clients, M rows/s" "$(echo "$rows $start $end" | awk '{printf "%.1f", $1 / ($3 - $2) / 1e6}')"
+	psql -XAtqc "select gpucol.merge('big')" > "$OUT/merge.log" 2>&1	# what the loaders left
 	psql -Xqc "analyze big"
 	note "segments" "$(psql -XAtqc "select count(*) from gpucol.segments('big')")"
 	note "prefetch (cold), GB/s" "$(psql -XAtq -c '\timing on' -c "select gpucol.prefetch('big')" | awk 'NR == 1 {b = $1} /^Time/ {printf "%.2f GB in %.0f ms = %.2f", b / 1e9, $2, b / $2 / 1e6}')"
