@@ -85,6 +85,7 @@ near(y) :- near(x), edge(x, y), y < 20.
 .decl edge(x:Node, y:Node)
 .input edge(IO=file, filename="edge.facts")
 .printsize near', 'near') AS t(x int) ORDER BY 1;
+SET log_statement = none;
 SET client_min_messages = debug1;
 SELECT count(*) FROM gpucol.datalog('
 .decl edge(a:number, b:number)
