@@ -58,6 +58,33 @@ count_rows(Relation rel, CommandId cid, int n)
 	return before;
 }
 
+/*
+ * COPY fills its slots with values, keeps many of them until multi_insert, and
+ * then takes the same slots for its next rows.  A slot of the table's own kind
+ * keeps its row by forming a heap tuple, which the writer would take apart again.
+ * So turn slots that the writer has read into virtual ones, which copy only the
+ * values that are passed by reference.  They hold the same row until they are
+ * cleared: values that point into the heap tuple, which is theirs to free.
+ */
+static void
+make_virtual(TupleTableSlot **slots, int nslots)
+{
+	StaticAssertStmt(sizeof(VirtualTupleTableSlot) <= sizeof(BufferHeapTupleTableSlot),
+					 "a virtual slot must fit in its place");
+	for (int i = 0; i < nslots; i++)
+	{
+		TupleTableSlot *slot = slots[i];
+		HeapTuple	tuple;
+
+		if (slot->tts_ops != &TTSOpsBufferHeapTuple || !TTS_SHOULDFREE(slot))
+			continue;
+		tuple = ((BufferHeapTupleTableSlot *) slot)->base.tuple;
+		slot_getallattrs(slot);
+		*((const TupleTableSlotOps **) &slot->tts_ops) = &TTSOpsVirtual;
+		((VirtualTupleTableSlot *) slot)->data = (char *) tuple;
+	}
+}
+
 /* Does the table have triggers that fetch inserted rows one by one? */
 static bool
 has_row_triggers(Relation rel)
@@ -99,6 +126,7 @@ gpucol_insert_multi(Relation rel, TupleTableSlot **slots, int nslots, CommandId 
 		return;
 	}
 	gpucol_writer_add(writer, rel, slots, nslots);
+	make_virtual(slots, nslots);
 }
 
 void

@@ -491,11 +491,11 @@ append_known(WriterColumn *column, uint32 r, const Batch *batch, int from)
 	{
 		const char *value = DatumGetPointer(batch->values[from + n][att]);
 
-		if (!VARATT_IS_SHORT(value) || VARATT_IS_EXTERNAL(value) ||
-			VARSIZE_SHORT(value) > VARHDRSZ_SHORT + 8)
+		if (VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value) ||
+			VARSIZE_ANY_EXHDR(value) > 8)
 			break;
-		lens[n] = (uint8) (VARSIZE_SHORT(value) - VARHDRSZ_SHORT);
-		keys[n] = gpucol_dict_key(VARDATA_SHORT(value), lens[n]);
+		lens[n] = (uint8) VARSIZE_ANY_EXHDR(value);
+		keys[n] = gpucol_dict_key(VARDATA_ANY(value), lens[n]);
 		gpucol_dict_prefetch(&column->dict, keys[n], lens[n]);
 	}
 	for (i = 0; i < n; i++)

@@ -142,6 +142,46 @@ SELECT count(*), sum(a) FROM sl_new;
 COMMIT;
 SELECT count(*), sum(a) FROM sl_new;
 
+-- COPY in many batches, whose slots it takes again and again: values by reference, NULLs, generated columns,
+-- constraints, indexes, triggers with transition tables, a condition, partitions
+CREATE TABLE sl_rich (id int, t text, n name, iv interval, u uuid, d numeric(8,2), a int[],
+                      twice text GENERATED ALWAYS AS (t || t) STORED, CHECK (length(t) < 300));
+CREATE TABLE sl_rich_packed (LIKE sl_rich INCLUDING ALL, UNIQUE (id)) USING gpucol;
+CREATE INDEX sl_rich_lower ON sl_rich_packed (lower(twice)) WHERE t IS NOT NULL;
+CREATE TABLE sl_seen (kind text, rows bigint, ids bigint, letters bigint);
+CREATE FUNCTION sl_note() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_LEVEL = 'ROW' THEN
+        INSERT INTO sl_seen VALUES (TG_LEVEL, 1, NEW.id, length(NEW.twice));
+    ELSE
+        INSERT INTO sl_seen SELECT TG_LEVEL, count(*), sum(id), sum(length(twice)) FROM added;
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER each AFTER INSERT ON sl_rich_packed FOR EACH ROW WHEN (NEW.id % 10 = 0) EXECUTE FUNCTION sl_note();
+CREATE TRIGGER whole AFTER INSERT ON sl_rich_packed REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION sl_note();
+\set program 'awk \'BEGIN { OFS = "\\t"; for (i = 1; i <= 6000; i++) { s = sprintf("%" i % 200 + 1 "d", i); print i, i % 7 ? s : "\\\\N", "n" i % 50, i " s", sprintf("%032x", i), i % 900 ? i / 4 : "NaN", i % 11 ? "{" i "," s "}" : "\\\\N" } }\''
+COPY sl_rich FROM PROGRAM :'program' WHERE id <> 77;
+COPY sl_rich_packed FROM PROGRAM :'program' WHERE id <> 77;
+SELECT count(*), count(*) FILTER (WHERE ctid >= '(2147483648,1)') > 4000 AS in_segments,
+       (SELECT count(*) FROM (TABLE sl_rich EXCEPT ALL TABLE sl_rich_packed) d) AS missing
+FROM sl_rich_packed;
+SELECT kind, sum(rows), sum(ids), sum(letters) FROM sl_seen GROUP BY kind ORDER BY kind;
+COPY sl_rich_packed FROM PROGRAM 'seq -f "%g	x	n	1 s	00000000000000000000000000000000	1	{}" 9000 -1 6000';
+COPY sl_rich_packed (id, t) FROM PROGRAM 'awk "BEGIN { for (i = 7001; i <= 10000; i++) printf \"%d\\t%\" (i == 10000) * 300 + 1 \"d\\n\", i, 1 }"';
+SET enable_seqscan = off;
+SELECT id, n, d FROM sl_rich_packed WHERE id IN (1, 77, 3000, 5999, 6001) ORDER BY id;
+SELECT count(*) FROM sl_rich_packed WHERE lower(twice) = repeat(lpad('5', 6), 2) AND t IS NOT NULL;
+RESET enable_seqscan;
+CREATE TABLE sl_parts (id int, t text, n name, iv interval, u uuid, d numeric(8,2), a int[]) PARTITION BY HASH (id);
+CREATE TABLE sl_part0 PARTITION OF sl_parts FOR VALUES WITH (MODULUS 2, REMAINDER 0) USING gpucol;
+CREATE TABLE sl_part1 (a int[], u uuid, id int, iv interval, t text, d numeric(8,2), n name) USING gpucol;
+ALTER TABLE sl_parts ATTACH PARTITION sl_part1 FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+COPY sl_parts FROM PROGRAM :'program';
+COPY sl_parts FROM PROGRAM :'program';
+SELECT count(*), (SELECT count(*) FROM (SELECT id, t, n, iv, u, d, a FROM sl_rich EXCEPT ALL TABLE sl_parts) d) AS missing
+FROM sl_parts;
+
 -- large values, every kind of type
 CREATE TABLE sl_types USING gpucol AS
 SELECT g AS i, repeat(chr(65 + g % 26), g * 10) AS big, ARRAY[g, g + 1] AS a, int4range(g, g + 5) AS r,
@@ -156,4 +196,5 @@ INSERT INTO sl_types SELECT * FROM sl_types;
 SELECT count(*) FROM (SELECT 1 FROM sl_types t GROUP BY t HAVING count(*) = 2) x;
 
 DROP MATERIALIZED VIEW sl_mat;
-DROP TABLE sl_heap, sl_copy, sl, sl_int, sl_temp, sl_unlogged, sl_new, sl_types;
+DROP TABLE sl_heap, sl_copy, sl, sl_int, sl_temp, sl_unlogged, sl_new, sl_types, sl_rich, sl_rich_packed, sl_seen, sl_parts;
+DROP FUNCTION sl_note;
