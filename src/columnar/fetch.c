@@ -121,9 +121,10 @@ row_visible(GpucolDirectory *dir, uint64 row_number, Snapshot snapshot,
 		case SNAPSHOT_NON_VACUUMABLE:
 			return gpucol_view_lookup(dir, snapshot, row_number, segment);
 		default:
-			return gpucol_view_lookup(dir, snapshot, row_number, segment) &&
-				row_number - segment->entry.first_row < segment->entry.nrows &&
-				!gpucol_view_row_deleted(dir, snapshot, row_number);
+			/* an updated row's index entry is met as often as the new version's */
+			return !gpucol_view_row_deleted(dir, snapshot, row_number) &&
+				gpucol_view_lookup(dir, snapshot, row_number, segment) &&
+				row_number - segment->entry.first_row < segment->entry.nrows;
 	}
 }
 
@@ -136,6 +137,53 @@ flush_for(Relation table, Snapshot snapshot)
 		gpucol_writer_flush(table);
 }
 
+/*
+ * The row that an MVCC snapshot saw last, and its segment.  An update looks a row up
+ * under its snapshot, and then twice more whatever became of it: while a snapshot
+ * with the same horizon is active, nobody can have removed the segment.  (Where
+ * TRUNCATE may empty a file in place, row numbers begin anew: nothing is kept.)
+ */
+static struct
+{
+	Oid			space;
+	Oid			file;
+	TransactionId horizon;		/* the snapshot's xmin; invalid = nothing kept */
+	uint64		row_number;
+	GpucolViewSegment segment;
+}			last_seen;
+
+/* Does the table's file keep its rows as long as this transaction lasts? */
+static bool
+has_lasting_file(Relation table)
+{
+	return !RELATION_IS_LOCAL(table) && !gpucol_compat_new_storage(table);
+}
+
+/* Keep the row that a snapshot has just seen. */
+static void
+keep_seen(Relation table, uint64 row_number, Snapshot snapshot,
+		  const GpucolViewSegment *segment)
+{
+	if (snapshot->snapshot_type != SNAPSHOT_MVCC || !has_lasting_file(table))
+		return;
+	last_seen.space = gpucol_compat_relation_space(table);
+	last_seen.file = gpucol_compat_relation_file(table);
+	last_seen.horizon = snapshot->xmin;
+	last_seen.row_number = row_number;
+	last_seen.segment = *segment;
+}
+
+bool
+gpucol_fetch_is_last_seen(Relation table, uint64 row_number)
+{
+	return row_number == last_seen.row_number && has_lasting_file(table) &&
+		TransactionIdIsValid(last_seen.horizon) && ActiveSnapshotSet() &&
+		GetActiveSnapshot()->snapshot_type == SNAPSHOT_MVCC &&
+		GetActiveSnapshot()->xmin == last_seen.horizon &&
+		last_seen.file == gpucol_compat_relation_file(table) &&
+		last_seen.space == gpucol_compat_relation_space(table);
+}
+
 /* row_visible over the directory as a whole. */
 static bool
 lookup_row(Relation table, uint64 row_number, Snapshot snapshot,
@@ -144,10 +192,18 @@ lookup_row(Relation table, uint64 row_number, Snapshot snapshot,
 	GpucolDirectory dir;
 	bool		visible;
 
+	if (snapshot->snapshot_type == SNAPSHOT_ANY &&
+		gpucol_fetch_is_last_seen(table, row_number))
+	{
+		*segment = last_seen.segment;
+		return true;
+	}
 	flush_for(table, snapshot);
 	if (!gpucol_directory_open(&dir, table, AccessShareLock))
 		return false;
 	visible = row_visible(&dir, row_number, snapshot, segment);
+	if (visible)
+		keep_seen(table, row_number, snapshot, segment);
 	gpucol_directory_close(&dir);
 	return visible;
 }

@@ -27,6 +27,12 @@ extern bool gpucol_fetch_visible(Relation table, uint64 row_number, Snapshot sna
 extern bool gpucol_fetch_row(Relation table, uint64 row_number, Snapshot snapshot,
 							 TupleTableSlot *slot);
 
+/*
+ * Is this the row that an MVCC snapshot saw last, under the horizon of the active
+ * one?  Then its deletion, if there is one, has not been folded into a bitmap.
+ */
+extern bool gpucol_fetch_is_last_seen(Relation table, uint64 row_number);
+
 /* The routine's callbacks, as documented in access/tableam.h. */
 extern IndexFetchTableData *gpucol_index_fetch_begin(Relation rel);
 extern void gpucol_index_fetch_reset(IndexFetchTableData *data);

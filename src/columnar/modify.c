@@ -84,7 +84,7 @@ find_deletion(GpucolDirectory *dir, uint64 row_number, Deletion *deletion)
 		}
 	}
 	gpucol_directory_scan_end(&scan);
-	if (!deletion->found)
+	if (!deletion->found && !gpucol_fetch_is_last_seen(dir->table, row_number))
 	{
 		InitDirtySnapshot(dirty);
 		deletion->found = gpucol_view_row_deleted(dir, &dirty, row_number);

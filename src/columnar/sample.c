@@ -298,14 +298,13 @@ typedef struct SegmentCount
 #define KEPT_USECS		INT64CONST(1000000)
 
 /*
- * Count a table's segment rows and pages.  Estimates may be a second old, unless
- * the main fork has grown: planning a short statement is to cost no more than for
- * a heap table.
+ * Count the segment rows and pages of a table of `nblocks` blocks.  Estimates may
+ * be a second old, unless the main fork has grown by a part that matters: planning
+ * a short statement is to cost no more than for a heap table.
  */
 static const SegmentCount *
-count_segments(Relation rel)
+count_segments(Relation rel, BlockNumber nblocks)
 {
-	BlockNumber nblocks = RelationGetNumberOfBlocks(rel);
 	static SegmentCount counts[KEPT_COUNTS];
 	SegmentCount *count = &counts[RelationGetRelid(rel) % KEPT_COUNTS];
 	TimestampTz now = GetCurrentStatementStartTimestamp();
@@ -315,7 +314,8 @@ count_segments(Relation rel)
 
 	if (count->relid == RelationGetRelid(rel) &&
 		count->file == gpucol_compat_relation_file(rel) &&
-		count->nblocks == nblocks && now - count->when < KEPT_USECS &&
+		nblocks >= count->nblocks && nblocks - count->nblocks <= nblocks / 64 &&
+		now - count->when < KEPT_USECS &&
 		now >= count->when)
 		return count;
 
@@ -358,7 +358,7 @@ gpucol_estimate_rel_size(Relation rel, int32 *attr_widths, BlockNumber *pages,
 	if (!OidIsValid(rel->rd_rel->reltoastrelid) || !ActiveSnapshotSet())
 		return;
 
-	counted = count_segments(rel);
+	counted = count_segments(rel, heap_pages);
 	if (counted->pages > 0)
 	{
 		int32		width = get_rel_data_width(rel, attr_widths) +
