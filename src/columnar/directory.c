@@ -40,6 +40,7 @@
 #include "utils/snapmgr.h"
 
 #include "columnar/directory.h"
+#include "columnar/rownum.h"
 #include "compat.h"
 #include "kernel/crc32c.h"
 
@@ -338,16 +339,18 @@ gpucol_directory_make(GpucolDirectory *dir, Oid id, void *data, Size size,
 					  ItemPointer tid)
 {
 	char	   *first = palloc(size);
+	ItemPointerData lock;
 
 	memcpy(first, data, size);
 	if (!gpucol_directory_find(dir, id, data, size, tid))
 	{
-		LockRelationForExtension(dir->toast, ExclusiveLock);
+		gpucol_tid_set(&lock, 0);	/* no directory row's */
+		LockTuple(dir->toast, &lock, ExclusiveLock);
 		if (!gpucol_directory_find(dir, id, data, size, tid))
 			*tid = gpucol_directory_insert(dir, id, 0, first, size,
 										   GetCurrentCommandId(true),
 										   HEAP_INSERT_FROZEN, false);
-		UnlockRelationForExtension(dir->toast, ExclusiveLock);
+		UnlockTuple(dir->toast, &lock, ExclusiveLock);
 	}
 	pfree(first);
 }
