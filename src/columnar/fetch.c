@@ -19,6 +19,7 @@
 #include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/tableam.h"
+#include "access/xact.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "storage/predicate.h"
@@ -184,6 +185,45 @@ gpucol_fetch_is_last_seen(Relation table, uint64 row_number)
 		last_seen.space == gpucol_compat_relation_space(table);
 }
 
+/*
+ * The row that this session buried last.  Its index entry is met as soon as the
+ * same transaction looks for the new version.
+ */
+static struct
+{
+	Oid			space;
+	Oid			file;
+	TransactionId xid;			/* that buried it; invalid = nothing kept */
+	CommandId	cid;
+	uint64		row_number;
+}			last_buried;
+
+void
+gpucol_fetch_note_buried(Relation table, uint64 row_number, CommandId cid)
+{
+	last_buried.xid = InvalidTransactionId;
+	if (!has_lasting_file(table))
+		return;
+	last_buried.space = gpucol_compat_relation_space(table);
+	last_buried.file = gpucol_compat_relation_file(table);
+	last_buried.row_number = row_number;
+	last_buried.cid = cid;
+	last_buried.xid = GetCurrentTransactionId();
+}
+
+/* Does a snapshot of the transaction that buried the row last see that? */
+static bool
+is_buried(Relation table, uint64 row_number, Snapshot snapshot)
+{
+	return row_number == last_buried.row_number &&
+		TransactionIdIsValid(last_buried.xid) && has_lasting_file(table) &&
+		snapshot->snapshot_type == SNAPSHOT_MVCC &&
+		last_buried.cid < snapshot->curcid &&
+		last_buried.file == gpucol_compat_relation_file(table) &&
+		last_buried.space == gpucol_compat_relation_space(table) &&
+		TransactionIdIsCurrentTransactionId(last_buried.xid);
+}
+
 /* row_visible over the directory as a whole. */
 static bool
 lookup_row(Relation table, uint64 row_number, Snapshot snapshot,
@@ -198,6 +238,8 @@ lookup_row(Relation table, uint64 row_number, Snapshot snapshot,
 		*segment = last_seen.segment;
 		return true;
 	}
+	if (is_buried(table, row_number, snapshot))
+		return false;
 	flush_for(table, snapshot);
 	if (!gpucol_directory_open(&dir, table, AccessShareLock))
 		return false;

@@ -33,6 +33,10 @@ extern bool gpucol_fetch_row(Relation table, uint64 row_number, Snapshot snapsho
  */
 extern bool gpucol_fetch_is_last_seen(Relation table, uint64 row_number);
 
+/* This transaction's command `cid` has inserted the row's tombstone. */
+extern void gpucol_fetch_note_buried(Relation table, uint64 row_number,
+									 CommandId cid);
+
 /* The routine's callbacks, as documented in access/tableam.h. */
 extern IndexFetchTableData *gpucol_index_fetch_begin(Relation rel);
 extern void gpucol_index_fetch_reset(IndexFetchTableData *data);

@@ -248,6 +248,7 @@ bury_row(GpucolDirectory *dir, ItemPointer tid, const ItemPointerData *new_tid,
 	tombstone.flags = flags;
 	gpucol_directory_key(GPUCOL_ID_TOMBSTONE, gpucol_tid_row(tid), &id, &seq);
 	gpucol_directory_insert(dir, id, seq, &tombstone, sizeof(tombstone), cid, 0, true);
+	gpucol_fetch_note_buried(dir->table, gpucol_tid_row(tid), cid);
 	UnlockTuple(dir->table, tid, AccessExclusiveLock);
 }
 

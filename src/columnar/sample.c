@@ -291,6 +291,7 @@ typedef struct SegmentCount
 	TimestampTz when;			/* start of the statement that counted */
 	double		rows;
 	double		pages;
+	double		density;		/* rows that fill a heap page */
 } SegmentCount;
 
 /* Tables whose counts are kept, and for how long. */
@@ -303,7 +304,7 @@ typedef struct SegmentCount
  * a short statement is to cost no more than for a heap table.
  */
 static const SegmentCount *
-count_segments(Relation rel, BlockNumber nblocks)
+count_segments(Relation rel, int32 *attr_widths, BlockNumber nblocks)
 {
 	static SegmentCount counts[KEPT_COUNTS];
 	SegmentCount *count = &counts[RelationGetRelid(rel) % KEPT_COUNTS];
@@ -330,6 +331,9 @@ count_segments(Relation rel, BlockNumber nblocks)
 	count->when = now;
 	count->rows = view->rows;
 	count->pages = view->pages;
+	count->density = (BLCKSZ - SizeOfPageHeaderData) /
+		(double) (get_rel_data_width(rel, attr_widths) +
+				  MAXALIGN(SizeofHeapTupleHeader) + sizeof(ItemIdData));
 	MemoryContextDelete(context);
 	return count;
 }
@@ -347,7 +351,6 @@ gpucol_estimate_rel_size(Relation rel, int32 *attr_widths, BlockNumber *pages,
 	const SegmentCount *counted;
 	double		delta_pages;
 	double		delta_rows;
-	double		density;
 	BlockNumber heap_pages;
 	double		heap_tuples;
 
@@ -358,15 +361,11 @@ gpucol_estimate_rel_size(Relation rel, int32 *attr_widths, BlockNumber *pages,
 	if (!OidIsValid(rel->rd_rel->reltoastrelid) || !ActiveSnapshotSet())
 		return;
 
-	counted = count_segments(rel, heap_pages);
+	counted = count_segments(rel, attr_widths, heap_pages);
 	if (counted->pages > 0)
 	{
-		int32		width = get_rel_data_width(rel, attr_widths) +
-			MAXALIGN(SizeofHeapTupleHeader) + sizeof(ItemIdData);
-
 		delta_pages = Max(0.0, (double) heap_pages - counted->pages);
-		density = (BLCKSZ - SizeOfPageHeaderData) / (double) width;
-		delta_rows = delta_pages * density;
+		delta_rows = delta_pages * counted->density;
 		if (rel->rd_rel->reltuples >= 0)
 			delta_rows = Min(delta_rows,
 							 Max(0.0, rel->rd_rel->reltuples - counted->rows));
