@@ -59,6 +59,21 @@ gpucol_recursive_fallback_create(PlanState *plan, ExprState *filter,
 	return fallback;
 }
 
+void
+gpucol_recursive_take_row(TupleTableSlot *slot, const GpucolRecColumn *columns,
+						  int ncolumns, GpucolSymbols *symbols, uint32 row,
+						  int64 *const *values, uint8 *const *nulls)
+{
+	for (int c = 0; c < ncolumns; c++)
+	{
+		bool		isnull = slot->tts_isnull[c];
+
+		nulls[c][row] = isnull;
+		values[c][row] = isnull ? 0 :
+			gpucol_rec_column_to_value(&columns[c], slot->tts_values[c], symbols);
+	}
+}
+
 /* The next row that passes the filter, or NULL. */
 static TupleTableSlot *
 next_row(GpucolRecursiveFallback *fallback)
@@ -71,6 +86,8 @@ next_row(GpucolRecursiveFallback *fallback)
 		MemoryContextSwitchTo(old);
 		if (TupIsNull(slot))
 			return NULL;
+		/* the filter takes slots for virtual ones, whose values are all there */
+		slot_getsomeattrs(slot, fallback->ncolumns);
 		ResetExprContext(fallback->econtext);
 		fallback->econtext->ecxt_scantuple = slot;
 		if (fallback->filter == NULL || ExecQual(fallback->filter, fallback->econtext))
@@ -91,19 +108,10 @@ gpucol_recursive_fallback_next(GpucolRecursiveFallback *fallback,
 	{
 		MemoryContext old = MemoryContextSwitchTo(fallback->context);
 
-		slot_getsomeattrs(slot, fallback->ncolumns);
-		for (int c = 0; c < fallback->ncolumns; c++)
-		{
-			bool		isnull = slot->tts_isnull[c];
-
-			fallback->nulls[c][n] = isnull;
-			fallback->values[c][n] = isnull ? 0 :
-				gpucol_rec_column_to_value(&fallback->columns[c],
-										   slot->tts_values[c],
-										   fallback->symbols);
-		}
+		gpucol_recursive_take_row(slot, fallback->columns, fallback->ncolumns,
+								  fallback->symbols, n++, fallback->values,
+								  fallback->nulls);
 		MemoryContextSwitchTo(old);
-		n++;
 	}
 	batch->nrows = n;
 	batch->columns = (const int64_t *const *) fallback->values;

@@ -230,8 +230,8 @@ load_child(RecursiveState *state, PlanState *child, uint32 relation,
 {
 	int64	   *values = palloc(sizeof(int64) * LOAD_ROWS * (ncolumns + 1));
 	uint8	   *nulls = palloc(LOAD_ROWS * (ncolumns + 1));
-	const int64 *value_columns[GPUCOL_REC_MAX_ARITY];
-	const uint8 *null_columns[GPUCOL_REC_MAX_ARITY];
+	int64	   *value_columns[GPUCOL_REC_MAX_ARITY];
+	uint8	   *null_columns[GPUCOL_REC_MAX_ARITY];
 	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
 	uint32		n = 0;
 	int			c;
@@ -252,8 +252,9 @@ load_child(RecursiveState *state, PlanState *child, uint32 relation,
 		MemoryContextSwitchTo(old);
 		if (TupIsNull(slot) || n == LOAD_ROWS)
 		{
-			gpucol_recursion_load(state->recursion, relation, n, value_columns,
-								  null_columns);
+			gpucol_recursion_load(state->recursion, relation, n,
+								  (const int64 *const *) value_columns,
+								  (const uint8 *const *) null_columns);
 			gpucol_recursion_check_memory(state->recursion,
 										  gpucol_symbols_size(state->symbols));
 			n = 0;
@@ -266,17 +267,9 @@ load_child(RecursiveState *state, PlanState *child, uint32 relation,
 		if (filter != NULL && !ExecQual(filter, econtext))
 			continue;
 		old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
-		for (c = 0; c < ncolumns; c++)
-		{
-			bool		isnull = slot->tts_isnull[c];
-
-			nulls[c * LOAD_ROWS + n] = isnull;
-			values[c * LOAD_ROWS + n] = isnull ? 0 :
-				gpucol_rec_column_to_value(&columns[c], slot->tts_values[c],
-										   state->symbols);
-		}
+		gpucol_recursive_take_row(slot, columns, ncolumns, state->symbols, n++,
+								  value_columns, null_columns);
 		MemoryContextSwitchTo(old);
-		n++;
 	}
 	pfree(values);
 	pfree(nulls);

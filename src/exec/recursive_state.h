@@ -37,6 +37,15 @@ extern void gpucol_recursive_host_compute(GpucolRecursiveHost *host,
 										  int64 *result, uint8 *result_nulls);
 
 /*
+ * Put a row, whose columns have been fetched into the slot, into place `row` of
+ * 64-bit columns (recursive_fallback.c).
+ */
+extern void gpucol_recursive_take_row(TupleTableSlot *slot,
+									  const GpucolRecColumn *columns, int ncolumns,
+									  GpucolSymbols *symbols, uint32 row,
+									  int64 *const *values, uint8 *const *nulls);
+
+/*
  * recursive_fallback.c: batches of rows of PostgreSQL's RecursiveUnion that pass
  * the filter (NULL: all), in the current memory context; `columns` say how values
  * travel, but each keeps its own form.  Codes of a batch are of its symbols.

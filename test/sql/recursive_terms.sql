@@ -93,6 +93,10 @@ SELECT differ('WITH RECURSIVE r(x, s) AS (SELECT n, src FROM typed UNION SELECT 
 SELECT differ('WITH RECURSIVE r(x, s) AS (SELECT n, src FROM typed UNION SELECT t.m, t.dst FROM r JOIN typed t ON t.n = r.x) SELECT count(*), sum(s), max(s), count(x) FROM r', 'GpucolRecursiveAgg');
 SELECT differ('WITH RECURSIVE r(x, s) AS (SELECT n, src FROM typed UNION SELECT t.m, t.dst FROM r JOIN typed t ON t.n = r.x) SELECT x, count(*), sum(s) FROM r WHERE s > 2 GROUP BY x');
 SELECT differ('SELECT s, (WITH RECURSIVE r(x) AS (SELECT n FROM typed WHERE src = s UNION SELECT t.m FROM r JOIN typed t ON t.n = r.x) SELECT string_agg(x::text, '','' ORDER BY x, x::text) FROM r) FROM generate_series(1, 6) s');
+-- ... also where its rows come as they are stored
+CREATE TABLE forms (n numeric, s int, d int);
+INSERT INTO forms VALUES (1.0, 1, 1), (1.00, 2, 2), (2, 3, 3), (2.0, 9, 4), (3, 1, 5);
+SELECT differ('WITH RECURSIVE r(x, s, d) AS (SELECT * FROM forms UNION ALL SELECT t.n, r.s, t.d FROM r JOIN forms t ON t.n = r.x AND t.d > r.d) SELECT * FROM r WHERE s < 3');
 WITH RECURSIVE r(x) AS (VALUES (1.00), (2.0) UNION SELECT t.m FROM r JOIN typed t ON t.m = r.x WHERE r.x <> 1.000) SELECT * FROM r ORDER BY 1;
 WITH RECURSIVE r(x) AS (VALUES (float8 '-0')  UNION SELECT 0::float8 FROM r) SELECT * FROM r;
 -- values that come up on the way and may be equal and look different stay PostgreSQL's, and so do these
