@@ -403,18 +403,8 @@ aggregate_datum(GpucolAggExecState *state, int agg, uint32 row, bool *isnull)
 static void
 load_batch(GpucolAggExecState *state, const GpucolResult *result)
 {
-	MemoryContext old;
-
-	MemoryContextReset(state->batch_context);
-	old = MemoryContextSwitchTo(state->batch_context);
-	for (int i = 0; i < state->nkeys; i++)
-	{
-		state->values[i] = palloc(Max(result->nrows, 1) * sizeof(Datum));
-		state->isnull[i] = palloc(Max(result->nrows, 1) * sizeof(bool));
-		gpucol_output_datums(&state->keys[i], &result->columns[i],
-							 result->nrows, state->values[i], state->isnull[i]);
-	}
-	MemoryContextSwitchTo(old);
+	gpucol_outputs_load(state->batch_context, state->keys, state->nkeys, result,
+						state->values, state->isnull);
 	state->states = result->states;
 	state->nrows = result->nrows;
 	state->next = 0;

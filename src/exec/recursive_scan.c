@@ -213,18 +213,8 @@ begin_fallback(RecursiveScanState *state)
 static void
 load_batch(RecursiveScanState *state, const GpucolResult *result)
 {
-	MemoryContext old;
-
-	MemoryContextReset(state->batch_context);
-	old = MemoryContextSwitchTo(state->batch_context);
-	for (int i = 0; i < state->noutputs; i++)
-	{
-		state->values[i] = palloc(Max(result->nrows, 1) * sizeof(Datum));
-		state->isnull[i] = palloc(Max(result->nrows, 1) * sizeof(bool));
-		gpucol_output_datums(&state->outputs[i], &result->columns[i],
-							 result->nrows, state->values[i], state->isnull[i]);
-	}
-	MemoryContextSwitchTo(old);
+	gpucol_outputs_load(state->batch_context, state->outputs, state->noutputs, result,
+						state->values, state->isnull);
 	state->nrows = result->nrows;
 	state->next = 0;
 }

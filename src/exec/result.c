@@ -182,3 +182,21 @@ gpucol_output_datums(const GpucolOutput *output,
 			break;
 	}
 }
+
+void
+gpucol_outputs_load(MemoryContext context, const GpucolOutput *outputs, int n,
+					const GpucolResult *result, Datum **values, bool **isnull)
+{
+	MemoryContext old;
+
+	MemoryContextReset(context);
+	old = MemoryContextSwitchTo(context);
+	for (int i = 0; i < n; i++)
+	{
+		values[i] = palloc(Max(result->nrows, 1) * sizeof(Datum));
+		isnull[i] = palloc(Max(result->nrows, 1) * sizeof(bool));
+		gpucol_output_datums(&outputs[i], &result->columns[i], result->nrows,
+							 values[i], isnull[i]);
+	}
+	MemoryContextSwitchTo(old);
+}

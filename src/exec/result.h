@@ -31,6 +31,14 @@ extern void gpucol_output_datums(const GpucolOutput *output,
 								 const GpucolResultColumn *column,
 								 uint32 nrows, Datum *values, bool *isnull);
 
+/*
+ * Convert the first `n` columns of a batch, into arrays allocated in `context`, which
+ * is reset before.
+ */
+extern void gpucol_outputs_load(MemoryContext context, const GpucolOutput *outputs,
+								int n, const GpucolResult *result,
+								Datum **values, bool **isnull);
+
 /* An int128 mantissa at a scale of 0 or more as numeric. */
 extern Datum gpucol_numeric_from_int128(__int128 mantissa, int scale);
 
