@@ -431,6 +431,7 @@ dp_kernel(GpucolTopkGroups groups, int32_t k, GpucolTopkSet *sets, int32_t *rank
 	{
 		const double *p = groups.p + groups.starts[g];
 		int32_t		n = (int32_t) (groups.starts[g + 1] - groups.starts[g]);
+		int32_t		own = gpucol_topk_k(groups, g, k);
 		GpucolPair	cell;
 
 		cell.hi = j == 0 ? 0 : -INFINITY;
@@ -454,7 +455,7 @@ dp_kernel(GpucolTopkGroups groups, int32_t k, GpucolTopkSet *sets, int32_t *rank
 			unsigned	choice;
 
 			cell = dp_times(cell, log_q);
-			taken = j > 0 && j <= k && dp_beats(take, cell);
+			taken = j > 0 && j <= own && dp_beats(take, cell);
 			if (taken)
 				cell = take;
 			choice = __ballot_sync(~0u, taken);
@@ -462,13 +463,13 @@ dp_kernel(GpucolTopkGroups groups, int32_t k, GpucolTopkSet *sets, int32_t *rank
 				bits[(size_t) i * words + j / 32] = choice;
 			if (j % 32 == 31)
 				edges[(i + 1) % 2][j / 32] = cell;
-			if (j == k && dp_beats(cell, best))
+			if (j == own && dp_beats(cell, best))
 			{
 				best = cell;
 				last = i;
 			}
 			/* the barrier of the row: can any column still win? */
-			if (!__syncthreads_or(j <= k && !isinf(cell.hi) && !(cell.hi < best.hi - 1e-9)))
+			if (!__syncthreads_or(j <= own && !isinf(cell.hi) && !(cell.hi < best.hi - 1e-9)))
 				break;
 		}
 		__syncthreads();
@@ -476,13 +477,11 @@ dp_kernel(GpucolTopkGroups groups, int32_t k, GpucolTopkSet *sets, int32_t *rank
 		{
 			sets[g].probability = last < 0 ? 0 : exp(best.hi) * exp(best.lo);
 			sets[g].last = last;
-			for (int32_t i = last, c = k; c > 0; i--)
-			{
-				if (last < 0)
-					ranks[(size_t) g * k + --c] = -1;
-				else if (bits[(size_t) i * words + c / 32] >> (c % 32) & 1)
+			for (int32_t c = last < 0 ? 0 : own; c < k; c++)
+				ranks[(size_t) g * k + c] = -1;
+			for (int32_t i = last, c = last < 0 ? 0 : own; c > 0; i--)
+				if (bits[(size_t) i * words + c / 32] >> (c % 32) & 1)
 					ranks[(size_t) g * k + --c] = i;
-			}
 		}
 	}
 }

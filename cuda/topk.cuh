@@ -78,9 +78,9 @@ extern cudaError_t gpucol_topk_heap(const GpucolTopkGroups &groups, int32_t k,
 									cudaStream_t stream);
 
 /*
- * The same by dynamic programming, a block a group and a thread a column; k is
- * that of all groups and at most 1,023.  Writes ranks[ngroups * k] directly; sets[].min_* and horizon
- * are not set.  `scratch` of gpucol_topk_dp_scratch() bytes.
+ * The same by dynamic programming, a block a group and a thread a column; k is at
+ * most 1,023.  Writes ranks[ngroups * k] directly; sets[].min_* and horizon are not
+ * set.  `scratch` of gpucol_topk_dp_scratch() bytes.
  */
 extern size_t gpucol_topk_dp_scratch(uint32_t longest, int32_t k);
 extern cudaError_t gpucol_topk_dp(const GpucolTopkGroups &groups, int32_t k,

@@ -6,7 +6,7 @@
  *
  * Usage: topk_check check | bench
  *
- * bench, groups of up to n rows with at least k of them, probabilities uniform in
+ * bench, groups of up to n rows with at least k of them, or a random k of their own, probabilities uniform in
  * [0, 1] in steps of 0.001, medians of 7 warm runs; columns:
  *	  cpu dp, cpu heap	one core of the host, groups already in ranking order
  *	  dp, heap			kernels alone, the same input in device memory
@@ -113,6 +113,16 @@ struct Batch
 	std::vector<int64_t> label;
 	std::vector<double> ranked_p;
 	std::vector<int64_t> ranked_label;
+	std::vector<int32_t> k;		/* of each group, where they differ */
+
+	int32_t own_k(uint32_t g, int32_t all) const { return k.empty() ? all : k[g]; }
+
+	/* a random k for each group, from 1 to its rows */
+	void draw_k()
+	{
+		for (uint32_t g = 0; g < ngroups; g++)
+			k.push_back(1 + (int32_t) draw(std::max(1u, starts[g + 1] - starts[g])));
+	}
 };
 
 static Batch
@@ -205,13 +215,15 @@ struct OnDevice
 		groups.starts = starts;
 		groups.p = p;
 		groups.longest = b.longest;
+		if (!b.k.empty())
+			groups.k = upload(b.k);
 	}
 
 	~OnDevice()
 	{
 		for (const void *memory : {(const void *) rows.group, (const void *) rows.score, (const void *) rows.probability,
 				(const void *) rows.label, (const void *) starts, (const void *) p, (const void *) row, (const void *) scratch,
-				(const void *) sets, (const void *) ranks, (const void *) heap, (const void *) dp})
+				(const void *) sets, (const void *) ranks, (const void *) heap, (const void *) dp, (const void *) groups.k})
 			cudaFree((void *) memory);
 	}
 
@@ -236,15 +248,16 @@ compare(const Batch &b, const OnDevice &d, int k, const char *what)
 	for (uint32_t g = 0; g < b.ngroups; g++)
 	{
 		GpucolRankInput in = {};
+		int32_t		own = b.own_k(g, k);
 		double		probability;
 		bool		found;
 
 		in.n = (int32_t) (b.starts[g + 1] - b.starts[g]);
 		in.p = b.ranked_p.data() + b.starts[g];
-		if (gpucol_rank_u_topk(&in, k, &work, want.data(), &probability, &found) != GPUCOL_OK)
+		if (gpucol_rank_u_topk(&in, own, &work, want.data(), &probability, &found) != GPUCOL_OK)
 			bad++;
 		if (found != (sets[g].last >= 0) ||
-			(found && (memcmp(want.data(), ranks.data() + (size_t) g * k, sizeof(int32_t) * k) != 0 ||
+			(found && (memcmp(want.data(), ranks.data() + (size_t) g * k, sizeof(int32_t) * own) != 0 ||
 					   fabs(sets[g].probability - probability) > 1e-12 * probability)))
 			bad++;
 	}
@@ -256,9 +269,14 @@ compare(const Batch &b, const OnDevice &d, int k, const char *what)
 }
 
 static void
-check_batch(uint32_t ngroups, int n, int k, int ties, double scale)
+check_batch(uint32_t ngroups, int n, int k, int ties, double scale, bool random_k = false)
 {
 	Batch		b = make_batch(ngroups, n, k, ties, scale);
+
+	if (random_k)
+		b.draw_k();
+	k = random_k ? n : k;
+
 	OnDevice	d(b, k);
 
 	d.sort();
@@ -324,6 +342,8 @@ check()
 	check_batch(200, 1000, 100, 0, 0.3);
 	check_batch(50, 2000, 500, 0, 1);
 	check_batch(20, 3000, 1500, 0, 1);
+	check_batch(2000, 50, 1, 6, 1, true);
+	check_batch(300, 500, 1, 0, 0.5, true);
 	check_batch(3, 100000, 20, 5, 0.01);
 	check_batch(1, 200000, 100, 0, 1);
 	check_select(1000, 10);
@@ -359,9 +379,9 @@ cpu_ms(const Batch &b, int k, bool dp)
 		in.n = (int32_t) (b.starts[g + 1] - b.starts[g]);
 		in.p = b.ranked_p.data() + b.starts[g];
 		if (dp)
-			gpucol_rank_u_topk_dp(&in, k, &work, set.data(), &probability, &found);
+			gpucol_rank_u_topk_dp(&in, b.own_k(g, k), &work, set.data(), &probability, &found);
 		else
-			gpucol_rank_u_topk(&in, k, &work, set.data(), &probability, &found);
+			gpucol_rank_u_topk(&in, b.own_k(g, k), &work, set.data(), &probability, &found);
 		sum += probability;
 	}
 	double		ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
@@ -369,10 +389,19 @@ cpu_ms(const Batch &b, int k, bool dp)
 	return sum < 0 ? 0 : ms * b.ngroups / part;
 }
 
+/* k = 0: a random k for each group. */
 static void
 bench_batch(int n, int k)
 {
-	Batch		b = make_batch(100000, n, k, 0, 1);
+	Batch		b = make_batch(100000, n, std::max(k, 1), 0, 1);
+	char		shown[16] = "random";
+
+	if (k > 0)
+		snprintf(shown, sizeof(shown), "%d", k);
+	else
+		b.draw_k();
+	k = k > 0 ? k : n;
+
 	OnDevice	d(b, k);
 	size_t		rows = b.p.size();
 	char	   *pinned;
@@ -394,7 +423,7 @@ bench_batch(int n, int k)
 		CUDA(cudaMemcpyAsync(pinned, d.ranks, (size_t) b.ngroups * k * 4, cudaMemcpyDeviceToHost));
 	});
 	CUDA(cudaFreeHost(pinned));
-	printf("%6d %5d %10zu %11.1f %11.1f %9.3f %9.3f %10.3f %9.3f %9.0f %9.0f\n", n, k, rows, ms[0], ms[1], ms[2],
+	printf("%6d %6s %10zu %11.1f %11.1f %9.3f %9.3f %10.3f %9.3f %9.0f %9.0f\n", n, shown, rows, ms[0], ms[1], ms[2],
 		   ms[3], ms[4], ms[4] + ms[5], ms[0] / ms[2], ms[1] / ms[3]);
 }
 
@@ -464,9 +493,10 @@ bench_one_group(uint32_t n, int k)
 static void
 bench()
 {
-	static const int loads[][2] = {{10, 10}, {50, 10}, {100, 10}, {500, 10}, {50, 50}, {100, 50}, {500, 50}, {500, 500}};
+	static const int loads[][2] = {{10, 10}, {50, 10}, {100, 10}, {500, 10}, {50, 50}, {100, 50}, {500, 50}, {500, 500},
+	{10, 0}, {50, 0}, {100, 0}, {500, 0}};
 
-	printf("100,000 groups, milliseconds\n%6s %5s %10s %11s %11s %9s %9s %10s %9s %9s %9s\n", "n <=", "k", "rows", "cpu dp",
+	printf("100,000 groups, milliseconds\n%6s %6s %10s %11s %11s %9s %9s %10s %9s %9s %9s\n", "n <=", "k", "rows", "cpu dp",
 		   "cpu heap", "dp", "heap", "sort+heap", "+copies", "dp ratio", "heap r.");
 	for (auto &load : loads)
 		bench_batch(load[0], load[1]);
