@@ -83,7 +83,7 @@ cold_recursions()
 {
 	local name query rest
 
-	as "GPUCOL_GPUD_TEST=1 pg_ctl -D /opt/pgdata -l /opt/pgdata/log -m fast -w restart >/dev/null"
+	as "GPUCOL_GPUD_TEST=--test pg_ctl -D /opt/pgdata -l /opt/pgdata/log -m fast -w restart >/dev/null"
 	sync; echo 3 > /proc/sys/vm/drop_caches 2>/dev/null
 	psql -XAtq -c "create temp table warm as select i as a, i + 1 as b from generate_series(1, 5000) i" \
 		-c "set gpucol.engine = cuda" -c "with recursive r(a, b) as (select a, b from warm union select r.a, w.b from r, warm w where w.a = r.b) select count(*) from r" > /dev/null 2>&1

@@ -35,7 +35,7 @@ part_service()
 {
 	local why pid
 
-	[ -f /opt/pgdata/PG_VERSION ] || part_sql
+	sql_tables || return
 	under "queries, two devices" "--test --copies 2"
 	under "queries, in parts" "--test --window 4000000"
 	under "queries, in parts on two devices" "--test --window 3000000 --copies 2"
@@ -61,7 +61,7 @@ part_clients()
 {
 	local n tps memory
 
-	[ -f /opt/pgdata/PG_VERSION ] || part_sql
+	sql_tables || return
 	grep -v "like\|id between\|v = 777\|group by k, v\|d >=" "$OUT/queries" | head -12 | sed 's/from T/from g/; s/$/;/' > "$OUT/mix"
 	split -l 1 -a 2 "$OUT/mix" "$OUT/mix."
 	chmod a+r "$OUT"/mix.*
@@ -86,6 +86,7 @@ part_suite()
 			/opt/pg/usr/lib/postgresql/15/lib/pgxs/src/test/regress/pg_regress --inputdir=test --outputdir=. \
 			--bindir=/opt/pg/usr/lib/postgresql/15/bin --host=/tmp --user=pguser --load-extension=gpucol --dbname=suite_$engine \
 			$(cd "$HERE/tree/test/sql" && ls ./*.sql | sed 's/^..//; s/.sql$//' | tr '\n' ' ')" > "$OUT/suite-$engine.log" 2>&1
+		cp /tmp/suite-$engine/regression.diffs "$OUT/suite-$engine.diffs" 2>/dev/null
 		note "suite, engine = $engine" "$(grep -c ' ok  ' "$OUT/suite-$engine.log") as expected of $(ls "$HERE"/tree/test/sql/*.sql | wc -l)"
 	done
 	for t in "$HERE"/tree/test/sql/*.sql; do

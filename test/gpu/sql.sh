@@ -9,10 +9,11 @@ median_ms()
 		psql -XAtq 2>/dev/null | sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p' | tail -n 15 | sort -n | sed -n 8p
 }
 
-# The same rows in a heap and a gpucol table; every query with both engines.
-part_sql()
+# The same rows in a heap and a gpucol table, and queries over them.
+sql_tables()
 {
-	server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
+	[ -z "$(psql -XAtqc "select to_regclass('g')" 2>/dev/null)" ] || { sql_queries; return; }
+	server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return 1; }
 	psql -Xq > "$OUT/sql-load.log" 2>&1 <<-'S'
 		set client_min_messages = warning;
 		select setseed(0.5);
@@ -30,6 +31,11 @@ part_sql()
 		insert into h select * from h where id <= 500;
 		analyze h; analyze g;
 	S
+	sql_queries
+}
+
+sql_queries()
+{
 	cat > "$OUT/queries" <<-'S'
 		select count(*) from T
 		select count(*) from T where v between 100 and 20000
@@ -57,7 +63,14 @@ part_sql()
 		select id % 10, sum(v) from T group by 1
 		select count(*) filter (where v > 100), sum(v) filter (where k = 3) from T
 	S
+}
+
+# Every query with both engines and the heap table.
+part_sql()
+{
 	local n=0 bad=0 q a b c
+
+	sql_tables || return
 	while IFS= read -r q; do
 		[ -n "$q" ] || continue
 		n=$((n + 1))
@@ -87,7 +100,7 @@ part_faults()
 {
 	local q="select count(*), sum(v) from g where v between 100 and 20000" want got i pid
 
-	[ -f /opt/pgdata/PG_VERSION ] || part_sql
+	sql_tables || return
 	want=$(psql -XAtq -c "set gpucol.engine = cpu" -c "$q")
 	ask() { psql -XAtq -c "set gpucol.engine = cuda" -c "$q" 2>&1; }
 	answers() { [ "$(ask)" = "$want" ] && echo ok || echo FAILED; }
