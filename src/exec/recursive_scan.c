@@ -16,7 +16,8 @@
  * ties included.
  *
  * custom_exprs: the conditions, then the sort key if there is one.  custom_plans:
- * the ordinary scan, for the fallback.
+ * the ordinary scan, which is never run: in a fallback the rows of GpucolRecursive
+ * are read one by one.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,7 +25,6 @@
 
 #include "access/sysattr.h"
 #include "executor/executor.h"
-#include "nodes/makefuncs.h"
 #include "nodes/value.h"
 #include "optimizer/optimizer.h"
 #include "utils/datum.h"
@@ -34,8 +34,7 @@
 #include "datalog/values.h"
 #include "exec/explain.h"
 #include "exec/recursive_state.h"
-#include "exec/result.h"
-#include "exec/run.h"
+#include "exec/row_scan.h"
 #include "exec/topk_probe.h"
 
 /* The best rows are sorted out whenever this many more than k are kept. */
@@ -50,8 +49,8 @@ typedef struct Top
 	GpucolTopkBest best;
 	MemoryContext context;		/* of the rows' values */
 	int64	   *orders;			/* directed, by row */
-	Datum	   *values;			/* by row and output */
-	bool	   *isnull;
+	Datum	  **values;			/* by output and row */
+	bool	  **isnull;
 	int64		nrows;
 	int64		allocated;
 	int64		seen;
@@ -60,26 +59,11 @@ typedef struct Top
 
 typedef struct RecursiveScanState
 {
-	CustomScanState css;
-	GpucolExec	exec;
-	int			eflags;
-	List	   *pushed;			/* conditions that the engine tests */
-
-	/* output columns */
-	int			noutputs;
-	AttrNumber *attnums;
-	GpucolOutput *outputs;
-
-	/* current batch as datums */
-	MemoryContext batch_context;
-	int64		nrows;
-	int64		next;
-	Datum	  **values;			/* by output */
-	bool	  **isnull;
-
+	GpucolRowScan rows;
 	Top		   *top;			/* or NULL */
-	PlanState  *fallback;		/* ordinary scan, once needed */
 } RecursiveScanState;
+
+static const GpucolRowScanMethods row_methods;
 
 /* ---- the program ---- */
 
@@ -106,127 +90,79 @@ lower_scan(GpucolExec *exec, GpucolLower *l)
 	GpucolValue value;
 	ListCell   *lc;
 
-	foreach(lc, state->pushed)
+	foreach(lc, state->rows.pushed)
 		if (!gpucol_lower_qual(l, lfirst(lc), true))
 			return false;
 	gpucol_lower_end_filter(l);
-	for (int i = 0; i < state->noutputs; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(exec->desc, state->attnums[i] - 1);
-		Var		   *var = makeVar(INDEX_VAR, state->attnums[i], att->atttypid,
-								  att->atttypmod, att->attcollation, 0);
-
-		if (!gpucol_lower_output(l, (Expr *) var, &value))
-			return false;
-		gpucol_output_init(&state->outputs[i], att->atttypid, att->atttypmod,
-						   att->attcollation, &value);
-	}
+	if (!gpucol_row_scan_lower(&state->rows, l, exec->desc))
+		return false;
 	return state->top == NULL || gpucol_lower_output(l, state->top->key, &value);
 }
 
 /* ---- life ---- */
 
-/* Note the output columns; the others stay NULL in the scan slot. */
-static void
-init_outputs(RecursiveScanState *state)
-{
-	Plan	   *plan = state->css.ss.ps.plan;
-	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
-	Bitmapset  *columns = used_columns(list_concat_copy(plan->targetlist,
-														plan->qual));
-	int			n = bms_num_members(columns);
-	int			attnum = -1;
-
-	state->attnums = palloc(Max(n, 1) * sizeof(AttrNumber));
-	state->outputs = palloc0(Max(n, 1) * sizeof(GpucolOutput));
-	state->values = palloc(Max(n, 1) * sizeof(Datum *));
-	state->isnull = palloc(Max(n, 1) * sizeof(bool *));
-	while ((attnum = bms_next_member(columns, attnum)) >= 0)
-		state->attnums[state->noutputs++] = attnum;
-	memset(slot->tts_values, 0,
-		   slot->tts_tupleDescriptor->natts * sizeof(Datum));
-	memset(slot->tts_isnull, true,
-		   slot->tts_tupleDescriptor->natts * sizeof(bool));
-}
-
-/* Read the sort key and the limit, if there are any. */
+/* Read the sort key and the limit. */
 static void
 init_top(RecursiveScanState *state, const CustomScan *cscan, List *limit)
 {
 	Top		   *top;
 
-	if (limit == NIL)
-		return;
 	state->top = top = palloc0(sizeof(Top));
 	top->key = llast(cscan->custom_exprs);
-	state->pushed = list_delete_last(list_copy(cscan->custom_exprs));
 	top->descending = intVal(lsecond(limit));
 	top->nulls_first = intVal(lthird(limit));
 	gpucol_topk_best_init(&top->best, (int64) floatVal(linitial(limit)),
 						  top->descending);
+	top->values = palloc0(Max(state->rows.noutputs, 1) * sizeof(Datum *));
+	top->isnull = palloc0(Max(state->rows.noutputs, 1) * sizeof(bool *));
 	top->context = AllocSetContextCreate(CurrentMemoryContext,
 										 "gpucol recursion top rows",
 										 ALLOCSET_DEFAULT_SIZES);
 }
 
 static void
-scan_begin(CustomScanState *node, EState *estate, int eflags)
+scan_begin(CustomScanState *node, EState *estate, int eflags pg_attribute_unused())
 {
 	RecursiveScanState *state = (RecursiveScanState *) node;
 	CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
 	TargetEntry *column = linitial(cscan->custom_scan_tlist);
 	int			plan_id = intVal(linitial(cscan->custom_private));
+	List	   *limit = lsecond(cscan->custom_private);
 
-	state->eflags = eflags;
-	state->pushed = cscan->custom_exprs;
-	gpucol_run_init_recursion(&state->exec, node,
+	state->rows.pushed = limit == NIL ? cscan->custom_exprs :
+		list_delete_last(list_copy(cscan->custom_exprs));
+	gpucol_run_init_recursion(&state->rows.exec, node,
 							  list_nth(estate->es_subplanstates, plan_id - 1),
 							  castNode(Var, column->expr)->varno, INDEX_VAR,
 							  GPUCOL_PROGRAM_SCAN, lower_scan);
-	state->exec.checked = true;
-	state->exec.withholds = lsecond(cscan->custom_private) != NIL;
-	state->batch_context = AllocSetContextCreate(estate->es_query_cxt,
-												 "gpucol recursion batch",
-												 ALLOCSET_DEFAULT_SIZES);
-	init_outputs(state);
-	init_top(state, cscan, lsecond(cscan->custom_private));
-}
-
-/* Initialise the ordinary scan, of which the recursion is read anew. */
-static void
-begin_fallback(RecursiveScanState *state)
-{
-	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
-	EState	   *estate = state->css.ss.ps.state;
-	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
-
-	gpucol_recursive_restart(state->exec.recursion);
-	state->fallback = ExecInitNode(linitial(cscan->custom_plans), estate,
-								   state->eflags);
-	state->css.custom_ps = list_make1(state->fallback);
-	MemoryContextSwitchTo(old);
-}
-
-/* ---- batches ---- */
-
-/* Turn the engine's batch into datums. */
-static void
-load_batch(RecursiveScanState *state, const GpucolResult *result)
-{
-	gpucol_outputs_load(state->batch_context, state->outputs, state->noutputs, result,
-						state->values, state->isnull);
-	state->nrows = result->nrows;
-	state->next = 0;
-}
-
-/* Next batch; false at the end and where the node must fall back. */
-static bool
-next_batch(RecursiveScanState *state, GpucolResult *result)
-{
-	return gpucol_run_next(&state->exec, result) == GPUCOL_OK;
+	state->rows.exec.checked = true;
+	state->rows.exec.withholds = limit != NIL;
+	gpucol_row_scan_init(&state->rows,
+						 used_columns(list_concat_copy(cscan->scan.plan.targetlist,
+													   cscan->scan.plan.qual)),
+						 &row_methods);
+	if (limit != NIL)
+		init_top(state, cscan, limit);
 }
 
 /* ---- top rows ---- */
+
+/* Keep a row's values at place n, from a place of `values`, in the current context. */
+static void
+copy_row(RecursiveScanState *state, int64 n, Datum *const *values,
+		 bool *const *isnull, int64 row)
+{
+	Top		   *top = state->top;
+
+	for (int i = 0; i < state->rows.noutputs; i++)
+	{
+		const GpucolTypeMap *map = &state->rows.outputs[i].map;
+
+		top->isnull[i][n] = isnull[i][row];
+		top->values[i][n] = isnull[i][row] ? (Datum) 0 :
+			datumCopy(values[i][row], map->typbyval, map->typlen);
+	}
+}
 
 /* Drop the rows that are worse than the k-th best. */
 static void
@@ -237,7 +173,6 @@ drop_worse(RecursiveScanState *state)
 											   "gpucol recursion top rows",
 											   ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(kept);
-	int			width = state->noutputs;
 	int64		n = 0;
 
 	for (int64 row = 0; row < top->nrows; row++)
@@ -245,16 +180,7 @@ drop_worse(RecursiveScanState *state)
 		if (top->best.filled == top->best.k && top->orders[row] < top->best.heap[0])
 			continue;
 		top->orders[n] = top->orders[row];
-		for (int i = 0; i < width; i++)
-		{
-			const GpucolTypeMap *map = &state->outputs[i].map;
-			Datum		value = top->values[row * width + i];
-
-			top->isnull[n * width + i] = top->isnull[row * width + i];
-			top->values[n * width + i] = top->isnull[n * width + i] ? (Datum) 0 :
-				datumCopy(value, map->typbyval, map->typlen);
-		}
-		n++;
+		copy_row(state, n++, top->values, top->isnull, row);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(top->context);
@@ -262,13 +188,21 @@ drop_worse(RecursiveScanState *state)
 	top->nrows = n;
 }
 
+/* An array for as many rows as are allocated. */
+static void *
+resize(RecursiveScanState *state, void *array, Size size)
+{
+	if (array != NULL)
+		return repalloc_huge(array, state->top->allocated * size);
+	return MemoryContextAllocHuge(state->rows.css.ss.ps.state->es_query_cxt,
+								  state->top->allocated * size);
+}
+
 /* Make room for one more row. */
 static void
 reserve_row(RecursiveScanState *state)
 {
 	Top		   *top = state->top;
-	MemoryContext context = state->css.ss.ps.state->es_query_cxt;
-	Size		width = Max(state->noutputs, 1);
 
 	if (top->nrows < top->allocated)
 		return;
@@ -278,16 +212,12 @@ reserve_row(RecursiveScanState *state)
 		return;
 	top->allocated = top->allocated == 0 ? top->best.k + SPARE_ROWS :
 		top->allocated * 2;
-	if (top->orders == NULL)
+	top->orders = resize(state, top->orders, sizeof(int64));
+	for (int i = 0; i < state->rows.noutputs; i++)
 	{
-		top->orders = MemoryContextAllocHuge(context, top->allocated * sizeof(int64));
-		top->values = MemoryContextAllocHuge(context, top->allocated * width * sizeof(Datum));
-		top->isnull = MemoryContextAllocHuge(context, top->allocated * width * sizeof(bool));
-		return;
+		top->values[i] = resize(state, top->values[i], sizeof(Datum));
+		top->isnull[i] = resize(state, top->isnull[i], sizeof(bool));
 	}
-	top->orders = repalloc_huge(top->orders, top->allocated * sizeof(int64));
-	top->values = repalloc_huge(top->values, top->allocated * width * sizeof(Datum));
-	top->isnull = repalloc_huge(top->isnull, top->allocated * width * sizeof(bool));
 }
 
 /* Where a row of the batch stands in the wanted order: the more, the sooner. */
@@ -305,19 +235,10 @@ keep_row(RecursiveScanState *state, int64 order, uint32 row)
 {
 	Top		   *top = state->top;
 	MemoryContext old;
-	int			width = state->noutputs;
 
 	reserve_row(state);
 	old = MemoryContextSwitchTo(top->context);
-	for (int i = 0; i < width; i++)
-	{
-		const GpucolTypeMap *map = &state->outputs[i].map;
-		bool		isnull = state->isnull[i][row];
-
-		top->isnull[top->nrows * width + i] = isnull;
-		top->values[top->nrows * width + i] = isnull ? (Datum) 0 :
-			datumCopy(state->values[i][row], map->typbyval, map->typlen);
-	}
+	copy_row(state, top->nrows, state->rows.values, state->rows.isnull, row);
 	MemoryContextSwitchTo(old);
 	top->orders[top->nrows++] = order;
 }
@@ -327,7 +248,7 @@ static void
 add_batch(RecursiveScanState *state, const GpucolResult *result)
 {
 	Top		   *top = state->top;
-	const GpucolResultColumn *key = &result->columns[state->noutputs];
+	const GpucolResultColumn *key = &result->columns[state->rows.noutputs];
 	bool		loaded = false;
 
 	top->seen += result->nrows;
@@ -338,7 +259,7 @@ add_batch(RecursiveScanState *state, const GpucolResult *result)
 		if (top->best.filled == top->best.k && order < top->best.heap[0])
 			continue;
 		if (!loaded)
-			load_batch(state, result);
+			gpucol_row_scan_load(&state->rows, result);
 		loaded = true;
 		if (top->best.filled < top->best.k || order > top->best.heap[0])
 			gpucol_topk_best_replace(&top->best, order);
@@ -347,83 +268,83 @@ add_batch(RecursiveScanState *state, const GpucolResult *result)
 }
 
 /* Read everything, keeping the top rows, which become the batch to deal from. */
-static void
+static GpucolStatus
 collect_top(RecursiveScanState *state)
 {
 	Top		   *top = state->top;
+	GpucolRowScan *scan = &state->rows;
 	GpucolResult result;
+	GpucolStatus status;
 
-	while (next_batch(state, &result))
+	if (top->done)
+		return GPUCOL_END;
+	while ((status = gpucol_run_next(&scan->exec, &result)) == GPUCOL_OK)
 		add_batch(state, &result);
-	if (state->exec.fallback != NULL)
-		return;
+	if (status != GPUCOL_END)
+		return status;
 	drop_worse(state);
 	top->done = true;
-	state->nrows = top->nrows;
-	state->next = 0;
+	memcpy(scan->values, top->values, scan->noutputs * sizeof(Datum *));
+	memcpy(scan->isnull, top->isnull, scan->noutputs * sizeof(bool *));
+	scan->nrows = top->nrows;
+	scan->next = 0;
+	return top->nrows > 0 ? GPUCOL_OK : GPUCOL_END;
 }
 
 /* ---- rows ---- */
 
-/* Put the next row at hand into the scan slot. */
-static TupleTableSlot *
-store_row(RecursiveScanState *state)
+/* Load the next batch of the engine. */
+static GpucolStatus
+next_batch(GpucolRowScan *scan)
 {
-	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
-	int64		row = state->next++;
-
-	ExecClearTuple(slot);
-	for (int i = 0; i < state->noutputs; i++)
-	{
-		int			att = state->attnums[i] - 1;
-		int64		at = row * state->noutputs + i;
-
-		slot->tts_values[att] = state->top ? state->top->values[at] :
-			state->values[i][row];
-		slot->tts_isnull[att] = state->top ? state->top->isnull[at] :
-			state->isnull[i][row];
-	}
-	return ExecStoreVirtualTuple(slot);
-}
-
-/* ExecScan's access method: the next row, or the fallback's need. */
-static TupleTableSlot *
-next_row(ScanState *node)
-{
-	RecursiveScanState *state = (RecursiveScanState *) node;
+	RecursiveScanState *state = (RecursiveScanState *) scan;
 	GpucolResult result;
+	GpucolStatus status;
 
-	if (state->top != NULL && !state->top->done)
-		collect_top(state);
-	while (state->next >= state->nrows)
-	{
-		if (state->top != NULL || !next_batch(state, &result))
-			return ExecClearTuple(node->ss_ScanTupleSlot);
-		load_batch(state, &result);
-	}
-	return store_row(state);
+	if (state->top != NULL)
+		return collect_top(state);
+	status = gpucol_run_next(&scan->exec, &result);
+	if (status == GPUCOL_OK)
+		gpucol_row_scan_load(scan, &result);
+	return status;
 }
+
+/* Read the recursion anew, row by row. */
+static void
+begin_plain(GpucolRowScan *scan)
+{
+	gpucol_recursive_restart(scan->exec.recursion);
+}
+
+/* Its next row, copied into the scan slot. */
+static bool
+next_plain(GpucolRowScan *scan, TupleTableSlot *slot)
+{
+	TupleTableSlot *from = ExecProcNode(scan->exec.recursion);
+
+	if (TupIsNull(from))
+		return false;
+	ExecCopySlot(slot, from);
+	return true;
+}
+
+static const GpucolRowScanMethods row_methods = {
+	.next_batch = next_batch,
+	.begin_plain = begin_plain,
+	.next_plain = next_plain,
+};
 
 /* As in an EvalPlanQual every node without scanrelid does: deliver a row. */
 static bool
 recheck_row(ScanState *node, TupleTableSlot *slot pg_attribute_unused())
 {
-	return !TupIsNull(next_row(node));
+	return !TupIsNull(gpucol_row_scan_next(node));
 }
 
 static TupleTableSlot *
 scan_exec(CustomScanState *node)
 {
-	RecursiveScanState *state = (RecursiveScanState *) node;
-	TupleTableSlot *slot;
-
-	if (state->fallback != NULL)
-		return ExecProcNode(state->fallback);
-	slot = ExecScan(&node->ss, next_row, recheck_row);
-	if (state->exec.fallback == NULL)
-		return slot;
-	begin_fallback(state);
-	return ExecProcNode(state->fallback);
+	return ExecScan(&node->ss, gpucol_row_scan_next, recheck_row);
 }
 
 /* Let go of the engine, and of the top rows. */
@@ -432,8 +353,8 @@ stop(RecursiveScanState *state)
 {
 	Top		   *top = state->top;
 
-	gpucol_run_end(&state->exec);
-	state->nrows = state->next = 0;
+	gpucol_run_end(&state->rows.exec);
+	gpucol_row_scan_reset(&state->rows);
 	if (top == NULL)
 		return;
 	MemoryContextReset(top->context);
@@ -444,26 +365,14 @@ stop(RecursiveScanState *state)
 static void
 scan_end(CustomScanState *node)
 {
-	RecursiveScanState *state = (RecursiveScanState *) node;
-
-	stop(state);
-	if (state->fallback != NULL)
-		ExecEndNode(state->fallback);
+	stop((RecursiveScanState *) node);
 }
 
 static void
 scan_rescan(CustomScanState *node)
 {
-	RecursiveScanState *state = (RecursiveScanState *) node;
-
-	stop(state);
+	stop((RecursiveScanState *) node);
 	ExecScanReScan(&node->ss);
-	if (state->fallback == NULL)
-		return;
-	if (node->ss.ps.chgParam != NULL)
-		UpdateChangedParamSet(state->fallback, node->ss.ps.chgParam);
-	if (state->fallback->chgParam == NULL)
-		ExecReScan(state->fallback);
 }
 
 /* The sort key and the limit. */
@@ -474,7 +383,7 @@ explain_top(RecursiveScanState *state, List *ancestors, ExplainState *es)
 
 	if (state->top == NULL)
 		return;
-	context = set_deparse_context_plan(es->deparse_cxt, state->css.ss.ps.plan,
+	context = set_deparse_context_plan(es->deparse_cxt, state->rows.css.ss.ps.plan,
 									   ancestors);
 	ExplainPropertyText("Top Key",
 						psprintf("%s%s",
@@ -489,10 +398,10 @@ scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	RecursiveScanState *state = (RecursiveScanState *) node;
 
-	gpucol_explain_input(&state->exec, es);
-	gpucol_explain_filter(&state->exec, state->pushed, ancestors, es);
+	gpucol_explain_input(&state->rows.exec, es);
+	gpucol_explain_filter(&state->rows.exec, state->rows.pushed, ancestors, es);
 	explain_top(state, ancestors, es);
-	gpucol_explain_stats(&state->exec, es);
+	gpucol_explain_stats(&state->rows.exec, es);
 }
 
 static const CustomExecMethods exec_methods = {
@@ -511,7 +420,7 @@ create_state(CustomScan *cscan pg_attribute_unused())
 		(RecursiveScanState *) newNode(sizeof(RecursiveScanState),
 									   T_CustomScanState);
 
-	state->css.methods = &exec_methods;
+	state->rows.css.methods = &exec_methods;
 	return (Node *) state;
 }
 

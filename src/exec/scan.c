@@ -3,16 +3,14 @@
  * scan.c
  *	  Executor of GpucolScan, and of GpucolTopK below Sort and Limit.
  *
- * The engine delivers batches of the columns that the plan needs; a batch is
- * turned into datums a column at a time, and rows are dealt from it through
- * the scan slot.  Tuples carry their real TIDs.
+ * Rows are dealt from batches of an engine (row_scan.c); they carry their real TIDs.
  *
  * GpucolTopK is a scan that first finds out which rows can be among the first
  * k (topk_probe.c) and has that as one more condition.  A device finds out and
  * scans in one request (kernel/shape.h).
  *
  * Fallback: where no engine can run the scan, the table's ordinary scan
- * delivers rows and PostgreSQL tests the pushed conjuncts.
+ * delivers plain rows.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,37 +21,18 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
-#include "storage/itemptr.h"
-#include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
 
 #include "columnar/source.h"
 #include "exec/explain.h"
 #include "exec/plan.h"
-#include "exec/result.h"
-#include "exec/run.h"
+#include "exec/row_scan.h"
 #include "exec/topk_probe.h"
 
 typedef struct GpucolScanState
 {
-	CustomScanState css;
-	GpucolExec	exec;
-	List	   *pushed;			/* pushed conjuncts */
-	ExprState  *pushed_qual;	/* the same for PostgreSQL to test */
-
-	/* output columns */
-	int			noutputs;
-	AttrNumber *attnums;
-	GpucolOutput *outputs;
-
-	/* current batch as datums */
-	MemoryContext batch_context;
-	uint32		nrows;
-	uint32		next;
-	Datum	  **values;			/* by output */
-	bool	  **isnull;
-	const uint64 *tids;
+	GpucolRowScan rows;
 
 	/* GpucolTopK */
 	bool		topk;
@@ -81,6 +60,8 @@ static void scan_initialize_worker(CustomScanState *node, shm_toc *toc,
 								   void *coordinate);
 static void scan_explain(CustomScanState *node, List *ancestors,
 						 ExplainState *es);
+
+static const GpucolRowScanMethods row_methods;
 
 const CustomScanMethods gpucol_scan_methods = {
 	.CustomName = "GpucolScan",
@@ -114,9 +95,9 @@ scan_create_state(CustomScan *cscan)
 {
 	GpucolScanState *state = palloc0(sizeof(GpucolScanState));
 
-	state->css.ss.ps.type = T_CustomScanState;
-	state->css.methods = &exec_methods;
-	state->pushed = cscan->custom_exprs;
+	state->rows.css.ss.ps.type = T_CustomScanState;
+	state->rows.css.methods = &exec_methods;
+	state->rows.pushed = cscan->custom_exprs;
 	return (Node *) state;
 }
 
@@ -129,9 +110,9 @@ gpucol_scan_create_topk(CustomScan *cscan)
 	GpucolScanState *state = (GpucolScanState *) scan_create_state(cscan);
 	List	   *private = cscan->custom_private;
 
-	state->css.methods = &topk_exec_methods;
+	state->rows.css.methods = &topk_exec_methods;
 	state->topk = true;
-	state->pushed = list_delete_last(list_copy(cscan->custom_exprs));
+	state->rows.pushed = list_delete_last(list_copy(cscan->custom_exprs));
 	state->probe.key = llast(cscan->custom_exprs);
 	state->probe.k = (int64) floatVal(list_nth(private, GPUCOL_TOPK_PRIVATE_LIMIT));
 	state->probe.descending = intVal(list_nth(private, GPUCOL_TOPK_PRIVATE_DESCENDING));
@@ -166,12 +147,12 @@ referenced_columns(List *exprs, Index varno, int natts)
 static Bitmapset *
 output_columns(GpucolScanState *state)
 {
-	Plan	   *plan = state->css.ss.ps.plan;
-	TupleDesc	desc = RelationGetDescr(state->exec.rel);
+	Plan	   *plan = state->rows.css.ss.ps.plan;
+	TupleDesc	desc = RelationGetDescr(state->rows.exec.rel);
 	Bitmapset  *result;
 
 	result = referenced_columns(list_concat_copy(plan->targetlist, plan->qual),
-								state->exec.varno, desc->natts);
+								state->rows.exec.varno, desc->natts);
 	for (int i = 0; i < desc->natts; i++)
 	{
 		if (TupleDescAttr(desc, i)->attisdropped)
@@ -184,11 +165,11 @@ output_columns(GpucolScanState *state)
 static Bitmapset *
 read_columns(GpucolScanState *state)
 {
-	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
+	CustomScan *cscan = (CustomScan *) state->rows.css.ss.ps.plan;
 
 	return bms_union(output_columns(state),
-					 referenced_columns(cscan->custom_exprs, state->exec.varno,
-										RelationGetNumberOfAttributes(state->exec.rel)));
+					 referenced_columns(cscan->custom_exprs, state->rows.exec.varno,
+										RelationGetNumberOfAttributes(state->rows.exec.rel)));
 }
 
 /* Lower the pushed conjuncts. */
@@ -197,7 +178,7 @@ lower_pushed(GpucolScanState *state, GpucolLower *l)
 {
 	ListCell   *lc;
 
-	foreach(lc, state->pushed)
+	foreach(lc, state->rows.pushed)
 	{
 		if (!gpucol_lower_qual(l, lfirst(lc), true))
 			return false;
@@ -232,25 +213,8 @@ lower_scan(GpucolExec *exec, GpucolLower *l)
 	if (state->probe.condition != NULL)
 		(void) gpucol_lower_qual(l, state->probe.condition, true);
 	gpucol_lower_end_filter(l);
-	for (int i = 0; i < state->noutputs; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(RelationGetDescr(exec->rel),
-											  state->attnums[i] - 1);
-		Var			var = {
-			.xpr.type = T_Var,
-			.varno = exec->varno,
-			.varattno = state->attnums[i],
-			.vartype = att->atttypid,
-			.vartypmod = att->atttypmod,
-			.varcollid = att->attcollation
-		};
-		GpucolValue value;
-
-		if (!gpucol_lower_output(l, (Expr *) &var, &value))
-			return false;
-		gpucol_output_init(&state->outputs[i], att->atttypid, att->atttypmod,
-						   att->attcollation, &value);
-	}
+	if (!gpucol_row_scan_lower(&state->rows, l, RelationGetDescr(exec->rel)))
+		return false;
 	return !state->on_device ||
 		gpucol_lower_output(l, state->probe.key, &state->probe.value);
 }
@@ -262,7 +226,7 @@ make_shape(GpucolExec *exec, GpucolRowShape *shape, const char **why pg_attribut
 	GpucolScanState *state = (GpucolScanState *) exec->node;
 
 	shape->kind = GPUCOL_SHAPE_TOP;
-	shape->key = state->noutputs;
+	shape->key = state->rows.noutputs;
 	shape->descending = state->probe.descending;
 	shape->nulls_first = state->probe.nulls_first;
 	shape->all_ties = state->probe.all_ties;
@@ -270,82 +234,22 @@ make_shape(GpucolExec *exec, GpucolRowShape *shape, const char **why pg_attribut
 	return true;
 }
 
-/* Note the output columns; the others stay NULL in the scan slot. */
 static void
-init_outputs(GpucolScanState *state)
-{
-	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
-	Bitmapset  *columns = output_columns(state);
-	int			n = bms_num_members(columns);
-	int			attnum = -1;
-
-	state->attnums = palloc(Max(n, 1) * sizeof(AttrNumber));
-	state->outputs = palloc0(Max(n, 1) * sizeof(GpucolOutput));
-	state->values = palloc(Max(n, 1) * sizeof(Datum *));
-	state->isnull = palloc(Max(n, 1) * sizeof(bool *));
-	while ((attnum = bms_next_member(columns, attnum)) >= 0)
-		state->attnums[state->noutputs++] = attnum;
-	for (int i = 0; i < slot->tts_tupleDescriptor->natts; i++)
-	{
-		slot->tts_values[i] = (Datum) 0;
-		slot->tts_isnull[i] = true;
-	}
-}
-
-static void
-scan_begin(CustomScanState *node, EState *estate,
+scan_begin(CustomScanState *node, EState *estate pg_attribute_unused(),
 		   int eflags pg_attribute_unused())
 {
 	GpucolScanState *state = (GpucolScanState *) node;
 	CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
 
-	gpucol_run_init(&state->exec, node, node->ss.ss_currentRelation,
+	gpucol_run_init(&state->rows.exec, node, node->ss.ss_currentRelation,
 					cscan->scan.scanrelid, GPUCOL_PROGRAM_SCAN, lower_scan);
 	if (state->topk)
 		gpucol_run_init(&state->probe_exec, node, node->ss.ss_currentRelation,
 						cscan->scan.scanrelid, GPUCOL_PROGRAM_SCAN, lower_probe);
 	state->probe_exec.withholds = true;
 	if (state->topk)
-		state->exec.make_shape = make_shape;
-	state->batch_context = AllocSetContextCreate(estate->es_query_cxt,
-												 "gpucol scan batch",
-												 ALLOCSET_DEFAULT_SIZES);
-	state->pushed_qual = ExecInitQual(state->pushed, (PlanState *) node);
-	init_outputs(state);
-}
-
-/* Turn the engine's batch into datums. */
-static void
-load_batch(GpucolScanState *state, const GpucolResult *result)
-{
-	gpucol_outputs_load(state->batch_context, state->outputs, state->noutputs, result,
-						state->values, state->isnull);
-	state->tids = result->tids;
-	state->nrows = result->nrows;
-	state->next = 0;
-}
-
-/* Put the next row of the batch into the scan slot. */
-static TupleTableSlot *
-store_row(GpucolScanState *state)
-{
-	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
-	uint32		row = state->next++;
-	uint64		tid = state->tids[row];
-
-	ExecClearTuple(slot);
-	for (int i = 0; i < state->noutputs; i++)
-	{
-		int			att = state->attnums[i] - 1;
-
-		slot->tts_values[att] = state->values[i][row];
-		slot->tts_isnull[att] = state->isnull[i][row];
-	}
-	ExecStoreVirtualTuple(slot);
-	slot->tts_tableOid = RelationGetRelid(state->exec.rel);
-	ItemPointerSet(&slot->tts_tid, (BlockNumber) (tid >> 16),
-				   (OffsetNumber) (tid & 0xffff));
-	return slot;
+		state->rows.exec.make_shape = make_shape;
+	gpucol_row_scan_init(&state->rows, output_columns(state), &row_methods);
 }
 
 /*
@@ -353,27 +257,26 @@ store_row(GpucolScanState *state)
  * shared state, which it may only if no segment has been drawn from it.
  */
 static void
-begin_fallback(GpucolScanState *state)
+begin_plain(GpucolRowScan *scan)
 {
-	EState	   *estate = state->css.ss.ps.state;
-	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
+	GpucolScanState *state = (GpucolScanState *) scan;
+	GpucolExec *exec = &scan->exec;
 
-	if (state->exec.parallel != NULL && state->exec.source != NULL)
+	if (exec->parallel != NULL && exec->source != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_SYSTEM_ERROR),
 				 errmsg("engine failed in a parallel scan of table \"%s\"",
-						RelationGetRelationName(state->exec.rel)),
-				 errdetail("Reason: %s.", state->exec.fallback),
+						RelationGetRelationName(exec->rel)),
+				 errdetail("Reason: %s.", exec->fallback),
 				 errhint("Set max_parallel_workers_per_gather to 0 for this statement.")));
-	state->table_slot = table_slot_create(state->exec.rel, NULL);
-	if (state->exec.parallel != NULL)
+	state->table_slot = table_slot_create(exec->rel, NULL);
+	if (exec->parallel != NULL)
 		state->table_scan =
-			table_beginscan_parallel(state->exec.rel,
-									 (ParallelTableScanDesc) state->exec.parallel->source);
+			table_beginscan_parallel(exec->rel,
+									 (ParallelTableScanDesc) exec->parallel->source);
 	else
-		state->table_scan = table_beginscan(state->exec.rel, estate->es_snapshot,
+		state->table_scan = table_beginscan(exec->rel, scan->css.ss.ps.state->es_snapshot,
 											0, NULL);
-	MemoryContextSwitchTo(old);
 }
 
 /*
@@ -383,7 +286,7 @@ begin_fallback(GpucolScanState *state)
 static bool
 values_fit(GpucolScanState *state)
 {
-	GpucolExec *exec = &state->exec;
+	GpucolExec *exec = &state->rows.exec;
 
 	if (exec->parallel != NULL)
 	{
@@ -396,79 +299,67 @@ values_fit(GpucolScanState *state)
 }
 
 /* Next row of the ordinary scan, copied into the scan slot. */
-static TupleTableSlot *
-next_fallback(GpucolScanState *state)
+static bool
+next_plain(GpucolRowScan *scan, TupleTableSlot *slot)
 {
-	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
+	GpucolScanState *state = (GpucolScanState *) scan;
 	TupleTableSlot *from = state->table_slot;
-	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
 
-	while (table_scan_getnextslot(state->table_scan, ForwardScanDirection, from))
-	{
-		CHECK_FOR_INTERRUPTS();
-		slot_getallattrs(from);
-		ExecClearTuple(slot);
-		memcpy(slot->tts_values, from->tts_values,
-			   slot->tts_tupleDescriptor->natts * sizeof(Datum));
-		memcpy(slot->tts_isnull, from->tts_isnull,
-			   slot->tts_tupleDescriptor->natts * sizeof(bool));
-		ExecStoreVirtualTuple(slot);
-		slot->tts_tableOid = from->tts_tableOid;
-		slot->tts_tid = from->tts_tid;
-		econtext->ecxt_scantuple = slot;
-		if (ExecQual(state->pushed_qual, econtext))
-			return slot;
-		ResetExprContext(econtext);
-	}
-	return ExecClearTuple(slot);
+	if (!table_scan_getnextslot(state->table_scan, ForwardScanDirection, from))
+		return false;
+	slot_getallattrs(from);
+	ExecClearTuple(slot);
+	memcpy(slot->tts_values, from->tts_values,
+		   slot->tts_tupleDescriptor->natts * sizeof(Datum));
+	memcpy(slot->tts_isnull, from->tts_isnull,
+		   slot->tts_tupleDescriptor->natts * sizeof(bool));
+	ExecStoreVirtualTuple(slot);
+	slot->tts_tableOid = from->tts_tableOid;
+	slot->tts_tid = from->tts_tid;
+	return true;
 }
 
 /* Find out which rows can be among the first k, or have the device do that. */
 static void
 begin_topk(GpucolScanState *state)
 {
-	EState	   *estate = state->css.ss.ps.state;
+	EState	   *estate = state->rows.css.ss.ps.state;
 	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
 
 	state->begun = true;
 	if (values_fit(state))
 	{
-		state->on_device = !state->exec.cpu_only;
-		state->on_device = gpucol_run_on_device(&state->exec);
-		state->probe_exec.cpu_only = state->exec.cpu_only;
+		state->on_device = !state->rows.exec.cpu_only;
+		state->on_device = gpucol_run_on_device(&state->rows.exec);
+		state->probe_exec.cpu_only = state->rows.exec.cpu_only;
 		if (!state->on_device)
-			gpucol_topk_probe_run(&state->probe, &state->probe_exec, state->pushed == NIL);
+			gpucol_topk_probe_run(&state->probe, &state->probe_exec, state->rows.pushed == NIL);
 	}
 	MemoryContextSwitchTo(old);
 }
 
-/* ExecScan's access method. */
-static TupleTableSlot *
-next_row(ScanState *node)
+/* Load the next batch of the engine. */
+static GpucolStatus
+next_batch(GpucolRowScan *scan)
 {
-	GpucolScanState *state = (GpucolScanState *) node;
+	GpucolScanState *state = (GpucolScanState *) scan;
 	GpucolResult result;
 	GpucolStatus status;
 
-	if (state->table_scan != NULL)
-		return next_fallback(state);
 	if (state->topk && !state->begun)
 		begin_topk(state);
-	while (state->next >= state->nrows)
-	{
-		status = state->exec.started || values_fit(state) ?
-			gpucol_run_next(&state->exec, &result) : GPUCOL_UNSUPPORTED;
-		if (status == GPUCOL_END)
-			return ExecClearTuple(node->ss_ScanTupleSlot);
-		if (status != GPUCOL_OK)
-		{
-			begin_fallback(state);
-			return next_fallback(state);
-		}
-		load_batch(state, &result);
-	}
-	return store_row(state);
+	status = scan->exec.started || values_fit(state) ?
+		gpucol_run_next(&scan->exec, &result) : GPUCOL_UNSUPPORTED;
+	if (status == GPUCOL_OK)
+		gpucol_row_scan_load(scan, &result);
+	return status;
 }
+
+static const GpucolRowScanMethods row_methods = {
+	.next_batch = next_batch,
+	.begin_plain = begin_plain,
+	.next_plain = next_plain,
+};
 
 /* ExecScan's recheck method: test what the engine would have tested. */
 static bool
@@ -478,29 +369,28 @@ recheck_row(ScanState *node, TupleTableSlot *slot)
 	ExprContext *econtext = node->ps.ps_ExprContext;
 
 	econtext->ecxt_scantuple = slot;
-	return ExecQual(state->pushed_qual, econtext);
+	return ExecQual(state->rows.pushed_qual, econtext);
 }
 
 static TupleTableSlot *
 scan_exec(CustomScanState *node)
 {
-	return ExecScan(&node->ss, next_row, recheck_row);
+	return ExecScan(&node->ss, gpucol_row_scan_next, recheck_row);
 }
 
 /* Let go of the engine, the source and the ordinary scan. */
 static void
 stop(GpucolScanState *state)
 {
-	gpucol_run_end(&state->exec);
+	gpucol_run_end(&state->rows.exec);
 	if (state->topk)
 		gpucol_run_end(&state->probe_exec);
 	state->begun = false;
 	state->on_device = false;
-	state->nrows = 0;
-	state->next = 0;
+	gpucol_row_scan_reset(&state->rows);
 	if (state->table_scan != NULL)
 	{
-		ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
+		ExecClearTuple(state->rows.css.ss.ss_ScanTupleSlot);
 		ExecDropSingleTupleTableSlot(state->table_slot);
 		table_endscan(state->table_scan);
 		state->table_scan = NULL;
@@ -513,7 +403,7 @@ scan_end(CustomScanState *node)
 	GpucolScanState *state = (GpucolScanState *) node;
 
 	stop(state);
-	gpucol_parallel_report(&state->exec);
+	gpucol_parallel_report(&state->rows.exec);
 }
 
 static void
@@ -530,7 +420,7 @@ scan_estimate_dsm(CustomScanState *node,
 	GpucolScanState *state = (GpucolScanState *) node;
 
 	return offsetof(GpucolParallel, source) +
-		gpucol_source_parallel_size(state->exec.rel,
+		gpucol_source_parallel_size(state->rows.exec.rel,
 									node->ss.ps.state->es_snapshot);
 }
 
@@ -541,11 +431,11 @@ scan_initialize_dsm(CustomScanState *node, ParallelContext *pcxt,
 	GpucolScanState *state = (GpucolScanState *) node;
 	GpucolParallel *parallel = coordinate;
 
-	parallel->row_scan = !gpucol_run_check_values(&state->exec,
+	parallel->row_scan = !gpucol_run_check_values(&state->rows.exec,
 												  read_columns(state), true);
-	gpucol_source_parallel_init(parallel->source, state->exec.rel,
+	gpucol_source_parallel_init(parallel->source, state->rows.exec.rel,
 								node->ss.ps.state->es_snapshot);
-	gpucol_parallel_init(&state->exec, parallel, pcxt);
+	gpucol_parallel_init(&state->rows.exec, parallel, pcxt);
 }
 
 static void
@@ -556,14 +446,14 @@ scan_reinitialize_dsm(CustomScanState *node,
 	GpucolScanState *state = (GpucolScanState *) node;
 	GpucolParallel *parallel = coordinate;
 
-	gpucol_source_parallel_rescan(parallel->source, state->exec.rel);
+	gpucol_source_parallel_rescan(parallel->source, state->rows.exec.rel);
 }
 
 static void
 scan_initialize_worker(CustomScanState *node,
 					   shm_toc *toc pg_attribute_unused(), void *coordinate)
 {
-	((GpucolScanState *) node)->exec.parallel = coordinate;
+	((GpucolRowScan *) node)->exec.parallel = coordinate;
 }
 
 /* The sort key and the limit; what the probe found, under EXPLAIN ANALYZE. */
@@ -571,7 +461,7 @@ static void
 explain_probe(GpucolScanState *state, List *ancestors, ExplainState *es)
 {
 	List	   *context = set_deparse_context_plan(es->deparse_cxt,
-												   state->css.ss.ps.plan,
+												   state->rows.css.ss.ps.plan,
 												   ancestors);
 	bool		prefix = es->verbose || list_length(es->rtable) > 1;
 	char	   *key = deparse_expression((Node *) state->probe.key, context,
@@ -595,12 +485,12 @@ scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	GpucolScanState *state = (GpucolScanState *) node;
 
-	gpucol_run_end(&state->exec);
-	gpucol_parallel_gather(&state->exec);
-	gpucol_explain_engine(&state->exec, read_columns(state), es);
-	gpucol_explain_filter(&state->exec, state->pushed, ancestors, es);
-	gpucol_explain_columns(&state->exec, read_columns(state), es);
+	gpucol_run_end(&state->rows.exec);
+	gpucol_parallel_gather(&state->rows.exec);
+	gpucol_explain_engine(&state->rows.exec, read_columns(state), es);
+	gpucol_explain_filter(&state->rows.exec, state->rows.pushed, ancestors, es);
+	gpucol_explain_columns(&state->rows.exec, read_columns(state), es);
 	if (state->topk)
 		explain_probe(state, ancestors, es);
-	gpucol_explain_stats(&state->exec, es);
+	gpucol_explain_stats(&state->rows.exec, es);
 }
