@@ -1510,7 +1510,11 @@ test_longjmp(void)
 	array_table_free(&table);
 }
 
-/* Every memory limit gives the result or GPUCOL_OUT_OF_MEMORY, never a crash. */
+/*
+ * Every memory limit gives the result or GPUCOL_OUT_OF_MEMORY, never a crash;
+ * what sufficed for one engine suffices when it is more (of two engines that
+ * take turns, each needs memory of its own).
+ */
 static void
 test_memory_limit(void)
 {
@@ -1551,7 +1555,8 @@ test_memory_limit(void)
 		}
 		CHECK(status == GPUCOL_OUT_OF_MEMORY ||
 			  (status == GPUCOL_END && groups == naive.ngroups), "status %d", status);
-		CHECK(status != GPUCOL_OUT_OF_MEMORY || !answered, "less memory sufficed");
+		CHECK(status != GPUCOL_OUT_OF_MEMORY || !answered || strcmp(gpucol_engine_cpu.name, "cpu") != 0,
+			  "less memory sufficed");
 		CHECK(source.mapped_rows == 0, "windows left mapped");
 		refused |= status == GPUCOL_OUT_OF_MEMORY;
 		answered |= status == GPUCOL_END;
