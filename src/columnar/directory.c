@@ -355,32 +355,63 @@ gpucol_directory_make(GpucolDirectory *dir, Oid id, void *data, Size size,
 	pfree(first);
 }
 
+/* An in-place change of the counter, its buffer exclusively locked. */
+typedef struct CounterChange
+{
+	GpucolCounter counter;		/* to be changed */
+	Buffer		buffer;
+	GenericXLogState *state;
+	void	   *place;
+} CounterChange;
+
+static void
+begin_change(CounterChange *change, GpucolDirectory *dir, ItemPointer tid)
+{
+	Page		page;
+
+	change->buffer = ReadBuffer(dir->toast, ItemPointerGetBlockNumber(tid));
+	LockBuffer(change->buffer, BUFFER_LOCK_EXCLUSIVE);
+	change->state = GenericXLogStart(dir->toast);
+	page = GenericXLogRegisterBuffer(change->state, change->buffer,
+									 GENERIC_XLOG_FULL_IMAGE);
+	change->place = row_data_on_page(dir, page, tid, sizeof(GpucolCounter));
+	memcpy(&change->counter, change->place, sizeof(GpucolCounter));
+}
+
+static void
+finish_change(CounterChange *change)
+{
+	memcpy(change->place, &change->counter, sizeof(GpucolCounter));
+	GenericXLogFinish(change->state);
+	UnlockReleaseBuffer(change->buffer);
+}
+
+static void
+abandon_change(CounterChange *change)
+{
+	GenericXLogAbort(change->state);
+	UnlockReleaseBuffer(change->buffer);
+}
+
 bool
 gpucol_directory_reserve(GpucolDirectory *dir, uint64 n, uint64 after,
 						 uint64 *first)
 {
 	ItemPointerData tid;
-	Buffer		buffer;
-	GenericXLogState *state;
-	GpucolCounter counter;
-	void	   *place;
+	GpucolCounter born;
+	CounterChange change;
 
 	PreventCommandDuringRecovery("loading a segment");
-	memset(&counter, 0, sizeof(counter));
-	counter.next_row = GPUCOL_BLOCK_TIDS;
-	gpucol_directory_make(dir, GPUCOL_ID_COUNTER, &counter, sizeof(counter), &tid);
+	memset(&born, 0, sizeof(born));
+	born.next_row = GPUCOL_BLOCK_TIDS;
+	born.lacks = GPUCOL_LACKS_BITMAPS | GPUCOL_LACKS_LOCKS;
+	gpucol_directory_make(dir, GPUCOL_ID_COUNTER, &born, sizeof(born), &tid);
 
-	buffer = ReadBuffer(dir->toast, ItemPointerGetBlockNumber(&tid));
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	state = GenericXLogStart(dir->toast);
-	place = row_data_on_page(dir, GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE),
-							 &tid, sizeof(counter));
-	memcpy(&counter, place, sizeof(counter));
-	if ((after != 0 && counter.next_row != after) ||
-		counter.next_row + n > GPUCOL_MAX_ROW_NUMBER)
+	begin_change(&change, dir, &tid);
+	if ((after != 0 && change.counter.next_row != after) ||
+		change.counter.next_row + n > GPUCOL_MAX_ROW_NUMBER)
 	{
-		GenericXLogAbort(state);
-		UnlockReleaseBuffer(buffer);
+		abandon_change(&change);
 		if (after != 0)
 			return false;
 		ereport(ERROR,
@@ -389,11 +420,9 @@ gpucol_directory_reserve(GpucolDirectory *dir, uint64 n, uint64 after,
 						RelationGetRelationName(dir->table)),
 				 errhint("VACUUM FULL starts them again.")));
 	}
-	*first = counter.next_row;
-	counter.next_row += n;
-	memcpy(place, &counter, sizeof(counter));
-	GenericXLogFinish(state);
-	UnlockReleaseBuffer(buffer);
+	*first = change.counter.next_row;
+	change.counter.next_row += n;
+	finish_change(&change);
 	return true;
 }
 
@@ -401,29 +430,102 @@ void
 gpucol_directory_unreserve(GpucolDirectory *dir, uint64 first, uint64 end)
 {
 	ItemPointerData tid;
-	Buffer		buffer;
-	GenericXLogState *state;
 	GpucolCounter counter;
-	void	   *place;
+	CounterChange change;
 
 	if (first >= end ||
 		!gpucol_directory_find(dir, GPUCOL_ID_COUNTER, &counter, sizeof(counter), &tid))
 		return;
-	buffer = ReadBuffer(dir->toast, ItemPointerGetBlockNumber(&tid));
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	state = GenericXLogStart(dir->toast);
-	place = row_data_on_page(dir, GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE),
-							 &tid, sizeof(counter));
-	memcpy(&counter, place, sizeof(counter));
-	if (counter.next_row == end)
+	begin_change(&change, dir, &tid);
+	if (change.counter.next_row == end)
 	{
-		counter.next_row = first;
-		memcpy(place, &counter, sizeof(counter));
-		GenericXLogFinish(state);
+		change.counter.next_row = first;
+		finish_change(&change);
 	}
 	else
-		GenericXLogAbort(state);
+		abandon_change(&change);
+}
+
+/* ------------------------------------------------------------------------
+ * Kinds of rows that are not there
+ * ------------------------------------------------------------------------
+ */
+
+/* Where this session has found the counters of directories. */
+typedef struct CounterPlace
+{
+	Oid			space;
+	Oid			file;			/* of the TOAST relation; invalid = nothing known */
+	ItemPointerData tid;
+} CounterPlace;
+
+#define KEPT_PLACES	64
+
+static CounterPlace counter_places[KEPT_PLACES];
+
+bool
+gpucol_directory_is_lasting(Relation table)
+{
+	return !RELATION_IS_LOCAL(table) && !gpucol_compat_new_storage(table);
+}
+
+/*
+ * The place of the directory's counter, which stays where it is as long as the file
+ * lasts; false if it has none, or may be emptied in place.
+ */
+static bool
+find_counter(GpucolDirectory *dir, ItemPointer tid)
+{
+	Oid			space = gpucol_compat_relation_space(dir->toast);
+	Oid			file = gpucol_compat_relation_file(dir->toast);
+	CounterPlace *place = &counter_places[file % KEPT_PLACES];
+	GpucolCounter counter;
+
+	if (!gpucol_directory_is_lasting(dir->table))
+		return false;
+	if (place->file != file || place->space != space)
+	{
+		place->file = InvalidOid;
+		if (!gpucol_directory_find(dir, GPUCOL_ID_COUNTER, &counter, sizeof(counter),
+								   &place->tid))
+			return false;
+		place->space = space;
+		place->file = file;
+	}
+	*tid = place->tid;
+	return true;
+}
+
+bool
+gpucol_directory_lacks(GpucolDirectory *dir, uint64 kind)
+{
+	ItemPointerData tid;
+	GpucolCounter counter;
+	Buffer		buffer;
+
+	if (!find_counter(dir, &tid))
+		return false;
+	buffer = ReadBuffer(dir->toast, ItemPointerGetBlockNumber(&tid));
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	memcpy(&counter, row_data_on_page(dir, BufferGetPage(buffer), &tid, sizeof(counter)),
+		   sizeof(counter));
 	UnlockReleaseBuffer(buffer);
+	return (counter.lacks & kind) != 0;
+}
+
+void
+gpucol_directory_admit(GpucolDirectory *dir, uint64 kind)
+{
+	ItemPointerData tid;
+	GpucolCounter counter;
+	CounterChange change;
+
+	if (!gpucol_directory_find(dir, GPUCOL_ID_COUNTER, &counter, sizeof(counter), &tid) ||
+		(counter.lacks & kind) == 0)
+		return;
+	begin_change(&change, dir, &tid);
+	change.counter.lacks &= ~kind;
+	finish_change(&change);
 }
 
 uint64

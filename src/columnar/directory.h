@@ -53,8 +53,13 @@
 typedef struct GpucolCounter
 {
 	uint64		next_row;
-	uint64		unused[3];
+	uint64		lacks;			/* GPUCOL_LACKS_...; 0 = anything may be there */
+	uint64		unused[2];
 } GpucolCounter;
+
+/* Kinds of rows that the directory has never had. */
+#define GPUCOL_LACKS_BITMAPS	1
+#define GPUCOL_LACKS_LOCKS		2
 
 typedef struct GpucolExtent
 {
@@ -213,6 +218,18 @@ extern bool gpucol_directory_reserve(GpucolDirectory *dir, uint64 n,
 /* Give back the numbers from `first` to `end`, if none were reserved since. */
 extern void gpucol_directory_unreserve(GpucolDirectory *dir, uint64 first,
 									   uint64 end);
+
+/*
+ * Has the directory never had rows of a kind?  Whoever inserts the first one admits
+ * the kind before, so that no snapshot that sees the row can miss it: ask after
+ * whatever says that the row would have been seen (a look for a tombstone, the lock
+ * of a row's TID), and look for the row itself unless the answer is yes.
+ */
+extern bool gpucol_directory_lacks(GpucolDirectory *dir, uint64 kind);
+extern void gpucol_directory_admit(GpucolDirectory *dir, uint64 kind);
+
+/* Does the table's file keep its rows as long as this transaction lasts? */
+extern bool gpucol_directory_is_lasting(Relation table);
 
 /* The next free row number; 0 where no row was ever reserved. */
 extern uint64 gpucol_directory_next_row(GpucolDirectory *dir);

@@ -92,6 +92,14 @@ dirty_deleted(GpucolDirectory *dir, uint64 row_number, Snapshot snapshot)
 	return gpucol_view_row_deleted(dir, &dirty, row_number);
 }
 
+/* Tell the owner of a dirty snapshot of no transaction. */
+static void
+clear_dirty(Snapshot snapshot)
+{
+	snapshot->xmin = snapshot->xmax = InvalidTransactionId;
+	snapshot->speculativeToken = 0;
+}
+
 /* Find the row's segment as a dirty snapshot does. */
 static bool
 dirty_visible(GpucolDirectory *dir, uint64 row_number, Snapshot snapshot,
@@ -99,8 +107,7 @@ dirty_visible(GpucolDirectory *dir, uint64 row_number, Snapshot snapshot,
 {
 	SnapshotData dirty;
 
-	snapshot->xmin = snapshot->xmax = InvalidTransactionId;
-	snapshot->speculativeToken = 0;
+	clear_dirty(snapshot);
 	InitDirtySnapshot(dirty);
 	if (!gpucol_view_lookup(dir, &dirty, row_number, segment))
 		return false;
@@ -139,10 +146,10 @@ flush_for(Relation table, Snapshot snapshot)
 }
 
 /*
- * The row that an MVCC snapshot saw last, and its segment.  An update looks a row up
- * under its snapshot, and then twice more whatever became of it: while a snapshot
- * with the same horizon is active, nobody can have removed the segment.  (Where
- * TRUNCATE may empty a file in place, row numbers begin anew: nothing is kept.)
+ * The row that an MVCC snapshot saw last, its segment and its values.  An update
+ * looks a row up under its snapshot, and then twice more whatever became of it: while
+ * a snapshot with the same horizon is active, nobody can have removed the segment.
+ * (Where TRUNCATE may empty a file in place, row numbers begin anew: nothing is kept.)
  */
 static struct
 {
@@ -151,38 +158,69 @@ static struct
 	TransactionId horizon;		/* the snapshot's xmin; invalid = nothing kept */
 	uint64		row_number;
 	GpucolViewSegment segment;
+	HeapTupleData tuple;		/* length 0 = not kept */
 }			last_seen;
 
-/* Does the table's file keep its rows as long as this transaction lasts? */
-static bool
-has_lasting_file(Relation table)
-{
-	return !RELATION_IS_LOCAL(table) && !gpucol_compat_new_storage(table);
-}
+/* Rows of more bytes are not kept. */
+#define KEPT_TUPLE_BYTES	BLCKSZ
 
 /* Keep the row that a snapshot has just seen. */
 static void
 keep_seen(Relation table, uint64 row_number, Snapshot snapshot,
 		  const GpucolViewSegment *segment)
 {
-	if (snapshot->snapshot_type != SNAPSHOT_MVCC || !has_lasting_file(table))
+	if (snapshot->snapshot_type != SNAPSHOT_MVCC || !gpucol_directory_is_lasting(table))
 		return;
 	last_seen.space = gpucol_compat_relation_space(table);
 	last_seen.file = gpucol_compat_relation_file(table);
 	last_seen.horizon = snapshot->xmin;
 	last_seen.row_number = row_number;
 	last_seen.segment = *segment;
+	last_seen.tuple.t_len = 0;
 }
 
 bool
 gpucol_fetch_is_last_seen(Relation table, uint64 row_number)
 {
-	return row_number == last_seen.row_number && has_lasting_file(table) &&
+	return row_number == last_seen.row_number && gpucol_directory_is_lasting(table) &&
 		TransactionIdIsValid(last_seen.horizon) && ActiveSnapshotSet() &&
 		GetActiveSnapshot()->snapshot_type == SNAPSHOT_MVCC &&
 		GetActiveSnapshot()->xmin == last_seen.horizon &&
 		last_seen.file == gpucol_compat_relation_file(table) &&
 		last_seen.space == gpucol_compat_relation_space(table);
+}
+
+/* Keep the values of the row that is kept, which a slot holds now. */
+static void
+keep_tuple(Relation table, uint64 row_number, TupleTableSlot *slot)
+{
+	HeapTuple	tuple = ((HeapTupleTableSlot *) slot)->tuple;
+
+	if (!gpucol_fetch_is_last_seen(table, row_number) ||
+		tuple->t_len > KEPT_TUPLE_BYTES)
+		return;
+	if (last_seen.tuple.t_data == NULL)
+		last_seen.tuple.t_data = MemoryContextAlloc(TopMemoryContext, KEPT_TUPLE_BYTES);
+	memcpy(last_seen.tuple.t_data, tuple->t_data, tuple->t_len);
+	last_seen.tuple.t_self = tuple->t_self;
+	last_seen.tuple.t_tableOid = tuple->t_tableOid;
+	last_seen.tuple.t_len = tuple->t_len;
+}
+
+/* Store the kept row in a slot, if it is the one that is asked for. */
+static bool
+store_kept(Relation table, uint64 row_number, Snapshot snapshot, TupleTableSlot *slot)
+{
+	MemoryContext old;
+
+	if (snapshot->snapshot_type != SNAPSHOT_ANY || last_seen.tuple.t_len == 0 ||
+		!gpucol_fetch_is_last_seen(table, row_number))
+		return false;
+	old = MemoryContextSwitchTo(slot->tts_mcxt);
+	gpucol_scan_put(heap_copytuple(&last_seen.tuple), slot);
+	MemoryContextSwitchTo(old);
+	pgstat_count_heap_fetch(table);
+	return true;
 }
 
 /*
@@ -202,7 +240,7 @@ void
 gpucol_fetch_note_buried(Relation table, uint64 row_number, CommandId cid)
 {
 	last_buried.xid = InvalidTransactionId;
-	if (!has_lasting_file(table))
+	if (!gpucol_directory_is_lasting(table))
 		return;
 	last_buried.space = gpucol_compat_relation_space(table);
 	last_buried.file = gpucol_compat_relation_file(table);
@@ -211,14 +249,18 @@ gpucol_fetch_note_buried(Relation table, uint64 row_number, CommandId cid)
 	last_buried.xid = GetCurrentTransactionId();
 }
 
-/* Does a snapshot of the transaction that buried the row last see that? */
+/*
+ * Does a snapshot of the transaction that buried the row last see that?  A dirty one
+ * sees it at once, as a uniqueness check of the new version does.
+ */
 static bool
 is_buried(Relation table, uint64 row_number, Snapshot snapshot)
 {
 	return row_number == last_buried.row_number &&
-		TransactionIdIsValid(last_buried.xid) && has_lasting_file(table) &&
-		snapshot->snapshot_type == SNAPSHOT_MVCC &&
-		last_buried.cid < snapshot->curcid &&
+		TransactionIdIsValid(last_buried.xid) && gpucol_directory_is_lasting(table) &&
+		(snapshot->snapshot_type == SNAPSHOT_DIRTY ||
+		 (snapshot->snapshot_type == SNAPSHOT_MVCC &&
+		  last_buried.cid < snapshot->curcid)) &&
 		last_buried.file == gpucol_compat_relation_file(table) &&
 		last_buried.space == gpucol_compat_relation_space(table) &&
 		TransactionIdIsCurrentTransactionId(last_buried.xid);
@@ -239,7 +281,11 @@ lookup_row(Relation table, uint64 row_number, Snapshot snapshot,
 		return true;
 	}
 	if (is_buried(table, row_number, snapshot))
+	{
+		if (snapshot->snapshot_type == SNAPSHOT_DIRTY)
+			clear_dirty(snapshot);
 		return false;
+	}
 	flush_for(table, snapshot);
 	if (!gpucol_directory_open(&dir, table, AccessShareLock))
 		return false;
@@ -309,6 +355,8 @@ gpucol_fetch_row(Relation table, uint64 row_number, Snapshot snapshot,
 	GpucolReader *reader;
 
 	ExecClearTuple(slot);
+	if (store_kept(table, row_number, snapshot, slot))
+		return true;
 	if (!lookup_row(table, row_number, snapshot, &segment))
 		return false;
 	context = AllocSetContextCreate(CurrentMemoryContext, "gpucol fetch",
@@ -321,7 +369,10 @@ gpucol_fetch_row(Relation table, uint64 row_number, Snapshot snapshot,
 	MemoryContextDelete(context);
 
 	if (IsMVCCSnapshot(snapshot))
+	{
 		PredicateLockTID(table, &slot->tts_tid, snapshot, segment.xmin);
+		keep_tuple(table, row_number, slot);
+	}
 	pgstat_count_heap_fetch(table);
 	return true;
 }

@@ -193,6 +193,8 @@ gpucol_fold(GpucolDirectory *dir, const GpucolDeadRows *dead)
 	GpucolFolded folded = {0};
 	CommandId	cid = GetCurrentCommandId(true);
 
+	if (dead->nblocks > 0)
+		gpucol_directory_admit(dir, GPUCOL_LACKS_BITMAPS);
 	for (uint32 i = 0; i < dead->nblocks; i++)
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -142,11 +142,12 @@ report_blocked(ItemPointer tid, TM_Result result, TM_FailureData *tmfd)
 
 /*
  * Settle whether a row may be changed.  With TM_Ok it may, and the heavyweight
- * lock of its TID is held exclusively; otherwise tmfd is filled.
+ * lock of its TID is held exclusively; otherwise tmfd is filled.  *locked says
+ * whether the row has a lock record.
  */
 static TM_Result
 settle_row(GpucolDirectory *dir, ItemPointer tid, CommandId cid, LockTupleMode mode,
-		   LockWaitPolicy policy, XLTW_Oper oper, TM_FailureData *tmfd)
+		   LockWaitPolicy policy, XLTW_Oper oper, TM_FailureData *tmfd, bool *locked)
 {
 	Relation	rel = dir->table;
 	Deletion	deletion;
@@ -163,7 +164,7 @@ settle_row(GpucolDirectory *dir, ItemPointer tid, CommandId cid, LockTupleMode m
 		find_deletion(dir, gpucol_tid_row(tid), &deletion);
 		if (!deletion.found)
 		{
-			if (gpucol_rowlock_take(dir, tid, mode, policy, false))
+			if (gpucol_rowlock_take(dir, tid, mode, policy, false, locked))
 				return TM_Ok;
 			UnlockTuple(rel, tid, AccessExclusiveLock);
 			return report_blocked(tid, TM_BeingModified, tmfd);
@@ -179,10 +180,12 @@ settle_row(GpucolDirectory *dir, ItemPointer tid, CommandId cid, LockTupleMode m
 /* settle_row for a change; checks the crosscheck snapshot too. */
 static TM_Result
 settle_change(GpucolDirectory *dir, ItemPointer tid, CommandId cid, LockTupleMode mode,
-			  Snapshot crosscheck, bool wait, XLTW_Oper oper, TM_FailureData *tmfd)
+			  Snapshot crosscheck, bool wait, XLTW_Oper oper, TM_FailureData *tmfd,
+			  bool *locked)
 {
 	TM_Result	result = settle_row(dir, tid, cid, mode,
-									wait ? LockWaitBlock : LockWaitSkip, oper, tmfd);
+									wait ? LockWaitBlock : LockWaitSkip, oper, tmfd,
+									locked);
 
 	if (result == TM_Ok && crosscheck != InvalidSnapshot &&
 		!gpucol_fetch_visible(dir->table, gpucol_tid_row(tid), crosscheck))
@@ -204,6 +207,7 @@ settle_lock(GpucolDirectory *dir, ItemPointer tid, CommandId cid, LockTupleMode 
 			LockWaitPolicy policy, TM_FailureData *tmfd)
 {
 	bool		locked = false;
+	bool		has_record;
 
 	for (;;)
 	{
@@ -228,7 +232,7 @@ settle_lock(GpucolDirectory *dir, ItemPointer tid, CommandId cid, LockTupleMode 
 		}
 		if (locked)
 			return TM_Ok;
-		if (!gpucol_rowlock_take(dir, tid, mode, policy, true))
+		if (!gpucol_rowlock_take(dir, tid, mode, policy, true, &has_record))
 			return report_blocked(tid, TM_WouldBlock, tmfd);
 		locked = true;			/* and look again */
 	}
@@ -271,6 +275,7 @@ gpucol_modify_delete(Relation rel, ItemPointer tid, CommandId cid, Snapshot snap
 {
 	GpucolDirectory dir;
 	ItemPointerData new_tid = *tid;
+	bool		locked;
 	TM_Result	result;
 
 	if (!gpucol_tid_is_virtual(tid))
@@ -280,7 +285,7 @@ gpucol_modify_delete(Relation rel, ItemPointer tid, CommandId cid, Snapshot snap
 	gpucol_decoding_check(rel);
 	open_directory(&dir, rel);
 	result = settle_change(&dir, tid, cid, LockTupleExclusive, crosscheck, wait,
-						   XLTW_Delete, tmfd);
+						   XLTW_Delete, tmfd, &locked);
 	if (result == TM_Ok)
 	{
 		if (changing_partition)
@@ -343,6 +348,7 @@ gpucol_modify_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
 {
 	const TableAmRoutine *heap = GetHeapamTableAmRoutine();
 	GpucolDirectory dir;
+	bool		locked;
 	TM_Result	result;
 
 	if (!gpucol_tid_is_virtual(otid))
@@ -353,7 +359,7 @@ gpucol_modify_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
 	*lockmode = update_changes_key(rel, otid, slot) ? LockTupleExclusive :
 		LockTupleNoKeyExclusive;
 	result = settle_change(&dir, otid, cid, *lockmode, crosscheck, wait, XLTW_Update,
-						   tmfd);
+						   tmfd, &locked);
 	*update_indexes = GPUCOL_COMPAT_UPDATE_NO_INDEXES;
 	if (result == TM_Ok)
 	{
@@ -365,7 +371,8 @@ gpucol_modify_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
 		else
 		{
 			bury_row(&dir, &old_tid, &slot->tts_tid, GPUCOL_TOMBSTONE_KEY_KEPT, cid);
-			gpucol_rowlock_pass_on(&dir, &old_tid, &slot->tts_tid);
+			if (locked)
+				gpucol_rowlock_pass_on(&dir, &old_tid, &slot->tts_tid);
 		}
 		*update_indexes = GPUCOL_COMPAT_UPDATE_ALL_INDEXES;
 		pgstat_count_heap_delete(rel);

@@ -271,11 +271,12 @@ copy_counter(Rewrite *rewrite)
 	GpucolCounter counter;
 	ItemPointerData tid;
 
-	memset(&counter, 0, sizeof(counter));
-	counter.next_row = gpucol_directory_next_row(&rewrite->from);
-	if (counter.next_row > 0)
-		gpucol_directory_make(&rewrite->to, GPUCOL_ID_COUNTER, &counter, sizeof(counter),
-							  &tid);
+	if (!gpucol_directory_find(&rewrite->from, GPUCOL_ID_COUNTER, &counter,
+							   sizeof(counter), &tid))
+		return;
+	counter.lacks |= GPUCOL_LACKS_LOCKS;	/* lock records stay behind */
+	gpucol_directory_make(&rewrite->to, GPUCOL_ID_COUNTER, &counter, sizeof(counter),
+						  &tid);
 }
 
 void

@@ -61,6 +61,8 @@ find_record(GpucolDirectory *dir, uint64 row_number, ItemPointer record)
 	GpucolDirectoryTuple row;
 	bool		found;
 
+	if (gpucol_directory_lacks(dir, GPUCOL_LACKS_LOCKS))
+		return false;
 	gpucol_directory_scan_begin(&scan, dir, SnapshotSelf, GPUCOL_ID_LOCK, row_number,
 								row_number, ForwardScanDirection);
 	found = gpucol_directory_scan_next(&scan, &row);
@@ -94,6 +96,7 @@ make_record(GpucolDirectory *dir, ItemPointer tid, LockWaitPolicy policy,
 		return false;
 	if (!find_record(dir, row_number, record))
 	{
+		gpucol_directory_admit(dir, GPUCOL_LACKS_LOCKS);
 		gpucol_directory_key(GPUCOL_ID_LOCK, row_number, &id, &seq);
 		*record = gpucol_directory_insert(dir, id, seq, &nothing, sizeof(nothing),
 										  GetCurrentCommandId(true),
@@ -152,8 +155,9 @@ lock_record(GpucolDirectory *dir, ItemPointer record, LockTupleMode mode,
 
 bool
 gpucol_rowlock_take(GpucolDirectory *dir, ItemPointer tid, LockTupleMode mode,
-					LockWaitPolicy policy, bool make)
+					LockWaitPolicy policy, bool make, bool *locked)
 {
+	*locked = false;
 	for (;;)
 	{
 		ItemPointerData record;
@@ -166,6 +170,7 @@ gpucol_rowlock_take(GpucolDirectory *dir, ItemPointer tid, LockTupleMode mode,
 			if (!make_record(dir, tid, policy, &record))
 				break;
 		}
+		*locked = true;
 		switch (lock_record(dir, &record, mode, policy))
 		{
 			case TM_Ok:

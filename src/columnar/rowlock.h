@@ -19,10 +19,12 @@
  * to wait and may not (LockWaitError raises instead).  Without `make` the caller
  * holds the heavyweight lock of the virtual TID exclusively, so that nobody can
  * lock the row for the first time meanwhile, and needs no lock of its own where
- * there is none: nothing is written then.
+ * there is none: nothing is written then.  *locked says whether the row has a lock
+ * record; where it has none, nobody's locks need to be passed on either.
  */
 extern bool gpucol_rowlock_take(GpucolDirectory *dir, ItemPointer tid,
-								LockTupleMode mode, LockWaitPolicy policy, bool make);
+								LockTupleMode mode, LockWaitPolicy policy, bool make,
+								bool *locked);
 
 /*
  * The row has been updated to `new_tid` by this transaction, without a change of

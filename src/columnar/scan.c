@@ -162,17 +162,9 @@ gpucol_scan_begin_delta(Relation rel, Snapshot snapshot)
 }
 
 void
-gpucol_scan_store(GpucolReader *reader, uint32 row, TransactionId xmin,
-				  TupleTableSlot *slot)
+gpucol_scan_put(HeapTuple tuple, TupleTableSlot *slot)
 {
 	BufferHeapTupleTableSlot *bslot = (BufferHeapTupleTableSlot *) slot;
-	MemoryContext old;
-	HeapTuple	tuple;
-
-	ExecClearTuple(slot);
-	old = MemoryContextSwitchTo(slot->tts_mcxt);
-	tuple = gpucol_reader_tuple(reader, slot->tts_tupleDescriptor, row, xmin);
-	MemoryContextSwitchTo(old);
 
 	/* as ExecForceStoreHeapTuple, but the tuple is the slot's already */
 	slot->tts_flags &= ~TTS_FLAG_EMPTY;
@@ -183,6 +175,20 @@ gpucol_scan_store(GpucolReader *reader, uint32 row, TransactionId xmin,
 	bslot->base.tuple = tuple;
 	bslot->base.off = 0;
 	bslot->buffer = InvalidBuffer;
+}
+
+void
+gpucol_scan_store(GpucolReader *reader, uint32 row, TransactionId xmin,
+				  TupleTableSlot *slot)
+{
+	MemoryContext old;
+	HeapTuple	tuple;
+
+	ExecClearTuple(slot);
+	old = MemoryContextSwitchTo(slot->tts_mcxt);
+	tuple = gpucol_reader_tuple(reader, slot->tts_tupleDescriptor, row, xmin);
+	MemoryContextSwitchTo(old);
+	gpucol_scan_put(tuple, slot);
 }
 
 /* Units of the scan; with TID limits heap's scan is one unit by itself. */

@@ -314,6 +314,8 @@ gpucol_view_row_deleted(GpucolDirectory *dir, Snapshot snapshot, uint64 row_numb
 	gpucol_directory_scan_end(&scan);
 	if (deleted)
 		return true;
+	if (gpucol_directory_lacks(dir, GPUCOL_LACKS_BITMAPS))
+		return false;
 	gpucol_directory_scan_begin(&scan, dir, snapshot, GPUCOL_ID_BITMAP, bitmap, bitmap,
 								ForwardScanDirection);
 	while (!deleted && gpucol_directory_scan_next(&scan, &row))

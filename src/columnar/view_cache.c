@@ -14,8 +14,8 @@
  *	  ended before the snapshot's oldest running one began.
  *
  * Serializable transactions read the rows themselves, for their predicate locks;
- * tables that are not WAL-logged have no LSNs to go by, and a directory among many
- * TOAST pages is not worth looking at.
+ * tables that are not WAL-logged have no LSNs to go by, and a few directory rows among
+ * many tombstones or TOAST pages are read sooner than the LSNs of the pages.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,8 +32,11 @@
 #include "columnar/view_cache.h"
 #include "compat.h"
 
-/* Directories of more pages, TOAST values included, are not kept. */
-#define MAX_BLOCKS		1024
+/*
+ * Pages, TOAST values and tombstones included, beyond which a directory of a number of
+ * segments is not kept: three times what their entries fill, and a few.
+ */
+#define MAX_BLOCKS(nsegments)	(8 + (nsegments) / 8)
 
 typedef struct CacheKey
 {
@@ -190,7 +193,8 @@ gpucol_view_cache_store(const GpucolView *view, GpucolDirectory *dir)
 	CachedView *cached;
 	MemoryContext context;
 
-	if (!cachable(view, dir) || nblocks > MAX_BLOCKS || view->nsegments == 0)
+	if (!cachable(view, dir) || view->nsegments == 0 ||
+		nblocks > MAX_BLOCKS(view->nsegments))
 		return;
 	lsns = palloc(Max(nblocks, 1) * sizeof(XLogRecPtr));
 	for (BlockNumber block = 0; block < nblocks; block++)
