@@ -12,6 +12,10 @@
  * entries get the old one's transaction.  Where rows are read through an index
  * such segments are left to be copied as they are.
  *
+ * A rewrite makes PostgreSQL forget the values that rows older than an added column
+ * have in it.  Segments without the column can therefore not be copied, by VACUUM FULL
+ * neither: they are written anew, in the order that they have.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -34,6 +38,7 @@
 
 #include "columnar/cluster.h"
 #include "columnar/fetch.h"
+#include "columnar/scan.h"
 #include "columnar/segment.h"
 #include "columnar/view.h"
 #include "columnar/writer.h"
@@ -53,7 +58,8 @@ typedef struct Cluster
 	Relation	new_table;
 	GpucolDirectory *from;
 	GpucolView	view;			/* of the segments to be rewritten */
-	HeapTuple  *rows;			/* directory row by segment; NULL = settled */
+	HeapTuple  *rows;			/* directory row by segment; NULL = settled and to be
+								 * ordered with all the others */
 	List	  **diverted;		/* where new entries go, NULL = the directory */
 	GpucolDeadRows *dead;
 	CommandId	cid;
@@ -89,9 +95,50 @@ segment_fate(const GpucolDirectoryTuple *row, TransactionId oldest_xmin)
 		TransactionIdPrecedes(row->xmin, oldest_xmin) ? FATE_SETTLED : FATE_RECENT;
 }
 
-/* Note a segment that is to be rewritten. */
+bool
+gpucol_cluster_is_needed(Relation table)
+{
+	TupleDesc	desc = RelationGetDescr(table);
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		if (att->atthasmissing && !att->attisdropped)
+			return true;
+	}
+	return false;
+}
+
+/* Does a segment lack a column whose value is not NULL in its rows? */
+static bool
+lacks_column(Relation table, const GpucolDirectoryTuple *row)
+{
+	TupleDesc	desc = RelationGetDescr(table);
+	GpucolSegmentEntry entry;
+	const GpucolSegmentInfo *info;
+
+	if (!gpucol_cluster_is_needed(table))
+		return false;
+	gpucol_directory_check(table, row);
+	memcpy(&entry, row->data, sizeof(entry));
+	if (entry.nrows == 0)
+		return false;
+	info = gpucol_segment_open(table, &entry);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		if (att->atthasmissing && !att->attisdropped &&
+			gpucol_segment_desc(info, att->attnum) == NULL)
+			return true;
+	}
+	return false;
+}
+
+/* Note a segment that is to be rewritten, with others or by itself. */
 static void
-add_segment(Cluster *cluster, const GpucolDirectoryTuple *row, SegmentFate fate,
+add_segment(Cluster *cluster, const GpucolDirectoryTuple *row, bool by_itself,
 			uint32 *capacity)
 {
 	GpucolView *view = &cluster->view;
@@ -111,14 +158,16 @@ add_segment(Cluster *cluster, const GpucolDirectoryTuple *row, SegmentFate fate,
 	segment->xmin = row->xmin;
 	if (segment->entry.nrows == 0)
 		return;
-	cluster->rows[view->nsegments] = fate == FATE_RECENT ?
-		heap_copytuple(row->tuple) : NULL;
+	cluster->rows[view->nsegments] = by_itself ? heap_copytuple(row->tuple) : NULL;
 	view->nsegments++;
 }
 
-/* Choose the segments. */
+/*
+ * Choose the segments: `settled` and `recent` ones to be ordered, and of the others
+ * those that cannot be copied.
+ */
 static void
-choose_segments(Cluster *cluster, TransactionId oldest_xmin, bool recent)
+choose_segments(Cluster *cluster, TransactionId oldest_xmin, bool settled, bool recent)
 {
 	GpucolClustered *result = cluster->result;
 	GpucolView *view = &cluster->view;
@@ -137,13 +186,19 @@ choose_segments(Cluster *cluster, TransactionId oldest_xmin, bool recent)
 	{
 		SegmentFate fate = segment_fate(&row, oldest_xmin);
 
-		if (fate == FATE_SETTLED || (fate == FATE_RECENT && recent))
-			add_segment(cluster, &row, fate, &capacity);
-		else if (fate == FATE_RECENT)
+		if (fate == FATE_SETTLED && settled)
+			add_segment(cluster, &row, false, &capacity);
+		else if (fate == FATE_RECENT && recent)
+			add_segment(cluster, &row, true, &capacity);
+		else if (fate != FATE_NONE)
+		{
+			if (lacks_column(cluster->table, &row))
+				add_segment(cluster, &row, true, &capacity);
 			left++;
+		}
 	}
 	gpucol_directory_scan_end(&scan);
-	if (left > 0)
+	if (left > 0 && settled)
 		ereport(NOTICE,
 				(errmsg_plural("%u segment of table \"%s\" is not ordered",
 							   "%u segments of table \"%s\" are not ordered", left,
@@ -293,11 +348,33 @@ write_sorted(Cluster *cluster, Relation index, int64 number)
 	gpucol_writer_flush(cluster->new_table);
 }
 
-/* Write all rows in the order of a btree. */
+/* Write the rows of one segment in the order that they have. */
 static void
-write_all_sorted(Cluster *cluster, Relation index)
+write_as_is(Cluster *cluster, int64 number)
 {
-	write_sorted(cluster, index, -1);
+	const GpucolViewSegment *segment = &cluster->view.segments[number];
+	TupleTableSlot *slot = table_slot_create(cluster->table, NULL);
+	GpucolReader *reader = gpucol_reader_create(cluster->table, false);
+
+	enter_segment(cluster, segment);
+	gpucol_reader_open(reader, gpucol_segment_open(cluster->table, &segment->entry));
+	for (uint32 row = 0; row < segment->entry.nrows; row++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!keep_row(cluster, row))
+			continue;
+		gpucol_scan_store(reader, row, segment->xmin, slot);
+		write_row(cluster, slot, segment->entry.first_row + row);
+	}
+	gpucol_reader_close(reader);
+	ExecDropSingleTupleTableSlot(slot);
+	gpucol_writer_flush(cluster->new_table);
+}
+
+/* Write the segments that are written by themselves, in the order of a btree or none. */
+static void
+write_singly(Cluster *cluster, Relation index)
+{
 	for (uint32 i = 0; i < cluster->view.nsegments; i++)
 	{
 		GpucolReplaced *replaced;
@@ -307,12 +384,15 @@ write_all_sorted(Cluster *cluster, Relation index)
 		replaced = palloc0(sizeof(GpucolReplaced));
 		replaced->old = cluster->rows[i];
 		cluster->diverted = &replaced->entries;
-		write_sorted(cluster, index, i);
+		if (index != NULL)
+			write_sorted(cluster, index, i);
+		else
+			write_as_is(cluster, i);
 		cluster->result->replaced = lappend(cluster->result->replaced, replaced);
 	}
 }
 
-/* Write all rows in the order of another index. */
+/* Write the rows of the other segments in the order of another index. */
 static void
 write_by_index(Cluster *cluster, Relation index)
 {
@@ -334,7 +414,7 @@ write_by_index(Cluster *cluster, Relation index)
 			continue;
 		row = gpucol_tid_row(tid);
 		segment = gpucol_view_find(&cluster->view, row);
-		if (segment == NULL)
+		if (segment == NULL || cluster->rows[segment - cluster->view.segments] != NULL)
 			continue;
 		enter_segment(cluster, segment);
 		if (keep_row(cluster, row - segment->entry.first_row) &&
@@ -343,6 +423,7 @@ write_by_index(Cluster *cluster, Relation index)
 	}
 	index_endscan(scan);
 	ExecDropSingleTupleTableSlot(slot);
+	gpucol_writer_flush(cluster->new_table);
 }
 
 GpucolClustered *
@@ -351,6 +432,7 @@ gpucol_cluster_segments(GpucolDirectory *from, Relation new_table, Relation inde
 {
 	HASHCTL		control = {.keysize = sizeof(uint64), .entrysize = sizeof(MovedRow)};
 	GpucolClustered *result = palloc0(sizeof(GpucolClustered));
+	bool		sorted = index != NULL && index->rd_rel->relam == BTREE_AM_OID;
 	Cluster		cluster = {
 		.result = result,
 		.table = from->table,
@@ -364,12 +446,12 @@ gpucol_cluster_segments(GpucolDirectory *from, Relation new_table, Relation inde
 	cluster.context = AllocSetContextCreate(CurrentMemoryContext, "gpucol cluster",
 											ALLOCSET_DEFAULT_SIZES);
 	cluster.dead = gpucol_deadrows_collect(from, oldest_xmin);
-	choose_segments(&cluster, oldest_xmin, index->rd_rel->relam == BTREE_AM_OID);
-	if (index->rd_rel->relam == BTREE_AM_OID)
-		write_all_sorted(&cluster, index);
-	else
+	choose_segments(&cluster, oldest_xmin, index != NULL, sorted);
+	if (sorted)
+		write_sorted(&cluster, index, -1);
+	else if (index != NULL)
 		write_by_index(&cluster, index);
-	gpucol_writer_flush(new_table);
+	write_singly(&cluster, sorted ? index : NULL);
 	MemoryContextDelete(cluster.context);
 	return result;
 }

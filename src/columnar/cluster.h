@@ -17,14 +17,14 @@
 #include "columnar/deadrows.h"
 #include "columnar/directory.h"
 
-/* New segments in place of one that some snapshots do not see yet. */
+/* New segments in place of one that was written by itself. */
 typedef struct GpucolReplaced
 {
 	HeapTuple	old;			/* its directory row, a copy */
 	List	   *entries;		/* GpucolSegmentEntry, not in the directory yet */
 } GpucolReplaced;
 
-/* What has been ordered. */
+/* What has been written. */
 typedef struct GpucolClustered
 {
 	uint32		nranges;		/* segments that were rewritten */
@@ -39,11 +39,16 @@ typedef struct GpucolClustered
  * Write the rows of all segments to new segments of `new_table`, which may have
  * none yet, in the order of an index of the old table: those that every snapshot
  * sees together, every other by itself, whose new entries the caller has to put
- * into the directory with the transaction of the old one.  The new table's row counter must be beyond all numbers of the old one.
+ * into the directory with the transaction of the old one.  The new table's row counter
+ * must be beyond all numbers of the old one.  Without an index only the segments are
+ * written that cannot be copied, each by itself.
  */
 extern GpucolClustered *gpucol_cluster_segments(GpucolDirectory *from,
 												Relation new_table, Relation index,
 												TransactionId oldest_xmin);
+
+/* May the table have segments that cannot be copied as they are? */
+extern bool gpucol_cluster_is_needed(Relation table);
 
 /* Was the segment of a row rewritten? */
 extern bool gpucol_cluster_has_row(const GpucolClustered *clustered, uint64 row);

@@ -14,7 +14,7 @@
  * without a uniqueness check: recently dead rows must be found too.
  *
  * CLUSTER orders the delta, by heap's own code, and the segments (cluster.c), each by
- * itself.
+ * itself; segments that lack a column with a value are written anew by the same code.
  *
  * Everything runs under AccessExclusiveLock of both tables and TOAST relations.
  *
@@ -53,7 +53,7 @@ typedef struct Rewrite
 	TransactionId oldest_xmin;
 	RewriteState state;
 	double		rows;			/* of copied segments */
-	GpucolClustered *clustered; /* segments that have been ordered, or NULL */
+	GpucolClustered *clustered; /* segments that have been written anew, or NULL */
 } Rewrite;
 
 /* Copy the delta by heap's own code, which must not meet segment rows. */
@@ -126,7 +126,7 @@ new_data(Rewrite *rewrite, Oid base, const GpucolDirectoryTuple *row, uint64 num
 
 /*
  * Key of a directory row in the new storage; false if it is not copied, because it
- * is of a segment that has been ordered.  Tombstones follow their rows.
+ * is of a segment that has been written anew.  Tombstones follow their rows.
  */
 static bool
 new_key(Rewrite *rewrite, Oid base, const GpucolDirectoryTuple *row, Oid *id, int32 *seq)
@@ -193,7 +193,7 @@ copy_row(Rewrite *rewrite, Oid base, const GpucolDirectoryTuple *row)
 	pfree(data);
 }
 
-/* Put the new entries of segments that were ordered into the directory. */
+/* Put the new entries of segments that were written by themselves into the directory. */
 static void
 add_replaced(Rewrite *rewrite)
 {
@@ -302,7 +302,7 @@ gpucol_rewrite_copy(Relation old_table, Relation new_table, Relation old_index,
 						RelationGetRelationName(old_table))));
 
 	copy_counter(&rewrite);
-	if (old_index != NULL)
+	if (old_index != NULL || gpucol_cluster_is_needed(old_table))
 	{
 		rewrite.clustered = gpucol_cluster_segments(&rewrite.from, new_table, old_index,
 													oldest_xmin);

@@ -102,3 +102,43 @@ SELECT gpucol.merge('sr_delta');
 VACUUM FULL sr_delta;
 SELECT count(*), sum(id), sum(length(t)) FROM sr_delta;
 DROP TABLE sr, sr_heap, sr_delta;
+
+-- the value that older rows have in an added column outlives rewrites of the storage
+CREATE TABLE sr_added USING gpucol AS SELECT g AS id FROM generate_series(1, 3000) g;
+INSERT INTO sr_added VALUES (0);
+ALTER TABLE sr_added ADD COLUMN w int DEFAULT 5, ADD COLUMN t text DEFAULT 'old', ADD COLUMN n int;
+INSERT INTO sr_added SELECT g, 6, 'new', 1 FROM generate_series(3001, 6000) g;
+CREATE TABLE sr_twin AS SELECT * FROM sr_added;
+CREATE INDEX sr_added_id ON sr_added (id);
+CREATE INDEX sr_added_hash ON sr_added USING hash (id);
+CREATE FUNCTION sr_same(OUT rows bigint, OUT differences bigint, OUT faults bigint) AS $$
+  SELECT (SELECT count(*) FROM sr_added),
+    (SELECT count(*) FROM (SELECT * FROM sr_added EXCEPT ALL SELECT * FROM sr_twin
+     UNION ALL (SELECT * FROM sr_twin EXCEPT ALL SELECT * FROM sr_added)) d),
+    (SELECT count(*) FROM gpucol.verify('sr_added'))
+$$ LANGUAGE sql;
+DELETE FROM sr_added WHERE id % 7 = 0;
+DELETE FROM sr_twin WHERE id % 7 = 0;
+VACUUM sr_added;
+UPDATE sr_added SET w = 8 WHERE id % 11 = 0;
+UPDATE sr_twin SET w = 8 WHERE id % 11 = 0;
+SELECT * FROM sr_same();
+VACUUM FULL sr_added;
+SELECT * FROM sr_same();
+ALTER TABLE sr_added ADD COLUMN d date DEFAULT '2001-02-03';
+ALTER TABLE sr_twin ADD COLUMN d date DEFAULT '2001-02-03';
+BEGIN;
+INSERT INTO sr_added SELECT g FROM generate_series(6001, 8000) g;
+ALTER TABLE sr_added ADD COLUMN e int DEFAULT 7;
+CLUSTER sr_added USING sr_added_id;
+SELECT count(*), sum(e), count(d) FROM sr_added;
+ROLLBACK;
+SELECT * FROM sr_same();
+CLUSTER sr_added USING sr_added_id;
+SELECT * FROM sr_same();
+ALTER TABLE sr_added DROP COLUMN t;
+ALTER TABLE sr_twin DROP COLUMN t;
+VACUUM FULL sr_added;
+SELECT * FROM sr_same();
+DROP FUNCTION sr_same;
+DROP TABLE sr_added, sr_twin;
