@@ -11,7 +11,8 @@
  * any row counts.  All rankings share one sort.
  *
  * A single large group is not sorted: its best rows are selected and ranked, and
- * more of them only where the rankings say that these were too few.
+ * more of them only where the rankings say that these were too few.  A group that
+ * a thread or a warp does not settle in WALKED_ROWS is split over the device.
  *
  *-------------------------------------------------------------------------
  */
@@ -37,6 +38,8 @@ namespace
 constexpr uint64_t MAX_DENSE_GROUPS = (uint64_t) 1 << 28;
 constexpr uint32_t FEW_GROUPS = 65536;	/* dense however few the rows */
 constexpr uint32_t LARGE_GROUP = 1 << 20;	/* rows that are selected from */
+constexpr uint32_t WALKED_ROWS = 8192;	/* of a group by a thread or warp, before it is split */
+constexpr uint32_t FEW_SPLIT = 256;	/* groups that are split one after the other */
 
 /*-------------------------------------------------------------------------
  * Kernels
@@ -352,6 +355,20 @@ set_counts_kernel(GpucolTopkGroups groups, const GpucolTopkSet *sets, int32_t k,
 	}
 }
 
+/* Groups whose answers are not settled by the rows that were looked at. */
+__global__ void
+unsettled_kernel(GpucolTopkGroups groups, const uint8_t *settled, uint32_t *list, uint32_t *count)
+{
+	GPUCOL_FOR_EACH(g, groups.ngroups)
+		if (!settled[g] && groups.starts[g + 1] - groups.starts[g] > groups.most)
+		{
+			uint32_t	at = atomicAdd(count, 1u);
+
+			if (at < FEW_SPLIT)
+				list[at] = (uint32_t) g;
+		}
+}
+
 __global__ void
 uncounted_kernel(uint32_t ngroups, const uint8_t *counted, int32_t *counts)
 {
@@ -428,6 +445,9 @@ private:
 	int32_t		k_[GPUCOL_SHAPE_MAX_RANKINGS];	/* the greatest */
 	GpucolTopkRows rows_ = {};
 
+	void	   *split_ = NULL;		/* scratch memory of split groups */
+	size_t		split_bytes_ = 0;
+
 	/* rows in ranking order */
 	GpucolTopkGroups groups_ = {};
 	uint32_t   *row_ = NULL;
@@ -459,9 +479,13 @@ private:
 	void		convert();
 	void		sort(const GpucolTopkRows &rows);
 	void		check_label_ties(const GpucolTopkRows &rows);
+	void	   *split_scratch(size_t bytes);
 	bool		select_best(uint32_t want, GpucolTopkRows *best);
 	bool		rank_all(const GpucolTopkRows &rows, bool must_settle);
 	bool		rank(const GpucolTopkRows &rows, uint32_t number, bool must_settle);
+	void		limit_walk(int32_t k, bool is_set);
+	bool		split_group(const GpucolShapeRanking &r, uint32_t g, int32_t k, const GpucolTopkPicks &picks, GpucolTopkSet *sets, double *figures);
+	bool		split_unsettled(const GpucolShapeRanking &r, int32_t k, const GpucolTopkPicks &picks, GpucolTopkSet *sets, double *figures);
 	void		choose(const GpucolTopkRows &rows, const uint32_t *group, const double *figures, int32_t k, const GpucolTopkPicks &picks);
 	void		put_answers(const GpucolShapeRanking &r, const GpucolTopkRows &rows, const GpucolTopkPicks &picks, const double *probability);
 };
@@ -817,6 +841,87 @@ Ranker::put_answers(const GpucolShapeRanking &r, const GpucolTopkRows &rows, con
 		fetch(l.nulls, total[0]);
 }
 
+/*
+ * How many rows of a group a thread or a warp walks: what is not settled then is
+ * split over the device, one group after the other, so these must be few.
+ */
+void
+Ranker::limit_walk(int32_t k, bool is_set)
+{
+	uint64_t	most = std::max<uint64_t>(WALKED_ROWS, 4 * (uint64_t) k);
+
+	if (ngroups_ > FEW_SPLIT)
+		most = std::max<uint64_t>(most, nrows_ / FEW_SPLIT);
+	groups_.most = most < groups_.longest && (is_set || k <= GPUCOL_SPLIT_MAX_K) ? (uint32_t) most : 0;
+}
+
+/* Scratch memory that one split group after the other uses. */
+void *
+Ranker::split_scratch(size_t bytes)
+{
+	if (bytes > split_bytes_)
+	{
+		split_ = t_.scratch->allocate(bytes, "the rows to be ranked");
+		split_bytes_ = bytes;
+	}
+	return split_;
+}
+
+/* Rank one group by the whole device; false where that is not worth it. */
+bool
+Ranker::split_group(const GpucolShapeRanking &r, uint32_t g, int32_t k, const GpucolTopkPicks &picks, GpucolTopkSet *sets, double *figures)
+{
+	uint32_t	bounds[2];
+	int32_t		own = k;
+	GpucolSplitGroup group = {};
+	int32_t    *ranks;
+	bool		done = true;
+	void	   *scratch;
+
+	device_check(cudaMemcpyAsync(bounds, groups_.starts + g, sizeof(bounds), cudaMemcpyDeviceToHost, t_.stream), "rank");
+	if (groups_.k != NULL)
+		device_check(cudaMemcpyAsync(&own, groups_.k + g, sizeof(own), cudaMemcpyDeviceToHost, t_.stream), "rank");
+	t_.wait();
+	group.p = groups_.p + bounds[0];
+	group.n = bounds[1] - bounds[0];
+	group.k = std::min(own, k);
+	group.cancel = groups_.cancel;
+	ranks = picks.ranks + (picks.stride ? (size_t) g * picks.stride : bounds[0]);
+	scratch = split_scratch(gpucol_split_scratch(group.n, group.k));
+	if (r.ranking == GPUCOL_RANK_U_TOPK)
+		device_check(gpucol_split_u_topk(group, sets + g, ranks, &done, scratch, t_.stream), "rank");
+	else if (r.ranking == GPUCOL_RANK_U_KRANKS)
+		device_check(gpucol_split_u_kranks(group, ranks, picks.counts + g, picks.settled + g, scratch, t_.stream), "rank");
+	else if (r.ranking == GPUCOL_RANK_PT_K)
+		device_check(gpucol_split_pt_k(group, r.threshold, ranks, picks.counts + g, picks.settled + g, scratch, t_.stream), "rank");
+	else
+		device_check(gpucol_split_global(group, figures + bounds[0], picks.settled + g, scratch, t_.stream), "rank");
+	t_.wait();
+	return done;
+}
+
+/* Split the groups that are not settled; false if there were none. */
+bool
+Ranker::split_unsettled(const GpucolShapeRanking &r, int32_t k, const GpucolTopkPicks &picks, GpucolTopkSet *sets, double *figures)
+{
+	uint32_t   *list,
+				n,
+				groups[FEW_SPLIT];
+
+	if (groups_.most == 0)
+		return false;
+	list = array<uint32_t>(FEW_SPLIT + 1);
+	device_check(cudaMemsetAsync(list + FEW_SPLIT, 0, sizeof(uint32_t), t_.stream), "memset");
+	LAUNCH(unsettled_kernel, groups_.ngroups)(groups_, picks.settled, list, list + FEW_SPLIT);
+	n = std::min(host(list + FEW_SPLIT), FEW_SPLIT);
+	device_check(cudaMemcpyAsync(groups, list, n * sizeof(uint32_t), cudaMemcpyDeviceToHost, t_.stream), "rank");
+	t_.wait();
+	for (uint32_t i = 0; i < n; i++)
+		if (!split_group(r, groups[i], k, picks, sets, figures))
+			throw Failure{GPUCOL_UNSUPPORTED, "the likeliest rows of a long group rank last"};
+	return n > 0;
+}
+
 /* One ranking; false if it needs rows that are not there. */
 bool
 Ranker::rank(const GpucolTopkRows &rows, uint32_t number, bool must_settle)
@@ -830,6 +935,7 @@ Ranker::rank(const GpucolTopkRows &rows, uint32_t number, bool must_settle)
 	void	   *scratch;
 
 	groups_.k = group_k_[number];
+	limit_walk(k, r.ranking == GPUCOL_RANK_U_TOPK);
 	picks.counts = array<int32_t>(ngroups_);
 	picks.settled = array<uint8_t>(ngroups_);
 	picks.stride = r.ranking == GPUCOL_RANK_PT_K ? 0 : k;
@@ -845,11 +951,19 @@ Ranker::rank(const GpucolTopkRows &rows, uint32_t number, bool must_settle)
 		device_check(gpucol_topk_heap(groups_, k, sets, scratch, t_.stream), "rank");
 		device_check(gpucol_topk_members(groups_, k, sets, picks.ranks, t_.stream), "rank");
 		LAUNCH(set_counts_kernel, ngroups_)(groups_, sets, k, picks.counts, probability, picks.settled);
+		if (split_unsettled(r, k, picks, sets, NULL))
+			LAUNCH(set_counts_kernel, ngroups_)(groups_, sets, k, picks.counts, probability, picks.settled);
 	}
 	else if (r.ranking == GPUCOL_RANK_U_KRANKS)
+	{
 		device_check(gpucol_topk_u_kranks(groups_, k, picks, scratch, t_.stream), "rank");
+		split_unsettled(r, k, picks, NULL, NULL);
+	}
 	else if (r.ranking == GPUCOL_RANK_PT_K)
+	{
 		device_check(gpucol_topk_pt_k(groups_, k, r.threshold, picks, scratch, t_.stream), "rank");
+		split_unsettled(r, k, picks, NULL, NULL);
+	}
 	else
 	{
 		double	   *figures = array<double>(n);
@@ -857,7 +971,10 @@ Ranker::rank(const GpucolTopkRows &rows, uint32_t number, bool must_settle)
 
 		LAUNCH(group_at_kernel, n)(rows, row_, group);
 		if (r.ranking == GPUCOL_RANK_GLOBAL_TOPK)
+		{
 			device_check(gpucol_topk_global(groups_, k, figures, picks.settled, scratch, t_.stream), "rank");
+			split_unsettled(r, k, picks, NULL, figures);
+		}
 		else
 		{
 			scratch = t_.scratch->allocate(gpucol_topk_expected_scratch(n), "the rows to be ranked");

@@ -265,7 +265,7 @@ heap_kernel(GpucolTopkGroups groups, int32_t k, GpucolTopkSet *sets, GpucolHeapN
 	for (uint32_t g = thread; g < groups.ngroups; g += gridDim.x * blockDim.x)
 	{
 		uint32_t	start = groups.starts[g];
-		int32_t		n = (int32_t) (groups.starts[g + 1] - start);
+		int32_t		n = gpucol_topk_rows(groups, g);
 		int32_t		own = gpucol_topk_k(groups, g, k);
 		GpucolUTopkScan scan;
 

@@ -38,7 +38,18 @@ struct GpucolTopkGroups
 	const volatile uint32_t *cancel;	/* set to 1 by the host: give up; or NULL */
 	const int32_t *k;			/* each group's own k; NULL: the one given.  That one
 								 * is no less than any */
+	uint32_t	most;			/* rows that are looked at in longer groups, whose
+								 * answer may then not be settled; 0 = all */
 };
+
+/* Rows of a group to look at. */
+__device__ static inline int32_t
+gpucol_topk_rows(const GpucolTopkGroups &groups, uint32_t g)
+{
+	uint32_t	n = groups.starts[g + 1] - groups.starts[g];
+
+	return (int32_t) (groups.most != 0 && n > groups.most ? groups.most : n);
+}
 
 /* k of a group. */
 __device__ static inline int32_t
@@ -124,6 +135,35 @@ extern cudaError_t gpucol_topk_pt_k(const GpucolTopkGroups &groups, int32_t k, d
 extern cudaError_t gpucol_topk_global(const GpucolTopkGroups &groups, int32_t k,
 									  double *figures, uint8_t *settled, void *scratch,
 									  cudaStream_t stream);
+
+/*
+ * Long groups (topk_split.cu): the same rankings of one group by the whole device,
+ * for those that the kernels above did not settle within groups.most rows.  All
+ * outputs are in device memory and are those of the group; they replace what
+ * the kernels above wrote.  k is at most GPUCOL_SPLIT_MAX_K except for U-Topk, and
+ * less than n.  They wait for the stream.  `scratch` of gpucol_split_scratch() bytes.
+ */
+#define GPUCOL_SPLIT_MAX_K 1024
+
+struct GpucolSplitGroup
+{
+	const double *p;			/* [n] in ranking order */
+	uint32_t	n;
+	int32_t		k;
+	const volatile uint32_t *cancel;	/* as in GpucolTopkGroups */
+};
+
+extern size_t gpucol_split_scratch(uint32_t n, int32_t k);
+
+/* ranks[k]; *done (host) is false where too many rows are candidates: nothing is written then. */
+extern cudaError_t gpucol_split_u_topk(const GpucolSplitGroup &group, GpucolTopkSet *set, int32_t *ranks,
+									   bool *done, void *scratch, cudaStream_t stream);
+extern cudaError_t gpucol_split_u_kranks(const GpucolSplitGroup &group, int32_t *ranks, int32_t *count,
+										 uint8_t *settled, void *scratch, cudaStream_t stream);
+extern cudaError_t gpucol_split_pt_k(const GpucolSplitGroup &group, double threshold, int32_t *ranks,
+									 int32_t *count, uint8_t *settled, void *scratch, cudaStream_t stream);
+extern cudaError_t gpucol_split_global(const GpucolSplitGroup &group, double *figures, uint8_t *settled,
+									   void *scratch, cudaStream_t stream);
 
 /*
  * Minus the expected rank of rows, into figures[nrows]; -infinity for rows that

@@ -162,7 +162,7 @@ struct UkRanks
 	group(const GpucolTopkGroups &groups, uint32_t g, int32_t k, double *memory, int lane) const
 	{
 		const double *p = groups.p + groups.starts[g];
-		int32_t		n = (int32_t) (groups.starts[g + 1] - groups.starts[g]);
+		int32_t		n = gpucol_topk_rows(groups, g);
 		int32_t    *ranks = picks.ranks + (size_t) g * picks.stride;
 		double	   *best = memory + k + 2;
 		int32_t		wanted = k;
@@ -224,7 +224,7 @@ struct PtK
 	group(const GpucolTopkGroups &groups, uint32_t g, int32_t k, double *memory, int lane) const
 	{
 		const double *p = groups.p + groups.starts[g];
-		int32_t		n = (int32_t) (groups.starts[g + 1] - groups.starts[g]);
+		int32_t		n = gpucol_topk_rows(groups, g);
 		int32_t    *ranks = picks.ranks + groups.starts[g];
 		double		bar = threshold * (1 - GPUCOL_RANK_TIE);
 		int32_t		count = 0;
@@ -306,7 +306,8 @@ struct Global
 	{
 		uint32_t	start = groups.starts[g];
 		const double *p = groups.p + start;
-		int32_t		n = (int32_t) (groups.starts[g + 1] - start);
+		int32_t		n = gpucol_topk_rows(groups, g);
+		int32_t		all = (int32_t) (groups.starts[g + 1] - start);
 		int32_t		wanted = k;
 		double	   *least = memory + k + 2;
 		int32_t		filled = 0;
@@ -348,7 +349,7 @@ struct Global
 		}
 		if (lane == 0 && settled)
 			settled[g] = k == wanted && (done || c.lo > c.hi);
-		for (i += lane; i < n; i += 32)
+		for (i += lane; i < all; i += 32)
 			figures[start + i] = -INFINITY;
 		__syncwarp();
 	}

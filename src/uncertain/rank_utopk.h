@@ -120,12 +120,7 @@ gpucol_utopk_offer(GpucolUTopk *best, const GpucolHeapNode *heap,
 	}
 }
 
-/*
- * Scan the tuples p[0 .. n) from *at on; stops at `until` at the latest, so
- * that a host can look for cancellation.  State between calls is in the
- * arguments: heap[k], *filled tuples of it in use, rest and bound products.
- * Returns true when the answer is final.
- */
+/* A scan between two tuples; its heap[k] lies apart. */
 typedef struct GpucolUTopkScan
 {
 	int32_t		at;				/* next tuple */
@@ -146,48 +141,66 @@ gpucol_utopk_begin(GpucolUTopkScan *s)
 	s->best.min_rank = s->best.last = s->best.horizon = -1;
 }
 
+/*
+ * Let tuple `rank` of probability p > 0 follow.  True if later tuples may be
+ * looked at for the end of the scan: the heap is full.
+ */
+GPUCOL_RANK_INLINE bool
+gpucol_utopk_take(GpucolUTopkScan *s, double p, int32_t rank, int32_t k,
+				  GpucolHeapNode *heap)
+{
+	GpucolPair	likelier = gpucol_pair_complement(p);
+
+	if (p > 0.5)
+		likelier.hi = p, likelier.lo = 0;
+	s->bound = gpucol_product_mul_pair(s->bound, likelier);
+	if (s->filled < k)
+	{
+		heap[s->filled].p = p;
+		heap[s->filled].rank = rank;
+		if (++s->filled < k)
+			return false;
+		for (int32_t j = k - 1; j >= 0; j--)
+			gpucol_heap_sink(heap, k, j);
+		gpucol_utopk_offer(&s->best, heap, s->rest, rank);
+	}
+	else if (p > heap[0].p)
+	{
+		s->rest = gpucol_product_mul_pair(s->rest,
+										  gpucol_pair_complement(heap[0].p));
+		heap[0].p = p;
+		heap[0].rank = rank;
+		gpucol_heap_sink(heap, k, 0);
+		gpucol_utopk_offer(&s->best, heap, s->rest, rank);
+	}
+	else
+		s->rest = gpucol_product_mul_pair(s->rest, gpucol_pair_complement(p));
+	return true;
+}
+
+/* Can no later tuple be the last of a likelier set?  The heap is full. */
+GPUCOL_RANK_INLINE bool
+gpucol_utopk_settled(const GpucolUTopkScan *s, const GpucolHeapNode *heap)
+{
+	return heap[0].p >= 0.5 ||
+		gpucol_product_clearly_below(s->bound, s->best.probability);
+}
+
+/*
+ * Scan the tuples p[0 .. n) from s->at on; stops at `until` at the latest, so
+ * that a host can look for cancellation.  Returns true when the answer is final.
+ */
 GPUCOL_RANK_INLINE bool
 gpucol_utopk_step(GpucolUTopkScan *s, const double *p, int32_t n, int32_t k,
 				  GpucolHeapNode *heap, int32_t until)
 {
 	for (; s->at < n && s->at < until; s->at++)
 	{
-		int32_t		i = s->at;
-		double		pi = p[i];
-		GpucolPair	q = gpucol_pair_complement(pi);
-
-		if (pi <= 0)
+		if (p[s->at] <= 0 || !gpucol_utopk_take(s, p[s->at], s->at, k, heap))
 			continue;
-		if (pi > 0.5)
-			q.hi = pi, q.lo = 0;
-		s->bound = gpucol_product_mul_pair(s->bound, q);
-		if (s->filled < k)
+		if (gpucol_utopk_settled(s, heap))
 		{
-			heap[s->filled].p = pi;
-			heap[s->filled].rank = i;
-			if (++s->filled < k)
-				continue;
-			for (int32_t j = k - 1; j >= 0; j--)
-				gpucol_heap_sink(heap, k, j);
-			gpucol_utopk_offer(&s->best, heap, s->rest, i);
-		}
-		else if (pi > heap[0].p)
-		{
-			s->rest = gpucol_product_mul_pair(s->rest,
-											  gpucol_pair_complement(heap[0].p));
-			heap[0].p = pi;
-			heap[0].rank = i;
-			gpucol_heap_sink(heap, k, 0);
-			gpucol_utopk_offer(&s->best, heap, s->rest, i);
-		}
-		else
-			s->rest = gpucol_product_mul_pair(s->rest,
-											  gpucol_pair_complement(pi));
-
-		if (heap[0].p >= 0.5 ||
-			gpucol_product_clearly_below(s->bound, s->best.probability))
-		{
-			s->best.horizon = i;
+			s->best.horizon = s->at;
 			return true;
 		}
 	}

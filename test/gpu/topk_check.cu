@@ -12,7 +12,8 @@
  *	  dp, heap			kernels alone, the same input in device memory
  *	  sort+heap			rows in random order in device memory to sets of labels
  *	  +copies			the same from pinned host memory and back
- * Then one group of 100 M rows, k = 100, from scores in device memory.
+ * Then one group of 100 M rows, k = 100, from scores in device memory; and groups of
+ * as many rows of tiny probabilities, in ranking order, by the whole device.
  * Exit status 1 if any answer differs.
  *
  *-------------------------------------------------------------------------
@@ -332,6 +333,91 @@ check_select(uint32_t nrows, uint32_t want)
 		cudaFree(memory);
 }
 
+/* Ranks that differ from the CPU's. */
+static void
+expect_ranks(const char *what, int n, int k, const std::vector<int32_t> &got, const std::vector<int32_t> &want)
+{
+	size_t		at = 0;
+
+	if (got == want)
+		return;
+	while (at < got.size() && at < want.size() && got[at] == want[at])
+		at++;
+	printf("FAILED: %s of %d rows, k = %d: %zu for %zu ranks, first differs at %zu (%d for %d)\n", what, n, k, got.size(),
+		   want.size(), at, at < got.size() ? got[at] : -2, at < want.size() ? want[at] : -2);
+	failures++;
+}
+
+/* One long group of tiny probabilities by the whole device, each ranking. */
+static void
+check_split(int n, int k, double scale, double threshold)
+{
+	std::vector<double> p(n);
+	std::vector<char> memory;
+	std::vector<int32_t> want(n),
+				ranks(k);
+	GpucolRankInput in = {};
+	GpucolRankWork work = {};
+	GpucolSplitGroup group = {};
+	void	   *scratch = device<char>(gpucol_split_scratch(n, k));
+	GpucolTopkSet *set = device<GpucolTopkSet>(1);
+	int32_t    *d_ranks = device<int32_t>(n);
+	int32_t    *d_count = device<int32_t>(1);
+	uint8_t    *d_settled = device<uint8_t>(1);
+	double	   *d_figures = device<double>(n);
+	double		probability;
+	int32_t		count;
+	bool		found,
+				done;
+
+	for (double &x : p)
+		x = scale * draw(100001) / 100000.0;
+	in.n = n;
+	in.p = p.data();
+	memory.resize(gpucol_rank_workspace(&in, k));
+	work.memory = memory.data();
+	work.size = memory.size();
+	group.p = upload(p);
+	group.n = n;
+	group.k = k;
+
+	CUDA(gpucol_split_u_topk(group, set, d_ranks, &done, scratch, 0));
+	gpucol_rank_u_topk(&in, k, &work, want.data(), &probability, &found);
+	if (!done || !found || fabs(download(set, 1)[0].probability - probability) > 1e-12 * probability)
+	{
+		printf("FAILED: U-Topk of %d rows split, k = %d: %g for %g\n", n, k, download(set, 1)[0].probability, probability);
+		failures++;
+	}
+	expect_ranks("U-Topk split", n, k, download(d_ranks, k), std::vector<int32_t>(want.begin(), want.begin() + k));
+	if ((download(set, 1)[0].horizon >= 0) != work.settled)
+		printf("note: U-Topk of %d rows split, k = %d, settled at %d, on the CPU %d\n", n, k, download(set, 1)[0].horizon, work.settled);
+
+	CUDA(gpucol_split_u_kranks(group, d_ranks, d_count, d_settled, scratch, 0));
+	gpucol_rank_u_kranks(&in, k, &work, want.data(), NULL, &count);
+	expect_ranks("U-kRanks split", n, k, download(d_ranks, download(d_count, 1)[0]), std::vector<int32_t>(want.begin(), want.begin() + count));
+
+	CUDA(gpucol_split_pt_k(group, threshold, d_ranks, d_count, d_settled, scratch, 0));
+	gpucol_rank_pt_k(&in, k, threshold, &work, want.data(), &count);
+	expect_ranks("PT-k split", n, k, download(d_ranks, download(d_count, 1)[0]), std::vector<int32_t>(want.begin(), want.begin() + count));
+
+	std::vector<double> figures(n);
+
+	CUDA(gpucol_split_global(group, d_figures, d_settled, scratch, 0));
+	gpucol_rank_topk_probability(&in, k, &work, figures.data());
+	std::vector<double> got = download(d_figures, n);
+	long		bad = 0;
+
+	for (int i = 0; i < n; i++)
+		bad += p[i] > 0 && figures[i] > 1e-270 && fabs(got[i] - figures[i]) > 1e-10 * figures[i];
+	if (bad > 0)
+	{
+		printf("FAILED: Pr[in the top %d] of %d rows split: %ld differ\n", k, n, bad);
+		failures++;
+	}
+	for (void *at : {scratch, (void *) set, (void *) d_ranks, (void *) d_count, (void *) d_settled, (void *) d_figures, (void *) group.p})
+		cudaFree(at);
+}
+
 static void
 check()
 {
@@ -346,6 +432,14 @@ check()
 	check_batch(300, 500, 1, 0, 0.5, true);
 	check_batch(3, 100000, 20, 5, 0.01);
 	check_batch(1, 200000, 100, 0, 1);
+	check_split(9000, 3, 1e-5, 1e-6);
+	check_split(20000, 1, 0.01, 0.001);
+	check_split(100000, 10, 1e-4, 9e-5);
+	check_split(300000, 33, 1e-3, 5e-4);
+	check_split(300000, 100, 1, 0.5);
+	check_split(70000, 200, 0.1, 0.05);
+	check_split(60000, 500, 0.05, 0.02);
+	check_split(60000, 1024, 0.1, 0.02);
 	check_select(1000, 10);
 	check_select(3000000, 100);
 	check_select(3000000, 5000);
@@ -444,6 +538,13 @@ fill(int64_t *score, double *p, uint32_t n)
 }
 
 __global__ void
+scale(double *p, uint32_t n, double by)
+{
+	for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+		p[i] *= by;
+}
+
+__global__ void
 gather_rows(const int64_t *score, const double *p, const uint32_t *rows, uint32_t n, int64_t *out_score, double *out_p, int64_t *out_label)
 {
 	uint32_t	i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -490,6 +591,36 @@ bench_one_group(uint32_t n, int k)
 		failures++;
 }
 
+/* A group in which no row is out of the running: probabilities of 1e-8 and less. */
+static void
+bench_split(uint32_t n, int k)
+{
+	int64_t    *score = device<int64_t>(n);
+	double	   *p = device<double>(n);
+	GpucolSplitGroup group = {p, n, k, NULL};
+	void	   *scratch = device<char>(gpucol_split_scratch(n, k));
+	GpucolTopkSet *set = device<GpucolTopkSet>(1);
+	int32_t    *ranks = device<int32_t>(n);
+	int32_t    *count = device<int32_t>(1);
+	uint8_t    *settled = device<uint8_t>(1);
+	double	   *figures = device<double>(n);
+	bool		done = false;
+	double		ms[4];
+
+	fill<<<1024, 256>>>(score, p, n);
+	scale<<<1024, 256>>>(p, n, 1e-8);
+	ms[0] = median_ms([&] { CUDA(gpucol_split_u_topk(group, set, ranks, &done, scratch, 0)); });
+	ms[1] = median_ms([&] { CUDA(gpucol_split_u_kranks(group, ranks, count, settled, scratch, 0)); });
+	ms[2] = median_ms([&] { CUDA(gpucol_split_pt_k(group, 5e-9, ranks, count, settled, scratch, 0)); });
+	ms[3] = median_ms([&] { CUDA(gpucol_split_global(group, figures, settled, scratch, 0)); });
+	printf("one group of %u rows of probability 1e-8 and less, k = %d, split, in ranking order: U-Topk %.3f ms, U-kRanks %.3f ms, PT-k %.3f ms, Pr[in the top k] %.3f ms\n",
+		   n, k, ms[0], ms[1], ms[2], ms[3]);
+	if (!done)
+		failures++;
+	for (void *at : {(void *) score, (void *) p, scratch, (void *) set, (void *) ranks, (void *) count, (void *) settled, (void *) figures})
+		cudaFree(at);
+}
+
 static void
 bench()
 {
@@ -501,6 +632,9 @@ bench()
 	for (auto &load : loads)
 		bench_batch(load[0], load[1]);
 	bench_one_group(100000000, 100);
+	bench_split(100000000, 10);
+	bench_split(100000000, 100);
+	bench_split(100000000, 1000);
 }
 
 int

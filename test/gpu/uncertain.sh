@@ -83,6 +83,9 @@ ranking_queries()
 		select grp, gpucol.u_topk(id, 5, p, 9), gpucol.global_topk(id, 5, p, 9) from TABLE_r group by grp
 		select grp, gpucol.u_topk(id, score, case when id % 3 = 0 then 1.0 else 0.0 end, 9), gpucol.u_kranks(id, score, case when id % 3 = 0 then 1.0 else 0.0 end, 9) from TABLE_r group by grp
 		select grp, gpucol.u_topk(id, score, p / 1e5, 3), gpucol.global_topk(id, score, p / 1e5, 3) from TABLE_r group by grp
+		select gpucol.u_topk(id, score, p / 1e6, 3), gpucol.u_topk_probability(score, p / 1e6, 3)::numeric(30,20), gpucol.u_kranks(id, score, p / 1e6, 4), gpucol.pt_k(id, score, p / 1e6, 4, 9.9e-7), gpucol.global_topk(id, score, p / 1e6, 70) from TABLE_r
+		select id % 3, gpucol.u_topk(id, score, p / 1e4, 40), gpucol.u_kranks(id, score, p / 1e4, 4), gpucol.pt_k(id, score, p / 1e4, 4, 5e-5), gpucol.global_topk(id, score, p / 1e4, 9) from TABLE_r group by id % 3
+		select id % 9, k, gpucol.u_topk(id, score, p / 1e4, k), gpucol.u_kranks(id, score, p / 1e4, k), gpucol.pt_k(id, score, p / 1e4, k, 5e-5), gpucol.global_topk(id, score, p / 1e4, k) from (select *, 1 + id % 3 as k from TABLE_r where id > 0) s group by 1, 2
 		select grp, gpucol.u_topk(score, points, p, 4), gpucol.u_topk(fkey, score, p, 4) from TABLE_r group by grp
 		select grp, id % 37 + 1, gpucol.u_topk(id, score, p, id % 37 + 1), gpucol.u_kranks(id, score, p, id % 37 + 1), gpucol.pt_k(id, score, p, id % 37 + 1, 0.3), gpucol.global_topk(id, score, p, id % 37 + 1), gpucol.expected_rank_topk(id, score, p, id % 37 + 1) from TABLE_r group by 1, 2
 		select grp, count(*), gpucol.u_topk(id, score, p, 3), max(points), sum(id) filter (where p > 0.5) from TABLE_r group by grp
@@ -191,6 +194,14 @@ part_uncertain()
 	differ "$OUT/top-queries" "first k rows"
 }
 
+# Time of one statement over the table of so many rows, median of so many.
+one_statement()
+{
+	note "$1 rows, ms cuda" "$(SETTINGS='set gpucol.engine = cuda' middle_ms "$2" "$3")   $3"
+	psql -XAtq -c "set gpucol.engine = cuda" -c "explain (analyze, costs off) $3" > "$OUT/plan.txt" 2>&1
+	note "  on the device" "$(grep -hE 'Engine|Device Time|Declined|Fallback' "$OUT/plan.txt" | tr -s ' \n' ' ')"
+}
+
 # The batch of Chang et al. from SQL, one large group, and the first rows of a table.
 part_ranking()
 {
@@ -217,8 +228,13 @@ part_ranking()
 		"select id from one order by id limit 100"; do
 		[ "$(psql -XAtqc "set gpucol.engine = cuda" -c "$q" | md5sum)" = "$(psql -XAtqc "set gpucol.engine = cpu" -c "set work_mem = '16GB'" -c "$q" | md5sum)" ] ||
 			note "one table of $rows rows" "FAILED: answers differ: $q"
-		note "$rows rows, ms cuda" "$(SETTINGS='set gpucol.engine = cuda' middle_ms 9 "$q")   $q"
-		psql -XAtq -c "set gpucol.engine = cuda" -c "explain (analyze, costs off) $q" > "$OUT/plan.txt" 2>&1
-		note "  on the device" "$(grep -hE 'Engine|Device Time|Declined' "$OUT/plan.txt" | tr -s ' \n' ' ')"
+		one_statement "$rows" 9 "$q"
+	done
+	# every row matters: minutes for one core, so not compared here
+	for q in "select gpucol.u_topk(id, score, prob / 1e8, 100) from one" \
+		"select gpucol.u_kranks(id, score, prob / 1e8, 100) from one" \
+		"select gpucol.pt_k(id, score, prob / 1e8, 100, 9.999e-9) from one" \
+		"select gpucol.global_topk(id, score, prob / 1e8, 100) from one"; do
+		one_statement "$rows" 3 "$q"
 	done
 }
