@@ -276,4 +276,49 @@ gpucol_compat_explain_one_query(Query *query, int cursor_options,
 	((rel) == NULL || (rel)->reloptkind == RELOPT_DEADREL)
 #endif
 
+/* ExecutorRun_hook tells whether the plan runs only once, up to 17. */
+#if PG_VERSION_NUM >= 180000
+#define GPUCOL_COMPAT_RUN_ONCE
+#define GPUCOL_COMPAT_RUN_ONCE_ARG
+#else
+#define GPUCOL_COMPAT_RUN_ONCE		, bool execute_once
+#define GPUCOL_COMPAT_RUN_ONCE_ARG	, execute_once
+#endif
+
+/* Index entries of a new row; rechecks are left to constraint triggers. */
+#if PG_VERSION_NUM >= 160000
+#define gpucol_compat_insert_index_tuples(info, slot, estate) \
+	ExecInsertIndexTuples(info, slot, estate, false, false, NULL, NIL, false)
+#else
+#define gpucol_compat_insert_index_tuples(info, slot, estate) \
+	ExecInsertIndexTuples(info, slot, estate, false, false, NULL, NIL)
+#endif
+
+/* Has the relation generated columns? */
+#if PG_VERSION_NUM >= 180000
+#define gpucol_compat_has_generated(constr) \
+	((constr)->has_generated_stored || (constr)->has_generated_virtual)
+#else
+#define gpucol_compat_has_generated(constr)	((constr)->has_generated_stored)
+#endif
+
+/*
+ * The receiver of CREATE TABLE AS (DR_intorel of commands/createas.c, which no
+ * header tells; the same from 15 to 18).  Check what it names before use.
+ */
+#include "catalog/objectaddress.h"
+#include "nodes/primnodes.h"
+#include "tcop/dest.h"
+
+typedef struct GpucolCompatIntoReceiver
+{
+	DestReceiver pub;
+	IntoClause *into;
+	Relation	rel;			/* NULL until it has started */
+	ObjectAddress address;
+	CommandId	cid;
+	int			options;
+	struct BulkInsertStateData *bistate;
+} GpucolCompatIntoReceiver;
+
 #endif							/* GPUCOL_COMPAT_H */

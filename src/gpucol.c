@@ -14,6 +14,7 @@
 #include "fmgr.h"
 
 #include "columnar/bitmap.h"
+#include "exec/into.h"
 #include "guc.h"
 #include "planner/planner.h"
 #include "service/supervisor.h"
@@ -30,5 +31,6 @@ _PG_init(void)
 	gpucol_bitmap_init();
 	gpucol_planner_init();
 	gpucol_recursive_init();
+	gpucol_into_init();
 	gpucol_service_init();
 }

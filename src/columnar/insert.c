@@ -129,6 +129,26 @@ gpucol_insert_multi(Relation rel, TupleTableSlot **slots, int nslots, CommandId 
 	make_virtual(slots, nslots);
 }
 
+bool
+gpucol_insert_columns(Relation rel, uint32 n, const Datum *const *values,
+					  const bool *const *isnull, CommandId cid, int options,
+					  BulkInsertState bistate)
+{
+	GpucolWriter *writer;
+
+	if (rel->rd_rel->relhasindex)
+		return false;
+	if (bistate == NULL && count_rows(rel, cid, 0) + n < GPUCOL_BULK_ROWS)
+		return false;
+	writer = gpucol_writer_get(rel, cid, options);
+	if (writer == NULL)
+		return false;
+	if (bistate == NULL)
+		(void) count_rows(rel, cid, n);
+	gpucol_writer_add_columns(writer, rel, values, isnull, n);
+	return true;
+}
+
 void
 gpucol_insert_finish_bulk(Relation rel, int options pg_attribute_unused())
 {

@@ -17,6 +17,15 @@ extern void gpucol_insert_tuple(Relation rel, TupleTableSlot *slot, CommandId ci
 								int options, BulkInsertState bistate);
 extern void gpucol_insert_multi(Relation rel, TupleTableSlot **slots, int nslots,
 								CommandId cid, int options, BulkInsertState bistate);
+/*
+ * Insert n rows that are at hand as columns, by attribute (isnull likewise), where
+ * they go to segments and no index needs their TIDs.  False: nothing is done, use
+ * gpucol_insert_multi.
+ */
+extern bool gpucol_insert_columns(Relation rel, uint32 n, const Datum *const *values,
+								  const bool *const *isnull, CommandId cid,
+								  int options, BulkInsertState bistate);
+
 extern void gpucol_insert_finish_bulk(Relation rel, int options);
 
 #endif							/* GPUCOL_COLUMNAR_INSERT_H */

@@ -72,6 +72,9 @@
 /* Rows that are taken over column by column. */
 #define BATCH_ROWS		64
 
+/* The same where they arrive as columns. */
+#define COLUMN_ROWS		1024
+
 /* Rows whose place in a dictionary is asked for before it is read. */
 #define LOOK_AHEAD		16
 
@@ -94,15 +97,23 @@ typedef struct WriterColumn
 	uint64		raw_bytes;
 } WriterColumn;
 
-/* Rows on their way into the buffers. */
+/* Values of one column on their way into its buffer. */
 typedef struct Batch
 {
 	int			n;
-	const Datum *values[BATCH_ROWS];
-	const bool *isnull[BATCH_ROWS];
-	int			nwith_null;
-	uint8		with_null[BATCH_ROWS];	/* numbers of the rows that have a NULL */
+	const Datum *values;
+	const bool *isnull;			/* or NULL: there are no NULLs */
 } Batch;
+
+/* Rows that arrive as such. */
+typedef struct Rows
+{
+	int			n;
+	TupleTableSlot **slots;
+	bool		any_null;
+	Datum		values[BATCH_ROWS]; /* of the column that is taken over */
+	bool		isnull[BATCH_ROWS];
+} Rows;
 
 struct GpucolWriter
 {
@@ -471,6 +482,12 @@ append_bytes_datum(GpucolWriter *writer, Relation table, WriterColumn *column,
 	MemoryContextReset(writer->row_context);
 }
 
+static inline bool
+is_null_at(const Batch *batch, int i)
+{
+	return batch->isnull != NULL && batch->isnull[i];
+}
+
 /*
  * Append values of a varlena column that are short, plain and known to its
  * dictionary, from row `from` of the batch on and up to the first that is not;
@@ -479,7 +496,6 @@ append_bytes_datum(GpucolWriter *writer, Relation table, WriterColumn *column,
 static int
 append_known(WriterColumn *column, uint32 r, const Batch *batch, int from)
 {
-	int			att = column->attnum - 1;
 	int			most = Min(batch->n - from, LOOK_AHEAD);
 	uint64		keys[LOOK_AHEAD];
 	uint8		lens[LOOK_AHEAD];
@@ -487,9 +503,9 @@ append_known(WriterColumn *column, uint32 r, const Batch *batch, int from)
 	int			n;
 	int			i;
 
-	for (n = 0; n < most && !batch->isnull[from + n][att]; n++)
+	for (n = 0; n < most && !is_null_at(batch, from + n); n++)
 	{
-		const char *value = DatumGetPointer(batch->values[from + n][att]);
+		const char *value = DatumGetPointer(batch->values[from + n]);
 
 		if (VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value) ||
 			VARSIZE_ANY_EXHDR(value) > 8)
@@ -536,8 +552,6 @@ static void
 append_converted(GpucolWriter *writer, Relation table, WriterColumn *column, uint32 r,
 				 const Batch *batch)
 {
-	int			att = column->attnum - 1;
-
 	for (int i = 0; i < batch->n;)
 	{
 		int			known = 0;
@@ -548,8 +562,8 @@ append_converted(GpucolWriter *writer, Relation table, WriterColumn *column, uin
 		i += known;
 		if (known < LOOK_AHEAD && i < batch->n)
 		{
-			append_value(writer, table, column, r + i, batch->values[i][att],
-						 batch->isnull[i][att]);
+			append_value(writer, table, column, r + i, batch->values[i],
+						 is_null_at(batch, i));
 			i++;
 		}
 	}
@@ -558,11 +572,11 @@ append_converted(GpucolWriter *writer, Relation table, WriterColumn *column, uin
 
 /* Copy datums of `typlen` bytes each. */
 static pg_attribute_always_inline void
-copy_datums(uint32 *out, const Batch *batch, int att, int typlen)
+copy_datums(uint32 *out, const Batch *batch, int typlen)
 {
 	for (int i = 0; i < batch->n; i++)
 	{
-		Datum		value = batch->values[i][att];
+		Datum		value = batch->values[i];
 
 		out[i] = typlen == 1 ? (uint32) DatumGetUInt8(value) :
 			typlen == 2 ? (uint32) (int32) DatumGetInt16(value) : DatumGetUInt32(value);
@@ -574,17 +588,15 @@ static void
 append_fixed(GpucolWriter *writer, WriterColumn *column, uint32 r, const Batch *batch,
 			 int nulls)
 {
-	int			att = column->attnum - 1;
-
 	if (!column->narrow)
 		for (int i = 0; i < batch->n; i++)
-			((int64 *) column->values)[r + i] = DatumGetInt64(batch->values[i][att]);
+			((int64 *) column->values)[r + i] = DatumGetInt64(batch->values[i]);
 	else if (column->map.typlen == 1)
-		copy_datums((uint32 *) column->values + r, batch, att, 1);
+		copy_datums((uint32 *) column->values + r, batch, 1);
 	else if (column->map.typlen == 2)
-		copy_datums((uint32 *) column->values + r, batch, att, 2);
+		copy_datums((uint32 *) column->values + r, batch, 2);
 	else
-		copy_datums((uint32 *) column->values + r, batch, att, 4);
+		copy_datums((uint32 *) column->values + r, batch, 4);
 	column->raw_bytes += (uint64) (batch->n - nulls) * column->map.typlen;
 	writer->bytes += (Size) batch->n * (column->narrow ? sizeof(uint32) : sizeof(int64));
 }
@@ -595,33 +607,54 @@ append_nulls(WriterColumn *column, uint32 r, const Batch *batch)
 {
 	int			count = 0;
 
-	for (int i = 0; i < batch->nwith_null; i++)
+	for (int i = 0; batch->isnull != NULL && i < batch->n; i++)
 	{
-		uint32		row = batch->with_null[i];
-
-		if (!batch->isnull[row][column->attnum - 1])
+		if (!batch->isnull[i])
 			continue;
-		column->nulls[(r + row) / 32] |= UINT32_C(1) << ((r + row) % 32);
+		column->nulls[(r + i) / 32] |= UINT32_C(1) << ((r + i) % 32);
 		count++;
 	}
 	column->any_null |= count > 0;
 	return count;
 }
 
-/* Look at the values of n rows. */
+/* Append a batch of a column's values from row r on, for which there is room. */
 static void
-start_batch(Batch *batch, TupleTableSlot **slots, int n)
+append_batch(GpucolWriter *writer, Relation table, WriterColumn *column, uint32 r,
+			 const Batch *batch)
 {
-	batch->n = n;
-	batch->nwith_null = 0;
+	int			nulls = append_nulls(column, r, batch);
+
+	if (column->map.kind == GPUCOL_KIND_BYTES ||
+		column->map.kind == GPUCOL_KIND_DECIMAL)
+		append_converted(writer, table, column, r, batch);
+	else
+		append_fixed(writer, column, r, batch, nulls);
+}
+
+/* Look at n rows. */
+static void
+start_rows(Rows *rows, TupleTableSlot **slots, int n)
+{
+	rows->n = n;
+	rows->slots = slots;
+	rows->any_null = false;
 	for (int i = 0; i < n; i++)
 	{
 		slot_getallattrs(slots[i]);
-		batch->values[i] = slots[i]->tts_values;
-		batch->isnull[i] = slots[i]->tts_isnull;
-		if (memchr(slots[i]->tts_isnull, true, slots[i]->tts_nvalid) != NULL)
-			batch->with_null[batch->nwith_null++] = (uint8) i;
+		rows->any_null |= memchr(slots[i]->tts_isnull, true, slots[i]->tts_nvalid) != NULL;
 	}
+}
+
+/* Gather a column of them. */
+static Batch
+gather_column(Rows *rows, int att)
+{
+	for (int i = 0; i < rows->n; i++)
+		rows->values[i] = rows->slots[i]->tts_values[att];
+	for (int i = 0; rows->any_null && i < rows->n; i++)
+		rows->isnull[i] = rows->slots[i]->tts_isnull[att];
+	return (Batch) {rows->n, rows->values, rows->any_null ? rows->isnull : NULL};
 }
 
 /* Append n rows, for which there is room. */
@@ -630,19 +663,15 @@ append_rows(GpucolWriter *writer, Relation table, TupleTableSlot **slots, int n)
 {
 	MemoryContext old = MemoryContextSwitchTo(writer->row_context);
 	uint32		r = writer->nrows;
-	Batch		batch;
+	Rows		rows;
 
-	start_batch(&batch, slots, n);
+	start_rows(&rows, slots, n);
 	for (int i = 0; i < writer->ncolumns; i++)
 	{
 		WriterColumn *column = &writer->columns[i];
-		int			nulls = append_nulls(column, r, &batch);
+		Batch		batch = gather_column(&rows, column->attnum - 1);
 
-		if (column->map.kind == GPUCOL_KIND_BYTES ||
-			column->map.kind == GPUCOL_KIND_DECIMAL)
-			append_converted(writer, table, column, r, &batch);
-		else
-			append_fixed(writer, column, r, &batch, nulls);
+		append_batch(writer, table, column, r, &batch);
 	}
 	MemoryContextSwitchTo(old);
 	for (int i = 0; i < n; i++)
@@ -651,6 +680,26 @@ append_rows(GpucolWriter *writer, Relation table, TupleTableSlot **slots, int n)
 		gpucol_tid_set(&slots[i]->tts_tid, writer->entry.first_row + r + i);
 	}
 	writer->nrows = r + n;
+}
+
+/* Append n rows at hand as columns, from their row `at` on. */
+static void
+append_columns(GpucolWriter *writer, Relation table, const Datum *const *values,
+			   const bool *const *isnull, uint32 at, int n)
+{
+	MemoryContext old = MemoryContextSwitchTo(writer->row_context);
+
+	for (int i = 0; i < writer->ncolumns; i++)
+	{
+		WriterColumn *column = &writer->columns[i];
+		const bool *nulls = isnull[column->attnum - 1] + at;
+		Batch		batch = {n, values[column->attnum - 1] + at,
+		memchr(nulls, true, n) != NULL ? nulls : NULL};
+
+		append_batch(writer, table, column, writer->nrows, &batch);
+	}
+	MemoryContextSwitchTo(old);
+	writer->nrows += n;
 }
 
 /* Make the columns ready for the first row of a segment. */
@@ -900,26 +949,46 @@ gpucol_writer_get(Relation table, CommandId cid, int options)
 	return create_writer(table, cid, options & HEAP_INSERT_FROZEN);
 }
 
+/* Have room for the next rows, and say for how many of n, `most` at once. */
+static int
+make_room(GpucolWriter *writer, Relation table, uint32 n, uint32 most)
+{
+	if (writer->open &&
+		(writer->nrows == writer->segment_rows || writer->bytes >= BUFFER_LIMIT ||
+		 (writer->nrows == writer->entry.reserved && !extend_segment(writer, table))))
+		close_segment(writer, table);
+	if (!writer->open)
+		open_segment(writer, table);
+	if (writer->nrows == writer->capacity)
+		grow_buffers(writer);
+	return (int) Min(Min(n, most),
+					 Min(writer->capacity, writer->entry.reserved) - writer->nrows);
+}
+
 void
 gpucol_writer_add(GpucolWriter *writer, Relation table, TupleTableSlot **slots, int n)
 {
 	while (n > 0)
 	{
-		int			batch;
+		int			batch = make_room(writer, table, n, BATCH_ROWS);
 
-		if (writer->open &&
-			(writer->nrows == writer->segment_rows || writer->bytes >= BUFFER_LIMIT ||
-			 (writer->nrows == writer->entry.reserved && !extend_segment(writer, table))))
-			close_segment(writer, table);
-		if (!writer->open)
-			open_segment(writer, table);
-		if (writer->nrows == writer->capacity)
-			grow_buffers(writer);
-		batch = Min(Min(n, BATCH_ROWS),
-					(int) (Min(writer->capacity, writer->entry.reserved) - writer->nrows));
 		append_rows(writer, table, slots, batch);
 		slots += batch;
 		n -= batch;
+	}
+}
+
+void
+gpucol_writer_add_columns(GpucolWriter *writer, Relation table,
+						  const Datum *const *values, const bool *const *isnull,
+						  uint32 n)
+{
+	for (uint32 at = 0; at < n;)
+	{
+		int			batch = make_room(writer, table, n - at, COLUMN_ROWS);
+
+		append_columns(writer, table, values, isnull, at, batch);
+		at += batch;
 	}
 }
 

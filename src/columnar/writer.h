@@ -41,6 +41,11 @@ extern GpucolWriter *gpucol_writer_find(Relation table, CommandId cid);
 extern void gpucol_writer_add(GpucolWriter *writer, Relation table,
 							  TupleTableSlot **slots, int n);
 
+/* The same for rows that are at hand as columns, by attribute. */
+extern void gpucol_writer_add_columns(GpucolWriter *writer, Relation table,
+									  const Datum *const *values,
+									  const bool *const *isnull, uint32 n);
+
 /*
  * Write what this backend has buffered for a table, so that its own scans see
  * it.

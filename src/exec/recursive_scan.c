@@ -401,6 +401,7 @@ scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	gpucol_explain_input(&state->rows.exec, es);
 	gpucol_explain_filter(&state->rows.exec, state->rows.pushed, ancestors, es);
 	explain_top(state, ancestors, es);
+	gpucol_row_scan_explain(&state->rows, es);
 	gpucol_explain_stats(&state->rows.exec, es);
 }
 
@@ -428,3 +429,10 @@ const CustomScanMethods gpucol_recursive_scan_scan_methods = {
 	.CustomName = "GpucolRecursiveScan",
 	.CreateCustomScanState = create_state,
 };
+
+bool
+gpucol_recursive_scan_is_state(const PlanState *state)
+{
+	return IsA(state, CustomScanState) &&
+		((const CustomScanState *) state)->methods == &exec_methods;
+}

@@ -198,18 +198,21 @@ fetch_plain(GpucolRowScan *scan)
 bool
 gpucol_row_scan_fetch(GpucolRowScan *scan)
 {
-	Instrumentation *instrument = scan->css.ss.ps.instrument;
-	bool		more;
+	bool		more = !scan->plain && next_batch(scan);
 
-	if (instrument)
-		InstrStartNode(instrument);
-	more = !scan->plain && next_batch(scan);
 	if (scan->plain)
 		more = fetch_plain(scan);
 	scan->next = scan->nrows;
-	if (instrument)
-		InstrStopNode(instrument, more ? scan->nrows : 0);
 	return more;
+}
+
+void
+gpucol_row_scan_explain(GpucolRowScan *scan, ExplainState *es)
+{
+	if (scan->written != NULL)
+		ExplainPropertyText("Rows Written", scan->written, es);
+	if (scan->not_batched != NULL && es->verbose)
+		ExplainPropertyText("Not Written In Batches", scan->not_batched, es);
 }
 
 void

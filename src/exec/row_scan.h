@@ -12,8 +12,10 @@
 
 #include "postgres.h"
 
+#include "commands/explain.h"
 #include "nodes/execnodes.h"
 
+#include "compat.h"
 #include "exec/result.h"
 #include "exec/run.h"
 
@@ -58,6 +60,11 @@ struct GpucolRowScan
 	const uint64 *tids;			/* or NULL */
 
 	bool		plain;			/* plain rows are read */
+
+	/* into.c: where a statement writes the rows */
+	struct GpucolInto *into;	/* that takes whole batches, or NULL */
+	const char *written;		/* for EXPLAIN: how, or NULL */
+	const char *not_batched;	/* why not in batches, or NULL */
 };
 
 /* Prepare: exec and pushed are set; attnums: the output columns. */
@@ -79,13 +86,17 @@ extern TupleTableSlot *gpucol_row_scan_next(ScanState *node);
  */
 extern bool gpucol_row_scan_fetch(GpucolRowScan *scan);
 
+/* The lines of EXPLAIN on how rows are written. */
+extern void gpucol_row_scan_explain(GpucolRowScan *scan, ExplainState *es);
+
 /* Put a row of the batch into the scan slot. */
 extern TupleTableSlot *gpucol_row_scan_store(GpucolRowScan *scan, int64 row);
 
 /* Forget the batch; the scan starts anew. */
 extern void gpucol_row_scan_reset(GpucolRowScan *scan);
 
-/* The state if it is one of a row scan, else NULL (scan.c, recursive_scan.c). */
-extern GpucolRowScan *gpucol_row_scan_find(PlanState *state);
+/* scan.c, recursive_scan.c: is this state theirs, and so a GpucolRowScan? */
+extern bool gpucol_scan_is_state(const PlanState *state);
+extern bool gpucol_recursive_scan_is_state(const PlanState *state);
 
 #endif							/* GPUCOL_EXEC_ROW_SCAN_H */

@@ -492,5 +492,14 @@ scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	gpucol_explain_columns(&state->rows.exec, read_columns(state), es);
 	if (state->topk)
 		explain_probe(state, ancestors, es);
+	gpucol_row_scan_explain(&state->rows, es);
 	gpucol_explain_stats(&state->rows.exec, es);
+}
+
+bool
+gpucol_scan_is_state(const PlanState *state)
+{
+	return IsA(state, CustomScanState) &&
+		(((const CustomScanState *) state)->methods == &exec_methods ||
+		 ((const CustomScanState *) state)->methods == &topk_exec_methods);
 }

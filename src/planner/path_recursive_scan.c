@@ -71,7 +71,8 @@ is_suitable(PlannerInfo *root, RelOptInfo *rel, TupleDesc desc)
 	int			member = -1;
 	ListCell   *lc;
 
-	if (root->rowMarks != NIL || root->parse->commandType != CMD_SELECT ||
+	if (root->rowMarks != NIL || (root->parse->commandType != CMD_SELECT &&
+								  root->parse->commandType != CMD_INSERT) ||
 		!bms_is_empty(rel->lateral_relids) || list_length(rel->pathlist) != 1 ||
 		((Path *) linitial(rel->pathlist))->param_info != NULL)
 		return false;
