@@ -22,6 +22,7 @@
 struct GpucolRecursiveFallback
 {
 	PlanState  *plan;
+	bool		ended;			/* it has no more rows, and must not be asked again */
 	ExprState  *filter;			/* on its rows, or NULL */
 	ExprContext *econtext;
 	int			ncolumns;
@@ -78,14 +79,15 @@ gpucol_recursive_take_row(TupleTableSlot *slot, const GpucolRecColumn *columns,
 static TupleTableSlot *
 next_row(GpucolRecursiveFallback *fallback)
 {
-	for (;;)
+	while (!fallback->ended)
 	{
 		MemoryContext old = MemoryContextSwitchTo(fallback->plan->state->es_query_cxt);
 		TupleTableSlot *slot = ExecProcNode(fallback->plan);
 
 		MemoryContextSwitchTo(old);
-		if (TupIsNull(slot))
-			return NULL;
+		fallback->ended = TupIsNull(slot);
+		if (fallback->ended)
+			break;
 		/* the filter takes slots for virtual ones, whose values are all there */
 		slot_getsomeattrs(slot, fallback->ncolumns);
 		ResetExprContext(fallback->econtext);
@@ -93,6 +95,7 @@ next_row(GpucolRecursiveFallback *fallback)
 		if (fallback->filter == NULL || ExecQual(fallback->filter, fallback->econtext))
 			return slot;
 	}
+	return NULL;
 }
 
 bool

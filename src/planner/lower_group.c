@@ -158,6 +158,18 @@ lower_key(GpucolLower *l, GpucolGroupKey *key)
 	return false;
 }
 
+/* Can the groups of a plan be looked up by all of their keys, the engine's too? */
+static bool
+check_keys_hashable(GpucolLower *l, const GpucolGroupPlan *plan)
+{
+	for (int i = 0; i < plan->nkeys; i++)
+	{
+		if (!check_hashable(l, plan->keys[i].expr))
+			return gpucol_lower_decline(l, "group key: %s", l->reason);
+	}
+	return true;
+}
+
 /* Lower keys; those that the engine does not compute are left for later. */
 static bool
 lower_keys(GpucolLower *l, bool may_regroup, GpucolGroupPlan *plan)
@@ -165,8 +177,7 @@ lower_keys(GpucolLower *l, bool may_regroup, GpucolGroupPlan *plan)
 	for (int i = 0; i < plan->nkeys; i++)
 	{
 		if (!lower_key(l, &plan->keys[i]) &&
-			(!may_regroup || !check_hashable(l, plan->keys[i].expr) ||
-			 !check_host(l, plan->keys[i].expr)))
+			(!may_regroup || !check_host(l, plan->keys[i].expr)))
 			return gpucol_lower_decline(l, "group key: %s", l->reason);
 	}
 	for (int i = 0; i < plan->nkeys; i++)
@@ -277,6 +288,8 @@ gpucol_lower_grouping(GpucolLower *l, List *keys, List *aggs, bool may_regroup,
 			!lower_aggs(l, aggs, may_regroup, plan, &distinct))
 			return false;
 	}
+	if (plan->regroup && !check_keys_hashable(l, plan))
+		return false;
 	count_rows(l, plan);
 	number_states(l, plan);
 	return true;

@@ -99,6 +99,15 @@ EXPLAIN (COSTS OFF, VERBOSE) SELECT sum(f8::float4) FROM facts;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT variance(n) FROM facts;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT (g, b), count(*) FROM facts GROUP BY 1;
 
+-- keys are looked up by hash, also those that the engine computes: money has none
+CREATE TABLE prices (m money, c text) USING gpucol;
+INSERT INTO prices SELECT (i % 100)::money, 'c' || i % 3 FROM generate_series(1, 20000) i;
+ANALYZE prices;
+EXPLAIN (COSTS OFF, VERBOSE) SELECT m, upper(c), count(*) FROM prices GROUP BY 1, 2;
+SELECT count(*) FROM (SELECT DISTINCT m, 'constant' FROM prices) q;
+SELECT count(*), sum(n) FROM (SELECT m, upper(c), count(*) AS n FROM prices GROUP BY 1, 2) q;
+SELECT count(*), sum(n) FROM (SELECT m, count(DISTINCT upper(c)) AS n FROM prices GROUP BY 1) q;
+
 -- an expression is evaluated once for each value, and never for a deleted one
 CREATE FUNCTION note(t text) RETURNS text LANGUAGE plpgsql STABLE AS $$ BEGIN RAISE NOTICE '%', t; RETURN upper(t); END $$;
 SET gpucol.pushdown = require;
