@@ -206,36 +206,46 @@ struct Swar
 		return __funnelshift_r(w[j], w[j + 1], s);
 	}
 
-	/* H bits of the fields in [lo, hi]; c1 = lo, c2 = hi + 1 in every field;
-	 * open: hi is the largest code. */
-	__device__ static __forceinline__ uint32_t
-	test(uint32_t x, uint32_t c1, uint32_t c2, uint32_t open)
+	/* The bounds of a range in every field. */
+	struct Bounds
 	{
+		uint32_t	c1,			/* lo */
+					c2,			/* hi + 1 */
+					open;		/* ones: hi is the largest code */
+
+		__device__ __forceinline__
+		Bounds(uint32_t lo, uint32_t hi)
+			: c1(lo * ones()), c2(((hi + 1) & ((1u << K) - 1)) * ones()), open(hi >= (1u << K) - 1 ? 0xffffffffu : 0u) {}
+	};
+
+	/* H bits of the fields in range. */
+	__device__ static __forceinline__ uint32_t
+	test(uint32_t x, const Bounds &bounds)
+	{
+		uint32_t	c1 = bounds.c1,
+					c2 = bounds.c2;
 		uint32_t	a = x | H;
 		uint32_t	t1 = a - (c1 & ~H);
 		uint32_t	t2 = a - (c2 & ~H);
 		uint32_t	ge1 = (x & ~c1) | (~(x ^ c1) & t1);
 		uint32_t	ge2 = (x & ~c2) | (~(x ^ c2) & t2);
 
-		return ge1 & ~(ge2 & ~open) & H;
+		return ge1 & ~(ge2 & ~bounds.open) & H;
 	}
 
 	/* The mask in permuted order: bit b is position(b).  lo <= hi. */
 	__device__ static __forceinline__ uint32_t
 	mask(const uint32_t (&w)[K], uint32_t lo, uint32_t hi)
 	{
-		constexpr uint32_t top = (1u << K) - 1;
-		uint32_t	open = hi >= top ? 0xffffffffu : 0u;
-		uint32_t	c1 = lo * ones();
-		uint32_t	c2 = ((hi + 1) & top) * ones();
+		Bounds		bounds(lo, hi);
 		uint32_t	r = 0;
 
 #pragma unroll
 		for (int j = 0; j < FULL; j++)
-			r |= test(window(w, j * N), c1, c2, open) >> (K - 1 - j);
+			r |= test(window(w, j * N), bounds) >> (K - 1 - j);
 		if (REST > 0)
 		{
-			uint32_t	t = test(window(w, FULL * N), c1, c2, open);
+			uint32_t	t = test(window(w, FULL * N), bounds);
 
 #pragma unroll
 			for (int i = 0; i < REST; i++)
@@ -316,16 +326,16 @@ code_of_row(const uint32_t *__restrict__ vector, int width, int row)
 #endif
 
 /*
- * Call f.template run<K>() for the run-time width k in 1..32: the one place
+ * Call f.template run<K>() for the run-time width k in 1..MOST: the one place
  * that turns a width into code.
  */
-template <class F>
+template <int MOST = 32, class F>
 __device__ __forceinline__ void
 dispatch_width(int k, F &&f)
 {
 	switch (k)
 	{
-#define GPUCOL_WIDTH(K) case K: f.template run<K>(); break;
+#define GPUCOL_WIDTH(K) case K: if constexpr (K <= MOST) f.template run<K>(); break;
 		GPUCOL_WIDTHS(GPUCOL_WIDTH)
 #undef GPUCOL_WIDTH
 		default:

@@ -24,6 +24,11 @@
 #endif
 constexpr int GPUCOL_SCAN_THREADS = 256;
 
+/* Least blocks a multiprocessor of scans that add up a column. */
+#ifndef GPUCOL_REDUCE_BLOCKS
+#define GPUCOL_REDUCE_BLOCKS 3
+#endif
+
 /* Grouping in shared memory: one block a multiprocessor, as many threads as
  * 128 registers each allow. */
 #ifndef GPUCOL_AGG_THREADS
