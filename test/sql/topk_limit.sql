@@ -87,9 +87,12 @@ BEGIN
 	END LOOP;
 	RETURN NULL;
 END $$;
+-- (a device ranks the keys that it holds, without a probe)
+SET gpucol.engine = cpu;
 SELECT limit_probed('SELECT * FROM limit_z ORDER BY id DESC LIMIT 10') < 3000 AS id,
 	limit_probed('SELECT * FROM limit_z ORDER BY walk DESC NULLS LAST LIMIT 10') < 30000 AS walk,
 	limit_probed('SELECT * FROM limit_z ORDER BY id DESC LIMIT 10') IS NOT NULL AS probed;
+RESET gpucol.engine;
 CREATE VIEW limit_queries AS
 SELECT 'SELECT * FROM limit_z ' || c || ' ORDER BY ' || o || ', id LIMIT ' || k AS q
 FROM (VALUES (''), ('WHERE id > 100 AND id < 50000')) c(c),

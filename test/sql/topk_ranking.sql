@@ -133,12 +133,14 @@ BEGIN
 	RETURN 'none';
 END $$;
 SELECT topk_fallback('SELECT g, gpucol.u_topk(id, n, p, 3) FROM topk_nan GROUP BY g');
--- More memory than allowed, or than is there: likewise.
+-- More memory of the server than allowed, or than is there: likewise.
+SET gpucol.engine = cpu;
 SET gpucol.ranking_memory_limit = '1MB';
 SELECT topk_fallback('SELECT id % 7, gpucol.u_topk(id, id, p, 3) FROM topk_r GROUP BY id % 7');
 SELECT topk_fallback('SELECT gpucol.u_topk(label, id, p, 3) FROM topk_r');
 RESET gpucol.ranking_memory_limit;
 SELECT topk_fallback('SELECT id % 7, gpucol.u_topk(id, id, p, 3) FROM topk_r GROUP BY id % 7');
+RESET gpucol.engine;
 RESET gpucol.pushdown;
 DROP FUNCTION topk_fallback(text);
 

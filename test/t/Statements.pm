@@ -1,0 +1,589 @@
+# Statements.pm: random scripts of SQL over tables of PostgreSQL's many types, for
+# 012_statements.pl.
+#
+# A script runs once in a schema whose tables are heap's and again in one whose
+# tables are gpucol's; every statement stands alone between markers, so that what
+# both print can be compared.  Everything is a function of row numbers: no clock,
+# no random().  What PostgreSQL leaves open is not asked: rows are sorted, LIMIT,
+# DISTINCT ON and window functions have a total order, equal values look alike.
+package Statements;
+
+use strict;
+use warnings;
+use Exporter 'import';
+
+our @EXPORT = qw(preparations random_script);
+
+sub pick { return $_[ int rand @_ ]; }
+sub between { my ($low, $high) = @_; return $low + int rand($high - $low + 1); }
+sub chance { return rand() < $_[0]; }
+sub shuffled { my %at = map { $_ => rand } @_; return sort { $at{$a} <=> $at{$b} } @_; }
+sub some { my ($count, $of) = @_; return map { $of->() } 1 .. $count; }
+
+# Types, functions and collations that both schemas share.
+sub preparations
+{
+	return <<'SQL';
+CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
+CREATE TYPE pair AS (a int, b text);
+CREATE DOMAIN small AS int CHECK (VALUE < 1000000);
+CREATE DOMAIN tag AS text;
+CREATE COLLATION folded (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE COLLATION german (provider = icu, locale = 'de');
+-- a number below n that depends on i and salt alone
+CREATE FUNCTION pseudo(i int, salt int, n int) RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN ((hashint8extended(i, salt) % n + n) % n)::int;
+CREATE FUNCTION settle(name text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	IF (SELECT amname FROM pg_am JOIN pg_class c ON relam = pg_am.oid WHERE c.oid = name::regclass) = 'gpucol' THEN
+		PERFORM gpucol.merge(name::regclass);
+	END IF;
+EXCEPTION WHEN object_not_in_prerequisite_state THEN
+	NULL;		-- a unique index with a predicate keeps rows in the delta
+END $$;
+CREATE FUNCTION twice(x int) RETURNS int LANGUAGE plpgsql STABLE AS 'BEGIN RETURN x * 2; END';
+CREATE ROLE reader;
+SQL
+}
+
+# ---- columns: name => [declaration, type class, values as expressions of i] ----
+
+my $salt = 0;
+sub number { my ($n) = @_; return 'public.pseudo(i, ' . ++$salt . ", $n)"; }
+
+my %columns = (
+	i2 => [ 'int2', 'int', sub { pick(number(200) . ' - 100', 'i % 7', '32767', '-32768') } ],
+	i4 => [ 'int', 'int', sub { pick(number(50), number(100000), 'i', '-i', '2147483647 - i % 3', number(10)) } ],
+	i8 => [ 'bigint', 'int', sub { pick(number(1000) . '::int8 * 1000000007', '9223372036854775807 - i % 5', 'i % 4', '-i::int8 * 65537') } ],
+	dom => [ 'public.small', 'int', sub { number(pick(3, 1000)) } ],
+	gen => [ 'int GENERATED ALWAYS AS (i2::int * 2 + 1) STORED', 'int', undef ],
+	n2 => [ 'numeric(10,2)', 'num', sub { pick(number(100000) . ' / 100.0', 'i * 0.25', '99999999.99', number(9) . ' - 4') } ],
+	n5 => [ 'numeric(5,2)', 'num', sub { pick(number(100000) . ' / 100.0 - 500', "'NaN'", number(10)) } ],
+	n30 => [ 'numeric(30,10)', 'num', sub { pick(number(1000000) . ' * 1e12', number(7) . ' / 7.0', '-99999999999999999999.9999999999') } ],
+	n38 => [ 'numeric(38,0)', 'num', sub { pick('1e37::numeric - ' . number(30), number(5), '-1e37') } ],
+	nneg => [ 'numeric(6,-2)', 'num', sub { pick(number(100000) . ' * 100', '-700', number(9) . ' * 1000') } ],
+	nfrac => [ 'numeric(3,5)', 'num', sub { pick(number(900) . ' / 100000.0', '0.00012') } ],
+	nfree => [ 'numeric', 'free', sub { pick(number(11), "'NaN'", "'Infinity'", '1e40 + ' . number(3), number(100) . ' + 0.5', number(1000) . ' / 8.0') } ],
+	f4 => [ 'real', 'float', sub { pick(number(5) . ' / 4.0', "CASE WHEN i % 3 = 0 THEN 'NaN'::real ELSE 0.25 END", number(100)) } ],
+	f8 => [ 'float8', 'float', sub { pick(number(1000) . ' / 8.0', "'-Infinity'", "CASE i % 4 WHEN 0 THEN 'NaN'::float8 WHEN 1 THEN 'Infinity' ELSE 1 END", number(6) . ' * 1e300') } ],
+	b => [ 'bool', 'bool', sub { pick(number(2) . ' = 1', 'i % 3 = 0', 'true') } ],
+	s => [ 'text', 'text', sub { pick("'word ' || " . number(12), "chr(97 + " . number(26) . ')', "''", "upper(md5((" . number(40) . ")::text))", "repeat('é', " . number(6) . ')') } ],
+	sc => [ 'text COLLATE "C"', 'text', sub { pick("(ARRAY['Zeta', 'alpha', 'Äsche', 'zoo', ''])[1 + " . number(5) . ']', "'k' || " . number(100)) } ],
+	sg => [ 'text COLLATE public.german', 'text', sub { pick("(ARRAY['Zeta', 'alpha', 'Äsche', 'zoo', 'ß', 'ss'])[1 + " . number(6) . ']', "md5((" . number(400) . ")::text)") } ],
+	sf => [ 'text COLLATE public.folded', 'folded', sub { pick("(ARRAY['zeta', 'alpha', 'beta'])[1 + " . number(3) . ']') } ],
+	v => [ 'varchar(12)', 'text', sub { pick("'v' || " . number(9), "left(md5(i::text), 10)", "'x'") } ],
+	c => [ 'char(5)', 'char', sub { pick("'c' || " . number(5), "''", "'abcde'", "left(md5(i::text), " . number(5) . ')') } ],
+	long => [ 'text', 'text', sub { pick("repeat(md5(i::text), " . number(pick(3, 200)) . ')', "repeat('toast ', 2000) || i % 5", "(SELECT string_agg(md5((i * 100 + g)::text), '') FROM generate_series(1, " . number(120) . ') g)') } ],
+	domt => [ 'public.tag', 'text', sub { "'t' || " . number(6) } ],
+	nm => [ 'name', 'text', sub { "('n' || " . number(20) . ')::name' } ],
+	ch => [ '"char"', 'qchar', sub { 'chr(65 + ' . number(26) . ')::"char"' } ],
+	by => [ 'bytea', 'bytea', sub { pick("decode(left(md5((" . number(50) . ")::text), 4), 'hex')", "'\\x'", "decode(md5(i::text), 'hex')") } ],
+	u => [ 'uuid', 'uuid', sub { "md5((" . number(pick(3, 300, 100000)) . ")::text)::uuid" } ],
+	d => [ 'date', 'date', sub { pick("date '2020-01-01' + " . number(pick(3, 400, 20000)), "'infinity'", "date '4713-01-01 BC'") } ],
+	ts => [ 'timestamp', 'stamp', sub { pick("timestamp '2020-01-01' + " . number(100000) . " * interval '7 minutes'", "'-infinity'", "timestamp '2000-02-29 23:59:59.999999' + " . number(4) . " * interval '1 second'") } ],
+	tz => [ 'timestamptz', 'zoned', sub { pick("timestamptz '2020-03-28 UTC' + " . number(5000) . " * interval '77 minutes'", "'infinity'", "'1900-01-01 00:00:00.5+05:30'") } ],
+	tz0 => [ 'timestamptz(0)', 'zoned', sub { "timestamptz '2021-01-01 UTC' + " . number(90) . " * interval '1 day'" } ],
+	tm => [ 'time', 'time', sub { pick("time '00:00' + " . number(1440) . " * interval '1 minute'", "'24:00:00'") } ],
+	tt => [ 'timetz', 'timetz', sub { "time '01:00' + " . number(20) . " * interval '1 hour'" } ],
+	iv => [ 'interval', 'interval', sub { pick(number(50) . " * interval '1 hour'", number(9) . " * interval '1 day 2 minutes'", "interval '-1 year'") } ],
+	a => [ 'int[]', 'array', sub { pick('ARRAY[' . number(3) . ', ' . number(3) . ']', "'{}'", 'ARRAY[NULL, ' . number(4) . ']', 'array_fill(' . number(3) . ', ARRAY[2, 2])') } ],
+	at => [ 'text[]', 'array', sub { "ARRAY['x', 'y' || " . number(4) . ']' } ],
+	e => [ 'public.mood', 'enum', sub { "(ARRAY['sad', 'ok', 'happy']::public.mood[])[1 + " . number(3) . ']' } ],
+	r4 => [ 'int4range', 'range', sub { pick('int4range(' . number(9) . ', 10 + ' . number(9) . ')', "'empty'") } ],
+	rt => [ 'tstzrange', 'range', sub { "tstzrange(timestamptz '2020-01-01Z', timestamptz '2020-01-02Z' + " . number(9) . " * interval '1 day')" } ],
+	mr => [ 'int4multirange', 'range', sub { 'int4multirange(int4range(1, 5 + ' . number(3) . '), int4range(20, 30))' } ],
+	js => [ 'json', 'json', sub { "json_build_object('k', " . number(5) . ')' } ],
+	j => [ 'jsonb', 'jsonb', sub { pick("jsonb_build_object('k', " . number(4) . ", 'w', 'x' || " . number(3) . ')', "'null'", "'[1, 2]'") } ],
+	ip => [ 'inet', 'inet', sub { pick("inet '10.0.0.0' + " . number(200), "'::1'", "'10.1.0.0/16'") } ],
+	mac => [ 'macaddr', 'mac', sub { "('08:00:2b:01:02:0' || " . number(9) . ')::macaddr' } ],
+	bits => [ 'bit(5)', 'bits', sub { number(32) . '::bit(5)' } ],
+	vb => [ 'varbit', 'bits', sub { '(' . number(32) . '::bit(5))::varbit' } ],
+	m => [ 'money', 'money', sub { number(1000) . '::money' } ],
+	o => [ 'oid', 'oid', sub { pick(number(3000), '4294967295') } ],
+	comp => [ 'public.pair', 'composite', sub { 'ROW(' . number(4) . ", 'b')::public.pair" } ],
+	pt => [ 'point', 'point', sub { 'point(' . number(4) . ', 2)' } ],
+	lsn => [ 'pg_lsn', 'lsn', sub { "'0/0'::pg_lsn + " . number(20) } ],
+	tsv => [ 'tsvector', 'tsv', sub { "to_tsvector('simple', 'w' || " . number(5) . ')' } ],
+	xid => [ 'xid8', 'xid8', sub { '(' . number(30) . ')::text::xid8' } ],
+);
+
+my %literals = (
+	int => sub { pick(0, 1, 2, 3, 7, 10, -1, -5, 100, 1000, 32767, -32768, 2147483647, between(-2000, 2000), 'NULL::int', '3::int8', '4::int2') },
+	num => sub { pick('0', '0.5', '1.00', '-3.25', '10', '99999999.99', '1e10', '700', between(0, 1000) . '.125', "'NaN'::numeric") },
+	free => sub { pick('0', '5', "'NaN'::numeric", '50.5', '1e40', "'Infinity'::numeric") },
+	float => sub { pick("'0.5'::float8", "'NaN'::float8", "'Infinity'::float8", '1.25::real', between(0, 125) . '::float8') },
+	bool => sub { pick('true', 'false', 'NULL::bool') },
+	text => sub { pick("'word 3'", "'b'", "''", "'Äsche'", "'v1'", "'x'", "'alpha'", "'m'", "'t3'", "'n7'") },
+	folded => sub { pick("'ZETA'", "'alpha'", "'Beta'") },
+	char => sub { pick("'c2'", "'c2   '", "''", "'abcde'", "'c3'::char(9)") },
+	qchar => sub { pick("'A'", "'Q'") },
+	bytea => sub { pick("'\\x'::bytea", "decode(left(md5('4'), 4), 'hex')", "'\\x80'::bytea") },
+	uuid => sub { "md5('" . between(0, 4) . "')::uuid" },
+	date => sub { pick("date '2020-06-01'", "date '2020-01-02'", "date 'infinity'", "'2021-01-01'") },
+	stamp => sub { pick("timestamp '2020-06-01 12:00'", "timestamp '2000-02-29 23:59:59.999999'", "timestamp '-infinity'", "date '2020-10-01'") },
+	zoned => sub { pick("timestamptz '2020-03-29 01:30Z'", "timestamptz 'infinity'", "timestamp '2020-06-01'", "date '2021-02-01'") },
+	time => sub { pick("time '12:00'", "time '24:00'") },
+	timetz => sub { pick("timetz '12:00+00'", "timetz '08:00-03'") },
+	interval => sub { pick("interval '24 hours'", "interval '1 day'", "interval '-12 months'", "interval '3 hours'") },
+	array => sub { pick("'{}'", "'{1,2}'", "'{x,y1}'") },
+	enum => sub { pick("'sad'", "'happy'::public.mood") },
+	range => sub { pick("'empty'") },
+	jsonb => sub { pick("'null'::jsonb", "'{\"k\": 1, \"w\": \"x1\"}'", "'[1, 2]'") },
+	inet => sub { pick("inet '10.0.0.9'", "inet '::1'", "'10.1.0.0/16'") },
+	mac => sub { "'08:00:2b:01:02:03'::macaddr" },
+	bits => sub { pick("B'00101'", "B'11111'") },
+	money => sub { pick('500::money', '7::money') },
+	oid => sub { pick(0, 1000, '4294967295::oid') },
+	lsn => sub { "'0/7'::pg_lsn" },
+	xid8 => sub { "'7'::xid8" },
+	composite => sub { "ROW(1, 'b')::public.pair" },
+	tsv => sub { "'w1'::tsvector" },
+);
+
+# Functions: result class => templates with argument classes.
+my %functions = (
+	int => [
+		'(%s + %s)|int|int', '(%s - %s)|int|int', '(%s %% nullif(%s, 0))|int|int', '(%s / nullif(%s, 0))|int|int', '(%s * 3)|int', 'abs(%s)|int', 'length(%s)|text',
+		'(%s)::int8|int', 'extract(year FROM %s)::int|stamp', 'extract(month FROM %s)::int|zoned', '(%s - date \'2020-01-01\')|date',
+		'coalesce(array_length(%s, 1), 0)|array', 'octet_length(%s)|bytea', 'ascii(%s)|text', '(%s)::int|bool', 'public.twice((%s %% 1000)::int)|int',
+		'octet_length(%s)|char', 'length(%s)|char', 'width_bucket(%s, 0, 100, 10)|float', 'sign(%s)::int|num', 'lower(%s)::int|lowrange', '(%s ->> \'k\')::int|jsonobj',
+		'(%s).a|composite', 'masklen(%s)|inet', 'strpos(%s, \'a\')|text', '(%s & 7)|int', '(%s # 5)|int', 'mod(%s::int8, 13)|int', 'position(\'a\' IN %s)|text' ],
+	num => [ '(%s + %s)|num|num', '(%s - %s)|num|num', '(%s * %s)|num|num', '(%s / nullif(%s, 0))|num|num', 'round(%s, 1)|num', 'trunc(%s)|num', '(- %s)|num', 'abs(%s)|num', '(%s)::numeric|int',
+		'(%s)::numeric(12,3)|int', 'floor(%s)|num', 'ceil(%s)|num', 'extract(epoch FROM %s)|interval', 'round(%s)|free', '(%s + 1)|free' ],
+	float => [ '(%s + %s)|float|float', '(%s * 0.5)|float', 'abs(%s)|float', '(- %s)|float', '(%s)::float8|int', '(%s)::float8|num', 'floor(%s)|float', 'date_part(\'day\', %s)|stamp' ],
+	text => [ 'upper(%s)|text', 'left(%s, 3)|text', 'substr(%s, 2, 2)|text', '(%s || \'x\')|text', '(%s)::text|int', '(%s)::text|num', 'to_char(%s, \'YYYY-MM\')|date', '(%s ->> \'w\')|jsonb', 'md5(%s)|text',
+		'(%s)::text|enum', '(%s)::text|char', 'concat(%s, %s)|text|char', 'encode(%s, \'hex\')|bytea', 'replace(%s, \'w\', \'W\')|text', 'reverse(%s)|text', 'initcap(%s)|text', '(%s)::text|uuid', 'lpad(%s, 4, \'*\')|text',
+		'split_part(%s, \' \', 2)|text', 'translate(%s, \'abc\', \'xyz\')|text', 'host(%s)|inet', 'format(\'%%s-%%s\', %s, %s)|int|text', 'regexp_replace(%s, \'[0-9]\', \'#\')|text', 'array_to_string(%s, \',\')|array',
+		'(%s)::varchar(3)|text', 'trim(%s)|text', '(%s COLLATE "C")|text' ],
+	char => [ '(%s)::char(3)|text', '(%s)::bpchar|text' ],
+	bytea => [ '(%s || \'\x00\'::bytea)|bytea', 'substr(%s, 1, 1)|bytea', 'sha256(%s)|bytea' ],
+	date => [ '(%s + 3)|date', '(%s)::date|stamp', '(%s)::date|zoned' ],
+	stamp => [ 'date_trunc(\'month\', %s)|stamp', 'date_trunc(\'week\', %s)|stamp', '(%s + interval \'1 month\')|stamp', '(%s AT TIME ZONE \'Europe/Berlin\')|zoned', '(%s)::timestamp|date' ],
+	zoned => [ 'date_trunc(\'day\', %s)|zoned', 'date_trunc(\'day\', %s, \'America/New_York\')|zoned', '(%s)::timestamptz|date', '(%s - interval \'1 month\')|zoned' ],
+	interval => [ '(%s * 2)|interval', '(- %s)|interval' ],
+	jsonb => [ '(%s -> \'k\')|jsonb', '(%s)::jsonb|json' ],
+	bool => [ '(%s > %s)|int|int', '(NOT %s)|bool', '(%s <@ %s)|array|array', 'isempty(%s)|range', 'starts_with(%s, \'w\')|text', '(%s @> 3)|r4', 'isfinite(%s)|date', '(%s @@ \'w1\'::tsquery)|tsv', '(%s << inet \'10.0.0.0/24\')|inet', '(%s ? \'k\')|jsonb' ],
+);
+
+# ---- state of a script ----
+
+my (@tables, %has, $script, $step, $joint, @prepared);
+
+sub class_columns
+{
+	my ($class, $table) = @_;
+
+	return grep { $has{$table}{$_} && $columns{$_}[1] eq $class } sort keys %columns;
+}
+
+# An expression of a class over the columns of a table under an alias.
+sub column
+{
+	my ($class, $table, $alias) = @_;
+	my @names = class_columns($class, $table);
+
+	return literal($class) unless @names;
+	return ($alias ? "$alias." : '') . pick(@names);
+}
+
+sub literal
+{
+	my ($class) = @_;
+	return $literals{$class} ? $literals{$class}->() : 'NULL';
+}
+
+sub expr
+{
+	my ($class, $d, $table, $alias) = @_;
+
+	return column('range', $table, $alias) =~ s/.*\K\b(rt|mr)\b/r4/r if $class eq 'r4' || $class eq 'lowrange';
+	return column('jsonb', $table, $alias) if $class eq 'jsonobj';
+	if ($d > 0 && chance(0.15))
+	{
+		my @args = map { expr($class, $d - 1, $table, $alias) } 1, 2;
+		return pick("coalesce($args[0], $args[1])", "CASE WHEN " . predicate($d - 1, $table, $alias) . " THEN $args[0] ELSE $args[1] END",
+			$class =~ /^(?:json|point|range|array|bits)$/ ? "coalesce($args[0], $args[1])" : pick("greatest($args[0], $args[1])", "nullif($args[0], $args[1])"));
+	}
+	if ($d > 0 && $functions{$class} && chance(0.6))
+	{
+		my ($template, @classes) = split /\|(?=[a-z0-9]+(?:\||$))/, pick(@{ $functions{$class} });
+		return sprintf $template, map { expr($_, $d - 1, $table, $alias) } @classes;
+	}
+	return literal($class) if chance(0.12);
+	return column($class, $table, $alias);
+}
+
+my @comparable = qw(int int int num num free float bool text text text folded char bytea uuid date stamp zoned time timetz interval array enum range jsonb inet mac bits money oid lsn xid8 composite qchar);
+
+sub known { my ($table) = @_; return grep { class_columns($_, $table) } @comparable; }
+
+sub predicate
+{
+	my ($d, $table, $alias) = @_;
+	my $class = pick(known($table));
+	my $a = expr($class, $d, $table, $alias);
+
+	return join pick(' AND ', ' AND ', ' OR '), map { '(' . predicate($d - 1, $table, $alias) . ')' } 1 .. between(2, 3) if $d > 0 && chance(0.4);
+	return 'NOT (' . predicate($d - 1, $table, $alias) . ')' if $d > 0 && chance(0.1);
+	return "$a IS " . pick('NULL', 'NOT NULL') if chance(0.08);
+	return pick("$a LIKE ", "$a NOT LIKE ", "$a ILIKE ", "$a ~ ") . pick("'%a%'", "'w%'", "'v_'", "'^c'", "'%1%'") if $class eq 'text' && chance(0.3);
+	return pick("$a = ANY (ARRAY[", "$a <> ALL (ARRAY[") . join(', ', some(between(1, 4), $literals{$class})) . '])' if $class =~ /^(?:int|date|uuid|float)$/ && chance(0.1);
+	return $a . pick('', ' NOT') . ' IN (' . join(', ', some(between(1, 5), $literals{$class})) . ')' if $class !~ /range|array|composite|folded/ && chance(0.12);
+	my $b = chance(0.75) ? literal($class) : expr($class, $d, $table, $alias);
+	return "$a IS " . pick('', 'NOT ') . "DISTINCT FROM $b" if chance(0.06);
+	return "$a " . pick('@>', '<@', '&&') . ' ' . expr($class, 0, $table, $alias) if $class eq 'array' && chance(0.3);
+	return "$a " . pick('=', '<>') . " $b" if $class eq 'folded';
+	return "$a " . pick('=', '=', '<>', '<', '<=', '>', '>=') . " $b";
+}
+
+sub where { my ($table, $alias) = @_; return chance(0.7) ? 'WHERE ' . predicate(between(0, 2), $table, $alias) : ''; }
+
+# A grouping key; of equal values of these classes any may be shown, so the
+# expression shows them all alike.
+sub key
+{
+	my ($table, $alias) = @_;
+	my $class = pick(known($table));
+	my $e = expr($class, between(0, 1), $table, $alias);
+
+	return "trim_scale($e)" if $class =~ /^(?:num|free)$/;
+	return "($e)::text" if $class =~ /^(?:interval|timetz|float|char|jsonb|bits|folded)$/;
+	return $e;
+}
+
+sub aggregate
+{
+	my ($table, $alias) = @_;
+	my $class = pick(known($table));
+	my $e = expr($class, 1, $table, $alias);
+	my $ints = expr('int', 1, $table, $alias);
+	my $nums = expr(pick('num', 'num', 'free'), 1, $table, $alias);
+	my $floats = expr('float', 0, $table, $alias);
+	my $ordered = $class =~ /^(?:int|text|uuid|date|stamp|zoned|time|oid|enum|inet|money|qchar|lsn|xid8)$/;
+	my $call = pick('count(*)', "count($e)", "sum($ints)", "avg($ints)", "trim_scale(sum($nums))", "round(avg($nums), 6)", "round(variance($ints), 6)", "round(stddev_pop($nums), 6)",
+		$ordered && $class !~ /^(?:uuid|qchar)$/ ? pick('min', 'max') . "($e)" : "count($e)",
+		$class eq 'composite' ? "count(*)" : "count(DISTINCT $e)", pick('bool_and', 'bool_or', 'every') . '(' . predicate(1, $table, $alias) . ')', "bit_and($ints)", "min($floats)", "max($floats)", "count(DISTINCT $floats)",
+		"array_agg(DISTINCT $ints ORDER BY $ints)", "string_agg(DISTINCT ($ints)::text, ',' ORDER BY ($ints)::text)", "percentile_disc(0.5) WITHIN GROUP (ORDER BY $ints)",
+		"mode() WITHIN GROUP (ORDER BY $ints)", "sum(DISTINCT $ints)", "sum($ints)::numeric / nullif(count(*), 0)", "md5(string_agg(id::text, ',' ORDER BY id))", "regr_count($floats, $floats)", "sum(" . expr('interval', 0, $table, $alias) . ')',
+		"sum(" . expr('money', 0, $table, $alias) . ')', "jsonb_agg($ints ORDER BY $ints, id)", "max(" . expr('array', 0, $table, $alias) . ')', "round(sum(($floats)::text::numeric), 3)") =~ s/\bid\b/($alias ? "$alias.id" : 'id')/ger;
+
+	return chance(0.15) && $call !~ /^(?:round|trim|md5|sum\(.*\/)/ ? "$call FILTER (WHERE " . predicate(1, $table, $alias) . ')' : $call;
+}
+
+sub order { my ($table, $alias) = @_; my $a = $alias ? "$alias." : ''; return expr(pick(grep { !/^(?:composite)$/ } known($table)), between(0, 1), $table, $alias) . pick('', ' DESC') . pick('', ' NULLS FIRST', ' NULLS LAST') . ", ${a}id"; }
+
+sub columns_of { my ($table, $alias, $n) = @_; return join ', ', map { my $k = $_; expr(pick(sort keys %literals), 1, $table, $alias) . " AS c$k" } 1 .. $n; }
+
+# One query with a result that does not depend on the order of rows.
+sub query
+{
+	my ($t, $u) = (pick(@tables), pick(@tables));
+	my $where = where($t);
+	my $kind = int rand 24;
+	my @keys = map { key($t) } 1 .. pick(1, 1, 2, 3);
+	my $names = join ', ', map { "$keys[$_ - 1] AS k$_" } 1 .. @keys;
+	my $by = join ', ', 1 .. @keys;
+	my $aggs = join ', ', map { aggregate($t) . " AS a$_" } 1 .. between(1, 4);
+
+	return "SELECT $names, $aggs FROM $t $where GROUP BY $by" . (chance(0.2) ? ' HAVING ' . pick('count(*) > 2', 'min(id) > 50', 'count(*) BETWEEN 1 AND 9') : '') if $kind < 5;
+	return "SELECT $aggs FROM $t $where" if $kind < 7;
+	return "SELECT DISTINCT $names FROM $t $where" if $kind == 7;
+	return "SELECT id, " . columns_of($t, '', between(1, 3)) . " FROM $t $where" if $kind < 11;
+	return "SELECT * FROM $t $where" if $kind == 11;
+	if ($kind == 12)
+	{
+		my ($k) = $keys[0];
+		return "SELECT DISTINCT ON ($k) $k AS k, id, " . columns_of($t, '', 1) . " FROM $t $where ORDER BY $k, id";
+	}
+	return "SELECT id, " . pick("sum(" . expr('int', 0, $t) . ") OVER (PARTITION BY $keys[0] ORDER BY id)", "row_number() OVER (PARTITION BY $keys[0] ORDER BY id)",
+		"lag(" . expr('text', 0, $t) . ") OVER (ORDER BY id)", "rank() OVER (ORDER BY $keys[0])", "count(*) OVER (PARTITION BY $keys[0])", "first_value(id) OVER (PARTITION BY $keys[0] ORDER BY id DESC)") . " AS w FROM $t $where" if $kind == 13;
+	return "SELECT id, o FROM (SELECT id, " . expr(pick(qw(int num float date stamp text)), 1, $t) . " AS o FROM $t $where ORDER BY " . order($t) . ' LIMIT ' . between(1, 40) . ' OFFSET ' . pick(0, 0, 3) . ') q' if $kind == 14;
+	if ($kind < 18)
+	{
+		my $class = pick(grep { !/bool|free|folded|array|jsonb|composite/ } known($t));
+		my ($x, $y) = (expr($class, 0, $t, 'x'), expr($class, 0, $u, 'y'));
+		my $on = chance(0.6) ? "x.id = y.id " . (chance(0.4) ? "AND $x = $y" : '') : "$x = $y AND x.id % 50 = 3 AND y.id % 20 = 1";
+		my $join = pick('JOIN', 'JOIN', 'LEFT JOIN', 'FULL JOIN', 'RIGHT JOIN');
+
+		$on = 'x.id = y.id' if $join eq 'FULL JOIN';
+		return "SELECT x.id AS i, y.id AS j, " . columns_of($t, 'x', 1) . ', ' . expr('text', 1, $u, 'y') . " AS z FROM $t x $join $u y ON $on WHERE " . predicate(1, $t, 'x') if $kind == 15;
+		return "SELECT " . key($t, 'x') . " AS k, count(*), " . aggregate($u, 'y') . " FROM $t x $join $u y ON $on GROUP BY 1" if $kind == 16;
+		return "SELECT x.id FROM $t x WHERE " . pick('', 'NOT ') . "EXISTS (SELECT FROM $u y WHERE $on AND " . predicate(0, $u, 'y') . ')';
+	}
+	return "SELECT id, (SELECT " . aggregate($u, 'y') . " FROM $u y WHERE y.id = x.id + 1 AND " . predicate(0, $u, 'y') . ") FROM $t x WHERE x.id % 40 = 2" if $kind == 18;
+	return "SELECT $keys[0] AS k, count(*) FROM $t GROUP BY " . pick("ROLLUP (1)", "GROUPING SETS ((1), ())", "CUBE (1)") if $kind == 19;
+	return "(SELECT " . key($t) . "::text FROM $t $where) " . pick('UNION', 'UNION ALL', 'EXCEPT', 'INTERSECT', 'EXCEPT ALL') . " SELECT " . key($u) . "::text FROM $u" if $kind == 20;
+	return "SELECT x, (SELECT " . aggregate($t) . " FROM $t WHERE id > x AND " . predicate(1, $t) . ") FROM generate_series(-1, 200, 100) x" if $kind == 21;
+	return "WITH q AS " . pick('', 'MATERIALIZED ') . "(SELECT id, $keys[0] AS k FROM $t $where) SELECT k, count(*), min(id) FROM q GROUP BY k" if $kind == 22;
+	return "SELECT id FROM $t WHERE " . pick('id', 'id % 100') . ' ' . pick('', 'NOT ') . "IN (SELECT y.id FROM $u y WHERE " . predicate(1, $u, 'y') . ' AND y.id IS NOT NULL)';
+}
+
+# ---- the script ----
+
+sub emit { my ($sql) = @_; $step++; $script .= "\\echo <<< $step\n$sql;\n\\echo >>>\n"; return; }
+sub sorted { my ($sql) = @_; return "SELECT q::text FROM ($sql) q ORDER BY q::text COLLATE \"C\""; }
+sub ask { emit(sorted($_[0])); return; }
+sub check { my ($t) = @_; emit("SELECT count(*), sum(hashtextextended(x::text, 0)) FROM $t x"); return; }
+
+my $next;
+
+sub row_values
+{
+	my ($table, $given) = @_;
+
+	return map {
+		my $name = $_;
+		my $value = $columns{$name}[2]->();
+		my $every = pick(0, 0, 3, 20);
+
+		$given->{$name} // ($every ? 'CASE WHEN ' . number($every) . " = 0 THEN NULL ELSE ($value)::" . type_of($name) . ' END' : "($value)::" . type_of($name))
+	} writable($table);
+}
+
+sub type_of { my ($name) = @_; return $columns{$name}[0] =~ s/ (?:COLLATE|GENERATED).*//r; }
+sub writable { my ($table) = @_; return grep { $columns{$_}[2] } sort keys %{ $has{$table} }; }
+
+sub insert
+{
+	my ($table, $rows) = @_;
+	my $first = $next;
+
+	$next += $rows;
+	emit("INSERT INTO $table (" . join(', ', 'id', writable($table)) . ') SELECT ' . join(', ', 'i', row_values($table, {})) . " FROM generate_series($first, " . ($next - 1) . ') i'
+		. (chance(0.2) ? ' ON CONFLICT DO NOTHING' : ''));
+	return;
+}
+
+sub create_table
+{
+	my ($table) = @_;
+	my @names = grep { chance(0.55) || /^(?:i2|i4|s)$/ } sort keys %columns;
+	my $plain = chance(0.7);
+
+	$has{$table} = { map { $_ => 1 } @names };
+	my $body = join(', ', 'id int' . ($plain && chance(0.5) ? ' PRIMARY KEY' : ''), map { "$_ $columns{$_}[0]" } @names);
+	if ($plain) { emit('CREATE ' . pick('', '', '', 'UNLOGGED ', 'TEMP ') . "TABLE $table ($body)"); }
+	else
+	{
+		my $how = pick('RANGE (id)', 'HASH (id)', 'LIST (i2)');
+		my @bounds = $how =~ /RANGE/ ? ('FROM (MINVALUE) TO (400)', 'FROM (400) TO (MAXVALUE)') : $how =~ /HASH/ ? ('WITH (MODULUS 2, REMAINDER 0)', 'WITH (MODULUS 2, REMAINDER 1)') : ('IN (0, 1, 2, 3, NULL)');
+		my $n = 0;
+
+		emit("CREATE TABLE $table ($body) PARTITION BY $how");
+		emit("CREATE TABLE ${table}_" . ++$n . " PARTITION OF $table FOR VALUES $_") for @bounds;
+		emit("CREATE TABLE ${table}_rest PARTITION OF $table DEFAULT") if $how =~ /LIST/;
+	}
+	push @tables, $table;
+	insert($table, pick(30, 300, 900)) for 1 .. between(1, 3);
+	insert($table, pick(1, 5)) for 0 .. between(0, 3);
+	return;
+}
+
+sub set_list
+{
+	my ($table) = @_;
+	my @names = grep { !/^(?:long)$/ || chance(0.3) } writable($table);
+	my %set = map { my $n = pick(@names); ($n => 1) } 1 .. between(1, 3);
+
+	return join ', ', map { my $name = $_; "$name = " . (chance(0.25) ? 'NULL' : '(' . $columns{$name}[2]->() =~ s/\bi\b/id/gr . ')::' . type_of($name)) } sort keys %set;
+}
+
+sub returning
+{
+	my ($sql, $what) = @_;
+	return chance(0.5) ? $sql : "WITH q AS ($sql RETURNING $what) " . sorted('SELECT * FROM q');
+}
+
+sub change
+{
+	my ($t, $u) = (pick(@tables), pick(@tables));
+	my $few = 'id % ' . pick(3, 7, 20) . ' = ' . between(0, 2);
+	my $kind = int rand 12;
+
+	if ($kind < 4) { emit(returning("UPDATE $t SET " . set_list($t) . ' WHERE ' . predicate(1, $t) . " AND $few", 'id')); }
+	elsif ($kind < 6) { emit(returning("DELETE FROM $t WHERE " . predicate(1, $t) . " AND $few", '*')); }
+	elsif ($kind == 6) { emit("DELETE FROM $t x USING $u y WHERE x.id = y.id AND " . predicate(0, $u, 'y') . " AND x.$few"); }
+	elsif ($kind == 7) { emit("UPDATE $t x SET s = y.s FROM $u y WHERE x.id = y.id + 1 AND x.$few AND y.id IN (SELECT id FROM $u GROUP BY id HAVING count(*) = 1)"); }
+	elsif ($kind == 8)
+	{
+		emit("MERGE INTO $t x USING (SELECT id, min(s) AS s FROM $u GROUP BY id) y ON x.id = y.id WHEN MATCHED AND x.$few THEN UPDATE SET s = y.s || '!' WHEN MATCHED AND x.id % 11 = 3 THEN DELETE WHEN NOT MATCHED AND y.id % 50 = 1 THEN INSERT (id, i4, s) VALUES (y.id, 5, y.s)");
+	}
+	elsif ($kind == 9)
+	{
+		my ($from, $to) = (int $next * rand, int $next * rand);
+		emit("INSERT INTO $t (id, i4, s) SELECT i, i, 'again' FROM generate_series($from, $from + 30) i ON CONFLICT (id) DO " . pick('NOTHING', "UPDATE SET s = 'conflict ' || excluded.id, i4 = $t.i4 + 1", "UPDATE SET s = excluded.s WHERE $t.id % 2 = 0"));
+	}
+	elsif ($kind == 10) { insert($t, pick(1, 3, 40, 400)); }
+	else { emit("COPY $t (id, i4, s) FROM stdin;\n" . join('', map { $next++ . "\t" . pick('\N', $_) . "\tcopied $_\n" } 1 .. pick(2, 100, 1200)) . '\.' . "\n\\echo") }
+	check($t);
+	return;
+}
+
+sub alter
+{
+	my ($t) = pick(@tables);
+	my $n = $step;
+	my @droppable = grep { !/^(?:i2|i4|s)$/ } writable($t);
+	my $kind = int rand 14;
+
+	if ($kind < 2 && @droppable > 3)
+	{
+		my $name = pick(@droppable);
+		delete $has{$t}{$name};
+		emit("ALTER TABLE $t DROP COLUMN $name CASCADE");
+	}
+	elsif ($kind < 5)
+	{
+		my ($name) = grep { !$has{$t}{$_} && $columns{$_}[2] } shuffled(sort keys %columns);
+		return unless $name;
+		my $default = $columns{$name}[2]->() =~ s/\bi\b/7/gr;
+		emit("ALTER TABLE $t ADD COLUMN $name $columns{$name}[0]" . pick('', " DEFAULT ($default)::" . type_of($name)));
+		$has{$t}{$name} = 1;
+	}
+	elsif ($kind == 5)
+	{
+		emit("ALTER TABLE $t ALTER COLUMN i4 TYPE " . pick('int8', 'numeric(20,3)', 'int', 'float8 USING i4::float8') . ", ALTER COLUMN s TYPE " . pick('varchar', 'text', 'char(40)'));
+		emit("ALTER TABLE $t ALTER COLUMN i4 TYPE int USING i4::int, ALTER COLUMN s TYPE text");
+	}
+	elsif ($kind == 6) { emit("CREATE " . pick('', 'UNIQUE ') . "INDEX x$n ON $t (" . pick('id', 'id, i4', 's, id', 'i4') . ')' . pick('', ' INCLUDE (i2)', ' WHERE i4 > 3')); }
+	elsif ($kind == 7) { emit("CREATE INDEX x$n ON $t USING " . pick('hash (s)', 'btree (upper(s))', 'hash (i4)')); }
+	elsif ($kind == 8) { emit("ALTER TABLE $t ADD CONSTRAINT c$n CHECK (i4 IS NULL OR i4 > -2147483648)" . pick('', ' NOT VALID')); }
+	elsif ($kind == 9) { emit("VACUUM FULL $t"); }
+	elsif ($kind == 10) { emit(pick("VACUUM $t", "VACUUM (FREEZE, ANALYZE) $t", "ANALYZE $t", "REINDEX TABLE $t")); }
+	elsif ($kind == 11) { emit("ALTER TABLE $t RENAME COLUMN s TO s_renamed"); ask("SELECT id, s_renamed FROM $t WHERE id % 30 = 1"); emit("ALTER TABLE $t RENAME COLUMN s_renamed TO s"); }
+	elsif ($kind == 12) { emit("ALTER TABLE $t ALTER COLUMN s SET STORAGE " . pick(qw(external main extended plain))); }
+	else { emit("CREATE STATISTICS st$n (ndistinct, dependencies, mcv) ON i2, i4 FROM $t"); emit("ANALYZE $t"); }
+	check($t);
+	return;
+}
+
+sub transaction
+{
+	my $name = "g$step";
+
+	emit(pick('BEGIN', 'BEGIN ISOLATION LEVEL REPEATABLE READ', 'BEGIN ISOLATION LEVEL SERIALIZABLE'));
+	change();
+	emit('SAVEPOINT one');
+	pick(\&change, \&change, \&alter)->();
+	ask(query());
+	emit(pick('ROLLBACK TO one', 'RELEASE one', 'SAVEPOINT two'));
+	change();
+	ask(query());
+	if (chance(0.3)) { emit("PREPARE TRANSACTION '$name'"); emit(pick('COMMIT', 'ROLLBACK') . " PREPARED '$name'"); emit('ROLLBACK'); }
+	else { emit(pick('COMMIT', 'ROLLBACK')); }
+	check($_) for @tables;
+	return;
+}
+
+sub cursor
+{
+	my $t = pick(@tables);
+
+	emit('BEGIN');
+	emit("DECLARE c" . pick(' NO SCROLL', ' SCROLL', ' SCROLL') . " CURSOR " . pick('', 'WITH HOLD ') . "FOR SELECT id, i4, s FROM $t " . where($t) . ' ORDER BY id, i4, s');
+	emit('FETCH ' . pick('ALL', 'NEXT', '5', 'ABSOLUTE 3', 'BACKWARD 2', 'LAST', 'FIRST', 'RELATIVE 2') . ' FROM c') for 1 .. between(2, 6);
+	emit('CLOSE c');
+	emit("DECLARE d CURSOR FOR SELECT id FROM $t WHERE id % 10 = 3" . pick('', ' FOR UPDATE'));
+	emit('MOVE 2 FROM d');
+	emit("SELECT count(*) FROM $t");
+	emit(pick('COMMIT', 'ROLLBACK'));
+	return;
+}
+
+sub prepared
+{
+	my $t = pick(@tables);
+	my $n = $step;
+	my $agg = aggregate($t);
+
+	emit('SET plan_cache_mode = ' . pick(qw(auto force_generic_plan force_custom_plan)));
+	emit("PREPARE p$n (int, text, numeric, date) AS " . sorted(pick(
+		"SELECT $agg, count(*) FROM $t WHERE i4 > \$1 AND s <> \$2 AND (\$3 IS NULL OR id > \$3) AND \$4 IS NOT NULL",
+		"SELECT id FROM $t WHERE id BETWEEN \$1 AND \$3 OR s = \$2 AND \$4 > '2000-01-01'",
+		"SELECT i2 % 5 AS k, $agg FROM $t WHERE i4 + \$1 > id AND s || \$2 <> 'x' AND \$3 > 1 AND coalesce(\$4, '2000-01-01') > '1999-01-01' GROUP BY 1",
+		"SELECT id, \$1 + i4 AS x, \$2 || s AS y FROM $t WHERE i2 = ANY (ARRAY[\$1, \$3]) AND \$4 IS NOT NULL")));
+	emit("EXECUTE p$n (" . join(', ', pick(0, 5, 40, 'NULL'), pick("'word 3'", "''", 'NULL'), pick(200, '1.5', 'NULL'), "'2020-01-01'") . ')') for 1 .. between(1, 4);
+	emit("RESET plan_cache_mode");
+	return;
+}
+
+# Triggers, foreign keys, row security and rules over a table of their own.
+sub dependents
+{
+	my $n = $step;
+
+	emit("CREATE TABLE parent$n (id int PRIMARY KEY, v text)");
+	emit("CREATE TABLE child$n (id int, p int REFERENCES parent$n ON DELETE " . pick('CASCADE', 'SET NULL', 'NO ACTION', 'RESTRICT') . ' ON UPDATE CASCADE' . pick('', ' DEFERRABLE INITIALLY DEFERRED') . ', v text)');
+	emit("CREATE TABLE log$n (what text, id int, old text, new text)");
+	emit("CREATE FUNCTION note$n() RETURNS trigger LANGUAGE plpgsql AS \$\$ BEGIN INSERT INTO log$n VALUES (TG_OP || TG_WHEN, coalesce(OLD.id, NEW.id), OLD::text, NEW::text); RETURN coalesce(NEW, OLD); END \$\$");
+	emit("CREATE FUNCTION total$n() RETURNS trigger LANGUAGE plpgsql AS \$\$ BEGIN INSERT INTO log$n SELECT 'sum', count(*), min(id)::text, max(v) FROM changed; RETURN NULL; END \$\$");
+	emit("CREATE TRIGGER note BEFORE INSERT OR UPDATE OR DELETE ON parent$n FOR EACH ROW EXECUTE FUNCTION note$n()") if chance(0.5);
+	emit("CREATE TRIGGER note2 AFTER INSERT OR UPDATE OR DELETE ON child$n FOR EACH ROW EXECUTE FUNCTION note$n()") if chance(0.5);
+	emit("CREATE TRIGGER total AFTER UPDATE ON parent$n REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION total$n()");
+	emit("CREATE TRIGGER total2 AFTER INSERT ON child$n REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION total$n()");
+	emit("INSERT INTO parent$n SELECT i, 'p' || i % 9 FROM generate_series(1, 300) i");
+	emit("INSERT INTO child$n SELECT i, 1 + i % 290, 'c' || i FROM generate_series(1, 900) i");
+	emit("INSERT INTO child$n VALUES (5000, 100000, 'orphan')");
+	emit("SELECT public.settle('parent$n'), public.settle('child$n')");
+	emit("UPDATE parent$n SET id = id + 1000, v = v || '+' WHERE id % 17 = 3");
+	emit("DELETE FROM parent$n WHERE id % 23 = 5");
+	emit("DELETE FROM child$n WHERE id % 3 = 0");
+	emit("DELETE FROM parent$n WHERE v = 'p3'");
+	emit("UPDATE child$n SET p = 99999 WHERE id = 7");
+	check("$_$n") for qw(parent child log);
+	ask("SELECT p.v, count(*), min(c.v) FROM parent$n p LEFT JOIN child$n c ON c.p = p.id GROUP BY 1");
+	emit("ALTER TABLE child$n ENABLE ROW LEVEL SECURITY");
+	emit("CREATE POLICY odd ON child$n USING (id % 2 = 1 AND v < 'c7') WITH CHECK (id < 10000)");
+	emit("GRANT ALL ON child$n, parent$n, log$n TO reader");
+	emit("SET ROLE reader");
+	ask("SELECT * FROM child$n WHERE v LIKE 'c%'");
+	ask("SELECT p % 4 AS k, count(*), min(v) FROM child$n GROUP BY 1");
+	emit("UPDATE child$n SET v = v || 'r' WHERE id % 5 = 1");
+	emit("INSERT INTO child$n VALUES (20001, 5, 'refused')");
+	emit("DELETE FROM child$n WHERE id < 100");
+	emit('RESET ROLE');
+	check("child$n");
+	emit("CREATE VIEW view$n WITH (security_barrier) AS SELECT id, v FROM child$n WHERE id % 3 = 1");
+	ask("SELECT * FROM view$n WHERE v ~ '5'");
+	emit("UPDATE view$n SET v = 'through' WHERE id % 7 = 1");
+	emit("CREATE MATERIALIZED VIEW mat$n AS SELECT p, count(*) AS n FROM child$n GROUP BY p");
+	emit("CREATE UNIQUE INDEX ON mat$n (p)");
+	emit("DELETE FROM child$n WHERE id % 4 = 1");
+	emit("REFRESH MATERIALIZED VIEW CONCURRENTLY mat$n");
+	check("$_$n") for qw(child mat log);
+	emit("CREATE TABLE as$n AS SELECT * FROM child$n WHERE id % 2 = 0");
+	emit("CREATE TABLE heir$n (extra int) INHERITS (child$n)");
+	emit("INSERT INTO heir$n SELECT i, 5, 'h' || i, i FROM generate_series(1, 200) i");
+	ask("SELECT v, count(*) FROM child$n WHERE id < 50 GROUP BY 1");
+	emit("TRUNCATE parent$n CASCADE");
+	check("$_$n") for qw(parent child as);
+	emit("DROP TABLE parent$n, child$n, as$n, heir$n CASCADE");
+	return;
+}
+
+# A script over a few random tables.
+sub random_script
+{
+	my ($steps) = @_;
+
+	($script, $step, $salt, $next, @tables) = ('', 0, int rand 1000000, 1);
+	%has = ();
+	create_table("t$_") for 1 .. 3;
+	while ($step < $steps)
+	{
+		my $dice = rand;
+
+		if ($dice < 0.62) { ask(query()); }
+		elsif ($dice < 0.74) { change(); }
+		elsif ($dice < 0.80) { emit("SELECT public.settle(relid::regclass::text) FROM pg_partition_tree('" . pick(@tables) . "') WHERE isleaf"); }
+		elsif ($dice < 0.87) { alter(); }
+		elsif ($dice < 0.90) { transaction(); }
+		elsif ($dice < 0.92) { cursor(); }
+		elsif ($dice < 0.985) { prepared(); }
+		else { dependents(); }
+	}
+	check($_) for @tables;
+	return $script . "\\echo finished\n";
+}
+
+1;
