@@ -20,6 +20,7 @@
 #include "launch.cuh"
 #include "offsets.cuh"
 #include "scanner.cuh"
+#include "stage.cuh"
 #include "values.cuh"
 
 /* Bins of a histogram, and rows more than wanted that are not worth another. */
@@ -258,6 +259,7 @@ bound_of_zones(const GpucolBoundKey &key, const GpucolBoundTask &task, int64_t *
 		device_check(cudaMemcpyAsync(&found[1], sorted + task.k - 1, 8, cudaMemcpyDeviceToHost, task.stream), "bound");
 	}
 	device_check(cudaStreamSynchronize(task.stream), "bound");
+	gpucol_stage(task.stream, "bound of zone maps");
 	*bound = found[0] > found[1] ? found[0] : found[1];
 	return *bound > INT64_MIN;
 }
@@ -286,6 +288,7 @@ bound_of_histogram(const GpucolBoundKey &key, const GpucolBoundTask &task, uint6
 		device_check(bound_histogram(key, (int64_t) base, shift, bins, task.stream), "bound");
 		device_check(cudaMemcpyAsync(count.data(), bins, BINS * 8, cudaMemcpyDeviceToHost, task.stream), "bound");
 		device_check(cudaStreamSynchronize(task.stream), "bound");
+		gpucol_stage(task.stream, "histogram of keys");
 		while (bin > 0 && reached < (unsigned long long) task.k)
 			reached += count[--bin];
 		if (reached < (unsigned long long) task.k)

@@ -38,6 +38,7 @@
 #include "rows.cuh"
 #include "scan.cuh"
 #include "serve.cuh"
+#include "stage.cuh"
 #include "tuning.cuh"
 
 typedef __int128 int128;
@@ -1621,6 +1622,7 @@ Lowering::select_top(GpucolInterpPlan *plan)
 		throw unsupported("a sort key that is no plain column");
 	if (filters())
 		interpret(MODE_SELECT, *plan);
+	gpucol_stage(stream_, "filter");
 	key.scan = scan_;
 	key.matches = filters() ? plan->bitmap : NULL;
 	key.slot = slot;
@@ -1640,6 +1642,7 @@ Lowering::select_top(GpucolInterpPlan *plan)
 		device_check(cudaMemsetAsync(taken, 0, sizeof(uint32_t), stream_), "memset");
 		device_check(gpucol_bound_select(key, bound, shape_->nulls_first, shape_->all_ties ? 0 : (uint32_t) std::min<int64_t>(shape_->k, INT32_MAX),
 										 taken, plan->bitmap, plan->counts, stream_), "select");
+		gpucol_stage(stream_, "rows that reach the bound");
 	}
 	else if (!filters())
 		interpret(MODE_SELECT, *plan);
@@ -1672,6 +1675,7 @@ Lowering::find_matches(GpucolInterpPlan *plan)
 	cudaEvent_t e = begin();
 	GpucolStatus status;
 
+	gpucol_stage(stream_, "before the rows are selected");
 	kernel_ = "program";
 	if (scan_.nvectors == 0)
 	{
@@ -1691,6 +1695,7 @@ Lowering::find_matches(GpucolInterpPlan *plan)
 	finish(e);
 	if ((status = error_of(*plan)) != GPUCOL_OK)
 		throw Failure{status, "error of an expression"};
+	gpucol_stage(stream_, "rows selected");
 	plan->counts = starts;
 	return n + last;
 }
@@ -1726,6 +1731,7 @@ Lowering::run_scan(std::vector<char> *data, uint64_t *nrows)
 	e = begin();
 	interpret(MODE_EMIT, plan);
 	finish(e);
+	gpucol_stage(stream_, "rows delivered");
 	if ((status = error_of(plan)) != GPUCOL_OK)
 		throw Failure{status, "error of an expression"};
 
@@ -1857,6 +1863,7 @@ Lowering::run_ranked(std::vector<char> *data, uint64_t *nrows)
 	}
 	if (n > 0 && !load_plain(plan, n, &task.columns))
 		load_interpreted(&plan, n, &task.columns);
+	gpucol_stage(stream_, "rows to be ranked loaded");
 	*nrows = gpucol_rank_rows(task, data);
 	if ((status = error_of(plan)) != GPUCOL_OK)
 		throw Failure{status, "error of an expression"};
@@ -1877,6 +1884,7 @@ Lowering::run(Partial *result)
 		run_scan(&result->data, &nrows);
 	else if (!run_count(&result->data) && !run_reduce(&result->data) && !run_group(&result->data, &nrows))
 		run_aggregate(&result->data, &nrows);
+	gpucol_stage(stream_, "result fetched");
 	result->nrows = nrows;
 	result->floats.swap(floats_);
 	result->nsegments = segments_.size() - (part_.delta && r_.run_.delta_rows > 0);

@@ -35,6 +35,7 @@
 #include "jit.cuh"
 #include "request.cuh"
 #include "serve.cuh"
+#include "stage.cuh"
 #include "service/protocol.h"
 
 static const char *socket_path = GPUCOL_WIRE_SOCKET;
@@ -151,11 +152,13 @@ main(int argc, char **argv)
 			serve_slab_limit = strtoull(argv[++i], NULL, 10);
 		else if (strcmp(argv[i], "--copies") == 0 && i + 1 < argc && atoi(argv[i + 1]) > 0)
 			copies = atoi(argv[++i]);
+		else if (strcmp(argv[i], "--stages") == 0)
+			gpucol_stages = true;
 		else if (strcmp(argv[i], "--jit-wait") == 0)
 			jit_wait = true;
 		else
 		{
-			fprintf(stderr, "usage: gpucol_gpud [--socket PATH] [--memory MEGABYTES] [--test] [--jit-wait] [--copies N] [--window BYTES] [--slabs BYTES]\n");
+			fprintf(stderr, "usage: gpucol_gpud [--socket PATH] [--memory MEGABYTES] [--test] [--jit-wait] [--copies N] [--window BYTES] [--slabs BYTES] [--stages]\n");
 			return GPUCOL_GPUD_EXIT_USAGE;
 		}
 	}

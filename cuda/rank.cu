@@ -30,6 +30,7 @@
 
 #include "kernel/float_order.h"
 #include "launch.cuh"
+#include "stage.cuh"
 #include "topk.cuh"
 
 namespace
@@ -750,6 +751,7 @@ Ranker::sort(const GpucolTopkRows &rows)
 	groups_.longest = host(longest);
 	groups_.cancel = t_.cancel;
 	check_label_ties(rows);
+	gpucol_stage(t_.stream, "pairs in ranking order");
 }
 
 /* The answers of a group without rows. */
@@ -836,6 +838,7 @@ Ranker::put_answers(const GpucolShapeRanking &r, const GpucolTopkRows &rows, con
 	labels_kernel<<<gpucol_launch_blocks(labels_kernel, GPUCOL_THREADS, 0), GPUCOL_THREADS, 0, t_.stream>>>(l);
 	device_check(cudaGetLastError(), "rank");
 	t_.wait();
+	gpucol_stage(t_.stream, "labels gathered");
 	fetch(l.out, sizeof(int64_t) * total[0]);
 	if (l.nulls)
 		fetch(l.nulls, total[0]);
@@ -985,7 +988,9 @@ Ranker::rank(const GpucolTopkRows &rows, uint32_t number, bool must_settle)
 	device_check(cudaGetLastError(), "rank");
 	if (must_settle && !host(picks.settled))
 		return false;
+	gpucol_stage(t_.stream, "ranked");
 	put_answers(r, rows, picks, probability);
+	gpucol_stage(t_.stream, "answers fetched");
 	return true;
 }
 
@@ -1045,11 +1050,13 @@ Ranker::run()
 		throw Failure{GPUCOL_UNSUPPORTED, "more rows than the device ranks together"};
 	nrows_ = (uint32_t) t_.nrows;
 	number_groups();
+	gpucol_stage(t_.stream, "groups numbered");
 	if (ngroups_ == 0)
 		return 0;
 	counted_ = array<uint8_t>(ngroups_);
 	device_check(cudaMemsetAsync(counted_, 0, ngroups_, t_.stream), "memset");
 	put_keys();
+	gpucol_stage(t_.stream, "keys fetched");
 	if (nrows_ == 0)
 	{
 		put_nothing();
@@ -1057,6 +1064,7 @@ Ranker::run()
 	}
 	find_k();
 	convert();
+	gpucol_stage(t_.stream, "pairs made");
 	for (uint32_t r = 0; r < shape_.nrankings; r++)
 	{
 		most = std::max(most, (uint32_t) k_[r]);

@@ -24,6 +24,7 @@
 #include <cub/cub.cuh>
 
 #include "launch.cuh"
+#include "stage.cuh"
 #include "tuning.cuh"
 #include "uncertain/rank_utopk.h"
 
@@ -213,6 +214,7 @@ gpucol_topk_sort(const GpucolTopkRows &r, uint32_t *starts, double *p,
 		error = cudaStreamSynchronize(stream);
 	if (error != cudaSuccess)
 		return error;
+	gpucol_stage(stream, "range of scores");
 	score_bits = bits((uint64_t) range[1] - (uint64_t) range[0]);
 	if (score_bits + group_bits <= 64)
 	{
@@ -226,6 +228,7 @@ gpucol_topk_sort(const GpucolTopkRows &r, uint32_t *starts, double *p,
 		group_keys<<<blocks, GPUCOL_TOPK_THREADS, 0, stream>>>(r, rows.Current(), keys.Current());
 		cub::DeviceRadixSort::SortPairs(s.cub, s.cub_bytes, keys, rows, r.nrows, 0, group_bits, stream);
 	}
+	gpucol_stage(stream, "radix sort");
 	order_ties<<<blocks, GPUCOL_TOPK_THREADS, 0, stream>>>(r, rows.Current());
 	gather<<<blocks, GPUCOL_TOPK_THREADS, 0, stream>>>(r, rows.Current(), p, row, starts);
 	return cudaGetLastError();
