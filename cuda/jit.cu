@@ -1,24 +1,21 @@
 /*-------------------------------------------------------------------------
  *
  * jit.cu
- *	  Run-time compilation: NVRTC, its background thread, and the files that
- *	  keep what it made.
+ *	  Run-time compilation: NVRTC, its background thread, and the kernels in
+ *	  memory.
  *
  *-------------------------------------------------------------------------
  */
 #include "jit.cuh"
 
-#include <dirent.h>
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <sys/stat.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <thread>
 
 /* Never destroyed: its thread waits on it until the process ends. */
@@ -41,36 +38,16 @@ struct Compiler
 
 static Compiler compiler;
 
-/* Head of a file; the key and the cubin follow. */
-struct FileHead
+bool
+JitKernel::claim() const
 {
-	char		magic[8];
-	uint64_t	key_bytes;
-	uint64_t	cubin_bytes;
-	uint64_t	checksum;		/* of key and cubin */
-};
-
-static const char MAGIC[8] = {'G', 'P', 'U', 'C', 'O', 'L', 'J', '1'};
-static const char SUFFIX[] = ".cubin";
-
-/* FNV-1a. */
-static uint64_t
-hash_bytes(const char *p, size_t n, uint64_t h)
-{
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (unsigned char) p[i]) * 0x100000001b3ull;
-	return h ^ h >> 32;
-}
-
-static const uint64_t SEED = 0xcbf29ce484222325ull;
-
-static std::string
-hex(uint64_t x)
-{
-	char		text[17];
-
-	snprintf(text, sizeof(text), "%016llx", (unsigned long long) x);
-	return text;
+	if (verdict_ != 0 || claimed_.exchange(true))
+		return false;
+	if (files_.begin(key_))
+		return true;
+	fprintf(stderr, "gpucol_gpud: a compiled kernel ended the daemon before; it is not used\n");
+	verdict_ = -1;
+	return false;
 }
 
 void
@@ -81,10 +58,49 @@ JitKernel::judge(bool same) const
 	if (!same)
 	{
 		verdict_ = -1;
+		files_.condemn(key_);
 		fprintf(stderr, "gpucol_gpud: the answer of a compiled kernel differs; it is not used\n");
 	}
 	else
+	{
 		verdict_.compare_exchange_strong(unknown, 1);
+		files_.end(key_);
+	}
+	claimed_ = false;
+}
+
+void
+JitKernel::release() const
+{
+	files_.end(key_);
+	claimed_ = false;
+}
+
+JitTrial::~JitTrial()
+{
+	for (const JitHandle &kernel : kernels_)
+		kernel->release();
+}
+
+bool
+JitTrial::has(const JitHandle &kernel) const
+{
+	return std::find(kernels_.begin(), kernels_.end(), kernel) != kernels_.end();
+}
+
+void
+JitTrial::claim(const JitHandle &kernel)
+{
+	if (kernel->claim())
+		kernels_.push_back(kernel);
+}
+
+void
+JitTrial::judge(bool same)
+{
+	for (const JitHandle &kernel : kernels_)
+		kernel->judge(same);
+	kernels_.clear();
 }
 
 void
@@ -92,7 +108,7 @@ Jit::configure(const std::string &directory, bool wait)
 {
 	std::lock_guard<std::mutex> lock(mutex_);
 
-	directory_ = directory;
+	files_ = JitFiles(directory, GPUCOL_JIT_DISK_BYTES);
 	wait_ = wait;
 }
 
@@ -100,17 +116,17 @@ Jit::configure(const std::string &directory, bool wait)
 std::string
 Jit::open_compiler()
 {
-	const char *given = getenv("GPUCOL_NVRTC");
+	const char *given = getenv("GPUCOL_NVRTC"),
+			   *option = getenv("GPUCOL_JIT_OPTIONS");
 	std::string major = std::to_string(CUDART_VERSION / 1000);
 	std::vector<std::string> names = {"libnvrtc.so." + major, "libnvrtc.so",
 		"/usr/local/cuda/lib64/libnvrtc.so." + major, "/usr/local/cuda/lib/libnvrtc.so." + major};
 	void	   *library = NULL;
-	int			device = 0,
-				high = 0,
-				low = 0,
-				compiler_major = 0,
-				compiler_minor = 0;
-	uint64_t	headers = SEED;
+	int			compiler_major = 0,
+				compiler_minor = 0,
+				devices = 0;
+	std::set<std::string> architectures;
+	std::string headers;
 
 	if (given)
 		names = {given};
@@ -131,14 +147,27 @@ Jit::open_compiler()
 		!compiler.cubin_size || !compiler.cubin || !compiler.destroy ||
 		compiler.version(&compiler_major, &compiler_minor) != 0)
 		return "NVRTC on this host is too old: nothing is compiled";
-	cudaGetDevice(&device);
-	cudaDeviceGetAttribute(&high, cudaDevAttrComputeCapabilityMajor, device);
-	cudaDeviceGetAttribute(&low, cudaDevAttrComputeCapabilityMinor, device);
+	cudaGetDeviceCount(&devices);
+	for (int d = 0; d < devices; d++)
+	{
+		int			high = 0,
+					low = 0;
+
+		cudaDeviceGetAttribute(&high, cudaDevAttrComputeCapabilityMajor, d);
+		cudaDeviceGetAttribute(&low, cudaDevAttrComputeCapabilityMinor, d);
+		architectures.insert("sm_" + std::to_string(high) + std::to_string(low));
+	}
+	if (architectures.size() != 1)
+		return "the devices' architectures differ: nothing is compiled";
+	options_ = {"--gpu-architecture=" + *architectures.begin(), "--std=c++17", "--device-int128", "-default-device", "-fmad=false"};
+	if (option)
+		options_.push_back(option);
 	for (const JitHeader *h = gpucol_jit_headers; h->name != NULL; h++)
-		headers = hash_bytes(h->text, strlen(h->text), hash_bytes(h->name, strlen(h->name), headers));
-	architecture_ = "sm_" + std::to_string(high) + std::to_string(low);
-	environment_ = architecture_ + " nvrtc " + std::to_string(compiler_major) + "." + std::to_string(compiler_minor) +
-		" headers " + hex(headers) + "\n";
+		headers = gpucol_jit_hash(headers + h->name + "\n" + h->text);
+	for (const std::string &o : options_)
+		environment_ += o + " ";
+	environment_ += "nvrtc " + std::to_string(compiler_major) + "." + std::to_string(compiler_minor) +
+		" headers " + headers + "\n";
 	return "";
 }
 
@@ -154,9 +183,13 @@ Jit::find(const std::string &source)
 
 	if (at == entries_.end())
 	{
+		if (!wait_ && seen_.size() < GPUCOL_JIT_SEEN && seen_.insert(gpucol_jit_hash(source)).second)
+			return NULL;
+		if (seen_.size() >= GPUCOL_JIT_SEEN)
+			seen_.clear();
 		if (queue_.size() >= GPUCOL_JIT_QUEUE)
 			return NULL;
-		forget_oldest();
+		make_room(1, 0);
 		entries_[source].used = ++clock_;
 		queue_.push_back(source);
 		if (!running_)
@@ -192,11 +225,13 @@ Jit::note()
 	return note_;
 }
 
-/* Make room for one more entry. */
+/* Forget the kernels used longest ago, so that some more may come. */
 void
-Jit::forget_oldest()
+Jit::make_room(size_t kernels, size_t bytes)
 {
-	while (entries_.size() >= GPUCOL_JIT_KERNELS)
+	for (const auto &e : entries_)
+		bytes += e.second.kernel ? e.second.kernel->bytes() : 0;
+	while (entries_.size() + kernels > GPUCOL_JIT_KERNELS || bytes > GPUCOL_JIT_MEMORY_BYTES)
 	{
 		auto		oldest = entries_.end();
 
@@ -205,6 +240,7 @@ Jit::forget_oldest()
 				oldest = e;
 		if (oldest == entries_.end())
 			return;
+		bytes -= oldest->second.kernel ? oldest->second.kernel->bytes() : 0;
 		entries_.erase(oldest);
 	}
 }
@@ -215,6 +251,7 @@ Jit::work()
 {
 	std::string why = open_compiler();
 
+	setpriority(PRIO_PROCESS, (id_t) syscall(SYS_gettid), 10);	/* of this thread */
 	if (!why.empty())
 	{
 		std::lock_guard<std::mutex> lock(mutex_);
@@ -234,6 +271,7 @@ Jit::work()
 		lock.unlock();
 		kernel = why.empty() ? build(source) : NULL;
 		lock.lock();
+		make_room(0, kernel ? kernel->bytes() : 0);
 		entries_[source].kernel = kernel;
 		entries_[source].state = kernel ? READY : FAILED;
 		changed_.notify_all();
@@ -246,18 +284,24 @@ Jit::build(const std::string &source)
 {
 	std::string key = environment_ + source,
 				log;
-	std::vector<char> cubin = read_file(key);
-	JitHandle	kernel = cubin.empty() ? NULL : load(cubin);
+	std::vector<char> cubin = files_.read(key);
+	JitHandle	kernel = cubin.empty() ? NULL : load(cubin, key);
 
 	if (kernel)
 		return kernel;
+	if (!files_.begin(key))
+	{
+		fprintf(stderr, "gpucol_gpud: a kernel ended the compiler before and stays interpreted\n");
+		return NULL;
+	}
 	cubin = compile(source, &log);
+	files_.end(key);
 	if (!cubin.empty())
-		kernel = load(cubin);
+		kernel = load(cubin, key);
 	if (!kernel)
 		fprintf(stderr, "gpucol_gpud: a kernel could not be compiled and stays interpreted: %.2000s\n", log.c_str());
 	else
-		write_file(key, cubin);
+		files_.write(key, cubin);
 	return kernel;
 }
 
@@ -266,8 +310,7 @@ Jit::compile(const std::string &source, std::string *log)
 {
 	std::vector<const char *> names,
 				texts;
-	std::string arch = "--gpu-architecture=" + architecture_;
-	const char *options[] = {arch.c_str(), "--std=c++17", "--device-int128", "-default-device", "-fmad=false"};
+	std::vector<const char *> options;
 	Compiler::Handle program = NULL;
 	std::vector<char> cubin;
 	size_t		n = 0;
@@ -277,12 +320,14 @@ Jit::compile(const std::string &source, std::string *log)
 		names.push_back(h->name);
 		texts.push_back(h->text);
 	}
+	for (const std::string &o : options_)
+		options.push_back(o.c_str());
 	if (compiler.create(&program, source.c_str(), "gpucol_compiled.cu", (int) names.size(), texts.data(), names.data()) != 0)
 	{
 		*log = "the compiler did not take the source";
 		return cubin;
 	}
-	if (compiler.compile(program, sizeof(options) / sizeof(options[0]), options) == 0 &&
+	if (compiler.compile(program, (int) options.size(), options.data()) == 0 &&
 		compiler.cubin_size(program, &n) == 0)
 	{
 		cubin.resize(n);
@@ -299,7 +344,7 @@ Jit::compile(const std::string &source, std::string *log)
 }
 
 JitHandle
-Jit::load(const std::vector<char> &cubin)
+Jit::load(const std::vector<char> &cubin, const std::string &key)
 {
 	cudaLibrary_t library;
 	cudaKernel_t kernel;
@@ -315,112 +360,5 @@ Jit::load(const std::vector<char> &cubin)
 		cudaLibraryUnload(library);
 		return NULL;
 	}
-	return std::make_shared<const JitKernel>(library, kernel);
-}
-
-std::string
-Jit::path_of(const std::string &key) const
-{
-	return directory_ + "/" + hex(hash_bytes(key.data(), key.size(), SEED)) +
-		hex(hash_bytes(key.data(), key.size(), ~SEED)) + SUFFIX;
-}
-
-/* The cubin of a key, empty if there is none or the file is not right. */
-std::vector<char>
-Jit::read_file(const std::string &key)
-{
-	std::vector<char> content,
-				none;
-	FileHead	head;
-	int			fd;
-	struct stat st;
-
-	if (directory_.empty() || (fd = open(path_of(key).c_str(), O_RDONLY | O_CLOEXEC)) < 0)
-		return none;
-	if (fstat(fd, &st) == 0 && (size_t) st.st_size > sizeof(head) && (size_t) st.st_size <= GPUCOL_JIT_DISK_BYTES)
-	{
-		content.resize(st.st_size);
-		if (read(fd, content.data(), content.size()) != (ssize_t) content.size())
-			content.clear();
-		futimens(fd, NULL);		/* used just now */
-	}
-	close(fd);
-	if (content.empty())
-		return none;
-	memcpy(&head, content.data(), sizeof(head));
-	if (memcmp(head.magic, MAGIC, sizeof(MAGIC)) != 0 || head.key_bytes != key.size() ||
-		content.size() - sizeof(head) < head.key_bytes ||
-		content.size() - sizeof(head) - head.key_bytes != head.cubin_bytes ||
-		memcmp(content.data() + sizeof(head), key.data(), key.size()) != 0 ||
-		hash_bytes(content.data() + sizeof(head), content.size() - sizeof(head), SEED) != head.checksum)
-		return none;
-	return std::vector<char>(content.begin() + sizeof(head) + key.size(), content.end());
-}
-
-/* Keep a cubin; failing to is no harm. */
-void
-Jit::write_file(const std::string &key, const std::vector<char> &cubin)
-{
-	std::string path = path_of(key),
-				temporary = path + "." + std::to_string(getpid());
-	std::string body = key + std::string(cubin.begin(), cubin.end());
-	FileHead	head;
-	FILE	   *file;
-	bool		written;
-
-	if (directory_.empty())
-		return;
-	mkdir(directory_.c_str(), 0700);
-	trim_directory();
-	memcpy(head.magic, MAGIC, sizeof(MAGIC));
-	head.key_bytes = key.size();
-	head.cubin_bytes = cubin.size();
-	head.checksum = hash_bytes(body.data(), body.size(), SEED);
-	if ((file = fopen(temporary.c_str(), "wbe")) == NULL)
-		return;
-	written = fwrite(&head, sizeof(head), 1, file) == 1 &&
-		fwrite(body.data(), 1, body.size(), file) == body.size();
-	if (fclose(file) != 0 || !written || rename(temporary.c_str(), path.c_str()) != 0)
-		unlink(temporary.c_str());
-}
-
-/* Remove the files used longest ago until an eighth of the room is free. */
-void
-Jit::trim_directory()
-{
-	struct File
-	{
-		struct timespec used;
-		size_t		size;
-		std::string path;
-	};
-	std::vector<File> files;
-	size_t		total = 0;
-	DIR		   *dir = opendir(directory_.c_str());
-
-	if (dir == NULL)
-		return;
-	while (struct dirent *entry = readdir(dir))
-	{
-		std::string path = directory_ + "/" + entry->d_name;
-		struct stat st;
-
-		if (strstr(entry->d_name, SUFFIX) == NULL || stat(path.c_str(), &st) != 0)
-			continue;
-		files.push_back({st.st_mtim, (size_t) st.st_size, path});
-		total += st.st_size;
-	}
-	closedir(dir);
-	if (total <= GPUCOL_JIT_DISK_BYTES / 8 * 7)
-		return;
-	std::sort(files.begin(), files.end(), [] (const File &a, const File &b) {
-		return a.used.tv_sec != b.used.tv_sec ? a.used.tv_sec < b.used.tv_sec : a.used.tv_nsec < b.used.tv_nsec;
-	});
-	for (const File &f : files)
-	{
-		if (total <= GPUCOL_JIT_DISK_BYTES / 8 * 7)
-			break;
-		if (unlink(f.path.c_str()) == 0)
-			total -= f.size;
-	}
+	return std::make_shared<const JitKernel>(library, kernel, cubin.size(), files_, key);
 }

@@ -79,14 +79,17 @@ struct Domain
 class Lowering
 {
 public:
-	Lowering(Request &request, Part &part, Lane &lane, bool trial)
+	/*
+	 * Compiled kernels that nothing has proven are claimed for `trial`; `on_trial`,
+	 * those that it has answer.
+	 */
+	Lowering(Request &request, Part &part, Lane &lane, JitTrial &trial, bool on_trial)
 		: r_(request), part_(part), lane_(lane), p_(request.program()), shape_(request.shape()), stream_(lane.stream()),
-		trial_(trial) {}
+		trial_(trial), on_trial_(on_trial) {}
 
 	void		run(Partial *result);
 
-	/* Was there a compiled kernel that nothing has proven yet? */
-	bool		saw_unproven() const { return unproven_; }
+	/* The compiled kernels that were used. */
 	const std::vector<JitHandle> &compiled() const { return compiled_; }
 
 private:
@@ -117,8 +120,8 @@ private:
 	const char *kernel_ = "";
 	JitProgram	jit_program_;	/* of what interp_plan() gave */
 	std::vector<JitHandle> compiled_;	/* kernels in use */
-	const bool	trial_;			/* use compiled kernels to prove them */
-	bool		unproven_ = false;
+	JitTrial   &trial_;
+	const bool	on_trial_;
 
 	bool		jit_allowed() const
 	{
@@ -1286,11 +1289,10 @@ Lowering::use(const JitHandle &kernel)
 {
 	if (!kernel || kernel->rejected())
 		return NULL;
-	if (!kernel->proven() && !trial_)
-	{
-		unproven_ = true;
+	if (!kernel->proven() && !on_trial_)
+		trial_.claim(kernel);
+	if (!kernel->proven() && !(on_trial_ && trial_.has(kernel)))
 		return NULL;
-	}
 	compiled_.push_back(kernel);
 	return kernel->function();
 }
@@ -1891,23 +1893,34 @@ Lowering::run(Partial *result)
 	result->packed_bytes = bytes_;
 	result->skipped = skipped_;
 	result->seconds = seconds_;
-	result->kernel = std::string(kernel_) + (compiled_.empty() ? "" : ", compiled");
+	result->kernel = std::string(kernel_) + (!compiled_.empty() ? ", compiled" :
+											 jit_allowed() && !jit.note().empty() ? ", no compiler" : "");
 }
+
+/* Waits for a stream in the end: nothing is freed or unloaded that the device
+ * still works with, whatever is thrown. */
+struct Settle
+{
+	cudaStream_t stream;
+
+	~Settle() { device_wait(stream); }
+};
 
 /*
  * Run a part once more with the compiled kernels that nothing has proven yet: do
  * they answer alike?
  */
 void
-Request::prove(Part &part, Lane &lane)
+Request::prove(Part &part, Lane &lane, JitTrial &trial)
 {
-	Lowering	trial(*this, part, lane, true);
+	Lowering	lowering(*this, part, lane, trial, true);
+	Settle		settle = {lane.stream()};
 	Partial		again;
 	bool		same = false;
 
 	try
 	{
-		trial.run(&again);
+		lowering.run(&again);
 		same = again.nrows == part.result.nrows && again.data == part.result.data &&
 			again.floats.size() == part.result.floats.size() &&
 			memcmp(again.floats.data(), part.result.floats.data(), again.floats.size() * sizeof(FloatSum)) == 0;
@@ -1919,8 +1932,10 @@ Request::prove(Part &part, Lane &lane)
 		if (f.status == GPUCOL_OUT_OF_MEMORY)
 			return;				/* it says nothing about the kernels */
 	}
-	for (const JitHandle &kernel : trial.compiled())
-		kernel->judge(same);
+	if (!same)
+		for (const JitHandle &kernel : lowering.compiled())
+			kernel->judge(false);
+	trial.judge(same);
 }
 
 void
@@ -1929,20 +1944,13 @@ Request::run_part(Part &part)
 	Lane	   &lane = *shares_[part.share]->lane;
 	Admission	admission(lane.device());
 	Scratch		scratch(lane.device(), run_.memory_limit);
-
-	/* nothing is freed that the device still works with, whatever is thrown */
-	struct Settle
-	{
-		cudaStream_t stream;
-
-		~Settle() { device_wait(stream); }
-	}			settle = {lane.stream()};
+	JitTrial	trial;
+	Lowering	lowering(*this, part, lane, trial, false);
+	Settle		settle = {lane.stream()};
 
 	part.scratch = &scratch;
-	Lowering	lowering(*this, part, lane, false);
-
 	lowering.run(&part.result);
-	if (lowering.saw_unproven())
-		prove(part, lane);
+	if (!trial.empty())
+		prove(part, lane, trial);
 	part.scratch = NULL;
 }

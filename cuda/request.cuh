@@ -79,6 +79,8 @@ extern uint64_t request_window;
 /* Finds the lane of a device for the session at hand. */
 typedef std::function<Lane *(Device &)> LaneFinder;
 
+class JitTrial;
+
 class Request
 {
 public:
@@ -134,7 +136,7 @@ private:
 	void		list_missing();
 	void		compute(Part &part);
 	void		run_part(Part &part);
-	void		prove(Part &part, Lane &lane);
+	void		prove(Part &part, Lane &lane, JitTrial &trial);
 	void		release(Part &part);
 	Failure		failure() const;
 	void		expand_codes(Share &share, Resident *r, const uint32_t *ends, uint32_t nrows);

@@ -1,6 +1,7 @@
 # service.sh: parts of test/gpu/run about the daemon as a service; sourced.
 
-# Restart the server with options of the daemon and settings NAME=VALUE.
+# Restart the server with options of the daemon and settings NAME=VALUE, and with
+# DAEMON_ENVIRONMENT before the daemon.
 restart()
 {
 	local options=$1 setting
@@ -9,7 +10,7 @@ restart()
 	sed -i '/^# of the test$/,$d' /opt/pgdata/postgresql.conf
 	echo "# of the test" >> /opt/pgdata/postgresql.conf
 	for setting in "$@"; do echo "$setting" >> /opt/pgdata/postgresql.conf; done
-	as "GPUCOL_GPUD_TEST='$options' pg_ctl -D /opt/pgdata -m fast -l /opt/pgdata/log -w restart >/dev/null"
+	as "${DAEMON_ENVIRONMENT:-} GPUCOL_GPUD_TEST='$options' pg_ctl -D /opt/pgdata -m fast -l /opt/pgdata/log -w restart >/dev/null"
 }
 
 # The device's answers with the daemon under an option or setting, against the CPU's.
