@@ -2,166 +2,188 @@
  *
  * hisa.cuh
  *	  Hash-indexed sorted arrays (Sun et al., "Modern Datalog on the GPU") over
- *	  packed tuples.
+ *	  packed tuples (key.cuh).
  *
- * A tuple of codes is one 64-bit key: `bits` bits a column, the first column of
- * the order highest.  A HISA holds the tuples of one relation in one column
- * order as sorted, disjoint runs.  A range query gives the tuples whose first
- * columns equal a prefix; a run that is asked often carries an open-addressing
- * hash table from prefix to range, one that is not is searched by bisection.
+ * A HISA holds the tuples of one relation in one column order as sorted, disjoint
+ * runs.  A range query gives the tuples whose first columns equal a prefix; a
+ * run that is asked often carries an open-addressing hash table from prefix to
+ * range, one that is not is searched by bisection.
  *
  * FULL is several levels (beyond the paper): a round's delta becomes a new
  * run, and runs of similar size are merged, so that a long fixpoint does not
  * rewrite all of FULL each round.
+ *
+ * A run may lie in host memory, where the device has no room for it.  A piece of a
+ * sorted run is a sorted run: whoever reads runs takes them piece by piece
+ * (gpucol_hisa_pieces), and what lies on the device is one piece.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUCOL_CUDA_HISA_CUH
 #define GPUCOL_CUDA_HISA_CUH
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
+#include "key.cuh"
 #include "memory.cuh"
 
-typedef GpucolArray<uint64_t> GpucolKeys;
-
-/* How a relation's tuples are packed in one column order. */
-struct GpucolKeyOrder
-{
-	int			arity;
-	int			bits;			/* a column; arity * bits <= 64 */
-	uint8_t		columns[32];	/* relation column at each place */
-
-	__host__ __device__ int
-	shift(int place) const
-	{
-		return bits * (arity - 1 - place);
-	}
-
-	__host__ __device__ uint32_t
-	code(uint64_t key, int place) const
-	{
-		return (uint32_t) ((key >> shift(place)) & ((1ull << bits) - 1));
-	}
-
-	bool same(const GpucolKeyOrder &other) const;
-};
-
 /* One slot of a run's hash table; count 0 = empty. */
-struct GpucolHashSlot
+template <class K> struct GpucolHashSlot
 {
-	uint64_t	prefix;
+	K			prefix;
 	uint64_t	start;
 	uint64_t	count;
 };
 
 /* Device view of a run, for kernels. */
-struct GpucolRunView
+template <class K> struct GpucolRunView
 {
-	const uint64_t *keys;
+	const K    *keys;
 	uint64_t	nkeys;
-	int			prefix_shift;	/* key >> this = prefix; 64 = no prefix */
-	const GpucolHashSlot *slots;	/* NULL = bisect */
-	uint64_t	mask;			/* slots - 1 */
+	K			mask;			/* of the prefix */
+	bool		all;			/* no prefix: every key matches */
+	const GpucolHashSlot<K> *slots; /* NULL = bisect */
+	uint64_t	slot_mask;		/* slots - 1 */
 };
 
 /* A sorted run. */
-class GpucolRun
+template <class K> class GpucolRun
 {
 public:
-	explicit GpucolRun(GpucolKeys &&keys) : keys_(std::move(keys)) {}
+	explicit GpucolRun(GpucolArray<K> &&keys) : keys_(std::move(keys)) {}
 
-	const GpucolKeys &keys() const { return keys_; }
-	size_t size() const { return keys_.size(); }
+	size_t size() const { return host_.data() ? host_.size() : keys_.size(); }
+	bool on_device() const { return host_.data() == nullptr; }
+
+	/* Of a run on the device. */
+	const GpucolArray<K> &keys() const { return keys_; }
 
 	/*
-	 * View for queries on the first `places` columns.  Builds the hash table
-	 * when this many lookups are worth it.
+	 * View of a run on the device for queries on the first `places` columns.
+	 * Builds the hash table when this many lookups are worth it.
 	 */
-	GpucolRunView view(GpucolDeviceMemory &memory, const GpucolKeyOrder &order,
-					   int places, size_t lookups);
-	GpucolKeys take() { return std::move(keys_); }
+	GpucolRunView<K> view(GpucolDeviceMemory &memory, const GpucolKeyOrder &order,
+						  int places, size_t lookups);
+
+	/* Move to host memory. */
+	void to_host(GpucolDeviceMemory &memory);
+
+	/* A copy of keys from .. from + n - 1, as a run on the device. */
+	std::shared_ptr<GpucolRun> piece(GpucolDeviceMemory &memory, size_t from,
+									 size_t n) const;
+
+	/* Copy keys from .. from + n - 1 to the host; waits for the stream. */
+	void read(GpucolDeviceMemory &memory, size_t from, size_t n, K *to) const;
 
 private:
 	void build(GpucolDeviceMemory &memory);
 
-	GpucolKeys	keys_;
-	GpucolArray<GpucolHashSlot> slots_;
-	int			hashed_shift_ = -1;
-	int			asked_shift_ = -1;
+	GpucolArray<K> keys_;
+	GpucolHostArray<K> host_;
+	K			asked_mask_ = {};	/* prefix that lookups are counted for */
+	K			hashed_mask_ = {};	/* prefix that slots_ is for */
 	size_t		asked_ = 0;
+	GpucolArray<GpucolHashSlot<K>> slots_;
 };
 
-typedef std::vector<std::shared_ptr<GpucolRun>> GpucolRuns;
+template <class K> using GpucolRunPtr = std::shared_ptr<GpucolRun<K>>;
+template <class K> using GpucolRuns = std::vector<GpucolRunPtr<K>>;
 
-/* Sort keys (their low `bits` bits), drop duplicates. */
-extern void gpucol_hisa_unique(GpucolDeviceMemory &memory, GpucolKeys &keys, int bits);
+/*
+ * Pieces of a run that are on the device, one after another, passed to `body`.  What
+ * lies there is one piece if it has at most `whole` keys.
+ */
+template <class K, class Body>
+void
+gpucol_hisa_pieces(GpucolDeviceMemory &memory, const GpucolRunPtr<K> &run, Body body,
+				   size_t whole = SIZE_MAX)
+{
+	constexpr size_t MOST = ((size_t) 1 << 28) / sizeof(K);
 
-/* Drop from sorted `keys` what any of the runs holds. */
-extern void gpucol_hisa_subtract(GpucolDeviceMemory &memory, GpucolKeys &keys,
-								 const GpucolRuns &runs);
+	if (run->on_device() && run->size() <= whole)
+	{
+		body(run);
+		return;
+	}
+	for (size_t from = 0, n; from < run->size(); from += n)
+	{
+		n = std::min(memory.piece(4 * sizeof(K), MOST), run->size() - from);
+		body(run->piece(memory, from, n));
+	}
+}
 
-/* Add a sorted run that is disjoint from the others; merges similar sizes. */
-extern void gpucol_hisa_add(GpucolDeviceMemory &memory, GpucolRuns &runs,
-							std::shared_ptr<GpucolRun> run);
+/* Sort keys of `bits` bits (all, for wide keys). */
+template <class K>
+void gpucol_hisa_sort(GpucolDeviceMemory &memory, GpucolArray<K> &keys, int bits);
+
+/* The same, dropping duplicates. */
+template <class K>
+void gpucol_hisa_unique(GpucolDeviceMemory &memory, GpucolArray<K> &keys, int bits);
+
+/* Keep the keys with a flag, in their order. */
+template <class K>
+void gpucol_hisa_keep(GpucolDeviceMemory &memory, GpucolArray<K> &keys,
+					  const GpucolArray<uint8_t> &keep);
+
+/* Clear the flags of the sorted keys that a run on the device holds. */
+template <class K>
+void gpucol_hisa_mark_known(GpucolDeviceMemory &memory, const GpucolArray<K> &keys,
+							const GpucolRun<K> &run, GpucolArray<uint8_t> &keep);
+
+/*
+ * Add a sorted run that is disjoint from the others; merges similar sizes while
+ * there is room.
+ */
+template <class K>
+void gpucol_hisa_add(GpucolDeviceMemory &memory, GpucolRuns<K> &runs,
+					 GpucolRunPtr<K> run);
 
 /* The same tuples in another order, sorted. */
-extern GpucolKeys gpucol_hisa_reorder(GpucolDeviceMemory &memory,
-									  const GpucolKeys &keys,
-									  const GpucolKeyOrder &from,
-									  const GpucolKeyOrder &to);
+template <class K>
+GpucolArray<K> gpucol_hisa_reorder(GpucolDeviceMemory &memory,
+								   const GpucolArray<K> &keys,
+								   const GpucolKeyOrder &from,
+								   const GpucolKeyOrder &to);
+
+/*
+ * The rows of a binary relation, which `runs` hold in this order, sorted as keys of
+ * two codes.
+ */
+template <class K>
+GpucolArray<uint64_t> gpucol_hisa_pairs(GpucolDeviceMemory &memory,
+										const GpucolRuns<K> &runs,
+										const GpucolKeyOrder &order);
 
 /* Rows of all runs together. */
-extern size_t gpucol_hisa_count(const GpucolRuns &runs);
+template <class K>
+size_t
+gpucol_hisa_count(const GpucolRuns<K> &runs)
+{
+	size_t		n = 0;
+
+	for (const auto &run : runs)
+		n += run->size();
+	return n;
+}
 
 #ifdef __CUDACC__
 
-/* Mix the bits of a prefix (the finaliser of MurmurHash3, public domain). */
-__device__ __forceinline__ uint64_t
-hash_prefix(uint64_t v)
-{
-	v ^= v >> 33;
-	v *= 0xff51afd7ed558ccdull;
-	v ^= v >> 33;
-	v *= 0xc4ceb9fe1a85ec53ull;
-	return v ^ v >> 33;
-}
-
-/* First position in sorted keys that is not below `key`. */
-__device__ __forceinline__ uint64_t
-lower_bound(const uint64_t *keys, uint64_t n, uint64_t key)
-{
-	uint64_t	lo = 0;
-
-	while (n > 0)
-	{
-		uint64_t	half = n / 2;
-
-		if (__ldg(keys + lo + half) < key)
-		{
-			lo += half + 1;
-			n -= half + 1;
-		}
-		else
-			n = half;
-	}
-	return lo;
-}
-
 /* Range of a prefix in a run: its first key, and how many. */
+template <class K>
 __device__ __forceinline__ uint64_t
-run_find(const GpucolRunView &run, uint64_t prefix, uint64_t *start)
+run_find(const GpucolRunView<K> &run, const K &prefix, uint64_t *start)
 {
-	if (run.prefix_shift >= 64)
+	if (run.all)
 	{
 		*start = 0;
 		return run.nkeys;
 	}
 	if (run.slots)
-		for (uint64_t at = hash_prefix(prefix) & run.mask;; at = (at + 1) & run.mask)
+		for (uint64_t at = key_hash(prefix) & run.slot_mask;; at = (at + 1) & run.slot_mask)
 		{
-			GpucolHashSlot slot = run.slots[at];
+			GpucolHashSlot<K> slot = run.slots[at];
 
 			if (slot.count == 0)
 				return 0;
@@ -171,17 +193,15 @@ run_find(const GpucolRunView &run, uint64_t prefix, uint64_t *start)
 				return slot.count;
 			}
 		}
-	uint64_t	lo = lower_bound(run.keys, run.nkeys, prefix << run.prefix_shift);
-	uint64_t	last = (prefix << run.prefix_shift) |
-		((1ull << run.prefix_shift) - 1);
+	uint64_t	lo = lower_bound(run.keys, run.nkeys, prefix);
+	K			last = prefix | ~run.mask;
 	uint64_t	end = lo;
 
 	/* most ranges are short: step, then bisect */
-	while (end < run.nkeys && end - lo < 4 && __ldg(run.keys + end) <= last)
+	while (end < run.nkeys && end - lo < 4 && !(last < key_load(run.keys + end)))
 		end++;
 	if (end - lo == 4)
-		end = last == UINT64_MAX ? run.nkeys :
-			end + lower_bound(run.keys + end, run.nkeys - end, last + 1);
+		end += upper_bound(run.keys + end, run.nkeys - end, last);
 	*start = lo;
 	return end - lo;
 }

@@ -6,7 +6,8 @@
  * Everything that a request allocates on the device goes through a
  * GpucolDeviceMemory: blocks come from CUDA's stream-ordered pool, which keeps
  * what is freed for the next round (the eager buffer management of the HISA
- * paper), and the bytes held are counted against the request's limit.
+ * paper), and the bytes held are counted against the request's limit.  Pinned
+ * host memory is the next tier: a request that may use it says how much.
  *
  * Inside one request C++ exceptions carry failures to the request's entry
  * point, which returns the status.
@@ -48,6 +49,28 @@ struct GpucolDeviceMemory
 	size_t		limit = 0;		/* bytes; 0 = no limit */
 	size_t		held = 0;
 	size_t		peak = 0;
+	size_t		host_limit = 0; /* bytes of pinned host memory; 0 = none */
+	size_t		host_held = 0;
+	size_t		host_peak = 0;
+
+	/* Bytes that may still be allocated on the device. */
+	size_t
+	room() const
+	{
+		return !limit ? SIZE_MAX : held < limit ? limit - held : 0;
+	}
+
+	/*
+	 * How many things of `bytes` to hold at a time: what an eighth of the room
+	 * takes, between 4096 and `most`.
+	 */
+	size_t
+	piece(size_t bytes, size_t most) const
+	{
+		size_t		fit = room() / 8 / bytes;
+
+		return fit < 4096 ? 4096 : fit < most ? fit : most;
+	}
 
 	/* Let the pool of the current device keep what is freed. */
 	static void
@@ -97,6 +120,55 @@ struct GpucolDeviceMemory
 			held -= bytes;
 		}
 	}
+};
+
+/* An array in pinned host memory; owns it, moves but does not copy. */
+template <class T> class GpucolHostArray
+{
+public:
+	GpucolHostArray() = default;
+	GpucolHostArray(GpucolDeviceMemory &memory, size_t n)
+	{
+		if (memory.host_held + n * sizeof(T) > memory.host_limit)
+			throw GpucolFailure{GPUCOL_OUT_OF_MEMORY};
+		gpucol_check(cudaMallocHost((void **) &p_, n * sizeof(T)));
+		memory_ = &memory;
+		n_ = n;
+		memory.host_held += n * sizeof(T);
+		memory.host_peak = memory.host_held > memory.host_peak ? memory.host_held :
+			memory.host_peak;
+	}
+	GpucolHostArray(GpucolHostArray &&other) noexcept { swap(other); }
+	GpucolHostArray &
+	operator=(GpucolHostArray &&other) noexcept
+	{
+		swap(other);
+		return *this;
+	}
+	~GpucolHostArray()
+	{
+		if (memory_)
+		{
+			cudaFreeHost(p_);
+			memory_->host_held -= n_ * sizeof(T);
+		}
+	}
+
+	T *data() const { return p_; }
+	size_t size() const { return n_; }
+
+private:
+	void
+	swap(GpucolHostArray &other)
+	{
+		std::swap(memory_, other.memory_);
+		std::swap(p_, other.p_);
+		std::swap(n_, other.n_);
+	}
+
+	GpucolDeviceMemory *memory_ = nullptr;
+	T		   *p_ = nullptr;
+	size_t		n_ = 0;
 };
 
 /* A device array; owns its memory, moves but does not copy. */

@@ -5,15 +5,20 @@
  *
  * A round runs every recursive rule over the last delta, sorts and
  * deduplicates what each relation got, subtracts FULL, and makes the rest the
- * next delta; the old delta joins the levels of FULL.
+ * next delta; the old delta joins the levels of FULL.  A run advances a round at a
+ * time, driven by its reader, so that a recursion that would never end can be read as
+ * far as its reader likes.
  *
  *-------------------------------------------------------------------------
  */
-#include <algorithm>
-#include <cstring>
+#include <unistd.h>
 
-#include "recursive.cuh"
+#include <cstring>
+#include <deque>
+#include <map>
+
 #include "recursive_engine.h"
+#include "relations.cuh"
 
 namespace
 {
@@ -21,69 +26,398 @@ namespace
 /* Rows handed out by one call of next. */
 constexpr size_t BATCH = 65536;
 
-std::shared_ptr<GpucolRun>
-empty_run(GpucolDeviceMemory &memory)
+/* Rows that were loaded into a relation. */
+struct Loaded
 {
-	return std::make_shared<GpucolRun>(GpucolKeys(memory, 0));
-}
+	size_t		n = 0;
+	std::vector<std::vector<int64_t>> columns;
+	std::vector<std::vector<uint8_t>> nulls;	/* empty: none */
+};
 
+/* What a batch of next points to. */
+struct Batch
+{
+	std::vector<std::vector<int64_t>> columns;
+	std::vector<std::vector<uint8_t>> nulls;
+	std::vector<const int64_t *> column_pointers;
+	std::vector<const uint8_t *> null_pointers;
+};
+
+/* Is a relation derived in a stratum? */
 bool
 derived_in(const GpucolRecPlan *plan, uint32_t relation, uint32_t stratum)
 {
-	for (uint32_t r = 0; r < plan->nrules; r++)
-	{
-		const GpucolRecRule &rule = plan->rules[r];
-		const GpucolRecStep &last = plan->steps[rule.steps + rule.nsteps - 1];
+	return plan->relations[relation].stratum == stratum &&
+		(plan->relations[relation].flags & GPUCOL_REC_DERIVED);
+}
 
-		if (rule.stratum == stratum && last.relation == relation)
+bool
+recursive_stratum(const GpucolRecPlan *plan, uint32_t stratum)
+{
+	for (uint32_t i = 0; i < plan->nrules; i++)
+		if (plan->rules[i].stratum == stratum &&
+			(plan->rules[i].flags & GPUCOL_REC_RECURSIVE))
 			return true;
-	}
 	return false;
 }
 
+/* Does a rule make values that are not among the inputs' and constants'? */
+bool
+computes(const GpucolRecPlan *plan)
+{
+	for (uint32_t i = 0; i < plan->nsteps; i++)
+		if (plan->steps[i].kind == GPUCOL_REC_AGGREGATE ||
+			(plan->steps[i].kind == GPUCOL_REC_COMPUTE &&
+			 plan->steps[i].function != GPUCOL_REC_COPY))
+			return true;
+	return false;
+}
+
+/* Does it matter how often an input has a row? */
+bool
+counts_matter(const GpucolRecPlan *plan)
+{
+	for (uint32_t i = 0; i < plan->nsteps; i++)
+		if (plan->steps[i].kind == GPUCOL_REC_AGGREGATE)
+			return true;
+	for (uint32_t i = 0; i < plan->nrelations; i++)
+		if ((plan->relations[i].flags & GPUCOL_REC_BAG) &&
+			(plan->relations[i].flags & GPUCOL_REC_DERIVED))
+			return true;
+	return false;
+}
+
+/* A plan being run, whatever its keys are. */
+class Fixpoint
+{
+public:
+	virtual ~Fixpoint() = default;
+	virtual void load(uint32_t relation, const Loaded &rows) = 0;
+	virtual GpucolStatus next(uint32_t relation, Batch &batch, GpucolRecBatch *out) = 0;
+	virtual void summarise(uint32_t relation, uint64_t *nrows,
+						   GpucolRecSummary *columns) = 0;
+};
+
+template <class K>
+class FixpointOf : public Fixpoint, private GpucolPairSource
+{
+public:
+	explicit FixpointOf(GpucolDeviceRun &run)
+		: run_(run), plan_(*run.plan), relations_(run), shapes_(plan_.nrelations) {}
+
+	/* Loaded rows of a relation: rows of its first round. */
+	void
+	load(uint32_t relation, const Loaded &rows) override
+	{
+		const GpucolKeyOrder &order = relations_[relation].order();
+		std::vector<K> keys(rows.n, K{});
+
+		for (int place = 0; place < order.arity; place++)
+			for (size_t at = 0; at < rows.n; at += ROWS_A_LOOK)
+			{
+				run_.check_cancel();
+				pack(rows, order, place, at, std::min(rows.n, at + ROWS_A_LOOK), keys);
+			}
+		GpucolArray<K> device(run_.memory, rows.n);
+
+		gpucol_check(cudaMemcpyAsync(device.data(), keys.data(), rows.n * sizeof(K),
+									 cudaMemcpyHostToDevice, run_.memory.stream));
+		gpucol_check(cudaStreamSynchronize(run_.memory.stream));
+		relations_[relation].add(std::move(device));
+		if (plan_.relations[relation].flags & GPUCOL_REC_DERIVED)
+			return;
+		/* whole from the start: to the delta, and on */
+		relations_[relation].commit();
+		relations_[relation].commit();
+	}
+
+	GpucolStatus
+	next(uint32_t relation, Batch &batch, GpucolRecBatch *out) override
+	{
+		Reader	   &reader = readers_[relation];
+
+		if (!reader.started)
+			start_reading(relation, reader);
+		for (;;)
+		{
+			if (next_of_runs(relation, reader, batch, out) ||
+				(shapes_[relation] && next_of_shape(relation, reader, batch, out)))
+				return GPUCOL_OK;
+			if (done_)
+				return GPUCOL_END;
+			advance();
+		}
+	}
+
+	void
+	summarise(uint32_t relation, uint64_t *nrows, GpucolRecSummary *columns) override
+	{
+		const GpucolKeyOrder order = relations_[relation].order();
+		auto		add = [&](const GpucolRunPtr<K> &run) {
+			*nrows += run->size();
+			gpucol_hisa_pieces(run_.memory, run, [&](const GpucolRunPtr<K> &piece) {
+				run_.check_cancel();
+				gpucol_relations_summarise(run_, piece, order, columns);
+			});
+		};
+
+		*nrows = 0;
+		for (int c = 0; c < order.arity; c++)
+			columns[c] = GpucolRecSummary{};
+		/* what keeps only its delta is added up round by round */
+		bool		bag = (plan_.relations[relation].flags & GPUCOL_REC_BAG) != 0;
+
+		if (bag)
+			for (auto &run : relations_[relation].read(add))
+				add(run);
+		while (!done_)
+			advance();
+		if (shapes_[relation])
+			*nrows = shapes_[relation]->summarise(columns);
+		else if (!bag)
+			for (auto &run : relations_[relation].read(nullptr))
+				add(run);
+	}
+
+private:
+	/* Loaded rows between two looks for a cancel. */
+	static constexpr size_t ROWS_A_LOOK = (size_t) 1 << 22;
+
+	/* Where the reader of a relation is. */
+	struct Reader
+	{
+		bool		started = false;
+		std::deque<GpucolRunPtr<K>> runs;	/* to be read */
+		size_t		at = 0;		/* row of the first */
+		GpucolArray<uint64_t> pairs;	/* of a shape */
+		size_t		pair_at = 0;
+		std::vector<K> keys;
+		std::vector<uint64_t> pair_keys;
+	};
+
+	void
+	pack(const Loaded &rows, const GpucolKeyOrder &order, int place, size_t from,
+		 size_t to, std::vector<K> &keys)
+	{
+		const auto &column = rows.columns[order.columns[place]];
+		const auto &nulls = rows.nulls[order.columns[place]];
+
+		for (size_t i = from; i < to; i++)
+			key_put(keys[i], order, place, !nulls.empty() && nulls[i] ?
+					run_.codes.null_code() : run_.codes.code(column[i]));
+	}
+
+	/* All rows of a binary relation, for a shape. */
+	GpucolArray<uint64_t>
+	pairs(uint32_t relation, int from) override
+	{
+		GpucolKeyOrder order = relations_[relation].order();
+
+		order.columns[0] = (uint8_t) from;
+		order.columns[1] = (uint8_t) (1 - from);
+		return gpucol_hisa_pairs(run_.memory, relations_[relation].runs(order, GPUCOL_REC_FULL),
+								 order);
+	}
+
+	/* ---- strata and rounds ---- */
+
+	void
+	run_rules(bool recursive)
+	{
+		for (uint32_t i = 0; i < plan_.nrules; i++)
+			if (plan_.rules[i].stratum == stratum_ &&
+				((plan_.rules[i].flags & GPUCOL_REC_RECURSIVE) != 0) == recursive)
+				gpucol_rules_run(run_, relations_, i);
+	}
+
+	/* Commit every relation of the stratum. */
+	void
+	commit()
+	{
+		delta_ = 0;
+		for (uint32_t i = 0; i < plan_.nrelations; i++)
+			if (derived_in(&plan_, i, stratum_))
+				delta_ += relations_[i].commit();
+		run_.progress.delta = delta_;
+		run_.progress.full += delta_;
+	}
+
+	void
+	begin_stratum()
+	{
+		uint32_t	relation;
+
+		in_stratum_ = true;
+		rounds_ = 0;
+		run_.progress.stratum = stratum_;
+		run_.progress.method = "HISA";
+		run_rules(false);
+		commit();
+		if (!recursive_stratum(&plan_, stratum_))
+			delta_ = 0;
+		if (delta_ == 0)
+			return;
+		if (auto shape = gpucol_shapes_start(run_, *this, stratum_, &relation))
+		{
+			/* the shape's rows include those that there were */
+			shapes_[relation] = std::move(shape);
+			readers_[relation].runs.clear();
+			delta_ = 0;
+		}
+	}
+
+	void
+	end_stratum()
+	{
+		for (uint32_t i = 0; i < plan_.nrelations; i++)
+			if (derived_in(&plan_, i, stratum_))
+				relations_[i].compact();
+		in_stratum_ = false;
+		stratum_++;
+		done_ = stratum_ >= plan_.nstrata;
+	}
+
+	/* One step forward: the start of a stratum, a round, or its end. */
+	void
+	advance()
+	{
+		run_.check_cancel();
+		if (!in_stratum_)
+			begin_stratum();
+		else if (delta_ == 0)
+			end_stratum();
+		else
+		{
+			if (run_.options.max_rounds && rounds_++ >= run_.options.max_rounds)
+				throw GpucolFailure{GPUCOL_ROUNDS_EXCEEDED};
+			run_rules(true);
+			commit();
+			run_.note_round(delta_);
+		}
+		run_.note_memory();
+	}
+
+	/* ---- reading ---- */
+
+	/*
+	 * Rows of the only stratum are read as they are found, unless later ones may
+	 * supersede them.
+	 */
+	void
+	start_reading(uint32_t relation, Reader &reader)
+	{
+		bool		streams = plan_.nstrata == 1 &&
+			plan_.relations[relation].merge == GPUCOL_REC_MERGE_NONE;
+
+		reader.started = true;
+		while (!streams && !done_)
+			advance();
+		if (shapes_[relation])
+			return;
+		for (auto &run : relations_[relation].read([&reader](const GpucolRunPtr<K> &run) {
+				reader.runs.push_back(run);
+			}))
+			reader.runs.push_back(run);
+	}
+
+	bool
+	next_of_runs(uint32_t relation, Reader &reader, Batch &batch, GpucolRecBatch *out)
+	{
+		while (!reader.runs.empty() && reader.at == reader.runs.front()->size())
+		{
+			reader.runs.pop_front();
+			reader.at = 0;
+		}
+		if (reader.runs.empty())
+			return false;
+		size_t		n = std::min(BATCH, reader.runs.front()->size() - reader.at);
+
+		reader.keys.resize(n);
+		reader.runs.front()->read(run_.memory, reader.at, n, reader.keys.data());
+		reader.at += n;
+		decode(reader.keys, relations_[relation].order(), batch, out);
+		return true;
+	}
+
+	bool
+	next_of_shape(uint32_t relation, Reader &reader, Batch &batch, GpucolRecBatch *out)
+	{
+		while (reader.pair_at == reader.pairs.size())
+		{
+			reader.pair_at = 0;
+			if (!shapes_[relation]->next(reader.pairs))
+				return false;
+		}
+		size_t		n = std::min(BATCH, reader.pairs.size() - reader.pair_at);
+
+		reader.pair_keys.resize(n);
+		gpucol_check(cudaMemcpyAsync(reader.pair_keys.data(),
+									 reader.pairs.data() + reader.pair_at,
+									 n * sizeof(uint64_t), cudaMemcpyDeviceToHost,
+									 run_.memory.stream));
+		gpucol_check(cudaStreamSynchronize(run_.memory.stream));
+		reader.pair_at += n;
+		decode(reader.pair_keys, relations_[relation].order(), batch, out);
+		return true;
+	}
+
+	/* Keys to values. */
+	template <class Key>
+	void
+	decode(const std::vector<Key> &keys, const GpucolKeyOrder &order, Batch &batch,
+		   GpucolRecBatch *out)
+	{
+		const std::vector<int64_t> &values = run_.codes.host();
+		size_t		n = keys.size();
+
+		batch.columns.resize(order.arity);
+		batch.nulls.resize(order.arity);
+		batch.column_pointers.resize(order.arity);
+		batch.null_pointers.assign(order.arity, nullptr);
+		for (int place = 0; place < order.arity; place++)
+		{
+			int			c = order.columns[place];
+
+			batch.columns[c].resize(n);
+			for (size_t i = 0; i < n; i++)
+				batch.columns[c][i] = values[key_code(keys[i], order, place)];
+			batch.column_pointers[c] = batch.columns[c].data();
+			if (!run_.codes.has_null())
+				continue;
+			batch.nulls[c].resize(n);
+			for (size_t i = 0; i < n; i++)
+				batch.nulls[c][i] = key_code(keys[i], order, place) == 0;
+			batch.null_pointers[c] = batch.nulls[c].data();
+		}
+		out->nrows = (uint32_t) n;
+		out->columns = batch.column_pointers.data();
+		out->nulls = batch.null_pointers.data();
+	}
+
+	GpucolDeviceRun &run_;
+	const GpucolRecPlan &plan_;
+	GpucolRelations<K> relations_;
+	std::vector<std::unique_ptr<GpucolShape>> shapes_;	/* by relation, or null */
+	std::map<uint32_t, Reader> readers_;
+	uint32_t	stratum_ = 0;
+	bool		in_stratum_ = false;
+	bool		done_ = false;
+	int64_t		rounds_ = 0;	/* of the stratum */
+	uint64_t	delta_ = 0;		/* 0: the stratum is over */
+};
+
 }								/* namespace */
 
-/* A run and the host side of its results. */
+/* A run, from its start on. */
 struct GpucolRecRun
 {
 	GpucolDeviceRun device;
-	/* reading: relation -> where its reader is */
-	struct Reader
-	{
-		GpucolRuns	runs;
-		size_t		run = 0;
-		size_t		at = 0;
-		GpucolKeys	keys;		/* of a shape */
-		bool		started = false;
-	};
-	std::map<uint32_t, Reader> readers;
-	std::vector<uint64_t> keys;
-	std::vector<std::vector<int64_t>> columns;
-	std::vector<const int64_t *> pointers;
-	std::vector<std::vector<uint8_t>> null_columns;
-	std::vector<const uint8_t *> nulls;
+	std::vector<Loaded> loaded; /* until the first question */
+	bool		has_null = false;
+	std::unique_ptr<Fixpoint> fixpoint; /* from then on */
+	Batch		batch;
+	GpucolStatus status = GPUCOL_OK;	/* of the run, once it failed */
 };
-
-uint32_t
-GpucolDeviceRun::code(int64_t value) const
-{
-	if (!direct.empty())
-		return direct[(uint64_t) value - (uint64_t) values[has_null]];
-	return (uint32_t) (std::lower_bound(values.begin() + has_null, values.end(), value) -
-					   values.begin());
-}
-
-GpucolKeyOrder
-GpucolDeviceRun::declared(uint32_t relation) const
-{
-	GpucolKeyOrder order;
-
-	order.arity = plan->relations[relation].arity;
-	order.bits = bits;
-	for (int i = 0; i < order.arity; i++)
-		order.columns[i] = (uint8_t) i;
-	return order;
-}
 
 void
 GpucolDeviceRun::check_cancel() const
@@ -105,327 +439,77 @@ GpucolDeviceRun::note_round(uint64_t delta)
 {
 	progress.rounds++;
 	progress.delta = delta;
-	progress.bytes = memory.held;
-	progress.peak_bytes = memory.peak;
-}
-
-GpucolRuns
-GpucolDeviceRun::runs(uint32_t relation, const GpucolKeyOrder &order,
-					  GpucolRecVersion version)
-{
-	GpucolDeviceRelation &r = relations[relation];
-	GpucolIndex *index = nullptr;
-	GpucolRuns	result;
-
-	for (auto &i : r.indexes)
-		if (i.order.same(order))
-			index = &i;
-	if (index == nullptr)
-	{
-		const GpucolIndex &declared_index = r.indexes[0];
-		GpucolIndex fresh_index = {order, {}, nullptr};
-
-		for (auto &run : declared_index.previous)
-			gpucol_hisa_add(memory, fresh_index.previous,
-							std::make_shared<GpucolRun>(
-								gpucol_hisa_reorder(memory, run->keys(),
-													declared_index.order, order)));
-		r.indexes.push_back(std::move(fresh_index));
-		index = &r.indexes.back();
-	}
-	if (version != GPUCOL_REC_DELTA)
-		result = index->previous;
-	if (version != GPUCOL_REC_PREVIOUS && r.delta->size() > 0)
-	{
-		if (!index->delta)
-			index->delta = index == &r.indexes[0] ? r.delta :
-				std::make_shared<GpucolRun>(
-					gpucol_hisa_reorder(memory, r.delta->keys(),
-										r.indexes[0].order, order));
-		result.push_back(index->delta);
-	}
-	return result;
+	note_memory();
 }
 
 void
-GpucolDeviceRun::settle_fresh(uint32_t relation)
+GpucolDeviceRun::note_memory()
 {
-	GpucolDeviceRelation &r = relations[relation];
-	GpucolKeys	all;
-
-	if (r.fresh.empty())
-		return;
-	if (r.fresh.size() == 1)
-		all = std::move(r.fresh[0]);
-	else
-	{
-		size_t		at = 0;
-
-		all = GpucolKeys(memory, r.nfresh);
-		for (auto &piece : r.fresh)
-		{
-			gpucol_check(cudaMemcpyAsync(all.data() + at, piece.data(),
-										 piece.size() * sizeof(uint64_t),
-										 cudaMemcpyDeviceToDevice, memory.stream));
-			at += piece.size();
-		}
-	}
-	r.fresh.clear();
-	gpucol_hisa_unique(memory, all, bits * plan->relations[relation].arity);
-	gpucol_hisa_subtract(memory, all, r.indexes[0].previous);
-	if (r.delta->size() > 0)
-		gpucol_hisa_subtract(memory, all, {r.delta});
-	r.nfresh = all.size();
-	r.fresh.push_back(std::move(all));
+	progress.bytes = memory.held + memory.host_held;
+	progress.peak_bytes = memory.peak + memory.host_peak;
 }
 
 namespace
 {
 
-/* Old delta into FULL, what was emitted becomes the delta. */
-uint64_t
-commit(GpucolDeviceRun &run, uint32_t relation)
+/* Number all values that were loaded or stand in the plan. */
+void
+number_values(GpucolRecRun *run)
 {
-	GpucolDeviceRelation &r = run.relations[relation];
+	const GpucolRecPlan *plan = run->device.plan;
+	std::vector<int64_t> constants;
 
-	run.settle_fresh(relation);
-	for (auto &index : r.indexes)
+	for (uint32_t i = 0; i < plan->nconstants; i++)
 	{
-		if (r.delta->size() > 0)
-			gpucol_hisa_add(run.memory, index.previous,
-							&index == &r.indexes[0] ? r.delta :
-							index.delta ? index.delta :
-							std::make_shared<GpucolRun>(
-								gpucol_hisa_reorder(run.memory, r.delta->keys(),
-													r.indexes[0].order, index.order)));
-		index.delta = nullptr;
+		run->has_null |= plan->constants[i].isnull;
+		if (!plan->constants[i].isnull)
+			constants.push_back(plan->constants[i].value);
 	}
-	r.delta = r.fresh.empty() ? empty_run(run.memory) :
-		std::make_shared<GpucolRun>(std::move(r.fresh[0]));
-	r.fresh.clear();
-	r.nfresh = 0;
-	return r.delta->size();
+	run->device.codes.number(run->device.memory, run->has_null, computes(plan),
+							 [&](const GpucolCodes::Visit &visit) {
+		constexpr size_t PIECE = (size_t) 1 << 22;
+
+		for (const Loaded &rows : run->loaded)
+			for (size_t c = 0; c < rows.columns.size(); c++)
+				for (size_t at = 0; at < rows.n; at += PIECE)
+				{
+					run->device.check_cancel();
+					visit(rows.columns[c].data() + at,
+						  rows.nulls[c].empty() ? nullptr : rows.nulls[c].data() + at,
+						  std::min(PIECE, rows.n - at));
+				}
+		visit(constants.data(), nullptr, constants.size());
+	});
 }
 
-/* Commit every relation of the stratum; rows of the new deltas. */
-uint64_t
-commit_stratum(GpucolDeviceRun &run, uint32_t stratum)
+/* A fixpoint over keys that the widest relation fits, made from K on. */
+template <class K, class... Wider>
+std::unique_ptr<Fixpoint>
+make_fixpoint(GpucolDeviceRun &run)
 {
-	uint64_t	delta = 0;
+	int			arity = 0;
 
 	for (uint32_t i = 0; i < run.plan->nrelations; i++)
-		if (derived_in(run.plan, i, stratum))
-			delta += commit(run, i);
-	run.progress.delta = delta;
-	run.progress.full += delta;
-	return delta;
+		arity = std::max<int>(arity, run.plan->relations[i].arity);
+	if (gpucol_key_fits<K>(arity, run.codes.bits()))
+		return std::unique_ptr<Fixpoint>(new FixpointOf<K>(run));
+	if constexpr (sizeof...(Wider) > 0)
+		return make_fixpoint<Wider...>(run);
+	throw GpucolFailure{GPUCOL_UNSUPPORTED};
 }
 
+/* From loaded rows to a fixpoint that has them. */
 void
-run_rules(GpucolDeviceRun &run, uint32_t stratum, bool recursive)
+begin(GpucolRecRun *run)
 {
-	for (uint32_t i = 0; i < run.plan->nrules; i++)
-		if (run.plan->rules[i].stratum == stratum &&
-			((run.plan->rules[i].flags & GPUCOL_REC_RECURSIVE) != 0) == recursive)
-			gpucol_rules_run(run, i);
-}
-
-bool
-recursive_stratum(const GpucolRecPlan *plan, uint32_t stratum)
-{
-	for (uint32_t i = 0; i < plan->nrules; i++)
-		if (plan->rules[i].stratum == stratum &&
-			(plan->rules[i].flags & GPUCOL_REC_RECURSIVE))
-			return true;
-	return false;
-}
-
-void
-run_stratum(GpucolDeviceRun &run, uint32_t stratum)
-{
-	uint32_t	relation;
-	int64_t		rounds = 0;
-
-	run.progress.stratum = stratum;
-	run.progress.method = "HISA";
-	run_rules(run, stratum, false);
-	uint64_t	delta = commit_stratum(run, stratum);
-
-	if (!recursive_stratum(run.plan, stratum))
-		return;
-	if (auto shape = gpucol_shapes_start(run, stratum, &relation))
+	number_values(run);
+	run->fixpoint = make_fixpoint<uint64_t, GpucolKey128, GpucolKey256,
+		GpucolKey1024>(run->device);
+	for (uint32_t i = 0; i < run->loaded.size(); i++)
 	{
-		run.shapes[relation] = std::move(shape);
-		return;
+		run->fixpoint->load(i, run->loaded[i]);
+		run->loaded[i] = Loaded();
 	}
-	while (delta > 0)
-	{
-		if (run.options.max_rounds && rounds++ >= run.options.max_rounds)
-			throw GpucolFailure{GPUCOL_ROUNDS_EXCEEDED};
-		run.check_cancel();
-		run_rules(run, stratum, true);
-		delta = commit_stratum(run, stratum);
-		run.note_round(delta);
-	}
-}
-
-/* Values between two looks for a cancel. */
-constexpr size_t VALUES_A_LOOK = (size_t) 1 << 22;
-
-/* All values that were loaded or stand in the plan, passed to `visit`. */
-template <class Visit>
-void
-each_value(const GpucolDeviceRun &run, Visit visit)
-{
-	for (size_t r = 0; r < run.loaded.size(); r++)
-		for (size_t c = 0; c < run.loaded[r].size(); c++)
-		{
-			const auto &column = run.loaded[r][c];
-			const auto &nulls = run.loaded_nulls[r][c];
-
-			for (size_t at = 0; at < column.size(); at += VALUES_A_LOOK)
-			{
-				size_t		end = std::min(column.size(), at + VALUES_A_LOOK);
-
-				run.check_cancel();
-				for (size_t i = at; i < end; i++)
-					if (nulls.empty() || !nulls[i])
-						visit(column[i]);
-			}
-		}
-	for (uint32_t i = 0; i < run.plan->nconstants; i++)
-		if (!run.plan->constants[i].isnull)
-			visit(run.plan->constants[i].value);
-}
-
-/*
- * The dictionary by direct addressing, if the values span a range not much wider
- * than there are values: a pass to mark, a pass to number.
- */
-bool
-number_directly(GpucolDeviceRun &run)
-{
-	int64_t		lo = INT64_MAX,
-				hi = INT64_MIN;
-	uint64_t	n = 0;
-
-	each_value(run, [&](int64_t v) { lo = std::min(lo, v); hi = std::max(hi, v); n++; });
-	uint64_t	span = n ? (uint64_t) hi - (uint64_t) lo : UINT64_MAX;
-
-	if (span > 8 * n + 65536)
-		return false;
-	run.direct.assign(span + 1, 0);
-	each_value(run, [&](int64_t v) { run.direct[(uint64_t) v - (uint64_t) lo] = 1; });
-	for (uint64_t i = 0; i <= span; i++)
-		if (run.direct[i])
-		{
-			run.direct[i] = (uint32_t) run.values.size();
-			run.values.push_back(lo + (int64_t) i);
-		}
-	return true;
-}
-
-/* The dictionary by sorting. */
-void
-number_by_sorting(GpucolDeviceRun &run)
-{
-	std::vector<int64_t> &values = run.values;
-
-	each_value(run, [&](int64_t v) { values.push_back(v); });
-	std::sort(values.begin() + run.has_null, values.end());
-	values.erase(std::unique(values.begin() + run.has_null, values.end()), values.end());
-}
-
-/* Dense codes of all values that were loaded or stand in the plan. */
-void
-make_dictionary(GpucolDeviceRun &run)
-{
-	const std::vector<int64_t> &values = run.values;
-
-	for (uint32_t i = 0; i < run.plan->nconstants; i++)
-		run.has_null |= run.plan->constants[i].isnull;
-	if (run.has_null)
-		run.values.push_back(0);
-	if (!number_directly(run))
-		number_by_sorting(run);
-	if (values.size() > UINT32_MAX - 1)
-		throw GpucolFailure{GPUCOL_UNSUPPORTED};
-	while ((values.size() >> run.bits) > 0)
-		run.bits++;
-	for (uint32_t i = 0; i < run.plan->nrelations; i++)
-		if (run.plan->relations[i].arity * run.bits > 64)
-			throw GpucolFailure{GPUCOL_UNSUPPORTED};
-	run.device_values = GpucolArray<int64_t>(run.memory, values.size());
-	gpucol_check(cudaMemcpyAsync(run.device_values.data(), values.data(),
-								 values.size() * sizeof(int64_t),
-								 cudaMemcpyHostToDevice, run.memory.stream));
-}
-
-/* Loaded rows of a relation as keys: fresh rows of its first round. */
-void
-upload(GpucolDeviceRun &run, uint32_t relation)
-{
-	auto	   &columns = run.loaded[relation];
-	auto	   &nulls = run.loaded_nulls[relation];
-	GpucolDeviceRelation &r = run.relations[relation];
-	size_t		n = columns.empty() ? 0 : columns[0].size();
-	std::vector<uint64_t> keys(n);
-
-	r.indexes.push_back({run.declared(relation), {}, nullptr});
-	r.delta = empty_run(run.memory);
-	if (n == 0)
-		return;
-	for (size_t c = 0; c < columns.size(); c++)
-		for (size_t at = 0; at < n; at += VALUES_A_LOOK)
-		{
-			size_t		end = std::min(n, at + VALUES_A_LOOK);
-
-			run.check_cancel();
-			for (size_t i = at; i < end; i++)
-				keys[i] = keys[i] << run.bits |
-					(!nulls[c].empty() && nulls[c][i] ? run.null_code() :
-					 run.code(columns[c][i]));
-		}
-	GpucolKeys	device(run.memory, n);
-
-	gpucol_check(cudaMemcpyAsync(device.data(), keys.data(), n * sizeof(uint64_t),
-								 cudaMemcpyHostToDevice, run.memory.stream));
-	gpucol_check(cudaStreamSynchronize(run.memory.stream));
-	columns.clear();
-	nulls.clear();
-	r.nfresh = n;
-	r.fresh.push_back(std::move(device));
-}
-
-/* Relations that no rule defines are whole from the start. */
-void
-settle_inputs(GpucolDeviceRun &run)
-{
-	for (uint32_t i = 0; i < run.plan->nrelations; i++)
-	{
-		bool		derived = false;
-
-		for (uint32_t s = 0; s < run.plan->nstrata; s++)
-			derived |= derived_in(run.plan, i, s);
-		if (derived)
-			continue;
-		commit(run, i);			/* to the delta */
-		commit(run, i);			/* to FULL */
-	}
-}
-
-void
-run_all(GpucolDeviceRun &run)
-{
-	make_dictionary(run);
-	for (uint32_t i = 0; i < run.plan->nrelations; i++)
-		upload(run, i);
-	settle_inputs(run);
-	for (uint32_t s = 0; s < run.plan->nstrata; s++)
-		run_stratum(run, s);
-	gpucol_check(cudaStreamSynchronize(run.memory.stream));
-	run.progress.bytes = run.memory.held;
-	run.progress.peak_bytes = run.memory.peak;
 }
 
 /* Run `body`, turning failures into a status; the first failure stays. */
@@ -433,32 +517,44 @@ template <class Body>
 GpucolStatus
 guarded(GpucolRecRun *run, Body body)
 {
-	if (run->device.status != GPUCOL_OK)
-		return run->device.status;
+	if (run->status != GPUCOL_OK)
+		return run->status;
 	try
 	{
-		if (!run->device.ran)
-		{
-			run->device.ran = true;
-			run_all(run->device);
-		}
-		return body();
+		if (!run->fixpoint)
+			begin(run);
+		GpucolStatus status = body();
+
+		run->device.note_memory();
+		return status;
 	}
 	catch (const GpucolFailure &failure)
 	{
-		return run->device.status = failure.status;
+		return run->status = failure.status;
 	}
 	catch (const std::bad_alloc &)
 	{
-		return run->device.status = GPUCOL_OUT_OF_MEMORY;
+		return run->status = GPUCOL_OUT_OF_MEMORY;
 	}
 }
 
-/* All rows of a relation, as runs in the declared order. */
-GpucolRuns
-all_runs(GpucolDeviceRun &run, uint32_t relation)
+/*
+ * Divide the budget: as much as the device may hold, and the rest, up to half of
+ * what the machine has, in host memory.
+ */
+void
+divide_memory(const GpucolRecOptions *options, GpucolDeviceMemory *memory)
 {
-	return run.runs(relation, run.declared(relation), GPUCOL_REC_FULL);
+	size_t		host = (size_t) sysconf(_SC_PHYS_PAGES) / 2 * (size_t) sysconf(_SC_PAGESIZE);
+
+	memory->limit = options->memory_limit;
+	if (options->device_limit && (!memory->limit || options->device_limit < memory->limit))
+	{
+		memory->limit = options->device_limit;
+		memory->host_limit = host;
+		if (options->memory_limit)
+			memory->host_limit = std::min(host, options->memory_limit - memory->limit);
+	}
 }
 
 /* ---- the engine table ---- */
@@ -475,18 +571,16 @@ device_start(const GpucolRecPlan *plan, const GpucolRecOptions *options,
 		return GPUCOL_OUT_OF_MEMORY;
 	run->device.plan = plan;
 	run->device.options = *options;
-	run->device.memory.limit = options->memory_limit;
+	run->device.counts_matter = counts_matter(plan);
 	run->device.progress.threads = 1;
+	divide_memory(options, &run->device.memory);
 	try
 	{
 		GpucolDeviceMemory::keep_pool();
 		gpucol_check(cudaStreamCreateWithFlags(&run->device.memory.stream,
 											   cudaStreamNonBlocking));
 		gpucol_check(run->device.cancel.watch(options->cancelled, options->context));
-		run->device.loaded.resize(plan->nrelations);
-		run->device.loaded_nulls.resize(plan->nrelations);
-		run->device.relations.resize(plan->nrelations);
-		run->device.shapes.resize(plan->nrelations);
+		run->loaded.resize(plan->nrelations);
 	}
 	catch (const GpucolFailure &failure)
 	{
@@ -502,110 +596,32 @@ device_load(GpucolRecRun *run, uint32_t relation, uint32_t nrows,
 			const int64_t *const *columns, const uint8_t *const *nulls)
 {
 	int			arity = run->device.plan->relations[relation].arity;
-	auto	   &to = run->device.loaded[relation];
+	Loaded	   &to = run->loaded[relation];
 
-	auto	   &to_nulls = run->device.loaded_nulls[relation];
-
-	to.resize(arity);
-	to_nulls.resize(arity);
+	to.columns.resize(arity);
+	to.nulls.resize(arity);
 	for (int c = 0; c < arity; c++)
 	{
 		if (nulls && nulls[c] && memchr(nulls[c], 1, nrows))
-			run->device.has_null = true;
-		if (run->device.has_null)
+			run->has_null = true;
+		if (run->has_null)
 		{
-			to_nulls[c].resize(to[c].size());
+			to.nulls[c].resize(to.n);
 			if (nulls && nulls[c])
-				to_nulls[c].insert(to_nulls[c].end(), nulls[c], nulls[c] + nrows);
+				to.nulls[c].insert(to.nulls[c].end(), nulls[c], nulls[c] + nrows);
 			else
-				to_nulls[c].resize(to[c].size() + nrows);
+				to.nulls[c].resize(to.n + nrows);
 		}
-		to[c].insert(to[c].end(), columns[c], columns[c] + nrows);
+		to.columns[c].insert(to.columns[c].end(), columns[c], columns[c] + nrows);
 	}
+	to.n += nrows;
 	return GPUCOL_OK;
-}
-
-/* The next piece of keys to read, as [*from, *from + *n) of *keys. */
-bool
-next_keys(GpucolRecRun *run, uint32_t relation, const GpucolKeys **keys,
-		  size_t *from, size_t *n)
-{
-	auto	   &reader = run->readers[relation];
-	GpucolShape *shape = run->device.shapes[relation].get();
-
-	if (!reader.started)
-	{
-		reader.started = true;
-		if (!shape)
-			reader.runs = all_runs(run->device, relation);
-	}
-	if (shape)
-	{
-		while (reader.at >= reader.keys.size())
-		{
-			reader.at = 0;
-			if (!shape->next(reader.keys))
-				return false;
-		}
-		*keys = &reader.keys;
-	}
-	else
-	{
-		while (reader.run < reader.runs.size() &&
-			   reader.at >= reader.runs[reader.run]->size())
-		{
-			reader.run++;
-			reader.at = 0;
-		}
-		if (reader.run == reader.runs.size())
-			return false;
-		*keys = &reader.runs[reader.run]->keys();
-	}
-	*from = reader.at;
-	*n = std::min(BATCH, (*keys)->size() - reader.at);
-	reader.at += *n;
-	return true;
 }
 
 GpucolStatus
 device_next(GpucolRecRun *run, uint32_t relation, GpucolRecBatch *out)
 {
-	return guarded(run, [&] {
-		const GpucolKeys *keys;
-		size_t		from,
-					n;
-		GpucolKeyOrder order = run->device.declared(relation);
-
-		if (!next_keys(run, relation, &keys, &from, &n))
-			return GPUCOL_END;
-		run->keys.resize(n);
-		gpucol_check(cudaMemcpyAsync(run->keys.data(), keys->data() + from,
-									 n * sizeof(uint64_t), cudaMemcpyDeviceToHost,
-									 run->device.memory.stream));
-		gpucol_check(cudaStreamSynchronize(run->device.memory.stream));
-		run->columns.resize(order.arity);
-		run->null_columns.resize(order.arity);
-		run->nulls.assign(order.arity, nullptr);
-		run->pointers.resize(order.arity);
-		for (int c = 0; c < order.arity; c++)
-		{
-			run->columns[c].resize(n);
-			for (size_t i = 0; i < n; i++)
-				run->columns[c][i] = run->device.values[order.code(run->keys[i], c)];
-			if (run->device.has_null)
-			{
-				run->null_columns[c].resize(n);
-				for (size_t i = 0; i < n; i++)
-					run->null_columns[c][i] = order.code(run->keys[i], c) == 0;
-				run->nulls[c] = run->null_columns[c].data();
-			}
-			run->pointers[c] = run->columns[c].data();
-		}
-		out->nrows = (uint32_t) n;
-		out->columns = run->pointers.data();
-		out->nulls = run->nulls.data();
-		return GPUCOL_OK;
-	});
+	return guarded(run, [&] { return run->fixpoint->next(relation, run->batch, out); });
 }
 
 GpucolStatus
@@ -613,21 +629,7 @@ device_summarise(GpucolRecRun *run, uint32_t relation, const bool *,
 				 uint64_t *nrows, GpucolRecSummary *columns)
 {
 	return guarded(run, [&] {
-		GpucolShape *shape = run->device.shapes[relation].get();
-
-		for (int c = 0; c < run->device.plan->relations[relation].arity; c++)
-			columns[c] = GpucolRecSummary{};
-		if (shape)
-		{
-			*nrows = shape->summarise(columns);
-			return GPUCOL_OK;
-		}
-		GpucolRuns	runs = all_runs(run->device, relation);
-
-		*nrows = gpucol_hisa_count(runs);
-		for (auto &r : runs)
-			gpucol_rules_summarise(run->device, r->keys(),
-								   run->device.declared(relation), columns);
+		run->fixpoint->summarise(relation, nrows, columns);
 		return GPUCOL_OK;
 	});
 }

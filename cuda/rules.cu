@@ -7,58 +7,45 @@
  * The bindings of a rule are columns of codes, one a register that a later step
  * still reads.  A join looks up the range of each binding in each run of the
  * atom's relation, sums the range sizes, and writes exactly that many new
- * bindings (two passes, no atomics), in pieces of at most PIECE rows, each of
- * which goes through the rest of the rule before the next is made: memory stays
- * bounded whatever the fan-out.  Where a piece must hold many equal bindings,
- * because there are fewer different ones than it has rows, they are
- * deduplicated first.
+ * bindings (two passes, no atomics), in pieces, each of which goes through the
+ * rest of the rule before the next is made: memory stays bounded whatever the
+ * fan-out.  Where a piece must hold many equal bindings, because there are fewer
+ * different ones than it has rows, they are deduplicated first, unless their
+ * number matters.
  *
  *-------------------------------------------------------------------------
  */
 #include <cub/device/device_scan.cuh>
-#include <cub/device/device_select.cuh>
 
-#include "recursive.cuh"
+#include "kernel/recursion_values.h"
 #include "launch.cuh"
+#include "relations.cuh"
+#include "rule_columns.cuh"
 
 namespace
 {
 
-constexpr int MAX_REGISTERS = 64;
+/* Columns that a join carries along, at most. */
+constexpr int MAX_CARRIED = 64;
 
-/* Bindings that are materialised at once. */
-constexpr uint64_t PIECE = 1u << 26;
+/* Bindings that are materialised at once, at most. */
+constexpr size_t PIECE = 1u << 26;
 
-/* Emitted keys that are kept before they are deduplicated. */
-constexpr size_t FRESH_LIMIT = (size_t) 1 << 28;
-
-/* Where a code comes from: a register's column, or a constant. */
-struct Source
-{
-	const uint32_t *column;		/* NULL = constant */
-	uint32_t	constant;
-
-	__device__ __forceinline__ uint32_t
-	at(size_t i) const
-	{
-		return column ? column[i] : constant;
-	}
-};
-
-/* Codes that make up a key or a prefix, highest first. */
+/* Codes that make up a key or its first places. */
 struct Pack
 {
 	int			n;
-	int			bits;
-	Source		parts[32];
+	GpucolKeyOrder order;
+	GpucolCodeSource parts[GPUCOL_REC_MAX_ARITY];	/* by place */
 
-	__device__ __forceinline__ uint64_t
+	template <class K>
+	__device__ __forceinline__ K
 	at(size_t i) const
 	{
-		uint64_t	key = 0;
+		K			key = {};
 
 		for (int p = 0; p < n; p++)
-			key = key << bits | parts[p].at(i);
+			key_put(key, order, p, parts[p].at(i));
 		return key;
 	}
 
@@ -81,56 +68,68 @@ struct Output
 {
 	int			ncarried;
 	int			nbound;
-	const uint32_t *carried_in[MAX_REGISTERS];
-	uint32_t   *carried_out[MAX_REGISTERS];
-	int			places[32];		/* of the bound columns in the key */
-	uint32_t   *bound_out[32];
+	const uint32_t *carried_in[MAX_CARRIED];
+	uint32_t   *carried_out[MAX_CARRIED];
+	int			places[GPUCOL_REC_MAX_ARITY];	/* of the bound columns in the key */
+	uint32_t   *bound_out[GPUCOL_REC_MAX_ARITY];
 };
 
+template <class K>
 __global__ void
-find_kernel(Pack prefix, size_t n, GpucolRunView run, uint32_t null_code,
+find_kernel(Pack prefix, size_t n, GpucolRunView<K> run, uint32_t null_code,
 			uint64_t *starts, uint64_t *counts)
 {
 	GPUCOL_FOR_EACH(i, n)
 	{
 		uint64_t	start = 0;
 
-		counts[i] = prefix.has(i, null_code) ? 0 : run_find(run, prefix.at(i), &start);
+		counts[i] = prefix.has(i, null_code) ? 0 :
+			run_find(run, prefix.at<K>(i), &start);
 		starts[i] = start;
 	}
 }
 
 /* Rows first .. first + m - 1 of the join; ends[] are inclusive sums. */
+template <class K>
 __global__ void
 join_kernel(uint64_t first, size_t m, size_t n, const uint64_t *starts,
-			const uint64_t *ends, GpucolRunView run, GpucolKeyOrder order,
+			const uint64_t *ends, GpucolRunView<K> run, GpucolKeyOrder order,
 			Output out)
 {
 	GPUCOL_FOR_EACH(t, m)
 	{
 		uint64_t	want = first + t;
-		uint64_t	i = lower_bound(ends, n, want + 1);
+		uint64_t	i = upper_bound(ends, n, want);
 		uint64_t	before = i ? __ldg(ends + i - 1) : 0;
-		uint64_t	key = __ldg(run.keys + starts[i] + (want - before));
+		K			key = key_load(run.keys + starts[i] + (want - before));
 
 		for (int c = 0; c < out.ncarried; c++)
 			out.carried_out[c][t] = out.carried_in[c][i];
 		for (int c = 0; c < out.nbound; c++)
-			out.bound_out[c][t] = order.code(key, out.places[c]);
+			out.bound_out[c][t] = key_code(key, order, out.places[c]);
 	}
 }
 
+template <class K>
 __global__ void
-exists_kernel(Pack prefix, size_t n, GpucolRunView run, uint32_t null_code,
+exists_kernel(Pack prefix, size_t n, GpucolRunView<K> run, uint32_t null_code,
 			  uint8_t *found)
 {
 	GPUCOL_FOR_EACH(i, n)
 	{
 		uint64_t	start;
 
-		if (!found[i] && !prefix.has(i, null_code) && run_find(run, prefix.at(i), &start) > 0)
+		if (!found[i] && !prefix.has(i, null_code) &&
+			run_find(run, prefix.at<K>(i), &start) > 0)
 			found[i] = 1;
 	}
+}
+
+__global__ void
+mark_kernel(const uint32_t *rows, size_t n, uint8_t *flags)
+{
+	GPUCOL_FOR_EACH(i, n)
+		flags[rows[i]] = 1;
 }
 
 __global__ void
@@ -140,204 +139,98 @@ invert_kernel(uint8_t *flags, size_t n)
 		flags[i] = !flags[i];
 }
 
+template <class K>
 __global__ void
-test_kernel(int function, Source a, Source b, size_t n, uint32_t null_code,
-			uint8_t *keep)
+pack_kernel(Pack pack, size_t n, K *keys)
 {
 	GPUCOL_FOR_EACH(i, n)
-	{
-		uint32_t	x = a.at(i),
-					y = b.at(i);
-		bool		ok = false;
-
-		switch (function)
-		{
-			case GPUCOL_REC_EQ:
-				ok = x == y;
-				break;
-			case GPUCOL_REC_NE:
-				ok = x != y;
-				break;
-			case GPUCOL_REC_LT:
-				ok = x < y;
-				break;
-			case GPUCOL_REC_LE:
-				ok = x <= y;
-				break;
-			case GPUCOL_REC_GT:
-				ok = x > y;
-				break;
-			case GPUCOL_REC_GE:
-				ok = x >= y;
-				break;
-		}
-		keep[i] = ok && x != null_code && y != null_code;
-	}
+		keys[i] = pack.at<K>(i);
 }
 
+template <class K>
 __global__ void
-iota_kernel(uint32_t *out, size_t n)
+unpack_kernel(const K *keys, size_t n, GpucolKeyOrder order, int place, uint32_t *out)
 {
 	GPUCOL_FOR_EACH(i, n)
-		out[i] = (uint32_t) i;
+		out[i] = key_code(keys[i], order, place);
 }
-
-__global__ void
-gather_kernel(const uint32_t *in, const uint32_t *rows, size_t n, uint32_t *out)
-{
-	GPUCOL_FOR_EACH(i, n)
-		out[i] = in[rows[i]];
-}
-
-__global__ void
-fill_kernel(uint32_t *out, size_t n, uint32_t value)
-{
-	GPUCOL_FOR_EACH(i, n)
-		out[i] = value;
-}
-
-__global__ void
-pack_kernel(Pack pack, size_t n, uint64_t *keys)
-{
-	GPUCOL_FOR_EACH(i, n)
-		keys[i] = pack.at(i);
-}
-
-__global__ void
-unpack_kernel(const uint64_t *keys, size_t n, int shift, uint32_t mask, uint32_t *out)
-{
-	GPUCOL_FOR_EACH(i, n)
-		out[i] = (uint32_t) (keys[i] >> shift) & mask;
-}
-
-/* Per block: count, sum, min, max of the values at one place of the keys. */
-__global__ void
-summarise_kernel(const uint64_t *keys, size_t n, GpucolKeyOrder order, int place,
-				 const int64_t *values, uint32_t null_code, GpucolRowSummary *out)
-{
-	__shared__ GpucolRowSummary warps[GPUCOL_THREADS / 32];
-	GpucolRowSummary own = summary_empty();
-
-	GPUCOL_FOR_EACH(i, n)
-		if (order.code(keys[i], place) != null_code)
-			summary_add(own, __ldg(values + order.code(keys[i], place)));
-	summary_reduce(own);
-	if (threadIdx.x % 32 == 0)
-		warps[threadIdx.x / 32] = own;
-	__syncthreads();
-	if (threadIdx.x == 0)
-	{
-		for (int w = 1; w < GPUCOL_THREADS / 32; w++)
-		{
-			own.count += warps[w].count;
-			own.sum += warps[w].sum;
-			own.min = min(own.min, warps[w].min);
-			own.max = max(own.max, warps[w].max);
-		}
-		out[blockIdx.x] = own;
-	}
-}
-
-/* Columns of codes, by register; n rows. */
-struct Bindings
-{
-	size_t		n = 1;
-	std::vector<GpucolArray<uint32_t>> columns;
-	std::vector<bool> bound;
-
-	explicit Bindings(uint32_t nregisters)
-		: columns(nregisters + 32), bound(nregisters + 32) {}
-};
-
-/* Pairs of registers that must agree. */
-typedef std::vector<std::pair<uint32_t, uint32_t>> Repeats;
 
 /* Executes the steps of one rule. */
-class Rule
+template <class K>
+class Rule : private GpucolRuleColumns
 {
 public:
-	Rule(GpucolDeviceRun &run, uint32_t number)
-		: run_(run), plan_(*run.plan), rule_(plan_.rules[number]) {}
+	Rule(GpucolDeviceRun &run, GpucolRelations<K> &relations, uint32_t number)
+		: GpucolRuleColumns(run, number), relations_(relations)
+	{
+		const GpucolRecStep &head = step(rule_.nsteps - 1);
+
+		duplicates_matter_ = (plan_.relations[head.relation].flags & GPUCOL_REC_BAG) != 0;
+	}
 
 	void
 	execute()
 	{
-		Bindings	start(rule_.nregisters);
+		GpucolBindings start(rule_.nregisters);
 
+		relations_.relieve();
 		from(0, start);
 	}
 
 private:
-	const GpucolRecStep &step(uint32_t s) const { return plan_.steps[rule_.steps + s]; }
-	const GpucolRecOperand &
-	operand(const GpucolRecStep &s, int i) const
-	{
-		return plan_.operands[s.operands + i];
-	}
-
 	/* Run step s and all after it over the bindings. */
 	void
-	from(uint32_t s, Bindings &bindings)
+	from(uint32_t s, GpucolBindings &bindings)
 	{
-		run_.check_cancel();
-		if (bindings.n == 0)
-			return;
-		switch (step(s).kind)
+		for (;; s++)
 		{
-			case GPUCOL_REC_ATOM:
-				join(s, bindings);
-				break;
-			case GPUCOL_REC_PRESENT:
-			case GPUCOL_REC_ABSENT:
-				probe(s, bindings);
-				break;
-			case GPUCOL_REC_TEST:
-				test(s, bindings);
-				break;
-			case GPUCOL_REC_COMPUTE:
-				copy(s, bindings);
-				break;
-			case GPUCOL_REC_EMIT:
-				emit(s, bindings);
-				break;
+			run_.check_cancel();
+			if (bindings.n == 0)
+				return;
+			switch ((GpucolRecStepKind) step(s).kind)
+			{
+				case GPUCOL_REC_ATOM:
+					join(s, bindings);
+					return;
+				case GPUCOL_REC_PRESENT:
+				case GPUCOL_REC_ABSENT:
+					probe(s, bindings);
+					break;
+				case GPUCOL_REC_TEST:
+					test(s, bindings);
+					break;
+				case GPUCOL_REC_COMPUTE:
+					compute(s, bindings);
+					break;
+				case GPUCOL_REC_AGGREGATE:
+					aggregate(s, bindings);
+					s += step(s).nsteps;
+					break;
+				case GPUCOL_REC_COLLECT:
+					collect(step(s), bindings, *accumulators_);
+					return;
+				case GPUCOL_REC_EMIT:
+					emit(s, bindings);
+					return;
+			}
 		}
 	}
 
-	Source
-	source(const GpucolRecOperand &o, const Bindings &bindings) const
-	{
-		if (o.kind == GPUCOL_REC_CONSTANT)
-			return {nullptr, plan_.constants[o.index].isnull ? run_.null_code() :
-				run_.code(plan_.constants[o.index].value)};
-		return {bindings.columns[o.index].data(), 0};
-	}
-
-	/* Is the register read by a step after s? */
-	bool
-	read_after(uint32_t s, uint16_t reg) const
-	{
-		for (uint32_t t = s + 1; t < rule_.nsteps; t++)
-			for (int i = 0; i < step(t).noperands; i++)
-				if (operand(step(t), i).kind == GPUCOL_REC_REGISTER &&
-					operand(step(t), i).index == reg)
-					return true;
-		return false;
-	}
+	/* ---- joins ---- */
 
 	/*
 	 * Column order in which the columns that the bindings fix come first, and
-	 * the prefix that they make; returns how many.
+	 * the prefix that they make.
 	 */
-	int
-	fixed_first(const GpucolRecStep &s, const Bindings &bindings,
-				GpucolKeyOrder &order, Pack &prefix) const
+	Pack
+	fixed_first(const GpucolRecStep &s, const GpucolBindings &bindings) const
 	{
-		int			places = 0;
+		Pack		prefix = {};
+		int			at = 0;
 
-		order.arity = s.noperands;
-		order.bits = run_.bits;
-		prefix.bits = run_.bits;
-		for (int pass = 0, at = 0; pass < 2; pass++)
+		prefix.order.arity = s.noperands;
+		prefix.order.bits = run_.codes.bits();
+		for (int pass = 0; pass < 2; pass++)
 			for (int c = 0; c < s.noperands; c++)
 			{
 				const GpucolRecOperand &o = operand(s, c);
@@ -347,53 +240,68 @@ private:
 				if (fixed != (pass == 0))
 					continue;
 				if (fixed)
-					prefix.parts[places++] = source(o, bindings);
-				order.columns[at++] = (uint8_t) c;
+					prefix.parts[prefix.n++] = source(o, bindings);
+				prefix.order.columns[at++] = (uint8_t) c;
 			}
-		prefix.n = places;
-		return places;
+		return prefix;
 	}
 
+	/* Pass a view of each piece of the runs that a step reads. */
+	template <class Body>
 	void
-	join(uint32_t s, Bindings &bindings)
+	each_view(const GpucolRecStep &atom, const Pack &prefix, size_t lookups, Body body)
 	{
-		const GpucolRecStep &atom = step(s);
-		GpucolKeyOrder order;
-		Pack		prefix;
-		int			places = fixed_first(atom, bindings, order, prefix);
-
-		for (auto &r : run_.runs(atom.relation, order, (GpucolRecVersion) atom.version))
-			join_run(s, bindings, order, prefix,
-					 r->view(run_.memory, order, places, bindings.n));
+		for (auto &run : relations_[atom.relation].runs(prefix.order,
+														(GpucolRecVersion) atom.version))
+			gpucol_hisa_pieces(run_.memory, run, [&](const GpucolRunPtr<K> &piece) {
+				run_.check_cancel();
+				body(piece->view(run_.memory, prefix.order, prefix.n, lookups));
+			});
 	}
 
 	void
-	join_run(uint32_t s, Bindings &bindings, const GpucolKeyOrder &order,
-			 const Pack &prefix, const GpucolRunView &view)
+	join(uint32_t s, GpucolBindings &bindings)
+	{
+		Pack		prefix = fixed_first(step(s), bindings);
+
+		each_view(step(s), prefix, bindings.n, [&](const GpucolRunView<K> &view) {
+			matches(s, bindings, prefix, view, [&](GpucolBindings &next) {
+				deduplicate(s, next);
+				from(s + 1, next);
+			});
+		});
+	}
+
+	/* Pass all matches of the bindings in a run, piece by piece. */
+	template <class Body>
+	void
+	matches(uint32_t s, const GpucolBindings &bindings, const Pack &prefix,
+			const GpucolRunView<K> &view, Body body)
 	{
 		GpucolArray<uint64_t> starts(run_.memory, bindings.n),
 					ends(run_.memory, bindings.n);
 		cudaStream_t stream = run_.memory.stream;
 
 		find_kernel<<<gpucol_launch_grid(bindings.n), GPUCOL_THREADS, 0, stream>>>
-			(prefix, bindings.n, view, run_.null_code(), starts.data(), ends.data());
+			(prefix, bindings.n, view, run_.codes.null_code(), starts.data(), ends.data());
 		gpucol_check(cudaGetLastError());
 		gpucol_with_scratch(run_.memory, [&](void *scratch, size_t &bytes) {
 			return cub::DeviceScan::InclusiveSum(scratch, bytes, ends.data(), ends.data(),
 												 (int64_t) bindings.n, stream);
 		});
 		uint64_t	total = ends.at(bindings.n - 1);
+		size_t		bytes = 64 + 8 * rule_.nregisters;
 
-		for (uint64_t first = 0; first < total; first += PIECE)
+		for (uint64_t first = 0, m; first < total; first += m)
 		{
-			size_t		m = total - first < PIECE ? total - first : PIECE;
-			Bindings	next(rule_.nregisters);
+			GpucolBindings next(rule_.nregisters);
 
+			m = std::min<uint64_t>(total - first, run_.memory.piece(bytes, PIECE));
 			next.n = m;
-			same_columns(s, materialise(s, bindings, order, view, starts, ends,
+			same_columns(s, materialise(s, bindings, prefix.order, view, starts, ends,
 										first, next), next);
-			deduplicate(s, next);
-			from(s + 1, next);
+			if (next.n > 0)
+				body(next);
 		}
 	}
 
@@ -401,47 +309,42 @@ private:
 	 * Second pass of a join: write the bindings.  Where the atom names a register
 	 * twice, the second column goes to a register of its own beyond the rule's.
 	 */
-	Repeats
-	materialise(uint32_t s, const Bindings &in, const GpucolKeyOrder &order,
-				const GpucolRunView &view, const GpucolArray<uint64_t> &starts,
-				const GpucolArray<uint64_t> &ends, uint64_t first, Bindings &out)
+	GpucolRepeats
+	materialise(uint32_t s, const GpucolBindings &in, const GpucolKeyOrder &order,
+				const GpucolRunView<K> &view, const GpucolArray<uint64_t> &starts,
+				const GpucolArray<uint64_t> &ends, uint64_t first, GpucolBindings &out)
 	{
 		const GpucolRecStep &atom = step(s);
 		Output		columns = {};
-		Repeats		repeats;
+		GpucolRepeats repeats;
 
-		for (uint32_t r = 0; r < rule_.nregisters; r++)
-			if (in.bound[r] && read_after(s, (uint16_t) r))
+		for (uint32_t r = 0; r <= origin(); r++)
+			if (in.bound[r] && (read_after(s, r) || r == origin()))
 			{
-				out.columns[r] = GpucolArray<uint32_t>(run_.memory, out.n);
-				out.bound[r] = true;
+				if (columns.ncarried == MAX_CARRIED)
+					throw GpucolFailure{GPUCOL_UNSUPPORTED};
+				out.set(r, GpucolArray<uint32_t>(run_.memory, out.n));
 				columns.carried_in[columns.ncarried] = in.columns[r].data();
 				columns.carried_out[columns.ncarried++] = out.columns[r].data();
 			}
-		for (int place = 0; place < order.arity; place++)
-		{
-			const GpucolRecOperand &o = operand(atom, order.columns[place]);
+		for (int pass = 0; pass < 2; pass++)
+			for (int place = 0; place < order.arity; place++)
+			{
+				const GpucolRecOperand &o = operand(atom, order.columns[place]);
+				uint32_t	reg = o.index;
 
-			if (o.kind != GPUCOL_REC_BIND)
-				continue;
-			out.columns[o.index] = GpucolArray<uint32_t>(run_.memory, out.n);
-			out.bound[o.index] = true;
-			columns.places[columns.nbound] = place;
-			columns.bound_out[columns.nbound++] = out.columns[o.index].data();
-		}
-		for (int place = 0; place < order.arity; place++)
-		{
-			const GpucolRecOperand &o = operand(atom, order.columns[place]);
-			uint32_t	extra = rule_.nregisters + place;
-
-			if (o.kind != GPUCOL_REC_REGISTER || in.bound[o.index])
-				continue;
-			out.columns[extra] = GpucolArray<uint32_t>(run_.memory, out.n);
-			out.bound[extra] = true;
-			columns.places[columns.nbound] = place;
-			columns.bound_out[columns.nbound++] = out.columns[extra].data();
-			repeats.emplace_back(o.index, extra);
-		}
+				if (o.kind != (pass == 0 ? GPUCOL_REC_BIND : GPUCOL_REC_REGISTER) ||
+					(pass == 1 && in.bound[reg]))
+					continue;
+				if (pass == 1)
+				{
+					reg = rule_.nregisters + place;
+					repeats.emplace_back(o.index, reg);
+				}
+				out.set(reg, GpucolArray<uint32_t>(run_.memory, out.n));
+				columns.places[columns.nbound] = place;
+				columns.bound_out[columns.nbound++] = out.columns[reg].data();
+			}
 		join_kernel<<<gpucol_launch_grid(out.n), GPUCOL_THREADS, 0, run_.memory.stream>>>
 			(first, out.n, in.n, starts.data(), ends.data(), view, order, columns);
 		gpucol_check(cudaGetLastError());
@@ -450,230 +353,149 @@ private:
 
 	/* Drop equal bindings where they must be many and another join follows. */
 	void
-	deduplicate(uint32_t s, Bindings &bindings)
+	deduplicate(uint32_t s, GpucolBindings &bindings)
 	{
 		std::vector<uint32_t> live;
 		Pack		pack = {};
 		double		different = 1;
 
+		if (duplicates_matter_ || accumulators_ || step(s + 1).kind != GPUCOL_REC_ATOM)
+			return;
 		for (uint32_t r = 0; r < rule_.nregisters; r++)
-			if (bindings.bound[r] && read_after(s, (uint16_t) r))
+			if (bindings.bound[r] && read_after(s, r))
 				live.push_back(r);
 		for (size_t i = 0; i < live.size(); i++)
-			different *= (double) run_.values.size();
-		if (step(s + 1).kind != GPUCOL_REC_ATOM || live.empty() ||
-			live.size() * run_.bits > 64 || bindings.n < 2 * different)
+			different *= (double) run_.codes.size();
+		pack.order.arity = (int) live.size();
+		pack.order.bits = run_.codes.bits();
+		if (live.empty() || live.size() > GPUCOL_REC_MAX_ARITY ||
+			!gpucol_key_fits<K>(pack.order.arity, pack.order.bits) ||
+			bindings.n < 2 * different)
 			return;
-		pack.bits = run_.bits;
 		for (uint32_t r : live)
-			pack.parts[pack.n++] = Source{bindings.columns[r].data(), 0};
-		GpucolKeys	keys(run_.memory, bindings.n);
+			pack.parts[pack.n++] = {bindings.columns[r].data(), 0};
+		GpucolArray<K> keys = packed(pack, bindings.n);
 
-		pack_kernel<<<gpucol_launch_grid(bindings.n), GPUCOL_THREADS, 0,
-			run_.memory.stream>>> (pack, bindings.n, keys.data());
-		gpucol_check(cudaGetLastError());
-		gpucol_hisa_unique(run_.memory, keys, pack.n * run_.bits);
-		bindings = Bindings(rule_.nregisters);
+		gpucol_hisa_unique(run_.memory, keys, pack.n * pack.order.bits);
+		bindings = GpucolBindings(rule_.nregisters);
 		bindings.n = keys.size();
-		for (size_t i = 0; i < live.size(); i++)
+		for (int i = 0; i < pack.n; i++)
 		{
 			GpucolArray<uint32_t> out(run_.memory, keys.size());
 
 			unpack_kernel<<<gpucol_launch_grid(keys.size()), GPUCOL_THREADS, 0,
-				run_.memory.stream>>>
-				(keys.data(), keys.size(), run_.bits * (int) (live.size() - 1 - i),
-				 (uint32_t) ((1ull << run_.bits) - 1), out.data());
+				run_.memory.stream>>> (keys.data(), keys.size(), pack.order, i, out.data());
 			gpucol_check(cudaGetLastError());
-			bindings.columns[live[i]] = std::move(out);
-			bindings.bound[live[i]] = true;
+			bindings.set(live[i], std::move(out));
 		}
 	}
 
-	/* Keep the rows in which columns of one register agree. */
-	void
-	same_columns(uint32_t s, const Repeats &repeats, Bindings &bindings)
+	GpucolArray<K>
+	packed(const Pack &pack, size_t n)
 	{
-		for (const auto &pair : repeats)
-		{
-			GpucolArray<uint8_t> keep(run_.memory, bindings.n);
+		GpucolArray<K> keys(run_.memory, n);
 
-			if (bindings.n == 0)
-				return;
-			test_kernel<<<gpucol_launch_grid(bindings.n), GPUCOL_THREADS, 0, run_.memory.stream>>>
-				(GPUCOL_REC_EQ, Source{bindings.columns[pair.first].data(), 0},
-				 Source{bindings.columns[pair.second].data(), 0}, bindings.n,
-				 run_.null_code(), keep.data());
-			gpucol_check(cudaGetLastError());
-			filter(s, bindings, keep, true);
-		}
-	}
-
-	/* Keep the rows with a flag; columns no later step reads are dropped. */
-	void
-	filter(uint32_t s, Bindings &bindings, const GpucolArray<uint8_t> &keep,
-		   bool all = false)
-	{
-		size_t		n = bindings.n;
-		GpucolArray<uint32_t> every(run_.memory, n),
-					rows(run_.memory, n);
-		GpucolArray<unsigned long long> count(run_.memory, 1);
-
-		iota_kernel<<<gpucol_launch_grid(n), GPUCOL_THREADS, 0, run_.memory.stream>>> (every.data(), n);
+		pack_kernel<<<gpucol_launch_grid(n), GPUCOL_THREADS, 0, run_.memory.stream>>>
+			(pack, n, keys.data());
 		gpucol_check(cudaGetLastError());
-		gpucol_with_scratch(run_.memory, [&](void *scratch, size_t &bytes) {
-			return cub::DeviceSelect::Flagged(scratch, bytes, every.data(), keep.data(),
-											  rows.data(), count.data(), (int64_t) n,
-											  run_.memory.stream);
-		});
-		bindings.n = count.at(0);
-		if (bindings.n == n)
-			return;
-		for (size_t r = 0; r < bindings.columns.size(); r++)
-		{
-			if (!bindings.bound[r])
-				continue;
-			if (!all && !read_after(s, (uint16_t) r))
-			{
-				bindings.columns[r] = GpucolArray<uint32_t>();
-				bindings.bound[r] = false;
-				continue;
-			}
-			GpucolArray<uint32_t> out(run_.memory, bindings.n);
+		return keys;
+	}
 
-			if (bindings.n > 0)
-			{
-				gather_kernel<<<gpucol_launch_grid(bindings.n), GPUCOL_THREADS, 0, run_.memory.stream>>>
-					(bindings.columns[r].data(), rows.data(), bindings.n, out.data());
-				gpucol_check(cudaGetLastError());
-			}
-			bindings.columns[r] = std::move(out);
-		}
+	/* ---- PRESENT and ABSENT ---- */
+
+	/* Does the step name a register twice that nothing has bound before? */
+	bool
+	repeats_inside(const GpucolRecStep &atom, const GpucolBindings &bindings) const
+	{
+		for (int c = 0; c < atom.noperands; c++)
+			if (operand(atom, c).kind == GPUCOL_REC_REGISTER &&
+				!bindings.bound[operand(atom, c).index])
+				return true;
+		return false;
 	}
 
 	void
-	probe(uint32_t s, Bindings &bindings)
+	probe(uint32_t s, GpucolBindings &bindings)
 	{
 		const GpucolRecStep &atom = step(s);
-		GpucolKeyOrder order;
-		Pack		prefix;
-		int			places = fixed_first(atom, bindings, order, prefix);
+		Pack		prefix = fixed_first(atom, bindings);
+		bool		inside = repeats_inside(atom, bindings);
+		unsigned	grid = gpucol_launch_grid(bindings.n);
 		GpucolArray<uint8_t> flags(run_.memory, bindings.n);
 
 		gpucol_check(cudaMemsetAsync(flags.data(), 0, bindings.n, run_.memory.stream));
-		for (auto &r : run_.runs(atom.relation, order, (GpucolRecVersion) atom.version))
-		{
-			exists_kernel<<<gpucol_launch_grid(bindings.n), GPUCOL_THREADS, 0, run_.memory.stream>>>
-				(prefix, bindings.n, r->view(run_.memory, order, places, bindings.n),
-				 run_.null_code(), flags.data());
-			gpucol_check(cudaGetLastError());
-		}
+		if (inside)
+			number_rows(bindings, origin());
+		each_view(atom, prefix, bindings.n, [&](const GpucolRunView<K> &view) {
+			if (inside)
+			{
+				matches(s, bindings, prefix, view, [&](GpucolBindings &found) {
+					mark_kernel<<<gpucol_launch_grid(found.n), GPUCOL_THREADS, 0,
+						run_.memory.stream>>>
+						(found.columns[origin()].data(), found.n, flags.data());
+				});
+				return;
+			}
+			exists_kernel<<<grid, GPUCOL_THREADS, 0, run_.memory.stream>>>
+				(prefix, bindings.n, view, run_.codes.null_code(), flags.data());
+		});
+		if (inside)
+			bindings.drop(origin());
 		if (atom.kind == GPUCOL_REC_ABSENT)
-		{
-			invert_kernel<<<gpucol_launch_grid(bindings.n), GPUCOL_THREADS, 0, run_.memory.stream>>>
+			invert_kernel<<<grid, GPUCOL_THREADS, 0, run_.memory.stream>>>
 				(flags.data(), bindings.n);
-			gpucol_check(cudaGetLastError());
-		}
-		filter(s, bindings, flags);
-		from(s + 1, bindings);
-	}
-
-	void
-	test(uint32_t s, Bindings &bindings)
-	{
-		GpucolArray<uint8_t> keep(run_.memory, bindings.n);
-
-		test_kernel<<<gpucol_launch_grid(bindings.n), GPUCOL_THREADS, 0, run_.memory.stream>>>
-			(step(s).function, source(operand(step(s), 0), bindings),
-			 source(operand(step(s), 1), bindings), bindings.n, run_.null_code(),
-			 keep.data());
 		gpucol_check(cudaGetLastError());
-		filter(s, bindings, keep);
-		from(s + 1, bindings);
+		filter(s, bindings, flags);
 	}
 
-	/* COMPUTE is only COPY here. */
+	/* ---- the rest ---- */
+
 	void
-	copy(uint32_t s, Bindings &bindings)
+	aggregate(uint32_t s, GpucolBindings &bindings)
 	{
-		Source		from_source = source(operand(step(s), 0), bindings);
-		GpucolArray<uint32_t> out(run_.memory, bindings.n);
+		GpucolAccumulators accumulators = open(step(s), bindings.n);
+		GpucolAccumulators *outer = accumulators_;
+		GpucolBindings body = copy(s, bindings);
 
-		if (from_source.column)
-			gpucol_check(cudaMemcpyAsync(out.data(), from_source.column,
-										 bindings.n * sizeof(uint32_t),
-										 cudaMemcpyDeviceToDevice,
-										 run_.memory.stream));
-		else
-		{
-			fill_kernel<<<gpucol_launch_grid(bindings.n), GPUCOL_THREADS, 0, run_.memory.stream>>>
-				(out.data(), bindings.n, from_source.constant);
-			gpucol_check(cudaGetLastError());
-		}
-		bindings.columns[step(s).target] = std::move(out);
-		bindings.bound[step(s).target] = true;
-		from(s + 1, bindings);
+		number_rows(body, step(s).origin);
+		accumulators_ = &accumulators;
+		from(s + 1, body);
+		accumulators_ = outer;
+		close(s + step(s).nsteps, accumulators, bindings);
 	}
 
 	void
-	emit(uint32_t s, Bindings &bindings)
+	emit(uint32_t s, GpucolBindings &bindings)
 	{
 		const GpucolRecStep &out = step(s);
-		GpucolDeviceRelation &relation = run_.relations[out.relation];
-		GpucolKeys	keys(run_.memory, bindings.n);
-		Pack		pack;
+		GpucolRelation<K> &relation = relations_[out.relation];
+		Pack		pack = {};
 
+		pack.order = relation.order();
 		pack.n = out.noperands;
-		pack.bits = run_.bits;
-		for (int c = 0; c < out.noperands; c++)
-			pack.parts[c] = source(operand(out, c), bindings);
-		pack_kernel<<<gpucol_launch_grid(bindings.n), GPUCOL_THREADS, 0, run_.memory.stream>>>
-			(pack, bindings.n, keys.data());
-		gpucol_check(cudaGetLastError());
-		relation.nfresh += keys.size();
-		relation.fresh.push_back(std::move(keys));
-		if (relation.nfresh > FRESH_LIMIT)
-			run_.settle_fresh(out.relation);
+		for (int p = 0; p < pack.n; p++)
+			pack.parts[p] = source(operand(out, pack.order.columns[p]), bindings);
+		relation.add(packed(pack, bindings.n));
 	}
 
-	GpucolDeviceRun &run_;
-	const GpucolRecPlan &plan_;
-	const GpucolRecRule &rule_;
+	GpucolRelations<K> &relations_;
+	bool		duplicates_matter_;
+	GpucolAccumulators *accumulators_ = nullptr;	/* of the aggregate around */
 };
 
-/* Do all columns of the plan compare as signed integers do? */
 bool
-all_integers(const GpucolRecPlan *plan)
+step_supported(const GpucolRecStep &step)
 {
-	for (uint32_t i = 0; i < plan->ntypes; i++)
-		if (plan->types[i] != GPUCOL_REC_INT2 && plan->types[i] != GPUCOL_REC_INT4 &&
-			plan->types[i] != GPUCOL_REC_INT8)
-			return false;
-	return true;
-}
-
-bool
-step_supported(const GpucolRecPlan *plan, const GpucolRecStep &step)
-{
-	switch (step.kind)
+	switch ((GpucolRecStepKind) step.kind)
 	{
-		case GPUCOL_REC_ATOM:
-		case GPUCOL_REC_EMIT:
-			return true;
-		case GPUCOL_REC_PRESENT:
-		case GPUCOL_REC_ABSENT:
-			for (int i = 0; i < step.noperands; i++)
-				if (plan->operands[step.operands + i].kind == GPUCOL_REC_BIND)
-					return false;
-			return true;
 		case GPUCOL_REC_COMPUTE:
-			return step.function == GPUCOL_REC_COPY;
 		case GPUCOL_REC_TEST:
-			if (step.function == GPUCOL_REC_EQ || step.function == GPUCOL_REC_NE)
-				return true;
-			return step.function >= GPUCOL_REC_LT && step.function <= GPUCOL_REC_GE &&
-				all_integers(plan);
+			return step.function <= GPUCOL_REC_ISNOTNULL;
+		case GPUCOL_REC_AGGREGATE:
+			return step.function >= GPUCOL_REC_COUNT && step.function <= GPUCOL_REC_MAX &&
+				(step.function != GPUCOL_REC_SUM || step.type != GPUCOL_REC_FLOAT8);
 		default:
-			return false;
+			return true;
 	}
 }
 
@@ -682,57 +504,20 @@ step_supported(const GpucolRecPlan *plan, const GpucolRecStep &step)
 bool
 gpucol_rules_supported(const GpucolRecPlan *plan)
 {
-	for (uint32_t i = 0; i < plan->nrelations; i++)
-		if (plan->relations[i].arity == 0 || plan->relations[i].arity > 32 ||
-			((plan->relations[i].flags & GPUCOL_REC_BAG) &&
-			 (plan->relations[i].flags & (GPUCOL_REC_DERIVED | GPUCOL_REC_OUTPUT))) ||
-			plan->relations[i].merge != GPUCOL_REC_MERGE_NONE)
-			return false;
-	for (uint32_t i = 0; i < plan->nrules; i++)
-		if (plan->rules[i].nregisters > MAX_REGISTERS)
-			return false;
 	for (uint32_t i = 0; i < plan->nsteps; i++)
-		if (!step_supported(plan, plan->steps[i]))
+		if (!step_supported(plan->steps[i]))
 			return false;
 	return true;
 }
 
+template <class K>
 void
-gpucol_rules_run(GpucolDeviceRun &run, uint32_t rule)
+gpucol_rules_run(GpucolDeviceRun &run, GpucolRelations<K> &relations, uint32_t rule)
 {
-	Rule(run, rule).execute();
+	Rule<K>(run, relations, rule).execute();
 }
 
-void
-gpucol_rules_summarise(GpucolDeviceRun &run, const GpucolKeys &keys,
-					   const GpucolKeyOrder &order, GpucolRecSummary *columns)
-{
-	unsigned	blocks = gpucol_launch_grid(keys.size());
-	GpucolArray<GpucolRowSummary> partial(run.memory, blocks);
-	std::vector<GpucolRowSummary> host(blocks);
+#define INSTANTIATE(K) \
+	template void gpucol_rules_run(GpucolDeviceRun &, GpucolRelations<K> &, uint32_t);
 
-	for (int place = 0; place < order.arity && keys.size() > 0; place++)
-	{
-		GpucolRecSummary &column = columns[order.columns[place]];
-
-		summarise_kernel<<<blocks, GPUCOL_THREADS, 0, run.memory.stream>>>
-			(keys.data(), keys.size(), order, place, run.device_values.data(),
-			 run.null_code(), partial.data());
-		gpucol_check(cudaGetLastError());
-		gpucol_check(cudaMemcpyAsync(host.data(), partial.data(),
-									 blocks * sizeof(host[0]),
-									 cudaMemcpyDeviceToHost, run.memory.stream));
-		gpucol_check(cudaStreamSynchronize(run.memory.stream));
-		for (const auto &h : host)
-		{
-			if (h.count == 0)
-				continue;
-			if (column.count == 0 || h.min < column.min)
-				column.min = h.min;
-			if (column.count == 0 || h.max > column.max)
-				column.max = h.max;
-			column.count += h.count;
-			column.sum += h.sum;
-		}
-	}
-}
+GPUCOL_FOR_KEYS(INSTANTIATE)

@@ -67,8 +67,8 @@ Recursion::Recursion(const char *payload, size_t size, size_t memory,
 	check_plan();
 
 	options.threads = 1;
-	options.memory_limit = start.memory_limit && start.memory_limit < memory ?
-		start.memory_limit : memory;
+	options.memory_limit = start.memory_limit;
+	options.device_limit = memory;
 	options.max_rounds = start.max_rounds;
 	options.strategy = (GpucolRecStrategy) start.strategy;
 	options.cancelled = [](void *self) { return ((Recursion *) self)->asked(); };
@@ -106,7 +106,8 @@ Recursion::check_plan() const
 		const GpucolRecRelation &r = plan_.relations[i];
 
 		require(r.arity <= GPUCOL_REC_MAX_ARITY && r.types <= plan_.ntypes &&
-				r.arity <= plan_.ntypes - r.types);
+				r.arity <= plan_.ntypes - r.types && r.merge <= GPUCOL_REC_MERGE_MAX &&
+				(r.merge == GPUCOL_REC_MERGE_NONE || r.merge_column < r.arity));
 	}
 	for (uint32_t i = 0; i < plan_.nrules; i++)
 	{
@@ -117,6 +118,32 @@ Recursion::check_plan() const
 		for (uint32_t s = 0; s < r.nsteps; s++)
 			check_step(plan_.steps[r.steps + s], r.nregisters);
 		require(plan_.steps[r.steps + r.nsteps - 1].kind == GPUCOL_REC_EMIT);
+		check_bodies(r, 0, r.nsteps - 1);
+	}
+}
+
+/*
+ * Steps [from, to) of a rule: the bodies of aggregates must lie inside, and each ends
+ * with its COLLECT, which is nowhere else.
+ */
+void
+Recursion::check_bodies(const GpucolRecRule &rule, uint32_t from, uint32_t to) const
+{
+	const GpucolRecStep *steps = plan_.steps + rule.steps;
+
+	for (uint32_t s = from; s < to; s++)
+	{
+		require(steps[s].kind != GPUCOL_REC_COLLECT);
+		if (steps[s].kind != GPUCOL_REC_AGGREGATE)
+			continue;
+		require(steps[s].nsteps >= 1 && steps[s].nsteps < to - s &&
+				steps[s].target < rule.nregisters && steps[s].origin < rule.nregisters);
+		const GpucolRecStep &collect = steps[s + steps[s].nsteps];
+
+		require(collect.kind == GPUCOL_REC_COLLECT && collect.origin == steps[s].origin &&
+				(collect.noperands > 0 || steps[s].function == GPUCOL_REC_COUNT));
+		check_bodies(rule, s + 1, s + steps[s].nsteps);
+		s += steps[s].nsteps;
 	}
 }
 

@@ -21,6 +21,7 @@
 #include <algorithm>
 
 #include "closure.cuh"
+#include "key.cuh"
 #include "launch.cuh"
 #include "recursive.cuh"
 #include "sandwich.cuh"
@@ -87,44 +88,21 @@ struct Csr
 
 /* Column `from` to the other, of all rows of a relation. */
 Csr
-make_csr(GpucolDeviceRun &run, uint32_t relation, int from)
+make_csr(GpucolDeviceRun &run, GpucolPairSource &source, uint32_t relation, int from)
 {
 	GpucolDeviceMemory &memory = run.memory;
-	uint32_t	n = (uint32_t) run.values.size();
-	GpucolKeyOrder order = run.declared(relation);
-	GpucolKeys	all;
+	uint32_t	n = (uint32_t) run.codes.size();
+	GpucolArray<uint64_t> pairs = source.pairs(relation, from);
 	Csr			csr;
 
-	std::swap(order.columns[0], order.columns[from]);
-	GpucolRuns	runs = run.runs(relation, order, GPUCOL_REC_FULL);
-	size_t		nkeys = gpucol_hisa_count(runs);
-	const uint64_t *keys = nullptr;
-
-	if (runs.size() == 1)
-		keys = runs[0]->keys().data();
-	else if (runs.size() > 1)
-	{
-		size_t		at = 0;
-
-		all = GpucolKeys(memory, nkeys);
-		for (auto &r : runs)
-		{
-			gpucol_check(cudaMemcpyAsync(all.data() + at, r->keys().data(),
-										 r->size() * sizeof(uint64_t),
-										 cudaMemcpyDeviceToDevice, memory.stream));
-			at += r->size();
-		}
-		gpucol_hisa_unique(memory, all, 2 * run.bits);
-		keys = all.data();
-	}
-	if (nkeys > UINT32_MAX)
+	if (pairs.size() > UINT32_MAX)
 		throw GpucolFailure{GPUCOL_UNSUPPORTED};
 	csr.rows = GpucolArray<uint32_t>(memory, (size_t) n + 1);
-	csr.targets = GpucolArray<uint32_t>(memory, nkeys);
+	csr.targets = GpucolArray<uint32_t>(memory, pairs.size());
 	rows_kernel<<<gpucol_launch_grid(n), GPUCOL_THREADS, 0, memory.stream>>>
-		(keys, nkeys, run.bits, n, csr.rows.data());
-	targets_kernel<<<gpucol_launch_grid(nkeys), GPUCOL_THREADS, 0, memory.stream>>>
-		(keys, nkeys, run.bits, csr.targets.data());
+		(pairs.data(), pairs.size(), run.codes.bits(), n, csr.rows.data());
+	targets_kernel<<<gpucol_launch_grid(pairs.size()), GPUCOL_THREADS, 0, memory.stream>>>
+		(pairs.data(), pairs.size(), run.codes.bits(), csr.targets.data());
 	gpucol_check(cudaGetLastError());
 	return csr;
 }
@@ -135,6 +113,7 @@ summarise_rows(GpucolDeviceRun &run, const GpucolArray<GpucolRowSummary> &rows,
 			   GpucolRecSummary *carried, GpucolRecSummary *other)
 {
 	std::vector<GpucolRowSummary> host(rows.size());
+	const std::vector<int64_t> &values = run.codes.host();
 	uint64_t	total = 0;
 
 	gpucol_check(cudaMemcpyAsync(host.data(), rows.data(),
@@ -152,10 +131,9 @@ summarise_rows(GpucolDeviceRun &run, const GpucolArray<GpucolRowSummary> &rows,
 			other->min = h.min;
 		if (total == 0 || h.max > other->max)
 			other->max = h.max;
-		if (total == 0)
-			carried->min = run.values[i];
-		carried->max = run.values[i];
-		carried->sum += (__int128) run.values[i] * (__int128) h.count;
+		carried->min = total == 0 ? values[i] : std::min(carried->min, values[i]);
+		carried->max = total == 0 ? values[i] : std::max(carried->max, values[i]);
+		carried->sum += (__int128) values[i] * (__int128) h.count;
 		other->sum += h.sum;
 		total += h.count;
 	}
@@ -168,15 +146,15 @@ summarise_rows(GpucolDeviceRun &run, const GpucolArray<GpucolRowSummary> &rows,
 class ClosureShape : public GpucolShape
 {
 public:
-	ClosureShape(GpucolDeviceRun &run, uint32_t relation, uint32_t edges,
-				 int edge_from, int carried)
-		: run_(run), carried_(carried), start_(make_csr(run, relation, carried)),
-		  edge_(make_csr(run, edges, edge_from)),
-		  rows_(run.memory, run.values.size())
+	ClosureShape(GpucolDeviceRun &run, GpucolPairSource &source, uint32_t relation,
+				 uint32_t edges, int edge_from, int carried)
+		: run_(run), carried_(carried), start_(make_csr(run, source, relation, carried)),
+		  edge_(make_csr(run, source, edges, edge_from)),
+		  rows_(run.memory, run.codes.size())
 	{
-		uint32_t	n = (uint32_t) run.values.size();
+		uint32_t	n = (uint32_t) run.codes.size();
 
-		closure_ = {n, n, start_.csr(), edge_.csr(), run.device_values.data(),
+		closure_ = {n, n, start_.csr(), edge_.csr(), run.codes.device(),
 			max_depth(run, relation == edges), run.cancel.flag()};
 		scratch_ = GpucolArray<char>(run.memory, gpucol_closure_scratch(&closure_));
 		gpucol_check(gpucol_closure_count(&closure_, scratch_.data(), rows_.data(),
@@ -194,9 +172,9 @@ public:
 	}
 
 	bool
-	next(GpucolKeys &keys) override
+	next(GpucolArray<uint64_t> &keys) override
 	{
-		uint32_t	n = (uint32_t) run_.values.size(),
+		uint32_t	n = (uint32_t) run_.codes.size(),
 					end;
 		cudaStream_t stream = run_.memory.stream;
 
@@ -209,7 +187,7 @@ public:
 		size_t		nrows = host_[end] - host_[at_];
 		GpucolArray<uint32_t> nodes(run_.memory, nrows);
 
-		keys = GpucolKeys(run_.memory, nrows);
+		keys = GpucolArray<uint64_t>(run_.memory, nrows);
 		if (nrows > 0)
 		{
 			gpucol_check(gpucol_closure_rows(&closure_, at_, end - at_,
@@ -217,7 +195,7 @@ public:
 											 nodes.data(), stream));
 			keys_kernel<<<gpucol_launch_grid(nrows), GPUCOL_THREADS, 0, stream>>>
 				(offsets_.data(), at_ + 1, end - at_, host_[at_], nodes.data(),
-				 nrows, run_.bits, carried_ == 1, keys.data());
+				 nrows, run_.codes.bits(), carried_ == 1, keys.data());
 			gpucol_check(cudaGetLastError());
 		}
 		at_ = end;
@@ -237,7 +215,7 @@ private:
 
 		if (square && rounds)
 			depth = rounds > 32 ? UINT64_MAX : 1ull << (rounds - 1);
-		return depth < run.values.size() ? (uint32_t) depth : 0;
+		return depth < run.codes.size() ? (uint32_t) depth : 0;
 	}
 
 	/* Did the searches stay above the limit? */
@@ -259,7 +237,7 @@ private:
 	void
 	sum_counts()
 	{
-		size_t		n = run_.values.size();
+		size_t		n = run_.codes.size();
 		std::vector<GpucolRowSummary> rows(n);
 
 		gpucol_check(cudaMemcpyAsync(rows.data(), rows_.data(), n * sizeof(rows[0]),
@@ -309,27 +287,27 @@ struct Matrix
 uint32_t
 tiles_for(const GpucolDeviceRun &run)
 {
-	return (uint32_t) ((run.values.size() + GPUCOL_TILE - 1) / GPUCOL_TILE);
+	return (uint32_t) ((run.codes.size() + GPUCOL_TILE - 1) / GPUCOL_TILE);
 }
 
 class SandwichShape : public GpucolShape
 {
 public:
 	/* left and right lead from a to x and from b to y. */
-	SandwichShape(GpucolDeviceRun &run, uint32_t relation, uint32_t left,
-				  int left_from, uint32_t right, int right_from)
+	SandwichShape(GpucolDeviceRun &run, GpucolPairSource &source, uint32_t relation,
+				  uint32_t left, int left_from, uint32_t right, int right_from)
 		: run_(run), full_(run.memory, tiles_for(run)),
-		  rows_(run.memory, run.values.size())
+		  rows_(run.memory, run.codes.size())
 	{
-		uint32_t	n = (uint32_t) run.values.size();
+		uint32_t	n = (uint32_t) run.codes.size();
 		cudaStream_t stream = run.memory.stream;
-		Csr			left_edges = make_csr(run, left, left_from),
-					right_edges = make_csr(run, right, right_from);
+		Csr			left_edges = make_csr(run, source, left, left_from),
+					right_edges = make_csr(run, source, right, right_from);
 		Matrix		half(run.memory, tiles_for(run)),
 					delta(run.memory, tiles_for(run)),
 					turned(run.memory, tiles_for(run));
 		size_t		capacity = std::max<size_t>((size_t) n * n / 512, 1 << 16);
-		GpucolKeys	list0(run.memory, capacity),
+		GpucolArray<uint64_t> list0(run.memory, capacity),
 					list1(run.memory, capacity);
 		GpucolArray<unsigned long long> counters(run.memory, 3);
 		GpucolSandwich plan = {n, left_edges.csr(), right_edges.csr(),
@@ -338,20 +316,16 @@ public:
 		GpucolSandwichSpace space = {full_.m, half.m, delta.m, turned.m,
 			{{list0.data(), counters.data(), capacity},
 			{list1.data(), counters.data() + 1, capacity}}, counters.data() + 2};
-		unsigned long long fresh = 0;
+		GpucolArray<uint64_t> base = source.pairs(relation, 0),
+					pairs(run.memory, base.size());
+		unsigned long long fresh = base.size();
 
-		for (auto &r : run.runs(relation, run.declared(relation), GPUCOL_REC_FULL))
-		{
-			GpucolKeys	pairs(run.memory, r->size());
-
-			set_bits_kernel<<<gpucol_launch_grid(r->size()), GPUCOL_THREADS, 0, stream>>>
-				(r->keys().data(), r->size(), run.bits, pairs.data());
-			gpucol_check(cudaGetLastError());
-			for (auto &m : {full_.m, delta.m})
-				gpucol_check(gpucol_bitmatrix_from_list({pairs.data(), nullptr, 0},
-														r->size(), m, stream));
-			fresh += r->size();
-		}
+		set_bits_kernel<<<gpucol_launch_grid(base.size()), GPUCOL_THREADS, 0, stream>>>
+			(base.data(), base.size(), run.codes.bits(), pairs.data());
+		gpucol_check(cudaGetLastError());
+		for (auto &m : {full_.m, delta.m})
+			gpucol_check(gpucol_bitmatrix_from_list({pairs.data(), nullptr, 0}, base.size(),
+													m, stream));
 		gpucol_check(gpucol_sandwich_run(&plan, &space, &fresh, run.cancel,
 										 [&run](uint64_t, uint64_t delta) {
 											 run.progress.full += delta;
@@ -360,7 +334,7 @@ public:
 		run.check_cancel();
 		if (fresh > 0)
 			throw GpucolFailure{GPUCOL_ROUNDS_EXCEEDED};
-		gpucol_check(gpucol_bitmatrix_summarise(full_.m, n, run.device_values.data(),
+		gpucol_check(gpucol_bitmatrix_summarise(full_.m, n, run.codes.device(),
 												rows_.data(), stream));
 		gpucol_check(cudaStreamSynchronize(stream));
 	}
@@ -373,7 +347,7 @@ public:
 
 	/* Everything at once, emptying the matrix. */
 	bool
-	next(GpucolKeys &keys) override
+	next(GpucolArray<uint64_t> &keys) override
 	{
 		GpucolRecSummary columns[2];
 		GpucolArray<unsigned long long> count(run_.memory, 1);
@@ -383,13 +357,13 @@ public:
 		read_ = true;
 		uint64_t	n = summarise(columns);
 
-		keys = GpucolKeys(run_.memory, n);
+		keys = GpucolArray<uint64_t>(run_.memory, n);
 		gpucol_check(cudaMemsetAsync(count.data(), 0, sizeof(unsigned long long),
 									 run_.memory.stream));
 		gpucol_check(gpucol_bitmatrix_to_list(full_.m, {keys.data(), count.data(), n},
 											  run_.memory.stream));
 		pairs_to_keys_kernel<<<gpucol_launch_grid(n), GPUCOL_THREADS, 0, run_.memory.stream>>>
-			(keys.data(), n, run_.bits);
+			(keys.data(), n, run_.codes.bits());
 		gpucol_check(cudaGetLastError());
 		return true;
 	}
@@ -543,13 +517,15 @@ lone_relation(const GpucolRecPlan *plan, uint32_t stratum, uint32_t *relation,
 			rules.push_back(i);
 	}
 	return any && plan->relations[*relation].arity == 2 &&
-		!(plan->relations[*relation].flags & GPUCOL_REC_READ);
+		plan->relations[*relation].merge == GPUCOL_REC_MERGE_NONE &&
+		!(plan->relations[*relation].flags & (GPUCOL_REC_READ | GPUCOL_REC_BAG));
 }
 
 }								/* namespace */
 
 std::unique_ptr<GpucolShape>
-gpucol_shapes_start(GpucolDeviceRun &run, uint32_t stratum, uint32_t *relation)
+gpucol_shapes_start(GpucolDeviceRun &run, GpucolPairSource &source, uint32_t stratum,
+					uint32_t *relation)
 {
 	std::vector<uint32_t> rules;
 	std::vector<Edge> edges;
@@ -557,12 +533,12 @@ gpucol_shapes_start(GpucolDeviceRun &run, uint32_t stratum, uint32_t *relation)
 				sides[2];
 	int			from[2],
 				carried;
-	size_t		n = run.values.size(),
+	size_t		n = run.codes.size(),
 				matrix = (n + GPUCOL_TILE) * (n + GPUCOL_TILE) / 8,
 				available = 0,
 				total;
 
-	if (run.options.strategy == GPUCOL_REC_HISA || run.has_null ||
+	if (run.options.strategy == GPUCOL_REC_HISA || run.codes.has_null() ||
 		!lone_relation(run.plan, stratum, relation, rules) ||
 		!read_rule(run.plan, rules[0], edges))
 		return nullptr;
@@ -573,14 +549,14 @@ gpucol_shapes_start(GpucolDeviceRun &run, uint32_t stratum, uint32_t *relation)
 		{
 			run.progress.method = "closure";
 			return std::unique_ptr<GpucolShape>(
-				new ClosureShape(run, *relation, other, from[0], carried));
+				new ClosureShape(run, source, *relation, other, from[0], carried));
 		}
 		if (rules.size() == 2 && read_square(edges, *relation) &&
 			read_rule(run.plan, rules[1], edges) && read_square(edges, *relation))
 		{
 			run.progress.method = "closure";
 			return std::unique_ptr<GpucolShape>(
-				new ClosureShape(run, *relation, *relation, 0, 0));
+				new ClosureShape(run, source, *relation, *relation, 0, 0));
 		}
 	}
 	if (rules.size() != 1 || n > gpucol_bitmatrix_max_nodes() ||
@@ -593,5 +569,5 @@ gpucol_shapes_start(GpucolDeviceRun &run, uint32_t stratum, uint32_t *relation)
 		return nullptr;
 	run.progress.method = "bit matrices";
 	return std::unique_ptr<GpucolShape>(
-		new SandwichShape(run, *relation, sides[0], from[0], sides[1], from[1]));
+		new SandwichShape(run, source, *relation, sides[0], from[0], sides[1], from[1]));
 }

@@ -31,6 +31,7 @@
 #include <string.h>
 
 #include "engine/recursive.h"
+#include "kernel/recursion_values.h"
 
 #define GPUCOL_REC_VECTOR	1024	/* rows that flow through a rule together */
 #define GPUCOL_REC_NULL_ID	0
@@ -346,26 +347,12 @@ gpucol_rec_level_find(const GpucolRecIndex *index, const GpucolRecLevel *level,
 	}
 }
 
-/* ---- rules (cpu_recursive_rules.c, cpu_recursive_values.c) ---- */
+/* ---- rules (cpu_recursive_rules.c) ---- */
 
 typedef struct GpucolRecExec GpucolRecExec;
 
 extern GpucolStatus gpucol_rec_rule_run(GpucolRecRun *run, uint32_t rule);
 extern void gpucol_rec_rules_free(GpucolRecRun *run);
-
-/* A nullable value. */
-typedef struct GpucolRecValue
-{
-	int64_t		value;
-	bool		isnull;
-} GpucolRecValue;
-
-extern GpucolStatus gpucol_rec_evaluate(GpucolRecFunction function,
-										GpucolRecType type, GpucolRecValue a,
-										GpucolRecValue b, GpucolRecValue *result);
-
-/* Does a sort before b in this type? */
-extern bool gpucol_rec_less(GpucolRecType type, int64_t a, int64_t b);
 
 /* ---- kernels ---- */
 

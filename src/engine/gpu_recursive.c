@@ -190,7 +190,7 @@ reason_of(GpucolStatus status)
 	switch (status)
 	{
 		case GPUCOL_UNSUPPORTED:
-			return "the recursion's tuples are too wide for the device";
+			return "the recursion has too many values or columns for the device";
 		case GPUCOL_OUT_OF_MEMORY:
 			return "the recursion does not fit the device's memory";
 		default:
@@ -343,54 +343,22 @@ send_loaded(GpucolRecRun *run)
 	return GPUCOL_OK;
 }
 
-/* Do all columns of the plan compare as signed integers do? */
-static bool
-all_integers(const GpucolRecPlan *plan)
-{
-	for (uint32_t i = 0; i < plan->ntypes; i++)
-		if (plan->types[i] != GPUCOL_REC_INT2 && plan->types[i] != GPUCOL_REC_INT4 &&
-			plan->types[i] != GPUCOL_REC_INT8)
-			return false;
-	return true;
-}
-
-/* What a step does that the device does not, or NULL. */
-static const char *
-beyond_device(const GpucolRecPlan *plan, const GpucolRecStep *step)
-{
-	if (step->kind == GPUCOL_REC_AGGREGATE)
-		return "aggregate";
-	if (step->kind == GPUCOL_REC_COMPUTE && step->function != GPUCOL_REC_COPY)
-		return "compute values";
-	if (step->kind != GPUCOL_REC_TEST || step->function == GPUCOL_REC_EQ ||
-		step->function == GPUCOL_REC_NE)
-		return NULL;
-	if (step->function < GPUCOL_REC_LT || step->function > GPUCOL_REC_GE)
-		return "test more than comparisons";
-	return all_integers(plan) ? NULL : "compare order where not all columns are integers";
-}
-
 /* What a plan does that the device does not, or NULL (gpucol_rules_supported). */
 static const char *
 plan_beyond_device(const GpucolRecPlan *plan)
 {
-	const char *why = NULL;
-
-	for (uint32_t i = 0; i < plan->nrelations; i++)
+	for (uint32_t i = 0; i < plan->nsteps; i++)
 	{
-		const GpucolRecRelation *r = &plan->relations[i];
+		const GpucolRecStep *step = &plan->steps[i];
 
-		if (r->merge != GPUCOL_REC_MERGE_NONE)
-			return "keep least or greatest values";
-		if ((r->flags & GPUCOL_REC_BAG) &&
-			(r->flags & (GPUCOL_REC_DERIVED | GPUCOL_REC_OUTPUT)))
-			return "keep duplicates (UNION ALL)";
-		if (r->arity == 0)
-			return "have a relation without columns";
+		if ((step->kind == GPUCOL_REC_COMPUTE || step->kind == GPUCOL_REC_TEST) &&
+			step->function == GPUCOL_REC_HOST)
+			return "compute expressions that only PostgreSQL can";
+		if (step->kind == GPUCOL_REC_AGGREGATE && step->function == GPUCOL_REC_SUM &&
+			step->type == GPUCOL_REC_FLOAT8)
+			return "sum floats";
 	}
-	for (uint32_t i = 0; i < plan->nsteps && why == NULL; i++)
-		why = beyond_device(plan, &plan->steps[i]);
-	return why;
+	return NULL;
 }
 
 /* Connect, and send the plan and everything that was loaded. */

@@ -41,6 +41,8 @@ typedef struct GpucolRecOptions
 {
 	int			threads;		/* at least 1 */
 	size_t		memory_limit;	/* bytes the run may hold; 0 = no limit */
+	size_t		device_limit;	/* of them on a device, the others in host
+								 * memory; 0 = all */
 	int64_t		max_rounds;		/* of one stratum, then
 								 * GPUCOL_ROUNDS_EXCEEDED; 0 = no limit */
 	GpucolRecStrategy strategy;

@@ -6,7 +6,10 @@
  *	  by the kernels alone, by the engine (loading included), and by the engine
  *	  with HISA only.
  *
- * usage: recursive_check TRUTH.tsv GRAPH.tsv.gz ...
+ * usage: recursive_check [--device-mb N] TRUTH.tsv GRAPH.tsv.gz ...
+ *
+ * With --device-mb only the engine with HISA runs, with that much device memory and
+ * the rest of its relations in host memory.
  *
  * TRUTH.tsv has a line for each graph: name, rows, edges, nodes, tc count,
  * sum x, sum y, sum x*y, sg count, sum x, sum x*y.  Prints a row for each graph and query:
@@ -260,6 +263,8 @@ struct Plan
 };
 
 /* Through the engine, from values in host memory to a summary. */
+static size_t device_limit;		/* bytes; 0 = what there is */
+
 static bool
 run_engine(const std::string &name, const Graph &g, const Answer &want, bool sg,
 		   GpucolRecStrategy strategy)
@@ -288,6 +293,7 @@ run_engine(const std::string &name, const Graph &g, const Answer &want, bool sg,
 
 		options.threads = 1;
 		options.strategy = strategy;
+		options.device_limit = device_limit;
 		GpucolStatus status = engine.start(&plan.plan, &options, &run);
 
 		if (status == GPUCOL_OK)
@@ -305,7 +311,8 @@ run_engine(const std::string &name, const Graph &g, const Answer &want, bool sg,
 		}
 		got = {text(n), text((u128) summary[0].sum), text((u128) summary[1].sum), ""};
 	}
-	return report(name, sg ? "sg" : "tc", strategy == GPUCOL_REC_HISA ? "HISA" : "engine",
+	return report(name, sg ? "sg" : "tc", device_limit ? "host" : strategy == GPUCOL_REC_HISA ?
+				  "HISA" : "engine",
 				  got, want, progress.rounds, {ms.back()}, progress.peak_bytes);
 }
 
@@ -403,6 +410,15 @@ main(int argc, char **argv)
 	std::string line;
 	bool		ok = true;
 
+	if (argc > 2 && strcmp(argv[1], "--device-mb") == 0)
+	{
+		device_limit = (size_t) atoll(argv[2]) << 20;
+		argc -= 2;
+		argv += 2;
+		in.close();
+		in.clear();
+		in.open(argv[1]);
+	}
 	while (std::getline(in, line))
 	{
 		std::vector<std::string> f;
@@ -423,10 +439,15 @@ main(int argc, char **argv)
 		name = name.substr(0, name.find(".tsv"));
 		Graph		g = read_graph(path);
 
-		ok &= run_tc(name, g, truths[name].tc);
-		ok &= run_sg(name, g, truths[name].sg);
+		if (device_limit == 0)
+		{
+			ok &= run_tc(name, g, truths[name].tc);
+			ok &= run_sg(name, g, truths[name].sg);
+		}
 		for (GpucolRecStrategy strategy : {GPUCOL_REC_AUTO, GPUCOL_REC_HISA})
 		{
+			if (device_limit && strategy == GPUCOL_REC_AUTO)
+				continue;
 			ok &= run_engine(name, g, truths[name].tc, false, strategy);
 			ok &= run_engine(name, g, truths[name].sg, true, strategy);
 		}

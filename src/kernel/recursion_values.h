@@ -1,18 +1,34 @@
 /*-------------------------------------------------------------------------
  *
- * cpu_recursive_values.c
+ * recursion_values.h
  *	  Arithmetic and comparison of single values in recursion plans, with
  *	  PostgreSQL's rules: overflow and division by zero are errors, NaN equals
  *	  itself and sorts last, logic has three values.
  *
+ * Freestanding C: may be included by C, C++ and CUDA; every engine computes with
+ * these functions.
+ *
  *-------------------------------------------------------------------------
  */
+#ifndef GPUCOL_KERNEL_RECURSION_VALUES_H
+#define GPUCOL_KERNEL_RECURSION_VALUES_H
+
 #include <math.h>
+#include <string.h>
 
-#include "engine/cpu_recursive.h"
+#include "kernel/float_order.h"
+#include "kernel/recursion.h"
+#include "kernel/status.h"
 
-static inline double
-as_double(int64_t value)
+/* A nullable value. */
+typedef struct GpucolRecValue
+{
+	int64_t		value;
+	bool		isnull;
+} GpucolRecValue;
+
+static inline GPUCOL_DEVICE double
+gpucol_rec_double(int64_t value)
 {
 	double		result;
 
@@ -21,39 +37,99 @@ as_double(int64_t value)
 }
 
 /* Bits of a float, with one zero and one NaN. */
-static inline int64_t
-from_double(double value)
+static inline GPUCOL_DEVICE int64_t
+gpucol_rec_bits(double value)
 {
 	int64_t		result;
 
-	if (isnan(value))
-		value = (double) NAN;
-	else if (value == 0)
-		value = 0;
+	if (value != value)
+		return INT64_C(0x7ff8000000000000);
+	if (value == 0)
+		return 0;
 	memcpy(&result, &value, sizeof(result));
 	return result;
 }
 
-bool
+/* Is this an infinity? */
+static inline GPUCOL_DEVICE bool
+gpucol_rec_infinite(double value)
+{
+	return value - value != 0 && value == value;
+}
+
+/*
+ * A value as an unsigned number whose order is that of the type, and the value
+ * that it stands for.
+ */
+static inline GPUCOL_DEVICE uint64_t
+gpucol_rec_order(GpucolRecType type, int64_t value)
+{
+	if (type == GPUCOL_REC_UINT8)
+		return (uint64_t) value;
+	if (type == GPUCOL_REC_FLOAT8)
+		value = gpucol_float_order(gpucol_rec_double(value));
+	return (uint64_t) value ^ UINT64_C(0x8000000000000000);
+}
+
+static inline GPUCOL_DEVICE int64_t
+gpucol_rec_unorder(GpucolRecType type, uint64_t order)
+{
+	int64_t		value = (int64_t) (order ^ UINT64_C(0x8000000000000000));
+
+	if (type == GPUCOL_REC_UINT8)
+		return (int64_t) order;
+	if (type != GPUCOL_REC_FLOAT8)
+		return value;
+	if (value == INT64_MAX)
+		return INT64_C(0x7ff8000000000000);
+	return value < 0 ? value ^ INT64_MAX : value;
+}
+
+/* Does a sort before b in this type? */
+static inline GPUCOL_DEVICE bool
 gpucol_rec_less(GpucolRecType type, int64_t a, int64_t b)
 {
 	if (type == GPUCOL_REC_UINT8)
 		return (uint64_t) a < (uint64_t) b;
 	if (type == GPUCOL_REC_FLOAT8)
 	{
-		double		x = as_double(a);
-		double		y = as_double(b);
+		double		x = gpucol_rec_double(a);
+		double		y = gpucol_rec_double(b);
 
-		if (isnan(x))
+		if (x != x)
 			return false;
-		return isnan(y) || x < y;
+		return y != y || x < y;
 	}
 	return a < b;
 }
 
+/* Sums, differences and products with a say on overflow, for device code too. */
+static inline GPUCOL_DEVICE bool
+gpucol_rec_add(int64_t a, int64_t b, int64_t *r)
+{
+	*r = (int64_t) ((uint64_t) a + (uint64_t) b);
+	return ((a ^ *r) & (b ^ *r)) < 0;
+}
+
+static inline GPUCOL_DEVICE bool
+gpucol_rec_sub(int64_t a, int64_t b, int64_t *r)
+{
+	*r = (int64_t) ((uint64_t) a - (uint64_t) b);
+	return ((a ^ b) & (a ^ *r)) < 0;
+}
+
+static inline GPUCOL_DEVICE bool
+gpucol_rec_mul(int64_t a, int64_t b, int64_t *r)
+{
+	__int128	product = (__int128) a * b;
+
+	*r = (int64_t) product;
+	return product != *r;
+}
+
 /* Check an integer result against the range of its type. */
-static GpucolStatus
-fit(GpucolRecType type, bool overflow, int64_t value, GpucolRecValue *result)
+static inline GPUCOL_DEVICE GpucolStatus
+gpucol_rec_fit(GpucolRecType type, bool overflow, int64_t value, GpucolRecValue *result)
 {
 	result->value = value;
 	if (type == GPUCOL_REC_INT2 && (overflow || value != (int16_t) value))
@@ -63,8 +139,8 @@ fit(GpucolRecType type, bool overflow, int64_t value, GpucolRecValue *result)
 	return overflow ? GPUCOL_INT8_OUT_OF_RANGE : GPUCOL_OK;
 }
 
-static GpucolStatus
-integer_arithmetic(GpucolRecFunction function, GpucolRecType type, int64_t a,
+static inline GPUCOL_DEVICE GpucolStatus
+gpucol_rec_integer(GpucolRecFunction function, GpucolRecType type, int64_t a,
 				   int64_t b, GpucolRecValue *result)
 {
 	int64_t		r = 0;
@@ -73,21 +149,21 @@ integer_arithmetic(GpucolRecFunction function, GpucolRecType type, int64_t a,
 	switch (function)
 	{
 		case GPUCOL_REC_ADD:
-			overflow = __builtin_add_overflow(a, b, &r);
+			overflow = gpucol_rec_add(a, b, &r);
 			break;
 		case GPUCOL_REC_SUB:
-			overflow = __builtin_sub_overflow(a, b, &r);
+			overflow = gpucol_rec_sub(a, b, &r);
 			break;
 		case GPUCOL_REC_MUL:
-			overflow = __builtin_mul_overflow(a, b, &r);
+			overflow = gpucol_rec_mul(a, b, &r);
 			break;
 		case GPUCOL_REC_NEG:
-			overflow = __builtin_sub_overflow((int64_t) 0, a, &r);
+			overflow = gpucol_rec_sub(0, a, &r);
 			break;
 		case GPUCOL_REC_DIV:
 			if (b == 0)
 				return GPUCOL_DIVISION_BY_ZERO;
-			overflow = b == -1 && __builtin_sub_overflow((int64_t) 0, a, &r);
+			overflow = b == -1 && gpucol_rec_sub(0, a, &r);
 			if (b != -1)
 				r = a / b;
 			break;
@@ -97,12 +173,12 @@ integer_arithmetic(GpucolRecFunction function, GpucolRecType type, int64_t a,
 			r = b == -1 ? 0 : a % b;
 			break;
 	}
-	return fit(type, overflow, r, result);
+	return gpucol_rec_fit(type, overflow, r, result);
 }
 
 /* Unsigned numbers: an overflow is an error too. */
-static GpucolStatus
-unsigned_arithmetic(GpucolRecFunction function, uint64_t a, uint64_t b,
+static inline GPUCOL_DEVICE GpucolStatus
+gpucol_rec_unsigned(GpucolRecFunction function, uint64_t a, uint64_t b,
 					GpucolRecValue *result)
 {
 	uint64_t	r = 0;
@@ -111,13 +187,16 @@ unsigned_arithmetic(GpucolRecFunction function, uint64_t a, uint64_t b,
 	switch (function)
 	{
 		case GPUCOL_REC_ADD:
-			overflow = __builtin_add_overflow(a, b, &r);
+			r = a + b;
+			overflow = r < a;
 			break;
 		case GPUCOL_REC_SUB:
-			overflow = __builtin_sub_overflow(a, b, &r);
+			r = a - b;
+			overflow = b > a;
 			break;
 		case GPUCOL_REC_MUL:
-			overflow = __builtin_mul_overflow(a, b, &r);
+			r = a * b;
+			overflow = a != 0 && r / a != b;
 			break;
 		case GPUCOL_REC_NEG:
 			overflow = a != 0;
@@ -133,8 +212,8 @@ unsigned_arithmetic(GpucolRecFunction function, uint64_t a, uint64_t b,
 }
 
 /* Floats, with the errors of PostgreSQL's float8 operators. */
-static GpucolStatus
-float_arithmetic(GpucolRecFunction function, double a, double b,
+static inline GPUCOL_DEVICE GpucolStatus
+gpucol_rec_float(GpucolRecFunction function, double a, double b,
 				 GpucolRecValue *result)
 {
 	double		r = 0;
@@ -156,22 +235,22 @@ float_arithmetic(GpucolRecFunction function, double a, double b,
 			r = -a;
 			break;
 		default:				/* DIV, MOD */
-			if (b == 0 && !isnan(a))
+			if (b == 0 && a == a)
 				return GPUCOL_DIVISION_BY_ZERO;
 			r = function == GPUCOL_REC_DIV ? a / b : fmod(a, b);
-			if (function == GPUCOL_REC_DIV && r == 0 && a != 0 && !isinf(b))
+			if (function == GPUCOL_REC_DIV && r == 0 && a != 0 && !gpucol_rec_infinite(b))
 				return GPUCOL_FLOAT_UNDERFLOW;
 			break;
 	}
-	if (isinf(r) && !isinf(a) && !isinf(b))
+	if (gpucol_rec_infinite(r) && !gpucol_rec_infinite(a) && !gpucol_rec_infinite(b))
 		return GPUCOL_FLOAT_OVERFLOW;
-	result->value = from_double(r);
+	result->value = gpucol_rec_bits(r);
 	return GPUCOL_OK;
 }
 
 /* AND and OR of SQL. */
-static void
-logic(bool is_or, GpucolRecValue a, GpucolRecValue b, GpucolRecValue *result)
+static inline GPUCOL_DEVICE void
+gpucol_rec_logic(bool is_or, GpucolRecValue a, GpucolRecValue b, GpucolRecValue *result)
 {
 	int64_t		decisive = is_or ? 1 : 0;
 
@@ -186,7 +265,7 @@ logic(bool is_or, GpucolRecValue a, GpucolRecValue b, GpucolRecValue *result)
 }
 
 /* Evaluate a function of two operands (b is ignored by unary ones). */
-GpucolStatus
+static inline GPUCOL_DEVICE GpucolStatus
 gpucol_rec_evaluate(GpucolRecFunction function, GpucolRecType type,
 					GpucolRecValue a, GpucolRecValue b, GpucolRecValue *result)
 {
@@ -197,7 +276,7 @@ gpucol_rec_evaluate(GpucolRecFunction function, GpucolRecType type,
 	{
 		case GPUCOL_REC_AND:
 		case GPUCOL_REC_OR:
-			logic(function == GPUCOL_REC_OR, a, b, result);
+			gpucol_rec_logic(function == GPUCOL_REC_OR, a, b, result);
 			return GPUCOL_OK;
 		case GPUCOL_REC_ISNULL:
 		case GPUCOL_REC_ISNOTNULL:
@@ -249,10 +328,12 @@ gpucol_rec_evaluate(GpucolRecFunction function, GpucolRecType type,
 			break;
 	}
 	if (type == GPUCOL_REC_FLOAT8)
-		return float_arithmetic(function, as_double(a.value),
-								as_double(b.value), result);
+		return gpucol_rec_float(function, gpucol_rec_double(a.value),
+								gpucol_rec_double(b.value), result);
 	if (type == GPUCOL_REC_UINT8)
-		return unsigned_arithmetic(function, (uint64_t) a.value,
+		return gpucol_rec_unsigned(function, (uint64_t) a.value,
 								   (uint64_t) b.value, result);
-	return integer_arithmetic(function, type, a.value, b.value, result);
+	return gpucol_rec_integer(function, type, a.value, b.value, result);
 }
+
+#endif							/* GPUCOL_KERNEL_RECURSION_VALUES_H */

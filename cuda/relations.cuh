@@ -1,0 +1,113 @@
+/*-------------------------------------------------------------------------
+ *
+ * relations.cuh
+ *	  The relations of a plan on the device, as HISAs in the column orders that
+ *	  rules ask for.
+ *
+ * Rules add rows unsorted.  Settling sorts them, drops duplicates and what the
+ * relation holds, and of rows that are merged by their least or greatest value
+ * keeps those that are better than all before; a commit makes the settled rows the
+ * next delta.
+ *
+ * A relation with a merge column has it last in its declared order, so that rows to be
+ * merged lie together.  Rows that a better one has superseded stay until compact.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_CUDA_RELATIONS_CUH
+#define GPUCOL_CUDA_RELATIONS_CUH
+
+#include <functional>
+
+#include "hisa.cuh"
+#include "recursive.cuh"
+
+/* Rows of a relation in one column order. */
+template <class K> struct GpucolIndex
+{
+	GpucolKeyOrder order;
+	GpucolRuns<K> previous;		/* all but the delta */
+	GpucolRuns<K> delta;
+	bool		has_delta;		/* delta is there; it is made when asked for */
+};
+
+template <class K> class GpucolRelations;
+
+template <class K> class GpucolRelation
+{
+public:
+	GpucolRelation(GpucolRelations<K> &all, GpucolDeviceRun &run, uint32_t number);
+
+	/* The order that added keys have. */
+	const GpucolKeyOrder &order() const { return indexes_[0].order; }
+
+	/* Add rows. */
+	void add(GpucolArray<K> &&keys);
+
+	/* The delta joins the older rows, what was added becomes the delta; its rows. */
+	uint64_t commit();
+
+	/* After its stratum: drop superseded rows. */
+	void compact();
+
+	/* The runs that an atom of this version sees, in the given order. */
+	GpucolRuns<K> runs(const GpucolKeyOrder &order, GpucolRecVersion version);
+
+	/* All rows for a reader, and from now on new ones are passed to `sink`. */
+	GpucolRuns<K> read(std::function<void(const GpucolRunPtr<K> &)> sink);
+
+	/* Pass each run that nobody else uses. */
+	template <class Visit> void each_run(Visit visit);
+
+private:
+	const GpucolRecRelation &declaration() const { return run_.plan->relations[number_]; }
+	bool merges() const { return declaration().merge != GPUCOL_REC_MERGE_NONE; }
+	bool keeps_duplicates() const;
+
+	/* A derived bag, of which rules only see the delta. */
+	bool forgets() const;
+	void settle();
+	GpucolArray<K> concatenate();
+	void drop_known(GpucolArray<K> &keys);
+	void keep_best(GpucolArray<K> &keys);
+	void drop_worse(GpucolArray<K> &keys);
+	void make_delta(GpucolIndex<K> &index);
+	void reorder(const GpucolRuns<K> &from, const GpucolKeyOrder &to, GpucolRuns<K> &runs);
+
+	GpucolRelations<K> &all_;
+	GpucolDeviceRun &run_;
+	uint32_t	number_;
+	std::vector<GpucolIndex<K>> indexes_;	/* [0] in the declared order */
+	std::vector<GpucolArray<K>> fresh_; /* added, unsorted */
+	size_t		nfresh_ = 0;
+	GpucolRuns<K> settled_;		/* new in this round */
+	GpucolRuns<K> kept_;		/* of a bag that forgets, for its reader */
+	std::function<void(const GpucolRunPtr<K> &)> sink_;
+};
+
+/* All of a plan. */
+template <class K> class GpucolRelations
+{
+public:
+	explicit GpucolRelations(GpucolDeviceRun &run);
+
+	GpucolRelation<K> &operator[](uint32_t number) { return relations_[number]; }
+
+	/* Move runs to host memory if the device gets full. */
+	void relieve();
+
+private:
+	GpucolDeviceRun &run_;
+	std::vector<GpucolRelation<K>> relations_;
+};
+
+/* Add keys to summaries of the columns of their relation. */
+template <class K>
+void gpucol_relations_summarise(GpucolDeviceRun &run, const GpucolRunPtr<K> &keys,
+								const GpucolKeyOrder &order, GpucolRecSummary *columns);
+
+/* Run one rule; its rows are added to the relation that it emits to. */
+template <class K>
+void gpucol_rules_run(GpucolDeviceRun &run, GpucolRelations<K> &relations, uint32_t rule);
+
+#endif							/* GPUCOL_CUDA_RELATIONS_CUH */
