@@ -11,9 +11,12 @@
  * that are equal may look different, is the RecursiveUnion, for the case that some
  * do (recursive_fallback.c).  The terms themselves are
  * a recursion plan: relation 0 is the result, relation 1 + i is input i,
- * constant i is expression i of the node (custom_exprs).  Behind the constants
- * follow the expressions that only PostgreSQL computes (GPUCOL_REC_HOST), their
- * operands being parameters from GPUCOL_RECURSIVE_OPERAND on, and behind these the
+ * constant i is expression i of GpucolInputs (custom_exprs), which belongs to the
+ * recursive term's planner run and so may use the results of its subqueries.  Behind
+ * the constants follow the expressions that only PostgreSQL computes
+ * (GPUCOL_REC_HOST), their operands being parameters from
+ * GPUCOL_RECURSIVE_OPERAND on, whose types (and names, for EXPLAIN) are those of
+ * the custom_scan_tlist of GpucolInputs.  The expressions of GpucolRecursive itself are
  * conditions that are tested on the non-recursive term.
  *
  *-------------------------------------------------------------------------
@@ -44,13 +47,13 @@ typedef enum GpucolRecursivePrivate
 								 * non-recursive term */
 	GPUCOL_RECURSIVE_COLLATIONS,	/* OidList: of the result's columns */
 	GPUCOL_RECURSIVE_INPUT_COLLATIONS,	/* List of OidList */
-	GPUCOL_RECURSIVE_HOSTS,		/* List of OidList: types of the operands of
-								 * each host expression */
+	GPUCOL_RECURSIVE_HOSTS,		/* List of IntList: operands of each host
+								 * expression */
 	GPUCOL_RECURSIVE_EQUALITIES,	/* List of OidList (type, collation): values
 								 * that are equal are made the same */
 	GPUCOL_RECURSIVE_PUSHED		/* List of Expr: conditions on the CTE that are
 								 * tested on the non-recursive term, as the
-								 * query has them; at run time they end
+								 * query has them; at run time they are
 								 * custom_exprs */
 } GpucolRecursivePrivate;
 

@@ -12,7 +12,6 @@
  */
 #include "postgres.h"
 
-#include "access/tupdesc.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
@@ -23,6 +22,7 @@
 struct GpucolRecursiveHost
 {
 	int			noperands;
+	int		   *positions;		/* in the slot */
 	GpucolRecColumn *operands;
 	GpucolRecColumn result;
 	ExprState  *expr;
@@ -41,7 +41,7 @@ bind_operands(Node *node, void *context)
 	{
 		Param	   *param = (Param *) node;
 
-		return (Node *) makeVar(OUTER_VAR,
+		return (Node *) makeVar(INDEX_VAR,
 								param->paramid - GPUCOL_RECURSIVE_OPERAND + 1,
 								param->paramtype, param->paramtypmod,
 								param->paramcollid, 0);
@@ -50,25 +50,28 @@ bind_operands(Node *node, void *context)
 }
 
 GpucolRecursiveHost *
-gpucol_recursive_host_create(Expr *expr, List *types, PlanState *parent)
+gpucol_recursive_host_create(Expr *expr, List *operands, PlanState *inputs)
 {
 	GpucolRecursiveHost *host = palloc0(sizeof(GpucolRecursiveHost));
-	TupleDesc	desc = CreateTemplateTupleDesc(list_length(types));
+	TupleDesc	desc = ((ScanState *) inputs)->ss_ScanTupleSlot->tts_tupleDescriptor;
 	ListCell   *lc;
 
-	host->noperands = list_length(types);
+	host->noperands = list_length(operands);
+	host->positions = palloc(sizeof(int) * (host->noperands + 1));
 	host->operands = palloc(sizeof(GpucolRecColumn) * (host->noperands + 1));
-	foreach(lc, types)
+	foreach(lc, operands)
 	{
 		int			i = foreach_current_index(lc);
 
-		gpucol_rec_column_init(&host->operands[i], lfirst_oid(lc));
-		TupleDescInitEntry(desc, i + 1, NULL, lfirst_oid(lc), -1, 0);
+		host->positions[i] = lfirst_int(lc);
+		gpucol_rec_column_init(&host->operands[i],
+							   TupleDescAttr(desc, lfirst_int(lc))->atttypid);
 	}
 	gpucol_rec_column_init(&host->result, exprType((Node *) expr));
-	host->econtext = CreateExprContext(parent->state);
+	host->econtext = CreateExprContext(inputs->state);
 	host->slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
-	host->expr = ExecInitExpr((Expr *) bind_operands((Node *) expr, NULL), parent);
+	memset(host->slot->tts_isnull, true, sizeof(bool) * desc->natts);
+	host->expr = ExecInitExpr((Expr *) bind_operands((Node *) expr, NULL), inputs);
 	return host;
 }
 
@@ -89,8 +92,10 @@ store_operands(GpucolRecursiveHost *host, const GpucolSymbols *symbols, uint32 r
 	ExecClearTuple(slot);
 	for (i = 0; i < host->noperands; i++)
 	{
-		slot->tts_isnull[i] = nulls[i][row] != 0;
-		slot->tts_values[i] = slot->tts_isnull[i] ? (Datum) 0 :
+		int			at = host->positions[i];
+
+		slot->tts_isnull[at] = nulls[i][row] != 0;
+		slot->tts_values[at] = slot->tts_isnull[at] ? (Datum) 0 :
 			gpucol_rec_column_to_datum(&host->operands[i], values[i][row], symbols);
 	}
 	ExecStoreVirtualTuple(slot);
@@ -107,7 +112,7 @@ gpucol_recursive_host_compute(GpucolRecursiveHost *host, GpucolSymbols *symbols,
 	uint32		row;
 
 	CHECK_FOR_INTERRUPTS();
-	econtext->ecxt_outertuple = host->slot;
+	econtext->ecxt_scantuple = host->slot;
 	for (row = 0; row < n; row++)
 	{
 		bool		isnull;

@@ -4,8 +4,9 @@
  *	  GpucolInputs: holds the plans of a recursive term's relations.
  *
  * The plans belong to the planner context of the recursive term, so they need
- * a node there to hang on to.  GpucolRecursive reaches through this node and
- * reads them itself.
+ * a node there to hang on to, and so do the expressions that use results of the
+ * term's subqueries.  GpucolRecursive reaches through this node and reads them
+ * itself.
  *
  *-------------------------------------------------------------------------
  */
@@ -80,12 +81,30 @@ const CustomScanMethods gpucol_inputs_scan_methods = {
 	.CreateCustomScanState = create_state,
 };
 
-List *
-gpucol_inputs_states(PlanState *state)
+PlanState *
+gpucol_inputs_find(PlanState *state)
 {
 	if (IsA(state, SubqueryScanState))
 		state = ((SubqueryScanState *) state)->subplan;
 	Assert(IsA(state, CustomScanState) &&
 		   ((CustomScanState *) state)->methods == &exec_methods);
-	return ((CustomScanState *) state)->custom_ps;
+	return state;
+}
+
+List *
+gpucol_inputs_states(PlanState *state)
+{
+	return ((CustomScanState *) gpucol_inputs_find(state))->custom_ps;
+}
+
+/* Nobody asks these nodes for rows, upon which PostgreSQL would do it. */
+void
+gpucol_inputs_refresh(PlanState *state)
+{
+	PlanState  *inputs = gpucol_inputs_find(state);
+
+	if (state->chgParam != NULL)
+		ExecReScan(state);
+	if (inputs->chgParam != NULL)
+		ExecReScan(inputs);
 }

@@ -40,7 +40,6 @@ typedef struct RecursiveState
 	PlanState  *seeds;			/* non-recursive term; NULL = a rule of the plan */
 	PlanState  *inputs;			/* GpucolInputs */
 	int			nhosts;
-	int			nfixed;			/* constants and host expressions */
 	ExprState  *seed_filter;	/* on rows of the non-recursive term, or NULL */
 
 	/* a run; in its own context */
@@ -70,6 +69,13 @@ make_columns(List *types)
 		gpucol_rec_column_init(&columns[foreach_current_index(lc)],
 							   lfirst_oid(lc));
 	return columns;
+}
+
+/* The expressions of the recursion plan: constants, then host expressions. */
+static List *
+plan_exprs(RecursiveState *state)
+{
+	return ((CustomScan *) gpucol_inputs_find(state->inputs)->plan)->custom_exprs;
 }
 
 /* The equality of this run for a type and a collation, or NULL. */
@@ -108,6 +114,7 @@ static void
 make_equalities(RecursiveState *state)
 {
 	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
+	List	   *exprs = plan_exprs(state);
 	ListCell   *lc;
 	int			i;
 
@@ -123,13 +130,12 @@ make_equalities(RecursiveState *state)
 	for (i = 0; i < (int) state->plan->nconstants; i++)
 		state->constant_columns[i].equality =
 			find_equality(state, state->constant_columns[i].type,
-						  exprCollation(list_nth(scan->custom_exprs, i)));
+						  exprCollation(list_nth(exprs, i)));
 	for (i = 0; i < state->nhosts; i++)
 		gpucol_recursive_host_result(state->hosts[i])->equality =
 			find_equality(state,
 						  gpucol_recursive_host_result(state->hosts[i])->type,
-						  exprCollation(list_nth(scan->custom_exprs,
-												 state->plan->nconstants + i)));
+						  exprCollation(list_nth(exprs, state->plan->nconstants + i)));
 }
 
 /*
@@ -142,7 +148,7 @@ begin_children(RecursiveState *state, EState *estate, int eflags)
 	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
 
 	if (!boolVal(list_nth(scan->custom_private, GPUCOL_RECURSIVE_BASE)) ||
-		list_length(scan->custom_exprs) > state->nfixed)
+		scan->custom_exprs != NIL)
 	{
 		if (boolVal(list_nth(scan->custom_private, GPUCOL_RECURSIVE_BASE)))
 			state->plan->nrules--;
@@ -154,6 +160,37 @@ begin_children(RecursiveState *state, EState *estate, int eflags)
 	state->css.custom_ps = lappend(state->css.custom_ps, state->inputs);
 }
 
+/* Prepare the expressions of the recursion plan. */
+static void
+begin_exprs(RecursiveState *state)
+{
+	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
+	List	   *operands = list_nth(scan->custom_private, GPUCOL_RECURSIVE_HOSTS);
+	PlanState  *owner = gpucol_inputs_find(state->inputs);
+	int			nconstants = (int) state->plan->nconstants;
+	List	   *types = NIL;
+	ListCell   *lc;
+
+	state->nhosts = list_length(operands);
+	state->hosts = palloc(sizeof(GpucolRecursiveHost *) * (state->nhosts + 1));
+	foreach(lc, plan_exprs(state))
+	{
+		int			i = foreach_current_index(lc) - nconstants;
+
+		if (i >= 0)
+		{
+			state->hosts[i] = gpucol_recursive_host_create(lfirst(lc),
+														   list_nth(operands, i),
+														   owner);
+			continue;
+		}
+		types = lappend_oid(types, exprType(lfirst(lc)));
+		state->constants = lappend(state->constants,
+								   ExecInitExpr(lfirst(lc), owner));
+	}
+	state->constant_columns = make_columns(types);
+}
+
 static void
 begin_recursive(CustomScanState *node, EState *estate, int eflags)
 {
@@ -161,42 +198,16 @@ begin_recursive(CustomScanState *node, EState *estate, int eflags)
 	CustomScan *scan = (CustomScan *) node->ss.ps.plan;
 	Const	   *packed = list_nth(scan->custom_private, GPUCOL_RECURSIVE_PLAN);
 	List	   *types = list_nth(scan->custom_private, GPUCOL_RECURSIVE_TYPES);
-	List	   *hosts = list_nth(scan->custom_private, GPUCOL_RECURSIVE_HOSTS);
-	ListCell   *lc;
 
 	state->plan = gpucol_rec_plan_unpack(DatumGetByteaPP(packed->constvalue));
-	state->nhosts = list_length(hosts);
-	state->nfixed = (int) state->plan->nconstants + state->nhosts;
-	state->hosts = palloc(sizeof(GpucolRecursiveHost *) * (state->nhosts + 1));
 	state->eflags = eflags & ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD |
 							   EXEC_FLAG_MARK);
 	begin_children(state, estate, state->eflags);
 	state->ncolumns = list_length(types);
 	state->columns = make_columns(types);
-	types = NIL;
-	foreach(lc, scan->custom_exprs)
-	{
-		int			i = foreach_current_index(lc) - (int) state->plan->nconstants;
-
-		if (i >= state->nhosts)
-		{
-			state->seed_filter =
-				ExecInitQual(list_copy_tail(scan->custom_exprs, state->nfixed),
-							 &node->ss.ps);
-			break;
-		}
-		if (i >= 0)
-		{
-			state->hosts[i] = gpucol_recursive_host_create(lfirst(lc),
-														   list_nth(hosts, i),
-														   &node->ss.ps);
-			continue;
-		}
-		types = lappend_oid(types, exprType(lfirst(lc)));
-		state->constants = lappend(state->constants,
-								   ExecInitExpr(lfirst(lc), &node->ss.ps));
-	}
-	state->constant_columns = make_columns(types);
+	begin_exprs(state);
+	if (scan->custom_exprs != NIL)
+		state->seed_filter = ExecInitQual(scan->custom_exprs, &node->ss.ps);
 }
 
 /* ---- starting a run ---- */
@@ -310,6 +321,25 @@ lost_forms(const RecursiveState *state)
 	return false;
 }
 
+/*
+ * Have subqueries whose result is a parameter run again: a plan that is initialised
+ * once more takes their parameters over, but not what they have returned.
+ */
+static bool
+restart_init_plans(PlanState *state, void *context)
+{
+	ListCell   *lc;
+
+	foreach(lc, state->initPlan)
+	{
+		SubPlanState *init = lfirst_node(SubPlanState, lc);
+
+		if (init->subplan->subLinkType != CTE_SUBLINK)
+			ExecReScan(init->planstate);
+	}
+	return planstate_tree_walker(state, restart_init_plans, context);
+}
+
 /* Let PostgreSQL's RecursiveUnion take the place of the engine. */
 static void
 begin_fallback(RecursiveState *state)
@@ -326,6 +356,7 @@ begin_fallback(RecursiveState *state)
 		state->ordinary = ExecInitNode(lthird(scan->custom_plans), estate,
 									   state->eflags);
 		state->css.custom_ps = lappend(state->css.custom_ps, state->ordinary);
+		restart_init_plans(state->ordinary, NULL);
 	}
 	MemoryContextSwitchTo(old);
 	state->fallback = gpucol_recursive_fallback_create(state->ordinary,
@@ -350,6 +381,7 @@ start_run(RecursiveState *state)
 	MemoryContext old;
 	ListCell   *lc;
 
+	gpucol_inputs_refresh(state->inputs);
 	state->context = AllocSetContextCreate(state->css.ss.ps.state->es_query_cxt,
 										   "GpucolRecursive",
 										   ALLOCSET_DEFAULT_SIZES);
@@ -556,15 +588,14 @@ static void
 explain_seed_filter(RecursiveState *state, List *ancestors, ExplainState *es)
 {
 	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
-	List	   *quals = list_copy_tail(scan->custom_exprs, state->nfixed);
 	List	   *context;
 
-	if (quals == NIL)
+	if (scan->custom_exprs == NIL)
 		return;
 	context = set_deparse_context_plan(es->deparse_cxt, &scan->scan.plan,
 									   ancestors);
 	ExplainPropertyText("Seed Filter",
-						deparse_expression((Node *) make_ands_explicit(quals),
+						deparse_expression((Node *) make_ands_explicit(scan->custom_exprs),
 										   context, es->verbose, false), es);
 }
 

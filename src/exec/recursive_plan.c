@@ -41,16 +41,13 @@ plan_recursive(PlannerInfo *root pg_attribute_unused(),
 			   List *custom_plans)
 {
 	CustomScan *scan = makeNode(CustomScan);
-	List	   *constants = list_nth(path->custom_private,
-									 GPUCOL_RECURSIVE_PUSHED);
 	Index		leaf = intVal(list_nth(path->custom_private,
-									   GPUCOL_RECURSIVE_PUSHED + 1));
+									   GPUCOL_RECURSIVE_PUSHED));
 
 	/* PostgreSQL gives the columns of a set operation varno 0. */
 	scan->scan.plan.targetlist = renumber(tlist, leaf);
 	scan->custom_scan_tlist = copyObject(scan->scan.plan.targetlist);
 	scan->custom_plans = custom_plans;
-	scan->custom_exprs = constants;
 	scan->custom_private = lappend(list_copy_head(path->custom_private,
 												  GPUCOL_RECURSIVE_PUSHED),
 								   NIL);
@@ -80,6 +77,12 @@ plan_inputs(PlannerInfo *root pg_attribute_unused(),
 					makeTargetEntry((Expr *) null, entry->resno, NULL, false));
 	}
 	scan->custom_plans = custom_plans;
+	scan->custom_exprs = linitial(path->custom_private);
+	foreach(lc, (List *) lsecond(path->custom_private))
+		scan->custom_scan_tlist =
+			lappend(scan->custom_scan_tlist,
+					makeTargetEntry(lfirst(lc), foreach_current_index(lc) + 1, NULL,
+									false));
 	scan->flags = path->flags;
 	scan->methods = &gpucol_inputs_scan_methods;
 	return &scan->scan.plan;

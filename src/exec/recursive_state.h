@@ -19,12 +19,13 @@ extern const CustomScanMethods gpucol_recursive_agg_scan_methods;
 
 /*
  * recursive_host.c: an expression over values of a recursion that PostgreSQL
- * computes; `types` are those of its operands (GPUCOL_RECURSIVE_OPERAND).
+ * computes, in the name of the GpucolInputs; `operands` are the numbers of its
+ * operands (GPUCOL_RECURSIVE_OPERAND) among all.
  */
 typedef struct GpucolRecursiveHost GpucolRecursiveHost;
 
-extern GpucolRecursiveHost *gpucol_recursive_host_create(Expr *expr, List *types,
-														 PlanState *parent);
+extern GpucolRecursiveHost *gpucol_recursive_host_create(Expr *expr, List *operands,
+														 PlanState *inputs);
 
 /* How its result travels; valid as long as the host. */
 extern GpucolRecColumn *gpucol_recursive_host_result(GpucolRecursiveHost *host);
@@ -66,7 +67,12 @@ extern uint64 gpucol_recursive_fallback_summarise(GpucolRecursiveFallback *fallb
 												  const bool *want,
 												  GpucolRecSummary *columns);
 
-/* The input plan states that a GpucolInputs (or a scan above it) holds. */
+/*
+ * recursive_inputs.c: the GpucolInputs, below a SubqueryScan or not; the input plan
+ * states that it holds; have them start anew if parameters have changed.
+ */
+extern PlanState *gpucol_inputs_find(PlanState *state);
 extern List *gpucol_inputs_states(PlanState *state);
+extern void gpucol_inputs_refresh(PlanState *state);
 
 #endif							/* GPUCOL_EXEC_RECURSIVE_STATE_H */

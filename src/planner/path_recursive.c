@@ -65,10 +65,13 @@ check_seeds(PlannerInfo *root, const SetOperationStmt *setop, const Path *path)
 	return NULL;
 }
 
-/* A path that holds the paths of the inputs, in the place of the term's. */
+/*
+ * A path that holds the paths of the inputs, and the expressions of the plan, in the
+ * place of the term's.
+ */
 static Path *
 make_inputs_path(PlannerInfo *subroot, const SubqueryScanPath *term,
-				 List *inputs)
+				 const GpucolLoweredRecursion *lowered)
 {
 	CustomPath *path = makeNode(CustomPath);
 	SubqueryScanPath *scan = makeNode(SubqueryScanPath);
@@ -78,7 +81,10 @@ make_inputs_path(PlannerInfo *subroot, const SubqueryScanPath *term,
 	path->path.parent = fetch_upper_rel(subroot, UPPERREL_FINAL, NULL);
 	path->path.pathtarget = term->subpath->pathtarget;
 	path->methods = &gpucol_inputs_path_methods;
-	foreach(lc, inputs)
+	path->custom_private = list_make2(list_concat_copy(lowered->constants,
+													   lowered->hosts),
+									  lowered->operands);
+	foreach(lc, lowered->inputs)
 	{
 		Path	   *input = ((RelOptInfo *) lfirst(lc))->cheapest_total_path;
 
@@ -128,12 +134,9 @@ make_recursive_path(const SetOperationStmt *setop,
 	custom->custom_private = lappend(custom->custom_private,
 									 lowered->input_collations);
 	custom->custom_private = lappend(custom->custom_private,
-									 lowered->host_types);
+									 lowered->host_operands);
 	custom->custom_private = lappend(custom->custom_private,
 									 lowered->equalities);
-	custom->custom_private = lappend(custom->custom_private,
-									 list_concat_copy(lowered->constants,
-													  lowered->hosts));
 	custom->custom_private = lappend(custom->custom_private,
 									 makeInteger(first_leaf(setop->larg)));
 	return &custom->path;
@@ -172,7 +175,7 @@ replace_recursion(PlannerInfo *root, RelOptInfo *rel,
 		list_make1(make_recursive_path(setop, path,
 									   make_inputs_path(subroot,
 														(SubqueryScanPath *) path->rightpath,
-														lowered.inputs),
+														&lowered),
 									   &lowered));
 	return NULL;
 }

@@ -91,6 +91,7 @@ typedef struct Lowering
 	bool		recursive;
 	List	   *sources;		/* Source; the self-reference first */
 	List	   *quals;			/* Qual */
+	List	   *subplan_params; /* what subqueries hand to their tests */
 } Lowering;
 
 /* Rules double with every outer join. */
@@ -586,13 +587,25 @@ find_comparison(const OpExpr *op, GpucolRecFunction *function)
 	return *function != GPUCOL_REC_COPY;
 }
 
-/* Is a Param of the query known when the node is (re)started? */
+/*
+ * Is a Param of the query known when the node is (re)started?  GpucolInputs carries
+ * the expressions and the subqueries of the recursive term.
+ */
 static bool
 is_param_known(const Lowering *lowering, const Param *param)
 {
-	return param->paramkind == PARAM_EXTERN ||
-		(param->paramkind == PARAM_EXEC &&
-		 bms_is_member(param->paramid, lowering->subroot->outer_params));
+	ListCell   *lc;
+
+	if (param->paramkind != PARAM_EXEC)
+		return param->paramkind == PARAM_EXTERN;
+	if (bms_is_member(param->paramid, lowering->subroot->outer_params))
+		return true;
+	if (!lowering->recursive)
+		return false;
+	foreach(lc, lowering->subroot->init_plans)
+		if (list_member_int(lfirst_node(SubPlan, lc)->setParam, param->paramid))
+			return true;
+	return false;
 }
 
 /* A Const or a Param of the query: its value is known when the node starts. */
@@ -795,6 +808,46 @@ is_native(Node *node)
 	}
 }
 
+/* Does a planned subquery within an expression have a volatile function? */
+static bool
+find_volatile_subplan(Node *node, void *context)
+{
+	PlannerGlobal *glob = context;
+	PlannerInfo *planned;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, find_volatile_subplan, context, 0);
+	if (IsA(node, SubPlan))
+	{
+		planned = list_nth(glob->subroots, ((SubPlan *) node)->plan_id - 1);
+		if (contain_volatile_functions((Node *) planned->parse) ||
+			find_volatile_subplan((Node *) planned->parse, context) ||
+			find_volatile_subplan((Node *) planned->init_plans, context))
+			return true;
+	}
+	return expression_tree_walker(node, find_volatile_subplan, context);
+}
+
+static bool find_foreign(Node *node, void *context);
+
+/* The same for a subquery that is run for rows, by PostgreSQL. */
+static bool
+find_foreign_subplan(Lowering *lowering, SubPlan *subplan)
+{
+	if (!lowering->recursive)
+		decline(lowering, "the non-recursive term uses the result of a subquery");
+	if (find_volatile_subplan((Node *) subplan, lowering->subroot->glob))
+		decline(lowering, "a subquery of the recursive term has a volatile function");
+	/* what the subquery returns is a parameter in its test alone */
+	lowering->subplan_params = list_concat_copy(lowering->subplan_params,
+												subplan->paramIds);
+	return lowering->result->reason != NULL ||
+		find_foreign(subplan->testexpr, lowering) ||
+		find_foreign((Node *) subplan->args, lowering);
+}
+
 /* What an expression has that not even PostgreSQL can compute in the engine. */
 static bool
 find_foreign(Node *node, void *context)
@@ -806,12 +859,13 @@ find_foreign(Node *node, void *context)
 	switch (nodeTag(node))
 	{
 		case T_SubPlan:
-		case T_AlternativeSubPlan:
+			return find_foreign_subplan(lowering, (SubPlan *) node);
 		case T_SubLink:
 			decline(lowering, "the recursive term uses the result of a subquery");
 			return true;
 		case T_Param:
-			if (is_param_known(lowering, (Param *) node))
+			if (is_param_known(lowering, (Param *) node) ||
+				list_member_int(lowering->subplan_params, ((Param *) node)->paramid))
 				return false;
 			decline(lowering, "the recursive term uses the result of a subquery");
 			return true;
@@ -837,8 +891,23 @@ typedef struct HostContext
 {
 	Lowering   *lowering;
 	List	   *vars;
-	List	   *types;
+	List	   *positions;		/* IntList: among all operands */
 } HostContext;
+
+/*
+ * A new operand; EXPLAIN shows those of the recursive term, in whose planner run
+ * the expressions are kept.
+ */
+static int
+add_operand(Lowering *lowering, const Var *var)
+{
+	List	  **operands = &lowering->result->operands;
+
+	*operands = lappend(*operands, lowering->recursive ? (Node *) copyObject(var) :
+						(Node *) makeNullConst(var->vartype, var->vartypmod,
+											   var->varcollid));
+	return list_length(*operands) - 1;
+}
 
 /* The expression with operands in the place of columns. */
 static Node *
@@ -862,10 +931,11 @@ replace_columns(Node *node, void *context)
 		if (i == list_length(host->vars))
 		{
 			host->vars = lappend(host->vars, var);
-			host->types = lappend_oid(host->types, var->vartype);
+			host->positions = lappend_int(host->positions,
+										  add_operand(host->lowering, var));
 		}
 		param->paramkind = PARAM_EXTERN;
-		param->paramid = GPUCOL_RECURSIVE_OPERAND + i;
+		param->paramid = GPUCOL_RECURSIVE_OPERAND + list_nth_int(host->positions, i);
 		param->paramtype = var->vartype;
 		param->paramtypmod = var->vartypmod;
 		param->paramcollid = var->varcollid;
@@ -929,7 +999,7 @@ lower_host(Lowering *lowering, Node *node, GpucolRecStepKind kind,
 	if (kind == GPUCOL_REC_COMPUTE)
 		step->target = out->index;
 	result->hosts = lappend(result->hosts, expr);
-	result->host_types = lappend(result->host_types, host.types);
+	result->host_operands = lappend(result->host_operands, host.positions);
 	return true;
 }
 
@@ -1470,6 +1540,7 @@ lower_base(Lowering *lowering, PlannerInfo *subroot)
 	GpucolLoweredRecursion kept = *result;
 	int			nconstants = list_length(result->constants);
 	int			nhosts = list_length(result->hosts);
+	int			noperands = list_length(result->operands);
 	int			nequalities = list_length(result->equalities);
 	int			ncomputed = list_length(result->computed);
 
@@ -1482,7 +1553,8 @@ lower_base(Lowering *lowering, PlannerInfo *subroot)
 	*result = kept;
 	result->constants = list_truncate(result->constants, nconstants);
 	result->hosts = list_truncate(result->hosts, nhosts);
-	result->host_types = list_truncate(result->host_types, nhosts);
+	result->host_operands = list_truncate(result->host_operands, nhosts);
+	result->operands = list_truncate(result->operands, noperands);
 	result->equalities = list_truncate(result->equalities, nequalities);
 	result->computed = list_truncate(result->computed, ncomputed);
 	gpucol_rec_builder_reset(&lowering->builder, &before);

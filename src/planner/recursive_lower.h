@@ -28,7 +28,8 @@ typedef struct GpucolLoweredRecursion
 	List	   *input_collations;	/* OidList of each */
 	List	   *constants;		/* Expr: Const or Param of the query */
 	List	   *hosts;			/* Expr: what PostgreSQL computes */
-	List	   *host_types;		/* OidList of the operands of each */
+	List	   *host_operands;	/* IntList of the operands of each */
+	List	   *operands;		/* Expr: all of them, of the columns' types */
 	List	   *equalities;		/* OidList (type, collation): equal values are
 								 * made the same */
 	List	   *computed;		/* the same: of values that PostgreSQL computes,

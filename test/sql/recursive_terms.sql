@@ -110,15 +110,36 @@ BEGIN
 END $$;
 SELECT reason('WITH RECURSIVE r AS (' || query || ') SELECT * FROM r') FROM (VALUES
 	('SELECT f AS x, 1 AS hop FROM typed UNION SELECT r.x + 1, hop + 1 FROM r WHERE hop < 4'),
-	('SELECT src, dst FROM edge UNION SELECT r.src, e.dst FROM r JOIN edge e ON e.src = r.dst WHERE e.dst NOT IN (SELECT id FROM node)'),
+	('SELECT src, dst FROM edge UNION SELECT r.src, e.dst FROM r JOIN edge e ON e.src = r.dst WHERE e.dst NOT IN (SELECT id + (random() * 0)::int FROM node)'),
 	('SELECT src, dst FROM edge UNION SELECT r.src, e.dst FROM r JOIN edge e ON e.src = r.dst WHERE NOT EXISTS (SELECT FROM node WHERE id = e.dst AND kind < r.src)'),
 	('SELECT src, dst FROM edge UNION SELECT r.src, e.dst FROM r LEFT JOIN edge e ON e.src = r.dst AND r.src > 3'),
 	('SELECT src, dst FROM edge UNION SELECT r.src, e.dst FROM r LEFT JOIN (edge e JOIN node n ON n.id = e.src) ON e.src = r.dst'),
 	('SELECT src, dst FROM edge UNION SELECT r.src, e.dst FROM r, LATERAL (SELECT dst FROM edge WHERE src = r.dst LIMIT 1) e'),
-	('SELECT src, dst FROM edge UNION SELECT r.src, e.dst + (SELECT count(*) FROM node)::int FROM r JOIN edge e ON e.src = r.dst'),
 	('SELECT src, dst FROM edge UNION SELECT r.src, (random() * e.dst)::int FROM r JOIN edge e ON e.src = r.dst'),
 	('SELECT src, dst FROM edge UNION ALL SELECT DISTINCT r.src, e.dst FROM r JOIN edge e ON e.src = r.dst WHERE false'),
 	('SELECT src, point(src, dst) FROM edge UNION ALL SELECT r.src, r.point FROM r WHERE r.point ~= point(3, 3)')) v(query);
+-- subqueries: run once, or for rows, by PostgreSQL; NULLs of NOT IN; volatile ones stay out
+SELECT term, closure('SELECT r.src, e.dst FROM r ' || term, 'UNION'),
+	closure('SELECT r.src, e.dst, hop + 1 FROM r ' || term || ' AND hop < 3', 'UNION ALL', 'SELECT src, dst, 0 AS hop FROM edge WHERE src < (SELECT avg(id) FROM node)') FROM (VALUES
+	('JOIN edge e ON e.src = r.dst WHERE e.dst > (SELECT avg(kind) * 4 FROM node)'),
+	('JOIN edge e ON e.src = r.dst WHERE e.dst NOT IN (SELECT id FROM node)'),
+	('JOIN edge e ON e.src = r.dst WHERE e.dst NOT IN (SELECT id FROM node WHERE id % 3 = 1)'),
+	('JOIN edge e ON e.src = r.dst WHERE r.dst NOT IN (SELECT kind FROM node)'),
+	('JOIN edge e ON e.src = r.dst WHERE (e.dst, r.src) NOT IN (SELECT id, kind FROM node)'),
+	('JOIN edge e ON e.src = r.dst WHERE (r.dst > 30 OR r.dst IN (SELECT kind FROM node))'),
+	('JOIN edge e ON e.src = r.dst WHERE (SELECT count(*) FROM node WHERE id < e.dst AND kind <> r.src) > 3'),
+	('JOIN edge e ON e.src = r.dst WHERE (e.dst < 9 OR EXISTS (SELECT FROM node WHERE id < e.dst AND kind > r.src))'),
+	('JOIN edge e ON e.src = r.dst WHERE e.dst = ANY (ARRAY(SELECT id FROM node ORDER BY id))'),
+	('JOIN edge e ON e.src = r.dst LEFT JOIN node n ON n.id = e.dst WHERE coalesce(n.kind, 1) IN (SELECT x.src - 3 FROM edge x WHERE x.dst > r.src)')) v(term);
+SELECT closure('SELECT r.src, e.dst + (SELECT count(*) FROM node WHERE id < r.dst)::int % 7 FROM r JOIN edge e ON e.src = r.dst WHERE e.dst < 40', 'UNION');
+EXPLAIN (VERBOSE, COSTS OFF) WITH RECURSIVE r AS (SELECT src, dst FROM edge UNION SELECT r.src, e.dst FROM r JOIN edge e ON e.src = r.dst
+	WHERE e.dst > (SELECT avg(id) FROM node) AND (SELECT count(*) FROM node WHERE id < e.dst) > r.src) SELECT * FROM r;
+-- a fallback has the subqueries of both terms run again
+SELECT differ('WITH RECURSIVE r AS (SELECT m AS a, n AS b FROM typed WHERE m < (SELECT avg(kind) FROM node) UNION SELECT r.a, t.n FROM r JOIN typed t ON t.m = r.b WHERE t.src > (SELECT avg(kind) FROM node)) SELECT * FROM r');
+-- the recursion of a changed outer row reads inputs anew that read no table
+SELECT differ('SELECT v.n, l.* FROM (VALUES (3), (9), (2), (30)) v(n), LATERAL (WITH RECURSIVE r AS (SELECT src, dst FROM edge WHERE src < v.n
+	UNION SELECT r.src, g.dst FROM r JOIN (SELECT src, dst FROM edge WHERE dst <> v.n GROUP BY src, dst HAVING count(*) > 0) g ON g.src = r.dst WHERE g.dst NOT IN (SELECT id + v.n FROM node)
+	AND r.dst > (SELECT min(id) + v.n FROM node)) SELECT * FROM r) l');
 -- parameters in what PostgreSQL computes
 PREPARE reach(text, int[]) AS WITH RECURSIVE r AS (SELECT src, dst FROM edge UNION SELECT r.src, e.dst FROM r JOIN edge e ON e.src = r.dst
 	WHERE ('k' || e.dst) <> $1 AND e.dst = ANY ($2)) SELECT count(*), sum(dst) FROM r;
