@@ -61,13 +61,19 @@ gpucol_directory_open(GpucolDirectory *dir, Relation table, LOCKMODE lockmode)
 		return false;
 	dir->table = table;
 	dir->lockmode = lockmode;
+	dir->context = CurrentMemoryContext;
+	dir->probe = NULL;
+	dir->slot = NULL;
+	dir->probing = false;
 	dir->toast = table_open(toast_oid, lockmode);
+
+	dir->nblocks = lockmode == AccessShareLock ? RelationGetNumberOfBlocks(dir->toast) : 0;
 
 	/*
 	 * TRUNCATE rebuilds the table's indexes while the TOAST relation is empty
 	 * already but its index is still the old one: do not follow it.
 	 */
-	if (lockmode == AccessShareLock && RelationGetNumberOfBlocks(dir->toast) == 0)
+	if (lockmode == AccessShareLock && dir->nblocks == 0)
 	{
 		table_close(dir->toast, lockmode);
 		return false;
@@ -77,11 +83,21 @@ gpucol_directory_open(GpucolDirectory *dir, Relation table, LOCKMODE lockmode)
 	return true;
 }
 
+/* End an index scan for good. */
+static void
+end_probe(IndexScanDesc scan, TupleTableSlot *slot)
+{
+	ExecDropSingleTupleTableSlot(slot);
+	index_endscan(scan);
+}
+
 void
 gpucol_directory_close(GpucolDirectory *dir)
 {
 	LOCKMODE	release = dir->lockmode > AccessShareLock ? NoLock : dir->lockmode;
 
+	if (dir->probe != NULL)
+		end_probe(dir->probe, dir->slot);
 	toast_close_indexes(dir->indexes, dir->nindexes, release);
 	table_close(dir->toast, release);
 }
@@ -99,12 +115,73 @@ gpucol_directory_number(Oid base, Oid id, int32 seq)
 	return ((uint64) (id - base) << SEQ_BITS) | (uint32) seq;
 }
 
+/* Keys of a scan: an id, or a range of ids, and a range of sequence numbers. */
+#define SCAN_KEYS	3
+
+/*
+ * Give a scan an index scan: the one that the directory keeps, unless another scan
+ * has it.
+ */
+static void
+take_probe(GpucolDirectoryScan *scan)
+{
+	GpucolDirectory *dir = scan->dir;
+
+	if (dir->probe != NULL && !dir->probing)
+	{
+		scan->scan = dir->probe;
+		scan->scan->xs_snapshot = scan->snapshot;
+		scan->slot = dir->slot;
+	}
+	else
+	{
+		MemoryContext old = MemoryContextSwitchTo(dir->context);
+
+		scan->scan = index_beginscan(dir->toast, dir->indexes[dir->valid], scan->snapshot,
+									 GPUCOL_COMPAT_NO_INSTRUMENT SCAN_KEYS, 0);
+		scan->slot = table_slot_create(dir->toast, NULL);
+		MemoryContextSwitchTo(old);
+	}
+	if (dir->probe == NULL)
+	{
+		dir->probe = scan->scan;
+		dir->slot = scan->slot;
+	}
+	if (scan->scan == dir->probe)
+		dir->probing = true;
+}
+
+/* Give a scan's index scan back, which then holds no pin. */
+static void
+give_back_probe(GpucolDirectoryScan *scan)
+{
+	if (scan->scan == scan->dir->probe)
+	{
+		ExecClearTuple(scan->slot);
+		index_rescan(scan->scan, scan->scan->keyData, SCAN_KEYS, NULL, 0);
+		scan->dir->probing = false;
+	}
+	else
+		end_probe(scan->scan, scan->slot);
+	scan->scan = NULL;
+}
+
+/* Next tuple of the index scan. */
+static HeapTuple
+next_tuple(GpucolDirectoryScan *scan)
+{
+	bool		should_free;
+
+	if (!index_getnext_slot(scan->scan, scan->direction, scan->slot))
+		return NULL;
+	return ExecFetchSlotHeapTuple(scan->slot, false, &should_free);
+}
+
 /* Scan one chunk_id of the range. */
 static void
 begin_id(GpucolDirectoryScan *scan)
 {
-	GpucolDirectory *dir = scan->dir;
-	ScanKeyData keys[3];
+	ScanKeyData keys[SCAN_KEYS];
 
 	ScanKeyInit(&keys[0], TOAST_ID, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(scan->id));
@@ -113,8 +190,7 @@ begin_id(GpucolDirectoryScan *scan)
 	ScanKeyInit(&keys[2], TOAST_SEQ, BTLessEqualStrategyNumber, F_INT4LE,
 				Int32GetDatum(scan->id == scan->last_id ? scan->last_seq :
 							  PG_INT32_MAX));
-	scan->scan = systable_beginscan_ordered(dir->toast, dir->indexes[dir->valid],
-											scan->snapshot, 3, keys);
+	index_rescan(scan->scan, keys, SCAN_KEYS, NULL, 0);
 }
 
 /*
@@ -124,12 +200,10 @@ begin_id(GpucolDirectoryScan *scan)
 static bool
 begin_next_id(GpucolDirectoryScan *scan)
 {
-	GpucolDirectory *dir = scan->dir;
 	bool		forward = ScanDirectionIsForward(scan->direction);
-	ScanKeyData keys[2];
-	SysScanDesc probe;
+	ScanKeyData keys[SCAN_KEYS];
 	HeapTuple	tuple;
-	bool		found;
+	bool		isnull;
 
 	ScanKeyInit(&keys[0], TOAST_ID, forward ? BTGreaterStrategyNumber :
 				BTGreaterEqualStrategyNumber, forward ? F_OIDGT : F_OIDGE,
@@ -137,22 +211,18 @@ begin_next_id(GpucolDirectoryScan *scan)
 	ScanKeyInit(&keys[1], TOAST_ID, forward ? BTLessEqualStrategyNumber :
 				BTLessStrategyNumber, forward ? F_OIDLE : F_OIDLT,
 				ObjectIdGetDatum(forward ? scan->last_id : scan->id));
-	probe = systable_beginscan_ordered(dir->toast, dir->indexes[dir->valid],
-									   scan->snapshot, 2, keys);
-	tuple = systable_getnext_ordered(probe, scan->direction);
-	found = HeapTupleIsValid(tuple);
-	if (found)
-	{
-		bool		isnull;
-
-		scan->id = DatumGetObjectId(fastgetattr(tuple, TOAST_ID,
-												RelationGetDescr(dir->toast),
-												&isnull));
-	}
-	systable_endscan_ordered(probe);
-	if (found)
-		begin_id(scan);
-	return found;
+	ScanKeyInit(&keys[2], TOAST_SEQ, BTGreaterEqualStrategyNumber, F_INT4GE,
+				Int32GetDatum(0));
+	index_rescan(scan->scan, keys, SCAN_KEYS, NULL, 0);
+	tuple = next_tuple(scan);
+	if (tuple == NULL)
+		return false;
+	scan->id = DatumGetObjectId(fastgetattr(tuple, TOAST_ID,
+											RelationGetDescr(scan->dir->toast),
+											&isnull));
+	ExecClearTuple(scan->slot);
+	begin_id(scan);
+	return true;
 }
 
 void
@@ -166,28 +236,18 @@ gpucol_directory_scan_begin(GpucolDirectoryScan *scan, GpucolDirectory *dir,
 	gpucol_directory_key(base, from, &scan->first_id, &scan->first_seq);
 	gpucol_directory_key(base, to, &scan->last_id, &scan->last_seq);
 	scan->id = ScanDirectionIsForward(direction) ? scan->first_id : scan->last_id;
+	take_probe(scan);
 	begin_id(scan);
 }
 
-bool
-gpucol_directory_scan_next(GpucolDirectoryScan *scan, GpucolDirectoryTuple *row)
+void
+gpucol_directory_read(GpucolDirectory *dir, HeapTuple tuple, Buffer buffer,
+					  GpucolDirectoryTuple *row)
 {
-	TupleDesc	desc = RelationGetDescr(scan->dir->toast);
-	HeapTuple	tuple;
+	TupleDesc	desc = RelationGetDescr(dir->toast);
 	struct varlena *data;
 	bool		isnull;
 
-	while (!HeapTupleIsValid(tuple = systable_getnext_ordered(scan->scan,
-															  scan->direction)))
-	{
-		Oid			end = ScanDirectionIsForward(scan->direction) ?
-			scan->last_id : scan->first_id;
-
-		systable_endscan_ordered(scan->scan);
-		scan->scan = NULL;
-		if (scan->id == end || !begin_next_id(scan))
-			return false;
-	}
 	row->id = DatumGetObjectId(fastgetattr(tuple, TOAST_ID, desc, &isnull));
 	row->seq = DatumGetInt32(fastgetattr(tuple, TOAST_SEQ, desc, &isnull));
 	data = (struct varlena *) DatumGetPointer(fastgetattr(tuple, TOAST_DATA,
@@ -197,7 +257,27 @@ gpucol_directory_scan_next(GpucolDirectoryScan *scan, GpucolDirectoryTuple *row)
 	row->tid = tuple->t_self;
 	row->xmin = HeapTupleHeaderGetXmin(tuple->t_data);
 	row->tuple = tuple;
-	row->buffer = ((BufferHeapTupleTableSlot *) scan->scan->slot)->buffer;
+	row->buffer = buffer;
+}
+
+bool
+gpucol_directory_scan_next(GpucolDirectoryScan *scan, GpucolDirectoryTuple *row)
+{
+	HeapTuple	tuple;
+
+	while ((tuple = next_tuple(scan)) == NULL)
+	{
+		Oid			end = ScanDirectionIsForward(scan->direction) ?
+			scan->last_id : scan->first_id;
+
+		if (scan->id == end || !begin_next_id(scan))
+		{
+			give_back_probe(scan);
+			return false;
+		}
+	}
+	gpucol_directory_read(scan->dir, tuple, ((BufferHeapTupleTableSlot *) scan->slot)->buffer,
+						  row);
 	return true;
 }
 
@@ -205,8 +285,7 @@ void
 gpucol_directory_scan_end(GpucolDirectoryScan *scan)
 {
 	if (scan->scan != NULL)
-		systable_endscan_ordered(scan->scan);
-	scan->scan = NULL;
+		give_back_probe(scan);
 }
 
 ItemPointerData

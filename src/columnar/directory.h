@@ -30,6 +30,7 @@
 
 #include "access/genam.h"
 #include "access/htup.h"
+#include "executor/tuptable.h"
 #include "utils/rel.h"
 #include "utils/snapshot.h"
 
@@ -136,6 +137,11 @@ typedef struct GpucolDirectory
 	int			nindexes;
 	int			valid;			/* number of the index to read by */
 	LOCKMODE	lockmode;
+	BlockNumber nblocks;		/* a reader's: of the TOAST relation; a writer's: 0 */
+	MemoryContext context;		/* that the directory was opened in */
+	IndexScanDesc probe;		/* kept from one scan to the next; NULL = none yet */
+	TupleTableSlot *slot;		/* of the probe */
+	bool		probing;		/* the probe is some scan's */
 } GpucolDirectory;
 
 /*
@@ -167,7 +173,8 @@ typedef struct GpucolDirectoryScan
 	Oid			id;				/* being scanned */
 	int32		first_seq;		/* within first_id */
 	int32		last_seq;		/* within last_id */
-	SysScanDesc scan;
+	IndexScanDesc scan;			/* NULL at the end */
+	TupleTableSlot *slot;
 } GpucolDirectoryScan;
 
 extern void gpucol_directory_scan_begin(GpucolDirectoryScan *scan,
@@ -176,6 +183,9 @@ extern void gpucol_directory_scan_begin(GpucolDirectoryScan *scan,
 										ScanDirection direction);
 extern bool gpucol_directory_scan_next(GpucolDirectoryScan *scan,
 									   GpucolDirectoryTuple *row);
+/* Read a tuple of the TOAST relation, pinned in `buffer`, as a directory row. */
+extern void gpucol_directory_read(GpucolDirectory *dir, HeapTuple tuple, Buffer buffer,
+								  GpucolDirectoryTuple *row);
 extern void gpucol_directory_scan_end(GpucolDirectoryScan *scan);
 
 /*

@@ -56,7 +56,7 @@ typedef struct GpucolIndexFetch
 	GpucolView *view;
 	int			nfetched;
 	int			next;			/* of segments[] to be replaced */
-	FetchSegment segments[OPEN_SEGMENTS];
+	FetchSegment *segments;		/* OPEN_SEGMENTS; NULL until needed */
 } GpucolIndexFetch;
 
 /* ------------------------------------------------------------------------
@@ -460,16 +460,17 @@ gpucol_index_fetch_begin(Relation rel)
 static void
 forget_segments(GpucolIndexFetch *fetch)
 {
-	for (int i = 0; i < OPEN_SEGMENTS; i++)
+	if (fetch->context == NULL)
+		return;
+	for (int i = 0; fetch->segments != NULL && i < OPEN_SEGMENTS; i++)
 	{
 		if (fetch->segments[i].reader != NULL)
 			gpucol_reader_close(fetch->segments[i].reader);
 	}
-	memset(fetch->segments, 0, sizeof(fetch->segments));
+	fetch->segments = NULL;
 	fetch->view = NULL;
 	fetch->snapshot = NULL;
-	if (fetch->context != NULL)
-		MemoryContextReset(fetch->context);
+	MemoryContextReset(fetch->context);
 }
 
 void
@@ -537,6 +538,7 @@ fetch_by_view(GpucolIndexFetch *fetch, uint64 row_number, Snapshot snapshot,
 		fetch->curcid != snapshot->curcid)
 	{
 		forget_segments(fetch);
+		fetch->segments = palloc0(OPEN_SEGMENTS * sizeof(FetchSegment));
 		fetch->view = gpucol_view_open(rel, snapshot);
 		fetch->snapshot = snapshot;
 		fetch->curcid = snapshot->curcid;

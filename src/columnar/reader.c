@@ -132,6 +132,34 @@ gpucol_reader_open(GpucolReader *reader, const GpucolSegmentInfo *segment)
 }
 
 /*
+ * The domains of a table's columns, which take several catalog lookups a column:
+ * kept with the table's cache entry.
+ */
+static const GpucolTypeMap *
+table_types(Relation table)
+{
+	TupleDesc	desc = RelationGetDescr(table);
+	GpucolTypeMap *types;
+
+	if (table->rd_amcache != NULL)
+		return table->rd_amcache;
+	types = palloc0(Max(desc->natts, 1) * sizeof(GpucolTypeMap));
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		if (!att->attisdropped)
+			gpucol_typemap_init(&types[i], att->atttypid, att->atttypmod,
+								att->attcollation);
+	}
+	table->rd_amcache = MemoryContextAlloc(CacheMemoryContext,
+										   Max(desc->natts, 1) * sizeof(GpucolTypeMap));
+	memcpy(table->rd_amcache, types, desc->natts * sizeof(GpucolTypeMap));
+	pfree(types);
+	return table->rd_amcache;
+}
+
+/*
  * Set up the columns of rows of a descriptor.  It is that of the slot that the
  * rows go to, not the table's: while ALTER TABLE rewrites a table, the catalogs
  * have the new column types already.
@@ -140,9 +168,12 @@ static void
 set_descriptor(GpucolReader *reader, TupleDesc desc)
 {
 	const GpucolSegmentInfo *segment = reader->segment;
+	const GpucolTypeMap *types = NULL;
 	MemoryContext old;
 
 	gpucol_reader_close(reader);
+	if (desc == RelationGetDescr(reader->table))
+		types = table_types(reader->table);
 	old = MemoryContextSwitchTo(reader->context);
 	reader->desc = desc;
 	reader->ncolumns = desc->natts;
@@ -157,7 +188,11 @@ set_descriptor(GpucolReader *reader, TupleDesc desc)
 		column->attnum = att->attnum;
 		column->dropped = att->attisdropped;
 		column->vector = PG_UINT32_MAX;
-		if (!att->attisdropped)
+		if (att->attisdropped)
+			continue;
+		if (types != NULL)
+			column->type = types[i];
+		else
 			gpucol_typemap_init(&column->type, att->atttypid, att->atttypmod,
 								att->attcollation);
 	}

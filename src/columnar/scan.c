@@ -146,7 +146,8 @@ gpucol_scan_prepare(GpucolScan *scan)
 								  scan->base.rs_snapshot : GetActiveSnapshot());
 	scan->ranges = gpucol_view_delta_ranges(scan->view, nblocks, max_blocks,
 											&scan->nranges);
-	scan->reader = gpucol_reader_create(rel, false);
+	if (scan->view->nsegments > 0)
+		scan->reader = gpucol_reader_create(rel, false);
 	MemoryContextSwitchTo(old);
 }
 
@@ -261,7 +262,8 @@ enter_range(GpucolScan *scan)
 {
 	const GpucolBlockRange *range;
 
-	gpucol_reader_close(scan->reader);
+	if (scan->reader != NULL)
+		gpucol_reader_close(scan->reader);
 	scan->entered = -1;
 	if (scan->tid_range)
 		return;

@@ -325,6 +325,85 @@ gpucol_view_row_deleted(GpucolDirectory *dir, Snapshot snapshot, uint64 row_numb
 	return deleted;
 }
 
+/* Segments whose place in the directory this session knows. */
+typedef struct KnownSegment
+{
+	Oid			space;
+	Oid			file;			/* of the TOAST relation; invalid = unused */
+	GpucolViewSegment segment;
+} KnownSegment;
+
+#define KNOWN_SEGMENTS	16
+
+static KnownSegment known_segments[KNOWN_SEGMENTS];
+
+/*
+ * Does the snapshot see the entry at the place where it was found before, the same to
+ * the byte?  A place may be another row's by now.
+ */
+static bool
+is_still_there(GpucolDirectory *dir, Snapshot snapshot, const GpucolViewSegment *segment)
+{
+	HeapTupleData tuple = {.t_self = segment->tid};
+	GpucolDirectoryTuple row;
+	Buffer		buffer;
+	bool		same;
+
+	/* VACUUM may have cut off its page */
+	if (ItemPointerGetBlockNumber(&segment->tid) >= dir->nblocks ||
+		!heap_fetch(dir->toast, snapshot, &tuple, &buffer, false))
+		return false;
+	gpucol_directory_read(dir, &tuple, buffer, &row);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	same = row.xmin == segment->xmin && row.size == sizeof(segment->entry) &&
+		gpucol_directory_number(GPUCOL_ID_SEGMENT, row.id, row.seq) ==
+		segment->entry.first_row &&
+		memcmp(row.data, &segment->entry, sizeof(segment->entry)) == 0;
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	ReleaseBuffer(buffer);
+	return same;
+}
+
+/* Find a row's segment among those whose place is known. */
+static bool
+find_known(GpucolDirectory *dir, Snapshot snapshot, uint64 row_number,
+		   GpucolViewSegment *segment)
+{
+	Oid			space = gpucol_compat_relation_space(dir->toast);
+	Oid			file = gpucol_compat_relation_file(dir->toast);
+
+	if (!gpucol_directory_is_lasting(dir->table))
+		return false;
+	for (int i = 0; i < KNOWN_SEGMENTS; i++)
+	{
+		const KnownSegment *known = &known_segments[i];
+
+		if (known->file != file || known->space != space ||
+			row_number < known->segment.entry.first_row ||
+			row_number - known->segment.entry.first_row >= known->segment.entry.nrows)
+			continue;
+		if (!is_still_there(dir, snapshot, &known->segment))
+			return false;
+		*segment = known->segment;
+		return true;
+	}
+	return false;
+}
+
+/* Keep the place of a segment that has been written, instead of another one's. */
+static void
+keep_known(GpucolDirectory *dir, const GpucolViewSegment *segment)
+{
+	KnownSegment *known = &known_segments[(segment->entry.first_row / 7919 +
+										   dir->toast->rd_id) % KNOWN_SEGMENTS];
+
+	if (segment->entry.nrows == 0 || !gpucol_directory_is_lasting(dir->table))
+		return;
+	known->space = gpucol_compat_relation_space(dir->toast);
+	known->file = gpucol_compat_relation_file(dir->toast);
+	known->segment = *segment;
+}
+
 bool
 gpucol_view_lookup(GpucolDirectory *dir, Snapshot snapshot, uint64 row_number,
 				   GpucolViewSegment *segment)
@@ -333,6 +412,8 @@ gpucol_view_lookup(GpucolDirectory *dir, Snapshot snapshot, uint64 row_number,
 	GpucolDirectoryTuple row;
 	bool		found;
 
+	if (find_known(dir, snapshot, row_number, segment))
+		return true;
 	/* row numbers of segments never overlap, so the nearest below decides */
 	gpucol_directory_scan_begin(&scan, dir, snapshot, GPUCOL_ID_SEGMENT, 0, row_number,
 								BackwardScanDirection);
@@ -340,6 +421,8 @@ gpucol_view_lookup(GpucolDirectory *dir, Snapshot snapshot, uint64 row_number,
 	if (found)
 		copy_segment(dir->table, &row, segment);
 	gpucol_directory_scan_end(&scan);
+	if (found)
+		keep_known(dir, segment);
 	return found &&
 		row_number - segment->entry.first_row < segment->entry.reserved;
 }

@@ -113,9 +113,11 @@ fill_tables(void)
 		for (uint32_t b = 0; b < 256; b++)
 			bytes_table[i][b] = bytes_table[i - 1][b] >> 8 ^
 				bytes_table[0][bytes_table[i - 1][b] & 0xff];
+	/* linear: the sum of what the bits of b give */
 	for (int i = 0; i < 4; i++)
-		for (uint32_t b = 0; b < 256; b++)
-			zeros_table[i][b] = crc_table(b << (8 * i), zeros, PART);
+		for (uint32_t b = 1; b < 256; b++)
+			zeros_table[i][b] = (b & (b - 1)) == 0 ? crc_table(b << (8 * i), zeros, PART) :
+				zeros_table[i][b & (b - 1)] ^ zeros_table[i][b & -b];
 }
 
 /* Threads that race here write the same tables and the same choice. */

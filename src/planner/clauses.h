@@ -23,6 +23,7 @@ extern void gpucol_clauses_split(PlannerInfo *root, GpucolLower *l,
 
 /* cost.c */
 extern int	gpucol_cost_threads(BlockNumber pages);
+extern bool gpucol_cost_is_beaten(RelOptInfo *rel, int ncolumns);
 extern void gpucol_cost_scan(PlannerInfo *root, RelOptInfo *rel, Path *path,
 							 int ncolumns, List *pushed, List *rest,
 							 int workers);

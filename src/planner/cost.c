@@ -102,6 +102,28 @@ engine_cost(RelOptInfo *rel, int ncolumns, List *pushed)
 }
 
 /*
+ * What a scan costs at least, whatever its conditions: can it only lose against an
+ * ordinary path that is there already?
+ */
+bool
+gpucol_cost_is_beaten(RelOptInfo *rel, int ncolumns)
+{
+	Cost		least = RUN_COST + disk_cost(rel, ncolumns) +
+		engine_share(rel) * engine_cost(rel, ncolumns, NIL);
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+	{
+		Path	   *path = lfirst(lc);
+
+		if (path->param_info == NULL && path->startup_cost <= RUN_COST &&
+			path->total_cost <= least)
+			return true;
+	}
+	return false;
+}
+
+/*
  * Cost a scan; `rest` are the conditions that PostgreSQL tests on its rows.
  * path->rows is set by the caller.
  */

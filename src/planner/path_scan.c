@@ -97,10 +97,13 @@ count_columns(RelOptInfo *rel, Bitmapset *attnos)
 	return n;
 }
 
-/* Why the table cannot be scanned by an engine here, or NULL. */
+/*
+ * Why the table cannot be scanned by an engine here; or NULL, and the columns that
+ * are needed.
+ */
 static const char *
 decline_reason(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte,
-			   Bitmapset *attnos)
+			   Bitmapset **attnos)
 {
 	if (gpucol_planner_disabled() != NULL)
 		return gpucol_planner_disabled();
@@ -112,7 +115,8 @@ decline_reason(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte,
 		return "its rows are changed or locked by the statement";
 	if (gpucol_planner_scrolls(root))
 		return "it is scanned in both directions by a SCROLL cursor";
-	if (unsupported_column(attnos) != 0)
+	*attnos = needed_columns(rel);
+	if (unsupported_column(*attnos) != 0)
 		return "a system column other than ctid and tableoid is used";
 	return NULL;
 }
@@ -164,9 +168,9 @@ drop_other_paths(RelOptInfo *rel, CustomPath *path, CustomPath *partial)
 void
 gpucol_path_scan_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
-	Bitmapset  *attnos = needed_columns(rel);
-	const char *reason = decline_reason(root, rel, rte, attnos);
-	int			ncolumns = count_columns(rel, attnos);
+	Bitmapset  *attnos = NULL;
+	const char *reason = decline_reason(root, rel, rte, &attnos);
+	int			ncolumns;
 	int			workers = 0;
 	CustomPath *path;
 	CustomPath *partial = NULL;
@@ -184,6 +188,11 @@ gpucol_path_scan_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 		gpucol_reason_add(rte->relid, "scan", "it refers to other tables laterally");
 		return;
 	}
+	ncolumns = count_columns(rel, attnos);
+	/* a lookup through an index is planned as soon as for a heap table */
+	if (!gpucol_reason_is_wanted() && root->parse->sortClause == NIL &&
+		gpucol_cost_is_beaten(rel, ncolumns))
+		return;
 	table = table_open(rte->relid, NoLock);
 	gpucol_clauses_split(root, gpucol_lower_begin(RelationGetDescr(table), rel->relid, NULL),
 						 rel->baserestrictinfo, "scan", &pushed, &rest);

@@ -14,6 +14,7 @@
 #include "lib/stringinfo.h"
 #include "utils/lsyscache.h"
 
+#include "guc.h"
 #include "planner/reason.h"
 
 static List *reasons = NIL;		/* of the planner run in progress */
@@ -59,15 +60,25 @@ gpucol_reason_end(List *outer)
 	reasons = outer;
 }
 
+/* Does anyone ask for the reasons of this planner run? */
+bool
+gpucol_reason_is_wanted(void)
+{
+	return collecting || gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE;
+}
+
 /* Note why `what` over table `relid` is not pushed down. */
 void
 gpucol_reason_add(Oid relid, const char *what, const char *fmt,...)
 {
-	GpucolReason *reason = palloc(sizeof(GpucolReason));
+	GpucolReason *reason;
 	ListCell   *lc;
 	va_list		args;
 	StringInfoData text;
 
+	if (!gpucol_reason_is_wanted())
+		return;
+	reason = palloc(sizeof(GpucolReason));
 	initStringInfo(&text);
 	for (;;)
 	{

@@ -27,6 +27,9 @@ typedef struct GpucolReason
 extern List *gpucol_reason_begin(void);
 extern void gpucol_reason_end(List *outer);
 
+/* Does anyone ask for reasons?  If not, none are noted. */
+extern bool gpucol_reason_is_wanted(void);
+
 /* Note a reason in the current planner run; repeated ones are kept once. */
 extern void gpucol_reason_add(Oid relid, const char *what,
 							  const char *fmt,...) pg_attribute_printf(3, 4);
