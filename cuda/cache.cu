@@ -1,11 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * cache.cu
- *	  Resident chunks of a device, and a request's own memory there.
+ *	  Resident pieces of a device, and a request's own memory there.
  *
  *-------------------------------------------------------------------------
  */
 #include "cache.cuh"
+
+#include <algorithm>
 
 std::vector<Device *> devices;
 
@@ -26,7 +28,7 @@ ColumnCache::look_up(const ChunkKey &key)
 	hits++;
 	chunk->pins++;
 	chunk->uses++;
-	lru_.splice(lru_.begin(), lru_, chunk->place);
+	chunk->used = ++clock_;
 	return chunk;
 }
 
@@ -45,6 +47,36 @@ ColumnCache::find(const ChunkKey *keys, size_t n, Resident **found)
 
 	for (size_t i = 0; i < n; i++)
 		found[i] = look_up(keys[i]);
+}
+
+bool
+ColumnCache::pin(Resident *const *pieces, size_t n, uint64_t generation)
+{
+	std::lock_guard<std::mutex> lock(mutex_);
+	uint64_t	now = ++clock_;
+
+	if (generation != generation_)
+		return false;
+	for (size_t i = 0; i < n; i++)
+	{
+		Resident   *piece = pieces[i];
+
+		if (piece == NULL || piece->home != this)
+			continue;
+		piece->pins++;
+		piece->uses++;
+		piece->used = now;
+		hits++;
+	}
+	return true;
+}
+
+uint64_t
+ColumnCache::generation()
+{
+	std::lock_guard<std::mutex> lock(mutex_);
+
+	return generation_;
 }
 
 bool
@@ -72,6 +104,7 @@ ColumnCache::add(Resident *chunk)
 	}
 	chunk->pins = 1;
 	chunk->uses = 1;
+	chunk->used = chunk->placed = ++clock_;
 	chunks_[chunk->key] = chunk;
 	lru_.push_front(chunk);
 	chunk->place = lru_.begin();
@@ -84,6 +117,7 @@ ColumnCache::add(Resident *chunk)
 void
 ColumnCache::drop(Resident *chunk)
 {
+	generation_++;
 	chunks_.erase(chunk->key);
 	lru_.erase(chunk->place);
 	bytes_ -= chunk->bytes;
@@ -97,33 +131,46 @@ ColumnCache::drop(Resident *chunk)
 }
 
 void
-ColumnCache::unpin(Resident *chunk)
+ColumnCache::unpin(Resident *const *pieces, size_t n)
 {
 	std::lock_guard<std::mutex> lock(mutex_);
 
-	if (--chunk->pins == 0 && !chunk->kept)
+	for (size_t i = 0; i < n; i++)
 	{
-		pool_->release(chunk->memory);
-		delete chunk;
+		Resident   *piece = pieces[i];
+
+		if (piece == NULL || piece->home != this)
+			continue;
+		if (--piece->pins == 0 && !piece->kept)
+		{
+			pool_->release(piece->memory);
+			delete piece;
+		}
 	}
 }
 
+/* What was used since it came to its place, or is now, gets a new one first. */
 bool
 ColumnCache::make_room(size_t size)
 {
 	std::lock_guard<std::mutex> lock(mutex_);
 	size_t		freed = 0;
 
-	for (auto i = lru_.end(); i != lru_.begin() && freed < size;)
+	for (size_t looks = 2 * lru_.size(); looks > 0 && freed < size; looks--)
 	{
-		Resident   *chunk = *--i;
+		Resident   *piece = lru_.back();
 
-		if (chunk->pins > 0)
+		if (piece->pins > 0 || piece->used > piece->placed)
+		{
+			piece->placed = piece->used;
+			lru_.splice(lru_.begin(), lru_, piece->place);
 			continue;
-		++i;
-		freed += chunk->bytes;
+		}
+		freed += piece->bytes;
 		evictions++;
-		drop(chunk);
+		drop(piece);
+		if (lru_.empty())
+			break;
 	}
 	return freed > 0;
 }
@@ -167,9 +214,12 @@ ColumnCache::rows()
 	std::lock_guard<std::mutex> lock(mutex_);
 	std::vector<GpucolWireCacheRow> rows;
 
-	for (Resident *c : lru_)
+	std::vector<Resident *> order(lru_.begin(), lru_.end());
+
+	std::stable_sort(order.begin(), order.end(), [] (Resident *a, Resident *b) { return a->used > b->used; });
+	for (Resident *c : order)
 		rows.push_back({{c->key.storage[0], c->key.storage[1]}, c->key.segment,
-					   c->key.attnum, c->pins, c->bytes, c->uses});
+					   c->key.attnum, c->pins, c->bytes, c->uses, device_, c->key.kind});
 	return rows;
 }
 

@@ -1,13 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * cache.cuh
- *	  A device's resident chunks, keyed by storage, segment and column, and the
- *	  devices.
+ *	  A device's resident pieces (chunks, bitmaps of deleted rows, numbers of
+ *	  dictionary entries), keyed by storage, segment and column, and the devices.
  *
  * Segments never change, so a chunk is never stale; `identity` guards against a
- * storage number that is used again for another table.  A request pins the
- * chunks it uses; others leave, least recently used first, when memory is
- * needed.  What the cache holds is told to the clients in the residency table
+ * storage number that is used again for another table, and tells bitmaps and
+ * numbers of one segment apart.  A request pins the
+ * pieces it uses; others leave when memory is needed, those first that were not used
+ * since a previous look, in order of their coming.  What the cache holds is told to the clients in the residency table
  * (residency.cu).
  *
  *-------------------------------------------------------------------------
@@ -29,13 +30,14 @@ struct ChunkKey
 {
 	uint64_t	storage[2];
 	uint64_t	segment;
-	int32_t		attnum;
+	int32_t		attnum;			/* 0 for DELETED */
+	uint32_t	kind;			/* GpucolPutKind: CHUNK, DELETED or REMAP */
 	uint64_t	identity;
 
 	bool operator==(const ChunkKey &o) const
 	{
 		return storage[0] == o.storage[0] && storage[1] == o.storage[1] &&
-			segment == o.segment && attnum == o.attnum && identity == o.identity;
+			segment == o.segment && attnum == o.attnum && kind == o.kind && identity == o.identity;
 	}
 };
 
@@ -46,14 +48,14 @@ struct ChunkKeyHash
 		uint64_t	h = k.storage[0] * 0x9e3779b97f4a7c15ull ^ k.storage[1];
 
 		h = (h ^ k.segment) * 0xbf58476d1ce4e5b9ull;
-		h = (h ^ (h >> 29) ^ (uint64_t) k.attnum ^ k.identity) * 0x94d049bb133111ebull;
+		h = (h ^ (h >> 29) ^ (uint64_t) k.attnum ^ k.identity + k.kind) * 0x94d049bb133111ebull;
 		return h ^ (h >> 31);
 	}
 };
 
 class ColumnCache;
 
-/* A chunk in device memory. */
+/* A piece in device memory. */
 struct Resident
 {
 	ColumnCache *home;			/* of its device */
@@ -62,11 +64,15 @@ struct Resident
 	GpucolDeviceChunk chunk;	/* without remap */
 	std::vector<int64_t> dict;	/* entries of a numeric DICT */
 	bool		zones_useful;	/* vectors differ in their zones */
+	std::vector<uint32_t> numbers;	/* REMAP */
+	uint32_t	most = 0;		/* REMAP: the greatest of them */
 	void	   *memory = NULL;
 	size_t		bytes = 0;
 	uint32_t	nrows = 0;
 	uint32_t	pins = 0;
 	uint64_t	uses = 0;
+	uint64_t	used = 0;		/* the cache's clock then */
+	uint64_t	placed = 0;		/* the same, when it came to its place */
 	bool		kept = true;	/* in the cache (else only pinned) */
 	std::list<Resident *>::iterator place;
 };
@@ -74,13 +80,22 @@ struct Resident
 class ColumnCache
 {
 public:
-	explicit ColumnCache(DevicePool *pool) : pool_(pool) {}
+	ColumnCache(DevicePool *pool, int device) : pool_(pool), device_(device) {}
 
 	/* Pin and return a resident chunk, or NULL. */
 	Resident   *find(const ChunkKey &key);
 
 	/* The same for each of n keys, under one lock. */
 	void		find(const ChunkKey *keys, size_t n, Resident **found);
+
+	/*
+	 * Pin pieces that were found before, those of them that are this cache's, if
+	 * nothing has left it since it was of this generation.
+	 */
+	bool		pin(Resident *const *pieces, size_t n, uint64_t generation);
+
+	/* Counts what has left. */
+	uint64_t	generation();
 
 	/* Is a chunk resident?  Pins nothing, counts nothing. */
 	bool		has(const ChunkKey &key);
@@ -90,12 +105,12 @@ public:
 	 * request was first, the caller's is dropped and that one returned.
 	 */
 	Resident   *add(Resident *chunk);
-	void		unpin(Resident *chunk);
+	void		unpin(Resident *const *pieces, size_t n);
 
-	/* Evict unpinned chunks until `size` more bytes may be allocated. */
+	/* Evict unpinned pieces until `size` more bytes may be allocated. */
 	bool		make_room(size_t size);
 
-	/* Evict the unpinned chunks of a storage, or all (0, 0). */
+	/* Evict the unpinned pieces of a storage, or all (0, 0). */
 	GpucolWireEvicted evict(const uint64_t storage[2]);
 
 	/* Memory of device `size` for a new chunk; evicts; NULL if impossible. */
@@ -112,16 +127,19 @@ private:
 	void		drop(Resident *chunk);
 
 	DevicePool *pool_;
+	int			device_;		/* number of the device */
 	std::mutex	mutex_;
 	std::unordered_map<ChunkKey, Resident *, ChunkKeyHash> chunks_;
-	std::list<Resident *> lru_;	/* most recent first */
+	std::list<Resident *> lru_;	/* to leave from the end */
+	uint64_t	clock_ = 0;
+	uint64_t	generation_ = 0;
 	size_t		bytes_ = 0;
 };
 
 /* A device.  CUDA's own number of it is `ordinal`. */
 struct Device
 {
-	Device(int number_, int ordinal_) : number(number_), ordinal(ordinal_), cache(&pool) {}
+	Device(int number_, int ordinal_) : number(number_), ordinal(ordinal_), cache(&pool, number_) {}
 
 	int			number;
 	int			ordinal;

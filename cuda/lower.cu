@@ -542,17 +542,18 @@ Lowering::host_bitmap(GpucolDeviceRange *r, const Domain &d, uint32_t segment,
 	}
 	else
 	{
-		Incoming   *remap = r_.object(GPUCOL_PUT_REMAP, segment, slot);
-		const uint32_t *numbers;
+		const Resident *remap = r_.remap(segment, slot);
 
 		if (chunk.chunk.all_null)
 		{
 			r->test = GPUCOL_TEST_NONE;
 			return;
 		}
-		if (remap == NULL || remap->total < 4 * ((size_t) chunk.chunk.last_entry + 1))
+		if (remap == NULL || remap->numbers.size() <= chunk.chunk.last_entry)
 			throw unsupported("a column of bytes without a dictionary");
-		numbers = (const uint32_t *) remap->host.data();
+
+		const std::vector<uint32_t> &numbers = remap->numbers;
+
 		bits.resize(chunk.chunk.last_entry / 32 + 1, 0);
 		for (uint32_t i = 0; i <= chunk.chunk.last_entry; i++)
 			if (numbers[i] < n && results->host[numbers[i]] == 1)
@@ -629,11 +630,10 @@ Lowering::note_bounds(uint32_t slot, int64_t lo, int64_t hi, bool null, bool kno
 void
 Lowering::add_segment(uint32_t s)
 {
-	const GpucolWireSegment &wire = r_.segments_[s];
+	const GpucolWireSegment &wire = r_.segment(s);
 	std::vector<GpucolDeviceRange> ranges;
 	GpucolDeviceSegment segment = {NULL, wire.nrows, s};
-	Resident  **resident = r_.resident_.data() + (size_t) s * r_.run_.ncolumns;
-	Incoming   *deleted;
+	Resident   *const *resident = r_.chunks(s);
 
 	for (int i = 0; i < p_->nranges; i++)
 	{
@@ -651,10 +651,7 @@ Lowering::add_segment(uint32_t s)
 	}
 	if (wire.ndeleted > 0)
 	{
-		deleted = r_.object(GPUCOL_PUT_DELETED, s, 0);
-		if (deleted == NULL)
-			throw Failure{GPUCOL_UNSUPPORTED, "deleted rows of a segment are missing"};
-		segment.deleted = (const uint32_t *) deleted->device[part_.share];
+		segment.deleted = (const uint32_t *) r_.deleted(s)->memory;
 		deleted_ = true;
 	}
 	for (uint32_t c = 0; c < r_.run_.ncolumns; c++)
@@ -667,13 +664,13 @@ Lowering::add_segment(uint32_t s)
 
 		if (d.kind == GPUCOL_KIND_BYTES && !chunk.all_null)
 		{
-			Incoming   *remap = r_.object(GPUCOL_PUT_REMAP, s, c);
+			const Resident *remap = r_.remap(s, c);
 
 			if (remap != NULL)
 			{
-				if (remap->total < 4 * ((size_t) chunk.last_entry + 1))
+				if (remap->numbers.size() <= chunk.last_entry || (c < 16 && remap->most >= r_.run_.distinct[c]))
 					throw Failure{GPUCOL_UNSUPPORTED, "numbers of a dictionary are missing"};
-				chunk.remap = (const uint32_t *) remap->device[part_.share];
+				chunk.remap = (const uint32_t *) remap->memory;
 				chunk.coding = GPUCOL_CODING_DICT;
 			}
 			lo = 0;

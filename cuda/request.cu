@@ -32,56 +32,95 @@ inside(const GpucolProgram *p, uint32_t offset, uint64_t n, size_t size, size_t 
 	return offset % align == 0 && offset <= p->size && n * size <= p->size - offset;
 }
 
-Request::Request(const char *payload, size_t length, const LaneFinder &lanes,
-				 std::function<void()> changed)
+Request::Request(const char *payload, size_t length, SegmentLists &lists,
+				 const LaneFinder &lanes, std::function<void()> changed)
 	: changed_(std::move(changed))
 {
-	const char *p = payload;
 	size_t		program_words;
 	size_t		shape_size;
-	size_t		nchunks;
 
 	if (length < sizeof(run_))
 		throw malformed("too short");
-	memcpy(&run_, p, sizeof(run_));
-	p += sizeof(run_);
+	memcpy(&run_, payload, sizeof(run_));
+	payload += sizeof(run_);
 	length -= sizeof(run_);
 	program_words = ((size_t) run_.program_size + 7) / 8;
 	shape_size = run_.flags & GPUCOL_WIRE_RUN_SHAPE ? sizeof(GpucolRowShape) : 0;
-	nchunks = (size_t) run_.nsegments * run_.ncolumns;
 	if (run_.nsegments > GPUCOL_WIRE_MAX_SEGMENTS || run_.ncolumns > 1600 ||
-		length != program_words * 8 + shape_size + run_.nsegments * sizeof(GpucolWireSegment) +
-		nchunks * sizeof(GpucolWireColumnChunk))
+		length < program_words * 8 + shape_size)
 		throw malformed("lengths do not add up");
 	program_.resize(program_words);
-	memcpy(program_.data(), p, program_words * 8);
-	p += program_words * 8;
-	memcpy(&shape_, p, shape_size);
-	p += shape_size;
-	segments_.resize(run_.nsegments);
-	memcpy(segments_.data(), p, run_.nsegments * sizeof(GpucolWireSegment));
-	p += run_.nsegments * sizeof(GpucolWireSegment);
-	identities_.resize(nchunks);
-	memcpy(identities_.data(), p, nchunks * sizeof(GpucolWireColumnChunk));
-	for (const GpucolWireSegment &s : segments_)
-		if (s.nrows == 0 || s.nrows > GPUCOL_MAX_SEGMENT_ROWS || s.ndeleted > s.nrows)
-			throw malformed("rows of a segment");
+	memcpy(program_.data(), payload, program_words * 8);
+	memcpy(&shape_, payload + program_words * 8, shape_size);
 	check_program();
+	take_list(payload + program_words * 8 + shape_size, length - program_words * 8 - shape_size, lists);
 	objects_left_ = run_.nobjects;
-	resident_.assign(nchunks, NULL);
+	resident_.assign((size_t) run_.nsegments * pieces(), NULL);
 	part_of_.assign(run_.nsegments, 0);
 	try
 	{
 		deal(lanes);
-		list_missing();
 	}
 	catch (...)
 	{
-		for (Resident *r : resident_)
-			if (r != NULL)
-				r->home->unpin(r);
+		unpin_all();
 		throw;
 	}
+}
+
+/* The segments in a RUN's payload, checked. */
+std::shared_ptr<SegmentList>
+Request::read_list(const char *p) const
+{
+	auto		list = std::make_shared<SegmentList>();
+	const GpucolProgramColumn *columns = GPUCOL_PROGRAM_ARRAY(program(), const GpucolProgramColumn, columns);
+
+	memcpy(list->storage, run_.storage, sizeof(list->storage));
+	for (uint32_t c = 0; c < run_.ncolumns; c++)
+		list->attnums.push_back(columns[c].attnum);
+	list->segments.resize(run_.nsegments);
+	memcpy(list->segments.data(), p, run_.nsegments * sizeof(GpucolWireSegment));
+	p += run_.nsegments * sizeof(GpucolWireSegment);
+	list->chunks.resize((size_t) run_.nsegments * run_.ncolumns);
+	memcpy(list->chunks.data(), p, list->chunks.size() * sizeof(GpucolWireColumnChunk));
+	for (const GpucolWireSegment &s : list->segments)
+	{
+		if (s.nrows == 0 || s.nrows > GPUCOL_MAX_SEGMENT_ROWS || s.ndeleted > s.nrows ||
+			(s.ndeleted > 0) != (s.deleted != 0))
+			throw malformed("rows of a segment");
+		list->deleted |= s.deleted != 0;
+	}
+	for (const GpucolWireColumnChunk &c : list->chunks)
+	{
+		if ((c.nentries > 0) != (c.remap != 0) || c.nentries > GPUCOL_MAX_SEGMENT_ROWS)
+			throw malformed("numbers of a dictionary");
+		list->remaps |= c.remap != 0;
+	}
+	return list;
+}
+
+/* The segments, from the payload or from the session's lists. */
+void
+Request::take_list(const char *payload, size_t length, SegmentLists &lists)
+{
+	const GpucolProgramColumn *columns = GPUCOL_PROGRAM_ARRAY(program(), const GpucolProgramColumn, columns);
+	bool		listed = run_.flags & GPUCOL_WIRE_RUN_LIST;
+	bool		keep = run_.flags & GPUCOL_WIRE_RUN_KEEP;
+	size_t		nchunks = (size_t) run_.nsegments * run_.ncolumns;
+
+	if (((listed || keep) && run_.list >= GPUCOL_WIRE_LISTS) ||
+		(keep && nchunks + run_.nsegments > GPUCOL_WIRE_LIST_CHUNKS) ||
+		length != (listed ? 0 : run_.nsegments * sizeof(GpucolWireSegment) + nchunks * sizeof(GpucolWireColumnChunk)))
+		throw malformed("lengths do not add up");
+	list_ = listed ? lists[run_.list] : read_list(payload);
+	if (list_ == NULL || list_->segments.size() != run_.nsegments || list_->attnums.size() != run_.ncolumns ||
+		memcmp(list_->storage, run_.storage, sizeof(run_.storage)) != 0)
+		throw malformed("a list of other segments");
+	for (uint32_t c = 0; c < run_.ncolumns; c++)
+		if (list_->attnums[c] != columns[c].attnum)
+			throw malformed("a list of other columns");
+	if (keep)
+		lists[run_.list] = list_;
 }
 
 Request::~Request()
@@ -95,9 +134,8 @@ Request::~Request()
 				return false;
 		return true;
 	});
-	for (Resident *r : resident_)
-		if (r != NULL)
-			r->home->unpin(r);
+	lock.unlock();
+	unpin_all();
 	for (auto &i : loading_)
 		if (i.second.resident != NULL)
 		{
@@ -111,23 +149,80 @@ Request::~Request()
 /* Rows beyond this are left to another part. */
 static const uint64_t MAX_PART_ROWS = (uint64_t) 1 << 31;
 
-ChunkKey
-Request::key(uint32_t s, uint32_t c) const
+/* The number of a piece within its segment. */
+uint32_t
+Request::piece_of(const GpucolWirePut &put) const
 {
-	const GpucolProgramColumn *columns = GPUCOL_PROGRAM_ARRAY(program(), const GpucolProgramColumn, columns);
-
-	return {{run_.storage[0], run_.storage[1]}, segments_[s].id, columns[c].attnum, identities_[chunk(s, c)].identity};
+	if (put.kind == GPUCOL_PUT_CHUNK)
+		return put.b;
+	if (put.kind == GPUCOL_PUT_REMAP && list_->remaps)
+		return run_.ncolumns + put.b;
+	if (put.kind == GPUCOL_PUT_DELETED && list_->deleted)
+		return pieces() - 1;
+	throw malformed("object of a PUT");
 }
 
-/* Device memory of a segment's chunks, of all or of those that are missing. */
+GpucolWireNeed
+Request::describe(uint32_t s, uint32_t number) const
+{
+	if (number < run_.ncolumns)
+		return {s, (uint16_t) number, GPUCOL_PUT_CHUNK};
+	if (list_->remaps && number < 2 * run_.ncolumns)
+		return {s, (uint16_t) (number - run_.ncolumns), GPUCOL_PUT_REMAP};
+	return {s, 0, GPUCOL_PUT_DELETED};
+}
+
+/* Device memory of a piece, at most; 0 = there is no such piece. */
+uint64_t
+Request::piece_bytes(uint32_t s, uint32_t number) const
+{
+	GpucolWireNeed need = describe(s, number);
+
+	if (need.kind == GPUCOL_PUT_CHUNK)
+		return ((uint64_t) told(s, need.slot).nrows + 4) * GPUCOL_ROW_BYTES;
+	if (need.kind == GPUCOL_PUT_REMAP)
+		return (uint64_t) told(s, need.slot).nentries * sizeof(uint32_t);
+	return segment(s).deleted != 0 ? (uint64_t) GPUCOL_VECTORS(segment(s).nrows) * GPUCOL_ROW_BYTES : 0;
+}
+
+bool
+Request::is_missing(uint32_t s, uint32_t number) const
+{
+	return resident_[piece(s, number)] == NULL && piece_bytes(s, number) > 0;
+}
+
+ChunkKey
+Request::key(uint32_t s, uint32_t number) const
+{
+	GpucolWireNeed need = describe(s, number);
+	uint64_t	identity = need.kind == GPUCOL_PUT_CHUNK ? told(s, need.slot).identity :
+		need.kind == GPUCOL_PUT_REMAP ? told(s, need.slot).remap : segment(s).deleted;
+
+	return {{run_.storage[0], run_.storage[1]}, segment(s).id,
+		need.kind == GPUCOL_PUT_DELETED ? 0 : list_->attnums[need.slot], need.kind, identity};
+}
+
+const Resident *
+Request::remap(uint32_t s, uint32_t slot) const
+{
+	return list_->remaps ? resident_[piece(s, run_.ncolumns + slot)] : NULL;
+}
+
+const Resident *
+Request::deleted(uint32_t s) const
+{
+	return list_->deleted ? resident_[piece(s, pieces() - 1)] : NULL;
+}
+
+/* Device memory of a segment's pieces, of all or of those that are missing. */
 uint64_t
 Request::segment_bytes(uint32_t s, bool missing) const
 {
 	uint64_t	bytes = 0;
 
-	for (uint32_t c = 0; c < run_.ncolumns; c++)
-		if (!missing || resident_[chunk(s, c)] == NULL)
-			bytes += ((uint64_t) identities_[chunk(s, c)].nrows + 4) * GPUCOL_ROW_BYTES;
+	for (uint32_t i = 0; i < pieces(); i++)
+		if (!missing || resident_[piece(s, i)] == NULL)
+			bytes += piece_bytes(s, i);
 	return bytes;
 }
 
@@ -140,37 +235,87 @@ Request::obstacle() const
 	return gpucol_partial_obstacle(program());
 }
 
+void
+Request::unpin_all()
+{
+	for (Device *device : devices)
+		device->cache.unpin(resident_.data(), resident_.size());
+	std::fill(resident_.begin(), resident_.end(), (Resident *) NULL);
+}
+
+/* Pin what the list's last request found, if all of it is still there. */
+bool
+Request::recall()
+{
+	if (list_->generations.size() != devices.size())
+		return false;
+	for (size_t d = 0; d < devices.size(); d++)
+		if (!devices[d]->cache.pin(list_->resident.data(), list_->resident.size(), list_->generations[d]))
+		{
+			while (d-- > 0)
+				devices[d]->cache.unpin(list_->resident.data(), list_->resident.size());
+			return false;
+		}
+	resident_ = list_->resident;
+	return true;
+}
+
+/* Everything was found: tell the list where, and how it was dealt. */
+void
+Request::remember(std::vector<uint64_t> &generations, const std::vector<std::vector<uint32_t>> &dealt)
+{
+	if (!may_keep() || !missing_.empty())
+		return;
+	list_->resident = resident_;
+	list_->generations.swap(generations);
+	list_->dealt = dealt;
+}
+
 /*
- * Deal the segments to the devices and pin what is resident.  A segment goes
- * where its first column is, else to the device of its turn.  What cannot be
- * merged goes to one device.
+ * Deal the segments to the devices, or to the first, and pin what is resident
+ * there.  A segment goes where its first column is, else to the device of its turn.
  */
 void
-Request::deal(const LaneFinder &lanes)
+Request::look_up(std::vector<std::vector<uint32_t>> *dealt, bool one_device)
 {
 	size_t		n = devices.size();
-	std::vector<std::vector<uint32_t>> dealt(n);
-	std::vector<ChunkKey> keys(run_.ncolumns);
-	const char *reason = obstacle();
-	uint32_t	only = reason != NULL && !prefetch() ? 0 : UINT32_MAX;
+	std::vector<ChunkKey> keys(pieces());
 
 	for (uint32_t s = 0; s < run_.nsegments; s++)
 	{
-		uint32_t	d = only != UINT32_MAX ? only : s % n;
+		uint32_t	d = one_device ? 0 : s % n;
 
-		for (uint32_t c = 0; c < run_.ncolumns; c++)
-			keys[c] = key(s, c);
-		if (n > 1 && only == UINT32_MAX && may_keep() && run_.ncolumns > 0 && !devices[d]->cache.has(keys[0]))
+		for (uint32_t i = 0; i < pieces(); i++)
+			keys[i] = key(s, i);
+		if (n > 1 && !one_device && may_keep() && run_.ncolumns > 0 && !devices[d]->cache.has(keys[0]))
 			for (uint32_t e = 0; e < n; e++)
 				if (devices[e]->cache.has(keys[0]))
 					d = e;
-		if (may_keep() && run_.ncolumns > 0)
-			devices[d]->cache.find(keys.data(), run_.ncolumns, &resident_[chunk(s, 0)]);
-		dealt[d].push_back(s);
+		if (may_keep() && pieces() > 0)
+			devices[d]->cache.find(keys.data(), pieces(), &resident_[piece(s, 0)]);
+		(*dealt)[d].push_back(s);
 	}
-	for (size_t d = 0; d < n; d++)
+}
+
+/* Deal the segments, and cut what each device has in parts. */
+void
+Request::deal(const LaneFinder &lanes)
+{
+	const char *reason = obstacle();
+	bool		one_device = reason != NULL && !prefetch();
+	std::vector<std::vector<uint32_t>> dealt(devices.size());
+	std::vector<uint64_t> generations;
+	bool		recalled = (!one_device || devices.size() == 1) && recall();
+
+	for (Device *device : devices)
+		generations.push_back(device->cache.generation());
+	if (recalled)
+		dealt = list_->dealt;
+	else
+		look_up(&dealt, one_device);
+	for (size_t d = 0; d < devices.size(); d++)
 	{
-		if (dealt[d].empty() && (d + 1 < n || !shares_.empty()))
+		if (dealt[d].empty() && (d + 1 < devices.size() || !shares_.empty()))
 			continue;
 
 		std::unique_ptr<Share> share(new Share());
@@ -188,6 +333,9 @@ Request::deal(const LaneFinder &lanes)
 		}
 	if (reason != NULL && parts_.size() > 1 && !prefetch())
 		throw Failure{GPUCOL_UNSUPPORTED, reason};
+	list_missing();
+	if (!recalled && (!one_device || devices.size() == 1) && parts_.size() == shares_.size())
+		remember(generations, dealt);
 }
 
 static std::string
@@ -209,7 +357,7 @@ Request::make_parts(uint32_t number, std::vector<uint32_t> &segments)
 	for (uint32_t s : segments)
 	{
 		bytes += segment_bytes(s, false);
-		rows += segments_[s].nrows;
+		rows += segment(s).nrows;
 	}
 	if (prefetch() && bytes > capacity)
 		limit_prefetch(share, segments, capacity);
@@ -277,21 +425,15 @@ Request::stream_parts(uint32_t number, std::vector<uint32_t> &segments, uint64_t
 
 		if (!all || pinned + here + (share.ahead + 1) * size > capacity)
 		{
-			for (uint32_t c = 0; c < run_.ncolumns; c++)
-			{
-				Resident  **r = &resident_[chunk(s, c)];
-
-				if (*r != NULL)
-					(*r)->home->unpin(*r);
-				*r = NULL;
-			}
+			share.lane->device().cache.unpin(&resident_[piece(s, 0)], pieces());
+			std::fill_n(resident_.begin() + piece(s, 0), pieces(), (Resident *) NULL);
 			rest.push_back(s);
 			continue;
 		}
-		if (rows + segments_[s].nrows > MAX_PART_ROWS)
+		if (rows + segment(s).nrows > MAX_PART_ROWS)
 			begin();
 		pinned += here;
-		rows += segments_[s].nrows;
+		rows += segment(s).nrows;
 		part->segments.push_back(s);
 	}
 	share.keep = may_keep() && capacity > pinned + (share.ahead + 1) * size ?
@@ -301,12 +443,12 @@ Request::stream_parts(uint32_t number, std::vector<uint32_t> &segments, uint64_t
 		uint64_t	here = segment_bytes(s, true);
 
 		if (part->segments.empty() ? false :
-			part->missing > 0 ? bytes + here > size || rows + segments_[s].nrows > MAX_PART_ROWS : true)
+			part->missing > 0 ? bytes + here > size || rows + segment(s).nrows > MAX_PART_ROWS : true)
 			begin();
 		part->segments.push_back(s);
 		part->missing++;		/* counted anew by list_missing */
 		bytes += here;
-		rows += segments_[s].nrows;
+		rows += segment(s).nrows;
 	}
 }
 
@@ -321,10 +463,10 @@ Request::list_missing()
 			part_of_[s] = i;
 	}
 	for (uint32_t s = 0; s < run_.nsegments; s++)
-		for (uint32_t c = 0; c < run_.ncolumns && part_of_[s] != UINT32_MAX; c++)
-			if (resident_[chunk(s, c)] == NULL)
+		for (uint32_t i = 0; i < pieces() && part_of_[s] != UINT32_MAX; i++)
+			if (is_missing(s, i))
 			{
-				missing_.push_back({s, c});
+				missing_.push_back(describe(s, i));
 				parts_[part_of_[s]]->missing++;
 			}
 }
@@ -351,28 +493,45 @@ Request::submit()
 			continue;
 		}
 		shares_[part->share]->in_flight++;
-		shares_[part->share]->lane->submit([this, part] { compute(*part); });
+		shares_[part->share]->lane->submit([this, part] { compute(*part, false); });
 	}
 }
 
-/* Unpin the chunks of a part. */
+void
+Request::compute_here()
+{
+	if (prefetch() || parts_.size() != 1)
+	{
+		submit();
+		return;
+	}
+	parts_[0]->submitted = true;
+	shares_[0]->in_flight++;
+	compute(*parts_[0], true);
+}
+
+/* Unpin the pieces of a part. */
 void
 Request::release(Part &part)
 {
-	for (uint32_t s : part.segments)
-		for (uint32_t c = 0; c < run_.ncolumns; c++)
-		{
-			Resident  **r = &resident_[chunk(s, c)];
+	std::vector<Resident *> pinned;
 
-			if (*r != NULL)
-				(*r)->home->unpin(*r);
-			*r = NULL;
+	pinned.reserve(part.segments.size() * pieces());
+	for (uint32_t s : part.segments)
+		for (uint32_t i = 0; i < pieces(); i++)
+		{
+			pinned.push_back(resident_[piece(s, i)]);
+			resident_[piece(s, i)] = NULL;
 		}
+	shares_[part.share]->lane->device().cache.unpin(pinned.data(), pinned.size());
 }
 
-/* By a lane's thread: compute a part, and merge what is complete in order. */
+/*
+ * By a lane's thread, or `here` by the session's: compute a part, and merge what is
+ * complete in order.
+ */
 void
-Request::compute(Part &part)
+Request::compute(Part &part, bool here)
 {
 	try
 	{
@@ -412,7 +571,8 @@ Request::compute(Part &part)
 		done_.notify_all();
 
 		/* under the lock: after it the request may be gone */
-		changed_();
+		if (!here)
+			changed_();
 	}
 }
 
@@ -624,7 +784,7 @@ Request::put_chunk(Incoming &in, const GpucolWirePut &put, const char *data)
 		for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
 			if (in.head.present >> k & 1)
 			{
-				if (d.streams[k].nrows != stream_rows(d, k, segments_[put.a].nrows))
+				if (d.streams[k].nrows != stream_rows(d, k, segment(put.a).nrows))
 					throw malformed("size of a chunk's stream");
 				rows += d.streams[k].nrows;
 			}
@@ -716,16 +876,15 @@ Request::expand_codes(Share &share, Resident *r, const uint32_t *ends, uint32_t 
 	}
 }
 
-/* All of a chunk is here: make it resident. */
+/* All of a chunk is here: describe it to the kernels. */
 void
 Request::finish_chunk(Incoming &in, uint32_t segment, uint32_t slot)
 {
-	Part	   &part = *parts_[part_of_[segment]];
-	Share	   &share = *shares_[part.share];
+	Share	   &share = *shares_[parts_[part_of_[segment]]->share];
 	Resident   *r = in.resident;
 	const GpucolChunkDesc &d = in.head.desc;
-	size_t		i = chunk(segment, slot);
-	uint32_t	nrows = segments_[segment].nrows;
+	size_t		i = piece(segment, slot);
+	uint32_t	nrows = this->segment(segment).nrows;
 	uint32_t	nvectors = GPUCOL_VECTORS(nrows);
 	char	   *at[GPUCOL_STREAM_COUNT] = {NULL};
 	char	   *p = (char *) r->memory;
@@ -739,7 +898,6 @@ Request::finish_chunk(Incoming &in, uint32_t segment, uint32_t slot)
 			at[k] = p;
 			p += (size_t) d.streams[k].nrows * GPUCOL_ROW_BYTES;
 		}
-	r->key = key(segment, slot);
 	r->nrows = nrows;
 	r->desc = d;
 	r->chunk = GpucolDeviceChunk();
@@ -784,20 +942,59 @@ Request::finish_chunk(Incoming &in, uint32_t segment, uint32_t slot)
 		throw malformed("a chunk without its dictionary");
 	if (!r->chunk.all_null && (d.coding == GPUCOL_CODING_RLE || d.coding == GPUCOL_CODING_STEP))
 		expand_codes(share, r, (const uint32_t *) at[GPUCOL_STREAM_RUN_ENDS], nrows);
+}
+
+/* A bitmap or numbers: make room for them, and copy. */
+void
+Request::put_piece(Incoming &in, const GpucolWirePut &put, const char *data)
+{
+	Share	   &share = *shares_[parts_[part_of_[put.a]]->share];
+
+	if (in.resident == NULL)
+	{
+		in.resident = new Resident();
+		in.resident->bytes = in.total;
+		in.owner = &share.lane->device();
+		in.resident->home = &in.owner->cache;
+		in.resident->memory = chunk_memory(share, in.total);
+	}
+	device_check(cudaMemcpyAsync((char *) in.resident->memory + put.offset, data, put.length,
+								 cudaMemcpyHostToDevice, share.lane->load_stream()), "could not copy to the device");
+	if (put.kind == GPUCOL_PUT_REMAP)
+		in.host.insert(in.host.end(), data, data + put.length);
+}
+
+/* All of a piece is here: make it resident. */
+void
+Request::finish_piece(Incoming &in, const GpucolWirePut &put)
+{
+	Part	   &part = *parts_[part_of_[put.a]];
+	Share	   &share = *shares_[part.share];
+	uint32_t	number = piece_of(put);
+	Resident   *r = in.resident;
+
+	if (put.kind == GPUCOL_PUT_CHUNK)
+		finish_chunk(in, put.a, put.b);
+	else if (put.kind == GPUCOL_PUT_REMAP)
+	{
+		const uint32_t *numbers = (const uint32_t *) in.host.data();
+
+		r->numbers.assign(numbers, numbers + in.total / sizeof(uint32_t));
+		r->most = *std::max_element(r->numbers.begin(), r->numbers.end());
+	}
+	r->key = key(put.a, number);
 	in.resident = NULL;
-	in.host.clear();
-	in.host.shrink_to_fit();
 	if (may_keep() && share.keep >= r->bytes)
 	{
 		share.keep -= share.keep == UINT64_MAX ? 0 : r->bytes;
-		resident_[i] = r->home->add(r);
+		r = r->home->add(r);
 	}
 	else
 	{
 		r->kept = false;
 		r->pins = 1;
-		resident_[i] = r;
 	}
+	resident_[piece(put.a, number)] = r;
 	part.missing--;
 }
 
@@ -826,12 +1023,11 @@ Request::chunk_memory(Share &share, size_t size)
 	}
 }
 
-/* Part of an object that is not a chunk: to the devices that need it. */
+/* Part of an object: to the devices that need it. */
 void
 Request::put_object(Incoming &in, const GpucolWirePut &put, const char *data)
 {
-	uint32_t	only = put.kind == GPUCOL_PUT_HOST ? UINT32_MAX :
-		put.kind <= GPUCOL_PUT_REMAP ? parts_[part_of_[put.a]]->share : 0;
+	uint32_t	only = put.kind == GPUCOL_PUT_HOST ? UINT32_MAX : 0;
 
 	in.device.resize(shares_.size(), NULL);
 	for (uint32_t i = 0; i < shares_.size(); i++)
@@ -850,39 +1046,48 @@ Request::put_object(Incoming &in, const GpucolWirePut &put, const char *data)
 									 cudaMemcpyHostToDevice, lane->load_stream()), "could not copy to the device");
 		device_check(cudaStreamSynchronize(lane->load_stream()), "could not copy to the device");
 	}
-	if (put.kind != GPUCOL_PUT_DELETED && put.kind != GPUCOL_PUT_DELTA_NULLS)
+	if (put.kind != GPUCOL_PUT_DELTA_NULLS)
 		in.host.insert(in.host.end(), data, data + put.length);
+}
+
+/* Is this the first part of something that was asked for? */
+void
+Request::check_put(const GpucolWirePut &put) const
+{
+	bool		by_segment = put.kind <= GPUCOL_PUT_REMAP;
+	bool		by_slot = put.kind != GPUCOL_PUT_DELETED && put.kind != GPUCOL_PUT_HOST;
+
+	if (put.kind < GPUCOL_PUT_CHUNK || put.kind > GPUCOL_PUT_DELTA_NULLS ||
+		(by_segment && (put.a >= run_.nsegments || part_of_[put.a] >= parts_.size())) ||
+		(by_slot && put.b >= run_.ncolumns) ||
+		(put.kind == GPUCOL_PUT_HOST && put.a >= GPUCOL_WIRE_MAX_HOST) ||
+		(!by_segment && objects_left_ == 0))
+		throw malformed("object of a PUT");
+	if (put.offset > 0)
+		return;
+	if (put.total == 0 || put.total > ((uint64_t) 1 << 40) ||
+		(by_segment && put.kind != GPUCOL_PUT_CHUNK && put.total != piece_bytes(put.a, piece_of(put))))
+		throw malformed("size of a PUT");
+	if (by_segment && (parts_[part_of_[put.a]]->submitted || !is_missing(put.a, piece_of(put))))
+		throw malformed("a piece that nobody asked for");
 }
 
 void
 Request::put(const GpucolWirePut &put, const char *data)
 {
-	uint64_t	expected;
-	bool		by_segment = put.kind <= GPUCOL_PUT_REMAP;
-	bool		by_slot = put.kind == GPUCOL_PUT_CHUNK || put.kind == GPUCOL_PUT_REMAP || put.kind >= GPUCOL_PUT_DELTA_CODES;
+	bool		is_piece = put.kind <= GPUCOL_PUT_REMAP;
 
-	if (put.kind < GPUCOL_PUT_CHUNK || put.kind > GPUCOL_PUT_DELTA_NULLS ||
-		(by_segment && put.a >= run_.nsegments) || (by_slot && put.b >= run_.ncolumns) ||
-		(by_segment && part_of_[put.a] >= parts_.size()) ||
-		(put.kind == GPUCOL_PUT_HOST && put.a >= GPUCOL_WIRE_MAX_HOST) ||
-		(put.kind != GPUCOL_PUT_CHUNK && objects_left_ == 0))
-		throw malformed("object of a PUT");
+	check_put(put);
 
-	Incoming   &in = put.kind == GPUCOL_PUT_CHUNK ? loading_[chunk(put.a, put.b)] :
-		incoming_[{put.kind, (uint64_t) put.a << 32 | (by_slot ? put.b : 0)}];
+	Incoming   &in = is_piece ? loading_[piece(put.a, piece_of(put))] :
+		incoming_[{put.kind, (uint64_t) put.a << 32 | (put.kind == GPUCOL_PUT_HOST ? 0 : put.b)}];
 
 	if (put.offset == 0)
 	{
 		if (in.total != 0)
 			throw malformed("an object sent twice");
 		in.total = put.total;
-		expected = put.kind == GPUCOL_PUT_DELETED ? (uint64_t) GPUCOL_VECTORS(segments_[put.a].nrows) * GPUCOL_ROW_BYTES : put.total;
-		if (put.total == 0 || put.total != expected || put.total > ((uint64_t) 1 << 40))
-			throw malformed("size of a PUT");
-		if (put.kind == GPUCOL_PUT_CHUNK &&
-			(parts_[part_of_[put.a]]->submitted || resident_[chunk(put.a, put.b)] != NULL))
-			throw malformed("a chunk that nobody asked for");
-		if (put.kind == GPUCOL_PUT_CHUNK)
+		if (is_piece)
 		{
 			uint32_t	share = parts_[part_of_[put.a]]->share;
 			std::unique_lock<std::mutex> lock(mutex_);
@@ -894,25 +1099,28 @@ Request::put(const GpucolWirePut &put, const char *data)
 		throw malformed("part of a PUT");
 	if (failed_)
 		throw failure();
-	if (put.kind != GPUCOL_PUT_CHUNK)
+	if (!is_piece)
 		put_object(in, put, data);
 	else
 	{
 		Lane	   *lane = shares_[parts_[part_of_[put.a]]->share]->lane;
 
 		device_check(cudaSetDevice(lane->device().ordinal), "could not use the device");
-		put_chunk(in, put, data);
+		if (put.kind == GPUCOL_PUT_CHUNK)
+			put_chunk(in, put, data);
+		else
+			put_piece(in, put, data);
 		device_check(cudaStreamSynchronize(lane->load_stream()), "could not copy to the device");
 	}
 	in.received += put.length;
 	if (in.received < in.total)
 		return;
-	if (put.kind != GPUCOL_PUT_CHUNK)
+	if (!is_piece)
 		objects_left_--;
 	else
 	{
-		finish_chunk(in, put.a, put.b);
-		loading_.erase(chunk(put.a, put.b));
+		finish_piece(in, put);
+		loading_.erase(piece(put.a, piece_of(put)));
 	}
 	submit();
 }

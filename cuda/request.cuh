@@ -11,13 +11,22 @@
  * send; put() takes it and hands parts that are complete to their lane; when
  * finished(), answer() merges their results.  All throw Failure.
  *
- * Parts.  Where everything fits, a device has one part and all chunks go to the
+ * Pieces.  Each segment has so many of them: its chunks, then, where some segment has
+ * them, the numbers of each column's dictionary entries and the bitmap of its
+ * deleted rows.
+ *
+ * Parts.  Where everything fits, a device has one part and all pieces go to the
  * cache.  Else the first part is what is resident and stays so, the cache takes
- * as much more as leaves room for the parts in flight, and the chunks of the
+ * as much more as leaves room for the parts in flight, and the pieces of the
  * others are freed when their part is computed.
  *
+ * Lists.  What a RUN tells of the segments may outlive it as a SegmentList of the
+ * session, together with where everything was found; while nothing has left the
+ * caches since, the next RUN over the list looks nothing up.
+ *
  * Threads: put() and answer() are called by the session's thread; parts are
- * computed by the lanes' threads.
+ * computed by the lanes' threads, or, one that is all there is and needs nothing
+ * sent, by the session's.
  *
  *-------------------------------------------------------------------------
  */
@@ -37,17 +46,36 @@
 #include "partial.cuh"
 #include "plan.h"
 
-/* An object that PUTs are filling. */
+/* An object or a piece that PUTs are filling. */
 struct Incoming
 {
 	uint64_t	received = 0;
 	uint64_t	total = 0;
-	std::vector<char *> device; /* by share; NULL where it is not needed */
+	std::vector<char *> device; /* object: by share; NULL where it is not needed */
 	std::vector<char> host;
-	Resident   *resident = NULL;	/* CHUNK */
-	Device	   *owner = NULL;	/* CHUNK: whose memory that is */
+	Resident   *resident = NULL;	/* piece */
+	Device	   *owner = NULL;	/* piece: whose memory that is */
 	GpucolWireChunk head;		/* CHUNK: as far as received */
 };
+
+/* The segments of a table as a RUN tells them, and where they were found. */
+struct SegmentList
+{
+	uint64_t	storage[2];
+	std::vector<int32_t> attnums;	/* of the columns */
+	std::vector<GpucolWireSegment> segments;
+	std::vector<GpucolWireColumnChunk> chunks;	/* [segments][columns] */
+	bool		remaps = false; /* some chunk has them */
+	bool		deleted = false;	/* some segment has such rows */
+
+	/* by the last request that found everything; its dealing, by device */
+	std::vector<Resident *> resident;
+	std::vector<uint64_t> generations;	/* of each device's cache, then */
+	std::vector<std::vector<uint32_t>> dealt;
+};
+
+/* The lists of a session, by number. */
+typedef std::shared_ptr<SegmentList> SegmentLists[GPUCOL_WIRE_LISTS];
 
 /* What one device does of a request. */
 struct Share
@@ -85,8 +113,8 @@ class Request
 {
 public:
 	/* `changed` is called when a part has been computed, by its lane's thread. */
-	Request(const char *payload, size_t length, const LaneFinder &lanes,
-			std::function<void()> changed);
+	Request(const char *payload, size_t length, SegmentLists &lists,
+			const LaneFinder &lanes, std::function<void()> changed);
 	~Request();
 	Request(const Request &) = delete;
 
@@ -105,6 +133,11 @@ public:
 
 	/* Hand complete parts to their lanes. */
 	void		submit();
+
+	/*
+	 * The same, once complete(), but where there is one part alone, compute it here.
+	 */
+	void		compute_here();
 
 	/* Take part of an object; `data` is host memory. */
 	void		put(const GpucolWirePut &put, const char *data);
@@ -126,15 +159,31 @@ private:
 	void		check_program();
 	const char *obstacle() const;
 	bool		may_keep() const { return run_.storage[0] != 0 || run_.storage[1] != 0; }
-	ChunkKey	key(uint32_t segment, uint32_t slot) const;
-	size_t		chunk(uint32_t segment, uint32_t slot) const { return (size_t) segment * run_.ncolumns + slot; }
+	void		take_list(const char *payload, size_t length, SegmentLists &lists);
+	std::shared_ptr<SegmentList> read_list(const char *payload) const;
+	const GpucolWireSegment &segment(uint32_t s) const { return list_->segments[s]; }
+	const GpucolWireColumnChunk &told(uint32_t s, uint32_t c) const { return list_->chunks[(size_t) s * run_.ncolumns + c]; }
+	uint32_t	pieces() const { return run_.ncolumns * (1 + list_->remaps) + list_->deleted; }
+	size_t		piece(uint32_t segment, uint32_t number) const { return (size_t) segment * pieces() + number; }
+	uint32_t	piece_of(const GpucolWirePut &put) const;
+	GpucolWireNeed describe(uint32_t segment, uint32_t number) const;
+	uint64_t	piece_bytes(uint32_t segment, uint32_t number) const;
+	bool		is_missing(uint32_t segment, uint32_t number) const;
+	ChunkKey	key(uint32_t segment, uint32_t number) const;
+	Resident   *const *chunks(uint32_t segment) const { return &resident_[piece(segment, 0)]; }
+	const Resident *remap(uint32_t segment, uint32_t slot) const;
+	const Resident *deleted(uint32_t segment) const;
 	uint64_t	segment_bytes(uint32_t segment, bool missing) const;
+	bool		recall();
+	void		remember(std::vector<uint64_t> &generations, const std::vector<std::vector<uint32_t>> &dealt);
+	void		look_up(std::vector<std::vector<uint32_t>> *dealt, bool one_device);
+	void		unpin_all();
 	void		deal(const LaneFinder &lanes);
 	void		make_parts(uint32_t share, std::vector<uint32_t> &segments);
 	void		stream_parts(uint32_t share, std::vector<uint32_t> &segments, uint64_t capacity);
 	void		limit_prefetch(Share &share, std::vector<uint32_t> &segments, uint64_t capacity);
 	void		list_missing();
-	void		compute(Part &part);
+	void		compute(Part &part, bool here);
 	void		run_part(Part &part);
 	void		prove(Part &part, Lane &lane, JitTrial &trial);
 	void		release(Part &part);
@@ -143,21 +192,23 @@ private:
 	void	   *chunk_memory(Share &share, size_t size);
 	void		wait_ahead(std::unique_lock<std::mutex> &lock, uint32_t share, uint32_t limit);
 	void		finish_chunk(Incoming &in, uint32_t segment, uint32_t slot);
+	void		finish_piece(Incoming &in, const GpucolWirePut &put);
 	void		put_chunk(Incoming &in, const GpucolWirePut &put, const char *data);
+	void		put_piece(Incoming &in, const GpucolWirePut &put, const char *data);
 	void		put_object(Incoming &in, const GpucolWirePut &put, const char *data);
+	void		check_put(const GpucolWirePut &put) const;
 	Incoming   *object(uint32_t kind, uint32_t a, uint32_t b);
 
 	GpucolWireRun run_;
 	std::vector<uint64_t> program_;
 	GpucolRowShape shape_;			/* where run_.flags says so */
-	std::vector<GpucolWireSegment> segments_;
-	std::vector<GpucolWireColumnChunk> identities_;
-	std::vector<Resident *> resident_;	/* [nsegments][ncolumns]; pinned */
+	std::shared_ptr<SegmentList> list_;
+	std::vector<Resident *> resident_;	/* [nsegments][pieces()]; pinned */
 	std::vector<uint32_t> part_of_; /* of each segment */
 	std::vector<GpucolWireNeed> missing_;
 	std::map<std::pair<uint32_t, uint64_t>, Incoming> incoming_;	/* objects; as
 										 * they are once all have come */
-	std::map<size_t, Incoming> loading_;	/* chunks, by chunk() */
+	std::map<size_t, Incoming> loading_;	/* by piece() */
 	std::vector<std::unique_ptr<Share>> shares_;
 	std::vector<std::unique_ptr<Part>> parts_;
 	uint32_t	objects_left_ = 0;

@@ -72,7 +72,7 @@ residency_note(const Resident &chunk, int sign)
 	std::lock_guard<std::mutex> lock(table_mutex);
 	GpucolResidentColumn *c;
 
-	if (table == NULL)
+	if (table == NULL || chunk.key.kind != GPUCOL_PUT_CHUNK)
 		return;
 	__atomic_fetch_add(&table->sequence, 1, __ATOMIC_ACQ_REL);
 	c = entry(chunk.key, sign > 0);

@@ -87,6 +87,7 @@ private:
 	int			passed_fd_ = -1;
 	bool		gone_ = false;
 	std::vector<char> payload_;
+	SegmentLists lists_;
 	std::unique_ptr<Request> request_;
 	Clock::time_point asked_;	/* when RUN came */
 	std::unique_ptr<Recursion> recursion_;
@@ -395,7 +396,7 @@ Session::run()
 	set_state("loading");
 	asked_ = Clock::now();
 	request_.reset();
-	request_.reset(new Request(payload_.data(), payload_.size(), [this] (Device &d) { return lane(d); },
+	request_.reset(new Request(payload_.data(), payload_.size(), lists_, [this] (Device &d) { return lane(d); },
 							   [fd = done_fd_] {
 		uint64_t	n = 1;
 

@@ -19,25 +19,26 @@ IS 'CUDA devices that the daemon uses, their memory in bytes and their column ca
 
 CREATE FUNCTION gpucol.cache_list(
 	OUT database oid, OUT tablespace oid, OUT relfilenode oid, OUT segment bigint,
-	OUT attnum smallint, OUT bytes bigint, OUT uses bigint, OUT pins integer)
+	OUT attnum smallint, OUT bytes bigint, OUT uses bigint, OUT pins integer,
+	OUT device integer, OUT piece text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'gpucol_cache'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION gpucol.cache_list()
-IS 'column chunks that are resident in device memory, of all databases';
+IS 'pieces of tables (column chunks, bitmaps of deleted rows, numbers of dictionary entries) that are resident in device memory, of all databases';
 
 CREATE VIEW gpucol.cache AS
 SELECT c.oid::regclass AS relation, l.segment, a.attname AS column_name,
-	l.bytes, l.uses, l.pins
+	l.bytes, l.uses, l.pins, l.device, l.piece
 FROM gpucol.cache_list() l
 JOIN pg_catalog.pg_database d ON d.oid = l.database
 	AND d.datname = pg_catalog.current_database()
 JOIN pg_catalog.pg_class c ON pg_catalog.pg_relation_filenode(c.oid) = l.relfilenode
-JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = l.attnum;
+LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = l.attnum AND l.attnum > 0;
 
 COMMENT ON VIEW gpucol.cache
-IS 'column chunks of this database''s tables that are resident in device memory, most recently used first';
+IS 'pieces of this database''s tables that are resident in device memory, and on which device, most recently used first: column chunks, bitmaps of deleted rows (of no column), numbers of dictionary entries';
 
 CREATE FUNCTION gpucol.activity_list(
 	OUT pid integer, OUT state text, OUT seconds float8)

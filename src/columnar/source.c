@@ -462,6 +462,12 @@ source_check_interrupts(GpucolSource *source pg_attribute_unused())
 	CHECK_FOR_INTERRUPTS();
 }
 
+static void
+source_count_rows(GpucolSource *base, uint64_t nrows)
+{
+	pgstat_count_index_tuples(((TableSource *) base)->table, nrows);
+}
+
 static const GpucolSourceOps source_ops = {
 	.next_segment = source_next_segment,
 	.map = source_map,
@@ -469,6 +475,7 @@ static const GpucolSourceOps source_ops = {
 	.next_delta = source_next_delta,
 	.rescan = source_rescan,
 	.check_interrupts = source_check_interrupts,
+	.count_rows = source_count_rows,
 };
 
 /* Pages that one source may keep pinned: a fair share of the buffers. */
@@ -530,6 +537,8 @@ gpucol_source_open(Relation table, Snapshot snapshot,
 		table_beginscan(table, snapshot, 0, NULL);
 	source->scan = (GpucolScan *) sscan;
 	gpucol_scan_prepare(source->scan);
+	if (parallel == NULL && source->base.storage[0] != 0)
+		source->base.version = source->scan->view->version;
 	source->slot = table_slot_create(table, NULL);
 	source->batch_context = AllocSetContextCreate(CurrentMemoryContext,
 												  "gpucol source batch",

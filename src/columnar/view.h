@@ -32,6 +32,8 @@ typedef struct GpucolView
 	bool		any_deleted;	/* some row of some segment may be deleted */
 	uint64		rows;			/* rows of all segments */
 	uint64		pages;
+	uint64		version;		/* views of the backend with equal versions are of one
+								 * table and equal, deleted rows included; 0 = unknown */
 } GpucolView;
 
 /*

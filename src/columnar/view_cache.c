@@ -133,6 +133,7 @@ gpucol_view_cache_find(GpucolView *view, GpucolDirectory *dir)
 	view->any_deleted = cached->view.any_deleted;
 	view->rows = cached->view.rows;
 	view->pages = cached->view.pages;
+	view->version = cached->view.version;
 	return true;
 }
 
@@ -185,8 +186,9 @@ settled_page(GpucolDirectory *dir, BlockNumber block, TransactionId xmin,
 }
 
 void
-gpucol_view_cache_store(const GpucolView *view, GpucolDirectory *dir)
+gpucol_view_cache_store(GpucolView *view, GpucolDirectory *dir)
 {
+	static uint64 last_version = 0;
 	BlockNumber nblocks = RelationGetNumberOfBlocks(dir->toast);
 	TransactionId newest = InvalidTransactionId;
 	XLogRecPtr *lsns;
@@ -208,6 +210,7 @@ gpucol_view_cache_store(const GpucolView *view, GpucolDirectory *dir)
 	cached = look_up(dir, true);
 	forget(cached);
 	context = AllocSetContextCreate(CacheMemoryContext, "gpucol view", ALLOCSET_DEFAULT_SIZES);
+	view->version = ++last_version;
 	cached->newest = newest;
 	cached->nblocks = nblocks;
 	cached->lsns = MemoryContextAlloc(context, Max(nblocks, 1) * sizeof(XLogRecPtr));

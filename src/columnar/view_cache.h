@@ -16,7 +16,10 @@
  */
 extern bool gpucol_view_cache_find(GpucolView *view, GpucolDirectory *dir);
 
-/* Keep what a view has read, if every later snapshot must see the same. */
-extern void gpucol_view_cache_store(const GpucolView *view, GpucolDirectory *dir);
+/*
+ * Keep what a view has read, if every later snapshot must see the same; the view
+ * has a version then.
+ */
+extern void gpucol_view_cache_store(GpucolView *view, GpucolDirectory *dir);
 
 #endif							/* GPUCOL_COLUMNAR_VIEW_CACHE_H */

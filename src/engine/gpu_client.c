@@ -4,10 +4,11 @@
  *	  The CUDA engine as a server process sees it: it gathers what a scan sees,
  *	  sends the daemon what is not resident, and reads the result.
  *
- * Everything happens in start, since the answer comes as a whole: enumerate the
- * segments and read the delta rows, announce the request, send what the daemon
- * asks for: deleted rows, delta rows, the numbers of byte strings, and the chunks
- * that are not resident (a second pass over the source); and wait.  Until the
+ * Everything happens in start, since the answer comes as a whole: note the segments
+ * (or find them noted, gpu_noted.c) and read the delta rows, announce the request,
+ * send delta rows and host test results, and what the daemon asks for: chunks, deleted
+ * rows and the numbers of byte strings that are not resident (a second pass over the
+ * source); and wait.  Until the
  * first batch is handed out every failure of the device is a status that another
  * engine can still answer.  An error of the user's expression is kept for next.
  *
@@ -31,6 +32,7 @@
 #include "engine/engine.h"
 #include "engine/gpu_client.h"
 #include "engine/gpu_dictionary.h"
+#include "engine/gpu_noted.h"
 #include "engine/gpu_rank.h"
 #include "engine/gpu_wire.h"
 #include "kernel/decode.h"
@@ -40,23 +42,6 @@
 #define BATCH_ROWS		4096	/* rows handed out at a time */
 #define MAX_BYTES_SLOT	16		/* slots of GpucolWireRun.distinct */
 #define ROWS_PER_MAP	4096	/* word rows mapped at a time for sending */
-
-/* What the program asks of a column of bytes. */
-typedef enum BytesUse
-{
-	BYTES_UNUSED,				/* not bytes */
-	BYTES_NULLS,				/* its NULLs only */
-	BYTES_NUMBERS				/* its values */
-} BytesUse;
-
-/* A segment as the first pass saw it. */
-typedef struct Seen
-{
-	uint64_t	first_row;
-	uint32_t   *deleted;		/* own copy, or NULL */
-	uint32_t  **remap;			/* [ncolumns], or NULL where there is none */
-	uint32_t   *remap_size;
-} Seen;
 
 /* Delta rows as columns of packed 64-bit vectors. */
 typedef struct Delta
@@ -76,14 +61,10 @@ struct GpucolRun
 	const GpucolHost *host;
 	const GpucolRowShape *shape;	/* NULL: rows as they are */
 	GpucolWire *wire;
-	BytesUse   *bytes;			/* [ncolumns] */
-	GpucolGpuDictionary **dictionaries; /* [ncolumns] */
-	GpucolWireSegment *segments;
-	GpucolWireColumnChunk *identities;	/* [nsegments][ncolumns] */
-	Seen	   *seen;
-	uint32_t	nsegments;
-	uint32_t	space;			/* of the three */
+	GpucolBytesUse *bytes;		/* [ncolumns] */
+	GpucolGpuNoted *noted;
 	Delta		delta;
+	uint32_t   *remap;			/* numbers of one dictionary's entries */
 	void	   *scratch;		/* what a longjmp must not lose */
 	void	   *payload;
 	void	   *needed;
@@ -163,20 +144,15 @@ examine(GpucolRun *run, const char **why)
 	{
 		if (columns[c].kind != GPUCOL_KIND_BYTES)
 			continue;
-		run->bytes[c] = BYTES_NULLS;
+		run->bytes[c] = GPUCOL_BYTES_NULLS;
 		for (int i = 0; i < p->ninstrs; i++)
 			if (in[i].op == GPUCOL_OP_LOAD_S && in[i].aux == c && value_is_used(p, in[i].dst))
-				run->bytes[c] = BYTES_NUMBERS;
+				run->bytes[c] = GPUCOL_BYTES_NUMBERS;
 		for (int i = 0; i < p->nranges; i++)
 			if (ranges[i].op == GPUCOL_RANGE_HOST && ranges[i].column == c)
-				run->bytes[c] = BYTES_NUMBERS;
-		if (run->bytes[c] != BYTES_NUMBERS)
-			continue;
-		if (c >= MAX_BYTES_SLOT)
+				run->bytes[c] = GPUCOL_BYTES_NUMBERS;
+		if (run->bytes[c] == GPUCOL_BYTES_NUMBERS && c >= MAX_BYTES_SLOT)
 			return refuse(why, GPUCOL_UNSUPPORTED, "more columns of bytes than the device takes");
-		run->dictionaries[c] = gpucol_gpu_dictionary_create();
-		if (run->dictionaries[c] == NULL)
-			return refuse(why, GPUCOL_OUT_OF_MEMORY, "out of memory");
 	}
 	return GPUCOL_OK;
 }
@@ -222,9 +198,9 @@ wanted_streams(const GpucolRun *run, int slot, const GpucolChunkDesc *desc)
 
 	if (desc->flags & GPUCOL_CHUNK_ALL_NULL)
 		return 0;
-	if (run->bytes[slot] != BYTES_NULLS)
+	if (run->bytes[slot] != GPUCOL_BYTES_NULLS)
 		wanted |= 1u << GPUCOL_STREAM_CODES;
-	if (run->bytes[slot] == BYTES_UNUSED)
+	if (run->bytes[slot] == GPUCOL_BYTES_UNUSED)
 		wanted |= 1u << GPUCOL_STREAM_ZONES | 1u << GPUCOL_STREAM_DICT | 1u << GPUCOL_STREAM_RUN_ENDS;
 	for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
 		if ((wanted >> k & 1) && desc->streams[k].nrows > 0)
@@ -254,32 +230,10 @@ device_rows(const GpucolRun *run, int slot, const GpucolChunkDesc *desc, uint32_
 	for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
 		if (present >> k & 1)
 			n += desc->streams[k].nrows;
-	if (run->bytes[slot] == BYTES_UNUSED && n > 0 &&
+	if (run->bytes[slot] == GPUCOL_BYTES_UNUSED && n > 0 &&
 		(desc->coding == GPUCOL_CODING_RLE || desc->coding == GPUCOL_CODING_STEP))
 		n += expanded_rows(desc, nrows);
 	return n;
-}
-
-static GpucolStatus
-make_space(GpucolRun *run)
-{
-	uint32_t	space = run->space == 0 ? 64 : run->space * 2;
-	size_t		ncolumns = run->program->ncolumns;
-	void	   *p;
-
-	if (space > GPUCOL_WIRE_MAX_SEGMENTS)
-		return GPUCOL_UNSUPPORTED;
-	if ((p = realloc(run->segments, sizeof(GpucolWireSegment) * space)) == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
-	run->segments = p;
-	if ((p = realloc(run->identities, sizeof(GpucolWireColumnChunk) * (ncolumns * space + 1))) == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
-	run->identities = p;
-	if ((p = realloc(run->seen, sizeof(Seen) * space)) == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
-	run->seen = p;
-	run->space = space;
-	return GPUCOL_OK;
 }
 
 /* Map a whole stream into a decoder. */
@@ -301,17 +255,21 @@ map_stream(GpucolRun *run, const GpucolSegment *segment, int slot,
 	return status;
 }
 
-/* Number the entries of a segment's dictionary. */
+/*
+ * Number the entries of a segment's dictionary, into run->remap; *n is 0 where the
+ * segment has none and needs none.
+ */
 static GpucolStatus
-number_dictionary(GpucolRun *run, const GpucolSegment *segment, int slot, Seen *seen)
+number_dictionary(GpucolRun *run, const GpucolSegment *segment, int slot, uint32_t *n)
 {
 	const GpucolChunkDesc *desc = segment->chunks[slot];
 	GpucolRows	dict = {0};
 	GpucolRows	data = {0};
 	GpucolDecoder decoder;
 	GpucolStatus status;
-	uint32_t	n = desc->coding == GPUCOL_CODING_CONSTANT ? 1 : desc->ndict;
+	uint32_t   *numbers;
 
+	*n = 0;
 	if (desc->flags & GPUCOL_CHUNK_ALL_NULL)
 		return GPUCOL_OK;
 	if (desc->coding != GPUCOL_CODING_DICT && desc->coding != GPUCOL_CODING_CONSTANT)
@@ -322,16 +280,15 @@ number_dictionary(GpucolRun *run, const GpucolSegment *segment, int slot, Seen *
 		status = map_stream(run, segment, slot, GPUCOL_STREAM_DATA, &data, &decoder);
 	if (status == GPUCOL_OK)
 		status = gpucol_decode_load(&decoder);
-	if (status == GPUCOL_OK)
-	{
-		seen->remap[slot] = malloc(sizeof(uint32_t) * (n + 1));
-		seen->remap_size[slot] = n;
-		if (seen->remap[slot] == NULL)
-			status = GPUCOL_OUT_OF_MEMORY;
-	}
-	for (uint32_t i = 0; i < n && status == GPUCOL_OK; i++)
-		if (!gpucol_gpu_dictionary_number(run->dictionaries[slot], decoder.entries[i].data,
-										  decoder.entries[i].len, &seen->remap[slot][i]))
+	*n = desc->coding == GPUCOL_CODING_CONSTANT ? 1 : desc->ndict;
+	numbers = realloc(run->remap, sizeof(uint32_t) * (*n + 1u));
+	if (numbers == NULL)
+		status = GPUCOL_OUT_OF_MEMORY;
+	else
+		run->remap = numbers;
+	for (uint32_t i = 0; i < *n && status == GPUCOL_OK; i++)
+		if (!gpucol_gpu_dictionary_number(run->noted->dictionaries[slot], decoder.entries[i].data,
+										  decoder.entries[i].len, &numbers[i]))
 			status = GPUCOL_OUT_OF_MEMORY;
 	gpucol_decode_free(&decoder);
 	if (dict.npages > 0)
@@ -341,67 +298,67 @@ number_dictionary(GpucolRun *run, const GpucolSegment *segment, int slot, Seen *
 	return status;
 }
 
+/* Words of a segment's bitmap of deleted rows. */
+static size_t
+bitmap_words(const GpucolSegment *segment)
+{
+	return (size_t) GPUCOL_VECTORS(segment->nrows) * GPUCOL_ROW_WORDS;
+}
+
 /* Note one segment. */
 static GpucolStatus
 note_segment(GpucolRun *run, const GpucolSegment *segment)
 {
-	size_t		ncolumns = run->program->ncolumns;
-	size_t		bitmap = (size_t) GPUCOL_VECTORS(segment->nrows) * GPUCOL_ROW_BYTES;
-	GpucolStatus status = GPUCOL_OK;
-	Seen	   *seen;
-
-	if (run->nsegments == run->space && (status = make_space(run)) != GPUCOL_OK)
-		return status;
-	seen = &run->seen[run->nsegments];
-	memset(seen, 0, sizeof(*seen));
-	run->segments[run->nsegments] = (GpucolWireSegment)
-	{
-		segment->id, segment->nrows, segment->deleted != NULL ? segment->ndeleted : 0
+	bool		deleted = segment->deleted != NULL && segment->ndeleted > 0;
+	GpucolWireSegment wire = {
+		segment->id,
+		deleted ? gpucol_gpu_noted_identity(segment->deleted, bitmap_words(segment)) : 0,
+		segment->nrows, deleted ? segment->ndeleted : 0
 	};
-	seen->first_row = segment->first_row;
-	for (size_t c = 0; c < ncolumns; c++)
-		run->identities[run->nsegments * ncolumns + c] = (GpucolWireColumnChunk)
-		{
-			identity_of(segment->chunks[c], run->bytes[c] == BYTES_NULLS),
-			device_rows(run, (int) c, segment->chunks[c], segment->nrows), 0
-		};
-	run->nsegments++;			/* from here on finish frees what it has */
-	if (segment->deleted != NULL && segment->ndeleted > 0)
+	GpucolWireColumnChunk *chunks;
+	GpucolStatus status = gpucol_gpu_noted_add(run->noted, &wire, segment->first_row, &chunks);
+
+	for (int c = 0; c < run->program->ncolumns && status == GPUCOL_OK; c++)
 	{
-		seen->deleted = malloc(bitmap);
-		if (seen->deleted == NULL)
-			return GPUCOL_OUT_OF_MEMORY;
-		memcpy(seen->deleted, segment->deleted, bitmap);
-	}
-	for (size_t c = 0; c < ncolumns && status == GPUCOL_OK; c++)
-	{
-		if (run->bytes[c] != BYTES_NUMBERS)
+		chunks[c].identity = identity_of(segment->chunks[c], run->bytes[c] == GPUCOL_BYTES_NULLS);
+		chunks[c].nrows = device_rows(run, c, segment->chunks[c], segment->nrows);
+		if (run->bytes[c] != GPUCOL_BYTES_NUMBERS)
 			continue;
-		if (seen->remap == NULL)
-		{
-			seen->remap = calloc(ncolumns, sizeof(uint32_t *));
-			seen->remap_size = calloc(ncolumns, sizeof(uint32_t));
-			if (seen->remap == NULL || seen->remap_size == NULL)
-				return GPUCOL_OUT_OF_MEMORY;
-		}
-		status = number_dictionary(run, segment, (int) c, seen);
+		status = number_dictionary(run, segment, c, &chunks[c].nentries);
+		if (status == GPUCOL_OK && chunks[c].nentries > 0)
+			chunks[c].remap = gpucol_gpu_noted_identity(run->remap, chunks[c].nentries);
 	}
 	return status;
 }
 
+/* Find the segments noted, or note them. */
 static GpucolStatus
 read_segments(GpucolRun *run)
 {
+	const GpucolProgram *p = run->program;
+	const GpucolProgramColumn *columns = GPUCOL_PROGRAM_ARRAY(p, const GpucolProgramColumn, columns);
 	GpucolSegment segment;
 	GpucolStatus status;
 
+	run->noted = gpucol_gpu_noted_find(run->source, columns, p->ncolumns, run->bytes);
+	if (run->noted != NULL)
+	{
+		run->source->ops->count_rows(run->source, run->noted->rows);
+		return GPUCOL_OK;
+	}
+	run->noted = gpucol_gpu_noted_create(run->source, columns, p->ncolumns, run->bytes);
+	if (run->noted == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
 	while ((status = run->source->ops->next_segment(run->source, &segment)) == GPUCOL_OK)
 	{
 		status = note_segment(run, &segment);
 		if (status != GPUCOL_OK)
 			return status;
 	}
-	return status == GPUCOL_END ? GPUCOL_OK : status;
+	if (status != GPUCOL_END)
+		return status;
+	gpucol_gpu_noted_keep(run->noted);
+	return GPUCOL_OK;
 }
 
 /* ---- second pass: what is not resident ---- */
@@ -460,7 +417,7 @@ send_chunk(GpucolRun *run, const GpucolSegment *segment, uint32_t number, int sl
 	memset(&head, 0, sizeof(head));
 	head.desc = *segment->chunks[slot];
 	head.present = wanted_streams(run, slot, &head.desc);
-	if (run->bytes[slot] == BYTES_NULLS)
+	if (run->bytes[slot] == GPUCOL_BYTES_NULLS)
 	{
 		head.desc.coding = GPUCOL_CODING_CONSTANT;
 		head.desc.width = 0;
@@ -477,6 +434,56 @@ send_chunk(GpucolRun *run, const GpucolSegment *segment, uint32_t number, int sl
 		if (head.present >> k & 1)
 			status = send_stream(run, segment, number, slot, k, total, &offset);
 	return status;
+}
+
+static bool
+send_object(GpucolRun *run, GpucolPutKind kind, uint32_t a, uint32_t b,
+			const void *data, uint64_t size)
+{
+	return size == 0 || gpucol_wire_put(run->wire, kind, a, b, size, 0, data, size);
+}
+
+/* Send the bitmap of a segment's deleted rows. */
+static GpucolStatus
+send_deleted(GpucolRun *run, const GpucolSegment *segment, uint32_t number)
+{
+	size_t		n = bitmap_words(segment);
+
+	if (segment->deleted == NULL ||
+		gpucol_gpu_noted_identity(segment->deleted, n) != run->noted->segments[number].deleted)
+		return GPUCOL_UNSUPPORTED;
+	return send_object(run, GPUCOL_PUT_DELETED, number, 0, segment->deleted, n * 4) ?
+		GPUCOL_OK : GPUCOL_DEVICE_LOST;
+}
+
+/* Send the numbers of a dictionary's entries. */
+static GpucolStatus
+send_remap(GpucolRun *run, const GpucolSegment *segment, uint32_t number, int slot)
+{
+	const GpucolWireColumnChunk *chunk = &run->noted->chunks[(size_t) number * run->program->ncolumns + slot];
+	uint32_t	n;
+	GpucolStatus status = run->bytes[slot] == GPUCOL_BYTES_NUMBERS ?
+		number_dictionary(run, segment, slot, &n) : GPUCOL_DEVICE_LOST;
+
+	if (status != GPUCOL_OK)
+		return status;
+	if (n != chunk->nentries || gpucol_gpu_noted_identity(run->remap, n) != chunk->remap)
+		return GPUCOL_UNSUPPORTED;
+	return send_object(run, GPUCOL_PUT_REMAP, number, (uint32_t) slot, run->remap, (uint64_t) n * 4) ?
+		GPUCOL_OK : GPUCOL_DEVICE_LOST;
+}
+
+/* Send one piece of a segment. */
+static GpucolStatus
+send_piece(GpucolRun *run, const GpucolSegment *segment, const GpucolWireNeed *need)
+{
+	if (need->kind == GPUCOL_PUT_DELETED)
+		return send_deleted(run, segment, need->segment);
+	if (need->slot >= run->program->ncolumns)
+		return GPUCOL_DEVICE_LOST;
+	if (need->kind == GPUCOL_PUT_REMAP)
+		return send_remap(run, segment, need->segment, need->slot);
+	return send_chunk(run, segment, need->segment, need->slot);
 }
 
 /* Send what the daemon needs, in the order of the segments. */
@@ -496,14 +503,12 @@ send_missing(GpucolRun *run, const GpucolWireNeed *need, size_t n)
 		status = run->source->ops->next_segment(run->source, &segment);
 		if (status != GPUCOL_OK)
 			return status == GPUCOL_END ? GPUCOL_UNSUPPORTED : status;
-		if (number >= run->nsegments || segment.id != run->segments[number].id ||
-			segment.nrows != run->segments[number].nrows)
+		if (number >= run->noted->nsegments || segment.id != run->noted->segments[number].id ||
+			segment.nrows != run->noted->segments[number].nrows)
 			return GPUCOL_UNSUPPORTED;
 		for (; i < n && need[i].segment == number; i++)
 		{
-			if (need[i].slot >= run->program->ncolumns)
-				return GPUCOL_DEVICE_LOST;
-			status = send_chunk(run, &segment, number, (int) need[i].slot);
+			status = send_piece(run, &segment, &need[i]);
 			if (status != GPUCOL_OK)
 				return status;
 		}
@@ -572,13 +577,13 @@ append_delta(GpucolRun *run, const GpucolDelta *batch)
 				d->has_nulls[c] = true;
 				continue;
 			}
-			if (run->bytes[c] == BYTES_UNUSED)
+			if (run->bytes[c] == GPUCOL_BYTES_UNUSED)
 				x = (uint64_t) column->values[i];
-			else if (run->bytes[c] == BYTES_NUMBERS)
+			else if (run->bytes[c] == GPUCOL_BYTES_NUMBERS)
 			{
 				uint32_t	number;
 
-				if (!gpucol_gpu_dictionary_number(run->dictionaries[c], column->bytes[i].data,
+				if (!gpucol_gpu_dictionary_number(run->noted->dictionaries[c], column->bytes[i].data,
 												  column->bytes[i].len, &number))
 					return GPUCOL_OUT_OF_MEMORY;
 				x = number;
@@ -608,27 +613,12 @@ read_delta(GpucolRun *run)
 
 /* ---- sending the rest ---- */
 
-static bool
-send_object(GpucolRun *run, GpucolPutKind kind, uint32_t a, uint32_t b,
-			const void *data, uint64_t size)
-{
-	return size == 0 || gpucol_wire_put(run->wire, kind, a, b, size, 0, data, size);
-}
-
 /* Objects that send_objects will send. */
 static uint32_t
 count_objects(const GpucolRun *run)
 {
 	uint32_t	n = 0;
 
-	for (uint32_t s = 0; s < run->nsegments; s++)
-	{
-		const Seen *seen = &run->seen[s];
-
-		n += seen->deleted != NULL;
-		for (int c = 0; seen->remap != NULL && c < run->program->ncolumns; c++)
-			n += seen->remap[c] != NULL && seen->remap_size[c] > 0;
-	}
 	for (int c = 0; run->delta.nrows > 0 && c < run->program->ncolumns; c++)
 		n += 1 + run->delta.has_nulls[c];
 	for (int id = 0; id < GPUCOL_WIRE_MAX_HOST; id++)
@@ -649,7 +639,7 @@ send_host_test(GpucolRun *run, int id)
 
 	if (slot < 0)
 		return GPUCOL_OK;
-	strings = gpucol_gpu_dictionary_strings(run->dictionaries[slot], &n);
+	strings = gpucol_gpu_dictionary_strings(run->noted->dictionaries[slot], &n);
 	run->scratch = results = malloc((size_t) n + 1);
 	if (results == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
@@ -670,20 +660,6 @@ send_objects(GpucolRun *run)
 	uint64_t	vectors = GPUCOL_VECTORS(run->delta.nrows);
 	GpucolStatus status;
 
-	for (uint32_t s = 0; s < run->nsegments; s++)
-	{
-		Seen	   *seen = &run->seen[s];
-
-		if (seen->deleted != NULL &&
-			!send_object(run, GPUCOL_PUT_DELETED, s, 0, seen->deleted,
-						 (uint64_t) GPUCOL_VECTORS(run->segments[s].nrows) * GPUCOL_ROW_BYTES))
-			return GPUCOL_DEVICE_LOST;
-		for (int c = 0; seen->remap != NULL && c < p->ncolumns; c++)
-			if (seen->remap[c] != NULL &&
-				!send_object(run, GPUCOL_PUT_REMAP, s, (uint32_t) c, seen->remap[c],
-							 (uint64_t) seen->remap_size[c] * 4))
-				return GPUCOL_DEVICE_LOST;
-	}
 	for (int c = 0; c < p->ncolumns; c++)
 		if (!send_object(run, GPUCOL_PUT_DELTA_CODES, 0, (uint32_t) c, run->delta.codes[c],
 						 vectors * 64 * GPUCOL_ROW_BYTES) ||
@@ -806,18 +782,9 @@ cuda_finish(GpucolRun *run)
 {
 	if (run == NULL)
 		return;
-	for (uint32_t s = 0; s < run->nsegments; s++)
-	{
-		free(run->seen[s].deleted);
-		for (int c = 0; run->seen[s].remap != NULL && c < run->program->ncolumns; c++)
-			free(run->seen[s].remap[c]);
-		free(run->seen[s].remap);
-		free(run->seen[s].remap_size);
-	}
+	gpucol_gpu_noted_release(run->noted);
 	for (int c = 0; c < run->program->ncolumns; c++)
 	{
-		if (run->dictionaries != NULL)
-			gpucol_gpu_dictionary_free(run->dictionaries[c]);
 		if (run->delta.codes != NULL)
 			free(run->delta.codes[c]);
 		if (run->delta.nulls != NULL)
@@ -829,10 +796,7 @@ cuda_finish(GpucolRun *run)
 		free(run->strings[k]);
 	}
 	free(run->bytes);
-	free(run->dictionaries);
-	free(run->segments);
-	free(run->identities);
-	free(run->seen);
+	free(run->remap);
 	free(run->delta.tids);
 	free(run->delta.codes);
 	free(run->delta.nulls);
@@ -860,18 +824,52 @@ create_run(const GpucolProgram *program, GpucolSource *source, const GpucolHost 
 	run->program = program;
 	run->source = source;
 	run->host = host;
-	run->bytes = calloc(n, sizeof(BytesUse));
-	run->dictionaries = calloc(n, sizeof(void *));
+	run->bytes = calloc(n, sizeof(GpucolBytesUse));
 	run->delta.codes = calloc(n, sizeof(void *));
 	run->delta.nulls = calloc(n, sizeof(void *));
 	run->delta.has_nulls = calloc(n, sizeof(bool));
-	if (run->bytes == NULL || run->dictionaries == NULL || run->delta.codes == NULL ||
+	if (run->bytes == NULL || run->delta.codes == NULL ||
 		run->delta.nulls == NULL || run->delta.has_nulls == NULL)
 	{
 		cuda_finish(run);
 		return NULL;
 	}
 	return run;
+}
+
+/* Bytes of the program and the shape in a RUN. */
+static size_t
+program_size(const GpucolRun *run)
+{
+	return (run->program->size + 7u) / 8 * 8 + (run->shape != NULL ? sizeof(GpucolRowShape) : 0);
+}
+
+/*
+ * Write the body of a RUN: program, shape and, unless the daemon has them, the
+ * segments.  NULL without memory.
+ */
+static char *
+make_body(GpucolRun *run, bool listed, size_t *size)
+{
+	const GpucolProgram *p = run->program;
+	const GpucolGpuNoted *noted = run->noted;
+	size_t		segments = listed ? 0 : noted->nsegments * sizeof(GpucolWireSegment);
+	size_t		chunks = listed ? 0 : sizeof(GpucolWireColumnChunk) * noted->nsegments * p->ncolumns;
+	size_t		at = program_size(run);
+	char	   *body = malloc(at + segments + chunks + 1);
+
+	if (body == NULL)
+		return NULL;
+	memset(body, 0, at);
+	memcpy(body, p, p->size);
+	if (run->shape != NULL)
+		memcpy(body + at - sizeof(GpucolRowShape), run->shape, sizeof(GpucolRowShape));
+	if (segments > 0)
+		memcpy(body + at, noted->segments, segments);
+	if (chunks > 0)
+		memcpy(body + at + segments, noted->chunks, chunks);
+	*size = at + segments + chunks;
+	return body;
 }
 
 /*
@@ -882,34 +880,28 @@ static bool
 announce(GpucolRun *run, uint32_t flags, bool *answered, size_t *size)
 {
 	const GpucolProgram *p = run->program;
-	size_t		shape_size = run->shape != NULL ? sizeof(GpucolRowShape) : 0;
-	size_t		program_size = (p->size + 7u) / 8 * 8 + shape_size;
-	size_t		segments_size = run->nsegments * sizeof(GpucolWireSegment);
-	size_t		identities_size = sizeof(GpucolWireColumnChunk) * run->nsegments * p->ncolumns;
+	bool		listed = false;
+	int			list = gpucol_gpu_noted_listable(run->noted) ?
+		gpucol_wire_list(run->wire, run->noted->id, &listed) : -1;
 	GpucolWireRun head = {.storage = {run->source->storage[0], run->source->storage[1]},
 		.result_limit = run->memory_limit, .delta_rows = run->delta.nrows, .program_size = p->size,
-		.nsegments = run->nsegments, .ncolumns = p->ncolumns, .flags = flags};
-	char	   *body = malloc(program_size + segments_size + identities_size + 1);
+		.nsegments = run->noted->nsegments, .ncolumns = p->ncolumns, .flags = flags};
+	char	   *body = make_body(run, listed, size);
 	bool		ok;
 
 	run->scratch = body;
 	if (body == NULL)
 		return false;
+	if (list >= 0)
+	{
+		head.flags |= listed ? GPUCOL_WIRE_RUN_LIST : GPUCOL_WIRE_RUN_KEEP;
+		head.list = (uint32_t) list;
+	}
 	head.nobjects = flags & GPUCOL_WIRE_RUN_PREFETCH ? 0 : count_objects(run);
 	for (int c = 0; c < p->ncolumns && c < MAX_BYTES_SLOT; c++)
-		if (run->dictionaries[c] != NULL)
-			gpucol_gpu_dictionary_strings(run->dictionaries[c], &head.distinct[c]);
-	memset(body, 0, program_size);
-	memcpy(body, p, p->size);
-	if (run->shape != NULL)
-		memcpy(body + program_size - shape_size, run->shape, shape_size);
-	if (run->nsegments > 0)
-	{
-		memcpy(body + program_size, run->segments, segments_size);
-		memcpy(body + program_size + segments_size, run->identities, identities_size);
-	}
-	ok = gpucol_wire_send(run->wire, GPUCOL_WIRE_RUN, &head, sizeof(head), body,
-						  program_size + segments_size + identities_size) &&
+		if (run->noted->dictionaries[c] != NULL)
+			gpucol_gpu_dictionary_strings(run->noted->dictionaries[c], &head.distinct[c]);
+	ok = gpucol_wire_send(run->wire, GPUCOL_WIRE_RUN, &head, sizeof(head), body, *size) &&
 		gpucol_wire_receive_either(run->wire, GPUCOL_WIRE_NEED, GPUCOL_WIRE_RESULT, answered,
 								   &run->payload, size);
 	free(body);
@@ -977,8 +969,8 @@ fits(const GpucolRun *run, uint64_t more)
 		run->delta.space * 8 * (uint64_t) (run->program->ncolumns + 1);
 
 	for (int c = 0; c < run->program->ncolumns; c++)
-		if (run->dictionaries[c] != NULL)
-			held += gpucol_gpu_dictionary_bytes(run->dictionaries[c]);
+		if (run->noted->dictionaries[c] != NULL)
+			held += gpucol_gpu_dictionary_bytes(run->noted->dictionaries[c]);
 	return run->memory_limit == 0 || held <= run->memory_limit;
 }
 
@@ -1100,8 +1092,8 @@ output_strings(const GpucolRun *run, int k, uint32_t *n)
 	*n = 0;
 	for (int i = 0; i < run->program->ninstrs; i++)
 		if (in[i].op == GPUCOL_OP_LOAD_S && in[i].dst == keys[k] &&
-			run->dictionaries[in[i].aux] != NULL)
-			return gpucol_gpu_dictionary_strings(run->dictionaries[in[i].aux], n);
+			run->noted->dictionaries[in[i].aux] != NULL)
+			return gpucol_gpu_dictionary_strings(run->noted->dictionaries[in[i].aux], n);
 	return NULL;
 }
 
@@ -1171,8 +1163,8 @@ cuda_next(GpucolRun *run, GpucolResult *out)
 			uint64_t	row = run->rows[run->at + i];
 			uint32_t	segment = (uint32_t) (row >> 32);
 
-			run->tids[i] = segment >= run->nsegments ? run->delta.tids[(uint32_t) row] :
-				virtual_tid(run->seen[segment].first_row + (uint32_t) row);
+			run->tids[i] = segment >= run->noted->nsegments ? run->delta.tids[(uint32_t) row] :
+				virtual_tid(run->noted->first_rows[segment] + (uint32_t) row);
 		}
 		out->tids = run->tids;
 	}

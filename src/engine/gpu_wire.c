@@ -45,6 +45,8 @@ struct GpucolWire
 	int			order[64];		/* parts of the PUTs in flight, in order */
 	int			in_flight;
 	GpucolWirePut open;			/* being collected in the slab; length 0 = none */
+	uint64_t	lists[GPUCOL_WIRE_LISTS];	/* whose the daemon has; 0 = nobody's */
+	int			next_list;
 };
 
 static GpucolWire connection = {.fd = -1};
@@ -445,6 +447,24 @@ gpucol_wire_close(GpucolWire *wire)
 {
 	disconnect(wire);
 	free(wire);
+}
+
+int
+gpucol_wire_list(GpucolWire *wire, uint64_t id, bool *listed)
+{
+	int			list;
+
+	for (list = 0; list < GPUCOL_WIRE_LISTS; list++)
+		if (wire->lists[list] == id)
+		{
+			*listed = true;
+			return list;
+		}
+	*listed = false;
+	list = wire->next_list;
+	wire->next_list = (list + 1) % GPUCOL_WIRE_LISTS;
+	wire->lists[list] = id;
+	return list;
 }
 
 void

@@ -46,6 +46,12 @@ extern uint64_t gpucol_wire_device_memory(void);
 /* Connect to the daemon if it runs, so that the two above know something. */
 extern void gpucol_wire_meet(void);
 
+/*
+ * The number of the daemon's list (protocol.h) for the client's object `id`;
+ * *listed: the daemon has it, else the next RUN must tell it.
+ */
+extern int	gpucol_wire_list(GpucolWire *wire, uint64_t id, bool *listed);
+
 /* The request is over and its messages are read. */
 extern void gpucol_wire_release(GpucolWire *wire);
 

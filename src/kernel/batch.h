@@ -148,6 +148,12 @@ typedef struct GpucolSourceOps
 
 	/* Raise pending interrupts as the host does (may not return). */
 	void		(*check_interrupts) (GpucolSource *source);
+
+	/*
+	 * For the table's statistics: rows of segments that are read without having
+	 * been moved to.  Only asked of sources that have a version.
+	 */
+	void		(*count_rows) (GpucolSource *source, uint64_t nrows);
 } GpucolSourceOps;
 
 /* Base object; the storage layer's own struct begins with it. */
@@ -157,6 +163,9 @@ struct GpucolSource
 	uint64_t	storage[2];		/* identity of the table's storage: chunks of
 								 * equal storage, segment id and column have
 								 * equal bytes; 0, 0 = may not be kept */
+	uint64_t	version;		/* sources of one process that have equal versions,
+								 * storage and columns show the same segments with
+								 * the same rows deleted; 0 = nothing is known */
 	int			ncolumns;		/* program column slots */
 	uint32_t	max_window_rows;
 };

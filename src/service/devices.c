@@ -159,6 +159,14 @@ gpucol_devices(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
+/* What a resident piece is. */
+static const char *
+piece_name(uint32 kind)
+{
+	return kind == GPUCOL_PUT_CHUNK ? "column" :
+		kind == GPUCOL_PUT_DELETED ? "deleted rows" : "dictionary";
+}
+
 Datum
 gpucol_cache(PG_FUNCTION_ARGS)
 {
@@ -176,7 +184,8 @@ gpucol_cache(PG_FUNCTION_ARGS)
 			ObjectIdGetDatum((Oid) c[i].storage[1]),
 			Int64GetDatum(c[i].segment), Int16GetDatum(c[i].attnum),
 			Int64GetDatum(c[i].bytes), Int64GetDatum(c[i].uses),
-			Int32GetDatum(c[i].pins)
+			Int32GetDatum(c[i].pins), Int32GetDatum(c[i].device),
+			CStringGetTextDatum(piece_name(c[i].kind))
 		};
 
 		put_row(rsinfo, values);

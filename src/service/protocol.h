@@ -14,21 +14,27 @@
  *
  *	  client				daemon
  *	  RUN				->
- *						<-	NEED	chunks that are not resident, by segment
- *	  PUT ...			->			first the objects that RUN announces: deleted
- *									bitmaps, dictionary numbers, host test
- *									results, delta columns; then the chunks in
+ *						<-	NEED	pieces that are not resident, by segment
+ *	  PUT ...			->			first the objects that RUN announces: host test
+ *									results, delta columns; then the pieces in
  *									the order of NEED
  *						<-	DONE	one for each PUT from the slab: its part of
  *									the slab may be written again
  *						<-	RESULT	status and figures, then RESULT_PART ...
  *
- * Where nothing is to be sent RESULT comes in place of NEED.  A chunk that the
+ * Pieces are what belongs to a segment: its chunks, the bitmap of its deleted rows,
+ * and the numbers of its dictionaries' entries.  Where nothing is to be sent RESULT
+ * comes in place of NEED.  A piece that the
  * request no longer needs, and that the cache does not keep, leaves device memory
  * while others still come: a request may be larger than the device.  What RUN
  * found resident is pinned until then.  A client that closes its socket, or sends
  * CANCEL in place of anything, ends the request; after CANCEL the daemon answers
  * RESULT with GPUCOL_CANCELLED.
+ *
+ * Lists.  With RUN_KEEP the daemon remembers the segments and chunks of a RUN for the
+ * rest of the session, under one of GPUCOL_WIRE_LISTS numbers that the client
+ * chooses, and later RUNs of the same columns name the list instead: a table of a
+ * billion rows has a thousand segments, which take longer to tell than to scan.
  *
  * A recursion runs as REC_START (answered by REC_STATUS), any number of REC_LOAD
  * (not answered), then REC_SUMMARISE (REC_SUMMARY) or REC_NEXT (REC_ROWS), each
@@ -54,7 +60,7 @@
 #include "kernel/shape.h"
 
 #define GPUCOL_WIRE_MAGIC		0x44475047	/* "GPGD" */
-#define GPUCOL_WIRE_VERSION		3
+#define GPUCOL_WIRE_VERSION		4
 #define GPUCOL_WIRE_SOCKET		"gpucol_gpud.sock"	/* in the data directory */
 #define GPUCOL_WIRE_MAX_PAYLOAD (64u << 20)
 #define GPUCOL_WIRE_INLINE		(32u << 10)
@@ -62,6 +68,8 @@
 #define GPUCOL_WIRE_MAX_SLAB	(1u << 30)
 #define GPUCOL_WIRE_MAX_SEGMENTS (1u << 20)
 #define GPUCOL_WIRE_MAX_HOST	64	/* host tests of a program */
+#define GPUCOL_WIRE_LISTS		16	/* that a session has at a time */
+#define GPUCOL_WIRE_LIST_CHUNKS (1u << 18)	/* of a list, at most */
 
 /* Exit codes of gpucol_gpud, for the supervisor. */
 #define GPUCOL_GPUD_EXIT_USAGE	2
@@ -127,8 +135,8 @@ typedef struct GpucolWireSlab
 
 /*
  * Followed by the program (padded to 8 bytes), a GpucolRowShape where the flag says
- * that rows do not leave as they are, GpucolWireSegment[nsegments] and
- * GpucolWireColumnChunk[nsegments][ncolumns].
+ * that rows do not leave as they are, and, unless a list is named,
+ * GpucolWireSegment[nsegments] and GpucolWireColumnChunk[nsegments][ncolumns].
  */
 typedef struct GpucolWireRun
 {
@@ -140,30 +148,35 @@ typedef struct GpucolWireRun
 	uint32_t	program_size;
 	uint32_t	nsegments;
 	uint32_t	ncolumns;
-	uint32_t	nobjects;		/* that come before the chunks */
+	uint32_t	nobjects;		/* that come before the pieces */
 	uint32_t	flags;
-	uint32_t	unused;
+	uint32_t	list;			/* with RUN_KEEP and RUN_LIST: its number */
 	uint32_t	distinct[16];	/* numbers given for slot i of BYTES, i < 16 */
 } GpucolWireRun;
 
 /*
  * What must be equal, beside storage, segment and column, for a resident chunk to
- * be the one meant, and the word rows it takes in device memory.
+ * be the one meant, and the word rows it takes in device memory; the same of the
+ * numbers of its dictionary's entries, where the values of bytes are asked for.
  */
 typedef struct GpucolWireColumnChunk
 {
 	uint64_t	identity;
+	uint64_t	remap;			/* identity of the numbers; 0 = there are none */
 	uint32_t	nrows;
-	uint32_t	unused;
+	uint32_t	nentries;		/* numbers */
 } GpucolWireColumnChunk;
 
 #define GPUCOL_WIRE_RUN_PREFETCH	1	/* make chunks resident, compute nothing */
 #define GPUCOL_WIRE_RUN_JIT			2	/* compiled kernels may answer */
 #define GPUCOL_WIRE_RUN_SHAPE		4	/* a GpucolRowShape follows the program */
+#define GPUCOL_WIRE_RUN_KEEP		8	/* remember the segments as a list */
+#define GPUCOL_WIRE_RUN_LIST		16	/* the segments are those of a list */
 
 typedef struct GpucolWireSegment
 {
 	uint64_t	id;
+	uint64_t	deleted;		/* identity of the bitmap; 0 = there is none */
 	uint32_t	nrows;
 	uint32_t	ndeleted;
 } GpucolWireSegment;
@@ -171,7 +184,8 @@ typedef struct GpucolWireSegment
 typedef struct GpucolWireNeed
 {
 	uint32_t	segment;		/* number in RUN */
-	uint32_t	slot;
+	uint16_t	slot;
+	uint16_t	kind;			/* GpucolPutKind: CHUNK, DELETED or REMAP */
 } GpucolWireNeed;
 
 typedef enum GpucolPutKind
@@ -314,6 +328,8 @@ typedef struct GpucolWireCacheRow
 	uint32_t	pins;
 	uint64_t	bytes;
 	uint64_t	uses;
+	int32_t		device;
+	uint32_t	kind;			/* GpucolPutKind: CHUNK, DELETED or REMAP */
 } GpucolWireCacheRow;
 
 typedef struct GpucolWireActivityRow

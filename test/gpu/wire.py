@@ -9,7 +9,7 @@ import socket
 import struct
 import sys
 
-MAGIC, VERSION = 0x44475047, 3
+MAGIC, VERSION = 0x44475047, 4
 HELLO, SLAB, RUN, PUT, CANCEL, STATUS, EVICT, FAULT = range(1, 9)
 
 
@@ -42,7 +42,7 @@ def garbage(rnd):
     if shape == 3:
         head = struct.pack("<5Q6I64s", 1, 2, 0, 0, rnd.getrandbits(rnd.choice([1, 40])),
                            rnd.randrange(4096), rnd.randrange(rnd.choice([4, 2**20])),
-                           rnd.randrange(rnd.choice([4, 2000])), rnd.randrange(4), rnd.randrange(4), 0,
+                           rnd.randrange(rnd.choice([4, 2000])), rnd.randrange(4), rnd.randrange(32), rnd.randrange(rnd.choice([1, 20])),
                            rnd.randbytes(64))
         return message(RUN, head + payload)
     if shape == 4:

@@ -258,6 +258,13 @@ array_source_interrupts(GpucolSource *base)
 	array_source_enter((ArraySource *) base);
 }
 
+static inline void
+array_source_count_rows(GpucolSource *base, uint64_t nrows)
+{
+	(void) base;
+	(void) nrows;
+}
+
 static const GpucolSourceOps array_source_ops = {
 	.next_segment = array_source_next_segment,
 	.map = array_source_map,
@@ -265,6 +272,7 @@ static const GpucolSourceOps array_source_ops = {
 	.next_delta = array_source_next_delta,
 	.rescan = array_source_rescan,
 	.check_interrupts = array_source_interrupts,
+	.count_rows = array_source_count_rows,
 };
 
 static inline void
