@@ -65,9 +65,12 @@ typedef enum DatalogExprKind
 	DATALOG_VARIABLE,
 	DATALOG_WILDCARD,			/* _ */
 	DATALOG_CONSTANT,
-	DATALOG_CALL,				/* function of one or two arguments */
+	DATALOG_CALL,				/* function of up to three arguments */
 	DATALOG_AGGREGATE			/* gone after normalisation */
 } DatalogExprKind;
+
+/* Arguments of a function. */
+#define DATALOG_MAX_ARGS	3
 
 typedef struct DatalogExpr
 {
@@ -82,8 +85,9 @@ typedef struct DatalogExpr
 	bool		is_real;		/* written with a point or exponent */
 	bool		is_unsigned;	/* written with suffix u */
 	bool		is_string;
-	GpucolRecFunction function; /* CALL, AGGREGATE */
-	struct DatalogExpr *args[2];	/* AGGREGATE: [0] or NULL */
+	GpucolRecFunction function; /* CALL, AGGREGATE; HOST: the functor */
+	const struct DatalogFunctor *functor;	/* functors.h */
+	struct DatalogExpr *args[DATALOG_MAX_ARGS]; /* AGGREGATE: [0] or NULL */
 	List	   *body;			/* AGGREGATE: DatalogLiteral */
 } DatalogExpr;
 
@@ -177,11 +181,12 @@ extern void gpucol_datalog_stratify(DatalogProgram *program);
 
 /*
  * plan.c: the plan of the needed part.  rows and distinct of input relations
- * must be set.  symbol() gives the code of a string constant.
+ * must be set.  symbol() gives the code of a string constant.  *hosts becomes the
+ * List of DatalogHost (functors.h) that the plan has computed.
  */
 extern GpucolRecPlan *gpucol_datalog_plan(DatalogProgram *program,
 										  int64 (*symbol) (void *context,
 														   const char *text),
-										  void *context);
+										  void *context, List **hosts);
 
 #endif							/* GPUCOL_DATALOG_AST_H */

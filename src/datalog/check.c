@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "datalog/ast.h"
+#include "datalog/functors.h"
 
 typedef struct Checker
 {
@@ -31,8 +32,9 @@ gpucol_datalog_expr_variables(Bitmapset *set, const DatalogExpr *expr)
 		return set;
 	if (expr->kind == DATALOG_VARIABLE)
 		set = bms_add_member(set, expr->variable);
-	set = gpucol_datalog_expr_variables(set, expr->args[0]);
-	return gpucol_datalog_expr_variables(set, expr->args[1]);
+	for (int i = 0; i < DATALOG_MAX_ARGS; i++)
+		set = gpucol_datalog_expr_variables(set, expr->args[i]);
+	return set;
 }
 
 Bitmapset *
@@ -120,7 +122,11 @@ known_type(Checker *checker, const DatalogExpr *expr)
 				expr->is_unsigned ? DATALOG_UNSIGNED : DATALOG_UNKNOWN;
 		case DATALOG_CALL:
 			{
-				DatalogType type = known_type(checker, expr->args[0]);
+				DatalogType type;
+
+				if (expr->functor != NULL && expr->functor->result != DATALOG_UNKNOWN)
+					return expr->functor->result;
+				type = known_type(checker, expr->args[0]);
 
 				if (type == DATALOG_UNKNOWN && expr->args[1] != NULL)
 					type = known_type(checker, expr->args[1]);
@@ -152,6 +158,27 @@ expect_variable(Checker *checker, const DatalogExpr *expr, int variable,
 						  gpucol_datalog_type_name(*known)));
 }
 
+static void expect_type(Checker *checker, DatalogExpr *expr, DatalogType type);
+
+/* A call of a functor must have this type. */
+static void
+expect_functor_type(Checker *checker, DatalogExpr *expr, DatalogType type)
+{
+	const DatalogFunctor *functor = expr->functor;
+
+	if (functor->result != DATALOG_UNKNOWN ? type != functor->result :
+		type == DATALOG_SYMBOL ||
+		(type == DATALOG_FLOAT && functor->signature == SIGNATURE_INTEGER))
+		mismatch(checker, expr, type,
+				 psprintf("the result of \"%s\"", functor->name));
+	expr->type = type;
+	for (int i = 0; i < functor->nargs; i++)
+		expect_type(checker, expr->args[i],
+					functor->signature == SIGNATURE_FIXED ? functor->args[i] :
+					functor->signature == SIGNATURE_CONVERSION ?
+					known_type(checker, expr->args[i]) : type);
+}
+
 /* An expression must have this type. */
 static void
 expect_type(Checker *checker, DatalogExpr *expr, DatalogType type)
@@ -171,6 +198,11 @@ expect_type(Checker *checker, DatalogExpr *expr, DatalogType type)
 			type_constant(checker, expr, type);
 			break;
 		case DATALOG_CALL:
+			if (expr->functor != NULL)
+			{
+				expect_functor_type(checker, expr, type);
+				break;
+			}
 			if (type == DATALOG_SYMBOL)
 				mismatch(checker, expr, type, "an arithmetic expression");
 			if (expr->function == GPUCOL_REC_NEG && type == DATALOG_UNSIGNED)
@@ -197,6 +229,26 @@ type_atom(Checker *checker, DatalogLiteral *atom)
 					atom->relation->attributes[foreach_current_index(lc)].type);
 }
 
+/* a < b of symbols becomes: the comparison of both < 0. */
+static void
+order_symbols(DatalogLiteral *literal)
+{
+	DatalogExpr *call = palloc0(sizeof(DatalogExpr));
+	DatalogExpr *zero = palloc0(sizeof(DatalogExpr));
+
+	call->kind = DATALOG_CALL;
+	call->position = literal->left->position;
+	call->function = GPUCOL_REC_HOST;
+	call->functor = gpucol_datalog_functor("<");
+	call->args[0] = literal->left;
+	call->args[1] = literal->right;
+	zero->kind = DATALOG_CONSTANT;
+	zero->position = literal->right->position;
+	zero->name = "0";
+	literal->left = call;
+	literal->right = zero;
+}
+
 static void
 type_constraint(Checker *checker, DatalogLiteral *literal)
 {
@@ -205,17 +257,10 @@ type_constraint(Checker *checker, DatalogLiteral *literal)
 	if (type == DATALOG_UNKNOWN)
 		type = known_type(checker, literal->right);
 	if (type == DATALOG_SYMBOL && literal->function != GPUCOL_REC_EQ &&
-		literal->function != GPUCOL_REC_NE && literal->left != literal->right)
+		literal->function != GPUCOL_REC_NE)
 	{
-		bool		trivial = literal->left->kind == DATALOG_VARIABLE &&
-			literal->right->kind == DATALOG_VARIABLE &&
-			literal->left->variable == literal->right->variable;
-
-		/* x = x became x <= x when it was normalised */
-		if (!trivial)
-			gpucol_datalog_error(checker->program->text, literal->position,
-								 ERRCODE_FEATURE_NOT_SUPPORTED, NULL,
-								 "the order of symbols is not supported by gpucol.datalog");
+		order_symbols(literal);
+		type = DATALOG_NUMBER;
 	}
 	expect_type(checker, literal->left, type);
 	expect_type(checker, literal->right, type);

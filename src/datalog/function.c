@@ -24,6 +24,7 @@
 
 #include "datalog/builder.h"
 #include "datalog/ast.h"
+#include "datalog/functors.h"
 #include "datalog/input.h"
 #include "datalog/run.h"
 #include "datalog/symbols.h"
@@ -38,6 +39,7 @@ typedef struct Execution
 {
 	DatalogProgram *program;
 	GpucolSymbols *symbols;
+	List	   *hosts;			/* DatalogHost: functors that rules call */
 	GpucolRecursion *recursion;
 } Execution;
 
@@ -170,6 +172,21 @@ show_rules(const Execution *execution, const GpucolRecPlan *plan)
 								 gpucol_rec_plan_describe(plan, i, names))));
 }
 
+/* GpucolRecHost: functors. */
+static void
+compute_host(void *context, uint32_t id, uint32_t n, const int64_t *const *values,
+			 const uint8_t *const *nulls pg_attribute_unused(), int64_t *result,
+			 uint8_t *result_nulls)
+{
+	Execution  *execution = context;
+
+	gpucol_datalog_compute(list_nth(execution->hosts, id), execution->symbols, n,
+						   (const int64 *const *) values, (int64 *) result,
+						   result_nulls);
+	gpucol_recursion_check_memory(execution->recursion,
+								  gpucol_symbols_size(execution->symbols));
+}
+
 /* Start a program whose needed relations are marked. */
 static void
 start(Execution *execution)
@@ -182,10 +199,10 @@ start(Execution *execution)
 	execution->symbols = gpucol_symbols_create(CurrentMemoryContext);
 	inputs = read_inputs(execution);
 	plan = gpucol_datalog_plan(execution->program, symbol_code,
-							   execution->symbols);
+							   execution->symbols, &execution->hosts);
 	if (message_level_is_interesting(DEBUG1))
 		show_rules(execution, plan);
-	execution->recursion = gpucol_recursion_start(plan, NULL, NULL);
+	execution->recursion = gpucol_recursion_start(plan, compute_host, execution);
 	foreach(lc, inputs)
 		load_input(execution, lfirst(lc));
 	load_facts(execution);

@@ -108,6 +108,17 @@ is_name_part(char c)
 	return is_name_start(c) || isdigit((unsigned char) c);
 }
 
+/* The character that a letter behind a backslash stands for; 0 = none. */
+static char
+escaped(char letter)
+{
+	static const char letters[] = "\"'\\abfnrtv";
+	static const char meanings[] = "\"'\\\a\b\f\n\r\t\v";
+	const char *at = letter == '\0' ? NULL : strchr(letters, letter);
+
+	return at != NULL ? meanings[at - letters] : '\0';
+}
+
 /* Read a quoted string. */
 static char *
 lex_string(DatalogLexer *lexer)
@@ -121,31 +132,18 @@ lex_string(DatalogLexer *lexer)
 	{
 		char		c = text[lexer->at];
 
-		if (c == '\0' || c == '\n')
+		if (c == '\0')
 			gpucol_datalog_error(text, start, ERRCODE_SYNTAX_ERROR, NULL,
 								 "unterminated string");
 		if (c == '\\')
-			switch (text[++lexer->at])
-			{
-				case 'n':
-					c = '\n';
-					break;
-				case 't':
-					c = '\t';
-					break;
-				case 'r':
-					c = '\r';
-					break;
-				case '"':
-				case '\\':
-					c = text[lexer->at];
-					break;
-				default:
-					gpucol_datalog_error(text, lexer->at - 1,
-										 ERRCODE_INVALID_ESCAPE_SEQUENCE,
-										 "Known escapes are \\n, \\t, \\r, \\\" and \\\\.",
-										 "unknown escape in string");
-			}
+		{
+			c = escaped(text[++lexer->at]);
+			if (c == '\0')
+				gpucol_datalog_error(text, lexer->at - 1,
+									 ERRCODE_INVALID_ESCAPE_SEQUENCE,
+									 "Known escapes are \\\", \\', \\\\, \\a, \\b, \\f, \\n, \\r, \\t and \\v.",
+									 "unknown escape in string");
+		}
 		appendStringInfoChar(&buf, c);
 	}
 	lexer->at++;

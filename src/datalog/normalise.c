@@ -149,8 +149,8 @@ declare_names(Rewrite *rewrite, Scope *scope, DatalogExpr *expr)
 		return;
 	if (expr->kind == DATALOG_VARIABLE)
 		find_variable(rewrite, scope, expr->name, expr->position);
-	declare_names(rewrite, scope, expr->args[0]);
-	declare_names(rewrite, scope, expr->args[1]);
+	for (int i = 0; i < DATALOG_MAX_ARGS; i++)
+		declare_names(rewrite, scope, expr->args[i]);
 }
 
 static void
@@ -221,8 +221,8 @@ rewrite_expr(Rewrite *rewrite, Scope *scope, DatalogExpr *expr, List **extra)
 	if (expr->kind == DATALOG_VARIABLE)
 		copy->variable = find_variable(rewrite, scope, expr->name,
 									   expr->position);
-	copy->args[0] = rewrite_expr(rewrite, scope, expr->args[0], extra);
-	copy->args[1] = rewrite_expr(rewrite, scope, expr->args[1], extra);
+	for (int i = 0; i < DATALOG_MAX_ARGS; i++)
+		copy->args[i] = rewrite_expr(rewrite, scope, expr->args[i], extra);
 	return copy;
 }
 
@@ -251,8 +251,8 @@ reject_wildcard(Rewrite *rewrite, const DatalogExpr *expr)
 		gpucol_datalog_error(rewrite->program->text, expr->position,
 							 ERRCODE_SYNTAX_ERROR, NULL,
 							 "\"_\" has no value here");
-	reject_wildcard(rewrite, expr->args[0]);
-	reject_wildcard(rewrite, expr->args[1]);
+	for (int i = 0; i < DATALOG_MAX_ARGS; i++)
+		reject_wildcard(rewrite, expr->args[i]);
 }
 
 static List *
@@ -298,8 +298,8 @@ substitute_expr(DatalogExpr *expr, int variable, const DatalogExpr *by)
 		expr->position = position;
 		return;
 	}
-	substitute_expr(expr->args[0], variable, by);
-	substitute_expr(expr->args[1], variable, by);
+	for (int i = 0; i < DATALOG_MAX_ARGS; i++)
+		substitute_expr(expr->args[i], variable, by);
 }
 
 static void

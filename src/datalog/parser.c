@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "datalog/ast.h"
+#include "datalog/functors.h"
 #include "datalog/lexer.h"
 #include "miscadmin.h"
 
@@ -143,6 +144,16 @@ at_name(Parser *parser, const char *name)
 		strcmp(parser->token.text, name) == 0;
 }
 
+/* Is the next token followed by this symbol? */
+static bool
+followed_by(Parser *parser, const char *symbol)
+{
+	DatalogLexer ahead = parser->lexer;
+	DatalogToken token = gpucol_datalog_lex(&ahead);
+
+	return token.kind == TOKEN_SYMBOL && strcmp(token.text, symbol) == 0;
+}
+
 /* ---- types and declarations ---- */
 
 const char *
@@ -265,9 +276,9 @@ parse_type(Parser *parser)
 	return type;
 }
 
-/* .type A = B | C, .type A <: B */
+/* .type A = B | C, .type A <: B; .number_type A and the like: of one primitive type */
 static void
-parse_type_alias(Parser *parser)
+parse_type_alias(Parser *parser, const char *primitive)
 {
 	TypeAlias  *alias = palloc0(sizeof(TypeAlias));
 	int			position = parser->token.position;
@@ -278,6 +289,16 @@ parse_type_alias(Parser *parser)
 		gpucol_datalog_error(parser->program->text, position,
 							 ERRCODE_DUPLICATE_OBJECT, NULL,
 							 "type \"%s\" is defined twice", alias->name);
+	parser->aliases = lappend(parser->aliases, alias);
+	if (primitive != NULL)
+	{
+		NamedType  *type = palloc(sizeof(NamedType));
+
+		type->name = pstrdup(primitive);
+		type->position = position;
+		alias->members = list_make1(type);
+		return;
+	}
 	if (!accept_symbol(parser, "<:"))
 		expect_symbol(parser, "=");
 	do
@@ -286,7 +307,6 @@ parse_type_alias(Parser *parser)
 		if (at_symbol(parser, "{"))
 			unsupported(parser, position, "algebraic data types are");
 	} while (accept_symbol(parser, "|"));
-	parser->aliases = lappend(parser->aliases, alias);
 }
 
 DatalogRelation *
@@ -304,9 +324,31 @@ gpucol_datalog_find(const DatalogProgram *program, const char *name)
 	return NULL;
 }
 
+/* A qualifier that stands for a directive: input, output, printsize. */
+static bool
+mark_relations(Parser *parser, List *relations)
+{
+	bool		input = at_name(parser, "input");
+	ListCell   *lc;
+
+	/* not the head of a clause */
+	if ((!input && !at_name(parser, "output") && !at_name(parser, "printsize")) ||
+		followed_by(parser, "("))
+		return false;
+	foreach(lc, relations)
+	{
+		DatalogRelation *relation = lfirst(lc);
+
+		relation->input |= input;
+		relation->output |= !input;
+	}
+	advance(parser);
+	return true;
+}
+
 /* Words after a declaration: representation hints are ignored. */
 static void
-parse_qualifiers(Parser *parser)
+parse_qualifiers(Parser *parser, List *relations)
 {
 	static const char *const ignored[] = {
 		"brie", "btree", "inline", "no_inline", "magic", "no_magic", NULL
@@ -322,6 +364,8 @@ parse_qualifiers(Parser *parser)
 			at_name(parser, "overridable") || strcmp(parser->token.text, "choice") == 0)
 			unsupported(parser, parser->token.position,
 						psprintf("the qualifier \"%s\" is", parser->token.text));
+		if (mark_relations(parser, relations))
+			continue;
 		/* not a qualifier: the next clause begins */
 		if (ignored[i] == NULL)
 			return;
@@ -397,7 +441,7 @@ parse_declaration(Parser *parser)
 	advance(parser);
 	foreach(lc, relations)
 		set_attributes(parser, lfirst(lc), names, types);
-	parse_qualifiers(parser);
+	parse_qualifiers(parser, relations);
 }
 
 /* (key=value, ...) after .input and the like: where Souffle keeps files. */
@@ -439,7 +483,11 @@ parse_directive(Parser *parser)
 	if (strcmp(directive.text, "decl") == 0)
 		parse_declaration(parser);
 	else if (strcmp(directive.text, "type") == 0)
-		parse_type_alias(parser);
+		parse_type_alias(parser, NULL);
+	else if (strcmp(directive.text, "number_type") == 0)
+		parse_type_alias(parser, "number");
+	else if (strcmp(directive.text, "symbol_type") == 0)
+		parse_type_alias(parser, "symbol");
 	else if (strcmp(directive.text, "input") == 0)
 		parse_mark(parser, true);
 	else if (strcmp(directive.text, "output") == 0 ||
@@ -525,16 +573,6 @@ parse_number(Parser *parser)
 	return expr;
 }
 
-/* Is the next token followed by this symbol? */
-static bool
-followed_by(Parser *parser, const char *symbol)
-{
-	DatalogLexer ahead = parser->lexer;
-	DatalogToken token = gpucol_datalog_lex(&ahead);
-
-	return token.kind == TOKEN_SYMBOL && strcmp(token.text, symbol) == 0;
-}
-
 /* Does an aggregate start here?  Its function, then. */
 static bool
 at_aggregate(Parser *parser, GpucolRecFunction *function)
@@ -600,19 +638,24 @@ parse_aggregate(Parser *parser, GpucolRecFunction function)
 	return expr;
 }
 
-/* min(a, b, ...) and max(a, b, ...) */
+/* A call of a functor. */
 static DatalogExpr *
-parse_functor(Parser *parser)
+make_functor(Parser *parser, const DatalogFunctor *functor, int position,
+			 DatalogExpr *left, DatalogExpr *right)
+{
+	DatalogExpr *expr = make_call(parser, GPUCOL_REC_HOST, position, left, right);
+
+	expr->functor = functor;
+	return expr;
+}
+
+/* min(a, b, ...), max(a, b, ...) and cat(a, b, ...) */
+static DatalogExpr *
+parse_chain(Parser *parser, GpucolRecFunction function, const DatalogFunctor *functor)
 {
 	int			position = parser->token.position;
-	char	   *name = parser->token.text;
-	GpucolRecFunction function = GPUCOL_REC_MIN2;
 	DatalogExpr *expr;
 
-	if (strcmp(name, "max") == 0)
-		function = GPUCOL_REC_MAX2;
-	else if (strcmp(name, "min") != 0)
-		unsupported(parser, position, psprintf("the functor \"%s\" is", name));
 	advance(parser);
 	expect_symbol(parser, "(");
 	expr = parse_expr(parser);
@@ -620,9 +663,81 @@ parse_functor(Parser *parser)
 	{
 		expect_symbol(parser, ",");
 		expr = make_call(parser, function, position, expr, parse_expr(parser));
+		expr->functor = functor;
 	} while (at_symbol(parser, ","));
 	expect_symbol(parser, ")");
 	return expr;
+}
+
+/* name(expr, ...) */
+static DatalogExpr *
+parse_functor(Parser *parser)
+{
+	int			position = parser->token.position;
+	char	   *name = parser->token.text;
+	const DatalogFunctor *functor = gpucol_datalog_functor(name);
+	DatalogExpr *expr;
+
+	if (strcmp(name, "min") == 0 || strcmp(name, "max") == 0)
+		return parse_chain(parser, name[1] == 'i' ? GPUCOL_REC_MIN2 :
+						   GPUCOL_REC_MAX2, NULL);
+	if (functor == NULL)
+		unsupported(parser, position, psprintf("the functor \"%s\" is", name));
+	if (strcmp(name, "cat") == 0)
+		return parse_chain(parser, GPUCOL_REC_HOST, functor);
+	advance(parser);
+	expect_symbol(parser, "(");
+	expr = make_functor(parser, functor, position, NULL, NULL);
+	for (int i = 0; i < functor->nargs; i++)
+	{
+		if (i > 0)
+			expect_symbol(parser, ",");
+		expr->args[i] = parse_expr(parser);
+	}
+	expect_symbol(parser, ")");
+	return expr;
+}
+
+static DatalogExpr *parse_power(Parser *parser);
+
+/* -x, bnot x, lnot x: they bind weaker than "^" only. */
+static DatalogExpr *
+parse_negation(Parser *parser)
+{
+	int			position = parser->token.position;
+	const char *word = parser->token.text;
+	DatalogExpr *expr;
+
+	check_stack_depth();
+	if (at_name(parser, "bnot") || at_name(parser, "lnot"))
+	{
+		advance(parser);
+		return make_functor(parser, gpucol_datalog_functor(word), position,
+							parse_negation(parser), NULL);
+	}
+	if (!accept_symbol(parser, "-"))
+		return parse_power(parser);
+	/* "-9223372036854775808" is one number */
+	if (parser->token.kind == TOKEN_NUMBER &&
+		strcmp(parser->token.text, "9223372036854775808") == 0)
+	{
+		expr = make_expr(DATALOG_CONSTANT, position);
+		expr->name = "-9223372036854775808";
+		expr->value = PG_INT64_MIN;
+		expr->real = (double) PG_INT64_MIN;
+		advance(parser);
+		return expr;
+	}
+	expr = parse_negation(parser);
+	if (expr->kind == DATALOG_CONSTANT && !expr->is_string && !expr->is_unsigned &&
+		expr->value != PG_INT64_MIN)
+	{
+		expr->value = -expr->value;
+		expr->real = -expr->real;
+		expr->name = psprintf("-%s", expr->name);
+		return expr;
+	}
+	return make_call(parser, GPUCOL_REC_NEG, position, expr, NULL);
 }
 
 static DatalogExpr *
@@ -651,36 +766,14 @@ parse_primary(Parser *parser)
 		expect_symbol(parser, ")");
 		return expr;
 	}
-	if (accept_symbol(parser, "-"))
-	{
-		/* "-9223372036854775808" is one number */
-		if (parser->token.kind == TOKEN_NUMBER &&
-			strcmp(parser->token.text, "9223372036854775808") == 0)
-		{
-			expr = make_expr(DATALOG_CONSTANT, position);
-			expr->name = "-9223372036854775808";
-			expr->value = PG_INT64_MIN;
-			expr->real = (double) PG_INT64_MIN;
-			advance(parser);
-			return expr;
-		}
-		expr = parse_primary(parser);
-		if (expr->kind == DATALOG_CONSTANT && !expr->is_string &&
-			!expr->is_unsigned)
-		{
-			expr->value = -expr->value;
-			expr->real = -expr->real;
-			expr->name = psprintf("-%s", expr->name);
-			return expr;
-		}
-		return make_call(parser, GPUCOL_REC_NEG, position, expr, NULL);
-	}
 	if (at_aggregate(parser, &function))
 		return parse_aggregate(parser, function);
 	if (at_symbol(parser, "["))
 		unsupported(parser, position, "records are");
 	if (at_symbol(parser, "$"))
 		unsupported(parser, position, "\"$\" is");
+	if (at_symbol(parser, "@"))
+		unsupported(parser, position, "user-defined functors are");
 	if (parser->token.kind != TOKEN_NAME)
 		unexpected(parser, "an expression");
 	if (followed_by(parser, "("))
@@ -693,49 +786,79 @@ parse_primary(Parser *parser)
 	return expr;
 }
 
+/* x ^ y, from right to left. */
 static DatalogExpr *
-parse_term(Parser *parser)
+parse_power(Parser *parser)
 {
 	DatalogExpr *expr = parse_primary(parser);
+	int			position = parser->token.position;
 
-	for (;;)
+	if (!accept_symbol(parser, "^"))
+		return expr;
+	return make_functor(parser, gpucol_datalog_functor("^"), position, expr,
+						parse_negation(parser));
+}
+
+/* Operators of two operands, by how weakly they bind; from left to right. */
+static const struct
+{
+	const char *text;
+	int			level;
+	GpucolRecFunction function; /* HOST: the functor of this name */
+}			operators[] = {
+	{"lor", 0, GPUCOL_REC_HOST},
+	{"lxor", 1, GPUCOL_REC_HOST},
+	{"land", 2, GPUCOL_REC_HOST},
+	{"bor", 3, GPUCOL_REC_HOST},
+	{"bxor", 4, GPUCOL_REC_HOST},
+	{"band", 5, GPUCOL_REC_HOST},
+	{"bshl", 6, GPUCOL_REC_HOST},
+	{"bshr", 6, GPUCOL_REC_HOST},
+	{"bshru", 6, GPUCOL_REC_HOST},
+	{"+", 7, GPUCOL_REC_ADD},
+	{"-", 7, GPUCOL_REC_SUB},
+	{"*", 8, GPUCOL_REC_MUL},
+	{"/", 8, GPUCOL_REC_DIV},
+	{"%", 8, GPUCOL_REC_MOD},
+};
+
+/* The operator of a level, or of any if it is -1, at which the parser is; or -1. */
+static int
+at_operator(Parser *parser, int level)
+{
+	for (int i = 0; i < (int) lengthof(operators); i++)
+		if ((level < 0 || operators[i].level == level) &&
+			(at_symbol(parser, operators[i].text) || at_name(parser, operators[i].text)))
+			return i;
+	return -1;
+}
+
+static DatalogExpr *
+parse_level(Parser *parser, int level)
+{
+	DatalogExpr *expr;
+	int			i;
+
+	if (level > operators[lengthof(operators) - 1].level)
+		return parse_negation(parser);
+	expr = parse_level(parser, level + 1);
+	while ((i = at_operator(parser, level)) >= 0)
 	{
 		int			position = parser->token.position;
 
-		if (at_symbol(parser, "^"))
-			unsupported(parser, position, "\"^\" is");
-		if (accept_symbol(parser, "*"))
-			expr = make_call(parser, GPUCOL_REC_MUL, position, expr,
-							 parse_primary(parser));
-		else if (accept_symbol(parser, "/"))
-			expr = make_call(parser, GPUCOL_REC_DIV, position, expr,
-							 parse_primary(parser));
-		else if (accept_symbol(parser, "%"))
-			expr = make_call(parser, GPUCOL_REC_MOD, position, expr,
-							 parse_primary(parser));
-		else
-			return expr;
+		advance(parser);
+		expr = make_call(parser, operators[i].function, position, expr,
+						 parse_level(parser, level + 1));
+		if (operators[i].function == GPUCOL_REC_HOST)
+			expr->functor = gpucol_datalog_functor(operators[i].text);
 	}
+	return expr;
 }
 
 static DatalogExpr *
 parse_expr(Parser *parser)
 {
-	DatalogExpr *expr = parse_term(parser);
-
-	for (;;)
-	{
-		int			position = parser->token.position;
-
-		if (accept_symbol(parser, "+"))
-			expr = make_call(parser, GPUCOL_REC_ADD, position, expr,
-							 parse_term(parser));
-		else if (accept_symbol(parser, "-"))
-			expr = make_call(parser, GPUCOL_REC_SUB, position, expr,
-							 parse_term(parser));
-		else
-			return expr;
-	}
+	return parse_level(parser, 0);
 }
 
 /* ---- literals and clauses ---- */
@@ -800,29 +923,27 @@ parse_constraint(Parser *parser)
 static bool
 opens_expression(Parser *parser)
 {
-	static const char *const operators[] = {
-		"=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", NULL
+	static const char *const comparisons[] = {
+		"=", "!=", "<", "<=", ">", ">=", "^"
 	};
-	DatalogLexer ahead = parser->lexer;
+	Parser		ahead = *parser;
 	int			depth = 1;
-	DatalogToken token;
-	int			i;
 
 	while (depth > 0)
 	{
-		token = gpucol_datalog_lex(&ahead);
-		if (token.kind == TOKEN_END)
+		advance(&ahead);
+		if (ahead.token.kind == TOKEN_END)
 			return false;
-		if (token.kind == TOKEN_SYMBOL && strcmp(token.text, "(") == 0)
+		if (at_symbol(&ahead, "("))
 			depth++;
-		if (token.kind == TOKEN_SYMBOL && strcmp(token.text, ")") == 0)
+		if (at_symbol(&ahead, ")"))
 			depth--;
 	}
-	token = gpucol_datalog_lex(&ahead);
-	for (i = 0; operators[i] != NULL; i++)
-		if (token.kind == TOKEN_SYMBOL && strcmp(token.text, operators[i]) == 0)
+	advance(&ahead);
+	for (int i = 0; i < (int) lengthof(comparisons); i++)
+		if (at_symbol(&ahead, comparisons[i]))
 			return true;
-	return false;
+	return at_operator(&ahead, -1) >= 0;
 }
 
 /* Conjunctions separated by ";". */
@@ -836,6 +957,87 @@ parse_alternatives(Parser *parser)
 	return alternatives;
 }
 
+/* Does match(..) or contains(..) begin here? */
+static bool
+at_test(Parser *parser)
+{
+	return (at_name(parser, "match") || at_name(parser, "contains")) &&
+		followed_by(parser, "(");
+}
+
+/* match(..) and contains(..): a functor's result that is not 0. */
+static DatalogLiteral *
+parse_test(Parser *parser)
+{
+	DatalogLiteral *literal = make_literal(DATALOG_CONSTRAINT, parser->token.position);
+
+	literal->function = GPUCOL_REC_NE;
+	literal->left = parse_functor(parser);
+	literal->right = make_expr(DATALOG_CONSTANT, literal->position);
+	literal->right->name = "0";
+	return literal;
+}
+
+/* The comparison that holds when one does not. */
+static GpucolRecFunction
+opposite(GpucolRecFunction comparison)
+{
+	switch (comparison)
+	{
+		case GPUCOL_REC_EQ:
+			return GPUCOL_REC_NE;
+		case GPUCOL_REC_NE:
+			return GPUCOL_REC_EQ;
+		case GPUCOL_REC_LT:
+			return GPUCOL_REC_GE;
+		case GPUCOL_REC_LE:
+			return GPUCOL_REC_GT;
+		case GPUCOL_REC_GT:
+			return GPUCOL_REC_LE;
+		default:
+			return GPUCOL_REC_LT;
+	}
+}
+
+/* What holds when a literal does not; the literal is used up. */
+static DatalogLiteral *
+negate(DatalogLiteral *literal)
+{
+	List	   *body = NIL;
+	ListCell   *lc;
+	ListCell   *inner;
+
+	switch (literal->kind)
+	{
+		case DATALOG_ATOM:
+			literal->kind = DATALOG_NEGATION;
+			break;
+		case DATALOG_NEGATION:
+			literal->kind = DATALOG_ATOM;
+			break;
+		case DATALOG_CONSTRAINT:
+			literal->function = opposite(literal->function);
+			break;
+		case DATALOG_TRUTH:
+			literal->truth = !literal->truth;
+			break;
+		default:
+			/* not (a, b; c): one of not a, not b, and not c */
+			foreach(lc, literal->alternatives)
+			{
+				DatalogLiteral *any = make_literal(DATALOG_OR, literal->position);
+
+				foreach(inner, (List *) lfirst(lc))
+					any->alternatives = lappend(any->alternatives,
+												list_make1(negate(lfirst(inner))));
+				body = lappend(body, any);
+			}
+			literal->alternatives = list_make1(body);
+			break;
+	}
+	return literal;
+}
+
 static DatalogLiteral *
 parse_literal(Parser *parser)
 {
@@ -844,11 +1046,7 @@ parse_literal(Parser *parser)
 
 	check_stack_depth();
 	if (accept_symbol(parser, "!"))
-	{
-		if (at_symbol(parser, "("))
-			unsupported(parser, position, "negation of a group is");
-		return parse_atom(parser, DATALOG_NEGATION);
-	}
+		return negate(parse_literal(parser));
 	if (at_symbol(parser, "(") && !opens_expression(parser))
 	{
 		advance(parser);
@@ -864,11 +1062,11 @@ parse_literal(Parser *parser)
 		advance(parser);
 		return literal;
 	}
-	if (at_name(parser, "match") || at_name(parser, "contains"))
-		unsupported(parser, position,
-					psprintf("\"%s\" is", parser->token.text));
+	if (at_test(parser))
+		return parse_test(parser);
 	if (parser->token.kind == TOKEN_NAME && followed_by(parser, "(") &&
-		!at_name(parser, "min") && !at_name(parser, "max"))
+		!at_name(parser, "min") && !at_name(parser, "max") &&
+		gpucol_datalog_functor(parser->token.text) == NULL)
 		return parse_atom(parser, DATALOG_ATOM);
 	return parse_constraint(parser);
 }
@@ -953,8 +1151,8 @@ resolve_expr(Parser *parser, DatalogExpr *expr)
 {
 	if (expr == NULL)
 		return;
-	resolve_expr(parser, expr->args[0]);
-	resolve_expr(parser, expr->args[1]);
+	for (int i = 0; i < DATALOG_MAX_ARGS; i++)
+		resolve_expr(parser, expr->args[i]);
 	if (expr->kind == DATALOG_AGGREGATE)
 		resolve_body(parser, expr->body);
 }

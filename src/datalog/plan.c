@@ -18,6 +18,7 @@
 
 #include "datalog/ast.h"
 #include "datalog/builder.h"
+#include "datalog/functors.h"
 
 typedef struct Planner
 {
@@ -26,6 +27,7 @@ typedef struct Planner
 	int64		(*symbol) (void *context, const char *text);
 	void	   *context;
 	double		unknown_rows;	/* assumed of derived relations */
+	List	   *hosts;			/* DatalogHost */
 } Planner;
 
 /* A rule, or the body of an aggregate, while its steps are being chosen. */
@@ -79,6 +81,36 @@ constant_operand(RulePlan *rule, const DatalogExpr *expr)
 	return gpucol_rec_builder_constant(&planner->builder, value, false);
 }
 
+static GpucolRecOperand plan_expr(RulePlan *rule, const DatalogExpr *expr);
+
+/* A step that has a functor computed. */
+static GpucolRecOperand
+plan_functor(RulePlan *rule, const DatalogExpr *expr)
+{
+	Planner    *planner = rule->planner;
+	GpucolRecOperand operands[DATALOG_MAX_ARGS];
+	DatalogHost *host = palloc(sizeof(DatalogHost));
+	GpucolRecStep *step;
+	uint32		at;
+	uint16		target;
+
+	for (int i = 0; i < expr->functor->nargs; i++)
+		operands[i] = plan_expr(rule, expr->args[i]);
+	host->functor = expr->functor;
+	host->from = expr_type(rule, expr->args[0]);
+	host->type = expr->type;
+	target = gpucol_rec_builder_register(&planner->builder);
+	at = gpucol_rec_builder_step(&planner->builder, GPUCOL_REC_COMPUTE,
+								 list_length(planner->hosts), expr->functor->nargs,
+								 operands);
+	step = gpucol_rec_builder_step_at(&planner->builder, at);
+	step->function = GPUCOL_REC_HOST;
+	step->type = engine_type(expr->type);
+	step->target = target;
+	planner->hosts = lappend(planner->hosts, host);
+	return gpucol_rec_builder_operand(GPUCOL_REC_REGISTER, target);
+}
+
 /* Operand that holds the value of an expression whose variables are bound. */
 static GpucolRecOperand
 plan_expr(RulePlan *rule, const DatalogExpr *expr)
@@ -91,6 +123,8 @@ plan_expr(RulePlan *rule, const DatalogExpr *expr)
 	if (expr->kind == DATALOG_VARIABLE)
 		return gpucol_rec_builder_operand(GPUCOL_REC_REGISTER,
 										  rule->registers[expr->variable]);
+	if (expr->functor != NULL)
+		return plan_functor(rule, expr);
 	a = plan_expr(rule, expr->args[0]);
 	if (expr->args[1] != NULL)
 		b = plan_expr(rule, expr->args[1]);
@@ -563,8 +597,9 @@ plan_relation(Planner *planner, DatalogRelation *relation)
 GpucolRecPlan *
 gpucol_datalog_plan(DatalogProgram *program,
 					int64 (*symbol) (void *context, const char *text),
-					void *context)
+					void *context, List **hosts)
 {
+	GpucolRecPlan *plan;
 	Planner		planner = {.program = program,.symbol = symbol,
 	.context = context};
 	ListCell   *lc;
@@ -593,5 +628,7 @@ gpucol_datalog_plan(DatalogProgram *program,
 				!gpucol_datalog_is_fact(clause))
 				plan_clause(&planner, clause);
 		}
-	return gpucol_rec_builder_finish(&planner.builder, program->nstrata);
+	plan = gpucol_rec_builder_finish(&planner.builder, program->nstrata);
+	*hosts = planner.hosts;
+	return plan;
 }

@@ -92,24 +92,8 @@ dist(y, d + w) :- dist(x, d), arc(x, y, w).
 dist(x, a) <= dist(x, b) :- b < a.', 'dist') AS t(x int, d bigint);
 """
 
-CSPA = """
-.decl assign(a:number, b:number)
-.decl dereference(a:number, b:number)
-.decl ValueFlow(a:number, b:number)
-.decl ValueAlias(a:number, b:number)
-.decl MemoryAlias(a:number, b:number)
-.output ValueFlow, ValueAlias, MemoryAlias
-ValueFlow(x, y) :- ValueFlow(x, z), ValueFlow(z, y).
-ValueAlias(x, y) :- ValueFlow(z, x), ValueFlow(z, y).
-ValueFlow(x, y) :- assign(x, z), MemoryAlias(z, y).
-MemoryAlias(x, w) :- dereference(y, x), ValueAlias(y, z), dereference(z, w).
-ValueAlias(x, y) :- ValueFlow(z, x), MemoryAlias(z, w), ValueFlow(w, y).
-ValueFlow(y, x) :- assign(y, x).
-ValueFlow(x, x) :- assign(x, _).
-ValueFlow(x, x) :- assign(_, x).
-MemoryAlias(x, x) :- assign(_, x).
-MemoryAlias(x, x) :- assign(x, _).
-"""
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "include", "cspa.dl")) as program:
+    CSPA = program.read()
 
 GALEN = """
 .decl isMainClass(a:symbol) .decl isSubClass(a:symbol) .decl subClassOf(a:symbol, b:symbol)

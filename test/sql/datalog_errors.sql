@@ -50,7 +50,8 @@ SELECT complaint('.decl r(x:number) r("a").');
 SELECT complaint('.decl r(x:number) r(1.5).');
 SELECT complaint('.decl u(x:unsigned) u(-1).', 'u');
 SELECT complaint(E'.decl pairs(a:number, b:number)\n.decl f(x:float)\nf(x) :- pairs(x, _).', 'f');
-SELECT complaint('.decl r(x:number) .decl s(x:symbol) s("a"). r(1) :- s(x), x < "b".');
+SELECT complaint('.decl r(x:number) .decl s(x:symbol) s("a"). r(x) :- s(x), x < "b".');
+SELECT complaint('.decl r(x:number) .decl s(x:symbol) s("a"). r(1) :- s(x), x < 5.');
 SELECT complaint('.decl r(x:number) .decl s(x:symbol) s("a"). r(1) :- s(x), s(y), x = y + 1.');
 -- safety
 SELECT complaint('.decl r(x:number) r(x).');
@@ -65,7 +66,16 @@ SELECT complaint('.decl pairs(a:number, b:number) .decl r(x:number) r(n) :- pair
 SELECT complaint('.comp C { }');
 SELECT complaint('.decl r(x:number) eqrel');
 SELECT complaint('.decl r(x:number) r(ord("a")).');
-SELECT complaint('.decl r(x:number) r(2 ^ 3).');
+SELECT complaint('.decl r(x:number) r("a" ^ 3).');
+SELECT complaint('.decl r(x:number) r(ord("a")).');
+SELECT complaint('.decl r(x:float) r(2.0 band 1.0).');
+SELECT complaint('.decl r(x:symbol) r(strlen("a")).');
+SELECT complaint('.decl r(x:number) r(substr("a", 1)).');
+SELECT complaint('.decl r(x:number) r(x) :- x = to_number("1x").');
+SELECT complaint('.decl r(x:number) r(2 ^ 63).');
+SELECT complaint('.decl r(x:number) r(x) :- !(x = 1).');
+SELECT complaint('.decl r(x:number) .decl s(x:number) s(1). r(x) :- s(x), !(r(x), x > 3).');
+SELECT complaint('.decl r(x:symbol) r("a\q").');
 SELECT complaint('.decl r(x:number) r([1, 2]).');
 SELECT complaint('.type T = [a:number]');
 SELECT complaint('.decl r(x:number, y:number) r(1, 2). r(x, a) <= r(y, b) :- a < b.');

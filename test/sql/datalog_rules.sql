@@ -207,23 +207,9 @@ BEGIN
 		SELECT (SELECT count(*) FROM flow) + (SELECT count(*) FROM alias) + (SELECT count(*) FROM memory) INTO m;
 	END LOOP;
 END $$;
+\set program `cat "$PG_ABS_SRCDIR"/include/cspa.dl`
 CREATE TABLE programs (name text, program text);
-INSERT INTO programs VALUES ('cspa', '
-.decl assign(a:number, b:number)        .input assign
-.decl dereference(a:number, b:number)   .input dereference
-.decl ValueFlow(a:number, b:number)     .output ValueFlow
-.decl ValueAlias(a:number, b:number)    .output ValueAlias
-.decl MemoryAlias(a:number, b:number)   .output MemoryAlias
-ValueFlow(x, y) :- ValueFlow(x, z), ValueFlow(z, y).
-ValueAlias(x, y) :- ValueFlow(z, x), ValueFlow(z, y).
-ValueFlow(x, y) :- assign(x, z), MemoryAlias(z, y).
-MemoryAlias(x, w) :- dereference(y, x), ValueAlias(y, z), dereference(z, w).
-ValueAlias(x, y) :- ValueFlow(z, x), MemoryAlias(z, w), ValueFlow(w, y).
-ValueFlow(y, x) :- assign(y, x).
-ValueFlow(x, x) :- assign(x, _).
-ValueFlow(x, x) :- assign(_, x).
-MemoryAlias(x, x) :- assign(_, x).
-MemoryAlias(x, x) :- assign(x, _).');
+INSERT INTO programs VALUES ('cspa', :'program');
 SELECT same_rows(program, 'ValueFlow', 'TABLE flow', 'a int, b int') FROM programs;
 SELECT same_rows(program, 'ValueAlias', 'TABLE alias', 'a int, b int') FROM programs;
 SELECT same_rows(program, 'MemoryAlias', 'TABLE memory', 'a int, b int') FROM programs;
@@ -244,6 +230,37 @@ w(f * 2, u / 2, s) :- v(f, u, s).
 w(max(f, 1.0, 0.25), u % 10, "x") :- v(f, u, s), s = "".', 'w') AS t(f float8, u numeric, s text) ORDER BY 1, 2;
 SELECT * FROM gpucol.datalog('.decl p() .decl q(x:number) p() :- 1 < 2. q(1) :- p(). q(2) :- !p().', 'q') AS t(x smallint);
 SELECT * FROM gpucol.datalog('.decl q(x:number, y:number) q(0x10, 0b101). q(-9223372036854775808, -3 % 2).', 'q') AS t(x bigint, y text) ORDER BY 1;
+
+-- functors, against PostgreSQL's functions over random values; operators bind as in Souffle
+CREATE TABLE drawn AS SELECT i AS id, (h & 1023) - 512 AS a, (h >> 10 & 7) AS b, substr(md5(i::text), 1, i % 7) AS s, substr(md5(i::text), 3, i % 3) AS t
+	FROM generate_series(1, 300) i, LATERAL (SELECT abs(hashint4(i))) x(h);
+INSERT INTO drawn VALUES (301, 3, 2, 'Größe', 'ö'), (302, 0, 0, '', ''), (303, -512, 7, E'a"\\b', '"');
+SELECT same_rows('.decl drawn(id:number, a:number, b:number, s:symbol, t:symbol) .decl r(id:number, x:number, y:number)
+	r(id, 1, a band b) :- drawn(id, a, b, _, _). r(id, 2, a bor b) :- drawn(id, a, b, _, _). r(id, 3, a bxor b) :- drawn(id, a, b, _, _).
+	r(id, 4, bnot a) :- drawn(id, a, b, _, _). r(id, 5, a bshl b) :- drawn(id, a, b, _, _). r(id, 6, a bshr b) :- drawn(id, a, b, _, _).
+	r(id, 7, a ^ b) :- drawn(id, a, b, _, _). r(id, 8, (a land b) + 2 * (a lor b) + 4 * (a lxor b) + 8 * lnot a) :- drawn(id, a, b, _, _).
+	r(id, 9, -a ^ 2 + b bshl 1 band 255 bor a * 2) :- drawn(id, a, b, _, _).', 'r',
+	'SELECT id, x, y FROM drawn, LATERAL (VALUES (1, a & b::int8), (2, a | b), (3, a # b), (4, ~a), (5, a::int8 << b), (6, a >> b), (7, (a::numeric ^ b)::int8),
+	(8, (a <> 0 AND b <> 0)::int + 2 * (a <> 0 OR b <> 0)::int + 4 * ((a <> 0) <> (b <> 0))::int + 8 * (a = 0)::int),
+	(9, ((-(a * a) + b)::int8 << 1 & 255) | a * 2)) v(x, y)', 'id int, x int, y int8');
+SELECT same_rows('.decl drawn(id:number, a:number, b:number, s:symbol, t:symbol) .decl r(id:number, x:number, y:symbol)
+	r(id, 1, cat(s, "/", t)) :- drawn(id, _, _, s, t). r(id, 2, substr(s, b, 2)) :- drawn(id, _, b, s, _). r(id, 3, to_string(a)) :- drawn(id, a, _, _, _).
+	r(id, 4, to_string(strlen(s))) :- drawn(id, _, _, s, _). r(id, 5, t) :- drawn(id, _, _, s, t), contains(t, s). r(id, 6, s) :- drawn(id, _, _, s, t), s > t.
+	r(id, 7, s) :- drawn(id, _, _, s, t), s <= t. r(id, 8, s) :- drawn(id, _, _, s, _), match("[0-9a]+.*", s). r(id, 9, s) :- drawn(id, _, _, s, t), !(contains(t, s), s > "5").
+	r(id, 10, to_string(to_number(to_string(a)) + to_number(to_float(b) * 1.5))) :- drawn(id, a, b, _, _).', 'r',
+	'SELECT id, x, y FROM drawn, LATERAL (VALUES (1, s || ''/'' || t), (2, CASE WHEN b <= length(s) THEN substr(s, b + 1, 2) ELSE '''' END), (3, a::text), (4, length(s)::text),
+	(5, CASE WHEN strpos(s, t) > 0 OR t = '''' THEN t END), (6, CASE WHEN s > t COLLATE "C" THEN s END), (7, CASE WHEN s <= t COLLATE "C" THEN s END),
+	(8, CASE WHEN s ~ ''^[0-9a]+.*$'' THEN s END), (9, CASE WHEN NOT ((strpos(s, t) > 0 OR t = '''') AND s > ''5'' COLLATE "C") THEN s END),
+	(10, (a + trunc(b * 1.5)::int)::text)) v(x, y) WHERE y IS NOT NULL', 'id int, x int, y text');
+-- computed texts in recursion, in the body of an aggregate, as keys of joins
+SELECT * FROM gpucol.datalog('.decl w(s:symbol, n:number) w("", 0). w(cat(s, to_string(n % 3)), n + 1) :- w(s, n), n < 5.
+	.decl r(n:number, s:symbol) r(strlen(s), s) :- w(s, _). r(c, "012") :- c = count : { w(s, n), contains("1", s), n bxor 1 > 2 }.
+	r(-1, s) :- w(s, _), w(cat(s, "2"), _).', 'r') AS t(n int, s text) ORDER BY n, s COLLATE "C";
+-- types by their old names, qualifiers, negated groups, escapes
+SELECT * FROM gpucol.datalog('.number_type Id .symbol_type Name .type Both = Id
+	.decl n(i:Both, s:Name) brie n(1, "a"). n(2, "b"). n(7, "b"). n(9, "c"). .decl r(i:Id, s:Name) output
+	r(i, s) :- n(i, s), !(s = "b", i < 5 ; s = "c"). r(0, "tab\there, quote\'', two
+lines").', 'r') AS t(i int, s text) ORDER BY i;
 
 -- the calling query's snapshot and privileges
 BEGIN ISOLATION LEVEL REPEATABLE READ;

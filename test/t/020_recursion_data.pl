@@ -104,24 +104,7 @@ sub same_generation
 	return;
 }
 
-my $CSPA = <<'DATALOG';
-.decl assign(a:number, b:number)
-.decl dereference(a:number, b:number)
-.decl ValueFlow(a:number, b:number)
-.decl ValueAlias(a:number, b:number)
-.decl MemoryAlias(a:number, b:number)
-.output ValueFlow, ValueAlias, MemoryAlias
-ValueFlow(x, y) :- ValueFlow(x, z), ValueFlow(z, y).
-ValueAlias(x, y) :- ValueFlow(z, x), ValueFlow(z, y).
-ValueFlow(x, y) :- assign(x, z), MemoryAlias(z, y).
-MemoryAlias(x, w) :- dereference(y, x), ValueAlias(y, z), dereference(z, w).
-ValueAlias(x, y) :- ValueFlow(z, x), MemoryAlias(z, w), ValueFlow(w, y).
-ValueFlow(y, x) :- assign(y, x).
-ValueFlow(x, x) :- assign(x, _).
-ValueFlow(x, x) :- assign(_, x).
-MemoryAlias(x, x) :- assign(_, x).
-MemoryAlias(x, x) :- assign(x, _).
-DATALOG
+my $CSPA = slurp_file("$FindBin::Bin/../include/cspa.dl");
 
 # Alias analysis of a C program.
 sub alias_analysis
