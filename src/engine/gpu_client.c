@@ -64,6 +64,7 @@ struct GpucolRun
 	GpucolBytesUse *bytes;		/* [ncolumns] */
 	GpucolGpuNoted *noted;
 	Delta		delta;
+	const GpucolSegment *current;	/* the only one noted; NULL: all are */
 	uint32_t   *remap;			/* numbers of one dictionary's entries */
 	void	   *scratch;		/* what a longjmp must not lose */
 	void	   *payload;
@@ -486,6 +487,17 @@ send_piece(GpucolRun *run, const GpucolSegment *segment, const GpucolWireNeed *n
 	return send_chunk(run, segment, need->segment, need->slot);
 }
 
+/* Send what the daemon needs of the one segment that the source stands at. */
+static GpucolStatus
+send_current(GpucolRun *run, const GpucolWireNeed *need, size_t n)
+{
+	GpucolStatus status = GPUCOL_OK;
+
+	for (size_t i = 0; i < n && status == GPUCOL_OK; i++)
+		status = need[i].segment == 0 ? send_piece(run, run->current, &need[i]) : GPUCOL_DEVICE_LOST;
+	return status;
+}
+
 /* Send what the daemon needs, in the order of the segments. */
 static GpucolStatus
 send_missing(GpucolRun *run, const GpucolWireNeed *need, size_t n)
@@ -497,6 +509,8 @@ send_missing(GpucolRun *run, const GpucolWireNeed *need, size_t n)
 
 	if (n == 0)
 		return GPUCOL_OK;
+	if (run->current != NULL)
+		return send_current(run, need, n);
 	run->source->ops->rescan(run->source);
 	for (; i < n; number++)
 	{
@@ -1013,39 +1027,76 @@ request(GpucolRun *run, const char **why)
 	return refuse(why, status, run->result.reason);
 }
 
-/* Load what is missing; the daemon computes nothing. */
-static GpucolStatus
-load(GpucolRun *run, uint64_t *bytes, const char **why)
+/* Device memory of the noted segments. */
+static uint64_t
+noted_bytes(const GpucolRun *run)
 {
+	size_t		n = (size_t) run->noted->nsegments * run->program->ncolumns;
+	uint64_t	bytes = 0;
+
+	for (size_t i = 0; i < n; i++)
+		bytes += (uint64_t) run->noted->chunks[i].nrows * GPUCOL_ROW_BYTES;
+	return bytes;
+}
+
+/* Load what is missing of one segment; the daemon computes nothing. */
+static GpucolStatus
+load_segment(GpucolRun *run, const GpucolSegment *segment, GpucolGpuPrefetch *figures,
+			 const char **why)
+{
+	const GpucolProgramColumn *columns = GPUCOL_PROGRAM_ARRAY(run->program, const GpucolProgramColumn, columns);
 	GpucolStatus status;
 
-	status = examine(run, why);
-	if (status == GPUCOL_OK)
-		status = read_segments(run);
+	run->noted = gpucol_gpu_noted_create(run->source, columns, run->program->ncolumns, run->bytes);
+	if (run->noted == NULL)
+		return refuse(why, GPUCOL_OUT_OF_MEMORY, "out of memory");
+	status = note_segment(run, segment);
 	if (status != GPUCOL_OK)
 		return refuse(why, status, "segments could not be read");
+	__atomic_fetch_add(&figures->resident, noted_bytes(run), __ATOMIC_RELAXED);
+	run->current = segment;
+	run->sent = 0;
 	status = exchange(run, GPUCOL_WIRE_RUN_PREFETCH, why);
-	*bytes = run->sent;
 	if (status != GPUCOL_OK)
 		return status;
 	gpucol_wire_release(run->wire);
+	__atomic_fetch_add(&figures->sent, run->sent, __ATOMIC_RELAXED);
+	gpucol_gpu_noted_release(run->noted);
+	run->noted = NULL;
 	return run->result.status == GPUCOL_OK ? GPUCOL_OK :
 		refuse(why, (GpucolStatus) run->result.status, run->result.reason);
 }
 
+/* Is device memory full of what was looked at? */
+static bool
+is_full(const GpucolGpuPrefetch *figures)
+{
+	uint64_t	memory = gpucol_wire_device_memory();
+
+	return memory > 0 && __atomic_load_n(&figures->resident, __ATOMIC_RELAXED) > memory - memory / 8;
+}
+
 GpucolStatus
 gpucol_gpu_prefetch(const GpucolProgram *program, GpucolSource *source,
-					uint64_t *bytes, const char **why)
+					GpucolGpuPrefetch *figures, const char **why)
 {
-	GpucolRun  *run = create_run(program, source, NULL);
+	static GpucolRun *run = NULL;	/* of a call that an error ended */
+	GpucolSegment segment;
 	GpucolStatus status;
 
-	*bytes = 0;
+	cuda_finish(run);
+	run = create_run(program, source, NULL);
 	if (run == NULL)
 		return refuse(why, GPUCOL_OUT_OF_MEMORY, "out of memory");
-	status = load(run, bytes, why);
+	status = examine(run, why);
+	while (status == GPUCOL_OK && !is_full(figures) &&
+		   (status = source->ops->next_segment(source, &segment)) == GPUCOL_OK)
+		status = load_segment(run, &segment, figures, why);
+	if (status == GPUCOL_UNSUPPORTED && run->noted == NULL)
+		refuse(why, status, "segments could not be read");
 	cuda_finish(run);
-	return status;
+	run = NULL;
+	return status == GPUCOL_END ? GPUCOL_OK : status;
 }
 
 static GpucolStatus

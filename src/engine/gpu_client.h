@@ -12,12 +12,20 @@
 
 #include "engine/engine.h"
 
+/* What the processes that load a table together share. */
+typedef struct GpucolGpuPrefetch
+{
+	uint64_t	resident;		/* bytes of the segments that were looked at */
+	uint64_t	sent;			/* bytes of them that were not there yet */
+} GpucolGpuPrefetch;
+
 /*
- * Make the columns of a program resident, computing nothing.  *bytes is what
- * had to be sent.  On another status than GPUCOL_OK *why says the reason.
+ * Make the columns of a program resident, computing nothing, a segment after the
+ * other, until device memory is full.  Adds to *figures, which other processes may
+ * do at the same time.  On another status than GPUCOL_OK *why says the reason.
  */
 extern GpucolStatus gpucol_gpu_prefetch(const GpucolProgram *program,
 										GpucolSource *source,
-										uint64_t *bytes, const char **why);
+										GpucolGpuPrefetch *figures, const char **why);
 
 #endif							/* GPUCOL_ENGINE_GPU_CLIENT_H */

@@ -1,15 +1,27 @@
 /*-------------------------------------------------------------------------
  *
  * prefetch.c
- *	  gpucol.prefetch(regclass): make a table's columns resident on the device.
+ *	  Loading a table's columns into device memory by several processes:
+ *	  gpucol.prefetch(regclass), and what a query does that finds little there.
+ *
+ * One process pins, verifies and copies pages at a few GB/s, a device takes more
+ * than 50.  So the segments are dealt to parallel workers as a parallel scan deals
+ * them; each has its own connection to the daemon and its own shared memory, which
+ * the daemon has pinned, and sends one segment after the other.
+ *
+ * The workers are PostgreSQL's, from max_parallel_workers; without any, the
+ * process works alone.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "access/parallel.h"
 #include "access/table.h"
+#include "access/xact.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "storage/bufmgr.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -18,13 +30,40 @@
 #include "columnar/am.h"
 #include "columnar/source.h"
 #include "columnar/typemap.h"
+#include "columnar/writer.h"
 #include "engine/gpu_client.h"
+#include "engine/gpu_wire.h"
+#include "exec/device.h"
+#include "exec/prefetch.h"
+#include "planner/clauses.h"
 
 PG_FUNCTION_INFO_V1(gpucol_prefetch);
 
-/* A program that reads the columns of a table and does nothing. */
+/* What is missing below this is loaded by the run itself. */
+#define WORTH_BYTES		(128.0 * 1024 * 1024)
+
+/* Pages that are worth a worker. */
+#define PAGES_PER_WORKER	4096
+
+/* Parts of the shared memory. */
+#define KEY_SHARED		UINT64CONST(0x6770000000000001)
+#define KEY_PROGRAM		UINT64CONST(0x6770000000000002)
+#define KEY_SOURCE		UINT64CONST(0x6770000000000003)
+
+typedef struct Shared
+{
+	Oid			relid;
+	GpucolGpuPrefetch figures;
+	pg_atomic_uint32 failed;	/* a worker has claimed the two below */
+	GpucolStatus status;
+	char		why[200];
+} Shared;
+
+extern PGDLLEXPORT void gpucol_prefetch_worker(dsm_segment *seg, shm_toc *toc);
+
+/* A program that reads columns and does nothing; attnums NULL: all but bytes. */
 static GpucolProgram *
-make_program(Relation rel)
+make_program(Relation rel, const Bitmapset *attnums)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
 	Size		size = MAXALIGN(sizeof(GpucolProgram)) + desc->natts * sizeof(GpucolProgramColumn);
@@ -43,7 +82,7 @@ make_program(Relation rel)
 		GpucolProgramColumn *column = &columns[program->ncolumns];
 		GpucolTypeMap map;
 
-		if (att->attisdropped)
+		if (att->attisdropped || (attnums != NULL && !bms_is_member(att->attnum, attnums)))
 			continue;
 		gpucol_typemap_init(&map, att->atttypid, att->atttypmod, att->attcollation);
 		if (map.kind == GPUCOL_KIND_BYTES)
@@ -60,6 +99,151 @@ make_program(Relation rel)
 	return program;
 }
 
+/* One process's part; `parallel` is the scan's shared state, or NULL. */
+static GpucolStatus
+load(Relation rel, const GpucolProgram *program, void *parallel,
+	 GpucolGpuPrefetch *figures, const char **why)
+{
+	GpucolSource *source;
+	GpucolStatus status;
+
+	source = gpucol_source_open(rel, GetActiveSnapshot(),
+								GPUCOL_PROGRAM_ARRAY(program, GpucolProgramColumn, columns),
+								program->ncolumns, parallel);
+	status = gpucol_gpu_prefetch(program, source, figures, why);
+	gpucol_source_close(source);
+	return status;
+}
+
+/* Main function of a worker. */
+void
+gpucol_prefetch_worker(dsm_segment *seg pg_attribute_unused(), shm_toc *toc)
+{
+	Shared	   *shared = shm_toc_lookup(toc, KEY_SHARED, false);
+	Relation	rel = table_open(shared->relid, AccessShareLock);
+	const char *why = "";
+	GpucolStatus status;
+
+	status = load(rel, shm_toc_lookup(toc, KEY_PROGRAM, false),
+				  shm_toc_lookup(toc, KEY_SOURCE, false), &shared->figures, &why);
+	table_close(rel, AccessShareLock);
+	if (status == GPUCOL_OK || pg_atomic_fetch_add_u32(&shared->failed, 1) > 0)
+		return;
+	shared->status = status;
+	strlcpy(shared->why, why, sizeof(shared->why));
+}
+
+/* Put a block of shared memory under a key. */
+static void *
+allocate(ParallelContext *pcxt, uint64 key, Size size)
+{
+	void	   *p = shm_toc_allocate(pcxt->toc, size);
+
+	memset(p, 0, size);
+	shm_toc_insert(pcxt->toc, key, p);
+	return p;
+}
+
+/* Load with so many workers, or as many as can be had. */
+static GpucolStatus
+load_together(Relation rel, const GpucolProgram *program, int nworkers,
+			  GpucolGpuPrefetch *figures, const char **why)
+{
+	Snapshot	snapshot = GetActiveSnapshot();
+	Size		source_size = gpucol_source_parallel_size(rel, snapshot);
+	ParallelContext *pcxt;
+	Shared	   *shared;
+	void	   *source;
+	GpucolStatus status;
+	static char reason[200];
+
+	GpucolWire *wire = gpucol_wire_acquire(why);	/* starts the daemon if need be */
+
+	if (wire == NULL)
+		return GPUCOL_DEVICE_LOST;
+	gpucol_wire_release(wire);
+	EnterParallelMode();
+	pcxt = CreateParallelContext("gpucol", "gpucol_prefetch_worker", nworkers);
+	shm_toc_estimate_chunk(&pcxt->estimator, sizeof(Shared));
+	shm_toc_estimate_chunk(&pcxt->estimator, program->size);
+	shm_toc_estimate_chunk(&pcxt->estimator, source_size);
+	shm_toc_estimate_keys(&pcxt->estimator, 3);
+	InitializeParallelDSM(pcxt);
+	shared = allocate(pcxt, KEY_SHARED, sizeof(Shared));
+	shared->relid = RelationGetRelid(rel);
+	pg_atomic_init_u32(&shared->failed, 0);
+	memcpy(allocate(pcxt, KEY_PROGRAM, program->size), program, program->size);
+	source = allocate(pcxt, KEY_SOURCE, source_size);
+	gpucol_source_parallel_init(source, rel, snapshot);
+	LaunchParallelWorkers(pcxt);
+	ereport(DEBUG1,
+			(errmsg_internal("gpucol: %d workers load columns of table \"%s\"",
+							 pcxt->nworkers_launched, RelationGetRelationName(rel))));
+	status = load(rel, program, source, &shared->figures, why);
+	WaitForParallelWorkersToFinish(pcxt);
+	*figures = shared->figures;
+	if (status == GPUCOL_OK && pg_atomic_read_u32(&shared->failed) > 0)
+	{
+		status = shared->status;
+		strlcpy(reason, shared->why, sizeof(reason));
+		*why = reason;
+	}
+	DestroyParallelContext(pcxt);
+	ExitParallelMode();
+	return status;
+}
+
+/* Processes that are worth it, beside this one. */
+static int
+count_workers(Relation rel, double share)
+{
+	BlockNumber pages = RelationGetNumberOfBlocks(rel);
+
+	if (IsParallelWorker() || RelationUsesLocalBuffers(rel))
+		return 0;
+	return Min(Min(gpucol_cost_threads(pages) - 1, max_parallel_workers),
+			   (int) (pages * share / PAGES_PER_WORKER));
+}
+
+/* Load the columns of a program. */
+static GpucolStatus
+load_columns(Relation rel, const GpucolProgram *program, int nworkers,
+			 GpucolGpuPrefetch *figures, const char **why)
+{
+	memset(figures, 0, sizeof(*figures));
+	/* rows that this transaction has buffered; parallel mode forbids to write */
+	gpucol_writer_flush(rel);
+	return nworkers > 0 ? load_together(rel, program, nworkers, figures, why) :
+		load(rel, program, NULL, figures, why);
+}
+
+void
+gpucol_prefetch_for(GpucolExec *exec)
+{
+	const GpucolProgramColumn *columns = GPUCOL_PROGRAM_ARRAY(exec->program, GpucolProgramColumn, columns);
+	Bitmapset  *attnums = NULL;
+	GpucolDeviceEstimate estimate;
+	GpucolGpuPrefetch figures;
+	const char *why;
+	int			nworkers;
+
+	if (exec->rel == NULL || exec->nparts > 0 || exec->parallel != NULL ||
+		exec->source->storage[0] == 0)
+		return;
+	for (int i = 0; i < exec->program->ncolumns; i++)
+		if (columns[i].kind != GPUCOL_KIND_BYTES)
+			attnums = bms_add_member(attnums, columns[i].attnum);
+	if (attnums == NULL)
+		return;
+	gpucol_device_estimate(exec, attnums, &estimate);
+	if (!estimate.fits || estimate.bytes - estimate.resident < WORTH_BYTES)
+		return;
+	nworkers = count_workers(exec->rel, (double) bms_num_members(attnums) /
+							 Max(RelationGetNumberOfAttributes(exec->rel), 1));
+	if (nworkers > 0)
+		(void) load_columns(exec->rel, make_program(exec->rel, attnums), nworkers, &figures, &why);
+}
+
 Datum
 gpucol_prefetch(PG_FUNCTION_ARGS)
 {
@@ -67,10 +251,8 @@ gpucol_prefetch(PG_FUNCTION_ARGS)
 	Relation	rel = table_open(relid, AccessShareLock);
 	AclResult	acl = pg_class_aclcheck(relid, GetUserId(), ACL_SELECT);
 	const char *why = NULL;
-	GpucolProgram *program;
-	GpucolSource *source;
+	GpucolGpuPrefetch figures;
 	GpucolStatus status;
-	uint64_t	bytes;
 
 	if (acl != ACLCHECK_OK)
 		aclcheck_error(acl, get_relkind_objtype(rel->rd_rel->relkind), RelationGetRelationName(rel));
@@ -83,17 +265,12 @@ gpucol_prefetch(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("CUDA engine is not available"),
 				 errdetail("Reason: %s.", why)));
-	program = make_program(rel);
-	source = gpucol_source_open(rel, GetActiveSnapshot(),
-								GPUCOL_PROGRAM_ARRAY(program, GpucolProgramColumn, columns),
-								program->ncolumns, NULL);
-	status = gpucol_gpu_prefetch(program, source, &bytes, &why);
+	status = load_columns(rel, make_program(rel, NULL), count_workers(rel, 1.0), &figures, &why);
 	if (status != GPUCOL_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("could not load table \"%s\" into device memory", RelationGetRelationName(rel)),
 				 errdetail("Reason: %s.", why)));
-	gpucol_source_close(source);
 	table_close(rel, AccessShareLock);
-	PG_RETURN_INT64(bytes);
+	PG_RETURN_INT64(figures.sent);
 }

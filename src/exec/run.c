@@ -27,6 +27,7 @@
 #include "columnar/source.h"
 #include "engine/backend.h"
 #include "exec/device.h"
+#include "exec/prefetch.h"
 #include "exec/recursive.h"
 #include "exec/run.h"
 #include "guc.h"
@@ -430,6 +431,8 @@ start(GpucolExec *exec, bool device_only)
 	}
 	if (device_only && engine == &gpucol_engine_cpu)
 		return GPUCOL_UNSUPPORTED;
+	if (engine != &gpucol_engine_cpu)
+		gpucol_prefetch_for(exec);
 	status = start_engine(exec, engine, &why);
 	if (GPUCOL_STATUS_IS_FALLBACK(status) && engine != &gpucol_engine_cpu)
 	{

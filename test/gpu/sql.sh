@@ -132,6 +132,13 @@ part_faults()
 	note "server restarts (want 0)" "$(grep -c 'terminating any other active' /opt/pgdata/log)"
 }
 
+# Load the billion rows into device memory with so many workers.
+prefetch_rate()
+{
+	psql -XAtq -c "select gpucol.evict('big') > 0" -c "set max_parallel_workers = $1" -c '\timing on' -c "select gpucol.prefetch('big')" |
+		awk 'NR == 2 {b = $1} /^Time/ {printf "%.2f GB in %.0f ms = %.2f GB/s", b / 1e9, $2, b / $2 / 1e6}'
+}
+
 # One billion rows of 15 and 16 bits: cold load, then statements at the client.
 part_billion()
 {
@@ -149,7 +156,12 @@ part_billion()
 	psql -XAtqc "select gpucol.merge('big')" > "$OUT/merge.log" 2>&1	# what the loaders left
 	psql -Xqc "analyze big"
 	note "segments" "$(psql -XAtqc "select count(*) from gpucol.segments('big')")"
-	note "prefetch (cold), GB/s" "$(psql -XAtq -c '\timing on' -c "select gpucol.prefetch('big')" | awk 'NR == 1 {b = $1} /^Time/ {printf "%.2f GB in %.0f ms = %.2f", b / 1e9, $2, b / $2 / 1e6}')"
+	note "prefetch, checksums verified" "$(prefetch_rate 15)"
+	for i in 15 8 4 2 0; do
+		note "prefetch, verified before, $i workers" "$(prefetch_rate $i)"
+	done
+	note "count, cold, ms at the client" "$(psql -XAtq -c "select gpucol.evict('big')" -c "set gpucol.engine = cuda" -c '\timing on' \
+		-c "select count(*) from big where c between 8000 and 16000" | sed -n 's/^Time: //p')"
 	for q in "select count(*) from big where c between 8000 and 16000" \
 		"select count(*), sum(k) from big where c between 8000 and 16000" \
 		"select k, count(*), sum(c), min(c) from big group by k" \
