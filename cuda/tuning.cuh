@@ -24,9 +24,10 @@
 #endif
 constexpr int GPUCOL_SCAN_THREADS = 256;
 
-/* Least blocks a multiprocessor of scans that add up a column. */
+/* Least blocks a multiprocessor of scans that add up a column: with 3, registers
+ * spill, and 16 bits reach 82 % of the read ceiling where 2 reach 94 %. */
 #ifndef GPUCOL_REDUCE_BLOCKS
-#define GPUCOL_REDUCE_BLOCKS 3
+#define GPUCOL_REDUCE_BLOCKS 2
 #endif
 
 /* Grouping in shared memory: one block a multiprocessor, as many threads as
