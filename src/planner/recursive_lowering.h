@@ -1,0 +1,118 @@
+/*-------------------------------------------------------------------------
+ *
+ * recursive_lowering.h
+ *	  What the files that lower the terms of WITH RECURSIVE share.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_PLANNER_RECURSIVE_LOWERING_H
+#define GPUCOL_PLANNER_RECURSIVE_LOWERING_H
+
+#include "postgres.h"
+
+#include "nodes/pathnodes.h"
+
+#include "datalog/builder.h"
+#include "planner/recursive_lower.h"
+
+/* How a relation takes part in its term. */
+typedef enum GpucolRecSourceMode
+{
+	GPUCOL_SOURCE_INNER,
+	GPUCOL_SOURCE_PRESENT,		/* EXISTS, where duplicates count */
+	GPUCOL_SOURCE_ABSENT,		/* NOT EXISTS */
+	GPUCOL_SOURCE_OPTIONAL		/* right side of a LEFT JOIN */
+} GpucolRecSourceMode;
+
+/* A relation of the term. */
+typedef struct GpucolRecSource
+{
+	Index		rti;
+	GpucolRecSourceMode mode;
+	bool		padded;			/* OPTIONAL, in a rule for rows without match */
+	const RangeTblEntry *rte;
+	RelOptInfo *rel;			/* NULL for the self-reference */
+	int			relation;		/* of the plan */
+	List	   *columns;		/* Var of each column */
+	bool		done;			/* its atom has been planned */
+	int		   *registers;		/* by column; -1 = not needed or not done */
+} GpucolRecSource;
+
+/* A condition of the term. */
+typedef struct GpucolRecQual
+{
+	Node	   *clause;
+	GpucolRecSource *on;		/* the relation whose join it decides, NULL: an
+								 * inner join or WHERE */
+	bool		done;
+} GpucolRecQual;
+
+typedef struct GpucolRecLowering
+{
+	GpucolLoweredRecursion *result;
+	GpucolRecBuilder builder;
+	List	   *types;			/* of the result's columns */
+	List	   *collations;
+	bool		all;
+	List	   *inputs;			/* the GpucolRecSource that each input was made
+								 * for */
+
+	/* the term that is being lowered */
+	PlannerInfo *subroot;
+	bool		recursive;
+	List	   *sources;		/* GpucolRecSource; the self-reference first */
+	List	   *quals;			/* GpucolRecQual */
+	List	   *subplan_params; /* what subqueries hand to their tests */
+} GpucolRecLowering;
+
+/* ---- recursive_terms.c ---- */
+
+/* Note why the term cannot be pushed down; returns false. */
+extern bool gpucol_rec_lower_decline(GpucolRecLowering *lowering, const char *reason);
+
+/* Gather what a term that `subroot` has planned consists of. */
+extern bool gpucol_rec_lower_open(GpucolRecLowering *lowering, PlannerInfo *subroot,
+								  bool recursive);
+
+/* ---- recursive_exprs.c ---- */
+
+/* The source and column that a Var names, or NULL. */
+extern GpucolRecSource *gpucol_rec_lower_column(const GpucolRecLowering *lowering,
+												const Var *var, int *column);
+
+/* The expression below casts that change nothing. */
+extern Node *gpucol_rec_lower_strip(Node *node);
+
+/*
+ * The comparison that an operator is, if it is one that the engine does: of
+ * integers, of one ordered type, or (equality) of one comparable type.
+ */
+extern bool gpucol_rec_lower_comparison(const OpExpr *op, GpucolRecFunction *function);
+
+/* Have equal values of a type made the same, if they may look different. */
+extern void gpucol_rec_lower_note_equality(GpucolRecLowering *lowering, Oid type,
+										   Oid collation);
+
+/* Does the engine have all that an expression consists of? */
+extern bool gpucol_rec_lower_is_native(Node *node);
+
+/* The operand of a column that is known. */
+extern bool gpucol_rec_lower_var(GpucolRecLowering *lowering, Var *var,
+								 GpucolRecOperand *out);
+
+/* Steps that compute a whole expression, or test it, by the engine or by PostgreSQL. */
+extern bool gpucol_rec_lower_value(GpucolRecLowering *lowering, Node *node,
+								   GpucolRecOperand *out);
+extern bool gpucol_rec_lower_test(GpucolRecLowering *lowering, Node *clause);
+
+/* ---- recursive_hosts.c ---- */
+
+/* Is a Param of the query known when the node is (re)started? */
+extern bool gpucol_rec_lower_knows_param(const GpucolRecLowering *lowering,
+										 const Param *param);
+
+/* A step (COMPUTE or TEST) that PostgreSQL computes. */
+extern bool gpucol_rec_lower_host(GpucolRecLowering *lowering, Node *node,
+								  GpucolRecStepKind kind, GpucolRecOperand *out);
+
+#endif							/* GPUCOL_PLANNER_RECURSIVE_LOWERING_H */
