@@ -18,8 +18,16 @@ namespace
 /* Bytes of added rows that are kept before they are settled, at most. */
 constexpr size_t FRESH_BYTES = (size_t) 1 << 31;
 
-/* A run smaller than this share of the device's budget stays on the device. */
-constexpr size_t SMALL_SHARE = 1024;
+/*
+ * Shares of the device's budget: above HIGH runs go to the host, down to LOW, first
+ * those larger than LARGE and, if that leaves more than CROWDED, than SMALL.  (Runs in
+ * host memory are not merged, so they had better be few.)
+ */
+constexpr double HIGH = 1.0 / 2;
+constexpr double LOW = 1.0 / 4;
+constexpr double LARGE = 1.0 / 16;
+constexpr double CROWDED = 3.0 / 4;
+constexpr double SMALL = 1.0 / 256;
 
 /* How values in the last place of a key compare: the least number is the best. */
 struct Best
@@ -482,13 +490,25 @@ void
 GpucolRelations<K>::relieve()
 {
 	GpucolDeviceMemory &memory = run_.memory;
+
+	if (memory.host_limit == 0 || memory.held <= memory.limit * HIGH)
+		return;
+	to_host(memory.limit * LARGE);
+	if (memory.held > memory.limit * CROWDED)
+		to_host(memory.limit * SMALL);
+}
+
+/* Move runs of at least so many bytes to host memory, the largest first. */
+template <class K>
+void
+GpucolRelations<K>::to_host(size_t least)
+{
+	GpucolDeviceMemory &memory = run_.memory;
 	GpucolRuns<K> runs;
 
-	if (memory.host_limit == 0 || memory.held <= memory.limit / 2)
-		return;
 	for (auto &relation : relations_)
 		relation.each_run([&](const GpucolRunPtr<K> &run) {
-			if (run->on_device() && run->size() * sizeof(K) > memory.limit / SMALL_SHARE)
+			if (run->on_device() && run->size() * sizeof(K) >= least)
 				runs.push_back(run);
 		});
 	std::sort(runs.begin(), runs.end(), [](const GpucolRunPtr<K> &a, const GpucolRunPtr<K> &b) {
@@ -496,7 +516,7 @@ GpucolRelations<K>::relieve()
 	});
 	for (auto &run : runs)
 	{
-		if (memory.held <= memory.limit / 4)
+		if (memory.held <= memory.limit * LOW)
 			return;
 		run_.check_cancel();
 		run->to_host(memory);

@@ -97,6 +97,8 @@ public:
 	void relieve();
 
 private:
+	void to_host(size_t least);
+
 	GpucolDeviceRun &run_;
 	std::vector<GpucolRelation<K>> relations_;
 };

@@ -14,7 +14,9 @@
 #include "engine/recursive.h"
 
 #define MAX_STEPS	64
-#define MAX_ROWS	200000
+#define MAX_ROWS	250000
+#define MAX_ARITY	12
+#define MAX_REGISTERS	36
 
 /* ---- building plans ---- */
 
@@ -65,12 +67,12 @@ rule(Builder *b, int stratum, int flags)
 	r->stratum = (uint16_t) stratum;
 	r->flags = (uint16_t) flags;
 	r->steps = b->plan.nsteps;
-	r->nregisters = 10;
+	r->nregisters = MAX_REGISTERS;
 }
 
 /*
- * Add a step to the last rule.  Operands: a digit is a register (bound by an
- * atom where it is new), '_' any, 'A'.. a constant.
+ * Add a step to the last rule.  Operands: a digit or a small letter is a register
+ * (bound by an atom where it is new), '_' any, 'A'.. a constant.
  */
 static GpucolRecStep *
 step(Builder *b, GpucolRecStepKind kind, uint16_t rel, GpucolRecVersion version,
@@ -78,12 +80,16 @@ step(Builder *b, GpucolRecStepKind kind, uint16_t rel, GpucolRecVersion version,
 {
 	GpucolRecRule *r = &b->rules[b->plan.nrules - 1];
 	GpucolRecStep *s = &b->steps[b->plan.nsteps++];
-	bool		bound[10] = {false};
+	bool		bound[MAX_REGISTERS] = {false};
 	uint32_t	i,
 				j;
 
 	for (i = r->steps; i < r->steps + r->nsteps; i++)
 	{
+		if (b->steps[i].kind == GPUCOL_REC_COMPUTE)
+			bound[b->steps[i].target] = true;
+		if (b->steps[i].kind != GPUCOL_REC_ATOM)
+			continue;
 		for (j = 0; j < b->steps[i].noperands; j++)
 			if (b->operands[b->steps[i].operands + j].kind == GPUCOL_REC_BIND)
 				bound[b->operands[b->steps[i].operands + j].index] = true;
@@ -101,15 +107,16 @@ step(Builder *b, GpucolRecStepKind kind, uint16_t rel, GpucolRecVersion version,
 		s->noperands++;
 		if (*operands == '_')
 			o->kind = GPUCOL_REC_ANY;
-		else if (*operands >= 'A')
+		else if (*operands >= 'A' && *operands <= 'Z')
 		{
 			o->kind = GPUCOL_REC_CONSTANT;
 			o->index = (uint16_t) (*operands - 'A');
 		}
 		else
 		{
-			o->index = (uint16_t) (*operands - '0');
-			o->kind = kind == GPUCOL_REC_ATOM && !bound[o->index] ?
+			o->index = (uint16_t) (*operands >= 'a' ? *operands - 'a' + 10 :
+								   *operands - '0');
+			o->kind = kind <= GPUCOL_REC_PRESENT && !bound[o->index] ?
 				GPUCOL_REC_BIND : GPUCOL_REC_REGISTER;
 			bound[o->index] = true;
 		}
@@ -207,7 +214,7 @@ naive_steps(const Builder *b, Rows *rows, uint32_t at, uint32_t end,
 	const GpucolRecStep *s = &b->steps[at];
 	const GpucolRecOperand *o = &b->operands[s->operands];
 	Rows	   *rel = &rows[s->relation];
-	int64_t		row[8];
+	int64_t		row[MAX_ARITY];
 	bool		found = false;
 	bool		changed = false;
 	long		i;
@@ -286,7 +293,7 @@ naive_run(const Builder *b, Rows *rows)
 			changed = false;
 			for (r = 0; r < b->plan.nrules; r++)
 			{
-				int64_t		registers[10];
+				int64_t		registers[MAX_REGISTERS];
 
 				if (b->rules[r].stratum == stratum)
 					changed |= naive_steps(b, rows, b->rules[r].steps, 0,
@@ -324,10 +331,10 @@ static GpucolStatus
 load_rows(GpucolRecRun *run, uint32_t rel, const Rows *rows)
 {
 	long		from;
-	int64_t		values[8][300];
-	uint8_t		nulls[8][300];
-	const int64_t *columns[8];
-	const uint8_t *null_columns[8];
+	int64_t		values[MAX_ARITY][300];
+	uint8_t		nulls[MAX_ARITY][300];
+	const int64_t *columns[MAX_ARITY];
+	const uint8_t *null_columns[MAX_ARITY];
 	int			c;
 
 	for (from = 0; from < rows->n; from += 300)
@@ -404,11 +411,12 @@ check_summary_of(const Builder *b, const Rows *inputs,
 				 const Rows *expected, const char *name)
 {
 	GpucolRecRun *run = start_run(b, inputs, options);
-	GpucolRecSummary summary[8];
-	bool		want[8] = {true, true, true, true, true, true, true, true};
+	GpucolRecSummary summary[MAX_ARITY];
+	bool		want[MAX_ARITY];
 	uint64_t	n = 0;
 	int			c;
 
+	memset(want, true, sizeof(want));
 	CHECK(gpucol_recursive_cpu.summarise(run, rel, want, &n, summary) ==
 		  GPUCOL_OK, "%s", name);
 	CHECK(n == (uint64_t) expected->n, "%s: %ld rows, not %ld", name, (long) n,
@@ -639,6 +647,50 @@ test_closure_batches(void)
 	gpucol_recursive_cpu.finish(run);
 	free(inputs[0].values);
 	free(got.values);
+}
+
+/* More pairs than a device may hold: read, summarised, in two column orders. */
+static void
+test_spilling(void)
+{
+	Builder		b;
+	Rows		inputs[16] = {{0}};
+	int			n = 500;
+	int			form;
+
+	inputs[0] = new_rows(2, true);
+	for (int i = 0; i < n - 1; i++)
+		memcpy(inputs[0].values + 2 * i, ((int64_t[]) {i, i + 1}), 2 * sizeof(int64_t));
+	inputs[0].n = n - 1;
+	for (form = 0; form < 3; form++)
+	{
+		GpucolRecOptions options = {.threads = 1,.strategy = GPUCOL_REC_HISA,
+		.device_limit = 800000};
+		GpucolRecRun *run;
+		GpucolRecSummary summary[2];
+		bool		want[2] = {true, true};
+		uint64_t	nrows;
+		Rows		got = new_rows(2, false);
+		long		sum = 0;
+
+		build_closure(&b, form, false);
+		run = start_run(&b, inputs, &options);
+		CHECK(gpucol_recursive_cpu.summarise(run, 1, want, &nrows, summary) ==
+			  GPUCOL_OK, "spilling");
+		CHECK(nrows == (uint64_t) n * (uint64_t) (n - 1) / 2, "spilling");
+		for (int i = 0; i < n; i++)
+			sum += (long) i * (n - 1 - i);
+		CHECK(summary[0].sum == sum && summary[1].max == n - 1, "spilling");
+		gpucol_recursive_cpu.finish(run);
+		run = start_run(&b, inputs, &options);
+		CHECK(read_rows(run, 1, &got) == GPUCOL_END, "spilling");
+		for (long i = 0; i < got.n; i++)
+			sum -= got.values[2 * i];
+		CHECK(got.n == n * (n - 1) / 2 && sum == 0, "spilling");
+		gpucol_recursive_cpu.finish(run);
+		free(got.values);
+	}
+	free(inputs[0].values);
 }
 
 /* Same generation, and its kin with two different edge relations. */
@@ -912,6 +964,347 @@ test_shortest(void)
 	free(inputs[0].values);
 }
 
+/* Windows of walks: sets of up to 12 columns, some of computed values. */
+static void
+test_wide(void)
+{
+	static const char names[] = "0123456789ab";
+	Builder		b;
+	Rows		inputs[16] = {{0}};
+	int			arity;
+
+	inputs[0] = new_rows(2, true);
+	for (arity = 1; arity <= MAX_ARITY; arity++)
+	{
+		uint16_t	e,
+					w,
+					last;
+		GpucolRecStep *s;
+		char		head[MAX_ARITY + 1] = {0};
+		int			i;
+
+		random_edges(&inputs[0], 13, arity < 6 ? 16 : 11, arity % 3 == 0);
+		builder_init(&b);
+		b.plan.nstrata = 2;
+		e = relation(&b, 2, EDB, 0);
+		w = relation(&b, arity, IDB | GPUCOL_REC_READ, 0);
+		last = relation(&b, 2, IDB, 1);
+		constant(&b, 1000);
+		/* w(x + 1000, ..., x + 1000, y) :- e(x, y). */
+		rule(&b, 0, 0);
+		step(&b, GPUCOL_REC_ATOM, e, GPUCOL_REC_FULL, "01");
+		s = step(&b, GPUCOL_REC_TEST, 0, 0, "01");
+		s->function = GPUCOL_REC_NE;
+		s = step(&b, GPUCOL_REC_COMPUTE, 0, 0, "0A");
+		s->function = GPUCOL_REC_ADD;
+		s->target = 2;
+		for (i = 0; i < arity; i++)
+			head[i] = i + 1 < arity ? '2' : '1';
+		step(&b, GPUCOL_REC_EMIT, w, 0, head);
+		/* w(x2, ..., xn, z) :- w(x1, ..., xn), e(xn, z), no w with z first. */
+		rule(&b, 0, REC);
+		for (i = 0; i < arity; i++)
+			head[i] = names[i];
+		step(&b, GPUCOL_REC_ATOM, w, GPUCOL_REC_DELTA, head);
+		step(&b, GPUCOL_REC_ATOM, e, GPUCOL_REC_FULL,
+			 (char[]) {names[arity - 1], 'z', 0});
+		for (i = 0; i < arity; i++)
+			head[i] = i + 1 < arity ? names[i + 1] : 'z';
+		step(&b, GPUCOL_REC_EMIT, w, 0, head);
+		/* last(first, last) :- w(first, ..., last), where not w(_, z, z, ...). */
+		rule(&b, 1, 0);
+		for (i = 0; i < arity; i++)
+			head[i] = i == 0 ? '0' : i + 1 == arity ? '1' : '_';
+		step(&b, GPUCOL_REC_ATOM, w, GPUCOL_REC_FULL, head);
+		for (i = 0; i < arity; i++)
+			head[i] = i == 0 ? '0' : i < 3 ? 'z' : '_';
+		step(&b, GPUCOL_REC_ABSENT, w, GPUCOL_REC_FULL, head);
+		step(&b, GPUCOL_REC_EMIT, last, 0, arity > 1 ? "01" : "00");
+		compare_plan(&b, inputs, "wide");
+	}
+	free(inputs[0].values);
+}
+
+/* A relation without columns, derived and asked for. */
+static void
+test_unit(void)
+{
+	Builder		b;
+	Rows		inputs[16] = {{0}};
+	int			loops;
+
+	inputs[0] = new_rows(2, true);
+	for (loops = 0; loops < 2; loops++)
+	{
+		uint16_t	e,
+					cyclic,
+					nodes;
+
+		random_edges(&inputs[0], 9, 12, false);
+		for (long i = 0; i < inputs[0].n; i++)
+			if (inputs[0].values[2 * i] == inputs[0].values[2 * i + 1])
+				inputs[0].values[2 * i] = loops ? 7 : 77 + i;
+		if (loops)
+			put(&inputs[0], (int64_t[]) {5, 5});
+		builder_init(&b);
+		b.plan.nstrata = 2;
+		e = relation(&b, 2, EDB, 0);
+		cyclic = relation(&b, 0, IDB | GPUCOL_REC_READ, 0);
+		nodes = relation(&b, 1, IDB, 1);
+		rule(&b, 0, 0);
+		step(&b, GPUCOL_REC_ATOM, e, GPUCOL_REC_FULL, "00");
+		step(&b, GPUCOL_REC_EMIT, cyclic, 0, "");
+		rule(&b, 1, 0);
+		step(&b, GPUCOL_REC_ATOM, e, GPUCOL_REC_FULL, "0_");
+		step(&b, loops ? GPUCOL_REC_PRESENT : GPUCOL_REC_ABSENT, cyclic,
+			 GPUCOL_REC_FULL, "");
+		step(&b, GPUCOL_REC_EMIT, nodes, 0, "0");
+		compare_plan(&b, inputs, "without columns");
+	}
+	free(inputs[0].values);
+}
+
+/*
+ * Walks of up to four edges with duplicates, against walks counted by dynamic
+ * programming: a bag, read and summarised.
+ */
+static void
+test_bag(void)
+{
+	Builder		b;
+	Rows		inputs[16] = {{0}};
+	int			round;
+
+	inputs[0] = new_rows(2, false);
+	for (round = 0; round < 6; round++)
+	{
+		enum
+		{
+			N = 12, LENGTH = 4
+		};
+		long		walks[LENGTH + 1][N];
+		int64_t		sum = 0;
+		long		total = 0;
+		uint16_t	e,
+					r;
+		GpucolRecStep *s;
+		GpucolRecOptions options = {.threads = 1 + round % 2,.share_from = 1};
+		GpucolRecRun *run;
+		GpucolRecSummary summary[2];
+		bool		want[2] = {true, true};
+		uint64_t	n;
+		Rows		got = new_rows(2, false);
+
+		inputs[0].n = 0;
+		for (int i = 0; i < 6 * round; i++)
+			put(&inputs[0], (int64_t[]) {(int64_t) (check_random() % N),
+				(int64_t) (check_random() % N)});
+		memset(walks, 0, sizeof(walks));
+		for (long i = 0; i < inputs[0].n; i++)
+			walks[1][inputs[0].values[2 * i + 1]]++;
+		for (int l = 2; l <= LENGTH; l++)
+			for (long i = 0; i < inputs[0].n; i++)
+				walks[l][inputs[0].values[2 * i + 1]] +=
+					walks[l - 1][inputs[0].values[2 * i]];
+		for (int l = 1; l <= LENGTH; l++)
+			for (int i = 0; i < N; i++)
+			{
+				total += walks[l][i];
+				sum += walks[l][i] * i;
+			}
+		builder_init(&b);
+		e = relation(&b, 2, EDB | GPUCOL_REC_BAG, 0);
+		r = relation(&b, 2, IDB | GPUCOL_REC_BAG, 0);
+		constant(&b, 1);
+		constant(&b, LENGTH);
+		rule(&b, 0, 0);
+		step(&b, GPUCOL_REC_ATOM, e, GPUCOL_REC_FULL, "_0");
+		step(&b, GPUCOL_REC_EMIT, r, 0, "0A");
+		rule(&b, 0, REC);
+		step(&b, GPUCOL_REC_ATOM, r, GPUCOL_REC_DELTA, "01");
+		s = step(&b, GPUCOL_REC_TEST, 0, 0, "1B");
+		s->function = GPUCOL_REC_LT;
+		step(&b, GPUCOL_REC_ATOM, e, GPUCOL_REC_FULL, "02");
+		s = step(&b, GPUCOL_REC_COMPUTE, 0, 0, "1A");
+		s->function = GPUCOL_REC_ADD;
+		s->target = 3;
+		step(&b, GPUCOL_REC_EMIT, r, 0, "23");
+		run = start_run(&b, inputs, &options);
+		CHECK(read_rows(run, r, &got) == GPUCOL_END, "bag");
+		CHECK(got.n == total, "%ld walks, not %ld", got.n, total);
+		for (long i = 0; i < got.n; i++)
+			walks[got.values[2 * i + 1]][got.values[2 * i]]--;
+		for (int l = 1; l <= LENGTH; l++)
+			for (int i = 0; i < N; i++)
+				CHECK(walks[l][i] == 0, "walks of %d edges to %d", l, i);
+		gpucol_recursive_cpu.finish(run);
+		run = start_run(&b, inputs, &options);
+		CHECK(gpucol_recursive_cpu.summarise(run, r, want, &n, summary) ==
+			  GPUCOL_OK && n == (uint64_t) total && summary[0].sum == sum, "bag");
+		gpucol_recursive_cpu.finish(run);
+		free(got.values);
+	}
+	free(inputs[0].values);
+}
+
+/*
+ * Least labels of weakly connected components and, by a type, greatest ones, read by
+ * a later stratum that counts them; against label propagation.
+ */
+static void
+test_components(void)
+{
+	Builder		b;
+	Rows		inputs[16] = {{0}};
+	int			round;
+
+	inputs[0] = new_rows(2, true);
+	for (round = 0; round < 12; round++)
+	{
+		enum
+		{
+			N = 60
+		};
+		static const uint8_t types[] = {GPUCOL_REC_INT8, GPUCOL_REC_UINT8,
+		GPUCOL_REC_FLOAT8};
+		uint8_t		type = types[round % 3];
+		bool		greatest = round % 2 != 0;
+		int64_t		label[N];
+		long		nodes = 0;
+		bool		changed = true;
+		uint16_t	e,
+					c,
+					sizes;
+		GpucolRecStep *s;
+		GpucolRecOptions options = {.threads = 1 + round % 2,.share_from = 1};
+		GpucolRecRun *run;
+		Rows		got = new_rows(2, false);
+
+		inputs[0].n = 0;
+		for (int i = 0; i < 10 + 4 * round; i++)
+			put(&inputs[0], (int64_t[]) {(int64_t) (check_random() % N),
+				(int64_t) (check_random() % N)});
+		for (int i = 0; i < N; i++)
+			label[i] = -1;
+		for (long i = 0; i < 2 * inputs[0].n; i++)
+			label[inputs[0].values[i]] = inputs[0].values[i];
+		while (changed)
+		{
+			changed = false;
+			for (long i = 0; i < inputs[0].n; i++)
+			{
+				int64_t    *x = &label[inputs[0].values[2 * i]];
+				int64_t    *y = &label[inputs[0].values[2 * i + 1]];
+				int64_t		best = (*x < *y) == greatest ? *y : *x;
+
+				changed |= *x != best || *y != best;
+				*x = *y = best;
+			}
+		}
+		builder_init(&b);
+		b.plan.nstrata = 2;
+		e = relation(&b, 2, EDB, 0);
+		/* the merged column first: it has no place of its own */
+		c = relation(&b, 2, IDB | GPUCOL_REC_READ, 0);
+		b.types[b.relations[c].types] = type;
+		b.relations[c].merge = greatest ? GPUCOL_REC_MERGE_MAX : GPUCOL_REC_MERGE_MIN;
+		b.relations[c].merge_column = 0;
+		sizes = relation(&b, 2, IDB, 1);
+		for (int i = 0; i < 2; i++)
+		{
+			rule(&b, 0, 0);
+			step(&b, GPUCOL_REC_ATOM, e, GPUCOL_REC_FULL, "01");
+			step(&b, GPUCOL_REC_EMIT, c, 0, i ? "00" : "11");
+			rule(&b, 0, REC);
+			step(&b, GPUCOL_REC_ATOM, c, GPUCOL_REC_DELTA, "01");
+			step(&b, GPUCOL_REC_ATOM, e, GPUCOL_REC_FULL, i ? "12" : "21");
+			step(&b, GPUCOL_REC_EMIT, c, 0, "02");
+		}
+		rule(&b, 1, 0);
+		step(&b, GPUCOL_REC_ATOM, c, GPUCOL_REC_FULL, "0_");
+		s = step(&b, GPUCOL_REC_AGGREGATE, 0, 0, "");
+		s->function = GPUCOL_REC_COUNT;
+		s->target = 5;
+		s->origin = 6;
+		s->nsteps = 2;
+		step(&b, GPUCOL_REC_ATOM, c, GPUCOL_REC_FULL, "01");
+		step(&b, GPUCOL_REC_COLLECT, 0, 0, "")->origin = 6;
+		step(&b, GPUCOL_REC_EMIT, sizes, 0, "05");
+		run = start_run(&b, inputs, &options);
+		CHECK(read_rows(run, c, &got) == GPUCOL_END, "components");
+		for (int i = 0; i < N; i++)
+			nodes += label[i] >= 0;
+		CHECK(got.n == nodes, "%ld nodes, not %ld", got.n, nodes);
+		for (long i = 0; i < got.n; i++)
+			CHECK(label[got.values[2 * i + 1]] == got.values[2 * i],
+				  "component of %ld", (long) got.values[2 * i + 1]);
+		CHECK(read_rows(run, sizes, &got) == GPUCOL_END, "components");
+		for (long i = 0; i < got.n; i++)
+		{
+			long		size = 0;
+
+			for (int v = 0; v < N; v++)
+				size += label[v] == got.values[2 * i];
+			CHECK(got.values[2 * i + 1] == size, "%ld nodes in component %ld",
+				  (long) got.values[2 * i + 1], (long) got.values[2 * i]);
+		}
+		gpucol_recursive_cpu.finish(run);
+		free(got.values);
+	}
+	free(inputs[0].values);
+}
+
+/* Errors of arithmetic end a run with their status. */
+static void
+test_failures(void)
+{
+	static const struct
+	{
+		GpucolRecFunction function;
+		uint8_t		type;
+		int64_t		constant;
+		GpucolStatus status;
+	}			cases[] = {
+		{GPUCOL_REC_DIV, GPUCOL_REC_INT8, 0, GPUCOL_DIVISION_BY_ZERO},
+		{GPUCOL_REC_MOD, GPUCOL_REC_UINT8, 0, GPUCOL_DIVISION_BY_ZERO},
+		{GPUCOL_REC_MUL, GPUCOL_REC_INT8, INT64_MAX, GPUCOL_INT8_OUT_OF_RANGE},
+		{GPUCOL_REC_ADD, GPUCOL_REC_INT2, INT16_MAX, GPUCOL_INT2_OUT_OF_RANGE},
+		{GPUCOL_REC_SUB, GPUCOL_REC_UINT8, 1000, GPUCOL_INT8_OUT_OF_RANGE},
+		{GPUCOL_REC_SUB, GPUCOL_REC_INT4, INT64_C(-2147483648), GPUCOL_INT4_OUT_OF_RANGE},
+		{GPUCOL_REC_DIV, GPUCOL_REC_INT8, -1, GPUCOL_END}
+	};
+	Builder		b;
+	Rows		inputs[16] = {{0}};
+
+	inputs[0] = new_rows(1, true);
+	for (int i = 1; i < 9; i++)
+		put(&inputs[0], (int64_t[]) {i});
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	{
+		GpucolRecOptions options = {.threads = 1};
+		GpucolRecRun *run;
+		GpucolRecStep *s;
+		Rows		got = new_rows(1, false);
+
+		builder_init(&b);
+		relation(&b, 1, EDB, 0);
+		relation(&b, 1, IDB, 0);
+		constant(&b, cases[i].constant);
+		rule(&b, 0, 0);
+		step(&b, GPUCOL_REC_ATOM, 0, GPUCOL_REC_FULL, "0");
+		s = step(&b, GPUCOL_REC_COMPUTE, 0, 0, "0A");
+		s->function = (uint8_t) cases[i].function;
+		s->type = cases[i].type;
+		s->target = 1;
+		step(&b, GPUCOL_REC_EMIT, 1, 0, "1");
+		run = start_run(&b, inputs, &options);
+		CHECK(read_rows(run, 1, &got) == cases[i].status, "failure %d", (int) i);
+		gpucol_recursive_cpu.finish(run);
+		free(got.values);
+	}
+	free(inputs[0].values);
+}
+
 /* r(n + 1) :- r(n): endless as a bag or as a set, read only so far. */
 static void
 build_endless(Builder *b, bool bag)
@@ -1010,10 +1403,16 @@ main(void)
 {
 	test_closure();
 	test_closure_batches();
+	test_spilling();
 	test_pairs();
 	test_mutual();
 	test_strata();
 	test_shortest();
+	test_wide();
+	test_unit();
+	test_bag();
+	test_components();
+	test_failures();
 	test_limits();
 	return check_summary("recursive");
 }
