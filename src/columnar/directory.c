@@ -483,7 +483,7 @@ gpucol_directory_reserve(GpucolDirectory *dir, uint64 n, uint64 after,
 	PreventCommandDuringRecovery("loading a segment");
 	memset(&born, 0, sizeof(born));
 	born.next_row = GPUCOL_BLOCK_TIDS;
-	born.lacks = GPUCOL_LACKS_BITMAPS | GPUCOL_LACKS_LOCKS;
+	born.lacks = GPUCOL_LACKS_BITMAPS | GPUCOL_LACKS_LOCKS | GPUCOL_LACKS_TOMBSTONES;
 	gpucol_directory_make(dir, GPUCOL_ID_COUNTER, &born, sizeof(born), &tid);
 
 	begin_change(&change, dir, &tid);
@@ -575,21 +575,21 @@ find_counter(GpucolDirectory *dir, ItemPointer tid)
 	return true;
 }
 
-bool
-gpucol_directory_lacks(GpucolDirectory *dir, uint64 kind)
+uint64
+gpucol_directory_lacks(GpucolDirectory *dir)
 {
 	ItemPointerData tid;
 	GpucolCounter counter;
 	Buffer		buffer;
 
 	if (!find_counter(dir, &tid))
-		return false;
+		return 0;
 	buffer = ReadBuffer(dir->toast, ItemPointerGetBlockNumber(&tid));
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	memcpy(&counter, row_data_on_page(dir, BufferGetPage(buffer), &tid, sizeof(counter)),
 		   sizeof(counter));
 	UnlockReleaseBuffer(buffer);
-	return (counter.lacks & kind) != 0;
+	return counter.lacks;
 }
 
 void
@@ -599,6 +599,8 @@ gpucol_directory_admit(GpucolDirectory *dir, uint64 kind)
 	GpucolCounter counter;
 	CounterChange change;
 
+	if (find_counter(dir, &tid) && (gpucol_directory_lacks(dir) & kind) == 0)
+		return;
 	if (!gpucol_directory_find(dir, GPUCOL_ID_COUNTER, &counter, sizeof(counter), &tid) ||
 		(counter.lacks & kind) == 0)
 		return;

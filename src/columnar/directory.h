@@ -58,9 +58,10 @@ typedef struct GpucolCounter
 	uint64		unused[2];
 } GpucolCounter;
 
-/* Kinds of rows that the directory has never had. */
+/* Kinds of rows that the directory has never had; no bitmaps without tombstones. */
 #define GPUCOL_LACKS_BITMAPS	1
 #define GPUCOL_LACKS_LOCKS		2
+#define GPUCOL_LACKS_TOMBSTONES	4
 
 typedef struct GpucolExtent
 {
@@ -137,7 +138,7 @@ typedef struct GpucolDirectory
 	int			nindexes;
 	int			valid;			/* number of the index to read by */
 	LOCKMODE	lockmode;
-	BlockNumber nblocks;		/* a reader's: of the TOAST relation; a writer's: 0 */
+	BlockNumber nblocks;		/* of the TOAST relation when asked for; 0 = not yet */
 	MemoryContext context;		/* that the directory was opened in */
 	IndexScanDesc probe;		/* kept from one scan to the next; NULL = none yet */
 	TupleTableSlot *slot;		/* of the probe */
@@ -230,12 +231,13 @@ extern void gpucol_directory_unreserve(GpucolDirectory *dir, uint64 first,
 									   uint64 end);
 
 /*
- * Has the directory never had rows of a kind?  Whoever inserts the first one admits
- * the kind before, so that no snapshot that sees the row can miss it: ask after
- * whatever says that the row would have been seen (a look for a tombstone, the lock
- * of a row's TID), and look for the row itself unless the answer is yes.
+ * The kinds of rows (GPUCOL_LACKS_...) that the directory has never had, as far as
+ * that is known.  Whoever inserts the first one admits the kind before, so that no
+ * snapshot that sees the row can miss it: ask when whatever makes the row visible has
+ * happened, if it has (an MVCC snapshot is there, the lock of the row's TID is held; a
+ * dirty look for a tombstone has found none, before a bitmap is looked for).
  */
-extern bool gpucol_directory_lacks(GpucolDirectory *dir, uint64 kind);
+extern uint64 gpucol_directory_lacks(GpucolDirectory *dir);
 extern void gpucol_directory_admit(GpucolDirectory *dir, uint64 kind);
 
 /* Does the table's file keep its rows as long as this transaction lasts? */

@@ -76,6 +76,8 @@ dirty_deleted(GpucolDirectory *dir, uint64 row_number, Snapshot snapshot)
 	GpucolDirectoryTuple row;
 	bool		found;
 
+	if (gpucol_directory_lacks(dir) & GPUCOL_LACKS_TOMBSTONES)
+		return false;
 	InitDirtySnapshot(dirty);
 	gpucol_directory_scan_begin(&scan, dir, &dirty, GPUCOL_ID_TOMBSTONE, row_number,
 								row_number, ForwardScanDirection);
@@ -89,7 +91,7 @@ dirty_deleted(GpucolDirectory *dir, uint64 row_number, Snapshot snapshot)
 	if (found)
 		return true;
 	InitDirtySnapshot(dirty);
-	return gpucol_view_row_deleted(dir, &dirty, row_number);
+	return gpucol_view_row_folded(dir, &dirty, row_number);
 }
 
 /* Tell the owner of a dirty snapshot of no transaction. */
@@ -345,35 +347,54 @@ store_row(Relation table, GpucolReader *reader, const GpucolViewSegment *segment
 	gpucol_scan_store(reader, (uint32) row, segment->xmin, slot);
 }
 
+/* Store a row of a segment that has been looked up, with a reader of its own. */
+static void
+store_single(Relation table, const GpucolViewSegment *segment, uint64 row_number,
+			 TupleTableSlot *slot)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpucol fetch",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	GpucolReader *reader = gpucol_reader_create(table, true);
+
+	store_row(table, reader, segment, row_number, slot);
+	gpucol_reader_close(reader);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	pgstat_count_heap_fetch(table);
+}
+
 bool
 gpucol_fetch_row(Relation table, uint64 row_number, Snapshot snapshot,
 				 TupleTableSlot *slot)
 {
 	GpucolViewSegment segment;
-	MemoryContext context;
-	MemoryContext old;
-	GpucolReader *reader;
 
 	ExecClearTuple(slot);
 	if (store_kept(table, row_number, snapshot, slot))
 		return true;
 	if (!lookup_row(table, row_number, snapshot, &segment))
 		return false;
-	context = AllocSetContextCreate(CurrentMemoryContext, "gpucol fetch",
-									ALLOCSET_DEFAULT_SIZES);
-	old = MemoryContextSwitchTo(context);
-	reader = gpucol_reader_create(table, true);
-	store_row(table, reader, &segment, row_number, slot);
-	gpucol_reader_close(reader);
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(context);
-
+	store_single(table, &segment, row_number, slot);
 	if (IsMVCCSnapshot(snapshot))
 	{
 		PredicateLockTID(table, &slot->tts_tid, snapshot, segment.xmin);
 		keep_tuple(table, row_number, slot);
 	}
-	pgstat_count_heap_fetch(table);
+	return true;
+}
+
+bool
+gpucol_fetch_any(GpucolDirectory *dir, uint64 row_number, TupleTableSlot *slot)
+{
+	GpucolViewSegment segment;
+
+	ExecClearTuple(slot);
+	if (store_kept(dir->table, row_number, SnapshotAny, slot))
+		return true;
+	if (!gpucol_view_lookup(dir, SnapshotAny, row_number, &segment))
+		return false;
+	store_single(dir->table, &segment, row_number, slot);
 	return true;
 }
 

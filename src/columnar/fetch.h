@@ -14,6 +14,8 @@
 #include "executor/tuptable.h"
 #include "utils/snapshot.h"
 
+#include "columnar/directory.h"
+
 /*
  * Is the segment row visible to the snapshot?  A dirty snapshot learns of the
  * transactions that are inserting or deleting it, as heap's rows tell it.
@@ -25,6 +27,10 @@ extern bool gpucol_fetch_visible(Relation table, uint64 row_number, Snapshot sna
  * exists, deleted or not).
  */
 extern bool gpucol_fetch_row(Relation table, uint64 row_number, Snapshot snapshot,
+							 TupleTableSlot *slot);
+
+/* The latter, through a directory that is open. */
+extern bool gpucol_fetch_any(GpucolDirectory *dir, uint64 row_number,
 							 TupleTableSlot *slot);
 
 /*

@@ -53,9 +53,9 @@ typedef struct Deletion
 	ItemPointerData new_tid;
 } Deletion;
 
-/* Look for a row's deletion. */
+/* Look for a row's deletion in a directory that lacks some kinds of rows. */
 static void
-find_deletion(GpucolDirectory *dir, uint64 row_number, Deletion *deletion)
+find_deletion(GpucolDirectory *dir, uint64 row_number, uint64 lacks, Deletion *deletion)
 {
 	SnapshotData dirty;
 	GpucolDirectoryScan scan;
@@ -63,6 +63,8 @@ find_deletion(GpucolDirectory *dir, uint64 row_number, Deletion *deletion)
 
 	memset(deletion, 0, sizeof(*deletion));
 	gpucol_tid_set(&deletion->new_tid, row_number);
+	if (lacks & GPUCOL_LACKS_TOMBSTONES)
+		return;
 	InitDirtySnapshot(dirty);
 	gpucol_directory_scan_begin(&scan, dir, &dirty, GPUCOL_ID_TOMBSTONE, row_number,
 								row_number, ForwardScanDirection);
@@ -87,7 +89,7 @@ find_deletion(GpucolDirectory *dir, uint64 row_number, Deletion *deletion)
 	if (!deletion->found && !gpucol_fetch_is_last_seen(dir->table, row_number))
 	{
 		InitDirtySnapshot(dirty);
-		deletion->found = gpucol_view_row_deleted(dir, &dirty, row_number);
+		deletion->found = gpucol_view_row_folded(dir, &dirty, row_number);
 	}
 }
 
@@ -155,16 +157,20 @@ settle_row(GpucolDirectory *dir, ItemPointer tid, CommandId cid, LockTupleMode m
 	for (;;)
 	{
 		TM_Result	result;
+		uint64		lacks;
 
 		CHECK_FOR_INTERRUPTS();
 		if (policy == LockWaitBlock)
 			LockTuple(rel, tid, AccessExclusiveLock);
 		else if (!gpucol_compat_conditional_lock_tuple(rel, tid, AccessExclusiveLock))
 			return report_blocked(tid, TM_BeingModified, tmfd);
-		find_deletion(dir, gpucol_tid_row(tid), &deletion);
+		lacks = gpucol_directory_lacks(dir);
+		find_deletion(dir, gpucol_tid_row(tid), lacks, &deletion);
 		if (!deletion.found)
 		{
-			if (gpucol_rowlock_take(dir, tid, mode, policy, false, locked))
+			*locked = false;
+			if ((lacks & GPUCOL_LACKS_LOCKS) != 0 ||
+				gpucol_rowlock_take(dir, tid, mode, policy, false, locked))
 				return TM_Ok;
 			UnlockTuple(rel, tid, AccessExclusiveLock);
 			return report_blocked(tid, TM_BeingModified, tmfd);
@@ -215,7 +221,7 @@ settle_lock(GpucolDirectory *dir, ItemPointer tid, CommandId cid, LockTupleMode 
 		TM_Result	result;
 
 		CHECK_FOR_INTERRUPTS();
-		find_deletion(dir, gpucol_tid_row(tid), &deletion);
+		find_deletion(dir, gpucol_tid_row(tid), gpucol_directory_lacks(dir), &deletion);
 		if (deletion.found)
 		{
 			result = report_deletion(&deletion, tid, cid, tmfd);
@@ -250,6 +256,7 @@ bury_row(GpucolDirectory *dir, ItemPointer tid, const ItemPointerData *new_tid,
 	memset(&tombstone, 0, sizeof(tombstone));
 	tombstone.new_tid = *new_tid;
 	tombstone.flags = flags;
+	gpucol_directory_admit(dir, GPUCOL_LACKS_TOMBSTONES);
 	gpucol_directory_key(GPUCOL_ID_TOMBSTONE, gpucol_tid_row(tid), &id, &seq);
 	gpucol_directory_insert(dir, id, seq, &tombstone, sizeof(tombstone), cid, 0, true);
 	gpucol_fetch_note_buried(dir->table, gpucol_tid_row(tid), cid);
@@ -433,12 +440,14 @@ gpucol_modify_lock(Relation rel, ItemPointer tid, Snapshot snapshot,
 	tmfd->traversed = false;
 	open_directory(&dir, rel);
 	result = settle_lock(&dir, tid, cid, mode, wait_policy, tmfd);
-	gpucol_directory_close(&dir);
 	if (result == TM_Updated && (flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION) != 0)
+	{
+		gpucol_directory_close(&dir);
 		return lock_new_version(rel, tid, snapshot, slot, cid, mode, wait_policy, flags,
 								tmfd);
-	if (!gpucol_fetch_row(rel, gpucol_tid_row(tid), SnapshotAny, slot) &&
-		result == TM_Ok)
-		return TM_Deleted;
+	}
+	if (!gpucol_fetch_any(&dir, gpucol_tid_row(tid), slot) && result == TM_Ok)
+		result = TM_Deleted;
+	gpucol_directory_close(&dir);
 	return result;
 }

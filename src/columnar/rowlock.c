@@ -61,8 +61,6 @@ find_record(GpucolDirectory *dir, uint64 row_number, ItemPointer record)
 	GpucolDirectoryTuple row;
 	bool		found;
 
-	if (gpucol_directory_lacks(dir, GPUCOL_LACKS_LOCKS))
-		return false;
 	gpucol_directory_scan_begin(&scan, dir, SnapshotSelf, GPUCOL_ID_LOCK, row_number,
 								row_number, ForwardScanDirection);
 	found = gpucol_directory_scan_next(&scan, &row);

@@ -302,19 +302,34 @@ gpucol_view_deletions(const GpucolView *view, const GpucolViewSegment *segment,
 bool
 gpucol_view_row_deleted(GpucolDirectory *dir, Snapshot snapshot, uint64 row_number)
 {
-	uint64		bitmap = row_number / GPUCOL_BITMAP_ROWS;
-	uint32		bit = row_number % GPUCOL_BITMAP_ROWS;
+	uint64		lacks = gpucol_directory_lacks(dir);
 	GpucolDirectoryScan scan;
 	GpucolDirectoryTuple row;
-	bool		deleted = false;
+	bool		deleted;
 
+	if (lacks & GPUCOL_LACKS_TOMBSTONES)
+		return false;
 	gpucol_directory_scan_begin(&scan, dir, snapshot, GPUCOL_ID_TOMBSTONE, row_number,
 								row_number, ForwardScanDirection);
 	deleted = gpucol_directory_scan_next(&scan, &row);
 	gpucol_directory_scan_end(&scan);
 	if (deleted)
 		return true;
-	if (gpucol_directory_lacks(dir, GPUCOL_LACKS_BITMAPS))
+	if (IsMVCCSnapshot(snapshot) && (lacks & GPUCOL_LACKS_BITMAPS) != 0)
+		return false;
+	return gpucol_view_row_folded(dir, snapshot, row_number);
+}
+
+bool
+gpucol_view_row_folded(GpucolDirectory *dir, Snapshot snapshot, uint64 row_number)
+{
+	uint64		bitmap = row_number / GPUCOL_BITMAP_ROWS;
+	uint32		bit = row_number % GPUCOL_BITMAP_ROWS;
+	GpucolDirectoryScan scan;
+	GpucolDirectoryTuple row;
+	bool		deleted = false;
+
+	if (gpucol_directory_lacks(dir) & GPUCOL_LACKS_BITMAPS)
 		return false;
 	gpucol_directory_scan_begin(&scan, dir, snapshot, GPUCOL_ID_BITMAP, bitmap, bitmap,
 								ForwardScanDirection);
@@ -349,6 +364,8 @@ is_still_there(GpucolDirectory *dir, Snapshot snapshot, const GpucolViewSegment 
 	Buffer		buffer;
 	bool		same;
 
+	if (dir->nblocks == 0)
+		dir->nblocks = RelationGetNumberOfBlocks(dir->toast);
 	/* VACUUM may have cut off its page */
 	if (ItemPointerGetBlockNumber(&segment->tid) >= dir->nblocks ||
 		!heap_fetch(dir->toast, snapshot, &tuple, &buffer, false))

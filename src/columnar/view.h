@@ -73,6 +73,10 @@ extern void gpucol_view_deletions(const GpucolView *view,
 extern bool gpucol_view_row_deleted(GpucolDirectory *dir, Snapshot snapshot,
 									uint64 row_number);
 
+/* Has a row that has no tombstone for the snapshot been folded into a bitmap? */
+extern bool gpucol_view_row_folded(GpucolDirectory *dir, Snapshot snapshot,
+								   uint64 row_number);
+
 /*
  * The segment that holds a row number, if the snapshot sees it; without reading
  * the whole directory.
