@@ -1,0 +1,181 @@
+/*-------------------------------------------------------------------------
+ *
+ * lower_rows.cu
+ *	  Rows that are wanted: found as a bitmap, then delivered.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "lowering.cuh"
+
+#include <algorithm>
+
+#include <cub/device/device_scan.cuh>
+
+#include "bound.cuh"
+#include "rows.cuh"
+#include "scan.cuh"
+#include "stage.cuh"
+
+/* Is there a condition that ranges do not say? */
+bool
+Lowering::filters() const
+{
+	return p_->filter != GPUCOL_NO_REG || p_->nfilter_instrs > 0;
+}
+
+/* Column slot that a register loads as it is, floats included, or -1. */
+int
+Lowering::value_slot(uint16_t reg) const
+{
+	for (int i = 0; i < p_->ninstrs; i++)
+	{
+		const GpucolInstr &in = array<GpucolInstr>(p_->instrs)[i];
+
+		if (in.dst == reg && in.op == GPUCOL_OP_LOAD_F)
+			return in.aux;
+	}
+	return plain_slot(reg);
+}
+
+/* Match bitmap and counts of the rows that reach the bound of the first k. */
+void
+Lowering::select_top(GpucolInterpPlan *plan)
+{
+	GpucolBoundKey key = {};
+	GpucolBoundTask task = {};
+	uint16_t	reg = array<uint16_t>(p_->keys)[shape_->key];
+	int			slot = value_slot(reg);
+	int64_t		bound;
+
+	if (slot < 0 || array<uint8_t>(p_->reg_classes)[reg] == GPUCOL_CLASS_S)
+		throw unsupported("a sort key that is no plain column");
+	if (filters())
+		interpret(MODE_SELECT, *plan);
+	gpucol_stage(stream_, "filter");
+	key.scan = scan_;
+	key.matches = filters() ? plan->bitmap : NULL;
+	key.slot = slot;
+	key.is_float = array<uint8_t>(p_->reg_classes)[reg] == GPUCOL_CLASS_F;
+	key.descending = shape_->descending;
+	key.dense = !key.is_float && offset_column(slot, &key.offset);
+	task.k = shape_->k;
+	task.all_rows = !filters() && p_->nranges == 0;
+	task.lo = key.is_float || !bounded_[slot] ? INT64_MIN : std::min(bounds_[slot].first, bounds_[slot].second);
+	task.hi = key.is_float || !bounded_[slot] ? INT64_MAX : std::max(bounds_[slot].first, bounds_[slot].second);
+	task.scratch = part_.scratch;
+	task.stream = stream_;
+	if (gpucol_bound_find(key, task, &bound))
+	{
+		uint32_t   *taken = part_.scratch->array<uint32_t>(1, "the matches");
+
+		device_check(cudaMemsetAsync(taken, 0, sizeof(uint32_t), stream_), "memset");
+		device_check(gpucol_bound_select(key, bound, shape_->nulls_first, shape_->all_ties ? 0 : (uint32_t) std::min<int64_t>(shape_->k, INT32_MAX),
+										 taken, plan->bitmap, plan->counts, stream_), "select");
+		gpucol_stage(stream_, "rows that reach the bound");
+	}
+	else if (!filters())
+		interpret(MODE_SELECT, *plan);
+}
+
+/* Match bitmap and counts of the rows wanted. */
+void
+Lowering::select(GpucolInterpPlan *plan)
+{
+	if (shape_ != NULL && shape_->kind == GPUCOL_SHAPE_TOP)
+		select_top(plan);
+	else if (filters())
+		interpret(MODE_SELECT, *plan);
+	else
+	{
+		device_check(gpucol_scan_bitmap(scan_, plan->bitmap, stream_), "select");
+		device_check(gpucol_rows_count(plan->bitmap, scan_.nvectors, plan->counts, stream_), "select");
+	}
+}
+
+/* Find the rows wanted: plan.bitmap, plan.counts as each vector's start. */
+uint64_t
+Lowering::find_matches(GpucolInterpPlan *plan)
+{
+	unsigned long long n = 0,
+				last = 0;
+	unsigned long long *starts;
+	size_t		bytes = 0;
+	void	   *temp;
+	cudaEvent_t e = begin();
+	GpucolStatus status;
+
+	gpucol_stage(stream_, "before the rows are selected");
+	kernel_ = "program";
+	if (scan_.nvectors == 0)
+	{
+		finish(e);
+		return 0;
+	}
+	plan->bitmap = part_.scratch->array<uint32_t>((size_t) scan_.nvectors * 32, "the matches");
+	plan->counts = part_.scratch->array<unsigned long long>(scan_.nvectors, "the matches");
+	starts = part_.scratch->array<unsigned long long>(scan_.nvectors, "the matches");
+	device_check(cudaMemsetAsync(plan->counts, 0, (size_t) scan_.nvectors * 8, stream_), "memset");
+	device_check(cub::DeviceScan::ExclusiveSum(NULL, bytes, plan->counts, starts, (int) scan_.nvectors, stream_), "scan");
+	temp = part_.scratch->allocate(bytes, "the matches");
+	select(plan);
+	device_check(cub::DeviceScan::ExclusiveSum(temp, bytes, plan->counts, starts, (int) scan_.nvectors, stream_), "scan");
+	device_check(cudaMemcpyAsync(&last, plan->counts + scan_.nvectors - 1, 8, cudaMemcpyDeviceToHost, stream_), "result");
+	device_check(cudaMemcpyAsync(&n, starts + scan_.nvectors - 1, 8, cudaMemcpyDeviceToHost, stream_), "result");
+	finish(e);
+	if ((status = error_of(*plan)) != GPUCOL_OK)
+		throw Failure{status, "error of an expression"};
+	gpucol_stage(stream_, "rows selected");
+	plan->counts = starts;
+	return n + last;
+}
+
+void
+Lowering::run_scan(std::vector<char> *data, uint64_t *nrows)
+{
+	GpucolInterpPlan plan = interp_plan();
+	const uint8_t *classes = array<uint8_t>(p_->reg_classes);
+	std::vector<GpucolInterpOutput> outputs;
+	GpucolStatus status;
+	cudaEvent_t e;
+	unsigned long long n = find_matches(&plan);
+
+	*nrows = n;
+	if (n == 0)
+		return;
+	if (n * (8 + 17 * (size_t) p_->nkeys) > (r_.run_.result_limit ? r_.run_.result_limit : (uint64_t) 2 << 30))
+		throw Failure{GPUCOL_OUT_OF_MEMORY, "the result is larger than the query's memory limit"};
+	plan.rows = part_.scratch->array<unsigned long long>(n, "the result");
+	for (int i = 0; i < p_->nkeys; i++)
+	{
+		uint16_t	reg = array<uint16_t>(p_->keys)[i];
+		GpucolInterpOutput o = {reg, classes[reg], 0, NULL, NULL};
+
+		o.values = part_.scratch->array<unsigned long long>(n * (o.cls == GPUCOL_CLASS_D ? 2 : 1), "the result");
+		o.nulls = part_.scratch->array<uint8_t>(n, "the result");
+		outputs.push_back(o);
+	}
+	plan.outputs = upload(outputs);
+	plan.noutputs = outputs.size();
+	jit_program_.outputs = outputs;
+	e = begin();
+	interpret(MODE_EMIT, plan);
+	finish(e);
+	gpucol_stage(stream_, "rows delivered");
+	if ((status = error_of(plan)) != GPUCOL_OK)
+		throw Failure{status, "error of an expression"};
+
+	auto		fetch = [&] (const void *from, size_t size)
+	{
+		char	   *to = extend(data, size);
+
+		device_check(cudaMemcpyAsync(to, from, size, cudaMemcpyDeviceToHost, stream_), "result");
+		device_check(cudaStreamSynchronize(stream_), "result");
+	};
+
+	fetch(plan.rows, n * 8);
+	for (const GpucolInterpOutput &o : outputs)
+	{
+		fetch(o.values, n * (o.cls == GPUCOL_CLASS_D ? 16 : 8));
+		fetch(o.nulls, n);
+	}
+}

@@ -1,0 +1,259 @@
+/*-------------------------------------------------------------------------
+ *
+ * lower_scan.cu
+ *	  The resident segments and the delta rows of a part as a scan.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "lowering.cuh"
+
+#include <algorithm>
+
+/* Rows beyond this could wrap the limbs of a sum. */
+static const uint64_t MAX_ROWS = (uint64_t) 1 << 32;
+
+/* Widen what is known of a slot's values. */
+void
+Lowering::note_bounds(uint32_t slot, int64_t lo, int64_t hi, bool null, bool known, int scale)
+{
+	if (null)
+		nullable_[slot] = true;
+	if (lo <= hi)
+	{
+		bounds_[slot].first = std::min(bounds_[slot].first, lo);
+		bounds_[slot].second = std::max(bounds_[slot].second, hi);
+	}
+	if (!known)
+		bounded_[slot] = false;
+	if (scales_[slot] == -2)
+		scales_[slot] = scale;
+	else if (scales_[slot] != scale)
+		scales_[slot] = -1;
+}
+
+/* Add a resident segment unless its zone maps exclude it. */
+void
+Lowering::add_segment(uint32_t s)
+{
+	const GpucolWireSegment &wire = r_.segment(s);
+	std::vector<GpucolDeviceRange> ranges;
+	GpucolDeviceSegment segment = {NULL, wire.nrows, s};
+	Resident   *const *resident = r_.chunks(s);
+
+	for (int i = 0; i < p_->nranges; i++)
+	{
+		uint16_t	slot = array<GpucolRange>(p_->ranges)[i].column;
+		GpucolDeviceRange r = lower_range(domains_[i], slot, *resident[slot], s);
+		bool		nulls = resident[slot]->chunk.all_null || resident[slot]->chunk.nulls;
+
+		ranges.push_back(r);
+		if ((r.test == GPUCOL_TEST_NONE && !r.invert && !(r.null_passes && nulls)) ||
+			(r.test == GPUCOL_TEST_ALL && r.invert && !(r.null_passes && nulls)))
+		{
+			skipped_++;
+			return;
+		}
+	}
+	if (wire.ndeleted > 0)
+	{
+		segment.deleted = (const uint32_t *) r_.deleted(s)->memory;
+		deleted_ = true;
+	}
+	for (uint32_t c = 0; c < r_.run_.ncolumns; c++)
+	{
+		GpucolDeviceChunk chunk = resident[c]->chunk;
+		const GpucolChunkDesc &d = resident[c]->desc;
+		int64_t		lo = d.reference,
+					hi = d.reference;
+		bool		known = true;
+
+		if (d.kind == GPUCOL_KIND_BYTES && !chunk.all_null)
+		{
+			const Resident *remap = r_.remap(s, c);
+
+			if (remap != NULL)
+			{
+				if (remap->numbers.size() <= chunk.last_entry || (c < 16 && remap->most >= r_.run_.distinct[c]))
+					throw Failure{GPUCOL_UNSUPPORTED, "numbers of a dictionary are missing"};
+				chunk.remap = (const uint32_t *) remap->memory;
+				chunk.coding = GPUCOL_CODING_DICT;
+			}
+			lo = 0;
+			hi = c < 16 && r_.run_.distinct[c] > 0 ? (int64_t) r_.run_.distinct[c] - 1 : 0;
+			known = remap != NULL && c < 16 && r_.run_.distinct[c] > 0;
+		}
+		else if (chunk.all_null)
+			lo = 0, hi = -1;
+		else if (d.flags & GPUCOL_CHUNK_HAS_ZONE)
+			lo = d.zone.min, hi = d.zone.max;
+		else if (d.coding == GPUCOL_CODING_DICT)
+			lo = resident[c]->dict.front(), hi = resident[c]->dict.back();
+		else if (d.coding != GPUCOL_CODING_CONSTANT)
+		{
+			known = d.width <= 40;
+			hi = known ? lo + (int64_t) (((uint64_t) 1 << d.width) - 1) : lo;
+			known = known && hi >= lo;
+		}
+		note_bounds(c, lo, hi, chunk.all_null || chunk.nulls, known, d.scale);
+		chunks_.push_back(chunk);
+		bytes_ += (uint64_t) GPUCOL_VECTORS(wire.nrows) * chunk.width * GPUCOL_ROW_BYTES;
+	}
+	segments_.push_back(segment);
+	ranges_.insert(ranges_.end(), ranges.begin(), ranges.end());
+	rows_ += wire.nrows;
+}
+
+/* Add the delta rows as a segment of plain 64-bit values. */
+void
+Lowering::add_delta()
+{
+	GpucolDeviceSegment segment = {NULL, (uint32_t) r_.run_.delta_rows, r_.run_.nsegments};
+	const GpucolProgramColumn *columns = array<GpucolProgramColumn>(p_->columns);
+	std::vector<Resident> made(r_.run_.ncolumns);
+
+	if (r_.run_.delta_rows == 0)
+		return;
+	if (r_.run_.delta_rows > UINT32_MAX - GPUCOL_VECTOR_VALUES)
+		throw unsupported("more delta rows than the device takes");
+
+	size_t		nvectors = GPUCOL_VECTORS(r_.run_.delta_rows);
+
+	for (uint32_t c = 0; c < r_.run_.ncolumns; c++)
+	{
+		Incoming   *codes = r_.object(GPUCOL_PUT_DELTA_CODES, 0, c);
+		Incoming   *nulls = r_.object(GPUCOL_PUT_DELTA_NULLS, 0, c);
+		GpucolDeviceChunk &chunk = made[c].chunk;
+		int64_t		lo = INT64_MAX,
+					hi = INT64_MIN;
+		bool		is_float = columns[c].kind == GPUCOL_KIND_FLOAT4 || columns[c].kind == GPUCOL_KIND_FLOAT8;
+
+		if (codes == NULL || codes->total != nvectors * 64 * GPUCOL_ROW_BYTES ||
+			(nulls != NULL && nulls->total != nvectors * GPUCOL_ROW_BYTES))
+			throw Failure{GPUCOL_UNSUPPORTED, "delta rows are missing"};
+		chunk = GpucolDeviceChunk();
+		chunk.codes = (const uint32_t *) codes->device[part_.share];
+		chunk.nulls = nulls ? (const uint32_t *) nulls->device[part_.share] : NULL;
+		chunk.width = 64;
+		chunk.kind = columns[c].kind;
+		chunk.coding = is_float ? GPUCOL_CODING_RAW : GPUCOL_CODING_FOR;
+		chunk.scale = columns[c].scale;
+		made[c].desc = GpucolChunkDesc();
+		made[c].desc.kind = chunk.kind;
+		made[c].desc.coding = chunk.coding;
+		made[c].desc.width = 64;
+		made[c].desc.scale = chunk.scale;
+		made[c].zones_useful = false;
+		for (uint64_t r = 0; r < r_.run_.delta_rows; r++)
+		{
+			const uint32_t *v = (const uint32_t *) codes->host.data() + r / 1024 * 2048;
+			int64_t		x = (int64_t) ((uint64_t) v[1024 + r % 1024] << 32 | v[r % 1024]);
+
+			lo = std::min(lo, x);
+			hi = std::max(hi, x);
+		}
+		note_bounds(c, lo, hi, nulls != NULL, !is_float, chunk.scale);
+		chunks_.push_back(chunk);
+	}
+	for (int i = 0; i < p_->nranges; i++)
+	{
+		uint16_t	slot = array<GpucolRange>(p_->ranges)[i].column;
+		Domain	   &d = domains_[i];
+		GpucolDeviceRange r = {};
+
+		r.slot = slot;
+		r.invert = d.invert;
+		r.null_passes = d.null_passes;
+		if (d.never)
+			r.test = GPUCOL_TEST_NONE, r.invert = 0;
+		else if (d.null_test)
+			r.test = GPUCOL_TEST_ALL;
+		else if (d.host >= 0)
+			host_bitmap(&r, d, UINT32_MAX, slot, made[slot]);
+		else if (d.is_list || columns[slot].kind == GPUCOL_KIND_FLOAT4 || columns[slot].kind == GPUCOL_KIND_FLOAT8)
+		{
+			bool		is_float = columns[slot].kind == GPUCOL_KIND_FLOAT4 || columns[slot].kind == GPUCOL_KIND_FLOAT8;
+
+			if (d.is_list)
+			{
+				std::vector<uint64_t> codes(d.list.begin(), d.list.end());
+
+				if (is_float)
+					throw unsupported("a list of values over floats without a dictionary");
+				std::sort(codes.begin(), codes.end());
+				r.test = GPUCOL_TEST_LIST;
+				r.n = codes.size();
+				r.data = upload(codes);
+			}
+			else
+			{
+				/* a delta column holds FLOAT4 patterns in 64 bits */
+				r.test = GPUCOL_TEST_FLOAT;
+				r.zone_lo = d.lo;
+				r.zone_hi = d.hi;
+				if (columns[slot].kind == GPUCOL_KIND_FLOAT4)
+					r.test = GPUCOL_TEST_FLOAT4;
+			}
+		}
+		else
+		{
+			/* bounds of signed values, as an offset from the least int64 */
+			r.test = GPUCOL_TEST_SIGNED;
+			r.lo = (uint64_t) d.lo;
+			r.hi = (uint64_t) d.hi;
+		}
+		ranges_.push_back(r);
+	}
+	segments_.push_back(segment);
+	rows_ += r_.run_.delta_rows;
+}
+
+void
+Lowering::build_scan()
+{
+	uint32_t	runs = 0,
+				vectors = 0;
+	uint32_t	first_runs = 0;
+	bool		alike = true;
+
+	bounds_.assign(r_.run_.ncolumns, {INT64_MAX, INT64_MIN});
+	bounded_.assign(r_.run_.ncolumns, true);
+	nullable_.assign(r_.run_.ncolumns, false);
+	scales_.assign(r_.run_.ncolumns, -2);
+	lower_domains();
+	for (uint32_t s : part_.segments)
+		add_segment(s);
+	if (part_.delta)
+		add_delta();
+	if (rows_ >= MAX_ROWS)
+		throw unsupported("more rows than one request takes");
+	for (size_t s = 0; s < segments_.size(); s++)
+	{
+		uint32_t	n = GPUCOL_VECTORS(segments_[s].nrows),
+					r = (n + GPUCOL_RUN_VECTORS - 1) / GPUCOL_RUN_VECTORS;
+
+		run_start_.push_back(runs);
+		vector_start_.push_back(vectors);
+		if (s == 0)
+			first_runs = r;
+		else if (s + 1 < segments_.size())
+			alike = alike && r == first_runs;
+		else
+			alike = alike && r <= first_runs;
+		runs += r;
+		vectors += n;
+	}
+	run_start_.push_back(runs);
+	vector_start_.push_back(vectors);
+	scan_.segments = upload(segments_);
+	scan_.run_start = upload(run_start_);
+	scan_.vector_start = upload(vector_start_);
+	scan_.chunks = upload(chunks_);
+	scan_.ranges = upload(ranges_);
+	scan_.nsegments = segments_.size();
+	scan_.ncolumns = r_.run_.ncolumns;
+	scan_.nranges = p_->nranges;
+	scan_.nruns = runs;
+	scan_.nvectors = vectors;
+	scan_.run_shift = alike && first_runs > 0 && (first_runs & (first_runs - 1)) == 0 ? __builtin_ctz(first_runs) : -1;
+	scan_.cancel = lane_.cancel_word();
+}

@@ -1,0 +1,195 @@
+/*-------------------------------------------------------------------------
+ *
+ * lowering.cuh
+ *	  One part of a request on its way to kernels and back: what the rooms
+ *	  lower*.cu share.
+ *
+ *	  lower.cu			choosing the kernel; proving compiled ones
+ *	  lower_range.cu	conjuncts on the codes of each chunk
+ *	  lower_scan.cu		segments and delta rows as a scan
+ *	  lower_plain.cu	count, reduce, group: plain columns
+ *	  lower_program.cu	everything else, by programs
+ *	  lower_rows.cu		rows that are wanted
+ *	  lower_rank.cu		rows that are ranked
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_CUDA_LOWERING_CUH
+#define GPUCOL_CUDA_LOWERING_CUH
+
+#include <cstring>
+
+#include "jit_interp.cuh"
+#include "request.cuh"
+#include "tuning.cuh"
+
+struct GpucolRankColumn;
+
+typedef __int128 int128;
+typedef unsigned __int128 uint128;
+
+static inline Failure
+unsupported(const char *what)
+{
+	return Failure{GPUCOL_UNSUPPORTED, what};
+}
+
+/* A range conjunct in the domain of its column's order. */
+struct Domain
+{
+	bool		never = false;	/* false for every row, NULL included */
+	bool		invert = false;
+	bool		null_test = false;	/* IS [NOT] NULL */
+	bool		null_passes = false;
+	int64_t		lo = INT64_MIN,
+				hi = INT64_MAX;
+	std::vector<int64_t> list;	/* IN */
+	bool		is_list = false;
+	int			host = -1;
+};
+
+class Lowering
+{
+public:
+	/*
+	 * Compiled kernels that nothing has proven are claimed for `trial`; `on_trial`,
+	 * those that it has answer.
+	 */
+	Lowering(Request &request, Part &part, Lane &lane, JitTrial &trial, bool on_trial)
+		: r_(request), part_(part), lane_(lane), p_(request.program()), shape_(request.shape()), stream_(lane.stream()),
+		trial_(trial), on_trial_(on_trial) {}
+
+	void		run(Partial *result);
+
+	/* The compiled kernels that were used. */
+	const std::vector<JitHandle> &compiled() const { return compiled_; }
+
+private:
+	Request    &r_;
+	Part	   &part_;
+	Lane	   &lane_;
+	const GpucolProgram *p_;
+	const GpucolRowShape *shape_;	/* what becomes of rows; or NULL */
+	cudaStream_t stream_;
+
+	std::vector<Domain> domains_;
+	std::vector<GpucolDeviceSegment> segments_;
+	std::vector<GpucolDeviceChunk> chunks_;
+	std::vector<GpucolDeviceRange> ranges_;
+	std::vector<uint32_t> run_start_,
+				vector_start_;
+	std::vector<std::pair<int64_t, int64_t>> bounds_;	/* of each slot's values */
+	std::vector<bool> bounded_,
+				nullable_;
+	std::vector<int> scales_;	/* of each slot's chunks; -1 = they differ */
+	GpucolScanPlan scan_ = {};
+	uint64_t	rows_ = 0;
+	uint64_t	bytes_ = 0;
+	uint64_t	skipped_ = 0;
+	bool		deleted_ = false;	/* some segment has deleted rows */
+	double		seconds_ = 0;
+	std::vector<FloatSum> floats_;	/* of the result's states */
+	const char *kernel_ = "";
+	JitProgram	jit_program_;	/* of what interp_plan() gave */
+	std::vector<JitHandle> compiled_;	/* kernels in use */
+	JitTrial   &trial_;
+	const bool	on_trial_;
+
+	bool		jit_allowed() const
+	{
+		return (r_.run_.flags & GPUCOL_WIRE_RUN_JIT) && (rows_ >= GPUCOL_JIT_MIN_ROWS || jit.waits());
+	}
+
+	template <class T> const T *array(uint32_t offset) const
+	{
+		return (const T *) ((const char *) p_ + offset);
+	}
+	template <class T> T *upload(const std::vector<T> &v);
+	template <class T> std::vector<T> download(const T *p, size_t n);
+	void		finish(cudaEvent_t begin);
+	cudaEvent_t begin();
+
+	void		lower_domains();
+	Domain		lower_domain(const GpucolRange &range);
+	int64_t		order_constant(const GpucolConst &c, int kind, bool *below, bool *above) const;
+	GpucolDeviceRange lower_range(const Domain &d, uint16_t slot, const Resident &chunk, uint32_t segment);
+	void		translate(GpucolDeviceRange *r, const Domain &d, const Resident &chunk);
+	void		codes_of_list(GpucolDeviceRange *r, const Domain &d, const Resident &chunk);
+	void		host_bitmap(GpucolDeviceRange *r, const Domain &d, uint32_t segment, uint16_t slot, const Resident &chunk);
+	void		note_bounds(uint32_t slot, int64_t lo, int64_t hi, bool null, bool known, int scale);
+	void		add_segment(uint32_t segment);
+	void		add_delta();
+	void		build_scan();
+
+	int			plain_slot(uint16_t reg) const;
+	bool		offset_column(int slot, GpucolOffsetColumn *column) const;
+	bool		plain_aggregates() const;
+	bool		run_count(std::vector<char> *data);
+	bool		run_reduce(std::vector<char> *data);
+	bool		run_group(std::vector<char> *data, uint64_t *nrows);
+	void		run_aggregate(std::vector<char> *data, uint64_t *nrows);
+	void		run_scan(std::vector<char> *data, uint64_t *nrows);
+	void		check_shape() const;
+	bool		filters() const;
+	int			value_slot(uint16_t reg) const;
+	uint64_t	find_matches(GpucolInterpPlan *plan);
+	void		select_top(GpucolInterpPlan *plan);
+	void		select(GpucolInterpPlan *plan);
+	bool		load_plain(const GpucolInterpPlan &plan, uint64_t n, std::vector<GpucolRankColumn> *columns);
+	void		load_interpreted(GpucolInterpPlan *plan, uint64_t n, std::vector<GpucolRankColumn> *columns);
+	void		run_ranked(std::vector<char> *data, uint64_t *nrows);
+	GpucolInterpPlan interp_plan();
+	void		interpret(InterpMode mode, const GpucolInterpPlan &plan);
+	const void *use(const JitHandle &kernel);
+	GpucolStatus error_of(const GpucolInterpPlan &plan);
+};
+
+static inline char *
+extend(std::vector<char> *data, size_t n)
+{
+	size_t		at = data->size();
+
+	data->resize(at + (n + 7) / 8 * 8);
+	return data->data() + at;
+}
+
+static inline void
+set128(GpucolAggState *s, bool second, int128 x)
+{
+	uint64_t	lo = (uint64_t) x;
+	int64_t		hi = (int64_t) (x >> 64);
+
+	if (second)
+	{
+		s->w.i.lo = lo;
+		s->w.i.hi = hi;
+	}
+	else
+	{
+		s->v.i.lo = lo;
+		s->v.i.hi = hi;
+	}
+}
+
+template <class T> T *
+Lowering::upload(const std::vector<T> &v)
+{
+	T		   *p = part_.scratch->array<T>(v.size() + 1, "the plan of the query");
+
+	device_check(cudaMemcpyAsync(p, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice, stream_),
+				 "could not copy to the device");
+	return p;
+}
+
+template <class T> std::vector<T>
+Lowering::download(const T *p, size_t n)
+{
+	std::vector<T> v(n);
+
+	device_check(cudaMemcpyAsync(v.data(), p, n * sizeof(T), cudaMemcpyDeviceToHost, stream_),
+				 "could not copy from the device");
+	device_wait(stream_);
+	return v;
+}
+
+#endif
