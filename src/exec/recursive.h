@@ -49,6 +49,11 @@ typedef enum GpucolRecursivePrivate
 	GPUCOL_RECURSIVE_INPUT_COLLATIONS,	/* List of OidList */
 	GPUCOL_RECURSIVE_HOSTS,		/* List of IntList: operands of each host
 								 * expression */
+	GPUCOL_RECURSIVE_MATCHES,	/* List, by host expression: NIL, or what makes it
+								 * the test for a match in an input: the input's
+								 * number, whether there must be none, its columns
+								 * and their operands, operands that equal columns
+								 * and these columns (IntLists) */
 	GPUCOL_RECURSIVE_EQUALITIES,	/* List of OidList (type, collation): values
 								 * that are equal are made the same */
 	GPUCOL_RECURSIVE_PUSHED		/* List of Expr: conditions on the CTE that are

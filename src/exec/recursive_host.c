@@ -28,6 +28,7 @@ struct GpucolRecursiveHost
 	ExprState  *expr;
 	ExprContext *econtext;
 	TupleTableSlot *slot;		/* the operands */
+	GpucolRecursiveMatch *match;	/* or NULL */
 };
 
 /* Parameters that stand for operands become columns of the tuple. */
@@ -50,7 +51,8 @@ bind_operands(Node *node, void *context)
 }
 
 GpucolRecursiveHost *
-gpucol_recursive_host_create(Expr *expr, List *operands, PlanState *inputs)
+gpucol_recursive_host_create(Expr *expr, List *operands, List *match,
+							 PlanState *inputs)
 {
 	GpucolRecursiveHost *host = palloc0(sizeof(GpucolRecursiveHost));
 	TupleDesc	desc = ((ScanState *) inputs)->ss_ScanTupleSlot->tts_tupleDescriptor;
@@ -71,6 +73,8 @@ gpucol_recursive_host_create(Expr *expr, List *operands, PlanState *inputs)
 	host->econtext = CreateExprContext(inputs->state);
 	host->slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
 	memset(host->slot->tts_isnull, true, sizeof(bool) * desc->natts);
+	if (match != NIL)
+		host->match = gpucol_recursive_match_create(match, operands, desc);
 	host->expr = ExecInitExpr((Expr *) bind_operands((Node *) expr, NULL), inputs);
 	return host;
 }
@@ -79,6 +83,12 @@ GpucolRecColumn *
 gpucol_recursive_host_result(GpucolRecursiveHost *host)
 {
 	return &host->result;
+}
+
+GpucolRecursiveMatch *
+gpucol_recursive_host_match(GpucolRecursiveHost *host)
+{
+	return host->match;
 }
 
 /* The operands of one row as a tuple. */
@@ -119,6 +129,14 @@ gpucol_recursive_host_compute(GpucolRecursiveHost *host, GpucolSymbols *symbols,
 		Datum		datum;
 
 		store_operands(host, symbols, row, values, nulls);
+		if (host->match != NULL)
+		{
+			result_nulls[row] = false;
+			result[row] = gpucol_recursive_match_test(host->match, values, nulls, row,
+													  symbols, host->expr, econtext,
+													  host->slot);
+			continue;
+		}
 		datum = ExecEvalExpr(host->expr, econtext, &isnull);
 		result_nulls[row] = isnull;
 		result[row] = isnull ? 0 :

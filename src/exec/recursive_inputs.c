@@ -102,9 +102,11 @@ void
 gpucol_inputs_refresh(PlanState *state)
 {
 	PlanState  *inputs = gpucol_inputs_find(state);
+	MemoryContext old = MemoryContextSwitchTo(state->state->es_query_cxt);
 
 	if (state->chgParam != NULL)
 		ExecReScan(state);
 	if (inputs->chgParam != NULL)
 		ExecReScan(inputs);
+	MemoryContextSwitchTo(old);
 }

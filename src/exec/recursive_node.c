@@ -166,6 +166,7 @@ begin_exprs(RecursiveState *state)
 {
 	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
 	List	   *operands = list_nth(scan->custom_private, GPUCOL_RECURSIVE_HOSTS);
+	List	   *matches = list_nth(scan->custom_private, GPUCOL_RECURSIVE_MATCHES);
 	PlanState  *owner = gpucol_inputs_find(state->inputs);
 	int			nconstants = (int) state->plan->nconstants;
 	List	   *types = NIL;
@@ -181,6 +182,7 @@ begin_exprs(RecursiveState *state)
 		{
 			state->hosts[i] = gpucol_recursive_host_create(lfirst(lc),
 														   list_nth(operands, i),
+														   list_nth(matches, i),
 														   owner);
 			continue;
 		}
@@ -234,6 +236,34 @@ evaluate_constants(RecursiveState *state)
 	}
 }
 
+/* Bytes that the run holds beside the engine's. */
+static Size
+held_bytes(const RecursiveState *state)
+{
+	Size		bytes = gpucol_symbols_size(state->symbols);
+
+	for (int i = 0; i < state->nhosts; i++)
+		if (gpucol_recursive_host_match(state->hosts[i]) != NULL)
+			bytes += gpucol_recursive_match_size(gpucol_recursive_host_match(state->hosts[i]));
+	return bytes;
+}
+
+/* Give rows to a relation, and to those who look for matches in it. */
+static void
+load_rows(RecursiveState *state, uint32 relation, uint32 n,
+		  const int64 *const *values, const uint8 *const *nulls)
+{
+	gpucol_recursion_load(state->recursion, relation, n, values, nulls);
+	for (int i = 0; i < state->nhosts; i++)
+	{
+		GpucolRecursiveMatch *match = gpucol_recursive_host_match(state->hosts[i]);
+
+		if (match != NULL && gpucol_recursive_match_input(match) == (int) relation - 1)
+			gpucol_recursive_match_load(match, n, values, nulls);
+	}
+	gpucol_recursion_check_memory(state->recursion, held_bytes(state));
+}
+
 /* Give all rows of a child that pass the filter (if any) to a relation. */
 static void
 load_child(RecursiveState *state, PlanState *child, uint32 relation,
@@ -263,11 +293,8 @@ load_child(RecursiveState *state, PlanState *child, uint32 relation,
 		MemoryContextSwitchTo(old);
 		if (TupIsNull(slot) || n == LOAD_ROWS)
 		{
-			gpucol_recursion_load(state->recursion, relation, n,
-								  (const int64 *const *) value_columns,
-								  (const uint8 *const *) null_columns);
-			gpucol_recursion_check_memory(state->recursion,
-										  gpucol_symbols_size(state->symbols));
+			load_rows(state, relation, n, (const int64 *const *) value_columns,
+					  (const uint8 *const *) null_columns);
 			n = 0;
 			if (TupIsNull(slot))
 				break;
@@ -297,8 +324,7 @@ compute_host(void *context, uint32_t id, uint32_t n,
 	gpucol_recursive_host_compute(state->hosts[id], state->symbols, n,
 								  (const int64 *const *) values, nulls,
 								  (int64 *) result, result_nulls);
-	gpucol_recursion_check_memory(state->recursion,
-								  gpucol_symbols_size(state->symbols));
+	gpucol_recursion_check_memory(state->recursion, held_bytes(state));
 }
 
 static void
@@ -389,6 +415,9 @@ start_run(RecursiveState *state)
 	state->symbols = gpucol_symbols_create(state->context);
 	make_equalities(state);
 	evaluate_constants(state);
+	for (int i = 0; i < state->nhosts; i++)
+		if (gpucol_recursive_host_match(state->hosts[i]) != NULL)
+			gpucol_recursive_match_reset(gpucol_recursive_host_match(state->hosts[i]));
 	state->recursion = gpucol_recursion_start(state->plan, compute_host, state);
 	load_seeds(state);
 	foreach(lc, inputs)
@@ -481,9 +510,12 @@ void
 gpucol_recursive_restart(PlanState *planstate)
 {
 	RecursiveState *state = (RecursiveState *) planstate;
+	MemoryContext old = MemoryContextSwitchTo(planstate->state->es_query_cxt);
 
+	/* which parameters have changed is remembered until the next run */
 	if (state->context != NULL || planstate->chgParam != NULL)
 		ExecReScan(planstate);
+	MemoryContextSwitchTo(old);
 }
 
 /* ExecScan: the next row. */

@@ -164,7 +164,7 @@ rescan(GpucolSource *base)
 {
 	RecursiveSource *source = (RecursiveSource *) base;
 
-	ExecReScan(source->recursion);
+	gpucol_recursive_restart(source->recursion);
 	source->next = source->rows.nrows = 0;
 }
 

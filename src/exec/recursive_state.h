@@ -20,12 +20,45 @@ extern const CustomScanMethods gpucol_recursive_agg_scan_methods;
 /*
  * recursive_host.c: an expression over values of a recursion that PostgreSQL
  * computes, in the name of the GpucolInputs; `operands` are the numbers of its
- * operands (GPUCOL_RECURSIVE_OPERAND) among all.
+ * operands (GPUCOL_RECURSIVE_OPERAND) among all; match as in
+ * GPUCOL_RECURSIVE_MATCHES, or NIL.
  */
 typedef struct GpucolRecursiveHost GpucolRecursiveHost;
 
 extern GpucolRecursiveHost *gpucol_recursive_host_create(Expr *expr, List *operands,
+														 List *match,
 														 PlanState *inputs);
+
+/*
+ * recursive_match.c: a host expression that tests whether an input has a row (or
+ * none) for which it holds, `how` being what GPUCOL_RECURSIVE_MATCHES says of it.
+ */
+typedef struct GpucolRecursiveMatch GpucolRecursiveMatch;
+
+extern GpucolRecursiveMatch *gpucol_recursive_match_create(List *how, List *operands,
+														   TupleDesc desc);
+
+/* Forget the rows, or take rows of the input over, into the current context. */
+extern void gpucol_recursive_match_reset(GpucolRecursiveMatch *match);
+extern void gpucol_recursive_match_load(GpucolRecursiveMatch *match, uint32 n,
+										const int64 *const *values,
+										const uint8 *const *nulls);
+extern int	gpucol_recursive_match_input(const GpucolRecursiveMatch *match);
+extern Size gpucol_recursive_match_size(const GpucolRecursiveMatch *match);
+
+/*
+ * Try the rows that may match operands (as the engine has them, at `row`): the
+ * expression reads the slot, which has all other operands.  Is the test passed?
+ */
+extern bool gpucol_recursive_match_test(GpucolRecursiveMatch *match,
+										const int64 *const *values,
+										const uint8 *const *nulls, uint32 row,
+										const GpucolSymbols *symbols,
+										ExprState *expr, ExprContext *econtext,
+										TupleTableSlot *slot);
+
+/* The match that a host expression is, or NULL. */
+extern GpucolRecursiveMatch *gpucol_recursive_host_match(GpucolRecursiveHost *host);
 
 /* How its result travels; valid as long as the host. */
 extern GpucolRecColumn *gpucol_recursive_host_result(GpucolRecursiveHost *host);

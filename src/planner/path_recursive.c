@@ -136,6 +136,8 @@ make_recursive_path(const SetOperationStmt *setop,
 	custom->custom_private = lappend(custom->custom_private,
 									 lowered->host_operands);
 	custom->custom_private = lappend(custom->custom_private,
+									 lowered->host_matches);
+	custom->custom_private = lappend(custom->custom_private,
 									 lowered->equalities);
 	custom->custom_private = lappend(custom->custom_private,
 									 makeInteger(first_leaf(setop->larg)));

@@ -10,6 +10,7 @@
 
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "nodes/value.h"
 #include "optimizer/optimizer.h"
 
 #include "datalog/values.h"
@@ -59,6 +60,13 @@ find_volatile_subplan(Node *node, void *context)
 	return expression_tree_walker(node, find_volatile_subplan, context);
 }
 
+bool
+gpucol_rec_lower_is_volatile(const GpucolRecLowering *lowering, Node *node)
+{
+	return contain_volatile_functions(node) ||
+		find_volatile_subplan(node, lowering->subroot->glob);
+}
+
 static bool find_foreign(Node *node, void *context);
 
 /* The same for a subquery that is run for rows, by PostgreSQL. */
@@ -67,8 +75,6 @@ find_foreign_subplan(GpucolRecLowering *lowering, SubPlan *subplan)
 {
 	if (!lowering->recursive)
 		gpucol_rec_lower_decline(lowering, "the non-recursive term uses the result of a subquery");
-	if (find_volatile_subplan((Node *) subplan, lowering->subroot->glob))
-		gpucol_rec_lower_decline(lowering, "a subquery of the recursive term has a volatile function");
 	/* what the subquery returns is a parameter in its test alone */
 	lowering->subplan_params = list_concat_copy(lowering->subplan_params,
 												subplan->paramIds);
@@ -122,6 +128,9 @@ typedef struct HostContext
 	GpucolRecLowering *lowering;
 	List	   *vars;
 	List	   *positions;		/* IntList: among all operands */
+	const GpucolRecSource *inner;	/* a match: of this relation, or NULL */
+	List	   *columns;		/* IntList: its columns that are used */
+	List	   *column_positions;	/* IntList: their operands */
 } HostContext;
 
 /*
@@ -139,33 +148,46 @@ add_operand(GpucolRecLowering *lowering, const Var *var)
 	return list_length(*operands) - 1;
 }
 
+/* The number of the operand that stands for a column. */
+static int
+find_operand(HostContext *host, Var *var)
+{
+	int			column;
+	ListCell   *lc;
+
+	if (host->inner != NULL &&
+		gpucol_rec_lower_column(host->lowering, var, &column) == host->inner)
+	{
+		foreach(lc, host->columns)
+			if (lfirst_int(lc) == column)
+				return list_nth_int(host->column_positions, foreach_current_index(lc));
+		host->columns = lappend_int(host->columns, column);
+		host->column_positions = lappend_int(host->column_positions,
+											 add_operand(host->lowering, var));
+		return llast_int(host->column_positions);
+	}
+	foreach(lc, host->vars)
+		if (((Var *) lfirst(lc))->varno == var->varno &&
+			((Var *) lfirst(lc))->varattno == var->varattno)
+			return list_nth_int(host->positions, foreach_current_index(lc));
+	host->vars = lappend(host->vars, var);
+	host->positions = lappend_int(host->positions, add_operand(host->lowering, var));
+	return llast_int(host->positions);
+}
+
 /* The expression with operands in the place of columns. */
 static Node *
 replace_columns(Node *node, void *context)
 {
-	HostContext *host = context;
-	ListCell   *lc;
-
 	if (node == NULL)
 		return NULL;
 	if (IsA(node, Var))
 	{
 		Var		   *var = (Var *) node;
 		Param	   *param = makeNode(Param);
-		int			i = list_length(host->vars);
 
-		foreach(lc, host->vars)
-			if (((Var *) lfirst(lc))->varno == var->varno &&
-				((Var *) lfirst(lc))->varattno == var->varattno)
-				i = foreach_current_index(lc);
-		if (i == list_length(host->vars))
-		{
-			host->vars = lappend(host->vars, var);
-			host->positions = lappend_int(host->positions,
-										  add_operand(host->lowering, var));
-		}
 		param->paramkind = PARAM_EXTERN;
-		param->paramid = GPUCOL_RECURSIVE_OPERAND + list_nth_int(host->positions, i);
+		param->paramid = GPUCOL_RECURSIVE_OPERAND + find_operand(context, var);
 		param->paramtype = var->vartype;
 		param->paramtypmod = var->vartypmod;
 		param->paramcollid = var->varcollid;
@@ -191,44 +213,117 @@ note_computed(GpucolRecLowering *lowering, Node *node)
 							   list_make2_oid(type, collation));
 }
 
-/* A step (COMPUTE or TEST) that PostgreSQL computes. */
-bool
-gpucol_rec_lower_host(GpucolRecLowering *lowering, Node *node,
-					  GpucolRecStepKind kind, GpucolRecOperand *out)
+/* Add the step of a host expression, whose operands are known. */
+static bool
+add_host(GpucolRecLowering *lowering, Node *expr, const HostContext *host,
+		 GpucolRecStepKind kind, List *match, GpucolRecOperand *out)
 {
 	GpucolLoweredRecursion *result = lowering->result;
-	HostContext host = {.lowering = lowering};
-	GpucolRecOperand operands[GPUCOL_REC_MAX_ARITY];
-	Node	   *expr;
+	GpucolRecOperand operands[GPUCOL_REC_MAX_ARITY] = {{0}};
 	GpucolRecStep *step;
 	uint32		at;
 	ListCell   *lc;
 
-	if (find_foreign(node, lowering))
-		return false;
-	expr = replace_columns(node, &host);
-	if (list_length(host.vars) > GPUCOL_REC_MAX_ARITY)
+	if (list_length(host->vars) > GPUCOL_REC_MAX_ARITY)
 		return gpucol_rec_lower_decline(lowering, "an expression of the recursive term reads too many columns");
-	foreach(lc, host.vars)
+	foreach(lc, host->vars)
 	{
 		if (!gpucol_rec_lower_var(lowering, lfirst(lc), &operands[foreach_current_index(lc)]))
 			return false;
 	}
-	if (kind == GPUCOL_REC_COMPUTE)
-	{
-		note_computed(lowering, node);
+	if (out != NULL)
 		*out = gpucol_rec_builder_operand(GPUCOL_REC_REGISTER,
 										  gpucol_rec_builder_register(&lowering->builder));
-	}
 	at = gpucol_rec_builder_step(&lowering->builder, kind,
 								 list_length(result->hosts),
-								 list_length(host.vars), operands);
+								 list_length(host->vars), operands);
 	step = gpucol_rec_builder_step_at(&lowering->builder, at);
 	step->function = GPUCOL_REC_HOST;
 	step->type = GPUCOL_REC_CODE;
-	if (kind == GPUCOL_REC_COMPUTE)
+	if (out != NULL)
 		step->target = out->index;
 	result->hosts = lappend(result->hosts, expr);
-	result->host_operands = lappend(result->host_operands, host.positions);
+	result->host_operands = lappend(result->host_operands, host->positions);
+	result->host_matches = lappend(result->host_matches, match);
 	return true;
+}
+
+bool
+gpucol_rec_lower_host(GpucolRecLowering *lowering, Node *node,
+					  GpucolRecStepKind kind, GpucolRecOperand *out)
+{
+	HostContext host = {.lowering = lowering};
+	Node	   *expr;
+
+	if (find_foreign(node, lowering))
+		return false;
+	expr = replace_columns(node, &host);
+	if (kind == GPUCOL_REC_COMPUTE)
+		note_computed(lowering, node);
+	return add_host(lowering, expr, &host, kind, NIL,
+					kind == GPUCOL_REC_COMPUTE ? out : NULL);
+}
+
+/*
+ * Is a condition the equality of a column of the relation and one of another, of
+ * which the engine's values tell?  The two, then.
+ */
+static bool
+find_key(const GpucolRecLowering *lowering, const GpucolRecSource *source,
+		 const OpExpr *op, Var **outer, int *column)
+{
+	GpucolRecFunction function;
+
+	if (!IsA(op, OpExpr) || list_length(op->args) != 2 ||
+		!gpucol_rec_lower_comparison(op, &function) || function != GPUCOL_REC_EQ)
+		return false;
+	for (int side = 0; side < 2; side++)
+	{
+		Var		   *var = (Var *) gpucol_rec_lower_strip(list_nth(op->args, side));
+
+		*outer = (Var *) gpucol_rec_lower_strip(list_nth(op->args, 1 - side));
+		if (IsA(var, Var) && IsA(*outer, Var) &&
+			gpucol_rec_lower_column(lowering, var, column) == source &&
+			(*outer)->varno != var->varno)
+			return true;
+	}
+	return false;
+}
+
+bool
+gpucol_rec_lower_match(GpucolRecLowering *lowering, const GpucolRecSource *source,
+					   List *clauses)
+{
+	HostContext host = {.lowering = lowering,.inner = source};
+	Node	   *expr = (Node *) make_ands_explicit(clauses);
+	List	   *keys = NIL;
+	List	   *key_columns = NIL;
+	List	   *match;
+	ListCell   *lc;
+
+	if (find_foreign(expr, lowering))
+		return false;
+	expr = replace_columns(expr, &host);
+	foreach(lc, clauses)
+	{
+		const OpExpr *op;
+		Var		   *outer;
+		int			column;
+
+		if (!find_key(lowering, source, lfirst(lc), &outer, &column))
+			continue;
+		op = lfirst(lc);
+		if (exprType(linitial(op->args)) == exprType(lsecond(op->args)))
+			gpucol_rec_lower_note_equality(lowering, exprType(linitial(op->args)),
+										   op->inputcollid);
+		keys = lappend_int(keys, find_operand(&host, outer));
+		key_columns = lappend_int(key_columns, column);
+	}
+	match = list_make3(makeInteger(source->relation - 1),
+					   makeBoolean(source->mode != GPUCOL_SOURCE_PRESENT),
+					   host.columns);
+	match = lappend(match, host.column_positions);
+	match = lappend(match, keys);
+	match = lappend(match, key_columns);
+	return add_host(lowering, expr, &host, GPUCOL_REC_TEST, match, NULL);
 }

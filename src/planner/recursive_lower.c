@@ -153,6 +153,14 @@ is_ready(const GpucolRecLowering *lowering, const GpucolRecSource *source)
 	return true;
 }
 
+/* Is a source one that only drops rows, by having a match or none? */
+static bool
+only_tests(const GpucolRecSource *source)
+{
+	return source->mode == GPUCOL_SOURCE_PRESENT ||
+		source->mode == GPUCOL_SOURCE_ABSENT || source->padded;
+}
+
 /* The next input to join: one that only drops rows, most keys, fewest rows. */
 static GpucolRecSource *
 next_source(const GpucolRecLowering *lowering)
@@ -169,8 +177,7 @@ next_source(const GpucolRecLowering *lowering)
 		if (source->done ||
 			(source->mode != GPUCOL_SOURCE_INNER && !is_ready(lowering, source)))
 			continue;
-		if (source->mode == GPUCOL_SOURCE_PRESENT || source->mode == GPUCOL_SOURCE_ABSENT ||
-			source->padded)
+		if (only_tests(source))
 			return source;
 		keys = count_keys(lowering, source);
 		if (best == NULL || keys > best_keys ||
@@ -244,6 +251,49 @@ lower_atom(GpucolRecLowering *lowering, GpucolRecSource *source)
 	return true;
 }
 
+/*
+ * The conditions on a match in a source that its own plan does not see to; *lookup
+ * says whether a lookup by its columns decides them.
+ */
+static List *
+match_conditions(const GpucolRecLowering *lowering, const GpucolRecSource *source,
+				 bool *lookup)
+{
+	Bitmapset  *columns = NULL;
+	List	   *clauses = NIL;
+	int			column;
+	Node	   *value;
+	ListCell   *lc;
+
+	*lookup = true;
+	foreach(lc, lowering->quals)
+	{
+		GpucolRecQual *qual = lfirst(lc);
+
+		if (qual->on != source || is_local(lowering, qual))
+			continue;
+		clauses = lappend(clauses, qual->clause);
+		*lookup = *lookup && match_key(lowering, source, qual, &column, &value) &&
+			!bms_is_member(column, columns);
+		if (*lookup)
+			columns = bms_add_member(columns, column);
+	}
+	return clauses;
+}
+
+/* Add the test that a source has a match, or none, by PostgreSQL's conditions. */
+static bool
+lower_match(GpucolRecLowering *lowering, GpucolRecSource *source, List *clauses)
+{
+	ListCell   *lc;
+
+	foreach(lc, lowering->quals)
+		if (((GpucolRecQual *) lfirst(lc))->on == source)
+			((GpucolRecQual *) lfirst(lc))->done = true;
+	source->done = true;
+	return gpucol_rec_lower_match(lowering, source, clauses);
+}
+
 /* Add the test that a source has a match, or none. */
 static bool
 lower_existence(GpucolRecLowering *lowering, GpucolRecSource *source)
@@ -252,9 +302,13 @@ lower_existence(GpucolRecLowering *lowering, GpucolRecSource *source)
 	int			n = list_length(source->columns);
 	int			column;
 	Node	   *value;
+	bool		lookup;
+	List	   *clauses = match_conditions(lowering, source, &lookup);
 	ListCell   *lc;
 	int			i;
 
+	if (!lookup)
+		return lower_match(lowering, source, clauses);
 	for (i = 0; i < n; i++)
 		operands[i] = gpucol_rec_builder_operand(GPUCOL_REC_ANY, 0);
 	foreach(lc, lowering->quals)
@@ -263,14 +317,10 @@ lower_existence(GpucolRecLowering *lowering, GpucolRecSource *source)
 
 		if (qual->on != source)
 			continue;
-		if (!is_local(lowering, qual))
-		{
-			if (!match_key(lowering, source, qual, &column, &value) ||
-				operands[column].kind != GPUCOL_REC_ANY)
-				return gpucol_rec_lower_decline(lowering, "the recursive term has an outer join, EXISTS or NOT EXISTS on more than equal columns");
-			if (!lower_key(lowering, qual, value, &operands[column]))
-				return false;
-		}
+		if (!is_local(lowering, qual) &&
+			(!match_key(lowering, source, qual, &column, &value) ||
+			 !lower_key(lowering, qual, value, &operands[column])))
+			return false;
 		qual->done = true;
 	}
 	gpucol_rec_builder_step(&lowering->builder, source->mode == GPUCOL_SOURCE_PRESENT ?
@@ -284,8 +334,7 @@ lower_existence(GpucolRecLowering *lowering, GpucolRecSource *source)
 static bool
 lower_source(GpucolRecLowering *lowering, GpucolRecSource *source)
 {
-	if (source->mode == GPUCOL_SOURCE_PRESENT || source->mode == GPUCOL_SOURCE_ABSENT ||
-		source->padded)
+	if (only_tests(source))
 		return lower_existence(lowering, source);
 	return lower_atom(lowering, source);
 }
@@ -303,7 +352,8 @@ lower_tests(GpucolRecLowering *lowering)
 			GpucolRecQual *qual = lfirst(lc);
 			bool		local = is_local(lowering, qual);
 
-			if (qual->done || !is_known(lowering, qual->clause) ||
+			if (qual->done || (qual->on != NULL && only_tests(qual->on)) ||
+				!is_known(lowering, qual->clause) ||
 				(pass == 0 && !local && !gpucol_rec_lower_is_native(qual->clause)))
 				continue;
 			if (!local && !gpucol_rec_lower_test(lowering, qual->clause))
@@ -492,6 +542,7 @@ lower_base(GpucolRecLowering *lowering, PlannerInfo *subroot)
 	result->constants = list_truncate(result->constants, nconstants);
 	result->hosts = list_truncate(result->hosts, nhosts);
 	result->host_operands = list_truncate(result->host_operands, nhosts);
+	result->host_matches = list_truncate(result->host_matches, nhosts);
 	result->operands = list_truncate(result->operands, noperands);
 	result->equalities = list_truncate(result->equalities, nequalities);
 	result->computed = list_truncate(result->computed, ncomputed);

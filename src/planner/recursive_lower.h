@@ -29,6 +29,7 @@ typedef struct GpucolLoweredRecursion
 	List	   *constants;		/* Expr: Const or Param of the query */
 	List	   *hosts;			/* Expr: what PostgreSQL computes */
 	List	   *host_operands;	/* IntList of the operands of each */
+	List	   *host_matches;	/* NIL, or what exec/recursive.h says of each */
 	List	   *operands;		/* Expr: all of them, of the columns' types */
 	List	   *equalities;		/* OidList (type, collation): equal values are
 								 * made the same */

@@ -107,6 +107,10 @@ extern bool gpucol_rec_lower_test(GpucolRecLowering *lowering, Node *clause);
 
 /* ---- recursive_hosts.c ---- */
 
+/* Has an expression, or a subquery that it runs for rows, a volatile function? */
+extern bool gpucol_rec_lower_is_volatile(const GpucolRecLowering *lowering,
+										 Node *node);
+
 /* Is a Param of the query known when the node is (re)started? */
 extern bool gpucol_rec_lower_knows_param(const GpucolRecLowering *lowering,
 										 const Param *param);
@@ -114,5 +118,12 @@ extern bool gpucol_rec_lower_knows_param(const GpucolRecLowering *lowering,
 /* A step (COMPUTE or TEST) that PostgreSQL computes. */
 extern bool gpucol_rec_lower_host(GpucolRecLowering *lowering, Node *node,
 								  GpucolRecStepKind kind, GpucolRecOperand *out);
+
+/*
+ * A test that PostgreSQL computes: has a source a row for which these conditions
+ * (on it and on what is known) hold; or none, unless it is PRESENT.
+ */
+extern bool gpucol_rec_lower_match(GpucolRecLowering *lowering,
+								   const GpucolRecSource *source, List *clauses);
 
 #endif							/* GPUCOL_PLANNER_RECURSIVE_LOWERING_H */

@@ -146,8 +146,8 @@ check_query(GpucolRecLowering *lowering)
 		return gpucol_rec_lower_decline(lowering, "the recursive term locks rows");
 	if (query->hasTargetSRFs)
 		return gpucol_rec_lower_decline(lowering, "the recursive term has a set-returning function");
-	if (contain_volatile_functions((Node *) query->targetList) ||
-		contain_volatile_functions((Node *) query->jointree))
+	if (gpucol_rec_lower_is_volatile(lowering, (Node *) query->targetList) ||
+		gpucol_rec_lower_is_volatile(lowering, (Node *) query->jointree))
 		return gpucol_rec_lower_decline(lowering, "the recursive term has a volatile function");
 	return true;
 }

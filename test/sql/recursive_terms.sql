@@ -43,6 +43,13 @@ SELECT term, closure('SELECT r.src, e.dst FROM r ' || term, 'UNION'),
 	('JOIN edge e ON e.src = r.dst LEFT JOIN node n ON n.id = e.dst WHERE coalesce(n.kind, 9) > 1'),
 	('JOIN edge e ON e.src = r.dst LEFT JOIN node n ON n.id = e.dst AND n.kind = 2 WHERE (n.id IS NULL OR n.kind < 3)'),
 	('LEFT JOIN edge e ON e.src = r.dst WHERE true'),
+	('JOIN edge e ON e.src = r.dst WHERE NOT EXISTS (SELECT FROM node WHERE id = e.dst AND kind < r.src)'),
+	('JOIN edge e ON e.src = r.dst WHERE NOT EXISTS (SELECT FROM node WHERE id BETWEEN e.dst AND r.dst)'),
+	('JOIN edge e ON e.src = r.dst WHERE EXISTS (SELECT FROM node WHERE id > e.dst AND kind IS DISTINCT FROM r.src)'),
+	('JOIN edge e ON e.src = r.dst WHERE NOT EXISTS (SELECT FROM node WHERE name = ''n'' || e.dst AND id % 2 = r.src % 2)'),
+	('LEFT JOIN edge e ON e.src = r.dst AND r.src > 3 WHERE true'),
+	('LEFT JOIN edge e ON e.src = r.dst AND e.dst > r.src LEFT JOIN node n ON n.id = e.dst AND n.kind <> r.src AND n.kind < 4 WHERE n.id IS DISTINCT FROM 3'),
+	('LEFT JOIN edge e ON e.src BETWEEN r.dst AND r.dst + 1 AND e.dst % 3 = 0 WHERE true'),
 	('LEFT JOIN edge e ON e.src = r.dst LEFT JOIN node n ON n.id = e.dst LEFT JOIN node o ON o.kind = n.kind WHERE o.id IS DISTINCT FROM 3'),
 	('LEFT JOIN (SELECT id, count(*)::int AS dst FROM node GROUP BY id) e ON e.id = r.dst WHERE true')) v(term);
 -- the same joins in the non-recursive term
@@ -111,8 +118,7 @@ END $$;
 SELECT reason('WITH RECURSIVE r AS (' || query || ') SELECT * FROM r') FROM (VALUES
 	('SELECT f AS x, 1 AS hop FROM typed UNION SELECT r.x + 1, hop + 1 FROM r WHERE hop < 4'),
 	('SELECT src, dst FROM edge UNION SELECT r.src, e.dst FROM r JOIN edge e ON e.src = r.dst WHERE e.dst NOT IN (SELECT id + (random() * 0)::int FROM node)'),
-	('SELECT src, dst FROM edge UNION SELECT r.src, e.dst FROM r JOIN edge e ON e.src = r.dst WHERE NOT EXISTS (SELECT FROM node WHERE id = e.dst AND kind < r.src)'),
-	('SELECT src, dst FROM edge UNION SELECT r.src, e.dst FROM r LEFT JOIN edge e ON e.src = r.dst AND r.src > 3'),
+	('SELECT src, dst FROM edge UNION SELECT r.src, u FROM r, unnest(ARRAY[r.dst, 7]) u'),
 	('SELECT src, dst FROM edge UNION SELECT r.src, e.dst FROM r LEFT JOIN (edge e JOIN node n ON n.id = e.src) ON e.src = r.dst'),
 	('SELECT src, dst FROM edge UNION SELECT r.src, e.dst FROM r, LATERAL (SELECT dst FROM edge WHERE src = r.dst LIMIT 1) e'),
 	('SELECT src, dst FROM edge UNION SELECT r.src, (random() * e.dst)::int FROM r JOIN edge e ON e.src = r.dst'),

@@ -56,6 +56,10 @@ sub condition
 	my ($x, $y) = (pick(@scope), pick(@scope));
 	return pick("$x < 8", "$x <> $y", "$x IN (1, 2, 3, 5, 8, $y)", "NOT ($x = 4 OR $y IS NULL)", "($x > 2) IS NOT FALSE", "$x IS DISTINCT FROM $y",
 		"EXISTS (SELECT FROM n WHERE n.id = $x)", "NOT EXISTS (SELECT FROM n WHERE n.id = $x)", "NOT EXISTS (SELECT FROM n WHERE n.id = $x AND n.t = 'a')",
+		"$x NOT IN (SELECT id FROM n WHERE id IS NOT NULL)", "$x NOT IN (SELECT id FROM n WHERE t <> 'b')", "$x > (SELECT avg(id) - 2 FROM n)",
+		"(SELECT count(*) FROM n WHERE n.id < $x AND n.id <> $y) > 2", "($x < 4 OR EXISTS (SELECT FROM e1 z WHERE z.a > $x AND z.b = $y))",
+		"NOT EXISTS (SELECT FROM e1 z WHERE z.a = $x AND z.b > $y)", "NOT EXISTS (SELECT FROM n WHERE n.id BETWEEN $x AND $y)", "EXISTS (SELECT FROM e1 z WHERE z.a = $x AND z.b <> $y)",
+		"NOT EXISTS (SELECT FROM e2 z WHERE z.c = 'a' AND z.b = $x + 1 AND z.a IS DISTINCT FROM $y)", "NOT EXISTS (SELECT FROM n JOIN e1 z ON z.a = n.id WHERE z.b = $x)",
 		"$x IN (SELECT id FROM n)", "EXISTS (SELECT FROM e1 z WHERE z.a = $x AND z.b = $y)", "CASE WHEN $x > 4 THEN $y < 9 END", "$x = 0 OR 12 / $x > 1");
 }
 
@@ -68,7 +72,7 @@ sub joins
 	{
 		my $table = pick(qw(e1 e2));
 		my ($left, $key) = (pick(@scope), pick('a', 'a', 'b'));
-		$from .= pick('', '', ' LEFT') . " JOIN $table t$i ON t$i.$key = $left" . pick('', '', " AND t$i.a > 2");
+		$from .= pick('', '', ' LEFT') . " JOIN $table t$i ON t$i.$key = $left" . pick('', '', " AND t$i.a > 2", " AND t$i.b <> r.x", ' AND r.y > 3', " AND t$i.b > r.y AND t$i.a IS NOT NULL");
 		push @scope, "t$i.a", "t$i.b";
 	}
 	return ($from, @scope);
@@ -98,11 +102,16 @@ sub make_query
 		push @targets, 'r.h + 1';
 		$where .= ' AND r.h < 3';
 	}
-	my $recursion = 'WITH RECURSIVE r(' . join(', ', @columns) . ') AS (SELECT ' . join(', ', @seeds) . ' FROM e1 WHERE a < ' . between(1, 9) .
+	# now and then, all of it is a subquery of rows whose values it uses
+	my $outer = between(1, 5) == 1 ? 'v.n' : undef;
+	$where .= pick('', " AND r.x <> $outer", " AND $scope[-1] NOT IN (SELECT id + $outer FROM n)") if $outer;
+	my $recursion = 'WITH RECURSIVE r(' . join(', ', @columns) . ') AS (SELECT ' . join(', ', @seeds) . ' FROM e1 WHERE a < ' . ($outer // between(1, 9)) .
 		($all ? ' UNION ALL ' : ' UNION ') . 'SELECT ' . join(', ', @targets) . " FROM $from WHERE $where) ";
-	return $recursion . pick('SELECT * FROM r', 'SELECT count(*), sum(x), max(y), avg(y) FROM r', 'SELECT y, count(*), sum(x) FROM r GROUP BY y HAVING count(*) > 1',
+	my $query = $recursion . pick('SELECT * FROM r', 'SELECT count(*) FROM r JOIN r s ON s.x = r.y', 'SELECT * FROM r WHERE x > (SELECT avg(y) FROM r)',
+		'SELECT * FROM r WHERE x >= (SELECT avg(a) FROM e1)', 'SELECT count(*), sum(x), max(y), avg(y) FROM r', 'SELECT y, count(*), sum(x) FROM r GROUP BY y HAVING count(*) > 1',
 		'SELECT * FROM r WHERE x > 3 OR y IS NULL', 'SELECT DISTINCT x FROM r', 'SELECT x, y FROM r ORDER BY y DESC, x NULLS FIRST LIMIT 5', 'SELECT x % 3, count(*) FROM r WHERE y < 8 GROUP BY 1',
 		'SELECT count(*) FROM e1 JOIN r ON r.y = e1.a');
+	return $outer ? "SELECT v.n, l.* FROM (VALUES (4), (7), (NULL), (2), (9)) v(n), LATERAL ($query) l" : $query;
 }
 
 $node->safe_psql('postgres', <<'SQL');
@@ -118,7 +127,13 @@ BEGIN
 			PERFORM set_config('gpucol.recursive_strategy', strategy, true);
 		END IF;
 		BEGIN
-			EXECUTE 'SELECT count(*) || '' '' || coalesce(string_agg(q, E''\n'' ORDER BY q COLLATE "C"), '''') FROM (SELECT trim_scale_of(q::text) AS q FROM (' || query || ') q) x' INTO result;
+			-- read, or written to a table and read from there
+			IF length(query) % 3 > 0 THEN
+				EXECUTE 'CREATE TEMP TABLE made ' || CASE length(query) % 3 WHEN 1 THEN 'USING gpucol' ELSE '' END || ' AS ' || query;
+			END IF;
+			EXECUTE 'SELECT count(*) || '' '' || coalesce(string_agg(q, E''\n'' ORDER BY q COLLATE "C"), '''') FROM (SELECT trim_scale_of(q::text) AS q FROM ('
+				|| CASE WHEN length(query) % 3 > 0 THEN 'TABLE made' ELSE query END || ') q) x' INTO result;
+			DROP TABLE IF EXISTS made;
 		EXCEPTION WHEN OTHERS THEN
 			result := SQLSTATE || ' ' || SQLERRM;
 		END;
