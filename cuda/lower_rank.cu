@@ -23,7 +23,8 @@ Lowering::check_shape() const
 		(shape_->kind == GPUCOL_SHAPE_TOP && (!is_output(shape_->key, 0) || shape_->k < 1)) ||
 		(shape_->kind == GPUCOL_SHAPE_RANKED &&
 		 (shape_->nkeys > p_->nkeys || shape_->nrankings > GPUCOL_SHAPE_MAX_RANKINGS || !is_output(shape_->filter, -1) ||
-		  !is_output(shape_->score, 0) || !is_output(shape_->probability, 0) || !is_output(shape_->label, -1))) ||
+		  !is_output(shape_->score, 0) || !is_output(shape_->probability, 0) || !is_output(shape_->label, -1) ||
+		  !is_output(shape_->x, -1))) ||
 		shape_->kind > GPUCOL_SHAPE_RANKED)
 		throw unsupported("malformed request: shape of the rows");
 	for (uint32_t i = 0; shape_->kind == GPUCOL_SHAPE_RANKED && i < shape_->nrankings; i++)

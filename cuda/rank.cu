@@ -14,6 +14,9 @@
  * more of them only where the rankings say that these were too few.  A group that
  * a thread or a warp does not settle in WALKED_ROWS is split over the device.
  *
+ * With x-tuples every group is ranked by one thread (topk_x.cu); x-tuples are
+ * numbered within their groups as groups are, by sorting.
+ *
  *-------------------------------------------------------------------------
  */
 #include "rank.cuh"
@@ -40,6 +43,7 @@ constexpr uint64_t MAX_DENSE_GROUPS = (uint64_t) 1 << 28;
 constexpr uint32_t FEW_GROUPS = 65536;	/* dense however few the rows */
 constexpr uint32_t LARGE_GROUP = 1 << 20;	/* rows that are selected from */
 constexpr uint32_t WALKED_ROWS = 8192;	/* of a group by a thread or warp, before it is split */
+constexpr uint32_t WALKED_X_ROWS = 2048;	/* the same with x-tuples, if groups are few */
 constexpr uint32_t FEW_SPLIT = 256;	/* groups that are split one after the other */
 
 /*-------------------------------------------------------------------------
@@ -272,6 +276,71 @@ label_ties_kernel(GpucolTopkRows rows, const uint32_t *row, uint32_t *tied)
 	}
 }
 
+/* Is a row's x-tuple the row's own?  So it is for rows that never exist. */
+__device__ static inline bool
+stands_alone(const GpucolRankColumn &x, const double *p, size_t i)
+{
+	return x.nulls[i] || p[i] <= 0;
+}
+
+/* What x-tuples are told apart by, to be numbered. */
+__global__ void
+x_words_kernel(GpucolRankColumn x, const double *p, uint32_t nrows, uint64_t *words, uint32_t *rows)
+{
+	GPUCOL_FOR_EACH(i, nrows)
+	{
+		words[i] = stands_alone(x, p, i) ? 0 : (uint64_t) x.values[i * x.stride];
+		rows[i] = (uint32_t) i;
+	}
+}
+
+/* Group and x-tuple together, to be numbered; the n numbers of x-tuples are less than n. */
+__global__ void
+x_pairs_kernel(GpucolRankColumn x, const double *p, const uint32_t *group, const uint32_t *number, uint32_t n, uint32_t nrows,
+			   uint64_t *words, uint32_t *rows)
+{
+	GPUCOL_FOR_EACH(i, nrows)
+	{
+		words[i] = (uint64_t) (group ? group[i] : 0) << 32 | (stands_alone(x, p, i) ? n + (uint32_t) i : number[i]);
+		rows[i] = (uint32_t) i;
+	}
+}
+
+/* The least number of each group, which are ascending with the groups. */
+__global__ void
+x_first_kernel(const uint32_t *group, const uint32_t *pair, uint32_t nrows, uint32_t *first)
+{
+	GPUCOL_FOR_EACH(i, nrows)
+		atomicMin(first + (group ? group[i] : 0), pair[i]);
+}
+
+/* Numbers within the groups, of rows in ranking order. */
+__global__ void
+x_at_kernel(const uint32_t *group, const uint32_t *pair, const uint32_t *first, const uint32_t *row, uint32_t nrows, int32_t *x)
+{
+	GPUCOL_FOR_EACH(i, nrows)
+	{
+		uint32_t	at = row[i];
+
+		x[i] = (int32_t) (pair[at] - first[group ? group[at] : 0]);
+	}
+}
+
+/* Do rows tie in all but their x-tuples? */
+__global__ void
+x_ties_kernel(GpucolTopkRows rows, const uint32_t *row, const uint32_t *pair, uint32_t *tied)
+{
+	GPUCOL_FOR_EACH(i, rows.nrows - 1)
+	{
+		uint32_t	a = row[i],
+					b = row[i + 1];
+
+		if (rows.score[a] == rows.score[b] && rows.probability[a] == rows.probability[b] && rows.probability[a] > 0 &&
+			(rows.group == NULL || rows.group[a] == rows.group[b]) && rows.label[a] == rows.label[b] && pair[a] != pair[b])
+			*tied = 1;
+	}
+}
+
 /* k of each group from its key; found[0]: one is no k, found[1]: the greatest. */
 __global__ void
 group_k_kernel(GpucolRankColumn column, uint32_t n, const uint32_t *row_of, int32_t *k, int32_t *found)
@@ -446,12 +515,13 @@ private:
 	int32_t		k_[GPUCOL_SHAPE_MAX_RANKINGS];	/* the greatest */
 	GpucolTopkRows rows_ = {};
 
-	void	   *split_ = NULL;		/* scratch memory of split groups */
+	void	   *split_ = NULL;		/* scratch memory that rankings use in turn */
 	size_t		split_bytes_ = 0;
 
 	/* rows in ranking order */
 	GpucolTopkGroups groups_ = {};
 	uint32_t   *row_ = NULL;
+	GpucolTopkXTuples xs_ = {};
 
 	template <class T> T *array(size_t n) { return t_.scratch->array<T>(n + 1, "the rows to be ranked"); }
 	template <class T> T host(const T *p);
@@ -484,6 +554,8 @@ private:
 	bool		select_best(uint32_t want, GpucolTopkRows *best);
 	bool		rank_all(const GpucolTopkRows &rows, bool must_settle);
 	bool		rank(const GpucolTopkRows &rows, uint32_t number, bool must_settle);
+	void		number_x(const GpucolTopkRows &rows);
+	void		rank_x(const GpucolShapeRanking &r, int32_t k, const GpucolTopkPicks &picks, double *probability);
 	void		limit_walk(int32_t k, bool is_set);
 	bool		split_group(const GpucolShapeRanking &r, uint32_t g, int32_t k, const GpucolTopkPicks &picks, GpucolTopkSet *sets, double *figures);
 	bool		split_unsettled(const GpucolShapeRanking &r, int32_t k, const GpucolTopkPicks &picks, GpucolTopkSet *sets, double *figures);
@@ -844,6 +916,51 @@ Ranker::put_answers(const GpucolShapeRanking &r, const GpucolTopkRows &rows, con
 		fetch(l.nulls, total[0]);
 }
 
+/* Number the x-tuples of each group; the rows are in ranking order. */
+void
+Ranker::number_x(const GpucolTopkRows &rows)
+{
+	const GpucolRankColumn &x = t_.columns[shape_.x];
+	uint64_t   *words[2] = {array<uint64_t>(nrows_), array<uint64_t>(nrows_)};
+	uint32_t   *numbers[2] = {array<uint32_t>(nrows_), array<uint32_t>(nrows_)};
+	uint32_t   *first = array<uint32_t>((size_t) ngroups_ + 1);
+	int32_t    *at = array<int32_t>(nrows_);
+	uint32_t   *tied = array<uint32_t>(1);
+	uint32_t   *pair;
+	uint32_t	n;
+
+	if (groups_.longest > std::max(WALKED_X_ROWS, nrows_ / FEW_SPLIT))
+		throw Failure{GPUCOL_UNSUPPORTED, "x-tuples in a group that is much longer than others"};
+	LAUNCH(x_words_kernel, nrows_)(x, rows.probability, nrows_, words[0], numbers[0]);
+	pair = number_words(words, numbers, &n);
+	LAUNCH(x_pairs_kernel, nrows_)(x, rows.probability, rows.group, pair, n, nrows_, words[0], numbers[0]);
+	pair = number_words(words, numbers, &n);
+	device_check(cudaMemsetAsync(first, 0xff, sizeof(uint32_t) * (size_t) ngroups_, t_.stream), "memset");
+	device_check(cudaMemcpyAsync(first + ngroups_, &n, sizeof(n), cudaMemcpyHostToDevice, t_.stream), "rank");
+	LAUNCH(x_first_kernel, nrows_)(rows.group, pair, nrows_, first);
+	LAUNCH(x_at_kernel, nrows_)(rows.group, pair, first, row_, nrows_, at);
+	device_check(cudaMemsetAsync(tied, 0, sizeof(uint32_t), t_.stream), "memset");
+	LAUNCH(x_ties_kernel, nrows_)(rows, row_, pair, tied);
+	if (host(tied))
+		throw Failure{GPUCOL_UNSUPPORTED, "rows of different x-tuples tie in score, probability and label"};
+	xs_.x = at;
+	xs_.first = first;
+}
+
+/* One ranking where there are x-tuples. */
+void
+Ranker::rank_x(const GpucolShapeRanking &r, int32_t k, const GpucolTopkPicks &picks, double *probability)
+{
+	GpucolTopkRanking ranking = {r.ranking, k, r.threshold};
+	uint32_t   *bad = array<uint32_t>(1);
+	void	   *scratch = split_scratch(gpucol_topk_x_scratch(groups_, k));
+
+	device_check(cudaMemsetAsync(bad, 0, sizeof(uint32_t), t_.stream), "memset");
+	device_check(gpucol_topk_x(groups_, xs_, ranking, picks, probability, bad, scratch, t_.stream), "rank");
+	if (host(bad))
+		throw Failure{GPUCOL_UNSUPPORTED, "the probabilities of an x-tuple exceed 1"};
+}
+
 /*
  * How many rows of a group a thread or a warp walks: what is not settled then is
  * split over the device, one group after the other, so these must be few.
@@ -858,7 +975,7 @@ Ranker::limit_walk(int32_t k, bool is_set)
 	groups_.most = most < groups_.longest && (is_set || k <= GPUCOL_SPLIT_MAX_K) ? (uint32_t) most : 0;
 }
 
-/* Scratch memory that one split group after the other uses. */
+/* Scratch memory of one ranking, or one split group, after the other. */
 void *
 Ranker::split_scratch(size_t bytes)
 {
@@ -946,10 +1063,13 @@ Ranker::rank(const GpucolTopkRows &rows, uint32_t number, bool must_settle)
 	picks.ranks = array<int32_t>(picks.stride ? (size_t) ngroups_ * k : n);
 	scratch = t_.scratch->allocate(gpucol_topk_counts_scratch(k), "the rows to be ranked");
 	if (r.ranking == GPUCOL_RANK_U_TOPK)
+		probability = array<double>(ngroups_);
+	if (shape_.x >= 0)
+		rank_x(r, k, picks, probability);
+	else if (r.ranking == GPUCOL_RANK_U_TOPK)
 	{
 		GpucolTopkSet *sets = array<GpucolTopkSet>(ngroups_);
 
-		probability = array<double>(ngroups_);
 		scratch = t_.scratch->allocate(gpucol_topk_heap_scratch(k), "the rows to be ranked");
 		device_check(gpucol_topk_heap(groups_, k, sets, scratch, t_.stream), "rank");
 		device_check(gpucol_topk_members(groups_, k, sets, picks.ranks, t_.stream), "rank");
@@ -1001,6 +1121,8 @@ Ranker::rank_all(const GpucolTopkRows &rows, bool must_settle)
 	size_t		before = data_->size();
 
 	sort(rows);
+	if (shape_.x >= 0)
+		number_x(rows);
 	for (uint32_t r = 0; r < shape_.nrankings; r++)
 		if (!rank(rows, r, must_settle))
 		{
@@ -1044,7 +1166,7 @@ uint64_t
 Ranker::run()
 {
 	uint32_t	most = 0;
-	bool		selects = true;
+	bool		selects = shape_.x < 0;
 
 	if (t_.nrows > INT32_MAX)
 		throw Failure{GPUCOL_UNSUPPORTED, "more rows than the device ranks together"};

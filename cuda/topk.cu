@@ -26,6 +26,7 @@
 #include "launch.cuh"
 #include "stage.cuh"
 #include "tuning.cuh"
+#include "uncertain/rank_dp.h"
 #include "uncertain/rank_utopk.h"
 
 /*-------------------------------------------------------------------------
@@ -377,27 +378,6 @@ gpucol_topk_members(const GpucolTopkGroups &groups, int32_t k, const GpucolTopkS
 namespace
 {
 
-/* a + log of a factor; -inf absorbs */
-__device__ GpucolPair
-dp_times(GpucolPair a, double log_factor)
-{
-	if (isinf(a.hi) || isinf(log_factor))
-	{
-		a.hi = -INFINITY;
-		a.lo = 0;
-		return a;
-	}
-	return gpucol_pair_add(a, log_factor);
-}
-
-__device__ bool
-dp_beats(GpucolPair a, GpucolPair b)
-{
-	if (isinf(a.hi) || isinf(b.hi))
-		return a.hi > b.hi;
-	return (a.hi - b.hi) + (a.lo - b.lo) > GPUCOL_RANK_TIE;
-}
-
 /* The column to the left: from the neighbouring lane, or the warp before. */
 __device__ GpucolPair
 dp_left(GpucolPair cell, const GpucolPair *edges, int j)
@@ -453,12 +433,12 @@ dp_kernel(GpucolTopkGroups groups, int32_t k, GpucolTopkSet *sets, int32_t *rank
 		{
 			double		log_p = log(p[i]);
 			double		log_q = log1p(-p[i]);
-			GpucolPair	take = dp_times(dp_left(cell, edges[i % 2], j), log_p);
+			GpucolPair	take = gpucol_dp_times(dp_left(cell, edges[i % 2], j), log_p);
 			bool		taken;
 			unsigned	choice;
 
-			cell = dp_times(cell, log_q);
-			taken = j > 0 && j <= own && dp_beats(take, cell);
+			cell = gpucol_dp_times(cell, log_q);
+			taken = j > 0 && j <= own && gpucol_dp_beats(take, cell);
 			if (taken)
 				cell = take;
 			choice = __ballot_sync(~0u, taken);
@@ -466,7 +446,7 @@ dp_kernel(GpucolTopkGroups groups, int32_t k, GpucolTopkSet *sets, int32_t *rank
 				bits[(size_t) i * words + j / 32] = choice;
 			if (j % 32 == 31)
 				edges[(i + 1) % 2][j / 32] = cell;
-			if (j == own && dp_beats(cell, best))
+			if (j == own && gpucol_dp_beats(cell, best))
 			{
 				best = cell;
 				last = i;

@@ -137,6 +137,30 @@ extern cudaError_t gpucol_topk_global(const GpucolTopkGroups &groups, int32_t k,
 									  cudaStream_t stream);
 
 /*
+ * Any ranking of groups with x-tuples (topk_x.cu), a thread a group; counts are
+ * -1 where U-Topk has no set, probability[ngroups] is that of U-Topk's set.  *bad is
+ * set to 1 where an x-tuple's probabilities exceed 1.  picks.stride is at least
+ * min(k, longest), or 0 for PT-k.  `scratch` of gpucol_topk_x_scratch() bytes.
+ */
+struct GpucolTopkXTuples
+{
+	const int32_t *x;			/* [nrows] in ranking order: number within the group */
+	const uint32_t *first;		/* [ngroups + 1] x-tuples of the groups before */
+};
+
+struct GpucolTopkRanking
+{
+	uint32_t	ranking;		/* GpucolRanking */
+	int32_t		k;
+	double		threshold;
+};
+
+extern size_t gpucol_topk_x_scratch(const GpucolTopkGroups &groups, int32_t k);
+extern cudaError_t gpucol_topk_x(const GpucolTopkGroups &groups, const GpucolTopkXTuples &xs,
+								 const GpucolTopkRanking &ranking, const GpucolTopkPicks &picks,
+								 double *probability, uint32_t *bad, void *scratch, cudaStream_t stream);
+
+/*
  * Long groups (topk_split.cu): the same rankings of one group by the whole device,
  * for those that the kernels above did not settle within groups.most rows.  All
  * outputs are in device memory and are those of the group; they replace what

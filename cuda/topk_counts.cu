@@ -483,7 +483,7 @@ struct PairOf
 	}
 };
 
-/* rank_select.c: p * better + (1 - p) * rest, all rows being independent */
+/* rank_choose.h: p * better + (1 - p) * rest, all rows being independent */
 __global__ void
 expected_kernel(GpucolTopkGroups groups, const uint32_t *group, uint32_t nrows, const GpucolPair *before, double *figures)
 {

@@ -253,8 +253,6 @@ gpucol_topk_shape(GpucolTopk *topk, GpucolRowShape *shape, const char **why)
 	GpucolBatchRanking *rankings = palloc(sizeof(GpucolBatchRanking) * r->naggs);
 
 	*why = NULL;
-	if (r->x != NULL)
-		*why = "rankings with x-tuples";
 	for (int i = 0; i < r->naggs && *why == NULL; i++)
 	{
 		const Expr *k = r->aggs[i].k_key < 0 ? r->aggs[i].k : NULL;
@@ -279,6 +277,7 @@ gpucol_topk_shape(GpucolTopk *topk, GpucolRowShape *shape, const char **why)
 	shape->score = r->score_column;
 	shape->probability = r->probability_column;
 	shape->label = r->label_column;
+	shape->x = r->x_column;
 	shape->divisor = (double) gpucol_lower_power10(r->probability_value.scale);
 	for (uint32 i = 0; i < shape->nrankings; i++)
 		shape->rankings[i] = (GpucolShapeRanking)

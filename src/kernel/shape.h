@@ -74,6 +74,9 @@ typedef struct GpucolRowShape
 	int32_t		score;
 	int32_t		probability;
 	int32_t		label;
+	int32_t		x;				/* x-tuple: rows of a group with equal values are
+								 * alternatives; NULL for none */
+	uint32_t	unused2;
 	double		divisor;		/* of probabilities of class D */
 	GpucolShapeRanking rankings[GPUCOL_SHAPE_MAX_RANKINGS];
 } GpucolRowShape;

@@ -33,7 +33,7 @@
  * Numerics.  U-Topk multiplies in GpucolProduct (rank_product.h).  Numbers of
  * existing tuples follow the Poisson-binomial recurrence, which only adds and
  * multiplies non-negative numbers: its relative error is below n * 4e-16, and
- * x-tuples are excluded without division (rank_counts.c).  Probabilities under
+ * x-tuples are excluded without division (rank_walk.h).  Probabilities under
  * 1e-290 count as 0 there.
  *
  * Freestanding C: no postgres.h; may be called from any thread.

@@ -4,17 +4,19 @@
  *	  The distribution of the number of better tuples, tuple after tuple:
  *	  everything but U-Topk and expected ranks reads it.
  *
- * The inner step is an inline function over plain arrays so that a CUDA kernel
- * can run it with a thread a slot.
+ * The step that rank_walk.h takes once a tuple; kernels with a lane a slot take
+ * the same step (cuda/topk_counts.cu, cuda/topk_split.cu).
+ *
+ * Freestanding: C, C++ and CUDA.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUCOL_UNCERTAIN_RANK_COUNTS_H
 #define GPUCOL_UNCERTAIN_RANK_COUNTS_H
 
-#include "uncertain/rank.h"
+#include <stdint.h>
+
 #include "uncertain/rank_product.h"
-#include "uncertain/rank_work.h"
 
 /* Probabilities below this count as 0. */
 #define GPUCOL_COUNT_TINY	1e-290
@@ -87,34 +89,5 @@ gpucol_counts_sum(const double *room, int32_t from, int32_t to)
 		s0 += room[m];
 	return (s0 + s1) + (s2 + s3);
 }
-
-/* What a visitor sees of one tuple of positive probability. */
-typedef struct GpucolCountView
-{
-	int32_t		tuple;
-	double		p;
-	const double *room;			/* room[k - 1 - c] = Pr[c better tuples exist], its
-								 * own alternatives apart */
-	int32_t		lo;				/* the nonzero part of room[0 .. k-1] */
-	int32_t		hi;
-	int32_t		slack;			/* 1 with x-tuples, where later tuples may see one
-								 * tuple less */
-	double		below;			/* Pr[fewer than k better tuples exist] */
-	double		bound;			/* no later tuple has a greater `below` */
-} GpucolCountView;
-
-/* Return false to stop: no later tuple matters. */
-typedef bool (*GpucolCountVisit) (void *arg, const GpucolCountView *view);
-
-/*
- * Call `visit` for every tuple of positive probability in ranking order, until
- * it declines or every later `below` is 0: work->settled says that it ended so.
- * Takes gpucol_rank_counts_workspace() bytes of *left.
- */
-extern GpucolStatus gpucol_rank_counts(const GpucolRankInput *in, int32_t k,
-									   GpucolRankWork *work,
-									   GpucolWorkLeft *left,
-									   GpucolCountVisit visit, void *arg);
-extern size_t gpucol_rank_counts_workspace(const GpucolRankInput *in, int32_t k);
 
 #endif							/* GPUCOL_UNCERTAIN_RANK_COUNTS_H */

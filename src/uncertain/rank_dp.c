@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "uncertain/rank.h"
-#include "uncertain/rank_product.h"
+#include "uncertain/rank_dp.h"
 #include "uncertain/rank_work.h"
 
 typedef struct Dp
@@ -42,28 +42,6 @@ gpucol_rank_dp_workspace(const GpucolRankInput *in, int32_t k)
 		GPUCOL_WORK_ROUND(dp_row_bytes(k) * (size_t) in->n);
 }
 
-/* a + log of a factor */
-static GpucolPair
-dp_times(GpucolPair a, double log_factor)
-{
-	if (isinf(a.hi) || isinf(log_factor))
-	{
-		a.hi = -INFINITY;
-		a.lo = 0;
-		return a;
-	}
-	return gpucol_pair_add(a, log_factor);
-}
-
-/* a > b by more than a tie */
-static bool
-dp_beats(GpucolPair a, GpucolPair b)
-{
-	if (isinf(a.hi) || isinf(b.hi))
-		return a.hi > b.hi;
-	return (a.hi - b.hi) + (a.lo - b.lo) > GPUCOL_RANK_TIE;
-}
-
 /* Advance the row of cells by tuple i; returns its greatest cell. */
 static double
 dp_row(Dp *dp, int32_t i, double p)
@@ -75,13 +53,13 @@ dp_row(Dp *dp, int32_t i, double p)
 
 	for (int32_t j = dp->k; j >= 0; j--)
 	{
-		GpucolPair	skip = dp_times(dp->cells[j], log_q);
+		GpucolPair	skip = gpucol_dp_times(dp->cells[j], log_q);
 
 		if (j > 0)
 		{
-			GpucolPair	take = dp_times(dp->cells[j - 1], log_p);
+			GpucolPair	take = gpucol_dp_times(dp->cells[j - 1], log_p);
 
-			if (dp_beats(take, skip))
+			if (gpucol_dp_beats(take, skip))
 			{
 				skip = take;
 				taken[j / 8] |= (uint8_t) (1 << (j % 8));
@@ -142,7 +120,7 @@ gpucol_rank_u_topk_dp(const GpucolRankInput *in, int32_t k,
 		if (gpucol_work_cancelled(work))
 			return GPUCOL_CANCELLED;
 		greatest = dp_row(&dp, i, in->p[i]);
-		if (dp_beats(dp.cells[k], best))
+		if (gpucol_dp_beats(dp.cells[k], best))
 		{
 			best = dp.cells[k];
 			last = i;

@@ -2,7 +2,9 @@
  *
  * rank_work.h
  *	  Scratch memory and cancellation of the ranking functions (private to
- *	  rank_*.c).
+ *	  rank_*.c and to the kernels that run the same code).
+ *
+ * Freestanding: C, C++ and CUDA.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,7 +27,7 @@ typedef struct GpucolWorkLeft
 	size_t		left;
 } GpucolWorkLeft;
 
-static inline GpucolWorkLeft
+GPUCOL_RANK_INLINE GpucolWorkLeft
 gpucol_work_open(const GpucolRankWork *work)
 {
 	GpucolWorkLeft w;
@@ -36,7 +38,7 @@ gpucol_work_open(const GpucolRankWork *work)
 }
 
 /* `bytes` of scratch memory, or NULL where the caller gave too little. */
-static inline void *
+GPUCOL_RANK_INLINE void *
 gpucol_work_take(GpucolWorkLeft *w, size_t bytes)
 {
 	size_t		need = GPUCOL_WORK_ROUND(bytes);
@@ -49,14 +51,14 @@ gpucol_work_take(GpucolWorkLeft *w, size_t bytes)
 	return got;
 }
 
-static inline bool
+GPUCOL_RANK_INLINE bool
 gpucol_work_cancelled(const GpucolRankWork *work)
 {
 	return work->cancelled != NULL && work->cancelled(work->arg);
 }
 
 /* Does any x-tuple have several tuples?  (Else all are independent.) */
-static inline bool
+GPUCOL_RANK_INLINE bool
 gpucol_rank_has_alternatives(const GpucolRankInput *in)
 {
 	return in->x != NULL && in->nx < in->n;
@@ -74,7 +76,7 @@ typedef struct GpucolXMass
 } GpucolXMass;
 
 /* Prepare mass[nx]: `whole` of each x-tuple, nothing seen yet. */
-static inline void
+GPUCOL_RANK_INLINE void
 gpucol_xmass_begin(const GpucolRankInput *in, GpucolXMass *mass)
 {
 	for (int32_t t = 0; t < in->nx; t++)
@@ -104,7 +106,7 @@ gpucol_xmass_begin(const GpucolRankInput *in, GpucolXMass *mass)
 }
 
 /* See one more alternative; the chance that none so far exists. */
-static inline GpucolPair
+GPUCOL_RANK_INLINE GpucolPair
 gpucol_xmass_see(GpucolXMass *m, double p)
 {
 	GpucolPair	absent;

@@ -300,6 +300,91 @@ check_batch(uint32_t ngroups, int n, int k, int ties, double scale, bool random_
 	}
 }
 
+/* Groups with x-tuples, each ranking, against the CPU running the same code. */
+static void
+check_x(uint32_t ngroups, int n, int k, int alternatives)
+{
+	Batch		b = make_batch(ngroups, n, 1, 0, 1.0 / alternatives);
+	std::vector<int32_t> x;
+	std::vector<uint32_t> first = {0};
+	GpucolTopkGroups groups = {};
+	GpucolTopkXTuples xs;
+	GpucolTopkPicks picks = {};
+	double	   *probability = device<double>(ngroups);
+	uint32_t   *bad = device<uint32_t>(1);
+
+	for (uint32_t g = 0; g < ngroups; g++)
+	{
+		int			size = (int) (b.starts[g + 1] - b.starts[g]);
+		int			nx = (size + alternatives - 1) / alternatives;
+
+		for (int i = 0; i < size; i++)
+			x.push_back((i * 7 + i / nx) % nx);
+		first.push_back(first.back() + nx);
+	}
+	/* no more alternatives than make 1 */
+	for (uint32_t g = 0; g < ngroups; g++)
+	{
+		std::vector<double> mass(first[g + 1] - first[g]);
+
+		for (uint32_t i = b.starts[g]; i < b.starts[g + 1]; i++)
+			if ((mass[x[i]] += b.ranked_p[i]) > 1)
+				b.ranked_p[i] = 0;
+	}
+	groups.ngroups = ngroups;
+	groups.starts = upload(b.starts);
+	groups.p = upload(b.ranked_p);
+	groups.longest = b.longest;
+	xs.x = upload(x);
+	xs.first = upload(first);
+	picks.counts = device<int32_t>(ngroups);
+	picks.ranks = device<int32_t>(b.p.size() + (size_t) ngroups * k);
+	CUDA(cudaMemset(bad, 0, sizeof(*bad)));
+
+	void	   *scratch = device<char>(gpucol_topk_x_scratch(groups, k));
+
+	for (uint32_t ranking = GPUCOL_RANK_U_TOPK; ranking <= GPUCOL_RANK_EXPECTED; ranking++)
+	{
+		GpucolTopkRanking r = {ranking, k, 0.1};
+		uint32_t	wrong = 0;
+
+		picks.stride = ranking == GPUCOL_RANK_PT_K ? 0 : std::max<uint32_t>(k, 1);
+		CUDA(gpucol_topk_x(groups, xs, r, picks, probability, bad, scratch, 0));
+		std::vector<int32_t> counts = download(picks.counts, ngroups);
+		std::vector<int32_t> ranks = download(picks.ranks, b.p.size() + (size_t) ngroups * k);
+		std::vector<double> chances = download(probability, ngroups);
+
+		for (uint32_t g = 0; g < ngroups; g++)
+		{
+			GpucolRankInput in = {};
+			GpucolRankWork work = {};
+			std::vector<char> memory;
+			std::vector<int32_t> want(b.starts[g + 1] - b.starts[g] + k);
+			int32_t		count;
+			double		chance;
+
+			in.n = (int32_t) (b.starts[g + 1] - b.starts[g]);
+			in.p = b.ranked_p.data() + b.starts[g];
+			in.x = x.data() + b.starts[g];
+			in.nx = (int32_t) (first[g + 1] - first[g]);
+			memory.resize(gpucol_rank_workspace(&in, k));
+			work.memory = memory.data();
+			work.size = memory.size();
+			gpucol_rank_choose(&in, (GpucolRanking) ranking, k, 0.1, &work, want.data(), &count, &chance);
+			wrong += count != counts[g] || fabs(chance - chances[g]) > 1e-12 * chance ||
+				(count > 0 && memcmp(want.data(), ranks.data() + (picks.stride ? (size_t) g * picks.stride : b.starts[g]), sizeof(int32_t) * count) != 0);
+		}
+		if (wrong > 0 || download(bad, 1)[0])
+		{
+			printf("FAILED: ranking %u with x-tuples, n %d, k %d: %u of %u groups differ, bad %u\n", ranking, n, k, wrong, ngroups, download(bad, 1)[0]);
+			failures++;
+		}
+	}
+	for (const void *at : {(const void *) groups.starts, (const void *) groups.p, (const void *) xs.x, (const void *) xs.first,
+			(const void *) picks.counts, (const void *) picks.ranks, (const void *) probability, (const void *) bad, (const void *) scratch})
+		cudaFree((void *) at);
+}
+
 static void
 check_select(uint32_t nrows, uint32_t want)
 {
@@ -432,6 +517,10 @@ check()
 	check_batch(300, 500, 1, 0, 0.5, true);
 	check_batch(3, 100000, 20, 5, 0.01);
 	check_batch(1, 200000, 100, 0, 1);
+	check_x(3000, 14, 3, 2);
+	check_x(2000, 60, 5, 4);
+	check_x(300, 500, 10, 3);
+	check_x(20, 2000, 100, 8);
 	check_split(9000, 3, 1e-5, 1e-6);
 	check_split(20000, 1, 0.01, 0.001);
 	check_split(100000, 10, 1e-4, 9e-5);

@@ -46,7 +46,7 @@ ranking_tables()
 		update h_r set p = 1 - p where id % 500 = 1; update g_r set p = 1 - p where id % 500 = 1;
 		insert into h_r (grp, id, score, p) values (1, 200001, 2000, 0.7), (77, 200002, 1, 0.3), (78, null, 1, 0.3), (79, 5, null, 0.5);
 		insert into g_r (grp, id, score, p) values (1, 200001, 2000, 0.7), (77, 200002, 1, 0.3), (78, null, 1, 0.3), (79, 5, null, 0.5);
-		create table h_x as select i / 4 % 20 as grp, i as id, i * 7919 % 211 as score, (i * 271 % 1001) / 4000.0::float8 as p, i / 4 as x
+		create table h_x as select i / 4 % 20 as grp, i as id, i * 7919 % 211 as score, (i * 271 % 1001) / 4000.0::float8 as p, i / 4 as x, case when i % 7 > 0 then 'x' || i / 4 end as name
 			from generate_series(1, 3000) i;
 		create table g_x (like h_x) using gpucol;
 		insert into g_x select * from h_x;
@@ -92,6 +92,15 @@ ranking_queries()
 		select avg(points), gpucol.u_topk(id, score, p, 3), count(distinct sub) from TABLE_r where day > '2024-06-01'
 		select grp, gpucol.u_topk(id, score, p, k), gpucol.u_topk_probability(score, p, k)::numeric(20,14), gpucol.u_kranks(id, score, p, k), gpucol.pt_k(id, score, p, k, 0.3), gpucol.global_topk(id, score, p, k), gpucol.expected_rank_topk(id, score, p, k) from TABLE_w group by grp, k
 		select grp, gpucol.u_topk(id, score, p, 4, x), gpucol.u_kranks(id, score, p, 4, x) from TABLE_x group by grp
+		select grp, gpucol.u_topk(id, score, p, 3, x), gpucol.u_topk_probability(score, p, 3, x)::numeric(20,14), gpucol.u_kranks(id, score, p, 5, x), gpucol.pt_k(id, score, p, 5, 0.1, x), gpucol.global_topk(id, score, p, 4, x), gpucol.expected_rank_topk(id, score, p, 4, x) from TABLE_x group by grp
+		select grp, gpucol.u_topk(id, score, p, 3, name), gpucol.u_kranks(id, score, p, 5, name), gpucol.pt_k(id, score, p, 5, 0.1, name), gpucol.global_topk(id, score, p, 4, name), gpucol.expected_rank_topk(id, score, p, 4, name) from TABLE_x group by grp
+		select grp, x % 3 + 1, gpucol.u_topk(id, score, p, x % 3 + 1, x), gpucol.global_topk(id, score, p, x % 3 + 1, x) from TABLE_x group by 1, 2
+		select gpucol.u_topk(id, score, p, 20, x), gpucol.u_kranks(id, score, p, 9, x), gpucol.pt_k(id, score, p, 30, 0.1, x), gpucol.global_topk(id, score, p, 40, x), gpucol.expected_rank_topk(id, score, p, 40, x) from TABLE_x where id < 2000
+		select grp, gpucol.u_topk(id, score, p, 30, id), gpucol.u_kranks(id, score, p, 9, id) from TABLE_x group by grp
+		select grp, gpucol.u_topk(id, score, case when id % 4 = 0 then 1.0 else 0.0 end, 9, x), gpucol.global_topk(id, score, case when id % 4 = 0 then 1.0 else 0.0 end, 9, x) from TABLE_x group by grp
+		select grp, gpucol.u_topk(id, score, p, 2, x) filter (where id % 3 > 0) from TABLE_x group by grp
+		select grp, k, gpucol.u_topk(id, score, p / 3, k, id / 3), gpucol.u_topk_probability(score, p / 3, k, id / 3)::numeric(20,14), gpucol.u_kranks(id, score, p / 3, k, id / 3), gpucol.pt_k(id, score, p / 3, k, 0.1, id / 3), gpucol.global_topk(id, score, p / 3, k, id / 3), gpucol.expected_rank_topk(id, score, p / 3, k, id / 3) from TABLE_w group by grp, k
+		select grp, gpucol.u_topk(id, score, p * 4, 2, x) from TABLE_x group by grp
 		select gpucol.u_topk(id, score, p * 2, 2) from TABLE_r where id in (1, 2, 9)
 		select gpucol.u_topk(id, score, p, 0) from TABLE_r
 	S

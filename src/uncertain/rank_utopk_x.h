@@ -1,55 +1,58 @@
 /*-------------------------------------------------------------------------
  *
- * rank_utopk.c
- *	  U-Topk: the heap algorithm over independent tuples, its generalisation to
- *	  x-tuples, and the choice between them.
+ * rank_utopk_x.h
+ *	  U-Topk over x-tuples.
  *
- * With x-tuples the unit is the x-tuple.  In a prefix of the ranking let
- * best(t) be the most probable alternative seen of x-tuple t, and absent(t) = 1
- * minus the sum of the alternatives seen.  The likeliest set of k tuples of the
- * prefix takes best(t) of the k x-tuples with the greatest best(t)/absent(t),
- * and its probability is the product of their best(t) and of absent(t) of the
- * others (Yi, Li, Kollios, Srivastava 2008).  Along the ranking that ratio only
- * grows, so an indexed min-heap holds the k greatest.  Here a factor outside
- * the heap does change, so one segment tree of products over all x-tuples
- * holds the probability: O(log nx) a tuple and still no division.
+ * The unit is the x-tuple.  In a prefix of the ranking let best(t) be the most
+ * probable alternative seen of x-tuple t, and absent(t) = 1 minus the sum of the
+ * alternatives seen.  The likeliest set of k tuples of the prefix takes best(t) of
+ * the k x-tuples with the greatest best(t)/absent(t), and its probability is the
+ * product of their best(t) and of absent(t) of the others (Yi, Li, Kollios,
+ * Srivastava 2008).  Along the ranking that ratio only grows, so an indexed
+ * min-heap holds the k greatest.  Here a factor outside the heap does change, so
+ * one segment tree of products over all x-tuples holds the probability: O(log nx)
+ * a tuple and still no division.
+ *
+ * Freestanding: C, C++ and CUDA.
  *
  *-------------------------------------------------------------------------
  */
+#ifndef GPUCOL_UNCERTAIN_RANK_UTOPK_X_H
+#define GPUCOL_UNCERTAIN_RANK_UTOPK_X_H
+
 #include "uncertain/rank.h"
 #include "uncertain/rank_product.h"
-#include "uncertain/rank_utopk.h"
 #include "uncertain/rank_work.h"
 
 /* One x-tuple in the prefix scanned so far. */
-typedef struct XTuple
+typedef struct GpucolXTuple
 {
 	GpucolProduct best;			/* of the most probable one; zero: none yet */
 	GpucolProduct absent;		/* 1 - mass */
 	double		best_p;
 	int32_t		rank;			/* of the most probable alternative */
 	int32_t		slot;			/* place in the heap, -1 outside */
-} XTuple;
+} GpucolXTuple;
 
-typedef struct XScan
+typedef struct GpucolXScan
 {
 	const GpucolRankInput *in;
 	int32_t		k;
 	int32_t		filled;
 	GpucolXMass *mass;			/* [nx] */
-	XTuple	   *xt;				/* [nx] */
+	GpucolXTuple *xt;			/* [nx] */
 	int32_t    *heap;			/* [k] x-tuples, worst ratio first */
 	GpucolProduct *tree;		/* [2 * nx] segment tree, leaves at nx + t */
 	GpucolProduct best;			/* greatest probability found, and where */
 	int32_t		last;
-} XScan;
+} GpucolXScan;
 
 /* Is x-tuple a of lower ratio than b (or as low, its tuple ranked later)? */
-static bool
-x_worse(const XScan *s, int32_t a, int32_t b)
+GPUCOL_RANK_INLINE bool
+gpucol_x_worse(const GpucolXScan *s, int32_t a, int32_t b)
 {
-	const XTuple *x = &s->xt[a];
-	const XTuple *y = &s->xt[b];
+	const GpucolXTuple *x = &s->xt[a];
+	const GpucolXTuple *y = &s->xt[b];
 	GpucolProduct l = gpucol_product_mul(x->best, y->absent);
 	GpucolProduct r = gpucol_product_mul(y->best, x->absent);
 
@@ -60,15 +63,15 @@ x_worse(const XScan *s, int32_t a, int32_t b)
 	return x->rank > y->rank;
 }
 
-static void
-x_place(XScan *s, int32_t slot, int32_t t)
+GPUCOL_RANK_INLINE void
+gpucol_x_place(GpucolXScan *s, int32_t slot, int32_t t)
 {
 	s->heap[slot] = t;
 	s->xt[t].slot = slot;
 }
 
-static void
-x_sink(XScan *s, int32_t i)
+GPUCOL_RANK_INLINE void
+gpucol_x_sink(GpucolXScan *s, int32_t i)
 {
 	int32_t		t = s->heap[i];
 
@@ -79,32 +82,32 @@ x_sink(XScan *s, int32_t i)
 		if (child >= s->filled)
 			break;
 		if (child + 1 < s->filled &&
-			x_worse(s, s->heap[child + 1], s->heap[child]))
+			gpucol_x_worse(s, s->heap[child + 1], s->heap[child]))
 			child++;
-		if (!x_worse(s, s->heap[child], t))
+		if (!gpucol_x_worse(s, s->heap[child], t))
 			break;
-		x_place(s, i, s->heap[child]);
+		gpucol_x_place(s, i, s->heap[child]);
 		i = (int32_t) child;
 	}
-	x_place(s, i, t);
+	gpucol_x_place(s, i, t);
 }
 
-static void
-x_rise(XScan *s, int32_t i)
+GPUCOL_RANK_INLINE void
+gpucol_x_rise(GpucolXScan *s, int32_t i)
 {
 	int32_t		t = s->heap[i];
 
-	while (i > 0 && x_worse(s, t, s->heap[(i - 1) / 2]))
+	while (i > 0 && gpucol_x_worse(s, t, s->heap[(i - 1) / 2]))
 	{
-		x_place(s, i, s->heap[(i - 1) / 2]);
+		gpucol_x_place(s, i, s->heap[(i - 1) / 2]);
 		i = (i - 1) / 2;
 	}
-	x_place(s, i, t);
+	gpucol_x_place(s, i, t);
 }
 
 /* Put the present factor of x-tuple t into the tree. */
-static void
-x_refresh(XScan *s, int32_t t)
+GPUCOL_RANK_INLINE void
+gpucol_x_refresh(GpucolXScan *s, int32_t t)
 {
 	int32_t		nx = s->in->nx;
 	size_t		i = (size_t) nx + t;
@@ -114,8 +117,8 @@ x_refresh(XScan *s, int32_t t)
 		s->tree[i] = gpucol_product_mul(s->tree[2 * i], s->tree[2 * i + 1]);
 }
 
-static void
-x_reset(XScan *s)
+GPUCOL_RANK_INLINE void
+gpucol_x_reset(GpucolXScan *s)
 {
 	GpucolProduct one = gpucol_product_of(1.0);
 
@@ -123,7 +126,7 @@ x_reset(XScan *s)
 	gpucol_xmass_begin(s->in, s->mass);
 	for (int32_t t = 0; t < s->in->nx; t++)
 	{
-		XTuple	   *x = &s->xt[t];
+		GpucolXTuple *x = &s->xt[t];
 
 		x->best = gpucol_product_of(0.0);
 		x->absent = one;
@@ -135,12 +138,12 @@ x_reset(XScan *s)
 }
 
 /* Account for tuple i: its x-tuple's mass, the heap, the tree. */
-static void
-x_advance(XScan *s, int32_t i)
+GPUCOL_RANK_INLINE void
+gpucol_x_advance(GpucolXScan *s, int32_t i)
 {
 	int32_t		t = s->in->x[i];
 	double		p = s->in->p[i];
-	XTuple	   *x = &s->xt[t];
+	GpucolXTuple *x = &s->xt[t];
 
 	x->absent = gpucol_product_of_pair(gpucol_xmass_see(&s->mass[t], p));
 	if (p > x->best_p * (1 + GPUCOL_RANK_TIE))
@@ -150,22 +153,22 @@ x_advance(XScan *s, int32_t i)
 		x->rank = i;
 	}
 	if (x->slot >= 0)
-		x_sink(s, x->slot);
+		gpucol_x_sink(s, x->slot);
 	else if (s->filled < s->k)
 	{
-		x_place(s, s->filled, t);
-		x_rise(s, s->filled++);
+		gpucol_x_place(s, s->filled, t);
+		gpucol_x_rise(s, s->filled++);
 	}
-	else if (x_worse(s, s->heap[0], t))
+	else if (gpucol_x_worse(s, s->heap[0], t))
 	{
 		int32_t		out = s->heap[0];
 
 		s->xt[out].slot = -1;
-		x_place(s, 0, t);
-		x_sink(s, 0);
-		x_refresh(s, out);
+		gpucol_x_place(s, 0, t);
+		gpucol_x_sink(s, 0);
+		gpucol_x_refresh(s, out);
 	}
-	x_refresh(s, t);
+	gpucol_x_refresh(s, t);
 }
 
 /*
@@ -173,17 +176,17 @@ x_advance(XScan *s, int32_t i)
  * max(best, absent) to any of them; if each of the heap has best >= absent,
  * the present product bounds them all.
  */
-static bool
-x_settled(const XScan *s)
+GPUCOL_RANK_INLINE bool
+gpucol_x_settled(const GpucolXScan *s)
 {
-	const XTuple *worst = &s->xt[s->heap[0]];
+	const GpucolXTuple *worst = &s->xt[s->heap[0]];
 	GpucolProduct bound = gpucol_product_of(1.0);
 
 	if (!gpucol_product_less(worst->best, worst->absent))
 		return true;
 	for (int32_t t = 0; t < s->in->nx; t++)
 	{
-		const XTuple *x = &s->xt[t];
+		const GpucolXTuple *x = &s->xt[t];
 
 		bound = gpucol_product_mul(bound,
 								   gpucol_product_less(x->best, x->absent) ?
@@ -193,12 +196,12 @@ x_settled(const XScan *s)
 }
 
 /* Scan for the best set; its last tuple into s->last, -1 if there is none. */
-static GpucolStatus
-x_scan(XScan *s, const GpucolRankWork *work)
+GPUCOL_RANK_INLINE GpucolStatus
+gpucol_x_scan(GpucolXScan *s, const GpucolRankWork *work)
 {
 	int64_t		look = 2 * (int64_t) s->k + 16;
 
-	x_reset(s);
+	gpucol_x_reset(s);
 	s->best = gpucol_product_of(0.0);
 	s->last = -1;
 	for (int32_t i = 0; i < s->in->n; i++)
@@ -207,7 +210,7 @@ x_scan(XScan *s, const GpucolRankWork *work)
 			return GPUCOL_CANCELLED;
 		if (s->in->p[i] <= 0)
 			continue;
-		x_advance(s, i);
+		gpucol_x_advance(s, i);
 		if (s->filled < s->k)
 			continue;
 		if (s->xt[s->in->x[i]].rank == i && s->xt[s->in->x[i]].slot >= 0 &&
@@ -219,7 +222,7 @@ x_scan(XScan *s, const GpucolRankWork *work)
 		if (i >= look)
 		{
 			/* looks at geometric distances cost O(nx) each, O(n) in all */
-			if (x_settled(s))
+			if (gpucol_x_settled(s))
 				break;
 			look += look / 4 + s->in->nx / 8;
 		}
@@ -227,9 +230,19 @@ x_scan(XScan *s, const GpucolRankWork *work)
 	return GPUCOL_OK;
 }
 
+/* Bytes of scratch memory of gpucol_utopk_x(). */
+GPUCOL_RANK_INLINE size_t
+gpucol_utopk_x_workspace(const GpucolRankInput *in, int32_t k)
+{
+	return GPUCOL_WORK_ROUND(sizeof(GpucolXMass) * (size_t) in->nx) +
+		GPUCOL_WORK_ROUND(sizeof(GpucolXTuple) * (size_t) in->nx) +
+		GPUCOL_WORK_ROUND(sizeof(int32_t) * (size_t) k) +
+		GPUCOL_WORK_ROUND(sizeof(GpucolProduct) * 2 * (size_t) in->nx);
+}
+
 /* Ascending order of a few int32, in place. */
-static void
-sort_ranks(int32_t *a, int32_t n)
+GPUCOL_RANK_INLINE void
+gpucol_sort_ranks(int32_t *a, int32_t n)
 {
 	for (int32_t gap = n / 2; gap > 0; gap /= 2)
 		for (int32_t i = gap; i < n; i++)
@@ -243,21 +256,24 @@ sort_ranks(int32_t *a, int32_t n)
 		}
 }
 
-static GpucolStatus
-u_topk_x(const GpucolRankInput *in, int32_t k, GpucolRankWork *work,
+/* gpucol_rank_u_topk() where x-tuples have alternatives; k <= nx. */
+GPUCOL_RANK_INLINE GpucolStatus
+gpucol_utopk_x(const GpucolRankInput *in, int32_t k, GpucolRankWork *work,
 		 int32_t *set, double *probability, bool *found)
 {
 	GpucolWorkLeft w = gpucol_work_open(work);
-	XScan		s = {.in = in,.k = k};
+	GpucolXScan	s;
 	GpucolStatus status;
 
-	s.mass = gpucol_work_take(&w, sizeof(GpucolXMass) * (size_t) in->nx);
-	s.xt = gpucol_work_take(&w, sizeof(XTuple) * (size_t) in->nx);
-	s.heap = gpucol_work_take(&w, sizeof(int32_t) * (size_t) k);
-	s.tree = gpucol_work_take(&w, sizeof(GpucolProduct) * 2 * (size_t) in->nx);
+	s.in = in;
+	s.k = k;
+	s.mass = (GpucolXMass *) gpucol_work_take(&w, sizeof(GpucolXMass) * (size_t) in->nx);
+	s.xt = (GpucolXTuple *) gpucol_work_take(&w, sizeof(GpucolXTuple) * (size_t) in->nx);
+	s.heap = (int32_t *) gpucol_work_take(&w, sizeof(int32_t) * (size_t) k);
+	s.tree = (GpucolProduct *) gpucol_work_take(&w, sizeof(GpucolProduct) * 2 * (size_t) in->nx);
 	if (s.tree == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	status = x_scan(&s, work);
+	status = gpucol_x_scan(&s, work);
 	if (status != GPUCOL_OK)
 		return status;
 	*found = s.last >= 0;
@@ -266,71 +282,14 @@ u_topk_x(const GpucolRankInput *in, int32_t k, GpucolRankWork *work,
 		return GPUCOL_OK;
 
 	/* walk to the prefix of the best set once more and take the heap */
-	x_reset(&s);
+	gpucol_x_reset(&s);
 	for (int32_t i = 0; i <= s.last; i++)
 		if (in->p[i] > 0)
-			x_advance(&s, i);
+			gpucol_x_advance(&s, i);
 	for (int32_t j = 0; j < k; j++)
 		set[j] = s.xt[s.heap[j]].rank;
-	sort_ranks(set, k);
+	gpucol_sort_ranks(set, k);
 	return GPUCOL_OK;
 }
 
-/* Run the independent scan; k <= n. */
-static GpucolStatus
-u_topk_scan(const GpucolRankInput *in, int32_t k, const GpucolRankWork *work,
-			GpucolUTopkScan *scan)
-{
-	GpucolWorkLeft w = gpucol_work_open(work);
-	GpucolHeapNode *heap = gpucol_work_take(&w, sizeof(GpucolHeapNode) * (size_t) k);
-
-	if (heap == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
-	gpucol_utopk_begin(scan);
-	while (!gpucol_utopk_step(scan, in->p, in->n, k, heap,
-							  in->n - scan->at > GPUCOL_RANK_CHECK_EVERY ?
-							  scan->at + GPUCOL_RANK_CHECK_EVERY : in->n))
-		if (gpucol_work_cancelled(work))
-			return GPUCOL_CANCELLED;
-	return GPUCOL_OK;
-}
-
-GpucolStatus
-gpucol_rank_u_topk(const GpucolRankInput *in, int32_t k, GpucolRankWork *work,
-				   int32_t *set, double *probability, bool *found)
-{
-	GpucolUTopkScan scan;
-	GpucolStatus status;
-
-	*found = false;
-	*probability = 0;
-	work->settled = false;
-	if (k > in->n || (in->x != NULL && k > in->nx))
-		return GPUCOL_OK;
-	if (gpucol_rank_has_alternatives(in))
-		return u_topk_x(in, k, work, set, probability, found);
-
-	status = u_topk_scan(in, k, work, &scan);
-	if (status != GPUCOL_OK)
-		return status;
-	work->settled = scan.best.horizon >= 0;
-	*found = scan.best.last >= 0;
-	*probability = gpucol_product_value(scan.best.probability);
-	if (*found && set != NULL)
-		for (int32_t i = 0, j = 0; i <= scan.best.last; i++)
-			if (in->p[i] > 0 && gpucol_utopk_member(&scan.best, in->p, i))
-				set[j++] = i;
-	return GPUCOL_OK;
-}
-
-int32_t
-gpucol_rank_u_topk_horizon(const GpucolRankInput *in, int32_t k,
-						   GpucolRankWork *work)
-{
-	GpucolUTopkScan scan;
-
-	if (k > in->n || u_topk_scan(in, k, work, &scan) != GPUCOL_OK ||
-		scan.best.horizon < 0)
-		return in->n;
-	return scan.best.horizon + 1;
-}
+#endif							/* GPUCOL_UNCERTAIN_RANK_UTOPK_X_H */
