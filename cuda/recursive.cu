@@ -344,9 +344,9 @@ private:
 	{
 		while (reader.pair_at == reader.pairs.size())
 		{
-			reader.pair_at = 0;
 			if (!shapes_[relation]->next(reader.pairs))
 				return false;
+			reader.pair_at = 0;
 		}
 		size_t		n = std::min(BATCH, reader.pairs.size() - reader.pair_at);
 
