@@ -78,9 +78,22 @@ gpucol_directory_open(GpucolDirectory *dir, Relation table, LOCKMODE lockmode)
 		table_close(dir->toast, lockmode);
 		return false;
 	}
-	dir->valid = toast_open_indexes(dir->toast, lockmode, &dir->indexes,
-									&dir->nindexes);
+	dir->indexes = NULL;
+	dir->nindexes = 0;
 	return true;
+}
+
+void
+gpucol_directory_open_indexes(GpucolDirectory *dir)
+{
+	MemoryContext old;
+
+	if (dir->indexes != NULL)
+		return;
+	old = MemoryContextSwitchTo(dir->context);
+	dir->valid = toast_open_indexes(dir->toast, dir->lockmode, &dir->indexes,
+									&dir->nindexes);
+	MemoryContextSwitchTo(old);
 }
 
 /* End an index scan for good. */
@@ -98,7 +111,8 @@ gpucol_directory_close(GpucolDirectory *dir)
 
 	if (dir->probe != NULL)
 		end_probe(dir->probe, dir->slot);
-	toast_close_indexes(dir->indexes, dir->nindexes, release);
+	if (dir->indexes != NULL)
+		toast_close_indexes(dir->indexes, dir->nindexes, release);
 	table_close(dir->toast, release);
 }
 
@@ -137,6 +151,7 @@ take_probe(GpucolDirectoryScan *scan)
 	{
 		MemoryContext old = MemoryContextSwitchTo(dir->context);
 
+		gpucol_directory_open_indexes(dir);
 		scan->scan = index_beginscan(dir->toast, dir->indexes[dir->valid], scan->snapshot,
 									 GPUCOL_COMPAT_NO_INSTRUMENT SCAN_KEYS, 0);
 		scan->slot = table_slot_create(dir->toast, NULL);
@@ -307,6 +322,7 @@ gpucol_directory_insert(GpucolDirectory *dir, Oid id, int32 seq,
 	tuple = heap_form_tuple(RelationGetDescr(dir->toast), values, isnull);
 
 	heap_insert(dir->toast, tuple, cid, options | HEAP_INSERT_NO_LOGICAL, NULL);
+	gpucol_directory_open_indexes(dir);
 	for (int i = 0; i < dir->nindexes; i++)
 	{
 		if (!dir->indexes[i]->rd_index->indisready)

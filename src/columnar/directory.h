@@ -134,7 +134,7 @@ typedef struct GpucolDirectory
 {
 	Relation	table;
 	Relation	toast;
-	Relation   *indexes;
+	Relation   *indexes;		/* NULL until gpucol_directory_open_indexes */
 	int			nindexes;
 	int			valid;			/* number of the index to read by */
 	LOCKMODE	lockmode;
@@ -153,6 +153,9 @@ typedef struct GpucolDirectory
 extern bool gpucol_directory_open(GpucolDirectory *dir, Relation table,
 								  LOCKMODE lockmode);
 extern void gpucol_directory_close(GpucolDirectory *dir);
+
+/* Open the directory's indexes, which scans and insertions do by themselves. */
+extern void gpucol_directory_open_indexes(GpucolDirectory *dir);
 
 /* Key of a row number (or bitmap number) in the id range from `base`. */
 extern void gpucol_directory_key(Oid base, uint64 number, Oid *id, int32 *seq);

@@ -250,6 +250,7 @@ index_directory(Rewrite *rewrite, BlockNumber first_block)
 										SO_TYPE_SEQSCAN | SO_ALLOW_STRAT);
 	TupleTableSlot *slot = table_slot_create(toast, NULL);
 
+	gpucol_directory_open_indexes(&rewrite->to);
 	while (heap_getnextslot(scan, ForwardScanDirection, slot))
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -13,7 +13,9 @@
  *
  * Records are made under the heavyweight lock of the row's virtual TID.  VACUUM
  * deletes those that nobody holds; whoever meets one being deleted waits for it
- * to be gone and makes another.
+ * to be gone and makes another.  Who locks row after row finds and makes the records
+ * of the next ones too, up to as many as it has locked in order: a record that nobody
+ * holds means nothing.
  *
  * An update that keeps the key does not wait for FOR KEY SHARE, nor the other way
  * round.  Such locks must hold for the new version in the delta as well: the
@@ -37,6 +39,7 @@
 
 #include "columnar/rowlock.h"
 #include "columnar/rownum.h"
+#include "columnar/view.h"
 #include "compat.h"
 
 void
@@ -53,21 +56,120 @@ gpucol_rowlock_not_available(Relation table)
  * ------------------------------------------------------------------------
  */
 
+/* Rows that are locked one after another get their records in batches of so many. */
+#define BATCH_ROWS	64
+
+/*
+ * The records of some rows that follow each other, as this subtransaction has found or
+ * made them.  A record is looked at again before it is locked; where none is kept there
+ * may be one all the same.
+ */
+static struct
+{
+	Oid			space;
+	Oid			file;			/* of the TOAST relation */
+	TransactionId xid;			/* invalid = nothing kept */
+	SubTransactionId subid;
+	uint64		next;			/* behind the row that was locked last */
+	uint32		run;			/* rows locked in order up to there */
+	uint64		first;
+	uint32		n;
+	ItemPointerData records[BATCH_ROWS];	/* invalid: not found */
+}			batch;
+
+/* Is the batch one of this table and subtransaction? */
+static bool
+batch_holds(GpucolDirectory *dir)
+{
+	return TransactionIdIsValid(batch.xid) &&
+		batch.file == gpucol_compat_relation_file(dir->toast) &&
+		batch.space == gpucol_compat_relation_space(dir->toast) &&
+		batch.xid == GetTopTransactionIdIfAny() &&
+		batch.subid == GetCurrentSubTransactionId() &&
+		gpucol_directory_is_lasting(dir->table);
+}
+
+/* Make the batch, if it is another one's, an empty one of this table. */
+static void
+batch_claim(GpucolDirectory *dir)
+{
+	if (batch_holds(dir))
+		return;
+	batch.space = gpucol_compat_relation_space(dir->toast);
+	batch.file = gpucol_compat_relation_file(dir->toast);
+	batch.xid = GetTopTransactionIdIfAny();
+	batch.subid = GetCurrentSubTransactionId();
+	batch.next = 0;
+	batch.run = 0;
+	batch.n = 0;
+}
+
+/* Note that a row has been locked. */
+static void
+batch_count(GpucolDirectory *dir, uint64 row_number)
+{
+	batch_claim(dir);
+	batch.run = row_number == batch.next ? batch.run + 1 : 1;
+	batch.next = row_number + 1;
+}
+
+/* Rows from this one on whose records may be looked for, or made, at one go. */
+static uint32
+batch_size(GpucolDirectory *dir, uint64 row_number)
+{
+	if (!batch_holds(dir) || row_number != batch.next)
+		return 1;
+	return Min(batch.run, BATCH_ROWS);
+}
+
+/* The record of a row that the batch has. */
+static bool
+batch_find(GpucolDirectory *dir, uint64 row_number, ItemPointer record)
+{
+	if (!batch_holds(dir) || row_number < batch.first ||
+		row_number - batch.first >= batch.n)
+		return false;
+	*record = batch.records[row_number - batch.first];
+	return ItemPointerIsValid(record);
+}
+
+/* The batch is wrong. */
+static void
+batch_forget(void)
+{
+	batch.n = 0;
+}
+
+/* Look for the lock records of n rows from `first` on, and keep them as the batch. */
+static void
+find_records(GpucolDirectory *dir, uint64 first, uint32 n)
+{
+	GpucolDirectoryScan scan;
+	GpucolDirectoryTuple row;
+
+	batch_claim(dir);
+	batch.n = 0;
+	for (uint32 i = 0; i < n; i++)
+		ItemPointerSetInvalid(&batch.records[i]);
+	gpucol_directory_scan_begin(&scan, dir, SnapshotSelf, GPUCOL_ID_LOCK, first,
+								first + n - 1, ForwardScanDirection);
+	while (gpucol_directory_scan_next(&scan, &row))
+		batch.records[gpucol_directory_number(GPUCOL_ID_LOCK, row.id, row.seq) -
+					  first] = row.tid;
+	gpucol_directory_scan_end(&scan);
+	batch.first = first;
+	batch.n = n;
+}
+
 /* Find the lock record of a row. */
 static bool
 find_record(GpucolDirectory *dir, uint64 row_number, ItemPointer record)
 {
-	GpucolDirectoryScan scan;
-	GpucolDirectoryTuple row;
-	bool		found;
-
-	gpucol_directory_scan_begin(&scan, dir, SnapshotSelf, GPUCOL_ID_LOCK, row_number,
-								row_number, ForwardScanDirection);
-	found = gpucol_directory_scan_next(&scan, &row);
-	if (found)
-		*record = row.tid;
-	gpucol_directory_scan_end(&scan);
-	return found;
+	if (batch_find(dir, row_number, record))
+		return true;
+	find_records(dir, row_number, batch_size(dir, row_number));
+	*record = batch.records[0];
+	return ItemPointerIsValid(record);
 }
 
 /* Take the heavyweight lock of a row's virtual TID; false if it would wait. */
@@ -80,27 +182,73 @@ lock_tid(Relation table, ItemPointer tid, LockWaitPolicy policy)
 	return true;
 }
 
-/* Make the lock record of a row, or find the one that another made just now. */
+/* Insert the lock record of a row. */
+static ItemPointerData
+insert_record(GpucolDirectory *dir, uint64 row_number)
+{
+	uint32		nothing = 0;
+	Oid			id;
+	int32		seq;
+
+	gpucol_directory_key(GPUCOL_ID_LOCK, row_number, &id, &seq);
+	return gpucol_directory_insert(dir, id, seq, &nothing, sizeof(nothing),
+								   GetCurrentCommandId(true), HEAP_INSERT_FROZEN, false);
+}
+
+/*
+ * Lock the TIDs of rows behind one whose TID is locked, as far as they are in its
+ * segment and free; returns the number of rows with it.
+ */
+static uint32
+lock_following(GpucolDirectory *dir, uint64 row_number, uint32 n)
+{
+	GpucolViewSegment segment;
+	uint32		locked = 1;
+
+	if (n == 1 || !gpucol_view_lookup(dir, SnapshotAny, row_number, &segment) ||
+		row_number - segment.entry.first_row >= segment.entry.nrows)
+		return 1;
+	n = Min(n, segment.entry.first_row + segment.entry.nrows - row_number);
+	for (; locked < n; locked++)
+	{
+		ItemPointerData tid;
+
+		gpucol_tid_set(&tid, row_number + locked);
+		if (!gpucol_compat_conditional_lock_tuple(dir->table, &tid, AccessExclusiveLock))
+			break;
+	}
+	return locked;
+}
+
+/*
+ * Make the lock record of a row, or find the one that another made just now.  Where
+ * rows are locked one after another the next ones get theirs too.
+ */
 static bool
 make_record(GpucolDirectory *dir, ItemPointer tid, LockWaitPolicy policy,
 			ItemPointer record)
 {
 	uint64		row_number = gpucol_tid_row(tid);
-	uint32		nothing = 0;
-	Oid			id;
-	int32		seq;
+	uint32		n;
 
 	if (!lock_tid(dir->table, tid, policy))
 		return false;
-	if (!find_record(dir, row_number, record))
+	n = lock_following(dir, row_number, batch_size(dir, row_number));
+	find_records(dir, row_number, n);
+	gpucol_directory_admit(dir, GPUCOL_LACKS_LOCKS);
+	for (uint32 i = 0; i < n; i++)
 	{
-		gpucol_directory_admit(dir, GPUCOL_LACKS_LOCKS);
-		gpucol_directory_key(GPUCOL_ID_LOCK, row_number, &id, &seq);
-		*record = gpucol_directory_insert(dir, id, seq, &nothing, sizeof(nothing),
-										  GetCurrentCommandId(true),
-										  HEAP_INSERT_FROZEN, false);
+		if (!ItemPointerIsValid(&batch.records[i]))
+			batch.records[i] = insert_record(dir, row_number + i);
 	}
-	UnlockTuple(dir->table, tid, AccessExclusiveLock);
+	for (uint32 i = 0; i < n; i++)
+	{
+		ItemPointerData locked;
+
+		gpucol_tid_set(&locked, row_number + i);
+		UnlockTuple(dir->table, &locked, AccessExclusiveLock);
+	}
+	*record = batch.records[0];
 	return true;
 }
 
@@ -133,21 +281,52 @@ wait_for_deletion(GpucolDirectory *dir, ItemPointer record)
 	return true;
 }
 
-/* Lock a record. */
-static TM_Result
-lock_record(GpucolDirectory *dir, ItemPointer record, LockTupleMode mode,
-			LockWaitPolicy policy)
+/* Is a tuple of a pinned page the lock record of a row? */
+static bool
+is_record(GpucolDirectory *dir, Buffer buffer, ItemPointer place, uint64 row_number)
 {
-	HeapTupleData tuple;
+	OffsetNumber offset = ItemPointerGetOffsetNumber(place);
+	HeapTupleData tuple = {.t_self = *place};
+	GpucolDirectoryTuple row;
+	Page		page = BufferGetPage(buffer);
+	bool		same = false;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	if (offset <= PageGetMaxOffsetNumber(page) &&
+		ItemIdIsNormal(PageGetItemId(page, offset)))
+	{
+		tuple.t_data = (HeapTupleHeader) PageGetItem(page, PageGetItemId(page, offset));
+		tuple.t_len = ItemIdGetLength(PageGetItemId(page, offset));
+		gpucol_directory_read(dir, &tuple, buffer, &row);
+		same = row.id >= GPUCOL_ID_LOCK && row.id < GPUCOL_ID_LOCK + GPUCOL_ID_SPAN &&
+			gpucol_directory_number(GPUCOL_ID_LOCK, row.id, row.seq) == row_number;
+	}
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	return same;
+}
+
+/*
+ * Lock a row's record.  Its place is pinned before it is looked at, so that it cannot
+ * become another row's until it is locked.
+ */
+static TM_Result
+lock_record(GpucolDirectory *dir, ItemPointer record, uint64 row_number,
+			LockTupleMode mode, LockWaitPolicy policy)
+{
+	Buffer		pinned = ReadBuffer(dir->toast, ItemPointerGetBlockNumber(record));
+	HeapTupleData tuple = {.t_self = *record};
 	TM_FailureData failure;
-	TM_Result	result;
+	TM_Result	result = TM_Deleted;
 	Buffer		buffer;
 
-	tuple.t_self = *record;
-	result = heap_lock_tuple(dir->toast, &tuple, GetCurrentCommandId(true), mode,
-							 policy == LockWaitError ? LockWaitSkip : policy, false,
-							 &buffer, &failure);
-	ReleaseBuffer(buffer);
+	if (is_record(dir, pinned, record, row_number))
+	{
+		result = heap_lock_tuple(dir->toast, &tuple, GetCurrentCommandId(true), mode,
+								 policy == LockWaitError ? LockWaitSkip : policy, false,
+								 &buffer, &failure);
+		ReleaseBuffer(buffer);
+	}
+	ReleaseBuffer(pinned);
 	return result;
 }
 
@@ -169,15 +348,20 @@ gpucol_rowlock_take(GpucolDirectory *dir, ItemPointer tid, LockTupleMode mode,
 				break;
 		}
 		*locked = true;
-		switch (lock_record(dir, &record, mode, policy))
+		switch (lock_record(dir, &record, gpucol_tid_row(tid), mode, policy))
 		{
 			case TM_Ok:
+				batch_count(dir, gpucol_tid_row(tid));
 				return true;
 			case TM_WouldBlock:
 				if (wait_for_deletion(dir, &record))
+				{
+					batch_forget();
 					continue;
+				}
 				break;
 			default:
+				batch_forget();
 				continue;		/* VACUUM has deleted it */
 		}
 		break;
