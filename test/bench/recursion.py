@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""recursion.py DATA [check|compare ...]: recursion on real graphs.
+"""recursion.py DATA [check|compare|fill ...]: recursion on real graphs.
 
 Runs against the server that PGHOST, PGUSER and PGDATABASE name (a superuser,
 with gpucol installed and in session_preload_libraries or
@@ -11,6 +11,7 @@ check    transitive closure and same generation of every graph whose result is
          shortest paths, CSPA and GALEN: counts and checksums against the truth
 compare  closure and same generation by GpucolRecursive and by PostgreSQL's
          RecursiveUnion in one run: seconds and peak memory of the backend
+fill     a closure into new and existing tables, in batches and row by row
 """
 import csv
 import gzip
@@ -191,6 +192,27 @@ def compare():
               f" {theirs[1] / ours[1]:7.0f} {theirs[2] / max(ours[2], 0.1):7.0f}", flush=True)
 
 
+def fill():
+    """A closure into a table, in batches of the engine and row by row, in turn; medians of three."""
+    name = "p2p-Gnutella09"
+    load(name, "src int, dst int", f"{DATA}/graphs/{name}.tsv.gz")
+    query = tc(name, "*")
+    jobs = [("CREATE TABLE USING gpucol AS", "", f"CREATE TABLE filled USING gpucol AS {query}"),
+            ("INSERT into a gpucol table", "CREATE TABLE filled (x int, y int) USING gpucol", f"INSERT INTO filled {query}"),
+            ("CREATE TABLE AS (heap)", "", f"CREATE TABLE filled USING heap AS {query}"),
+            ("INSERT into a heap table", "CREATE TABLE filled (x int, y int) USING heap", f"INSERT INTO filled {query}")]
+    print(f"{'':30} {'in batches':>12} {'row by row':>12}   times")
+    for what, before, statement in jobs:
+        seconds = {"on": [], "off": []}
+        for _ in range(3):
+            for way in seconds:
+                psql(f"DROP TABLE IF EXISTS filled; {before}")
+                seconds[way].append(timed(f"SET gpucol.enable_into = {way}; {statement}")[1])
+        ours, theirs = sorted(seconds["on"])[1], sorted(seconds["off"])[1]
+        print(f"{what:30} {ours:10.2f} s {theirs:10.2f} s {theirs / ours:7.1f}", flush=True)
+    psql("DROP TABLE filled")
+
+
 def main():
     psql("CREATE EXTENSION IF NOT EXISTS gpucol")
     for job in sys.argv[2:] or ["check", "compare"]:
@@ -198,6 +220,8 @@ def main():
             check_programs()
             check_paths()
             check_graphs()
+        elif job == "fill":
+            fill()
         else:
             compare()
     sys.exit(failures > 0)
