@@ -125,7 +125,7 @@ gpucol_guc_init(void)
 			   &gpucol_gpu_memory_limit, 0, 0, INT_MAX, GUC_UNIT_MB);
 	define_bool("gpucol.jit",
 				"Compiles kernels for the device in the background, for queries to come.",
-				&gpucol_jit, false);
+				&gpucol_jit, true);
 	define_int("gpucol.max_recursion_rounds",
 			   "Rounds after which a pushed-down recursion is ended with an error.",
 			   "0 sets no limit.",
