@@ -220,5 +220,14 @@ gpucol_recursion_check_memory(const GpucolRecursion *recursion, Size bytes)
 void
 gpucol_recursion_finish(GpucolRecursion *recursion)
 {
+	GpucolRecProgress progress;
+
+	gpucol_recursion_progress(recursion, &progress);
+	ereport(DEBUG2,
+			(errmsg_internal("recursion ran on engine %s by %s: " UINT64_FORMAT " rounds, "
+							 UINT64_FORMAT " rows%s%s", progress.engine, progress.method,
+							 progress.rounds, progress.full,
+							 progress.fallback ? "; fallback: " : "",
+							 progress.fallback ? progress.fallback : "")));
 	release_run(recursion);
 }

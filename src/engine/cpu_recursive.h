@@ -153,6 +153,9 @@ typedef struct GpucolRecTable
 	uint64_t   *slots;			/* SET_PAIRS: key; SET_ROWS: hash << 32 | row + 1 */
 	uint64_t	nslots;
 	uint64_t	region;			/* slots that a probe stays in; see slot_home */
+	uint64_t   *old;			/* while it grows: the slots before, */
+	uint64_t	nold;			/* how many they are, */
+	uint64_t	old_region;		/* and their region */
 	uint64_t	nused;
 	GpucolRecIndex *indexes;
 	uint64_t	emitted;		/* rows that next() has delivered */
@@ -274,13 +277,14 @@ extern GpucolStatus gpucol_rec_table_open(GpucolRecRun *run,
 										  GpucolRecTable *table,
 										  const GpucolRecBuffer *buffers,
 										  int nbuffers);
-extern void gpucol_rec_table_decide(GpucolRecRun *run, GpucolRecTable *table,
+/* False: a cancel came, which the first owner looks for. */
+extern bool gpucol_rec_table_decide(GpucolRecRun *run, GpucolRecTable *table,
 									GpucolRecBuffer *buffers, int nbuffers,
 									int owner, int nowners);
 extern void gpucol_rec_table_count(GpucolRecBuffer *buffer);
 extern void gpucol_rec_table_take(GpucolRecTable *table,
 								  const GpucolRecBuffer *buffers, int own);
-extern void gpucol_rec_table_close(GpucolRecTable *table,
+extern void gpucol_rec_table_close(GpucolRecRun *run, GpucolRecTable *table,
 								   const GpucolRecBuffer *buffers,
 								   int nbuffers);
 

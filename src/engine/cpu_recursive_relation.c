@@ -60,9 +60,11 @@ gpucol_rec_table_free_set(GpucolRecRun *run, GpucolRecTable *table)
 {
 	gpucol_rec_free(&run->memory, table->slots,
 					table->nslots * sizeof(uint64_t));
+	gpucol_rec_free(&run->memory, table->old, table->nold * sizeof(uint64_t));
 	gpucol_rec_free(&run->memory, table->bits,
 					table->bits ? bits_size(table, table->domain) : 0);
-	table->slots = NULL;
+	table->slots = table->old = NULL;
+	table->nold = 0;
 	table->nslots = table->region = table->nused = 0;
 	table->bits = NULL;
 	table->domain = 0;
@@ -173,46 +175,82 @@ slot_hash(const GpucolRecTable *table, uint64_t slot)
 					(uint64_t) ((uint32_t) slot - 1) * table->arity);
 }
 
-/* Make the hash table large enough for n more entries. */
+/*
+ * Make room in the hash table for n more entries.  If it must grow, the old slots
+ * stay in table->old until move_slots has emptied them and close_slots frees them.
+ */
 static GpucolStatus
-reserve_slots(GpucolRecRun *run, GpucolRecTable *table, uint64_t n)
+open_slots(GpucolRecRun *run, GpucolRecTable *table, uint64_t n)
 {
 	uint64_t	nslots = table->nslots ? table->nslots : 2048;
-	uint64_t   *old = table->slots;
-	uint64_t	nold = table->nslots;
-	uint64_t	i;
+	uint64_t   *slots;
 
 	if ((table->nused + n) * 10 <= table->nslots * 7)
 		return GPUCOL_OK;
 	while ((table->nused + n) * 10 > nslots * 7)
 		nslots *= 2;
-	table->slots = gpucol_rec_alloc_zeroed(&run->memory,
-										   nslots * sizeof(uint64_t));
-	if (table->slots == NULL)
-	{
-		table->slots = old;
+	slots = gpucol_rec_alloc_zeroed(&run->memory, nslots * sizeof(uint64_t));
+	if (slots == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	}
+	table->old = table->slots;
+	table->nold = table->nslots;
+	table->old_region = table->region;
+	table->slots = slots;
 	table->nslots = nslots;
 	table->region = nslots < REGIONS_FROM ? nslots : nslots / PARTITIONS;
-	for (i = 0; i < nold; i++)
+	return GPUCOL_OK;
+}
+
+/* Move old slots [from, to); false if a cancel came, which only `polls` looks for. */
+static bool
+move_slots(const GpucolRecRun *run, GpucolRecTable *table, uint64_t from, uint64_t to,
+		   bool polls)
+{
+	uint64_t	i;
+
+	for (i = from; i < to; i++)
 	{
 		uint64_t	at;
 
-		if (gpucol_rec_poll(run, i))
-		{
-			gpucol_rec_free(&run->memory, old, nold * sizeof(uint64_t));
-			return GPUCOL_CANCELLED;
-		}
-		if (old[i] == 0)
+		if (polls && gpucol_rec_poll(run, i))
+			return false;
+		if (table->old[i] == 0)
 			continue;
-		at = slot_home(table, slot_hash(table, old[i]));
+		at = slot_home(table, slot_hash(table, table->old[i]));
 		while (table->slots[at] != 0)
 			at = slot_next(table, at);
-		table->slots[at] = old[i];
+		table->slots[at] = table->old[i];
 	}
-	gpucol_rec_free(&run->memory, old, nold * sizeof(uint64_t));
-	return GPUCOL_OK;
+	return true;
+}
+
+static void
+close_slots(GpucolRecRun *run, GpucolRecTable *table)
+{
+	gpucol_rec_free(&run->memory, table->old, table->nold * sizeof(uint64_t));
+	table->old = NULL;
+	table->nold = 0;
+}
+
+/* Do both tables have a region for each partition? */
+static bool
+moves_by_region(const GpucolRecTable *table)
+{
+	return table->old_region < table->nold;
+}
+
+/* Make the hash table large enough for n more entries. */
+static GpucolStatus
+reserve_slots(GpucolRecRun *run, GpucolRecTable *table, uint64_t n)
+{
+	bool		moved;
+
+	GPUCOL_REC_TRY(open_slots(run, table, n));
+	if (table->old == NULL)
+		return GPUCOL_OK;
+	moved = move_slots(run, table, 0, table->nold, true);
+	close_slots(run, table);
+	return moved ? GPUCOL_OK : GPUCOL_CANCELLED;
 }
 
 /* Add to a table of packed pairs. */
@@ -608,8 +646,14 @@ gpucol_rec_table_open(GpucolRecRun *run, GpucolRecTable *table,
 		n += buffers[b].n;
 	table->candidates += n;
 	GPUCOL_REC_TRY(reserve_rows(run, table, n));
-	if (table->set == GPUCOL_REC_SET_PAIRS || table->set == GPUCOL_REC_SET_ROWS)
-		return reserve_slots(run, table, n);
+	if (table->set != GPUCOL_REC_SET_PAIRS && table->set != GPUCOL_REC_SET_ROWS)
+		return GPUCOL_OK;
+	GPUCOL_REC_TRY(open_slots(run, table, n));
+	if (table->old == NULL || moves_by_region(table))
+		return GPUCOL_OK;		/* the owners of the regions move them */
+	if (!move_slots(run, table, 0, table->nold, true))
+		return GPUCOL_CANCELLED;
+	close_slots(run, table);
 	return GPUCOL_OK;
 }
 
@@ -726,7 +770,7 @@ decide_rows(const GpucolRecRun *run, GpucolRecTable *table,
 	}
 }
 
-void
+bool
 gpucol_rec_table_decide(GpucolRecRun *run, GpucolRecTable *table,
 						GpucolRecBuffer *buffers, int nbuffers, int owner,
 						int nowners)
@@ -738,11 +782,15 @@ gpucol_rec_table_decide(GpucolRecRun *run, GpucolRecTable *table,
 	int			b;
 
 	if (table->set == GPUCOL_REC_SET_NONE)
-		return;
+		return true;
 	/* A small hash table has no regions: one thread fills it. */
 	for (p = 0; p < PARTITIONS; p++)
 		mine[p] = (table->set != GPUCOL_REC_SET_BITS &&
 				   table->region == table->nslots ? 0 : p % nowners) == owner;
+	for (p = 0; p < PARTITIONS && table->old != NULL; p++)
+		if (mine[p] && !move_slots(run, table, p * table->old_region,
+								   (p + 1) * table->old_region, owner == 0))
+			return false;
 	for (b = 0; b < nbuffers; b++)
 		for (from = 0; from < buffers[b].n; from += GPUCOL_REC_VECTOR)
 		{
@@ -751,6 +799,8 @@ gpucol_rec_table_decide(GpucolRecRun *run, GpucolRecTable *table,
 			uint32_t	n = 0;
 			uint32_t	i;
 
+			if (owner == 0 && gpucol_rec_cancelled(run))
+				return false;
 			for (i = from; i < to; i++)
 			{
 				list[n] = i;
@@ -763,6 +813,7 @@ gpucol_rec_table_decide(GpucolRecRun *run, GpucolRecTable *table,
 			else
 				decide_rows(run, table, buffers, b, list, n);
 		}
+	return true;
 }
 
 void
@@ -806,11 +857,12 @@ gpucol_rec_table_take(GpucolRecTable *table, const GpucolRecBuffer *buffers,
 }
 
 void
-gpucol_rec_table_close(GpucolRecTable *table, const GpucolRecBuffer *buffers,
-					   int nbuffers)
+gpucol_rec_table_close(GpucolRecRun *run, GpucolRecTable *table,
+					   const GpucolRecBuffer *buffers, int nbuffers)
 {
 	int			b;
 
+	close_slots(run, table);
 	for (b = 0; b < nbuffers; b++)
 	{
 		table->end += buffers[b].kept;

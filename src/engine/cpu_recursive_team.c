@@ -158,15 +158,16 @@ flush(GpucolRecTeam *team, int member)
 	meet(team, member);
 	if (team->quit)
 		return false;
-	gpucol_rec_table_decide(team->run, table, team->buffers, team->nbuffers,
-							member, team->members);
+	if (!gpucol_rec_table_decide(team->run, table, team->buffers, team->nbuffers,
+								 member, team->members))
+		gpucol_rec_team_fail(team, GPUCOL_CANCELLED);
 	meet(team, member);
 	gpucol_rec_table_count(own);
 	meet(team, member);
 	gpucol_rec_table_take(table, team->buffers, member);
 	meet(team, member);
 	if (member == 0)
-		gpucol_rec_table_close(table, team->buffers, team->nbuffers);
+		gpucol_rec_table_close(team->run, table, team->buffers, team->nbuffers);
 	meet(team, member);
 	own->n = 0;
 	return more;

@@ -183,7 +183,7 @@ def compare():
     for kind, query, name in jobs:
         load(name, "src int, dst int", f"{DATA}/graphs/{name}.tsv.gz")
         text = query(name, SUMS)
-        theirs = measure("SET work_mem = '1GB'; SET gpucol.pushdown = forbid", text)
+        theirs = measure("SET work_mem = '1GB'; SET gpucol.pushdown = forbid; SET statement_timeout = '20min'", text)
         ours = sorted((measure("SET gpucol.recursive_strategy = auto", text) for _ in range(3)), key=lambda m: m[1])[1]
         hisa = measure("SET gpucol.recursive_strategy = hisa", text)
         if not theirs[0] == ours[0] == hisa[0]:

@@ -131,6 +131,63 @@ part_recursion()
 	note "recursions answered by the device" "$(grep -c 'Engine: cuda' "$OUT/recursion-explain.txt")"
 }
 
+# Milliseconds from the end of statement_timeout = 200 ms to the error that it gives
+# statement $2 under settings $1: the most of five.
+cancel_ms()
+{
+	{ printf '%s;\n' "$1" "set statement_timeout = '200ms'"; echo '\timing on'; for i in 1 2 3 4 5; do printf '%s;\n' "$2"; done; } |
+		psql -XAtq 2>&1 | awk '/canceling statement/ {c++} /^Time:/ {ms = $2 - 200; if (ms > most) most = ms} END {printf "%.1f ms, %d of 5 cancelled", most, c}'
+}
+
+# Recursions that are more than joins: the engine's unit test, then programs with known
+# answers (test/bench/recursion.py) on the device and on the CPU, recursions that leave
+# the device, and how soon a cancel ends each engine.
+part_programs()
+{
+	local e t q graph spread="with recursive r(n, k) as (select 1::bigint, 0 union select n * 3 % 100000007 + s, k + 1 from r, generate_series(0, 9) s where k < 30)"
+
+	[ -x "$B/recursive_plans" ] && note "recursion plans (unit test)" \
+		"$(timeout 60 "$B/recursive_plans" 2>&1 | tee "$OUT/recursive-plans.log" | grep -E 'passed|plans:' | tr '\n' ' ')"
+	[ -f "$HERE/graphs/truth.tsv" ] || { note programs "skipped: no data"; return; }
+	[ -f /opt/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
+	[ -e "$HERE/graphs/graphs" ] || ln -s . "$HERE/graphs/graphs"
+	for e in cuda cpu; do
+		PGOPTIONS="-c gpucol.engine=$e -c log_min_messages=debug2 -c statement_timeout=60s" GPUCOL_BENCH_ROWS=1 \
+			timeout 120 python3 "$HERE/tree/test/bench/recursion.py" "$HERE/graphs" check > "$OUT/programs-$e.txt" 2> "$OUT/programs-$e.err"
+		note "programs, $e" "$(grep -c ' right' "$OUT/programs-$e.txt") right, $(grep -c WRONG "$OUT/programs-$e.txt") failed"
+		grep -E 'GALEN|CSPA|paths|usroads|fe_ocean|string' "$OUT/programs-$e.txt" | while read -r line; do note "  $e" "$line"; done
+	done
+	grep -o 'recursion ran on engine .*' /opt/pgdata/log > "$OUT/programs-engines.txt"
+	note "programs answered by the device" "$(grep -c 'on engine cuda' "$OUT/programs-engines.txt"); fallbacks: $(grep -o 'fallback: .*' "$OUT/programs-engines.txt" | sort | uniq -c | tr '\n' ';')"
+	load_graph usroads
+	load_graph p2p-Gnutella31
+	for e in cuda cpu; do
+		note "cancel, closure, $e" "$(cancel_ms "set gpucol.engine = $e; set gpucol.recursive_strategy = hisa" "$(with_clause p2p-Gnutella31 tc) select count(*) from r")"
+		note "cancel, same generation, $e" "$(cancel_ms "set gpucol.engine = $e" "$(with_clause usroads sg) select count(*) from r")"
+		note "cancel, computed values, $e" "$(cancel_ms "set gpucol.engine = $e" "$spread select count(*) from r")"
+	done
+	load_graph p2p-Gnutella09
+	load_graph cti
+	for graph in "p2p-Gnutella09 tc hisa" "p2p-Gnutella31 tc auto" "cti sg hisa" "cti sg auto"; do
+		set -- $graph
+		note "CPU ms, $graph, 1 2 4 8 16 threads" "$(for t in 1 2 4 8 16; do
+			three_ms "set gpucol.engine = cpu; set gpucol.cpu_threads = $t; set gpucol.recursive_strategy = $3" "$(with_clause "$1" "$2") select count(*) from r"; done | tr '\n' ' ')"
+	done
+	note "left to the CPU engine" "$(psql -XAtq -c 'set gpucol.engine = cuda' -c "explain (analyze, costs off, timing off) with recursive r(n) as
+		(select 1.5::float8 union select sqrt(n) + 1 from r where n < 10) select * from r" 2>&1 | grep -E 'Engine|Fallback' | tr -s ' ' | tr '\n' ';')"
+	psql -Xq -c 'create table arc (a int, b int, w int) using gpucol' -c 'insert into arc select i, i + 1 + s, s * 7 + 1 from generate_series(1, 30000) i, generate_series(0, 2) s' > /dev/null 2>&1
+	for q in "count(*), sum(a), sum(d)" "d % 10 as x, count(*), max(a) group" "a, d order"; do
+		local text="with recursive r(a, d) as (select 1, 0 union select arc.b, r.d + arc.w from r, arc where arc.a = r.a and r.d < 400)"
+		case $q in
+			*group) text="$text select ${q% group} from r group by 1 order by 1" ;;
+			*order) text="$text select ${q% order} from r where d > 390 order by d desc, a limit 20" ;;
+			*) text="$text select $q from r" ;;
+		esac
+		for e in cuda cpu; do psql -XAtq -c "set gpucol.engine = $e" -c "$text" > "$OUT/fused-$e.txt" 2>&1; done
+		note "fused: ${q:0:24}" "$(cmp -s "$OUT/fused-cuda.txt" "$OUT/fused-cpu.txt" && ! grep -q ERROR "$OUT/fused-cuda.txt" && echo alike || echo FAILED), $(psql -XAtq -c 'set gpucol.engine = cuda' -c "explain (analyze, costs off, timing off) $text" 2>&1 | grep -E 'Engine|Method|Fallback' | tr -s ' ' | tr '\n' ';')"
+	done
+}
+
 CSPA='.decl assign(a:number, b:number) .decl dereference(a:number, b:number)
 .decl VF(a:number, b:number) .decl VA(a:number, b:number) .decl MA(a:number, b:number) .output VF .output VA .output MA
 VF(y, x) :- assign(y, x). VF(x, y) :- assign(x, z), MA(z, y). VF(x, y) :- VF(x, z), VF(z, y).
