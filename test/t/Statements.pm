@@ -41,6 +41,20 @@ BEGIN
 EXCEPTION WHEN object_not_in_prerequisite_state THEN
 	NULL;		-- a unique index with a predicate keeps rows in the delta
 END $$;
+-- runs a query for its side effects and lets it be cancelled
+CREATE FUNCTION disturb(query text, milliseconds int) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('statement_timeout', milliseconds::text, true);
+	EXECUTE query;
+EXCEPTION WHEN OTHERS THEN
+	IF SQLSTATE ~ '^XX' THEN RAISE; END IF;
+END $$;
+CREATE FUNCTION rows_of(name text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE n bigint;
+BEGIN
+	EXECUTE format('SELECT count(*) FROM %s', name) INTO n;
+	RETURN n;
+END $$;
 CREATE FUNCTION twice(x int) RETURNS int LANGUAGE plpgsql STABLE AS 'BEGIN RETURN x * 2; END';
 CREATE ROLE reader;
 SQL
@@ -270,7 +284,7 @@ sub aggregate
 	return chance(0.15) && $call !~ /^(?:round|trim|md5|sum\(.*\/)/ ? "$call FILTER (WHERE " . predicate(1, $table, $alias) . ')' : $call;
 }
 
-sub order { my ($table, $alias) = @_; my $a = $alias ? "$alias." : ''; return expr(pick(grep { !/^(?:composite)$/ } known($table)), between(0, 1), $table, $alias) . pick('', ' DESC') . pick('', ' NULLS FIRST', ' NULLS LAST') . ", ${a}id"; }
+sub order { my ($table, $alias) = @_; my $a = $alias ? "$alias." : ''; my $all = $alias || $table; return expr(pick(grep { !/^(?:composite)$/ } known($table)), between(0, 1), $table, $alias) . pick('', ' DESC') . pick('', ' NULLS FIRST', ' NULLS LAST') . ", ${a}id, $all\::text COLLATE \"C\""; }
 
 sub columns_of { my ($table, $alias, $n) = @_; return join ', ', map { my $k = $_; expr(pick(sort keys %literals), 1, $table, $alias) . " AS c$k" } 1 .. $n; }
 
@@ -289,14 +303,15 @@ sub query
 	return "SELECT $aggs FROM $t $where" if $kind < 7;
 	return "SELECT DISTINCT $names FROM $t $where" if $kind == 7;
 	return "SELECT id, " . columns_of($t, '', between(1, 3)) . " FROM $t $where" if $kind < 11;
-	return "SELECT * FROM $t $where" if $kind == 11;
+	return pick("SELECT * FROM $t $where", "SELECT $t FROM $t $where", "SELECT tableoid::regclass::text AS k, count(*), count($t) FROM $t $where GROUP BY 1", "SELECT to_jsonb($t) - 'js' AS o FROM $t WHERE id % 20 = 1",
+		"SELECT id FROM $t WHERE $t IS NULL OR id % 50 = 7", "SELECT xmax::text = '0' AS k, count(*) FROM $t GROUP BY 1 HAVING count(*) < 0") if $kind == 11;
 	if ($kind == 12)
 	{
 		my ($k) = $keys[0];
-		return "SELECT DISTINCT ON ($k) $k AS k, id, " . columns_of($t, '', 1) . " FROM $t $where ORDER BY $k, id";
+		return "SELECT DISTINCT ON ($k) $k AS k, id, " . columns_of($t, '', 1) . " FROM $t $where ORDER BY $k, id, $t\::text COLLATE \"C\"";
 	}
-	return "SELECT id, " . pick("sum(" . expr('int', 0, $t) . ") OVER (PARTITION BY $keys[0] ORDER BY id)", "row_number() OVER (PARTITION BY $keys[0] ORDER BY id)",
-		"lag(" . expr('text', 0, $t) . ") OVER (ORDER BY id)", "rank() OVER (ORDER BY $keys[0])", "count(*) OVER (PARTITION BY $keys[0])", "first_value(id) OVER (PARTITION BY $keys[0] ORDER BY id DESC)") . " AS w FROM $t $where" if $kind == 13;
+	return "SELECT id, " . pick("sum(" . expr('int', 0, $t) . ") OVER (PARTITION BY $keys[0] ORDER BY id)", "row_number() OVER (PARTITION BY $keys[0], id ORDER BY $t\::text COLLATE \"C\")",
+		"lag(" . expr('text', 0, $t) . ") OVER (ORDER BY $t\::text COLLATE \"C\")", "rank() OVER (ORDER BY $keys[0])", "count(*) OVER (PARTITION BY $keys[0])", "first_value(id) OVER (PARTITION BY $keys[0] ORDER BY id DESC)") . " AS w FROM $t $where" if $kind == 13;
 	return "SELECT id, o FROM (SELECT id, " . expr(pick(qw(int num float date stamp text)), 1, $t) . " AS o FROM $t $where ORDER BY " . order($t) . ' LIMIT ' . between(1, 40) . ' OFFSET ' . pick(0, 0, 3) . ') q' if $kind == 14;
 	if ($kind < 18)
 	{
@@ -354,6 +369,33 @@ sub insert
 	return;
 }
 
+# A partitioned table whose partitions have their columns elsewhere, or an
+# inheritance tree.
+sub create_family
+{
+	my ($table, @names) = @_;
+	my $columns = sub { join ', ', map { "$_ $columns{$_}[0]" } @_ };
+	my @order = shuffled('id', grep { $columns{$_}[2] } @names);
+	my $odd = join ', ', 'gone int', map({ $_ eq 'id' ? 'id int' : "$_ $columns{$_}[0]" } @order), 'late int';
+
+	delete $has{$table}{gen};
+	@names = grep { $columns{$_}[2] } @names;
+	if (chance(0.6))
+	{
+		emit("CREATE TABLE $table (id int, " . $columns->(@names) . ') PARTITION BY RANGE (id)');
+		emit("CREATE TABLE ${table}_1 ($odd)");
+		emit("ALTER TABLE ${table}_1 DROP COLUMN gone, DROP COLUMN late");
+		emit("ALTER TABLE $table ATTACH PARTITION ${table}_1 FOR VALUES FROM (MINVALUE) TO (300)");
+		emit("CREATE TABLE ${table}_2 PARTITION OF $table DEFAULT");
+		return;
+	}
+	emit("CREATE TABLE $table (id int, " . $columns->(@names) . ')');
+	emit("CREATE TABLE ${table}_1 () INHERITS ($table)");
+	emit("CREATE TABLE ${table}_2 (more text) INHERITS ($table)");
+	emit("INSERT INTO ${table}_$_ (id, i4, s) SELECT -i, i % 9, 'heir ' || i % 5 FROM generate_series(1, 200) i") for 1, 2;
+	return;
+}
+
 sub create_table
 {
 	my ($table) = @_;
@@ -363,6 +405,7 @@ sub create_table
 	$has{$table} = { map { $_ => 1 } @names };
 	my $body = join(', ', 'id int' . ($plain && chance(0.5) ? ' PRIMARY KEY' : ''), map { "$_ $columns{$_}[0]" } @names);
 	if ($plain) { emit('CREATE ' . pick('', '', '', 'UNLOGGED ', 'TEMP ') . "TABLE $table ($body)"); }
+	elsif (chance(0.3)) { create_family($table, @names); }
 	else
 	{
 		my $how = pick('RANGE (id)', 'HASH (id)', 'LIST (i2)');
@@ -398,9 +441,28 @@ sub change
 {
 	my ($t, $u) = (pick(@tables), pick(@tables));
 	my $few = 'id % ' . pick(3, 7, 20) . ' = ' . between(0, 2);
-	my $kind = int rand 12;
+	my $kind = int rand 16;
 
-	if ($kind < 4) { emit(returning("UPDATE $t SET " . set_list($t) . ' WHERE ' . predicate(1, $t) . " AND $few", 'id')); }
+	if ($kind == 12) { emit("UPDATE $t SET id = id + " . pick(1, 500) . " WHERE $few"); }
+	elsif ($kind == 13)
+	{
+		my $first = $next;
+		my @common = grep { $has{$u}{$_} } writable($t);
+		$next += 400;
+		emit("INSERT INTO $t (id, " . join(', ', @common) . ") SELECT $first + row_number() OVER (ORDER BY " . join(', ', 'id', 'i4', 's') . ') % 100000, ' . join(', ', @common) . " FROM $u ORDER BY id, i4, s LIMIT 400") if chance(0.3);
+		emit("INSERT INTO $t (id, i4, s) SELECT id + 100000, " . pick('i4', 'i2', 'i4 / 2') . ', ' . pick('s', "left(s, 3)", "'const'", 'NULL') . " FROM $u " . where($u)) if chance(0.6);
+		emit("INSERT INTO $t (id, " . join(', ', @common) . ') SELECT id, ' . join(', ', @common) . " FROM $u WHERE $few");
+	}
+	elsif ($kind == 14) { emit("INSERT INTO $t (id, i4) SELECT $next + i, public.rows_of('$t') + i - i FROM generate_series(1, 40) i"); $next += 40; }
+	elsif ($kind == 15)
+	{
+		my $n = $step;
+
+		emit("CREATE TABLE copy$n AS SELECT " . join(', ', pick('*', 'id, ' . columns_of($t, '', 2))) . " FROM $t " . where($t));
+		check("copy$n");
+		emit("DROP TABLE copy$n");
+	}
+	elsif ($kind < 4) { emit(returning("UPDATE $t SET " . set_list($t) . ' WHERE ' . predicate(1, $t) . " AND $few", 'id')); }
 	elsif ($kind < 6) { emit(returning("DELETE FROM $t WHERE " . predicate(1, $t) . " AND $few", '*')); }
 	elsif ($kind == 6) { emit("DELETE FROM $t x USING $u y WHERE x.id = y.id AND " . predicate(0, $u, 'y') . " AND x.$few"); }
 	elsif ($kind == 7) { emit("UPDATE $t x SET s = y.s FROM $u y WHERE x.id = y.id + 1 AND x.$few AND y.id IN (SELECT id FROM $u GROUP BY id HAVING count(*) = 1)"); }
@@ -424,9 +486,15 @@ sub alter
 	my ($t) = pick(@tables);
 	my $n = $step;
 	my @droppable = grep { !/^(?:i2|i4|s)$/ } writable($t);
-	my $kind = int rand 14;
+	my $kind = int rand 20;
 
-	if ($kind < 2 && @droppable > 3)
+	if ($kind == 14) { retype($t); }
+	elsif ($kind == 15) { emit("CREATE INDEX x$n ON $t (id)"); emit("CLUSTER $t USING x$n"); }
+	elsif ($kind == 16) { emit("CREATE " . pick('', 'UNIQUE ') . "INDEX CONCURRENTLY x$n ON $t (" . pick('id', 's') . ')'); emit("REINDEX TABLE CONCURRENTLY $t"); }
+	elsif ($kind == 17) { emit("CREATE INDEX x$n ON $t USING " . pick(map { my $c = $_; $columns{$c}[1] eq 'jsonb' || $c =~ /^(?:a|at|tsv)$/ ? "gin ($c)" : $c =~ /^(?:r4|rt)$/ ? pick("gist ($c)", "spgist ($c)") : $c eq 'pt' ? "gist ($c)" : $c eq 's' ? "spgist ($c)" : "hash ($c)" } writable($t))); }
+	elsif ($kind == 18) { emit("ALTER TABLE $t " . pick('ALTER id SET NOT NULL', 'ALTER i4 SET NOT NULL', 'ADD UNIQUE (id)', 'ADD PRIMARY KEY (id)', "ADD CONSTRAINT c$n CHECK (id > 3)", "ADD CONSTRAINT c$n CHECK (length(s) < 20) NOT VALID", "ADD UNIQUE (i4, s)", "ALTER s SET COMPRESSION lz4", "SET (fillfactor = 50)", "ALTER s SET DEFAULT 'default'", "SET UNLOGGED", "SET LOGGED")); emit("ALTER TABLE $t VALIDATE CONSTRAINT c$n"); }
+	elsif ($kind == 19) { emit("CREATE FUNCTION watch$n() RETURNS trigger LANGUAGE plpgsql AS \$\$ BEGIN NEW.i4 := public.rows_of('$t'); RETURN NEW; END \$\$"); emit("CREATE TRIGGER watch BEFORE INSERT ON $t FOR EACH ROW WHEN (NEW.id % 3 = 0) EXECUTE FUNCTION watch$n()"); insert($t, 60); emit("DROP FUNCTION watch$n() CASCADE"); }
+	elsif ($kind < 2 && @droppable > 3)
 	{
 		my $name = pick(@droppable);
 		delete $has{$t}{$name};
@@ -457,6 +525,42 @@ sub alter
 	return;
 }
 
+# Change a column's type, mostly where PostgreSQL does not rewrite the table, ask
+# for it and change it back.
+sub retype
+{
+	my ($t) = @_;
+	my %other = (n2 => [ 'numeric(14,2)', 'numeric', 'numeric(20,2)', 'numeric(12,3)' ], i4 => [ 'oid USING (i4 % 1000)::oid', 'int8' ], v => [ 'varchar(20)', 'text' ], ts => ['timestamptz'], tz => ['timestamp'], dom => ['int'],
+		n5 => ['numeric(30,2)'], vb => ['varbit(70)'], domt => [ 'text', 'varchar' ], s => [ 'text COLLATE "C"', 'varchar' ], sc => ['text COLLATE public.folded'], f4 => ['float8'], d => ['timestamp']);
+	my $name = pick(grep { $has{$t}{$_} } sort keys %other) // return;
+
+	emit("ALTER TABLE $t ALTER $name TYPE " . pick(@{ $other{$name} }));
+	emit("INSERT INTO $t (id, $name) SELECT id + 7000, $name FROM $t WHERE id < 40") if chance(0.5);
+	ask($_) for "SELECT $name, count(*), min(id) FROM $t GROUP BY 1", "SELECT id, $name FROM $t WHERE $name > (SELECT $name FROM $t ORDER BY $name, id LIMIT 1)", "SELECT count(DISTINCT $name), min($name), max($name) FROM $t",
+		"SELECT id FROM $t WHERE $name IS NOT NULL ORDER BY $name DESC, id LIMIT 9";
+	check($t);
+	emit("ALTER TABLE $t ALTER $name TYPE $columns{$name}[0] USING $name" . ($name eq 'i4' ? '::int8::int' : ''));
+	return;
+}
+
+# Queries explained or cancelled, work rolled back, loops that change what they read:
+# nothing may be left behind.
+sub disturb
+{
+	my $t = pick(@tables);
+	my $query = query() =~ s/'/''/gr;
+
+	emit("SELECT public.disturb('EXPLAIN (ANALYZE, VERBOSE, BUFFERS, FORMAT " . pick(qw(text json)) . ") $query', 0)") if chance(0.5);
+	emit("SELECT public.disturb('" . sorted($query) . "', " . pick(1, 2, 5, 20) . ')') if chance(0.5);
+	emit("SELECT public.disturb('UPDATE $t SET s = s || ''!'' WHERE id / (id - " . between(1, 900) . ") IS NOT NULL', 0)");
+	emit("SELECT public.disturb('INSERT INTO $t (id, i4) SELECT i, 10 / (i - " . between(1, 3000) . ") FROM generate_series(1, 3000) i', 0)") if chance(0.5);
+	emit("DO \$\$ DECLARE r record; BEGIN FOR r IN SELECT id FROM $t WHERE id % 40 = 1 ORDER BY id LOOP UPDATE $t SET i2 = 5 WHERE id = r.id; IF r.id % 3 = 0 THEN COMMIT; END IF; END LOOP; END \$\$") if chance(0.4);
+	emit("DO \$\$ DECLARE c CURSOR FOR SELECT id FROM $t WHERE id % 30 = 2 ORDER BY id FOR UPDATE; BEGIN FOR r IN c LOOP UPDATE $t SET s = 'current' WHERE CURRENT OF c; END LOOP; END \$\$") if chance(0.4);
+	emit("SELECT count(*) FROM (SELECT id FROM $t WHERE id % 9 = 1 FOR " . pick('UPDATE', 'SHARE', 'NO KEY UPDATE', 'KEY SHARE SKIP LOCKED') . ') q');
+	check($t);
+	return;
+}
+
 sub transaction
 {
 	my $name = "g$step";
@@ -480,7 +584,7 @@ sub cursor
 	my $t = pick(@tables);
 
 	emit('BEGIN');
-	emit("DECLARE c" . pick(' NO SCROLL', ' SCROLL', ' SCROLL') . " CURSOR " . pick('', 'WITH HOLD ') . "FOR SELECT id, i4, s FROM $t " . where($t) . ' ORDER BY id, i4, s');
+	emit("DECLARE c" . pick(' NO SCROLL', ' SCROLL', ' SCROLL') . " CURSOR " . pick('', 'WITH HOLD ') . "FOR SELECT id, i4, s FROM $t WHERE " . predicate(0, $t) . " ORDER BY id, i4, s, $t\::text COLLATE \"C\"");
 	emit('FETCH ' . pick('ALL', 'NEXT', '5', 'ABSOLUTE 3', 'BACKWARD 2', 'LAST', 'FIRST', 'RELATIVE 2') . ' FROM c') for 1 .. between(2, 6);
 	emit('CLOSE c');
 	emit("DECLARE d CURSOR FOR SELECT id FROM $t WHERE id % 10 = 3" . pick('', ' FOR UPDATE'));
@@ -579,7 +683,8 @@ sub random_script
 		elsif ($dice < 0.87) { alter(); }
 		elsif ($dice < 0.90) { transaction(); }
 		elsif ($dice < 0.92) { cursor(); }
-		elsif ($dice < 0.985) { prepared(); }
+		elsif ($dice < 0.97) { prepared(); }
+		elsif ($dice < 0.996) { disturb(); }
 		else { dependents(); }
 	}
 	check($_) for @tables;
