@@ -151,19 +151,9 @@ worker_rows(double rows, int workers)
 }
 
 /*
- * gpucol.pushdown = require: leave the planner no ordinary scan to prefer.
- */
-static void
-drop_other_paths(RelOptInfo *rel, CustomPath *path, CustomPath *partial)
-{
-	rel->pathlist = list_make1(path);
-	rel->partial_pathlist = partial ? list_make1(partial) : NIL;
-}
-
-/*
- * Add the paths of GpucolScan to a base relation.  The ordinary paths stay
- * beside them; nothing is added through add_path, which would free the paths
- * that lose.
+ * Add the paths of GpucolScan to a base relation; with gpucol.pushdown = require
+ * the planner is left no ordinary scan to prefer.  Else the ordinary paths stay
+ * beside it, and it beside them, whichever is cheaper: GpucolTopK starts from it.
  */
 void
 gpucol_path_scan_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
@@ -173,7 +163,6 @@ gpucol_path_scan_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	int			ncolumns;
 	int			workers = 0;
 	CustomPath *path;
-	CustomPath *partial = NULL;
 	Relation	table;
 	List	   *pushed;
 	List	   *rest;
@@ -201,6 +190,11 @@ gpucol_path_scan_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	path = make_path(rel, 0);
 	path->path.rows = rel->rows;
 	gpucol_cost_scan(root, rel, &path->path, ncolumns, pushed, rest, 0);
+	if (gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)
+	{
+		rel->pathlist = NIL;
+		rel->partial_pathlist = NIL;
+	}
 	rel->pathlist = lappend(rel->pathlist, path);
 
 	if (rel->consider_parallel)
@@ -208,14 +202,19 @@ gpucol_path_scan_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 										  max_parallel_workers_per_gather);
 	if (workers > 0)
 	{
-		partial = make_path(rel, workers);
+		CustomPath *partial = make_path(rel, workers);
+
 		partial->path.rows = worker_rows(rel->rows, workers);
 		gpucol_cost_scan(root, rel, &partial->path, ncolumns, pushed, rest,
 						 workers);
-		rel->partial_pathlist = lappend(rel->partial_pathlist, partial);
+
+		/*
+		 * The list must be what this makes of it, cheapest first and none that
+		 * another beats: Gather takes the first, and an upper relation into which
+		 * PostgreSQL copies the list would free whatever is beaten there.
+		 */
+		add_partial_path(rel, &partial->path);
 	}
-	if (gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)
-		drop_other_paths(rel, path, partial);
 }
 
 /*

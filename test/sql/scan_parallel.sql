@@ -66,6 +66,15 @@ SELECT count(*), sum(a), min(at), max(at), max(o) FROM old_types WHERE at > '202
 SET gpucol.enable_agg = off;
 SET max_parallel_workers_per_gather = 2;
 
+-- a Gather takes the cheapest partial path, and the plan of a subquery is one of paths
+-- that are still there
+CREATE TABLE wide (id int, a text, b text, c text, d text, e text) USING gpucol;
+DO $$ BEGIN FOR i IN 1..48 LOOP INSERT INTO wide VALUES (i); END LOOP; END $$;
+ANALYZE wide;
+EXPLAIN (COSTS OFF) SELECT id FROM wide;
+CREATE TABLE few AS SELECT i AS id FROM generate_series(1, 1000) i;
+SELECT count(*) FROM few WHERE id NOT IN (SELECT id FROM wide);
+
 -- an error in a worker, and a cursor that is not read to its end
 \set VERBOSITY terse
 SELECT sum(1 / (b - 7)) FROM t;
