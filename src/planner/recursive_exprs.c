@@ -34,10 +34,11 @@ gpucol_rec_lower_column(const GpucolRecLowering *lowering, const Var *var, int *
 	{
 		GpucolRecSource *source = lfirst(lc);
 
-		if ((int) source->rti != (int) var->varno || var->varlevelsup != 0)
+		if (!bms_is_member(var->varno, source->relids) || var->varlevelsup != 0)
 			continue;
 		foreach(inner, source->columns)
-			if (((Var *) lfirst(inner))->varattno == var->varattno)
+			if (((Var *) lfirst(inner))->varattno == var->varattno &&
+				(source->rti > 0 || ((Var *) lfirst(inner))->varno == var->varno))
 			{
 				*column = foreach_current_index(inner);
 				return source;

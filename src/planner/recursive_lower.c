@@ -50,7 +50,7 @@ is_known(const GpucolRecLowering *lowering, Node *node)
 	{
 		GpucolRecSource *source = lfirst(lc);
 
-		if (!source->done && bms_is_member(source->rti, relids))
+		if (!source->done && bms_overlap(source->relids, relids))
 			return false;
 	}
 	return true;
@@ -65,15 +65,14 @@ is_local(const GpucolRecLowering *lowering, const GpucolRecQual *qual)
 {
 	Relids		relids = pull_varnos(lowering->subroot, qual->clause);
 	ListCell   *lc;
-	int			rti;
 
-	if (!bms_get_singleton_member(relids, &rti))
+	if (bms_is_empty(relids))
 		return false;
 	foreach(lc, lowering->sources)
 	{
 		GpucolRecSource *source = lfirst(lc);
 
-		if ((int) source->rti == rti)
+		if (bms_is_subset(relids, source->relids))
 			return source->rel != NULL &&
 				(source->mode == GPUCOL_SOURCE_INNER ? qual->on == NULL :
 				 qual->on == source);
@@ -146,7 +145,7 @@ is_ready(const GpucolRecLowering *lowering, const GpucolRecSource *source)
 			GpucolRecSource *other = lfirst(inner);
 
 			if (other != source && !other->done &&
-				bms_is_member(other->rti, relids))
+				bms_overlap(other->relids, relids))
 				return false;
 		}
 	}

@@ -27,10 +27,12 @@ typedef enum GpucolRecSourceMode
 /* A relation of the term. */
 typedef struct GpucolRecSource
 {
-	Index		rti;
+	Relids		relids;			/* more than one: an inner join, right of a join
+								 * that is none */
+	Index		rti;			/* the only one, or 0 */
 	GpucolRecSourceMode mode;
 	bool		padded;			/* OPTIONAL, in a rule for rows without match */
-	const RangeTblEntry *rte;
+	const RangeTblEntry *rte;	/* NULL for a join */
 	RelOptInfo *rel;			/* NULL for the self-reference */
 	int			relation;		/* of the plan */
 	List	   *columns;		/* Var of each column */

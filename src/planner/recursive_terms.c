@@ -12,6 +12,7 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
 #include "rewrite/rewriteManip.h"
 
 #include "compat.h"
@@ -43,11 +44,14 @@ add_quals(GpucolRecLowering *lowering, List *clauses, GpucolRecSource *on)
 }
 
 static GpucolRecSource *
-add_source(GpucolRecLowering *lowering, Index rti, GpucolRecSourceMode mode)
+add_source(GpucolRecLowering *lowering, Relids relids, GpucolRecSourceMode mode)
 {
 	GpucolRecSource *source = palloc0(sizeof(GpucolRecSource));
+	int			rti;
 
-	source->rti = rti;
+	source->relids = relids;
+	if (bms_get_singleton_member(relids, &rti))
+		source->rti = (Index) rti;
 	source->mode = mode;
 	lowering->sources = lappend(lowering->sources, source);
 	return source;
@@ -60,25 +64,58 @@ is_removed(const GpucolRecLowering *lowering, Index rti)
 	return gpucol_compat_is_dead_rel(lowering->subroot->simple_rel_array[rti]);
 }
 
-/* The right side of a join that is not an inner join: one relation. */
+/* The relations of an inner join; NULL if it is anything else. */
+static Relids
+inner_relids(Node *node)
+{
+	Relids		relids = NULL;
+	Relids		left;
+	Relids		right;
+	ListCell   *lc;
+
+	if (IsA(node, RangeTblRef))
+		return bms_make_singleton(((RangeTblRef *) node)->rtindex);
+	if (IsA(node, FromExpr))
+	{
+		foreach(lc, ((FromExpr *) node)->fromlist)
+		{
+			left = inner_relids(lfirst(lc));
+			if (left == NULL)
+				return NULL;
+			relids = bms_join(relids, left);
+		}
+		return relids;
+	}
+	if (!IsA(node, JoinExpr) || ((JoinExpr *) node)->jointype != JOIN_INNER)
+		return NULL;
+	left = inner_relids(((JoinExpr *) node)->larg);
+	right = inner_relids(((JoinExpr *) node)->rarg);
+	return left == NULL || right == NULL ? NULL : bms_join(left, right);
+}
+
+/*
+ * The right side of a join that is not an inner join: one relation, or an inner join
+ * of some, which PostgreSQL has planned too.
+ */
 static bool
 add_joined(GpucolRecLowering *lowering, const JoinExpr *join, GpucolRecSourceMode mode)
 {
 	Node	   *right = join->rarg;
 	List	   *quals = (List *) join->quals;
+	Relids		relids;
 
 	if (IsA(right, FromExpr) && list_length(((FromExpr *) right)->fromlist) == 1)
 	{
 		quals = list_concat_copy(quals, (List *) ((FromExpr *) right)->quals);
 		right = linitial(((FromExpr *) right)->fromlist);
 	}
-	if (!IsA(right, RangeTblRef))
-		return gpucol_rec_lower_decline(lowering, "the recursive term joins several relations in an outer join, EXISTS or NOT EXISTS");
-	if (mode == GPUCOL_SOURCE_OPTIONAL &&
+	relids = inner_relids(right);
+	if (relids == NULL)
+		return gpucol_rec_lower_decline(lowering, "the recursive term has an outer join within an outer join, EXISTS or NOT EXISTS");
+	if (mode == GPUCOL_SOURCE_OPTIONAL && IsA(right, RangeTblRef) &&
 		is_removed(lowering, ((RangeTblRef *) right)->rtindex))
 		return true;
-	add_quals(lowering, quals,
-			  add_source(lowering, ((RangeTblRef *) right)->rtindex, mode));
+	add_quals(lowering, quals, add_source(lowering, relids, mode));
 	return true;
 }
 
@@ -93,7 +130,8 @@ walk_jointree(GpucolRecLowering *lowering, Node *node)
 		return true;
 	if (IsA(node, RangeTblRef))
 	{
-		add_source(lowering, ((RangeTblRef *) node)->rtindex, GPUCOL_SOURCE_INNER);
+		add_source(lowering, bms_make_singleton(((RangeTblRef *) node)->rtindex),
+				   GPUCOL_SOURCE_INNER);
 		return true;
 	}
 	if (IsA(node, FromExpr))
@@ -188,7 +226,8 @@ is_same_input(const GpucolRecSource *source, const GpucolRecSource *input)
 	ListCell   *lc;
 	ListCell   *inner;
 
-	if (source->rte->rtekind != RTE_RELATION ||
+	if (source->rte == NULL || input->rte == NULL ||
+		source->rte->rtekind != RTE_RELATION ||
 		input->rte->rtekind != RTE_RELATION ||
 		source->rte->relid != input->rte->relid ||
 		source->rte->inh != input->rte->inh ||
@@ -241,12 +280,16 @@ choose_input(GpucolRecLowering *lowering, GpucolRecSource *source, List *types, 
 static bool
 describe_input(GpucolRecLowering *lowering, GpucolRecSource *source)
 {
-	RelOptInfo *rel = lowering->subroot->simple_rel_array[source->rti];
+	RelOptInfo *rel = source->rti > 0 ?
+		lowering->subroot->simple_rel_array[source->rti] :
+		find_join_rel(lowering->subroot, source->relids);
 	List	   *types = NIL;
 	List	   *collations = NIL;
 	ListCell   *lc;
 
-	if (rel == NULL || rel->cheapest_total_path == NULL ||
+	if (rel == NULL)
+		return gpucol_rec_lower_decline(lowering, "PostgreSQL has not planned a join of the recursive term");
+	if (rel->cheapest_total_path == NULL ||
 		rel->cheapest_total_path->param_info != NULL ||
 		!bms_is_empty(rel->lateral_relids))
 		return gpucol_rec_lower_decline(lowering, "a relation of the recursive term depends on another (LATERAL)");
@@ -255,7 +298,7 @@ describe_input(GpucolRecLowering *lowering, GpucolRecSource *source)
 	{
 		Node	   *expr = lfirst(lc);
 
-		if (!IsA(expr, Var) || ((Var *) expr)->varno != (int) source->rti ||
+		if (!IsA(expr, Var) || !bms_is_member(((Var *) expr)->varno, source->relids) ||
 			((Var *) expr)->varattno <= 0)
 			return gpucol_rec_lower_decline(lowering, "the recursive term uses a whole row or a system column");
 		source->columns = lappend(source->columns, expr);
@@ -280,15 +323,17 @@ describe_sources(GpucolRecLowering *lowering)
 	{
 		GpucolRecSource *source = lfirst(lc);
 
-		source->rte = lowering->subroot->simple_rte_array[source->rti];
-		if (source->rte->rtekind == RTE_CTE && source->rte->self_reference)
+		if (source->rti > 0)
+			source->rte = lowering->subroot->simple_rte_array[source->rti];
+		if (source->rte != NULL && source->rte->rtekind == RTE_CTE &&
+			source->rte->self_reference)
 		{
 			if (self != NULL)
 				return gpucol_rec_lower_decline(lowering, "the recursive term refers to itself twice");
 			self = source;
 			describe_self(lowering, source);
 		}
-		else if (source->rte->rtekind != RTE_RESULT)
+		else if (source->rte == NULL || source->rte->rtekind != RTE_RESULT)
 		{
 			if (!describe_input(lowering, source))
 				return false;

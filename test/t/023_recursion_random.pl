@@ -59,6 +59,7 @@ sub condition
 		"$x NOT IN (SELECT id FROM n WHERE id IS NOT NULL)", "$x NOT IN (SELECT id FROM n WHERE t <> 'b')", "$x > (SELECT avg(id) - 2 FROM n)",
 		"(SELECT count(*) FROM n WHERE n.id < $x AND n.id <> $y) > 2", "($x < 4 OR EXISTS (SELECT FROM e1 z WHERE z.a > $x AND z.b = $y))",
 		"NOT EXISTS (SELECT FROM e1 z WHERE z.a = $x AND z.b > $y)", "NOT EXISTS (SELECT FROM n WHERE n.id BETWEEN $x AND $y)", "EXISTS (SELECT FROM e1 z WHERE z.a = $x AND z.b <> $y)",
+		"EXISTS (SELECT FROM e1 z JOIN n ON n.id = z.b WHERE z.a = $x AND n.id < $y)",
 		"NOT EXISTS (SELECT FROM e2 z WHERE z.c = 'a' AND z.b = $x + 1 AND z.a IS DISTINCT FROM $y)", "NOT EXISTS (SELECT FROM n JOIN e1 z ON z.a = n.id WHERE z.b = $x)",
 		"$x IN (SELECT id FROM n)", "EXISTS (SELECT FROM e1 z WHERE z.a = $x AND z.b = $y)", "CASE WHEN $x > 4 THEN $y < 9 END", "$x = 0 OR 12 / $x > 1");
 }
@@ -74,6 +75,11 @@ sub joins
 		my ($left, $key) = (pick(@scope), pick('a', 'a', 'b'));
 		$from .= pick('', '', ' LEFT') . " JOIN $table t$i ON t$i.$key = $left" . pick('', '', " AND t$i.a > 2", " AND t$i.b <> r.x", ' AND r.y > 3', " AND t$i.b > r.y AND t$i.a IS NOT NULL");
 		push @scope, "t$i.a", "t$i.b";
+	}
+	if (between(1, 4) == 1)
+	{
+		$from .= ' LEFT JOIN (e1 u JOIN n w ON w.id = u.' . pick('a', 'b') . ') ON u.' . pick('a', 'b') . ' = ' . pick(@scope) . pick('', ' AND w.id <> r.x');
+		push @scope, 'u.b', 'w.id';
 	}
 	return ($from, @scope);
 }
