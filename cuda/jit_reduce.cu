@@ -82,7 +82,7 @@ gpucol_jit_reduce(const GpucolReducePlan &plan, const std::vector<GpucolDeviceCh
 		source += " X(" + std::to_string(w) + ")";
 	source += "\n#include \"reduce_device.cuh\"\n"
 		"struct Shape\n{\n"
-		"\tstatic constexpr bool DIRECT = true;\n"
+		"\tstatic constexpr bool DIRECT = true, FEW = false, KNOWN = true;\n"
 		"\tstatic constexpr bool MASKED = " + std::string(plan.scan.nranges > 0 || deleted ? "true" : "false") + ";\n"
 		"\tstatic constexpr int KEYS = " + std::to_string(plan.nkeys) + ";\n"
 		"\tstatic constexpr int COLUMNS = " + std::to_string(width.size()) + ";\n" +

@@ -296,7 +296,7 @@ Lowering::run_group(std::vector<char> *data, uint64_t *nrows)
 	plan.scan = scan_;
 	plan.nkeys = p_->nkeys;
 	plan.ngroups = groups;
-	gpucol_reduce_layout(&plan);
+	gpucol_reduce_layout(&plan, chunks_);
 	if (jit_allowed())
 		compiled = use(gpucol_jit_reduce(plan, chunks_, deleted_));
 	kernel_ = "group";

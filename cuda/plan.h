@@ -102,6 +102,12 @@ struct GpucolOffsetColumn
 	int64_t		base;			/* value of offset 0 */
 };
 
+#ifdef __CUDACC__
+#define GPUCOL_REDUCE_INLINE __host__ __device__ static inline
+#else
+#define GPUCOL_REDUCE_INLINE static inline
+#endif
+
 #define GPUCOL_MAX_KEYS		8
 #define GPUCOL_MAX_INPUTS	16
 
@@ -139,6 +145,16 @@ struct GpucolReducePlan
 	uint32_t	copies;			/* in shared memory, power of two */
 	uint32_t	slices;			/* of the key domain */
 	uint32_t	word_kinds;		/* 2 bits a word: 0 sum, 1 min, 2 max */
+	uint32_t	few;			/* widest codes that the kernel for this number of
+								 * columns takes; 0: there is none */
+	uint32_t	rest;			/* runs that it does not take */
 };
+
+/* Does a reduction whose kernel takes codes up to `widest` read a chunk directly? */
+GPUCOL_REDUCE_INLINE bool
+gpucol_reduce_fits(const GpucolDeviceChunk &chunk, uint32_t widest)
+{
+	return chunk.nulls == NULL && !chunk.all_null && chunk.width >= 1 && chunk.width <= widest;
+}
 
 #endif

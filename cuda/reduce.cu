@@ -9,6 +9,7 @@
 #include "reduce.cuh"
 #include "launch.cuh"
 #include "reduce_device.cuh"
+#include "reduce_few.cuh"
 
 __global__ void __launch_bounds__(GPUCOL_AGG_THREADS, 1)
 reduce_shared_kernel(const __grid_constant__ GpucolReducePlan plan)
@@ -39,8 +40,52 @@ reduce_init_kernel(const GpucolReducePlan plan)
 	}
 }
 
+/* The greatest width of the plan's columns in a segment, 33 where some does not suit
+ * the kernels for few columns. */
+static uint32_t
+width_of_segment(const GpucolReducePlan &plan, const GpucolDeviceChunk *chunks)
+{
+	uint32_t	widest = 1;
+
+	for (uint32_t c = 0; c < plan.nkeys + plan.ninputs; c++)
+	{
+		const GpucolDeviceChunk &chunk = chunks[(c < plan.nkeys ? plan.keys[c] : plan.inputs[c - plan.nkeys].column).slot];
+
+		if (!gpucol_reduce_fits(chunk, 32))
+			return 33;
+		widest = chunk.width > widest ? chunk.width : widest;
+	}
+	return widest;
+}
+
+/* Choose the kernel for few columns that takes most of the segments that any does. */
+static void
+choose_few(GpucolReducePlan *plan, const std::vector<GpucolDeviceChunk> &chunks)
+{
+	size_t		of_width[34] = {},
+				taken = 0,
+				all = 0;
+
+	plan->few = plan->rest = 0;
+	if (plan->slices > GPUCOL_AGG_MAX_SLICES)
+		return;
+	for (size_t at = 0; at < chunks.size(); at += plan->scan.ncolumns)
+		of_width[width_of_segment(*plan, chunks.data() + at)]++;
+	for (uint32_t width = 1; width <= 32; width++)
+	{
+		const GpucolFewKernel *few = gpucol_reduce_few(plan->nkeys, plan->ninputs, width);
+
+		all += of_width[width];
+		if (few && of_width[width] > 0)
+			plan->few = few->widest;
+	}
+	for (uint32_t width = 1; width <= plan->few; width++)
+		taken += of_width[width];
+	plan->rest = taken < all + of_width[33];
+}
+
 void
-gpucol_reduce_layout(GpucolReducePlan *plan)
+gpucol_reduce_layout(GpucolReducePlan *plan, const std::vector<GpucolDeviceChunk> &chunks)
 {
 	uint32_t	words = 1;
 	uint32_t	kinds = WORD_SUM;
@@ -78,6 +123,7 @@ gpucol_reduce_layout(GpucolReducePlan *plan)
 		groups <= GPUCOL_AGG_EIGHT_COPIES_GROUPS ? 8 : 1;
 	while (plan->copies > 1 && groups * plan->copies > fit)
 		plan->copies /= 2;
+	choose_few(plan, chunks);
 }
 
 cudaError_t
@@ -89,7 +135,7 @@ gpucol_reduce_init(const GpucolReducePlan &plan, cudaStream_t stream)
 
 /* Launch a kernel that keeps its object in shared memory. */
 static cudaError_t
-launch_object(const void *kernel, const GpucolReducePlan &plan, cudaStream_t stream)
+launch_object(const void *kernel, int threads, const GpucolReducePlan &plan, cudaStream_t stream)
 {
 	uint32_t	per_slice = (plan.ngroups + plan.slices - 1) / plan.slices;
 	size_t		bytes = (size_t) (per_slice * plan.copies + WASTE) * plan.nwords * 4;
@@ -99,22 +145,31 @@ launch_object(const void *kernel, const GpucolReducePlan &plan, cudaStream_t str
 
 	if (err != cudaSuccess)
 		return err;
-	return cudaLaunchKernel(kernel, dim3(gpucol_launch_blocks(kernel, GPUCOL_AGG_THREADS, bytes)),
-							dim3(GPUCOL_AGG_THREADS), args, bytes, stream);
+	return cudaLaunchKernel(kernel, dim3(gpucol_launch_blocks(kernel, threads, bytes)),
+							dim3(threads), args, bytes, stream);
 }
 
 cudaError_t
 gpucol_reduce_groups(const GpucolReducePlan &plan, cudaStream_t stream)
 {
-	if (plan.slices <= GPUCOL_AGG_MAX_SLICES)
-		return launch_object((const void *) reduce_shared_kernel, plan, stream);
-	reduce_global_kernel<<<gpucol_launch_blocks(reduce_global_kernel, GPUCOL_AGG_GLOBAL_THREADS, 0),
-		GPUCOL_AGG_GLOBAL_THREADS, 0, stream>>>(plan);
-	return cudaGetLastError();
+	const GpucolFewKernel *few = plan.few ? gpucol_reduce_few(plan.nkeys, plan.ninputs, plan.few) : NULL;
+	cudaError_t err = cudaSuccess;
+
+	if (plan.slices > GPUCOL_AGG_MAX_SLICES)
+	{
+		reduce_global_kernel<<<gpucol_launch_blocks(reduce_global_kernel, GPUCOL_AGG_GLOBAL_THREADS, 0),
+			GPUCOL_AGG_GLOBAL_THREADS, 0, stream>>>(plan);
+		return cudaGetLastError();
+	}
+	if (few)
+		err = launch_object(few->kernel, few->threads, plan, stream);
+	if (err == cudaSuccess && (!few || plan.rest))
+		err = launch_object((const void *) reduce_shared_kernel, GPUCOL_AGG_THREADS, plan, stream);
+	return err;
 }
 
 cudaError_t
 gpucol_reduce_compiled(const void *kernel, const GpucolReducePlan &plan, cudaStream_t stream)
 {
-	return launch_object(kernel, plan, stream);
+	return launch_object(kernel, GPUCOL_AGG_THREADS, plan, stream);
 }

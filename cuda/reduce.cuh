@@ -11,14 +11,17 @@
 
 #include <cuda_runtime.h>
 
+#include <vector>
+
 #include "plan.h"
 
 /*
- * Choose copies, slices and the words of a group's record.  plan->ngroups,
- * inputs[].ops and column are set; fills nwords, word numbers, word_kinds.
- * The caller then allocates table: ngroups * nwords 64-bit words.
+ * Choose copies, slices, the words of a group's record and the kernel.
+ * plan->scan, ngroups, keys, inputs[].ops and column are set; fills the rest but
+ * for table.  `chunks` is the host's copy of plan->scan.chunks.  The caller then
+ * allocates table: ngroups * nwords 64-bit words.
  */
-extern void gpucol_reduce_layout(GpucolReducePlan *plan);
+extern void gpucol_reduce_layout(GpucolReducePlan *plan, const std::vector<GpucolDeviceChunk> &chunks);
 
 /* Set every word of plan.table to the neutral value of its kind. */
 extern cudaError_t gpucol_reduce_init(const GpucolReducePlan &plan, cudaStream_t stream);

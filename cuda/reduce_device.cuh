@@ -28,9 +28,9 @@
  * the shared memory of a cluster's blocks was slower than slices: 23 against 33
  * G rows/s at 100,000 groups, for remote atomics go by the generic path.)
  *
- * The code is compiled twice: ahead of time for any plan (reduce.cu), and at run
- * time for one shape of plan (jit_reduce.cu), whose columns' widths and
- * aggregates are then constants.
+ * The code is compiled several times: ahead of time for any plan (reduce.cu) and
+ * for plans of few columns (reduce_few.cu), and at run time for one shape of plan
+ * (jit_reduce.cu), whose columns' widths and aggregates are then constants.
  *
  *-------------------------------------------------------------------------
  */
@@ -125,11 +125,59 @@ reduce_half(const GpucolReducePlan &plan, const T &table, const Run &run,
 struct AnyShape
 {
 	static constexpr bool DIRECT = false;
+	static constexpr bool FEW = false;
 };
+
+/* Is the run one of those that a kernel for few columns has done (reduce_few.cu)? */
+__device__ __forceinline__ bool
+done_by_few(const GpucolReducePlan &plan, const Run &run)
+{
+	const GpucolDeviceChunk *chunks = plan.scan.chunks + run.segment * plan.scan.ncolumns;
+	bool		fits = plan.few > 0;
+
+	for (uint32_t k = 0; fits && k < plan.nkeys; k++)
+		fits = gpucol_reduce_fits(chunks[plan.keys[k].slot], plan.few);
+	for (uint32_t i = 0; fits && i < plan.ninputs; i++)
+		fits = gpucol_reduce_fits(chunks[plan.inputs[i].column.slot], plan.few);
+	return fits;
+}
+
+/* Process a run whatever its chunks are. */
+template <class T>
+__device__ __forceinline__ void
+reduce_any(const GpucolReducePlan &plan, const T &table, const Run &run, uint32_t skip,
+		   int lane, uint32_t first, uint32_t n, bool sliced)
+{
+	const GpucolScanPlan &scan = plan.scan;
+	const GpucolDeviceChunk *chunks = scan.chunks + run.segment * scan.ncolumns;
+
+	for (uint32_t v = 0; v < run.n; v++)
+	{
+		uint32_t	vector = run.first + v;
+		uint32_t	rows;
+
+		if (skip >> v & 1)
+			continue;
+		if (v + 1 < run.n)
+		{
+			for (uint32_t k = 0; k < plan.nkeys; k++)
+				prefetch_vector(chunks[plan.keys[k].slot], vector + 1, lane);
+			for (uint32_t i = 0; i < plan.ninputs; i++)
+				prefetch_vector(chunks[plan.inputs[i].column.slot], vector + 1, lane);
+		}
+		rows = vector_mask(scan, run, vector, lane);
+		if (!__any_sync(GPUCOL_ALL_LANES, rows != 0))
+			continue;
+		reduce_half<0>(plan, table, run, chunks, vector, lane, rows, first, n, sliced);
+		reduce_half<HALF>(plan, table, run, chunks, vector, lane, rows, first, n, sliced);
+	}
+}
 
 /*
  * Process the runs from number `warp` in steps of `warps`.  With slices > 1
- * only the `n` groups from `first` on are kept.
+ * only the `n` groups from `first` on are kept.  Runs that the shape does not
+ * describe come last, in a loop of their own: in one loop with the others they
+ * would take registers from them.
  */
 template <class S, class T>
 __device__ __forceinline__ void
@@ -139,38 +187,32 @@ reduce_runs(const GpucolReducePlan &plan, const T &table, uint32_t warp,
 	const GpucolScanPlan &scan = plan.scan;
 	int			lane = threadIdx.x % 32;
 
-	for (uint32_t number = warp; number < scan.nruns; number += warps)
-	{
-		Run			run = find_run(scan, number);
-		uint32_t	skip = skipped_by_zones(scan, run, lane);
-		const GpucolDeviceChunk *chunks = scan.chunks + run.segment * scan.ncolumns;
+	bool		rest = !S::DIRECT;
 
-		if constexpr (S::DIRECT)
-			if (reduce_direct<S>(plan, table, run, skip, lane, first, n, sliced))
-				continue;
-		for (uint32_t v = 0; v < run.n; v++)
+	if constexpr (S::DIRECT)
+		for (uint32_t number = warp; number < scan.nruns && !*scan.cancel; number += warps)
 		{
-			uint32_t	vector = run.first + v;
-			uint32_t	rows;
+			Run			run = find_run(scan, number);
 
-			if (skip >> v & 1)
-				continue;
-			if (v + 1 < run.n)
-			{
-				for (uint32_t k = 0; k < plan.nkeys; k++)
-					prefetch_vector(chunks[plan.keys[k].slot], vector + 1, lane);
-				for (uint32_t i = 0; i < plan.ninputs; i++)
-					prefetch_vector(chunks[plan.inputs[i].column.slot], vector + 1, lane);
-			}
-			rows = vector_mask(scan, run, vector, lane);
-			if (!__any_sync(GPUCOL_ALL_LANES, rows != 0))
-				continue;
-			reduce_half<0>(plan, table, run, chunks, vector, lane, rows, first, n, sliced);
-			reduce_half<HALF>(plan, table, run, chunks, vector, lane, rows, first, n, sliced);
+			if (shape_fits<S>(plan, run))
+				reduce_direct<S>(plan, table, run, skipped_by_zones(scan, run, lane), lane, first, n, sliced);
+			else
+				rest = true;
 		}
-		if (*scan.cancel)
-			break;
-	}
+	if constexpr (!S::FEW)
+		for (uint32_t number = warp; rest && number < scan.nruns && !*scan.cancel; number += warps)
+		{
+			Run			run = find_run(scan, number);
+
+			if constexpr (S::DIRECT)
+			{
+				if (shape_fits<S>(plan, run))
+					continue;
+			}
+			else if (done_by_few(plan, run))
+				continue;
+			reduce_any(plan, table, run, skipped_by_zones(scan, run, lane), lane, first, n, sliced);
+		}
 }
 
 /* Set a block's part of the object, n records, to neutral values. */

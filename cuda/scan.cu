@@ -12,6 +12,8 @@
 /* Count one range. */
 struct RangeCount
 {
+	__host__ __device__ static constexpr int at_once(int K) { return vectors_at_once(K); }
+
 	uint32_t	lo,
 				hi;
 	uint32_t	count;
@@ -72,6 +74,8 @@ gpucol_scan_count(const GpucolScanPlan &scan, unsigned long long *count,
 /* Bitmap of one range; lane l stores one word of each vector. */
 struct RangeBitmap
 {
+	__host__ __device__ static constexpr int at_once(int K) { return K <= 4 ? 4 : K <= 12 ? 2 : 1; }
+
 	int			lane;
 	uint32_t	lo,
 				hi;

@@ -21,23 +21,51 @@
 /* Shared memory of a warp: the masks of a run, [vector][lane]. */
 typedef uint32_t RunMasks[GPUCOL_RUN_VECTORS * 32];
 
-/* Leave the masks of one range over narrow codes. */
-struct StoreMasks
+/* Vectors of width K at a time. */
+__host__ __device__ constexpr int
+reduce_at_once(int K)
 {
-	int			lane;
+	int			n = 8;
+
+	while (n > 1 && n * K > GPUCOL_REDUCE_WORDS)
+		n /= 2;
+	return n;
+}
+
+/* Where the masks of a run's vectors go, and what they come to. */
+struct MaskStore
+{
+	uint32_t   *own;			/* this lane's mask of vector 0 */
+	uint32_t	rows;			/* that pass, in this lane */
+	uint32_t	live;			/* bit v: some row of vector v passes */
+
+	__device__ __forceinline__ void
+	put(uint32_t v, uint32_t mask)
+	{
+		own[v * 32] = mask;
+		rows += __popc(mask);
+		live |= (uint32_t) __any_sync(GPUCOL_ALL_LANES, mask != 0) << v;
+	}
+};
+
+/* The masks of one range over codes of up to 32 bits. */
+struct NarrowMasks
+{
+	__host__ __device__ static constexpr int at_once(int K) { return reduce_at_once(K); }
+
 	uint32_t	lo,
 				hi;
-	uint32_t   *own;			/* this lane's mask of vector 0 */
+	MaskStore  &store;
 
 	template <int K> __device__ __forceinline__ void
 	vector(uint32_t v, const uint32_t (&w)[K])
 	{
-		own[v * 32] = ordered_mask<K>(w, lo, hi);
+		store.put(v, ordered_mask<K>(w, lo, hi));
 	}
 };
 
-/* The same for codes wider than 32 bits; K is the width of the high plane. */
-struct StoreWideMasks
+/* The same over wider codes; K is the width of the high plane. */
+struct WideMasks
 {
 	const uint32_t *vectors;
 	int			lane;
@@ -45,20 +73,20 @@ struct StoreWideMasks
 				hi;
 	uint32_t	n;
 	uint32_t	skip;
-	uint32_t   *own;
+	MaskStore  &store;
 
 	template <int K> __device__ __forceinline__ void
 	run()
 	{
 		for (uint32_t v = 0; v < n; v++)
 			if (!(skip >> v & 1))
-				own[v * 32] = range_mask_wide<K>(vectors + v * (32 + K) * GPUCOL_ROW_WORDS, lane, lo, hi);
+				store.put(v, range_mask_wide<K>(vectors + v * (32 + K) * GPUCOL_ROW_WORDS, lane, lo, hi));
 	}
 };
 
 /* Leave the masks of a run's vectors that are not in `skip`. */
 __device__ __forceinline__ void
-store_masks(const GpucolScanPlan &scan, const Run &run, uint32_t skip, int lane, uint32_t *own)
+store_masks(const GpucolScanPlan &scan, const Run &run, uint32_t skip, int lane, MaskStore &store)
 {
 	const GpucolDeviceRange *r;
 	const GpucolDeviceChunk *chunk;
@@ -67,7 +95,7 @@ store_masks(const GpucolScanPlan &scan, const Run &run, uint32_t skip, int lane,
 	{
 		for (uint32_t v = 0; v < run.n; v++)
 			if (!(skip >> v & 1))
-				own[v * 32] = vector_mask(scan, run, run.first + v, lane);
+				store.put(v, vector_mask(scan, run, run.first + v, lane));
 		return;
 	}
 
@@ -75,15 +103,30 @@ store_masks(const GpucolScanPlan &scan, const Run &run, uint32_t skip, int lane,
 
 	if (chunk->width <= 32)
 	{
-		StoreMasks	f = {lane, (uint32_t) r->lo, (uint32_t) r->hi, own};
+		NarrowMasks f = {(uint32_t) r->lo, (uint32_t) r->hi, store};
 
 		for_each_vector(chunk->width, vectors, lane, run.n, skip, f);
 	}
 	else
 	{
-		StoreWideMasks f = {vectors, lane, r->lo, r->hi, run.n, skip, own};
+		WideMasks	f = {vectors, lane, r->lo, r->hi, run.n, skip, store};
 
 		dispatch_width(chunk->width - 32, f);
+	}
+}
+
+/* Take the column's NULLs out of the masks that a run left. */
+__device__ __forceinline__ void
+leave_nulls(const uint32_t *nulls, const Run &run, int lane, MaskStore &store)
+{
+	uint32_t	live = store.live;
+
+	store.rows = store.live = 0;
+	for (; live; live &= live - 1)
+	{
+		uint32_t	v = __ffs(live) - 1;
+
+		store.put(v, store.own[v * 32] & ~lane_mask_of_rows(nulls, run.first + v, lane));
 	}
 }
 
@@ -91,6 +134,8 @@ store_masks(const GpucolScanPlan &scan, const Run &run, uint32_t skip, int lane,
 template <bool EXTREMES>
 struct SumMasked
 {
+	__host__ __device__ static constexpr int at_once(int K) { return reduce_at_once(K); }
+
 	const uint32_t *own;
 	unsigned long long sum;
 	uint32_t	least,
@@ -121,28 +166,28 @@ struct Gathered
 				greatest;
 };
 
-/* Advance by the rows that masks of the vectors in `live` select, `values` of them. */
+/* Advance by the rows that a run's masks select. */
 template <bool EXTREMES>
 __device__ __forceinline__ void
 gather_run(const GpucolDeviceChunk &chunk, const GpucolOffsetColumn &column, const Run &run,
-		   uint32_t live, uint32_t values, int lane, const uint32_t *own, Gathered &g)
+		   const MaskStore &masks, int lane, Gathered &g)
 {
 	if (chunk.coding != GPUCOL_CODING_DICT && chunk.width >= 1 && chunk.width <= 32)
 	{
-		SumMasked<EXTREMES> f = {own, 0, 0xffffffffu, 0};
+		SumMasked<EXTREMES> f = {masks.own, 0, 0xffffffffu, 0};
 		uint32_t	add = (uint32_t) (chunk.reference - column.base);
 
 		for_each_vector(chunk.width, chunk.codes + (size_t) run.first * chunk.width * GPUCOL_ROW_WORDS, lane,
-						run.n, ~live, f);
-		g.sum += f.sum + (unsigned long long) add * values;
-		if (EXTREMES && values > 0)
+						run.n, ~masks.live, f);
+		g.sum += f.sum + (unsigned long long) add * masks.rows;
+		if (EXTREMES && masks.rows > 0)
 		{
 			g.least = min(g.least, f.least + add);
 			g.greatest = max(g.greatest, f.greatest + add);
 		}
 		return;
 	}
-	for (; live; live &= live - 1)
+	for (uint32_t live = masks.live; live; live &= live - 1)
 	{
 		uint32_t	v = __ffs(live) - 1;
 		uint32_t	offsets[32];
@@ -150,7 +195,7 @@ gather_run(const GpucolDeviceChunk &chunk, const GpucolOffsetColumn &column, con
 		load_offsets(chunk, column, run.first + v, lane, offsets);
 #pragma unroll
 		for (int p = 0; p < 32; p++)
-			if (own[v * 32] >> p & 1)
+			if (masks.own[v * 32] >> p & 1)
 			{
 				g.sum += offsets[p];
 				g.least = min(g.least, offsets[p]);
@@ -178,31 +223,17 @@ reduce_kernel(const GpucolScanPlan scan, const GpucolOffsetColumn column,
 		Run			run = find_run(scan, number);
 		uint32_t	skip = skipped_by_zones(scan, run, lane);
 		const GpucolDeviceChunk &chunk = scan.chunks[run.segment * scan.ncolumns + column.slot];
-		uint32_t	live = 0;
-		uint32_t	values = 0;
+		MaskStore	store = {own, 0, 0};
 
-		store_masks(scan, run, skip, lane, own);
-		for (uint32_t v = 0; v < run.n; v++)
+		store_masks(scan, run, skip, lane, store);
+		rows += store.rows;
+		if (store.live && !chunk.all_null)
 		{
-			uint32_t	mask;
-
-			if (skip >> v & 1)
-				continue;
-			mask = own[v * 32];
-			rows += __popc(mask);
-			if (chunk.all_null)
-				continue;
 			if (chunk.nulls)
-			{
-				mask &= ~lane_mask_of_rows(chunk.nulls, run.first + v, lane);
-				own[v * 32] = mask;
-			}
-			values += __popc(mask);
-			live |= (uint32_t) __any_sync(GPUCOL_ALL_LANES, mask != 0) << v;
+				leave_nulls(chunk.nulls, run, lane, store);
+			count += store.rows;
+			gather_run<EXTREMES>(chunk, column, run, store, lane, g);
 		}
-		count += values;
-		if (live)
-			gather_run<EXTREMES>(chunk, column, run, live, values, lane, own, g);
 		if (*scan.cancel)
 			break;
 	}

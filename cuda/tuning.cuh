@@ -30,6 +30,11 @@ constexpr int GPUCOL_SCAN_THREADS = 256;
 #define GPUCOL_REDUCE_BLOCKS 2
 #endif
 
+/* Words of packed vectors that a lane of such a scan has under way at a time. */
+#ifndef GPUCOL_REDUCE_WORDS
+#define GPUCOL_REDUCE_WORDS 40
+#endif
+
 /* Grouping in shared memory: one block a multiprocessor, as many threads as
  * 128 registers each allow. */
 #ifndef GPUCOL_AGG_THREADS

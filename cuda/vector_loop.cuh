@@ -11,8 +11,11 @@
 
 #include "scanner.cuh"
 
-/* Vectors of width K whose words a warp loads before it works on them: narrow
- * vectors go several at a time, so that enough loads are in flight. */
+/*
+ * Vectors of width K whose words a warp loads before it works on them: narrow
+ * vectors go several at a time, so that enough loads are in flight.  What scans
+ * that keep nothing of their vectors have as F::at_once.
+ */
 __host__ __device__ constexpr int
 vectors_at_once(int K)
 {
@@ -32,7 +35,7 @@ struct VectorLoop
 	template <int K> __device__ __forceinline__ void
 	run()
 	{
-		constexpr int U = vectors_at_once(K);
+		constexpr int U = F::at_once(K);
 		uint32_t	v = 0;
 
 		if ((skip & ((1u << n) - 1)) == 0)
@@ -61,6 +64,7 @@ struct VectorLoop
 /*
  * Call f.template vector<K>(v, w) for each of n < 32 vectors of the run-time width
  * k in 1..32, w being this lane's words of vector v; not for those in `skip`.
+ * F::at_once(K) vectors are under way at a time.
  */
 template <class F>
 __device__ __forceinline__ void

@@ -67,19 +67,20 @@ make_code(uint64_t row, int seed, int width, uint64_t limit)
 	return limit ? h % limit : low_bits(h, width);
 }
 
-/* Pack a column on the device: one warp a vector, by the format's text. */
+/* Pack a column on the device in `packed` bits a code: one warp a vector, by the
+ * format's text. */
 __global__ void
-pack_kernel(uint32_t *out, uint64_t first_row, uint32_t nvectors, int seed, int width, uint64_t limit)
+pack_kernel(uint32_t *out, uint64_t first_row, uint32_t nvectors, int seed, int width, uint64_t limit, int packed)
 {
 	int			lane = threadIdx.x % 32;
 	uint32_t	v = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
 
 	if (v >= nvectors)
 		return;
-	for (int plane = 0; plane < (width > 32 ? 2 : 1); plane++)
+	for (int plane = 0; plane < (packed > 32 ? 2 : 1); plane++)
 	{
-		int			k = width <= 32 ? width : plane == 0 ? 32 : width - 32;
-		uint32_t   *to = out + ((size_t) v * width + (plane ? 32 : 0)) * 32;
+		int			k = packed <= 32 ? packed : plane == 0 ? 32 : packed - 32;
+		uint32_t   *to = out + ((size_t) v * packed + (plane ? 32 : 0)) * 32;
 		uint64_t	buffer = 0;
 		int			bits = 0,
 					j = 0;
@@ -108,7 +109,16 @@ struct Column
 	uint64_t	limit;			/* codes below, 0 = any */
 	int64_t		reference;
 	bool		nulls;
+	int			wider = 0;		/* bits by which odd segments are packed wider */
+	bool		dict = false;	/* value = reference + entry_of(code) */
 };
+
+/* Entry of a test dictionary, which neither ascends nor descends. */
+static uint32_t
+entry_of(uint64_t code)
+{
+	return (uint32_t) (mix(code + 77) % 1000);
+}
 
 /* Row r of a nullable test column is NULL. */
 static bool
@@ -161,18 +171,29 @@ struct Table
 			{
 				GpucolDeviceChunk chunk = {};
 				uint32_t   *codes = NULL;
+				int			packed = std::min(64, c.width + (s & 1 ? c.wider : 0));
 
-				if (c.width > 0)
+				if (packed > 0)
 				{
-					CHECK(cudaMalloc(&codes, (size_t) n * c.width * GPUCOL_ROW_BYTES));
+					CHECK(cudaMalloc(&codes, (size_t) n * packed * GPUCOL_ROW_BYTES));
 					own(codes);
-					pack_kernel<<<(n + 7) / 8, 256>>>(codes, row, n, c.seed, c.width, c.limit);
+					pack_kernel<<<(n + 7) / 8, 256>>>(codes, row, n, c.seed, c.width, c.limit, packed);
 				}
 				chunk.codes = codes;
-				chunk.width = c.width;
+				chunk.width = packed;
 				chunk.reference = c.reference + (int64_t) (s % 3);
 				chunk.coding = GPUCOL_CODING_FOR;
 				chunk.kind = GPUCOL_KIND_INT;
+				if (c.dict)
+				{
+					std::vector<int64_t> entries(c.limit);
+
+					for (uint64_t i = 0; i < c.limit; i++)
+						entries[i] = c.reference + entry_of(i);
+					chunk.coding = GPUCOL_CODING_DICT;
+					chunk.dict = own(upload(entries));
+					chunk.last_entry = c.limit - 1;
+				}
 				if (c.nulls)
 					chunk.nulls = own(upload(bitmap(sizes[s], [&] (uint64_t r) { return is_null(c, row + r); })));
 				chunks.push_back(chunk);
@@ -335,7 +356,7 @@ group_plan(Table &t, uint32_t domain, uint32_t ops)
 	p.ninputs = ops ? 1 : 0;
 	p.inputs[0].column = {1, t.columns[1].nulls, 0, t.columns[1].reference};
 	p.inputs[0].ops = ops;
-	gpucol_reduce_layout(&p);
+	gpucol_reduce_layout(&p, t.chunks);
 	CHECK(cudaMalloc(&p.table, (size_t) p.ngroups * p.nwords * 8));
 	t.own(p.table);
 	return p;
@@ -399,9 +420,149 @@ check_groups(uint32_t groups, bool nulls, bool deleted, bool compiled)
 	}
 }
 
+/* Offset of a row's value from the column's base; segment s. */
+static uint64_t
+offset_of(const Column &c, uint64_t row, size_t s)
+{
+	uint64_t	code = make_code(row, c.seed, c.width, c.limit);
+
+	return c.dict ? entry_of(code) : code + s % 3;
+}
+
+/*
+ * A reduction of several keys and inputs over segments of different widths, by
+ * every kernel that takes it.  Columns: keys, then inputs; inputs are summed, and
+ * every second one has its extremes too.
+ */
+static void
+check_shape(const char *what, std::vector<Column> columns, uint32_t nkeys, bool deleted, bool ranged)
+{
+	Table		t({70001, 65536, 16384, 1, 40000}, columns, deleted);
+	GpucolReducePlan p = {};
+	std::vector<unsigned long long> got,
+				want;
+	uint64_t	row = 0;
+	uint32_t	groups = 1;
+
+	if (ranged)
+	{
+		uint64_t	top = columns[0].limit ? columns[0].limit - 1 : low_bits(~0ull, columns[0].width);
+
+		t.set_ranges({between(0, top / 4, top)});
+	}
+	else
+		t.set_ranges({});
+	p.scan = t.plan;
+	p.nkeys = nkeys;
+	p.ninputs = columns.size() - nkeys;
+	for (size_t c = 0; c < columns.size(); c++)
+	{
+		GpucolOffsetColumn column = {(uint16_t) c, columns[c].nulls, 0, columns[c].reference};
+
+		if (c < nkeys)
+		{
+			p.keys[c] = column;
+			p.strides[c] = groups;
+			p.cards[c] = (columns[c].dict ? 1000 : columns[c].limit + 2) + columns[c].nulls;
+			groups *= p.cards[c];
+		}
+		else
+		{
+			p.inputs[c - nkeys].column = column;
+			p.inputs[c - nkeys].ops = GPUCOL_REDUCE_COUNT | GPUCOL_REDUCE_SUM |
+				(c % 2 ? GPUCOL_REDUCE_MIN | GPUCOL_REDUCE_MAX : 0);
+		}
+	}
+	p.ngroups = groups;
+	gpucol_reduce_layout(&p, t.chunks);
+	CHECK(cudaMalloc(&p.table, (size_t) groups * p.nwords * 8));
+	t.own(p.table);
+	got.resize((size_t) groups * p.nwords);
+	CHECK(gpucol_reduce_init(p, 0));
+	CHECK(cudaMemcpy(got.data(), p.table, got.size() * 8, cudaMemcpyDeviceToHost));
+	want = got;
+	for (size_t s = 0; s < t.nrows.size(); row += t.nrows[s++])
+		for (uint32_t i = 0; i < t.nrows[s]; i++)
+		{
+			uint64_t	r = row + i;
+			uint32_t	group = 0;
+			unsigned long long *w;
+
+			if ((deleted && is_deleted(r)) || (ranged && !passes(t, t.ranges[0], r)))
+				continue;
+			for (uint32_t k = 0; k < nkeys; k++)
+				group += p.strides[k] * (is_null(columns[k], r) ? p.cards[k] - 1 : offset_of(columns[k], r, s));
+			w = want.data() + (size_t) group * p.nwords;
+			w[0]++;
+			for (uint32_t j = 0; j < p.ninputs; j++)
+			{
+				const GpucolReduceInput &in = p.inputs[j];
+				uint64_t	x = offset_of(columns[nkeys + j], r, s);
+
+				if (is_null(columns[nkeys + j], r))
+					continue;
+				if (in.ops & GPUCOL_REDUCE_COUNT)
+					w[in.count]++;
+				w[in.sum] += x;
+				if (in.ops & GPUCOL_REDUCE_MIN)
+				{
+					w[in.min] = std::min<unsigned long long>(w[in.min], x);
+					w[in.max] = std::max<unsigned long long>(w[in.max], x);
+				}
+			}
+		}
+	for (bool few : {true, false})
+	{
+		GpucolReducePlan q = p;
+
+		if (!few)
+			q.few = 0;
+		CHECK(gpucol_reduce_init(q, 0));
+		CHECK(gpucol_reduce_groups(q, 0));
+		CHECK(cudaMemcpy(got.data(), p.table, got.size() * 8, cudaMemcpyDeviceToHost));
+		expect(what, q.few, got == want, 1);
+	}
+}
+
+/* Keys and inputs of every width, mixed over segments, coded and not, NULL and not. */
+static void
+check_shapes()
+{
+	for (int width = 1; width <= 31; width++)
+	{
+		uint64_t	limit = std::min<uint64_t>(1ull << width, 200);
+		bool		odd = width % 2;
+
+		check_shape("shape 1+1", {{1, width, limit, 10, false}, {2, width, 0, -3, false}}, 1, odd, false);
+		check_shape("shape 1+1 ranged, wider", {{1, width, limit, 10, false, 1}, {2, width, 0, -3, odd, 1}}, 1, false, true);
+	}
+	for (bool nulls : {false, true})
+		for (int wider : {0, 3, 30})
+		{
+			Column		a = {1, 7, 100, 5, nulls, wider},
+						b = {2, 3, 5, 0, false, wider},
+						x = {3, 13, 0, 1, false, wider},
+						y = {4, 16, 0, 1, nulls, wider},
+						d = {5, 6, 50, -9, false, wider, true},
+						z = {6, 0, 0, 4, false, wider};
+
+			check_shape("shape 1+0", {a}, 1, true, false);
+			check_shape("shape 1+2", {a, x, y}, 1, false, true);
+			check_shape("shape 1+3", {a, x, y, d}, 1, true, true);
+			check_shape("shape 2+0", {a, b}, 2, false, false);
+			check_shape("shape 2+1", {b, a, x}, 2, true, true);
+			check_shape("shape 2+2", {a, b, y, x}, 2, false, false);
+			check_shape("shape 3+1", {b, b, a, x}, 3, false, true);
+			check_shape("shape by dictionary", {d, x}, 1, false, false);
+			check_shape("shape of a dictionary", {a, d}, 1, true, false);
+			check_shape("shape of a constant", {a, z}, 1, false, false);
+		}
+}
+
 static int
 check()
 {
+	check_shapes();
 	for (int width = 0; width <= 64; width++)
 		for (int variant = 0; variant < (width <= 33 ? 8 : 1); variant++)
 			check_scans(width, variant & 1, variant & 2, variant & 4);
@@ -466,7 +627,7 @@ read_ceiling()
 
 	CHECK(cudaMalloc(&p, bytes));
 	CHECK(cudaMalloc(&out, 4));
-	pack_kernel<<<(bytes / 4096 + 7) / 8, 256>>>((uint32_t *) p, 0, bytes / 4096, 3, 32, 0);
+	pack_kernel<<<(bytes / 4096 + 7) / 8, 256>>>((uint32_t *) p, 0, bytes / 4096, 3, 32, 0, 32);
 	ms = time_ms([&] { read_kernel<<<132 * 8, 256>>>(p, bytes / 16, out); });
 	CHECK(cudaFree(p));
 	CHECK(cudaFree(out));

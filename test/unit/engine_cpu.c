@@ -79,6 +79,20 @@ static const double odd_floats[] = {0.0, -0.0, NAN, INFINITY, -INFINITY, 1.5, -2
 static const char *const words[] = {"", "a", "aa", "banana", "apple", "Zebra", "m", "night",
 	"longer than eight bytes", "nightly", "\xc3\xa4", "b"};
 
+/* Bits of the codes that C_INT8 shall have; -1 = any. */
+static int	code_width = -1;
+
+/* A value of C_INT8 of that width, often the least or the greatest. */
+static int64_t
+value_of_width(void)
+{
+	uint64_t	top = code_width == 64 ? UINT64_MAX : (UINT64_C(1) << code_width) - 1;
+	uint64_t	least = code_width == 64 ? (uint64_t) INT64_MIN : (uint64_t) -1000;
+	int			way = pick(8);
+
+	return (int64_t) (least + (way == 0 ? 0 : way == 1 ? top : check_random() & top));
+}
+
 /* A random value of a column; `odd` columns hold specials too. */
 static int64_t
 random_value(int c, uint32_t row, int style)
@@ -91,6 +105,8 @@ random_value(int c, uint32_t row, int style)
 			return style == 1 ? INT32_MIN + pick(3) : style == 2 ? INT32_MAX - pick(70000) :
 				pick(2001) - 1000;
 		case C_INT8:
+			if (code_width >= 0)
+				return value_of_width();
 			return style == 1 ? (int64_t) check_random() :
 				style == 2 ? (pick(3000) - 1000) * INT64_C(3600000000) :
 				(int64_t) (check_random() % (UINT64_C(1) << 40)) - (INT64_C(1) << 39);
@@ -1167,6 +1183,51 @@ random_dense_program(ProgramBuilder *b)
 	}
 }
 
+/* Ranges, groups and aggregates of C_INT8, mostly plain. */
+static void
+random_width_program(ProgramBuilder *b)
+{
+	static const GpucolAggOp some[] = {GPUCOL_AGG_COUNT, GPUCOL_AGG_SUM, GPUCOL_AGG_MIN, GPUCOL_AGG_MAX,
+		GPUCOL_AGG_SUMSQ, GPUCOL_AGG_COUNT_DISTINCT};
+	bool		rows = pick(4) == 0;
+	int			most = pick(2) ? 4 : 6;
+	int			r;
+
+	builder_init(b, rows ? GPUCOL_PROGRAM_SCAN : GPUCOL_PROGRAM_AGG);
+	for (int c = 0; c < NCOLUMNS; c++)
+		builder_column(b, shapes[c].kind, shapes[c].scale);
+	for (int i = pick(3); i > 0; i--)
+	{
+		GpucolRange *range = builder_range(b, C_INT8, (GpucolRangeOp) (GPUCOL_RANGE_BETWEEN + pick(4)));
+
+		range->lo = b->head.nconsts;
+		range->flags = (uint8_t) pick(4);
+		column_const(b, C_INT8);
+		if (range->op <= GPUCOL_RANGE_NOT_BETWEEN)
+		{
+			range->hi = (uint16_t) column_const(b, C_INT8);
+			if (pick(3) == 0)
+				range->lo = GPUCOL_NO_REG;
+		}
+		else
+		{
+			range->flags = 0;
+			for (range->n = 1; range->n < 6; range->n++)
+				column_const(b, C_INT8);
+		}
+	}
+	r = new_reg(b, GPUCOL_OP_LOAD_I, GPUCOL_CLASS_I, 0, 0, 0, C_INT8, 8);
+	if (rows || pick(4) == 0)
+		b->keys[b->head.nkeys++] = (uint16_t) r;
+	else if (pick(2))
+		b->keys[b->head.nkeys++] = (uint16_t) new_reg(b, GPUCOL_OP_LOAD_I, GPUCOL_CLASS_I, 0, 0, 0, C_KEY, 4);
+	if (rows)
+		return;
+	builder_agg(b, GPUCOL_AGG_COUNT_STAR, GPUCOL_CLASS_NONE, GPUCOL_NO_REG, GPUCOL_NO_REG);
+	for (int a = pick(4); a > 0; a--)
+		builder_agg(b, some[pick(most)], GPUCOL_CLASS_I, r, GPUCOL_NO_REG);
+}
+
 /* ---- comparison ---- */
 
 static bool
@@ -1421,38 +1482,54 @@ describe(const ProgramBuilder *b, const ArrayTable *table)
 		   b->head.nfilter_instrs, b->head.nkeys, b->head.naggs, table->ndelta);
 }
 
+/* Run programs over a random table, each made by one of the makers in turn. */
+static void
+run_programs(int n, void (*const *makers) (ProgramBuilder *), int nmakers)
+{
+	static ProgramBuilder b;
+	ArrayTable	table;
+
+	random_table(&table);
+	for (int p = 0; p < n; p++)
+	{
+		GpucolProgram *program;
+		Naive		naive;
+		long		failed;
+
+		makers[p % nmakers] (&b);
+		program = builder_finish(&b);
+		naive_run(&naive, &b, &table);
+		failed = check_failed;
+		run_and_compare(&naive, program, (int[]) {1, 1, 2, 4}[pick(4)],
+						pick(4) ? 65536 : 2048);
+		if (check_failed > failed && failed < 20)
+			describe(&b, &table);
+		naive_free(&naive);
+		free(program);
+	}
+	array_table_free(&table);
+}
+
 static void
 test_random(int rounds)
 {
-	static ProgramBuilder b;
+	static void (*const makers[]) (ProgramBuilder *) = {
+		random_dense_program, random_program, random_program
+	};
 
 	for (int t = 0; t < rounds; t++)
-	{
-		ArrayTable	table;
+		run_programs(12, makers, 3);
+}
 
-		random_table(&table);
-		for (int p = 0; p < 12; p++)
-		{
-			GpucolProgram *program;
-			Naive		naive;
-			long		failed;
+/* Codes of every width. */
+static void
+test_widths(void)
+{
+	static void (*const makers[]) (ProgramBuilder *) = {random_width_program};
 
-			if (p % 3 == 0)
-				random_dense_program(&b);
-			else
-				random_program(&b);
-			program = builder_finish(&b);
-			naive_run(&naive, &b, &table);
-			failed = check_failed;
-			run_and_compare(&naive, program, (int[]) {1, 1, 2, 4}[pick(4)],
-							pick(4) ? 65536 : 2048);
-			if (check_failed > failed && failed < 20)
-				describe(&b, &table);
-			naive_free(&naive);
-			free(program);
-		}
-		array_table_free(&table);
-	}
+	for (code_width = 0; code_width <= 64; code_width++)
+		run_programs(6, makers, 1);
+	code_width = -1;
 }
 
 /*
@@ -1636,5 +1713,6 @@ main(int argc, char **argv)
 	test_longjmp();
 	test_memory_limit();
 	test_float_threads();
+	test_widths();
 	return check_summary("engine_cpu");
 }
