@@ -171,13 +171,17 @@ Jit::open_compiler()
 	return "";
 }
 
+thread_local const char *gpucol_jit_miss = "";
+
 JitHandle
 Jit::find(const std::string &source)
 {
 	std::unique_lock<std::mutex> lock(mutex_);
 
+	gpucol_jit_miss = "nothing can be compiled here";
 	if (!note_.empty())
 		return NULL;
+	gpucol_jit_miss = "compiled from the second query of its kind on";
 
 	auto		at = entries_.find(source);
 
@@ -202,18 +206,24 @@ Jit::find(const std::string &source)
 
 	Entry	   &entry = entries_[source];
 
+	gpucol_jit_miss = entry.state == FAILED ? "could not be compiled; see the server log" : "being compiled";
 	entry.used = ++clock_;
 	return entry.kernel;
 }
 
-size_t
-Jit::loaded()
+JitCounts
+Jit::counts()
 {
 	std::lock_guard<std::mutex> lock(mutex_);
-	size_t		n = 0;
+	JitCounts	n = {0, 0, 0};
 
 	for (const auto &e : entries_)
-		n += e.second.state == READY;
+		if (e.second.state == QUEUED)
+			n.waiting++;
+		else if (e.second.state == FAILED || e.second.kernel->rejected())
+			n.refused++;
+		else
+			n.ready++;
 	return n;
 }
 

@@ -113,6 +113,17 @@ struct JitHeader
 };
 extern const JitHeader gpucol_jit_headers[];
 
+/* Kernels that may be used, that are still to be compiled, that never will be used. */
+struct JitCounts
+{
+	uint32_t	ready;
+	uint32_t	waiting;
+	uint32_t	refused;
+};
+
+/* Why this thread's last Jit::find() gave no kernel. */
+extern thread_local const char *gpucol_jit_miss;
+
 class Jit
 {
 public:
@@ -130,8 +141,8 @@ public:
 	 */
 	JitHandle	find(const std::string &source);
 
-	/* Kernels in memory, and why nothing is compiled ("" if it is). */
-	size_t		loaded();
+	/* Kernels by what became of them, and why nothing is compiled ("" if it is). */
+	JitCounts	counts();
 	std::string note();
 
 private:

@@ -57,9 +57,49 @@ Lane::~Lane()
 	device_check(cudaStreamSynchronize(stream_), "end of a session");
 	device_check(cudaStreamSynchronize(control_), "end of a session");
 	device_.pool.release(cancel_);
+	for (cudaEvent_t event : events_)
+		cudaEventDestroy(event);
+	if (staging_ != NULL)
+		cudaFreeHost(staging_);
 	cudaStreamDestroy(load_);
 	cudaStreamDestroy(stream_);
 	cudaStreamDestroy(control_);
+}
+
+/* Copies of more are rare, and take longer than the detour through other memory. */
+static const size_t STAGING = (size_t) 2 << 20;
+
+void *
+Lane::stage(size_t size)
+{
+	size_t		at = staged_;
+
+	size = (size + 63) / 64 * 64;
+	if (size > STAGING - staged_)
+		return NULL;
+	if (staging_ == NULL && cudaHostAlloc(&staging_, STAGING, cudaHostAllocPortable) != cudaSuccess)
+	{
+		cudaGetLastError();
+		staging_ = NULL;
+		return NULL;
+	}
+	staged_ += size;
+	return staging_ + at;
+}
+
+cudaEvent_t
+Lane::event()
+{
+	cudaEvent_t event;
+
+	if (!events_.empty())
+	{
+		event = events_.back();
+		events_.pop_back();
+		return event;
+	}
+	device_check(cudaEventCreateWithFlags(&event, cudaEventDefault), "event");
+	return event;
 }
 
 void

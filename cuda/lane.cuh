@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * lane.cuh
- *	  One session's way to one device: streams, a word of cancellation, and a
+ *	  One session's way to one device: streams, a word of cancellation, what is
+ *	  made once rather than for each request (pinned memory, events), and a
  *	  thread that computes while the session's own thread attends to the client.
  *
  *-------------------------------------------------------------------------
@@ -38,6 +39,17 @@ public:
 	/* Let the lane's thread do this, after what it was given before. */
 	void		submit(std::function<void()> work);
 
+	/*
+	 * Pinned memory for copies of the work in progress, good until unstage(); NULL
+	 * where there is not enough, for the caller to use other memory.
+	 */
+	void	   *stage(size_t size);
+	void		unstage() { staged_ = 0; }
+
+	/* An event of the device; to be given back. */
+	cudaEvent_t event();
+	void		give_back(cudaEvent_t event) { events_.push_back(event); }
+
 	/* Set the word of cancellation, past the work in progress. */
 	void		cancel();
 
@@ -52,6 +64,9 @@ private:
 	cudaStream_t stream_;
 	cudaStream_t control_;
 	uint32_t   *cancel_;		/* in device memory */
+	char	   *staging_ = NULL;	/* made when first asked for */
+	size_t		staged_ = 0;
+	std::vector<cudaEvent_t> events_;	/* that nobody uses */
 	std::mutex	mutex_;
 	std::condition_variable changed_;
 	std::deque<std::function<void()>> queue_;

@@ -26,9 +26,8 @@
 cudaEvent_t
 Lowering::begin()
 {
-	cudaEvent_t e;
+	cudaEvent_t e = lane_.event();
 
-	device_check(cudaEventCreateWithFlags(&e, cudaEventDefault), "event");
 	device_check(cudaEventRecord(e, stream_), "event");
 	return e;
 }
@@ -46,8 +45,8 @@ Lowering::finish(cudaEvent_t from)
 	if (done)
 		device_check(cudaEventElapsedTime(&ms, from, to), "event");
 	seconds_ += ms / 1e3;
-	cudaEventDestroy(from);
-	cudaEventDestroy(to);
+	lane_.give_back(from);
+	lane_.give_back(to);
 	if (!done)
 		throw Failure{GPUCOL_CANCELLED, "cancelled"};
 }
@@ -75,6 +74,7 @@ Lowering::run(Partial *result)
 	result->seconds = seconds_;
 	result->kernel = std::string(kernel_) + (!compiled_.empty() ? ", compiled" :
 											 jit_allowed() && !jit.note().empty() ? ", no compiler" : "");
+	result->note = note_;
 }
 
 /* Waits for a stream in the end: nothing is freed or unloaded that the device
@@ -129,6 +129,7 @@ Request::run_part(Part &part)
 	Settle		settle = {lane.stream()};
 
 	part.scratch = &scratch;
+	lane.unstage();
 	lowering.run(&part.result);
 	if (!trial.empty())
 		prove(part, lane, trial);

@@ -120,7 +120,7 @@ bool
 Lowering::run_count(std::vector<char> *data)
 {
 	unsigned long long *out;
-	unsigned long long n;
+	const unsigned long long *n;
 	cudaEvent_t e;
 
 	if (p_->nkeys > 0 || p_->filter != GPUCOL_NO_REG || p_->ninstrs > 0)
@@ -134,11 +134,11 @@ Lowering::run_count(std::vector<char> *data)
 	e = begin();
 	device_check(cudaMemsetAsync(out, 0, 8, stream_), "memset");
 	device_check(gpucol_scan_count(scan_, out, stream_), "scan");
-	device_check(cudaMemcpyAsync(&n, out, 8, cudaMemcpyDeviceToHost, stream_), "result");
+	n = fetch(out, 1);
 	finish(e);
 	for (int i = 0; i < p_->naggs; i++)
 	{
-		GpucolAggState s = plain_state(GPUCOL_AGG_COUNT_STAR, 0, n, n, 0, 0, 0, 0);
+		GpucolAggState s = plain_state(GPUCOL_AGG_COUNT_STAR, 0, *n, *n, 0, 0, 0, 0);
 
 		memcpy(extend(data, sizeof(s)), &s, sizeof(s));
 	}
@@ -235,10 +235,11 @@ Lowering::run_group(std::vector<char> *data, uint64_t *nrows)
 {
 	GpucolReducePlan plan = {};
 	uint64_t	groups = 1;
-	std::vector<uint32_t> ids;
-	std::vector<unsigned long long> words;
+	const uint32_t *ids = NULL;
+	const unsigned long long *words = NULL;
 	uint32_t   *list,
 			   *found;
+	const uint32_t *nfound;
 	uint32_t	n;
 	size_t		bytes = 0;
 	void	   *temp;
@@ -314,16 +315,18 @@ Lowering::run_group(std::vector<char> *data, uint64_t *nrows)
 	device_check(compiled ? gpucol_reduce_compiled(compiled, plan, stream_) :
 				 gpucol_reduce_groups(plan, stream_), "group");
 	device_check(cub::DeviceSelect::If(temp, bytes, first, list, found, (int) groups, has_rows, stream_), "select");
-	device_check(cudaMemcpyAsync(&n, found, 4, cudaMemcpyDeviceToHost, stream_), "result");
+	nfound = fetch(found, 1);
 	finish(e);
+	n = *nfound;
 	if (n > 0)
 	{
 		unsigned long long *out = part_.scratch->array<unsigned long long>((size_t) n * plan.nwords, "the result");
 
 		gather_groups_kernel<<<512, 256, 0, stream_>>>(plan.table, plan.nwords, list, n, out);
 		device_check(cudaGetLastError(), "result");
-		ids = download(list, n);
-		words = download(out, (size_t) n * plan.nwords);
+		ids = fetch(list, n);
+		words = fetch(out, (size_t) n * plan.nwords);
+		device_wait(stream_);
 	}
 	*nrows = n;
 	for (int k = 0; k < p_->nkeys; k++)
@@ -363,7 +366,7 @@ Lowering::run_group(std::vector<char> *data, uint64_t *nrows)
 				in = &plan.inputs[j];
 		for (uint32_t g = 0; g < n; g++)
 		{
-			const unsigned long long *w = words.data() + (size_t) g * plan.nwords;
+			const unsigned long long *w = words + (size_t) g * plan.nwords;
 
 			states[(size_t) g * p_->naggs + i] = in == NULL ?
 				plain_state(agg.op, agg.cls, w[0], w[0], 0, 0, 0, 0) :

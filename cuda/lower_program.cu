@@ -85,6 +85,10 @@ Lowering::interp_plan()
 const void *
 Lowering::use(const JitHandle &kernel)
 {
+	if (!kernel)
+		note_ = gpucol_jit_miss;
+	else if (kernel->rejected())
+		note_ = "a compiled kernel answered wrongly and is not used";
 	if (!kernel || kernel->rejected())
 		return NULL;
 	if (!kernel->proven() && !on_trial_)

@@ -18,6 +18,7 @@
 #define GPUCOL_CUDA_LOWERING_CUH
 
 #include <cstring>
+#include <deque>
 
 #include "jit_interp.cuh"
 #include "request.cuh"
@@ -89,6 +90,8 @@ private:
 	bool		deleted_ = false;	/* some segment has deleted rows */
 	double		seconds_ = 0;
 	std::vector<FloatSum> floats_;	/* of the result's states */
+	std::deque<std::vector<char>> fetched_; /* what pinned memory had no room for */
+	std::string note_;			/* why no compiled kernel answered */
 	const char *kernel_ = "";
 	JitProgram	jit_program_;	/* of what interp_plan() gave */
 	std::vector<JitHandle> compiled_;	/* kernels in use */
@@ -106,6 +109,7 @@ private:
 	}
 	template <class T> T *upload(const std::vector<T> &v);
 	template <class T> std::vector<T> download(const T *p, size_t n);
+	template <class T> const T *fetch(const T *p, size_t n);
 	void		finish(cudaEvent_t begin);
 	cudaEvent_t begin();
 
@@ -175,21 +179,39 @@ template <class T> T *
 Lowering::upload(const std::vector<T> &v)
 {
 	T		   *p = part_.scratch->array<T>(v.size() + 1, "the plan of the query");
+	size_t		size = v.size() * sizeof(T);
+	void	   *staged = size > 0 ? lane_.stage(size) : NULL;
 
-	device_check(cudaMemcpyAsync(p, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice, stream_),
+	if (staged != NULL)
+		memcpy(staged, v.data(), size);
+	device_check(cudaMemcpyAsync(p, staged != NULL ? staged : v.data(), size, cudaMemcpyHostToDevice, stream_),
 				 "could not copy to the device");
 	return p;
+}
+
+/* Copy from the device: good when the stream has been waited for, to the part's end. */
+template <class T> const T *
+Lowering::fetch(const T *p, size_t n)
+{
+	T		   *to = (T *) lane_.stage(n * sizeof(T));
+
+	if (to == NULL)
+	{
+		fetched_.emplace_back(n * sizeof(T));
+		to = (T *) fetched_.back().data();
+	}
+	device_check(cudaMemcpyAsync(to, p, n * sizeof(T), cudaMemcpyDeviceToHost, stream_),
+				 "could not copy from the device");
+	return to;
 }
 
 template <class T> std::vector<T>
 Lowering::download(const T *p, size_t n)
 {
-	std::vector<T> v(n);
+	const T    *from = fetch(p, n);
 
-	device_check(cudaMemcpyAsync(v.data(), p, n * sizeof(T), cudaMemcpyDeviceToHost, stream_),
-				 "could not copy from the device");
 	device_wait(stream_);
-	return v;
+	return std::vector<T>(from, from + n);
 }
 
 #endif

@@ -381,6 +381,8 @@ gpucol_partial_merge(const GpucolProgram *p, Partial *whole, Partial *part)
 	whole->seconds += part->seconds;
 	if (!part->kernel.empty())
 		whole->kernel = part->kernel;
+	if (!part->note.empty())
+		whole->note = part->note;
 	if (part->nrows == 0)
 		return;
 	if (whole->nrows == 0)

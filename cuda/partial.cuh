@@ -47,6 +47,7 @@ struct Partial
 	uint64_t	packed_bytes = 0;
 	double		seconds = 0;
 	std::string kernel;			/* which kernel answered */
+	std::string note;			/* why not another */
 };
 
 /* Does the program have a sum of floats, to be kept in Partial::floats? */

@@ -28,6 +28,7 @@
 #include <cstring>
 #include <set>
 
+#include "jit.cuh"
 #include "request.cuh"
 #include "serve_recursive.cuh"
 #include "service/protocol.h"
@@ -455,8 +456,13 @@ Session::compute()
 	request_.reset();
 	held_ = 0;
 	set_state("sending");
+	result.in_slab = data.size() > GPUCOL_WIRE_INLINE && slab_ != NULL && data.size() <= slab_size_;
+	if (result.in_slab)
+		memcpy(slab_, data.data(), data.size());
 	result.daemon_seconds = std::chrono::duration<double>(Clock::now() - asked_).count();
 	send(GPUCOL_WIRE_RESULT, &result, sizeof(result));
+	if (result.in_slab)
+		return;
 	for (size_t at = 0; at < data.size(); at += GPUCOL_WIRE_PART)
 		send(GPUCOL_WIRE_RESULT_PART, data.data() + at, std::min<size_t>(GPUCOL_WIRE_PART, data.size() - at));
 }
@@ -469,6 +475,7 @@ Session::status()
 	if (wire.kind == GPUCOL_STATUS_DEVICES)
 	{
 		std::vector<GpucolWireDevice> rows;
+		JitCounts	compiled = jit.counts();
 
 		for (Device *device : devices)
 		{
@@ -487,6 +494,10 @@ Session::status()
 			d.misses = device->cache.misses;
 			d.evictions = device->cache.evictions;
 			d.requests = device->requests;
+			d.compiled = compiled.ready;
+			d.compiling = compiled.waiting;
+			d.refused = compiled.refused;
+			snprintf(d.compiler, sizeof(d.compiler), "%s", jit.note().c_str());
 			rows.push_back(d);
 		}
 		send(GPUCOL_WIRE_STATUS_ROWS, rows.data(), rows.size() * sizeof(rows[0]));

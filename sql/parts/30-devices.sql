@@ -4,7 +4,8 @@ CREATE FUNCTION gpucol.device_list(
 	OUT device integer, OUT name text, OUT multiprocessors integer,
 	OUT memory bigint, OUT memory_limit bigint, OUT held bigint, OUT cached bigint,
 	OUT cache_hits bigint, OUT cache_misses bigint, OUT evictions bigint,
-	OUT requests bigint)
+	OUT requests bigint, OUT kernels_compiled integer, OUT kernels_compiling integer,
+	OUT kernels_refused integer, OUT compiler text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'gpucol_devices'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
@@ -15,7 +16,7 @@ IS 'CUDA devices that the daemon uses; no rows where no daemon runs';
 CREATE VIEW gpucol.devices AS SELECT * FROM gpucol.device_list();
 
 COMMENT ON VIEW gpucol.devices
-IS 'CUDA devices that the daemon uses, their memory in bytes and their column cache; empty where no daemon runs';
+IS 'CUDA devices that the daemon uses, their memory in bytes, their column cache, and the kernels compiled at run time, which all share; empty where no daemon runs';
 
 CREATE FUNCTION gpucol.cache_list(
 	OUT database oid, OUT tablespace oid, OUT relfilenode oid, OUT segment bigint,

@@ -81,6 +81,7 @@ typedef struct GpucolRunStats
 	int			batches;		/* CUDA: parts computed one after another */
 	int			threads;
 	char		kernel[32];		/* CUDA: which kernel answered; "" otherwise */
+	char		note[96];		/* CUDA: why not another, or on one device only */
 } GpucolRunStats;
 
 typedef struct GpucolRunOptions

@@ -42,6 +42,7 @@
 #define BATCH_ROWS		4096	/* rows handed out at a time */
 #define MAX_BYTES_SLOT	16		/* slots of GpucolWireRun.distinct */
 #define ROWS_PER_MAP	4096	/* word rows mapped at a time for sending */
+#define SPARE_BYTES		((size_t) 4 << 20)	/* of a result's memory kept for the next */
 
 /* Delta rows as columns of packed 64-bit vectors. */
 typedef struct Delta
@@ -76,6 +77,7 @@ struct GpucolRun
 	GpucolStatus error;			/* of the user's expression */
 	GpucolWireResult result;
 	char	   *data;			/* result.bytes */
+	size_t		sizeof_data;
 	uint64_t	at;				/* rows handed out */
 	GpucolResultColumn *columns;
 	const int64_t **values;		/* of each result column, in data */
@@ -692,15 +694,46 @@ send_objects(GpucolRun *run)
 
 /* ---- the result ---- */
 
+/* The memory of a large result, for the next one. */
+static char *spare = NULL;
+static size_t sizeof_spare = 0;
+
+static void
+free_data(GpucolRun *run)
+{
+	if (run->sizeof_data > sizeof_spare && run->sizeof_data <= SPARE_BYTES)
+	{
+		free(spare);
+		spare = run->data;
+		sizeof_spare = run->sizeof_data;
+	}
+	else
+		free(run->data);
+}
+
 /* Read the data of a result whose head is in run->result. */
 static GpucolStatus
 read_data(GpucolRun *run)
 {
 	uint64_t	at = 0;
 
-	run->data = malloc(run->result.bytes + 1);
+	if (run->result.bytes > GPUCOL_WIRE_INLINE && run->result.bytes <= sizeof_spare)
+	{
+		run->data = spare;
+		spare = NULL;
+		run->sizeof_data = sizeof_spare;
+		sizeof_spare = 0;
+	}
+	else
+	{
+		run->data = malloc(run->result.bytes + 1);
+		run->sizeof_data = run->result.bytes;
+	}
 	if (run->data == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
+	if (run->result.in_slab)
+		return gpucol_wire_take(run->wire, run->data, run->result.bytes) ?
+			GPUCOL_OK : GPUCOL_DEVICE_LOST;
 	while (at < run->result.bytes)
 	{
 		size_t		size;
@@ -714,7 +747,7 @@ read_data(GpucolRun *run)
 		free(run->payload);
 		run->payload = NULL;
 	}
-	return GPUCOL_OK;
+	return gpucol_wire_expect_results(run->wire, run->result.bytes) ? GPUCOL_OK : GPUCOL_DEVICE_LOST;
 }
 
 /* Are groups with rankings what comes back? */
@@ -818,7 +851,7 @@ cuda_finish(GpucolRun *run)
 	free(run->scratch);
 	free(run->payload);
 	free(run->needed);
-	free(run->data);
+	free_data(run);
 	free(run->columns);
 	free(run->values);
 	free(run->nulls);
@@ -1239,6 +1272,7 @@ cuda_stats(const GpucolRun *run, GpucolRunStats *out)
 	out->batches = (int) run->result.nbatches;
 	out->threads = 1;
 	memcpy(out->kernel, run->result.kernel, sizeof(out->kernel) - 1);
+	memcpy(out->note, run->result.note, sizeof(out->note) - 1);
 }
 
 const GpucolEngine gpucol_engine_cuda = {

@@ -28,6 +28,7 @@
 
 #define GPUCOL_SLAB_PARTS	4
 #define GPUCOL_SLAB_PART	((size_t) 4 << 20)
+#define GPUCOL_LARGE_RESULT ((uint64_t) 256 << 10)
 #define GPUCOL_INLINE_PIECE	((uint64_t) 1 << 20)
 
 struct GpucolWire
@@ -47,6 +48,7 @@ struct GpucolWire
 	GpucolWirePut open;			/* being collected in the slab; length 0 = none */
 	uint64_t	lists[GPUCOL_WIRE_LISTS];	/* whose the daemon has; 0 = nobody's */
 	int			next_list;
+	int			large_results;	/* that came without a slab */
 };
 
 static GpucolWire connection = {.fd = -1};
@@ -640,6 +642,27 @@ gpucol_wire_put(GpucolWire *wire, GpucolPutKind kind, uint32_t a, uint32_t b,
 			return false;
 	}
 	return true;
+}
+
+bool
+gpucol_wire_take(GpucolWire *wire, void *to, uint64_t n)
+{
+	if (wire->slab == NULL || n > GPUCOL_SLAB_PARTS * GPUCOL_SLAB_PART)
+	{
+		disconnect(wire);
+		return false;
+	}
+	memcpy(to, wire->slab, n);
+	return true;
+}
+
+bool
+gpucol_wire_expect_results(GpucolWire *wire, uint64_t n)
+{
+	if (n < GPUCOL_LARGE_RESULT || n > GPUCOL_SLAB_PARTS * GPUCOL_SLAB_PART ||
+		wire->slab != NULL || wire->no_slab || ++wire->large_results < 2)
+		return true;
+	return make_slab(wire);
 }
 
 bool

@@ -99,6 +99,18 @@ extern bool gpucol_wire_put(GpucolWire *wire, GpucolPutKind kind, uint32_t a,
 							uint32_t b, uint64_t total, uint64_t offset,
 							const void *data, uint64_t length);
 
+/*
+ * Copy a result of n bytes that lies in the slab; false, and the connection dropped,
+ * if none can.
+ */
+extern bool gpucol_wire_take(GpucolWire *wire, void *to, uint64_t n);
+
+/*
+ * A result of n bytes came without the slab: make one for the next if this is not
+ * the first.  False: the connection is lost and dropped.
+ */
+extern bool gpucol_wire_expect_results(GpucolWire *wire, uint64_t n);
+
 /* Wait until the daemon has taken everything that was put. */
 extern bool gpucol_wire_flush(GpucolWire *wire);
 

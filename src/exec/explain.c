@@ -140,6 +140,8 @@ gpucol_explain_stats(GpucolExec *exec, ExplainState *es)
 	}
 	if (es->timing && stats->kernel[0] != '\0')
 		ExplainPropertyText("Kernel", stats->kernel, es);
+	if (es->timing && stats->note[0] != '\0')
+		ExplainPropertyText("Device Note", stats->note, es);
 	if (stats->threads > 0)
 		ExplainPropertyInteger("Threads", NULL, stats->threads, es);
 	if (exec->declined && (es->verbose || gpucol_engine_choice == GPUCOL_ENGINE_CUDA))

@@ -142,19 +142,32 @@ variance_float8(const GpucolFinal *final, const GpucolAggState *state)
 	return Float8GetDatum(final->root ? sqrt(variance) : variance);
 }
 
+/* The map of a type; that of the last one is kept. */
+static const GpucolTypeMap *
+map_of(Oid type)
+{
+	static GpucolTypeMap map;
+	static Oid	known = InvalidOid;
+
+	if (type != known)
+	{
+		known = InvalidOid;
+		gpucol_typemap_init(&map, type, -1, InvalidOid);
+		known = type;
+	}
+	return &map;
+}
+
 /* min, max: a value of the argument's class */
 static Datum
 value_datum(const GpucolFinal *final, const GpucolAggState *state)
 {
-	GpucolTypeMap map;
-
 	if (final->cls == GPUCOL_CLASS_D)
 		return gpucol_numeric_from_int128(state_sum(state), final->scale);
 	if (final->cls == GPUCOL_CLASS_F)
 		return final->type == FLOAT4OID ?
 			Float4GetDatum((float4) state->v.f) : Float8GetDatum(state->v.f);
-	gpucol_typemap_init(&map, final->type, -1, InvalidOid);
-	return gpucol_typemap_from_int64(&map, state->v.value);
+	return gpucol_typemap_from_int64(map_of(final->type), state->v.value);
 }
 
 /*

@@ -216,6 +216,7 @@ finish_engine(GpucolExec *exec)
 	exec->stats.batches = Max(exec->stats.batches, stats.batches);
 	exec->stats.threads = Max(exec->stats.threads, stats.threads);
 	strlcpy(exec->stats.kernel, stats.kernel, sizeof(exec->stats.kernel));
+	strlcpy(exec->stats.note, stats.note, sizeof(exec->stats.note));
 	exec->engine->finish(exec->run);
 	exec->run = NULL;
 }

@@ -151,7 +151,10 @@ gpucol_devices(PG_FUNCTION_ARGS)
 			Int32GetDatum(d[i].multiprocessors), Int64GetDatum(d[i].memory),
 			Int64GetDatum(d[i].limit), Int64GetDatum(d[i].held), Int64GetDatum(d[i].cached),
 			Int64GetDatum(d[i].hits), Int64GetDatum(d[i].misses),
-			Int64GetDatum(d[i].evictions), Int64GetDatum(d[i].requests)
+			Int64GetDatum(d[i].evictions), Int64GetDatum(d[i].requests),
+			Int32GetDatum(d[i].compiled), Int32GetDatum(d[i].compiling),
+			Int32GetDatum(d[i].refused),
+			CStringGetTextDatum(d[i].compiler[0] != '\0' ? d[i].compiler : "ready")
 		};
 
 		put_row(rsinfo, values);

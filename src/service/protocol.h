@@ -60,7 +60,7 @@
 #include "kernel/shape.h"
 
 #define GPUCOL_WIRE_MAGIC		0x44475047	/* "GPGD" */
-#define GPUCOL_WIRE_VERSION		4
+#define GPUCOL_WIRE_VERSION		5
 #define GPUCOL_WIRE_SOCKET		"gpucol_gpud.sock"	/* in the data directory */
 #define GPUCOL_WIRE_MAX_PAYLOAD (64u << 20)
 #define GPUCOL_WIRE_INLINE		(32u << 10)
@@ -229,7 +229,7 @@ typedef struct GpucolWireChunk
 } GpucolWireChunk;
 
 /*
- * Then `bytes` of data in RESULT_PARTs:
+ * Then `bytes` of data in RESULT_PARTs, or in the slab, which no PUT is using then:
  * AGG: for each key its values (int64 or double; D: 16 bytes) [nrows] and
  * uint8 nulls[nrows] padded to 8 bytes; then GpucolAggState[nrows][naggs].
  * SCAN: uint64 row[nrows] (segment << 32 | row, segment = nsegments for delta
@@ -251,8 +251,11 @@ typedef struct GpucolWireResult
 	double		daemon_seconds; /* from RUN to RESULT */
 	uint32_t	ndevices;		/* that took part */
 	uint32_t	nbatches;		/* parts that were computed one after another */
+	uint32_t	in_slab;		/* the data lie at the slab's start, not in parts */
+	uint32_t	unused;
 	char		reason[160];
 	char		kernel[32];		/* which kernel answered */
+	char		note[96];		/* why not another, or on one device only */
 } GpucolWireResult;
 
 /*
@@ -318,6 +321,13 @@ typedef struct GpucolWireDevice
 	uint64_t	misses;
 	uint64_t	evictions;
 	uint64_t	requests;
+
+	/* run-time compilation, which all devices share */
+	uint32_t	compiled;		/* kernels */
+	uint32_t	compiling;		/* waiting or at work */
+	uint32_t	refused;		/* not compiled, or not used for a wrong answer */
+	uint32_t	unused;
+	char		compiler[96];	/* why there is none, or "" */
 } GpucolWireDevice;
 
 typedef struct GpucolWireCacheRow

@@ -24,7 +24,7 @@ under()
 		a=$(psql -XAtq -c "set gpucol.engine = cpu" -c "${q//from T/from g}" 2>&1 | LC_ALL=C sort)
 		b=$(psql -XAtq -c "set gpucol.engine = cuda" -c "${q//from T/from g}" 2>&1 | LC_ALL=C sort)
 		[ "$a" = "$b" ] || { bad=$((bad + 1)); { echo "== $name: $q"; echo "cpu:  ${a:0:300}"; echo "cuda: ${b:0:300}"; } >> "$OUT/differences.txt"; }
-		psql -XAtq -c "set gpucol.engine = cuda" -c "explain (analyze, costs off, timing off) ${q//from T/from g}" > "$OUT/under" 2>&1
+		psql -XAtq -c "set gpucol.engine = cuda" -c "explain (analyze, costs off) ${q//from T/from g}" > "$OUT/under" 2>&1
 		cat "$OUT/under" >> "$OUT/under.txt"
 		grep -q 'Engine: cuda' "$OUT/under" && cuda=$((cuda + 1))
 	done < "$OUT/queries"
@@ -55,6 +55,26 @@ part_service()
 		psql -XAtqc "set gpucol.engine = cuda" -c "select count(*) from (select k, v, id, count(*) from g group by 1, 2, 3) s" > /dev/null &
 		for i in $(seq 100); do psql -XAtqc "select state from gpucol.activity where state <> 'idle'"; sleep 0.01; done | sort | uniq -c | tr -s ' \n' ' '
 		wait)"
+}
+
+# On a host with several devices: do all take part, with the right answers?
+part_devices()
+{
+	local n want
+
+	n=$(nvidia-smi -L | wc -l)
+	[ "$n" -gt 1 ] || { note "several devices" "this host has one"; return; }
+	[ -f /opt/pgdata/PG_VERSION ] || part_sql
+	plans "on $n devices" "21 22 23"
+	plans "in parts on $n devices" "24" --window 1500000
+	psql -XAtqc "select gpucol.evict()" > /dev/null
+	under "queries, all $n devices" "--test"
+	want=$(psql -XAtqc "select count(*) from gpucol.devices where requests > 0 and cached > 0")
+	note "devices that hold and computed" "$want of $n $([ "$want" = "$n" ] && echo ok || echo FAILED)"
+	note "segments by device" "$(psql -XAtqc "select string_agg(device || ': ' || n, ', ' order by device) from (select device, count(distinct segment) n from gpucol.cache where relation = 'g'::regclass group by 1) s")"
+	note "plans over all devices" "$(grep -c "Devices: $n" "$OUT/under.txt")"
+	grep -h 'Device Note' "$OUT/under.txt" | sort | uniq -c > "$OUT/device-notes.txt"
+	note "count(DISTINCT) says where" "$(grep -q 'computed on one device' "$OUT/device-notes.txt" && echo ok || echo FAILED)"
 }
 
 # Throughput of one client and of many, of the same mix.
@@ -88,6 +108,7 @@ part_suite()
 			--bindir=/opt/pg/usr/lib/postgresql/15/bin --host=/tmp --user=pguser --load-extension=gpucol --dbname=suite_$engine \
 			$(cd "$HERE/tree/test/sql" && ls ./*.sql | sed 's/^..//; s/.sql$//' | tr '\n' ' ')" > "$OUT/suite-$engine.log" 2>&1
 		cp /tmp/suite-$engine/regression.diffs "$OUT/suite-$engine.diffs" 2>/dev/null
+		cp /tmp/suite-$engine/regression.diffs "$OUT/suite-$engine.diffs" 2>/dev/null
 		note "suite, engine = $engine" "$(grep -c ' ok  ' "$OUT/suite-$engine.log") as expected of $(ls "$HERE"/tree/test/sql/*.sql | wc -l)"
 	done
 	for t in "$HERE"/tree/test/sql/*.sql; do
@@ -106,5 +127,5 @@ part_suite()
 # Results without what EXPLAIN says about an engine.
 plain()
 {
-	sed -E '/^ *(Engine|Threads|Packed Bytes|Vectors (Read|Skipped)|Segments (Read|Skipped)|Device Declined|Device Time|Daemon Time|Devices|Batches|Kernel|Method): ?/d; s/(cpu|cuda)/ENGINE/g; s/-{5,}/---/; s/^ +QUERY PLAN +$/QUERY PLAN/; s/^\([0-9]+ rows?\)$//' "$1"
+	sed -E '/^ *(Engine|Threads|Packed Bytes|Vectors (Read|Skipped)|Segments (Read|Skipped)|Device Declined|Device Time|Daemon Time|Device Note|Devices|Batches|Kernel|Method|Rounds|Peak Memory): ?/d; s/(cpu|cuda)/ENGINE/g; s/-{5,}/---/; s/^ +QUERY PLAN +$/QUERY PLAN/; s/^\([0-9]+ rows?\)$//' "$1"
 }

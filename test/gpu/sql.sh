@@ -23,6 +23,7 @@ sql_tables()
 			date '2020-01-01' + (i % 1000)::int as d, i % 3 = 0 as b,
 			case when i % 5 = 0 then null else i % 1000 end as nn
 			from generate_series(1, 3000000) i;
+		set gpucol.segment_rows = 131072;	-- so that parts of it fit a small window
 		create table g (like h) using gpucol;
 		insert into g select * from h;
 		delete from g where id % 1001 = 0;
@@ -160,6 +161,8 @@ part_billion()
 	for i in 15 8 4 2 0; do
 		note "prefetch, verified before, $i workers" "$(prefetch_rate $i)"
 	done
+	psql -Xqc "create table r10 as select i k, 100000::bigint n, 1638300000::bigint s, 3 m from generate_series(1, 10000) i" -c "analyze r10"
+	note "10,000 rows of a heap table, ms" "$(SETTINGS='select 1' median_ms "select * from r10")"
 	note "count, cold, ms at the client" "$(psql -XAtq -c "select gpucol.evict('big')" -c "set gpucol.engine = cuda" -c '\timing on' \
 		-c "select count(*) from big where c between 8000 and 16000" | sed -n 's/^Time: //p')"
 	for q in "select count(*) from big where c between 8000 and 16000" \
