@@ -1,0 +1,521 @@
+/*-------------------------------------------------------------------------
+ *
+ * gpu_client.c
+ *	  The CUDA engine's client against an imitation of the daemon: what it tells
+ *	  of a table's segments, when, and what it sends.
+ *
+ * The imitation (a thread at the other end of a socket) remembers lists and
+ * pieces as the daemon does, asks for what it lacks, checks the bytes that come,
+ * and answers with a result of its own making.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <poll.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "check.h"
+
+#include "array_source.h"
+#include "engine/engine.h"
+#include "engine/gpu_client.h"
+#include "engine/gpu_wire.h"
+#include "program_builder.h"
+#include "service/service.h"
+
+#define NSEGMENTS	3
+#define NROWS		5000
+#define MAX_PIECES	256
+
+/* What the imitation has seen of the last request, and what it knows. */
+static struct
+{
+	int			fd;
+	GpucolWireRun run;
+	uint32_t	nneeded;		/* pieces it asked for */
+	uint32_t	nput;			/* messages with parts of them */
+	uint64_t	bytes;			/* in those */
+	uint32_t	requests;
+	bool		slab_result;	/* the last result went through the slab */
+	bool		broken;			/* something that should not come */
+
+	GpucolWireSegment segments[GPUCOL_WIRE_LISTS][NSEGMENTS];
+	GpucolWireColumnChunk chunks[GPUCOL_WIRE_LISTS][NSEGMENTS * 4];
+	uint64_t	held[MAX_PIECES];	/* identities */
+	uint32_t	nheld;
+	char	   *slab;
+	uint64_t	slab_size;
+	uint64_t	result_rows;	/* of the next answer */
+}			stub;
+
+static GpucolWireNeed needed[MAX_PIECES];
+
+static void
+read_all(void *to, size_t n)
+{
+	for (char *p = to; n > 0;)
+	{
+		ssize_t		got = recv(stub.fd, p, n, 0);
+
+		if (got <= 0)
+			pthread_exit(NULL);
+		p += got;
+		n -= (size_t) got;
+	}
+}
+
+static void
+write_message(GpucolWireType type, const void *payload, size_t n)
+{
+	GpucolWireHeader header = {GPUCOL_WIRE_MAGIC, GPUCOL_WIRE_VERSION, (uint16_t) type, (uint32_t) n};
+
+	if (send(stub.fd, &header, sizeof(header), MSG_NOSIGNAL) < 0 ||
+		(n > 0 && send(stub.fd, payload, n, MSG_NOSIGNAL) < 0))
+		pthread_exit(NULL);
+}
+
+/* A message's header, and a descriptor that comes along. */
+static GpucolWireHeader
+read_header(int *descriptor)
+{
+	GpucolWireHeader header;
+	char		control[CMSG_SPACE(sizeof(int))];
+	struct iovec iov = {&header, sizeof(header)};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+
+	if (recvmsg(stub.fd, &msg, MSG_WAITALL) != (ssize_t) sizeof(header))
+		pthread_exit(NULL);
+	if (CMSG_FIRSTHDR(&msg) != NULL)
+		memcpy(descriptor, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(int));
+	return header;
+}
+
+static bool
+holds(uint64_t identity)
+{
+	for (uint32_t i = 0; i < stub.nheld; i++)
+		if (stub.held[i] == identity)
+			return true;
+	return false;
+}
+
+/* Ask for a piece that is not held, from now on it is. */
+static void
+need(uint32_t segment, uint32_t slot, uint32_t kind, uint64_t identity)
+{
+	if (identity == 0 || holds(identity))
+		return;
+	stub.held[stub.nheld++] = identity;
+	needed[stub.nneeded++] = (GpucolWireNeed) {segment, (uint16_t) slot, (uint16_t) kind};
+}
+
+/* A RUN: remember or recall its list; what is lacking goes to needed[]. */
+static void
+take_run(const char *payload, size_t size)
+{
+	const GpucolWireRun *run = &stub.run;
+	size_t		at = sizeof(stub.run);
+	uint32_t	list;
+
+	memcpy(&stub.run, payload, sizeof(stub.run));
+	list = run->flags & (GPUCOL_WIRE_RUN_KEEP | GPUCOL_WIRE_RUN_LIST) ? run->list : 0;
+	at += (run->program_size + 7) / 8 * 8;
+	stub.requests++;
+	stub.nneeded = stub.nput = 0;
+	stub.bytes = 0;
+	if (list >= GPUCOL_WIRE_LISTS || run->nsegments > NSEGMENTS || run->ncolumns > 4)
+	{
+		stub.broken = true;
+		return;
+	}
+	if (!(run->flags & GPUCOL_WIRE_RUN_LIST))
+	{
+		memcpy(stub.segments[list], payload + at, run->nsegments * sizeof(GpucolWireSegment));
+		at += run->nsegments * sizeof(GpucolWireSegment);
+		memcpy(stub.chunks[list], payload + at, run->nsegments * run->ncolumns * sizeof(GpucolWireColumnChunk));
+		at += run->nsegments * run->ncolumns * sizeof(GpucolWireColumnChunk);
+	}
+	stub.broken |= at != size;
+	for (uint32_t s = 0; s < run->nsegments; s++)
+	{
+		const GpucolWireColumnChunk *chunks = stub.chunks[list] + s * run->ncolumns;
+
+		for (uint32_t c = 0; c < run->ncolumns; c++)
+			need(s, c, GPUCOL_PUT_CHUNK, chunks[c].identity + s * UINT64_C(1000003));
+		for (uint32_t c = 0; c < run->ncolumns; c++)
+			need(s, c, GPUCOL_PUT_REMAP, chunks[c].remap == 0 ? 0 : chunks[c].remap + s * UINT64_C(1000003));
+		need(s, 0, GPUCOL_PUT_DELETED, stub.segments[list][s].deleted);
+	}
+}
+
+/* A PUT: of the pieces that were asked for, in that order. */
+static void
+take_put(const char *payload)
+{
+	static uint32_t at = 0;
+	GpucolWirePut put;
+
+	memcpy(&put, payload, sizeof(put));
+	if (put.in_slab)
+		write_message(GPUCOL_WIRE_DONE, NULL, 0);
+	if (put.kind > GPUCOL_PUT_REMAP)
+		return;
+	if (stub.nput++ == 0)
+		at = 0;
+	stub.broken |= at >= stub.nneeded || needed[at].segment != put.a || needed[at].kind != put.kind ||
+		(put.kind != GPUCOL_PUT_DELETED && needed[at].slot != put.b);
+	stub.bytes += put.length;
+	if (put.offset + put.length == put.total)
+		at++;
+}
+
+/* The result: one group column whose rows are their own numbers. */
+static void
+answer(void)
+{
+	GpucolWireResult result = {.status = GPUCOL_OK, .nrows = stub.result_rows};
+	uint64_t	n = stub.result_rows;
+	size_t		states = n * sizeof(GpucolAggState);
+	char	   *data;
+
+	if (stub.run.flags & GPUCOL_WIRE_RUN_PREFETCH)
+	{
+		result.nrows = 0;
+		write_message(GPUCOL_WIRE_RESULT, &result, sizeof(result));
+		return;
+	}
+	result.bytes = n * 8 + (n + 7) / 8 * 8 + states;
+	data = calloc(1, result.bytes + 1);
+	for (uint64_t i = 0; i < n; i++)
+		((int64_t *) data)[i] = (int64_t) i;
+	result.in_slab = stub.slab != NULL && result.bytes <= stub.slab_size;
+	stub.slab_result = result.in_slab;
+	if (result.in_slab)
+		memcpy(stub.slab, data, result.bytes);
+	write_message(GPUCOL_WIRE_RESULT, &result, sizeof(result));
+	for (uint64_t at = 0; !result.in_slab && at < result.bytes; at += 100000)
+		write_message(GPUCOL_WIRE_RESULT_PART, data + at, result.bytes - at < 100000 ? result.bytes - at : 100000);
+	free(data);
+}
+
+static void *
+imitate(void *arg)
+{
+	static char payload[1 << 21];
+	uint32_t	left = 0;		/* pieces and objects still to come */
+
+	(void) arg;
+	for (;;)
+	{
+		int			descriptor = -1;
+		GpucolWireHeader header = read_header(&descriptor);
+
+		read_all(payload, header.length);
+		if (header.type == GPUCOL_WIRE_HELLO)
+		{
+			GpucolWireWelcome welcome = {1, 1, 1 << 30};
+
+			write_message(GPUCOL_WIRE_WELCOME, &welcome, sizeof(welcome));
+		}
+		else if (header.type == GPUCOL_WIRE_SLAB)
+		{
+			GpucolWireSlab slab;
+
+			memcpy(&slab, payload, sizeof(slab));
+			stub.slab_size = slab.size;
+			stub.slab = mmap(NULL, slab.size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+			close(descriptor);
+			write_message(GPUCOL_WIRE_DONE, NULL, 0);
+		}
+		else if (header.type == GPUCOL_WIRE_RUN)
+		{
+			take_run(payload, header.length);
+			left = stub.nneeded + stub.run.nobjects;
+			if (left > 0)
+				write_message(GPUCOL_WIRE_NEED, needed, stub.nneeded * sizeof(needed[0]));
+			else
+				answer();
+		}
+		else if (header.type == GPUCOL_WIRE_PUT)
+		{
+			GpucolWirePut put;
+
+			memcpy(&put, payload, sizeof(put));
+			take_put(payload);
+			if (put.offset + put.length == put.total && --left == 0)
+				answer();
+		}
+		else
+			stub.broken = true;
+	}
+	return NULL;
+}
+
+/* ---- the service of this process ---- */
+
+static bool
+stub_available(const char **why)
+{
+	*why = NULL;
+	return true;
+}
+
+static int
+stub_connect(const char **why)
+{
+	int			pair[2];
+	pthread_t	thread;
+
+	*why = NULL;
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
+		return -1;
+	memset(&stub, 0, sizeof(stub));
+	stub.fd = pair[1];
+	stub.result_rows = 10;
+	pthread_create(&thread, NULL, imitate, NULL);
+	pthread_detach(thread);
+	return pair[0];
+}
+
+static int
+stub_try_connect(void)
+{
+	return -1;
+}
+
+static void
+stub_wait(int fd, bool writable)
+{
+	struct pollfd p = {fd, writable ? POLLOUT : POLLIN, 0};
+
+	poll(&p, 1, 1000);
+}
+
+const GpucolService gpucol_service = {
+	.available = stub_available, .connect = stub_connect,
+	.wait = stub_wait, .try_connect = stub_try_connect
+};
+
+/* ---- the table and the program ---- */
+
+enum
+{
+	C_NUMBER,
+	C_TEXT,
+	NCOLUMNS
+};
+
+/* Numbers that need 20 bits, and 50 words; rows deleted in the second segment. */
+static void
+make_table(ArrayTable *table)
+{
+	static char words[50][16];
+
+	memset(table, 0, sizeof(*table));
+	table->ncolumns = NCOLUMNS;
+	table->nsegments = NSEGMENTS;
+	table->tids = calloc(1, sizeof(uint64_t));
+	for (int w = 0; w < 50; w++)
+		snprintf(words[w], sizeof(words[w]), "word%d", w);
+	for (int s = 0; s < NSEGMENTS; s++)
+	{
+		ArraySegment *segment = &table->segments[s];
+		ArrayColumn *number = &segment->columns[C_NUMBER];
+		ArrayColumn *text = &segment->columns[C_TEXT];
+
+		segment->nrows = NROWS;
+		segment->first_row = (uint64_t) s * NROWS;
+		number->kind = GPUCOL_KIND_INT;
+		number->values = calloc(GPUCOL_VECTORS(NROWS) * 1024, sizeof(int64_t));
+		text->kind = GPUCOL_KIND_BYTES;
+		text->bytes = calloc(GPUCOL_VECTORS(NROWS) * 1024, sizeof(GpucolBytes));
+		for (int r = 0; r < NROWS; r++)
+		{
+			number->values[r] = (int64_t) (check_random() >> 44);
+			text->bytes[r].data = words[check_random() % 50];
+			text->bytes[r].len = strlen(text->bytes[r].data);
+		}
+		if (s == 1)
+		{
+			segment->deleted = calloc(GPUCOL_VECTORS(NROWS) * 32, sizeof(uint32_t));
+			segment->deleted[3] = 0xff;
+			segment->ndeleted = 8;
+		}
+		CHECK(array_segment_encode(segment, NCOLUMNS) == GPUCOL_OK, "encode");
+	}
+	table->delta[C_NUMBER].kind = GPUCOL_KIND_INT;
+	table->delta[C_TEXT].kind = GPUCOL_KIND_BYTES;
+}
+
+/* SELECT number or text, count(*) GROUP BY 1. */
+static GpucolProgram *
+make_program(bool text)
+{
+	static ProgramBuilder b;
+	int			r;
+
+	builder_init(&b, GPUCOL_PROGRAM_AGG);
+	builder_column(&b, GPUCOL_KIND_INT, 0);
+	builder_column(&b, GPUCOL_KIND_BYTES, 0);
+	r = text ? builder_instr(&b, GPUCOL_OP_LOAD_S, GPUCOL_CLASS_S, 0, 0, 0, C_TEXT) :
+		builder_instr(&b, GPUCOL_OP_LOAD_I, GPUCOL_CLASS_I, 0, 0, 0, C_NUMBER);
+	b.keys[b.head.nkeys++] = (uint16_t) r;
+	builder_agg(&b, GPUCOL_AGG_COUNT_STAR, GPUCOL_CLASS_NONE, GPUCOL_NO_REG, GPUCOL_NO_REG);
+	return builder_finish(&b);
+}
+
+/* Run a program over a source of this version; the groups that came back. */
+static uint64_t
+ask(const ArrayTable *table, const GpucolProgram *program, uint64_t version)
+{
+	ArraySource source;
+	GpucolRunOptions options = {.threads = 1};
+	GpucolRun  *run;
+	GpucolResult out;
+	const char *why = "";
+	GpucolStatus status;
+	uint64_t	rows = 0;
+
+	array_source_init(&source, table, 65536, true);
+	source.base.storage[0] = 7;
+	source.base.version = version;
+	status = gpucol_engine_cuda.start(program, &source.base, NULL, &options, &run, &why);
+	CHECK(status == GPUCOL_OK, "start: %s", why);
+	if (status != GPUCOL_OK)
+		return 0;
+	while ((status = gpucol_engine_cuda.next(run, &out)) == GPUCOL_OK)
+	{
+		if (out.columns[0].cls == GPUCOL_CLASS_I)
+			CHECK(out.columns[0].i[0] == (int64_t) rows, "row %ld", (long) out.columns[0].i[0]);
+		rows += out.nrows;
+	}
+	CHECK(status == GPUCOL_END, "status %d", status);
+	CHECK(source.mapped_rows == 0, "windows left mapped");
+	gpucol_engine_cuda.finish(run);
+	CHECK(!stub.broken, "something else than was asked for");
+	return rows;
+}
+
+/* ---- tests ---- */
+
+/* Segments are told once for each version, and their pieces sent once. */
+static void
+test_lists(const ArrayTable *table)
+{
+	GpucolProgram *numbers = make_program(false);
+	GpucolProgram *words = make_program(true);
+	uint32_t	list;
+
+	CHECK(ask(table, numbers, 1) == 10, "groups");
+	CHECK(stub.run.flags == GPUCOL_WIRE_RUN_KEEP, "flags %u", stub.run.flags);
+	list = stub.run.list;
+	CHECK(stub.nneeded == 2 * NSEGMENTS + 1, "%u pieces", stub.nneeded);	/* and the deleted rows */
+	CHECK(stub.bytes > NSEGMENTS * NROWS * 20 / 8, "bytes sent");
+
+	CHECK(ask(table, numbers, 1) == 10, "groups");
+	CHECK(stub.run.flags == GPUCOL_WIRE_RUN_LIST && stub.run.list == list, "flags %u", stub.run.flags);
+	CHECK(stub.nneeded == 0 && stub.nput == 0, "sent again");
+
+	/* values of bytes: the codes, where before only NULLs were, and numbers of entries */
+	CHECK(ask(table, words, 1) == 10, "groups");
+	CHECK(stub.run.flags == GPUCOL_WIRE_RUN_KEEP && stub.run.list != list, "flags %u", stub.run.flags);
+	CHECK(stub.run.distinct[C_TEXT] == 50, "%u words", stub.run.distinct[C_TEXT]);
+	CHECK(stub.nneeded == 2 * NSEGMENTS, "%u pieces", stub.nneeded);
+	CHECK(ask(table, words, 1) == 10, "groups");
+	CHECK(stub.run.flags == GPUCOL_WIRE_RUN_LIST && stub.nneeded == 0, "flags %u", stub.run.flags);
+	CHECK(stub.run.distinct[C_TEXT] == 50, "%u words", stub.run.distinct[C_TEXT]);
+
+	/* what the daemon has lost is sent again, from a list and a dictionary that are kept */
+	stub.nheld = 0;
+	CHECK(ask(table, words, 1) == 10, "groups");
+	CHECK(stub.run.flags == GPUCOL_WIRE_RUN_LIST, "flags %u", stub.run.flags);
+	CHECK(stub.nneeded == 3 * NSEGMENTS + 1, "%u pieces", stub.nneeded);
+
+	/* another version, then no version */
+	CHECK(ask(table, numbers, 2) == 10, "groups");
+	CHECK(stub.run.flags == GPUCOL_WIRE_RUN_KEEP, "flags %u", stub.run.flags);
+	CHECK(ask(table, numbers, 0) == 10, "groups");
+	CHECK(ask(table, numbers, 0) == 10, "groups");
+	CHECK(stub.run.flags == 0, "flags %u", stub.run.flags);
+
+	/* more versions than lists: a number that is used again is told again */
+	for (uint64_t v = 10; v < 10 + 2 * GPUCOL_WIRE_LISTS; v++)
+	{
+		CHECK(ask(table, numbers, v) == 10, "groups");
+		CHECK(stub.run.flags == GPUCOL_WIRE_RUN_KEEP && stub.run.list < GPUCOL_WIRE_LISTS, "flags %u", stub.run.flags);
+	}
+	CHECK(ask(table, numbers, 10) == 10, "groups");
+	CHECK(stub.run.flags == GPUCOL_WIRE_RUN_KEEP, "flags %u", stub.run.flags);
+
+	/* a new daemon knows nothing */
+	gpucol_wire_drop();
+	CHECK(ask(table, numbers, 10) == 10, "groups");
+	CHECK(stub.run.flags == GPUCOL_WIRE_RUN_KEEP && stub.requests == 1, "flags %u", stub.run.flags);
+	CHECK(stub.nneeded == 2 * NSEGMENTS + 1, "%u pieces", stub.nneeded);
+	free(numbers);
+	free(words);
+}
+
+/* Large results come in parts, and from the third on through the slab. */
+static void
+test_results(const ArrayTable *table)
+{
+	GpucolProgram *program = make_program(false);
+	uint64_t	sizes[] = {0, 1, 5000, 20000, 20000, 20000, 300, 60000, 20000};
+
+	gpucol_wire_drop();
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+	{
+		ask(table, program, 0); /* a new connection has another result */
+		stub.result_rows = sizes[i];
+		CHECK(ask(table, program, 0) == sizes[i], "rows");
+	}
+	CHECK(stub.slab_result, "the slab was not used");
+	free(program);
+}
+
+/* A prefetch names one segment at a time and asks for nothing twice. */
+static void
+test_prefetch(const ArrayTable *table)
+{
+	GpucolProgram *program = make_program(false);
+	GpucolGpuPrefetch figures = {0, 0};
+	ArraySource source;
+	const char *why = "";
+
+	gpucol_wire_drop();
+	for (int round = 0; round < 2; round++)
+	{
+		uint64_t	sent = figures.sent;
+
+		array_source_init(&source, table, 65536, true);
+		source.base.storage[0] = 7;
+		source.base.version = 3;
+		CHECK(gpucol_gpu_prefetch(program, &source.base, &figures, &why) == GPUCOL_OK, "%s", why);
+		CHECK(stub.run.nsegments == 1 && (stub.run.flags & GPUCOL_WIRE_RUN_PREFETCH), "flags %u", stub.run.flags);
+		CHECK(source.mapped_rows == 0 && !stub.broken, "windows");
+		CHECK((figures.sent > sent) == (round == 0), "sent %lu", (unsigned long) figures.sent);
+	}
+	CHECK(stub.requests == 2 * NSEGMENTS, "%u requests", stub.requests);
+	CHECK(figures.resident >= 2 * figures.sent, "resident %lu", (unsigned long) figures.resident);
+	free(program);
+}
+
+int
+main(void)
+{
+	ArrayTable	table;
+
+	make_table(&table);
+	test_lists(&table);
+	test_results(&table);
+	test_prefetch(&table);
+	gpucol_wire_drop();
+	array_table_free(&table);
+	return check_summary("gpu_client");
+}
