@@ -4,7 +4,7 @@
  *	  Checks the ranking kernels against the functions that the CPU runs, and
  *	  measures them on the batch of Chang et al.
  *
- * Usage: topk_check check | bench
+ * Usage: topk_check check | bench | one (the large groups of bench alone)
  *
  * bench, groups of up to n rows with at least k of them, or a random k of their own, probabilities uniform in
  * [0, 1] in steps of 0.001, medians of 7 warm runs; columns:
@@ -720,6 +720,11 @@ bench()
 		   "cpu heap", "dp", "heap", "sort+heap", "+copies", "dp ratio", "heap r.");
 	for (auto &load : loads)
 		bench_batch(load[0], load[1]);
+}
+
+static void
+bench_one()
+{
 	bench_one_group(100000000, 100);
 	bench_split(100000000, 10);
 	bench_split(100000000, 100);
@@ -732,10 +737,15 @@ main(int argc, char **argv)
 	if (argc == 2 && strcmp(argv[1], "check") == 0)
 		check();
 	else if (argc == 2 && strcmp(argv[1], "bench") == 0)
+	{
 		bench();
+		bench_one();
+	}
+	else if (argc == 2 && strcmp(argv[1], "one") == 0)
+		bench_one();
 	else
 	{
-		fprintf(stderr, "usage: topk_check check | bench\n");
+		fprintf(stderr, "usage: topk_check check | bench | one\n");
 		return 2;
 	}
 	return failures != 0;
