@@ -10,6 +10,10 @@
  * that bin alone its place in it.  A histogram above the zones' bound is cheap,
  * for few vectors reach it.
  *
+ * Where there are conditions, a sample of the vectors gives a first bound: what k
+ * of its rows reach, k of all rows do.  Vectors whose zone maps are below the first
+ * bound are left out of all that follows.
+ *
  *-------------------------------------------------------------------------
  */
 #include "bound.cuh"
@@ -26,6 +30,10 @@
 /* Bins of a histogram, and rows more than wanted that are not worth another. */
 constexpr int	BINS = 4096;
 constexpr unsigned long long SLACK = 8192;
+
+/* One vector of so many is in a sample, if the scan has many samples' worth. */
+constexpr uint32_t SAMPLE_STRIDE = 64;
+constexpr uint32_t SAMPLE_VECTORS = 512;
 
 __device__ static inline int64_t
 directed(const GpucolBoundKey &key, int64_t order)
@@ -101,6 +109,30 @@ zone_excludes(const GpucolBoundKey &key, const GpucolDeviceChunk &chunk, uint32_
 	return key.descending ? zone.max < lo || zone.min > hi : ~zone.min < lo || ~zone.max > hi;
 }
 
+/* The i-th vector to look at. */
+__device__ static inline uint32_t
+vector_at(const GpucolBoundKey &key, uint32_t i)
+{
+	return key.vectors ? key.vectors[i] : i * key.stride;
+}
+
+/* List the vectors that rows which reach the bound can be in. */
+__global__ void
+bound_vectors_kernel(const __grid_constant__ GpucolBoundKey key, int64_t bound, bool nulls, uint32_t *vectors, uint32_t *count)
+{
+	const GpucolScanPlan &scan = key.scan;
+
+	for (uint32_t number = blockIdx.x * blockDim.x + threadIdx.x; number < scan.nvectors; number += gridDim.x * blockDim.x)
+	{
+		Run			run = find_vector(scan, number);
+		const GpucolDeviceChunk &chunk = scan.chunks[run.segment * scan.ncolumns + key.slot];
+
+		if ((nulls && (chunk.all_null || chunk.nulls != NULL)) ||
+			(!chunk.all_null && !zone_excludes(key, chunk, run.first, bound, INT64_MAX)))
+			vectors[atomicAdd(count, 1)] = number;
+	}
+}
+
 template <bool DENSE>
 __global__ void
 bound_histogram_kernel(const __grid_constant__ GpucolBoundKey key, int64_t base, int shift, unsigned long long *bins)
@@ -115,8 +147,9 @@ bound_histogram_kernel(const __grid_constant__ GpucolBoundKey key, int64_t base,
 	for (int i = threadIdx.x; i < BINS; i += blockDim.x)
 		local[i] = 0;
 	__syncthreads();
-	for (uint32_t number = (blockIdx.x * blockDim.x + threadIdx.x) / 32; number < scan.nvectors; number += warps)
+	for (uint32_t i = (blockIdx.x * blockDim.x + threadIdx.x) / 32; i < key.nvectors; i += warps)
 	{
+		uint32_t	number = vector_at(key, i);
 		Run			run = find_vector(scan, number);
 		const GpucolDeviceChunk chunk = scan.chunks[run.segment * scan.ncolumns + key.slot];
 		uint32_t	mask;
@@ -185,8 +218,9 @@ bound_select_kernel(const __grid_constant__ GpucolBoundKey key, int64_t bound, b
 	int			lane = threadIdx.x % 32;
 	uint32_t	warps = gridDim.x * blockDim.x / 32;
 
-	for (uint32_t number = (blockIdx.x * blockDim.x + threadIdx.x) / 32; number < scan.nvectors; number += warps)
+	for (uint32_t i = (blockIdx.x * blockDim.x + threadIdx.x) / 32; i < key.nvectors; i += warps)
 	{
+		uint32_t	number = vector_at(key, i);
 		Run			run = find_vector(scan, number);
 		const GpucolDeviceChunk chunk = scan.chunks[run.segment * scan.ncolumns + key.slot];
 		bool		nullable = chunk.all_null || chunk.nulls != NULL;
@@ -223,7 +257,23 @@ cudaError_t
 gpucol_bound_select(const GpucolBoundKey &key, int64_t bound, bool nulls, uint32_t most, uint32_t *taken, uint32_t *bitmap,
 					unsigned long long *counts, cudaStream_t stream)
 {
-	bound_select_kernel<<<gpucol_launch_blocks(bound_select_kernel, GPUCOL_THREADS, 0), GPUCOL_THREADS, 0, stream>>>(key, bound, nulls, most, taken, bitmap, counts);
+	GpucolBoundKey all = key;
+	cudaError_t error;
+
+	if (bitmap == key.matches)
+	{
+		/* every vector's matches change */
+		all.vectors = NULL;
+		all.nvectors = key.scan.nvectors;
+		all.stride = 1;
+	}
+	else if (key.vectors != NULL)
+	{
+		error = cudaMemsetAsync(bitmap, 0, (size_t) key.scan.nvectors * 32 * sizeof(uint32_t), stream);
+		if (error != cudaSuccess)
+			return error;
+	}
+	bound_select_kernel<<<gpucol_launch_blocks(bound_select_kernel, GPUCOL_THREADS, 0), GPUCOL_THREADS, 0, stream>>>(all, bound, nulls, most, taken, bitmap, counts);
 	return cudaGetLastError();
 }
 
@@ -303,13 +353,46 @@ bound_of_histogram(const GpucolBoundKey &key, const GpucolBoundTask &task, uint6
 	return true;
 }
 
-bool
-gpucol_bound_find(const GpucolBoundKey &key, const GpucolBoundTask &task, int64_t *bound)
+/* A bound that k rows of a sample of the vectors reach. */
+static bool
+bound_of_sample(const GpucolBoundKey &key, const GpucolBoundTask &task, int64_t least, int64_t most, int64_t *bound)
 {
-	int64_t		least = key.descending ? task.lo : ~task.hi;
-	int64_t		most = key.descending ? task.hi : ~task.lo;
+	GpucolBoundKey sample = key;
 
-	if (task.all_rows && bound_of_zones(key, task, bound))
+	sample.stride = SAMPLE_STRIDE;
+	sample.nvectors = key.scan.nvectors / SAMPLE_STRIDE;
+	return sample.nvectors >= SAMPLE_VECTORS &&
+		bound_of_histogram(sample, task, (uint64_t) least, (uint64_t) most - (uint64_t) least, bound);
+}
+
+/* Leave out vectors that no row which reaches the bound is in. */
+static void
+leave_out_vectors(GpucolBoundKey *key, const GpucolBoundTask &task, int64_t bound)
+{
+	uint32_t   *vectors = task.scratch->array<uint32_t>((size_t) key->scan.nvectors + 1, "the sort keys");
+	uint32_t   *count = vectors + key->scan.nvectors;
+
+	device_check(cudaMemsetAsync(count, 0, sizeof(uint32_t), task.stream), "bound");
+	bound_vectors_kernel<<<gpucol_launch_grid(key->scan.nvectors), GPUCOL_THREADS, 0, task.stream>>>(*key, bound, task.nulls, vectors, count);
+	device_check(cudaMemcpyAsync(&key->nvectors, count, sizeof(uint32_t), cudaMemcpyDeviceToHost, task.stream), "bound");
+	device_check(cudaStreamSynchronize(task.stream), "bound");
+	key->vectors = vectors;
+	gpucol_stage(task.stream, "vectors that can reach the bound");
+}
+
+bool
+gpucol_bound_find(GpucolBoundKey *key, const GpucolBoundTask &task, int64_t *bound)
+{
+	int64_t		least = key->descending ? task.lo : ~task.hi;
+	int64_t		most = key->descending ? task.hi : ~task.lo;
+
+	key->vectors = NULL;
+	key->nvectors = key->scan.nvectors;
+	key->stride = 1;
+	if (task.all_rows ? bound_of_zones(*key, task, bound) : bound_of_sample(*key, task, least, most, bound))
+	{
 		least = *bound;
-	return bound_of_histogram(key, task, (uint64_t) least, (uint64_t) most - (uint64_t) least, bound);
+		leave_out_vectors(key, task, least);
+	}
+	return bound_of_histogram(*key, task, (uint64_t) least, (uint64_t) most - (uint64_t) least, bound);
 }

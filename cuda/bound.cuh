@@ -27,12 +27,18 @@ struct GpucolBoundKey
 	uint32_t	descending;
 	GpucolOffsetColumn offset;	/* if dense */
 	uint32_t	dense;			/* 32-bit offsets exist */
+
+	/* found with the bound: vectors that rows which reach it can be in */
+	const uint32_t *vectors;	/* [nvectors] in any order; NULL: every stride-th */
+	uint32_t	nvectors;
+	uint32_t	stride;
 };
 
 struct GpucolBoundTask
 {
 	int64_t		k;
 	bool		all_rows;		/* no row is left out but deleted ones */
+	bool		nulls;			/* rows of NULL keys are wanted too */
 	int64_t		lo;				/* keys (not directed) lie in lo .. hi */
 	int64_t		hi;
 	Scratch    *scratch;
@@ -41,9 +47,9 @@ struct GpucolBoundTask
 
 /*
  * A directed key that at least k rows in question reach, and not many more; false
- * if there are fewer rows.  Waits for the stream.
+ * if there are fewer rows.  Sets key->vectors.  Waits for the stream.
  */
-extern bool gpucol_bound_find(const GpucolBoundKey &key, const GpucolBoundTask &task, int64_t *bound);
+extern bool gpucol_bound_find(GpucolBoundKey *key, const GpucolBoundTask &task, int64_t *bound);
 
 /*
  * Bitmap and counts of the rows whose directed key is at least `bound`; NULL keys

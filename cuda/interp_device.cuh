@@ -105,10 +105,15 @@ interp_run(const GpucolInterpPlan &plan)
 	for (uint32_t number = warp; number < scan.nruns; number += warps)
 	{
 		Run			run = find_run(scan, number);
-		uint32_t	skip = skipped_by_zones(scan, run, lane);
 		uint32_t	base = scan.vector_start[run.segment];
 		typename P::Columns columns(scan.chunks + (size_t) run.segment * scan.ncolumns);
+		uint32_t	skip;
 
+		/* most runs have no rows where few are wanted */
+		if (MODE == MODE_EMIT && (size_t) base + run.first + run.n < scan.nvectors &&
+			plan.counts[(size_t) base + run.first] == plan.counts[(size_t) base + run.first + run.n])
+			continue;
+		skip = skipped_by_zones(scan, run, lane);
 		for (uint32_t v = 0; v < run.n; v++)
 		{
 			uint32_t	vector = run.first + v;

@@ -64,7 +64,8 @@ Lowering::select_top(GpucolInterpPlan *plan)
 	task.hi = key.is_float || !bounded_[slot] ? INT64_MAX : std::max(bounds_[slot].first, bounds_[slot].second);
 	task.scratch = part_.scratch;
 	task.stream = stream_;
-	if (gpucol_bound_find(key, task, &bound))
+	task.nulls = shape_->nulls_first;
+	if (gpucol_bound_find(&key, task, &bound))
 	{
 		uint32_t   *taken = part_.scratch->array<uint32_t>(1, "the matches");
 
