@@ -30,7 +30,9 @@ Lowering::check_shape() const
 	for (uint32_t i = 0; shape_->kind == GPUCOL_SHAPE_RANKED && i < shape_->nrankings; i++)
 		if ((shape_->rankings[i].k_key < 0 ? shape_->rankings[i].k < 1 : shape_->rankings[i].k_key >= (int32_t) shape_->nkeys) ||
 			shape_->rankings[i].ranking < GPUCOL_RANK_U_TOPK ||
-			shape_->rankings[i].ranking > GPUCOL_RANK_EXPECTED)
+			shape_->rankings[i].ranking > GPUCOL_RANK_EXPECTED ||
+			((shape_->rankings[i].wanted & GPUCOL_WANTED_LABELS) && shape_->label < 0) ||
+			((shape_->rankings[i].wanted & GPUCOL_WANTED_PROBABILITY) && shape_->rankings[i].ranking != GPUCOL_RANK_U_TOPK))
 			throw unsupported("malformed request: ranking");
 }
 

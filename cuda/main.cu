@@ -4,7 +4,7 @@
  *	  gpucol_gpud: the process that owns the device.
  *
  * Usage: gpucol_gpud [--socket PATH] [--memory MEGABYTES] [--test] [--jit-wait]
- *		[--copies N] [--window BYTES] [--slabs BYTES]
+ *		[--copies N] [--window BYTES] [--slabs BYTES] [--stages]
  *
  * --jit-wait compiles before it answers, for tests.
  *
@@ -14,8 +14,9 @@
  * one retry.  --test takes requests that break it; --copies makes each device
  * stand for N, so that what several devices do can be tested on one; --window
  * lets requests have no more than so many bytes of chunks, so that small tables
- * are read in parts; --slabs limits the shared memory that is pinned.  It ends when its parent does, on SIGTERM, or on a fault of the
- * device.
+ * are read in parts; --slabs limits the shared memory that is pinned; --stages
+ * writes how long the stages of a request took.  It ends when its parent does, on
+ * SIGTERM, or on a fault of the device.
  *
  *-------------------------------------------------------------------------
  */

@@ -23,6 +23,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
@@ -33,6 +34,7 @@
 
 #include "kernel/float_order.h"
 #include "launch.cuh"
+#include "service/protocol.h"
 #include "stage.cuh"
 #include "topk.cuh"
 
@@ -465,7 +467,9 @@ struct Labels
 	const unsigned long long *first;
 	const uint32_t *row;
 	const int64_t *label;
-	int64_t    *out;
+	int64_t		base;			/* of offsets */
+	int64_t    *out;			/* NULL: offsets are wanted */
+	uint32_t   *offsets;
 	uint8_t    *nulls;			/* or NULL */
 };
 
@@ -484,7 +488,12 @@ labels_kernel(Labels l)
 		{
 			unsigned long long at = l.first[g] + j;
 
-			l.out[at] = ranks[j] < 0 ? 0 : l.label[l.row[l.groups.starts[g] + ranks[j]]];
+			int64_t		label = ranks[j] < 0 ? l.base : l.label[l.row[l.groups.starts[g] + ranks[j]]];
+
+			if (l.out)
+				l.out[at] = label;
+			else
+				l.offsets[at] = (uint32_t) (label - l.base);
 			if (l.nulls)
 				l.nulls[at] = ranks[j] < 0;
 		}
@@ -501,11 +510,22 @@ class Ranker
 public:
 	Ranker(const GpucolRankTask &task, std::vector<char> *data) : t_(task), shape_(*task.shape), data_(data) {}
 	uint64_t	run();
+	void		fetch_all();
 
 private:
 	const GpucolRankTask &t_;
 	const GpucolRowShape &shape_;
 	std::vector<char> *data_;
+
+	/* what the result is put together from */
+	struct Result
+	{
+		const void *from;		/* in device memory; NULL: the literal */
+		std::string literal;
+		size_t		bytes;
+	};
+	std::vector<Result> results_;
+
 	uint32_t	nrows_ = 0;
 	uint32_t	ngroups_ = 0;
 	uint32_t   *group_ = NULL;	/* [nrows]; NULL: one group */
@@ -525,7 +545,7 @@ private:
 
 	template <class T> T *array(size_t n) { return t_.scratch->array<T>(n + 1, "the rows to be ranked"); }
 	template <class T> T host(const T *p);
-	char	   *extend(size_t n);
+	void		put(const void *from, size_t n);
 	void		fetch(const void *from, size_t n);
 
 	/* run a CUB algorithm with scratch memory */
@@ -575,22 +595,40 @@ Ranker::host(const T *p)
 	return v;
 }
 
-char *
-Ranker::extend(size_t n)
+/* Bytes of the host into the result, padded to 8. */
+void
+Ranker::put(const void *from, size_t n)
 {
-	size_t		at = data_->size();
-
-	data_->resize(at + (n + 7) / 8 * 8);
-	return data_->data() + at;
+	results_.push_back({NULL, std::string((const char *) from, n), n});
 }
 
+/* The same from the device, when all is known; the memory stays as it is until then. */
 void
 Ranker::fetch(const void *from, size_t n)
 {
-	char	   *to = extend(n);
+	results_.push_back({from, std::string(), n});
+}
 
-	device_check(cudaMemcpyAsync(to, from, n, cudaMemcpyDeviceToHost, t_.stream), "result");
+/* Write the result. */
+void
+Ranker::fetch_all()
+{
+	size_t		at = data_->size(),
+				size = at;
+
+	for (const Result &r : results_)
+		size += (r.bytes + 7) / 8 * 8;
+	data_->resize(size);
+	for (const Result &r : results_)
+	{
+		if (r.from == NULL)
+			memcpy(data_->data() + at, r.literal.data(), r.bytes);
+		else
+			device_check(cudaMemcpyAsync(data_->data() + at, r.from, r.bytes, cudaMemcpyDeviceToHost, t_.stream), "result");
+		at += (r.bytes + 7) / 8 * 8;
+	}
 	device_check(cudaStreamSynchronize(t_.stream), "result");
+	gpucol_stage(t_.stream, "answers fetched");
 }
 
 /* Number groups by the offsets of their keys; false if these are too many. */
@@ -832,9 +870,15 @@ Ranker::put_nothing()
 {
 	for (uint32_t r = 0; r < shape_.nrankings; r++)
 	{
-		*(int32_t *) extend(sizeof(int32_t)) = -1;
-		if (shape_.rankings[r].ranking == GPUCOL_RANK_U_TOPK)
-			extend(sizeof(double));
+		GpucolWireLabels header = {0, sizeof(int64_t), 0};
+		int32_t		none = -1;
+		double		chance = 0;
+
+		put(&none, sizeof(none));
+		if (shape_.rankings[r].wanted & GPUCOL_WANTED_PROBABILITY)
+			put(&chance, sizeof(chance));
+		if (shape_.rankings[r].wanted & GPUCOL_WANTED_LABELS)
+			put(&header, sizeof(header));
 	}
 }
 
@@ -884,7 +928,8 @@ void
 Ranker::put_answers(const GpucolShapeRanking &r, const GpucolTopkRows &rows, const GpucolTopkPicks &picks,
 					const double *probability)
 {
-	Labels		l = {groups_, picks, NULL, row_, rows.label, NULL, NULL};
+	Labels		l = {groups_, picks, NULL, row_, rows.label, 0, NULL, NULL, NULL};
+	GpucolWireLabels header = {0, sizeof(int64_t), 0};
 	unsigned long long *first = array<unsigned long long>((size_t) ngroups_ + 1);
 	unsigned long long total[2];
 	int32_t		last;
@@ -893,9 +938,9 @@ Ranker::put_answers(const GpucolShapeRanking &r, const GpucolTopkRows &rows, con
 	LAUNCH(uncounted_kernel, ngroups_)(ngroups_, counted_, picks.counts);
 	device_check(cudaGetLastError(), "rank");
 	fetch(picks.counts, sizeof(int32_t) * (size_t) ngroups_);
-	if (r.ranking == GPUCOL_RANK_U_TOPK)
+	if (r.wanted & GPUCOL_WANTED_PROBABILITY)
 		fetch(probability, sizeof(double) * (size_t) ngroups_);
-	if (shape_.label < 0)
+	if (!(r.wanted & GPUCOL_WANTED_LABELS))
 		return;
 	with_scratch([&](void *temp, size_t &bytes) {
 		return cub::DeviceScan::ExclusiveSum(temp, bytes, sizes, first, (int) ngroups_, t_.stream); });
@@ -904,14 +949,21 @@ Ranker::put_answers(const GpucolShapeRanking &r, const GpucolTopkRows &rows, con
 	if (total[0] * 9 > ((size_t) 4 << 30))
 		throw Failure{GPUCOL_OUT_OF_MEMORY, "the result is larger than the device gives back"};
 	l.first = first;
-	l.out = array<int64_t>(total[0]);
+	if (t_.columns[shape_.label].cls == GPUCOL_CLASS_I && t_.columns[shape_.label].card > 0)
+	{
+		l.base = header.base = t_.columns[shape_.label].base;
+		header.width = sizeof(uint32_t);
+		l.offsets = array<uint32_t>(total[0]);
+	}
+	else
+		l.out = array<int64_t>(total[0]);
 	if (r.ranking == GPUCOL_RANK_U_KRANKS)
 		l.nulls = array<uint8_t>(total[0]);
 	labels_kernel<<<gpucol_launch_blocks(labels_kernel, GPUCOL_THREADS, 0), GPUCOL_THREADS, 0, t_.stream>>>(l);
 	device_check(cudaGetLastError(), "rank");
-	t_.wait();
 	gpucol_stage(t_.stream, "labels gathered");
-	fetch(l.out, sizeof(int64_t) * total[0]);
+	put(&header, sizeof(header));
+	fetch(l.out != NULL ? (void *) l.out : (void *) l.offsets, header.width * total[0]);
 	if (l.nulls)
 		fetch(l.nulls, total[0]);
 }
@@ -1110,7 +1162,6 @@ Ranker::rank(const GpucolTopkRows &rows, uint32_t number, bool must_settle)
 		return false;
 	gpucol_stage(t_.stream, "ranked");
 	put_answers(r, rows, picks, probability);
-	gpucol_stage(t_.stream, "answers fetched");
 	return true;
 }
 
@@ -1118,7 +1169,7 @@ Ranker::rank(const GpucolTopkRows &rows, uint32_t number, bool must_settle)
 bool
 Ranker::rank_all(const GpucolTopkRows &rows, bool must_settle)
 {
-	size_t		before = data_->size();
+	size_t		before = results_.size();
 
 	sort(rows);
 	if (shape_.x >= 0)
@@ -1126,7 +1177,7 @@ Ranker::rank_all(const GpucolTopkRows &rows, bool must_settle)
 	for (uint32_t r = 0; r < shape_.nrankings; r++)
 		if (!rank(rows, r, must_settle))
 		{
-			data_->resize(before);
+			results_.resize(before);
 			return false;
 		}
 	return true;
@@ -1178,7 +1229,6 @@ Ranker::run()
 	counted_ = array<uint8_t>(ngroups_);
 	device_check(cudaMemsetAsync(counted_, 0, ngroups_, t_.stream), "memset");
 	put_keys();
-	gpucol_stage(t_.stream, "keys fetched");
 	if (nrows_ == 0)
 	{
 		put_nothing();
@@ -1214,5 +1264,9 @@ Ranker::run()
 uint64_t
 gpucol_rank_rows(const GpucolRankTask &task, std::vector<char> *data)
 {
-	return Ranker(task, data).run();
+	Ranker		ranker(task, data);
+	uint64_t	ngroups = ranker.run();
+
+	ranker.fetch_all();
+	return ngroups;
 }

@@ -3,10 +3,12 @@
  * topk.cu
  *	  U-Topk over many groups: sorting, the two algorithms, selection.
  *
- * Sorting.  (group, score descending) becomes one radix key where group bits and
- * the bits of the scores' range fit 64 together, as they nearly always do; else
- * scores are sorted first and groups stably after.  Rows that tie in both are
- * put into order by probability and label by a thread at the head of each run.
+ * Sorting.  (group, score descending) becomes one radix key, of the scores no more
+ * leading bits than tell the rows of a group apart if they are spread at all.  Rows
+ * that tie are put into order by the whole score, probability and label by a thread
+ * at the head of each run.  Where a run is long for that, all bits of the scores are
+ * sorted by: in one key where they fit 64 bits with the group, else scores first and
+ * groups stably after.
  *
  * Heap (Algorithm 3 of Chang et al.): one thread a group runs the very loop of the
  * CPU, uncertain/rank_utopk.h, over a heap in shared memory.  It stops early, so
@@ -20,6 +22,8 @@
  *-------------------------------------------------------------------------
  */
 #include "topk.cuh"
+
+#include <algorithm>
 
 #include <cub/cub.cuh>
 
@@ -37,9 +41,13 @@
 namespace
 {
 
+constexpr uint32_t LONG_RUN = 32;	/* rows that tie in leading bits of their scores */
+constexpr int	SPREAD_BITS = 16;	/* of scores beyond those that number a group's rows */
+
 struct SortScratch
 {
 	int64_t    *range;			/* least and greatest score */
+	uint32_t   *long_run;		/* rows tie in the leading bits, too many for a thread */
 	uint64_t   *keys[2];
 	uint32_t   *rows[2];
 	void	   *cub;
@@ -72,6 +80,7 @@ carve(void *memory, uint32_t nrows)
 	SortScratch s;
 
 	s.range = (int64_t *) at;
+	s.long_run = (uint32_t *) at + 8;
 	at += 256;
 	for (int i = 0; i < 2; i++)
 	{
@@ -85,16 +94,24 @@ carve(void *memory, uint32_t nrows)
 	return s;
 }
 
-/* key: group above the distance from the greatest score */
+/* Keys of rows: the group above the leading bits of the distance from the greatest score. */
+struct KeyShape
+{
+	int64_t		greatest;
+	int			score_bits;		/* of the distance in the key; 64: no group in it */
+	int			shift;			/* bits of the distance that are left out */
+	int			group_bits;
+};
+
 __global__ void
-make_keys(GpucolTopkRows r, int64_t greatest, int score_bits, uint64_t *keys, uint32_t *rows)
+make_keys(GpucolTopkRows r, KeyShape shape, uint64_t *keys, uint32_t *rows)
 {
 	for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < r.nrows; i += gridDim.x * blockDim.x)
 	{
-		uint64_t	key = (uint64_t) greatest - (uint64_t) r.score[i];
+		uint64_t	key = ((uint64_t) shape.greatest - (uint64_t) r.score[i]) >> shape.shift;
 
-		if (r.group != nullptr && score_bits < 64)
-			key |= (uint64_t) r.group[i] << score_bits;
+		if (r.group != nullptr && shape.score_bits < 64)
+			key |= (uint64_t) r.group[i] << shape.score_bits;
 		keys[i] = key;
 		rows[i] = i;
 	}
@@ -108,34 +125,49 @@ group_keys(GpucolTopkRows r, const uint32_t *rows, uint64_t *keys)
 		keys[i] = r.group[rows[i]];
 }
 
+/* Do the rows at two places tie?  keys: in the order of these; NULL: compare the rows. */
 __device__ bool
-ties(const GpucolTopkRows &r, uint32_t a, uint32_t b)
+ties(const GpucolTopkRows &r, const uint32_t *rows, const uint64_t *keys, uint32_t i, uint32_t j)
 {
+	uint32_t	a,
+				b;
+
+	if (keys != nullptr)
+		return keys[i] == keys[j];
+	a = rows[i];
+	b = rows[j];
 	return r.score[a] == r.score[b] && (r.group == nullptr || r.group[a] == r.group[b]);
 }
 
-/* Does row a rank before row b that ties in score? */
+/* Does row a rank before row b of its group? */
 __device__ bool
 before(const GpucolTopkRows &r, uint32_t a, uint32_t b)
 {
+	if (r.score[a] != r.score[b])
+		return r.score[a] > r.score[b];
 	if (r.probability[a] != r.probability[b])
 		return r.probability[a] > r.probability[b];
 	return r.label[a] < r.label[b];
 }
 
-/* Order each run of ties by (probability, label): Shell sort by its first row. */
+/* Order each run of ties: Shell sort by its first row.  long_run: leave long ones. */
 __global__ void
-order_ties(GpucolTopkRows r, uint32_t *rows)
+order_ties(GpucolTopkRows r, uint32_t *rows, const uint64_t *keys, uint32_t *long_run)
 {
 	for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i + 1 < r.nrows; i += gridDim.x * blockDim.x)
 	{
 		uint32_t	n = 1;
 		uint32_t	gap = 1;
 
-		if (!ties(r, rows[i], rows[i + 1]) || (i > 0 && ties(r, rows[i - 1], rows[i])))
+		if (!ties(r, rows, keys, i, i + 1) || (i > 0 && ties(r, rows, keys, i - 1, i)))
 			continue;
-		while (i + n < r.nrows && ties(r, rows[i], rows[i + n]))
+		while (i + n < r.nrows && ties(r, rows, keys, i, i + n) && (long_run == nullptr || n <= LONG_RUN))
 			n++;
+		if (long_run != nullptr && n > LONG_RUN)
+		{
+			*long_run = 1;
+			continue;
+		}
 		while (gap < n / 3)
 			gap = 3 * gap + 1;
 		for (; gap > 0; gap /= 3)
@@ -171,6 +203,46 @@ gather(GpucolTopkRows r, const uint32_t *rows, double *p, uint32_t *row, uint32_
 	}
 }
 
+typedef cub::DoubleBuffer<uint64_t> Keys;
+typedef cub::DoubleBuffer<uint32_t> Rows;
+
+/* Sort by leading bits of the scores; *long_run is not 0 where these do not do. */
+cudaError_t
+sort_by_leading_bits(const GpucolTopkRows &r, const KeyShape &shape, const SortScratch &s, Keys &keys, Rows &rows,
+					 uint32_t *long_run, cudaStream_t stream)
+{
+	int			blocks = gpucol_launch_blocks(make_keys, GPUCOL_TOPK_THREADS, 0);
+	size_t		bytes = s.cub_bytes;
+
+	cudaMemsetAsync(s.long_run, 0, sizeof(uint32_t), stream);
+	make_keys<<<blocks, GPUCOL_TOPK_THREADS, 0, stream>>>(r, shape, keys.Current(), rows.Current());
+	cub::DeviceRadixSort::SortPairs(s.cub, bytes, keys, rows, r.nrows, 0, shape.score_bits + shape.group_bits, stream);
+	order_ties<<<blocks, GPUCOL_TOPK_THREADS, 0, stream>>>(r, rows.Current(), keys.Current(), s.long_run);
+	cudaMemcpyAsync(long_run, s.long_run, sizeof(uint32_t), cudaMemcpyDeviceToHost, stream);
+	return cudaStreamSynchronize(stream);
+}
+
+/* Sort by the whole scores. */
+void
+sort_by_all_bits(const GpucolTopkRows &r, KeyShape shape, const SortScratch &s, Keys &keys, Rows &rows, cudaStream_t stream)
+{
+	int			blocks = gpucol_launch_blocks(make_keys, GPUCOL_TOPK_THREADS, 0);
+	bool		together = shape.score_bits + shape.group_bits <= 64;
+	int			score_bits = shape.score_bits;
+	size_t		bytes = s.cub_bytes;
+
+	if (!together)
+		shape.score_bits = 64;
+	make_keys<<<blocks, GPUCOL_TOPK_THREADS, 0, stream>>>(r, shape, keys.Current(), rows.Current());
+	cub::DeviceRadixSort::SortPairs(s.cub, bytes, keys, rows, r.nrows, 0, together ? score_bits + shape.group_bits : score_bits, stream);
+	if (!together)
+	{
+		group_keys<<<blocks, GPUCOL_TOPK_THREADS, 0, stream>>>(r, rows.Current(), keys.Current());
+		cub::DeviceRadixSort::SortPairs(s.cub, bytes, keys, rows, r.nrows, 0, shape.group_bits, stream);
+	}
+	order_ties<<<blocks, GPUCOL_TOPK_THREADS, 0, stream>>>(r, rows.Current(), together ? keys.Current() : nullptr, nullptr);
+}
+
 int
 bits(uint64_t x)
 {
@@ -198,9 +270,10 @@ gpucol_topk_sort(const GpucolTopkRows &r, uint32_t *starts, double *p,
 	SortScratch s = carve(scratch, r.nrows);
 	cub::DoubleBuffer<uint64_t> keys(s.keys[0], s.keys[1]);
 	cub::DoubleBuffer<uint32_t> rows(s.rows[0], s.rows[1]);
-	int			blocks = gpucol_launch_blocks(make_keys, GPUCOL_TOPK_THREADS, 0);
-	int			score_bits,
-				group_bits = r.group == nullptr ? 0 : bits(r.ngroups - 1);
+	int			blocks = gpucol_launch_blocks(gather, GPUCOL_TOPK_THREADS, 0);
+	int			score_bits;
+	KeyShape	shape;
+	bool		done = false;
 	int64_t		range[2];
 	cudaError_t error;
 
@@ -216,21 +289,30 @@ gpucol_topk_sort(const GpucolTopkRows &r, uint32_t *starts, double *p,
 	if (error != cudaSuccess)
 		return error;
 	gpucol_stage(stream, "range of scores");
+	shape.greatest = range[1];
+	shape.group_bits = r.group == nullptr ? 0 : bits(r.ngroups - 1);
 	score_bits = bits((uint64_t) range[1] - (uint64_t) range[0]);
-	if (score_bits + group_bits <= 64)
+
+	/* whole digits of the radix sort, of 8 bits each */
+	shape.score_bits = std::max(28, bits(r.nrows / r.ngroups) + SPREAD_BITS);
+	shape.score_bits = (shape.group_bits + shape.score_bits + 7) / 8 * 8 - shape.group_bits;
+	shape.shift = score_bits - shape.score_bits;
+	if (shape.shift > 0 && shape.group_bits + shape.score_bits <= 64)
 	{
-		make_keys<<<blocks, GPUCOL_TOPK_THREADS, 0, stream>>>(r, range[1], score_bits, keys.Current(), rows.Current());
-		cub::DeviceRadixSort::SortPairs(s.cub, s.cub_bytes, keys, rows, r.nrows, 0, score_bits + group_bits, stream);
+		uint32_t	long_run;
+
+		error = sort_by_leading_bits(r, shape, s, keys, rows, &long_run, stream);
+		if (error != cudaSuccess)
+			return error;
+		done = long_run == 0;
 	}
-	else
+	if (!done)
 	{
-		make_keys<<<blocks, GPUCOL_TOPK_THREADS, 0, stream>>>(r, range[1], 64, keys.Current(), rows.Current());
-		cub::DeviceRadixSort::SortPairs(s.cub, s.cub_bytes, keys, rows, r.nrows, 0, score_bits, stream);
-		group_keys<<<blocks, GPUCOL_TOPK_THREADS, 0, stream>>>(r, rows.Current(), keys.Current());
-		cub::DeviceRadixSort::SortPairs(s.cub, s.cub_bytes, keys, rows, r.nrows, 0, group_bits, stream);
+		shape.shift = 0;
+		shape.score_bits = score_bits;
+		sort_by_all_bits(r, shape, s, keys, rows, stream);
 	}
 	gpucol_stage(stream, "radix sort");
-	order_ties<<<blocks, GPUCOL_TOPK_THREADS, 0, stream>>>(r, rows.Current());
 	gather<<<blocks, GPUCOL_TOPK_THREADS, 0, stream>>>(r, rows.Current(), p, row, starts);
 	return cudaGetLastError();
 }

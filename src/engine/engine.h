@@ -43,9 +43,11 @@ typedef struct GpucolRanked
 {
 	const int32_t *counts;
 	const uint64_t *first;
-	const int64_t *labels;
+	const int64_t *labels;		/* or NULL: base + offsets[] */
+	const uint32_t *offsets;
+	int64_t		base;
 	const uint8_t *nulls;		/* beside labels: 1 = no label; NULL pointer = none */
-	const double *probabilities;	/* U-Topk: of the set */
+	const double *probabilities;	/* U-Topk: of the set, if wanted */
 	const GpucolBytes *strings;
 	uint32_t	nstrings;
 } GpucolRanked;

@@ -738,14 +738,10 @@ read_data(GpucolRun *run)
 	{
 		size_t		size;
 
-		if (!gpucol_wire_receive(run->wire, GPUCOL_WIRE_RESULT_PART, &run->payload, &size))
+		if (!gpucol_wire_receive_into(run->wire, GPUCOL_WIRE_RESULT_PART, run->data + at,
+									  run->result.bytes - at, &size) || size == 0)
 			return GPUCOL_DEVICE_LOST;
-		if (size == 0 || size > run->result.bytes - at)
-			return GPUCOL_DEVICE_LOST;
-		memcpy(run->data + at, run->payload, size);
 		at += size;
-		free(run->payload);
-		run->payload = NULL;
 	}
 	return gpucol_wire_expect_results(run->wire, run->result.bytes) ? GPUCOL_OK : GPUCOL_DEVICE_LOST;
 }

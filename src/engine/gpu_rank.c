@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "engine/gpu_rank.h"
+#include "service/protocol.h"
 
 struct GpucolGpuRanks
 {
@@ -41,35 +42,56 @@ take(Left *left, uint64_t n, uint64_t size)
 	return at;
 }
 
+/* Find `total` labels, and which of them are none. */
+static bool
+find_labels(GpucolRanked *out, bool nulls, uint64_t total, Left *left)
+{
+	const GpucolWireLabels *header = take(left, 1, sizeof(GpucolWireLabels));
+	const void *labels;
+
+	if (header == NULL || (header->width != sizeof(int64_t) && header->width != sizeof(uint32_t)))
+		return false;
+	labels = take(left, total, header->width);
+	if (labels == NULL)
+		return false;
+	out->base = header->base;
+	if (header->width == sizeof(int64_t))
+		out->labels = labels;
+	else
+		out->offsets = labels;
+	if (nulls)
+		out->nulls = take(left, total, 1);
+	return !nulls || out->nulls != NULL;
+}
+
 /* Find the arrays of one ranking. */
 static GpucolStatus
 find_ranking(GpucolGpuRanks *ranks, const GpucolRowShape *shape, uint32_t r,
 			 uint64_t ngroups, Left *left)
 {
 	GpucolRanked *out = &ranks->all[r];
-	uint32_t	ranking = shape->rankings[r].ranking;
+	const GpucolShapeRanking *ranking = &shape->rankings[r];
+	bool		chances = ranking->wanted & GPUCOL_WANTED_PROBABILITY;
 	uint64_t	total = 0;
 
 	out->counts = take(left, ngroups, sizeof(int32_t));
-	if (ranking == GPUCOL_RANK_U_TOPK)
+	if (chances)
 		out->probabilities = take(left, ngroups, sizeof(double));
 	ranks->first[r] = malloc(sizeof(uint64_t) * (ngroups + 1));
 	if (ranks->first[r] == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	if (out->counts == NULL || (ranking == GPUCOL_RANK_U_TOPK && out->probabilities == NULL))
+	if (out->counts == NULL || (chances && out->probabilities == NULL))
 		return GPUCOL_DEVICE_LOST;
 	for (uint64_t g = 0; g < ngroups; g++)
 	{
 		ranks->first[r][g] = total;
-		if (out->counts[g] > 0 && shape->label >= 0)
+		if (out->counts[g] > 0)
 			total += (uint64_t) out->counts[g];
 	}
 	out->first = ranks->first[r];
-	out->labels = take(left, total, sizeof(int64_t));
-	if (ranking == GPUCOL_RANK_U_KRANKS)
-		out->nulls = take(left, total, 1);
-	return out->labels == NULL || (ranking == GPUCOL_RANK_U_KRANKS && out->nulls == NULL) ?
-		GPUCOL_DEVICE_LOST : GPUCOL_OK;
+	return ngroups == 0 || !(ranking->wanted & GPUCOL_WANTED_LABELS) ||
+		find_labels(out, ranking->ranking == GPUCOL_RANK_U_KRANKS, total, left) ?
+		GPUCOL_OK : GPUCOL_DEVICE_LOST;
 }
 
 GpucolStatus

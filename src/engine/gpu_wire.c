@@ -260,6 +260,38 @@ gpucol_wire_receive(GpucolWire *wire, GpucolWireType type,
 	return gpucol_wire_receive_either(wire, type, type, &is_other, payload, size);
 }
 
+/* Receive the header of a message of one of two types, of at most `most` bytes. */
+static bool
+receive_header(GpucolWire *wire, GpucolWireType type, GpucolWireType other, size_t most,
+			   GpucolWireHeader *header)
+{
+	if (!receive_bytes(wire, header, sizeof(*header)))
+		return false;
+	if (header->magic == GPUCOL_WIRE_MAGIC && header->version == GPUCOL_WIRE_VERSION &&
+		(header->type == type || header->type == other) &&
+		header->length <= GPUCOL_WIRE_MAX_PAYLOAD && header->length <= most)
+		return true;
+	if (header->type == GPUCOL_WIRE_RESULT && header->length == sizeof(failure) &&
+		!receive_bytes(wire, &failure, sizeof(failure)))
+		memset(&failure, 0, sizeof(failure));
+	disconnect(wire);
+	return false;
+}
+
+bool
+gpucol_wire_receive_into(GpucolWire *wire, GpucolWireType type, void *to, size_t room,
+						 size_t *size)
+{
+	GpucolWireHeader header;
+
+	*size = 0;
+	if (!receive_header(wire, type, type, room, &header) ||
+		!receive_bytes(wire, to, header.length))
+		return false;
+	*size = header.length;
+	return true;
+}
+
 bool
 gpucol_wire_receive_either(GpucolWire *wire, GpucolWireType type,
 						   GpucolWireType other, bool *is_other,
@@ -269,18 +301,8 @@ gpucol_wire_receive_either(GpucolWire *wire, GpucolWireType type,
 
 	*payload = NULL;
 	*size = 0;
-	if (!receive_bytes(wire, &header, sizeof(header)))
+	if (!receive_header(wire, type, other, SIZE_MAX, &header))
 		return false;
-	if (header.magic != GPUCOL_WIRE_MAGIC || header.version != GPUCOL_WIRE_VERSION ||
-		(header.type != type && header.type != other) ||
-		header.length > GPUCOL_WIRE_MAX_PAYLOAD)
-	{
-		if (header.type == GPUCOL_WIRE_RESULT && header.length == sizeof(failure) &&
-			!receive_bytes(wire, &failure, sizeof(failure)))
-			memset(&failure, 0, sizeof(failure));
-		disconnect(wire);
-		return false;
-	}
 	*is_other = header.type != type;
 	*payload = malloc(header.length + 1);
 	*size = header.length;

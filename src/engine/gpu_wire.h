@@ -86,6 +86,10 @@ extern bool gpucol_wire_send(GpucolWire *wire, GpucolWireType type,
 extern bool gpucol_wire_receive(GpucolWire *wire, GpucolWireType type,
 								void **payload, size_t *size);
 
+/* The same into memory for `room` bytes; a longer message is an error. */
+extern bool gpucol_wire_receive_into(GpucolWire *wire, GpucolWireType type,
+									 void *to, size_t room, size_t *size);
+
 /* The same where a message of `other` may come instead; *is_other says so. */
 extern bool gpucol_wire_receive_either(GpucolWire *wire, GpucolWireType type,
 									   GpucolWireType other, bool *is_other,

@@ -285,6 +285,9 @@ gpucol_topk_shape(GpucolTopk *topk, GpucolRowShape *shape, const char **why)
 		.ranking = rankings[i].ranking,.k = rankings[i].k,
 			.k_key = topk->k_keys[i],.threshold = rankings[i].threshold
 	};
+	for (int i = 0; i < r->naggs && *why == NULL; i++)
+		shape->rankings[topk->batch_ranking[i]].wanted |=
+			r->aggs[i].probability ? GPUCOL_WANTED_PROBABILITY : GPUCOL_WANTED_LABELS;
 	MemoryContextSwitchTo(old);
 	return *why == NULL;
 }
@@ -799,6 +802,18 @@ answer_array(GpucolTopk *topk, const GpucolBatchAnswer *answer)
 	return label_array(topk, values, answer->nulls != NULL ? nulls : NULL, n);
 }
 
+/* Labels that were delivered as offsets. */
+static int64 *
+whole_labels(GpucolTopk *topk, const uint32 *offsets, Size n, int64 base)
+{
+	int64	   *labels = MemoryContextAllocHuge(topk->handed_context,
+											   sizeof(int64) * (n + 1));
+
+	for (Size i = 0; i < n; i++)
+		labels[i] = base + offsets[i];
+	return labels;
+}
+
 /* Labels of ranking `r` of the device's batch as datums, made at the first call. */
 static const DeviceLabels *
 device_labels(GpucolTopk *topk, int r)
@@ -815,7 +830,8 @@ device_labels(GpucolTopk *topk, int r)
 	old = MemoryContextSwitchTo(topk->handed_context);
 	d->values = MemoryContextAllocHuge(topk->handed_context, sizeof(Datum) * (n + 1));
 	d->nulls = MemoryContextAllocHuge(topk->handed_context, sizeof(bool) * (n + 1));
-	label_datums(topk, ranked->labels + from,
+	label_datums(topk, ranked->labels != NULL ? ranked->labels + from :
+				 whole_labels(topk, ranked->offsets + from, n, ranked->base),
 				 ranked->nulls != NULL ? ranked->nulls + from : NULL, n, ranked,
 				 d->values, d->nulls);
 	MemoryContextSwitchTo(old);

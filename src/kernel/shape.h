@@ -46,12 +46,16 @@ typedef enum GpucolShapeKind
 	GPUCOL_SHAPE_RANKED
 } GpucolShapeKind;
 
+/* What is wanted of a ranking: its labels, and the probability of U-Topk's set. */
+#define GPUCOL_WANTED_LABELS		1
+#define GPUCOL_WANTED_PROBABILITY	2
+
 typedef struct GpucolShapeRanking
 {
 	uint32_t	ranking;		/* GpucolRanking */
 	int32_t		k;				/* where k_key is negative */
 	int32_t		k_key;			/* number of the group key that is k, or -1 */
-	uint32_t	unused;
+	uint32_t	wanted;			/* GPUCOL_WANTED_xxx */
 	double		threshold;		/* PT-k */
 } GpucolShapeRanking;
 

@@ -235,10 +235,17 @@ typedef struct GpucolWireChunk
  * SCAN: uint64 row[nrows] (segment << 32 | row, segment = nsegments for delta
  * rows), then each output as a key above.
  * RANKED: the keys of groups as above, then for each ranking: int32
- * counts[nrows] padded to 8 bytes, for U-Topk double probability[nrows], int64
- * label[], and for U-kRanks uint8 null[] padded to 8 bytes; of these as many as
- * the positive counts sum to.
+ * counts[nrows] padded to 8 bytes; double probability[nrows], if wanted; if labels
+ * are wanted, a GpucolWireLabels, the labels padded to 8 bytes, and for U-kRanks
+ * uint8 null[] padded to 8 bytes; of these as many as the positive counts sum to.
  */
+typedef struct GpucolWireLabels
+{
+	int64_t		base;
+	uint32_t	width;			/* 8: int64 labels; 4: uint32, to be added to base */
+	uint32_t	unused;
+} GpucolWireLabels;
+
 typedef struct GpucolWireResult
 {
 	uint32_t	status;			/* GpucolStatus */

@@ -126,6 +126,20 @@ struct Batch
 	}
 };
 
+/* Scores: so many values, or any of 40 bits; of 63 bits; crowded beside a few that are far away. */
+constexpr int SPREAD = -1,
+			CROWDED = -2;
+
+static int64_t
+draw_score(int ties)
+{
+	if (ties == SPREAD)
+		return (int64_t) (draw(1ull << 62) << 1) - (1ll << 62);
+	if (ties == CROWDED)
+		return draw(500) == 0 ? (int64_t) draw(1ull << 62) : (int64_t) draw(1 << 20);
+	return ties ? (int64_t) draw(ties) - ties / 2 : (int64_t) draw(1ull << 40);
+}
+
 static Batch
 make_batch(uint32_t ngroups, int n, int k, int ties, double scale)
 {
@@ -138,7 +152,7 @@ make_batch(uint32_t ngroups, int n, int k, int ties, double scale)
 	{
 		uint32_t	size = k < n ? k + (uint32_t) draw(n - k + 1) : n;
 
-		if (ties && draw(10) == 0)
+		if (ties > 0 && draw(10) == 0)
 			size = draw(3);
 		b.longest = std::max(b.longest, size);
 		b.starts.push_back(b.starts.back() + size);
@@ -157,7 +171,7 @@ make_batch(uint32_t ngroups, int n, int k, int ties, double scale)
 			uint32_t	at = order[i];
 
 			b.group[at] = g;
-			b.score[at] = ties ? (int64_t) draw(ties) - ties / 2 : (int64_t) draw(1ull << 40);
+			b.score[at] = draw_score(ties);
 			b.p[at] = scale * draw(1001) / 1000.0;
 			b.label[at] = at;
 		}
@@ -513,6 +527,9 @@ check()
 	check_batch(200, 1000, 100, 0, 0.3);
 	check_batch(50, 2000, 500, 0, 1);
 	check_batch(20, 3000, 1500, 0, 1);
+	check_batch(3000, 300, 10, SPREAD, 1);
+	check_batch(3000, 300, 10, CROWDED, 1);
+	check_batch(1, 200000, 10, SPREAD, 1);
 	check_batch(2000, 50, 1, 6, 1, true);
 	check_batch(300, 500, 1, 0, 0.5, true);
 	check_batch(3, 100000, 20, 5, 0.01);
