@@ -80,6 +80,7 @@ struct GpucolTopk
 
 	/* rows of one scan batch */
 	uint32	   *groups;
+	uint32	   *selected;		/* those that become rows */
 	GpucolBatchRow *rows;
 	uint32		rows_size;
 
@@ -392,21 +393,6 @@ is_null(const GpucolResultColumn *column, uint32 i)
 	return column->nulls != NULL && column->nulls[i];
 }
 
-/* A score, or a label, of a class that sorts as int64. */
-static int64
-sort_word(const GpucolResultColumn *column, uint32 i)
-{
-	switch (column->cls)
-	{
-		case GPUCOL_CLASS_D:
-			return (int64) column->d[i];
-		case GPUCOL_CLASS_F:
-			return gpucol_float_order(column->f[i]);
-		default:
-			return column->i[i];
-	}
-}
-
 /* The bits of a float. */
 static int64
 float_bits(double x)
@@ -429,84 +415,138 @@ store_label(GpucolTopk *topk, GpucolBytes bytes)
 	return (int64) (intptr_t) label;
 }
 
-/* The word that stands for a label. */
-static int64
-label_word(GpucolTopk *topk, const GpucolResultColumn *column, uint32 i)
+/* Drop selected rows that are NULL in a column. */
+static uint32
+drop_nulls(GpucolTopk *topk, const GpucolResultColumn *column, uint32 n)
 {
-	if (column->cls == GPUCOL_CLASS_S)
-		return store_label(topk, column->s[i]);
-	if (column->cls == GPUCOL_CLASS_F)
-		return float_bits(column->f[i]);
-	return sort_word(column, i);
+	uint32		kept = 0;
+
+	if (column->nulls == NULL)
+		return n;
+	for (uint32 j = 0; j < n; j++)
+	{
+		topk->selected[kept] = topk->selected[j];
+		kept += !column->nulls[topk->selected[j]];
+	}
+	return kept;
 }
 
-/* The probability, checked. */
-static double
-row_probability(GpucolTopk *topk, const GpucolResultColumn *column, uint32 i)
+/* Select the rows that the FILTER lets pass. */
+static uint32
+filter_rows(GpucolTopk *topk, const GpucolResult *result)
 {
-	double		p = column->f[i];
+	const GpucolResultColumn *filter = topk->rankings->filter_column < 0 ? NULL :
+		&result->columns[topk->rankings->filter_column];
+	uint32		n = 0;
 
-	if (column->cls == GPUCOL_CLASS_D)
-		p = (double) (int64) column->d[i] / topk->p_divisor;
-	gpucol_group_check_probability(p);
-	return p;
+	for (uint32 i = 0; i < result->nrows; i++)
+	{
+		topk->selected[n] = i;
+		n += filter == NULL || (!is_null(filter, i) && filter->i[i]);
+	}
+	return n;
 }
 
-/* The number of the row's x-tuple. */
-static int64
-row_x(GpucolTopk *topk, const GpucolResultColumn *column, uint32 i)
-{
-	GpucolBytes word;
-
-	if (is_null(column, i))
-		return -1;
-	if (column->cls == GPUCOL_CLASS_S)
-		return gpucol_names_number(topk->x_names, column->s[i]);
-	word.data = (const char *) &column->i[i];
-	word.len = sizeof(int64);
-	return gpucol_names_number(topk->x_names, word);
-}
-
-/* Check k of a row where it is a group key. */
+/* Check k of the selected rows where it is a group key. */
 static void
-check_row_k(GpucolTopk *topk, const GpucolResultColumn *columns, uint32 i)
+check_row_k(GpucolTopk *topk, const GpucolResultColumn *columns, uint32 n)
 {
 	for (int r = 0; r < topk->nrankings; r++)
 	{
 		const GpucolResultColumn *k = &columns[Max(topk->k_keys[r], 0)];
 
-		if (topk->k_keys[r] < 0)
-			continue;
-		if (is_null(k, i))
-			report_null("k");
-		gpucol_group_check_k((int32) k->i[i]);
+		for (uint32 j = 0; topk->k_keys[r] >= 0 && j < n; j++)
+		{
+			if (is_null(k, topk->selected[j]))
+				report_null("k");
+			gpucol_group_check_k((int32) k->i[topk->selected[j]]);
+		}
 	}
 }
 
-/* Turn row i of a scan batch into a label-confidence row; false: it is ignored. */
-static bool
-make_row(GpucolTopk *topk, const GpucolResultColumn *columns, uint32 i,
-		 GpucolBatchRow *row)
+/* Scores, as int64 that sort like them. */
+static void
+make_scores(GpucolTopk *topk, const GpucolResultColumn *column, uint32 n)
 {
-	const GpucolRankings *r = topk->rankings;
+	const uint32 *selected = topk->selected;
+	GpucolBatchRow *rows = topk->rows;
 
-	if (r->filter_column >= 0 &&
-		(is_null(&columns[r->filter_column], i) || !columns[r->filter_column].i[i]))
-		return false;
-	if (topk->batch == NULL)
-		start_batch(topk);
-	check_row_k(topk, columns, i);
-	if (is_null(&columns[r->score_column], i) ||
-		is_null(&columns[r->probability_column], i) ||
-		(r->label_column >= 0 && is_null(&columns[r->label_column], i)))
-		return false;
-	row->p = row_probability(topk, &columns[r->probability_column], i);
-	row->score = sort_word(&columns[r->score_column], i);
-	row->label = 0;
-	if (r->label_column >= 0)
-		row->label = label_word(topk, &columns[r->label_column], i);
-	row->x = r->x_column >= 0 ? row_x(topk, &columns[r->x_column], i) : -1;
-	return true;
+	switch (column->cls)
+	{
+		case GPUCOL_CLASS_D:
+			for (uint32 j = 0; j < n; j++)
+				rows[j].score = (int64) column->d[selected[j]];
+			break;
+		case GPUCOL_CLASS_F:
+			for (uint32 j = 0; j < n; j++)
+				rows[j].score = gpucol_float_order(column->f[selected[j]]);
+			break;
+		default:
+			for (uint32 j = 0; j < n; j++)
+				rows[j].score = column->i[selected[j]];
+			break;
+	}
+}
+
+/* Probabilities, checked. */
+static void
+make_probabilities(GpucolTopk *topk, const GpucolResultColumn *column, uint32 n)
+{
+	for (uint32 j = 0; j < n; j++)
+	{
+		uint32		i = topk->selected[j];
+		double		p = column->cls == GPUCOL_CLASS_D ?
+			(double) (int64) column->d[i] / topk->p_divisor : column->f[i];
+
+		if (!(p >= 0 && p <= 1))
+			gpucol_group_check_probability(p);
+		topk->rows[j].p = p;
+	}
+}
+
+/* The words that stand for labels. */
+static void
+make_labels(GpucolTopk *topk, const GpucolResultColumn *column, uint32 n)
+{
+	const uint32 *selected = topk->selected;
+	GpucolBatchRow *rows = topk->rows;
+
+	switch (column->cls)
+	{
+		case GPUCOL_CLASS_S:
+			for (uint32 j = 0; j < n; j++)
+				rows[j].label = store_label(topk, column->s[selected[j]]);
+			break;
+		case GPUCOL_CLASS_F:
+			for (uint32 j = 0; j < n; j++)
+				rows[j].label = float_bits(column->f[selected[j]]);
+			break;
+		case GPUCOL_CLASS_D:
+			for (uint32 j = 0; j < n; j++)
+				rows[j].label = (int64) column->d[selected[j]];
+			break;
+		default:
+			for (uint32 j = 0; j < n; j++)
+				rows[j].label = column->i[selected[j]];
+			break;
+	}
+}
+
+/* Numbers of the rows' x-tuples. */
+static void
+make_x(GpucolTopk *topk, const GpucolResultColumn *column, uint32 n)
+{
+	for (uint32 j = 0; j < n; j++)
+	{
+		uint32		i = topk->selected[j];
+
+		topk->rows[j].x = -1;
+		if (is_null(column, i))
+			continue;
+		topk->rows[j].x = gpucol_names_number(topk->x_names,
+											  column->cls == GPUCOL_CLASS_S ? column->s[i] :
+											  (GpucolBytes) {(const char *) &column->i[i], sizeof(int64)});
+	}
 }
 
 static void
@@ -515,28 +555,58 @@ reserve_rows(GpucolTopk *topk, uint32 n)
 	if (n <= topk->rows_size)
 		return;
 	topk->groups = palloc(sizeof(uint32) * n);
+	topk->selected = palloc(sizeof(uint32) * n);
 	topk->rows = palloc(sizeof(GpucolBatchRow) * n);
 	topk->rows_size = n;
+}
+
+/* Turn the rows that count into label-confidence rows, a column at a time. */
+static uint32
+make_rows(GpucolTopk *topk, const GpucolResult *result)
+{
+	const GpucolRankings *r = topk->rankings;
+	const GpucolResultColumn *columns = result->columns;
+	uint32		n = filter_rows(topk, result);
+
+	if (n == 0)
+		return 0;
+	if (topk->batch == NULL)
+		start_batch(topk);
+	check_row_k(topk, columns, n);
+	n = drop_nulls(topk, &columns[r->score_column], n);
+	n = drop_nulls(topk, &columns[r->probability_column], n);
+	if (r->label_column >= 0)
+		n = drop_nulls(topk, &columns[r->label_column], n);
+	make_scores(topk, &columns[r->score_column], n);
+	make_probabilities(topk, &columns[r->probability_column], n);
+	for (uint32 j = 0; j < n; j++)
+	{
+		topk->rows[j].label = 0;
+		topk->rows[j].x = -1;
+	}
+	if (r->label_column >= 0)
+		make_labels(topk, &columns[r->label_column], n);
+	if (r->x_column >= 0)
+		make_x(topk, &columns[r->x_column], n);
+	return n;
 }
 
 /* Collect one batch of the scan. */
 static GpucolStatus
 collect_batch(GpucolTopk *topk, const GpucolResult *result)
 {
-	uint32		kept = 0;
+	uint32		kept;
 
 	reserve_rows(topk, result->nrows);
 	if (topk->nkeys > 0)
 		gpucol_keys_lookup(topk->keys, result->columns, result->nrows, topk->groups);
 	else
 		memset(topk->groups, 0, sizeof(uint32) * result->nrows);
-	for (uint32 i = 0; i < result->nrows; i++)
-	{
-		if (make_row(topk, result->columns, i, &topk->rows[kept]))
-			topk->groups[kept++] = topk->groups[i];
-	}
+	kept = make_rows(topk, result);
 	if (kept == 0)
 		return GPUCOL_OK;
+	for (uint32 j = 0; j < kept; j++)
+		topk->groups[j] = topk->groups[topk->selected[j]];
 
 	/* group keys and texts are not the batch's */
 	if (MemoryContextMemAllocated(topk->context, true) >
