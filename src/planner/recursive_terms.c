@@ -292,7 +292,10 @@ describe_input(GpucolRecLowering *lowering, GpucolRecSource *source)
 	if (rel->cheapest_total_path == NULL ||
 		rel->cheapest_total_path->param_info != NULL ||
 		!bms_is_empty(rel->lateral_relids))
-		return gpucol_rec_lower_decline(lowering, "a relation of the recursive term depends on another (LATERAL)");
+		return gpucol_rec_lower_decline(lowering,
+										source->rte != NULL && source->rte->rtekind == RTE_FUNCTION ?
+										"a function in FROM of the recursive term reads columns of another relation (LATERAL)" :
+										"a subquery in FROM of the recursive term reads columns of another relation and is no plain join (LATERAL)");
 	source->rel = rel;
 	foreach(lc, rel->cheapest_total_path->pathtarget->exprs)
 	{
