@@ -4,7 +4,7 @@
  *	  Checks the scan and grouping kernels against plain loops on the CPU, and
  *	  measures them against the device's own read bandwidth.
  *
- * Usage: kernels check | bench [rows in millions]
+ * Usage: kernels check | few | bench [rows in millions]
  *
  * The packing here follows src/kernel/format.h word for word and shares no code
  * with the library.  Exit status 1 if any answer differs.
@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "jit_reduce.cuh"
+#include "kernel/float_order.h"
 #include "plan.h"
 #include "reduce.cuh"
 #include "scan.cuh"
@@ -287,57 +288,147 @@ expect(const char *what, int width, uint64_t got, uint64_t want)
 	}
 }
 
+/*
+ * Every scan under the table's one range, which `pass` says of a row; column 1 is
+ * the one that is added up.
+ */
+static void
+check_scan(Table &t, const char *what, int width, bool deleted, bool extremes, std::function<bool(uint64_t)> pass)
+{
+	const Column &b = t.columns[1];
+	unsigned long long *out = t.own(upload(std::vector<unsigned long long>(5, 0)));
+	uint32_t   *bitmap = t.own(upload(std::vector<uint32_t>(t.plan.nvectors * 32, 0)));
+	std::vector<uint32_t> want(t.plan.nvectors * 32, 0),
+				got(want.size());
+	const unsigned long long none[5] = {0, 0, 0, ~0ull, 0};
+	unsigned long long sums[5] = {0, 0, 0, 0xffffffffu, 0},
+				r[5];
+	uint64_t	row = 0;
+
+	for (size_t s = 0; s < t.nrows.size(); row += t.nrows[s++])
+		for (uint32_t i = 0; i < t.nrows[s]; i++)
+		{
+			unsigned long long x;
+
+			if ((deleted && is_deleted(row + i)) || !pass(row + i))
+				continue;
+			sums[0]++;
+			want[t.vector_start[s] * 32 + i / 32] |= 1u << (i % 32);
+			if (is_null(b, row + i))
+				continue;
+			x = make_code(row + i, b.seed, b.width, 0) + s % 3;
+			sums[1]++;
+			sums[2] += x;
+			sums[3] = std::min(sums[3], x);
+			sums[4] = std::max(sums[4], x);
+		}
+	CHECK(cudaMemcpy(out, none, sizeof(none), cudaMemcpyHostToDevice));
+	CHECK(gpucol_scan_count(t.plan, out, 0));
+	CHECK(cudaMemcpy(r, out, sizeof(r), cudaMemcpyDeviceToHost));
+	expect(what, width, r[0], sums[0]);
+	CHECK(cudaMemset(bitmap, 0xa5, got.size() * 4));
+	CHECK(gpucol_scan_bitmap(t.plan, bitmap, 0));
+	CHECK(cudaMemcpy(got.data(), bitmap, got.size() * 4, cudaMemcpyDeviceToHost));
+	expect("bitmap", width, got == want, 1);
+	CHECK(cudaMemcpy(out, none, sizeof(none), cudaMemcpyHostToDevice));
+	CHECK(gpucol_scan_reduce(t.plan, {1, b.nulls, 0, b.reference}, extremes, out, 0));
+	CHECK(cudaMemcpy(r, out, sizeof(r), cudaMemcpyDeviceToHost));
+	expect("reduce rows", width, r[0], sums[0]);
+	expect("reduce values", width, r[1], sums[1]);
+	expect("reduce sum", width, r[2], sums[2]);
+	if (extremes && sums[0] > 0)
+	{
+		expect("reduce least", width, r[3], sums[3]);
+		expect("reduce greatest", width, r[4], sums[4]);
+	}
+}
+
+/* Ranges over codes of a width, inner, outer and empty; sums of another width. */
 static void
 check_scans(int width, bool nulls, bool deleted, bool invert)
 {
 	Column		a = {1, width, 0, 100, nulls};
-	Column		b = {2, 13, 0, -5, nulls};
+	Column		b = {2, (width * 7 + 13) % 32, 0, -5, nulls};
 	Table		t({65536, 20001, 1, 1023, 1024}, {a, b}, deleted);
 	uint64_t	top = low_bits(~0ull, width ? width : 1);
 	uint64_t	bounds[][2] = {{top / 4, top / 2}, {0, 0}, {top, top}, {0, top}, {0, top / 3}, {top / 2, top}};
-	unsigned long long *out = t.own(upload(std::vector<unsigned long long>(8, 0)));
-	uint32_t   *bitmap = t.own(upload(std::vector<uint32_t>(t.plan.nvectors * 32, 0)));
 
 	if (width == 0)
 		bounds[0][1] = bounds[3][1] = 0;
 	for (auto &bound : bounds)
 	{
-		std::vector<uint32_t> want(t.plan.nvectors * 32, 0),
-					got(want.size());
-		unsigned long long n = 0,
-					sum = 0,
-					values = 0,
-					zero[8] = {0, 0, 0, ~0ull, 0, 0, 0, 0},
-					r[8];
-		uint64_t	row = 0;
-
 		t.set_ranges({between(0, bound[0], bound[1], invert)});
-		for (size_t s = 0; s < t.nrows.size(); row += t.nrows[s++])
-			for (uint32_t i = 0; i < t.nrows[s]; i++)
-				if (!(deleted && is_deleted(row + i)) && passes(t, t.ranges[0], row + i))
-				{
-					n++;
-					want[t.vector_start[s] * 32 + i / 32] |= 1u << (i % 32);
-					if (!is_null(b, row + i))
-					{
-						values++;
-						sum += make_code(row + i, b.seed, b.width, 0) + s % 3;
-					}
-				}
-		CHECK(cudaMemcpy(out, zero, sizeof(zero), cudaMemcpyHostToDevice));
-		CHECK(gpucol_scan_count(t.plan, out, 0));
-		CHECK(cudaMemcpy(r, out, sizeof(r), cudaMemcpyDeviceToHost));
-		expect("count", width, r[0], n);
-		CHECK(cudaMemset(bitmap, 0xa5, got.size() * 4));
-		CHECK(gpucol_scan_bitmap(t.plan, bitmap, 0));
-		CHECK(cudaMemcpy(got.data(), bitmap, got.size() * 4, cudaMemcpyDeviceToHost));
-		expect("bitmap", width, got == want, 1);
-		CHECK(cudaMemcpy(out, zero, sizeof(zero), cudaMemcpyHostToDevice));
-		CHECK(gpucol_scan_reduce(t.plan, {1, (uint8_t) nulls, 0, -5}, bound[0] == 0, out, 0));
-		CHECK(cudaMemcpy(r, out, sizeof(r), cudaMemcpyDeviceToHost));
-		expect("reduce rows", width, r[0], n);
-		expect("reduce values", width, r[1], values);
-		expect("reduce sum", width, r[2], sum);
+		check_scan(t, "count", width, deleted, bound[0] == 0, [&] (uint64_t row) { return passes(t, t.ranges[0], row); });
+	}
+}
+
+/* The tests of codes that are no ranges: bitmap, list, signed numbers, floats. */
+static void
+check_tests(int width)
+{
+	Column		a = {1, width, 0, 0, width % 2 == 1};
+	Column		b = {2, 13, 0, 0, false};
+	bool		deleted = width & 2;
+	Table		t({20001, 65536, 1}, {a, b}, deleted);
+	auto		code_of = [&] (uint64_t row) { return make_code(row, a.seed, width, 0); };
+
+	auto		check_test = [&] (const char *what, GpucolDeviceRange r, std::function<bool(uint64_t)> test)
+	{
+		for (int way = 0; way < 4; way++)
+		{
+			r.invert = way & 1;
+			r.null_passes = way >> 1;
+			t.set_ranges({r});
+			check_scan(t, what, width, deleted, true, [&] (uint64_t row) {
+				return is_null(a, row) ? r.null_passes != 0 : test(code_of(row)) != (r.invert != 0);
+			});
+		}
+	};
+
+	GpucolDeviceRange r = {};
+
+	if (width <= 20)
+	{
+		std::vector<uint32_t> bits(((1u << width) + 31) / 32);
+
+		for (uint32_t &w : bits)
+			w = (uint32_t) mix((uint64_t) (&w - bits.data()));
+		r.test = GPUCOL_TEST_BITMAP;
+		r.n = width ? (1u << width) - (1u << width) / 5 : 1;	/* codes beyond fail */
+		r.data = t.own(upload(bits));
+		check_test("bitmap of codes", r, [&] (uint64_t code) { return code < r.n && (bits[code / 32] >> (code % 32) & 1); });
+	}
+
+	std::vector<uint64_t> list = {0, low_bits(~0ull, width)};
+
+	for (uint64_t row = 0; row < 30; row++)
+		list.push_back(code_of(row * 701));
+	std::sort(list.begin(), list.end());
+	list.erase(std::unique(list.begin(), list.end()), list.end());
+	r.test = GPUCOL_TEST_LIST;
+	r.n = list.size();
+	r.data = t.own(upload(list));
+	check_test("list of codes", r, [&] (uint64_t code) { return std::binary_search(list.begin(), list.end(), code); });
+
+	r.zone_lo = gpucol_float_order(-1e10);
+	r.zone_hi = gpucol_float_order(3.5e20);
+	if (width == 32 || width == 64)
+	{
+		auto		ordered = [&] (double x) { int64_t o = gpucol_float_order(x); return o >= r.zone_lo && o <= r.zone_hi; };
+		auto		float4_of = [] (uint64_t code) { float f; uint32_t bits = (uint32_t) code; memcpy(&f, &bits, 4); return (double) f; };
+		auto		float8_of = [] (uint64_t code) { double f; memcpy(&f, &code, 8); return f; };
+
+		r.test = GPUCOL_TEST_FLOAT;
+		check_test("floats", r, [&] (uint64_t code) { return ordered(width == 32 ? float4_of(code) : float8_of(code)); });
+		r.test = GPUCOL_TEST_FLOAT4;
+		check_test("short floats", r, [&] (uint64_t code) { return ordered(float4_of(code)); });
+	}
+	if (width == 64)
+	{
+		r.test = GPUCOL_TEST_SIGNED;
+		r.lo = (uint64_t) -(INT64_C(1) << 62);
+		r.hi = UINT64_C(1) << 61;
+		check_test("signed numbers", r, [&] (uint64_t code) { return (int64_t) code >= (int64_t) r.lo && (int64_t) code <= (int64_t) r.hi; });
 	}
 }
 
@@ -564,12 +655,30 @@ check()
 {
 	check_shapes();
 	for (int width = 0; width <= 64; width++)
-		for (int variant = 0; variant < (width <= 33 ? 8 : 1); variant++)
+	{
+		for (int variant = 0; variant < 8; variant++)
 			check_scans(width, variant & 1, variant & 2, variant & 4);
+		check_tests(width);
+	}
 	for (uint32_t groups : {1u, 2u, 7u, 30u, 300u, 5000u, 20000u, 100000u, 500000u})
 		for (int variant = 0; variant < 4; variant++)
 			check_groups(groups, variant & 1, variant & 2, groups == 7 || groups == 5000 || groups == 100000);
 	printf("kernels check: %s\n", failures ? "FAILED" : "ok");
+	return failures != 0;
+}
+
+/* What the tools that watch every access can do in a minute. */
+static int
+check_few()
+{
+	for (uint32_t groups : {2u, 300u, 5000u, 60000u, 500000u})
+		check_groups(groups, groups == 300, groups == 5000, false);
+	check_shape("1+1", {{1, 9, 300, 10, false, 1}, {2, 12, 0, -3, false}}, 1, true, true);
+	check_shape("1+1 wide", {{1, 20, 5000, 10, true, 3}, {2, 30, 0, -3, false}}, 1, false, false);
+	check_shape("2+1", {{1, 4, 16, 0, false}, {2, 5, 30, 0, false}, {3, 14, 0, 1, true}}, 2, false, true);
+	for (int width : {0, 1, 4, 7, 8, 13, 32, 40})
+		check_scans(width, true, true, false);
+	printf("kernels few: %s\n", failures ? "FAILED" : "ok");
 	return failures != 0;
 }
 
@@ -718,5 +827,5 @@ main(int argc, char **argv)
 		bench((argc > 2 ? atoll(argv[2]) : 1000) * 1000000ull);
 		return 0;
 	}
-	return check();
+	return argc > 1 && strcmp(argv[1], "few") == 0 ? check_few() : check();
 }
