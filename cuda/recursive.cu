@@ -26,6 +26,14 @@ namespace
 /* Rows handed out by one call of next. */
 constexpr size_t BATCH = 65536;
 
+/*
+ * Rounds after which a recursion that may go elsewhere does, if they were smaller than
+ * this: a round costs the device some tenths of a millisecond, in which the CPU
+ * engine does as many rows.
+ */
+constexpr int64_t THIN_ROUNDS = 256;
+constexpr uint64_t THIN_DELTA = 1024;
+
 /* Rows that were loaded into a relation. */
 struct Loaded
 {
@@ -249,6 +257,7 @@ private:
 
 		in_stratum_ = true;
 		rounds_ = 0;
+		derived_ = 0;
 		run_.progress.stratum = stratum_;
 		run_.progress.method = "HISA";
 		run_rules(false);
@@ -288,13 +297,25 @@ private:
 			end_stratum();
 		else
 		{
-			if (run_.options.max_rounds && rounds_++ >= run_.options.max_rounds)
+			if (run_.options.max_rounds && rounds_ >= run_.options.max_rounds)
 				throw GpucolFailure{GPUCOL_ROUNDS_EXCEEDED};
+			rounds_++;
 			run_rules(true);
 			commit();
 			run_.note_round(delta_);
+			check_profit();
 		}
 		run_.note_memory();
+	}
+
+	/* Leave a recursion of many small rounds to who is better at it. */
+	void
+	check_profit()
+	{
+		derived_ += delta_;
+		if (run_.options.device_rows && !delivered_ && delta_ > 0 &&
+			rounds_ >= THIN_ROUNDS && derived_ < (uint64_t) rounds_ * THIN_DELTA)
+			throw GpucolFailure{GPUCOL_UNPROFITABLE};
 	}
 
 	/* ---- reading ---- */
@@ -335,6 +356,7 @@ private:
 		reader.keys.resize(n);
 		reader.runs.front()->read(run_.memory, reader.at, n, reader.keys.data());
 		reader.at += n;
+		delivered_ = true;
 		decode(reader.keys, relations_[relation].order(), batch, out);
 		return true;
 	}
@@ -404,6 +426,8 @@ private:
 	bool		done_ = false;
 	int64_t		rounds_ = 0;	/* of the stratum */
 	uint64_t	delta_ = 0;		/* 0: the stratum is over */
+	uint64_t	derived_ = 0;	/* in them */
+	bool		delivered_ = false; /* rows: no other engine can begin anew */
 };
 
 }								/* namespace */

@@ -70,6 +70,7 @@ Recursion::Recursion(const char *payload, size_t size, size_t memory,
 	options.memory_limit = start.memory_limit;
 	options.device_limit = memory;
 	options.max_rounds = start.max_rounds;
+	options.device_rows = start.device_rows;
 	options.strategy = (GpucolRecStrategy) start.strategy;
 	options.cancelled = [](void *self) { return ((Recursion *) self)->asked(); };
 	options.context = this;

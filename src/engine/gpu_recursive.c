@@ -191,6 +191,8 @@ reason_of(GpucolStatus status)
 	{
 		case GPUCOL_UNSUPPORTED:
 			return "the recursion has too many values or columns for the device";
+		case GPUCOL_UNPROFITABLE:
+			return "the recursion's rounds are too small for the device";
 		case GPUCOL_OUT_OF_MEMORY:
 			return "the recursion does not fit the device's memory";
 		default:
@@ -269,7 +271,7 @@ send_plan(GpucolRecRun *run)
 	GpucolWireRecStart start = {
 		p->nstrata, p->nrelations, p->nrules, p->nsteps, p->noperands,
 		p->nconstants, p->ntypes, run->options.strategy, run->options.memory_limit,
-		run->options.max_rounds
+		run->options.max_rounds, run->options.device_rows
 	};
 	uint64_t	size = GPUCOL_WIRE_PADDED(p->nrelations, sizeof(*p->relations)) +
 		GPUCOL_WIRE_PADDED(p->nrules, sizeof(*p->rules)) +

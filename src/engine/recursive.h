@@ -47,7 +47,8 @@ typedef struct GpucolRecOptions
 								 * GPUCOL_ROUNDS_EXCEEDED; 0 = no limit */
 	GpucolRecStrategy strategy;
 	uint64_t	device_rows;	/* loaded rows from which on the device is worth
-								 * asking */
+								 * asking; 0 = always, and it keeps what it
+								 * began */
 	uint64_t	share_from;		/* rows that a rule starts from, from which on
 								 * threads evaluate it together; 0 = as it pays */
 

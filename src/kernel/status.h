@@ -38,7 +38,8 @@ typedef enum GpucolStatus
 	/* reasons for a whole-query fallback to another engine */
 	GPUCOL_UNSUPPORTED,			/* a value or shape this engine does not do */
 	GPUCOL_OUT_OF_MEMORY,		/* within the budget that the engine was given */
-	GPUCOL_DEVICE_LOST			/* daemon or device went away */
+	GPUCOL_DEVICE_LOST,			/* daemon or device went away */
+	GPUCOL_UNPROFITABLE			/* another engine would be faster */
 } GpucolStatus;
 
 /* true for a status that another engine may still answer */

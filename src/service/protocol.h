@@ -384,6 +384,7 @@ typedef struct GpucolWireRecStart
 	uint32_t	strategy;		/* GpucolRecStrategy */
 	uint64_t	memory_limit;	/* bytes the recursion may hold; 0 = no limit */
 	int64_t		max_rounds;
+	uint64_t	device_rows;	/* as in GpucolRecOptions */
 } GpucolWireRecStart;
 
 /* Bytes of an array of n elements in a REC_START. */
