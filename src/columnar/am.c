@@ -116,6 +116,7 @@ init_routine(void)
 	am->scan_bitmap_next_block = gpucol_bitmap_next_block;
 #endif
 	am->scan_bitmap_next_tuple = gpucol_bitmap_next_tuple;
+	am->relation_size = gpucol_sample_relation_size;
 	am->relation_estimate_size = gpucol_estimate_rel_size;
 	am->relation_vacuum = gpucol_vacuum_rel;
 	am->relation_copy_for_cluster = gpucol_rewrite_copy;

@@ -9,6 +9,9 @@
  * only counted.  Delta rows are thinned out by the same k, or they would weigh k
  * times as much in the sample.
  *
+ * ANALYZE of an inheritance tree shares its sample out to the children by their size.
+ * While it asks for that, a table says how large it would be as a heap.
+ *
  * TABLESAMPLE sees the blocks of the main fork, of which the segments' hold
  * nothing, and behind them the virtual blocks of all segments.
  *
@@ -22,10 +25,12 @@
 #include "access/htup_details.h"
 #include "access/tsmapi.h"
 #include "access/xact.h"
+#include "commands/progress.h"
 #include "nodes/execnodes.h"
 #include "optimizer/plancat.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
+#include "utils/backend_status.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
@@ -275,6 +280,58 @@ gpucol_sample_next_tuple(TableScanDesc sscan, struct SampleScanState *state,
 	}
 	ExecClearTuple(slot);
 	return false;
+}
+
+/* ------------------------------------------------------------------------
+ * Sizes
+ * ------------------------------------------------------------------------
+ */
+
+/*
+ * Is this backend weighing the children of an inheritance tree, before it takes the
+ * sample of the first one?  Nothing but its own report of progress tells (which
+ * track_activities may have switched off: then tables weigh what they occupy).
+ */
+static bool
+is_weighing_children(void)
+{
+	return MyBEEntry != NULL &&
+		MyBEEntry->st_progress_command == PROGRESS_COMMAND_ANALYZE &&
+		MyBEEntry->st_progress_param[PROGRESS_ANALYZE_PHASE] ==
+		PROGRESS_ANALYZE_PHASE_ACQUIRE_SAMPLE_ROWS_INH &&
+		MyBEEntry->st_progress_param[PROGRESS_ANALYZE_CURRENT_CHILD_TABLE_RELID] == 0;
+}
+
+/* What the segments of a table would take as a heap, less what they do take. */
+static int64
+packed_away(Relation rel)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpucol size",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	GpucolView *view = gpucol_view_open(rel, GetActiveSnapshot());
+	int64		bytes = 0;
+
+	for (uint32 i = 0; i < view->nsegments; i++)
+	{
+		const GpucolSegmentEntry *entry = &view->segments[i].entry;
+
+		bytes += (int64) entry->raw_bytes - (int64) entry->npages * BLCKSZ +
+			(int64) entry->nrows * (MAXALIGN(SizeofHeapTupleHeader) + sizeof(ItemIdData));
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return bytes;
+}
+
+uint64
+gpucol_sample_relation_size(Relation rel, ForkNumber fork)
+{
+	uint64		size = table_block_relation_size(rel, fork);
+
+	if (fork == MAIN_FORKNUM && is_weighing_children() && ActiveSnapshotSet())
+		return (uint64) Max((int64) size + packed_away(rel), 0);
+	return size;
 }
 
 /* ------------------------------------------------------------------------

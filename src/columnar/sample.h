@@ -26,6 +26,7 @@ extern bool gpucol_sample_next_block(TableScanDesc sscan,
 extern bool gpucol_sample_next_tuple(TableScanDesc sscan,
 									 struct SampleScanState *state,
 									 TupleTableSlot *slot);
+extern uint64 gpucol_sample_relation_size(Relation rel, ForkNumber fork);
 extern void gpucol_estimate_rel_size(Relation rel, int32 *attr_widths,
 									 BlockNumber *pages, double *tuples,
 									 double *allvisfrac);

@@ -79,6 +79,18 @@ SELECT tableoid::regclass, count(*) FROM sd2_parent WHERE k = 3 GROUP BY 1 ORDER
 SELECT count(*) FROM sd2_packed TABLESAMPLE bernoulli (100);
 SELECT count(*) FROM sd2_packed TABLESAMPLE system (100);
 SELECT count(*) BETWEEN 1000 AND 3000 AS about FROM sd2_packed TABLESAMPLE bernoulli (10) REPEATABLE (1);
+-- a packed child weighs in the tree's sample what its rows would as a heap
+CREATE TABLE sd2_weight (id int, part int, filler text) PARTITION BY LIST (part);
+CREATE TABLE sd2_weight1 PARTITION OF sd2_weight FOR VALUES IN (1) USING gpucol;
+CREATE TABLE sd2_weight2 PARTITION OF sd2_weight FOR VALUES IN (2) USING heap;
+INSERT INTO sd2_weight SELECT i, 1, repeat('x', 100) FROM generate_series(1, 50000) i;
+INSERT INTO sd2_weight SELECT i, 2, repeat('x', 100) FROM generate_series(1, 50000) i;
+ANALYZE sd2_weight;
+SELECT most_common_vals, most_common_freqs[1] BETWEEN 0.5 AND 0.55 AS even,
+  n_distinct FROM pg_stats WHERE tablename = 'sd2_weight' AND attname = 'part';
+SELECT relname, reltuples, pg_relation_size(oid) < 1000000 AS small FROM pg_class
+  WHERE relname LIKE 'sd2\_weight_' ORDER BY 1;
+DROP TABLE sd2_weight;
 DROP TABLE sd2_parent CASCADE;
 
 -- exclusion constraints and unique indexes with a predicate or an expression are
