@@ -83,7 +83,7 @@ typedef struct GpucolUpkeep
 	uint64		cleaned;		/* lost numbers when indexes were last cleaned */
 	uint64		reclaimed;		/* ... when free pages were last looked for */
 	uint32		nfree;
-	uint32		unused;
+	uint32		left_out;		/* runs of free pages that the list had no room for */
 	GpucolExtent free[GPUCOL_FREE_EXTENTS]; /* pages that no segment has */
 } GpucolUpkeep;
 

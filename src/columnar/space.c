@@ -8,7 +8,8 @@
  * that names a dead segment lies outside every segment's extents, and lists them
  * in the table's upkeep record.  A writer takes pages from the list before it
  * extends the table.  The list is a hint: pages that fall out of it are found
- * again.
+ * again.  It has room for the longest runs; those left out are looked for when half of
+ * the list has been used.
  *
  * A writer's claim stands in its entry's extents, logged before the first page is
  * overwritten, so that VACUUM knows pages in use; if the writer fails, its entry
@@ -282,6 +283,13 @@ compare_runs(const void *a, const void *b)
 	return left->npages > right->npages ? -1 : left->npages < right->npages;
 }
 
+bool
+gpucol_space_is_due(const GpucolUpkeep *upkeep, const GpucolCoverage *coverage)
+{
+	return coverage->lost != upkeep->reclaimed ||
+		(upkeep->left_out > 0 && upkeep->nfree <= GPUCOL_FREE_EXTENTS / 2);
+}
+
 /* Replace the list; returns the number of its pages. */
 static uint64
 replace_list(GpucolUpkeep *upkeep, Runs *lost)
@@ -295,6 +303,7 @@ replace_list(GpucolUpkeep *upkeep, Runs *lost)
 		upkeep->free[upkeep->nfree++] = lost->runs[i];
 		pages += lost->runs[i].npages;
 	}
+	upkeep->left_out = lost->n - upkeep->nfree;
 	return pages;
 }
 

@@ -31,6 +31,10 @@ extern void gpucol_space_unlock(Relation table, LOCKMODE mode);
 extern void gpucol_space_claim(Relation table, GpucolSegmentEntry *entry,
 							   ItemPointer tid);
 
+/* Is it worth looking for free pages? */
+extern bool gpucol_space_is_due(const GpucolUpkeep *upkeep,
+								const GpucolCoverage *coverage);
+
 /*
  * Look for pages that no segment has and remember them; returns how many are
  * remembered.  For VACUUM.

@@ -312,7 +312,7 @@ vacuum_directory(SegmentVacuum *vacuum, const VacuumParams *params,
 	clean = indexes_need_cleaning(vacuum, params, &leave);
 	if (clean)
 		clean_indexes(vacuum, strategy);
-	if (!clean && vacuum->coverage->lost == vacuum->upkeep.reclaimed &&
+	if (!clean && !gpucol_space_is_due(&vacuum->upkeep, vacuum->coverage) &&
 		(leave || vacuum->dead->nrows == 0) && !gpucol_rowlock_any(&vacuum->dir))
 		return;
 
@@ -321,7 +321,7 @@ vacuum_directory(SegmentVacuum *vacuum, const VacuumParams *params,
 		note_cleaned(vacuum);
 	if (!leave && vacuum->dead->nrows > 0)
 		vacuum->folded = gpucol_fold(&vacuum->dir, vacuum->dead);
-	if (vacuum->coverage->lost != vacuum->upkeep.reclaimed)
+	if (gpucol_space_is_due(&vacuum->upkeep, vacuum->coverage))
 		vacuum->free_pages = gpucol_space_reclaim(&vacuum->dir, vacuum->coverage);
 	gpucol_rowlock_clean(&vacuum->dir);
 	PopActiveSnapshot();

@@ -125,3 +125,26 @@ BEGIN
 END $$;
 SELECT pg_temp.estimate('SELECT * FROM sv_stats');
 DROP TABLE sv_stats;
+
+-- more runs of free pages than are remembered at a time: the others come later
+CREATE TABLE sv_runs (id int, t text) USING gpucol;
+CREATE PROCEDURE sv_load(first int, last int) LANGUAGE plpgsql AS $$
+BEGIN
+  FOR i IN first..last LOOP
+    INSERT INTO sv_runs SELECT i * 1500 + g, md5(g::text) FROM generate_series(0, 1499) g;
+  END LOOP;
+END $$;
+CALL sv_load(0, 279);
+SELECT count(*) FROM gpucol.segments('sv_runs');
+DELETE FROM sv_runs WHERE id / 1500 % 2 = 0;
+VACUUM sv_runs;
+VACUUM sv_runs;
+SELECT pg_relation_size('sv_runs') AS before \gset
+CALL sv_load(280, 397);
+VACUUM sv_runs;
+CALL sv_load(398, 419);
+SELECT pg_relation_size('sv_runs') - :before < 20 * current_setting('block_size')::int AS reused;
+SELECT count(*), count(DISTINCT id) FROM sv_runs;
+SELECT * FROM gpucol.verify('sv_runs');
+DROP TABLE sv_runs;
+DROP PROCEDURE sv_load;
