@@ -493,21 +493,8 @@ Request::submit()
 			continue;
 		}
 		shares_[part->share]->in_flight++;
-		shares_[part->share]->lane->submit([this, part] { compute(*part, false); });
+		shares_[part->share]->lane->submit([this, part] { compute(*part); });
 	}
-}
-
-void
-Request::compute_here()
-{
-	if (prefetch() || parts_.size() != 1)
-	{
-		submit();
-		return;
-	}
-	parts_[0]->submitted = true;
-	shares_[0]->in_flight++;
-	compute(*parts_[0], true);
 }
 
 /* Unpin the pieces of a part. */
@@ -526,12 +513,9 @@ Request::release(Part &part)
 	shares_[part.share]->lane->device().cache.unpin(pinned.data(), pinned.size());
 }
 
-/*
- * By a lane's thread, or `here` by the session's: compute a part, and merge what is
- * complete in order.
- */
+/* By a lane's thread: compute a part, and merge what is complete in order. */
 void
-Request::compute(Part &part, bool here)
+Request::compute(Part &part)
 {
 	try
 	{
@@ -571,8 +555,7 @@ Request::compute(Part &part, bool here)
 		done_.notify_all();
 
 		/* under the lock: after it the request may be gone */
-		if (!here)
-			changed_();
+		changed_();
 	}
 }
 

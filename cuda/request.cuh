@@ -25,8 +25,7 @@
  * caches since, the next RUN over the list looks nothing up.
  *
  * Threads: put() and answer() are called by the session's thread; parts are
- * computed by the lanes' threads, or, one that is all there is and needs nothing
- * sent, by the session's.
+ * computed by the lanes' threads.
  *
  *-------------------------------------------------------------------------
  */
@@ -134,11 +133,6 @@ public:
 	/* Hand complete parts to their lanes. */
 	void		submit();
 
-	/*
-	 * The same, once complete(), but where there is one part alone, compute it here.
-	 */
-	void		compute_here();
-
 	/* Take part of an object; `data` is host memory. */
 	void		put(const GpucolWirePut &put, const char *data);
 
@@ -183,7 +177,7 @@ private:
 	void		stream_parts(uint32_t share, std::vector<uint32_t> &segments, uint64_t capacity);
 	void		limit_prefetch(Share &share, std::vector<uint32_t> &segments, uint64_t capacity);
 	void		list_missing();
-	void		compute(Part &part, bool here);
+	void		compute(Part &part);
 	void		run_part(Part &part);
 	void		prove(Part &part, Lane &lane, JitTrial &trial);
 	void		release(Part &part);

@@ -87,6 +87,7 @@ private:
 	int			pid_ = 0;
 	int			passed_fd_ = -1;
 	bool		gone_ = false;
+	bool		need_sent_ = false; /* of the request at hand */
 	std::vector<char> payload_;
 	SegmentLists lists_;
 	std::unique_ptr<Request> request_;
@@ -111,7 +112,7 @@ private:
 	void		put();
 	void		compute();
 	void		listen();
-	void		fail(const Failure &f);
+	void		fail(const Failure &f, bool closing);
 	void		status();
 	void		fault();
 	void		recurse(const GpucolWireHeader &header);
@@ -348,9 +349,9 @@ Session::drop_slab()
 	slab_ = NULL;
 }
 
-/* Tell the client that its request has no answer; the session goes on. */
+/* Tell the client that its request has no answer, and whether the session goes on. */
 void
-Session::fail(const Failure &f)
+Session::fail(const Failure &f, bool closing)
 {
 	GpucolWireResult result = {};
 
@@ -359,6 +360,7 @@ Session::fail(const Failure &f)
 	request_.reset();
 	held_ = 0;
 	result.status = f.status;
+	result.closing = closing;
 	snprintf(result.reason, sizeof(result.reason), "%s", f.reason.c_str());
 	send(GPUCOL_WIRE_RESULT, &result, sizeof(result));
 }
@@ -405,7 +407,8 @@ Session::run()
 			perror("gpucol_gpud: eventfd");
 	}));
 	request_->submit();
-	if (!request_->complete())
+	need_sent_ = !request_->complete();
+	if (need_sent_)
 		send(GPUCOL_WIRE_NEED, request_->missing().data(),
 			 request_->missing().size() * sizeof(GpucolWireNeed));
 }
@@ -629,7 +632,7 @@ Session::serve()
 					put();
 					break;
 				case GPUCOL_WIRE_CANCEL:
-					fail({GPUCOL_CANCELLED, "cancelled"});
+					fail({GPUCOL_CANCELLED, "cancelled"}, false);
 					break;
 				case GPUCOL_WIRE_STATUS:
 					status();
@@ -667,13 +670,12 @@ Session::serve()
 		}
 		catch (const Failure &f)
 		{
-			bool		more = request_ && !request_->all_sent() && header.type == GPUCOL_WIRE_PUT;
+			/* is the client sending more of a request that has failed? */
+			bool		more = request_ && need_sent_ && !request_->all_sent();
 
 			if (gone_)
 				throw Goodbye();
-			fail(f);
-
-			/* the client is sending more of a request that has failed */
+			fail(f, more);
 			if (more)
 				throw Goodbye();
 		}

@@ -1004,6 +1004,16 @@ exchange(GpucolRun *run, uint32_t flags, const char **why)
 	return GPUCOL_OK;
 }
 
+/* The result is read: the connection is free, unless the daemon gives it up. */
+static void
+end_exchange(GpucolRun *run)
+{
+	if (run->result.closing)
+		gpucol_wire_drop();
+	else
+		gpucol_wire_release(run->wire);
+}
+
 /* Would the run's memory with so much more be within its limit? */
 static bool
 fits(const GpucolRun *run, uint64_t more)
@@ -1050,7 +1060,7 @@ request(GpucolRun *run, const char **why)
 		status = read_data(run);
 	if (status == GPUCOL_DEVICE_LOST)
 		return lost(why);
-	gpucol_wire_release(run->wire);
+	end_exchange(run);
 	if (status == GPUCOL_OK)
 		return find_arrays(run);
 	return refuse(why, status, run->result.reason);
@@ -1088,7 +1098,7 @@ load_segment(GpucolRun *run, const GpucolSegment *segment, GpucolGpuPrefetch *fi
 	status = exchange(run, GPUCOL_WIRE_RUN_PREFETCH, why);
 	if (status != GPUCOL_OK)
 		return status;
-	gpucol_wire_release(run->wire);
+	end_exchange(run);
 	__atomic_fetch_add(&figures->sent, run->sent, __ATOMIC_RELAXED);
 	gpucol_gpu_noted_release(run->noted);
 	run->noted = NULL;

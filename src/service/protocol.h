@@ -29,7 +29,8 @@
  * while others still come: a request may be larger than the device.  What RUN
  * found resident is pinned until then.  A client that closes its socket, or sends
  * CANCEL in place of anything, ends the request; after CANCEL the daemon answers
- * RESULT with GPUCOL_CANCELLED.
+ * RESULT with GPUCOL_CANCELLED.  Where a part of a request fails while others are
+ * still being sent, RESULT comes early, and the daemon closes the connection.
  *
  * Lists.  With RUN_KEEP the daemon remembers the segments and chunks of a RUN for the
  * rest of the session, under one of GPUCOL_WIRE_LISTS numbers that the client
@@ -259,7 +260,8 @@ typedef struct GpucolWireResult
 	uint32_t	ndevices;		/* that took part */
 	uint32_t	nbatches;		/* parts that were computed one after another */
 	uint32_t	in_slab;		/* the data lie at the slab's start, not in parts */
-	uint32_t	unused;
+	uint32_t	closing;		/* the daemon ends the session: not all that it asked
+								 * for has come */
 	char		reason[160];
 	char		kernel[32];		/* which kernel answered */
 	char		note[96];		/* why not another, or on one device only */

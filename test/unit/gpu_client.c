@@ -51,6 +51,7 @@ static struct
 	char	   *slab;
 	uint64_t	slab_size;
 	uint64_t	result_rows;	/* of the next answer */
+	bool		fail;			/* the next request, while its pieces come */
 }			stub;
 
 static GpucolWireNeed needed[MAX_PIECES];
@@ -174,6 +175,17 @@ take_put(const char *payload)
 		at++;
 }
 
+/* Give up in the middle of a request. */
+static void
+give_up(void)
+{
+	GpucolWireResult result = {.status = GPUCOL_UNSUPPORTED, .closing = 1, .reason = "a part has failed"};
+
+	write_message(GPUCOL_WIRE_RESULT, &result, sizeof(result));
+	close(stub.fd);
+	pthread_exit(NULL);
+}
+
 /* The result: one group column whose rows are their own numbers. */
 static void
 answer(void)
@@ -240,6 +252,8 @@ imitate(void *arg)
 				write_message(GPUCOL_WIRE_NEED, needed, stub.nneeded * sizeof(needed[0]));
 			else
 				answer();
+			if (stub.fail)
+				give_up();
 		}
 		else if (header.type == GPUCOL_WIRE_PUT)
 		{
@@ -461,6 +475,33 @@ test_lists(const ArrayTable *table)
 	free(words);
 }
 
+/* A request that fails while its pieces are sent: the reason comes, the next one works. */
+static void
+test_early_failure(const ArrayTable *table)
+{
+	GpucolProgram *program = make_program(true);
+
+	for (int round = 0; round < 20; round++)
+	{
+		ArraySource source;
+		GpucolRunOptions options = {.threads = 1};
+		GpucolRun  *run;
+		const char *why = "";
+
+		gpucol_wire_drop();
+		CHECK(ask(table, program, 0) == 10, "groups");
+		stub.nheld = 0;
+		stub.fail = true;
+		array_source_init(&source, table, 65536, true);
+		source.base.storage[0] = 7;
+		CHECK(gpucol_engine_cuda.start(program, &source.base, NULL, &options, &run, &why) == GPUCOL_UNSUPPORTED &&
+			  strcmp(why, "a part has failed") == 0, "%s", why);
+		CHECK(source.mapped_rows == 0, "windows left mapped");
+		CHECK(ask(table, program, 0) == 10 && stub.requests == 1, "%u requests", stub.requests);
+	}
+	free(program);
+}
+
 /* Large results come in parts, and from the third on through the slab. */
 static void
 test_results(const ArrayTable *table)
@@ -513,6 +554,7 @@ main(void)
 
 	make_table(&table);
 	test_lists(&table);
+	test_early_failure(&table);
 	test_results(&table);
 	test_prefetch(&table);
 	gpucol_wire_drop();
