@@ -449,7 +449,7 @@ sub change
 		my $first = $next;
 		my @common = grep { $has{$u}{$_} } writable($t);
 		$next += 400;
-		emit("INSERT INTO $t (id, " . join(', ', @common) . ") SELECT $first + row_number() OVER (ORDER BY " . join(', ', 'id', 'i4', 's') . ') % 100000, ' . join(', ', @common) . " FROM $u ORDER BY id, i4, s LIMIT 400") if chance(0.3);
+		emit("INSERT INTO $t (id, " . join(', ', @common) . ") SELECT $first + row_number() OVER (ORDER BY $u\::text COLLATE \"C\") % 100000, " . join(', ', @common) . " FROM $u") if chance(0.3);
 		emit("INSERT INTO $t (id, i4, s) SELECT id + 100000, " . pick('i4', 'i2', 'i4 / 2') . ', ' . pick('s', "left(s, 3)", "'const'", 'NULL') . " FROM $u " . where($u)) if chance(0.6);
 		emit("INSERT INTO $t (id, " . join(', ', @common) . ') SELECT id, ' . join(', ', @common) . " FROM $u WHERE $few");
 	}
