@@ -53,6 +53,20 @@
 #define GPUCOL_CPU_INLINE static inline __attribute__((always_inline))
 #define GPUCOL_CPU_UNUSED __attribute__((unused))
 
+/* A 128-bit value of a state: two words, which need not be aligned for it. */
+GPUCOL_CPU_INLINE __int128
+gpucol_cpu_get128(const uint64_t *words)
+{
+	return (__int128) ((unsigned __int128) words[1] << 64 | words[0]);
+}
+
+GPUCOL_CPU_INLINE void
+gpucol_cpu_put128(uint64_t *words, __int128 value)
+{
+	words[0] = (uint64_t) value;
+	words[1] = (uint64_t) ((unsigned __int128) value >> 64);
+}
+
 typedef struct GpucolCpuPool GpucolCpuPool;
 typedef struct GpucolCpuGroups GpucolCpuGroups;
 typedef struct GpucolCpuDense GpucolCpuDense;

@@ -59,19 +59,6 @@ static const uint8_t acc_words[] = {
 #define INT128_MAX ((__int128) (~(unsigned __int128) 0 >> 1))
 #define INT128_MIN (-INT128_MAX - 1)
 
-GPUCOL_CPU_INLINE __int128
-get128(const uint64_t *words)
-{
-	return (__int128) ((unsigned __int128) words[1] << 64 | words[0]);
-}
-
-GPUCOL_CPU_INLINE void
-put128(uint64_t *words, __int128 value)
-{
-	words[0] = (uint64_t) value;
-	words[1] = (uint64_t) ((unsigned __int128) value >> 64);
-}
-
 /* ---- set-up ---- */
 
 /* Number of the physical state for (op, arg, filter), added if it is new. */
@@ -184,10 +171,10 @@ init_first_state(GpucolRun *run)
 				*words = (uint64_t) INT64_MIN;
 				break;
 			case GPUCOL_CPU_ACC_MIN_D:
-				put128(words, INT128_MAX);
+				gpucol_cpu_put128(words, INT128_MAX);
 				break;
 			case GPUCOL_CPU_ACC_MAX_D:
-				put128(words, INT128_MIN);
+				gpucol_cpu_put128(words, INT128_MIN);
 				break;
 			case GPUCOL_CPU_ACC_AND:
 				*words = 1;
@@ -781,7 +768,7 @@ update_only(GpucolCpuWorker *worker, const GpucolCpuAcc *acc, const uint8_t *val
 			words[0] += valid == NULL ? n : count_bytes(valid, n);
 			return GPUCOL_OK;
 		case GPUCOL_CPU_ACC_SUM_I:
-			put128(words, get128(words) + sum_ints(reg->v.i, valid, n));
+			gpucol_cpu_put128(words, gpucol_cpu_get128(words) + sum_ints(reg->v.i, valid, n));
 			return GPUCOL_OK;
 		case GPUCOL_CPU_ACC_MIN_I:
 		case GPUCOL_CPU_ACC_MAX_I:
@@ -835,15 +822,15 @@ update_acc(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc 
 			FOR_ROWS(words[0]++);
 			break;
 		case GPUCOL_CPU_ACC_SUM_I:
-			FOR_ROWS(put128(words, get128(words) + reg->v.i[j]));
+			FOR_ROWS(gpucol_cpu_put128(words, gpucol_cpu_get128(words) + reg->v.i[j]));
 			break;
 		case GPUCOL_CPU_ACC_SUM_D:
 			FOR_ROWS(
 					 {
 						 __int128 sum;
-						 if (__builtin_add_overflow(get128(words), reg->v.d[j], &sum))
+						 if (__builtin_add_overflow(gpucol_cpu_get128(words), reg->v.d[j], &sum))
 							 status = GPUCOL_UNSUPPORTED;
-						 put128(words, sum);
+						 gpucol_cpu_put128(words, sum);
 					 });
 			break;
 		case GPUCOL_CPU_ACC_SUM_F:
@@ -857,10 +844,10 @@ update_acc(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc 
 						 (__int128) reg->v.i[j] : reg->v.d[j];
 						 __int128 sum;
 						 if (__builtin_mul_overflow(x, x, &x) ||
-							 __builtin_add_overflow(get128(words), x, &sum))
+							 __builtin_add_overflow(gpucol_cpu_get128(words), x, &sum))
 							 status = GPUCOL_UNSUPPORTED;
 						 else
-							 put128(words, sum);
+							 gpucol_cpu_put128(words, sum);
 					 });
 			break;
 		case GPUCOL_CPU_ACC_SUMSQ_F:
@@ -878,10 +865,10 @@ update_acc(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc 
 			FOR_ROWS(if (reg->v.i[j] > (int64_t) words[0]) words[0] = (uint64_t) reg->v.i[j]);
 			break;
 		case GPUCOL_CPU_ACC_MIN_D:
-			FOR_ROWS(if (reg->v.d[j] < get128(words)) put128(words, reg->v.d[j]));
+			FOR_ROWS(if (reg->v.d[j] < gpucol_cpu_get128(words)) gpucol_cpu_put128(words, reg->v.d[j]));
 			break;
 		case GPUCOL_CPU_ACC_MAX_D:
-			FOR_ROWS(if (reg->v.d[j] > get128(words)) put128(words, reg->v.d[j]));
+			FOR_ROWS(if (reg->v.d[j] > gpucol_cpu_get128(words)) gpucol_cpu_put128(words, reg->v.d[j]));
 			break;
 		case GPUCOL_CPU_ACC_MIN_F:
 			FOR_ROWS(
@@ -975,9 +962,9 @@ merge_states(const GpucolRun *run, uint64_t *to, const uint64_t *from)
 			case GPUCOL_CPU_ACC_SUM_D:
 			case GPUCOL_CPU_ACC_SUMSQ_I:
 			case GPUCOL_CPU_ACC_SUMSQ_D:
-				if (__builtin_add_overflow(get128(a), get128(b), &sum))
+				if (__builtin_add_overflow(gpucol_cpu_get128(a), gpucol_cpu_get128(b), &sum))
 					status = GPUCOL_UNSUPPORTED;
-				put128(a, sum);
+				gpucol_cpu_put128(a, sum);
 				break;
 			case GPUCOL_CPU_ACC_SUM_F:
 				merge_float((FloatSum *) a, (const FloatSum *) b);
@@ -996,12 +983,12 @@ merge_states(const GpucolRun *run, uint64_t *to, const uint64_t *from)
 					*a = *b;
 				break;
 			case GPUCOL_CPU_ACC_MIN_D:
-				if (get128(b) < get128(a))
-					put128(a, get128(b));
+				if (gpucol_cpu_get128(b) < gpucol_cpu_get128(a))
+					gpucol_cpu_put128(a, gpucol_cpu_get128(b));
 				break;
 			case GPUCOL_CPU_ACC_MAX_D:
-				if (get128(b) > get128(a))
-					put128(a, get128(b));
+				if (gpucol_cpu_get128(b) > gpucol_cpu_get128(a))
+					gpucol_cpu_put128(a, gpucol_cpu_get128(b));
 				break;
 			case GPUCOL_CPU_ACC_AND:
 				*a &= *b;
@@ -1197,7 +1184,7 @@ deliver_keys(GpucolRun *run, uint32_t first, uint32_t n)
 
 			run->out_nulls[k][g] = isnull;
 			if (column->cls == GPUCOL_CLASS_D)
-				((__int128 *) values)[g] = get128(key + word);
+				((__int128 *) values)[g] = gpucol_cpu_get128(key + word);
 			else if (column->cls != GPUCOL_CLASS_S)
 				((uint64_t *) values)[g] = key[word];
 			else if (isnull)

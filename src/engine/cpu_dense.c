@@ -154,19 +154,6 @@ plan_plain_acc(const GpucolRun *run, const GpucolCpuAcc *acc)
 		 acc->op == GPUCOL_CPU_ACC_MIN_D || acc->op == GPUCOL_CPU_ACC_MAX_D);
 }
 
-GPUCOL_CPU_INLINE __int128
-get128(const uint64_t *words)
-{
-	return (__int128) ((unsigned __int128) words[1] << 64 | words[0]);
-}
-
-GPUCOL_CPU_INLINE void
-put128(uint64_t *words, __int128 value)
-{
-	words[0] = (uint64_t) value;
-	words[1] = (uint64_t) ((unsigned __int128) value >> 64);
-}
-
 /* Lower or raise a minimum or maximum. */
 static void
 put_extreme(const GpucolCpuAcc *acc, uint64_t *words, int64_t least, int64_t greatest)
@@ -182,12 +169,12 @@ put_extreme(const GpucolCpuAcc *acc, uint64_t *words, int64_t least, int64_t gre
 				*words = (uint64_t) greatest;
 			break;
 		case GPUCOL_CPU_ACC_MIN_D:
-			if (least < get128(words))
-				put128(words, least);
+			if (least < gpucol_cpu_get128(words))
+				gpucol_cpu_put128(words, least);
 			break;
 		default:
-			if (greatest > get128(words))
-				put128(words, greatest);
+			if (greatest > gpucol_cpu_get128(words))
+				gpucol_cpu_put128(words, greatest);
 	}
 }
 
@@ -239,7 +226,7 @@ update_plain_acc(GpucolCpuWorker *worker, const GpucolCpuAcc *acc,
 														count == GPUCOL_VECTOR_VALUES ?
 														NULL : mask);
 
-		put128(words, get128(words) + sum * (__int128) step_of(desc) +
+		gpucol_cpu_put128(words, gpucol_cpu_get128(words) + sum * (__int128) step_of(desc) +
 			   (__int128) desc->reference * count);
 		return;
 	}
@@ -718,7 +705,7 @@ flush_acc(const GpucolCpuAcc *acc, const Place *place, const GpucolCpuGroups *gr
 		}
 		value = folded[j][place->value];
 		if (acc->op == GPUCOL_CPU_ACC_SUM_I || acc->op == GPUCOL_CPU_ACC_SUM_D)
-			put128(words, get128(words) + (__int128) (value & place->mask) * (__int128) place->step +
+			gpucol_cpu_put128(words, gpucol_cpu_get128(words) + (__int128) (value & place->mask) * (__int128) place->step +
 				   (__int128) place->reference * (int64_t) count);
 		else if (value != 0)
 			put_extreme(acc, words,
