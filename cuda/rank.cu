@@ -46,6 +46,7 @@ constexpr uint32_t FEW_GROUPS = 65536;	/* dense however few the rows */
 constexpr uint32_t LARGE_GROUP = 1 << 20;	/* rows that are selected from */
 constexpr uint32_t WALKED_ROWS = 8192;	/* of a group by a thread or warp, before it is split */
 constexpr uint32_t WALKED_X_ROWS = 2048;	/* the same with x-tuples, if groups are few */
+constexpr uint32_t MOST_X_ROWS = 32768;	/* and if they are many */
 constexpr uint32_t FEW_SPLIT = 256;	/* groups that are split one after the other */
 
 /*-------------------------------------------------------------------------
@@ -981,7 +982,7 @@ Ranker::number_x(const GpucolTopkRows &rows)
 	uint32_t   *pair;
 	uint32_t	n;
 
-	if (groups_.longest > std::max(WALKED_X_ROWS, nrows_ / FEW_SPLIT))
+	if (groups_.longest > std::max(WALKED_X_ROWS, std::min(MOST_X_ROWS, nrows_ / FEW_SPLIT)))
 		throw Failure{GPUCOL_UNSUPPORTED, "x-tuples in a group that is much longer than others"};
 	LAUNCH(x_words_kernel, nrows_)(x, rows.probability, nrows_, words[0], numbers[0]);
 	pair = number_words(words, numbers, &n);

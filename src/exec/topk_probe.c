@@ -13,7 +13,9 @@
  * Where the scan has no conditions of its own and the key is a column, the first
  * scan need not read all of it either: the extreme of a vector's zone map is the
  * value of some row, so the k-th best of these extremes is reached by k rows, and
- * the first scan skips what cannot reach it (topk_zones.c).
+ * the first scan skips what cannot reach it (topk_zones.c).  Where there are
+ * conditions, the k-th best of the first rows that meet them is such a bound: then
+ * the first scan ends and begins anew with it.
  *
  * NULLs that come first take places before all values.  They are counted by the
  * first scan, or by one of their own where that skips by a bound.
@@ -33,6 +35,10 @@
 #include "exec/plan.h"
 #include "exec/result.h"
 #include "exec/topk_probe.h"
+
+/* Rows that give a first bound, and how many times k they must be. */
+#define LOOK_ROWS	65536
+#define LOOK_TIMES	16
 
 static Node *create_state(CustomScan *cscan);
 
@@ -200,10 +206,21 @@ zone_condition(GpucolTopkProbe *probe, GpucolExec *scan)
 	return key_reaches(probe, bound);
 }
 
-/* Run the scan to its end, or until it has met `enough` NULLs. */
+/* Can rows of NULL keys be counted by a scan of their own? */
+static bool
+nulls_are_apart(const GpucolTopkProbe *probe)
+{
+	return !probe->nulls_first ||
+		(IsA(probe->key, Var) && ((Var *) probe->key)->varattno > 0);
+}
+
+/*
+ * Run the scan to its end, or until it has met `enough` NULLs; GPUCOL_OK where it
+ * has met `most` rows and k values before.
+ */
 static GpucolStatus
 run_scan(GpucolTopkProbe *probe, GpucolExec *scan, GpucolTopkBest *best,
-		 int64 *nulls, int64 enough)
+		 int64 *nulls, int64 enough, int64 most)
 {
 	GpucolResult result;
 	GpucolStatus status;
@@ -218,6 +235,8 @@ run_scan(GpucolTopkProbe *probe, GpucolExec *scan, GpucolTopkBest *best,
 			status = GPUCOL_END;
 			break;
 		}
+		if (probe->seen >= most && best->filled == best->k)
+			break;
 	}
 	gpucol_run_end(scan);
 	return status;
@@ -229,7 +248,9 @@ gpucol_topk_probe_run(GpucolTopkProbe *probe, GpucolExec *scan, bool all_rows)
 	GpucolTopkBest best;
 	GpucolStatus status = GPUCOL_END;
 	Expr	   *bound = NULL;
+	int64		enough = probe->nulls_first ? probe->k : PG_INT64_MAX;
 	int64		nulls = 0;
+	bool		done = false;
 
 	probe->condition = NULL;
 	probe->narrow = NULL;
@@ -237,15 +258,26 @@ gpucol_topk_probe_run(GpucolTopkProbe *probe, GpucolExec *scan, bool all_rows)
 	gpucol_topk_best_init(&best, probe->k, probe->descending);
 	if (all_rows)
 		bound = zone_condition(probe, scan);
+	else if (nulls_are_apart(probe))
+	{
+		status = run_scan(probe, scan, &best, &nulls, enough,
+						  Max(LOOK_ROWS, LOOK_TIMES * probe->k));
+		done = status != GPUCOL_OK;
+		if (!done)
+		{
+			bound = key_reaches(probe, gpucol_topk_directed(&best, best.heap[0]));
+			best.filled = nulls = 0;
+			status = GPUCOL_END;
+		}
+	}
 	if (bound != NULL && probe->nulls_first && key_is_nullable(probe, scan->rel))
 	{
 		probe->narrow = key_is_null(probe);
-		status = run_scan(probe, scan, &best, &nulls, probe->k);
+		status = run_scan(probe, scan, &best, &nulls, probe->k, PG_INT64_MAX);
 	}
 	probe->narrow = bound;
-	if (status == GPUCOL_END && !(probe->nulls_first && nulls >= probe->k))
-		status = run_scan(probe, scan, &best, &nulls,
-						  probe->nulls_first ? probe->k : PG_INT64_MAX);
+	if (!done && status == GPUCOL_END && nulls < enough)
+		status = run_scan(probe, scan, &best, &nulls, enough, PG_INT64_MAX);
 	if (status == GPUCOL_END)
 		probe->condition = make_condition(probe, &best, nulls);
 	pfree(best.heap);

@@ -104,6 +104,25 @@ UPDATE limit_z SET walk = -walk WHERE id % 5003 = 0;
 INSERT INTO limit_z VALUES (60001, 995, 5000, 5000), (60002, NULL, NULL, 'NaN'), (60003, 'NaN', 1, 1);
 SELECT limit_compare(q), count(*) FROM limit_queries GROUP BY 1 ORDER BY 1;
 
+-- With conditions the first rows that meet them give a bound, with which the first
+-- scan begins anew.
+CREATE TABLE limit_w (id int NOT NULL, v int, c int, f float8 NOT NULL) USING gpucol;
+INSERT INTO limit_w SELECT i, CASE WHEN i % 100 > 0 THEN hashint4(i) END, i % 10, hashint4(-i) / 8.0::float8 FROM generate_series(1, 120000) i;
+VACUUM ANALYZE limit_w;
+SET gpucol.engine = cpu;
+SELECT limit_probed('SELECT * FROM limit_w WHERE c < 9 ORDER BY v DESC LIMIT 20') < 95000 AS nulls_first,
+	limit_probed('SELECT * FROM limit_w WHERE c < 9 ORDER BY v LIMIT 20') < 95000 AS nulls_last,
+	limit_probed('SELECT * FROM limit_w WHERE c < 9 ORDER BY f DESC LIMIT 20') < 95000 AS no_nulls,
+	limit_probed('SELECT * FROM limit_w WHERE c < 9 ORDER BY v + 1 DESC NULLS LAST LIMIT 20') < 95000 AS computed;
+RESET gpucol.engine;
+SELECT limit_compare(q), count(*) FROM (
+	SELECT 'SELECT * FROM limit_w WHERE ' || c || ' ORDER BY ' || o || ', id LIMIT ' || k AS q
+	FROM (VALUES ('c < 9'), ('c = 3 AND id % 7 > 1')) c(c),
+		(VALUES ('v'), ('v DESC'), ('v DESC NULLS LAST'), ('f DESC'), ('v + 1 DESC'), ('c DESC')) o(o),
+		(VALUES (1), (300)) k(k)) s
+GROUP BY 1 ORDER BY 1;
+DROP TABLE limit_w;
+
 DROP VIEW limit_queries;
 DROP FUNCTION limit_probed(text);
 DROP FUNCTION limit_compare(text);
