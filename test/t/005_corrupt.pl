@@ -1,5 +1,5 @@
 # 005_corrupt.pl: a byte flipped in a segment page of a stopped server is found,
-# whatever reads it: ERRCODE_DATA_CORRUPTED that names table and segment, never a
+# whatever reads it: ERRCODE_DATA_CORRUPTED that names table, segment and column, never a
 # crash, never a wrong answer.
 #
 # Every round flips one random byte of one random segment page in each of many
@@ -69,12 +69,24 @@ sub flip
 	return;
 }
 
-my ($found, $unnoticed) = (0, 0);
+# Number of a page in its segment; page 0 holds the header and the descriptors.
+sub ordinal
+{
+	my ($path, $block) = @_;
 
-# Ask every query of a table; what it says, and whether it noticed.
+	open my $file, '<:raw', $path or die "$path: $!";
+	seek $file, $block * $PAGE + $TRAILER + 16, 0;
+	read $file, my $bytes, 4;
+	return unpack 'L', $bytes;
+}
+
+my ($found, $unnoticed, $named) = (0, 0, 0);
+
+# Ask every query of a table; what it says, and whether it noticed.  Of a page that
+# holds columns' values only, an error must name the column.
 sub ask
 {
-	my ($table, $where) = @_;
+	my ($table, $where, $of_columns) = @_;
 	my $noticed = 0;
 
 	for my $number (0 .. $#queries)
@@ -87,7 +99,8 @@ sub ask
 			next;
 		}
 		$noticed = 1;
-		next if $error =~ /ERROR:  XX001: .*\Q$table\E/s && $error =~ /segment/i;
+		$named++ if $error =~ /column "\w+"/;
+		next if $error =~ /ERROR:  XX001: .*\Q$table\E/s && $error =~ /segment/i && (!$of_columns || $error =~ /column "\w+"/);
 		fail("$table: a clear error about $where");
 		diag($error);
 	}
@@ -108,20 +121,22 @@ for my $round (1 .. $ROUNDS)
 	{
 		my @pages = segment_pages($flip->[1]);
 		BAIL_OUT("$flip->[0] has no segment pages") unless @pages;
-		push @$flip, pick(@pages) * $PAGE + between(0, $PAGE - 1), 1 << between(0, 7);
+		my $page = pick(@pages);
+		push @$flip, $page * $PAGE + between(0, $PAGE - 1), 1 << between(0, 7), ordinal($flip->[1], $page) > 0;
 		flip(@$flip[ 1 .. 3 ]);
 	}
 	$node->start;
 	for my $flip (@flips)
 	{
 		my $where = sprintf 'bits 0x%02x at byte %d of page %d', $flip->[3], $flip->[2] % $PAGE, $flip->[2] / $PAGE;
-		ask($flip->[0], $where) ? $found++ : $unnoticed++;
+		ask($flip->[0], $where, $flip->[4]) ? $found++ : $unnoticed++;
 	}
 	$node->stop;
 	flip(@$_[ 1 .. 3 ]) for @flips;
 	$node->start;
 }
 cmp_ok($found, '>', $unnoticed * 5, "$found flips found, $unnoticed in bytes that carry nothing");
+cmp_ok($named, '>', 0, "$named errors named the column");
 ok($node->log_contains('XX001'), 'the log has the error code');
 ok(!$node->log_contains('terminated by signal'), 'no process crashed');
 is($node->safe_psql('postgres', sprintf $queries[0], "packed$_"), $right[0], "packed$_ is whole again") for 1 .. $TABLES;
