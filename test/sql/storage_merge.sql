@@ -71,6 +71,14 @@ CREATE TABLE merge_excl (id int, EXCLUDE USING btree (id WITH =)) USING gpucol;
 INSERT INTO merge_excl VALUES (1);
 SELECT gpucol.merge('merge_excl');
 SELECT * FROM merge_excl;
+-- rows without columns stay where they are
+CREATE TABLE merge_nothing () USING gpucol;
+INSERT INTO merge_nothing SELECT FROM generate_series(1, 1000);
+SELECT gpucol.merge('merge_nothing');
+SELECT count(*) FROM merge_nothing;
+DELETE FROM merge_nothing;
+SELECT count(*) FROM merge_nothing;
+DROP TABLE merge_nothing;
 BEGIN READ ONLY;
 SELECT gpucol.merge('merge_t');
 ROLLBACK;
