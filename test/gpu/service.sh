@@ -64,7 +64,7 @@ part_devices()
 
 	n=$(nvidia-smi -L | wc -l)
 	[ "$n" -gt 1 ] || { note "several devices" "this host has one"; return; }
-	[ -f /opt/pgdata/PG_VERSION ] || part_sql
+	sql_tables || return
 	plans "on $n devices" "21 22 23"
 	plans "in parts on $n devices" "24" --window 1500000
 	psql -XAtqc "select gpucol.evict()" > /dev/null
