@@ -392,20 +392,45 @@ gpucol_hisa_pairs(GpucolDeviceMemory &memory, const GpucolRuns<K> &runs,
 
 template <class K>
 void
-GpucolRun<K>::to_host(GpucolDeviceMemory &memory)
+GpucolRun<K>::to_host(GpucolDeviceMemory &memory, const std::function<void()> &between)
 {
+	std::vector<GpucolHostArray<K>> slices;
+
 	if (!on_device())
 		return;
-	GpucolHostArray<K> host(memory, keys_.size());
+	for (size_t from = 0; from < n_; from += SLICE)
+	{
+		size_t		n = std::min(SLICE, n_ - from);
 
-	gpucol_check(cudaMemcpyAsync(host.data(), keys_.data(), keys_.size() * sizeof(K),
-								 cudaMemcpyDeviceToHost, memory.stream));
-	gpucol_check(cudaStreamSynchronize(memory.stream));
-	host_ = std::move(host);
-	GpucolArray<K> keys = std::move(keys_);
-	GpucolArray<GpucolHashSlot<K>> slots = std::move(slots_);
-
+		between();
+		slices.emplace_back(memory, n);
+		gpucol_check(cudaMemcpyAsync(slices.back().data(), keys_.data() + from,
+									 n * sizeof(K), cudaMemcpyDeviceToHost, memory.stream));
+		gpucol_check(cudaStreamSynchronize(memory.stream));
+	}
+	host_ = std::move(slices);
+	keys_ = GpucolArray<K>();
+	slots_ = GpucolArray<GpucolHashSlot<K>>();
 	hashed_mask_ = {};
+}
+
+/* Copy keys from .. from + n - 1 to the host or the device. */
+template <class K>
+void
+GpucolRun<K>::copy(GpucolDeviceMemory &memory, size_t from, size_t n, K *to) const
+{
+	if (on_device())
+	{
+		gpucol_check(cudaMemcpyAsync(to, keys_.data() + from, n * sizeof(K),
+									 cudaMemcpyDefault, memory.stream));
+		return;
+	}
+	for (size_t part; n > 0; from += part, to += part, n -= part)
+	{
+		part = std::min(n, SLICE - from % SLICE);
+		gpucol_check(cudaMemcpyAsync(to, host_[from / SLICE].data() + from % SLICE,
+									 part * sizeof(K), cudaMemcpyDefault, memory.stream));
+	}
 }
 
 template <class K>
@@ -414,8 +439,7 @@ GpucolRun<K>::piece(GpucolDeviceMemory &memory, size_t from, size_t n) const
 {
 	GpucolArray<K> keys(memory, n);
 
-	gpucol_check(cudaMemcpyAsync(keys.data(), (on_device() ? keys_.data() : host_.data()) + from,
-								 n * sizeof(K), cudaMemcpyDefault, memory.stream));
+	copy(memory, from, n, keys.data());
 	return std::make_shared<GpucolRun<K>>(std::move(keys));
 }
 
@@ -423,13 +447,7 @@ template <class K>
 void
 GpucolRun<K>::read(GpucolDeviceMemory &memory, size_t from, size_t n, K *to) const
 {
-	if (!on_device())
-	{
-		std::copy(host_.data() + from, host_.data() + from + n, to);
-		return;
-	}
-	gpucol_check(cudaMemcpyAsync(to, keys_.data() + from, n * sizeof(K),
-								 cudaMemcpyDeviceToHost, memory.stream));
+	copy(memory, from, n, to);
 	gpucol_check(cudaStreamSynchronize(memory.stream));
 }
 

@@ -23,6 +23,7 @@
 #define GPUCOL_CUDA_HISA_CUH
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -52,10 +53,10 @@ template <class K> struct GpucolRunView
 template <class K> class GpucolRun
 {
 public:
-	explicit GpucolRun(GpucolArray<K> &&keys) : keys_(std::move(keys)) {}
+	explicit GpucolRun(GpucolArray<K> &&keys) : n_(keys.size()), keys_(std::move(keys)) {}
 
-	size_t size() const { return host_.data() ? host_.size() : keys_.size(); }
-	bool on_device() const { return host_.data() == nullptr; }
+	size_t size() const { return n_; }
+	bool on_device() const { return host_.empty(); }
 
 	/* Of a run on the device. */
 	const GpucolArray<K> &keys() const { return keys_; }
@@ -67,8 +68,11 @@ public:
 	GpucolRunView<K> view(GpucolDeviceMemory &memory, const GpucolKeyOrder &order,
 						  int places, size_t lookups);
 
-	/* Move to host memory. */
-	void to_host(GpucolDeviceMemory &memory);
+	/*
+	 * Move to host memory, slice by slice, calling `between`, which may throw: then
+	 * the run stays where it is.
+	 */
+	void to_host(GpucolDeviceMemory &memory, const std::function<void()> &between);
 
 	/* A copy of keys from .. from + n - 1, as a run on the device. */
 	std::shared_ptr<GpucolRun> piece(GpucolDeviceMemory &memory, size_t from,
@@ -78,10 +82,15 @@ public:
 	void read(GpucolDeviceMemory &memory, size_t from, size_t n, K *to) const;
 
 private:
-	void build(GpucolDeviceMemory &memory);
+	/* Keys of a slice in host memory: pinning one takes some milliseconds. */
+	static constexpr size_t SLICE = ((size_t) 1 << 25) / sizeof(K);
 
+	void build(GpucolDeviceMemory &memory);
+	void copy(GpucolDeviceMemory &memory, size_t from, size_t n, K *to) const;
+
+	size_t		n_;
 	GpucolArray<K> keys_;
-	GpucolHostArray<K> host_;
+	std::vector<GpucolHostArray<K>> host_;	/* slices */
 	K			asked_mask_ = {};	/* prefix that lookups are counted for */
 	K			hashed_mask_ = {};	/* prefix that slots_ is for */
 	size_t		asked_ = 0;

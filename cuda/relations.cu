@@ -518,8 +518,7 @@ GpucolRelations<K>::to_host(size_t least)
 	{
 		if (memory.held <= memory.limit * LOW)
 			return;
-		run_.check_cancel();
-		run->to_host(memory);
+		run->to_host(memory, [this] { run_.check_cancel(); });
 		run_.progress.method = "HISA in host memory";
 	}
 }
