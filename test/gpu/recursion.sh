@@ -144,7 +144,7 @@ cancel_ms()
 # the device, and how soon a cancel ends each engine.
 part_programs()
 {
-	local e t q graph spread="with recursive r(n, k) as (select 1::bigint, 0 union select n * 3 % 100000007 + s, k + 1 from r, generate_series(0, 9) s where k < 30)"
+	local e t q graph mb spread="with recursive r(n, k) as (select 1::bigint, 0 union select n * 3 % 100000007 + s, k + 1 from r, generate_series(0, 9) s where k < 30)"
 
 	[ -x "$B/recursive_plans" ] && note "recursion plans (unit test)" \
 		"$(timeout 60 "$B/recursive_plans" 2>&1 | tee "$OUT/recursive-plans.log" | grep -E 'passed|plans:' | tr '\n' ' ')"
@@ -173,9 +173,13 @@ part_programs()
 		note "CPU ms, $graph, 1 2 4 8 16 threads" "$(for t in 1 2 4 8 16; do
 			three_ms "set gpucol.engine = cpu; set gpucol.cpu_threads = $t; set gpucol.recursive_strategy = $3" "$(with_clause "$1" "$2") select count(*) from r"; done | tr '\n' ' ')"
 	done
-	note "left to the CPU engine" "$(psql -XAtq -c 'set gpucol.engine = cuda' -c "explain (analyze, costs off, timing off) with recursive r(n) as
-		(select 1.5::float8 union select sqrt(n) + 1 from r where n < 10) select * from r" 2>&1 | grep -E 'Engine|Fallback' | tr -s ' ' | tr '\n' ';')"
 	psql -Xq -c 'create table arc (a int, b int, w int) using gpucol' -c 'insert into arc select i, i + 1 + s, s * 7 + 1 from generate_series(1, 30000) i, generate_series(0, 2) s' > /dev/null 2>&1
+	note "left to the CPU engine" "$(psql -XAtq -c 'set gpucol.engine = cuda' -c "explain (analyze, costs off, timing off) with recursive r(a, d) as
+		(select 1, 0 union select arc.b, abs(r.d - arc.w) % 1000 from r, arc where arc.a = r.a) select count(*) from r" 2>&1 | grep -E 'Engine|Fallback' | tr -s ' ' | tr '\n' ';')"
+	[ ! -x "$B/recursive_check" ] || for mb in 400 3000; do
+		graph=SF.cedge; [ $mb = 400 ] || graph=p2p-Gnutella31
+		note "HISA with $mb MB on the device" "$(timeout 60 "$B/recursive_check" --device-mb $mb "$HERE/graphs/truth.tsv" "$HERE/graphs/$graph.tsv.gz" 2>&1 | grep host | tr -s ' ' | tr '\n' ';')"
+	done
 	for q in "count(*), sum(a), sum(d)" "d % 10 as x, count(*), max(a) group" "a, d order"; do
 		local text="with recursive r(a, d) as (select 1, 0 union select arc.b, r.d + arc.w from r, arc where arc.a = r.a and r.d < 400)"
 		case $q in
