@@ -30,9 +30,10 @@ constexpr int GPUCOL_SCAN_THREADS = 256;
 #define GPUCOL_REDUCE_BLOCKS 2
 #endif
 
-/* Words of packed vectors that a lane of such a scan has under way at a time. */
+/* Words of packed vectors that a lane of such a scan has under way at a time; with
+ * 64, registers spill. */
 #ifndef GPUCOL_REDUCE_WORDS
-#define GPUCOL_REDUCE_WORDS 40
+#define GPUCOL_REDUCE_WORDS 32
 #endif
 
 /* Grouping in shared memory: one block a multiprocessor, as many threads as
