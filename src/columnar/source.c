@@ -80,6 +80,7 @@ typedef struct TableSource
 
 	/* the current delta batch */
 	bool		in_range;
+	bool		begun;			/* has a range been entered since the last rescan? */
 	TupleTableSlot *slot;
 	GpucolDeltaColumn *batch;
 	uint64	   *tids;
@@ -416,6 +417,7 @@ next_row(TableSource *source)
 		gpucol_compat_heap_restart(source->scan->delta);
 		heap_setscanlimits(source->scan->delta, range->start, range->nblocks);
 		source->in_range = true;
+		source->begun = true;
 	}
 }
 
@@ -450,7 +452,10 @@ source_rescan(GpucolSource *base)
 {
 	TableSource *source = (TableSource *) base;
 
-	heap_rescan(source->scan->delta, NULL, false, false, false, false);
+	/* a look at the segments alone is no scan to be counted */
+	if (source->begun)
+		heap_rescan(source->scan->delta, NULL, false, false, false, false);
+	source->begun = false;
 	source->in_range = false;
 	source->segments.position = 0;
 	source->ranges.position = 0;

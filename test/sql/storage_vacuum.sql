@@ -148,3 +148,11 @@ SELECT count(*), count(DISTINCT id) FROM sv_runs;
 SELECT * FROM gpucol.verify('sv_runs');
 DROP TABLE sv_runs;
 DROP PROCEDURE sv_load;
+
+-- a scan is counted once
+CREATE TABLE sv_scans (k int, t text) USING gpucol;
+INSERT INTO sv_scans VALUES (1, 'a');
+SELECT * FROM sv_scans;
+SELECT pg_stat_force_next_flush();
+SELECT seq_scan, seq_tup_read FROM pg_stat_user_tables WHERE relname = 'sv_scans';
+DROP TABLE sv_scans;
