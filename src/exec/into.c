@@ -29,6 +29,7 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
@@ -183,6 +184,9 @@ find_node_obstacle(const PlanState *state)
 		return "PostgreSQL tests a condition";
 	if (contain_volatile_functions((Node *) state->plan->targetlist))
 		return "a volatile function is computed";
+	/* in which a volatile function would not be seen */
+	if (contain_subplans((Node *) state->plan->targetlist))
+		return "a subquery is computed for each row";
 	return NULL;
 }
 

@@ -19,12 +19,14 @@ CREATE VIEW ty AS WITH RECURSIVE ty AS (SELECT a, b, t, d, f FROM typed WHERE a 
 CREATE FUNCTION written(fill text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE line text; way text := 'row by row'; n int8; m int8; differ int8;
 BEGIN
+	PERFORM set_config('gpucol.pushdown', 'require', true);
 	FOR line IN EXECUTE 'EXPLAIN (VERBOSE) ' || format(fill, 'batched') LOOP
 		IF line ~ 'Rows Written: ' THEN way := substring(line FROM 'Rows Written: (.*)'); END IF;
 		IF line ~ 'Not Written In Batches: ' THEN way := 'row by row: ' || substring(line FROM 'Not Written In Batches: (.*)'); END IF;
 	END LOOP;
 	EXECUTE format(fill, 'batched');
 	GET DIAGNOSTICS n = ROW_COUNT;
+	PERFORM set_config('gpucol.pushdown', 'allow', true);
 	PERFORM set_config('gpucol.enabled', 'off', true);
 	EXECUTE format(fill, 'plain');
 	GET DIAGNOSTICS m = ROW_COUNT;
@@ -63,6 +65,8 @@ SELECT tried('', 'CREATE TABLE %s USING gpucol AS SELECT t, n, a FROM typed WHER
 SELECT tried('', 'CREATE TABLE %s AS SELECT tc FROM tc');
 SELECT tried('', 'CREATE TABLE %s AS SELECT * FROM tc WITH NO DATA');
 SELECT tried('', 'CREATE TABLE %s AS SELECT src, random() < 2 AS r FROM tc');
+SELECT tried('', 'CREATE TABLE %s AS SELECT src, (SELECT count(*) FROM edge) AS n FROM tc');
+SELECT tried('', 'CREATE TABLE %s AS SELECT src, (SELECT count(*) FROM edge WHERE edge.src = tc.dst) AS n FROM tc');
 SELECT tried('', 'CREATE TABLE %s AS SELECT * FROM tc ORDER BY src, dst LIMIT 9');
 SELECT tried('', 'CREATE TABLE %s AS SELECT src, count(*) FROM tc GROUP BY src');
 
@@ -120,9 +124,11 @@ PREPARE fill(int) AS INSERT INTO made3 SELECT * FROM tc WHERE src = $1;
 EXECUTE fill(4);
 EXECUTE fill(4);
 SELECT count(*) FROM made3;
+SET gpucol.pushdown = require;
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) CREATE TABLE made4 USING gpucol AS SELECT * FROM typed WHERE a > 6;
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) INSERT INTO made4 SELECT * FROM typed WHERE a > 6;
 EXPLAIN (COSTS OFF) CREATE TABLE made5 AS SELECT * FROM typed WHERE a > 6;
+RESET gpucol.pushdown;
 
 -- a table into itself; statements within a transaction; what is undone is gone
 CREATE TABLE own (src int, dst int) USING gpucol;
