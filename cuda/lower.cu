@@ -20,6 +20,8 @@
  */
 #include "lowering.cuh"
 
+#include <chrono>
+
 #include "serve.cuh"
 #include "stage.cuh"
 
@@ -54,9 +56,13 @@ Lowering::finish(cudaEvent_t from)
 void
 Lowering::run(Partial *result)
 {
+	typedef std::chrono::steady_clock Clock;
+	auto		since = [] (Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); };
+	Clock::time_point start = Clock::now();
 	uint64_t	nrows = 1;
 
 	build_scan();
+	result->plan_seconds = since(start);
 	if (shape_ != NULL)
 		check_shape();
 	if (shape_ != NULL && shape_->kind == GPUCOL_SHAPE_RANKED)
@@ -75,6 +81,7 @@ Lowering::run(Partial *result)
 	result->kernel = std::string(kernel_) + (!compiled_.empty() ? ", compiled" :
 											 jit_allowed() && !jit.note().empty() ? ", no compiler" : "");
 	result->note = note_;
+	result->work_seconds = since(start);
 }
 
 /* Waits for a stream in the end: nothing is freed or unloaded that the device

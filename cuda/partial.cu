@@ -379,6 +379,8 @@ gpucol_partial_merge(const GpucolProgram *p, Partial *whole, Partial *part)
 	whole->skipped += part->skipped;
 	whole->packed_bytes += part->packed_bytes;
 	whole->seconds += part->seconds;
+	whole->plan_seconds += part->plan_seconds;
+	whole->work_seconds += part->work_seconds;
 	if (!part->kernel.empty())
 		whole->kernel = part->kernel;
 	if (!part->note.empty())

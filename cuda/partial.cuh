@@ -45,7 +45,9 @@ struct Partial
 	uint64_t	nsegments = 0;
 	uint64_t	skipped = 0;
 	uint64_t	packed_bytes = 0;
-	double		seconds = 0;
+	double		seconds = 0;	/* on the device */
+	double		plan_seconds = 0;	/* planning */
+	double		work_seconds = 0;	/* from planning to the result */
 	std::string kernel;			/* which kernel answered */
 	std::string note;			/* why not another */
 };

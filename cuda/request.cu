@@ -626,6 +626,8 @@ Request::answer(GpucolWireResult *result, std::vector<char> *data)
 	result->packed_bytes = whole_.packed_bytes;
 	result->segments_skipped = whole_.skipped;
 	result->device_seconds = whole_.seconds;
+	result->plan_seconds = whole_.plan_seconds;
+	result->work_seconds = whole_.work_seconds;
 	result->ndevices = shares_.size();
 	result->nbatches = (parts_.size() + shares_.size() - 1) / shares_.size();
 	snprintf(result->kernel, sizeof(result->kernel), "%s", whole_.kernel.c_str());

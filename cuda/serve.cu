@@ -92,6 +92,7 @@ private:
 	SegmentLists lists_;
 	std::unique_ptr<Request> request_;
 	Clock::time_point asked_;	/* when RUN came */
+	double		lookup_ = 0;	/* seconds from then to what is resident */
 	std::unique_ptr<Recursion> recursion_;
 	const char *state_ = "idle";
 	std::mutex	state_mutex_;
@@ -406,6 +407,7 @@ Session::run()
 		if (write(fd, &n, sizeof(n)) < 0)
 			perror("gpucol_gpud: eventfd");
 	}));
+	lookup_ = std::chrono::duration<double>(Clock::now() - asked_).count();
 	request_->submit();
 	need_sent_ = !request_->complete();
 	if (need_sent_)
@@ -462,6 +464,7 @@ Session::compute()
 	result.in_slab = data.size() > GPUCOL_WIRE_INLINE && slab_ != NULL && data.size() <= slab_size_;
 	if (result.in_slab)
 		memcpy(slab_, data.data(), data.size());
+	result.lookup_seconds = lookup_;
 	result.daemon_seconds = std::chrono::duration<double>(Clock::now() - asked_).count();
 	send(GPUCOL_WIRE_RESULT, &result, sizeof(result));
 	if (result.in_slab)

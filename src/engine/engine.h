@@ -78,7 +78,14 @@ typedef struct GpucolRunStats
 	uint64_t	delta_rows;
 	uint64_t	packed_bytes;	/* word rows read, in bytes */
 	double		device_seconds; /* CUDA: time on the devices, summed */
-	double		daemon_seconds; /* CUDA: from request to result */
+	double		daemon_seconds; /* CUDA: from request to result, of which: */
+	double		lookup_seconds; /* finding what is resident */
+	double		plan_seconds;	/* planning the kernels, summed over parts */
+	double		work_seconds;	/* planning, kernels and their results, likewise */
+	double		note_seconds;	/* CUDA: segments and delta rows, in this process */
+	double		ask_seconds;	/* CUDA: from telling the daemon to its answer, here */
+	double		fetch_seconds;	/* CUDA: copying the result, here */
+	double		open_seconds;	/* lowering and the snapshot's view, by the host */
 	int			devices;		/* CUDA: that took part */
 	int			batches;		/* CUDA: parts computed one after another */
 	int			threads;

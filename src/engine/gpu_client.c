@@ -28,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "engine/engine.h"
 #include "engine/gpu_client.h"
@@ -88,6 +89,9 @@ struct GpucolRun
 	const uint64_t *rows;
 	const GpucolAggState *states;
 	GpucolGpuRanks *ranks;
+	double		note_seconds;	/* where the time went */
+	double		ask_seconds;
+	double		fetch_seconds;
 	char		reason[200];
 };
 
@@ -1027,10 +1031,21 @@ fits(const GpucolRun *run, uint64_t more)
 	return run->memory_limit == 0 || held <= run->memory_limit;
 }
 
+/* Seconds since some time. */
+static double
+seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double) now.tv_sec + (double) now.tv_nsec / 1e9;
+}
+
 /* Do the whole request. */
 static GpucolStatus
 request(GpucolRun *run, const char **why)
 {
+	double		start = seconds();
 	GpucolStatus status;
 
 	status = examine(run, why);
@@ -1045,8 +1060,10 @@ request(GpucolRun *run, const char **why)
 		return refuse(why, status, "the table could not be read for the device");
 	if (!fits(run, 0))
 		return refuse(why, GPUCOL_OUT_OF_MEMORY, "dictionaries and delta rows do not fit the query's memory limit");
+	run->note_seconds = seconds() - start;
 	status = exchange(run, (run->jit ? GPUCOL_WIRE_RUN_JIT : 0) |
 					  (run->shape != NULL ? GPUCOL_WIRE_RUN_SHAPE : 0), why);
+	run->ask_seconds = seconds() - start - run->note_seconds;
 	if (status != GPUCOL_OK)
 		return status;
 	if (run->result.status != GPUCOL_OK)
@@ -1058,6 +1075,7 @@ request(GpucolRun *run, const char **why)
 	}
 	else
 		status = read_data(run);
+	run->fetch_seconds = seconds() - start - run->note_seconds - run->ask_seconds;
 	if (status == GPUCOL_DEVICE_LOST)
 		return lost(why);
 	end_exchange(run);
@@ -1274,6 +1292,12 @@ cuda_stats(const GpucolRun *run, GpucolRunStats *out)
 	out->packed_bytes = run->result.packed_bytes;
 	out->device_seconds = run->result.device_seconds;
 	out->daemon_seconds = run->result.daemon_seconds;
+	out->lookup_seconds = run->result.lookup_seconds;
+	out->plan_seconds = run->result.plan_seconds;
+	out->work_seconds = run->result.work_seconds;
+	out->note_seconds = run->note_seconds;
+	out->ask_seconds = run->ask_seconds;
+	out->fetch_seconds = run->fetch_seconds;
 	out->devices = (int) run->result.ndevices;
 	out->batches = (int) run->result.nbatches;
 	out->threads = 1;

@@ -104,6 +104,18 @@ gpucol_explain_columns(GpucolExec *exec, Bitmapset *attnums, ExplainState *es)
 	ExplainPropertyList("Columns", names, es);
 }
 
+/* Where the time of a request to the device went, in milliseconds. */
+static char *
+trace(const GpucolRunStats *s)
+{
+	return psprintf("open %.3f, note %.3f, ask %.3f (daemon %.3f: look up %.3f, plan %.3f, kernels %.3f, results %.3f), fetch %.3f",
+					s->open_seconds * 1e3, s->note_seconds * 1e3, s->ask_seconds * 1e3,
+					s->daemon_seconds * 1e3, s->lookup_seconds * 1e3, s->plan_seconds * 1e3,
+					s->device_seconds * 1e3,
+					Max(s->work_seconds - s->plan_seconds - s->device_seconds, 0) * 1e3,
+					s->fetch_seconds * 1e3);
+}
+
 /*
  * What the runs did, under EXPLAIN ANALYZE.
  */
@@ -138,6 +150,8 @@ gpucol_explain_stats(GpucolExec *exec, ExplainState *es)
 		ExplainPropertyFloat("Device Time", "ms", stats->device_seconds * 1000.0, 3, es);
 		ExplainPropertyFloat("Daemon Time", "ms", stats->daemon_seconds * 1000.0, 3, es);
 	}
+	if (es->timing && es->verbose && stats->devices > 0)
+		ExplainPropertyText("Device Trace", trace(stats), es);
 	if (es->timing && stats->kernel[0] != '\0')
 		ExplainPropertyText("Kernel", stats->kernel, es);
 	if (es->timing && stats->note[0] != '\0')

@@ -20,6 +20,7 @@
 #include "executor/executor.h"
 #include "executor/nodeHash.h"
 #include "miscadmin.h"
+#include "portability/instr_time.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -212,6 +213,12 @@ finish_engine(GpucolExec *exec)
 	exec->stats.packed_bytes += stats.packed_bytes;
 	exec->stats.device_seconds += stats.device_seconds;
 	exec->stats.daemon_seconds += stats.daemon_seconds;
+	exec->stats.lookup_seconds += stats.lookup_seconds;
+	exec->stats.plan_seconds += stats.plan_seconds;
+	exec->stats.work_seconds += stats.work_seconds;
+	exec->stats.note_seconds += stats.note_seconds;
+	exec->stats.ask_seconds += stats.ask_seconds;
+	exec->stats.fetch_seconds += stats.fetch_seconds;
 	exec->stats.devices = Max(exec->stats.devices, stats.devices);
 	exec->stats.batches = Max(exec->stats.batches, stats.batches);
 	exec->stats.threads = Max(exec->stats.threads, stats.threads);
@@ -404,7 +411,10 @@ start(GpucolExec *exec, bool device_only)
 	const char *why = NULL;
 	GpucolStatus status;
 	MemoryContextCallback *callback;
+	instr_time	begin;
+	instr_time	opened;
 
+	INSTR_TIME_SET_CURRENT(begin);
 	exec->started = true;
 	exec->emitted = false;
 	status = lower(exec);
@@ -416,6 +426,9 @@ start(GpucolExec *exec, bool device_only)
 	MemoryContextRegisterResetCallback(exec->context, callback);
 
 	exec->source = open_source(exec);
+	INSTR_TIME_SET_CURRENT(opened);
+	INSTR_TIME_SUBTRACT(opened, begin);
+	exec->stats.open_seconds += INSTR_TIME_GET_DOUBLE(opened);
 	if (exec->kind == GPUCOL_PROGRAM_SCAN && exec->parallel == NULL &&
 		exec->recursion == NULL)
 	{

@@ -61,7 +61,7 @@
 #include "kernel/shape.h"
 
 #define GPUCOL_WIRE_MAGIC		0x44475047	/* "GPGD" */
-#define GPUCOL_WIRE_VERSION		5
+#define GPUCOL_WIRE_VERSION		6
 #define GPUCOL_WIRE_SOCKET		"gpucol_gpud.sock"	/* in the data directory */
 #define GPUCOL_WIRE_MAX_PAYLOAD (64u << 20)
 #define GPUCOL_WIRE_INLINE		(32u << 10)
@@ -256,7 +256,10 @@ typedef struct GpucolWireResult
 	uint64_t	packed_bytes;
 	uint64_t	segments_skipped;
 	double		device_seconds; /* kernels, summed over devices */
-	double		daemon_seconds; /* from RUN to RESULT */
+	double		daemon_seconds; /* from RUN to RESULT, of which: */
+	double		lookup_seconds; /* to what is resident, and to NEED if that is sent */
+	double		plan_seconds;	/* planning the kernels, summed over parts */
+	double		work_seconds;	/* planning, kernels and fetching, likewise */
 	uint32_t	ndevices;		/* that took part */
 	uint32_t	nbatches;		/* parts that were computed one after another */
 	uint32_t	in_slab;		/* the data lie at the slab's start, not in parts */
