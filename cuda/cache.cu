@@ -59,13 +59,9 @@ ColumnCache::pin(Resident *const *pieces, size_t n, uint64_t generation)
 		return false;
 	for (size_t i = 0; i < n; i++)
 	{
-		Resident   *piece = pieces[i];
-
-		if (piece == NULL || piece->home != this)
-			continue;
-		piece->pins++;
-		piece->uses++;
-		piece->used = now;
+		pieces[i]->pins++;
+		pieces[i]->uses++;
+		pieces[i]->used = now;
 		hits++;
 	}
 	return true;
@@ -139,7 +135,7 @@ ColumnCache::unpin(Resident *const *pieces, size_t n)
 	{
 		Resident   *piece = pieces[i];
 
-		if (piece == NULL || piece->home != this)
+		if (piece == NULL)
 			continue;
 		if (--piece->pins == 0 && !piece->kept)
 		{

@@ -89,13 +89,16 @@ public:
 	void		find(const ChunkKey *keys, size_t n, Resident **found);
 
 	/*
-	 * Pin pieces that were found before, those of them that are this cache's, if
-	 * nothing has left it since it was of this generation.
+	 * Pin pieces that were found here before, if nothing has left since the cache was
+	 * of this generation.
 	 */
 	bool		pin(Resident *const *pieces, size_t n, uint64_t generation);
 
 	/* Counts what has left. */
 	uint64_t	generation();
+
+	/* Number of the device. */
+	int			device() const { return device_; }
 
 	/* Is a chunk resident?  Pins nothing, counts nothing. */
 	bool		has(const ChunkKey &key);
@@ -105,7 +108,7 @@ public:
 	 * request was first, the caller's is dropped and that one returned.
 	 */
 	Resident   *add(Resident *chunk);
-	void		unpin(Resident *const *pieces, size_t n);
+	void		unpin(Resident *const *pieces, size_t n);	/* NULLs are left out */
 
 	/* Evict unpinned pieces until `size` more bytes may be allocated. */
 	bool		make_room(size_t size);

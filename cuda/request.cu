@@ -238,9 +238,12 @@ Request::obstacle() const
 void
 Request::unpin_all()
 {
-	for (Device *device : devices)
-		device->cache.unpin(resident_.data(), resident_.size());
-	std::fill(resident_.begin(), resident_.end(), (Resident *) NULL);
+	for (Resident *&piece : resident_)
+	{
+		if (piece != NULL)
+			piece->home->unpin(&piece, 1);
+		piece = NULL;
+	}
 }
 
 /* Pin what the list's last request found, if all of it is still there. */
@@ -250,10 +253,10 @@ Request::recall()
 	if (list_->generations.size() != devices.size())
 		return false;
 	for (size_t d = 0; d < devices.size(); d++)
-		if (!devices[d]->cache.pin(list_->resident.data(), list_->resident.size(), list_->generations[d]))
+		if (!devices[d]->cache.pin(list_->on[d].data(), list_->on[d].size(), list_->generations[d]))
 		{
 			while (d-- > 0)
-				devices[d]->cache.unpin(list_->resident.data(), list_->resident.size());
+				devices[d]->cache.unpin(list_->on[d].data(), list_->on[d].size());
 			return false;
 		}
 	resident_ = list_->resident;
@@ -267,6 +270,10 @@ Request::remember(std::vector<uint64_t> &generations, const std::vector<std::vec
 	if (!may_keep() || !missing_.empty())
 		return;
 	list_->resident = resident_;
+	list_->on.assign(devices.size(), {});
+	for (Resident *piece : resident_)
+		if (piece != NULL)
+			list_->on[piece->home->device()].push_back(piece);
 	list_->generations.swap(generations);
 	list_->dealt = dealt;
 }

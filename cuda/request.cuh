@@ -69,6 +69,7 @@ struct SegmentList
 
 	/* by the last request that found everything; its dealing, by device */
 	std::vector<Resident *> resident;
+	std::vector<std::vector<Resident *>> on;	/* the same, by device */
 	std::vector<uint64_t> generations;	/* of each device's cache, then */
 	std::vector<std::vector<uint32_t>> dealt;
 };

@@ -8,7 +8,7 @@
  *
  * What the device refuses runs on the CPU engine, as in a server; the counts at
  * the end show how much the device answered itself and why it refused the rest.
- * Every second source says that it does not change, and is read twice: the second
+ * Every fourth source says that it does not change, and is read twice: the second
  * time from what the first has left.
  *
  *-------------------------------------------------------------------------
@@ -86,7 +86,7 @@ both_start(const GpucolProgram *program, GpucolSource *source, const GpucolHost 
 
 	source->storage[0] = (uint64_t) getpid();
 	source->storage[1] = ++number;
-	source->version = number % 2 == 0 ? 0 : number;
+	source->version = number % 4 == 0 ? number : 0;
 	*both = (struct Both) {.engine = &gpucol_engine_cuda, .program = program, .source = source,
 	.host = host, .options = *options};
 	both->options.jit = true;

@@ -67,7 +67,6 @@ part_devices()
 	sql_tables || return
 	plans "on $n devices" "21 22 23"
 	plans "in parts on $n devices" "24" --window 1500000
-	psql -XAtqc "select gpucol.evict()" > /dev/null
 	under "queries, all $n devices" "--test"
 	want=$(psql -XAtqc "select count(*) from gpucol.devices where requests > 0 and cached > 0")
 	note "devices that hold and computed" "$want of $n $([ "$want" = "$n" ] && echo ok || echo FAILED)"

@@ -157,6 +157,7 @@ part_billion()
 	psql -XAtqc "select gpucol.merge('big')" > "$OUT/merge.log" 2>&1	# what the loaders left
 	psql -Xqc "analyze big"
 	note "segments" "$(psql -XAtqc "select count(*) from gpucol.segments('big')")"
+	psql -XAtq -c "create table tiny (i int) using gpucol" -c "set gpucol.engine = cuda" -c "select count(*) from tiny" > /dev/null	# starts the daemon
 	note "prefetch, checksums verified" "$(prefetch_rate 15)"
 	for i in 15 8 4 2 0; do
 		note "prefetch, verified before, $i workers" "$(prefetch_rate $i)"
