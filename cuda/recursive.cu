@@ -330,8 +330,11 @@ private:
 		bool		streams = plan_.nstrata == 1 &&
 			plan_.relations[relation].merge == GPUCOL_REC_MERGE_NONE;
 
+		/* who reads round by round could not change the engine any more: see first */
+		if (streams && run_.options.device_rows && computes(&plan_))
+			throw GpucolFailure{GPUCOL_UNPROFITABLE};
 		reader.started = true;
-		while (!streams && !done_)
+		while (!done_ && (!streams || (run_.options.device_rows && rounds_ < THIN_ROUNDS)))
 			advance();
 		if (shapes_[relation])
 			return;

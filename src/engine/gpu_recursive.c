@@ -192,7 +192,7 @@ reason_of(GpucolStatus status)
 		case GPUCOL_UNSUPPORTED:
 			return "the recursion has too many values or columns for the device";
 		case GPUCOL_UNPROFITABLE:
-			return "the recursion's rounds are too small for the device";
+			return "the recursion's rounds are, or may be, too small for the device";
 		case GPUCOL_OUT_OF_MEMORY:
 			return "the recursion does not fit the device's memory";
 		default:
