@@ -10,9 +10,10 @@
  * that bin alone its place in it.  A histogram above the zones' bound is cheap,
  * for few vectors reach it.
  *
- * Where there are conditions, a sample of the vectors gives a first bound: what k
- * of its rows reach, k of all rows do.  Vectors whose zone maps are below the first
- * bound are left out of all that follows.
+ * Where zone maps give no bound, a sample of the vectors gives a first one: what k
+ * of its rows reach, k of all rows do.  It is the last one where it is the greatest
+ * key that there is, or where it promises few rows.  Vectors whose zone maps are
+ * below the first bound are left out of all that follows.
  *
  *-------------------------------------------------------------------------
  */
@@ -210,6 +211,32 @@ take_place(uint32_t most, uint32_t *taken)
 	return most == 0 || (*(volatile uint32_t *) taken < most && atomicAdd(taken, 1) < most);
 }
 
+/*
+ * Lane mask of a vector's rows that reach the bound, of those in `mask`.
+ */
+template <bool DENSE>
+__device__ static inline uint32_t
+rows_that_reach(const GpucolBoundKey &key, const GpucolDeviceChunk &chunk, uint32_t vector, uint32_t mask, int64_t bound, bool nulls,
+				uint32_t most, uint32_t *taken, int lane)
+{
+	uint32_t	offsets[DENSE ? 32 : 1];
+	uint32_t	null_mask = DENSE ? load_offsets(chunk, key.offset, vector, lane, offsets) : 0;
+
+#pragma unroll
+	for (int p = 0; p < 32; p++)
+		if (mask >> p & 1)
+		{
+			bool		null = DENSE ? null_mask >> p & 1 : row_is_null(chunk, vector, p * 32 + lane);
+			int64_t		x = null ? 0 : DENSE ? directed(key, key.offset.base + offsets[DENSE ? p : 0]) :
+				directed_key(key, chunk, vector, p * 32 + lane);
+
+			if (null ? !nulls : x < bound || (x == bound && !take_place(most, taken)))
+				mask &= ~(1u << p);
+		}
+	return mask;
+}
+
+template <bool DENSE>
 __global__ void
 bound_select_kernel(const __grid_constant__ GpucolBoundKey key, int64_t bound, bool nulls, uint32_t most, uint32_t *taken, uint32_t *bitmap,
 					unsigned long long *counts)
@@ -228,20 +255,14 @@ bound_select_kernel(const __grid_constant__ GpucolBoundKey key, int64_t bound, b
 		uint32_t	word;
 		uint32_t	n;
 
-		if ((nulls && nullable) || (!chunk.all_null && !zone_excludes(key, chunk, run.first, bound, INT64_MAX)))
+		bool		enough = key.greatest && most != 0 && *(volatile uint32_t *) taken >= most;
+
+		if ((nulls && nullable) ||
+			(!chunk.all_null && !__all_sync(GPUCOL_ALL_LANES, enough) && !zone_excludes(key, chunk, run.first, bound, INT64_MAX)))
 		{
 			mask = rows_in_question(key, run, number, lane);
 			if (__any_sync(GPUCOL_ALL_LANES, mask != 0))
-				for (int p = 0; p < 32; p++)
-					if (mask >> p & 1)
-					{
-						int			row = p * 32 + lane;
-						bool		null = row_is_null(chunk, run.first, row);
-						int64_t		x = null ? 0 : directed_key(key, chunk, run.first, row);
-
-						if (null ? !nulls : x < bound || (x == bound && !take_place(most, taken)))
-							mask &= ~(1u << p);
-					}
+				mask = rows_that_reach<DENSE>(key, chunk, run.first, mask, bound, nulls, most, taken, lane);
 		}
 		word = warp_transpose(mask, lane);
 		n = warp_sum((uint32_t) __popc(word));
@@ -267,13 +288,16 @@ gpucol_bound_select(const GpucolBoundKey &key, int64_t bound, bool nulls, uint32
 		all.nvectors = key.scan.nvectors;
 		all.stride = 1;
 	}
-	else if (key.vectors != NULL)
+	else
 	{
 		error = cudaMemsetAsync(bitmap, 0, (size_t) key.scan.nvectors * 32 * sizeof(uint32_t), stream);
 		if (error != cudaSuccess)
 			return error;
 	}
-	bound_select_kernel<<<gpucol_launch_blocks(bound_select_kernel, GPUCOL_THREADS, 0), GPUCOL_THREADS, 0, stream>>>(all, bound, nulls, most, taken, bitmap, counts);
+	if (key.dense)
+		bound_select_kernel<true><<<gpucol_launch_blocks(bound_select_kernel<true>, GPUCOL_THREADS, 0), GPUCOL_THREADS, 0, stream>>>(all, bound, nulls, most, taken, bitmap, counts);
+	else
+		bound_select_kernel<false><<<gpucol_launch_blocks(bound_select_kernel<false>, GPUCOL_THREADS, 0), GPUCOL_THREADS, 0, stream>>>(all, bound, nulls, most, taken, bitmap, counts);
 	return cudaGetLastError();
 }
 
@@ -320,10 +344,11 @@ bound_of_zones(const GpucolBoundKey &key, const GpucolBoundTask &task, int64_t *
  */
 static bool
 bound_of_histogram(const GpucolBoundKey &key, const GpucolBoundTask &task, uint64_t base, uint64_t range,
-				   int64_t *bound)
+				   int64_t *bound, unsigned long long *rows)
 {
 	unsigned long long *bins = task.scratch->array<unsigned long long>(BINS, "the sort keys");
 	std::vector<unsigned long long> count(BINS);
+	unsigned long long few = (4 * (unsigned long long) task.k + SLACK) / key.stride;
 	unsigned long long above = 0;	/* rows beyond the window */
 	int			shift = 0;
 
@@ -331,38 +356,42 @@ bound_of_histogram(const GpucolBoundKey &key, const GpucolBoundTask &task, uint6
 		shift++;
 	for (;;)
 	{
-		unsigned long long reached = above;
 		int			bin = BINS;
 
+		*rows = above;
 		device_check(cudaMemsetAsync(bins, 0, BINS * 8, task.stream), "bound");
 		device_check(bound_histogram(key, (int64_t) base, shift, bins, task.stream), "bound");
 		device_check(cudaMemcpyAsync(count.data(), bins, BINS * 8, cudaMemcpyDeviceToHost, task.stream), "bound");
 		device_check(cudaStreamSynchronize(task.stream), "bound");
 		gpucol_stage(task.stream, "histogram of keys");
-		while (bin > 0 && reached < (unsigned long long) task.k)
-			reached += count[--bin];
-		if (reached < (unsigned long long) task.k)
+		while (bin > 0 && *rows < (unsigned long long) task.k)
+			*rows += count[--bin];
+		if (*rows < (unsigned long long) task.k)
 			return false;
 		base += (uint64_t) bin << shift;
-		if (shift == 0 || reached <= 4 * (unsigned long long) task.k + SLACK)
+		if (shift == 0 || *rows <= few)
 			break;
-		above = reached - count[bin];
+		above = *rows - count[bin];
 		shift = shift > 12 ? shift - 12 : 0;
 	}
 	*bound = (int64_t) base;
 	return true;
 }
 
-/* A bound that k rows of a sample of the vectors reach. */
+/* A bound that k rows of a sample of the vectors reach; *rows may be that many of all. */
 static bool
-bound_of_sample(const GpucolBoundKey &key, const GpucolBoundTask &task, int64_t least, int64_t most, int64_t *bound)
+bound_of_sample(const GpucolBoundKey &key, const GpucolBoundTask &task, int64_t least, int64_t most, int64_t *bound,
+				unsigned long long *rows)
 {
 	GpucolBoundKey sample = key;
 
 	sample.stride = SAMPLE_STRIDE;
 	sample.nvectors = key.scan.nvectors / SAMPLE_STRIDE;
-	return sample.nvectors >= SAMPLE_VECTORS &&
-		bound_of_histogram(sample, task, (uint64_t) least, (uint64_t) most - (uint64_t) least, bound);
+	if (sample.nvectors < SAMPLE_VECTORS ||
+		!bound_of_histogram(sample, task, (uint64_t) least, (uint64_t) most - (uint64_t) least, bound, rows))
+		return false;
+	*rows *= SAMPLE_STRIDE;
+	return true;
 }
 
 /* Leave out vectors that no row which reaches the bound is in. */
@@ -385,14 +414,23 @@ gpucol_bound_find(GpucolBoundKey *key, const GpucolBoundTask &task, int64_t *bou
 {
 	int64_t		least = key->descending ? task.lo : ~task.hi;
 	int64_t		most = key->descending ? task.hi : ~task.lo;
+	unsigned long long rows = ~0ull;	/* that reach the bound, perhaps */
+	bool		found;
 
 	key->vectors = NULL;
 	key->nvectors = key->scan.nvectors;
 	key->stride = 1;
-	if (task.all_rows ? bound_of_zones(*key, task, bound) : bound_of_sample(*key, task, least, most, bound))
+	key->greatest = false;
+	found = (task.all_rows && bound_of_zones(*key, task, bound)) ||
+		bound_of_sample(*key, task, least, most, bound, &rows);
+	if (found)
 	{
 		least = *bound;
 		leave_out_vectors(key, task, least);
 	}
-	return bound_of_histogram(*key, task, (uint64_t) least, (uint64_t) most - (uint64_t) least, bound);
+	found = found && (least == most || rows <= 4 * (unsigned long long) task.k + SLACK);
+	if (!found && !bound_of_histogram(*key, task, (uint64_t) least, (uint64_t) most - (uint64_t) least, bound, &rows))
+		return false;
+	key->greatest = *bound == most;
+	return true;
 }

@@ -32,6 +32,7 @@ struct GpucolBoundKey
 	const uint32_t *vectors;	/* [nvectors] in any order; NULL: every stride-th */
 	uint32_t	nvectors;
 	uint32_t	stride;
+	uint32_t	greatest;		/* no key is beyond the bound */
 };
 
 struct GpucolBoundTask

@@ -100,7 +100,7 @@ ranking_queries()
 		select grp, gpucol.u_topk(id, score, case when id % 4 = 0 then 1.0 else 0.0 end, 9, x), gpucol.global_topk(id, score, case when id % 4 = 0 then 1.0 else 0.0 end, 9, x) from TABLE_x group by grp
 		select grp, gpucol.u_topk(id, score, p, 2, x) filter (where id % 3 > 0) from TABLE_x group by grp
 		select grp, k, gpucol.u_topk(id, score, p / 3, k, id / 3), gpucol.u_topk_probability(score, p / 3, k, id / 3)::numeric(20,14), gpucol.u_kranks(id, score, p / 3, k, id / 3), gpucol.pt_k(id, score, p / 3, k, 0.1, id / 3), gpucol.global_topk(id, score, p / 3, k, id / 3), gpucol.expected_rank_topk(id, score, p / 3, k, id / 3) from TABLE_w group by grp, k
-		select grp, gpucol.u_topk(id, score, p * 4, 2, x) from TABLE_x group by grp
+		select grp, gpucol.u_topk(id, score, case when x = 7 then p * 4 else p end, 2, x) from TABLE_x group by grp
 		select gpucol.u_topk(id, score, p * 2, 2) from TABLE_r where id in (1, 2, 9)
 		select gpucol.u_topk(id, score, p, 0) from TABLE_r
 	S
