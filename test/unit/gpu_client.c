@@ -35,7 +35,6 @@
 /* What the imitation has seen of the last request, and what it knows. */
 static struct
 {
-	int			fd;
 	GpucolWireRun run;
 	uint32_t	nneeded;		/* pieces it asked for */
 	uint32_t	nput;			/* messages with parts of them */
@@ -56,15 +55,26 @@ static struct
 
 static GpucolWireNeed needed[MAX_PIECES];
 
+/* The end of the connection that this thread serves; the one before may still end. */
+static __thread int served;
+
+/* The client has left. */
+static void
+leave(void)
+{
+	close(served);
+	pthread_exit(NULL);
+}
+
 static void
 read_all(void *to, size_t n)
 {
 	for (char *p = to; n > 0;)
 	{
-		ssize_t		got = recv(stub.fd, p, n, 0);
+		ssize_t		got = recv(served, p, n, 0);
 
 		if (got <= 0)
-			pthread_exit(NULL);
+			leave();
 		p += got;
 		n -= (size_t) got;
 	}
@@ -75,9 +85,9 @@ write_message(GpucolWireType type, const void *payload, size_t n)
 {
 	GpucolWireHeader header = {GPUCOL_WIRE_MAGIC, GPUCOL_WIRE_VERSION, (uint16_t) type, (uint32_t) n};
 
-	if (send(stub.fd, &header, sizeof(header), MSG_NOSIGNAL) < 0 ||
-		(n > 0 && send(stub.fd, payload, n, MSG_NOSIGNAL) < 0))
-		pthread_exit(NULL);
+	if (send(served, &header, sizeof(header), MSG_NOSIGNAL) < 0 ||
+		(n > 0 && send(served, payload, n, MSG_NOSIGNAL) < 0))
+		leave();
 }
 
 /* A message's header, and a descriptor that comes along. */
@@ -89,8 +99,8 @@ read_header(int *descriptor)
 	struct iovec iov = {&header, sizeof(header)};
 	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
 
-	if (recvmsg(stub.fd, &msg, MSG_WAITALL) != (ssize_t) sizeof(header))
-		pthread_exit(NULL);
+	if (recvmsg(served, &msg, MSG_WAITALL) != (ssize_t) sizeof(header))
+		leave();
 	if (CMSG_FIRSTHDR(&msg) != NULL)
 		memcpy(descriptor, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(int));
 	return header;
@@ -182,8 +192,7 @@ give_up(void)
 	GpucolWireResult result = {.status = GPUCOL_UNSUPPORTED, .closing = 1, .reason = "a part has failed"};
 
 	write_message(GPUCOL_WIRE_RESULT, &result, sizeof(result));
-	close(stub.fd);
-	pthread_exit(NULL);
+	leave();
 }
 
 /* The result: one group column whose rows are their own numbers. */
@@ -218,10 +227,10 @@ answer(void)
 static void *
 imitate(void *arg)
 {
-	static char payload[1 << 21];
+	static __thread char payload[1 << 21];
 	uint32_t	left = 0;		/* pieces and objects still to come */
 
-	(void) arg;
+	served = (int) (intptr_t) arg;
 	for (;;)
 	{
 		int			descriptor = -1;
@@ -289,9 +298,8 @@ stub_connect(const char **why)
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
 		return -1;
 	memset(&stub, 0, sizeof(stub));
-	stub.fd = pair[1];
 	stub.result_rows = 10;
-	pthread_create(&thread, NULL, imitate, NULL);
+	pthread_create(&thread, NULL, imitate, (void *) (intptr_t) pair[1]);
 	pthread_detach(thread);
 	return pair[0];
 }
