@@ -32,8 +32,9 @@
 constexpr int	BINS = 4096;
 constexpr unsigned long long SLACK = 8192;
 
-/* One vector of so many is in a sample, if the scan has many samples' worth. */
-constexpr uint32_t SAMPLE_STRIDE = 64;
+/* One vector of so many is in a sample, if the scan has many samples' worth.  A prime:
+ * values that repeat do so after powers of two and ten more often than not. */
+constexpr uint32_t SAMPLE_STRIDE = 61;
 constexpr uint32_t SAMPLE_VECTORS = 512;
 
 __device__ static inline int64_t

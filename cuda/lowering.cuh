@@ -98,9 +98,12 @@ private:
 	JitTrial   &trial_;
 	const bool	on_trial_;
 
+	/* May a compiled kernel answer?  Not where chance decides which of the rows that
+	 * tie at a bound are delivered: two answers cannot be compared then. */
 	bool		jit_allowed() const
 	{
-		return (r_.run_.flags & GPUCOL_WIRE_RUN_JIT) && (rows_ >= GPUCOL_JIT_MIN_ROWS || jit.waits());
+		return (r_.run_.flags & GPUCOL_WIRE_RUN_JIT) && (rows_ >= GPUCOL_JIT_MIN_ROWS || jit.waits()) &&
+			!(shape_ != NULL && shape_->kind == GPUCOL_SHAPE_TOP && !shape_->all_ties);
 	}
 
 	template <class T> const T *array(uint32_t offset) const
