@@ -344,23 +344,64 @@ verified_cookie(Buffer buffer)
 	return server ^ ((uint64) (uint32) buffer * UINT64CONST(0x9E3779B97F4A7C15));
 }
 
+/* A page that is being read, for the context of PostgreSQL's own errors. */
+typedef struct PageRead
+{
+	Relation	table;
+	const GpucolSegmentEntry *entry;
+	uint32		ordinal;
+	AttrNumber	attnum;			/* column that it is read for; or 0 */
+} PageRead;
+
+static void
+describe_read(void *arg)
+{
+	const PageRead *read = arg;
+	TupleDesc	desc = RelationGetDescr(read->table);
+
+	if (read->attnum > 0 && read->attnum <= desc->natts)
+		errcontext("page %u of segment " UINT64_FORMAT " of table \"%s\", read for column \"%s\"",
+				   read->ordinal, read->entry->first_row,
+				   RelationGetRelationName(read->table),
+				   NameStr(TupleDescAttr(desc, read->attnum - 1)->attname));
+	else
+		errcontext("page %u of segment " UINT64_FORMAT " of table \"%s\"",
+				   read->ordinal, read->entry->first_row,
+				   RelationGetRelationName(read->table));
+}
+
+/* Pin a block through the buffer manager, whose errors say what was read. */
+static Buffer
+read_buffer(PageRead *read, BlockNumber block)
+{
+	ErrorContextCallback context = {
+		.previous = error_context_stack, .callback = describe_read, .arg = read
+	};
+	Buffer		buffer;
+
+	error_context_stack = &context;
+	buffer = ReadBuffer(read->table, block);
+	error_context_stack = context.previous;
+	return buffer;
+}
+
 /*
  * Pin a block, in the buffer where it was seen last if it is still there.  One
  * pin in sixteen, spread over all pages, takes the long way: only that raises the
  * usage count by which PostgreSQL chooses the buffers to keep.
  */
 static Buffer
-read_block(Relation table, BlockNumber block, Buffer *recent)
+read_block(PageRead *read, BlockNumber block, Buffer *recent)
 {
 	static uint32 turn = 0;
 
-	if (recent == NULL || RelationUsesLocalBuffers(table))
-		return ReadBuffer(table, block);
+	if (recent == NULL || RelationUsesLocalBuffers(read->table))
+		return read_buffer(read, block);
 	turn += UINT32_C(0x9E3779B9);
 	if (*recent == InvalidBuffer || turn < PG_UINT32_MAX / 16 ||
-		!ReadRecentBuffer(gpucol_compat_relation_locator(table), MAIN_FORKNUM,
+		!ReadRecentBuffer(gpucol_compat_relation_locator(read->table), MAIN_FORKNUM,
 						  block, *recent))
-		*recent = ReadBuffer(table, block);
+		*recent = read_buffer(read, block);
 	return *recent;
 }
 
@@ -371,12 +412,13 @@ gpucol_page_pin_recent(Relation table, const GpucolSegmentEntry *entry,
 	int64		reads = pgBufferUsage.shared_blks_read +
 		pgBufferUsage.local_blks_read;
 	BlockNumber block = gpucol_page_block(entry, ordinal);
+	PageRead	read = {table, entry, ordinal, attnum};
 	Buffer		buffer;
 	GpucolPageTrailer *trailer;
 
 	if (unlikely(block == InvalidBlockNumber))
 		report_corrupt_page(table, entry, ordinal, attnum);
-	buffer = read_block(table, block, recent);
+	buffer = read_block(&read, block, recent);
 	trailer = GPUCOL_PAGE_TRAILER(BufferGetPage(buffer));
 	if (likely(trailer->verified == verified_cookie(buffer) &&
 			   trailer->first_row == entry->first_row &&

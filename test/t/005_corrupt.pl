@@ -122,7 +122,9 @@ for my $round (1 .. $ROUNDS)
 		my @pages = segment_pages($flip->[1]);
 		BAIL_OUT("$flip->[0] has no segment pages") unless @pages;
 		my $page = pick(@pages);
-		push @$flip, $page * $PAGE + between(0, $PAGE - 1), 1 << between(0, 7), ordinal($flip->[1], $page) > 0;
+		# one in the page header, which PostgreSQL itself finds when it reads the page
+		my ($byte, $bits) = $flip->[0] eq 'packed1' && $round == 1 ? (13, 0x08) : (between(0, $PAGE - 1), 1 << between(0, 7));
+		push @$flip, $page * $PAGE + $byte, $bits, ordinal($flip->[1], $page) > 0;
 		flip(@$flip[ 1 .. 3 ]);
 	}
 	$node->start;
