@@ -265,37 +265,6 @@ struct PtK
 	}
 };
 
-/* Keep the k greatest values in a min-heap (one lane). */
-__device__ void
-keep_greatest(double *h, int32_t k, int32_t filled, double v)
-{
-	int32_t		i;
-
-	if (filled < k)
-	{
-		for (i = filled; i > 0 && h[(i - 1) / 2] > v; i = (i - 1) / 2)
-			h[i] = h[(i - 1) / 2];
-		h[i] = v;
-		return;
-	}
-	if (v <= h[0])
-		return;
-	for (i = 0;;)
-	{
-		int64_t		child = 2 * (int64_t) i + 1;
-
-		if (child >= k)
-			break;
-		if (child + 1 < k && h[child + 1] < h[child])
-			child++;
-		if (h[child] >= v)
-			break;
-		h[i] = h[child];
-		i = (int32_t) child;
-	}
-	h[i] = v;
-}
-
 struct Global
 {
 	double	   *figures;
@@ -341,7 +310,7 @@ struct Global
 			if (lane == 0)
 			{
 				figures[start + i] = value;
-				keep_greatest(least, k, filled, value);
+				gpucol_keep_greatest(least, k, filled, value);
 			}
 			filled = min(filled + 1, k);
 			__syncwarp();

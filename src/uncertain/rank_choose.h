@@ -279,37 +279,6 @@ gpucol_visit_u_kranks(GpucolVisitor *s, const GpucolCountView *view)
 	return view->tuple % 16 != 15 || !gpucol_u_kranks_settled(s, view);
 }
 
-/* Keep the k greatest values in a min-heap. */
-GPUCOL_RANK_INLINE void
-gpucol_keep_greatest(double *h, int32_t k, int32_t filled, double v)
-{
-	int32_t		i;
-
-	if (filled < k)
-	{
-		for (i = filled; i > 0 && h[(i - 1) / 2] > v; i = (i - 1) / 2)
-			h[i] = h[(i - 1) / 2];
-		h[i] = v;
-		return;
-	}
-	if (v <= h[0])
-		return;
-	for (i = 0;;)
-	{
-		int64_t		child = 2 * (int64_t) i + 1;
-
-		if (child >= k)
-			break;
-		if (child + 1 < k && h[child + 1] < h[child])
-			child++;
-		if (h[child] >= v)
-			break;
-		h[i] = h[child];
-		i = (int32_t) child;
-	}
-	h[i] = v;
-}
-
 GPUCOL_RANK_INLINE bool
 gpucol_visit_global(GpucolVisitor *s, const GpucolCountView *view)
 {

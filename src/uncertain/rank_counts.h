@@ -90,4 +90,35 @@ gpucol_counts_sum(const double *room, int32_t from, int32_t to)
 	return (s0 + s1) + (s2 + s3);
 }
 
+/* Keep the k greatest values in a min-heap. */
+GPUCOL_RANK_INLINE void
+gpucol_keep_greatest(double *h, int32_t k, int32_t filled, double v)
+{
+	int32_t		i;
+
+	if (filled < k)
+	{
+		for (i = filled; i > 0 && h[(i - 1) / 2] > v; i = (i - 1) / 2)
+			h[i] = h[(i - 1) / 2];
+		h[i] = v;
+		return;
+	}
+	if (v <= h[0])
+		return;
+	for (i = 0;;)
+	{
+		int64_t		child = 2 * (int64_t) i + 1;
+
+		if (child >= k)
+			break;
+		if (child + 1 < k && h[child + 1] < h[child])
+			child++;
+		if (h[child] >= v)
+			break;
+		h[i] = h[child];
+		i = (int32_t) child;
+	}
+	h[i] = v;
+}
+
 #endif							/* GPUCOL_UNCERTAIN_RANK_COUNTS_H */
