@@ -172,18 +172,25 @@ read_columns(GpucolScanState *state)
 										RelationGetNumberOfAttributes(state->rows.exec.rel)));
 }
 
-/* Lower the pushed conjuncts. */
+/*
+ * Lower the pushed conjuncts and what the key must meet, if anything; without that
+ * where it cannot be lowered and is not `needed`.  A test of a column comes first:
+ * it raises no error and leaves few rows for the others.
+ */
 static bool
-lower_pushed(GpucolScanState *state, GpucolLower *l)
+lower_pushed(GpucolScanState *state, GpucolLower *l, Expr *key_test, bool needed)
 {
+	bool		first = key_test != NULL && IsA(state->probe.key, Var);
 	ListCell   *lc;
 
+	if (first && !gpucol_lower_qual(l, key_test, true) && needed)
+		return false;
 	foreach(lc, state->rows.pushed)
 	{
 		if (!gpucol_lower_qual(l, lfirst(lc), true))
 			return false;
 	}
-	return true;
+	return key_test == NULL || first || gpucol_lower_qual(l, key_test, true) || !needed;
 }
 
 /* Lower what a probe reads: the conjuncts and the sort key. */
@@ -192,9 +199,7 @@ lower_probe(GpucolExec *exec, GpucolLower *l)
 {
 	GpucolScanState *state = (GpucolScanState *) exec->node;
 
-	if (!lower_pushed(state, l) ||
-		(state->probe.narrow != NULL &&
-		 !gpucol_lower_qual(l, state->probe.narrow, true)))
+	if (!lower_pushed(state, l, state->probe.narrow, true))
 		return false;
 	gpucol_lower_end_filter(l);
 	return gpucol_lower_output(l, state->probe.key, &state->probe.value);
@@ -206,12 +211,9 @@ lower_scan(GpucolExec *exec, GpucolLower *l)
 {
 	GpucolScanState *state = (GpucolScanState *) exec->node;
 
-	if (!lower_pushed(state, l))
+	/* without the test more rows come through, which PostgreSQL sorts */
+	if (!lower_pushed(state, l, state->probe.condition, false))
 		return false;
-
-	/* a condition that cannot be lowered only lets more rows through */
-	if (state->probe.condition != NULL)
-		(void) gpucol_lower_qual(l, state->probe.condition, true);
 	gpucol_lower_end_filter(l);
 	if (!gpucol_row_scan_lower(&state->rows, l, RelationGetDescr(exec->rel)))
 		return false;
@@ -329,6 +331,7 @@ begin_topk(GpucolScanState *state)
 	state->begun = true;
 	if (values_fit(state))
 	{
+		/* lowered with the key for a device, if one may be asked */
 		state->on_device = !state->rows.exec.cpu_only;
 		state->on_device = gpucol_run_on_device(&state->rows.exec);
 		state->probe_exec.cpu_only = state->rows.exec.cpu_only;
@@ -387,6 +390,7 @@ stop(GpucolScanState *state)
 		gpucol_run_end(&state->probe_exec);
 	state->begun = false;
 	state->on_device = false;
+	state->probe.condition = NULL;	/* parameters may be others next time */
 	gpucol_row_scan_reset(&state->rows);
 	if (state->table_scan != NULL)
 	{

@@ -31,7 +31,7 @@ extern void gpucol_cost_agg(PlannerInfo *root, RelOptInfo *rel, Path *path,
 							int ncolumns, List *pushed, int nkeys, int naggs,
 							double groups, double joined, PathTarget *target,
 							List *having);
-
-extern void gpucol_cost_topk(RelOptInfo *rel, Path *path);
+extern void gpucol_cost_topk(RelOptInfo *rel, Path *path, int nlooked,
+							 int nothers, List *pushed);
 
 #endif							/* GPUCOL_PLANNER_CLAUSES_H */

@@ -174,17 +174,25 @@ gpucol_cost_agg(PlannerInfo *root, RelOptInfo *rel, Path *path, int ncolumns,
 }
 
 /*
- * Turn the cost of a scan of all rows into that of the top rows, path->rows of
- * them.  The sort key is read once more than the other columns.
+ * Cost a scan of the top rows, path->rows of them, of which `nlooked` columns are
+ * read for conditions and the sort key and `nothers` besides.  The first run reads
+ * what it looks at; the second finds it in memory and tests the key first.  Of the
+ * other columns it reads the vectors of the rows that it delivers.
  */
 void
-gpucol_cost_topk(RelOptInfo *rel, Path *path)
+gpucol_cost_topk(RelOptInfo *rel, Path *path, int nlooked, int nothers, List *pushed)
 {
-	Cost		row = Max((path->total_cost - path->startup_cost) /
-						  clamp_row_est(rel->rows), cpu_tuple_cost);
+	double		spc_random_page_cost;
+	Cost		runs = engine_cost(rel, nlooked, pushed) + engine_cost(rel, 1, NIL);
 
-	path->startup_cost += RUN_COST + disk_cost(rel, 1) +
-		rel->rows * cpu_operator_cost * GROUP_SHARE;
-	path->total_cost = path->startup_cost + disk_cost(rel, rel->max_attr) +
-		path->rows * row;
+	get_tablespace_page_costs(rel->reltablespace, &spc_random_page_cost, NULL);
+	path->startup_cost = 2 * RUN_COST + disk_cost(rel, nlooked) +
+		engine_share(rel) * runs +
+		rel->rows * cpu_operator_cost * GROUP_SHARE +
+		path->pathtarget->cost.startup;
+	path->total_cost = path->startup_cost +
+		Min(disk_cost(rel, nothers), path->rows * nothers * spc_random_page_cost) +
+		path->rows * (cpu_tuple_cost * TUPLE_SHARE +
+					  cpu_operator_cost * DATUM_SHARE * (nlooked + nothers) +
+					  path->pathtarget->cost.per_tuple);
 }

@@ -65,34 +65,50 @@ enum
 };
 
 /*
- * A copy of the scan's path among those of the table, or NULL.  Where the target
- * list computes something, a projection stands above it, whose target the scan
- * can compute itself.
+ * The scan's path among these, or NULL.  Where the target list computes something,
+ * a projection stands above it, whose target the scan can compute itself.
  */
-static CustomPath *
-copy_scan_path(RelOptInfo *rel)
+static Path *
+find_scan_path(List *paths)
 {
 	ListCell   *lc;
 
-	foreach(lc, rel->pathlist)
+	foreach(lc, paths)
 	{
 		Path	   *outer = lfirst(lc);
 		Path	   *path = IsA(outer, ProjectionPath) ?
 			((ProjectionPath *) outer)->subpath : outer;
-		CustomPath *copy;
 
-		if (!IsA(path, CustomPath) || path->param_info != NULL ||
-			(strcmp(((CustomPath *) path)->methods->CustomName, "GpucolScan") != 0 &&
-			 ((CustomPath *) path)->methods != &gpucol_recursive_scan_path_methods))
-			continue;
-		copy = makeNode(CustomPath);
-		memcpy(copy, path, sizeof(CustomPath));
-		copy->path.pathtarget = outer->pathtarget;
-		copy->path.startup_cost = outer->startup_cost;
-		copy->path.total_cost = outer->total_cost;
-		return copy;
+		if (IsA(path, CustomPath) && path->param_info == NULL &&
+			(strcmp(((CustomPath *) path)->methods->CustomName, "GpucolScan") == 0 ||
+			 ((CustomPath *) path)->methods == &gpucol_recursive_scan_path_methods))
+			return outer;
 	}
 	return NULL;
+}
+
+/*
+ * A copy of the scan's path of the table, or NULL.  Where parallel workers cost
+ * nothing, a Gather may have driven it out: then that of the workers' scan.
+ */
+static CustomPath *
+copy_scan_path(RelOptInfo *rel)
+{
+	Path	   *outer = find_scan_path(rel->pathlist);
+	CustomPath *copy = makeNode(CustomPath);
+
+	if (outer == NULL)
+		outer = find_scan_path(rel->partial_pathlist);
+	if (outer == NULL)
+		return NULL;
+	memcpy(copy, IsA(outer, ProjectionPath) ? ((ProjectionPath *) outer)->subpath : outer,
+		   sizeof(CustomPath));
+	copy->path.pathtarget = outer->pathtarget;
+	copy->path.startup_cost = outer->startup_cost;
+	copy->path.total_cost = outer->total_cost;
+	copy->path.parallel_aware = false;
+	copy->path.parallel_workers = 0;
+	return copy;
 }
 
 /* Are limit and offset constants, so that root->limit_tuples is no estimate? */
@@ -127,18 +143,21 @@ find_key(PlannerInfo *root, SortKey *key)
 	return OidIsValid(key->opno);
 }
 
-/* Can the conditions and the key be lowered, and does the key sort as int64? */
+/*
+ * Can the conditions and the key be lowered, and does the key sort as int64?  Then
+ * *pushed are the conditions.
+ */
 static bool
-check_lowering(PlannerInfo *root, RelOptInfo *rel, Oid relid, const SortKey *key)
+check_lowering(PlannerInfo *root, RelOptInfo *rel, Oid relid, const SortKey *key,
+			   List **pushed)
 {
 	Relation	table = table_open(relid, NoLock);
 	GpucolLower *l = gpucol_lower_begin(RelationGetDescr(table), rel->relid, NULL);
 	GpucolValue value;
-	List	   *pushed;
 	List	   *rest;
 	bool		ok = false;
 
-	gpucol_clauses_split(root, l, rel->baserestrictinfo, "top rows", &pushed, &rest);
+	gpucol_clauses_split(root, l, rel->baserestrictinfo, "top rows", pushed, &rest);
 	gpucol_lower_end_filter(l);
 	if (rest != NIL)
 		gpucol_reason_add(relid, "top rows", "a condition is not pushed down");
@@ -174,9 +193,25 @@ check_recursion(RelOptInfo *rel, const CustomPath *scan, const SortKey *key)
 	return false;
 }
 
-/* Make a scan's path one of at most `limit` rows. */
+/* Cost the path: which columns are looked at, which others are delivered? */
 static void
-limit_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, const SortKey *key)
+cost_path(RelOptInfo *rel, CustomPath *path, const SortKey *key, List *pushed)
+{
+	Bitmapset  *looked = NULL;
+	Bitmapset  *others = NULL;
+
+	pull_varattnos((Node *) key->expr, rel->relid, &looked);
+	pull_varattnos((Node *) pushed, rel->relid, &looked);
+	pull_varattnos((Node *) path->path.pathtarget->exprs, rel->relid, &others);
+	others = bms_difference(others, looked);
+	gpucol_cost_topk(rel, &path->path, bms_num_members(looked),
+					 bms_num_members(others), pushed);
+}
+
+/* Make a scan's path one of at most `limit` rows; the conditions are not a recursion's. */
+static void
+limit_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, const SortKey *key,
+		   List *pushed)
 {
 	path->path.rows = Min(root->limit_tuples, rel->rows);
 	if (path->methods == &gpucol_recursive_scan_path_methods)
@@ -197,7 +232,7 @@ limit_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, const SortKey *
 							  makeInteger((int) key->opno),
 							  makeInteger(list_length(root->sort_pathkeys) > 1 ||
 										  root->parse->limitOption == LIMIT_OPTION_WITH_TIES)));
-	gpucol_cost_topk(rel, &path->path);
+	cost_path(rel, path, key, pushed);
 }
 
 /*
@@ -211,6 +246,7 @@ gpucol_path_topk_add(PlannerInfo *root, RelOptInfo *input_rel,
 	CustomPath *scan;
 	RangeTblEntry *rte;
 	SortKey		key;
+	List	   *pushed = NIL;
 	Path	   *path;
 
 	if (!IS_SIMPLE_REL(input_rel) ||
@@ -236,9 +272,9 @@ gpucol_path_topk_add(PlannerInfo *root, RelOptInfo *input_rel,
 		return;
 	}
 	if (!(rte->rtekind == RTE_CTE ? check_recursion(input_rel, scan, &key) :
-		  check_lowering(root, input_rel, rte->relid, &key)))
+		  check_lowering(root, input_rel, rte->relid, &key, &pushed)))
 		return;
-	limit_path(root, input_rel, scan, &key);
+	limit_path(root, input_rel, scan, &key, pushed);
 	path = (Path *) create_sort_path(root, output_rel, &scan->path,
 									 root->sort_pathkeys, root->limit_tuples);
 	if (path->pathtarget != target)

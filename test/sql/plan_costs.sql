@@ -18,5 +18,43 @@ EXPLAIN (COSTS OFF) SELECT c, count(*), avg(b), max(a) FROM t GROUP BY c;
 EXPLAIN (COSTS OFF) SELECT c, b, count(*) FROM t WHERE c LIKE 'c1%' GROUP BY c, b;
 EXPLAIN (COSTS OFF) SELECT DISTINCT c FROM t;
 
+-- First rows of an order, with conditions whose selectivity nobody knows: the node
+-- that delivers only those, not a sort of all rows by however many workers.
+CREATE TABLE wide (k int, c int, x1 int, x2 int, x3 int, x4 float8) USING gpucol;
+INSERT INTO wide SELECT i % 10007, hashint4(i), hashint4(-i), i, i % 7, hashint4(i + 1) FROM generate_series(1, 300000) i;
+VACUUM ANALYZE wide;
+CREATE FUNCTION first_rows_nodes(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	nodes text := '';
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		IF line ~ 'GpucolTopK|GpucolScan|Gather' THEN
+			nodes := nodes || ' ' || substring(line FROM 'GpucolTopK|GpucolScan|Gather');
+		END IF;
+	END LOOP;
+	RETURN nodes;
+END $$;
+CREATE VIEW first_rows AS SELECT q FROM (VALUES
+	('SELECT k, c FROM wide WHERE k % 7 = 3 ORDER BY c DESC LIMIT 100'),
+	('SELECT * FROM wide WHERE k % 7 = 3 ORDER BY c DESC LIMIT 100'),
+	('SELECT k, c FROM wide WHERE k % 7 = 3 ORDER BY c DESC FETCH FIRST 100 ROWS WITH TIES'),
+	('SELECT k, c FROM wide WHERE k > 5000 ORDER BY c DESC, x1 LIMIT 100'),
+	('SELECT * FROM wide ORDER BY c LIMIT 100'),
+	('SELECT c FROM wide ORDER BY c LIMIT 100'),
+	('SELECT * FROM wide ORDER BY x4 DESC NULLS LAST, c LIMIT 1000'),
+	('SELECT * FROM wide ORDER BY k, c DESC LIMIT 10 OFFSET 50')) v(q);
+SET gpucol.cpu_threads = 2;
+SELECT first_rows_nodes(q), count(*) FROM first_rows GROUP BY 1;
+SET max_parallel_workers_per_gather = 8;
+SELECT first_rows_nodes(q), count(*) FROM first_rows GROUP BY 1;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+SELECT first_rows_nodes(q), count(*) FROM first_rows GROUP BY 1;
+SET max_parallel_workers_per_gather = 0;
+SELECT first_rows_nodes(q), count(*) FROM first_rows GROUP BY 1;
+-- fewer rows than the limit, as far as is known: a scan and a sort
+SELECT first_rows_nodes('SELECT * FROM wide WHERE k = 9 ORDER BY c LIMIT 100');
+
 SET client_min_messages = error;
 DROP SCHEMA plan_costs CASCADE;
