@@ -19,6 +19,8 @@
  */
 #include "bound.cuh"
 
+#include <algorithm>
+
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
 
@@ -137,14 +139,12 @@ bound_vectors_kernel(const __grid_constant__ GpucolBoundKey key, int64_t bound, 
 
 template <bool DENSE>
 __global__ void
-bound_histogram_kernel(const __grid_constant__ GpucolBoundKey key, int64_t base, int shift, unsigned long long *bins)
+bound_histogram_kernel(const __grid_constant__ GpucolBoundKey key, int64_t base, int64_t last, int shift, unsigned long long *bins)
 {
 	__shared__ uint32_t local[BINS];
 	const GpucolScanPlan &scan = key.scan;
 	int			lane = threadIdx.x % 32;
 	uint32_t	warps = gridDim.x * blockDim.x / 32;
-	uint64_t	span = shift >= 52 ? UINT64_MAX : ((uint64_t) BINS << shift) - 1;
-	int64_t		last = (uint64_t) INT64_MAX - (uint64_t) base < span ? INT64_MAX : (int64_t) ((uint64_t) base + span);
 
 	for (int i = threadIdx.x; i < BINS; i += blockDim.x)
 		local[i] = 0;
@@ -194,14 +194,15 @@ bound_histogram_kernel(const __grid_constant__ GpucolBoundKey key, int64_t base,
 			atomicAdd(bins + i, (unsigned long long) local[i]);
 }
 
+/* Count the directed keys in base .. last by bins of 2^shift; (last - base) >> shift < BINS. */
 static cudaError_t
-bound_histogram(const GpucolBoundKey &key, int64_t base, int shift,
+bound_histogram(const GpucolBoundKey &key, int64_t base, int64_t last, int shift,
 				unsigned long long *bins, cudaStream_t stream)
 {
 	if (key.dense)
-		bound_histogram_kernel<true><<<gpucol_launch_blocks(bound_histogram_kernel<true>, GPUCOL_THREADS, 0), GPUCOL_THREADS, 0, stream>>>(key, base, shift, bins);
+		bound_histogram_kernel<true><<<gpucol_launch_blocks(bound_histogram_kernel<true>, GPUCOL_THREADS, 0), GPUCOL_THREADS, 0, stream>>>(key, base, last, shift, bins);
 	else
-		bound_histogram_kernel<false><<<gpucol_launch_blocks(bound_histogram_kernel<false>, GPUCOL_THREADS, 0), GPUCOL_THREADS, 0, stream>>>(key, base, shift, bins);
+		bound_histogram_kernel<false><<<gpucol_launch_blocks(bound_histogram_kernel<false>, GPUCOL_THREADS, 0), GPUCOL_THREADS, 0, stream>>>(key, base, last, shift, bins);
 	return cudaGetLastError();
 }
 
@@ -340,8 +341,8 @@ bound_of_zones(const GpucolBoundKey &key, const GpucolBoundTask &task, int64_t *
 }
 
 /*
- * The bin of the k-th best of directed keys from `base` on, of which the greatest
- * are below base + range, and in it again, until few rows are left.
+ * The bin of the k-th best of the directed keys in base .. base + range, and in that
+ * bin alone again, until few rows are left.
  */
 static bool
 bound_of_histogram(const GpucolBoundKey &key, const GpucolBoundTask &task, uint64_t base, uint64_t range,
@@ -361,7 +362,7 @@ bound_of_histogram(const GpucolBoundKey &key, const GpucolBoundTask &task, uint6
 
 		*rows = above;
 		device_check(cudaMemsetAsync(bins, 0, BINS * 8, task.stream), "bound");
-		device_check(bound_histogram(key, (int64_t) base, shift, bins, task.stream), "bound");
+		device_check(bound_histogram(key, (int64_t) base, (int64_t) (base + range), shift, bins, task.stream), "bound");
 		device_check(cudaMemcpyAsync(count.data(), bins, BINS * 8, cudaMemcpyDeviceToHost, task.stream), "bound");
 		device_check(cudaStreamSynchronize(task.stream), "bound");
 		gpucol_stage(task.stream, "histogram of keys");
@@ -373,6 +374,7 @@ bound_of_histogram(const GpucolBoundKey &key, const GpucolBoundTask &task, uint6
 		if (shift == 0 || *rows <= few)
 			break;
 		above = *rows - count[bin];
+		range = std::min(range - ((uint64_t) bin << shift), ((uint64_t) 1 << shift) - 1);
 		shift = shift > 12 ? shift - 12 : 0;
 	}
 	*bound = (int64_t) base;

@@ -638,8 +638,9 @@ Request::answer(GpucolWireResult *result, std::vector<char> *data)
 	result->ndevices = shares_.size();
 	result->nbatches = (parts_.size() + shares_.size() - 1) / shares_.size();
 	snprintf(result->kernel, sizeof(result->kernel), "%s", whole_.kernel.c_str());
-	if (whole_.note.empty() && devices.size() > 1 && obstacle() != NULL)
-		whole_.note = shape() != NULL ? "a ranking is computed on one device" : "count(DISTINCT) is computed on one device";
+	if (devices.size() > 1 && obstacle() != NULL)
+		whole_.note += std::string(whole_.note.empty() ? "" : "; ") +
+			(shape() != NULL ? "a ranking is computed on one device" : "count(DISTINCT) is computed on one device");
 	snprintf(result->note, sizeof(result->note), "%s", whole_.note.c_str());
 	data->swap(whole_.data);
 }

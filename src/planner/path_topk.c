@@ -21,6 +21,7 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 #include "utils/builtins.h"
@@ -122,13 +123,35 @@ limit_is_known(PlannerInfo *root)
 		(parse->limitOffset == NULL || IsA(parse->limitOffset, Const));
 }
 
+/*
+ * The clause of the first sort key.  A clause before it may be redundant: a column
+ * that the conditions make constant orders nothing.
+ */
+static SortGroupClause *
+first_clause(PlannerInfo *root)
+{
+	ListCell   *lc;
+
+	foreach(lc, root->parse->sortClause)
+	{
+		List	   *pathkeys = make_pathkeys_for_sortclauses(root, list_make1(lfirst(lc)),
+															 root->processed_tlist);
+
+		if (pathkeys != NIL && linitial(pathkeys) == linitial(root->sort_pathkeys))
+			return lfirst_node(SortGroupClause, lc);
+	}
+	return NULL;
+}
+
 /* Find the first sort key; false where its order is not its type's own. */
 static bool
 find_key(PlannerInfo *root, SortKey *key)
 {
-	SortGroupClause *clause = linitial_node(SortGroupClause, root->parse->sortClause);
+	SortGroupClause *clause = first_clause(root);
 	TypeCacheEntry *type;
 
+	if (clause == NULL)
+		return false;
 	key->expr = (Expr *) get_sortgroupclause_expr(clause, root->processed_tlist);
 	key->nulls_first = clause->nulls_first;
 	type = lookup_type_cache(exprType((Node *) key->expr),

@@ -106,8 +106,12 @@ SELECT limit_compare(q), count(*) FROM limit_queries GROUP BY 1 ORDER BY 1;
 
 -- With conditions the first rows that meet them give a bound, with which the first
 -- scan begins anew.
-CREATE TABLE limit_w (id int NOT NULL, v int, c int, f float8 NOT NULL) USING gpucol;
-INSERT INTO limit_w SELECT i, CASE WHEN i % 100 > 0 THEN hashint4(i) END, i % 10, hashint4(-i) / 8.0::float8 FROM generate_series(1, 120000) i;
+-- Many rows share the values of d next to the greatest: the 300th is among those of
+-- one that few rows are beyond.
+CREATE TABLE limit_w (id int NOT NULL, v int, c int, f float8 NOT NULL, d int NOT NULL) USING gpucol;
+INSERT INTO limit_w SELECT i, CASE WHEN i % 100 > 0 THEN hashint4(i) END, i % 10, hashint4(-i) / 8.0::float8,
+	CASE WHEN i <= 100 THEN 20010 WHEN i <= 250 THEN 20007 WHEN i % 4 > 0 THEN 20006 ELSE i % 20000 END
+FROM generate_series(1, 120000) i;
 VACUUM ANALYZE limit_w;
 SET gpucol.engine = cpu;
 SELECT limit_probed('SELECT * FROM limit_w WHERE c < 9 ORDER BY v DESC LIMIT 20') < 95000 AS nulls_first,
@@ -118,9 +122,11 @@ RESET gpucol.engine;
 SELECT limit_compare(q), count(*) FROM (
 	SELECT 'SELECT * FROM limit_w WHERE ' || c || ' ORDER BY ' || o || ', id LIMIT ' || k AS q
 	FROM (VALUES ('c < 9'), ('c = 3 AND id % 7 > 1')) c(c),
-		(VALUES ('v'), ('v DESC'), ('v DESC NULLS LAST'), ('f DESC'), ('v + 1 DESC'), ('c DESC')) o(o),
+		(VALUES ('v'), ('v DESC'), ('v DESC NULLS LAST'), ('f DESC'), ('v + 1 DESC'), ('c DESC'), ('d DESC')) o(o),
 		(VALUES (1), (300)) k(k)) s
 GROUP BY 1 ORDER BY 1;
+-- A key that a condition makes constant orders nothing: the one after it does.
+EXPLAIN (VERBOSE, COSTS OFF) SELECT id FROM limit_w WHERE c = 3 AND id % 7 > 1 ORDER BY c DESC, id LIMIT 5;
 DROP TABLE limit_w;
 
 DROP VIEW limit_queries;
