@@ -145,6 +145,14 @@ EXPLAIN (VERBOSE, COSTS OFF) WITH RECURSIVE r AS (SELECT src, dst FROM edge UNIO
 	WHERE e.dst > (SELECT avg(id) FROM node) AND (SELECT count(*) FROM node WHERE id < e.dst) > r.src) SELECT * FROM r;
 -- a fallback has the subqueries of both terms run again
 SELECT differ('WITH RECURSIVE r AS (SELECT m AS a, n AS b FROM typed WHERE m < (SELECT avg(kind) FROM node) UNION SELECT r.a, t.n FROM r JOIN typed t ON t.m = r.b WHERE t.src > (SELECT avg(kind) FROM node)) SELECT * FROM r');
+-- where there may be one, both plans of a term use the same alternative of a subquery, and EXPLAIN knows the tables of both
+CREATE TABLE step AS SELECT i % 10 AS a, i * 7 % 10 AS b, (i % 3)::numeric AS v FROM generate_series(1, 300) i;
+CREATE TABLE many AS SELECT i AS a FROM generate_series(1, 200000) i;
+CREATE INDEX ON many (a);
+CREATE TABLE more_steps () INHERITS (step);
+VACUUM ANALYZE step, many;
+SELECT differ('WITH RECURSIVE r AS (SELECT a, v FROM ONLY step WHERE a < 8 UNION SELECT e.b, r.v FROM r JOIN ONLY step e ON e.a = r.a WHERE e.b < 4 OR EXISTS (SELECT FROM many m WHERE m.a = e.b + r.a)) SELECT * FROM r');
+EXPLAIN (COSTS OFF) WITH RECURSIVE r AS (SELECT a, v FROM step WHERE a < 2 UNION SELECT e.b, r.v FROM r JOIN step e ON e.a = r.a) SELECT * FROM r;
 -- the recursion of a changed outer row reads inputs anew that read no table
 SELECT differ('SELECT v.n, l.* FROM (VALUES (3), (9), (2), (30)) v(n), LATERAL (WITH RECURSIVE r AS (SELECT src, dst FROM edge WHERE src < v.n
 	UNION SELECT r.src, g.dst FROM r JOIN (SELECT src, dst FROM edge WHERE dst <> v.n GROUP BY src, dst HAVING count(*) > 0) g ON g.src = r.dst WHERE g.dst NOT IN (SELECT id + v.n FROM node)
