@@ -49,7 +49,7 @@ typedef enum GpucolAggPrivate
 /* custom_private of GpucolTopK below Sort and Limit */
 typedef enum GpucolTopkPrivate
 {
-	GPUCOL_TOPK_PRIVATE_LIMIT,	/* Float: rows wanted */
+	GPUCOL_TOPK_PRIVATE_LIMIT,	/* Integer: rows wanted */
 	GPUCOL_TOPK_PRIVATE_DESCENDING, /* Integer: bool */
 	GPUCOL_TOPK_PRIVATE_NULLS_FIRST,	/* Integer: bool */
 	GPUCOL_TOPK_PRIVATE_OPNO,	/* Integer: Oid */

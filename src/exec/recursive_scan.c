@@ -111,7 +111,7 @@ init_top(RecursiveScanState *state, const CustomScan *cscan, List *limit)
 	top->key = llast(cscan->custom_exprs);
 	top->descending = intVal(lsecond(limit));
 	top->nulls_first = intVal(lthird(limit));
-	gpucol_topk_best_init(&top->best, (int64) floatVal(linitial(limit)),
+	gpucol_topk_best_init(&top->best, intVal(linitial(limit)),
 						  top->descending);
 	top->values = palloc0(Max(state->rows.noutputs, 1) * sizeof(Datum *));
 	top->isnull = palloc0(Max(state->rows.noutputs, 1) * sizeof(bool *));

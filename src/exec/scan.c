@@ -114,7 +114,7 @@ gpucol_scan_create_topk(CustomScan *cscan)
 	state->topk = true;
 	state->rows.pushed = list_delete_last(list_copy(cscan->custom_exprs));
 	state->probe.key = llast(cscan->custom_exprs);
-	state->probe.k = (int64) floatVal(list_nth(private, GPUCOL_TOPK_PRIVATE_LIMIT));
+	state->probe.k = intVal(list_nth(private, GPUCOL_TOPK_PRIVATE_LIMIT));
 	state->probe.descending = intVal(list_nth(private, GPUCOL_TOPK_PRIVATE_DESCENDING));
 	state->probe.nulls_first = intVal(list_nth(private, GPUCOL_TOPK_PRIVATE_NULLS_FIRST));
 	state->probe.all_ties = intVal(list_nth(private, GPUCOL_TOPK_PRIVATE_ALL_TIES));

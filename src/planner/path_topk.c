@@ -241,7 +241,7 @@ limit_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, const SortKey *
 	{
 		gpucol_recursive_scan_limit(path,
 									list_make4(key->expr,
-											   makeFloat(psprintf("%.0f", root->limit_tuples)),
+											   makeInteger((int) root->limit_tuples),
 											   makeInteger(key->descending),
 											   makeInteger(key->nulls_first)));
 		return;
@@ -249,7 +249,7 @@ limit_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, const SortKey *
 	path->methods = &path_methods;
 	path->custom_private =
 		list_make2(key->expr,
-				   list_make5(makeFloat(psprintf("%.0f", root->limit_tuples)),
+				   list_make5(makeInteger((int) root->limit_tuples),
 							  makeInteger(key->descending),
 							  makeInteger(key->nulls_first),
 							  makeInteger((int) key->opno),

@@ -127,6 +127,18 @@ SELECT limit_compare(q), count(*) FROM (
 GROUP BY 1 ORDER BY 1;
 -- A key that a condition makes constant orders nothing: the one after it does.
 EXPLAIN (VERBOSE, COSTS OFF) SELECT id FROM limit_w WHERE c = 3 AND id % 7 > 1 ORDER BY c DESC, id LIMIT 5;
+
+-- Parallel workers read the plan of a subquery that is another query's condition.
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET gpucol.enable_agg = off;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM limit_w WHERE c > (SELECT c FROM limit_w ORDER BY d DESC, id LIMIT 1);
+SELECT count(*) FROM limit_w WHERE c > (SELECT c FROM limit_w ORDER BY d DESC, id LIMIT 1);
+RESET gpucol.enable_agg;
+RESET min_parallel_table_scan_size;
+RESET parallel_tuple_cost;
+RESET parallel_setup_cost;
 DROP TABLE limit_w;
 
 DROP VIEW limit_queries;
