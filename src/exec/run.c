@@ -165,6 +165,8 @@ lower(GpucolExec *exec)
 	l = gpucol_lower_begin(exec->desc, exec->varno, &exec->node->ss.ps);
 	if (!exec->lower_node(exec, l))
 		return fall_back(exec, GPUCOL_UNSUPPORTED, l->reason);
+	if (l->failed)
+		return fall_back(exec, GPUCOL_UNSUPPORTED, "a constant of the query raises an error");
 	exec->lower = l;
 	exec->never = l->never;
 	exec->program = gpucol_lower_finish(l, exec->kind);

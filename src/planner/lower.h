@@ -108,6 +108,7 @@ typedef struct GpucolLower
 	bool		may_raise;		/* something lowered since last reset can err */
 	bool		aggregating;	/* the program may fall back at any row */
 	bool		never;			/* some conjunct holds for no row */
+	bool		failed;			/* a constant raised an error */
 	const char *reason;			/* why the last call returned false */
 } GpucolLower;
 
@@ -162,6 +163,8 @@ extern bool gpucol_lower_is_constant(Expr *expr);
 extern bool gpucol_lower_is_safe_constant(Expr *expr);
 extern bool gpucol_lower_eval(GpucolLower *l, Expr *expr, Datum *value,
 							  bool *isnull);
+extern bool gpucol_lower_try_eval(GpucolLower *l, Expr *expr, Datum *value,
+								  bool *isnull);
 extern bool gpucol_lower_const(GpucolLower *l, Expr *expr, GpucolValue *out);
 extern bool gpucol_lower_load(GpucolLower *l, Oid type, Datum value,
 							  bool isnull, bool known, GpucolValue *out);

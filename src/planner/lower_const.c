@@ -6,7 +6,8 @@
  *
  * At plan time only literals are known; everything else is a placeholder of
  * the right class.  At scan start PostgreSQL's own evaluator gives the value,
- * as an index scan evaluates its keys.
+ * as an index scan evaluates its keys.  Where that raises an error, the node falls
+ * back: PostgreSQL might not evaluate the expression for any row.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,6 +16,7 @@
 #include "access/transam.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
+#include "executor/nodeSubplan.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "utils/builtins.h"
@@ -117,6 +119,89 @@ gpucol_lower_eval(GpucolLower *l, Expr *expr, Datum *value, bool *isnull)
 	state = ExecInitExpr(expr, l->planstate);
 	*value = ExecEvalExpr(state, l->planstate->ps_ExprContext, isnull);
 	return true;
+}
+
+static bool
+is_users_function(Oid funcid, void *context pg_attribute_unused())
+{
+	return funcid >= FirstNormalObjectId;
+}
+
+/* Does the expression run code that is not PostgreSQL's own? */
+static bool
+users_code_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	return IsA(node, CoerceToDomain) ||
+		check_functions_in_node(node, is_users_function, context) ||
+		expression_tree_walker(node, users_code_walker, context);
+}
+
+/* Run the initplans that the expression's parameters still wait for. */
+static bool
+run_initplans_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
+	{
+		ExprContext *econtext = context;
+		ParamExecData *param = &econtext->ecxt_param_exec_vals[((Param *) node)->paramid];
+
+		if (param->execPlan != NULL)
+			ExecSetParamPlan(param->execPlan, econtext);
+	}
+	return expression_tree_walker(node, run_initplans_walker, context);
+}
+
+/* Let errors but those of data pass. */
+static void
+rethrow_other_errors(MemoryContext context)
+{
+	ErrorData  *error;
+
+	MemoryContextSwitchTo(context);
+	error = CopyErrorData();
+	if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_DATA_EXCEPTION &&
+		error->sqlerrcode != ERRCODE_FEATURE_NOT_SUPPORTED)
+		PG_RE_THROW();
+	FlushErrorState();
+	FreeErrorData(error);
+}
+
+/*
+ * The value of a constant expression of which PostgreSQL might evaluate nothing.
+ * False if it is not known yet, as gpucol_lower_eval(), or if its evaluation raises an
+ * error, which l->failed tells then.  An error is caught without a subtransaction,
+ * so only where nothing but PostgreSQL's own functions of values can raise it.
+ */
+bool
+gpucol_lower_try_eval(GpucolLower *l, Expr *expr, Datum *value, bool *isnull)
+{
+	MemoryContext context = CurrentMemoryContext;
+	volatile bool failed = false;
+
+	if (l->planstate == NULL || gpucol_lower_is_safe_constant(expr) ||
+		users_code_walker((Node *) expr, NULL))
+		return gpucol_lower_eval(l, expr, value, isnull);
+	run_initplans_walker((Node *) expr, l->planstate->ps_ExprContext);
+	PG_TRY();
+	{
+		gpucol_lower_eval(l, expr, value, isnull);
+	}
+	PG_CATCH();
+	{
+		rethrow_other_errors(context);
+		failed = true;
+	}
+	PG_END_TRY();
+	if (!failed)
+		return true;
+	l->failed = true;
+	*value = (Datum) 0;
+	*isnull = false;
+	return false;
 }
 
 /* 10^n; n is at most 38 */
@@ -265,7 +350,7 @@ gpucol_lower_const(GpucolLower *l, Expr *expr, GpucolValue *out)
 {
 	Datum		value;
 	bool		isnull;
-	bool		known = gpucol_lower_eval(l, expr, &value, &isnull);
+	bool		known = gpucol_lower_try_eval(l, expr, &value, &isnull);
 
 	return gpucol_lower_load(l, exprType((Node *) expr), value, isnull, known,
 							 out);

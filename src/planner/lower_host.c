@@ -148,7 +148,7 @@ check_like(GpucolLower *l, List *args)
 
 	if (!gpucol_lower_is_constant(pattern))
 		return gpucol_lower_decline(l, "LIKE pattern is not constant");
-	if (!gpucol_lower_eval(l, pattern, &value, &isnull) || isnull)
+	if (!gpucol_lower_try_eval(l, pattern, &value, &isnull) || isnull)
 		return true;
 	chars = DatumGetTextPP(value);
 	data = VARDATA_ANY(chars);

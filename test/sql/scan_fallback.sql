@@ -57,6 +57,27 @@ RESET plan_cache_mode;
 RESET gpucol.enable_agg;
 SET max_parallel_workers_per_gather = 0;
 
+-- A constant that raises an error: PostgreSQL may have no row to evaluate it for.
+SET plan_cache_mode = force_generic_plan;
+PREPARE sums(int) AS SELECT sum(id + 100 / $1), count(*) FROM packed WHERE id < 0;
+PREPARE guarded(int) AS SELECT count(*) FROM packed WHERE $1 <> 0 AND id > 100 / $1;
+PREPARE scanned(int) AS SELECT id FROM packed WHERE id < 0 AND (id IN (3, 100 / $1) OR n > 100 / $1);
+PREPARE keys(int) AS SELECT id % 3 + 100 / $1 AS k, count(*) FROM packed WHERE id < 0 GROUP BY 1;
+PREPARE matched(text) AS SELECT count(*) FROM packed WHERE id < 0 AND s LIKE date_trunc($1, date '2024-01-01')::text;
+PREPARE ranked(int) AS SELECT gpucol.u_topk(id, id + 1 / $1, 0.5, 2 / $1) FROM packed WHERE id < 0;
+EXECUTE sums(0);
+EXECUTE guarded(0);
+EXECUTE scanned(0);
+EXECUTE keys(0);
+EXECUTE matched('fortnight');
+EXECUTE ranked(0);
+EXECUTE guarded(1);
+PREPARE raised(int) AS SELECT count(*) FROM packed WHERE id > 100 / $1;
+EXECUTE raised(0);
+SELECT nodes('EXECUTE sums(0)');
+DEALLOCATE ALL;
+RESET plan_cache_mode;
+
 -- squares that exceed 128 bits, sums that do not
 CREATE TABLE huge (g int, v int8, n numeric(18,0)) USING gpucol;
 INSERT INTO huge SELECT i % 3, 9223372036854775807 - i, 999999999999999999 - i FROM generate_series(1, 3000) i;
