@@ -103,105 +103,118 @@ Lowering::add_segment(uint32_t s)
 	rows_ += wire.nrows;
 }
 
-/* Add the delta rows as a segment of plain 64-bit values. */
+static bool
+kind_is_float(int kind)
+{
+	return kind == GPUCOL_KIND_FLOAT4 || kind == GPUCOL_KIND_FLOAT8;
+}
+
+/* Column c of the delta rows as plain 64-bit values. */
+Resident
+Lowering::delta_column(uint32_t c)
+{
+	Incoming   *codes = r_.object(GPUCOL_PUT_DELTA_CODES, 0, c);
+	Incoming   *nulls = r_.object(GPUCOL_PUT_DELTA_NULLS, 0, c);
+	const GpucolProgramColumn &column = array<GpucolProgramColumn>(p_->columns)[c];
+	size_t		nvectors = GPUCOL_VECTORS(r_.run_.delta_rows);
+	Resident	made;
+	GpucolDeviceChunk &chunk = made.chunk;
+	int64_t		lo = INT64_MAX,
+				hi = INT64_MIN;
+
+	if (codes == NULL || codes->total != nvectors * 64 * GPUCOL_ROW_BYTES ||
+		(nulls != NULL && nulls->total != nvectors * GPUCOL_ROW_BYTES))
+		throw Failure{GPUCOL_UNSUPPORTED, "delta rows are missing"};
+	chunk = GpucolDeviceChunk();
+	chunk.codes = (const uint32_t *) codes->device[part_.share];
+	chunk.nulls = nulls ? (const uint32_t *) nulls->device[part_.share] : NULL;
+	chunk.width = 64;
+	chunk.kind = column.kind;
+	chunk.coding = kind_is_float(column.kind) ? GPUCOL_CODING_RAW : GPUCOL_CODING_FOR;
+	chunk.scale = column.scale;
+	made.desc = GpucolChunkDesc();
+	made.desc.kind = chunk.kind;
+	made.desc.coding = chunk.coding;
+	made.desc.width = 64;
+	made.desc.scale = chunk.scale;
+	made.zones_useful = false;
+	for (uint64_t r = 0; r < r_.run_.delta_rows; r++)
+	{
+		const uint32_t *v = (const uint32_t *) codes->host.data() + r / 1024 * 2048;
+		int64_t		x = (int64_t) ((uint64_t) v[1024 + r % 1024] << 32 | v[r % 1024]);
+
+		lo = std::min(lo, x);
+		hi = std::max(hi, x);
+	}
+	note_bounds(c, lo, hi, nulls != NULL, !kind_is_float(column.kind), chunk.scale);
+	return made;
+}
+
+/* A conjunct on the delta rows' 64-bit values. */
+GpucolDeviceRange
+Lowering::delta_range(const Domain &d, uint16_t slot, const Resident &column)
+{
+	GpucolDeviceRange r = {};
+	int			kind = column.chunk.kind;
+
+	r.slot = slot;
+	r.invert = d.invert;
+	r.null_passes = d.null_passes;
+	if (d.never)
+		r.test = GPUCOL_TEST_NONE, r.invert = 0;
+	else if (d.null_test)
+		r.test = GPUCOL_TEST_ALL;
+	else if (d.host >= 0)
+		host_bitmap(&r, d, UINT32_MAX, slot, column);
+	else if (d.is_list)
+	{
+		std::vector<uint64_t> codes(d.list.begin(), d.list.end());
+
+		if (kind_is_float(kind))
+			throw unsupported("a list of values over floats without a dictionary");
+		std::sort(codes.begin(), codes.end());
+		r.test = GPUCOL_TEST_LIST;
+		r.n = codes.size();
+		r.data = upload(codes);
+	}
+	else if (kind_is_float(kind))
+	{
+		/* a delta column holds FLOAT4 patterns in 64 bits */
+		r.test = kind == GPUCOL_KIND_FLOAT4 ? GPUCOL_TEST_FLOAT4 : GPUCOL_TEST_FLOAT;
+		r.zone_lo = d.lo;
+		r.zone_hi = d.hi;
+	}
+	else
+	{
+		/* bounds of signed values, as an offset from the least int64 */
+		r.test = GPUCOL_TEST_SIGNED;
+		r.lo = (uint64_t) d.lo;
+		r.hi = (uint64_t) d.hi;
+	}
+	return r;
+}
+
+/* Add the delta rows as a segment. */
 void
 Lowering::add_delta()
 {
 	GpucolDeviceSegment segment = {NULL, (uint32_t) r_.run_.delta_rows, r_.run_.nsegments};
-	const GpucolProgramColumn *columns = array<GpucolProgramColumn>(p_->columns);
-	std::vector<Resident> made(r_.run_.ncolumns);
+	std::vector<Resident> columns;
 
 	if (r_.run_.delta_rows == 0)
 		return;
 	if (r_.run_.delta_rows > UINT32_MAX - GPUCOL_VECTOR_VALUES)
 		throw unsupported("more delta rows than the device takes");
-
-	size_t		nvectors = GPUCOL_VECTORS(r_.run_.delta_rows);
-
 	for (uint32_t c = 0; c < r_.run_.ncolumns; c++)
 	{
-		Incoming   *codes = r_.object(GPUCOL_PUT_DELTA_CODES, 0, c);
-		Incoming   *nulls = r_.object(GPUCOL_PUT_DELTA_NULLS, 0, c);
-		GpucolDeviceChunk &chunk = made[c].chunk;
-		int64_t		lo = INT64_MAX,
-					hi = INT64_MIN;
-		bool		is_float = columns[c].kind == GPUCOL_KIND_FLOAT4 || columns[c].kind == GPUCOL_KIND_FLOAT8;
-
-		if (codes == NULL || codes->total != nvectors * 64 * GPUCOL_ROW_BYTES ||
-			(nulls != NULL && nulls->total != nvectors * GPUCOL_ROW_BYTES))
-			throw Failure{GPUCOL_UNSUPPORTED, "delta rows are missing"};
-		chunk = GpucolDeviceChunk();
-		chunk.codes = (const uint32_t *) codes->device[part_.share];
-		chunk.nulls = nulls ? (const uint32_t *) nulls->device[part_.share] : NULL;
-		chunk.width = 64;
-		chunk.kind = columns[c].kind;
-		chunk.coding = is_float ? GPUCOL_CODING_RAW : GPUCOL_CODING_FOR;
-		chunk.scale = columns[c].scale;
-		made[c].desc = GpucolChunkDesc();
-		made[c].desc.kind = chunk.kind;
-		made[c].desc.coding = chunk.coding;
-		made[c].desc.width = 64;
-		made[c].desc.scale = chunk.scale;
-		made[c].zones_useful = false;
-		for (uint64_t r = 0; r < r_.run_.delta_rows; r++)
-		{
-			const uint32_t *v = (const uint32_t *) codes->host.data() + r / 1024 * 2048;
-			int64_t		x = (int64_t) ((uint64_t) v[1024 + r % 1024] << 32 | v[r % 1024]);
-
-			lo = std::min(lo, x);
-			hi = std::max(hi, x);
-		}
-		note_bounds(c, lo, hi, nulls != NULL, !is_float, chunk.scale);
-		chunks_.push_back(chunk);
+		columns.push_back(delta_column(c));
+		chunks_.push_back(columns[c].chunk);
 	}
 	for (int i = 0; i < p_->nranges; i++)
 	{
 		uint16_t	slot = array<GpucolRange>(p_->ranges)[i].column;
-		Domain	   &d = domains_[i];
-		GpucolDeviceRange r = {};
 
-		r.slot = slot;
-		r.invert = d.invert;
-		r.null_passes = d.null_passes;
-		if (d.never)
-			r.test = GPUCOL_TEST_NONE, r.invert = 0;
-		else if (d.null_test)
-			r.test = GPUCOL_TEST_ALL;
-		else if (d.host >= 0)
-			host_bitmap(&r, d, UINT32_MAX, slot, made[slot]);
-		else if (d.is_list || columns[slot].kind == GPUCOL_KIND_FLOAT4 || columns[slot].kind == GPUCOL_KIND_FLOAT8)
-		{
-			bool		is_float = columns[slot].kind == GPUCOL_KIND_FLOAT4 || columns[slot].kind == GPUCOL_KIND_FLOAT8;
-
-			if (d.is_list)
-			{
-				std::vector<uint64_t> codes(d.list.begin(), d.list.end());
-
-				if (is_float)
-					throw unsupported("a list of values over floats without a dictionary");
-				std::sort(codes.begin(), codes.end());
-				r.test = GPUCOL_TEST_LIST;
-				r.n = codes.size();
-				r.data = upload(codes);
-			}
-			else
-			{
-				/* a delta column holds FLOAT4 patterns in 64 bits */
-				r.test = GPUCOL_TEST_FLOAT;
-				r.zone_lo = d.lo;
-				r.zone_hi = d.hi;
-				if (columns[slot].kind == GPUCOL_KIND_FLOAT4)
-					r.test = GPUCOL_TEST_FLOAT4;
-			}
-		}
-		else
-		{
-			/* bounds of signed values, as an offset from the least int64 */
-			r.test = GPUCOL_TEST_SIGNED;
-			r.lo = (uint64_t) d.lo;
-			r.hi = (uint64_t) d.hi;
-		}
-		ranges_.push_back(r);
+		ranges_.push_back(delta_range(domains_[i], slot, columns[slot]));
 	}
 	segments_.push_back(segment);
 	rows_ += r_.run_.delta_rows;

@@ -7,8 +7,10 @@
  *	  lower.cu			choosing the kernel; proving compiled ones
  *	  lower_range.cu	conjuncts on the codes of each chunk
  *	  lower_scan.cu		segments and delta rows as a scan
- *	  lower_plain.cu	count, reduce, group: plain columns
+ *	  lower_plain.cu	count and reduce: plain columns
+ *	  lower_group.cu	groups of plain columns of small ranges
  *	  lower_program.cu	everything else, by programs
+ *	  lower_aggregate.cu	aggregates of programs
  *	  lower_rows.cu		rows that are wanted
  *	  lower_rank.cu		rows that are ranked
  *
@@ -25,6 +27,7 @@
 #include "tuning.cuh"
 
 struct GpucolRankColumn;
+struct GpucolReducePlan;
 
 typedef __int128 int128;
 typedef unsigned __int128 uint128;
@@ -125,6 +128,8 @@ private:
 	void		host_bitmap(GpucolDeviceRange *r, const Domain &d, uint32_t segment, uint16_t slot, const Resident &chunk);
 	void		note_bounds(uint32_t slot, int64_t lo, int64_t hi, bool null, bool known, int scale);
 	void		add_segment(uint32_t segment);
+	Resident	delta_column(uint32_t c);
+	GpucolDeviceRange delta_range(const Domain &d, uint16_t slot, const Resident &column);
 	void		add_delta();
 	void		build_scan();
 
@@ -133,7 +138,25 @@ private:
 	bool		plain_aggregates() const;
 	bool		run_count(std::vector<char> *data);
 	bool		run_reduce(std::vector<char> *data);
+	static GpucolAggState plain_state(int op, int cls, uint64_t rows, uint64_t count, uint64_t sum,
+									  uint64_t least, uint64_t greatest, int64_t base);
+	struct Groups;
+	bool		plan_keys(GpucolReducePlan *plan) const;
+	bool		plan_inputs(GpucolReducePlan *plan) const;
+	void		compute_groups(Groups *g);
+	void		put_group_keys(const Groups &g, int k, std::vector<char> *data);
+	void		put_group_states(const Groups &g, int a, GpucolAggState *states);
 	bool		run_group(std::vector<char> *data, uint64_t *nrows);
+	struct Aggregation;
+	void		plan_aggregates(Aggregation *a);
+	int			key_width(int k) const;
+	void		scale_floats(Aggregation *a);
+	GpucolStatus fill_tables(Aggregation *a, Scratch *tables);
+	void		enlarge_tables(Aggregation *a);
+	void		fetch_groups(Aggregation *a, Scratch *tables);
+	void		put_keys(const Aggregation &a, std::vector<char> *data);
+	void		put_state(const Aggregation &a, int i, const unsigned long long *record, GpucolAggState *s, FloatSum *sum);
+	void		put_states(const Aggregation &a, std::vector<char> *data);
 	void		run_aggregate(std::vector<char> *data, uint64_t *nrows);
 	void		run_scan(std::vector<char> *data, uint64_t *nrows);
 	void		check_shape() const;
