@@ -568,8 +568,10 @@ Request::compute(Part &part)
 
 /* The failure of the first part that has one. */
 Failure
-Request::failure() const
+Request::failure()
 {
+	std::lock_guard<std::mutex> lock(mutex_);
+
 	for (auto &part : parts_)
 		if (part->done && part->failure.status != GPUCOL_OK)
 			return part->failure;

@@ -182,7 +182,7 @@ private:
 	void		run_part(Part &part);
 	void		prove(Part &part, Lane &lane, JitTrial &trial);
 	void		release(Part &part);
-	Failure		failure() const;
+	Failure		failure();
 	void		expand_codes(Share &share, Resident *r, const uint32_t *ends, uint32_t nrows);
 	void	   *chunk_memory(Share &share, size_t size);
 	void		wait_ahead(std::unique_lock<std::mutex> &lock, uint32_t share, uint32_t limit);

@@ -43,6 +43,7 @@
 #define BATCH_ROWS		4096	/* rows handed out at a time */
 #define MAX_BYTES_SLOT	16		/* slots of GpucolWireRun.distinct */
 #define ROWS_PER_MAP	4096	/* word rows mapped at a time for sending */
+#define MAX_RESULT_ROWS ((uint64_t) 1 << 40)	/* so that no size overflows */
 #define SPARE_BYTES		((size_t) 4 << 20)	/* of a result's memory kept for the next */
 
 /* Delta rows as columns of packed 64-bit vectors. */
@@ -764,7 +765,26 @@ result_columns(const GpucolRun *run)
 	return is_ranked(run) ? (int) run->shape->nkeys : run->program->nkeys;
 }
 
-/* Find the arrays in the data, and make the buffers of a batch. */
+/* Is every row that a scan found one of the table? */
+static bool
+rows_exist(const GpucolRun *run)
+{
+	for (uint64_t i = 0; i < run->result.nrows; i++)
+	{
+		uint32_t	segment = (uint32_t) (run->rows[i] >> 32);
+		uint32_t	row = (uint32_t) run->rows[i];
+
+		if (segment < run->noted->nsegments ? row >= run->noted->segments[segment].nrows :
+			row >= run->delta.nrows)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Find the arrays in the data, and make the buffers of a batch.  GPUCOL_DEVICE_LOST for
+ * data that no sound daemon sends.
+ */
 static GpucolStatus
 find_arrays(GpucolRun *run)
 {
@@ -782,6 +802,8 @@ find_arrays(GpucolRun *run)
 		return GPUCOL_OUT_OF_MEMORY;
 	if (n == 0)
 		return GPUCOL_OK;
+	if (n > MAX_RESULT_ROWS)
+		return GPUCOL_DEVICE_LOST;
 	if (p->kind == GPUCOL_PROGRAM_SCAN && !is_ranked(run))
 	{
 		run->rows = (const uint64_t *) run->data;
@@ -813,7 +835,8 @@ find_arrays(GpucolRun *run)
 		return at > run->result.bytes ? GPUCOL_DEVICE_LOST :
 			gpucol_gpu_ranks_find(run->shape, n, run->data + at,
 								  run->result.bytes - at, &run->ranks);
-	return at == run->result.bytes ? GPUCOL_OK : GPUCOL_DEVICE_LOST;
+	return at == run->result.bytes && (run->rows == NULL || rows_exist(run)) ?
+		GPUCOL_OK : GPUCOL_DEVICE_LOST;
 }
 
 /* ---- the run ---- */
@@ -1013,9 +1036,13 @@ static void
 end_exchange(GpucolRun *run)
 {
 	if (run->result.closing)
+	{
 		gpucol_wire_drop();
-	else
-		gpucol_wire_release(run->wire);
+		return;
+	}
+	if (run->result.status != GPUCOL_OK)
+		gpucol_wire_unlist(run->wire, run->noted->id);
+	gpucol_wire_release(run->wire);
 }
 
 /* Would the run's memory with so much more be within its limit? */
@@ -1079,9 +1106,14 @@ request(GpucolRun *run, const char **why)
 	if (status == GPUCOL_DEVICE_LOST)
 		return lost(why);
 	end_exchange(run);
+	if (status != GPUCOL_OK)
+		return refuse(why, status, run->result.reason);
+	status = find_arrays(run);
 	if (status == GPUCOL_OK)
-		return find_arrays(run);
-	return refuse(why, status, run->result.reason);
+		return GPUCOL_OK;
+	gpucol_wire_drop();
+	return refuse(why, status, status == GPUCOL_OUT_OF_MEMORY ? "out of memory" :
+				  "the device's answer makes no sense");
 }
 
 /* Device memory of the noted segments. */

@@ -492,6 +492,14 @@ gpucol_wire_list(GpucolWire *wire, uint64_t id, bool *listed)
 }
 
 void
+gpucol_wire_unlist(GpucolWire *wire, uint64_t id)
+{
+	for (int list = 0; list < GPUCOL_WIRE_LISTS; list++)
+		if (wire->lists[list] == id)
+			wire->lists[list] = 0;
+}
+
+void
 gpucol_wire_release(GpucolWire *wire)
 {
 	wire->busy = false;

@@ -52,6 +52,9 @@ extern void gpucol_wire_meet(void);
  */
 extern int	gpucol_wire_list(GpucolWire *wire, uint64_t id, bool *listed);
 
+/* The daemon may not have taken the list of `id`: tell it again. */
+extern void gpucol_wire_unlist(GpucolWire *wire, uint64_t id);
+
 /* The request is over and its messages are read. */
 extern void gpucol_wire_release(GpucolWire *wire);
 

@@ -36,6 +36,7 @@
 static struct
 {
 	GpucolWireRun run;
+	bool		scan;			/* its program's kind */
 	uint32_t	nneeded;		/* pieces it asked for */
 	uint32_t	nput;			/* messages with parts of them */
 	uint64_t	bytes;			/* in those */
@@ -51,6 +52,8 @@ static struct
 	uint64_t	slab_size;
 	uint64_t	result_rows;	/* of the next answer */
 	bool		fail;			/* the next request, while its pieces come */
+	bool		refuse;			/* the next request, before its list is taken */
+	bool		senseless;		/* rows that the table does not have */
 }			stub;
 
 static GpucolWireNeed needed[MAX_PIECES];
@@ -134,6 +137,7 @@ take_run(const char *payload, size_t size)
 	uint32_t	list;
 
 	memcpy(&stub.run, payload, sizeof(stub.run));
+	stub.scan = ((const GpucolProgram *) (payload + at))->kind == GPUCOL_PROGRAM_SCAN;
 	list = run->flags & (GPUCOL_WIRE_RUN_KEEP | GPUCOL_WIRE_RUN_LIST) ? run->list : 0;
 	at += (run->program_size + 7) / 8 * 8;
 	stub.requests++;
@@ -195,6 +199,28 @@ give_up(void)
 	leave();
 }
 
+/* Leave a request to another engine; the session goes on. */
+static void
+refuse_run(void)
+{
+	GpucolWireResult result = {.status = GPUCOL_UNSUPPORTED, .reason = "not for the device"};
+
+	stub.refuse = false;
+	stub.requests++;
+	write_message(GPUCOL_WIRE_RESULT, &result, sizeof(result));
+}
+
+/* The result of a scan without outputs: rows of the table, or behind its end. */
+static void
+answer_rows(void)
+{
+	uint64_t	rows[2] = {5, (uint64_t) (NSEGMENTS - 1) << 32 | (stub.senseless ? NROWS : NROWS - 1)};
+	GpucolWireResult result = {.status = GPUCOL_OK, .nrows = 2, .bytes = sizeof(rows)};
+
+	write_message(GPUCOL_WIRE_RESULT, &result, sizeof(result));
+	write_message(GPUCOL_WIRE_RESULT_PART, rows, sizeof(rows));
+}
+
 /* The result: one group column whose rows are their own numbers. */
 static void
 answer(void)
@@ -204,6 +230,11 @@ answer(void)
 	size_t		states = n * sizeof(GpucolAggState);
 	char	   *data;
 
+	if (stub.scan)
+	{
+		answer_rows();
+		return;
+	}
 	if (stub.run.flags & GPUCOL_WIRE_RUN_PREFETCH)
 	{
 		result.nrows = 0;
@@ -227,7 +258,7 @@ answer(void)
 static void *
 imitate(void *arg)
 {
-	static __thread char payload[1 << 21];
+	static __thread char payload[1 << 21] __attribute__((aligned(8)));
 	uint32_t	left = 0;		/* pieces and objects still to come */
 
 	served = (int) (intptr_t) arg;
@@ -253,6 +284,8 @@ imitate(void *arg)
 			close(descriptor);
 			write_message(GPUCOL_WIRE_DONE, NULL, 0);
 		}
+		else if (header.type == GPUCOL_WIRE_RUN && stub.refuse)
+			refuse_run();
 		else if (header.type == GPUCOL_WIRE_RUN)
 		{
 			take_run(payload, header.length);
@@ -510,6 +543,71 @@ test_early_failure(const ArrayTable *table)
 	free(program);
 }
 
+/* Start a program over a source of this version; its status and, if OK, its rows. */
+static GpucolStatus
+try(const ArrayTable *table, const GpucolProgram *program, uint64_t version,
+	uint64_t *rows, const char **why)
+{
+	ArraySource source;
+	GpucolRunOptions options = {.threads = 1};
+	GpucolRun  *run;
+	GpucolResult out;
+	GpucolStatus status;
+
+	*rows = 0;
+	array_source_init(&source, table, 65536, true);
+	source.base.storage[0] = 7;
+	source.base.version = version;
+	status = gpucol_engine_cuda.start(program, &source.base, NULL, &options, &run, why);
+	if (status != GPUCOL_OK)
+		return status;
+	while (gpucol_engine_cuda.next(run, &out) == GPUCOL_OK)
+		*rows += out.nrows;
+	gpucol_engine_cuda.finish(run);
+	return status;
+}
+
+/* A list that came with a refused request is told again. */
+static void
+test_refused_list(const ArrayTable *table)
+{
+	GpucolProgram *program = make_program(false);
+	const char *why = "";
+	uint64_t	rows;
+
+	gpucol_wire_drop();
+	CHECK(ask(table, program, 0) == 10, "groups");
+	stub.refuse = true;
+	CHECK(try(table, program, 50, &rows, &why) == GPUCOL_UNSUPPORTED &&
+		  strcmp(why, "not for the device") == 0, "%s", why);
+	CHECK(ask(table, program, 50) == 10, "groups");
+	CHECK(stub.run.flags == GPUCOL_WIRE_RUN_KEEP, "flags %u", stub.run.flags);
+	CHECK(ask(table, program, 50) == 10, "groups");
+	CHECK(stub.run.flags == GPUCOL_WIRE_RUN_LIST && stub.requests == 4, "flags %u", stub.run.flags);
+	free(program);
+}
+
+/* Rows that the table does not have are no answer. */
+static void
+test_senseless(const ArrayTable *table)
+{
+	static ProgramBuilder b;
+	GpucolProgram *program;
+	const char *why = "";
+	uint64_t	rows;
+
+	builder_init(&b, GPUCOL_PROGRAM_SCAN);
+	builder_column(&b, GPUCOL_KIND_INT, 0);
+	program = builder_finish(&b);
+	gpucol_wire_drop();
+	CHECK(try(table, program, 0, &rows, &why) == GPUCOL_OK && rows == 2, "%s", why);
+	stub.senseless = true;
+	CHECK(try(table, program, 0, &rows, &why) == GPUCOL_DEVICE_LOST &&
+		  strcmp(why, "the device's answer makes no sense") == 0, "%s", why);
+	CHECK(try(table, program, 0, &rows, &why) == GPUCOL_OK && stub.requests == 1, "%s", why);
+	free(program);
+}
+
 /* Large results come in parts, and from the third on through the slab. */
 static void
 test_results(const ArrayTable *table)
@@ -563,6 +661,8 @@ main(void)
 	make_table(&table);
 	test_lists(&table);
 	test_early_failure(&table);
+	test_refused_list(&table);
+	test_senseless(&table);
 	test_results(&table);
 	test_prefetch(&table);
 	gpucol_wire_drop();
