@@ -169,6 +169,7 @@ part_billion()
 	for q in "select count(*) from big where c between 8000 and 16000" \
 		"select count(*), sum(k) from big where c between 8000 and 16000" \
 		"select k, count(*), sum(c), min(c) from big group by k" \
+		"select k, count(*), sum(c), min(c) from big where k < 1000 group by k" \
 		"select sum(n) from (select k, count(*) n, sum(c), min(c) from big group by k) s" \
 		"select c, count(*) from big where k < 100 group by c" \
 		"select sum(c * 2 + k) from big where c % 7 = 3" \
