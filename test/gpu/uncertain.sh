@@ -247,3 +247,30 @@ part_ranking()
 		one_statement "$rows" 3 "$q"
 	done
 }
+
+# The first rows of orders over one large table: which node, how long, and are the
+# keys of both engines equal (rows that tie with the last one are chance)?
+part_first_rows()
+{
+	local rows=${FIRST_ROWS:-300000000} q keys engine workers
+
+	[ -f /opt/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
+	psql -Xqc "create table top_rows (k int, c int, v float8, d int) using gpucol"
+	load_by 16 "insert into top_rows select (x * 7919 + JJ) % 100003, hashint8(x * 16 + JJ), x / 8.0::float8, x % 1000 from generate_series(1, $rows / 16) x"
+	psql -Xqc "analyze top_rows"
+	for q in "order by c desc limit 100" "where k % 7 = 3 order by c desc limit 100" "where k % 7 = 3 order by c desc fetch first 100 rows with ties" \
+		"order by c desc, k limit 100" "order by k, c limit 100" "order by d desc, c fetch first 100 rows with ties" "where k < 50000 order by c desc limit 100" \
+		"where v > 1000 order by v desc nulls last limit 100" "where d % 2 = 1 and k % 3 = 1 order by v limit 1000 offset 100"; do
+		keys="select $(echo "$q" | sed 's/.*order by //; s/ desc//g; s/ nulls last//; s/ limit.*//; s/ fetch.*//') from top_rows $q"
+		[ "$(psql -XAtqc "set gpucol.engine = cuda" -c "$keys" | md5sum)" = "$(psql -XAtqc "set gpucol.engine = cpu" -c "$keys" | md5sum)" ] ||
+			note "first rows" "FAILED: keys differ: $q"
+		for engine in cuda cpu; do
+			for workers in 2 8; do
+				{ echo "== $engine, $workers workers: $q"
+				  psql -XAtq -c "set gpucol.engine = $engine; set max_parallel_workers_per_gather = $workers" -c "explain (analyze, verbose) select k, c from top_rows $q"; } > "$OUT/plan.txt" 2>&1
+				cat "$OUT/plan.txt" >> "$OUT/first-rows-plans.txt"
+				note "$rows rows, $engine, ms" "$(SETTINGS="set gpucol.engine = $engine; set max_parallel_workers_per_gather = $workers" middle_ms 5 "select k, c from top_rows $q")   $(grep -o 'GpucolTopK\|GpucolScan\|Gather Merge' "$OUT/plan.txt" | tr '\n' ' ')  $q"
+			done
+		done
+	done
+}
