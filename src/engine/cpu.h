@@ -369,6 +369,8 @@ struct GpucolRun
 	GpucolCpuOutput *outputs;
 	int			noutputs;
 	uint32_t	next_output;
+	GpucolTakeRows take;		/* SCAN: or these take them */
+	void	   *take_arg;
 	GpucolResultColumn *out_columns;
 	void	  **out_values;
 	uint8_t   **out_nulls;

@@ -199,6 +199,8 @@ cpu_start(const GpucolProgram *program, GpucolSource *source, const GpucolHost *
 	run->scan_window = 1;
 	run->pace = GPUCOL_CPU_FIRST_PACE;
 	run->checked = options->checked;
+	run->take = options->take;
+	run->take_arg = options->take_arg;
 	open_program(run, program);
 	status = find_uses(run);
 	if (status == GPUCOL_OK)

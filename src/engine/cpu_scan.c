@@ -6,7 +6,8 @@
  * Workers copy the output registers of their vectors into buffers of the run,
  * one for each vector of a window, which next then delivers in order.  Nothing
  * delivered points into a window: bytes live in dictionaries and copies that
- * the run keeps until the next window.
+ * the run keeps until the next window.  Where the host takes rows in the threads
+ * that have them, a worker has one buffer, which it hands on at once.
  *
  * Rows once emitted are final, so what this engine must leave to another is
  * found before the first: a first pass over the descriptors of all segments,
@@ -95,7 +96,7 @@ check_segments(GpucolRun *run)
 GpucolStatus
 gpucol_cpu_scan_init(GpucolRun *run)
 {
-	run->noutputs = GPUCOL_CPU_SCAN_WINDOW;
+	run->noutputs = run->take != NULL ? run->nworkers : GPUCOL_CPU_SCAN_WINDOW;
 	run->outputs = gpucol_cpu_alloc0(run, sizeof(GpucolCpuOutput) * (size_t) run->noutputs);
 	if (run->outputs == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
@@ -129,7 +130,7 @@ GpucolStatus
 gpucol_cpu_scan_emit(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 {
 	GpucolRun  *run = worker->run;
-	GpucolCpuOutput *output = &run->outputs[vector->output];
+	GpucolCpuOutput *output = &run->outputs[run->take != NULL ? worker->index : vector->output];
 	uint64_t	row = run->segment.first_row +
 		(uint64_t) vector->number * GPUCOL_VECTOR_VALUES;
 	GpucolStatus status;
@@ -163,6 +164,12 @@ gpucol_cpu_scan_emit(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 			output->columns[k].nulls = output->nulls[k];
 		}
 	}
+	if (run->take != NULL)
+	{
+		GpucolResult rows = {.nrows = worker->nsel,.columns = output->columns,.tids = output->tids};
+
+		return run->take(run->take_arg, worker->index, vector->ordinal, &rows);
+	}
 	output->nrows = worker->nsel;
 	return GPUCOL_OK;
 }
@@ -183,7 +190,7 @@ gpucol_cpu_scan_next(GpucolRun *run, GpucolResult *out)
 	}
 	for (;;)
 	{
-		while (run->next_output < run->nwork)
+		while (run->take == NULL && run->next_output < run->nwork)
 		{
 			GpucolCpuOutput *output = &run->outputs[run->next_output++];
 

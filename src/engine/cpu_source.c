@@ -389,7 +389,8 @@ window_vectors(const GpucolRun *run)
 			most = GPUCOL_CPU_RAW_WINDOW;
 	}
 	n = run->source->max_window_rows / rows;
-	if (run->program->kind == GPUCOL_PROGRAM_SCAN && most > run->scan_window)
+	if (run->program->kind == GPUCOL_PROGRAM_SCAN && run->take == NULL &&
+		most > run->scan_window)
 		most = run->scan_window;
 	if (most > run->pace)
 		most = run->pace;

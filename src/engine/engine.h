@@ -93,6 +93,15 @@ typedef struct GpucolRunStats
 	char		note[96];		/* CUDA: why not another, or on one device only */
 } GpucolRunStats;
 
+/*
+ * Takes the rows of one vector of a SCAN, at most 1,024, in the engine's thread that
+ * has them: `thread` is below the run's threads, each of which is in one call at a
+ * time, and `ordinal` the place of the vector in the scan, ascending within a thread.
+ * A status other than GPUCOL_OK ends the run.
+ */
+typedef GpucolStatus (*GpucolTakeRows) (void *arg, int thread, uint64_t ordinal,
+										const GpucolResult *rows);
+
 typedef struct GpucolRunOptions
 {
 	int			threads;		/* gpucol.cpu_threads, at least 1 */
@@ -102,6 +111,9 @@ typedef struct GpucolRunOptions
 	const GpucolRowShape *shape;	/* what becomes of the rows, if the engine knows
 								 * how; NULL: nothing */
 	bool		jit;			/* CUDA: may run kernels compiled for the program */
+	GpucolTakeRows take;		/* CPU: takes the rows of a SCAN, of which next then
+								 * delivers none; or NULL */
+	void	   *take_arg;
 } GpucolRunOptions;
 
 typedef struct GpucolRun GpucolRun;

@@ -191,6 +191,18 @@ aggregate_list(GpucolAggExecState *state, bool rankings)
 	return exprs;
 }
 
+/* Lower the rankings. */
+static bool
+lower_rankings(GpucolExec *exec, GpucolLower *l)
+{
+	GpucolAggExecState *state = (GpucolAggExecState *) exec->node;
+	List	   *aggs = aggregate_list(state, true);
+	Bitmapset  *filled;
+
+	filled = gpucol_run_filled_columns(exec, gpucol_ranking_doubtful_labels(l, aggs));
+	return gpucol_ranking_lower(l, aggs, filled, &state->rankings);
+}
+
 /* Lower the conditions, the keys and the aggregates. */
 static bool
 lower_agg(GpucolExec *exec, GpucolLower *l)
@@ -222,8 +234,7 @@ lower_agg(GpucolExec *exec, GpucolLower *l)
 		gpucol_output_init(&state->keys[i], exprType(key), exprTypmod(key),
 						   exprCollation(key), &plan->keys[i].value);
 	}
-	return !rankings ||
-		gpucol_ranking_lower(l, aggregate_list(state, true), &state->rankings);
+	return !rankings || lower_rankings(exec, l);
 }
 
 /* Range table index of the table (0) or of its i-th part. */
@@ -282,6 +293,15 @@ make_shape(GpucolExec *exec, GpucolRowShape *shape, const char **why)
 	return gpucol_topk_shape(state->topk, shape, why);
 }
 
+/* What takes the rows that are ranked in the CPU engine's threads. */
+static GpucolTakeRows
+make_take(GpucolExec *exec, int threads, void **arg)
+{
+	GpucolAggExecState *state = (GpucolAggExecState *) exec->node;
+
+	return gpucol_topk_take(state->topk, threads, arg);
+}
+
 static void
 agg_begin(CustomScanState *node, EState *estate, int eflags)
 {
@@ -325,12 +345,12 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	state->regroup_context = AllocSetContextCreate(estate->es_query_cxt,
 												   "gpucol regroup",
 												   ALLOCSET_DEFAULT_SIZES);
-	if (state->ranking)
-		state->exec.make_shape = make_shape;
-	if (state->ranking)
-		state->topk_context = AllocSetContextCreate(estate->es_query_cxt,
-													"gpucol ranking",
-													ALLOCSET_DEFAULT_SIZES);
+	if (!state->ranking)
+		return;
+	state->exec.make_shape = make_shape;
+	state->exec.make_take = make_take;
+	state->topk_context = AllocSetContextCreate(estate->es_query_cxt, "gpucol ranking",
+												ALLOCSET_DEFAULT_SIZES);
 }
 
 /* Compute the aggregates beside the rankings, if any. */

@@ -15,7 +15,7 @@
 #include "utils/memutils.h"
 
 #include "exec/beside.h"
-#include "exec/topk.h"
+#include "uncertain/rank_keys.h"
 
 struct GpucolBeside
 {
@@ -23,7 +23,9 @@ struct GpucolBeside
 	int			nkeys;
 	const GpucolOutput *outputs;
 	MemoryContext context;
-	GpucolKeys *keys;			/* NULL until the first groups */
+	GpucolKeys *keys;			/* NULL without keys, and until the first groups */
+	GpucolRankMemory memory;	/* of the keys */
+	uint64		looked_up;		/* rows so far */
 	Size		state_bytes;	/* of one group */
 	char	   *states;			/* [groups] */
 	Size		groups;			/* that there is room for */
@@ -31,16 +33,47 @@ struct GpucolBeside
 	uint32		numbers_size;
 };
 
+/* Context callback: let go of the keys. */
+static void
+release(void *arg)
+{
+	gpucol_keys_destroy(((GpucolBeside *) arg)->keys);
+}
+
 GpucolBeside *
 gpucol_beside_create(GpucolExec *exec, int nkeys, const GpucolOutput *keys)
 {
 	GpucolBeside *b = palloc0(sizeof(GpucolBeside));
+	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
 
+	callback->func = release;
+	callback->arg = b;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
 	b->exec = exec;
 	b->nkeys = nkeys;
 	b->outputs = keys;
 	b->context = CurrentMemoryContext;
 	return b;
+}
+
+static void
+report_no_memory(void)
+{
+	ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+}
+
+/* A table for the keys, whose classes are known now. */
+static void
+create_keys(GpucolBeside *b)
+{
+	uint8	   *classes = palloc(b->nkeys);
+
+	for (int i = 0; i < b->nkeys; i++)
+		classes[i] = b->outputs[i].cls;
+	b->keys = gpucol_keys_create(&b->memory, b->nkeys, classes);
+	if (b->keys == NULL)
+		report_no_memory();
+	pfree(classes);
 }
 
 /* Numbers of the groups of a batch. */
@@ -52,10 +85,16 @@ number_batch(GpucolBeside *b, const GpucolResult *batch)
 		b->numbers = palloc(sizeof(uint32) * batch->nrows);
 		b->numbers_size = batch->nrows;
 	}
-	if (b->nkeys > 0)
-		gpucol_keys_lookup(b->keys, batch->columns, batch->nrows, b->numbers);
-	else
+	if (b->nkeys == 0)
+	{
 		memset(b->numbers, 0, sizeof(uint32) * batch->nrows);
+		return;
+	}
+	if (b->keys == NULL)
+		create_keys(b);
+	if (!gpucol_keys_lookup(b->keys, batch->columns, batch->nrows, b->looked_up, b->numbers))
+		report_no_memory();
+	b->looked_up += batch->nrows;
 }
 
 /* Room for the states of so many groups. */
@@ -76,11 +115,7 @@ reserve(GpucolBeside *b, Size groups)
 static void
 keep_batch(GpucolBeside *b, const GpucolResult *batch)
 {
-	if (b->keys == NULL)
-	{
-		b->keys = gpucol_keys_create(b->nkeys, b->outputs);
-		b->state_bytes = sizeof(GpucolAggState) * b->exec->program->naggs;
-	}
+	b->state_bytes = sizeof(GpucolAggState) * b->exec->program->naggs;
 	number_batch(b, batch);
 	reserve(b, b->nkeys > 0 ? gpucol_keys_count(b->keys) : 1);
 	for (uint32 i = 0; i < batch->nrows; i++)

@@ -192,6 +192,9 @@ start_engine(GpucolExec *exec, const GpucolEngine *engine, const char **why)
 		options.shape = &exec->shape;
 	}
 	options.jit = gpucol_jit;
+	options.take = NULL;
+	if (engine == &gpucol_engine_cpu && exec->make_take != NULL)
+		options.take = exec->make_take(exec, options.threads, &options.take_arg);
 	exec->engine = engine;
 	exec->engine_name = engine->name;
 	return engine->start(exec->program, exec->source, &exec->host, &options,
@@ -239,6 +242,20 @@ start_on_cpu(GpucolExec *exec, const char **why)
 	return start_engine(exec, &gpucol_engine_cpu, why);
 }
 
+/* A column of the table as one of a program. */
+static GpucolProgramColumn
+describe_column(Relation rel, AttrNumber attnum)
+{
+	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), attnum - 1);
+	GpucolProgramColumn column = {.attnum = attnum,.type_oid = att->atttypid};
+	GpucolTypeMap map;
+
+	gpucol_typemap_init(&map, att->atttypid, att->atttypmod, att->attcollation);
+	column.kind = map.kind;
+	column.scale = map.scale;
+	return column;
+}
+
 /*
  * The program columns, of those given, whose values may have another kind: decimals
  * may be NaN, and in the segments of a table whose type was changed without a
@@ -253,21 +270,12 @@ doubtful_columns(Relation rel, Bitmapset *attnums, bool old_types,
 
 	while ((attnum = bms_next_member(attnums, attnum)) >= 0)
 	{
-		Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), attnum - 1);
-		GpucolTypeMap map;
+		GpucolProgramColumn column = describe_column(rel, attnum);
 
-		gpucol_typemap_init(&map, att->atttypid, att->atttypmod,
-							att->attcollation);
-		*decimals |= map.kind == GPUCOL_KIND_DECIMAL;
-		if (map.kind != GPUCOL_KIND_DECIMAL &&
-			(!old_types || map.kind == GPUCOL_KIND_BYTES))
-			continue;
-		memset(&columns[n], 0, sizeof(GpucolProgramColumn));
-		columns[n].attnum = attnum;
-		columns[n].kind = map.kind;
-		columns[n].scale = map.scale;
-		columns[n].type_oid = att->atttypid;
-		n++;
+		*decimals |= column.kind == GPUCOL_KIND_DECIMAL;
+		if (column.kind == GPUCOL_KIND_DECIMAL ||
+			(old_types && column.kind != GPUCOL_KIND_BYTES))
+			columns[n++] = column;
 	}
 	return n;
 }
@@ -324,6 +332,66 @@ gpucol_run_check_values(GpucolExec *exec, Bitmapset *attnums, bool old_types)
 	if (!exec->checked)
 		exec->fallback = "a value that engines do not compute with";
 	return exec->checked;
+}
+
+/* Remove columns in which a segment or a delta row has a NULL. */
+static GpucolStatus
+remove_with_nulls(GpucolSource *source, const GpucolProgramColumn *columns, int n,
+				  Bitmapset **filled)
+{
+	GpucolSegment segment;
+	GpucolDelta delta;
+	GpucolStatus status;
+
+	while ((status = source->ops->next_segment(source, &segment)) == GPUCOL_OK)
+	{
+		for (int c = 0; c < n; c++)
+		{
+			if (segment.chunks[c]->flags & (GPUCOL_CHUNK_HAS_NULLS | GPUCOL_CHUNK_ALL_NULL))
+				*filled = bms_del_member(*filled, columns[c].attnum);
+		}
+		source->ops->check_interrupts(source);
+	}
+	while (status == GPUCOL_END &&
+		   (status = source->ops->next_delta(source, &delta)) == GPUCOL_OK)
+	{
+		for (int c = 0; c < n; c++)
+		{
+			for (uint32 i = 0; i < delta.nrows && delta.columns[c].nulls != NULL; i++)
+			{
+				if (delta.columns[c].nulls[i / 32] >> (i % 32) & 1)
+					*filled = bms_del_member(*filled, columns[c].attnum);
+			}
+		}
+		source->ops->check_interrupts(source);
+		status = GPUCOL_END;
+	}
+	return status;
+}
+
+/*
+ * Which of these columns have no NULL?
+ */
+Bitmapset *
+gpucol_run_filled_columns(GpucolExec *exec, Bitmapset *attnums)
+{
+	Bitmapset  *filled = bms_copy(attnums);
+	GpucolProgramColumn *columns;
+	GpucolSource *source;
+	int			attnum = -1;
+	int			n = 0;
+
+	if (bms_is_empty(attnums) || exec->rel == NULL)
+		return NULL;
+	columns = palloc(bms_num_members(attnums) * sizeof(GpucolProgramColumn));
+	while ((attnum = bms_next_member(attnums, attnum)) >= 0)
+		columns[n++] = describe_column(exec->rel, attnum);
+	source = gpucol_source_open(exec->rel, exec->node->ss.ps.state->es_snapshot,
+								columns, n, NULL);
+	if (remove_with_nulls(source, columns, n, &filled) != GPUCOL_END)
+		filled = NULL;
+	gpucol_source_close(source);
+	return filled;
 }
 
 /* Open the source of one part: the program's columns where the part has them. */

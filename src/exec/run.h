@@ -37,6 +37,12 @@ typedef bool (*GpucolLowerNode) (GpucolExec *exec, GpucolLower *l);
 typedef bool (*GpucolMakeShape) (GpucolExec *exec, GpucolRowShape *shape,
 								 const char **why);
 
+/*
+ * What takes the rows in the CPU engine's `threads` (GpucolTakeRows), asked after the
+ * lowering, and *arg; NULL: the run delivers them.
+ */
+typedef GpucolTakeRows (*GpucolMakeTake) (GpucolExec *exec, int threads, void **arg);
+
 /* What the workers of a parallel scan did. */
 typedef struct GpucolFigures
 {
@@ -88,6 +94,7 @@ struct GpucolExec
 	GpucolExecPart *parts;		/* the tables to read instead of rel, */
 	int			nparts;			/* whose descriptor they share; 0 = rel itself */
 	GpucolMakeShape make_shape; /* NULL: rows as they are */
+	GpucolMakeTake make_take;	/* NULL: the run delivers all rows */
 	bool		cpu_only;		/* the device has had its chance */
 
 	/* the run in progress; everything lives in `context` */
@@ -148,6 +155,9 @@ extern bool gpucol_run_on_device(GpucolExec *exec);
  */
 extern bool gpucol_run_check_values(GpucolExec *exec, Bitmapset *attnums,
 									bool old_types);
+
+/* Those of the table's columns in which the snapshot sees no NULL for certain. */
+extern Bitmapset *gpucol_run_filled_columns(GpucolExec *exec, Bitmapset *attnums);
 
 /* End the run in progress, keeping its figures; the next call starts anew. */
 extern void gpucol_run_end(GpucolExec *exec);

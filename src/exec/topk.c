@@ -3,15 +3,15 @@
  * topk.c
  *	  Rankings of uncertain rows inside a plan node.
  *
- * The scan's outputs are the group keys and what is ranked.  Row by row they
- * become label-confidence rows: group number, score as an int64 that sorts like
- * it, probability, label, number of the x-tuple.  A label of class S is kept
- * once in an arena and stands for its place there; where score and probability
- * tie, PostgreSQL compares such labels, so ranking then stays in one thread.  A
- * float is kept as its bits.
+ * The scan's outputs are the group keys and what is ranked.  The CPU engine's
+ * threads make label-confidence rows of them (uncertain/rank_collect.h), one
+ * collection for each set of rows that is ranked; then each set is ranked as a batch.
+ * Where score and probability tie, PostgreSQL compares labels of class S, so ranking
+ * such a set stays in one thread.
  *
  * A device that takes the scan does all this itself (kernel/shape.h): then the
  * run delivers groups with their answers, and what is left is to make arrays.
+ * It ranks one set.
  *
  * Errors of the data (probability out of range, sum above 1) are those that the
  * aggregates raise.
@@ -33,17 +33,11 @@
 #include "guc.h"
 #include "kernel/float_order.h"
 #include "uncertain/group.h"
+#include "uncertain/rank_collect.h"
 
 /* Groups of one batch handed out, and rows ranked between looks at interrupts. */
 #define BATCH_GROUPS	1024
 #define STEP_ROWS		1000000
-
-/* Label of a class S value: its length, then its bytes. */
-typedef struct StoredLabel
-{
-	size_t		len;
-	char		data[FLEXIBLE_ARRAY_MEMBER];
-} StoredLabel;
 
 /* Labels of one ranking of a batch that the device delivered. */
 typedef struct DeviceLabels
@@ -52,23 +46,16 @@ typedef struct DeviceLabels
 	bool	   *nulls;
 } DeviceLabels;
 
-struct GpucolTopk
+/* One set of rows that is ranked. */
+typedef struct Set
 {
-	GpucolExec *exec;
-	int			nkeys;
-	const GpucolOutput *key_outputs;
-	const GpucolRankings *rankings;
-	MemoryContext context;		/* of everything */
-	GpucolKeys *keys;
-	GpucolNames *x_names;		/* x-tuples of class S */
-	GpucolBatch *batch;
-	int		   *batch_ranking;	/* by aggregate: ranking of the batch */
+	GpucolTopk *topk;
+	const GpucolRankingSet *ranked;
+	GpucolBatch *batch;			/* NULL: no row passed its filter */
 	int			nrankings;		/* of the batch */
 	int		   *k_keys;			/* by ranking of the batch: key that is k, or -1 */
-	bool		on_device;		/* the run delivers ranked groups */
-	GpucolResult first;			/* its first batch, until handed out */
-	const GpucolRanked *ranked; /* answers of the batch handed out */
-	DeviceLabels device_labels[GPUCOL_SHAPE_MAX_RANKINGS];
+	int		   *wanted_keys;	/* [nwanted] all keys that are a k of the set */
+	int			nwanted;
 	GpucolOutput label;
 	Oid			label_type;
 	int16		label_typlen;
@@ -76,13 +63,24 @@ struct GpucolTopk
 	char		label_typalign;
 	FmgrInfo	label_cmp;
 	MemoryContext compare_context;
-	double		p_divisor;		/* of probabilities of class D */
+} Set;
 
-	/* rows of one scan batch */
-	uint32	   *groups;
-	uint32	   *selected;		/* those that become rows */
-	GpucolBatchRow *rows;
-	uint32		rows_size;
+struct GpucolTopk
+{
+	GpucolExec *exec;
+	int			nkeys;
+	const GpucolOutput *key_outputs;
+	const GpucolRankings *rankings;
+	MemoryContext context;		/* of everything */
+	GpucolRankMemory memory;	/* of the collection and the batches */
+	GpucolCollect *collect;		/* NULL: no row, or on the device */
+	Set		   *sets;			/* NULL before the lowering */
+	int		   *batch_ranking;	/* by aggregate: ranking of its set's batch */
+	GpucolResultColumn *key_columns;	/* of the batch handed out */
+	bool		on_device;		/* the run delivers ranked groups */
+	GpucolResult first;			/* its first batch, until handed out */
+	const GpucolRanked *ranked; /* answers of the batch handed out */
+	DeviceLabels device_labels[GPUCOL_SHAPE_MAX_RANKINGS];
 
 	bool		collected;
 	uint32		ngroups;
@@ -105,8 +103,13 @@ release(void *arg)
 void
 gpucol_topk_destroy(GpucolTopk *topk)
 {
-	gpucol_batch_destroy(topk->batch);
-	topk->batch = NULL;
+	for (int i = 0; topk->sets != NULL && i < topk->rankings->nsets; i++)
+	{
+		gpucol_batch_destroy(topk->sets[i].batch);
+		topk->sets[i].batch = NULL;
+	}
+	gpucol_collect_destroy(topk->collect);
+	topk->collect = NULL;
 }
 
 GpucolTopk *
@@ -132,28 +135,84 @@ gpucol_topk_create(GpucolExec *exec, int nkeys, const GpucolOutput *keys,
 
 /* The label has been lowered: prepare for its class. */
 static void
-prepare_label(GpucolTopk *topk)
+prepare_label(Set *set)
 {
-	Node	   *label = (Node *) topk->rankings->label;
+	Node	   *label = (Node *) set->ranked->label;
 
 	if (label == NULL)
 		return;
-	topk->label_type = exprType(label);
-	get_typlenbyvalalign(topk->label_type, &topk->label_typlen,
-						 &topk->label_typbyval, &topk->label_typalign);
-	gpucol_output_init(&topk->label, topk->label_type, exprTypmod(label),
-					   exprCollation(label), &topk->rankings->label_value);
+	set->label_type = exprType(label);
+	get_typlenbyvalalign(set->label_type, &set->label_typlen,
+						 &set->label_typbyval, &set->label_typalign);
+	gpucol_output_init(&set->label, set->label_type, exprTypmod(label),
+					   exprCollation(label), &set->ranked->label_value);
 }
 
-/* The expressions have been lowered: prepare to collect rows. */
+/* The expressions have been lowered: prepare the sets, unless that is done. */
 static void
-prepare(GpucolTopk *topk)
+prepare_sets(GpucolTopk *topk)
 {
-	topk->keys = gpucol_keys_create(topk->nkeys, topk->key_outputs);
-	topk->p_divisor = (double) gpucol_lower_power10(topk->rankings->probability_value.scale);
-	if (topk->rankings->x != NULL)
-		topk->x_names = gpucol_names_create();
-	prepare_label(topk);
+	const GpucolRankings *r = topk->rankings;
+
+	if (topk->sets != NULL)
+		return;
+	topk->batch_ranking = palloc0(sizeof(int) * r->naggs);
+	topk->key_columns = palloc0(sizeof(GpucolResultColumn) * Max(topk->nkeys, 1));
+	topk->sets = palloc0(sizeof(Set) * r->nsets);
+	for (int i = 0; i < r->nsets; i++)
+	{
+		Set		   *set = &topk->sets[i];
+
+		set->topk = topk;
+		set->ranked = &r->sets[i];
+		set->k_keys = palloc(sizeof(int) * r->naggs);
+		set->wanted_keys = palloc(sizeof(int) * r->naggs);
+		prepare_label(set);
+	}
+	for (int i = 0; i < r->naggs; i++)
+	{
+		Set		   *set = &topk->sets[r->aggs[i].set];
+
+		if (r->aggs[i].k_key >= 0)
+			set->wanted_keys[set->nwanted++] = r->aggs[i].k_key;
+	}
+}
+
+/* The threads have the rows: what makes collections of them. */
+GpucolTakeRows
+gpucol_topk_take(GpucolTopk *topk, int threads, void **arg)
+{
+	const GpucolRankings *r = topk->rankings;
+	MemoryContext old = MemoryContextSwitchTo(topk->context);
+	GpucolCollectSet *sets = palloc(sizeof(GpucolCollectSet) * r->nsets);
+	uint8	   *classes = palloc(Max(topk->nkeys, 1));
+
+	prepare_sets(topk);
+	for (int i = 0; i < topk->nkeys; i++)
+		classes[i] = topk->key_outputs[i].cls;
+	for (int i = 0; i < r->nsets; i++)
+	{
+		const GpucolRankingSet *set = &r->sets[i];
+
+		sets[i] = (GpucolCollectSet)
+		{
+			.filter = set->filter_column,.score = set->score_column,
+				.probability = set->probability_column,
+				.divisor = (double) gpucol_lower_power10(set->probability_value.scale),
+				.label = set->label_column,.x = set->x_column,
+				.k_keys = topk->sets[i].wanted_keys,.nk = topk->sets[i].nwanted
+		};
+	}
+	gpucol_collect_destroy(topk->collect);
+	topk->memory.limit = gpucol_guc_memory(gpucol_ranking_memory_limit);
+	topk->memory.used = 0;
+	topk->collect = gpucol_collect_create(&topk->memory, threads, topk->nkeys, classes,
+										  r->nsets, sets);
+	MemoryContextSwitchTo(old);
+	if (topk->collect == NULL)
+		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+	*arg = topk->collect;
+	return gpucol_collect_take;
 }
 
 /* The error of an argument that is NULL. */
@@ -178,20 +237,21 @@ constant_argument(GpucolTopk *topk, Expr *expr, const char *what)
 	return value;
 }
 
-/* The rankings to compute; equal ones, and a set and its probability, once. */
-static int
-make_rankings(GpucolTopk *topk, GpucolBatchRanking *out)
+/* The rankings of a set; equal ones, and a set and its probability, once. */
+static void
+make_rankings(Set *set, GpucolBatchRanking *out)
 {
+	GpucolTopk *topk = set->topk;
 	int			n = 0;
 
-	topk->batch_ranking = palloc(sizeof(int) * topk->rankings->naggs);
-	topk->k_keys = palloc(sizeof(int) * topk->rankings->naggs);
 	for (int i = 0; i < topk->rankings->naggs; i++)
 	{
 		const GpucolRankingAgg *agg = &topk->rankings->aggs[i];
 		GpucolBatchRanking r = {.ranking = agg->ranking};
 		int			j = 0;
 
+		if (set != &topk->sets[agg->set])
+			continue;
 		if (agg->k_key < 0)
 		{
 			r.k = DatumGetInt32(constant_argument(topk, agg->k, "k"));
@@ -204,18 +264,17 @@ make_rankings(GpucolTopk *topk, GpucolBatchRanking *out)
 			gpucol_group_check_threshold(r.threshold);
 		}
 		while (j < n && (out[j].ranking != r.ranking || out[j].k != r.k ||
-						 topk->k_keys[j] != agg->k_key ||
+						 set->k_keys[j] != agg->k_key ||
 						 out[j].threshold != r.threshold))
 			j++;
 		if (j == n)
 		{
-			topk->k_keys[n] = agg->k_key;
+			set->k_keys[n] = agg->k_key;
 			out[n++] = r;
 		}
 		topk->batch_ranking[i] = j;
 	}
-	topk->nrankings = n;
-	return n;
+	set->nrankings = n;
 }
 
 /* Is the value of this argument known without raising an error? */
@@ -242,6 +301,33 @@ argument_is_valid(GpucolTopk *topk, const Expr *expr, bool is_k)
 	return DatumGetFloat8(value) > 0 && DatumGetFloat8(value) <= 1;
 }
 
+/* Describe the first set and its rankings. */
+static void
+fill_shape(GpucolTopk *topk, GpucolRowShape *shape, const GpucolBatchRanking *rankings)
+{
+	const Set  *set = &topk->sets[0];
+	const GpucolRankings *r = topk->rankings;
+
+	shape->kind = GPUCOL_SHAPE_RANKED;
+	shape->nkeys = topk->nkeys;
+	shape->nrankings = set->nrankings;
+	shape->filter = set->ranked->filter_column;
+	shape->score = set->ranked->score_column;
+	shape->probability = set->ranked->probability_column;
+	shape->label = set->ranked->label_column;
+	shape->x = set->ranked->x_column;
+	shape->divisor = (double) gpucol_lower_power10(set->ranked->probability_value.scale);
+	for (uint32 i = 0; i < shape->nrankings; i++)
+		shape->rankings[i] = (GpucolShapeRanking)
+	{
+		.ranking = rankings[i].ranking,.k = rankings[i].k,
+			.k_key = set->k_keys[i],.threshold = rankings[i].threshold
+	};
+	for (int i = 0; i < r->naggs; i++)
+		shape->rankings[topk->batch_ranking[i]].wanted |=
+			r->aggs[i].probability ? GPUCOL_WANTED_PROBABILITY : GPUCOL_WANTED_LABELS;
+}
+
 /*
  * What a device is to make of the rows.  A k or threshold that is out of range is
  * left to the CPU engine, which raises the error if a row calls for it.
@@ -253,7 +339,8 @@ gpucol_topk_shape(GpucolTopk *topk, GpucolRowShape *shape, const char **why)
 	MemoryContext old = MemoryContextSwitchTo(topk->context);
 	GpucolBatchRanking *rankings = palloc(sizeof(GpucolBatchRanking) * r->naggs);
 
-	*why = NULL;
+	prepare_sets(topk);
+	*why = r->nsets > 1 ? "a device ranks one set of rows at a time" : NULL;
 	for (int i = 0; i < r->naggs && *why == NULL; i++)
 	{
 		const Expr *k = r->aggs[i].k_key < 0 ? r->aggs[i].k : NULL;
@@ -266,29 +353,12 @@ gpucol_topk_shape(GpucolTopk *topk, GpucolRowShape *shape, const char **why)
 	}
 	if (*why == NULL)
 	{
-		int			n = make_rankings(topk, rankings);
-
-		if (n > GPUCOL_SHAPE_MAX_RANKINGS)
+		make_rankings(&topk->sets[0], rankings);
+		if (topk->sets[0].nrankings > GPUCOL_SHAPE_MAX_RANKINGS)
 			*why = "too many rankings in one query";
-		shape->nrankings = Min(n, GPUCOL_SHAPE_MAX_RANKINGS);
 	}
-	shape->kind = GPUCOL_SHAPE_RANKED;
-	shape->nkeys = topk->nkeys;
-	shape->filter = r->filter_column;
-	shape->score = r->score_column;
-	shape->probability = r->probability_column;
-	shape->label = r->label_column;
-	shape->x = r->x_column;
-	shape->divisor = (double) gpucol_lower_power10(r->probability_value.scale);
-	for (uint32 i = 0; i < shape->nrankings; i++)
-		shape->rankings[i] = (GpucolShapeRanking)
-	{
-		.ranking = rankings[i].ranking,.k = rankings[i].k,
-			.k_key = topk->k_keys[i],.threshold = rankings[i].threshold
-	};
-	for (int i = 0; i < r->naggs && *why == NULL; i++)
-		shape->rankings[topk->batch_ranking[i]].wanted |=
-			r->aggs[i].probability ? GPUCOL_WANTED_PROBABILITY : GPUCOL_WANTED_LABELS;
+	if (*why == NULL)
+		fill_shape(topk, shape, rankings);
 	MemoryContextSwitchTo(old);
 	return *why == NULL;
 }
@@ -297,20 +367,20 @@ gpucol_topk_shape(GpucolTopk *topk, GpucolRowShape *shape, const char **why)
 static int
 compare_labels(void *arg, int64_t a, int64_t b)
 {
-	GpucolTopk *topk = (GpucolTopk *) arg;
-	const StoredLabel *l = (const StoredLabel *) (intptr_t) a;
-	const StoredLabel *r = (const StoredLabel *) (intptr_t) b;
+	Set		   *set = (Set *) arg;
+	const GpucolStoredLabel *l = (const GpucolStoredLabel *) (intptr_t) a;
+	const GpucolStoredLabel *r = (const GpucolStoredLabel *) (intptr_t) b;
 	MemoryContext old;
 	Datum		x,
 				y;
 	int			c;
 
-	MemoryContextReset(topk->compare_context);
-	old = MemoryContextSwitchTo(topk->compare_context);
-	x = gpucol_typemap_from_bytes(&topk->label.map, (GpucolBytes) {l->data, l->len});
-	y = gpucol_typemap_from_bytes(&topk->label.map, (GpucolBytes) {r->data, r->len});
-	c = DatumGetInt32(FunctionCall2Coll(&topk->label_cmp,
-										topk->rankings->collation, x, y));
+	MemoryContextReset(set->compare_context);
+	old = MemoryContextSwitchTo(set->compare_context);
+	x = gpucol_typemap_from_bytes(&set->label.map, (GpucolBytes) {l->data, l->len});
+	y = gpucol_typemap_from_bytes(&set->label.map, (GpucolBytes) {r->data, r->len});
+	c = DatumGetInt32(FunctionCall2Coll(&set->label_cmp,
+										set->ranked->collation, x, y));
 	MemoryContextSwitchTo(old);
 	return c;
 }
@@ -331,19 +401,19 @@ compare_floats(void *arg pg_attribute_unused(), int64_t a, int64_t b)
 
 /* Prepare compare_labels. */
 static void
-init_compare(GpucolTopk *topk)
+init_compare(Set *set)
 {
-	TypeCacheEntry *type = lookup_type_cache(topk->label_type, TYPECACHE_CMP_PROC);
+	TypeCacheEntry *type = lookup_type_cache(set->label_type, TYPECACHE_CMP_PROC);
 
 	if (!OidIsValid(type->cmp_proc))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_FUNCTION),
 				 errmsg("could not identify a comparison function for type %s",
-						format_type_be(topk->label_type))));
-	fmgr_info_cxt(type->cmp_proc, &topk->label_cmp, topk->context);
-	topk->compare_context = AllocSetContextCreate(topk->context,
-												  "gpucol label comparison",
-												  ALLOCSET_SMALL_SIZES);
+						format_type_be(set->label_type))));
+	fmgr_info_cxt(type->cmp_proc, &set->label_cmp, set->topk->context);
+	set->compare_context = AllocSetContextCreate(set->topk->context,
+												 "gpucol label comparison",
+												 ALLOCSET_SMALL_SIZES);
 }
 
 /* Should a thread stop? */
@@ -353,334 +423,186 @@ cancelled(void *arg pg_attribute_unused())
 	return QueryCancelPending || ProcDiePending;
 }
 
-/* The first row is there: evaluate k, make the batch. */
+/*-------------------------------------------------------------------------
+ * Collecting
+ *-------------------------------------------------------------------------
+ */
+
+/* Rows have passed the set's filter: evaluate k, make the batch. */
 static void
-start_batch(GpucolTopk *topk)
+start_batch(Set *set)
 {
+	GpucolTopk *topk = set->topk;
 	GpucolBatchRanking *rankings = palloc(sizeof(GpucolBatchRanking) *
 										  topk->rankings->naggs);
 	GpucolBatchOptions options = {
 		.rankings = rankings,
-		.nrankings = make_rankings(topk, rankings),
-		.has_x = topk->rankings->x != NULL,
+		.has_x = set->ranked->x != NULL,
 		.threads = gpucol_run_threads(topk->exec),
-		.memory_limit = gpucol_guc_memory(gpucol_ranking_memory_limit),
+		.x_cmp = gpucol_collect_compare_x,
+		.x_arg = topk->collect,
 		.cancelled = cancelled
 	};
+	int			stores;
+	uint32_t *const *groups;
+	uint32_t *const *names;
 
-	if (topk->rankings->label != NULL && topk->label.cls == GPUCOL_CLASS_S)
+	make_rankings(set, rankings);
+	options.nrankings = set->nrankings;
+	if (set->ranked->label != NULL && set->label.cls == GPUCOL_CLASS_S)
 	{
-		init_compare(topk);
+		init_compare(set);
 		options.threads = 1;
 		options.label_cmp = compare_labels;
-		options.label_arg = topk;
+		options.label_arg = set;
 	}
-	if (topk->rankings->label != NULL && topk->label.cls == GPUCOL_CLASS_F)
+	if (set->ranked->label != NULL && set->label.cls == GPUCOL_CLASS_F)
 		options.label_cmp = compare_floats;
-	topk->batch = gpucol_batch_create(&options);
-	if (topk->batch == NULL)
+	set->batch = gpucol_batch_create(&topk->memory,
+									 gpucol_collect_rows(topk->collect, set - topk->sets,
+														 &stores, &groups, &names),
+									 &options);
+	if (set->batch == NULL)
 		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
 }
 
-/*-------------------------------------------------------------------------
- * Rows
- *-------------------------------------------------------------------------
- */
-
-static bool
-is_null(const GpucolResultColumn *column, uint32 i)
-{
-	return column->nulls != NULL && column->nulls[i];
-}
-
-/* The bits of a float. */
-static int64
-float_bits(double x)
-{
-	int64		bits;
-
-	memcpy(&bits, &x, sizeof(bits));
-	return bits;
-}
-
-/* Keep a label of class S. */
-static int64
-store_label(GpucolTopk *topk, GpucolBytes bytes)
-{
-	StoredLabel *label = MemoryContextAllocHuge(topk->context,
-												offsetof(StoredLabel, data) + bytes.len);
-
-	label->len = bytes.len;
-	memcpy(label->data, bytes.data, bytes.len);
-	return (int64) (intptr_t) label;
-}
-
-/* Drop selected rows that are NULL in a column. */
-static uint32
-drop_nulls(GpucolTopk *topk, const GpucolResultColumn *column, uint32 n)
-{
-	uint32		kept = 0;
-
-	if (column->nulls == NULL)
-		return n;
-	for (uint32 j = 0; j < n; j++)
-	{
-		topk->selected[kept] = topk->selected[j];
-		kept += !column->nulls[topk->selected[j]];
-	}
-	return kept;
-}
-
-/* Select the rows that the FILTER lets pass. */
-static uint32
-filter_rows(GpucolTopk *topk, const GpucolResult *result)
-{
-	const GpucolResultColumn *filter = topk->rankings->filter_column < 0 ? NULL :
-		&result->columns[topk->rankings->filter_column];
-	uint32		n = 0;
-
-	for (uint32 i = 0; i < result->nrows; i++)
-	{
-		topk->selected[n] = i;
-		n += filter == NULL || (!is_null(filter, i) && filter->i[i]);
-	}
-	return n;
-}
-
-/* Check k of the selected rows where it is a group key. */
+/* Raise the error of a value that no ranking takes. */
 static void
-check_row_k(GpucolTopk *topk, const GpucolResultColumn *columns, uint32 n)
+report_fault(const GpucolCollectError *error)
 {
-	for (int r = 0; r < topk->nrankings; r++)
-	{
-		const GpucolResultColumn *k = &columns[Max(topk->k_keys[r], 0)];
-
-		for (uint32 j = 0; topk->k_keys[r] >= 0 && j < n; j++)
-		{
-			if (is_null(k, topk->selected[j]))
-				report_null("k");
-			gpucol_group_check_k((int32) k->i[topk->selected[j]]);
-		}
-	}
+	if (error->fault == GPUCOL_COLLECT_K_NULL)
+		report_null("k");
+	if (error->fault == GPUCOL_COLLECT_BAD_K)
+		gpucol_group_check_k((int32) error->value.k);
+	gpucol_group_check_probability(error->value.p);
 }
 
-/* Scores, as int64 that sort like them. */
-static void
-make_scores(GpucolTopk *topk, const GpucolResultColumn *column, uint32 n)
-{
-	const uint32 *selected = topk->selected;
-	GpucolBatchRow *rows = topk->rows;
-
-	switch (column->cls)
-	{
-		case GPUCOL_CLASS_D:
-			for (uint32 j = 0; j < n; j++)
-				rows[j].score = (int64) column->d[selected[j]];
-			break;
-		case GPUCOL_CLASS_F:
-			for (uint32 j = 0; j < n; j++)
-				rows[j].score = gpucol_float_order(column->f[selected[j]]);
-			break;
-		default:
-			for (uint32 j = 0; j < n; j++)
-				rows[j].score = column->i[selected[j]];
-			break;
-	}
-}
-
-/* Probabilities, checked. */
-static void
-make_probabilities(GpucolTopk *topk, const GpucolResultColumn *column, uint32 n)
-{
-	for (uint32 j = 0; j < n; j++)
-	{
-		uint32		i = topk->selected[j];
-		double		p = column->cls == GPUCOL_CLASS_D ?
-			(double) (int64) column->d[i] / topk->p_divisor : column->f[i];
-
-		if (!(p >= 0 && p <= 1))
-			gpucol_group_check_probability(p);
-		topk->rows[j].p = p;
-	}
-}
-
-/* The words that stand for labels. */
-static void
-make_labels(GpucolTopk *topk, const GpucolResultColumn *column, uint32 n)
-{
-	const uint32 *selected = topk->selected;
-	GpucolBatchRow *rows = topk->rows;
-
-	switch (column->cls)
-	{
-		case GPUCOL_CLASS_S:
-			for (uint32 j = 0; j < n; j++)
-				rows[j].label = store_label(topk, column->s[selected[j]]);
-			break;
-		case GPUCOL_CLASS_F:
-			for (uint32 j = 0; j < n; j++)
-				rows[j].label = float_bits(column->f[selected[j]]);
-			break;
-		case GPUCOL_CLASS_D:
-			for (uint32 j = 0; j < n; j++)
-				rows[j].label = (int64) column->d[selected[j]];
-			break;
-		default:
-			for (uint32 j = 0; j < n; j++)
-				rows[j].label = column->i[selected[j]];
-			break;
-	}
-}
-
-/* Numbers of the rows' x-tuples. */
-static void
-make_x(GpucolTopk *topk, const GpucolResultColumn *column, uint32 n)
-{
-	for (uint32 j = 0; j < n; j++)
-	{
-		uint32		i = topk->selected[j];
-
-		topk->rows[j].x = -1;
-		if (is_null(column, i))
-			continue;
-		topk->rows[j].x = gpucol_names_number(topk->x_names,
-											  column->cls == GPUCOL_CLASS_S ? column->s[i] :
-											  (GpucolBytes) {(const char *) &column->i[i], sizeof(int64)});
-	}
-}
-
-static void
-reserve_rows(GpucolTopk *topk, uint32 n)
-{
-	if (n <= topk->rows_size)
-		return;
-	topk->groups = palloc(sizeof(uint32) * n);
-	topk->selected = palloc(sizeof(uint32) * n);
-	topk->rows = palloc(sizeof(GpucolBatchRow) * n);
-	topk->rows_size = n;
-}
-
-/* Turn the rows that count into label-confidence rows, a column at a time. */
-static uint32
-make_rows(GpucolTopk *topk, const GpucolResult *result)
-{
-	const GpucolRankings *r = topk->rankings;
-	const GpucolResultColumn *columns = result->columns;
-	uint32		n = filter_rows(topk, result);
-
-	if (n == 0)
-		return 0;
-	if (topk->batch == NULL)
-		start_batch(topk);
-	check_row_k(topk, columns, n);
-	n = drop_nulls(topk, &columns[r->score_column], n);
-	n = drop_nulls(topk, &columns[r->probability_column], n);
-	if (r->label_column >= 0)
-		n = drop_nulls(topk, &columns[r->label_column], n);
-	make_scores(topk, &columns[r->score_column], n);
-	make_probabilities(topk, &columns[r->probability_column], n);
-	for (uint32 j = 0; j < n; j++)
-	{
-		topk->rows[j].label = 0;
-		topk->rows[j].x = -1;
-	}
-	if (r->label_column >= 0)
-		make_labels(topk, &columns[r->label_column], n);
-	if (r->x_column >= 0)
-		make_x(topk, &columns[r->x_column], n);
-	return n;
-}
-
-/* Collect one batch of the scan. */
-static GpucolStatus
-collect_batch(GpucolTopk *topk, const GpucolResult *result)
-{
-	uint32		kept;
-
-	reserve_rows(topk, result->nrows);
-	if (topk->nkeys > 0)
-		gpucol_keys_lookup(topk->keys, result->columns, result->nrows, topk->groups);
-	else
-		memset(topk->groups, 0, sizeof(uint32) * result->nrows);
-	kept = make_rows(topk, result);
-	if (kept == 0)
-		return GPUCOL_OK;
-	for (uint32 j = 0; j < kept; j++)
-		topk->groups[j] = topk->groups[topk->selected[j]];
-
-	/* group keys and texts are not the batch's */
-	if (MemoryContextMemAllocated(topk->context, true) >
-		gpucol_guc_memory(gpucol_ranking_memory_limit))
-		return GPUCOL_OUT_OF_MEMORY;
-	return gpucol_batch_add(topk->batch, kept, topk->groups, topk->rows);
-}
-
-/* Have the node fall back. */
+/* Have the node fall back, or raise the error of an interrupt. */
 static GpucolStatus
 fall_back(GpucolTopk *topk, GpucolStatus status)
 {
+	if (status == GPUCOL_CANCELLED)
+	{
+		CHECK_FOR_INTERRUPTS();
+		ereport(ERROR, (errcode(ERRCODE_QUERY_CANCELED), errmsg("ranking was cancelled")));
+	}
 	topk->exec->fallback = status == GPUCOL_OUT_OF_MEMORY ?
 		"the rows to be ranked exceed gpucol.ranking_memory_limit" : "too many rows to be ranked together";
 	return status;
 }
 
+/* The keys of groups [from, from + n) as columns, in the current context. */
+static const GpucolResultColumn *
+make_key_columns(GpucolTopk *topk, uint32 from, uint32 n)
+{
+	for (int c = 0; c < topk->nkeys; c++)
+	{
+		GpucolResultColumn *column = &topk->key_columns[c];
+		uint8	   *nulls = MemoryContextAllocHuge(CurrentMemoryContext, Max(n, 1));
+		void	   *data = MemoryContextAllocHuge(CurrentMemoryContext,
+												  sizeof(__int128) * ((Size) n + 1));
+
+		gpucol_keys_column(gpucol_collect_keys(topk->collect), c, from, n, nulls, data);
+		column->cls = topk->key_outputs[c].cls;
+		column->nulls = nulls;
+		column->i = data;
+		column->d = data;
+		column->f = data;
+		column->s = data;
+	}
+	return topk->key_columns;
+}
+
 /* Give the batch the k of each group where that is a key. */
 static void
-set_group_k(GpucolTopk *topk)
+set_group_k(Set *set)
 {
-	for (int r = 0; r < topk->nrankings; r++)
+	GpucolTopk *topk = set->topk;
+
+	for (int r = 0; r < set->nrankings; r++)
 	{
-		const GpucolResultColumn *keys;
+		const GpucolResultColumn *key;
 		int32	   *k;
 
-		if (topk->k_keys[r] < 0)
+		if (set->k_keys[r] < 0)
 			continue;
-		keys = gpucol_keys_columns(topk->keys, 0, topk->ngroups);
+		key = &make_key_columns(topk, 0, topk->ngroups)[set->k_keys[r]];
 		k = MemoryContextAllocHuge(topk->context, sizeof(int32) * (Size) topk->ngroups);
 		for (uint32 g = 0; g < topk->ngroups; g++)
-			k[g] = keys[topk->k_keys[r]].nulls[g] ? 1 : (int32) keys[topk->k_keys[r]].i[g];
-		gpucol_batch_set_k(topk->batch, r, k);
+			k[g] = key->nulls[g] ? 1 : (int32) key->i[g];
+		gpucol_batch_set_k(set->batch, r, k);
+		MemoryContextReset(topk->handed_context);
 	}
 }
 
-/* Run the scan to its end and prepare the groups. */
+/* Make the batches of the sets that have rows. */
+static GpucolStatus
+start_batches(GpucolTopk *topk)
+{
+	GpucolStatus status = GPUCOL_OK;
+
+	for (int i = 0; i < topk->rankings->nsets && status == GPUCOL_OK; i++)
+	{
+		Set		   *set = &topk->sets[i];
+		int			stores;
+		uint32_t *const *groups;
+		uint32_t *const *names;
+		MemoryContext old;
+
+		if (!gpucol_collect_is_used(topk->collect, i))
+			continue;
+		old = MemoryContextSwitchTo(topk->context);
+		start_batch(set);
+		MemoryContextSwitchTo(topk->handed_context);
+		set_group_k(set);
+		MemoryContextSwitchTo(old);
+		gpucol_collect_rows(topk->collect, i, &stores, &groups, &names);
+		status = gpucol_batch_prepare(set->batch, topk->ngroups, stores, groups, names);
+	}
+	return status;
+}
+
+/* The scan has ended: prepare the groups. */
+static GpucolStatus
+finish(GpucolTopk *topk)
+{
+	GpucolCollectError error;
+	GpucolStatus status;
+
+	topk->collected = true;
+	topk->ngroups = topk->nkeys == 0 ? 1 : 0;
+	if (topk->collect == NULL)
+		return GPUCOL_OK;
+	status = gpucol_collect_finish(topk->collect, cancelled, NULL, &error);
+	if (status == GPUCOL_CORRUPT)
+		report_fault(&error);
+	if (status == GPUCOL_OK)
+	{
+		topk->ngroups = gpucol_collect_ngroups(topk->collect);
+		status = start_batches(topk);
+	}
+	return status == GPUCOL_OK ? status : fall_back(topk, status);
+}
+
+/* Run the scan to its end, whose rows the CPU engine's threads take. */
 static GpucolStatus
 collect(GpucolTopk *topk)
 {
 	GpucolResult result;
 	GpucolStatus status;
-	MemoryContext old;
 
-	while ((status = gpucol_run_next(topk->exec, &result)) == GPUCOL_OK)
+	status = gpucol_run_next(topk->exec, &result);
+	if (status == GPUCOL_END)
+		return finish(topk);
+	if (status != GPUCOL_OK)
 	{
-		CHECK_FOR_INTERRUPTS();
-		if (result.ranked != NULL)
-		{
-			topk->collected = topk->on_device = true;
-			topk->first = result;
-			prepare_label(topk);
-			return GPUCOL_OK;
-		}
-		old = MemoryContextSwitchTo(topk->context);
-		if (topk->keys == NULL)
-			prepare(topk);
-		status = collect_batch(topk, &result);
-		MemoryContextSwitchTo(old);
-		if (status != GPUCOL_OK)
+		if (topk->collect != NULL && gpucol_collect_status(topk->collect) != GPUCOL_OK)
 			return fall_back(topk, status);
-	}
-	if (status != GPUCOL_END)
 		return status;
-	topk->collected = true;
-	topk->ngroups = topk->nkeys == 0 ? 1 :
-		topk->keys == NULL ? 0 : gpucol_keys_count(topk->keys);
-	if (topk->batch == NULL)
-		return GPUCOL_OK;
-	old = MemoryContextSwitchTo(topk->handed_context);
-	set_group_k(topk);
-	MemoryContextSwitchTo(old);
-	status = gpucol_batch_prepare(topk->batch, topk->ngroups);
-	return status == GPUCOL_OK ? status : fall_back(topk, status);
+	}
+	topk->collected = topk->on_device = true;
+	topk->first = result;
+	return GPUCOL_OK;
 }
 
 /*-------------------------------------------------------------------------
@@ -690,42 +612,45 @@ collect(GpucolTopk *topk)
 
 /* The error of an x-tuple whose probabilities exceed 1. */
 static void
-report_mass(GpucolTopk *topk)
+report_mass(Set *set)
 {
 	GpucolOutput output;
-	GpucolResultColumn column = {.cls = topk->rankings->x_value.cls};
-	Node	   *x = (Node *) topk->rankings->x;
+	GpucolResultColumn column = {.cls = set->ranked->x_value.cls};
+	Node	   *x = (Node *) set->ranked->x;
 	GpucolBytes bytes;
 	int64_t		number;
+	int64_t		small;
 	double		mass;
 	Datum		value;
 	bool		isnull;
 	Oid			out;
 	bool		varlena;
 
-	gpucol_batch_bad_mass(topk->batch, &number, &mass);
-	bytes = gpucol_names_get(topk->x_names, (uint32) number);
-	column.s = &bytes;
-	if (column.cls != GPUCOL_CLASS_S)
+	gpucol_batch_bad_mass(set->batch, &number, &mass);
+	if (!gpucol_collect_x(set->topk->collect, number, &bytes, &small))
+		column.i = &small;
+	else if (column.cls == GPUCOL_CLASS_S)
+		column.s = &bytes;
+	else
 		column.i = (const int64_t *) bytes.data;
 	gpucol_output_init(&output, exprType(x), exprTypmod(x), exprCollation(x),
-					   &topk->rankings->x_value);
+					   &set->ranked->x_value);
 	gpucol_output_datums(&output, &column, 1, &value, &isnull);
 	getTypeOutputInfo(exprType(x), &out, &varlena);
 	gpucol_group_report_mass(OidOutputFunctionCall(out, value), mass);
 }
 
-/* Rank groups until group `upto` - 1 is done. */
+/* Rank a set's groups until group `upto` - 1 is done. */
 static void
-rank_groups(GpucolTopk *topk, uint32 upto)
+rank_groups(Set *set, uint32 upto)
 {
-	while (topk->batch != NULL && gpucol_batch_done(topk->batch) < upto)
+	while (set->batch != NULL && gpucol_batch_done(set->batch) < upto)
 	{
-		GpucolStatus status = gpucol_batch_step(topk->batch, STEP_ROWS);
+		GpucolStatus status = gpucol_batch_step(set->batch, STEP_ROWS);
 
 		CHECK_FOR_INTERRUPTS();
 		if (status == GPUCOL_CORRUPT)
-			report_mass(topk);
+			report_mass(set);
 		if (status != GPUCOL_OK && status != GPUCOL_CANCELLED)
 			ereport(ERROR,
 					(errcode(ERRCODE_OUT_OF_MEMORY),
@@ -770,15 +695,16 @@ gpucol_topk_next(GpucolTopk *topk, GpucolResult *groups)
 	topk->handed = Min(BATCH_GROUPS, topk->ngroups - topk->from);
 	if (topk->handed == 0)
 		return GPUCOL_END;
-	rank_groups(topk, topk->from + topk->handed);
+	for (int i = 0; topk->sets != NULL && i < topk->rankings->nsets; i++)
+		rank_groups(&topk->sets[i], topk->from + topk->handed);
 	memset(groups, 0, sizeof(*groups));
 	groups->nrows = topk->handed;
-	if (topk->keys != NULL)
+	if (topk->nkeys > 0)
 	{
 		MemoryContext old = MemoryContextSwitchTo(topk->handed_context);
 
 		MemoryContextReset(topk->handed_context);
-		groups->columns = gpucol_keys_columns(topk->keys, topk->from, topk->handed);
+		groups->columns = make_key_columns(topk, topk->from, topk->handed);
 		MemoryContextSwitchTo(old);
 	}
 	return GPUCOL_OK;
@@ -786,11 +712,11 @@ gpucol_topk_next(GpucolTopk *topk, GpucolResult *groups)
 
 /* A label of class S, from the word that stands for it. */
 static GpucolBytes
-label_bytes(GpucolTopk *topk, int64 word, const GpucolRanked *ranked)
+label_bytes(int64 word, const GpucolRanked *ranked)
 {
-	const StoredLabel *label = (const StoredLabel *) (intptr_t) word;
+	const GpucolStoredLabel *label = (const GpucolStoredLabel *) (intptr_t) word;
 
-	if (!topk->on_device)
+	if (ranked == NULL)
 		return (GpucolBytes) {label->data, label->len};
 	if (ranked->strings == NULL || (uint64) word >= ranked->nstrings)
 		ereport(ERROR,
@@ -801,10 +727,10 @@ label_bytes(GpucolTopk *topk, int64 word, const GpucolRanked *ranked)
 
 /* Labels as datums, in the current context; of class S, those of `ranked`. */
 static void
-label_datums(GpucolTopk *topk, const int64 *labels, const uint8 *label_nulls,
+label_datums(const Set *set, const int64 *labels, const uint8 *label_nulls,
 			 Size n, const GpucolRanked *ranked, Datum *values, bool *nulls)
 {
-	GpucolResultColumn column = {.cls = topk->label.cls,.nulls = label_nulls,.i = labels};
+	GpucolResultColumn column = {.cls = set->label.cls,.nulls = label_nulls,.i = labels};
 	GpucolBytes *bytes = NULL;
 	__int128   *mantissas = NULL;
 
@@ -814,62 +740,62 @@ label_datums(GpucolTopk *topk, const int64 *labels, const uint8 *label_nulls,
 		mantissas = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(__int128) * n);
 	for (Size i = 0; i < n && bytes != NULL; i++)
 		bytes[i] = label_nulls != NULL && label_nulls[i] ? (GpucolBytes) {NULL, 0} :
-			label_bytes(topk, labels[i], ranked);
+			label_bytes(labels[i], ranked);
 	for (Size i = 0; i < n && mantissas != NULL; i++)
 		mantissas[i] = labels[i];
 	column.s = bytes;
 	column.d = mantissas;
 	column.f = (const double *) labels;
-	gpucol_output_datums(&topk->label, &column, n, values, nulls);
+	gpucol_output_datums(&set->label, &column, n, values, nulls);
 }
 
 /* Lie the elements of arrays of the label's type side by side, as they are? */
 static bool
-labels_are_dense(const GpucolTopk *topk)
+labels_are_dense(const Set *set)
 {
-	return topk->label_typbyval &&
-		att_align_nominal(1, topk->label_typalign) == (Size) topk->label_typlen;
+	return set->label_typbyval &&
+		att_align_nominal(1, set->label_typalign) == (Size) set->label_typlen;
 }
 
 /* n labels as an array; nulls may be NULL. */
 static Datum
-label_array(GpucolTopk *topk, Datum *values, bool *nulls, int n)
+label_array(const Set *set, Datum *values, bool *nulls, int n)
 {
 	int			lower = 1;
-	Size		size = ARR_OVERHEAD_NONULLS(1) + (Size) n * topk->label_typlen;
+	Size		size = ARR_OVERHEAD_NONULLS(1) + (Size) n * set->label_typlen;
 	ArrayType  *array;
 	char	   *to;
 
 	if (n == 0)
-		return PointerGetDatum(construct_empty_array(topk->label_type));
-	if (nulls != NULL || !labels_are_dense(topk) || !AllocSizeIsValid(size))
+		return PointerGetDatum(construct_empty_array(set->label_type));
+	if (nulls != NULL || !labels_are_dense(set) || !AllocSizeIsValid(size))
 		return PointerGetDatum(construct_md_array(values, nulls, 1, &n, &lower,
-												  topk->label_type, topk->label_typlen,
-												  topk->label_typbyval,
-												  topk->label_typalign));
+												  set->label_type, set->label_typlen,
+												  set->label_typbyval,
+												  set->label_typalign));
 	array = palloc(size);
 	SET_VARSIZE(array, size);
 	array->ndim = 1;
 	array->dataoffset = 0;
-	array->elemtype = topk->label_type;
+	array->elemtype = set->label_type;
 	ARR_DIMS(array)[0] = n;
 	ARR_LBOUND(array)[0] = lower;
 	to = ARR_DATA_PTR(array);
-	for (int i = 0; i < n; i++, to += topk->label_typlen)
-		store_att_byval(to, values[i], topk->label_typlen);
+	for (int i = 0; i < n; i++, to += set->label_typlen)
+		store_att_byval(to, values[i], set->label_typlen);
 	return PointerGetDatum(array);
 }
 
 /* The answer of a group that the CPU engine has ranked, as an array. */
 static Datum
-answer_array(GpucolTopk *topk, const GpucolBatchAnswer *answer)
+answer_array(const Set *set, const GpucolBatchAnswer *answer)
 {
 	int			n = answer->count;
 	Datum	   *values = palloc(sizeof(Datum) * Max(n, 1));
 	bool	   *nulls = palloc(sizeof(bool) * Max(n, 1));
 
-	label_datums(topk, answer->labels, answer->nulls, n, NULL, values, nulls);
-	return label_array(topk, values, answer->nulls != NULL ? nulls : NULL, n);
+	label_datums(set, answer->labels, answer->nulls, n, NULL, values, nulls);
+	return label_array(set, values, answer->nulls != NULL ? nulls : NULL, n);
 }
 
 /* Labels that were delivered as offsets. */
@@ -900,7 +826,7 @@ device_labels(GpucolTopk *topk, int r)
 	old = MemoryContextSwitchTo(topk->handed_context);
 	d->values = MemoryContextAllocHuge(topk->handed_context, sizeof(Datum) * (n + 1));
 	d->nulls = MemoryContextAllocHuge(topk->handed_context, sizeof(bool) * (n + 1));
-	label_datums(topk, ranked->labels != NULL ? ranked->labels + from :
+	label_datums(&topk->sets[0], ranked->labels != NULL ? ranked->labels + from :
 				 whole_labels(topk, ranked->offsets + from, n, ranked->base),
 				 ranked->nulls != NULL ? ranked->nulls + from : NULL, n, ranked,
 				 d->values, d->nulls);
@@ -923,7 +849,7 @@ device_datum(GpucolTopk *topk, int agg, uint32 row, bool *isnull)
 	if (topk->rankings->aggs[agg].probability)
 		return Float8GetDatum(ranked->probabilities[row]);
 	labels = device_labels(topk, r);
-	return label_array(topk, labels->values + at,
+	return label_array(&topk->sets[0], labels->values + at,
 					   ranked->nulls != NULL ? labels->nulls + at : NULL,
 					   ranked->counts[row]);
 }
@@ -932,18 +858,21 @@ Datum
 gpucol_topk_datum(GpucolTopk *topk, int agg, uint32 row, bool *isnull)
 {
 	uint32		group = topk->from + row;
+	const GpucolRankingAgg *ranking = &topk->rankings->aggs[agg];
 	const GpucolBatchAnswer *answer;
+	const Set  *set;
 
 	if (topk->on_device)
 		return device_datum(topk, agg, row, isnull);
 	*isnull = true;
-	if (topk->batch == NULL || gpucol_batch_group_rows(topk->batch, group) == 0)
+	set = topk->sets == NULL ? NULL : &topk->sets[ranking->set];
+	if (set == NULL || set->batch == NULL || gpucol_batch_group_rows(set->batch, group) == 0)
 		return (Datum) 0;
-	answer = gpucol_batch_answer(topk->batch, group, topk->batch_ranking[agg]);
+	answer = gpucol_batch_answer(set->batch, group, topk->batch_ranking[agg]);
 	if (answer->count < 0)
 		return (Datum) 0;
 	*isnull = false;
-	if (topk->rankings->aggs[agg].probability)
+	if (ranking->probability)
 		return Float8GetDatum(answer->probability);
-	return answer_array(topk, answer);
+	return answer_array(set, answer);
 }

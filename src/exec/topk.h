@@ -31,6 +31,9 @@ extern GpucolTopk *gpucol_topk_create(GpucolExec *exec, int nkeys,
  */
 extern bool gpucol_topk_shape(GpucolTopk *topk, GpucolRowShape *shape, const char **why);
 
+/* What takes the rows in the CPU engine's threads (GpucolMakeTake). */
+extern GpucolTakeRows gpucol_topk_take(GpucolTopk *topk, int threads, void **arg);
+
 /*
  * Next batch of groups: their keys as columns.  Scans and collects on the first
  * call.  GPUCOL_END when done; a fallback status has set exec->fallback.
@@ -42,26 +45,5 @@ extern Datum gpucol_topk_datum(GpucolTopk *topk, int agg, uint32 row, bool *isnu
 
 /* Let go of memory and threads; also done when the context goes. */
 extern void gpucol_topk_destroy(GpucolTopk *topk);
-
-/* topk_keys.c: the group table */
-typedef struct GpucolKeys GpucolKeys;
-
-extern GpucolKeys *gpucol_keys_create(int nkeys, const GpucolOutput *keys);
-
-/* Numbers of the groups of n rows (new keys get the next number). */
-extern void gpucol_keys_lookup(GpucolKeys *keys, const GpucolResultColumn *columns,
-							   uint32 n, uint32 *groups);
-extern uint32 gpucol_keys_count(const GpucolKeys *keys);
-
-/* The keys of groups [from, from + n) as columns, valid until the next call. */
-extern const GpucolResultColumn *gpucol_keys_columns(GpucolKeys *keys,
-													 uint32 from, uint32 n);
-
-/* Byte strings numbered from 0, for keys and x-tuples alike. */
-typedef struct GpucolNames GpucolNames;
-
-extern GpucolNames *gpucol_names_create(void);
-extern uint32 gpucol_names_number(GpucolNames *names, GpucolBytes bytes);
-extern GpucolBytes gpucol_names_get(const GpucolNames *names, uint32 number);
 
 #endif							/* GPUCOL_EXEC_TOPK_H */

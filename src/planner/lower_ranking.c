@@ -3,10 +3,12 @@
  * lower_ranking.c
  *	  Aggregates that rank uncertain rows, lowered to the outputs of a scan.
  *
- * An aggregate is known by the C function that finishes it.  All rankings of a
- * query must rank the same rows: equal label, score, probability, x-tuple and
- * FILTER expressions; k and threshold may differ but are constants of the scan,
- * or k is a group key.
+ * An aggregate is known by the C function that finishes it.  Rankings of equal
+ * label, score, probability, x-tuple and FILTER expressions rank the same set of
+ * rows; k and threshold may differ but are constants of the scan, or k is a group
+ * key.  One without a label ranks the rows of one with a label if no label is NULL
+ * (rows whose label is NULL are not ranked) and if there are no x-tuples (whose
+ * alternatives' order may depend on labels).
  *
  * Scores and labels reach the ranking as int64 that sort like them (uncertain/
  * rank_batch.h); labels of other classes are compared by their own function,
@@ -109,17 +111,6 @@ argument(const Aggref *agg, int n)
 	return lfirst_node(TargetEntry, list_nth_cell(agg->args, n))->expr;
 }
 
-/* Have all rankings agree on an expression. */
-static bool
-agree(GpucolLower *l, Expr **common, Expr *expr, bool first, const char *what)
-{
-	if (first)
-		*common = expr;
-	if (equal(*common, expr))
-		return true;
-	return gpucol_lower_decline(l, "rankings with different %s", what);
-}
-
 /* The group key that an expression is, or -1; the keys have been lowered. */
 static int
 find_key(GpucolLower *l, Expr *expr)
@@ -139,14 +130,111 @@ find_key(GpucolLower *l, Expr *expr)
 	return key;
 }
 
+/* Can the label be NULL in some row, as far as is known? */
+static bool
+label_may_be_null(GpucolLower *l, Expr *label, Bitmapset *filled)
+{
+	const Var  *var = (const Var *) label;
+
+	if (IsA(label, Const))
+		return ((Const *) label)->constisnull;
+	return !IsA(label, Var) || var->varattno <= 0 || var->varlevelsup != 0 ||
+		!(TupleDescAttr(l->desc, var->varattno - 1)->attnotnull ||
+		  bms_is_member(var->varattno, filled));
+}
+
+/* Do the sets rank the same rows but for their labels? */
+static bool
+sets_are_alike(const GpucolRankingSet *a, const GpucolRankingSet *b)
+{
+	return equal(a->score, b->score) && equal(a->probability, b->probability) &&
+		equal(a->x, b->x) && equal(a->filter, b->filter);
+}
+
+/* May a set's rows be ranked as those of one that has a label, and the other not? */
+static bool
+label_is_no_matter(GpucolLower *l, const GpucolRankingSet *labelled, Bitmapset *filled)
+{
+	return labelled->x == NULL && !label_may_be_null(l, labelled->label, filled);
+}
+
+/* The number of the set, which is added if it is new. */
+static int
+find_set(GpucolLower *l, GpucolRankings *r, const GpucolRankingSet *set,
+		 Bitmapset *filled)
+{
+	for (int i = 0; i < r->nsets; i++)
+	{
+		GpucolRankingSet *known = &r->sets[i];
+
+		if (!sets_are_alike(known, set))
+			continue;
+		if (equal(known->label, set->label))
+			return i;
+		if (set->label == NULL && label_is_no_matter(l, known, filled))
+			return i;
+		if (known->label == NULL && label_is_no_matter(l, set, filled))
+		{
+			*known = *set;
+			return i;
+		}
+	}
+	r->sets[r->nsets] = *set;
+	return r->nsets++;
+}
+
+/* What an aggregate ranks. */
+static GpucolRankingSet
+set_of(const Aggref *agg, const RankingFunction *f)
+{
+	GpucolRankingSet set = {.filter = agg->aggfilter,.collation = InvalidOid};
+
+	set.score = argument(agg, f->score);
+	set.probability = argument(agg, f->score + 1);
+	if (list_length(agg->args) > f->nargs)
+		set.x = argument(agg, f->nargs);
+	if (f->score == 1)
+	{
+		set.label = argument(agg, 0);
+		set.collation = agg->inputcollid;
+	}
+	return set;
+}
+
+Bitmapset *
+gpucol_ranking_doubtful_labels(GpucolLower *l, List *aggs)
+{
+	Bitmapset  *doubtful = NULL;
+	ListCell   *a;
+	ListCell   *b;
+
+	foreach(a, aggs)
+	{
+		const Aggref *agg = lfirst_node(Aggref, a);
+		GpucolRankingSet set = set_of(agg, ranking_function(agg));
+
+		if (set.label == NULL || !IsA(set.label, Var) || set.x != NULL ||
+			((Var *) set.label)->varattno <= 0 || !label_may_be_null(l, set.label, NULL))
+			continue;
+		foreach(b, aggs)
+		{
+			const Aggref *other = lfirst_node(Aggref, b);
+			GpucolRankingSet others = set_of(other, ranking_function(other));
+
+			if (others.label == NULL && sets_are_alike(&set, &others))
+				doubtful = bms_add_member(doubtful, ((Var *) set.label)->varattno);
+		}
+	}
+	return doubtful;
+}
+
 /* Take one aggregate into the rankings. */
 static bool
-collect_one(GpucolLower *l, const Aggref *agg, GpucolRankings *r)
+collect_one(GpucolLower *l, const Aggref *agg, Bitmapset *filled, GpucolRankings *r)
 {
 	const RankingFunction *f = ranking_function(agg);
-	GpucolRankingAgg *out = &r->aggs[r->naggs];
-	bool		first = r->naggs++ == 0;
-	int			nargs = list_length(agg->args);
+	GpucolRankingAgg *out = &r->aggs[r->naggs++];
+	GpucolRankingSet set = set_of(agg, f);
 
 	if (agg->aggdistinct != NIL || agg->aggorder != NIL)
 		return gpucol_lower_decline(l, "DISTINCT or ORDER BY in a ranking");
@@ -158,17 +246,7 @@ collect_one(GpucolLower *l, const Aggref *agg, GpucolRankings *r)
 	if ((out->k_key < 0 && !gpucol_lower_is_constant(out->k)) ||
 		(out->threshold && !gpucol_lower_is_constant(out->threshold)))
 		return gpucol_lower_decline(l, "k or threshold varies from row to row");
-	if (!agree(l, &r->score, argument(agg, f->score), first, "scores") ||
-		!agree(l, &r->probability, argument(agg, f->score + 1), first, "probabilities") ||
-		!agree(l, &r->x, nargs > f->nargs ? argument(agg, f->nargs) : NULL, first, "x-tuples") ||
-		!agree(l, &r->filter, agg->aggfilter, first, "FILTER conditions"))
-		return false;
-	if (f->score == 1)
-	{
-		if (!agree(l, &r->label, argument(agg, 0), r->label == NULL, "labels"))
-			return false;
-		r->collation = agg->inputcollid;
-	}
+	out->set = find_set(l, r, &set, filled);
 	return true;
 }
 
@@ -199,6 +277,13 @@ ordinal_sorts(Oid type)
 	}
 }
 
+/* Outputs that belong to sets before the one at hand: [first, last). */
+typedef struct Outputs
+{
+	int			first;
+	int			last;
+} Outputs;
+
 bool
 gpucol_ranking_sorts(const GpucolValue *value, Oid type)
 {
@@ -216,25 +301,36 @@ gpucol_ranking_sorts(const GpucolValue *value, Oid type)
 	}
 }
 
-/* Add an expression as the next output. */
+/* Add an expression as the next output, or find it among those of other sets. */
 static bool
-add_output(GpucolLower *l, Expr *expr, GpucolValue *value, int *column)
+add_output(GpucolLower *l, Outputs *outputs, Expr *expr, GpucolValue *value, int *column)
 {
 	if (expr == NULL)
 		return true;
 	*column = l->nkeys;
-	return gpucol_lower_output(l, expr, value);
+	if (!gpucol_lower_output(l, expr, value))
+		return false;
+	for (int i = outputs->first; i < outputs->last; i++)
+	{
+		if (l->keys[i] == value->reg)
+		{
+			*column = i;
+			l->nkeys--;
+			break;
+		}
+	}
+	return true;
 }
 
 /* The probability: a float8, or the decimal that is cast to it. */
 static bool
-add_probability(GpucolLower *l, GpucolRankings *r)
+add_probability(GpucolLower *l, Outputs *outputs, GpucolRankingSet *r)
 {
 	Expr	   *expr = r->probability;
 
 	if (IsA(expr, FuncExpr) && ((FuncExpr *) expr)->funcid == F_FLOAT8_NUMERIC)
 		expr = linitial(((FuncExpr *) expr)->args);
-	if (!add_output(l, expr, &r->probability_value, &r->probability_column))
+	if (!add_output(l, outputs, expr, &r->probability_value, &r->probability_column))
 		return false;
 	if (r->probability_value.cls == GPUCOL_CLASS_F ||
 		(r->probability_value.cls == GPUCOL_CLASS_D &&
@@ -247,9 +343,9 @@ add_probability(GpucolLower *l, GpucolRankings *r)
 
 /* The label: anything that can be told apart and brought back. */
 static bool
-add_label(GpucolLower *l, GpucolRankings *r)
+add_label(GpucolLower *l, Outputs *outputs, GpucolRankingSet *r)
 {
-	if (!add_output(l, r->label, &r->label_value, &r->label_column))
+	if (!add_output(l, outputs, r->label, &r->label_value, &r->label_column))
 		return false;
 	if (r->label == NULL || r->label_value.cls == GPUCOL_CLASS_S ||
 		gpucol_ranking_sorts(&r->label_value, exprType((Node *) r->label)))
@@ -260,9 +356,9 @@ add_label(GpucolLower *l, GpucolRankings *r)
 
 /* The x-tuple: needs equality only. */
 static bool
-add_x(GpucolLower *l, GpucolRankings *r)
+add_x(GpucolLower *l, Outputs *outputs, GpucolRankingSet *r)
 {
-	if (!add_output(l, r->x, &r->x_value, &r->x_column))
+	if (!add_output(l, outputs, r->x, &r->x_value, &r->x_column))
 		return false;
 	if (r->x == NULL || r->x_value.cls == GPUCOL_CLASS_B ||
 		r->x_value.cls == GPUCOL_CLASS_I)
@@ -275,41 +371,57 @@ add_x(GpucolLower *l, GpucolRankings *r)
 
 /* What is ranked: score, probability, label, x-tuple. */
 static bool
-add_ranked(GpucolLower *l, GpucolRankings *r)
+add_ranked(GpucolLower *l, Outputs *outputs, GpucolRankingSet *r)
 {
-	if (!add_output(l, r->score, &r->score_value, &r->score_column))
+	if (!add_output(l, outputs, r->score, &r->score_value, &r->score_column))
 		return false;
 	if (!gpucol_ranking_sorts(&r->score_value, exprType((Node *) r->score)))
 		return gpucol_lower_decline(l, "scores of type %s",
 									format_type_be(exprType((Node *) r->score)));
-	return add_probability(l, r) && add_label(l, r) && add_x(l, r);
+	return add_probability(l, outputs, r) && add_label(l, outputs, r) && add_x(l, outputs, r);
 }
 
-bool
-gpucol_ranking_lower(GpucolLower *l, List *aggs, GpucolRankings *r)
+/* The outputs of one set. */
+static bool
+add_set(GpucolLower *l, Outputs *outputs, GpucolRankingSet *r)
 {
 	GpucolValue filter;
 	GpucolMask	mask;
-	ListCell   *lc;
 	bool		ok;
 
-	memset(r, 0, sizeof(*r));
-	r->aggs = palloc0(list_length(aggs) * sizeof(GpucolRankingAgg));
 	r->label_column = r->score_column = r->probability_column = -1;
 	r->x_column = r->filter_column = -1;
-	foreach(lc, aggs)
-	{
-		if (!collect_one(l, lfirst_node(Aggref, lc), r))
-			return false;
-	}
-	if (!add_output(l, r->filter, &filter, &r->filter_column))
+	if (!add_output(l, outputs, r->filter, &filter, &r->filter_column))
 		return false;
 	if (r->filter == NULL)
-		return add_ranked(l, r);
+		return add_ranked(l, outputs, r);
 
 	/* the other expressions are evaluated only for rows that it lets pass */
 	gpucol_lower_push_mask(l, &mask, GPUCOL_MASK_TRUE, filter.reg);
-	ok = add_ranked(l, r);
+	ok = add_ranked(l, outputs, r);
 	gpucol_lower_pop_mask(l);
 	return ok;
+}
+
+bool
+gpucol_ranking_lower(GpucolLower *l, List *aggs, Bitmapset *filled, GpucolRankings *r)
+{
+	Outputs		outputs = {l->nkeys, l->nkeys};
+	ListCell   *lc;
+
+	memset(r, 0, sizeof(*r));
+	r->aggs = palloc0(list_length(aggs) * sizeof(GpucolRankingAgg));
+	r->sets = palloc0(list_length(aggs) * sizeof(GpucolRankingSet));
+	foreach(lc, aggs)
+	{
+		if (!collect_one(l, lfirst_node(Aggref, lc), filled, r))
+			return false;
+	}
+	for (int i = 0; i < r->nsets; i++)
+	{
+		if (!add_set(l, &outputs, &r->sets[i]))
+			return false;
+		outputs.last = l->nkeys;
+	}
+	return true;
 }

@@ -207,7 +207,7 @@ lower_run(Grouping *g, bool rankings)
 	}
 	if (!gpucol_lower_grouping(g->lower, g->keys, rankings ? NIL : others,
 							   !g->ranking && g->recursion == NULL, &g->plan) ||
-		(rankings && !gpucol_ranking_lower(g->lower, ranked, &all)))
+		(rankings && !gpucol_ranking_lower(g->lower, ranked, NULL, &all)))
 		return decline(g, g->lower->reason);
 	return true;
 }

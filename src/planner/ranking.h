@@ -18,36 +18,41 @@ typedef struct GpucolRankingAgg
 {
 	GpucolRanking ranking;
 	bool		probability;	/* u_topk_probability: no labels */
+	int			set;			/* the rows that it ranks */
 	Expr	   *k;				/* constant of the scan, or a group key */
 	int			k_key;			/* its number among the group keys, or -1 */
 	Expr	   *threshold;		/* PT-k, else NULL; constant of the scan */
 } GpucolRankingAgg;
 
-/*
- * The rankings of one query: they rank the same rows, so that one collection
- * and one sort serve all.
- */
-typedef struct GpucolRankings
+/* Rows that are ranked: one collection and one sort serve all that rank them. */
+typedef struct GpucolRankingSet
 {
-	int			naggs;
-	GpucolRankingAgg *aggs;		/* in the order of the Aggrefs */
 	Expr	   *label;			/* NULL: only probabilities are asked for */
 	Expr	   *score;
 	Expr	   *probability;
 	Expr	   *x;				/* NULL: no x-tuples */
-	Expr	   *filter;			/* FILTER of all of them, or NULL */
+	Expr	   *filter;			/* FILTER, or NULL */
 	Oid			collation;		/* of label comparisons */
 
-	/* set by gpucol_ranking_lower: output columns behind the group keys */
+	/* set by gpucol_ranking_lower: output numbers, -1 where absent */
 	GpucolValue label_value;
 	GpucolValue score_value;
 	GpucolValue probability_value;
 	GpucolValue x_value;
-	int			label_column;	/* output numbers, -1 where absent */
+	int			label_column;
 	int			score_column;
 	int			probability_column;
 	int			x_column;
 	int			filter_column;
+} GpucolRankingSet;
+
+/* The rankings of one query. */
+typedef struct GpucolRankings
+{
+	int			naggs;
+	GpucolRankingAgg *aggs;		/* in the order of the Aggrefs */
+	int			nsets;
+	GpucolRankingSet *sets;
 } GpucolRankings;
 
 /* Does a value of this type sort by an int64 that the executor makes of it? */
@@ -57,10 +62,17 @@ extern bool gpucol_ranking_sorts(const GpucolValue *value, Oid type);
 extern bool gpucol_ranking_is(const Aggref *agg);
 
 /*
- * Lower a list of Aggrefs, all of them rankings; the keys have been lowered.
- * False with l->reason set where they cannot be pushed down together.
+ * Columns that labels of rankings are, beside rankings of the same rows that have no
+ * label: if no label is NULL, they are the same rows indeed.  Attribute numbers.
  */
-extern bool gpucol_ranking_lower(GpucolLower *l, List *aggs,
+extern Bitmapset *gpucol_ranking_doubtful_labels(GpucolLower *l, List *aggs);
+
+/*
+ * Lower a list of Aggrefs, all of them rankings; the keys have been lowered.
+ * `filled` are columns that are known to have no NULL.  False with l->reason set
+ * where they cannot be pushed down together.
+ */
+extern bool gpucol_ranking_lower(GpucolLower *l, List *aggs, Bitmapset *filled,
 								 GpucolRankings *rankings);
 
 #endif							/* GPUCOL_PLANNER_RANKING_H */

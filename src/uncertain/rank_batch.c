@@ -3,9 +3,6 @@
  * rank_batch.c
  *	  Many groups ranked together over threads.
  *
- * Rows are kept in the order of arrival with their group numbers, in blocks that
- * never move and lie on huge pages where the system has them (gathering a group
- * is random access); prepare counts the groups and orders row numbers by group.
  * A thread takes a group, gathers its rows, and sorts them only as far as the
  * rankings need: a ranking is tried on the best rows first (select, then sort
  * them) and tried again on four times as many until it says that its answer is
@@ -16,25 +13,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "engine/cpu.h"
-#include "uncertain/rank.h"
 #include "uncertain/rank_batch.h"
-
-/* Rows of a block: 2 MB of them. */
-#define BLOCK_BITS 16
-#define BLOCK_ROWS (1 << BLOCK_BITS)
-#define BLOCK_BYTES (BLOCK_ROWS * sizeof(GpucolBatchRow))
-
-/* Answers are laid into blocks of this size at least. */
-#define ARENA_BLOCK ((size_t) 256 * 1024)
-
-typedef struct ArenaBlock
-{
-	struct ArenaBlock *next;
-	size_t		size;
-} ArenaBlock;
 
 /* A thread's private state. */
 typedef struct Worker
@@ -50,32 +31,23 @@ typedef struct Worker
 	size_t		table_size;
 	void	   *work;
 	size_t		work_size;
-	ArenaBlock *arena;
-	char	   *arena_at;
-	size_t		arena_left;
+	GpucolRankArena arena;		/* of answers */
 	int64_t		bad_x;
 	double		bad_mass;
 } Worker;
 
 struct GpucolBatch
 {
+	GpucolRankMemory *memory;
+	GpucolRankRows *rows;
 	GpucolBatchOptions options;
 	GpucolBatchRanking *rankings;
 	const int32_t **group_k;	/* by ranking: k of each group, or NULL */
-	_Atomic size_t memory_used;
-
-	GpucolBatchRow **blocks;	/* [nblocks] of BLOCK_ROWS rows */
-	uint32_t  **groups;			/* [nblocks] their group numbers */
-	size_t		nblocks;
-	size_t		blocks_size;
-	int64_t		nrows;
 
 	uint32_t	ngroups;
-	int64_t    *starts;			/* [ngroups + 1] */
-	uint32_t   *order;			/* row numbers by group; NULL with one group */
 	GpucolBatchAnswer *answers; /* [ngroups * nrankings] */
 
-	GpucolCpuPool *pool;
+	GpucolCpuPool *pool;		/* of at least as many threads as workers */
 	int			nworkers;
 	Worker	   *workers;
 	uint32_t	done;
@@ -83,86 +55,34 @@ struct GpucolBatch
 	uint32_t	until;
 };
 
-/*-------------------------------------------------------------------------
- * Memory
- *-------------------------------------------------------------------------
- */
-
-/* Account for a change; false beyond the limit. */
+/* Grow *block from `old` to `new` bytes, keeping its contents. */
 static bool
-account(GpucolBatch *b, size_t grow)
+grow(GpucolBatch *b, void *block, size_t old, size_t new)
 {
-	size_t		used = atomic_fetch_add(&b->memory_used, grow) + grow;
-
-	if (b->options.memory_limit == 0 || used <= b->options.memory_limit)
-		return true;
-	atomic_fetch_sub(&b->memory_used, grow);
-	return false;
-}
-
-/* Grow *memory from `old` to `new` bytes, keeping its contents. */
-static bool
-grow(GpucolBatch *b, void *memory, size_t old, size_t new)
-{
-	void	  **at = (void **) memory;
-	void	   *got;
-
-	if (!account(b, new - old))
-		return false;
-	got = realloc(*at, new > 0 ? new : 1);
-	if (got == NULL)
-	{
-		atomic_fetch_sub(&b->memory_used, new - old);
-		return false;
-	}
-	*at = got;
-	return true;
-}
-
-/* Memory for an answer, 8-byte aligned. */
-static void *
-arena_take(GpucolBatch *b, Worker *w, size_t bytes)
-{
-	void	   *got;
-
-	bytes = (bytes + 7) & ~(size_t) 7;
-	if (bytes > w->arena_left)
-	{
-		size_t		size = bytes > ARENA_BLOCK ? bytes : ARENA_BLOCK;
-		ArenaBlock *block = NULL;
-
-		if (!grow(b, &block, 0, sizeof(ArenaBlock) + size))
-			return NULL;
-		block->next = w->arena;
-		block->size = size;
-		w->arena = block;
-		w->arena_at = (char *) (block + 1);
-		w->arena_left = size;
-	}
-	got = w->arena_at;
-	w->arena_at += bytes;
-	w->arena_left -= bytes;
-	return got;
+	return gpucol_rank_memory_grow(b->memory, block, old, new);
 }
 
 /*-------------------------------------------------------------------------
- * Collecting
+ * Preparation
  *-------------------------------------------------------------------------
  */
 
 GpucolBatch *
-gpucol_batch_create(const GpucolBatchOptions *options)
+gpucol_batch_create(GpucolRankMemory *memory, GpucolRankRows *rows,
+					const GpucolBatchOptions *options)
 {
 	GpucolBatch *b = calloc(1, sizeof(*b));
 	size_t		bytes = sizeof(GpucolBatchRanking) * (size_t) options->nrankings;
 
 	if (b == NULL)
 		return NULL;
+	b->memory = memory;
+	b->rows = rows;
 	b->options = *options;
 	b->nworkers = options->threads < 1 ? 1 : options->threads;
 	if (b->nworkers > GPUCOL_CPU_MAX_THREADS)
 		b->nworkers = GPUCOL_CPU_MAX_THREADS;
-	b->rankings = malloc(bytes);
+	b->rankings = malloc(bytes + 1);
 	b->group_k = calloc((size_t) options->nrankings + 1, sizeof(int32_t *));
 	b->workers = calloc((size_t) b->nworkers, sizeof(Worker));
 	if (b->rankings == NULL || b->group_k == NULL || b->workers == NULL)
@@ -174,136 +94,37 @@ gpucol_batch_create(const GpucolBatchOptions *options)
 	return b;
 }
 
+GpucolStatus
+gpucol_batch_prepare(GpucolBatch *b, uint32_t ngroups, int stores,
+					 uint32_t *const *group_maps, uint32_t *const *x_maps)
+{
+	int			threads = b->nworkers > stores ? b->nworkers : stores;
+	GpucolRankOrder how = {.group_maps = group_maps,.x_maps = x_maps,
+	.cancelled = b->options.cancelled,.arg = b->options.cancelled_arg};
+
+	b->ngroups = ngroups;
+	if (!grow(b, &b->answers, 0, sizeof(GpucolBatchAnswer) * (size_t) ngroups *
+			  (size_t) b->options.nrankings))
+		return GPUCOL_OUT_OF_MEMORY;
+	if (threads > 1)
+		b->pool = gpucol_cpu_pool_create(threads);
+	if (b->pool == NULL)
+		b->nworkers = 1;
+	how.pool = b->pool;
+	return gpucol_rank_rows_order(b->rows, ngroups, &how);
+}
+
 void
 gpucol_batch_set_k(GpucolBatch *b, int r, const int32_t *k)
 {
 	b->group_k[r] = k;
 }
 
-/* One more block of rows. */
-static bool
-add_block(GpucolBatch *b)
-{
-	size_t		n = b->nblocks;
-	void	   *rows = NULL;
-	uint32_t   *groups = NULL;
-
-	if (n == b->blocks_size)
-	{
-		size_t		size = n == 0 ? 64 : 2 * n;
-
-		if (!grow(b, &b->blocks, sizeof(void *) * n, sizeof(void *) * size) ||
-			!grow(b, &b->groups, sizeof(void *) * n, sizeof(void *) * size))
-			return false;
-		b->blocks_size = size;
-	}
-	if (!grow(b, &groups, 0, sizeof(uint32_t) * BLOCK_ROWS))
-		return false;
-	if (!account(b, BLOCK_BYTES) ||
-		posix_memalign(&rows, BLOCK_BYTES, BLOCK_BYTES) != 0)
-	{
-		free(groups);
-		return false;
-	}
-	if (n > 0)
-		madvise(rows, BLOCK_BYTES, MADV_HUGEPAGE);
-	b->blocks[n] = rows;
-	b->groups[n] = groups;
-	b->nblocks++;
-	return true;
-}
-
-GpucolStatus
-gpucol_batch_add(GpucolBatch *b, uint32_t n, const uint32_t *groups,
-				 const GpucolBatchRow *rows)
-{
-	if (b->nrows + n >= INT32_MAX)
-		return GPUCOL_UNSUPPORTED;
-	while (n > 0)
-	{
-		size_t		block = (size_t) (b->nrows >> BLOCK_BITS);
-		uint32_t	at = (uint32_t) b->nrows & (BLOCK_ROWS - 1);
-		uint32_t	take = BLOCK_ROWS - at < n ? BLOCK_ROWS - at : n;
-
-		if (block == b->nblocks && !add_block(b))
-			return GPUCOL_OUT_OF_MEMORY;
-		memcpy(b->blocks[block] + at, rows, sizeof(GpucolBatchRow) * take);
-		memcpy(b->groups[block] + at, groups, sizeof(uint32_t) * take);
-		b->nrows += take;
-		rows += take;
-		groups += take;
-		n -= take;
-	}
-	return GPUCOL_OK;
-}
-
-/*-------------------------------------------------------------------------
- * Groups
- *-------------------------------------------------------------------------
- */
-
-static uint32_t
-group_of(const GpucolBatch *b, int64_t r)
-{
-	return b->groups[r >> BLOCK_BITS][r & (BLOCK_ROWS - 1)];
-}
-
-/* Order row numbers by group: thread t does its share of the groups. */
-static void
-order_share(void *arg, int index)
-{
-	GpucolBatch *b = (GpucolBatch *) arg;
-	uint32_t	lo = (uint32_t) ((uint64_t) b->ngroups * (uint64_t) index / (uint64_t) b->nworkers);
-	uint32_t	hi = (uint32_t) ((uint64_t) b->ngroups * (uint64_t) (index + 1) / (uint64_t) b->nworkers);
-	int64_t    *at = b->starts;
-
-	/* starts[g + 1] holds the group's first place and moves to its end */
-	for (int64_t r = 0; r < b->nrows; r++)
-	{
-		uint32_t	g = group_of(b, r);
-
-		if (g - lo < hi - lo)
-			b->order[at[g + 1]++] = (uint32_t) r;
-	}
-}
-
-GpucolStatus
-gpucol_batch_prepare(GpucolBatch *b, uint32_t ngroups)
-{
-	int64_t		sum = 0;
-
-	b->ngroups = ngroups;
-	if (!grow(b, &b->starts, 0, sizeof(int64_t) * ((size_t) ngroups + 2)) ||
-		!grow(b, &b->answers, 0, sizeof(GpucolBatchAnswer) * (size_t) ngroups *
-			  (size_t) b->options.nrankings))
-		return GPUCOL_OUT_OF_MEMORY;
-	if (b->nworkers > 1)
-		b->pool = gpucol_cpu_pool_create(b->nworkers);
-	if (b->pool == NULL)
-		b->nworkers = 1;
-	memset(b->starts, 0, sizeof(int64_t) * ((size_t) ngroups + 2));
-	if (ngroups <= 1)
-	{
-		b->starts[1] = b->nrows;
-		return GPUCOL_OK;
-	}
-	if (!grow(b, &b->order, 0, sizeof(uint32_t) * (size_t) (b->nrows + 1)))
-		return GPUCOL_OUT_OF_MEMORY;
-	for (int64_t r = 0; r < b->nrows; r++)
-		b->starts[group_of(b, r) + 2]++;
-	for (uint32_t g = 0; g < ngroups; g++)
-	{
-		sum += b->starts[g + 2];
-		b->starts[g + 2] = sum;
-	}
-	gpucol_cpu_pool_run(b->pool, order_share, b);
-	return GPUCOL_OK;
-}
-
 int64_t
 gpucol_batch_group_rows(const GpucolBatch *b, uint32_t group)
 {
-	return b->starts[group + 1] - b->starts[group];
+	return gpucol_rank_rows_before(b->rows, group + 1) -
+		gpucol_rank_rows_before(b->rows, group);
 }
 
 /*-------------------------------------------------------------------------
@@ -332,7 +153,9 @@ ranks_before(const GpucolBatch *b, const GpucolBatchRow *l, const GpucolBatchRow
 			return c < 0;
 	}
 	/* those without x-tuple come last */
-	return (uint64_t) l->x < (uint64_t) r->x;
+	if (l->x < 0 || r->x < 0 || b->options.x_cmp == NULL)
+		return (uint64_t) l->x < (uint64_t) r->x;
+	return b->options.x_cmp(b->options.x_arg, l->x, r->x) < 0;
 }
 
 GPUCOL_CPU_INLINE void
@@ -530,14 +353,14 @@ keep_answer(GpucolBatch *b, Worker *w, const Group *g, int32_t count,
 	answer->nulls = NULL;
 	if (count <= 0)
 		return GPUCOL_OK;
-	labels = arena_take(b, w, sizeof(int64_t) * (size_t) count);
+	labels = gpucol_rank_arena_take(&w->arena, b->memory, sizeof(int64_t) * (size_t) count);
 	if (labels == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (int32_t i = 0; i < count; i++)
 	{
 		if (w->picks[i] < 0 && nulls == NULL)
 		{
-			nulls = arena_take(b, w, (size_t) count);
+			nulls = gpucol_rank_arena_take(&w->arena, b->memory, (size_t) count);
 			if (nulls == NULL)
 				return GPUCOL_OUT_OF_MEMORY;
 			memset(nulls, 0, (size_t) count);
@@ -607,8 +430,6 @@ rank_group(GpucolBatch *b, Worker *w, Group *g, const GpucolBatchRanking *r,
 static GpucolStatus
 gather_group(GpucolBatch *b, Worker *w, uint32_t group, Group *g)
 {
-	const uint32_t *order;
-
 	memset(g, 0, sizeof(*g));
 	g->n = gpucol_batch_group_rows(b, group);
 	if (g->n > w->rows_size)
@@ -621,16 +442,7 @@ gather_group(GpucolBatch *b, Worker *w, uint32_t group, Group *g)
 		w->rows_size = size;
 	}
 	g->rows = w->rows;
-	if (b->order == NULL)
-	{
-		for (int64_t i = 0; i < g->n; i += BLOCK_ROWS)
-			memcpy(g->rows + i, b->blocks[i >> BLOCK_BITS],
-				   sizeof(GpucolBatchRow) * (size_t) (g->n - i < BLOCK_ROWS ? g->n - i : BLOCK_ROWS));
-		return GPUCOL_OK;
-	}
-	order = b->order + b->starts[group];
-	for (int64_t i = 0; i < g->n; i++)
-		g->rows[i] = b->blocks[order[i] >> BLOCK_BITS][order[i] & (BLOCK_ROWS - 1)];
+	gpucol_rank_rows_gather(b->rows, group, g->rows);
 	return GPUCOL_OK;
 }
 
@@ -689,6 +501,8 @@ work_share(void *arg, int index)
 	GpucolBatch *b = (GpucolBatch *) arg;
 	Worker	   *w = &b->workers[index];
 
+	if (index >= b->nworkers)
+		return;
 	w->status = GPUCOL_OK;
 	while (w->status == GPUCOL_OK)
 	{
@@ -714,12 +528,15 @@ gpucol_batch_step(GpucolBatch *b, int64_t rows)
 
 	if (b->done >= b->ngroups)
 		return GPUCOL_END;
-	end = b->starts[b->done] + rows;
+	end = gpucol_rank_rows_before(b->rows, b->done) + rows;
 	b->until = b->done + 1;
-	while (b->until < b->ngroups && b->starts[b->until + 1] <= end)
+	while (b->until < b->ngroups && gpucol_rank_rows_before(b->rows, b->until + 1) <= end)
 		b->until++;
 	atomic_store(&b->next, b->done);
-	gpucol_cpu_pool_run(b->pool, work_share, b);
+	if (b->pool != NULL && b->nworkers > 1)
+		gpucol_cpu_pool_run(b->pool, work_share, b);
+	else
+		work_share(b, 0);
 	for (int i = 0; i < b->nworkers; i++)
 		if (b->workers[i].status != GPUCOL_OK)
 			return b->workers[i].status;
@@ -760,13 +577,7 @@ gpucol_batch_destroy(GpucolBatch *b)
 	{
 		Worker	   *w = &b->workers[i];
 
-		while (w->arena != NULL)
-		{
-			ArenaBlock *next = w->arena->next;
-
-			free(w->arena);
-			w->arena = next;
-		}
+		gpucol_rank_arena_free(&w->arena);
 		free(w->rows);
 		free(w->p);
 		free(w->x);
@@ -777,15 +588,6 @@ gpucol_batch_destroy(GpucolBatch *b)
 	free(b->workers);
 	free(b->rankings);
 	free(b->group_k);
-	for (size_t i = 0; i < b->nblocks; i++)
-	{
-		free(b->blocks[i]);
-		free(b->groups[i]);
-	}
-	free(b->blocks);
-	free(b->groups);
-	free(b->starts);
-	free(b->order);
 	free(b->answers);
 	free(b);
 }

@@ -1,12 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * rank_batch.h
- *	  Many groups ranked together: rows come in any order as label-confidence
- *	  rows of 8-byte words, groups are dealt to threads, and several rankings
- *	  share the sorting.
+ *	  Many groups of label-confidence rows ranked together: groups are dealt to
+ *	  threads, and several rankings share the sorting.
  *
- * Life of a batch: create; add rows; prepare; step until GPUCOL_END; read the
- * answers; destroy (in any state).
+ * Life of a batch: create over collected rows; prepare; step until GPUCOL_END; read
+ * the answers; destroy (in any state).
  *
  * All memory is malloc'ed and accounted; beyond the limit functions return
  * GPUCOL_OUT_OF_MEMORY.  Freestanding C.
@@ -17,19 +16,7 @@
 #define GPUCOL_UNCERTAIN_RANK_BATCH_H
 
 #include "uncertain/rank.h"
-
-/*
- * One uncertain row.  Scores sort as int64.  Labels too, unless the batch has a
- * comparison function for them.  x is the number of the row's x-tuple, negative
- * for none.
- */
-typedef struct GpucolBatchRow
-{
-	int64_t		score;
-	double		p;
-	int64_t		label;
-	int64_t		x;
-} GpucolBatchRow;
+#include "uncertain/rank_rows.h"
 
 /* One ranking wanted of every group. */
 typedef struct GpucolBatchRanking
@@ -53,8 +40,7 @@ typedef struct GpucolBatchOptions
 	const GpucolBatchRanking *rankings; /* copied */
 	int			nrankings;
 	bool		has_x;
-	int			threads;
-	size_t		memory_limit;	/* bytes; 0 = none */
+	int			threads;		/* that rank */
 
 	/*
 	 * Order of labels where it is not that of int64.  May only be given with
@@ -63,28 +49,34 @@ typedef struct GpucolBatchOptions
 	int			(*label_cmp) (void *arg, int64_t a, int64_t b);
 	void	   *label_arg;
 
-	/* asked now and then, from any thread; true: step returns CANCELLED */
+	/* order of x-tuples where it is not that of x; safe in threads */
+	int			(*x_cmp) (void *arg, int64_t a, int64_t b);
+	void	   *x_arg;
+
+	/* asked now and then, from any thread; true: the call returns CANCELLED */
 	bool		(*cancelled) (void *arg);
 	void	   *cancelled_arg;
 } GpucolBatchOptions;
 
 typedef struct GpucolBatch GpucolBatch;
 
-extern GpucolBatch *gpucol_batch_create(const GpucolBatchOptions *options);
+/* The rows outlive the batch.  NULL if there is no memory. */
+extern GpucolBatch *gpucol_batch_create(GpucolRankMemory *memory, GpucolRankRows *rows,
+										const GpucolBatchOptions *options);
+
+/*
+ * Order the rows by group; arguments and result are those of
+ * gpucol_rank_rows_order, with `stores` stores.
+ */
+extern GpucolStatus gpucol_batch_prepare(GpucolBatch *batch, uint32_t ngroups,
+										 int stores, uint32_t *const *group_maps,
+										 uint32_t *const *x_maps);
 
 /*
  * Ranking r has a k for each group, k[ngroups], which outlives the batch, instead
- * of one for all.  Before the first step.
+ * of one for all.  Between prepare and the first step.
  */
 extern void gpucol_batch_set_k(GpucolBatch *batch, int r, const int32_t *k);
-
-/* Add n rows; group numbers are dense, from 0. */
-extern GpucolStatus gpucol_batch_add(GpucolBatch *batch, uint32_t n,
-									 const uint32_t *groups,
-									 const GpucolBatchRow *rows);
-
-/* No more rows: there are ngroups groups, some perhaps without rows. */
-extern GpucolStatus gpucol_batch_prepare(GpucolBatch *batch, uint32_t ngroups);
 
 /*
  * Rank some more groups, about `rows` rows of them.  GPUCOL_END when all are

@@ -256,7 +256,7 @@ part_first_rows()
 
 	[ -f /opt/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
 	psql -Xqc "create table top_rows (k int, c int, v float8, d int) using gpucol"
-	load_by 16 "insert into top_rows select (x * 7919 + JJ) % 100003, hashint8(x * 16 + JJ), x / 8.0::float8, x % 1000 from generate_series(1, $rows / 16) x"
+	load_by 16 "insert into top_rows select (x * 7919 + JJ) % 100003, hashint8(x * 16 + JJ), x / 8.0::float8, x % 1000 from generate_series(1, ($rows / 16)::bigint) x"
 	psql -Xqc "analyze top_rows"
 	for q in "order by c desc limit 100" "where k % 7 = 3 order by c desc limit 100" "where k % 7 = 3 order by c desc fetch first 100 rows with ties" \
 		"order by c desc, k limit 100" "order by k, c limit 100" "order by d desc, c fetch first 100 rows with ties" "where k < 50000 order by c desc limit 100" \

@@ -1399,7 +1399,7 @@ run_and_compare(Naive *naive, const GpucolProgram *program, int threads, uint32_
 {
 	ArraySource source;
 	GpucolHost	host = {NULL, host_test};
-	GpucolRunOptions options = {threads, 0, false, NULL, false};
+	GpucolRunOptions options = {.threads = threads};
 	GpucolRun  *run;
 	GpucolResult out;
 	GpucolRunStats stats;
@@ -1564,7 +1564,7 @@ test_longjmp(void)
 	{
 		static ArraySource source;
 		GpucolHost	host = {NULL, host_test};
-		GpucolRunOptions options = {2, 0, false, NULL, false};
+		GpucolRunOptions options = {.threads = 2};
 		static GpucolRun *run;
 		GpucolResult out;
 		const char *why;
@@ -1615,7 +1615,7 @@ test_memory_limit(void)
 	for (size_t limit = 1000; limit < 64 * 1024 * 1024; limit += limit / 4)
 	{
 		ArraySource source;
-		GpucolRunOptions options = {1, limit, false, NULL, false};
+		GpucolRunOptions options = {.threads = 1,.memory_limit = limit};
 		GpucolRun  *run;
 		GpucolResult out;
 		const char *why;
@@ -1677,7 +1677,7 @@ test_float_threads(void)
 		for (int threads = 1; threads <= 5; threads++)
 		{
 			ArraySource source;
-			GpucolRunOptions options = {threads, 0, false, NULL, false};
+			GpucolRunOptions options = {.threads = threads};
 			GpucolRun  *run;
 			GpucolResult out;
 			const char *why;

@@ -8,9 +8,12 @@
  */
 #include <math.h>
 
+#include "engine/cpu.h"
 #include "uncertain/rank_batch.h"
 
 #include "check.h"
+
+static GpucolRankMemory memory;
 
 #define MAX_ROWS 40000
 
@@ -148,6 +151,72 @@ check_group(const GpucolBatch *batch, int n, uint32_t group,
 	}
 }
 
+/* Add all rows, as threads would that draw vectors of the scan. */
+static void
+add_rows(GpucolRankRows *collected, int stores, int n)
+{
+	for (int i = 0; i < n; i += 1000)
+		CHECK(gpucol_rank_rows_add(collected, (int) draw((uint32_t) stores), (uint64_t) i,
+								   (uint32_t) (n - i < 1000 ? n - i : 1000), groups + i,
+								   rows + i) == GPUCOL_OK, "add");
+}
+
+/* Rows come back by group, in the order of the scan, with the numbers of all stores. */
+static void
+order_of_rows(int n, uint32_t ngroups, int stores)
+{
+	GpucolRankRows *collected = gpucol_rank_rows_create(&memory, stores);
+	GpucolCpuPool *pool = stores > 1 ? gpucol_cpu_pool_create(stores) : NULL;
+	uint32_t   *map = malloc(sizeof(uint32_t) * ngroups);
+	uint32_t   *names = malloc(sizeof(uint32_t) * 1000);
+	uint32_t  **maps = malloc(sizeof(void *) * (size_t) stores);
+	uint32_t  **x_maps = malloc(sizeof(void *) * (size_t) stores);
+	GpucolRankOrder how = {.pool = pool,.group_maps = maps,.x_maps = x_maps};
+	GpucolBatchRow *got = malloc(sizeof(GpucolBatchRow) * (size_t) (n + 1));
+
+	draw_rows(n, ngroups, false, 1);
+	for (int i = 0; i < n; i++)
+		rows[i].x = draw(2) ? i : GPUCOL_BATCH_X_NAME + i % 1000;
+	for (uint32_t g = 0; g < ngroups; g++)
+		map[g] = ngroups - 1 - g;
+	for (uint32_t i = 0; i < 1000; i++)
+		names[i] = i ^ 1;
+	for (int t = 0; t < stores; t++)
+	{
+		maps[t] = map;
+		x_maps[t] = names;
+	}
+	add_rows(collected, stores, n);
+	CHECK(gpucol_rank_rows_is_empty(collected) == (n == 0), "is_empty");
+	CHECK(gpucol_rank_rows_order(collected, ngroups, &how) == GPUCOL_OK, "order");
+	for (uint32_t g = 0; g < ngroups; g++)
+	{
+		int64_t		m = gpucol_rank_rows_before(collected, g + 1) - gpucol_rank_rows_before(collected, g);
+		int64_t		at = 0;
+
+		gpucol_rank_rows_gather(collected, g, got);
+		for (int i = 0; i < n && at < m; i++)
+		{
+			int64_t		x = rows[i].x;
+
+			if (groups[i] != ngroups - 1 - g)
+				continue;
+			if (x >= GPUCOL_BATCH_X_NAME)
+				x = GPUCOL_BATCH_X_NAME + ((x - GPUCOL_BATCH_X_NAME) ^ 1);
+			CHECK(got[at].label == rows[i].label && got[at].x == x, "row %d of group %u", i, g);
+			at++;
+		}
+		CHECK(at == m, "group %u has %d rows", g, (int) m);
+	}
+	gpucol_rank_rows_destroy(collected);
+	gpucol_cpu_pool_destroy(pool);
+	free(map);
+	free(names);
+	free(maps);
+	free(x_maps);
+	free(got);
+}
+
 static void
 one_batch(int n, uint32_t ngroups, int threads, bool has_x, double scale)
 {
@@ -160,22 +229,22 @@ one_batch(int n, uint32_t ngroups, int threads, bool has_x, double scale)
 		{GPUCOL_RANK_U_TOPK, 1 + (int32_t) draw(200), 0},
 	};
 	GpucolBatchOptions options = {.rankings = rankings,.nrankings = 6,.has_x = has_x,.threads = threads};
-	GpucolBatch *batch = gpucol_batch_create(&options);
+	GpucolRankRows *collected = gpucol_rank_rows_create(&memory, threads);
+	GpucolBatch *batch = gpucol_batch_create(&memory, collected, &options);
 	GpucolStatus status;
 
 	draw_rows(n, ngroups, has_x, scale);
 	if (has_x)
 		tame_x(n);
-	for (int i = 0; i < n; i += 1000)
-		CHECK(gpucol_batch_add(batch, (uint32_t) (n - i < 1000 ? n - i : 1000), groups + i,
-							   rows + i) == GPUCOL_OK, "add");
-	CHECK(gpucol_batch_prepare(batch, ngroups) == GPUCOL_OK, "prepare");
+	add_rows(collected, threads, n);
+	CHECK(gpucol_batch_prepare(batch, ngroups, threads, NULL, NULL) == GPUCOL_OK, "prepare");
 	while ((status = gpucol_batch_step(batch, 700)) == GPUCOL_OK)
 		;
 	CHECK(status == GPUCOL_END, "status %d", status);
 	for (uint32_t g = 0; g < ngroups; g++)
 		check_group(batch, n, g, rankings, 6, has_x);
 	gpucol_batch_destroy(batch);
+	gpucol_rank_rows_destroy(collected);
 }
 
 /* A sum above 1 is found and named; a limit on memory is kept. */
@@ -186,21 +255,23 @@ errors(void)
 	GpucolBatchOptions options = {.rankings = &ranking,.nrankings = 1,.has_x = true,.threads = 1};
 	GpucolBatchRow two[2] = {{1, 0.75, 1, 77}, {2, 0.5, 2, 77}};
 	uint32_t	group[2] = {0, 0};
-	GpucolBatch *batch = gpucol_batch_create(&options);
+	GpucolRankRows *collected = gpucol_rank_rows_create(&memory, 1);
+	GpucolBatch *batch = gpucol_batch_create(&memory, collected, &options);
+	GpucolRankMemory little = {.limit = 100000};
 	int64_t		bad = 0;
 	double		mass = 0;
 
-	gpucol_batch_add(batch, 2, group, two);
-	gpucol_batch_prepare(batch, 1);
+	gpucol_rank_rows_add(collected, 0, 0, 2, group, two);
+	gpucol_batch_prepare(batch, 1, 1, NULL, NULL);
 	CHECK(gpucol_batch_step(batch, 1) == GPUCOL_CORRUPT, "mass");
 	gpucol_batch_bad_mass(batch, &bad, &mass);
 	CHECK(bad == 77 && mass == 1.25, "x-tuple %d, %g", (int) bad, mass);
 	gpucol_batch_destroy(batch);
+	gpucol_rank_rows_destroy(collected);
 
-	options.memory_limit = 100000;
-	batch = gpucol_batch_create(&options);
-	CHECK(gpucol_batch_add(batch, 2, group, two) == GPUCOL_OUT_OF_MEMORY, "limit");
-	gpucol_batch_destroy(batch);
+	collected = gpucol_rank_rows_create(&little, 1);
+	CHECK(gpucol_rank_rows_add(collected, 0, 0, 2, group, two) == GPUCOL_OUT_OF_MEMORY, "limit");
+	gpucol_rank_rows_destroy(collected);
 }
 
 /* Labels by their own comparison function, called for ties only. */
@@ -211,7 +282,8 @@ own_label_order(void)
 	GpucolBatchRanking ranking = {GPUCOL_RANK_U_TOPK, 3, 0};
 	GpucolBatchOptions options = {.rankings = &ranking,.nrankings = 1,.threads = 1,
 	.label_cmp = backwards,.label_arg = &calls};
-	GpucolBatch *batch = gpucol_batch_create(&options);
+	GpucolRankRows *collected = gpucol_rank_rows_create(&memory, 1);
+	GpucolBatch *batch = gpucol_batch_create(&memory, collected, &options);
 	const GpucolBatchAnswer *answer;
 
 	for (int i = 0; i < 100; i++)
@@ -219,13 +291,14 @@ own_label_order(void)
 		groups[i] = 0;
 		rows[i] = (GpucolBatchRow) {i / 50, 0.9, i, -1};
 	}
-	gpucol_batch_add(batch, 100, groups, rows);
-	gpucol_batch_prepare(batch, 1);
+	gpucol_rank_rows_add(collected, 0, 0, 100, groups, rows);
+	gpucol_batch_prepare(batch, 1, 1, NULL, NULL);
 	CHECK(gpucol_batch_step(batch, 1) == GPUCOL_OK, "step");
 	answer = gpucol_batch_answer(batch, 0, 0);
 	CHECK(answer->count == 3 && answer->labels[0] == 99 && answer->labels[1] == 98 &&
 		  answer->labels[2] == 97 && calls > 0, "%d, %ld calls", answer->count, calls);
 	gpucol_batch_destroy(batch);
+	gpucol_rank_rows_destroy(collected);
 }
 
 /* A k for each group. */
@@ -237,14 +310,15 @@ own_k(void)
 		{GPUCOL_RANK_GLOBAL_TOPK, 0, 0}, {GPUCOL_RANK_EXPECTED, 0, 0},
 	};
 	GpucolBatchOptions options = {.rankings = rankings,.nrankings = 5,.threads = 2};
-	GpucolBatch *batch = gpucol_batch_create(&options);
+	GpucolRankRows *collected = gpucol_rank_rows_create(&memory, 2);
+	GpucolBatch *batch = gpucol_batch_create(&memory, collected, &options);
 	int32_t		k[100];
 
 	draw_rows(3000, 100, false, 1);
 	for (int g = 0; g < 100; g++)
 		k[g] = 1 + g % 37;
-	gpucol_batch_add(batch, 3000, groups, rows);
-	gpucol_batch_prepare(batch, 100);
+	add_rows(collected, 2, 3000);
+	gpucol_batch_prepare(batch, 100, 2, NULL, NULL);
 	for (int r = 0; r < 5; r++)
 		gpucol_batch_set_k(batch, r, k);
 	while (gpucol_batch_step(batch, 500) == GPUCOL_OK)
@@ -256,6 +330,7 @@ own_k(void)
 		check_group(batch, 3000, g, rankings, 5, false);
 	}
 	gpucol_batch_destroy(batch);
+	gpucol_rank_rows_destroy(collected);
 }
 
 int
@@ -271,6 +346,12 @@ main(void)
 		one_batch(600, 1, threads, true, 0.9);
 		one_batch(0, 1, threads, false, 1);
 		one_batch(10, 500, threads, false, 1);
+	}
+	for (int stores = 1; stores <= 4; stores++)
+	{
+		order_of_rows(MAX_ROWS, 7, stores);
+		order_of_rows(3000, 900, stores);
+		order_of_rows(0, 3, stores);
 	}
 	errors();
 	own_label_order();
