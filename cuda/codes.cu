@@ -15,78 +15,23 @@ namespace
 {
 
 /*
- * A free slot.  The value with these bits lies in a slot of its own, after the
- * others.
- */
-constexpr unsigned long long FREE = 0x8000000000000001ull;
-
-/*
  * Slots of the smallest table.  Half of them stay free, which is more than the
  * device has threads: all may claim a slot at once after the last look at the fill.
  */
 constexpr uint64_t LEAST_SLOTS = 1 << 20;
 
-/* Device view of the table. */
-struct Slots
-{
-	unsigned long long *keys;
-	uint32_t   *codes;
-	uint64_t	mask;			/* slots - 1; keys[slots] is for FREE itself */
-	int64_t    *values;			/* by code */
-	unsigned long long *used;	/* [0] codes given out, [1] there was no room */
-
-	/* The slot of a value, claimed if it was not there (*mine). */
-	__device__ __forceinline__ uint64_t
-	claim(unsigned long long value, bool *mine) const
-	{
-		if (value == FREE)
-		{
-			*mine = atomicExch(keys + mask + 1, 0ull) == FREE;
-			return mask + 1;
-		}
-		for (uint64_t at = key_hash<uint64_t>(value) & mask;; at = (at + 1) & mask)
-		{
-			unsigned long long held = keys[at];
-
-			if (held == FREE)
-				held = atomicCAS(keys + at, FREE, value);
-			*mine = held == FREE;
-			if (*mine || held == value)
-				return at;
-		}
-	}
-};
-
 /* Values without a code get the next ones. */
 __global__ void
-add_kernel(const int64_t *values, const uint8_t *nulls, size_t n, Slots slots)
+add_kernel(const int64_t *values, const uint8_t *nulls, size_t n, GpucolCodeSlots slots)
 {
 	GPUCOL_FOR_EACH(i, n)
-	{
-		bool		mine;
-
-		if (nulls[i])
-			continue;
-		if (*(volatile unsigned long long *) slots.used > slots.mask / 2)
-		{
-			slots.used[1] = 1;
+		if (!nulls[i] && !slots.add(values[i]))
 			return;
-		}
-		uint64_t	at = slots.claim((unsigned long long) values[i], &mine);
-
-		if (mine)
-		{
-			unsigned long long code = atomicAdd(slots.used, 1ull);
-
-			slots.codes[at] = (uint32_t) code;
-			slots.values[code] = values[i];
-		}
-	}
 }
 
 /* Values that have a code already. */
 __global__ void
-rehash_kernel(size_t first, size_t n, Slots slots)
+rehash_kernel(size_t first, size_t n, GpucolCodeSlots slots)
 {
 	GPUCOL_FOR_EACH(i, n)
 	{
@@ -99,23 +44,18 @@ rehash_kernel(size_t first, size_t n, Slots slots)
 }
 
 __global__ void
-look_up_kernel(const int64_t *values, const uint8_t *nulls, size_t n, Slots slots,
+look_up_kernel(const int64_t *values, const uint8_t *nulls, size_t n, GpucolCodeSlots slots,
 			   uint32_t *codes)
 {
 	GPUCOL_FOR_EACH(i, n)
-	{
-		bool		mine;
-
-		codes[i] = nulls[i] ? 0 :
-			slots.codes[slots.claim((unsigned long long) values[i], &mine)];
-	}
+		codes[i] = nulls[i] ? 0 : slots.code(values[i]);
 }
 
 __global__ void
 free_kernel(unsigned long long *keys, size_t n)
 {
 	GPUCOL_FOR_EACH(i, n)
-		keys[i] = FREE;
+		keys[i] = GpucolCodeSlots::FREE;
 }
 
 }								/* namespace */
@@ -228,12 +168,31 @@ GpucolCodes::grow(uint64_t nslots)
 	free_kernel<<<gpucol_launch_grid(nslots + 1), GPUCOL_THREADS, 0, memory_->stream>>>
 		(keys_.data(), nslots + 1);
 	rehash_kernel<<<gpucol_launch_grid(n_), GPUCOL_THREADS, 0, memory_->stream>>>
-		((size_t) has_null_, n_, Slots{keys_.data(), slot_codes_.data(), nslots - 1,
-		 values_.data(), used_.data()});
+		((size_t) has_null_, n_, slots());
 	gpucol_check(cudaGetLastError());
 	gpucol_check(cudaMemcpyAsync(used_.data(), used, sizeof(used), cudaMemcpyHostToDevice,
 								 memory_->stream));
 	gpucol_check(cudaStreamSynchronize(memory_->stream));
+}
+
+GpucolCodeSlots
+GpucolCodes::slots() const
+{
+	return {keys_.data(), slot_codes_.data(), keys_.size() - 2, values_.data(), used_.data()};
+}
+
+bool
+GpucolCodes::recount()
+{
+	unsigned long long used[2];
+
+	if (used_.empty())
+		return true;
+	gpucol_check(cudaMemcpyAsync(used, used_.data(), sizeof(used), cudaMemcpyDeviceToHost,
+								 memory_->stream));
+	gpucol_check(cudaStreamSynchronize(memory_->stream));
+	n_ = used[0];
+	return used[1] == 0;
 }
 
 void
@@ -242,26 +201,17 @@ GpucolCodes::intern(const int64_t *values, const uint8_t *nulls, size_t n,
 {
 	for (;;)
 	{
-		uint64_t	nslots = keys_.size() - 1;
-		unsigned long long used[2];
-		Slots		slots = {keys_.data(), slot_codes_.data(), nslots - 1, values_.data(),
-			used_.data()};
-
 		add_kernel<<<gpucol_launch_grid(n), GPUCOL_THREADS, 0, memory_->stream>>>
-			(values, nulls, n, slots);
+			(values, nulls, n, slots());
 		gpucol_check(cudaGetLastError());
-		gpucol_check(cudaMemcpyAsync(used, used_.data(), sizeof(used),
-									 cudaMemcpyDeviceToHost, memory_->stream));
-		gpucol_check(cudaStreamSynchronize(memory_->stream));
-		n_ = used[0];
-		if (used[1] == 0)
+		if (recount())
 		{
 			look_up_kernel<<<gpucol_launch_grid(n), GPUCOL_THREADS, 0, memory_->stream>>>
-				(values, nulls, n, slots, codes);
+				(values, nulls, n, slots(), codes);
 			gpucol_check(cudaGetLastError());
 			return;
 		}
-		grow(2 * nslots);
+		grow(2 * (keys_.size() - 1));
 	}
 }
 

@@ -17,7 +17,79 @@
 #include <functional>
 #include <vector>
 
+#include "key.cuh"
 #include "memory.cuh"
+
+/* The table on the device, for kernels that compute values. */
+struct GpucolCodeSlots
+{
+	/*
+	 * A free slot.  The value with these bits lies in a slot of its own, after the
+	 * others.
+	 */
+	static constexpr unsigned long long FREE = 0x8000000000000001ull;
+
+	unsigned long long *keys;
+	uint32_t   *codes;
+	uint64_t	mask;			/* slots - 1; keys[slots] is for FREE itself */
+	int64_t    *values;			/* by code */
+	unsigned long long *used;	/* [0] codes given out, [1] there was no room */
+
+#ifdef __CUDACC__
+	/* The slot of a value, claimed if it was not there (*mine). */
+	__device__ __forceinline__ uint64_t
+	claim(unsigned long long value, bool *mine) const
+	{
+		if (value == FREE)
+		{
+			*mine = atomicExch(keys + mask + 1, 0ull) == FREE;
+			return mask + 1;
+		}
+		for (uint64_t at = key_hash<uint64_t>(value) & mask;; at = (at + 1) & mask)
+		{
+			unsigned long long held = keys[at];
+
+			if (held == FREE)
+				held = atomicCAS(keys + at, FREE, value);
+			*mine = held == FREE;
+			if (*mine || held == value)
+				return at;
+		}
+	}
+
+	/* Give a value a code, if it has none.  False, and a note of it: no room. */
+	__device__ __forceinline__ bool
+	add(int64_t value) const
+	{
+		bool		mine;
+
+		if (*(volatile unsigned long long *) used > mask / 2)
+		{
+			used[1] = 1;
+			return false;
+		}
+		uint64_t	at = claim((unsigned long long) value, &mine);
+
+		if (mine)
+		{
+			unsigned long long code = atomicAdd(used, 1ull);
+
+			codes[at] = (uint32_t) code;
+			values[code] = value;
+		}
+		return true;
+	}
+
+	/* The code of a value that was added before the last barrier. */
+	__device__ __forceinline__ uint32_t
+	code(int64_t value) const
+	{
+		bool		mine;
+
+		return codes[claim((unsigned long long) value, &mine)];
+	}
+#endif
+};
 
 class GpucolCodes
 {
@@ -51,6 +123,14 @@ public:
 
 	/* Codes of n computed values on the device; nulls[i] = 1 is NULL. */
 	void intern(const int64_t *values, const uint8_t *nulls, size_t n, uint32_t *codes);
+
+	bool computing() const { return !used_.empty(); }
+
+	/* The table, if rules compute; who adds to it calls recount afterwards. */
+	GpucolCodeSlots slots() const;
+
+	/* Take note of values added since; false: there was no room. */
+	bool recount();
 
 private:
 	bool number_directly(const EachValue &each);

@@ -15,9 +15,6 @@
 namespace
 {
 
-/* A run of at least this many keys may carry a hash table. */
-constexpr size_t HASH_FROM = 1024;
-
 /* Tuples a slot, at most: the load factor of the paper. */
 constexpr double LOAD_FACTOR = 0.8;
 
@@ -452,33 +449,35 @@ GpucolRun<K>::read(GpucolDeviceMemory &memory, size_t from, size_t n, K *to) con
 }
 
 template <class K>
-void
-GpucolRun<K>::build(GpucolDeviceMemory &memory)
+GpucolArray<GpucolHashSlot<K>>
+gpucol_hisa_table(GpucolDeviceMemory &memory, const GpucolArray<K> &keys, const K &mask)
 {
+	size_t		n = keys.size(),
+				nslots = 1024;
 	GpucolArray<unsigned long long> count(memory, 1);
-	GpucolArray<uint8_t> first(memory, size());
-	size_t		nslots = 1024;
+	GpucolArray<uint8_t> first(memory, n);
 
 	gpucol_check(cudaMemsetAsync(count.data(), 0, sizeof(unsigned long long),
 								 memory.stream));
-	first_kernel<<<gpucol_launch_grid(size()), GPUCOL_THREADS, 0, memory.stream>>>
-		(keys_.data(), size(), asked_mask_, first.data());
-	count_kernel<<<gpucol_launch_grid(size()), GPUCOL_THREADS, 0, memory.stream>>>
-		(first.data(), size(), count.data());
+	first_kernel<<<gpucol_launch_grid(n), GPUCOL_THREADS, 0, memory.stream>>>
+		(keys.data(), n, mask, first.data());
+	count_kernel<<<gpucol_launch_grid(n), GPUCOL_THREADS, 0, memory.stream>>>
+		(first.data(), n, count.data());
 	gpucol_check(cudaGetLastError());
 	size_t		distinct = count.at(0);
 
 	while (nslots * LOAD_FACTOR < distinct)
 		nslots *= 2;
 	if (memory.room() / 2 < nslots * sizeof(GpucolHashSlot<K>))
-		return;
-	slots_ = GpucolArray<GpucolHashSlot<K>>(memory, nslots);
-	gpucol_check(cudaMemsetAsync(slots_.data(), 0, nslots * sizeof(GpucolHashSlot<K>),
+		return {};
+	GpucolArray<GpucolHashSlot<K>> slots(memory, nslots);
+
+	gpucol_check(cudaMemsetAsync(slots.data(), 0, nslots * sizeof(GpucolHashSlot<K>),
 								 memory.stream));
-	claim_kernel<<<gpucol_launch_grid(size()), GPUCOL_THREADS, 0, memory.stream>>>
-		(keys_.data(), size(), asked_mask_, slots_.data(), nslots - 1);
+	claim_kernel<<<gpucol_launch_grid(n), GPUCOL_THREADS, 0, memory.stream>>>
+		(keys.data(), n, mask, slots.data(), nslots - 1);
 	gpucol_check(cudaGetLastError());
-	hashed_mask_ = asked_mask_;
+	return slots;
 }
 
 template <class K>
@@ -497,8 +496,12 @@ GpucolRun<K>::view(GpucolDeviceMemory &memory, const GpucolKeyOrder &order,
 		asked_ = 0;
 	}
 	asked_ += lookups;
-	if (hashed_mask_ != mask && size() >= HASH_FROM && asked_ > size())
-		build(memory);
+	if (hashed_mask_ != mask && size() >= GPUCOL_HASH_FROM && asked_ > size())
+	{
+		slots_ = GpucolArray<GpucolHashSlot<K>>();
+		slots_ = gpucol_hisa_table(memory, keys_, mask);
+		hashed_mask_ = slots_.empty() ? K{} : mask;
+	}
 	if (hashed_mask_ == mask)
 	{
 		view.slots = slots_.data();
@@ -509,6 +512,8 @@ GpucolRun<K>::view(GpucolDeviceMemory &memory, const GpucolKeyOrder &order,
 
 #define INSTANTIATE(K) \
 	template class GpucolRun<K>; \
+	template GpucolArray<GpucolHashSlot<K>> \
+		gpucol_hisa_table(GpucolDeviceMemory &, const GpucolArray<K> &, const K &); \
 	template void gpucol_hisa_sort(GpucolDeviceMemory &, GpucolArray<K> &, int); \
 	template void gpucol_hisa_unique(GpucolDeviceMemory &, GpucolArray<K> &, int); \
 	template void gpucol_hisa_keep(GpucolDeviceMemory &, GpucolArray<K> &, \

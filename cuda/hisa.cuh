@@ -30,6 +30,9 @@
 #include "key.cuh"
 #include "memory.cuh"
 
+/* A run of at least this many keys may carry a hash table. */
+constexpr size_t GPUCOL_HASH_FROM = 1024;
+
 /* One slot of a run's hash table; count 0 = empty. */
 template <class K> struct GpucolHashSlot
 {
@@ -85,7 +88,6 @@ private:
 	/* Keys of a slice in host memory: pinning one takes some milliseconds. */
 	static constexpr size_t SLICE = ((size_t) 1 << 25) / sizeof(K);
 
-	void build(GpucolDeviceMemory &memory);
 	void copy(GpucolDeviceMemory &memory, size_t from, size_t n, K *to) const;
 
 	size_t		n_;
@@ -122,6 +124,14 @@ gpucol_hisa_pieces(GpucolDeviceMemory &memory, const GpucolRunPtr<K> &run, Body 
 		body(run->piece(memory, from, n));
 	}
 }
+
+/*
+ * The hash table of sorted keys by the prefixes that `mask` leaves; empty where there
+ * is no room for one.
+ */
+template <class K>
+GpucolArray<GpucolHashSlot<K>> gpucol_hisa_table(GpucolDeviceMemory &memory,
+												 const GpucolArray<K> &keys, const K &mask);
 
 /* Sort keys of `bits` bits (all, for wide keys). */
 template <class K>

@@ -19,6 +19,7 @@
 
 #include "recursive_engine.h"
 #include "relations.cuh"
+#include "small_rounds.cuh"
 
 namespace
 {
@@ -272,7 +273,10 @@ private:
 			shapes_[relation] = std::move(shape);
 			readers_[relation].runs.clear();
 			delta_ = 0;
+			return;
 		}
+		small_.reset(new GpucolSmallRounds<K>(run_, relations_, stratum_));
+		small_->note(delta_);
 	}
 
 	void
@@ -286,7 +290,38 @@ private:
 		done_ = stratum_ >= plan_.nstrata;
 	}
 
-	/* One step forward: the start of a stratum, a round, or its end. */
+	/* Rounds without the host, if they are wanted and can be. */
+	bool
+	small_rounds()
+	{
+		int64_t		most = run_.options.max_rounds;
+		GpucolRoundsDone done = {};
+
+		if (small_->wanted(delta_))
+			done = small_->run(most ? (uint64_t) (most - rounds_) : 0);
+		if (done.rounds == 0)
+			return false;
+		rounds_ += (int64_t) done.rounds;
+		derived_ += done.derived;
+		delta_ = done.delta;
+		run_.progress.full += done.derived;
+		run_.note_rounds(done.rounds, delta_);
+		return true;
+	}
+
+	/* A round in the usual way. */
+	void
+	round()
+	{
+		rounds_++;
+		run_rules(true);
+		commit();
+		derived_ += delta_;
+		run_.note_rounds(1, delta_);
+		small_->note(delta_);
+	}
+
+	/* One step forward: the start of a stratum, a round or some, or its end. */
 	void
 	advance()
 	{
@@ -299,10 +334,8 @@ private:
 		{
 			if (run_.options.max_rounds && rounds_ >= run_.options.max_rounds)
 				throw GpucolFailure{GPUCOL_ROUNDS_EXCEEDED};
-			rounds_++;
-			run_rules(true);
-			commit();
-			run_.note_round(delta_);
+			if (!small_rounds())
+				round();
 			check_profit();
 		}
 		run_.note_memory();
@@ -312,7 +345,6 @@ private:
 	void
 	check_profit()
 	{
-		derived_ += delta_;
 		if (run_.options.device_rows && !delivered_ && delta_ > 0 &&
 			rounds_ >= THIN_ROUNDS && derived_ < (uint64_t) rounds_ * THIN_DELTA)
 			throw GpucolFailure{GPUCOL_UNPROFITABLE};
@@ -426,6 +458,7 @@ private:
 	std::map<uint32_t, Reader> readers_;
 	uint32_t	stratum_ = 0;
 	bool		in_stratum_ = false;
+	std::unique_ptr<GpucolSmallRounds<K>> small_;	/* of the stratum */
 	bool		done_ = false;
 	int64_t		rounds_ = 0;	/* of the stratum */
 	uint64_t	delta_ = 0;		/* 0: the stratum is over */
@@ -462,9 +495,9 @@ GpucolDeviceRun::wait() const
 }
 
 void
-GpucolDeviceRun::note_round(uint64_t delta)
+GpucolDeviceRun::note_rounds(uint64_t rounds, uint64_t delta)
 {
-	progress.rounds++;
+	progress.rounds += rounds;
 	progress.delta = delta;
 	note_memory();
 }

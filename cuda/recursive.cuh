@@ -44,8 +44,8 @@ struct GpucolDeviceRun
 	/* Wait for the stream, raising GPUCOL_CANCELLED likewise. */
 	void wait() const;
 
-	/* Tell progress() about a round. */
-	void note_round(uint64_t delta);
+	/* Tell progress() about rounds, the last of which brought so many rows. */
+	void note_rounds(uint64_t rounds, uint64_t delta);
 
 	/* ... and about memory. */
 	void note_memory();

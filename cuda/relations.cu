@@ -29,24 +29,6 @@ constexpr double LARGE = 1.0 / 16;
 constexpr double CROWDED = 3.0 / 4;
 constexpr double SMALL = 1.0 / 256;
 
-/* How values in the last place of a key compare: the least number is the best. */
-struct Best
-{
-	const int64_t *values;
-	GpucolRecType type;
-	bool		greatest;
-
-	template <class K>
-	__device__ __forceinline__ uint64_t
-	rank(const K &key, const GpucolKeyOrder &order) const
-	{
-		uint64_t	rank = gpucol_rec_order(type, values[key_code(key, order,
-																	 order.arity - 1)]);
-
-		return greatest ? ~rank : rank;
-	}
-};
-
 /* 1 where a key has another prefix than the one before. */
 template <class K>
 __global__ void
@@ -60,7 +42,7 @@ group_kernel(const K *keys, size_t n, K mask, uint32_t *first)
 template <class K>
 __global__ void
 best_kernel(const K *keys, size_t n, const uint32_t *groups, GpucolKeyOrder order,
-			Best by, unsigned long long *best)
+			GpucolBest by, unsigned long long *best)
 {
 	GPUCOL_FOR_EACH(i, n)
 		atomicMin(best + groups[i] - 1, (unsigned long long) by.rank(keys[i], order));
@@ -69,7 +51,7 @@ best_kernel(const K *keys, size_t n, const uint32_t *groups, GpucolKeyOrder orde
 template <class K>
 __global__ void
 is_best_kernel(const K *keys, size_t n, const uint32_t *groups, GpucolKeyOrder order,
-			   Best by, const unsigned long long *best, uint8_t *keep)
+			   GpucolBest by, const unsigned long long *best, uint8_t *keep)
 {
 	GPUCOL_FOR_EACH(i, n)
 		keep[i] = by.rank(keys[i], order) == best[groups[i] - 1];
@@ -79,7 +61,7 @@ is_best_kernel(const K *keys, size_t n, const uint32_t *groups, GpucolKeyOrder o
 template <class K>
 __global__ void
 worse_kernel(const K *keys, size_t n, GpucolRunView<K> run, GpucolKeyOrder order,
-			 Best by, uint8_t *keep)
+			 GpucolBest by, uint8_t *keep)
 {
 	GPUCOL_FOR_EACH(i, n)
 	{
@@ -244,10 +226,14 @@ GpucolRelation<K>::settle()
 		gpucol_hisa_add(run_.memory, settled_, run);
 }
 
-/* Drop keys that the relation holds. */
+/*
+ * Drop sorted keys that mark(run, keep) clears the flag of, for any run on the device
+ * that holds rows of the relation.
+ */
 template <class K>
+template <class Mark>
 void
-GpucolRelation<K>::drop_known(GpucolArray<K> &keys)
+GpucolRelation<K>::drop_marked(GpucolArray<K> &keys, Mark mark)
 {
 	const GpucolIndex<K> &index = indexes_[0];
 
@@ -261,22 +247,47 @@ GpucolRelation<K>::drop_known(GpucolArray<K> &keys)
 		for (auto &run : *runs)
 			gpucol_hisa_pieces(run_.memory, run, [&](const GpucolRunPtr<K> &piece) {
 				run_.check_cancel();
-				gpucol_hisa_mark_known(run_.memory, keys, *piece, keep);
+				mark(*piece, keep);
 			});
 	gpucol_hisa_keep(run_.memory, keys, keep);
 }
 
-namespace
+/* Drop keys that the relation holds. */
+template <class K>
+void
+GpucolRelation<K>::drop_known(GpucolArray<K> &keys)
 {
-
-Best
-best_of(const GpucolDeviceRun &run, const GpucolRecRelation &r)
-{
-	return {run.codes.device(), (GpucolRecType) run.plan->types[r.types + r.merge_column],
-		r.merge == GPUCOL_REC_MERGE_MAX};
+	drop_marked(keys, [&](const GpucolRun<K> &run, GpucolArray<uint8_t> &keep) {
+		gpucol_hisa_mark_known(run_.memory, keys, run, keep);
+	});
 }
 
-}								/* namespace */
+/* Drop keys that are not better than what the relation holds. */
+template <class K>
+void
+GpucolRelation<K>::drop_worse(GpucolArray<K> &keys)
+{
+	GpucolBest	by = best();
+
+	drop_marked(keys, [&](GpucolRun<K> &run, GpucolArray<uint8_t> &keep) {
+		worse_kernel<<<gpucol_launch_grid(keys.size()), GPUCOL_THREADS, 0,
+			run_.memory.stream>>>
+			(keys.data(), keys.size(),
+			 run.view(run_.memory, order(), order().arity - 1, keys.size()), order(), by,
+			 keep.data());
+		gpucol_check(cudaGetLastError());
+	});
+}
+
+template <class K>
+GpucolBest
+GpucolRelation<K>::best() const
+{
+	const GpucolRecRelation &r = declaration();
+
+	return {run_.codes.device(), (GpucolRecType) run_.plan->types[r.types + r.merge_column],
+		r.merge == GPUCOL_REC_MERGE_MAX};
+}
 
 /* Keep the best of the keys that agree on all columns but the last. */
 template <class K>
@@ -286,7 +297,7 @@ GpucolRelation<K>::keep_best(GpucolArray<K> &keys)
 	size_t		n = keys.size();
 	unsigned	grid = gpucol_launch_grid(n);
 	cudaStream_t stream = run_.memory.stream;
-	Best		by = best_of(run_, declaration());
+	GpucolBest	by = best();
 
 	if (n < 2)
 		return;
@@ -310,33 +321,6 @@ GpucolRelation<K>::keep_best(GpucolArray<K> &keys)
 	is_best_kernel<<<grid, GPUCOL_THREADS, 0, stream>>>
 		(keys.data(), n, groups.data(), order(), by, best.data(), keep.data());
 	gpucol_check(cudaGetLastError());
-	gpucol_hisa_keep(run_.memory, keys, keep);
-}
-
-/* Drop keys that are not better than what the relation holds. */
-template <class K>
-void
-GpucolRelation<K>::drop_worse(GpucolArray<K> &keys)
-{
-	const GpucolIndex<K> &index = indexes_[0];
-	Best		by = best_of(run_, declaration());
-
-	if (keys.size() == 0)
-		return;
-	GpucolArray<uint8_t> keep(run_.memory, keys.size());
-
-	gpucol_check(cudaMemsetAsync(keep.data(), 1, keys.size(), run_.memory.stream));
-	for (auto *runs : {&index.previous, &index.delta, (const GpucolRuns<K> *) &settled_})
-		for (auto &run : *runs)
-			gpucol_hisa_pieces(run_.memory, run, [&](const GpucolRunPtr<K> &piece) {
-				run_.check_cancel();
-				worse_kernel<<<gpucol_launch_grid(keys.size()), GPUCOL_THREADS, 0,
-					run_.memory.stream>>>
-					(keys.data(), keys.size(),
-					 piece->view(run_.memory, order(), order().arity - 1, keys.size()),
-					 order(), by, keep.data());
-				gpucol_check(cudaGetLastError());
-			});
 	gpucol_hisa_keep(run_.memory, keys, keep);
 }
 
@@ -388,14 +372,47 @@ GpucolRelation<K>::commit()
 	indexes_[0].delta = std::move(settled_);
 	settled_.clear();
 	for (auto &run : indexes_[0].delta)
-	{
-		if (sink_)
-			sink_(run);
-		else if (forgets() && (declaration().flags & GPUCOL_REC_OUTPUT))
-			kept_.push_back(run);
-	}
+		show(run);
 	all_.relieve();
 	return gpucol_hisa_count(indexes_[0].delta);
+}
+
+/* Let the reader have new rows. */
+template <class K>
+void
+GpucolRelation<K>::show(const GpucolRunPtr<K> &run)
+{
+	if (sink_)
+		sink_(run);
+	else if (forgets() && (declaration().flags & GPUCOL_REC_OUTPUT))
+		kept_.push_back(run);
+}
+
+template <class K>
+void
+GpucolRelation<K>::advance(GpucolArray<K> &&passed, GpucolArray<K> &&delta)
+{
+	auto		as_run = [&](GpucolArray<K> &keys) {
+		gpucol_hisa_sort(run_.memory, keys, order().arity * order().bits);
+		return std::make_shared<GpucolRun<K>>(std::move(keys));
+	};
+
+	if (passed.size() > 0)
+	{
+		auto		run = as_run(passed);
+
+		show(run);
+		if (!forgets())
+			gpucol_hisa_add(run_.memory, indexes_[0].delta, run);
+		for (size_t i = 1; i < indexes_.size(); i++)
+		{
+			indexes_[i].delta.clear();
+			indexes_[i].has_delta = false;
+		}
+	}
+	if (delta.size() > 0)
+		settled_.push_back(as_run(delta));
+	commit();
 }
 
 template <class K>
@@ -457,6 +474,18 @@ GpucolRelation<K>::read(std::function<void(const GpucolRunPtr<K> &)> sink)
 {
 	sink_ = std::move(sink);
 	return forgets() ? std::move(kept_) : runs(order(), GPUCOL_REC_FULL);
+}
+
+template <class K>
+bool
+GpucolRelation<K>::on_device() const
+{
+	for (auto &index : indexes_)
+		for (auto *runs : {&index.previous, &index.delta})
+			for (auto &run : *runs)
+				if (!run->on_device())
+					return false;
+	return true;
 }
 
 template <class K>

@@ -20,7 +20,28 @@
 #include <functional>
 
 #include "hisa.cuh"
+#include "kernel/recursion_values.h"
 #include "recursive.cuh"
+
+/* How values in the last place of a key compare: the least number is the best. */
+struct GpucolBest
+{
+	const int64_t *values;		/* by code */
+	GpucolRecType type;
+	bool		greatest;
+
+#ifdef __CUDACC__
+	template <class K>
+	__device__ __forceinline__ uint64_t
+	rank(const K &key, const GpucolKeyOrder &order) const
+	{
+		uint64_t	rank = gpucol_rec_order(type, values[key_code(key, order,
+																	 order.arity - 1)]);
+
+		return greatest ? ~rank : rank;
+	}
+#endif
+};
 
 /* Rows of a relation in one column order. */
 template <class K> struct GpucolIndex
@@ -47,6 +68,12 @@ public:
 	/* The delta joins the older rows, what was added becomes the delta; its rows. */
 	uint64_t commit();
 
+	/*
+	 * Rounds went by elsewhere: `passed` were new in them and are old now, `delta` are
+	 * the new delta.  Neither is sorted; they are disjoint from what there was.
+	 */
+	void advance(GpucolArray<K> &&passed, GpucolArray<K> &&delta);
+
 	/* After its stratum: drop superseded rows. */
 	void compact();
 
@@ -56,22 +83,31 @@ public:
 	/* All rows for a reader, and from now on new ones are passed to `sink`. */
 	GpucolRuns<K> read(std::function<void(const GpucolRunPtr<K> &)> sink);
 
+	/* Does no run lie in host memory? */
+	bool on_device() const;
+
 	/* Pass each run that nobody else uses. */
 	template <class Visit> void each_run(Visit visit);
 
-private:
-	const GpucolRecRelation &declaration() const { return run_.plan->relations[number_]; }
 	bool merges() const { return declaration().merge != GPUCOL_REC_MERGE_NONE; }
-	bool keeps_duplicates() const;
+
+	/* How its rows compare, if it merges. */
+	GpucolBest best() const;
 
 	/* A derived bag, of which rules only see the delta. */
 	bool forgets() const;
+
+private:
+	const GpucolRecRelation &declaration() const { return run_.plan->relations[number_]; }
+	bool keeps_duplicates() const;
 	void settle();
 	GpucolArray<K> concatenate();
+	template <class Mark> void drop_marked(GpucolArray<K> &keys, Mark mark);
 	void drop_known(GpucolArray<K> &keys);
 	void keep_best(GpucolArray<K> &keys);
 	void drop_worse(GpucolArray<K> &keys);
 	void make_delta(GpucolIndex<K> &index);
+	void show(const GpucolRunPtr<K> &run);
 	void reorder(const GpucolRuns<K> &from, const GpucolKeyOrder &to, GpucolRuns<K> &runs);
 
 	GpucolRelations<K> &all_;

@@ -200,9 +200,40 @@ GpucolCodeSource
 GpucolRuleColumns::source(const GpucolRecOperand &o, const GpucolBindings &bindings) const
 {
 	if (o.kind == GPUCOL_REC_CONSTANT)
-		return {nullptr, plan_.constants[o.index].isnull ? run_.codes.null_code() :
-			run_.codes.code(plan_.constants[o.index].value)};
+		return {nullptr, constant(o)};
 	return {bindings.columns[o.index].data(), 0};
+}
+
+uint32_t
+GpucolRuleColumns::constant(const GpucolRecOperand &o) const
+{
+	const GpucolRecConstant &c = plan_.constants[o.index];
+
+	return c.isnull ? run_.codes.null_code() : run_.codes.code(c.value);
+}
+
+int
+GpucolRuleColumns::order_of(const GpucolRecStep &atom, const std::vector<bool> &bound,
+							GpucolKeyOrder &order) const
+{
+	int			n = 0,
+				at = 0;
+
+	order.arity = atom.noperands;
+	order.bits = run_.codes.bits();
+	for (int pass = 0; pass < 2; pass++)
+		for (int c = 0; c < atom.noperands; c++)
+		{
+			const GpucolRecOperand &o = operand(atom, c);
+			bool		fixed = o.kind == GPUCOL_REC_CONSTANT ||
+				(o.kind == GPUCOL_REC_REGISTER && bound[o.index]);
+
+			if (fixed != (pass == 0))
+				continue;
+			n += fixed;
+			order.columns[at++] = (uint8_t) c;
+		}
+	return n;
 }
 
 bool

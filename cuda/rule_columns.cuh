@@ -90,6 +90,16 @@ protected:
 
 	GpucolCodeSource source(const GpucolRecOperand &o, const GpucolBindings &bindings) const;
 
+	/* The code of a constant. */
+	uint32_t constant(const GpucolRecOperand &o) const;
+
+	/*
+	 * The column order for looking up an atom: those that constants or registers with
+	 * a value fix come first; how many there are.
+	 */
+	int order_of(const GpucolRecStep &atom, const std::vector<bool> &bound,
+				 GpucolKeyOrder &order) const;
+
 	/* Is the register read by a step after s? */
 	bool read_after(uint32_t s, uint32_t reg) const;
 

@@ -226,23 +226,10 @@ private:
 	fixed_first(const GpucolRecStep &s, const GpucolBindings &bindings) const
 	{
 		Pack		prefix = {};
-		int			at = 0;
 
-		prefix.order.arity = s.noperands;
-		prefix.order.bits = run_.codes.bits();
-		for (int pass = 0; pass < 2; pass++)
-			for (int c = 0; c < s.noperands; c++)
-			{
-				const GpucolRecOperand &o = operand(s, c);
-				bool		fixed = o.kind == GPUCOL_REC_CONSTANT ||
-					(o.kind == GPUCOL_REC_REGISTER && bindings.bound[o.index]);
-
-				if (fixed != (pass == 0))
-					continue;
-				if (fixed)
-					prefix.parts[prefix.n++] = source(o, bindings);
-				prefix.order.columns[at++] = (uint8_t) c;
-			}
+		prefix.n = order_of(s, bindings.bound, prefix.order);
+		for (int p = 0; p < prefix.n; p++)
+			prefix.parts[p] = source(operand(s, prefix.order.columns[p]), bindings);
 		return prefix;
 	}
 

@@ -329,7 +329,7 @@ public:
 		gpucol_check(gpucol_sandwich_run(&plan, &space, &fresh, run.cancel,
 										 [&run](uint64_t, uint64_t delta) {
 											 run.progress.full += delta;
-											 run.note_round(delta);
+											 run.note_rounds(1, delta);
 										 }, stream));
 		run.check_cancel();
 		if (fresh > 0)

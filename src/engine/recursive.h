@@ -49,6 +49,8 @@ typedef struct GpucolRecOptions
 	uint64_t	device_rows;	/* loaded rows from which on the device is worth
 								 * asking; 0 = always, and it keeps what it
 								 * began */
+	uint32_t	small_rounds_after; /* small rounds after which a device runs
+									 * rounds without the host; 0 = as it pays */
 	uint64_t	share_from;		/* rows that a rule starts from, from which on
 								 * threads evaluate it together; 0 = as it pays */
 

@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "closure.cuh"
+#include "plan_builder.h"
 #include "recursive_engine.h"
 #include "sandwich.cuh"
 
@@ -178,89 +179,38 @@ report(const std::string &name, const char *query, const char *how,
 }
 
 /* A plan for tc or sg: relation 0 the edges, relation 1 the result. */
-struct Plan
+static PlanBuilder
+make_plan(bool sg)
 {
-	GpucolRecRelation relations[2] = {};
-	GpucolRecRule rules[2] = {};
-	std::vector<GpucolRecStep> steps;
-	std::vector<GpucolRecOperand> operands;
-	uint8_t		types[4] = {GPUCOL_REC_INT8, GPUCOL_REC_INT8, GPUCOL_REC_INT8, GPUCOL_REC_INT8};
-	GpucolRecPlan plan = {};
-	bool		bound[8];
+	PlanBuilder b;
+	int			edge = b.relation(2, GPUCOL_REC_INPUT),
+				r = b.relation(2, GPUCOL_REC_DERIVED | GPUCOL_REC_OUTPUT);
 
-	explicit Plan(bool sg)
+	b.rule(0);
+	b.atom(edge, GPUCOL_REC_FULL, {0, 1});
+	if (sg)
 	{
-		relations[0] = {2, GPUCOL_REC_INPUT, 0, 0, 0, 0};
-		relations[1] = {2, GPUCOL_REC_DERIVED | GPUCOL_REC_OUTPUT, 0, 0, 0, 2};
-		rule(0, 0);
-		if (sg)
-		{
-			atom(0, GPUCOL_REC_FULL, 0, 1);
-			atom(0, GPUCOL_REC_FULL, 0, 2);
-			step(GPUCOL_REC_TEST, 0, 0, 1, 2);
-			steps.back().function = GPUCOL_REC_NE;
-			steps.back().type = GPUCOL_REC_INT8;
-			step(GPUCOL_REC_EMIT, 1, 0, 1, 2);
-		}
-		else
-		{
-			atom(0, GPUCOL_REC_FULL, 0, 1);
-			step(GPUCOL_REC_EMIT, 1, 0, 0, 1);
-		}
-		rule(1, GPUCOL_REC_RECURSIVE);
-		atom(1, GPUCOL_REC_DELTA, 0, 1);
-		if (sg)
-		{
-			atom(0, GPUCOL_REC_FULL, 0, 2);
-			atom(0, GPUCOL_REC_FULL, 1, 3);
-			step(GPUCOL_REC_EMIT, 1, 0, 2, 3);
-		}
-		else
-		{
-			atom(0, GPUCOL_REC_FULL, 1, 2);
-			step(GPUCOL_REC_EMIT, 1, 0, 0, 2);
-		}
-		rules[1].nsteps = (uint32_t) steps.size() - rules[1].steps;
-		plan = {1, 2, 2, (uint32_t) steps.size(), (uint32_t) operands.size(), 0, 4,
-			relations, rules, steps.data(), operands.data(), nullptr, types};
+		b.atom(edge, GPUCOL_REC_FULL, {0, 2});
+		b.differ(1, 2);
+		b.emit(r, {1, 2});
 	}
-
-	void
-	rule(int number, int flags)
+	else
+		b.emit(r, {0, 1});
+	b.rule(GPUCOL_REC_RECURSIVE);
+	b.atom(r, GPUCOL_REC_DELTA, {0, 1});
+	if (sg)
 	{
-		if (number > 0)
-			rules[0].nsteps = (uint32_t) steps.size();
-		rules[number] = {0, (uint16_t) flags, (uint32_t) steps.size(), 0, 8};
-		std::fill(bound, bound + 8, false);
+		b.atom(edge, GPUCOL_REC_FULL, {0, 2});
+		b.atom(edge, GPUCOL_REC_FULL, {1, 3});
+		b.emit(r, {2, 3});
 	}
-
-	void
-	step(GpucolRecStepKind kind, int relation, int version, int a, int b)
+	else
 	{
-		GpucolRecStep s = {};
-
-		s.kind = (uint8_t) kind;
-		s.relation = (uint16_t) relation;
-		s.version = (uint8_t) version;
-		s.noperands = 2;
-		s.operands = (uint32_t) operands.size();
-		for (int r : {a, b})
-		{
-			bool		bind = kind == GPUCOL_REC_ATOM && !bound[r];
-
-			bound[r] = true;
-			operands.push_back({(uint16_t) (bind ? GPUCOL_REC_BIND : GPUCOL_REC_REGISTER),
-				(uint16_t) r});
-		}
-		steps.push_back(s);
+		b.atom(edge, GPUCOL_REC_FULL, {1, 2});
+		b.emit(r, {0, 2});
 	}
-
-	void
-	atom(int relation, int version, int a, int b)
-	{
-		step(GPUCOL_REC_ATOM, relation, version, a, b);
-	}
-};
+	return b;
+}
 
 /* Through the engine, from values in host memory to a summary. */
 static size_t device_limit;		/* bytes; 0 = what there is */
@@ -270,7 +220,8 @@ run_engine(const std::string &name, const Graph &g, const Answer &want, bool sg,
 		   GpucolRecStrategy strategy)
 {
 	const GpucolRecursiveEngine &engine = gpucol_recursive_device;
-	Plan		plan(sg);
+	PlanBuilder builder = make_plan(sg);
+	GpucolRecPlan plan = builder.plan();
 	std::vector<int64_t> x,
 				y;
 	std::vector<double> ms;
@@ -294,7 +245,7 @@ run_engine(const std::string &name, const Graph &g, const Answer &want, bool sg,
 		options.threads = 1;
 		options.strategy = strategy;
 		options.device_limit = device_limit;
-		GpucolStatus status = engine.start(&plan.plan, &options, &run);
+		GpucolStatus status = engine.start(&plan, &options, &run);
 
 		if (status == GPUCOL_OK)
 			status = engine.load(run, 0, (uint32_t) x.size(), columns, nullptr);

@@ -6,7 +6,8 @@
  *	  renamed to gpucol_recursive_shim, which runs a plan on the device and, where
  *	  the device says GPUCOL_UNSUPPORTED before the first row, on the CPU.
  *
- * At exit it prints how many runs each engine answered.
+ * At exit it prints how many runs each engine answered.  With GPUCOL_SMALL_ROUNDS=N
+ * in the environment, the device tries rounds without the host after N small ones.
  *
  *-------------------------------------------------------------------------
  */
@@ -116,6 +117,8 @@ shim_start(const GpucolRecPlan *plan, const GpucolRecOptions *options, GpucolRec
 	(void) registered;
 	shim->plan = plan;
 	shim->options = *options;
+	if (getenv("GPUCOL_SMALL_ROUNDS"))
+		shim->options.small_rounds_after = (uint32_t) atoi(getenv("GPUCOL_SMALL_ROUNDS"));
 	*run = (GpucolRecRun *) shim;
 	return GPUCOL_OK;
 }

@@ -1340,6 +1340,7 @@ test_limits(void)
 	Rows		got = new_rows(1, false);
 	GpucolRecRun *run;
 	GpucolRecBatch batch;
+	long		second;
 	int			i;
 	int			budget;
 
@@ -1349,10 +1350,12 @@ test_limits(void)
 		run = start_run(&b, none, &options);
 		CHECK(gpucol_recursive_cpu.next(run, 0, &batch) == GPUCOL_OK &&
 			  batch.nrows == 1 && batch.columns[0][0] == 1, "first row");
+		/* a device may run many rounds before it answers */
 		CHECK(gpucol_recursive_cpu.next(run, 0, &batch) == GPUCOL_OK &&
-			  batch.nrows == 1 && batch.columns[0][0] == 2, "second row");
+			  batch.nrows >= 1 && batch.columns[0][0] == 2, "second row");
+		second = batch.nrows;
 		CHECK(read_rows(run, 0, &got) == GPUCOL_ROUNDS_EXCEEDED, "rounds");
-		CHECK(got.n == 99, "%ld rows before the limit", got.n);
+		CHECK(second + got.n == 100, "%ld rows before the limit", second + got.n);
 		CHECK(gpucol_recursive_cpu.next(run, 0, &batch) ==
 			  GPUCOL_ROUNDS_EXCEEDED, "the status stays");
 		gpucol_recursive_cpu.finish(run);

@@ -1,0 +1,649 @@
+/*-------------------------------------------------------------------------
+ *
+ * small_rounds.cu
+ *	  Small rounds of a fixpoint: rules as a program, its buffers, its launches.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "launch.cuh"
+#include "rule_columns.cuh"
+#include "small_rounds.cuh"
+#include "small_rounds_device.cuh"
+
+namespace
+{
+
+/*
+ * Rows of a tail, at most and at least, and bytes of all buffers; of bindings, one row
+ * for so many of a tail.
+ */
+constexpr uint32_t MOST_HEIGHT = 1u << 19;
+constexpr uint32_t LEAST_HEIGHT = 1u << 14;
+constexpr size_t MOST_BYTES = (size_t) 1 << 28;
+constexpr uint32_t HEIGHT_TO_WIDTH = 4;
+
+/* Rows of bindings for each of the delta, at least: rules fan out. */
+constexpr uint32_t WIDTH_TO_DELTA = 4;
+
+/* Slots of a table for each row of a tail. */
+constexpr uint32_t SLOTS = 4;
+
+/* Blocks for a delta above ONE_BLOCK; below half of that, one is enough again. */
+constexpr int MANY_BLOCKS = 32;
+constexpr uint64_t ONE_BLOCK = 1024;
+
+/* A launch ends after so long, and a call of run. */
+constexpr uint64_t LAUNCH_NANOSECONDS = 10000000;
+constexpr int LAUNCHES = 5;
+
+/*
+ * Small rounds in the usual way before these are tried, at first and at most: twice as
+ * many each time that they did not last.
+ */
+constexpr uint32_t PATIENCE = 4;
+constexpr uint32_t MOST_PATIENCE = 1024;
+constexpr uint64_t LASTING = 16;
+
+/* Lowers the rules of a stratum. */
+template <class K> class Lowering : private GpucolRuleColumns
+{
+public:
+	/* `members`: relations of the stratum. */
+	Lowering(GpucolDeviceRun &run, uint32_t number, const std::vector<uint32_t> &members)
+		: GpucolRuleColumns(run, number), members_(members) {}
+
+	/* Append the rule's steps; false: they cannot be expressed. */
+	bool
+	lower(std::vector<RoundStep<K>> &steps)
+	{
+		std::vector<bool> bound(rule_.nregisters + 1);
+
+		if (rule_.nregisters > ROUND_REGISTERS)
+			return false;
+		for (uint32_t s = 0; s < rule_.nsteps; s++)
+		{
+			RoundStep<K> to = {};
+
+			if (!translate(step(s), bound, to))
+				return false;
+			carry(s, bound, to);
+			steps.push_back(to);
+		}
+		return true;
+	}
+
+	/* Fill in what EMIT of step s writes, in its relation's order. */
+	void
+	complete_emit(uint32_t s, const GpucolKeyOrder &order, RoundStep<K> &to) const
+	{
+		to.order = order;
+		for (int i = 0; i < order.arity; i++)
+			to.parts[i] = code(operand(step(s), order.columns[i]));
+	}
+
+private:
+	RoundOperand
+	code(const GpucolRecOperand &o) const
+	{
+		if (o.kind == GPUCOL_REC_CONSTANT)
+			return {RoundOperand::CONSTANT, constant(o)};
+		return {o.index, 0};
+	}
+
+	int
+	member(uint32_t relation) const
+	{
+		for (size_t i = 0; i < members_.size(); i++)
+			if (members_[i] == relation)
+				return (int) i;
+		return -1;
+	}
+
+	bool
+	translate(const GpucolRecStep &from, const std::vector<bool> &bound, RoundStep<K> &to) const
+	{
+		to.kind = from.kind;
+		to.function = from.function;
+		to.type = from.type;
+		to.version = from.version;
+		to.target = from.target;
+		to.chain = -1;
+		to.relation = -1;
+		switch ((GpucolRecStepKind) from.kind)
+		{
+			case GPUCOL_REC_ATOM:
+			case GPUCOL_REC_PRESENT:
+			case GPUCOL_REC_ABSENT:
+				return look_up(from, bound, to);
+			case GPUCOL_REC_EMIT:
+				to.relation = (int8_t) member(from.relation);
+				to.nparts = (uint8_t) from.noperands;
+				return to.relation >= 0;	/* parts: once the order is known */
+			case GPUCOL_REC_TEST:
+			case GPUCOL_REC_COMPUTE:
+				to.nparts = (uint8_t) from.noperands;
+				for (int i = 0; i < from.noperands; i++)
+					to.parts[i] = code(operand(from, i));
+				return from.noperands <= 2;
+			default:
+				return false;
+		}
+	}
+
+	bool
+	look_up(const GpucolRecStep &from, const std::vector<bool> &bound, RoundStep<K> &to) const
+	{
+		to.relation = (int8_t) member(from.relation);
+		to.nparts = (uint8_t) order_of(from, bound, to.order);
+		for (int i = 0; i < to.nparts; i++)
+			to.parts[i] = code(operand(from, to.order.columns[i]));
+		/* a register twice that nothing has bound before */
+		for (int i = to.nparts; i < from.noperands; i++)
+			if (operand(from, to.order.columns[i]).kind == GPUCOL_REC_REGISTER)
+				return false;
+		return true;
+	}
+
+	/* What the step leaves bound, and what of it later ones read. */
+	void
+	carry(uint32_t s, std::vector<bool> &bound, RoundStep<K> &to) const
+	{
+		for (uint32_t r = 0; r < rule_.nregisters; r++)
+			if (bound[r] && read_after(s, r))
+				to.carried[to.ncarried++] = (uint8_t) r;
+		if (to.kind == GPUCOL_REC_COMPUTE)
+			bound[to.target] = true;
+		if (to.kind != GPUCOL_REC_ATOM)
+			return;
+		for (int i = to.nparts; i < step(s).noperands; i++)
+		{
+			const GpucolRecOperand &o = operand(step(s), to.order.columns[i]);
+
+			if (o.kind != GPUCOL_REC_BIND)
+				continue;
+			bound[o.index] = true;
+			if (!read_after(s, o.index))
+				continue;
+			to.places[to.nbound] = (uint8_t) i;
+			to.bound[to.nbound++] = (uint8_t) o.index;
+		}
+	}
+
+	const std::vector<uint32_t> &members_;
+};
+
+/* The place of a column in an order. */
+int
+place_of(const GpucolKeyOrder &order, uint8_t column)
+{
+	int			place = 0;
+
+	while (order.columns[place] != column)
+		place++;
+	return place;
+}
+
+}								/* namespace */
+
+/* Everything that the rounds of a stratum need. */
+template <class K> class GpucolSmallRoundsState
+{
+public:
+	GpucolSmallRoundsState(GpucolDeviceRun &run, GpucolRelations<K> &relations,
+						   uint32_t stratum)
+		: run_(run), relations_(relations), stratum_(stratum),
+		  patience_(run.options.small_rounds_after ? run.options.small_rounds_after : PATIENCE)
+	{
+		const GpucolRecPlan *plan = run.plan;
+
+		for (uint32_t i = 0; i < plan->nrelations; i++)
+			if (plan->relations[i].stratum == stratum &&
+				(plan->relations[i].flags & GPUCOL_REC_DERIVED))
+				members_.push_back(i);
+		expressible_ = members_.size() <= ROUND_RELATIONS && lower();
+		height_ = expressible_ ? height() : 0;
+	}
+
+	void
+	note(uint64_t delta)
+	{
+		small_ = delta <= most_delta() ? small_ + 1 : 0;
+	}
+
+	bool
+	wanted(uint64_t delta)
+	{
+		/* not before it has proven itself on a device */
+		return run_.options.small_rounds_after > 0 &&
+			height_ >= LEAST_HEIGHT && small_ >= patience_ && delta <= most_delta() &&
+			on_device();
+	}
+
+	GpucolRoundsDone
+	run(uint64_t most)
+	{
+		prepare();
+		RoundResult result = launch_all(most);
+		GpucolRoundsDone done = {result.rounds, result.derived, result.delta};
+
+		run_.codes.recount();
+		if (done.rounds > 0)
+			take_over(result);
+		free_buffers();
+		learn(result);
+		return done;
+	}
+
+private:
+	uint64_t most_delta() const { return height_ / HEIGHT_TO_WIDTH / WIDTH_TO_DELTA; }
+
+	/* ---- the program ---- */
+
+	bool
+	lower()
+	{
+		const GpucolRecPlan *plan = run_.plan;
+
+		for (uint32_t i = 0; i < plan->nrules; i++)
+		{
+			if (plan->rules[i].stratum != stratum_ ||
+				!(plan->rules[i].flags & GPUCOL_REC_RECURSIVE))
+				continue;
+			Lowering<K> rule(run_, i, members_);
+			uint32_t	from = (uint32_t) steps_.size();
+
+			if (!rule.lower(steps_))
+				return false;
+			for (uint32_t s = 0; s < plan->rules[i].nsteps; s++)
+			{
+				RoundStep<K> &step = steps_[from + s];
+
+				if (step.kind == GPUCOL_REC_EMIT)
+					rule.complete_emit(s, relations_[members_[step.relation]].order(), step);
+				else if (step.relation >= 0 && !add_chain(step))
+					return false;
+				step.cell = from + s;
+			}
+			rules_.push_back({from, plan->rules[i].nsteps});
+			plan_steps_.push_back(plan->steps + plan->rules[i].steps);
+			nregisters_ = std::max(nregisters_, plan->rules[i].nregisters);
+		}
+		return true;
+	}
+
+	/* Find or add the chain that a step follows in a tail. */
+	bool
+	add_chain(RoundStep<K> &step)
+	{
+		const GpucolKeyOrder &declared = relations_[members_[step.relation]].order();
+		auto	   &chains = chains_[step.relation];
+		RoundChain	chain = {};
+
+		for (int i = 0; i < step.nbound; i++)
+			step.declared[i] = (uint8_t)
+				place_of(declared, step.order.columns[step.places[i]]);
+		if (step.nparts == 0)
+			return true;
+		chain.n = step.nparts;
+		for (int i = 0; i < chain.n; i++)
+			chain.places[i] = (uint8_t) place_of(declared, step.order.columns[i]);
+		for (size_t c = 0; c < chains.size() && step.chain < 0; c++)
+			if (chains[c].n == chain.n && std::equal(chain.places, chain.places + chain.n,
+													 chains[c].places))
+				step.chain = (int8_t) c;
+		if (step.chain >= 0)
+			return true;
+		step.chain = (int8_t) chains.size();
+		chains.push_back(chain);
+		return chains.size() <= ROUND_CHAINS;
+	}
+
+	/* ---- buffers ---- */
+
+	/* Rows of the tails: what a quarter of the room takes. */
+	uint32_t
+	height() const
+	{
+		size_t		row = 2 * nregisters_ * sizeof(uint32_t) / HEIGHT_TO_WIDTH + sizeof(int64_t);
+		size_t		most = std::min(MOST_BYTES, run_.memory.room() / 4);
+		uint32_t	height = MOST_HEIGHT;
+
+		for (size_t i = 0; i < members_.size(); i++)
+			row += 3 * sizeof(K) + SLOTS * (sizeof(uint32_t) + sizeof(uint64_t)) +
+				2 * sizeof(uint32_t) + chains_[i].size() * 2 * sizeof(uint32_t);
+		while (height >= LEAST_HEIGHT && row * height > most)
+			height /= 2;
+		return height;
+	}
+
+	bool
+	on_device()
+	{
+		for (uint32_t i = 0; i < run_.plan->nrelations; i++)
+			if (!relations_[i].on_device())
+				return false;
+		return true;
+	}
+
+	/* An array that lives until free_buffers, zeroed if asked. */
+	template <class T>
+	T *
+	buffer(size_t n, bool zeroed = false)
+	{
+		buffers_.emplace_back(run_.memory, n * sizeof(T));
+		if (zeroed)
+			gpucol_check(cudaMemsetAsync(buffers_.back().data(), 0, n * sizeof(T),
+										 run_.memory.stream));
+		return (T *) buffers_.back().data();
+	}
+
+	/* The same with a copy of host data, which must stay until the stream is waited for. */
+	template <class T>
+	T *
+	copied(const T *from, size_t n)
+	{
+		T		   *to = buffer<T>(n);
+
+		gpucol_check(cudaMemcpyAsync(to, from, n * sizeof(T), cudaMemcpyHostToDevice,
+									 run_.memory.stream));
+		return to;
+	}
+
+	void
+	free_buffers()
+	{
+		buffers_.clear();
+		views_.clear();
+		/* what other strata derived stays as it is */
+		tables_.erase(std::remove_if(tables_.begin(), tables_.end(), [](const Table &table) {
+			return !table.lasting;
+		}), tables_.end());
+	}
+
+	/* Append views of runs for lookups by so many columns; their hash tables are ours. */
+	void
+	add_views(const GpucolRuns<K> &runs, const GpucolKeyOrder &order, int places, bool lasting)
+	{
+		for (auto &run : runs)
+		{
+			GpucolRunView<K> view = run->view(run_.memory, order, places, 0);
+
+			if (view.slots == nullptr && places > 0 && run->size() >= GPUCOL_HASH_FROM)
+				use_table(run, view, lasting);
+			views_.push_back(view);
+		}
+	}
+
+	void
+	use_table(const GpucolRunPtr<K> &run, GpucolRunView<K> &view, bool lasting)
+	{
+		const Table *found = nullptr;
+
+		for (const Table &table : tables_)
+			if (table.run == run && table.mask == view.mask)
+				found = &table;
+		if (found == nullptr)
+		{
+			tables_.push_back({run, view.mask, lasting,
+				gpucol_hisa_table(run_.memory, run->keys(), view.mask)});
+			found = &tables_.back();
+		}
+		if (found->slots.empty())
+			return;
+		view.slots = found->slots.data();
+		view.slot_mask = found->slots.size() - 1;
+	}
+
+	void
+	prepare()
+	{
+		bool		computes = run_.codes.computing();
+
+		host_ = {};
+		for (RoundStep<K> &step : steps_)
+			prepare_step(step);
+		for (size_t i = 0; i < members_.size(); i++)
+			prepare_relation((int) i);
+		host_.codes = computes ? run_.codes.slots() : GpucolCodeSlots{};
+		host_.values = run_.codes.device();
+		host_.null_code = run_.codes.null_code();
+		host_.nregisters = nregisters_;
+		host_.nrules = (uint32_t) rules_.size();
+		host_.nrelations = (uint32_t) members_.size();
+		host_.ncells = (uint32_t) (steps_.size() + 3 * members_.size()) + 1;
+		host_.width = height_ / HEIGHT_TO_WIDTH;
+		host_.height = height_;
+		host_.slot_mask = SLOTS * height_ - 1;
+		host_.head_mask = height_ - 1;
+		host_.rules = copied(rules_.data(), rules_.size());
+		host_.steps = copied(steps_.data(), steps_.size());
+		host_.views = copied(views_.data(), views_.size());
+		host_.columns = buffer<uint32_t>((size_t) 2 * nregisters_ * host_.width);
+		host_.computed = buffer<int64_t>(computes ? host_.width : 0);
+		host_.cells = buffer<unsigned long long>(2 * host_.ncells, true);
+		result_ = RoundResult{};
+		for (size_t i = 0; i < members_.size(); i++)
+			result_.bounds[0][i].end = began_[i];
+		host_.result = copied(&result_, 1);
+		program_ = copied(&host_, 1);
+	}
+
+	void
+	prepare_step(RoundStep<K> &step)
+	{
+		const GpucolRecStep &from = plan_step(step.cell);
+		bool		member = step.relation >= 0;
+
+		step.view = (uint32_t) views_.size();
+		step.nviews = 0;
+		if (step.kind != GPUCOL_REC_ATOM && step.kind != GPUCOL_REC_PRESENT &&
+			step.kind != GPUCOL_REC_ABSENT)
+			return;
+		if (!member || step.version != GPUCOL_REC_DELTA)
+			add_views(relations_[from.relation].runs(step.order, member ? GPUCOL_REC_PREVIOUS :
+													 (GpucolRecVersion) from.version),
+					  step.order, step.nparts, !member);
+		step.nviews = (uint32_t) views_.size() - step.view;
+	}
+
+	/* The step of the plan that a step was made from. */
+	const GpucolRecStep &
+	plan_step(uint32_t number) const
+	{
+		size_t		rule = 0;
+
+		while (number >= rules_[rule].step + rules_[rule].nsteps)
+			rule++;
+		return plan_steps_[rule][number - rules_[rule].step];
+	}
+
+	void
+	prepare_relation(int i)
+	{
+		GpucolRelation<K> &relation = relations_[members_[i]];
+		RoundRelation<K> &to = host_.relations[i];
+		int			places = relation.order().arity - relation.merges();
+		uint32_t	width = height_ / HEIGHT_TO_WIDTH;
+
+		to.order = relation.order();
+		to.mask = key_mask<K>(to.order, places);
+		to.bag = relation.forgets();
+		to.merges = relation.merges();
+		if (to.merges)
+			to.best_by = relation.best();
+		to.tail = buffer<K>(height_);
+		to.candidates = buffer<K>(width);
+		to.view = (uint32_t) views_.size();
+		if (!to.bag)
+		{
+			to.known = buffer<K>(height_);
+			to.slots = buffer<uint32_t>((size_t) SLOTS * height_, true);
+			to.slot_of = buffer<uint32_t>(width);
+			to.group_of = buffer<uint32_t>(width);
+			add_views(relation.runs(to.order, GPUCOL_REC_FULL), to.order, places, false);
+		}
+		if (to.merges)
+			to.best = buffer<unsigned long long>((size_t) SLOTS * height_);
+		to.nviews = (uint32_t) views_.size() - to.view;
+		to.nchains = (int) chains_[i].size();
+		for (int c = 0; c < to.nchains; c++)
+		{
+			to.chains[c] = chains_[i][c];
+			to.chains[c].heads = buffer<uint32_t>(height_, true);
+			to.chains[c].next = buffer<uint32_t>(height_);
+		}
+		to.cells = (uint32_t) steps_.size() + 3 * i;
+		began_[i] = 0;
+		for (auto &run : relation.runs(to.order, GPUCOL_REC_DELTA))
+		{
+			gpucol_check(cudaMemcpyAsync(to.tail + began_[i], run->keys().data(),
+										 run->size() * sizeof(K), cudaMemcpyDeviceToDevice,
+										 run_.memory.stream));
+			began_[i] += (uint32_t) run->size();
+		}
+	}
+
+	/* ---- running ---- */
+
+	RoundResult
+	launch(uint64_t most, uint64_t delta, bool first)
+	{
+		bool		one = delta <= ONE_BLOCK;
+		RoundLimits limits = {most, LAUNCH_NANOSECONDS, one ? 0 : ONE_BLOCK / 2,
+			one ? 2 * ONE_BLOCK : most_delta(), first};
+		int			blocks = one ? 1 : std::min(MANY_BLOCKS,
+				gpucol_launch_blocks(rounds_kernel<K>, ROUND_THREADS, 0));
+		const RoundProgram<K> *program = program_;
+		void	   *arguments[] = {&program, &limits};
+		RoundResult result;
+
+		gpucol_check(cudaLaunchCooperativeKernel(rounds_kernel<K>, dim3(blocks),
+												 dim3(ROUND_THREADS), arguments, 0,
+												 run_.memory.stream));
+		run_.wait();
+		gpucol_check(cudaMemcpyAsync(&result, host_.result, sizeof(result),
+									 cudaMemcpyDeviceToHost, run_.memory.stream));
+		gpucol_check(cudaStreamSynchronize(run_.memory.stream));
+		return result;
+	}
+
+	RoundResult
+	launch_all(uint64_t most)
+	{
+		RoundResult result = {};
+		uint64_t	delta = 0;
+
+		for (size_t i = 0; i < members_.size(); i++)
+			delta += began_[i];
+		for (int i = 0; i < LAUNCHES; i++)
+		{
+			result = launch(most ? most - result.rounds : UINT64_MAX, delta, i == 0);
+			if (result.rounds > 0)
+				delta = result.delta;
+			if (result.stop == ROUND_FIXPOINT || result.stop == ROUND_FULL ||
+				result.stop == ROUND_REDO || delta > most_delta() ||
+				(most && result.rounds >= most))
+				break;
+			run_.check_cancel();
+		}
+		return result;
+	}
+
+	/* What lies in the tails becomes the relations' own. */
+	void
+	take_over(const RoundResult &result)
+	{
+		for (size_t i = 0; i < members_.size(); i++)
+		{
+			const RoundBounds &bounds = result.bounds[result.parity][i];
+
+			relations_[members_[i]].advance(part(i, began_[i], bounds.begin),
+											part(i, bounds.begin, bounds.end));
+		}
+	}
+
+	GpucolArray<K>
+	part(size_t i, uint32_t begin, uint32_t end)
+	{
+		GpucolArray<K> keys(run_.memory, end - begin);
+
+		gpucol_check(cudaMemcpyAsync(keys.data(), host_.relations[i].tail + begin,
+									 (end - begin) * sizeof(K), cudaMemcpyDeviceToDevice,
+									 run_.memory.stream));
+		return keys;
+	}
+
+	/* When to try again. */
+	void
+	learn(const RoundResult &result)
+	{
+		if (result.rounds < LASTING)
+			patience_ = std::min(2 * patience_, MOST_PATIENCE);
+		if (result.rounds < LASTING || result.stop == ROUND_REDO)
+			small_ = 0;
+	}
+
+	/* A hash table that a run has not of its own. */
+	struct Table
+	{
+		GpucolRunPtr<K> run;
+		K			mask;
+		bool		lasting;	/* the run stays as it is */
+		GpucolArray<GpucolHashSlot<K>> slots;
+	};
+
+	GpucolDeviceRun &run_;
+	GpucolRelations<K> &relations_;
+	uint32_t	stratum_;
+	std::vector<uint32_t> members_; /* relations of the stratum */
+	std::vector<RoundRule> rules_;
+	std::vector<RoundStep<K>> steps_;
+	std::vector<const GpucolRecStep *> plan_steps_; /* by rule */
+	std::vector<RoundChain> chains_[ROUND_RELATIONS];
+	uint32_t	nregisters_ = 0;
+	bool		expressible_ = false;
+	uint32_t	height_ = 0;
+	uint32_t	patience_;
+	uint32_t	small_ = 0;		/* rounds of a small delta in a row */
+
+	/* while rounds run */
+	std::vector<GpucolArray<char>> buffers_;
+	std::vector<GpucolRunView<K>> views_;
+	std::vector<Table> tables_;
+	uint32_t	began_[ROUND_RELATIONS];	/* rows of the delta to begin with */
+	RoundProgram<K> host_;
+	RoundResult result_;
+	const RoundProgram<K> *program_;
+};
+
+template <class K>
+GpucolSmallRounds<K>::GpucolSmallRounds(GpucolDeviceRun &run, GpucolRelations<K> &relations,
+										uint32_t stratum)
+	: state_(new GpucolSmallRoundsState<K>(run, relations, stratum)) {}
+
+template <class K> GpucolSmallRounds<K>::~GpucolSmallRounds() = default;
+
+template <class K>
+void
+GpucolSmallRounds<K>::note(uint64_t delta)
+{
+	state_->note(delta);
+}
+
+template <class K>
+bool
+GpucolSmallRounds<K>::wanted(uint64_t delta)
+{
+	return state_->wanted(delta);
+}
+
+template <class K>
+GpucolRoundsDone
+GpucolSmallRounds<K>::run(uint64_t most)
+{
+	return state_->run(most);
+}
+
+#define INSTANTIATE(K) template class GpucolSmallRounds<K>;
+
+GPUCOL_FOR_KEYS(INSTANTIATE)
