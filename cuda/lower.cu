@@ -69,7 +69,7 @@ Lowering::run(Partial *result)
 		run_ranked(&result->data, &nrows);
 	else if (p_->kind == GPUCOL_PROGRAM_SCAN)
 		run_scan(&result->data, &nrows);
-	else if (!run_count(&result->data) && !run_reduce(&result->data) && !run_group(&result->data, &nrows))
+	else if (!run_count(&result->data) && !run_reduce(&result->data) && !run_group(result, &nrows))
 		run_aggregate(&result->data, &nrows);
 	gpucol_stage(stream_, "result fetched");
 	result->nrows = nrows;
@@ -108,7 +108,8 @@ Request::prove(Part &part, Lane &lane, JitTrial &trial)
 	try
 	{
 		lowering.run(&again);
-		same = again.nrows == part.result.nrows && again.data == part.result.data &&
+		same = again.nrows == part.result.nrows && again.size() == part.result.size() &&
+			memcmp(again.bytes(), part.result.bytes(), again.size()) == 0 &&
 			again.floats.size() == part.result.floats.size() &&
 			memcmp(again.floats.data(), part.result.floats.data(), again.floats.size() * sizeof(FloatSum)) == 0;
 	}

@@ -9,6 +9,8 @@
  */
 #include "lowering.cuh"
 
+#include <algorithm>
+
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
 
@@ -18,6 +20,9 @@
 /* Most cells of a dense table of groups, and of one that may be sparse. */
 static const uint64_t MAX_DENSE_GROUPS = (uint64_t) 1 << 28;
 static const uint64_t MAX_SPARSE_GROUPS = 65536;
+
+/* Groups whose result is formed at once. */
+static const uint32_t MAX_FORMED_GROUPS = (uint32_t) 1 << 20;
 
 /* Most words of a group. */
 static const int MAX_GROUP_WORDS = 16;
@@ -35,14 +40,86 @@ struct HasRows
 	}
 };
 
-__global__ void
-gather_groups_kernel(const unsigned long long *table, uint32_t nwords,
-					 const uint32_t *groups, uint32_t n, unsigned long long *out)
+/* A key of a group, out of its number, and where it goes in the result. */
+struct KeyForm
 {
-	size_t		step = (size_t) gridDim.x * blockDim.x;
+	uint32_t	stride;
+	uint32_t	card;
+	uint32_t	nullable;
+	uint32_t	width;			/* words of 8 bytes */
+	int64_t		base;
+	size_t		values;			/* offsets in the result */
+	size_t		nulls;
+};
 
-	for (size_t i = (size_t) blockIdx.x * blockDim.x + threadIdx.x; i < (size_t) n * nwords; i += step)
-		out[i] = table[(size_t) groups[i / nwords] * nwords + i % nwords];
+/* The state of an aggregate, out of a group's words. */
+struct StateForm
+{
+	int			op;
+	int			cls;
+	uint32_t	ops;			/* of its input; 0: it has none */
+	uint8_t		count;			/* words, as in GpucolReduceInput */
+	uint8_t		sum;
+	uint8_t		min;
+	uint8_t		max;
+	int64_t		base;
+};
+
+/* What the groups' part of a result looks like. */
+struct GroupForm
+{
+	KeyForm		keys[GPUCOL_MAX_KEYS];
+	const StateForm *aggs;		/* [naggs] */
+	uint32_t	nkeys;
+	uint32_t	naggs;
+	size_t		states;			/* offset in the result */
+	size_t		size;
+};
+
+/* Key `key` of group `id` as row i of the result. */
+__device__ static void
+form_key(const KeyForm &key, uint32_t id, uint32_t i, char *out)
+{
+	uint32_t	offset = id / key.stride % key.card;
+	bool		null = key.nullable && offset == key.card - 1;
+	int64_t		x = null ? 0 : key.base + offset;
+	int64_t    *value = (int64_t *) (out + key.values) + (size_t) i * key.width;
+
+	out[key.nulls + i] = null;
+	value[0] = x;
+	if (key.width == 2)
+		value[1] = x >> 63;
+}
+
+/* State of an aggregate of the group whose words these are. */
+__device__ static GpucolAggState
+form_state(const StateForm &f, const unsigned long long *w)
+{
+	return f.ops == 0 ? gpucol_plain_state(f.op, f.cls, w[0], w[0], 0, 0, 0, 0) :
+		gpucol_plain_state(f.op, f.cls, w[0], w[f.count],
+						   f.ops & GPUCOL_REDUCE_SUM ? w[f.sum] : 0,
+						   f.ops & GPUCOL_REDUCE_MIN ? w[f.min] : 0,
+						   f.ops & GPUCOL_REDUCE_MAX ? w[f.max] : 0, f.base);
+}
+
+/* One thread for each key and each state. */
+__global__ void
+form_groups_kernel(const unsigned long long *table, uint32_t nwords, const uint32_t *ids,
+				   uint32_t n, const GroupForm form, char *out)
+{
+	size_t		nkeys = (size_t) n * form.nkeys;
+	size_t		all = nkeys + (size_t) n * form.naggs;
+	GpucolAggState *states = (GpucolAggState *) (out + form.states);
+
+	for (size_t i = (size_t) blockIdx.x * blockDim.x + threadIdx.x; i < all; i += (size_t) gridDim.x * blockDim.x)
+	{
+		size_t		s = i - nkeys;
+
+		if (i < nkeys)
+			form_key(form.keys[i / n], ids[i % n], i % n, out);
+		else
+			states[s] = form_state(form.aggs[s % form.naggs], table + (size_t) ids[s / form.naggs] * nwords);
+	}
 }
 
 /* The groups that have rows, while they are computed. */
@@ -50,8 +127,7 @@ struct Lowering::Groups
 {
 	GpucolReducePlan plan = {};
 	uint32_t	n = 0;
-	const uint32_t *ids = NULL; /* [n] */
-	const unsigned long long *words = NULL; /* [n][plan.nwords] */
+	const uint32_t *ids = NULL; /* [n], on the device */
 };
 
 /* The keys' digits; false where no dense table suits. */
@@ -115,7 +191,7 @@ Lowering::plan_inputs(GpucolReducePlan *plan) const
 	return nwords <= MAX_GROUP_WORDS;
 }
 
-/* Run the kernels and fetch the groups that have rows. */
+/* Run the kernels and find the groups that have rows. */
 void
 Lowering::compute_groups(Groups *g)
 {
@@ -143,75 +219,117 @@ Lowering::compute_groups(Groups *g)
 	nfound = fetch(found, 1);
 	finish(e);
 	g->n = *nfound;
-	if (g->n == 0)
-		return;
+	g->ids = list;
+}
 
-	unsigned long long *out = part_.scratch->array<unsigned long long>((size_t) g->n * plan.nwords, "the result");
+/* Lay out n groups of a result; the states' forms are the caller's to add. */
+GroupForm
+Lowering::lay_out(const GpucolReducePlan &plan, uint32_t n) const
+{
+	GroupForm	form = {};
 
-	gather_groups_kernel<<<512, 256, 0, stream_>>>(plan.table, plan.nwords, list, g->n, out);
-	device_check(cudaGetLastError(), "result");
-	g->ids = fetch(list, g->n);
-	g->words = fetch(out, (size_t) g->n * plan.nwords);
+	form.nkeys = p_->nkeys;
+	form.naggs = p_->naggs;
+	for (int k = 0; k < p_->nkeys; k++)
+	{
+		size_t		values = form.states;
+		uint32_t	width = key_width(k);
+		size_t		nulls = values + (size_t) n * 8 * width;
+
+		form.keys[k] = {plan.strides[k], plan.cards[k], plan.keys[k].nullable, width, plan.keys[k].base, values, nulls};
+		form.states = nulls + ((size_t) n + 7) / 8 * 8;
+	}
+	form.size = form.states + (size_t) n * p_->naggs * sizeof(GpucolAggState);
+	return form;
+}
+
+/* The forms of the aggregates' states. */
+std::vector<StateForm>
+Lowering::state_forms(const GpucolReducePlan &plan) const
+{
+	std::vector<StateForm> forms(p_->naggs);
+
+	for (int i = 0; i < p_->naggs; i++)
+	{
+		const GpucolAgg &agg = array<GpucolAgg>(p_->aggs)[i];
+
+		forms[i].op = agg.op;
+		forms[i].cls = agg.cls;
+		for (uint32_t j = 0; agg.op != GPUCOL_AGG_COUNT_STAR && j < plan.ninputs; j++)
+		{
+			const GpucolReduceInput &in = plan.inputs[j];
+
+			if (in.column.slot == plain_slot(agg.arg))
+				forms[i] = {agg.op, agg.cls, in.ops, in.count, in.sum, in.min, in.max, in.column.base};
+		}
+	}
+	return forms;
+}
+
+/* Copy m groups, laid out by `from`, into a result laid out by `to`, as those from `first` on. */
+void
+Lowering::copy_groups(const GroupForm &from, const char *out, const GroupForm &to, char *data,
+					  size_t first, size_t m)
+{
+	auto		copy = [&] (size_t at, size_t source, size_t size) {
+		device_check(cudaMemcpyAsync(data + at, out + source, size, cudaMemcpyDeviceToHost, stream_), "result");
+	};
+	size_t		row = p_->naggs * sizeof(GpucolAggState);
+
+	for (uint32_t k = 0; k < to.nkeys; k++)
+	{
+		copy(to.keys[k].values + first * 8 * to.keys[k].width, from.keys[k].values, m * 8 * to.keys[k].width);
+		copy(to.keys[k].nulls + first, from.keys[k].nulls, m);
+	}
+	copy(to.states + first * row, from.states, m * row);
+}
+
+/*
+ * The groups as the client wants them: formed on the device, and copied to where the
+ * client finds them, if that may be.  Many are formed in pieces.
+ */
+void
+Lowering::form_groups(const Groups &g, Partial *result)
+{
+	uint32_t	step = std::min(g.n, MAX_FORMED_GROUPS);
+	GroupForm	whole = lay_out(g.plan, g.n);
+	GroupForm	piece = lay_out(g.plan, step);
+	char	   *place = on_trial_ || step < g.n ? NULL : r_.place(whole.size);
+	const char *fetched = NULL;
+	char	   *out = part_.scratch->array<char>(piece.size, "the result");
+
+	piece.aggs = upload(state_forms(g.plan));
+	if (step < g.n)
+		result->data.resize(whole.size);
+	for (uint32_t first = 0; first < g.n; first += step)
+	{
+		uint32_t	m = std::min(step, g.n - first);
+
+		device_check(cudaMemsetAsync(out, 0, piece.states, stream_), "result");
+		form_groups_kernel<<<512, 256, 0, stream_>>>(g.plan.table, g.plan.nwords, g.ids + first, m, piece, out);
+		device_check(cudaGetLastError(), "result");
+		if (step < g.n)
+			copy_groups(piece, out, whole, result->data.data(), first, m);
+		else if (place != NULL)
+			device_check(cudaMemcpyAsync(place, out, whole.size, cudaMemcpyDeviceToHost, stream_), "result");
+		else
+			fetched = fetch(out, whole.size);
+	}
 	device_wait(stream_);
-}
-
-/* Key column k of the result. */
-void
-Lowering::put_group_keys(const Groups &g, int k, std::vector<char> *data)
-{
-	const GpucolReducePlan &plan = g.plan;
-	int			width = key_width(k);
-	size_t		at = data->size();
-	int64_t    *values;
-	uint8_t    *nulls;
-
-	extend(data, (size_t) g.n * 8 * width);
-	extend(data, g.n);
-	values = (int64_t *) (data->data() + at);
-	nulls = (uint8_t *) (values + (size_t) g.n * width);
-	for (uint32_t i = 0; i < g.n; i++)
+	if (place != NULL)
 	{
-		uint32_t	offset = g.ids[i] / plan.strides[k] % plan.cards[k];
-		bool		null = plan.keys[k].nullable && offset == plan.cards[k] - 1;
-		int64_t		x = null ? 0 : plan.keys[k].base + offset;
-
-		nulls[i] = null;
-		values[(size_t) i * width] = x;
-		if (width == 2)
-			values[2 * (size_t) i + 1] = x >> 63;
+		result->placed = place;
+		result->nplaced = whole.size;
 	}
-}
-
-/* States of aggregate a, every naggs-th. */
-void
-Lowering::put_group_states(const Groups &g, int a, GpucolAggState *states)
-{
-	const GpucolReducePlan &plan = g.plan;
-	const GpucolAgg &agg = array<GpucolAgg>(p_->aggs)[a];
-	const GpucolReduceInput *in = NULL;
-
-	for (uint32_t j = 0; agg.op != GPUCOL_AGG_COUNT_STAR && j < plan.ninputs; j++)
-		if (plan.inputs[j].column.slot == plain_slot(agg.arg))
-			in = &plan.inputs[j];
-	for (uint32_t i = 0; i < g.n; i++)
-	{
-		const unsigned long long *w = g.words + (size_t) i * plan.nwords;
-
-		states[(size_t) i * p_->naggs + a] = in == NULL ?
-			plain_state(agg.op, agg.cls, w[0], w[0], 0, 0, 0, 0) :
-			plain_state(agg.op, agg.cls, w[0], w[in->count],
-						in->ops & GPUCOL_REDUCE_SUM ? w[in->sum] : 0,
-						in->ops & GPUCOL_REDUCE_MIN ? w[in->min] : 0,
-						in->ops & GPUCOL_REDUCE_MAX ? w[in->max] : 0, in->column.base);
-	}
+	else if (fetched != NULL)
+		result->data.assign(fetched, fetched + whole.size);
 }
 
 /* Group by a dense table if that suits. */
 bool
-Lowering::run_group(std::vector<char> *data, uint64_t *nrows)
+Lowering::run_group(Partial *result, uint64_t *nrows)
 {
 	Groups		g;
-	GpucolAggState *states;
 
 	if (p_->nkeys == 0 || p_->nkeys > GPUCOL_MAX_KEYS || !plain_aggregates() ||
 		!plan_keys(&g.plan) || !plan_inputs(&g.plan))
@@ -221,10 +339,7 @@ Lowering::run_group(std::vector<char> *data, uint64_t *nrows)
 	kernel_ = "group";
 	compute_groups(&g);
 	*nrows = g.n;
-	for (int k = 0; k < p_->nkeys; k++)
-		put_group_keys(g, k, data);
-	states = (GpucolAggState *) extend(data, (size_t) g.n * p_->naggs * sizeof(GpucolAggState));
-	for (int a = 0; a < p_->naggs; a++)
-		put_group_states(g, a, states);
+	if (g.n > 0)
+		form_groups(g, result);
 	return true;
 }

@@ -85,29 +85,6 @@ Lowering::plain_aggregates() const
 	return true;
 }
 
-/* A state of a plain aggregate from counts and offsets. */
-GpucolAggState
-Lowering::plain_state(int op, int cls, uint64_t rows, uint64_t count, uint64_t sum,
-			uint64_t least, uint64_t greatest, int64_t base)
-{
-	GpucolAggState s;
-
-	memset(&s, 0, sizeof(s));
-	s.count = op == GPUCOL_AGG_COUNT_STAR ? rows : count;
-	if (op == GPUCOL_AGG_SUM)
-		set128(&s, false, (int128) sum + (int128) base * (int128) count);
-	else if ((op == GPUCOL_AGG_MIN || op == GPUCOL_AGG_MAX) && count > 0)
-	{
-		int64_t		x = base + (int64_t) (op == GPUCOL_AGG_MIN ? least : greatest);
-
-		if (cls == GPUCOL_CLASS_D)
-			set128(&s, false, x);
-		else
-			s.v.value = x;
-	}
-	return s;
-}
-
 bool
 Lowering::run_count(std::vector<char> *data)
 {
@@ -130,7 +107,7 @@ Lowering::run_count(std::vector<char> *data)
 	finish(e);
 	for (int i = 0; i < p_->naggs; i++)
 	{
-		GpucolAggState s = plain_state(GPUCOL_AGG_COUNT_STAR, 0, *n, *n, 0, 0, 0, 0);
+		GpucolAggState s = gpucol_plain_state(GPUCOL_AGG_COUNT_STAR, 0, *n, *n, 0, 0, 0, 0);
 
 		memcpy(extend(data, sizeof(s)), &s, sizeof(s));
 	}
@@ -193,7 +170,7 @@ Lowering::run_reduce(std::vector<char> *data)
 
 		const unsigned long long *w = words.data() + 5 * at;
 
-		s = plain_state(agg.op, agg.cls, w[0], w[1], w[2], w[3], w[4], column.base);
+		s = gpucol_plain_state(agg.op, agg.cls, w[0], w[1], w[2], w[3], w[4], column.base);
 		memcpy(extend(data, sizeof(s)), &s, sizeof(s));
 	}
 	return true;

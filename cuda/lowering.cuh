@@ -28,6 +28,8 @@
 
 struct GpucolRankColumn;
 struct GpucolReducePlan;
+struct GroupForm;
+struct StateForm;
 
 typedef __int128 int128;
 typedef unsigned __int128 uint128;
@@ -138,15 +140,16 @@ private:
 	bool		plain_aggregates() const;
 	bool		run_count(std::vector<char> *data);
 	bool		run_reduce(std::vector<char> *data);
-	static GpucolAggState plain_state(int op, int cls, uint64_t rows, uint64_t count, uint64_t sum,
-									  uint64_t least, uint64_t greatest, int64_t base);
 	struct Groups;
 	bool		plan_keys(GpucolReducePlan *plan) const;
 	bool		plan_inputs(GpucolReducePlan *plan) const;
 	void		compute_groups(Groups *g);
-	void		put_group_keys(const Groups &g, int k, std::vector<char> *data);
-	void		put_group_states(const Groups &g, int a, GpucolAggState *states);
-	bool		run_group(std::vector<char> *data, uint64_t *nrows);
+	GroupForm	lay_out(const GpucolReducePlan &plan, uint32_t n) const;
+	std::vector<StateForm> state_forms(const GpucolReducePlan &plan) const;
+	void		copy_groups(const GroupForm &from, const char *out, const GroupForm &to, char *data,
+							size_t first, size_t m);
+	void		form_groups(const Groups &g, Partial *result);
+	bool		run_group(Partial *result, uint64_t *nrows);
 	struct Aggregation;
 	void		plan_aggregates(Aggregation *a);
 	int			key_width(int k) const;
@@ -183,7 +186,7 @@ extend(std::vector<char> *data, size_t n)
 	return data->data() + at;
 }
 
-static inline void
+__host__ __device__ static inline void
 set128(GpucolAggState *s, bool second, int128 x)
 {
 	uint64_t	lo = (uint64_t) x;
@@ -199,6 +202,29 @@ set128(GpucolAggState *s, bool second, int128 x)
 		s->v.i.lo = lo;
 		s->v.i.hi = hi;
 	}
+}
+
+/* A state of a plain aggregate from counts and offsets. */
+__host__ __device__ static inline GpucolAggState
+gpucol_plain_state(int op, int cls, uint64_t rows, uint64_t count, uint64_t sum,
+				   uint64_t least, uint64_t greatest, int64_t base)
+{
+	GpucolAggState s;
+
+	memset(&s, 0, sizeof(s));
+	s.count = op == GPUCOL_AGG_COUNT_STAR ? rows : count;
+	if (op == GPUCOL_AGG_SUM)
+		set128(&s, false, (int128) sum + (int128) base * (int128) count);
+	else if ((op == GPUCOL_AGG_MIN || op == GPUCOL_AGG_MAX) && count > 0)
+	{
+		int64_t		x = base + (int64_t) (op == GPUCOL_AGG_MIN ? least : greatest);
+
+		if (cls == GPUCOL_CLASS_D)
+			set128(&s, false, x);
+		else
+			s.v.value = x;
+	}
+	return s;
 }
 
 template <class T> T *

@@ -391,6 +391,8 @@ gpucol_partial_merge(const GpucolProgram *p, Partial *whole, Partial *part)
 	{
 		whole->nrows = part->nrows;
 		whole->data.swap(part->data);
+		whole->placed = part->placed;
+		whole->nplaced = part->nplaced;
 		whole->floats.swap(part->floats);
 	}
 	else if (p->kind == GPUCOL_PROGRAM_SCAN)

@@ -39,6 +39,8 @@ struct Partial
 {
 	uint64_t	nrows = 0;
 	std::vector<char> data;		/* as GpucolWireResult describes it */
+	const char *placed = NULL;	/* or there, where the client finds it */
+	size_t		nplaced = 0;	/* bytes */
 	std::vector<FloatSum> floats;	/* [nrows][naggs]; empty: no such sums */
 
 	/* figures */
@@ -50,6 +52,9 @@ struct Partial
 	double		work_seconds = 0;	/* from planning to the result */
 	std::string kernel;			/* which kernel answered */
 	std::string note;			/* why not another */
+
+	const char *bytes() const { return placed != NULL ? placed : data.data(); }
+	size_t		size() const { return placed != NULL ? nplaced : data.size(); }
 };
 
 /* Does the program have a sum of floats, to be kept in Partial::floats? */
@@ -59,7 +64,7 @@ extern bool gpucol_partial_has_floats(const GpucolProgram *program);
 extern const char *gpucol_partial_obstacle(const GpucolProgram *program);
 
 /*
- * Add `part` to `whole`.  Throws Failure where device results do not fit host
+ * Add `part` to `whole`, of which no other is part if it was placed.  Throws Failure where device results do not fit host
  * memory.
  */
 extern void gpucol_partial_merge(const GpucolProgram *program, Partial *whole, Partial *part);

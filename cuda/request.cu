@@ -627,11 +627,12 @@ Request::answer(GpucolWireResult *result, std::vector<char> *data)
 	if (prefetch())
 		return;
 	gpucol_partial_finish(program(), &whole_);
-	if (run_.result_limit > 0 && whole_.data.size() > run_.result_limit)
+	if (run_.result_limit > 0 && whole_.size() > run_.result_limit)
 		throw Failure{GPUCOL_OUT_OF_MEMORY, "the result is larger than the query's memory limit"};
 	result->nsegments = whole_.nsegments;
 	result->nrows = whole_.nrows;
-	result->bytes = whole_.data.size();
+	result->bytes = whole_.size();
+	result->in_slab = whole_.placed != NULL;
 	result->packed_bytes = whole_.packed_bytes;
 	result->segments_skipped = whole_.skipped;
 	result->device_seconds = whole_.seconds;

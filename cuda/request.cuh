@@ -137,6 +137,12 @@ public:
 	/* Take part of an object; `data` is host memory. */
 	void		put(const GpucolWirePut &put, const char *data);
 
+	/*
+	 * Pinned memory for the result that the client reads: it is used where the answer
+	 * comes out of one part.  NULL: none.  No part may be at work.
+	 */
+	void		offer(char *memory, size_t size) { offered_ = memory; sizeof_offered_ = memory != NULL ? size : 0; }
+
 	/* Is everything computed, or has a part failed and none is at work? */
 	bool		finished();
 
@@ -149,6 +155,11 @@ public:
 private:
 	friend class Lowering;
 
+	/* Where the client finds a result of `size` bytes, if it may lie there; else NULL. */
+	char	   *place(size_t size) const
+	{
+		return parts_.size() == 1 && size > GPUCOL_WIRE_INLINE && size <= sizeof_offered_ ? offered_ : NULL;
+	}
 	const GpucolProgram *program() const { return (const GpucolProgram *) program_.data(); }
 	const GpucolRowShape *shape() const { return run_.flags & GPUCOL_WIRE_RUN_SHAPE ? &shape_ : NULL; }
 	void		check_program();
@@ -207,6 +218,8 @@ private:
 	std::vector<std::unique_ptr<Share>> shares_;
 	std::vector<std::unique_ptr<Part>> parts_;
 	uint32_t	objects_left_ = 0;
+	char	   *offered_ = NULL;
+	size_t		sizeof_offered_ = 0;
 	std::atomic<uint64_t> held_{0};
 	std::function<void()> changed_;
 

@@ -387,6 +387,7 @@ Session::put()
 			throw Goodbye();
 		data = payload_.data() + sizeof(wire);
 	}
+	request_->offer(slab_, slab_size_);
 	request_->put(wire, data);
 	held_ = request_->held();
 	if (wire.in_slab)
@@ -408,6 +409,7 @@ Session::run()
 			perror("gpucol_gpud: eventfd");
 	}));
 	lookup_ = std::chrono::duration<double>(Clock::now() - asked_).count();
+	request_->offer(slab_, slab_size_);
 	request_->submit();
 	need_sent_ = !request_->complete();
 	if (need_sent_)
@@ -458,19 +460,19 @@ Session::compute()
 	if (gone_)
 		throw Goodbye();
 	request_->answer(&result, &data);
-	request_.reset();
-	held_ = 0;
 	set_state("sending");
-	result.in_slab = data.size() > GPUCOL_WIRE_INLINE && slab_ != NULL && data.size() <= slab_size_;
-	if (result.in_slab)
+	if (!result.in_slab && data.size() > GPUCOL_WIRE_INLINE && slab_ != NULL && data.size() <= slab_size_)
+	{
 		memcpy(slab_, data.data(), data.size());
+		result.in_slab = true;
+	}
 	result.lookup_seconds = lookup_;
 	result.daemon_seconds = std::chrono::duration<double>(Clock::now() - asked_).count();
 	send(GPUCOL_WIRE_RESULT, &result, sizeof(result));
-	if (result.in_slab)
-		return;
-	for (size_t at = 0; at < data.size(); at += GPUCOL_WIRE_PART)
+	for (size_t at = 0; !result.in_slab && at < data.size(); at += GPUCOL_WIRE_PART)
 		send(GPUCOL_WIRE_RESULT_PART, data.data() + at, std::min<size_t>(GPUCOL_WIRE_PART, data.size() - at));
+	request_.reset();
+	held_ = 0;
 }
 
 void
