@@ -274,3 +274,26 @@ part_first_rows()
 		done
 	done
 }
+
+# Rankings on the CPU engine with more and more threads: milliseconds, and are the answers equal?
+part_ranking_threads()
+{
+	local q threads ms answers line
+
+	[ -f /opt/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
+	psql -Xqc "create table ranked (grp int, id int, score float8, prob float8, x int, name text) using gpucol"
+	load_by 16 "insert into ranked select (x * 7919 + JJ) % 100003, x * 16 + JJ, hashint8(x * 16 + JJ) / 8.0::float8, (hashint8(-x * 16 - JJ) & 65535) % 1001 / 4004.0::float8, (x * 16 + JJ) / 4, 'n' || x % 1000 from generate_series(1, (${RANKED:-8000000} / 16)::bigint) x"
+	psql -Xqc "analyze ranked"
+	for q in "select grp, gpucol.u_topk(id, score, prob, 10) u from ranked group by grp" "select grp, gpucol.u_topk(id, score, prob, 10, x) u from ranked group by grp" \
+		"select grp, gpucol.u_topk(name, score, prob, 10) u from ranked group by grp" "select name, gpucol.u_kranks(id, score, prob, 10) u from ranked group by name" \
+		"select gpucol.u_topk(id, score, prob, 100) u from ranked" "select grp, gpucol.u_topk(id, score, prob, 10) u, gpucol.u_topk(id, x, prob, 10) v from ranked group by grp"; do
+		line='' answers=''
+		for threads in 1 2 4 8 16; do
+			ms=$(SETTINGS="set gpucol.engine = cpu; set gpucol.cpu_threads = $threads; set max_parallel_workers_per_gather = 0" middle_ms 5 "select count(u) from ($q) s")
+			line="$line $threads: $ms"
+			answers="$answers $(psql -XAtqc "set gpucol.engine = cpu; set gpucol.cpu_threads = $threads" -c "select md5(string_agg(s::text, ',' order by s::text)) from ($q) s")"
+		done
+		[ "$(echo $answers | tr ' ' '\n' | sort -u | wc -l)" = 1 ] || note "ranking in threads" "FAILED: answers differ: $q"
+		note "ms by threads" "$line   $q"
+	done
+}
