@@ -79,8 +79,8 @@ install-daemon:
 .PHONY: install-daemon
 
 # The install script is the concatenation of its parts, in name order.
-sql/gpucol--$(EXTVERSION).sql: $(sort $(wildcard sql/parts/*.sql))
-	cat $^ > $@
+sql/gpucol--$(EXTVERSION).sql: $(sort $(wildcard sql/parts/*.sql)) tools/variants.awk
+	awk -f tools/variants.awk $(filter %.sql,$^) > $@
 
 # The loops of the CPU engine are written to be vectorised.
 src/engine/cpu_%.o: CFLAGS += -O3
