@@ -5,11 +5,12 @@
  *	  three interleaved parts.
  *
  * The instruction takes three cycles and one can start in each, so long inputs
- * are cut in three parts of PART bytes whose checksums are computed side by
- * side.  Appending PART zero bytes to a checksum is a linear map of its 32
+ * are cut in three parts of equal size whose checksums are computed side by
+ * side.  Appending that many zero bytes to a checksum is a linear map of its 32
  * bits; four tables of 256 hold that map bytewise, and join the parts.  (The
  * technique is that of Mark Adler's public crc32c notes; the tables are
- * computed here on first use.)
+ * computed here on first use.)  Parts are a third of a page's word rows, then
+ * small for what is left.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,12 +23,18 @@
 #endif
 
 #define POLYNOMIAL UINT32_C(0x82f63b78)	/* reversed */
-#define PART 1024
+#define LARGE_PART 2688		/* three are the 63 word rows of a page */
+#define SMALL_PART 128
 
 typedef uint32_t (*Crc32c) (uint32_t crc, const unsigned char *p, size_t len);
 
 static uint32_t bytes_table[8][256];	/* checksum of byte b and i zero bytes */
-static uint32_t zeros_table[4][256];	/* a checksum's byte i, PART zeros later */
+
+/* A checksum's byte i, a part of zeros later. */
+typedef uint32_t ZerosTable[4][256];
+
+static ZerosTable large_table;
+static ZerosTable small_table;
 static Crc32c chosen;
 
 static uint32_t
@@ -62,10 +69,28 @@ load64(const unsigned char *p)
 }
 
 static uint32_t
-append_zeros(uint32_t crc)
+append_zeros(const ZerosTable table, uint32_t crc)
 {
-	return zeros_table[0][crc & 0xff] ^ zeros_table[1][crc >> 8 & 0xff] ^
-		zeros_table[2][crc >> 16 & 0xff] ^ zeros_table[3][crc >> 24];
+	return table[0][crc & 0xff] ^ table[1][crc >> 8 & 0xff] ^
+		table[2][crc >> 16 & 0xff] ^ table[3][crc >> 24];
+}
+
+/* Three parts side by side. */
+__attribute__((target("sse4.2")))
+static inline uint64_t
+crc_parts(uint64_t a, const unsigned char *p, size_t part, const ZerosTable table)
+{
+	uint64_t	b = 0;
+	uint64_t	c = 0;
+
+	for (size_t i = 0; i < part; i += 8)
+	{
+		a = _mm_crc32_u64(a, load64(p + i));
+		b = _mm_crc32_u64(b, load64(p + part + i));
+		c = _mm_crc32_u64(c, load64(p + 2 * part + i));
+	}
+	a = append_zeros(table, (uint32_t) a) ^ b;
+	return append_zeros(table, (uint32_t) a) ^ c;
 }
 
 __attribute__((target("sse4.2")))
@@ -74,20 +99,10 @@ crc_sse42(uint32_t crc, const unsigned char *p, size_t len)
 {
 	uint64_t	a = crc;
 
-	for (; len >= 3 * PART; len -= 3 * PART, p += 3 * PART)
-	{
-		uint64_t	b = 0;
-		uint64_t	c = 0;
-
-		for (size_t i = 0; i < PART; i += 8)
-		{
-			a = _mm_crc32_u64(a, load64(p + i));
-			b = _mm_crc32_u64(b, load64(p + PART + i));
-			c = _mm_crc32_u64(c, load64(p + 2 * PART + i));
-		}
-		a = append_zeros((uint32_t) a) ^ b;
-		a = append_zeros((uint32_t) a) ^ c;
-	}
+	for (; len >= 3 * LARGE_PART; len -= 3 * LARGE_PART, p += 3 * LARGE_PART)
+		a = crc_parts(a, p, LARGE_PART, large_table);
+	for (; len >= 3 * SMALL_PART; len -= 3 * SMALL_PART, p += 3 * SMALL_PART)
+		a = crc_parts(a, p, SMALL_PART, small_table);
 	for (; len >= 8; len -= 8, p += 8)
 		a = _mm_crc32_u64(a, load64(p));
 	for (; len > 0; len--)
@@ -96,11 +111,21 @@ crc_sse42(uint32_t crc, const unsigned char *p, size_t len)
 }
 #endif
 
+/* The map of appending `part` zero bytes, which is linear: the sum of what the bits give. */
+static void
+fill_zeros(ZerosTable table, size_t part)
+{
+	static const unsigned char zeros[LARGE_PART];
+
+	for (int i = 0; i < 4; i++)
+		for (uint32_t b = 1; b < 256; b++)
+			table[i][b] = (b & (b - 1)) == 0 ? crc_table(b << (8 * i), zeros, part) :
+				table[i][b & (b - 1)] ^ table[i][b & -b];
+}
+
 static void
 fill_tables(void)
 {
-	static const unsigned char zeros[PART];
-
 	for (uint32_t b = 0; b < 256; b++)
 	{
 		uint32_t	crc = b;
@@ -113,11 +138,8 @@ fill_tables(void)
 		for (uint32_t b = 0; b < 256; b++)
 			bytes_table[i][b] = bytes_table[i - 1][b] >> 8 ^
 				bytes_table[0][bytes_table[i - 1][b] & 0xff];
-	/* linear: the sum of what the bits of b give */
-	for (int i = 0; i < 4; i++)
-		for (uint32_t b = 1; b < 256; b++)
-			zeros_table[i][b] = (b & (b - 1)) == 0 ? crc_table(b << (8 * i), zeros, PART) :
-				zeros_table[i][b & (b - 1)] ^ zeros_table[i][b & -b];
+	fill_zeros(large_table, LARGE_PART);
+	fill_zeros(small_table, SMALL_PART);
 }
 
 /* Threads that race here write the same tables and the same choice. */
