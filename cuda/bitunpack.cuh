@@ -158,7 +158,9 @@ range_count(const uint32_t (&w)[K], uint32_t lo, uint32_t hi)
  * Comparison of all codes of a 32-bit window at once, K <= 8.
  *
  * A window holds N = 32 / K whole codes.  With H the top bit of each field,
- * x >= c in a field iff bit H of (x & ~c) | (~(x ^ c) & ((x | H) - (c & ~H))).
+ * x >= c in a field iff bit H of (x & ~c) | (~(x ^ c) & ((x | H) - (c & ~H))), and
+ * x <= c iff bit H of (c & ~x) | (~(x ^ c) & ((c | H) - (x & ~H))), where the
+ * difference is (c | H) + H - (x | H).
  * Result bits of window j are moved down by K - 1 - j, so that K windows fill
  * one word without meeting; bit f*K + j then belongs to position j*N + f.  The
  * positions left over when K windows are done go to the bits from FULL*N on.
@@ -206,31 +208,30 @@ struct Swar
 		return __funnelshift_r(w[j], w[j + 1], s);
 	}
 
-	/* The bounds of a range in every field. */
+	/* The bounds of a range in every field, and the constants of the differences. */
 	struct Bounds
 	{
-		uint32_t	c1,			/* lo */
-					c2,			/* hi + 1 */
-					open;		/* ones: hi is the largest code */
+		uint32_t	lo,
+					hi,
+					above,		/* of x - lo */
+					below;		/* of hi - x */
 
 		__device__ __forceinline__
-		Bounds(uint32_t lo, uint32_t hi)
-			: c1(lo * ones()), c2(((hi + 1) & ((1u << K) - 1)) * ones()), open(hi >= (1u << K) - 1 ? 0xffffffffu : 0u) {}
+		Bounds(uint32_t l, uint32_t h)
+			: lo(l * ones()), hi(h * ones()), above(lo & ~H), below((hi | H) + H) {}
 	};
 
 	/* H bits of the fields in range. */
 	__device__ static __forceinline__ uint32_t
-	test(uint32_t x, const Bounds &bounds)
+	test(uint32_t x, const Bounds &b)
 	{
-		uint32_t	c1 = bounds.c1,
-					c2 = bounds.c2;
 		uint32_t	a = x | H;
-		uint32_t	t1 = a - (c1 & ~H);
-		uint32_t	t2 = a - (c2 & ~H);
-		uint32_t	ge1 = (x & ~c1) | (~(x ^ c1) & t1);
-		uint32_t	ge2 = (x & ~c2) | (~(x ^ c2) & t2);
+		uint32_t	t1 = a - b.above;
+		uint32_t	t2 = b.below - a;
+		uint32_t	ge = (x & ~b.lo) | (~(x ^ b.lo) & t1);
+		uint32_t	le = (b.hi & ~x) | (~(x ^ b.hi) & t2);
 
-		return ge1 & ~(ge2 & ~bounds.open) & H;
+		return ge & le & H;
 	}
 
 	/* The mask in permuted order: bit b is position(b).  lo <= hi. */

@@ -4,9 +4,13 @@
  *	  The sum of the codes of a packed vector that a mask selects, and masks in
  *	  the order that this needs.
  *
- * Widths whose codes fill bytes or parts of them work on several codes at once:
- * bits of the mask are spread to the bytes they select by a multiplication, and
- * bytes are added by the dot-product instruction.
+ * Widths up to 8 work on several codes at once.  Where codes fill bytes or parts
+ * of them, bits of the mask are spread to the bytes they select by a
+ * multiplication, and bytes are added by the dot-product instruction.  Other
+ * widths go by windows of whole fields (bitunpack.cuh: Swar): the bits are spread
+ * to the fields, and fields are added in fields twice as wide.  Two columns of one
+ * such width need no mask in the order of rows: what a window's fields are
+ * compared to selects the same fields of the other's window.
  *
  *-------------------------------------------------------------------------
  */
@@ -67,6 +71,29 @@ gathered_mask(const uint32_t (&w)[K], uint32_t lo, uint32_t hi)
 	return mask;
 }
 
+/*
+ * The mask for width 3: the top bits of a window's ten fields move together in
+ * four steps, each of which doubles the length of what is gathered.
+ */
+__device__ __forceinline__ uint32_t
+compressed_mask(const uint32_t (&w)[3], uint32_t lo, uint32_t hi)
+{
+	Swar<3>::Bounds bounds(lo, hi);
+	uint32_t	mask = 0;
+
+#pragma unroll
+	for (int p = 0; p < 32; p += 10)
+	{
+		uint32_t	x = Swar<3>::test(Swar<3>::window(w, p), bounds) >> 2;
+
+		x = (x | x >> 2) & 0x030c30c3u;
+		x = (x | x >> 4) & 0x0300f00fu;
+		x = (x | x >> 8) & 0x030000ffu;
+		mask |= ((x | x >> 16) & 0x3ff) << p;
+	}
+	return mask;
+}
+
 /* Mask of the positions whose code lies in [lo, hi]; bit p is position p. */
 template <int K>
 __device__ __forceinline__ uint32_t
@@ -86,6 +113,8 @@ ordered_mask(const uint32_t (&w)[K], uint32_t lo, uint32_t hi)
 		x = swap_index_bits<0, 3 * shift % 5>(x);
 		return swap_index_bits<0, 4 * shift % 5>(x);
 	}
+	else if constexpr (K == 3)
+		return compressed_mask(w, lo, hi);
 	else if constexpr (K >= 5 && K <= 7)
 		return gathered_mask<K>(w, lo, hi);
 	else
@@ -101,6 +130,82 @@ byte_masks(uint32_t x)
 	asm("prmt.b32 %0, %1, 0, 0xba98;" : "=r"(r) : "r"(x));
 	return r;
 }
+
+/* Sum of the fields of 2K bits that field_sum() makes, K < 8. */
+template <int K>
+__device__ __forceinline__ uint32_t
+double_field_sum(uint32_t x)
+{
+	if constexpr (K == 2)
+		return __dp4a((x & 0x0f0f0f0fu) + (x >> 4 & 0x0f0f0f0fu), 0x01010101u, 0u);
+	else if constexpr (K == 3)
+		return ((x & 0xff03f03fu) + (x >> 6 & 0x0003f03fu)) * 0x01001001u >> 24;
+	else if constexpr (K == 4)
+		return __dp4a(x, 0x01010101u, 0u);
+	else if constexpr (K == 5)
+		return x * 0x00100401u >> 20 & 0x3ff;
+	else if constexpr (K == 6)
+		return (x & 0xfff) + (x >> 12 & 0xfff) + (x >> 24);
+	else
+		return (x & 0x3fff) + (x >> 14);
+}
+
+/*
+ * Sum of the fields of up to W windows of one vector, K = 2..8; what is not
+ * selected, and what is no field, is 0.  Fields of 2K bits get the sum of two:
+ * x less 2^K - 1 times the upper one is that.
+ */
+template <int K, int W>
+__device__ __forceinline__ uint32_t
+field_sum(const uint32_t (&x)[W])
+{
+	/* of each pair of fields the lower one */
+	constexpr uint32_t lower = K == 2 ? 0x33333333u : K == 3 ? 0x071c71c7u : K == 4 ? 0x0f0f0f0fu :
+		K == 5 ? 0x01f07c1fu : K == 6 ? 0x3f03f03fu : 0x001fc07fu;
+	/* windows until a field might overflow: with 6 bits the highest has but 8 */
+	constexpr int most = K == 6 ? 4 : 8;
+	uint32_t	pairs = 0,
+				sum = 0;
+
+#pragma unroll
+	for (int j = 0; j < W; j++)
+		if constexpr (K == 8)
+			sum = __dp4a(x[j], 0x01010101u, sum);
+		else
+		{
+			pairs += x[j] - (x[j] >> K & lower) * ((1u << K) - 1);
+			if (j % most == most - 1 || j == W - 1)
+			{
+				sum += double_field_sum<K>(pairs);
+				pairs = 0;
+			}
+		}
+	return sum;
+}
+
+/* Bits 0.. of a mask at the bottoms of the fields of a window, `n` of them. */
+template <int K>
+struct SpreadBits
+{
+	static constexpr int n = K == 3 ? 8 : K == 6 ? 5 : 4;
+
+	__device__ static __forceinline__ uint32_t
+	spread(uint32_t bits)
+	{
+		if constexpr (K == 3)
+		{
+			bits = (bits & 0xff) * 0x101 & 0x00f00f;
+			bits = bits * 0x11 & 0x0c30c3;
+			return bits * 5 & 0x249249;
+		}
+		else if constexpr (K == 5)
+			return (bits & 15) * 0x1111 & 0x8421;
+		else if constexpr (K == 6)
+			return (bits & 31) * 0x108421 & 0x1041041;
+		else
+			return (bits & 15) * 0x41041 & 0x204081;
+	}
+};
 
 /* Sum of the codes at the positions of `mask`. */
 template <int K>
@@ -142,6 +247,17 @@ masked_sum(const uint32_t (&w)[K], uint32_t mask)
 			low = __dp4a(w[j] & byte_masks((mask >> 4 * j & 15) * 0x10204080u), 0x01010101u, low);
 		return low;
 	}
+	else if constexpr (K < 8)
+	{
+		constexpr int n = SpreadBits<K>::n,
+					windows = (31 + n) / n;
+		uint32_t	x[windows];
+
+#pragma unroll
+		for (int j = 0; j < windows; j++)
+			x[j] = Swar<K>::window(w, j * n) & SpreadBits<K>::spread(mask >> (j * n)) * ((1u << K) - 1);
+		return field_sum<K>(x);
+	}
 	else
 	{
 #pragma unroll
@@ -157,6 +273,46 @@ masked_sum(const uint32_t (&w)[K], uint32_t mask)
 				}
 			}
 		return low + ((unsigned long long) high << 16);
+	}
+}
+
+/*
+ * Sum of the codes of b at the positions whose code of `a` is within the bounds;
+ * their number is added to `rows`.
+ */
+template <int K>
+__device__ __forceinline__ uint32_t
+paired_sum(const uint32_t (&a)[K], const uint32_t (&b)[K], const typename Swar<K>::Bounds &bounds, uint32_t &rows)
+{
+	constexpr int n = Swar<K>::N,
+				windows = (31 + n) / n;
+	uint32_t	x[windows],
+				passed = 0;		/* of the windows whose fields do not meet */
+
+	if constexpr (K == 1)
+	{
+		passed = Swar<K>::test(a[0], bounds);
+		rows += __popc(passed);
+		return __popc(passed & b[0]);
+	}
+	else
+	{
+#pragma unroll
+		for (int j = 0; j < windows; j++)
+		{
+			constexpr int rest = 32 % n;
+			constexpr uint32_t last = rest ? (1u << (rest * K & 31)) - 1 : 0xffffffffu;
+			uint32_t	top = Swar<K>::test(Swar<K>::window(a, j * n), bounds) & (j == windows - 1 ? last : 0xffffffffu);
+			uint32_t	bottom = top >> (K - 1);
+
+			x[j] = Swar<K>::window(b, j * n) & bottom * ((1u << K) - 1);
+			if (j < Swar<K>::FULL)
+				passed = 2 * passed + bottom;
+			else
+				rows += __popc(bottom);
+		}
+		rows += __popc(passed);
+		return field_sum<K>(x);
 	}
 }
 

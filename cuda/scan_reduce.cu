@@ -7,8 +7,8 @@
  * rows that pass in shared memory, then it adds up what they select.  So each
  * pass knows one width, chosen once a run and not once a vector, and has the
  * words of several vectors under way; what no row of a vector selects is not
- * read.  (Reading both columns of a vector together was slower: fewer loads are
- * under way, and columns that the filter excludes are read for nothing.)
+ * read.  (Reading both columns of a vector together is slower from 9 bits on: fewer
+ * loads are under way, and columns that the filter excludes are read for nothing.)
  *
  *-------------------------------------------------------------------------
  */
@@ -21,15 +21,19 @@
 /* Shared memory of a warp: the masks of a run, [vector][lane]. */
 typedef uint32_t RunMasks[GPUCOL_RUN_VECTORS * 32];
 
-/* Vectors of width K at a time. */
+/* Vectors of K words a lane, up to so many, that fit in so many words. */
+__host__ __device__ constexpr int
+vectors_in(int words, int K, int n)
+{
+	while (n > 1 && n * K > words)
+		n /= 2;
+	return n;
+}
+
 __host__ __device__ constexpr int
 reduce_at_once(int K)
 {
-	int			n = 8;
-
-	while (n > 1 && n * K > GPUCOL_REDUCE_WORDS)
-		n /= 2;
-	return n;
+	return vectors_in(GPUCOL_REDUCE_WORDS, K, 8);
 }
 
 /* Where the masks of a run's vectors go, and what they come to. */
@@ -158,20 +162,23 @@ struct SumMasked
 	}
 };
 
-/* What a warp gathers of the column. */
+/* What a lane gathers of the column. */
 struct Gathered
 {
+	unsigned long long rows;	/* that pass */
+	unsigned long long values;	/* of them not NULL */
 	unsigned long long sum;		/* of offsets */
 	uint32_t	least,
 				greatest;
 };
 
-/* Advance by the rows that a run's masks select. */
+/* Advance by the values that a run's masks select. */
 template <bool EXTREMES>
 __device__ __forceinline__ void
-gather_run(const GpucolDeviceChunk &chunk, const GpucolOffsetColumn &column, const Run &run,
+gather_values(const GpucolDeviceChunk &chunk, const GpucolOffsetColumn &column, const Run &run,
 		   const MaskStore &masks, int lane, Gathered &g)
 {
+	g.values += masks.rows;
 	if (chunk.coding != GPUCOL_CODING_DICT && chunk.width >= 1 && chunk.width <= 32)
 	{
 		SumMasked<EXTREMES> f = {masks.own, 0, 0xffffffffu, 0};
@@ -204,6 +211,81 @@ gather_run(const GpucolDeviceChunk &chunk, const GpucolOffsetColumn &column, con
 	}
 }
 
+/*
+ * Advance by a run, masks first.  `dense` says then whether every vector has a row
+ * that passes.
+ */
+template <bool EXTREMES>
+__device__ __forceinline__ void
+gather_masked(const GpucolScanPlan &scan, const GpucolOffsetColumn &column, const Run &run, uint32_t skip, int lane,
+			  uint32_t *own, bool &dense, Gathered &g)
+{
+	const GpucolDeviceChunk &chunk = scan.chunks[run.segment * scan.ncolumns + column.slot];
+	MaskStore	store = {own, 0, 0};
+
+	store_masks(scan, run, skip, lane, store);
+	g.rows += store.rows;
+	dense = store.live == (1u << run.n) - 1;
+	if (!store.live || chunk.all_null)
+		return;
+	if (chunk.nulls)
+		leave_nulls(chunk.nulls, run, lane, store);
+	gather_values<EXTREMES>(chunk, column, run, store, lane, g);
+}
+
+/* Sums of one column under a range on another, both of one narrow width. */
+struct PairedSums
+{
+	__host__ __device__ static constexpr int at_once(int K) { return vectors_in(GPUCOL_PAIRED_WORDS, 2 * K, GPUCOL_RUN_VECTORS); }
+
+	uint32_t	lo,
+				hi;
+	uint32_t	rows;			/* that pass, in this lane */
+	uint32_t	sum;
+	bool		dense;			/* each group of vectors has some */
+
+	template <int K, int U> __device__ __forceinline__ void
+	pairs(const uint32_t (&a)[U][K], const uint32_t (&b)[U][K])
+	{
+		typename Swar<K>::Bounds bounds(lo, hi);
+		uint32_t	before = rows;
+
+#pragma unroll
+		for (int u = 0; u < U; u++)
+			sum += paired_sum<K>(a[u], b[u], bounds, rows);
+		dense &= (bool) __any_sync(GPUCOL_ALL_LANES, rows > before);
+	}
+};
+
+/*
+ * Advance by a run whose columns are of one narrow width: both are read together,
+ * for instructions are what bounds such a scan, and this takes fewest.  Where many
+ * vectors have no row that passes that would read in vain: then, and where the run
+ * is not of this kind, the result is false.  `dense` as above.
+ */
+__device__ __forceinline__ bool
+gather_pairs(const GpucolScanPlan &scan, const GpucolOffsetColumn &column, const Run &run, uint32_t skip, int lane,
+			 bool &dense, Gathered &g)
+{
+	const GpucolDeviceChunk &chunk = scan.chunks[run.segment * scan.ncolumns + column.slot];
+	const GpucolDeviceRange *r;
+	const GpucolDeviceChunk *ranged;
+
+	if (!dense || skip || !plain_range(scan, run, r, ranged) || ranged->width != chunk.width ||
+		chunk.width > GPUCOL_SWAR_WIDTH || chunk.coding == GPUCOL_CODING_DICT || chunk.nulls || chunk.all_null)
+		return false;
+
+	PairedSums	f = {(uint32_t) r->lo, (uint32_t) r->hi, 0, 0, true};
+	size_t		from = (size_t) run.first * chunk.width * GPUCOL_ROW_WORDS;
+
+	for_each_pair<GPUCOL_SWAR_WIDTH>(chunk.width, ranged->codes + from, chunk.codes + from, lane, run.n, f);
+	dense = f.dense;
+	g.rows += f.rows;
+	g.values += f.rows;
+	g.sum += f.sum + (unsigned long long) (uint32_t) (chunk.reference - column.base) * f.rows;
+	return true;
+}
+
 template <bool EXTREMES>
 __global__ void __launch_bounds__(GPUCOL_SCAN_THREADS, GPUCOL_REDUCE_BLOCKS)
 reduce_kernel(const GpucolScanPlan scan, const GpucolOffsetColumn column,
@@ -214,38 +296,28 @@ reduce_kernel(const GpucolScanPlan scan, const GpucolOffsetColumn column,
 	uint32_t   *own = masks[threadIdx.x / 32] + lane;
 	uint32_t	warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
 	uint32_t	warps = gridDim.x * blockDim.x / 32;
-	unsigned long long rows = 0,
-				count = 0;
-	Gathered	g = {0, 0xffffffffu, 0};
+	Gathered	g = {0, 0, 0, 0xffffffffu, 0};
+	bool		dense = true;
 
 	for (uint32_t number = warp; number < scan.nruns; number += warps)
 	{
 		Run			run = find_run(scan, number);
 		uint32_t	skip = skipped_by_zones(scan, run, lane);
-		const GpucolDeviceChunk &chunk = scan.chunks[run.segment * scan.ncolumns + column.slot];
-		MaskStore	store = {own, 0, 0};
 
-		store_masks(scan, run, skip, lane, store);
-		rows += store.rows;
-		if (store.live && !chunk.all_null)
-		{
-			if (chunk.nulls)
-				leave_nulls(chunk.nulls, run, lane, store);
-			count += store.rows;
-			gather_run<EXTREMES>(chunk, column, run, store, lane, g);
-		}
+		if (EXTREMES || !gather_pairs(scan, column, run, skip, lane, dense, g))
+			gather_masked<EXTREMES>(scan, column, run, skip, lane, own, dense, g);
 		if (*scan.cancel)
 			break;
 	}
-	rows = warp_sum(rows);
-	count = warp_sum(count);
+	g.rows = warp_sum(g.rows);
+	g.values = warp_sum(g.values);
 	g.sum = warp_sum(g.sum);
 	g.least = __reduce_min_sync(GPUCOL_ALL_LANES, g.least);
 	g.greatest = __reduce_max_sync(GPUCOL_ALL_LANES, g.greatest);
-	if (lane == 0 && rows > 0)
+	if (lane == 0 && g.rows > 0)
 	{
-		atomicAdd(result + 0, rows);
-		atomicAdd(result + 1, count);
+		atomicAdd(result + 0, g.rows);
+		atomicAdd(result + 1, g.values);
 		atomicAdd(result + 2, g.sum);
 		if (EXTREMES)
 		{

@@ -36,6 +36,12 @@ constexpr int GPUCOL_SCAN_THREADS = 256;
 #define GPUCOL_REDUCE_WORDS 32
 #endif
 
+/* Words of both columns where two narrow ones are read together: with 32, 5 bits
+ * reach 86 % of the read ceiling where 48 reach 91. */
+#ifndef GPUCOL_PAIRED_WORDS
+#define GPUCOL_PAIRED_WORDS 48
+#endif
+
 /* Grouping in shared memory: one block a multiprocessor, as many threads as
  * 128 registers each allow. */
 #ifndef GPUCOL_AGG_THREADS

@@ -75,6 +75,57 @@ for_each_vector(int k, const uint32_t *vectors, int lane, uint32_t n, uint32_t s
 	dispatch_width(k, loop);
 }
 
+/* The loop of for_each_pair() for one width. */
+template <class F>
+struct PairLoop
+{
+	const uint32_t *first;
+	const uint32_t *second;
+	int			lane;
+	uint32_t	n;
+	F		   &f;
+
+	template <int K, int U> __device__ __forceinline__ void
+	group(uint32_t v)
+	{
+		uint32_t	a[U][K],
+					b[U][K];
+
+#pragma unroll
+		for (int u = 0; u < U; u++)
+		{
+			load_words<K>(first + (v + u) * K * GPUCOL_ROW_WORDS, lane, a[u]);
+			load_words<K>(second + (v + u) * K * GPUCOL_ROW_WORDS, lane, b[u]);
+		}
+		f.template pairs<K, U>(a, b);
+	}
+
+	template <int K> __device__ __forceinline__ void
+	run()
+	{
+		constexpr int U = F::at_once(K);
+		uint32_t	v = 0;
+
+		for (; v + U <= n; v += U)
+			group<K, U>(v);
+		for (; v < n; v++)
+			group<K, 1>(v);
+	}
+};
+
+/*
+ * Call f.template pairs<K, U>(a, b) for n vectors of each of two columns of the
+ * run-time width k in 1..MOST, a and b being this lane's words of U of them.
+ */
+template <int MOST, class F>
+__device__ __forceinline__ void
+for_each_pair(int k, const uint32_t *first, const uint32_t *second, int lane, uint32_t n, F &f)
+{
+	PairLoop<F> loop = {first, second, lane, n, f};
+
+	dispatch_width<MOST>(k, loop);
+}
+
 /*
  * Is the run answered by one range on codes alone?  Its test and chunk then
  * are in r and chunk, whose width is not 0.

@@ -21,6 +21,7 @@
 
 #include "jit_reduce.cuh"
 #include "kernel/float_order.h"
+#include "bitunpack.cuh"
 #include "plan.h"
 #include "reduce.cuh"
 #include "scan.cuh"
@@ -59,11 +60,14 @@ low_bits(uint64_t x, int width)
 	return width == 64 ? x : x & ((1ull << width) - 1);
 }
 
-/* Code of a row of a test column; `limit` > 0 makes codes below it. */
+/*
+ * Code of a row of a test column; `limit` > 0 makes codes below it.  They are
+ * random, but with a seed below 0 every -seed vectors' rows share one.
+ */
 __host__ __device__ static inline uint64_t
 make_code(uint64_t row, int seed, int width, uint64_t limit)
 {
-	uint64_t	h = mix(row * 31 + seed);
+	uint64_t	h = seed < 0 ? row / (-seed * 1024ull) : mix(row * 31 + seed);
 
 	return limit ? h % limit : low_bits(h, width);
 }
@@ -345,10 +349,10 @@ check_scan(Table &t, const char *what, int width, bool deleted, bool extremes, s
 
 /* Ranges over codes of a width, inner, outer and empty; sums of another width. */
 static void
-check_scans(int width, bool nulls, bool deleted, bool invert)
+check_scans(int width, int summed, bool nulls, bool deleted, bool invert)
 {
 	Column		a = {1, width, 0, 100, nulls};
-	Column		b = {2, (width * 7 + 13) % 32, 0, -5, nulls};
+	Column		b = {2, summed, 0, -5, nulls && summed % 3 != 0};
 	Table		t({65536, 20001, 1, 1023, 1024}, {a, b}, deleted);
 	uint64_t	top = low_bits(~0ull, width ? width : 1);
 	uint64_t	bounds[][2] = {{top / 4, top / 2}, {0, 0}, {top, top}, {0, top}, {0, top / 3}, {top / 2, top}};
@@ -359,6 +363,25 @@ check_scans(int width, bool nulls, bool deleted, bool invert)
 	{
 		t.set_ranges({between(0, bound[0], bound[1], invert)});
 		check_scan(t, "count", width, deleted, bound[0] == 0, [&] (uint64_t row) { return passes(t, t.ranges[0], row); });
+	}
+}
+
+/*
+ * More runs than warps, of which some have no row that passes: a warp that read
+ * both columns together at first then reads them one after the other.
+ */
+static void
+check_clusters()
+{
+	for (int width : {3, 8})
+	{
+		Table		t(std::vector<uint32_t>(40, GPUCOL_DEFAULT_SEGMENT_ROWS), {{-1500, width, 0, 100, false}, {2, width, 0, -5, false}}, false);
+
+		for (uint64_t hi : {0, 2})
+		{
+			t.set_ranges({between(0, hi / 2, hi)});
+			check_scan(t, "clusters", width, false, false, [&] (uint64_t row) { return passes(t, t.ranges[0], row); });
+		}
 	}
 }
 
@@ -657,9 +680,14 @@ check()
 	for (int width = 0; width <= 64; width++)
 	{
 		for (int variant = 0; variant < 8; variant++)
-			check_scans(width, variant & 1, variant & 2, variant & 4);
+			check_scans(width, (width * 7 + 13) % 32, variant & 1, variant & 2, variant & 4);
 		check_tests(width);
 	}
+	for (int width = 1; width <= GPUCOL_SWAR_WIDTH; width++)
+		for (int summed = 1; summed <= GPUCOL_SWAR_WIDTH + 1; summed++)
+			for (int variant = 0; variant < 4; variant++)
+				check_scans(width, summed, variant & 1, variant & 2, false);
+	check_clusters();
 	for (uint32_t groups : {1u, 2u, 7u, 30u, 300u, 5000u, 20000u, 100000u, 500000u})
 		for (int variant = 0; variant < 4; variant++)
 			check_groups(groups, variant & 1, variant & 2, groups == 7 || groups == 5000 || groups == 100000);
@@ -677,7 +705,9 @@ check_few()
 	check_shape("1+1 wide", {{1, 20, 5000, 10, true, 3}, {2, 30, 0, -3, false}}, 1, false, false);
 	check_shape("2+1", {{1, 4, 16, 0, false}, {2, 5, 30, 0, false}, {3, 14, 0, 1, true}}, 2, false, true);
 	for (int width : {0, 1, 4, 7, 8, 13, 32, 40})
-		check_scans(width, true, true, false);
+		check_scans(width, (width * 7 + 13) % 32, true, true, false);
+	for (int width : {1, 3, 5, 7})
+		check_scans(width, width, false, false, false);
 	printf("kernels few: %s\n", failures ? "FAILED" : "ok");
 	return failures != 0;
 }
