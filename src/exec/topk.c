@@ -62,6 +62,7 @@ typedef struct Set
 	bool		label_typbyval;
 	char		label_typalign;
 	FmgrInfo	label_cmp;
+	FmgrInfo	x_cmp;
 	MemoryContext compare_context;
 } Set;
 
@@ -399,21 +400,22 @@ compare_floats(void *arg pg_attribute_unused(), int64_t a, int64_t b)
 	return (a > b) - (a < b);
 }
 
-/* Prepare compare_labels. */
+/* Prepare compare_labels or compare_x. */
 static void
-init_compare(Set *set)
+init_compare(Set *set, Oid type, FmgrInfo *cmp)
 {
-	TypeCacheEntry *type = lookup_type_cache(set->label_type, TYPECACHE_CMP_PROC);
+	TypeCacheEntry *entry = lookup_type_cache(type, TYPECACHE_CMP_PROC);
 
-	if (!OidIsValid(type->cmp_proc))
+	if (!OidIsValid(entry->cmp_proc))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_FUNCTION),
 				 errmsg("could not identify a comparison function for type %s",
-						format_type_be(set->label_type))));
-	fmgr_info_cxt(type->cmp_proc, &set->label_cmp, set->topk->context);
-	set->compare_context = AllocSetContextCreate(set->topk->context,
-												 "gpucol label comparison",
-												 ALLOCSET_SMALL_SIZES);
+						format_type_be(type))));
+	fmgr_info_cxt(entry->cmp_proc, cmp, set->topk->context);
+	if (set->compare_context == NULL)
+		set->compare_context = AllocSetContextCreate(set->topk->context,
+													 "gpucol label comparison",
+													 ALLOCSET_SMALL_SIZES);
 }
 
 /* Should a thread stop? */
@@ -439,8 +441,6 @@ start_batch(Set *set)
 		.rankings = rankings,
 		.has_x = set->ranked->x != NULL,
 		.threads = gpucol_run_threads(topk->exec),
-		.x_cmp = gpucol_collect_compare_x,
-		.x_arg = topk->collect,
 		.cancelled = cancelled
 	};
 	int			stores;
@@ -451,7 +451,7 @@ start_batch(Set *set)
 	options.nrankings = set->nrankings;
 	if (set->ranked->label != NULL && set->label.cls == GPUCOL_CLASS_S)
 	{
-		init_compare(set);
+		init_compare(set, set->label_type, &set->label_cmp);
 		options.threads = 1;
 		options.label_cmp = compare_labels;
 		options.label_arg = set;
@@ -610,34 +610,58 @@ collect(GpucolTopk *topk)
  *-------------------------------------------------------------------------
  */
 
-/* The error of an x-tuple whose probabilities exceed 1. */
-static void
-report_mass(Set *set)
+/* The x-tuple that x of a row stands for. */
+static Datum
+x_datum(const Set *set, int64 x)
 {
 	GpucolOutput output;
 	GpucolResultColumn column = {.cls = set->ranked->x_value.cls};
-	Node	   *x = (Node *) set->ranked->x;
+	Node	   *expr = (Node *) set->ranked->x;
 	GpucolBytes bytes;
-	int64_t		number;
 	int64_t		small;
-	double		mass;
 	Datum		value;
 	bool		isnull;
-	Oid			out;
-	bool		varlena;
 
-	gpucol_batch_bad_mass(set->batch, &number, &mass);
-	if (!gpucol_collect_x(set->topk->collect, number, &bytes, &small))
+	if (!gpucol_collect_x(set->topk->collect, x, &bytes, &small))
 		column.i = &small;
 	else if (column.cls == GPUCOL_CLASS_S)
 		column.s = &bytes;
 	else
 		column.i = (const int64_t *) bytes.data;
-	gpucol_output_init(&output, exprType(x), exprTypmod(x), exprCollation(x),
+	gpucol_output_init(&output, exprType(expr), exprTypmod(expr), exprCollation(expr),
 					   &set->ranked->x_value);
 	gpucol_output_datums(&output, &column, 1, &value, &isnull);
-	getTypeOutputInfo(exprType(x), &out, &varlena);
-	gpucol_group_report_mass(OidOutputFunctionCall(out, value), mass);
+	return value;
+}
+
+/* Compare x-tuples as PostgreSQL does: rows tie in everything else. */
+static int
+compare_x(void *arg, int64_t a, int64_t b)
+{
+	Set		   *set = (Set *) arg;
+	MemoryContext old;
+	int			c;
+
+	MemoryContextReset(set->compare_context);
+	old = MemoryContextSwitchTo(set->compare_context);
+	c = DatumGetInt32(FunctionCall2Coll(&set->x_cmp, set->ranked->collation,
+										x_datum(set, a), x_datum(set, b)));
+	MemoryContextSwitchTo(old);
+	return c;
+}
+
+/* The error of an x-tuple whose probabilities exceed 1. */
+static void
+report_mass(Set *set)
+{
+	int64_t		x;
+	double		mass;
+	Oid			out;
+	bool		varlena;
+
+	gpucol_batch_bad_mass(set->batch, &x, &mass);
+	getTypeOutputInfo(exprType((Node *) set->ranked->x), &out, &varlena);
+	gpucol_group_report_mass(OidOutputFunctionCall(out, x_datum(set, x)), mass);
 }
 
 /* Rank a set's groups until group `upto` - 1 is done. */
@@ -651,6 +675,12 @@ rank_groups(Set *set, uint32 upto)
 		CHECK_FOR_INTERRUPTS();
 		if (status == GPUCOL_CORRUPT)
 			report_mass(set);
+		if (status == GPUCOL_UNSUPPORTED)
+		{
+			init_compare(set, exprType((Node *) set->ranked->x), &set->x_cmp);
+			gpucol_batch_compare_x(set->batch, compare_x, set);
+			continue;
+		}
 		if (status != GPUCOL_OK && status != GPUCOL_CANCELLED)
 			ereport(ERROR,
 					(errcode(ERRCODE_OUT_OF_MEMORY),

@@ -187,17 +187,14 @@ find_set(GpucolLower *l, GpucolRankings *r, const GpucolRankingSet *set,
 static GpucolRankingSet
 set_of(const Aggref *agg, const RankingFunction *f)
 {
-	GpucolRankingSet set = {.filter = agg->aggfilter,.collation = InvalidOid};
+	GpucolRankingSet set = {.filter = agg->aggfilter,.collation = agg->inputcollid};
 
 	set.score = argument(agg, f->score);
 	set.probability = argument(agg, f->score + 1);
 	if (list_length(agg->args) > f->nargs)
 		set.x = argument(agg, f->nargs);
 	if (f->score == 1)
-	{
 		set.label = argument(agg, 0);
-		set.collation = agg->inputcollid;
-	}
 	return set;
 }
 

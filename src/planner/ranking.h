@@ -32,7 +32,7 @@ typedef struct GpucolRankingSet
 	Expr	   *probability;
 	Expr	   *x;				/* NULL: no x-tuples */
 	Expr	   *filter;			/* FILTER, or NULL */
-	Oid			collation;		/* of label comparisons */
+	Oid			collation;		/* of comparisons */
 
 	/* set by gpucol_ranking_lower: output numbers, -1 where absent */
 	GpucolValue label_value;

@@ -248,6 +248,7 @@ row_cmp(const void *left, const void *right, void *arg)
 				q;
 	int			c;
 
+	CHECK_FOR_INTERRUPTS();
 	if (a[0] != b[0])
 		return (int64) a[0] > (int64) b[0] ? -1 : 1;
 	if (types->at_score)
@@ -474,6 +475,7 @@ x_index_cmp(const void *left, const void *right, void *arg)
 {
 	const GpucolGroup *group = (const GpucolGroup *) arg;
 
+	CHECK_FOR_INTERRUPTS();
 	return row_x_cmp(group, gpucol_group_row(group, *(const int32 *) left),
 					 gpucol_group_row(group, *(const int32 *) right));
 }

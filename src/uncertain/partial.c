@@ -17,6 +17,7 @@
 
 #include "fmgr.h"
 #include "utils/datum.h"
+#include "utils/memutils.h"
 
 #include "compat.h"
 #include "uncertain/group.h"
@@ -123,14 +124,23 @@ gpucol_uncertain_serialize(PG_FUNCTION_ARGS)
 	int			at[3];
 	int			ncolumns = row_columns(types, type, at);
 	Size		size = serialized_size(group);
-	bytea	   *result = palloc(size);
-	char	   *out = VARDATA(result);
+	bytea	   *result;
+	char	   *out;
 	PartialHeader header = {
 		.label = types->label.type,.score = types->score.type,
 		.x = types->x.type,.collation = group->collation,.k = group->k,
 		.nrows = group->nrows,.threshold = group->threshold,.cut = group->cut
 	};
 
+	if (!AllocSizeIsValid(size))
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("too many uncertain tuples in one group for a parallel worker"),
+				 errdetail("The %d tuples that it has collected take %zu bytes.",
+						   group->nrows, size),
+				 errhint("Set max_parallel_workers_per_gather to 0 for this statement.")));
+	result = palloc(size);
+	out = VARDATA(result);
 	SET_VARSIZE(result, size);
 	memcpy(out, &header, sizeof(header));
 	out += sizeof(header);

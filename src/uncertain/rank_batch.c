@@ -47,6 +47,10 @@ struct GpucolBatch
 	uint32_t	ngroups;
 	GpucolBatchAnswer *answers; /* [ngroups * nrankings] */
 
+	int			(*x_cmp) (void *arg, int64_t a, int64_t b); /* NULL: not needed so far */
+	void	   *x_arg;
+	_Atomic bool x_needed;
+
 	GpucolCpuPool *pool;		/* of at least as many threads as workers */
 	int			nworkers;
 	Worker	   *workers;
@@ -132,9 +136,21 @@ gpucol_batch_group_rows(const GpucolBatch *b, uint32_t group)
  *-------------------------------------------------------------------------
  */
 
+/* The order of rows that differ in x only; those without x-tuple come last. */
+static bool
+x_before(GpucolBatch *b, int64_t l, int64_t r)
+{
+	if (l == r || l < 0 || r < 0 || (l < GPUCOL_BATCH_X_NAME && r < GPUCOL_BATCH_X_NAME))
+		return (uint64_t) l < (uint64_t) r;
+	if (b->x_cmp != NULL)
+		return b->x_cmp(b->x_arg, l, r) < 0;
+	atomic_store_explicit(&b->x_needed, true, memory_order_relaxed);
+	return l < r;
+}
+
 /* Does row a rank before row b? */
 GPUCOL_CPU_INLINE bool
-ranks_before(const GpucolBatch *b, const GpucolBatchRow *l, const GpucolBatchRow *r)
+ranks_before(GpucolBatch *b, const GpucolBatchRow *l, const GpucolBatchRow *r)
 {
 	if (l->score != r->score)
 		return l->score > r->score;
@@ -152,10 +168,7 @@ ranks_before(const GpucolBatch *b, const GpucolBatchRow *l, const GpucolBatchRow
 		if (c != 0)
 			return c < 0;
 	}
-	/* those without x-tuple come last */
-	if (l->x < 0 || r->x < 0 || b->options.x_cmp == NULL)
-		return (uint64_t) l->x < (uint64_t) r->x;
-	return b->options.x_cmp(b->options.x_arg, l->x, r->x) < 0;
+	return x_before(b, l->x, r->x);
 }
 
 GPUCOL_CPU_INLINE void
@@ -168,7 +181,7 @@ swap_rows(GpucolBatchRow *l, GpucolBatchRow *r)
 }
 
 static void
-insertion_sort(const GpucolBatch *b, GpucolBatchRow *rows, int64_t n)
+insertion_sort(GpucolBatch *b, GpucolBatchRow *rows, int64_t n)
 {
 	for (int64_t i = 1; i < n; i++)
 	{
@@ -183,7 +196,7 @@ insertion_sort(const GpucolBatch *b, GpucolBatchRow *rows, int64_t n)
 
 /* The median of three rows of the range, taken from pseudo-random places. */
 static GpucolBatchRow
-choose_pivot(const GpucolBatch *b, const GpucolBatchRow *rows, int64_t n)
+choose_pivot(GpucolBatch *b, const GpucolBatchRow *rows, int64_t n)
 {
 	uint64_t	h = (uint64_t) n * UINT64_C(0x9e3779b97f4a7c15);
 	const GpucolBatchRow *l = &rows[(h >> 33) % (uint64_t) n];
@@ -207,7 +220,7 @@ choose_pivot(const GpucolBatch *b, const GpucolBatchRow *rows, int64_t n)
  * partition) that leaves alone what lies behind m.
  */
 static void
-sort_best(const GpucolBatch *b, GpucolBatchRow *rows, int64_t n, int64_t m)
+sort_best(GpucolBatch *b, GpucolBatchRow *rows, int64_t n, int64_t m)
 {
 	while (n > 24 && m > 0)
 	{
@@ -533,15 +546,25 @@ gpucol_batch_step(GpucolBatch *b, int64_t rows)
 	while (b->until < b->ngroups && gpucol_rank_rows_before(b->rows, b->until + 1) <= end)
 		b->until++;
 	atomic_store(&b->next, b->done);
-	if (b->pool != NULL && b->nworkers > 1)
+	if (b->pool != NULL && b->nworkers > 1 && b->x_cmp == NULL)
 		gpucol_cpu_pool_run(b->pool, work_share, b);
 	else
 		work_share(b, 0);
 	for (int i = 0; i < b->nworkers; i++)
 		if (b->workers[i].status != GPUCOL_OK)
 			return b->workers[i].status;
+	if (b->x_cmp == NULL && atomic_load(&b->x_needed))
+		return GPUCOL_UNSUPPORTED;
 	b->done = b->until;
 	return GPUCOL_OK;
+}
+
+void
+gpucol_batch_compare_x(GpucolBatch *b, int (*x_cmp) (void *arg, int64_t a, int64_t b),
+					   void *arg)
+{
+	b->x_cmp = x_cmp;
+	b->x_arg = arg;
 }
 
 uint32_t

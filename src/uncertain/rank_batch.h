@@ -49,10 +49,6 @@ typedef struct GpucolBatchOptions
 	int			(*label_cmp) (void *arg, int64_t a, int64_t b);
 	void	   *label_arg;
 
-	/* order of x-tuples where it is not that of x; safe in threads */
-	int			(*x_cmp) (void *arg, int64_t a, int64_t b);
-	void	   *x_arg;
-
 	/* asked now and then, from any thread; true: the call returns CANCELLED */
 	bool		(*cancelled) (void *arg);
 	void	   *cancelled_arg;
@@ -81,9 +77,15 @@ extern void gpucol_batch_set_k(GpucolBatch *batch, int r, const int32_t *k);
 /*
  * Rank some more groups, about `rows` rows of them.  GPUCOL_END when all are
  * ranked, GPUCOL_OK to be called again.  GPUCOL_CANCELLED: may be called again
- * and then takes up where it stopped.
+ * and then takes up where it stopped.  GPUCOL_UNSUPPORTED: likewise, but only after
+ * gpucol_batch_compare_x, because rows differ in nothing but named x-tuples.
  */
 extern GpucolStatus gpucol_batch_step(GpucolBatch *batch, int64_t rows);
+
+/* The order of named x-tuples; ranks in one thread from now on. */
+extern void gpucol_batch_compare_x(GpucolBatch *batch,
+								   int (*x_cmp) (void *arg, int64_t a, int64_t b),
+								   void *arg);
 
 /* Groups [0, *done) have their answers. */
 extern uint32_t gpucol_batch_done(const GpucolBatch *batch);

@@ -538,20 +538,3 @@ gpucol_collect_x(const GpucolCollect *c, int64_t x, GpucolBytes *name, int64_t *
 	*name = gpucol_names_get(c->names, (uint32_t) (x - GPUCOL_BATCH_X_NAME));
 	return true;
 }
-
-int
-gpucol_collect_compare_x(void *arg, int64_t a, int64_t b)
-{
-	const GpucolCollect *c = (const GpucolCollect *) arg;
-	GpucolBytes x;
-	GpucolBytes y;
-	int64_t		value;
-	int			order;
-
-	if (a < GPUCOL_BATCH_X_NAME || b < GPUCOL_BATCH_X_NAME)
-		return (a > b) - (a < b);
-	gpucol_collect_x(c, a, &x, &value);
-	gpucol_collect_x(c, b, &y, &value);
-	order = x.len == 0 || y.len == 0 ? 0 : memcmp(x.data, y.data, x.len < y.len ? x.len : y.len);
-	return order != 0 ? order : (x.len > y.len) - (x.len < y.len);
-}

@@ -96,12 +96,11 @@ extern GpucolRankRows *gpucol_collect_rows(const GpucolCollect *collect, int set
 										   uint32_t *const **x_maps);
 
 /*
- * What x of a row stands for: true and *name, or false and *value.  Order of x-tuples
- * of two rows, for GpucolBatchOptions with the collection as argument.
+ * What x of a row stands for: true and *name (of an integer: its 8 bytes), or false
+ * and *value.
  */
 extern bool gpucol_collect_x(const GpucolCollect *collect, int64_t x, GpucolBytes *name,
 							 int64_t *value);
-extern int	gpucol_collect_compare_x(void *arg, int64_t a, int64_t b);
 
 extern void gpucol_collect_destroy(GpucolCollect *collect);
 

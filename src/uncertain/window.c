@@ -13,6 +13,8 @@
 
 #include "catalog/pg_type.h"
 #include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/datum.h"
 #include "utils/memutils.h"
 #include "windowapi.h"
 
@@ -55,6 +57,17 @@ row_k(WindowObject winobj, int64 position)
 	return k;
 }
 
+/* The x-tuple of row `position`: a copy, since the next argument replaces the row. */
+static Datum
+row_x(WindowObject winobj, const GpucolOrderedType *type, int64 position, bool *isnull)
+{
+	bool		isout;
+	Datum		x = WinGetFuncArgInPartition(winobj, ARG_X, (int) position,
+											 WINDOW_SEEK_HEAD, false, isnull, &isout);
+
+	return *isnull ? (Datum) 0 : datumCopy(x, type->typbyval, type->typlen);
+}
+
 /* Add row `position` of the partition to the group, unless it is to be ignored. */
 static void
 add_row(WindowObject winobj, GpucolGroup *group, int64 position)
@@ -73,16 +86,17 @@ add_row(WindowObject winobj, GpucolGroup *group, int64 position)
 	if (isnull)
 		return;
 	if (group->types->at_x)
-		row.x = WinGetFuncArgInPartition(winobj, ARG_X, (int) position,
-										 WINDOW_SEEK_HEAD, false,
-										 &row.x_isnull, &isout);
+		row.x = row_x(winobj, &group->types->x, position, &row.x_isnull);
 	row.score = WinGetFuncArgInPartition(winobj, ARG_SCORE, (int) position,
 										 WINDOW_SEEK_HEAD, false, &isnull,
 										 &isout);
-	if (isnull)
-		return;
-	gpucol_group_check_probability(row.probability);
-	gpucol_group_add(group, &row);
+	if (!isnull)
+	{
+		gpucol_group_check_probability(row.probability);
+		gpucol_group_add(group, &row);
+	}
+	if (!row.x_isnull && !group->types->x.typbyval)
+		pfree(DatumGetPointer(row.x));
 }
 
 /* Rank the partition into out[nrows]. */
@@ -108,6 +122,7 @@ rank_partition(FunctionCallInfo fcinfo, WindowObject winobj, int64 nrows,
 								row_k(winobj, 0), 0, GPUCOL_CUT_NONE);
 	for (int64 i = 0; i < nrows; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		out[i] = -1;
 		add_row(winobj, group, i);
 	}

@@ -46,6 +46,10 @@ SELECT sets_compare(q) FROM (VALUES
 	('SELECT grp, gpucol.u_topk(id, score, p, 5, wide), gpucol.pt_k(id, score, p, 3, 0.2, wide) FROM sets_r GROUP BY grp'),
 	('SELECT grp, gpucol.u_topk(id, score, p, 5, xt), gpucol.pt_k(id, score, p, 3, 0.2, xt) FROM sets_r GROUP BY grp'),
 	('SELECT x % 9 + 1 AS k, gpucol.u_topk(id, score, p, x % 9 + 1, x) FROM sets_r WHERE x > 0 GROUP BY 1'),
+	-- rows that tie in all but their x-tuples are ranked in the order of these
+	('SELECT num, gpucol.u_topk(name, grp % 3, p * 0 + 0.25, 3, xt), gpucol.u_kranks(name, grp % 3, p * 0 + 0.25, 3, xt), gpucol.u_topk_probability(grp % 3, p * 0 + 0.25, 3, xt)::numeric(30,15) FROM sets_r GROUP BY num'),
+	('SELECT num, gpucol.u_topk(name, grp % 3, p * 0 + 0.25, 3, wide), gpucol.pt_k(name, grp % 3, p * 0 + 0.25, 3, 0.2, wide), gpucol.u_topk_probability(grp % 3, p * 0 + 0.25, 3, wide)::numeric(30,15) FROM sets_r GROUP BY num'),
+	('SELECT gpucol.expected_rank_topk(name, flag::int, p * 0 + 0.25, 30, xt), gpucol.global_topk(name, flag::int, p * 0 + 0.25, 30, x) FROM sets_r WHERE id < 4000'),
 	-- several sets
 	('SELECT grp, gpucol.u_topk(id, score, p, 3), gpucol.u_topk(id, other, p, 3), gpucol.u_topk(label, score, p, 3), gpucol.u_topk_probability(other, p, 3) FROM sets_r GROUP BY grp'),
 	('SELECT grp, gpucol.u_topk(id, score, p, 3) FILTER (WHERE flag), gpucol.u_topk(id, score, p, 3) FILTER (WHERE NOT flag), gpucol.u_topk(id, score, p, 3) FROM sets_r GROUP BY grp'),

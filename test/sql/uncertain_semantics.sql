@@ -37,6 +37,11 @@ FROM (VALUES (1, NULL), (2, NULL), (3, NULL), (4, 'x')) v(l, x);
 SELECT l, round(gpucol.topk_probability(s, p, 1) OVER (ORDER BY l)::numeric, 12)
 FROM (VALUES (1, 5, 0.5), (2, NULL, 0.5), (3, 4, NULL), (4, 3, 0.5), (5, 3, 0.5)) v(l, s, p);
 
+-- Scores and x-tuples that are kept elsewhere.
+SELECT l, round(gpucol.topk_probability(l::numeric, 0.25, 1, 'x-tuple ' || l / 3) OVER ()::numeric, 12) AS by_name,
+       round(gpucol.topk_probability(l, 0.25, 1, l / 3) OVER ()::numeric, 12) AS by_number
+FROM generate_series(1, 7) l ORDER BY l;
+
 -- Alternatives that sum to 1 but for rounding: one of them exists.
 SELECT gpucol.u_topk(l, -l, p, 1, 0), gpucol.u_topk_probability(-l, p, 1, 0) = 0.7 AS exact, gpucol.pt_k(l, -l, p, 1, 0.1, 0),
        gpucol.u_topk(l, -l, p, 2, 0)

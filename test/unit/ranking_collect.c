@@ -162,7 +162,6 @@ check_x(const GpucolCollect *c, int64_t x, int i)
 	if (gpucol_collect_x(c, x, &name, &value))
 		memcpy(&value, name.data, sizeof(value));
 	CHECK(value == ints[X][i], "x-tuple of row %d", i);
-	CHECK(gpucol_collect_compare_x((void *) c, x, x) == 0, "order of an x-tuple and itself");
 }
 
 /* Take all batches by threads that draw them; a whole collection. */
