@@ -566,16 +566,25 @@ Request::compute(Part &part)
 	}
 }
 
-/* The failure of the first part that has one. */
+/*
+ * The failure of the first part that has one.  Where a part has failed the others are
+ * cancelled, which is not why the request failed.
+ */
 Failure
 Request::failure()
 {
 	std::lock_guard<std::mutex> lock(mutex_);
+	Failure		found = {GPUCOL_OUT_OF_MEMORY, "a part of the query failed"};
 
 	for (auto &part : parts_)
-		if (part->done && part->failure.status != GPUCOL_OK)
-			return part->failure;
-	return {GPUCOL_OUT_OF_MEMORY, "a part of the query failed"};
+	{
+		if (!part->done || part->failure.status == GPUCOL_OK)
+			continue;
+		found = part->failure;
+		if (found.status != GPUCOL_CANCELLED)
+			break;
+	}
+	return found;
 }
 
 bool
