@@ -14,8 +14,9 @@
  * scan need not read all of it either: the extreme of a vector's zone map is the
  * value of some row, so the k-th best of these extremes is reached by k rows, and
  * the first scan skips what cannot reach it (topk_zones.c).  Where there are
- * conditions, the k-th best of the first rows that meet them is such a bound: then
- * the first scan ends and begins anew with it.
+ * conditions, a value that many times k rows reach is tried likewise: if k of them
+ * meet the conditions, no other rows matter.  Else the k-th best of the first rows
+ * that meet them is a bound: then the first scan ends and begins anew with it.
  *
  * NULLs that come first take places before all values.  They are counted by the
  * first scan, or by one of their own where that skips by a bound.
@@ -39,6 +40,14 @@
 /* Rows that give a first bound, and how many times k they must be. */
 #define LOOK_ROWS	65536
 #define LOOK_TIMES	16
+
+/*
+ * So many times k rows are hoped to hold k that meet the conditions.  In a sorted
+ * column that many vectors reach the bound: they are to be a small part of all.
+ */
+#define ZONE_TIMES	64
+#define ZONE_TIMES_LEAST	4
+#define ZONE_PART	32
 
 static Node *create_state(CustomScan *cscan);
 
@@ -192,15 +201,15 @@ key_is_nullable(const GpucolTopkProbe *probe, Relation rel)
 	return !TupleDescAttr(RelationGetDescr(rel), attnum - 1)->attnotnull;
 }
 
-/* A condition that k rows meet, from zone maps; NULL if there is none. */
+/* A condition that `rows` rows meet, from zone maps; NULL if there is none. */
 static Expr *
-zone_condition(GpucolTopkProbe *probe, GpucolExec *scan)
+zone_condition(GpucolTopkProbe *probe, GpucolExec *scan, int64 rows)
 {
 	int64		bound;
 
 	if (!IsA(probe->key, Var) || ((Var *) probe->key)->varattno <= 0 ||
 		!gpucol_topk_zone_bound(scan->rel, scan->node->ss.ps.state->es_snapshot,
-								((Var *) probe->key)->varattno, probe->k,
+								((Var *) probe->key)->varattno, rows,
 								probe->descending, &bound, &probe->value))
 		return NULL;
 	return key_reaches(probe, bound);
@@ -242,6 +251,47 @@ run_scan(GpucolTopkProbe *probe, GpucolExec *scan, GpucolTopkBest *best,
 	return status;
 }
 
+/* A condition that many times k rows meet, but few of all; NULL if there is none. */
+static Expr *
+hopeful_condition(GpucolTopkProbe *probe, GpucolExec *scan)
+{
+	double		vectors = scan->rel == NULL ? 0 :
+		scan->rel->rd_rel->reltuples / GPUCOL_VECTOR_VALUES;
+	double		rows = Min((double) ZONE_TIMES * probe->k, vectors / ZONE_PART);
+
+	return rows < (double) ZONE_TIMES_LEAST * probe->k ? NULL :
+		zone_condition(probe, scan, (int64) rows);
+}
+
+/*
+ * With conditions: find the k best among rows that zone maps say are few, or else a
+ * bound.  GPUCOL_END: best has them, or no more rows are there; GPUCOL_OK: *bound.
+ */
+static GpucolStatus
+look_for_bound(GpucolTopkProbe *probe, GpucolExec *scan, GpucolTopkBest *best,
+			   int64 *nulls, int64 enough, Expr **bound)
+{
+	GpucolStatus status;
+
+	probe->narrow = hopeful_condition(probe, scan);
+	if (probe->narrow != NULL)
+	{
+		status = run_scan(probe, scan, best, nulls, enough, PG_INT64_MAX);
+		if (status != GPUCOL_END || best->filled == best->k)
+			return status;
+		best->filled = 0;
+		probe->narrow = NULL;
+	}
+	status = run_scan(probe, scan, best, nulls, enough,
+					  probe->seen + Max(LOOK_ROWS, LOOK_TIMES * probe->k));
+	if (status == GPUCOL_OK)
+	{
+		*bound = key_reaches(probe, gpucol_topk_directed(best, best->heap[0]));
+		best->filled = *nulls = 0;
+	}
+	return status;
+}
+
 void
 gpucol_topk_probe_run(GpucolTopkProbe *probe, GpucolExec *scan, bool all_rows)
 {
@@ -251,26 +301,24 @@ gpucol_topk_probe_run(GpucolTopkProbe *probe, GpucolExec *scan, bool all_rows)
 	int64		enough = probe->nulls_first ? probe->k : PG_INT64_MAX;
 	int64		nulls = 0;
 	bool		done = false;
+	bool		nulls_left;
 
 	probe->condition = NULL;
 	probe->narrow = NULL;
 	probe->seen = 0;
 	gpucol_topk_best_init(&best, probe->k, probe->descending);
 	if (all_rows)
-		bound = zone_condition(probe, scan);
+		bound = zone_condition(probe, scan, probe->k);
 	else if (nulls_are_apart(probe))
 	{
-		status = run_scan(probe, scan, &best, &nulls, enough,
-						  Max(LOOK_ROWS, LOOK_TIMES * probe->k));
+		status = look_for_bound(probe, scan, &best, &nulls, enough, &bound);
 		done = status != GPUCOL_OK;
 		if (!done)
-		{
-			bound = key_reaches(probe, gpucol_topk_directed(&best, best.heap[0]));
-			best.filled = nulls = 0;
 			status = GPUCOL_END;
-		}
 	}
-	if (bound != NULL && probe->nulls_first && key_is_nullable(probe, scan->rel))
+	nulls_left = bound != NULL || probe->narrow != NULL;
+	if (status == GPUCOL_END && nulls_left && probe->nulls_first &&
+		key_is_nullable(probe, scan->rel))
 	{
 		probe->narrow = key_is_null(probe);
 		status = run_scan(probe, scan, &best, &nulls, probe->k, PG_INT64_MAX);

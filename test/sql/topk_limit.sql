@@ -141,6 +141,25 @@ RESET parallel_tuple_cost;
 RESET parallel_setup_cost;
 DROP TABLE limit_w;
 
+-- A column that grows, as time does: the latest rows that meet a condition are found
+-- among those that zone maps say are the latest.
+CREATE TABLE limit_l (at timestamp NOT NULL, seen timestamp, c int) USING gpucol;
+INSERT INTO limit_l SELECT timestamp '2024-01-01' + i * interval '1 s', CASE WHEN i % 500 > 0 THEN timestamp '2024-01-01' + i * interval '1 min' END, i % 10 FROM generate_series(1, 200000) i;
+VACUUM ANALYZE limit_l;
+SET gpucol.engine = cpu;
+SELECT limit_probed('SELECT * FROM limit_l WHERE c < 9 ORDER BY at DESC LIMIT 1') < 10000 AS latest,
+	limit_probed('SELECT * FROM limit_l WHERE c < 9 ORDER BY seen DESC NULLS LAST LIMIT 1') < 10000 AS nulls_last,
+	limit_probed('SELECT * FROM limit_l WHERE c < 9 ORDER BY seen DESC LIMIT 1') < 10000 AS nulls_first,
+	limit_probed('SELECT * FROM limit_l WHERE c < 9 AND at < ''2024-01-02'' ORDER BY at DESC LIMIT 1') > 65536 AS elsewhere;
+RESET gpucol.engine;
+SELECT limit_compare(q), count(*) FROM (
+	SELECT 'SELECT * FROM limit_l WHERE ' || c || ' ORDER BY ' || o || ', at LIMIT ' || k AS q
+	FROM (VALUES ('c < 9'), ('c = 3 AND c + 1 > 3'), ('c < 9 AND at < ''2024-01-02'''), ('c > 9')) c(c),
+		(VALUES ('at'), ('at DESC'), ('seen'), ('seen DESC'), ('seen DESC NULLS LAST'), ('seen NULLS FIRST')) o(o),
+		(VALUES (1), (450)) k(k)) s
+GROUP BY 1 ORDER BY 1;
+DROP TABLE limit_l;
+
 DROP VIEW limit_queries;
 DROP FUNCTION limit_probed(text);
 DROP FUNCTION limit_compare(text);
