@@ -31,6 +31,9 @@
 /* Decimal digits that every int128 mantissa must stay within. */
 #define MAX_DIGITS	38
 
+/* Instructions of a program, about. */
+#define MAX_INSTRUCTIONS	4096
+
 #define EMIT1(l, op, a, aux) \
 	gpucol_lower_emit(l, op, a, GPUCOL_NO_REG, GPUCOL_NO_REG, aux)
 #define EMIT2(l, op, a, b, aux) \
@@ -685,15 +688,10 @@ lower_node(GpucolLower *l, Expr *expr, GpucolValue *out)
 	}
 }
 
-/*
- * Lower an expression to a register.  A constant sub-expression is evaluated
- * at scan start, where PostgreSQL might never evaluate it only if it cannot
- * fail.
- */
-bool
-gpucol_lower_expr(GpucolLower *l, Expr *expr, GpucolValue *out)
+/* Lower an expression of a program that still has room. */
+static bool
+lower_expr(GpucolLower *l, Expr *expr, GpucolValue *out)
 {
-	check_stack_depth();
 	if (l->conditional == 0 ? gpucol_lower_is_constant(expr) :
 		gpucol_lower_is_safe_constant(expr))
 		return gpucol_lower_const(l, expr, out);
@@ -711,6 +709,25 @@ gpucol_lower_expr(GpucolLower *l, Expr *expr, GpucolValue *out)
 			return false;
 	}
 	return lower_node(l, expr, out);
+}
+
+/*
+ * Lower an expression to a register.  A constant sub-expression is evaluated
+ * at scan start, where PostgreSQL might never evaluate it only if it cannot
+ * fail.  A program of very many instructions is declined: each costs a comparison
+ * with those before it.
+ */
+bool
+gpucol_lower_expr(GpucolLower *l, Expr *expr, GpucolValue *out)
+{
+	bool		ok;
+
+	CHECK_FOR_INTERRUPTS();
+	check_stack_depth();
+	ok = l->ninstrs <= MAX_INSTRUCTIONS && lower_expr(l, expr, out);
+	if (l->ninstrs > MAX_INSTRUCTIONS)
+		return gpucol_lower_decline(l, "expression is too large");
+	return ok;
 }
 
 /*
