@@ -431,6 +431,35 @@ GpucolRun<K>::copy(GpucolDeviceMemory &memory, size_t from, size_t n, K *to) con
 }
 
 template <class K>
+size_t
+GpucolRun<K>::position(const K &key, bool after) const
+{
+	size_t		lo = 0;
+
+	/* a whole slice at a time, then inside it */
+	for (size_t n = host_.size(); n > 0;)
+	{
+		size_t		half = n / 2;
+		const GpucolHostArray<K> &slice = host_[lo + half];
+
+		if (below(slice.data()[slice.size() - 1], key, after))
+		{
+			lo += half + 1;
+			n -= half + 1;
+		}
+		else
+			n = half;
+	}
+	if (lo == host_.size())
+		return n_;
+	const K    *begin = host_[lo].data();
+
+	return lo * SLICE + (std::partition_point(begin, begin + host_[lo].size(), [&](const K &k) {
+		return below(k, key, after);
+	}) - begin);
+}
+
+template <class K>
 GpucolRunPtr<K>
 GpucolRun<K>::piece(GpucolDeviceMemory &memory, size_t from, size_t n) const
 {

@@ -81,6 +81,9 @@ public:
 	std::shared_ptr<GpucolRun> piece(GpucolDeviceMemory &memory, size_t from,
 									 size_t n) const;
 
+	/* Of a run in host memory: its keys that are below `key` or, if `after`, equal it. */
+	size_t position(const K &key, bool after) const;
+
 	/* Copy keys from .. from + n - 1 to the host; waits for the stream. */
 	void read(GpucolDeviceMemory &memory, size_t from, size_t n, K *to) const;
 
@@ -89,6 +92,12 @@ private:
 	static constexpr size_t SLICE = ((size_t) 1 << 25) / sizeof(K);
 
 	void copy(GpucolDeviceMemory &memory, size_t from, size_t n, K *to) const;
+
+	static bool
+	below(const K &k, const K &key, bool or_equal)
+	{
+		return k < key || (or_equal && k == key);
+	}
 
 	size_t		n_;
 	GpucolArray<K> keys_;
@@ -102,6 +111,21 @@ private:
 template <class K> using GpucolRunPtr = std::shared_ptr<GpucolRun<K>>;
 template <class K> using GpucolRuns = std::vector<GpucolRunPtr<K>>;
 
+/* Pass keys from .. to - 1 of a run to `body` as runs on the device, piece by piece. */
+template <class K, class Body>
+void
+gpucol_hisa_copies(GpucolDeviceMemory &memory, const GpucolRunPtr<K> &run, size_t from,
+				   size_t to, Body body)
+{
+	constexpr size_t MOST = ((size_t) 1 << 28) / sizeof(K);
+
+	for (size_t n; from < to; from += n)
+	{
+		n = std::min(memory.piece(4 * sizeof(K), MOST), to - from);
+		body(run->piece(memory, from, n));
+	}
+}
+
 /*
  * Pieces of a run that are on the device, one after another, passed to `body`.  What
  * lies there is one piece if it has at most `whole` keys.
@@ -111,18 +135,26 @@ void
 gpucol_hisa_pieces(GpucolDeviceMemory &memory, const GpucolRunPtr<K> &run, Body body,
 				   size_t whole = SIZE_MAX)
 {
-	constexpr size_t MOST = ((size_t) 1 << 28) / sizeof(K);
-
 	if (run->on_device() && run->size() <= whole)
-	{
 		body(run);
-		return;
-	}
-	for (size_t from = 0, n; from < run->size(); from += n)
-	{
-		n = std::min(memory.piece(4 * sizeof(K), MOST), run->size() - from);
-		body(run->piece(memory, from, n));
-	}
+	else
+		gpucol_hisa_copies(memory, run, 0, run->size(), body);
+}
+
+/*
+ * The same for who only wants keys from `low` to `high`: of what lies in host memory,
+ * no other is brought to the device.
+ */
+template <class K, class Body>
+void
+gpucol_hisa_pieces_between(GpucolDeviceMemory &memory, const GpucolRunPtr<K> &run,
+						   const K &low, const K &high, Body body)
+{
+	if (run->on_device())
+		body(run);
+	else
+		gpucol_hisa_copies(memory, run, run->position(low, false),
+						   run->position(high, true), body);
 }
 
 /*

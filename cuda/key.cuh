@@ -4,7 +4,7 @@
  *	  A tuple of codes as one key that compares as a number does.
  *
  * A code has `bits` bits; the first column of an order is the highest.  Keys of
- * 64 and 128 bits are plain integers, right-aligned; wider ones are arrays of words,
+ * 32, 64 and 128 bits are plain integers, right-aligned; wider ones are arrays of words,
  * of which each holds as many whole codes as fit.  Everything else works on any of
  * these through the functions here.
  *
@@ -33,7 +33,7 @@ typedef GpucolWideKey<4> GpucolKey256;
 typedef GpucolWideKey<16> GpucolKey1024;
 
 /* X(type) for each type of key. */
-#define GPUCOL_FOR_KEYS(X) X(uint64_t) X(GpucolKey128) X(GpucolKey256) X(GpucolKey1024)
+#define GPUCOL_FOR_KEYS(X) X(uint32_t) X(uint64_t) X(GpucolKey128) X(GpucolKey256) X(GpucolKey1024)
 
 /* How a relation's tuples are packed in one column order. */
 struct GpucolKeyOrder
@@ -222,7 +222,7 @@ template <class K>
 __device__ __forceinline__ K
 key_load(const K *key)
 {
-	if constexpr (sizeof(K) == 8)
+	if constexpr (sizeof(K) <= 8)
 		return __ldg(key);
 	else
 		return *key;

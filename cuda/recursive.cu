@@ -563,8 +563,8 @@ void
 begin(GpucolRecRun *run)
 {
 	number_values(run);
-	run->fixpoint = make_fixpoint<uint64_t, GpucolKey128, GpucolKey256,
-		GpucolKey1024>(run->device);
+	run->fixpoint = make_fixpoint<uint32_t, uint64_t, GpucolKey128,
+		GpucolKey256, GpucolKey1024>(run->device);
 	for (uint32_t i = 0; i < run->loaded.size(); i++)
 	{
 		run->fixpoint->load(i, run->loaded[i]);

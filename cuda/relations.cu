@@ -228,7 +228,10 @@ GpucolRelation<K>::settle()
 
 /*
  * Drop sorted keys that mark(run, keep) clears the flag of, for any run on the device
- * that holds rows of the relation.
+ * that holds rows of the relation; it only wants rows that agree with one of the keys on
+ * all columns (all but the last, where rows are merged).  Keys that a rule has emitted
+ * shortly one after another are often neighbours, so that of a long run in host memory
+ * a small part matters.
  */
 template <class K>
 template <class Mark>
@@ -241,14 +244,27 @@ GpucolRelation<K>::drop_marked(GpucolArray<K> &keys, Mark mark)
 		index.previous.size() + index.delta.size() + settled_.size() == 0)
 		return;
 	GpucolArray<uint8_t> keep(run_.memory, keys.size());
+	K			mask = key_mask<K>(order(), order().arity - merges()),
+				low = {},
+				high = {};
+	bool		known = false;	/* low and high */
 
 	gpucol_check(cudaMemsetAsync(keep.data(), 1, keys.size(), run_.memory.stream));
 	for (auto *runs : {&index.previous, &index.delta, (const GpucolRuns<K> *) &settled_})
 		for (auto &run : *runs)
-			gpucol_hisa_pieces(run_.memory, run, [&](const GpucolRunPtr<K> &piece) {
+		{
+			if (!run->on_device() && !known)
+			{
+				low = keys.at(0) & mask;
+				high = keys.at(keys.size() - 1) | ~mask;
+				known = true;
+			}
+			gpucol_hisa_pieces_between(run_.memory, run, low, high,
+									   [&](const GpucolRunPtr<K> &piece) {
 				run_.check_cancel();
 				mark(*piece, keep);
 			});
+		}
 	gpucol_hisa_keep(run_.memory, keys, keep);
 }
 

@@ -28,9 +28,12 @@ constexpr uint32_t WIDTH_TO_DELTA = 4;
 /* Slots of a table for each row of a tail. */
 constexpr uint32_t SLOTS = 4;
 
-/* Blocks for a delta above ONE_BLOCK; below half of that, one is enough again. */
+/*
+ * Blocks for a delta above ONE_BLOCK; below half of that, one is enough again.  Twice as
+ * many rows are let through first, so that the kernel is not left for one round.
+ */
 constexpr int MANY_BLOCKS = 32;
-constexpr uint64_t ONE_BLOCK = 1024;
+constexpr uint64_t ONE_BLOCK = 256;
 
 /* A launch ends after so long, and a call of run. */
 constexpr uint64_t LAUNCH_NANOSECONDS = 10000000;
@@ -213,9 +216,7 @@ public:
 	bool
 	wanted(uint64_t delta)
 	{
-		/* not before it has proven itself on a device */
-		return run_.options.small_rounds_after > 0 &&
-			height_ >= LEAST_HEIGHT && small_ >= patience_ && delta <= most_delta() &&
+		return height_ >= LEAST_HEIGHT && small_ >= patience_ && delta <= most_delta() &&
 			on_device();
 	}
 
