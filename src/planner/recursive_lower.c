@@ -382,19 +382,20 @@ lower_target(GpucolRecLowering *lowering)
 	foreach(lc, lowering->subroot->processed_tlist)
 	{
 		TargetEntry *entry = lfirst(lc);
+		Oid			type = list_nth_oid(types, n);
+		Oid			collation = list_nth_oid(lowering->collations, n);
+		Node	   *value = (Node *) entry->expr;
 
 		if (entry->resjunk)
 			return gpucol_rec_lower_decline(lowering, "the recursive term has a hidden column");
-		if (!same_values(exprType((Node *) entry->expr),
-						 list_nth_oid(types, n)))
+		/* as the planner does with the terms of a UNION */
+		if (!same_values(exprType(value), type))
+			value = eval_const_expressions(lowering->subroot,
+										   coerce_to_common_type(NULL, value, type, "UNION"));
+		if (!gpucol_rec_type_comparable(type, collation) &&
+			(exprType(value) != type || exprCollation(value) != collation))
 			return gpucol_rec_lower_decline(lowering, "the terms have columns of different types");
-		if (!gpucol_rec_type_comparable(list_nth_oid(types, n),
-										list_nth_oid(lowering->collations, n)) &&
-			(exprType((Node *) entry->expr) != list_nth_oid(types, n) ||
-			 exprCollation((Node *) entry->expr) !=
-			 list_nth_oid(lowering->collations, n)))
-			return gpucol_rec_lower_decline(lowering, "the terms have columns of different types");
-		if (!gpucol_rec_lower_value(lowering, (Node *) entry->expr, &operands[n++]))
+		if (!gpucol_rec_lower_value(lowering, value, &operands[n++]))
 			return false;
 	}
 	if (n != list_length(types))

@@ -157,6 +157,13 @@ EXPLAIN (COSTS OFF) WITH RECURSIVE r AS (SELECT a, v FROM step WHERE a < 2 UNION
 SELECT differ('SELECT v.n, l.* FROM (VALUES (3), (9), (2), (30)) v(n), LATERAL (WITH RECURSIVE r AS (SELECT src, dst FROM edge WHERE src < v.n
 	UNION SELECT r.src, g.dst FROM r JOIN (SELECT src, dst FROM edge WHERE dst <> v.n GROUP BY src, dst HAVING count(*) > 0) g ON g.src = r.dst WHERE g.dst NOT IN (SELECT id + v.n FROM node)
 	AND r.dst > (SELECT min(id) + v.n FROM node)) SELECT * FROM r) l');
+-- the recursive term's columns get the types of the other's
+SELECT seeds, closure(term, 'UNION', seeds) FROM (VALUES
+	('SELECT src::bigint, dst::bigint FROM edge WHERE src < 9', 'SELECT r.src, e.dst FROM r JOIN edge e ON e.src = r.dst'),
+	('SELECT src, dst::bigint FROM edge WHERE src < 9', 'SELECT e.src::smallint, e.dst::smallint FROM r JOIN edge e ON e.src = r.dst'),
+	('SELECT 4::bigint AS src, name FROM node', 'SELECT r.src + 1, e.dst::varchar(2) FROM r JOIN edge e ON e.src = r.src'),
+	('SELECT src, timestamp ''2024-01-01'' AS t FROM edge', 'SELECT e.dst, date ''2024-01-02'' + e.dst FROM r JOIN edge e ON e.src = r.src'),
+	('SELECT 1::bigint AS n, NULL::bigint AS m', 'SELECT n + 1, CASE WHEN n < 5 THEN 7 END FROM r WHERE n < 10')) v(seeds, term);
 -- parameters in what PostgreSQL computes
 PREPARE reach(text, int[]) AS WITH RECURSIVE r AS (SELECT src, dst FROM edge UNION SELECT r.src, e.dst FROM r JOIN edge e ON e.src = r.dst
 	WHERE ('k' || e.dst) <> $1 AND e.dst = ANY ($2)) SELECT count(*), sum(dst) FROM r;
