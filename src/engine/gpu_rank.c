@@ -77,11 +77,11 @@ find_ranking(GpucolGpuRanks *ranks, const GpucolRowShape *shape, uint32_t r,
 	out->counts = take(left, ngroups, sizeof(int32_t));
 	if (chances)
 		out->probabilities = take(left, ngroups, sizeof(double));
+	if (out->counts == NULL || (chances && out->probabilities == NULL))
+		return GPUCOL_DEVICE_LOST;
 	ranks->first[r] = malloc(sizeof(uint64_t) * (ngroups + 1));
 	if (ranks->first[r] == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	if (out->counts == NULL || (chances && out->probabilities == NULL))
-		return GPUCOL_DEVICE_LOST;
 	for (uint64_t g = 0; g < ngroups; g++)
 	{
 		ranks->first[r][g] = total;

@@ -14,6 +14,7 @@
  */
 #include <string.h>
 
+#include "engine/cpu.h"
 #include "kernel/float_order.h"
 #include "kernel/format.h"
 #include "uncertain/rank_collect.h"
@@ -82,7 +83,7 @@ gpucol_collect_create(GpucolRankMemory *memory, int threads, int nkeys,
 	c->memory = memory;
 	c->nkeys = nkeys;
 	c->nsets = nsets;
-	c->nthreads = threads < 1 ? 1 : threads;
+	c->nthreads = threads < 1 ? 1 : threads > GPUCOL_CPU_MAX_THREADS ? GPUCOL_CPU_MAX_THREADS : threads;
 	c->classes = malloc((size_t) nkeys + 1);
 	c->sets = malloc(sizeof(GpucolCollectSet) * (size_t) nsets + 1);
 	c->rows = calloc((size_t) nsets + 1, sizeof(void *));
