@@ -36,6 +36,7 @@
 #include "jit.cuh"
 #include "request.cuh"
 #include "serve.cuh"
+#include "slab.cuh"
 #include "stage.cuh"
 #include "service/protocol.h"
 
@@ -150,7 +151,7 @@ main(int argc, char **argv)
 		else if (strcmp(argv[i], "--window") == 0 && i + 1 < argc)
 			request_window = strtoull(argv[++i], NULL, 10);
 		else if (strcmp(argv[i], "--slabs") == 0 && i + 1 < argc)
-			serve_slab_limit = strtoull(argv[++i], NULL, 10);
+			slab_limit = strtoull(argv[++i], NULL, 10);
 		else if (strcmp(argv[i], "--copies") == 0 && i + 1 < argc && atoi(argv[i + 1]) > 0)
 			copies = atoi(argv[++i]);
 		else if (strcmp(argv[i], "--stages") == 0)

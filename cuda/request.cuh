@@ -44,6 +44,7 @@
 #include "lane.cuh"
 #include "partial.cuh"
 #include "plan.h"
+#include "slab.cuh"
 
 /* An object or a piece that PUTs are filling. */
 struct Incoming
@@ -138,10 +139,10 @@ public:
 	void		put(const GpucolWirePut &put, const char *data);
 
 	/*
-	 * Pinned memory for the result that the client reads: it is used where the answer
-	 * comes out of one part.  NULL: none.  No part may be at work.
+	 * The client's slab, where the result may lie if the answer comes out of one part.
+	 * NULL: none.  No part may be at work.
 	 */
-	void		offer(char *memory, size_t size) { offered_ = memory; sizeof_offered_ = memory != NULL ? size : 0; }
+	void		offer(Slab *slab) { slab_ = slab; }
 
 	/* Is everything computed, or has a part failed and none is at work? */
 	bool		finished();
@@ -158,7 +159,8 @@ private:
 	/* Where the client finds a result of `size` bytes, if it may lie there; else NULL. */
 	char	   *place(size_t size) const
 	{
-		return parts_.size() == 1 && size > GPUCOL_WIRE_INLINE && size <= sizeof_offered_ ? offered_ : NULL;
+		return parts_.size() == 1 && size > GPUCOL_WIRE_INLINE && slab_ != NULL && size <= slab_->size ?
+			slab_->memory : NULL;
 	}
 	const GpucolProgram *program() const { return (const GpucolProgram *) program_.data(); }
 	const GpucolRowShape *shape() const { return run_.flags & GPUCOL_WIRE_RUN_SHAPE ? &shape_ : NULL; }
@@ -218,8 +220,7 @@ private:
 	std::vector<std::unique_ptr<Share>> shares_;
 	std::vector<std::unique_ptr<Part>> parts_;
 	uint32_t	objects_left_ = 0;
-	char	   *offered_ = NULL;
-	size_t		sizeof_offered_ = 0;
+	Slab	   *slab_ = NULL;
 	std::atomic<uint64_t> held_{0};
 	std::function<void()> changed_;
 

@@ -17,9 +17,7 @@
 
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -31,13 +29,10 @@
 #include "jit.cuh"
 #include "request.cuh"
 #include "serve_recursive.cuh"
+#include "slab.cuh"
 #include "service/protocol.h"
 
 bool		serve_test_requests = false;
-uint64_t	serve_slab_limit = (uint64_t) 8 << 30;
-
-/* Bytes of slabs that are pinned. */
-static std::atomic<uint64_t> pinned{0};
 
 static const int GPUCOL_ACTIVE = 4;
 
@@ -82,11 +77,10 @@ private:
 	int			fd_;
 	int			done_fd_;
 	std::map<Device *, std::unique_ptr<Lane>> lanes_;
-	char	   *slab_ = NULL;
-	size_t		slab_size_ = 0;
+	Slab	   *slab_ = NULL;
 	int			pid_ = 0;
-	int			passed_fd_ = -1;
-	bool		gone_ = false;
+	bool		gone_ = false;	/* no answer is wanted */
+	bool		left_ = false;	/* the client has closed its end */
 	bool		need_sent_ = false; /* of the request at hand */
 	std::vector<char> payload_;
 	SegmentLists lists_;
@@ -107,8 +101,8 @@ private:
 	void		send_welcome();
 	void		set_state(const char *state);
 	Lane	   *lane(Device &device);
-	void		take_slab();
-	void		drop_slab();
+	void		send_with(GpucolWireType type, const void *payload, size_t n, int descriptor);
+	void		give_slab();
 	void		run();
 	void		put();
 	void		compute();
@@ -151,9 +145,7 @@ Session::~Session()
 	device_check(cudaSetDevice(devices[0]->ordinal), "could not use the device");
 	recursion_.reset();
 	lanes_.clear();
-	drop_slab();
-	if (passed_fd_ >= 0)
-		close(passed_fd_);
+	slab_give_back(slab_, left_);
 	close(done_fd_);
 	close(fd_);
 }
@@ -192,33 +184,19 @@ Session::activity()
 	return row;
 }
 
-/* Read exactly n bytes; a descriptor that comes along is kept. */
+/* Read exactly n bytes. */
 void
 Session::read_bytes(void *to, size_t n)
 {
 	while (n > 0)
 	{
-		char		control[CMSG_SPACE(sizeof(int))];
-		struct iovec iov = {to, n};
-		struct msghdr msg = {};
-		ssize_t		got;
+		ssize_t		got = recv(fd_, to, n, 0);
 
-		msg.msg_iov = &iov;
-		msg.msg_iovlen = 1;
-		msg.msg_control = control;
-		msg.msg_controllen = sizeof(control);
-		got = recvmsg(fd_, &msg, MSG_CMSG_CLOEXEC);
 		if (got < 0 && errno == EINTR)
 			continue;
+		left_ = got == 0 || (got < 0 && errno == ECONNRESET);
 		if (got <= 0)
 			throw Goodbye();
-		for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c != NULL; c = CMSG_NXTHDR(&msg, c))
-			if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
-			{
-				if (passed_fd_ >= 0)
-					close(passed_fd_);
-				memcpy(&passed_fd_, CMSG_DATA(c), sizeof(int));
-			}
 		to = (char *) to + got;
 		n -= got;
 	}
@@ -282,20 +260,16 @@ Session::as() const
 	return t;
 }
 
-/* Greet, and hand over the residency table. */
+/* Send a message with a descriptor. */
 void
-Session::send_welcome()
+Session::send_with(GpucolWireType type, const void *payload, size_t n, int descriptor)
 {
-	GpucolWireHeader header = {GPUCOL_WIRE_MAGIC, GPUCOL_WIRE_VERSION, GPUCOL_WIRE_WELCOME, sizeof(GpucolWireWelcome)};
-	GpucolWireWelcome welcome = {getpid(), (int32_t) devices.size(), 0};
+	GpucolWireHeader header = {GPUCOL_WIRE_MAGIC, GPUCOL_WIRE_VERSION, (uint16_t) type, (uint32_t) n};
 	char		control[CMSG_SPACE(sizeof(int))] = {};
-	int			fd = residency_fd();
-	struct iovec iov[2] = {{&header, sizeof(header)}, {&welcome, sizeof(welcome)}};
+	struct iovec iov[2] = {{&header, sizeof(header)}, {(void *) payload, n}};
 	struct msghdr msg = {};
 	struct cmsghdr *c;
 
-	for (Device *d : devices)
-		welcome.memory += d->pool.limit();
 	msg.msg_iov = iov;
 	msg.msg_iovlen = 2;
 	msg.msg_control = control;
@@ -304,50 +278,35 @@ Session::send_welcome()
 	c->cmsg_level = SOL_SOCKET;
 	c->cmsg_type = SCM_RIGHTS;
 	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &fd, sizeof(int));
-	if (sendmsg(fd_, &msg, MSG_NOSIGNAL) != (ssize_t) (sizeof(header) + sizeof(welcome)))
+	memcpy(CMSG_DATA(c), &descriptor, sizeof(int));
+	if (sendmsg(fd_, &msg, MSG_NOSIGNAL) != (ssize_t) (sizeof(header) + n))
 		throw Goodbye();
 }
 
+/* Greet, and hand over the residency table. */
 void
-Session::take_slab()
+Session::send_welcome()
+{
+	GpucolWireWelcome welcome = {getpid(), (int32_t) devices.size(), 0};
+
+	for (Device *d : devices)
+		welcome.memory += d->pool.limit();
+	send_with(GPUCOL_WIRE_WELCOME, &welcome, sizeof(welcome), residency_fd());
+}
+
+/* Give the client its slab. */
+void
+Session::give_slab()
 {
 	GpucolWireSlab wire = as<GpucolWireSlab>();
-	struct stat st;
-	void	   *p;
 
-	if (passed_fd_ < 0 || wire.size == 0 || wire.size > GPUCOL_WIRE_MAX_SLAB ||
-		fstat(passed_fd_, &st) != 0 || (uint64_t) st.st_size < wire.size)
+	if (slab_ != NULL || wire.size == 0 || wire.size > GPUCOL_WIRE_MAX_SLAB)
 		throw Goodbye();
-	drop_slab();
-	p = mmap(NULL, wire.size, PROT_READ | PROT_WRITE, MAP_SHARED, passed_fd_, 0);
-	close(passed_fd_);
-	passed_fd_ = -1;
-	if (p == MAP_FAILED)
-		throw Goodbye();
-	if (pinned.fetch_add(wire.size) + wire.size > serve_slab_limit ||
-		cudaHostRegister(p, wire.size, cudaHostRegisterPortable) != cudaSuccess)
-	{
-		cudaGetLastError();
-		pinned -= wire.size;
-		munmap(p, wire.size);
+	slab_ = slab_take(wire.size);
+	if (slab_ != NULL)
+		send_with(GPUCOL_WIRE_DONE, NULL, 0, slab_->fd);
+	else
 		send(GPUCOL_WIRE_REFUSED, NULL, 0);
-		return;
-	}
-	slab_ = (char *) p;
-	slab_size_ = wire.size;
-	send(GPUCOL_WIRE_DONE, NULL, 0);
-}
-
-void
-Session::drop_slab()
-{
-	if (slab_ == NULL)
-		return;
-	cudaHostUnregister(slab_);
-	munmap(slab_, slab_size_);
-	pinned -= slab_size_;
-	slab_ = NULL;
 }
 
 /* Tell the client that its request has no answer, and whether the session goes on. */
@@ -377,9 +336,9 @@ Session::put()
 	memcpy(&wire, payload_.data(), sizeof(wire));
 	if (wire.in_slab)
 	{
-		if (slab_ == NULL || wire.length > slab_size_ || wire.slab_offset > slab_size_ - wire.length)
+		if (slab_ == NULL || wire.length > slab_->size || wire.slab_offset > slab_->size - wire.length)
 			throw Goodbye();
-		data = slab_ + wire.slab_offset;
+		data = slab_->memory + wire.slab_offset;
 	}
 	else
 	{
@@ -387,7 +346,7 @@ Session::put()
 			throw Goodbye();
 		data = payload_.data() + sizeof(wire);
 	}
-	request_->offer(slab_, slab_size_);
+	request_->offer(slab_);
 	request_->put(wire, data);
 	held_ = request_->held();
 	if (wire.in_slab)
@@ -409,7 +368,7 @@ Session::run()
 			perror("gpucol_gpud: eventfd");
 	}));
 	lookup_ = std::chrono::duration<double>(Clock::now() - asked_).count();
-	request_->offer(slab_, slab_size_);
+	request_->offer(slab_);
 	request_->submit();
 	need_sent_ = !request_->complete();
 	if (need_sent_)
@@ -461,9 +420,9 @@ Session::compute()
 		throw Goodbye();
 	request_->answer(&result, &data);
 	set_state("sending");
-	if (!result.in_slab && data.size() > GPUCOL_WIRE_INLINE && slab_ != NULL && data.size() <= slab_size_)
+	if (!result.in_slab && data.size() > GPUCOL_WIRE_INLINE && slab_ != NULL && data.size() <= slab_->size)
 	{
-		memcpy(slab_, data.data(), data.size());
+		memcpy(slab_->memory, data.data(), data.size());
 		result.in_slab = true;
 	}
 	result.lookup_seconds = lookup_;
@@ -628,7 +587,7 @@ Session::serve()
 			switch (header.type)
 			{
 				case GPUCOL_WIRE_SLAB:
-					take_slab();
+					give_slab();
 					break;
 				case GPUCOL_WIRE_RUN:
 					run();

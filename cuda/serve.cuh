@@ -13,9 +13,6 @@
 /* Set by main(): the daemon takes requests that break it, for its tests. */
 extern bool serve_test_requests;
 
-/* Bytes of slabs that may be pinned at a time. */
-extern uint64_t serve_slab_limit;
-
 /* The right to compute on a device, which at most a few have at a time. */
 class Admission
 {

@@ -3,9 +3,9 @@
  * gpu_wire.c
  *	  A process's connection to the device daemon.
  *
- * Objects travel through a slab of shared memory that the daemon has pinned:
+ * Objects travel through a slab of the daemon's, pinned shared memory:
  * GPUCOL_SLAB_PARTS parts in turn, so that this process fills one while the
- * daemon copies another to the device.  The slab is made when the first object
+ * daemon copies another to the device.  It is asked for when the first object
  * that needs it comes, since most queries find everything resident.  Objects
  * are collected in the current part and sent when it is full or flushed.
  *
@@ -88,7 +88,7 @@ gpucol_wire_failure(const char **why)
 	return (GpucolStatus) failure.status;
 }
 
-/* Close a connection. */
+/* Close a connection; after close() the slab is not this process's any more. */
 static void
 disconnect(GpucolWire *wire)
 {
@@ -124,12 +124,10 @@ pause_on(GpucolWire *wire, bool writable)
 	return wire->cancelled == NULL || !wire->cancelled(wire->context);
 }
 
-/* Send all of a vector of buffers; a descriptor goes with the first byte. */
+/* Send all of a vector of buffers. */
 static bool
-send_all(GpucolWire *wire, struct iovec *iov, int n, int descriptor)
+send_all(GpucolWire *wire, struct iovec *iov, int n)
 {
-	char		control[CMSG_SPACE(sizeof(int))];
-
 	while (n > 0)
 	{
 		struct msghdr msg;
@@ -138,19 +136,6 @@ send_all(GpucolWire *wire, struct iovec *iov, int n, int descriptor)
 		memset(&msg, 0, sizeof(msg));
 		msg.msg_iov = iov;
 		msg.msg_iovlen = n;
-		if (descriptor >= 0)
-		{
-			struct cmsghdr *c;
-
-			memset(control, 0, sizeof(control));
-			msg.msg_control = control;
-			msg.msg_controllen = sizeof(control);
-			c = CMSG_FIRSTHDR(&msg);
-			c->cmsg_level = SOL_SOCKET;
-			c->cmsg_type = SCM_RIGHTS;
-			c->cmsg_len = CMSG_LEN(sizeof(int));
-			memcpy(CMSG_DATA(c), &descriptor, sizeof(int));
-		}
 		sent = sendmsg(wire->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 		{
@@ -167,7 +152,6 @@ send_all(GpucolWire *wire, struct iovec *iov, int n, int descriptor)
 			disconnect(wire);
 			return false;
 		}
-		descriptor = -1;
 		while (n > 0 && (size_t) sent >= iov->iov_len)
 		{
 			sent -= iov->iov_len;
@@ -198,7 +182,7 @@ gpucol_wire_send(GpucolWire *wire, GpucolWireType type,
 
 	if (head_size + body_size > GPUCOL_WIRE_MAX_PAYLOAD)
 		return false;
-	return send_all(wire, iov, 3, -1);
+	return send_all(wire, iov, 3);
 }
 
 /* Read all of n bytes; a descriptor that comes along goes to *descriptor. */
@@ -260,12 +244,15 @@ gpucol_wire_receive(GpucolWire *wire, GpucolWireType type,
 	return gpucol_wire_receive_either(wire, type, type, &is_other, payload, size);
 }
 
-/* Receive the header of a message of one of two types, of at most `most` bytes. */
+/*
+ * Receive the header of a message of one of two types, of at most `most` bytes; a
+ * descriptor that comes along goes to *descriptor, if that is not NULL.
+ */
 static bool
 receive_header(GpucolWire *wire, GpucolWireType type, GpucolWireType other, size_t most,
-			   GpucolWireHeader *header)
+			   GpucolWireHeader *header, int *descriptor)
 {
-	if (!receive_bytes(wire, header, sizeof(*header)))
+	if (!receive_with(wire, header, sizeof(*header), descriptor))
 		return false;
 	if (header->magic == GPUCOL_WIRE_MAGIC && header->version == GPUCOL_WIRE_VERSION &&
 		(header->type == type || header->type == other) &&
@@ -285,7 +272,7 @@ gpucol_wire_receive_into(GpucolWire *wire, GpucolWireType type, void *to, size_t
 	GpucolWireHeader header;
 
 	*size = 0;
-	if (!receive_header(wire, type, type, room, &header) ||
+	if (!receive_header(wire, type, type, room, &header, NULL) ||
 		!receive_bytes(wire, to, header.length))
 		return false;
 	*size = header.length;
@@ -301,7 +288,7 @@ gpucol_wire_receive_either(GpucolWire *wire, GpucolWireType type,
 
 	*payload = NULL;
 	*size = 0;
-	if (!receive_header(wire, type, other, SIZE_MAX, &header))
+	if (!receive_header(wire, type, other, SIZE_MAX, &header, NULL))
 		return false;
 	*is_other = header.type != type;
 	*payload = malloc(header.length + 1);
@@ -537,46 +524,38 @@ take_done(GpucolWire *wire)
 }
 
 /*
- * Make the slab and hand it to the daemon; without memory for one, or if the
- * daemon cannot pin it, wire->no_slab is set.  False: the connection is lost.
+ * Ask the daemon for the slab; where it has none, wire->no_slab is set.  False: the
+ * connection is lost.
  */
 static bool
 make_slab(GpucolWire *wire)
 {
 	size_t		size = GPUCOL_SLAB_PARTS * GPUCOL_SLAB_PART;
-	int			fd = memfd_create("gpucol slab", MFD_CLOEXEC);
-	GpucolWireHeader header = {GPUCOL_WIRE_MAGIC, GPUCOL_WIRE_VERSION, GPUCOL_WIRE_SLAB,
-	sizeof(GpucolWireSlab)};
 	GpucolWireSlab slab = {size};
-	struct iovec iov[2] = {{&header, sizeof(header)}, {&slab, sizeof(slab)}};
-	bool		refused;
-	void	   *p = MAP_FAILED;
-	void	   *payload;
-	bool		ok;
+	GpucolWireHeader header;
+	int			fd = -1;
+	void	   *p;
 
-	if (fd >= 0 && ftruncate(fd, (off_t) size) == 0)
-		p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
-	if (p == MAP_FAILED)
+	if (!gpucol_wire_send(wire, GPUCOL_WIRE_SLAB, &slab, sizeof(slab), NULL, 0) ||
+		!receive_header(wire, GPUCOL_WIRE_DONE, GPUCOL_WIRE_REFUSED, 0, &header, &fd))
 	{
 		if (fd >= 0)
 			close(fd);
-		wire->no_slab = true;
+		return false;
+	}
+	wire->no_slab = header.type == GPUCOL_WIRE_REFUSED;
+	if (wire->no_slab)
 		return true;
+	p = fd < 0 ? MAP_FAILED :
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+	if (fd >= 0)
+		close(fd);
+	if (p == MAP_FAILED)
+	{
+		disconnect(wire);
+		return false;
 	}
 	wire->slab = p;
-	ok = send_all(wire, iov, 2, fd) &&
-		gpucol_wire_receive_either(wire, GPUCOL_WIRE_DONE, GPUCOL_WIRE_REFUSED, &refused,
-								   &payload, &size);
-	close(fd);
-	if (!ok)
-		return false;
-	free(payload);
-	if (refused)
-	{
-		munmap(wire->slab, GPUCOL_SLAB_PARTS * GPUCOL_SLAB_PART);
-		wire->slab = NULL;
-		wire->no_slab = true;
-	}
 	return true;
 }
 

@@ -43,9 +43,11 @@
  * REC_END (not answered).  Anything that the client sends while the device works
  * ends the recursion.
  *
- * The slab is shared memory (a memfd passed with SLAB) that the daemon pins for
- * copies to the device (DONE), or does not (REFUSED); PUTs of up to
+ * The slab is shared memory that the daemon has pinned for copies to and from the
+ * device: it answers SLAB by DONE with a memfd, or by REFUSED, once a session.  PUTs of up to
  * GPUCOL_WIRE_INLINE bytes, and all without a slab, travel in the message instead.
+ * It may have been an earlier session's and hold what that left, and is a later one's
+ * once the client has closed its socket.
  *
  * Freestanding C: may be included by C, C++ and CUDA.
  *
@@ -61,12 +63,12 @@
 #include "kernel/shape.h"
 
 #define GPUCOL_WIRE_MAGIC		0x44475047	/* "GPGD" */
-#define GPUCOL_WIRE_VERSION		6
+#define GPUCOL_WIRE_VERSION		7
 #define GPUCOL_WIRE_SOCKET		"gpucol_gpud.sock"	/* in the data directory */
 #define GPUCOL_WIRE_MAX_PAYLOAD (64u << 20)
 #define GPUCOL_WIRE_INLINE		(32u << 10)
 #define GPUCOL_WIRE_PART		(4u << 20)	/* payload of a RESULT_PART, at most */
-#define GPUCOL_WIRE_MAX_SLAB	(1u << 30)
+#define GPUCOL_WIRE_MAX_SLAB	(64u << 20)
 #define GPUCOL_WIRE_MAX_SEGMENTS (1u << 20)
 #define GPUCOL_WIRE_MAX_HOST	64	/* host tests of a program */
 #define GPUCOL_WIRE_LISTS		16	/* that a session has at a time */
@@ -98,7 +100,7 @@ typedef enum GpucolWireType
 	GPUCOL_WIRE_WELCOME = 64,
 	GPUCOL_WIRE_NEED,
 	GPUCOL_WIRE_DONE,
-	GPUCOL_WIRE_REFUSED,		/* a SLAB that cannot be pinned: PUTs go inline */
+	GPUCOL_WIRE_REFUSED,		/* there is no slab to be had: PUTs go inline */
 	GPUCOL_WIRE_RESULT,
 	GPUCOL_WIRE_RESULT_PART,
 	GPUCOL_WIRE_STATUS_ROWS,
@@ -131,7 +133,7 @@ typedef struct GpucolWireWelcome
 
 typedef struct GpucolWireSlab
 {
-	uint64_t	size;			/* of the memfd that comes with the message */
+	uint64_t	size;			/* that is wanted */
 } GpucolWireSlab;
 
 /*

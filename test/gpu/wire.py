@@ -9,7 +9,7 @@ import socket
 import struct
 import sys
 
-MAGIC, VERSION = 0x44475047, 6
+MAGIC, VERSION = 0x44475047, 7
 HELLO, SLAB, RUN, PUT, CANCEL, STATUS, EVICT, FAULT = range(1, 9)
 
 

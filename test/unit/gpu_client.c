@@ -53,6 +53,7 @@ static struct
 	uint64_t	result_rows;	/* of the next answer */
 	bool		fail;			/* the next request, while its pieces come */
 	bool		refuse;			/* the next request, before its list is taken */
+	bool		no_slab;		/* there is none to be had */
 	bool		senseless;		/* rows that the table does not have */
 }			stub;
 
@@ -91,22 +92,6 @@ write_message(GpucolWireType type, const void *payload, size_t n)
 	if (send(served, &header, sizeof(header), MSG_NOSIGNAL) < 0 ||
 		(n > 0 && send(served, payload, n, MSG_NOSIGNAL) < 0))
 		leave();
-}
-
-/* A message's header, and a descriptor that comes along. */
-static GpucolWireHeader
-read_header(int *descriptor)
-{
-	GpucolWireHeader header;
-	char		control[CMSG_SPACE(sizeof(int))];
-	struct iovec iov = {&header, sizeof(header)};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
-
-	if (recvmsg(served, &msg, MSG_WAITALL) != (ssize_t) sizeof(header))
-		leave();
-	if (CMSG_FIRSTHDR(&msg) != NULL)
-		memcpy(descriptor, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(int));
-	return header;
 }
 
 static bool
@@ -189,6 +174,36 @@ take_put(const char *payload)
 		at++;
 }
 
+/* Answer SLAB: with a descriptor. */
+static void
+give_slab(uint64_t size)
+{
+	GpucolWireHeader header = {GPUCOL_WIRE_MAGIC, GPUCOL_WIRE_VERSION, GPUCOL_WIRE_DONE, 0};
+	char		control[CMSG_SPACE(sizeof(int))] = {0};
+	struct iovec iov = {&header, sizeof(header)};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+	int			fd;
+
+	if (stub.no_slab)
+	{
+		write_message(GPUCOL_WIRE_REFUSED, NULL, 0);
+		return;
+	}
+	fd = memfd_create("stub", 0);
+	if (fd < 0 || ftruncate(fd, (off_t) size) != 0)
+		leave();
+	stub.slab_size = size;
+	stub.slab = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(int));
+	if (sendmsg(served, &msg, MSG_NOSIGNAL) < 0)
+		leave();
+	close(fd);
+}
+
 /* Give up in the middle of a request. */
 static void
 give_up(void)
@@ -264,9 +279,9 @@ imitate(void *arg)
 	served = (int) (intptr_t) arg;
 	for (;;)
 	{
-		int			descriptor = -1;
-		GpucolWireHeader header = read_header(&descriptor);
+		GpucolWireHeader header;
 
+		read_all(&header, sizeof(header));
 		read_all(payload, header.length);
 		if (header.type == GPUCOL_WIRE_HELLO)
 		{
@@ -279,10 +294,7 @@ imitate(void *arg)
 			GpucolWireSlab slab;
 
 			memcpy(&slab, payload, sizeof(slab));
-			stub.slab_size = slab.size;
-			stub.slab = mmap(NULL, slab.size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-			close(descriptor);
-			write_message(GPUCOL_WIRE_DONE, NULL, 0);
+			give_slab(slab.size);
 		}
 		else if (header.type == GPUCOL_WIRE_RUN && stub.refuse)
 			refuse_run();
@@ -626,6 +638,25 @@ test_results(const ArrayTable *table)
 	free(program);
 }
 
+/* Without a slab everything comes inline. */
+static void
+test_no_slab(const ArrayTable *table)
+{
+	GpucolProgram *program = make_program(false);
+
+	gpucol_wire_drop();
+	ask(table, program, 0);		/* a new connection */
+	for (int round = 0; round < 4; round++)
+	{
+		stub.no_slab = true;
+		stub.nheld = 0;
+		stub.result_rows = 20000;
+		CHECK(ask(table, program, 0) == 20000 && !stub.slab_result, "rows");
+	}
+	CHECK(stub.slab == NULL, "a slab");
+	free(program);
+}
+
 /* A prefetch names one segment at a time and asks for nothing twice. */
 static void
 test_prefetch(const ArrayTable *table)
@@ -664,6 +695,7 @@ main(void)
 	test_refused_list(&table);
 	test_senseless(&table);
 	test_results(&table);
+	test_no_slab(&table);
 	test_prefetch(&table);
 	gpucol_wire_drop();
 	array_table_free(&table);
