@@ -78,6 +78,20 @@ SELECT nodes('EXECUTE sums(0)');
 DEALLOCATE ALL;
 RESET plan_cache_mode;
 
+-- A program of thousands of instructions is declined: to plan it would take longer than the query.
+CREATE FUNCTION large(conditions int) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (VERBOSE, COSTS OFF) SELECT id FROM packed WHERE ' || (SELECT string_agg(format('id + %s = n', i), ' OR ') FROM generate_series(1, conditions) i) LOOP
+		RETURN NEXT left(line, 20) || ' ... ' || right(line, 40);
+	END LOOP;
+END $$;
+SET gpucol.pushdown = allow;
+SELECT large(20);
+SELECT large(2000);
+SET gpucol.pushdown = require;
+
 -- squares that exceed 128 bits, sums that do not
 CREATE TABLE huge (g int, v int8, n numeric(18,0)) USING gpucol;
 INSERT INTO huge SELECT i % 3, 9223372036854775807 - i, 999999999999999999 - i FROM generate_series(1, 3000) i;
