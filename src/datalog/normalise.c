@@ -65,6 +65,7 @@ expand_body(const DatalogProgram *program, List *body)
 	List	   *result = list_make1(NIL);
 	ListCell   *lc;
 
+	check_stack_depth();
 	foreach(lc, body)
 	{
 		DatalogLiteral *literal = lfirst(lc);

@@ -557,6 +557,7 @@ opens_expression(DatalogParser *parser)
 
 	while (depth > 0)
 	{
+		CHECK_FOR_INTERRUPTS();
 		gpucol_datalog_advance(&ahead);
 		if (ahead.token.kind == TOKEN_END)
 			return false;
@@ -626,6 +627,23 @@ opposite(GpucolRecFunction comparison)
 	}
 }
 
+/*
+ * The literal that alternatives are: a literal of one alternative of one literal is
+ * that literal itself.
+ */
+static DatalogLiteral *
+any_of(List *alternatives, int position)
+{
+	DatalogLiteral *literal;
+
+	if (list_length(alternatives) == 1 &&
+		list_length((List *) linitial(alternatives)) == 1)
+		return linitial((List *) linitial(alternatives));
+	literal = make_literal(DATALOG_OR, position);
+	literal->alternatives = alternatives;
+	return literal;
+}
+
 /* What holds when a literal does not; the literal is used up. */
 static DatalogLiteral *
 negate(DatalogLiteral *literal)
@@ -634,6 +652,8 @@ negate(DatalogLiteral *literal)
 	ListCell   *lc;
 	ListCell   *inner;
 
+	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
 	switch (literal->kind)
 	{
 		case DATALOG_ATOM:
@@ -652,15 +672,13 @@ negate(DatalogLiteral *literal)
 			/* not (a, b; c): one of not a, not b, and not c */
 			foreach(lc, literal->alternatives)
 			{
-				DatalogLiteral *any = make_literal(DATALOG_OR, literal->position);
+				List	   *any = NIL;
 
 				foreach(inner, (List *) lfirst(lc))
-					any->alternatives = lappend(any->alternatives,
-												list_make1(negate(lfirst(inner))));
-				body = lappend(body, any);
+					any = lappend(any, list_make1(negate(lfirst(inner))));
+				body = lappend(body, any_of(any, literal->position));
 			}
-			literal->alternatives = list_make1(body);
-			break;
+			return any_of(list_make1(body), literal->position);
 	}
 	return literal;
 }
@@ -677,8 +695,7 @@ parse_literal(DatalogParser *parser)
 	if (gpucol_datalog_at_symbol(parser, "(") && !opens_expression(parser))
 	{
 		gpucol_datalog_advance(parser);
-		literal = make_literal(DATALOG_OR, position);
-		literal->alternatives = parse_alternatives(parser);
+		literal = any_of(parse_alternatives(parser), position);
 		gpucol_datalog_expect(parser, ")");
 		return literal;
 	}

@@ -16,6 +16,8 @@
 
 #include <math.h>
 
+#include "miscadmin.h"
+
 #include "datalog/ast.h"
 #include "datalog/builder.h"
 #include "datalog/functors.h"
@@ -463,6 +465,7 @@ first_atom(const RulePlan *rule)
 			return i;
 		if (rule->done[i] || literal->kind != DATALOG_ATOM)
 			continue;
+		CHECK_FOR_INTERRUPTS();
 		cost = order_cost(rule, i);
 		if (best < 0 || cost < best_cost)
 		{

@@ -252,6 +252,12 @@ SELECT same_rows('.decl drawn(id:number, a:number, b:number, s:symbol, t:symbol)
 	(5, CASE WHEN strpos(s, t) > 0 OR t = '''' THEN t END), (6, CASE WHEN s > t COLLATE "C" THEN s END), (7, CASE WHEN s <= t COLLATE "C" THEN s END),
 	(8, CASE WHEN s ~ ''^[0-9a]+.*$'' THEN s END), (9, CASE WHEN NOT ((strpos(s, t) > 0 OR t = '''') AND s > ''5'' COLLATE "C") THEN s END),
 	(10, (a + trunc(b * 1.5)::int)::text)) v(x, y) WHERE y IS NOT NULL', 'id int, x int, y text');
+-- groups in negations of groups, and a negation as deep as one writes it
+SELECT same_rows('.decl drawn(id:number, a:number, b:number, s:symbol, t:symbol) .decl r(id:number, n:number)
+	r(id, 1) :- drawn(id, a, b, _, _), !(a > 3, !(b < 2; !(a = b))). r(id, 2) :- drawn(id, a, b, _, _), !((a < b; !(a = 1, b = 1)), !(b > 4)).
+	r(id, 3) :- drawn(id, a, b, s, t), !(!((a = b)); !(!(contains(s, t)), a < 9)). r(id, 4) :- drawn(id, a, _, _, _), ' || repeat('!(', 61) || 'a = 1' || repeat(')', 61) || '.', 'r',
+	'SELECT id, n FROM drawn, LATERAL (VALUES (1, NOT (a > 3 AND NOT (b < 2 OR NOT a = b))), (2, NOT ((a < b OR NOT (a = 1 AND b = 1)) AND NOT b > 4)),
+	(3, NOT (NOT a = b OR NOT (NOT (strpos(t, s) > 0 OR s = '''') AND a < 9))), (4, a <> 1)) v(n, c) WHERE c', 'id int, n int');
 -- computed texts in recursion, in the body of an aggregate, as keys of joins
 SELECT * FROM gpucol.datalog('.decl w(s:symbol, n:number) w("", 0). w(cat(s, to_string(n % 3)), n + 1) :- w(s, n), n < 5.
 	.decl r(n:number, s:symbol) r(strlen(s), s) :- w(s, _). r(c, "012") :- c = count : { w(s, n), contains("1", s), n bxor 1 > 2 }.
