@@ -6,8 +6,8 @@
  * The scan's outputs are the group keys and what is ranked.  The CPU engine's
  * threads make label-confidence rows of them (uncertain/rank_collect.h), one
  * collection for each set of rows that is ranked; then each set is ranked as a batch.
- * Where score and probability tie, PostgreSQL compares labels of class S, so ranking
- * such a set stays in one thread.
+ * Where rows tie in score and probability PostgreSQL compares labels of class S, and
+ * then x-tuples, so ranking stays in one thread from the first such rows on.
  *
  * A device that takes the scan does all this itself (kernel/shape.h): then the
  * run delivers groups with their answers, and what is left is to make arrays.
@@ -386,6 +386,46 @@ compare_labels(void *arg, int64_t a, int64_t b)
 	return c;
 }
 
+/* The x-tuple that x of a row stands for. */
+static Datum
+x_datum(const Set *set, int64 x)
+{
+	GpucolOutput output;
+	GpucolResultColumn column = {.cls = set->ranked->x_value.cls};
+	Node	   *expr = (Node *) set->ranked->x;
+	GpucolBytes bytes;
+	int64_t		small;
+	Datum		value;
+	bool		isnull;
+
+	if (!gpucol_collect_x(set->topk->collect, x, &bytes, &small))
+		column.i = &small;
+	else if (column.cls == GPUCOL_CLASS_S)
+		column.s = &bytes;
+	else
+		column.i = (const int64_t *) bytes.data;
+	gpucol_output_init(&output, exprType(expr), exprTypmod(expr), exprCollation(expr),
+					   &set->ranked->x_value);
+	gpucol_output_datums(&output, &column, 1, &value, &isnull);
+	return value;
+}
+
+/* Compare x-tuples as PostgreSQL does: rows tie in everything else. */
+static int
+compare_x(void *arg, int64_t a, int64_t b)
+{
+	Set		   *set = (Set *) arg;
+	MemoryContext old;
+	int			c;
+
+	MemoryContextReset(set->compare_context);
+	old = MemoryContextSwitchTo(set->compare_context);
+	c = DatumGetInt32(FunctionCall2Coll(&set->x_cmp, set->ranked->collation,
+										x_datum(set, a), x_datum(set, b)));
+	MemoryContextSwitchTo(old);
+	return c;
+}
+
 /* Compare labels of class F: as they are ordered, not as their bits are. */
 static int
 compare_floats(void *arg pg_attribute_unused(), int64_t a, int64_t b)
@@ -400,7 +440,7 @@ compare_floats(void *arg pg_attribute_unused(), int64_t a, int64_t b)
 	return (a > b) - (a < b);
 }
 
-/* Prepare compare_labels or compare_x. */
+/* Look up what compare_labels or compare_x calls. */
 static void
 init_compare(Set *set, Oid type, FmgrInfo *cmp)
 {
@@ -441,6 +481,7 @@ start_batch(Set *set)
 		.rankings = rankings,
 		.has_x = set->ranked->x != NULL,
 		.threads = gpucol_run_threads(topk->exec),
+		.cmp_arg = set,
 		.cancelled = cancelled
 	};
 	int			stores;
@@ -452,12 +493,16 @@ start_batch(Set *set)
 	if (set->ranked->label != NULL && set->label.cls == GPUCOL_CLASS_S)
 	{
 		init_compare(set, set->label_type, &set->label_cmp);
-		options.threads = 1;
 		options.label_cmp = compare_labels;
-		options.label_arg = set;
+		options.label_alone = true;
 	}
 	if (set->ranked->label != NULL && set->label.cls == GPUCOL_CLASS_F)
 		options.label_cmp = compare_floats;
+	if (set->ranked->x != NULL)
+	{
+		init_compare(set, exprType((Node *) set->ranked->x), &set->x_cmp);
+		options.x_cmp = compare_x;
+	}
 	set->batch = gpucol_batch_create(&topk->memory,
 									 gpucol_collect_rows(topk->collect, set - topk->sets,
 														 &stores, &groups, &names),
@@ -610,46 +655,6 @@ collect(GpucolTopk *topk)
  *-------------------------------------------------------------------------
  */
 
-/* The x-tuple that x of a row stands for. */
-static Datum
-x_datum(const Set *set, int64 x)
-{
-	GpucolOutput output;
-	GpucolResultColumn column = {.cls = set->ranked->x_value.cls};
-	Node	   *expr = (Node *) set->ranked->x;
-	GpucolBytes bytes;
-	int64_t		small;
-	Datum		value;
-	bool		isnull;
-
-	if (!gpucol_collect_x(set->topk->collect, x, &bytes, &small))
-		column.i = &small;
-	else if (column.cls == GPUCOL_CLASS_S)
-		column.s = &bytes;
-	else
-		column.i = (const int64_t *) bytes.data;
-	gpucol_output_init(&output, exprType(expr), exprTypmod(expr), exprCollation(expr),
-					   &set->ranked->x_value);
-	gpucol_output_datums(&output, &column, 1, &value, &isnull);
-	return value;
-}
-
-/* Compare x-tuples as PostgreSQL does: rows tie in everything else. */
-static int
-compare_x(void *arg, int64_t a, int64_t b)
-{
-	Set		   *set = (Set *) arg;
-	MemoryContext old;
-	int			c;
-
-	MemoryContextReset(set->compare_context);
-	old = MemoryContextSwitchTo(set->compare_context);
-	c = DatumGetInt32(FunctionCall2Coll(&set->x_cmp, set->ranked->collation,
-										x_datum(set, a), x_datum(set, b)));
-	MemoryContextSwitchTo(old);
-	return c;
-}
-
 /* The error of an x-tuple whose probabilities exceed 1. */
 static void
 report_mass(Set *set)
@@ -677,8 +682,7 @@ rank_groups(Set *set, uint32 upto)
 			report_mass(set);
 		if (status == GPUCOL_UNSUPPORTED)
 		{
-			init_compare(set, exprType((Node *) set->ranked->x), &set->x_cmp);
-			gpucol_batch_compare_x(set->batch, compare_x, set);
+			gpucol_batch_rank_alone(set->batch);
 			continue;
 		}
 		if (status != GPUCOL_OK && status != GPUCOL_CANCELLED)

@@ -47,9 +47,8 @@ struct GpucolBatch
 	uint32_t	ngroups;
 	GpucolBatchAnswer *answers; /* [ngroups * nrankings] */
 
-	int			(*x_cmp) (void *arg, int64_t a, int64_t b); /* NULL: not needed so far */
-	void	   *x_arg;
-	_Atomic bool x_needed;
+	bool		alone;			/* rank in one thread */
+	_Atomic bool order_needed;	/* that only one thread may ask for */
 
 	GpucolCpuPool *pool;		/* of at least as many threads as workers */
 	int			nworkers;
@@ -136,16 +135,24 @@ gpucol_batch_group_rows(const GpucolBatch *b, uint32_t group)
  *-------------------------------------------------------------------------
  */
 
+/* An order is needed that only one thread may ask for; any will do, since the step is done again. */
+static bool
+any_order(GpucolBatch *b, int64_t l, int64_t r)
+{
+	atomic_store_explicit(&b->order_needed, true, memory_order_relaxed);
+	return l < r;
+}
+
 /* The order of rows that differ in x only; those without x-tuple come last. */
 static bool
 x_before(GpucolBatch *b, int64_t l, int64_t r)
 {
-	if (l == r || l < 0 || r < 0 || (l < GPUCOL_BATCH_X_NAME && r < GPUCOL_BATCH_X_NAME))
+	if (l == r || l < 0 || r < 0 || b->options.x_cmp == NULL ||
+		(l < GPUCOL_BATCH_X_NAME && r < GPUCOL_BATCH_X_NAME))
 		return (uint64_t) l < (uint64_t) r;
-	if (b->x_cmp != NULL)
-		return b->x_cmp(b->x_arg, l, r) < 0;
-	atomic_store_explicit(&b->x_needed, true, memory_order_relaxed);
-	return l < r;
+	if (!b->alone)
+		return any_order(b, l, r);
+	return b->options.x_cmp(b->options.cmp_arg, l, r) < 0;
 }
 
 /* Does row a rank before row b? */
@@ -156,15 +163,15 @@ ranks_before(GpucolBatch *b, const GpucolBatchRow *l, const GpucolBatchRow *r)
 		return l->score > r->score;
 	if (l->p != r->p)
 		return l->p > r->p;
-	if (b->options.label_cmp == NULL)
+	if (l->label != r->label)
 	{
-		if (l->label != r->label)
-			return l->label < r->label;
-	}
-	else
-	{
-		int			c = b->options.label_cmp(b->options.label_arg, l->label, r->label);
+		int			c;
 
+		if (b->options.label_cmp == NULL)
+			return l->label < r->label;
+		if (b->options.label_alone && !b->alone)
+			return any_order(b, l->label, r->label);
+		c = b->options.label_cmp(b->options.cmp_arg, l->label, r->label);
 		if (c != 0)
 			return c < 0;
 	}
@@ -546,25 +553,23 @@ gpucol_batch_step(GpucolBatch *b, int64_t rows)
 	while (b->until < b->ngroups && gpucol_rank_rows_before(b->rows, b->until + 1) <= end)
 		b->until++;
 	atomic_store(&b->next, b->done);
-	if (b->pool != NULL && b->nworkers > 1 && b->x_cmp == NULL)
+	if (b->pool != NULL && b->nworkers > 1 && !b->alone)
 		gpucol_cpu_pool_run(b->pool, work_share, b);
 	else
 		work_share(b, 0);
-	for (int i = 0; i < b->nworkers; i++)
+	for (int i = 0; i < (b->alone ? 1 : b->nworkers); i++)
 		if (b->workers[i].status != GPUCOL_OK)
 			return b->workers[i].status;
-	if (b->x_cmp == NULL && atomic_load(&b->x_needed))
+	if (!b->alone && atomic_load(&b->order_needed))
 		return GPUCOL_UNSUPPORTED;
 	b->done = b->until;
 	return GPUCOL_OK;
 }
 
 void
-gpucol_batch_compare_x(GpucolBatch *b, int (*x_cmp) (void *arg, int64_t a, int64_t b),
-					   void *arg)
+gpucol_batch_rank_alone(GpucolBatch *b)
 {
-	b->x_cmp = x_cmp;
-	b->x_arg = arg;
+	b->alone = true;
 }
 
 uint32_t

@@ -43,11 +43,13 @@ typedef struct GpucolBatchOptions
 	int			threads;		/* that rank */
 
 	/*
-	 * Order of labels where it is not that of int64.  May only be given with
-	 * threads = 1 if it is not safe in threads.
+	 * Order of labels where it is not that of int64; `label_alone`: only one thread
+	 * may ask for it.  Order of named x-tuples, which only one thread may ask for.
 	 */
 	int			(*label_cmp) (void *arg, int64_t a, int64_t b);
-	void	   *label_arg;
+	bool		label_alone;
+	int			(*x_cmp) (void *arg, int64_t a, int64_t b);
+	void	   *cmp_arg;
 
 	/* asked now and then, from any thread; true: the call returns CANCELLED */
 	bool		(*cancelled) (void *arg);
@@ -78,14 +80,12 @@ extern void gpucol_batch_set_k(GpucolBatch *batch, int r, const int32_t *k);
  * Rank some more groups, about `rows` rows of them.  GPUCOL_END when all are
  * ranked, GPUCOL_OK to be called again.  GPUCOL_CANCELLED: may be called again
  * and then takes up where it stopped.  GPUCOL_UNSUPPORTED: likewise, but only after
- * gpucol_batch_compare_x, because rows differ in nothing but named x-tuples.
+ * gpucol_batch_rank_alone, because an order is needed that one thread may ask for.
  */
 extern GpucolStatus gpucol_batch_step(GpucolBatch *batch, int64_t rows);
 
-/* The order of named x-tuples; ranks in one thread from now on. */
-extern void gpucol_batch_compare_x(GpucolBatch *batch,
-								   int (*x_cmp) (void *arg, int64_t a, int64_t b),
-								   void *arg);
+/* Rank in the caller's thread alone from now on. */
+extern void gpucol_batch_rank_alone(GpucolBatch *batch);
 
 /* Groups [0, *done) have their answers. */
 extern uint32_t gpucol_batch_done(const GpucolBatch *batch);

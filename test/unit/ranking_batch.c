@@ -274,14 +274,17 @@ errors(void)
 	gpucol_rank_rows_destroy(collected);
 }
 
-/* Labels by their own comparison function, called for ties only. */
+/*
+ * Labels by their own comparison function, called for ties only; by one thread only
+ * if it must be, which the batch says when it needs it.
+ */
 static void
-own_label_order(void)
+own_label_order(bool alone, bool ties)
 {
 	long		calls = 0;
 	GpucolBatchRanking ranking = {GPUCOL_RANK_U_TOPK, 3, 0};
-	GpucolBatchOptions options = {.rankings = &ranking,.nrankings = 1,.threads = 1,
-	.label_cmp = backwards,.label_arg = &calls};
+	GpucolBatchOptions options = {.rankings = &ranking,.nrankings = 1,.threads = alone ? 3 : 1,
+	.label_cmp = backwards,.label_alone = alone,.cmp_arg = &calls};
 	GpucolRankRows *collected = gpucol_rank_rows_create(&memory, 1);
 	GpucolBatch *batch = gpucol_batch_create(&memory, collected, &options);
 	const GpucolBatchAnswer *answer;
@@ -289,14 +292,19 @@ own_label_order(void)
 	for (int i = 0; i < 100; i++)
 	{
 		groups[i] = 0;
-		rows[i] = (GpucolBatchRow) {i / 50, 0.9, i, -1};
+		rows[i] = (GpucolBatchRow) {ties ? i / 50 : i, 0.9, i, -1};
 	}
 	gpucol_rank_rows_add(collected, 0, 0, 100, groups, rows);
 	gpucol_batch_prepare(batch, 1, 1, NULL, NULL);
+	if (alone && ties)
+	{
+		CHECK(gpucol_batch_step(batch, 1) == GPUCOL_UNSUPPORTED && calls == 0, "%ld calls", calls);
+		gpucol_batch_rank_alone(batch);
+	}
 	CHECK(gpucol_batch_step(batch, 1) == GPUCOL_OK, "step");
 	answer = gpucol_batch_answer(batch, 0, 0);
 	CHECK(answer->count == 3 && answer->labels[0] == 99 && answer->labels[1] == 98 &&
-		  answer->labels[2] == 97 && calls > 0, "%d, %ld calls", answer->count, calls);
+		  answer->labels[2] == 97 && (calls > 0) == ties, "%d, %ld calls", answer->count, calls);
 	gpucol_batch_destroy(batch);
 	gpucol_rank_rows_destroy(collected);
 }
@@ -354,7 +362,9 @@ main(void)
 		order_of_rows(0, 3, stores);
 	}
 	errors();
-	own_label_order();
+	own_label_order(false, true);
+	own_label_order(true, true);
+	own_label_order(true, false);
 	own_k();
 	return check_summary("ranking_batch");
 }
