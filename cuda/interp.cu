@@ -13,7 +13,7 @@
 #include "launch.cuh"
 
 template <int MODE>
-__global__ void __launch_bounds__(GPUCOL_INTERP_THREADS)
+__global__ void __launch_bounds__(GPUCOL_INTERP_THREADS, GPUCOL_INTERP_BLOCKS)
 interp_kernel(const __grid_constant__ GpucolInterpPlan plan)
 {
 	interp_run<MODE, InterpretedProgram>(plan);

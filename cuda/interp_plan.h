@@ -76,7 +76,8 @@ struct GpucolInterpOutput
 struct GpucolInterpPlan
 {
 	GpucolScanPlan scan;
-	const GpucolInstr *instrs;
+	const GpucolInstr *instrs;	/* constants; the filter; the rest, with what it needs
+								 * of the filter */
 	const GpucolConst *consts;
 	const GpucolProgramColumn *columns;
 	const uint16_t *keys;
@@ -84,13 +85,13 @@ struct GpucolInterpPlan
 	const GpucolAcc *accs;
 	const uint8_t *const *host;	/* host test results */
 	const uint32_t *host_size;	/* numbers of each; NULL's result follows */
+	uint16_t	filter_start;	/* ends of the constants, of the filter, and of all */
+	uint16_t	filter_end;
 	uint16_t	ninstrs;
-	uint16_t	nfilter_instrs;
 	uint16_t	filter;
 	uint16_t	nkeys;
 	uint16_t	naccs;
 	uint16_t	nwords;
-	uint16_t	has_decimal;
 	uint16_t	unused;
 	GpucolHashTable groups;		/* nkeys > 0 */
 	GpucolHashTable distinct;	/* key: accumulator and group, value */

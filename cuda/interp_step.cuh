@@ -1,10 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * interp_step.cuh
- *	  One instruction for one row: the meaning of every opcode on the device.
+ *	  One instruction for a few rows: the meaning of every opcode on the device.
  *
- * The interpreter calls step() with instructions from memory; compiled programs
- * call it with constants, whereupon only one case is left of it.
+ * The interpreter calls step() with instructions from memory, and R rows share
+ * what it costs to find out what is to be done; compiled programs call it with
+ * constants and one row, whereupon only one case is left of it.
+ *
+ * Rows that are not in play are computed too, for the other lanes of a warp do so
+ * anyway: only their errors do not count.
  *
  * Compiled with -fmad=false: PostgreSQL's products and sums are rounded apart.
  *
@@ -23,34 +27,66 @@
 typedef __int128 int128;
 typedef unsigned __int128 uint128;
 
-/* The registers of one row. */
+/* The registers of R rows; sets of rows are masks, bit r being row r. */
+template <int R>
 struct Registers
 {
-	int64_t		v[GPUCOL_MAX_REGS];
-	int64_t		high[GPUCOL_MAX_REGS];	/* D only */
-	uint64_t	nulls;
+	static constexpr uint32_t ALL = (1u << R) - 1;
 
-	__device__ bool
-	null(uint16_t r) const
+	int64_t		v[GPUCOL_MAX_REGS][R];
+	int64_t		high[GPUCOL_MAX_REGS][R];	/* D only */
+	uint8_t		nulls[GPUCOL_MAX_REGS];
+
+	/* Rows where a bool is true. */
+	__device__ uint32_t
+	truths(uint16_t reg) const
 	{
-		return nulls >> r & 1;
-	}
-	__device__ bool
-	truth(uint16_t r) const
-	{
-		return v[r] && !null(r);
+		uint32_t	rows = 0;
+
+#pragma unroll
+		for (int r = 0; r < R; r++)
+			rows |= (uint32_t) (v[reg][r] != 0) << r;
+		return rows & ~nulls[reg];
 	}
 	__device__ double
-	f(uint16_t r) const
+	f(uint16_t reg, int r) const
 	{
-		return __longlong_as_double(v[r]);
+		return __longlong_as_double(v[reg][r]);
 	}
 	__device__ int128
-	d(uint16_t r) const
+	d(uint16_t reg, int r) const
 	{
-		return (int128) ((uint128) (uint64_t) high[r] << 64 | (uint64_t) v[r]);
+		return (int128) ((uint128) (uint64_t) high[reg][r] << 64 | (uint64_t) v[reg][r]);
+	}
+	__device__ void
+	set_d(uint16_t reg, int r, int128 x)
+	{
+		v[reg][r] = (int64_t) x;
+		high[reg][r] = (int64_t) (x >> 64);
 	}
 };
+
+/* The registers of one of these rows. */
+template <int R>
+struct RowRegisters
+{
+	const Registers<R> &registers;
+	int			row;
+
+	__device__ bool null(uint16_t reg) const { return registers.nulls[reg] >> row & 1; }
+	__device__ bool truth(uint16_t reg) const { return registers.v[reg][row] && !null(reg); }
+	__device__ int64_t v(uint16_t reg) const { return registers.v[reg][row]; }
+	__device__ int64_t high(uint16_t reg) const { return registers.high[reg][row]; }
+	__device__ double f(uint16_t reg) const { return registers.f(reg, row); }
+	__device__ int128 d(uint16_t reg) const { return registers.d(reg, row); }
+};
+
+/* Remember the error of the first row that has one. */
+__device__ __forceinline__ void
+report(const GpucolInterpPlan &plan, unsigned long long ordinal, int status)
+{
+	atomicMin(plan.error, ordinal << 8 | (unsigned) status);
+}
 
 __device__ __forceinline__ bool
 is_inf(double x)
@@ -108,51 +144,76 @@ rescale(int128 x, int power, int128 *r)
 	return GPUCOL_OK;
 }
 
-/* Where a row lies; `columns[slot]` is its chunk of a column. */
-template <class Columns>
+/* Where R rows lie; `columns[slot]` is their chunk of a column. */
+template <int R, class Columns>
 struct Place
 {
 	const Columns &columns;
 	uint32_t	vector;
-	int			row;
+	unsigned long long first;	/* ordinal of the vector's first row */
+	int			row[R];			/* of the vector */
 };
 
-/* Load a column into a register; returns a status. */
-template <class Columns>
-__device__ __forceinline__ int
-load_column(const GpucolInterpPlan &plan, const Place<Columns> &place, uint16_t op,
-			int slot, uint16_t dst, Registers &reg)
+/* Load a constant into a register. */
+template <int R>
+__device__ __forceinline__ void
+load_constant(const GpucolInterpPlan &plan, const GpucolInstr &in, Registers<R> &reg)
 {
-	const GpucolDeviceChunk &chunk = place.columns[slot];
-	uint64_t	code;
+	const GpucolConst &c = plan.consts[in.aux];
 
-	reg.v[dst] = 0;
-	if (op == GPUCOL_OP_LOAD_D)
-		reg.high[dst] = 0;
-	if (row_is_null(chunk, place.vector, place.row))
+#pragma unroll
+	for (int r = 0; r < R; r++)
 	{
-		reg.nulls |= 1ull << dst;
-		return GPUCOL_OK;
+		if (in.op == GPUCOL_OP_CONST_D)
+			reg.high[in.dst][r] = c.v.d.hi;
+		reg.v[in.dst][r] = c.v.i;
 	}
-	code = chunk_code(chunk, place.vector, place.row);
+	reg.nulls[in.dst] = c.isnull ? Registers<R>::ALL : 0;
+}
+
+/* Load a column into a register; returns the rows' statuses, a byte each. */
+template <int R, class Columns>
+__device__ __forceinline__ uint32_t
+load_column(const GpucolInterpPlan &plan, const Place<R, Columns> &place, uint16_t op,
+			int slot, uint16_t dst, Registers<R> &reg, uint32_t *nulls)
+{
+	const GpucolDeviceChunk chunk = place.columns[slot];	/* one wait, not one a member */
+	uint64_t	code[R];
+	uint32_t	bad = 0;
+
+	if (chunk.all_null)
+	{
+		*nulls = Registers<R>::ALL;
+		return 0;
+	}
+	if (chunk.nulls)
+#pragma unroll
+		for (int r = 0; r < R; r++)
+			*nulls |= (uint32_t) row_is_null(chunk, place.vector, place.row[r]) << r;
+#pragma unroll
+	for (int r = 0; r < R; r++)
+		code[r] = chunk_code(chunk, place.vector, place.row[r]);
 	if (op == GPUCOL_OP_LOAD_F)
-		reg.v[dst] = __double_as_longlong(float_of_code(chunk, code));
-	else
 	{
-		int64_t		x = integer_of_code(chunk, code);
-
-		reg.v[dst] = x;
-		if (op == GPUCOL_OP_LOAD_D)
-		{
-			int128		y;
-			int			status = rescale(x, plan.columns[slot].scale - chunk.scale, &y);
-
-			reg.v[dst] = (int64_t) y;
-			reg.high[dst] = (int64_t) (y >> 64);
-			return status;
-		}
+#pragma unroll
+		for (int r = 0; r < R; r++)
+			reg.v[dst][r] = __double_as_longlong(float_of_code(chunk, code[r]));
+		return 0;
 	}
-	return GPUCOL_OK;
+#pragma unroll
+	for (int r = 0; r < R; r++)
+		reg.v[dst][r] = integer_of_code(chunk, code[r]);
+	if (op == GPUCOL_OP_LOAD_D)
+#pragma unroll
+		for (int r = 0; r < R; r++)
+		{
+			int128		x;
+			int			status = rescale(reg.v[dst][r], plan.columns[slot].scale - chunk.scale, &x);
+
+			reg.set_d(dst, r, x);
+			bad |= (uint32_t) (*nulls >> r & 1 ? GPUCOL_OK : status) << 8 * r;
+		}
+	return bad;
 }
 
 /* Float arithmetic as PostgreSQL checks it. */
@@ -184,41 +245,96 @@ float_binary(uint16_t op, int aux, double x, double y, double *r)
 	}
 }
 
-/* Integer arithmetic with PostgreSQL's range checks. */
+/*
+ * Integer arithmetic with PostgreSQL's range checks.  Where the result is narrower
+ * than int64 so are the operands.
+ */
 __device__ __forceinline__ int
-integer_binary(uint16_t op, int aux, int64_t x, int64_t y, int64_t *r)
+narrow_binary(uint16_t op, int aux, int64_t x, int64_t y, int64_t *r)
 {
-	int128		wide;
-
 	switch (op)
 	{
 		case GPUCOL_OP_ADD_I:
-			wide = (int128) x + y;
+			*r = x + y;
 			break;
 		case GPUCOL_OP_SUB_I:
-			wide = (int128) x - y;
+			*r = x - y;
 			break;
 		case GPUCOL_OP_MUL_I:
-			wide = (int128) x * y;
+			*r = (int64_t) (int32_t) x * (int32_t) y;
 			break;
-		case GPUCOL_OP_DIV_I:
+		default:
 			if (y == 0)
 				return GPUCOL_DIVISION_BY_ZERO;
-			wide = y == -1 ? -(int128) x : (int128) (x / y);
-			if (y != -1)
-			{
-				*r = (int64_t) wide;
-				return GPUCOL_OK;
-			}
-			break;
-		default:				/* MOD_I */
-			if (y == 0)
-				return GPUCOL_DIVISION_BY_ZERO;
-			*r = y == -1 ? 0 : x % y;
-			return GPUCOL_OK;
+			if (op == GPUCOL_OP_DIV_I)
+				*r = y == -1 ? -x : (int32_t) x / (int32_t) y;
+			else
+				*r = y == -1 ? 0 : (int32_t) x % (int32_t) y;
 	}
-	*r = (int64_t) wide;
-	return wide != (int128) *r ? range_error(aux) : fit_error(*r, aux);
+	return fit_error(*r, aux);
+}
+
+__device__ __forceinline__ int
+integer_binary(uint16_t op, int aux, int64_t x, int64_t y, int64_t *r)
+{
+	bool		over = false;
+
+	if (aux != 8)
+		return narrow_binary(op, aux, x, y, r);
+	switch (op)
+	{
+		case GPUCOL_OP_ADD_I:
+			*r = (int64_t) ((uint64_t) x + (uint64_t) y);
+			over = ((x ^ *r) & (y ^ *r)) < 0;
+			break;
+		case GPUCOL_OP_SUB_I:
+			*r = (int64_t) ((uint64_t) x - (uint64_t) y);
+			over = ((x ^ y) & (x ^ *r)) < 0;
+			break;
+		case GPUCOL_OP_MUL_I:
+			*r = (int64_t) ((uint64_t) x * (uint64_t) y);
+			over = __mul64hi(x, y) != *r >> 63;
+			break;
+		default:
+			if (y == 0)
+				return GPUCOL_DIVISION_BY_ZERO;
+			if (op == GPUCOL_OP_MOD_I)
+				*r = y == -1 ? 0 : x % y;
+			else if (y == -1)
+			{
+				*r = (int64_t) -(uint64_t) x;
+				over = x == INT64_MIN;
+			}
+			else
+				*r = x / y;
+	}
+	return over ? GPUCOL_INT8_OUT_OF_RANGE : GPUCOL_OK;
+}
+
+/* Decimal arithmetic; true if it left int128. */
+template <int R>
+__device__ __forceinline__ bool
+decimal_result(const GpucolInstr &in, const Registers<R> &reg, int row, int128 *r)
+{
+	int128		x = in.op == GPUCOL_OP_I_TO_D ? (int128) reg.v[in.a][row] : reg.d(in.a, row);
+	int128		y;
+
+	switch (in.op)
+	{
+		case GPUCOL_OP_ADD_D:
+			return add128(x, reg.d(in.b, row), r);
+		case GPUCOL_OP_SUB_D:
+			y = reg.d(in.b, row);
+			return add128(x, -y, r) | (y == -y && y != 0);
+		case GPUCOL_OP_MUL_D:
+			return mul128(x, reg.d(in.b, row), r);
+		case GPUCOL_OP_RESCALE_D:
+		case GPUCOL_OP_I_TO_D:
+			return rescale(x, in.aux, r) != GPUCOL_OK;
+		default:				/* NEG_D, ABS_D */
+			*r = in.op == GPUCOL_OP_NEG_D || x < 0 ? -x : x;
+			return x == -x && x != 0;
+	}
 }
 
 __device__ __forceinline__ bool
@@ -243,24 +359,66 @@ find_constant(const GpucolConst *list, uint32_t n, int64_t x)
 	return list[a].v.i == x;
 }
 
-/*
- * Evaluate one instruction for one row.  Returns the error that the row has
- * there, if the row counts for it.
- */
-template <class Columns>
-__device__ __forceinline__ int
-step(const GpucolInterpPlan &plan, const Place<Columns> &place, const GpucolInstr &in, Registers &reg)
+/* Is x among the constants of an instruction?  NULL if it is not but one of them is. */
+__device__ __forceinline__ bool
+in_constants(const GpucolInterpPlan &plan, const GpucolInstr &in, int64_t x, bool *null)
 {
+	bool		found = false;
+
+	if (!in.aux)				/* no constant is NULL (lower_program.cu) */
+		return find_constant(plan.consts + in.b, in.c, x);
+	for (int i = 0; i < in.c; i++)
+		found |= !plan.consts[in.b + i].isnull && plan.consts[in.b + i].v.i == x;
+	*null = !found;
+	return found;
+}
+
+/*
+ * Rows of `on` without those whose status is an error and which count for the
+ * instruction; the register of all that have one becomes 0.
+ */
+template <int R, class Columns>
+__device__ __forceinline__ uint32_t
+leave_failed(const GpucolInterpPlan &plan, const Place<R, Columns> &place, const GpucolInstr &in, Registers<R> &reg,
+			 uint32_t bad, uint32_t on)
+{
+	uint32_t	counted = in.mask == GPUCOL_NO_REG ? on : on & reg.truths(in.mask);
+
+#pragma unroll
+	for (int r = 0; r < R; r++)
+		if (bad >> 8 * r & 0xff)
+		{
+			reg.v[in.dst][r] = 0;
+			if (counted >> r & 1)
+			{
+				report(plan, place.first + place.row[r], bad >> 8 * r & 0xff);
+				on &= ~(1u << r);
+			}
+		}
+	return on;
+}
+
+/*
+ * Evaluate one instruction for R rows; `on` are those whose errors count.  Returns
+ * those of them that had none, having reported it.
+ */
+template <int R, class Columns>
+__device__ __forceinline__ uint32_t
+step(const GpucolInterpPlan &plan, const Place<R, Columns> &place, const GpucolInstr &in, Registers<R> &reg, uint32_t on)
+{
+	static_assert(R >= 1 && R <= 4, "a status is a byte of a word");
 	uint16_t	dst = in.dst,
 				a = in.a,
 				b = in.b,
 				c = in.c;
-	uint64_t	bit = 1ull << dst;
-	int			status = GPUCOL_OK;
-	bool		an = a < GPUCOL_MAX_REGS && reg.null(a);
-	bool		bn = b < GPUCOL_MAX_REGS && reg.null(b);
+	uint32_t	an = a < GPUCOL_MAX_REGS ? reg.nulls[a] : 0;
+	uint32_t	bn = b < GPUCOL_MAX_REGS ? reg.nulls[b] : 0;
+	uint32_t	nulls = an;		/* of the result */
+	uint32_t	bad = 0;		/* statuses, a byte a row */
 
-	reg.nulls &= ~bit;
+#define EACH_ROW _Pragma("unroll") for (int r = 0; r < R; r++)
+#define EACH_ROW_ROLLED _Pragma("unroll 1") for (int r = 0; r < R; r++)
+#define STATUS(r, s) (bad |= (uint32_t) (s) << 8 * (r))
 	switch (in.op)
 	{
 		case GPUCOL_OP_LOAD_I:
@@ -268,157 +426,141 @@ step(const GpucolInterpPlan &plan, const Place<Columns> &place, const GpucolInst
 		case GPUCOL_OP_LOAD_F:
 		case GPUCOL_OP_LOAD_B:
 		case GPUCOL_OP_LOAD_S:
-			status = load_column(plan, place, in.op, in.aux, dst, reg);
+			nulls = 0;
+			bad = load_column(plan, place, in.op, in.aux, dst, reg, &nulls);
 			break;
-		case GPUCOL_OP_CONST_D:
-			reg.high[dst] = plan.consts[in.aux].v.d.hi;
-			[[fallthrough]];
 		case GPUCOL_OP_CONST_I:
+		case GPUCOL_OP_CONST_D:
 		case GPUCOL_OP_CONST_F:
 		case GPUCOL_OP_CONST_B:
-			reg.v[dst] = plan.consts[in.aux].v.i;
-			if (plan.consts[in.aux].isnull)
-				reg.nulls |= bit;
+			load_constant(plan, in, reg);
+			return on;
+
+#define INTEGERS(NAME) \
+		case GPUCOL_OP_##NAME: \
+			nulls = an | bn; \
+			EACH_ROW \
+			{ \
+				int64_t		x = 0; \
+				int			s = integer_binary(GPUCOL_OP_##NAME, in.aux, reg.v[a][r], reg.v[b][r], &x); \
+				\
+				reg.v[dst][r] = x; \
+				STATUS(r, nulls >> r & 1 ? GPUCOL_OK : s); \
+			} \
 			break;
-		case GPUCOL_OP_ADD_I:
-		case GPUCOL_OP_SUB_I:
-		case GPUCOL_OP_MUL_I:
-		case GPUCOL_OP_DIV_I:
-		case GPUCOL_OP_MOD_I:
-			if (an || bn)
-				reg.nulls |= bit;
-			else
-				status = integer_binary(in.op, in.aux, reg.v[a], reg.v[b], &reg.v[dst]);
-			break;
+		INTEGERS(ADD_I)
+		INTEGERS(SUB_I)
+		INTEGERS(MUL_I)
+		INTEGERS(DIV_I)
+		INTEGERS(MOD_I)
+#undef INTEGERS
 		case GPUCOL_OP_NEG_I:
 		case GPUCOL_OP_ABS_I:
-			if (an)
-				reg.nulls |= bit;
-			else if (in.op == GPUCOL_OP_ABS_I && reg.v[a] >= 0)
-				reg.v[dst] = reg.v[a];
-			else
-				status = integer_binary(GPUCOL_OP_SUB_I, in.aux, 0, reg.v[a], &reg.v[dst]);
+			EACH_ROW
+			{
+				int64_t		x = reg.v[a][r];
+				int			s = GPUCOL_OK;
+
+				if (in.op == GPUCOL_OP_NEG_I || x < 0)
+					s = integer_binary(GPUCOL_OP_SUB_I, in.aux, 0, x, &x);
+				reg.v[dst][r] = x;
+				STATUS(r, nulls >> r & 1 ? GPUCOL_OK : s);
+			}
 			break;
 		case GPUCOL_OP_CHECK_I:
-			if (an)
-				reg.nulls |= bit;
-			else
-				status = fit_error(reg.v[dst] = reg.v[a], in.aux);
+			EACH_ROW
+			{
+				reg.v[dst][r] = reg.v[a][r];
+				STATUS(r, nulls >> r & 1 ? GPUCOL_OK : fit_error(reg.v[a][r], in.aux));
+			}
 			break;
 		case GPUCOL_OP_ADD_D:
 		case GPUCOL_OP_SUB_D:
 		case GPUCOL_OP_MUL_D:
+			nulls = an | bn;
+			[[fallthrough]];
 		case GPUCOL_OP_NEG_D:
 		case GPUCOL_OP_ABS_D:
 		case GPUCOL_OP_RESCALE_D:
 		case GPUCOL_OP_I_TO_D:
-			{
-				int128		r = 0;
-				bool		over = false;
-
-				if (an || (bn && in.op <= GPUCOL_OP_MUL_D))
+			EACH_ROW_ROLLED
+				if (!(nulls >> r & 1))
 				{
-					reg.nulls |= bit;
-					break;
-				}
-				if (in.op == GPUCOL_OP_ADD_D)
-					over = add128(reg.d(a), reg.d(b), &r);
-				else if (in.op == GPUCOL_OP_SUB_D)
-				{
-					int128		y = reg.d(b);
+					int128		x = 0;
 
-					over = y == -y && y != 0;
-					over |= add128(reg.d(a), -y, &r);
+					STATUS(r, decimal_result(in, reg, r, &x) ? GPUCOL_UNSUPPORTED : GPUCOL_OK);
+					reg.set_d(dst, r, x);
 				}
-				else if (in.op == GPUCOL_OP_MUL_D)
-					over = mul128(reg.d(a), reg.d(b), &r);
-				else if (in.op == GPUCOL_OP_RESCALE_D)
-					over = rescale(reg.d(a), in.aux, &r) != GPUCOL_OK;
-				else if (in.op == GPUCOL_OP_I_TO_D)
-					over = rescale(reg.v[a], in.aux, &r) != GPUCOL_OK;
-				else
-				{
-					r = reg.d(a);
-					if (in.op == GPUCOL_OP_NEG_D || r < 0)
-					{
-						over = r == -r && r != 0;
-						r = -r;
-					}
-				}
-				reg.v[dst] = (int64_t) r;
-				reg.high[dst] = (int64_t) (r >> 64);
-				status = over ? GPUCOL_UNSUPPORTED : GPUCOL_OK;
-				break;
-			}
-		case GPUCOL_OP_ADD_F:
-		case GPUCOL_OP_SUB_F:
-		case GPUCOL_OP_MUL_F:
-		case GPUCOL_OP_DIV_F:
-			{
-				double		r = 0;
+			break;
 
-				if (an || bn)
-					reg.nulls |= bit;
-				else
-					status = float_binary(in.op, in.aux, reg.f(a), reg.f(b), &r);
-				reg.v[dst] = __double_as_longlong(r);
-				break;
-			}
+#define FLOATS(NAME) \
+		case GPUCOL_OP_##NAME: \
+			nulls = an | bn; \
+			EACH_ROW \
+			{ \
+				double		x = 0; \
+				int			s = float_binary(GPUCOL_OP_##NAME, in.aux, reg.f(a, r), reg.f(b, r), &x); \
+				\
+				reg.v[dst][r] = __double_as_longlong(x); \
+				STATUS(r, nulls >> r & 1 ? GPUCOL_OK : s); \
+			} \
+			break;
+		FLOATS(ADD_F)
+		FLOATS(SUB_F)
+		FLOATS(MUL_F)
+		FLOATS(DIV_F)
+#undef FLOATS
 		case GPUCOL_OP_NEG_F:
-			reg.v[dst] = __double_as_longlong(-reg.f(a));
-			reg.nulls |= an ? bit : 0;
+			EACH_ROW
+				reg.v[dst][r] = __double_as_longlong(-reg.f(a, r));
 			break;
 		case GPUCOL_OP_ABS_F:
-			reg.v[dst] = __double_as_longlong(fabs(reg.f(a)));
-			reg.nulls |= an ? bit : 0;
+			EACH_ROW
+				reg.v[dst][r] = __double_as_longlong(fabs(reg.f(a, r)));
 			break;
 		case GPUCOL_OP_ROUND_F:
+			EACH_ROW
 			{
-				double		x = reg.f(a),
-							r = (double) (float) x;
+				double		x = reg.f(a, r),
+							y = (double) (float) x;
 
-				reg.v[dst] = __double_as_longlong(r);
-				if (an)
-					reg.nulls |= bit;
-				else if (is_inf(r) && !is_inf(x))
-					status = GPUCOL_FLOAT_OVERFLOW;
-				else if (r == 0 && x != 0)
-					status = GPUCOL_FLOAT_UNDERFLOW;
-				break;
+				reg.v[dst][r] = __double_as_longlong(y);
+				STATUS(r, nulls >> r & 1 ? GPUCOL_OK : is_inf(y) && !is_inf(x) ? GPUCOL_FLOAT_OVERFLOW :
+					   y == 0 && x != 0 ? GPUCOL_FLOAT_UNDERFLOW : GPUCOL_OK);
 			}
+			break;
 		case GPUCOL_OP_I_TO_F:
-			reg.v[dst] = __double_as_longlong(in.aux == 4 ? (double) (float) reg.v[a] : (double) reg.v[a]);
-			reg.nulls |= an ? bit : 0;
+			EACH_ROW
+				reg.v[dst][r] = __double_as_longlong(in.aux == 4 ? (double) (float) reg.v[a][r] : (double) reg.v[a][r]);
 			break;
 		case GPUCOL_OP_F_TO_I:
+			EACH_ROW_ROLLED
 			{
 				double		limit = ldexp(1.0, in.aux * 8 - 1),
-							r = rint(reg.f(a));
+							x = rint(reg.f(a, r));
+				bool		fits = x >= -limit && x < limit;
 
-				if (an)
-					reg.nulls |= bit;
-				else if (!(r >= -limit && r < limit))
-					status = range_error(in.aux);
-				else
-					reg.v[dst] = (int64_t) r;
-				break;
+				reg.v[dst][r] = fits ? (int64_t) x : 0;
+				STATUS(r, fits || (nulls >> r & 1) ? GPUCOL_OK : range_error(in.aux));
 			}
+			break;
 
 #define COMPARE(NAME, EXPR) \
 		case GPUCOL_OP_##NAME: \
-			reg.v[dst] = (EXPR); \
-			reg.nulls |= an || bn ? bit : 0; \
+			nulls = an | bn; \
+			EACH_ROW \
+				reg.v[dst][r] = (EXPR); \
 			break;
-#define X reg.f(a)
-#define Y reg.f(b)
-		COMPARE(EQ_I, reg.v[a] == reg.v[b])
-		COMPARE(NE_I, reg.v[a] != reg.v[b])
-		COMPARE(LT_I, reg.v[a] < reg.v[b])
-		COMPARE(LE_I, reg.v[a] <= reg.v[b])
-		COMPARE(EQ_D, reg.d(a) == reg.d(b))
-		COMPARE(NE_D, reg.d(a) != reg.d(b))
-		COMPARE(LT_D, reg.d(a) < reg.d(b))
-		COMPARE(LE_D, reg.d(a) <= reg.d(b))
+#define X reg.f(a, r)
+#define Y reg.f(b, r)
+		COMPARE(EQ_I, reg.v[a][r] == reg.v[b][r])
+		COMPARE(NE_I, reg.v[a][r] != reg.v[b][r])
+		COMPARE(LT_I, reg.v[a][r] < reg.v[b][r])
+		COMPARE(LE_I, reg.v[a][r] <= reg.v[b][r])
+		COMPARE(EQ_D, reg.d(a, r) == reg.d(b, r))
+		COMPARE(NE_D, reg.d(a, r) != reg.d(b, r))
+		COMPARE(LT_D, reg.d(a, r) < reg.d(b, r))
+		COMPARE(LE_D, reg.d(a, r) <= reg.d(b, r))
 		COMPARE(EQ_F, X == Y || (X != X && Y != Y))
 		COMPARE(NE_F, X != Y && !(X != X && Y != Y))
 		COMPARE(LT_F, X < Y || (X == X && Y != Y))
@@ -426,94 +568,87 @@ step(const GpucolInterpPlan &plan, const Place<Columns> &place, const GpucolInst
 #undef X
 #undef Y
 #undef COMPARE
-		case GPUCOL_OP_IN_I:	/* aux: a NULL is among the constants (lower.cu) */
+		case GPUCOL_OP_IN_I:
+			EACH_ROW_ROLLED
 			{
-				bool		found = false;
+				bool		null = false;
 
-				if (an)
-				{
-					reg.nulls |= bit;
-					break;
-				}
-				if (in.aux)
-				{
-					for (int i = 0; i < c; i++)
-						found |= !plan.consts[b + i].isnull && plan.consts[b + i].v.i == reg.v[a];
-					reg.nulls |= found ? 0 : bit;
-				}
-				else
-					found = find_constant(plan.consts + b, c, reg.v[a]);
-				reg.v[dst] = found;
-				break;
+				reg.v[dst][r] = in_constants(plan, in, reg.v[a][r], &null);
+				nulls |= (uint32_t) null << r;
 			}
+			break;
 		case GPUCOL_OP_HOST_TEST:
+			nulls = 0;
+			EACH_ROW
 			{
 				uint32_t	n = plan.host_size[in.aux];
-				uint8_t		r = plan.host[in.aux][an ? n : min((uint32_t) reg.v[a], n)];
+				uint8_t		x = plan.host[in.aux][an >> r & 1 ? n : min((uint32_t) reg.v[a][r], n)];
 
-				reg.v[dst] = r == 1;
-				reg.nulls |= r == 2 ? bit : 0;
-				break;
+				reg.v[dst][r] = x == 1;
+				nulls |= (uint32_t) (x == 2) << r;
 			}
+			break;
 		case GPUCOL_OP_AND:
-			{
-				bool		x = reg.truth(a),
-							y = reg.truth(b);
-
-				reg.v[dst] = x && y;
-				reg.nulls |= (an && bn) || (an && y) || (x && bn) ? bit : 0;
-				break;
-			}
 		case GPUCOL_OP_OR:
 			{
-				bool		x = reg.truth(a),
-							y = reg.truth(b);
+				bool		both = in.op == GPUCOL_OP_AND;
+				uint32_t	x = reg.truths(a),
+							y = reg.truths(b);
 
-				reg.v[dst] = x || y;
-				reg.nulls |= !(x || y) && (an || bn) ? bit : 0;
+				nulls = both ? (an & bn) | (an & y) | (x & bn) : (an | bn) & ~(x | y);
+				EACH_ROW
+					reg.v[dst][r] = (both ? x & y : x | y) >> r & 1;
 				break;
 			}
 		case GPUCOL_OP_NOT:
-			reg.v[dst] = !reg.v[a];
-			reg.nulls |= an ? bit : 0;
+			EACH_ROW
+				reg.v[dst][r] = !reg.v[a][r];
 			break;
 		case GPUCOL_OP_IS_TRUE:
-			reg.v[dst] = reg.truth(a);
+			nulls = 0;
+			EACH_ROW
+				reg.v[dst][r] = reg.v[a][r] && !(an >> r & 1);
 			break;
 		case GPUCOL_OP_IS_NULL_B:
 		case GPUCOL_OP_IS_NULL_I:
 		case GPUCOL_OP_IS_NULL_D:
 		case GPUCOL_OP_IS_NULL_F:
 		case GPUCOL_OP_IS_NULL_S:
-			reg.v[dst] = an;
+			nulls = 0;
+			EACH_ROW
+				reg.v[dst][r] = an >> r & 1;
 			break;
 		case GPUCOL_OP_B_TO_I:
-			reg.v[dst] = reg.v[a];
-			reg.nulls |= an ? bit : 0;
+			EACH_ROW
+				reg.v[dst][r] = reg.v[a][r];
 			break;
-		case GPUCOL_OP_CASE_D:
-			reg.high[dst] = reg.high[reg.truth(a) ? b : c];
-			[[fallthrough]];
 		case GPUCOL_OP_CASE_B:
 		case GPUCOL_OP_CASE_I:
+		case GPUCOL_OP_CASE_D:
 		case GPUCOL_OP_CASE_F:
 			{
-				uint16_t	from = reg.truth(a) ? b : c;
+				uint32_t	first = reg.truths(a);
 
-				reg.v[dst] = reg.v[from];
-				reg.nulls |= reg.null(from) ? bit : 0;
+				nulls = (first & bn) | (~first & reg.nulls[c] & Registers<R>::ALL);
+				EACH_ROW
+				{
+					uint16_t	from = first >> r & 1 ? b : c;
+
+					reg.v[dst][r] = reg.v[from][r];
+					if (in.op == GPUCOL_OP_CASE_D)
+						reg.high[dst][r] = reg.high[from][r];
+				}
 				break;
 			}
 		default:
-			status = GPUCOL_UNSUPPORTED;
+			EACH_ROW
+				STATUS(r, GPUCOL_UNSUPPORTED);
 	}
-	if (status != GPUCOL_OK)
-	{
-		reg.v[dst] = 0;
-		if (in.mask != GPUCOL_NO_REG && !reg.truth(in.mask))
-			status = GPUCOL_OK;
-	}
-	return status;
+#undef EACH_ROW
+#undef EACH_ROW_ROLLED
+#undef STATUS
+	reg.nulls[dst] = nulls;
+	return bad != 0 ? leave_failed(plan, place, in, reg, bad, on) : on;
 }
 
 #endif

@@ -78,16 +78,17 @@ find_entry(const GpucolHashTable &table, const unsigned long long *key, bool *is
 }
 
 /* Word of a group key or distinct value. */
+template <int R>
 __device__ __forceinline__ unsigned long long
-key_word(const Registers &reg, uint16_t r, int cls)
+key_word(const RowRegisters<R> &reg, uint16_t r, int cls)
 {
 	if (cls == GPUCOL_CLASS_F)
 	{
 		double		x = reg.f(r);
 
-		return x != x ? 0x7ff8000000000000ull : x == 0 ? 0 : (unsigned long long) reg.v[r];
+		return x != x ? 0x7ff8000000000000ull : x == 0 ? 0 : (unsigned long long) reg.v(r);
 	}
-	return reg.v[r];
+	return reg.v(r);
 }
 
 /* x * 2^scale toward zero, for finite x. */
@@ -154,9 +155,10 @@ neutral_words(const GpucolAcc &acc, Words &out)
  * Fill the words of accumulator `acc` for a row that is `on`, else neutral
  * ones.  Returns GPUCOL_UNSUPPORTED for what no limb can hold.
  */
+template <int R>
 __device__ __forceinline__ int
 words_of_row(const GpucolInterpPlan &plan, int number, const GpucolAcc &acc,
-			 const Registers &reg, bool on, uint32_t group, Words &out)
+			 const RowRegisters<R> &reg, bool on, uint32_t group, Words &out)
 {
 	int			status = GPUCOL_OK;
 
@@ -170,8 +172,8 @@ words_of_row(const GpucolInterpPlan &plan, int number, const GpucolAcc &acc,
 			out.w[0] = 1;
 			break;
 		case GPUCOL_ACC_SUM_I:
-			out.w[0] = (uint32_t) reg.v[acc.arg];
-			out.w[1] = (unsigned long long) (reg.v[acc.arg] >> 32);
+			out.w[0] = (uint32_t) reg.v(acc.arg);
+			out.w[1] = (unsigned long long) (reg.v(acc.arg) >> 32);
 			break;
 		case GPUCOL_ACC_SUM_D:
 			limbs(reg.d(acc.arg), out.w);
@@ -180,7 +182,7 @@ words_of_row(const GpucolInterpPlan &plan, int number, const GpucolAcc &acc,
 			break;
 		case GPUCOL_ACC_SQUARE:
 			{
-				int128		x = acc.cls == GPUCOL_CLASS_D ? reg.d(acc.arg) : (int128) reg.v[acc.arg];
+				int128		x = acc.cls == GPUCOL_CLASS_D ? reg.d(acc.arg) : (int128) reg.v(acc.arg);
 				int128		r;
 
 				if (mul128(x, x, &r))
@@ -228,8 +230,8 @@ words_of_row(const GpucolInterpPlan &plan, int number, const GpucolAcc &acc,
 				break;
 			}
 		default:				/* MIN, MAX */
-			out.w[0] = acc.cls == GPUCOL_CLASS_F ? strict_order(reg.f(acc.arg)) : reg.v[acc.arg];
-			if (acc.cls == GPUCOL_CLASS_D && reg.high[acc.arg] != reg.v[acc.arg] >> 63)
+			out.w[0] = acc.cls == GPUCOL_CLASS_F ? strict_order(reg.f(acc.arg)) : reg.v(acc.arg);
+			if (acc.cls == GPUCOL_CLASS_D && reg.high(acc.arg) != reg.v(acc.arg) >> 63)
 				status = GPUCOL_UNSUPPORTED;
 	}
 	return status;
@@ -269,17 +271,10 @@ warp_combine(int kind, unsigned long long x)
 	return x;
 }
 
-/* Remember the error of the first row that has one. */
-__device__ __forceinline__ void
-report(const GpucolInterpPlan &plan, unsigned long long ordinal, int status)
-{
-	atomicMin(plan.error, ordinal << 8 | (unsigned) status);
-}
-
 /* Group of a row's keys. */
 template <class P>
 __device__ __forceinline__ uint32_t
-group_of_row(const GpucolInterpPlan &plan, const Registers &reg)
+group_of_row(const GpucolInterpPlan &plan, const RowRegisters<P::ROWS> &reg)
 {
 	unsigned long long key[GPUCOL_MAX_KEY_WORDS];
 	unsigned long long nulls = 0;
@@ -296,7 +291,7 @@ group_of_row(const GpucolInterpPlan &plan, const Registers &reg)
 		nulls |= (unsigned long long) null << k;
 		key[n++] = null ? 0 : key_word(reg, r, cls);
 		if (cls == GPUCOL_CLASS_D)
-			key[n++] = null ? 0 : reg.high[r];
+			key[n++] = null ? 0 : reg.high(r);
 	}
 	key[0] = nulls;
 	return find_entry(plan.groups, key, &is_new);
@@ -308,7 +303,7 @@ constexpr int GPUCOL_WARP_GROUPS = 4;
 /* Advance the groups of a warp's rows, all lanes together. */
 template <class P>
 __device__ __forceinline__ void
-advance_groups(const GpucolInterpPlan &plan, const Registers &reg, bool on,
+advance_groups(const GpucolInterpPlan &plan, const RowRegisters<P::ROWS> &reg, bool on,
 			   unsigned long long ordinal)
 {
 	uint32_t	group = on ? group_of_row<P>(plan, reg) : ~0u;

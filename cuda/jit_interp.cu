@@ -22,24 +22,17 @@ number(long long x)
 	return std::to_string(x);
 }
 
-/* An instruction as an expression that gives its status. */
+/* A function that runs instructions. */
 static std::string
-instruction(const GpucolInstr &in)
+evaluation(const char *name, const std::vector<GpucolInstr> &instrs)
 {
-	return "step(plan, place, GpucolInstr{" + number(in.op) + ", " + number(in.dst) + ", " + number(in.a) + ", " +
-		number(in.b) + ", " + number(in.c) + ", " + number(in.mask) + ", " + number(in.aux) + "}, reg)";
-}
+	std::string s = std::string("\t__device__ __forceinline__ static uint32_t ") + name +
+		"(const GpucolInterpPlan &plan, const Place<ROWS, Columns> &place, Registers<ROWS> &reg, uint32_t on)\n\t{\n";
 
-/* A function that runs instructions from .. to - 1. */
-static std::string
-evaluation(const char *name, const JitProgram &program, size_t from, size_t to)
-{
-	std::string s = std::string("\t__device__ static int ") + name +
-		"(const GpucolInterpPlan &plan, const Place<Columns> &place, Registers &reg)\n\t{\n\t\tint s;\n";
-
-	for (size_t i = from; i < to; i++)
-		s += "\t\tif ((s = " + instruction(program.instrs[i]) + ") != GPUCOL_OK) return s;\n";
-	return s + "\t\treturn GPUCOL_OK;\n\t}\n";
+	for (const GpucolInstr &in : instrs)
+		s += "\t\ton = step(plan, place, GpucolInstr{" + number(in.op) + ", " + number(in.dst) + ", " + number(in.a) + ", " +
+			number(in.b) + ", " + number(in.c) + ", " + number(in.mask) + ", " + number(in.aux) + "}, reg, on);\n";
+	return s + "\t\treturn on;\n\t}\n";
 }
 
 /* A function of a number that chooses among expressions. */
@@ -106,9 +99,10 @@ columns(const JitProgram &program)
 				body,
 				select = "none";
 
-	for (const GpucolInstr &in : program.instrs)
-		if (in.op <= GPUCOL_OP_LOAD_S)
-			slots.insert(in.aux);
+	for (const std::vector<GpucolInstr> *instrs : {&program.filter_instrs, &program.rest_instrs})
+		for (const GpucolInstr &in : *instrs)
+			if (in.op <= GPUCOL_OP_LOAD_S)
+				slots.insert(in.aux);
 	for (int slot : slots)
 	{
 		std::string c = "c" + number(slot);
@@ -163,6 +157,7 @@ gpucol_jit_interp(InterpMode mode, const JitProgram &program)
 						  number(program.outputs[i].cls) + ", 0, plan.outputs[" + number(i) +
 						  "].values, plan.outputs[" + number(i) + "].nulls}");
 	source += "\n#include \"interp_device.cuh\"\nstruct Program\n{\n"
+		"\tstatic constexpr int ROWS = 1;\n"
 		"\tstatic constexpr int UNROLL = " + number(GPUCOL_MAX_WORDS) + ";\n"
 		"\tstatic constexpr int MAX_WORDS = " +
 		number(std::max<int>(1, std::max<int>(program.nwords, 2 * program.accs.size()))) + ";\n" +
@@ -171,8 +166,9 @@ gpucol_jit_interp(InterpMode mode, const JitProgram &program)
 		constant("filter_register", program.filter) +
 		choice("uint16_t", "key", keys) + choice("int", "key_class", classes) +
 		choice("GpucolAcc", "acc", accs) + choice("GpucolInterpOutput", "output", outputs) +
-		evaluation("filter", program, 0, program.nfilter_instrs) +
-		evaluation("rest", program, program.nfilter_instrs, program.instrs.size()) + "};\n"
+		constant("filters", program.filter != GPUCOL_NO_REG || !program.filter_instrs.empty()) +
+		"\t__device__ static void start(const GpucolInterpPlan &, Registers<ROWS> &) {}\n" +
+		evaluation("filter", program.filter_instrs) + evaluation("rest", program.rest_instrs) + "};\n"
 		"extern \"C\" __global__ void __launch_bounds__(GPUCOL_INTERP_THREADS)\n"
 		"gpucol_compiled(const __grid_constant__ GpucolInterpPlan plan)\n"
 		"{\n\tinterp_run<" + modes[mode] + ", Program>(plan);\n}\n";

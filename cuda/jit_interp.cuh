@@ -16,8 +16,8 @@
 /* What a program's kernel depends on: the host's copies of a plan's arrays. */
 struct JitProgram
 {
-	std::vector<GpucolInstr> instrs;
-	uint16_t	nfilter_instrs;
+	std::vector<GpucolInstr> filter_instrs;
+	std::vector<GpucolInstr> rest_instrs;	/* with what they need of the filter's */
 	uint16_t	filter;
 	std::vector<uint16_t> keys;
 	std::vector<uint8_t> classes;	/* of the registers */

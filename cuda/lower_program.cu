@@ -7,6 +7,69 @@
  */
 #include "lowering.cuh"
 
+#include <algorithm>
+#include <iterator>
+
+/* A program's instructions as the kernels take them. */
+struct SplitProgram
+{
+	std::vector<GpucolInstr> filter;
+	std::vector<GpucolInstr> rest;	/* with what it needs of the filter's */
+
+	SplitProgram(const GpucolProgram *p, const std::vector<GpucolInstr> &instrs)
+		: filter(instrs.begin(), instrs.begin() + p->nfilter_instrs)
+	{
+		const uint16_t *keys = GPUCOL_PROGRAM_ARRAY(p, const uint16_t, keys);
+		const GpucolAgg *aggs = GPUCOL_PROGRAM_ARRAY(p, const GpucolAgg, aggs);
+
+		for (int i = 0; i < p->nkeys; i++)
+			need(keys[i]);
+		for (int i = 0; i < p->naggs; i++)
+		{
+			need(aggs[i].arg);
+			need(aggs[i].filter);
+		}
+		for (size_t i = instrs.size(); i-- > 0;)
+			if (i >= filter.size() || needed_[instrs[i].dst])
+			{
+				int			operands = gpucol_operands(instrs[i].op);
+
+				need(operands & 1 ? instrs[i].a : GPUCOL_NO_REG);
+				need(operands & 2 ? instrs[i].b : GPUCOL_NO_REG);
+				need(operands & 4 ? instrs[i].c : GPUCOL_NO_REG);
+				need(instrs[i].mask);
+				rest.push_back(instrs[i]);
+			}
+		std::reverse(rest.begin(), rest.end());
+	}
+
+private:
+	bool		needed_[GPUCOL_MAX_REGS] = {};
+
+	void
+	need(uint16_t reg)
+	{
+		if (reg < GPUCOL_MAX_REGS)
+			needed_[reg] = true;
+	}
+};
+
+/* Move the constants to the front; the others follow in order. */
+static std::vector<GpucolInstr>
+constants_first(const std::vector<GpucolInstr> &instrs, const SplitProgram &split, GpucolInterpPlan *plan)
+{
+	auto		is_constant = [] (const GpucolInstr &in) { return in.op >= GPUCOL_OP_CONST_I && in.op <= GPUCOL_OP_CONST_B; };
+	std::vector<GpucolInstr> all;
+
+	std::copy_if(instrs.begin(), instrs.end(), std::back_inserter(all), is_constant);
+	plan->filter_start = all.size();
+	std::remove_copy_if(split.filter.begin(), split.filter.end(), std::back_inserter(all), is_constant);
+	plan->filter_end = all.size();
+	std::remove_copy_if(split.rest.begin(), split.rest.end(), std::back_inserter(all), is_constant);
+	plan->ninstrs = all.size();
+	return all;
+}
+
 GpucolInterpPlan
 Lowering::interp_plan()
 {
@@ -52,20 +115,21 @@ Lowering::interp_plan()
 					throw unsupported("a column of bytes without a dictionary");
 			}
 	}
-	jit_program_ = {instrs, p_->nfilter_instrs, p_->filter,
+
+	SplitProgram split(p_, instrs);
+
+	jit_program_ = {split.filter, split.rest, p_->filter,
 		std::vector<uint16_t>(array<uint16_t>(p_->keys), array<uint16_t>(p_->keys) + p_->nkeys),
 		std::vector<uint8_t>(array<uint8_t>(p_->reg_classes), array<uint8_t>(p_->reg_classes) + p_->nregs),
 		{}, {}, 0, &chunks_, r_.run_.ncolumns};
 	plan.scan = scan_;
-	plan.instrs = upload(instrs);
+	plan.instrs = upload(constants_first(instrs, split, &plan));
 	plan.consts = upload(consts);
 	plan.columns = upload(std::vector<GpucolProgramColumn>(columns, columns + p_->ncolumns));
 	plan.keys = upload(jit_program_.keys);
 	plan.classes = upload(jit_program_.classes);
 	plan.host = upload(host);
 	plan.host_size = upload(host_size);
-	plan.ninstrs = p_->ninstrs;
-	plan.nfilter_instrs = p_->nfilter_instrs;
 	plan.filter = p_->filter;
 	plan.nkeys = p_->nkeys;
 	plan.error = (unsigned long long *) upload(none);

@@ -692,19 +692,12 @@ Request::check_program()
 	for (int i = 0; i < p->ninstrs; i++)
 	{
 		int			op = in[i].op;
-		static const uint8_t operands[] = {
-#define GPUCOL_OPCODE(name, r, a, b, c) \
-			(GPUCOL_CLASS_##a != GPUCOL_CLASS_NONE) | (GPUCOL_CLASS_##b != GPUCOL_CLASS_NONE) << 1 | \
-			(GPUCOL_CLASS_##c != GPUCOL_CLASS_NONE) << 2,
-#include "kernel/opcodes.h"
-#undef GPUCOL_OPCODE
-		};
 
 		if (op >= GPUCOL_OP_COUNT || in[i].dst >= p->nregs ||
 			(in[i].mask != GPUCOL_NO_REG && in[i].mask >= p->nregs) ||
-			((operands[op] & 1) && in[i].a >= p->nregs) ||
-			((operands[op] & 2) && in[i].b >= p->nregs) ||
-			((operands[op] & 4) && in[i].c >= p->nregs))
+			((gpucol_operands(op) & 1) && in[i].a >= p->nregs) ||
+			((gpucol_operands(op) & 2) && in[i].b >= p->nregs) ||
+			((gpucol_operands(op) & 4) && in[i].c >= p->nregs))
 			throw malformed("register of an instruction");
 		if ((op <= GPUCOL_OP_LOAD_S && (in[i].aux < 0 || in[i].aux >= p->ncolumns)) ||
 			(op >= GPUCOL_OP_CONST_I && op <= GPUCOL_OP_CONST_B &&

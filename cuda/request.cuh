@@ -110,6 +110,21 @@ typedef std::function<Lane *(Device &)> LaneFinder;
 
 class JitTrial;
 
+/* Which operands of an opcode are registers: bit 0 a, bit 1 b, bit 2 c. */
+inline int
+gpucol_operands(int op)
+{
+	static const uint8_t operands[] = {
+#define GPUCOL_OPCODE(name, r, a, b, c) \
+		(GPUCOL_CLASS_##a != GPUCOL_CLASS_NONE) | (GPUCOL_CLASS_##b != GPUCOL_CLASS_NONE) << 1 | \
+		(GPUCOL_CLASS_##c != GPUCOL_CLASS_NONE) << 2,
+#include "kernel/opcodes.h"
+#undef GPUCOL_OPCODE
+	};
+
+	return operands[op];
+}
+
 class Request
 {
 public:
