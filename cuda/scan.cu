@@ -32,11 +32,9 @@ __global__ void __launch_bounds__(GPUCOL_SCAN_THREADS, GPUCOL_SCAN_BLOCKS)
 count_kernel(const GpucolScanPlan scan, unsigned long long *count)
 {
 	int			lane = threadIdx.x % 32;
-	uint32_t	warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
-	uint32_t	warps = gridDim.x * blockDim.x / 32;
 	unsigned long long n = 0;
 
-	for (uint32_t number = warp; number < scan.nruns; number += warps)
+	for (uint32_t i = 0, number; (number = run_number(scan, i)) < scan.nruns; i++)
 	{
 		Run			run = find_run(scan, number);
 		uint32_t	skip = skipped_by_zones(scan, run, lane);
@@ -55,7 +53,7 @@ count_kernel(const GpucolScanPlan scan, unsigned long long *count)
 			for (uint32_t v = 0; v < run.n; v++)
 				if (!(skip >> v & 1))
 					n += __popc(vector_mask(scan, run, run.first + v, lane));
-		if (*scan.cancel)
+		if (is_cancelled(scan, i))
 			break;
 	}
 	n = warp_sum(n);
@@ -96,10 +94,8 @@ __global__ void __launch_bounds__(GPUCOL_SCAN_THREADS, GPUCOL_SCAN_BLOCKS)
 bitmap_kernel(const GpucolScanPlan scan, uint32_t *bitmap)
 {
 	int			lane = threadIdx.x % 32;
-	uint32_t	warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
-	uint32_t	warps = gridDim.x * blockDim.x / 32;
 
-	for (uint32_t number = warp; number < scan.nruns; number += warps)
+	for (uint32_t i = 0, number; (number = run_number(scan, i)) < scan.nruns; i++)
 	{
 		Run			run = find_run(scan, number);
 		uint32_t	skip = skipped_by_zones(scan, run, lane);
@@ -121,7 +117,7 @@ bitmap_kernel(const GpucolScanPlan scan, uint32_t *bitmap)
 			for (uint32_t v = 0; v < run.n; v++)
 				__stcs(out + v * 32 + lane, skip >> v & 1 ? 0 :
 					   warp_transpose(vector_mask(scan, run, run.first + v, lane), lane));
-		if (*scan.cancel)
+		if (is_cancelled(scan, i))
 			break;
 	}
 }

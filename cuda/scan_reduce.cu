@@ -294,19 +294,17 @@ reduce_kernel(const GpucolScanPlan scan, const GpucolOffsetColumn column,
 	__shared__ RunMasks masks[GPUCOL_SCAN_THREADS / 32];
 	int			lane = threadIdx.x % 32;
 	uint32_t   *own = masks[threadIdx.x / 32] + lane;
-	uint32_t	warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
-	uint32_t	warps = gridDim.x * blockDim.x / 32;
 	Gathered	g = {0, 0, 0, 0xffffffffu, 0};
 	bool		dense = true;
 
-	for (uint32_t number = warp; number < scan.nruns; number += warps)
+	for (uint32_t i = 0, number; (number = run_number(scan, i)) < scan.nruns; i++)
 	{
 		Run			run = find_run(scan, number);
 		uint32_t	skip = skipped_by_zones(scan, run, lane);
 
 		if (EXTREMES || !gather_pairs(scan, column, run, skip, lane, dense, g))
 			gather_masked<EXTREMES>(scan, column, run, skip, lane, own, dense, g);
-		if (*scan.cancel)
+		if (is_cancelled(scan, i))
 			break;
 	}
 	g.rows = warp_sum(g.rows);

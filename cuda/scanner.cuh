@@ -28,6 +28,31 @@ struct Run
 	uint32_t	n;
 };
 
+/*
+ * Number of the i-th run of a warp, scan.nruns or more where there is none.  Warps
+ * take GPUCOL_TURN_RUNS neighbours at a time, for what these read of their segment
+ * is near, and what that leaves over one by one, so that they end together.
+ */
+__device__ __forceinline__ uint32_t
+run_number(const GpucolScanPlan &scan, uint32_t i)
+{
+	uint32_t	warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
+	uint32_t	warps = gridDim.x * blockDim.x / 32;
+	uint32_t	turns = scan.nruns / (warps * GPUCOL_TURN_RUNS) * GPUCOL_TURN_RUNS;
+
+	if (i < turns)
+		return (i / GPUCOL_TURN_RUNS * warps + warp) * GPUCOL_TURN_RUNS + i % GPUCOL_TURN_RUNS;
+	return i * warps + warp;
+}
+
+/* Has the host given up on a scan?  Asked after the i-th run; the one word that all
+ * warps read is looked at after some. */
+__device__ __forceinline__ bool
+is_cancelled(const GpucolScanPlan &scan, uint32_t i)
+{
+	return i % GPUCOL_CANCEL_RUNS == GPUCOL_CANCEL_RUNS - 1 && *scan.cancel;
+}
+
 /* Find the run of a number: a shift where segments are alike, else a search. */
 __device__ __forceinline__ Run
 find_run(const GpucolScanPlan &scan, uint32_t number)
