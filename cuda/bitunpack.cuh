@@ -284,38 +284,54 @@ warp_transpose(uint32_t x, int lane)
 }
 
 /*
- * Code of row `row` of a vector of run-time width: two loads that the warp
- * coalesces.  For code that reads single rows; scans use load_words().
+ * Codes of R rows of a vector of run-time width: one or two loads each that the
+ * warp coalesces, all under way at once.  For code that reads single rows; scans
+ * use load_words().
  */
+template <int R>
+__device__ __forceinline__ void
+codes_of_rows(const uint32_t *__restrict__ vector, int width, const int (&row)[R], uint64_t (&code)[R])
+{
+	uint32_t	low[R],
+				a[R],
+				b[R];
+	bool		wide = width >= 32;
+	int			high = wide ? width - 32 : width;
+
+#pragma unroll
+	for (int r = 0; r < R; r++)
+		low[r] = wide ? __ldg(vector + row[r]) : 0;
+	if (wide)
+		vector += 32 * 32;
+#pragma unroll
+	for (int r = 0; r < R; r++)
+	{
+		int			bit = (row[r] >> 5) * high;
+		const uint32_t *word = vector + ((bit & ~31) | (row[r] & 31));
+
+		a[r] = high > 0 ? __ldg(word) : 0;
+		b[r] = (bit & 31) + high > 32 ? __ldg(word + 32) : 0;
+	}
+#pragma unroll
+	for (int r = 0; r < R; r++)
+	{
+		uint32_t	x = __funnelshift_r(a[r], b[r], (row[r] >> 5) * high);
+
+		if (high < 32)
+			x &= (1u << high) - 1;
+		code[r] = wide ? low[r] | (uint64_t) x << 32 : x;
+	}
+}
+
+/* Code of one row. */
 __device__ __forceinline__ uint64_t
 code_of_row(const uint32_t *__restrict__ vector, int width, int row)
 {
-	int			lane = row & 31,
-				p = row >> 5;
-	uint64_t	low = 0;
-	int			high = width;
+	int			rows[1] = {row};
+	uint64_t	code[1];
 
-	if (width == 0)
-		return 0;
-	if (width >= 32)
-	{
-		low = __ldg(vector + p * 32 + lane);
-		vector += 32 * 32;
-		high = width - 32;
-		if (high == 0)
-			return low;
-	}
-
-	int			bit = p * high,
-				j = bit >> 5,
-				s = bit & 31;
-	uint32_t	a = __ldg(vector + j * 32 + lane);
-	uint32_t	b = s + high > 32 ? __ldg(vector + (j + 1) * 32 + lane) : 0;
-	uint64_t	code = __funnelshift_r(a, b, s);
-
-	if (high < 32)
-		code &= (1u << high) - 1;
-	return width >= 32 ? low | code << 32 : code;
+	codes_of_rows(vector, width, rows, code);
+	return code[0];
 }
 
 /* The widths that code is made for: all, unless run-time compilation knows the

@@ -23,6 +23,7 @@
 #define GPUCOL_CUDA_INTERP_DEVICE_CUH
 
 #include "interp_table.cuh"
+#include "offsets.cuh"
 
 /* The program that is in the plan. */
 struct InterpretedProgram
@@ -220,6 +221,7 @@ struct ProgramWarp
 		uint32_t	word = 0,
 					matches = 0;
 
+#pragma unroll 1
 		for (int p = 0; p < 32; p += R)
 		{
 			uint32_t	on = mask >> p & Registers<R>::ALL;
@@ -363,6 +365,16 @@ struct ProgramWarp
 		}
 	}
 
+	/* Ask for the codes of the next vector of a run, lest its first instructions wait. */
+	__device__ __forceinline__ void
+	prefetch(const Run &run, uint32_t vector) const
+	{
+		const GpucolDeviceChunk *chunks = plan.scan.chunks + (size_t) run.segment * plan.scan.ncolumns;
+
+		for (uint32_t c = 0; c < plan.scan.ncolumns; c++)
+			prefetch_vector(chunks[c], vector, lane);
+	}
+
 	/* One vector, `number` of the scan. */
 	__device__ __forceinline__ void
 	run_vector(const Run &run, const Columns &columns, uint32_t vector, size_t number, bool skip)
@@ -450,7 +462,11 @@ interp_run(const GpucolInterpPlan &plan)
 			continue;
 		skip = skipped_by_zones(scan, run, work.lane);
 		for (uint32_t v = 0; v < run.n; v++)
+		{
+			if (MODE != MODE_EMIT && v + 1 < run.n && !(skip >> (v + 1) & 1))
+				work.prefetch(run, run.first + v + 1);
 			work.run_vector(run, columns, run.first + v, (size_t) base + run.first + v, skip >> v & 1);
+		}
 		if (*scan.cancel)
 			break;
 	}

@@ -190,9 +190,7 @@ load_column(const GpucolInterpPlan &plan, const Place<R, Columns> &place, uint16
 #pragma unroll
 		for (int r = 0; r < R; r++)
 			*nulls |= (uint32_t) row_is_null(chunk, place.vector, place.row[r]) << r;
-#pragma unroll
-	for (int r = 0; r < R; r++)
-		code[r] = chunk_code(chunk, place.vector, place.row[r]);
+	codes_of_rows(chunk.codes + (size_t) place.vector * chunk.width * GPUCOL_ROW_WORDS, chunk.width, place.row, code);
 	if (op == GPUCOL_OP_LOAD_F)
 	{
 #pragma unroll
