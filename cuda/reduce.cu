@@ -133,7 +133,7 @@ gpucol_reduce_init(const GpucolReducePlan &plan, cudaStream_t stream)
 	return cudaGetLastError();
 }
 
-/* Launch a kernel that keeps its object in shared memory. */
+/* Launch a kernel that keeps its object in shared memory; each slice has a block. */
 static cudaError_t
 launch_object(const void *kernel, int threads, const GpucolReducePlan &plan, cudaStream_t stream)
 {
@@ -143,10 +143,11 @@ launch_object(const void *kernel, int threads, const GpucolReducePlan &plan, cud
 	cudaError_t err = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
 										   GPUCOL_AGG_SHARED_BYTES);
 
+	uint32_t	blocks = gpucol_launch_blocks(kernel, threads, bytes);
+
 	if (err != cudaSuccess)
 		return err;
-	return cudaLaunchKernel(kernel, dim3(gpucol_launch_blocks(kernel, threads, bytes)),
-							dim3(threads), args, bytes, stream);
+	return cudaLaunchKernel(kernel, dim3(blocks > plan.slices ? blocks : plan.slices), dim3(threads), args, bytes, stream);
 }
 
 cudaError_t
