@@ -406,6 +406,7 @@ leave_out_vectors(GpucolBoundKey *key, const GpucolBoundTask &task, int64_t boun
 
 	device_check(cudaMemsetAsync(count, 0, sizeof(uint32_t), task.stream), "bound");
 	bound_vectors_kernel<<<gpucol_launch_grid(key->scan.nvectors), GPUCOL_THREADS, 0, task.stream>>>(*key, bound, task.nulls, vectors, count);
+	device_check(cudaGetLastError(), "bound");
 	device_check(cudaMemcpyAsync(&key->nvectors, count, sizeof(uint32_t), cudaMemcpyDeviceToHost, task.stream), "bound");
 	device_check(cudaStreamSynchronize(task.stream), "bound");
 	key->vectors = vectors;

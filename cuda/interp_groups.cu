@@ -65,8 +65,10 @@ sort_slots(const GpucolInterpPlan &plan, uint32_t *slots[2], uint32_t ngroups,
 	for (uint32_t w = plan.groups.nwords; error == cudaSuccess && w-- > 0;)
 	{
 		key_words_kernel<<<gpucol_launch_blocks(key_words_kernel, 256, 0), 256, 0, stream>>>(plan, slots[0], w, words[0], ngroups);
-		error = cub::DeviceRadixSort::SortPairs(temp, bytes, words[0], words[1], slots[0], slots[1],
-												ngroups, 0, w == 0 ? plan.nkeys : 64, stream);
+		error = cudaGetLastError();
+		if (error == cudaSuccess)
+			error = cub::DeviceRadixSort::SortPairs(temp, bytes, words[0], words[1], slots[0], slots[1],
+													ngroups, 0, w == 0 ? plan.nkeys : 64, stream);
 		std::swap(slots[0], slots[1]);
 	}
 	return error;
