@@ -90,9 +90,10 @@ Lowering::add_segment(uint32_t s)
 			lo = resident[c]->dict.front(), hi = resident[c]->dict.back();
 		else if (d.coding != GPUCOL_CODING_CONSTANT)
 		{
-			known = d.width <= 40;
-			hi = known ? lo + (int64_t) (((uint64_t) 1 << d.width) - 1) : lo;
-			known = known && hi >= lo;
+			uint64_t	most = d.width <= 40 ? ((uint64_t) 1 << d.width) - 1 : UINT64_MAX;
+
+			known = most <= (uint64_t) INT64_MAX - (uint64_t) lo;
+			hi = known ? lo + (int64_t) most : lo;
 		}
 		note_bounds(c, lo, hi, chunk.all_null || chunk.nulls, known, d.scale);
 		chunks_.push_back(chunk);
