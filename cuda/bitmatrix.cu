@@ -380,18 +380,19 @@ step_list_kernel(GpucolPairList delta, unsigned long long n, GpucolCsr edge,
 	}
 }
 
-/* A block a tile: its bits go to the list and the tile becomes empty. */
+/* A block a tile, from a row of tiles on: its bits go to the list, it becomes empty. */
 __global__ void
-to_list_kernel(GpucolBitMatrix matrix, GpucolPairList out)
+to_list_kernel(GpucolBitMatrix matrix, uint32_t first, GpucolPairList out)
 {
-	size_t		tile = (size_t) blockIdx.y * matrix.ntiles + blockIdx.x;
+	uint32_t	tile_row = first + blockIdx.y;
+	size_t		tile = (size_t) tile_row * matrix.ntiles + blockIdx.x;
 	uint32_t	lane = threadIdx.x % 32;
 
 	if (!matrix.tiles[tile])
 		return;
 	for (uint32_t r = threadIdx.x / 32; r < GPUCOL_TILE; r += blockDim.x / 32)
 	{
-		uint32_t	i = blockIdx.y * GPUCOL_TILE + r,
+		uint32_t	i = tile_row * GPUCOL_TILE + r,
 					w = blockIdx.x * GPUCOL_TILE_WORDS + lane;
 		uint32_t   *at = matrix.words + i * matrix.stride() + w;
 		uint32_t	word = *at;
@@ -483,11 +484,10 @@ gpucol_bitmatrix_step_list(GpucolPairList delta, unsigned long long n,
 }
 
 cudaError_t
-gpucol_bitmatrix_to_list(GpucolBitMatrix matrix, GpucolPairList out,
-						 cudaStream_t stream)
+gpucol_bitmatrix_to_list(GpucolBitMatrix matrix, uint32_t first, uint32_t n,
+						 GpucolPairList out, cudaStream_t stream)
 {
-	to_list_kernel<<<dim3(matrix.ntiles, matrix.ntiles), 256, 0, stream>>>
-		(matrix, out);
+	to_list_kernel<<<dim3(matrix.ntiles, n), 256, 0, stream>>> (matrix, first, out);
 	return cudaGetLastError();
 }
 

@@ -78,8 +78,9 @@ extern cudaError_t gpucol_bitmatrix_step_list(GpucolPairList delta,
 											  GpucolBitMatrix spill,
 											  cudaStream_t stream);
 
-/* Move the bits of a matrix to a list that has room for them. */
+/* Move the bits of n rows of tiles of a matrix to a list that has room for them. */
 extern cudaError_t gpucol_bitmatrix_to_list(GpucolBitMatrix matrix,
+											uint32_t first, uint32_t n,
 											GpucolPairList out,
 											cudaStream_t stream);
 

@@ -644,6 +644,8 @@ device_start(const GpucolRecPlan *plan, const GpucolRecOptions *options,
 	}
 	catch (const GpucolFailure &failure)
 	{
+		if (run->device.memory.stream)
+			cudaStreamDestroy(run->device.memory.stream);
 		delete run;
 		return failure.status;
 	}

@@ -317,6 +317,8 @@ GpucolRelation<K>::keep_best(GpucolArray<K> &keys)
 
 	if (n < 2)
 		return;
+	if (n > UINT32_MAX)
+		throw GpucolFailure{GPUCOL_UNSUPPORTED};	/* groups are numbered so */
 	GpucolArray<uint32_t> groups(run_.memory, n);
 	GpucolArray<uint8_t> keep(run_.memory, n);
 

@@ -62,7 +62,8 @@ struct Run
 		{
 			error = zero(space->lists[0].count);
 			if (!error)
-				error = gpucol_bitmatrix_to_list(space->delta, space->lists[0], stream);
+				error = gpucol_bitmatrix_to_list(space->delta, 0, space->delta.ntiles,
+												 space->lists[0], stream);
 			list = 0;
 		}
 		else if (!sparse && list >= 0)

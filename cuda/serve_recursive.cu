@@ -120,6 +120,9 @@ Recursion::check_plan() const
 			check_step(plan_.steps[r.steps + s], r.nregisters);
 		require(plan_.steps[r.steps + r.nsteps - 1].kind == GPUCOL_REC_EMIT);
 		check_bodies(r, 0, r.nsteps - 1);
+		std::vector<bool> bound(r.nregisters);
+
+		check_bound(r, 0, r.nsteps, bound);
 	}
 }
 
@@ -145,6 +148,41 @@ Recursion::check_bodies(const GpucolRecRule &rule, uint32_t from, uint32_t to) c
 				(collect.noperands > 0 || steps[s].function == GPUCOL_REC_COUNT));
 		check_bodies(rule, s + 1, s + steps[s].nsteps);
 		s += steps[s].nsteps;
+	}
+}
+
+/*
+ * Steps [from, to) of a rule read only registers that have a value: bound says which,
+ * before and after.  What the body of an aggregate binds is its own.
+ */
+void
+Recursion::check_bound(const GpucolRecRule &rule, uint32_t from, uint32_t to,
+					   std::vector<bool> &bound) const
+{
+	for (uint32_t s = from; s < to; s++)
+	{
+		const GpucolRecStep &step = plan_.steps[rule.steps + s];
+		const GpucolRecOperand *operands = plan_.operands + step.operands;
+		bool		looks_up = step.kind == GPUCOL_REC_ATOM ||
+			step.kind == GPUCOL_REC_PRESENT || step.kind == GPUCOL_REC_ABSENT;
+		std::vector<bool> here = bound;
+
+		for (int i = 0; i < step.noperands && looks_up; i++)
+			if (operands[i].kind == GPUCOL_REC_BIND)
+				here[operands[i].index] = true;
+		for (int i = 0; i < step.noperands && step.kind != GPUCOL_REC_AGGREGATE; i++)
+			require(operands[i].kind == GPUCOL_REC_CONSTANT ||
+					(operands[i].kind == GPUCOL_REC_REGISTER && here[operands[i].index]) ||
+					(looks_up && operands[i].kind != GPUCOL_REC_REGISTER));
+		if (step.kind == GPUCOL_REC_ATOM)
+			bound = here;
+		if (step.kind == GPUCOL_REC_AGGREGATE)
+		{
+			check_bound(rule, s + 1, s + 1 + step.nsteps, here);
+			s += step.nsteps;
+		}
+		if (step.kind == GPUCOL_REC_COMPUTE || step.kind == GPUCOL_REC_AGGREGATE)
+			bound[step.target] = true;
 	}
 }
 

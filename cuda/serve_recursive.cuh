@@ -57,6 +57,8 @@ private:
 	bool asked();
 	void check_plan() const;
 	void check_bodies(const GpucolRecRule &rule, uint32_t from, uint32_t to) const;
+	void check_bound(const GpucolRecRule &rule, uint32_t from, uint32_t to,
+					 std::vector<bool> &bound) const;
 	void check_step(const GpucolRecStep &step, uint32_t nregisters) const;
 	GpucolWireRecStatus describe(GpucolStatus status) const;
 	uint32_t relation(const char *payload, size_t size) const;

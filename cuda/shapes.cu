@@ -197,6 +197,7 @@ public:
 				(offsets_.data(), at_ + 1, end - at_, host_[at_], nodes.data(),
 				 nrows, run_.codes.bits(), carried_ == 1, keys.data());
 			gpucol_check(cudaGetLastError());
+			run_.wait();		/* a cancelled search leaves rows out */
 		}
 		at_ = end;
 		return true;
@@ -345,34 +346,54 @@ public:
 		return summarise_rows(run_, rows_, &columns[0], &columns[1]);
 	}
 
-	/* Everything at once, emptying the matrix. */
+	/* As many rows of tiles as make a piece, emptying the matrix. */
 	bool
 	next(GpucolArray<uint64_t> &keys) override
 	{
-		GpucolRecSummary columns[2];
 		GpucolArray<unsigned long long> count(run_.memory, 1);
+		cudaStream_t stream = run_.memory.stream;
+		uint32_t	end = at_;
+		uint64_t	n = 0;
 
-		if (read_)
+		if (tile_rows_.empty())
+			count_tile_rows();
+		if (at_ == full_.m.ntiles)
 			return false;
-		read_ = true;
-		uint64_t	n = summarise(columns);
-
+		do
+			n += tile_rows_[end++];
+		while (end < full_.m.ntiles && n + tile_rows_[end] <= PIECE);
 		keys = GpucolArray<uint64_t>(run_.memory, n);
-		gpucol_check(cudaMemsetAsync(count.data(), 0, sizeof(unsigned long long),
-									 run_.memory.stream));
-		gpucol_check(gpucol_bitmatrix_to_list(full_.m, {keys.data(), count.data(), n},
-											  run_.memory.stream));
-		pairs_to_keys_kernel<<<gpucol_launch_grid(n), GPUCOL_THREADS, 0, run_.memory.stream>>>
+		gpucol_check(cudaMemsetAsync(count.data(), 0, sizeof(unsigned long long), stream));
+		gpucol_check(gpucol_bitmatrix_to_list(full_.m, at_, end - at_,
+											  {keys.data(), count.data(), n}, stream));
+		pairs_to_keys_kernel<<<gpucol_launch_grid(n), GPUCOL_THREADS, 0, stream>>>
 			(keys.data(), n, run_.codes.bits());
 		gpucol_check(cudaGetLastError());
+		at_ = end;
 		return true;
 	}
 
 private:
+	/* Pairs in each row of tiles. */
+	void
+	count_tile_rows()
+	{
+		std::vector<GpucolRowSummary> rows(rows_.size());
+
+		gpucol_check(cudaMemcpyAsync(rows.data(), rows_.data(),
+									 rows.size() * sizeof(rows[0]),
+									 cudaMemcpyDeviceToHost, run_.memory.stream));
+		gpucol_check(cudaStreamSynchronize(run_.memory.stream));
+		tile_rows_.assign(full_.m.ntiles, 0);
+		for (size_t i = 0; i < rows.size(); i++)
+			tile_rows_[i / GPUCOL_TILE] += rows[i].count;
+	}
+
 	GpucolDeviceRun &run_;
 	Matrix		full_;
 	GpucolArray<GpucolRowSummary> rows_;
-	bool		read_ = false;
+	std::vector<uint64_t> tile_rows_;
+	uint32_t	at_ = 0;		/* row of tiles to be read next */
 };
 
 /* ---- recognition ---- */
