@@ -5,10 +5,10 @@ CREATE TABLE sets_r (grp int, name text, num numeric(6,1), id int, label text, n
 INSERT INTO sets_r
 SELECT i % 97, 'name ' || i % 31, (i % 13) / 2.0, i, CASE WHEN i % 53 > 0 THEN 'label ' || i % 977 END, 'n' || i % 1009,
 	CASE WHEN i % 47 > 0 THEN (i * 7919::bigint % 1009) / 8.0 END, i * 31 % 5000,
-	(i * 104729::bigint % 1001) / 4004.0, i / 4, (i / 4) * CASE WHEN i / 4 % 2 = 0 THEN 600000000000000 ELSE -600000000000000 END, 'x' || i / 4, i % 3 = 0
-FROM generate_series(1, 60000) i;
+	(i * 104729::bigint % 1001) / 4004.0, i / 4, (i / 4) * CASE WHEN i / 4 % 2 = 0 THEN 1400000000000000 ELSE -1400000000000000 END, 'x' || i / 4, i % 3 = 0
+FROM generate_series(1, 24000) i;
 DELETE FROM sets_r WHERE id % 101 = 0;
-INSERT INTO sets_r VALUES (5, 'delta', 1.0, 60001, NULL, 'd', 126, 1, 0.25, NULL, NULL, NULL, true), (NULL, NULL, NULL, 60002, 'l', 'd', 126, 1, 0.25, 1, 1, 'y', NULL);
+INSERT INTO sets_r VALUES (5, 'delta', 1.0, 24001, NULL, 'd', 126, 1, 0.25, NULL, NULL, NULL, true), (NULL, NULL, NULL, 24002, 'l', 'd', 126, 1, 0.25, 1, 1, 'y', NULL);
 
 EXPLAIN (VERBOSE, COSTS OFF)
 SELECT grp, gpucol.u_topk(id, score, p, 2), gpucol.u_topk(id, other, p, 2), gpucol.pt_k(label, score, p, 2, 0.1) FILTER (WHERE flag) FROM sets_r GROUP BY grp;
@@ -72,11 +72,11 @@ SELECT gpucol.u_topk(id, score, p, 2), gpucol.u_topk_probability(score, p, 2) FR
 
 -- Whatever the threads, the error is that of the row that comes first; k is looked at
 -- where a row passes the filter.
-INSERT INTO sets_r (grp, id, named, score, p) VALUES (1, 60003, 'd', 1, 1.5);
-UPDATE sets_r SET p = -id WHERE id IN (20001, 40000, 50000);
+INSERT INTO sets_r (grp, id, named, score, p) VALUES (1, 24003, 'd', 1, 1.5);
+UPDATE sets_r SET p = -id WHERE id IN (11001, 16000, 21000);
 SET gpucol.cpu_threads = 4;
-SELECT gpucol.u_topk(id, score, p, 2) FROM sets_r WHERE id < 60003;
-SELECT gpucol.u_topk(id, score, p, 2) FROM sets_r WHERE id > 60001;
+SELECT gpucol.u_topk(id, score, p, 2) FROM sets_r WHERE id < 24003;
+SELECT gpucol.u_topk(id, score, p, 2) FROM sets_r WHERE id > 24001;
 SELECT gpucol.u_topk(id, score, 0.5, 2, wide) FROM sets_r WHERE x = 9;
 SELECT gpucol.u_topk(id, score, 0.5, 2, xt) FROM sets_r WHERE x = 9;
 SELECT gpucol.u_topk(id, score, p, 2) FILTER (WHERE id < 100), gpucol.u_topk(id, score, p, 0) FILTER (WHERE id < 0) FROM sets_r WHERE id < 1000;
