@@ -148,6 +148,10 @@ part_programs()
 
 	[ -x "$B/recursive_plans" ] && note "recursion plans (unit test)" \
 		"$(timeout 60 "$B/recursive_plans" 2>&1 | tee "$OUT/recursive-plans.log" | grep -E 'passed|plans:' | tr '\n' ' ')"
+	[ -x "$B/recursive_plans" ] && note "recursion plans, small rounds" \
+		"$(GPUCOL_SMALL_ROUNDS=1 timeout 90 "$B/recursive_plans" 2>&1 | tee "$OUT/recursive-plans-small.log" | grep -E 'passed|plans:' | tr '\n' ' ')"
+	[ -x "$B/rounds_bench" ] && note "small rounds, usual, CPU engine" \
+		"$(timeout 40 "$B/rounds_bench" 2>&1 | tee "$OUT/rounds-bench.txt" | tail -1 | sed 's/SOME/FAILED: SOME/')"
 	[ -f "$HERE/graphs/truth.tsv" ] || { note programs "skipped: no data"; return; }
 	[ -f /opt/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
 	[ -e "$HERE/graphs/graphs" ] || ln -s . "$HERE/graphs/graphs"
