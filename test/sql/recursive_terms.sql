@@ -5,6 +5,7 @@ SET search_path = recursive_terms;
 LOAD 'gpucol';
 \getenv srcdir PG_ABS_SRCDIR
 \set include :srcdir /include/differ.psql
+\set reason :srcdir /include/reason.psql
 \i :include
 
 CREATE TABLE edge (src int, dst int);
@@ -110,14 +111,7 @@ SELECT differ('WITH RECURSIVE r(x, s, d) AS (SELECT * FROM forms UNION ALL SELEC
 WITH RECURSIVE r(x) AS (VALUES (1.00), (2.0) UNION SELECT t.m FROM r JOIN typed t ON t.m = r.x WHERE r.x <> 1.000) SELECT * FROM r ORDER BY 1;
 WITH RECURSIVE r(x) AS (VALUES (float8 '-0')  UNION SELECT 0::float8 FROM r) SELECT * FROM r;
 -- values that come up on the way and may be equal and look different stay PostgreSQL's, and so do these
-CREATE FUNCTION reason(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (VERBOSE, COSTS OFF) ' || query LOOP
-		IF line LIKE '%Not Pushed Down%' THEN RETURN trim(line); END IF;
-	END LOOP;
-	RETURN 'pushed down';
-END $$;
+\i :reason
 SELECT reason('WITH RECURSIVE r AS (' || query || ') SELECT * FROM r') FROM (VALUES
 	('SELECT f AS x, 1 AS hop FROM typed UNION SELECT r.x + 1, hop + 1 FROM r WHERE hop < 4'),
 	('SELECT src, dst FROM edge UNION SELECT r.src, e.dst FROM r JOIN edge e ON e.src = r.dst WHERE e.dst NOT IN (SELECT id + (random() * 0)::int FROM node)'),
