@@ -126,6 +126,30 @@ given_up(const GpucolTopkGroups &groups)
 /* Rows between looks at `cancel`. */
 constexpr int32_t LOOK_EVERY = 256;
 
+/*
+ * Walk a group's n rows: row(i, p, Pr[fewer than `slots` better rows]) for each that
+ * may exist, with the distribution before it in c, until that is empty or row says
+ * false.  Is what the ranking wants settled, whatever rows would follow?
+ */
+template <class Row>
+__device__ bool
+walk(const GpucolTopkGroups &groups, const double *p, int32_t n, WarpCounts &c, int lane, Row row)
+{
+	for (int32_t i = 0; i < n && c.lo <= c.hi; i++)
+	{
+		double		here = p[i];
+
+		if (i % LOOK_EVERY == 0 && given_up(groups))
+			return false;
+		if (here <= 0)
+			continue;
+		if (!row(i, here, c.below(lane)))
+			return true;
+		c.add(here, 1 - here, lane);
+	}
+	return c.lo > c.hi;
+}
+
 struct UkRanks
 {
 	GpucolTopkPicks picks;
@@ -183,34 +207,27 @@ struct UkRanks
 		}
 		__syncwarp();
 		if (k > 0)
-			c.begin(memory, k, lane);
-		for (int32_t i = 0; k > 0 && i < n && c.lo <= c.hi && !done; i++)
 		{
-			double		below;
-
-			if (i % LOOK_EVERY == 0 && given_up(groups))
-				break;
-			if (p[i] <= 0)
-				continue;
-			below = c.below(lane);
-			for (int32_t m = c.lo + lane; m <= c.hi; m += 32)
+			c.begin(memory, k, lane);
+			done = walk(groups, p, n, c, lane, [&](int32_t i, double here, double below)
 			{
-				int32_t		j = k - 1 - m;
-				double		here = p[i] * c.room[m];
-
-				if (here > best[j] * (1 + GPUCOL_RANK_TIE))
+				for (int32_t m = c.lo + lane; m <= c.hi; m += 32)
 				{
-					best[j] = here;
-					ranks[j] = i;
+					int32_t		j = k - 1 - m;
+					double		at_rank = here * c.room[m];
+
+					if (at_rank > best[j] * (1 + GPUCOL_RANK_TIE))
+					{
+						best[j] = at_rank;
+						ranks[j] = i;
+					}
 				}
-			}
-			__syncwarp();
-			done = i % 16 == 15 && settled(c, best, k, below, lane);
-			if (!done)
-				c.add(p[i], 1 - p[i], lane);
+				__syncwarp();
+				return i % 16 != 15 || !settled(c, best, k, below, lane);
+			});
 		}
 		if (lane == 0 && picks.settled)
-			picks.settled[g] = k == wanted && (done || c.lo > c.hi);
+			picks.settled[g] = k == wanted && done;
 		__syncwarp();
 	}
 };
@@ -232,34 +249,26 @@ struct PtK
 		WarpCounts	c = {};
 
 		if (n > 0)
-			c.begin(memory, min(k, n), lane);
-		for (int32_t i = 0; i < n && c.lo <= c.hi; i++)
 		{
-			double		below;
-
-			if (i % LOOK_EVERY == 0 && given_up(groups))
-				break;
-			if (p[i] <= 0)
-				continue;
-			below = c.below(lane);
-			if (below < bar * (1 - 1e-9))
+			c.begin(memory, min(k, n), lane);
+			done = walk(groups, p, n, c, lane, [&](int32_t i, double here, double below)
 			{
-				done = true;
-				break;
-			}
-			if (fmin(p[i] * below, 1.0) >= bar)
-			{
-				if (lane == 0)
-					ranks[count] = i;
-				count++;
-			}
-			c.add(p[i], 1 - p[i], lane);
+				if (below < bar * (1 - 1e-9))
+					return false;
+				if (fmin(here * below, 1.0) >= bar)
+				{
+					if (lane == 0)
+						ranks[count] = i;
+					count++;
+				}
+				return true;
+			});
 		}
 		if (lane == 0)
 		{
 			picks.counts[g] = count;
 			if (picks.settled)
-				picks.settled[g] = done || c.lo > c.hi;
+				picks.settled[g] = done;
 		}
 		__syncwarp();
 	}
@@ -280,46 +289,34 @@ struct Global
 		int32_t		wanted = k;
 		double	   *least = memory + k + 2;
 		int32_t		filled = 0;
-		int32_t		i = 0;
 		bool		done = false;
 		WarpCounts	c = {};
 
+		for (int32_t i = lane; i < all; i += 32)
+			figures[start + i] = -INFINITY;
+		__syncwarp();
 		k = min(k, n);
 		if (n > 0)
-			c.begin(memory, k, lane);
-		for (; i < n && c.lo <= c.hi; i++)
 		{
-			double		below,
-						value;
+			c.begin(memory, k, lane);
+			done = walk(groups, p, n, c, lane, [&](int32_t i, double here, double below)
+			{
+				double		value = fmin(here * below, 1.0);
 
-			if (i % LOOK_EVERY == 0 && given_up(groups))
-				break;
-			if (p[i] <= 0)
-			{
+				if (filled == k && below < least[0] * (1 - 1e-9))
+					return false;
 				if (lane == 0)
-					figures[start + i] = -INFINITY;
-				continue;
-			}
-			below = c.below(lane);
-			if (filled == k && below < least[0] * (1 - 1e-9))
-			{
-				done = true;
-				break;
-			}
-			value = fmin(p[i] * below, 1.0);
-			if (lane == 0)
-			{
-				figures[start + i] = value;
-				gpucol_keep_greatest(least, k, filled, value);
-			}
-			filled = min(filled + 1, k);
-			__syncwarp();
-			c.add(p[i], 1 - p[i], lane);
+				{
+					figures[start + i] = value;
+					gpucol_keep_greatest(least, k, filled, value);
+				}
+				filled = min(filled + 1, k);
+				__syncwarp();
+				return true;
+			});
 		}
 		if (lane == 0 && settled)
-			settled[g] = k == wanted && (done || c.lo > c.hi);
-		for (i += lane; i < all; i += 32)
-			figures[start + i] = -INFINITY;
+			settled[g] = k == wanted && done;
 		__syncwarp();
 	}
 };
