@@ -921,7 +921,10 @@ Ranker::choose(const GpucolTopkRows &rows, const uint32_t *group, const double *
 	groups.ngroups = rows.ngroups;
 	groups.starts = starts;
 	groups.k = groups_.k;
-	device_check(gpucol_topk_choose(groups, order, c.figure, c.rank, k, picks, t_.stream), "rank");
+	device_check(cudaMemsetAsync(count, 0, sizeof(uint32_t), t_.stream), "memset");
+	device_check(gpucol_topk_choose(groups, order, c.figure, c.rank, k, picks, count, t_.stream), "rank");
+	if (host(count))
+		throw Failure{GPUCOL_UNSUPPORTED, "too many rows whose figures are equal up to rounding"};
 }
 
 /* Counts, probabilities and labels of one ranking into the result. */

@@ -8,7 +8,8 @@
  * that tie are put into order by the whole score, probability and label by a thread
  * at the head of each run.  Where a run is long for that, all bits of the scores are
  * sorted by: in one key where they fit 64 bits with the group, else scores first and
- * groups stably after.
+ * groups stably after.  Where rows of one score are too many for a thread, they are
+ * sorted by label and probability before that.
  *
  * Heap (Algorithm 3 of Chang et al.): one thread a group runs the very loop of the
  * CPU, uncertain/rank_utopk.h, over a heap in shared memory.  It stops early, so
@@ -41,13 +42,14 @@
 namespace
 {
 
-constexpr uint32_t LONG_RUN = 32;	/* rows that tie in leading bits of their scores */
+constexpr uint32_t LONG_RUN = 32;	/* rows that tie in leading bits of their scores, */
+constexpr uint32_t LONG_TIE = 1024; /* and in their scores, for one thread to order */
 constexpr int	SPREAD_BITS = 16;	/* of scores beyond those that number a group's rows */
 
 struct SortScratch
 {
 	int64_t    *range;			/* least and greatest score */
-	uint32_t   *long_run;		/* rows tie in the leading bits, too many for a thread */
+	uint32_t   *long_run;		/* rows tie, too many for a thread */
 	uint64_t   *keys[2];
 	uint32_t   *rows[2];
 	void	   *cub;
@@ -117,12 +119,39 @@ make_keys(GpucolTopkRows r, KeyShape shape, uint64_t *keys, uint32_t *rows)
 	}
 }
 
-/* Group numbers of rows in their present order, as keys. */
+/* Keys of rows in their present order: what they are sorted by, the last of it first. */
+enum KeyOf
+{
+	KEY_LABEL,
+	KEY_PROBABILITY,
+	KEY_SCORE,
+	KEY_GROUP
+};
+
 __global__ void
-group_keys(GpucolTopkRows r, const uint32_t *rows, uint64_t *keys)
+keys_of_rows(GpucolTopkRows r, KeyOf what, int64_t greatest, const uint32_t *rows, uint64_t *keys)
 {
 	for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < r.nrows; i += gridDim.x * blockDim.x)
-		keys[i] = r.group[rows[i]];
+	{
+		uint32_t	row = rows[i];
+
+		switch (what)
+		{
+			case KEY_LABEL:
+				keys[i] = (uint64_t) r.label[row] ^ (uint64_t) 1 << 63;
+				break;
+			case KEY_PROBABILITY:
+				/* descending; -0 is 0 */
+				keys[i] = ~(uint64_t) __double_as_longlong(r.probability[row] + 0.0);
+				break;
+			case KEY_SCORE:
+				keys[i] = (uint64_t) greatest - (uint64_t) r.score[row];
+				break;
+			case KEY_GROUP:
+				keys[i] = r.group[row];
+				break;
+		}
+	}
 }
 
 /* Do the rows at two places tie?  keys: in the order of these; NULL: compare the rows. */
@@ -150,9 +179,9 @@ before(const GpucolTopkRows &r, uint32_t a, uint32_t b)
 	return r.label[a] < r.label[b];
 }
 
-/* Order each run of ties: Shell sort by its first row.  long_run: leave long ones. */
+/* Order each run of ties: Shell sort by its first row.  Runs of more than `most` are left: *long_run. */
 __global__ void
-order_ties(GpucolTopkRows r, uint32_t *rows, const uint64_t *keys, uint32_t *long_run)
+order_ties(GpucolTopkRows r, uint32_t *rows, const uint64_t *keys, uint32_t most, uint32_t *long_run)
 {
 	for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i + 1 < r.nrows; i += gridDim.x * blockDim.x)
 	{
@@ -161,9 +190,9 @@ order_ties(GpucolTopkRows r, uint32_t *rows, const uint64_t *keys, uint32_t *lon
 
 		if (!ties(r, rows, keys, i, i + 1) || (i > 0 && ties(r, rows, keys, i - 1, i)))
 			continue;
-		while (i + n < r.nrows && ties(r, rows, keys, i, i + n) && (long_run == nullptr || n <= LONG_RUN))
+		while (i + n < r.nrows && n <= most && ties(r, rows, keys, i, i + n))
 			n++;
-		if (long_run != nullptr && n > LONG_RUN)
+		if (n > most)
 		{
 			*long_run = 1;
 			continue;
@@ -206,41 +235,70 @@ gather(GpucolTopkRows r, const uint32_t *rows, double *p, uint32_t *row, uint32_
 typedef cub::DoubleBuffer<uint64_t> Keys;
 typedef cub::DoubleBuffer<uint32_t> Rows;
 
+/* Order ties; *long_run is not 0 where they are too many. */
+cudaError_t
+find_ties(const GpucolTopkRows &r, const SortScratch &s, Rows &rows, const uint64_t *keys, uint32_t most, uint32_t *long_run,
+		  cudaStream_t stream)
+{
+	cudaMemsetAsync(s.long_run, 0, sizeof(uint32_t), stream);
+	order_ties<<<gpucol_launch_blocks(order_ties, GPUCOL_TOPK_THREADS, 0), GPUCOL_TOPK_THREADS, 0, stream>>>
+		(r, rows.Current(), keys, most, s.long_run);
+	cudaMemcpyAsync(long_run, s.long_run, sizeof(uint32_t), cudaMemcpyDeviceToHost, stream);
+	return cudaStreamSynchronize(stream);
+}
+
 /* Sort by leading bits of the scores; *long_run is not 0 where these do not do. */
 cudaError_t
 sort_by_leading_bits(const GpucolTopkRows &r, const KeyShape &shape, const SortScratch &s, Keys &keys, Rows &rows,
 					 uint32_t *long_run, cudaStream_t stream)
 {
-	int			blocks = gpucol_launch_blocks(make_keys, GPUCOL_TOPK_THREADS, 0);
 	size_t		bytes = s.cub_bytes;
 
-	cudaMemsetAsync(s.long_run, 0, sizeof(uint32_t), stream);
-	make_keys<<<blocks, GPUCOL_TOPK_THREADS, 0, stream>>>(r, shape, keys.Current(), rows.Current());
+	make_keys<<<gpucol_launch_blocks(make_keys, GPUCOL_TOPK_THREADS, 0), GPUCOL_TOPK_THREADS, 0, stream>>>
+		(r, shape, keys.Current(), rows.Current());
 	cub::DeviceRadixSort::SortPairs(s.cub, bytes, keys, rows, r.nrows, 0, shape.score_bits + shape.group_bits, stream);
-	order_ties<<<blocks, GPUCOL_TOPK_THREADS, 0, stream>>>(r, rows.Current(), keys.Current(), s.long_run);
-	cudaMemcpyAsync(long_run, s.long_run, sizeof(uint32_t), cudaMemcpyDeviceToHost, stream);
-	return cudaStreamSynchronize(stream);
+	return find_ties(r, s, rows, keys.Current(), LONG_RUN, long_run, stream);
+}
+
+/* One stable pass over the rows in their present order. */
+void
+sort_by(const GpucolTopkRows &r, KeyOf what, int key_bits, const KeyShape &shape, const SortScratch &s, Keys &keys, Rows &rows,
+		cudaStream_t stream)
+{
+	size_t		bytes = s.cub_bytes;
+
+	keys_of_rows<<<gpucol_launch_blocks(keys_of_rows, GPUCOL_TOPK_THREADS, 0), GPUCOL_TOPK_THREADS, 0, stream>>>
+		(r, what, shape.greatest, rows.Current(), keys.Current());
+	cub::DeviceRadixSort::SortPairs(s.cub, bytes, keys, rows, r.nrows, 0, key_bits, stream);
 }
 
 /* Sort by the whole scores. */
-void
+cudaError_t
 sort_by_all_bits(const GpucolTopkRows &r, KeyShape shape, const SortScratch &s, Keys &keys, Rows &rows, cudaStream_t stream)
 {
-	int			blocks = gpucol_launch_blocks(make_keys, GPUCOL_TOPK_THREADS, 0);
 	bool		together = shape.score_bits + shape.group_bits <= 64;
 	int			score_bits = shape.score_bits;
 	size_t		bytes = s.cub_bytes;
+	uint32_t	long_run;
+	cudaError_t error;
 
 	if (!together)
 		shape.score_bits = 64;
-	make_keys<<<blocks, GPUCOL_TOPK_THREADS, 0, stream>>>(r, shape, keys.Current(), rows.Current());
+	make_keys<<<gpucol_launch_blocks(make_keys, GPUCOL_TOPK_THREADS, 0), GPUCOL_TOPK_THREADS, 0, stream>>>
+		(r, shape, keys.Current(), rows.Current());
 	cub::DeviceRadixSort::SortPairs(s.cub, bytes, keys, rows, r.nrows, 0, together ? score_bits + shape.group_bits : score_bits, stream);
 	if (!together)
-	{
-		group_keys<<<blocks, GPUCOL_TOPK_THREADS, 0, stream>>>(r, rows.Current(), keys.Current());
-		cub::DeviceRadixSort::SortPairs(s.cub, bytes, keys, rows, r.nrows, 0, shape.group_bits, stream);
-	}
-	order_ties<<<blocks, GPUCOL_TOPK_THREADS, 0, stream>>>(r, rows.Current(), together ? keys.Current() : nullptr, nullptr);
+		sort_by(r, KEY_GROUP, shape.group_bits, shape, s, keys, rows, stream);
+	error = find_ties(r, s, rows, together ? keys.Current() : nullptr, LONG_TIE, &long_run, stream);
+	if (error != cudaSuccess || long_run == 0)
+		return error;
+	sort_by(r, KEY_LABEL, 64, shape, s, keys, rows, stream);
+	sort_by(r, KEY_PROBABILITY, 64, shape, s, keys, rows, stream);
+	if (score_bits > 0)
+		sort_by(r, KEY_SCORE, score_bits, shape, s, keys, rows, stream);
+	if (shape.group_bits > 0)
+		sort_by(r, KEY_GROUP, shape.group_bits, shape, s, keys, rows, stream);
+	return cudaGetLastError();
 }
 
 int
@@ -310,7 +368,9 @@ gpucol_topk_sort(const GpucolTopkRows &r, uint32_t *starts, double *p,
 	{
 		shape.shift = 0;
 		shape.score_bits = score_bits;
-		sort_by_all_bits(r, shape, s, keys, rows, stream);
+		error = sort_by_all_bits(r, shape, s, keys, rows, stream);
+		if (error != cudaSuccess)
+			return error;
 	}
 	gpucol_stage(stream, "radix sort");
 	gather<<<blocks, GPUCOL_TOPK_THREADS, 0, stream>>>(r, rows.Current(), p, row, starts);

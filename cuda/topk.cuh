@@ -203,11 +203,13 @@ extern cudaError_t gpucol_topk_expected(const GpucolTopkGroups &groups, const ui
  * The k greatest figures of each group of rows sorted by (group, figure
  * descending, rank), where figures that differ by rounding only are tied and go
  * by rank.  chosen.starts are the groups; order[] the rows in sorted order,
- * figure[] and rank[] by row.  order[] is changed.
+ * figure[] and rank[] by row.  order[] is changed.  *too_many, which is 0, is set
+ * where more rows are tied than one thread looks through: no answer.
  */
 extern cudaError_t gpucol_topk_choose(const GpucolTopkGroups &chosen, uint32_t *order,
-									  const double *figure, const int64_t *rank, int32_t k,
-									  const GpucolTopkPicks &picks, cudaStream_t stream);
+									  const double *figure, const int64_t *rank,
+									  int32_t k, const GpucolTopkPicks &picks,
+									  uint32_t *too_many, cudaStream_t stream);
 
 /*
  * Numbers of all rows whose score is at least the `want`-th best (and a few

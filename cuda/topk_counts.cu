@@ -531,9 +531,13 @@ order_by_rank(uint32_t *order, uint32_t n, const int64_t *rank)
 		}
 }
 
+/* Rows whose figures are equal up to rounding: so many that one thread finds, and puts into order. */
+constexpr uint32_t MOST_EQUAL = 1 << 20;
+constexpr uint32_t MOST_ORDERED = 1 << 17;
+
 __global__ void
 choose_kernel(GpucolTopkGroups chosen, uint32_t *order, const double *figure, const int64_t *rank, int32_t k,
-			  GpucolTopkPicks picks)
+			  GpucolTopkPicks picks, uint32_t *too_many)
 {
 	GPUCOL_FOR_EACH(g, chosen.ngroups)
 	{
@@ -545,8 +549,9 @@ choose_kernel(GpucolTopkGroups chosen, uint32_t *order, const double *figure, co
 		for (uint32_t from = 0; from < want; from = to)
 		{
 			double		previous = figure[order[start + from]];
+			uint32_t	last = min(n, from + MOST_EQUAL);
 
-			for (to = from + 1; to < n; to++)
+			for (to = from + 1; to < last; to++)
 			{
 				double		next = figure[order[start + to]];
 
@@ -556,7 +561,9 @@ choose_kernel(GpucolTopkGroups chosen, uint32_t *order, const double *figure, co
 			}
 
 			/* equal figures are in the order of their ranks already */
-			if (previous != figure[order[start + from]])
+			if ((to == last && last < n) || (previous != figure[order[start + from]] && to - from > MOST_ORDERED))
+				*too_many = 1;
+			else if (previous != figure[order[start + from]])
 				order_by_rank(order + start + from, to - from, rank);
 		}
 		for (uint32_t j = 0; j < want; j++)
@@ -569,8 +576,8 @@ choose_kernel(GpucolTopkGroups chosen, uint32_t *order, const double *figure, co
 
 cudaError_t
 gpucol_topk_choose(const GpucolTopkGroups &chosen, uint32_t *order, const double *figure,
-				   const int64_t *rank, int32_t k, const GpucolTopkPicks &picks, cudaStream_t stream)
+				   const int64_t *rank, int32_t k, const GpucolTopkPicks &picks, uint32_t *too_many, cudaStream_t stream)
 {
-	choose_kernel<<<gpucol_launch_grid(chosen.ngroups), GPUCOL_THREADS, 0, stream>>>(chosen, order, figure, rank, k, picks);
+	choose_kernel<<<gpucol_launch_grid(chosen.ngroups), GPUCOL_THREADS, 0, stream>>>(chosen, order, figure, rank, k, picks, too_many);
 	return cudaGetLastError();
 }

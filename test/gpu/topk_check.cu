@@ -534,6 +534,10 @@ check()
 	check_batch(300, 500, 1, 0, 0.5, true);
 	check_batch(3, 100000, 20, 5, 0.01);
 	check_batch(1, 200000, 100, 0, 1);
+	/* more rows of one score than a thread puts into order */
+	check_batch(1, 2000000, 10, 1, 1);
+	check_batch(7, 60000, 10, 2, 0.001);
+	check_batch(2000, 3000, 10, 3, 1);
 	check_x(3000, 14, 3, 2);
 	check_x(2000, 60, 5, 4);
 	check_x(300, 500, 10, 3);
