@@ -19,7 +19,7 @@
 #endif
 
 /* Neighbouring runs that a warp takes in turn: with 1, the sum of a column of 1 bit
- * takes 94 us, with 4, 77.  Runs after which it looks whether to give up. */
+ * takes 94 us, with 4, 76.  Runs after which it looks whether to give up. */
 #ifndef GPUCOL_TURN_RUNS
 #define GPUCOL_TURN_RUNS 4
 #endif
@@ -58,7 +58,7 @@ constexpr int GPUCOL_AGG_GLOBAL_THREADS = 256;
 
 /* Interpreter: rows that a thread carries through one instruction, threads a block,
  * and least blocks a multiprocessor.  A filter and a sum of expressions over a
- * billion rows take 25 ms with 1 row and 5 blocks, 23 with 2 and 4, 24 with 4 and 4,
+ * billion rows take 26 ms with 1 row and 6 blocks, 19 with 2 and 4, 21 with 4 and 3,
  * whose registers take more of the device's memory. */
 #ifndef GPUCOL_INTERP_ROWS
 #define GPUCOL_INTERP_ROWS 2

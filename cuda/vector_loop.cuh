@@ -19,7 +19,7 @@
 __host__ __device__ constexpr int
 vectors_at_once(int K)
 {
-	return K <= 3 ? 8 : K <= 10 ? 4 : K <= 15 ? 2 : 1;
+	return K == 1 ? 16 : K <= 3 ? 8 : K <= 10 ? 4 : K <= 15 ? 2 : 1;
 }
 
 /* The loop of for_each_vector() for one width. */
