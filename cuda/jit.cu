@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <system_error>
 #include <thread>
 
 /* Never destroyed: its thread waits on it until the process ends. */
@@ -147,7 +148,8 @@ Jit::open_compiler()
 		!compiler.cubin_size || !compiler.cubin || !compiler.destroy ||
 		compiler.version(&compiler_major, &compiler_minor) != 0)
 		return "NVRTC on this host is too old: nothing is compiled";
-	cudaGetDeviceCount(&devices);
+	if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
+		return "the devices could not be counted: nothing is compiled";
 	for (int d = 0; d < devices; d++)
 	{
 		int			high = 0,
@@ -169,6 +171,22 @@ Jit::open_compiler()
 	environment_ += "nvrtc " + std::to_string(compiler_major) + "." + std::to_string(compiler_minor) +
 		" headers " + headers + "\n";
 	return "";
+}
+
+/* Begin the background thread; false if the host has none to give, until the next source. */
+bool
+Jit::start()
+{
+	try
+	{
+		std::thread([this] { work(); }).detach();
+	}
+	catch (const std::system_error &e)
+	{
+		fprintf(stderr, "gpucol_gpud: no thread for the compiler: %s\n", e.what());
+		return false;
+	}
+	return true;
 }
 
 thread_local const char *gpucol_jit_miss = "";
@@ -196,12 +214,10 @@ Jit::find(const std::string &source)
 		make_room(1, 0);
 		entries_[source].used = ++clock_;
 		queue_.push_back(source);
-		if (!running_)
-			std::thread([this] { work(); }).detach();
-		running_ = true;
+		running_ = running_ || start();
 		changed_.notify_all();
 	}
-	if (wait_)
+	if (wait_ && running_)
 		changed_.wait(lock, [&] { return entries_[source].state != QUEUED; });
 
 	Entry	   &entry = entries_[source];

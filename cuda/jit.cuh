@@ -159,6 +159,7 @@ private:
 		uint64_t	used = 0;
 	};
 
+	bool		start();
 	std::string open_compiler();
 	void		work();
 	JitHandle	build(const std::string &source);
