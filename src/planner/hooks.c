@@ -115,7 +115,7 @@ gpucol_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 {
 	if (previous_set_rel_pathlist)
 		previous_set_rel_pathlist(root, rel, rti, rte);
-	if (rte->rtekind != RTE_RELATION || rte->inh ||
+	if (rte->rtekind != RTE_RELATION || rte->inh || IS_DUMMY_REL(rel) ||
 		!gpucol_planner_is_gpucol(rte->relid))
 		return;
 	gpucol_path_scan_add(root, rel, rte);

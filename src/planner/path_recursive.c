@@ -283,7 +283,7 @@ consider_filters(PlannerInfo *root, RelOptInfo *rel, Index rti,
 {
 	if (previous_set_rel_pathlist)
 		previous_set_rel_pathlist(root, rel, rti, rte);
-	if (rte->rtekind != RTE_CTE)
+	if (rte->rtekind != RTE_CTE || IS_DUMMY_REL(rel))
 		return;
 	gpucol_recursive_push_filters(root, rel);
 	gpucol_recursive_add_scan(root, rel);

@@ -117,7 +117,7 @@ INSERT INTO conditions (condition) VALUES
 	('f8 IN (0, ''NaN'', 1)'), ('f8 NOT IN (0, ''NaN'', 1)'), ('d IN (''2010-01-01'', ''infinity'')'), ('e IN (''sad'', ''ok'')'), ('e <> ''sad'''),
 	('i4 BETWEEN -10 AND 10'), ('i4 NOT BETWEEN -10 AND 10'), ('n2 BETWEEN 0 AND 100.005'), ('i4 BETWEEN SYMMETRIC 10 AND -10'),
 	('i4 > 0 AND i4 < 500 AND i4 <> 5'), ('i4 > 10 AND i4 > 20 AND i4 < 30 AND i4 < 25'),
-	('i4 IS NULL'), ('i4 IS NOT NULL'), ('s IS NULL'), ('s IS NOT NULL'), ('b IS NULL'), ('i4 = NULL'), ('NOT (i4 IS NULL AND i2 IS NULL)'),
+	('i4 IS NULL'), ('i4 IS NOT NULL'), ('s IS NULL'), ('s IS NOT NULL'), ('b IS NULL'), ('i4 = NULL AND b OR i2 > 3'), ('NOT (i4 IS NULL AND i2 IS NULL)'),
 	('b'), ('NOT b'), ('b IS TRUE'), ('b IS NOT TRUE'), ('b IS FALSE'), ('b IS NOT FALSE'), ('b IS UNKNOWN'), ('b IS NOT UNKNOWN'),
 	('b = true'), ('b <> false'), ('b = (i4 > 0)'), ('b < (i4 > 0)'), ('(i4 > 0) IS UNKNOWN'), ('(i4 > 0) IS NOT TRUE'),
 	('i4 > 0 OR i2 < 0'), ('i4 > 0 OR i2 IS NULL OR b'), ('NOT (i4 > 0 OR i2 < 0)'), ('(i4 > 0 AND b) OR (i2 < 0 AND NOT b)'),

@@ -192,6 +192,8 @@ EXECUTE gate(false);
 EXECUTE gate(NULL);
 RESET plan_cache_mode;
 SELECT count(*) FROM t WHERE false;
+-- what PostgreSQL has proven empty it need not scan, nor find a join for
+EXPLAIN (COSTS OFF) SELECT id FROM t WHERE id = NULL;
 SELECT count(*) FROM t WHERE g = 3 AND NULL;
 
 -- joins
