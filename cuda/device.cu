@@ -27,6 +27,18 @@ device_check(cudaError_t error, const char *what)
 }
 
 void
+device_check_memory(cudaError_t error, const char *what)
+{
+	if (error != cudaErrorMemoryAllocation)
+	{
+		device_check(error, what);
+		return;
+	}
+	cudaGetLastError();
+	throw Failure{GPUCOL_OUT_OF_MEMORY, std::string("no memory for CUDA's own needs: ") + what};
+}
+
+void
 device_wait(cudaStream_t stream)
 {
 	typedef std::chrono::steady_clock Clock;

@@ -38,6 +38,9 @@ struct Failure
 /* End the process unless a CUDA call succeeded. */
 extern void device_check(cudaError_t error, const char *what);
 
+/* The same, but a lack of memory is a Failure of the request. */
+extern void device_check_memory(cudaError_t error, const char *what);
+
 /*
  * Wait for a stream, at first without sleeping: most queries take less than it
  * takes to be woken.  Ends the process if the device failed.

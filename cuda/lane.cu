@@ -17,8 +17,9 @@ one()
 	static std::once_flag once;
 	static uint32_t *word;
 
+	/* where this throws, the next call tries again */
 	std::call_once(once, [] {
-		device_check(cudaHostAlloc(&word, sizeof(*word), cudaHostAllocPortable), "pinned memory");
+		device_check_memory(cudaHostAlloc(&word, sizeof(*word), cudaHostAllocPortable), "pinned memory");
 		*word = 1;
 	});
 	return word;
@@ -27,20 +28,36 @@ one()
 Lane::Lane(Device &device) : device_(device)
 {
 	device_check(cudaSetDevice(device.ordinal), "could not use the device");
-	device_check(cudaStreamCreateWithFlags(&load_, cudaStreamNonBlocking), "stream");
-	device_check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "stream");
-	device_check(cudaStreamCreateWithFlags(&control_, cudaStreamNonBlocking), "stream");
-	one();
-	cancel_ = (uint32_t *) device.cache.allocate(sizeof(uint32_t));
-	if (cancel_ == NULL)
+	try
 	{
-		cudaStreamDestroy(load_);
-		cudaStreamDestroy(stream_);
-		cudaStreamDestroy(control_);
-		throw Failure{GPUCOL_OUT_OF_MEMORY, "device memory is exhausted"};
+		for (cudaStream_t *stream : {&load_, &stream_, &control_})
+			device_check_memory(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "stream");
+		one();
+		cancel_ = (uint32_t *) device.cache.allocate(sizeof(uint32_t));
+		if (cancel_ == NULL)
+			throw Failure{GPUCOL_OUT_OF_MEMORY, "device memory is exhausted"};
+		thread_ = std::thread([this] { work(); });
 	}
-	thread_ = std::thread([this] { work(); });
+	catch (...)
+	{
+		free_all();
+		throw;
+	}
 	clear();
+}
+
+/* What the device holds for the lane. */
+void
+Lane::free_all()
+{
+	device_.pool.release(cancel_);
+	for (cudaEvent_t event : events_)
+		cudaEventDestroy(event);
+	if (staging_ != NULL)
+		cudaFreeHost(staging_);
+	for (cudaStream_t stream : {load_, stream_, control_})
+		if (stream != NULL)
+			cudaStreamDestroy(stream);
 }
 
 Lane::~Lane()
@@ -56,14 +73,7 @@ Lane::~Lane()
 	device_check(cudaStreamSynchronize(load_), "end of a session");
 	device_check(cudaStreamSynchronize(stream_), "end of a session");
 	device_check(cudaStreamSynchronize(control_), "end of a session");
-	device_.pool.release(cancel_);
-	for (cudaEvent_t event : events_)
-		cudaEventDestroy(event);
-	if (staging_ != NULL)
-		cudaFreeHost(staging_);
-	cudaStreamDestroy(load_);
-	cudaStreamDestroy(stream_);
-	cudaStreamDestroy(control_);
+	free_all();
 }
 
 /* Copies of more are rare, and take longer than the detour through other memory. */
@@ -98,7 +108,7 @@ Lane::event()
 		events_.pop_back();
 		return event;
 	}
-	device_check(cudaEventCreateWithFlags(&event, cudaEventDefault), "event");
+	device_check_memory(cudaEventCreateWithFlags(&event, cudaEventDefault), "event");
 	return event;
 }
 

@@ -58,12 +58,13 @@ public:
 
 private:
 	void		work();
+	void		free_all();
 
 	Device	   &device_;
-	cudaStream_t load_;
-	cudaStream_t stream_;
-	cudaStream_t control_;
-	uint32_t   *cancel_;		/* in device memory */
+	cudaStream_t load_ = NULL;
+	cudaStream_t stream_ = NULL;
+	cudaStream_t control_ = NULL;
+	uint32_t   *cancel_ = NULL; /* in device memory */
 	char	   *staging_ = NULL;	/* made when first asked for */
 	size_t		staged_ = 0;
 	std::vector<cudaEvent_t> events_;	/* that nobody uses */

@@ -22,6 +22,7 @@
  */
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -30,6 +31,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <system_error>
 #include <thread>
 
 #include "cache.cuh"
@@ -131,6 +133,33 @@ open_socket()
 	return fd;
 }
 
+/* As many descriptors as the process may have: a session needs two or three. */
+static void
+raise_descriptors()
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* Give a client a thread; where there is none to be had, it is sent away. */
+static void
+admit(int fd)
+{
+	try
+	{
+		std::thread(serve_client, fd).detach();
+	}
+	catch (const std::system_error &e)
+	{
+		fprintf(stderr, "gpucol_gpud: a client was sent away: %s\n", e.what());
+		close(fd);
+	}
+}
+
 int
 main(int argc, char **argv)
 {
@@ -170,6 +199,7 @@ main(int argc, char **argv)
 	signal(SIGTERM, on_terminate);
 	signal(SIGINT, on_terminate);
 	signal(SIGPIPE, SIG_IGN);
+	raise_descriptors();
 	open_devices(limit, copies);
 	listener = open_socket();
 	jit.configure("gpucol_jit", jit_wait);
@@ -178,11 +208,13 @@ main(int argc, char **argv)
 		int			fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 
 		if (fd >= 0)
-			std::thread(serve_client, fd).detach();
-		else if (errno != EINTR && errno != ECONNABORTED && errno != EMFILE)
+			admit(fd);
+		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+			usleep(10000);		/* until some session ends */
+		else if (errno != EINTR && errno != ECONNABORTED)
 		{
 			perror("gpucol_gpud: accept");
-			return GPUCOL_GPUD_EXIT_USAGE;
+			return GPUCOL_GPUD_EXIT_FAULT;
 		}
 	}
 }

@@ -643,6 +643,12 @@ Session::serve()
 			if (more)
 				throw Goodbye();
 		}
+		catch (const std::bad_alloc &)
+		{
+			if (!gone_)
+				fail({GPUCOL_OUT_OF_MEMORY, "the daemon is out of host memory"}, true);
+			throw Goodbye();
+		}
 	}
 }
 
@@ -661,8 +667,12 @@ serve_client(int fd)
 	catch (const BadRecursion &)
 	{
 	}
-	catch (const std::bad_alloc &)
+	catch (const Failure &f)
 	{
-		fprintf(stderr, "gpucol_gpud: out of host memory; a session ends\n");
+		fprintf(stderr, "gpucol_gpud: a session ends: %s\n", f.reason.c_str());
+	}
+	catch (const std::exception &e)
+	{
+		fprintf(stderr, "gpucol_gpud: a session ends: %s\n", e.what());
 	}
 }

@@ -1012,10 +1012,9 @@ exchange(GpucolRun *run, uint32_t flags, const char **why)
 	GpucolStatus status = GPUCOL_OK;
 	size_t		size;
 
-	run->wire = gpucol_wire_acquire(why);
+	run->wire = gpucol_wire_acquire(run->source, why);
 	if (run->wire == NULL)
 		return refuse(why, GPUCOL_DEVICE_LOST, *why);
-	gpucol_wire_watch(run->wire, run->source);
 	if (!announce(run, flags, &answered, &size))
 		return lost(why);
 	if (!answered)

@@ -21,6 +21,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "engine/gpu_wire.h"
@@ -30,6 +31,8 @@
 #define GPUCOL_SLAB_PART	((size_t) 4 << 20)
 #define GPUCOL_LARGE_RESULT ((uint64_t) 256 << 10)
 #define GPUCOL_INLINE_PIECE	((uint64_t) 1 << 20)
+#define GREETING_SECONDS	5	/* how long a daemon may take to greet */
+#define SHUN_SECONDS		60	/* how long one that took longer is left alone */
 
 struct GpucolWire
 {
@@ -38,6 +41,7 @@ struct GpucolWire
 	GpucolSource *source;		/* whose interrupts are checked */
 	bool		(*cancelled) (void *);	/* or what is asked instead */
 	void	   *context;
+	time_t		deadline;		/* when to give up; 0 = never */
 	char	   *slab;			/* GPUCOL_SLAB_PARTS parts, or NULL */
 	bool		no_slab;		/* there is no memory for one: all goes inline */
 	int			part;			/* being filled */
@@ -53,6 +57,7 @@ struct GpucolWire
 
 static GpucolWire connection = {.fd = -1};
 static const GpucolResidency *residency;	/* of the last daemon, or NULL */
+static time_t shunned_until;	/* 0 = never was */
 static GpucolWireResult failure;	/* status GPUCOL_OK: none was told */
 
 /* Keep a RESULT that came in place of what was awaited. */
@@ -111,6 +116,16 @@ gpucol_wire_drop(void)
 	disconnect(&connection);
 }
 
+/* Seconds since some time. */
+static time_t
+now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec;
+}
+
 /*
  * Sleep on the socket, then see whether the process is wanted elsewhere; false
  * if the wait is to be given up.
@@ -121,7 +136,8 @@ pause_on(GpucolWire *wire, bool writable)
 	gpucol_service.wait(wire->fd, writable);
 	if (wire->source != NULL)
 		wire->source->ops->check_interrupts(wire->source);
-	return wire->cancelled == NULL || !wire->cancelled(wire->context);
+	return (wire->cancelled == NULL || !wire->cancelled(wire->context)) &&
+		(wire->deadline == 0 || now() < wire->deadline);
 }
 
 /* Send all of a vector of buffers. */
@@ -360,6 +376,14 @@ gpucol_wire_device_memory(void)
 	return residency != NULL ? residency->limit : 0;
 }
 
+/* Has a daemon lately taken too long to greet? */
+static bool
+is_shunned(const char **why)
+{
+	*why = "device daemon does not answer";
+	return shunned_until != 0 && now() < shunned_until;
+}
+
 /* Greet the daemon at the other end of wire->fd. */
 static bool
 greet(GpucolWire *wire, const char **why)
@@ -367,15 +391,19 @@ greet(GpucolWire *wire, const char **why)
 	GpucolWireHello hello = {(int32_t) getpid(), 0};
 	GpucolWireHeader header;
 	GpucolWireWelcome welcome;
+	time_t		deadline;
 	int			fd = -1;
 	bool		ok;
 
 	if (wire->fd < 0)
 		return false;
+	deadline = wire->deadline = now() + GREETING_SECONDS;
 	ok = gpucol_wire_send(wire, GPUCOL_WIRE_HELLO, &hello, sizeof(hello), NULL, 0) &&
 		receive_with(wire, &header, sizeof(header), &fd);
 	if (!ok)
 	{
+		if (now() >= deadline)
+			shunned_until = now() + SHUN_SECONDS;
 		*why = "device daemon does not answer";
 		return false;
 	}
@@ -391,6 +419,7 @@ greet(GpucolWire *wire, const char **why)
 	}
 	if (fd >= 0)
 		map_residency(fd);
+	wire->deadline = 0;
 	return true;
 }
 
@@ -412,24 +441,28 @@ gpucol_wire_meet(void)
 	const char *why;
 
 	check_connection();
-	if (connection.fd >= 0)
+	if (connection.fd >= 0 || is_shunned(&why))
 		return;
 	connection.fd = gpucol_service.try_connect();
 	(void) greet(&connection, &why);
 }
 
 GpucolWire *
-gpucol_wire_acquire(const char **why)
+gpucol_wire_acquire(GpucolSource *source, const char **why)
 {
 	check_connection();
 	if (connection.fd < 0)
 	{
+		if (is_shunned(why))
+			return NULL;
 		connection.fd = gpucol_service.connect(why);
+		connection.busy = true; /* an interrupt may unwind from here on */
+		connection.source = source;
 		if (!greet(&connection, why))
 			return NULL;
 	}
 	connection.busy = true;
-	connection.source = NULL;
+	connection.source = source;
 	connection.cancelled = NULL;
 	connection.used = 0;
 	memset(&failure, 0, sizeof(failure));
@@ -445,7 +478,7 @@ gpucol_wire_open(const char **why)
 	if (wire == NULL)
 		return NULL;
 	wire->busy = true;
-	wire->fd = gpucol_service.connect(why);
+	wire->fd = is_shunned(why) ? -1 : gpucol_service.connect(why);
 	if (greet(wire, why))
 		return wire;
 	disconnect(wire);
@@ -492,12 +525,6 @@ gpucol_wire_release(GpucolWire *wire)
 	wire->busy = false;
 	wire->source = NULL;
 	wire->cancelled = NULL;
-}
-
-void
-gpucol_wire_watch(GpucolWire *wire, GpucolSource *source)
-{
-	wire->source = source;
 }
 
 void

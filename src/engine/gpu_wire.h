@@ -22,9 +22,10 @@ typedef struct GpucolWire GpucolWire;
 
 /*
  * The process's connection, idle; NULL with *why set if there is none.  After
- * this the connection is busy until gpucol_wire_release.
+ * this the connection is busy until gpucol_wire_release.  The source's interrupts are
+ * checked while waiting; NULL: none are.
  */
-extern GpucolWire *gpucol_wire_acquire(const char **why);
+extern GpucolWire *gpucol_wire_acquire(GpucolSource *source, const char **why);
 
 /*
  * A connection of its own, for a request that other requests of the process
@@ -66,9 +67,6 @@ extern void gpucol_wire_drop(void);
  * general reason if it said nothing.
  */
 extern GpucolStatus gpucol_wire_failure(const char **why);
-
-/* Check interrupts with this source while waiting; NULL: not at all. */
-extern void gpucol_wire_watch(GpucolWire *wire, GpucolSource *source);
 
 /*
  * While waiting, ask cancelled(context) instead, and give the connection up as

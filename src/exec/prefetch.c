@@ -157,7 +157,7 @@ load_together(Relation rel, const GpucolProgram *program, int nworkers,
 	GpucolStatus status;
 	static char reason[200];
 
-	GpucolWire *wire = gpucol_wire_acquire(why);	/* starts the daemon if need be */
+	GpucolWire *wire = gpucol_wire_acquire(NULL, why);	/* starts the daemon if need be */
 
 	if (wire == NULL)
 		return GPUCOL_DEVICE_LOST;

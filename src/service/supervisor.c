@@ -50,6 +50,7 @@
 
 #define DAEMON_NAME		"gpucol_gpud"
 #define CONNECT_WAIT_MS 15000	/* for a daemon that is starting */
+#define WAIT_MS			1000	/* then the caller looks at its clock */
 #define MAX_OPTIONS		16		/* of the daemon */
 #define LOOK_AGAIN_MS	10000	/* how long an answer of available() holds */
 
@@ -213,10 +214,10 @@ service_connect(const char **why)
 static void
 service_wait(int fd, bool writable)
 {
-	int			events = WL_LATCH_SET | WL_EXIT_ON_PM_DEATH;
+	int			events = WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH;
 
 	events |= writable ? WL_SOCKET_WRITEABLE : WL_SOCKET_READABLE;
-	if (WaitLatchOrSocket(MyLatch, events, fd, -1, PG_WAIT_EXTENSION) & WL_LATCH_SET)
+	if (WaitLatchOrSocket(MyLatch, events, fd, WAIT_MS, PG_WAIT_EXTENSION) & WL_LATCH_SET)
 		ResetLatch(MyLatch);
 }
 
@@ -340,7 +341,7 @@ wake(SIGNAL_ARGS)
 static int
 await_daemon(void)
 {
-	int			status;
+	int			status = SIGKILL;	/* where nobody can say how it ended */
 
 	for (;;)
 	{

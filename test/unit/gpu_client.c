@@ -59,6 +59,10 @@ static struct
 
 static GpucolWireNeed needed[MAX_PIECES];
 
+/* Greets nobody; and how often it was called. */
+static bool mute;
+static int	connections;
+
 /* The end of the connection that this thread serves; the one before may still end. */
 static __thread int served;
 
@@ -283,6 +287,8 @@ imitate(void *arg)
 
 		read_all(&header, sizeof(header));
 		read_all(payload, header.length);
+		if (header.type == GPUCOL_WIRE_HELLO && mute)
+			continue;
 		if (header.type == GPUCOL_WIRE_HELLO)
 		{
 			GpucolWireWelcome welcome = {1, 1, 1 << 30};
@@ -342,6 +348,7 @@ stub_connect(const char **why)
 	*why = NULL;
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
 		return -1;
+	connections++;
 	memset(&stub, 0, sizeof(stub));
 	stub.result_rows = 10;
 	pthread_create(&thread, NULL, imitate, (void *) (intptr_t) pair[1]);
@@ -684,6 +691,27 @@ test_prefetch(const ArrayTable *table)
 	free(program);
 }
 
+/* A daemon that does not greet is given up, and left alone by the next queries. */
+static void
+test_mute(const ArrayTable *table)
+{
+	GpucolProgram *program = make_program(false);
+	uint64_t	rows;
+
+	gpucol_wire_drop();
+	mute = true;
+	connections = 0;
+	for (int round = 0; round < 3; round++)
+	{
+		const char *why = "";
+
+		CHECK(try(table, program, 0, &rows, &why) == GPUCOL_DEVICE_LOST &&
+			  strcmp(why, "device daemon does not answer") == 0, "%s", why);
+		CHECK(connections == 1, "%d connections", connections);
+	}
+	free(program);
+}
+
 int
 main(void)
 {
@@ -697,6 +725,7 @@ main(void)
 	test_results(&table);
 	test_no_slab(&table);
 	test_prefetch(&table);
+	test_mute(&table);			/* the last: the daemon is shunned from here on */
 	gpucol_wire_drop();
 	array_table_free(&table);
 	return check_summary("gpu_client");
