@@ -193,6 +193,7 @@ public:
 		uint64_t	start = CancelPoll::nanoseconds();
 		uint64_t	rounds = 0;
 
+		deadline_ = start + LATE * limits.nanoseconds;
 		if (limits.first)
 			begin();
 		for (;;)
@@ -222,6 +223,12 @@ public:
 	}
 
 private:
+	/* A launch that takes so many times as long as it may gives up its round. */
+	static constexpr uint64_t LATE = 4;
+
+	/* Links of chains between two looks at the clock. */
+	static constexpr uint32_t LINKS_A_LOOK = 1024;
+
 	__device__ __forceinline__ void
 	barrier() const
 	{
@@ -360,10 +367,13 @@ private:
 		}
 	}
 
-	/* The next row of a chain from a link on that a step finds, as a link; 0 = none. */
+	/*
+	 * The next row of a chain from a link on that a step finds, as a link; 0 = none.
+	 * Where many rows agree, chains are long: they end with a failure when it is late.
+	 */
 	__device__ __forceinline__ uint32_t
 	follow(const RoundStep<K> &step, uint32_t row, uint32_t link, uint32_t begin,
-		   uint32_t end) const
+		   uint32_t end)
 	{
 		const RoundRelation<K> &relation = p_.relations[step.relation];
 		const RoundChain &chain = relation.chains[step.chain];
@@ -377,6 +387,11 @@ private:
 								chain.places[i]) == code(step.parts[i], row);
 			if (same)
 				break;
+			if (++links_ % LINKS_A_LOOK == 0 && CancelPoll::nanoseconds() > deadline_)
+			{
+				*failures() = 1;
+				return 0;
+			}
 		}
 		return link;
 	}
@@ -523,13 +538,17 @@ private:
 		{
 			put(step, row, to.first + to.before + i, relation.tail[link - 1], relation.order,
 				step.declared);
-			link = follow(step, row, relation.chains[step.chain].next[link - 1], begin, end);
+			uint32_t	next = follow(step, row, relation.chains[step.chain].next[link - 1],
+									  begin, end);
+
+			/* where it got late between the two walks, rows are wrong, but valid */
+			link = next ? next : link;
 		}
 	}
 
 	/* Does a row match one of the relation? */
 	__device__ bool
-	present(const RoundStep<K> &step, uint32_t row) const
+	present(const RoundStep<K> &step, uint32_t row)
 	{
 		K			fixed = {};
 		uint64_t	start;
@@ -572,7 +591,7 @@ private:
 	}
 
 	__device__ bool
-	passes(const RoundStep<K> &step, uint32_t row) const
+	passes(const RoundStep<K> &step, uint32_t row)
 	{
 		if (step.kind != GPUCOL_REC_TEST)
 			return present(step, row) == (step.kind == GPUCOL_REC_PRESENT);
@@ -874,6 +893,8 @@ private:
 	RoundWarp  *warp_;
 	uint32_t	parity_;
 	uint32_t	bank_ = 0;
+	uint32_t	links_ = 0;		/* followed */
+	uint64_t	deadline_ = 0;
 };
 
 template <class K>
