@@ -406,6 +406,18 @@ GpucolRelation<K>::show(const GpucolRunPtr<K> &run)
 		kept_.push_back(run);
 }
 
+/* A copy of rows that are in the order of their rounds, for the reader. */
+template <class K>
+GpucolRunPtr<K>
+GpucolRelation<K>::in_order(const GpucolArray<K> &keys)
+{
+	GpucolArray<K> copy(run_.memory, keys.size());
+
+	gpucol_check(cudaMemcpyAsync(copy.data(), keys.data(), keys.size() * sizeof(K),
+								 cudaMemcpyDeviceToDevice, run_.memory.stream));
+	return std::make_shared<GpucolRun<K>>(std::move(copy));
+}
+
 template <class K>
 void
 GpucolRelation<K>::advance(GpucolArray<K> &&passed, GpucolArray<K> &&delta)
@@ -417,11 +429,10 @@ GpucolRelation<K>::advance(GpucolArray<K> &&passed, GpucolArray<K> &&delta)
 
 	if (passed.size() > 0)
 	{
-		auto		run = as_run(passed);
-
-		show(run);
+		if (sink_ || forgets())
+			show(in_order(passed));
 		if (!forgets())
-			gpucol_hisa_add(run_.memory, indexes_[0].delta, run);
+			gpucol_hisa_add(run_.memory, indexes_[0].delta, as_run(passed));
 		for (size_t i = 1; i < indexes_.size(); i++)
 		{
 			indexes_[i].delta.clear();

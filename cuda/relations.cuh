@@ -70,7 +70,8 @@ public:
 
 	/*
 	 * Rounds went by elsewhere: `passed` were new in them and are old now, `delta` are
-	 * the new delta.  Neither is sorted; they are disjoint from what there was.
+	 * the new delta, each in the order of the rounds, in which readers get them; they
+	 * are disjoint from what there was.
 	 */
 	void advance(GpucolArray<K> &&passed, GpucolArray<K> &&delta);
 
@@ -108,6 +109,7 @@ private:
 	void drop_worse(GpucolArray<K> &keys);
 	void make_delta(GpucolIndex<K> &index);
 	void show(const GpucolRunPtr<K> &run);
+	GpucolRunPtr<K> in_order(const GpucolArray<K> &keys);
 	void reorder(const GpucolRuns<K> &from, const GpucolKeyOrder &to, GpucolRuns<K> &runs);
 
 	GpucolRelations<K> &all_;
