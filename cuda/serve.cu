@@ -8,8 +8,8 @@
  * and on an eventfd that the lanes signal, so that a cancel or a client's death is
  * noticed at once.
  *
- * Admission: at most GPUCOL_ACTIVE parts of requests compute on a device at a
- * time.  A scan fills the device by itself, so more would only divide its memory.
+ * Admission: at most GPUCOL_ACTIVE parts of requests, and as many recursions, compute on
+ * a device at a time.  A scan fills the device by itself, so more would only divide its memory.
  *
  *-------------------------------------------------------------------------
  */
@@ -43,17 +43,18 @@ struct Goodbye
 {
 };
 
-/* Counting semaphore of what computes on a device. */
+/* Counting semaphores of what computes on a device: parts of requests, recursions. */
 static std::mutex active_mutex;
 static std::condition_variable active_changed;
-static std::map<Device *, int> active;
+static std::map<std::pair<Device *, bool>, int> active;
 
-Admission::Admission(Device &device) : device_(device)
+Admission::Admission(Device &device, bool recursion) : device_(device), recursion_(recursion)
 {
 	std::unique_lock<std::mutex> lock(active_mutex);
+	int		   &n = active[{&device_, recursion_}];
 
-	active_changed.wait(lock, [this] { return active[&device_] < GPUCOL_ACTIVE; });
-	active[&device_]++;
+	active_changed.wait(lock, [&n] { return n < GPUCOL_ACTIVE; });
+	n++;
 	device_.requests++;
 }
 
@@ -61,7 +62,7 @@ Admission::~Admission()
 {
 	std::lock_guard<std::mutex> lock(active_mutex);
 
-	active[&device_]--;
+	active[{&device_, recursion_}]--;
 	active_changed.notify_all();
 }
 
@@ -553,7 +554,7 @@ Session::recurse(const GpucolWireHeader &header)
 		return;
 	}
 
-	Admission	admission(*devices[0]);
+	Admission	admission(*devices[0], true);
 	bool		rows = header.type == GPUCOL_WIRE_REC_NEXT;
 
 	set_state("recursion");

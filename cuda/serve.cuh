@@ -13,16 +13,20 @@
 /* Set by main(): the daemon takes requests that break it, for its tests. */
 extern bool serve_test_requests;
 
-/* The right to compute on a device, which at most a few have at a time. */
+/*
+ * The right to compute on a device, which at most a few have at a time: so many parts of
+ * requests, and so many recursions, which may take long and hold no request up.
+ */
 class Admission
 {
 public:
-	explicit Admission(Device &device);
+	explicit Admission(Device &device, bool recursion = false);
 	~Admission();
 	Admission(const Admission &) = delete;
 
 private:
 	Device	   &device_;
+	bool		recursion_;
 };
 
 /* Serve a client until it leaves or sends what it should not; closes fd. */
