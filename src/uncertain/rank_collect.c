@@ -457,6 +457,7 @@ static GpucolStatus
 merge_keys(GpucolCollect *c, bool (*cancelled) (void *arg), void *arg)
 {
 	GpucolKeys **from = calloc((size_t) c->nthreads, sizeof(GpucolKeys *));
+	GpucolCpuPool *pool = gpucol_cpu_pool_create(c->nthreads);
 	GpucolStatus status = GPUCOL_OUT_OF_MEMORY;
 
 	c->keys = gpucol_keys_create(c->memory, c->nkeys, c->classes);
@@ -464,7 +465,8 @@ merge_keys(GpucolCollect *c, bool (*cancelled) (void *arg), void *arg)
 	for (int t = 0; from != NULL && t < c->nthreads; t++)
 		from[t] = c->threads[t]->keys;
 	if (from != NULL && c->keys != NULL && c->group_maps != NULL)
-		status = gpucol_keys_merge(c->keys, from, c->nthreads, cancelled, arg, c->group_maps);
+		status = gpucol_keys_merge(c->keys, from, c->nthreads, pool, cancelled, arg, c->group_maps);
+	gpucol_cpu_pool_destroy(pool);
 	free(from);
 	return status;
 }

@@ -12,10 +12,14 @@
  * beside the number, so that a probe touches an entry only when it is very
  * probably the one sought.
  *
+ * Few keys of several tables are merged one by one, in the order of their first rows.
+ * Many are dealt to threads by their hashes, each of which orders its own likewise.
+ *
  *-------------------------------------------------------------------------
  */
 #include <string.h>
 
+#include "engine/cpu.h"
 #include "kernel/float_order.h"
 #include "uncertain/rank_keys.h"
 
@@ -27,6 +31,9 @@
 
 /* Keys merged between looks at whether to stop. */
 #define MERGE_STEP		65536
+
+/* Keys of all tables that are too many to be merged by one thread. */
+#define MANY_KEYS		4096
 
 /* A hash table of entry numbers. */
 typedef struct Slots
@@ -513,21 +520,16 @@ next_table(GpucolKeys *const *from, int n, const uint32_t *next)
 	return best;
 }
 
-GpucolStatus
-gpucol_keys_merge(GpucolKeys *to, GpucolKeys *const *from, int n,
-				  bool (*cancelled) (void *arg), void *arg, uint32_t **maps)
+/* Merge tables one key after the other; maps[] are there. */
+static GpucolStatus
+merge_in_order(GpucolKeys *to, GpucolKeys *const *from, int n,
+			   bool (*cancelled) (void *arg), void *arg, uint32_t **maps)
 {
 	uint32_t   *next = calloc((size_t) n + 1, sizeof(uint32_t));
 	GpucolStatus status = next == NULL || !reserve_batch(to, 1) ? GPUCOL_OUT_OF_MEMORY : GPUCOL_OK;
 	size_t		row = sizeof(uint64_t) * (size_t) to->width;
 	int			t;
 
-	for (t = 0; t < n; t++)
-	{
-		maps[t] = malloc(sizeof(uint32_t) * ((size_t) from[t]->n + 1));
-		if (maps[t] == NULL)
-			status = GPUCOL_OUT_OF_MEMORY;
-	}
 	for (uint32_t i = 1; status == GPUCOL_OK && (t = next_table(from, n, next)) >= 0; i++)
 	{
 		uint32_t	g = next[t]++;
@@ -542,6 +544,259 @@ gpucol_keys_merge(GpucolKeys *to, GpucolKeys *const *from, int n,
 	}
 	free(next);
 	return status;
+}
+
+/*-------------------------------------------------------------------------
+ * Merging in threads
+ *-------------------------------------------------------------------------
+ */
+
+/* A key, and the table that saw it first. */
+typedef struct PartKey
+{
+	uint64_t	first;
+	uint32_t	table;
+	uint32_t	group;			/* of that table */
+	uint32_t	place;			/* in the order of first rows; before, its own number */
+} PartKey;
+
+/* The keys of one thread: those whose hashes fall to it. */
+typedef struct Part
+{
+	PartKey    *keys;
+	uint32_t	n;
+	uint32_t	capacity;
+	uint32_t	offset;			/* of its keys among all */
+	Slots		slots;
+	GpucolStatus status;
+} Part;
+
+typedef struct Merge
+{
+	GpucolKeys *to;
+	GpucolKeys *const *from;
+	int			n;				/* tables and parts */
+	bool		(*cancelled) (void *arg);
+	void	   *arg;
+	uint32_t  **maps;			/* numbers within the part, then among all */
+	Part	   *parts;
+} Merge;
+
+/* The part of a key; slots go by other bits of the hash. */
+static inline int
+part_of(const Merge *m, uint64_t hash)
+{
+	return (int) ((hash >> 40) % (uint64_t) m->n);
+}
+
+static inline const uint64_t *
+table_words(const Merge *m, uint32_t table, uint32_t group)
+{
+	return m->from[table]->words + (size_t) group * (size_t) m->to->width;
+}
+
+/* Room for one more key in the part. */
+static bool
+part_reserve(const Merge *m, Part *p)
+{
+	if (p->n == p->capacity)
+	{
+		size_t		old = p->capacity;
+		size_t		size = old == 0 ? FIRST_ENTRIES : 2 * old;
+
+		if (size > MOST_ENTRIES ||
+			!gpucol_rank_memory_grow(m->to->memory, &p->keys, sizeof(PartKey) * old,
+									 sizeof(PartKey) * size))
+			return false;
+		p->capacity = (uint32_t) size;
+	}
+	if (2 * (size_t) p->n < p->slots.n)
+		return true;
+	if (!slots_double(&p->slots, m->to->memory))
+		return false;
+	for (uint32_t i = 0; i < p->n; i++)
+		slots_place(&p->slots, hash_words(table_words(m, p->keys[i].table, p->keys[i].group),
+										  m->to->width), i);
+	return true;
+}
+
+/* The number of a key in its part. */
+static bool
+part_number(const Merge *m, Part *p, uint64_t hash, PartKey key, uint32_t *number)
+{
+	const uint64_t *words = table_words(m, key.table, key.group);
+	uint64_t	slot;
+	size_t		at;
+
+	if (!part_reserve(m, p))
+		return false;
+	at = (size_t) hash & (p->slots.n - 1);
+	for (; (slot = p->slots.slots[at]) != 0; at = (at + 1) & (p->slots.n - 1))
+	{
+		PartKey    *known = &p->keys[(uint32_t) slot - 1];
+
+		if ((slot ^ hash) >> 32 != 0 ||
+			!words_equal(table_words(m, known->table, known->group), words, m->to->width))
+			continue;
+		*number = (uint32_t) slot - 1;
+		if (key.first < known->first)
+			*known = key;
+		known->place = *number;
+		return true;
+	}
+	*number = key.place = p->n++;
+	p->keys[*number] = key;
+	slots_place(&p->slots, hash, *number);
+	return true;
+}
+
+/* Find the part's keys in all tables. */
+static GpucolStatus
+part_collect(const Merge *m, int part)
+{
+	for (int t = 0; t < m->n; t++)
+	{
+		const GpucolKeys *from = m->from[t];
+
+		for (uint32_t g = 0; g < from->n; g++)
+		{
+			uint64_t	hash = hash_words(table_words(m, (uint32_t) t, g), from->width);
+			PartKey		key = {.first = from->firsts[g],.table = (uint32_t) t,.group = g};
+
+			if (g % MERGE_STEP == MERGE_STEP - 1 && m->cancelled != NULL && m->cancelled(m->arg))
+				return GPUCOL_CANCELLED;
+			if (part_of(m, hash) == part &&
+				!part_number(m, &m->parts[part], hash, key, &m->maps[t][g]))
+				return GPUCOL_OUT_OF_MEMORY;
+		}
+	}
+	return GPUCOL_OK;
+}
+
+static int
+first_cmp(const void *l, const void *r)
+{
+	const PartKey *a = (const PartKey *) l;
+	const PartKey *b = (const PartKey *) r;
+
+	return (a->first > b->first) - (a->first < b->first);
+}
+
+static void
+collect_task(void *arg, int index)
+{
+	Merge	   *m = (Merge *) arg;
+
+	m->parts[index].status = part_collect(m, index);
+}
+
+/* Order the part's keys by their first rows, into the merged table. */
+static void
+place_task(void *arg, int index)
+{
+	Merge	   *m = (Merge *) arg;
+	Part	   *p = &m->parts[index];
+	size_t		width = (size_t) m->to->width;
+	uint32_t   *places = (uint32_t *) p->slots.slots;	/* no longer needed; roomy enough */
+
+	if (p->n > 0)
+		qsort(p->keys, p->n, sizeof(PartKey), first_cmp);
+	for (uint32_t i = 0; i < p->n; i++)
+	{
+		const PartKey *key = &p->keys[i];
+		size_t		at = (p->offset + (size_t) i) * width;
+
+		places[key->place] = p->offset + i;
+		memcpy(m->to->words + at, table_words(m, key->table, key->group), sizeof(uint64_t) * width);
+		memcpy(m->to->values + at, m->from[key->table]->values + key->group * width,
+			   sizeof(uint64_t) * width);
+		m->to->firsts[p->offset + i] = key->first;
+	}
+}
+
+/* Numbers among all for the keys of one table. */
+static void
+number_task(void *arg, int index)
+{
+	Merge	   *m = (Merge *) arg;
+	uint32_t   *map = m->maps[index];
+
+	for (uint32_t g = 0; g < m->from[index]->n; g++)
+	{
+		uint64_t	hash = hash_words(table_words(m, (uint32_t) index, g), m->to->width);
+
+		map[g] = ((const uint32_t *) m->parts[part_of(m, hash)].slots.slots)[map[g]];
+	}
+}
+
+/* Room for all keys in the merged table. */
+static bool
+reserve_all(Merge *m)
+{
+	GpucolKeys *to = m->to;
+	size_t		row = sizeof(uint64_t) * (size_t) to->width;
+	size_t		n = 0;
+
+	for (int i = 0; i < m->n; i++)
+	{
+		m->parts[i].offset = (uint32_t) n;
+		n += m->parts[i].n;
+	}
+	if (n > MOST_ENTRIES || !gpucol_rank_memory_grow(to->memory, &to->words, 0, row * n) ||
+		!gpucol_rank_memory_grow(to->memory, &to->values, 0, row * n) ||
+		!gpucol_rank_memory_grow(to->memory, &to->firsts, 0, sizeof(uint64_t) * n))
+		return false;
+	to->n = to->capacity = (uint32_t) n;
+	return true;
+}
+
+/* Merge tables without strings in threads; maps[] are there. */
+static GpucolStatus
+merge_in_parts(Merge *m, struct GpucolCpuPool *pool)
+{
+	GpucolStatus status = GPUCOL_OK;
+
+	m->parts = calloc((size_t) m->n, sizeof(Part));
+	if (m->parts == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	gpucol_cpu_pool_run(pool, collect_task, m);
+	for (int i = 0; i < m->n && status == GPUCOL_OK; i++)
+		status = m->parts[i].status;
+	if (status == GPUCOL_OK && !reserve_all(m))
+		status = GPUCOL_OUT_OF_MEMORY;
+	if (status == GPUCOL_OK)
+	{
+		gpucol_cpu_pool_run(pool, place_task, m);
+		gpucol_cpu_pool_run(pool, number_task, m);
+	}
+	for (int i = 0; i < m->n; i++)
+	{
+		gpucol_rank_memory_free(m->to->memory, m->parts[i].keys, sizeof(PartKey) * m->parts[i].capacity);
+		gpucol_rank_memory_free(m->to->memory, m->parts[i].slots.slots, sizeof(uint64_t) * m->parts[i].slots.n);
+	}
+	free(m->parts);
+	return status;
+}
+
+GpucolStatus
+gpucol_keys_merge(GpucolKeys *to, GpucolKeys *const *from, int n, struct GpucolCpuPool *pool,
+				  bool (*cancelled) (void *arg), void *arg, uint32_t **maps)
+{
+	Merge		m = {.to = to,.from = from,.n = n,.cancelled = cancelled,.arg = arg,.maps = maps};
+	size_t		total = 0;
+	bool		strings = false;
+
+	for (int t = 0; t < n; t++)
+	{
+		total += from[t]->n;
+		maps[t] = malloc(sizeof(uint32_t) * ((size_t) from[t]->n + 1));
+		if (maps[t] == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+	}
+	for (int c = 0; c < to->nkeys; c++)
+		strings |= to->classes[c] == GPUCOL_CLASS_S;
+	return pool == NULL || strings || total < MANY_KEYS ?
+		merge_in_order(to, from, n, cancelled, arg, maps) : merge_in_parts(&m, pool);
 }
 
 void

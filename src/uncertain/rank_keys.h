@@ -30,6 +30,8 @@ extern GpucolBytes gpucol_names_get(const GpucolNames *names, uint32_t number);
 /* Numbers in `to` of all strings of `from`, for the caller to free; or NULL. */
 extern uint32_t *gpucol_names_merge(GpucolNames *to, const GpucolNames *from);
 
+struct GpucolCpuPool;
+
 /* Group keys: values of these classes, NULL equal to NULL, as GROUP BY does. */
 typedef struct GpucolKeys GpucolKeys;
 
@@ -47,11 +49,14 @@ extern bool gpucol_keys_lookup(GpucolKeys *keys, const GpucolResultColumn *colum
 extern uint32_t gpucol_keys_count(const GpucolKeys *keys);
 
 /*
- * Merge tables into one that is empty, numbered by the first row of each key.
- * maps[t] receives the numbers of the keys of from[t], for the caller to free.
- * GPUCOL_OUT_OF_MEMORY, or GPUCOL_CANCELLED if cancelled(arg) says so.
+ * Merge tables into one that is empty; with many keys by as many threads as there are
+ * tables, pool's, if that is given.  maps[t] receives the numbers of the keys of
+ * from[t], for the caller to free: they depend on the keys and their first rows only,
+ * and on the number of tables.  GPUCOL_OUT_OF_MEMORY, or GPUCOL_CANCELLED if
+ * cancelled(arg) says so.
  */
 extern GpucolStatus gpucol_keys_merge(GpucolKeys *to, GpucolKeys *const *from, int n,
+									  struct GpucolCpuPool *pool,
 									  bool (*cancelled) (void *arg), void *arg,
 									  uint32_t **maps);
 

@@ -17,6 +17,8 @@
 #define NROWS		(BATCHES * BATCH_ROWS)
 #define NKEYS		4
 
+static int	nkeys = NKEYS;		/* in use; all but the last are no strings */
+
 /* Outputs: keys I, F, D, S, then filter, score, probability, label, x. */
 enum
 {
@@ -92,7 +94,7 @@ same_string(GpucolBytes a, GpucolBytes b)
 static bool
 same_key(int a, int b)
 {
-	for (int c = 0; c < NKEYS; c++)
+	for (int c = 0; c < nkeys; c++)
 	{
 		if (nulls[c][a] || nulls[c][b])
 		{
@@ -115,6 +117,48 @@ counts(int i)
 	return !nulls[FILTER][i] && ints[FILTER][i] && !nulls[SCORE][i] && !nulls[P][i] && !nulls[LABEL][i];
 }
 
+/*
+ * Bring the first rows of the groups into the order of their numbers: where there
+ * are many, those are in no particular one.
+ */
+static void
+order_firsts(const GpucolCollect *c, int *firsts, uint32_t ngroups)
+{
+	int		   *found = malloc(sizeof(int) * ngroups);
+	int64_t    *ids = malloc(sizeof(int64_t) * ngroups);
+	double	   *floats_of = malloc(sizeof(double) * ngroups);
+	__int128   *decimals_of = malloc(sizeof(__int128) * ngroups);
+	uint8_t    *null[3];
+
+	for (int k = 0; k < 3; k++)
+	{
+		null[k] = malloc(ngroups);
+		gpucol_keys_column(gpucol_collect_keys(c), k, 0, ngroups, null[k],
+						   k == 0 ? (void *) ids : k == 1 ? (void *) floats_of : (void *) decimals_of);
+	}
+	for (uint32_t g = 0; g < ngroups; g++)
+	{
+		found[g] = -1;
+		for (uint32_t e = 0; e < ngroups && found[g] < 0; e++)
+		{
+			int			i = firsts[e];
+
+			if (null[0][g] == nulls[0][i] && null[1][g] == nulls[1][i] && null[2][g] == nulls[2][i] &&
+				(null[0][g] || ids[g] == ints[0][i]) && (null[1][g] || same_float(floats_of[g], floats[1][i])) &&
+				(null[2][g] || decimals_of[g] == decimals[2][i]))
+				found[g] = i;
+		}
+		CHECK(found[g] >= 0, "group %u is none", g);
+	}
+	memcpy(firsts, found, sizeof(int) * ngroups);
+	for (int k = 0; k < 3; k++)
+		free(null[k]);
+	free(found);
+	free(ids);
+	free(floats_of);
+	free(decimals_of);
+}
+
 /* The key columns of all groups are those of their first rows. */
 static void
 check_keys(const GpucolCollect *c, const int *firsts, uint32_t ngroups)
@@ -123,7 +167,7 @@ check_keys(const GpucolCollect *c, const int *firsts, uint32_t ngroups)
 	uint8_t    *null = malloc(ngroups);
 	__int128   *data = malloc(sizeof(__int128) * ngroups);
 
-	for (int k = 0; k < NKEYS; k++)
+	for (int k = 0; k < nkeys; k++)
 	{
 		gpucol_keys_column(keys, k, 0, ngroups, null, data);
 		for (uint32_t g = 0; g < ngroups; g++)
@@ -173,7 +217,7 @@ one_collection(int threads, uint32_t kinds)
 		{.filter = FILTER,.score = SCORE,.probability = P,.divisor = 1000,.label = LABEL,.x = X},
 		{.filter = -1,.score = SCORE,.probability = P,.divisor = 1000,.label = -1,.x = -1},
 	};
-	GpucolCollect *c = gpucol_collect_create(&memory, threads, NKEYS, classes, 2, sets);
+	GpucolCollect *c = gpucol_collect_create(&memory, threads, nkeys, classes, 2, sets);
 	GpucolRankRows *rows;
 	GpucolResultColumn columns[NOUTPUTS];
 	GpucolRankOrder how = {.pool = NULL};
@@ -205,6 +249,8 @@ one_collection(int threads, uint32_t kinds)
 			firsts[ngroups++] = i;
 	}
 	CHECK(gpucol_collect_ngroups(c) == ngroups, "%u groups, not %u", gpucol_collect_ngroups(c), ngroups);
+	if (nkeys < NKEYS)
+		order_firsts(c, firsts, ngroups);
 	check_keys(c, firsts, ngroups);
 
 	rows = gpucol_collect_rows(c, 0, &stores, &how.group_maps, &how.x_maps);
@@ -325,6 +371,11 @@ main(void)
 		one_collection(threads, 3);
 		one_collection(threads, 6);
 	}
+	nkeys = 3;
+	one_collection(1, 11);
+	one_collection(4, 11);
+	one_collection(7, 13);
+	nkeys = NKEYS;
 	first_errors();
 	limits();
 	return check_summary("ranking_collect");
