@@ -1,5 +1,6 @@
-# 011_queries.pl: random queries over random tables, with pushdown forbidden and
-# allowed; the results must be equal, or both must be errors.
+# 011_queries.pl: random queries over random tables, with pushdown forbidden,
+# allowed, and required (which takes gpucol's nodes where PostgreSQL's would be
+# cheaper); the results must be equal, or both must be errors.
 #
 # Where PostgreSQL raises an error, an engine may have excluded the row by another
 # condition first; the opposite is a failure.  GPUCOL_SEED repeats a run,
@@ -34,13 +35,15 @@ BEGIN
 		' FROM (SELECT x::text AS r FROM (' || query || ') x) y' INTO result;
 	RETURN result;
 EXCEPTION WHEN OTHERS THEN
-	RETURN CASE WHEN SQLSTATE ~ '^(42|XX)' THEN 'unexpected ' || SQLSTATE || ' ' || SQLERRM ELSE 'error' END;
+	RETURN CASE WHEN SQLSTATE ~ '^(42|XX)' THEN 'unexpected ' || SQLSTATE || ' ' || SQLERRM
+		WHEN SQLERRM LIKE '%is not pushed down' THEN 'refused' ELSE 'error' END;
 END $$;
 
 CREATE FUNCTION compare(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	forbidden text := answer(query, 'forbid');
 	allowed text := answer(query, 'allow');
+	required text := answer(query, 'require');
 	line text;
 	pushed bool := false;
 BEGIN
@@ -51,10 +54,10 @@ BEGIN
 		END LOOP;
 	END IF;
 	INSERT INTO seen VALUES (query, pushed, forbidden = 'error');
-	IF forbidden NOT LIKE 'unexpected%' AND (forbidden = allowed OR forbidden = 'error') THEN
+	IF forbidden NOT LIKE 'unexpected%' AND (forbidden = 'error' OR forbidden = allowed AND required IN (forbidden, 'refused')) THEN
 		RETURN NULL;
 	END IF;
-	RETURN format(E'%s\nforbid: %s\nallow: %s', query, left(forbidden, 300), left(allowed, 300));
+	RETURN format(E'%s\nforbid: %s\nallow: %s\nrequire: %s', query, left(forbidden, 300), left(allowed, 300), left(required, 300));
 END $$;
 SQL
 
