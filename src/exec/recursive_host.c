@@ -29,6 +29,8 @@ struct GpucolRecursiveHost
 	ExprContext *econtext;
 	TupleTableSlot *slot;		/* the operands */
 	GpucolRecursiveMatch *match;	/* or NULL */
+	List	   *subplans;		/* SubPlanState of the expression */
+	List	   *stale;			/* those whose hash tables are of other parameters */
 };
 
 /* Parameters that stand for operands become columns of the tuple. */
@@ -57,6 +59,7 @@ gpucol_recursive_host_create(Expr *expr, List *operands, List *match,
 	GpucolRecursiveHost *host = palloc0(sizeof(GpucolRecursiveHost));
 	TupleDesc	desc = ((ScanState *) inputs)->ss_ScanTupleSlot->tts_tupleDescriptor;
 	ListCell   *lc;
+	int			known;
 
 	host->noperands = list_length(operands);
 	host->positions = palloc(sizeof(int) * (host->noperands + 1));
@@ -75,8 +78,48 @@ gpucol_recursive_host_create(Expr *expr, List *operands, List *match,
 	memset(host->slot->tts_isnull, true, sizeof(bool) * desc->natts);
 	if (match != NIL)
 		host->match = gpucol_recursive_match_create(match, operands, desc);
+	known = list_length(inputs->subPlan);
 	host->expr = ExecInitExpr((Expr *) bind_operands((Node *) expr, NULL), inputs);
+	host->subplans = list_copy_tail(inputs->subPlan, known);
 	return host;
+}
+
+/*
+ * Parameters may have changed.  Where several expressions have the same subquery,
+ * they have one plan of it and a hash table each: the first that is filled again
+ * makes PostgreSQL forget that the plan's parameters had changed.
+ */
+void
+gpucol_recursive_host_refresh(GpucolRecursiveHost *host)
+{
+	MemoryContext old = MemoryContextSwitchTo(host->econtext->ecxt_per_query_memory);
+	ListCell   *lc;
+
+	foreach(lc, host->subplans)
+	{
+		SubPlanState *subplan = lfirst(lc);
+
+		if (subplan->hashtable != NULL && subplan->planstate->chgParam != NULL)
+			host->stale = list_append_unique_ptr(host->stale, subplan);
+	}
+	MemoryContextSwitchTo(old);
+}
+
+/* Have hash tables that are stale filled again. */
+static void
+renew_subplans(GpucolRecursiveHost *host)
+{
+	ListCell   *lc;
+
+	foreach(lc, host->stale)
+	{
+		PlanState  *plan = ((SubPlanState *) lfirst(lc))->planstate;
+
+		if (plan->chgParam == NULL)
+			plan->chgParam = bms_copy(plan->plan->extParam);
+	}
+	list_free(host->stale);
+	host->stale = NIL;
 }
 
 GpucolRecColumn *
@@ -118,10 +161,12 @@ gpucol_recursive_host_compute(GpucolRecursiveHost *host, GpucolSymbols *symbols,
 							  uint8 *result_nulls)
 {
 	ExprContext *econtext = host->econtext;
-	MemoryContext old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+	MemoryContext old = MemoryContextSwitchTo(econtext->ecxt_per_query_memory);
 	uint32		row;
 
 	CHECK_FOR_INTERRUPTS();
+	renew_subplans(host);
+	MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 	econtext->ecxt_scantuple = host->slot;
 	for (row = 0; row < n; row++)
 	{

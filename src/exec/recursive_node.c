@@ -416,6 +416,8 @@ start_run(RecursiveState *state)
 	make_equalities(state);
 	evaluate_constants(state);
 	for (int i = 0; i < state->nhosts; i++)
+		gpucol_recursive_host_refresh(state->hosts[i]);
+	for (int i = 0; i < state->nhosts; i++)
 		if (gpucol_recursive_host_match(state->hosts[i]) != NULL)
 			gpucol_recursive_match_reset(gpucol_recursive_host_match(state->hosts[i]));
 	state->recursion = gpucol_recursion_start(state->plan, compute_host, state);

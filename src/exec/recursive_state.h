@@ -57,6 +57,9 @@ extern bool gpucol_recursive_match_test(GpucolRecursiveMatch *match,
 										ExprState *expr, ExprContext *econtext,
 										TupleTableSlot *slot);
 
+/* Before a run: note which subqueries of the expression have other parameters now. */
+extern void gpucol_recursive_host_refresh(GpucolRecursiveHost *host);
+
 /* The match that a host expression is, or NULL. */
 extern GpucolRecursiveMatch *gpucol_recursive_host_match(GpucolRecursiveHost *host);
 

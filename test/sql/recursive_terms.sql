@@ -158,6 +158,11 @@ SELECT seeds, closure(term, 'UNION', seeds) FROM (VALUES
 	('SELECT 4::bigint AS src, name FROM node', 'SELECT r.src + 1, e.dst::varchar(2) FROM r JOIN edge e ON e.src = r.src'),
 	('SELECT src, timestamp ''2024-01-01'' AS t FROM edge', 'SELECT e.dst, date ''2024-01-02'' + e.dst FROM r JOIN edge e ON e.src = r.src'),
 	('SELECT 1::bigint AS n, NULL::bigint AS m', 'SELECT n + 1, CASE WHEN n < 5 THEN 7 END FROM r WHERE n < 10')) v(seeds, term);
+-- so do all rules that have the same subquery
+SELECT differ('SELECT v.n, l.* FROM (VALUES (3), (9), (2), (30)) v(n), LATERAL (WITH RECURSIVE r AS (SELECT src, dst FROM edge WHERE src < v.n
+	UNION SELECT r.src, e.dst FROM r LEFT JOIN edge e ON e.src = r.dst AND EXISTS (SELECT FROM node WHERE id = e.src AND id = r.dst AND id < v.n)) SELECT * FROM r) l'),
+	differ('SELECT v.n, l.* FROM (VALUES (3), (9), (2), (30)) v(n), LATERAL (WITH RECURSIVE b AS MATERIALIZED (SELECT id, id AS twin FROM node WHERE id < v.n), r AS (SELECT id AS src, id AS dst FROM b
+	UNION SELECT r.src, e.id FROM r LEFT JOIN b e ON e.id = r.src AND NOT EXISTS (SELECT FROM b WHERE id = e.twin AND twin = r.src)) SELECT * FROM r) l');
 -- parameters in what PostgreSQL computes
 PREPARE reach(text, int[]) AS WITH RECURSIVE r AS (SELECT src, dst FROM edge UNION SELECT r.src, e.dst FROM r JOIN edge e ON e.src = r.dst
 	WHERE ('k' || e.dst) <> $1 AND e.dst = ANY ($2)) SELECT count(*), sum(dst) FROM r;
