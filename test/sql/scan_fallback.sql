@@ -37,6 +37,13 @@ SELECT count(*), sum(n), max(n), avg(n) FROM delta;
 SELECT s, count(*), max(n) FROM packed WHERE n > 4990 GROUP BY s ORDER BY s;
 SELECT count(*) FROM packed a JOIN delta b USING (n);
 SELECT i, (SELECT count(*) FROM packed WHERE n > 4990 + i) FROM generate_series(1, 3) i;
+SET gpucol.pushdown = allow;
+SELECT count(*) FROM packed WHERE n = 'NaN';
+SELECT count(*), min(id) FROM delta WHERE n IN (3, 'NaN');
+SELECT count(*) FROM packed WHERE n <> 'NaN' AND id > 3990;
+SELECT count(*) FROM packed WHERE n >= 'NaN';
+SELECT count(*) FROM packed WHERE n NOT IN (1, 'NaN') AND id > 3990;
+SET gpucol.pushdown = require;
 
 -- the same in parallel: all workers turn to the row scan
 SET max_parallel_workers_per_gather = 2;
