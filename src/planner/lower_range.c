@@ -145,8 +145,9 @@ mirror(Comparison cmp)
 
 /*
  * Largest multiple of 10^-scale that is not above a numeric, as mantissa.
- * Values beyond every column are cut to 10^37; Infinity is above every column's
- * values and never equal to one.
+ * Values beyond every column are cut to 10^37.  NaN and Infinity are above every
+ * column's values; NaN counts as exact, so that the column is read although no packed
+ * decimal equals it: where it has NaN, the engine cannot answer.
  */
 static __int128
 floor_numeric(Datum value, int scale, bool *exact)
@@ -164,7 +165,7 @@ floor_numeric(Datum value, int scale, bool *exact)
 			fraction = 0;
 		else if (*p < '0' || *p > '9')
 		{
-			*exact = false;
+			*exact = *p == 'N';
 			mantissa = limit;
 			break;
 		}
@@ -239,9 +240,6 @@ floor_constant(GpucolLower *l, const GpucolTypeMap *map, Oid type, Datum value,
 	{
 		__int128	mantissa = 0;
 
-		/* a column that has NaN is not read where no row can match */
-		if (known && numeric_is_nan(DatumGetNumeric(value)))
-			return gpucol_lower_decline(l, "numeric constant is not a number");
 		if (known)
 			mantissa = floor_numeric(value, map->scale, exact);
 		c->cls = GPUCOL_CLASS_D;
