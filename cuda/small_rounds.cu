@@ -35,6 +35,13 @@ constexpr uint32_t SLOTS = 4;
 constexpr int MANY_BLOCKS = 32;
 constexpr uint64_t ONE_BLOCK = 256;
 
+/*
+ * Rows of a run of which a hash table is made, at most: of relations that change it is made
+ * in each call of run, of others once.  Larger runs are bisected.
+ */
+constexpr size_t MOST_HASHED = (size_t) 1 << 22;
+constexpr size_t MOST_HASHED_LASTING = (size_t) 1 << 26;
+
 /* A launch ends after so long, and a call of run. */
 constexpr uint64_t LAUNCH_NANOSECONDS = 10000000;
 constexpr int LAUNCHES = 5;
@@ -361,7 +368,7 @@ private:
 		}), tables_.end());
 	}
 
-	/* Append views of runs for lookups by so many columns; their hash tables are ours. */
+	/* Append views of runs for lookups by so many columns; hash tables made for them are ours. */
 	void
 	add_views(const GpucolRuns<K> &runs, const GpucolKeyOrder &order, int places, bool lasting)
 	{
@@ -369,7 +376,8 @@ private:
 		{
 			GpucolRunView<K> view = run->view(run_.memory, order, places, 0);
 
-			if (view.slots == nullptr && places > 0 && run->size() >= GPUCOL_HASH_FROM)
+			if (view.slots == nullptr && places > 0 && run->size() >= GPUCOL_HASH_FROM &&
+				run->size() <= (lasting ? MOST_HASHED_LASTING : MOST_HASHED))
 				use_table(run, view, lasting);
 			views_.push_back(view);
 		}
