@@ -11,37 +11,13 @@
  *-------------------------------------------------------------------------
  */
 #include "engine/cpu_group.h"
+#include "kernel/hash.h"
 
 #define FIRST_GROUPS 256
 #define FIRST_STRINGS 64
 #define FIRST_PAIRS 256
 #define CHUNK_BYTES 65536
 #define DIRECT_VALUES 65536		/* values of a single key found without hashing */
-
-/* Mix one word into a hash (multiply and fold, as in Murmur's finaliser). */
-GPUCOL_CPU_INLINE uint64_t
-mix(uint64_t hash, uint64_t word)
-{
-	hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-	return hash ^ (hash >> 32);
-}
-
-static uint64_t
-hash_bytes(const char *data, size_t len)
-{
-	uint64_t	hash = len;
-	uint64_t	word;
-
-	for (; len >= 8; len -= 8, data += 8)
-	{
-		memcpy(&word, data, 8);
-		hash = mix(hash, word);
-	}
-	word = 0;
-	if (len > 0)
-		memcpy(&word, data, len);
-	return mix(mix(hash, word), 0);
-}
 
 /* ---- groups ---- */
 
@@ -122,7 +98,7 @@ hash_key(const GpucolRun *run, const uint64_t *key)
 	uint64_t	hash = 0;
 
 	for (uint32_t k = 0; k < run->key_words; k++)
-		hash = mix(hash, run->key_is_float[k] ? without_sign_of_zero(key[k]) : key[k]);
+		hash = gpucol_hash_mix(hash, run->key_is_float[k] ? without_sign_of_zero(key[k]) : key[k]);
 	return hash;
 }
 
@@ -238,10 +214,10 @@ hash_rows(const GpucolRun *run, const uint64_t *keys, size_t stride, uint32_t n,
 
 		if (run->key_is_float[k])
 			for (uint32_t j = 0; j < n; j++)
-				hashes[j] = mix(hashes[j], without_sign_of_zero(words[j]));
+				hashes[j] = gpucol_hash_mix(hashes[j], without_sign_of_zero(words[j]));
 		else
 			for (uint32_t j = 0; j < n; j++)
-				hashes[j] = mix(hashes[j], words[j]);
+				hashes[j] = gpucol_hash_mix(hashes[j], words[j]);
 	}
 }
 
@@ -429,7 +405,7 @@ grow_strings(GpucolCpuGroups *groups)
 		if (slots == NULL)
 			return GPUCOL_OUT_OF_MEMORY;
 		for (uint32_t i = 0; i < strings->n; i++)
-			place(slots, nslots, hash_bytes(strings->values[i].data, strings->values[i].len), i);
+			place(slots, nslots, gpucol_hash_bytes(strings->values[i].data, strings->values[i].len), i);
 		gpucol_cpu_free(run, strings->slots);
 		strings->slots = slots;
 		strings->nslots = nslots;
@@ -441,7 +417,7 @@ GpucolStatus
 gpucol_cpu_group_string(GpucolCpuGroups *groups, GpucolBytes value, uint32_t *number)
 {
 	GpucolCpuStrings *strings = &groups->strings;
-	uint64_t	hash = hash_bytes(value.data, value.len);
+	uint64_t	hash = gpucol_hash_bytes(value.data, value.len);
 	uint32_t	at;
 
 	if (grow_strings(groups) != GPUCOL_OK)
@@ -503,7 +479,7 @@ gpucol_cpu_group_code(GpucolCpuGroups *groups, const GpucolCpuColumn *column,
 static uint64_t
 hash_pair(uint64_t group, uint64_t value)
 {
-	return mix(mix(0, group), value);
+	return gpucol_hash_mix(gpucol_hash_mix(0, group), value);
 }
 
 static void

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "engine/gpu_dictionary.h"
+#include "kernel/hash.h"
 
 #define BLOCK_SIZE	((size_t) 1 << 20)
 
@@ -33,26 +34,6 @@ struct GpucolGpuDictionary
 	size_t		free;			/* bytes left in the first block */
 	char	   *next;
 };
-
-static uint64_t
-hash_bytes(const char *data, size_t len)
-{
-	uint64_t	h = 0x9e3779b97f4a7c15u ^ len;
-
-	for (; len >= 8; data += 8, len -= 8)
-	{
-		uint64_t	x;
-
-		memcpy(&x, data, 8);
-		h = (h ^ x) * 0xbf58476d1ce4e5b9u;
-		h ^= h >> 31;
-	}
-	for (; len > 0; data++, len--)
-		h = (h ^ (unsigned char) *data) * 0x94d049bb133111ebu;
-	h ^= h >> 29;
-	h *= 0xbf58476d1ce4e5b9u;
-	return h ^ h >> 32;
-}
 
 GpucolGpuDictionary *
 gpucol_gpu_dictionary_create(void)
@@ -143,7 +124,7 @@ bool
 gpucol_gpu_dictionary_number(GpucolGpuDictionary *d, const char *data, size_t len,
 							 uint32_t *number)
 {
-	uint64_t	hash = hash_bytes(data, len);
+	uint64_t	hash = gpucol_hash_bytes(data, len);
 	uint32_t	at;
 	char	   *copy;
 

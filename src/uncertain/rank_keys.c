@@ -21,6 +21,7 @@
 
 #include "engine/cpu.h"
 #include "kernel/float_order.h"
+#include "kernel/hash.h"
 #include "uncertain/rank_keys.h"
 
 #define FIRST_ENTRIES	256
@@ -41,13 +42,6 @@ typedef struct Slots
 	uint64_t   *slots;			/* hash high half << 32 | number + 1; 0 = empty */
 	size_t		n;				/* a power of 2 */
 } Slots;
-
-static inline uint64_t
-mix(uint64_t hash, uint64_t word)
-{
-	hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-	return hash ^ (hash >> 32);
-}
 
 static void
 slots_place(Slots *s, uint64_t hash, uint32_t number)
@@ -90,25 +84,6 @@ struct GpucolNames
 	GpucolRankArena arena;		/* of the bytes */
 };
 
-static uint64_t
-hash_string(GpucolBytes bytes)
-{
-	uint64_t	hash = bytes.len;
-	const char *data = bytes.data;
-	size_t		len = bytes.len;
-	uint64_t	word;
-
-	for (; len >= 8; len -= 8, data += 8)
-	{
-		memcpy(&word, data, 8);
-		hash = mix(hash, word);
-	}
-	word = 0;
-	if (len > 0)
-		memcpy(&word, data, len);
-	return mix(mix(hash, word), 0);
-}
-
 GpucolNames *
 gpucol_names_create(GpucolRankMemory *memory)
 {
@@ -150,14 +125,14 @@ names_reserve(GpucolNames *names)
 	if (!slots_double(&names->slots, names->memory))
 		return false;
 	for (uint32_t i = 0; i < names->n; i++)
-		slots_place(&names->slots, hash_string(names->values[i]), i);
+		slots_place(&names->slots, gpucol_hash_bytes(names->values[i].data, names->values[i].len), i);
 	return true;
 }
 
 bool
 gpucol_names_number(GpucolNames *names, GpucolBytes bytes, uint32_t *number)
 {
-	uint64_t	hash = hash_string(bytes);
+	uint64_t	hash = gpucol_hash_bytes(bytes.data, bytes.len);
 	uint64_t	slot;
 	size_t		at;
 	char	   *copy;
@@ -266,8 +241,8 @@ hash_words(const uint64_t *words, int width)
 	uint64_t	hash = 0;
 
 	for (int i = 0; i < width; i++)
-		hash = mix(hash, words[i]);
-	return mix(hash, 0);
+		hash = gpucol_hash_mix(hash, words[i]);
+	return gpucol_hash_mix(hash, 0);
 }
 
 GpucolKeys *
