@@ -19,7 +19,7 @@ int64_t
 Lowering::order_constant(const GpucolConst &c, int kind, bool *below, bool *above) const
 {
 	*below = *above = false;
-	if (kind == GPUCOL_KIND_FLOAT4 || kind == GPUCOL_KIND_FLOAT8)
+	if (gpucol_kind_is_float(kind))
 		return gpucol_float_order(c.v.f);
 	if (c.cls == GPUCOL_CLASS_D)
 	{
@@ -117,7 +117,7 @@ static int64_t
 order_of_code(const Resident &chunk, uint64_t code)
 {
 	const GpucolChunkDesc &d = chunk.desc;
-	bool		is_float = d.kind == GPUCOL_KIND_FLOAT4 || d.kind == GPUCOL_KIND_FLOAT8;
+	bool		is_float = gpucol_kind_is_float(d.kind);
 
 	if (d.coding == GPUCOL_CODING_SCALED)
 	{
@@ -221,7 +221,7 @@ void
 Lowering::translate(GpucolDeviceRange *r, const Domain &d, const Resident &chunk)
 {
 	const GpucolChunkDesc &desc = chunk.desc;
-	bool		is_float = desc.kind == GPUCOL_KIND_FLOAT4 || desc.kind == GPUCOL_KIND_FLOAT8;
+	bool		is_float = gpucol_kind_is_float(desc.kind);
 	uint128		a,
 				b;
 

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 
+#include "kernel/float_order.h"
+
 /* Rows beyond this could wrap the limbs of a sum. */
 static const uint64_t MAX_ROWS = (uint64_t) 1 << 32;
 
@@ -104,12 +106,6 @@ Lowering::add_segment(uint32_t s)
 	rows_ += wire.nrows;
 }
 
-static bool
-kind_is_float(int kind)
-{
-	return kind == GPUCOL_KIND_FLOAT4 || kind == GPUCOL_KIND_FLOAT8;
-}
-
 /* Column c of the delta rows as plain 64-bit values. */
 Resident
 Lowering::delta_column(uint32_t c)
@@ -131,7 +127,7 @@ Lowering::delta_column(uint32_t c)
 	chunk.nulls = nulls ? (const uint32_t *) nulls->device[part_.share] : NULL;
 	chunk.width = 64;
 	chunk.kind = column.kind;
-	chunk.coding = kind_is_float(column.kind) ? GPUCOL_CODING_RAW : GPUCOL_CODING_FOR;
+	chunk.coding = gpucol_kind_is_float(column.kind) ? GPUCOL_CODING_RAW : GPUCOL_CODING_FOR;
 	chunk.scale = column.scale;
 	made.desc = GpucolChunkDesc();
 	made.desc.kind = chunk.kind;
@@ -147,7 +143,7 @@ Lowering::delta_column(uint32_t c)
 		lo = std::min(lo, x);
 		hi = std::max(hi, x);
 	}
-	note_bounds(c, lo, hi, nulls != NULL, !kind_is_float(column.kind), chunk.scale);
+	note_bounds(c, lo, hi, nulls != NULL, !gpucol_kind_is_float(column.kind), chunk.scale);
 	return made;
 }
 
@@ -171,14 +167,14 @@ Lowering::delta_range(const Domain &d, uint16_t slot, const Resident &column)
 	{
 		std::vector<uint64_t> codes(d.list.begin(), d.list.end());
 
-		if (kind_is_float(kind))
+		if (gpucol_kind_is_float(kind))
 			throw unsupported("a list of values over floats without a dictionary");
 		std::sort(codes.begin(), codes.end());
 		r.test = GPUCOL_TEST_LIST;
 		r.n = codes.size();
 		r.data = upload(codes);
 	}
-	else if (kind_is_float(kind))
+	else if (gpucol_kind_is_float(kind))
 	{
 		/* a delta column holds FLOAT4 patterns in 64 bits */
 		r.test = kind == GPUCOL_KIND_FLOAT4 ? GPUCOL_TEST_FLOAT4 : GPUCOL_TEST_FLOAT;

@@ -88,8 +88,7 @@ typedef struct Facts
 static bool
 is_float(const GpucolChunkBuilder *b)
 {
-	return b->column->kind == GPUCOL_KIND_FLOAT4 ||
-		b->column->kind == GPUCOL_KIND_FLOAT8;
+	return gpucol_kind_is_float(b->column->kind);
 }
 
 static void

@@ -143,7 +143,7 @@ copy_chunk(const Verify *verify, const GpucolChunkDesc *desc, GpucolDecoder *dec
 static int64
 zone_value(const GpucolChunkDesc *desc, int64 value)
 {
-	if (desc->kind == GPUCOL_KIND_FLOAT4 || desc->kind == GPUCOL_KIND_FLOAT8)
+	if (gpucol_kind_is_float(desc->kind))
 		return gpucol_float_order(gpucol_float_value(desc->kind, value));
 	return value;
 }

@@ -21,6 +21,7 @@
 
 #include "engine/cpu.h"
 #include "kernel/bitpack.h"
+#include "kernel/float_order.h"
 
 /* One instruction at work. */
 typedef struct Frame
@@ -875,7 +876,7 @@ loadable(uint16_t op, uint8_t kind)
 		case GPUCOL_OP_LOAD_D:
 			return kind == GPUCOL_KIND_DECIMAL;
 		case GPUCOL_OP_LOAD_F:
-			return kind == GPUCOL_KIND_FLOAT4 || kind == GPUCOL_KIND_FLOAT8;
+			return gpucol_kind_is_float(kind);
 		default:
 			return kind == GPUCOL_KIND_BYTES;
 	}

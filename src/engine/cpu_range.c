@@ -19,6 +19,7 @@
 
 #include "engine/cpu.h"
 #include "kernel/bitpack.h"
+#include "kernel/float_order.h"
 
 #define POINT_ROWS 24			/* up to here, look rows up one by one */
 #define MAP_BITS 16				/* widest code that an IN list maps by byte */
@@ -71,7 +72,7 @@ gpucol_cpu_range_order(GpucolKind kind, int64_t value)
 static bool
 order_of_const(GpucolKind kind, const GpucolConst *value, int64_t *order)
 {
-	if (kind == GPUCOL_KIND_FLOAT4 || kind == GPUCOL_KIND_FLOAT8)
+	if (gpucol_kind_is_float(kind))
 		*order = order_of_double(value->v.f);
 	else if (kind == GPUCOL_KIND_DECIMAL && value->cls == GPUCOL_CLASS_D)
 	{

@@ -225,7 +225,7 @@ gpucol_decode_extent(const GpucolChunkDesc *desc, GpucolStreamKind stream,
 static bool
 ascending(GpucolKind kind, int64_t a, int64_t b)
 {
-	if (kind == GPUCOL_KIND_FLOAT4 || kind == GPUCOL_KIND_FLOAT8)
+	if (gpucol_kind_is_float(kind))
 	{
 		int64_t		x = gpucol_float_order(gpucol_float_value(kind, a));
 		int64_t		y = gpucol_float_order(gpucol_float_value(kind, b));

@@ -39,12 +39,6 @@ gpucol_decode_check_header(const GpucolSegmentHeader *header)
 	return GPUCOL_OK;
 }
 
-static bool
-is_float(const GpucolChunkDesc *desc)
-{
-	return desc->kind == GPUCOL_KIND_FLOAT4 || desc->kind == GPUCOL_KIND_FLOAT8;
-}
-
 /* Does reference + code * step stay within int64 for every code of the width? */
 static bool
 step_fits(const GpucolChunkDesc *desc)
@@ -77,10 +71,10 @@ coding_fits(const GpucolChunkDesc *desc, uint32_t nrows)
 		case GPUCOL_CODING_RAW:
 			if (desc->ndict != 0 || desc->nruns != 0)
 				return false;
-			return bytes ? desc->width <= 32 : is_float(desc) &&
+			return bytes ? desc->width <= 32 : gpucol_kind_is_float(desc->kind) &&
 				desc->width == (desc->kind == GPUCOL_KIND_FLOAT4 ? 32 : 64);
 		case GPUCOL_CODING_SCALED:
-			return is_float(desc) && desc->ndict == 0 && desc->nruns == 0 &&
+			return gpucol_kind_is_float(desc->kind) && desc->ndict == 0 && desc->nruns == 0 &&
 				desc->width <= 54 && desc->scale >= 0 &&
 				desc->scale <= GPUCOL_MAX_FLOAT_SCALE;
 		case GPUCOL_CODING_STEP:
@@ -152,7 +146,7 @@ flags_fit(const GpucolSegmentHeader *header, const GpucolChunkDesc *desc)
 		return desc->null_count == header->nrows && !some_null;
 	if (desc->null_count >= header->nrows || some_null != (desc->null_count > 0))
 		return false;
-	if ((desc->flags & GPUCOL_CHUNK_HAS_NAN) && !is_float(desc))
+	if ((desc->flags & GPUCOL_CHUNK_HAS_NAN) && !gpucol_kind_is_float(desc->kind))
 		return false;
 	if ((desc->flags & GPUCOL_CHUNK_HAS_ZONE) && desc->kind == GPUCOL_KIND_BYTES)
 		return false;

@@ -10,6 +10,7 @@
 #ifndef GPUCOL_KERNEL_FLOAT_ORDER_H
 #define GPUCOL_KERNEL_FLOAT_ORDER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -21,6 +22,13 @@
 #else
 #define GPUCOL_DEVICE
 #endif
+
+/* Does a column of this kind hold bit patterns of floats? */
+static inline GPUCOL_DEVICE bool
+gpucol_kind_is_float(int kind)
+{
+	return kind == GPUCOL_KIND_FLOAT4 || kind == GPUCOL_KIND_FLOAT8;
+}
 
 /*
  * Map a double to an int64 such that integer order is PostgreSQL's order: every
