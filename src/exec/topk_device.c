@@ -1,0 +1,177 @@
+/*-------------------------------------------------------------------------
+ *
+ * topk_device.c
+ *	  Rankings on a device: what it is told, and its answers.
+ *
+ * The device makes groups, label-confidence rows and rankings itself (kernel/shape.h);
+ * what is left is to make arrays.  It ranks one set.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "exec/topk_state.h"
+
+/* Is the value of this argument known without raising an error? */
+static bool
+argument_is_simple(const Expr *expr)
+{
+	return expr == NULL || IsA(expr, Const) || IsA(expr, Param);
+}
+
+/* Is k, or the threshold, one that rankings accept? */
+static bool
+argument_is_valid(GpucolTopk *topk, const Expr *expr, bool is_k)
+{
+	Datum		value;
+	bool		isnull;
+
+	if (expr == NULL)
+		return true;
+	gpucol_lower_eval(topk->exec->lower, (Expr *) expr, &value, &isnull);
+	if (isnull)
+		return false;
+	if (is_k)
+		return DatumGetInt32(value) >= 1;
+	return DatumGetFloat8(value) > 0 && DatumGetFloat8(value) <= 1;
+}
+
+/* Describe the first set and its rankings. */
+static void
+fill_shape(GpucolTopk *topk, GpucolRowShape *shape, const GpucolBatchRanking *rankings)
+{
+	const GpucolTopkSet *set = &topk->sets[0];
+	const GpucolRankings *r = topk->rankings;
+
+	shape->kind = GPUCOL_SHAPE_RANKED;
+	shape->nkeys = topk->nkeys;
+	shape->nrankings = set->nrankings;
+	shape->filter = set->ranked->filter_column;
+	shape->score = set->ranked->score_column;
+	shape->probability = set->ranked->probability_column;
+	shape->label = set->ranked->label_column;
+	shape->x = set->ranked->x_column;
+	shape->divisor = (double) gpucol_lower_power10(set->ranked->probability_value.scale);
+	for (uint32 i = 0; i < shape->nrankings; i++)
+		shape->rankings[i] = (GpucolShapeRanking)
+	{
+		.ranking = rankings[i].ranking,.k = rankings[i].k,
+			.k_key = set->k_keys[i],.threshold = rankings[i].threshold
+	};
+	for (int i = 0; i < r->naggs; i++)
+		shape->rankings[topk->batch_ranking[i]].wanted |=
+			r->aggs[i].probability ? GPUCOL_WANTED_PROBABILITY : GPUCOL_WANTED_LABELS;
+}
+
+/*
+ * What a device is to make of the rows.  A k or threshold that is out of range is
+ * left to the CPU engine, which raises the error if a row calls for it.
+ */
+bool
+gpucol_topk_shape(GpucolTopk *topk, GpucolRowShape *shape, const char **why)
+{
+	const GpucolRankings *r = topk->rankings;
+	MemoryContext old = MemoryContextSwitchTo(topk->context);
+	GpucolBatchRanking *rankings = palloc(sizeof(GpucolBatchRanking) * r->naggs);
+
+	gpucol_topk_prepare_sets(topk);
+	*why = r->nsets > 1 ? "a device ranks one set of rows at a time" : NULL;
+	for (int i = 0; i < r->naggs && *why == NULL; i++)
+	{
+		const Expr *k = r->aggs[i].k_key < 0 ? r->aggs[i].k : NULL;
+
+		if (!argument_is_simple(k) || !argument_is_simple(r->aggs[i].threshold))
+			*why = "k or threshold is an expression";
+		else if (!argument_is_valid(topk, k, true) ||
+				 !argument_is_valid(topk, r->aggs[i].threshold, false))
+			*why = "k or threshold is out of range";
+	}
+	if (*why == NULL)
+	{
+		gpucol_topk_make_rankings(&topk->sets[0], rankings);
+		if (topk->sets[0].nrankings > GPUCOL_SHAPE_MAX_RANKINGS)
+			*why = "too many rankings in one query";
+	}
+	if (*why == NULL)
+		fill_shape(topk, shape, rankings);
+	MemoryContextSwitchTo(old);
+	return *why == NULL;
+}
+
+/* Next batch of groups that the device has ranked. */
+GpucolStatus
+gpucol_topk_device_next(GpucolTopk *topk, GpucolResult *groups)
+{
+	GpucolStatus status = GPUCOL_OK;
+
+	if (topk->first.nrows > 0)
+		*groups = topk->first;
+	else
+		status = gpucol_run_next(topk->exec, groups);
+	topk->first.nrows = 0;
+	MemoryContextReset(topk->handed_context);
+	memset(topk->device_labels, 0, sizeof(topk->device_labels));
+	if (status != GPUCOL_OK)
+		return status;
+	topk->ranked = groups->ranked;
+	topk->handed = groups->nrows;
+	return status;
+}
+
+/* Labels that were delivered as offsets. */
+static int64 *
+whole_labels(GpucolTopk *topk, const uint32 *offsets, Size n, int64 base)
+{
+	int64	   *labels = MemoryContextAllocHuge(topk->handed_context,
+											   sizeof(int64) * (n + 1));
+
+	for (Size i = 0; i < n; i++)
+		labels[i] = base + offsets[i];
+	return labels;
+}
+
+/* Labels of ranking `r` of the device's batch as datums, made at the first call. */
+static const GpucolTopkLabels *
+device_labels(GpucolTopk *topk, int r)
+{
+	GpucolTopkLabels *d = &topk->device_labels[r];
+	const GpucolRanked *ranked = &topk->ranked[r];
+	uint32		last = topk->handed - 1;
+	uint64		from = ranked->first[0];
+	Size		n = ranked->first[last] + Max(ranked->counts[last], 0) - from;
+	MemoryContext old;
+
+	if (d->values != NULL)
+		return d;
+	old = MemoryContextSwitchTo(topk->handed_context);
+	d->values = MemoryContextAllocHuge(topk->handed_context, sizeof(Datum) * (n + 1));
+	d->nulls = MemoryContextAllocHuge(topk->handed_context, sizeof(bool) * (n + 1));
+	gpucol_topk_label_datums(&topk->sets[0], ranked->labels != NULL ? ranked->labels + from :
+				 whole_labels(topk, ranked->offsets + from, n, ranked->base),
+				 ranked->nulls != NULL ? ranked->nulls + from : NULL, n, ranked,
+				 d->values, d->nulls);
+	MemoryContextSwitchTo(old);
+	return d;
+}
+
+/* The same for a group that the device has ranked. */
+Datum
+gpucol_topk_device_datum(GpucolTopk *topk, int agg, uint32 row, bool *isnull)
+{
+	int			r = topk->batch_ranking[agg];
+	const GpucolRanked *ranked = &topk->ranked[r];
+	uint64		at = ranked->first[row] - ranked->first[0];
+	const GpucolTopkLabels *labels;
+
+	*isnull = ranked->counts[row] < 0;
+	if (*isnull)
+		return (Datum) 0;
+	if (topk->rankings->aggs[agg].probability)
+		return Float8GetDatum(ranked->probabilities[row]);
+	labels = device_labels(topk, r);
+	return gpucol_topk_label_array(&topk->sets[0], labels->values + at,
+					   ranked->nulls != NULL ? labels->nulls + at : NULL,
+					   ranked->counts[row]);
+}

@@ -1,0 +1,104 @@
+/*-------------------------------------------------------------------------
+ *
+ * topk_state.h
+ *	  What the files that rank uncertain rows inside a plan node share: the node's
+ *	  state, and the sets of rows that it ranks.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_EXEC_TOPK_STATE_H
+#define GPUCOL_EXEC_TOPK_STATE_H
+
+#include "exec/topk.h"
+#include "uncertain/rank_collect.h"
+
+/* Labels of one ranking of a batch that the device delivered. */
+typedef struct GpucolTopkLabels
+{
+	Datum	   *values;			/* NULL: not made yet */
+	bool	   *nulls;
+} GpucolTopkLabels;
+
+/* One set of rows that is ranked. */
+typedef struct GpucolTopkSet
+{
+	GpucolTopk *topk;
+	const GpucolRankingSet *ranked;
+	GpucolBatch *batch;			/* NULL: no row passed its filter */
+	int			nrankings;		/* of the batch */
+	int		   *k_keys;			/* by ranking of the batch: key that is k, or -1 */
+	int		   *wanted_keys;	/* [nwanted] all keys that are a k of the set */
+	int			nwanted;
+	GpucolOutput label;
+	Oid			label_type;
+	int16		label_typlen;
+	bool		label_typbyval;
+	char		label_typalign;
+	FmgrInfo	label_cmp;
+	FmgrInfo	x_cmp;
+	MemoryContext compare_context;
+} GpucolTopkSet;
+
+struct GpucolTopk
+{
+	GpucolExec *exec;
+	int			nkeys;
+	const GpucolOutput *key_outputs;
+	const GpucolRankings *rankings;
+	MemoryContext context;		/* of everything */
+	GpucolRankMemory memory;	/* of the collection and the batches */
+	GpucolCollect *collect;		/* NULL: no row, or on the device */
+	GpucolTopkSet *sets;		/* NULL before the lowering */
+	int		   *batch_ranking;	/* by aggregate: ranking of its set's batch */
+	GpucolResultColumn *key_columns;	/* of the batch handed out */
+	bool		on_device;		/* the run delivers ranked groups */
+	GpucolResult first;			/* its first batch, until handed out */
+	const GpucolRanked *ranked; /* answers of the batch handed out */
+	GpucolTopkLabels device_labels[GPUCOL_SHAPE_MAX_RANKINGS];
+
+	bool		collected;
+	uint32		ngroups;
+	uint32		from;			/* first group of the batch handed out */
+	uint32		handed;			/* groups of it */
+	MemoryContext handed_context;	/* of their keys or labels */
+};
+
+/*
+ * topk_sets.c: prepare the sets, once the expressions have been lowered; does
+ * nothing where that is done.
+ */
+extern void gpucol_topk_prepare_sets(GpucolTopk *topk);
+
+/*
+ * The rankings of a set into out[naggs], equal ones, and a set and its probability,
+ * once; evaluates k and threshold, and raises the errors of their values.
+ */
+extern void gpucol_topk_make_rankings(GpucolTopkSet *set, GpucolBatchRanking *out);
+
+/* Raise the error of an argument that is NULL. */
+extern void gpucol_topk_report_null(const char *what) pg_attribute_noreturn();
+
+/* topk_order.c: have a batch compare labels and x-tuples of the set as PostgreSQL does. */
+extern void gpucol_topk_set_order(GpucolTopkSet *set, GpucolBatchOptions *options);
+
+/* The x-tuple that `x` of a collected row stands for, in the current context. */
+extern Datum gpucol_topk_x_datum(const GpucolTopkSet *set, int64 x);
+
+/*
+ * topk_labels.c: n labels as datums, in the current context; labels of class S are
+ * numbers in `ranked`, or GpucolStoredLabels where that is NULL.
+ */
+extern void gpucol_topk_label_datums(const GpucolTopkSet *set, const int64 *labels,
+									 const uint8 *label_nulls, Size n,
+									 const GpucolRanked *ranked, Datum *values, bool *nulls);
+
+/* n labels as an array; nulls may be NULL. */
+extern Datum gpucol_topk_label_array(const GpucolTopkSet *set, Datum *values, bool *nulls, int n);
+
+/* topk_device.c: the next batch of groups that the device has ranked. */
+extern GpucolStatus gpucol_topk_device_next(GpucolTopk *topk, GpucolResult *groups);
+
+/* Result of aggregate `agg` for row `row` of that batch, in the current context. */
+extern Datum gpucol_topk_device_datum(GpucolTopk *topk, int agg, uint32 row, bool *isnull);
+
+#endif							/* GPUCOL_EXEC_TOPK_STATE_H */
