@@ -455,14 +455,12 @@ compare_extents(const void *a, const void *b)
 }
 
 GpucolBlockRange *
-gpucol_view_delta_ranges(const GpucolView *view, BlockNumber nblocks,
-						 BlockNumber max_blocks, uint32 *nranges)
+gpucol_view_gaps(const GpucolView *view, uint32 *ngaps)
 {
 	uint32		nextents = 0;
 	GpucolExtent *extents = palloc((view->nsegments * GPUCOL_MAX_EXTENTS + 1) *
 								   sizeof(GpucolExtent));
-	GpucolBlockRange *ranges;
-	uint64		capacity;
+	GpucolBlockRange *gaps;
 	BlockNumber at = 0;
 
 	for (uint32 i = 0; i < view->nsegments; i++)
@@ -473,27 +471,56 @@ gpucol_view_delta_ranges(const GpucolView *view, BlockNumber nblocks,
 			extents[nextents++] = entry->extents[j];
 	}
 	qsort(extents, nextents, sizeof(GpucolExtent), compare_extents);
-	extents[nextents].start = nblocks;	/* sentinel */
+	extents[nextents].start = InvalidBlockNumber;	/* sentinel */
 	extents[nextents].npages = 0;
 
-	capacity = nextents + 1 + nblocks / max_blocks;
-	ranges = palloc(capacity * sizeof(GpucolBlockRange));
-	*nranges = 0;
+	gaps = palloc((nextents + 1) * sizeof(GpucolBlockRange));
+	*ngaps = 0;
 	for (uint32 i = 0; i <= nextents; i++)
 	{
-		BlockNumber end = Min(extents[i].start, nblocks);
-
-		while (at < end)
+		if (at < extents[i].start)
 		{
-			BlockNumber take = Min(end - at, max_blocks);
-
-			ranges[*nranges].start = at;
-			ranges[*nranges].nblocks = take;
-			(*nranges)++;
-			at += take;
+			gaps[*ngaps].start = at;
+			gaps[*ngaps].nblocks = extents[i].start - at;
+			(*ngaps)++;
 		}
 		at = Max(at, extents[i].start + extents[i].npages);
 	}
 	pfree(extents);
+	return gaps;
+}
+
+/* Append a range, in pieces of at most max_blocks. */
+static void
+append_ranges(GpucolBlockRange *ranges, uint32 *nranges, BlockNumber at, BlockNumber end,
+			  BlockNumber max_blocks)
+{
+	while (at < end)
+	{
+		BlockNumber take = Min(end - at, max_blocks);
+
+		ranges[*nranges].start = at;
+		ranges[*nranges].nblocks = take;
+		(*nranges)++;
+		at += take;
+	}
+}
+
+GpucolBlockRange *
+gpucol_view_delta_ranges(const GpucolView *view, BlockNumber nblocks,
+						 BlockNumber max_blocks, uint32 *nranges)
+{
+	uint32		ngaps = view->ngaps;
+	GpucolBlockRange *gaps = view->gaps != NULL ? view->gaps :
+		gpucol_view_gaps(view, &ngaps);
+	GpucolBlockRange *ranges = palloc(((uint64) ngaps + nblocks / max_blocks) *
+									  sizeof(GpucolBlockRange));
+
+	*nranges = 0;
+	for (uint32 i = 0; i < ngaps && gaps[i].start < nblocks; i++)
+		append_ranges(ranges, nranges, gaps[i].start,
+					  Min(gaps[i].start + gaps[i].nblocks, nblocks), max_blocks);
+	if (gaps != view->gaps)
+		pfree(gaps);
 	return ranges;
 }

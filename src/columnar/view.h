@@ -23,12 +23,22 @@ typedef struct GpucolViewSegment
 	TransactionId xmin;			/* that wrote it */
 } GpucolViewSegment;
 
+/* Blocks of the main fork that no segment of a view occupies. */
+typedef struct GpucolBlockRange
+{
+	BlockNumber start;
+	BlockNumber nblocks;
+} GpucolBlockRange;
+
 typedef struct GpucolView
 {
 	Relation	table;
 	Snapshot	snapshot;
 	uint32		nsegments;
-	GpucolViewSegment *segments;	/* ascending by first row */
+	GpucolViewSegment *segments;	/* ascending by first row; perhaps shared with other
+									 * views of the backend, so never written */
+	uint32		ngaps;
+	GpucolBlockRange *gaps;		/* all delta blocks, or NULL: not yet known */
 	bool		any_deleted;	/* some row of some segment may be deleted */
 	uint64		rows;			/* rows of all segments */
 	uint64		pages;
@@ -37,8 +47,8 @@ typedef struct GpucolView
 } GpucolView;
 
 /*
- * Read the directory under a snapshot, in the current memory context.  The
- * backend's own buffered rows are written first.  SnapshotAny gives every segment
+ * Read the directory under a snapshot.  The view lasts as long as the current memory
+ * context.  The backend's own buffered rows are written first.  SnapshotAny gives every segment
  * that is not dead to everyone.
  */
 extern GpucolView *gpucol_view_open(Relation table, Snapshot snapshot);
@@ -84,12 +94,11 @@ extern bool gpucol_view_row_folded(GpucolDirectory *dir, Snapshot snapshot,
 extern bool gpucol_view_lookup(GpucolDirectory *dir, Snapshot snapshot,
 							   uint64 row_number, GpucolViewSegment *segment);
 
-/* Blocks of the main fork that no segment of the view occupies. */
-typedef struct GpucolBlockRange
-{
-	BlockNumber start;
-	BlockNumber nblocks;
-} GpucolBlockRange;
+/*
+ * All ranges of delta blocks, ascending, the last without end, in the current memory
+ * context.
+ */
+extern GpucolBlockRange *gpucol_view_gaps(const GpucolView *view, uint32 *ngaps);
 
 /*
  * Ranges of delta blocks below nblocks, none longer than max_blocks, ascending,

@@ -17,6 +17,11 @@
  * tables that are not WAL-logged have no LSNs to go by, and a few directory rows among
  * many tombstones or TOAST pages are read sooner than the LSNs of the pages.
  *
+ * Views share a copy rather than copy it again: it is never written, and counts its
+ * users, of whom the cache is one.  A view lets go of it when its memory context is
+ * reset, so a scan keeps what its snapshot saw though the cache has turned to a newer
+ * copy.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -44,14 +49,21 @@ typedef struct CacheKey
 	Oid			file;			/* of the TOAST relation */
 } CacheKey;
 
-typedef struct CachedView
+/* What a snapshot saw. */
+typedef struct Copy
 {
-	CacheKey	key;
-	MemoryContext context;		/* of what follows; NULL if nothing is kept */
+	MemoryContext context;		/* of the copy */
+	uint32		users;
 	TransactionId newest;		/* that wrote or deleted a row */
 	BlockNumber nblocks;
 	XLogRecPtr *lsns;
 	GpucolView	view;			/* its table and snapshot are gone */
+} Copy;
+
+typedef struct CachedView
+{
+	CacheKey	key;
+	Copy	   *copy;			/* NULL if nothing is kept */
 } CachedView;
 
 static HTAB *cache = NULL;
@@ -79,31 +91,66 @@ look_up(GpucolDirectory *dir, bool make)
 	}
 	cached = hash_search(cache, &key, make ? HASH_ENTER : HASH_FIND, &found);
 	if (cached != NULL && !found)
-		cached->context = NULL;
+		cached->copy = NULL;
 	return cached;
+}
+
+/* One user less. */
+static void
+let_go(Copy *copy)
+{
+	if (--copy->users == 0)
+		MemoryContextDelete(copy->context);
+}
+
+/* Context callback: a view that shares a copy is gone. */
+static void
+let_go_of(void *arg)
+{
+	let_go(arg);
 }
 
 static void
 forget(CachedView *cached)
 {
-	if (cached->context != NULL)
-		MemoryContextDelete(cached->context);
-	cached->context = NULL;
+	if (cached->copy != NULL)
+		let_go(cached->copy);
+	cached->copy = NULL;
+}
+
+/* Have a view share a copy, as long as the current memory context lasts. */
+static void
+share(GpucolView *view, Copy *copy)
+{
+	MemoryContextCallback *callback = palloc(sizeof(MemoryContextCallback));
+
+	callback->func = let_go_of;
+	callback->arg = copy;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
+	copy->users++;
+	view->nsegments = copy->view.nsegments;
+	view->segments = copy->view.segments;
+	view->ngaps = copy->view.ngaps;
+	view->gaps = copy->view.gaps;
+	view->any_deleted = copy->view.any_deleted;
+	view->rows = copy->view.rows;
+	view->pages = copy->view.pages;
+	view->version = copy->view.version;
 }
 
 /* Do the pages have the LSNs that they had? */
 static bool
-unchanged(const CachedView *cached, GpucolDirectory *dir)
+unchanged(const Copy *copy, GpucolDirectory *dir)
 {
-	if (RelationGetNumberOfBlocks(dir->toast) != cached->nblocks)
+	if (dir->nblocks != copy->nblocks)
 		return false;
-	for (BlockNumber block = 0; block < cached->nblocks; block++)
+	for (BlockNumber block = 0; block < copy->nblocks; block++)
 	{
 		Buffer		buffer = ReadBuffer(dir->toast, block);
 		XLogRecPtr	lsn = BufferGetLSNAtomic(buffer);
 
 		ReleaseBuffer(buffer);
-		if (lsn != cached->lsns[block])
+		if (lsn != copy->lsns[block])
 			return false;
 	}
 	return true;
@@ -113,27 +160,19 @@ bool
 gpucol_view_cache_find(GpucolView *view, GpucolDirectory *dir)
 {
 	CachedView *cached;
-	Size		size;
 
 	if (!cachable(view, dir))
 		return false;
 	cached = look_up(dir, false);
-	if (cached == NULL || cached->context == NULL ||
-		!TransactionIdPrecedes(cached->newest, view->snapshot->xmin))
+	if (cached == NULL || cached->copy == NULL ||
+		!TransactionIdPrecedes(cached->copy->newest, view->snapshot->xmin))
 		return false;
-	if (!unchanged(cached, dir))
+	if (!unchanged(cached->copy, dir))
 	{
 		forget(cached);
 		return false;
 	}
-	size = Max(cached->view.nsegments, 1) * sizeof(GpucolViewSegment);
-	view->segments = MemoryContextAllocHuge(CurrentMemoryContext, size);
-	memcpy(view->segments, cached->view.segments, cached->view.nsegments * sizeof(GpucolViewSegment));
-	view->nsegments = cached->view.nsegments;
-	view->any_deleted = cached->view.any_deleted;
-	view->rows = cached->view.rows;
-	view->pages = cached->view.pages;
-	view->version = cached->view.version;
+	share(view, cached->copy);
 	return true;
 }
 
@@ -185,6 +224,26 @@ settled_page(GpucolDirectory *dir, BlockNumber block, TransactionId xmin,
 	return settled;
 }
 
+/* A copy of a view, with one user. */
+static Copy *
+copy_view(const GpucolView *view)
+{
+	MemoryContext context = AllocSetContextCreate(CacheMemoryContext, "gpucol view",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	Copy	   *copy = palloc(sizeof(Copy));
+	Size		size = view->nsegments * sizeof(GpucolViewSegment);
+
+	copy->context = context;
+	copy->users = 1;
+	copy->view = *view;
+	copy->view.segments = MemoryContextAllocHuge(context, size);
+	memcpy(copy->view.segments, view->segments, size);
+	copy->view.gaps = gpucol_view_gaps(view, &copy->view.ngaps);
+	MemoryContextSwitchTo(old);
+	return copy;
+}
+
 void
 gpucol_view_cache_store(GpucolView *view, GpucolDirectory *dir)
 {
@@ -193,7 +252,7 @@ gpucol_view_cache_store(GpucolView *view, GpucolDirectory *dir)
 	TransactionId newest = InvalidTransactionId;
 	XLogRecPtr *lsns;
 	CachedView *cached;
-	MemoryContext context;
+	Copy	   *copy;
 
 	if (!cachable(view, dir) || view->nsegments == 0 ||
 		nblocks > MAX_BLOCKS(view->nsegments))
@@ -209,15 +268,14 @@ gpucol_view_cache_store(GpucolView *view, GpucolDirectory *dir)
 	}
 	cached = look_up(dir, true);
 	forget(cached);
-	context = AllocSetContextCreate(CacheMemoryContext, "gpucol view", ALLOCSET_DEFAULT_SIZES);
-	view->version = ++last_version;
-	cached->newest = newest;
-	cached->nblocks = nblocks;
-	cached->lsns = MemoryContextAlloc(context, Max(nblocks, 1) * sizeof(XLogRecPtr));
-	memcpy(cached->lsns, lsns, nblocks * sizeof(XLogRecPtr));
-	cached->view = *view;
-	cached->view.segments = MemoryContextAllocHuge(context, view->nsegments * sizeof(GpucolViewSegment));
-	memcpy(cached->view.segments, view->segments, view->nsegments * sizeof(GpucolViewSegment));
-	cached->context = context;
+	copy = copy_view(view);
+	copy->view.version = ++last_version;
+	copy->newest = newest;
+	copy->nblocks = nblocks;
+	copy->lsns = MemoryContextAlloc(copy->context, Max(nblocks, 1) * sizeof(XLogRecPtr));
+	memcpy(copy->lsns, lsns, nblocks * sizeof(XLogRecPtr));
 	pfree(lsns);
+	cached->copy = copy;
+	pfree(view->segments);
+	share(view, copy);
 }

@@ -11,14 +11,14 @@
 #include "columnar/view.h"
 
 /*
- * Fill a view from the backend's copy, in the current memory context; false if
- * there is none that holds for the view's snapshot.
+ * Have a view share the backend's copy until the current memory context is reset;
+ * false if there is none that holds for the view's snapshot.
  */
 extern bool gpucol_view_cache_find(GpucolView *view, GpucolDirectory *dir);
 
 /*
- * Keep what a view has read, if every later snapshot must see the same; the view
- * has a version then.
+ * Keep a copy of what a view has read, in the current memory context, if every later
+ * snapshot must see the same; the view shares it then, and has a version.
  */
 extern void gpucol_view_cache_store(GpucolView *view, GpucolDirectory *dir);
 
