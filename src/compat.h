@@ -174,6 +174,13 @@
 #define GpucolCompatFile	RelFileNode
 #endif
 
+/* The callback of a table access method that gives a table new storage. */
+#if PG_VERSION_NUM >= 160000
+#define gpucol_compat_relation_set_new_file	relation_set_new_filelocator
+#else
+#define gpucol_compat_relation_set_new_file	relation_set_new_filenode
+#endif
+
 /* A relation's storage, its tablespace and its file number. */
 #if PG_VERSION_NUM >= 160000
 #define gpucol_compat_relation_locator(rel)	((rel)->rd_locator)

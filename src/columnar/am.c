@@ -14,8 +14,12 @@
 
 #include "access/heapam.h"
 #include "access/tableam.h"
+#include "catalog/dependency.h"
 #include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
 #include "fmgr.h"
+#include "utils/lsyscache.h"
+#include "utils/relcache.h"
 
 #include "columnar/am.h"
 #include "columnar/bitmap.h"
@@ -59,6 +63,43 @@ am_relation_nontransactional_truncate(Relation rel)
 	gpucol_writer_forget(rel);
 	gpucol_segment_forget(rel);
 	GetHeapamTableAmRoutine()->relation_nontransactional_truncate(rel);
+}
+
+/*
+ * Drop what a failed REINDEX CONCURRENTLY has left of the TOAST relation's index.
+ * PostgreSQL keeps such an index up to date but does not build it anew with the
+ * others: after TRUNCATE it would name rows that are gone, and the keys of the
+ * directory come again.
+ */
+static void
+drop_invalid_toast_indexes(Oid toast_oid)
+{
+	Relation	toast = table_open(toast_oid, AccessExclusiveLock);
+	List	   *indexes = RelationGetIndexList(toast);
+	ListCell   *lc;
+
+	table_close(toast, NoLock);
+	foreach(lc, indexes)
+	{
+		ObjectAddress index;
+
+		if (get_index_isvalid(lfirst_oid(lc)))
+			continue;
+		ObjectAddressSet(index, RelationRelationId, lfirst_oid(lc));
+		performDeletion(&index, DROP_RESTRICT, PERFORM_DELETION_INTERNAL);
+	}
+	list_free(indexes);
+}
+
+/* A table is made, or TRUNCATE gives it new storage. */
+static void
+am_relation_set_new_file(Relation rel, const GpucolCompatFile *file, char persistence,
+						 TransactionId *freeze_xid, MultiXactId *min_multi)
+{
+	if (OidIsValid(rel->rd_rel->reltoastrelid))
+		drop_invalid_toast_indexes(rel->rd_rel->reltoastrelid);
+	GetHeapamTableAmRoutine()->gpucol_compat_relation_set_new_file(rel, file, persistence,
+																  freeze_xid, min_multi);
 }
 
 /* The storage moves to another tablespace as it is. */
@@ -121,6 +162,7 @@ init_routine(void)
 	am->relation_vacuum = gpucol_vacuum_rel;
 	am->relation_copy_for_cluster = gpucol_rewrite_copy;
 
+	am->gpucol_compat_relation_set_new_file = am_relation_set_new_file;
 	am->relation_nontransactional_truncate = am_relation_nontransactional_truncate;
 	am->relation_copy_data = am_relation_copy_data;
 	am->relation_needs_toast_table = am_relation_needs_toast_table;
