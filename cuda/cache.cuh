@@ -184,6 +184,9 @@ private:
 extern bool residency_create(uint64_t limit);
 extern int	residency_fd();
 
+/* One more session answers a request (sign 1), or one less (-1). */
+extern void residency_running(int sign);
+
 /* A chunk became resident (sign 1) or left (-1). */
 extern void residency_note(const Resident &chunk, int sign);
 

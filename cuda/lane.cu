@@ -10,6 +10,8 @@
  */
 #include "lane.cuh"
 
+#include <system_error>
+
 /* Pinned: what a cancellation stores. */
 static const uint32_t *
 one()
@@ -36,7 +38,6 @@ Lane::Lane(Device &device) : device_(device)
 		cancel_ = (uint32_t *) device.cache.allocate(sizeof(uint32_t));
 		if (cancel_ == NULL)
 			throw Failure{GPUCOL_OUT_OF_MEMORY, "device memory is exhausted"};
-		thread_ = std::thread([this] { work(); });
 	}
 	catch (...)
 	{
@@ -68,7 +69,8 @@ Lane::~Lane()
 		stop_ = true;
 	}
 	changed_.notify_one();
-	thread_.join();
+	if (thread_.joinable())
+		thread_.join();
 	device_check(cudaSetDevice(device_.ordinal), "could not use the device");
 	device_check(cudaStreamSynchronize(load_), "end of a session");
 	device_check(cudaStreamSynchronize(stream_), "end of a session");
@@ -110,6 +112,20 @@ Lane::event()
 	}
 	device_check_memory(cudaEventCreateWithFlags(&event, cudaEventDefault), "event");
 	return event;
+}
+
+void
+Lane::start()
+{
+	try
+	{
+		if (!thread_.joinable())
+			thread_ = std::thread([this] { work(); });
+	}
+	catch (const std::system_error &)
+	{
+		throw Failure{GPUCOL_OUT_OF_MEMORY, "the daemon can have no more threads"};
+	}
 }
 
 void

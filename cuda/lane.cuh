@@ -2,8 +2,8 @@
  *
  * lane.cuh
  *	  One session's way to one device: streams, a word of cancellation, what is
- *	  made once rather than for each request (pinned memory, events), and a
- *	  thread that computes while the session's own thread attends to the client.
+ *	  made once rather than for each request (pinned memory, events), and, once it is
+ *	  wanted, a thread that computes while the session's own thread does something else.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,9 +32,12 @@ public:
 	/* For copies to the device, by the session's thread. */
 	cudaStream_t load_stream() { return load_; }
 
-	/* For the work of the lane's thread. */
+	/* For the work of the lane's thread, or of the session's while that has none. */
 	cudaStream_t stream() { return stream_; }
 	uint32_t   *cancel_word() { return cancel_; }
+
+	/* Have a thread from now on; throws Failure where none is to be had. */
+	void		start();
 
 	/* Let the lane's thread do this, after what it was given before. */
 	void		submit(std::function<void()> work);

@@ -82,6 +82,8 @@ Lowering::run(Partial *result)
 											 jit_allowed() && !jit.note().empty() ? ", no compiler" : "");
 	result->note = note_;
 	result->work_seconds = since(start);
+	result->began = start;
+	result->ended = Clock::now();
 }
 
 /* Waits for a stream in the end: nothing is freed or unloaded that the device

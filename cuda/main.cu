@@ -40,6 +40,7 @@
 #include "serve.cuh"
 #include "slab.cuh"
 #include "stage.cuh"
+#include "watch.cuh"
 #include "service/protocol.h"
 
 static const char *socket_path = GPUCOL_WIRE_SOCKET;
@@ -201,6 +202,11 @@ main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	raise_descriptors();
 	open_devices(limit, copies);
+	if (!Watch::open())
+	{
+		perror("gpucol_gpud: watching clients");
+		return GPUCOL_GPUD_EXIT_USAGE;
+	}
 	listener = open_socket();
 	jit.configure("gpucol_jit", jit_wait);
 	for (;;)

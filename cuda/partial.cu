@@ -10,6 +10,7 @@
  */
 #include "partial.cuh"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -381,6 +382,8 @@ gpucol_partial_merge(const GpucolProgram *p, Partial *whole, Partial *part)
 	whole->seconds += part->seconds;
 	whole->plan_seconds += part->plan_seconds;
 	whole->work_seconds += part->work_seconds;
+	whole->began = std::min(whole->began, part->began);
+	whole->ended = std::max(whole->ended, part->ended);
 	if (!part->kernel.empty())
 		whole->kernel = part->kernel;
 	if (!part->note.empty())

@@ -15,6 +15,7 @@
 #ifndef GPUCOL_CUDA_PARTIAL_CUH
 #define GPUCOL_CUDA_PARTIAL_CUH
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -50,6 +51,8 @@ struct Partial
 	double		seconds = 0;	/* on the device */
 	double		plan_seconds = 0;	/* planning */
 	double		work_seconds = 0;	/* from planning to the result */
+	std::chrono::steady_clock::time_point began = std::chrono::steady_clock::time_point::max();	/* planning */
+	std::chrono::steady_clock::time_point ended = std::chrono::steady_clock::time_point::min();	/* with the result */
 	std::string kernel;			/* which kernel answered */
 	std::string note;			/* why not another */
 

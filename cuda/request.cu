@@ -130,7 +130,7 @@ Request::~Request()
 	cancelled_ = true;
 	done_.wait(lock, [this] {
 		for (auto &part : parts_)
-			if (part->submitted && !part->done)
+			if (part->submitted && !part->done && !alone())
 				return false;
 		return true;
 	});
@@ -340,6 +340,9 @@ Request::deal(const LaneFinder &lanes)
 		}
 	if (reason != NULL && parts_.size() > 1 && !prefetch())
 		throw Failure{GPUCOL_UNSUPPORTED, reason};
+	for (auto &share : shares_)
+		if (!alone())
+			share->lane->start();
 	list_missing();
 	if (!recalled && (!one_device || devices.size() == 1) && parts_.size() == shares_.size())
 		remember(generations, dealt);
@@ -500,6 +503,8 @@ Request::submit()
 			continue;
 		}
 		shares_[part->share]->in_flight++;
+		if (alone())
+			continue;
 		shares_[part->share]->lane->submit([this, part] { compute(*part); });
 	}
 }
@@ -520,7 +525,7 @@ Request::release(Part &part)
 	shares_[part.share]->lane->device().cache.unpin(pinned.data(), pinned.size());
 }
 
-/* By a lane's thread: compute a part, and merge what is complete in order. */
+/* By a lane's thread, or the session's: compute a part, and merge what is complete in order. */
 void
 Request::compute(Part &part)
 {
@@ -562,8 +567,20 @@ Request::compute(Part &part)
 		done_.notify_all();
 
 		/* under the lock: after it the request may be gone */
-		changed_();
+		if (!alone())
+			changed_();
 	}
+}
+
+void
+Request::compute_alone()
+{
+	Part	   &part = *parts_[0];
+
+	if (part.done)				/* a prefetch */
+		return;
+	device_check(cudaSetDevice(shares_[part.share]->lane->device().ordinal), "could not use the device");
+	compute(part);
 }
 
 /*

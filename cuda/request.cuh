@@ -25,7 +25,9 @@
  * caches since, the next RUN over the list looks nothing up.
  *
  * Threads: put() and answer() are called by the session's thread; parts are
- * computed by the lanes' threads.
+ * computed by the lanes' threads, so that more can be put meanwhile and several
+ * devices work at a time.  A request of one part is computed by the session's thread,
+ * compute_alone(), which spares two wake-ups.
  *
  *-------------------------------------------------------------------------
  */
@@ -128,7 +130,7 @@ gpucol_operands(int op)
 class Request
 {
 public:
-	/* `changed` is called when a part has been computed, by its lane's thread. */
+	/* `changed` is called when a part has been computed by its lane's thread. */
 	Request(const char *payload, size_t length, SegmentLists &lists,
 			const LaneFinder &lanes, std::function<void()> changed);
 	~Request();
@@ -147,8 +149,14 @@ public:
 	bool		prefetch() const { return run_.flags & GPUCOL_WIRE_RUN_PREFETCH; }
 	uint64_t	held() const { return held_; }
 
-	/* Hand complete parts to their lanes. */
+	/* Hand complete parts to their lanes, or one that is alone() to compute_alone(). */
 	void		submit();
+
+	/* Is there one part? */
+	bool		alone() const { return parts_.size() == 1; }
+
+	/* Compute it, once it was submitted.  Another thread may call cancel(). */
+	void		compute_alone();
 
 	/* Take part of an object; `data` is host memory. */
 	void		put(const GpucolWirePut &put, const char *data);
@@ -164,6 +172,10 @@ public:
 
 	/* Give up: what is at work ends early. */
 	void		cancel();
+
+	/* When the first part was begun and the last one ended, once finished. */
+	std::chrono::steady_clock::time_point began() const { return whole_.began; }
+	std::chrono::steady_clock::time_point ended() const { return whole_.ended; }
 
 	/* The result, once finished. */
 	void		answer(GpucolWireResult *result, std::vector<char> *data);

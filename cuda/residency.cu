@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * residency.cu
- *	  The table of what is resident, which clients map and read.
+ *	  The table of what is resident, which clients map and read, and how many
+ *	  sessions are at work.
  *
  * Counts by table and column over all devices, for the clients' choice of engine
  * before they ask anything.  A sequence number guards readers, who never write.
@@ -64,6 +65,13 @@ entry(const ChunkKey &key, bool make)
 	free->storage[1] = key.storage[1];
 	free->attnum = key.attnum;
 	return free;
+}
+
+void
+residency_running(int sign)
+{
+	if (table != NULL)
+		__atomic_fetch_add(&table->running, (uint32_t) sign, __ATOMIC_RELAXED);
 }
 
 void

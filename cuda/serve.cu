@@ -3,10 +3,11 @@
  * serve.cu
  *	  One client's session with the daemon: messages in, messages out.
  *
- * A session has its own thread, and a lane to each device that it has used.  While
- * the lanes compute the session's thread sleeps in poll() on the client's socket
- * and on an eventfd that the lanes signal, so that a cancel or a client's death is
- * noticed at once.
+ * A session has its own thread, and a lane to each device that it has used.  A request
+ * of one part is computed by the session's thread, while a thread for all sessions
+ * watches the client's socket (watch.cuh).  While several lanes compute the session's
+ * thread sleeps in poll() on that socket and on an eventfd that the lanes signal.  So a
+ * cancel or a client's death is noticed at once.
  *
  * Admission: at most GPUCOL_ACTIVE parts of requests, and as many recursions, compute on
  * a device at a time.  A scan fills the device by itself, so more would only divide its memory.
@@ -30,6 +31,7 @@
 #include "request.cuh"
 #include "serve_recursive.cuh"
 #include "slab.cuh"
+#include "watch.cuh"
 #include "service/protocol.h"
 
 bool		serve_test_requests = false;
@@ -93,7 +95,9 @@ private:
 	std::mutex	state_mutex_;
 	Clock::time_point since_;
 	std::atomic<uint64_t> held_{0}; /* by the request, beside chunks */
+	bool		running_ = false;	/* counted as such */
 
+	void		set_running(bool running);
 	void		read_bytes(void *to, size_t n);
 	void		send_bytes(const void *from, size_t n);
 	void		send(GpucolWireType type, const void *payload, size_t n);
@@ -106,6 +110,9 @@ private:
 	void		give_slab();
 	void		run();
 	void		put();
+	void		add_times(GpucolWireResult *result) const;
+	void		compute_here();
+	void		await_lanes();
 	void		compute();
 	void		listen();
 	void		fail(const Failure &f, bool closing);
@@ -140,6 +147,7 @@ Session::~Session()
 
 		sessions.erase(this);
 	}
+	set_running(false);
 	if (request_)
 		request_->cancel();
 	request_.reset();
@@ -161,6 +169,15 @@ Session::lane(Device &device)
 		lane.reset(new Lane(device));
 	lane->clear();
 	return lane.get();
+}
+
+/* Is the session one of those whose request is being answered? */
+void
+Session::set_running(bool running)
+{
+	if (running != running_)
+		residency_running(running ? 1 : -1);
+	running_ = running;
 }
 
 void
@@ -323,6 +340,7 @@ Session::fail(const Failure &f, bool closing)
 	result.status = f.status;
 	result.closing = closing;
 	snprintf(result.reason, sizeof(result.reason), "%s", f.reason.c_str());
+	set_running(false);
 	send(GPUCOL_WIRE_RESULT, &result, sizeof(result));
 }
 
@@ -360,6 +378,7 @@ Session::run()
 {
 	set_state("loading");
 	asked_ = Clock::now();
+	set_running(true);
 	request_.reset();
 	request_.reset(new Request(payload_.data(), payload_.size(), lists_, [this] (Device &d) { return lane(d); },
 							   [fd = done_fd_] {
@@ -394,15 +413,42 @@ Session::listen()
 	request_->cancel();
 }
 
-/* All was sent: wait for the lanes, and answer. */
+/* Where the time went. */
 void
-Session::compute()
+Session::add_times(GpucolWireResult *result) const
 {
-	GpucolWireResult result = {};
-	std::vector<char> data;
+	auto		seconds = [] (Clock::duration d) { return std::max(0.0, std::chrono::duration<double>(d).count()); };
+	Clock::time_point now = Clock::now();
+
+	result->lookup_seconds = lookup_;
+	result->daemon_seconds = seconds(now - asked_);
+	if (result->work_seconds == 0)
+		return;
+	result->begin_seconds = std::max(0.0, seconds(request_->began() - asked_) - lookup_);
+	result->end_seconds = seconds(now - request_->ended());
+}
+
+/* Compute a request of one part. */
+void
+Session::compute_here()
+{
+	bool		heard;
+	{
+		Watch		watch(fd_, [this] { request_->cancel(); });
+
+		request_->compute_alone();
+		heard = watch.heard();
+	}
+	if (heard)
+		listen();
+}
+
+/* Wait for the lanes. */
+void
+Session::await_lanes()
+{
 	bool		attentive = true;
 
-	set_state("computing");
 	while (!request_->finished())
 	{
 		struct pollfd fds[2] = {{done_fd_, POLLIN, 0}, {fd_, POLLIN, 0}};
@@ -417,6 +463,20 @@ Session::compute()
 			listen();
 		}
 	}
+}
+
+/* All was sent: compute, and answer. */
+void
+Session::compute()
+{
+	GpucolWireResult result = {};
+	std::vector<char> data;
+
+	set_state("computing");
+	if (request_->alone())
+		compute_here();
+	else
+		await_lanes();
 	if (gone_)
 		throw Goodbye();
 	request_->answer(&result, &data);
@@ -426,8 +486,8 @@ Session::compute()
 		memcpy(slab_->memory, data.data(), data.size());
 		result.in_slab = true;
 	}
-	result.lookup_seconds = lookup_;
-	result.daemon_seconds = std::chrono::duration<double>(Clock::now() - asked_).count();
+	add_times(&result);
+	set_running(false);
 	send(GPUCOL_WIRE_RESULT, &result, sizeof(result));
 	for (size_t at = 0; !result.in_slab && at < data.size(); at += GPUCOL_WIRE_PART)
 		send(GPUCOL_WIRE_RESULT_PART, data.data() + at, std::min<size_t>(GPUCOL_WIRE_PART, data.size() - at));

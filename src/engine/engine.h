@@ -82,6 +82,8 @@ typedef struct GpucolRunStats
 	double		lookup_seconds; /* finding what is resident */
 	double		plan_seconds;	/* planning the kernels, summed over parts */
 	double		work_seconds;	/* planning, kernels and their results, likewise */
+	double		begin_seconds;	/* loading, and waiting for the device's turn */
+	double		end_seconds;	/* putting the answer together */
 	double		note_seconds;	/* CUDA: segments and delta rows, in this process */
 	double		ask_seconds;	/* CUDA: from telling the daemon to its answer, here */
 	double		fetch_seconds;	/* CUDA: copying the result, here */

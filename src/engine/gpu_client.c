@@ -1326,6 +1326,8 @@ cuda_stats(const GpucolRun *run, GpucolRunStats *out)
 	out->lookup_seconds = run->result.lookup_seconds;
 	out->plan_seconds = run->result.plan_seconds;
 	out->work_seconds = run->result.work_seconds;
+	out->begin_seconds = run->result.begin_seconds;
+	out->end_seconds = run->result.end_seconds;
 	out->note_seconds = run->note_seconds;
 	out->ask_seconds = run->ask_seconds;
 	out->fetch_seconds = run->fetch_seconds;

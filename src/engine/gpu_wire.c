@@ -16,6 +16,7 @@
 #endif
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -33,6 +34,8 @@
 #define GPUCOL_INLINE_PIECE	((uint64_t) 1 << 20)
 #define GREETING_SECONDS	5	/* how long a daemon may take to greet */
 #define SHUN_SECONDS		60	/* how long one that took longer is left alone */
+#define SPIN_NANOSECONDS	UINT64_C(5000000)	/* how long an answer is awaited without sleep */
+#define SPIN_PROCESSORS		4	/* for each session that is being answered, for that */
 
 struct GpucolWire
 {
@@ -116,14 +119,21 @@ gpucol_wire_drop(void)
 	disconnect(&connection);
 }
 
-/* Seconds since some time. */
-static time_t
-now(void)
+/* Nanoseconds since some time. */
+static uint64_t
+nanoseconds(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec;
+	return (uint64_t) t.tv_sec * UINT64_C(1000000000) + (uint64_t) t.tv_nsec;
+}
+
+/* Seconds since then. */
+static time_t
+now(void)
+{
+	return (time_t) (nanoseconds() / UINT64_C(1000000000));
 }
 
 /*
@@ -138,6 +148,35 @@ pause_on(GpucolWire *wire, bool writable)
 		wire->source->ops->check_interrupts(wire->source);
 	return (wire->cancelled == NULL || !wire->cancelled(wire->context)) &&
 		(wire->deadline == 0 || now() < wire->deadline);
+}
+
+/* Do few enough sessions wait, for the processors that there are, that one may be kept busy? */
+static bool
+may_spin(void)
+{
+	static long processors = 0;
+
+	if (processors == 0)
+		processors = sysconf(_SC_NPROCESSORS_ONLN);
+	return residency != NULL &&
+		(long) __atomic_load_n(&residency->running, __ATOMIC_RELAXED) * SPIN_PROCESSORS <= processors;
+}
+
+/*
+ * Look for an answer for a while without sleeping: being woken takes longer than many
+ * an answer.  Not where many wait, nor where somebody has to be asked whether to go on.
+ */
+static void
+spin_on(GpucolWire *wire)
+{
+	struct pollfd socket = {wire->fd, POLLIN, 0};
+	uint64_t	start = nanoseconds();
+
+	if (wire->cancelled != NULL)
+		return;
+	while (may_spin() && poll(&socket, 1, 0) == 0 && nanoseconds() - start < SPIN_NANOSECONDS)
+		if (wire->source != NULL)
+			wire->source->ops->check_interrupts(wire->source);
 }
 
 /* Send all of a vector of buffers. */
@@ -304,6 +343,8 @@ gpucol_wire_receive_either(GpucolWire *wire, GpucolWireType type,
 
 	*payload = NULL;
 	*size = 0;
+	if (type == GPUCOL_WIRE_RESULT || other == GPUCOL_WIRE_RESULT)
+		spin_on(wire);
 	if (!receive_header(wire, type, other, SIZE_MAX, &header, NULL))
 		return false;
 	*is_other = header.type != type;

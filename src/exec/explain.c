@@ -108,12 +108,13 @@ gpucol_explain_columns(GpucolExec *exec, Bitmapset *attnums, ExplainState *es)
 static char *
 trace(const GpucolRunStats *s)
 {
-	return psprintf("open %.3f, note %.3f, ask %.3f (daemon %.3f: look up %.3f, plan %.3f, kernels %.3f, results %.3f), fetch %.3f",
+	return psprintf("open %.3f, note %.3f, ask %.3f (wire %.3f, daemon %.3f: look up %.3f, begin %.3f, plan %.3f, kernels %.3f, results %.3f, end %.3f), fetch %.3f",
 					s->open_seconds * 1e3, s->note_seconds * 1e3, s->ask_seconds * 1e3,
-					s->daemon_seconds * 1e3, s->lookup_seconds * 1e3, s->plan_seconds * 1e3,
-					s->device_seconds * 1e3,
+					Max(s->ask_seconds - s->daemon_seconds, 0) * 1e3,
+					s->daemon_seconds * 1e3, s->lookup_seconds * 1e3, s->begin_seconds * 1e3,
+					s->plan_seconds * 1e3, s->device_seconds * 1e3,
 					Max(s->work_seconds - s->plan_seconds - s->device_seconds, 0) * 1e3,
-					s->fetch_seconds * 1e3);
+					s->end_seconds * 1e3, s->fetch_seconds * 1e3);
 }
 
 /*

@@ -221,6 +221,8 @@ finish_engine(GpucolExec *exec)
 	exec->stats.lookup_seconds += stats.lookup_seconds;
 	exec->stats.plan_seconds += stats.plan_seconds;
 	exec->stats.work_seconds += stats.work_seconds;
+	exec->stats.begin_seconds += stats.begin_seconds;
+	exec->stats.end_seconds += stats.end_seconds;
 	exec->stats.note_seconds += stats.note_seconds;
 	exec->stats.ask_seconds += stats.ask_seconds;
 	exec->stats.fetch_seconds += stats.fetch_seconds;

@@ -63,7 +63,7 @@
 #include "kernel/shape.h"
 
 #define GPUCOL_WIRE_MAGIC		0x44475047	/* "GPGD" */
-#define GPUCOL_WIRE_VERSION		7
+#define GPUCOL_WIRE_VERSION		8
 #define GPUCOL_WIRE_SOCKET		"gpucol_gpud.sock"	/* in the data directory */
 #define GPUCOL_WIRE_MAX_PAYLOAD (64u << 20)
 #define GPUCOL_WIRE_INLINE		(32u << 10)
@@ -262,6 +262,9 @@ typedef struct GpucolWireResult
 	double		lookup_seconds; /* to what is resident, and to NEED if that is sent */
 	double		plan_seconds;	/* planning the kernels, summed over parts */
 	double		work_seconds;	/* planning, kernels and fetching, likewise */
+	double		begin_seconds;	/* from there to the first part's planning: loading,
+								 * and waiting for the device's turn */
+	double		end_seconds;	/* from the last part's result to RESULT */
 	uint32_t	ndevices;		/* that took part */
 	uint32_t	nbatches;		/* parts that were computed one after another */
 	uint32_t	in_slab;		/* the data lie at the slab's start, not in parts */
@@ -291,12 +294,14 @@ typedef struct GpucolResidentColumn
 
 /*
  * The memfd that comes with WELCOME, written by the daemon alone.  `sequence` is
- * odd while it changes and differs after.
+ * odd while the columns change and differs after.
  */
 typedef struct GpucolResidency
 {
 	uint64_t	sequence;
 	uint64_t	limit;			/* device memory gpucol may hold, all devices */
+	uint32_t	running;		/* sessions whose request is being answered */
+	uint32_t	unused;
 	GpucolResidentColumn columns[GPUCOL_RESIDENCY_COLUMNS];
 } GpucolResidency;
 
