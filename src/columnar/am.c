@@ -14,15 +14,12 @@
 
 #include "access/heapam.h"
 #include "access/tableam.h"
-#include "catalog/dependency.h"
 #include "catalog/pg_am.h"
-#include "catalog/pg_class.h"
 #include "fmgr.h"
-#include "utils/lsyscache.h"
-#include "utils/relcache.h"
 
 #include "columnar/am.h"
 #include "columnar/bitmap.h"
+#include "columnar/directory.h"
 #include "columnar/fetch.h"
 #include "columnar/index_build.h"
 #include "columnar/insert.h"
@@ -65,39 +62,12 @@ am_relation_nontransactional_truncate(Relation rel)
 	GetHeapamTableAmRoutine()->relation_nontransactional_truncate(rel);
 }
 
-/*
- * Drop what a failed REINDEX CONCURRENTLY has left of the TOAST relation's index.
- * PostgreSQL keeps such an index up to date but does not build it anew with the
- * others: after TRUNCATE it would name rows that are gone, and the keys of the
- * directory come again.
- */
-static void
-drop_invalid_toast_indexes(Oid toast_oid)
-{
-	Relation	toast = table_open(toast_oid, AccessExclusiveLock);
-	List	   *indexes = RelationGetIndexList(toast);
-	ListCell   *lc;
-
-	table_close(toast, NoLock);
-	foreach(lc, indexes)
-	{
-		ObjectAddress index;
-
-		if (get_index_isvalid(lfirst_oid(lc)))
-			continue;
-		ObjectAddressSet(index, RelationRelationId, lfirst_oid(lc));
-		performDeletion(&index, DROP_RESTRICT, PERFORM_DELETION_INTERNAL);
-	}
-	list_free(indexes);
-}
-
 /* A table is made, or TRUNCATE gives it new storage. */
 static void
 am_relation_set_new_file(Relation rel, const GpucolCompatFile *file, char persistence,
 						 TransactionId *freeze_xid, MultiXactId *min_multi)
 {
-	if (OidIsValid(rel->rd_rel->reltoastrelid))
-		drop_invalid_toast_indexes(rel->rd_rel->reltoastrelid);
+	gpucol_directory_drop_invalid_indexes(rel);
 	GetHeapamTableAmRoutine()->gpucol_compat_relation_set_new_file(rel, file, persistence,
 																  freeze_xid, min_multi);
 }

@@ -31,12 +31,16 @@
 #include "access/tableam.h"
 #include "access/toast_internals.h"
 #include "access/xact.h"
+#include "catalog/dependency.h"
+#include "catalog/pg_class.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/relcache.h"
 #include "utils/snapmgr.h"
 
 #include "columnar/directory.h"
@@ -114,6 +118,31 @@ gpucol_directory_close(GpucolDirectory *dir)
 	if (dir->indexes != NULL)
 		toast_close_indexes(dir->indexes, dir->nindexes, release);
 	table_close(dir->toast, release);
+}
+
+void
+gpucol_directory_drop_invalid_indexes(Relation table)
+{
+	Oid			toast_oid = table->rd_rel->reltoastrelid;
+	Relation	toast;
+	List	   *indexes;
+	ListCell   *lc;
+
+	if (!OidIsValid(toast_oid))
+		return;
+	toast = table_open(toast_oid, AccessExclusiveLock);
+	indexes = RelationGetIndexList(toast);
+	table_close(toast, NoLock);
+	foreach(lc, indexes)
+	{
+		ObjectAddress index;
+
+		if (get_index_isvalid(lfirst_oid(lc)))
+			continue;
+		ObjectAddressSet(index, RelationRelationId, lfirst_oid(lc));
+		performDeletion(&index, DROP_RESTRICT, PERFORM_DELETION_INTERNAL);
+	}
+	list_free(indexes);
 }
 
 void

@@ -157,6 +157,15 @@ extern void gpucol_directory_close(GpucolDirectory *dir);
 /* Open the directory's indexes, which scans and insertions do by themselves. */
 extern void gpucol_directory_open_indexes(GpucolDirectory *dir);
 
+/*
+ * Drop what a failed REINDEX CONCURRENTLY has left of the TOAST relation's index,
+ * of a table that TRUNCATE, VACUUM FULL or CLUSTER (which hold AccessExclusiveLock)
+ * give new storage.  PostgreSQL keeps such an index up to date, but neither builds
+ * it anew with the others nor swaps it with theirs: it would name rows that are
+ * gone, and the keys of the directory come again.
+ */
+extern void gpucol_directory_drop_invalid_indexes(Relation table);
+
 /* Key of a row number (or bitmap number) in the id range from `base`. */
 extern void gpucol_directory_key(Oid base, uint64 number, Oid *id, int32 *seq);
 

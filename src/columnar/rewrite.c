@@ -292,6 +292,7 @@ gpucol_rewrite_copy(Relation old_table, Relation new_table, Relation old_index,
 	BlockNumber first_block;
 
 	gpucol_writer_flush(old_table);
+	gpucol_directory_drop_invalid_indexes(old_table);
 	copy_delta(old_table, new_table, old_index, use_sort, oldest_xmin, xid_cutoff,
 			   multi_cutoff, num_tuples, tups_vacuumed, tups_recently_dead);
 	if (!gpucol_directory_open(&rewrite.from, old_table, AccessShareLock))
