@@ -236,19 +236,17 @@ GpucolRuleColumns::order_of(const GpucolRecStep &atom, const std::vector<bool> &
 	return n;
 }
 
-bool
-GpucolRuleColumns::read_after(uint32_t s, uint32_t reg) const
+GpucolRuleColumns::GpucolRuleColumns(GpucolDeviceRun &run, uint32_t number)
+	: run_(run), plan_(*run.plan), rule_(plan_.rules[number]), last_read_(rule_.nregisters)
 {
-	for (uint32_t t = s + 1; t < rule_.nsteps; t++)
+	for (uint32_t s = 0; s < rule_.nsteps; s++)
 	{
-		if (step(t).kind == GPUCOL_REC_COLLECT && step(t).origin == reg)
-			return true;
-		for (int i = 0; i < step(t).noperands; i++)
-			if (operand(step(t), i).kind == GPUCOL_REC_REGISTER &&
-				operand(step(t), i).index == reg)
-				return true;
+		if (step(s).kind == GPUCOL_REC_COLLECT)
+			last_read_[step(s).origin] = s;
+		for (int i = 0; i < step(s).noperands; i++)
+			if (operand(step(s), i).kind == GPUCOL_REC_REGISTER)
+				last_read_[operand(step(s), i).index] = s;
 	}
-	return false;
 }
 
 GpucolBindings

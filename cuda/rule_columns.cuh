@@ -75,8 +75,7 @@ struct GpucolAccumulators
 class GpucolRuleColumns
 {
 protected:
-	GpucolRuleColumns(GpucolDeviceRun &run, uint32_t number)
-		: run_(run), plan_(*run.plan), rule_(plan_.rules[number]) {}
+	GpucolRuleColumns(GpucolDeviceRun &run, uint32_t number);
 
 	const GpucolRecStep &step(uint32_t s) const { return plan_.steps[rule_.steps + s]; }
 	const GpucolRecOperand &
@@ -101,7 +100,11 @@ protected:
 				 GpucolKeyOrder &order) const;
 
 	/* Is the register read by a step after s? */
-	bool read_after(uint32_t s, uint32_t reg) const;
+	bool
+	read_after(uint32_t s, uint32_t reg) const
+	{
+		return reg < last_read_.size() && last_read_[reg] > s;
+	}
 
 	/* A copy of the columns that a step after s reads. */
 	GpucolBindings copy(uint32_t s, const GpucolBindings &bindings) const;
@@ -135,6 +138,8 @@ protected:
 	const GpucolRecRule &rule_;
 
 private:
+	std::vector<uint32_t> last_read_;	/* by register: the last step that reads it */
+
 	void check_failure(const GpucolArray<int> &failure) const;
 };
 

@@ -56,6 +56,7 @@ typedef struct DatalogRelation
 	bool		needed;			/* by the outputs asked for */
 	int			component;		/* strongly connected component = stratum */
 	uint16		number;			/* in the plan */
+	int			vertex;			/* stratify.c: in the graph */
 	double		rows;			/* known or estimated */
 	double	   *distinct;		/* values of each column */
 } DatalogRelation;
@@ -163,6 +164,9 @@ extern Bitmapset *gpucol_datalog_expr_variables(Bitmapset *set,
 												const DatalogExpr *expr);
 extern Bitmapset *gpucol_datalog_literal_variables(Bitmapset *set,
 												   const DatalogLiteral *literal);
+
+/* By variable, the literals of a body that mention it, as a list of positions. */
+extern List **gpucol_datalog_uses(List *body, int nvariables);
 
 /* What a REDUCTION needs from outside its body. */
 extern Bitmapset *gpucol_datalog_injected(const DatalogLiteral *literal);

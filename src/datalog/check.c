@@ -53,6 +53,24 @@ gpucol_datalog_literal_variables(Bitmapset *set, const DatalogLiteral *literal)
 	return set;
 }
 
+List	  **
+gpucol_datalog_uses(List *body, int nvariables)
+{
+	List	  **uses = palloc0(sizeof(List *) * (nvariables + 1));
+	ListCell   *lc;
+
+	foreach(lc, body)
+	{
+		Bitmapset  *variables = gpucol_datalog_literal_variables(NULL, lfirst(lc));
+		int			variable = -1;
+
+		while ((variable = bms_next_member(variables, variable)) >= 0)
+			uses[variable] = lappend_int(uses[variable], foreach_current_index(lc));
+		bms_free(variables);
+	}
+	return uses;
+}
+
 Bitmapset *
 gpucol_datalog_injected(const DatalogLiteral *literal)
 {
@@ -322,41 +340,56 @@ check_types(Checker *checker)
 
 /* ---- safety ---- */
 
-/* The set of variables that a body gives values to, from those in `bound`. */
+/* The variables that a literal gives values to where those of `bound` have one. */
 static Bitmapset *
-bind_body(List *body, Bitmapset *bound)
+given_by(const DatalogLiteral *literal, const Bitmapset *bound)
 {
-	bool		changed = true;
-	ListCell   *lc;
+	Bitmapset  *given = NULL;
+	Bitmapset  *left;
+	Bitmapset  *right;
 
-	while (changed)
+	if (literal->kind == DATALOG_ATOM)
+		return gpucol_datalog_literal_variables(NULL, literal);
+	if (literal->kind == DATALOG_REDUCTION &&
+		bms_is_subset(gpucol_datalog_injected(literal), bound))
+		return bms_make_singleton(literal->variable);
+	if (literal->kind != DATALOG_CONSTRAINT || literal->function != GPUCOL_REC_EQ)
+		return NULL;
+	left = gpucol_datalog_expr_variables(NULL, literal->left);
+	right = gpucol_datalog_expr_variables(NULL, literal->right);
+	if (literal->left->kind == DATALOG_VARIABLE && bms_is_subset(right, bound))
+		given = bms_add_members(given, left);
+	if (literal->right->kind == DATALOG_VARIABLE && bms_is_subset(left, bound))
+		given = bms_add_members(given, right);
+	return given;
+}
+
+/*
+ * The set of variables that a body gives values to, from those in `bound`.  A literal is
+ * looked at again when one of its variables got a value.
+ */
+static Bitmapset *
+bind_body(const Checker *checker, List *body, Bitmapset *bound)
+{
+	List	  **uses = gpucol_datalog_uses(body, checker->clause->nvariables);
+	Bitmapset  *todo = NULL;
+	int			at = -1;
+
+	for (int i = 0; i < list_length(body); i++)
+		todo = bms_add_member(todo, i);
+	while ((at = bms_next_member(todo, -1)) >= 0)
 	{
-		Bitmapset  *before = bms_copy(bound);
+		Bitmapset  *given = bms_difference(given_by(list_nth(body, at), bound), bound);
+		int			variable = -1;
+		ListCell   *lc;
 
-		foreach(lc, body)
-		{
-			DatalogLiteral *literal = lfirst(lc);
-			Bitmapset  *left;
-			Bitmapset  *right;
-
-			if (literal->kind == DATALOG_ATOM)
-				bound = gpucol_datalog_literal_variables(bound, literal);
-			if (literal->kind == DATALOG_REDUCTION &&
-				bms_is_subset(gpucol_datalog_injected(literal), bound))
-				bound = bms_add_member(bound, literal->variable);
-			if (literal->kind != DATALOG_CONSTRAINT ||
-				literal->function != GPUCOL_REC_EQ)
-				continue;
-			left = gpucol_datalog_expr_variables(NULL, literal->left);
-			right = gpucol_datalog_expr_variables(NULL, literal->right);
-			if (literal->left->kind == DATALOG_VARIABLE &&
-				bms_is_subset(right, bound))
-				bound = bms_add_members(bound, left);
-			if (literal->right->kind == DATALOG_VARIABLE &&
-				bms_is_subset(left, bound))
-				bound = bms_add_members(bound, right);
-		}
-		changed = !bms_equal(before, bound);
+		todo = bms_del_member(todo, at);
+		bound = bms_add_members(bound, given);
+		while ((variable = bms_next_member(given, variable)) >= 0)
+			foreach(lc, uses[variable])
+				if (lfirst_int(lc) != at)
+					todo = bms_add_member(todo, lfirst_int(lc));
+		bms_free(given);
 	}
 	return bound;
 }
@@ -393,7 +426,7 @@ check_body_safety(Checker *checker, List *body, Bitmapset *bound)
 
 			require_bound(checker, gpucol_datalog_injected(literal), bound,
 						  literal->position);
-			inner = bind_body(literal->body, bms_copy(bound));
+			inner = bind_body(checker, literal->body, bms_copy(bound));
 			require_bound(checker,
 						  gpucol_datalog_expr_variables(NULL, literal->left),
 						  inner, literal->position);
@@ -410,7 +443,7 @@ static void
 check_safety(Checker *checker)
 {
 	DatalogClause *clause = checker->clause;
-	Bitmapset  *bound = bind_body(clause->body, NULL);
+	Bitmapset  *bound = bind_body(checker, clause->body, NULL);
 
 	require_bound(checker,
 				  gpucol_datalog_literal_variables(NULL, clause->head), bound,

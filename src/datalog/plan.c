@@ -5,22 +5,20 @@
  *
  * Each clause becomes one rule, or, if its head is recursive, one rule for
  * each body atom of the same stratum, that atom reading the delta (semi-naive
- * evaluation).  The atoms of a rule are put in order greedily: the delta
- * first, then always the atom with the fewest expected rows for each row so
- * far, from the sizes and distinct values of its relation.  Tests, negations
- * and aggregates run as soon as their variables have values.
+ * evaluation).  The atoms of a rule are joined in the order of order.c, the delta
+ * first.  Tests, negations and aggregates run as soon as their variables have
+ * values.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
-
-#include <math.h>
 
 #include "miscadmin.h"
 
 #include "datalog/ast.h"
 #include "datalog/builder.h"
 #include "datalog/functors.h"
+#include "datalog/order.h"
 
 typedef struct Planner
 {
@@ -38,8 +36,11 @@ typedef struct RulePlan
 	Planner    *planner;
 	DatalogClause *clause;
 	List	   *body;
+	List	  **uses;			/* by variable: positions in body */
+	DatalogOrder *order;		/* of the atoms */
+	Bitmapset  *ready;			/* other literals that may have become ready */
 	bool	   *done;			/* by position in body */
-	DatalogLiteral *delta;		/* atom that reads the delta, or NULL */
+	int			delta;			/* atom that reads the delta, or -1 */
 	int		   *registers;		/* by variable; -1 = no value yet */
 	Bitmapset  *bound;
 	Bitmapset  *used_later;		/* variables that the head or others need */
@@ -139,8 +140,14 @@ plan_expr(RulePlan *rule, const DatalogExpr *expr)
 static void
 bind_variable(RulePlan *rule, int variable, uint16 reg)
 {
+	ListCell   *lc;
+
 	rule->registers[variable] = reg;
 	rule->bound = bms_add_member(rule->bound, variable);
+	gpucol_datalog_order_bind(rule->order, variable);
+	foreach(lc, rule->uses[variable])
+		if (((DatalogLiteral *) list_nth(rule->body, lfirst_int(lc)))->kind != DATALOG_ATOM)
+			rule->ready = bms_add_member(rule->ready, lfirst_int(lc));
 }
 
 static bool
@@ -164,14 +171,7 @@ is_needed(const RulePlan *rule, const DatalogLiteral *atom, int variable)
 		if (((DatalogExpr *) lfirst(lc))->kind == DATALOG_VARIABLE &&
 			((DatalogExpr *) lfirst(lc))->variable == variable)
 			uses++;
-	if (uses > 1)
-		return true;
-	foreach(lc, rule->body)
-		if (lfirst(lc) != atom &&
-			bms_is_member(variable,
-						  gpucol_datalog_literal_variables(NULL, lfirst(lc))))
-			return true;
-	return false;
+	return uses > 1 || list_length(rule->uses[variable]) > 1;
 }
 
 /* Is the relation derived in the stratum of the rule? */
@@ -182,29 +182,19 @@ is_recursive(const RulePlan *rule, const DatalogRelation *relation)
 		relation->component == rule->clause->head->relation->component;
 }
 
-/* Which rows of its relation an atom reads. */
+/* Which rows of its relation the atom at a position of the body reads. */
 static GpucolRecVersion
-atom_version(const RulePlan *rule, const DatalogLiteral *atom)
+atom_version(const RulePlan *rule, const DatalogLiteral *atom, int position)
 {
-	ListCell   *lc;
-
-	if (rule->delta == NULL || !is_recursive(rule, atom->relation))
+	if (rule->delta < 0 || !is_recursive(rule, atom->relation) || position < rule->delta)
 		return GPUCOL_REC_FULL;
-	if (atom == rule->delta)
-		return GPUCOL_REC_DELTA;
-	foreach(lc, rule->body)
-	{
-		if (lfirst(lc) == atom)
-			return GPUCOL_REC_FULL;
-		if (lfirst(lc) == rule->delta)
-			return GPUCOL_REC_PREVIOUS;
-	}
-	return GPUCOL_REC_FULL;
+	return position == rule->delta ? GPUCOL_REC_DELTA : GPUCOL_REC_PREVIOUS;
 }
 
 static void
-plan_atom(RulePlan *rule, const DatalogLiteral *atom)
+plan_atom(RulePlan *rule, int position)
 {
+	const DatalogLiteral *atom = list_nth(rule->body, position);
 	GpucolRecOperand operands[GPUCOL_REC_MAX_ARITY];
 	GpucolRecStepKind kind = atom->kind == DATALOG_NEGATION ?
 		GPUCOL_REC_ABSENT : GPUCOL_REC_ATOM;
@@ -236,7 +226,7 @@ plan_atom(RulePlan *rule, const DatalogLiteral *atom)
 	step = gpucol_rec_builder_step(builder, kind, atom->relation->number,
 								   atom->relation->arity, operands);
 	gpucol_rec_builder_step_at(builder, step)->version =
-		atom_version(rule, atom);
+		atom_version(rule, atom, position);
 }
 
 /* Plan a constraint if enough is known; true if it was. */
@@ -291,8 +281,7 @@ plan_reduction(RulePlan *rule, const DatalogLiteral *literal)
 	uint32		end;
 
 	inner.body = literal->body;
-	inner.done = palloc0(sizeof(bool) * (list_length(inner.body) + 1));
-	inner.delta = NULL;
+	inner.delta = -1;
 	inner.bound = bms_copy(rule->bound);
 	inner.registers = palloc(sizeof(int) * (rule->clause->nvariables + 1));
 	memcpy(inner.registers, rule->registers,
@@ -324,181 +313,73 @@ plan_reduction(RulePlan *rule, const DatalogLiteral *literal)
 	}
 }
 
+/* Plan a literal other than an atom if enough is known; true if it was. */
+static bool
+plan_literal(RulePlan *rule, int position)
+{
+	DatalogLiteral *literal = list_nth(rule->body, position);
+
+	if (literal->kind == DATALOG_CONSTRAINT)
+		return plan_constraint(rule, literal);
+	if (!bms_is_subset(literal->kind == DATALOG_NEGATION ?
+					   gpucol_datalog_literal_variables(NULL, literal) :
+					   gpucol_datalog_injected(literal), rule->bound))
+		return false;
+	if (literal->kind == DATALOG_NEGATION)
+		plan_atom(rule, position);
+	else
+		plan_reduction(rule, literal);
+	return true;
+}
+
 /* Plan every literal but atoms that can be planned now. */
 static void
 plan_ready(RulePlan *rule)
 {
-	bool		progress = true;
-	ListCell   *lc;
-
-	while (progress)
+	CHECK_FOR_INTERRUPTS();
+	while (!bms_is_empty(rule->ready))
 	{
-		progress = false;
-		foreach(lc, rule->body)
-		{
-			int			i = foreach_current_index(lc);
-			DatalogLiteral *literal = lfirst(lc);
+		int			at = -1;
 
-			if (rule->done[i] || literal->kind == DATALOG_ATOM)
-				continue;
-			if (literal->kind == DATALOG_CONSTRAINT)
-				rule->done[i] = plan_constraint(rule, literal);
-			else if (literal->kind == DATALOG_NEGATION &&
-					 bms_is_subset(gpucol_datalog_literal_variables(NULL,
-																	literal),
-								   rule->bound))
-			{
-				plan_atom(rule, literal);
-				rule->done[i] = true;
-			}
-			else if (literal->kind == DATALOG_REDUCTION &&
-					 bms_is_subset(gpucol_datalog_injected(literal),
-								   rule->bound))
-			{
-				plan_reduction(rule, literal);
-				rule->done[i] = true;
-			}
-			progress |= rule->done[i];
+		/* planning one may make others ready: those behind it are met in this pass */
+		while ((at = bms_next_member(rule->ready, at)) >= 0)
+		{
+			rule->ready = bms_del_member(rule->ready, at);
+			rule->done[at] = rule->done[at] || plan_literal(rule, at);
 		}
 	}
-}
-
-/* ---- join order ---- */
-
-/* Rows of an atom's relation that match one row so far. */
-static double
-expected_matches(const RulePlan *rule, const DatalogLiteral *atom,
-				 const Bitmapset *bound)
-{
-	const DatalogRelation *relation = atom->relation;
-	double		rows = relation->input && !relation->derived ?
-		relation->rows : rule->planner->unknown_rows;
-	double		keys = 1;
-	bool		all = true;
-	ListCell   *lc;
-
-	foreach(lc, atom->args)
-	{
-		const DatalogExpr *arg = lfirst(lc);
-		int			column = foreach_current_index(lc);
-
-		if (arg->kind == DATALOG_CONSTANT ||
-			(arg->kind == DATALOG_VARIABLE &&
-			 bms_is_member(arg->variable, bound)))
-			keys *= relation->distinct != NULL && !relation->derived ?
-				relation->distinct[column] : pow(rows, 0.75);
-		else
-			all = false;
-	}
-	if (all)
-		return 0.5;				/* a lookup, which drops rows */
-	return Max(rows, 1) / Max(1, Min(keys, Max(rows, 1)));
-}
-
-/* The undone atom with the fewest matches, or -1. */
-static int
-best_atom(const RulePlan *rule, const bool *done, const Bitmapset *bound,
-		  double *matches)
-{
-	int			best = -1;
-	ListCell   *lc;
-
-	foreach(lc, rule->body)
-	{
-		int			i = foreach_current_index(lc);
-		DatalogLiteral *literal = lfirst(lc);
-		double		expected;
-
-		if (done[i] || literal->kind != DATALOG_ATOM)
-			continue;
-		expected = expected_matches(rule, literal, bound);
-		if (best < 0 || expected < *matches)
-		{
-			best = i;
-			*matches = expected;
-		}
-	}
-	return best;
-}
-
-/* Cost of the greedy order that starts with an atom: sum of all row counts. */
-static double
-order_cost(const RulePlan *rule, int first)
-{
-	int			n = list_length(rule->body);
-	bool	   *done = palloc0(sizeof(bool) * (n + 1));
-	Bitmapset  *bound = bms_copy(rule->bound);
-	double		rows = 1;
-	double		cost = 0;
-	int			at = first;
-	double		matches = expected_matches(rule, list_nth(rule->body, first),
-										   bound);
-
-	memcpy(done, rule->done, sizeof(bool) * n);
-	while (at >= 0)
-	{
-		rows *= matches;
-		cost += rows;
-		done[at] = true;
-		bound = gpucol_datalog_literal_variables(bound,
-												 list_nth(rule->body, at));
-		at = best_atom(rule, done, bound, &matches);
-	}
-	return cost;
-}
-
-/* The atom to start with, or -1 if there is none. */
-static int
-first_atom(const RulePlan *rule)
-{
-	int			best = -1;
-	double		best_cost = 0;
-	ListCell   *lc;
-
-	foreach(lc, rule->body)
-	{
-		int			i = foreach_current_index(lc);
-		DatalogLiteral *literal = lfirst(lc);
-		double		cost;
-
-		if (literal == rule->delta)
-			return i;
-		if (rule->done[i] || literal->kind != DATALOG_ATOM)
-			continue;
-		CHECK_FOR_INTERRUPTS();
-		cost = order_cost(rule, i);
-		if (best < 0 || cost < best_cost)
-		{
-			best = i;
-			best_cost = cost;
-		}
-	}
-	return best;
 }
 
 /* All steps of a body; every literal is done at the end. */
 static void
 plan_body(RulePlan *rule)
 {
-	double		matches;
+	ListCell   *lc;
 	int			at;
 
+	rule->done = palloc0(sizeof(bool) * (list_length(rule->body) + 1));
+	rule->uses = gpucol_datalog_uses(rule->body, rule->clause->nvariables);
+	rule->order = gpucol_datalog_order_create(rule->body, rule->uses, rule->bound,
+											  rule->planner->unknown_rows);
+	rule->ready = NULL;
+	foreach(lc, rule->body)
+		if (((DatalogLiteral *) lfirst(lc))->kind != DATALOG_ATOM)
+			rule->ready = bms_add_member(rule->ready, foreach_current_index(lc));
 	plan_ready(rule);
-	for (at = first_atom(rule); at >= 0;
-		 at = best_atom(rule, rule->done, rule->bound, &matches))
+	for (at = rule->delta >= 0 ? rule->delta : gpucol_datalog_order_first(rule->order);
+		 at >= 0; at = gpucol_datalog_order_next(rule->order))
 	{
-		plan_atom(rule, list_nth(rule->body, at));
-		rule->done[at] = true;
+		gpucol_datalog_order_take(rule->order, at);
+		plan_atom(rule, at);
 		plan_ready(rule);
 	}
 }
 
 /* ---- rules ---- */
 
-/* One rule; delta is the atom that reads the delta, or NULL. */
+/* One rule; delta is the position of the atom that reads the delta, or -1. */
 static void
-plan_rule(Planner *planner, DatalogClause *clause, DatalogLiteral *delta,
-		  bool recursive)
+plan_rule(Planner *planner, DatalogClause *clause, int delta)
 {
 	RulePlan	rule = {.planner = planner,.clause = clause,.body = clause->body,
 	.delta = delta};
@@ -508,8 +389,7 @@ plan_rule(Planner *planner, DatalogClause *clause, DatalogLiteral *delta,
 
 	gpucol_rec_builder_rule(&planner->builder,
 							clause->head->relation->component,
-							recursive ? GPUCOL_REC_RECURSIVE : 0);
-	rule.done = palloc0(sizeof(bool) * (list_length(clause->body) + 1));
+							delta >= 0 ? GPUCOL_REC_RECURSIVE : 0);
 	rule.registers = palloc(sizeof(int) * (clause->nvariables + 1));
 	for (i = 0; i < clause->nvariables; i++)
 		rule.registers[i] = -1;
@@ -536,12 +416,12 @@ plan_clause(Planner *planner, DatalogClause *clause)
 		if (literal->kind == DATALOG_ATOM &&
 			is_recursive(&rule, literal->relation))
 		{
-			plan_rule(planner, clause, literal, true);
+			plan_rule(planner, clause, foreach_current_index(lc));
 			recursive = true;
 		}
 	}
 	if (!recursive)
-		plan_rule(planner, clause, NULL, false);
+		plan_rule(planner, clause, -1);
 }
 
 /* Does a clause of another stratum read the relation? */

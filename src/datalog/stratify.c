@@ -33,16 +33,6 @@ typedef struct Graph
 	int			ncomponents;
 } Graph;
 
-static int
-node_of(const Graph *graph, const DatalogRelation *relation)
-{
-	int			i;
-
-	for (i = 0; graph->nodes[i].relation != relation; i++)
-		;
-	return i;
-}
-
 /* Relations that a body reads, as node numbers. */
 static List *
 body_nodes(const Graph *graph, List *body)
@@ -55,7 +45,7 @@ body_nodes(const Graph *graph, List *body)
 		DatalogLiteral *literal = lfirst(lc);
 
 		if (literal->relation != NULL)
-			result = lappend_int(result, node_of(graph, literal->relation));
+			result = lappend_int(result, literal->relation->vertex);
 		result = list_concat(result, body_nodes(graph, literal->body));
 	}
 	return result;
@@ -191,11 +181,15 @@ gpucol_datalog_stratify(DatalogProgram *program)
 	graph.nnodes = list_length(program->relations);
 	graph.nodes = palloc0(sizeof(Vertex) * (graph.nnodes + 1));
 	foreach(lc, program->relations)
-		graph.nodes[foreach_current_index(lc)].relation = lfirst(lc);
+	{
+		i = foreach_current_index(lc);
+		graph.nodes[i].relation = lfirst(lc);
+		graph.nodes[i].relation->vertex = i;
+	}
 	foreach(lc, program->clauses)
 	{
 		DatalogClause *clause = lfirst(lc);
-		Vertex	   *node = &graph.nodes[node_of(&graph, clause->head->relation)];
+		Vertex	   *node = &graph.nodes[clause->head->relation->vertex];
 
 		node->clauses = lappend(node->clauses, clause);
 	}

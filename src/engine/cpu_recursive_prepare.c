@@ -51,34 +51,35 @@ gpucol_rec_rules_free(GpucolRecRun *run)
 	run->execs = NULL;
 }
 
-/* Is a register read by steps [from, to) of the rule? */
-static bool
-is_read(const GpucolRecExec *exec, uint32_t from, uint32_t to, uint32_t reg)
+/* By register: 1 + the last of steps [from, to) that reads it, 0 = none.  NULL: no memory. */
+static const uint32_t *
+last_reads(GpucolRecRun *run, GpucolRecExec *exec, uint32_t from, uint32_t to)
 {
+	uint32_t   *last = exec_alloc(run, exec, (exec->rule->nregisters + 1) * sizeof(uint32_t));
 	uint32_t	i,
 				j;
 
+	if (last == NULL)
+		return NULL;
 	for (i = from; i < to; i++)
 	{
 		const Stage *stage = &exec->stages[i];
 
-		if (stage->step->kind == GPUCOL_REC_COLLECT &&
-			stage->step->origin == reg)
-			return true;
+		if (stage->step->kind == GPUCOL_REC_COLLECT)
+			last[stage->step->origin] = i + 1;
 		for (j = 0; j < stage->step->noperands; j++)
-			if (stage->operands[j].kind == GPUCOL_REC_REGISTER &&
-				stage->operands[j].index == reg)
-				return true;
+			if (stage->operands[j].kind == GPUCOL_REC_REGISTER)
+				last[stage->operands[j].index] = i + 1;
 	}
-	return false;
+	return last;
 }
 
 /*
  * Start the output vector of the step at `at`: it carries the input's registers
- * that steps (at, to) read.
+ * that later steps read.
  */
 static GpucolStatus
-open_output(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, uint32_t to,
+open_output(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, const uint32_t *last,
 			const Vector *in)
 {
 	Stage	   *stage = &exec->stages[at];
@@ -91,7 +92,7 @@ open_output(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, uint32_t to,
 	if (stage->out.registers == NULL || stage->carried == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (reg = 0; reg < nregisters; reg++)
-		if (in->registers[reg] != NULL && is_read(exec, at + 1, to, reg))
+		if (in->registers[reg] != NULL && last[reg] > at + 1)
 		{
 			stage->carried[stage->ncarried++] = (uint16_t) reg;
 			stage->out.registers[reg] = exec_column(run, exec);
@@ -177,13 +178,13 @@ prepare_match(GpucolRecRun *run, GpucolRecExec *exec, Stage *stage)
 }
 
 static GpucolStatus
-prepare_atom(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, uint32_t to,
+prepare_atom(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, const uint32_t *last,
 			 const Vector *in)
 {
 	Stage	   *stage = &exec->stages[at];
 	uint32_t	i;
 
-	GPUCOL_REC_TRY(open_output(run, exec, at, to, in));
+	GPUCOL_REC_TRY(open_output(run, exec, at, last, in));
 	for (i = 0; i < stage->step->noperands; i++)
 		if (stage->operands[i].kind == GPUCOL_REC_BIND)
 		{
@@ -230,12 +231,13 @@ prepare_host(GpucolRecRun *run, GpucolRecExec *exec, Stage *stage)
 
 /*
  * Prepare steps [from, to), whose input is `in`.  `inside` is the AGGREGATE
- * whose body they are, or NULL.
+ * whose body they are, or NULL, `last` what last_reads says of them.
  */
 static GpucolStatus
 prepare_steps(GpucolRecRun *run, GpucolRecExec *exec, uint32_t from,
-			  uint32_t to, Vector *in, Stage *inside)
+			  uint32_t to, Vector *in, Stage *inside, const uint32_t *last)
 {
+	const uint32_t *body_last;
 	uint32_t	at;
 
 	for (at = from; at < to; at++)
@@ -256,7 +258,7 @@ prepare_steps(GpucolRecRun *run, GpucolRecExec *exec, uint32_t from,
 					stage->kind = GPUCOL_REC_ATOM;	/* matches are counted */
 				if (stage->kind == GPUCOL_REC_ATOM)
 				{
-					GPUCOL_REC_TRY(prepare_atom(run, exec, at, to, in));
+					GPUCOL_REC_TRY(prepare_atom(run, exec, at, last, in));
 					in = &stage->out;
 				}
 				break;
@@ -268,8 +270,10 @@ prepare_steps(GpucolRecRun *run, GpucolRecExec *exec, uint32_t from,
 				in->registers[step->target] = stage->target;
 				break;
 			case GPUCOL_REC_AGGREGATE:
-				GPUCOL_REC_TRY(open_output(run, exec, at, at + 1 + step->nsteps,
-										   in));
+				body_last = last_reads(run, exec, at + 1, at + 1 + step->nsteps);
+				if (body_last == NULL)
+					return GPUCOL_OUT_OF_MEMORY;
+				GPUCOL_REC_TRY(open_output(run, exec, at, body_last, in));
 				stage->out.registers[step->origin] = exec_column(run, exec);
 				stage->accumulators =
 					exec_alloc(run, exec, GPUCOL_REC_VECTOR *
@@ -280,7 +284,7 @@ prepare_steps(GpucolRecRun *run, GpucolRecExec *exec, uint32_t from,
 					return GPUCOL_OUT_OF_MEMORY;
 				GPUCOL_REC_TRY(prepare_steps(run, exec, at + 1,
 											 at + 1 + step->nsteps,
-											 &stage->out, stage));
+											 &stage->out, stage, body_last));
 				in->registers[step->target] = stage->target;
 				at += step->nsteps;
 				break;
@@ -303,6 +307,7 @@ GpucolStatus
 gpucol_rec_exec_prepare(GpucolRecRun *run, GpucolRecExec *exec,
 						const GpucolRecRule *rule)
 {
+	const uint32_t *last;
 	uint32_t	i;
 
 	exec->rule = rule;
@@ -317,7 +322,10 @@ gpucol_rec_exec_prepare(GpucolRecRun *run, GpucolRecExec *exec,
 		exec->stages[i].operands =
 			run->plan->operands + exec->stages[i].step->operands;
 	}
-	GPUCOL_REC_TRY(prepare_steps(run, exec, 0, rule->nsteps, &exec->unit, NULL));
+	last = last_reads(run, exec, 0, rule->nsteps);
+	if (last == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	GPUCOL_REC_TRY(prepare_steps(run, exec, 0, rule->nsteps, &exec->unit, NULL, last));
 	exec->ready = true;
 	return GPUCOL_OK;
 }

@@ -267,6 +267,17 @@ SELECT * FROM gpucol.datalog('.number_type Id .symbol_type Name .type Both = Id
 	.decl n(i:Both, s:Name) brie n(1, "a"). n(2, "b"). n(7, "b"). n(9, "c"). .decl r(i:Id, s:Name) output
 	r(i, s) :- n(i, s), !(s = "b", i < 5 ; s = "c"). r(0, "tab\there, quote\'', two
 lines").', 'r') AS t(i int, s text) ORDER BY i;
+-- rules of thousands of literals, in the worst order
+CREATE TABLE ring (a int, b int) USING gpucol;
+INSERT INTO ring SELECT i, (i + 1) % 3 FROM generate_series(0, 2) i;
+ANALYZE ring;
+SELECT * FROM gpucol.datalog('.decl ring(a:number, b:number) .decl r(a:number, b:number) r(x0, x2000) :- ' ||
+	(SELECT string_agg(format('ring(x%s, x%s)', i, i + 1), ', ' ORDER BY i DESC) FROM generate_series(0, 1999) i) || '.', 'r') AS t(a int, b int) ORDER BY a;
+SELECT * FROM gpucol.datalog('.decl ring(a:number, b:number) .decl r(a:number, b:number) r(x0, x2000) :- ' ||
+	(SELECT string_agg(format('x%s = x%s + 1, x%s > x0, !ring(x%s, x0)', i + 1, i, i + 1, i + 1), ', ' ORDER BY i DESC) FROM generate_series(0, 1999) i) ||
+	', ring(x0, _).', 'r') AS t(a int, b int) ORDER BY a;
+SELECT count(*), min(b), max(b) FROM gpucol.datalog('.decl ring(a:number, b:number) .decl r(a:number, b:number) r(x0, x1) :- ' ||
+	(SELECT string_agg(format('ring(x0, x%s), x%s = x1', i, i), ', ' ORDER BY i DESC) FROM generate_series(2, 1500) i) || ', ring(x0, x1).', 'r') AS t(a int, b int);
 
 -- the calling query's snapshot and privileges
 BEGIN ISOLATION LEVEL REPEATABLE READ;
