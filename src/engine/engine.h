@@ -104,6 +104,8 @@ typedef struct GpucolRunStats
 typedef GpucolStatus (*GpucolTakeRows) (void *arg, int thread, uint64_t ordinal,
 										const GpucolResult *rows);
 
+#define GPUCOL_IN_PLACE_ROWS	256
+
 typedef struct GpucolRunOptions
 {
 	int			threads;		/* gpucol.cpu_threads, at least 1 */
@@ -113,6 +115,10 @@ typedef struct GpucolRunOptions
 	const GpucolRowShape *shape;	/* what becomes of the rows, if the engine knows
 								 * how; NULL: nothing */
 	bool		jit;			/* CUDA: may run kernels compiled for the program */
+	bool		in_place;		/* AGG: the host is done with a batch before the process
+								 * asks any engine for anything else, so that one of up
+								 * to GPUCOL_IN_PLACE_ROWS may show results where they
+								 * were received */
 	GpucolTakeRows take;		/* CPU: takes the rows of a SCAN, of which next then
 								 * delivers none; or NULL */
 	void	   *take_arg;

@@ -5,7 +5,9 @@
  *
  * The engine delivers groups: their keys and the states of the aggregates.
  * Each becomes a scan tuple of keys and finished aggregates, over which
- * PostgreSQL evaluates HAVING and the target list.
+ * PostgreSQL evaluates HAVING and the target list.  Where there is no HAVING and the
+ * target list is made of keys and aggregates, they go into the result tuple at once:
+ * ExecScan and a projection take longer than the few stores that a group needs.
  *
  * Rankings (src/uncertain) are aggregates that no engine state can hold: the
  * engine only scans, topk.c collects and ranks, and delivers groups likewise.
@@ -30,6 +32,7 @@
 
 #include "exec/beside.h"
 #include "exec/explain.h"
+#include "exec/group_rows.h"
 #include "exec/plan.h"
 #include "exec/regroup.h"
 #include "exec/result.h"
@@ -67,14 +70,15 @@ typedef struct GpucolAggExecState
 	GpucolExec	beside_exec;
 	GpucolBeside *beside;
 
-	/* current batch */
-	MemoryContext batch_context;
-	MemoryContext row_context;	/* results of one group */
-	uint32		nrows;
-	uint32		next;
-	Datum	  **values;			/* by key */
-	bool	  **isnull;
-	const GpucolAggState *states;
+	/* current groups */
+	GpucolGroupRows rows;
+	uint32		next;			/* of those formed */
+	MemoryContext row_context;	/* rankings of one group */
+
+	/* the result tuple: its columns' places among keys and aggregates */
+	TupleTableSlot *direct;		/* NULL: PostgreSQL projects the scan tuple */
+	int			ndirect;
+	int		   *places;
 
 	PlanState  *fallback;		/* ordinary plan, once needed */
 } GpucolAggExecState;
@@ -227,6 +231,7 @@ lower_agg(GpucolExec *exec, GpucolLower *l)
 	if (!rankings)
 		state->finals = plan->finals;
 	exec->withholds |= plan->regroup;
+	exec->in_place = !state->ranking && !plan->regroup;
 	for (int i = 0; i < state->nkeys && !plan->regroup; i++)
 	{
 		Node	   *key = (Node *) state->exprs[i];
@@ -302,6 +307,30 @@ make_take(GpucolExec *exec, int threads, void **arg)
 	return gpucol_topk_take(state->topk, threads, arg);
 }
 
+/* Is the result tuple made of keys and aggregates only, and every group one? */
+static void
+find_direct(GpucolAggExecState *state, EState *estate)
+{
+	PlanState  *ps = &state->css.ss.ps;
+	List	   *tlist = ps->plan->targetlist;
+	ListCell   *lc;
+
+	if (ps->qual != NULL || ps->ps_ProjInfo == NULL || estate->es_epq_active != NULL ||
+		!TTS_IS_VIRTUAL(ps->ps_ResultTupleSlot))
+		return;
+	state->places = palloc(Max(list_length(tlist), 1) * sizeof(int));
+	foreach(lc, tlist)
+	{
+		Var		   *var = (Var *) lfirst_node(TargetEntry, lc)->expr;
+
+		if (!IsA(var, Var) || var->varno != INDEX_VAR || var->varattno <= 0 ||
+			var->varattno > state->nkeys + state->naggs)
+			return;
+		state->places[state->ndirect++] = var->varattno - 1;
+	}
+	state->direct = ps->ps_ResultTupleSlot;
+}
+
 static void
 agg_begin(CustomScanState *node, EState *estate, int eflags)
 {
@@ -315,11 +344,7 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	state->eflags = eflags;
 	number_aggregates(state);
 	state->keys = palloc0(Max(state->nkeys, 1) * sizeof(GpucolOutput));
-	state->values = palloc(Max(state->nkeys, 1) * sizeof(Datum *));
-	state->isnull = palloc(Max(state->nkeys, 1) * sizeof(bool *));
-	state->batch_context = AllocSetContextCreate(estate->es_query_cxt,
-												 "gpucol aggregation batch",
-												 ALLOCSET_DEFAULT_SIZES);
+	gpucol_group_rows_init(&state->rows, state->nkeys, state->ranking ? 0 : state->naggs);
 	state->row_context = AllocSetContextCreate(estate->es_query_cxt,
 											   "gpucol aggregation row",
 											   ALLOCSET_SMALL_SIZES);
@@ -346,7 +371,10 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 												   "gpucol regroup",
 												   ALLOCSET_DEFAULT_SIZES);
 	if (!state->ranking)
+	{
+		find_direct(state, estate);
 		return;
+	}
 	state->exec.make_shape = make_shape;
 	state->exec.make_take = make_take;
 	state->topk_context = AllocSetContextCreate(estate->es_query_cxt, "gpucol ranking",
@@ -405,52 +433,66 @@ end_groups(GpucolAggExecState *state)
 	MemoryContextReset(state->regroup_context);
 }
 
-/* Result of one aggregate for a group of the batch. */
-static Datum
-aggregate_datum(GpucolAggExecState *state, int agg, uint32 row, bool *isnull)
-{
-	int			number = state->numbers[agg];
-
-	if (number >= 0)
-		return gpucol_topk_datum(state->topk, number, row, isnull);
-	return gpucol_final_datum(&state->finals[-1 - number],
-							  state->beside != NULL ? gpucol_beside_states(state->beside, row) :
-							  state->states + (Size) row * state->exec.program->naggs,
-							  isnull);
-}
-
-/* Turn the keys of the engine's batch into datums. */
+/* Results beside the keys of a group that is ranked: row of the batch. */
 static void
-load_batch(GpucolAggExecState *state, const GpucolResult *result)
+store_rankings(GpucolAggExecState *state, uint32 row, Datum *values, bool *isnull)
 {
-	gpucol_outputs_load(state->batch_context, state->keys, state->nkeys, result,
-						state->values, state->isnull);
-	state->states = result->states;
-	state->nrows = result->nrows;
-	state->next = 0;
+	MemoryContext old;
+
+	MemoryContextReset(state->row_context);
+	old = MemoryContextSwitchTo(state->row_context);
+	for (int i = 0; i < state->naggs; i++)
+	{
+		int			number = state->numbers[i];
+
+		values[i] = number >= 0 ?
+			gpucol_topk_datum(state->topk, number, row, &isnull[i]) :
+			gpucol_final_datum(&state->finals[-1 - number],
+							   gpucol_beside_states(state->beside, row), &isnull[i]);
+	}
+	MemoryContextSwitchTo(old);
 }
 
-/* Put the next group of the batch into the scan slot. */
+/* Put the next group into the scan slot. */
 static TupleTableSlot *
 store_group(GpucolAggExecState *state)
 {
 	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
 	uint32		row = state->next++;
-	MemoryContext old;
+	int			n = state->nkeys + (state->ranking ? 0 : state->naggs);
 
 	ExecClearTuple(slot);
-	for (int i = 0; i < state->nkeys; i++)
+	for (int i = 0; i < n; i++)
 	{
-		slot->tts_values[i] = state->values[i][row];
-		slot->tts_isnull[i] = state->isnull[i][row];
+		slot->tts_values[i] = state->rows.values[i][row];
+		slot->tts_isnull[i] = state->rows.isnull[i][row];
 	}
-	MemoryContextReset(state->row_context);
-	old = MemoryContextSwitchTo(state->row_context);
-	for (int i = 0; i < state->naggs; i++)
-		slot->tts_values[state->nkeys + i] =
-			aggregate_datum(state, i, row, &slot->tts_isnull[state->nkeys + i]);
-	MemoryContextSwitchTo(old);
+	if (state->ranking)
+		store_rankings(state, state->rows.first + row, slot->tts_values + n,
+					   slot->tts_isnull + n);
 	return ExecStoreVirtualTuple(slot);
+}
+
+/*
+ * Put the next group into the result slot.  It is virtual, and what is left to do of
+ * clearing it, unless somebody has made it keep its values, is to fill it again.
+ */
+static TupleTableSlot *
+store_direct(GpucolAggExecState *state)
+{
+	TupleTableSlot *slot = state->direct;
+	uint32		row = state->next++;
+
+	if (TTS_SHOULDFREE(slot))
+		ExecClearTuple(slot);
+	for (int i = 0; i < state->ndirect; i++)
+	{
+		slot->tts_values[i] = state->rows.values[state->places[i]][row];
+		slot->tts_isnull[i] = state->rows.isnull[state->places[i]][row];
+	}
+	slot->tts_flags &= ~TTS_FLAG_EMPTY;
+	slot->tts_nvalid = (AttrNumber) state->ndirect;
+	return slot;
 }
 
 /* The next of the joined groups; none where the node must fall back. */
@@ -489,25 +531,42 @@ start_groups(GpucolAggExecState *state)
 	return status;
 }
 
+/* Have the next groups formed; false if there are none, or the node must fall back. */
+static bool
+form_groups(GpucolAggExecState *state)
+{
+	GpucolResult result;
+
+	while (!gpucol_group_rows_form(&state->rows))
+	{
+		if ((state->ranking ? next_ranked(state, &result) :
+			 gpucol_run_next(&state->exec, &result)) != GPUCOL_OK)
+			return false;
+		gpucol_group_rows_load(&state->rows, &result, state->keys, state->finals,
+							   state->ranking ? 0 : state->exec.program->naggs);
+	}
+	state->next = 0;
+	return true;
+}
+
+/* Is there a group to be stored? */
+static inline bool
+more_groups(GpucolAggExecState *state)
+{
+	return state->next < state->rows.nrows || form_groups(state);
+}
+
 /* ExecScan's access method: the next group, or the fallback's need. */
 static TupleTableSlot *
 next_group(ScanState *node)
 {
 	GpucolAggExecState *state = (GpucolAggExecState *) node;
-	GpucolResult result;
 
 	if (!state->exec.started && !state->ranking && start_groups(state) != GPUCOL_OK)
 		return ExecClearTuple(node->ss_ScanTupleSlot);
 	if (state->regroup != NULL)
 		return next_joined(state);
-	while (state->next >= state->nrows)
-	{
-		if ((state->ranking ? next_ranked(state, &result) :
-			 gpucol_run_next(&state->exec, &result)) != GPUCOL_OK)
-			return ExecClearTuple(node->ss_ScanTupleSlot);
-		load_batch(state, &result);
-	}
-	return store_group(state);
+	return more_groups(state) ? store_group(state) : ExecClearTuple(node->ss_ScanTupleSlot);
 }
 
 /*
@@ -541,6 +600,8 @@ agg_exec(CustomScanState *node)
 	GpucolAggExecState *state = (GpucolAggExecState *) node;
 	TupleTableSlot *slot;
 
+	if (state->next < state->rows.nrows && state->direct != NULL)
+		return store_direct(state);
 	if (state->fallback != NULL)
 		return ExecProcNode(state->fallback);
 	slot = ExecScan(&node->ss, next_group, recheck_group);
@@ -571,7 +632,7 @@ agg_rescan(CustomScanState *node)
 
 	end_groups(state);
 	gpucol_run_end(&state->exec);
-	state->nrows = 0;
+	gpucol_group_rows_reset(&state->rows);
 	state->next = 0;
 	ExecScanReScan(&node->ss);
 	if (state->fallback == NULL)

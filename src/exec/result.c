@@ -67,9 +67,11 @@ gpucol_numeric_from_int128(__int128 mantissa, int scale)
 							   ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
 }
 
-/* Integers by the width of their type. */
-static void
-int_datums(const GpucolTypeMap *map, const int64 *v, uint32 nrows, Datum *values)
+/*
+ * Integers by the width of their type.
+ */
+void
+gpucol_output_ints(const GpucolTypeMap *map, const int64 *v, uint32 nrows, Datum *values)
 {
 	switch (map->typlen)
 	{
@@ -164,7 +166,7 @@ gpucol_output_datums(const GpucolOutput *output,
 	{
 		case GPUCOL_CLASS_B:
 		case GPUCOL_CLASS_I:
-			int_datums(&output->map, column->i, nrows, values);
+			gpucol_output_ints(&output->map, (const int64 *) column->i, nrows, values);
 			break;
 		case GPUCOL_CLASS_D:
 			for (uint32 i = 0; i < nrows; i++)

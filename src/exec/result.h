@@ -39,10 +39,21 @@ extern void gpucol_outputs_load(MemoryContext context, const GpucolOutput *outpu
 								int n, const GpucolResult *result,
 								Datum **values, bool **isnull);
 
+/* Integers as datums of a type; v may be values. */
+extern void gpucol_output_ints(const GpucolTypeMap *map, const int64 *v, uint32 nrows,
+							   Datum *values);
+
 /* An int128 mantissa at a scale of 0 or more as numeric. */
 extern Datum gpucol_numeric_from_int128(__int128 mantissa, int scale);
 
-/* result_agg.c: the result of one aggregate from the group's states */
+/*
+ * result_agg.c: the results of one aggregate for `nrows` groups, of which each has
+ * `nstates` states, from the first one's states on
+ */
+extern void gpucol_final_datums(const GpucolFinal *final, const GpucolAggState *states,
+								int nstates, uint32 nrows, Datum *values, bool *isnull);
+
+/* ... for one group */
 extern Datum gpucol_final_datum(const GpucolFinal *final,
 								const GpucolAggState *states, bool *isnull);
 

@@ -9,6 +9,9 @@
  * PostgreSQL's digit for digit: an average is sum / n, a variance is
  * (n * sumsq - sum * sum) / (n * (n - 1)), each by numeric division.
  *
+ * What takes a few instructions a group is formed by loops over one aggregate's
+ * states of many groups.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -51,11 +54,11 @@ int8_overflow(void)
 static Datum
 sum_int8(const GpucolAggState *state)
 {
-	__int128	sum = state_sum(state);
+	int64		sum = (int64) state->v.i.lo;
 
-	if (sum < PG_INT64_MIN || sum > PG_INT64_MAX)
+	if (state->v.i.hi != (sum < 0 ? -1 : 0))
 		return int8_overflow();
-	return Int64GetDatum((int64) sum);
+	return Int64GetDatum(sum);
 }
 
 /*
@@ -158,16 +161,116 @@ map_of(Oid type)
 	return &map;
 }
 
-/* min, max: a value of the argument's class */
-static Datum
-value_datum(const GpucolFinal *final, const GpucolAggState *state)
+/* min, max: values of the argument's class */
+static void
+value_datums(const GpucolFinal *final, const GpucolAggState *state, int nstates,
+			 uint32 nrows, Datum *values, const bool *isnull)
 {
 	if (final->cls == GPUCOL_CLASS_D)
-		return gpucol_numeric_from_int128(state_sum(state), final->scale);
+	{
+		for (uint32 i = 0; i < nrows; i++, state += nstates)
+		{
+			if (!isnull[i])
+				values[i] = gpucol_numeric_from_int128(state_sum(state), final->scale);
+		}
+		return;
+	}
 	if (final->cls == GPUCOL_CLASS_F)
-		return final->type == FLOAT4OID ?
-			Float4GetDatum((float4) state->v.f) : Float8GetDatum(state->v.f);
-	return gpucol_typemap_from_int64(map_of(final->type), state->v.value);
+	{
+		for (uint32 i = 0; i < nrows; i++, state += nstates)
+			values[i] = final->type == FLOAT4OID ?
+				Float4GetDatum((float4) state->v.f) : Float8GetDatum(state->v.f);
+		return;
+	}
+	for (uint32 i = 0; i < nrows; i++, state += nstates)
+		values[i] = isnull[i] ? 0 : (Datum) state->v.value;
+	gpucol_output_ints(map_of(final->type), (const int64 *) values, nrows, values);
+}
+
+/* Results that PostgreSQL's numeric functions form. */
+static Datum
+numeric_datum(const GpucolFinal *final, const GpucolAggState *states)
+{
+	switch (final->kind)
+	{
+		case GPUCOL_FINAL_SUM_NUMERIC:
+			return sum_numeric(final, states);
+		case GPUCOL_FINAL_AVG_NUMERIC:
+			return avg_numeric(final, states);
+		default:
+			return variance_numeric(final, &states[final->state]);
+	}
+}
+
+/* Mark the groups that have too few rows for a result. */
+static void
+mark_nulls(const GpucolFinal *final, const GpucolAggState *state, int nstates,
+		   uint32 nrows, bool *isnull)
+{
+	int64		least = 1;
+
+	if (final->kind == GPUCOL_FINAL_COUNT || final->kind == GPUCOL_FINAL_DISTINCT)
+	{
+		memset(isnull, 0, nrows);
+		return;
+	}
+	if (final->sample && (final->kind == GPUCOL_FINAL_VAR_NUMERIC ||
+						  final->kind == GPUCOL_FINAL_VAR_FLOAT8))
+		least = 2;
+	for (uint32 i = 0; i < nrows; i++, state += nstates)
+		isnull[i] = state->count < least;
+}
+
+/*
+ * The results of one aggregate for `nrows` groups.
+ */
+void
+gpucol_final_datums(const GpucolFinal *final, const GpucolAggState *states, int nstates,
+					uint32 nrows, Datum *values, bool *isnull)
+{
+	const GpucolAggState *state = &states[final->state];
+
+	mark_nulls(final, state, nstates, nrows, isnull);
+	switch (final->kind)
+	{
+		case GPUCOL_FINAL_COUNT:
+			for (uint32 i = 0; i < nrows; i++, state += nstates)
+				values[i] = Int64GetDatum(state->count);
+			break;
+		case GPUCOL_FINAL_DISTINCT:
+			for (uint32 i = 0; i < nrows; i++, state += nstates)
+				values[i] = Int64GetDatum(state->v.value);
+			break;
+		case GPUCOL_FINAL_SUM_INT8:
+			for (uint32 i = 0; i < nrows; i++, state += nstates)
+				values[i] = isnull[i] ? 0 : sum_int8(state);
+			break;
+		case GPUCOL_FINAL_SUM_FLOAT8:
+			for (uint32 i = 0; i < nrows; i++, state += nstates)
+				values[i] = Float8GetDatum(state->v.f);
+			break;
+		case GPUCOL_FINAL_AVG_FLOAT8:
+			for (uint32 i = 0; i < nrows; i++, state += nstates)
+				values[i] = isnull[i] ? 0 :
+					Float8GetDatum(state->v.f / (double) state->count);
+			break;
+		case GPUCOL_FINAL_VALUE:
+			value_datums(final, state, nstates, nrows, values, isnull);
+			break;
+		case GPUCOL_FINAL_BOOL:
+			for (uint32 i = 0; i < nrows; i++, state += nstates)
+				values[i] = BoolGetDatum(state->v.value != 0);
+			break;
+		case GPUCOL_FINAL_VAR_FLOAT8:
+			for (uint32 i = 0; i < nrows; i++, state += nstates)
+				values[i] = isnull[i] ? 0 : variance_float8(final, state);
+			break;
+		default:
+			for (uint32 i = 0; i < nrows; i++)
+				values[i] = isnull[i] ? 0 :
+					numeric_datum(final, states + (Size) i * nstates);
+			break;
+	}
 }
 
 /*
@@ -177,38 +280,8 @@ Datum
 gpucol_final_datum(const GpucolFinal *final, const GpucolAggState *states,
 				   bool *isnull)
 {
-	const GpucolAggState *state = &states[final->state];
+	Datum		value;
 
-	*isnull = false;
-	if (final->kind == GPUCOL_FINAL_COUNT)
-		return Int64GetDatum(state->count);
-	if (final->kind == GPUCOL_FINAL_DISTINCT)
-		return Int64GetDatum(state->v.value);
-	*isnull = state->count == 0 ||
-		((final->kind == GPUCOL_FINAL_VAR_NUMERIC ||
-		  final->kind == GPUCOL_FINAL_VAR_FLOAT8) &&
-		 final->sample && state->count == 1);
-	if (*isnull)
-		return (Datum) 0;
-	switch (final->kind)
-	{
-		case GPUCOL_FINAL_SUM_INT8:
-			return sum_int8(state);
-		case GPUCOL_FINAL_SUM_NUMERIC:
-			return sum_numeric(final, states);
-		case GPUCOL_FINAL_SUM_FLOAT8:
-			return Float8GetDatum(state->v.f);
-		case GPUCOL_FINAL_AVG_NUMERIC:
-			return avg_numeric(final, states);
-		case GPUCOL_FINAL_AVG_FLOAT8:
-			return Float8GetDatum(state->v.f / (double) state->count);
-		case GPUCOL_FINAL_VALUE:
-			return value_datum(final, state);
-		case GPUCOL_FINAL_BOOL:
-			return BoolGetDatum(state->v.value != 0);
-		case GPUCOL_FINAL_VAR_NUMERIC:
-			return variance_numeric(final, state);
-		default:
-			return variance_float8(final, state);
-	}
+	gpucol_final_datums(final, states, 0, 1, &value, isnull);
+	return *isnull ? (Datum) 0 : value;
 }

@@ -183,6 +183,7 @@ start_engine(GpucolExec *exec, const GpucolEngine *engine, const char **why)
 	options.threads = gpucol_run_threads(exec);
 	options.memory_limit = Max(get_hash_memory_limit(), MIN_MEMORY_LIMIT);
 	options.checked = exec->checked;
+	options.in_place = exec->in_place;
 	options.shape = NULL;
 	if (engine != &gpucol_engine_cpu && exec->make_shape != NULL)
 	{

@@ -90,6 +90,8 @@ struct GpucolExec
 	GpucolGathered *gathered;	/* in the leader */
 	bool		withholds;		/* the node hands nothing on before the run has
 								 * ended, so it may fall back until then */
+	bool		in_place;		/* the node is done with a batch of groups before it
+								 * does anything else (GpucolRunOptions) */
 	bool		checked;		/* every value is known to fit its column */
 	GpucolExecPart *parts;		/* the tables to read instead of rel, */
 	int			nparts;			/* whose descriptor they share; 0 = rel itself */

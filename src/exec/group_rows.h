@@ -1,0 +1,55 @@
+/*-------------------------------------------------------------------------
+ *
+ * group_rows.h
+ *	  Groups of an engine's batch as datums, a column of some hundred groups at a
+ *	  time.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_EXEC_GROUP_ROWS_H
+#define GPUCOL_EXEC_GROUP_ROWS_H
+
+#include "exec/result.h"
+
+typedef struct GpucolGroupRows
+{
+	/* columns: keys, then finished aggregates */
+	Datum	  **values;
+	bool	  **isnull;
+	uint32		first;			/* row of the batch that they begin with */
+	uint32		nrows;			/* that are formed */
+
+	/* private */
+	int			nkeys;
+	int			naggs;
+	MemoryContext context;		/* of what datums refer to */
+	GpucolResult batch;
+	const GpucolOutput *keys;
+	const GpucolFinal *finals;
+	int			nstates;
+} GpucolGroupRows;
+
+/*
+ * Prepare, in the current memory context, for groups of so many keys and aggregates
+ * (0: their results are not formed here).
+ */
+extern void gpucol_group_rows_init(GpucolGroupRows *rows, int nkeys, int naggs);
+
+/*
+ * Turn to a batch, of `nstates` states a group; nothing is formed yet.  What is passed
+ * must last until the batch is used up.
+ */
+extern void gpucol_group_rows_load(GpucolGroupRows *rows, const GpucolResult *batch,
+								   const GpucolOutput *keys, const GpucolFinal *finals,
+								   int nstates);
+
+/*
+ * Form the next groups, at most GPUCOL_IN_PLACE_ROWS, in place of those formed before;
+ * false if the batch is used up.
+ */
+extern bool gpucol_group_rows_form(GpucolGroupRows *rows);
+
+/* Forget the batch. */
+extern void gpucol_group_rows_reset(GpucolGroupRows *rows);
+
+#endif							/* GPUCOL_EXEC_GROUP_ROWS_H */

@@ -1,0 +1,74 @@
+--
+-- Groups by the thousand: more than are formed at a time, results of every kind,
+-- with and without a value, in every place that a plan may hand them to.
+--
+SET client_min_messages = warning;
+CREATE SCHEMA agg_groups;
+SET search_path = agg_groups, public;
+
+\set node GpucolAgg
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/differ.psql
+\set ECHO none
+\i :include
+\set ECHO all
+
+SET gpucol.segment_rows = 2048;
+CREATE TABLE packed (id int, k int, w int8, t text, a int2, b int, c int8, d numeric(12,2), f float8, g float4,
+	day date, at timestamp, yes bool) USING gpucol;
+INSERT INTO packed SELECT i, i % 2003, (i % 2003)::int8 * 5000000000, 'key ' || i % 2003,
+	CASE WHEN i % 2003 >= 7 THEN (i % 100)::int2 END, i, i::int8 * 3,
+	CASE WHEN i % 2003 <> 9 OR i < 2003 THEN i::numeric(12,2) / 7 END,
+	CASE WHEN i % 2003 <> 11 OR i < 2003 THEN i::float8 / 8 END, (i / 16)::float4,
+	date '2020-01-01' + i, timestamp '2020-01-01' + i * interval '1 minute', CASE WHEN i % 5 > 0 THEN i % 3 = 0 END
+FROM generate_series(1, 9000) i;
+DELETE FROM packed WHERE id % 1000 = 5;
+ANALYZE packed;
+
+SELECT d FROM unnest(ARRAY[
+	'SELECT k, count(*), count(a), sum(a), sum(b), min(a), max(b) FROM packed GROUP BY k',
+	'SELECT sum(c), k, avg(a), avg(c), k, min(c), max(a) FROM packed GROUP BY k',
+	'SELECT w, sum(d), avg(d), min(d), max(d), var_pop(b), stddev(b), var_samp(a) FROM packed GROUP BY w',
+	'SELECT k, sum(f), min(f), max(f), avg(f), min(g), max(g) FROM packed GROUP BY k',
+	'SELECT k, round(stddev_pop(f)::numeric, 6), round(variance(f)::numeric, 6) FROM packed GROUP BY k',
+	'SELECT min(day), max(at), bool_and(yes), bool_or(yes), every(b > 3000), t FROM packed GROUP BY t',
+	'SELECT t, w, k, count(*) FROM packed GROUP BY k, w, t',
+	'SELECT day, d, f, g, yes, count(*) FROM packed GROUP BY day, d, f, g, yes',
+	'SELECT a, count(DISTINCT t), count(DISTINCT k) FROM packed GROUP BY a',
+	'SELECT count(*) FROM packed GROUP BY k',
+	'SELECT DISTINCT t, k FROM packed',
+	'SELECT k, sum(b) FROM packed GROUP BY k HAVING sum(b) > 20000',
+	'SELECT k + 1 AS k, sum(b) / count(*) AS s FROM packed GROUP BY k',
+	'SELECT k, sum(b) FROM packed WHERE id < 0 GROUP BY k',
+	'SELECT count(*), sum(b), avg(d) FROM packed WHERE id < 0',
+	'SELECT x.k, x.s, y.n FROM (SELECT k, sum(b) s FROM packed GROUP BY k) x
+		JOIN (SELECT k, count(*) n FROM packed GROUP BY k) y ON x.k = y.k + 1',
+	'SELECT k, (SELECT sum(s) FROM (SELECT a, sum(b) s FROM packed WHERE b % 40 = o.k % 40 GROUP BY a) i) s
+		FROM (SELECT DISTINCT k FROM packed WHERE k < 30) o'
+	]) q, differ(q) d WHERE d IS NOT NULL;
+
+-- In order, in parts, and ended early.
+SET gpucol.pushdown = require;
+SELECT k, sum(b) FROM packed GROUP BY k ORDER BY k LIMIT 3 OFFSET 1000;
+SELECT count(*) FROM (SELECT k, avg(d) FROM packed GROUP BY k LIMIT 300) x;
+BEGIN;
+DECLARE c CURSOR FOR SELECT k, sum(b) FROM packed GROUP BY k ORDER BY k;
+MOVE 1500 IN c;
+FETCH 2 FROM c;
+DECLARE s SCROLL CURSOR FOR SELECT t, k FROM packed WHERE k < 1000 GROUP BY t, k;
+MOVE ALL IN s;
+FETCH PRIOR FROM s \gset last_
+SELECT :'last_t' = 'key ' || :last_k AS same;
+MOVE BACKWARD 998 IN s;
+FETCH PRIOR FROM s \gset first_
+SELECT :'first_t' = 'key ' || :first_k AS same, :first_k <> :last_k AS other;
+-- two of one table in turn
+DECLARE d NO SCROLL CURSOR FOR SELECT k, count(*) FROM packed WHERE k >= 2000 GROUP BY k;
+FETCH 1 FROM d \gset d_
+FETCH 1 FROM c;
+SELECT :d_count AS n;
+COMMIT;
+-- kept by what is above
+SELECT array_length(array_agg(t), 1), count(DISTINCT t), min(t) FROM (SELECT t, count(*) FROM packed GROUP BY t) x;
+RESET gpucol.pushdown;
+DROP SCHEMA agg_groups CASCADE;
