@@ -76,10 +76,12 @@ struct GpucolRun
 	uint64_t	sent;			/* bytes of chunks that were missing */
 
 	bool		jit;
+	bool		in_place;		/* as in GpucolRunOptions */
 	GpucolStatus error;			/* of the user's expression */
 	GpucolWireResult result;
 	char	   *data;			/* result.bytes */
 	size_t		sizeof_data;
+	bool		lent;			/* the data lie in the wire's slab */
 	uint64_t	at;				/* rows handed out */
 	GpucolResultColumn *columns;
 	const int64_t **values;		/* of each result column, in data */
@@ -706,7 +708,9 @@ static size_t sizeof_spare = 0;
 static void
 free_data(GpucolRun *run)
 {
-	if (run->sizeof_data > sizeof_spare && run->sizeof_data <= SPARE_BYTES)
+	if (run->lent)
+		gpucol_wire_give_back(run->wire);
+	else if (run->sizeof_data > sizeof_spare && run->sizeof_data <= SPARE_BYTES)
 	{
 		free(spare);
 		spare = run->data;
@@ -716,12 +720,45 @@ free_data(GpucolRun *run)
 		free(run->data);
 }
 
+/* Copy the data out of the slab: somebody else needs it. */
+static void
+move_data(void *arg)
+{
+	GpucolRun  *run = arg;
+	const char *from = run->data;
+
+	run->lent = false;
+	run->data = malloc(run->result.bytes + 1);
+	run->sizeof_data = run->result.bytes;
+	if (run->data == NULL)
+	{
+		run->error = GPUCOL_OUT_OF_MEMORY;
+		return;
+	}
+	memcpy(run->data, from, run->result.bytes);
+	for (int k = 0; run->values != NULL && k < run->program->nkeys; k++)
+	{
+		if (run->values[k] == NULL)
+			continue;
+		run->values[k] = (const int64_t *) (run->data + ((const char *) run->values[k] - from));
+		run->nulls[k] = (const uint8_t *) (run->data + ((const char *) run->nulls[k] - from));
+	}
+	if (run->states != NULL)
+		run->states = (const GpucolAggState *) (run->data + ((const char *) run->states - from));
+}
+
 /* Read the data of a result whose head is in run->result. */
 static GpucolStatus
 read_data(GpucolRun *run)
 {
 	uint64_t	at = 0;
 
+	if (run->result.in_slab && run->in_place)
+	{
+		run->data = (char *) gpucol_wire_lend(run->wire, run->result.bytes, move_data, run);
+		run->lent = run->data != NULL;
+		return run->lent ? GPUCOL_OK : GPUCOL_DEVICE_LOST;
+	}
 	if (run->result.bytes > GPUCOL_WIRE_INLINE && run->result.bytes <= sizeof_spare)
 	{
 		run->data = spare;
@@ -1199,6 +1236,7 @@ cuda_start(const GpucolProgram *program, GpucolSource *source,
 		return refuse(why, GPUCOL_OUT_OF_MEMORY, "out of memory");
 	(*run)->shape = options->shape;
 	(*run)->jit = options->jit;
+	(*run)->in_place = options->in_place && program->kind == GPUCOL_PROGRAM_AGG;
 	(*run)->memory_limit = options->memory_limit;
 	status = request(*run, why);
 	if (status != GPUCOL_OK && !GPUCOL_STATUS_IS_FALLBACK(status))
@@ -1276,7 +1314,8 @@ cuda_next(GpucolRun *run, GpucolResult *out)
 {
 	const GpucolProgram *p = run->program;
 	uint64_t	left = run->result.nrows - run->at;
-	uint32_t	n = left < BATCH_ROWS ? (uint32_t) left : BATCH_ROWS;
+	uint32_t	most = run->in_place ? GPUCOL_IN_PLACE_ROWS : BATCH_ROWS;
+	uint32_t	n = left < most ? (uint32_t) left : most;
 
 	if (run->error != GPUCOL_OK)
 		return run->error;

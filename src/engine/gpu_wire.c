@@ -7,7 +7,9 @@
  * GPUCOL_SLAB_PARTS parts in turn, so that this process fills one while the
  * daemon copies another to the device.  It is asked for when the first object
  * that needs it comes, since most queries find everything resident.  Objects
- * are collected in the current part and sent when it is full or flushed.
+ * are collected in the current part and sent when it is full or flushed.  A result
+ * that came in the slab may be read there until the next request, which has
+ * its reader move it elsewhere first.
  *
  *-------------------------------------------------------------------------
  */
@@ -56,6 +58,8 @@ struct GpucolWire
 	uint64_t	lists[GPUCOL_WIRE_LISTS];	/* whose the daemon has; 0 = nobody's */
 	int			next_list;
 	int			large_results;	/* that came without a slab */
+	void		(*move) (void *);	/* who reads the slab; NULL: nobody */
+	void	   *reader;
 };
 
 static GpucolWire connection = {.fd = -1};
@@ -96,10 +100,22 @@ gpucol_wire_failure(const char **why)
 	return (GpucolStatus) failure.status;
 }
 
+/* Have a result that is read in the slab moved elsewhere. */
+static void
+clear_slab(GpucolWire *wire)
+{
+	void		(*move) (void *) = wire->move;
+
+	wire->move = NULL;
+	if (move != NULL)
+		move(wire->reader);
+}
+
 /* Close a connection; after close() the slab is not this process's any more. */
 static void
 disconnect(GpucolWire *wire)
 {
+	clear_slab(wire);
 	if (wire->fd >= 0)
 		close(wire->fd);
 	if (wire->slab != NULL)
@@ -502,6 +518,7 @@ gpucol_wire_acquire(GpucolSource *source, const char **why)
 		if (!greet(&connection, why))
 			return NULL;
 	}
+	clear_slab(&connection);
 	connection.busy = true;
 	connection.source = source;
 	connection.cancelled = NULL;
@@ -721,16 +738,39 @@ gpucol_wire_put(GpucolWire *wire, GpucolPutKind kind, uint32_t a, uint32_t b,
 	return true;
 }
 
+/* Can a result of n bytes lie in the slab?  If not, the daemon is not to be trusted. */
+static bool
+slab_holds(GpucolWire *wire, uint64_t n)
+{
+	if (wire->slab != NULL && n <= GPUCOL_SLAB_PARTS * GPUCOL_SLAB_PART)
+		return true;
+	disconnect(wire);
+	return false;
+}
+
 bool
 gpucol_wire_take(GpucolWire *wire, void *to, uint64_t n)
 {
-	if (wire->slab == NULL || n > GPUCOL_SLAB_PARTS * GPUCOL_SLAB_PART)
-	{
-		disconnect(wire);
+	if (!slab_holds(wire, n))
 		return false;
-	}
 	memcpy(to, wire->slab, n);
 	return true;
+}
+
+const char *
+gpucol_wire_lend(GpucolWire *wire, uint64_t n, void (*move) (void *), void *context)
+{
+	if (!slab_holds(wire, n))
+		return NULL;
+	wire->move = move;
+	wire->reader = context;
+	return wire->slab;
+}
+
+void
+gpucol_wire_give_back(GpucolWire *wire)
+{
+	wire->move = NULL;
 }
 
 bool

@@ -111,6 +111,16 @@ extern bool gpucol_wire_put(GpucolWire *wire, GpucolPutKind kind, uint32_t a,
 extern bool gpucol_wire_take(GpucolWire *wire, void *to, uint64_t n);
 
 /*
+ * Where a result of n bytes lies in the slab; NULL, and the connection dropped, if none
+ * can.  It lies there after the release too, until it is given back, or until the slab
+ * is needed for the next request or lost with the connection: before that
+ * move(context) is called, which may copy it.
+ */
+extern const char *gpucol_wire_lend(GpucolWire *wire, uint64_t n,
+									void (*move) (void *), void *context);
+extern void gpucol_wire_give_back(GpucolWire *wire);
+
+/*
  * A result of n bytes came without the slab: make one for the next if this is not
  * the first.  False: the connection is lost and dropped.
  */

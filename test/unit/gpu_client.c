@@ -645,6 +645,76 @@ test_results(const ArrayTable *table)
 	free(program);
 }
 
+/* Take a batch of groups that are numbered from `first` on; their number. */
+static uint64_t
+take_groups(GpucolRun *run, uint64_t first)
+{
+	GpucolResult out;
+	GpucolStatus status = gpucol_engine_cuda.next(run, &out);
+
+	CHECK(status == GPUCOL_OK || status == GPUCOL_END, "status %d", status);
+	if (status != GPUCOL_OK)
+		return 0;
+	CHECK(out.nrows <= GPUCOL_IN_PLACE_ROWS, "%u rows", out.nrows);
+	for (uint32_t i = 0; i < out.nrows; i++)
+		CHECK(out.columns[0].i[i] == (int64_t) (first + i) && !out.columns[0].nulls[i] &&
+			  out.states[i].count == 0, "row %ld", (long) out.columns[0].i[i]);
+	return out.nrows;
+}
+
+/*
+ * Results are read in the slab, and moved when it is needed by another request, or
+ * lost with the connection.
+ */
+static void
+test_in_place(const ArrayTable *table)
+{
+	GpucolProgram *program = make_program(false);
+
+	for (int round = 0; round < 4; round++)
+	{
+		GpucolRunOptions options = {.threads = 1, .in_place = true};
+		ArraySource source;
+		GpucolRun  *run;
+		const char *why = "";
+		uint64_t	rows;
+		uint64_t	n;
+
+		gpucol_wire_drop();
+		for (int i = 0; i < 4; i++)
+		{
+			ask(table, program, 0);
+			stub.result_rows = 20000;
+		}
+		CHECK(stub.slab_result, "the slab was not used");
+		array_source_init(&source, table, 65536, true);
+		source.base.storage[0] = 7;
+		CHECK(gpucol_engine_cuda.start(program, &source.base, NULL, &options, &run, &why) == GPUCOL_OK &&
+			  stub.slab_result, "%s", why);
+		rows = take_groups(run, 0);
+		rows += take_groups(run, rows);
+		if (round == 1)
+		{
+			CHECK(ask(table, program, 0) == 20000, "rows");
+			memset(stub.slab, 0xff, stub.slab_size);
+		}
+		else if (round == 2)
+			gpucol_wire_drop();
+		else if (round == 3)
+		{
+			stub.result_rows = 60000;
+			CHECK(ask(table, program, 0) == 60000, "rows");
+			gpucol_wire_drop();
+		}
+		while ((n = take_groups(run, rows)) > 0)
+			rows += n;
+		CHECK(rows == 20000, "%lu rows", (unsigned long) rows);
+		gpucol_engine_cuda.finish(run);
+		CHECK(ask(table, program, 0) > 0, "rows");
+	}
+	free(program);
+}
+
 /* Without a slab everything comes inline. */
 static void
 test_no_slab(const ArrayTable *table)
@@ -723,6 +793,7 @@ main(void)
 	test_refused_list(&table);
 	test_senseless(&table);
 	test_results(&table);
+	test_in_place(&table);
 	test_no_slab(&table);
 	test_prefetch(&table);
 	test_mute(&table);			/* the last: the daemon is shunned from here on */
