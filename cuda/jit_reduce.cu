@@ -42,8 +42,8 @@ table_function(const char *type, const char *name, const std::vector<int> &value
 	return s + std::to_string(values.back()) + "; }\n";
 }
 
-JitHandle
-gpucol_jit_reduce(const GpucolReducePlan &plan, const std::vector<GpucolDeviceChunk> &chunks, bool deleted)
+std::string
+gpucol_jit_reduce_source(const GpucolReducePlan &plan, const std::vector<GpucolDeviceChunk> &chunks, bool deleted)
 {
 	std::vector<int> width,
 				ops;
@@ -52,7 +52,7 @@ gpucol_jit_reduce(const GpucolReducePlan &plan, const std::vector<GpucolDeviceCh
 	int			words = 0;
 
 	if (chunks.empty() || plan.slices > GPUCOL_AGG_MAX_SLICES)
-		return NULL;
+		return "";
 	for (uint32_t k = 0; k < plan.nkeys; k++)
 	{
 		width.push_back(common_width(chunks, plan.scan.ncolumns, plan.keys[k].slot));
@@ -67,10 +67,10 @@ gpucol_jit_reduce(const GpucolReducePlan &plan, const std::vector<GpucolDeviceCh
 	{
 		words += (w + 1) / 2;
 		if (w == 0)
-			return NULL;
+			return "";
 	}
 	if (words > GPUCOL_JIT_MAX_WORDS)
-		return NULL;
+		return "";
 	for (const GpucolDeviceChunk &c : chunks)
 	{
 		if (c.width >= 1)
@@ -90,5 +90,13 @@ gpucol_jit_reduce(const GpucolReducePlan &plan, const std::vector<GpucolDeviceCh
 		"extern \"C\" __global__ void __launch_bounds__(GPUCOL_AGG_THREADS, 1)\n"
 		"gpucol_compiled(const __grid_constant__ GpucolReducePlan plan)\n"
 		"{\n\treduce_block<Shape>(plan);\n}\n";
-	return jit.find(source);
+	return source;
+}
+
+JitHandle
+gpucol_jit_reduce(const GpucolReducePlan &plan, const std::vector<GpucolDeviceChunk> &chunks, bool deleted)
+{
+	std::string source = gpucol_jit_reduce_source(plan, chunks, deleted);
+
+	return source.empty() ? NULL : jit.find(source);
 }

@@ -8,6 +8,7 @@
 #ifndef GPUCOL_CUDA_JIT_REDUCE_CUH
 #define GPUCOL_CUDA_JIT_REDUCE_CUH
 
+#include <string>
 #include <vector>
 
 #include "jit.cuh"
@@ -19,5 +20,9 @@
  */
 extern JitHandle gpucol_jit_reduce(const GpucolReducePlan &plan,
 								   const std::vector<GpucolDeviceChunk> &chunks, bool deleted);
+
+/* Its source, for jit.find(); "" where no kernel of its own suits. */
+extern std::string gpucol_jit_reduce_source(const GpucolReducePlan &plan,
+											const std::vector<GpucolDeviceChunk> &chunks, bool deleted);
 
 #endif

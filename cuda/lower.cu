@@ -20,6 +20,7 @@
  */
 #include "lowering.cuh"
 
+#include <algorithm>
 #include <chrono>
 
 #include "serve.cuh"
@@ -38,7 +39,13 @@ Lowering::begin()
 void
 Lowering::finish(cudaEvent_t from)
 {
-	cudaEvent_t to = begin();
+	finish(from, begin());
+}
+
+/* The same, where something that does not count was launched after event `to`. */
+void
+Lowering::finish(cudaEvent_t from, cudaEvent_t to)
+{
 	bool		done;
 	float		ms = 0;
 
@@ -61,7 +68,8 @@ Lowering::run(Partial *result)
 	Clock::time_point start = Clock::now();
 	uint64_t	nrows = 1;
 
-	build_scan();
+	if (!prepared_->ready)
+		build_scan();
 	result->plan_seconds = since(start);
 	if (shape_ != NULL)
 		check_shape();
@@ -100,9 +108,9 @@ struct Settle
  * they answer alike?
  */
 void
-Request::prove(Part &part, Lane &lane, JitTrial &trial)
+Request::prove(Part &part, Lane &lane, JitTrial &trial, const std::shared_ptr<PreparedScan> &scan)
 {
-	Lowering	lowering(*this, part, lane, trial, true);
+	Lowering	lowering(*this, part, lane, trial, scan, true);
 	Settle		settle = {lane.stream()};
 	Partial		again;
 	bool		same = false;
@@ -128,6 +136,28 @@ Request::prove(Part &part, Lane &lane, JitTrial &trial)
 	trial.judge(same);
 }
 
+/* May the scan of a part be kept, and found? */
+bool
+Request::may_prepare(const Part &part) const
+{
+	const GpucolRange *ranges = GPUCOL_PROGRAM_ARRAY(program(), const GpucolRange, ranges);
+	auto		is_host = [] (const GpucolRange &r) { return r.op == GPUCOL_RANGE_HOST; };
+
+	return found_ && (run_.flags & (GPUCOL_WIRE_RUN_KEEP | GPUCOL_WIRE_RUN_LIST)) &&
+		(!part.delta || run_.delta_rows == 0) && !std::any_of(ranges, ranges + program()->nranges, is_host);
+}
+
+/* What a part's scan is made for. */
+PreparedScans::Key
+Request::scan_key(const Part &part) const
+{
+	int			device = shares_[part.share]->lane->device().number;
+	PreparedScans::Key key = {device, list_->generations[device], program_, {}};
+
+	memcpy(key.distinct, run_.distinct, sizeof(key.distinct));
+	return key;
+}
+
 void
 Request::run_part(Part &part)
 {
@@ -135,13 +165,23 @@ Request::run_part(Part &part)
 	Admission	admission(lane.device());
 	Scratch		scratch(lane.device(), run_.memory_limit);
 	JitTrial	trial;
-	Lowering	lowering(*this, part, lane, trial, false);
+	bool		may_keep = may_prepare(part);
+	std::shared_ptr<PreparedScan> scan = may_keep ? list_->prepared.find(scan_key(part)) : NULL;
+
+	if (!scan)
+		scan = std::make_shared<PreparedScan>(lane.device(), run_.memory_limit);
+	else
+		may_keep = false;
+
+	Lowering	lowering(*this, part, lane, trial, scan, false);
 	Settle		settle = {lane.stream()};
 
 	part.scratch = &scratch;
 	lane.unstage();
 	lowering.run(&part.result);
 	if (!trial.empty())
-		prove(part, lane, trial);
+		prove(part, lane, trial, scan);
+	if (may_keep)
+		list_->prepared.keep(scan_key(part), scan, lane.device().pool.limit());
 	part.scratch = NULL;
 }

@@ -21,8 +21,14 @@
 static const uint64_t MAX_DENSE_GROUPS = (uint64_t) 1 << 28;
 static const uint64_t MAX_SPARSE_GROUPS = 65536;
 
-/* Groups whose result is formed at once. */
+/* Groups whose result is formed at once on the device; bytes of one that is formed in the
+ * lane's pinned memory. */
 static const uint32_t MAX_FORMED_GROUPS = (uint32_t) 1 << 20;
+static const size_t FORMED_BYTES = (size_t) 3 << 19;
+
+/* Launch of the kernel that forms it. */
+static const int FORM_BLOCKS = 264;
+static const int FORM_THREADS = 512;
 
 /* Most words of a group. */
 static const int MAX_GROUP_WORDS = 16;
@@ -69,65 +75,155 @@ struct StateForm
 struct GroupForm
 {
 	KeyForm		keys[GPUCOL_MAX_KEYS];
-	const StateForm *aggs;		/* [naggs] */
+	const StateForm *aggs;		/* [naggs], on the device */
 	uint32_t	nkeys;
 	uint32_t	naggs;
 	size_t		states;			/* offset in the result */
 	size_t		size;
 };
 
-/* Key `key` of group `id` as row i of the result. */
-__device__ static void
-form_key(const KeyForm &key, uint32_t id, uint32_t i, char *out)
+/* Groups of a table, and the result to be made of them. */
+struct FormTask
+{
+	const unsigned long long *table;
+	uint32_t	nwords;
+	const uint32_t *ids;		/* [n] */
+	uint32_t	n;
+	const uint32_t *found;		/* n, where the host does not know it; else NULL */
+	uint32_t   *told;			/* in pinned memory: where the host finds it; or NULL */
+	GroupForm	form;
+	char	   *out;
+	size_t		room;			/* bytes; a result that is larger is not made */
+};
+
+constexpr uint32_t STATE_WORDS = sizeof(GpucolAggState) / sizeof(uint64_t);
+
+/* Where the parts of a result of n groups lie. */
+__host__ __device__ static void
+lay_out(GroupForm *form, uint32_t n)
+{
+	form->states = 0;
+	for (uint32_t k = 0; k < form->nkeys; k++)
+	{
+		form->keys[k].values = form->states;
+		form->keys[k].nulls = form->states + (size_t) n * 8 * form->keys[k].width;
+		form->states = form->keys[k].nulls + ((size_t) n + 7) / 8 * 8;
+	}
+	form->size = form->states + (size_t) n * form->naggs * sizeof(GpucolAggState);
+}
+
+/* The offset of a key in its group's number, and whether that is NULL's. */
+__device__ static uint32_t
+key_offset(const KeyForm &key, uint32_t id, bool *null)
 {
 	uint32_t	offset = id / key.stride % key.card;
-	bool		null = key.nullable && offset == key.card - 1;
+
+	*null = key.nullable && offset == key.card - 1;
+	return offset;
+}
+
+/* Word i of a key's values. */
+__device__ static uint64_t
+value_word(const KeyForm &key, const uint32_t *ids, size_t i)
+{
+	bool		null;
+	uint32_t	offset = key_offset(key, ids[i / key.width], &null);
 	int64_t		x = null ? 0 : key.base + offset;
-	int64_t    *value = (int64_t *) (out + key.values) + (size_t) i * key.width;
 
-	out[key.nulls + i] = null;
-	value[0] = x;
-	if (key.width == 2)
-		value[1] = x >> 63;
+	return (uint64_t) (i % key.width == 0 ? x : x >> 63);
 }
 
-/* State of an aggregate of the group whose words these are. */
-__device__ static GpucolAggState
-form_state(const StateForm &f, const unsigned long long *w)
+/* Eight of a key's NULL flags, from group i on. */
+__device__ static uint64_t
+null_word(const KeyForm &key, const uint32_t *ids, size_t i, uint32_t n)
 {
-	return f.ops == 0 ? gpucol_plain_state(f.op, f.cls, w[0], w[0], 0, 0, 0, 0) :
-		gpucol_plain_state(f.op, f.cls, w[0], w[f.count],
-						   f.ops & GPUCOL_REDUCE_SUM ? w[f.sum] : 0,
-						   f.ops & GPUCOL_REDUCE_MIN ? w[f.min] : 0,
-						   f.ops & GPUCOL_REDUCE_MAX ? w[f.max] : 0, f.base);
-}
+	uint64_t	word = 0;
 
-/* One thread for each key and each state. */
-__global__ void
-form_groups_kernel(const unsigned long long *table, uint32_t nwords, const uint32_t *ids,
-				   uint32_t n, const GroupForm form, char *out)
-{
-	size_t		nkeys = (size_t) n * form.nkeys;
-	size_t		all = nkeys + (size_t) n * form.naggs;
-	GpucolAggState *states = (GpucolAggState *) (out + form.states);
-
-	for (size_t i = (size_t) blockIdx.x * blockDim.x + threadIdx.x; i < all; i += (size_t) gridDim.x * blockDim.x)
+	for (uint32_t j = 0; key.nullable && j < 8 && i + j < n; j++)
 	{
-		size_t		s = i - nkeys;
+		bool		null;
 
-		if (i < nkeys)
-			form_key(form.keys[i / n], ids[i % n], i % n, out);
-		else
-			states[s] = form_state(form.aggs[s % form.naggs], table + (size_t) ids[s / form.naggs] * nwords);
+		key_offset(key, ids[i + j], &null);
+		word |= (uint64_t) null << (8 * j);
 	}
+	return word;
+}
+
+/* Word w of the state of an aggregate of the group whose words these are. */
+__device__ static uint64_t
+state_word(const StateForm &f, const unsigned long long *words, uint32_t w)
+{
+	union
+	{
+		GpucolAggState state;
+		uint64_t	words[STATE_WORDS];
+	}			u;
+	uint64_t	x = 0;
+
+	u.state = f.ops == 0 ? gpucol_plain_state(f.op, f.cls, words[0], words[0], 0, 0, 0, 0) :
+		gpucol_plain_state(f.op, f.cls, words[0], words[f.count],
+						   f.ops & GPUCOL_REDUCE_SUM ? words[f.sum] : 0,
+						   f.ops & GPUCOL_REDUCE_MIN ? words[f.min] : 0,
+						   f.ops & GPUCOL_REDUCE_MAX ? words[f.max] : 0, f.base);
+#pragma unroll
+	for (uint32_t i = 0; i < STATE_WORDS; i++)
+		x = w == i ? u.words[i] : x;
+	return x;
+}
+
+/* The word at byte `at` of a result of n groups. */
+__device__ static uint64_t
+result_word(const FormTask &task, const GroupForm &form, uint32_t n, size_t at)
+{
+	if (at >= form.states)
+	{
+		size_t		i = (at - form.states) / 8,
+					state = i / STATE_WORDS;
+
+		return state_word(form.aggs[state % form.naggs],
+						  task.table + (size_t) task.ids[state / form.naggs] * task.nwords, i % STATE_WORDS);
+	}
+	for (uint32_t k = form.nkeys; k-- > 0;)
+		if (at >= form.keys[k].nulls)
+			return null_word(form.keys[k], task.ids, at - form.keys[k].nulls, n);
+		else if (at >= form.keys[k].values)
+			return value_word(form.keys[k], task.ids, (at - form.keys[k].values) / 8);
+	return 0;
+}
+
+/*
+ * One thread for each word of the result, which may lie in the host's memory: there
+ * only whole lines are written at the speed of the bus.
+ */
+__global__ void
+form_groups_kernel(const __grid_constant__ FormTask task)
+{
+	__shared__ GroupForm form;
+	uint32_t	n = task.found != NULL ? *task.found : task.n;
+
+	if (threadIdx.x == 0)
+	{
+		form = task.form;
+		lay_out(&form, n);
+		if (blockIdx.x == 0 && task.told != NULL)
+			*task.told = n;
+	}
+	__syncthreads();
+	if (form.size > task.room)
+		return;
+	for (size_t i = (size_t) blockIdx.x * blockDim.x + threadIdx.x; i < form.size / 8; i += (size_t) gridDim.x * blockDim.x)
+		((uint64_t *) task.out)[i] = result_word(task, form, n, i * 8);
 }
 
 /* The groups that have rows, while they are computed. */
 struct Lowering::Groups
 {
 	GpucolReducePlan plan = {};
+	GroupForm	form = {};
 	uint32_t	n = 0;
 	const uint32_t *ids = NULL; /* [n], on the device */
+	char	   *formed = NULL;	/* in pinned memory: the result, if it had room there */
+	bool		in_slab = false;	/* that is where the client finds it */
 };
 
 /* The keys' digits; false where no dense table suits. */
@@ -191,18 +287,36 @@ Lowering::plan_inputs(GpucolReducePlan *plan) const
 	return nwords <= MAX_GROUP_WORDS;
 }
 
-/* Run the kernels and find the groups that have rows. */
+/* Find pinned memory for the result; its bytes, and where kernels find it. */
+size_t
+Lowering::find_room(Groups *g, char **device)
+{
+	const Slab *slab = on_trial_ ? NULL : r_.slab();
+
+	g->in_slab = slab != NULL;
+	g->formed = slab != NULL ? slab->memory : (char *) lane_.stage(FORMED_BYTES);
+	*device = slab != NULL ? slab->device : g->formed;
+	return slab != NULL ? slab->size : g->formed != NULL ? FORMED_BYTES : 0;
+}
+
+/*
+ * Run the kernels and find the groups that have rows.  Where there is pinned memory for
+ * it the result is formed there at once: nobody has to be told how many groups there
+ * are before.
+ */
 void
 Lowering::compute_groups(Groups *g)
 {
 	GpucolReducePlan &plan = g->plan;
-	const void *compiled = jit_allowed() ? use(gpucol_jit_reduce(plan, chunks_, deleted_)) : NULL;
+	const void *compiled = compiled_groups(plan);
 	uint32_t   *list = part_.scratch->array<uint32_t>(plan.ngroups + 1, "the groups");
 	uint32_t   *found = list + plan.ngroups;
-	const uint32_t *nfound;
+	uint32_t   *told = (uint32_t *) lane_.stage(sizeof(uint32_t));
+	FormTask	task = {};
 	size_t		bytes = 0;
 	void	   *temp;
-	cudaEvent_t e;
+	cudaEvent_t begun,
+				grouped;
 
 	plan.table = part_.scratch->array<unsigned long long>(plan.ngroups * plan.nwords, "the groups");
 
@@ -211,35 +325,55 @@ Lowering::compute_groups(Groups *g)
 
 	device_check(cub::DeviceSelect::If(NULL, bytes, first, list, found, (int) plan.ngroups, has_rows, stream_), "select");
 	temp = part_.scratch->allocate(bytes, "the groups");
-	e = begin();
+	g->form = group_form(plan);
+	g->ids = list;
+	task.room = find_room(g, &task.out);
+	if (told != NULL)
+		*told = 0;
+	else
+		task.room = 0;
+	begun = begin();
 	device_check(gpucol_reduce_init(plan, stream_), "group");
 	device_check(compiled ? gpucol_reduce_compiled(compiled, plan, stream_) :
 				 gpucol_reduce_groups(plan, stream_), "group");
 	device_check(cub::DeviceSelect::If(temp, bytes, first, list, found, (int) plan.ngroups, has_rows, stream_), "select");
-	nfound = fetch(found, 1);
-	finish(e);
-	g->n = *nfound;
-	g->ids = list;
+	grouped = begin();
+	if (task.room > 0)
+	{
+		task.table = plan.table;
+		task.nwords = plan.nwords;
+		task.ids = list;
+		task.found = found;
+		task.told = told;
+		task.form = g->form;
+		form_groups_kernel<<<FORM_BLOCKS, FORM_THREADS, 0, stream_>>>(task);
+		device_check(cudaGetLastError(), "result");
+		finish(begun, grouped);
+		g->n = *told;
+	}
+	else
+	{
+		finish(begun, grouped);
+		g->n = download(found, 1)[0];
+	}
+	lay_out(&g->form, g->n);
+	if (g->form.size > task.room)
+		g->formed = NULL;
 }
 
-/* Lay out n groups of a result; the states' forms are the caller's to add. */
+/* What a result looks like, but for where its parts lie. */
 GroupForm
-Lowering::lay_out(const GpucolReducePlan &plan, uint32_t n) const
+Lowering::group_form(const GpucolReducePlan &plan)
 {
 	GroupForm	form = {};
 
 	form.nkeys = p_->nkeys;
 	form.naggs = p_->naggs;
 	for (int k = 0; k < p_->nkeys; k++)
-	{
-		size_t		values = form.states;
-		uint32_t	width = key_width(k);
-		size_t		nulls = values + (size_t) n * 8 * width;
-
-		form.keys[k] = {plan.strides[k], plan.cards[k], plan.keys[k].nullable, width, plan.keys[k].base, values, nulls};
-		form.states = nulls + ((size_t) n + 7) / 8 * 8;
-	}
-	form.size = form.states + (size_t) n * p_->naggs * sizeof(GpucolAggState);
+		form.keys[k] = {plan.strides[k], plan.cards[k], plan.keys[k].nullable, (uint32_t) key_width(k), plan.keys[k].base, 0, 0};
+	if (prepared_->forms == NULL)
+		prepared_->forms = upload(state_forms(plan), &prepared_->memory);
+	form.aggs = prepared_->forms;
 	return form;
 }
 
@@ -284,45 +418,73 @@ Lowering::copy_groups(const GroupForm &from, const char *out, const GroupForm &t
 	copy(to.states + first * row, from.states, m * row);
 }
 
-/*
- * The groups as the client wants them: formed on the device, and copied to where the
- * client finds them, if that may be.  Many are formed in pieces.
- */
+/* A result that pinned memory had no room for: formed on the device in pieces, and copied. */
 void
 Lowering::form_groups(const Groups &g, Partial *result)
 {
 	uint32_t	step = std::min(g.n, MAX_FORMED_GROUPS);
-	GroupForm	whole = lay_out(g.plan, g.n);
-	GroupForm	piece = lay_out(g.plan, step);
-	char	   *place = on_trial_ || step < g.n ? NULL : r_.place(whole.size);
-	const char *fetched = NULL;
-	char	   *out = part_.scratch->array<char>(piece.size, "the result");
+	FormTask	task = {g.plan.table, g.plan.nwords, NULL, 0, NULL, NULL, g.form, NULL, 0};
 
-	piece.aggs = upload(state_forms(g.plan));
-	if (step < g.n)
-		result->data.resize(whole.size);
+	lay_out(&task.form, step);
+	task.room = task.form.size;
+	task.out = part_.scratch->array<char>(task.room, "the result");
+	result->data.resize(g.form.size);
 	for (uint32_t first = 0; first < g.n; first += step)
 	{
-		uint32_t	m = std::min(step, g.n - first);
-
-		device_check(cudaMemsetAsync(out, 0, piece.states, stream_), "result");
-		form_groups_kernel<<<512, 256, 0, stream_>>>(g.plan.table, g.plan.nwords, g.ids + first, m, piece, out);
+		task.ids = g.ids + first;
+		task.n = std::min(step, g.n - first);
+		form_groups_kernel<<<FORM_BLOCKS, FORM_THREADS, 0, stream_>>>(task);
 		device_check(cudaGetLastError(), "result");
-		if (step < g.n)
-			copy_groups(piece, out, whole, result->data.data(), first, m);
-		else if (place != NULL)
-			device_check(cudaMemcpyAsync(place, out, whole.size, cudaMemcpyDeviceToHost, stream_), "result");
-		else
-			fetched = fetch(out, whole.size);
+		lay_out(&task.form, task.n);
+		copy_groups(task.form, task.out, g.form, result->data.data(), first, task.n);
 	}
 	device_wait(stream_);
-	if (place != NULL)
+}
+
+/* The groups as the client wants them. */
+void
+Lowering::deliver_groups(const Groups &g, Partial *result)
+{
+	if (g.formed == NULL)
+		form_groups(g, result);
+	else if (g.in_slab)
 	{
-		result->placed = place;
-		result->nplaced = whole.size;
+		result->placed = g.formed;
+		result->nplaced = g.form.size;
 	}
-	else if (fetched != NULL)
-		result->data.assign(fetched, fetched + whole.size);
+	else
+		result->data.assign(g.formed, g.formed + g.form.size);
+}
+
+/* Does a dense table suit?  If so, its plan is in the prepared scan. */
+bool
+Lowering::plan_groups()
+{
+	GpucolReducePlan &plan = prepared_->groups;
+
+	if (prepared_->grouping_known)
+		return prepared_->grouped;
+	prepared_->grouping_known = true;
+	plan = GpucolReducePlan();
+	if (p_->nkeys == 0 || p_->nkeys > GPUCOL_MAX_KEYS || !plain_aggregates() ||
+		!plan_keys(&plan) || !plan_inputs(&plan))
+		return false;
+	plan.scan = scan_;
+	gpucol_reduce_layout(&plan, chunks_);
+	prepared_->grouped = true;
+	return true;
+}
+
+/* The kernel of its own that the plan has, or NULL. */
+const void *
+Lowering::compiled_groups(const GpucolReducePlan &plan)
+{
+	if (!jit_allowed())
+		return NULL;
+	if (!prepared_->has_source)
+		prepared_->source = gpucol_jit_reduce_source(plan, chunks_, deleted_);
+	prepared_->has_source = true;
+	return use(prepared_->source.empty() ? NULL : jit.find(prepared_->source));
 }
 
 /* Group by a dense table if that suits. */
@@ -331,15 +493,13 @@ Lowering::run_group(Partial *result, uint64_t *nrows)
 {
 	Groups		g;
 
-	if (p_->nkeys == 0 || p_->nkeys > GPUCOL_MAX_KEYS || !plain_aggregates() ||
-		!plan_keys(&g.plan) || !plan_inputs(&g.plan))
+	if (!plan_groups())
 		return false;
-	g.plan.scan = scan_;
-	gpucol_reduce_layout(&g.plan, chunks_);
+	g.plan = prepared_->groups;
 	kernel_ = "group";
 	compute_groups(&g);
 	*nrows = g.n;
 	if (g.n > 0)
-		form_groups(g, result);
+		deliver_groups(g, result);
 	return true;
 }

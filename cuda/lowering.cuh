@@ -58,12 +58,13 @@ class Lowering
 {
 public:
 	/*
-	 * Compiled kernels that nothing has proven are claimed for `trial`; `on_trial`,
-	 * those that it has answer.
+	 * Over a scan that is prepared for the part, or is to be laid out.  Compiled kernels
+	 * that nothing has proven are claimed for `trial`; `on_trial`, those that it has answer.
 	 */
-	Lowering(Request &request, Part &part, Lane &lane, JitTrial &trial, bool on_trial)
+	Lowering(Request &request, Part &part, Lane &lane, JitTrial &trial,
+			 const std::shared_ptr<PreparedScan> &scan, bool on_trial)
 		: r_(request), part_(part), lane_(lane), p_(request.program()), shape_(request.shape()), stream_(lane.stream()),
-		trial_(trial), on_trial_(on_trial) {}
+		prepared_(scan), trial_(trial), on_trial_(on_trial) {}
 
 	void		run(Partial *result);
 
@@ -79,20 +80,23 @@ private:
 	cudaStream_t stream_;
 
 	std::vector<Domain> domains_;
-	std::vector<GpucolDeviceSegment> segments_;
-	std::vector<GpucolDeviceChunk> chunks_;
-	std::vector<GpucolDeviceRange> ranges_;
-	std::vector<uint32_t> run_start_,
-				vector_start_;
-	std::vector<std::pair<int64_t, int64_t>> bounds_;	/* of each slot's values */
-	std::vector<bool> bounded_,
-				nullable_;
-	std::vector<int> scales_;	/* of each slot's chunks; -1 = they differ */
-	GpucolScanPlan scan_ = {};
-	uint64_t	rows_ = 0;
-	uint64_t	bytes_ = 0;
-	uint64_t	skipped_ = 0;
-	bool		deleted_ = false;	/* some segment has deleted rows */
+
+	/* the scan and its parts, which change only while it is laid out */
+	std::shared_ptr<PreparedScan> prepared_;
+	std::vector<GpucolDeviceSegment> &segments_ = prepared_->segments;
+	std::vector<GpucolDeviceChunk> &chunks_ = prepared_->chunks;
+	std::vector<GpucolDeviceRange> &ranges_ = prepared_->ranges;
+	std::vector<uint32_t> &run_start_ = prepared_->run_start,
+			   &vector_start_ = prepared_->vector_start;
+	std::vector<std::pair<int64_t, int64_t>> &bounds_ = prepared_->bounds;
+	std::vector<bool> &bounded_ = prepared_->bounded,
+			   &nullable_ = prepared_->nullable;
+	std::vector<int> &scales_ = prepared_->scales;
+	GpucolScanPlan &scan_ = prepared_->scan;
+	uint64_t   &rows_ = prepared_->rows,
+			   &bytes_ = prepared_->bytes,
+			   &skipped_ = prepared_->skipped;
+	bool	   &deleted_ = prepared_->deleted;
 	double		seconds_ = 0;
 	std::vector<FloatSum> floats_;	/* of the result's states */
 	std::deque<std::vector<char>> fetched_; /* what pinned memory had no room for */
@@ -115,10 +119,11 @@ private:
 	{
 		return (const T *) ((const char *) p_ + offset);
 	}
-	template <class T> T *upload(const std::vector<T> &v);
+	template <class T> T *upload(const std::vector<T> &v, Scratch *memory = NULL);
 	template <class T> std::vector<T> download(const T *p, size_t n);
 	template <class T> const T *fetch(const T *p, size_t n);
 	void		finish(cudaEvent_t begin);
+	void		finish(cudaEvent_t begin, cudaEvent_t end);
 	cudaEvent_t begin();
 
 	void		lower_domains();
@@ -143,12 +148,16 @@ private:
 	struct Groups;
 	bool		plan_keys(GpucolReducePlan *plan) const;
 	bool		plan_inputs(GpucolReducePlan *plan) const;
+	bool		plan_groups();
+	const void *compiled_groups(const GpucolReducePlan &plan);
+	size_t		find_room(Groups *g, char **device);
 	void		compute_groups(Groups *g);
-	GroupForm	lay_out(const GpucolReducePlan &plan, uint32_t n) const;
+	GroupForm	group_form(const GpucolReducePlan &plan);
 	std::vector<StateForm> state_forms(const GpucolReducePlan &plan) const;
 	void		copy_groups(const GroupForm &from, const char *out, const GroupForm &to, char *data,
 							size_t first, size_t m);
 	void		form_groups(const Groups &g, Partial *result);
+	void		deliver_groups(const Groups &g, Partial *result);
 	bool		run_group(Partial *result, uint64_t *nrows);
 	struct Aggregation;
 	void		plan_aggregates(Aggregation *a);
@@ -227,10 +236,12 @@ gpucol_plain_state(int op, int cls, uint64_t rows, uint64_t count, uint64_t sum,
 	return s;
 }
 
+/* Copy to the device, into `memory` or what the work at hand has. */
 template <class T> T *
-Lowering::upload(const std::vector<T> &v)
+Lowering::upload(const std::vector<T> &v, Scratch *memory)
 {
-	T		   *p = part_.scratch->array<T>(v.size() + 1, "the plan of the query");
+	Scratch    *own = prepared_->ready ? part_.scratch : &prepared_->memory;
+	T		   *p = (memory != NULL ? memory : own)->array<T>(v.size() + 1, "the plan of the query");
 	size_t		size = v.size() * sizeof(T);
 	void	   *staged = size > 0 ? lane_.stage(size) : NULL;
 

@@ -267,7 +267,7 @@ Request::recall()
 void
 Request::remember(std::vector<uint64_t> &generations, const std::vector<std::vector<uint32_t>> &dealt)
 {
-	if (!may_keep() || !missing_.empty())
+	if (!may_keep() || !missing_.empty() || prefetch())
 		return;
 	list_->resident = resident_;
 	list_->on.assign(devices.size(), {});
@@ -276,6 +276,10 @@ Request::remember(std::vector<uint64_t> &generations, const std::vector<std::vec
 			list_->on[piece->home->device()].push_back(piece);
 	list_->generations.swap(generations);
 	list_->dealt = dealt;
+	list_->extents.clear();
+	for (const std::vector<uint32_t> &segments : dealt)
+		list_->extents.push_back(measure(segments));
+	list_->prepared.clear();
 }
 
 /*
@@ -312,7 +316,8 @@ Request::deal(const LaneFinder &lanes)
 	bool		one_device = reason != NULL && !prefetch();
 	std::vector<std::vector<uint32_t>> dealt(devices.size());
 	std::vector<uint64_t> generations;
-	bool		recalled = (!one_device || devices.size() == 1) && recall();
+	bool		any_device = !one_device || devices.size() == 1;
+	bool		recalled = any_device && recall();
 
 	for (Device *device : devices)
 		generations.push_back(device->cache.generation());
@@ -330,7 +335,7 @@ Request::deal(const LaneFinder &lanes)
 		share->lane = lanes(*devices[d]);
 		share->objects.reset(new Scratch(*devices[d], run_.memory_limit));
 		shares_.push_back(std::move(share));
-		make_parts(shares_.size() - 1, dealt[d]);
+		make_parts(shares_.size() - 1, dealt[d], recalled ? list_->extents[d] : measure(dealt[d]));
 	}
 	for (auto &part : parts_)
 		if (part->share == 0)
@@ -343,9 +348,11 @@ Request::deal(const LaneFinder &lanes)
 	for (auto &share : shares_)
 		if (!alone())
 			share->lane->start();
-	list_missing();
-	if (!recalled && (!one_device || devices.size() == 1) && parts_.size() == shares_.size())
+	if (!recalled || parts_.size() > shares_.size())
+		list_missing();
+	if (!recalled && any_device && parts_.size() == shares_.size())
 		remember(generations, dealt);
+	found_ = any_device && parts_.size() == shares_.size() && may_keep() && missing_.empty() && !prefetch();
 }
 
 static std::string
@@ -354,24 +361,30 @@ megabytes(uint64_t bytes)
 	return std::to_string((bytes >> 20) + 1) + " MB";
 }
 
+Extent
+Request::measure(const std::vector<uint32_t> &segments) const
+{
+	Extent		extent = {0, 0};
+
+	for (uint32_t s : segments)
+	{
+		extent.bytes += segment_bytes(s, false);
+		extent.rows += segment(s).nrows;
+	}
+	return extent;
+}
+
 /* Cut a device's segments in parts that its memory holds. */
 void
-Request::make_parts(uint32_t number, std::vector<uint32_t> &segments)
+Request::make_parts(uint32_t number, std::vector<uint32_t> &segments, const Extent &extent)
 {
 	Share	   &share = *shares_[number];
 	uint64_t	limit = share.lane->device().pool.limit();
 	uint64_t	capacity = request_window > 0 ? request_window : limit - limit / 8;
-	uint64_t	bytes = 0,
-				rows = 0;
 
-	for (uint32_t s : segments)
-	{
-		bytes += segment_bytes(s, false);
-		rows += segment(s).nrows;
-	}
-	if (prefetch() && bytes > capacity)
+	if (prefetch() && extent.bytes > capacity)
 		limit_prefetch(share, segments, capacity);
-	else if (bytes > capacity || rows + run_.delta_rows > MAX_PART_ROWS)
+	else if (extent.bytes > capacity || extent.rows + run_.delta_rows > MAX_PART_ROWS)
 	{
 		stream_parts(number, segments, capacity);
 		return;

@@ -22,7 +22,8 @@
  *
  * Lists.  What a RUN tells of the segments may outlive it as a SegmentList of the
  * session, together with where everything was found; while nothing has left the
- * caches since, the next RUN over the list looks nothing up.
+ * caches since, the next RUN over the list looks nothing up, and one of the same program
+ * finds its scan prepared (prepared.cuh).
  *
  * Threads: put() and answer() are called by the session's thread; parts are
  * computed by the lanes' threads, so that more can be put meanwhile and several
@@ -46,6 +47,7 @@
 #include "lane.cuh"
 #include "partial.cuh"
 #include "plan.h"
+#include "prepared.cuh"
 #include "slab.cuh"
 
 /* An object or a piece that PUTs are filling. */
@@ -58,6 +60,13 @@ struct Incoming
 	Resident   *resident = NULL;	/* piece */
 	Device	   *owner = NULL;	/* piece: whose memory that is */
 	GpucolWireChunk head;		/* CHUNK: as far as received */
+};
+
+/* How large some segments are. */
+struct Extent
+{
+	uint64_t	bytes;			/* of device memory */
+	uint64_t	rows;
 };
 
 /* The segments of a table as a RUN tells them, and where they were found. */
@@ -75,6 +84,9 @@ struct SegmentList
 	std::vector<std::vector<Resident *>> on;	/* the same, by device */
 	std::vector<uint64_t> generations;	/* of each device's cache, then */
 	std::vector<std::vector<uint32_t>> dealt;
+	std::vector<Extent> extents;	/* of what was dealt */
+
+	PreparedScans prepared;
 };
 
 /* The lists of a session, by number. */
@@ -183,12 +195,8 @@ public:
 private:
 	friend class Lowering;
 
-	/* Where the client finds a result of `size` bytes, if it may lie there; else NULL. */
-	char	   *place(size_t size) const
-	{
-		return parts_.size() == 1 && size > GPUCOL_WIRE_INLINE && slab_ != NULL && size <= slab_->size ?
-			slab_->memory : NULL;
-	}
+	/* The slab where a kernel may write a result for the client to find; NULL: there is none. */
+	const Slab *slab() const { return alone() && slab_ != NULL && slab_->device != NULL ? slab_ : NULL; }
 	const GpucolProgram *program() const { return (const GpucolProgram *) program_.data(); }
 	const GpucolRowShape *shape() const { return run_.flags & GPUCOL_WIRE_RUN_SHAPE ? &shape_ : NULL; }
 	void		check_program();
@@ -214,13 +222,16 @@ private:
 	void		look_up(std::vector<std::vector<uint32_t>> *dealt, bool one_device);
 	void		unpin_all();
 	void		deal(const LaneFinder &lanes);
-	void		make_parts(uint32_t share, std::vector<uint32_t> &segments);
+	Extent		measure(const std::vector<uint32_t> &segments) const;
+	void		make_parts(uint32_t share, std::vector<uint32_t> &segments, const Extent &extent);
 	void		stream_parts(uint32_t share, std::vector<uint32_t> &segments, uint64_t capacity);
 	void		limit_prefetch(Share &share, std::vector<uint32_t> &segments, uint64_t capacity);
 	void		list_missing();
 	void		compute(Part &part);
+	bool		may_prepare(const Part &part) const;
+	PreparedScans::Key scan_key(const Part &part) const;
 	void		run_part(Part &part);
-	void		prove(Part &part, Lane &lane, JitTrial &trial);
+	void		prove(Part &part, Lane &lane, JitTrial &trial, const std::shared_ptr<PreparedScan> &scan);
 	void		release(Part &part);
 	Failure		failure();
 	void		expand_codes(Share &share, Resident *r, const uint32_t *ends, uint32_t nrows);
@@ -238,6 +249,7 @@ private:
 	std::vector<uint64_t> program_;
 	GpucolRowShape shape_;			/* where run_.flags says so */
 	std::shared_ptr<SegmentList> list_;
+	bool		found_ = false;	/* all was resident, where the list says */
 	std::vector<Resident *> resident_;	/* [nsegments][pieces()]; pinned */
 	std::vector<uint32_t> part_of_; /* of each segment */
 	std::vector<GpucolWireNeed> missing_;

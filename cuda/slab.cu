@@ -42,14 +42,19 @@ destroy(Slab *slab)
 static Slab *
 create(size_t size)
 {
-	Slab	   *slab = new Slab{NULL, size, memfd_create("gpucol slab", MFD_CLOEXEC)};
+	Slab	   *slab = new Slab{NULL, size, memfd_create("gpucol slab", MFD_CLOEXEC), NULL};
 	void	   *p = MAP_FAILED;
 
 	if (slab->fd >= 0 && ftruncate(slab->fd, (off_t) size) == 0)
 		p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, slab->fd, 0);
-	if (p != MAP_FAILED && cudaHostRegister(p, size, cudaHostRegisterPortable) == cudaSuccess)
+	if (p != MAP_FAILED && cudaHostRegister(p, size, cudaHostRegisterPortable | cudaHostRegisterMapped) == cudaSuccess)
 	{
 		slab->memory = (char *) p;
+		if (cudaHostGetDevicePointer(&slab->device, p, 0) != cudaSuccess)
+		{
+			cudaGetLastError();
+			slab->device = NULL;
+		}
 		return slab;
 	}
 	if (p != MAP_FAILED)

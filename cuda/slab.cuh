@@ -22,6 +22,7 @@ struct Slab
 	char	   *memory;
 	size_t		size;
 	int			fd;				/* memfd, for the client */
+	char	   *device;			/* the memory as kernels address it; NULL: they cannot */
 };
 
 /* Bytes of slabs that may be pinned at a time, idle ones too. */
