@@ -24,6 +24,7 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "columnar/delta_pages.h"
 #include "columnar/scan.h"
 #include "columnar/writer.h"
 #include "compat.h"
@@ -146,6 +147,9 @@ gpucol_scan_prepare(GpucolScan *scan)
 								  scan->base.rs_snapshot : GetActiveSnapshot());
 	scan->ranges = gpucol_view_delta_ranges(scan->view, nblocks, max_blocks,
 											&scan->nranges);
+	/* all participants of a parallel scan must count the same ranges */
+	if (scan->base.rs_parallel == NULL)
+		gpucol_delta_pages_skip(rel, scan->view->snapshot, &scan->ranges, &scan->nranges);
 	if (scan->view->nsegments > 0)
 		scan->reader = gpucol_reader_create(rel, false);
 	MemoryContextSwitchTo(old);

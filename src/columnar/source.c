@@ -425,10 +425,13 @@ static GpucolStatus
 source_next_delta(GpucolSource *base, GpucolDelta *out)
 {
 	TableSource *source = (TableSource *) base;
-	MemoryContext old = MemoryContextSwitchTo(source->batch_context);
+	MemoryContext old;
 	GpucolStatus status = GPUCOL_OK;
 	uint32		n = 0;
 
+	if (source->scan->nranges == 0)
+		return GPUCOL_END;
+	old = MemoryContextSwitchTo(source->batch_context);
 	start_batch(source);
 	while (n < BATCH_ROWS && status == GPUCOL_OK && next_row(source))
 	{

@@ -7,15 +7,12 @@
  * read than a device needs to scan the table.  They lie on a few dozen pages.  A
  * copy of what one snapshot saw holds for another one as long as
  *
- *	  every page still has the LSN that it had, so that no row came, went or was
- *	  touched (every change of a heap page is logged, hint bits apart), and
+ *	  every page still has the LSN that it had, and
  *
- *	  every row was settled for both: the transactions that wrote or deleted it had
- *	  ended before the snapshot's oldest running one began.
+ *	  every row was settled for both (settled.h).
  *
- * Serializable transactions read the rows themselves, for their predicate locks;
- * tables that are not WAL-logged have no LSNs to go by, and a few directory rows among
- * many tombstones or TOAST pages are read sooner than the LSNs of the pages.
+ * A few directory rows among many tombstones or TOAST pages are read sooner than the
+ * LSNs of the pages.
  *
  * Views share a copy rather than copy it again: it is never written, and counts its
  * users, of whom the cache is one.  A view lets go of it when its memory context is
@@ -28,12 +25,12 @@
 
 #include "access/htup_details.h"
 #include "access/transam.h"
-#include "access/xact.h"
 #include "storage/bufmgr.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "columnar/settled.h"
 #include "columnar/view_cache.h"
 #include "compat.h"
 
@@ -67,14 +64,6 @@ typedef struct CachedView
 } CachedView;
 
 static HTAB *cache = NULL;
-
-/* May a view come from the cache, or go there? */
-static bool
-cachable(const GpucolView *view, GpucolDirectory *dir)
-{
-	return view->snapshot->snapshot_type == SNAPSHOT_MVCC &&
-		!IsolationIsSerializable() && RelationNeedsWAL(dir->toast);
-}
 
 static CachedView *
 look_up(GpucolDirectory *dir, bool make)
@@ -161,7 +150,7 @@ gpucol_view_cache_find(GpucolView *view, GpucolDirectory *dir)
 {
 	CachedView *cached;
 
-	if (!cachable(view, dir))
+	if (!gpucol_settled_possible(dir->toast, view->snapshot))
 		return false;
 	cached = look_up(dir, false);
 	if (cached == NULL || cached->copy == NULL ||
@@ -174,31 +163,6 @@ gpucol_view_cache_find(GpucolView *view, GpucolDirectory *dir)
 	}
 	share(view, cached->copy);
 	return true;
-}
-
-/* Had a transaction ended before the snapshot's oldest running one?  Note it. */
-static bool
-settled_xid(TransactionId xid, TransactionId xmin, TransactionId *newest)
-{
-	if (!TransactionIdIsNormal(xid))
-		return true;
-	if (!TransactionIdPrecedes(xid, xmin))
-		return false;
-	if (TransactionIdPrecedes(*newest, xid))
-		*newest = xid;
-	return true;
-}
-
-static bool
-settled_tuple(HeapTupleHeader tuple, TransactionId xmin, TransactionId *newest)
-{
-	if (!HeapTupleHeaderXminFrozen(tuple) &&
-		!settled_xid(HeapTupleHeaderGetRawXmin(tuple), xmin, newest))
-		return false;
-	if (tuple->t_infomask & HEAP_XMAX_INVALID)
-		return true;
-	return !(tuple->t_infomask & HEAP_XMAX_IS_MULTI) &&
-		settled_xid(HeapTupleHeaderGetRawXmax(tuple), xmin, newest);
 }
 
 /* Note a page's LSN; false if some row of it is not settled. */
@@ -218,7 +182,8 @@ settled_page(GpucolDirectory *dir, BlockNumber block, TransactionId xmin,
 		ItemId		item = PageGetItemId(page, i);
 
 		if (ItemIdIsNormal(item))
-			settled = settled_tuple((HeapTupleHeader) PageGetItem(page, item), xmin, newest);
+			settled = gpucol_settled_tuple((HeapTupleHeader) PageGetItem(page, item),
+										   xmin, newest);
 	}
 	UnlockReleaseBuffer(buffer);
 	return settled;
@@ -254,7 +219,7 @@ gpucol_view_cache_store(GpucolView *view, GpucolDirectory *dir)
 	CachedView *cached;
 	Copy	   *copy;
 
-	if (!cachable(view, dir) || view->nsegments == 0 ||
+	if (!gpucol_settled_possible(dir->toast, view->snapshot) || view->nsegments == 0 ||
 		nblocks > MAX_BLOCKS(view->nsegments))
 		return;
 	lsns = palloc(Max(nblocks, 1) * sizeof(XLogRecPtr));

@@ -1,0 +1,37 @@
+/*-------------------------------------------------------------------------
+ *
+ * settled.h
+ *	  Is what a snapshot sees of a tuple what every later one sees?
+ *
+ * As long as the tuple's page keeps its LSN, no tuple on it comes, goes or is touched:
+ * every change of a heap page is logged, hint bits apart.  Then later snapshots see
+ * the same of a tuple if the transactions that wrote or deleted it had ended
+ * before the snapshot's oldest running one began.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_COLUMNAR_SETTLED_H
+#define GPUCOL_COLUMNAR_SETTLED_H
+
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "utils/rel.h"
+#include "utils/snapshot.h"
+
+/*
+ * May what a snapshot sees of a relation be kept for later ones at all?  Serializable
+ * transactions must look for themselves, for their predicate locks; relations that
+ * are not WAL-logged have no LSNs to go by.
+ */
+extern bool gpucol_settled_possible(Relation rel, Snapshot snapshot);
+
+/*
+ * Had whoever wrote or deleted a tuple ended before `xmin`, a snapshot's oldest running
+ * transaction?  *newest, InvalidTransactionId at first, is raised to the newest of
+ * them: what is seen holds for snapshots whose xmin is later.
+ */
+extern bool gpucol_settled_tuple(HeapTupleHeader tuple, TransactionId xmin,
+								 TransactionId *newest);
+
+#endif							/* GPUCOL_COLUMNAR_SETTLED_H */
