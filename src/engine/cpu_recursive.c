@@ -295,6 +295,19 @@ start_kernel(GpucolRecRun *run)
 	if (run->stratum_rounds == 0)
 		GPUCOL_REC_TRY(gpucol_rec_closure_start(run, run->stratum, &table,
 												&kernel));
+	if (run->stratum_rounds == 0 && kernel == NULL && run->progress.delta > 0)
+	{
+		bool		done = false;
+
+		GPUCOL_REC_TRY(gpucol_rec_labels_run(run, run->stratum, &done));
+		if (done)
+		{
+			run->progress.method = "best-first search";
+			GPUCOL_REC_TRY(commit(run));
+			run->progress.delta = 0;	/* no round is left */
+			return GPUCOL_OK;
+		}
+	}
 	if (kernel != NULL)
 		run->progress.method = "bit-parallel closure";
 	else

@@ -17,7 +17,8 @@
  * delta and not for the full relation.
  *
  * Two shapes of recursion have kernels of their own that work on 64 to 512
- * rows an instruction: cpu_recursive_closure.c and cpu_recursive_pairs.c.
+ * rows an instruction: cpu_recursive_closure.c and cpu_recursive_pairs.c.  A third
+ * needs no rounds: cpu_recursive_labels.c.
  *
  * Everything is allocated through GpucolRecMemory; the functions return a
  * status and leave their structures consistent, so that finish can free them.
@@ -396,6 +397,14 @@ extern GpucolStatus gpucol_rec_pairs_start(GpucolRecRun *run,
 										   GpucolRecKernel **kernel);
 
 /*
+ * r(y,l) :- r(x,l), e(x,y) where r keeps the least or greatest l: if the stratum has this
+ * shape, all that its rules would bring is added to the relation and *done set, when
+ * its first delta is committed.
+ */
+extern GpucolStatus gpucol_rec_labels_run(GpucolRecRun *run, uint32_t stratum,
+										  bool *done);
+
+/*
  * If the stratum defines one binary relation by set semantics, and that by one
  * or two recursive rules: the relation and the rules (rules[2]).
  */
@@ -430,12 +439,12 @@ typedef struct GpucolRecAdjacency
 } GpucolRecAdjacency;
 
 /*
- * Adjacency of the committed pairs of a table, from column `from` to the other;
- * pairs whose `from` is NULL are left out if skip_null.
+ * Adjacency of the committed rows of a table, from one column to another; rows whose
+ * `from` is NULL are left out if skip_null.
  */
 extern GpucolStatus gpucol_rec_adjacency_build(GpucolRecRun *run,
 											   const GpucolRecTable *table,
-											   int from, bool skip_null,
+											   int from, int to, bool skip_null,
 											   GpucolRecAdjacency *adjacency);
 extern void gpucol_rec_adjacency_free(GpucolRecRun *run,
 									  GpucolRecAdjacency *adjacency);

@@ -703,9 +703,11 @@ build(GpucolRecRun *run, Closure *closure, const GpucolRecTable *seeds,
 											   sizeof(Batch));
 	if (!closure->carried || !closure->batches)
 		return GPUCOL_OUT_OF_MEMORY;
-	GPUCOL_REC_TRY(gpucol_rec_adjacency_build(run, seeds, carried_column, false,
+	GPUCOL_REC_TRY(gpucol_rec_adjacency_build(run, seeds, carried_column,
+											  !carried_column, false,
 											  &closure->seeds));
-	status = gpucol_rec_adjacency_build(run, edges, edge_from, true, &adjacency);
+	status = gpucol_rec_adjacency_build(run, edges, edge_from, !edge_from, true,
+										&adjacency);
 	if (status == GPUCOL_OK)
 		status = closure->max_depth > 0 ?
 			gpucol_rec_components_of_nodes(run, &adjacency,

@@ -48,9 +48,10 @@ gpucol_rec_rule_edges(const GpucolRecRun *run, uint32_t rule, uint32_t n,
 
 GpucolStatus
 gpucol_rec_adjacency_build(GpucolRecRun *run, const GpucolRecTable *table,
-						   int from, bool skip_null,
+						   int from, int to, bool skip_null,
 						   GpucolRecAdjacency *adjacency)
 {
+	uint64_t	arity = (uint64_t) table->arity;
 	uint32_t	n = (uint32_t) run->dictionary.nvalues;
 	uint64_t	row;
 	uint64_t	i;
@@ -66,7 +67,7 @@ gpucol_rec_adjacency_build(GpucolRecRun *run, const GpucolRecTable *table,
 	/* Counted two places up, so that the scatter leaves the starts right. */
 	for (row = 0; row < table->committed; row++)
 	{
-		uint32_t	id = table->tuples[row * 2 + from];
+		uint32_t	id = table->tuples[row * arity + from];
 
 		if (gpucol_rec_poll(run, row))
 			return GPUCOL_CANCELLED;
@@ -77,13 +78,13 @@ gpucol_rec_adjacency_build(GpucolRecRun *run, const GpucolRecTable *table,
 		adjacency->start[i] += adjacency->start[i - 1];
 	for (row = 0; row < table->committed; row++)
 	{
-		uint32_t	id = table->tuples[row * 2 + from];
+		uint32_t	id = table->tuples[row * arity + from];
 
 		if (gpucol_rec_poll(run, row))
 			return GPUCOL_CANCELLED;
 		if (id != GPUCOL_REC_NULL_ID || !skip_null)
 			adjacency->to[adjacency->start[id + 1]++] =
-				table->tuples[row * 2 + !from];
+				table->tuples[row * arity + to];
 	}
 	return GPUCOL_OK;
 }

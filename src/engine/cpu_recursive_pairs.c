@@ -578,10 +578,10 @@ take_over(GpucolRecRun *run, Pairs *pairs, GpucolRecTable *table,
 	GPUCOL_REC_TRY(allocate(run, pairs));
 	GPUCOL_REC_TRY(gpucol_rec_adjacency_build(run,
 											  &run->tables[shape->e.relation],
-											  shape->e_from, true, &pairs->left));
+											  shape->e_from, !shape->e_from, true, &pairs->left));
 	GPUCOL_REC_TRY(gpucol_rec_adjacency_build(run,
 											  &run->tables[shape->f.relation],
-											  shape->f_from, true,
+											  shape->f_from, !shape->f_from, true,
 											  &pairs->right));
 	for (row = table->delta; row < table->committed; row++)
 	{

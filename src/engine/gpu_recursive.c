@@ -378,6 +378,11 @@ begin(GpucolRecRun *run)
 				 "the device does not run recursions that %s", why);
 		return GPUCOL_DEVICE_LOST;
 	}
+	if (run->options.device_rows > 0 && gpucol_recursive_one_pass(run->plan, &run->options))
+	{
+		snprintf(last_reason, sizeof(last_reason), "the CPU engine needs no rounds for it");
+		return GPUCOL_DEVICE_LOST;
+	}
 	for (uint32_t r = 0; r < run->plan->nrelations; r++)
 		rows += run->loaded[r].nrows;
 	if (rows < run->options.device_rows)

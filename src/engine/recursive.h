@@ -143,6 +143,13 @@ typedef struct GpucolRecursiveEngine
 extern const GpucolRecursiveEngine gpucol_recursive_cpu;
 
 /*
+ * Does the CPU engine answer all recursion of the plan by looking at each row of its
+ * inputs once?  Then there is nothing to gain elsewhere (cpu_recursive_labels.c).
+ */
+extern bool gpucol_recursive_one_pass(const GpucolRecPlan *plan,
+									  const GpucolRecOptions *options);
+
+/*
  * Runs on the device, and on the CPU engine where the device cannot: the rows
  * that were loaded are kept until the first answer.
  */

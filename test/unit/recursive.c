@@ -1254,6 +1254,127 @@ test_components(void)
 	free(inputs[0].values);
 }
 
+/*
+ * Least and greatest labels that travel along arcs of three columns, from nodes that
+ * begin with some, and to NULL, from which nothing leads on: as a search and in rounds,
+ * and in no more rounds than are allowed.
+ */
+static void
+test_labels(void)
+{
+	enum
+	{
+		N = 50
+	};
+	Rows		inputs[16] = {{0}};
+	int			round;
+
+	inputs[0] = new_rows(3, false);
+	inputs[1] = new_rows(2, false);
+	for (round = 0; round < 24; round++)
+	{
+		bool		greatest = round % 2 != 0;
+		int64_t		label[N + 1];	/* [N]: of NULL */
+		bool		known[N + 1] = {false};
+		bool		changed = true;
+		long		nodes = 0;
+		Builder		b;
+		uint16_t	arc,
+					start,
+					c;
+
+		inputs[0].n = inputs[1].n = 0;
+		for (int i = 0; i < 10 + 5 * round; i++)
+		{
+			int64_t		row[3] = {(int64_t) (check_random() % N), i,
+			(int64_t) (check_random() % N)};
+
+			if (check_random() % 16 == 0)
+				row[check_random() % 2 * 2] = NULL_VALUE;
+			put(&inputs[0], row);
+		}
+		for (int i = 0; i < 4 + round / 2; i++)
+			put(&inputs[1], (int64_t[]) {(int64_t) (check_random() % N),
+				(int64_t) (check_random() % 2000) - 1000});
+		for (long i = 0; i < inputs[1].n; i++)
+		{
+			int64_t		node = inputs[1].values[2 * i];
+			int64_t		l = inputs[1].values[2 * i + 1];
+
+			if (!known[node] || (l < label[node]) != greatest)
+				label[node] = l;
+			known[node] = true;
+		}
+		while (changed)
+		{
+			changed = false;
+			for (long i = 0; i < inputs[0].n; i++)
+				for (int back = 0; back < 1 + (round % 3 == 0); back++)
+				{
+					int64_t		x = inputs[0].values[3 * i + 2 * back];
+					int64_t		y = inputs[0].values[3 * i + 2 - 2 * back];
+
+					if (x == NULL_VALUE || !known[x])
+						continue;
+					y = y == NULL_VALUE ? N : y;
+					if (known[y] && (label[y] == label[x] || (label[y] < label[x]) != greatest))
+						continue;
+					known[y] = changed = true;
+					label[y] = label[x];
+				}
+		}
+		for (int i = 0; i <= N; i++)
+			nodes += known[i];
+		builder_init(&b);
+		arc = relation(&b, 3, EDB, 0);
+		start = relation(&b, 2, EDB, 0);
+		c = relation(&b, 2, IDB, 0);
+		b.relations[c].merge = greatest ? GPUCOL_REC_MERGE_MAX : GPUCOL_REC_MERGE_MIN;
+		b.relations[c].merge_column = 1;
+		rule(&b, 0, 0);
+		step(&b, GPUCOL_REC_ATOM, start, GPUCOL_REC_FULL, "01");
+		step(&b, GPUCOL_REC_EMIT, c, 0, "01");
+		for (int back = 0; back < 1 + (round % 3 == 0); back++)
+		{
+			rule(&b, 0, REC);
+			step(&b, GPUCOL_REC_ATOM, c, GPUCOL_REC_DELTA, "01");
+			step(&b, GPUCOL_REC_ATOM, arc, GPUCOL_REC_FULL, back ? "2_0" : "0_2");
+			step(&b, GPUCOL_REC_EMIT, c, 0, "21");
+		}
+		for (int strategy = GPUCOL_REC_AUTO; strategy <= GPUCOL_REC_HISA; strategy++)
+			for (int rounds = 0; rounds < 4; rounds++)
+			{
+				GpucolRecOptions options = {.threads = 1,.strategy =
+					(GpucolRecStrategy) strategy,
+				.max_rounds = rounds == 0 ? 0 : rounds == 1 ? 10000 : rounds};
+				GpucolRecRun *run = start_run(&b, inputs, &options);
+				GpucolRecProgress progress;
+				Rows		got = new_rows(2, false);
+				GpucolStatus status = read_rows(run, c, &got);
+
+				CHECK(status == GPUCOL_END || (rounds >= 2 && status == GPUCOL_ROUNDS_EXCEEDED),
+					  "labels: status %d", (int) status);
+				gpucol_recursive_cpu.progress(run, &progress);
+				CHECK(strcmp(progress.engine, "cpu") != 0 ||
+					  (strcmp(progress.method, "best-first search") == 0) ==
+					  (strategy == GPUCOL_REC_AUTO && rounds < 2), "labels: %s", progress.method);
+				if (status == GPUCOL_END)
+					CHECK(got.n == nodes, "%ld nodes with labels, not %ld", got.n, nodes);
+				for (long i = 0; i < got.n && status == GPUCOL_END; i++)
+				{
+					int64_t		node = got.values[2 * i] == NULL_VALUE ? N : got.values[2 * i];
+
+					CHECK(known[node] && label[node] == got.values[2 * i + 1],
+						  "label of %ld", (long) node);
+				}
+				gpucol_recursive_cpu.finish(run);
+				free(got.values);
+			}
+	}
+	free(inputs[0].values);
+	free(inputs[1].values);
+}
+
 /* Errors of arithmetic end a run with their status. */
 static void
 test_failures(void)
@@ -1415,6 +1536,7 @@ main(void)
 	test_unit();
 	test_bag();
 	test_components();
+	test_labels();
 	test_failures();
 	test_limits();
 	return check_summary("recursive");

@@ -1,0 +1,374 @@
+/*-------------------------------------------------------------------------
+ *
+ * cpu_recursive_labels.c
+ *	  Least or greatest labels that travel along edges unchanged (components).
+ *
+ * In r(y,l) :- r(x,l), e(x,y), where r keeps the best l of each node, no label
+ * changes on its way.  So a node ends with the best of the labels that reach it: the
+ * labels are taken in their order, the best first, and each is handed to all nodes that
+ * it reaches and that have none yet.  Every edge is looked at once, however long the paths
+ * are, where rounds would hand the same node one better label after another.
+ *
+ * Several rules of this form, over several relations or both directions of one,
+ * are the same with more edges.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "engine/cpu_recursive.h"
+
+#define MOST_RULES	16
+#define NO_LABEL	UINT32_MAX
+#define DIGIT		11			/* bits that a pass of the sort looks at */
+#define DIGITS		(1 << DIGIT)
+
+/* What one rule says: from this column of the edges to that one. */
+typedef struct Way
+{
+	uint32_t	relation;
+	int			from;
+	int			to;
+} Way;
+
+/* A stratum of such rules. */
+typedef struct Shape
+{
+	uint32_t	relation;		/* the labels' */
+	int			key;			/* its column of the nodes; the other one has labels */
+	Way			ways[MOST_RULES];
+	int			nways;
+} Shape;
+
+/* A label and the node that it starts from. */
+typedef struct Start
+{
+	uint64_t	rank;			/* the best first */
+	uint32_t	node;
+	uint32_t	label;
+} Start;
+
+typedef struct Labels
+{
+	GpucolRecRun *run;
+	Shape		shape;
+	GpucolRecTable *table;
+	GpucolRecAdjacency edges[MOST_RULES];
+	uint32_t	nnodes;			/* ids of the dictionary */
+	Start	   *starts;
+	Start	   *other_starts;
+	uint64_t	nstarts;
+	uint32_t   *label;			/* by node; NO_LABEL = none yet */
+	uint32_t   *queue;
+	uint64_t	steps;			/* edges looked at */
+} Labels;
+
+/* ---- recognising ---- */
+
+/* A rule r(y,l) :- r(x,l), e(x,y), where e may have more columns. */
+static bool
+read_rule(const GpucolRecPlan *plan, const Shape *shape, const GpucolRecRule *rule,
+		  Way *way)
+{
+	const GpucolRecStep *steps = plan->steps + rule->steps;
+	const GpucolRecOperand *atom = plan->operands + steps[0].operands;
+	const GpucolRecOperand *edge;
+	const GpucolRecOperand *emit;
+	uint32_t	r = shape->relation;
+	int			key = shape->key;
+
+	if (rule->nsteps != 3 || steps[0].kind != GPUCOL_REC_ATOM ||
+		steps[1].kind != GPUCOL_REC_ATOM || steps[2].kind != GPUCOL_REC_EMIT ||
+		steps[0].relation != r || steps[0].version != GPUCOL_REC_DELTA ||
+		steps[1].relation == r || steps[2].relation != r)
+		return false;
+	edge = plan->operands + steps[1].operands;
+	emit = plan->operands + steps[2].operands;
+	if (atom[0].kind != GPUCOL_REC_BIND || atom[1].kind != GPUCOL_REC_BIND ||
+		emit[0].kind != GPUCOL_REC_REGISTER || emit[1].kind != GPUCOL_REC_REGISTER ||
+		emit[!key].index != atom[!key].index)
+		return false;
+	way->relation = steps[1].relation;
+	way->from = way->to = -1;
+	for (int c = 0; c < steps[1].noperands; c++)
+	{
+		if (edge[c].kind == GPUCOL_REC_ANY)
+			continue;
+		if (edge[c].kind == GPUCOL_REC_REGISTER && edge[c].index == atom[key].index &&
+			way->from < 0)
+			way->from = c;
+		else if (edge[c].kind == GPUCOL_REC_BIND && edge[c].index == emit[key].index &&
+				 way->to < 0)
+			way->to = c;
+		else
+			return false;
+	}
+	return way->from >= 0 && way->to >= 0;
+}
+
+/* Does the stratum derive one relation of labels, by such rules alone? */
+static bool
+recognise(const GpucolRecPlan *plan, uint32_t stratum, Shape *shape)
+{
+	const GpucolRecRelation *labels = NULL;
+	uint32_t	i;
+
+	shape->nways = 0;
+	for (i = 0; i < plan->nrelations; i++)
+		if (plan->relations[i].stratum == stratum &&
+			(plan->relations[i].flags & GPUCOL_REC_DERIVED))
+		{
+			if (labels != NULL)
+				return false;
+			labels = &plan->relations[i];
+			shape->relation = i;
+		}
+	if (labels == NULL || labels->arity != 2 || labels->merge == GPUCOL_REC_MERGE_NONE)
+		return false;
+	shape->key = !labels->merge_column;
+	for (i = 0; i < plan->nrules; i++)
+		if (plan->rules[i].stratum == stratum &&
+			(plan->rules[i].flags & GPUCOL_REC_RECURSIVE))
+		{
+			if (shape->nways == MOST_RULES ||
+				!read_rule(plan, shape, &plan->rules[i], &shape->ways[shape->nways]))
+				return false;
+			shape->nways++;
+		}
+	return shape->nways > 0;
+}
+
+bool
+gpucol_recursive_one_pass(const GpucolRecPlan *plan, const GpucolRecOptions *options)
+{
+	bool		recursive = false;
+	uint32_t	i;
+
+	if (options->strategy == GPUCOL_REC_HISA || options->max_rounds > 0)
+		return false;
+	for (i = 0; i < plan->nrules; i++)
+	{
+		Shape		shape;
+
+		if (!(plan->rules[i].flags & GPUCOL_REC_RECURSIVE))
+			continue;
+		if (!recognise(plan, plan->rules[i].stratum, &shape))
+			return false;
+		recursive = true;
+	}
+	return recursive;
+}
+
+/* ---- the labels in order ---- */
+
+/* Collect them; *usable = false where one is NULL, which has no order. */
+static GpucolStatus
+collect_starts(Labels *labels, bool *usable)
+{
+	GpucolRecRun *run = labels->run;
+	const GpucolRecTable *table = labels->table;
+	GpucolRecType type = run->plan->types[table->decl->types + !labels->shape.key];
+	bool		greatest = table->decl->merge == GPUCOL_REC_MERGE_MAX;
+	size_t		size = table->committed * sizeof(Start);
+	uint64_t	row;
+
+	labels->nstarts = table->committed;
+	labels->starts = gpucol_rec_alloc(&run->memory, size);
+	labels->other_starts = gpucol_rec_alloc(&run->memory, size);
+	if (labels->starts == NULL || labels->other_starts == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (row = 0; row < table->committed; row++)
+	{
+		Start	   *start = &labels->starts[row];
+
+		if (gpucol_rec_poll(run, row))
+			return GPUCOL_CANCELLED;
+		start->node = table->tuples[2 * row + labels->shape.key];
+		start->label = table->tuples[2 * row + !labels->shape.key];
+		start->rank = gpucol_rec_order(type, run->dictionary.values[start->label]);
+		if (greatest)
+			start->rank = ~start->rank;
+		if (start->label == GPUCOL_REC_NULL_ID)
+			*usable = false;
+	}
+	return GPUCOL_OK;
+}
+
+/* One stable pass of the sort; false: all are equal in these bits. */
+static bool
+sort_pass(const Labels *labels, int shift)
+{
+	uint64_t	place[DIGITS] = {0};
+	uint64_t	at = 0;
+	uint64_t	i;
+
+	for (i = 0; i < labels->nstarts; i++)
+		place[labels->starts[i].rank >> shift & (DIGITS - 1)]++;
+	for (i = 0; i < DIGITS; i++)
+	{
+		uint64_t	n = place[i];
+
+		if (n == labels->nstarts)
+			return false;
+		place[i] = at;
+		at += n;
+	}
+	for (i = 0; i < labels->nstarts; i++)
+		labels->other_starts[place[labels->starts[i].rank >> shift &
+								   (DIGITS - 1)]++] = labels->starts[i];
+	return true;
+}
+
+/* Sort the starts by rank, from the lowest digit on. */
+static GpucolStatus
+sort_starts(Labels *labels)
+{
+	for (int shift = 0; shift < 64; shift += DIGIT)
+	{
+		if (gpucol_rec_cancelled(labels->run))
+			return GPUCOL_CANCELLED;
+		if (sort_pass(labels, shift))
+		{
+			Start	   *sorted = labels->other_starts;
+
+			labels->other_starts = labels->starts;
+			labels->starts = sorted;
+		}
+	}
+	return GPUCOL_OK;
+}
+
+/* ---- searching ---- */
+
+/* Hand a label to all nodes without one that it reaches from a node. */
+static GpucolStatus
+search(Labels *labels, uint32_t node, uint32_t label)
+{
+	uint64_t	nqueued = 0;
+	uint64_t	at;
+
+	labels->label[node] = label;
+	labels->queue[nqueued++] = node;
+	for (at = 0; at < nqueued; at++)
+		for (int w = 0; w < labels->shape.nways; w++)
+		{
+			const GpucolRecAdjacency *edges = &labels->edges[w];
+			uint64_t	last = edges->start[labels->queue[at] + 1];
+			uint64_t	e;
+
+			for (e = edges->start[labels->queue[at]]; e < last; e++)
+			{
+				uint32_t	to = edges->to[e];
+
+				if (gpucol_rec_poll(labels->run, ++labels->steps))
+					return GPUCOL_CANCELLED;
+				if (labels->label[to] != NO_LABEL)
+					continue;
+				labels->label[to] = label;
+				labels->queue[nqueued++] = to;
+			}
+		}
+	return GPUCOL_OK;
+}
+
+static GpucolStatus
+search_all(Labels *labels)
+{
+	GpucolRecMemory *memory = &labels->run->memory;
+	uint64_t	i;
+
+	labels->label = gpucol_rec_alloc(memory, labels->nnodes * sizeof(uint32_t));
+	labels->queue = gpucol_rec_alloc(memory, labels->nnodes * sizeof(uint32_t));
+	if (labels->label == NULL || labels->queue == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	memset(labels->label, 0xff, labels->nnodes * sizeof(uint32_t));
+	for (int w = 0; w < labels->shape.nways; w++)
+		GPUCOL_REC_TRY(gpucol_rec_adjacency_build(labels->run,
+												  &labels->run->tables[labels->shape.ways[w].relation],
+												  labels->shape.ways[w].from,
+												  labels->shape.ways[w].to, true,
+												  &labels->edges[w]));
+	for (i = 0; i < labels->nstarts; i++)
+	{
+		if (gpucol_rec_poll(labels->run, i))
+			return GPUCOL_CANCELLED;
+		if (labels->label[labels->starts[i].node] == NO_LABEL)
+			GPUCOL_REC_TRY(search(labels, labels->starts[i].node,
+								  labels->starts[i].label));
+	}
+	return GPUCOL_OK;
+}
+
+/* Offer every node's label to the relation, which keeps what is better. */
+static GpucolStatus
+add_labels(Labels *labels)
+{
+	uint32_t	nodes[GPUCOL_REC_VECTOR];
+	uint32_t	found[GPUCOL_REC_VECTOR];
+	const uint32_t *columns[2];
+	uint32_t	n = 0;
+	uint32_t	node;
+
+	columns[labels->shape.key] = nodes;
+	columns[!labels->shape.key] = found;
+	for (node = 0; node < labels->nnodes; node++)
+	{
+		if (labels->label[node] != NO_LABEL)
+		{
+			nodes[n] = node;
+			found[n++] = labels->label[node];
+		}
+		if (n < GPUCOL_REC_VECTOR && node + 1 < labels->nnodes)
+			continue;
+		if (gpucol_rec_cancelled(labels->run))
+			return GPUCOL_CANCELLED;
+		GPUCOL_REC_TRY(gpucol_rec_table_add(labels->run, labels->table, n, columns));
+		n = 0;
+	}
+	return GPUCOL_OK;
+}
+
+static void
+free_labels(Labels *labels)
+{
+	GpucolRecMemory *memory = &labels->run->memory;
+	size_t		starts = labels->nstarts * sizeof(Start);
+	size_t		nodes = labels->nnodes * sizeof(uint32_t);
+
+	for (int w = 0; w < labels->shape.nways; w++)
+		gpucol_rec_adjacency_free(labels->run, &labels->edges[w]);
+	gpucol_rec_free(memory, labels->starts, starts);
+	gpucol_rec_free(memory, labels->other_starts, starts);
+	gpucol_rec_free(memory, labels->label, nodes);
+	gpucol_rec_free(memory, labels->queue, nodes);
+}
+
+GpucolStatus
+gpucol_rec_labels_run(GpucolRecRun *run, uint32_t stratum, bool *done)
+{
+	Labels		labels = {.run = run,.nnodes = (uint32_t) run->dictionary.nvalues};
+	GpucolStatus status;
+	bool		usable = true;
+
+	/* no label goes further than there are nodes: that many rounds are no limit */
+	if (!recognise(run->plan, stratum, &labels.shape) ||
+		(run->options.max_rounds > 0 && (uint64_t) run->options.max_rounds < labels.nnodes))
+		return GPUCOL_OK;
+	labels.table = &run->tables[labels.shape.relation];
+	status = collect_starts(&labels, &usable);
+	if (status == GPUCOL_OK && usable)
+		status = sort_starts(&labels);
+	if (status == GPUCOL_OK && usable)
+		status = search_all(&labels);
+	if (status == GPUCOL_OUT_OF_MEMORY)
+	{
+		/* without room for all of it, rounds go on as before */
+		status = GPUCOL_OK;
+		usable = false;
+	}
+	if (status == GPUCOL_OK && usable)
+	{
+		status = add_labels(&labels);
+		*done = status == GPUCOL_OK;
+	}
+	free_labels(&labels);
+	return status;
+}
