@@ -294,7 +294,7 @@ Request::look_up(std::vector<std::vector<uint32_t>> *dealt, bool one_device)
 
 	for (uint32_t s = 0; s < run_.nsegments; s++)
 	{
-		uint32_t	d = one_device ? 0 : s % n;
+		uint32_t	d = one_device ? 0 : (run_.turn + s) % n;
 
 		for (uint32_t i = 0; i < pieces(); i++)
 			keys[i] = key(s, i);

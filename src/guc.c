@@ -93,7 +93,7 @@ void
 gpucol_guc_init(void)
 {
 	define_int("gpucol.cpu_threads",
-			   "Threads that the CPU engine may use for one query.",
+			   "Threads that the CPU engine, and loading into device memory, may use for one query.",
 			   "0 uses one for each processor.",
 			   &gpucol_cpu_threads, 0, 0, 256, 0);
 	define_bool("gpucol.enable_agg",

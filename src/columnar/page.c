@@ -16,7 +16,8 @@
  * verified it leaves a cookie in the trailer, made from the server's start time
  * and the buffer's number, without dirtying the page.  A cookie that reaches the
  * disk (because the page was dirty for another reason) is worthless after a
- * restart, and in any other buffer.  The cookie is not part of the CRC.
+ * restart, and in any other buffer.  The cookie is not part of the CRC.  Where threads
+ * copy pages (gpucol_page_lend) they verify them too.
  *
  *-------------------------------------------------------------------------
  */
@@ -406,8 +407,8 @@ read_block(PageRead *read, BlockNumber block, Buffer *recent)
 }
 
 Buffer
-gpucol_page_pin_recent(Relation table, const GpucolSegmentEntry *entry,
-					   uint32 ordinal, AttrNumber attnum, Buffer *recent)
+gpucol_page_lend(Relation table, const GpucolSegmentEntry *entry, uint32 ordinal,
+				 AttrNumber attnum, Buffer *recent, bool *verified)
 {
 	int64		reads = pgBufferUsage.shared_blks_read +
 		pgBufferUsage.local_blks_read;
@@ -420,19 +421,36 @@ gpucol_page_pin_recent(Relation table, const GpucolSegmentEntry *entry,
 		report_corrupt_page(table, entry, ordinal, attnum);
 	buffer = read_block(&read, block, recent);
 	trailer = GPUCOL_PAGE_TRAILER(BufferGetPage(buffer));
-	if (likely(trailer->verified == verified_cookie(buffer) &&
-			   trailer->first_row == entry->first_row &&
-			   trailer->ordinal == ordinal &&
-			   reads == pgBufferUsage.shared_blks_read +
-			   pgBufferUsage.local_blks_read))
-		return buffer;
-	if (!gpucol_page_is_intact(BufferGetPage(buffer), entry->first_row, ordinal))
-	{
-		ReleaseBuffer(buffer);
-		report_corrupt_page(table, entry, ordinal, attnum);
-	}
-	trailer->verified = verified_cookie(buffer);
+	*verified = trailer->verified == verified_cookie(buffer) &&
+		trailer->first_row == entry->first_row &&
+		trailer->ordinal == ordinal &&
+		reads == pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read;
 	return buffer;
+}
+
+bool
+gpucol_page_verify(Buffer buffer, const GpucolSegmentEntry *entry, uint32 ordinal)
+{
+	Page		page = BufferGetPage(buffer);
+
+	if (!gpucol_page_is_intact(page, entry->first_row, ordinal))
+		return false;
+	GPUCOL_PAGE_TRAILER(page)->verified = verified_cookie(buffer);
+	return true;
+}
+
+Buffer
+gpucol_page_pin_recent(Relation table, const GpucolSegmentEntry *entry,
+					   uint32 ordinal, AttrNumber attnum, Buffer *recent)
+{
+	bool		verified;
+	Buffer		buffer = gpucol_page_lend(table, entry, ordinal, attnum, recent, &verified);
+
+	if (likely(verified) || gpucol_page_verify(buffer, entry, ordinal))
+		return buffer;
+	ReleaseBuffer(buffer);
+	report_corrupt_page(table, entry, ordinal, attnum);
+	return InvalidBuffer;		/* not reached */
 }
 
 Buffer

@@ -88,6 +88,21 @@ extern Buffer gpucol_page_pin_recent(Relation table, const GpucolSegmentEntry *e
 									 Buffer *recent);
 
 /*
+ * The same, but a page whose checksum is still to be verified is so by the caller,
+ * who is told in *verified.
+ */
+extern Buffer gpucol_page_lend(Relation table, const GpucolSegmentEntry *entry,
+							   uint32 ordinal, AttrNumber attnum,
+							   Buffer *recent, bool *verified);
+
+/*
+ * Verify such a page; false if it is corrupt.  By any thread of the process that has
+ * pinned it.
+ */
+extern bool gpucol_page_verify(Buffer buffer, const GpucolSegmentEntry *entry,
+							   uint32 ordinal);
+
+/*
  * Is the block a segment page?  Takes a pin for the moment; the identity is the
  * trailer's, unverified.
  */

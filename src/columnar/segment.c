@@ -29,6 +29,9 @@
 /* Pages by which fetching what a pin looks at runs ahead of pinning. */
 #define AHEAD			4
 
+/* Buffers guessed wrongly in a row after which a window guesses no more. */
+#define MAX_MISSES		4
+
 typedef struct SegmentKey
 {
 	Oid			space;
@@ -242,11 +245,13 @@ reserve_pages(GpucolWindow *window, uint32 n)
 	{
 		window->pages = palloc(n * sizeof(char *));
 		window->buffers = palloc(n * sizeof(Buffer));
+		window->unverified = palloc(n * sizeof(bool));
 	}
 	else
 	{
 		window->pages = repalloc(window->pages, n * sizeof(char *));
 		window->buffers = repalloc(window->buffers, n * sizeof(Buffer));
+		window->unverified = repalloc(window->unverified, n * sizeof(bool));
 	}
 	window->capacity = n;
 }
@@ -258,22 +263,43 @@ reserve_pages(GpucolWindow *window, uint32 n)
 static inline void
 touch_page(Buffer buffer)
 {
-	if (buffer <= 0)			/* not seen yet, or a local buffer */
+	if (buffer <= 0 || buffer > NBuffers)	/* not seen yet, or a local buffer */
 		return;
 	__builtin_prefetch(GetBufferDescriptor(buffer - 1), 1);
 	__builtin_prefetch(&GPUCOL_PAGE_TRAILER(BufferGetPage(buffer))->verified);
 }
 
-void
-gpucol_window_map(GpucolWindow *window, Relation table,
-				  const GpucolSegmentInfo *segment, const GpucolChunkDesc *desc,
-				  GpucolStreamKind stream, uint32 row, uint32 nrows)
+/*
+ * Pages that were written or read one after the other mostly lie in buffers one
+ * after the other.  So where a page has not been seen yet, guess that it is in the
+ * buffer behind its predecessor's: looking there takes a third of a look-up.  After
+ * some misses in a row the window's other pages are not guessed.
+ */
+static inline void
+guess_buffer(const GpucolSegmentInfo *segment, uint32 page, int misses)
+{
+	Buffer		last = page > 0 ? segment->recent[page - 1] : InvalidBuffer;
+
+	if (segment->recent[page] != InvalidBuffer || misses == MAX_MISSES ||
+		last <= 0 || last >= NBuffers)
+		return;
+	segment->recent[page] = last + 1;
+	touch_page(last + 1 + AHEAD);
+}
+
+/* Map, or lend. */
+static void
+map_window(GpucolWindow *window, Relation table, const GpucolSegmentInfo *segment,
+		   const GpucolChunkDesc *desc, GpucolStreamKind stream, uint32 row,
+		   uint32 nrows, bool lend)
 {
 	const GpucolStream *place = &desc->streams[stream];
 	uint32		first;
 	uint32		last;
+	int			misses = 0;
 
 	gpucol_window_unmap(window);
+	window->entry = &segment->entry;
 	if (nrows == 0)
 		return;
 	if (row > place->nrows || nrows > place->nrows - row)
@@ -286,16 +312,47 @@ gpucol_window_map(GpucolWindow *window, Relation table,
 	window->rows.first_page = first;
 	for (uint32 page = first; page <= last; page++)
 	{
+		bool		verified = true;
 		Buffer		buffer;
+		Buffer		guess;
 
 		if (page + AHEAD <= last)
 			touch_page(segment->recent[page + AHEAD]);
-		buffer = gpucol_page_pin_recent(table, &segment->entry, page, desc->attnum,
-										&segment->recent[page]);
+		guess_buffer(segment, page, misses);
+		guess = segment->recent[page];
+		buffer = lend ? gpucol_page_lend(table, &segment->entry, page, desc->attnum,
+										 &segment->recent[page], &verified) :
+			gpucol_page_pin_recent(table, &segment->entry, page, desc->attnum,
+								   &segment->recent[page]);
+		misses = guess == buffer ? 0 : Min(misses + 1, MAX_MISSES);
 		window->buffers[window->rows.npages] = buffer;
+		window->unverified[window->rows.npages] = !verified;
 		window->pages[window->rows.npages] = gpucol_page_rows(buffer);
 		window->rows.npages++;
 	}
+}
+
+void
+gpucol_window_map(GpucolWindow *window, Relation table,
+				  const GpucolSegmentInfo *segment, const GpucolChunkDesc *desc,
+				  GpucolStreamKind stream, uint32 row, uint32 nrows)
+{
+	map_window(window, table, segment, desc, stream, row, nrows, false);
+}
+
+void
+gpucol_window_lend(GpucolWindow *window, Relation table,
+				   const GpucolSegmentInfo *segment, const GpucolChunkDesc *desc,
+				   GpucolStreamKind stream, uint32 row, uint32 nrows)
+{
+	map_window(window, table, segment, desc, stream, row, nrows, true);
+}
+
+bool
+gpucol_window_verify(const GpucolWindow *window, uint32 page)
+{
+	return !window->unverified[page] ||
+		gpucol_page_verify(window->buffers[page], window->entry, window->rows.first_page + page);
 }
 
 void

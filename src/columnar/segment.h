@@ -58,6 +58,8 @@ typedef struct GpucolWindow
 	const char **pages;
 	Buffer	   *buffers;
 	uint32		capacity;
+	bool	   *unverified;		/* of a lent window: by page */
+	const GpucolSegmentEntry *entry;	/* likewise */
 } GpucolWindow;
 
 /*
@@ -70,6 +72,16 @@ extern void gpucol_window_map(GpucolWindow *window, Relation table,
 							  const GpucolChunkDesc *desc, GpucolStreamKind stream,
 							  uint32 row, uint32 nrows);
 extern void gpucol_window_unmap(GpucolWindow *window);
+
+/*
+ * The same for other threads to read, which verify page after page before they do;
+ * false if it is corrupt.  (gpucol_window_map verifies all pages itself.)
+ */
+extern void gpucol_window_lend(GpucolWindow *window, Relation table,
+							   const GpucolSegmentInfo *segment,
+							   const GpucolChunkDesc *desc, GpucolStreamKind stream,
+							   uint32 row, uint32 nrows);
+extern bool gpucol_window_verify(const GpucolWindow *window, uint32 page);
 
 /* Reader of whole rows of one table's segments, one segment at a time. */
 typedef struct GpucolReader GpucolReader;

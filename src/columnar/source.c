@@ -279,9 +279,11 @@ map_missing(const MissingChunk *chunk, uint32 first, uint32 last, GpucolRows *ou
 	out->owner = NULL;
 }
 
+/* Map word rows, or lend them to threads. */
 static GpucolStatus
-source_map(GpucolSource *base, const GpucolSegment *segment, int slot,
-		   GpucolStreamKind stream, uint32_t row, uint32_t nrows, GpucolRows *out)
+show_rows(GpucolSource *base, const GpucolSegment *segment, int slot,
+		  GpucolStreamKind stream, uint32_t row, uint32_t nrows, bool lend,
+		  GpucolRows *out)
 {
 	TableSource *source = (TableSource *) base;
 	const GpucolChunkDesc *desc = segment->chunks[slot];
@@ -308,11 +310,32 @@ source_map(GpucolSource *base, const GpucolSegment *segment, int slot,
 	}
 	else
 		window = palloc0(sizeof(GpucolWindow));
-	gpucol_window_map(window, source->table, segment->owner, desc, stream, row, nrows);
+	(lend ? gpucol_window_lend : gpucol_window_map) (window, source->table, segment->owner,
+													 desc, stream, row, nrows);
 	MemoryContextSwitchTo(old);
 	*out = window->rows;
 	out->owner = window;
 	return GPUCOL_OK;
+}
+
+static GpucolStatus
+source_map(GpucolSource *base, const GpucolSegment *segment, int slot,
+		   GpucolStreamKind stream, uint32_t row, uint32_t nrows, GpucolRows *out)
+{
+	return show_rows(base, segment, slot, stream, row, nrows, false, out);
+}
+
+static GpucolStatus
+source_lend(GpucolSource *base, const GpucolSegment *segment, int slot,
+			GpucolStreamKind stream, uint32_t row, uint32_t nrows, GpucolRows *out)
+{
+	return show_rows(base, segment, slot, stream, row, nrows, true, out);
+}
+
+static bool
+source_verify(const GpucolRows *rows, uint32_t page)
+{
+	return rows->owner == NULL || gpucol_window_verify(rows->owner, page);
 }
 
 static void
@@ -480,6 +503,8 @@ static const GpucolSourceOps source_ops = {
 	.next_segment = source_next_segment,
 	.map = source_map,
 	.unmap = source_unmap,
+	.lend = source_lend,
+	.verify = source_verify,
 	.next_delta = source_next_delta,
 	.rescan = source_rescan,
 	.check_interrupts = source_check_interrupts,

@@ -60,6 +60,7 @@ typedef struct Delta
 struct GpucolRun
 {
 	const GpucolProgram *program;
+	int			ncolumns;		/* its; finish may come after it is gone */
 	GpucolSource *source;
 	const GpucolHost *host;
 	const GpucolRowShape *shape;	/* NULL: rows as they are */
@@ -199,18 +200,17 @@ identity_of(const GpucolChunkDesc *d, bool nulls_only)
 	return (h ^ h >> 29) << 1 | nulls_only;
 }
 
-/* Streams of a chunk that the device has a use for. */
-static uint32_t
-wanted_streams(const GpucolRun *run, int slot, const GpucolChunkDesc *desc)
+uint32_t
+gpucol_gpu_chunk_streams(GpucolBytesUse use, const GpucolChunkDesc *desc)
 {
 	uint32_t	present = 0;
 	uint32_t	wanted = 1u << GPUCOL_STREAM_NULLS;
 
 	if (desc->flags & GPUCOL_CHUNK_ALL_NULL)
 		return 0;
-	if (run->bytes[slot] != GPUCOL_BYTES_NULLS)
+	if (use != GPUCOL_BYTES_NULLS)
 		wanted |= 1u << GPUCOL_STREAM_CODES;
-	if (run->bytes[slot] == GPUCOL_BYTES_UNUSED)
+	if (use == GPUCOL_BYTES_UNUSED)
 		wanted |= 1u << GPUCOL_STREAM_ZONES | 1u << GPUCOL_STREAM_DICT | 1u << GPUCOL_STREAM_RUN_ENDS;
 	for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
 		if ((wanted >> k & 1) && desc->streams[k].nrows > 0)
@@ -234,7 +234,7 @@ expanded_rows(const GpucolChunkDesc *desc, uint32_t nrows)
 static uint32_t
 device_rows(const GpucolRun *run, int slot, const GpucolChunkDesc *desc, uint32_t nrows)
 {
-	uint32_t	present = wanted_streams(run, slot, desc);
+	uint32_t	present = gpucol_gpu_chunk_streams(run->bytes[slot], desc);
 	uint32_t	n = 0;
 
 	for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
@@ -387,29 +387,16 @@ send_stream(GpucolRun *run, const GpucolSegment *segment, uint32_t number, int s
 		uint32_t	n = nrows - row < step ? nrows - row : step;
 		GpucolRows	window;
 		GpucolStatus status;
+		bool		ok;
 
 		status = run->source->ops->map(run->source, segment, slot, stream, row, n, &window);
 		if (status != GPUCOL_OK)
 			return status;
-		for (uint32_t done = 0; done < n;)
-		{
-			uint32_t	first = segment->chunks[slot]->streams[stream].row + row + done;
-			uint32_t	left = GPUCOL_PAGE_ROWS - first % GPUCOL_PAGE_ROWS;
-			uint32_t	take = n - done < left ? n - done : left;
-			bool		ok;
-
-			ok = gpucol_wire_put(run->wire, GPUCOL_PUT_CHUNK, number, (uint32_t) slot, total, *offset,
-								 gpucol_rows_at(&window, first, take, NULL),
-								 (uint64_t) take * GPUCOL_ROW_BYTES);
-			if (!ok)
-			{
-				run->source->ops->unmap(run->source, &window);
-				return GPUCOL_DEVICE_LOST;
-			}
-			*offset += (uint64_t) take * GPUCOL_ROW_BYTES;
-			done += take;
-		}
+		ok = gpucol_wire_put_rows(run->wire, GPUCOL_PUT_CHUNK, number, (uint32_t) slot, total, offset, &window,
+								  segment->chunks[slot]->streams[stream].row + row, n);
 		run->source->ops->unmap(run->source, &window);
+		if (!ok)
+			return GPUCOL_DEVICE_LOST;
 		row += n;
 	}
 	return GPUCOL_OK;
@@ -426,7 +413,7 @@ send_chunk(GpucolRun *run, const GpucolSegment *segment, uint32_t number, int sl
 
 	memset(&head, 0, sizeof(head));
 	head.desc = *segment->chunks[slot];
-	head.present = wanted_streams(run, slot, &head.desc);
+	head.present = gpucol_gpu_chunk_streams(run->bytes[slot], &head.desc);
 	if (run->bytes[slot] == GPUCOL_BYTES_NULLS)
 	{
 		head.desc.coding = GPUCOL_CODING_CONSTANT;
@@ -890,7 +877,7 @@ cuda_finish(GpucolRun *run)
 	if (run == NULL)
 		return;
 	gpucol_gpu_noted_release(run->noted);
-	for (int c = 0; c < run->program->ncolumns; c++)
+	for (int c = 0; c < run->ncolumns; c++)
 	{
 		if (run->delta.codes != NULL)
 			free(run->delta.codes[c]);
@@ -929,6 +916,7 @@ create_run(const GpucolProgram *program, GpucolSource *source, const GpucolHost 
 	if (run == NULL)
 		return NULL;
 	run->program = program;
+	run->ncolumns = program->ncolumns;
 	run->source = source;
 	run->host = host;
 	run->bytes = calloc(n, sizeof(GpucolBytesUse));
@@ -1162,6 +1150,68 @@ noted_bytes(const GpucolRun *run)
 	for (size_t i = 0; i < n; i++)
 		bytes += (uint64_t) run->noted->chunks[i].nrows * GPUCOL_ROW_BYTES;
 	return bytes;
+}
+
+/* Ask what is missing of the noted segments, and then take the request back. */
+static GpucolStatus
+ask_missing(GpucolRun *run, GpucolGpuLacking *lacking, const char **why)
+{
+	bool		answered;
+	size_t		size;
+
+	run->wire = gpucol_wire_acquire(run->source, why);
+	if (run->wire == NULL)
+		return refuse(why, GPUCOL_DEVICE_LOST, *why);
+	if (!announce(run, GPUCOL_WIRE_RUN_PREFETCH, &answered, &size))
+		return lost(why);
+	if (!answered)
+	{
+		lacking->need = run->payload;
+		lacking->n = size / sizeof(GpucolWireNeed);
+		run->payload = NULL;
+		if (!gpucol_wire_send(run->wire, GPUCOL_WIRE_CANCEL, NULL, 0, NULL, 0) ||
+			!gpucol_wire_receive(run->wire, GPUCOL_WIRE_RESULT, &run->payload, &size))
+			return lost(why);
+	}
+	if (size != sizeof(run->result))
+		return lost(why);
+	memcpy(&run->result, run->payload, size);
+	if (!answered)
+		run->result.status = GPUCOL_OK;
+	end_exchange(run);
+	return run->result.status == GPUCOL_OK ? GPUCOL_OK :
+		refuse(why, (GpucolStatus) run->result.status, run->result.reason);
+}
+
+GpucolStatus
+gpucol_gpu_ask(const GpucolProgram *program, GpucolSource *source,
+			   GpucolGpuLacking *lacking, const char **why)
+{
+	static GpucolRun *run = NULL;	/* of a call that an error ended */
+	GpucolStatus status;
+
+	cuda_finish(run);
+	run = create_run(program, source, NULL);
+	if (run == NULL)
+		return refuse(why, GPUCOL_OUT_OF_MEMORY, "out of memory");
+	status = examine(run, why);
+	if (status == GPUCOL_OK && (status = read_segments(run)) != GPUCOL_OK)
+		refuse(why, status, "segments could not be read");
+	if (status == GPUCOL_OK)
+		status = ask_missing(run, lacking, why);
+	lacking->noted = run->noted;
+	run->noted = NULL;
+	cuda_finish(run);
+	run = NULL;
+	return status;
+}
+
+void
+gpucol_gpu_lacking_free(GpucolGpuLacking *lacking)
+{
+	gpucol_gpu_noted_release(lacking->noted);
+	free(lacking->need);
+	memset(lacking, 0, sizeof(*lacking));
 }
 
 /* Load what is missing of one segment; the daemon computes nothing. */

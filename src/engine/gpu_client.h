@@ -11,6 +11,7 @@
 #define GPUCOL_ENGINE_GPU_CLIENT_H
 
 #include "engine/engine.h"
+#include "engine/gpu_noted.h"
 
 /* What the processes that load a table together share. */
 typedef struct GpucolGpuPrefetch
@@ -27,5 +28,34 @@ typedef struct GpucolGpuPrefetch
 extern GpucolStatus gpucol_gpu_prefetch(const GpucolProgram *program,
 										GpucolSource *source,
 										GpucolGpuPrefetch *figures, const char **why);
+
+/* What the devices lack of a table's columns. */
+typedef struct GpucolGpuLacking
+{
+	GpucolGpuNoted *noted;		/* the table's segments */
+	GpucolWireNeed *need;		/* [n], by segment; malloc'd */
+	size_t		n;
+} GpucolGpuLacking;
+
+/*
+ * Ask what is lacking of the columns of a program (none of bytes), and fits.  *lacking
+ * is to be freed in any case; empty (zeroed) before.
+ */
+extern GpucolStatus gpucol_gpu_ask(const GpucolProgram *program, GpucolSource *source,
+								   GpucolGpuLacking *lacking, const char **why);
+extern void gpucol_gpu_lacking_free(GpucolGpuLacking *lacking);
+
+/* Streams of a chunk that the device has a use for: bit k for stream k. */
+extern uint32_t gpucol_gpu_chunk_streams(GpucolBytesUse use, const GpucolChunkDesc *desc);
+
+/*
+ * gpucol_gpu_prefetch by so many threads beside this one (gpu_load.c), for a source that
+ * no other process draws from.  Where an error or an exit of the process may unwind,
+ * gpucol_gpu_load_abandon must be called before any pin is given back.
+ */
+extern GpucolStatus gpucol_gpu_load(const GpucolProgram *program, GpucolSource *source,
+									int nthreads, GpucolGpuPrefetch *figures,
+									const char **why);
+extern void gpucol_gpu_load_abandon(void);
 
 #endif							/* GPUCOL_ENGINE_GPU_CLIENT_H */

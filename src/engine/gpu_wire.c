@@ -30,7 +30,9 @@
 #include "engine/gpu_wire.h"
 #include "service/service.h"
 
-#define GPUCOL_SLAB_PARTS	4
+#define GPUCOL_SLAB_PARTS	4	/* at most */
+#define GPUCOL_THREAD_PARTS	2	/* of a thread's slab */
+#define THREAD_WAIT_MS		10	/* then a thread looks whether it is to end */
 #define GPUCOL_SLAB_PART	((size_t) 4 << 20)
 #define GPUCOL_LARGE_RESULT ((uint64_t) 256 << 10)
 #define GPUCOL_INLINE_PIECE	((uint64_t) 1 << 20)
@@ -47,7 +49,9 @@ struct GpucolWire
 	bool		(*cancelled) (void *);	/* or what is asked instead */
 	void	   *context;
 	time_t		deadline;		/* when to give up; 0 = never */
-	char	   *slab;			/* GPUCOL_SLAB_PARTS parts, or NULL */
+	bool		by_thread;		/* used by a thread, not by the process's own */
+	char	   *slab;			/* nparts parts, or NULL */
+	int			nparts;
 	bool		no_slab;		/* there is no memory for one: all goes inline */
 	int			part;			/* being filled */
 	size_t		used;			/* bytes of it */
@@ -65,7 +69,7 @@ struct GpucolWire
 static GpucolWire connection = {.fd = -1};
 static const GpucolResidency *residency;	/* of the last daemon, or NULL */
 static time_t shunned_until;	/* 0 = never was */
-static GpucolWireResult failure;	/* status GPUCOL_OK: none was told */
+static _Thread_local GpucolWireResult failure;	/* status GPUCOL_OK: none was told */
 
 /* Keep a RESULT that came in place of what was awaited. */
 static void
@@ -111,6 +115,13 @@ clear_slab(GpucolWire *wire)
 		move(wire->reader);
 }
 
+/* Bytes of a connection's slab. */
+static size_t
+slab_size(const GpucolWire *wire)
+{
+	return (size_t) wire->nparts * GPUCOL_SLAB_PART;
+}
+
 /* Close a connection; after close() the slab is not this process's any more. */
 static void
 disconnect(GpucolWire *wire)
@@ -119,7 +130,7 @@ disconnect(GpucolWire *wire)
 	if (wire->fd >= 0)
 		close(wire->fd);
 	if (wire->slab != NULL)
-		munmap(wire->slab, GPUCOL_SLAB_PARTS * GPUCOL_SLAB_PART);
+		munmap(wire->slab, slab_size(wire));
 	if (wire == &connection && residency != NULL)
 	{
 		munmap((void *) residency, sizeof(GpucolResidency));
@@ -159,7 +170,14 @@ now(void)
 static bool
 pause_on(GpucolWire *wire, bool writable)
 {
-	gpucol_service.wait(wire->fd, writable);
+	if (wire->by_thread)
+	{
+		struct pollfd p = {wire->fd, writable ? POLLOUT : POLLIN, 0};
+
+		poll(&p, 1, THREAD_WAIT_MS);
+	}
+	else
+		gpucol_service.wait(wire->fd, writable);
 	if (wire->source != NULL)
 		wire->source->ops->check_interrupts(wire->source);
 	return (wire->cancelled == NULL || !wire->cancelled(wire->context)) &&
@@ -459,7 +477,7 @@ greet(GpucolWire *wire, const char **why)
 		receive_with(wire, &header, sizeof(header), &fd);
 	if (!ok)
 	{
-		if (now() >= deadline)
+		if (now() >= deadline && !wire->by_thread)
 			shunned_until = now() + SHUN_SECONDS;
 		*why = "device daemon does not answer";
 		return false;
@@ -474,7 +492,9 @@ greet(GpucolWire *wire, const char **why)
 		*why = "device daemon speaks another version";
 		return false;
 	}
-	if (fd >= 0)
+	if (fd >= 0 && wire->by_thread)
+		close(fd);
+	else if (fd >= 0)
 		map_residency(fd);
 	wire->deadline = 0;
 	return true;
@@ -542,6 +562,30 @@ gpucol_wire_open(const char **why)
 	disconnect(wire);
 	free(wire);
 	return NULL;
+}
+
+GpucolWire *
+gpucol_wire_adopt(int fd, bool (*cancelled) (void *), void *context)
+{
+	GpucolWire *wire = calloc(1, sizeof(GpucolWire));
+
+	if (wire == NULL)
+	{
+		close(fd);
+		return NULL;
+	}
+	wire->fd = fd;
+	wire->busy = wire->by_thread = true;
+	gpucol_wire_watch_cancel(wire, cancelled, context);
+	return wire;
+}
+
+bool
+gpucol_wire_greet(GpucolWire *wire)
+{
+	const char *why;
+
+	return greet(wire, &why);
 }
 
 void
@@ -615,7 +659,8 @@ take_done(GpucolWire *wire)
 static bool
 make_slab(GpucolWire *wire)
 {
-	size_t		size = GPUCOL_SLAB_PARTS * GPUCOL_SLAB_PART;
+	int			nparts = wire->by_thread ? GPUCOL_THREAD_PARTS : GPUCOL_SLAB_PARTS;
+	size_t		size = (size_t) nparts * GPUCOL_SLAB_PART;
 	GpucolWireSlab slab = {size};
 	GpucolWireHeader header;
 	int			fd = -1;
@@ -641,6 +686,7 @@ make_slab(GpucolWire *wire)
 		return false;
 	}
 	wire->slab = p;
+	wire->nparts = nparts;
 	return true;
 }
 
@@ -669,7 +715,7 @@ room(GpucolWire *wire, size_t *n)
 {
 	if (wire->used == GPUCOL_SLAB_PART)
 	{
-		wire->part = (wire->part + 1) % GPUCOL_SLAB_PARTS;
+		wire->part = (wire->part + 1) % wire->nparts;
 		wire->used = 0;
 	}
 	while (wire->used == 0 && wire->pending[wire->part] > 0)
@@ -742,10 +788,30 @@ gpucol_wire_put(GpucolWire *wire, GpucolPutKind kind, uint32_t a, uint32_t b,
 static bool
 slab_holds(GpucolWire *wire, uint64_t n)
 {
-	if (wire->slab != NULL && n <= GPUCOL_SLAB_PARTS * GPUCOL_SLAB_PART)
+	if (wire->slab != NULL && n <= slab_size(wire))
 		return true;
 	disconnect(wire);
 	return false;
+}
+
+bool
+gpucol_wire_put_rows(GpucolWire *wire, GpucolPutKind kind, uint32_t a, uint32_t b,
+					 uint64_t total, uint64_t *offset, const GpucolRows *window,
+					 uint32_t row, uint32_t n)
+{
+	while (n > 0)
+	{
+		uint32_t	left = GPUCOL_PAGE_ROWS - row % GPUCOL_PAGE_ROWS;
+		uint32_t	take = n < left ? n : left;
+
+		if (!gpucol_wire_put(wire, kind, a, b, total, *offset, gpucol_rows_at(window, row, take, NULL),
+							 (uint64_t) take * GPUCOL_ROW_BYTES))
+			return false;
+		*offset += (uint64_t) take * GPUCOL_ROW_BYTES;
+		row += take;
+		n -= take;
+	}
+	return true;
 }
 
 bool

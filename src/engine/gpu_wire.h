@@ -35,6 +35,15 @@ extern GpucolWire *gpucol_wire_open(const char **why);
 extern void gpucol_wire_close(GpucolWire *wire);
 
 /*
+ * A connection over a socket to the daemon, for a thread that may call nothing of
+ * the server: waits by itself, and every some milliseconds asks cancelled(context),
+ * as gpucol_wire_watch_cancel says.  Its slab is half as large.  The thread greets the
+ * daemon first.  NULL: out of memory; the socket is closed.
+ */
+extern GpucolWire *gpucol_wire_adopt(int fd, bool (*cancelled) (void *), void *context);
+extern bool gpucol_wire_greet(GpucolWire *wire);
+
+/*
  * Rows and bytes of a table's column that are resident on the devices, as far as
  * the daemon has told; zero if it has not.
  */
@@ -63,7 +72,7 @@ extern void gpucol_wire_release(GpucolWire *wire);
 extern void gpucol_wire_drop(void);
 
 /*
- * What the daemon said when it ended a request early; GPUCOL_DEVICE_LOST and a
+ * What the daemon said when it ended this thread's request early; GPUCOL_DEVICE_LOST and a
  * general reason if it said nothing.
  */
 extern GpucolStatus gpucol_wire_failure(const char **why);
@@ -103,6 +112,14 @@ extern bool gpucol_wire_receive_either(GpucolWire *wire, GpucolWireType type,
 extern bool gpucol_wire_put(GpucolWire *wire, GpucolPutKind kind, uint32_t a,
 							uint32_t b, uint64_t total, uint64_t offset,
 							const void *data, uint64_t length);
+
+/*
+ * Send n word rows of a segment from `row` on, which a window shows, at *offset of an
+ * object of `total` bytes; moves *offset.
+ */
+extern bool gpucol_wire_put_rows(GpucolWire *wire, GpucolPutKind kind, uint32_t a,
+								 uint32_t b, uint64_t total, uint64_t *offset,
+								 const GpucolRows *window, uint32_t row, uint32_t n);
 
 /*
  * Copy a result of n bytes that lies in the slab; false, and the connection dropped,

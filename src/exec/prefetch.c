@@ -1,16 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * prefetch.c
- *	  Loading a table's columns into device memory by several processes:
- *	  gpucol.prefetch(regclass), and what a query does that finds little there.
+ *	  Loading a table's columns into device memory: gpucol.prefetch(regclass), and
+ *	  what a query does that finds little there.
  *
- * One process pins, verifies and copies pages at a few GB/s, a device takes more
- * than 50.  So the segments are dealt to parallel workers as a parallel scan deals
- * them; each has its own connection to the daemon and its own shared memory, which
- * the daemon has pinned, and sends one segment after the other.
+ * One thread verifies and copies pages at a few GB/s, a device takes more than 50.
+ * Where the table lies in shared buffers, threads of this process do it (engine/gpu_load.c),
+ * while it pins: they start in no time.  Where pages must be read first, that is what
+ * takes long, and threads may not do it: then the segments are dealt to
+ * parallel workers as a parallel scan deals them; each reads, has its own connection
+ * to the daemon and its own shared memory, and sends one segment after the other.
+ * A worker takes about 8 ms to start (a process, its connection to the database).
  *
- * The workers are PostgreSQL's, from max_parallel_workers; without any, the
- * process works alone.
+ * The workers are PostgreSQL's, from max_parallel_workers, the threads as many as
+ * gpucol.cpu_threads says; without any, the process works alone.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,6 +25,7 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
+#include "storage/ipc.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -40,10 +44,14 @@
 PG_FUNCTION_INFO_V1(gpucol_prefetch);
 
 /* What is missing below this is loaded by the run itself. */
-#define WORTH_BYTES		(128.0 * 1024 * 1024)
+#define WORTH_BYTES		(32.0 * 1024 * 1024)
 
 /* Pages that are worth a worker. */
 #define PAGES_PER_WORKER	4096
+
+/* Pages that are looked for in shared buffers, and how many must be there. */
+#define SAMPLE_PAGES		64
+#define SAMPLE_BUFFERED		56
 
 /* Parts of the shared memory. */
 #define KEY_SHARED		UINT64CONST(0x6770000000000001)
@@ -99,9 +107,19 @@ make_program(Relation rel, const Bitmapset *attnums)
 	return program;
 }
 
-/* One process's part; `parallel` is the scan's shared state, or NULL. */
+/* An error or the end of the process while threads read pinned pages. */
+static void
+abandon(int code pg_attribute_unused(), Datum arg pg_attribute_unused())
+{
+	gpucol_gpu_load_abandon();
+}
+
+/*
+ * One process's part, by so many threads beside its own; `parallel` is the scan's
+ * shared state, or NULL.
+ */
 static GpucolStatus
-load(Relation rel, const GpucolProgram *program, void *parallel,
+load(Relation rel, const GpucolProgram *program, int nthreads, void *parallel,
 	 GpucolGpuPrefetch *figures, const char **why)
 {
 	GpucolSource *source;
@@ -110,7 +128,12 @@ load(Relation rel, const GpucolProgram *program, void *parallel,
 	source = gpucol_source_open(rel, GetActiveSnapshot(),
 								GPUCOL_PROGRAM_ARRAY(program, GpucolProgramColumn, columns),
 								program->ncolumns, parallel);
-	status = gpucol_gpu_prefetch(program, source, figures, why);
+	PG_ENSURE_ERROR_CLEANUP(abandon, (Datum) 0);
+	{
+		status = nthreads > 0 ? gpucol_gpu_load(program, source, nthreads, figures, why) :
+			gpucol_gpu_prefetch(program, source, figures, why);
+	}
+	PG_END_ENSURE_ERROR_CLEANUP(abandon, (Datum) 0);
 	gpucol_source_close(source);
 	return status;
 }
@@ -124,7 +147,7 @@ gpucol_prefetch_worker(dsm_segment *seg pg_attribute_unused(), shm_toc *toc)
 	const char *why = "";
 	GpucolStatus status;
 
-	status = load(rel, shm_toc_lookup(toc, KEY_PROGRAM, false),
+	status = load(rel, shm_toc_lookup(toc, KEY_PROGRAM, false), 0,
 				  shm_toc_lookup(toc, KEY_SOURCE, false), &shared->figures, &why);
 	table_close(rel, AccessShareLock);
 	if (status == GPUCOL_OK || pg_atomic_fetch_add_u32(&shared->failed, 1) > 0)
@@ -179,7 +202,7 @@ load_together(Relation rel, const GpucolProgram *program, int nworkers,
 	ereport(DEBUG1,
 			(errmsg_internal("gpucol: %d workers load columns of table \"%s\"",
 							 pcxt->nworkers_launched, RelationGetRelationName(rel))));
-	status = load(rel, program, source, &shared->figures, why);
+	status = load(rel, program, 0, source, &shared->figures, why);
 	WaitForParallelWorkersToFinish(pcxt);
 	*figures = shared->figures;
 	if (status == GPUCOL_OK && pg_atomic_read_u32(&shared->failed) > 0)
@@ -193,28 +216,57 @@ load_together(Relation rel, const GpucolProgram *program, int nworkers,
 	return status;
 }
 
-/* Processes that are worth it, beside this one. */
+/* May others help this process with a table? */
+static bool
+may_share(Relation rel)
+{
+	return !IsParallelWorker() && !RelationUsesLocalBuffers(rel);
+}
+
+/* Does nearly all of a table lie in shared buffers? */
+static bool
+is_buffered(Relation rel)
+{
+	uint64		pages = RelationGetNumberOfBlocks(rel);
+	int			found = 0;
+
+	for (uint64 i = 0; i < SAMPLE_PAGES && pages > 0; i++)
+		found += BufferIsValid(PrefetchBuffer(rel, MAIN_FORKNUM, pages * i / SAMPLE_PAGES).recent_buffer);
+	return found >= SAMPLE_BUFFERED;
+}
+
+/* Processes that are worth it, beside this one, for a share of a table's columns. */
 static int
 count_workers(Relation rel, double share)
 {
 	BlockNumber pages = RelationGetNumberOfBlocks(rel);
 
-	if (IsParallelWorker() || RelationUsesLocalBuffers(rel))
-		return 0;
 	return Min(Min(gpucol_cost_threads(pages) - 1, max_parallel_workers),
 			   (int) (pages * share / PAGES_PER_WORKER));
 }
 
-/* Load the columns of a program. */
+/* Load the columns of a program, a share of the table's. */
 static GpucolStatus
-load_columns(Relation rel, const GpucolProgram *program, int nworkers,
+load_columns(Relation rel, const GpucolProgram *program, double share,
 			 GpucolGpuPrefetch *figures, const char **why)
 {
+	int			nthreads = 0;
+	int			nworkers = 0;
+
 	memset(figures, 0, sizeof(*figures));
 	/* rows that this transaction has buffered; parallel mode forbids to write */
 	gpucol_writer_flush(rel);
-	return nworkers > 0 ? load_together(rel, program, nworkers, figures, why) :
-		load(rel, program, NULL, figures, why);
+	if (may_share(rel))
+	{
+		nthreads = gpucol_cost_threads(RelationGetNumberOfBlocks(rel)) - 1;
+		nworkers = count_workers(rel, share);
+	}
+	if (nworkers > 0 && (nthreads == 0 || !is_buffered(rel)))
+		return load_together(rel, program, nworkers, figures, why);
+	ereport(DEBUG1,
+			(errmsg_internal("gpucol: %d threads load columns of table \"%s\"",
+							 nthreads, RelationGetRelationName(rel))));
+	return load(rel, program, nthreads, NULL, figures, why);
 }
 
 void
@@ -225,7 +277,6 @@ gpucol_prefetch_for(GpucolExec *exec)
 	GpucolDeviceEstimate estimate;
 	GpucolGpuPrefetch figures;
 	const char *why;
-	int			nworkers;
 
 	if (exec->rel == NULL || exec->nparts > 0 || exec->parallel != NULL ||
 		exec->source->storage[0] == 0)
@@ -238,10 +289,10 @@ gpucol_prefetch_for(GpucolExec *exec)
 	gpucol_device_estimate(exec, attnums, &estimate);
 	if (!estimate.fits || estimate.bytes - estimate.resident < WORTH_BYTES)
 		return;
-	nworkers = count_workers(exec->rel, (double) bms_num_members(attnums) /
-							 Max(RelationGetNumberOfAttributes(exec->rel), 1));
-	if (nworkers > 0)
-		(void) load_columns(exec->rel, make_program(exec->rel, attnums), nworkers, &figures, &why);
+	if (may_share(exec->rel))
+		(void) load_columns(exec->rel, make_program(exec->rel, attnums),
+							(double) bms_num_members(attnums) /
+							Max(RelationGetNumberOfAttributes(exec->rel), 1), &figures, &why);
 }
 
 Datum
@@ -265,7 +316,7 @@ gpucol_prefetch(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("CUDA engine is not available"),
 				 errdetail("Reason: %s.", why)));
-	status = load_columns(rel, make_program(rel, NULL), count_workers(rel, 1.0), &figures, &why);
+	status = load_columns(rel, make_program(rel, NULL), 1.0, &figures, &why);
 	if (status != GPUCOL_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

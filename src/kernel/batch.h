@@ -9,9 +9,9 @@
  * only this interface; tests implement it over arrays.
  *
  * Threads: every function of a source is called from the thread that created
- * it.  The memory of a mapped window may be read by any thread until it is
- * unmapped, so an engine maps a range of vectors, deals it to its threads, and
- * unmaps when they are done.
+ * it, but for verify.  The memory of a mapped window may be read by any thread
+ * until it is unmapped, so an engine maps a range of vectors, deals it to its
+ * threads, and unmaps when they are done.
  *
  * Freestanding C: may be included by C, C++ and CUDA.
  *
@@ -139,6 +139,18 @@ typedef struct GpucolSourceOps
 						 int slot, GpucolStreamKind stream,
 						 uint32_t row, uint32_t nrows, GpucolRows *out);
 	void		(*unmap) (GpucolSource *source, GpucolRows *window);
+
+	/*
+	 * The same as map for a window that other threads will read: checksums that
+	 * are still to be verified are left to them.  `verify` may be called by any
+	 * thread, while the window is mapped, for each page (from 0) before it is
+	 * read; false: the page is corrupt, and map would raise the error.  NULL, both
+	 * of them, in a source that cannot tell the two apart.
+	 */
+	GpucolStatus (*lend) (GpucolSource *source, const GpucolSegment *segment,
+						  int slot, GpucolStreamKind stream,
+						  uint32_t row, uint32_t nrows, GpucolRows *out);
+	bool		(*verify) (const GpucolRows *window, uint32_t page);
 
 	/* Next batch of delta rows; GPUCOL_OK or GPUCOL_END. */
 	GpucolStatus (*next_delta) (GpucolSource *source, GpucolDelta *out);

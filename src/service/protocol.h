@@ -63,7 +63,7 @@
 #include "kernel/shape.h"
 
 #define GPUCOL_WIRE_MAGIC		0x44475047	/* "GPGD" */
-#define GPUCOL_WIRE_VERSION		8
+#define GPUCOL_WIRE_VERSION		9
 #define GPUCOL_WIRE_SOCKET		"gpucol_gpud.sock"	/* in the data directory */
 #define GPUCOL_WIRE_MAX_PAYLOAD (64u << 20)
 #define GPUCOL_WIRE_INLINE		(32u << 10)
@@ -154,6 +154,9 @@ typedef struct GpucolWireRun
 	uint32_t	nobjects;		/* that come before the pieces */
 	uint32_t	flags;
 	uint32_t	list;			/* with RUN_KEEP and RUN_LIST: its number */
+	uint32_t	turn;			/* number of the first segment in its table: what is
+								 * nowhere yet is dealt to the devices by number */
+	uint32_t	unused;
 	uint32_t	distinct[16];	/* numbers given for slot i of BYTES, i < 16 */
 } GpucolWireRun;
 

@@ -68,6 +68,9 @@ typedef struct ArraySource
 	char	  **windows[ARRAY_MAX_COLUMNS * 4];	/* mapped now */
 	long		calls;
 	long		fail_at;		/* longjmp in this call; 0 = never */
+	long		corrupt_at;		/* the page of this number, among those that verify()
+								 * sees, is corrupt; 0 = none */
+	_Atomic long verified;
 	jmp_buf		jump;
 } ArraySource;
 
@@ -195,6 +198,26 @@ array_source_map(GpucolSource *base, const GpucolSegment *segment, int slot,
 	return GPUCOL_OK;
 }
 
+/* A lent window is a mapped one. */
+static inline GpucolStatus
+array_source_lend(GpucolSource *base, const GpucolSegment *segment, int slot,
+				  GpucolStreamKind stream, uint32_t row, uint32_t nrows,
+				  GpucolRows *out)
+{
+	return array_source_map(base, segment, slot, stream, row, nrows, out);
+}
+
+/* Of the source that was made last: a window does not know its own. */
+static ArraySource *array_verifier;
+
+static inline bool
+array_source_verify(const GpucolRows *window, uint32_t page)
+{
+	if (page >= window->npages)
+		abort();
+	return ++array_verifier->verified != array_verifier->corrupt_at;
+}
+
 static inline void
 array_source_unmap(GpucolSource *base, GpucolRows *window)
 {
@@ -269,6 +292,8 @@ static const GpucolSourceOps array_source_ops = {
 	.next_segment = array_source_next_segment,
 	.map = array_source_map,
 	.unmap = array_source_unmap,
+	.lend = array_source_lend,
+	.verify = array_source_verify,
 	.next_delta = array_source_next_delta,
 	.rescan = array_source_rescan,
 	.check_interrupts = array_source_interrupts,
@@ -285,6 +310,7 @@ array_source_init(ArraySource *source, const ArrayTable *table,
 	source->base.max_window_rows = max_window_rows;
 	source->table = table;
 	source->strict = strict;
+	array_verifier = source;
 }
 
 /* What a host does with windows left by a longjmp; not for strict sources. */

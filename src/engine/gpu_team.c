@@ -1,0 +1,397 @@
+/*-------------------------------------------------------------------------
+ *
+ * gpu_team.c
+ *	  Threads that copy pinned pages to the device daemon (gpu_team.h).
+ *
+ * The threads are as many as processors: one copies and verifies at 4 to 6 GB/s, a
+ * device takes more than 50.  A job is a few MB, so a thread waits for the daemon
+ * (its look-up, and the copy to the device of what is in its slab) for a small part
+ * of its time, in which others use its processor.  All signals are blocked in the
+ * threads; they call their connection (gpu_wire.h), the source's verify and memory
+ * functions of C, nothing else.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "engine/gpu_team.h"
+#include "engine/gpu_wire.h"
+#include "service/service.h"
+
+#define COLLECT_WAIT_NS		5000000L
+
+typedef struct Member
+{
+	GpucolGpuTeam *team;
+	pthread_t	thread;
+	GpucolWire *wire;
+	GpucolGpuJob *job;			/* at work on; by the lock */
+} Member;
+
+struct GpucolGpuTeam
+{
+	pthread_mutex_t lock;
+	pthread_cond_t wake;		/* there is something to do, or the end has come */
+	pthread_cond_t done;		/* there is something to collect */
+	GpucolGpuJob *todo;			/* first in, first out */
+	GpucolGpuJob **todo_end;
+	GpucolGpuJob *finished;
+	int			alive;			/* threads that take jobs */
+	_Atomic bool stop;
+	bool		(*verify) (const GpucolRows *, uint32_t);
+	int			nmembers;
+	Member		members[];
+};
+
+/* The process's team. */
+static GpucolGpuTeam *current = NULL;
+
+/* ---- in the threads ---- */
+
+static bool
+is_stopped(void *team)
+{
+	return ((GpucolGpuTeam *) team)->stop;
+}
+
+/* A job cannot be done over this connection. */
+static GpucolStatus
+lost(GpucolGpuJob *job)
+{
+	const char *why;
+	GpucolStatus status = gpucol_wire_failure(&why);
+
+	snprintf(job->why, sizeof(job->why), "%s", why);
+	return status;
+}
+
+/* Send a stream of a chunk, page by page. */
+static GpucolStatus
+send_rows(Member *member, const GpucolGpuPiece *piece, const GpucolGpuRows *rows,
+		  uint64_t total, uint64_t *offset)
+{
+	for (uint32_t done = 0; done < rows->nrows;)
+	{
+		uint32_t	row = rows->row + done;
+		uint32_t	left = GPUCOL_PAGE_ROWS - row % GPUCOL_PAGE_ROWS;
+		uint32_t	take = rows->nrows - done < left ? rows->nrows - done : left;
+
+		if (member->team->stop)
+			return GPUCOL_CANCELLED;
+		if (!member->team->verify(&rows->window, row / GPUCOL_PAGE_ROWS - rows->window.first_page))
+			return GPUCOL_CORRUPT;
+		if (!gpucol_wire_put_rows(member->wire, piece->kind, 0, piece->slot, total, offset,
+								  &rows->window, row, take))
+			return GPUCOL_DEVICE_LOST;
+		done += take;
+	}
+	return GPUCOL_OK;
+}
+
+/* Send a chunk. */
+static GpucolStatus
+send_chunk(Member *member, GpucolGpuJob *job, const GpucolGpuPiece *piece)
+{
+	uint64_t	total = sizeof(piece->head);
+	uint64_t	offset = sizeof(piece->head);
+	GpucolStatus status = GPUCOL_OK;
+
+	for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
+		if (piece->head.present >> k & 1)
+			total += (uint64_t) piece->streams[k].nrows * GPUCOL_ROW_BYTES;
+	if (!gpucol_wire_put(member->wire, piece->kind, 0, piece->slot, total, 0,
+						 &piece->head, sizeof(piece->head)))
+		return GPUCOL_DEVICE_LOST;
+	for (int k = 0; k < GPUCOL_STREAM_COUNT && status == GPUCOL_OK; k++)
+		if (piece->head.present >> k & 1)
+			status = send_rows(member, piece, &piece->streams[k], total, &offset);
+	job->sent += total - sizeof(piece->head);
+	return status;
+}
+
+/* Send what the daemon needs of a job. */
+static GpucolStatus
+send_needed(Member *member, GpucolGpuJob *job, const GpucolWireNeed *need, size_t n)
+{
+	GpucolStatus status = GPUCOL_OK;
+
+	for (size_t i = 0; i < n && status == GPUCOL_OK; i++)
+	{
+		const GpucolGpuPiece *piece = NULL;
+
+		for (uint32_t k = 0; k < job->npieces; k++)
+			if (job->pieces[k].kind == need[i].kind && job->pieces[k].slot == need[i].slot)
+				piece = &job->pieces[k];
+		if (piece == NULL || need[i].segment != 0)
+			return GPUCOL_DEVICE_LOST;
+		if (piece->kind == GPUCOL_PUT_CHUNK)
+			status = send_chunk(member, job, piece);
+		else if (!gpucol_wire_put(member->wire, piece->kind, 0, piece->slot, piece->size, 0,
+								  piece->data, piece->size))
+			status = GPUCOL_DEVICE_LOST;
+	}
+	return status == GPUCOL_OK && !gpucol_wire_flush(member->wire) ? GPUCOL_DEVICE_LOST : status;
+}
+
+/* Read the result's head; false: the connection is of no more use. */
+static bool
+take_result(GpucolGpuJob *job, const void *payload, size_t size)
+{
+	GpucolWireResult result;
+
+	if (size != sizeof(result))
+	{
+		job->status = lost(job);
+		return false;
+	}
+	memcpy(&result, payload, sizeof(result));
+	job->status = (GpucolStatus) result.status;
+	snprintf(job->why, sizeof(job->why), "%.*s", (int) sizeof(result.reason), result.reason);
+	return !result.closing;
+}
+
+/* Do a job; false: the connection is of no more use. */
+static bool
+do_job(Member *member, GpucolGpuJob *job)
+{
+	GpucolWire *wire = member->wire;
+	void	   *payload = NULL;
+	size_t		size;
+	bool		answered = false;
+	bool		goes_on;
+
+	job->status = GPUCOL_OK;
+	if (!gpucol_wire_send(wire, GPUCOL_WIRE_RUN, job->message, job->message_size, NULL, 0) ||
+		!gpucol_wire_receive_either(wire, GPUCOL_WIRE_NEED, GPUCOL_WIRE_RESULT, &answered, &payload, &size))
+		job->status = lost(job);
+	else if (!answered)
+	{
+		job->status = send_needed(member, job, payload, size / sizeof(GpucolWireNeed));
+		free(payload);
+		payload = NULL;
+		if (job->status == GPUCOL_DEVICE_LOST ||
+			(job->status == GPUCOL_OK && !gpucol_wire_receive(wire, GPUCOL_WIRE_RESULT, &payload, &size)))
+			job->status = lost(job);
+	}
+	goes_on = job->status == GPUCOL_OK && take_result(job, payload, size);
+	free(payload);
+	return goes_on;
+}
+
+/* Take the next job; NULL: the team ends. */
+static GpucolGpuJob *
+take_job(Member *member)
+{
+	GpucolGpuTeam *team = member->team;
+
+	pthread_mutex_lock(&team->lock);
+	while (team->todo == NULL && !team->stop)
+		pthread_cond_wait(&team->wake, &team->lock);
+	if (!team->stop)
+	{
+		member->job = team->todo;
+		team->todo = member->job->next;
+		if (team->todo == NULL)
+			team->todo_end = &team->todo;
+	}
+	pthread_mutex_unlock(&team->lock);
+	return member->job;
+}
+
+/* A job is done. */
+static void
+finish_job(Member *member)
+{
+	GpucolGpuTeam *team = member->team;
+
+	pthread_mutex_lock(&team->lock);
+	member->job->next = team->finished;
+	team->finished = member->job;
+	member->job = NULL;
+	pthread_cond_signal(&team->done);
+	pthread_mutex_unlock(&team->lock);
+}
+
+static void *
+thread_main(void *arg)
+{
+	Member	   *member = arg;
+	bool		goes_on = gpucol_wire_greet(member->wire);
+
+	while (goes_on && take_job(member) != NULL)
+	{
+		goes_on = do_job(member, member->job);
+		finish_job(member);
+	}
+	pthread_mutex_lock(&member->team->lock);
+	member->team->alive--;
+	pthread_cond_signal(&member->team->done);
+	pthread_mutex_unlock(&member->team->lock);
+	return NULL;
+}
+
+/* ---- in the process's own thread ---- */
+
+/* Start one more thread; false if that fails. */
+static bool
+start_member(GpucolGpuTeam *team)
+{
+	Member	   *member = &team->members[team->nmembers];
+	int			fd = gpucol_service.try_connect();
+
+	member->team = team;
+	member->wire = fd < 0 ? NULL : gpucol_wire_adopt(fd, is_stopped, team);
+	if (member->wire == NULL)
+		return false;
+	team->alive++;
+	if (pthread_create(&member->thread, NULL, thread_main, member) == 0)
+	{
+		team->nmembers++;
+		return true;
+	}
+	team->alive--;
+	gpucol_wire_close(member->wire);
+	return false;
+}
+
+GpucolGpuTeam *
+gpucol_gpu_team_start(int nthreads, bool (*verify) (const GpucolRows *, uint32_t))
+{
+	GpucolGpuTeam *team;
+	sigset_t	all;
+	sigset_t	old;
+
+	nthreads = nthreads < GPUCOL_GPU_TEAM_MAX ? nthreads : GPUCOL_GPU_TEAM_MAX;
+	team = calloc(1, sizeof(GpucolGpuTeam) + sizeof(Member) * (size_t) nthreads);
+	if (team == NULL)
+		return NULL;
+	pthread_mutex_init(&team->lock, NULL);
+	pthread_cond_init(&team->wake, NULL);
+	pthread_cond_init(&team->done, NULL);
+	team->todo_end = &team->todo;
+	team->verify = verify;
+	current = team;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	pthread_mutex_lock(&team->lock);	/* of `alive` */
+	while (team->nmembers < nthreads && start_member(team))
+		;
+	pthread_mutex_unlock(&team->lock);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (team->nmembers > 0)
+		return team;
+	gpucol_gpu_team_stop();
+	return NULL;
+}
+
+GpucolGpuJob *
+gpucol_gpu_team_job(uint32_t npieces)
+{
+	return calloc(1, sizeof(GpucolGpuJob) + sizeof(GpucolGpuPiece) * npieces);
+}
+
+void
+gpucol_gpu_team_free_job(GpucolGpuJob *job)
+{
+	for (uint32_t i = 0; i < job->npieces; i++)
+		free(job->pieces[i].data);
+	free(job->message);
+	free(job);
+}
+
+void
+gpucol_gpu_team_submit(GpucolGpuTeam *team, GpucolGpuJob *job)
+{
+	job->next = NULL;
+	pthread_mutex_lock(&team->lock);
+	*team->todo_end = job;
+	team->todo_end = &job->next;
+	pthread_cond_signal(&team->wake);
+	pthread_mutex_unlock(&team->lock);
+}
+
+/* Take a job that nobody is left to do.  Locked. */
+static GpucolGpuJob *
+take_abandoned(GpucolGpuTeam *team)
+{
+	GpucolGpuJob *job = team->todo;
+
+	if (team->alive > 0 || job == NULL)
+		return NULL;
+	team->todo = job->next;
+	if (team->todo == NULL)
+		team->todo_end = &team->todo;
+	job->status = GPUCOL_DEVICE_LOST;
+	snprintf(job->why, sizeof(job->why), "device daemon was lost");
+	return job;
+}
+
+GpucolGpuJob *
+gpucol_gpu_team_collect(GpucolGpuTeam *team, bool wait)
+{
+	GpucolGpuJob *job;
+
+	pthread_mutex_lock(&team->lock);
+	if (wait && team->finished == NULL && team->alive > 0)
+	{
+		struct timespec until;
+
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += COLLECT_WAIT_NS;
+		until.tv_sec += until.tv_nsec / 1000000000L;
+		until.tv_nsec %= 1000000000L;
+		pthread_cond_timedwait(&team->done, &team->lock, &until);
+	}
+	job = team->finished;
+	if (job != NULL)
+		team->finished = job->next;
+	else
+		job = take_abandoned(team);
+	pthread_mutex_unlock(&team->lock);
+	return job;
+}
+
+/* Put a list before another. */
+static GpucolGpuJob *
+join_lists(GpucolGpuJob *first, GpucolGpuJob *second)
+{
+	GpucolGpuJob **end = &first;
+
+	while (*end != NULL)
+		end = &(*end)->next;
+	*end = second;
+	return first;
+}
+
+GpucolGpuJob *
+gpucol_gpu_team_stop(void)
+{
+	GpucolGpuTeam *team = current;
+	GpucolGpuJob *left = NULL;
+
+	if (team == NULL)
+		return NULL;
+	pthread_mutex_lock(&team->lock);
+	team->stop = true;
+	pthread_cond_broadcast(&team->wake);
+	pthread_mutex_unlock(&team->lock);
+	for (int i = 0; i < team->nmembers; i++)
+	{
+		pthread_join(team->members[i].thread, NULL);
+		gpucol_wire_close(team->members[i].wire);
+	}
+	left = join_lists(team->finished, team->todo);
+	pthread_cond_destroy(&team->done);
+	pthread_cond_destroy(&team->wake);
+	pthread_mutex_destroy(&team->lock);
+	free(team);
+	current = NULL;
+	return left;
+}
