@@ -5,11 +5,11 @@
  *
  * Sorting.  (group, score descending) becomes one radix key, of the scores no more
  * leading bits than tell the rows of a group apart if they are spread at all.  Rows
- * that tie are put into order by the whole score, probability and label by a thread
+ * that tie are put into order by the whole score, probability, label and x-tuple by a thread
  * at the head of each run.  Where a run is long for that, all bits of the scores are
  * sorted by: in one key where they fit 64 bits with the group, else scores first and
  * groups stably after.  Where rows of one score are too many for a thread, they are
- * sorted by label and probability before that.
+ * sorted by x-tuple, label and probability before that.
  *
  * Heap (Algorithm 3 of Chang et al.): one thread a group runs the very loop of the
  * CPU, uncertain/rank_utopk.h, over a heap in shared memory.  It stops early, so
@@ -122,6 +122,8 @@ make_keys(GpucolTopkRows r, KeyShape shape, uint64_t *keys, uint32_t *rows)
 /* Keys of rows in their present order: what they are sorted by, the last of it first. */
 enum KeyOf
 {
+	KEY_X,
+	KEY_X_NULL,
 	KEY_LABEL,
 	KEY_PROBABILITY,
 	KEY_SCORE,
@@ -137,6 +139,12 @@ keys_of_rows(GpucolTopkRows r, KeyOf what, int64_t greatest, const uint32_t *row
 
 		switch (what)
 		{
+			case KEY_X:
+				keys[i] = (uint64_t) r.x[row] ^ (uint64_t) 1 << 63;
+				break;
+			case KEY_X_NULL:
+				keys[i] = r.x_nulls[row];
+				break;
 			case KEY_LABEL:
 				keys[i] = (uint64_t) r.label[row] ^ (uint64_t) 1 << 63;
 				break;
@@ -176,7 +184,11 @@ before(const GpucolTopkRows &r, uint32_t a, uint32_t b)
 		return r.score[a] > r.score[b];
 	if (r.probability[a] != r.probability[b])
 		return r.probability[a] > r.probability[b];
-	return r.label[a] < r.label[b];
+	if (r.label[a] != r.label[b] || r.x == nullptr)
+		return r.label[a] < r.label[b];
+	if (r.x_nulls[a] || r.x_nulls[b])
+		return r.x_nulls[a] < r.x_nulls[b];
+	return r.x[a] < r.x[b];
 }
 
 /* Order each run of ties: Shell sort by its first row.  Runs of more than `most` are left: *long_run. */
@@ -292,6 +304,11 @@ sort_by_all_bits(const GpucolTopkRows &r, KeyShape shape, const SortScratch &s, 
 	error = find_ties(r, s, rows, together ? keys.Current() : nullptr, LONG_TIE, &long_run, stream);
 	if (error != cudaSuccess || long_run == 0)
 		return error;
+	if (r.x != nullptr)
+	{
+		sort_by(r, KEY_X, 64, shape, s, keys, rows, stream);
+		sort_by(r, KEY_X_NULL, 1, shape, s, keys, rows, stream);
+	}
 	sort_by(r, KEY_LABEL, 64, shape, s, keys, rows, stream);
 	sort_by(r, KEY_PROBABILITY, 64, shape, s, keys, rows, stream);
 	if (score_bits > 0)
@@ -374,6 +391,27 @@ gpucol_topk_sort(const GpucolTopkRows &r, uint32_t *starts, double *p,
 	}
 	gpucol_stage(stream, "radix sort");
 	gather<<<blocks, GPUCOL_TOPK_THREADS, 0, stream>>>(r, rows.Current(), p, row, starts);
+	return cudaGetLastError();
+}
+
+cudaError_t
+gpucol_topk_sort_ties(const GpucolTopkRows &r, const uint32_t *sorted, uint32_t *starts, double *p,
+					  uint32_t *row, void *scratch, size_t scratch_bytes, cudaStream_t stream)
+{
+	SortScratch s = carve(scratch, r.nrows);
+	cub::DoubleBuffer<uint32_t> rows(s.rows[0], s.rows[1]);
+	uint32_t	long_run;
+	cudaError_t error;
+
+	if (scratch_bytes < gpucol_topk_sort_scratch(r.nrows))
+		return cudaErrorInvalidValue;
+	cudaMemcpyAsync(rows.Current(), sorted, sizeof(uint32_t) * (size_t) r.nrows, cudaMemcpyDeviceToDevice, stream);
+	error = find_ties(r, s, rows, nullptr, LONG_TIE, &long_run, stream);
+	if (error != cudaSuccess)
+		return error;
+	if (long_run != 0)
+		return gpucol_topk_sort(r, starts, p, row, scratch, scratch_bytes, stream);
+	gather<<<gpucol_launch_blocks(gather, GPUCOL_TOPK_THREADS, 0), GPUCOL_TOPK_THREADS, 0, stream>>>(r, rows.Current(), p, row, starts);
 	return cudaGetLastError();
 }
 

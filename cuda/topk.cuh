@@ -5,8 +5,8 @@
  *	  best rows of a large input.
  *
  * Rows are in device memory as columns: group number, score (int64, greater is
- * better), probability, label (int64).  Answers are those of src/uncertain:
- * order by score, probability, label; ties as rank.h says.
+ * better), probability, label (int64), x-tuple.  Answers are those of src/uncertain:
+ * order by score, probability, label, x-tuple; ties as rank.h says.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,6 +26,8 @@ struct GpucolTopkRows
 	const int64_t *score;
 	const double *probability;
 	const int64_t *label;
+	const int64_t *x;			/* NULL: of no matter, or without an order */
+	const uint8_t *x_nulls;		/* beside x: 1 = none, which comes last */
 };
 
 /* Groups in ranking order: rows [starts[g], starts[g + 1]) of p and row. */
@@ -78,6 +80,15 @@ extern size_t gpucol_topk_sort_scratch(uint32_t nrows);
 extern cudaError_t gpucol_topk_sort(const GpucolTopkRows &rows, uint32_t *starts,
 									double *p, uint32_t *row, void *scratch,
 									size_t scratch_bytes, cudaStream_t stream);
+
+/*
+ * The same of rows whose groups and scores are those of others, `sorted` being the
+ * row[] that these came out with: only ties are put into order.
+ */
+extern cudaError_t gpucol_topk_sort_ties(const GpucolTopkRows &rows, const uint32_t *sorted,
+										 uint32_t *starts, double *p, uint32_t *row,
+										 void *scratch, size_t scratch_bytes,
+										 cudaStream_t stream);
 
 /*
  * U-Topk of every group: the heap with a product tree, a thread a group.

@@ -1359,6 +1359,22 @@ fill_column(GpucolRun *run, int k, uint64_t at, uint32_t n)
 	}
 }
 
+/* Tell what byte strings the labels of rankings are numbers of. */
+static void
+set_label_strings(GpucolRun *run)
+{
+	const GpucolRowShape *shape = run->shape;
+
+	for (uint32_t r = 0; r < shape->nrankings; r++)
+	{
+		int32_t		label = shape->sets[shape->rankings[r].set].label;
+		uint32_t	n = 0;
+		const GpucolBytes *strings = label < 0 ? NULL : output_strings(run, label, &n);
+
+		gpucol_gpu_ranks_set_strings(run->ranks, r, strings, n);
+	}
+}
+
 static GpucolStatus
 cuda_next(GpucolRun *run, GpucolResult *out)
 {
@@ -1378,11 +1394,8 @@ cuda_next(GpucolRun *run, GpucolResult *out)
 		fill_column(run, k, run->at, n);
 	if (run->ranks != NULL)
 	{
-		uint32_t	nstrings = 0;
-		const GpucolBytes *strings = run->shape->label < 0 ? NULL :
-			output_strings(run, run->shape->label, &nstrings);
-
-		out->ranked = gpucol_gpu_ranks_at(run->ranks, run->at, strings, nstrings);
+		set_label_strings(run);
+		out->ranked = gpucol_gpu_ranks_at(run->ranks, run->at);
 	}
 	else if (run->rows != NULL)
 	{

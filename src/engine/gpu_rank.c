@@ -120,9 +120,16 @@ gpucol_gpu_ranks_free(GpucolGpuRanks *ranks)
 	free(ranks);
 }
 
+void
+gpucol_gpu_ranks_set_strings(GpucolGpuRanks *ranks, uint32_t r, const GpucolBytes *strings,
+							 uint32_t nstrings)
+{
+	ranks->all[r].strings = strings;
+	ranks->all[r].nstrings = nstrings;
+}
+
 const GpucolRanked *
-gpucol_gpu_ranks_at(GpucolGpuRanks *ranks, uint64_t from, const GpucolBytes *strings,
-					uint32_t nstrings)
+gpucol_gpu_ranks_at(GpucolGpuRanks *ranks, uint64_t from)
 {
 	for (uint32_t r = 0; r < ranks->n; r++)
 	{
@@ -133,8 +140,6 @@ gpucol_gpu_ranks_at(GpucolGpuRanks *ranks, uint64_t from, const GpucolBytes *str
 		at->first += from;
 		if (at->probabilities != NULL)
 			at->probabilities += from;
-		at->strings = strings;
-		at->nstrings = nstrings;
 	}
 	return ranks->at;
 }

@@ -24,9 +24,11 @@ extern GpucolStatus gpucol_gpu_ranks_find(const GpucolRowShape *shape, uint64_t 
 										  GpucolGpuRanks **ranks);
 extern void gpucol_gpu_ranks_free(GpucolGpuRanks *ranks);
 
-/* The rankings from group `from` on; labels of class S are in `strings`. */
-extern const GpucolRanked *gpucol_gpu_ranks_at(GpucolGpuRanks *ranks, uint64_t from,
-											   const GpucolBytes *strings,
-											   uint32_t nstrings);
+/* Labels of ranking `r` are numbers in `strings`. */
+extern void gpucol_gpu_ranks_set_strings(GpucolGpuRanks *ranks, uint32_t r,
+										 const GpucolBytes *strings, uint32_t nstrings);
+
+/* The rankings from group `from` on. */
+extern const GpucolRanked *gpucol_gpu_ranks_at(GpucolGpuRanks *ranks, uint64_t from);
 
 #endif							/* GPUCOL_ENGINE_GPU_RANK_H */

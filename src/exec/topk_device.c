@@ -4,7 +4,7 @@
  *	  Rankings on a device: what it is told, and its answers.
  *
  * The device makes groups, label-confidence rows and rankings itself (kernel/shape.h);
- * what is left is to make arrays.  It ranks one set.
+ * what is left is to make arrays.  Rankings of all sets are in one list there, set after set.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,31 +38,62 @@ argument_is_valid(GpucolTopk *topk, const Expr *expr, bool is_k)
 	return DatumGetFloat8(value) > 0 && DatumGetFloat8(value) <= 1;
 }
 
-/* Describe the first set and its rankings. */
+/* Describe a set and its rankings, behind those that are described. */
 static void
-fill_shape(GpucolTopk *topk, GpucolRowShape *shape, const GpucolBatchRanking *rankings)
+add_set(GpucolRowShape *shape, GpucolTopkSet *set, const GpucolBatchRanking *rankings)
 {
-	const GpucolTopkSet *set = &topk->sets[0];
+	const GpucolRankingSet *ranked = set->ranked;
+
+	set->first_ranking = shape->nrankings;
+	for (int i = 0; i < set->nrankings; i++)
+		shape->rankings[shape->nrankings++] = (GpucolShapeRanking)
+	{
+		.ranking = rankings[i].ranking,.k = rankings[i].k,
+			.k_key = set->k_keys[i],.threshold = rankings[i].threshold,
+			.set = shape->nsets
+	};
+	shape->sets[shape->nsets++] = (GpucolShapeSet)
+	{
+		.filter = ranked->filter_column,.score = ranked->score_column,
+			.probability = ranked->probability_column,
+			.label = ranked->label_column,.x = ranked->x_column,
+			.divisor = (double) gpucol_lower_power10(ranked->probability_value.scale)
+	};
+}
+
+/* The ranking that an aggregate is, among those of the device. */
+static int
+device_ranking(const GpucolTopk *topk, int agg)
+{
+	return topk->sets[topk->rankings->aggs[agg].set].first_ranking + topk->batch_ranking[agg];
+}
+
+/* Describe all sets; false, with *why, if they are too many for a request. */
+static bool
+fill_shape(GpucolTopk *topk, GpucolRowShape *shape, const char **why)
+{
 	const GpucolRankings *r = topk->rankings;
+	GpucolBatchRanking *rankings = palloc(sizeof(GpucolBatchRanking) * r->naggs);
 
 	shape->kind = GPUCOL_SHAPE_RANKED;
 	shape->nkeys = topk->nkeys;
-	shape->nrankings = set->nrankings;
-	shape->filter = set->ranked->filter_column;
-	shape->score = set->ranked->score_column;
-	shape->probability = set->ranked->probability_column;
-	shape->label = set->ranked->label_column;
-	shape->x = set->ranked->x_column;
-	shape->divisor = (double) gpucol_lower_power10(set->ranked->probability_value.scale);
-	for (uint32 i = 0; i < shape->nrankings; i++)
-		shape->rankings[i] = (GpucolShapeRanking)
+	for (int i = 0; i < r->nsets; i++)
 	{
-		.ranking = rankings[i].ranking,.k = rankings[i].k,
-			.k_key = set->k_keys[i],.threshold = rankings[i].threshold
-	};
+		GpucolTopkSet *set = &topk->sets[i];
+
+		gpucol_topk_make_rankings(set, rankings);
+		if (i == GPUCOL_SHAPE_MAX_SETS ||
+			shape->nrankings + set->nrankings > GPUCOL_SHAPE_MAX_RANKINGS)
+		{
+			*why = "too many rankings in one query";
+			return false;
+		}
+		add_set(shape, set, rankings);
+	}
 	for (int i = 0; i < r->naggs; i++)
-		shape->rankings[topk->batch_ranking[i]].wanted |=
+		shape->rankings[device_ranking(topk, i)].wanted |=
 			r->aggs[i].probability ? GPUCOL_WANTED_PROBABILITY : GPUCOL_WANTED_LABELS;
+	return true;
 }
 
 /*
@@ -74,10 +105,9 @@ gpucol_topk_shape(GpucolTopk *topk, GpucolRowShape *shape, const char **why)
 {
 	const GpucolRankings *r = topk->rankings;
 	MemoryContext old = MemoryContextSwitchTo(topk->context);
-	GpucolBatchRanking *rankings = palloc(sizeof(GpucolBatchRanking) * r->naggs);
 
 	gpucol_topk_prepare_sets(topk);
-	*why = r->nsets > 1 ? "a device ranks one set of rows at a time" : NULL;
+	*why = NULL;
 	for (int i = 0; i < r->naggs && *why == NULL; i++)
 	{
 		const Expr *k = r->aggs[i].k_key < 0 ? r->aggs[i].k : NULL;
@@ -89,13 +119,7 @@ gpucol_topk_shape(GpucolTopk *topk, GpucolRowShape *shape, const char **why)
 			*why = "k or threshold is out of range";
 	}
 	if (*why == NULL)
-	{
-		gpucol_topk_make_rankings(&topk->sets[0], rankings);
-		if (topk->sets[0].nrankings > GPUCOL_SHAPE_MAX_RANKINGS)
-			*why = "too many rankings in one query";
-	}
-	if (*why == NULL)
-		fill_shape(topk, shape, rankings);
+		fill_shape(topk, shape, why);
 	MemoryContextSwitchTo(old);
 	return *why == NULL;
 }
@@ -134,7 +158,7 @@ whole_labels(GpucolTopk *topk, const uint32 *offsets, Size n, int64 base)
 
 /* Labels of ranking `r` of the device's batch as datums, made at the first call. */
 static const GpucolTopkLabels *
-device_labels(GpucolTopk *topk, int r)
+device_labels(GpucolTopk *topk, const GpucolTopkSet *set, int r)
 {
 	GpucolTopkLabels *d = &topk->device_labels[r];
 	const GpucolRanked *ranked = &topk->ranked[r];
@@ -148,7 +172,7 @@ device_labels(GpucolTopk *topk, int r)
 	old = MemoryContextSwitchTo(topk->handed_context);
 	d->values = MemoryContextAllocHuge(topk->handed_context, sizeof(Datum) * (n + 1));
 	d->nulls = MemoryContextAllocHuge(topk->handed_context, sizeof(bool) * (n + 1));
-	gpucol_topk_label_datums(&topk->sets[0], ranked->labels != NULL ? ranked->labels + from :
+	gpucol_topk_label_datums(set, ranked->labels != NULL ? ranked->labels + from :
 				 whole_labels(topk, ranked->offsets + from, n, ranked->base),
 				 ranked->nulls != NULL ? ranked->nulls + from : NULL, n, ranked,
 				 d->values, d->nulls);
@@ -160,7 +184,8 @@ device_labels(GpucolTopk *topk, int r)
 Datum
 gpucol_topk_device_datum(GpucolTopk *topk, int agg, uint32 row, bool *isnull)
 {
-	int			r = topk->batch_ranking[agg];
+	int			r = device_ranking(topk, agg);
+	const GpucolTopkSet *set = &topk->sets[topk->rankings->aggs[agg].set];
 	const GpucolRanked *ranked = &topk->ranked[r];
 	uint64		at = ranked->first[row] - ranked->first[0];
 	const GpucolTopkLabels *labels;
@@ -170,8 +195,8 @@ gpucol_topk_device_datum(GpucolTopk *topk, int agg, uint32 row, bool *isnull)
 		return (Datum) 0;
 	if (topk->rankings->aggs[agg].probability)
 		return Float8GetDatum(ranked->probabilities[row]);
-	labels = device_labels(topk, r);
-	return gpucol_topk_label_array(&topk->sets[0], labels->values + at,
+	labels = device_labels(topk, set, r);
+	return gpucol_topk_label_array(set, labels->values + at,
 					   ranked->nulls != NULL ? labels->nulls + at : NULL,
 					   ranked->counts[row]);
 }

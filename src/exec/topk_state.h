@@ -26,6 +26,7 @@ typedef struct GpucolTopkSet
 	const GpucolRankingSet *ranked;
 	GpucolBatch *batch;			/* NULL: no row passed its filter */
 	int			nrankings;		/* of the batch */
+	int			first_ranking;	/* of them among those of all sets */
 	int		   *k_keys;			/* by ranking of the batch: key that is k, or -1 */
 	int		   *wanted_keys;	/* [nwanted] all keys that are a k of the set */
 	int			nwanted;

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #define GPUCOL_SHAPE_MAX_RANKINGS 16
+#define GPUCOL_SHAPE_MAX_SETS 8
 
 /* Rankings of uncertain rows; uncertain/rank.h says what each one means. */
 typedef enum GpucolRanking
@@ -40,7 +41,7 @@ typedef enum GpucolShapeKind
 
 	/*
 	 * RANKED: groups by the first nkeys outputs, and for each of them the answers
-	 * of the rankings (uncertain/rank.h) over its rows whose filter is true and
+	 * of the rankings (uncertain/rank.h), each over its rows whose filter is true and
 	 * whose score, probability and label are not NULL.
 	 */
 	GPUCOL_SHAPE_RANKED
@@ -56,8 +57,23 @@ typedef struct GpucolShapeRanking
 	int32_t		k;				/* where k_key is negative */
 	int32_t		k_key;			/* number of the group key that is k, or -1 */
 	uint32_t	wanted;			/* GPUCOL_WANTED_xxx */
+	uint32_t	set;			/* the rows that it ranks */
+	uint32_t	unused;
 	double		threshold;		/* PT-k */
 } GpucolShapeRanking;
+
+/* A set of rows that are ranked: output numbers, -1 where absent. */
+typedef struct GpucolShapeSet
+{
+	int32_t		filter;
+	int32_t		score;
+	int32_t		probability;
+	int32_t		label;
+	int32_t		x;				/* x-tuple: rows of a group with equal values are
+								 * alternatives; NULL for none */
+	uint32_t	unused;
+	double		divisor;		/* of probabilities of class D */
+} GpucolShapeSet;
 
 typedef struct GpucolRowShape
 {
@@ -71,17 +87,12 @@ typedef struct GpucolRowShape
 	uint32_t	unused;
 	int64_t		k;
 
-	/* RANKED; absent outputs are -1 */
+	/* RANKED */
 	uint32_t	nkeys;
+	uint32_t	nsets;
 	uint32_t	nrankings;
-	int32_t		filter;
-	int32_t		score;
-	int32_t		probability;
-	int32_t		label;
-	int32_t		x;				/* x-tuple: rows of a group with equal values are
-								 * alternatives; NULL for none */
 	uint32_t	unused2;
-	double		divisor;		/* of probabilities of class D */
+	GpucolShapeSet sets[GPUCOL_SHAPE_MAX_SETS];
 	GpucolShapeRanking rankings[GPUCOL_SHAPE_MAX_RANKINGS];
 } GpucolRowShape;
 

@@ -26,6 +26,7 @@
 #include <chrono>
 #include <functional>
 #include <numeric>
+#include <tuple>
 #include <vector>
 
 #include "topk.cuh"
@@ -195,7 +196,7 @@ make_batch(uint32_t ngroups, int n, int k, int ties, double scale)
 /* Everything of a batch on the device. */
 struct OnDevice
 {
-	GpucolTopkRows rows;
+	GpucolTopkRows rows = {};
 	GpucolTopkGroups groups = {};
 	uint32_t   *starts;
 	double	   *p;
@@ -399,6 +400,87 @@ check_x(uint32_t ngroups, int n, int k, int alternatives)
 		cudaFree((void *) at);
 }
 
+/*
+ * Rows of few and many scores, labels and x-tuples in ranking order, and then others of
+ * the same scores, of which only the ties are sorted.
+ */
+static void
+check_order(uint32_t nrows, uint32_t ngroups, uint64_t scores, uint64_t labels, uint64_t xs)
+{
+	std::vector<uint32_t> group(nrows),
+				want(nrows);
+	std::vector<int64_t> score(nrows),
+				label(nrows),
+				x(nrows);
+	std::vector<uint8_t> x_nulls(nrows);
+	std::vector<double> p(nrows);
+	GpucolTopkRows rows = {};
+	size_t		bytes = gpucol_topk_sort_scratch(nrows);
+	void	   *scratch = device<char>(bytes);
+	uint32_t   *starts = device<uint32_t>(ngroups + 1);
+	double	   *ranked = device<double>(nrows);
+	uint32_t   *first = device<uint32_t>(nrows);
+	uint32_t   *row = device<uint32_t>(nrows);
+
+	rows.nrows = nrows;
+	rows.ngroups = ngroups;
+	for (uint32_t i = 0; i < nrows; i++)
+	{
+		group[i] = (uint32_t) draw(ngroups);
+		score[i] = (int64_t) draw(scores) - (int64_t) (scores / 2);
+		want[i] = i;
+	}
+	rows.group = upload(group);
+	rows.score = upload(score);
+	for (int round = 0; round < 3; round++)
+	{
+		for (uint32_t i = 0; i < nrows; i++)
+		{
+			p[i] = draw(3) / 2.0;
+			label[i] = (int64_t) draw(labels) - (int64_t) (labels / 2);
+			x[i] = (int64_t) draw(xs) - (int64_t) (xs / 2);
+			x_nulls[i] = draw(4) == 0;
+		}
+		rows.probability = upload(p);
+		rows.label = upload(label);
+		rows.x = round == 1 ? NULL : upload(x);
+		rows.x_nulls = round == 1 ? NULL : upload(x_nulls);
+		auto		key = [&](uint32_t i) {
+			bool		no_x = rows.x == NULL || x_nulls[i];
+
+			return std::make_tuple(group[i], -score[i], -p[i], label[i], rows.x == NULL ? false : (bool) x_nulls[i], no_x ? 0 : x[i]);
+		};
+		auto		before = [&](uint32_t l, uint32_t r) { return key(l) < key(r); };
+
+		std::sort(want.begin(), want.end(), before);
+		CUDA(round == 0 ? gpucol_topk_sort(rows, starts, ranked, first, scratch, bytes, 0) :
+			 gpucol_topk_sort_ties(rows, first, starts, ranked, row, scratch, bytes, 0));
+		std::vector<uint32_t> got = download(round == 0 ? first : row, nrows);
+		std::vector<double> got_p = download(ranked, nrows);
+		std::vector<uint32_t> got_starts = download(starts, ngroups + 1);
+		std::vector<bool> seen(nrows);
+		bool		ok = got_starts[ngroups] == nrows;
+
+		for (uint32_t i = 0; i < nrows; i++)
+		{
+			ok = ok && got[i] < nrows && !seen[got[i]] && !before(got[i], want[i]) && !before(want[i], got[i]) && got_p[i] == p[got[i]] &&
+				i >= got_starts[group[got[i]]] && i < got_starts[group[got[i]] + 1];
+			if (got[i] < nrows)
+				seen[got[i]] = true;
+		}
+		if (!ok)
+		{
+			printf("FAILED: order of %u rows in %u groups, round %d\n", nrows, ngroups, round);
+			failures++;
+		}
+		for (const void *memory : {(const void *) rows.probability, (const void *) rows.label, (const void *) rows.x, (const void *) rows.x_nulls})
+			cudaFree((void *) memory);
+	}
+	for (const void *memory : {(const void *) rows.group, (const void *) rows.score, (const void *) scratch, (const void *) starts,
+			(const void *) ranked, (const void *) first, (const void *) row})
+		cudaFree((void *) memory);
+}
+
 static void
 check_select(uint32_t nrows, uint32_t want)
 {
@@ -538,6 +620,11 @@ check()
 	check_batch(1, 2000000, 10, 1, 1);
 	check_batch(7, 60000, 10, 2, 0.001);
 	check_batch(2000, 3000, 10, 3, 1);
+	check_order(20000, 900, 1 << 20, 5, 3);
+	check_order(100000, 3000, 7, 4, 3);
+	check_order(300000, 3000, 1ull << 60, 2, 1ull << 60);
+	check_order(200000, 1, 3, 1ull << 60, 50);
+	check_order(200000, 5, 2, 2, 1ull << 60);
 	check_x(3000, 14, 3, 2);
 	check_x(2000, 60, 5, 4);
 	check_x(300, 500, 10, 3);
