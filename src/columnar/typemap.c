@@ -65,9 +65,9 @@ static const int64 powers_of_ten[] = {
 	INT64CONST(1000000000000000000)
 };
 
-/* Is numeric's typmod one that DECIMAL can hold?  Sets *scale if so. */
+/* Is numeric's typmod one that DECIMAL can hold?  Sets scale and digits if so. */
 static bool
-numeric_typmod_is_decimal(int32 typmod, int8 *scale)
+numeric_typmod_is_decimal(GpucolTypeMap *map, int32 typmod)
 {
 	int			precision;
 	int			digits;
@@ -79,15 +79,17 @@ numeric_typmod_is_decimal(int32 typmod, int8 *scale)
 	digits = ((typmod & 0x7ff) ^ 1024) - 1024;
 	if (precision > DECIMAL_MAX_PRECISION || digits < 0 || digits > precision)
 		return false;
-	*scale = (int8) digits;
+	map->scale = (int8) digits;
+	map->digits = (int8) precision;
 	return true;
 }
 
-/* The value domain of a base type. */
+/* The value domain of a base type, which is the map's; scale and digits if it is DECIMAL. */
 static GpucolKind
-kind_of_type(Oid type_oid, int32 typmod, int8 *scale)
+kind_of_type(GpucolTypeMap *map, int32 typmod)
 {
-	*scale = 0;
+	Oid			type_oid = map->type_oid;
+
 	switch (type_oid)
 	{
 		case BOOLOID:
@@ -107,7 +109,7 @@ kind_of_type(Oid type_oid, int32 typmod, int8 *scale)
 		case FLOAT8OID:
 			return GPUCOL_KIND_FLOAT8;
 		case NUMERICOID:
-			return numeric_typmod_is_decimal(typmod, scale) ?
+			return numeric_typmod_is_decimal(map, typmod) ?
 				GPUCOL_KIND_DECIMAL : GPUCOL_KIND_BYTES;
 		default:
 			return get_typtype(type_oid) == TYPTYPE_ENUM ?
@@ -150,7 +152,7 @@ gpucol_typemap_init(GpucolTypeMap *map, Oid type_oid, int32 typmod,
 	map->type_oid = getBaseTypeAndTypmod(type_oid, &typmod);
 	get_typlenbyvalalign(map->type_oid, &map->typlen, &map->typbyval,
 						 &map->typalign);
-	map->kind = kind_of_type(map->type_oid, typmod, &map->scale);
+	map->kind = kind_of_type(map, typmod);
 	if (map->kind == GPUCOL_KIND_BYTES)
 		map->bytewise_equal = type_is_bytewise_equal(map->type_oid, typmod,
 													 collation);

@@ -18,6 +18,7 @@ typedef struct GpucolTypeMap
 	Oid			type_oid;
 	GpucolKind	kind;
 	int8		scale;			/* DECIMAL: digits after the point */
+	int8		digits;			/* DECIMAL: digits of its values, at most */
 	int16		typlen;
 	bool		typbyval;
 	char		typalign;

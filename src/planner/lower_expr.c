@@ -133,7 +133,7 @@ lower_var(GpucolLower *l, Var *var, GpucolValue *out)
 			set_value(out, GPUCOL_CLASS_D,
 					  EMIT1(l, GPUCOL_OP_LOAD_D, GPUCOL_NO_REG, column));
 			out->scale = l->maps[column].scale;
-			out->digits = 18;
+			out->digits = l->maps[column].digits;
 			return true;
 		case GPUCOL_KIND_FLOAT4:
 		case GPUCOL_KIND_FLOAT8:

@@ -351,14 +351,15 @@ add_label(GpucolLower *l, Outputs *outputs, GpucolRankingSet *r)
 								format_type_be(exprType((Node *) r->label)));
 }
 
-/* The x-tuple: needs equality only. */
+/* The x-tuple: anything that can be told apart, whose ordinals sort. */
 static bool
 add_x(GpucolLower *l, Outputs *outputs, GpucolRankingSet *r)
 {
 	if (!add_output(l, outputs, r->x, &r->x_value, &r->x_column))
 		return false;
-	if (r->x == NULL || r->x_value.cls == GPUCOL_CLASS_B ||
-		r->x_value.cls == GPUCOL_CLASS_I)
+	if (r->x == NULL ||
+		((r->x_value.cls == GPUCOL_CLASS_B || r->x_value.cls == GPUCOL_CLASS_I) &&
+		 ordinal_sorts(exprType((Node *) r->x))))
 		return true;
 	if (r->x_value.cls == GPUCOL_CLASS_S)
 		return gpucol_lower_check_bytewise(l, r->x);

@@ -12,10 +12,10 @@ differ()
 		a=$(psql -XAtq -c "set gpucol.enabled = off" -c "${q//TABLE_/h_}" 2>&1 | LC_ALL=C sort | md5sum)
 		b=$(psql -XAtq -c "set gpucol.engine = cpu" -c "${q//TABLE_/g_}" 2>&1 | LC_ALL=C sort | md5sum)
 		c=$(psql -XAtq -c "set gpucol.engine = cuda" -c "${q//TABLE_/g_}" 2>&1 | LC_ALL=C sort | md5sum)
-		psql -XAtq -c "set gpucol.engine = cuda" -c "explain (analyze, costs off, timing off, summary off) ${q//TABLE_/g_}" > "$OUT/plan.txt" 2>&1
-		grep -q 'Engine: cuda' "$OUT/plan.txt" && on=$((on + 1))
+		psql -XAtq -c "set gpucol.engine = cuda" -c "explain (analyze, verbose, costs off, timing off, summary off) ${q//TABLE_/g_}" > "$OUT/plan.txt" 2>&1
+		grep -q 'Engine: cuda' "$OUT/plan.txt" && grep -q GpucolTopK "$OUT/plan.txt" && on=$((on + 1))
 		grep -q '^ERROR' "$OUT/plan.txt" && raised=$((raised + 1))
-		{ echo "== $q"; grep -E 'Engine|Declined|Fallback|ERROR' "$OUT/plan.txt"; } >> "$OUT/ranking-plans.txt"
+		{ echo "== $q"; grep -E 'GpucolTopK|Engine|Declined|Not Pushed|Fallback|ERROR' "$OUT/plan.txt"; } >> "$OUT/ranking-plans.txt"
 		if [ "$a" != "$b" ] || [ "$a" != "$c" ]; then
 			bad=$((bad + 1))
 			{ echo "== $q"

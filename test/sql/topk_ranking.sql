@@ -25,7 +25,15 @@ CREATE FUNCTION topk_compare(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	different bigint;
 	n bigint;
+	line text;
+	ranked bool := false;
 BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		ranked := ranked OR line LIKE '%GpucolTopK%';
+	END LOOP;
+	IF NOT ranked THEN
+		RETURN 'not ranked by the engine: ' || query;
+	END IF;
 	SET LOCAL gpucol.pushdown = forbid;
 	EXECUTE 'CREATE TEMP TABLE topk_want ON COMMIT DROP AS ' || query;
 	SET LOCAL gpucol.pushdown = require;
