@@ -342,6 +342,8 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	GpucolProgramKind kind = state->ranking ? GPUCOL_PROGRAM_SCAN : GPUCOL_PROGRAM_AGG;
 
 	state->eflags = eflags;
+	/* the ordinary plan may deliver slots that are still to be deformed */
+	node->ss.ps.resultopsfixed = false;
 	number_aggregates(state);
 	state->keys = palloc0(Max(state->nkeys, 1) * sizeof(GpucolOutput));
 	gpucol_group_rows_init(&state->rows, state->nkeys, state->ranking ? 0 : state->naggs);

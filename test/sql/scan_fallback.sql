@@ -37,6 +37,12 @@ SELECT count(*), sum(n), max(n), avg(n) FROM delta;
 SELECT s, count(*), max(n) FROM packed WHERE n > 4990 GROUP BY s ORDER BY s;
 SELECT count(*) FROM packed a JOIN delta b USING (n);
 SELECT i, (SELECT count(*) FROM packed WHERE n > 4990 + i) FROM generate_series(1, 3) i;
+-- rows of a fallback that sorts are tuples, not values
+SET enable_hashagg = off;
+SELECT s || '!' AS s, big FROM (SELECT DISTINCT s, n > 4995 AS big FROM packed) q WHERE big ORDER BY 1;
+SELECT q.s || '!' AS s, q.count FROM (SELECT s, count(*), max(n) AS best FROM packed WHERE n > 4995 GROUP BY s ORDER BY s OFFSET 0) q;
+SELECT q.s || '!' AS s, u.i FROM (SELECT DISTINCT s, n > 4995 AS big FROM packed) q, LATERAL (SELECT max(i) AS i FROM (VALUES (1), (2)) v(i) WHERE q.big) u WHERE u.i > 0 ORDER BY 1;
+RESET enable_hashagg;
 SET gpucol.pushdown = allow;
 SELECT count(*) FROM packed WHERE n = 'NaN';
 SELECT count(*), min(id) FROM delta WHERE n IN (3, 'NaN');
