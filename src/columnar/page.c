@@ -17,7 +17,8 @@
  * and the buffer's number, without dirtying the page.  A cookie that reaches the
  * disk (because the page was dirty for another reason) is worthless after a
  * restart, and in any other buffer.  The cookie is not part of the CRC.  Where threads
- * copy pages (gpucol_page_lend) they verify them too.
+ * copy pages (gpucol_page_lend) they verify them too: the thread that pins does not
+ * look at a page, since the first look of a process at it takes a page fault.
  *
  *-------------------------------------------------------------------------
  */
@@ -408,34 +409,35 @@ read_block(PageRead *read, BlockNumber block, Buffer *recent)
 
 Buffer
 gpucol_page_lend(Relation table, const GpucolSegmentEntry *entry, uint32 ordinal,
-				 AttrNumber attnum, Buffer *recent, bool *verified)
+				 AttrNumber attnum, Buffer *recent, bool *is_new)
 {
 	int64		reads = pgBufferUsage.shared_blks_read +
 		pgBufferUsage.local_blks_read;
 	BlockNumber block = gpucol_page_block(entry, ordinal);
 	PageRead	read = {table, entry, ordinal, attnum};
 	Buffer		buffer;
-	GpucolPageTrailer *trailer;
 
 	if (unlikely(block == InvalidBlockNumber))
 		report_corrupt_page(table, entry, ordinal, attnum);
 	buffer = read_block(&read, block, recent);
-	trailer = GPUCOL_PAGE_TRAILER(BufferGetPage(buffer));
-	*verified = trailer->verified == verified_cookie(buffer) &&
-		trailer->first_row == entry->first_row &&
-		trailer->ordinal == ordinal &&
-		reads == pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read;
+	*is_new = reads != pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read;
 	return buffer;
 }
 
 bool
-gpucol_page_verify(Buffer buffer, const GpucolSegmentEntry *entry, uint32 ordinal)
+gpucol_page_verify(Buffer buffer, const GpucolSegmentEntry *entry, uint32 ordinal,
+				   bool is_new)
 {
 	Page		page = BufferGetPage(buffer);
+	GpucolPageTrailer *trailer = GPUCOL_PAGE_TRAILER(page);
 
+	if (likely(trailer->verified == verified_cookie(buffer) &&
+			   trailer->first_row == entry->first_row &&
+			   trailer->ordinal == ordinal && !is_new))
+		return true;
 	if (!gpucol_page_is_intact(page, entry->first_row, ordinal))
 		return false;
-	GPUCOL_PAGE_TRAILER(page)->verified = verified_cookie(buffer);
+	trailer->verified = verified_cookie(buffer);
 	return true;
 }
 
@@ -443,10 +445,10 @@ Buffer
 gpucol_page_pin_recent(Relation table, const GpucolSegmentEntry *entry,
 					   uint32 ordinal, AttrNumber attnum, Buffer *recent)
 {
-	bool		verified;
-	Buffer		buffer = gpucol_page_lend(table, entry, ordinal, attnum, recent, &verified);
+	bool		is_new;
+	Buffer		buffer = gpucol_page_lend(table, entry, ordinal, attnum, recent, &is_new);
 
-	if (likely(verified) || gpucol_page_verify(buffer, entry, ordinal))
+	if (likely(gpucol_page_verify(buffer, entry, ordinal, is_new)))
 		return buffer;
 	ReleaseBuffer(buffer);
 	report_corrupt_page(table, entry, ordinal, attnum);

@@ -88,19 +88,19 @@ extern Buffer gpucol_page_pin_recent(Relation table, const GpucolSegmentEntry *e
 									 Buffer *recent);
 
 /*
- * The same, but a page whose checksum is still to be verified is so by the caller,
- * who is told in *verified.
+ * The same without a look at the page, which the caller verifies before it reads it;
+ * *is_new: this call read it from disk.
  */
 extern Buffer gpucol_page_lend(Relation table, const GpucolSegmentEntry *entry,
 							   uint32 ordinal, AttrNumber attnum,
-							   Buffer *recent, bool *verified);
+							   Buffer *recent, bool *is_new);
 
 /*
- * Verify such a page; false if it is corrupt.  By any thread of the process that has
- * pinned it.
+ * Verify such a page if need be; false if it is corrupt.  By any thread of the
+ * process that has pinned it.
  */
 extern bool gpucol_page_verify(Buffer buffer, const GpucolSegmentEntry *entry,
-							   uint32 ordinal);
+							   uint32 ordinal, bool is_new);
 
 /*
  * Is the block a segment page?  Takes a pin for the moment; the identity is the

@@ -245,13 +245,13 @@ reserve_pages(GpucolWindow *window, uint32 n)
 	{
 		window->pages = palloc(n * sizeof(char *));
 		window->buffers = palloc(n * sizeof(Buffer));
-		window->unverified = palloc(n * sizeof(bool));
+		window->is_new = palloc(n * sizeof(bool));
 	}
 	else
 	{
 		window->pages = repalloc(window->pages, n * sizeof(char *));
 		window->buffers = repalloc(window->buffers, n * sizeof(Buffer));
-		window->unverified = repalloc(window->unverified, n * sizeof(bool));
+		window->is_new = repalloc(window->is_new, n * sizeof(bool));
 	}
 	window->capacity = n;
 }
@@ -312,21 +312,21 @@ map_window(GpucolWindow *window, Relation table, const GpucolSegmentInfo *segmen
 	window->rows.first_page = first;
 	for (uint32 page = first; page <= last; page++)
 	{
-		bool		verified = true;
+		Buffer	   *recent = &segment->recent[page];
+		bool		is_new = false;
 		Buffer		buffer;
 		Buffer		guess;
 
 		if (page + AHEAD <= last)
 			touch_page(segment->recent[page + AHEAD]);
 		guess_buffer(segment, page, misses);
-		guess = segment->recent[page];
-		buffer = lend ? gpucol_page_lend(table, &segment->entry, page, desc->attnum,
-										 &segment->recent[page], &verified) :
-			gpucol_page_pin_recent(table, &segment->entry, page, desc->attnum,
-								   &segment->recent[page]);
+		guess = *recent;
+		buffer = lend ?
+			gpucol_page_lend(table, &segment->entry, page, desc->attnum, recent, &is_new) :
+			gpucol_page_pin_recent(table, &segment->entry, page, desc->attnum, recent);
 		misses = guess == buffer ? 0 : Min(misses + 1, MAX_MISSES);
 		window->buffers[window->rows.npages] = buffer;
-		window->unverified[window->rows.npages] = !verified;
+		window->is_new[window->rows.npages] = is_new;
 		window->pages[window->rows.npages] = gpucol_page_rows(buffer);
 		window->rows.npages++;
 	}
@@ -351,8 +351,8 @@ gpucol_window_lend(GpucolWindow *window, Relation table,
 bool
 gpucol_window_verify(const GpucolWindow *window, uint32 page)
 {
-	return !window->unverified[page] ||
-		gpucol_page_verify(window->buffers[page], window->entry, window->rows.first_page + page);
+	return gpucol_page_verify(window->buffers[page], window->entry,
+							  window->rows.first_page + page, window->is_new[page]);
 }
 
 void

@@ -58,7 +58,7 @@ typedef struct GpucolWindow
 	const char **pages;
 	Buffer	   *buffers;
 	uint32		capacity;
-	bool	   *unverified;		/* of a lent window: by page */
+	bool	   *is_new;			/* by page: this window read it from disk */
 	const GpucolSegmentEntry *entry;	/* likewise */
 } GpucolWindow;
 

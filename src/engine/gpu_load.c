@@ -11,9 +11,11 @@
  * The floor is the bus: 53 GB/s from pinned memory.  Of this thread's time a page
  * (8,064 bytes) takes 0.1 to 0.15 us to pin and unpin where it lies in shared
  * buffers (0.3 where its buffer has to be looked up), which bounds one process at 55
- * to 80 GB/s; a thread of the team copies 4 to 6 GB/s.  Pages that are not in shared
- * buffers are read by this thread, which is slower: there parallel workers are better
- * (exec/prefetch.c).
+ * to 80 GB/s.  A thread of the team copies 4 to 6 GB/s, less at the first look of a
+ * session at a page, which the system has to map (a microsecond a page, unless
+ * shared buffers lie in huge pages): so this thread looks at none.
+ * Pages that are not in shared buffers are read by this thread, which is slower: there
+ * parallel workers are better (exec/prefetch.c).
  *
  * A chunk that has more pages than may be pinned is left to gpucol_gpu_prefetch, which
  * maps a piece of it after the other.
