@@ -49,22 +49,71 @@ ColumnCache::find(const ChunkKey *keys, size_t n, Resident **found)
 		found[i] = look_up(keys[i]);
 }
 
-bool
-ColumnCache::pin(Resident *const *pieces, size_t n, uint64_t generation)
+PieceSet::PieceSet(ColumnCache &cache, std::vector<Resident *> pieces, uint64_t generation)
+	: cache_(cache), pieces_(std::move(pieces)), generation_(generation)
 {
-	std::lock_guard<std::mutex> lock(mutex_);
-	uint64_t	now = ++clock_;
+	std::lock_guard<std::mutex> lock(cache_.mutex_);
 
-	if (generation != generation_)
+	cache_.sets_.insert(this);
+}
+
+PieceSet::~PieceSet()
+{
+	std::lock_guard<std::mutex> lock(cache_.mutex_);
+
+	if (generation_ == cache_.generation_)
+		cache_.settle();
+	cache_.sets_.erase(this);
+}
+
+bool
+PieceSet::pin()
+{
+	std::lock_guard<std::mutex> lock(cache_.mutex_);
+
+	if (generation_ != cache_.generation_)
 		return false;
-	for (size_t i = 0; i < n; i++)
-	{
-		pieces[i]->pins++;
-		pieces[i]->uses++;
-		pieces[i]->used = now;
-		hits++;
-	}
+	pins_++;
+	uses_++;
+	used_ = ++cache_.clock_;
+	cache_.hits += pieces_.size();
 	return true;
+}
+
+void
+PieceSet::unpin()
+{
+	std::lock_guard<std::mutex> lock(cache_.mutex_);
+
+	if (--pins_ > 0 || !settled_)
+		return;
+	for (Resident *piece : pieces_)
+		cache_.unpin_one(piece);
+	settled_ = false;
+}
+
+/*
+ * Bring the counts of pieces in sets up to date.  Locked.  Of a set of another
+ * generation they are: before anything leaves this is called.
+ */
+void
+ColumnCache::settle()
+{
+	for (PieceSet *set : sets_)
+	{
+		bool		pin = set->pins_ > 0 && !set->settled_;
+
+		if (set->generation_ != generation_ || (set->uses_ == 0 && !pin))
+			continue;
+		for (Resident *piece : set->pieces_)
+		{
+			piece->uses += set->uses_;
+			piece->used = std::max(piece->used, set->used_);
+			piece->pins += pin;
+		}
+		set->uses_ = 0;
+		set->settled_ = set->settled_ || pin;
+	}
 }
 
 uint64_t
@@ -132,17 +181,18 @@ ColumnCache::unpin(Resident *const *pieces, size_t n)
 	std::lock_guard<std::mutex> lock(mutex_);
 
 	for (size_t i = 0; i < n; i++)
-	{
-		Resident   *piece = pieces[i];
+		if (pieces[i] != NULL)
+			unpin_one(pieces[i]);
+}
 
-		if (piece == NULL)
-			continue;
-		if (--piece->pins == 0 && !piece->kept)
-		{
-			pool_->release(piece->memory);
-			delete piece;
-		}
-	}
+/* Locked. */
+void
+ColumnCache::unpin_one(Resident *piece)
+{
+	if (--piece->pins > 0 || piece->kept)
+		return;
+	pool_->release(piece->memory);
+	delete piece;
 }
 
 /* What was used since it came to its place, or is now, gets a new one first. */
@@ -152,6 +202,7 @@ ColumnCache::make_room(size_t size)
 	std::lock_guard<std::mutex> lock(mutex_);
 	size_t		freed = 0;
 
+	settle();
 	for (size_t looks = 2 * lru_.size(); looks > 0 && freed < size; looks--)
 	{
 		Resident   *piece = lru_.back();
@@ -190,6 +241,7 @@ ColumnCache::evict(const uint64_t storage[2])
 	std::lock_guard<std::mutex> lock(mutex_);
 	GpucolWireEvicted evicted = {0, 0};
 
+	settle();
 	for (auto i = lru_.begin(); i != lru_.end();)
 	{
 		Resident   *chunk = *i++;
@@ -209,6 +261,8 @@ ColumnCache::rows()
 {
 	std::lock_guard<std::mutex> lock(mutex_);
 	std::vector<GpucolWireCacheRow> rows;
+
+	settle();
 
 	std::vector<Resident *> order(lru_.begin(), lru_.end());
 

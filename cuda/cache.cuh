@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <list>
 #include <mutex>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -77,6 +78,38 @@ struct Resident
 	std::list<Resident *>::iterator place;
 };
 
+/*
+ * Pieces that requests pin together: with one count, for a table of a billion rows has
+ * thousands of them.  The pieces' own counts are brought up to date before anything
+ * looks at them (ColumnCache::settle).
+ */
+class PieceSet
+{
+public:
+	/* Of pieces that were found in a cache when it was of this generation, or later. */
+	PieceSet(ColumnCache &cache, std::vector<Resident *> pieces, uint64_t generation);
+
+	/* No longer pinned by anybody. */
+	~PieceSet();
+	PieceSet(const PieceSet &) = delete;
+
+	/* Pin all of them; false if something has left the cache since. */
+	bool		pin();
+	void		unpin();
+	uint64_t	generation() const { return generation_; }
+
+private:
+	friend class ColumnCache;
+
+	ColumnCache &cache_;
+	std::vector<Resident *> pieces_;	/* which may be gone once the generation is another */
+	uint64_t	generation_;
+	uint32_t	pins_ = 0;
+	bool		settled_ = false;	/* each piece has one pin for all of these */
+	uint64_t	uses_ = 0;		/* that the pieces have not counted yet */
+	uint64_t	used_ = 0;		/* the cache's clock at the last of them */
+};
+
 class ColumnCache
 {
 public:
@@ -87,12 +120,6 @@ public:
 
 	/* The same for each of n keys, under one lock. */
 	void		find(const ChunkKey *keys, size_t n, Resident **found);
-
-	/*
-	 * Pin pieces that were found here before, if nothing has left since the cache was
-	 * of this generation.
-	 */
-	bool		pin(Resident *const *pieces, size_t n, uint64_t generation);
 
 	/* Counts what has left. */
 	uint64_t	generation();
@@ -126,14 +153,19 @@ public:
 	uint64_t	evictions = 0;
 
 private:
+	friend class PieceSet;
+
 	Resident   *look_up(const ChunkKey &key);
 	void		drop(Resident *chunk);
+	void		unpin_one(Resident *piece);
+	void		settle();
 
 	DevicePool *pool_;
 	int			device_;		/* number of the device */
 	std::mutex	mutex_;
 	std::unordered_map<ChunkKey, Resident *, ChunkKeyHash> chunks_;
 	std::list<Resident *> lru_;	/* to leave from the end */
+	std::set<PieceSet *> sets_;
 	uint64_t	clock_ = 0;
 	uint64_t	generation_ = 0;
 	size_t		bytes_ = 0;
@@ -186,6 +218,9 @@ extern int	residency_fd();
 
 /* One more session answers a request (sign 1), or one less (-1). */
 extern void residency_running(int sign);
+
+/* Do so few sessions that some of the processors have nothing to do? */
+extern bool residency_idle();
 
 /* A chunk became resident (sign 1) or left (-1). */
 extern void residency_note(const Resident &chunk, int sign);

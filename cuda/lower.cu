@@ -152,7 +152,7 @@ PreparedScans::Key
 Request::scan_key(const Part &part) const
 {
 	int			device = shares_[part.share]->lane->device().number;
-	PreparedScans::Key key = {device, list_->generations[device], program_, {}};
+	PreparedScans::Key key = {device, list_->on[device]->generation(), program_, {}};
 
 	memcpy(key.distinct, run_.distinct, sizeof(key.distinct));
 	return key;

@@ -238,6 +238,12 @@ Request::obstacle() const
 void
 Request::unpin_all()
 {
+	for (PieceSet *set : pinned_)
+		if (set != NULL)
+			set->unpin();
+	if (!pinned_.empty())
+		std::fill(resident_.begin(), resident_.end(), (Resident *) NULL);
+	pinned_.clear();
 	for (Resident *&piece : resident_)
 	{
 		if (piece != NULL)
@@ -246,35 +252,56 @@ Request::unpin_all()
 	}
 }
 
-/* Pin what the list's last request found, if all of it is still there. */
+/* Bytes of pieces that a request may have on a device. */
+static uint64_t
+capacity_of(const Device &device)
+{
+	uint64_t	limit = device.pool.limit();
+
+	return request_window > 0 ? request_window : limit - limit / 8;
+}
+
+/* Are segments of a device one part? */
+bool
+Request::is_one_part(const Device &device, const Extent &extent) const
+{
+	return extent.bytes <= capacity_of(device) && extent.rows + run_.delta_rows <= MAX_PART_ROWS;
+}
+
+/* Pin what the list's last request found, if all of it is still there and one part a device. */
 bool
 Request::recall()
 {
-	if (list_->generations.size() != devices.size())
+	if (list_->on.size() != devices.size())
 		return false;
 	for (size_t d = 0; d < devices.size(); d++)
-		if (!devices[d]->cache.pin(list_->on[d].data(), list_->on[d].size(), list_->generations[d]))
+	{
+		if (!is_one_part(*devices[d], list_->extents[d]) || !list_->on[d]->pin())
 		{
-			while (d-- > 0)
-				devices[d]->cache.unpin(list_->on[d].data(), list_->on[d].size());
+			unpin_all();
 			return false;
 		}
+		pinned_.push_back(list_->on[d].get());
+	}
 	resident_ = list_->resident;
 	return true;
 }
 
 /* Everything was found: tell the list where, and how it was dealt. */
 void
-Request::remember(std::vector<uint64_t> &generations, const std::vector<std::vector<uint32_t>> &dealt)
+Request::remember(const std::vector<uint64_t> &generations, const std::vector<std::vector<uint32_t>> &dealt)
 {
 	if (!may_keep() || !missing_.empty() || prefetch())
 		return;
-	list_->resident = resident_;
-	list_->on.assign(devices.size(), {});
+	std::vector<std::vector<Resident *>> on(devices.size());
+
 	for (Resident *piece : resident_)
 		if (piece != NULL)
-			list_->on[piece->home->device()].push_back(piece);
-	list_->generations.swap(generations);
+			on[piece->home->device()].push_back(piece);
+	list_->resident = resident_;
+	list_->on.clear();
+	for (size_t d = 0; d < devices.size(); d++)
+		list_->on.emplace_back(new PieceSet(devices[d]->cache, std::move(on[d]), generations[d]));
 	list_->dealt = dealt;
 	list_->extents.clear();
 	for (const std::vector<uint32_t> &segments : dealt)
@@ -348,7 +375,7 @@ Request::deal(const LaneFinder &lanes)
 	for (auto &share : shares_)
 		if (!alone())
 			share->lane->start();
-	if (!recalled || parts_.size() > shares_.size())
+	if (!recalled)
 		list_missing();
 	if (!recalled && any_device && parts_.size() == shares_.size())
 		remember(generations, dealt);
@@ -378,13 +405,12 @@ Request::measure(const std::vector<uint32_t> &segments) const
 void
 Request::make_parts(uint32_t number, std::vector<uint32_t> &segments, const Extent &extent)
 {
-	Share	   &share = *shares_[number];
-	uint64_t	limit = share.lane->device().pool.limit();
-	uint64_t	capacity = request_window > 0 ? request_window : limit - limit / 8;
+	const Device &device = shares_[number]->lane->device();
+	uint64_t	capacity = capacity_of(device);
 
 	if (prefetch() && extent.bytes > capacity)
-		limit_prefetch(share, segments, capacity);
-	else if (extent.bytes > capacity || extent.rows + run_.delta_rows > MAX_PART_ROWS)
+		limit_prefetch(segments, capacity);
+	else if (!is_one_part(device, extent))
 	{
 		stream_parts(number, segments, capacity);
 		return;
@@ -396,7 +422,7 @@ Request::make_parts(uint32_t number, std::vector<uint32_t> &segments, const Exte
 
 /* Of a table that is larger than the device, load what it holds. */
 void
-Request::limit_prefetch(Share &, std::vector<uint32_t> &segments, uint64_t capacity)
+Request::limit_prefetch(std::vector<uint32_t> &segments, uint64_t capacity)
 {
 	uint64_t	bytes = 0;
 	size_t		n = 0;
@@ -527,7 +553,14 @@ void
 Request::release(Part &part)
 {
 	std::vector<Resident *> pinned;
+	Device	   &device = shares_[part.share]->lane->device();
 
+	if (!pinned_.empty())
+	{
+		pinned_[device.number]->unpin();
+		pinned_[device.number] = NULL;
+		return;
+	}
 	pinned.reserve(part.segments.size() * pieces());
 	for (uint32_t s : part.segments)
 		for (uint32_t i = 0; i < pieces(); i++)
@@ -535,7 +568,7 @@ Request::release(Part &part)
 			pinned.push_back(resident_[piece(s, i)]);
 			resident_[piece(s, i)] = NULL;
 		}
-	shares_[part.share]->lane->device().cache.unpin(pinned.data(), pinned.size());
+	device.cache.unpin(pinned.data(), pinned.size());
 }
 
 /* By a lane's thread, or the session's: compute a part, and merge what is complete in order. */

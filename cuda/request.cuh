@@ -81,8 +81,7 @@ struct SegmentList
 
 	/* by the last request that found everything; its dealing, by device */
 	std::vector<Resident *> resident;
-	std::vector<std::vector<Resident *>> on;	/* the same, by device */
-	std::vector<uint64_t> generations;	/* of each device's cache, then */
+	std::vector<std::unique_ptr<PieceSet>> on;	/* the same, by device */
 	std::vector<std::vector<uint32_t>> dealt;
 	std::vector<Extent> extents;	/* of what was dealt */
 
@@ -217,15 +216,16 @@ private:
 	const Resident *remap(uint32_t segment, uint32_t slot) const;
 	const Resident *deleted(uint32_t segment) const;
 	uint64_t	segment_bytes(uint32_t segment, bool missing) const;
+	bool		is_one_part(const Device &device, const Extent &extent) const;
 	bool		recall();
-	void		remember(std::vector<uint64_t> &generations, const std::vector<std::vector<uint32_t>> &dealt);
+	void		remember(const std::vector<uint64_t> &generations, const std::vector<std::vector<uint32_t>> &dealt);
 	void		look_up(std::vector<std::vector<uint32_t>> *dealt, bool one_device);
 	void		unpin_all();
 	void		deal(const LaneFinder &lanes);
 	Extent		measure(const std::vector<uint32_t> &segments) const;
 	void		make_parts(uint32_t share, std::vector<uint32_t> &segments, const Extent &extent);
 	void		stream_parts(uint32_t share, std::vector<uint32_t> &segments, uint64_t capacity);
-	void		limit_prefetch(Share &share, std::vector<uint32_t> &segments, uint64_t capacity);
+	void		limit_prefetch(std::vector<uint32_t> &segments, uint64_t capacity);
 	void		list_missing();
 	void		compute(Part &part);
 	bool		may_prepare(const Part &part) const;
@@ -251,6 +251,7 @@ private:
 	std::shared_ptr<SegmentList> list_;
 	bool		found_ = false;	/* all was resident, where the list says */
 	std::vector<Resident *> resident_;	/* [nsegments][pieces()]; pinned */
+	std::vector<PieceSet *> pinned_;	/* by device, where they are so together */
 	std::vector<uint32_t> part_of_; /* of each segment */
 	std::vector<GpucolWireNeed> missing_;
 	std::map<std::pair<uint32_t, uint64_t>, Incoming> incoming_;	/* objects; as

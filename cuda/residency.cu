@@ -15,6 +15,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <thread>
+
 static GpucolResidency *table = NULL;
 static int	table_fd = -1;
 static std::mutex table_mutex;
@@ -72,6 +75,14 @@ residency_running(int sign)
 {
 	if (table != NULL)
 		__atomic_fetch_add(&table->running, (uint32_t) sign, __ATOMIC_RELAXED);
+}
+
+bool
+residency_idle()
+{
+	static const uint32_t processors = std::max(1u, std::thread::hardware_concurrency());
+
+	return __atomic_load_n(&table->running, __ATOMIC_RELAXED) * GPUCOL_SPIN_PROCESSORS <= processors;
 }
 
 void

@@ -40,6 +40,9 @@ static const int GPUCOL_ACTIVE = 4;
 
 typedef std::chrono::steady_clock Clock;
 
+/* How long a session waits awake for a request that was said to come. */
+static const std::chrono::milliseconds LINGER(1);
+
 /* Thrown to end a session: the client left or broke the protocol. */
 struct Goodbye
 {
@@ -109,6 +112,7 @@ private:
 	void		send_with(GpucolWireType type, const void *payload, size_t n, int descriptor);
 	void		give_slab();
 	void		run();
+	void		linger();
 	void		put();
 	void		add_times(GpucolWireResult *result) const;
 	void		compute_here();
@@ -342,6 +346,17 @@ Session::fail(const Failure &f, bool closing)
 	snprintf(result.reason, sizeof(result.reason), "%s", f.reason.c_str());
 	set_running(false);
 	send(GPUCOL_WIRE_RESULT, &result, sizeof(result));
+}
+
+/* A request will come soon: look for it without sleeping, while processors are idle. */
+void
+Session::linger()
+{
+	Clock::time_point until = Clock::now() + LINGER;
+	struct pollfd socket = {fd_, POLLIN, 0};
+
+	while (residency_idle() && poll(&socket, 1, 0) == 0 && Clock::now() < until)
+		;
 }
 
 void
@@ -658,6 +673,9 @@ Session::serve()
 					break;
 				case GPUCOL_WIRE_CANCEL:
 					fail({GPUCOL_CANCELLED, "cancelled"}, false);
+					break;
+				case GPUCOL_WIRE_SOON:
+					linger();
 					break;
 				case GPUCOL_WIRE_STATUS:
 					status();

@@ -39,7 +39,6 @@
 #define GREETING_SECONDS	5	/* how long a daemon may take to greet */
 #define SHUN_SECONDS		60	/* how long one that took longer is left alone */
 #define SPIN_NANOSECONDS	UINT64_C(5000000)	/* how long an answer is awaited without sleep */
-#define SPIN_PROCESSORS		4	/* for each session that is being answered, for that */
 
 struct GpucolWire
 {
@@ -50,6 +49,7 @@ struct GpucolWire
 	void	   *context;
 	time_t		deadline;		/* when to give up; 0 = never */
 	bool		by_thread;		/* used by a thread, not by the process's own */
+	bool		followed;		/* a request has come since the last SOON */
 	char	   *slab;			/* nparts parts, or NULL */
 	int			nparts;
 	bool		no_slab;		/* there is no memory for one: all goes inline */
@@ -193,7 +193,7 @@ may_spin(void)
 	if (processors == 0)
 		processors = sysconf(_SC_NPROCESSORS_ONLN);
 	return residency != NULL &&
-		(long) __atomic_load_n(&residency->running, __ATOMIC_RELAXED) * SPIN_PROCESSORS <= processors;
+		(long) __atomic_load_n(&residency->running, __ATOMIC_RELAXED) * GPUCOL_SPIN_PROCESSORS <= processors;
 }
 
 /*
@@ -206,7 +206,7 @@ spin_on(GpucolWire *wire)
 	struct pollfd socket = {wire->fd, POLLIN, 0};
 	uint64_t	start = nanoseconds();
 
-	if (wire->cancelled != NULL)
+	if (wire->cancelled != NULL || wire->by_thread)
 		return;
 	while (may_spin() && poll(&socket, 1, 0) == 0 && nanoseconds() - start < SPIN_NANOSECONDS)
 		if (wire->source != NULL)
@@ -524,6 +524,18 @@ gpucol_wire_meet(void)
 	(void) greet(&connection, &why);
 }
 
+void
+gpucol_wire_soon(void)
+{
+	GpucolWireHeader header = {GPUCOL_WIRE_MAGIC, GPUCOL_WIRE_VERSION, GPUCOL_WIRE_SOON, 0};
+
+	if (connection.fd < 0 || connection.busy || !connection.followed || !may_spin())
+		return;
+	connection.followed = false;
+	if (send(connection.fd, &header, sizeof(header), MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t) sizeof(header))
+		gpucol_wire_drop();
+}
+
 GpucolWire *
 gpucol_wire_acquire(GpucolSource *source, const char **why)
 {
@@ -540,6 +552,7 @@ gpucol_wire_acquire(GpucolSource *source, const char **why)
 	}
 	clear_slab(&connection);
 	connection.busy = true;
+	connection.followed = true;
 	connection.source = source;
 	connection.cancelled = NULL;
 	connection.used = 0;

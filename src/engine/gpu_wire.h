@@ -53,6 +53,12 @@ extern void gpucol_wire_resident(const uint64_t storage[2], int attnum,
 /* Device memory that the daemon may hold; 0 if there was no connection yet. */
 extern uint64_t gpucol_wire_device_memory(void);
 
+/*
+ * A request may follow: have the daemon wake up meanwhile, if there is a connection and
+ * one followed the last time.  Returns at once.
+ */
+extern void gpucol_wire_soon(void);
+
 /* Connect to the daemon if it runs, so that the two above know something. */
 extern void gpucol_wire_meet(void);
 

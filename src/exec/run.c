@@ -27,6 +27,7 @@
 
 #include "columnar/source.h"
 #include "engine/backend.h"
+#include "engine/gpu_wire.h"
 #include "exec/device.h"
 #include "exec/prefetch.h"
 #include "exec/recursive.h"
@@ -498,6 +499,8 @@ start(GpucolExec *exec, bool device_only)
 	callback->arg = exec;
 	MemoryContextRegisterResetCallback(exec->context, callback);
 
+	if (exec->recursion == NULL && !exec->cpu_only && gpucol_engine_choice != GPUCOL_ENGINE_CPU)
+		gpucol_wire_soon();
 	exec->source = open_source(exec);
 	INSTR_TIME_SET_CURRENT(opened);
 	INSTR_TIME_SUBTRACT(opened, begin);

@@ -37,6 +37,9 @@
  * chooses, and later RUNs of the same columns name the list instead: a table of a
  * billion rows has a thousand segments, which take longer to tell than to scan.
  *
+ * A session that sleeps takes long to wake.  So a client may say SOON when it begins to
+ * look at its own side of a request: the daemon's session then waits awake for a moment.
+ *
  * A recursion runs as REC_START (answered by REC_STATUS), any number of REC_LOAD
  * (not answered), then REC_SUMMARISE (REC_SUMMARY) or REC_NEXT (REC_ROWS), each
  * after any number of REC_STATUS that tell how far it has come, and
@@ -95,6 +98,7 @@ typedef enum GpucolWireType
 	GPUCOL_WIRE_REC_SUMMARISE,
 	GPUCOL_WIRE_REC_NEXT,
 	GPUCOL_WIRE_REC_END,
+	GPUCOL_WIRE_SOON,			/* not answered: a RUN will come within a millisecond or so */
 
 	/* daemon to client */
 	GPUCOL_WIRE_WELCOME = 64,
@@ -291,6 +295,9 @@ typedef struct GpucolResidentColumn
 	uint64_t	rows;
 	uint64_t	bytes;
 } GpucolResidentColumn;
+
+/* Processors for each session that is being answered, for either end to wait awake. */
+#define GPUCOL_SPIN_PROCESSORS		4
 
 #define GPUCOL_RESIDENCY_COLUMNS	8192
 #define GPUCOL_RESIDENCY_PROBES		64

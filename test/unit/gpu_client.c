@@ -55,6 +55,7 @@ static struct
 	bool		refuse;			/* the next request, before its list is taken */
 	bool		no_slab;		/* there is none to be had */
 	bool		senseless;		/* rows that the table does not have */
+	uint32_t	soon;			/* requests that were announced */
 }			stub;
 
 static GpucolWireNeed needed[MAX_PIECES];
@@ -62,6 +63,9 @@ static GpucolWireNeed needed[MAX_PIECES];
 /* Greets nobody; and how often it was called. */
 static bool mute;
 static int	connections;
+
+/* Sessions at work, as clients are told in the greeting. */
+static uint32_t running;
 
 /* The end of the connection that this thread serves; the one before may still end. */
 static __thread int served;
@@ -96,6 +100,25 @@ write_message(GpucolWireType type, const void *payload, size_t n)
 	if (send(served, &header, sizeof(header), MSG_NOSIGNAL) < 0 ||
 		(n > 0 && send(served, payload, n, MSG_NOSIGNAL) < 0))
 		leave();
+}
+
+/* A message with a descriptor, which is closed. */
+static void
+write_with(GpucolWireType type, const void *payload, size_t n, int fd)
+{
+	GpucolWireHeader header = {GPUCOL_WIRE_MAGIC, GPUCOL_WIRE_VERSION, (uint16_t) type, (uint32_t) n};
+	char		control[CMSG_SPACE(sizeof(int))] = {0};
+	struct iovec iov[2] = {{&header, sizeof(header)}, {(void *) payload, n}};
+	struct msghdr msg = {.msg_iov = iov, .msg_iovlen = 2, .msg_control = control, .msg_controllen = sizeof(control)};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(int));
+	if (sendmsg(served, &msg, MSG_NOSIGNAL) < 0)
+		leave();
+	close(fd);
 }
 
 static bool
@@ -182,11 +205,6 @@ take_put(const char *payload)
 static void
 give_slab(uint64_t size)
 {
-	GpucolWireHeader header = {GPUCOL_WIRE_MAGIC, GPUCOL_WIRE_VERSION, GPUCOL_WIRE_DONE, 0};
-	char		control[CMSG_SPACE(sizeof(int))] = {0};
-	struct iovec iov = {&header, sizeof(header)};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
-	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 	int			fd;
 
 	if (stub.no_slab)
@@ -199,13 +217,23 @@ give_slab(uint64_t size)
 		leave();
 	stub.slab_size = size;
 	stub.slab = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &fd, sizeof(int));
-	if (sendmsg(served, &msg, MSG_NOSIGNAL) < 0)
+	write_with(GPUCOL_WIRE_DONE, NULL, 0, fd);
+}
+
+/* Greet, with a table of what is resident in which so many sessions are at work. */
+static void
+greet(void)
+{
+	GpucolWireWelcome welcome = {1, 1, 1 << 30};
+	GpucolResidency *table;
+	int			fd = memfd_create("residency", 0);
+
+	if (fd < 0 || ftruncate(fd, sizeof(*table)) != 0)
 		leave();
-	close(fd);
+	table = mmap(NULL, sizeof(*table), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	table->running = running;
+	munmap(table, sizeof(*table));
+	write_with(GPUCOL_WIRE_WELCOME, &welcome, sizeof(welcome), fd);
 }
 
 /* Give up in the middle of a request. */
@@ -290,11 +318,9 @@ imitate(void *arg)
 		if (header.type == GPUCOL_WIRE_HELLO && mute)
 			continue;
 		if (header.type == GPUCOL_WIRE_HELLO)
-		{
-			GpucolWireWelcome welcome = {1, 1, 1 << 30};
-
-			write_message(GPUCOL_WIRE_WELCOME, &welcome, sizeof(welcome));
-		}
+			greet();
+		else if (header.type == GPUCOL_WIRE_SOON)
+			stub.soon++;
 		else if (header.type == GPUCOL_WIRE_SLAB)
 		{
 			GpucolWireSlab slab;
@@ -715,6 +741,35 @@ test_in_place(const ArrayTable *table)
 	free(program);
 }
 
+/*
+ * A request is announced once, if one followed the last time, unless many sessions
+ * are at work.
+ */
+static void
+test_soon(const ArrayTable *table)
+{
+	GpucolProgram *program = make_program(false);
+
+	for (int round = 0; round < 2; round++)
+	{
+		gpucol_wire_drop();
+		running = round == 0 ? 0 : 100000;
+		stub.soon = 0;
+		gpucol_wire_soon();		/* there is no connection */
+		ask(table, program, 0);
+		gpucol_wire_soon();
+		gpucol_wire_soon();
+		ask(table, program, 0);
+		CHECK(stub.soon == (round == 0 ? 1u : 0u), "%u announced", stub.soon);
+		gpucol_wire_soon();
+		ask(table, program, 0);
+		CHECK(stub.soon == (round == 0 ? 2u : 0u), "%u announced", stub.soon);
+		CHECK(!stub.broken, "a message that should not come");
+	}
+	running = 0;
+	free(program);
+}
+
 /* Without a slab everything comes inline. */
 static void
 test_no_slab(const ArrayTable *table)
@@ -794,6 +849,7 @@ main(void)
 	test_senseless(&table);
 	test_results(&table);
 	test_in_place(&table);
+	test_soon(&table);
 	test_no_slab(&table);
 	test_prefetch(&table);
 	test_mute(&table);			/* the last: the daemon is shunned from here on */
