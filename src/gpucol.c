@@ -15,6 +15,7 @@
 
 #include "columnar/bitmap.h"
 #include "exec/into.h"
+#include "exec/send.h"
 #include "guc.h"
 #include "planner/planner.h"
 #include "service/supervisor.h"
@@ -32,5 +33,6 @@ _PG_init(void)
 	gpucol_planner_init();
 	gpucol_recursive_init();
 	gpucol_into_init();
+	gpucol_send_init();
 	gpucol_service_init();
 }

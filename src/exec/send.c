@@ -1,0 +1,367 @@
+/*-------------------------------------------------------------------------
+ *
+ * send.c
+ *	  Rows of our nodes to the client.
+ *
+ * Ten thousand groups reach the executor sooner than PostgreSQL writes them to the
+ * client: for each value it calls an output function through the function manager,
+ * which allocates a string, measures it, asks whether it needs another encoding, and
+ * appends it.  So while a statement with a node of ours runs, its rows go to a receiver
+ * that writes integers, booleans and texts straight into the message, and calls
+ * output functions for other types only.  The client gets the same bytes.
+ *
+ * The receiver stands before PostgreSQL's own (printtup.c), which still tells the
+ * client the columns.  Only a portal that runs one SELECT is served, whose formats
+ * are all text; FETCH, functions and utility statements have receivers of their own.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "libpq/pqformat.h"
+#include "mb/pg_wchar.h"
+#include "nodes/extensible.h"
+#include "tcop/pquery.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "compat.h"
+#include "exec/send.h"
+#include "guc.h"
+
+/* Bytes that a value of fixed width takes at most, its length and a final zero included. */
+#define FIXED_BYTES		32
+
+/* How the values of a column are written. */
+typedef enum SendForm
+{
+	SEND_INT2,
+	SEND_INT4,
+	SEND_INT8,
+	SEND_BOOL,
+	SEND_TEXT,					/* a varlena whose contents are the text */
+	SEND_OTHER					/* by the type's output function */
+} SendForm;
+
+typedef struct SendColumn
+{
+	SendForm	form;
+	FmgrInfo	output;			/* OTHER */
+} SendColumn;
+
+typedef struct Sender
+{
+	DestReceiver pub;
+	DestReceiver *client;		/* PostgreSQL's own */
+	MemoryContext context;		/* of the sender */
+	MemoryContext row_context;	/* of strings and detoasted values of a row */
+	bool		used;			/* there are some */
+	bool		converts;		/* the client has another encoding */
+	TupleDesc	desc;			/* of the rows; NULL before the first */
+	int			natts;
+	SendColumn *columns;
+	StringInfoData message;
+} Sender;
+
+static ExecutorRun_hook_type previous_run = NULL;
+
+/* ---- writing ---- */
+
+/* How are values written that this function would write? */
+static SendForm
+form_of(Oid output)
+{
+	switch (output)
+	{
+		case F_INT2OUT:
+			return SEND_INT2;
+		case F_INT4OUT:
+			return SEND_INT4;
+		case F_INT8OUT:
+			return SEND_INT8;
+		case F_BOOLOUT:
+			return SEND_BOOL;
+		case F_TEXTOUT:
+		case F_VARCHAROUT:
+		case F_BPCHAROUT:
+			return SEND_TEXT;
+		default:
+			return SEND_OTHER;
+	}
+}
+
+/* Prepare for rows of a descriptor. */
+static void
+describe(Sender *sender, TupleDesc desc)
+{
+	MemoryContext old = MemoryContextSwitchTo(sender->context);
+
+	sender->desc = desc;
+	sender->natts = desc->natts;
+	sender->columns = palloc0(Max(desc->natts, 1) * sizeof(SendColumn));
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Oid			output;
+		bool		is_varlena;
+
+		getTypeOutputInfo(TupleDescAttr(desc, i)->atttypid, &output, &is_varlena);
+		sender->columns[i].form = form_of(output);
+		if (sender->columns[i].form == SEND_OTHER)
+			fmgr_info_cxt(output, &sender->columns[i].output, sender->context);
+	}
+	enlargeStringInfo(&sender->message, 2 + desc->natts * FIXED_BYTES);
+	MemoryContextSwitchTo(old);
+}
+
+/* Write an integer in the order of the network. */
+static inline char *
+write_int32(char *at, int32 value)
+{
+	uint32		word = pg_hton32((uint32) value);
+
+	memcpy(at, &word, sizeof(word));
+	return at + sizeof(word);
+}
+
+/* Write a text of the server's encoding, and leave room for `left` more values. */
+static char *
+write_text(Sender *sender, char *at, const char *text, Size length, int left)
+{
+	StringInfo	message = &sender->message;
+
+	if (sender->converts && length > 0)
+	{
+		char	   *converted = pg_server_to_client(text, (int) length);
+
+		if (converted != text)
+		{
+			text = converted;
+			length = strlen(converted);
+		}
+	}
+	message->len = (int) (at - message->data);
+	enlargeStringInfo(message, (int) Min(length, MaxAllocSize) + left * FIXED_BYTES + 4);
+	at = write_int32(message->data + message->len, (int32) length);
+	memcpy(at, text, length);
+	return at + length;
+}
+
+/* Write a value that is not of fixed width. */
+static char *
+write_other(Sender *sender, char *at, SendColumn *column, Datum value, int left)
+{
+	MemoryContext old = MemoryContextSwitchTo(sender->row_context);
+
+	sender->used = true;
+	if (column->form == SEND_TEXT)
+	{
+		struct varlena *text = PG_DETOAST_DATUM_PACKED(value);
+
+		at = write_text(sender, at, VARDATA_ANY(text), VARSIZE_ANY_EXHDR(text), left);
+	}
+	else
+	{
+		char	   *text = OutputFunctionCall(&column->output, value);
+
+		at = write_text(sender, at, text, strlen(text), left);
+	}
+	MemoryContextSwitchTo(old);
+	return at;
+}
+
+/* Write a value that is not NULL; `left` more may follow. */
+static inline char *
+write_value(Sender *sender, char *at, SendColumn *column, Datum value, int left)
+{
+	int			length;
+
+	switch (column->form)
+	{
+		case SEND_INT2:
+			length = pg_itoa(DatumGetInt16(value), at + 4);
+			break;
+		case SEND_INT4:
+			length = pg_ltoa(DatumGetInt32(value), at + 4);
+			break;
+		case SEND_INT8:
+			length = pg_lltoa(DatumGetInt64(value), at + 4);
+			break;
+		case SEND_BOOL:
+			at[4] = DatumGetBool(value) ? 't' : 'f';
+			length = 1;
+			break;
+		default:
+			return write_other(sender, at, column, value, left);
+	}
+	return write_int32(at, length) + length;
+}
+
+/* ---- the receiver ---- */
+
+static bool
+send_row(TupleTableSlot *slot, DestReceiver *self)
+{
+	Sender	   *sender = (Sender *) self;
+	char	   *at;
+	uint16		natts;
+
+	slot_getallattrs(slot);
+	if (sender->desc != slot->tts_tupleDescriptor)
+		describe(sender, slot->tts_tupleDescriptor);
+	natts = pg_hton16((uint16) sender->natts);
+	pq_beginmessage_reuse(&sender->message, 'D');
+	at = sender->message.data;
+	memcpy(at, &natts, sizeof(natts));
+	at += sizeof(natts);
+	for (int i = 0; i < sender->natts; i++)
+		at = slot->tts_isnull[i] ? write_int32(at, -1) :
+			write_value(sender, at, &sender->columns[i], slot->tts_values[i],
+						sender->natts - i);
+	sender->message.len = (int) (at - sender->message.data);
+	pq_endmessage_reuse(&sender->message);
+	if (sender->used)
+		MemoryContextReset(sender->row_context);
+	sender->used = false;
+	return true;
+}
+
+static void
+start_rows(DestReceiver *self, int operation, TupleDesc desc)
+{
+	Sender	   *sender = (Sender *) self;
+
+	sender->client->rStartup(sender->client, operation, desc);
+}
+
+static void
+end_rows(DestReceiver *self)
+{
+	Sender	   *sender = (Sender *) self;
+
+	sender->client->rShutdown(sender->client);
+}
+
+/* Make a receiver that stands before another, in a memory context of its own. */
+static Sender *
+make_sender(DestReceiver *client)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpucol rows to client",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	Sender	   *sender = palloc0(sizeof(Sender));
+
+	sender->pub = *client;
+	sender->pub.receiveSlot = send_row;
+	sender->pub.rStartup = start_rows;
+	sender->pub.rShutdown = end_rows;
+	sender->client = client;
+	sender->context = context;
+	sender->row_context = AllocSetContextCreate(context, "gpucol row to client",
+												ALLOCSET_DEFAULT_SIZES);
+	sender->converts = pg_get_client_encoding() != GetDatabaseEncoding();
+	initStringInfo(&sender->message);
+	MemoryContextSwitchTo(old);
+	return sender;
+}
+
+/* ---- which statements ---- */
+
+/* Is the plan one of our nodes, or is one at its outer end? */
+static bool
+has_our_node(const Plan *plan)
+{
+	while (plan != NULL)
+	{
+		if (IsA(plan, CustomScan))
+			return strncmp(((const CustomScan *) plan)->methods->CustomName, "Gpucol", 6) == 0;
+		plan = IsA(plan, SubqueryScan) ? ((const SubqueryScan *) plan)->subplan :
+			outerPlan(plan);
+	}
+	return false;
+}
+
+/* Is it PostgreSQL's own receiver of rows for the client? */
+static bool
+is_for_client(DestReceiver *receiver)
+{
+	static bool (*own) (TupleTableSlot *, DestReceiver *) = NULL;
+
+	if (receiver->mydest != DestRemote && receiver->mydest != DestRemoteExecute)
+		return false;
+	if (own == NULL)
+	{
+		DestReceiver *another = CreateDestReceiver(DestRemote);
+
+		own = another->receiveSlot;
+		another->rDestroy(another);
+	}
+	return receiver->receiveSlot == own;
+}
+
+/* Are all columns of the portal's rows sent in text? */
+static bool
+is_text(Portal portal)
+{
+	for (int i = 0; portal->formats != NULL && i < portal->tupDesc->natts; i++)
+	{
+		if (portal->formats[i] != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Are a statement's rows for the sender? */
+static bool
+is_served(const QueryDesc *query)
+{
+	return gpucol_enabled && query->operation == CMD_SELECT && query->dest != NULL &&
+		ActivePortal != NULL && ActivePortal->queryDesc == query &&
+		ActivePortal->strategy == PORTAL_ONE_SELECT && ActivePortal->tupDesc != NULL &&
+		has_our_node(query->plannedstmt->planTree) && is_for_client(query->dest) &&
+		is_text(ActivePortal);
+}
+
+static void
+run(QueryDesc *query, ScanDirection direction, uint64 count GPUCOL_COMPAT_RUN_ONCE)
+{
+	if (previous_run)
+		previous_run(query, direction, count GPUCOL_COMPAT_RUN_ONCE_ARG);
+	else
+		standard_ExecutorRun(query, direction, count GPUCOL_COMPAT_RUN_ONCE_ARG);
+}
+
+static void
+run_query(QueryDesc *query, ScanDirection direction, uint64 count
+		  GPUCOL_COMPAT_RUN_ONCE)
+{
+	DestReceiver *client = query->dest;
+	Sender	   *sender;
+
+	if (!is_served(query))
+	{
+		run(query, direction, count GPUCOL_COMPAT_RUN_ONCE_ARG);
+		return;
+	}
+	sender = make_sender(client);
+	query->dest = &sender->pub;
+	PG_TRY();
+	{
+		run(query, direction, count GPUCOL_COMPAT_RUN_ONCE_ARG);
+	}
+	PG_FINALLY();
+	{
+		query->dest = client;
+	}
+	PG_END_TRY();
+	MemoryContextDelete(sender->context);
+}
+
+void
+gpucol_send_init(void)
+{
+	previous_run = ExecutorRun_hook;
+	ExecutorRun_hook = run_query;
+}
