@@ -13,7 +13,9 @@
  * Where zone maps give no bound, a sample of the vectors gives a first one: what k
  * of its rows reach, k of all rows do.  It is the last one where it is the greatest
  * key that there is, or where it promises few rows.  Vectors whose zone maps are
- * below the first bound are left out of all that follows.
+ * below the first bound are left out of all that follows.  Where rows arrive in the
+ * order of the key, a sample promises far too few rows, but leaves few vectors,
+ * and another histogram over these costs next to nothing.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,9 +32,7 @@
 #include "stage.cuh"
 #include "values.cuh"
 
-/* Bins of a histogram, and rows more than wanted that are not worth another. */
-constexpr int	BINS = 4096;
-constexpr unsigned long long SLACK = 8192;
+constexpr int	BINS = 4096;	/* of a histogram */
 
 /* One vector of so many is in a sample, if the scan has many samples' worth.  A prime:
  * values that repeat do so after powers of two and ten more often than not. */
@@ -340,6 +340,13 @@ bound_of_zones(const GpucolBoundKey &key, const GpucolBoundTask &task, int64_t *
 	return *bound > INT64_MIN;
 }
 
+/* So many rows more than wanted cost less than another histogram does. */
+static unsigned long long
+enough_rows(const GpucolBoundKey &key, const GpucolBoundTask &task)
+{
+	return 4 * (unsigned long long) task.k + 256 + (unsigned long long) key.nvectors * key.stride / 128;
+}
+
 /*
  * The bin of the k-th best of the directed keys in base .. base + range, and in that
  * bin alone again, until few rows are left.
@@ -350,7 +357,7 @@ bound_of_histogram(const GpucolBoundKey &key, const GpucolBoundTask &task, uint6
 {
 	unsigned long long *bins = task.scratch->array<unsigned long long>(BINS, "the sort keys");
 	std::vector<unsigned long long> count(BINS);
-	unsigned long long few = (4 * (unsigned long long) task.k + SLACK) / key.stride;
+	unsigned long long few = enough_rows(key, task) / key.stride;
 	unsigned long long above = 0;	/* rows beyond the window */
 	int			shift = 0;
 
@@ -432,7 +439,7 @@ gpucol_bound_find(GpucolBoundKey *key, const GpucolBoundTask &task, int64_t *bou
 		least = *bound;
 		leave_out_vectors(key, task, least);
 	}
-	found = found && (least == most || rows <= 4 * (unsigned long long) task.k + SLACK);
+	found = found && (least == most || rows <= enough_rows(*key, task));
 	if (!found && !bound_of_histogram(*key, task, (uint64_t) least, (uint64_t) most - (uint64_t) least, bound, &rows))
 		return false;
 	key->greatest = *bound == most;

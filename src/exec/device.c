@@ -29,11 +29,14 @@
 #define LOAD_BYTES_MS		8.0e6	/* packed bytes that are sent in 1 ms */
 #define LOADS				8	/* queries that share the cost of loading */
 #define GROUP_ROWS_MS		2.0e8	/* rows the device groups in 1 ms */
+#define RANKED_ROWS_MS		4.0e6	/* rows the device groups, sorts and ranks in 1 ms */
 #define RESULT_ROWS_MS		2.0e4	/* rows that come back in 1 ms */
 
 #define CPU_START_MS		0.1
 #define CPU_VALUES_MS		4.0e6	/* values that a thread tests or adds in 1 ms */
 #define CPU_GROUP_ROWS_MS	4.0e5	/* rows that a thread groups in 1 ms */
+
+#define CPU_RANKED_ROWS_MS	1.0e4	/* rows that a thread collects, sorts and ranks in 1 ms */
 
 #define ROWS_PER_SEGMENT	1048576.0
 
@@ -70,6 +73,7 @@ gpucol_device_estimate(GpucolExec *exec, Bitmapset *attnums,
 	int			natts = Max(RelationGetNumberOfAttributes(rel), 1);
 	double		memory;
 	bool		groups;
+	bool		ranks = exec->make_take != NULL;
 	double		missing;
 	int			threads = gpucol_run_threads(exec);
 
@@ -87,9 +91,11 @@ gpucol_device_estimate(GpucolExec *exec, Bitmapset *attnums,
 
 	e->device_ms = REQUEST_MS + e->rows / ROWS_PER_SEGMENT * SEGMENT_MS + e->bytes / SCAN_BYTES_MS +
 		missing / LOAD_BYTES_MS / (e->fits ? LOADS : 1) +
-		(groups ? e->rows / GROUP_ROWS_MS : 0) + e->out_rows / RESULT_ROWS_MS;
+		(groups ? e->rows / GROUP_ROWS_MS : 0) + (ranks ? e->rows / RANKED_ROWS_MS : 0) +
+		e->out_rows / RESULT_ROWS_MS;
 	e->cpu_ms = CPU_START_MS + e->rows * Max(ncolumns, 1) / CPU_VALUES_MS / threads +
-		(groups ? e->rows / CPU_GROUP_ROWS_MS / threads : 0);
+		(groups ? e->rows / CPU_GROUP_ROWS_MS / threads : 0) +
+		(ranks ? e->rows / CPU_RANKED_ROWS_MS / threads : 0);
 	e->device = e->device_ms < e->cpu_ms;
 }
 
