@@ -8,11 +8,12 @@
  * which allocates a string, measures it, asks whether it needs another encoding, and
  * appends it.  So while a statement with a node of ours runs, its rows go to a receiver
  * that writes integers, booleans and texts straight into the message, and calls
- * output functions for other types only.  The client gets the same bytes.
+ * output functions for other types only.  The client gets the same bytes, in text or in
+ * binary, as it has asked for.
  *
  * The receiver stands before PostgreSQL's own (printtup.c), which still tells the
- * client the columns.  Only a portal that runs one SELECT is served, whose formats
- * are all text; FETCH, functions and utility statements have receivers of their own.
+ * client the columns.  Only a portal that runs one SELECT is served; FETCH, functions
+ * and utility statements have receivers of their own.
  *
  *-------------------------------------------------------------------------
  */
@@ -42,20 +43,26 @@ typedef enum SendForm
 	SEND_INT4,
 	SEND_INT8,
 	SEND_BOOL,
-	SEND_TEXT,					/* a varlena whose contents are the text */
-	SEND_OTHER					/* by the type's output function */
+	SEND_TEXT,					/* a varlena whose contents are the text, in both formats */
+	SEND_OTHER,					/* by the type's output function */
+	SEND_BINARY_INT2,
+	SEND_BINARY_INT4,
+	SEND_BINARY_INT8,
+	SEND_BINARY_BOOL,
+	SEND_BINARY_OTHER			/* by the type's send function */
 } SendForm;
 
 typedef struct SendColumn
 {
 	SendForm	form;
-	FmgrInfo	output;			/* OTHER */
+	FmgrInfo	function;		/* OTHER, BINARY_OTHER */
 } SendColumn;
 
 typedef struct Sender
 {
 	DestReceiver pub;
 	DestReceiver *client;		/* PostgreSQL's own */
+	const int16 *formats;		/* of the columns: 1 = binary; NULL = all text */
 	MemoryContext context;		/* of the sender */
 	MemoryContext row_context;	/* of strings and detoasted values of a row */
 	bool		used;			/* there are some */
@@ -72,9 +79,9 @@ static ExecutorRun_hook_type previous_run = NULL;
 
 /* How are values written that this function would write? */
 static SendForm
-form_of(Oid output)
+form_of(Oid function, bool binary)
 {
-	switch (output)
+	switch (function)
 	{
 		case F_INT2OUT:
 			return SEND_INT2;
@@ -88,8 +95,20 @@ form_of(Oid output)
 		case F_VARCHAROUT:
 		case F_BPCHAROUT:
 			return SEND_TEXT;
+		case F_INT2SEND:
+			return SEND_BINARY_INT2;
+		case F_INT4SEND:
+			return SEND_BINARY_INT4;
+		case F_INT8SEND:
+			return SEND_BINARY_INT8;
+		case F_BOOLSEND:
+			return SEND_BINARY_BOOL;
+		case F_TEXTSEND:
+		case F_VARCHARSEND:
+		case F_BPCHARSEND:
+			return SEND_TEXT;
 		default:
-			return SEND_OTHER;
+			return binary ? SEND_BINARY_OTHER : SEND_OTHER;
 	}
 }
 
@@ -104,13 +123,19 @@ describe(Sender *sender, TupleDesc desc)
 	sender->columns = palloc0(Max(desc->natts, 1) * sizeof(SendColumn));
 	for (int i = 0; i < desc->natts; i++)
 	{
-		Oid			output;
+		SendColumn *column = &sender->columns[i];
+		bool		binary = sender->formats != NULL && sender->formats[i] != 0;
+		Oid			type = TupleDescAttr(desc, i)->atttypid;
+		Oid			function;
 		bool		is_varlena;
 
-		getTypeOutputInfo(TupleDescAttr(desc, i)->atttypid, &output, &is_varlena);
-		sender->columns[i].form = form_of(output);
-		if (sender->columns[i].form == SEND_OTHER)
-			fmgr_info_cxt(output, &sender->columns[i].output, sender->context);
+		if (binary)
+			getTypeBinaryOutputInfo(type, &function, &is_varlena);
+		else
+			getTypeOutputInfo(type, &function, &is_varlena);
+		column->form = form_of(function, binary);
+		if (column->form == SEND_OTHER || column->form == SEND_BINARY_OTHER)
+			fmgr_info_cxt(function, &column->function, sender->context);
 	}
 	enlargeStringInfo(&sender->message, 2 + desc->natts * FIXED_BYTES);
 	MemoryContextSwitchTo(old);
@@ -126,12 +151,23 @@ write_int32(char *at, int32 value)
 	return at + sizeof(word);
 }
 
-/* Write a text of the server's encoding, and leave room for `left` more values. */
+/* Write bytes, and leave room for `left` more values. */
 static char *
-write_text(Sender *sender, char *at, const char *text, Size length, int left)
+write_bytes(Sender *sender, char *at, const char *bytes, Size length, int left)
 {
 	StringInfo	message = &sender->message;
 
+	message->len = (int) (at - message->data);
+	enlargeStringInfo(message, (int) Min(length, MaxAllocSize) + left * FIXED_BYTES + 4);
+	at = write_int32(message->data + message->len, (int32) length);
+	memcpy(at, bytes, length);
+	return at + length;
+}
+
+/* Write a text of the server's encoding likewise. */
+static char *
+write_text(Sender *sender, char *at, const char *text, Size length, int left)
+{
 	if (sender->converts && length > 0)
 	{
 		char	   *converted = pg_server_to_client(text, (int) length);
@@ -142,11 +178,7 @@ write_text(Sender *sender, char *at, const char *text, Size length, int left)
 			length = strlen(converted);
 		}
 	}
-	message->len = (int) (at - message->data);
-	enlargeStringInfo(message, (int) Min(length, MaxAllocSize) + left * FIXED_BYTES + 4);
-	at = write_int32(message->data + message->len, (int32) length);
-	memcpy(at, text, length);
-	return at + length;
+	return write_bytes(sender, at, text, length, left);
 }
 
 /* Write a value that is not of fixed width. */
@@ -162,11 +194,17 @@ write_other(Sender *sender, char *at, SendColumn *column, Datum value, int left)
 
 		at = write_text(sender, at, VARDATA_ANY(text), VARSIZE_ANY_EXHDR(text), left);
 	}
-	else
+	else if (column->form == SEND_OTHER)
 	{
-		char	   *text = OutputFunctionCall(&column->output, value);
+		char	   *text = OutputFunctionCall(&column->function, value);
 
 		at = write_text(sender, at, text, strlen(text), left);
+	}
+	else
+	{
+		bytea	   *bytes = SendFunctionCall(&column->function, value);
+
+		at = write_bytes(sender, at, VARDATA(bytes), VARSIZE(bytes) - VARHDRSZ, left);
 	}
 	MemoryContextSwitchTo(old);
 	return at;
@@ -177,6 +215,8 @@ static inline char *
 write_value(Sender *sender, char *at, SendColumn *column, Datum value, int left)
 {
 	int			length;
+	uint16		half;
+	uint64		word;
 
 	switch (column->form)
 	{
@@ -191,6 +231,24 @@ write_value(Sender *sender, char *at, SendColumn *column, Datum value, int left)
 			break;
 		case SEND_BOOL:
 			at[4] = DatumGetBool(value) ? 't' : 'f';
+			length = 1;
+			break;
+		case SEND_BINARY_INT2:
+			half = pg_hton16((uint16) DatumGetInt16(value));
+			length = sizeof(half);
+			memcpy(at + 4, &half, sizeof(half));
+			break;
+		case SEND_BINARY_INT4:
+			(void) write_int32(at + 4, DatumGetInt32(value));
+			length = sizeof(int32);
+			break;
+		case SEND_BINARY_INT8:
+			word = pg_hton64((uint64) DatumGetInt64(value));
+			length = sizeof(word);
+			memcpy(at + 4, &word, sizeof(word));
+			break;
+		case SEND_BINARY_BOOL:
+			at[4] = DatumGetBool(value) ? 1 : 0;
 			length = 1;
 			break;
 		default:
@@ -246,7 +304,7 @@ end_rows(DestReceiver *self)
 
 /* Make a receiver that stands before another, in a memory context of its own. */
 static Sender *
-make_sender(DestReceiver *client)
+make_sender(DestReceiver *client, const int16 *formats)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpucol rows to client",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -258,6 +316,7 @@ make_sender(DestReceiver *client)
 	sender->pub.rStartup = start_rows;
 	sender->pub.rShutdown = end_rows;
 	sender->client = client;
+	sender->formats = formats;
 	sender->context = context;
 	sender->row_context = AllocSetContextCreate(context, "gpucol row to client",
 												ALLOCSET_DEFAULT_SIZES);
@@ -301,27 +360,14 @@ is_for_client(DestReceiver *receiver)
 	return receiver->receiveSlot == own;
 }
 
-/* Are all columns of the portal's rows sent in text? */
-static bool
-is_text(Portal portal)
-{
-	for (int i = 0; portal->formats != NULL && i < portal->tupDesc->natts; i++)
-	{
-		if (portal->formats[i] != 0)
-			return false;
-	}
-	return true;
-}
-
 /* Are a statement's rows for the sender? */
 static bool
 is_served(const QueryDesc *query)
 {
 	return gpucol_enabled && query->operation == CMD_SELECT && query->dest != NULL &&
 		ActivePortal != NULL && ActivePortal->queryDesc == query &&
-		ActivePortal->strategy == PORTAL_ONE_SELECT && ActivePortal->tupDesc != NULL &&
-		has_our_node(query->plannedstmt->planTree) && is_for_client(query->dest) &&
-		is_text(ActivePortal);
+		ActivePortal->strategy == PORTAL_ONE_SELECT &&
+		has_our_node(query->plannedstmt->planTree) && is_for_client(query->dest);
 }
 
 static void
@@ -345,7 +391,7 @@ run_query(QueryDesc *query, ScanDirection direction, uint64 count
 		run(query, direction, count GPUCOL_COMPAT_RUN_ONCE_ARG);
 		return;
 	}
-	sender = make_sender(client);
+	sender = make_sender(client, ActivePortal->formats);
 	query->dest = &sender->pub;
 	PG_TRY();
 	{

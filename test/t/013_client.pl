@@ -90,6 +90,8 @@ my %queries = (
 	one => 'SELECT count(*), sum(a), min(b), max(c) FROM TABLE',
 );
 
+my %columns = (scan => 18, groups => 8, texts => 2, nothing => 0, none => 2, one => 4);
+
 foreach my $encoding ('UTF8', 'LATIN1', 'WIN1253', 'SQL_ASCII', 'GB18030')
 {
 	simple("SET client_encoding = $encoding");
@@ -104,9 +106,10 @@ foreach my $encoding ('UTF8', 'LATIN1', 'WIN1253', 'SQL_ASCII', 'GB18030')
 			simple('SET gpucol.pushdown = ' . ($table eq 'packed' ? 'require' : 'allow'));
 			$got{$table} = [
 				simple($query), extended($query, 0, 0),
-				extended($query, 700, 2100), extended($query, 0, 0, 0), extended($query, 0, 0, 1)];
+				extended($query, 700, 2100), extended($query, 0, 0, 0), extended($query, 0, 0, 1),
+				extended($query, 300, 2100, (1, 0, 1, 0, 0, 1, 0, 1, 1, 0, 0, 1, 0, 1, 0, 1, 1, 0, 1)[0 .. $columns{$name} - 1])];
 		}
-		foreach my $way (0 .. 4)
+		foreach my $way (0 .. 5)
 		{
 			my ($plain, $packed) = ($got{plain}[$way], $got{packed}[$way]);
 
