@@ -27,12 +27,6 @@ image_header(const GpucolImage *image)
 	return (GpucolSegmentHeader *) image->pieces[0].rows;
 }
 
-const GpucolSegmentHeader *
-gpucol_image_header(const GpucolImage *image)
-{
-	return image_header(image);
-}
-
 const GpucolChunkDesc *
 gpucol_image_desc(const GpucolImage *image, int slot)
 {
@@ -71,12 +65,6 @@ gpucol_encode_begin(GpucolImage *image, int ncolumns, uint32_t nrows,
 	header->nrows = nrows;
 	header->first_row = first_row;
 	return GPUCOL_OK;
-}
-
-void
-gpucol_encode_set_first_row(GpucolImage *image, uint64_t first_row)
-{
-	image_header(image)->first_row = first_row;
 }
 
 /* Copy the null bitmap, clearing bits beyond the last row. */

@@ -86,14 +86,7 @@ extern GpucolStatus gpucol_encode_column(GpucolImage *image, int slot,
 /* Number the streams and seal header and descriptors with their CRCs. */
 extern GpucolStatus gpucol_encode_finish(GpucolImage *image);
 
-/*
- * A segment of no rows is never written, so nrows = 0 is GPUCOL_UNSUPPORTED at
- * begin.  The row number is known late in some writers: set it before finish.
- */
-extern void gpucol_encode_set_first_row(GpucolImage *image, uint64_t first_row);
-
-/* The finished header and descriptor of a slot. */
-extern const GpucolSegmentHeader *gpucol_image_header(const GpucolImage *image);
+/* The finished descriptor of a slot. */
 extern const GpucolChunkDesc *gpucol_image_desc(const GpucolImage *image, int slot);
 
 /* Copy word rows row .. row + n - 1 of a finished image to `out`. */

@@ -202,12 +202,6 @@ set_descriptor(GpucolReader *reader, TupleDesc desc)
 		open_columns(reader);
 }
 
-const GpucolSegmentInfo *
-gpucol_reader_segment(const GpucolReader *reader)
-{
-	return reader->segment;
-}
-
 /* Report a decoder's refusal. */
 static void
 check_decoded(GpucolReader *reader, ReaderColumn *column, GpucolStatus status)

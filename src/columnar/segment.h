@@ -93,7 +93,6 @@ typedef struct GpucolReader GpucolReader;
 extern GpucolReader *gpucol_reader_create(Relation table, bool point);
 extern void gpucol_reader_open(GpucolReader *reader,
 							   const GpucolSegmentInfo *segment);
-extern const GpucolSegmentInfo *gpucol_reader_segment(const GpucolReader *reader);
 
 /*
  * A row of the open segment as a heap tuple of the descriptor `desc` in the

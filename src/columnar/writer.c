@@ -1014,22 +1014,6 @@ gpucol_writer_flush(Relation table)
 	list_free(all);
 }
 
-bool
-gpucol_writer_pending(Relation table)
-{
-	ListCell   *lc;
-
-	foreach(lc, writers)
-	{
-		GpucolWriter *writer = lfirst(lc);
-
-		if (writer->relid == RelationGetRelid(table) && writer->open &&
-			writer->file == gpucol_compat_relation_file(table))
-			return true;
-	}
-	return false;
-}
-
 void
 gpucol_writer_forget(Relation table)
 {

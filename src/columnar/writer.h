@@ -52,9 +52,6 @@ extern void gpucol_writer_add_columns(GpucolWriter *writer, Relation table,
  */
 extern void gpucol_writer_flush(Relation table);
 
-/* Does this backend hold buffered rows of the table? */
-extern bool gpucol_writer_pending(Relation table);
-
 /* Forget what is buffered for a table whose storage is emptied in place. */
 extern void gpucol_writer_forget(Relation table);
 

@@ -24,45 +24,18 @@
 #define POINT_ROWS 24			/* up to here, look rows up one by one */
 #define MAP_BITS 16				/* widest code that an IN list maps by byte */
 
-/* Position of a double in PostgreSQL's order: NaN greatest, -0 equal to 0. */
+/* Position of a float's 64-bit form in PostgreSQL's order. */
 GPUCOL_CPU_INLINE int64_t
-order_of_bits(int64_t bits)
+order_of_float(GpucolKind kind, int64_t bits)
 {
-	int64_t		magnitude = bits & INT64_MAX;
-	int64_t		order = bits ^ ((bits >> 63) & INT64_MAX);
-
-	order = magnitude == 0 ? 0 : order;
-	return magnitude > INT64_C(0x7ff0000000000000) ? INT64_MAX : order;
-}
-
-GPUCOL_CPU_INLINE int64_t
-order_of_double(double value)
-{
-	int64_t		bits;
-
-	memcpy(&bits, &value, sizeof(bits));
-	return order_of_bits(bits);
-}
-
-GPUCOL_CPU_INLINE int64_t
-order_of_float4(int64_t bits)
-{
-	uint32_t	low = (uint32_t) bits;
-	float		value;
-
-	memcpy(&value, &low, sizeof(value));
-	return order_of_double((double) value);
+	return gpucol_float_order(gpucol_float_value(kind, bits));
 }
 
 /* Position of a 64-bit form of any kind in its domain's order. */
 int64_t
 gpucol_cpu_range_order(GpucolKind kind, int64_t value)
 {
-	if (kind == GPUCOL_KIND_FLOAT8)
-		return order_of_bits(value);
-	if (kind == GPUCOL_KIND_FLOAT4)
-		return order_of_float4(value);
-	return value;
+	return gpucol_kind_is_float(kind) ? order_of_float(kind, value) : value;
 }
 
 /*
@@ -73,7 +46,7 @@ static bool
 order_of_const(GpucolKind kind, const GpucolConst *value, int64_t *order)
 {
 	if (gpucol_kind_is_float(kind))
-		*order = order_of_double(value->v.f);
+		*order = gpucol_float_order(value->v.f);
 	else if (kind == GPUCOL_KIND_DECIMAL && value->cls == GPUCOL_CLASS_D)
 	{
 		if (value->v.d.hi != ((int64_t) value->v.d.lo >> 63))
@@ -425,8 +398,7 @@ order_of_code(const GpucolChunkDesc *desc, uint64_t code)
 	int64_t		value = (int64_t) ((uint64_t) desc->reference + code * step);
 
 	if (desc->coding == GPUCOL_CODING_SCALED)
-		return order_of_double(gpucol_cpu_column_scaled(desc->kind, value,
-														desc->scale));
+		return gpucol_float_order(gpucol_cpu_column_scaled(desc->kind, value, desc->scale));
 	return value;
 }
 
@@ -776,9 +748,7 @@ match_order(const GpucolCpuDomain *domain, GpucolKind kind,
 
 		for (uint32_t i = 0; i < GPUCOL_VECTOR_VALUES; i++)
 		{
-			int64_t		order = kind == GPUCOL_KIND_FLOAT4 ?
-				order_of_float4((int64_t) codes[i]) :
-				order_of_bits((int64_t) codes[i]);
+			int64_t		order = order_of_float(kind, (int64_t) codes[i]);
 
 			bytes[i] = (uint8_t) ((order >= lo) & (order <= hi)) ^ negate;
 		}
