@@ -172,7 +172,7 @@ extern cudaError_t gpucol_topk_x(const GpucolTopkGroups &groups, const GpucolTop
 								 double *probability, uint32_t *bad, void *scratch, cudaStream_t stream);
 
 /*
- * Long groups (topk_split.cu): the same rankings of one group by the whole device,
+ * Long groups (topk_split*.cu): the same rankings of one group by the whole device,
  * for those that the kernels above did not settle within groups.most rows.  All
  * outputs are in device memory and are those of the group; they replace what
  * the kernels above wrote.  k is at most GPUCOL_SPLIT_MAX_K except for U-Topk, and

@@ -73,7 +73,7 @@ typedef struct GpucolAggExecState
 	/* current groups */
 	GpucolGroupRows rows;
 	uint32		next;			/* of those formed */
-	MemoryContext row_context;	/* rankings of one group */
+	MemoryContext row_context;	/* of one joined group */
 
 	/* the result tuple: its columns' places among keys and aggregates */
 	TupleTableSlot *direct;		/* NULL: PostgreSQL projects the scan tuple */
@@ -307,6 +307,25 @@ make_take(GpucolExec *exec, int threads, void **arg)
 	return gpucol_topk_take(state->topk, threads, arg);
 }
 
+/* Results beside the keys of groups that are ranked (GpucolFormResults). */
+static void
+form_rankings(void *arg, uint32 first, uint32 n, Datum **values, bool **isnull)
+{
+	GpucolAggExecState *state = (GpucolAggExecState *) arg;
+
+	for (int i = 0; i < state->naggs; i++)
+	{
+		int			number = state->numbers[i];
+
+		if (number >= 0)
+			gpucol_topk_datums(state->topk, number, first, n, values[i], isnull[i]);
+		for (uint32 g = 0; number < 0 && g < n; g++)
+			values[i][g] = gpucol_final_datum(&state->finals[-1 - number],
+											  gpucol_beside_states(state->beside, first + g),
+											  &isnull[i][g]);
+	}
+}
+
 /* Is the result tuple made of keys and aggregates only, and every group one? */
 static void
 find_direct(GpucolAggExecState *state, EState *estate)
@@ -346,7 +365,8 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	node->ss.ps.resultopsfixed = false;
 	number_aggregates(state);
 	state->keys = palloc0(Max(state->nkeys, 1) * sizeof(GpucolOutput));
-	gpucol_group_rows_init(&state->rows, state->nkeys, state->ranking ? 0 : state->naggs);
+	gpucol_group_rows_init(&state->rows, state->nkeys, state->naggs,
+						   state->ranking ? form_rankings : NULL, state);
 	state->row_context = AllocSetContextCreate(estate->es_query_cxt,
 											   "gpucol aggregation row",
 											   ALLOCSET_SMALL_SIZES);
@@ -372,11 +392,9 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	state->regroup_context = AllocSetContextCreate(estate->es_query_cxt,
 												   "gpucol regroup",
 												   ALLOCSET_DEFAULT_SIZES);
+	find_direct(state, estate);
 	if (!state->ranking)
-	{
-		find_direct(state, estate);
 		return;
-	}
 	state->exec.make_shape = make_shape;
 	state->exec.make_take = make_take;
 	state->topk_context = AllocSetContextCreate(estate->es_query_cxt, "gpucol ranking",
@@ -435,43 +453,19 @@ end_groups(GpucolAggExecState *state)
 	MemoryContextReset(state->regroup_context);
 }
 
-/* Results beside the keys of a group that is ranked: row of the batch. */
-static void
-store_rankings(GpucolAggExecState *state, uint32 row, Datum *values, bool *isnull)
-{
-	MemoryContext old;
-
-	MemoryContextReset(state->row_context);
-	old = MemoryContextSwitchTo(state->row_context);
-	for (int i = 0; i < state->naggs; i++)
-	{
-		int			number = state->numbers[i];
-
-		values[i] = number >= 0 ?
-			gpucol_topk_datum(state->topk, number, row, &isnull[i]) :
-			gpucol_final_datum(&state->finals[-1 - number],
-							   gpucol_beside_states(state->beside, row), &isnull[i]);
-	}
-	MemoryContextSwitchTo(old);
-}
-
 /* Put the next group into the scan slot. */
 static TupleTableSlot *
 store_group(GpucolAggExecState *state)
 {
 	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
 	uint32		row = state->next++;
-	int			n = state->nkeys + (state->ranking ? 0 : state->naggs);
 
 	ExecClearTuple(slot);
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < state->nkeys + state->naggs; i++)
 	{
 		slot->tts_values[i] = state->rows.values[i][row];
 		slot->tts_isnull[i] = state->rows.isnull[i][row];
 	}
-	if (state->ranking)
-		store_rankings(state, state->rows.first + row, slot->tts_values + n,
-					   slot->tts_isnull + n);
 	return ExecStoreVirtualTuple(slot);
 }
 

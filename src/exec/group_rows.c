@@ -18,13 +18,16 @@
 #include "exec/group_rows.h"
 
 void
-gpucol_group_rows_init(GpucolGroupRows *rows, int nkeys, int naggs)
+gpucol_group_rows_init(GpucolGroupRows *rows, int nkeys, int naggs,
+					   GpucolFormResults form, void *form_arg)
 {
 	int			n = nkeys + naggs;
 
 	memset(rows, 0, sizeof(*rows));
 	rows->nkeys = nkeys;
 	rows->naggs = naggs;
+	rows->form = form;
+	rows->form_arg = form_arg;
 	rows->values = palloc(Max(n, 1) * sizeof(Datum *));
 	rows->isnull = palloc(Max(n, 1) * sizeof(bool *));
 	for (int i = 0; i < n; i++)
@@ -93,8 +96,11 @@ gpucol_group_rows_form(GpucolGroupRows *rows)
 
 		gpucol_output_datums(&rows->keys[i], &column, n, rows->values[i], rows->isnull[i]);
 	}
+	if (rows->form != NULL)
+		rows->form(rows->form_arg, first, n, rows->values + rows->nkeys,
+				   rows->isnull + rows->nkeys);
 	states = rows->batch.states + (Size) first * rows->nstates;
-	for (int i = 0; i < rows->naggs; i++)
+	for (int i = 0; rows->form == NULL && i < rows->naggs; i++)
 		gpucol_final_datums(&rows->finals[i], states, rows->nstates, n,
 							rows->values[rows->nkeys + i], rows->isnull[rows->nkeys + i]);
 	MemoryContextSwitchTo(old);

@@ -11,15 +11,22 @@
 
 #include "exec/result.h"
 
+/*
+ * Forms results beside the keys of groups first .. first + n - 1 of the batch, in a
+ * context that lasts until the next are formed: values[column][n].
+ */
+typedef void (*GpucolFormResults) (void *arg, uint32 first, uint32 n, Datum **values,
+								   bool **isnull);
+
 typedef struct GpucolGroupRows
 {
 	/* columns: keys, then finished aggregates */
 	Datum	  **values;
 	bool	  **isnull;
-	uint32		first;			/* row of the batch that they begin with */
 	uint32		nrows;			/* that are formed */
 
 	/* private */
+	uint32		first;			/* row of the batch that they begin with */
 	int			nkeys;
 	int			naggs;
 	MemoryContext context;		/* of what datums refer to */
@@ -27,13 +34,16 @@ typedef struct GpucolGroupRows
 	const GpucolOutput *keys;
 	const GpucolFinal *finals;
 	int			nstates;
+	GpucolFormResults form;
+	void	   *form_arg;
 } GpucolGroupRows;
 
 /*
- * Prepare, in the current memory context, for groups of so many keys and aggregates
- * (0: their results are not formed here).
+ * Prepare, in the current memory context, for groups of so many keys and aggregates,
+ * which are finished from the batch's states, or formed by `form` if it is not NULL.
  */
-extern void gpucol_group_rows_init(GpucolGroupRows *rows, int nkeys, int naggs);
+extern void gpucol_group_rows_init(GpucolGroupRows *rows, int nkeys, int naggs,
+								   GpucolFormResults form, void *form_arg);
 
 /*
  * Turn to a batch, of `nstates` states a group; nothing is formed yet.  What is passed

@@ -370,23 +370,24 @@ answer_array(const GpucolTopkSet *set, const GpucolBatchAnswer *answer)
 	int			n = answer->count;
 	Datum	   *values = palloc(sizeof(Datum) * Max(n, 1));
 	bool	   *nulls = palloc(sizeof(bool) * Max(n, 1));
+	Datum		array;
 
 	gpucol_topk_label_datums(set, answer->labels, answer->nulls, n, NULL, values, nulls);
-	return gpucol_topk_label_array(set, values, answer->nulls != NULL ? nulls : NULL, n);
+	array = gpucol_topk_label_array(set, values, answer->nulls != NULL ? nulls : NULL, n);
+	pfree(values);
+	pfree(nulls);
+	return array;
 }
 
-Datum
-gpucol_topk_datum(GpucolTopk *topk, int agg, uint32 row, bool *isnull)
+/* Result of an aggregate for a group that the CPU engine has ranked. */
+static Datum
+group_datum(GpucolTopk *topk, int agg, uint32 group, bool *isnull)
 {
-	uint32		group = topk->from + row;
 	const GpucolRankingAgg *ranking = &topk->rankings->aggs[agg];
+	const GpucolTopkSet *set = topk->sets == NULL ? NULL : &topk->sets[ranking->set];
 	const GpucolBatchAnswer *answer;
-	const GpucolTopkSet *set;
 
-	if (topk->on_device)
-		return gpucol_topk_device_datum(topk, agg, row, isnull);
 	*isnull = true;
-	set = topk->sets == NULL ? NULL : &topk->sets[ranking->set];
 	if (set == NULL || set->batch == NULL || gpucol_batch_group_rows(set->batch, group) == 0)
 		return (Datum) 0;
 	answer = gpucol_batch_answer(set->batch, group, topk->batch_ranking[agg]);
@@ -396,4 +397,16 @@ gpucol_topk_datum(GpucolTopk *topk, int agg, uint32 row, bool *isnull)
 	if (ranking->probability)
 		return Float8GetDatum(answer->probability);
 	return answer_array(set, answer);
+}
+
+void
+gpucol_topk_datums(GpucolTopk *topk, int agg, uint32 from, uint32 n, Datum *values, bool *isnull)
+{
+	if (topk->on_device)
+	{
+		gpucol_topk_device_datums(topk, agg, from, n, values, isnull);
+		return;
+	}
+	for (uint32 g = 0; g < n; g++)
+		values[g] = group_datum(topk, agg, topk->from + from + g, &isnull[g]);
 }

@@ -40,8 +40,9 @@ extern GpucolTakeRows gpucol_topk_take(GpucolTopk *topk, int threads, void **arg
  */
 extern GpucolStatus gpucol_topk_next(GpucolTopk *topk, GpucolResult *groups);
 
-/* Result of aggregate `agg` for row `row` of the batch, in the current context. */
-extern Datum gpucol_topk_datum(GpucolTopk *topk, int agg, uint32 row, bool *isnull);
+/* Results of aggregate `agg` for rows from .. from + n - 1 of the batch, in the current context. */
+extern void gpucol_topk_datums(GpucolTopk *topk, int agg, uint32 from, uint32 n,
+							   Datum *values, bool *isnull);
 
 /* Let go of memory and threads; also done when the context goes. */
 extern void gpucol_topk_destroy(GpucolTopk *topk);

@@ -135,8 +135,6 @@ gpucol_topk_device_next(GpucolTopk *topk, GpucolResult *groups)
 	else
 		status = gpucol_run_next(topk->exec, groups);
 	topk->first.nrows = 0;
-	MemoryContextReset(topk->handed_context);
-	memset(topk->device_labels, 0, sizeof(topk->device_labels));
 	if (status != GPUCOL_OK)
 		return status;
 	topk->ranked = groups->ranked;
@@ -144,59 +142,21 @@ gpucol_topk_device_next(GpucolTopk *topk, GpucolResult *groups)
 	return status;
 }
 
-/* Labels that were delivered as offsets. */
-static int64 *
-whole_labels(GpucolTopk *topk, const uint32 *offsets, Size n, int64 base)
+void
+gpucol_topk_device_datums(GpucolTopk *topk, int agg, uint32 from, uint32 n, Datum *values,
+						  bool *isnull)
 {
-	int64	   *labels = MemoryContextAllocHuge(topk->handed_context,
-											   sizeof(int64) * (n + 1));
+	const GpucolRanked *ranked = &topk->ranked[device_ranking(topk, agg)];
 
-	for (Size i = 0; i < n; i++)
-		labels[i] = base + offsets[i];
-	return labels;
-}
-
-/* Labels of ranking `r` of the device's batch as datums, made at the first call. */
-static const GpucolTopkLabels *
-device_labels(GpucolTopk *topk, const GpucolTopkSet *set, int r)
-{
-	GpucolTopkLabels *d = &topk->device_labels[r];
-	const GpucolRanked *ranked = &topk->ranked[r];
-	uint32		last = topk->handed - 1;
-	uint64		from = ranked->first[0];
-	Size		n = ranked->first[last] + Max(ranked->counts[last], 0) - from;
-	MemoryContext old;
-
-	if (d->values != NULL)
-		return d;
-	old = MemoryContextSwitchTo(topk->handed_context);
-	d->values = MemoryContextAllocHuge(topk->handed_context, sizeof(Datum) * (n + 1));
-	d->nulls = MemoryContextAllocHuge(topk->handed_context, sizeof(bool) * (n + 1));
-	gpucol_topk_label_datums(set, ranked->labels != NULL ? ranked->labels + from :
-				 whole_labels(topk, ranked->offsets + from, n, ranked->base),
-				 ranked->nulls != NULL ? ranked->nulls + from : NULL, n, ranked,
-				 d->values, d->nulls);
-	MemoryContextSwitchTo(old);
-	return d;
-}
-
-/* The same for a group that the device has ranked. */
-Datum
-gpucol_topk_device_datum(GpucolTopk *topk, int agg, uint32 row, bool *isnull)
-{
-	int			r = device_ranking(topk, agg);
-	const GpucolTopkSet *set = &topk->sets[topk->rankings->aggs[agg].set];
-	const GpucolRanked *ranked = &topk->ranked[r];
-	uint64		at = ranked->first[row] - ranked->first[0];
-	const GpucolTopkLabels *labels;
-
-	*isnull = ranked->counts[row] < 0;
-	if (*isnull)
-		return (Datum) 0;
-	if (topk->rankings->aggs[agg].probability)
-		return Float8GetDatum(ranked->probabilities[row]);
-	labels = device_labels(topk, set, r);
-	return gpucol_topk_label_array(set, labels->values + at,
-					   ranked->nulls != NULL ? labels->nulls + at : NULL,
-					   ranked->counts[row]);
+	if (!topk->rankings->aggs[agg].probability)
+	{
+		gpucol_topk_label_arrays(&topk->sets[topk->rankings->aggs[agg].set], ranked, from, n,
+								 values, isnull);
+		return;
+	}
+	for (uint32 g = 0; g < n; g++)
+	{
+		isnull[g] = ranked->counts[from + g] < 0;
+		values[g] = isnull[g] ? (Datum) 0 : Float8GetDatum(ranked->probabilities[from + g]);
+	}
 }

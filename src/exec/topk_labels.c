@@ -88,3 +88,125 @@ gpucol_topk_label_array(const GpucolTopkSet *set, Datum *values, bool *nulls, in
 		store_att_byval(to, values[i], set->label_typlen);
 	return PointerGetDatum(array);
 }
+
+/* Integers whose words are the elements of their arrays? */
+static bool
+labels_are_words(const GpucolTopkSet *set)
+{
+	return set->label.cls == GPUCOL_CLASS_I && labels_are_dense(set) &&
+		(set->label_typlen == sizeof(int32) || set->label_typlen == sizeof(int64));
+}
+
+/* Label i of a batch, an integer. */
+static inline int64
+label_word(const GpucolRanked *ranked, uint64 i)
+{
+	return ranked->labels != NULL ? ranked->labels[i] : ranked->base + ranked->offsets[i];
+}
+
+/* Make an array of n integers in `size` bytes at `array`. */
+static void
+fill_array(const GpucolTopkSet *set, ArrayType *array, Size size, const GpucolRanked *ranked,
+		   uint64 first, int n)
+{
+	char	   *to;
+
+	SET_VARSIZE(array, size);
+	array->ndim = 1;
+	array->dataoffset = 0;
+	array->elemtype = set->label_type;
+	ARR_DIMS(array)[0] = n;
+	ARR_LBOUND(array)[0] = 1;
+	to = ARR_DATA_PTR(array);
+	if (set->label_typlen == sizeof(int32))
+		for (int i = 0; i < n; i++)
+			((int32 *) to)[i] = (int32) label_word(ranked, first + i);
+	else
+		for (int i = 0; i < n; i++)
+			((int64 *) to)[i] = label_word(ranked, first + i);
+}
+
+/* Arrays of integers, all in one piece of memory. */
+static void
+integer_arrays(const GpucolTopkSet *set, const GpucolRanked *ranked, uint32 from, uint32 n,
+			   Datum *values, bool *isnull)
+{
+	Size		size = 0;
+	char	   *to;
+
+	for (uint32 g = 0; g < n; g++)
+		size += MAXALIGN(ARR_OVERHEAD_NONULLS(1) +
+						 (Size) Max(ranked->counts[from + g], 0) * set->label_typlen);
+	to = MemoryContextAllocHuge(CurrentMemoryContext, size);
+	for (uint32 g = 0; g < n; g++)
+	{
+		int			count = ranked->counts[from + g];
+		Size		own = ARR_OVERHEAD_NONULLS(1) + (Size) Max(count, 0) * set->label_typlen;
+
+		isnull[g] = count < 0;
+		if (count <= 0)
+		{
+			values[g] = isnull[g] ? (Datum) 0 :
+				PointerGetDatum(construct_empty_array(set->label_type));
+			continue;
+		}
+		if (!AllocSizeIsValid(own))
+			ereport(ERROR,
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("array size exceeds the maximum allowed (%d)",
+							(int) MaxAllocSize)));
+		fill_array(set, (ArrayType *) to, own, ranked, ranked->first[from + g], count);
+		values[g] = PointerGetDatum(to);
+		to += MAXALIGN(own);
+	}
+}
+
+/* Labels of a batch that were delivered as offsets. */
+static int64 *
+whole_labels(const GpucolRanked *ranked, uint64 first, Size n)
+{
+	int64	   *labels = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int64) * (n + 1));
+
+	for (Size i = 0; i < n; i++)
+		labels[i] = label_word(ranked, first + i);
+	return labels;
+}
+
+void
+gpucol_topk_label_arrays(const GpucolTopkSet *set, const GpucolRanked *ranked, uint32 from,
+						 uint32 n, Datum *values, bool *isnull)
+{
+	uint32		last = from + n - 1;
+	uint64		first = ranked->first[from];
+	Size		total = ranked->first[last] + Max(ranked->counts[last], 0) - first;
+	const uint8 *label_nulls = ranked->nulls == NULL ||
+		memchr(ranked->nulls + first, 1, total) == NULL ? NULL : ranked->nulls + first;
+	int64	   *whole = NULL;
+	Datum	   *labels;
+	bool	   *nulls;
+
+	if (label_nulls == NULL && labels_are_words(set))
+	{
+		integer_arrays(set, ranked, from, n, values, isnull);
+		return;
+	}
+	labels = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(Datum) * (total + 1));
+	nulls = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(bool) * (total + 1));
+	if (ranked->labels == NULL)
+		whole = whole_labels(ranked, first, total);
+	gpucol_topk_label_datums(set, whole != NULL ? whole : ranked->labels + first,
+							 label_nulls, total, ranked, labels, nulls);
+	for (uint32 g = 0; g < n; g++)
+	{
+		int			count = ranked->counts[from + g];
+		uint64		at = ranked->first[from + g] - first;
+
+		isnull[g] = count < 0;
+		values[g] = isnull[g] ? (Datum) 0 :
+			gpucol_topk_label_array(set, labels + at, label_nulls != NULL ? nulls + at : NULL, count);
+	}
+	if (whole != NULL)
+		pfree(whole);
+	pfree(labels);
+	pfree(nulls);
+}

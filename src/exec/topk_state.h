@@ -12,13 +12,6 @@
 #include "exec/topk.h"
 #include "uncertain/rank_collect.h"
 
-/* Labels of one ranking of a batch that the device delivered. */
-typedef struct GpucolTopkLabels
-{
-	Datum	   *values;			/* NULL: not made yet */
-	bool	   *nulls;
-} GpucolTopkLabels;
-
 /* One set of rows that is ranked. */
 typedef struct GpucolTopkSet
 {
@@ -55,13 +48,12 @@ struct GpucolTopk
 	bool		on_device;		/* the run delivers ranked groups */
 	GpucolResult first;			/* its first batch, until handed out */
 	const GpucolRanked *ranked; /* answers of the batch handed out */
-	GpucolTopkLabels device_labels[GPUCOL_SHAPE_MAX_RANKINGS];
 
 	bool		collected;
 	uint32		ngroups;
 	uint32		from;			/* first group of the batch handed out */
 	uint32		handed;			/* groups of it */
-	MemoryContext handed_context;	/* of their keys or labels */
+	MemoryContext handed_context;	/* of their keys */
 };
 
 /*
@@ -96,10 +88,15 @@ extern void gpucol_topk_label_datums(const GpucolTopkSet *set, const int64 *labe
 /* n labels as an array; nulls may be NULL. */
 extern Datum gpucol_topk_label_array(const GpucolTopkSet *set, Datum *values, bool *nulls, int n);
 
+/* Labels that a device has chosen for groups from .. from + n - 1 of `ranked`, as arrays. */
+extern void gpucol_topk_label_arrays(const GpucolTopkSet *set, const GpucolRanked *ranked,
+									 uint32 from, uint32 n, Datum *values, bool *isnull);
+
 /* topk_device.c: the next batch of groups that the device has ranked. */
 extern GpucolStatus gpucol_topk_device_next(GpucolTopk *topk, GpucolResult *groups);
 
-/* Result of aggregate `agg` for row `row` of that batch, in the current context. */
-extern Datum gpucol_topk_device_datum(GpucolTopk *topk, int agg, uint32 row, bool *isnull);
+/* As gpucol_topk_datums, of that batch. */
+extern void gpucol_topk_device_datums(GpucolTopk *topk, int agg, uint32 from, uint32 n,
+									  Datum *values, bool *isnull);
 
 #endif							/* GPUCOL_EXEC_TOPK_STATE_H */
