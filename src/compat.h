@@ -241,18 +241,6 @@ gpucol_compat_explain_one_query(Query *query, int cursor_options,
 #define F_REVERSE F_REVERSE_TEXT
 #endif
 
-/*
- * GROUP BY and DISTINCT without redundant keys (processed by the planner from
- * 16 on).
- */
-#if PG_VERSION_NUM >= 160000
-#define gpucol_compat_group_clause(root)	((root)->processed_groupClause)
-#define gpucol_compat_distinct_clause(root) ((root)->processed_distinctClause)
-#else
-#define gpucol_compat_group_clause(root)	((root)->parse->groupClause)
-#define gpucol_compat_distinct_clause(root) ((root)->parse->distinctClause)
-#endif
-
 /* The order of a sort operator, as get_ordering_op_properties gives it. */
 #if PG_VERSION_NUM >= 180000
 #include "access/cmptype.h"

@@ -79,9 +79,10 @@ typedef struct Grouping
 	List	   *parts;			/* its GpucolParts, NIL = it is one table */
 	TupleDesc	desc;			/* of the table or the recursion */
 	PathTarget *target;
-	List	   *group_clause;	/* of SortGroupClause */
+	List	   *group_clause;	/* of SortGroupClause; redundant ones too */
 	List	   *having;
 	List	   *keys;			/* of Expr */
+	List	   *dependent;		/* Vars that the query uses outside of these */
 	List	   *aggs;			/* of Aggref */
 	List	   *conditions;		/* of Expr */
 	bool		ranking;		/* some aggregate ranks uncertain rows */
@@ -152,8 +153,30 @@ collect_keys(Grouping *g)
 }
 
 /*
- * Collect the aggregates, and Vars outside of keys and aggregates: these
- * depend functionally on the keys, so they may be keys themselves.
+ * Collect the Vars that the query uses outside of keys and aggregates.  They
+ * depend functionally on the keys.
+ */
+static bool
+dependent_walker(Node *node, void *context)
+{
+	Grouping   *g = context;
+
+	if (node == NULL || list_member(g->keys, node) || IsA(node, Aggref))
+		return false;
+	if (IsA(node, Var) || IsA(node, PlaceHolderVar))
+	{
+		g->dependent = list_append_unique(g->dependent, node);
+		return false;
+	}
+	return expression_tree_walker(node, dependent_walker, context);
+}
+
+/*
+ * Collect the aggregates, and the Vars on which the query depends beside keys:
+ * they may be keys themselves.  The target may have Vars besides that are only
+ * parts of keys, in an expression that PostgreSQL evaluates later (above window
+ * functions or a sort): of those any value of the group would do, but as keys
+ * they would split it.
  */
 static bool
 collect_walker(Node *node, void *context)
@@ -171,11 +194,13 @@ collect_walker(Node *node, void *context)
 	}
 	if (IsA(node, Var) || IsA(node, PlaceHolderVar))
 	{
+		if (!list_member(g->dependent, node))
+			return !decline(g, "an expression of a group key is evaluated after window functions or a sort");
 		add_key(g, (Expr *) node);
 		return false;
 	}
 	if (IsA(node, GroupingFunc) || IsA(node, WindowFunc))
-		return true;
+		return !decline(g, "grouping sets");
 	return expression_tree_walker(node, collect_walker, context);
 }
 
@@ -242,10 +267,10 @@ collect(Grouping *g)
 {
 	if (!collect_keys(g))
 		return false;
-	if (collect_walker((Node *) g->target->exprs, g) ||
-		collect_walker((Node *) g->having, g))
-		return decline(g, "grouping sets");
-	return true;
+	dependent_walker((Node *) g->root->processed_tlist, g);
+	dependent_walker((Node *) g->having, g);
+	return !collect_walker((Node *) g->target->exprs, g) &&
+		!collect_walker((Node *) g->having, g);
 }
 
 /* Is this kind of aggregation switched on? */
@@ -520,7 +545,7 @@ gpucol_path_agg_add(PlannerInfo *root, RelOptInfo *input_rel,
 								 (List *) extra->havingQual))
 		return;
 	g.target = output_rel->reltarget;
-	g.group_clause = gpucol_compat_group_clause(root);
+	g.group_clause = root->parse->groupClause;
 	g.having = (List *) extra->havingQual;
 	try_grouping(&g, output_rel);
 }
@@ -550,7 +575,7 @@ gpucol_path_distinct_add(PlannerInfo *root, RelOptInfo *input_rel,
 		return;
 	}
 	g.target = root->upper_targets[UPPERREL_DISTINCT];
-	g.group_clause = gpucol_compat_distinct_clause(root);
+	g.group_clause = parse->distinctClause;
 	try_grouping(&g, output_rel);
 }
 

@@ -115,6 +115,23 @@ SET client_min_messages = notice;
 SELECT note(e::text), count(*) FROM facts WHERE e IS NOT NULL GROUP BY 1 ORDER BY 2, 1;
 SET client_min_messages = warning;
 
+-- an expression of a key that is evaluated after window functions or a sort brings columns of
+-- the key along; they are no keys
+CREATE TABLE late (id int PRIMARY KEY, i8 int8, tz timestamptz) USING gpucol;
+INSERT INTO late SELECT i, i % 5 + 9000000000000000000, timestamptz '2024-01-01 00:00Z' + i % 40 * interval '1 hour' FROM generate_series(1, 2000) i;
+ANALYZE late;
+SET gpucol.pushdown = allow;
+SELECT ROW(tz::date, count(*)) AS row, lag(count(*)) OVER (ORDER BY tz::date) FROM late GROUP BY tz::date ORDER BY 1;
+SELECT to_char(tz::date, 'DD.MM.') AS day, count(*), sum(count(*)) OVER () FROM late GROUP BY tz::date ORDER BY 1;
+SELECT i8::float8 / 2 AS half, rank() OVER (ORDER BY i8::float8), count(*) FROM late GROUP BY i8::float8;
+SELECT (tz::date)::text || left(random()::text, 0) AS day, count(*) FROM late GROUP BY tz::date ORDER BY count(*) LIMIT 5;
+EXPLAIN (VERBOSE, COSTS OFF)
+SELECT to_char(tz::date, 'DD.MM.') AS day, sum(count(*)) OVER () FROM late GROUP BY tz::date;
+-- columns that depend on the keys are
+SET gpucol.pushdown = require;
+EXPLAIN (COSTS OFF) SELECT id, i8 / 2 AS half, count(*), sum(count(*)) OVER () FROM late GROUP BY id HAVING max(tz) > '2024-01-01';
+SELECT sum(half), max(sum) FROM (SELECT id, i8 / 2 AS half, count(*), sum(count(*)) OVER () FROM late GROUP BY id, i8) q;
+
 -- more groups than memory is allowed: PostgreSQL's own aggregation answers
 CREATE TABLE many (k text, v int) USING gpucol;
 INSERT INTO many SELECT md5(i::text), i FROM generate_series(1, 400000) i;
