@@ -118,6 +118,8 @@ describe(Sender *sender, TupleDesc desc)
 {
 	MemoryContext old = MemoryContextSwitchTo(sender->context);
 
+	if (sender->columns != NULL)
+		pfree(sender->columns);
 	sender->desc = desc;
 	sender->natts = desc->natts;
 	sender->columns = palloc0(Max(desc->natts, 1) * sizeof(SendColumn));
