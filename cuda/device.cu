@@ -5,7 +5,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "device.cuh"
+#include "cache.cuh"
 
 #include <unistd.h>
 
@@ -16,6 +16,10 @@
 
 static const size_t ALIGNMENT = 512;
 static const size_t ARENA = (size_t) 512 << 20;
+
+/* How long a wait goes without sleeping, where processors are idle, and where not. */
+static const std::chrono::microseconds WAKE(5000);
+static const std::chrono::microseconds WAKE_IF_BUSY(100);
 
 void
 device_check(cudaError_t error, const char *what)
@@ -42,7 +46,7 @@ void
 device_wait(cudaStream_t stream)
 {
 	typedef std::chrono::steady_clock Clock;
-	Clock::time_point until = Clock::now() + std::chrono::milliseconds(2);
+	Clock::time_point until = Clock::now() + (residency_idle() ? WAKE : WAKE_IF_BUSY);
 	cudaError_t error;
 
 	while ((error = cudaStreamQuery(stream)) == cudaErrorNotReady && Clock::now() < until)

@@ -42,8 +42,9 @@ extern void device_check(cudaError_t error, const char *what);
 extern void device_check_memory(cudaError_t error, const char *what);
 
 /*
- * Wait for a stream, at first without sleeping: most queries take less than it
- * takes to be woken.  Ends the process if the device failed.
+ * Wait for a stream, at first without sleeping: being woken takes as long as many a
+ * query.  Not for long where many sessions are at work.  Ends the process if the device
+ * failed.
  */
 extern void device_wait(cudaStream_t stream);
 

@@ -82,7 +82,7 @@ residency_idle()
 {
 	static const uint32_t processors = std::max(1u, std::thread::hardware_concurrency());
 
-	return __atomic_load_n(&table->running, __ATOMIC_RELAXED) * GPUCOL_SPIN_PROCESSORS <= processors;
+	return table != NULL && __atomic_load_n(&table->running, __ATOMIC_RELAXED) * GPUCOL_SPIN_PROCESSORS <= processors;
 }
 
 void
