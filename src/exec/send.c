@@ -66,7 +66,6 @@ typedef struct Sender
 	MemoryContext context;		/* of the sender */
 	MemoryContext row_context;	/* of strings and detoasted values of a row */
 	bool		used;			/* there are some */
-	bool		converts;		/* the client has another encoding */
 	TupleDesc	desc;			/* of the rows; NULL before the first */
 	int			natts;
 	SendColumn *columns;
@@ -166,21 +165,15 @@ write_bytes(Sender *sender, char *at, const char *bytes, Size length, int left)
 	return at + length;
 }
 
-/* Write a text of the server's encoding likewise. */
+/* Write a text of the server's encoding likewise, in the client's of this moment. */
 static char *
 write_text(Sender *sender, char *at, const char *text, Size length, int left)
 {
-	if (sender->converts && length > 0)
-	{
-		char	   *converted = pg_server_to_client(text, (int) length);
+	char	   *converted = pg_server_to_client(text, (int) length);
 
-		if (converted != text)
-		{
-			text = converted;
-			length = strlen(converted);
-		}
-	}
-	return write_bytes(sender, at, text, length, left);
+	if (converted != text)
+		length = strlen(converted);
+	return write_bytes(sender, at, converted, length, left);
 }
 
 /* Write a value that is not of fixed width. */
@@ -322,7 +315,6 @@ make_sender(DestReceiver *client, const int16 *formats)
 	sender->context = context;
 	sender->row_context = AllocSetContextCreate(context, "gpucol row to client",
 												ALLOCSET_DEFAULT_SIZES);
-	sender->converts = pg_get_client_encoding() != GetDatabaseEncoding();
 	initStringInfo(&sender->message);
 	MemoryContextSwitchTo(old);
 	return sender;
