@@ -17,6 +17,7 @@
 #include "optimizer/planner.h"
 
 #include "columnar/am.h"
+#include "engine/gpu_wire.h"
 #include "guc.h"
 #include "planner/planner.h"
 #include "planner/reason.h"
@@ -118,6 +119,8 @@ gpucol_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	if (rte->rtekind != RTE_RELATION || rte->inh || IS_DUMMY_REL(rel) ||
 		!gpucol_planner_is_gpucol(rte->relid))
 		return;
+	if (gpucol_engine_choice != GPUCOL_ENGINE_CPU && gpucol_planner_disabled() == NULL)
+		gpucol_wire_soon();		/* the daemon wakes while we plan */
 	gpucol_path_scan_add(root, rel, rte);
 }
 
