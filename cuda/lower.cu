@@ -74,7 +74,7 @@ Lowering::run(Partial *result)
 	if (shape_ != NULL)
 		check_shape();
 	if (shape_ != NULL && shape_->kind == GPUCOL_SHAPE_RANKED)
-		run_ranked(&result->data, &nrows);
+		run_ranked(result, &nrows);
 	else if (p_->kind == GPUCOL_PROGRAM_SCAN)
 		run_scan(&result->data, &nrows);
 	else if (!run_count(&result->data) && !run_reduce(&result->data) && !run_group(result, &nrows))

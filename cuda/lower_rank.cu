@@ -110,11 +110,13 @@ Lowering::load_interpreted(GpucolInterpPlan *plan, uint64_t n, std::vector<Gpuco
 }
 
 void
-Lowering::run_ranked(std::vector<char> *data, uint64_t *nrows)
+Lowering::run_ranked(Partial *result, uint64_t *nrows)
 {
 	GpucolInterpPlan plan = interp_plan();
 	uint64_t	n = find_matches(&plan);
-	GpucolRankTask task = {shape_, n, std::vector<GpucolRankColumn>(p_->nkeys), part_.scratch, stream_, lane_.cancel_word(), nullptr};
+	const Slab *slab = on_trial_ ? NULL : r_.slab();
+	GpucolRankTask task = {shape_, n, std::vector<GpucolRankColumn>(p_->nkeys), part_.scratch, stream_, lane_.cancel_word(), nullptr,
+						   slab != NULL ? slab->memory : NULL, slab != NULL ? slab->size : 0};
 	GpucolStatus status;
 	cudaEvent_t e = begin();
 
@@ -137,7 +139,9 @@ Lowering::run_ranked(std::vector<char> *data, uint64_t *nrows)
 	if (n > 0 && !load_plain(plan, n, &task.columns))
 		load_interpreted(&plan, n, &task.columns);
 	gpucol_stage(stream_, "rows to be ranked loaded");
-	*nrows = gpucol_rank_rows(task, data);
+	*nrows = gpucol_rank_rows(task, &result->data, &result->nplaced);
+	if (result->nplaced > 0)
+		result->placed = slab->memory;
 	if ((status = error_of(plan)) != GPUCOL_OK)
 		throw Failure{status, "error of an expression"};
 	finish(e);

@@ -179,7 +179,7 @@ private:
 	void		select(GpucolInterpPlan *plan);
 	bool		load_plain(const GpucolInterpPlan &plan, uint64_t n, std::vector<GpucolRankColumn> *columns);
 	void		load_interpreted(GpucolInterpPlan *plan, uint64_t n, std::vector<GpucolRankColumn> *columns);
-	void		run_ranked(std::vector<char> *data, uint64_t *nrows);
+	void		run_ranked(Partial *result, uint64_t *nrows);
 	GpucolInterpPlan interp_plan();
 	void		interpret(InterpMode mode, const GpucolInterpPlan &plan);
 	const void *use(const JitHandle &kernel);

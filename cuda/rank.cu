@@ -180,28 +180,33 @@ Ranker::fetch(const void *from, size_t n)
 	result_->push_back({from, std::string(), n});
 }
 
-/* Write the result. */
-void
-Ranker::fetch_all()
+/* Write the result; its bytes if that is to the place, 0: into data. */
+size_t
+Ranker::fetch_all(std::vector<char> *data)
 {
-	size_t		at = data_->size(),
-				size = at;
+	size_t		size = 0;
+	char	   *to;
+	bool		placed;
 
 	for (const std::vector<Result> &results : results_)
 		for (const Result &r : results)
 			size += (r.bytes + 7) / 8 * 8;
-	data_->resize(size);
+	placed = t_.place != NULL && size <= t_.place_bytes;
+	if (!placed)
+		data->resize(size);
+	to = placed ? t_.place : data->data();
 	for (const std::vector<Result> &results : results_)
 		for (const Result &r : results)
 		{
 			if (r.from == NULL)
-				memcpy(data_->data() + at, r.literal.data(), r.bytes);
+				memcpy(to, r.literal.data(), r.bytes);
 			else
-				device_check(cudaMemcpyAsync(data_->data() + at, r.from, r.bytes, cudaMemcpyDeviceToHost, t_.stream), "result");
-			at += (r.bytes + 7) / 8 * 8;
+				device_check(cudaMemcpyAsync(to, r.from, r.bytes, cudaMemcpyDeviceToHost, t_.stream), "result");
+			to += (r.bytes + 7) / 8 * 8;
 		}
 	device_check(cudaStreamSynchronize(t_.stream), "result");
 	gpucol_stage(t_.stream, "answers fetched");
+	return placed ? size : 0;
 }
 
 /* The answers of a group without rows. */
@@ -544,11 +549,11 @@ Ranker::run()
 }
 
 uint64_t
-gpucol_rank_rows(const GpucolRankTask &task, std::vector<char> *data)
+gpucol_rank_rows(const GpucolRankTask &task, std::vector<char> *data, size_t *placed)
 {
-	Ranker		ranker(task, data);
+	Ranker		ranker(task);
 	uint64_t	ngroups = ranker.run();
 
-	ranker.fetch_all();
+	*placed = ranker.fetch_all(data);
 	return ngroups;
 }

@@ -38,9 +38,14 @@ struct GpucolRankTask
 	cudaStream_t stream;
 	const volatile uint32_t *cancel;
 	std::function<void()> wait; /* for the stream; throws when cancelled */
+	char	   *place;			/* pinned memory for the result, or NULL */
+	size_t		place_bytes;
 };
 
-/* Rank; appends to data.  Returns the number of groups; throws Failure. */
-extern uint64_t gpucol_rank_rows(const GpucolRankTask &task, std::vector<char> *data);
+/*
+ * Rank.  The result is put in task.place, *placed bytes of it, or where that has no
+ * room (*placed is 0) into data.  Returns the number of groups; throws Failure.
+ */
+extern uint64_t gpucol_rank_rows(const GpucolRankTask &task, std::vector<char> *data, size_t *placed);
 
 #endif

@@ -46,15 +46,13 @@ struct RankScore
 class Ranker
 {
 public:
-	Ranker(const GpucolRankTask &task, std::vector<char> *data) :
-		t_(task), shape_(*task.shape), data_(data), results_(task.shape->nrankings + 1) {}
+	Ranker(const GpucolRankTask &task) : t_(task), shape_(*task.shape), results_(task.shape->nrankings + 1) {}
 	uint64_t	run();
-	void		fetch_all();
+	size_t		fetch_all(std::vector<char> *data);
 
 private:
 	const GpucolRankTask &t_;
 	const GpucolRowShape &shape_;
-	std::vector<char> *data_;
 
 	/* what the result is put together from */
 	struct Result
