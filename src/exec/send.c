@@ -7,7 +7,7 @@
  * client: for each value it calls an output function through the function manager,
  * which allocates a string, measures it, asks whether it needs another encoding, and
  * appends it.  So while a statement with a node of ours runs, its rows go to a receiver
- * that writes integers, booleans and texts straight into the message, and calls
+ * that writes integers, arrays of them, booleans and texts straight into the message, and calls
  * output functions for other types only.  The client gets the same bytes, in text or in
  * binary, as it has asked for.
  *
@@ -19,11 +19,13 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
 #include "nodes/extensible.h"
 #include "tcop/pquery.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -44,6 +46,8 @@ typedef enum SendForm
 	SEND_INT8,
 	SEND_BOOL,
 	SEND_TEXT,					/* a varlena whose contents are the text, in both formats */
+	SEND_INT4_ARRAY,			/* one dimension without NULLs, else as OTHER */
+	SEND_INT8_ARRAY,
 	SEND_OTHER,					/* by the type's output function */
 	SEND_BINARY_INT2,
 	SEND_BINARY_INT4,
@@ -55,7 +59,7 @@ typedef enum SendForm
 typedef struct SendColumn
 {
 	SendForm	form;
-	FmgrInfo	function;		/* OTHER, BINARY_OTHER */
+	FmgrInfo	function;		/* arrays, OTHER, BINARY_OTHER */
 } SendColumn;
 
 typedef struct Sender
@@ -76,10 +80,16 @@ static ExecutorRun_hook_type previous_run = NULL;
 
 /* ---- writing ---- */
 
-/* How are values written that this function would write? */
+/* How are values of this type written that this function would write? */
 static SendForm
-form_of(Oid function, bool binary)
+form_of(Oid type, Oid function, bool binary)
 {
+	Oid			element = function == F_ARRAY_OUT ? get_element_type(getBaseType(type)) : InvalidOid;
+
+	if (element == INT4OID)
+		return SEND_INT4_ARRAY;
+	if (element == INT8OID)
+		return SEND_INT8_ARRAY;
 	switch (function)
 	{
 		case F_INT2OUT:
@@ -134,8 +144,9 @@ describe(Sender *sender, TupleDesc desc)
 			getTypeBinaryOutputInfo(type, &function, &is_varlena);
 		else
 			getTypeOutputInfo(type, &function, &is_varlena);
-		column->form = form_of(function, binary);
-		if (column->form == SEND_OTHER || column->form == SEND_BINARY_OTHER)
+		column->form = form_of(type, function, binary);
+		if (column->form == SEND_OTHER || column->form == SEND_BINARY_OTHER ||
+			column->form == SEND_INT4_ARRAY || column->form == SEND_INT8_ARRAY)
 			fmgr_info_cxt(function, &column->function, sender->context);
 	}
 	enlargeStringInfo(&sender->message, 2 + desc->natts * FIXED_BYTES);
@@ -176,12 +187,58 @@ write_text(Sender *sender, char *at, const char *text, Size length, int left)
 	return write_bytes(sender, at, converted, length, left);
 }
 
+/* Is it an array as rankings give it: one dimension that begins with 1, no NULL? */
+static bool
+is_plain_array(const ArrayType *array)
+{
+	return VARATT_IS_4B_U(array) && ARR_NDIM(array) == 1 && ARR_DIMS(array)[0] > 0 && !ARR_HASNULL(array) &&
+		ARR_LBOUND(array)[0] == 1;
+}
+
+/* Write such an array of integers; NULL if it is too long. */
+static char *
+write_array(Sender *sender, char *at, SendForm form, ArrayType *array, int left)
+{
+	StringInfo	message = &sender->message;
+	int			n = ARR_DIMS(array)[0];
+	Size		size = (Size) n * FIXED_BYTES;
+	const char *elements = ARR_DATA_PTR(array);
+	char	   *start;
+
+	if (size > MaxAllocSize / 4)
+		return NULL;
+	message->len = (int) (at - message->data);
+	enlargeStringInfo(message, (int) size + left * FIXED_BYTES + 8);
+	start = message->data + message->len;
+	at = start + 4;
+	*at++ = '{';
+	for (int i = 0; i < n; i++)
+	{
+		at += form == SEND_INT4_ARRAY ? pg_ltoa(((const int32 *) elements)[i], at) :
+			pg_lltoa(((const int64 *) elements)[i], at);
+		*at++ = ',';
+	}
+	at[-1] = '}';
+	(void) write_int32(start, (int32) (at - start - 4));
+	return at;
+}
+
 /* Write a value that is not of fixed width. */
 static char *
 write_other(Sender *sender, char *at, SendColumn *column, Datum value, int left)
 {
-	MemoryContext old = MemoryContextSwitchTo(sender->row_context);
+	ArrayType  *array = (ArrayType *) DatumGetPointer(value);
+	MemoryContext old;
 
+	if ((column->form == SEND_INT4_ARRAY || column->form == SEND_INT8_ARRAY) &&
+		is_plain_array(array))
+	{
+		char	   *end = write_array(sender, at, column->form, array, left);
+
+		if (end != NULL)
+			return end;
+	}
+	old = MemoryContextSwitchTo(sender->row_context);
 	sender->used = true;
 	if (column->form == SEND_TEXT)
 	{
@@ -189,7 +246,7 @@ write_other(Sender *sender, char *at, SendColumn *column, Datum value, int left)
 
 		at = write_text(sender, at, VARDATA_ANY(text), VARSIZE_ANY_EXHDR(text), left);
 	}
-	else if (column->form == SEND_OTHER)
+	else if (column->form != SEND_BINARY_OTHER)
 	{
 		char	   *text = OutputFunctionCall(&column->function, value);
 

@@ -84,13 +84,15 @@ simple($_) foreach (
 my %queries = (
 	scan => 'SELECT * FROM TABLE ORDER BY id',
 	groups => 'SELECT a / 3 AS x, count(*), sum(b), sum(c), min(id), bool_or(d), max(k), avg(b) FROM TABLE GROUP BY 1 ORDER BY 1',
+	rankings => 'SELECT a / 300 AS x, gpucol.u_topk(b, c, 0.5::float8, 40), gpucol.u_kranks(c, b, 0.5::float8, 3), gpucol.u_topk(a, b, 0.5::float8, 2) FROM TABLE GROUP BY 1 ORDER BY 1',
+	arrays => q{SELECT id, ARRAY[id, b], ARRAY[c, id], '{}'::int[], '[2:3]={1,-2}'::int8[], '{{1,2},{3,4}}'::int[], ARRAY[id, NULL, 3] FROM TABLE ORDER BY id},
 	texts => 'SELECT e, count(*) FROM TABLE GROUP BY e ORDER BY e COLLATE "C"',
 	nothing => 'SELECT FROM TABLE WHERE id < 5',
 	none => 'SELECT id, e FROM TABLE WHERE id < 0',
 	one => 'SELECT count(*), sum(a), min(b), max(c) FROM TABLE',
 );
 
-my %columns = (scan => 18, groups => 8, texts => 2, nothing => 0, none => 2, one => 4);
+my %columns = (scan => 18, groups => 8, rankings => 4, arrays => 7, texts => 2, nothing => 0, none => 2, one => 4);
 
 foreach my $encoding ('UTF8', 'LATIN1', 'WIN1253', 'SQL_ASCII', 'GB18030')
 {
