@@ -18,6 +18,8 @@ typedef struct GpucolGpuPrefetch
 {
 	uint64_t	resident;		/* bytes of the segments that were looked at */
 	uint64_t	sent;			/* bytes of them that were not there yet */
+	uint32_t	next;			/* gpucol_gpu_load: the next segment that nobody loads */
+	uint32_t	left;			/* likewise: chunks that it has left to _prefetch */
 } GpucolGpuPrefetch;
 
 /*
@@ -49,9 +51,12 @@ extern void gpucol_gpu_lacking_free(GpucolGpuLacking *lacking);
 extern uint32_t gpucol_gpu_chunk_streams(GpucolBytesUse use, const GpucolChunkDesc *desc);
 
 /*
- * gpucol_gpu_prefetch by so many threads beside this one (gpu_load.c), for a source that
- * no other process draws from.  Where an error or an exit of the process may unwind,
- * gpucol_gpu_load_abandon must be called before any pin is given back.
+ * gpucol_gpu_prefetch by so many threads beside this one (gpu_load.c).  Processes that
+ * share *figures, which is zero at first, share the work too: each has a source of its
+ * own that shows all segments, and all show the same.  Where figures->left is more than
+ * 0 after all have ended, gpucol_gpu_prefetch has to load the rest.  Where an error or
+ * an exit of the process may unwind, gpucol_gpu_load_abandon must be called before
+ * any pin is given back.
  */
 extern GpucolStatus gpucol_gpu_load(const GpucolProgram *program, GpucolSource *source,
 									int nthreads, GpucolGpuPrefetch *figures,

@@ -42,8 +42,7 @@ typedef struct Load
 	uint32_t	npages;			/* pinned now */
 	uint32_t	njobs;			/* not collected */
 	uint32_t	most_jobs;
-	uint64_t	sent;
-	bool		left;			/* some chunks are left to gpucol_gpu_prefetch */
+	GpucolGpuPrefetch *figures; /* shared */
 	const char **why;
 } Load;
 
@@ -118,7 +117,7 @@ end_job(Load *load, GpucolGpuJob *job)
 
 	at_hand = job;
 	load->njobs--;
-	load->sent += job->sent;
+	__atomic_fetch_add(&load->figures->sent, job->sent, __ATOMIC_RELAXED);
 	if (status != GPUCOL_OK)
 	{
 		memcpy(reason, job->why, sizeof(reason));
@@ -246,6 +245,20 @@ is_for_team(const Load *load, const GpucolSegment *segment, const GpucolWireNeed
 	return chunk_pages(desc, gpucol_gpu_chunk_streams(GPUCOL_BYTES_UNUSED, desc)) <= load->page_limit;
 }
 
+/* Some chunks are left to gpucol_gpu_prefetch. */
+static void
+leave(Load *load)
+{
+	__atomic_fetch_add(&load->figures->left, 1, __ATOMIC_RELAXED);
+}
+
+/* Draw the next segment. */
+static uint32_t
+draw(Load *load)
+{
+	return __atomic_fetch_add(&load->figures->next, 1, __ATOMIC_RELAXED);
+}
+
 /* Bytes of a piece that are copied. */
 static uint64_t
 piece_bytes(const GpucolSegment *segment, const GpucolWireNeed *need)
@@ -275,7 +288,7 @@ deal(Load *load, const GpucolSegment *segment, uint32_t number,
 	*taken = count > 0 ? count : 1;
 	if (count == 0)
 	{
-		load->left = true;
+		leave(load);
 		return GPUCOL_OK;
 	}
 	status = make_room(load, (uint32_t) (bytes / (GPUCOL_PAGE_ROWS * GPUCOL_ROW_BYTES)));
@@ -301,7 +314,7 @@ deal(Load *load, const GpucolSegment *segment, uint32_t number,
 	return GPUCOL_OK;
 }
 
-/* Go through the segments that lack something. */
+/* Go through the segments, and deal what those lack that are drawn. */
 static GpucolStatus
 deal_all(Load *load)
 {
@@ -309,10 +322,12 @@ deal_all(Load *load)
 	const GpucolWireNeed *need = load->lacking.need;
 	GpucolSegment segment;
 	GpucolStatus status;
+	uint32_t	drawn = draw(load);
 	size_t		taken;
+	size_t		i = 0;
 
 	load->source->ops->rescan(load->source);
-	for (uint32_t number = 0, i = 0; i < load->lacking.n; number++)
+	for (uint32_t number = 0; i < load->lacking.n; number++)
 	{
 		size_t		end = i;
 
@@ -323,12 +338,15 @@ deal_all(Load *load)
 			return status == GPUCOL_END ? GPUCOL_UNSUPPORTED : status;
 		while (end < load->lacking.n && need[end].segment == number)
 			end++;
-		for (; i < end; i += taken)
+		for (; i < end && number == drawn; i += taken)
 		{
 			status = deal(load, &segment, number, need + i, end - i, &taken);
 			if (status != GPUCOL_OK)
 				return status;
 		}
+		i = end;
+		if (number == drawn)
+			drawn = draw(load);
 	}
 	load->page_limit = 0;
 	load->most_jobs = 1;
@@ -345,7 +363,7 @@ load_by_team(Load *load, int nthreads)
 	load->team = gpucol_gpu_team_start(nthreads, load->source->ops->verify);
 	if (load->team == NULL)
 	{
-		load->left = true;
+		leave(load);
 		return GPUCOL_OK;
 	}
 	load->most_jobs = (uint32_t) nthreads * JOBS_AHEAD;
@@ -385,19 +403,19 @@ gpucol_gpu_load(const GpucolProgram *program, GpucolSource *source, int nthreads
 
 	gpucol_gpu_lacking_free(&load.lacking);
 	memset(&load, 0, sizeof(load));
-	if (source->ops->lend == NULL || source->storage[0] == 0)
-		return gpucol_gpu_prefetch(program, source, figures, why);
 	load.program = program;
 	load.source = source;
+	load.figures = figures;
 	load.why = why;
 	*why = "the table could not be read for the device";
+	if (source->ops->lend == NULL || source->storage[0] == 0)
+	{
+		leave(&load);
+		return GPUCOL_OK;
+	}
 	status = gpucol_gpu_ask(program, source, &load.lacking, why);
 	if (status == GPUCOL_OK && load.lacking.n > 0)
 		status = load_by_team(&load, nthreads);
 	gpucol_gpu_lacking_free(&load.lacking);
-	figures->sent += load.sent;
-	if (status != GPUCOL_OK || !load.left)
-		return status;
-	source->ops->rescan(source);
-	return gpucol_gpu_prefetch(program, source, figures, why);
+	return status;
 }

@@ -12,13 +12,16 @@
  *
  *-------------------------------------------------------------------------
  */
-#include <errno.h>
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "engine/gpu_team.h"
@@ -26,6 +29,8 @@
 #include "service/service.h"
 
 #define COLLECT_WAIT_NS		5000000L
+#define SYSTEM_PAGE			4096
+#define STORED_PAGE			8192	/* distance of pages one behind the other */
 
 typedef struct Member
 {
@@ -72,11 +77,35 @@ lost(GpucolGpuJob *job)
 	return status;
 }
 
+/*
+ * Have the system map pages that this process will look at for the first time: a call
+ * for many costs an eighth of a page fault for each (measured: 0.3 us a page, 2.5 by
+ * faults).  Pages of a window mostly lie one behind the other.
+ */
+static void
+map_pages(const GpucolRows *window)
+{
+#ifdef MADV_POPULATE_READ
+	for (uint32_t first = 0, n; first < window->npages; first += n)
+	{
+		uintptr_t	start = (uintptr_t) window->pages[first] & ~(uintptr_t) (SYSTEM_PAGE - 1);
+
+		for (n = 1; first + n < window->npages &&
+			 window->pages[first + n] - window->pages[first + n - 1] == STORED_PAGE; n++)
+			;
+		(void) madvise((void *) start, (size_t) n * STORED_PAGE, MADV_POPULATE_READ);
+	}
+#else
+	(void) window;
+#endif
+}
+
 /* Send a stream of a chunk, page by page. */
 static GpucolStatus
 send_rows(Member *member, const GpucolGpuPiece *piece, const GpucolGpuRows *rows,
 		  uint64_t total, uint64_t *offset)
 {
+	map_pages(&rows->window);
 	for (uint32_t done = 0; done < rows->nrows;)
 	{
 		uint32_t	row = rows->row + done;

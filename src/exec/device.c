@@ -40,9 +40,8 @@
 
 #define ROWS_PER_SEGMENT	1048576.0
 
-/* Bytes of the columns in device memory. */
-static double
-resident_bytes(Relation rel, Bitmapset *attnums, double rows, double bytes)
+double
+gpucol_device_resident(Relation rel, Bitmapset *attnums, double rows)
 {
 	uint64_t	storage[2] = {
 		(uint64_t) MyDatabaseId << 32 | gpucol_compat_relation_space(rel),
@@ -61,7 +60,7 @@ resident_bytes(Relation rel, Bitmapset *attnums, double rows, double bytes)
 		gpucol_wire_resident(storage, attnum, &here, &size);
 		share += Min((double) here / rows, 1.0);
 	}
-	return bytes * share / bms_num_members(attnums);
+	return share / bms_num_members(attnums);
 }
 
 void
@@ -85,7 +84,7 @@ gpucol_device_estimate(GpucolExec *exec, Bitmapset *attnums,
 		e->rows = e->bytes / Max(ncolumns, 1) / 4;
 	e->out_rows = exec->node->ss.ps.plan->plan_rows;
 	groups = exec->kind == GPUCOL_PROGRAM_AGG && e->out_rows > 1;
-	e->resident = resident_bytes(rel, attnums, e->rows, e->bytes);
+	e->resident = e->bytes * gpucol_device_resident(rel, attnums, e->rows);
 	missing = e->bytes - e->resident;
 	e->fits = memory == 0 || e->bytes < memory * 7 / 8;
 

@@ -34,7 +34,13 @@ typedef struct GpucolDeviceEstimate
 extern void gpucol_device_estimate(GpucolExec *exec, Bitmapset *attnums,
 								   GpucolDeviceEstimate *estimate);
 
-/* The same in words, for EXPLAIN; palloc'd. */
+/*
+ * The share of some columns of a table of so many rows that is in device memory, as far
+ * as the daemon has told this process.
+ */
+extern double gpucol_device_resident(Relation rel, Bitmapset *attnums, double rows);
+
+/* An estimate in words, for EXPLAIN; palloc'd. */
 extern char *gpucol_device_explanation(const GpucolDeviceEstimate *estimate);
 
 #endif							/* GPUCOL_EXEC_DEVICE_H */

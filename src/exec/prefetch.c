@@ -4,16 +4,17 @@
  *	  Loading a table's columns into device memory: gpucol.prefetch(regclass), and
  *	  what a query does that finds little there.
  *
- * One thread verifies and copies pages at a few GB/s, a device takes more than 50.
- * Where the table lies in shared buffers, threads of this process do it (engine/gpu_load.c),
- * while it pins: they start in no time.  Where pages must be read first, that is what
- * takes long, and threads may not do it: then the segments are dealt to
- * parallel workers as a parallel scan deals them; each reads, has its own connection
- * to the daemon and its own shared memory, and sends one segment after the other.
- * A worker takes about 8 ms to start (a process, its connection to the database).
+ * One thread verifies and copies pages at a few GB/s, a device takes more than 50; to
+ * pin pages, which threads may not do, takes a process 0.2 to 0.4 us a page.  So a
+ * large table is loaded by a few processes with some threads each (engine/gpu_load.c):
+ * this one, which begins at once, and parallel workers, which take some 10 ms to start.
+ * Where pages must be read first, that is what takes long, and there are as many
+ * processes as processors, with a thread each.  The segments are dealt by a counter
+ * that they share.
  *
- * The workers are PostgreSQL's, from max_parallel_workers, the threads as many as
- * gpucol.cpu_threads says; without any, the process works alone.
+ * The workers are PostgreSQL's, from max_parallel_workers; without any, this process
+ * loads with more threads.  Processes and threads are together as many as
+ * gpucol.cpu_threads says.
  *
  *-------------------------------------------------------------------------
  */
@@ -46,8 +47,12 @@ PG_FUNCTION_INFO_V1(gpucol_prefetch);
 /* What is missing below this is loaded by the run itself. */
 #define WORTH_BYTES		(32.0 * 1024 * 1024)
 
-/* Pages that are worth a worker. */
-#define PAGES_PER_WORKER	4096
+/* Pages that are worth a worker: to be read, or in shared buffers. */
+#define PAGES_PER_READER	4096
+#define PAGES_PER_WORKER	65536
+
+/* Processes that load what lies in shared buffers. */
+#define MAX_PROCESSES		8
 
 /* Pages that are looked for in shared buffers, and how many must be there. */
 #define SAMPLE_PAGES		64
@@ -56,11 +61,11 @@ PG_FUNCTION_INFO_V1(gpucol_prefetch);
 /* Parts of the shared memory. */
 #define KEY_SHARED		UINT64CONST(0x6770000000000001)
 #define KEY_PROGRAM		UINT64CONST(0x6770000000000002)
-#define KEY_SOURCE		UINT64CONST(0x6770000000000003)
 
 typedef struct Shared
 {
 	Oid			relid;
+	int			nthreads;		/* of each process, beside its own */
 	GpucolGpuPrefetch figures;
 	pg_atomic_uint32 failed;	/* a worker has claimed the two below */
 	GpucolStatus status;
@@ -114,12 +119,9 @@ abandon(int code pg_attribute_unused(), Datum arg pg_attribute_unused())
 	gpucol_gpu_load_abandon();
 }
 
-/*
- * One process's part, by so many threads beside its own; `parallel` is the scan's
- * shared state, or NULL.
- */
+/* One process's part, by so many threads beside its own; 0: as gpucol_gpu_prefetch does. */
 static GpucolStatus
-load(Relation rel, const GpucolProgram *program, int nthreads, void *parallel,
+load(Relation rel, const GpucolProgram *program, int nthreads,
 	 GpucolGpuPrefetch *figures, const char **why)
 {
 	GpucolSource *source;
@@ -127,7 +129,7 @@ load(Relation rel, const GpucolProgram *program, int nthreads, void *parallel,
 
 	source = gpucol_source_open(rel, GetActiveSnapshot(),
 								GPUCOL_PROGRAM_ARRAY(program, GpucolProgramColumn, columns),
-								program->ncolumns, parallel);
+								program->ncolumns, NULL);
 	PG_ENSURE_ERROR_CLEANUP(abandon, (Datum) 0);
 	{
 		status = nthreads > 0 ? gpucol_gpu_load(program, source, nthreads, figures, why) :
@@ -147,8 +149,8 @@ gpucol_prefetch_worker(dsm_segment *seg pg_attribute_unused(), shm_toc *toc)
 	const char *why = "";
 	GpucolStatus status;
 
-	status = load(rel, shm_toc_lookup(toc, KEY_PROGRAM, false), 0,
-				  shm_toc_lookup(toc, KEY_SOURCE, false), &shared->figures, &why);
+	status = load(rel, shm_toc_lookup(toc, KEY_PROGRAM, false), shared->nthreads,
+				  &shared->figures, &why);
 	table_close(rel, AccessShareLock);
 	if (status == GPUCOL_OK || pg_atomic_fetch_add_u32(&shared->failed, 1) > 0)
 		return;
@@ -167,16 +169,13 @@ allocate(ParallelContext *pcxt, uint64 key, Size size)
 	return p;
 }
 
-/* Load with so many workers, or as many as can be had. */
+/* Load with so many workers, or as many as can be had, with so many threads each. */
 static GpucolStatus
-load_together(Relation rel, const GpucolProgram *program, int nworkers,
+load_together(Relation rel, const GpucolProgram *program, int nworkers, int nthreads,
 			  GpucolGpuPrefetch *figures, const char **why)
 {
-	Snapshot	snapshot = GetActiveSnapshot();
-	Size		source_size = gpucol_source_parallel_size(rel, snapshot);
 	ParallelContext *pcxt;
 	Shared	   *shared;
-	void	   *source;
 	GpucolStatus status;
 	static char reason[200];
 
@@ -189,20 +188,18 @@ load_together(Relation rel, const GpucolProgram *program, int nworkers,
 	pcxt = CreateParallelContext("gpucol", "gpucol_prefetch_worker", nworkers);
 	shm_toc_estimate_chunk(&pcxt->estimator, sizeof(Shared));
 	shm_toc_estimate_chunk(&pcxt->estimator, program->size);
-	shm_toc_estimate_chunk(&pcxt->estimator, source_size);
-	shm_toc_estimate_keys(&pcxt->estimator, 3);
+	shm_toc_estimate_keys(&pcxt->estimator, 2);
 	InitializeParallelDSM(pcxt);
 	shared = allocate(pcxt, KEY_SHARED, sizeof(Shared));
 	shared->relid = RelationGetRelid(rel);
+	shared->nthreads = nthreads;
 	pg_atomic_init_u32(&shared->failed, 0);
 	memcpy(allocate(pcxt, KEY_PROGRAM, program->size), program, program->size);
-	source = allocate(pcxt, KEY_SOURCE, source_size);
-	gpucol_source_parallel_init(source, rel, snapshot);
 	LaunchParallelWorkers(pcxt);
 	ereport(DEBUG1,
-			(errmsg_internal("gpucol: %d workers load columns of table \"%s\"",
-							 pcxt->nworkers_launched, RelationGetRelationName(rel))));
-	status = load(rel, program, 0, source, &shared->figures, why);
+			(errmsg_internal("gpucol: %d workers, %d threads each load columns of table \"%s\"",
+							 pcxt->nworkers_launched, nthreads, RelationGetRelationName(rel))));
+	status = load(rel, program, nthreads, &shared->figures, why);
 	WaitForParallelWorkersToFinish(pcxt);
 	*figures = shared->figures;
 	if (status == GPUCOL_OK && pg_atomic_read_u32(&shared->failed) > 0)
@@ -235,38 +232,68 @@ is_buffered(Relation rel)
 	return found >= SAMPLE_BUFFERED;
 }
 
-/* Processes that are worth it, beside this one, for a share of a table's columns. */
-static int
-count_workers(Relation rel, double share)
+/* Is so much of the program's columns on the devices that workers are not worth it? */
+static bool
+is_loaded(Relation rel, const GpucolProgram *program)
 {
-	BlockNumber pages = RelationGetNumberOfBlocks(rel);
+	const GpucolProgramColumn *columns = GPUCOL_PROGRAM_ARRAY(program, GpucolProgramColumn, columns);
+	Bitmapset  *attnums = NULL;
 
-	return Min(Min(gpucol_cost_threads(pages) - 1, max_parallel_workers),
-			   (int) (pages * share / PAGES_PER_WORKER));
+	for (int i = 0; i < program->ncolumns; i++)
+		attnums = bms_add_member(attnums, columns[i].attnum);
+	gpucol_wire_meet();
+	return gpucol_device_resident(rel, attnums, rel->rd_rel->reltuples) > 0.75;
 }
 
-/* Load the columns of a program, a share of the table's. */
-static GpucolStatus
-load_columns(Relation rel, const GpucolProgram *program, double share,
-			 GpucolGpuPrefetch *figures, const char **why)
+/*
+ * Workers that are worth it for the columns of a program, and threads beside each
+ * process's own.
+ */
+static void
+plan_work(Relation rel, const GpucolProgram *program, int *nworkers, int *nthreads)
 {
-	int			nthreads = 0;
-	int			nworkers = 0;
+	BlockNumber pages = RelationGetNumberOfBlocks(rel);
+	double		share = (double) program->ncolumns / Max(RelationGetNumberOfAttributes(rel), 1);
+	int			processors = gpucol_cost_threads(pages);
+	bool		buffered;
+
+	*nworkers = *nthreads = 0;
+	if (processors < 2 || !may_share(rel))
+		return;
+	buffered = is_buffered(rel);
+	*nworkers = Min(buffered ? Min((int) (pages * share / PAGES_PER_WORKER), MAX_PROCESSES - 1) :
+					(int) (pages * share / PAGES_PER_READER),
+					Min(max_parallel_workers, buffered ? processors / 2 - 1 : processors - 1));
+	if (*nworkers > 0 && is_loaded(rel, program))
+		*nworkers = 0;
+	*nthreads = Max((processors - *nworkers - 1) / (*nworkers + 1), 1);
+}
+
+/* Load the columns of a program. */
+static GpucolStatus
+load_columns(Relation rel, const GpucolProgram *program, GpucolGpuPrefetch *figures,
+			 const char **why)
+{
+	GpucolStatus status;
+	int			nworkers;
+	int			nthreads;
 
 	memset(figures, 0, sizeof(*figures));
 	/* rows that this transaction has buffered; parallel mode forbids to write */
 	gpucol_writer_flush(rel);
-	if (may_share(rel))
+	plan_work(rel, program, &nworkers, &nthreads);
+	if (nworkers > 0)
+		status = load_together(rel, program, nworkers, nthreads, figures, why);
+	else
 	{
-		nthreads = gpucol_cost_threads(RelationGetNumberOfBlocks(rel)) - 1;
-		nworkers = count_workers(rel, share);
+		ereport(DEBUG1,
+				(errmsg_internal("gpucol: %d threads load columns of table \"%s\"",
+								 nthreads, RelationGetRelationName(rel))));
+		status = load(rel, program, nthreads, figures, why);
 	}
-	if (nworkers > 0 && (nthreads == 0 || !is_buffered(rel)))
-		return load_together(rel, program, nworkers, figures, why);
-	ereport(DEBUG1,
-			(errmsg_internal("gpucol: %d threads load columns of table \"%s\"",
-							 nthreads, RelationGetRelationName(rel))));
-	return load(rel, program, nthreads, NULL, figures, why);
+	if (status == GPUCOL_OK && figures->left > 0)
+		status = load(rel, program, 0, figures, why);
+	return status;
 }
 
 void
@@ -290,9 +317,7 @@ gpucol_prefetch_for(GpucolExec *exec)
 	if (!estimate.fits || estimate.bytes - estimate.resident < WORTH_BYTES)
 		return;
 	if (may_share(exec->rel))
-		(void) load_columns(exec->rel, make_program(exec->rel, attnums),
-							(double) bms_num_members(attnums) /
-							Max(RelationGetNumberOfAttributes(exec->rel), 1), &figures, &why);
+		(void) load_columns(exec->rel, make_program(exec->rel, attnums), &figures, &why);
 }
 
 Datum
@@ -316,7 +341,7 @@ gpucol_prefetch(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("CUDA engine is not available"),
 				 errdetail("Reason: %s.", why)));
-	status = load_columns(rel, make_program(rel, NULL), 1.0, &figures, &why);
+	status = load_columns(rel, make_program(rel, NULL), &figures, &why);
 	if (status != GPUCOL_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

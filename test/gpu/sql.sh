@@ -133,10 +133,10 @@ part_faults()
 	note "server restarts (want 0)" "$(grep -c 'terminating any other active' /opt/pgdata/log)"
 }
 
-# Load the billion rows into device memory with so many threads.
+# Load the billion rows into device memory with so many threads and at most so many workers.
 prefetch_rate()
 {
-	psql -XAtq -c "select gpucol.evict('big') > 0" -c "set gpucol.cpu_threads = $1" -c '\timing on' -c "select gpucol.prefetch('big')" |
+	psql -XAtq -c "select gpucol.evict('big') > 0" -c "set gpucol.cpu_threads = $1" -c "set max_parallel_workers = ${2:-8}" -c '\timing on' -c "select gpucol.prefetch('big')" |
 		awk 'NR == 2 {b = $1} /^Time/ {printf "%.2f GB in %.0f ms = %.2f GB/s", b / 1e9, $2, b / $2 / 1e6}'
 }
 
@@ -159,8 +159,8 @@ part_billion()
 	note "segments" "$(psql -XAtqc "select count(*) from gpucol.segments('big')")"
 	psql -XAtq -c "create table tiny (i int) using gpucol" -c "set gpucol.engine = cuda" -c "select count(*) from tiny" > /dev/null	# starts the daemon
 	note "prefetch, first, checksums verified" "$(prefetch_rate 16)"
-	for i in 16 16 16 12 8 4 2 1; do
-		note "prefetch, verified before, $i threads" "$(prefetch_rate $i)"
+	for i in 16:8 16:8 16:8 16:3 16:1 16:0 8:8 8:0 4:0 2:0 1:0; do
+		note "prefetch, verified before, threads:workers $i" "$(prefetch_rate ${i/:/ })"
 	done
 	psql -Xqc "create table r10 as select i k, 100000::bigint n, 1638300000::bigint s, 3 m from generate_series(1, 10000) i" -c "analyze r10"
 	note "10,000 rows of a heap table, ms" "$(SETTINGS='select 1' median_ms "select * from r10")"

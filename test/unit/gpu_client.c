@@ -794,7 +794,7 @@ static void
 test_prefetch(const ArrayTable *table)
 {
 	GpucolProgram *program = make_program(false);
-	GpucolGpuPrefetch figures = {0, 0};
+	GpucolGpuPrefetch figures = {.sent = 0};
 	ArraySource source;
 	const char *why = "";
 

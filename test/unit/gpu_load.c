@@ -467,12 +467,17 @@ static GpucolStatus
 load(ArraySource *source, const ArrayTable *table, const GpucolProgram *program,
 	 uint32_t window_rows, uint64_t *sent, const char **why)
 {
-	GpucolGpuPrefetch figures = {0, 0};
+	GpucolGpuPrefetch figures = {.sent = 0};
 	GpucolStatus status;
 
 	array_source_init(source, table, window_rows, true);
 	source->base.storage[0] = 7;
 	status = gpucol_gpu_load(program, &source->base, NTHREADS, &figures, why);
+	if (status == GPUCOL_OK && figures.left > 0)
+	{
+		source->base.ops->rescan(&source->base);
+		status = gpucol_gpu_prefetch(program, &source->base, &figures, why);
+	}
 	CHECK(source->mapped_rows == 0, "windows left mapped");
 	*sent = figures.sent;
 	return status;
@@ -546,7 +551,7 @@ test_corrupt(const ArrayTable *table, const GpucolProgram *program)
 	for (long at = 1; at < 200; at += 13)
 	{
 		ArraySource source;
-		GpucolGpuPrefetch figures = {0, 0};
+		GpucolGpuPrefetch figures = {.sent = 0};
 		const char *why = "";
 
 		forget(0);
@@ -592,7 +597,7 @@ test_unwinding(const ArrayTable *table, const GpucolProgram *program)
 	for (volatile long at = 1; more; at += at < 60 ? 1 : 17)
 	{
 		static ArraySource source;
-		GpucolGpuPrefetch figures = {0, 0};
+		GpucolGpuPrefetch figures = {.sent = 0};
 		const char *why = "";
 
 		forget(0);
