@@ -1355,7 +1355,7 @@ test_labels(void)
 				CHECK(status == GPUCOL_END || (rounds >= 2 && status == GPUCOL_ROUNDS_EXCEEDED),
 					  "labels: status %d", (int) status);
 				gpucol_recursive_cpu.progress(run, &progress);
-				CHECK(strcmp(progress.engine, "cpu") != 0 ||
+				CHECK(progress.engine == NULL || strcmp(progress.engine, "cpu") != 0 ||
 					  (strcmp(progress.method, "best-first search") == 0) ==
 					  (strategy == GPUCOL_REC_AUTO && rounds < 2), "labels: %s", progress.method);
 				if (status == GPUCOL_END)
