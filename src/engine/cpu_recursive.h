@@ -242,7 +242,7 @@ extern GpucolStatus gpucol_rec_table_to_bits(GpucolRecRun *run,
 extern void gpucol_rec_table_free_set(GpucolRecRun *run, GpucolRecTable *table);
 
 /*
- * Candidates that one of several threads has collected (cpu_recursive_team.c).
+ * Candidates that one of several threads has collected (cpu_recursive_buffers.c).
  * They enter the table in this order: open, by one thread; decide, by all, each
  * as one of `nowners` owners; count, by all, each its own buffer; take, likewise;
  * close, by one.
