@@ -4,7 +4,8 @@
  *	  U-Topk over many groups: sorting, the two algorithms, selection.
  *
  * Sorting.  (group, score descending) becomes one radix key, of the scores no more
- * leading bits than tell the rows of a group apart if they are spread at all.  Rows
+ * leading bits than tell the rows of a group apart if they are spread at all: first as
+ * many as 32 bits hold beside the group, if these may do, then as many more.  Rows
  * that tie are put into order by the whole score, probability, label and x-tuple by a thread
  * at the head of each run.  Where a run is long for that, all bits of the scores are
  * sorted by: in one key where they fit 64 bits with the group, else scores first and
@@ -44,7 +45,8 @@ namespace
 
 constexpr uint32_t LONG_RUN = 32;	/* rows that tie in leading bits of their scores, */
 constexpr uint32_t LONG_TIE = 1024; /* and in their scores, for one thread to order */
-constexpr int	SPREAD_BITS = 16;	/* of scores beyond those that number a group's rows */
+constexpr int	SPREAD_BITS = 16;	/* of scores beyond those that number a group's rows, */
+constexpr int	FEW_SPREAD_BITS = 6;	/* or so many in a short key */
 
 struct SortScratch
 {
@@ -66,13 +68,16 @@ size_t
 cub_bytes(uint32_t nrows)
 {
 	cub::DoubleBuffer<uint64_t> keys(nullptr, nullptr);
+	cub::DoubleBuffer<uint32_t> short_keys(nullptr, nullptr);
 	cub::DoubleBuffer<uint32_t> rows(nullptr, nullptr);
 	size_t		sort = 0,
+				short_sort = 0,
 				reduce = 0;
 
 	cub::DeviceRadixSort::SortPairs(nullptr, sort, keys, rows, nrows);
+	cub::DeviceRadixSort::SortPairs(nullptr, short_sort, short_keys, rows, nrows);
 	cub::DeviceReduce::Max(nullptr, reduce, (int64_t *) nullptr, (int64_t *) nullptr, nrows);
-	return sort > reduce ? sort : reduce;
+	return std::max(std::max(sort, short_sort), reduce);
 }
 
 SortScratch
@@ -105,8 +110,8 @@ struct KeyShape
 	int			group_bits;
 };
 
-__global__ void
-make_keys(GpucolTopkRows r, KeyShape shape, uint64_t *keys, uint32_t *rows)
+template <class Key> __global__ void
+make_keys(GpucolTopkRows r, KeyShape shape, Key *keys, uint32_t *rows)
 {
 	for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < r.nrows; i += gridDim.x * blockDim.x)
 	{
@@ -114,7 +119,7 @@ make_keys(GpucolTopkRows r, KeyShape shape, uint64_t *keys, uint32_t *rows)
 
 		if (r.group != nullptr && shape.score_bits < 64)
 			key |= (uint64_t) r.group[i] << shape.score_bits;
-		keys[i] = key;
+		keys[i] = (Key) key;
 		rows[i] = i;
 	}
 }
@@ -163,8 +168,8 @@ keys_of_rows(GpucolTopkRows r, KeyOf what, int64_t greatest, const uint32_t *row
 }
 
 /* Do the rows at two places tie?  keys: in the order of these; NULL: compare the rows. */
-__device__ bool
-ties(const GpucolTopkRows &r, const uint32_t *rows, const uint64_t *keys, uint32_t i, uint32_t j)
+template <class Key> __device__ bool
+ties(const GpucolTopkRows &r, const uint32_t *rows, const Key *keys, uint32_t i, uint32_t j)
 {
 	uint32_t	a,
 				b;
@@ -192,8 +197,8 @@ before(const GpucolTopkRows &r, uint32_t a, uint32_t b)
 }
 
 /* Order each run of ties: Shell sort by its first row.  Runs of more than `most` are left: *long_run. */
-__global__ void
-order_ties(GpucolTopkRows r, uint32_t *rows, const uint64_t *keys, uint32_t most, uint32_t *long_run)
+template <class Key> __global__ void
+order_ties(GpucolTopkRows r, uint32_t *rows, const Key *keys, uint32_t most, uint32_t *long_run)
 {
 	for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i + 1 < r.nrows; i += gridDim.x * blockDim.x)
 	{
@@ -248,28 +253,29 @@ typedef cub::DoubleBuffer<uint64_t> Keys;
 typedef cub::DoubleBuffer<uint32_t> Rows;
 
 /* Order ties; *long_run is not 0 where they are too many. */
-cudaError_t
-find_ties(const GpucolTopkRows &r, const SortScratch &s, Rows &rows, const uint64_t *keys, uint32_t most, uint32_t *long_run,
+template <class Key> cudaError_t
+find_ties(const GpucolTopkRows &r, const SortScratch &s, Rows &rows, const Key *keys, uint32_t most, uint32_t *long_run,
 		  cudaStream_t stream)
 {
 	cudaMemsetAsync(s.long_run, 0, sizeof(uint32_t), stream);
-	order_ties<<<gpucol_launch_blocks(order_ties, GPUCOL_TOPK_THREADS, 0), GPUCOL_TOPK_THREADS, 0, stream>>>
+	order_ties<<<gpucol_launch_blocks(order_ties<Key>, GPUCOL_TOPK_THREADS, 0), GPUCOL_TOPK_THREADS, 0, stream>>>
 		(r, rows.Current(), keys, most, s.long_run);
 	cudaMemcpyAsync(long_run, s.long_run, sizeof(uint32_t), cudaMemcpyDeviceToHost, stream);
 	return cudaStreamSynchronize(stream);
 }
 
 /* Sort by leading bits of the scores; *long_run is not 0 where these do not do. */
-cudaError_t
-sort_by_leading_bits(const GpucolTopkRows &r, const KeyShape &shape, const SortScratch &s, Keys &keys, Rows &rows,
+template <class Key> cudaError_t
+sort_by_leading_bits(const GpucolTopkRows &r, const KeyShape &shape, const SortScratch &s, Rows &rows,
 					 uint32_t *long_run, cudaStream_t stream)
 {
+	cub::DoubleBuffer<Key> keys((Key *) s.keys[0], (Key *) s.keys[1]);
 	size_t		bytes = s.cub_bytes;
 
-	make_keys<<<gpucol_launch_blocks(make_keys, GPUCOL_TOPK_THREADS, 0), GPUCOL_TOPK_THREADS, 0, stream>>>
+	make_keys<<<gpucol_launch_blocks(make_keys<Key>, GPUCOL_TOPK_THREADS, 0), GPUCOL_TOPK_THREADS, 0, stream>>>
 		(r, shape, keys.Current(), rows.Current());
 	cub::DeviceRadixSort::SortPairs(s.cub, bytes, keys, rows, r.nrows, 0, shape.score_bits + shape.group_bits, stream);
-	return find_ties(r, s, rows, keys.Current(), LONG_RUN, long_run, stream);
+	return find_ties(r, s, rows, (const Key *) keys.Current(), LONG_RUN, long_run, stream);
 }
 
 /* One stable pass over the rows in their present order. */
@@ -296,12 +302,12 @@ sort_by_all_bits(const GpucolTopkRows &r, KeyShape shape, const SortScratch &s, 
 
 	if (!together)
 		shape.score_bits = 64;
-	make_keys<<<gpucol_launch_blocks(make_keys, GPUCOL_TOPK_THREADS, 0), GPUCOL_TOPK_THREADS, 0, stream>>>
+	make_keys<<<gpucol_launch_blocks(make_keys<uint64_t>, GPUCOL_TOPK_THREADS, 0), GPUCOL_TOPK_THREADS, 0, stream>>>
 		(r, shape, keys.Current(), rows.Current());
 	cub::DeviceRadixSort::SortPairs(s.cub, bytes, keys, rows, r.nrows, 0, together ? score_bits + shape.group_bits : score_bits, stream);
 	if (!together)
 		sort_by(r, KEY_GROUP, shape.group_bits, shape, s, keys, rows, stream);
-	error = find_ties(r, s, rows, together ? keys.Current() : nullptr, LONG_TIE, &long_run, stream);
+	error = find_ties(r, s, rows, together ? (const uint64_t *) keys.Current() : nullptr, LONG_TIE, &long_run, stream);
 	if (error != cudaSuccess || long_run == 0)
 		return error;
 	if (r.x != nullptr)
@@ -368,15 +374,28 @@ gpucol_topk_sort(const GpucolTopkRows &r, uint32_t *starts, double *p,
 	shape.group_bits = r.group == nullptr ? 0 : bits(r.ngroups - 1);
 	score_bits = bits((uint64_t) range[1] - (uint64_t) range[0]);
 
+	if (shape.group_bits < 32 && score_bits > 32 - shape.group_bits &&
+		bits(r.nrows / r.ngroups) + FEW_SPREAD_BITS <= 32 - shape.group_bits)
+	{
+		uint32_t	long_run;
+
+		shape.score_bits = 32 - shape.group_bits;
+		shape.shift = score_bits - shape.score_bits;
+		error = sort_by_leading_bits<uint32_t>(r, shape, s, rows, &long_run, stream);
+		if (error != cudaSuccess)
+			return error;
+		done = long_run == 0;
+	}
+
 	/* whole digits of the radix sort, of 8 bits each */
 	shape.score_bits = std::max(28, bits(r.nrows / r.ngroups) + SPREAD_BITS);
 	shape.score_bits = (shape.group_bits + shape.score_bits + 7) / 8 * 8 - shape.group_bits;
 	shape.shift = score_bits - shape.score_bits;
-	if (shape.shift > 0 && shape.group_bits + shape.score_bits <= 64)
+	if (!done && shape.shift > 0 && shape.group_bits + shape.score_bits <= 64)
 	{
 		uint32_t	long_run;
 
-		error = sort_by_leading_bits(r, shape, s, keys, rows, &long_run, stream);
+		error = sort_by_leading_bits<uint64_t>(r, shape, s, rows, &long_run, stream);
 		if (error != cudaSuccess)
 			return error;
 		done = long_run == 0;
@@ -406,7 +425,7 @@ gpucol_topk_sort_ties(const GpucolTopkRows &r, const uint32_t *sorted, uint32_t 
 	if (scratch_bytes < gpucol_topk_sort_scratch(r.nrows))
 		return cudaErrorInvalidValue;
 	cudaMemcpyAsync(rows.Current(), sorted, sizeof(uint32_t) * (size_t) r.nrows, cudaMemcpyDeviceToDevice, stream);
-	error = find_ties(r, s, rows, nullptr, LONG_TIE, &long_run, stream);
+	error = find_ties(r, s, rows, (const uint64_t *) nullptr, LONG_TIE, &long_run, stream);
 	if (error != cudaSuccess)
 		return error;
 	if (long_run != 0)
