@@ -1,7 +1,8 @@
 # uncertain.sh: rankings and the first k rows on the device; sourced by test/gpu/run.
 
 # Compare a list of queries over T between heap (h_...), CPU engine and device.
-# differ FILE: one query a line; TABLE stands for the table's prefix.
+# differ FILE WHAT NODE: one query a line; TABLE stands for the table's prefix; those are
+# on the device whose plan has such a node there.
 differ()
 {
 	local n=0 bad=0 on=0 raised=0 q a b c
@@ -13,7 +14,7 @@ differ()
 		b=$(psql -XAtq -c "set gpucol.engine = cpu" -c "${q//TABLE_/g_}" 2>&1 | LC_ALL=C sort | md5sum)
 		c=$(psql -XAtq -c "set gpucol.engine = cuda" -c "${q//TABLE_/g_}" 2>&1 | LC_ALL=C sort | md5sum)
 		psql -XAtq -c "set gpucol.engine = cuda" -c "explain (analyze, verbose, costs off, timing off, summary off) ${q//TABLE_/g_}" > "$OUT/plan.txt" 2>&1
-		grep -q 'Engine: cuda' "$OUT/plan.txt" && grep -q GpucolTopK "$OUT/plan.txt" && on=$((on + 1))
+		grep -q 'Engine: cuda' "$OUT/plan.txt" && grep -q "$3" "$OUT/plan.txt" && on=$((on + 1))
 		grep -q '^ERROR' "$OUT/plan.txt" && raised=$((raised + 1))
 		{ echo "== $q"; grep -E 'GpucolTopK|Engine|Declined|Not Pushed|Fallback|ERROR' "$OUT/plan.txt"; } >> "$OUT/ranking-plans.txt"
 		if [ "$a" != "$b" ] || [ "$a" != "$c" ]; then
@@ -206,8 +207,8 @@ part_uncertain()
 	if "$B/topk_check" check > "$OUT/topk-check.log" 2>&1; then note "ranking kernels" ok; else note "ranking kernels" FAILED; fi
 	ranking_tables
 	ranking_queries
-	differ "$OUT/ranking-queries" rankings
-	differ "$OUT/top-queries" "first k rows"
+	differ "$OUT/ranking-queries" rankings GpucolTopK
+	differ "$OUT/top-queries" "first k rows" "GpucolTopK\|GpucolScan"
 }
 
 # Time of one statement over the table of so many rows, median of so many.
