@@ -97,6 +97,40 @@ part_sql()
 }
 
 # Kill, break and fuzz the daemon while the server asks it.
+# Loads that end early, and loads by other numbers of threads and workers: the answers after them.
+faults_of_loading()
+{
+	local got=ok i load="set client_min_messages = error; select gpucol.evict('g'); select gpucol.prefetch('g')"
+
+	for i in 1:0 2:0 16:0 16:3 8:8; do
+		psql -XAtq -c "set gpucol.cpu_threads = ${i%:*}; set max_parallel_workers = ${i#*:}" -c "$load" > "$OUT/load.log" 2>&1 &&
+			[ "$(ask)" = "$want" ] || got=FAILED
+	done
+	note "loaded by 1 to 16 threads, 0 to 8 workers" "$got"
+	got=ok
+	for i in $(seq 12); do
+		psql -XAtq -c "set statement_timeout = $i" -c "$load" > "$OUT/load.log" 2>&1
+		[ "$(ask)" = "$want" ] || got=FAILED
+	done
+	note "loading cancelled after 1 to 12 ms" "$got"
+	got=ok
+	for i in $(seq 6); do
+		(sleep 0.0$((i + 1)); psql -XAtqc "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'loader'" > /dev/null) &
+		PGAPPNAME=loader psql -XAtq <<< "$(for _ in $(seq 40); do echo "$load;"; done)" > "$OUT/load.log" 2>&1
+		wait $!
+		[ "$(ask)" = "$want" ] || got=FAILED
+	done
+	note "a loading session terminated, 6 times" "$got"
+	got=ok
+	for i in $(seq 6); do
+		(sleep 0.0$((i + 1)); kill -9 "$(daemon)" 2>/dev/null) &
+		for _ in 1 2 3; do psql -XAtqc "$load" > "$OUT/load.log" 2>&1; done
+		wait $!
+		[ "$(ask)" = "$want" ] || got=FAILED
+	done
+	note "kill -9 of the daemon while it loads, 6 times" "$got"
+}
+
 part_faults()
 {
 	local q="select count(*), sum(v) from g where v between 100 and 20000" want got i pid
@@ -125,6 +159,7 @@ part_faults()
 	note "300 malformed messages: daemon alive" "$([ "$pid" = "$(daemon)" ] && echo ok || echo FAILED), $(answers)"
 	got=$(timeout 60 psql -XAtq -c "set gpucol.engine = cuda" -c "set statement_timeout = 1" -c "$q" 2>&1)
 	note "statement_timeout of 1 ms" "$(grep -q timeout <<< "$got" && echo ok || echo "not reached"), $(answers)"
+	faults_of_loading
 	got=ok
 	for i in $(seq 32); do ( [ "$(ask)" = "$want" ] || touch "$OUT/client-failed" ) & done
 	wait
