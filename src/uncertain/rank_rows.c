@@ -64,6 +64,8 @@ struct GpucolRankRows
 	int64_t		nrows;
 	int			nranges;		/* of pieces, for the counting sort */
 	uint32_t   *counts;			/* [nranges * ngroups] rows, then places */
+	int			nparts;			/* of groups, whose places a thread each makes */
+	uint32_t   *part_rows;		/* [nparts + 1] of the parts before */
 	int64_t    *starts;			/* [ngroups + 1] */
 	uint32_t   *order;			/* row numbers by group */
 };
@@ -294,7 +296,11 @@ walk_range(GpucolRankRows *r, int range,
 static void
 count_range(void *arg, int index)
 {
-	walk_range((GpucolRankRows *) arg, index, count_rows);
+	GpucolRankRows *r = (GpucolRankRows *) arg;
+
+	if (index < r->nranges)
+		memset(r->counts + (size_t) index * r->ngroups, 0, sizeof(uint32_t) * r->ngroups);
+	walk_range(r, index, count_rows);
 }
 
 static void
@@ -303,13 +309,38 @@ order_range(void *arg, int index)
 	walk_range((GpucolRankRows *) arg, index, order_rows);
 }
 
-/* From rows by range and group to places: groups one behind another. */
-static void
-make_places(GpucolRankRows *r)
+/* First group of a part. */
+static uint32_t
+part_start(const GpucolRankRows *r, int part)
 {
-	uint32_t	place = 0;
+	return (uint32_t) ((uint64_t) r->ngroups * (uint64_t) part / (uint64_t) r->nparts);
+}
 
-	for (uint32_t g = 0; g < r->ngroups; g++)
+/* Count the rows of a part of the groups. */
+static void
+count_part(void *arg, int index)
+{
+	GpucolRankRows *r = (GpucolRankRows *) arg;
+	uint32_t	rows = 0;
+
+	if (index >= r->nparts)
+		return;
+	for (int i = 0; i < r->nranges; i++)
+		for (uint32_t g = part_start(r, index); g < part_start(r, index + 1); g++)
+			rows += r->counts[(size_t) i * r->ngroups + g];
+	r->part_rows[index + 1] = rows;
+}
+
+/* From rows by range and group to places, groups one behind another, of a part of these. */
+static void
+place_part(void *arg, int index)
+{
+	GpucolRankRows *r = (GpucolRankRows *) arg;
+	uint32_t	place = index < r->nparts ? r->part_rows[index] : 0;
+
+	if (index >= r->nparts)
+		return;
+	for (uint32_t g = part_start(r, index); g < part_start(r, index + 1); g++)
 	{
 		r->starts[g] = place;
 		for (int i = 0; i < r->nranges; i++)
@@ -321,7 +352,24 @@ make_places(GpucolRankRows *r)
 			place += n;
 		}
 	}
-	r->starts[r->ngroups] = place;
+}
+
+/* The same of all groups. */
+static bool
+make_places(GpucolRankRows *r)
+{
+	r->nparts = r->how->pool == NULL ? 1 : r->nstores;
+	r->part_rows = calloc((size_t) r->nparts + 1, sizeof(uint32_t));
+	if (r->part_rows == NULL)
+		return false;
+	run_threads(r, count_part);
+	for (int i = 0; i < r->nparts; i++)
+		r->part_rows[i + 1] += r->part_rows[i];
+	run_threads(r, place_part);
+	r->starts[r->ngroups] = r->part_rows[r->nparts];
+	free(r->part_rows);
+	r->part_rows = NULL;
+	return true;
 }
 
 /* The store whose next piece comes first, or -1. */
@@ -384,11 +432,11 @@ order_groups(GpucolRankRows *r)
 		!grow(r, &r->starts, 0, sizeof(int64_t) * ((size_t) r->ngroups + 1)) ||
 		!grow(r, &r->order, 0, sizeof(uint32_t) * (size_t) r->nrows))
 		return GPUCOL_OUT_OF_MEMORY;
-	memset(r->counts, 0, bytes);
 	run_threads(r, count_range);
 	if (is_cancelled(r))
 		return GPUCOL_CANCELLED;
-	make_places(r);
+	if (!make_places(r))
+		return GPUCOL_OUT_OF_MEMORY;
 	run_threads(r, order_range);
 	gpucol_rank_memory_free(r->memory, r->counts, bytes);
 	r->counts = NULL;
