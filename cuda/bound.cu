@@ -32,7 +32,7 @@
 #include "stage.cuh"
 #include "values.cuh"
 
-constexpr int	BINS = 4096;	/* of a histogram */
+constexpr int	BINS = GPUCOL_BOUND_PINNED / sizeof(unsigned long long);	/* of a histogram */
 
 /* One vector of so many is in a sample, if the scan has many samples' worth.  A prime:
  * values that repeat do so after powers of two and ten more often than not. */
@@ -315,7 +315,8 @@ bound_of_zones(const GpucolBoundKey &key, const GpucolBoundTask &task, int64_t *
 	uint32_t	n = key.scan.nvectors;
 	int64_t    *best = task.scratch->array<int64_t>(2 * (size_t) n, "the sort keys");
 	int64_t    *sorted = task.scratch->array<int64_t>(n + 1, "the sort keys");
-	int64_t		found[2];
+	int64_t		own[2];
+	int64_t    *found = task.pinned != NULL ? (int64_t *) task.pinned : own;
 	size_t		sort = 0,
 				reduce = 0;
 	void	   *temp;
@@ -334,7 +335,7 @@ bound_of_zones(const GpucolBoundKey &key, const GpucolBoundTask &task, int64_t *
 		device_check(cub::DeviceRadixSort::SortKeysDescending(temp, sort, best, sorted, (int) n, 0, 64, task.stream), "bound");
 		device_check(cudaMemcpyAsync(&found[1], sorted + task.k - 1, 8, cudaMemcpyDeviceToHost, task.stream), "bound");
 	}
-	device_check(cudaStreamSynchronize(task.stream), "bound");
+	device_wait(task.stream);
 	gpucol_stage(task.stream, "bound of zone maps");
 	*bound = found[0] > found[1] ? found[0] : found[1];
 	return *bound > INT64_MIN;
@@ -356,7 +357,8 @@ bound_of_histogram(const GpucolBoundKey &key, const GpucolBoundTask &task, uint6
 				   int64_t *bound, unsigned long long *rows)
 {
 	unsigned long long *bins = task.scratch->array<unsigned long long>(BINS, "the sort keys");
-	std::vector<unsigned long long> count(BINS);
+	std::vector<unsigned long long> own(task.pinned != NULL ? 0 : BINS);
+	unsigned long long *count = task.pinned != NULL ? (unsigned long long *) task.pinned : own.data();
 	unsigned long long few = enough_rows(key, task) / key.stride;
 	unsigned long long above = 0;	/* rows beyond the window */
 	int			shift = 0;
@@ -370,8 +372,8 @@ bound_of_histogram(const GpucolBoundKey &key, const GpucolBoundTask &task, uint6
 		*rows = above;
 		device_check(cudaMemsetAsync(bins, 0, BINS * 8, task.stream), "bound");
 		device_check(bound_histogram(key, (int64_t) base, (int64_t) (base + range), shift, bins, task.stream), "bound");
-		device_check(cudaMemcpyAsync(count.data(), bins, BINS * 8, cudaMemcpyDeviceToHost, task.stream), "bound");
-		device_check(cudaStreamSynchronize(task.stream), "bound");
+		device_check(cudaMemcpyAsync(count, bins, BINS * 8, cudaMemcpyDeviceToHost, task.stream), "bound");
+		device_wait(task.stream);
 		gpucol_stage(task.stream, "histogram of keys");
 		while (bin > 0 && *rows < (unsigned long long) task.k)
 			*rows += count[--bin];
@@ -410,12 +412,15 @@ leave_out_vectors(GpucolBoundKey *key, const GpucolBoundTask &task, int64_t boun
 {
 	uint32_t   *vectors = task.scratch->array<uint32_t>((size_t) key->scan.nvectors + 1, "the sort keys");
 	uint32_t   *count = vectors + key->scan.nvectors;
+	uint32_t	own;
+	uint32_t   *n = task.pinned != NULL ? (uint32_t *) task.pinned : &own;
 
 	device_check(cudaMemsetAsync(count, 0, sizeof(uint32_t), task.stream), "bound");
 	bound_vectors_kernel<<<gpucol_launch_grid(key->scan.nvectors), GPUCOL_THREADS, 0, task.stream>>>(*key, bound, task.nulls, vectors, count);
 	device_check(cudaGetLastError(), "bound");
-	device_check(cudaMemcpyAsync(&key->nvectors, count, sizeof(uint32_t), cudaMemcpyDeviceToHost, task.stream), "bound");
-	device_check(cudaStreamSynchronize(task.stream), "bound");
+	device_check(cudaMemcpyAsync(n, count, sizeof(uint32_t), cudaMemcpyDeviceToHost, task.stream), "bound");
+	device_wait(task.stream);
+	key->nvectors = *n;
 	key->vectors = vectors;
 	gpucol_stage(task.stream, "vectors that can reach the bound");
 }

@@ -43,8 +43,12 @@ struct GpucolBoundTask
 	int64_t		lo;				/* keys (not directed) lie in lo .. hi */
 	int64_t		hi;
 	Scratch    *scratch;
+	void	   *pinned;			/* GPUCOL_BOUND_PINNED bytes of host memory; NULL: none */
 	cudaStream_t stream;
 };
+
+/* Copies to other host memory than pinned take several times as long. */
+constexpr size_t GPUCOL_BOUND_PINNED = (size_t) 32 << 10;
 
 /*
  * A directed key that at least k rows in question reach, and not many more; false

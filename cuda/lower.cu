@@ -76,7 +76,7 @@ Lowering::run(Partial *result)
 	if (shape_ != NULL && shape_->kind == GPUCOL_SHAPE_RANKED)
 		run_ranked(result, &nrows);
 	else if (p_->kind == GPUCOL_PROGRAM_SCAN)
-		run_scan(&result->data, &nrows);
+		run_scan(result, &nrows);
 	else if (!run_count(&result->data) && !run_reduce(&result->data) && !run_group(result, &nrows))
 		run_aggregate(&result->data, &nrows);
 	gpucol_stage(stream_, "result fetched");

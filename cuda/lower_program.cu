@@ -133,7 +133,6 @@ Lowering::interp_plan()
 	plan.filter = p_->filter;
 	plan.nkeys = p_->nkeys;
 	plan.error = (unsigned long long *) upload(none);
-	device_check(cudaStreamSynchronize(stream_), "could not copy to the device");
 	return plan;
 }
 
@@ -164,11 +163,23 @@ Lowering::interpret(InterpMode mode, const GpucolInterpPlan &plan)
 	device_check(gpucol_interp_launch(mode, plan, compiled, stream_), "program");
 }
 
-/* What the rows' errors come to. */
+/* What rows' errors come to: a row's number and its error, or ~0. */
+static GpucolStatus
+status_of(unsigned long long error)
+{
+	return error == ~0ull ? GPUCOL_OK : (GpucolStatus) (error & 0xff);
+}
+
 GpucolStatus
 Lowering::error_of(const GpucolInterpPlan &plan)
 {
-	unsigned long long e = download(plan.error, 1)[0];
+	return status_of(download(plan.error, 1)[0]);
+}
 
-	return e == ~0ull ? GPUCOL_OK : (GpucolStatus) (e & 0xff);
+/* The request fails where some row did. */
+void
+Lowering::check_error(unsigned long long error) const
+{
+	if (error != ~0ull)
+		throw Failure{status_of(error), "error of an expression"};
 }

@@ -16,6 +16,9 @@
 #include "scan.cuh"
 #include "stage.cuh"
 
+/* Bytes of rows that go through the lane's pinned memory. */
+static const size_t STAGED_ROWS = (size_t) 1 << 20;
+
 /* Is there a condition that ranges do not say? */
 bool
 Lowering::filters() const
@@ -63,6 +66,7 @@ Lowering::select_top(GpucolInterpPlan *plan)
 	task.lo = key.is_float || !bounded_[slot] ? INT64_MIN : std::min(bounds_[slot].first, bounds_[slot].second);
 	task.hi = key.is_float || !bounded_[slot] ? INT64_MAX : std::max(bounds_[slot].first, bounds_[slot].second);
 	task.scratch = part_.scratch;
+	task.pinned = lane_.stage(GPUCOL_BOUND_PINNED);
 	task.stream = stream_;
 	task.nulls = shape_->nulls_first;
 	if (gpucol_bound_find(&key, task, &bound))
@@ -97,13 +101,13 @@ Lowering::select(GpucolInterpPlan *plan)
 uint64_t
 Lowering::find_matches(GpucolInterpPlan *plan)
 {
-	unsigned long long n = 0,
-				last = 0;
+	const unsigned long long *n,
+			   *last,
+			   *error;
 	unsigned long long *starts;
 	size_t		bytes = 0;
 	void	   *temp;
 	cudaEvent_t e = begin();
-	GpucolStatus status;
 
 	gpucol_stage(stream_, "before the rows are selected");
 	kernel_ = "program";
@@ -120,24 +124,75 @@ Lowering::find_matches(GpucolInterpPlan *plan)
 	temp = part_.scratch->allocate(bytes, "the matches");
 	select(plan);
 	device_check(cub::DeviceScan::ExclusiveSum(temp, bytes, plan->counts, starts, (int) scan_.nvectors, stream_), "scan");
-	device_check(cudaMemcpyAsync(&last, plan->counts + scan_.nvectors - 1, 8, cudaMemcpyDeviceToHost, stream_), "result");
-	device_check(cudaMemcpyAsync(&n, starts + scan_.nvectors - 1, 8, cudaMemcpyDeviceToHost, stream_), "result");
+	last = fetch(plan->counts + scan_.nvectors - 1, 1);
+	n = fetch(starts + scan_.nvectors - 1, 1);
+	error = fetch(plan->error, 1);
 	finish(e);
-	if ((status = error_of(*plan)) != GPUCOL_OK)
-		throw Failure{status, "error of an expression"};
+	check_error(*error);
 	gpucol_stage(stream_, "rows selected");
 	plan->counts = starts;
-	return n + last;
+	return *n + *last;
+}
+
+/*
+ * Where a result of rows goes: where the client finds it, else to pinned memory, from
+ * which it is to be copied into the result's own, else there.
+ */
+char *
+Lowering::place_rows(Partial *result, size_t size)
+{
+	const Slab *slab = on_trial_ ? NULL : r_.slab();
+	char	   *staged = NULL;
+
+	if (slab != NULL && size <= slab->size)
+	{
+		result->placed = slab->memory;
+		result->nplaced = size;
+		return slab->memory;
+	}
+	if (size <= STAGED_ROWS)
+		staged = (char *) lane_.stage(size);
+	result->data.resize(size);
+	return staged != NULL ? staged : result->data.data();
+}
+
+/* Copy the rows that were emitted, after which the stream is to be waited for. */
+char *
+Lowering::fetch_rows(const GpucolInterpPlan &plan, const std::vector<GpucolInterpOutput> &outputs, uint64_t n, Partial *result)
+{
+	size_t		flags = (n + 7) / 8 * 8;
+	size_t		size = n * 8;
+	char	   *to = NULL;
+	char	   *start;
+	auto		copy = [&] (const void *from, size_t bytes) {
+		device_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_), "result");
+		to += bytes;
+	};
+
+	for (const GpucolInterpOutput &o : outputs)
+		size += n * (o.cls == GPUCOL_CLASS_D ? 16 : 8) + flags;
+	start = to = place_rows(result, size);
+	copy(plan.rows, n * 8);
+	for (const GpucolInterpOutput &o : outputs)
+	{
+		copy(o.values, n * (o.cls == GPUCOL_CLASS_D ? 16 : 8));
+		memset(to + n, 0, flags - n);
+		copy(o.nulls, n);
+		to += flags - n;
+	}
+	return start;
 }
 
 void
-Lowering::run_scan(std::vector<char> *data, uint64_t *nrows)
+Lowering::run_scan(Partial *result, uint64_t *nrows)
 {
 	GpucolInterpPlan plan = interp_plan();
 	const uint8_t *classes = array<uint8_t>(p_->reg_classes);
 	std::vector<GpucolInterpOutput> outputs;
-	GpucolStatus status;
-	cudaEvent_t e;
+	cudaEvent_t begun,
+				emitted;
+	const unsigned long long *error;
+	const char *rows;
 	unsigned long long n = find_matches(&plan);
 
 	*nrows = n;
@@ -158,25 +213,14 @@ Lowering::run_scan(std::vector<char> *data, uint64_t *nrows)
 	plan.outputs = upload(outputs);
 	plan.noutputs = outputs.size();
 	jit_program_.outputs = outputs;
-	e = begin();
+	begun = begin();
 	interpret(MODE_EMIT, plan);
-	finish(e);
+	emitted = begin();
+	error = fetch(plan.error, 1);
+	rows = fetch_rows(plan, outputs, n, result);
+	finish(begun, emitted);
 	gpucol_stage(stream_, "rows delivered");
-	if ((status = error_of(plan)) != GPUCOL_OK)
-		throw Failure{status, "error of an expression"};
-
-	auto		fetch = [&] (const void *from, size_t size)
-	{
-		char	   *to = extend(data, size);
-
-		device_check(cudaMemcpyAsync(to, from, size, cudaMemcpyDeviceToHost, stream_), "result");
-		device_check(cudaStreamSynchronize(stream_), "result");
-	};
-
-	fetch(plan.rows, n * 8);
-	for (const GpucolInterpOutput &o : outputs)
-	{
-		fetch(o.values, n * (o.cls == GPUCOL_CLASS_D ? 16 : 8));
-		fetch(o.nulls, n);
-	}
+	check_error(*error);
+	if (result->placed == NULL && rows != result->data.data())
+		memcpy(result->data.data(), rows, result->data.size());
 }

@@ -170,7 +170,9 @@ private:
 	void		put_state(const Aggregation &a, int i, const unsigned long long *record, GpucolAggState *s, FloatSum *sum);
 	void		put_states(const Aggregation &a, std::vector<char> *data);
 	void		run_aggregate(std::vector<char> *data, uint64_t *nrows);
-	void		run_scan(std::vector<char> *data, uint64_t *nrows);
+	char	   *place_rows(Partial *result, size_t size);
+	char	   *fetch_rows(const GpucolInterpPlan &plan, const std::vector<GpucolInterpOutput> &outputs, uint64_t n, Partial *result);
+	void		run_scan(Partial *result, uint64_t *nrows);
 	void		check_shape() const;
 	bool		filters() const;
 	int			value_slot(uint16_t reg) const;
@@ -184,6 +186,7 @@ private:
 	void		interpret(InterpMode mode, const GpucolInterpPlan &plan);
 	const void *use(const JitHandle &kernel);
 	GpucolStatus error_of(const GpucolInterpPlan &plan);
+	void		check_error(unsigned long long error) const;
 };
 
 static inline char *
