@@ -5,7 +5,8 @@
  *	  rows.
  *
  * A thread has tables of its own for group keys and for the names of x-tuples, and
- * a store of rows for each set; nothing is shared until finish merges the tables.
+ * a store of rows for each set; nothing is shared until finish merges the tables, but
+ * for the groups of a single integer key whose values lie together (rank_values.h).
  * An x-tuple of a small integer is that integer, moved to be positive; others are
  * named by their bytes.  A label of class S is kept once and stands for its place
  * in memory; a float is kept as its bits.
@@ -18,6 +19,7 @@
 #include "kernel/float_order.h"
 #include "kernel/format.h"
 #include "uncertain/rank_collect.h"
+#include "uncertain/rank_values.h"
 
 /* x-tuples between -X_ORIGIN and X_ORIGIN are their own numbers. */
 #define X_ORIGIN	(GPUCOL_BATCH_X_NAME / 2)
@@ -26,6 +28,9 @@
 typedef struct Thread
 {
 	GpucolKeys *keys;			/* NULL without keys */
+	uint32_t   *numbers;		/* [nnumbers] of its groups, where threads share numbers */
+	uint32_t	nnumbers;
+	uint32_t	numbers_size;
 	GpucolNames *names;			/* of x-tuples */
 	GpucolRankArena labels;
 	GpucolCollectError error;
@@ -49,6 +54,7 @@ struct GpucolCollect
 	GpucolRankRows **rows;		/* [nsets] */
 	int			nthreads;
 	Thread	  **threads;
+	GpucolRankValues *values;	/* numbers that threads share; or NULL */
 
 	/* since finish */
 	GpucolKeys *keys;			/* of all threads */
@@ -105,6 +111,8 @@ gpucol_collect_create(GpucolRankMemory *memory, int threads, int nkeys,
 		c->rows[s] = gpucol_rank_rows_create(memory, c->nthreads);
 		ok = c->rows[s] != NULL;
 	}
+	if (ok && c->nthreads > 1 && nkeys == 1 && classes[0] == GPUCOL_CLASS_I)
+		c->values = gpucol_rank_values_create(memory);
 	if (ok)
 		return c;
 	gpucol_collect_destroy(c);
@@ -119,16 +127,26 @@ destroy_thread(Thread *t)
 	gpucol_keys_destroy(t->keys);
 	gpucol_names_destroy(t->names);
 	gpucol_rank_arena_free(&t->labels);
+	free(t->numbers);
 	free(t->used);
 	free(t);
 }
 
-/* Free n maps. */
+/* Free n maps, or the one that all of them are. */
+static void
+free_maps_of(uint32_t **maps, int n)
+{
+	for (int i = n - 1; i > 0; i--)
+		if (maps[i] != maps[0])
+			free(maps[i]);
+	free(maps[0]);
+}
+
 static void
 free_maps(uint32_t **maps, int n)
 {
-	for (int i = 0; maps != NULL && i < n; i++)
-		free(maps[i]);
+	if (maps != NULL)
+		free_maps_of(maps, n);
 	free(maps);
 }
 
@@ -147,6 +165,7 @@ gpucol_collect_destroy(GpucolCollect *c)
 		destroy_thread(c->threads[t]);
 	for (int s = 0; c->rows != NULL && s < c->nsets; s++)
 		gpucol_rank_rows_destroy(c->rows[s]);
+	gpucol_rank_values_destroy(c->values);
 	free_maps(c->group_maps, c->nthreads);
 	free_maps(c->x_maps, c->nthreads);
 	free(c->threads);
@@ -384,6 +403,71 @@ take_set(GpucolCollect *c, int s, int thread, uint64_t ordinal, const GpucolResu
 	return gpucol_rank_rows_add(c->rows[s], thread, ordinal, n, t->chosen, t->rows);
 }
 
+/* Number the groups of rows [from, from + n), which are not numbered by their values. */
+static bool
+number_others(GpucolCollect *c, Thread *t, const GpucolResultColumn *key, uint32_t from,
+			  uint32_t n, uint64_t first)
+{
+	GpucolResultColumn column = *key;
+	uint32_t   *groups = t->groups + from;
+
+	column.i += from;
+	if (column.nulls != NULL)
+		column.nulls += from;
+	if (!gpucol_keys_lookup(t->keys, &column, n, first + from, groups))
+		return false;
+	while (t->nnumbers < gpucol_keys_count(t->keys))
+	{
+		if (t->nnumbers == t->numbers_size)
+		{
+			uint32_t	size = t->numbers_size == 0 ? 64 : 2 * t->numbers_size;
+
+			if (!gpucol_rank_memory_grow(c->memory, &t->numbers, sizeof(uint32_t) * t->numbers_size,
+										 sizeof(uint32_t) * size))
+				return false;
+			t->numbers_size = size;
+		}
+		t->numbers[t->nnumbers++] = gpucol_rank_values_new(c->values);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		groups[i] = t->numbers[groups[i]];
+	return true;
+}
+
+/* Number the groups of rows by their values, where these lie together. */
+static bool
+number_values(GpucolCollect *c, Thread *t, const GpucolResult *rows, uint64_t first)
+{
+	const GpucolResultColumn *key = &rows->columns[0];
+	uint32_t	others = 0;		/* rows before i that are to be numbered otherwise */
+
+	for (uint32_t i = 0; i < rows->nrows; i++)
+	{
+		if (is_null(key, i) || !gpucol_rank_values_number(c->values, key->i[i], &t->groups[i]))
+		{
+			others++;
+			continue;
+		}
+		if (others > 0 && !number_others(c, t, key, i - others, others, first))
+			return false;
+		others = 0;
+	}
+	return others == 0 || number_others(c, t, key, rows->nrows - others, others, first);
+}
+
+/* Number the groups of rows. */
+static bool
+number_groups(GpucolCollect *c, Thread *t, const GpucolResult *rows, uint64_t first)
+{
+	if (c->nkeys == 0)
+		memset(t->groups, 0, sizeof(uint32_t) * rows->nrows);
+	else if (c->values != NULL)
+		return number_values(c, t, rows, first);
+	else
+		return gpucol_keys_lookup(t->keys, rows->columns, rows->nrows, first, t->groups);
+	return true;
+}
+
 GpucolStatus
 gpucol_collect_take(void *arg, int thread, uint64_t ordinal, const GpucolResult *rows)
 {
@@ -393,10 +477,7 @@ gpucol_collect_take(void *arg, int thread, uint64_t ordinal, const GpucolResult 
 	/* there will be an error: that of the row that comes first */
 	if (t->error.fault != GPUCOL_COLLECT_FINE)
 		return GPUCOL_OK;
-	if (c->nkeys == 0)
-		memset(t->groups, 0, sizeof(uint32_t) * rows->nrows);
-	else if (!gpucol_keys_lookup(t->keys, rows->columns, rows->nrows,
-								 ordinal * GPUCOL_VECTOR_VALUES, t->groups))
+	if (!number_groups(c, t, rows, ordinal * GPUCOL_VECTOR_VALUES))
 		t->status = GPUCOL_OUT_OF_MEMORY;
 	for (int s = 0; s < c->nsets && t->status == GPUCOL_OK &&
 		 t->error.fault == GPUCOL_COLLECT_FINE; s++)
@@ -452,6 +533,34 @@ merge_names(GpucolCollect *c)
 	return true;
 }
 
+/*
+ * Add the groups that are numbered by their values to the merged ones, in the order of
+ * the values; one map for all threads takes the place of theirs.
+ */
+static GpucolStatus
+add_values(GpucolCollect *c)
+{
+	uint32_t   *map = malloc(sizeof(uint32_t) * ((size_t) gpucol_rank_values_count(c->values) + 1));
+
+	if (map == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (int t = 0; t < c->nthreads; t++)
+		for (uint32_t g = 0; g < c->threads[t]->nnumbers; g++)
+			map[c->threads[t]->numbers[g]] = c->group_maps[t][g];
+	free_maps_of(c->group_maps, c->nthreads);
+	for (int t = 0; t < c->nthreads; t++)
+		c->group_maps[t] = map;
+	for (uint32_t i = 0; i < GPUCOL_RANK_VALUES; i++)
+	{
+		uint32_t	number = atomic_load_explicit(&c->values->numbers[i], memory_order_relaxed);
+
+		if (number > 0 &&
+			!gpucol_keys_append(c->keys, (int64_t) ((uint64_t) c->values->base + i), &map[number - 1]))
+			return GPUCOL_OUT_OF_MEMORY;
+	}
+	return GPUCOL_OK;
+}
+
 /* Merge the threads' group keys. */
 static GpucolStatus
 merge_keys(GpucolCollect *c, bool (*cancelled) (void *arg), void *arg)
@@ -466,6 +575,8 @@ merge_keys(GpucolCollect *c, bool (*cancelled) (void *arg), void *arg)
 		from[t] = c->threads[t]->keys;
 	if (from != NULL && c->keys != NULL && c->group_maps != NULL)
 		status = gpucol_keys_merge(c->keys, from, c->nthreads, pool, cancelled, arg, c->group_maps);
+	if (status == GPUCOL_OK && c->values != NULL)
+		status = add_values(c);
 	gpucol_cpu_pool_destroy(pool);
 	free(from);
 	return status;

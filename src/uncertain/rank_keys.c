@@ -194,38 +194,60 @@ gpucol_keys_count(const GpucolKeys *keys)
 	return keys->n;
 }
 
+/* Room for one more key. */
+static bool
+reserve_key(GpucolKeys *keys)
+{
+	size_t		row = sizeof(uint64_t) * (size_t) keys->width;
+	size_t		old = keys->capacity;
+	size_t		size = old == 0 ? GPUCOL_KEYS_FIRST_ENTRIES : 2 * old;
+
+	if (keys->n < keys->capacity)
+		return true;
+	if (size > GPUCOL_KEYS_MOST_ENTRIES ||
+		!gpucol_rank_memory_grow(keys->memory, &keys->words, row * old, row * size) ||
+		!gpucol_rank_memory_grow(keys->memory, &keys->values, row * old, row * size) ||
+		!gpucol_rank_memory_grow(keys->memory, &keys->firsts, sizeof(uint64_t) * old,
+								 sizeof(uint64_t) * size))
+		return false;
+	keys->capacity = (uint32_t) size;
+	return true;
+}
+
 /* Room for one more key and its slot. */
 static bool
 keys_reserve(GpucolKeys *keys)
 {
-	size_t		row = sizeof(uint64_t) * (size_t) keys->width;
-
-	if (keys->n == keys->capacity)
-	{
-		size_t		old = keys->capacity;
-		size_t		size = old == 0 ? GPUCOL_KEYS_FIRST_ENTRIES : 2 * old;
-
-		if (size > GPUCOL_KEYS_MOST_ENTRIES ||
-			!gpucol_rank_memory_grow(keys->memory, &keys->words, row * old, row * size) ||
-			!gpucol_rank_memory_grow(keys->memory, &keys->values, row * old, row * size) ||
-			!gpucol_rank_memory_grow(keys->memory, &keys->firsts, sizeof(uint64_t) * old,
-									 sizeof(uint64_t) * size))
-			return false;
-		keys->capacity = (uint32_t) size;
-	}
+	if (!reserve_key(keys))
+		return false;
 	if (2 * (size_t) keys->n < keys->slots.n)
 		return true;
 	if (!gpucol_key_slots_double(&keys->slots, keys->memory))
 		return false;
 	for (uint32_t g = 0; g < keys->n; g++)
-		gpucol_key_slots_place(&keys->slots, gpucol_key_hash(keys->words + (size_t) g * (size_t) keys->width,
-											 keys->width), g);
+		gpucol_key_slots_place(&keys->slots,
+							   gpucol_key_hash(keys->words + (size_t) g * (size_t) keys->width,
+											   keys->width), g);
+	return true;
+}
+
+bool
+gpucol_keys_append(GpucolKeys *keys, int64_t value, uint32_t *group)
+{
+	size_t		at = (size_t) keys->n * (size_t) keys->width;
+
+	if (!reserve_key(keys))
+		return false;
+	keys->words[at] = keys->values[at] = 0;
+	keys->words[at + 1] = keys->values[at + 1] = (uint64_t) value;
+	keys->firsts[keys->n] = UINT64_MAX;
+	*group = keys->n++;
 	return true;
 }
 
 bool
 gpucol_keys_number(GpucolKeys *keys, const uint64_t *words, const uint64_t *values,
-			uint64_t first, uint32_t *group)
+				   uint64_t first, uint32_t *group)
 {
 	uint64_t	hash = gpucol_key_hash(words, keys->width);
 	size_t		bytes = sizeof(uint64_t) * (size_t) keys->width;

@@ -61,6 +61,12 @@ extern GpucolStatus gpucol_keys_merge(GpucolKeys *to, GpucolKeys *const *from, i
 									  uint32_t **maps);
 
 /*
+ * Append a single integer key that is not there, and get its number; lookups do not
+ * find it.  False beyond the limit.
+ */
+extern bool gpucol_keys_append(GpucolKeys *keys, int64_t value, uint32_t *group);
+
+/*
  * Key c of groups [from, from + n): nulls[n], and data[n] of 16 bytes each for D
  * and S and of 8 for the others.  Strings are those of the table.
  */

@@ -62,7 +62,7 @@ struct GpucolKeys
 	uint64_t   *firsts;			/* [capacity] place of the first row */
 	uint32_t	n;
 	uint32_t	capacity;
-	GpucolKeySlots		slots;
+	GpucolKeySlots slots;
 	GpucolNames *names;
 
 	uint64_t   *batch;			/* words and values of the rows at hand */

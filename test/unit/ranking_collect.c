@@ -375,6 +375,12 @@ main(void)
 	one_collection(1, 11);
 	one_collection(4, 11);
 	one_collection(7, 13);
+	/* numbered by their values, but for NULL and those that are far away */
+	nkeys = 1;
+	one_collection(1, 900);
+	one_collection(2, 5);
+	one_collection(4, 12);
+	one_collection(7, 900);
 	nkeys = NKEYS;
 	first_errors();
 	limits();
