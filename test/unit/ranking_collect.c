@@ -128,9 +128,9 @@ order_firsts(const GpucolCollect *c, int *firsts, uint32_t ngroups)
 	int64_t    *ids = malloc(sizeof(int64_t) * ngroups);
 	double	   *floats_of = malloc(sizeof(double) * ngroups);
 	__int128   *decimals_of = malloc(sizeof(__int128) * ngroups);
-	uint8_t    *null[3];
+	uint8_t    *null[3] = {NULL, NULL, NULL};
 
-	for (int k = 0; k < 3; k++)
+	for (int k = 0; k < nkeys; k++)
 	{
 		null[k] = malloc(ngroups);
 		gpucol_keys_column(gpucol_collect_keys(c), k, 0, ngroups, null[k],
@@ -142,16 +142,19 @@ order_firsts(const GpucolCollect *c, int *firsts, uint32_t ngroups)
 		for (uint32_t e = 0; e < ngroups && found[g] < 0; e++)
 		{
 			int			i = firsts[e];
+			bool		same = true;
 
-			if (null[0][g] == nulls[0][i] && null[1][g] == nulls[1][i] && null[2][g] == nulls[2][i] &&
-				(null[0][g] || ids[g] == ints[0][i]) && (null[1][g] || same_float(floats_of[g], floats[1][i])) &&
-				(null[2][g] || decimals_of[g] == decimals[2][i]))
+			for (int k = 0; k < nkeys; k++)
+				same = same && null[k][g] == nulls[k][i] &&
+					(null[k][g] || (k == 0 ? ids[g] == ints[0][i] : k == 1 ? same_float(floats_of[g], floats[1][i]) :
+									decimals_of[g] == decimals[2][i]));
+			if (same)
 				found[g] = i;
 		}
 		CHECK(found[g] >= 0, "group %u is none", g);
 	}
 	memcpy(firsts, found, sizeof(int) * ngroups);
-	for (int k = 0; k < 3; k++)
+	for (int k = 0; k < nkeys; k++)
 		free(null[k]);
 	free(found);
 	free(ids);
