@@ -11,10 +11,10 @@
 #include "columnar/view.h"
 
 /*
- * Take those pages out of some ascending ranges, in the current memory context, on
- * which the snapshot sees no row; some are left where that takes too long to find out.
+ * Take those pages out of a view's delta ranges, in the current memory context, on which
+ * its snapshot sees no row; some are left where that takes too long to find out.
  */
-extern void gpucol_delta_pages_skip(Relation rel, Snapshot snapshot,
-									GpucolBlockRange **ranges, uint32 *nranges);
+extern void gpucol_delta_pages_skip(const GpucolView *view, GpucolBlockRange **ranges,
+									uint32 *nranges);
 
 #endif							/* GPUCOL_COLUMNAR_DELTA_PAGES_H */

@@ -149,7 +149,7 @@ gpucol_scan_prepare(GpucolScan *scan)
 											&scan->nranges);
 	/* all participants of a parallel scan must count the same ranges */
 	if (scan->base.rs_parallel == NULL)
-		gpucol_delta_pages_skip(rel, scan->view->snapshot, &scan->ranges, &scan->nranges);
+		gpucol_delta_pages_skip(scan->view, &scan->ranges, &scan->nranges);
 	if (scan->view->nsegments > 0)
 		scan->reader = gpucol_reader_create(rel, false);
 	MemoryContextSwitchTo(old);

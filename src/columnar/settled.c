@@ -9,6 +9,7 @@
 
 #include "access/transam.h"
 #include "access/xact.h"
+#include "access/xlog.h"
 
 #include "columnar/settled.h"
 
@@ -17,6 +18,16 @@ gpucol_settled_possible(Relation rel, Snapshot snapshot)
 {
 	return snapshot->snapshot_type == SNAPSHOT_MVCC && !IsolationIsSerializable() &&
 		RelationNeedsWAL(rel);
+}
+
+/*
+ * Whoever changes a page logs that before the change can be visible: a transaction's
+ * commit is logged later still.
+ */
+XLogRecPtr
+gpucol_settled_wal_end(void)
+{
+	return RecoveryInProgress() ? InvalidXLogRecPtr : GetXLogInsertRecPtr();
 }
 
 /* Had a transaction ended before the snapshot's oldest running one?  Note it. */

@@ -27,6 +27,13 @@
 extern bool gpucol_settled_possible(Relation rel, Snapshot snapshot);
 
 /*
+ * Where the WAL ends.  What was found on pages after one call holds as long as later
+ * calls give the same: nothing that a snapshot may see has been logged since.
+ * InvalidXLogRecPtr on a standby, where that is not known.
+ */
+extern XLogRecPtr gpucol_settled_wal_end(void);
+
+/*
  * Had whoever wrote or deleted a tuple ended before `xmin`, a snapshot's oldest running
  * transaction?  *newest, InvalidTransactionId at first, is raised to the newest of
  * them: what is seen holds for snapshots whose xmin is later.

@@ -7,7 +7,8 @@
  * read than a device needs to scan the table.  They lie on a few dozen pages.  A
  * copy of what one snapshot saw holds for another one as long as
  *
- *	  every page still has the LSN that it had, and
+ *	  every page still has the LSN that it had, which needs no look where nothing at
+ *	  all was logged since the last one, and
  *
  *	  every row was settled for both (settled.h).
  *
@@ -54,6 +55,7 @@ typedef struct Copy
 	TransactionId newest;		/* that wrote or deleted a row */
 	BlockNumber nblocks;
 	XLogRecPtr *lsns;
+	XLogRecPtr	wal_end;		/* when they were last found unchanged */
 	GpucolView	view;			/* its table and snapshot are gone */
 } Copy;
 
@@ -129,10 +131,14 @@ share(GpucolView *view, Copy *copy)
 
 /* Do the pages have the LSNs that they had? */
 static bool
-unchanged(const Copy *copy, GpucolDirectory *dir)
+unchanged(Copy *copy, GpucolDirectory *dir)
 {
+	XLogRecPtr	wal_end = gpucol_settled_wal_end();
+
 	if (dir->nblocks != copy->nblocks)
 		return false;
+	if (!XLogRecPtrIsInvalid(wal_end) && wal_end == copy->wal_end)
+		return true;
 	for (BlockNumber block = 0; block < copy->nblocks; block++)
 	{
 		Buffer		buffer = ReadBuffer(dir->toast, block);
@@ -142,6 +148,7 @@ unchanged(const Copy *copy, GpucolDirectory *dir)
 		if (lsn != copy->lsns[block])
 			return false;
 	}
+	copy->wal_end = wal_end;
 	return true;
 }
 
@@ -201,6 +208,7 @@ copy_view(const GpucolView *view)
 
 	copy->context = context;
 	copy->users = 1;
+	copy->wal_end = InvalidXLogRecPtr;
 	copy->view = *view;
 	copy->view.segments = MemoryContextAllocHuge(context, size);
 	memcpy(copy->view.segments, view->segments, size);
