@@ -15,9 +15,6 @@
 namespace
 {
 
-/* Tuples a slot, at most: the load factor of the paper. */
-constexpr double LOAD_FACTOR = 0.8;
-
 /* A run is merged into the one before it if that is less than this larger. */
 constexpr size_t LEVEL_RATIO = 4;
 
@@ -479,7 +476,8 @@ GpucolRun<K>::read(GpucolDeviceMemory &memory, size_t from, size_t n, K *to) con
 
 template <class K>
 GpucolArray<GpucolHashSlot<K>>
-gpucol_hisa_table(GpucolDeviceMemory &memory, const GpucolArray<K> &keys, const K &mask)
+gpucol_hisa_table(GpucolDeviceMemory &memory, const GpucolArray<K> &keys, const K &mask,
+				  double load)
 {
 	size_t		n = keys.size(),
 				nslots = 1024;
@@ -495,7 +493,7 @@ gpucol_hisa_table(GpucolDeviceMemory &memory, const GpucolArray<K> &keys, const 
 	gpucol_check(cudaGetLastError());
 	size_t		distinct = count.at(0);
 
-	while (nslots * LOAD_FACTOR < distinct)
+	while (nslots * load < distinct)
 		nslots *= 2;
 	if (memory.room() / 2 < nslots * sizeof(GpucolHashSlot<K>))
 		return {};
@@ -542,7 +540,8 @@ GpucolRun<K>::view(GpucolDeviceMemory &memory, const GpucolKeyOrder &order,
 #define INSTANTIATE(K) \
 	template class GpucolRun<K>; \
 	template GpucolArray<GpucolHashSlot<K>> \
-		gpucol_hisa_table(GpucolDeviceMemory &, const GpucolArray<K> &, const K &); \
+		gpucol_hisa_table(GpucolDeviceMemory &, const GpucolArray<K> &, const K &, \
+						  double); \
 	template void gpucol_hisa_sort(GpucolDeviceMemory &, GpucolArray<K> &, int); \
 	template void gpucol_hisa_unique(GpucolDeviceMemory &, GpucolArray<K> &, int); \
 	template void gpucol_hisa_keep(GpucolDeviceMemory &, GpucolArray<K> &, \

@@ -157,13 +157,17 @@ gpucol_hisa_pieces_between(GpucolDeviceMemory &memory, const GpucolRunPtr<K> &ru
 						   run->position(high, true), body);
 }
 
+/* Prefixes a slot of a hash table, at most: the load factor of the paper. */
+constexpr double GPUCOL_HASH_LOAD = 0.8;
+
 /*
- * The hash table of sorted keys by the prefixes that `mask` leaves; empty where there
- * is no room for one.
+ * The hash table of sorted keys by the prefixes that `mask` leaves, so many a slot at most;
+ * empty where there is no room for one.
  */
 template <class K>
 GpucolArray<GpucolHashSlot<K>> gpucol_hisa_table(GpucolDeviceMemory &memory,
-												 const GpucolArray<K> &keys, const K &mask);
+												 const GpucolArray<K> &keys, const K &mask,
+												 double load = GPUCOL_HASH_LOAD);
 
 /* Sort keys of `bits` bits (all, for wide keys). */
 template <class K>

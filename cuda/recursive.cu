@@ -299,7 +299,7 @@ private:
 		GpucolRoundsDone done = {};
 
 		if (small_->wanted(delta_))
-			done = small_->run(most ? (uint64_t) (most - rounds_) : 0);
+			done = small_->run(most ? (uint64_t) (most - rounds_) : 0, delta_);
 		if (done.rounds == 0)
 			return false;
 		rounds_ += (int64_t) done.rounds;
@@ -618,6 +618,18 @@ divide_memory(const GpucolRecOptions *options, GpucolDeviceMemory *memory)
 	}
 }
 
+/* Does the device run blocks in clusters? */
+bool
+can_cluster()
+{
+	int			device = 0,
+				can = 0;
+
+	gpucol_check(cudaGetDevice(&device));
+	gpucol_check(cudaDeviceGetAttribute(&can, cudaDevAttrClusterLaunch, device));
+	return can != 0;
+}
+
 /* ---- the engine table ---- */
 
 GpucolStatus
@@ -641,6 +653,7 @@ device_start(const GpucolRecPlan *plan, const GpucolRecOptions *options,
 		gpucol_check(cudaStreamCreateWithFlags(&run->device.memory.stream,
 											   cudaStreamNonBlocking));
 		gpucol_check(run->device.cancel.watch(options->cancelled, options->context));
+		run->device.clusters = can_cluster();
 		run->loaded.resize(plan->nrelations);
 	}
 	catch (const GpucolFailure &failure)

@@ -35,6 +35,7 @@ struct GpucolDeviceRun
 	GpucolDeviceMemory memory;
 	GpucolCodes codes;
 	bool		counts_matter;	/* duplicates of inputs change a result */
+	bool		clusters = false;	/* the device runs blocks in clusters */
 	GpucolRecProgress progress = {};
 	GpucolCancel cancel;
 

@@ -14,26 +14,32 @@ namespace
 {
 
 /*
- * Rows of a tail, at most and at least, and bytes of all buffers; of bindings, one row
- * for so many of a tail.
+ * Rows of a tail, at most and at least; with a small delta, so many if they may be; and bytes
+ * of all buffers.  Of bindings, there is one row for so many of a tail.
  */
-constexpr uint32_t MOST_HEIGHT = 1u << 19;
+constexpr uint32_t MOST_HEIGHT = 1u << 21;
 constexpr uint32_t LEAST_HEIGHT = 1u << 14;
-constexpr size_t MOST_BYTES = (size_t) 1 << 28;
+constexpr uint32_t USUAL_HEIGHT = 1u << 19;
+constexpr size_t MOST_BYTES = (size_t) 1 << 29;
 constexpr uint32_t HEIGHT_TO_WIDTH = 4;
 
-/* Rows of bindings for each of the delta, at least: rules fan out. */
+/* Rows of bindings for each of the delta, at least: rules fan out; and rows of a tail. */
 constexpr uint32_t WIDTH_TO_DELTA = 4;
+constexpr uint64_t HEIGHT_TO_DELTA = 64;
 
 /* Slots of a table for each row of a tail. */
 constexpr uint32_t SLOTS = 4;
 
 /*
- * Blocks for a delta above ONE_BLOCK; below half of that, one is enough again.  Twice as
- * many rows are let through first, so that the kernel is not left for one round.
+ * Blocks by the rows of the delta.  Twice as many rows are let through first, and half
+ * as many as the next smaller takes, so that the kernel is not left for one round.
  */
-constexpr int MANY_BLOCKS = 32;
-constexpr uint64_t ONE_BLOCK = 256;
+constexpr struct
+{
+	uint64_t	rows;			/* at most */
+	int			blocks;			/* at most */
+	bool		cluster;
+} GRIDS[] = {{256, 1, false}, {4096, 8, true}, {16384, 32, false}, {UINT64_MAX, 128, false}};
 
 /*
  * Rows of a run of which a hash table is made, at most: of relations that change it is made
@@ -41,6 +47,12 @@ constexpr uint64_t ONE_BLOCK = 256;
  */
 constexpr size_t MOST_HASHED = (size_t) 1 << 22;
 constexpr size_t MOST_HASHED_LASTING = (size_t) 1 << 26;
+
+/*
+ * Prefixes a slot of them: most lookups find nothing, and of the lanes of a warp the one that
+ * looks longest counts.
+ */
+constexpr double HASH_LOAD = 0.4;
 
 /* A launch ends after so long, and a call of run. */
 constexpr uint64_t LAUNCH_NANOSECONDS = 10000000;
@@ -52,7 +64,7 @@ constexpr int LAUNCHES = 5;
  */
 constexpr uint32_t PATIENCE = 4;
 constexpr uint32_t MOST_PATIENCE = 1024;
-constexpr uint64_t LASTING = 16;
+constexpr uint64_t LASTING = 8;
 
 /* Lowers the rules of a stratum. */
 template <class K> class Lowering : private GpucolRuleColumns
@@ -211,7 +223,7 @@ public:
 				(plan->relations[i].flags & GPUCOL_REC_DERIVED))
 				members_.push_back(i);
 		expressible_ = members_.size() <= ROUND_RELATIONS && lower();
-		height_ = expressible_ ? height() : 0;
+		most_height_ = expressible_ ? most_height() : 0;
 	}
 
 	void
@@ -223,13 +235,14 @@ public:
 	bool
 	wanted(uint64_t delta)
 	{
-		return height_ >= LEAST_HEIGHT && small_ >= patience_ && delta <= most_delta() &&
+		return most_height_ >= LEAST_HEIGHT && small_ >= patience_ && delta <= most_delta() &&
 			on_device();
 	}
 
 	GpucolRoundsDone
-	run(uint64_t most)
+	run(uint64_t most, uint64_t delta)
 	{
+		height_ = height_for(delta);
 		prepare();
 		RoundResult result = launch_all(most);
 		GpucolRoundsDone done = {result.rounds, result.derived, result.delta};
@@ -243,7 +256,25 @@ public:
 	}
 
 private:
-	uint64_t most_delta() const { return height_ / HEIGHT_TO_WIDTH / WIDTH_TO_DELTA; }
+	/* Rows of a delta that tails of some height are for. */
+	static uint64_t
+	delta_for(uint32_t height)
+	{
+		return height / HEIGHT_TO_WIDTH / WIDTH_TO_DELTA;
+	}
+
+	uint64_t most_delta() const { return delta_for(most_height_); }
+
+	/* Rows of the tails for a delta of so many: room for some rounds. */
+	uint32_t
+	height_for(uint64_t delta) const
+	{
+		uint32_t	height = std::min(most_height_, USUAL_HEIGHT);
+
+		while (height < most_height_ && height < HEIGHT_TO_DELTA * delta)
+			height *= 2;
+		return height;
+	}
 
 	/* ---- the program ---- */
 
@@ -308,9 +339,9 @@ private:
 
 	/* ---- buffers ---- */
 
-	/* Rows of the tails: what a quarter of the room takes. */
+	/* Rows of the tails, at most: what a quarter of the room takes. */
 	uint32_t
-	height() const
+	most_height() const
 	{
 		size_t		row = 2 * nregisters_ * sizeof(uint32_t) / HEIGHT_TO_WIDTH + sizeof(int64_t);
 		size_t		most = std::min(MOST_BYTES, run_.memory.room() / 4);
@@ -394,7 +425,8 @@ private:
 		if (found == nullptr)
 		{
 			tables_.push_back({run, view.mask, lasting,
-				gpucol_hisa_table(run_.memory, run->keys(), view.mask)});
+				gpucol_hisa_table(run_.memory, run->keys(), view.mask,
+								  run->size() <= MOST_HASHED ? HASH_LOAD : GPUCOL_HASH_LOAD)});
 			found = &tables_.back();
 		}
 		if (found->slots.empty())
@@ -517,23 +549,52 @@ private:
 	RoundResult
 	launch(uint64_t most, uint64_t delta, bool first)
 	{
-		bool		one = delta <= ONE_BLOCK;
-		RoundLimits limits = {most, LAUNCH_NANOSECONDS, one ? 0 : ONE_BLOCK / 2,
-			one ? 2 * ONE_BLOCK : most_delta(), first};
-		int			blocks = one ? 1 : std::min(MANY_BLOCKS,
-				gpucol_launch_blocks(rounds_kernel<K>, ROUND_THREADS, 0));
-		const RoundProgram<K> *program = program_;
-		void	   *arguments[] = {&program, &limits};
+		size_t		grid = 0;
+		uint64_t	least = 0;
+
+		for (; delta > GRIDS[grid].rows || !usable(grid); grid++)
+			if (usable(grid))
+				least = GRIDS[grid].rows / 2;
+		RoundLimits limits = {most, LAUNCH_NANOSECONDS, least,
+			std::min(GRIDS[grid].rows, delta_for(height_) / 2) * 2,
+			GRIDS[grid].cluster, first};
 		RoundResult result;
 
-		gpucol_check(cudaLaunchCooperativeKernel(rounds_kernel<K>, dim3(blocks),
-												 dim3(ROUND_THREADS), arguments, 0,
-												 run_.memory.stream));
+		start(GRIDS[grid].blocks, limits);
 		run_.wait();
 		gpucol_check(cudaMemcpyAsync(&result, host_.result, sizeof(result),
 									 cudaMemcpyDeviceToHost, run_.memory.stream));
 		gpucol_check(cudaStreamSynchronize(run_.memory.stream));
 		return result;
+	}
+
+	bool usable(size_t grid) const { return !GRIDS[grid].cluster || run_.clusters; }
+
+	/* Launch the kernel with at most so many blocks. */
+	void
+	start(int blocks, const RoundLimits &limits)
+	{
+		cudaLaunchConfig_t config = {};
+		cudaLaunchAttribute attribute = {};
+
+		if (limits.cluster)
+		{
+			attribute.id = cudaLaunchAttributeClusterDimension;
+			attribute.val.clusterDim.x = (unsigned) blocks;
+			attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+		}
+		else
+		{
+			blocks = std::min(blocks, gpucol_launch_blocks(rounds_kernel<K>, ROUND_THREADS, 0));
+			attribute.id = cudaLaunchAttributeCooperative;
+			attribute.val.cooperative = 1;
+		}
+		config.gridDim = dim3(blocks);
+		config.blockDim = dim3(ROUND_THREADS);
+		config.stream = run_.memory.stream;
+		config.attrs = &attribute;
+		config.numAttrs = 1;
+		gpucol_check(cudaLaunchKernelEx(&config, rounds_kernel<K>, program_, limits));
 	}
 
 	RoundResult
@@ -550,7 +611,7 @@ private:
 			if (result.rounds > 0)
 				delta = result.delta;
 			if (result.stop == ROUND_FIXPOINT || result.stop == ROUND_FULL ||
-				result.stop == ROUND_REDO || delta > most_delta() ||
+				result.stop == ROUND_REDO || delta > delta_for(height_) ||
 				(most && result.rounds >= most))
 				break;
 			run_.check_cancel();
@@ -611,7 +672,8 @@ private:
 	std::vector<RoundChain> chains_[ROUND_RELATIONS];
 	uint32_t	nregisters_ = 0;
 	bool		expressible_ = false;
-	uint32_t	height_ = 0;
+	uint32_t	most_height_ = 0;
+	uint32_t	height_ = 0;	/* while rounds run */
 	uint32_t	patience_;
 	uint32_t	small_ = 0;		/* rounds of a small delta in a row */
 
@@ -648,9 +710,9 @@ GpucolSmallRounds<K>::wanted(uint64_t delta)
 
 template <class K>
 GpucolRoundsDone
-GpucolSmallRounds<K>::run(uint64_t most)
+GpucolSmallRounds<K>::run(uint64_t most, uint64_t delta)
 {
-	return state_->run(most);
+	return state_->run(most, delta);
 }
 
 #define INSTANTIATE(K) template class GpucolSmallRounds<K>;

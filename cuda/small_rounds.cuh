@@ -6,8 +6,8 @@
  * A round of rules.cu is dozens of launches and waits, some tenths of a
  * millisecond whatever it has to do.  Here the stratum's recursive rules are lowered to
  * a small program that one kernel interprets round after round without the host:
- * as one block while the delta is tiny, as several blocks with a barrier across the
- * grid while it is a little larger.
+ * as one block while the delta is tiny, as a cluster of blocks while it is small, and as
+ * many blocks with a barrier across the grid while it is larger.
  *
  * New rows go to an unsorted tail behind the relation's sorted runs.  A row that
  * a rule emits is looked for in a hash table of all rows met since the kernel began, and
@@ -50,10 +50,11 @@ public:
 	bool wanted(uint64_t delta);
 
 	/*
-	 * Run up to `most` rounds (0: any number) and make what they brought the relations'
-	 * own; returns after some milliseconds.  No round at all may be possible.
+	 * Run up to `most` rounds (0: any number) from a delta of so many rows and make what
+	 * they brought the relations' own; returns after some milliseconds.  No round at all
+	 * may be possible.
 	 */
-	GpucolRoundsDone run(uint64_t most);
+	GpucolRoundsDone run(uint64_t most, uint64_t delta);
 
 private:
 	std::unique_ptr<GpucolSmallRoundsState<K>> state_;
