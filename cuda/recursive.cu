@@ -36,6 +36,10 @@ constexpr size_t BATCH = 65536;
 constexpr int64_t THIN_ROUNDS = 256;
 constexpr uint64_t THIN_DELTA = 256;
 
+/* Methods. */
+constexpr const char *HISA = "HISA";
+constexpr const char *HISA_SMALL = "HISA in small rounds";
+
 /* Rows that were loaded into a relation. */
 struct Loaded
 {
@@ -261,7 +265,7 @@ private:
 		rounds_ = 0;
 		derived_ = 0;
 		run_.progress.stratum = stratum_;
-		run_.progress.method = "HISA";
+		run_.progress.method = HISA;
 		run_rules(false);
 		commit();
 		if (!recursive_stratum(&plan_, stratum_))
@@ -306,6 +310,9 @@ private:
 		derived_ += done.derived;
 		delta_ = done.delta;
 		run_.progress.full += done.derived;
+		run_.progress.small_rounds += done.rounds;
+		if (strcmp(run_.progress.method, HISA) == 0)
+			run_.progress.method = HISA_SMALL;
 		run_.note_rounds(done.rounds, delta_);
 		return true;
 	}

@@ -228,6 +228,7 @@ Recursion::describe(GpucolStatus status) const
 	wire.status = status;
 	wire.stratum = progress.stratum;
 	wire.rounds = progress.rounds;
+	wire.small_rounds = progress.small_rounds;
 	wire.delta = progress.delta;
 	wire.full = progress.full;
 	wire.bytes = progress.bytes;

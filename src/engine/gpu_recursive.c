@@ -218,6 +218,7 @@ note_status(GpucolRecRun *run, const GpucolWireRecStatus *status)
 	memcpy(last_method, status->method, sizeof(last_method) - 1);
 	run->progress.stratum = status->stratum;
 	run->progress.rounds = status->rounds;
+	run->progress.small_rounds = status->small_rounds;
 	run->progress.delta = status->delta;
 	run->progress.full = status->full;
 	run->progress.bytes = (size_t) status->bytes;

@@ -70,6 +70,7 @@ typedef struct GpucolRecProgress
 {
 	uint32_t	stratum;
 	uint64_t	rounds;			/* of all strata so far */
+	uint64_t	small_rounds;	/* of them, on a device without the host */
 	uint64_t	delta;			/* rows of the last delta */
 	uint64_t	full;			/* rows derived so far */
 	size_t		bytes;			/* held now */

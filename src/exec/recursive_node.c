@@ -691,6 +691,8 @@ explain_recursive(CustomScanState *node, List *ancestors, ExplainState *es)
 		ExplainPropertyText("Fallback", state->progress.fallback, es);
 	ExplainPropertyText("Method", state->progress.method, es);
 	ExplainPropertyUInteger("Rounds", NULL, state->progress.rounds, es);
+	if (state->progress.small_rounds > 0)
+		ExplainPropertyUInteger("Small Rounds", NULL, state->progress.small_rounds, es);
 	ExplainPropertyUInteger("Threads", NULL, state->progress.threads, es);
 	ExplainPropertyUInteger("Peak Memory", "kB",
 							state->progress.peak_bytes / 1024, es);

@@ -66,7 +66,7 @@
 #include "kernel/shape.h"
 
 #define GPUCOL_WIRE_MAGIC		0x44475047	/* "GPGD" */
-#define GPUCOL_WIRE_VERSION		9
+#define GPUCOL_WIRE_VERSION		10
 #define GPUCOL_WIRE_SOCKET		"gpucol_gpud.sock"	/* in the data directory */
 #define GPUCOL_WIRE_MAX_PAYLOAD (64u << 20)
 #define GPUCOL_WIRE_INLINE		(32u << 10)
@@ -440,6 +440,7 @@ typedef struct GpucolWireRecStatus
 	uint64_t	full;
 	uint64_t	bytes;
 	uint64_t	peak_bytes;
+	uint64_t	small_rounds;
 	char		method[24];
 } GpucolWireRecStatus;
 

@@ -9,7 +9,7 @@ import socket
 import struct
 import sys
 
-MAGIC, VERSION = 0x44475047, 9
+MAGIC, VERSION = 0x44475047, 10
 HELLO, SLAB, RUN, PUT, CANCEL, STATUS, EVICT, FAULT = range(1, 9)
 
 
