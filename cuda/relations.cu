@@ -429,10 +429,14 @@ GpucolRelation<K>::advance(GpucolArray<K> &&passed, GpucolArray<K> &&delta)
 
 	if (passed.size() > 0)
 	{
-		if (sink_ || forgets())
-			show(in_order(passed));
-		if (!forgets())
+		if (forgets())
+			show(std::make_shared<GpucolRun<K>>(std::move(passed)));
+		else
+		{
+			if (sink_)
+				show(in_order(passed));
 			gpucol_hisa_add(run_.memory, indexes_[0].delta, as_run(passed));
+		}
 		for (size_t i = 1; i < indexes_.size(); i++)
 		{
 			indexes_[i].delta.clear();
