@@ -29,9 +29,9 @@ constexpr size_t BATCH = 65536;
 
 /*
  * Rounds after which a recursion that may go elsewhere does, if they were smaller than
- * this: where a round brings 100 rows, the device needs 25 to 43 us and a thread of the
- * CPU engine 15 to 44; where it brings 1000, 110 to 200 and 140 to 450 (rounds_bench on
- * a host of H200).
+ * this: where a round brings 100 rows, the device needs 13 to 21 us and a thread of the
+ * CPU engine 3 to 15; where it brings 300, 23 to 38 and 9 to 73 (rounds_bench on a host of
+ * H200).
  */
 constexpr int64_t THIN_ROUNDS = 256;
 constexpr uint64_t THIN_DELTA = 256;
