@@ -8,12 +8,13 @@
  * (gpu_team.h) in jobs of a few MB, while it collects and unpins those that are done.
  * It pins as many pages at a time as the source allows.
  *
- * The floor is the bus: 53 GB/s from pinned memory.  Of this thread's time a page
- * (8,064 bytes) takes 0.1 to 0.15 us to pin and unpin where it lies in shared
- * buffers (0.3 where its buffer has to be looked up), which bounds one process at 55
- * to 80 GB/s.  A thread of the team copies 4 to 6 GB/s, less at the first look of a
- * session at a page, which the system has to map (a microsecond a page, unless
- * shared buffers lie in huge pages): so this thread looks at none.
+ * The floor is the bus: 53 GB/s from pinned memory, 38 while threads copy into it.  Of
+ * this thread's time a page (8,064 bytes) takes 0.15 to 0.35 us to pin and unpin where
+ * it lies in shared buffers (0.4 to 0.6 where its buffer has to be looked up), which
+ * bounds one process at 25 to 50 GB/s.  A thread of the team copies 4 to 8 GB/s, less at the
+ * first look of a session at a page, which the system has to map (2.5 us a page by
+ * faults, 0.3 in one call, unless shared buffers lie in huge pages): so this thread
+ * looks at none.
  * Pages that are not in shared buffers are read by this thread, which is slower: there
  * parallel workers are better (exec/prefetch.c).
  *
@@ -30,7 +31,7 @@
 
 #define JOB_BYTES		((uint64_t) 4 << 20)	/* after which a job takes no more */
 #define JOB_PIECES		16
-#define JOBS_AHEAD		2		/* of a thread: one at work, one waiting */
+#define JOBS_AHEAD		2		/* that wait for a thread: more pins make each dearer */
 
 typedef struct Load
 {
@@ -366,7 +367,7 @@ load_by_team(Load *load, int nthreads)
 		leave(load);
 		return GPUCOL_OK;
 	}
-	load->most_jobs = (uint32_t) nthreads * JOBS_AHEAD;
+	load->most_jobs = (uint32_t) nthreads + JOBS_AHEAD;
 	load->page_limit = load->source->max_window_rows / GPUCOL_PAGE_ROWS;
 	status = deal_all(load);
 	for (job = gpucol_gpu_team_stop(); job != NULL;)
