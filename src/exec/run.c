@@ -182,7 +182,9 @@ start_engine(GpucolExec *exec, const GpucolEngine *engine, const char **why)
 	GpucolRunOptions options;
 
 	options.threads = gpucol_run_threads(exec);
-	options.memory_limit = Max(get_hash_memory_limit(), MIN_MEMORY_LIMIT);
+	/* a scan holds what a few vectors take, however long a value is */
+	options.memory_limit = engine == &gpucol_engine_cpu && exec->kind == GPUCOL_PROGRAM_SCAN ?
+		0 : Max(get_hash_memory_limit(), MIN_MEMORY_LIMIT);
 	options.checked = exec->checked;
 	options.in_place = exec->in_place;
 	options.shape = NULL;

@@ -118,6 +118,12 @@ SELECT sum(v), round(variance(v), 6) AS variance, avg(v) FROM huge;
 SELECT g, sum(n), round(stddev(n), 6) AS stddev FROM huge GROUP BY g ORDER BY g;
 SET gpucol.pushdown = require;
 
+-- values that are longer than an aggregation may hold
+CREATE TABLE long (id int, t text) USING gpucol;
+INSERT INTO long SELECT i, CASE WHEN i > 2000 THEN repeat(md5(i::text), 3000000) ELSE 'x' END FROM generate_series(1, 2003) i;
+SELECT count(*), min(id), sum(length(t)) FROM long WHERE t >= 'a';
+DROP TABLE long;
+
 -- a device that is not there
 SET gpucol.engine = auto;
 SELECT count(*) FROM packed WHERE id > 4998;
