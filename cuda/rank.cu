@@ -260,6 +260,7 @@ Ranker::choose(const RankSet &s, const uint32_t *group, const double *figures, i
 	chosen.score = c.order;
 	chosen.probability = c.zero;
 	chosen.label = c.rank;
+	chosen.spread = GPUCOL_TOPK_SKEWED;
 	bytes = gpucol_topk_sort_scratch(chosen.nrows);
 	device_check(gpucol_topk_sort(chosen, starts, p, order, t_.scratch->allocate(bytes, "the rows to be ranked"), bytes, t_.stream), "rank");
 	groups.ngroups = ngroups_;

@@ -280,6 +280,7 @@ Ranker::add_set(const GpucolShapeSet &shape, uint32_t *bad)
 	s.rows.ngroups = ngroups_;
 	s.rows.group = group_;
 	s.rows.score = find_scores(shape.score);
+	s.rows.spread = c.score.cls == GPUCOL_CLASS_F ? GPUCOL_TOPK_DOUBLES : GPUCOL_TOPK_INTEGERS;
 	GPUCOL_RANKER_LAUNCH(pairs_kernel, nrows_)(c);
 	device_check(cudaGetLastError(), "rank");
 	s.rows.probability = c.out_p;

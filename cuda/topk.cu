@@ -5,7 +5,8 @@
  *
  * Sorting.  (group, score descending) becomes one radix key, of the scores no more
  * leading bits than tell the rows of a group apart if they are spread at all: first as
- * many as 32 bits hold beside the group, if these may do, then as many more.  Rows
+ * many as 32 bits hold beside the group, if these may do (of doubles not their leading
+ * bits, most of which are the exponent's, but steps of equal width), then as many more.  Rows
  * that tie are put into order by the whole score, probability, label and x-tuple by a thread
  * at the head of each run.  Where a run is long for that, all bits of the scores are
  * sorted by: in one key where they fit 64 bits with the group, else scores first and
@@ -26,6 +27,8 @@
 #include "topk.cuh"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 
 #include <cub/cub.cuh>
 
@@ -108,14 +111,29 @@ struct KeyShape
 	int			score_bits;		/* of the distance in the key; 64: no group in it */
 	int			shift;			/* bits of the distance that are left out */
 	int			group_bits;
+	double		top;			/* the greatest score, of doubles, */
+	double		scale;			/* which are put into so many steps a unit; 0: not so */
 };
+
+/* The double whose order this is. */
+__host__ __device__ inline double
+double_of(int64_t order)
+{
+	int64_t		bits = order < 0 ? order ^ INT64_MAX : order;
+	double		value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
 
 template <class Key> __global__ void
 make_keys(GpucolTopkRows r, KeyShape shape, Key *keys, uint32_t *rows)
 {
 	for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < r.nrows; i += gridDim.x * blockDim.x)
 	{
-		uint64_t	key = ((uint64_t) shape.greatest - (uint64_t) r.score[i]) >> shape.shift;
+		int64_t		score = r.score[i];
+		uint64_t	key = shape.scale > 0 ? (uint64_t) ((shape.top - double_of(score)) * shape.scale) :
+			((uint64_t) shape.greatest - (uint64_t) score) >> shape.shift;
 
 		if (r.group != nullptr && shape.score_bits < 64)
 			key |= (uint64_t) r.group[i] << shape.score_bits;
@@ -334,6 +352,24 @@ bits(uint64_t x)
 	return n;
 }
 
+/* How scores are put into what 32 bits hold beside the group; false if they had better not be. */
+bool
+spread_short(const GpucolTopkRows &r, const int64_t range[2], int score_bits, KeyShape *shape)
+{
+	double		span = double_of(range[1]) - double_of(range[0]);
+
+	shape->score_bits = 32 - shape->group_bits;
+	shape->shift = score_bits - shape->score_bits;
+	if (r.spread == GPUCOL_TOPK_INTEGERS)
+		return true;
+	shape->top = double_of(range[1]);
+	shape->scale = (double) (((uint64_t) 1 << shape->score_bits) - 1) / span;
+	if (r.spread == GPUCOL_TOPK_DOUBLES && std::isfinite(span) && span > 0 && std::isfinite(shape->scale) && shape->scale > 0)
+		return true;
+	shape->scale = 0;
+	return false;
+}
+
 }								/* namespace */
 
 size_t
@@ -371,20 +407,21 @@ gpucol_topk_sort(const GpucolTopkRows &r, uint32_t *starts, double *p,
 		return error;
 	gpucol_stage(stream, "range of scores");
 	shape.greatest = range[1];
+	shape.scale = 0;
 	shape.group_bits = r.group == nullptr ? 0 : bits(r.ngroups - 1);
 	score_bits = bits((uint64_t) range[1] - (uint64_t) range[0]);
 
 	if (shape.group_bits < 32 && score_bits > 32 - shape.group_bits &&
-		bits(r.nrows / r.ngroups) + FEW_SPREAD_BITS <= 32 - shape.group_bits)
+		bits(r.nrows / r.ngroups) + FEW_SPREAD_BITS <= 32 - shape.group_bits &&
+		spread_short(r, range, score_bits, &shape))
 	{
 		uint32_t	long_run;
 
-		shape.score_bits = 32 - shape.group_bits;
-		shape.shift = score_bits - shape.score_bits;
 		error = sort_by_leading_bits<uint32_t>(r, shape, s, rows, &long_run, stream);
 		if (error != cudaSuccess)
 			return error;
 		done = long_run == 0;
+		shape.scale = 0;
 	}
 
 	/* whole digits of the radix sort, of 8 bits each */

@@ -17,6 +17,14 @@
 #include <cstdint>
 #include <cuda_runtime.h>
 
+/* How scores may be spread, which says how rows are sorted soonest. */
+enum GpucolTopkSpread
+{
+	GPUCOL_TOPK_INTEGERS,		/* evenly */
+	GPUCOL_TOPK_DOUBLES,		/* evenly: the doubles whose order (gpucol_float_order) they are */
+	GPUCOL_TOPK_SKEWED			/* many have equal leading bits */
+};
+
 /* Rows, in any order. */
 struct GpucolTopkRows
 {
@@ -28,6 +36,7 @@ struct GpucolTopkRows
 	const int64_t *label;
 	const int64_t *x;			/* NULL: of no matter, or without an order */
 	const uint8_t *x_nulls;		/* beside x: 1 = none, which comes last */
+	GpucolTopkSpread spread;
 };
 
 /* Groups in ranking order: rows [starts[g], starts[g + 1]) of p and row. */

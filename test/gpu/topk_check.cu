@@ -29,6 +29,7 @@
 #include <tuple>
 #include <vector>
 
+#include "kernel/float_order.h"
 #include "topk.cuh"
 
 extern "C"
@@ -405,7 +406,8 @@ check_x(uint32_t ngroups, int n, int k, int alternatives)
  * the same scores, of which only the ties are sorted.
  */
 static void
-check_order(uint32_t nrows, uint32_t ngroups, uint64_t scores, uint64_t labels, uint64_t xs)
+check_order(uint32_t nrows, uint32_t ngroups, uint64_t scores, uint64_t labels, uint64_t xs,
+			GpucolTopkSpread spread = GPUCOL_TOPK_INTEGERS)
 {
 	std::vector<uint32_t> group(nrows),
 				want(nrows);
@@ -424,10 +426,13 @@ check_order(uint32_t nrows, uint32_t ngroups, uint64_t scores, uint64_t labels, 
 
 	rows.nrows = nrows;
 	rows.ngroups = ngroups;
+	rows.spread = spread;
 	for (uint32_t i = 0; i < nrows; i++)
 	{
 		group[i] = (uint32_t) draw(ngroups);
 		score[i] = (int64_t) draw(scores) - (int64_t) (scores / 2);
+		if (spread == GPUCOL_TOPK_DOUBLES)
+			score[i] = gpucol_float_order((double) score[i] / 7);
 		want[i] = i;
 	}
 	rows.group = upload(group);
@@ -625,6 +630,10 @@ check()
 	check_order(300000, 3000, 1ull << 60, 2, 1ull << 60);
 	check_order(200000, 1, 3, 1ull << 60, 50);
 	check_order(200000, 5, 2, 2, 1ull << 60);
+	check_order(300000, 3000, 1ull << 40, 2, 3, GPUCOL_TOPK_DOUBLES);
+	check_order(300000, 3000, 50, 2, 3, GPUCOL_TOPK_DOUBLES);
+	check_order(300000, 1, 1ull << 60, 2, 3, GPUCOL_TOPK_DOUBLES);
+	check_order(300000, 3000, 1ull << 40, 2, 3, GPUCOL_TOPK_SKEWED);
 	check_x(3000, 14, 3, 2);
 	check_x(2000, 60, 5, 4);
 	check_x(300, 500, 10, 3);
