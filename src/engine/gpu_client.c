@@ -69,6 +69,7 @@ struct GpucolRun
 	GpucolGpuNoted *noted;
 	Delta		delta;
 	const GpucolSegment *current;	/* the only one noted; NULL: all are */
+	uint32_t	number;			/* of the first segment noted, in the table */
 	uint32_t   *remap;			/* numbers of one dictionary's entries */
 	void	   *scratch;		/* what a longjmp must not lose */
 	void	   *payload;
@@ -980,7 +981,8 @@ announce(GpucolRun *run, uint32_t flags, bool *answered, size_t *size)
 		gpucol_wire_list(run->wire, run->noted->id, &listed) : -1;
 	GpucolWireRun head = {.storage = {run->source->storage[0], run->source->storage[1]},
 		.result_limit = run->memory_limit, .delta_rows = run->delta.nrows, .program_size = p->size,
-		.nsegments = run->noted->nsegments, .ncolumns = p->ncolumns, .flags = flags};
+		.nsegments = run->noted->nsegments, .ncolumns = p->ncolumns, .flags = flags,
+		.turn = run->number};
 	char	   *body = make_body(run, listed, size);
 	bool		ok;
 
@@ -1238,6 +1240,7 @@ load_segment(GpucolRun *run, const GpucolSegment *segment, GpucolGpuPrefetch *fi
 	__atomic_fetch_add(&figures->sent, run->sent, __ATOMIC_RELAXED);
 	gpucol_gpu_noted_release(run->noted);
 	run->noted = NULL;
+	run->number++;
 	return run->result.status == GPUCOL_OK ? GPUCOL_OK :
 		refuse(why, (GpucolStatus) run->result.status, run->result.reason);
 }

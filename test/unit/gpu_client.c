@@ -808,6 +808,7 @@ test_prefetch(const ArrayTable *table)
 		source.base.version = 3;
 		CHECK(gpucol_gpu_prefetch(program, &source.base, &figures, &why) == GPUCOL_OK, "%s", why);
 		CHECK(stub.run.nsegments == 1 && (stub.run.flags & GPUCOL_WIRE_RUN_PREFETCH), "flags %u", stub.run.flags);
+		CHECK(stub.run.turn == NSEGMENTS - 1, "turn %u", stub.run.turn);
 		CHECK(source.mapped_rows == 0 && !stub.broken, "windows");
 		CHECK((figures.sent > sent) == (round == 0), "sent %lu", (unsigned long) figures.sent);
 	}
