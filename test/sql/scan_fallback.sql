@@ -120,8 +120,10 @@ SET gpucol.pushdown = require;
 
 -- values that are longer than an aggregation may hold
 CREATE TABLE long (id int, t text) USING gpucol;
-INSERT INTO long SELECT i, CASE WHEN i > 2000 THEN repeat(md5(i::text), 3000000) ELSE 'x' END FROM generate_series(1, 2003) i;
-SELECT count(*), min(id), sum(length(t)) FROM long WHERE t >= 'a';
+INSERT INTO long SELECT i, 'x' FROM generate_series(1, 2000) i;
+INSERT INTO long SELECT i, repeat(md5(i::text), 3000000) FROM generate_series(1, 3) i;
+SELECT gpucol.merge('long');
+SELECT count(*), sum(length(t)) FROM (SELECT t FROM long WHERE t >= 'a' OFFSET 0) q;
 DROP TABLE long;
 
 -- a device that is not there
