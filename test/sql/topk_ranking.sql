@@ -117,6 +117,13 @@ EXPLAIN (VERBOSE, COSTS OFF) SELECT grp, gpucol.u_topk(id, score, p, 2), gpucol.
 EXPLAIN (VERBOSE, COSTS OFF) SELECT grp, gpucol.u_topk(DISTINCT id, score, p, 2) FROM topk_r GROUP BY grp;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT grp, gpucol.u_topk(id, label, p, 2) FROM topk_r GROUP BY grp;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT grp, gpucol.u_topk(id, score, p, id) FROM topk_r GROUP BY grp;
+CREATE TYPE topk_kind AS ENUM ('b', 'c');
+ALTER TYPE topk_kind ADD VALUE 'a' BEFORE 'b';
+CREATE TABLE topk_e (id int, p float8, x topk_kind) USING gpucol;
+INSERT INTO topk_e SELECT i, 0.3, (ARRAY['a', 'b', 'c'])[1 + i % 3]::topk_kind FROM generate_series(1, 9) i;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT gpucol.u_topk_probability(7, p, 2, x) FROM topk_e;
+DROP TABLE topk_e;
+DROP TYPE topk_kind;
 SET gpucol.enable_topk = off;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT grp, gpucol.u_topk(id, score, p, 2) FROM topk_r GROUP BY grp;
 RESET gpucol.enable_topk;
