@@ -207,6 +207,15 @@ sub key
 	return expr($type, between(0, 2));
 }
 
+# What PostgreSQL evaluates on groups: expressions of a key, and window functions.
+sub above_groups
+{
+	my $key = pick(@_);
+
+	return (pick("ROW($key, count(*))", "($key)::text || ''", "($key) IS NULL"),
+		pick('count(*) OVER ()', "rank() OVER (ORDER BY $key)", "sum(count(*)) OVER (PARTITION BY $key)", "left(random()::text, 0)"));
+}
+
 # One query.
 sub random_query
 {
@@ -220,6 +229,7 @@ sub random_query
 		my @aggs = map { aggregate() } 1 .. between(1, 4);
 		my $having = chance(0.15) ? 'HAVING count(*) > 2' : '';
 
+		push @aggs, above_groups(@keys) if chance(0.3);
 		return 'SELECT ' . join(', ', (map { "$keys[$_ - 1] AS k$_" } 1 .. @keys), @aggs) . " FROM $table $where GROUP BY "
 		  . join(', ', 1 .. @keys) . " $having";
 	}
