@@ -1216,21 +1216,49 @@ gpucol_gpu_lacking_free(GpucolGpuLacking *lacking)
 	memset(lacking, 0, sizeof(*lacking));
 }
 
-/* Load what is missing of one segment; the daemon computes nothing. */
+/* Note one segment alone. */
 static GpucolStatus
-load_segment(GpucolRun *run, const GpucolSegment *segment, GpucolGpuPrefetch *figures,
-			 const char **why)
+note_alone(GpucolRun *run, const GpucolSegment *segment, GpucolGpuPrefetch *figures)
 {
 	const GpucolProgramColumn *columns = GPUCOL_PROGRAM_ARRAY(run->program, const GpucolProgramColumn, columns);
 	GpucolStatus status;
 
 	run->noted = gpucol_gpu_noted_create(run->source, columns, run->program->ncolumns, run->bytes);
 	if (run->noted == NULL)
-		return refuse(why, GPUCOL_OUT_OF_MEMORY, "out of memory");
+		return GPUCOL_OUT_OF_MEMORY;
 	status = note_segment(run, segment);
+	if (status == GPUCOL_OK)
+		__atomic_fetch_add(&figures->resident, noted_bytes(run), __ATOMIC_RELAXED);
+	return status;
+}
+
+GpucolStatus
+gpucol_gpu_note(const GpucolProgram *program, GpucolSource *source,
+				const GpucolSegment *segment, GpucolGpuPrefetch *figures,
+				GpucolGpuNoted **noted)
+{
+	GpucolRun  *run = create_run(program, source, NULL);
+	GpucolStatus status;
+
+	*noted = NULL;
+	if (run == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	status = note_alone(run, segment, figures);
+	*noted = run->noted;
+	run->noted = NULL;
+	cuda_finish(run);
+	return status;
+}
+
+/* Load what is missing of one segment; the daemon computes nothing. */
+static GpucolStatus
+load_segment(GpucolRun *run, const GpucolSegment *segment, GpucolGpuPrefetch *figures,
+			 const char **why)
+{
+	GpucolStatus status = note_alone(run, segment, figures);
+
 	if (status != GPUCOL_OK)
-		return refuse(why, status, "segments could not be read");
-	__atomic_fetch_add(&figures->resident, noted_bytes(run), __ATOMIC_RELAXED);
+		return refuse(why, status, status == GPUCOL_OUT_OF_MEMORY ? "out of memory" : "segments could not be read");
 	run->current = segment;
 	run->sent = 0;
 	status = exchange(run, GPUCOL_WIRE_RUN_PREFETCH, why);
@@ -1245,9 +1273,8 @@ load_segment(GpucolRun *run, const GpucolSegment *segment, GpucolGpuPrefetch *fi
 		refuse(why, (GpucolStatus) run->result.status, run->result.reason);
 }
 
-/* Is device memory full of what was looked at? */
-static bool
-is_full(const GpucolGpuPrefetch *figures)
+bool
+gpucol_gpu_is_full(const GpucolGpuPrefetch *figures)
 {
 	uint64_t	memory = gpucol_wire_device_memory();
 
@@ -1267,7 +1294,7 @@ gpucol_gpu_prefetch(const GpucolProgram *program, GpucolSource *source,
 	if (run == NULL)
 		return refuse(why, GPUCOL_OUT_OF_MEMORY, "out of memory");
 	status = examine(run, why);
-	while (status == GPUCOL_OK && !is_full(figures) &&
+	while (status == GPUCOL_OK && !gpucol_gpu_is_full(figures) &&
 		   (status = source->ops->next_segment(source, &segment)) == GPUCOL_OK)
 		status = load_segment(run, &segment, figures, why);
 	if (status == GPUCOL_UNSUPPORTED && run->noted == NULL)

@@ -20,6 +20,8 @@ typedef struct GpucolGpuPrefetch
 	uint64_t	sent;			/* bytes of them that were not there yet */
 	uint32_t	next;			/* gpucol_gpu_load: the next segment that nobody loads */
 	uint32_t	left;			/* likewise: chunks that it has left to _prefetch */
+	bool		cold;			/* likewise, set before: nothing is resident, so need
+								 * not be asked for */
 } GpucolGpuPrefetch;
 
 /*
@@ -46,6 +48,16 @@ typedef struct GpucolGpuLacking
 extern GpucolStatus gpucol_gpu_ask(const GpucolProgram *program, GpucolSource *source,
 								   GpucolGpuLacking *lacking, const char **why);
 extern void gpucol_gpu_lacking_free(GpucolGpuLacking *lacking);
+
+/*
+ * Note one segment; *noted is to be released.  Adds to figures->resident.
+ */
+extern GpucolStatus gpucol_gpu_note(const GpucolProgram *program, GpucolSource *source,
+									const GpucolSegment *segment,
+									GpucolGpuPrefetch *figures, GpucolGpuNoted **noted);
+
+/* Is device memory full of what was noted? */
+extern bool gpucol_gpu_is_full(const GpucolGpuPrefetch *figures);
 
 /* Streams of a chunk that the device has a use for: bit k for stream k. */
 extern uint32_t gpucol_gpu_chunk_streams(GpucolBytesUse use, const GpucolChunkDesc *desc);

@@ -3,7 +3,8 @@
  * gpu_load.c
  *	  Loading a table's columns into device memory by threads.
  *
- * The daemon is asked once what it lacks of the whole table.  Then this thread goes
+ * The daemon is asked once what it lacks of the whole table, unless it is known to have
+ * nothing (asking takes as long as opening all segments).  Then this thread goes
  * through the segments, pins the pages of what is lacking and hands them to a team
  * (gpu_team.h) in jobs of a few MB, while it collects and unpins those that are done.
  * It pins as many pages at a time as the source allows.
@@ -37,7 +38,7 @@ typedef struct Load
 {
 	const GpucolProgram *program;	/* reads columns, computes nothing */
 	GpucolSource *source;
-	GpucolGpuLacking lacking;
+	GpucolGpuLacking lacking;	/* of the whole table, or of the segment at hand */
 	GpucolGpuTeam *team;
 	uint32_t	page_limit;		/* pinned at a time */
 	uint32_t	npages;			/* pinned now */
@@ -192,7 +193,10 @@ make_piece(Load *load, GpucolGpuJob *job, const GpucolSegment *segment,
 	return status;
 }
 
-/* Write the RUN of a job: its columns of one segment. */
+/*
+ * Write the RUN of a job: its columns of the table's segment of this number, which is
+ * need[].segment of those noted.
+ */
 static GpucolStatus
 make_message(Load *load, GpucolGpuJob *job, uint32_t number, const GpucolWireNeed *need)
 {
@@ -201,7 +205,8 @@ make_message(Load *load, GpucolGpuJob *job, uint32_t number, const GpucolWireNee
 	uint32_t	ncolumns = job->npieces - (job->pieces[job->npieces - 1].kind == GPUCOL_PUT_DELETED);
 	uint32_t	program_size = load->program->columns + ncolumns * sizeof(GpucolProgramColumn);
 	size_t		at = sizeof(GpucolWireRun) + (program_size + 7) / 8 * 8;
-	GpucolWireSegment segment = noted->segments[number];
+	uint32_t	s = need[0].segment;
+	GpucolWireSegment segment = noted->segments[s];
 	GpucolWireRun *head;
 	GpucolProgram *program;
 	GpucolWireColumnChunk *chunks;
@@ -227,7 +232,7 @@ make_message(Load *load, GpucolGpuJob *job, uint32_t number, const GpucolWireNee
 	for (uint32_t i = 0; i < ncolumns; i++)
 	{
 		((GpucolProgramColumn *) ((char *) program + program->columns))[i] = columns[need[i].slot];
-		chunks[i] = noted->chunks[(size_t) number * load->program->ncolumns + need[i].slot];
+		chunks[i] = noted->chunks[(size_t) s * load->program->ncolumns + need[i].slot];
 	}
 	return GPUCOL_OK;
 }
@@ -315,37 +320,87 @@ deal(Load *load, const GpucolSegment *segment, uint32_t number,
 	return GPUCOL_OK;
 }
 
+/* A segment that the daemon has nothing of lacks everything. */
+static GpucolStatus
+list_all(Load *load, const GpucolSegment *segment)
+{
+	int			ncolumns = load->program->ncolumns;
+	GpucolStatus status;
+
+	gpucol_gpu_lacking_free(&load->lacking);
+	load->lacking.need = calloc((size_t) ncolumns + 1, sizeof(GpucolWireNeed));
+	status = gpucol_gpu_note(load->program, load->source, segment, load->figures, &load->lacking.noted);
+	if (status != GPUCOL_OK || load->lacking.need == NULL)
+		return status != GPUCOL_OK ? status : GPUCOL_OUT_OF_MEMORY;
+	for (int c = 0; c < ncolumns; c++)
+		load->lacking.need[load->lacking.n++] = (GpucolWireNeed)
+	{
+		0, (uint16_t) c, GPUCOL_PUT_CHUNK
+	};
+	if (load->lacking.noted->segments[0].deleted != 0)
+		load->lacking.need[load->lacking.n++] = (GpucolWireNeed)
+	{
+		0, 0, GPUCOL_PUT_DELETED
+	};
+	return GPUCOL_OK;
+}
+
+/* Deal all that a segment lacks, from lacking.need[*at] on; moves *at behind it. */
+static GpucolStatus
+deal_segment(Load *load, const GpucolSegment *segment, uint32_t number, size_t *at)
+{
+	const GpucolWireNeed *need = load->lacking.need + *at;
+	size_t		n = 0;
+	size_t		taken;
+	GpucolStatus status = GPUCOL_OK;
+
+	while (*at + n < load->lacking.n && need[n].segment == need[0].segment)
+		n++;
+	*at += n;
+	for (; n > 0 && status == GPUCOL_OK; n -= taken, need += taken)
+		status = deal(load, segment, number, need, n, &taken);
+	return status;
+}
+
+/* What a segment lacks, which others may have drawn. */
+static GpucolStatus
+look_at(Load *load, const GpucolSegment *segment, uint32_t number, bool is_mine, size_t *at)
+{
+	if (load->figures->cold)
+	{
+		GpucolStatus status = is_mine ? list_all(load, segment) : GPUCOL_OK;
+
+		*at = 0;
+		return is_mine && status == GPUCOL_OK ? deal_segment(load, segment, number, at) : status;
+	}
+	if (number >= load->lacking.noted->nsegments)
+		return GPUCOL_UNSUPPORTED;
+	if (is_mine && *at < load->lacking.n && load->lacking.need[*at].segment == number)
+		return deal_segment(load, segment, number, at);
+	while (*at < load->lacking.n && load->lacking.need[*at].segment <= number)
+		(*at)++;
+	return GPUCOL_OK;
+}
+
 /* Go through the segments, and deal what those lack that are drawn. */
 static GpucolStatus
 deal_all(Load *load)
 {
-	const GpucolGpuNoted *noted = load->lacking.noted;
-	const GpucolWireNeed *need = load->lacking.need;
 	GpucolSegment segment;
 	GpucolStatus status;
 	uint32_t	drawn = draw(load);
-	size_t		taken;
-	size_t		i = 0;
+	size_t		at = 0;
 
 	load->source->ops->rescan(load->source);
-	for (uint32_t number = 0; i < load->lacking.n; number++)
+	for (uint32_t number = 0; !load->figures->cold || !gpucol_gpu_is_full(load->figures); number++)
 	{
-		size_t		end = i;
-
-		if (number >= noted->nsegments || need[i].segment < number)
-			return GPUCOL_DEVICE_LOST;
 		status = load->source->ops->next_segment(load->source, &segment);
-		if (status != GPUCOL_OK)
-			return status == GPUCOL_END ? GPUCOL_UNSUPPORTED : status;
-		while (end < load->lacking.n && need[end].segment == number)
-			end++;
-		for (; i < end && number == drawn; i += taken)
-		{
-			status = deal(load, &segment, number, need + i, end - i, &taken);
-			if (status != GPUCOL_OK)
-				return status;
-		}
-		i = end;
+		if (status == GPUCOL_OK)
+			status = look_at(load, &segment, number, number == drawn, &at);
+		if (status != GPUCOL_OK && status != GPUCOL_END)
+			return status;
+		if (status == GPUCOL_END || (!load->figures->cold && at == load->lacking.n))
+			break;
 		if (number == drawn)
 			drawn = draw(load);
 	}
@@ -414,8 +469,8 @@ gpucol_gpu_load(const GpucolProgram *program, GpucolSource *source, int nthreads
 		leave(&load);
 		return GPUCOL_OK;
 	}
-	status = gpucol_gpu_ask(program, source, &load.lacking, why);
-	if (status == GPUCOL_OK && load.lacking.n > 0)
+	status = figures->cold ? GPUCOL_OK : gpucol_gpu_ask(program, source, &load.lacking, why);
+	if (status == GPUCOL_OK && (figures->cold || load.lacking.n > 0))
 		status = load_by_team(&load, nthreads);
 	gpucol_gpu_lacking_free(&load.lacking);
 	return status;

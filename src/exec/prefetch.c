@@ -54,6 +54,9 @@ PG_FUNCTION_INFO_V1(gpucol_prefetch);
 /* Processes that load what lies in shared buffers. */
 #define MAX_PROCESSES		2
 
+/* The share of columns on the devices above which no worker is started. */
+#define LOADED				0.75
+
 /* Pages that are looked for in shared buffers, and how many must be there. */
 #define SAMPLE_PAGES		64
 #define SAMPLE_BUFFERED		56
@@ -193,6 +196,7 @@ load_together(Relation rel, const GpucolProgram *program, int nworkers, int nthr
 	shared = allocate(pcxt, KEY_SHARED, sizeof(Shared));
 	shared->relid = RelationGetRelid(rel);
 	shared->nthreads = nthreads;
+	shared->figures = *figures;
 	pg_atomic_init_u32(&shared->failed, 0);
 	memcpy(allocate(pcxt, KEY_PROGRAM, program->size), program, program->size);
 	LaunchParallelWorkers(pcxt);
@@ -232,9 +236,12 @@ is_buffered(Relation rel)
 	return found >= SAMPLE_BUFFERED;
 }
 
-/* Is so much of the program's columns on the devices that workers are not worth it? */
-static bool
-is_loaded(Relation rel, const GpucolProgram *program)
+/*
+ * The share of the program's columns that is on the devices, as far as is known; *cold:
+ * nothing is.
+ */
+static double
+find_resident(Relation rel, const GpucolProgram *program, bool *cold)
 {
 	const GpucolProgramColumn *columns = GPUCOL_PROGRAM_ARRAY(program, GpucolProgramColumn, columns);
 	Bitmapset  *attnums = NULL;
@@ -242,15 +249,16 @@ is_loaded(Relation rel, const GpucolProgram *program)
 	for (int i = 0; i < program->ncolumns; i++)
 		attnums = bms_add_member(attnums, columns[i].attnum);
 	gpucol_wire_meet();
-	return gpucol_device_resident(rel, attnums, rel->rd_rel->reltuples) > 0.75;
+	*cold = gpucol_device_resident(rel, attnums, 1) == 0;
+	return gpucol_device_resident(rel, attnums, rel->rd_rel->reltuples);
 }
 
 /*
- * Workers that are worth it for the columns of a program, and threads beside each
- * process's own.
+ * Workers that are worth it for the columns of a program, threads beside each process's
+ * own, and whether nothing is on the devices.
  */
 static void
-plan_work(Relation rel, const GpucolProgram *program, int *nworkers, int *nthreads)
+plan_work(Relation rel, const GpucolProgram *program, int *nworkers, int *nthreads, bool *cold)
 {
 	BlockNumber pages = RelationGetNumberOfBlocks(rel);
 	double		share = (double) program->ncolumns / Max(RelationGetNumberOfAttributes(rel), 1);
@@ -258,13 +266,14 @@ plan_work(Relation rel, const GpucolProgram *program, int *nworkers, int *nthrea
 	bool		buffered;
 
 	*nworkers = *nthreads = 0;
+	*cold = false;
 	if (processors < 2 || !may_share(rel))
 		return;
 	buffered = is_buffered(rel);
 	*nworkers = Min(buffered ? Min((int) (pages * share / PAGES_PER_WORKER), MAX_PROCESSES - 1) :
 					(int) (pages * share / PAGES_PER_READER),
 					Min(max_parallel_workers, buffered ? processors / 2 - 1 : processors - 1));
-	if (*nworkers > 0 && is_loaded(rel, program))
+	if (find_resident(rel, program, cold) > LOADED)
 		*nworkers = 0;
 	*nthreads = Max((processors - 1) / (*nworkers + 1), 1);
 }
@@ -281,7 +290,7 @@ load_columns(Relation rel, const GpucolProgram *program, GpucolGpuPrefetch *figu
 	memset(figures, 0, sizeof(*figures));
 	/* rows that this transaction has buffered; parallel mode forbids to write */
 	gpucol_writer_flush(rel);
-	plan_work(rel, program, &nworkers, &nthreads);
+	plan_work(rel, program, &nworkers, &nthreads, &figures->cold);
 	if (nworkers > 0)
 		status = load_together(rel, program, nworkers, nthreads, figures, why);
 	else
@@ -291,9 +300,10 @@ load_columns(Relation rel, const GpucolProgram *program, GpucolGpuPrefetch *figu
 								 nthreads, RelationGetRelationName(rel))));
 		status = load(rel, program, nthreads, figures, why);
 	}
-	if (status == GPUCOL_OK && figures->left > 0)
-		status = load(rel, program, 0, figures, why);
-	return status;
+	if (status != GPUCOL_OK || figures->left == 0)
+		return status;
+	figures->resident = 0;		/* they are counted anew */
+	return load(rel, program, 0, figures, why);
 }
 
 void

@@ -462,12 +462,15 @@ check_pieces(const ArrayTable *table)
 
 #define ALL_PIECES (NSEGMENTS * NCOLUMNS + (NSEGMENTS + 3) / 5)
 
+/* Is the loader told that nothing is there? */
+static bool known_cold;
+
 /* Load over a new source of this many word rows; what was sent. */
 static GpucolStatus
 load(ArraySource *source, const ArrayTable *table, const GpucolProgram *program,
 	 uint32_t window_rows, uint64_t *sent, const char **why)
 {
-	GpucolGpuPrefetch figures = {.sent = 0};
+	GpucolGpuPrefetch figures = {.cold = known_cold};
 	GpucolStatus status;
 
 	array_source_init(source, table, window_rows, true);
@@ -551,7 +554,7 @@ test_corrupt(const ArrayTable *table, const GpucolProgram *program)
 	for (long at = 1; at < 200; at += 13)
 	{
 		ArraySource source;
-		GpucolGpuPrefetch figures = {.sent = 0};
+		GpucolGpuPrefetch figures = {.cold = known_cold};
 		const char *why = "";
 
 		forget(0);
@@ -597,7 +600,7 @@ test_unwinding(const ArrayTable *table, const GpucolProgram *program)
 	for (volatile long at = 1; more; at += at < 60 ? 1 : 17)
 	{
 		static ArraySource source;
-		GpucolGpuPrefetch figures = {.sent = 0};
+		GpucolGpuPrefetch figures = {.cold = known_cold};
 		const char *why = "";
 
 		forget(0);
@@ -619,6 +622,30 @@ test_unwinding(const ArrayTable *table, const GpucolProgram *program)
 	CHECK(check_pieces(table) == ALL_PIECES, "pieces");
 }
 
+/* Two loads that share the work, one after the other: each segment is loaded by one. */
+static void
+test_two(const ArrayTable *table, const GpucolProgram *program)
+{
+	for (int round = 0; round < 2; round++)
+	{
+		GpucolGpuPrefetch figures = {.cold = round == 1, .next = 5};
+		ArraySource source;
+		const char *why = "";
+
+		forget(0);
+		for (int part = 0; part < 2; part++)
+		{
+			array_source_init(&source, table, 65536, true);
+			source.base.storage[0] = 7;
+			CHECK(gpucol_gpu_load(program, &source.base, NTHREADS, &figures, &why) == GPUCOL_OK, "%s", why);
+			CHECK(check_pieces(table) == (NSEGMENTS - 5) * NCOLUMNS + 2 + (part == 1 ? 5 * NCOLUMNS + 1 : 0),
+				  "%d pieces", check_pieces(table));
+			figures.next = 0;
+		}
+		CHECK(stub.ntwice == 0, "%u twice", stub.ntwice);
+	}
+}
+
 int
 main(void)
 {
@@ -627,11 +654,16 @@ main(void)
 
 	make_table(&table);
 	test_all(&table, program);
-	test_few_pins(&table, program);
-	test_without(&table, program);
-	test_corrupt(&table, program);
-	test_failures(&table, program);
-	test_unwinding(&table, program);
+	for (int round = 0; round < 2; round++)
+	{
+		known_cold = round == 1;
+		test_few_pins(&table, program);
+		test_without(&table, program);
+		test_corrupt(&table, program);
+		test_failures(&table, program);
+		test_unwinding(&table, program);
+	}
+	test_two(&table, program);
 	CHECK(!stub.broken, "something else than was asked for");
 	gpucol_wire_drop();
 	forget(0);
