@@ -40,8 +40,10 @@ static const int GPUCOL_ACTIVE = 4;
 
 typedef std::chrono::steady_clock Clock;
 
-/* How long a session waits awake for a request that was said to come. */
+/* How long a session waits awake for a request that was said to come; and up to what pause
+ * between an answer and the next request it does so for twice as long as the last was. */
 static const std::chrono::milliseconds LINGER(1);
+static const std::chrono::microseconds SHORT_PAUSE(1500);
 
 /* Thrown to end a session: the client left or broke the protocol. */
 struct Goodbye
@@ -93,6 +95,8 @@ private:
 	std::unique_ptr<Request> request_;
 	Clock::time_point asked_;	/* when RUN came */
 	double		lookup_ = 0;	/* seconds from then to what is resident */
+	Clock::time_point answered_;	/* when RESULT went; zero once something has come */
+	Clock::duration pause_ = Clock::duration::max();	/* from there to that */
 	std::unique_ptr<Recursion> recursion_;
 	const char *state_ = "idle";
 	std::mutex	state_mutex_;
@@ -112,7 +116,8 @@ private:
 	void		send_with(GpucolWireType type, const void *payload, size_t n, int descriptor);
 	void		give_slab();
 	void		run();
-	void		linger();
+	void		linger(Clock::duration time);
+	GpucolWireHeader next();
 	void		put();
 	void		add_times(GpucolWireResult *result) const;
 	void		compute_here();
@@ -350,13 +355,28 @@ Session::fail(const Failure &f, bool closing)
 
 /* A request will come soon: look for it without sleeping, while processors are idle. */
 void
-Session::linger()
+Session::linger(Clock::duration time)
 {
-	Clock::time_point until = Clock::now() + LINGER;
+	Clock::time_point until = Clock::now() + time;
 	struct pollfd socket = {fd_, POLLIN, 0};
 
 	while (residency_idle() && poll(&socket, 1, 0) == 0 && Clock::now() < until)
 		;
+}
+
+/* The next message; statements that follow each other closely do not let the session sleep. */
+GpucolWireHeader
+Session::next()
+{
+	GpucolWireHeader header;
+
+	if (!request_ && pause_ < SHORT_PAUSE)
+		linger(2 * pause_);
+	header = receive();
+	if (answered_ != Clock::time_point())
+		pause_ = Clock::now() - answered_;
+	answered_ = Clock::time_point();
+	return header;
 }
 
 void
@@ -506,6 +526,7 @@ Session::compute()
 	send(GPUCOL_WIRE_RESULT, &result, sizeof(result));
 	for (size_t at = 0; !result.in_slab && at < data.size(); at += GPUCOL_WIRE_PART)
 		send(GPUCOL_WIRE_RESULT_PART, data.data() + at, std::min<size_t>(GPUCOL_WIRE_PART, data.size() - at));
+	answered_ = Clock::now();
 	request_.reset();
 	held_ = 0;
 }
@@ -657,7 +678,7 @@ Session::serve()
 
 		if (!request_)
 			set_state("idle");
-		header = receive();
+		header = next();
 		try
 		{
 			switch (header.type)
@@ -675,7 +696,7 @@ Session::serve()
 					fail({GPUCOL_CANCELLED, "cancelled"}, false);
 					break;
 				case GPUCOL_WIRE_SOON:
-					linger();
+					linger(LINGER);
 					break;
 				case GPUCOL_WIRE_STATUS:
 					status();
