@@ -402,6 +402,26 @@ set_attributes(DatalogParser *parser, DatalogRelation *relation, List *names,
 	}
 }
 
+/* An attribute's name, which none of those before it has. */
+static char *
+parse_attribute_name(DatalogParser *parser, List *names)
+{
+	int			position = parser->token.position;
+	char	   *name = gpucol_datalog_expect_name(parser, "the name of an attribute");
+	ListCell   *lc;
+
+	if (list_length(names) > GPUCOL_REC_MAX_ARITY)
+		return name;			/* more than a relation may have: an error by and by */
+	foreach(lc, names)
+	{
+		if (strcmp(lfirst(lc), name) == 0)
+			gpucol_datalog_error(parser->program->text, position,
+								 ERRCODE_DUPLICATE_COLUMN, NULL,
+								 "attribute \"%s\" is declared twice", name);
+	}
+	return name;
+}
+
 /* .decl R, S, ...(a: type, ...) */
 static void
 parse_declaration(DatalogParser *parser)
@@ -417,7 +437,7 @@ parse_declaration(DatalogParser *parser)
 	gpucol_datalog_expect(parser, "(");
 	while (!gpucol_datalog_at_symbol(parser, ")"))
 	{
-		names = lappend(names, gpucol_datalog_expect_name(parser, "the name of an attribute"));
+		names = lappend(names, parse_attribute_name(parser, names));
 		gpucol_datalog_expect(parser, ":");
 		types = lappend(types, parse_type(parser));
 		if (!gpucol_datalog_at_symbol(parser, ")"))

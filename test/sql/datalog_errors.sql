@@ -45,6 +45,7 @@ SELECT complaint('.decl r(x:number) r(x, y) :- r(x), r(y).');
 SELECT complaint('.decl r(x:number) .input s');
 SELECT complaint('.decl s(x:number) s(1).');
 SELECT complaint('.decl s(x:number) s(1). .output s .decl r(x:number) r(1).');
+SELECT complaint(E'.decl r(x:number,\n\ty:number, x:symbol) r(1, 2, "a").');
 -- types
 SELECT complaint('.decl r(x:number) r("a").');
 SELECT complaint('.decl r(x:number) r(1.5).');
