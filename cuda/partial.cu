@@ -70,15 +70,6 @@ sums_floats(const GpucolAgg &agg)
 	return agg.cls == GPUCOL_CLASS_F && (agg.op == GPUCOL_AGG_SUM || agg.op == GPUCOL_AGG_SUMSQ);
 }
 
-bool
-gpucol_partial_has_floats(const GpucolProgram *p)
-{
-	for (int i = 0; i < p->naggs; i++)
-		if (sums_floats(array<GpucolAgg>(p, p->aggs)[i]))
-			return true;
-	return false;
-}
-
 const char *
 gpucol_partial_obstacle(const GpucolProgram *p)
 {

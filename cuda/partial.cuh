@@ -60,9 +60,6 @@ struct Partial
 	size_t		size() const { return placed != NULL ? nplaced : data.size(); }
 };
 
-/* Does the program have a sum of floats, to be kept in Partial::floats? */
-extern bool gpucol_partial_has_floats(const GpucolProgram *program);
-
 /* Can parts of this program's result be merged?  If not, why. */
 extern const char *gpucol_partial_obstacle(const GpucolProgram *program);
 
