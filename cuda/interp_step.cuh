@@ -397,6 +397,358 @@ leave_failed(const GpucolInterpPlan &plan, const Place<R, Columns> &place, const
 }
 
 /*
+ * One instruction on its way: its operands' NULLs, and what it gives so far.  A
+ * member function for each kind of instruction, and a case for each opcode (run()).
+ */
+template <int R, class Columns>
+struct Step
+{
+	static_assert(R >= 1 && R <= 4, "a status is a byte of a word");
+
+	const GpucolInterpPlan &plan;
+	const Place<R, Columns> &place;
+	const GpucolInstr &in;
+	Registers<R> &reg;
+	uint32_t	an;				/* rows whose first operand is NULL */
+	uint32_t	bn;				/* whose second is */
+	uint32_t	nulls;			/* whose result is */
+	uint32_t	bad;			/* statuses, a byte a row */
+
+	__device__ __forceinline__ int64_t a(int r) const { return reg.v[in.a][r]; }
+	__device__ __forceinline__ int64_t b(int r) const { return reg.v[in.b][r]; }
+	__device__ __forceinline__ bool is_null(int r) const { return nulls >> r & 1; }
+	__device__ __forceinline__ void status(int r, int s) { bad |= (uint32_t) s << 8 * r; }
+	__device__ __forceinline__ void give(int r, int64_t x) { reg.v[in.dst][r] = x; }
+	__device__ __forceinline__ void give_float(int r, double x) { give(r, __double_as_longlong(x)); }
+
+	/* The same where there is an error only if the result is not NULL. */
+	__device__ __forceinline__ void
+	give(int r, int64_t x, int s)
+	{
+		give(r, x);
+		status(r, is_null(r) ? GPUCOL_OK : s);
+	}
+
+	template <class F>
+	__device__ __forceinline__ static void
+	each_row(F f)
+	{
+#pragma unroll
+		for (int r = 0; r < R; r++)
+			f(r);
+	}
+
+	/* For what is long: once in the code. */
+	template <class F>
+	__device__ __forceinline__ static void
+	each_row_rolled(F f)
+	{
+#pragma unroll 1
+		for (int r = 0; r < R; r++)
+			f(r);
+	}
+
+	template <uint16_t OP>
+	__device__ __forceinline__ void
+	integers()
+	{
+		nulls = an | bn;
+		each_row([&] (int r) {
+			int64_t		x = 0;
+			int			s = integer_binary(OP, in.aux, a(r), b(r), &x);
+
+			give(r, x, s);
+		});
+	}
+
+	__device__ __forceinline__ void
+	negate_integer()
+	{
+		each_row([&] (int r) {
+			int64_t		x = a(r);
+			int			s = GPUCOL_OK;
+
+			if (in.op == GPUCOL_OP_NEG_I || x < 0)
+				s = integer_binary(GPUCOL_OP_SUB_I, in.aux, 0, x, &x);
+			give(r, x, s);
+		});
+	}
+
+	__device__ __forceinline__ void
+	decimals()
+	{
+		each_row_rolled([&] (int r) {
+			int128		x = 0;
+
+			if (is_null(r))
+				return;
+			status(r, decimal_result(in, reg, r, &x) ? GPUCOL_UNSUPPORTED : GPUCOL_OK);
+			reg.set_d(in.dst, r, x);
+		});
+	}
+
+	template <uint16_t OP>
+	__device__ __forceinline__ void
+	floats()
+	{
+		nulls = an | bn;
+		each_row([&] (int r) {
+			double		x = 0;
+			int			s = float_binary(OP, in.aux, reg.f(in.a, r), reg.f(in.b, r), &x);
+
+			give(r, __double_as_longlong(x), s);
+		});
+	}
+
+	__device__ __forceinline__ void
+	round_float()
+	{
+		each_row([&] (int r) {
+			double		x = reg.f(in.a, r),
+						y = (double) (float) x;
+
+			give(r, __double_as_longlong(y), is_inf(y) && !is_inf(x) ? GPUCOL_FLOAT_OVERFLOW :
+				 y == 0 && x != 0 ? GPUCOL_FLOAT_UNDERFLOW : GPUCOL_OK);
+		});
+	}
+
+	__device__ __forceinline__ void
+	float_to_integer()
+	{
+		each_row_rolled([&] (int r) {
+			double		limit = ldexp(1.0, in.aux * 8 - 1),
+						x = rint(reg.f(in.a, r));
+			bool		fits = x >= -limit && x < limit;
+
+			give(r, fits ? (int64_t) x : 0, fits ? GPUCOL_OK : range_error(in.aux));
+		});
+	}
+
+	/* f says of two integers, decimals or floats whether they compare so. */
+	template <class F>
+	__device__ __forceinline__ void
+	compare_integers(F f)
+	{
+		nulls = an | bn;
+		each_row([&] (int r) { give(r, f(a(r), b(r))); });
+	}
+
+	template <class F>
+	__device__ __forceinline__ void
+	compare_decimals(F f)
+	{
+		nulls = an | bn;
+		each_row([&] (int r) { give(r, f(reg.d(in.a, r), reg.d(in.b, r))); });
+	}
+
+	template <class F>
+	__device__ __forceinline__ void
+	compare_floats(F f)
+	{
+		nulls = an | bn;
+		each_row([&] (int r) { give(r, f(reg.f(in.a, r), reg.f(in.b, r))); });
+	}
+
+	__device__ __forceinline__ void
+	find_in_constants()
+	{
+		each_row_rolled([&] (int r) {
+			bool		null = false;
+
+			give(r, in_constants(plan, in, a(r), &null));
+			nulls |= (uint32_t) null << r;
+		});
+	}
+
+	__device__ __forceinline__ void
+	host_test()
+	{
+		nulls = 0;
+		each_row([&] (int r) {
+			uint32_t	n = plan.host_size[in.aux];
+			uint8_t		x = plan.host[in.aux][an >> r & 1 ? n : min((uint32_t) a(r), n)];
+
+			give(r, x == 1);
+			nulls |= (uint32_t) (x == 2) << r;
+		});
+	}
+
+	__device__ __forceinline__ void
+	combine_bools()
+	{
+		bool		both = in.op == GPUCOL_OP_AND;
+		uint32_t	x = reg.truths(in.a),
+					y = reg.truths(in.b);
+
+		nulls = both ? (an & bn) | (an & y) | (x & bn) : (an | bn) & ~(x | y);
+		each_row([&] (int r) { give(r, (both ? x & y : x | y) >> r & 1); });
+	}
+
+	__device__ __forceinline__ void
+	choose()
+	{
+		uint32_t	first = reg.truths(in.a);
+
+		nulls = (first & bn) | (~first & reg.nulls[in.c] & Registers<R>::ALL);
+		each_row([&] (int r) {
+			uint16_t	from = first >> r & 1 ? in.b : in.c;
+
+			give(r, reg.v[from][r]);
+			if (in.op == GPUCOL_OP_CASE_D)
+				reg.high[in.dst][r] = reg.high[from][r];
+		});
+	}
+
+	__device__ __forceinline__ void
+	run_logic()
+	{
+		switch (in.op)
+		{
+			case GPUCOL_OP_IN_I:
+				return find_in_constants();
+			case GPUCOL_OP_HOST_TEST:
+				return host_test();
+			case GPUCOL_OP_AND:
+			case GPUCOL_OP_OR:
+				return combine_bools();
+			case GPUCOL_OP_NOT:
+				return each_row([&] (int r) { give(r, !a(r)); });
+			case GPUCOL_OP_IS_TRUE:
+				nulls = 0;
+				return each_row([&] (int r) { give(r, a(r) && !(an >> r & 1)); });
+			case GPUCOL_OP_IS_NULL_B:
+			case GPUCOL_OP_IS_NULL_I:
+			case GPUCOL_OP_IS_NULL_D:
+			case GPUCOL_OP_IS_NULL_F:
+			case GPUCOL_OP_IS_NULL_S:
+				nulls = 0;
+				return each_row([&] (int r) { give(r, an >> r & 1); });
+			case GPUCOL_OP_B_TO_I:
+				return each_row([&] (int r) { give(r, a(r)); });
+			case GPUCOL_OP_CASE_B:
+			case GPUCOL_OP_CASE_I:
+			case GPUCOL_OP_CASE_D:
+			case GPUCOL_OP_CASE_F:
+				return choose();
+			default:
+				each_row([&] (int r) { status(r, GPUCOL_UNSUPPORTED); });
+		}
+	}
+
+	__device__ __forceinline__ void
+	run_comparison()
+	{
+		switch (in.op)
+		{
+			case GPUCOL_OP_EQ_I:
+				return compare_integers([] (int64_t x, int64_t y) { return x == y; });
+			case GPUCOL_OP_NE_I:
+				return compare_integers([] (int64_t x, int64_t y) { return x != y; });
+			case GPUCOL_OP_LT_I:
+				return compare_integers([] (int64_t x, int64_t y) { return x < y; });
+			case GPUCOL_OP_LE_I:
+				return compare_integers([] (int64_t x, int64_t y) { return x <= y; });
+			case GPUCOL_OP_EQ_D:
+				return compare_decimals([] (int128 x, int128 y) { return x == y; });
+			case GPUCOL_OP_NE_D:
+				return compare_decimals([] (int128 x, int128 y) { return x != y; });
+			case GPUCOL_OP_LT_D:
+				return compare_decimals([] (int128 x, int128 y) { return x < y; });
+			case GPUCOL_OP_LE_D:
+				return compare_decimals([] (int128 x, int128 y) { return x <= y; });
+			case GPUCOL_OP_EQ_F:
+				return compare_floats([] (double x, double y) { return x == y || (x != x && y != y); });
+			case GPUCOL_OP_NE_F:
+				return compare_floats([] (double x, double y) { return x != y && !(x != x && y != y); });
+			case GPUCOL_OP_LT_F:
+				return compare_floats([] (double x, double y) { return x < y || (x == x && y != y); });
+			case GPUCOL_OP_LE_F:
+				return compare_floats([] (double x, double y) { return x <= y || y != y; });
+			default:
+				run_logic();
+		}
+	}
+
+	__device__ __forceinline__ void
+	run_float()
+	{
+		switch (in.op)
+		{
+			case GPUCOL_OP_ADD_F:
+				return floats<GPUCOL_OP_ADD_F>();
+			case GPUCOL_OP_SUB_F:
+				return floats<GPUCOL_OP_SUB_F>();
+			case GPUCOL_OP_MUL_F:
+				return floats<GPUCOL_OP_MUL_F>();
+			case GPUCOL_OP_DIV_F:
+				return floats<GPUCOL_OP_DIV_F>();
+			case GPUCOL_OP_NEG_F:
+				return each_row([&] (int r) { give_float(r, -reg.f(in.a, r)); });
+			case GPUCOL_OP_ABS_F:
+				return each_row([&] (int r) { give_float(r, fabs(reg.f(in.a, r))); });
+			case GPUCOL_OP_ROUND_F:
+				return round_float();
+			case GPUCOL_OP_I_TO_F:
+				return each_row([&] (int r) { give_float(r, in.aux == 4 ? (double) (float) a(r) : (double) a(r)); });
+			case GPUCOL_OP_F_TO_I:
+				return float_to_integer();
+			default:
+				run_comparison();
+		}
+	}
+
+	__device__ __forceinline__ void
+	run()
+	{
+		switch (in.op)
+		{
+			case GPUCOL_OP_LOAD_I:
+			case GPUCOL_OP_LOAD_D:
+			case GPUCOL_OP_LOAD_F:
+			case GPUCOL_OP_LOAD_B:
+			case GPUCOL_OP_LOAD_S:
+				nulls = 0;
+				bad = load_column(plan, place, in.op, in.aux, in.dst, reg, &nulls);
+				return;
+			case GPUCOL_OP_CONST_I:
+			case GPUCOL_OP_CONST_D:
+			case GPUCOL_OP_CONST_F:
+			case GPUCOL_OP_CONST_B:
+				load_constant(plan, in, reg);
+				nulls = reg.nulls[in.dst];
+				return;
+			case GPUCOL_OP_ADD_I:
+				return integers<GPUCOL_OP_ADD_I>();
+			case GPUCOL_OP_SUB_I:
+				return integers<GPUCOL_OP_SUB_I>();
+			case GPUCOL_OP_MUL_I:
+				return integers<GPUCOL_OP_MUL_I>();
+			case GPUCOL_OP_DIV_I:
+				return integers<GPUCOL_OP_DIV_I>();
+			case GPUCOL_OP_MOD_I:
+				return integers<GPUCOL_OP_MOD_I>();
+			case GPUCOL_OP_NEG_I:
+			case GPUCOL_OP_ABS_I:
+				return negate_integer();
+			case GPUCOL_OP_CHECK_I:
+				return each_row([&] (int r) { give(r, a(r), fit_error(a(r), in.aux)); });
+			case GPUCOL_OP_ADD_D:
+			case GPUCOL_OP_SUB_D:
+			case GPUCOL_OP_MUL_D:
+				nulls = an | bn;
+				[[fallthrough]];
+			case GPUCOL_OP_NEG_D:
+			case GPUCOL_OP_ABS_D:
+			case GPUCOL_OP_RESCALE_D:
+			case GPUCOL_OP_I_TO_D:
+				return decimals();
+			default:
+				run_float();
+		}
+	}
+};
+
+/*
  * Evaluate one instruction for R rows; `on` are those whose errors count.  Returns
  * those of them that had none, having reported it.
  */
@@ -404,249 +756,13 @@ template <int R, class Columns>
 __device__ __forceinline__ uint32_t
 step(const GpucolInterpPlan &plan, const Place<R, Columns> &place, const GpucolInstr &in, Registers<R> &reg, uint32_t on)
 {
-	static_assert(R >= 1 && R <= 4, "a status is a byte of a word");
-	uint16_t	dst = in.dst,
-				a = in.a,
-				b = in.b,
-				c = in.c;
-	uint32_t	an = a < GPUCOL_MAX_REGS ? reg.nulls[a] : 0;
-	uint32_t	bn = b < GPUCOL_MAX_REGS ? reg.nulls[b] : 0;
-	uint32_t	nulls = an;		/* of the result */
-	uint32_t	bad = 0;		/* statuses, a byte a row */
+	uint32_t	an = in.a < GPUCOL_MAX_REGS ? reg.nulls[in.a] : 0;
+	uint32_t	bn = in.b < GPUCOL_MAX_REGS ? reg.nulls[in.b] : 0;
+	Step<R, Columns> one = {plan, place, in, reg, an, bn, an, 0};
 
-#define EACH_ROW _Pragma("unroll") for (int r = 0; r < R; r++)
-#define EACH_ROW_ROLLED _Pragma("unroll 1") for (int r = 0; r < R; r++)
-#define STATUS(r, s) (bad |= (uint32_t) (s) << 8 * (r))
-	switch (in.op)
-	{
-		case GPUCOL_OP_LOAD_I:
-		case GPUCOL_OP_LOAD_D:
-		case GPUCOL_OP_LOAD_F:
-		case GPUCOL_OP_LOAD_B:
-		case GPUCOL_OP_LOAD_S:
-			nulls = 0;
-			bad = load_column(plan, place, in.op, in.aux, dst, reg, &nulls);
-			break;
-		case GPUCOL_OP_CONST_I:
-		case GPUCOL_OP_CONST_D:
-		case GPUCOL_OP_CONST_F:
-		case GPUCOL_OP_CONST_B:
-			load_constant(plan, in, reg);
-			return on;
-
-#define INTEGERS(NAME) \
-		case GPUCOL_OP_##NAME: \
-			nulls = an | bn; \
-			EACH_ROW \
-			{ \
-				int64_t		x = 0; \
-				int			s = integer_binary(GPUCOL_OP_##NAME, in.aux, reg.v[a][r], reg.v[b][r], &x); \
-				\
-				reg.v[dst][r] = x; \
-				STATUS(r, nulls >> r & 1 ? GPUCOL_OK : s); \
-			} \
-			break;
-		INTEGERS(ADD_I)
-		INTEGERS(SUB_I)
-		INTEGERS(MUL_I)
-		INTEGERS(DIV_I)
-		INTEGERS(MOD_I)
-#undef INTEGERS
-		case GPUCOL_OP_NEG_I:
-		case GPUCOL_OP_ABS_I:
-			EACH_ROW
-			{
-				int64_t		x = reg.v[a][r];
-				int			s = GPUCOL_OK;
-
-				if (in.op == GPUCOL_OP_NEG_I || x < 0)
-					s = integer_binary(GPUCOL_OP_SUB_I, in.aux, 0, x, &x);
-				reg.v[dst][r] = x;
-				STATUS(r, nulls >> r & 1 ? GPUCOL_OK : s);
-			}
-			break;
-		case GPUCOL_OP_CHECK_I:
-			EACH_ROW
-			{
-				reg.v[dst][r] = reg.v[a][r];
-				STATUS(r, nulls >> r & 1 ? GPUCOL_OK : fit_error(reg.v[a][r], in.aux));
-			}
-			break;
-		case GPUCOL_OP_ADD_D:
-		case GPUCOL_OP_SUB_D:
-		case GPUCOL_OP_MUL_D:
-			nulls = an | bn;
-			[[fallthrough]];
-		case GPUCOL_OP_NEG_D:
-		case GPUCOL_OP_ABS_D:
-		case GPUCOL_OP_RESCALE_D:
-		case GPUCOL_OP_I_TO_D:
-			EACH_ROW_ROLLED
-				if (!(nulls >> r & 1))
-				{
-					int128		x = 0;
-
-					STATUS(r, decimal_result(in, reg, r, &x) ? GPUCOL_UNSUPPORTED : GPUCOL_OK);
-					reg.set_d(dst, r, x);
-				}
-			break;
-
-#define FLOATS(NAME) \
-		case GPUCOL_OP_##NAME: \
-			nulls = an | bn; \
-			EACH_ROW \
-			{ \
-				double		x = 0; \
-				int			s = float_binary(GPUCOL_OP_##NAME, in.aux, reg.f(a, r), reg.f(b, r), &x); \
-				\
-				reg.v[dst][r] = __double_as_longlong(x); \
-				STATUS(r, nulls >> r & 1 ? GPUCOL_OK : s); \
-			} \
-			break;
-		FLOATS(ADD_F)
-		FLOATS(SUB_F)
-		FLOATS(MUL_F)
-		FLOATS(DIV_F)
-#undef FLOATS
-		case GPUCOL_OP_NEG_F:
-			EACH_ROW
-				reg.v[dst][r] = __double_as_longlong(-reg.f(a, r));
-			break;
-		case GPUCOL_OP_ABS_F:
-			EACH_ROW
-				reg.v[dst][r] = __double_as_longlong(fabs(reg.f(a, r)));
-			break;
-		case GPUCOL_OP_ROUND_F:
-			EACH_ROW
-			{
-				double		x = reg.f(a, r),
-							y = (double) (float) x;
-
-				reg.v[dst][r] = __double_as_longlong(y);
-				STATUS(r, nulls >> r & 1 ? GPUCOL_OK : is_inf(y) && !is_inf(x) ? GPUCOL_FLOAT_OVERFLOW :
-					   y == 0 && x != 0 ? GPUCOL_FLOAT_UNDERFLOW : GPUCOL_OK);
-			}
-			break;
-		case GPUCOL_OP_I_TO_F:
-			EACH_ROW
-				reg.v[dst][r] = __double_as_longlong(in.aux == 4 ? (double) (float) reg.v[a][r] : (double) reg.v[a][r]);
-			break;
-		case GPUCOL_OP_F_TO_I:
-			EACH_ROW_ROLLED
-			{
-				double		limit = ldexp(1.0, in.aux * 8 - 1),
-							x = rint(reg.f(a, r));
-				bool		fits = x >= -limit && x < limit;
-
-				reg.v[dst][r] = fits ? (int64_t) x : 0;
-				STATUS(r, fits || (nulls >> r & 1) ? GPUCOL_OK : range_error(in.aux));
-			}
-			break;
-
-#define COMPARE(NAME, EXPR) \
-		case GPUCOL_OP_##NAME: \
-			nulls = an | bn; \
-			EACH_ROW \
-				reg.v[dst][r] = (EXPR); \
-			break;
-#define X reg.f(a, r)
-#define Y reg.f(b, r)
-		COMPARE(EQ_I, reg.v[a][r] == reg.v[b][r])
-		COMPARE(NE_I, reg.v[a][r] != reg.v[b][r])
-		COMPARE(LT_I, reg.v[a][r] < reg.v[b][r])
-		COMPARE(LE_I, reg.v[a][r] <= reg.v[b][r])
-		COMPARE(EQ_D, reg.d(a, r) == reg.d(b, r))
-		COMPARE(NE_D, reg.d(a, r) != reg.d(b, r))
-		COMPARE(LT_D, reg.d(a, r) < reg.d(b, r))
-		COMPARE(LE_D, reg.d(a, r) <= reg.d(b, r))
-		COMPARE(EQ_F, X == Y || (X != X && Y != Y))
-		COMPARE(NE_F, X != Y && !(X != X && Y != Y))
-		COMPARE(LT_F, X < Y || (X == X && Y != Y))
-		COMPARE(LE_F, X <= Y || Y != Y)
-#undef X
-#undef Y
-#undef COMPARE
-		case GPUCOL_OP_IN_I:
-			EACH_ROW_ROLLED
-			{
-				bool		null = false;
-
-				reg.v[dst][r] = in_constants(plan, in, reg.v[a][r], &null);
-				nulls |= (uint32_t) null << r;
-			}
-			break;
-		case GPUCOL_OP_HOST_TEST:
-			nulls = 0;
-			EACH_ROW
-			{
-				uint32_t	n = plan.host_size[in.aux];
-				uint8_t		x = plan.host[in.aux][an >> r & 1 ? n : min((uint32_t) reg.v[a][r], n)];
-
-				reg.v[dst][r] = x == 1;
-				nulls |= (uint32_t) (x == 2) << r;
-			}
-			break;
-		case GPUCOL_OP_AND:
-		case GPUCOL_OP_OR:
-			{
-				bool		both = in.op == GPUCOL_OP_AND;
-				uint32_t	x = reg.truths(a),
-							y = reg.truths(b);
-
-				nulls = both ? (an & bn) | (an & y) | (x & bn) : (an | bn) & ~(x | y);
-				EACH_ROW
-					reg.v[dst][r] = (both ? x & y : x | y) >> r & 1;
-				break;
-			}
-		case GPUCOL_OP_NOT:
-			EACH_ROW
-				reg.v[dst][r] = !reg.v[a][r];
-			break;
-		case GPUCOL_OP_IS_TRUE:
-			nulls = 0;
-			EACH_ROW
-				reg.v[dst][r] = reg.v[a][r] && !(an >> r & 1);
-			break;
-		case GPUCOL_OP_IS_NULL_B:
-		case GPUCOL_OP_IS_NULL_I:
-		case GPUCOL_OP_IS_NULL_D:
-		case GPUCOL_OP_IS_NULL_F:
-		case GPUCOL_OP_IS_NULL_S:
-			nulls = 0;
-			EACH_ROW
-				reg.v[dst][r] = an >> r & 1;
-			break;
-		case GPUCOL_OP_B_TO_I:
-			EACH_ROW
-				reg.v[dst][r] = reg.v[a][r];
-			break;
-		case GPUCOL_OP_CASE_B:
-		case GPUCOL_OP_CASE_I:
-		case GPUCOL_OP_CASE_D:
-		case GPUCOL_OP_CASE_F:
-			{
-				uint32_t	first = reg.truths(a);
-
-				nulls = (first & bn) | (~first & reg.nulls[c] & Registers<R>::ALL);
-				EACH_ROW
-				{
-					uint16_t	from = first >> r & 1 ? b : c;
-
-					reg.v[dst][r] = reg.v[from][r];
-					if (in.op == GPUCOL_OP_CASE_D)
-						reg.high[dst][r] = reg.high[from][r];
-				}
-				break;
-			}
-		default:
-			EACH_ROW
-				STATUS(r, GPUCOL_UNSUPPORTED);
-	}
-#undef EACH_ROW
-#undef EACH_ROW_ROLLED
-#undef STATUS
-	reg.nulls[dst] = nulls;
-	return bad != 0 ? leave_failed(plan, place, in, reg, bad, on) : on;
+	one.run();
+	reg.nulls[in.dst] = one.nulls;
+	return one.bad != 0 ? leave_failed(plan, place, in, reg, one.bad, on) : on;
 }
 
 #endif
