@@ -88,22 +88,4 @@ prefetch_vector(const GpucolDeviceChunk &chunk, uint32_t vector, int lane)
 		asm volatile("prefetch.global.L2 [%0];" :: "l"(row));
 }
 
-/* Offset of one row, `null` where it is NULL. */
-__device__ __forceinline__ uint32_t
-offset_of_row(const GpucolDeviceChunk &chunk, const GpucolOffsetColumn &column,
-			  uint32_t vector, int row, uint32_t null)
-{
-	uint64_t	code;
-
-	if (chunk.all_null ||
-		(chunk.nulls && (__ldg(chunk.nulls + (size_t) vector * 32 + row / 32) >> (row % 32) & 1)))
-		return null;
-	code = code_of_row(chunk.codes + (size_t) vector * chunk.width * GPUCOL_ROW_WORDS,
-					   chunk.width, row);
-	if (chunk.coding != GPUCOL_CODING_DICT)
-		return (uint32_t) (code + chunk.reference - column.base);
-	code = min(code, (uint64_t) chunk.last_entry);
-	return chunk.remap ? __ldg(chunk.remap + code) : (uint32_t) (__ldg(chunk.dict + code) - column.base);
-}
-
 #endif

@@ -114,7 +114,7 @@ reduce_half(const GpucolReducePlan &plan, const T &table, const Run &run,
 										  ~nulls, values) & rows & ~nulls;
 
 			if (wrapped)
-				carry_wrapped(plan, table, run, vector, lane, FIRST, input.sum, wrapped);
+				carry_wrapped(table, group, first, input.sum, wrapped);
 		}
 		else
 			advance(table, input, input.ops, group, rows & ~nulls, values);

@@ -223,9 +223,8 @@ locate_half(const GpucolReducePlan &plan, const DirectColumns<S> &columns,
 /* Advance by input column C and later ones. */
 template <class S, int H, int C = S::KEYS>
 __device__ __forceinline__ void
-advance_half(const GpucolReducePlan &plan, const SharedTable &table, const Run &run,
-			 uint32_t vector, int lane, const DirectColumns<S> &columns,
-			 const HalfWords<S> &half, uint32_t rows, const uint32_t (&at)[HALF])
+advance_half(const GpucolReducePlan &plan, const SharedTable &table, const DirectColumns<S> &columns,
+			 const HalfWords<S> &half, uint32_t rows, uint32_t first, const uint32_t (&at)[HALF])
 {
 	if constexpr (C < S::COLUMNS)
 	{
@@ -236,16 +235,15 @@ advance_half(const GpucolReducePlan &plan, const SharedTable &table, const Run &
 		unpack_half<S, H, C>(plan, columns, half, v);
 		wrapped = advance(table, input, S::KNOWN ? S::ops(C) : input.ops, at, false, 0xffffffffu, v) & rows;
 		if (wrapped)
-			carry_wrapped(plan, table, run, vector, lane, H * HALF, input.sum, wrapped);
-		advance_half<S, H, C + 1>(plan, table, run, vector, lane, columns, half, rows, at);
+			carry_wrapped(table, at, first, input.sum, wrapped);
+		advance_half<S, H, C + 1>(plan, table, columns, half, rows, first, at);
 	}
 }
 
 /* Reduce half H of a vector, whose rows in play are `rows`. */
 template <class S, int H>
 __device__ __forceinline__ void
-reduce_words(const GpucolReducePlan &plan, const SharedTable &table, const Run &run,
-			 uint32_t vector, int lane, const DirectColumns<S> &columns,
+reduce_words(const GpucolReducePlan &plan, const SharedTable &table, const DirectColumns<S> &columns,
 			 const HalfWords<S> &half, uint32_t rows, uint32_t first, uint32_t n, bool sliced)
 {
 	uint32_t	at[HALF];
@@ -284,7 +282,15 @@ reduce_words(const GpucolReducePlan &plan, const SharedTable &table, const Run &
 #pragma unroll
 	for (int i = 0; i < HALF; i++)
 		table.increment(0, at[i]);
-	advance_half<S, H>(plan, table, run, vector, lane, columns, half, rows, at);
+	advance_half<S, H>(plan, table, columns, half, rows, first, at);
+}
+
+/* vector_mask() where it is called: inlined it would take registers from the loop, also
+ * of plans without a condition. */
+__device__ __noinline__ static uint32_t
+called_vector_mask(const GpucolScanPlan &scan, const Run run, uint32_t vector, int lane)
+{
+	return vector_mask(scan, run, vector, lane);
 }
 
 /* Reduce a run that the shape describes; vectors in `skip` have no matching row. */
@@ -308,7 +314,7 @@ reduce_direct(const GpucolReducePlan &plan, const SharedTable &table, const Run 
 
 		if (masked)
 		{
-			rows = skip >> v & 1 ? 0 : vector_mask(scan, run, run.first + v, lane);
+			rows = skip >> v & 1 ? 0 : called_vector_mask(scan, run, run.first + v, lane);
 			if (!__any_sync(GPUCOL_ALL_LANES, rows != 0))
 			{
 				loaded = false;
@@ -318,11 +324,11 @@ reduce_direct(const GpucolReducePlan &plan, const SharedTable &table, const Run 
 		if (!loaded)
 			load_half<S, 0>(columns, v, low);
 		load_half<S, 1>(columns, v, high);
-		reduce_words<S, 0>(plan, table, run, run.first + v, lane, columns, low, rows, first, n, sliced);
+		reduce_words<S, 0>(plan, table, columns, low, rows, first, n, sliced);
 		loaded = v + 1 < run.n && !(skip >> (v + 1) & 1);
 		if (loaded)
 			load_half<S, 0>(columns, v + 1, low);
-		reduce_words<S, 1>(plan, table, run, run.first + v, lane, columns, high, rows, first, n, sliced);
+		reduce_words<S, 1>(plan, table, columns, high, rows, first, n, sliced);
 	}
 }
 

@@ -54,6 +54,13 @@ struct SharedTable
 		return on ? offset + start : waste;
 	}
 
+	/* Number of the record at such an address; copies are a power of two. */
+	__device__ __forceinline__ uint32_t
+	record_of(uint32_t at) const
+	{
+		return (at - start) / 4 >> (31 - __clz(copies));
+	}
+
 	__device__ __forceinline__ void
 	increment(uint32_t word, uint32_t at) const
 	{
@@ -226,26 +233,15 @@ advance(const GlobalTable &table, const GpucolReduceInput &input, uint32_t ops,
 	}
 }
 
-/*
- * Carry the sums that wrapped, a rare event: group numbers are read again
- * from the packed keys.
- */
+/* Carry the sums of input word `word` that wrapped, a rare event; `at` is as above, and
+ * the object's first record is group `first`. */
 __device__ __forceinline__ void
-carry_wrapped(const GpucolReducePlan &plan, const SharedTable &table, const Run &run,
-			  uint32_t vector, int lane, int first, uint32_t word, uint32_t wrapped)
+carry_wrapped(const SharedTable &table, const uint32_t (&at)[HALF], uint32_t first, uint32_t word, uint32_t wrapped)
 {
-	while (wrapped)
-	{
-		int			row = (first + __ffs(wrapped) - 1) * 32 + lane;
-		uint32_t	group = 0;
-
-		wrapped &= wrapped - 1;
-		for (uint32_t k = 0; k < plan.nkeys; k++)
-			group += plan.strides[k] *
-				offset_of_row(plan.scan.chunks[run.segment * plan.scan.ncolumns + plan.keys[k].slot],
-							  plan.keys[k], vector, row, plan.cards[k] - 1);
-		table.carry(word, group);
-	}
+#pragma unroll
+	for (int i = 0; i < HALF; i++)
+		if (wrapped & (1u << i))
+			table.carry(word, first + table.record_of(at[i]));
 }
 
 #endif

@@ -739,13 +739,15 @@ time_ms(std::function<void()> f, int n = 9)
 	return ms[ms.size() / 2];
 }
 
+/* Read everything, U words of 16 bytes a thread under way. */
+template <int U>
 __global__ void
 read_kernel(const uint4 *data, size_t n, unsigned *out)
 {
 	unsigned	x = 0;
 	size_t		step = (size_t) gridDim.x * blockDim.x;
 
-#pragma unroll 8
+#pragma unroll U
 	for (size_t i = (size_t) blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step)
 	{
 		uint4		v = __ldcs(data + i);
@@ -756,22 +758,45 @@ read_kernel(const uint4 *data, size_t n, unsigned *out)
 		*out = x;
 }
 
-static double
-read_ceiling()
+/* What the device needs to read so many bytes and do nothing with them: the ceiling
+ * of a scan, of large ones and of one of that size. */
+class Reader
 {
-	size_t		bytes = 8ull << 30;
-	uint4	   *p;
-	unsigned   *out;
-	double		ms;
+	static constexpr size_t BYTES = 8ull << 30;
+	uint4	   *p_;
+	unsigned   *out_;
 
-	CHECK(cudaMalloc(&p, bytes));
-	CHECK(cudaMalloc(&out, 4));
-	pack_kernel<<<(bytes / 4096 + 7) / 8, 256>>>((uint32_t *) p, 0, bytes / 4096, 3, 32, 0, 32);
-	ms = time_ms([&] { read_kernel<<<132 * 8, 256>>>(p, bytes / 16, out); });
-	CHECK(cudaFree(p));
-	CHECK(cudaFree(out));
-	return bytes / ms / 1e6;
-}
+public:
+	Reader()
+	{
+		CHECK(cudaMalloc(&p_, BYTES));
+		CHECK(cudaMalloc(&out_, 4));
+		pack_kernel<<<(BYTES / 4096 + 7) / 8, 256>>>((uint32_t *) p_, 0, BYTES / 4096, 3, 32, 0, 32);
+	}
+	~Reader()
+	{
+		cudaFree(p_);
+		cudaFree(out_);
+	}
+
+	/* Milliseconds for up to BYTES: by blocks that stay, or by as many as there is work for. */
+	double
+	ms(size_t bytes)
+	{
+		size_t		n = std::min(bytes, BYTES) / 16;
+		double		stay = time_ms([&] { read_kernel<4><<<132 * 8, 256>>>(p_, n, out_); });
+		double		come = time_ms([&] { read_kernel<2><<<n / 512 + 1, 256>>>(p_, n, out_); });
+
+		return std::min(stay, come);
+	}
+
+	/* GB/s */
+	double
+	ceiling()
+	{
+		return BYTES / ms(BYTES) / 1e6;
+	}
+};
 
 static std::vector<uint32_t>
 segments_of(uint64_t rows)
@@ -783,14 +808,33 @@ segments_of(uint64_t rows)
 	return s;
 }
 
+/* Let offsets be codes in every segment. */
 static void
-bench(uint64_t rows)
+forget_references(Table &t)
 {
-	double		ceiling = read_ceiling();
+	for (auto &c : t.chunks)
+		c.reference = 0;
+	t.plan.chunks = t.own(upload(t.chunks));
+}
 
-	printf("read ceiling %.0f GB/s; %.0f M rows; scan blocks a multiprocessor %d\n", ceiling, rows / 1e6, GPUCOL_SCAN_BLOCKS);
-	printf("range predicate\n%6s %10s %8s %8s %10s %8s %10s %8s\n", "width", "count ms", "Tval/s", "ceiling%",
-		   "bitmap ms", "ceil% rw", "filt+sum", "ceil%");
+/* A range on one column, sum of another: milliseconds, share of the ceiling, and of
+ * what reading that many bytes takes. */
+static void
+bench_sum(Table &t, uint64_t rows, Reader &reader, double ceiling)
+{
+	unsigned long long *out = t.own(upload(std::vector<unsigned long long>(8, 0)));
+	double		bytes = rows / 8.0 * (t.columns[0].width + t.columns[1].width);
+	double		ms = time_ms([&] { CHECK(gpucol_scan_reduce(t.plan, {1, 0, 0, 0}, false, out, 0)); });
+
+	printf(" %10.3f %8.1f %8.1f\n", ms, bytes / ms / 1e4 / ceiling, 100 * reader.ms((size_t) bytes) / ms);
+}
+
+static void
+bench_ranges(uint64_t rows, Reader &reader, double ceiling)
+{
+	printf("range predicate; filter and sum: share of the ceiling, and of a read of as many bytes\n"
+		   "%6s %10s %8s %8s %10s %8s %10s %8s %8s\n", "width", "count ms", "Tval/s", "ceiling%",
+		   "bitmap ms", "ceil% rw", "filt+sum", "ceil%", "read%");
 	for (int width : {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 16, 20, 24, 27, 32, 40, 48, 64})
 	{
 		uint64_t	n = width > 32 ? rows / 2 : rows;
@@ -801,24 +845,37 @@ bench(uint64_t rows)
 		unsigned long long *out = t.own(upload(std::vector<unsigned long long>(8, 0)));
 		uint32_t   *bitmap;
 		double		count,
-					bits,
-					sum;
+					bits;
 
 		CHECK(cudaMalloc(&bitmap, (size_t) t.plan.nvectors * 128));
 		t.own(bitmap);
 		t.set_ranges({between(0, top / 4, top / 2)});
 		count = time_ms([&] { CHECK(gpucol_scan_count(t.plan, out, 0)); });
 		bits = time_ms([&] { CHECK(gpucol_scan_bitmap(t.plan, bitmap, 0)); });
-		for (auto &c : t.chunks)
-			c.reference = 0;
-		t.plan.chunks = t.own(upload(t.chunks));
-		sum = time_ms([&] { CHECK(gpucol_scan_reduce(t.plan, {1, 0, 0, 0}, false, out, 0)); });
-		printf("%6d %10.3f %8.2f %8.1f %10.3f %8.1f %10.3f %8.1f\n", width, count, n / count / 1e9,
-			   t.packed_bytes / count / 1e4 / ceiling, bits,
-			   (t.packed_bytes + n / 8.0) / bits / 1e4 / ceiling, sum,
-			   (t.packed_bytes + n / 8.0 * b.width) / sum / 1e4 / ceiling);
+		printf("%6d %10.3f %8.2f %8.1f %10.3f %8.1f", width, count, n / count / 1e9, t.packed_bytes / count / 1e4 / ceiling, bits,
+			   (t.packed_bytes + n / 8.0) / bits / 1e4 / ceiling);
+		forget_references(t);
+		bench_sum(t, n, reader, ceiling);
 	}
 
+	printf("filter and sum of another width\n%6s %6s %10s %8s %8s\n", "width", "summed", "filt+sum", "ceil%", "read%");
+	for (auto pair : std::vector<std::pair<int, int>>{{1, 2}, {2, 1}, {1, 8}, {8, 1}, {2, 3}, {3, 2}, {2, 7}, {7, 2}, {3, 5}, {5, 3}, {4, 8}, {8, 4}, {3, 16}, {16, 3}})
+	{
+		Column		a = {1, pair.first, 0, 0, false};
+		Column		b = {2, pair.second, 0, 0, false};
+		Table		t(segments_of(rows), {a, b}, false);
+		uint64_t	top = low_bits(~0ull, pair.first);
+
+		t.set_ranges({between(0, top / 4, top / 2)});
+		forget_references(t);
+		printf("%6d %6d", pair.first, pair.second);
+		bench_sum(t, rows, reader, ceiling);
+	}
+}
+
+static void
+bench_groups(uint64_t rows)
+{
 	printf("group by, 16-bit values, count + sum + min; any plan, then compiled for the widths\n"
 		   "%10s %6s %6s %6s %10s %10s %8s %10s %10s %8s\n", "groups", "key", "copies", "slices",
 		   "ms", "Grows/s", "GB/s", "ms", "Grows/s", "GB/s");
@@ -831,9 +888,7 @@ bench(uint64_t rows)
 		GpucolReducePlan p;
 		double		ms;
 
-		for (auto &c : t.chunks)
-			c.reference = 0;
-		t.plan.chunks = t.own(upload(t.chunks));
+		forget_references(t);
 		t.set_ranges({});
 		p = group_plan(t, groups, GPUCOL_REDUCE_SUM | GPUCOL_REDUCE_MIN);
 		ms = time_ms([&] { CHECK(gpucol_reduce_init(p, 0)); CHECK(gpucol_reduce_groups(p, 0)); }, 5);
@@ -846,6 +901,17 @@ bench(uint64_t rows)
 		}
 		printf("\n");
 	}
+}
+
+static void
+bench(uint64_t rows)
+{
+	Reader		reader;
+	double		ceiling = reader.ceiling();
+
+	printf("read ceiling %.0f GB/s; %.0f M rows; scan blocks a multiprocessor %d\n", ceiling, rows / 1e6, GPUCOL_SCAN_BLOCKS);
+	bench_ranges(rows, reader, ceiling);
+	bench_groups(rows);
 }
 
 int
