@@ -6,8 +6,8 @@
  *
  * One thread verifies and copies pages at a few GB/s, a device takes more than 50; to
  * pin pages, which threads may not do, takes a process 0.2 to 0.4 us a page.  So a
- * large table is loaded by two processes with threads each (engine/gpu_load.c):
- * this one, which begins at once, and a parallel worker, which takes some 10 ms to start.
+ * large table is loaded by three processes with threads each (engine/gpu_load.c):
+ * this one, which begins at once, and parallel workers, which take some 10 ms to start.
  * Where pages must be read first, that is what takes long, and there are as many
  * processes as processors, with a thread each.  The segments are dealt by a counter
  * that they share.
@@ -52,7 +52,7 @@ PG_FUNCTION_INFO_V1(gpucol_prefetch);
 #define PAGES_PER_WORKER	65536
 
 /* Processes that load what lies in shared buffers. */
-#define MAX_PROCESSES		2
+#define MAX_PROCESSES		3
 
 /* The share of columns on the devices above which no worker is started. */
 #define LOADED				0.75

@@ -37,7 +37,7 @@ typedef std::chrono::steady_clock Clock;
 static const size_t PAGE = 8192;
 static const size_t ROWS = 8064;		/* word rows of a page */
 static const size_t PAGES = 384 * 1024;
-static const size_t SLAB = (size_t) 64 << 20;
+static const size_t SLAB = (size_t) 128 << 20;
 
 static char *pages;
 static char *slab;
@@ -132,6 +132,45 @@ feed_device(const std::atomic<bool> &stop)
 	return bytes;
 }
 
+/*
+ * GB/s of so many threads that each copy pages to one half of a slab of two parts while
+ * the other is on its way to the device: a load without PostgreSQL and without messages.
+ */
+static double
+load_pages(int nthreads, size_t part)
+{
+	std::vector<std::thread> threads;
+	std::atomic<size_t> sent{0};
+	double		start = seconds();
+
+	for (int i = 0; i < nthreads; i++)
+		threads.emplace_back([&, i] {
+			char	   *to = slab + SLAB / nthreads / 4096 * 4096 * i;
+			cudaStream_t s;
+			cudaEvent_t taken[2];
+			int			half = 0;
+
+			check(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking), "stream");
+			for (cudaEvent_t &e : taken)
+				check(cudaEventCreateWithFlags(&e, cudaEventDisableTiming | cudaEventBlockingSync), "event");
+			for (size_t p = PAGES * i / nthreads; p + part / ROWS <= PAGES * (i + 1) / nthreads; half = 1 - half)
+			{
+				char	   *at = to + half * part;
+
+				check(cudaEventSynchronize(taken[half]), "event");
+				for (size_t n = 0; n < part / ROWS; n++)
+					memcpy(at + n * ROWS, pages + p++ * PAGE + 24, ROWS);
+				check(cudaMemcpyAsync(device_memory + (at - slab), at, part, cudaMemcpyHostToDevice, s), "copy");
+				check(cudaEventRecord(taken[half], s), "event");
+				sent += part / ROWS * ROWS;
+			}
+			check(cudaStreamSynchronize(s), "copy");
+		});
+	for (std::thread &t : threads)
+		t.join();
+	return sent / 1e9 / (seconds() - start);
+}
+
 static void
 measure_bus()
 {
@@ -168,6 +207,9 @@ measure_pages()
 	for (int n : {1, 2, 4, 8, 12, 16})
 		printf("pages by %d threads: checksum %.1f, copy %.1f, both %.1f GB/s\n", n,
 			   read_pages(n, true, false), read_pages(n, false, true), read_pages(n, true, true));
+	for (int n : {4, 8, 14})
+		printf("copied and sent by %d threads, 2 parts each: of 4 MB %.1f, of 2 MB %.1f, of 1 MB %.1f GB/s\n", n,
+			   load_pages(n, (size_t) 4 << 20), load_pages(n, (size_t) 2 << 20), load_pages(n, (size_t) 1 << 20));
 	for (int n : {4, 8, 12, 16})
 	{
 		std::atomic<bool> stop{false};
