@@ -9,7 +9,8 @@
  * (gpu_team.h) in jobs of a few MB, while it collects and unpins those that are done.
  * It pins as many pages at a time as the source allows.
  *
- * The floor is the bus: 53 GB/s from pinned memory, 38 while threads copy into it.  Of
+ * The floor is the bus: 53 GB/s from pinned memory, which 8 threads that do nothing
+ * but copy and send parts of 4 MB reach nearly (test/gpu/stages.cu).  Of
  * this thread's time a page (8,064 bytes) takes 0.15 to 0.35 us to pin and unpin where
  * it lies in shared buffers (0.4 to 0.6 where its buffer has to be looked up), which
  * bounds one process at 25 to 50 GB/s.  A thread of the team copies 4 to 8 GB/s, less at the
