@@ -302,6 +302,9 @@ private:
 		int64_t		most = run_.options.max_rounds;
 		GpucolRoundsDone done = {};
 
+		/* not past the round after which it may be left to another engine */
+		if (run_.options.device_rows && rounds_ < THIN_ROUNDS && (!most || most > THIN_ROUNDS))
+			most = THIN_ROUNDS;
 		if (small_->wanted(delta_))
 			done = small_->run(most ? (uint64_t) (most - rounds_) : 0, delta_);
 		if (done.rounds == 0)
