@@ -221,17 +221,26 @@ struct Swar
 			: lo(l * ones()), hi(h * ones()), above(lo & ~H), below((hi | H) + H) {}
 	};
 
+	/*
+	 * (x & ~c) | (~(x ^ c) & difference), one instruction: left to itself, the
+	 * compiler takes H into each operand, and three.
+	 */
+	__device__ static __forceinline__ uint32_t
+	greater_or_equal(uint32_t x, uint32_t c, uint32_t difference)
+	{
+		uint32_t	r;
+
+		asm("lop3.b32 %0, %1, %2, %3, 0xb2;" : "=r"(r) : "r"(x), "r"(c), "r"(difference));
+		return r;
+	}
+
 	/* H bits of the fields in range. */
 	__device__ static __forceinline__ uint32_t
 	test(uint32_t x, const Bounds &b)
 	{
 		uint32_t	a = x | H;
-		uint32_t	t1 = a - b.above;
-		uint32_t	t2 = b.below - a;
-		uint32_t	ge = (x & ~b.lo) | (~(x ^ b.lo) & t1);
-		uint32_t	le = (b.hi & ~x) | (~(x ^ b.hi) & t2);
 
-		return ge & le & H;
+		return greater_or_equal(x, b.lo, a - b.above) & greater_or_equal(b.hi, x, b.below - a) & H;
 	}
 
 	/* The mask in permuted order: bit b is position(b).  lo <= hi. */

@@ -8,24 +8,41 @@
 #ifndef GPUCOL_CUDA_LAUNCH_CUH
 #define GPUCOL_CUDA_LAUNCH_CUH
 
+#include <cstdint>
+
 #include <cuda_runtime.h>
 
 /*
  * Blocks of `kernel` that the current device holds at once, with that many
- * threads and bytes of dynamic shared memory a block; at least 1.
+ * threads and bytes of dynamic shared memory a block; at least 1.  Each thread
+ * remembers its last answers: asking takes as long as a small kernel.
  */
 template <class Kernel>
 inline int
 gpucol_launch_blocks(Kernel kernel, int threads, size_t shared)
 {
+	struct Answer
+	{
+		const void *kernel;
+		size_t		shared;
+		int			threads;
+		int			device;
+		int			blocks;
+	};
+	constexpr size_t KEPT = 64;
+	static thread_local Answer answers[KEPT];
 	int			device = 0,
 				processors = 0,
 				blocks = 0;
+	Answer	   &a = answers[((uintptr_t) kernel / 16 + shared / 4) % KEPT];
 
 	cudaGetDevice(&device);
+	if (a.blocks > 0 && a.kernel == (const void *) kernel && a.shared == shared && a.threads == threads && a.device == device)
+		return a.blocks;
 	cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
 	cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared);
-	return blocks * processors > 0 ? blocks * processors : 1;
+	a = {(const void *) kernel, shared, threads, device, blocks * processors > 0 ? blocks * processors : 1};
+	return a.blocks;
 }
 
 /* Threads a block of element-wise kernels. */

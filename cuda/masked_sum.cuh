@@ -8,9 +8,10 @@
  * of them, bits of the mask are spread to the bytes they select by a
  * multiplication, and bytes are added by the dot-product instruction.  Other
  * widths go by windows of whole fields (bitunpack.cuh: Swar): the bits are spread
- * to the fields, and fields are added in fields twice as wide.  Two columns of one
- * such width need no mask in the order of rows: what a window's fields are
- * compared to selects the same fields of the other's window.
+ * to the fields, and fields are added in fields twice as wide.  Two columns of such
+ * widths need no mask in the order of rows (Paired): what a window's fields are
+ * compared to selects the same rows' fields of the other's window, the fields of the
+ * narrower column having been moved as far apart as those of the other.
  *
  *-------------------------------------------------------------------------
  */
@@ -276,44 +277,196 @@ masked_sum(const uint32_t (&w)[K], uint32_t mask)
 	}
 }
 
-/*
- * Sum of the codes of b at the positions whose code of `a` is within the bounds;
- * their number is added to `rows`.
- */
-template <int K>
-__device__ __forceinline__ uint32_t
-paired_sum(const uint32_t (&a)[K], const uint32_t (&b)[K], const typename Swar<K>::Bounds &bounds, uint32_t &rows)
+/* Ones at bit `at` of each of n fields that are S bits apart. */
+__host__ __device__ constexpr uint32_t
+bit_of_fields(int n, int S, int at)
 {
-	constexpr int n = Swar<K>::N,
-				windows = (31 + n) / n;
-	uint32_t	x[windows],
-				passed = 0;		/* of the windows whose fields do not meet */
+	uint32_t	r = 0;
 
-	if constexpr (K == 1)
-	{
-		passed = Swar<K>::test(a[0], bounds);
-		rows += __popc(passed);
-		return __popc(passed & b[0]);
-	}
-	else
-	{
-#pragma unroll
-		for (int j = 0; j < windows; j++)
-		{
-			constexpr int rest = 32 % n;
-			constexpr uint32_t last = rest ? (1u << (rest * K & 31)) - 1 : 0xffffffffu;
-			uint32_t	top = Swar<K>::test(Swar<K>::window(a, j * n), bounds) & (j == windows - 1 ? last : 0xffffffffu);
-			uint32_t	bottom = top >> (K - 1);
-
-			x[j] = Swar<K>::window(b, j * n) & bottom * ((1u << K) - 1);
-			if (j < Swar<K>::FULL)
-				passed = 2 * passed + bottom;
-			else
-				rows += __popc(bottom);
-		}
-		rows += __popc(passed);
-		return field_sum<K>(x);
-	}
+	for (int f = 0; f < n; f++)
+		r |= 1u << (f * S + at);
+	return r;
 }
+
+/*
+ * Of n fields of K bits on their way to be S apart, those whose number has the
+ * bit: where they are once the higher bits have moved theirs.
+ */
+__host__ __device__ constexpr uint32_t
+moving_fields(int K, int S, int n, int bit)
+{
+	uint32_t	r = 0;
+
+	for (int f = 0; f < n; f++)
+		if (f >> bit & 1)
+			r |= ((1u << K) - 1) << (f * K + (f >> (bit + 1) << (bit + 1)) * (S - K));
+	return r;
+}
+
+/* n adjacent fields of K bits moved to be S apart: a step for each bit of their numbers. */
+template <int K, int S, int n, int BIT = 3>
+__device__ __forceinline__ uint32_t
+spread_fields(uint32_t x)
+{
+	constexpr uint32_t moving = moving_fields(K, S, n, BIT);
+
+	if constexpr (moving != 0)
+		x += (x & moving) * ((1u << ((S - K) << BIT)) - 1);
+	if constexpr (BIT > 0)
+		return spread_fields<K, S, n, BIT - 1>(x);
+	else
+		return x;
+}
+
+/*
+ * The sum of a column's codes under a range on another's, widths A of the one that
+ * is tested and B, both within words: windows of as many fields as 32 bits hold of
+ * the wider column, in which the narrower one's fields are spread as far apart.
+ */
+template <int A, int B>
+struct Paired
+{
+	static constexpr int S = A > B ? A : B;
+	static constexpr int N = 32 / S;	/* fields of a window */
+	static constexpr int WINDOWS = (31 + N) / N;
+
+	/* windows that can be added before a field of S bits overflows */
+	static constexpr int MOST = ((1 << S) - 1) / ((1 << B) - 1);
+	static constexpr int SUMS = (WINDOWS + MOST - 1) / MOST;
+
+	/*
+	 * The range, as its test needs it.  A bit: whether 1 and 0 pass.  Fields with room
+	 * above them: what added to a field carries there if it is lo or more, and from
+	 * what it can be taken without a borrow if it is hi or less.
+	 */
+	struct Bounds
+	{
+		uint32_t	above,
+					below;
+		typename Swar<S>::Bounds full;
+
+		__device__ __forceinline__
+		Bounds(uint32_t lo, uint32_t hi) : full(lo, hi)
+		{
+			constexpr uint32_t ones = bit_of_fields(N, S, 0);
+
+			if constexpr (A == 1)
+			{
+				above = hi ? 0xffffffffu : 0;
+				below = lo ? 0 : 0xffffffffu;
+			}
+			else
+			{
+				above = ((1u << A) - lo) * ones;
+				below = ((1u << A) + hi) * ones;
+			}
+		}
+	};
+
+	/* Codes of window J of a column, S apart; 0 where it has no more. */
+	template <int K, int J>
+	__device__ static __forceinline__ uint32_t
+	window(const uint32_t (&w)[K])
+	{
+		constexpr int n = J < WINDOWS - 1 ? N : 32 - J * N;
+		uint32_t	x = Swar<K>::window(w, J * N);
+
+		if constexpr (K == S)
+			return x;
+		else
+		{
+			if constexpr (J < WINDOWS - 1)
+				x &= (1u << (n * K)) - 1;
+			return spread_fields<K, S, n>(x);
+		}
+	}
+
+	/* The lowest bits of window J's fields whose code of the first column passes. */
+	template <int J>
+	__device__ static __forceinline__ uint32_t
+	passed(const uint32_t (&a)[A], const Bounds &bounds)
+	{
+		constexpr int n = J < WINDOWS - 1 ? N : 32 - J * N;
+		uint32_t	x = window<A, J>(a);
+
+		if constexpr (A == 1)
+			return x;
+		else if constexpr (A < S)
+			return ((x + bounds.above) & (bounds.below - x) & bit_of_fields(n, S, A)) >> A;
+		else
+			return (Swar<S>::test(x, bounds.full) & bit_of_fields(n, S, S - 1)) >> (S - 1);
+	}
+
+	/* Single bits of windows, gathered: those of S windows do not meet in a word. */
+	struct Bits
+	{
+		uint32_t	together;
+		uint32_t	count;
+
+		template <int J>
+		__device__ __forceinline__ void
+		add(uint32_t bits)
+		{
+			if constexpr (J > 0 && J % S == 0)
+			{
+				count += __popc(together);
+				together = bits;
+			}
+			else
+				together = 2 * together + bits;
+		}
+
+		__device__ __forceinline__ uint32_t
+		total() const
+		{
+			return count + __popc(together);
+		}
+	};
+
+	template <int J>
+	__device__ static __forceinline__ void
+	add_windows(const uint32_t (&a)[A], const uint32_t (&b)[B], const Bounds &bounds, Bits &rows, Bits &ones, uint32_t (&sums)[SUMS])
+	{
+		uint32_t	pass = passed<J>(a, bounds);
+		uint32_t	x = window<B, J>(b) & pass * ((1u << B) - 1);
+
+		if constexpr (A > 1)
+			rows.template add<J>(pass);
+		if constexpr (B == 1)
+			ones.template add<J>(x);
+		else if constexpr (J % MOST == 0)
+			sums[J / MOST] = x;
+		else
+			sums[J / MOST] += x;
+		if constexpr (J + 1 < WINDOWS)
+			add_windows<J + 1>(a, b, bounds, rows, ones, sums);
+	}
+
+	/* The sum, for one vector's words of a lane; the number of its rows is added to `rows`. */
+	__device__ static __forceinline__ uint32_t
+	sum(const uint32_t (&a)[A], const uint32_t (&b)[B], const Bounds &bounds, uint32_t &rows)
+	{
+		uint32_t	sums[SUMS];
+		Bits		passing = {0, 0},
+					ones = {0, 0};
+		uint32_t	first[A];
+
+#pragma unroll
+		for (int j = 0; j < A; j++)
+			first[j] = a[j];
+		if constexpr (A == 1)
+		{
+			first[0] = (a[0] & bounds.above) | (~a[0] & bounds.below);
+			rows += __popc(first[0]);
+		}
+		add_windows<0>(first, b, bounds, passing, ones, sums);
+		if constexpr (A > 1)
+			rows += passing.total();
+		if constexpr (B == 1)
+			return ones.total();
+		else
+			return field_sum<S>(sums);
+	}
+};
 
 #endif

@@ -233,10 +233,10 @@ gather_masked(const GpucolScanPlan &scan, const GpucolOffsetColumn &column, cons
 	gather_values<EXTREMES>(chunk, column, run, store, lane, g);
 }
 
-/* Sums of one column under a range on another, both of one narrow width. */
+/* Sums of one column under a range on another, both narrow. */
 struct PairedSums
 {
-	__host__ __device__ static constexpr int at_once(int K) { return vectors_in(GPUCOL_PAIRED_WORDS, 2 * K, GPUCOL_RUN_VECTORS); }
+	__host__ __device__ static constexpr int at_once(int words) { return vectors_in(GPUCOL_PAIRED_WORDS, words, GPUCOL_RUN_VECTORS); }
 
 	uint32_t	lo,
 				hi;
@@ -244,46 +244,115 @@ struct PairedSums
 	uint32_t	sum;
 	bool		dense;			/* each group of vectors has some */
 
-	template <int K, int U> __device__ __forceinline__ void
-	pairs(const uint32_t (&a)[U][K], const uint32_t (&b)[U][K])
+	template <int A, int B, int U> __device__ __forceinline__ void
+	pairs(const uint32_t (&a)[U][A], const uint32_t (&b)[U][B])
 	{
-		typename Swar<K>::Bounds bounds(lo, hi);
+		typename Paired<A, B>::Bounds bounds(lo, hi);
 		uint32_t	before = rows;
 
 #pragma unroll
 		for (int u = 0; u < U; u++)
-			sum += paired_sum<K>(a[u], b[u], bounds, rows);
+			sum += Paired<A, B>::sum(a[u], b[u], bounds, rows);
 		dense &= (bool) __any_sync(GPUCOL_ALL_LANES, rows > before);
 	}
 };
 
-/*
- * Advance by a run whose columns are of one narrow width: both are read together,
- * for instructions are what bounds such a scan, and this takes fewest.  Where many
- * vectors have no row that passes that would read in vain: then, and where the run
- * is not of this kind, the result is false.  `dense` as above.
- */
-__device__ __forceinline__ bool
-gather_pairs(const GpucolScanPlan &scan, const GpucolOffsetColumn &column, const Run &run, uint32_t skip, int lane,
-			 bool &dense, Gathered &g)
+/* The segment that a warp is in: what its runs need not look for again. */
+struct SegmentColumns
 {
-	const GpucolDeviceChunk &chunk = scan.chunks[run.segment * scan.ncolumns + column.slot];
-	const GpucolDeviceRange *r;
-	const GpucolDeviceChunk *ranged;
+	uint32_t	segment;
+	uint32_t	first_run;		/* its number */
+	uint32_t	vectors;		/* of the segment; 0: there was none yet */
+	uint32_t	whole;			/* vectors that can be read in pairs: none where a column is wide
+								 * or not plain */
+	bool		zoned;			/* vectors may be decided by their zones */
+	uint8_t		ranged_width;
+	uint8_t		width;
+	const uint32_t *ranged;		/* codes that are tested */
+	const uint32_t *codes;		/* codes that are added up */
+	uint32_t	lo,
+				hi;
+	uint32_t	add;			/* offset of code 0 */
 
-	if (!dense || skip || !plain_range(scan, run, r, ranged) || ranged->width != chunk.width ||
-		chunk.width > GPUCOL_SWAR_WIDTH || chunk.coding == GPUCOL_CODING_DICT || chunk.nulls || chunk.all_null)
-		return false;
+	/* The run of a number. */
+	__device__ __forceinline__ Run
+	run_of(const GpucolScanPlan &scan, const GpucolOffsetColumn &column, uint32_t number)
+	{
+		Run			run;
 
-	PairedSums	f = {(uint32_t) r->lo, (uint32_t) r->hi, 0, 0, true};
-	size_t		from = (size_t) run.first * chunk.width * GPUCOL_ROW_WORDS;
+		if ((number - first_run) * GPUCOL_RUN_VECTORS >= vectors)
+			enter(scan, column, find_run(scan, number).segment);
+		run.segment = segment;
+		run.first = (number - first_run) * GPUCOL_RUN_VECTORS;
+		run.n = min((uint32_t) GPUCOL_RUN_VECTORS, vectors - run.first);
+		return run;
+	}
 
-	for_each_pair<GPUCOL_SWAR_WIDTH>(chunk.width, ranged->codes + from, chunk.codes + from, lane, run.n, f);
+	__device__ __forceinline__ void
+	enter(const GpucolScanPlan &scan, const GpucolOffsetColumn &column, uint32_t s)
+	{
+		const GpucolDeviceChunk &chunk = scan.chunks[s * scan.ncolumns + column.slot];
+		const GpucolDeviceRange *r;
+		const GpucolDeviceChunk *tested;
+
+		segment = s;
+		first_run = __ldg(scan.run_start + s);
+		vectors = __ldg(scan.vector_start + s + 1) - __ldg(scan.vector_start + s);
+		whole = 0;
+		zoned = false;
+		for (uint32_t c = 0; c < scan.nranges; c++)
+			zoned |= scan.ranges[s * scan.nranges + c].use_zones;
+		if (!plain_range(scan, s, r, tested) || tested->width > GPUCOL_SWAR_WIDTH || chunk.width < 1 ||
+			chunk.width > GPUCOL_SWAR_WIDTH || chunk.coding == GPUCOL_CODING_DICT || chunk.nulls || chunk.all_null)
+			return;
+		whole = scan.segments[s].nrows / GPUCOL_VECTOR_VALUES;
+		ranged_width = tested->width;
+		width = chunk.width;
+		ranged = tested->codes;
+		codes = chunk.codes;
+		lo = r->lo;
+		hi = r->hi;
+		add = (uint32_t) (chunk.reference - column.base);
+	}
+};
+
+/*
+ * Advance by a run of vectors that can be read in pairs: both columns at once, for
+ * instructions are what bounds such a scan, and this takes fewest.  Where many
+ * vectors have no row that passes that reads in vain: `dense` as above says so.
+ */
+__device__ __forceinline__ void
+gather_pairs(const SegmentColumns &columns, const Run &run, int lane, bool &dense, Gathered &g)
+{
+	PairedSums	f = {columns.lo, columns.hi, 0, 0, true};
+
+	for_each_pair<GPUCOL_SWAR_WIDTH>(columns.ranged_width, columns.ranged + run.first * columns.ranged_width * GPUCOL_ROW_WORDS,
+									 columns.width, columns.codes + run.first * columns.width * GPUCOL_ROW_WORDS,
+									 lane, run.n, f);
 	dense = f.dense;
 	g.rows += f.rows;
 	g.values += f.rows;
-	g.sum += f.sum + (unsigned long long) (uint32_t) (chunk.reference - column.base) * f.rows;
-	return true;
+	g.sum += f.sum + (unsigned long long) columns.add * f.rows;
+}
+
+/* Add a block's sums to the result: warps meet in shared memory first, for all blocks'
+ * additions to one word of device memory wait for each other. */
+__device__ __forceinline__ void
+add_totals(const Gathered &g, int lane, unsigned long long *result)
+{
+	__shared__ unsigned long long totals[3];
+	const unsigned long long own[3] = {warp_sum(g.rows), warp_sum(g.values), warp_sum(g.sum)};
+
+	if (threadIdx.x < 3)
+		totals[threadIdx.x] = 0;
+	__syncthreads();
+#pragma unroll
+	for (int i = 0; i < 3; i++)
+		if (lane == 0)
+			atomicAdd(totals + i, own[i]);
+	__syncthreads();
+	if (threadIdx.x < 3 && totals[0] > 0)
+		atomicAdd(result + threadIdx.x, totals[threadIdx.x]);
 }
 
 template <bool EXTREMES>
@@ -295,29 +364,27 @@ reduce_kernel(const GpucolScanPlan scan, const GpucolOffsetColumn column,
 	int			lane = threadIdx.x % 32;
 	uint32_t   *own = masks[threadIdx.x / 32] + lane;
 	Gathered	g = {0, 0, 0, 0xffffffffu, 0};
+	SegmentColumns columns = {};
 	bool		dense = true;
 
 	for (uint32_t i = 0, number; (number = run_number(scan, i)) < scan.nruns; i++)
 	{
-		Run			run = find_run(scan, number);
-		uint32_t	skip = skipped_by_zones(scan, run, lane);
+		Run			run = EXTREMES ? find_run(scan, number) : columns.run_of(scan, column, number);
+		uint32_t	skip = EXTREMES || columns.zoned ? skipped_by_zones(scan, run, lane) : 0;
 
-		if (EXTREMES || !gather_pairs(scan, column, run, skip, lane, dense, g))
+		if (!EXTREMES && dense && !skip && run.first + run.n <= columns.whole)
+			gather_pairs(columns, run, lane, dense, g);
+		else
 			gather_masked<EXTREMES>(scan, column, run, skip, lane, own, dense, g);
 		if (is_cancelled(scan, i))
 			break;
 	}
-	g.rows = warp_sum(g.rows);
-	g.values = warp_sum(g.values);
-	g.sum = warp_sum(g.sum);
-	g.least = __reduce_min_sync(GPUCOL_ALL_LANES, g.least);
-	g.greatest = __reduce_max_sync(GPUCOL_ALL_LANES, g.greatest);
-	if (lane == 0 && g.rows > 0)
+	add_totals(g, lane, result);
+	if (EXTREMES)
 	{
-		atomicAdd(result + 0, g.rows);
-		atomicAdd(result + 1, g.values);
-		atomicAdd(result + 2, g.sum);
-		if (EXTREMES)
+		g.least = __reduce_min_sync(GPUCOL_ALL_LANES, g.least);
+		g.greatest = __reduce_max_sync(GPUCOL_ALL_LANES, g.greatest);
+		if (lane == 0 && g.least <= g.greatest)
 		{
 			atomicMin(result + 3, (unsigned long long) g.least);
 			atomicMax(result + 4, (unsigned long long) g.greatest);
