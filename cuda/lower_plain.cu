@@ -151,7 +151,7 @@ Lowering::run_reduce(std::vector<char> *data)
 
 			extremes |= (agg.op == GPUCOL_AGG_MIN || agg.op == GPUCOL_AGG_MAX) && plain_slot(agg.arg) == slots[i];
 		}
-		device_check(gpucol_scan_reduce(scan_, column, extremes, out + 5 * i, stream_), "reduce");
+		device_check(gpucol_scan_reduce(scan_, chunks_, ranges_, column, extremes, out + 5 * i, stream_), "reduce");
 	}
 	finish(e);
 	words = download(out, words.size());

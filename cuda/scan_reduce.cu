@@ -9,6 +9,8 @@
  * words of several vectors under way; what no row of a vector selects is not
  * read.  (Reading both columns of a vector together is slower from 9 bits on: fewer
  * loads are under way, and columns that the filter excludes are read for nothing.)
+ * Runs of two narrow columns are streamed (pair_stream.cuh) by a kernel of its own,
+ * whose shared memory leaves little of the cache that loads of wide codes need.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,19 +18,11 @@
 #include "launch.cuh"
 #include "masked_sum.cuh"
 #include "offsets.cuh"
+#include "pair_stream.cuh"
 #include "vector_loop.cuh"
 
 /* Shared memory of a warp: the masks of a run, [vector][lane]. */
 typedef uint32_t RunMasks[GPUCOL_RUN_VECTORS * 32];
-
-/* Vectors of K words a lane, up to so many, that fit in so many words. */
-__host__ __device__ constexpr int
-vectors_in(int words, int K, int n)
-{
-	while (n > 1 && n * K > words)
-		n /= 2;
-	return n;
-}
 
 __host__ __device__ constexpr int
 reduce_at_once(int K)
@@ -162,16 +156,6 @@ struct SumMasked
 	}
 };
 
-/* What a lane gathers of the column. */
-struct Gathered
-{
-	unsigned long long rows;	/* that pass */
-	unsigned long long values;	/* of them not NULL */
-	unsigned long long sum;		/* of offsets */
-	uint32_t	least,
-				greatest;
-};
-
 /* Advance by the values that a run's masks select. */
 template <bool EXTREMES>
 __device__ __forceinline__ void
@@ -233,108 +217,6 @@ gather_masked(const GpucolScanPlan &scan, const GpucolOffsetColumn &column, cons
 	gather_values<EXTREMES>(chunk, column, run, store, lane, g);
 }
 
-/* Sums of one column under a range on another, both narrow. */
-struct PairedSums
-{
-	__host__ __device__ static constexpr int at_once(int words) { return vectors_in(GPUCOL_PAIRED_WORDS, words, GPUCOL_RUN_VECTORS); }
-
-	uint32_t	lo,
-				hi;
-	uint32_t	rows;			/* that pass, in this lane */
-	uint32_t	sum;
-	bool		dense;			/* each group of vectors has some */
-
-	template <int A, int B, int U> __device__ __forceinline__ void
-	pairs(const uint32_t (&a)[U][A], const uint32_t (&b)[U][B])
-	{
-		typename Paired<A, B>::Bounds bounds(lo, hi);
-		uint32_t	before = rows;
-
-#pragma unroll
-		for (int u = 0; u < U; u++)
-			sum += Paired<A, B>::sum(a[u], b[u], bounds, rows);
-		dense &= (bool) __any_sync(GPUCOL_ALL_LANES, rows > before);
-	}
-};
-
-/* The segment that a warp is in: what its runs need not look for again. */
-struct SegmentColumns
-{
-	uint32_t	segment;
-	uint32_t	first_run;		/* its number */
-	uint32_t	vectors;		/* of the segment; 0: there was none yet */
-	uint32_t	whole;			/* vectors that can be read in pairs: none where a column is wide
-								 * or not plain */
-	bool		zoned;			/* vectors may be decided by their zones */
-	uint8_t		ranged_width;
-	uint8_t		width;
-	const uint32_t *ranged;		/* codes that are tested */
-	const uint32_t *codes;		/* codes that are added up */
-	uint32_t	lo,
-				hi;
-	uint32_t	add;			/* offset of code 0 */
-
-	/* The run of a number. */
-	__device__ __forceinline__ Run
-	run_of(const GpucolScanPlan &scan, const GpucolOffsetColumn &column, uint32_t number)
-	{
-		Run			run;
-
-		if ((number - first_run) * GPUCOL_RUN_VECTORS >= vectors)
-			enter(scan, column, find_run(scan, number).segment);
-		run.segment = segment;
-		run.first = (number - first_run) * GPUCOL_RUN_VECTORS;
-		run.n = min((uint32_t) GPUCOL_RUN_VECTORS, vectors - run.first);
-		return run;
-	}
-
-	__device__ __forceinline__ void
-	enter(const GpucolScanPlan &scan, const GpucolOffsetColumn &column, uint32_t s)
-	{
-		const GpucolDeviceChunk &chunk = scan.chunks[s * scan.ncolumns + column.slot];
-		const GpucolDeviceRange *r;
-		const GpucolDeviceChunk *tested;
-
-		segment = s;
-		first_run = __ldg(scan.run_start + s);
-		vectors = __ldg(scan.vector_start + s + 1) - __ldg(scan.vector_start + s);
-		whole = 0;
-		zoned = false;
-		for (uint32_t c = 0; c < scan.nranges; c++)
-			zoned |= scan.ranges[s * scan.nranges + c].use_zones;
-		if (!plain_range(scan, s, r, tested) || tested->width > GPUCOL_SWAR_WIDTH || chunk.width < 1 ||
-			chunk.width > GPUCOL_SWAR_WIDTH || chunk.coding == GPUCOL_CODING_DICT || chunk.nulls || chunk.all_null)
-			return;
-		whole = scan.segments[s].nrows / GPUCOL_VECTOR_VALUES;
-		ranged_width = tested->width;
-		width = chunk.width;
-		ranged = tested->codes;
-		codes = chunk.codes;
-		lo = r->lo;
-		hi = r->hi;
-		add = (uint32_t) (chunk.reference - column.base);
-	}
-};
-
-/*
- * Advance by a run of vectors that can be read in pairs: both columns at once, for
- * instructions are what bounds such a scan, and this takes fewest.  Where many
- * vectors have no row that passes that reads in vain: `dense` as above says so.
- */
-__device__ __forceinline__ void
-gather_pairs(const SegmentColumns &columns, const Run &run, int lane, bool &dense, Gathered &g)
-{
-	PairedSums	f = {columns.lo, columns.hi, 0, 0, true};
-
-	for_each_pair<GPUCOL_SWAR_WIDTH>(columns.ranged_width, columns.ranged + run.first * columns.ranged_width * GPUCOL_ROW_WORDS,
-									 columns.width, columns.codes + run.first * columns.width * GPUCOL_ROW_WORDS,
-									 lane, run.n, f);
-	dense = f.dense;
-	g.rows += f.rows;
-	g.values += f.rows;
-	g.sum += f.sum + (unsigned long long) columns.add * f.rows;
-}
-
 /* Add a block's sums to the result: warps meet in shared memory first, for all blocks'
  * additions to one word of device memory wait for each other. */
 __device__ __forceinline__ void
@@ -355,27 +237,28 @@ add_totals(const Gathered &g, int lane, unsigned long long *result)
 		atomicAdd(result + threadIdx.x, totals[threadIdx.x]);
 }
 
-template <bool EXTREMES>
-__global__ void __launch_bounds__(GPUCOL_SCAN_THREADS, GPUCOL_REDUCE_BLOCKS)
-reduce_kernel(const GpucolScanPlan scan, const GpucolOffsetColumn column,
-			  unsigned long long *result)
+/* Threads of a block: one is resident that streams, GPUCOL_REDUCE_BLOCKS are else. */
+__host__ __device__ constexpr int
+reduce_threads(bool stream)
 {
-	__shared__ RunMasks masks[GPUCOL_SCAN_THREADS / 32];
+	return stream ? GPUCOL_STREAM_THREADS : GPUCOL_SCAN_THREADS;
+}
+
+template <bool EXTREMES>
+__global__ void __launch_bounds__(reduce_threads(false), GPUCOL_REDUCE_BLOCKS)
+reduce_kernel(const GpucolScanPlan scan, const GpucolOffsetColumn column, unsigned long long *result)
+{
+	__shared__ RunMasks masks[reduce_threads(false) / 32];
 	int			lane = threadIdx.x % 32;
 	uint32_t   *own = masks[threadIdx.x / 32] + lane;
 	Gathered	g = {0, 0, 0, 0xffffffffu, 0};
-	SegmentColumns columns = {};
-	bool		dense = true;
+	bool		dense;
 
 	for (uint32_t i = 0, number; (number = run_number(scan, i)) < scan.nruns; i++)
 	{
-		Run			run = EXTREMES ? find_run(scan, number) : columns.run_of(scan, column, number);
-		uint32_t	skip = EXTREMES || columns.zoned ? skipped_by_zones(scan, run, lane) : 0;
+		Run			run = find_run(scan, number);
 
-		if (!EXTREMES && dense && !skip && run.first + run.n <= columns.whole)
-			gather_pairs(columns, run, lane, dense, g);
-		else
-			gather_masked<EXTREMES>(scan, column, run, skip, lane, own, dense, g);
+		gather_masked<EXTREMES>(scan, column, run, skipped_by_zones(scan, run, lane), lane, own, dense, g);
 		if (is_cancelled(scan, i))
 			break;
 	}
@@ -392,12 +275,77 @@ reduce_kernel(const GpucolScanPlan scan, const GpucolOffsetColumn column,
 	}
 }
 
-cudaError_t
-gpucol_scan_reduce(const GpucolScanPlan &scan, const GpucolOffsetColumn &column,
-				   bool extremes, unsigned long long *result, cudaStream_t stream)
+/* Sums under one range; runs of narrow columns are streamed. */
+__global__ void __launch_bounds__(reduce_threads(true), 1)
+stream_kernel(const GpucolScanPlan scan, const GpucolOffsetColumn column, unsigned long long *result)
 {
-	auto		kernel = extremes ? reduce_kernel<true> : reduce_kernel<false>;
+	extern __shared__ __align__(128) uint32_t slots[];
+	__shared__ RunMasks masks[GPUCOL_STREAM_WARPS];
+	__shared__ PairPlaces all_places[GPUCOL_STREAM_WARPS];
+	int			lane = threadIdx.x % 32;
+	int			warp = threadIdx.x / 32;
+	uint32_t   *own = masks[warp] + lane;
+	uint32_t   *own_slots = slots + warp * GPUCOL_STREAM_SLOTS * GPUCOL_STREAM_WORDS * GPUCOL_ROW_WORDS;
+	PairPlaces &places = all_places[warp];
+	PairRing	ring = {own_slots + lane, (uint32_t) __cvta_generic_to_shared(own_slots),
+		(uint32_t) __cvta_generic_to_shared(places.filled), 0, 0};
+	Gathered	g = {0, 0, 0, 0xffffffffu, 0};
+	uint32_t	nothing = 0;
+	bool		dense = true;	/* every vector, or streamed run, has a row that passes */
 
-	kernel<<<gpucol_launch_blocks(kernel, GPUCOL_SCAN_THREADS, 0), GPUCOL_SCAN_THREADS, 0, stream>>>(scan, column, result);
+	if (lane == 0)
+		places.here.vectors = places.here.first_run = places.ahead.vectors = places.ahead.first_run = 0;
+	ring.start(lane);
+	for (uint32_t i = 0, number; (number = run_number(scan, i)) < scan.nruns;)
+	{
+		Run			run = places.here.run_of(scan, column, number);
+		uint32_t	skip = places.here.zoned ? skipped_by_zones(scan, run, lane) : 0;
+
+		if (dense && !skip && places.here.streams(run))
+		{
+			stream_pairs(scan, column, places, ring, lane, i, dense, g, nothing);
+			if (*scan.cancel)
+				break;
+			continue;
+		}
+		gather_masked<false>(scan, column, run, skip, lane, own, dense, g);
+		if (is_cancelled(scan, i))
+			break;
+		i++;
+	}
+	if (nothing == 0x6e6f7468u && scan.nruns == 0)
+		g.rows++;				/* never */
+	add_totals(g, lane, result);
+}
+
+/* Do both columns of most segments stream? */
+static bool
+streams(const GpucolScanPlan &scan, const std::vector<GpucolDeviceChunk> &chunks, const std::vector<GpucolDeviceRange> &ranges, uint32_t slot)
+{
+	size_t		narrow = 0;
+
+	if (scan.nranges != 1)
+		return false;
+	for (size_t s = 0; s < scan.nsegments; s++)
+		narrow += chunks[s * scan.ncolumns + slot].width <= GPUCOL_SWAR_WIDTH &&
+			chunks[s * scan.ncolumns + ranges[s].slot].width <= GPUCOL_SWAR_WIDTH;
+	return narrow > scan.nsegments / 2;
+}
+
+cudaError_t
+gpucol_scan_reduce(const GpucolScanPlan &scan, const std::vector<GpucolDeviceChunk> &chunks, const std::vector<GpucolDeviceRange> &ranges,
+				   const GpucolOffsetColumn &column, bool extremes, unsigned long long *result, cudaStream_t stream)
+{
+	bool		streamed = !extremes && streams(scan, chunks, ranges, column.slot);
+	auto		kernel = streamed ? stream_kernel : extremes ? reduce_kernel<true> : reduce_kernel<false>;
+	size_t		slots = streamed ? (size_t) GPUCOL_STREAM_WARPS * GPUCOL_STREAM_SLOTS * GPUCOL_STREAM_WORDS * GPUCOL_ROW_BYTES : 0;
+	int			threads = reduce_threads(streamed);
+	cudaError_t err = cudaSuccess;
+
+	if (streamed)
+		err = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int) slots);
+	if (err != cudaSuccess)
+		return err;
+	kernel<<<gpucol_launch_blocks(kernel, threads, slots), threads, slots, stream>>>(scan, column, result);
 	return cudaGetLastError();
 }
