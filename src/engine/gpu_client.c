@@ -1030,24 +1030,21 @@ send_needed(GpucolRun *run, bool prefetch, size_t *size, const char **why)
 		GPUCOL_OK : lost(why);
 }
 
-/* Announce, send, and receive the result's head into run->result. */
+/* Announce the run on a connection of its own; as announce(). */
 static GpucolStatus
-exchange(GpucolRun *run, uint32_t flags, const char **why)
+acquire_and_announce(GpucolRun *run, uint32_t flags, bool *answered, size_t *size,
+					 const char **why)
 {
-	bool		prefetch = (flags & GPUCOL_WIRE_RUN_PREFETCH) != 0;
-	bool		answered;
-	GpucolStatus status = GPUCOL_OK;
-	size_t		size;
-
 	run->wire = gpucol_wire_acquire(run->source, why);
 	if (run->wire == NULL)
 		return refuse(why, GPUCOL_DEVICE_LOST, *why);
-	if (!announce(run, flags, &answered, &size))
-		return lost(why);
-	if (!answered)
-		status = send_needed(run, prefetch, &size, why);
-	if (status != GPUCOL_OK)
-		return status;
+	return announce(run, flags, answered, size) ? GPUCOL_OK : lost(why);
+}
+
+/* Take the result's head out of the message that came. */
+static GpucolStatus
+take_result(GpucolRun *run, size_t size, const char **why)
+{
 	if (size != sizeof(run->result))
 		return lost(why);
 	memcpy(&run->result, run->payload, size);
@@ -1055,6 +1052,21 @@ exchange(GpucolRun *run, uint32_t flags, const char **why)
 	free(run->payload);
 	run->payload = NULL;
 	return GPUCOL_OK;
+}
+
+/* Announce, send, and receive the result's head into run->result. */
+static GpucolStatus
+exchange(GpucolRun *run, uint32_t flags, const char **why)
+{
+	bool		prefetch = (flags & GPUCOL_WIRE_RUN_PREFETCH) != 0;
+	bool		answered;
+	GpucolStatus status;
+	size_t		size;
+
+	status = acquire_and_announce(run, flags, &answered, &size, why);
+	if (status == GPUCOL_OK && !answered)
+		status = send_needed(run, prefetch, &size, why);
+	return status == GPUCOL_OK ? take_result(run, size, why) : status;
 }
 
 /* The result is read: the connection is free, unless the daemon gives it up. */
@@ -1159,13 +1171,12 @@ static GpucolStatus
 ask_missing(GpucolRun *run, GpucolGpuLacking *lacking, const char **why)
 {
 	bool		answered;
+	GpucolStatus status;
 	size_t		size;
 
-	run->wire = gpucol_wire_acquire(run->source, why);
-	if (run->wire == NULL)
-		return refuse(why, GPUCOL_DEVICE_LOST, *why);
-	if (!announce(run, GPUCOL_WIRE_RUN_PREFETCH, &answered, &size))
-		return lost(why);
+	status = acquire_and_announce(run, GPUCOL_WIRE_RUN_PREFETCH, &answered, &size, why);
+	if (status != GPUCOL_OK)
+		return status;
 	if (!answered)
 	{
 		lacking->need = run->payload;
@@ -1175,9 +1186,9 @@ ask_missing(GpucolRun *run, GpucolGpuLacking *lacking, const char **why)
 			!gpucol_wire_receive(run->wire, GPUCOL_WIRE_RESULT, &run->payload, &size))
 			return lost(why);
 	}
-	if (size != sizeof(run->result))
-		return lost(why);
-	memcpy(&run->result, run->payload, size);
+	status = take_result(run, size, why);
+	if (status != GPUCOL_OK)
+		return status;
 	if (!answered)
 		run->result.status = GPUCOL_OK;
 	end_exchange(run);
