@@ -9,6 +9,7 @@
 #ifndef GPUCOL_EXEC_TOPK_STATE_H
 #define GPUCOL_EXEC_TOPK_STATE_H
 
+#include "compat.h"
 #include "exec/topk.h"
 #include "uncertain/rank_collect.h"
 
@@ -69,7 +70,7 @@ extern void gpucol_topk_prepare_sets(GpucolTopk *topk);
 extern void gpucol_topk_make_rankings(GpucolTopkSet *set, GpucolBatchRanking *out);
 
 /* Raise the error of an argument that is NULL. */
-extern void gpucol_topk_report_null(const char *what) pg_attribute_noreturn();
+pg_noreturn extern void gpucol_topk_report_null(const char *what);
 
 /* topk_order.c: have a batch compare labels and x-tuples of the set as PostgreSQL does. */
 extern void gpucol_topk_set_order(GpucolTopkSet *set, GpucolBatchOptions *options);
