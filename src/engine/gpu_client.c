@@ -1196,18 +1196,27 @@ ask_missing(GpucolRun *run, GpucolGpuLacking *lacking, const char **why)
 		refuse(why, (GpucolStatus) run->result.status, run->result.reason);
 }
 
+/* Begin a run that computes nothing, in place of one that an error ended. */
+static GpucolStatus
+begin_loading(GpucolRun **run, const GpucolProgram *program, GpucolSource *source,
+			  const char **why)
+{
+	cuda_finish(*run);
+	*run = create_run(program, source, NULL);
+	if (*run == NULL)
+		return refuse(why, GPUCOL_OUT_OF_MEMORY, "out of memory");
+	return examine(*run, why);
+}
+
 GpucolStatus
 gpucol_gpu_ask(const GpucolProgram *program, GpucolSource *source,
 			   GpucolGpuLacking *lacking, const char **why)
 {
 	static GpucolRun *run = NULL;	/* of a call that an error ended */
-	GpucolStatus status;
+	GpucolStatus status = begin_loading(&run, program, source, why);
 
-	cuda_finish(run);
-	run = create_run(program, source, NULL);
 	if (run == NULL)
-		return refuse(why, GPUCOL_OUT_OF_MEMORY, "out of memory");
-	status = examine(run, why);
+		return status;
 	if (status == GPUCOL_OK && (status = read_segments(run)) != GPUCOL_OK)
 		refuse(why, status, "segments could not be read");
 	if (status == GPUCOL_OK)
@@ -1300,11 +1309,9 @@ gpucol_gpu_prefetch(const GpucolProgram *program, GpucolSource *source,
 	GpucolSegment segment;
 	GpucolStatus status;
 
-	cuda_finish(run);
-	run = create_run(program, source, NULL);
+	status = begin_loading(&run, program, source, why);
 	if (run == NULL)
-		return refuse(why, GPUCOL_OUT_OF_MEMORY, "out of memory");
-	status = examine(run, why);
+		return status;
 	while (status == GPUCOL_OK && !gpucol_gpu_is_full(figures) &&
 		   (status = source->ops->next_segment(source, &segment)) == GPUCOL_OK)
 		status = load_segment(run, &segment, figures, why);

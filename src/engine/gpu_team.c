@@ -214,6 +214,18 @@ do_job(Member *member, GpucolGpuJob *job)
 	return goes_on;
 }
 
+/* Take the first of the jobs to do, of which there is one.  Locked. */
+static GpucolGpuJob *
+take_first(GpucolGpuTeam *team)
+{
+	GpucolGpuJob *job = team->todo;
+
+	team->todo = job->next;
+	if (team->todo == NULL)
+		team->todo_end = &team->todo;
+	return job;
+}
+
 /* Take the next job; NULL: the team ends. */
 static GpucolGpuJob *
 take_job(Member *member)
@@ -224,12 +236,7 @@ take_job(Member *member)
 	while (team->todo == NULL && !team->stop)
 		pthread_cond_wait(&team->wake, &team->lock);
 	if (!team->stop)
-	{
-		member->job = team->todo;
-		team->todo = member->job->next;
-		if (team->todo == NULL)
-			team->todo_end = &team->todo;
-	}
+		member->job = take_first(team);
 	pthread_mutex_unlock(&team->lock);
 	return member->job;
 }
@@ -350,13 +357,11 @@ gpucol_gpu_team_submit(GpucolGpuTeam *team, GpucolGpuJob *job)
 static GpucolGpuJob *
 take_abandoned(GpucolGpuTeam *team)
 {
-	GpucolGpuJob *job = team->todo;
+	GpucolGpuJob *job;
 
-	if (team->alive > 0 || job == NULL)
+	if (team->alive > 0 || team->todo == NULL)
 		return NULL;
-	team->todo = job->next;
-	if (team->todo == NULL)
-		team->todo_end = &team->todo;
+	job = take_first(team);
 	job->status = GPUCOL_DEVICE_LOST;
 	snprintf(job->why, sizeof(job->why), "device daemon was lost");
 	return job;
