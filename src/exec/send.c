@@ -23,7 +23,6 @@
 #include "executor/executor.h"
 #include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
-#include "nodes/extensible.h"
 #include "tcop/pquery.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -34,6 +33,7 @@
 #include "compat.h"
 #include "exec/send.h"
 #include "guc.h"
+#include "planner/planner.h"
 
 /* Bytes that a value of fixed width takes at most, its length and a final zero included. */
 #define FIXED_BYTES		32
@@ -386,7 +386,7 @@ has_our_node(const Plan *plan)
 	while (plan != NULL)
 	{
 		if (IsA(plan, CustomScan))
-			return strncmp(((const CustomScan *) plan)->methods->CustomName, "Gpucol", 6) == 0;
+			return gpucol_planner_is_node(plan);
 		plan = IsA(plan, SubqueryScan) ? ((const SubqueryScan *) plan)->subplan :
 			outerPlan(plan);
 	}

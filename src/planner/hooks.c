@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "access/table.h"
+#include "nodes/extensible.h"
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
 
@@ -40,6 +41,16 @@ gpucol_planner_is_gpucol(Oid relid)
 
 	table_close(rel, NoLock);
 	return result;
+}
+
+/*
+ * Is this plan node one of ours?
+ */
+bool
+gpucol_planner_is_node(const Plan *plan)
+{
+	return IsA(plan, CustomScan) &&
+		strncmp(((const CustomScan *) plan)->methods->CustomName, "Gpucol", 6) == 0;
 }
 
 /*

@@ -24,6 +24,9 @@ extern void gpucol_recursive_init(void);
 /* Is this relation a table made USING gpucol?  Needs a lock on it. */
 extern bool gpucol_planner_is_gpucol(Oid relid);
 
+/* Is it a node of ours? */
+extern bool gpucol_planner_is_node(const Plan *plan);
+
 /*
  * Why this planner run may push nothing down at all (a setting), or NULL.
  */

@@ -15,7 +15,6 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "nodes/extensible.h"
 #include "nodes/plannodes.h"
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
@@ -101,7 +100,7 @@ check_plan(Plan *plan, RequireContext *context)
 			check_plans(((MergeAppend *) plan)->mergeplans, context);
 			break;
 		case T_CustomScan:
-			if (strncmp(((CustomScan *) plan)->methods->CustomName, "Gpucol", 6) != 0)
+			if (!gpucol_planner_is_node(plan))
 				check_plans(((CustomScan *) plan)->custom_plans, context);
 			break;
 		default:
