@@ -291,8 +291,6 @@ Request::recall()
 void
 Request::remember(const std::vector<uint64_t> &generations, const std::vector<std::vector<uint32_t>> &dealt)
 {
-	if (!may_keep() || !missing_.empty() || prefetch())
-		return;
 	std::vector<std::vector<Resident *>> on(devices.size());
 
 	for (Resident *piece : resident_)
@@ -377,9 +375,9 @@ Request::deal(const LaneFinder &lanes)
 			share->lane->start();
 	if (!recalled)
 		list_missing();
-	if (!recalled && any_device && parts_.size() == shares_.size())
-		remember(generations, dealt);
 	found_ = any_device && parts_.size() == shares_.size() && may_keep() && missing_.empty() && !prefetch();
+	if (found_ && !recalled)
+		remember(generations, dealt);
 }
 
 static std::string
