@@ -52,6 +52,8 @@ typedef struct OutputColumn
 	FmgrInfo	input;			/* of the target type, where bytes differ */
 	Oid			ioparam;
 	bool		by_text;
+	const char *table;			/* that is made for the relation, or NULL: the caller
+								 * has chosen the target */
 } OutputColumn;
 
 /* ---- running a program ---- */
@@ -225,10 +227,12 @@ base_type(DatalogType type)
 }
 
 static void
-open_column(OutputColumn *column, DatalogType type, Oid target, int32 typmod)
+open_column(OutputColumn *column, DatalogType type, Oid target, int32 typmod,
+			const char *table)
 {
 	Oid			function;
 
+	column->table = table;
 	column->type = type;
 	column->target = target;
 	column->typmod = typmod;
@@ -265,6 +269,19 @@ value_text(const Execution *execution, const OutputColumn *column, int64 value)
 	}
 }
 
+/* The error of an unsigned value from 2^63 on; the tables made here have bigint. */
+pg_noreturn static void
+report_unsigned(const OutputColumn *column, int64 value)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("bigint out of range"),
+			 errdetail("The value is " UINT64_FORMAT ".", (uint64) value),
+			 column->table == NULL ? errhint("Give the column the type numeric.") :
+			 errhint("Create table \"%s\" from gpucol.datalog(program, '%s'), whose column list may give the column the type numeric.",
+					 column->table, column->table)));
+}
+
 static Datum
 make_datum(const Execution *execution, OutputColumn *column, int64 value)
 {
@@ -287,10 +304,7 @@ make_datum(const Execution *execution, OutputColumn *column, int64 value)
 		return Float8GetDatum(real);
 	}
 	if (column->type == DATALOG_UNSIGNED && value < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("bigint out of range"),
-				 errhint("Give the column the type numeric.")));
+		report_unsigned(column, value);
 	if (column->target == INT8OID)
 		return Int64GetDatum(value);
 	if (value < PG_INT32_MIN || value > PG_INT32_MAX)
@@ -395,7 +409,7 @@ gpucol_datalog(PG_FUNCTION_ARGS)
 	for (c = 0; c < relation->arity; c++)
 		open_column(&columns[c], relation->attributes[c].type,
 					TupleDescAttr(info->setDesc, c)->atttypid,
-					TupleDescAttr(info->setDesc, c)->atttypmod);
+					TupleDescAttr(info->setDesc, c)->atttypmod, NULL);
 	start(&execution);
 	send_rows(&execution, relation, columns, store_row, info);
 	gpucol_recursion_finish(execution.recursion);
@@ -504,7 +518,7 @@ fill_table(Execution *execution, DatalogRelation *relation, const char *schema)
 	filling.context = CurrentMemoryContext;
 	for (c = 0; c < relation->arity; c++)
 		open_column(&columns[c], relation->attributes[c].type,
-					base_type(relation->attributes[c].type), -1);
+					base_type(relation->attributes[c].type), -1, relation->name);
 	nrows = send_rows(execution, relation, columns, insert_row, &filling);
 	flush_rows(&filling);
 	for (i = 0; i < filling.nslots; i++)

@@ -94,6 +94,11 @@ SELECT * FROM gpucol.datalog('.decl r(a:number) r(40000).', 'r') AS t(a smallint
 SELECT * FROM gpucol.datalog('.decl r(a:number) r(3000000000).', 'r') AS t(a int);
 SELECT gpucol.datalog_into('.decl r(a:number) r(1).', 'datalog_errors');
 SELECT gpucol.datalog_into('.decl r(a:number) r(1). .output r', 'no_such_schema');
+-- a value from 2^63 on: the hint says how it can be stored
+SELECT * FROM gpucol.datalog('.decl r(a:unsigned) r(18446744073709551615u).', 'r') AS t(a int8);
+SELECT gpucol.datalog_into('.decl r(a:unsigned) r(1u). r(18446744073709551615u). .output r', 'datalog_errors');
+CREATE TABLE r AS SELECT * FROM gpucol.datalog('.decl r(a:unsigned) r(1u). r(18446744073709551615u). .output r', 'r') AS t(a numeric);
+SELECT * FROM r ORDER BY a;
 -- while running
 SELECT * FROM gpucol.datalog('.decl r(a:number) r(9223372036854775807). r(x + 1) :- r(x).', 'r') AS t(a int8);
 SELECT * FROM gpucol.datalog('.decl r(a:number) r(1). r(1 / (x - 1)) :- r(x).', 'r') AS t(a int8);
