@@ -4,8 +4,8 @@
  *	  A recursion plan (kernel/recursion.h) run on the device: what the parts of
  *	  the engine share.
  *
- * recursive.cu implements the engine table and drives strata and rounds;
- * relations.cu keeps relations as HISAs; rules.cu runs one rule, with
+ * recursive.cu implements the engine table; fixpoint.cu takes rows in and gives them
+ * out, between which fixpoint_rounds.cuh drives strata and rounds; relations.cu keeps relations as HISAs; rules.cu runs one rule, with
  * rule_columns.cu for what happens to columns of codes; shapes.cu recognises
  * recursions that closure.cu and sandwich.cu evaluate without a HISA.
  *
@@ -51,6 +51,9 @@ struct GpucolDeviceRun
 	/* ... and about memory. */
 	void note_memory();
 };
+
+/* Does a rule make values that are not among the inputs' and constants'? */
+extern bool gpucol_rec_computes(const GpucolRecPlan *plan);
 
 /* Can the device run this plan at all? */
 extern bool gpucol_rules_supported(const GpucolRecPlan *plan);
