@@ -159,7 +159,7 @@ gpucol_explain_stats(GpucolExec *exec, ExplainState *es)
 		ExplainPropertyText("Device Note", stats->note, es);
 	if (stats->threads > 0)
 		ExplainPropertyInteger("Threads", NULL, stats->threads, es);
-	if (exec->declined && (es->verbose || gpucol_engine_choice == GPUCOL_ENGINE_CUDA))
+	if (exec->declined)
 		ExplainPropertyText("Device Declined", exec->declined, es);
 	if (exec->fallback)
 		ExplainPropertyText("Fallback", exec->fallback, es);

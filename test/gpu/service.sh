@@ -93,6 +93,104 @@ part_clients()
 	note "device memory held / limit, MB" "$(psql -XAtqc "select string_agg(held / 1000000 || ' / ' || memory_limit / 1000000, ', ') from gpucol.devices")"
 }
 
+# A table of twelve columns of 31 bits, 12 MB each, for little device memory.
+memory_table()
+{
+	psql -Xq -c "create table m (id int$(printf ', c%s int' $(seq 12))) using gpucol" \
+		-c "set gpucol.segment_rows = 262144" \
+		-c "insert into m select i$(printf ', i::bigint * (2654435761 + 2 * %s) %% 2147483647' $(seq 12)) from generate_series(1, 3000000) i" \
+		-c "analyze m" > "$OUT/memory-load.log" 2>&1
+}
+
+# Columns of m that are resident as a whole.
+resident()
+{
+	psql -XAtqc "select string_agg(c, ' ' order by c) from (select column_name c from gpucol.cache where relation = 'm'::regclass
+		group by 1 having count(*) = (select count(*) from gpucol.segments('m'))) s"
+}
+
+# Sum column $1 of m on the device.
+sum_column() { psql -XAtq -c "set gpucol.engine = cuda" -c "set client_min_messages = debug1" -c "select sum(c$1) from m" 2>&1; }
+
+# Which columns leave where five and a half fit?  The first was used again, the second and a part of the third go.
+lru_of_columns()
+{
+	local i
+
+	restart "--test" "gpucol.gpu_memory_limit = 64"
+	for i in 1 2 3 4 5 1 6 7; do sum_column $i > /dev/null; done
+	note "least recently used leaves first" "$(verdict test "$(resident)" = "c1 c4 c5 c6 c7") ($(resident))"
+}
+
+# $1 clients each sum all columns, from different ones on, while memory is looked at.
+clients_in_little_memory()
+{
+	local n=$1 i j most=0 held limit wrong declined
+
+	rm -f "$OUT"/memory-[0-9]*
+	for i in $(seq 12); do psql -XAtq -c "set gpucol.engine = cpu" -c "select sum(c$i) from m"; done > "$OUT/memory-want"
+	limit=$(psql -XAtqc "select sum(memory_limit) from gpucol.devices")
+	for i in $(seq "$n"); do
+		{ echo "set gpucol.engine = cuda; set client_min_messages = debug1;"
+		  for j in $(seq $i $((i + 35))); do echo "select $((j % 12 + 1)), sum(c$((j % 12 + 1))) from m;"; done
+		} | psql -XAtq -F' ' > "$OUT/memory-$i" 2>&1 &
+	done
+	while [ -n "$(jobs -pr)" ]; do
+		held=$(psql -XAtqc "select sum(held) from gpucol.devices")
+		[ "${held:-0}" -le "$most" ] || most=$held
+	done
+	wait
+	wrong=$(cat "$OUT"/memory-[0-9]* | grep -v DEBUG | sort -u | sort -n | cut -d' ' -f2 | diff - "$OUT/memory-want" | grep -c '^[<>]')
+	declined=$(cat "$OUT"/memory-[0-9]* | grep -c 'left a query to the CPU')
+	cat "$OUT"/memory-[0-9]* | grep 'left a query to the CPU' | sort | uniq -c > "$OUT/memory-declined.txt"
+	note "$n clients, more than memory holds" "$((n * 36)) queries, $wrong failed, $declined left to the CPU, $(verdict test "$(cat "$OUT"/memory-[0-9]* | grep -cv DEBUG)" = $((n * 36)))"
+	note "  most held / limit, MB" "$((most / 1000000)) / $((limit / 1000000)) $(verdict test "$most" -le "$limit")"
+}
+
+# What is pinned or held beside the cache when nobody asks anything: nothing.
+nothing_held()
+{
+	sleep 1
+	psql -XAtqc "select coalesce(sum(pins), 0) = 0 from gpucol.cache" -c "select held - cached <= 512 * (select count(*) from gpucol.cache) from gpucol.devices" \
+		-c "select count(*) = 0 from gpucol.activity" | sort -u | tr '\n' ' '
+}
+
+# Sessions that end in the middle of what they ask: everything of theirs is free.
+death_of_clients()
+{
+	local i q="select c1, c2, count(*), sum(c3), stddev(c4) from m group by c1, c2"
+
+	restart "--test" "gpucol.gpu_memory_limit = 2048"
+	for i in $(seq 12); do sum_column $i > /dev/null; done
+	for i in $(seq 12); do
+		(sleep 0.$((RANDOM % 4 + 1)); psql -XAtqc "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'victim'" > /dev/null) &
+		for _ in 1 2 3 4; do PGAPPNAME=victim PGOPTIONS="-c gpucol.engine=cuda" psql -XAtqc "select count(*) from ($q) s" > /dev/null 2>&1 & done
+		wait
+	done
+	note "sessions terminated, 48" "nothing pinned, held, at work: $(verdict test "$(nothing_held)" = "t ")"
+	PGAPPNAME=victim PGOPTIONS="-c gpucol.engine=cuda" psql -XAtqc "select count(*) from ($q) s" > /dev/null 2>&1 &
+	sleep 0.3
+	kill -9 "$(psql -XAtq -c checkpoint -c "select pid from pg_stat_activity where application_name = 'victim'")" 2>/dev/null
+	wait
+	for i in $(seq 60); do sleep 1; ! psql -XAtqc "select 1" > /dev/null 2>&1 || break; done
+	sleep 3
+	note "kill -9 of a session: server and daemon again" "$(verdict test "$(sum_column 1 | grep -v DEBUG)" = "$(head -1 "$OUT/memory-want")"), $(pgrep -u pguser -x -c gpucol_gpud) daemon, nothing held: $(verdict test "$(nothing_held)" = "t ")"
+}
+
+# The column cache and its limit, many clients in little memory, and clients that die.
+part_memory()
+{
+	[ -f /opt/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
+	[ -n "$(psql -XAtqc "select to_regclass('m')")" ] || memory_table
+	lru_of_columns
+	clients_in_little_memory 8
+	clients_in_little_memory 24
+	restart "--test --slabs 20000000" "gpucol.gpu_memory_limit = 64"
+	clients_in_little_memory 8
+	death_of_clients
+	restart "--test"
+}
+
 # Every regression test with the device required: the results that are expected of the CPU.
 part_suite()
 {
@@ -115,7 +213,7 @@ part_suite()
 			{ echo "== $t"; diff <(plain "$HERE/tree/expected/$t.out") <(plain /tmp/suite/results/$t.out) | head -60; } >> "$OUT/suite-differences.txt"
 		fi
 	done
-	note "suite, engine = cuda" "$same as expected but for plans;${differ:- none} differ"
+	note "suite, engine = cuda" "$same as expected but for plans;${differ:- none} differ: $(verdict test -z "$differ")"
 	note "suite, plans on the device" "$(cat /tmp/suite/results/*.out | grep -c 'Engine: cuda')"
 }
 

@@ -10,7 +10,8 @@ import struct
 import sys
 
 MAGIC, VERSION = 0x44475047, 10
-HELLO, SLAB, RUN, PUT, CANCEL, STATUS, EVICT, FAULT = range(1, 9)
+(HELLO, SLAB, RUN, PUT, CANCEL, STATUS, EVICT, FAULT,
+ REC_START, REC_LOAD, REC_SUMMARISE, REC_NEXT, REC_END, SOON) = range(1, 15)
 
 
 def connect(path):
@@ -32,11 +33,11 @@ def hello(s):
 
 def garbage(rnd):
     payload = rnd.randbytes(rnd.choice([0, 1, 8, 40, 96, 500, 5000]))
-    shape = rnd.randrange(6)
+    shape = rnd.randrange(8)
     if shape == 0:
         return rnd.randbytes(200)
     if shape == 1:
-        return message(rnd.randrange(1, FAULT), payload, length=rnd.choice([0, 7, 2**31, 2**32 - 1]))
+        return message(rnd.choice([t for t in range(1, SOON + 1) if t != FAULT]), payload, length=rnd.choice([0, 7, 2**31, 2**32 - 1]))
     if shape == 2:
         return message(rnd.choice([0, 99, rnd.randrange(32, 65536)]), payload)
     if shape == 3:
@@ -51,7 +52,14 @@ def garbage(rnd):
                           rnd.randrange(2), rnd.getrandbits(40), rnd.getrandbits(8),
                           rnd.getrandbits(rnd.choice([8, 60])), rnd.getrandbits(rnd.choice([8, 60])))
         return message(PUT, put + payload)
-    return message(rnd.choice([CANCEL, STATUS, EVICT, SLAB]), payload)
+    if shape == 5:
+        return message(rnd.choice([CANCEL, STATUS, EVICT, SLAB, SOON]), payload)
+    if shape == 6:
+        counts = [rnd.randrange(rnd.choice([2, 50, 2**32])) for _ in range(7)]
+        start = struct.pack("<8IQqQ", *counts, rnd.randrange(5), rnd.getrandbits(40), rnd.getrandbits(20), 0)
+        return message(REC_START, start + payload)
+    ask = struct.pack("<4I", rnd.randrange(3), rnd.randrange(rnd.choice([4, 2**32])), rnd.randrange(2), 0)
+    return message(rnd.choice([REC_LOAD, REC_SUMMARISE, REC_NEXT, REC_END]), ask[:rnd.choice([8, 16])] + payload)
 
 
 def main():
