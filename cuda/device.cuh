@@ -26,14 +26,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel/status.h"
-
-/* Why a request ends without an answer. */
-struct Failure
-{
-	GpucolStatus status;
-	std::string reason;
-};
+#include "failure.h"
 
 /* End the process unless a CUDA call succeeded. */
 extern void device_check(cudaError_t error, const char *what);

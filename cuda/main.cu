@@ -25,7 +25,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -36,19 +35,18 @@
 
 #include "cache.cuh"
 #include "jit.cuh"
+#include "listener.h"
 #include "request.cuh"
 #include "serve.cuh"
 #include "slab.cuh"
 #include "stage.cuh"
-#include "watch.cuh"
+#include "watch.h"
 #include "service/protocol.h"
-
-static const char *socket_path = GPUCOL_WIRE_SOCKET;
 
 static void
 on_terminate(int)
 {
-	unlink(socket_path);
+	listener_remove();
 	_exit(0);
 }
 
@@ -111,29 +109,6 @@ open_devices(size_t limit, int copies)
 	}
 }
 
-static int
-open_socket()
-{
-	int			fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	struct sockaddr_un address = {};
-
-	address.sun_family = AF_UNIX;
-	if (strlen(socket_path) >= sizeof(address.sun_path))
-	{
-		fprintf(stderr, "gpucol_gpud: socket path is too long: %s\n", socket_path);
-		exit(GPUCOL_GPUD_EXIT_USAGE);
-	}
-	strcpy(address.sun_path, socket_path);
-	unlink(socket_path);
-	umask(077);
-	if (fd < 0 || bind(fd, (struct sockaddr *) &address, sizeof(address)) != 0 || listen(fd, 256) != 0)
-	{
-		fprintf(stderr, "gpucol_gpud: could not listen on %s: %s\n", socket_path, strerror(errno));
-		exit(GPUCOL_GPUD_EXIT_USAGE);
-	}
-	return fd;
-}
-
 /* As many descriptors as the process may have: a session needs two or three. */
 static void
 raise_descriptors()
@@ -167,6 +142,7 @@ main(int argc, char **argv)
 	size_t		limit = 0;
 	bool		jit_wait = false;
 	int			copies = 1;
+	const char *socket_path = GPUCOL_WIRE_SOCKET;
 	pid_t		parent = getppid();
 	int			listener;
 
@@ -207,7 +183,13 @@ main(int argc, char **argv)
 		perror("gpucol_gpud: watching clients");
 		return GPUCOL_GPUD_EXIT_USAGE;
 	}
-	listener = open_socket();
+	umask(077);
+	listener = listener_open(socket_path);
+	if (listener < 0)
+	{
+		fprintf(stderr, "gpucol_gpud: could not listen on %s: %s\n", socket_path, strerror(errno));
+		return GPUCOL_GPUD_EXIT_USAGE;
+	}
 	jit.configure("gpucol_jit", jit_wait);
 	for (;;)
 	{
@@ -220,7 +202,7 @@ main(int argc, char **argv)
 		else if (errno != EINTR && errno != ECONNABORTED)
 		{
 			perror("gpucol_gpud: accept");
-			return GPUCOL_GPUD_EXIT_FAULT;
+			_exit(GPUCOL_GPUD_EXIT_FAULT);	/* sessions are at work */
 		}
 	}
 }

@@ -5,7 +5,7 @@
  *
  * A session has its own thread, and a lane to each device that it has used.  A request
  * of one part is computed by the session's thread, while a thread for all sessions
- * watches the client's socket (watch.cuh).  While several lanes compute the session's
+ * watches the client's socket (watch.h).  While several lanes compute the session's
  * thread sleeps in poll() on that socket and on an eventfd that the lanes signal.  So a
  * cancel or a client's death is noticed at once.
  *
@@ -31,7 +31,7 @@
 #include "request.cuh"
 #include "serve_recursive.cuh"
 #include "slab.cuh"
-#include "watch.cuh"
+#include "watch.h"
 #include "service/protocol.h"
 
 bool		serve_test_requests = false;

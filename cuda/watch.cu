@@ -4,29 +4,47 @@
  *	  Noticing what clients say while their sessions compute.
  *
  * An event may be read from epoll when the watch that it is for has just ended: so
- * events name a watch by a number that is never used again, not by its address.
+ * events name a watch by a number that is never used again, not by its address, and what
+ * a call needs belongs to the watch and to the thread that calls together.
  *
  *-------------------------------------------------------------------------
  */
-#include "watch.cuh"
+#include "watch.h"
 
 #include <sys/epoll.h>
 
 #include <cerrno>
+#include <condition_variable>
 #include <cstdio>
 #include <map>
 #include <mutex>
 #include <system_error>
 #include <thread>
 
-#include "device.cuh"
+#include "failure.h"
+
+/* What is called when a socket is heard of. */
+struct Watch::Call
+{
+	explicit Call(std::function<void()> function_) : function(std::move(function_)) {}
+
+	void		run();
+
+	std::function<void()> function;
+	std::mutex	mutex;
+	std::condition_variable returned;
+	bool		heard = false;
+	bool		running = false;
+	bool		ended = false;	/* the watch is: it is not called any more */
+};
 
 static int	epoll = -1;
 static uint64_t last_number = 0;
 
-/* Never destroyed: the thread uses them until the process ends. */
+/* Never destroyed: the thread uses them until the process ends.  Nothing but these
+ * is done under the mutex. */
 static std::mutex &mutex = *new std::mutex;
-static std::map<uint64_t, Watch *> &watches = *new std::map<uint64_t, Watch *>;
+static std::map<uint64_t, std::shared_ptr<Watch::Call>> &calls = *new std::map<uint64_t, std::shared_ptr<Watch::Call>>;
 
 bool
 Watch::open()
@@ -45,6 +63,25 @@ Watch::open()
 	return true;
 }
 
+/* Call, unless the watch has ended. */
+void
+Watch::Call::run()
+{
+	{
+		std::lock_guard<std::mutex> lock(mutex);
+
+		if (ended)
+			return;
+		heard = running = true;
+	}
+	function();
+
+	std::lock_guard<std::mutex> lock(mutex);
+
+	running = false;
+	returned.notify_all();
+}
+
 /* The watching thread. */
 void
 Watch::work()
@@ -54,38 +91,66 @@ Watch::work()
 	for (;;)
 	{
 		int			n = epoll_wait(epoll, events, 16, -1);
-		std::lock_guard<std::mutex> lock(mutex);
 
 		if (n < 0 && errno != EINTR)
 			perror("gpucol_gpud: epoll_wait");
 		for (int i = 0; i < n; i++)
 		{
-			auto		at = watches.find(events[i].data.u64);
+			std::shared_ptr<Call> call;
+			{
+				std::lock_guard<std::mutex> lock(mutex);
+				auto		at = calls.find(events[i].data.u64);
 
-			if (at == watches.end())
-				continue;
-			at->second->heard_ = true;
-			at->second->call_();
+				if (at == calls.end())
+					continue;
+				call = at->second;
+			}
+			try
+			{
+				std::thread([call] { call->run(); }).detach();
+			}
+			catch (const std::exception &)
+			{
+				call->run();	/* no thread is to be had: others must wait */
+			}
 		}
 	}
 }
 
-Watch::Watch(int socket, std::function<void()> heard) : socket_(socket), call_(std::move(heard))
+Watch::Watch(int socket, std::function<void()> heard)
+	: socket_(socket), call_(std::make_shared<Call>(std::move(heard)))
 {
 	struct epoll_event event = {EPOLLIN | EPOLLRDHUP | EPOLLONESHOT, {}};
 	std::lock_guard<std::mutex> lock(mutex);
 
 	number_ = ++last_number;
 	event.data.u64 = number_;
-	if (epoll_ctl(epoll, EPOLL_CTL_ADD, socket_, &event) != 0)
-		throw Failure{GPUCOL_OUT_OF_MEMORY, "the daemon can watch no more clients"};
-	watches[number_] = this;
+	calls[number_] = call_;
+	if (epoll_ctl(epoll, EPOLL_CTL_ADD, socket_, &event) == 0)
+		return;
+	calls.erase(number_);
+	throw Failure{GPUCOL_OUT_OF_MEMORY, "the daemon can watch no more clients"};
 }
 
 Watch::~Watch()
 {
-	std::lock_guard<std::mutex> lock(mutex);
+	{
+		std::lock_guard<std::mutex> lock(mutex);
 
-	watches.erase(number_);
-	epoll_ctl(epoll, EPOLL_CTL_DEL, socket_, NULL);
+		calls.erase(number_);
+		epoll_ctl(epoll, EPOLL_CTL_DEL, socket_, NULL);
+	}
+
+	std::unique_lock<std::mutex> lock(call_->mutex);
+
+	call_->ended = true;
+	call_->returned.wait(lock, [this] { return !call_->running; });
+}
+
+bool
+Watch::heard() const
+{
+	std::lock_guard<std::mutex> lock(call_->mutex);
+
+	return call_->heard;
 }

@@ -11,11 +11,17 @@
  * Every fourth source says that it does not change, and is read twice: the second
  * time from what the first has left.
  *
+ * A daemon that does not listen within ten seconds at first, or within three later on,
+ * when it may have been started again, is not waited for any more: the program ends, and
+ * fails.
+ *
  *-------------------------------------------------------------------------
  */
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -180,20 +186,24 @@ const GpucolEngine plans_engine = {
 static int
 plain_connect(const char **why)
 {
+	static bool reached = false;
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int			tries = (reached ? 3 : 10) * 50;
 	int			fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
+	*why = NULL;
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s", socket_path);
-	for (int tries = 0; connect(fd, (struct sockaddr *) &address, sizeof(address)) != 0; tries++)
+	while (connect(fd, (struct sockaddr *) &address, sizeof(address)) != 0)
 	{
-		if (tries == (getenv("PLANS_NO_WAIT") ? 0 : 500))
+		if (tries-- == 0)
 		{
-			*why = "no daemon";
-			close(fd);
-			return -1;
+			printf("plans: FAILED: no daemon listens on %s%s: %s; given up after %d answers of the device\n",
+				   socket_path, reached ? " any more" : "", strerror(errno), answered);
+			exit(1);
 		}
 		usleep(20000);
 	}
+	reached = true;
 	return fd;
 }
 
@@ -221,6 +231,7 @@ main(int argc, char **argv)
 {
 	int			result;
 
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	socket_path = argc > 1 ? argv[1] : "gpucol_gpud.sock";
 	result = unit_main(argc - 1, argv + 1);
 	printf("device answered %d, of them errors of the user %d\n", answered, errors);

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * watch.cuh
+ * watch.h
  *	  Noticing that a client says something, or leaves, while its session's own
  *	  thread computes and cannot look.
  *
@@ -8,14 +8,19 @@
  * request of one part needs no second thread: handing it over, and back, would cost
  * two wake-ups, as long as many a query takes.
  *
+ * What is to be done about it may take long, for it asks CUDA for something: it is done
+ * in a thread that is made for it, and nobody waits for that but its own session.
+ *
+ * Nothing here knows CUDA.
+ *
  *-------------------------------------------------------------------------
  */
-#ifndef GPUCOL_CUDA_WATCH_CUH
-#define GPUCOL_CUDA_WATCH_CUH
+#ifndef GPUCOL_CUDA_WATCH_H
+#define GPUCOL_CUDA_WATCH_H
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 class Watch
 {
@@ -24,8 +29,9 @@ public:
 	static bool open();
 
 	/*
-	 * Have `heard` called by the watching thread, once, when the socket can be read or
-	 * its other end is closed.  Throws Failure where the system can watch no more.
+	 * Have `heard` called by a thread of its own, once, when the socket can be read or
+	 * its other end is closed; it must not throw.  Throws Failure where the system can
+	 * watch no more.
 	 */
 	Watch(int socket, std::function<void()> heard);
 
@@ -33,16 +39,17 @@ public:
 	~Watch();
 	Watch(const Watch &) = delete;
 
-	/* Was it called? */
-	bool		heard() const { return heard_; }
+	/* Has it been called, or is it about to be? */
+	bool		heard() const;
+
+	struct Call;
 
 private:
 	static void work();
 
 	int			socket_;
 	uint64_t	number_;		/* of all that ever were */
-	std::function<void()> call_;
-	std::atomic<bool> heard_{false};
+	std::shared_ptr<Call> call_;
 };
 
 #endif

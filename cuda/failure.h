@@ -1,0 +1,24 @@
+/*-------------------------------------------------------------------------
+ *
+ * failure.h
+ *	  How a request of the daemon ends without an answer.
+ *
+ * Nothing here knows CUDA.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_CUDA_FAILURE_H
+#define GPUCOL_CUDA_FAILURE_H
+
+#include <string>
+
+#include "kernel/status.h"
+
+/* Why a request ends without an answer. */
+struct Failure
+{
+	GpucolStatus status;
+	std::string reason;
+};
+
+#endif

@@ -1,0 +1,216 @@
+/*-------------------------------------------------------------------------
+ *
+ * watch.cc
+ *	  Unit test of noticing what clients say while sessions compute (cuda/watch.h).
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "../../cuda/watch.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <future>
+#include <thread>
+#include <vector>
+
+#include "../../cuda/failure.h"
+
+static int	passed,
+			failed;
+
+#define CHECK(what, condition) \
+	do { if (condition) passed++; else { failed++; printf("%s:%d: failed: %s\n", __FILE__, __LINE__, what); } } while (0)
+
+/* A client's and a session's end. */
+struct Pair
+{
+	int			fds[2];
+
+	Pair()
+	{
+		if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds) != 0)
+			abort();
+	}
+	~Pair()
+	{
+		leave();
+		close(fds[1]);
+	}
+	void		say() { (void) !write(fds[0], "x", 1); }
+	void
+	leave()
+	{
+		if (fds[0] >= 0)
+			close(fds[0]);
+		fds[0] = -1;
+	}
+	int			session() const { return fds[1]; }
+};
+
+/* Does this come true soon? */
+template <class Condition> static bool
+soon(Condition condition)
+{
+	for (int i = 0; i < 2000; i++)
+	{
+		if (condition())
+			return true;
+		std::this_thread::sleep_for(std::chrono::milliseconds(1));
+	}
+	return false;
+}
+
+static void
+test_heard()
+{
+	Pair		talks,
+				leaves,
+				silent;
+	std::atomic<int> talked{0},
+				left{0},
+				never{0};
+	Watch		a(talks.session(), [&] { talked++; });
+	Watch		b(leaves.session(), [&] { left++; });
+	Watch		c(silent.session(), [&] { never++; });
+
+	CHECK("nobody is heard before he speaks", !a.heard() && !b.heard());
+	talks.say();
+	leaves.leave();
+	CHECK("what a client says is heard", soon([&] { return talked == 1 && a.heard(); }));
+	CHECK("that a client leaves is heard", soon([&] { return left == 1 && b.heard(); }));
+	talks.say();
+	usleep(20000);
+	CHECK("once", talked == 1);
+	CHECK("others are not called", never == 0 && !c.heard());
+}
+
+/* A socket is watched again and again, also when something waits there already. */
+static void
+test_again()
+{
+	Pair		pair;
+	std::atomic<int> calls{0};
+
+	pair.say();
+	for (int i = 1; i <= 3; i++)
+	{
+		Watch		watch(pair.session(), [&] { calls++; });
+
+		CHECK("each watch hears", soon([&] { return calls == i; }));
+	}
+}
+
+/* One call that does not return holds nobody up but its own session. */
+static void
+test_stuck()
+{
+	Pair		stuck,
+				other;
+	std::promise<void> free;
+	std::shared_future<void> freed = free.get_future().share();
+	std::atomic<bool> begun{false},
+				returned{false};
+	std::atomic<int> calls{0};
+	std::thread session([&] {
+		Watch		watch(stuck.session(), [&] {
+			begun = true;
+			freed.wait();
+			returned = true;
+		});
+
+		soon([&] { return begun == true; });
+	});
+
+	stuck.say();
+	CHECK("a call begins", soon([&] { return begun == true; }));
+	for (int i = 0; i < 3; i++)
+	{
+		Watch		watch(other.session(), [&] { calls++; });
+
+		other.say();
+		CHECK("others are called meanwhile", soon([&] { return calls == i + 1; }));
+	}
+	CHECK("the call is still stuck", !returned);
+	free.set_value();
+	session.join();
+	CHECK("its watch ended when it had returned", returned);
+}
+
+/* No call comes when its watch has ended: what it would use is gone. */
+static void
+test_ends()
+{
+	std::atomic<int> calls{0};
+	std::vector<std::thread> sessions;
+
+	for (int t = 0; t < 4; t++)
+		sessions.emplace_back([&calls, t] {
+			for (int i = 0; i < 500; i++)
+			{
+				Pair		pair;
+				auto		request = std::make_unique<std::atomic<int>>(0);
+				{
+					Watch		watch(pair.session(), [&] { ++*request; });
+
+					if (i % 2)
+						pair.say();
+					else
+						pair.leave();
+					if (i % 3 == t % 3)
+						std::this_thread::yield();
+					else if (i % 7 == 0)
+						usleep(200);
+				}
+				calls += *request;
+			}
+		});
+	for (std::thread &t : sessions)
+		t.join();
+	CHECK("some were called before their watches ended", calls > 0 && calls <= 2000);
+}
+
+static void
+test_refused()
+{
+	bool		refused = false;
+
+	try
+	{
+		Watch		watch(-1, [] {});
+	}
+	catch (const Failure &f)
+	{
+		refused = f.status == GPUCOL_OUT_OF_MEMORY;
+	}
+	CHECK("a socket that cannot be watched is a failure of the request", refused);
+}
+
+static void
+hangs(int)
+{
+	static const char text[] = "watch: a test hangs\nwatch: 0 passed, 1 failed\n";
+
+	(void) !write(STDOUT_FILENO, text, strlen(text));
+	_exit(1);
+}
+
+int
+main()
+{
+	signal(SIGALRM, hangs);
+	alarm(60);
+	CHECK("the watching thread starts", Watch::open());
+	test_heard();
+	test_again();
+	test_stuck();
+	test_ends();
+	test_refused();
+	printf("watch: %d passed, %d failed\n", passed, failed);
+	return failed > 0;
+}
