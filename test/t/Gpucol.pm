@@ -28,10 +28,10 @@ sub new_server
 	return $node;
 }
 
-# Seed the generator with GPUCOL_SEED or the time, and say so.
+# Seed the generator with GPUCOL_SEED, the argument or the time, and say so.
 sub seed_random
 {
-	my $seed = $ENV{GPUCOL_SEED} || int time;
+	my $seed = $ENV{GPUCOL_SEED} || shift || int time;
 
 	srand($seed);
 	note("GPUCOL_SEED=$seed repeats this run");

@@ -1,5 +1,5 @@
 # Statements.pm: random scripts of SQL over tables of PostgreSQL's many types, for
-# 012_statements.pl.
+# 012_statements.pl, 014_ordered.pl and 015_sessions.pl (Twins.pm runs them).
 #
 # A script runs once in a schema whose tables are heap's and again in one whose
 # tables are gpucol's; every statement stands alone between markers, so that what
@@ -11,14 +11,11 @@ package Statements;
 use strict;
 use warnings;
 use Exporter 'import';
+use Expressions;
+use Gpucol qw(pick between);
+use Ordered;
 
-our @EXPORT = qw(preparations random_script);
-
-sub pick { return $_[ int rand @_ ]; }
-sub between { my ($low, $high) = @_; return $low + int rand($high - $low + 1); }
-sub chance { return rand() < $_[0]; }
-sub shuffled { my %at = map { $_ => rand } @_; return sort { $at{$a} <=> $at{$b} } @_; }
-sub some { my ($count, $of) = @_; return map { $of->() } 1 .. $count; }
+our @EXPORT = qw(preparations random_script ordered_script sessions_script);
 
 # Types, functions and collations that both schemas share.
 sub preparations
@@ -60,233 +57,10 @@ CREATE ROLE reader;
 SQL
 }
 
-# ---- columns: name => [declaration, type class, values as expressions of i] ----
-
-my $salt = 0;
-sub number { my ($n) = @_; return 'public.pseudo(i, ' . ++$salt . ", $n)"; }
-
-my %columns = (
-	i2 => [ 'int2', 'int', sub { pick(number(200) . ' - 100', 'i % 7', '32767', '-32768') } ],
-	i4 => [ 'int', 'int', sub { pick(number(50), number(100000), 'i', '-i', '2147483647 - i % 3', number(10)) } ],
-	i8 => [ 'bigint', 'int', sub { pick(number(1000) . '::int8 * 1000000007', '9223372036854775807 - i % 5', 'i % 4', '-i::int8 * 65537') } ],
-	dom => [ 'public.small', 'int', sub { number(pick(3, 1000)) } ],
-	gen => [ 'int GENERATED ALWAYS AS (i2::int * 2 + 1) STORED', 'int', undef ],
-	n2 => [ 'numeric(10,2)', 'num', sub { pick(number(100000) . ' / 100.0', 'i * 0.25', '99999999.99', number(9) . ' - 4') } ],
-	n5 => [ 'numeric(5,2)', 'num', sub { pick(number(100000) . ' / 100.0 - 500', "'NaN'", number(10)) } ],
-	n30 => [ 'numeric(30,10)', 'num', sub { pick(number(1000000) . ' * 1e12', number(7) . ' / 7.0', '-99999999999999999999.9999999999') } ],
-	n38 => [ 'numeric(38,0)', 'num', sub { pick('1e37::numeric - ' . number(30), number(5), '-1e37') } ],
-	nneg => [ 'numeric(6,-2)', 'num', sub { pick(number(100000) . ' * 100', '-700', number(9) . ' * 1000') } ],
-	nfrac => [ 'numeric(3,5)', 'num', sub { pick(number(900) . ' / 100000.0', '0.00012') } ],
-	nfree => [ 'numeric', 'free', sub { pick(number(11), "'NaN'", "'Infinity'", '1e40 + ' . number(3), number(100) . ' + 0.5', number(1000) . ' / 8.0') } ],
-	f4 => [ 'real', 'float', sub { pick(number(5) . ' / 4.0', "CASE WHEN i % 3 = 0 THEN 'NaN'::real ELSE 0.25 END", number(100)) } ],
-	f8 => [ 'float8', 'float', sub { pick(number(1000) . ' / 8.0', "'-Infinity'", "CASE i % 4 WHEN 0 THEN 'NaN'::float8 WHEN 1 THEN 'Infinity' ELSE 1 END", number(6) . ' * 1e300') } ],
-	b => [ 'bool', 'bool', sub { pick(number(2) . ' = 1', 'i % 3 = 0', 'true') } ],
-	s => [ 'text', 'text', sub { pick("'word ' || " . number(12), "chr(97 + " . number(26) . ')', "''", "upper(md5((" . number(40) . ")::text))", "repeat('é', " . number(6) . ')') } ],
-	sc => [ 'text COLLATE "C"', 'text', sub { pick("(ARRAY['Zeta', 'alpha', 'Äsche', 'zoo', ''])[1 + " . number(5) . ']', "'k' || " . number(100)) } ],
-	sg => [ 'text COLLATE public.german', 'text', sub { pick("(ARRAY['Zeta', 'alpha', 'Äsche', 'zoo', 'ß', 'ss'])[1 + " . number(6) . ']', "md5((" . number(400) . ")::text)") } ],
-	sf => [ 'text COLLATE public.folded', 'folded', sub { pick("(ARRAY['zeta', 'alpha', 'beta'])[1 + " . number(3) . ']') } ],
-	v => [ 'varchar(12)', 'text', sub { pick("'v' || " . number(9), "left(md5(i::text), 10)", "'x'") } ],
-	c => [ 'char(5)', 'char', sub { pick("'c' || " . number(5), "''", "'abcde'", "left(md5(i::text), " . number(5) . ')') } ],
-	long => [ 'text', 'text', sub { pick("repeat(md5(i::text), " . number(pick(3, 200)) . ')', "repeat('toast ', 2000) || i % 5", "(SELECT string_agg(md5((i * 100 + g)::text), '') FROM generate_series(1, " . number(120) . ') g)') } ],
-	domt => [ 'public.tag', 'text', sub { "'t' || " . number(6) } ],
-	nm => [ 'name', 'text', sub { "('n' || " . number(20) . ')::name' } ],
-	ch => [ '"char"', 'qchar', sub { 'chr(65 + ' . number(26) . ')::"char"' } ],
-	by => [ 'bytea', 'bytea', sub { pick("decode(left(md5((" . number(50) . ")::text), 4), 'hex')", "'\\x'", "decode(md5(i::text), 'hex')") } ],
-	u => [ 'uuid', 'uuid', sub { "md5((" . number(pick(3, 300, 100000)) . ")::text)::uuid" } ],
-	d => [ 'date', 'date', sub { pick("date '2020-01-01' + " . number(pick(3, 400, 20000)), "'infinity'", "date '4713-01-01 BC'") } ],
-	ts => [ 'timestamp', 'stamp', sub { pick("timestamp '2020-01-01' + " . number(100000) . " * interval '7 minutes'", "'-infinity'", "timestamp '2000-02-29 23:59:59.999999' + " . number(4) . " * interval '1 second'") } ],
-	tz => [ 'timestamptz', 'zoned', sub { pick("timestamptz '2020-03-28 UTC' + " . number(5000) . " * interval '77 minutes'", "'infinity'", "'1900-01-01 00:00:00.5+05:30'") } ],
-	tz0 => [ 'timestamptz(0)', 'zoned', sub { "timestamptz '2021-01-01 UTC' + " . number(90) . " * interval '1 day'" } ],
-	tm => [ 'time', 'time', sub { pick("time '00:00' + " . number(1440) . " * interval '1 minute'", "'24:00:00'") } ],
-	tt => [ 'timetz', 'timetz', sub { "time '01:00' + " . number(20) . " * interval '1 hour'" } ],
-	iv => [ 'interval', 'interval', sub { pick(number(50) . " * interval '1 hour'", number(9) . " * interval '1 day 2 minutes'", "interval '-1 year'") } ],
-	a => [ 'int[]', 'array', sub { pick('ARRAY[' . number(3) . ', ' . number(3) . ']', "'{}'", 'ARRAY[NULL, ' . number(4) . ']', 'array_fill(' . number(3) . ', ARRAY[2, 2])') } ],
-	at => [ 'text[]', 'array', sub { "ARRAY['x', 'y' || " . number(4) . ']' } ],
-	e => [ 'public.mood', 'enum', sub { "(ARRAY['sad', 'ok', 'happy']::public.mood[])[1 + " . number(3) . ']' } ],
-	r4 => [ 'int4range', 'range', sub { pick('int4range(' . number(9) . ', 10 + ' . number(9) . ')', "'empty'") } ],
-	rt => [ 'tstzrange', 'range', sub { "tstzrange(timestamptz '2020-01-01Z', timestamptz '2020-01-02Z' + " . number(9) . " * interval '1 day')" } ],
-	mr => [ 'int4multirange', 'range', sub { 'int4multirange(int4range(1, 5 + ' . number(3) . '), int4range(20, 30))' } ],
-	js => [ 'json', 'json', sub { "json_build_object('k', " . number(5) . ')' } ],
-	j => [ 'jsonb', 'jsonb', sub { pick("jsonb_build_object('k', " . number(4) . ", 'w', 'x' || " . number(3) . ')', "'null'", "'[1, 2]'") } ],
-	ip => [ 'inet', 'inet', sub { pick("inet '10.0.0.0' + " . number(200), "'::1'", "'10.1.0.0/16'") } ],
-	mac => [ 'macaddr', 'mac', sub { "('08:00:2b:01:02:0' || " . number(9) . ')::macaddr' } ],
-	bits => [ 'bit(5)', 'bits', sub { number(32) . '::bit(5)' } ],
-	vb => [ 'varbit', 'bits', sub { '(' . number(32) . '::bit(5))::varbit' } ],
-	m => [ 'money', 'money', sub { number(1000) . '::money' } ],
-	o => [ 'oid', 'oid', sub { pick(number(3000), '4294967295') } ],
-	comp => [ 'public.pair', 'composite', sub { 'ROW(' . number(4) . ", 'b')::public.pair" } ],
-	pt => [ 'point', 'point', sub { 'point(' . number(4) . ', 2)' } ],
-	lsn => [ 'pg_lsn', 'lsn', sub { "'0/0'::pg_lsn + " . number(20) } ],
-	tsv => [ 'tsvector', 'tsv', sub { "to_tsvector('simple', 'w' || " . number(5) . ')' } ],
-	xid => [ 'xid8', 'xid8', sub { '(' . number(30) . ')::text::xid8' } ],
-);
-
-my %literals = (
-	int => sub { pick(0, 1, 2, 3, 7, 10, -1, -5, 100, 1000, 32767, -32768, 2147483647, between(-2000, 2000), 'NULL::int', '3::int8', '4::int2') },
-	num => sub { pick('0', '0.5', '1.00', '-3.25', '10', '99999999.99', '1e10', '700', between(0, 1000) . '.125', "'NaN'::numeric") },
-	free => sub { pick('0', '5', "'NaN'::numeric", '50.5', '1e40', "'Infinity'::numeric") },
-	float => sub { pick("'0.5'::float8", "'NaN'::float8", "'Infinity'::float8", '1.25::real', between(0, 125) . '::float8') },
-	bool => sub { pick('true', 'false', 'NULL::bool') },
-	text => sub { pick("'word 3'", "'b'", "''", "'Äsche'", "'v1'", "'x'", "'alpha'", "'m'", "'t3'", "'n7'") },
-	folded => sub { pick("'ZETA'", "'alpha'", "'Beta'") },
-	char => sub { pick("'c2'", "'c2   '", "''", "'abcde'", "'c3'::char(9)") },
-	qchar => sub { pick("'A'", "'Q'") },
-	bytea => sub { pick("'\\x'::bytea", "decode(left(md5('4'), 4), 'hex')", "'\\x80'::bytea") },
-	uuid => sub { "md5('" . between(0, 4) . "')::uuid" },
-	date => sub { pick("date '2020-06-01'", "date '2020-01-02'", "date 'infinity'", "'2021-01-01'") },
-	stamp => sub { pick("timestamp '2020-06-01 12:00'", "timestamp '2000-02-29 23:59:59.999999'", "timestamp '-infinity'", "date '2020-10-01'") },
-	zoned => sub { pick("timestamptz '2020-03-29 01:30Z'", "timestamptz 'infinity'", "timestamp '2020-06-01'", "date '2021-02-01'") },
-	time => sub { pick("time '12:00'", "time '24:00'") },
-	timetz => sub { pick("timetz '12:00+00'", "timetz '08:00-03'") },
-	interval => sub { pick("interval '24 hours'", "interval '1 day'", "interval '-12 months'", "interval '3 hours'") },
-	array => sub { pick("'{}'", "'{1,2}'", "'{x,y1}'") },
-	enum => sub { pick("'sad'", "'happy'::public.mood") },
-	range => sub { pick("'empty'") },
-	jsonb => sub { pick("'null'::jsonb", "'{\"k\": 1, \"w\": \"x1\"}'", "'[1, 2]'") },
-	inet => sub { pick("inet '10.0.0.9'", "inet '::1'", "'10.1.0.0/16'") },
-	mac => sub { "'08:00:2b:01:02:03'::macaddr" },
-	bits => sub { pick("B'00101'", "B'11111'") },
-	money => sub { pick('500::money', '7::money') },
-	oid => sub { pick(0, 1000, '4294967295::oid') },
-	lsn => sub { "'0/7'::pg_lsn" },
-	xid8 => sub { "'7'::xid8" },
-	composite => sub { "ROW(1, 'b')::public.pair" },
-	tsv => sub { "'w1'::tsvector" },
-);
-
-# Functions: result class => templates with argument classes.
-my %functions = (
-	int => [
-		'(%s + %s)|int|int', '(%s - %s)|int|int', '(%s %% nullif(%s, 0))|int|int', '(%s / nullif(%s, 0))|int|int', '(%s * 3)|int', 'abs(%s)|int', 'length(%s)|text',
-		'(%s)::int8|int', 'extract(year FROM %s)::int|stamp', 'extract(month FROM %s)::int|zoned', '(%s - date \'2020-01-01\')|date',
-		'coalesce(array_length(%s, 1), 0)|array', 'octet_length(%s)|bytea', 'ascii(%s)|text', '(%s)::int|bool', 'public.twice((%s %% 1000)::int)|int',
-		'octet_length(%s)|char', 'length(%s)|char', 'width_bucket(%s, 0, 100, 10)|float', 'sign(%s)::int|num', 'lower(%s)::int|lowrange', '(%s ->> \'k\')::int|jsonobj',
-		'(%s).a|composite', 'masklen(%s)|inet', 'strpos(%s, \'a\')|text', '(%s & 7)|int', '(%s # 5)|int', 'mod(%s::int8, 13)|int', 'position(\'a\' IN %s)|text' ],
-	num => [ '(%s + %s)|num|num', '(%s - %s)|num|num', '(%s * %s)|num|num', '(%s / nullif(%s, 0))|num|num', 'round(%s, 1)|num', 'trunc(%s)|num', '(- %s)|num', 'abs(%s)|num', '(%s)::numeric|int',
-		'(%s)::numeric(12,3)|int', 'floor(%s)|num', 'ceil(%s)|num', 'extract(epoch FROM %s)|interval', 'round(%s)|free', '(%s + 1)|free' ],
-	float => [ '(%s + %s)|float|float', '(%s * 0.5)|float', 'abs(%s)|float', '(- %s)|float', '(%s)::float8|int', '(%s)::float8|num', 'floor(%s)|float', 'date_part(\'day\', %s)|stamp' ],
-	text => [ 'upper(%s)|text', 'left(%s, 3)|text', 'substr(%s, 2, 2)|text', '(%s || \'x\')|text', '(%s)::text|int', '(%s)::text|num', 'to_char(%s, \'YYYY-MM\')|date', '(%s ->> \'w\')|jsonb', 'md5(%s)|text',
-		'(%s)::text|enum', '(%s)::text|char', 'concat(%s, %s)|text|char', 'encode(%s, \'hex\')|bytea', 'replace(%s, \'w\', \'W\')|text', 'reverse(%s)|text', 'initcap(%s)|text', '(%s)::text|uuid', 'lpad(%s, 4, \'*\')|text',
-		'split_part(%s, \' \', 2)|text', 'translate(%s, \'abc\', \'xyz\')|text', 'host(%s)|inet', 'format(\'%%s-%%s\', %s, %s)|int|text', 'regexp_replace(%s, \'[0-9]\', \'#\')|text', 'array_to_string(%s, \',\')|array',
-		'(%s)::varchar(3)|text', 'trim(%s)|text', '(%s COLLATE "C")|text' ],
-	char => [ '(%s)::char(3)|text', '(%s)::bpchar|text' ],
-	bytea => [ '(%s || \'\x00\'::bytea)|bytea', 'substr(%s, 1, 1)|bytea', 'sha256(%s)|bytea' ],
-	date => [ '(%s + 3)|date', '(%s)::date|stamp', '(%s)::date|zoned' ],
-	stamp => [ 'date_trunc(\'month\', %s)|stamp', 'date_trunc(\'week\', %s)|stamp', '(%s + interval \'1 month\')|stamp', '(%s AT TIME ZONE \'Europe/Berlin\')|zoned', '(%s)::timestamp|date' ],
-	zoned => [ 'date_trunc(\'day\', %s)|zoned', 'date_trunc(\'day\', %s, \'America/New_York\')|zoned', '(%s)::timestamptz|date', '(%s - interval \'1 month\')|zoned' ],
-	interval => [ '(%s * 2)|interval', '(- %s)|interval' ],
-	jsonb => [ '(%s -> \'k\')|jsonb', '(%s)::jsonb|json' ],
-	bool => [ '(%s > %s)|int|int', '(NOT %s)|bool', '(%s <@ %s)|array|array', 'isempty(%s)|range', 'starts_with(%s, \'w\')|text', '(%s @> 3)|r4', 'isfinite(%s)|date', '(%s @@ \'w1\'::tsquery)|tsv', '(%s << inet \'10.0.0.0/24\')|inet', '(%s ? \'k\')|jsonb' ],
-);
-
 # ---- state of a script ----
 
-my (@tables, %has, $script, $step, $joint, @prepared);
-
-sub class_columns
-{
-	my ($class, $table) = @_;
-
-	return grep { $has{$table}{$_} && $columns{$_}[1] eq $class } sort keys %columns;
-}
-
-# An expression of a class over the columns of a table under an alias.
-sub column
-{
-	my ($class, $table, $alias) = @_;
-	my @names = class_columns($class, $table);
-
-	return literal($class) unless @names;
-	return ($alias ? "$alias." : '') . pick(@names);
-}
-
-sub literal
-{
-	my ($class) = @_;
-	return $literals{$class} ? $literals{$class}->() : 'NULL';
-}
-
-sub expr
-{
-	my ($class, $d, $table, $alias) = @_;
-
-	return column('range', $table, $alias) =~ s/.*\K\b(rt|mr)\b/r4/r if $class eq 'r4' || $class eq 'lowrange';
-	return column('jsonb', $table, $alias) if $class eq 'jsonobj';
-	if ($d > 0 && chance(0.15))
-	{
-		my @args = map { expr($class, $d - 1, $table, $alias) } 1, 2;
-		return pick("coalesce($args[0], $args[1])", "CASE WHEN " . predicate($d - 1, $table, $alias) . " THEN $args[0] ELSE $args[1] END",
-			$class =~ /^(?:json|point|range|array|bits)$/ ? "coalesce($args[0], $args[1])" : pick("greatest($args[0], $args[1])", "nullif($args[0], $args[1])"));
-	}
-	if ($d > 0 && $functions{$class} && chance(0.6))
-	{
-		my ($template, @classes) = split /\|(?=[a-z0-9]+(?:\||$))/, pick(@{ $functions{$class} });
-		return sprintf $template, map { expr($_, $d - 1, $table, $alias) } @classes;
-	}
-	return literal($class) if chance(0.12);
-	return column($class, $table, $alias);
-}
-
-my @comparable = qw(int int int num num free float bool text text text folded char bytea uuid date stamp zoned time timetz interval array enum range jsonb inet mac bits money oid lsn xid8 composite qchar);
-
-sub known { my ($table) = @_; return grep { class_columns($_, $table) } @comparable; }
-
-sub predicate
-{
-	my ($d, $table, $alias) = @_;
-	my $class = pick(known($table));
-	my $a = expr($class, $d, $table, $alias);
-
-	return join pick(' AND ', ' AND ', ' OR '), map { '(' . predicate($d - 1, $table, $alias) . ')' } 1 .. between(2, 3) if $d > 0 && chance(0.4);
-	return 'NOT (' . predicate($d - 1, $table, $alias) . ')' if $d > 0 && chance(0.1);
-	return "$a IS " . pick('NULL', 'NOT NULL') if chance(0.08);
-	return pick("$a LIKE ", "$a NOT LIKE ", "$a ILIKE ", "$a ~ ") . pick("'%a%'", "'w%'", "'v_'", "'^c'", "'%1%'") if $class eq 'text' && chance(0.3);
-	return pick("$a = ANY (ARRAY[", "$a <> ALL (ARRAY[") . join(', ', some(between(1, 4), $literals{$class})) . '])' if $class =~ /^(?:int|date|uuid|float)$/ && chance(0.1);
-	return $a . pick('', ' NOT') . ' IN (' . join(', ', some(between(1, 5), $literals{$class})) . ')' if $class !~ /range|array|composite|folded/ && chance(0.12);
-	my $b = chance(0.75) ? literal($class) : expr($class, $d, $table, $alias);
-	return "$a IS " . pick('', 'NOT ') . "DISTINCT FROM $b" if chance(0.06);
-	return "$a " . pick('@>', '<@', '&&') . ' ' . expr($class, 0, $table, $alias) if $class eq 'array' && chance(0.3);
-	return "$a " . pick('=', '<>') . " $b" if $class eq 'folded';
-	return "$a " . pick('=', '=', '<>', '<', '<=', '>', '>=') . " $b";
-}
-
-sub where { my ($table, $alias) = @_; return chance(0.7) ? 'WHERE ' . predicate(between(0, 2), $table, $alias) : ''; }
-
-# A grouping key; of equal values of these classes any may be shown, so the
-# expression shows them all alike.
-sub key
-{
-	my ($table, $alias) = @_;
-	my $class = pick(known($table));
-	my $e = expr($class, between(0, 1), $table, $alias);
-
-	return "trim_scale($e)" if $class =~ /^(?:num|free)$/;
-	return "($e)::text" if $class =~ /^(?:interval|timetz|float|char|jsonb|bits|folded)$/;
-	return $e;
-}
-
-sub aggregate
-{
-	my ($table, $alias) = @_;
-	my $class = pick(known($table));
-	my $e = expr($class, 1, $table, $alias);
-	my $ints = expr('int', 1, $table, $alias);
-	my $nums = expr(pick('num', 'num', 'free'), 1, $table, $alias);
-	my $floats = expr('float', 0, $table, $alias);
-	my $ordered = $class =~ /^(?:int|text|uuid|date|stamp|zoned|time|oid|enum|inet|money|qchar|lsn|xid8)$/;
-	my $call = pick('count(*)', "count($e)", "sum($ints)", "avg($ints)", "trim_scale(sum($nums))", "round(avg($nums), 6)", "round(variance($ints), 6)", "round(stddev_pop($nums), 6)",
-		$ordered && $class !~ /^(?:uuid|qchar)$/ ? pick('min', 'max') . "($e)" : "count($e)",
-		$class eq 'composite' ? "count(*)" : "count(DISTINCT $e)", pick('bool_and', 'bool_or', 'every') . '(' . predicate(1, $table, $alias) . ')', "bit_and($ints)", "min($floats)", "max($floats)", "count(DISTINCT $floats)",
-		"array_agg(DISTINCT $ints ORDER BY $ints)", "string_agg(DISTINCT ($ints)::text, ',' ORDER BY ($ints)::text)", "percentile_disc(0.5) WITHIN GROUP (ORDER BY $ints)",
-		"mode() WITHIN GROUP (ORDER BY $ints)", "sum(DISTINCT $ints)", "sum($ints)::numeric / nullif(count(*), 0)", "md5(string_agg(id::text, ',' ORDER BY id))", "regr_count($floats, $floats)", "sum(" . expr('interval', 0, $table, $alias) . ')',
-		"sum(" . expr('money', 0, $table, $alias) . ')', "jsonb_agg($ints ORDER BY $ints, id)", "max(" . expr('array', 0, $table, $alias) . ')', "round(sum(($floats)::text::numeric), 3)") =~ s/\bid\b/($alias ? "$alias.id" : 'id')/ger;
-
-	return chance(0.15) && $call !~ /^(?:round|trim|md5|sum\(.*\/)/ ? "$call FILTER (WHERE " . predicate(1, $table, $alias) . ')' : $call;
-}
-
-sub order { my ($table, $alias) = @_; my $a = $alias ? "$alias." : ''; my $all = $alias || $table; return expr(pick(grep { !/^(?:composite)$/ } known($table)), between(0, 1), $table, $alias) . pick('', ' DESC') . pick('', ' NULLS FIRST', ' NULLS LAST') . ", ${a}id, $all\::text COLLATE \"C\""; }
-
-sub columns_of { my ($table, $alias, $n) = @_; return join ', ', map { my $k = $_; expr(pick(sort keys %literals), 1, $table, $alias) . " AS c$k" } 1 .. $n; }
+my (@tables, $script, $step, $next);
+my $elsewhere;		# another session shall run what is emitted
 
 # One query with a result that does not depend on the order of rows.
 sub query
@@ -304,7 +78,7 @@ sub query
 	return "SELECT DISTINCT $names FROM $t $where" if $kind == 7;
 	return "SELECT id, " . columns_of($t, '', between(1, 3)) . " FROM $t $where" if $kind < 11;
 	return pick("SELECT * FROM $t $where", "SELECT $t FROM $t $where", "SELECT tableoid::regclass::text AS k, count(*), count($t) FROM $t $where GROUP BY 1", "SELECT to_jsonb($t) - 'js' AS o FROM $t WHERE id % 20 = 1",
-		"SELECT id FROM $t WHERE $t IS NULL OR id % 50 = 7", "SELECT xmax::text = '0' AS k, count(*) FROM $t GROUP BY 1 HAVING count(*) < 0") if $kind == 11;
+		"SELECT id FROM $t WHERE $t IS NULL OR id % 50 = 7", "SELECT xmax::text = '0' AS k, count(*) FROM $t GROUP BY 1 HAVING count(*) IS NULL") if $kind == 11;
 	if ($kind == 12)
 	{
 		my ($k) = $keys[0];
@@ -335,12 +109,18 @@ sub query
 
 # ---- the script ----
 
-sub emit { my ($sql) = @_; $step++; $script .= "\\echo <<< $step\n$sql;\n\\echo >>>\n"; return; }
+sub emit
+{
+	my ($sql) = @_;
+	my $marked = "\\echo <<< " . ++$step . "\n$sql;\n\\echo >>>\n";
+
+	$script .= $elsewhere ? "SELECT \$elsewhere\$$marked\$elsewhere\$ \\g |psql -X -q -A -t -v VERBOSITY=verbose >>\"\$GPUCOL_ELSEWHERE\" 2>&1\n" : $marked;
+	return;
+}
+
 sub sorted { my ($sql) = @_; return "SELECT q::text FROM ($sql) q ORDER BY q::text COLLATE \"C\""; }
 sub ask { emit(sorted($_[0])); return; }
 sub check { my ($t) = @_; emit("SELECT count(*), sum(hashtextextended(x::text, 0)) FROM $t x"); return; }
-
-my $next;
 
 sub row_values
 {
@@ -354,9 +134,6 @@ sub row_values
 		$given->{$name} // ($every ? 'CASE WHEN ' . number($every) . " = 0 THEN NULL ELSE ($value)::" . type_of($name) . ' END' : "($value)::" . type_of($name))
 	} writable($table);
 }
-
-sub type_of { my ($name) = @_; return $columns{$name}[0] =~ s/ (?:COLLATE|GENERATED).*//r; }
-sub writable { my ($table) = @_; return grep { $columns{$_}[2] } sort keys %{ $has{$table} }; }
 
 sub insert
 {
@@ -398,13 +175,13 @@ sub create_family
 
 sub create_table
 {
-	my ($table) = @_;
+	my ($table, @kinds) = @_;
 	my @names = grep { chance(0.55) || /^(?:i2|i4|s)$/ } sort keys %columns;
 	my $plain = chance(0.7);
 
 	$has{$table} = { map { $_ => 1 } @names };
 	my $body = join(', ', 'id int' . ($plain && chance(0.5) ? ' PRIMARY KEY' : ''), map { "$_ $columns{$_}[0]" } @names);
-	if ($plain) { emit('CREATE ' . pick('', '', '', 'UNLOGGED ', 'TEMP ') . "TABLE $table ($body)"); }
+	if ($plain) { emit('CREATE ' . pick(@kinds) . "TABLE $table ($body)"); }
 	elsif (chance(0.3)) { create_family($table, @names); }
 	else
 	{
@@ -665,21 +442,72 @@ sub dependents
 	return;
 }
 
-# A script over a few random tables.
+# Queries that stay prepared, and functions with cached plans, to be run again while
+# this session and another change what they read.
+sub lasting
+{
+	my ($count) = @_;
+	my @found;
+
+	for my $n (1 .. $count)
+	{
+		my ($query, @parameters) = with_parameters(\&query);
+
+		$query =~ s/(?:[<>=]|LIMIT|OFFSET) \K(\d+)\b/push @parameters, [ 'int', 'int', $1 ]; '$' . @parameters/ge if chance(0.5);
+		if (@parameters && chance(0.3))
+		{
+			emit("CREATE FUNCTION f$n(" . join(', ', map { $_->[1] } @parameters) . ") RETURNS SETOF text LANGUAGE plpgsql AS \$\$ BEGIN RETURN QUERY " . sorted($query) . "; END \$\$");
+			push @found, [ "SELECT f$n", @parameters ];
+			next;
+		}
+		emit("PREPARE l$n" . (@parameters ? ' (' . join(', ', map { $_->[1] } @parameters) . ')' : '') . ' AS ' . sorted($query));
+		push @found, [ "EXECUTE l$n", @parameters ];
+	}
+	return @found;
+}
+
+sub again
+{
+	my ($call, @parameters) = @{ $_[0] };
+	my $values = join ', ', map { other_value($_) . ($call =~ /^SELECT/ ? "::$_->[1]" : '') } @parameters;
+
+	emit($call . (@parameters || $call =~ /^SELECT/ ? " ($values)" : ''));
+	return;
+}
+
+# An empty script, and tables made in one of those ways.
+sub begin_script
+{
+	($script, $step, $next, $elsewhere, @tables) = ('', 0, 1, 0);
+	fresh_numbers(int rand 1000000);
+	%has = ();
+	create_table("t$_", @_) for 1 .. 3;
+	return;
+}
+
+sub end_script
+{
+	$elsewhere = 0;
+	check($_) for @tables;
+	return $script . "\\echo finished\n";
+}
+
+# Merge some table's rows into segments.
+sub settle { emit("SELECT public.settle(relid::regclass::text) FROM pg_partition_tree('" . pick(@tables) . "') WHERE isleaf"); return; }
+
+# Statements of every kind over a few random tables.
 sub random_script
 {
 	my ($steps) = @_;
 
-	($script, $step, $salt, $next, @tables) = ('', 0, int rand 1000000, 1);
-	%has = ();
-	create_table("t$_") for 1 .. 3;
+	begin_script('', '', '', 'UNLOGGED ', 'TEMP ');
 	while ($step < $steps)
 	{
 		my $dice = rand;
 
 		if ($dice < 0.62) { ask(query()); }
 		elsif ($dice < 0.74) { change(); }
-		elsif ($dice < 0.80) { emit("SELECT public.settle(relid::regclass::text) FROM pg_partition_tree('" . pick(@tables) . "') WHERE isleaf"); }
+		elsif ($dice < 0.80) { settle(); }
 		elsif ($dice < 0.87) { alter(); }
 		elsif ($dice < 0.90) { transaction(); }
 		elsif ($dice < 0.92) { cursor(); }
@@ -687,8 +515,57 @@ sub random_script
 		elsif ($dice < 0.996) { disturb(); }
 		else { dependents(); }
 	}
-	check($_) for @tables;
-	return $script . "\\echo finished\n";
+	return end_script();
+}
+
+# Queries with an order, plain, through cursors and explained, and queries with
+# expressions above groups; often they must be pushed down.
+sub ordered_script
+{
+	my ($steps) = @_;
+
+	begin_script('', '', 'TEMP ');
+	while ($step < $steps)
+	{
+		my $dice = rand;
+		my $required = $dice > 0.15 && chance(0.5);
+		my $query = $dice < 0.6 ? ordered_query(pick(@tables)) : grouped_query(pick(@tables));
+
+		if ($dice > 0.97) { change(); settle(); next; }
+		emit('SET gpucol.pushdown = require') if $required;
+		if ($dice > 0.6) { ask($query); }
+		elsif ($dice < 0.15) { emit($_) for scrolling($query); }
+		else { emit($query); }
+		emit("SELECT public.disturb('EXPLAIN (ANALYZE, VERBOSE, FORMAT JSON) " . $query =~ s/'/''/gr . "', 0)") if chance(0.15);
+		emit('RESET gpucol.pushdown') if $required;
+	}
+	return end_script();
+}
+
+# One session with prepared statements and functions that last, over tables that it
+# and another session change.
+sub sessions_script
+{
+	my ($steps) = @_;
+	my @lasting;
+
+	begin_script('', '', 'UNLOGGED ');
+	emit('SET plan_cache_mode = ' . pick(qw(auto force_generic_plan)));
+	@lasting = lasting(12);
+	while ($step < $steps)
+	{
+		my $dice = rand;
+
+		$elsewhere = $dice < 0.3;
+		if ($dice < 0.09 || $dice > 0.91) { change(); }
+		elsif ($dice < 0.16 || $dice > 0.85) { alter(); }
+		elsif ($dice < 0.2) { disturb(); }
+		elsif ($dice < 0.3) { settle(); }
+		elsif ($dice < 0.35) { transaction(); }
+		elsif ($dice < 0.40) { ask(query()); }
+		else { again(pick(@lasting)); }
+	}
+	return end_script();
 }
 
 1;

@@ -1,0 +1,123 @@
+# Twins.pm: runs a random script (Statements.pm) over heap tables and again over
+# gpucol tables, and compares what every statement prints, errors included.
+package Twins;
+
+use strict;
+use warnings;
+use Exporter 'import';
+use Gpucol;
+use Statements;
+use IPC::Run;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our @EXPORT = qw(twin_server compare_twins);
+
+# Ways in which a session over gpucol tables may be set up.
+my @WAYS = (
+	"SET gpucol.pushdown = allow", "SET gpucol.pushdown = forbid",
+	"SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET gpucol.cpu_threads = 1",
+	"SET gpucol.segment_rows = 1024", "SET enable_hashjoin = off; SET enable_nestloop = off", "SET enable_mergejoin = off; SET enable_hashagg = off",
+	"SET enable_indexscan = off; SET enable_indexonlyscan = off", "SET enable_bitmapscan = off; SET enable_seqscan = off", "SET work_mem = '64kB'",
+	"SET enable_partitionwise_aggregate = on; SET enable_partitionwise_join = on", "SET gpucol.cpu_threads = 3",
+	"SELECT set_config(name, 'on', false) FROM pg_settings WHERE name IN ('debug_parallel_query', 'force_parallel_mode')", "SET jit_above_cost = 0; SET jit_inline_above_cost = 0", "SET plan_cache_mode = force_generic_plan");
+
+# A server for scripts; further arguments are lines of postgresql.conf.
+sub twin_server
+{
+	my ($name, @lines) = @_;
+	my $node = new_server($name, 'max_prepared_transactions = 5', 'max_parallel_workers = 4',
+		"datestyle = 'ISO'", 'extra_float_digits = -4', "lc_messages = 'C'", @lines);
+
+	$node->safe_psql('postgres', preparations());
+	return $node;
+}
+
+# What a script prints by statement, run in a schema over tables of an access method.
+# What it gives to another session goes through a psql of its own.
+sub results
+{
+	my ($node, $script, $method, $file, @settings) = @_;
+	my $output = '';
+	my @local = ('search_path = work, public', "default_table_access_method = $method");
+
+	open my $out, '>', $file or die "$file: $!";
+	print $out "\\set VERBOSITY verbose\n\\set ON_ERROR_ROLLBACK on\nSET client_min_messages = warning;\nDROP SCHEMA IF EXISTS work CASCADE;\nDROP OWNED BY reader;\nDEALLOCATE ALL;\n",
+	  "CREATE SCHEMA work;\nGRANT ALL ON SCHEMA work TO reader;\n", map({ "SET $_;\n" } @local), map({ "$_;\n" } @settings), $script;
+	close $out;
+	local %ENV = (%ENV, PGHOST => $node->host, PGPORT => $node->port, PGDATABASE => 'postgres', GPUCOL_ELSEWHERE => "$file.elsewhere",
+		PGOPTIONS => join(' ', map { '-c ' . s/ //gr } @local, 'client_min_messages = warning', 'lock_timeout = 10s'));
+	unlink "$file.elsewhere";
+	IPC::Run::run([ 'psql', '-X', '-q', '-A', '-t', '-f', $file, '-d', $node->connstr('postgres') ], '>', \$output, '2>&1');
+	my $ran = $output =~ /^finished$/m ? 1 : 0;
+	$output .= slurp_file("$file.elsewhere") if -e "$file.elsewhere";
+	append_to_file("$file.out", $output);
+	my @found;
+	$found[$1] = plain($2) while $output =~ /^<<< (\d+)\n(.*?)^>>>$/msg;
+	return ($ran, $output, @found);
+}
+
+# A statement's output without what may differ: places in files, which of several
+# wrong values an error of the data (class 22 and 23) met first, and whether an
+# indeterminate collation was noticed comparing or hashing (42P22).
+sub plain
+{
+	my ($text) = @_;
+
+	$text =~ s/^psql:\S+: //mg;
+	$text =~ s/^(?:LOCATION|CONTEXT|SCHEMA NAME|TABLE NAME|CONSTRAINT NAME):.*\n//mg;
+	$text =~ s/^(ERROR:  (?:2[23]...|42P22)).*/$1/ms;
+	return $text;
+}
+
+sub statement
+{
+	my ($script, $step) = @_;
+
+	return $script =~ /^(?:SELECT \$elsewhere\$)?\\echo <<< $step\n(.*?)\n\\echo >>>/ms ? $1 : '?';
+}
+
+# True where what gpucol printed instead of heap's rows is no mistake: an engine may
+# exclude a row by another condition before it could raise an error, and what must be
+# pushed down may be refused.
+sub allowed
+{
+	my ($statement, $heap, $packed) = @_;
+
+	return $packed =~ /^ERROR:  [^\n]*is not pushed down/ if $heap !~ /^ERROR/ || $packed =~ /^ERROR/;
+	return $heap =~ /^ERROR:  22/ && $statement =~ /^(?:SELECT|EXECUTE)/;
+}
+
+# Compare SCRIPTS scripts that a function makes; GPUCOL_SCRIPTS and GPUCOL_STEPS (of a
+# script) say how many and how long, GPUCOL_KEEP names a folder that keeps the scripts
+# and what they printed.
+sub compare_twins
+{
+	my ($node, $seed, $make, $scripts, $steps) = @_;
+	my $keep = $ENV{GPUCOL_KEEP} || tempdir();
+
+	for my $round (1 .. $ENV{GPUCOL_SCRIPTS} || $scripts)
+	{
+		srand($seed + $round);
+		my $script = $make->($ENV{GPUCOL_STEPS} || $steps);
+		my @settings = map { pick(@WAYS) } 1 .. between(0, 3);
+		my ($heap_ran, $heap_output, @heap) = results($node, $script, 'heap', "$keep/heap$round");
+		my ($ran, $output, @packed) = results($node, $script, 'gpucol', "$keep/gpucol$round", @settings);
+		my $errors = grep { defined && /^ERROR/ } @heap;
+		my $wrong = 0;
+
+		ok($heap_ran && $ran, "script $round ran to its end") || diag(substr($ran ? $heap_output : $output, -1000));
+		for my $step (1 .. $#heap)
+		{
+			my ($one, $two) = map { $_ // 'nothing' } $heap[$step], $packed[$step];
+			my $statement = statement($script, $step);
+
+			next if $one eq $two || allowed($statement, $one, $two) || ++$wrong > 3;
+			diag(join("\n", "script $round (GPUCOL_SEED=$seed), step $step:", substr($statement, 0, 3000), 'heap: ' . substr($one, 0, 700), 'gpucol: ' . substr($two, 0, 700)));
+		}
+		is($wrong, 0, "script $round: $#heap statements, $errors errors, equal with " . (join('; ', @settings) || 'no settings'));
+	}
+	return;
+}
+
+1;
