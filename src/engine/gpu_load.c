@@ -5,20 +5,22 @@
  *
  * The daemon is asked once what it lacks of the whole table, unless it is known to have
  * nothing (asking takes as long as opening all segments).  Then this thread goes
- * through the segments, pins the pages of what is lacking and hands them to a team
- * (gpu_team.h) in jobs of a few MB, while it collects and unpins those that are done.
- * It pins as many pages at a time as the source allows.
+ * through the segments, has the source lend the pages of what is lacking and hands them to
+ * a team (gpu_team.h) in jobs of many MB, of one segment or of several, while it collects
+ * those that are done.
  *
  * The floor is the bus: 53 GB/s from pinned memory, which 8 threads that do nothing
- * but copy and send parts of 4 MB reach nearly (test/gpu/stages.cu).  Of
- * this thread's time a page (8,064 bytes) takes 0.15 to 0.35 us to pin and unpin where
- * it lies in shared buffers (0.4 to 0.6 where its buffer has to be looked up), which
- * bounds one process at 25 to 50 GB/s.  A thread of the team copies 4 to 8 GB/s, less at the
+ * but copy and send parts of 4 MB reach nearly (test/gpu/stages.cu).  Pinning and
+ * unpinning by this thread would take 0.2 to 0.5 us a page (8,064 bytes), 15 to 40 GB/s: so
+ * the team surveys shared buffers first, each thread its part of them, and pages that
+ * were seen there are pinned by the thread that copies them (columnar/survey.c).
+ * A thread of the team copies 4 to 8 GB/s, less at the
  * first look of a session at a page, which the system has to map (2.5 us a page by
  * faults, 0.3 in one call, unless shared buffers lie in huge pages): so this thread
  * looks at none.
- * Pages that are not in shared buffers are read by this thread, which is slower: there
- * parallel workers are better (exec/prefetch.c).
+ * Pages that are not in shared buffers are read and pinned by this thread, as many at a
+ * time as the source allows, which is slower: there parallel workers are better
+ * (exec/prefetch.c).
  *
  * A chunk that has more pages than may be pinned is left to gpucol_gpu_prefetch, which
  * maps a piece of it after the other.
@@ -31,9 +33,20 @@
 #include "engine/gpu_client.h"
 #include "engine/gpu_team.h"
 
-#define JOB_BYTES		((uint64_t) 4 << 20)	/* after which a job takes no more */
-#define JOB_PIECES		16
+#define JOB_BYTES		((uint64_t) 16 << 20)	/* after which a job takes no more */
+#define JOB_PIECES		64
 #define JOBS_AHEAD		2		/* that wait for a thread: more pins make each dearer */
+
+/* A job that more segments may come to. */
+typedef struct Making
+{
+	GpucolGpuJob *job;			/* NULL: there is none */
+	uint64_t	bytes;
+	uint32_t	nsegments;		/* one behind the other */
+	uint32_t	ncolumns;		/* that each has in the job */
+	GpucolWireSegment segments[JOB_PIECES];
+	GpucolWireColumnChunk chunks[JOB_PIECES];	/* by segment and column */
+} Making;
 
 typedef struct Load
 {
@@ -43,24 +56,29 @@ typedef struct Load
 	GpucolGpuTeam *team;
 	uint32_t	page_limit;		/* pinned at a time */
 	uint32_t	npages;			/* pinned now */
+	Making		making;
 	uint32_t	njobs;			/* not collected */
 	uint32_t	most_jobs;
 	GpucolGpuPrefetch *figures; /* shared */
 	const char **why;
 } Load;
 
-/* A job that is made or looked at: what a longjmp must not lose. */
+/* A job that is made, and one that is looked at: what a longjmp must not lose. */
+static GpucolGpuJob *made = NULL;
 static GpucolGpuJob *at_hand = NULL;
 
-/* Pages that a chunk's streams lie in, at most. */
+/* Pages that would be mapped to have a chunk lent. */
 static uint32_t
-chunk_pages(const GpucolChunkDesc *desc, uint32_t present)
+chunk_pages(const Load *load, const GpucolSegment *segment, uint32_t slot)
 {
+	const GpucolChunkDesc *desc = segment->chunks[slot];
+	uint32_t	present = gpucol_gpu_chunk_streams(GPUCOL_BYTES_UNUSED, desc);
 	uint32_t	n = 0;
 
 	for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
 		if (present >> k & 1)
-			n += desc->streams[k].nrows / GPUCOL_PAGE_ROWS + 2;
+			n += load->source->ops->count_pages(load->source, segment, (int) slot, k, 0,
+												desc->streams[k].nrows);
 	return n;
 }
 
@@ -73,29 +91,11 @@ release_job(Load *load, GpucolGpuJob *job)
 			if (job->pieces[i].streams[k].window.npages > 0)
 				load->source->ops->unmap(load->source, &job->pieces[i].streams[k].window);
 	load->npages -= job->npages;
-	gpucol_gpu_team_free_job(job);
 	if (job == at_hand)
 		at_hand = NULL;
-}
-
-/*
- * A page fails its checksum: map the job's pages in the ordinary way, which raises the
- * error that says which.
- */
-static void
-raise_corrupt(Load *load, const GpucolSegment *segment, const GpucolGpuJob *job)
-{
-	for (uint32_t i = 0; i < job->npieces; i++)
-		for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
-		{
-			const GpucolGpuRows *rows = &job->pieces[i].streams[k];
-			GpucolRows	window;
-
-			if (rows->window.npages > 0 &&
-				load->source->ops->map(load->source, segment, (int) job->pieces[i].column, k, 0,
-									   rows->nrows, &window) == GPUCOL_OK)
-				load->source->ops->unmap(load->source, &window);
-		}
+	if (job == made)
+		made = load->making.job = NULL;
+	gpucol_gpu_team_free_job(job);
 }
 
 /* Go to the segment of this number. */
@@ -110,13 +110,43 @@ find_segment(Load *load, uint32_t number, GpucolSegment *segment)
 	return status;
 }
 
+/* Map a piece of a job in the ordinary way. */
+static void
+map_piece(Load *load, const GpucolSegment *segment, const GpucolGpuPiece *piece)
+{
+	for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
+	{
+		const GpucolGpuRows *rows = &piece->streams[k];
+		GpucolRows	window;
+
+		if (rows->window.npages > 0 &&
+			load->source->ops->map(load->source, segment, (int) piece->column, k, 0,
+								   rows->nrows, &window) == GPUCOL_OK)
+			load->source->ops->unmap(load->source, &window);
+	}
+}
+
+/*
+ * A page fails its checksum: map the job's pages in the ordinary way, which raises the
+ * error that says which.
+ */
+static void
+raise_corrupt(Load *load, const GpucolGpuJob *job)
+{
+	GpucolSegment segment;
+
+	for (uint32_t i = 0; i < job->npieces; i++)
+		if (job->pieces[i].kind == GPUCOL_PUT_CHUNK &&
+			find_segment(load, job->segment + job->pieces[i].segment, &segment) == GPUCOL_OK)
+			map_piece(load, &segment, &job->pieces[i]);
+}
+
 /* What became of a job; frees it. */
 static GpucolStatus
 end_job(Load *load, GpucolGpuJob *job)
 {
 	static char reason[sizeof(job->why)];
 	GpucolStatus status = job->status;
-	GpucolSegment segment;
 
 	at_hand = job;
 	load->njobs--;
@@ -126,13 +156,27 @@ end_job(Load *load, GpucolGpuJob *job)
 		memcpy(reason, job->why, sizeof(reason));
 		*load->why = reason;
 	}
-	if (status == GPUCOL_CORRUPT && find_segment(load, job->segment, &segment) == GPUCOL_OK)
+	if (status == GPUCOL_CORRUPT)
 	{
 		*load->why = "a page fails its checksum";
-		raise_corrupt(load, &segment, job);
+		raise_corrupt(load, job);
 	}
 	release_job(load, job);
 	return status;
+}
+
+/* Fetch the pages that threads wait for. */
+static void
+fetch_wanted(Load *load)
+{
+	GpucolRows *window;
+	uint32_t	page;
+
+	while (gpucol_gpu_team_wanted(load->team, &window, &page))
+	{
+		load->source->ops->fetch(load->source, window, page);
+		gpucol_gpu_team_fetched(load->team, window);
+	}
 }
 
 /* Collect what is done, and wait until there is room for a job of so many pages. */
@@ -151,20 +195,22 @@ make_room(Load *load, uint32_t npages)
 			status = end_job(load, job);
 		else if (!full)
 			break;
+		fetch_wanted(load);
 		load->source->ops->check_interrupts(load->source);
 	}
 	return status;
 }
 
-/* Make one piece of a job, and pin its pages. */
+/* Make one more piece of the job that is made, and have its pages lent. */
 static GpucolStatus
-make_piece(Load *load, GpucolGpuJob *job, const GpucolSegment *segment,
-		   const GpucolWireNeed *need, uint32_t slot)
+make_piece(Load *load, const GpucolSegment *segment, const GpucolWireNeed *need, uint32_t slot)
 {
+	GpucolGpuJob *job = load->making.job;
 	GpucolGpuPiece *piece = &job->pieces[job->npieces++];
 	GpucolStatus status = GPUCOL_OK;
 
 	piece->kind = need->kind;
+	piece->segment = load->making.nsegments;
 	piece->slot = need->kind == GPUCOL_PUT_CHUNK ? slot : 0;
 	piece->column = need->slot;
 	if (need->kind == GPUCOL_PUT_DELETED)
@@ -189,52 +235,69 @@ make_piece(Load *load, GpucolGpuJob *job, const GpucolSegment *segment,
 		rows->nrows = stream->nrows;
 		status = load->source->ops->lend(load->source, segment, need->slot, k, 0, stream->nrows,
 										 &rows->window);
-		job->npages += rows->window.npages;
 	}
 	return status;
 }
 
-/*
- * Write the RUN of a job: its columns of the table's segment of this number, which is
- * need[].segment of those noted.
- */
+/* Write the RUN of the job that is made. */
 static GpucolStatus
-make_message(Load *load, GpucolGpuJob *job, uint32_t number, const GpucolWireNeed *need)
+make_message(Load *load)
 {
 	const GpucolProgramColumn *columns = GPUCOL_PROGRAM_ARRAY(load->program, const GpucolProgramColumn, columns);
-	const GpucolGpuNoted *noted = load->lacking.noted;
-	uint32_t	ncolumns = job->npieces - (job->pieces[job->npieces - 1].kind == GPUCOL_PUT_DELETED);
-	uint32_t	program_size = load->program->columns + ncolumns * sizeof(GpucolProgramColumn);
+	const Making *making = &load->making;
+	GpucolGpuJob *job = making->job;
+	uint32_t	program_size = load->program->columns + making->ncolumns * sizeof(GpucolProgramColumn);
 	size_t		at = sizeof(GpucolWireRun) + (program_size + 7) / 8 * 8;
-	uint32_t	s = need[0].segment;
-	GpucolWireSegment segment = noted->segments[s];
+	size_t		segments_size = making->nsegments * sizeof(GpucolWireSegment);
+	size_t		chunks_size = making->nsegments * making->ncolumns * sizeof(GpucolWireColumnChunk);
 	GpucolWireRun *head;
 	GpucolProgram *program;
-	GpucolWireColumnChunk *chunks;
 
-	job->message_size = at + sizeof(segment) + ncolumns * sizeof(GpucolWireColumnChunk);
+	job->message_size = at + segments_size + chunks_size;
 	job->message = head = calloc(1, job->message_size);
 	if (head == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	memcpy(head->storage, load->source->storage, sizeof(head->storage));
 	head->program_size = program_size;
-	head->nsegments = 1;
-	head->ncolumns = ncolumns;
+	head->nsegments = making->nsegments;
+	head->ncolumns = making->ncolumns;
 	head->flags = GPUCOL_WIRE_RUN_PREFETCH;
-	head->turn = number;
+	head->turn = job->segment;
 	program = (GpucolProgram *) (head + 1);
 	memcpy(program, load->program, load->program->columns);
-	program->ncolumns = (uint16_t) ncolumns;
+	program->ncolumns = (uint16_t) making->ncolumns;
 	program->size = program_size;
-	if (ncolumns == job->npieces)	/* another job brings its deleted rows */
-		segment.deleted = segment.ndeleted = 0;
-	memcpy((char *) head + at, &segment, sizeof(segment));
-	chunks = (GpucolWireColumnChunk *) ((char *) head + at + sizeof(segment));
-	for (uint32_t i = 0; i < ncolumns; i++)
-	{
-		((GpucolProgramColumn *) ((char *) program + program->columns))[i] = columns[need[i].slot];
-		chunks[i] = noted->chunks[(size_t) s * load->program->ncolumns + need[i].slot];
-	}
+	for (uint32_t i = 0; i < making->ncolumns; i++)
+		((GpucolProgramColumn *) ((char *) program + program->columns))[i] = columns[job->pieces[i].column];
+	memcpy((char *) head + at, making->segments, segments_size);
+	memcpy((char *) head + at + segments_size, making->chunks, chunks_size);
+	return GPUCOL_OK;
+}
+
+/* Hand over the job that is made, if there is one. */
+static GpucolStatus
+submit(Load *load)
+{
+	GpucolGpuJob *job = load->making.job;
+	GpucolStatus status = job == NULL ? GPUCOL_OK : make_message(load);
+
+	if (job == NULL || status != GPUCOL_OK)
+		return status;
+	made = load->making.job = NULL;
+	gpucol_gpu_team_submit(load->team, job);
+	load->njobs++;
+	return GPUCOL_OK;
+}
+
+/* Begin a job with segment `number`. */
+static GpucolStatus
+begin_job(Load *load, uint32_t number)
+{
+	memset(&load->making, 0, offsetof(Making, segments));
+	made = load->making.job = gpucol_gpu_team_job(JOB_PIECES);
+	if (made == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	made->segment = number;
 	return GPUCOL_OK;
 }
 
@@ -242,14 +305,11 @@ make_message(Load *load, GpucolGpuJob *job, uint32_t number, const GpucolWireNee
 static bool
 is_for_team(const Load *load, const GpucolSegment *segment, const GpucolWireNeed *need)
 {
-	const GpucolChunkDesc *desc;
-
 	if (need->kind == GPUCOL_PUT_DELETED)
 		return segment->deleted != NULL;
 	if (need->kind != GPUCOL_PUT_CHUNK || need->slot >= load->program->ncolumns)
 		return false;
-	desc = segment->chunks[need->slot];
-	return chunk_pages(desc, gpucol_gpu_chunk_streams(GPUCOL_BYTES_UNUSED, desc)) <= load->page_limit;
+	return chunk_pages(load, segment, need->slot) <= load->page_limit;
 }
 
 /* Some chunks are left to gpucol_gpu_prefetch. */
@@ -270,10 +330,86 @@ draw(Load *load)
 static uint64_t
 piece_bytes(const GpucolSegment *segment, const GpucolWireNeed *need)
 {
+	const GpucolChunkDesc *desc = segment->chunks[need->slot];
+	uint32_t	present = gpucol_gpu_chunk_streams(GPUCOL_BYTES_UNUSED, desc);
+	uint64_t	nrows = 0;
+
 	if (need->kind == GPUCOL_PUT_DELETED)
 		return (uint64_t) GPUCOL_VECTORS(segment->nrows) * GPUCOL_ROW_BYTES;
-	return (uint64_t) GPUCOL_PAGE_ROWS * GPUCOL_ROW_BYTES *
-		chunk_pages(segment->chunks[need->slot], gpucol_gpu_chunk_streams(GPUCOL_BYTES_UNUSED, segment->chunks[need->slot]));
+	for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
+		if (present >> k & 1)
+			nrows += desc->streams[k].nrows;
+	return nrows * GPUCOL_ROW_BYTES;
+}
+
+/* The first of n pieces that one segment lacks which one job may have. */
+typedef struct Share
+{
+	uint32_t	count;			/* pieces; 0: not even the first is for the team */
+	uint32_t	ncolumns;		/* of which are chunks */
+	uint32_t	npages;			/* that are mapped for it */
+	uint64_t	bytes;
+} Share;
+
+static Share
+find_share(const Load *load, const GpucolSegment *segment, const GpucolWireNeed *need, size_t n)
+{
+	Share		share = {0};
+
+	while (share.count < n && share.count < JOB_PIECES && is_for_team(load, segment, &need[share.count]) &&
+		   (share.count == 0 || share.bytes + piece_bytes(segment, &need[share.count]) <= JOB_BYTES))
+	{
+		const GpucolWireNeed *piece = &need[share.count++];
+
+		share.bytes += piece_bytes(segment, piece);
+		if (piece->kind != GPUCOL_PUT_CHUNK)
+			continue;
+		share.ncolumns++;
+		share.npages += chunk_pages(load, segment, piece->slot);
+	}
+	return share;
+}
+
+/*
+ * May it come to the job that is made?  Only segments of which everything is lacking are
+ * together, since a RUN has the same columns of all, and only if they follow each other,
+ * since the daemon deals them to devices by number.
+ */
+static bool
+may_join(const Load *load, const Share *share, uint32_t number)
+{
+	const Making *making = &load->making;
+
+	return making->job != NULL && making->ncolumns == load->program->ncolumns &&
+		share->ncolumns == making->ncolumns && number == making->job->segment + making->nsegments &&
+		making->bytes + share->bytes <= JOB_BYTES && making->job->npieces + share->count <= JOB_PIECES &&
+		making->job->npages + share->npages <= load->page_limit / (load->most_jobs + 1);
+}
+
+/* Add a share of a segment to the job that is made. */
+static GpucolStatus
+add_share(Load *load, const Share *share, const GpucolSegment *segment, const GpucolWireNeed *need)
+{
+	const GpucolGpuNoted *noted = load->lacking.noted;
+	Making	   *making = &load->making;
+	GpucolWireSegment *told = &making->segments[making->nsegments];
+	uint32_t	s = need[0].segment;
+	GpucolStatus status = GPUCOL_OK;
+
+	making->ncolumns = share->ncolumns;
+	making->bytes += share->bytes;
+	making->job->npages += share->npages;
+	load->npages += share->npages;
+	for (uint32_t i = 0; i < share->count && status == GPUCOL_OK; i++)
+		status = make_piece(load, segment, &need[i], i);
+	*told = noted->segments[s];
+	if (share->count == share->ncolumns)	/* another job brings its deleted rows, or none */
+		told->deleted = told->ndeleted = 0;
+	for (uint32_t i = 0; i < share->ncolumns; i++)
+		making->chunks[making->nsegments * share->ncolumns + i] =
+			noted->chunks[(size_t) s * load->program->ncolumns + need[i].slot];
+	making->nsegments++;
+	return status;
 }
 
 /*
@@ -284,41 +420,22 @@ static GpucolStatus
 deal(Load *load, const GpucolSegment *segment, uint32_t number,
 	 const GpucolWireNeed *need, size_t n, size_t *taken)
 {
-	uint32_t	count = 0;
-	uint64_t	bytes = 0;
-	GpucolGpuJob *job;
-	GpucolStatus status;
+	Share		share = find_share(load, segment, need, n);
+	GpucolStatus status = GPUCOL_OK;
 
-	while (count < n && count < JOB_PIECES && is_for_team(load, segment, &need[count]) &&
-		   (count == 0 || bytes + piece_bytes(segment, &need[count]) <= JOB_BYTES))
-		bytes += piece_bytes(segment, &need[count++]);
-	*taken = count > 0 ? count : 1;
-	if (count == 0)
+	*taken = share.count > 0 ? share.count : 1;
+	if (share.count == 0)
 	{
 		leave(load);
 		return GPUCOL_OK;
 	}
-	status = make_room(load, (uint32_t) (bytes / (GPUCOL_PAGE_ROWS * GPUCOL_ROW_BYTES)));
-	if (status != GPUCOL_OK)
-		return status;
-	at_hand = job = gpucol_gpu_team_job(count);
-	if (job == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
-	job->segment = number;
-	for (uint32_t i = 0; i < count && status == GPUCOL_OK; i++)
-		status = make_piece(load, job, segment, &need[i], i);
+	if (!may_join(load, &share, number))
+		status = submit(load);
 	if (status == GPUCOL_OK)
-		status = make_message(load, job, number, need);
-	load->npages += job->npages;
-	if (status != GPUCOL_OK)
-	{
-		release_job(load, job);
-		return status;
-	}
-	at_hand = NULL;
-	gpucol_gpu_team_submit(load->team, job);
-	load->njobs++;
-	return GPUCOL_OK;
+		status = make_room(load, share.npages);
+	if (status == GPUCOL_OK && load->making.job == NULL)
+		status = begin_job(load, number);
+	return status == GPUCOL_OK ? add_share(load, &share, segment, need) : status;
 }
 
 /* A segment that the daemon has nothing of lacks everything. */
@@ -405,9 +522,10 @@ deal_all(Load *load)
 		if (number == drawn)
 			drawn = draw(load);
 	}
+	status = submit(load);
 	load->page_limit = 0;
 	load->most_jobs = 1;
-	return make_room(load, 0);
+	return status == GPUCOL_OK ? make_room(load, 0) : status;
 }
 
 /* Let the team load what is lacking. */
@@ -417,7 +535,8 @@ load_by_team(Load *load, int nthreads)
 	GpucolGpuJob *job;
 	GpucolStatus status;
 
-	load->team = gpucol_gpu_team_start(nthreads, load->source->ops->verify);
+	load->team = gpucol_gpu_team_start(nthreads, load->source,
+									   load->source->ops->prepare_survey(load->source, nthreads));
 	if (load->team == NULL)
 	{
 		leave(load);
@@ -425,7 +544,10 @@ load_by_team(Load *load, int nthreads)
 	}
 	load->most_jobs = (uint32_t) nthreads + JOBS_AHEAD;
 	load->page_limit = load->source->max_window_rows / GPUCOL_PAGE_ROWS;
+	gpucol_gpu_team_survey(load->team);
 	status = deal_all(load);
+	if (made != NULL)
+		release_job(load, made);
 	for (job = gpucol_gpu_team_stop(); job != NULL;)
 	{
 		GpucolGpuJob *next = job->next;
@@ -439,9 +561,11 @@ load_by_team(Load *load, int nthreads)
 void
 gpucol_gpu_load_abandon(void)
 {
+	if (made != NULL)
+		gpucol_gpu_team_free_job(made);
 	if (at_hand != NULL)
 		gpucol_gpu_team_free_job(at_hand);
-	at_hand = NULL;
+	made = at_hand = NULL;
 	for (GpucolGpuJob *job = gpucol_gpu_team_stop(); job != NULL;)
 	{
 		GpucolGpuJob *next = job->next;

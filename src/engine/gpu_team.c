@@ -7,8 +7,8 @@
  * device takes more than 50.  A job is a few MB, so a thread waits for the daemon
  * (its look-up, and the copy to the device of what is in its slab) for a small part
  * of its time, in which others use its processor.  All signals are blocked in the
- * threads; they call their connection (gpu_wire.h), the source's verify and memory
- * functions of C, nothing else.
+ * threads; they call their connection (gpu_wire.h), what the source allows any thread
+ * and memory functions of C, nothing else.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,19 +38,23 @@ typedef struct Member
 	pthread_t	thread;
 	GpucolWire *wire;
 	GpucolGpuJob *job;			/* at work on; by the lock */
+	const GpucolRows *window;	/* of which a page is wanted; by the lock */
+	uint32_t	page;			/* likewise */
 } Member;
 
 struct GpucolGpuTeam
 {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;		/* there is something to do, or the end has come */
-	pthread_cond_t done;		/* there is something to collect */
+	pthread_cond_t done;		/* there is something to collect, or to fetch */
+	pthread_cond_t fetched;
 	GpucolGpuJob *todo;			/* first in, first out */
 	GpucolGpuJob **todo_end;
 	GpucolGpuJob *finished;
 	int			alive;			/* threads that take jobs */
+	int			to_survey;		/* threads that have not done their part */
 	_Atomic bool stop;
-	bool		(*verify) (const GpucolRows *, uint32_t);
+	GpucolSource *source;
 	int			nmembers;
 	Member		members[];
 };
@@ -100,13 +104,55 @@ map_pages(const GpucolRows *window)
 #endif
 }
 
+/* Have the process's own thread fetch a page; false: the team ends. */
+static bool
+await_page(Member *member, const GpucolRows *window, uint32_t page)
+{
+	GpucolGpuTeam *team = member->team;
+	bool		fetched;
+
+	pthread_mutex_lock(&team->lock);
+	member->page = page;
+	member->window = window;
+	pthread_cond_signal(&team->done);
+	while (member->window != NULL && !team->stop)
+		pthread_cond_wait(&team->fetched, &team->lock);
+	fetched = member->window == NULL;
+	member->window = NULL;
+	pthread_mutex_unlock(&team->lock);
+	return fetched;
+}
+
+/* Send the word rows of one page of a window. */
+static GpucolStatus
+send_page(Member *member, const GpucolGpuPiece *piece, const GpucolRows *window, uint32_t row,
+		  uint32_t take, uint64_t total, uint64_t *offset)
+{
+	const GpucolSourceOps *ops = member->team->source->ops;
+	uint32_t	page = row / GPUCOL_PAGE_ROWS - window->first_page;
+	GpucolStatus status = GPUCOL_OK;
+
+	while (!ops->hold(window, page))
+		if (!await_page(member, window, page))
+			return GPUCOL_CANCELLED;
+	if (!ops->verify(window, page))
+		status = GPUCOL_CORRUPT;
+	else if (!gpucol_wire_put_rows(member->wire, piece->kind, piece->segment, piece->slot, total, offset,
+								   window, row, take))
+		status = GPUCOL_DEVICE_LOST;
+	ops->let_go(window, page);
+	return status;
+}
+
 /* Send a stream of a chunk, page by page. */
 static GpucolStatus
 send_rows(Member *member, const GpucolGpuPiece *piece, const GpucolGpuRows *rows,
 		  uint64_t total, uint64_t *offset)
 {
+	GpucolStatus status = GPUCOL_OK;
+
 	map_pages(&rows->window);
-	for (uint32_t done = 0; done < rows->nrows;)
+	for (uint32_t done = 0; done < rows->nrows && status == GPUCOL_OK;)
 	{
 		uint32_t	row = rows->row + done;
 		uint32_t	left = GPUCOL_PAGE_ROWS - row % GPUCOL_PAGE_ROWS;
@@ -114,14 +160,10 @@ send_rows(Member *member, const GpucolGpuPiece *piece, const GpucolGpuRows *rows
 
 		if (member->team->stop)
 			return GPUCOL_CANCELLED;
-		if (!member->team->verify(&rows->window, row / GPUCOL_PAGE_ROWS - rows->window.first_page))
-			return GPUCOL_CORRUPT;
-		if (!gpucol_wire_put_rows(member->wire, piece->kind, 0, piece->slot, total, offset,
-								  &rows->window, row, take))
-			return GPUCOL_DEVICE_LOST;
+		status = send_page(member, piece, &rows->window, row, take, total, offset);
 		done += take;
 	}
-	return GPUCOL_OK;
+	return status;
 }
 
 /* Send a chunk. */
@@ -135,7 +177,7 @@ send_chunk(Member *member, GpucolGpuJob *job, const GpucolGpuPiece *piece)
 	for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
 		if (piece->head.present >> k & 1)
 			total += (uint64_t) piece->streams[k].nrows * GPUCOL_ROW_BYTES;
-	if (!gpucol_wire_put(member->wire, piece->kind, 0, piece->slot, total, 0,
+	if (!gpucol_wire_put(member->wire, piece->kind, piece->segment, piece->slot, total, 0,
 						 &piece->head, sizeof(piece->head)))
 		return GPUCOL_DEVICE_LOST;
 	for (int k = 0; k < GPUCOL_STREAM_COUNT && status == GPUCOL_OK; k++)
@@ -156,13 +198,14 @@ send_needed(Member *member, GpucolGpuJob *job, const GpucolWireNeed *need, size_
 		const GpucolGpuPiece *piece = NULL;
 
 		for (uint32_t k = 0; k < job->npieces; k++)
-			if (job->pieces[k].kind == need[i].kind && job->pieces[k].slot == need[i].slot)
+			if (job->pieces[k].kind == need[i].kind && job->pieces[k].slot == need[i].slot &&
+				job->pieces[k].segment == need[i].segment)
 				piece = &job->pieces[k];
-		if (piece == NULL || need[i].segment != 0)
+		if (piece == NULL)
 			return GPUCOL_DEVICE_LOST;
 		if (piece->kind == GPUCOL_PUT_CHUNK)
 			status = send_chunk(member, job, piece);
-		else if (!gpucol_wire_put(member->wire, piece->kind, 0, piece->slot, piece->size, 0,
+		else if (!gpucol_wire_put(member->wire, piece->kind, piece->segment, piece->slot, piece->size, 0,
 								  piece->data, piece->size))
 			status = GPUCOL_DEVICE_LOST;
 	}
@@ -255,17 +298,39 @@ finish_job(Member *member)
 	pthread_mutex_unlock(&team->lock);
 }
 
+/* Do this thread's part of the survey, if there is one. */
+static void
+do_survey(Member *member)
+{
+	GpucolGpuTeam *team = member->team;
+	int			nparts;
+
+	pthread_mutex_lock(&team->lock);	/* until all threads have been started */
+	nparts = team->to_survey > 0 ? team->nmembers : 0;
+	pthread_mutex_unlock(&team->lock);
+	if (nparts == 0)
+		return;
+	team->source->ops->survey(team->source, (int) (member - team->members), nparts);
+	pthread_mutex_lock(&team->lock);
+	team->to_survey--;
+	pthread_cond_signal(&team->done);
+	pthread_mutex_unlock(&team->lock);
+}
+
 static void *
 thread_main(void *arg)
 {
 	Member	   *member = arg;
-	bool		goes_on = gpucol_wire_greet(member->wire);
+	bool		goes_on;
 
+	do_survey(member);
+	goes_on = gpucol_wire_greet(member->wire);
 	while (goes_on && take_job(member) != NULL)
 	{
 		goes_on = do_job(member, member->job);
 		finish_job(member);
 	}
+	gpucol_wire_close(member->wire);	/* giving a slab back takes a while */
 	pthread_mutex_lock(&member->team->lock);
 	member->team->alive--;
 	pthread_cond_signal(&member->team->done);
@@ -298,7 +363,7 @@ start_member(GpucolGpuTeam *team)
 }
 
 GpucolGpuTeam *
-gpucol_gpu_team_start(int nthreads, bool (*verify) (const GpucolRows *, uint32_t))
+gpucol_gpu_team_start(int nthreads, GpucolSource *source, bool survey)
 {
 	GpucolGpuTeam *team;
 	sigset_t	all;
@@ -311,20 +376,31 @@ gpucol_gpu_team_start(int nthreads, bool (*verify) (const GpucolRows *, uint32_t
 	pthread_mutex_init(&team->lock, NULL);
 	pthread_cond_init(&team->wake, NULL);
 	pthread_cond_init(&team->done, NULL);
+	pthread_cond_init(&team->fetched, NULL);
 	team->todo_end = &team->todo;
-	team->verify = verify;
+	team->source = source;
 	current = team;
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
 	pthread_mutex_lock(&team->lock);	/* of `alive` */
 	while (team->nmembers < nthreads && start_member(team))
 		;
+	team->to_survey = survey ? team->nmembers : 0;
 	pthread_mutex_unlock(&team->lock);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (team->nmembers > 0)
 		return team;
 	gpucol_gpu_team_stop();
 	return NULL;
+}
+
+void
+gpucol_gpu_team_survey(GpucolGpuTeam *team)
+{
+	pthread_mutex_lock(&team->lock);
+	while (team->to_survey > 0)
+		pthread_cond_wait(&team->done, &team->lock);
+	pthread_mutex_unlock(&team->lock);
 }
 
 GpucolGpuJob *
@@ -367,13 +443,50 @@ take_abandoned(GpucolGpuTeam *team)
 	return job;
 }
 
+/* Who waits for a page, or NULL.  Locked. */
+static Member *
+find_waiting(GpucolGpuTeam *team)
+{
+	for (int i = 0; i < team->nmembers; i++)
+		if (team->members[i].window != NULL)
+			return &team->members[i];
+	return NULL;
+}
+
+bool
+gpucol_gpu_team_wanted(GpucolGpuTeam *team, GpucolRows **window, uint32_t *page)
+{
+	Member	   *member;
+
+	pthread_mutex_lock(&team->lock);
+	member = find_waiting(team);
+	if (member != NULL)
+	{
+		*window = (GpucolRows *) member->window;
+		*page = member->page;
+	}
+	pthread_mutex_unlock(&team->lock);
+	return member != NULL;
+}
+
+void
+gpucol_gpu_team_fetched(GpucolGpuTeam *team, const GpucolRows *window)
+{
+	pthread_mutex_lock(&team->lock);
+	for (int i = 0; i < team->nmembers; i++)
+		if (team->members[i].window == window)
+			team->members[i].window = NULL;
+	pthread_cond_broadcast(&team->fetched);
+	pthread_mutex_unlock(&team->lock);
+}
+
 GpucolGpuJob *
 gpucol_gpu_team_collect(GpucolGpuTeam *team, bool wait)
 {
 	GpucolGpuJob *job;
 
 	pthread_mutex_lock(&team->lock);
-	if (wait && team->finished == NULL && team->alive > 0)
+	if (wait && team->finished == NULL && team->alive > 0 && find_waiting(team) == NULL)
 	{
 		struct timespec until;
 
@@ -415,14 +528,13 @@ gpucol_gpu_team_stop(void)
 	pthread_mutex_lock(&team->lock);
 	team->stop = true;
 	pthread_cond_broadcast(&team->wake);
+	pthread_cond_broadcast(&team->fetched);
 	pthread_mutex_unlock(&team->lock);
 	for (int i = 0; i < team->nmembers; i++)
-	{
 		pthread_join(team->members[i].thread, NULL);
-		gpucol_wire_close(team->members[i].wire);
-	}
 	left = join_lists(team->finished, team->todo);
 	pthread_cond_destroy(&team->done);
+	pthread_cond_destroy(&team->fetched);
 	pthread_cond_destroy(&team->wake);
 	pthread_mutex_destroy(&team->lock);
 	free(team);

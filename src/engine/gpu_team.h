@@ -3,14 +3,14 @@
  * gpu_team.h
  *	  Threads that copy pinned pages to the device daemon.
  *
- * The process's own thread pins pages and makes jobs of them: each the missing pieces
- * of one segment, or some of them.  A thread takes a job, announces it over its own
- * connection, verifies and copies the pages that the daemon asks for into its own
- * slab, and waits for the daemon's answer.  The process's thread collects jobs that
- * are done, unpins their pages, and alone calls the source.
+ * The process's own thread has pages lent and makes jobs of them: each the missing pieces
+ * of some segments, or some of one.  A thread takes a job, announces it over its own
+ * connection, holds, verifies and copies the pages that the daemon asks for into its own
+ * slab, and waits for the daemon's answer.  The process's thread fetches pages that
+ * cannot be held, collects jobs that are done, and gives their windows back.
  *
  * A team never outlives what it reads: whoever may leave by longjmp stops it first
- * (gpucol_gpu_team_stop), before any pin is given back.  A thread that stops in the
+ * (gpucol_gpu_team_stop), before any pin is given back; then no page is held.  A thread that stops in the
  * middle of a job closes its connection, so that the daemon drops what had come.
  *
  * Freestanding C.
@@ -37,6 +37,7 @@ typedef struct GpucolGpuRows
 typedef struct GpucolGpuPiece
 {
 	GpucolPutKind kind;
+	uint32_t	segment;		/* in the job's RUN */
 	uint32_t	slot;			/* in the job's program, and ... */
 	uint32_t	column;			/* ... in the caller's */
 	GpucolWireChunk head;		/* CHUNK */
@@ -45,17 +46,17 @@ typedef struct GpucolGpuPiece
 	uint64_t	size;
 } GpucolGpuPiece;
 
-/* Pieces of one segment that are loaded by one request. */
+/* Pieces that are loaded by one request. */
 typedef struct GpucolGpuJob
 {
 	struct GpucolGpuJob *next;
 	void	   *message;		/* the RUN, malloc'd; the job's */
 	size_t		message_size;
-	uint32_t	npages;			/* pinned for it */
+	uint32_t	npages;			/* mapped for it (batch.h, count_pages) */
 	uint64_t	sent;			/* bytes of chunks, once it is done */
 	GpucolStatus status;		/* likewise; CORRUPT: a page is */
 	char		why[160];		/* likewise */
-	uint32_t	segment;		/* number, for the caller */
+	uint32_t	segment;		/* number of the first, for the caller */
 	uint32_t	npieces;
 	GpucolGpuPiece pieces[];
 } GpucolGpuJob;
@@ -63,11 +64,13 @@ typedef struct GpucolGpuJob
 typedef struct GpucolGpuTeam GpucolGpuTeam;
 
 /*
- * Start a team of up to nthreads; NULL if there can be none.  `verify` is the source's
- * (batch.h).  A process has one team at a time.
+ * Start a team of up to nthreads; NULL if there can be none.  Its threads call what the
+ * source (batch.h) allows any thread, and survey the table first if `survey`: until
+ * gpucol_gpu_team_survey returns the caller uses nothing that depends on it.  A process
+ * has one team at a time.
  */
-extern GpucolGpuTeam *gpucol_gpu_team_start(int nthreads,
-											bool (*verify) (const GpucolRows *, uint32_t));
+extern GpucolGpuTeam *gpucol_gpu_team_start(int nthreads, GpucolSource *source, bool survey);
+extern void gpucol_gpu_team_survey(GpucolGpuTeam *team);
 
 /* A job with room for so many pieces; NULL: out of memory. */
 extern GpucolGpuJob *gpucol_gpu_team_job(uint32_t npieces);
@@ -77,9 +80,16 @@ extern void gpucol_gpu_team_submit(GpucolGpuTeam *team, GpucolGpuJob *job);
 
 /*
  * A job that is done, now the caller's; NULL if there is none, with `wait` after some
- * milliseconds.
+ * milliseconds, or once a page is to be fetched.
  */
 extern GpucolGpuJob *gpucol_gpu_team_collect(GpucolGpuTeam *team, bool wait);
+
+/*
+ * A page that a thread waits for: *window and *page, which the caller has the source fetch
+ * before it says so.  False: there is none.
+ */
+extern bool gpucol_gpu_team_wanted(GpucolGpuTeam *team, GpucolRows **window, uint32_t *page);
+extern void gpucol_gpu_team_fetched(GpucolGpuTeam *team, const GpucolRows *window);
 
 /* Free a job whose windows have been given back. */
 extern void gpucol_gpu_team_free_job(GpucolGpuJob *job);

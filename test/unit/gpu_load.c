@@ -622,6 +622,63 @@ test_unwinding(const ArrayTable *table, const GpucolProgram *program)
 	CHECK(check_pieces(table) == ALL_PIECES, "pieces");
 }
 
+/* A table that was surveyed: pins do not matter, and pages that have gone are fetched. */
+static void
+test_surveyed(const ArrayTable *table, const GpucolProgram *program)
+{
+	for (long every = 0; every < 60; every = every * 3 + 1)
+	{
+		ArraySource source;
+		GpucolGpuPrefetch figures = {.cold = known_cold};
+		const char *why = "";
+
+		forget(0);
+		array_source_init(&source, table, 70, true);
+		source.base.storage[0] = 7;
+		source.may_survey = true;
+		source.miss_every = every == 1 ? 2 : every;
+		CHECK(gpucol_gpu_load(program, &source.base, NTHREADS, &figures, &why) == GPUCOL_OK, "%s", why);
+		CHECK(source.mapped_rows == 0 && source.held == 0 && figures.left == 0, "held %ld", (long) source.held);
+		CHECK(source.nparts == NTHREADS && source.parts == (1 << NTHREADS) - 1, "parts %lx", (long) source.parts);
+		CHECK((source.fetched > 0) == (every > 0), "fetched %ld", source.fetched);
+		CHECK(check_pieces(table) == ALL_PIECES && stub.ntwice == 0, "%u twice", stub.ntwice);
+	}
+}
+
+/* An error while a page is fetched, or anywhere else, leaves none held. */
+static void
+test_surveyed_unwinding(const ArrayTable *table, const GpucolProgram *program)
+{
+	volatile bool more = true;
+
+	for (volatile long at = 1; more; at += at < 60 ? 1 : 29)
+	{
+		static ArraySource source;
+		GpucolGpuPrefetch figures = {.cold = known_cold};
+		const char *why = "";
+
+		forget(0);
+		array_source_init(&source, table, 70, false);
+		source.base.storage[0] = 7;
+		source.may_survey = true;
+		source.miss_every = 5;
+		source.fail_at = at;
+		if (setjmp(source.jump) == 0)
+		{
+			CHECK(gpucol_gpu_load(program, &source.base, NTHREADS, &figures, &why) == GPUCOL_OK, "%s", why);
+			more = false;
+		}
+		else
+		{
+			gpucol_gpu_load_abandon();
+			CHECK(source.held == 0, "%ld held", (long) source.held);
+			array_source_abort(&source);
+		}
+		check_pieces(table);
+	}
+	CHECK(check_pieces(table) == ALL_PIECES, "pieces");
+}
+
 /* Two loads that share the work, one after the other: each segment is loaded by one. */
 static void
 test_two(const ArrayTable *table, const GpucolProgram *program)
@@ -662,6 +719,8 @@ main(void)
 		test_corrupt(&table, program);
 		test_failures(&table, program);
 		test_unwinding(&table, program);
+		test_surveyed(&table, program);
+		test_surveyed_unwinding(&table, program);
 	}
 	test_two(&table, program);
 	CHECK(!stub.broken, "something else than was asked for");
