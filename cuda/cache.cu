@@ -11,6 +11,14 @@
 
 std::vector<Device *> devices;
 
+/* Pin a piece that is in the cache.  Locked. */
+void
+ColumnCache::pin(Resident *piece)
+{
+	if (piece->pins++ == 0)
+		pinned_ += piece->bytes;
+}
+
 /* Find and pin.  Locked. */
 Resident *
 ColumnCache::look_up(const ChunkKey &key)
@@ -26,7 +34,7 @@ ColumnCache::look_up(const ChunkKey &key)
 	Resident   *chunk = at->second;
 
 	hits++;
-	chunk->pins++;
+	pin(chunk);
 	chunk->uses++;
 	chunk->used = ++clock_;
 	return chunk;
@@ -101,18 +109,19 @@ ColumnCache::settle()
 {
 	for (PieceSet *set : sets_)
 	{
-		bool		pin = set->pins_ > 0 && !set->settled_;
+		bool		pins = set->pins_ > 0 && !set->settled_;
 
-		if (set->generation_ != generation_ || (set->uses_ == 0 && !pin))
+		if (set->generation_ != generation_ || (set->uses_ == 0 && !pins))
 			continue;
 		for (Resident *piece : set->pieces_)
 		{
 			piece->uses += set->uses_;
 			piece->used = std::max(piece->used, set->used_);
-			piece->pins += pin;
+			if (pins)
+				pin(piece);
 		}
 		set->uses_ = 0;
-		set->settled_ = set->settled_ || pin;
+		set->settled_ = set->settled_ || pins;
 	}
 }
 
@@ -144,10 +153,12 @@ ColumnCache::add(Resident *chunk)
 
 		pool_->release(chunk->memory);
 		delete chunk;
-		first->pins++;
+		pin(first);
 		return first;
 	}
-	chunk->pins = 1;
+	chunk->pins = 0;
+	pin(chunk);
+	chunk->entered = true;
 	chunk->uses = 1;
 	chunk->used = chunk->placed = ++clock_;
 	chunks_[chunk->key] = chunk;
@@ -189,7 +200,11 @@ ColumnCache::unpin(Resident *const *pieces, size_t n)
 void
 ColumnCache::unpin_one(Resident *piece)
 {
-	if (--piece->pins > 0 || piece->kept)
+	if (--piece->pins > 0)
+		return;
+	if (piece->entered)
+		pinned_ -= piece->bytes;
+	if (piece->kept)
 		return;
 	pool_->release(piece->memory);
 	delete piece;
@@ -279,6 +294,15 @@ ColumnCache::bytes()
 	std::lock_guard<std::mutex> lock(mutex_);
 
 	return bytes_;
+}
+
+size_t
+ColumnCache::pinned()
+{
+	std::lock_guard<std::mutex> lock(mutex_);
+
+	settle();
+	return pinned_;
 }
 
 Scratch::~Scratch()

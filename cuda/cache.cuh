@@ -49,7 +49,7 @@ struct ChunkKeyHash
 		uint64_t	h = k.storage[0] * 0x9e3779b97f4a7c15ull ^ k.storage[1];
 
 		h = (h ^ k.segment) * 0xbf58476d1ce4e5b9ull;
-		h = (h ^ (h >> 29) ^ (uint64_t) k.attnum ^ k.identity + k.kind) * 0x94d049bb133111ebull;
+		h = (h ^ (h >> 29) ^ (uint64_t) k.attnum ^ (k.identity + k.kind)) * 0x94d049bb133111ebull;
 		return h ^ (h >> 31);
 	}
 };
@@ -75,6 +75,7 @@ struct Resident
 	uint64_t	used = 0;		/* the cache's clock then */
 	uint64_t	placed = 0;		/* the same, when it came to its place */
 	bool		kept = true;	/* in the cache (else only pinned) */
+	bool		entered = false;	/* was so once */
 	std::list<Resident *>::iterator place;
 };
 
@@ -148,6 +149,9 @@ public:
 
 	std::vector<GpucolWireCacheRow> rows();
 	size_t		bytes();
+
+	/* Bytes of the pieces that requests have pinned. */
+	size_t		pinned();
 	uint64_t	hits = 0;
 	uint64_t	misses = 0;
 	uint64_t	evictions = 0;
@@ -156,6 +160,7 @@ private:
 	friend class PieceSet;
 
 	Resident   *look_up(const ChunkKey &key);
+	void		pin(Resident *piece);
 	void		drop(Resident *chunk);
 	void		unpin_one(Resident *piece);
 	void		settle();
@@ -169,6 +174,7 @@ private:
 	uint64_t	clock_ = 0;
 	uint64_t	generation_ = 0;
 	size_t		bytes_ = 0;
+	size_t		pinned_ = 0;	/* bytes of pieces with pins of their own */
 };
 
 /* A device.  CUDA's own number of it is `ordinal`. */

@@ -71,6 +71,31 @@ DevicePool::used()
 	return used_;
 }
 
+/*
+ * Give arenas that are wholly free back to CUDA, until `want` more bytes may be taken.
+ * They are too small for the block that is wanted, or it would lie in one.
+ */
+bool
+DevicePool::shrink(size_t want)
+{
+	for (auto arena = arenas_.begin(); arena != arenas_.end() && reserved_ + want > limit_;)
+	{
+		auto		at = blocks_.find(arena->first);
+
+		if (!at->second.free || at->second.size != arena->second)
+		{
+			++arena;
+			continue;
+		}
+		forget(at->second);
+		blocks_.erase(at);
+		reserved_ -= arena->second;
+		device_check(cudaFree(arena->first), "could not free device memory");
+		arena = arenas_.erase(arena);
+	}
+	return reserved_ + want <= limit_;
+}
+
 /* Take an arena that a block of `size` fits. */
 bool
 DevicePool::grow(size_t size)
@@ -81,9 +106,9 @@ DevicePool::grow(size_t size)
 
 	if (reserved_ + want > limit_)
 		want = size;
-	if (reserved_ + want > limit_)
-		return false;
 	device_check(cudaSetDevice(ordinal_), "could not use the device");
+	if (want > limit_ || !shrink(want))
+		return false;
 	error = cudaMalloc(&start, want);
 	if (error == cudaErrorMemoryAllocation && want > size)
 	{
@@ -98,7 +123,7 @@ DevicePool::grow(size_t size)
 	}
 	device_check(error, "could not allocate device memory");
 	reserved_ += want;
-	arenas_.push_back(start);
+	arenas_[start] = want;
 	blocks_[start] = {start, want, true};
 	free_.insert({want, start});
 	return true;
@@ -139,6 +164,20 @@ DevicePool::allocate(size_t size)
 	return start;
 }
 
+/* Take a free block out of those that are listed. */
+void
+DevicePool::forget(const Block &block)
+{
+	auto		range = free_.equal_range(block.size);
+
+	for (auto i = range.first; i != range.second; ++i)
+		if (i->second == block.start)
+		{
+			free_.erase(i);
+			return;
+		}
+}
+
 void
 DevicePool::release(void *pointer)
 {
@@ -151,24 +190,7 @@ DevicePool::release(void *pointer)
 	at->second.free = true;
 
 	/* join with free neighbours of the same arena */
-	auto		forget = [this] (const Block &b)
-	{
-		auto		range = free_.equal_range(b.size);
-
-		for (auto i = range.first; i != range.second; ++i)
-			if (i->second == b.start)
-			{
-				free_.erase(i);
-				return;
-			}
-	};
-	auto		is_arena = [this] (char *p)
-	{
-		for (char *a : arenas_)
-			if (a == p)
-				return true;
-		return false;
-	};
+	auto		is_arena = [this] (char *p) { return arenas_.count(p) > 0; };
 	auto		next = std::next(at);
 
 	if (next != blocks_.end() && next->second.free &&

@@ -9,8 +9,9 @@
  * GPUCOL_GPUD_EXIT_FAULT, and the supervisor starts another.
  *
  * Memory.  cudaMalloc synchronises and costs too much per chunk, so the pool
- * takes arenas and hands out blocks by best fit.  Blocks are freed only when no
- * work on the device uses them any more.
+ * takes arenas and hands out blocks by best fit.  Arenas that have become free make way
+ * for a larger one that the limit does not allow beside them.  Blocks are freed only when
+ * no work on the device uses them any more.
  *
  *-------------------------------------------------------------------------
  */
@@ -67,6 +68,8 @@ private:
 	};
 
 	bool		grow(size_t size);
+	bool		shrink(size_t want);
+	void		forget(const Block &block);
 
 	std::mutex	mutex_;
 	int			ordinal_ = 0;
@@ -75,7 +78,7 @@ private:
 	size_t		used_ = 0;
 	std::map<char *, Block> blocks_;	/* every block, by address */
 	std::multimap<size_t, char *> free_;	/* free blocks, by size */
-	std::vector<char *> arenas_;
+	std::map<char *, size_t> arenas_;	/* with their sizes */
 };
 
 #endif

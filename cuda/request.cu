@@ -32,8 +32,8 @@ inside(const GpucolProgram *p, uint32_t offset, uint64_t n, size_t size, size_t 
 	return offset % align == 0 && offset <= p->size && n * size <= p->size - offset;
 }
 
-Request::Request(const char *payload, size_t length, SegmentLists &lists,
-				 const LaneFinder &lanes, std::function<void()> changed)
+Request::Request(const char *payload, size_t length, SegmentLists &lists, const LaneFinder &lanes,
+				 std::function<void()> changed, const std::function<void()> &look)
 	: changed_(std::move(changed))
 {
 	size_t		program_words;
@@ -55,11 +55,10 @@ Request::Request(const char *payload, size_t length, SegmentLists &lists,
 	check_program();
 	take_list(payload + program_words * 8 + shape_size, length - program_words * 8 - shape_size, lists);
 	objects_left_ = run_.nobjects;
-	resident_.assign((size_t) run_.nsegments * pieces(), NULL);
-	part_of_.assign(run_.nsegments, 0);
+	forget_deal();
 	try
 	{
-		deal(lanes);
+		deal_or_wait(lanes, look);
 	}
 	catch (...)
 	{
@@ -378,6 +377,59 @@ Request::deal(const LaneFinder &lanes)
 	found_ = any_device && parts_.size() == shares_.size() && may_keep() && missing_.empty() && !prefetch();
 	if (found_ && !recalled)
 		remember(generations, dealt);
+}
+
+/* Back to before deal(); nothing may be pinned. */
+void
+Request::forget_deal()
+{
+	resident_.assign((size_t) run_.nsegments * pieces(), NULL);
+	part_of_.assign(run_.nsegments, 0);
+	missing_.clear();
+	parts_.clear();
+	shares_.clear();
+}
+
+/* What the request is going to load on its devices, as they have been dealt. */
+std::vector<Need>
+Request::needs() const
+{
+	std::vector<Need> needs;
+
+	for (auto &share : shares_)
+	{
+		Device	   &device = share->lane->device();
+		uint64_t	limit = device.pool.limit();
+
+		needs.push_back({&device, limit - limit / 8, 0, 0});
+	}
+	for (auto &part : parts_)
+		for (uint32_t s : part->segments)
+		{
+			uint64_t	missing = segment_bytes(s, true);
+
+			needs[part->share].missing += missing;
+			needs[part->share].pinned += segment_bytes(s, false) - missing;
+		}
+	for (Need &need : needs)	/* one that is larger is computed in parts */
+		need.missing = std::min(need.missing, need.capacity - std::min(need.capacity, need.pinned));
+	return needs;
+}
+
+/* Deal the segments, with memory for what is missing; until there is, wait. */
+void
+Request::deal_or_wait(const LaneFinder &lanes, const std::function<void()> &look)
+{
+	deal(lanes);
+	if (missing_.empty())
+		return;
+	while (!claim_.take(needs()))
+	{
+		unpin_all();
+		forget_deal();
+		claim_.await(look);
+		deal(lanes);
+	}
 }
 
 static std::string
@@ -1050,6 +1102,7 @@ Request::finish_piece(Incoming &in, const GpucolWirePut &put)
 	{
 		share.keep -= share.keep == UINT64_MAX ? 0 : r->bytes;
 		r = r->home->add(r);
+		claim_.settle(share.lane->device(), piece_bytes(put.a, number));
 	}
 	else
 	{

@@ -15,6 +15,8 @@
  * them, the numbers of each column's dictionary entries and the bitmap of its
  * deleted rows.
  *
+ * Memory.  What has to be loaded is claimed before the client is asked for it (claim.cuh).
+ *
  * Parts.  Where everything fits, a device has one part and all pieces go to the
  * cache.  Else the first part is what is resident and stays so, the cache takes
  * as much more as leaves room for the parts in flight, and the pieces of the
@@ -43,6 +45,7 @@
 #include <vector>
 
 #include "cache.cuh"
+#include "claim.cuh"
 #include "interp.cuh"
 #include "lane.cuh"
 #include "partial.cuh"
@@ -141,9 +144,12 @@ gpucol_operands(int op)
 class Request
 {
 public:
-	/* `changed` is called when a part has been computed by its lane's thread. */
-	Request(const char *payload, size_t length, SegmentLists &lists,
-			const LaneFinder &lanes, std::function<void()> changed);
+	/*
+	 * `changed` is called when a part has been computed by its lane's thread; `look`
+	 * now and then while the request waits for device memory, and may throw.
+	 */
+	Request(const char *payload, size_t length, SegmentLists &lists, const LaneFinder &lanes,
+			std::function<void()> changed, const std::function<void()> &look);
 	~Request();
 	Request(const Request &) = delete;
 
@@ -221,6 +227,9 @@ private:
 	void		remember(const std::vector<uint64_t> &generations, const std::vector<std::vector<uint32_t>> &dealt);
 	void		look_up(std::vector<std::vector<uint32_t>> *dealt, bool one_device);
 	void		unpin_all();
+	void		forget_deal();
+	std::vector<Need> needs() const;
+	void		deal_or_wait(const LaneFinder &lanes, const std::function<void()> &look);
 	void		deal(const LaneFinder &lanes);
 	Extent		measure(const std::vector<uint32_t> &segments) const;
 	void		make_parts(uint32_t share, std::vector<uint32_t> &segments, const Extent &extent);
@@ -260,6 +269,7 @@ private:
 	std::vector<std::unique_ptr<Share>> shares_;
 	std::vector<std::unique_ptr<Part>> parts_;
 	uint32_t	objects_left_ = 0;
+	Claim		claim_;
 	Slab	   *slab_ = NULL;
 	std::atomic<uint64_t> held_{0};
 	std::function<void()> changed_;

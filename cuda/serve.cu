@@ -9,8 +9,9 @@
  * thread sleeps in poll() on that socket and on an eventfd that the lanes signal.  So a
  * cancel or a client's death is noticed at once.
  *
- * Admission: at most GPUCOL_ACTIVE parts of requests, and as many recursions, compute on
- * a device at a time.  A scan fills the device by itself, so more would only divide its memory.
+ * Admission: a request that has to load columns waits until device memory has room for
+ * them (claim.cuh).  At most GPUCOL_ACTIVE parts of requests, and as many recursions, compute
+ * on a device at a time: a scan fills it by itself, so more would only divide its memory.
  *
  *-------------------------------------------------------------------------
  */
@@ -124,6 +125,7 @@ private:
 	void		await_lanes();
 	void		compute();
 	void		listen();
+	void		look();
 	void		fail(const Failure &f, bool closing);
 	void		status();
 	void		fault();
@@ -421,7 +423,9 @@ Session::run()
 
 		if (write(fd, &n, sizeof(n)) < 0)
 			perror("gpucol_gpud: eventfd");
-	}));
+	}, [this] { look(); }));
+	if (strcmp(state_, "waiting") == 0)
+		set_state("loading");
 	lookup_ = std::chrono::duration<double>(Clock::now() - asked_).count();
 	request_->offer(slab_);
 	request_->submit();
@@ -446,6 +450,21 @@ Session::listen()
 		gone_ = true;
 	}
 	request_->cancel();
+}
+
+/* The request waits for device memory: has the client given it up? */
+void
+Session::look()
+{
+	struct pollfd socket = {fd_, POLLIN, 0};
+
+	if (strcmp(state_, "waiting") != 0)
+		set_state("waiting");
+	if (poll(&socket, 1, 0) <= 0)
+		return;
+	if (receive().type != GPUCOL_WIRE_CANCEL)
+		throw Goodbye();
+	throw Failure{GPUCOL_CANCELLED, "cancelled"};
 }
 
 /* Where the time went. */
