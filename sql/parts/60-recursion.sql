@@ -30,13 +30,13 @@ IS 'recursions that run in server processes: engine and method, and how far they
 
 CREATE VIEW gpucol.activity AS
 SELECT pid, state, seconds, NULL::bigint AS round, NULL::bigint AS delta,
-	NULL::bigint AS full_rows, NULL::bigint AS bytes
+	NULL::bigint AS full_rows, bytes
 FROM gpucol.activity_list()
 UNION ALL
 SELECT pid, state, seconds, round, delta, full_rows, bytes
 FROM gpucol.recursion_list();
 
 COMMENT ON VIEW gpucol.activity
-IS 'server processes that are connected to the device daemon (idle, loading, computing or sending) or run a recursion (rounds, rows of the last delta, rows derived, bytes held), and since how many seconds';
+IS 'server processes that are connected to the device daemon (idle, waiting for memory, loading, computing or sending) or run a recursion (rounds, rows of the last delta, rows derived), since how many seconds, and the bytes that they hold';
 
 REVOKE EXECUTE ON FUNCTION gpucol.recursion_list() FROM PUBLIC;

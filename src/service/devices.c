@@ -209,7 +209,7 @@ gpucol_activity(PG_FUNCTION_ARGS)
 	{
 		Datum		values[] = {
 			Int32GetDatum(a[i].pid), CStringGetTextDatum(a[i].state),
-			Float8GetDatum(a[i].seconds)
+			Float8GetDatum(a[i].seconds), Int64GetDatum(a[i].bytes)
 		};
 
 		if (a[i].pid != MyProcPid || strcmp(a[i].state, "idle") != 0)
