@@ -17,6 +17,10 @@
  * order of the key, a sample promises far too few rows, but leaves few vectors,
  * and another histogram over these costs next to nothing.
  *
+ * Further sort keys.  Where many rows equal the bound, those before it are few, and
+ * which of the others matter is asked of the next key in the same way.  Rows in
+ * question are then far apart: the keys of few rows of a vector are read one by one.
+ *
  *-------------------------------------------------------------------------
  */
 #include "bound.cuh"
@@ -38,6 +42,9 @@ constexpr int	BINS = GPUCOL_BOUND_PINNED / sizeof(unsigned long long);	/* of a h
  * values that repeat do so after powers of two and ten more often than not. */
 constexpr uint32_t SAMPLE_STRIDE = 61;
 constexpr uint32_t SAMPLE_VECTORS = 512;
+
+/* Rows of a vector: a sector of memory for each costs no more than all codes of 8 bits. */
+constexpr uint32_t SPARSE_ROWS = 32;
 
 __device__ static inline int64_t
 directed(const GpucolBoundKey &key, int64_t order)
@@ -113,6 +120,13 @@ zone_excludes(const GpucolBoundKey &key, const GpucolDeviceChunk &chunk, uint32_
 	return key.descending ? zone.max < lo || zone.min > hi : ~zone.min < lo || ~zone.max > hi;
 }
 
+/* Are a vector's rows in question so few that their keys are read one by one? */
+__device__ static inline bool
+is_sparse(uint32_t mask)
+{
+	return warp_sum((uint32_t) __popc(mask)) <= SPARSE_ROWS;
+}
+
 /* The i-th vector to look at. */
 __device__ static inline uint32_t
 vector_at(const GpucolBoundKey &key, uint32_t i)
@@ -161,7 +175,7 @@ bound_histogram_kernel(const __grid_constant__ GpucolBoundKey key, int64_t base,
 		mask = rows_in_question(key, run, number, lane);
 		if (!__any_sync(GPUCOL_ALL_LANES, mask != 0))
 			continue;
-		if (DENSE)
+		if (DENSE && !is_sparse(mask))
 		{
 			uint32_t	offsets[32];
 
@@ -303,6 +317,79 @@ gpucol_bound_select(const GpucolBoundKey &key, int64_t bound, bool nulls, uint32
 	return cudaGetLastError();
 }
 
+__global__ void
+bound_ties_kernel(const __grid_constant__ GpucolBoundKey key, int64_t bound, bool nulls, const uint32_t *bitmap, uint32_t *ties, GpucolBoundNumbers *numbers)
+{
+	const GpucolScanPlan &scan = key.scan;
+	int			lane = threadIdx.x % 32;
+	uint32_t	warps = gridDim.x * blockDim.x / 32;
+	GpucolBoundNumbers own = {};	/* of this lane */
+
+	for (uint32_t i = (blockIdx.x * blockDim.x + threadIdx.x) / 32; i < key.nvectors; i += warps)
+	{
+		uint32_t	number = vector_at(key, i);
+		uint32_t	mask = lane_mask_of_rows(bitmap, number, lane);
+		uint32_t	tied = 0;
+		Run			run;
+
+		if (!__any_sync(GPUCOL_ALL_LANES, mask != 0))
+			continue;
+		run = find_vector(scan, number);
+
+		const GpucolDeviceChunk &chunk = scan.chunks[run.segment * scan.ncolumns + key.slot];
+
+		for (; mask != 0; mask &= mask - 1)
+		{
+			int			p = __ffs(mask) - 1;
+			bool		null = chunk.all_null || row_is_null(chunk, run.first, p * 32 + lane);
+			bool		equal = !null && directed_key(key, chunk, run.first, p * 32 + lane) == bound;
+
+			own.nulls += null;
+			own.equal += equal;
+			own.beyond += !null && !equal;
+			tied |= (uint32_t) (nulls ? null : equal) << p;
+		}
+		ties[(size_t) number * 32 + lane] = warp_transpose(tied, lane);
+		if (*scan.cancel)
+			break;
+	}
+	own = {warp_sum(own.beyond), warp_sum(own.equal), warp_sum(own.nulls)};
+	if (lane == 0)
+	{
+		atomicAdd(&numbers->beyond, own.beyond);
+		atomicAdd(&numbers->equal, own.equal);
+		atomicAdd(&numbers->nulls, own.nulls);
+	}
+}
+
+cudaError_t
+gpucol_bound_ties(const GpucolBoundKey &key, int64_t bound, bool nulls, const uint32_t *bitmap, uint32_t *ties, GpucolBoundNumbers *numbers,
+				  cudaStream_t stream)
+{
+	cudaError_t error = cudaMemsetAsync(ties, 0, (size_t) key.scan.nvectors * 32 * sizeof(uint32_t), stream);
+
+	if (error == cudaSuccess)
+		error = cudaMemsetAsync(numbers, 0, sizeof(*numbers), stream);
+	if (error != cudaSuccess)
+		return error;
+	bound_ties_kernel<<<gpucol_launch_blocks(bound_ties_kernel, GPUCOL_THREADS, 0), GPUCOL_THREADS, 0, stream>>>(key, bound, nulls, bitmap, ties, numbers);
+	return cudaGetLastError();
+}
+
+__global__ void
+bound_merge_kernel(uint32_t *bitmap, const uint32_t *from, size_t n, bool remove)
+{
+	GPUCOL_FOR_EACH(i, n)
+		bitmap[i] = remove ? bitmap[i] & ~from[i] : bitmap[i] | from[i];
+}
+
+cudaError_t
+gpucol_bound_merge(uint32_t *bitmap, const uint32_t *from, size_t n, bool remove, cudaStream_t stream)
+{
+	bound_merge_kernel<<<gpucol_launch_grid(n), GPUCOL_THREADS, 0, stream>>>(bitmap, from, n, remove);
+	return cudaGetLastError();
+}
+
 /*-------------------------------------------------------------------------
  * Finding the bound
  *-------------------------------------------------------------------------
@@ -341,9 +428,8 @@ bound_of_zones(const GpucolBoundKey &key, const GpucolBoundTask &task, int64_t *
 	return *bound > INT64_MIN;
 }
 
-/* So many rows more than wanted cost less than another histogram does. */
-static unsigned long long
-enough_rows(const GpucolBoundKey &key, const GpucolBoundTask &task)
+unsigned long long
+gpucol_bound_enough(const GpucolBoundKey &key, const GpucolBoundTask &task)
 {
 	return 4 * (unsigned long long) task.k + 256 + (unsigned long long) key.nvectors * key.stride / 128;
 }
@@ -359,7 +445,7 @@ bound_of_histogram(const GpucolBoundKey &key, const GpucolBoundTask &task, uint6
 	unsigned long long *bins = task.scratch->array<unsigned long long>(BINS, "the sort keys");
 	std::vector<unsigned long long> own(task.pinned != NULL ? 0 : BINS);
 	unsigned long long *count = task.pinned != NULL ? (unsigned long long *) task.pinned : own.data();
-	unsigned long long few = enough_rows(key, task) / key.stride;
+	unsigned long long few = gpucol_bound_enough(key, task) / key.stride;
 	unsigned long long above = 0;	/* rows beyond the window */
 	int			shift = 0;
 
@@ -444,7 +530,7 @@ gpucol_bound_find(GpucolBoundKey *key, const GpucolBoundTask &task, int64_t *bou
 		least = *bound;
 		leave_out_vectors(key, task, least);
 	}
-	found = found && (least == most || rows <= enough_rows(*key, task));
+	found = found && (least == most || rows <= gpucol_bound_enough(*key, task));
 	if (!found && !bound_of_histogram(*key, task, (uint64_t) least, (uint64_t) most - (uint64_t) least, bound, &rows))
 		return false;
 	key->greatest = *bound == most;

@@ -65,4 +65,26 @@ extern cudaError_t gpucol_bound_select(const GpucolBoundKey &key, int64_t bound,
 									   uint32_t most, uint32_t *taken, uint32_t *bitmap, unsigned long long *counts,
 									   cudaStream_t stream);
 
+/* How rows that gpucol_bound_select has chosen stand to the bound. */
+struct GpucolBoundNumbers
+{
+	unsigned long long beyond;
+	unsigned long long equal;
+	unsigned long long nulls;
+};
+
+/*
+ * Of the rows in `bitmap`, made by gpucol_bound_select with the key and its bound,
+ * those whose key equals the bound, or is NULL if `nulls`, as a bitmap; *numbers of
+ * all.
+ */
+extern cudaError_t gpucol_bound_ties(const GpucolBoundKey &key, int64_t bound, bool nulls, const uint32_t *bitmap, uint32_t *ties,
+									 GpucolBoundNumbers *numbers, cudaStream_t stream);
+
+/* Add the rows in `from` to those in `bitmap`, or remove them; n words each. */
+extern cudaError_t gpucol_bound_merge(uint32_t *bitmap, const uint32_t *from, size_t n, bool remove, cudaStream_t stream);
+
+/* So many rows cost less than another look at keys does. */
+extern unsigned long long gpucol_bound_enough(const GpucolBoundKey &key, const GpucolBoundTask &task);
+
 #endif

@@ -20,11 +20,14 @@ Lowering::check_shape() const
 	auto		is_output = [this] (int32_t output, int32_t least) { return output >= least && output < p_->nkeys; };
 
 	if (p_->kind != GPUCOL_PROGRAM_SCAN ||
-		(shape_->kind == GPUCOL_SHAPE_TOP && (!is_output(shape_->key, 0) || shape_->k < 1)) ||
+		(shape_->kind == GPUCOL_SHAPE_TOP && (shape_->nkeys < 1 || shape_->nkeys > GPUCOL_SHAPE_MAX_KEYS || shape_->k < 1)) ||
 		(shape_->kind == GPUCOL_SHAPE_RANKED &&
 		 (shape_->nkeys > p_->nkeys || shape_->nrankings > GPUCOL_SHAPE_MAX_RANKINGS || shape_->nsets > GPUCOL_SHAPE_MAX_SETS)) ||
 		shape_->kind > GPUCOL_SHAPE_RANKED)
 		throw unsupported("malformed request: shape of the rows");
+	for (uint32_t i = 0; shape_->kind == GPUCOL_SHAPE_TOP && i < shape_->nkeys; i++)
+		if (!is_output(shape_->keys[i].output, 0))
+			throw unsupported("malformed request: sort key");
 	for (uint32_t i = 0; shape_->kind == GPUCOL_SHAPE_RANKED && i < shape_->nsets; i++)
 	{
 		const GpucolShapeSet &set = shape_->sets[i];

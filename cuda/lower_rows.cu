@@ -40,43 +40,123 @@ Lowering::value_slot(uint16_t reg) const
 	return plain_slot(reg);
 }
 
-/* Match bitmap and counts of the rows that reach the bound of the first k. */
+/* A sort key as one that bounds are found of; false where it is no plain column. */
+bool
+Lowering::bound_key(uint32_t number, GpucolBoundKey *key, GpucolBoundTask *task) const
+{
+	const GpucolShapeKey &wanted = shape_->keys[number];
+	uint16_t	reg = array<uint16_t>(p_->keys)[wanted.output];
+	int			slot = value_slot(reg);
+	bool		known;
+
+	if (slot < 0 || array<uint8_t>(p_->reg_classes)[reg] == GPUCOL_CLASS_S)
+		return false;
+	*key = {};
+	key->scan = scan_;
+	key->slot = slot;
+	key->is_float = array<uint8_t>(p_->reg_classes)[reg] == GPUCOL_CLASS_F;
+	key->descending = wanted.descending;
+	key->dense = !key->is_float && offset_column(slot, &key->offset);
+	known = !key->is_float && bounded_[slot];
+	task->lo = known ? std::min(bounds_[slot].first, bounds_[slot].second) : INT64_MIN;
+	task->hi = known ? std::max(bounds_[slot].first, bounds_[slot].second) : INT64_MAX;
+	task->nulls = wanted.nulls_first;
+	return true;
+}
+
+/* Match bitmap and counts of the rows that reach the bound by a sort key. */
+void
+Lowering::select_bound(uint32_t number, const GpucolBoundKey &key, const GpucolBoundTask &task, int64_t bound, uint32_t *bitmap,
+					   unsigned long long *counts)
+{
+	bool		any_ties = number + 1 == shape_->nkeys && !shape_->all_ties;
+	uint32_t   *taken = part_.scratch->array<uint32_t>(1, "the matches");
+
+	device_check(cudaMemsetAsync(taken, 0, sizeof(uint32_t), stream_), "memset");
+	device_check(gpucol_bound_select(key, bound, task.nulls, any_ties ? (uint32_t) std::min<int64_t>(task.k, INT32_MAX) : 0, taken,
+									 bitmap, counts, stream_), "select");
+	gpucol_stage(stream_, "rows that reach the bound");
+}
+
+/* Those of the rows that stand at the bound, as gpucol_bound_ties finds them. */
+GpucolBoundNumbers
+Lowering::find_ties(const GpucolBoundKey &key, int64_t bound, bool nulls, const uint32_t *rows, uint32_t *ties)
+{
+	GpucolBoundNumbers *numbers = part_.scratch->array<GpucolBoundNumbers>(1, "the matches");
+	const GpucolBoundNumbers *found;
+
+	device_check(gpucol_bound_ties(key, bound, nulls, rows, ties, numbers, stream_), "select");
+	found = fetch(numbers, 1);
+	device_wait(stream_);
+	gpucol_stage(stream_, "rows that tie");
+	return *found;
+}
+
+/*
+ * The rows found reach the bound by the first sort key: as long as too many of them
+ * stand where the last row wanted does, keep of these those that reach one by the
+ * next key.  NULLs that come first and are too many push out all values.
+ */
+void
+Lowering::cut_ties(GpucolBoundKey key, GpucolBoundTask task, int64_t bound, GpucolInterpPlan *plan)
+{
+	size_t		words = (size_t) scan_.nvectors * 32;
+	uint32_t   *rows = plan->bitmap;	/* that reach the last bound */
+
+	for (uint32_t i = 1; i < shape_->nkeys; i++)
+	{
+		uint32_t   *ties = part_.scratch->array<uint32_t>(words, "the matches");
+		GpucolBoundNumbers n = find_ties(key, bound, false, rows, ties);
+		unsigned long long wanted = task.k;
+		bool		nulls = n.nulls >= wanted;
+		unsigned long long before = nulls ? 0 : n.beyond + n.nulls;
+		GpucolBoundKey next;
+
+		if (before >= wanted || (nulls ? n.nulls : n.equal) <= gpucol_bound_enough(key, task) || !bound_key(i, &next, &task))
+			break;
+		if (nulls)
+			find_ties(key, bound, true, rows, ties);
+		device_check(gpucol_bound_merge(rows, nulls ? rows : ties, words, true, stream_), "select");
+		if (rows != plan->bitmap)
+			device_check(gpucol_bound_merge(plan->bitmap, rows, words, false, stream_), "select");
+		rows = ties;
+		key = next;
+		key.matches = ties;
+		task.k -= before;
+		task.all_rows = false;
+		if (!gpucol_bound_find(&key, task, &bound))
+			break;
+		select_bound(i, key, task, bound, ties, plan->counts);
+	}
+	if (rows == plan->bitmap)
+		return;
+	device_check(gpucol_bound_merge(plan->bitmap, rows, words, false, stream_), "select");
+	device_check(gpucol_rows_count(plan->bitmap, scan_.nvectors, plan->counts, stream_), "select");
+}
+
+/* Match bitmap and counts of the rows that can be among the first k. */
 void
 Lowering::select_top(GpucolInterpPlan *plan)
 {
-	GpucolBoundKey key = {};
+	GpucolBoundKey key;
 	GpucolBoundTask task = {};
-	uint16_t	reg = array<uint16_t>(p_->keys)[shape_->key];
-	int			slot = value_slot(reg);
 	int64_t		bound;
 
-	if (slot < 0 || array<uint8_t>(p_->reg_classes)[reg] == GPUCOL_CLASS_S)
+	if (!bound_key(0, &key, &task))
 		throw unsupported("a sort key that is no plain column");
 	if (filters())
 		interpret(MODE_SELECT, *plan);
 	gpucol_stage(stream_, "filter");
-	key.scan = scan_;
 	key.matches = filters() ? plan->bitmap : NULL;
-	key.slot = slot;
-	key.is_float = array<uint8_t>(p_->reg_classes)[reg] == GPUCOL_CLASS_F;
-	key.descending = shape_->descending;
-	key.dense = !key.is_float && offset_column(slot, &key.offset);
 	task.k = shape_->k;
 	task.all_rows = !filters() && p_->nranges == 0;
-	task.lo = key.is_float || !bounded_[slot] ? INT64_MIN : std::min(bounds_[slot].first, bounds_[slot].second);
-	task.hi = key.is_float || !bounded_[slot] ? INT64_MAX : std::max(bounds_[slot].first, bounds_[slot].second);
 	task.scratch = part_.scratch;
 	task.pinned = lane_.stage(GPUCOL_BOUND_PINNED);
 	task.stream = stream_;
-	task.nulls = shape_->nulls_first;
 	if (gpucol_bound_find(&key, task, &bound))
 	{
-		uint32_t   *taken = part_.scratch->array<uint32_t>(1, "the matches");
-
-		device_check(cudaMemsetAsync(taken, 0, sizeof(uint32_t), stream_), "memset");
-		device_check(gpucol_bound_select(key, bound, shape_->nulls_first, shape_->all_ties ? 0 : (uint32_t) std::min<int64_t>(shape_->k, INT32_MAX),
-										 taken, plan->bitmap, plan->counts, stream_), "select");
-		gpucol_stage(stream_, "rows that reach the bound");
+		select_bound(0, key, task, bound, plan->bitmap, plan->counts);
+		cut_ties(key, task, bound, plan);
 	}
 	else if (!filters())
 		interpret(MODE_SELECT, *plan);

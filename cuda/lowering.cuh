@@ -26,6 +26,9 @@
 #include "request.cuh"
 #include "tuning.cuh"
 
+struct GpucolBoundKey;
+struct GpucolBoundNumbers;
+struct GpucolBoundTask;
 struct GpucolRankColumn;
 struct GpucolReducePlan;
 struct GroupForm;
@@ -177,7 +180,12 @@ private:
 	bool		filters() const;
 	int			value_slot(uint16_t reg) const;
 	uint64_t	find_matches(GpucolInterpPlan *plan);
+	bool		bound_key(uint32_t number, GpucolBoundKey *key, GpucolBoundTask *task) const;
+	void		select_bound(uint32_t number, const GpucolBoundKey &key, const GpucolBoundTask &task, int64_t bound,
+							 uint32_t *bitmap, unsigned long long *counts);
 	void		select_top(GpucolInterpPlan *plan);
+	GpucolBoundNumbers find_ties(const GpucolBoundKey &key, int64_t bound, bool nulls, const uint32_t *rows, uint32_t *ties);
+	void		cut_ties(GpucolBoundKey key, GpucolBoundTask task, int64_t bound, GpucolInterpPlan *plan);
 	void		select(GpucolInterpPlan *plan);
 	bool		load_plain(const GpucolInterpPlan &plan, uint64_t n, std::vector<GpucolRankColumn> *columns);
 	void		load_interpreted(GpucolInterpPlan *plan, uint64_t n, std::vector<GpucolRankColumn> *columns);

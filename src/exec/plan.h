@@ -19,8 +19,8 @@
  *
  * GpucolTopK with rankings of uncertain rows: as GpucolAgg.
  *
- * GpucolTopK below Sort and Limit: as GpucolScan; the last of custom_exprs is the
- * first sort key.
+ * GpucolTopK below Sort and Limit: as GpucolScan; the last of custom_exprs are
+ * the first sort keys.
  *
  *-------------------------------------------------------------------------
  */
@@ -50,10 +50,11 @@ typedef enum GpucolAggPrivate
 typedef enum GpucolTopkPrivate
 {
 	GPUCOL_TOPK_PRIVATE_LIMIT,	/* Integer: rows wanted */
-	GPUCOL_TOPK_PRIVATE_DESCENDING, /* Integer: bool */
-	GPUCOL_TOPK_PRIVATE_NULLS_FIRST,	/* Integer: bool */
-	GPUCOL_TOPK_PRIVATE_OPNO,	/* Integer: Oid */
-	GPUCOL_TOPK_PRIVATE_ALL_TIES	/* Integer: bool */
+	GPUCOL_TOPK_PRIVATE_ALL_TIES,	/* Integer: bool */
+	GPUCOL_TOPK_PRIVATE_DESCENDING, /* IntList: bool, by key */
+	GPUCOL_TOPK_PRIVATE_NULLS_FIRST,	/* IntList: bool, by key */
+	GPUCOL_TOPK_PRIVATE_OPERATORS	/* OidList: three for each key: not after,
+									 * before, equal */
 } GpucolTopkPrivate;
 
 extern const CustomScanMethods gpucol_scan_methods;

@@ -20,6 +20,7 @@
 #include "access/tableam.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "optimizer/optimizer.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
@@ -101,6 +102,30 @@ scan_create_state(CustomScan *cscan)
 	return (Node *) state;
 }
 
+/* Read the sort keys. */
+static void
+read_keys(GpucolTopkProbe *probe, const CustomScan *cscan)
+{
+	List	   *descending = list_nth(cscan->custom_private, GPUCOL_TOPK_PRIVATE_DESCENDING);
+	List	   *nulls_first = list_nth(cscan->custom_private, GPUCOL_TOPK_PRIVATE_NULLS_FIRST);
+	List	   *operators = list_nth(cscan->custom_private, GPUCOL_TOPK_PRIVATE_OPERATORS);
+	int			first;
+
+	probe->nkeys = list_length(descending);
+	probe->keys = palloc(probe->nkeys * sizeof(GpucolTopkKey));
+	first = list_length(cscan->custom_exprs) - probe->nkeys;
+	for (int i = 0; i < probe->nkeys; i++)
+		probe->keys[i] = (GpucolTopkKey)
+		{
+			.expr = list_nth(cscan->custom_exprs, first + i),
+				.descending = list_nth_int(descending, i),
+				.nulls_first = list_nth_int(nulls_first, i),
+				.not_after = list_nth_oid(operators, 3 * i),
+				.before = list_nth_oid(operators, 3 * i + 1),
+				.equal = list_nth_oid(operators, 3 * i + 2)
+		};
+}
+
 /*
  * Create the state of a GpucolTopK below Sort and Limit.
  */
@@ -112,13 +137,11 @@ gpucol_scan_create_topk(CustomScan *cscan)
 
 	state->rows.css.methods = &topk_exec_methods;
 	state->topk = true;
-	state->rows.pushed = list_delete_last(list_copy(cscan->custom_exprs));
-	state->probe.key = llast(cscan->custom_exprs);
+	read_keys(&state->probe, cscan);
+	state->rows.pushed = list_truncate(list_copy(cscan->custom_exprs),
+									   list_length(cscan->custom_exprs) - state->probe.nkeys);
 	state->probe.k = intVal(list_nth(private, GPUCOL_TOPK_PRIVATE_LIMIT));
-	state->probe.descending = intVal(list_nth(private, GPUCOL_TOPK_PRIVATE_DESCENDING));
-	state->probe.nulls_first = intVal(list_nth(private, GPUCOL_TOPK_PRIVATE_NULLS_FIRST));
 	state->probe.all_ties = intVal(list_nth(private, GPUCOL_TOPK_PRIVATE_ALL_TIES));
-	state->probe.opno = (Oid) intVal(list_nth(private, GPUCOL_TOPK_PRIVATE_OPNO));
 	return (Node *) state;
 }
 
@@ -173,24 +196,37 @@ read_columns(GpucolScanState *state)
 }
 
 /*
- * Lower the pushed conjuncts and what the key must meet, if anything; without that
- * where it cannot be lowered and is not `needed`.  A test of a column comes first:
- * it raises no error and leaves few rows for the others.
+ * Lower the pushed conjuncts and what the sort keys must meet, the n-th test being
+ * about the first n; without tests that cannot be lowered, where they are not
+ * `needed`.  Tests of columns come first: they raise no error and leave few rows for
+ * the others.
  */
 static bool
-lower_pushed(GpucolScanState *state, GpucolLower *l, Expr *key_test, bool needed)
+lower_pushed(GpucolScanState *state, GpucolLower *l, List *tests, bool needed)
 {
-	bool		first = key_test != NULL && IsA(state->probe.key, Var);
+	int			n = list_length(tests);
+	int			first = 0;
 	ListCell   *lc;
 
-	if (first && !gpucol_lower_qual(l, key_test, true) && needed)
-		return false;
+	for (int i = 0; i < n; i++)
+	{
+		if (!gpucol_topk_keys_are_columns(&state->probe, i + 1))
+			break;
+		first = i + 1;
+		if (!gpucol_lower_qual(l, list_nth(tests, i), true) && needed)
+			return false;
+	}
 	foreach(lc, state->rows.pushed)
 	{
 		if (!gpucol_lower_qual(l, lfirst(lc), true))
 			return false;
 	}
-	return key_test == NULL || first || gpucol_lower_qual(l, key_test, true) || !needed;
+	for (int i = first; i < n; i++)
+	{
+		if (!gpucol_lower_qual(l, list_nth(tests, i), true) && needed)
+			return false;
+	}
+	return true;
 }
 
 /* Lower what a probe reads: the conjuncts and the sort key. */
@@ -202,7 +238,18 @@ lower_probe(GpucolExec *exec, GpucolLower *l)
 	if (!lower_pushed(state, l, state->probe.narrow, true))
 		return false;
 	gpucol_lower_end_filter(l);
-	return gpucol_lower_output(l, state->probe.key, &state->probe.value);
+	return gpucol_lower_output(l, state->probe.keys[state->probe.at].expr, &state->probe.value);
+}
+
+/* Sort keys that a device ranks by: columns after the first one. */
+static int
+device_keys(const GpucolTopkProbe *probe)
+{
+	int			n = 1;
+
+	while (n < Min(probe->nkeys, GPUCOL_SHAPE_MAX_KEYS) && IsA(probe->keys[n].expr, Var))
+		n++;
+	return n;
 }
 
 /* Lower the pushed conjuncts and the output columns. */
@@ -217,8 +264,12 @@ lower_scan(GpucolExec *exec, GpucolLower *l)
 	gpucol_lower_end_filter(l);
 	if (!gpucol_row_scan_lower(&state->rows, l, RelationGetDescr(exec->rel)))
 		return false;
-	return !state->on_device ||
-		gpucol_lower_output(l, state->probe.key, &state->probe.value);
+	for (int i = 0; state->on_device && i < device_keys(&state->probe); i++)
+	{
+		if (!gpucol_lower_output(l, state->probe.keys[i].expr, &state->probe.value))
+			return false;
+	}
+	return true;
 }
 
 /* The device is to find the rows that can be among the first k. */
@@ -228,10 +279,15 @@ make_shape(GpucolExec *exec, GpucolRowShape *shape, const char **why pg_attribut
 	GpucolScanState *state = (GpucolScanState *) exec->node;
 
 	shape->kind = GPUCOL_SHAPE_TOP;
-	shape->key = state->rows.noutputs;
-	shape->descending = state->probe.descending;
-	shape->nulls_first = state->probe.nulls_first;
-	shape->all_ties = state->probe.all_ties;
+	shape->nkeys = device_keys(&state->probe);
+	for (uint32 i = 0; i < shape->nkeys; i++)
+		shape->keys[i] = (GpucolShapeKey)
+		{
+			.output = state->rows.noutputs + i,
+				.descending = state->probe.keys[i].descending,
+				.nulls_first = state->probe.keys[i].nulls_first
+		};
+	shape->all_ties = state->probe.all_ties || (int) shape->nkeys < state->probe.nkeys;
 	shape->k = state->probe.k;
 	return true;
 }
@@ -246,11 +302,13 @@ scan_begin(CustomScanState *node, EState *estate pg_attribute_unused(),
 	gpucol_run_init(&state->rows.exec, node, node->ss.ss_currentRelation,
 					cscan->scan.scanrelid, GPUCOL_PROGRAM_SCAN, lower_scan);
 	if (state->topk)
+	{
 		gpucol_run_init(&state->probe_exec, node, node->ss.ss_currentRelation,
 						cscan->scan.scanrelid, GPUCOL_PROGRAM_SCAN, lower_probe);
-	state->probe_exec.withholds = true;
-	if (state->topk)
+		state->probe_exec.withholds = true;
 		state->rows.exec.make_shape = make_shape;
+		gpucol_topk_probe_init(&state->probe);
+	}
 	gpucol_row_scan_init(&state->rows, output_columns(state), &row_methods);
 }
 
@@ -387,10 +445,13 @@ stop(GpucolScanState *state)
 {
 	gpucol_run_end(&state->rows.exec);
 	if (state->topk)
+	{
+		/* parameters may be others next time */
 		gpucol_run_end(&state->probe_exec);
+		gpucol_topk_probe_reset(&state->probe);
+	}
 	state->begun = false;
 	state->on_device = false;
-	state->probe.condition = NULL;	/* parameters may be others next time */
 	gpucol_row_scan_reset(&state->rows);
 	if (state->table_scan != NULL)
 	{
@@ -460,7 +521,36 @@ scan_initialize_worker(CustomScanState *node,
 	((GpucolRowScan *) node)->exec.parallel = coordinate;
 }
 
-/* The sort key and the limit; what the probe found, under EXPLAIN ANALYZE. */
+/* The sort keys as they are written after ORDER BY. */
+static char *
+describe_keys(const GpucolTopkProbe *probe, List *context, bool prefix)
+{
+	StringInfoData keys;
+
+	initStringInfo(&keys);
+	for (int i = 0; i < probe->nkeys; i++)
+		appendStringInfo(&keys, "%s%s%s", i > 0 ? ", " : "",
+						 deparse_expression((Node *) probe->keys[i].expr, context, prefix, true),
+						 probe->keys[i].descending ? " DESC" : "");
+	return keys.data;
+}
+
+/* What rows must meet to be among the first; NULL: nothing. */
+static Node *
+top_condition(const GpucolTopkProbe *probe)
+{
+	List	   *all = NIL;
+	ListCell   *lc;
+
+	foreach(lc, probe->condition)
+	{
+		if (!IsA(lfirst(lc), Const))
+			all = lappend(all, lfirst(lc));
+	}
+	return all == NIL ? NULL : (Node *) make_ands_explicit(all);
+}
+
+/* The sort keys and the limit; what the probe found, under EXPLAIN ANALYZE. */
 static void
 explain_probe(GpucolScanState *state, List *ancestors, ExplainState *es)
 {
@@ -468,19 +558,16 @@ explain_probe(GpucolScanState *state, List *ancestors, ExplainState *es)
 												   state->rows.css.ss.ps.plan,
 												   ancestors);
 	bool		prefix = es->verbose || list_length(es->rtable) > 1;
-	char	   *key = deparse_expression((Node *) state->probe.key, context,
-										 prefix, true);
+	Node	   *condition;
 
-	ExplainPropertyText("Top Key", psprintf("%s%s", key,
-											state->probe.descending ? " DESC" : ""),
-						es);
+	ExplainPropertyText("Top Key", describe_keys(&state->probe, context, prefix), es);
 	ExplainPropertyInteger("Top Rows", NULL, state->probe.k, es);
 	if (!es->analyze || state->on_device)
 		return;
-	if (state->probe.condition != NULL)
+	condition = top_condition(&state->probe);
+	if (condition != NULL)
 		ExplainPropertyText("Top Condition",
-							deparse_expression((Node *) state->probe.condition,
-											   context, prefix, true), es);
+							deparse_expression(condition, context, prefix, true), es);
 	ExplainPropertyInteger("Probed Rows", NULL, state->probe.seen, es);
 }
 

@@ -7,8 +7,13 @@
  * heap of int64 that sort like it.  The k-th best is a condition on the key that
  * the real scan gets besides its own: it skips segments and vectors by zone map,
  * reads the other columns of the few rows that remain, and PostgreSQL sorts
- * those.  Rows that tie with the k-th on the first key all remain, so further
- * sort keys and WITH TIES need no attention here.
+ * those.  Rows that tie with the k-th all remain, so sort keys that are not known
+ * here and WITH TIES need no attention.
+ *
+ * Where many rows tie with the k-th on the first key, another scan reads the second
+ * key of these alone: of n rows that tie and m <= k that come before them, only the
+ * k - m best by the second key matter.  That is one more condition; and so on with
+ * the third key.
  *
  * Where the scan has no conditions of its own and the key is a column, the first
  * scan need not read all of it either: the extreme of a vector's zone map is the
@@ -49,6 +54,13 @@
 #define ZONE_TIMES_LEAST	4
 #define ZONE_PART	32
 
+/*
+ * Fewer rows that tie with the k-th are delivered without a look at the next key, and
+ * fewer than one of so many that were looked at.
+ */
+#define SPARE_ROWS	1024
+#define SPARE_PART	1024
+
 static Node *create_state(CustomScan *cscan);
 
 const CustomScanMethods gpucol_topk_methods = {
@@ -69,8 +81,38 @@ gpucol_topk_best_init(GpucolTopkBest *best, int64 k, bool descending)
 {
 	best->k = k;
 	best->filled = 0;
+	best->ties = 0;
 	best->descending = descending;
 	best->heap = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int64) * (Size) k);
+}
+
+/* Replace the least value of a heap of n by v, or remove it: v is the last one, of n + 1. */
+static void
+sift_down(int64 *h, int64 n, int64 v)
+{
+	int64		i = 0;
+
+	for (;;)
+	{
+		int64		child = 2 * i + 1;
+
+		if (child >= n)
+			break;
+		if (child + 1 < n && h[child + 1] < h[child])
+			child++;
+		if (h[child] >= v)
+			break;
+		h[i] = h[child];
+		i = child;
+	}
+	h[i] = v;
+}
+
+/* The least value has left a full heap: which ties are there now? */
+static void
+count_ties(GpucolTopkBest *best, int64 least)
+{
+	best->ties = best->heap[0] == least ? best->ties + 1 : 0;
 }
 
 /* Add a value that belongs into the heap. */
@@ -78,6 +120,7 @@ void
 gpucol_topk_best_replace(GpucolTopkBest *best, int64 v)
 {
 	int64	   *h = best->heap;
+	int64		least = h[0];
 	int64		i;
 
 	if (best->filled < best->k)
@@ -87,20 +130,29 @@ gpucol_topk_best_replace(GpucolTopkBest *best, int64 v)
 		h[i] = v;
 		return;
 	}
-	for (i = 0;;)
-	{
-		int64		child = 2 * i + 1;
+	sift_down(h, best->k, v);
+	count_ties(best, least);
+}
 
-		if (child >= best->k)
-			break;
-		if (child + 1 < best->k && h[child + 1] < h[child])
-			child++;
-		if (h[child] >= v)
-			break;
-		h[i] = h[child];
-		i = child;
+/* Remove all but the n > 0 best. */
+static void
+keep_best(GpucolTopkBest *best, int64 n)
+{
+	while (best->filled > n)
+	{
+		int64		least = best->heap[0];
+
+		best->filled--;
+		sift_down(best->heap, best->filled, best->heap[best->filled]);
+		count_ties(best, least);
 	}
-	h[i] = v;
+}
+
+/* Forget the values. */
+static void
+clear_best(GpucolTopkBest *best)
+{
+	best->filled = best->ties = 0;
 }
 
 /* Take in a batch of keys; NULLs are counted. */
@@ -120,11 +172,16 @@ add_batch(GpucolTopkBest *best, const GpucolResult *result)
 	return nulls;
 }
 
-/* The key's value that has this order, as a constant. */
+/*-------------------------------------------------------------------------
+ * Conditions
+ *-------------------------------------------------------------------------
+ */
+
+/* The value, of the key that was delivered, that has this order, as a constant. */
 static Expr *
 order_constant(const GpucolTopkProbe *probe, int64 order)
 {
-	Node	   *key = (Node *) probe->key;
+	Node	   *key = (Node *) probe->keys[probe->at].expr;
 	Oid			type = exprType(key);
 	GpucolOutput output;
 	GpucolResultColumn column = {.cls = probe->value.cls};
@@ -151,22 +208,22 @@ order_constant(const GpucolTopkProbe *probe, int64 order)
 }
 
 static Expr *
-key_is_null(const GpucolTopkProbe *probe)
+test_null(const GpucolTopkKey *key, NullTestType type)
 {
 	NullTest   *test = makeNode(NullTest);
 
-	test->arg = copyObject(probe->key);
-	test->nulltesttype = IS_NULL;
+	test->arg = copyObject(key->expr);
+	test->nulltesttype = type;
 	test->location = -1;
 	return (Expr *) test;
 }
 
-/* The condition that the key is not after this value in the wanted order. */
+/* A comparison of the key that was delivered with the value of this order. */
 static Expr *
-key_reaches(const GpucolTopkProbe *probe, int64 order)
+compare_key(const GpucolTopkProbe *probe, Oid opno, int64 order)
 {
-	Expr	   *expr = make_opclause(probe->opno, BOOLOID, false,
-									 copyObject(probe->key),
+	Expr	   *expr = make_opclause(opno, BOOLOID, false,
+									 copyObject(probe->keys[probe->at].expr),
 									 order_constant(probe, order),
 									 InvalidOid, InvalidOid);
 
@@ -174,53 +231,150 @@ key_reaches(const GpucolTopkProbe *probe, int64 order)
 	return expr;
 }
 
-/* What the k-th best value and the number of NULLs say about rows that matter. */
+/* The condition that the key is not after this value in the wanted order. */
 static Expr *
-make_condition(const GpucolTopkProbe *probe, const GpucolTopkBest *best, int64 nulls)
+key_reaches(const GpucolTopkProbe *probe, int64 order)
 {
-	Expr	   *reaches;
+	return compare_key(probe, probe->keys[probe->at].not_after, order);
+}
 
-	if (probe->nulls_first && nulls >= probe->k)
-		return key_is_null(probe);
+/* Where the last row that is wanted stands by one key. */
+typedef struct Place
+{
+	enum
+	{
+		PLACE_ANYWHERE,			/* every row may matter */
+		PLACE_VALUE,
+		PLACE_NULL
+	}			kind;
+	int64		order;			/* of the value */
+	bool		nulls_before;	/* there are NULLs, which come before it */
+	int64		left;			/* rows wanted of those that stand there */
+	int64		spare;			/* others that stand there; at most PG_INT64_MAX */
+} Place;
 
-	/* fewer values than places: every row may matter */
-	if (best->filled < probe->k)
-		return NULL;
-	reaches = key_reaches(probe, gpucol_topk_directed(best, best->heap[0]));
-	if (!probe->nulls_first || nulls == 0)
-		return reaches;
-	return makeBoolExpr(OR_EXPR, list_make2(reaches, key_is_null(probe)), -1);
+/* The place of row k, from the k best values (less are kept) and the number of NULLs. */
+static Place
+find_place(const GpucolTopkKey *key, GpucolTopkBest *best, int64 nulls)
+{
+	Place		place = {.kind = PLACE_ANYWHERE};
+	int64		k = best->k;
+	int64		values = best->filled;
+
+	if (key->nulls_first && nulls >= k)
+	{
+		/* all have not been counted */
+		place.kind = PLACE_NULL;
+		place.left = k;
+		place.spare = PG_INT64_MAX;
+		return place;
+	}
+	if (values + nulls < k)
+		return place;
+	if (!key->nulls_first && values < k)
+	{
+		place.kind = PLACE_NULL;
+		place.left = k - values;
+		place.spare = nulls - place.left;
+		return place;
+	}
+	keep_best(best, k - (key->nulls_first ? nulls : 0));
+	place.kind = PLACE_VALUE;
+	place.order = gpucol_topk_directed(best, best->heap[0]);
+	place.nulls_before = key->nulls_first && nulls > 0;
+	for (int64 i = 0; i < best->filled; i++)
+		place.left += best->heap[i] == best->heap[0];
+	place.spare = best->ties;
+	return place;
+}
+
+/* The condition on the key alone that a row stands at the place. */
+static Expr *
+stands_at(const GpucolTopkProbe *probe, const Place *place)
+{
+	const GpucolTopkKey *key = &probe->keys[probe->at];
+
+	return place->kind == PLACE_NULL ? test_null(key, IS_NULL) :
+		compare_key(probe, key->equal, place->order);
+}
+
+/* Conditions on the key of which rows before the place meet one. */
+static List *
+stands_before(const GpucolTopkProbe *probe, const Place *place)
+{
+	const GpucolTopkKey *key = &probe->keys[probe->at];
+	List	   *any = NIL;
+
+	if (place->kind == PLACE_NULL)
+		return key->nulls_first ? NIL : list_make1(test_null(key, IS_NOT_NULL));
+	any = list_make1(compare_key(probe, key->before, place->order));
+	return place->nulls_before ? lappend(any, test_null(key, IS_NULL)) : any;
+}
+
+/* Conditions on the key of which rows not after the place meet one; NIL: all rows do. */
+static List *
+stands_by(const GpucolTopkProbe *probe, const Place *place)
+{
+	const GpucolTopkKey *key = &probe->keys[probe->at];
+	List	   *any = NIL;
+
+	if (place->kind == PLACE_NULL)
+		return key->nulls_first ? list_make1(test_null(key, IS_NULL)) : NIL;
+	any = list_make1(key_reaches(probe, place->order));
+	return place->nulls_before ? lappend(any, test_null(key, IS_NULL)) : any;
+}
+
+/*-------------------------------------------------------------------------
+ * The first key
+ *-------------------------------------------------------------------------
+ */
+
+/* Is the expression a column? */
+static bool
+is_column(const Expr *expr)
+{
+	return IsA(expr, Var) && ((const Var *) expr)->varattno > 0;
+}
+
+bool
+gpucol_topk_keys_are_columns(const GpucolTopkProbe *probe, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		if (!is_column(probe->keys[i].expr))
+			return false;
+	}
+	return true;
 }
 
 /* Can the key of some row be NULL, as far as the table's definition says? */
 static bool
 key_is_nullable(const GpucolTopkProbe *probe, Relation rel)
 {
-	AttrNumber	attnum = ((Var *) probe->key)->varattno;
+	AttrNumber	attnum = ((Var *) probe->keys[0].expr)->varattno;
 
 	return !TupleDescAttr(RelationGetDescr(rel), attnum - 1)->attnotnull;
 }
 
-/* A condition that `rows` rows meet, from zone maps; NULL if there is none. */
-static Expr *
+/* A condition that `rows` rows meet, from zone maps; NIL if there is none. */
+static List *
 zone_condition(GpucolTopkProbe *probe, GpucolExec *scan, int64 rows)
 {
 	int64		bound;
 
-	if (!IsA(probe->key, Var) || ((Var *) probe->key)->varattno <= 0 ||
+	if (!is_column(probe->keys[0].expr) ||
 		!gpucol_topk_zone_bound(scan->rel, scan->node->ss.ps.state->es_snapshot,
-								((Var *) probe->key)->varattno, rows,
-								probe->descending, &bound, &probe->value))
-		return NULL;
-	return key_reaches(probe, bound);
+								((Var *) probe->keys[0].expr)->varattno, rows,
+								probe->keys[0].descending, &bound, &probe->value))
+		return NIL;
+	return list_make1(key_reaches(probe, bound));
 }
 
 /* Can rows of NULL keys be counted by a scan of their own? */
 static bool
 nulls_are_apart(const GpucolTopkProbe *probe)
 {
-	return !probe->nulls_first ||
-		(IsA(probe->key, Var) && ((Var *) probe->key)->varattno > 0);
+	return !probe->keys[0].nulls_first || is_column(probe->keys[0].expr);
 }
 
 /*
@@ -251,15 +405,15 @@ run_scan(GpucolTopkProbe *probe, GpucolExec *scan, GpucolTopkBest *best,
 	return status;
 }
 
-/* A condition that many times k rows meet, but few of all; NULL if there is none. */
-static Expr *
+/* A condition that many times k rows meet, but few of all; NIL if there is none. */
+static List *
 hopeful_condition(GpucolTopkProbe *probe, GpucolExec *scan)
 {
 	double		vectors = scan->rel == NULL ? 0 :
 		scan->rel->rd_rel->reltuples / GPUCOL_VECTOR_VALUES;
 	double		rows = Min((double) ZONE_TIMES * probe->k, vectors / ZONE_PART);
 
-	return rows < (double) ZONE_TIMES_LEAST * probe->k ? NULL :
+	return rows < (double) ZONE_TIMES_LEAST * probe->k ? NIL :
 		zone_condition(probe, scan, (int64) rows);
 }
 
@@ -269,64 +423,142 @@ hopeful_condition(GpucolTopkProbe *probe, GpucolExec *scan)
  */
 static GpucolStatus
 look_for_bound(GpucolTopkProbe *probe, GpucolExec *scan, GpucolTopkBest *best,
-			   int64 *nulls, int64 enough, Expr **bound)
+			   int64 *nulls, int64 enough, List **bound)
 {
 	GpucolStatus status;
 
 	probe->narrow = hopeful_condition(probe, scan);
-	if (probe->narrow != NULL)
+	if (probe->narrow != NIL)
 	{
 		status = run_scan(probe, scan, best, nulls, enough, PG_INT64_MAX);
 		if (status != GPUCOL_END || best->filled == best->k)
 			return status;
-		best->filled = 0;
-		probe->narrow = NULL;
+		clear_best(best);
+		probe->narrow = NIL;
 	}
 	status = run_scan(probe, scan, best, nulls, enough,
 					  probe->seen + Max(LOOK_ROWS, LOOK_TIMES * probe->k));
 	if (status == GPUCOL_OK)
 	{
-		*bound = key_reaches(probe, gpucol_topk_directed(best, best->heap[0]));
-		best->filled = *nulls = 0;
+		*bound = list_make1(key_reaches(probe, gpucol_topk_directed(best, best->heap[0])));
+		clear_best(best);
+		*nulls = 0;
 	}
 	return status;
+}
+
+/* Find the k best by the first key; GPUCOL_END: they are found. */
+static GpucolStatus
+probe_first(GpucolTopkProbe *probe, GpucolExec *scan, bool all_rows, GpucolTopkBest *best,
+			int64 *nulls)
+{
+	const GpucolTopkKey *key = &probe->keys[0];
+	GpucolStatus status = GPUCOL_END;
+	List	   *bound = NIL;
+	int64		enough = key->nulls_first ? probe->k : PG_INT64_MAX;
+	bool		done = false;
+	bool		nulls_left;
+
+	if (all_rows)
+		bound = zone_condition(probe, scan, probe->k);
+	else if (nulls_are_apart(probe))
+	{
+		status = look_for_bound(probe, scan, best, nulls, enough, &bound);
+		done = status != GPUCOL_OK;
+		if (!done)
+			status = GPUCOL_END;
+	}
+	nulls_left = bound != NIL || probe->narrow != NIL;
+	if (status == GPUCOL_END && nulls_left && key->nulls_first &&
+		key_is_nullable(probe, scan->rel))
+	{
+		probe->narrow = list_make1(test_null(key, IS_NULL));
+		status = run_scan(probe, scan, best, nulls, probe->k, PG_INT64_MAX);
+	}
+	probe->narrow = bound;
+	if (!done && status == GPUCOL_END && *nulls < enough)
+		status = run_scan(probe, scan, best, nulls, enough, PG_INT64_MAX);
+	return status;
+}
+
+/*-------------------------------------------------------------------------
+ * All keys
+ *-------------------------------------------------------------------------
+ */
+
+/* One more condition: a row meets one of those in `before`, or its key does. */
+static void
+add_condition(GpucolTopkProbe *probe, List *before, const Place *place)
+{
+	List	   *any = stands_by(probe, place);
+
+	if (any == NIL)
+		probe->condition = lappend(probe->condition, makeBoolConst(true, false));
+	else
+	{
+		any = list_concat_copy(before, any);
+		probe->condition = lappend(probe->condition, list_length(any) == 1 ?
+								   linitial(any) : makeBoolExpr(OR_EXPR, any, -1));
+	}
+}
+
+/* Find the best by the next key among the rows that stand at the places of those before. */
+static GpucolStatus
+probe_next(GpucolTopkProbe *probe, GpucolExec *scan, List *at_places, int64 k,
+		   GpucolTopkBest *best, int64 *nulls)
+{
+	const GpucolTopkKey *key = &probe->keys[++probe->at];
+
+	probe->narrow = at_places;
+	gpucol_topk_best_init(best, k, key->descending);
+	*nulls = 0;
+	return run_scan(probe, scan, best, nulls, key->nulls_first ? k : PG_INT64_MAX, PG_INT64_MAX);
+}
+
+void
+gpucol_topk_probe_init(GpucolTopkProbe *probe)
+{
+	probe->context = AllocSetContextCreate(CurrentMemoryContext, "gpucol top rows",
+										   ALLOCSET_SMALL_SIZES);
+}
+
+void
+gpucol_topk_probe_reset(GpucolTopkProbe *probe)
+{
+	probe->condition = NIL;
+	probe->narrow = NIL;
+	MemoryContextReset(probe->context);
 }
 
 void
 gpucol_topk_probe_run(GpucolTopkProbe *probe, GpucolExec *scan, bool all_rows)
 {
+	MemoryContext old = MemoryContextSwitchTo(probe->context);
 	GpucolTopkBest best;
-	GpucolStatus status = GPUCOL_END;
-	Expr	   *bound = NULL;
-	int64		enough = probe->nulls_first ? probe->k : PG_INT64_MAX;
+	GpucolStatus status;
+	List	   *before = NIL;
+	List	   *at_places = NIL;
 	int64		nulls = 0;
-	bool		done = false;
-	bool		nulls_left;
 
-	probe->condition = NULL;
-	probe->narrow = NULL;
+	probe->at = 0;
 	probe->seen = 0;
-	gpucol_topk_best_init(&best, probe->k, probe->descending);
-	if (all_rows)
-		bound = zone_condition(probe, scan, probe->k);
-	else if (nulls_are_apart(probe))
+	gpucol_topk_best_init(&best, probe->k, probe->keys[0].descending);
+	status = probe_first(probe, scan, all_rows, &best, &nulls);
+	while (status == GPUCOL_END)
 	{
-		status = look_for_bound(probe, scan, &best, &nulls, enough, &bound);
-		done = status != GPUCOL_OK;
-		if (!done)
-			status = GPUCOL_END;
+		Place		place = find_place(&probe->keys[probe->at], &best, nulls);
+
+		pfree(best.heap);
+		if (place.kind == PLACE_ANYWHERE)
+			break;
+		add_condition(probe, before, &place);
+		if (probe->at + 1 == probe->nkeys ||
+			place.spare < SPARE_ROWS + probe->seen / SPARE_PART)
+			break;
+		before = list_concat(before, stands_before(probe, &place));
+		at_places = lappend(at_places, stands_at(probe, &place));
+		status = probe_next(probe, scan, at_places, place.left, &best, &nulls);
 	}
-	nulls_left = bound != NULL || probe->narrow != NULL;
-	if (status == GPUCOL_END && nulls_left && probe->nulls_first &&
-		key_is_nullable(probe, scan->rel))
-	{
-		probe->narrow = key_is_null(probe);
-		status = run_scan(probe, scan, &best, &nulls, probe->k, PG_INT64_MAX);
-	}
-	probe->narrow = bound;
-	if (!done && status == GPUCOL_END && nulls < enough)
-		status = run_scan(probe, scan, &best, &nulls, enough, PG_INT64_MAX);
-	if (status == GPUCOL_END)
-		probe->condition = make_condition(probe, &best, nulls);
-	pfree(best.heap);
+	probe->narrow = NIL;
+	MemoryContextSwitchTo(old);
 }

@@ -11,33 +11,54 @@
 #include "exec/run.h"
 #include "kernel/float_order.h"
 
-/* The first sort key and the limit. */
-typedef struct GpucolTopkProbe
+/* A sort key. */
+typedef struct GpucolTopkKey
 {
-	Expr	   *key;
-	int64		k;				/* rows wanted, OFFSET included */
+	Expr	   *expr;
 	bool		descending;
 	bool		nulls_first;
+	Oid			not_after;		/* <= in an ascending order, >= in a descending one */
+	Oid			before;			/* < or > */
+	Oid			equal;
+} GpucolTopkKey;
+
+/* The first sort keys and the limit. */
+typedef struct GpucolTopkProbe
+{
+	int			nkeys;
+	GpucolTopkKey *keys;
+	int64		k;				/* rows wanted, OFFSET included */
 	bool		all_ties;		/* rows that tie with the k-th all matter */
-	Oid			opno;			/* >= for a descending order, <= for an ascending one */
 
 	/* the scan that looks: rows it may leave out, and how the key comes out */
-	Expr	   *narrow;			/* condition on the key, or NULL */
+	int			at;				/* the key that it delivers */
+	List	   *narrow;			/* conditions, the n-th on the n-th key, or NIL */
 	GpucolValue value;
 
 	/* what it found */
-	Expr	   *condition;		/* what a row must meet; NULL: any row may matter */
+	List	   *condition;		/* what a row must meet, the n-th about the first n
+								 * keys; NIL: any row may matter */
 	int64		seen;			/* rows that it looked at */
+	MemoryContext context;		/* of these expressions */
 } GpucolTopkProbe;
 
+/* Prepare: k, all_ties and keys are set; in the current memory context. */
+extern void gpucol_topk_probe_init(GpucolTopkProbe *probe);
+
+/* Forget what it found. */
+extern void gpucol_topk_probe_reset(GpucolTopkProbe *probe);
+
 /*
- * Find the condition.  `scan` delivers the key as its only output, of rows that
- * meet probe->narrow besides the scan's own conditions, and sets probe->value
- * when it is lowered; it is run once or twice.  `all_rows`: it has no conditions
- * of its own.  Its fallback is no error: then any row may matter.
+ * Find the condition.  `scan` delivers key number probe->at as its only output, of
+ * rows that meet probe->narrow besides the scan's own conditions, and sets
+ * probe->value when it is lowered; it is run several times.  `all_rows`: it has no
+ * conditions of its own.  Its fallback is no error: then any row may matter.
  */
 extern void gpucol_topk_probe_run(GpucolTopkProbe *probe, GpucolExec *scan,
 								  bool all_rows);
+
+/* Are the conditions on the first n keys conditions on columns alone? */
+extern bool gpucol_topk_keys_are_columns(const GpucolTopkProbe *probe, int n);
 
 /*
  * topk_zones.c: a bound that at least k rows of the column reach, in the order
@@ -53,6 +74,7 @@ typedef struct GpucolTopkBest
 	int64	   *heap;			/* [k] */
 	int64		k;
 	int64		filled;
+	int64		ties;			/* others that were added and equal the k-th best */
 	bool		descending;
 } GpucolTopkBest;
 
@@ -72,6 +94,8 @@ gpucol_topk_best_add(GpucolTopkBest *best, int64 v)
 	v = gpucol_topk_directed(best, v);
 	if (best->filled < best->k || v > best->heap[0])
 		gpucol_topk_best_replace(best, v);
+	else if (v == best->heap[0])
+		best->ties++;
 }
 
 /* The order of value i of a column. */

@@ -18,6 +18,7 @@
 
 #define GPUCOL_SHAPE_MAX_RANKINGS 16
 #define GPUCOL_SHAPE_MAX_SETS 8
+#define GPUCOL_SHAPE_MAX_KEYS 4
 
 /* Rankings of uncertain rows; uncertain/rank.h says what each one means. */
 typedef enum GpucolRanking
@@ -34,8 +35,9 @@ typedef enum GpucolShapeKind
 	GPUCOL_SHAPE_ROWS = 0,		/* all rows, as they are */
 
 	/*
-	 * TOP: rows that can be among the first k by output `key`, and perhaps some
-	 * more: all that tie with the k-th, or enough of them.
+	 * TOP: rows that can be among the first k by the first of nkeys sort keys, and
+	 * perhaps some more: some that come after the k-th, and all that tie with it, or
+	 * enough of them.  Further keys make them fewer: an engine may use them.
 	 */
 	GPUCOL_SHAPE_TOP,
 
@@ -75,23 +77,29 @@ typedef struct GpucolShapeSet
 	double		divisor;		/* of probabilities of class D */
 } GpucolShapeSet;
 
+/* A sort key. */
+typedef struct GpucolShapeKey
+{
+	int32_t		output;
+	uint32_t	descending;
+	uint32_t	nulls_first;
+	uint32_t	unused;
+} GpucolShapeKey;
+
 typedef struct GpucolRowShape
 {
 	uint32_t	kind;			/* GpucolShapeKind */
+	uint32_t	nkeys;			/* TOP: sort keys; RANKED: group keys */
 
 	/* TOP */
-	int32_t		key;
-	uint32_t	descending;
-	uint32_t	nulls_first;
-	uint32_t	all_ties;		/* rows that tie with the k-th all matter */
-	uint32_t	unused;
+	GpucolShapeKey keys[GPUCOL_SHAPE_MAX_KEYS];
 	int64_t		k;
+	uint32_t	all_ties;		/* rows that tie with the k-th by all keys all matter */
 
 	/* RANKED */
-	uint32_t	nkeys;
 	uint32_t	nsets;
 	uint32_t	nrankings;
-	uint32_t	unused2;
+	uint32_t	unused;
 	GpucolShapeSet sets[GPUCOL_SHAPE_MAX_SETS];
 	GpucolShapeRanking rankings[GPUCOL_SHAPE_MAX_RANKINGS];
 } GpucolRowShape;

@@ -6,9 +6,9 @@
  *	  recursion that is pushed down, in its GpucolRecursiveScan.
  *
  * The node is a GpucolScan that delivers only rows that can be among the first k
- * by the first sort key; PostgreSQL's Sort and Limit above finish the work, with
- * all sort keys, OFFSET and WITH TIES.  So k must be known, and nothing between
- * the scan and the limit may drop rows.
+ * by the first sort keys, as many as sort like integers; PostgreSQL's Sort and
+ * Limit above finish the work, with all sort keys, OFFSET and WITH TIES.  So k must
+ * be known, and nothing between the scan and the limit may drop rows.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,6 +31,7 @@
 
 #include "exec/plan.h"
 #include "exec/recursive.h"
+#include "exec/topk_probe.h"
 #include "guc.h"
 #include "planner/clauses.h"
 #include "planner/planner.h"
@@ -41,14 +42,15 @@
 /* More rows than this are sorted by PostgreSQL alone. */
 #define MAX_LIMIT	1000000
 
-/* The first sort key. */
-typedef struct SortKey
+/* Sort keys that the node looks at. */
+#define MAX_KEYS	GPUCOL_SHAPE_MAX_KEYS
+
+/* The first sort keys. */
+typedef struct SortKeys
 {
-	Expr	   *expr;
-	bool		descending;
-	bool		nulls_first;
-	Oid			opno;			/* not after, in the wanted order */
-} SortKey;
+	int			n;
+	GpucolTopkKey keys[MAX_KEYS];
+} SortKeys;
 
 static Plan *plan_topk(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 					   List *tlist, List *clauses, List *custom_plans);
@@ -58,10 +60,10 @@ static const CustomPathMethods path_methods = {
 	.PlanCustomPath = plan_topk,
 };
 
-/* custom_private of a path: the key, then what the plan node carries. */
+/* custom_private of a path: the keys, then what the plan node carries. */
 enum
 {
-	PATH_PRIVATE_KEY,
+	PATH_PRIVATE_KEYS,
 	PATH_PRIVATE_PLAN
 };
 
@@ -124,11 +126,11 @@ limit_is_known(PlannerInfo *root)
 }
 
 /*
- * The clause of the first sort key.  A clause before it may be redundant: a column
- * that the conditions make constant orders nothing.
+ * The clause of a sort key.  A clause before it may be redundant: a column that the
+ * conditions make constant, or that was named before, orders nothing.
  */
 static SortGroupClause *
-first_clause(PlannerInfo *root)
+find_clause(PlannerInfo *root, const PathKey *wanted)
 {
 	ListCell   *lc;
 
@@ -137,18 +139,20 @@ first_clause(PlannerInfo *root)
 		List	   *pathkeys = make_pathkeys_for_sortclauses(root, list_make1(lfirst(lc)),
 															 root->processed_tlist);
 
-		if (pathkeys != NIL && linitial(pathkeys) == linitial(root->sort_pathkeys))
+		if (pathkeys != NIL && linitial(pathkeys) == wanted)
 			return lfirst_node(SortGroupClause, lc);
 	}
 	return NULL;
 }
 
-/* Find the first sort key; false where its order is not its type's own. */
+/* Find a sort key; false where its order is not its type's own. */
 static bool
-find_key(PlannerInfo *root, SortKey *key)
+find_key(PlannerInfo *root, const PathKey *wanted, GpucolTopkKey *key)
 {
-	SortGroupClause *clause = first_clause(root);
+	SortGroupClause *clause = find_clause(root, wanted);
 	TypeCacheEntry *type;
+	Oid			family;
+	Oid			input;
 
 	if (clause == NULL)
 		return false;
@@ -159,66 +163,104 @@ find_key(PlannerInfo *root, SortKey *key)
 	if (clause->sortop != type->lt_opr && clause->sortop != type->gt_opr)
 		return false;
 	key->descending = clause->sortop == type->gt_opr;
-	key->opno = get_opfamily_member(type->btree_opf, type->btree_opintype,
-									type->btree_opintype,
-									key->descending ? BTGreaterEqualStrategyNumber :
-									BTLessEqualStrategyNumber);
-	return OidIsValid(key->opno);
+	family = type->btree_opf;
+	input = type->btree_opintype;
+	key->not_after = get_opfamily_member(family, input, input,
+										 key->descending ? BTGreaterEqualStrategyNumber :
+										 BTLessEqualStrategyNumber);
+	key->before = get_opfamily_member(family, input, input,
+									  key->descending ? BTGreaterStrategyNumber :
+									  BTLessStrategyNumber);
+	key->equal = get_opfamily_member(family, input, input, BTEqualStrategyNumber);
+	return OidIsValid(key->not_after) && OidIsValid(key->before) && OidIsValid(key->equal);
 }
 
-/*
- * Can the conditions and the key be lowered, and does the key sort as int64?  Then
- * *pushed are the conditions.
- */
+/* Find the first sort keys; false where there is none. */
 static bool
-check_lowering(PlannerInfo *root, RelOptInfo *rel, Oid relid, const SortKey *key,
-			   List **pushed)
+find_keys(PlannerInfo *root, SortKeys *keys)
 {
-	Relation	table = table_open(relid, NoLock);
-	GpucolLower *l = gpucol_lower_begin(RelationGetDescr(table), rel->relid, NULL);
-	GpucolValue value;
-	List	   *rest;
-	bool		ok = false;
+	ListCell   *lc;
 
-	gpucol_clauses_split(root, l, rel->baserestrictinfo, "top rows", pushed, &rest);
-	gpucol_lower_end_filter(l);
-	if (rest != NIL)
-		gpucol_reason_add(relid, "top rows", "a condition is not pushed down");
-	else if (!gpucol_lower_output(l, key->expr, &value))
-		gpucol_reason_add(relid, "top rows", "sort key: %s", l->reason);
-	else if (!gpucol_ranking_sorts(&value, exprType((Node *) key->expr)))
-		gpucol_reason_add(relid, "top rows", "sort key of type %s",
-						  format_type_be(exprType((Node *) key->expr)));
-	else
-		ok = true;
-	table_close(table, NoLock);
-	return ok;
+	keys->n = 0;
+	foreach(lc, root->sort_pathkeys)
+	{
+		if (keys->n == MAX_KEYS || !find_key(root, lfirst(lc), &keys->keys[keys->n]))
+			break;
+		keys->n++;
+	}
+	return keys->n > 0;
 }
 
-/* The same for a recursion, whose scan has lowered the conditions. */
+/* Can the key be lowered, and does it sort as int64?  If not, *why not. */
 static bool
-check_recursion(RelOptInfo *rel, const CustomPath *scan, const SortKey *key)
+check_key(GpucolLower *l, const GpucolTopkKey *key, const char **why)
 {
-	GpucolLower *l = gpucol_lower_begin(gpucol_recursive_scan_columns(scan),
-										rel->relid, NULL);
 	GpucolValue value;
 
-	gpucol_lower_end_filter(l);
-	if (!gpucol_recursive_scan_pushes_all(scan))
-		gpucol_reason_add(InvalidOid, "top rows", "a condition is not pushed down");
-	else if (!gpucol_lower_output(l, key->expr, &value))
-		gpucol_reason_add(InvalidOid, "top rows", "sort key: %s", l->reason);
+	if (!gpucol_lower_output(l, key->expr, &value))
+		*why = psprintf("sort key: %s", l->reason);
 	else if (!gpucol_ranking_sorts(&value, exprType((Node *) key->expr)))
-		gpucol_reason_add(InvalidOid, "top rows", "sort key of type %s",
-						  format_type_be(exprType((Node *) key->expr)));
+		*why = psprintf("sort key of type %s", format_type_be(exprType((Node *) key->expr)));
 	else
 		return true;
 	return false;
 }
 
+/* The same for all keys: leave out the first that cannot, and those after it. */
+static bool
+check_keys(GpucolLower *l, SortKeys *keys, const char **why)
+{
+	int			n = 0;
+
+	while (n < keys->n && check_key(l, &keys->keys[n], why))
+		n++;
+	keys->n = n;
+	return n > 0;
+}
+
+/*
+ * Can the conditions and the first key be lowered?  Then *pushed are the conditions,
+ * and keys those that can.
+ */
+static bool
+check_lowering(PlannerInfo *root, RelOptInfo *rel, Oid relid, SortKeys *keys,
+			   List **pushed)
+{
+	Relation	table = table_open(relid, NoLock);
+	GpucolLower *l = gpucol_lower_begin(RelationGetDescr(table), rel->relid, NULL);
+	const char *why = "a condition is not pushed down";
+	List	   *rest;
+	bool		ok;
+
+	gpucol_clauses_split(root, l, rel->baserestrictinfo, "top rows", pushed, &rest);
+	gpucol_lower_end_filter(l);
+	ok = rest == NIL && check_keys(l, keys, &why);
+	if (!ok)
+		gpucol_reason_add(relid, "top rows", "%s", why);
+	table_close(table, NoLock);
+	return ok;
+}
+
+/* The same for a recursion, whose scan has lowered the conditions: its first key. */
+static bool
+check_recursion(RelOptInfo *rel, const CustomPath *scan, SortKeys *keys)
+{
+	GpucolLower *l = gpucol_lower_begin(gpucol_recursive_scan_columns(scan),
+										rel->relid, NULL);
+	const char *why = "a condition is not pushed down";
+	bool		ok;
+
+	gpucol_lower_end_filter(l);
+	keys->n = 1;
+	ok = gpucol_recursive_scan_pushes_all(scan) && check_keys(l, keys, &why);
+	if (!ok)
+		gpucol_reason_add(InvalidOid, "top rows", "%s", why);
+	return ok;
+}
+
 /* Cost the path: which columns are looked at, which others are delivered? */
 static void
-cost_path(RelOptInfo *rel, CustomPath *path, const SortKey *key, List *pushed)
+cost_path(RelOptInfo *rel, CustomPath *path, const GpucolTopkKey *key, List *pushed)
 {
 	Bitmapset  *looked = NULL;
 	Bitmapset  *others = NULL;
@@ -231,31 +273,53 @@ cost_path(RelOptInfo *rel, CustomPath *path, const SortKey *key, List *pushed)
 					 bms_num_members(others), pushed);
 }
 
+/* What the plan node carries. */
+static List *
+topk_private(PlannerInfo *root, const SortKeys *keys)
+{
+	List	   *descending = NIL;
+	List	   *nulls_first = NIL;
+	List	   *operators = NIL;
+
+	for (int i = 0; i < keys->n; i++)
+	{
+		const GpucolTopkKey *key = &keys->keys[i];
+
+		descending = lappend_int(descending, key->descending);
+		nulls_first = lappend_int(nulls_first, key->nulls_first);
+		operators = lappend_oid(operators, key->not_after);
+		operators = lappend_oid(operators, key->before);
+		operators = lappend_oid(operators, key->equal);
+	}
+	return list_make5(makeInteger((int) root->limit_tuples),
+					  makeInteger(list_length(root->sort_pathkeys) > keys->n ||
+								  root->parse->limitOption == LIMIT_OPTION_WITH_TIES),
+					  descending, nulls_first, operators);
+}
+
 /* Make a scan's path one of at most `limit` rows; the conditions are not a recursion's. */
 static void
-limit_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, const SortKey *key,
+limit_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, const SortKeys *keys,
 		   List *pushed)
 {
+	const GpucolTopkKey *first = &keys->keys[0];
+	List	   *exprs = NIL;
+
 	path->path.rows = Min(root->limit_tuples, rel->rows);
 	if (path->methods == &gpucol_recursive_scan_path_methods)
 	{
 		gpucol_recursive_scan_limit(path,
-									list_make4(key->expr,
+									list_make4(first->expr,
 											   makeInteger((int) root->limit_tuples),
-											   makeInteger(key->descending),
-											   makeInteger(key->nulls_first)));
+											   makeInteger(first->descending),
+											   makeInteger(first->nulls_first)));
 		return;
 	}
+	for (int i = 0; i < keys->n; i++)
+		exprs = lappend(exprs, keys->keys[i].expr);
 	path->methods = &path_methods;
-	path->custom_private =
-		list_make2(key->expr,
-				   list_make5(makeInteger((int) root->limit_tuples),
-							  makeInteger(key->descending),
-							  makeInteger(key->nulls_first),
-							  makeInteger((int) key->opno),
-							  makeInteger(list_length(root->sort_pathkeys) > 1 ||
-										  root->parse->limitOption == LIMIT_OPTION_WITH_TIES)));
-	cost_path(rel, path, key, pushed);
+	path->custom_private = list_make2(exprs, topk_private(root, keys));
+	cost_path(rel, path, first, pushed);
 }
 
 /*
@@ -268,7 +332,7 @@ gpucol_path_topk_add(PlannerInfo *root, RelOptInfo *input_rel,
 	PathTarget *target = root->upper_targets[UPPERREL_ORDERED];
 	CustomPath *scan;
 	RangeTblEntry *rte;
-	SortKey		key;
+	SortKeys	keys;
 	List	   *pushed = NIL;
 	Path	   *path;
 
@@ -289,15 +353,15 @@ gpucol_path_topk_add(PlannerInfo *root, RelOptInfo *input_rel,
 		gpucol_reason_add(rte->relid, "top rows", "gpucol.enable_topk is off");
 		return;
 	}
-	if (!find_key(root, &key))
+	if (!find_keys(root, &keys))
 	{
 		gpucol_reason_add(rte->relid, "top rows", "an order other than the type's own");
 		return;
 	}
-	if (!(rte->rtekind == RTE_CTE ? check_recursion(input_rel, scan, &key) :
-		  check_lowering(root, input_rel, rte->relid, &key, &pushed)))
+	if (!(rte->rtekind == RTE_CTE ? check_recursion(input_rel, scan, &keys) :
+		  check_lowering(root, input_rel, rte->relid, &keys, &pushed)))
 		return;
-	limit_path(root, input_rel, scan, &key, pushed);
+	limit_path(root, input_rel, scan, &keys, pushed);
 	path = (Path *) create_sort_path(root, output_rel, &scan->path,
 									 root->sort_pathkeys, root->limit_tuples);
 	if (path->pathtarget != target)
@@ -309,7 +373,7 @@ gpucol_path_topk_add(PlannerInfo *root, RelOptInfo *input_rel,
 		output_rel->pathlist = lappend(output_rel->pathlist, path);
 }
 
-/* Make the plan node: a scan with the key and the limit. */
+/* Make the plan node: a scan with the keys and the limit. */
 static Plan *
 plan_topk(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist,
 		  List *clauses, List *custom_plans)
@@ -318,8 +382,8 @@ plan_topk(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist,
 															 clauses, custom_plans);
 
 	cscan->methods = &gpucol_topk_methods;
-	cscan->custom_exprs = lappend(cscan->custom_exprs,
-								  copyObject(list_nth(path->custom_private, PATH_PRIVATE_KEY)));
+	cscan->custom_exprs = list_concat(cscan->custom_exprs,
+									  copyObject(list_nth(path->custom_private, PATH_PRIVATE_KEYS)));
 	cscan->custom_private = list_nth(path->custom_private, PATH_PRIVATE_PLAN);
 	return &cscan->scan.plan;
 }

@@ -127,6 +127,14 @@ ranking_queries()
 		select id from TABLE_r where id < 50 order by id desc limit 500
 		select grp, id from TABLE_r order by grp nulls first, id limit 5100
 		select id from TABLE_r order by id + 1 desc limit 5
+		select id, grp from TABLE_r order by grp, id limit 30
+		select id, grp from TABLE_r order by grp desc, id desc limit 30
+		select id, grp, points from TABLE_r where id % 3 = 1 order by grp, points desc, id limit 40
+		select id, grp, fkey, p from TABLE_r order by grp desc nulls last, p desc, fkey, id limit 50
+		select id, grp, p from TABLE_r where points > 2 order by p, grp nulls first, id desc limit 200
+		select day, grp from TABLE_r order by grp, day desc fetch first 5 rows with ties
+		select id, grp from TABLE_r where day < '2025-01-01' order by grp nulls first, label, id limit 20
+		select id, conf, grp from TABLE_r order by grp, conf, day, id desc offset 4000 limit 3000
 	S
 }
 

@@ -160,6 +160,71 @@ SELECT limit_compare(q), count(*) FROM (
 GROUP BY 1 ORDER BY 1;
 DROP TABLE limit_l;
 
+-- Many rows tie on the first keys: the next ones cut them, before rows are delivered.
+CREATE TABLE limit_m (a int, b float8, c numeric(8,2), d date NOT NULL, id int NOT NULL, label text) USING gpucol;
+INSERT INTO limit_m SELECT CASE WHEN i % 9 > 0 THEN hashint4(i) % 3 END,
+	CASE hashint4(i + 1) % 11 WHEN 0 THEN NULL WHEN 1 THEN float8 'NaN' WHEN 2 THEN '-0' ELSE hashint4(i + 1) % 4 END,
+	CASE WHEN i % 7 > 0 THEN hashint4(i + 2) % 2 * 0.25 END,
+	date '2024-01-01' + (hashint4(i + 3) & 1), i, 'label ' || i % 50
+FROM generate_series(1, 50000) i;
+INSERT INTO limit_m SELECT i % 3, i, 5, '2024-01-01', 60000 + i, 'delta' FROM generate_series(1, 5) i;
+VACUUM ANALYZE limit_m;
+CREATE FUNCTION limit_delivered(query text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+		IF line LIKE '%GpucolTopK%' THEN
+			RETURN substring(line FROM 'rows=([0-9]+)');
+		END IF;
+	END LOOP;
+	RETURN NULL;
+END $$;
+SELECT order_by, limit_delivered('SELECT * FROM limit_m ORDER BY ' || order_by || ' LIMIT 10') < 1200 AS few
+FROM (VALUES ('a, id'), ('a DESC, id DESC'), ('a DESC NULLS LAST, b, id'), ('b, c DESC NULLS LAST, a, id'), ('d, c, b, a'), ('d DESC, a, b DESC, id, label')) o(order_by);
+SELECT limit_delivered('SELECT * FROM limit_m WHERE id % 3 = 0 ORDER BY a, id LIMIT 10') < 1200 AS conditions,
+	limit_delivered('SELECT * FROM limit_m ORDER BY a + 1, id % 1000, id LIMIT 10') < 1200 AS computed,
+	limit_delivered('SELECT * FROM limit_m WHERE a = 1 ORDER BY a, id LIMIT 10') < 1200 AS constant,
+	limit_delivered('SELECT * FROM limit_m ORDER BY a, label, id LIMIT 10') > 2000 AS text_key;
+SELECT limit_compare(q), count(*) FROM (
+	SELECT 'SELECT * FROM limit_m ' || c || ' ORDER BY ' || a || ', ' || b || ', ' || d || ' ' || k AS q
+	FROM (VALUES (''), ('WHERE id < 40000 AND (b > 0 OR c IS NULL)')) c(c),
+		(VALUES ('a'), ('a DESC'), ('a DESC NULLS LAST'), ('a NULLS FIRST'), ('b DESC'), ('b')) a(a),
+		(VALUES ('c'), ('c DESC'), ('d DESC'), ('b NULLS FIRST')) b(b),
+		(VALUES ('id'), ('label, id')) d(d),
+		(VALUES ('LIMIT 1'), ('LIMIT 300 OFFSET 40')) k(k)) s
+GROUP BY 1 ORDER BY 1;
+SELECT limit_compare(q) FROM (VALUES
+	('SELECT a, d FROM limit_m ORDER BY a, d FETCH FIRST 3 ROWS WITH TIES'),
+	('SELECT a, c, d FROM limit_m ORDER BY a DESC NULLS LAST, c DESC, d FETCH FIRST 7 ROWS WITH TIES'),
+	('SELECT a, c FROM limit_m ORDER BY c, a, c DESC FETCH FIRST 7 ROWS WITH TIES'),
+	('SELECT id FROM limit_m ORDER BY d, a + 1, id LIMIT 20 OFFSET 6000'),
+	('SELECT id FROM limit_m ORDER BY b DESC, a NULLS FIRST, id LIMIT 30000')
+) v(q);
+-- again and again, with other parameters
+SELECT s, (SELECT string_agg(id::text, ' ') FROM (SELECT id FROM limit_m WHERE id > s * 100 AND id % 5 <> s ORDER BY a, d, id LIMIT 3) q)
+FROM generate_series(1, 4) s;
+-- what was found shows in the condition
+CREATE FUNCTION limit_condition(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+		IF line LIKE '%Top Condition%' THEN
+			RETURN trim(line);
+		END IF;
+	END LOOP;
+	RETURN NULL;
+END $$;
+SET gpucol.engine = cpu;
+SELECT limit_condition('SELECT a, d FROM limit_m ORDER BY c NULLS FIRST, a DESC NULLS LAST, id LIMIT 2');
+SELECT limit_condition('SELECT a, d FROM limit_m WHERE a IS NULL ORDER BY a, c DESC, id LIMIT 2');
+SELECT limit_condition('SELECT a, d FROM limit_m ORDER BY b NULLS FIRST, a, id LIMIT 5000');
+RESET gpucol.engine;
+DROP FUNCTION limit_condition(text);
+DROP FUNCTION limit_delivered(text);
+DROP TABLE limit_m;
+
 DROP VIEW limit_queries;
 DROP FUNCTION limit_probed(text);
 DROP FUNCTION limit_compare(text);
