@@ -199,7 +199,7 @@ bound_histogram_kernel(const __grid_constant__ GpucolBoundKey key, int64_t base,
 					if (x >= base && x <= last)
 						atomicAdd(local + (((uint64_t) x - (uint64_t) base) >> shift), 1);
 				}
-		if (*scan.cancel)
+		if (is_cancelled(scan))
 			break;
 	}
 	__syncthreads();
@@ -285,7 +285,7 @@ bound_select_kernel(const __grid_constant__ GpucolBoundKey key, int64_t bound, b
 		bitmap[(size_t) number * 32 + lane] = word;
 		if (lane == 0)
 			counts[number] = n;
-		if (*scan.cancel)
+		if (is_cancelled(scan))
 			break;
 	}
 }

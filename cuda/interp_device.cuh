@@ -467,7 +467,7 @@ interp_run(const GpucolInterpPlan &plan)
 				work.prefetch(run, run.first + v + 1);
 			work.run_vector(run, columns, run.first + v, (size_t) base + run.first + v, skip >> v & 1);
 		}
-		if (*scan.cancel)
+		if (is_cancelled(scan))
 			break;
 	}
 	__syncwarp();

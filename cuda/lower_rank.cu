@@ -141,6 +141,8 @@ Lowering::run_ranked(Partial *result, uint64_t *nrows)
 	}
 	if (n > 0 && !load_plain(plan, n, &task.columns))
 		load_interpreted(&plan, n, &task.columns);
+	if (shape_->nkeys > 0)
+		task.wait();			/* a load that was cut short leaves keys that are none */
 	gpucol_stage(stream_, "rows to be ranked loaded");
 	*nrows = gpucol_rank_rows(task, &result->data, &result->nplaced);
 	if (result->nplaced > 0)

@@ -190,7 +190,7 @@ reduce_runs(const GpucolReducePlan &plan, const T &table, uint32_t warp,
 	bool		rest = !S::DIRECT;
 
 	if constexpr (S::DIRECT)
-		for (uint32_t number = warp; number < scan.nruns && !*scan.cancel; number += warps)
+		for (uint32_t number = warp; number < scan.nruns && !is_cancelled(scan); number += warps)
 		{
 			Run			run = find_run(scan, number);
 
@@ -200,7 +200,7 @@ reduce_runs(const GpucolReducePlan &plan, const T &table, uint32_t warp,
 				rest = true;
 		}
 	if constexpr (!S::FEW)
-		for (uint32_t number = warp; rest && number < scan.nruns && !*scan.cancel; number += warps)
+		for (uint32_t number = warp; rest && number < scan.nruns && !is_cancelled(scan); number += warps)
 		{
 			Run			run = find_run(scan, number);
 

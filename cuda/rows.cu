@@ -81,7 +81,7 @@ load_rows_kernel(const __grid_constant__ GpucolRowLoad load)
 				out += __popc(w);
 			}
 		}
-		if (*scan.cancel)
+		if (is_cancelled(scan))
 			break;
 	}
 }

@@ -304,7 +304,7 @@ stream_kernel(const GpucolScanPlan scan, const GpucolOffsetColumn column, unsign
 		if (dense && !skip && places.here.streams(run))
 		{
 			stream_pairs(scan, column, places, ring, lane, i, dense, g, nothing);
-			if (*scan.cancel)
+			if (is_cancelled(scan))
 				break;
 			continue;
 		}

@@ -45,12 +45,23 @@ run_number(const GpucolScanPlan &scan, uint32_t i)
 	return i * warps + warp;
 }
 
-/* Has the host given up on a scan?  Asked after the i-th run; the one word that all
- * warps read is looked at after some. */
+/*
+ * Has the host given up on a scan?  All lanes of a warp ask, and are told the same: each
+ * by itself might see the word at another moment, and leave the others, which wait for it
+ * in what a warp does together.
+ */
+__device__ __forceinline__ bool
+is_cancelled(const GpucolScanPlan &scan)
+{
+	return __any_sync(GPUCOL_ALL_LANES, *scan.cancel != 0);
+}
+
+/* The same, asked after the i-th run: the one word that all warps read is looked at after
+ * some. */
 __device__ __forceinline__ bool
 is_cancelled(const GpucolScanPlan &scan, uint32_t i)
 {
-	return i % GPUCOL_CANCEL_RUNS == GPUCOL_CANCEL_RUNS - 1 && *scan.cancel;
+	return i % GPUCOL_CANCEL_RUNS == GPUCOL_CANCEL_RUNS - 1 && is_cancelled(scan);
 }
 
 /* Find the run of a number: a shift where segments are alike, else a search. */

@@ -53,6 +53,7 @@ heap_kernel(GpucolTopkGroups groups, int32_t k, GpucolTopkSet *sets, GpucolHeapN
 	uint32_t	thread = blockIdx.x * blockDim.x + threadIdx.x;
 	GpucolHeapNode *heap = spill != nullptr ? spill + (size_t) thread * k :
 		(GpucolHeapNode *) shared + (size_t) threadIdx.x * k;
+	bool		given_up = false;	/* the groups that are left have no set */
 
 	for (uint32_t g = thread; g < groups.ngroups; g += gridDim.x * blockDim.x)
 	{
@@ -62,9 +63,10 @@ heap_kernel(GpucolTopkGroups groups, int32_t k, GpucolTopkSet *sets, GpucolHeapN
 		GpucolUTopkScan scan;
 
 		gpucol_utopk_begin(&scan);
-		while (n >= own && !gpucol_utopk_step(&scan, groups.p + start, n, own, heap, scan.at + LOOK_EVERY))
-			if (groups.cancel != NULL && *groups.cancel)
-				return;
+		while (!given_up && n >= own && !gpucol_utopk_step(&scan, groups.p + start, n, own, heap, scan.at + LOOK_EVERY))
+			given_up = gpucol_topk_given_up(groups.cancel);
+		if (given_up)
+			gpucol_utopk_begin(&scan);
 		sets[g].probability = gpucol_product_value(scan.best.probability);
 		sets[g].min_p = scan.best.min_p;
 		sets[g].min_rank = scan.best.min_rank;

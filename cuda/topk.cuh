@@ -46,12 +46,27 @@ struct GpucolTopkGroups
 	const uint32_t *starts;		/* [ngroups + 1] */
 	const double *p;			/* probabilities in ranking order */
 	uint32_t	longest;		/* rows of the longest group, or a bound */
-	const volatile uint32_t *cancel;	/* set to 1 by the host: give up; or NULL */
+	const volatile uint32_t *cancel;	/* set to 1 by the host: give up, leaving answers
+								 * that are wrong but harmless; or NULL */
 	const int32_t *k;			/* each group's own k; NULL: the one given.  That one
 								 * is no less than any */
 	uint32_t	most;			/* rows that are looked at in longer groups, whose
 								 * answer may then not be settled; 0 = all */
 };
+
+/* Has the host given up? */
+__device__ static inline bool
+gpucol_topk_given_up(const volatile uint32_t *cancel)
+{
+	return cancel != nullptr && *cancel;
+}
+
+/* The same for a whole warp, of which all lanes ask: no lane leaves the others alone. */
+__device__ static inline bool
+gpucol_topk_warp_given_up(const volatile uint32_t *cancel)
+{
+	return cancel != nullptr && __any_sync(0xffffffffu, *cancel != 0);
+}
 
 /* Rows of a group to look at. */
 __device__ static inline int32_t

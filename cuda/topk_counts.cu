@@ -117,12 +117,6 @@ struct CountsMemory
 	}
 };
 
-__device__ bool
-given_up(const GpucolTopkGroups &groups)
-{
-	return groups.cancel != NULL && *groups.cancel;
-}
-
 /* Rows between looks at `cancel`. */
 constexpr int32_t LOOK_EVERY = 256;
 
@@ -139,7 +133,7 @@ walk(const GpucolTopkGroups &groups, const double *p, int32_t n, WarpCounts &c, 
 	{
 		double		here = p[i];
 
-		if (i % LOOK_EVERY == 0 && given_up(groups))
+		if (i % LOOK_EVERY == 0 && gpucol_topk_warp_given_up(groups.cancel))
 			return false;
 		if (here <= 0)
 			continue;
@@ -331,7 +325,7 @@ counts_kernel(GpucolTopkGroups groups, int32_t k, Ranking ranking, CountsMemory 
 
 	for (uint32_t g = (blockIdx.x * blockDim.x + threadIdx.x) / 32; g < groups.ngroups; g += warps)
 	{
-		if (given_up(groups))
+		if (gpucol_topk_warp_given_up(groups.cancel))
 			break;
 		ranking.group(groups, g, gpucol_topk_k(groups, g, k), mine, lane);
 	}

@@ -196,7 +196,7 @@ chunks_kernel(Chunks s, const double *starts)
 			double		mine = base + lane < to ? s.group.p[base + lane] : 0;
 			int			n = (int) min(32u, to - base);
 
-			if ((base - from) % GPUCOL_SPLIT_LOOK_EVERY == 0 && gpucol_split_given_up(s.group.cancel))
+			if ((base - from) % GPUCOL_SPLIT_LOOK_EVERY == 0 && gpucol_topk_warp_given_up(s.group.cancel))
 				return;
 			for (int t = 0; t < n; t++)
 			{

@@ -44,12 +44,6 @@ struct GpucolSplitCarve
 	}
 };
 
-__device__ static inline bool
-gpucol_split_given_up(const volatile uint32_t *cancel)
-{
-	return cancel != NULL && *cancel;
-}
-
 /* Scratch memory of U-Topk alone. */
 extern size_t gpucol_split_set_scratch(uint32_t n, int32_t k);
 

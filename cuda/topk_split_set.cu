@@ -209,7 +209,7 @@ pieces_kernel(GpucolSplitGroup group, const uint32_t *at, uint32_t m, const uint
 		}
 		from = (lo == 0 ? 0 : at[lo - 1] + 1) + (piece - first[lo]) * PIECE;
 		to = min(from + PIECE, at[lo]);
-		if (gpucol_split_given_up(group.cancel))
+		if (gpucol_topk_warp_given_up(group.cancel))
 			return;
 		for (uint32_t i = from + lane; i < to; i += 32)
 		{
@@ -242,8 +242,8 @@ walk_kernel(GpucolSplitGroup group, Entering e, uint32_t m, GpucolTopkSet *set)
 	gpucol_utopk_begin(&scan);
 	for (uint32_t j = 0; j <= m; j++)
 	{
-		if (j % GPUCOL_SPLIT_LOOK_EVERY == 0 && gpucol_split_given_up(group.cancel))
-			return;
+		if (j % GPUCOL_SPLIT_LOOK_EVERY == 0 && gpucol_topk_given_up(group.cancel))
+			break;				/* with the best set so far */
 		for (uint32_t piece = e.first[j]; piece < e.first[j + 1]; piece++)
 		{
 			scan.rest = gpucol_product_mul(scan.rest, e.rest[piece]);

@@ -57,7 +57,7 @@ x_kernel(GpucolTopkGroups groups, GpucolTopkXTuples xs, GpucolTopkRanking r, Gpu
 		double		chance = 0;
 		double		mass;
 
-		if (groups.cancel != NULL && *groups.cancel)
+		if (gpucol_topk_given_up(groups.cancel))
 			return;
 		in.n = (int32_t) (groups.starts[g + 1] - start);
 		in.p = groups.p + start;

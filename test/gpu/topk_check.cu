@@ -604,6 +604,139 @@ check_split(int n, int k, double scale, double threshold)
 		cudaFree(at);
 }
 
+/* Kernels that are given up while they run, or before. */
+struct GivenUp
+{
+	cudaStream_t stream,
+				control;
+	uint32_t   *word;			/* what kernels look at */
+	uint32_t   *one;
+
+	GivenUp()
+	{
+		CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+		CUDA(cudaStreamCreateWithFlags(&control, cudaStreamNonBlocking));
+		CUDA(cudaHostAlloc(&one, sizeof(*one), 0));
+		*one = 1;
+		word = device<uint32_t>(1);
+	}
+	~GivenUp()
+	{
+		cudaFree(word);
+		cudaFreeHost(one);
+		cudaStreamDestroy(control);
+		cudaStreamDestroy(stream);
+	}
+
+	/* Have `launch` begin, and give it up some microseconds later; less than 0: before. */
+	void
+	run(int64_t us, const std::function<void()> &launch)
+	{
+		auto		start = std::chrono::steady_clock::now();
+
+		CUDA(cudaMemset(word, us < 0 ? 1 : 0, sizeof(*word)));
+		CUDA(cudaDeviceSynchronize());
+		launch();
+		while (std::chrono::steady_clock::now() - start < std::chrono::microseconds(us))
+			;
+		CUDA(cudaMemcpyAsync(word, one, sizeof(*word), cudaMemcpyHostToDevice, control));
+		CUDA(cudaDeviceSynchronize());
+	}
+};
+
+/*
+ * Whenever groups are given up: the kernels end, what they leave is harmless to those
+ * that follow, and U-Topk sets lie within their groups.
+ */
+static void
+check_given_up(uint32_t ngroups, int n, int k, int times)
+{
+	GivenUp		up;
+	Batch		b = make_batch(ngroups, n, k, 0, 0.01);
+	OnDevice	d(b, k);
+	void	   *scratch = device<char>(gpucol_topk_counts_scratch(k));
+	GpucolTopkPicks picks = {};
+	double	   *figures = device<double>(b.p.size());
+	long		bad = 0;
+
+	d.sort();
+	d.groups.cancel = up.word;
+	picks.ranks = device<int32_t>(std::max(b.p.size(), (size_t) ngroups * k));
+	picks.counts = device<int32_t>(ngroups);
+	picks.settled = device<uint8_t>(ngroups);
+	for (int i = -1; i < times; i++)
+	{
+		int64_t		us = i < 0 ? -1 : (int64_t) draw(4000);
+		std::vector<GpucolTopkSet> sets;
+		std::vector<int32_t> ranks;
+
+		CUDA(cudaMemset(d.sets, 0x7f, ngroups * sizeof(*d.sets)));
+		up.run(us, [&] {
+			CUDA(gpucol_topk_heap(d.groups, k, d.sets, d.heap, up.stream));
+			CUDA(gpucol_topk_members(d.groups, k, d.sets, d.ranks, up.stream));
+		});
+		sets = download(d.sets, ngroups);
+		ranks = download(d.ranks, (size_t) ngroups * k);
+		for (uint32_t g = 0; g < ngroups; g++)
+			for (int j = 0; j < k; j++)
+				bad += sets[g].last >= (int32_t) (b.starts[g + 1] - b.starts[g]) || ranks[(size_t) g * k + j] > sets[g].last;
+		picks.stride = k;
+		up.run(us, [&] { CUDA(gpucol_topk_u_kranks(d.groups, k, picks, scratch, up.stream)); });
+		up.run(us, [&] { CUDA(gpucol_topk_global(d.groups, k, figures, picks.settled, scratch, up.stream)); });
+		picks.stride = 0;
+		up.run(us, [&] { CUDA(gpucol_topk_pt_k(d.groups, k, 1e-4, picks, scratch, up.stream)); });
+	}
+	if (bad > 0)
+	{
+		printf("FAILED: %ld ranks out of their groups, of %u groups that were given up\n", bad, ngroups);
+		failures++;
+	}
+	for (void *at : {scratch, (void *) figures, (void *) picks.ranks, (void *) picks.counts, (void *) picks.settled})
+		cudaFree(at);
+}
+
+/* The same of one group by the whole device. */
+static void
+check_split_given_up(int n, int k, double scale, int times)
+{
+	GivenUp		up;
+	std::vector<double> p(n);
+	GpucolSplitGroup group = {};
+	size_t		size = gpucol_split_scratch(n, k);
+	void	   *scratch = device<char>(size);
+	GpucolTopkSet *set = device<GpucolTopkSet>(1);
+	int32_t    *ranks = device<int32_t>(n);
+	int32_t    *count = device<int32_t>(1);
+	uint8_t    *settled = device<uint8_t>(1);
+	double	   *figures = device<double>(n);
+	bool		done;
+
+	for (double &x : p)
+		x = scale * draw(100001) / 100000.0;
+	group.p = upload(p);
+	group.n = n;
+	group.k = k;
+	group.cancel = up.word;
+	for (int i = -1; i < times; i++)
+	{
+		int64_t		us = i < 0 ? -1 : (int64_t) draw(2000);
+
+		CUDA(cudaMemset(set, 0x7f, sizeof(*set)));
+		CUDA(cudaMemset(scratch, 0x7f, size));
+		up.run(us, [&] { CUDA(gpucol_split_u_topk(group, set, ranks, &done, scratch, up.stream)); });
+		if (done && download(set, 1)[0].last >= n)
+		{
+			printf("FAILED: the set of a group that was given up\n");
+			failures++;
+		}
+		up.run(us, [&] { CUDA(gpucol_split_u_kranks(group, ranks, count, settled, scratch, up.stream)); });
+		up.run(us, [&] { CUDA(gpucol_split_pt_k(group, scale / 2, ranks, count, settled, scratch, up.stream)); });
+		up.run(us, [&] { CUDA(gpucol_split_global(group, figures, settled, scratch, up.stream)); });
+	}
+	for (void *at : {scratch, (void *) set, (void *) ranks, (void *) count, (void *) settled, (void *) figures, (void *) group.p})
+		cudaFree(at);
+}
+
 static void
 check()
 {
@@ -646,6 +779,11 @@ check()
 	check_split(70000, 200, 0.1, 0.05);
 	check_split(60000, 500, 0.05, 0.02);
 	check_split(60000, 1024, 0.1, 0.02);
+	check_given_up(3000, 3000, 10, 8);
+	check_given_up(40, 60000, 200, 8);
+	check_given_up(20, 30000, 3000, 4);
+	check_split_given_up(300000, 33, 1e-3, 8);
+	check_split_given_up(3000000, 500, 1e-3, 4);
 	check_select(1000, 10);
 	check_select(3000000, 100);
 	check_select(3000000, 5000);
