@@ -24,6 +24,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -53,6 +54,7 @@
 #define WAIT_MS			1000	/* then the caller looks at its clock */
 #define MAX_OPTIONS		16		/* of the daemon */
 #define LOOK_AGAIN_MS	10000	/* how long an answer of available() holds */
+#define STOP_MS			5000	/* for a daemon that is ending */
 
 typedef struct ServiceState
 {
@@ -279,6 +281,10 @@ start_daemon(void)
 	{
 		int			limit = (int) sysconf(_SC_OPEN_MAX);
 
+		/* it goes with us, however early we end */
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		if (getppid() != MyProcPid)
+			_exit(0);
 		for (int fd = 3; fd < limit && fd < 65536; fd++)
 			close(fd);
 		sigemptyset(&none);
@@ -292,14 +298,26 @@ start_daemon(void)
 	SpinLockRelease(&state->lock);
 }
 
-/* At exit: the daemon goes too, and nobody thinks we are here. */
+/*
+ * At exit: the daemon goes too, and nobody thinks we are here.  One that is stuck in
+ * its device's driver is not waited for: the server has to stop.
+ */
 static void
 stop_daemon(int code pg_attribute_unused(), Datum arg pg_attribute_unused())
 {
 	if (child > 0)
 	{
+		bool		ended = false;
+
 		kill(child, SIGTERM);
-		(void) waitpid(child, NULL, 0);
+		for (int ms = 0; ms < STOP_MS && !ended; ms++)
+		{
+			ended = waitpid(child, NULL, WNOHANG) != 0;
+			if (!ended)
+				pg_usleep(1000);
+		}
+		if (!ended)
+			kill(child, SIGKILL);
 	}
 	SpinLockAcquire(&state->lock);
 	if (state->supervisor == MyProcPid)
