@@ -127,6 +127,14 @@ ask_status(GpucolStatusKind kind, size_t size, int *nrows)
 	return rows;
 }
 
+/* Text of a message, which ends in its place whatever it says. */
+static Datum
+text_of(char *text, size_t size)
+{
+	text[size - 1] = '\0';
+	return CStringGetTextDatum(text);
+}
+
 static void
 put_row(ReturnSetInfo *rsinfo, Datum *values)
 {
@@ -147,14 +155,15 @@ gpucol_devices(PG_FUNCTION_ARGS)
 	for (int i = 0; i < n; i++)
 	{
 		Datum		values[] = {
-			Int32GetDatum(d[i].number), CStringGetTextDatum(d[i].name),
+			Int32GetDatum(d[i].number), text_of(d[i].name, sizeof(d[i].name)),
 			Int32GetDatum(d[i].multiprocessors), Int64GetDatum(d[i].memory),
 			Int64GetDatum(d[i].limit), Int64GetDatum(d[i].held), Int64GetDatum(d[i].cached),
 			Int64GetDatum(d[i].hits), Int64GetDatum(d[i].misses),
 			Int64GetDatum(d[i].evictions), Int64GetDatum(d[i].requests),
 			Int32GetDatum(d[i].compiled), Int32GetDatum(d[i].compiling),
 			Int32GetDatum(d[i].refused),
-			CStringGetTextDatum(d[i].compiler[0] != '\0' ? d[i].compiler : "ready")
+			d[i].compiler[0] == '\0' ? CStringGetTextDatum("ready") :
+			text_of(d[i].compiler, sizeof(d[i].compiler))
 		};
 
 		put_row(rsinfo, values);
@@ -208,7 +217,7 @@ gpucol_activity(PG_FUNCTION_ARGS)
 	for (int i = 0; i < n; i++)
 	{
 		Datum		values[] = {
-			Int32GetDatum(a[i].pid), CStringGetTextDatum(a[i].state),
+			Int32GetDatum(a[i].pid), text_of(a[i].state, sizeof(a[i].state)),
 			Float8GetDatum(a[i].seconds), Int64GetDatum(a[i].bytes)
 		};
 
