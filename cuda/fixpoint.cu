@@ -31,7 +31,7 @@ public:
 	void
 	load(uint32_t relation, const GpucolLoadedRows &rows) override
 	{
-		const GpucolKeyOrder &order = rounds_[relation].order();
+		const GpucolKeyOrder order = rounds_[relation].order();
 		std::vector<K> keys(rows.n, K{});
 
 		for (int place = 0; place < order.arity; place++)

@@ -6,8 +6,8 @@
  * A round runs every recursive rule over the last delta, sorts and
  * deduplicates what each relation got, subtracts FULL, and makes the rest the
  * next delta; the old delta joins the levels of FULL.  Rounds of small deltas
- * run in one kernel (small_rounds.cuh), and strata of some shapes without rounds or a
- * HISA (shapes.cu).
+ * run in one kernel (small_rounds.cuh), and strata of some shapes without rounds
+ * (components.cuh) or a HISA (shapes.cu).
  *
  *-------------------------------------------------------------------------
  */
@@ -16,7 +16,7 @@
 
 #include <cstring>
 
-#include "relations.cuh"
+#include "components.cuh"
 #include "small_rounds.cuh"
 
 /* Is a relation derived in a stratum? */
@@ -94,6 +94,7 @@ private:
 	/* Methods. */
 	static constexpr const char *HISA = "HISA";
 	static constexpr const char *HISA_SMALL = "HISA in small rounds";
+	static constexpr const char *COMPONENTS = "union-find";
 
 	/* All rows of a binary relation, for a shape. */
 	GpucolArray<uint64_t>
@@ -148,6 +149,13 @@ private:
 		{
 			/* the shape's rows include those that there were */
 			shapes_[relation] = std::move(shape);
+			delta_ = 0;
+			return;
+		}
+		if (gpucol_components_run(run_, relations_, stratum_))
+		{
+			run_.progress.method = COMPONENTS;
+			commit();
 			delta_ = 0;
 			return;
 		}

@@ -60,7 +60,7 @@ public:
 	GpucolRelation(GpucolRelations<K> &all, GpucolDeviceRun &run, uint32_t number);
 
 	/* The order that added keys have. */
-	const GpucolKeyOrder &order() const { return indexes_[0].order; }
+	GpucolKeyOrder order() const { return indexes_[0].order; }
 
 	/* Add rows. */
 	void add(GpucolArray<K> &&keys);

@@ -226,7 +226,7 @@ private:
 	bool
 	add_chain(RoundStep<K> &step)
 	{
-		const GpucolKeyOrder &declared = relations_[members_[step.relation]].order();
+		const GpucolKeyOrder declared = relations_[members_[step.relation]].order();
 		auto	   &chains = chains_[step.relation];
 		RoundChain	chain = {};
 

@@ -3,40 +3,19 @@
  * cpu_recursive_labels.c
  *	  Least or greatest labels that travel along edges unchanged (components).
  *
- * In r(y,l) :- r(x,l), e(x,y), where r keeps the best l of each node, no label
- * changes on its way.  So a node ends with the best of the labels that reach it: the
+ * A node ends with the best of the labels that reach it (kernel/recursion_labels.h): the
  * labels are taken in their order, the best first, and each is handed to all nodes that
  * it reaches and that have none yet.  Every edge is looked at once, however long the paths
  * are, where rounds would hand the same node one better label after another.
  *
- * Several rules of this form, over several relations or both directions of one,
- * are the same with more edges.
- *
  *-------------------------------------------------------------------------
  */
 #include "engine/cpu_recursive.h"
+#include "kernel/recursion_labels.h"
 
-#define MOST_RULES	16
 #define NO_LABEL	UINT32_MAX
 #define DIGIT		11			/* bits that a pass of the sort looks at */
 #define DIGITS		(1 << DIGIT)
-
-/* What one rule says: from this column of the edges to that one. */
-typedef struct Way
-{
-	uint32_t	relation;
-	int			from;
-	int			to;
-} Way;
-
-/* A stratum of such rules. */
-typedef struct Shape
-{
-	uint32_t	relation;		/* the labels' */
-	int			key;			/* its column of the nodes; the other one has labels */
-	Way			ways[MOST_RULES];
-	int			nways;
-} Shape;
 
 /* A label and the node that it starts from. */
 typedef struct Start
@@ -49,9 +28,9 @@ typedef struct Start
 typedef struct Labels
 {
 	GpucolRecRun *run;
-	Shape		shape;
+	GpucolRecLabels shape;
 	GpucolRecTable *table;
-	GpucolRecAdjacency edges[MOST_RULES];
+	GpucolRecAdjacency edges[GPUCOL_REC_LABEL_RULES];
 	uint32_t	nnodes;			/* ids of the dictionary */
 	Start	   *starts;
 	Start	   *other_starts;
@@ -60,81 +39,6 @@ typedef struct Labels
 	uint32_t   *queue;
 	uint64_t	steps;			/* edges looked at */
 } Labels;
-
-/* ---- recognising ---- */
-
-/* A rule r(y,l) :- r(x,l), e(x,y), where e may have more columns. */
-static bool
-read_rule(const GpucolRecPlan *plan, const Shape *shape, const GpucolRecRule *rule,
-		  Way *way)
-{
-	const GpucolRecStep *steps = plan->steps + rule->steps;
-	const GpucolRecOperand *atom = plan->operands + steps[0].operands;
-	const GpucolRecOperand *edge;
-	const GpucolRecOperand *emit;
-	uint32_t	r = shape->relation;
-	int			key = shape->key;
-
-	if (rule->nsteps != 3 || steps[0].kind != GPUCOL_REC_ATOM ||
-		steps[1].kind != GPUCOL_REC_ATOM || steps[2].kind != GPUCOL_REC_EMIT ||
-		steps[0].relation != r || steps[0].version != GPUCOL_REC_DELTA ||
-		steps[1].relation == r || steps[2].relation != r)
-		return false;
-	edge = plan->operands + steps[1].operands;
-	emit = plan->operands + steps[2].operands;
-	if (atom[0].kind != GPUCOL_REC_BIND || atom[1].kind != GPUCOL_REC_BIND ||
-		emit[0].kind != GPUCOL_REC_REGISTER || emit[1].kind != GPUCOL_REC_REGISTER ||
-		emit[!key].index != atom[!key].index)
-		return false;
-	way->relation = steps[1].relation;
-	way->from = way->to = -1;
-	for (int c = 0; c < steps[1].noperands; c++)
-	{
-		if (edge[c].kind == GPUCOL_REC_ANY)
-			continue;
-		if (edge[c].kind == GPUCOL_REC_REGISTER && edge[c].index == atom[key].index &&
-			way->from < 0)
-			way->from = c;
-		else if (edge[c].kind == GPUCOL_REC_BIND && edge[c].index == emit[key].index &&
-				 way->to < 0)
-			way->to = c;
-		else
-			return false;
-	}
-	return way->from >= 0 && way->to >= 0;
-}
-
-/* Does the stratum derive one relation of labels, by such rules alone? */
-static bool
-recognise(const GpucolRecPlan *plan, uint32_t stratum, Shape *shape)
-{
-	const GpucolRecRelation *labels = NULL;
-	uint32_t	i;
-
-	shape->nways = 0;
-	for (i = 0; i < plan->nrelations; i++)
-		if (plan->relations[i].stratum == stratum &&
-			(plan->relations[i].flags & GPUCOL_REC_DERIVED))
-		{
-			if (labels != NULL)
-				return false;
-			labels = &plan->relations[i];
-			shape->relation = i;
-		}
-	if (labels == NULL || labels->arity != 2 || labels->merge == GPUCOL_REC_MERGE_NONE)
-		return false;
-	shape->key = !labels->merge_column;
-	for (i = 0; i < plan->nrules; i++)
-		if (plan->rules[i].stratum == stratum &&
-			(plan->rules[i].flags & GPUCOL_REC_RECURSIVE))
-		{
-			if (shape->nways == MOST_RULES ||
-				!read_rule(plan, shape, &plan->rules[i], &shape->ways[shape->nways]))
-				return false;
-			shape->nways++;
-		}
-	return shape->nways > 0;
-}
 
 bool
 gpucol_recursive_one_pass(const GpucolRecPlan *plan, const GpucolRecOptions *options)
@@ -146,11 +50,11 @@ gpucol_recursive_one_pass(const GpucolRecPlan *plan, const GpucolRecOptions *opt
 		return false;
 	for (i = 0; i < plan->nrules; i++)
 	{
-		Shape		shape;
+		GpucolRecLabels shape;
 
 		if (!(plan->rules[i].flags & GPUCOL_REC_RECURSIVE))
 			continue;
-		if (!recognise(plan, plan->rules[i].stratum, &shape))
+		if (!gpucol_rec_labels_shape(plan, plan->rules[i].stratum, &shape))
 			return false;
 		recursive = true;
 	}
@@ -349,7 +253,7 @@ gpucol_rec_labels_run(GpucolRecRun *run, uint32_t stratum, bool *done)
 	bool		usable = true;
 
 	/* no label goes further than there are nodes: that many rounds are no limit */
-	if (!recognise(run->plan, stratum, &labels.shape) ||
+	if (!gpucol_rec_labels_shape(run->plan, stratum, &labels.shape) ||
 		(run->options.max_rounds > 0 && (uint64_t) run->options.max_rounds < labels.nnodes))
 		return GPUCOL_OK;
 	labels.table = &run->tables[labels.shape.relation];
