@@ -13,7 +13,9 @@
 #include "postgres.h"
 
 #include "access/heapam.h"
+#include "access/table.h"
 #include "access/tableam.h"
+#include "catalog/heap.h"
 #include "catalog/pg_am.h"
 #include "fmgr.h"
 
@@ -53,13 +55,22 @@ am_relation_toast_am(Relation rel pg_attribute_unused())
 	return HEAP_TABLE_AM_OID;
 }
 
-/* TRUNCATE of a table made in this transaction empties the storage in place. */
+/*
+ * TRUNCATE of a table whose storage this transaction made, and the end of a transaction
+ * for a temporary table with ON COMMIT DELETE ROWS, empty the storage in place.  The
+ * caller empties the TOAST relation last; but it builds the indexes before, which must
+ * not find a directory of segments that are gone.
+ */
 static void
 am_relation_nontransactional_truncate(Relation rel)
 {
+	Relation	toast = table_open(rel->rd_rel->reltoastrelid, AccessExclusiveLock);
+
 	gpucol_writer_forget(rel);
 	gpucol_segment_forget(rel);
 	GetHeapamTableAmRoutine()->relation_nontransactional_truncate(rel);
+	heap_truncate_one_rel(toast);
+	table_close(toast, NoLock); /* keep the lock, as the caller does */
 }
 
 /* A table is made, or TRUNCATE gives it new storage. */

@@ -264,8 +264,8 @@ describe_column(Relation rel, AttrNumber attnum)
 
 /*
  * The program columns, of those given, whose values may have another kind: decimals
- * may be NaN, and in the segments of a table whose type was changed without a
- * rewrite any column of fixed width may have its old type (`old_types`).
+ * may be NaN, and in segments any column whose type was changed without a rewrite
+ * has its old kind (`old_types`), as numeric that was numeric(p,s).
  */
 static int
 doubtful_columns(Relation rel, Bitmapset *attnums, bool old_types,
@@ -279,8 +279,7 @@ doubtful_columns(Relation rel, Bitmapset *attnums, bool old_types,
 		GpucolProgramColumn column = describe_column(rel, attnum);
 
 		*decimals |= column.kind == GPUCOL_KIND_DECIMAL;
-		if (column.kind == GPUCOL_KIND_DECIMAL ||
-			(old_types && column.kind != GPUCOL_KIND_BYTES))
+		if (old_types || column.kind == GPUCOL_KIND_DECIMAL)
 			columns[n++] = column;
 	}
 	return n;

@@ -16,6 +16,6 @@ use Test::More;
 my $seed = seed_random(15);
 my $node = twin_server('sessions');
 
-compare_twins($node, $seed, \&sessions_script, 3, 180);
+compare_twins($node, $seed, \&sessions_script, 2, 200);
 $node->stop;
 done_testing();
