@@ -33,7 +33,10 @@
 #include "engine/gpu_client.h"
 #include "engine/gpu_team.h"
 
-#define JOB_BYTES		((uint64_t) 16 << 20)	/* after which a job takes no more */
+/* After which a job takes no more: an eighth of what each thread was dealt, within limits. */
+#define LEAST_JOB		((uint64_t) 1 << 20)
+#define MOST_JOB		((uint64_t) 16 << 20)
+#define SHARE_OF_DEALT	8
 #define JOB_PIECES		64
 #define JOBS_AHEAD		2		/* that wait for a thread: more pins make each dearer */
 
@@ -57,6 +60,8 @@ typedef struct Load
 	uint32_t	page_limit;		/* pinned at a time */
 	uint32_t	npages;			/* pinned now */
 	Making		making;
+	uint64_t	dealt;			/* bytes, to so many threads: */
+	uint32_t	nthreads;
 	uint32_t	njobs;			/* not collected */
 	uint32_t	most_jobs;
 	GpucolGpuPrefetch *figures; /* shared */
@@ -342,6 +347,18 @@ piece_bytes(const GpucolSegment *segment, const GpucolWireNeed *need)
 	return nrows * GPUCOL_ROW_BYTES;
 }
 
+/*
+ * Bytes after which a job takes no more.  The first are small, so that all threads have
+ * something to do soon, and the last not so large that others are done long before.
+ */
+static uint64_t
+job_limit(const Load *load)
+{
+	uint64_t	limit = load->dealt / load->nthreads / SHARE_OF_DEALT;
+
+	return limit < LEAST_JOB ? LEAST_JOB : limit > MOST_JOB ? MOST_JOB : limit;
+}
+
 /* The first of n pieces that one segment lacks which one job may have. */
 typedef struct Share
 {
@@ -357,7 +374,7 @@ find_share(const Load *load, const GpucolSegment *segment, const GpucolWireNeed 
 	Share		share = {0};
 
 	while (share.count < n && share.count < JOB_PIECES && is_for_team(load, segment, &need[share.count]) &&
-		   (share.count == 0 || share.bytes + piece_bytes(segment, &need[share.count]) <= JOB_BYTES))
+		   (share.count == 0 || share.bytes + piece_bytes(segment, &need[share.count]) <= job_limit(load)))
 	{
 		const GpucolWireNeed *piece = &need[share.count++];
 
@@ -382,7 +399,7 @@ may_join(const Load *load, const Share *share, uint32_t number)
 
 	return making->job != NULL && making->ncolumns == load->program->ncolumns &&
 		share->ncolumns == making->ncolumns && number == making->job->segment + making->nsegments &&
-		making->bytes + share->bytes <= JOB_BYTES && making->job->npieces + share->count <= JOB_PIECES &&
+		making->bytes + share->bytes <= job_limit(load) && making->job->npieces + share->count <= JOB_PIECES &&
 		making->job->npages + share->npages <= load->page_limit / (load->most_jobs + 1);
 }
 
@@ -398,6 +415,7 @@ add_share(Load *load, const Share *share, const GpucolSegment *segment, const Gp
 
 	making->ncolumns = share->ncolumns;
 	making->bytes += share->bytes;
+	load->dealt += share->bytes;
 	making->job->npages += share->npages;
 	load->npages += share->npages;
 	for (uint32_t i = 0; i < share->count && status == GPUCOL_OK; i++)
@@ -542,7 +560,8 @@ load_by_team(Load *load, int nthreads)
 		leave(load);
 		return GPUCOL_OK;
 	}
-	load->most_jobs = (uint32_t) nthreads + JOBS_AHEAD;
+	load->nthreads = (uint32_t) nthreads;
+	load->most_jobs = load->nthreads + JOBS_AHEAD;
 	load->page_limit = load->source->max_window_rows / GPUCOL_PAGE_ROWS;
 	gpucol_gpu_team_survey(load->team);
 	status = deal_all(load);

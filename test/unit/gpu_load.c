@@ -26,7 +26,7 @@
 #include "service/service.h"
 
 #define NSEGMENTS	12
-#define NROWS		30000
+#define NROWS		100000
 #define NCOLUMNS	3
 #define NTHREADS	4
 
@@ -40,6 +40,7 @@ static struct
 	uint32_t	nput;
 	uint32_t	ntwice;			/* pieces that came though they were here */
 	uint32_t	sessions;
+	uint32_t	nruns;
 	_Atomic bool broken;		/* something came that should not */
 	_Atomic int no_slab;
 	_Atomic int fail_at;		/* end the session at this PUT; 0 = never */
@@ -130,6 +131,7 @@ take_run(Session *s, size_t size)
 	size_t		at = sizeof(s->run);
 
 	memcpy(&s->run, s->payload, sizeof(s->run));
+	__atomic_fetch_add(&stub.nruns, 1, __ATOMIC_RELAXED);
 	at += (s->run.program_size + 7) / 8 * 8;
 	if (s->run.nsegments > NSEGMENTS || s->run.ncolumns > NCOLUMNS || s->run.ncolumns != p->ncolumns ||
 		p->size != s->run.program_size || !(s->run.flags & GPUCOL_WIRE_RUN_PREFETCH) ||
@@ -500,6 +502,7 @@ test_all(const ArrayTable *table, const GpucolProgram *program)
 	CHECK(load(&source, table, program, 65536, &all, &why) == GPUCOL_OK, "%s", why);
 	CHECK(check_pieces(table) == ALL_PIECES && stub.ntwice == 0, "%u twice", stub.ntwice);
 	CHECK(all > (uint64_t) NSEGMENTS * NROWS * 23 / 8 && source.verified > 100, "sent %lu", (unsigned long) all);
+	CHECK(stub.nruns > 3 && stub.nruns < 1 + NSEGMENTS, "%u requests for %d segments", stub.nruns, NSEGMENTS);
 	CHECK(stub.sessions == 1 + NTHREADS, "%u sessions", stub.sessions);
 	for (uint32_t s = 0; s < NSEGMENTS; s++)
 		CHECK(stub.turns[s] == s, "turn %u of segment %u", stub.turns[s], s);
