@@ -206,11 +206,11 @@ settle_change(GpucolDirectory *dir, ItemPointer tid, CommandId cid, LockTupleMod
 
 /*
  * Lock a row and settle whether it is still there.  With TM_Ok it is, and locked;
- * otherwise tmfd is filled.
+ * otherwise tmfd is filled, and *key_kept says whether an update kept the key.
  */
 static TM_Result
 settle_lock(GpucolDirectory *dir, ItemPointer tid, CommandId cid, LockTupleMode mode,
-			LockWaitPolicy policy, TM_FailureData *tmfd)
+			LockWaitPolicy policy, TM_FailureData *tmfd, bool *key_kept)
 {
 	bool		locked = false;
 	bool		has_record;
@@ -225,6 +225,7 @@ settle_lock(GpucolDirectory *dir, ItemPointer tid, CommandId cid, LockTupleMode 
 		if (deletion.found)
 		{
 			result = report_deletion(&deletion, tid, cid, tmfd);
+			*key_kept = deletion.key_kept;
 			if (result != TM_BeingModified)
 				return result;
 			if (mode != LockTupleKeyShare || !deletion.key_kept ||
@@ -426,20 +427,51 @@ lock_new_version(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlo
 	return result;
 }
 
+/*
+ * Lock FOR KEY SHARE a segment row whose update kept the key and has committed.  As
+ * in heap, whoever still sees the row has it, if nothing has changed the key since:
+ * the lock is that of the latest version.
+ */
+static TM_Result
+lock_kept_key(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot,
+			  CommandId cid, LockWaitPolicy policy, uint8 flags, TM_FailureData *tmfd)
+{
+	ItemPointerData version = *tid;
+	TM_Result	result = lock_new_version(rel, &version, snapshot, slot, cid,
+										  LockTupleKeyShare, policy,
+										  flags & ~TUPLE_LOCK_FLAG_FIND_LAST_VERSION, tmfd);
+
+	tmfd->traversed = false;
+	return result;
+}
+
 TM_Result
 gpucol_modify_lock(Relation rel, ItemPointer tid, Snapshot snapshot,
 				   TupleTableSlot *slot, CommandId cid, LockTupleMode mode,
 				   LockWaitPolicy wait_policy, uint8 flags, TM_FailureData *tmfd)
 {
 	GpucolDirectory dir;
+	TM_FailureData update;
 	TM_Result	result;
+	bool		key_kept = false;
 
 	if (!gpucol_tid_is_virtual(tid))
 		return GetHeapamTableAmRoutine()->tuple_lock(rel, tid, snapshot, slot, cid, mode,
 													 wait_policy, flags, tmfd);
 	tmfd->traversed = false;
 	open_directory(&dir, rel);
-	result = settle_lock(&dir, tid, cid, mode, wait_policy, tmfd);
+	result = settle_lock(&dir, tid, cid, mode, wait_policy, tmfd, &key_kept);
+	update = *tmfd;
+	if (result == TM_Updated && mode == LockTupleKeyShare && key_kept)
+	{
+		result = lock_kept_key(rel, tid, snapshot, slot, cid, wait_policy, flags, tmfd);
+		if (result == TM_Updated || result == TM_Deleted)
+		{
+			/* then it is as where the key was not kept */
+			result = TM_Updated;
+			*tmfd = update;
+		}
+	}
 	if (result == TM_Updated && (flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION) != 0)
 	{
 		gpucol_directory_close(&dir);
