@@ -58,6 +58,7 @@ typedef enum SendForm
 
 typedef struct SendColumn
 {
+	Oid			type;
 	SendForm	form;
 	FmgrInfo	function;		/* arrays, OTHER, BINARY_OTHER */
 } SendColumn;
@@ -121,15 +122,35 @@ form_of(Oid type, Oid function, bool binary)
 	}
 }
 
-/* Prepare for rows of a descriptor. */
+/* Are these the types that the sender is prepared for? */
+static bool
+is_described(const Sender *sender, TupleDesc desc)
+{
+	if (sender->columns == NULL || sender->natts != desc->natts)
+		return false;
+	for (int i = 0; i < desc->natts; i++)
+	{
+		if (sender->columns[i].type != TupleDescAttr(desc, i)->atttypid)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Prepare for rows of a descriptor.  Below an Append or MergeAppend each table's rows
+ * have one of their own, of the same types: it may be another one for every row.
+ */
 static void
 describe(Sender *sender, TupleDesc desc)
 {
-	MemoryContext old = MemoryContextSwitchTo(sender->context);
+	MemoryContext old;
 
+	sender->desc = desc;
+	if (is_described(sender, desc))
+		return;
+	old = MemoryContextSwitchTo(sender->context);
 	if (sender->columns != NULL)
 		pfree(sender->columns);
-	sender->desc = desc;
 	sender->natts = desc->natts;
 	sender->columns = palloc0(Max(desc->natts, 1) * sizeof(SendColumn));
 	for (int i = 0; i < desc->natts; i++)
@@ -144,6 +165,7 @@ describe(Sender *sender, TupleDesc desc)
 			getTypeBinaryOutputInfo(type, &function, &is_varlena);
 		else
 			getTypeOutputInfo(type, &function, &is_varlena);
+		column->type = type;
 		column->form = form_of(type, function, binary);
 		if (column->form == SEND_OTHER || column->form == SEND_BINARY_OTHER ||
 			column->form == SEND_INT4_ARRAY || column->form == SEND_INT8_ARRAY)
@@ -379,16 +401,43 @@ make_sender(DestReceiver *client, const int16 *formats)
 
 /* ---- which statements ---- */
 
-/* Is the plan one of our nodes, or is one at its outer end? */
+static bool has_our_node(const Plan *plan);
+
+/* Has one of the plans such a node? */
+static bool
+any_has_our_node(const List *plans)
+{
+	ListCell   *lc;
+
+	foreach(lc, plans)
+	{
+		if (has_our_node(lfirst(lc)))
+			return true;
+	}
+	return false;
+}
+
+/* Is the plan one of our nodes, or is one at its outer end, or that of a part of it? */
 static bool
 has_our_node(const Plan *plan)
 {
 	while (plan != NULL)
 	{
-		if (IsA(plan, CustomScan))
-			return gpucol_planner_is_node(plan);
-		plan = IsA(plan, SubqueryScan) ? ((const SubqueryScan *) plan)->subplan :
-			outerPlan(plan);
+		switch (nodeTag(plan))
+		{
+			case T_CustomScan:
+				return gpucol_planner_is_node(plan);
+			case T_Append:
+				return any_has_our_node(((const Append *) plan)->appendplans);
+			case T_MergeAppend:
+				return any_has_our_node(((const MergeAppend *) plan)->mergeplans);
+			case T_SubqueryScan:
+				plan = ((const SubqueryScan *) plan)->subplan;
+				break;
+			default:
+				plan = outerPlan(plan);
+				break;
+		}
 	}
 	return false;
 }

@@ -13,6 +13,19 @@ use Test::More;
 my $node = new_server('client');
 my $socket;
 
+# The messages of an answer in an order that does not depend on that of the rows.
+sub unordered
+{
+	my $answer = shift;
+	my @messages;
+
+	for (my $at = 0; $at < length $answer; $at += length $messages[-1])
+	{
+		push @messages, substr($answer, $at, 1 + unpack('N', substr($answer, $at + 1, 4)));
+	}
+	return join('', sort @messages);
+}
+
 # A message to the server: type and payload.
 sub say_to { $socket->syswrite($_[0] . pack('N', 4 + length $_[1]) . $_[1]) }
 
@@ -29,7 +42,7 @@ sub receive
 }
 
 # All messages until the server is ready, but for settings and descriptions of columns,
-# which tell of tables.
+# which tell of tables.  A message is given as type, length and payload.
 sub answers
 {
 	my $all = '';
@@ -39,7 +52,7 @@ sub answers
 		my ($type, $length) = unpack('a N', receive(5));
 		my $payload = receive($length - 4);
 
-		$all .= $type . $payload unless $type =~ /[ST]/;
+		$all .= $type . pack('N', $length) . $payload unless $type =~ /[ST]/;
 		return $all if $type eq 'Z';
 	}
 }
@@ -121,18 +134,66 @@ foreach my $encoding ('UTF8', 'LATIN1', 'WIN1253', 'SQL_ASCII', 'GB18030')
 	}
 }
 
+# Tables in parts: below an Append the descriptor of rows changes with the table, below a
+# MergeAppend with the row.  One part has its columns in another order and a dropped one.
+simple($_) foreach (
+	'SET client_encoding = UTF8',
+	'CREATE TABLE packs (LIKE plain) PARTITION BY RANGE (id)',
+	'CREATE TABLE packs0 PARTITION OF packs FOR VALUES FROM (0) TO (700) USING gpucol',
+	'CREATE TABLE packs1 (q oid, gone text, p name, o "char", n bytea, m int[], l timestamptz, k date, j float8, i numeric, h small,
+		g char(7), f varchar(9), e text, d bool, c int8, b int4, a int2, id int) USING gpucol',
+	'ALTER TABLE packs1 DROP COLUMN gone',
+	'ALTER TABLE packs ATTACH PARTITION packs1 FOR VALUES FROM (700) TO (1900)',
+	'CREATE TABLE packs2 PARTITION OF packs DEFAULT USING gpucol',
+	(map { "INSERT INTO packs SELECT * FROM plain WHERE id BETWEEN $_ AND $_ + 499 ORDER BY id" } 0, 500, 1000, 1500, 2000, 9000),
+	'CREATE TABLE even (LIKE plain) USING gpucol',
+	'CREATE TABLE odd (LIKE plain) USING gpucol',
+	'INSERT INTO even SELECT * FROM plain WHERE id % 2 = 0 ORDER BY id',
+	'INSERT INTO odd SELECT * FROM plain WHERE id % 2 = 1 ORDER BY id',
+	q{SELECT gpucol.merge(r) FROM unnest(ARRAY['packs0', 'packs1', 'even']::regclass[]) r},
+	'ANALYZE packs', 'ANALYZE even, odd');
+
+my @parts = (
+	['Append', 18, 'SELECT * FROM plain ORDER BY id', 'SELECT * FROM packs'],
+	['Append', 4, 'SELECT e, i, 1.5::float8 * id, c FROM plain WHERE id >= 0 ORDER BY id', 'SELECT e, i, 1.5::float8 * id, c FROM packs WHERE id >= 0'],
+	['Merge Append', 18, 'SELECT * FROM plain ORDER BY id',
+		'(SELECT * FROM even ORDER BY id LIMIT 3000) UNION ALL (SELECT * FROM odd ORDER BY id LIMIT 3000) ORDER BY id'],
+	['Append', 2, q{SELECT id, e FROM plain UNION ALL SELECT 1, 'ü'}, q{SELECT id, e FROM packed UNION ALL SELECT 1, 'ü'}]);
+
+foreach my $encoding ('UTF8', 'WIN1253')
+{
+	foreach my $part (@parts)
+	{
+		my ($node, $n, @queries) = @$part;
+		my @got;
+
+		simple("SET client_encoding = $encoding");
+		foreach my $query (@queries)
+		{
+			my @formats = (1, 0, 1, 0, 0, 1, 0, 1, 1, 0, 0, 1, 0, 1, 0, 1, 1, 0)[0 .. $n - 1];
+
+			simple('SET gpucol.pushdown = ' . ($query eq $queries[1] ? 'require' : 'forbid'));
+			push @got, unordered(join('', simple($query), extended($query, 300, 2100), extended($query, 0, 0, 1),
+				extended($query, 0, 0, @formats)));
+		}
+		ok($got[0] eq $got[1], "$node of $n columns in $encoding: " . length($got[1]) . ' bytes');
+		simple('SET client_encoding = UTF8');
+		like(simple("EXPLAIN (COSTS OFF) $queries[1]"), qr/^D.{10}\Q$node\E/s, "a plan of $node");
+	}
+}
+
 # A FETCH of another format than its cursor, and two cursors in turn.
 simple('SET client_encoding = UTF8');
 simple('SET gpucol.pushdown = require');
 simple('BEGIN; DECLARE a CURSOR FOR SELECT id, e FROM packed ORDER BY id; DECLARE b BINARY CURSOR FOR SELECT id, e FROM packed ORDER BY id');
-like(simple('FETCH 2 FROM a'), qr/D\0\x02\0\0\0\x010\0\0\0.*D\0\x02\0\0\0\x011/s, 'text from a cursor');
-like(simple('FETCH 2 FROM b'), qr/D\0\x02\0\0\0\x04\0\0\0\0\0.*D\0\x02\0\0\0\x04\0\0\0\x01/s, 'binary from a binary cursor');
-like(extended('FETCH 1 FROM a', 0, 0, 1), qr/D\0\x02\0\0\0\x04\0\0\0\x02/s, 'binary from a cursor');
-like(extended('FETCH 1 FROM b', 0, 0, 0), qr/D\0\x02\0\0\0\x012/s, 'text from a binary cursor');
+like(simple('FETCH 2 FROM a'), qr/D.{4}\0\x02\0\0\0\x010\0\0\0.*D.{4}\0\x02\0\0\0\x011/s, 'text from a cursor');
+like(simple('FETCH 2 FROM b'), qr/D.{4}\0\x02\0\0\0\x04\0\0\0\0\0.*D.{4}\0\x02\0\0\0\x04\0\0\0\x01/s, 'binary from a binary cursor');
+like(extended('FETCH 1 FROM a', 0, 0, 1), qr/D.{4}\0\x02\0\0\0\x04\0\0\0\x02/s, 'binary from a cursor');
+like(extended('FETCH 1 FROM b', 0, 0, 0), qr/D.{4}\0\x02\0\0\0\x012/s, 'text from a binary cursor');
 simple('COMMIT');
 
 # An error among the rows, and what comes after.
-like(simple('SELECT 10 / (id - 50) AS x FROM packed'), qr/D\0\x01.*E.*division by zero/s, 'an error after rows');
+like(simple('SELECT 10 / (id - 50) AS x FROM packed'), qr/D.{4}\0\x01.*E.*division by zero/s, 'an error after rows');
 simple('RESET gpucol.pushdown');
 is(simple('SELECT count(*) FROM packed'), simple('SELECT count(*) FROM plain'), 'the next statement');
 
