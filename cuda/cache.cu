@@ -305,6 +305,27 @@ ColumnCache::pinned()
 	return pinned_;
 }
 
+bool
+Device::lend(size_t size)
+{
+	for (int tries = 0; tries < 8; tries++)
+		if (pool.lend(size))
+			return true;
+		else if (!cache.make_room(size << tries))
+			return false;
+	return false;
+}
+
+size_t
+Device::available()
+{
+	size_t		cached = cache.bytes();
+	size_t		pinned = std::min(cached, cache.pinned());
+	size_t		used = pool.used() - std::min(pool.used(), cached - pinned);
+
+	return pool.limit() - std::min(pool.limit(), used);
+}
+
 Scratch::~Scratch()
 {
 	for (void *block : blocks_)

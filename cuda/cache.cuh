@@ -184,6 +184,13 @@ struct Device
 
 	int			number;
 	int			ordinal;
+	/*
+	 * As DevicePool::lend(), but pieces that nobody has pinned leave for it; and how much
+	 * that could be.
+	 */
+	bool		lend(size_t size);
+	size_t		available();
+
 	DevicePool	pool;
 	ColumnCache cache;
 	uint64_t	requests = 0;	/* parts of requests; under the mutex of admission */

@@ -68,17 +68,45 @@ DevicePool::used()
 {
 	std::lock_guard<std::mutex> lock(mutex_);
 
-	return used_;
+	return used_ + lent_;
+}
+
+bool
+DevicePool::lend(size_t size)
+{
+	std::lock_guard<std::mutex> lock(mutex_);
+
+	device_check(cudaSetDevice(ordinal_), "could not use the device");
+	if (size > limit_ || !shrink(size))
+		return false;
+	lent_ += size;
+	return true;
+}
+
+void
+DevicePool::repay(size_t size)
+{
+	std::lock_guard<std::mutex> lock(mutex_);
+
+	lent_ -= size;
+}
+
+size_t
+DevicePool::unlent()
+{
+	std::lock_guard<std::mutex> lock(mutex_);
+
+	return limit_ - lent_;
 }
 
 /*
- * Give arenas that are wholly free back to CUDA, until `want` more bytes may be taken.
- * They are too small for the block that is wanted, or it would lie in one.
+ * Give arenas that are wholly free back to CUDA, until `want` more bytes may be taken:
+ * for a block that fits none of them, or to be lent.  Locked.
  */
 bool
 DevicePool::shrink(size_t want)
 {
-	for (auto arena = arenas_.begin(); arena != arenas_.end() && reserved_ + want > limit_;)
+	for (auto arena = arenas_.begin(); arena != arenas_.end() && reserved_ + lent_ + want > limit_;)
 	{
 		auto		at = blocks_.find(arena->first);
 
@@ -93,7 +121,7 @@ DevicePool::shrink(size_t want)
 		device_check(cudaFree(arena->first), "could not free device memory");
 		arena = arenas_.erase(arena);
 	}
-	return reserved_ + want <= limit_;
+	return reserved_ + lent_ + want <= limit_;
 }
 
 /* Take an arena that a block of `size` fits. */
@@ -104,7 +132,7 @@ DevicePool::grow(size_t size)
 	char	   *start = NULL;
 	cudaError_t error;
 
-	if (reserved_ + want > limit_)
+	if (reserved_ + lent_ + want > limit_)
 		want = size;
 	device_check(cudaSetDevice(ordinal_), "could not use the device");
 	if (want > limit_ || !shrink(want))

@@ -49,8 +49,18 @@ public:
 	void		open(int ordinal, size_t limit);
 	size_t		limit() const { return limit_; }
 
-	/* Bytes handed out. */
+	/* Bytes handed out, and lent. */
 	size_t		used();
+
+	/*
+	 * Let somebody allocate so many bytes by other means, within the limit; false where
+	 * it does not allow that beside what has been handed out.
+	 */
+	bool		lend(size_t size);
+	void		repay(size_t size);
+
+	/* Bytes of the limit that are not lent. */
+	size_t		unlent();
 
 	/*
 	 * A block of at least `size` bytes, aligned to 512; NULL if the limit or the
@@ -76,6 +86,7 @@ private:
 	size_t		limit_ = 0;
 	size_t		reserved_ = 0;
 	size_t		used_ = 0;
+	size_t		lent_ = 0;
 	std::map<char *, Block> blocks_;	/* every block, by address */
 	std::multimap<size_t, char *> free_;	/* free blocks, by size */
 	std::map<char *, size_t> arenas_;	/* with their sizes */

@@ -55,6 +55,14 @@ struct GpucolDeviceMemory
 	size_t		host_held = 0;
 	size_t		host_peak = 0;
 
+	/*
+	 * Where it is set, device memory is borrowed before it is allocated, and repaid when
+	 * the request is over: CUDA's pool keeps what is freed until then.
+	 */
+	bool		(*lend) (void *lender, size_t bytes) = nullptr;
+	void	   *lender = nullptr;
+	size_t		borrowed = 0;
+
 	/* Bytes that may still be allocated on the device. */
 	size_t
 	room() const
@@ -100,6 +108,21 @@ struct GpucolDeviceMemory
 			cudaMemPoolTrimTo(pool, 0);
 	}
 
+	/* Borrow what is lacking for so many bytes more: in large pieces, where they are to be had. */
+	void
+	borrow(size_t bytes)
+	{
+		constexpr size_t PIECE = (size_t) 64 << 20;
+		size_t		lack = held + bytes > borrowed ? held + bytes - borrowed : 0;
+		size_t		more = (lack + PIECE - 1) / PIECE * PIECE;
+
+		if (lend == nullptr || lack == 0)
+			return;
+		if (!lend(lender, more) && !lend(lender, more = lack))
+			throw GpucolFailure{GPUCOL_OUT_OF_MEMORY};
+		borrowed += more;
+	}
+
 	void *
 	alloc(size_t bytes)
 	{
@@ -107,6 +130,7 @@ struct GpucolDeviceMemory
 
 		if (limit && held + bytes > limit)
 			throw GpucolFailure{GPUCOL_OUT_OF_MEMORY};
+		borrow(bytes);
 		gpucol_check(cudaMallocAsync(&p, bytes ? bytes : 1, stream));
 		held += bytes;
 		peak = held > peak ? held : peak;

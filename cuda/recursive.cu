@@ -199,6 +199,8 @@ device_start(const GpucolRecPlan *plan, const GpucolRecOptions *options,
 	run->device.counts_matter = counts_matter(plan);
 	run->device.progress.threads = 1;
 	divide_memory(options, &run->device.memory);
+	run->device.memory.lend = options->lend;
+	run->device.memory.lender = options->context;
 	try
 	{
 		GpucolDeviceMemory::keep_pool();
@@ -272,12 +274,17 @@ void
 device_finish(GpucolRecRun *run)
 {
 	cudaStream_t stream = run->device.memory.stream;
+	GpucolRecOptions options = run->device.options;
+	size_t		borrowed;
 
 	cudaStreamSynchronize(stream);
+	borrowed = run->device.memory.borrowed;
 	delete run;
 	cudaStreamSynchronize(stream);
 	cudaStreamDestroy(stream);
 	GpucolDeviceMemory::trim_pool();
+	if (options.repay)
+		options.repay(options.context, borrowed);
 }
 
 }								/* namespace */

@@ -253,16 +253,16 @@ Request::unpin_all()
 
 /* Bytes of pieces that a request may have on a device. */
 static uint64_t
-capacity_of(const Device &device)
+capacity_of(Device &device)
 {
-	uint64_t	limit = device.pool.limit();
+	uint64_t	limit = device.pool.unlent();
 
 	return request_window > 0 ? request_window : limit - limit / 8;
 }
 
 /* Are segments of a device one part? */
 bool
-Request::is_one_part(const Device &device, const Extent &extent) const
+Request::is_one_part(Device &device, const Extent &extent) const
 {
 	return extent.bytes <= capacity_of(device) && extent.rows + run_.delta_rows <= MAX_PART_ROWS;
 }
@@ -399,7 +399,7 @@ Request::needs() const
 	for (auto &share : shares_)
 	{
 		Device	   &device = share->lane->device();
-		uint64_t	limit = device.pool.limit();
+		uint64_t	limit = device.pool.unlent();
 
 		needs.push_back({&device, limit - limit / 8, 0, 0});
 	}
@@ -455,7 +455,7 @@ Request::measure(const std::vector<uint32_t> &segments) const
 void
 Request::make_parts(uint32_t number, std::vector<uint32_t> &segments, const Extent &extent)
 {
-	const Device &device = shares_[number]->lane->device();
+	Device	   &device = shares_[number]->lane->device();
 	uint64_t	capacity = capacity_of(device);
 
 	if (prefetch() && extent.bytes > capacity)

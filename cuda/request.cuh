@@ -222,7 +222,7 @@ private:
 	const Resident *remap(uint32_t segment, uint32_t slot) const;
 	const Resident *deleted(uint32_t segment) const;
 	uint64_t	segment_bytes(uint32_t segment, bool missing) const;
-	bool		is_one_part(const Device &device, const Extent &extent) const;
+	bool		is_one_part(Device &device, const Extent &extent) const;
 	bool		recall();
 	void		remember(const std::vector<uint64_t> &generations, const std::vector<std::vector<uint32_t>> &dealt);
 	void		look_up(std::vector<std::vector<uint32_t>> *dealt, bool one_device);

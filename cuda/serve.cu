@@ -645,11 +645,8 @@ Session::recurse(const GpucolWireHeader &header)
 	}
 	if (header.type == GPUCOL_WIRE_REC_START)
 	{
-		size_t		used = devices[0]->pool.used();
-		size_t		limit = devices[0]->pool.limit();
-
 		recursion_.reset();
-		recursion_.reset(new Recursion(data, size, limit > used ? limit - used : 1, [this] {
+		recursion_.reset(new Recursion(data, size, *devices[0], [this] {
 			struct pollfd socket = {fd_, POLLIN, 0};
 
 			return poll(&socket, 1, 0) > 0;

@@ -8,6 +8,7 @@
  */
 #include "serve_recursive.cuh"
 
+#include <algorithm>
 #include <cstring>
 
 namespace
@@ -35,10 +36,10 @@ require(bool condition)
 
 }								/* namespace */
 
-Recursion::Recursion(const char *payload, size_t size, size_t memory,
+Recursion::Recursion(const char *payload, size_t size, Device &device,
 					 std::function<bool()> cancelled,
 					 std::function<void(const GpucolWireRecStatus &)> tell)
-	: cancelled_(std::move(cancelled)), tell_(std::move(tell))
+	: device_(device), cancelled_(std::move(cancelled)), tell_(std::move(tell))
 {
 	GpucolWireRecStart start;
 	GpucolRecOptions options = {};
@@ -68,7 +69,9 @@ Recursion::Recursion(const char *payload, size_t size, size_t memory,
 
 	options.threads = 1;
 	options.memory_limit = start.memory_limit;
-	options.device_limit = memory;
+	options.device_limit = std::max<size_t>(device.available(), 1);
+	options.lend = [](void *self, size_t bytes) { return ((Recursion *) self)->device_.lend(bytes); };
+	options.repay = [](void *self, size_t bytes) { ((Recursion *) self)->device_.pool.repay(bytes); };
 	options.max_rounds = start.max_rounds;
 	options.device_rows = start.device_rows;
 	options.strategy = (GpucolRecStrategy) start.strategy;

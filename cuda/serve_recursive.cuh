@@ -12,6 +12,7 @@
 #include <functional>
 #include <vector>
 
+#include "cache.cuh"
 #include "recursive_engine.h"
 #include "service/protocol.h"
 
@@ -25,10 +26,11 @@ class Recursion
 public:
 	/*
 	 * From the payload of a REC_START.  `cancelled` is asked and, while a question
-	 * is being answered, `tell` gets payloads of REC_STATUS, now and then.
-	 * memory: device bytes that the recursion may hold at most.
+	 * is being answered, `tell` gets payloads of REC_STATUS, now and then.  Its memory
+	 * is lent by the device, which is the current one; pieces of tables that nobody has
+	 * pinned leave for it.
 	 */
-	Recursion(const char *payload, size_t size, size_t memory,
+	Recursion(const char *payload, size_t size, Device &device,
 			  std::function<bool()> cancelled,
 			  std::function<void(const GpucolWireRecStatus &)> tell);
 	Recursion(const Recursion &) = delete;
@@ -47,6 +49,7 @@ public:
 private:
 	GpucolRecPlan plan_ = {};
 	std::vector<char> arrays_;
+	Device	   &device_;
 	std::function<bool()> cancelled_;
 	std::function<void(const GpucolWireRecStatus &)> tell_;
 	std::chrono::steady_clock::time_point told_;	/* progress, last */

@@ -43,6 +43,13 @@ typedef struct GpucolRecOptions
 	size_t		memory_limit;	/* bytes the run may hold; 0 = no limit */
 	size_t		device_limit;	/* of them on a device, the others in host
 								 * memory; 0 = all */
+
+	/*
+	 * Where set, a device engine asks before it holds so many bytes more there, and
+	 * repays all of them when it has finished; called in its main thread.
+	 */
+	bool		(*lend) (void *context, size_t bytes);
+	void		(*repay) (void *context, size_t bytes);
 	int64_t		max_rounds;		/* of one stratum, then
 								 * GPUCOL_ROUNDS_EXCEEDED; 0 = no limit */
 	GpucolRecStrategy strategy;

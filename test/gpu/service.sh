@@ -177,6 +177,22 @@ death_of_clients()
 	note "kill -9 of a session: server and daemon again" "$(verdict test "$(sum_column 1 | grep -v DEBUG)" = "$(head -1 "$OUT/memory-want")"), $(pgrep -u pguser -x -c gpucol_gpud) daemon, nothing held: $(verdict test "$(nothing_held)" = "t ")"
 }
 
+# A recursion where tables have taken device memory: they make room for it.
+recursion_in_little_memory()
+{
+	local i with="with recursive r(a, b) as (select a, b from arcs union select r.a, e.b from r, arcs e where e.a = r.b)"
+	local settings="set gpucol.engine = cuda; set gpucol.recursive_strategy = hisa" got
+
+	psql -XAtq -c "set client_min_messages = warning" -c "drop table if exists arcs" \
+		-c "create table arcs using gpucol as select i as a, i + 1 as b from generate_series(1, 1200) i" -c "analyze arcs"
+	restart "--test" "gpucol.gpu_memory_limit = 96"
+	for i in $(seq 9); do sum_column $i > /dev/null; done
+	got=$(psql -XAtq -c "$settings" -c "$with select count(*) from r")
+	psql -XAtq -c "$settings" -c "explain (analyze, costs off, timing off) $with select count(*) from r" > "$OUT/recursion-in-little.txt" 2>&1
+	note "recursion where tables fill memory" "$(verdict test "$got" = 720600), $(grep -E 'Engine|Method|Peak|Fallback' "$OUT/recursion-in-little.txt" | tr -s ' \n' ' '): $(verdict grep -q 'Engine: cuda' "$OUT/recursion-in-little.txt")"
+	note "  held / limit, MB, then" "$(psql -XAtqc "select held / 1000000 || ' / ' || memory_limit / 1000000 from gpucol.devices") $(verdict test t = "$(psql -XAtqc "select bool_and(held <= memory_limit) from gpucol.devices")")"
+}
+
 # The column cache and its limit, many clients in little memory, and clients that die.
 part_memory()
 {
@@ -187,6 +203,7 @@ part_memory()
 	clients_in_little_memory 24
 	restart "--test --slabs 20000000" "gpucol.gpu_memory_limit = 64"
 	clients_in_little_memory 8
+	recursion_in_little_memory
 	death_of_clients
 	restart "--test"
 }

@@ -168,6 +168,27 @@ beside()
 	note "$name" "$(verdict test "$(cat "$OUT"/beside-[1-4] | grep -v DEBUG | grep -cxF "$want")" = 1600 -a "$(cat "$OUT"/beside-[1-4] | grep -cv DEBUG)" = 1600), 1600 answers, $(cat "$OUT"/beside-[1-4] | grep -c 'left a query to the CPU') by the CPU engine"
 }
 
+# The server's own messages, changed on their way: whatever they come to, the daemon and
+# the server live, and what is answered afterwards is right.
+messages_changed()
+{
+	local pid relay i query
+
+	pid=$(daemon)
+	python3 "$HERE/tree/test/gpu/wire.py" relay /opt/pgdata/gpucol_gpud.sock 7 > "$OUT/relay.log" 2>&1 &
+	relay=$!
+	sleep 1
+	for i in 1 2; do
+		while IFS= read -r query; do
+			timeout 10 psql -XAtq -c "set gpucol.engine = cuda" -c "set statement_timeout = '5s'" -c "${query//from T/from g}" < /dev/null > "$OUT/changed" 2>&1
+		done < "$OUT/queries"
+		psql -XAtqc "select gpucol.evict('g')" > /dev/null 2>&1
+	done
+	kill $relay
+	wait $relay
+	note "messages of the server changed" "daemon alive: $(verdict test "$pid" = "$(daemon)"), $(answers), device $(again)"
+}
+
 # Does the device answer again?
 again() { verdict grep -q 'Engine: cuda' <<< "$(psql -XAtq -c "set gpucol.engine = cuda" -c "explain (analyze, costs off, timing off) $q")"; }
 
@@ -202,6 +223,7 @@ part_faults()
 	pid=$(daemon)
 	python3 "$HERE/tree/test/gpu/wire.py" fuzz /opt/pgdata/gpucol_gpud.sock 600 > "$OUT/fuzz.log" 2>&1
 	note "600 malformed messages: daemon alive" "$([ "$pid" = "$(daemon)" ] && echo ok || echo FAILED), $(answers), device $(again)"
+	messages_changed
 	got=$(timeout 60 psql -XAtq -c "set gpucol.engine = cuda" -c "set statement_timeout = 1" -c "$q" 2>&1)
 	note "statement_timeout of 1 ms" "$(grep -q timeout <<< "$got" && echo ok || echo "not reached"), $(answers)"
 	faults_of_loading

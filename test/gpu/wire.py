@@ -1,13 +1,20 @@
 #!/usr/bin/env python3
-"""Break the device daemon: an illegal address, or malformed messages.
+"""Break the device daemon: an illegal address, malformed messages, or messages of the
+server that have been changed on their way.
 
-Usage: wire.py fault SOCKET | wire.py fuzz SOCKET N
+Usage: wire.py fault SOCKET | wire.py fuzz SOCKET N | wire.py relay SOCKET SEED
+
+relay takes the daemon's place at SOCKET until it is terminated, and hands what the server
+says on to the daemon, every third message with some bytes of its payload changed.
 """
 import os
 import random
+import select
+import signal
 import socket
 import struct
 import sys
+import threading
 
 MAGIC, VERSION = 0x44475047, 10
 (HELLO, SLAB, RUN, PUT, CANCEL, STATUS, EVICT, FAULT,
@@ -62,6 +69,90 @@ def garbage(rnd):
     return message(rnd.choice([REC_LOAD, REC_SUMMARISE, REC_NEXT, REC_END]), ask[:rnd.choice([8, 16])] + payload)
 
 
+def receive(s, n):
+    """Exactly n bytes, or less at the end."""
+    got = b""
+    while len(got) < n:
+        more = s.recv(n - len(got))
+        if not more:
+            break
+        got += more
+    return got
+
+
+def change(payload, rnd):
+    """Some bytes of it, the first ones (lengths, counts, offsets) more often."""
+    changed = bytearray(payload)
+    for _ in range(rnd.randrange(1, 4)):
+        at = rnd.randrange(min(len(changed), rnd.choice([64, 200, 1000, 1 << 30])))
+        changed[at] = rnd.choice([0, 1, 0x7f, 0xff, changed[at] ^ 1 << rnd.randrange(8)])
+    return bytes(changed)
+
+
+def to_daemon(client, daemon, rnd):
+    """The server's messages, until either end leaves."""
+    try:
+        while len(head := receive(client, 12)) == 12:
+            _, _, kind, length = struct.unpack("<IHHI", head)
+            payload = receive(client, length)
+            if kind not in (HELLO, SLAB) and payload and rnd.randrange(3) == 0:
+                payload = change(payload, rnd)
+            daemon.sendall(head + payload)
+    except OSError:
+        pass
+    for s in (client, daemon):
+        try:
+            s.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+
+
+def to_server(daemon, client):
+    """What the daemon says, with the descriptors that come along."""
+    try:
+        while True:
+            data, fds, _, _ = socket.recv_fds(daemon, 1 << 16, 4)
+            if not data:
+                break
+            sent = socket.send_fds(client, [data], fds) if fds else 0
+            client.sendall(data[sent:])
+            for fd in fds:
+                os.close(fd)
+    except OSError:
+        pass
+    try:
+        client.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        pass
+
+
+def relay(path, seed):
+    behind = path + ".behind"
+    rnd = random.Random(seed)
+    listener = socket.socket(socket.AF_UNIX)
+    os.rename(path, behind)
+    listener.bind(path)
+    os.chmod(path, 0o777)
+    listener.listen(64)
+
+    def give_back(*_):
+        os.rename(behind, path)
+        os._exit(0)
+
+    signal.signal(signal.SIGTERM, give_back)
+    while True:
+        select.select([listener], [], [], 1)
+        client, _ = listener.accept()
+        daemon = socket.socket(socket.AF_UNIX)
+        try:
+            daemon.connect(behind)
+        except OSError:
+            client.close()
+            continue
+        threading.Thread(target=to_daemon, args=(client, daemon, random.Random(rnd.random())), daemon=True).start()
+        threading.Thread(target=to_server, args=(daemon, client), daemon=True).start()
+
+
 def main():
     mode, path = sys.argv[1], sys.argv[2]
     if mode == "fault":
@@ -73,6 +164,8 @@ def main():
         except OSError as e:
             print(e)
         return
+    if mode == "relay":
+        relay(path, int(sys.argv[3]))
     rnd = random.Random(7)
     for _ in range(int(sys.argv[3])):
         s = connect(path)

@@ -260,6 +260,29 @@ test_physical()
 	end(device);
 }
 
+/* Memory that a recursion borrows. */
+static void
+test_lending()
+{
+	Device	   *device = new_device(64 * MB);
+	Resident   *pinned;
+
+	for (uint64_t s = 0; s < 8; s++)
+		leave(*device, s, 8 * MB);
+	pinned = device->cache.find(key(3));
+	CHECK("all but what is pinned can be had", device->available() == 56 * MB);
+	CHECK("pieces leave for it", device->lend(20 * MB) && device->cache.bytes() == 40 * MB && device->cache.has(key(3)));
+	CHECK("it counts", allocated_bytes + 20 * MB <= 64 * MB && device->pool.used() == 60 * MB && device->pool.unlent() == 44 * MB);
+	CHECK("others find less", device->available() == 36 * MB && device->cache.allocate(48 * MB) == NULL);
+	CHECK("what is pinned stays", device->lend(30 * MB) && !device->lend(10 * MB) && device->cache.has(key(3)));
+	device->cache.unpin(&pinned, 1);
+	CHECK("until it is not", device->lend(10 * MB) && device->pool.used() <= 64 * MB);
+	CHECK("no more than the limit", !device->lend(65 * MB));
+	device->pool.repay(60 * MB);
+	CHECK("all is repaid", device->pool.unlent() == 64 * MB && leave(*device, 9, 8 * MB));
+	end(device);
+}
+
 static void
 test_claims()
 {
@@ -390,6 +413,7 @@ main(void)
 	test_loaded_twice();
 	test_large_block();
 	test_physical();
+	test_lending();
 	test_claims();
 	test_many();
 	test_called_away();
