@@ -425,12 +425,16 @@ gpucol_window_let_go(const GpucolWindow *window, uint32 page)
 void
 gpucol_window_fetch(GpucolWindow *window, Relation table, uint32 page)
 {
-	Buffer		buffer = gpucol_page_lend(table, window->entry, window->rows.first_page + page,
-										  0, NULL, &window->is_new[page]);
+	uint32		ordinal = window->rows.first_page + page;
+	Buffer		buffer = gpucol_page_lend(table, window->entry, ordinal, 0, NULL,
+										  &window->is_new[page]);
+	bool		held PG_USED_FOR_ASSERTS_ONLY =
+		gpucol_survey_hold(window->survey, buffer, gpucol_page_block(window->entry, ordinal));
 
+	Assert(held);				/* it is pinned, so it stays there */
 	window->buffers[page] = buffer;
 	window->pages[page] = gpucol_page_rows(buffer);
-	window->is_pinned[page] = true;
+	ReleaseBuffer(buffer);
 }
 
 bool

@@ -93,7 +93,7 @@ extern void gpucol_window_lend(GpucolWindow *window, Relation table,
 extern bool gpucol_window_hold(const GpucolWindow *window, uint32 page);
 extern void gpucol_window_let_go(const GpucolWindow *window, uint32 page);
 
-/* Pin a page that cannot be held, wherever it is; the window's own thread. */
+/* Have a page that could not be held read, and hold it; the window's own thread. */
 extern void gpucol_window_fetch(GpucolWindow *window, Relation table, uint32 page);
 
 /* Is a page that is held what it should be?  Any thread. */

@@ -104,7 +104,7 @@ map_pages(const GpucolRows *window)
 #endif
 }
 
-/* Have the process's own thread fetch a page; false: the team ends. */
+/* Have the process's own thread fetch a page, which is held then; false: the team ends. */
 static bool
 await_page(Member *member, const GpucolRows *window, uint32_t page)
 {
@@ -132,9 +132,8 @@ send_page(Member *member, const GpucolGpuPiece *piece, const GpucolRows *window,
 	uint32_t	page = row / GPUCOL_PAGE_ROWS - window->first_page;
 	GpucolStatus status = GPUCOL_OK;
 
-	while (!ops->hold(window, page))
-		if (!await_page(member, window, page))
-			return GPUCOL_CANCELLED;
+	if (!ops->hold(window, page) && !await_page(member, window, page))
+		return GPUCOL_CANCELLED;
 	if (!ops->verify(window, page))
 		status = GPUCOL_CORRUPT;
 	else if (!gpucol_wire_put_rows(member->wire, piece->kind, piece->segment, piece->slot, total, offset,

@@ -86,7 +86,8 @@ extern GpucolGpuJob *gpucol_gpu_team_collect(GpucolGpuTeam *team, bool wait);
 
 /*
  * A page that a thread waits for: *window and *page, which the caller has the source fetch
- * before it says so.  False: there is none.
+ * before it says so, and nothing between the two may leave by longjmp.  False: there is
+ * none.
  */
 extern bool gpucol_gpu_team_wanted(GpucolGpuTeam *team, GpucolRows **window, uint32_t *page);
 extern void gpucol_gpu_team_fetched(GpucolGpuTeam *team, const GpucolRows *window);

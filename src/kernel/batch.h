@@ -145,8 +145,8 @@ typedef struct GpucolSourceOps
 	 * are still to be verified are left to them, and so may be keeping pages in memory.
 	 * Who reads a page, in whatever thread, holds it first, verifies it (false: it is
 	 * corrupt, and map would raise the error), and lets it go after.  Where `hold`
-	 * says false the source's own thread has to fetch the page, after which it can be
-	 * held.  Pages are numbered from 0 in the window; pages[] of one that is not held means
+	 * says false the source's own thread has to fetch the page, after which it is held.
+	 * Pages are numbered from 0 in the window; pages[] of one that is not held means
 	 * nothing but where it may lie.  NULL, all that follow down to survey, in a
 	 * source that cannot tell these apart.
 	 */

@@ -275,6 +275,7 @@ array_source_fetch(GpucolSource *base, GpucolRows *window, uint32_t page)
 	if (page >= window->npages)
 		abort();
 	((ArraySource *) base)->fetched++;
+	((ArraySource *) base)->held++;
 }
 
 static inline bool
