@@ -147,7 +147,7 @@ faults_of_loading()
 		[ "$got" != 0 ] || break
 		sleep 0.2
 	done
-	note "pages pinned after that (want 0)" "$got"
+	note "pages pinned after that" "$got $(verdict test "$got" = 0)"
 }
 
 # Four sessions ask $q over and over while a command breaks the daemon: none may notice
