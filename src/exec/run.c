@@ -154,6 +154,7 @@ fall_back(GpucolExec *exec, GpucolStatus status, const char *why)
 {
 	exec->fallback = MemoryContextStrdup(exec->node->ss.ps.state->es_query_cxt,
 										 why ? why : "engine gave no reason");
+	exec->fell_back = true;
 	return status;
 }
 
@@ -597,7 +598,7 @@ gpucol_run_start(GpucolExec *exec)
 	GpucolStatus status = exec->started ? GPUCOL_OK : start(exec, false);
 
 	MemoryContextSwitchTo(old);
-	if (status != GPUCOL_OK && exec->fallback == NULL)
+	if (status != GPUCOL_OK && !exec->fell_back)
 		gpucol_status_raise(status, read_table(exec));
 	return status;
 }
@@ -615,7 +616,7 @@ gpucol_run_next(GpucolExec *exec, GpucolResult *result)
 		status = exec->never ? empty_result(exec, result) :
 			next_batch(exec, result);
 	MemoryContextSwitchTo(old);
-	if (status != GPUCOL_OK && status != GPUCOL_END && exec->fallback == NULL)
+	if (status != GPUCOL_OK && status != GPUCOL_END && !exec->fell_back)
 		gpucol_status_raise(status, read_table(exec));
 	return status;
 }
@@ -648,6 +649,7 @@ gpucol_run_end(GpucolExec *exec)
 	exec->lower = NULL;
 	exec->program = NULL;
 	exec->started = false;
+	exec->fell_back = false;
 	exec->emitted = false;
 	MemoryContextReset(exec->context);
 }

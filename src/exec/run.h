@@ -110,10 +110,11 @@ struct GpucolExec
 	GpucolRun  *run;
 	GpucolRowShape shape;			/* of the device's rows */
 	bool		started;
+	bool		fell_back;		/* no engine runs it; exec->fallback says why */
 	bool		never;			/* no row can pass: nothing is run */
 	bool		emitted;		/* a batch was handed out */
 
-	/* for EXPLAIN ANALYZE: finished runs, and what went wrong */
+	/* for EXPLAIN ANALYZE: finished runs, and what went wrong in one of them */
 	GpucolRunStats stats;
 	const char *engine_name;
 	const char *fallback;

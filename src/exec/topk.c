@@ -308,8 +308,11 @@ report_mass(GpucolTopkSet *set)
 	gpucol_group_report_mass(OidOutputFunctionCall(out, gpucol_topk_x_datum(set, x)), mass);
 }
 
-/* Rank a set's groups until group `upto` - 1 is done. */
-static void
+/*
+ * Rank a set's groups until group `upto` - 1 is done.  Without the memory for it the
+ * node falls back, as long as it has handed out no group.
+ */
+static GpucolStatus
 rank_groups(GpucolTopkSet *set, uint32 upto)
 {
 	while (set->batch != NULL && gpucol_batch_done(set->batch) < upto)
@@ -324,12 +327,16 @@ rank_groups(GpucolTopkSet *set, uint32 upto)
 			gpucol_batch_rank_alone(set->batch);
 			continue;
 		}
+		if (status == GPUCOL_OUT_OF_MEMORY && set->topk->from == 0)
+			return fall_back(set->topk, status);
 		if (status != GPUCOL_OK && status != GPUCOL_CANCELLED)
 			ereport(ERROR,
 					(errcode(ERRCODE_OUT_OF_MEMORY),
 					 errmsg("out of memory"),
-					 errdetail("Failed while ranking uncertain rows.")));
+					 errdetail("Failed while ranking uncertain rows."),
+					 errhint("Increase gpucol.ranking_memory_limit.")));
 	}
+	return GPUCOL_OK;
 }
 
 GpucolStatus
@@ -349,7 +356,12 @@ gpucol_topk_next(GpucolTopk *topk, GpucolResult *groups)
 	if (topk->handed == 0)
 		return GPUCOL_END;
 	for (int i = 0; topk->sets != NULL && i < topk->rankings->nsets; i++)
-		rank_groups(&topk->sets[i], topk->from + topk->handed);
+	{
+		GpucolStatus status = rank_groups(&topk->sets[i], topk->from + topk->handed);
+
+		if (status != GPUCOL_OK)
+			return status;
+	}
 	memset(groups, 0, sizeof(*groups));
 	groups->nrows = topk->handed;
 	if (topk->nkeys > 0)

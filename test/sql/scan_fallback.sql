@@ -105,6 +105,23 @@ SELECT large(20);
 SELECT large(2000);
 SET gpucol.pushdown = require;
 
+-- an error after a rescan that fell back is an error: the rows before it are not
+-- delivered again
+CREATE TABLE again (id int, kind int) USING gpucol;
+INSERT INTO again SELECT i, 1 FROM generate_series(1, 20000) i;
+ANALYZE again;
+CREATE FUNCTION delivered(kinds int[], most int) RETURNS SETOF text LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN QUERY SELECT format('%s: %s rows, %s different', s, n, d) FROM unnest(kinds) s,
+		LATERAL (SELECT count(*) AS n, count(DISTINCT id) AS d FROM (SELECT id FROM again WHERE kind = s AND id > 100 / s AND 10 / (id - 8000) < 100 LIMIT most) q) c;
+EXCEPTION WHEN division_by_zero THEN
+	RETURN NEXT 'division by zero';
+END $$;
+SELECT delivered('{1}', 2000);
+SELECT delivered('{1}', 9000);
+SELECT delivered('{0,1}', 2000);
+SELECT delivered('{0,1}', 9000);
+
 -- squares that exceed 128 bits, sums that do not
 CREATE TABLE huge (g int, v int8, n numeric(18,0)) USING gpucol;
 INSERT INTO huge SELECT i % 3, 9223372036854775807 - i, 999999999999999999 - i FROM generate_series(1, 3000) i;

@@ -153,6 +153,17 @@ SET gpucol.engine = cpu;
 SET gpucol.ranking_memory_limit = '1MB';
 SELECT topk_fallback('SELECT id % 7, gpucol.u_topk(id, id, p, 3) FROM topk_r GROUP BY id % 7');
 SELECT topk_fallback('SELECT gpucol.u_topk(label, id, p, 3) FROM topk_r');
+-- enough memory to collect the rows, but not to rank them
+CREATE TABLE topk_m (id int, p float8) USING gpucol;
+INSERT INTO topk_m SELECT i, i % 1000 / 1000.0 FROM generate_series(1, 60000) i;
+ANALYZE topk_m;
+SET gpucol.cpu_threads = 1;
+SET gpucol.ranking_memory_limit = '4MB';
+SELECT topk_fallback('SELECT gpucol.u_topk(id, id % 777, p, 3) FROM topk_m');
+SET gpucol.ranking_memory_limit = '64MB';
+SELECT topk_fallback('SELECT gpucol.u_topk(id, id % 777, p, 3) FROM topk_m');
+RESET gpucol.cpu_threads;
+DROP TABLE topk_m;
 RESET gpucol.ranking_memory_limit;
 SELECT topk_fallback('SELECT id % 7, gpucol.u_topk(id, id, p, 3) FROM topk_r GROUP BY id % 7');
 RESET gpucol.engine;
