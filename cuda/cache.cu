@@ -240,6 +240,8 @@ ColumnCache::make_room(size_t size)
 void *
 ColumnCache::allocate(size_t size)
 {
+	if (size > pool_->limit())
+		return NULL;			/* nothing that could leave would make that room */
 	for (int tries = 0; tries < 8; tries++)
 	{
 		void	   *memory = pool_->allocate(size);

@@ -42,6 +42,17 @@ extern void device_check_memory(cudaError_t error, const char *what);
  */
 extern void device_wait(cudaStream_t stream);
 
+/*
+ * Waits for a stream in the end: nothing is freed or unloaded that the device still
+ * works with, whatever is thrown.
+ */
+struct Settle
+{
+	cudaStream_t stream;
+
+	~Settle() { device_wait(stream); }
+};
+
 class DevicePool
 {
 public:

@@ -104,14 +104,13 @@ Lane::event()
 {
 	cudaEvent_t event;
 
-	if (!events_.empty())
+	if (events_used_ == events_.size())
 	{
-		event = events_.back();
-		events_.pop_back();
-		return event;
+		events_.reserve(events_used_ + 1);
+		device_check_memory(cudaEventCreateWithFlags(&event, cudaEventDefault), "event");
+		events_.push_back(event);
 	}
-	device_check_memory(cudaEventCreateWithFlags(&event, cudaEventDefault), "event");
-	return event;
+	return events_[events_used_++];
 }
 
 void

@@ -47,11 +47,10 @@ public:
 	 * where there is not enough, for the caller to use other memory.
 	 */
 	void	   *stage(size_t size);
-	void		unstage() { staged_ = 0; }
+	void		unstage() { staged_ = events_used_ = 0; }
 
-	/* An event of the device; to be given back. */
+	/* An event for the work in progress, good until unstage(). */
 	cudaEvent_t event();
-	void		give_back(cudaEvent_t event) { events_.push_back(event); }
 
 	/* Set the word of cancellation, past the work in progress. */
 	void		cancel();
@@ -70,7 +69,8 @@ private:
 	uint32_t   *cancel_ = NULL; /* in device memory */
 	char	   *staging_ = NULL;	/* made when first asked for */
 	size_t		staged_ = 0;
-	std::vector<cudaEvent_t> events_;	/* that nobody uses */
+	std::vector<cudaEvent_t> events_;	/* made so far */
+	size_t		events_used_ = 0;	/* of those, by the work in progress */
 	std::mutex	mutex_;
 	std::condition_variable changed_;
 	std::deque<std::function<void()>> queue_;

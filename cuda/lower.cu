@@ -54,8 +54,6 @@ Lowering::finish(cudaEvent_t from, cudaEvent_t to)
 	if (done)
 		device_check(cudaEventElapsedTime(&ms, from, to), "event");
 	seconds_ += ms / 1e3;
-	lane_.give_back(from);
-	lane_.give_back(to);
 	if (!done)
 		throw Failure{GPUCOL_CANCELLED, "cancelled"};
 }
@@ -93,15 +91,6 @@ Lowering::run(Partial *result)
 	result->began = start;
 	result->ended = Clock::now();
 }
-
-/* Waits for a stream in the end: nothing is freed or unloaded that the device
- * still works with, whatever is thrown. */
-struct Settle
-{
-	cudaStream_t stream;
-
-	~Settle() { device_wait(stream); }
-};
 
 /*
  * Run a part once more with the compiled kernels that nothing has proven yet: do
@@ -162,12 +151,14 @@ void
 Request::run_part(Part &part)
 {
 	Lane	   &lane = *shares_[part.share]->lane;
-	Admission	admission(lane.device());
+	Admission	admission(lane.device(), false, [this] { return cancelled_.load(); });
 	Scratch		scratch(lane.device(), run_.memory_limit);
 	JitTrial	trial;
 	bool		may_keep = may_prepare(part);
 	std::shared_ptr<PreparedScan> scan = may_keep ? list_->prepared.find(scan_key(part)) : NULL;
 
+	if (!admission.given())
+		throw Failure{GPUCOL_CANCELLED, "cancelled"};
 	if (!scan)
 		scan = std::make_shared<PreparedScan>(lane.device(), run_.memory_limit);
 	else

@@ -357,6 +357,7 @@ Lowering::run_aggregate(std::vector<char> *data, uint64_t *nrows)
 	{
 		uint64_t	limit = r_.run_.memory_limit;
 		Scratch		tables(lane_.device(), limit ? limit - std::min<uint64_t>(limit - 1, part_.scratch->held()) : 0);
+		Settle		settle = {stream_};
 		GpucolStatus status = fill_tables(&a, &tables);
 
 		if (status == GPUCOL_OUT_OF_MEMORY)

@@ -584,17 +584,18 @@ Request::submit()
 
 		if (part->submitted || part->missing > 0)
 			continue;
-		part->submitted = true;
 		if (prefetch())
 		{
 			release(*part);
 			part->done = true;
-			continue;
 		}
-		shares_[part->share]->in_flight++;
-		if (alone())
-			continue;
-		shares_[part->share]->lane->submit([this, part] { compute(*part); });
+		else if (!alone())
+			shares_[part->share]->lane->submit([this, part] { compute(*part); });
+
+		/* now: what could not be handed over is not waited for, and what was ends under
+		 * the lock */
+		part->submitted = true;
+		shares_[part->share]->in_flight += !prefetch();
 	}
 }
 
@@ -621,45 +622,53 @@ Request::release(Part &part)
 	device.cache.unpin(pinned.data(), pinned.size());
 }
 
+/* Why some work failed; nothing that it throws may end a lane's thread. */
+template <class Work>
+static Failure
+attempt(Work work)
+{
+	try
+	{
+		work();
+	}
+	catch (const Failure &f)
+	{
+		return f;
+	}
+	catch (const std::exception &)
+	{
+		/* no memory, or a length that no vector has */
+		return {GPUCOL_OUT_OF_MEMORY, "the daemon is out of host memory"};
+	}
+	return {GPUCOL_OK, ""};
+}
+
 /* By a lane's thread, or the session's: compute a part, and merge what is complete in order. */
 void
 Request::compute(Part &part)
 {
-	try
-	{
+	part.failure = attempt([&] {
 		if (cancelled_)
 			throw Failure{GPUCOL_CANCELLED, "cancelled"};
 		if (!failed_)
 			run_part(part);
-	}
-	catch (const Failure &f)
-	{
-		part.failure = f;
-	}
-	catch (const std::bad_alloc &)
-	{
-		part.failure = {GPUCOL_OUT_OF_MEMORY, "the daemon is out of host memory"};
-	}
+	});
 	{
 		std::lock_guard<std::mutex> lock(mutex_);
 
-		if (part.failure.status != GPUCOL_OK)
-			failed_ = true;
-		release(part);
+		attempt([&] { release(part); });	/* else in the end */
 		shares_[part.share]->in_flight--;
 		part.done = true;
-		for (; !failed_ && merged_ < parts_.size() && parts_[merged_]->done; merged_++)
-			try
-			{
-				gpucol_partial_merge(program(), &whole_, &parts_[merged_]->result);
-				parts_[merged_]->result = Partial();
-			}
-			catch (const std::bad_alloc &)
-			{
-				part.failure = {GPUCOL_OUT_OF_MEMORY, "the daemon is out of host memory"};
-				failed_ = true;
-				break;
-			}
+		if (part.failure.status == GPUCOL_OK && !failed_)
+			part.failure = attempt([&] {
+				for (; merged_ < parts_.size() && parts_[merged_]->done; merged_++)
+				{
+					gpucol_partial_merge(program(), &whole_, &parts_[merged_]->result);
+					parts_[merged_]->result = Partial();
+				}
+			});
+		if (part.failure.status != GPUCOL_OK)
+			failed_ = true;
 		done_.notify_all();
 
 		/* under the lock: after it the request may be gone */
@@ -1219,6 +1228,7 @@ Request::put(const GpucolWirePut &put, const char *data)
 	else
 	{
 		Lane	   *lane = shares_[parts_[part_of_[put.a]]->share]->lane;
+		Settle		settle = {lane->load_stream()};
 
 		device_check(cudaSetDevice(lane->device().ordinal), "could not use the device");
 		if (put.kind == GPUCOL_PUT_CHUNK)

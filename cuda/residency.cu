@@ -12,6 +12,7 @@
  */
 #include "cache.cuh"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -27,12 +28,16 @@ residency_create(uint64_t limit)
 {
 	void	   *p;
 
-	table_fd = memfd_create("gpucol residency", MFD_CLOEXEC);
+	table_fd = memfd_create("gpucol residency", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (table_fd < 0 || ftruncate(table_fd, sizeof(GpucolResidency)) != 0)
 		return false;
 	p = mmap(NULL, sizeof(GpucolResidency), PROT_READ | PROT_WRITE, MAP_SHARED, table_fd, 0);
 	if (p == MAP_FAILED)
 		return false;
+
+	/* clients only read it; some systems cannot tell them so */
+	fcntl(table_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
+	fcntl(table_fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
 	table = (GpucolResidency *) p;
 	table->limit = limit;
 	return true;

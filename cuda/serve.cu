@@ -46,6 +46,9 @@ typedef std::chrono::steady_clock Clock;
 static const std::chrono::milliseconds LINGER(1);
 static const std::chrono::microseconds SHORT_PAUSE(1500);
 
+/* How long a session that waits for its turn does not look whether it is still to wait. */
+static const std::chrono::milliseconds LOOK(10);
+
 /* Thrown to end a session: the client left or broke the protocol. */
 struct Goodbye
 {
@@ -56,12 +59,16 @@ static std::mutex active_mutex;
 static std::condition_variable active_changed;
 static std::map<std::pair<Device *, bool>, int> active;
 
-Admission::Admission(Device &device, bool recursion) : device_(device), recursion_(recursion)
+Admission::Admission(Device &device, bool recursion, const std::function<bool()> &given_up)
+	: device_(device), recursion_(recursion)
 {
 	std::unique_lock<std::mutex> lock(active_mutex);
 	int		   &n = active[{&device_, recursion_}];
 
-	active_changed.wait(lock, [&n] { return n < GPUCOL_ACTIVE; });
+	while (!active_changed.wait_for(lock, LOOK, [&n] { return n < GPUCOL_ACTIVE; }))
+		if (given_up())
+			return;
+	given_ = true;
 	n++;
 	device_.requests++;
 }
@@ -70,6 +77,8 @@ Admission::~Admission()
 {
 	std::lock_guard<std::mutex> lock(active_mutex);
 
+	if (!given_)
+		return;
 	active[{&device_, recursion_}]--;
 	active_changed.notify_all();
 }
@@ -129,6 +138,8 @@ private:
 	void		fail(const Failure &f, bool closing);
 	void		status();
 	void		fault();
+	bool		speaks() const;
+	void		tell(const GpucolWireRecStatus &status);
 	void		recurse(const GpucolWireHeader &header);
 };
 
@@ -542,6 +553,10 @@ Session::compute()
 	}
 	add_times(&result);
 	set_running(false);
+
+	/* who may take long to read it pins nothing meanwhile */
+	if (!result.in_slab && data.size() > GPUCOL_WIRE_INLINE)
+		request_.reset();
 	send(GPUCOL_WIRE_RESULT, &result, sizeof(result));
 	for (size_t at = 0; !result.in_slab && at < data.size(); at += GPUCOL_WIRE_PART)
 		send(GPUCOL_WIRE_RESULT_PART, data.data() + at, std::min<size_t>(GPUCOL_WIRE_PART, data.size() - at));
@@ -629,6 +644,35 @@ Session::fault()
 	device_check(cudaDeviceSynchronize(), "the device failed");
 }
 
+/* Has the client said something, or left? */
+bool
+Session::speaks() const
+{
+	struct pollfd socket = {fd_, POLLIN, 0};
+
+	return poll(&socket, 1, 0) > 0;
+}
+
+/*
+ * Tell how far a recursion has come.  A client that does not read that, or has left, must
+ * not hold the device up.
+ */
+void
+Session::tell(const GpucolWireRecStatus &status)
+{
+	struct pollfd socket = {fd_, POLLOUT, 0};
+
+	try
+	{
+		if (poll(&socket, 1, 0) > 0 && socket.revents == POLLOUT)
+			send(GPUCOL_WIRE_REC_STATUS, &status, sizeof(status));
+	}
+	catch (const Goodbye &)
+	{
+		/* the next look at what the client says tells as much */
+	}
+}
+
 /* One message of a recursion. */
 void
 Session::recurse(const GpucolWireHeader &header)
@@ -646,13 +690,8 @@ Session::recurse(const GpucolWireHeader &header)
 	if (header.type == GPUCOL_WIRE_REC_START)
 	{
 		recursion_.reset();
-		recursion_.reset(new Recursion(data, size, *devices[0], [this] {
-			struct pollfd socket = {fd_, POLLIN, 0};
-
-			return poll(&socket, 1, 0) > 0;
-		}, [this](const GpucolWireRecStatus &status) {
-			send(GPUCOL_WIRE_REC_STATUS, &status, sizeof(status));
-		}));
+		recursion_.reset(new Recursion(data, size, *devices[0], [this] { return speaks(); },
+									   [this] (const GpucolWireRecStatus &status) { tell(status); }));
 		std::vector<char> answer = recursion_->started();
 
 		send(GPUCOL_WIRE_REC_STATUS, answer.data(), answer.size());
@@ -666,12 +705,16 @@ Session::recurse(const GpucolWireHeader &header)
 		return;
 	}
 
-	Admission	admission(*devices[0], true);
 	bool		rows = header.type == GPUCOL_WIRE_REC_NEXT;
-
-	set_state("recursion");
-	std::vector<char> answer = rows ? recursion_->next(data, size) : recursion_->summarise(data, size);
+	std::vector<char> answer;
 	GpucolWireRecStatus status;
+	{
+		/* where the client did not wait for it, the recursion notices that itself */
+		Admission	admission(*devices[0], true, [this] { return speaks(); });
+
+		set_state("recursion");
+		answer = rows ? recursion_->next(data, size) : recursion_->summarise(data, size);
+	}
 
 	memcpy(&status, answer.data(), sizeof(status));
 	if (status.status == GPUCOL_DEVICE_LOST)
@@ -759,8 +802,9 @@ Session::serve()
 			if (more)
 				throw Goodbye();
 		}
-		catch (const std::bad_alloc &)
+		catch (const std::exception &)
 		{
+			/* no memory, or a length that no vector has */
 			if (!gone_)
 				fail({GPUCOL_OUT_OF_MEMORY, "the daemon is out of host memory"}, true);
 			throw Goodbye();
@@ -790,5 +834,9 @@ serve_client(int fd)
 	catch (const std::exception &e)
 	{
 		fprintf(stderr, "gpucol_gpud: a session ends: %s\n", e.what());
+	}
+	catch (...)
+	{
+		fprintf(stderr, "gpucol_gpud: a session ends\n");
 	}
 }

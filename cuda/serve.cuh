@@ -8,6 +8,8 @@
 #ifndef GPUCOL_CUDA_SERVE_CUH
 #define GPUCOL_CUDA_SERVE_CUH
 
+#include <functional>
+
 #include "cache.cuh"
 
 /* Set by main(): the daemon takes requests that break it, for its tests. */
@@ -20,13 +22,18 @@ extern bool serve_test_requests;
 class Admission
 {
 public:
-	explicit Admission(Device &device, bool recursion = false);
+	/* Wait for it, or until `given_up` says true, which is asked now and then. */
+	Admission(Device &device, bool recursion, const std::function<bool()> &given_up);
 	~Admission();
 	Admission(const Admission &) = delete;
+
+	/* Was it given? */
+	bool		given() const { return given_; }
 
 private:
 	Device	   &device_;
 	bool		recursion_;
+	bool		given_ = false;
 };
 
 /* Serve a client until it leaves or sends what it should not; closes fd. */

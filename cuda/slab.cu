@@ -8,6 +8,7 @@
 #include "slab.cuh"
 
 #include <cuda_runtime.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -42,11 +43,15 @@ destroy(Slab *slab)
 static Slab *
 create(size_t size)
 {
-	Slab	   *slab = new Slab{NULL, size, memfd_create("gpucol slab", MFD_CLOEXEC), NULL};
+	Slab	   *slab = new Slab{NULL, size, memfd_create("gpucol slab", MFD_CLOEXEC | MFD_ALLOW_SEALING), NULL};
 	void	   *p = MAP_FAILED;
 
 	if (slab->fd >= 0 && ftruncate(slab->fd, (off_t) size) == 0)
+	{
+		/* no client can cut it short, where the system knows that: it would end who touches it */
+		fcntl(slab->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 		p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, slab->fd, 0);
+	}
 	if (p != MAP_FAILED && cudaHostRegister(p, size, cudaHostRegisterPortable | cudaHostRegisterMapped) == cudaSuccess)
 	{
 		slab->memory = (char *) p;
