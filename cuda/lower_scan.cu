@@ -265,6 +265,7 @@ Lowering::build_scan()
 	scan_.nruns = runs;
 	scan_.nvectors = vectors;
 	scan_.run_shift = alike && first_runs > 0 && (first_runs & (first_runs - 1)) == 0 ? __builtin_ctz(first_runs) : -1;
+	scan_.turn_shift = gpucol_scan_turn_shift(chunks_);
 	scan_.cancel = lane_.cancel_word();
 	prepared_->ready = true;
 }

@@ -277,17 +277,6 @@ masked_sum(const uint32_t (&w)[K], uint32_t mask)
 	}
 }
 
-/* Ones at bit `at` of each of n fields that are S bits apart. */
-__host__ __device__ constexpr uint32_t
-bit_of_fields(int n, int S, int at)
-{
-	uint32_t	r = 0;
-
-	for (int f = 0; f < n; f++)
-		r |= 1u << (f * S + at);
-	return r;
-}
-
 /*
  * Of n fields of K bits on their way to be S apart, those whose number has the
  * bit: where they are once the higher bits have moved theirs.

@@ -246,6 +246,13 @@ struct SlotSum
 	}
 };
 
+/* skipped_by_zones() out of line: the loop that streams keeps its registers. */
+static __device__ __noinline__ uint32_t
+skipped_apart(const GpucolScanPlan &scan, uint32_t segment, uint32_t first, uint32_t n, int lane)
+{
+	return skipped_by_zones(scan, {segment, first, n}, lane);
+}
+
 /* What a lane gathers of the column. */
 struct Gathered
 {
@@ -289,12 +296,12 @@ stream_pairs(const GpucolScanPlan &scan, const GpucolOffsetColumn &column, PairP
 			return;
 		run = ahead.run_of(scan, column, number);
 		more = ahead.streams(run) && ahead.tested_width == tested_width && ahead.width == width &&
-			(!ahead.zoned || !skipped_by_zones(scan, run, lane));
+			(!ahead.zoned || !skipped_apart(scan, run.segment, run.first, run.n, lane));
 		tested = ahead.tested + run.first * tested_width * GPUCOL_ROW_WORDS;
 		codes = ahead.codes + run.first * width * GPUCOL_ROW_WORDS;
-		if (more && asked_run % GPUCOL_TURN_RUNS == 0 && scan.run_shift >= 0)
+		if (more && (asked_run & ((1u << scan.turn_shift) - 1)) == 0 && scan.run_shift >= 0)
 		{
-			uint32_t	next = run_number(scan, asked_run + GPUCOL_TURN_RUNS);
+			uint32_t	next = run_number(scan, asked_run + (1u << scan.turn_shift));
 
 			nothing = next < scan.nruns ? ahead.foresee(scan, column, next, lane) : 0;
 		}

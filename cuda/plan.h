@@ -87,6 +87,7 @@ struct GpucolScanPlan
 	uint32_t	nvectors;
 	int32_t		run_shift;		/* every segment but the last has 2^run_shift runs;
 								 * -1 if not so */
+	uint32_t	turn_shift;		/* a warp takes 2^turn_shift neighbouring runs in turn */
 	const volatile uint32_t *cancel;	/* set to 1 by the host: give up */
 };
 

@@ -9,6 +9,16 @@
 #include "launch.cuh"
 #include "vector_loop.cuh"
 
+uint32_t
+gpucol_scan_turn_shift(const std::vector<GpucolDeviceChunk> &chunks)
+{
+	size_t		bits = 0;
+
+	for (const GpucolDeviceChunk &chunk : chunks)
+		bits += chunk.width;
+	return bits < chunks.size() * GPUCOL_TURN_WIDTH ? GPUCOL_TURN_SHIFT : 0;
+}
+
 /* Count one range. */
 struct RangeCount
 {
@@ -21,15 +31,12 @@ struct RangeCount
 	template <int K> __device__ __forceinline__ void
 	vector(uint32_t, const uint32_t (&w)[K])
 	{
-		if constexpr (K <= GPUCOL_SWAR_WIDTH)
-			count += __popc(Swar<K>::mask(w, lo, hi));
-		else
-			count += range_count<K>(w, lo, hi);
+		count += range_count<K>(w, lo, hi);
 	}
 };
 
 __global__ void __launch_bounds__(GPUCOL_SCAN_THREADS, GPUCOL_SCAN_BLOCKS)
-count_kernel(const GpucolScanPlan scan, unsigned long long *count)
+count_kernel(const __grid_constant__ GpucolScanPlan scan, unsigned long long *count)
 {
 	int			lane = threadIdx.x % 32;
 	unsigned long long n = 0;
@@ -91,7 +98,7 @@ struct RangeBitmap
 };
 
 __global__ void __launch_bounds__(GPUCOL_SCAN_THREADS, GPUCOL_SCAN_BLOCKS)
-bitmap_kernel(const GpucolScanPlan scan, uint32_t *bitmap)
+bitmap_kernel(const __grid_constant__ GpucolScanPlan scan, uint32_t *bitmap)
 {
 	int			lane = threadIdx.x % 32;
 

@@ -17,6 +17,9 @@
 
 #include "plan.h"
 
+/* The turn_shift for scans of such columns, by the mean of their widths. */
+extern uint32_t gpucol_scan_turn_shift(const std::vector<GpucolDeviceChunk> &chunks);
+
 /* Add the number of matching rows to *count. */
 extern cudaError_t gpucol_scan_count(const GpucolScanPlan &scan,
 									 unsigned long long *count, cudaStream_t stream);

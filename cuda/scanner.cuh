@@ -30,18 +30,18 @@ struct Run
 
 /*
  * Number of the i-th run of a warp, scan.nruns or more where there is none.  Warps
- * take GPUCOL_TURN_RUNS neighbours at a time, for what these read of their segment
- * is near, and what that leaves over one by one, so that they end together.
+ * take 2^turn_shift neighbours at a time, for what these read of their segment is
+ * near, and what that leaves over one by one, so that they end together.
  */
 __device__ __forceinline__ uint32_t
 run_number(const GpucolScanPlan &scan, uint32_t i)
 {
 	uint32_t	warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
 	uint32_t	warps = gridDim.x * blockDim.x / 32;
-	uint32_t	turns = scan.nruns / (warps * GPUCOL_TURN_RUNS) * GPUCOL_TURN_RUNS;
+	uint32_t	turns = scan.nruns / (warps << scan.turn_shift) << scan.turn_shift;
 
 	if (i < turns)
-		return (i / GPUCOL_TURN_RUNS * warps + warp) * GPUCOL_TURN_RUNS + i % GPUCOL_TURN_RUNS;
+		return (((i >> scan.turn_shift) * warps + warp) << scan.turn_shift) + (i & ((1u << scan.turn_shift) - 1));
 	return i * warps + warp;
 }
 

@@ -4,7 +4,8 @@
  *	  Checks the scan and grouping kernels against plain loops on the CPU, and
  *	  measures them against the device's own read bandwidth.
  *
- * Usage: kernels check | few | bench [rows in millions]
+ * Usage: kernels check | few | bench [rows in millions [width]...], which measures
+ * scans of these widths only
  *
  * The packing here follows src/kernel/format.h word for word and shares no code
  * with the library.  Exit status 1 if any answer differs.
@@ -226,6 +227,7 @@ struct Table
 		plan.run_shift = -1;
 		if (sizes[0] == GPUCOL_DEFAULT_SEGMENT_ROWS)
 			plan.run_shift = __builtin_ctz(run_start[1]);
+		plan.turn_shift = gpucol_scan_turn_shift(chunks);
 		plan.cancel = own(upload(std::vector<uint32_t>(1, 0)));
 	}
 
@@ -779,7 +781,8 @@ public:
 		cudaFree(out_);
 	}
 
-	/* Milliseconds for up to BYTES: by blocks that stay, or by as many as there is work for. */
+	/* Milliseconds: by blocks that stay, or by as many as there is work for.  Above BYTES
+	 * as long as BYTES for each of them. */
 	double
 	ms(size_t bytes)
 	{
@@ -787,7 +790,7 @@ public:
 		double		stay = time_ms([&] { read_kernel<4><<<132 * 8, 256>>>(p_, n, out_); });
 		double		come = time_ms([&] { read_kernel<2><<<n / 512 + 1, 256>>>(p_, n, out_); });
 
-		return std::min(stay, come);
+		return std::min(stay, come) * bytes / (n * 16);
 	}
 
 	/* GB/s */
@@ -830,12 +833,12 @@ bench_sum(Table &t, uint64_t rows, Reader &reader, double ceiling)
 }
 
 static void
-bench_ranges(uint64_t rows, Reader &reader, double ceiling)
+bench_ranges(uint64_t rows, const std::vector<int> &widths, Reader &reader, double ceiling)
 {
 	printf("range predicate; filter and sum: share of the ceiling, and of a read of as many bytes\n"
-		   "%6s %10s %8s %8s %10s %8s %10s %8s %8s\n", "width", "count ms", "Tval/s", "ceiling%",
+		   "%6s %10s %8s %8s %8s %10s %8s %10s %8s %8s\n", "width", "count ms", "Tval/s", "ceil%", "read%",
 		   "bitmap ms", "ceil% rw", "filt+sum", "ceil%", "read%");
-	for (int width : {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 16, 20, 24, 27, 32, 40, 48, 64})
+	for (int width : widths)
 	{
 		uint64_t	n = width > 32 ? rows / 2 : rows;
 		Column		a = {1, width, 0, 0, false};
@@ -852,12 +855,17 @@ bench_ranges(uint64_t rows, Reader &reader, double ceiling)
 		t.set_ranges({between(0, top / 4, top / 2)});
 		count = time_ms([&] { CHECK(gpucol_scan_count(t.plan, out, 0)); });
 		bits = time_ms([&] { CHECK(gpucol_scan_bitmap(t.plan, bitmap, 0)); });
-		printf("%6d %10.3f %8.2f %8.1f %10.3f %8.1f", width, count, n / count / 1e9, t.packed_bytes / count / 1e4 / ceiling, bits,
+		printf("%6d %10.3f %8.2f %8.1f %8.1f %10.3f %8.1f", width, count, n / count / 1e9, t.packed_bytes / count / 1e4 / ceiling,
+			   100 * reader.ms(t.packed_bytes) / count, bits,
 			   (t.packed_bytes + n / 8.0) / bits / 1e4 / ceiling);
 		forget_references(t);
 		bench_sum(t, n, reader, ceiling);
 	}
+}
 
+static void
+bench_pairs(uint64_t rows, Reader &reader, double ceiling)
+{
 	printf("filter and sum of another width\n%6s %6s %10s %8s %8s\n", "width", "summed", "filt+sum", "ceil%", "read%");
 	for (auto pair : std::vector<std::pair<int, int>>{{1, 2}, {2, 1}, {1, 8}, {8, 1}, {2, 3}, {3, 2}, {2, 7}, {7, 2}, {3, 5}, {5, 3}, {4, 8}, {8, 4}, {3, 16}, {16, 3}})
 	{
@@ -904,13 +912,20 @@ bench_groups(uint64_t rows)
 }
 
 static void
-bench(uint64_t rows)
+bench(uint64_t rows, std::vector<int> widths)
 {
+	bool		all = widths.empty();
 	Reader		reader;
 	double		ceiling = reader.ceiling();
 
 	printf("read ceiling %.0f GB/s; %.0f M rows; scan blocks a multiprocessor %d\n", ceiling, rows / 1e6, GPUCOL_SCAN_BLOCKS);
-	bench_ranges(rows, reader, ceiling);
+	if (all)
+		for (int width = 1; width <= 64; width += width < 32 ? 1 : 8)
+			widths.push_back(width);
+	bench_ranges(rows, widths, reader, ceiling);
+	if (!all)
+		return;
+	bench_pairs(rows, reader, ceiling);
 	bench_groups(rows);
 }
 
@@ -920,7 +935,11 @@ main(int argc, char **argv)
 	jit.configure("", true);
 	if (argc > 1 && strcmp(argv[1], "bench") == 0)
 	{
-		bench((argc > 2 ? atoll(argv[2]) : 1000) * 1000000ull);
+		std::vector<int> widths;
+
+		for (int i = 3; i < argc; i++)
+			widths.push_back(atoi(argv[i]));
+		bench((argc > 2 ? atoll(argv[2]) : 1000) * 1000000ull, widths);
 		return 0;
 	}
 	return argc > 1 && strcmp(argv[1], "few") == 0 ? check_few() : check();
