@@ -11,9 +11,10 @@
  * instead.  In exchange a rescan runs the recursion again; the planner knows and
  * puts a Material node in between.
  *
- * Below Sort and Limit the node reads everything first and keeps what can be among
- * the first k by the first sort key: those not worse than the k-th best so far,
- * ties included.
+ * Below Sort and Limit the node keeps what can be among the first k by the first
+ * sort key: those not worse than the k-th best so far, ties included.  They are
+ * handed on when everything has been read, or as soon as they exceed work_mem: Sort
+ * can do with more rows than are needed.
  *
  * custom_exprs: the conditions, then the sort key if there is one.  custom_plans:
  * the ordinary scan, which is never run: in a fallback the rows of GpucolRecursive
@@ -25,6 +26,7 @@
 
 #include "access/sysattr.h"
 #include "executor/executor.h"
+#include "miscadmin.h"
 #include "nodes/value.h"
 #include "optimizer/optimizer.h"
 #include "utils/datum.h"
@@ -53,8 +55,9 @@ typedef struct Top
 	bool	  **isnull;
 	int64		nrows;
 	int64		allocated;
-	int64		seen;
-	bool		done;
+	int64		kept;			/* rows when the worse ones were last dropped */
+	bool		ended;			/* everything has been read */
+	bool		handed_on;		/* the rows kept are the batch being dealt */
 } Top;
 
 typedef struct RecursiveScanState
@@ -185,7 +188,7 @@ drop_worse(RecursiveScanState *state)
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(top->context);
 	top->context = kept;
-	top->nrows = n;
+	top->nrows = top->kept = n;
 }
 
 /* An array for as many rows as are allocated. */
@@ -251,7 +254,6 @@ add_batch(RecursiveScanState *state, const GpucolResult *result)
 	const GpucolResultColumn *key = &result->columns[state->rows.noutputs];
 	bool		loaded = false;
 
-	top->seen += result->nrows;
 	for (uint32 row = 0; row < result->nrows; row++)
 	{
 		int64		order = directed_order(top, key, row);
@@ -267,28 +269,73 @@ add_batch(RecursiveScanState *state, const GpucolResult *result)
 	}
 }
 
-/* Read everything, keeping the top rows, which become the batch to deal from. */
+/* Do the rows kept, without those that have become worse, exceed work_mem? */
+static bool
+exceeds_memory(RecursiveScanState *state)
+{
+	Top		   *top = state->top;
+	Size		row = sizeof(int64) + state->rows.noutputs * (sizeof(Datum) + sizeof(bool));
+	Size		limit = (Size) work_mem * 1024;
+
+	/* dropping rows costs as much as keeping them */
+	if (top->nrows <= 2 * Max(top->best.k, top->kept) ||
+		top->nrows * row + MemoryContextMemAllocated(top->context, false) <= limit)
+		return false;
+	drop_worse(state);
+	return top->nrows > 2 * top->best.k &&
+		top->nrows * row + MemoryContextMemAllocated(top->context, false) > limit / 2;
+}
+
+/* The rows kept become the batch to deal from. */
 static GpucolStatus
-collect_top(RecursiveScanState *state)
+hand_on(RecursiveScanState *state)
 {
 	Top		   *top = state->top;
 	GpucolRowScan *scan = &state->rows;
-	GpucolResult result;
-	GpucolStatus status;
 
-	if (top->done)
+	if (top->nrows == 0)
 		return GPUCOL_END;
-	while ((status = gpucol_run_next(&scan->exec, &result)) == GPUCOL_OK)
-		add_batch(state, &result);
-	if (status != GPUCOL_END)
-		return status;
-	drop_worse(state);
-	top->done = true;
 	memcpy(scan->values, top->values, scan->noutputs * sizeof(Datum *));
 	memcpy(scan->isnull, top->isnull, scan->noutputs * sizeof(bool *));
 	scan->nrows = top->nrows;
 	scan->next = 0;
-	return top->nrows > 0 ? GPUCOL_OK : GPUCOL_END;
+	scan->exec.withholds = false;
+	top->handed_on = true;
+	return GPUCOL_OK;
+}
+
+/* Forget the rows that were handed on. */
+static void
+forget_rows(Top *top)
+{
+	MemoryContextReset(top->context);
+	top->nrows = top->kept = 0;
+	top->handed_on = false;
+}
+
+/* Read on, keeping the top rows, which become the batch to deal from. */
+static GpucolStatus
+collect_top(RecursiveScanState *state)
+{
+	Top		   *top = state->top;
+	GpucolResult result;
+	GpucolStatus status;
+
+	if (top->handed_on)
+		forget_rows(top);
+	if (top->ended)
+		return GPUCOL_END;
+	while ((status = gpucol_run_next(&state->rows.exec, &result)) == GPUCOL_OK)
+	{
+		add_batch(state, &result);
+		if (exceeds_memory(state))
+			return hand_on(state);
+	}
+	if (status != GPUCOL_END)
+		return status;
+	drop_worse(state);
+	top->ended = true;
+	return hand_on(state);
 }
 
 /* ---- rows ---- */
@@ -357,9 +404,10 @@ stop(RecursiveScanState *state)
 	gpucol_row_scan_reset(&state->rows);
 	if (top == NULL)
 		return;
-	MemoryContextReset(top->context);
-	top->nrows = top->best.filled = top->seen = 0;
-	top->done = false;
+	forget_rows(top);
+	top->best.filled = 0;
+	top->ended = false;
+	state->rows.exec.withholds = true;
 }
 
 static void

@@ -148,12 +148,19 @@ release_engine(void *arg)
 	exec->run = NULL;
 }
 
+/* A reason that EXPLAIN shows; runs without number may give the same one. */
+static const char *
+keep_reason(GpucolExec *exec, const char *known, const char *why)
+{
+	return known != NULL && strcmp(known, why) == 0 ? known :
+		MemoryContextStrdup(exec->node->ss.ps.state->es_query_cxt, why);
+}
+
 /* Note why the node must fall back. */
 static GpucolStatus
 fall_back(GpucolExec *exec, GpucolStatus status, const char *why)
 {
-	exec->fallback = MemoryContextStrdup(exec->node->ss.ps.state->es_query_cxt,
-										 why ? why : "engine gave no reason");
+	exec->fallback = keep_reason(exec, exec->fallback, why ? why : "engine gave no reason");
 	exec->fell_back = true;
 	return status;
 }
@@ -458,7 +465,7 @@ note_declined(GpucolExec *exec, const char *why)
 	ereport(DEBUG1,
 			(errmsg_internal("gpucol: engine %s left a query to the CPU: %s",
 							 exec->engine->name, why)));
-	exec->declined = MemoryContextStrdup(exec->node->ss.ps.state->es_query_cxt, why);
+	exec->declined = keep_reason(exec, exec->declined, why);
 }
 
 /* The reason to give for a status of a running engine. */

@@ -129,6 +129,15 @@ SELECT * FROM fused('SELECT count(*) FROM edge e JOIN tc ON tc.dst = e.src AND t
 RESET enable_material;
 RESET enable_hashjoin;
 RESET enable_mergejoin;
+-- rows that tie are handed on as soon as they exceed work_mem
+SET work_mem = '64kB';
+\set many 'WITH RECURSIVE r(i, d, t) AS (SELECT 1, 7, ''t1'' UNION ALL SELECT i + 1, d, ''t'' || i FROM r WHERE i < 60000)'
+:many SELECT d, t, (SELECT sum(total_bytes) < 300000 FROM pg_backend_memory_contexts WHERE name = 'gpucol recursion top rows') AS small FROM r ORDER BY d, t LIMIT 3;
+:many SELECT d, t FROM r ORDER BY d, t OFFSET 40000 LIMIT 2;
+:many SELECT count(*), max(t), min(t) FROM (SELECT d, t FROM r WHERE i % 3 > 0 ORDER BY d DESC FETCH FIRST 3 ROWS WITH TIES) s;
+:many SELECT i, t FROM r ORDER BY i DESC LIMIT 3;
+SELECT compare('SELECT v.n, l.* FROM (VALUES (30000), (8), (20000)) v(n), LATERAL (WITH RECURSIVE r(i, t) AS (SELECT 1, ''a'' UNION ALL SELECT i + 1, ''t'' || i FROM r WHERE i < v.n) SELECT * FROM r ORDER BY i / 100000, t DESC LIMIT 3) l');
+RESET work_mem;
 SELECT compare('SELECT v.n, l.* FROM (VALUES (3), (50), (8), (NULL)) v(n), LATERAL (WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r WHERE i < v.n) SELECT i % 3 AS k, count(*) FROM r GROUP BY k) l');
 SELECT compare('SELECT v.n, l.* FROM (VALUES (3), (50), (8), (NULL)) v(n), LATERAL (WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r WHERE i < v.n) SELECT * FROM r WHERE i % 2 = 0 ORDER BY i DESC LIMIT 3) l');
 -- parts of a subquery that an outer parameter changes are not kept from the last time
