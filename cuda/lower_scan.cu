@@ -6,6 +6,7 @@
  *-------------------------------------------------------------------------
  */
 #include "lowering.cuh"
+#include "scan.cuh"
 
 #include <algorithm>
 
