@@ -467,11 +467,9 @@ Session::listen()
 void
 Session::look()
 {
-	struct pollfd socket = {fd_, POLLIN, 0};
-
 	if (strcmp(state_, "waiting") != 0)
 		set_state("waiting");
-	if (poll(&socket, 1, 0) <= 0)
+	if (!speaks())
 		return;
 	if (receive().type != GPUCOL_WIRE_CANCEL)
 		throw Goodbye();
