@@ -6,7 +6,8 @@
  * Rows are dealt from batches of an engine (row_scan.c); they carry their real TIDs.
  *
  * GpucolTopK is a scan that first finds out which rows can be among the first
- * k (topk_probe.c) and has that as one more condition.  A device finds out and
+ * k (topk_probe.c) and has that as one more condition, or is two scans: of rows that
+ * tie, of which it delivers some, and of those before them.  A device finds out and
  * scans in one request (kernel/shape.h).
  *
  * Fallback: where no engine can run the scan, the table's ordinary scan
@@ -39,6 +40,8 @@ typedef struct GpucolScanState
 	bool		topk;
 	bool		begun;			/* the device or the probe knows the rows */
 	bool		on_device;		/* the key is one more output of the run */
+	int64		ties_left;		/* rows to be delivered that tie, before all others */
+	bool		before;			/* the others are being delivered */
 	GpucolTopkProbe probe;
 	GpucolExec	probe_exec;
 
@@ -252,14 +255,25 @@ device_keys(const GpucolTopkProbe *probe)
 	return n;
 }
 
+/*
+ * What the sort keys of the rows that are being delivered must meet.  Without a test
+ * more rows come through, which PostgreSQL sorts, but for those that tie.
+ */
+static List *
+top_tests(const GpucolScanState *state)
+{
+	if (state->probe.ties == 0)
+		return state->probe.condition;
+	return state->ties_left > 0 ? state->probe.at_place : state->probe.before;
+}
+
 /* Lower the pushed conjuncts and the output columns. */
 static bool
 lower_scan(GpucolExec *exec, GpucolLower *l)
 {
 	GpucolScanState *state = (GpucolScanState *) exec->node;
 
-	/* without the test more rows come through, which PostgreSQL sorts */
-	if (!lower_pushed(state, l, state->probe.condition, false))
+	if (!lower_pushed(state, l, top_tests(state), state->probe.ties > 0))
 		return false;
 	gpucol_lower_end_filter(l);
 	if (!gpucol_row_scan_lower(&state->rows, l, RelationGetDescr(exec->rel)))
@@ -395,8 +409,50 @@ begin_topk(GpucolScanState *state)
 		state->probe_exec.cpu_only = state->rows.exec.cpu_only;
 		if (!state->on_device)
 			gpucol_topk_probe_run(&state->probe, &state->probe_exec, state->rows.pushed == NIL);
+		state->ties_left = state->probe.ties;
 	}
 	MemoryContextSwitchTo(old);
+}
+
+/* Next batch of the engine. */
+static GpucolStatus
+next_result(GpucolScanState *state, GpucolResult *result)
+{
+	GpucolExec *exec = &state->rows.exec;
+
+	return exec->started || values_fit(state) ? gpucol_run_next(exec, result) :
+		GPUCOL_UNSUPPORTED;
+}
+
+/* The same where only some rows that tie are wanted: these, then all before them. */
+static GpucolStatus
+next_of_ties(GpucolScanState *state, GpucolResult *result)
+{
+	GpucolStatus status;
+
+	if (state->ties_left > 0)
+	{
+		status = next_result(state, result);
+		if (status != GPUCOL_OK && status != GPUCOL_END)
+			return status;
+		if (status == GPUCOL_OK)
+		{
+			result->nrows = Min(result->nrows, state->ties_left);
+			state->ties_left -= result->nrows;
+			return GPUCOL_OK;
+		}
+		state->ties_left = 0;
+	}
+	if (state->probe.before == NIL)
+		return GPUCOL_END;
+	if (!state->before)
+		gpucol_run_end(&state->rows.exec);
+	state->before = true;
+	status = next_result(state, result);
+	/* it is too late for the ordinary scan */
+	if (status != GPUCOL_OK && status != GPUCOL_END)
+		gpucol_status_raise(status, state->rows.exec.rel);
+	return status;
 }
 
 /* Load the next batch of the engine. */
@@ -409,8 +465,7 @@ next_batch(GpucolRowScan *scan)
 
 	if (state->topk && !state->begun)
 		begin_topk(state);
-	status = scan->exec.started || values_fit(state) ?
-		gpucol_run_next(&scan->exec, &result) : GPUCOL_UNSUPPORTED;
+	status = state->probe.ties > 0 ? next_of_ties(state, &result) : next_result(state, &result);
 	if (status == GPUCOL_OK)
 		gpucol_row_scan_load(scan, &result);
 	return status;
@@ -452,6 +507,7 @@ stop(GpucolScanState *state)
 	}
 	state->begun = false;
 	state->on_device = false;
+	state->before = false;
 	gpucol_row_scan_reset(&state->rows);
 	if (state->table_scan != NULL)
 	{
@@ -568,6 +624,8 @@ explain_probe(GpucolScanState *state, List *ancestors, ExplainState *es)
 	if (condition != NULL)
 		ExplainPropertyText("Top Condition",
 							deparse_expression(condition, context, prefix, true), es);
+	if (state->probe.ties > 0)
+		ExplainPropertyInteger("Top Ties", NULL, state->probe.ties, es);
 	ExplainPropertyInteger("Probed Rows", NULL, state->probe.seen, es);
 }
 

@@ -13,7 +13,8 @@
  * Where many rows tie with the k-th on the first key, another scan reads the second
  * key of these alone: of n rows that tie and m <= k that come before them, only the
  * k - m best by the second key matter.  That is one more condition; and so on with
- * the third key.
+ * the third key.  Where many tie on all keys, any k - m of them do: they are read
+ * apart from those that come before.
  *
  * Where the scan has no conditions of its own and the key is a column, the first
  * scan need not read all of it either: the extreme of a vector's zone map is the
@@ -486,20 +487,36 @@ probe_first(GpucolTopkProbe *probe, GpucolExec *scan, bool all_rows, GpucolTopkB
  *-------------------------------------------------------------------------
  */
 
+/* The condition that one of some is met. */
+static Node *
+any_of(List *conditions)
+{
+	return list_length(conditions) == 1 ? linitial(conditions) :
+		(Node *) makeBoolExpr(OR_EXPR, conditions, -1);
+}
+
 /* One more condition: a row meets one of those in `before`, or its key does. */
 static void
 add_condition(GpucolTopkProbe *probe, List *before, const Place *place)
 {
 	List	   *any = stands_by(probe, place);
 
-	if (any == NIL)
-		probe->condition = lappend(probe->condition, makeBoolConst(true, false));
-	else
-	{
-		any = list_concat_copy(before, any);
-		probe->condition = lappend(probe->condition, list_length(any) == 1 ?
-								   linitial(any) : makeBoolExpr(OR_EXPR, any, -1));
-	}
+	probe->condition = lappend(probe->condition, any == NIL ? makeBoolConst(true, false) :
+							   any_of(list_concat_copy(before, any)));
+}
+
+/*
+ * Rows that tie on all keys are too many: only some are wanted.  All conditions but
+ * the last are those of rows before them, too.
+ */
+static void
+part_ties(GpucolTopkProbe *probe, List *before, List *at_places, const Place *place)
+{
+	probe->ties = place->left;
+	probe->at_place = at_places;
+	if (before != NIL)
+		probe->before = lappend(list_truncate(list_copy(probe->condition), probe->at),
+								any_of(before));
 }
 
 /* Find the best by the next key among the rows that stand at the places of those before. */
@@ -525,8 +542,8 @@ gpucol_topk_probe_init(GpucolTopkProbe *probe)
 void
 gpucol_topk_probe_reset(GpucolTopkProbe *probe)
 {
-	probe->condition = NIL;
-	probe->narrow = NIL;
+	probe->condition = probe->at_place = probe->before = probe->narrow = NIL;
+	probe->ties = 0;
 	MemoryContextReset(probe->context);
 }
 
@@ -552,11 +569,16 @@ gpucol_topk_probe_run(GpucolTopkProbe *probe, GpucolExec *scan, bool all_rows)
 		if (place.kind == PLACE_ANYWHERE)
 			break;
 		add_condition(probe, before, &place);
-		if (probe->at + 1 == probe->nkeys ||
-			place.spare < SPARE_ROWS + probe->seen / SPARE_PART)
+		if (place.spare < SPARE_ROWS + probe->seen / SPARE_PART)
 			break;
 		before = list_concat(before, stands_before(probe, &place));
 		at_places = lappend(at_places, stands_at(probe, &place));
+		if (probe->at + 1 == probe->nkeys)
+		{
+			if (!probe->all_ties)
+				part_ties(probe, before, at_places, &place);
+			break;
+		}
 		status = probe_next(probe, scan, at_places, place.left, &best, &nulls);
 	}
 	probe->narrow = NIL;

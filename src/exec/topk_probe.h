@@ -38,6 +38,9 @@ typedef struct GpucolTopkProbe
 	/* what it found */
 	List	   *condition;		/* what a row must meet, the n-th about the first n
 								 * keys; NIL: any row may matter */
+	int64		ties;			/* if not 0: rows that are wanted of those that meet */
+	List	   *at_place;		/* these, the n-th on the n-th key, */
+	List	   *before;			/* and all that meet these instead; NIL: none do */
 	int64		seen;			/* rows that it looked at */
 	MemoryContext context;		/* of these expressions */
 } GpucolTopkProbe;

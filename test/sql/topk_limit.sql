@@ -204,6 +204,20 @@ SELECT limit_compare(q) FROM (VALUES
 -- again and again, with other parameters
 SELECT s, (SELECT string_agg(id::text, ' ') FROM (SELECT id FROM limit_m WHERE id > s * 100 AND id % 5 <> s ORDER BY a, d, id LIMIT 3) q)
 FROM generate_series(1, 4) s;
+-- rows that tie on all keys: as many as are wanted, whichever they are
+SET gpucol.engine = cpu;
+SELECT order_by, k, limit_delivered('SELECT * FROM limit_m ' || order_by || ' LIMIT ' || k) - k AS more
+FROM (VALUES ('ORDER BY a'), ('ORDER BY a DESC'), ('ORDER BY a DESC NULLS LAST'), ('ORDER BY d, c'), ('ORDER BY c, d DESC'), ('WHERE id > 5000 ORDER BY d DESC, b DESC')) o(order_by),
+	(VALUES (1), (20000)) k(k);
+RESET gpucol.engine;
+SELECT limit_compare(q), count(*) FROM (
+	SELECT 'SELECT ' || keys || ', count(*) OVER (PARTITION BY id) FROM (SELECT * FROM limit_m ' || c || ' ORDER BY ' || o || ' ' || k || ') q ORDER BY ' || o AS q
+	FROM (VALUES (''), ('WHERE id % 3 > 0')) c(c),
+		(VALUES ('a', 'a'), ('a', 'a DESC'), ('a', 'a DESC NULLS LAST'), ('a, d', 'd, a NULLS FIRST'), ('c, nullif(b, 0)', 'c DESC, b'), ('nullif(b, 0)', 'b'), ('nullif(b, 0)', 'b DESC NULLS LAST')) o(keys, o),
+		(VALUES ('LIMIT 1'), ('LIMIT 3000 OFFSET 40'), ('LIMIT 14000')) k(k)) s
+GROUP BY 1 ORDER BY 1;
+SELECT s, (SELECT string_agg(DISTINCT a || ' ' || d, ',') || ' ' || count(DISTINCT id) FROM (SELECT * FROM limit_m WHERE id > s * 100 AND id % 5 <> s ORDER BY a, d DESC LIMIT s * 1500) q)
+FROM generate_series(1, 4) s;
 -- what was found shows in the condition
 CREATE FUNCTION limit_condition(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
