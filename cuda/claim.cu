@@ -13,9 +13,10 @@
 #include <mutex>
 #include <set>
 
-/* How often a request that waits looks around, and how long it waits at most. */
+/* How often a request that waits looks around, and how long it waits at most: many times
+ * what loading a table from shared buffers takes, less than the CPU engine may need. */
 static const std::chrono::milliseconds LOOK(5);
-static const uint64_t PATIENCE_MS = 10000;
+static const uint64_t PATIENCE_MS = 2000;
 
 static std::mutex mutex;
 static std::condition_variable given_back;

@@ -398,6 +398,20 @@ test_called_away()
 		called = f.status == GPUCOL_CANCELLED;
 	}
 	CHECK("called away", called);
+	called = false;
+	try
+	{
+		Claim		b;
+
+		b.take(all);
+		for (;;)
+			b.await([] {});
+	}
+	catch (const Failure &f)
+	{
+		called = f.status == GPUCOL_OUT_OF_MEMORY;
+	}
+	CHECK("gives up in the end", called);
 	a.settle(*device, 56 * MB);
 	CHECK("who was called away does not stand in the way", Claim().take(all));
 	end(device);
