@@ -16,16 +16,24 @@
  */
 #include "postgres.h"
 
+#include "common/hashfn.h"
 #include "datalog/ast.h"
 #include "miscadmin.h"
+#include "utils/hsearch.h"
 
 #define MAX_ALTERNATIVES	1000
+
+/* A name and the variable that it means. */
+typedef struct ScopeName
+{
+	const char *name;
+	int			variable;
+} ScopeName;
 
 typedef struct Scope
 {
 	struct Scope *outer;
-	List	   *names;			/* char *, with numbers alongside */
-	List	   *numbers;
+	HTAB	   *names;			/* of ScopeName; NULL = none yet */
 } Scope;
 
 typedef struct Rewrite
@@ -74,6 +82,13 @@ expand_body(const DatalogProgram *program, List *body)
 		ListCell   *left;
 		ListCell   *right;
 
+		if (list_length(options) == 1)
+		{
+			/* nothing but longer conjunctions, which are this function's own */
+			foreach(left, result)
+				lfirst(left) = list_concat(lfirst(left), linitial(options));
+			continue;
+		}
 		if (list_length(result) * list_length(options) > MAX_ALTERNATIVES)
 			gpucol_datalog_error(program->text, literal->position,
 								 ERRCODE_PROGRAM_LIMIT_EXCEEDED, NULL,
@@ -91,6 +106,30 @@ expand_body(const DatalogProgram *program, List *body)
 
 /* ---- variables ---- */
 
+static uint32
+hash_name(const void *key, Size size pg_attribute_unused())
+{
+	const char *name = *(const char *const *) key;
+
+	return DatumGetUInt32(hash_any((const unsigned char *) name, (int) strlen(name)));
+}
+
+static int
+compare_names(const void *a, const void *b, Size size pg_attribute_unused())
+{
+	return strcmp(*(const char *const *) a, *(const char *const *) b);
+}
+
+static HTAB *
+create_names(void)
+{
+	HASHCTL		control = {.keysize = sizeof(char *),.entrysize = sizeof(ScopeName),
+		.hash = hash_name,.match = compare_names,.hcxt = CurrentMemoryContext};
+
+	return hash_create("gpucol datalog names", 16, &control,
+					   HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
+}
+
 static int
 new_variable(Rewrite *rewrite, char *name, int position)
 {
@@ -103,19 +142,19 @@ new_variable(Rewrite *rewrite, char *name, int position)
 static int
 find_variable(Rewrite *rewrite, Scope *scope, char *name, int position)
 {
-	Scope	   *s;
-	ListCell   *lc;
-	ListCell   *number;
-	int			variable;
+	ScopeName  *entry;
 
-	for (s = scope; s != NULL; s = s->outer)
-		forboth(lc, s->names, number, s->numbers)
-			if (strcmp(lfirst(lc), name) == 0)
-				return lfirst_int(number);
-	variable = new_variable(rewrite, name, position);
-	scope->names = lappend(scope->names, name);
-	scope->numbers = lappend_int(scope->numbers, variable);
-	return variable;
+	for (Scope *s = scope; s != NULL; s = s->outer)
+	{
+		entry = s->names == NULL ? NULL : hash_search(s->names, &name, HASH_FIND, NULL);
+		if (entry != NULL)
+			return entry->variable;
+	}
+	if (scope->names == NULL)
+		scope->names = create_names();
+	entry = hash_search(scope->names, &name, HASH_ENTER, NULL);
+	entry->variable = new_variable(rewrite, name, position);
+	return entry->variable;
 }
 
 static DatalogExpr *
