@@ -354,7 +354,12 @@ gpucol_components_run(GpucolDeviceRun &run, GpucolRelations<K> &relations, uint3
 	try
 	{
 		if (!components.symmetric())
+		{
+			/* who may choose takes the CPU engine, which needs no rounds here either */
+			if (run.options.device_rows)
+				throw GpucolFailure{GPUCOL_UNPROFITABLE};
 			return false;
+		}
 		relations[labels.relation].add(components.rows());
 	}
 	catch (const GpucolFailure &failure)

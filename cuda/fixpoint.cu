@@ -142,11 +142,8 @@ private:
 		bool		streams = plan_.nstrata == 1 &&
 			plan_.relations[relation].merge == GPUCOL_REC_MERGE_NONE;
 
-		/* who reads round by round could not change the engine any more: see first */
-		if (streams && run_.options.device_rows && gpucol_rec_computes(&plan_))
-			throw GpucolFailure{GPUCOL_UNPROFITABLE};
 		reader.started = true;
-		while (!rounds_.done() && (!streams || rounds_.may_leave()))
+		while (!rounds_.done() && !streams)
 			rounds_.advance();
 		if (rounds_.shape(relation))
 			return;

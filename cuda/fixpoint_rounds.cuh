@@ -71,13 +71,6 @@ public:
 		run_.note_memory();
 	}
 
-	/* May another engine still take the run over? */
-	bool
-	may_leave() const
-	{
-		return run_.options.device_rows && !stays_ && rounds_ < THIN_ROUNDS;
-	}
-
 	/* Rows are out: no other engine can begin anew. */
 	void stay() { stays_ = true; }
 

@@ -24,17 +24,6 @@ struct GpucolRecRun
 	GpucolStatus status = GPUCOL_OK;	/* of the run, once it failed */
 };
 
-bool
-gpucol_rec_computes(const GpucolRecPlan *plan)
-{
-	for (uint32_t i = 0; i < plan->nsteps; i++)
-		if (plan->steps[i].kind == GPUCOL_REC_AGGREGATE ||
-			(plan->steps[i].kind == GPUCOL_REC_COMPUTE &&
-			 plan->steps[i].function != GPUCOL_REC_COPY))
-			return true;
-	return false;
-}
-
 void
 GpucolDeviceRun::check_cancel() const
 {
@@ -68,6 +57,18 @@ GpucolDeviceRun::note_memory()
 namespace
 {
 
+/* Does a rule make values that are not among the inputs' and constants'? */
+bool
+computes(const GpucolRecPlan *plan)
+{
+	for (uint32_t i = 0; i < plan->nsteps; i++)
+		if (plan->steps[i].kind == GPUCOL_REC_AGGREGATE ||
+			(plan->steps[i].kind == GPUCOL_REC_COMPUTE &&
+			 plan->steps[i].function != GPUCOL_REC_COPY))
+			return true;
+	return false;
+}
+
 /* Number all values that were loaded or stand in the plan. */
 void
 number_values(GpucolRecRun *run)
@@ -81,7 +82,7 @@ number_values(GpucolRecRun *run)
 		if (!plan->constants[i].isnull)
 			constants.push_back(plan->constants[i].value);
 	}
-	run->device.codes.number(run->device.memory, run->has_null, gpucol_rec_computes(plan),
+	run->device.codes.number(run->device.memory, run->has_null, computes(plan),
 							 [&](const GpucolCodes::Visit &visit) {
 		constexpr size_t PIECE = (size_t) 1 << 22;
 

@@ -52,9 +52,6 @@ struct GpucolDeviceRun
 	void note_memory();
 };
 
-/* Does a rule make values that are not among the inputs' and constants'? */
-extern bool gpucol_rec_computes(const GpucolRecPlan *plan);
-
 /* Can the device run this plan at all? */
 extern bool gpucol_rules_supported(const GpucolRecPlan *plan);
 

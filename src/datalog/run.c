@@ -61,8 +61,11 @@ thread_count(void)
 	return processors < 1 ? 1 : processors > 256 ? 256 : (int) processors;
 }
 
-/* Input rows from which on gpucol.engine = auto asks the device. */
-#define DEVICE_ROWS		4096
+/*
+ * Input rows from which on gpucol.engine = auto begins on the device: the CPU engine takes as
+ * long to read some tens of thousands as the device to begin, read and end.
+ */
+#define DEVICE_ROWS		65536
 
 /* The engine to try: the device's falls back to the CPU's by itself. */
 static const GpucolRecursiveEngine *

@@ -6,7 +6,9 @@
  * The plan and the rows travel to the daemon, which runs the same engine table
  * (cuda/recursive.cu).  Loaded rows are kept here too until the first answer has
  * come: whatever the device cannot do, runs out of, or dies of, the CPU engine
- * then answers from the start, and progress says why.
+ * then answers from the start, and progress says why.  Where the caller leaves the choice
+ * (device_rows), a recursion that may be a small one begins on the CPU engine
+ * (gpu_recursive_trial.h).
  *
  * Freestanding C.
  *
@@ -16,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/gpu_recursive_trial.h"
 #include "engine/gpu_wire.h"
 #include "engine/recursive.h"
 #include "service/service.h"
@@ -39,9 +42,11 @@ struct GpucolRecRun
 	GpucolWire *wire;			/* a connection of its own, from the first
 								 * question on */
 	GpucolRecRun *cpu;			/* of the CPU engine, once it has taken over */
+	GpucolRecTrial *trial;		/* it may leave it again; NULL = never */
 	Loaded	   *loaded;			/* by relation; freed with the first answer */
 	size_t		loaded_bytes;
 	bool		any_null;
+	bool		begun;			/* the daemon has been asked, if there is one */
 	bool		answered;
 	GpucolRecProgress progress;
 	char	   *payload;		/* rows of the last batch */
@@ -151,16 +156,12 @@ leave_daemon(GpucolRecRun *run)
 	run->wire = NULL;
 }
 
-/* Let the CPU engine take over, with what was loaded so far. */
+/* Start the CPU engine with what was loaded so far. */
 static GpucolStatus
-fall_back(GpucolRecRun *run, const char *why)
+start_cpu(GpucolRecRun *run, const GpucolRecOptions *options)
 {
-	GpucolStatus status;
+	GpucolStatus status = gpucol_recursive_cpu.start(run->plan, options, &run->cpu);
 
-	if (why != last_reason)
-		snprintf(last_reason, sizeof(last_reason), "%s", why);
-	leave_daemon(run);
-	status = gpucol_recursive_cpu.start(run->plan, &run->options, &run->cpu);
 	for (uint32_t r = 0; r < run->plan->nrelations && status == GPUCOL_OK; r++)
 	{
 		Loaded	   *loaded = &run->loaded[r];
@@ -179,6 +180,19 @@ fall_back(GpucolRecRun *run, const char *why)
 			status = gpucol_recursive_cpu.load(run->cpu, r, (uint32_t) n, columns, nulls);
 		}
 	}
+	return status;
+}
+
+/* Let the CPU engine take over. */
+static GpucolStatus
+fall_back(GpucolRecRun *run, const char *why)
+{
+	GpucolStatus status;
+
+	if (why != last_reason)
+		snprintf(last_reason, sizeof(last_reason), "%s", why);
+	leave_daemon(run);
+	status = start_cpu(run, &run->options);
 	free_loaded(run);
 	return status;
 }
@@ -192,7 +206,7 @@ reason_of(GpucolStatus status)
 		case GPUCOL_UNSUPPORTED:
 			return "the recursion has too many values or columns for the device";
 		case GPUCOL_UNPROFITABLE:
-			return "the recursion's rounds are, or may be, too small for the device";
+			return "the recursion's rounds are too small, or too many, for the device";
 		case GPUCOL_OUT_OF_MEMORY:
 			return "the recursion does not fit the device's memory";
 		default:
@@ -364,40 +378,35 @@ plan_beyond_device(const GpucolRecPlan *plan)
 	return NULL;
 }
 
+static bool
+connect_daemon(GpucolRecRun *run)
+{
+	const char *why;
+
+	run->wire = gpucol_wire_open(&why);
+	if (run->wire == NULL)
+		snprintf(last_reason, sizeof(last_reason), "%s", why);
+	else
+		gpucol_wire_watch_cancel(run->wire, run->options.cancelled, run->options.context);
+	return run->wire != NULL;
+}
+
 /* Connect, and send the plan and everything that was loaded. */
 static GpucolStatus
 begin(GpucolRecRun *run)
 {
-	const char *why;
+	const char *why = plan_beyond_device(run->plan);
 	GpucolStatus status;
-	uint64_t	rows = 0;
 
-	why = plan_beyond_device(run->plan);
+	run->begun = true;
 	if (why != NULL)
 	{
 		snprintf(last_reason, sizeof(last_reason),
 				 "the device does not run recursions that %s", why);
 		return GPUCOL_DEVICE_LOST;
 	}
-	if (run->options.device_rows > 0 && gpucol_recursive_one_pass(run->plan, &run->options))
-	{
-		snprintf(last_reason, sizeof(last_reason), "the CPU engine needs no rounds for it");
+	if (run->wire == NULL && !connect_daemon(run))
 		return GPUCOL_DEVICE_LOST;
-	}
-	for (uint32_t r = 0; r < run->plan->nrelations; r++)
-		rows += run->loaded[r].nrows;
-	if (rows < run->options.device_rows)
-	{
-		snprintf(last_reason, sizeof(last_reason), "too few rows for the device");
-		return GPUCOL_DEVICE_LOST;
-	}
-	run->wire = gpucol_wire_open(&why);
-	if (run->wire == NULL)
-	{
-		snprintf(last_reason, sizeof(last_reason), "%s", why);
-		return GPUCOL_DEVICE_LOST;
-	}
-	gpucol_wire_watch_cancel(run->wire, run->options.cancelled, run->options.context);
 	status = send_plan(run);
 	return status == GPUCOL_OK ? send_loaded(run) : status;
 }
@@ -412,8 +421,10 @@ ask(GpucolRecRun *run, GpucolWireType question, GpucolWireType answer,
 
 	*payload = NULL;
 	last_reason[0] = '\0';
-	if (run->wire == NULL)
-		status = run->answered ? GPUCOL_DEVICE_LOST : begin(run);
+	if (!run->begun)
+		status = begin(run);
+	else if (run->wire == NULL)
+		status = GPUCOL_DEVICE_LOST;
 	if (status != GPUCOL_OK)
 		return status;
 	if (!gpucol_wire_send(run->wire, question, &body, sizeof(body), NULL, 0))
@@ -435,6 +446,91 @@ must_fall_back(GpucolRecRun *run, GpucolStatus *status)
 		return false;
 	*status = fall_back(run, reason_of(*status));
 	return *status == GPUCOL_OK;
+}
+
+/* ---- beginning on the CPU engine ---- */
+
+/* A trial asks whether the device can take the recursion over. */
+static bool
+device_is_there(void *context)
+{
+	return connect_daemon(context);
+}
+
+static void
+end_trial(GpucolRecRun *run)
+{
+	if (run->trial != NULL)
+		gpucol_rec_trial_end(run->trial);
+	free(run->trial);
+	run->trial = NULL;
+}
+
+/* The trial has shown that the device is better, or the only one with the memory for it. */
+static void
+leave_cpu(GpucolRecRun *run)
+{
+	if (run->cpu != NULL)
+		gpucol_recursive_cpu.finish(run->cpu);
+	run->cpu = NULL;
+	end_trial(run);
+	run->options.device_rows = 0;	/* it keeps it */
+}
+
+/*
+ * Begin on the CPU engine, if the caller leaves it to us and it is not certain that the
+ * device is worth it: few rows were loaded, or rows are read as rounds find them, after
+ * the first of which there is no way back from a device whose rounds are too small.
+ */
+static GpucolStatus
+begin_trial(GpucolRecRun *run, bool streams)
+{
+	GpucolRecOptions options = run->options;
+	GpucolStatus status;
+	uint64_t	rows = 0;
+
+	for (uint32_t r = 0; r < run->plan->nrelations; r++)
+		rows += run->loaded[r].nrows;
+	if (options.device_rows == 0 || plan_beyond_device(run->plan) != NULL ||
+		(rows >= options.device_rows && !streams))
+		return GPUCOL_OK;
+	run->trial = malloc(sizeof(GpucolRecTrial));
+	if (run->trial == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	snprintf(last_reason, sizeof(last_reason), "the device would not be faster");
+	gpucol_rec_trial_begin(run->trial, rows, &options, device_is_there, run);
+	/* on the device this may take rounds, as many as there are rows */
+	run->trial->over = gpucol_recursive_one_pass(run->plan, &options);
+	status = start_cpu(run, &options);
+	run->trial->run = run->cpu;
+	if (status == GPUCOL_OUT_OF_MEMORY)
+	{
+		leave_cpu(run);
+		status = GPUCOL_OK;
+	}
+	return status;
+}
+
+/* The first question: where to begin? */
+static GpucolStatus
+choose(GpucolRecRun *run, uint32_t relation, bool rows)
+{
+	if (run->begun || run->cpu != NULL || run->answered)
+		return GPUCOL_OK;
+	return begin_trial(run, rows && gpucol_rec_trial_streams(run->plan, relation));
+}
+
+/* After a question to the CPU engine on trial: does the recursion begin anew on the device? */
+static bool
+goes_to_device(GpucolRecRun *run, GpucolStatus status)
+{
+	if (status != GPUCOL_UNPROFITABLE)
+	{
+		free_loaded(run);
+		return false;
+	}
+	leave_cpu(run);
+	return true;
 }
 
 /* ---- the engine table ---- */
@@ -472,6 +568,15 @@ cuda_next(GpucolRecRun *run, uint32_t relation, GpucolRecBatch *out)
 	size_t		size;
 	int			arity = arity_of(run, relation);
 
+	status = choose(run, relation, true);
+	if (status != GPUCOL_OK)
+		return status;
+	if (run->trial != NULL)
+	{
+		status = gpucol_rec_trial_next(run->trial, run->plan, relation, out);
+		if (!goes_to_device(run, status))
+			return status;
+	}
 	if (run->cpu == NULL)
 	{
 		free(run->payload);
@@ -513,6 +618,15 @@ cuda_summarise(GpucolRecRun *run, uint32_t relation, const bool *want,
 	size_t		size;
 	int			arity = arity_of(run, relation);
 
+	status = choose(run, relation, false);
+	if (status != GPUCOL_OK)
+		return status;
+	if (run->trial != NULL)
+	{
+		status = gpucol_rec_trial_summarise(run->trial, relation, want, nrows, columns);
+		if (!goes_to_device(run, status))
+			return status;
+	}
 	if (run->cpu == NULL)
 	{
 		status = ask(run, GPUCOL_WIRE_REC_SUMMARISE, GPUCOL_WIRE_REC_SUMMARY, relation,
@@ -565,6 +679,7 @@ cuda_finish(GpucolRecRun *run)
 	leave_daemon(run);
 	if (run->cpu != NULL)
 		gpucol_recursive_cpu.finish(run->cpu);
+	end_trial(run);
 	free_loaded(run);
 	free(run->payload);
 	free(run);

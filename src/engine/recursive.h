@@ -53,9 +53,10 @@ typedef struct GpucolRecOptions
 	int64_t		max_rounds;		/* of one stratum, then
 								 * GPUCOL_ROUNDS_EXCEEDED; 0 = no limit */
 	GpucolRecStrategy strategy;
-	uint64_t	device_rows;	/* loaded rows from which on the device is worth
-								 * asking; 0 = always, and it keeps what it
-								 * began */
+	uint64_t	device_rows;	/* loaded rows from which on a device begins, and
+								 * may leave the recursion to the CPU engine;
+								 * with fewer, this begins and may leave it to
+								 * the device.  0 = the device keeps it */
 	uint32_t	small_rounds_after; /* small rounds after which a device runs
 									 * rounds without the host; 0 = as it pays */
 	uint64_t	share_from;		/* rows that a rule starts from, from which on
@@ -152,14 +153,14 @@ extern const GpucolRecursiveEngine gpucol_recursive_cpu;
 
 /*
  * Does the CPU engine answer all recursion of the plan by looking at each row of its
- * inputs once?  Then there is nothing to gain elsewhere (cpu_recursive_labels.c).
+ * inputs once (cpu_recursive_labels.c)?
  */
 extern bool gpucol_recursive_one_pass(const GpucolRecPlan *plan,
 									  const GpucolRecOptions *options);
 
 /*
- * Runs on the device, and on the CPU engine where the device cannot: the rows
- * that were loaded are kept until the first answer.
+ * Runs on the device, and on the CPU engine where the device cannot or should not
+ * (device_rows): the rows that were loaded are kept until the first answer.
  */
 extern const GpucolRecursiveEngine gpucol_recursive_cuda;
 
