@@ -338,11 +338,36 @@ sub disturb
 	return;
 }
 
+# A table that a transaction makes, fills, changes and empties, here and there from a
+# savepoint; its cursors see what there was when they were opened.
+sub made_here
+{
+	my $t = "made$step";
+	my $kind = pick('', '', 'TEMP ', 'UNLOGGED ');
+	my $end = $kind eq 'TEMP ' ? pick('', ' ON COMMIT DELETE ROWS', ' ON COMMIT DROP') : '';
+	my @steps = (
+		sub { my $first = between(1, 5000); "INSERT INTO $t (id, k, v) SELECT i, i % 7, 'made ' || i % 11 FROM generate_series($first, " . ($first + pick(0, 5, 1500, 3000)) . ') i ON CONFLICT DO NOTHING' },
+		sub { "INSERT INTO $t (id, k, v) SELECT id + 10000, k, v FROM $t WHERE k = " . between(0, 6) }, sub { 'DELETE FROM ' . $t . ' WHERE id % ' . pick(1, 2, 5) . ' = 0' },
+		sub { "UPDATE $t SET k = k + 1, v = v || '!' WHERE id % 3 = 1" }, sub { "TRUNCATE $t" . pick('', ' RESTART IDENTITY') }, sub { "TRUNCATE $t" },
+		sub { "CREATE INDEX ON $t (" . pick('k', 'lower(v)', 'v, id') . ')' }, sub { "ALTER TABLE $t ALTER k TYPE " . pick('bigint', 'numeric', 'smallint') }, sub { "ALTER TABLE $t ADD added$step int DEFAULT 4" },
+		sub { 'SAVEPOINT ' . pick('a', 'b') }, sub { 'SAVEPOINT a' }, sub { 'ROLLBACK TO ' . pick('a', 'b') }, sub { 'RELEASE ' . pick('a', 'b') }, sub { "REINDEX TABLE $t" },
+		sub { "DECLARE over$step SCROLL CURSOR FOR SELECT id, k, v FROM $t WHERE id % 50 < 3 ORDER BY id" }, sub { "FETCH ALL FROM over" . ($step - between(1, 3)) }, sub { "SELECT id, k, v FROM $t WHERE id BETWEEN 1490 AND 1510 ORDER BY id" });
+
+	emit("CREATE ${kind}TABLE $t (id int" . pick('', ' PRIMARY KEY', ' PRIMARY KEY') . ", k int, v text, n int GENERATED ALWAYS AS IDENTITY)$end");
+	for (1 .. between(6, 20))
+	{
+		emit(pick(@steps)->());
+		check($t) if chance(0.5);
+	}
+	return;
+}
+
 sub transaction
 {
 	my $name = "g$step";
 
 	emit(pick('BEGIN', 'BEGIN ISOLATION LEVEL REPEATABLE READ', 'BEGIN ISOLATION LEVEL SERIALIZABLE'));
+	made_here() if chance(0.5);
 	change();
 	emit('SAVEPOINT one');
 	pick(\&change, \&change, \&alter)->();
