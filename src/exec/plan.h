@@ -6,7 +6,8 @@
  *
  * GpucolScan: scanrelid is the table; its scan tuple is the table's row type,
  * with the columns that nothing above needs left NULL.  custom_exprs are the
- * pushed conjuncts in execution order; plan.qual holds the others.
+ * pushed conjuncts in execution order; plan.qual holds the others.  custom_private
+ * begins with an IntList: behind how many of these each pushed conjunct stood.
  *
  * GpucolAgg: scanrelid is 0.  custom_scan_tlist describes the scan tuple: the
  * group keys, then the aggregates; then junk columns that are never
@@ -49,6 +50,7 @@ typedef enum GpucolAggPrivate
 /* custom_private of GpucolTopK below Sort and Limit */
 typedef enum GpucolTopkPrivate
 {
+	GPUCOL_TOPK_PRIVATE_BEHIND, /* as in GpucolScan */
 	GPUCOL_TOPK_PRIVATE_LIMIT,	/* Integer: rows wanted */
 	GPUCOL_TOPK_PRIVATE_ALL_TIES,	/* Integer: bool */
 	GPUCOL_TOPK_PRIVATE_DESCENDING, /* IntList: bool, by key */

@@ -16,6 +16,8 @@
 
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
 #include "storage/itemptr.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
@@ -25,6 +27,37 @@
 
 /* Plain rows in a batch. */
 #define PLAIN_ROWS	1024
+
+/*
+ * The conditions to test of plain rows: the pushed ones, each behind those that stood
+ * before it, so that nothing is computed for rows which these exclude: an engine has
+ * fallen back, say, because a constant raises an error.  They are tested again with the
+ * others; volatile ones and subqueries are not tested here.
+ */
+static List *
+plain_conditions(const GpucolRowScan *scan)
+{
+	List	   *others = scan->css.ss.ps.plan->qual;
+	List	   *result = NIL;
+	int			n = 0;
+	ListCell   *lc;
+	ListCell   *before;
+
+	if (scan->behind == NIL)
+		return scan->pushed;
+	forboth(lc, scan->pushed, before, scan->behind)
+	{
+		for (; n < lfirst_int(before); n++)
+		{
+			Node	   *other = list_nth(others, n);
+
+			if (!contain_volatile_functions(other) && !contain_subplans(other))
+				result = lappend(result, other);
+		}
+		result = lappend(result, lfirst(lc));
+	}
+	return result;
+}
 
 void
 gpucol_row_scan_init(GpucolRowScan *scan, Bitmapset *attnums,
@@ -36,6 +69,7 @@ gpucol_row_scan_init(GpucolRowScan *scan, Bitmapset *attnums,
 
 	scan->methods = methods;
 	scan->pushed_qual = ExecInitQual(scan->pushed, &scan->css.ss.ps);
+	scan->plain_qual = ExecInitQual(plain_conditions(scan), &scan->css.ss.ps);
 	scan->batch_context = AllocSetContextCreate(scan->css.ss.ps.state->es_query_cxt,
 												"gpucol scan batch",
 												ALLOCSET_DEFAULT_SIZES);
@@ -136,7 +170,7 @@ next_plain(GpucolRowScan *scan)
 	{
 		CHECK_FOR_INTERRUPTS();
 		econtext->ecxt_scantuple = slot;
-		if (ExecQual(scan->pushed_qual, econtext))
+		if (ExecQual(scan->plain_qual, econtext))
 			return slot;
 		ResetExprContext(econtext);
 	}

@@ -44,7 +44,9 @@ struct GpucolRowScan
 	GpucolExec	exec;
 	const GpucolRowScanMethods *methods;
 	List	   *pushed;			/* conditions that the engine tests */
+	List	   *behind;			/* behind how many of plan.qual each stood; or NIL */
 	ExprState  *pushed_qual;	/* the same for PostgreSQL to test */
+	ExprState  *plain_qual;		/* what plain rows must pass first */
 
 	/* output columns */
 	int			noutputs;

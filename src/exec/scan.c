@@ -102,6 +102,7 @@ scan_create_state(CustomScan *cscan)
 	state->rows.css.ss.ps.type = T_CustomScanState;
 	state->rows.css.methods = &exec_methods;
 	state->rows.pushed = cscan->custom_exprs;
+	state->rows.behind = linitial(cscan->custom_private);
 	return (Node *) state;
 }
 

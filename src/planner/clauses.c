@@ -99,19 +99,25 @@ take_clause(PlannerInfo *root, GpucolLower *l, RestrictInfo *rinfo,
  */
 void
 gpucol_clauses_split(PlannerInfo *root, GpucolLower *l, List *rinfos,
-					 const char *what, List **pushed, List **rest)
+					 const char *what, List **pushed, List **rest, List **behind)
 {
 	Index		barrier = root->qual_security_level + 1;
 	ListCell   *lc;
 
 	*pushed = NIL;
 	*rest = NIL;
+	if (behind != NULL)
+		*behind = NIL;
 	foreach(lc, order_clauses(root, rinfos))
 	{
 		RestrictInfo *rinfo = lfirst(lc);
 
 		if (take_clause(root, l, rinfo, *rest == NIL, barrier, what))
+		{
 			*pushed = lappend(*pushed, rinfo->clause);
+			if (behind != NULL)
+				*behind = lappend_int(*behind, list_length(*rest));
+		}
 		else
 		{
 			*rest = lappend(*rest, rinfo->clause);

@@ -14,12 +14,13 @@
 
 /*
  * Lower the conditions (RestrictInfos) of a table that can be; *pushed are
- * their clauses in execution order, *rest the clauses that PostgreSQL keeps.
+ * their clauses in execution order, *rest the clauses that PostgreSQL keeps, and
+ * *behind, if wanted, says of each pushed one behind how many of these it stands.
  * Reasons are noted as those of `what` over the table.
  */
 extern void gpucol_clauses_split(PlannerInfo *root, GpucolLower *l,
 								 List *rinfos, const char *what,
-								 List **pushed, List **rest);
+								 List **pushed, List **rest, List **behind);
 
 /* cost.c */
 extern int	gpucol_cost_threads(BlockNumber pages);

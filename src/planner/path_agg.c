@@ -219,7 +219,7 @@ lower_run(Grouping *g, bool rankings)
 	gpucol_clauses_split(g->root, g->lower, g->recursion ?
 						 gpucol_recursive_conditions(g->recursion, g->rel) :
 						 g->rel->baserestrictinfo,
-						 "aggregation", &g->conditions, &rest);
+						 "aggregation", &g->conditions, &rest, NULL);
 	if (rest != NIL)
 		return false;
 	gpucol_lower_end_filter(g->lower);

@@ -100,7 +100,7 @@ split_conditions(PlannerInfo *root, RelOptInfo *rel, const CustomScan *recursion
 		if (!lfirst_node(RestrictInfo, lc)->pseudoconstant)
 			conditions = lappend(conditions, lfirst(lc));
 	gpucol_clauses_split(root, gpucol_lower_begin(desc, rel->relid, NULL),
-						 conditions, "scan", pushed, rest);
+						 conditions, "scan", pushed, rest, NULL);
 }
 
 void

@@ -184,7 +184,7 @@ gpucol_path_scan_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 		return;
 	table = table_open(rte->relid, NoLock);
 	gpucol_clauses_split(root, gpucol_lower_begin(RelationGetDescr(table), rel->relid, NULL),
-						 rel->baserestrictinfo, "scan", &pushed, &rest);
+						 rel->baserestrictinfo, "scan", &pushed, &rest, NULL);
 	table_close(table, NoLock);
 
 	path = make_path(rel, 0);
@@ -230,6 +230,7 @@ gpucol_path_scan_plan(PlannerInfo *root, RelOptInfo *rel,
 	Relation	table = table_open(rte->relid, NoLock);
 	List	   *rinfos = NIL;
 	List	   *rest;
+	List	   *behind;
 	ListCell   *lc;
 
 	/* pseudoconstant clauses are the business of a Result node above */
@@ -239,10 +240,11 @@ gpucol_path_scan_plan(PlannerInfo *root, RelOptInfo *rel,
 			rinfos = lappend(rinfos, lfirst(lc));
 	}
 	gpucol_clauses_split(root, gpucol_lower_begin(RelationGetDescr(table), rel->relid, NULL),
-						 rinfos, "scan", &cscan->custom_exprs, &rest);
+						 rinfos, "scan", &cscan->custom_exprs, &rest, &behind);
 	table_close(table, NoLock);
 	cscan->scan.plan.targetlist = tlist;
 	cscan->scan.plan.qual = rest;
+	cscan->custom_private = list_make1(behind);
 	cscan->scan.scanrelid = rel->relid;
 	cscan->flags = path->flags;
 	cscan->methods = &gpucol_scan_methods;

@@ -232,7 +232,7 @@ check_lowering(PlannerInfo *root, RelOptInfo *rel, Oid relid, SortKeys *keys,
 	List	   *rest;
 	bool		ok;
 
-	gpucol_clauses_split(root, l, rel->baserestrictinfo, "top rows", pushed, &rest);
+	gpucol_clauses_split(root, l, rel->baserestrictinfo, "top rows", pushed, &rest, NULL);
 	gpucol_lower_end_filter(l);
 	ok = rest == NIL && check_keys(l, keys, &why);
 	if (!ok)
@@ -384,7 +384,8 @@ plan_topk(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist,
 	cscan->methods = &gpucol_topk_methods;
 	cscan->custom_exprs = list_concat(cscan->custom_exprs,
 									  copyObject(list_nth(path->custom_private, PATH_PRIVATE_KEYS)));
-	cscan->custom_private = list_nth(path->custom_private, PATH_PRIVATE_PLAN);
+	cscan->custom_private = list_concat(cscan->custom_private,
+										list_nth(path->custom_private, PATH_PRIVATE_PLAN));
 	return &cscan->scan.plan;
 }
 
