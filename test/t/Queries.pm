@@ -216,6 +216,9 @@ sub above_groups
 		pick('count(*) OVER ()', "rank() OVER (ORDER BY $key)", "sum(count(*)) OVER (PARTITION BY $key)", "left(random()::text, 0)"));
 }
 
+# What follows a sort key.
+sub direction { return pick('', ' DESC') . pick('', ' NULLS FIRST', ' NULLS LAST') }
+
 # One query.
 sub random_query
 {
@@ -237,7 +240,7 @@ sub random_query
 	return 'SELECT DISTINCT ' . join(', ', map { key() . " AS k$_" } 1 .. between(1, 2)) . " FROM $table $where" if $kind < 0.72;
 	return 'SELECT x, (SELECT ' . aggregate() . " FROM $table WHERE i4 > x AND " . predicate(1) . ') FROM generate_series(-1, 2) x' if $kind < 0.78;
 	return "SELECT id, o FROM (SELECT id, " . expr(pick(qw(int num float date stamp)), 1) . " AS o FROM $table $where ORDER BY 2 "
-	  . pick('', 'DESC') . pick('', ' NULLS FIRST', ' NULLS LAST') . ', 1 LIMIT ' . between(1, 40) . ' OFFSET ' . pick(0, 0, 3) . ') q' if $kind < 0.85;
+	  . direction() . join('', map { ', ' . pick(@{ $columns{pick(qw(int num float date stamp))} }) . direction() } 1 .. pick(0, 0, 1, 2)) . ', 1 LIMIT ' . between(1, 40) . ' OFFSET ' . pick(0, 0, 3) . ') q' if $kind < 0.85;
 	return 'SELECT ' . join(', ', 'id', map { expr(any_type(), 2) . " AS k$_" } 1 .. between(1, 3)) . " FROM $table $where";
 }
 
