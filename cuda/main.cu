@@ -74,7 +74,7 @@ open_device(int ordinal, size_t limit, int copies)
 	{
 		Device	   *device = new Device((int) devices.size(), ordinal);
 
-		device->pool.open(ordinal, limit / copies);
+		device_open_pool(&device->pool, ordinal, limit / copies);
 		devices.push_back(device);
 	}
 	return true;
