@@ -339,12 +339,12 @@ Scratch::allocate(size_t size, const char *what)
 {
 	void	   *block;
 
-	if (limit_ > 0 && held_ + size > limit_)
+	if (limit_ > 0 && (size > limit_ || held_ > limit_ - size))
 		throw Failure{GPUCOL_OUT_OF_MEMORY, std::string("the query's memory limit does not hold ") + what};
-	block = device_.cache.allocate(size);
+	blocks_.push_back(NULL);	/* may throw */
+	block = blocks_.back() = device_.cache.allocate(size);
 	if (block == NULL)
 		throw Failure{GPUCOL_OUT_OF_MEMORY, std::string("device memory does not hold ") + what};
-	blocks_.push_back(block);
 	held_ += size;
 	return block;
 }

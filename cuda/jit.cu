@@ -295,7 +295,14 @@ Jit::work()
 		source = queue_.front();
 		queue_.pop_front();
 		lock.unlock();
-		kernel = why.empty() ? build(source) : NULL;
+		try
+		{
+			kernel = why.empty() ? build(source) : NULL;
+		}
+		catch (const std::exception &e)
+		{
+			fprintf(stderr, "gpucol_gpud: a kernel could not be compiled and stays interpreted: %s\n", e.what());
+		}
 		lock.lock();
 		make_room(0, kernel ? kernel->bytes() : 0);
 		entries_[source].kernel = kernel;

@@ -192,6 +192,7 @@ device_start(const GpucolRecPlan *plan, const GpucolRecOptions *options,
 	if (!gpucol_rules_supported(plan))
 		return GPUCOL_UNSUPPORTED;
 	auto	   *run = new (std::nothrow) GpucolRecRun;
+	GpucolStatus status = GPUCOL_OK;
 
 	if (run == nullptr)
 		return GPUCOL_OUT_OF_MEMORY;
@@ -213,10 +214,18 @@ device_start(const GpucolRecPlan *plan, const GpucolRecOptions *options,
 	}
 	catch (const GpucolFailure &failure)
 	{
+		status = failure.status;
+	}
+	catch (const std::bad_alloc &)
+	{
+		status = GPUCOL_OUT_OF_MEMORY;
+	}
+	if (status != GPUCOL_OK)
+	{
 		if (run->device.memory.stream)
 			cudaStreamDestroy(run->device.memory.stream);
 		delete run;
-		return failure.status;
+		return status;
 	}
 	*out = run;
 	return GPUCOL_OK;

@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -394,13 +395,30 @@ gpucol_wire_receive_either(GpucolWire *wire, GpucolWireType type,
 	return true;
 }
 
+/*
+ * Map `size` bytes of shared memory that the daemon has sent, and close its descriptor;
+ * MAP_FAILED also where there is less, of which the rest would be no memory to touch.
+ */
+static void *
+map_shared(int fd, size_t size, int protection, int flags)
+{
+	struct stat file;
+	void	   *p = MAP_FAILED;
+
+	if (fd < 0)
+		return MAP_FAILED;
+	if (fstat(fd, &file) == 0 && file.st_size >= (off_t) size)
+		p = mmap(NULL, size, protection, MAP_SHARED | flags, fd, 0);
+	close(fd);
+	return p;
+}
+
 /* Map the residency table that came with a WELCOME. */
 static void
 map_residency(int fd)
 {
-	void	   *p = mmap(NULL, sizeof(GpucolResidency), PROT_READ, MAP_SHARED, fd, 0);
+	void	   *p = map_shared(fd, sizeof(GpucolResidency), PROT_READ, 0);
 
-	close(fd);
 	if (p == MAP_FAILED)
 		return;
 	if (residency != NULL)
@@ -689,10 +707,7 @@ make_slab(GpucolWire *wire)
 	wire->no_slab = header.type == GPUCOL_WIRE_REFUSED;
 	if (wire->no_slab)
 		return true;
-	p = fd < 0 ? MAP_FAILED :
-		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
-	if (fd >= 0)
-		close(fd);
+	p = map_shared(fd, size, PROT_READ | PROT_WRITE, MAP_POPULATE);
 	if (p == MAP_FAILED)
 	{
 		disconnect(wire);

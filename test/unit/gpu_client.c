@@ -60,6 +60,9 @@ static struct
 
 static GpucolWireNeed needed[MAX_PIECES];
 
+/* Sends shared memory of which most is missing. */
+static bool cut;
+
 /* Greets nobody; and how often it was called. */
 static bool mute;
 static int	connections;
@@ -213,7 +216,7 @@ give_slab(uint64_t size)
 		return;
 	}
 	fd = memfd_create("stub", 0);
-	if (fd < 0 || ftruncate(fd, (off_t) size) != 0)
+	if (fd < 0 || ftruncate(fd, cut ? 4096 : (off_t) size) != 0)
 		leave();
 	stub.slab_size = size;
 	stub.slab = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -233,6 +236,8 @@ greet(void)
 	table = mmap(NULL, sizeof(*table), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	table->running = running;
 	munmap(table, sizeof(*table));
+	if (cut && ftruncate(fd, 16) != 0)
+		leave();
 	write_with(GPUCOL_WIRE_WELCOME, &welcome, sizeof(welcome), fd);
 }
 
@@ -789,6 +794,29 @@ test_no_slab(const ArrayTable *table)
 	free(program);
 }
 
+/* Shared memory that is shorter than it should be is not touched. */
+static void
+test_cut_memory(const ArrayTable *table)
+{
+	GpucolProgram *program = make_program(false);
+	const char *why = "";
+	int			refused = 0;
+	uint64_t	rows;
+
+	gpucol_wire_drop();
+	cut = true;
+	for (int round = 0; round < 4; round++)
+	{
+		refused += GPUCOL_STATUS_IS_FALLBACK(try(table, program, 0, &rows, &why));
+		stub.result_rows = 20000;	/* worth a slab */
+	}
+	CHECK(refused > 0 && stub.slab_result == 0, "%d refused", refused);
+	cut = false;
+	gpucol_wire_drop();
+	CHECK(ask(table, program, 0) == 10, "rows");
+	free(program);
+}
+
 /* A prefetch names one segment at a time and asks for nothing twice. */
 static void
 test_prefetch(const ArrayTable *table)
@@ -852,6 +880,7 @@ main(void)
 	test_in_place(&table);
 	test_soon(&table);
 	test_no_slab(&table);
+	test_cut_memory(&table);
 	test_prefetch(&table);
 	test_mute(&table);			/* the last: the daemon is shunned from here on */
 	gpucol_wire_drop();
