@@ -210,6 +210,50 @@ part_memory()
 	restart "--test"
 }
 
+# Queries of every kind of kernel that many rows keep busy for a moment.
+cancelled_queries()
+{
+	cat <<-'S'
+		select md5(string_agg(t::text, ',' order by grp)) from (select grp, gpucol.u_topk(id, score, p, 10) t from cancels group by grp) s
+		select md5(gpucol.u_topk(id, score, p * 0.0001, 700)::text), md5(gpucol.u_kranks(id, score, p * 0.0001, 100)::text) from cancels
+		select md5(string_agg(s::text, ',' order by grp)) from (select grp, gpucol.u_kranks(id, score, p, 10), gpucol.pt_k(id, score, p, 10, 0.3), gpucol.global_topk(id, score, p, 10) from cancels group by grp) s
+		select md5(string_agg(s::text, ',' order by grp)) from (select grp, count(*), sum(id), min(id), max(id) from cancels group by grp) s
+		select md5(string_agg(s::text, ',')) from (select id, score from cancels where p > 0.3 order by score desc, id limit 50) s
+		select md5(string_agg(s::text, ',' order by g)) from (select (id % 7)::int g, count(distinct id), sum(p)::numeric(30,6) from cancels group by 1) s
+		select count(*), sum(id) from (select id, score from cancels where p * 2 > 1.99) s
+		select sum(id), count(*) from cancels where grp between 100 and 900
+	S
+}
+
+# Cancels at every moment: the daemon lives, what is answered is right, and nothing is held.
+part_cancels()
+{
+	local pid i c errors wrong
+
+	[ -f /opt/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
+	psql -Xq -c "set client_min_messages = warning" -c "drop table if exists cancels" -c "create table cancels using gpucol as
+		select i % 1000 as grp, i::int as id, (i::bigint * 2654435761 % 1000003) / 8.0::float8 as score, (i::bigint * 7919 % 1001) / 1000.0::float8 as p
+		from generate_series(1, 5000000) i" -c "analyze cancels" > "$OUT/cancels-load.log" 2>&1
+	cancelled_queries > "$OUT/cancels"
+	while IFS= read -r q; do psql -XAtq -c "set gpucol.engine = cuda" -c "$q"; done < "$OUT/cancels" > "$OUT/cancels-want" 2>&1
+	pid=$(pgrep -u pguser -x gpucol_gpud | head -1)
+	for c in $(seq 10); do
+		{ echo "set gpucol.engine = cuda;"
+		  for i in $(seq 400); do
+			echo "set statement_timeout = $((RANDOM % (c > 5 ? 12 : 60) + 1));"
+			echo "$(sed -n "$((RANDOM % $(wc -l < "$OUT/cancels") + 1))p" "$OUT/cancels");"
+		  done
+		} | timeout "${SECONDS_EACH:-15}" psql -XAtq > "$OUT/cancels-$c" 2>&1 &
+	done
+	wait
+	errors=$(cat "$OUT"/cancels-[0-9]* | grep ERROR | grep -vc 'statement timeout')
+	wrong=$(cat "$OUT"/cancels-[0-9]* | grep -v ERROR | sort -u | grep -vxcFf "$OUT/cancels-want")
+	note "cancels at every moment" "$(cat "$OUT"/cancels-[0-9]* | grep -c 'statement timeout') cancelled, $(cat "$OUT"/cancels-[0-9]* | grep -vc ERROR) answered, $wrong wrong, $errors other errors: $(verdict test "$wrong$errors" = 00)"
+	note "  the daemon" "the same as before: $(verdict kill -0 "$pid"), nothing held: $(verdict test "$(nothing_held)" = "t ")"
+	rm -f "$OUT"/cancels-[0-9]*
+	psql -Xqc "drop table cancels"
+}
+
 # Every regression test with the device required: the results that are expected of the CPU.
 part_suite()
 {
