@@ -8,6 +8,17 @@
  */
 #include "engine/cpu_recursive_rules.h"
 
+/*
+ * Bytes of all vectors of a rule, from which on vectors get shorter; and their least
+ * rows.  Where thousands of registers stay live over thousands of atoms, vectors of full
+ * length would take gigabytes, for a handful of rows.
+ */
+#define VECTOR_BYTES	((uint64_t) 16 << 20)
+#define LEAST_CAPACITY	16
+
+/* Columns of a look-up: the start and the number of what was found, and twice as wide hashes. */
+#define LOOK_UP_COLUMNS	4
+
 /* Zeroed memory that lives as long as the exec. */
 static void *
 exec_alloc(GpucolRecRun *run, GpucolRecExec *exec, size_t size)
@@ -27,7 +38,7 @@ exec_alloc(GpucolRecRun *run, GpucolRecExec *exec, size_t size)
 static uint32_t *
 exec_column(GpucolRecRun *run, GpucolRecExec *exec)
 {
-	return exec_alloc(run, exec, GPUCOL_REC_VECTOR * sizeof(uint32_t));
+	return exec_alloc(run, exec, exec->capacity * sizeof(uint32_t));
 }
 
 void
@@ -126,7 +137,7 @@ bind_inputs(GpucolRecRun *run, GpucolRecExec *exec, Stage *stage,
 
 			if (column == NULL)
 				return GPUCOL_OUT_OF_MEMORY;
-			for (j = 0; j < GPUCOL_REC_VECTOR; j++)
+			for (j = 0; j < exec->capacity; j++)
 				column[j] = run->constants[operand->index];
 			stage->inputs[i] = column;
 		}
@@ -171,7 +182,7 @@ prepare_match(GpucolRecRun *run, GpucolRecExec *exec, Stage *stage)
 											&stage->index));
 	stage->start = exec_column(run, exec);
 	stage->count = exec_column(run, exec);
-	stage->hash = exec_alloc(run, exec, GPUCOL_REC_VECTOR * sizeof(uint64_t));
+	stage->hash = exec_alloc(run, exec, exec->capacity * sizeof(uint64_t));
 	if (!stage->start || !stage->count || !stage->hash)
 		return GPUCOL_OUT_OF_MEMORY;
 	return GPUCOL_OK;
@@ -214,15 +225,15 @@ prepare_host(GpucolRecRun *run, GpucolRecExec *exec, Stage *stage)
 		return GPUCOL_OUT_OF_MEMORY;
 	host->values = exec_alloc(run, exec, (n + 1) * sizeof(int64_t *));
 	host->nulls = exec_alloc(run, exec, (n + 1) * sizeof(uint8_t *));
-	host->result = exec_alloc(run, exec, GPUCOL_REC_VECTOR * sizeof(int64_t));
-	host->result_nulls = exec_alloc(run, exec, GPUCOL_REC_VECTOR);
+	host->result = exec_alloc(run, exec, exec->capacity * sizeof(int64_t));
+	host->result_nulls = exec_alloc(run, exec, exec->capacity);
 	if (!host->values || !host->nulls || !host->result || !host->result_nulls)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (i = 0; i < n; i++)
 	{
-		host->values[i] = exec_alloc(run, exec, GPUCOL_REC_VECTOR *
+		host->values[i] = exec_alloc(run, exec, exec->capacity *
 									 sizeof(int64_t));
-		host->nulls[i] = exec_alloc(run, exec, GPUCOL_REC_VECTOR);
+		host->nulls[i] = exec_alloc(run, exec, exec->capacity);
 		if (host->values[i] == NULL || host->nulls[i] == NULL)
 			return GPUCOL_OUT_OF_MEMORY;
 	}
@@ -276,7 +287,7 @@ prepare_steps(GpucolRecRun *run, GpucolRecExec *exec, uint32_t from,
 				GPUCOL_REC_TRY(open_output(run, exec, at, body_last, in));
 				stage->out.registers[step->origin] = exec_column(run, exec);
 				stage->accumulators =
-					exec_alloc(run, exec, GPUCOL_REC_VECTOR *
+					exec_alloc(run, exec, exec->capacity *
 							   sizeof(GpucolRecValue));
 				stage->target = exec_column(run, exec);
 				if (!stage->out.registers[step->origin] ||
@@ -303,6 +314,52 @@ prepare_steps(GpucolRecRun *run, GpucolRecExec *exec, uint32_t from,
 	return GPUCOL_OK;
 }
 
+/* Does a step look its rows up in a relation? */
+static bool
+looks_up(const GpucolRecStep *step)
+{
+	return step->kind == GPUCOL_REC_ATOM || step->kind == GPUCOL_REC_ABSENT ||
+		step->kind == GPUCOL_REC_PRESENT;
+}
+
+/*
+ * Rows of the vectors of a rule.  Each atom carries all registers that were bound before it
+ * and are read after it; every look-up has columns of its own besides.
+ */
+static uint32_t
+choose_capacity(const GpucolRecExec *exec, const uint32_t *last)
+{
+	uint32_t	capacity = GPUCOL_REC_VECTOR;
+	uint64_t	columns = 0;
+	int64_t		live = 0;
+	uint32_t	i,
+				j;
+
+	for (i = 0; i < exec->rule->nsteps; i++)
+	{
+		const Stage *stage = &exec->stages[i];
+
+		for (j = 0; j < stage->step->noperands; j++)
+		{
+			uint16_t	kind = stage->operands[j].kind;
+
+			if (kind == GPUCOL_REC_BIND || kind == GPUCOL_REC_REGISTER)
+				live += (kind == GPUCOL_REC_BIND) -
+					(last[stage->operands[j].index] == i + 1);
+		}
+		if (stage->step->kind == GPUCOL_REC_COMPUTE)
+			live++;
+		if (looks_up(stage->step))
+			columns += LOOK_UP_COLUMNS;
+		if (stage->step->kind == GPUCOL_REC_ATOM && live > 0)
+			columns += (uint64_t) live;
+	}
+	while (capacity > LEAST_CAPACITY &&
+		   columns * capacity * sizeof(uint32_t) > VECTOR_BYTES)
+		capacity /= 2;
+	return capacity;
+}
+
 GpucolStatus
 gpucol_rec_exec_prepare(GpucolRecRun *run, GpucolRecExec *exec,
 						const GpucolRecRule *rule)
@@ -325,6 +382,7 @@ gpucol_rec_exec_prepare(GpucolRecRun *run, GpucolRecExec *exec,
 	last = last_reads(run, exec, 0, rule->nsteps);
 	if (last == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
+	exec->capacity = choose_capacity(exec, last);
 	GPUCOL_REC_TRY(prepare_steps(run, exec, 0, rule->nsteps, &exec->unit, NULL, last));
 	exec->ready = true;
 	return GPUCOL_OK;

@@ -3,7 +3,7 @@
  * cpu_recursive_rules.c
  *	  Evaluation of one rule: its steps as a pipeline of vectors.
  *
- * A vector (up to GPUCOL_REC_VECTOR rows, one array of ids for each register)
+ * A vector (up to GPUCOL_REC_VECTOR rows, fewer of very long rules; one array of ids for each register)
  * flows from step to step.  Tests drop rows in place; an ATOM looks all of its
  * input rows up in an index, fills an output vector, and pushes it on whenever
  * it is full.  So an n-way join materialises one vector for each step and no
@@ -134,7 +134,7 @@ join_rows(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at,
 	{
 		const uint32_t *tuples = (level ? level->tuples : stage->table->tuples) +
 			start * arity;
-		uint32_t	take = GPUCOL_REC_VECTOR - out->n;
+		uint32_t	take = exec->capacity - out->n;
 		uint32_t	j;
 		int			c;
 
@@ -163,7 +163,7 @@ join_rows(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at,
 						to[j] = tuples[(uint64_t) j * arity + c];
 				}
 		out->n += take;
-		if (out->n == GPUCOL_REC_VECTOR)
+		if (out->n == exec->capacity)
 		{
 			if (is_stopped(run, exec))
 				return GPUCOL_CANCELLED;

@@ -70,6 +70,7 @@ struct GpucolRecExec
 	bool		ready;
 	Block	   *blocks;			/* everything the exec allocated */
 	const GpucolRecRule *rule;
+	uint32_t	capacity;		/* rows of a vector, at most GPUCOL_REC_VECTOR */
 	Stage	   *stages;
 	Vector		unit;			/* one row without registers */
 	uint64_t	rows;			/* that the first atom has scanned so far */

@@ -279,6 +279,15 @@ SELECT * FROM gpucol.datalog('.decl ring(a:number, b:number) .decl r(a:number, b
 SELECT count(*), min(b), max(b) FROM gpucol.datalog('.decl ring(a:number, b:number) .decl r(a:number, b:number) r(x0, x1) :- ' ||
 	(SELECT string_agg(format('ring(x0, x%s), x%s = x1', i, i), ', ' ORDER BY i DESC) FROM generate_series(2, 1500) i) || ', ring(x0, x1).', 'r') AS t(a int, b int);
 
+-- a thousand variables that all stay live over a thousand atoms, of more rows than a vector of theirs has
+CREATE TABLE loops (a int, b int) USING gpucol;
+INSERT INTO loops SELECT i, i FROM generate_series(1, 100) i;
+SET gpucol.recursive_memory_limit = '256MB';
+SELECT count(*), sum(a), sum(b) FROM gpucol.datalog('.decl loops(a:number, b:number) .decl none(a:number, b:number) none(0, 0). .decl r(a:number, b:number) r(x0, x1000) :- ' ||
+	(SELECT string_agg(format('loops(x%s, x%s), !none(x%s, x%s)', i, i + 1, i, 1000 - i), ', ' ORDER BY i) FROM generate_series(0, 999) i) || '.', 'r') AS t(a int, b int);
+RESET gpucol.recursive_memory_limit;
+DROP TABLE loops;
+
 -- the calling query's snapshot and privileges
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 INSERT INTO edge VALUES (1000, 1001);
