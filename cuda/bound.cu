@@ -350,7 +350,7 @@ bound_ties_kernel(const __grid_constant__ GpucolBoundKey key, int64_t bound, boo
 			tied |= (uint32_t) (nulls ? null : equal) << p;
 		}
 		ties[(size_t) number * 32 + lane] = warp_transpose(tied, lane);
-		if (*scan.cancel)
+		if (is_cancelled(scan))
 			break;
 	}
 	own = {warp_sum(own.beyond), warp_sum(own.equal), warp_sum(own.nulls)};
