@@ -220,7 +220,7 @@ bound_histogram(const GpucolBoundKey &key, int64_t base, int64_t last, int shift
 	return cudaGetLastError();
 }
 
-/* Is there a place left for one more row that equals the bound? */
+/* Is there a place left for one more row that equals the bound, or is NULL? */
 __device__ static inline bool
 take_place(uint32_t most, uint32_t *taken)
 {
@@ -246,7 +246,7 @@ rows_that_reach(const GpucolBoundKey &key, const GpucolDeviceChunk &chunk, uint3
 			int64_t		x = null ? 0 : DENSE ? directed(key, key.offset.base + offsets[DENSE ? p : 0]) :
 				directed_key(key, chunk, vector, p * 32 + lane);
 
-			if (null ? !nulls : x < bound || (x == bound && !take_place(most, taken)))
+			if (null ? !nulls || !take_place(most, taken + 1) : x < bound || (x == bound && !take_place(most, taken)))
 				mask &= ~(1u << p);
 		}
 	return mask;
@@ -272,8 +272,9 @@ bound_select_kernel(const __grid_constant__ GpucolBoundKey key, int64_t bound, b
 		uint32_t	n;
 
 		bool		enough = key.greatest && most != 0 && *(volatile uint32_t *) taken >= most;
+		bool		enough_nulls = !nulls || (most != 0 && ((volatile uint32_t *) taken)[1] >= most);
 
-		if ((nulls && nullable) ||
+		if ((nullable && !__all_sync(GPUCOL_ALL_LANES, enough_nulls)) ||
 			(!chunk.all_null && !__all_sync(GPUCOL_ALL_LANES, enough) && !zone_excludes(key, chunk, run.first, bound, INT64_MAX)))
 		{
 			mask = rows_in_question(key, run, number, lane);

@@ -58,8 +58,8 @@ extern bool gpucol_bound_find(GpucolBoundKey *key, const GpucolBoundTask &task, 
 
 /*
  * Bitmap and counts of the rows whose directed key is at least `bound`; NULL keys
- * pass if `nulls`, and of those that equal it only `most` (0: all), counted in
- * *taken, which is zero.  bitmap may be key.matches.
+ * pass if `nulls`.  Of those that equal it, and of NULL keys, only `most` each do (0:
+ * all), counted in taken[0] and taken[1], which are zero.  bitmap may be key.matches.
  */
 extern cudaError_t gpucol_bound_select(const GpucolBoundKey &key, int64_t bound, bool nulls,
 									   uint32_t most, uint32_t *taken, uint32_t *bitmap, unsigned long long *counts,

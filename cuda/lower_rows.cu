@@ -70,9 +70,9 @@ Lowering::select_bound(uint32_t number, const GpucolBoundKey &key, const GpucolB
 					   unsigned long long *counts)
 {
 	bool		any_ties = number + 1 == shape_->nkeys && !shape_->all_ties;
-	uint32_t   *taken = part_.scratch->array<uint32_t>(1, "the matches");
+	uint32_t   *taken = part_.scratch->array<uint32_t>(2, "the matches");
 
-	device_check(cudaMemsetAsync(taken, 0, sizeof(uint32_t), stream_), "memset");
+	device_check(cudaMemsetAsync(taken, 0, 2 * sizeof(uint32_t), stream_), "memset");
 	device_check(gpucol_bound_select(key, bound, task.nulls, any_ties ? (uint32_t) std::min<int64_t>(task.k, INT32_MAX) : 0, taken,
 									 bitmap, counts, stream_), "select");
 	gpucol_stage(stream_, "rows that reach the bound");

@@ -181,7 +181,7 @@ BEGIN
 	RETURN NULL;
 END $$;
 SELECT order_by, limit_delivered('SELECT * FROM limit_m ORDER BY ' || order_by || ' LIMIT 10') < 1200 AS few
-FROM (VALUES ('a, id'), ('a DESC, id DESC'), ('a DESC NULLS LAST, b, id'), ('b, c DESC NULLS LAST, a, id'), ('d, c, b, a'), ('d DESC, a, b DESC, id, label')) o(order_by);
+FROM (VALUES ('a'), ('a DESC'), ('a, id'), ('a DESC, id DESC'), ('a DESC NULLS LAST, b, id'), ('b, c DESC NULLS LAST, a, id'), ('d, c, b, a'), ('d DESC, a, b DESC, id, label')) o(order_by);
 SELECT limit_delivered('SELECT * FROM limit_m WHERE id % 3 = 0 ORDER BY a, id LIMIT 10') < 1200 AS conditions,
 	limit_delivered('SELECT * FROM limit_m ORDER BY a + 1, id % 1000, id LIMIT 10') < 1200 AS computed,
 	limit_delivered('SELECT * FROM limit_m WHERE a = 1 ORDER BY a, id LIMIT 10') < 1200 AS constant,
