@@ -38,7 +38,7 @@
 #define MOST_JOB		((uint64_t) 16 << 20)
 #define SHARE_OF_DEALT	8
 #define JOB_PIECES		64
-#define JOBS_AHEAD		2		/* that wait for a thread: more pins make each dearer */
+#define JOBS_AHEAD		2		/* that wait for a thread where each has pins: more make each dearer */
 
 /* A job that more segments may come to. */
 typedef struct Making
@@ -552,16 +552,17 @@ load_by_team(Load *load, int nthreads)
 {
 	GpucolGpuJob *job;
 	GpucolStatus status;
+	bool		survey;
 
-	load->team = gpucol_gpu_team_start(nthreads, load->source,
-									   load->source->ops->prepare_survey(load->source, nthreads));
+	survey = load->source->ops->prepare_survey(load->source, nthreads);
+	load->team = gpucol_gpu_team_start(nthreads, load->source, survey);
 	if (load->team == NULL)
 	{
 		leave(load);
 		return GPUCOL_OK;
 	}
 	load->nthreads = (uint32_t) nthreads;
-	load->most_jobs = load->nthreads + JOBS_AHEAD;
+	load->most_jobs = load->nthreads * GPUCOL_GPU_TEAM_JOBS + (survey ? load->nthreads : JOBS_AHEAD);
 	load->page_limit = load->source->max_window_rows / GPUCOL_PAGE_ROWS;
 	gpucol_gpu_team_survey(load->team);
 	status = deal_all(load);

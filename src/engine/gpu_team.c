@@ -4,9 +4,9 @@
  *	  Threads that copy pinned pages to the device daemon (gpu_team.h).
  *
  * The threads are as many as processors: one copies and verifies at 4 to 6 GB/s, a
- * device takes more than 50.  A job is a few MB, so a thread waits for the daemon
- * (its look-up, and the copy to the device of what is in its slab) for a small part
- * of its time, in which others use its processor.  All signals are blocked in the
+ * device takes more than 50.  A thread that waited for the end of each job, for what is
+ * in its slab to be copied to the device, would do so for a third of its time: it has two
+ * connections, and sends a job over one while the daemon ends the job before.  All signals are blocked in the
  * threads; they call their connection (gpu_wire.h), what the source allows any thread
  * and memory functions of C, nothing else.
  *
@@ -28,6 +28,7 @@
 #include "engine/gpu_wire.h"
 #include "service/service.h"
 
+#define WIRES				GPUCOL_GPU_TEAM_JOBS
 #define COLLECT_WAIT_NS		5000000L
 #define SYSTEM_PAGE			4096
 #define STORED_PAGE			8192	/* distance of pages one behind the other */
@@ -36,8 +37,11 @@ typedef struct Member
 {
 	GpucolGpuTeam *team;
 	pthread_t	thread;
-	GpucolWire *wire;
-	GpucolGpuJob *job;			/* at work on; by the lock */
+	GpucolWire *wires[WIRES];	/* jobs take turns */
+	GpucolWire *wire;			/* of the job that is being sent */
+	GpucolGpuJob *job;			/* likewise */
+	GpucolGpuJob *sent;			/* all is sent, its answer not yet taken */
+	GpucolWire *sent_wire;		/* of that */
 	const GpucolRows *window;	/* of which a page is wanted; by the lock */
 	uint32_t	page;			/* likewise */
 } Member;
@@ -208,7 +212,7 @@ send_needed(Member *member, GpucolGpuJob *job, const GpucolWireNeed *need, size_
 								  piece->data, piece->size))
 			status = GPUCOL_DEVICE_LOST;
 	}
-	return status == GPUCOL_OK && !gpucol_wire_flush(member->wire) ? GPUCOL_DEVICE_LOST : status;
+	return status == GPUCOL_OK && !gpucol_wire_push(member->wire) ? GPUCOL_DEVICE_LOST : status;
 }
 
 /* Read the result's head; false: the connection is of no more use. */
@@ -228,29 +232,44 @@ take_result(GpucolGpuJob *job, const void *payload, size_t size)
 	return !result.closing;
 }
 
-/* Do a job; false: the connection is of no more use. */
+/*
+ * Announce a job and send what the daemon needs of it; *answered: it needs nothing, and
+ * has answered.  False: the connection is of no more use.
+ */
 static bool
-do_job(Member *member, GpucolGpuJob *job)
+send_job(Member *member, GpucolGpuJob *job, bool *answered)
 {
 	GpucolWire *wire = member->wire;
 	void	   *payload = NULL;
 	size_t		size;
-	bool		answered = false;
 	bool		goes_on;
 
 	job->status = GPUCOL_OK;
+	*answered = false;
 	if (!gpucol_wire_send(wire, GPUCOL_WIRE_RUN, job->message, job->message_size, NULL, 0) ||
-		!gpucol_wire_receive_either(wire, GPUCOL_WIRE_NEED, GPUCOL_WIRE_RESULT, &answered, &payload, &size))
+		!gpucol_wire_receive_either(wire, GPUCOL_WIRE_NEED, GPUCOL_WIRE_RESULT, answered, &payload, &size))
 		job->status = lost(job);
-	else if (!answered)
+	else if (!*answered)
 	{
 		job->status = send_needed(member, job, payload, size / sizeof(GpucolWireNeed));
-		free(payload);
-		payload = NULL;
-		if (job->status == GPUCOL_DEVICE_LOST ||
-			(job->status == GPUCOL_OK && !gpucol_wire_receive(wire, GPUCOL_WIRE_RESULT, &payload, &size)))
+		if (job->status == GPUCOL_DEVICE_LOST)
 			job->status = lost(job);
 	}
+	goes_on = job->status == GPUCOL_OK && (!*answered || take_result(job, payload, size));
+	free(payload);
+	return goes_on;
+}
+
+/* Await the answer to a job of which all was sent; false as above. */
+static bool
+await_answer(GpucolWire *wire, GpucolGpuJob *job)
+{
+	void	   *payload = NULL;
+	size_t		size;
+	bool		goes_on;
+
+	if (!gpucol_wire_flush(wire) || !gpucol_wire_receive(wire, GPUCOL_WIRE_RESULT, &payload, &size))
+		job->status = lost(job);
 	goes_on = job->status == GPUCOL_OK && take_result(job, payload, size);
 	free(payload);
 	return goes_on;
@@ -268,33 +287,92 @@ take_first(GpucolGpuTeam *team)
 	return job;
 }
 
-/* Take the next job; NULL: the team ends. */
+/* Take the next job; NULL: there is none yet and the caller will not wait, or the team ends. */
 static GpucolGpuJob *
-take_job(Member *member)
+take_job(Member *member, bool wait)
 {
 	GpucolGpuTeam *team = member->team;
 
 	pthread_mutex_lock(&team->lock);
-	while (team->todo == NULL && !team->stop)
+	while (wait && team->todo == NULL && !team->stop)
 		pthread_cond_wait(&team->wake, &team->lock);
-	if (!team->stop)
+	if (team->todo != NULL && !team->stop)
 		member->job = take_first(team);
 	pthread_mutex_unlock(&team->lock);
 	return member->job;
 }
 
-/* A job is done. */
+/* One of this thread's jobs is done. */
 static void
-finish_job(Member *member)
+finish_job(Member *member, GpucolGpuJob **job)
 {
 	GpucolGpuTeam *team = member->team;
 
 	pthread_mutex_lock(&team->lock);
-	member->job->next = team->finished;
-	team->finished = member->job;
-	member->job = NULL;
+	(*job)->next = team->finished;
+	team->finished = *job;
+	*job = NULL;
 	pthread_cond_signal(&team->done);
 	pthread_mutex_unlock(&team->lock);
+}
+
+/* Take the answer to the job that was sent before, if there is one; false as above. */
+static bool
+end_sent(Member *member)
+{
+	bool		goes_on = true;
+
+	if (member->sent == NULL)
+		return true;
+	goes_on = await_answer(member->sent_wire, member->sent);
+	finish_job(member, &member->sent);
+	return goes_on;
+}
+
+/*
+ * Do jobs until the team ends or a connection is of no more use.  While the daemon copies
+ * what was sent of one to the device, and answers, the next is sent over the other
+ * connection.
+ */
+static void
+do_jobs(Member *member)
+{
+	bool		goes_on = true;
+
+	while (goes_on)
+	{
+		bool		answered;
+
+		member->wire = member->wires[member->sent != NULL && member->sent_wire == member->wires[0]];
+		if (take_job(member, member->sent == NULL) == NULL)
+		{
+			if (member->sent == NULL)
+				return;
+			goes_on = end_sent(member);
+			continue;
+		}
+		goes_on = send_job(member, member->job, &answered);
+		if (!goes_on || answered)
+		{
+			finish_job(member, &member->job);
+			continue;
+		}
+		goes_on = end_sent(member);
+		member->sent = member->job;
+		member->sent_wire = member->wire;
+		member->job = NULL;
+	}
+	if (member->sent != NULL)
+		(void) end_sent(member);
+}
+
+/* Close a thread's connections, those that there are. */
+static void
+close_wires(Member *member)
+{
+	for (int i = 0; i < WIRES; i++)
+		if (member->wires[i] != NULL)
+			gpucol_wire_close(member->wires[i]);
 }
 
 /* Do this thread's part of the survey, if there is one. */
@@ -320,16 +398,14 @@ static void *
 thread_main(void *arg)
 {
 	Member	   *member = arg;
-	bool		goes_on;
+	bool		greeted = true;
 
 	do_survey(member);
-	goes_on = gpucol_wire_greet(member->wire);
-	while (goes_on && take_job(member) != NULL)
-	{
-		goes_on = do_job(member, member->job);
-		finish_job(member);
-	}
-	gpucol_wire_close(member->wire);	/* giving a slab back takes a while */
+	for (int i = 0; i < WIRES && greeted; i++)
+		greeted = gpucol_wire_greet(member->wires[i]);
+	if (greeted)
+		do_jobs(member);
+	close_wires(member);		/* giving slabs back takes a while */
 	pthread_mutex_lock(&member->team->lock);
 	member->team->alive--;
 	pthread_cond_signal(&member->team->done);
@@ -339,25 +415,36 @@ thread_main(void *arg)
 
 /* ---- in the process's own thread ---- */
 
+/* Open a thread's connections; false if one cannot be had. */
+static bool
+open_wires(Member *member)
+{
+	for (int i = 0; i < WIRES; i++)
+	{
+		int			fd = gpucol_service.try_connect();
+
+		member->wires[i] = fd < 0 ? NULL : gpucol_wire_adopt(fd, is_stopped, member->team);
+		if (member->wires[i] == NULL)
+			return false;
+	}
+	return true;
+}
+
 /* Start one more thread; false if that fails. */
 static bool
 start_member(GpucolGpuTeam *team)
 {
 	Member	   *member = &team->members[team->nmembers];
-	int			fd = gpucol_service.try_connect();
 
 	member->team = team;
-	member->wire = fd < 0 ? NULL : gpucol_wire_adopt(fd, is_stopped, team);
-	if (member->wire == NULL)
-		return false;
 	team->alive++;
-	if (pthread_create(&member->thread, NULL, thread_main, member) == 0)
+	if (open_wires(member) && pthread_create(&member->thread, NULL, thread_main, member) == 0)
 	{
 		team->nmembers++;
 		return true;
 	}
 	team->alive--;
-	gpucol_wire_close(member->wire);
+	close_wires(member);
 	return false;
 }
 

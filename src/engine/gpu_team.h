@@ -4,9 +4,10 @@
  *	  Threads that copy pinned pages to the device daemon.
  *
  * The process's own thread has pages lent and makes jobs of them: each the missing pieces
- * of some segments, or some of one.  A thread takes a job, announces it over its own
- * connection, holds, verifies and copies the pages that the daemon asks for into its own
- * slab, and waits for the daemon's answer.  The process's thread fetches pages that
+ * of some segments, or some of one.  A thread takes a job, announces it over a
+ * connection of its own, holds, verifies and copies the pages that the daemon asks for into its own
+ * slab, and begins the next over its other connection before it waits for the daemon's
+ * answer.  The process's thread fetches pages that
  * cannot be held, collects jobs that are done, and gives their windows back.
  *
  * A team never outlives what it reads: whoever may leave by longjmp stops it first
@@ -24,6 +25,7 @@
 #include "service/protocol.h"
 
 #define GPUCOL_GPU_TEAM_MAX		64	/* threads */
+#define GPUCOL_GPU_TEAM_JOBS	2	/* that a thread has at a time, over as many connections */
 
 /* Word rows of a segment from `row` on, lent by the source. */
 typedef struct GpucolGpuRows

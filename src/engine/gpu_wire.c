@@ -35,6 +35,7 @@
 #define GPUCOL_THREAD_PARTS	2	/* of a thread's slab */
 #define THREAD_WAIT_MS		10	/* then a thread looks whether it is to end */
 #define GPUCOL_SLAB_PART	((size_t) 4 << 20)
+#define GPUCOL_THREAD_PART	((size_t) 2 << 20)	/* of a thread's slab */
 #define GPUCOL_LARGE_RESULT ((uint64_t) 256 << 10)
 #define GPUCOL_INLINE_PIECE	((uint64_t) 1 << 20)
 #define GREETING_SECONDS	5	/* how long a daemon may take to greet */
@@ -116,11 +117,17 @@ clear_slab(GpucolWire *wire)
 		move(wire->reader);
 }
 
-/* Bytes of a connection's slab. */
+/* Bytes of a part of a connection's slab, and of all of it. */
+static size_t
+part_size(const GpucolWire *wire)
+{
+	return wire->by_thread ? GPUCOL_THREAD_PART : GPUCOL_SLAB_PART;
+}
+
 static size_t
 slab_size(const GpucolWire *wire)
 {
-	return (size_t) wire->nparts * GPUCOL_SLAB_PART;
+	return (size_t) wire->nparts * part_size(wire);
 }
 
 /* Close a connection; after close() the slab is not this process's any more. */
@@ -691,7 +698,7 @@ static bool
 make_slab(GpucolWire *wire)
 {
 	int			nparts = wire->by_thread ? GPUCOL_THREAD_PARTS : GPUCOL_SLAB_PARTS;
-	size_t		size = (size_t) nparts * GPUCOL_SLAB_PART;
+	size_t		size = (size_t) nparts * part_size(wire);
 	GpucolWireSlab slab = {size};
 	GpucolWireHeader header;
 	int			fd = -1;
@@ -741,7 +748,7 @@ put_inline(GpucolWire *wire, GpucolPutKind kind, uint32_t a, uint32_t b,
 static bool
 room(GpucolWire *wire, size_t *n)
 {
-	if (wire->used == GPUCOL_SLAB_PART)
+	if (wire->used == part_size(wire))
 	{
 		wire->part = (wire->part + 1) % wire->nparts;
 		wire->used = 0;
@@ -749,7 +756,7 @@ room(GpucolWire *wire, size_t *n)
 	while (wire->used == 0 && wire->pending[wire->part] > 0)
 		if (!take_done(wire))
 			return false;
-	*n = GPUCOL_SLAB_PART - wire->used;
+	*n = part_size(wire) - wire->used;
 	return true;
 }
 
@@ -767,8 +774,8 @@ send_open(GpucolWire *wire)
 		return false;
 	if (!gpucol_wire_send(wire, GPUCOL_WIRE_PUT, &put, sizeof(put), NULL, 0))
 		return false;
-	wire->order[wire->in_flight++] = (int) (put.slab_offset / GPUCOL_SLAB_PART);
-	wire->pending[put.slab_offset / GPUCOL_SLAB_PART]++;
+	wire->order[wire->in_flight++] = (int) (put.slab_offset / part_size(wire));
+	wire->pending[put.slab_offset / part_size(wire)]++;
 	return true;
 }
 
@@ -798,15 +805,15 @@ gpucol_wire_put(GpucolWire *wire, GpucolPutKind kind, uint32_t a, uint32_t b,
 		if (open->length == 0)
 			*open = (GpucolWirePut)
 			{
-				kind, a, b, 1, total, offset, 0, (uint64_t) wire->part * GPUCOL_SLAB_PART + wire->used
+				kind, a, b, 1, total, offset, 0, (uint64_t) wire->part * part_size(wire) + wire->used
 			};
-		memcpy(wire->slab + (size_t) wire->part * GPUCOL_SLAB_PART + wire->used, data, n);
+		memcpy(wire->slab + (size_t) wire->part * part_size(wire) + wire->used, data, n);
 		wire->used += n;
 		open->length += n;
 		data = (const char *) data + n;
 		offset += n;
 		length -= n;
-		if (wire->used == GPUCOL_SLAB_PART && !send_open(wire))
+		if (wire->used == part_size(wire) && !send_open(wire))
 			return false;
 	}
 	return true;
@@ -877,9 +884,15 @@ gpucol_wire_expect_results(GpucolWire *wire, uint64_t n)
 }
 
 bool
+gpucol_wire_push(GpucolWire *wire)
+{
+	return send_open(wire);
+}
+
+bool
 gpucol_wire_flush(GpucolWire *wire)
 {
-	if (!send_open(wire))
+	if (!gpucol_wire_push(wire))
 		return false;
 	while (wire->in_flight > 0)
 		if (!take_done(wire))

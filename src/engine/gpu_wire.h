@@ -149,7 +149,8 @@ extern void gpucol_wire_give_back(GpucolWire *wire);
  */
 extern bool gpucol_wire_expect_results(GpucolWire *wire, uint64_t n);
 
-/* Wait until the daemon has taken everything that was put. */
+/* Send everything that was put, and wait until the daemon has taken it. */
+extern bool gpucol_wire_push(GpucolWire *wire);
 extern bool gpucol_wire_flush(GpucolWire *wire);
 
 #endif							/* GPUCOL_ENGINE_GPU_WIRE_H */

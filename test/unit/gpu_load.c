@@ -21,6 +21,7 @@
 #include "array_source.h"
 #include "engine/engine.h"
 #include "engine/gpu_client.h"
+#include "engine/gpu_team.h"
 #include "engine/gpu_wire.h"
 #include "program_builder.h"
 #include "service/service.h"
@@ -503,7 +504,7 @@ test_all(const ArrayTable *table, const GpucolProgram *program)
 	CHECK(check_pieces(table) == ALL_PIECES && stub.ntwice == 0, "%u twice", stub.ntwice);
 	CHECK(all > (uint64_t) NSEGMENTS * NROWS * 23 / 8 && source.verified > 100, "sent %lu", (unsigned long) all);
 	CHECK(stub.nruns > 3 && stub.nruns < 1 + NSEGMENTS, "%u requests for %d segments", stub.nruns, NSEGMENTS);
-	CHECK(stub.sessions == 1 + NTHREADS, "%u sessions", stub.sessions);
+	CHECK(stub.sessions == 1 + GPUCOL_GPU_TEAM_JOBS * NTHREADS, "%u sessions", stub.sessions);
 	for (uint32_t s = 0; s < NSEGMENTS; s++)
 		CHECK(stub.turns[s] == s, "turn %u of segment %u", stub.turns[s], s);
 	CHECK(load(&source, table, program, 65536, &sent, &why) == GPUCOL_OK && sent == 0, "%s", why);
