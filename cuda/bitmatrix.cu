@@ -457,8 +457,6 @@ gpucol_bitmatrix_step(GpucolBitMatrix delta, GpucolCsr edge, GpucolBitMatrix ful
 	size_t		shared = step_shared(delta);
 	cudaError_t error;
 
-	cudaFuncSetAttribute(step_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-						 (int) SHARED_BYTES);
 	error = cudaMemsetAsync(fresh, 0, sizeof(*fresh), stream);
 	if (error != cudaSuccess)
 		return error;

@@ -233,8 +233,7 @@ shape_for(uint32_t nnodes)
 		shape.warps /= 2;
 	shape.shared = shape.warps * bitmap;
 	for (auto kernel : {closure_kernel<false>, closure_kernel<true>})
-		cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-							 (int) SHARED_BYTES);
+		gpucol_launch_allow_shared(kernel);
 	shape.blocks = gpucol_launch_blocks(closure_kernel<false>, shape.warps * 32,
 										shape.shared);
 	return shape;

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * launch.cuh
- *	  Sizes of persistent grids: exactly the blocks that are resident at once.
+ *	  Sizes of persistent grids: exactly the blocks that are resident at once; and the
+ *	  shared memory that blocks may have.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,9 +14,29 @@
 #include <cuda_runtime.h>
 
 /*
+ * Let blocks of `kernel` have as much dynamic shared memory as the current device has
+ * for one.  Never less, so that threads which launch one kernel with different amounts
+ * do not take them from each other.  What fails here fails at the launch.
+ */
+template <class Kernel>
+inline void
+gpucol_launch_allow_shared(Kernel kernel)
+{
+	cudaFuncAttributes attributes;
+	int			device = 0,
+				most = 0;
+
+	cudaGetDevice(&device);
+	cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+	if (cudaFuncGetAttributes(&attributes, (const void *) kernel) == cudaSuccess)
+		cudaFuncSetAttribute((const void *) kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most - (int) attributes.sharedSizeBytes);
+}
+
+/*
  * Blocks of `kernel` that the current device holds at once, with that many
- * threads and bytes of dynamic shared memory a block; at least 1.  Each thread
- * remembers its last answers: asking takes as long as a small kernel.
+ * threads and bytes of dynamic shared memory a block, which it then may have; at
+ * least 1.  Each thread remembers its last answers: asking takes as long as a small
+ * kernel.
  */
 template <class Kernel>
 inline int
@@ -39,6 +60,8 @@ gpucol_launch_blocks(Kernel kernel, int threads, size_t shared)
 	cudaGetDevice(&device);
 	if (a.blocks > 0 && a.kernel == (const void *) kernel && a.shared == shared && a.threads == threads && a.device == device)
 		return a.blocks;
+	if (shared > 0)
+		gpucol_launch_allow_shared(kernel);
 	cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
 	cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared);
 	a = {(const void *) kernel, shared, threads, device, blocks * processors > 0 ? blocks * processors : 1};

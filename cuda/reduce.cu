@@ -140,13 +140,8 @@ launch_object(const void *kernel, int threads, const GpucolReducePlan &plan, cud
 	uint32_t	per_slice = (plan.ngroups + plan.slices - 1) / plan.slices;
 	size_t		bytes = (size_t) (per_slice * plan.copies + WASTE) * plan.nwords * 4;
 	void	   *args[] = {(void *) &plan};
-	cudaError_t err = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-										   GPUCOL_AGG_SHARED_BYTES);
-
 	uint32_t	blocks = gpucol_launch_blocks(kernel, threads, bytes);
 
-	if (err != cudaSuccess)
-		return err;
 	return cudaLaunchKernel(kernel, dim3(blocks > plan.slices ? blocks : plan.slices), dim3(threads), args, bytes, stream);
 }
 

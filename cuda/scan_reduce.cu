@@ -343,18 +343,20 @@ stream_kernel(const __grid_constant__ GpucolScanPlan scan, const __grid_constant
 	add_totals(g, lane, result);
 }
 
-/* Do both columns of most segments stream? */
+/* Do both columns of most segments stream?  Some of many are looked at: the kernel waits. */
 static bool
 streams(const GpucolScanPlan &scan, const std::vector<GpucolDeviceChunk> &chunks, const std::vector<GpucolDeviceRange> &ranges, uint32_t slot)
 {
-	size_t		narrow = 0;
+	size_t		step = scan.nsegments / 32 + 1,
+				narrow = 0,
+				seen = 0;
 
 	if (scan.nranges != 1)
 		return false;
-	for (size_t s = 0; s < scan.nsegments; s++)
+	for (size_t s = 0; s < scan.nsegments; s += step, seen++)
 		narrow += chunks[s * scan.ncolumns + slot].width <= GPUCOL_SWAR_WIDTH &&
 			chunks[s * scan.ncolumns + ranges[s].slot].width <= GPUCOL_SWAR_WIDTH;
-	return narrow > scan.nsegments / 2;
+	return narrow > seen / 2;
 }
 
 cudaError_t
@@ -365,12 +367,7 @@ gpucol_scan_reduce(const GpucolScanPlan &scan, const std::vector<GpucolDeviceChu
 	auto		kernel = streamed ? stream_kernel : extremes ? reduce_kernel<true> : reduce_kernel<false>;
 	size_t		slots = streamed ? (size_t) GPUCOL_STREAM_WARPS * GPUCOL_STREAM_SLOTS * GPUCOL_STREAM_WORDS * GPUCOL_ROW_BYTES : 0;
 	int			threads = reduce_threads(streamed);
-	cudaError_t err = cudaSuccess;
 
-	if (streamed)
-		err = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int) slots);
-	if (err != cudaSuccess)
-		return err;
 	kernel<<<gpucol_launch_blocks(kernel, threads, slots), threads, slots, stream>>>(scan, column, result);
 	return cudaGetLastError();
 }

@@ -135,16 +135,12 @@ gpucol_topk_heap(const GpucolTopkGroups &groups, int32_t k, GpucolTopkSet *sets,
 	int			threads = heap_threads(k);
 	size_t		shared = (size_t) threads * k * sizeof(GpucolHeapNode);
 	int			blocks;
-	cudaError_t error;
 
 	if (threads == 0)
 	{
 		heap_kernel<<<spill_blocks(), GPUCOL_TOPK_HEAP_THREADS, 0, stream>>>(groups, k, sets, (GpucolHeapNode *) scratch);
 		return cudaGetLastError();
 	}
-	error = cudaFuncSetAttribute(heap_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int) shared);
-	if (error != cudaSuccess)
-		return error;
 	blocks = gpucol_launch_blocks(heap_kernel, threads, shared);
 	heap_kernel<<<blocks, threads, shared, stream>>>(groups, k, sets, nullptr);
 	return cudaGetLastError();

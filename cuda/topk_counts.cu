@@ -369,16 +369,12 @@ launch_counts(const GpucolTopkGroups &groups, int32_t k, const Ranking &ranking,
 	int			warps = counts_warps(k);
 	CountsMemory memory = {warps == 0 ? (double *) scratch : NULL, warp_doubles(k)};
 	size_t		shared = warps * warp_doubles(k) * sizeof(double);
-	cudaError_t error;
 
 	if (warps == 0)
 	{
 		counts_kernel<<<counts_spill_blocks(), 32, 0, stream>>>(groups, k, ranking, memory);
 		return cudaGetLastError();
 	}
-	error = cudaFuncSetAttribute(counts_kernel<Ranking>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int) shared);
-	if (error != cudaSuccess)
-		return error;
 	counts_kernel<<<gpucol_launch_blocks(counts_kernel<Ranking>, warps * 32, shared), warps * 32, shared, stream>>>
 		(groups, k, ranking, memory);
 	return cudaGetLastError();
