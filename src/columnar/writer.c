@@ -82,6 +82,7 @@
 typedef struct WriterColumn
 {
 	AttrNumber	attnum;
+	GpucolTypeMap declared;		/* as it was when the command began */
 	GpucolTypeMap map;			/* kind becomes BYTES if a value demands it */
 	bool		narrow;			/* values are 32 bits wide in the buffer */
 	bool		coded;			/* BYTES: in a dictionary, else in data */
@@ -224,10 +225,10 @@ init_columns(GpucolWriter *writer, Relation table)
 		if (att->attisdropped)
 			continue;
 		column->attnum = att->attnum;
-		gpucol_typemap_init(&column->map, att->atttypid, att->atttypmod,
+		gpucol_typemap_init(&column->declared, att->atttypid, att->atttypmod,
 							att->attcollation);
-		column->narrow = column->map.typlen > 0 && column->map.typlen <= 4 &&
-			column->map.kind != GPUCOL_KIND_BYTES;
+		column->narrow = column->declared.typlen > 0 && column->declared.typlen <= 4 &&
+			column->declared.kind != GPUCOL_KIND_BYTES;
 		writer->ncolumns++;
 	}
 	return writer->ncolumns > 0;
@@ -713,8 +714,6 @@ start_columns(GpucolWriter *writer, Relation table)
 	for (int i = 0; i < writer->ncolumns; i++)
 	{
 		WriterColumn *column = &writer->columns[i];
-		Form_pg_attribute att = TupleDescAttr(RelationGetDescr(table),
-											  column->attnum - 1);
 
 		if (column->any_null)
 			memset(column->nulls, 0, words * sizeof(uint32));
@@ -722,8 +721,8 @@ start_columns(GpucolWriter *writer, Relation table)
 		column->raw_bytes = 0;
 		column->data_used = 0;
 		gpucol_dict_free(&column->dict);
-		gpucol_typemap_init(&column->map, att->atttypid, att->atttypmod,
-							att->attcollation);
+		/* ALTER TABLE may have dropped it since, and its type */
+		column->map = column->declared;
 		if (column->map.kind == GPUCOL_KIND_BYTES)
 			start_dictionary(writer, table, column);
 		if (column->map.kind == GPUCOL_KIND_BYTES && writer->capacity > 0 &&

@@ -175,6 +175,20 @@ SELECT count(*), min(b) FROM sl_brief;
 SELECT b FROM sl_brief WHERE a = 1999;
 COMMIT;
 
+-- columns that are changed while rows of an earlier command are buffered
+CREATE DOMAIN sl_brief_type AS text;
+CREATE TABLE sl_altered (a int, gone text, brief sl_brief_type, n numeric(8,2), v varchar(5)) USING gpucol;
+BEGIN;
+INSERT INTO sl_altered SELECT i, 'gone ' || i, 'brief', i / 4.0, 'v' || i % 9 FROM generate_series(1, 3000) i;
+ALTER TABLE sl_altered DROP COLUMN gone;
+SELECT count(*), sum(a), min(brief), sum(n), max(v) FROM sl_altered;
+INSERT INTO sl_altered SELECT i, 'later', i / 4.0, 'w' FROM generate_series(3001, 5000) i;
+DROP DOMAIN sl_brief_type CASCADE;
+ALTER TABLE sl_altered ALTER n TYPE numeric, ALTER v TYPE text, ADD COLUMN c int DEFAULT 3;
+COMMIT;
+SELECT count(*), sum(a), sum(n), max(v), sum(c) FROM sl_altered;
+SELECT * FROM gpucol.verify('sl_altered');
+
 -- COPY in many batches, whose slots it takes again and again: values by reference, NULLs, generated columns,
 -- constraints, indexes, triggers with transition tables, a condition, partitions
 CREATE TABLE sl_rich (id int, t text, n name, iv interval, u uuid, d numeric(8,2), a int[],
