@@ -159,13 +159,13 @@ beside()
 	shift
 	for i in 1 2 3 4; do
 		{ echo "set gpucol.engine = cuda; set client_min_messages = debug1;"
-		  for _ in $(seq 400); do echo "$q;"; done
+		  for _ in $(seq 3000); do echo "$q;"; done
 		} | psql -XAtq > "$OUT/beside-$i" 2>&1 &
 	done
 	sleep 0.3
 	"$@" > "$OUT/beside.log" 2>&1
 	wait
-	note "$name" "$(verdict test "$(cat "$OUT"/beside-[1-4] | grep -v DEBUG | grep -cxF "$want")" = 1600 -a "$(cat "$OUT"/beside-[1-4] | grep -cv DEBUG)" = 1600), 1600 answers, $(cat "$OUT"/beside-[1-4] | grep -c 'left a query to the CPU') by the CPU engine"
+	note "$name" "$(verdict test "$(cat "$OUT"/beside-[1-4] | grep -v DEBUG | grep -cxF "$want")" = 12000 -a "$(cat "$OUT"/beside-[1-4] | grep -cv DEBUG)" = 12000), 12000 answers, $(cat "$OUT"/beside-[1-4] | grep -c 'left a query to the CPU') by the CPU engine"
 }
 
 # The server's own messages, changed on their way: whatever they come to, the daemon and
