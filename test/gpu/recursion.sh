@@ -183,7 +183,7 @@ part_programs()
 	for q in "few rows in each round|cpu|with recursive r(n) as (select 1 union select n + 1 from r where n < 200000) select count(*) from r" \
 		"few rows, read|cpu|with recursive r(n) as (select 1 union select n + 1 from r where n < 200000) select n from r" \
 		"rounds that grow|cuda|$spread select count(*) from r" "rounds that grow, read|cuda|$spread select n from r"; do
-		note "auto: ${q%%|*}" "$(psql -XAtq -c 'set gpucol.engine = auto' -c "explain (analyze, costs off, timing off) ${q##*|}" 2>&1 |
+		note "auto: ${q%%|*}" "$(psql -XAtq -c "load 'gpucol'" -c 'set gpucol.engine = auto' -c "explain (analyze, costs off, timing off) ${q##*|}" 2>&1 |
 			grep -E 'Engine|Fallback' | tr -s ' ' | tr '\n' ';' | grep "Engine: $(echo "$q" | cut -d'|' -f2)" || echo FAILED)"
 	done
 	[ ! -x "$B/recursive_check" ] || for mb in 400 3000; do
