@@ -54,8 +54,6 @@ Lane::free_all()
 	device_.pool.release(cancel_);
 	for (cudaEvent_t event : events_)
 		cudaEventDestroy(event);
-	for (cudaEvent_t event : marks_)
-		cudaEventDestroy(event);
 	if (staging_ != NULL)
 		cudaFreeHost(staging_);
 	for (cudaStream_t stream : {load_, stream_, control_})
@@ -113,21 +111,6 @@ Lane::event()
 		events_.push_back(event);
 	}
 	return events_[events_used_++];
-}
-
-cudaEvent_t
-Lane::mark()
-{
-	cudaEvent_t event;
-
-	if (marks_.empty())
-	{
-		device_check_memory(cudaEventCreateWithFlags(&event, cudaEventBlockingSync | cudaEventDisableTiming), "event");
-		return event;
-	}
-	event = marks_.back();
-	marks_.pop_back();
-	return event;
 }
 
 void

@@ -52,10 +52,6 @@ public:
 	/* An event for the work in progress, good until unstage(). */
 	cudaEvent_t event();
 
-	/* An event to sleep on, to be given back; by the session's thread. */
-	cudaEvent_t mark();
-	void		give_back_mark(cudaEvent_t event) { marks_.push_back(event); }
-
 	/* Set the word of cancellation, past the work in progress. */
 	void		cancel();
 
@@ -75,7 +71,6 @@ private:
 	size_t		staged_ = 0;
 	std::vector<cudaEvent_t> events_;	/* made so far */
 	size_t		events_used_ = 0;	/* of those, by the work in progress */
-	std::vector<cudaEvent_t> marks_;	/* that nobody uses */
 	std::mutex	mutex_;
 	std::condition_variable changed_;
 	std::deque<std::function<void()>> queue_;

@@ -134,11 +134,6 @@ Request::~Request()
 		return true;
 	});
 	lock.unlock();
-	for (auto &share : shares_)
-		if (!loading_.empty())	/* copies may be under way */
-			device_wait(share->lane->load_stream());
-	for (const Copying &copy : copies_)
-		copy.lane->give_back_mark(copy.done);
 	unpin_all();
 	for (auto &i : loading_)
 		if (i.second.resident != NULL)
@@ -1201,67 +1196,10 @@ Request::check_put(const GpucolWirePut &put) const
 		throw malformed("a piece that nobody asked for");
 }
 
-/* Copy part of a piece to its device; false: that is under way. */
-bool
-Request::copy_piece(Incoming &in, const GpucolWirePut &put, const char *data)
-{
-	Lane	   *lane = shares_[parts_[part_of_[put.a]]->share]->lane;
-
-	device_check(cudaSetDevice(lane->device().ordinal), "could not use the device");
-	if (put.kind == GPUCOL_PUT_CHUNK)
-		put_chunk(in, put, data);
-	else
-		put_piece(in, put, data);
-	if (!put.in_slab || !prefetch() || !(run_.flags & GPUCOL_WIRE_RUN_QUEUE))
-	{
-		device_check(cudaStreamSynchronize(lane->load_stream()), "could not copy to the device");
-		return true;
-	}
-	copies_.push_back({put, lane, lane->mark(), in.received + put.length == in.total});
-	device_check(cudaEventRecord(copies_.back().done, lane->load_stream()), "could not copy to the device");
-	return false;
-}
-
-/* The last part of an object or a piece is here. */
 void
-Request::end_put(const GpucolWirePut &put)
-{
-	if (put.kind > GPUCOL_PUT_REMAP)
-		objects_left_--;
-	else
-	{
-		size_t		i = piece(put.a, piece_of(put));
-
-		finish_piece(loading_[i], put);
-		loading_.erase(i);
-	}
-	submit();
-}
-
-bool
-Request::settle(bool wait)
-{
-	Copying		copy = copies_.front();
-
-	device_check(cudaSetDevice(copy.lane->device().ordinal), "could not use the device");
-	if (!wait && cudaEventQuery(copy.done) == cudaErrorNotReady)
-	{
-		cudaGetLastError();		/* it is none */
-		return false;
-	}
-	device_check(cudaEventSynchronize(copy.done), "could not copy to the device");
-	copy.lane->give_back_mark(copy.done);
-	copies_.pop_front();
-	if (copy.last)
-		end_put(copy.put);
-	return true;
-}
-
-bool
 Request::put(const GpucolWirePut &put, const char *data)
 {
 	bool		is_piece = put.kind <= GPUCOL_PUT_REMAP;
-	bool		copied = true;
 
 	check_put(put);
 
@@ -1281,17 +1219,33 @@ Request::put(const GpucolWirePut &put, const char *data)
 			wait_ahead(lock, share, shares_[share]->ahead + 1);
 		}
 	}
-	if (put.offset != in.received || put.length > in.total - in.received || put.total != in.total ||
-		in.received == in.total)
+	if (put.offset != in.received || put.length > in.total - in.received || put.total != in.total)
 		throw malformed("part of a PUT");
 	if (failed_)
 		throw failure();
-	if (is_piece)
-		copied = copy_piece(in, put, data);
-	else
+	if (!is_piece)
 		put_object(in, put, data);
+	else
+	{
+		Lane	   *lane = shares_[parts_[part_of_[put.a]]->share]->lane;
+		Settle		settle = {lane->load_stream()};
+
+		device_check(cudaSetDevice(lane->device().ordinal), "could not use the device");
+		if (put.kind == GPUCOL_PUT_CHUNK)
+			put_chunk(in, put, data);
+		else
+			put_piece(in, put, data);
+		device_check(cudaStreamSynchronize(lane->load_stream()), "could not copy to the device");
+	}
 	in.received += put.length;
-	if (copied && in.received == in.total)
-		end_put(put);
-	return copied;
+	if (in.received < in.total)
+		return;
+	if (!is_piece)
+		objects_left_--;
+	else
+	{
+		finish_piece(in, put);
+		loading_.erase(piece(put.a, piece_of(put)));
+	}
+	submit();
 }

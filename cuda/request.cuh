@@ -27,11 +27,7 @@
  * caches since, the next RUN over the list looks nothing up, and one of the same program
  * finds its scan prepared (prepared.cuh).
  *
- * Copies.  Where nothing is computed and the client asks for it, a PUT from the slab is
- * only begun: copies to the device follow each other closely while the client is told
- * and sends more.
- *
- * Threads: put(), settle() and answer() are called by the session's thread; parts are
+ * Threads: put() and answer() are called by the session's thread; parts are
  * computed by the lanes' threads, so that more can be put meanwhile and several
  * devices work at a time.  A request of one part is computed by the session's thread,
  * compute_alone(), which spares two wake-ups.
@@ -43,7 +39,6 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -68,15 +63,6 @@ struct Incoming
 	Resident   *resident = NULL;	/* piece */
 	Device	   *owner = NULL;	/* piece: whose memory that is */
 	GpucolWireChunk head;		/* CHUNK: as far as received */
-};
-
-/* A PUT of which the copy to the device is under way. */
-struct Copying
-{
-	GpucolWirePut put;
-	Lane	   *lane;
-	cudaEvent_t done;
-	bool		last;			/* of its piece */
 };
 
 /* How large some segments are. */
@@ -189,18 +175,8 @@ public:
 	/* Compute it, once it was submitted.  Another thread may call cancel(). */
 	void		compute_alone();
 
-	/*
-	 * Take part of an object; `data` is host memory.  False: it has only begun, and `data`
-	 * is read until settle() has said so.
-	 */
-	bool		put(const GpucolWirePut &put, const char *data);
-
-	/*
-	 * End the PUT that began first of those under way, of which there is one (copying()),
-	 * after waiting for it if `wait`; else false if its copy is not done.
-	 */
-	bool		copying() const { return !copies_.empty(); }
-	bool		settle(bool wait);
+	/* Take part of an object; `data` is host memory. */
+	void		put(const GpucolWirePut &put, const char *data);
 
 	/*
 	 * The client's slab, where the result may lie if the answer comes out of one part.
@@ -276,8 +252,6 @@ private:
 	void		put_piece(Incoming &in, const GpucolWirePut &put, const char *data);
 	void		put_object(Incoming &in, const GpucolWirePut &put, const char *data);
 	void		check_put(const GpucolWirePut &put) const;
-	bool		copy_piece(Incoming &in, const GpucolWirePut &put, const char *data);
-	void		end_put(const GpucolWirePut &put);
 	Incoming   *object(uint32_t kind, uint32_t a, uint32_t b);
 
 	GpucolWireRun run_;
@@ -292,7 +266,6 @@ private:
 	std::map<std::pair<uint32_t, uint64_t>, Incoming> incoming_;	/* objects; as
 										 * they are once all have come */
 	std::map<size_t, Incoming> loading_;	/* by piece() */
-	std::deque<Copying> copies_;	/* in the order of their PUTs */
 	std::vector<std::unique_ptr<Share>> shares_;
 	std::vector<std::unique_ptr<Part>> parts_;
 	uint32_t	objects_left_ = 0;

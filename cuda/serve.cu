@@ -129,8 +129,6 @@ private:
 	void		linger(Clock::duration time);
 	GpucolWireHeader next();
 	void		put();
-	void		settle(bool all);
-	void		compute_if_ending();
 	void		add_times(GpucolWireResult *result) const;
 	void		compute_here();
 	void		await_lanes();
@@ -416,24 +414,9 @@ Session::put()
 		data = payload_.data() + sizeof(wire);
 	}
 	request_->offer(slab_);
-
-	bool		copied = request_->put(wire, data);
-
+	request_->put(wire, data);
 	held_ = request_->held();
-	if (wire.in_slab && copied)
-		send(GPUCOL_WIRE_DONE, NULL, 0);
-}
-
-/*
- * Tell the client of PUTs whose copies have come to their end; wait for `all` of them, or
- * for one as long as the client says nothing.
- */
-void
-Session::settle(bool all)
-{
-	struct pollfd socket = {fd_, POLLIN, 0};
-
-	while (request_ && request_->copying() && request_->settle(all || poll(&socket, 1, 0) == 0))
+	if (wire.in_slab)
 		send(GPUCOL_WIRE_DONE, NULL, 0);
 }
 
@@ -578,14 +561,6 @@ Session::compute()
 	answered_ = Clock::now();
 	request_.reset();
 	held_ = 0;
-}
-
-/* Once everything has come, or a part has failed. */
-void
-Session::compute_if_ending()
-{
-	if (request_ && request_->ending())
-		compute();
 }
 
 void
@@ -758,15 +733,11 @@ Session::serve()
 	{
 		GpucolWireHeader header;
 
+		if (!request_)
+			set_state("idle");
+		header = next();
 		try
 		{
-			settle(false);
-			compute_if_ending();
-			if (!request_)
-				set_state("idle");
-			header = next();
-			if (header.type != GPUCOL_WIRE_PUT)
-				settle(true);
 			switch (header.type)
 			{
 				case GPUCOL_WIRE_SLAB:
@@ -815,7 +786,8 @@ Session::serve()
 				default:
 					throw Goodbye();
 			}
-			compute_if_ending();
+			if (request_ && request_->ending())
+				compute();
 		}
 		catch (const Failure &f)
 		{

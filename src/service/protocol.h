@@ -182,7 +182,6 @@ typedef struct GpucolWireColumnChunk
 #define GPUCOL_WIRE_RUN_SHAPE		4	/* a GpucolRowShape follows the program */
 #define GPUCOL_WIRE_RUN_KEEP		8	/* remember the segments as a list */
 #define GPUCOL_WIRE_RUN_LIST		16	/* the segments are those of a list */
-#define GPUCOL_WIRE_RUN_QUEUE		32	/* pieces are many: queue their copies to the device */
 
 typedef struct GpucolWireSegment
 {
