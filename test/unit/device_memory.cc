@@ -12,6 +12,7 @@
 #include "../../cuda/cache.cu"
 #include "../../cuda/claim.cu"
 #include "../../cuda/device.cu"
+#include "../../cuda/device_pool.cu"
 
 #include <atomic>
 #include <cstring>
@@ -111,7 +112,7 @@ new_device(size_t limit)
 
 	physical = 1000 * MB;
 	most_bytes = 0;
-	device->pool.open(0, limit);
+	device_open_pool(&device->pool, 0, limit);
 	return device;
 }
 
