@@ -595,21 +595,24 @@ test_failures(const ArrayTable *table, const GpucolProgram *program)
 	}
 }
 
-/* An error in any call of the source unwinds: nobody reads its pages after that. */
+/* An error in any call of the source unwinds: nobody reads its pages after that, and
+ * none that threads found by a survey stays held; some of those have to be fetched. */
 static void
-test_unwinding(const ArrayTable *table, const GpucolProgram *program)
+test_unwinding(const ArrayTable *table, const GpucolProgram *program, bool surveyed)
 {
 	volatile bool more = true;
 
-	for (volatile long at = 1; more; at += at < 60 ? 1 : 17)
+	for (volatile long at = 1; more; at += at < 60 ? 1 : surveyed ? 29 : 17)
 	{
 		static ArraySource source;
 		GpucolGpuPrefetch figures = {.cold = known_cold};
 		const char *why = "";
 
 		forget(0);
-		array_source_init(&source, table, 65536, false);
+		array_source_init(&source, table, surveyed ? 70 : 65536, false);
 		source.base.storage[0] = 7;
+		source.may_survey = surveyed;
+		source.miss_every = surveyed ? 5 : 0;
 		source.fail_at = at;
 		if (setjmp(source.jump) == 0)
 		{
@@ -619,6 +622,7 @@ test_unwinding(const ArrayTable *table, const GpucolProgram *program)
 		else
 		{
 			gpucol_gpu_load_abandon();
+			CHECK(source.held == 0, "%ld held", (long) source.held);
 			array_source_abort(&source);
 		}
 		check_pieces(table);
@@ -647,40 +651,6 @@ test_surveyed(const ArrayTable *table, const GpucolProgram *program)
 		CHECK((source.fetched > 0) == (every > 0), "fetched %ld", source.fetched);
 		CHECK(check_pieces(table) == ALL_PIECES && stub.ntwice == 0, "%u twice", stub.ntwice);
 	}
-}
-
-/* An error while a page is fetched, or anywhere else, leaves none held. */
-static void
-test_surveyed_unwinding(const ArrayTable *table, const GpucolProgram *program)
-{
-	volatile bool more = true;
-
-	for (volatile long at = 1; more; at += at < 60 ? 1 : 29)
-	{
-		static ArraySource source;
-		GpucolGpuPrefetch figures = {.cold = known_cold};
-		const char *why = "";
-
-		forget(0);
-		array_source_init(&source, table, 70, false);
-		source.base.storage[0] = 7;
-		source.may_survey = true;
-		source.miss_every = 5;
-		source.fail_at = at;
-		if (setjmp(source.jump) == 0)
-		{
-			CHECK(gpucol_gpu_load(program, &source.base, NTHREADS, &figures, &why) == GPUCOL_OK, "%s", why);
-			more = false;
-		}
-		else
-		{
-			gpucol_gpu_load_abandon();
-			CHECK(source.held == 0, "%ld held", (long) source.held);
-			array_source_abort(&source);
-		}
-		check_pieces(table);
-	}
-	CHECK(check_pieces(table) == ALL_PIECES, "pieces");
 }
 
 /* Two loads that share the work, one after the other: each segment is loaded by one. */
@@ -722,9 +692,9 @@ main(void)
 		test_without(&table, program);
 		test_corrupt(&table, program);
 		test_failures(&table, program);
-		test_unwinding(&table, program);
+		test_unwinding(&table, program, false);
 		test_surveyed(&table, program);
-		test_surveyed_unwinding(&table, program);
+		test_unwinding(&table, program, true);
 	}
 	test_two(&table, program);
 	CHECK(!stub.broken, "something else than was asked for");
