@@ -1129,11 +1129,19 @@ Request::wait_ahead(std::unique_lock<std::mutex> &lock, uint32_t share, uint32_t
 	done_.wait(lock, [&] { return shares_[share]->in_flight < limit; });
 }
 
-/* Memory for a chunk; parts at work may have to give theirs back first. */
+/* Looks for memory while nothing of the request's own is at work, and how long apart. */
+static const int MEMORY_TRIES = 100;
+static const std::chrono::milliseconds MEMORY_LOOK(2);
+
+/*
+ * Memory for a chunk; parts at work may have to give theirs back first.  Requests that
+ * look what is resident have that pinned for a moment, beyond what has been claimed:
+ * where there is no memory it is looked for again for a while.
+ */
 void *
 Request::chunk_memory(Share &share, size_t size)
 {
-	for (;;)
+	for (int tries = 0;;)
 	{
 		void	   *memory = share.lane->device().cache.allocate(size);
 		std::unique_lock<std::mutex> lock(mutex_);
@@ -1141,9 +1149,12 @@ Request::chunk_memory(Share &share, size_t size)
 
 		if (memory != NULL)
 			return memory;
-		if (before == 0)
+		if (before > 0)
+			done_.wait(lock, [&] { return share.in_flight < before; });
+		else if (++tries < MEMORY_TRIES)
+			done_.wait_for(lock, MEMORY_LOOK);
+		else
 			throw Failure{GPUCOL_OUT_OF_MEMORY, "device memory does not hold the columns of the query"};
-		done_.wait(lock, [&] { return share.in_flight < before; });
 	}
 }
 
