@@ -94,7 +94,7 @@ sub allowed
 sub compare_twins
 {
 	my ($node, $seed, $make, $scripts, $steps) = @_;
-	my $keep = $ENV{GPUCOL_KEEP} || tempdir();
+	my $keep = $ENV{GPUCOL_KEEP} || PostgreSQL::Test::Utils::tempdir();
 
 	for my $round (1 .. $ENV{GPUCOL_SCRIPTS} || $scripts)
 	{
