@@ -382,15 +382,17 @@ gpucol_window_map(GpucolWindow *window, Relation table,
 }
 
 uint32
-gpucol_window_count(const GpucolSegmentInfo *segment, const GpucolChunkDesc *desc,
-					GpucolStreamKind stream, uint32 row, uint32 nrows,
-					const GpucolSurvey *survey)
+gpucol_window_count(Relation table, const GpucolSegmentInfo *segment,
+					const GpucolChunkDesc *desc, GpucolStreamKind stream, uint32 row,
+					uint32 nrows, const GpucolSurvey *survey)
 {
-	uint32		first = (desc->streams[stream].row + row) / GPUCOL_PAGE_ROWS;
-	uint32		last = (desc->streams[stream].row + row + nrows - 1) / GPUCOL_PAGE_ROWS;
+	uint32		first;
+	uint32		last;
 	uint32		n = 0;
 
-	for (uint32 page = first; nrows > 0 && page <= last; page++)
+	if (!find_pages(table, segment, desc, stream, row, nrows, &first, &last))
+		return 0;
+	for (uint32 page = first; page <= last; page++)
 		n += find_surveyed(survey, &segment->entry, page) == InvalidBuffer;
 	return n;
 }

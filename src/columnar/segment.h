@@ -81,9 +81,9 @@ extern void gpucol_window_unmap(GpucolWindow *window);
  * first (gpucol_window_map pins and verifies all pages itself).  What a survey (or NULL)
  * has seen is not pinned here: gpucol_window_count tells how many pages would be.
  */
-extern uint32 gpucol_window_count(const GpucolSegmentInfo *segment, const GpucolChunkDesc *desc,
-								  GpucolStreamKind stream, uint32 row, uint32 nrows,
-								  const GpucolSurvey *survey);
+extern uint32 gpucol_window_count(Relation table, const GpucolSegmentInfo *segment,
+								  const GpucolChunkDesc *desc, GpucolStreamKind stream,
+								  uint32 row, uint32 nrows, const GpucolSurvey *survey);
 extern void gpucol_window_lend(GpucolWindow *window, Relation table,
 							   const GpucolSegmentInfo *segment,
 							   const GpucolChunkDesc *desc, GpucolStreamKind stream,

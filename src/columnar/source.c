@@ -345,7 +345,8 @@ source_count_pages(GpucolSource *base, const GpucolSegment *segment, int slot,
 
 	if (source->missing[slot] != NULL && desc == &source->missing[slot]->desc)
 		return 0;
-	return gpucol_window_count(segment->owner, desc, stream, row, nrows, source->survey);
+	return gpucol_window_count(source->table, segment->owner, desc, stream, row, nrows,
+							   source->survey);
 }
 
 static bool
