@@ -279,6 +279,7 @@ typedef struct GpucolCpuAggMap
 typedef struct GpucolCpuOutput
 {
 	uint32_t	nrows;
+	GpucolStatus error;			/* that the row behind these raises */
 	uint64_t   *tids;
 	GpucolResultColumn *columns;
 	uint8_t   **nulls;

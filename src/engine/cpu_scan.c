@@ -9,6 +9,9 @@
  * the run keeps until the next window.  Where the host takes rows in the threads
  * that have them, a worker has one buffer, which it hands on at once.
  *
+ * Windows run ahead of the host, which may stop at any row (LIMIT): an error that a
+ * row raises is delivered in the row's place, behind all rows before it.
+ *
  * Rows once emitted are final, so what this engine must leave to another is
  * found before the first: a first pass over the descriptors of all segments,
  * where the program reads a column whose chunks may differ in kind or scale
@@ -192,14 +195,20 @@ gpucol_cpu_scan_next(GpucolRun *run, GpucolResult *out)
 	{
 		while (run->take == NULL && run->next_output < run->nwork)
 		{
-			GpucolCpuOutput *output = &run->outputs[run->next_output++];
+			GpucolCpuOutput *output = &run->outputs[run->next_output];
 
+			if (output->nrows == 0 && output->error != GPUCOL_OK)
+				return output->error;
 			if (output->nrows == 0)
+			{
+				run->next_output++;
 				continue;
+			}
 			out->nrows = output->nrows;
 			out->columns = output->columns;
 			out->tids = output->tids;
 			out->states = NULL;
+			output->nrows = 0;
 			return GPUCOL_OK;
 		}
 		for (int i = 0; i < run->noutputs; i++)

@@ -500,6 +500,43 @@ do_vector(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 }
 
 /*
+ * The same for rows that the host may want only some of: those before the first that
+ * raises an error become the vector's output, and the error is delivered behind them.
+ */
+static GpucolStatus
+do_vector_up_to_error(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
+{
+	GpucolRun  *run = worker->run;
+	GpucolStatus status = do_vector(worker, vector);
+	GpucolCpuVector part = *vector;
+	uint32_t	good = 0;
+	uint32_t	bad = vector->nrows;
+
+	if (!GPUCOL_STATUS_IS_OF_ROW(status) || run->take != NULL ||
+		run->program->kind != GPUCOL_PROGRAM_SCAN)
+		return status;
+	while (bad - good > 1)
+	{
+		GpucolStatus found;
+
+		part.nrows = good + (bad - good) / 2;
+		worker->vectors_read--;
+		found = do_vector(worker, &part);
+		if (found == GPUCOL_OK)
+			good = part.nrows;
+		else if (GPUCOL_STATUS_IS_OF_ROW(found))
+		{
+			bad = part.nrows;
+			status = found;
+		}
+		else
+			return found;
+	}
+	run->outputs[vector->output].error = status;
+	return GPUCOL_OK;
+}
+
+/*
  * Take vectors [*first, *last) of the window: a good part of what is left, so that
  * each thread reads long stretches of memory, and less towards the end, so that
  * all finish together.
@@ -535,12 +572,12 @@ do_share(void *arg, int index)
 	{
 		for (uint32_t i = 0; i < run->nwork && worker->status == GPUCOL_OK; i++)
 			if ((int) (run->work[i].ordinal % (unsigned) run->nparts) % run->nworkers == index)
-				worker->status = do_vector(worker, &run->work[i]);
+				worker->status = do_vector_up_to_error(worker, &run->work[i]);
 		return;
 	}
 	while (worker->status == GPUCOL_OK && deal(run, &first, &last))
 		for (uint32_t i = first; i < last && worker->status == GPUCOL_OK; i++)
-			worker->status = do_vector(worker, &run->work[i]);
+			worker->status = do_vector_up_to_error(worker, &run->work[i]);
 }
 
 /* Work through run->work with all threads. */
@@ -668,7 +705,7 @@ do_delta(GpucolRun *run)
 	run->work[0].ordinal = run->ordinal++;
 	run->work[0].output = 0;
 	run->nwork = 1;
-	return do_vector(&run->workers[0], &run->work[0]);
+	return do_vector_up_to_error(&run->workers[0], &run->work[0]);
 }
 
 GpucolStatus

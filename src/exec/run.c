@@ -563,6 +563,16 @@ empty_result(GpucolExec *exec, GpucolResult *result)
 	return GPUCOL_OK;
 }
 
+/*
+ * May whoever reads the rows stop before one that raises an error?  A device computes
+ * all rows before the first; the CPU engine raises the error in the row's place.
+ */
+static bool
+delivers_in_order(const GpucolExec *exec)
+{
+	return exec->kind == GPUCOL_PROGRAM_SCAN && exec->make_shape == NULL;
+}
+
 /* Next batch of the engine that runs. */
 static GpucolStatus
 next_batch(GpucolExec *exec, GpucolResult *result)
@@ -573,8 +583,9 @@ next_batch(GpucolExec *exec, GpucolResult *result)
 	memset(result, 0, sizeof(*result));
 	status = exec->engine->next(exec->run, result);
 
-	if (GPUCOL_STATUS_IS_FALLBACK(status) && !exec->emitted &&
-		exec->engine != &gpucol_engine_cpu)
+	if (exec->engine != &gpucol_engine_cpu && !exec->emitted &&
+		(GPUCOL_STATUS_IS_FALLBACK(status) ||
+		 (GPUCOL_STATUS_IS_OF_ROW(status) && delivers_in_order(exec))))
 	{
 		status = start_on_cpu(exec, &why);
 		if (status != GPUCOL_OK)

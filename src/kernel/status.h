@@ -45,4 +45,8 @@ typedef enum GpucolStatus
 /* true for a status that another engine may still answer */
 #define GPUCOL_STATUS_IS_FALLBACK(s) ((s) >= GPUCOL_UNSUPPORTED)
 
+/* true for a status that says which error a row of the user's raises */
+#define GPUCOL_STATUS_IS_OF_ROW(s) \
+	((s) >= GPUCOL_INT2_OUT_OF_RANGE && (s) <= GPUCOL_DIVISION_BY_ZERO)
+
 #endif							/* GPUCOL_KERNEL_STATUS_H */
