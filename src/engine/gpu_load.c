@@ -87,6 +87,19 @@ chunk_pages(const Load *load, const GpucolSegment *segment, uint32_t slot)
 	return n;
 }
 
+/* Bytes of a chunk's streams that are copied. */
+static uint64_t
+chunk_bytes(const GpucolChunkDesc *desc)
+{
+	uint32_t	present = gpucol_gpu_chunk_streams(GPUCOL_BYTES_UNUSED, desc);
+	uint64_t	nrows = 0;
+
+	for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
+		if (present >> k & 1)
+			nrows += desc->streams[k].nrows;
+	return nrows * GPUCOL_ROW_BYTES;
+}
+
 /* Unpin a job's pages and free it. */
 static void
 release_job(Load *load, GpucolGpuJob *job)
@@ -306,17 +319,6 @@ begin_job(Load *load, uint32_t number)
 	return GPUCOL_OK;
 }
 
-/* May a piece be loaded by the team? */
-static bool
-is_for_team(const Load *load, const GpucolSegment *segment, const GpucolWireNeed *need)
-{
-	if (need->kind == GPUCOL_PUT_DELETED)
-		return segment->deleted != NULL;
-	if (need->kind != GPUCOL_PUT_CHUNK || need->slot >= load->program->ncolumns)
-		return false;
-	return chunk_pages(load, segment, need->slot) <= load->page_limit;
-}
-
 /* Some chunks are left to gpucol_gpu_prefetch. */
 static void
 leave(Load *load)
@@ -331,20 +333,26 @@ draw(Load *load)
 	return __atomic_fetch_add(&load->figures->next, 1, __ATOMIC_RELAXED);
 }
 
-/* Bytes of a piece that are copied. */
-static uint64_t
-piece_bytes(const GpucolSegment *segment, const GpucolWireNeed *need)
+/* What a piece takes. */
+typedef struct Size
 {
-	const GpucolChunkDesc *desc = segment->chunks[need->slot];
-	uint32_t	present = gpucol_gpu_chunk_streams(GPUCOL_BYTES_UNUSED, desc);
-	uint64_t	nrows = 0;
+	uint32_t	npages;			/* that are mapped for it */
+	uint64_t	bytes;			/* that are copied */
+} Size;
 
+/* May a piece be loaded by the team?  *size is what it takes, if so. */
+static bool
+is_for_team(const Load *load, const GpucolSegment *segment, const GpucolWireNeed *need, Size *size)
+{
 	if (need->kind == GPUCOL_PUT_DELETED)
-		return (uint64_t) GPUCOL_VECTORS(segment->nrows) * GPUCOL_ROW_BYTES;
-	for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
-		if (present >> k & 1)
-			nrows += desc->streams[k].nrows;
-	return nrows * GPUCOL_ROW_BYTES;
+	{
+		*size = (Size) {0, (uint64_t) GPUCOL_VECTORS(segment->nrows) * GPUCOL_ROW_BYTES};
+		return segment->deleted != NULL;
+	}
+	if (need->kind != GPUCOL_PUT_CHUNK || need->slot >= load->program->ncolumns)
+		return false;
+	*size = (Size) {chunk_pages(load, segment, need->slot), chunk_bytes(segment->chunks[need->slot])};
+	return size->npages <= load->page_limit;
 }
 
 /*
@@ -372,17 +380,14 @@ static Share
 find_share(const Load *load, const GpucolSegment *segment, const GpucolWireNeed *need, size_t n)
 {
 	Share		share = {0};
+	Size		size;
 
-	while (share.count < n && share.count < JOB_PIECES && is_for_team(load, segment, &need[share.count]) &&
-		   (share.count == 0 || share.bytes + piece_bytes(segment, &need[share.count]) <= job_limit(load)))
+	while (share.count < n && share.count < JOB_PIECES && is_for_team(load, segment, &need[share.count], &size) &&
+		   (share.count == 0 || share.bytes + size.bytes <= job_limit(load)))
 	{
-		const GpucolWireNeed *piece = &need[share.count++];
-
-		share.bytes += piece_bytes(segment, piece);
-		if (piece->kind != GPUCOL_PUT_CHUNK)
-			continue;
-		share.ncolumns++;
-		share.npages += chunk_pages(load, segment, piece->slot);
+		share.bytes += size.bytes;
+		share.npages += size.npages;
+		share.ncolumns += need[share.count++].kind == GPUCOL_PUT_CHUNK;
 	}
 	return share;
 }
