@@ -146,6 +146,7 @@ ColumnCache::add(Resident *chunk)
 {
 	std::lock_guard<std::mutex> lock(mutex_);
 	auto		at = chunks_.find(chunk->key);
+	std::list<Resident *> place;
 
 	if (at != chunks_.end())
 	{
@@ -156,13 +157,14 @@ ColumnCache::add(Resident *chunk)
 		pin(first);
 		return first;
 	}
+	place.push_front(chunk);
+	chunks_.emplace(chunk->key, chunk);
+	lru_.splice(lru_.begin(), place);	/* from here on nothing throws */
 	chunk->pins = 0;
 	pin(chunk);
 	chunk->entered = true;
 	chunk->uses = 1;
 	chunk->used = chunk->placed = ++clock_;
-	chunks_[chunk->key] = chunk;
-	lru_.push_front(chunk);
 	chunk->place = lru_.begin();
 	bytes_ += chunk->bytes;
 	residency_note(*chunk, 1);

@@ -69,7 +69,8 @@ struct Resident
 	uint32_t	most = 0;		/* REMAP: the greatest of them */
 	void	   *memory = NULL;
 	size_t		bytes = 0;
-	uint32_t	nrows = 0;
+	uint32_t	nrows = 0;		/* REMAP: entries */
+	bool		proven = false; /* values are within what `desc` tells; asked by any thread */
 	uint32_t	pins = 0;
 	uint64_t	uses = 0;
 	uint64_t	used = 0;		/* the cache's clock then */
@@ -77,6 +78,9 @@ struct Resident
 	bool		kept = true;	/* in the cache (else only pinned) */
 	bool		entered = false;	/* was so once */
 	std::list<Resident *>::iterator place;
+
+	bool		is_proven() const { return __atomic_load_n(&proven, __ATOMIC_RELAXED); }
+	void		prove() { __atomic_store_n(&proven, true, __ATOMIC_RELAXED); }
 };
 
 /*
@@ -133,7 +137,8 @@ public:
 
 	/*
 	 * Enter a chunk that the caller has made; it comes back pinned.  If another
-	 * request was first, the caller's is dropped and that one returned.
+	 * request was first, the caller's is dropped and that one returned.  Where the
+	 * host has no memory for it this throws, and the chunk is the caller's as before.
 	 */
 	Resident   *add(Resident *chunk);
 	void		unpin(Resident *const *pieces, size_t n);	/* NULLs are left out */

@@ -461,18 +461,24 @@ bool
 Lowering::plan_groups()
 {
 	GpucolReducePlan &plan = prepared_->groups;
+	std::vector<uint32_t> slots;
 
 	if (prepared_->grouping_known)
 		return prepared_->grouped;
-	prepared_->grouping_known = true;
 	plan = GpucolReducePlan();
-	if (p_->nkeys == 0 || p_->nkeys > GPUCOL_MAX_KEYS || !plain_aggregates() ||
-		!plan_keys(&plan) || !plan_inputs(&plan))
-		return false;
-	plan.scan = scan_;
-	gpucol_reduce_layout(&plan, chunks_);
-	prepared_->grouped = true;
-	return true;
+	prepared_->grouped = p_->nkeys > 0 && p_->nkeys <= GPUCOL_MAX_KEYS && plain_aggregates() &&
+		plan_keys(&plan) && plan_inputs(&plan);
+	if (prepared_->grouped)
+	{
+		/* the offset of a key from its bound is a digit of its cell's number */
+		for (uint32_t k = 0; k < plan.nkeys; k++)
+			slots.push_back(plan.keys[k].slot);
+		prove_bounds(slots);
+		plan.scan = scan_;
+		gpucol_reduce_layout(&plan, chunks_);
+	}
+	prepared_->grouping_known = true;
+	return prepared_->grouped;
 }
 
 /* The kernel of its own that the plan has, or NULL. */

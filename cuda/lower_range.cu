@@ -11,6 +11,9 @@
 
 #include "kernel/float_order.h"
 
+/* Codes that a list of values may come to. */
+static const uint64_t MOST_CODES = (uint64_t) 1 << 20;
+
 /*
  * A constant in the order of its column; below or above if it lies outside
  * every value of the domain.
@@ -184,7 +187,9 @@ Lowering::codes_of_list(GpucolDeviceRange *r, const Domain &d, const Resident &c
 		uint128		a = first_code(chunk, x, false),
 					b = first_code(chunk, x, true);
 
-		/* several codes may stand for one order: -0 and 0 */
+		/* several codes may stand for one order: -0 and 0, or what FLOAT4 rounds alike */
+		if (codes.size() + (b - a) > MOST_CODES && a < b)
+			throw unsupported("a list of values that many codes stand for");
 		for (; a < b; a++)
 			codes.push_back((uint64_t) a);
 	}

@@ -15,25 +15,6 @@
 /* Rows beyond this could wrap the limbs of a sum. */
 static const uint64_t MAX_ROWS = (uint64_t) 1 << 32;
 
-/* Widen what is known of a slot's values. */
-void
-Lowering::note_bounds(uint32_t slot, int64_t lo, int64_t hi, bool null, bool known, int scale)
-{
-	if (null)
-		nullable_[slot] = true;
-	if (lo <= hi)
-	{
-		bounds_[slot].first = std::min(bounds_[slot].first, lo);
-		bounds_[slot].second = std::max(bounds_[slot].second, hi);
-	}
-	if (!known)
-		bounded_[slot] = false;
-	if (scales_[slot] == -2)
-		scales_[slot] = scale;
-	else if (scales_[slot] != scale)
-		scales_[slot] = -1;
-}
-
 /* Add a resident segment unless its zone maps exclude it. */
 void
 Lowering::add_segment(uint32_t s)
@@ -66,39 +47,16 @@ Lowering::add_segment(uint32_t s)
 	{
 		GpucolDeviceChunk chunk = resident[c]->chunk;
 		const GpucolChunkDesc &d = resident[c]->desc;
-		int64_t		lo = d.reference,
-					hi = d.reference;
-		bool		known = true;
+		const Resident *remap = d.kind == GPUCOL_KIND_BYTES && !chunk.all_null ? r_.remap(s, c) : NULL;
 
-		if (d.kind == GPUCOL_KIND_BYTES && !chunk.all_null)
+		if (remap != NULL)
 		{
-			const Resident *remap = r_.remap(s, c);
-
-			if (remap != NULL)
-			{
-				if (remap->numbers.size() <= chunk.last_entry || (c < 16 && remap->most >= r_.run_.distinct[c]))
-					throw Failure{GPUCOL_UNSUPPORTED, "numbers of a dictionary are missing"};
-				chunk.remap = (const uint32_t *) remap->memory;
-				chunk.coding = GPUCOL_CODING_DICT;
-			}
-			lo = 0;
-			hi = c < 16 && r_.run_.distinct[c] > 0 ? (int64_t) r_.run_.distinct[c] - 1 : 0;
-			known = remap != NULL && c < 16 && r_.run_.distinct[c] > 0;
+			if (remap->numbers.size() <= chunk.last_entry || (c < 16 && remap->most >= r_.run_.distinct[c]))
+				throw Failure{GPUCOL_UNSUPPORTED, "numbers of a dictionary are missing"};
+			chunk.remap = (const uint32_t *) remap->memory;
+			chunk.coding = GPUCOL_CODING_DICT;
 		}
-		else if (chunk.all_null)
-			lo = 0, hi = -1;
-		else if (d.flags & GPUCOL_CHUNK_HAS_ZONE)
-			lo = d.zone.min, hi = d.zone.max;
-		else if (d.coding == GPUCOL_CODING_DICT)
-			lo = resident[c]->dict.front(), hi = resident[c]->dict.back();
-		else if (d.coding != GPUCOL_CODING_CONSTANT)
-		{
-			uint64_t	most = d.width <= 40 ? ((uint64_t) 1 << d.width) - 1 : UINT64_MAX;
-
-			known = most <= (uint64_t) INT64_MAX - (uint64_t) lo;
-			hi = known ? lo + (int64_t) most : lo;
-		}
-		note_bounds(c, lo, hi, chunk.all_null || chunk.nulls, known, d.scale);
+		note_bounds(c, chunk_bounds(*resident[c], chunk, c), chunk.all_null || chunk.nulls, d.scale);
 		chunks_.push_back(chunk);
 		bytes_ += (uint64_t) GPUCOL_VECTORS(wire.nrows) * chunk.width * GPUCOL_ROW_BYTES;
 	}
@@ -117,8 +75,7 @@ Lowering::delta_column(uint32_t c)
 	size_t		nvectors = GPUCOL_VECTORS(r_.run_.delta_rows);
 	Resident	made;
 	GpucolDeviceChunk &chunk = made.chunk;
-	int64_t		lo = INT64_MAX,
-				hi = INT64_MIN;
+	Bounds		bounds = {INT64_MAX, INT64_MIN, !gpucol_kind_is_float(column.kind)};
 
 	if (codes == NULL || codes->total != nvectors * 64 * GPUCOL_ROW_BYTES ||
 		(nulls != NULL && nulls->total != nvectors * GPUCOL_ROW_BYTES))
@@ -141,10 +98,10 @@ Lowering::delta_column(uint32_t c)
 		const uint32_t *v = (const uint32_t *) codes->host.data() + r / 1024 * 2048;
 		int64_t		x = (int64_t) ((uint64_t) v[1024 + r % 1024] << 32 | v[r % 1024]);
 
-		lo = std::min(lo, x);
-		hi = std::max(hi, x);
+		bounds.lo = std::min(bounds.lo, x);
+		bounds.hi = std::max(bounds.hi, x);
 	}
-	note_bounds(c, lo, hi, nulls != NULL, !gpucol_kind_is_float(column.kind), chunk.scale);
+	note_bounds(c, bounds, nulls != NULL, chunk.scale);
 	return made;
 }
 
@@ -218,14 +175,52 @@ Lowering::add_delta()
 	rows_ += r_.run_.delta_rows;
 }
 
+/* Of segments that begin at these runs: the logarithm of the runs of every one but the last,
+ * which has no more; -1 if these are no power of two or differ. */
+static int
+runs_shift(const std::vector<uint32_t> &run_start)
+{
+	size_t		n = run_start.size() - 1;
+	uint32_t	first = n > 0 ? run_start[1] : 0;
+
+	for (size_t s = 1; s < n; s++)
+	{
+		uint32_t	runs = run_start[s + 1] - run_start[s];
+
+		if (s + 1 < n ? runs != first : runs > first)
+			return -1;
+	}
+	return first > 0 && (first & (first - 1)) == 0 ? __builtin_ctz(first) : -1;
+}
+
+/* Cut segments in runs of vectors. */
 void
-Lowering::build_scan()
+Lowering::cut_runs(const std::vector<GpucolDeviceSegment> &segments, std::vector<uint32_t> *run_start,
+				   std::vector<uint32_t> *vector_start, GpucolScanPlan *scan)
 {
 	uint32_t	runs = 0,
 				vectors = 0;
-	uint32_t	first_runs = 0;
-	bool		alike = true;
 
+	for (const GpucolDeviceSegment &segment : segments)
+	{
+		uint32_t	n = GPUCOL_VECTORS(segment.nrows);
+
+		run_start->push_back(runs);
+		vector_start->push_back(vectors);
+		runs += (n + GPUCOL_RUN_VECTORS - 1) / GPUCOL_RUN_VECTORS;
+		vectors += n;
+	}
+	run_start->push_back(runs);
+	vector_start->push_back(vectors);
+	scan->nsegments = segments.size();
+	scan->nruns = runs;
+	scan->nvectors = vectors;
+	scan->cancel = lane_.cancel_word();
+}
+
+void
+Lowering::build_scan()
+{
 	bounds_.assign(r_.run_.ncolumns, {INT64_MAX, INT64_MIN});
 	bounded_.assign(r_.run_.ncolumns, true);
 	nullable_.assign(r_.run_.ncolumns, false);
@@ -237,36 +232,15 @@ Lowering::build_scan()
 		add_delta();
 	if (rows_ >= MAX_ROWS)
 		throw unsupported("more rows than one request takes");
-	for (size_t s = 0; s < segments_.size(); s++)
-	{
-		uint32_t	n = GPUCOL_VECTORS(segments_[s].nrows),
-					r = (n + GPUCOL_RUN_VECTORS - 1) / GPUCOL_RUN_VECTORS;
-
-		run_start_.push_back(runs);
-		vector_start_.push_back(vectors);
-		if (s == 0)
-			first_runs = r;
-		else if (s + 1 < segments_.size())
-			alike = alike && r == first_runs;
-		else
-			alike = alike && r <= first_runs;
-		runs += r;
-		vectors += n;
-	}
-	run_start_.push_back(runs);
-	vector_start_.push_back(vectors);
+	cut_runs(segments_, &run_start_, &vector_start_, &scan_);
 	scan_.segments = upload(segments_);
 	scan_.run_start = upload(run_start_);
 	scan_.vector_start = upload(vector_start_);
 	scan_.chunks = upload(chunks_);
 	scan_.ranges = upload(ranges_);
-	scan_.nsegments = segments_.size();
 	scan_.ncolumns = r_.run_.ncolumns;
 	scan_.nranges = p_->nranges;
-	scan_.nruns = runs;
-	scan_.nvectors = vectors;
-	scan_.run_shift = alike && first_runs > 0 && (first_runs & (first_runs - 1)) == 0 ? __builtin_ctz(first_runs) : -1;
+	scan_.run_shift = runs_shift(run_start_);
 	scan_.turn_shift = gpucol_scan_turn_shift(chunks_);
-	scan_.cancel = lane_.cancel_word();
 	prepared_->ready = true;
 }

@@ -7,6 +7,7 @@
  *	  lower.cu			choosing the kernel; proving compiled ones
  *	  lower_range.cu	conjuncts on the codes of each chunk
  *	  lower_scan.cu		segments and delta rows as a scan
+ *	  lower_bounds.cu	bounds of columns, and their proof
  *	  lower_plain.cu	count and reduce: plain columns
  *	  lower_group.cu	groups of plain columns of small ranges
  *	  lower_program.cu	everything else, by programs
@@ -55,6 +56,14 @@ struct Domain
 	std::vector<int64_t> list;	/* IN */
 	bool		is_list = false;
 	int			host = -1;
+};
+
+/* What is known of the values of a chunk. */
+struct Bounds
+{
+	int64_t		lo,
+				hi;				/* less than lo: there are no values */
+	bool		known;			/* else they may be anything */
 };
 
 class Lowering
@@ -136,11 +145,15 @@ private:
 	void		translate(GpucolDeviceRange *r, const Domain &d, const Resident &chunk);
 	void		codes_of_list(GpucolDeviceRange *r, const Domain &d, const Resident &chunk);
 	void		host_bitmap(GpucolDeviceRange *r, const Domain &d, uint32_t segment, uint16_t slot, const Resident &chunk);
-	void		note_bounds(uint32_t slot, int64_t lo, int64_t hi, bool null, bool known, int scale);
+	Bounds		chunk_bounds(const Resident &resident, const GpucolDeviceChunk &chunk, uint32_t slot) const;
+	void		note_bounds(uint32_t slot, const Bounds &bounds, bool null, int scale);
+	void		prove_bounds(const std::vector<uint32_t> &slots);
 	void		add_segment(uint32_t segment);
 	Resident	delta_column(uint32_t c);
 	GpucolDeviceRange delta_range(const Domain &d, uint16_t slot, const Resident &column);
 	void		add_delta();
+	void		cut_runs(const std::vector<GpucolDeviceSegment> &segments, std::vector<uint32_t> *run_start,
+						 std::vector<uint32_t> *vector_start, GpucolScanPlan *scan);
 	void		build_scan();
 
 	int			plain_slot(uint16_t reg) const;

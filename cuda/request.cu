@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernel/float_order.h"
+#include "chunk_check.h"
 #include "load.cuh"
 
 uint64_t	request_window = 0;
@@ -184,6 +184,24 @@ Request::piece_bytes(uint32_t s, uint32_t number) const
 	return segment(s).deleted != 0 ? (uint64_t) GPUCOL_VECTORS(segment(s).nrows) * GPUCOL_ROW_BYTES : 0;
 }
 
+/* Rows, or entries, that a piece has. */
+uint32_t
+Request::piece_rows(uint32_t s, uint32_t number) const
+{
+	GpucolWireNeed need = describe(s, number);
+
+	return need.kind == GPUCOL_PUT_REMAP ? told(s, need.slot).nentries : segment(s).nrows;
+}
+
+/* Are a segment's pieces that were found as large as the client says? */
+void
+Request::check_found(uint32_t s) const
+{
+	for (uint32_t i = 0; i < pieces(); i++)
+		if (resident_[piece(s, i)] != NULL && resident_[piece(s, i)]->nrows != piece_rows(s, i))
+			throw malformed("a resident piece of another size");
+}
+
 bool
 Request::is_missing(uint32_t s, uint32_t number) const
 {
@@ -328,6 +346,7 @@ Request::look_up(std::vector<std::vector<uint32_t>> *dealt, bool one_device)
 					d = e;
 		if (may_keep() && pieces() > 0)
 			devices[d]->cache.find(keys.data(), pieces(), &resident_[piece(s, 0)]);
+		check_found(s);
 		(*dealt)[d].push_back(s);
 	}
 }
@@ -855,28 +874,12 @@ Request::object(uint32_t kind, uint32_t a, uint32_t b)
 	return at == incoming_.end() || at->second.received < at->second.total ? NULL : &at->second;
 }
 
-/* Word rows that a stream of a checked descriptor must have. */
-static uint64_t
-stream_rows(const GpucolChunkDesc &d, int stream, uint32_t nrows)
+/* Throw if a check has found something wrong. */
+static void
+require(const char *wrong)
 {
-	uint64_t	vectors = GPUCOL_VECTORS((uint64_t) nrows);
-	uint64_t	coded = d.coding == GPUCOL_CODING_RLE ? GPUCOL_VECTORS((uint64_t) d.nruns) : vectors;
-
-	switch (stream)
-	{
-		case GPUCOL_STREAM_CODES:
-			return coded * d.width;
-		case GPUCOL_STREAM_NULLS:
-			return vectors;
-		case GPUCOL_STREAM_ZONES:
-			return (vectors * sizeof(GpucolZone) + GPUCOL_ROW_BYTES - 1) / GPUCOL_ROW_BYTES;
-		case GPUCOL_STREAM_DICT:
-			return ((uint64_t) d.ndict * 8 + GPUCOL_ROW_BYTES - 1) / GPUCOL_ROW_BYTES;
-		case GPUCOL_STREAM_RUN_ENDS:
-			return ((uint64_t) d.nruns * 4 + GPUCOL_ROW_BYTES - 1) / GPUCOL_ROW_BYTES;
-		default:
-			return ~0ull;
-	}
+	if (wrong != NULL)
+		throw malformed(wrong);
 }
 
 void
@@ -897,27 +900,15 @@ Request::put_chunk(Incoming &in, const GpucolWirePut &put, const char *data)
 		if (offset < sizeof(GpucolWireChunk))
 			return;
 
-		/* the head is complete: check it against the rest's size */
-		const GpucolChunkDesc &d = in.head.desc;
-		uint64_t	rows = 0;
+		require(gpucol_chunk_check_head(in.head, segment(put.a).nrows, in.total));
 
-		if (d.width > 64 || d.coding < GPUCOL_CODING_CONSTANT || d.coding > GPUCOL_CODING_STEP ||
-			d.kind < GPUCOL_KIND_INT || d.kind > GPUCOL_KIND_BYTES)
-			throw malformed("chunk descriptor");
-		for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
-			if (in.head.present >> k & 1)
-			{
-				if (d.streams[k].nrows != stream_rows(d, k, segment(put.a).nrows))
-					throw malformed("size of a chunk's stream");
-				rows += d.streams[k].nrows;
-			}
-		if (in.total != sizeof(GpucolWireChunk) + rows * GPUCOL_ROW_BYTES)
-			throw malformed("size of a chunk");
+		uint64_t	bytes = in.total - sizeof(GpucolWireChunk);
+
 		in.resident = new Resident();
-		in.resident->bytes = rows * GPUCOL_ROW_BYTES;
+		in.resident->bytes = bytes;
 		in.owner = &share.lane->device();
 		in.resident->home = &in.owner->cache;
-		in.resident->memory = chunk_memory(share, rows * GPUCOL_ROW_BYTES);
+		in.resident->memory = chunk_memory(share, bytes);
 	}
 	if (length > 0)
 	{
@@ -942,15 +933,13 @@ Request::put_chunk(Incoming &in, const GpucolWirePut &put, const char *data)
 	}
 }
 
-/* Bits of the distances that a chunk's codes of steps stand for. */
+/* Bits of the distances that a checked chunk's codes of steps stand for. */
 static int
 step_width(const GpucolChunkDesc &d)
 {
 	uint64_t	last = d.width == 0 ? 0 : ~0ull >> (64 - d.width);
 	int			bits = 0;
 
-	if (d.step < 2 || last > ~0ull / d.step)
-		throw malformed("a chunk's step");
 	for (last *= d.step; last != 0; last >>= 1)
 		bits++;
 	return bits;
@@ -970,8 +959,6 @@ Request::expand_codes(Share &share, Resident *r, const uint32_t *ends, uint32_t 
 	size_t		zones = r->chunk.zones ? (size_t) d.streams[GPUCOL_STREAM_ZONES].nrows * GPUCOL_ROW_BYTES : 0;
 	char	   *memory;
 
-	if (runs && ends == NULL)
-		throw malformed("a chunk without its runs");
 	memory = (char *) chunk_memory(share, codes + nulls + zones);
 	if (width > 0)
 		device_check(runs ? gpucol_load_expand_runs(r->chunk.codes, width, ends, d.nruns, nrows,
@@ -1021,7 +1008,6 @@ Request::finish_chunk(Incoming &in, uint32_t segment, uint32_t slot)
 			at[k] = p;
 			p += (size_t) d.streams[k].nrows * GPUCOL_ROW_BYTES;
 		}
-	r->nrows = nrows;
 	r->desc = d;
 	r->chunk = GpucolDeviceChunk();
 	r->chunk.codes = (const uint32_t *) at[GPUCOL_STREAM_CODES];
@@ -1035,10 +1021,6 @@ Request::finish_chunk(Incoming &in, uint32_t segment, uint32_t slot)
 	r->chunk.all_null = (d.flags & GPUCOL_CHUNK_ALL_NULL) != 0;
 	r->chunk.last_entry = d.ndict > 0 ? d.ndict - 1 : 0;
 	r->zones_useful = false;
-	if ((d.flags & GPUCOL_CHUNK_HAS_NULLS) && !r->chunk.all_null && r->chunk.nulls == NULL)
-		throw malformed("a chunk without its NULLs");
-	if (d.width > 0 && !r->chunk.all_null && r->chunk.codes == NULL)
-		throw malformed("a chunk without its codes");
 
 	/* in.host holds ZONES, then DICT: the order of the streams */
 	if (at[GPUCOL_STREAM_ZONES] != NULL)
@@ -1047,6 +1029,7 @@ Request::finish_chunk(Incoming &in, uint32_t segment, uint32_t slot)
 		double		chunk_span = (double) d.zone.max - (double) d.zone.min,
 					span = 0;
 
+		require(gpucol_chunk_check_zones(d, z, nvectors));
 		for (uint32_t v = 0; v < nvectors; v++)
 			if (z[v].min <= z[v].max)
 				span += (double) z[v].max - (double) z[v].min;
@@ -1055,14 +1038,10 @@ Request::finish_chunk(Incoming &in, uint32_t segment, uint32_t slot)
 	}
 	if (at[GPUCOL_STREAM_DICT] != NULL)
 	{
-		if (d.kind == GPUCOL_KIND_BYTES)
-			throw malformed("byte offsets are of no use to the device");
+		require(gpucol_chunk_check_dict(d, (const int64_t *) host));
 		r->dict.assign((const int64_t *) host, (const int64_t *) host + d.ndict);
 		r->chunk.dict = (const int64_t *) at[GPUCOL_STREAM_DICT];
 	}
-	if (d.coding == GPUCOL_CODING_DICT && d.kind != GPUCOL_KIND_BYTES && !r->chunk.all_null &&
-		(r->chunk.dict == NULL || d.ndict == 0))
-		throw malformed("a chunk without its dictionary");
 	if (!r->chunk.all_null && (d.coding == GPUCOL_CODING_RLE || d.coding == GPUCOL_CODING_STEP))
 		expand_codes(share, r, (const uint32_t *) at[GPUCOL_STREAM_RUN_ENDS], nrows);
 }
@@ -1121,6 +1100,7 @@ Request::finish_piece(Incoming &in, const GpucolWirePut &put)
 	Share	   &share = *shares_[part.share];
 	uint32_t	number = piece_of(put);
 	Resident   *r = in.resident;
+	bool		keep;
 
 	if (put.kind == GPUCOL_PUT_CHUNK)
 		finish_chunk(in, put.a, put.b);
@@ -1132,20 +1112,24 @@ Request::finish_piece(Incoming &in, const GpucolWirePut &put)
 		r->most = *std::max_element(r->numbers.begin(), r->numbers.end());
 	}
 	r->key = key(put.a, number);
-	in.resident = NULL;
-	if (may_keep() && share.keep >= r->bytes)
+	r->nrows = piece_rows(put.a, number);
+	keep = may_keep() && share.keep >= r->bytes;
+	if (keep)
 	{
 		share.keep -= share.keep == UINT64_MAX ? 0 : r->bytes;
 		r = r->home->add(r);
-		claim_.settle(share.lane->device(), piece_bytes(put.a, number));
 	}
 	else
 	{
 		r->kept = false;
 		r->pins = 1;
 	}
+	in.resident = NULL;			/* and no longer this one's, whatever is thrown */
 	resident_[piece(put.a, number)] = r;
 	part.missing--;
+	if (keep)
+		claim_.settle(share.lane->device(), piece_bytes(put.a, number));
+	check_found(put.a);
 }
 
 /* Wait until fewer than `limit` parts of a share are in flight. */
@@ -1227,6 +1211,7 @@ Request::check_put(const GpucolWirePut &put) const
 	if (put.offset > 0)
 		return;
 	if (put.total == 0 || put.total > ((uint64_t) 1 << 40) ||
+		(put.kind == GPUCOL_PUT_CHUNK && put.total < sizeof(GpucolWireChunk)) ||
 		(by_segment && put.kind != GPUCOL_PUT_CHUNK && put.total != piece_bytes(put.a, piece_of(put))))
 		throw malformed("size of a PUT");
 	if (by_segment && (parts_[part_of_[put.a]]->submitted || !is_missing(put.a, piece_of(put))))

@@ -216,6 +216,8 @@ private:
 	uint32_t	piece_of(const GpucolWirePut &put) const;
 	GpucolWireNeed describe(uint32_t segment, uint32_t number) const;
 	uint64_t	piece_bytes(uint32_t segment, uint32_t number) const;
+	uint32_t	piece_rows(uint32_t segment, uint32_t number) const;
+	void		check_found(uint32_t segment) const;
 	bool		is_missing(uint32_t segment, uint32_t number) const;
 	ChunkKey	key(uint32_t segment, uint32_t number) const;
 	Resident   *const *chunks(uint32_t segment) const { return &resident_[piece(segment, 0)]; }

@@ -19,6 +19,7 @@ uint64_t	slab_limit = (uint64_t) 8 << 30;
 
 /* Bytes of slabs that wait, at most. */
 static const uint64_t IDLE_LIMIT = (uint64_t) 512 << 20;
+static const size_t IDLE_SLABS = 64;
 
 static std::mutex mutex;
 static uint64_t pinned = 0;		/* bytes */
@@ -103,6 +104,8 @@ slab_take(size_t size)
 	{
 		std::lock_guard<std::mutex> lock(mutex);
 
+		superfluous.reserve(idle.size());
+		idle.reserve(IDLE_SLABS);	/* a session that ends must not throw */
 		slab = find(size, &superfluous);
 		may = slab == NULL && pinned + size <= slab_limit;
 		if (may)
@@ -130,7 +133,7 @@ slab_give_back(Slab *slab, bool left)
 	{
 		std::lock_guard<std::mutex> lock(mutex);
 
-		if (left && waiting + slab->size <= IDLE_LIMIT)
+		if (left && waiting + slab->size <= IDLE_LIMIT && idle.size() < IDLE_SLABS)
 		{
 			idle.push_back(slab);
 			waiting += slab->size;

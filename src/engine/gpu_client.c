@@ -417,9 +417,11 @@ send_chunk(GpucolRun *run, const GpucolSegment *segment, uint32_t number, int sl
 	head.present = gpucol_gpu_chunk_streams(run->bytes[slot], &head.desc);
 	if (run->bytes[slot] == GPUCOL_BYTES_NULLS)
 	{
+		/* no value of it is looked at */
 		head.desc.coding = GPUCOL_CODING_CONSTANT;
 		head.desc.width = 0;
-		head.desc.ndict = 0;
+		head.desc.ndict = 1;
+		head.desc.flags &= ~GPUCOL_CHUNK_DATA_LZ4;
 	}
 	for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
 		if (head.present >> k & 1)

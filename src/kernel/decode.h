@@ -66,6 +66,13 @@ extern GpucolStatus gpucol_decode_check_desc(const GpucolSegmentHeader *header,
 											 const GpucolChunkDesc *desc);
 
 /*
+ * Of that, what a descriptor says of itself: kind, coding, width, counts and flags are
+ * such as an encoder writes for a segment of so many rows.  For who gets a descriptor
+ * without its segment.
+ */
+extern GpucolStatus gpucol_decode_check_coding(const GpucolChunkDesc *desc, uint32_t nrows);
+
+/*
  * Word rows of a stream that vectors v .. v + n - 1 need, relative to the
  * stream's start, for the `map` of a source.  Streams that are read as a whole
  * (dictionaries, run ends and codes of RLE) give their whole extent; DATA of

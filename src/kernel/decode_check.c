@@ -134,7 +134,7 @@ streams_fit(const GpucolSegmentHeader *header, const GpucolChunkDesc *desc)
 
 /* Flags and null count against each other and the kind. */
 static bool
-flags_fit(const GpucolSegmentHeader *header, const GpucolChunkDesc *desc)
+flags_fit(const GpucolChunkDesc *desc, uint32_t nrows)
 {
 	bool		all_null = (desc->flags & GPUCOL_CHUNK_ALL_NULL) != 0;
 	bool		some_null = (desc->flags & GPUCOL_CHUNK_HAS_NULLS) != 0;
@@ -143,8 +143,8 @@ flags_fit(const GpucolSegmentHeader *header, const GpucolChunkDesc *desc)
 		(desc->step != 0 && desc->coding != GPUCOL_CODING_STEP))
 		return false;
 	if (all_null)
-		return desc->null_count == header->nrows && !some_null;
-	if (desc->null_count >= header->nrows || some_null != (desc->null_count > 0))
+		return desc->null_count == nrows && !some_null;
+	if (desc->null_count >= nrows || some_null != (desc->null_count > 0))
 		return false;
 	if ((desc->flags & GPUCOL_CHUNK_HAS_NAN) && !gpucol_kind_is_float(desc->kind))
 		return false;
@@ -160,7 +160,19 @@ no_streams(const GpucolChunkDesc *desc)
 	for (int i = 0; i < GPUCOL_STREAM_COUNT; i++)
 		if (desc->streams[i].nrows != 0)
 			return false;
-	return desc->ndict == 0 && desc->nruns == 0 && desc->width == 0;
+	return true;
+}
+
+GpucolStatus
+gpucol_decode_check_coding(const GpucolChunkDesc *desc, uint32_t nrows)
+{
+	if (desc->kind < GPUCOL_KIND_INT || desc->kind > GPUCOL_KIND_BYTES ||
+		!flags_fit(desc, nrows))
+		return GPUCOL_CORRUPT;
+	if (desc->flags & GPUCOL_CHUNK_ALL_NULL)
+		return desc->coding == GPUCOL_CODING_CONSTANT && desc->ndict == 0 &&
+			desc->nruns == 0 && desc->width == 0 ? GPUCOL_OK : GPUCOL_CORRUPT;
+	return coding_fits(desc, nrows) ? GPUCOL_OK : GPUCOL_CORRUPT;
 }
 
 GpucolStatus
@@ -172,13 +184,9 @@ gpucol_decode_check_desc(const GpucolSegmentHeader *header,
 	copy.crc = 0;
 	if (desc->crc != gpucol_crc32c(0, &copy, sizeof(copy)))
 		return GPUCOL_CORRUPT;
-	if (desc->kind < GPUCOL_KIND_INT || desc->kind > GPUCOL_KIND_BYTES ||
-		!flags_fit(header, desc))
+	if (gpucol_decode_check_coding(desc, header->nrows) != GPUCOL_OK)
 		return GPUCOL_CORRUPT;
-	if (desc->flags & GPUCOL_CHUNK_ALL_NULL)
-		return desc->coding == GPUCOL_CODING_CONSTANT && no_streams(desc) ?
-			GPUCOL_OK : GPUCOL_CORRUPT;
-	if (!coding_fits(desc, header->nrows) || !streams_fit(header, desc))
+	if (desc->flags & GPUCOL_CHUNK_ALL_NULL ? !no_streams(desc) : !streams_fit(header, desc))
 		return GPUCOL_CORRUPT;
 	return GPUCOL_OK;
 }

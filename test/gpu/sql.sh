@@ -169,25 +169,58 @@ beside()
 	note "$name" "$(verdict test "$(cat "$OUT"/beside-[1-4] | grep -v DEBUG | grep -cxF "$want")" = 12000 -a "$(cat "$OUT"/beside-[1-4] | grep -cv DEBUG)" = 12000), 12000 answers, $(cat "$OUT"/beside-[1-4] | grep -c 'left a query to the CPU') by the CPU engine"
 }
 
+# Queries of every kind of kernel over a small table.
+queries_of_lies()
+{
+	cat "$OUT/queries"
+	cat <<-'S'
+		select d, k, b, count(*), min(v) from T group by d, k, b
+		select id, v from T order by v desc, id limit 20
+		select f, id from T order by f limit 7
+		select gpucol.u_topk(id, f, r4::float8 / 10, 5) from T where v < 3000
+		select k, gpucol.pt_k(id, f, r4::float8 / 10, 3, 0.2) from T group by k
+		with recursive r(a, b) as (select k, v % 100 from T where v < 2000 union select r.a, e.v % 100 from r, T e where e.k = r.b and e.v < 2000) select count(*) from r
+	S
+}
+
+# under_lies SEED: ask through a relay that changes messages.
+under_lies()
+{
+	local relay query i
+
+	python3 "$HERE/tree/test/gpu/wire.py" relay /opt/pgdata/gpucol_gpud.sock "$1" >> "$OUT/relay.log" 2>&1 &
+	relay=$!
+	sleep 0.5
+	for i in 1 2; do
+		while IFS= read -r query; do
+			timeout 10 psql -XAtq -c "set gpucol.engine = cuda" -c "set statement_timeout = '5s'" -c "$query" \
+				< /dev/null > "$OUT/changed" 2>&1
+			psql -XAtqc "select gpucol.evict('lies')" > /dev/null 2>&1
+		done < "$OUT/lies"
+	done
+	kill $relay
+	wait $relay
+}
+
 # The server's own messages, changed on their way: whatever they come to, the daemon and
 # the server live, and what is answered afterwards is right.
 messages_changed()
 {
-	local pid relay i query
+	local pid seed options
 
-	pid=$(daemon)
-	python3 "$HERE/tree/test/gpu/wire.py" relay /opt/pgdata/gpucol_gpud.sock 7 > "$OUT/relay.log" 2>&1 &
-	relay=$!
-	sleep 1
-	for i in 1 2; do
-		while IFS= read -r query; do
-			timeout 10 psql -XAtq -c "set gpucol.engine = cuda" -c "set statement_timeout = '5s'" -c "${query//from T/from g}" < /dev/null > "$OUT/changed" 2>&1
-		done < "$OUT/queries"
-		psql -XAtqc "select gpucol.evict('g')" > /dev/null 2>&1
+	psql -Xq -c "set client_min_messages = warning" -c "drop table if exists lies" -c "set gpucol.segment_rows = 65536" \
+		-c "create table lies using gpucol as select * from g limit 150000" -c "delete from lies where id % 77 = 0" \
+		-c "insert into lies select * from g limit 100" -c "analyze lies" > "$OUT/lies.log" 2>&1
+	queries_of_lies | sed 's/\bT\b/lies/g' > "$OUT/lies"
+	for options in "--test" "--test --slabs 0" "--test --slabs 0 --copies 2" "--test --slabs 0 --window 300000" "--test --slabs 0 --jit-wait"; do
+		restart "$options"
+		ask > /dev/null
+		pid=$(daemon)
+		rm -f "$OUT/relay.log"
+		for seed in ${LIES:-7}; do under_lies "$seed"; done
+		note "lies, gpud $options" "$(awk '{n += $1} END {print n + 0}' "$OUT/relay.log") messages changed, daemon alive: $(verdict test "$pid" = "$(daemon)"), $(answers), device $(again)"
 	done
-	kill $relay
-	wait $relay
-	note "messages of the server changed" "daemon alive: $(verdict test "$pid" = "$(daemon)"), $(answers), device $(again)"
+	restart "--test"
 }
 
 # Does the device answer again?
@@ -215,15 +248,16 @@ part_faults()
 	done
 	note "kill -9 in a loop of 8 queries" "$got"
 	sleep 3
+	pid=$(daemon)
 	python3 "$HERE/tree/test/gpu/wire.py" fault /opt/pgdata/gpucol_gpud.sock > "$OUT/fault.log" 2>&1
-	note "after an illegal address on the device" "$(answers)"
+	note "after an illegal address on the device" "$(answers), another daemon: $(verdict test "$pid" != "$(daemon)")"
 	sleep 3; note "device again" "$(again)"
 	beside "an illegal address beside 4 sessions" python3 "$HERE/tree/test/gpu/wire.py" fault /opt/pgdata/gpucol_gpud.sock
 	beside "kill -9 beside 4 sessions" eval 'kill -9 "$(daemon)"'
 	sleep 3; note "device again" "$(again)"
 	pid=$(daemon)
 	python3 "$HERE/tree/test/gpu/wire.py" fuzz /opt/pgdata/gpucol_gpud.sock 600 > "$OUT/fuzz.log" 2>&1
-	note "600 malformed messages: daemon alive" "$([ "$pid" = "$(daemon)" ] && echo ok || echo FAILED), $(answers), device $(again)"
+	note "600 malformed messages: daemon alive" "$([ "$pid" = "$(daemon)" ] && echo ok || echo FAILED), $(answers), device $(again), $(cat "$OUT/fuzz.log") $(verdict grep -q '^[1-9]' "$OUT/fuzz.log")"
 	messages_changed
 	got=$(timeout 60 psql -XAtq -c "set gpucol.engine = cuda" -c "set statement_timeout = 1" -c "$q" 2>&1)
 	note "statement_timeout of 1 ms" "$(grep -q timeout <<< "$got" && echo ok || echo "not reached"), $(answers)"

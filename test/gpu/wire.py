@@ -5,10 +5,13 @@ server that have been changed on their way.
 Usage: wire.py fault SOCKET | wire.py fuzz SOCKET N | wire.py relay SOCKET SEED
 
 relay takes the daemon's place at SOCKET until it is terminated, and hands what the server
-says on to the daemon, every third message with some bytes of its payload changed.
+says on to the daemon, some messages with some bytes of their payload changed: those of
+RUNs, of heads of chunks and of recursions often, packed columns now and then.  It then
+says how many it changed.  What goes through a slab it does not see.
 """
 import os
 import random
+import re
 import select
 import signal
 import socket
@@ -16,7 +19,9 @@ import struct
 import sys
 import threading
 
-MAGIC, VERSION = 0x44475047, 10
+PROTOCOL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src/service/protocol.h")
+MAGIC = 0x44475047
+VERSION = int(re.search(r"GPUCOL_WIRE_VERSION\s+(\d+)", open(PROTOCOL).read()).group(1))
 (HELLO, SLAB, RUN, PUT, CANCEL, STATUS, EVICT, FAULT,
  REC_START, REC_LOAD, REC_SUMMARISE, REC_NEXT, REC_END, SOON) = range(1, 15)
 
@@ -35,7 +40,8 @@ def message(kind, payload, magic=MAGIC, version=VERSION, length=None):
 
 def hello(s):
     s.sendall(message(HELLO, struct.pack("<iI", os.getpid(), 0)))
-    s.recv(100)
+    if not s.recv(100):
+        sys.exit("the daemon does not speak this protocol")
 
 
 def garbage(rnd):
@@ -80,13 +86,46 @@ def receive(s, n):
     return got
 
 
-def change(payload, rnd):
-    """Some bytes of it, the first ones (lengths, counts, offsets) more often."""
-    changed = bytearray(payload)
-    for _ in range(rnd.randrange(1, 4)):
-        at = rnd.randrange(min(len(changed), rnd.choice([64, 200, 1000, 1 << 30])))
-        changed[at] = rnd.choice([0, 1, 0x7f, 0xff, changed[at] ^ 1 << rnd.randrange(8)])
-    return bytes(changed)
+PUT_HEAD, CHUNK_HEAD = 48, 384	# bytes: GpucolWirePut, GpucolWireChunk
+PUT_CHUNK = 1
+FIGURES = range(24, 48)			# of a GpucolChunkDesc: reference and zone, which no count contradicts
+changed = 0
+
+
+def is_head(kind, payload):
+    """Does a message begin a chunk that travels in it?"""
+    if kind != PUT or len(payload) < PUT_HEAD + CHUNK_HEAD:
+        return False
+    what, _, _, in_slab, _, offset = struct.unpack_from("<IIIIQQ", payload)
+    return what == PUT_CHUNK and offset == 0 and not in_slab
+
+
+def places(kind, payload, rnd):
+    """Where a message's payload is changed."""
+    if is_head(kind, payload) and rnd.randrange(4):
+        first = PUT_HEAD + (rnd.choice(FIGURES) if rnd.randrange(2) else rnd.randrange(CHUNK_HEAD))
+        return [first] + [PUT_HEAD + rnd.choice(FIGURES) for _ in range(rnd.randrange(3))]
+    if kind == PUT and len(payload) > PUT_HEAD and rnd.randrange(8):
+        return [rnd.randrange(PUT_HEAD, len(payload)) for _ in range(rnd.randrange(1, 200))]
+    return [rnd.randrange(min(len(payload), rnd.choice([64, 200, 1000, 1 << 30]))) for _ in range(rnd.randrange(1, 4))]
+
+
+def change(kind, payload, rnd):
+    """The payload with some bytes changed."""
+    global changed
+    new = bytearray(payload)
+    for at in places(kind, payload, rnd):
+        new[at] = rnd.choice([0, 1, 0x7f, 0xff, new[at] ^ 1 << rnd.randrange(8)])
+    changed += 1
+    return bytes(new)
+
+
+def is_changed(kind, payload, rnd):
+    if kind in (HELLO, SLAB) or not payload:
+        return False
+    if kind == PUT:
+        return rnd.randrange(12 if is_head(kind, payload) else 60) == 0
+    return rnd.randrange(4) == 0
 
 
 def to_daemon(client, daemon, rnd):
@@ -95,8 +134,8 @@ def to_daemon(client, daemon, rnd):
         while len(head := receive(client, 12)) == 12:
             _, _, kind, length = struct.unpack("<IHHI", head)
             payload = receive(client, length)
-            if kind not in (HELLO, SLAB) and payload and rnd.randrange(3) == 0:
-                payload = change(payload, rnd)
+            if is_changed(kind, payload, rnd):
+                payload = change(kind, payload, rnd)
             daemon.sendall(head + payload)
     except OSError:
         pass
@@ -137,6 +176,7 @@ def relay(path, seed):
 
     def give_back(*_):
         os.rename(behind, path)
+        print(changed, "messages changed", flush=True)
         os._exit(0)
 
     signal.signal(signal.SIGTERM, give_back)
@@ -167,6 +207,7 @@ def main():
     if mode == "relay":
         relay(path, int(sys.argv[3]))
     rnd = random.Random(7)
+    answered = 0
     for _ in range(int(sys.argv[3])):
         s = connect(path)
         try:
@@ -175,11 +216,12 @@ def main():
             for _ in range(rnd.randrange(1, 4)):
                 s.sendall(garbage(rnd))
             s.settimeout(0.05)
-            s.recv(1000)
+            if s.recv(1000):
+                answered += 1
         except OSError:
             pass
         s.close()
-    print("done")
+    print(answered, "answered")
 
 
 if __name__ == "__main__":

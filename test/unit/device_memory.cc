@@ -27,6 +27,26 @@ static int	passed,
 
 static const size_t MB = (size_t) 1 << 20;
 
+/* ---- memory of the host that runs out ---- */
+
+static thread_local int allocations_left = -1;	/* until one fails; -1: none does */
+
+__attribute__((noinline)) void *
+operator new(size_t size)
+{
+	void	   *p = allocations_left == 0 ? NULL : malloc(size);
+
+	if (p == NULL)
+		throw std::bad_alloc();
+	if (allocations_left > 0)
+		allocations_left--;
+	return p;
+}
+
+__attribute__((noinline)) void *operator new(size_t size, const std::nothrow_t &) noexcept { return malloc(size); }
+__attribute__((noinline)) void operator delete(void *p) noexcept { free(p); }
+__attribute__((noinline)) void operator delete(void *p, size_t) noexcept { free(p); }
+
 /* ---- the imitation ---- */
 
 static std::map<void *, size_t> allocated;
@@ -68,9 +88,9 @@ key(uint64_t segment)
 	return {{1, 2}, segment, 1, GPUCOL_PUT_CHUNK, 77};
 }
 
-/* Load a piece; it comes back pinned, NULL where there is no memory. */
+/* Make a piece; NULL where there is no memory. */
 static Resident *
-load(Device &device, uint64_t segment, size_t bytes)
+make(Device &device, uint64_t segment, size_t bytes)
 {
 	void	   *memory = device.cache.allocate(bytes);
 	Resident   *piece;
@@ -82,7 +102,16 @@ load(Device &device, uint64_t segment, size_t bytes)
 	piece->key = key(segment);
 	piece->memory = memory;
 	piece->bytes = bytes;
-	return device.cache.add(piece);
+	return piece;
+}
+
+/* Load a piece; it comes back pinned, NULL where there is no memory. */
+static Resident *
+load(Device &device, uint64_t segment, size_t bytes)
+{
+	Resident   *piece = make(device, segment, bytes);
+
+	return piece != NULL ? device.cache.add(piece) : NULL;
 }
 
 /* Load a piece and let go of it. */
@@ -230,6 +259,40 @@ test_loaded_twice()
 	device->cache.unpin(&one, 1);
 	CHECK("pinned by the other", device->cache.pinned() == 8 * MB);
 	device->cache.unpin(&two, 1);
+	end(device);
+}
+
+/* The host has no memory for a piece's entry: the cache is as before, and the piece its maker's. */
+static void
+test_no_host_memory()
+{
+	Device	   *device = new_device(64 * MB);
+	int			failures = 0;
+
+	for (uint64_t segment = 1; segment <= 40; segment++)	/* its table grows now and then */
+	{
+		Resident   *piece = make(*device, segment, MB);
+		bool		added = false;
+
+		for (int left = 0; !added; left++)
+			try
+			{
+				allocations_left = left;
+				device->cache.add(piece);
+				allocations_left = -1;
+				added = true;
+			}
+			catch (const std::bad_alloc &)
+			{
+				allocations_left = -1;
+				failures++;
+				CHECK("not entered", !device->cache.has(key(segment)) && device->cache.rows().size() == segment - 1);
+				CHECK("nor counted", device->cache.bytes() == (segment - 1) * MB && device->cache.pinned() == 0);
+			}
+		CHECK("entered in the end", device->cache.rows().size() == segment && device->cache.pinned() == MB);
+		device->cache.unpin(&piece, 1);
+	}
+	CHECK("memory was lacking", failures >= 80);
 	end(device);
 }
 
@@ -435,6 +498,7 @@ main(void)
 	test_evicted_while_pinned();
 	test_sets();
 	test_loaded_twice();
+	test_no_host_memory();
 	test_large_block();
 	test_physical();
 	test_lending();
