@@ -341,12 +341,26 @@ Scratch::allocate(size_t size, const char *what)
 {
 	void	   *block;
 
-	if (limit_ > 0 && (size > limit_ || held_ > limit_ - size))
+	if (!within_limit(size))
 		throw Failure{GPUCOL_OUT_OF_MEMORY, std::string("the query's memory limit does not hold ") + what};
 	blocks_.push_back(NULL);	/* may throw */
 	block = blocks_.back() = device_.cache.allocate(size);
 	if (block == NULL)
 		throw Failure{GPUCOL_OUT_OF_MEMORY, std::string("device memory does not hold ") + what};
 	held_ += size;
+	return block;
+}
+
+void *
+Scratch::spare(size_t size)
+{
+	void	   *block;
+
+	if (!within_limit(size))
+		return NULL;
+	blocks_.push_back(NULL);	/* may throw */
+	block = blocks_.back() = device_.pool.allocate(size);
+	if (block != NULL)
+		held_ += size;
 	return block;
 }

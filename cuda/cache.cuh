@@ -217,6 +217,9 @@ public:
 	void	   *allocate(size_t size, const char *what);
 	size_t		held() const { return held_; }
 
+	/* The same of memory that nothing has to leave for; NULL where there is none. */
+	void	   *spare(size_t size);
+
 	template <class T> T *
 	array(size_t n, const char *what)
 	{
@@ -224,6 +227,8 @@ public:
 	}
 
 private:
+	bool		within_limit(size_t size) const { return limit_ == 0 || (size <= limit_ && held_ <= limit_ - size); }
+
 	Device	   &device_;
 	size_t		limit_;
 	size_t		held_ = 0;

@@ -16,6 +16,7 @@
 
 #include "jit_reduce.cuh"
 #include "reduce.cuh"
+#include "reduce_partition.cuh"
 
 /* Most cells of a dense table of groups, and of one that may be sparse. */
 static const uint64_t MAX_DENSE_GROUPS = (uint64_t) 1 << 28;
@@ -300,6 +301,26 @@ Lowering::find_room(Groups *g, char **device)
 }
 
 /*
+ * Scratch memory for a partitioned reduction, of fewer runs at a time where there is
+ * less; NULL where that would be so few that the groups have hardly a row each.
+ */
+void *
+Lowering::spare_partitions(GpucolPartitionPlan *partitions)
+{
+	for (;; partitions->runs /= 2)
+	{
+		uint64_t	rows = (uint64_t) partitions->runs * GPUCOL_RUN_VECTORS * GPUCOL_VECTOR_VALUES;
+		void	   *scratch;
+
+		if (partitions->runs == 0 || (partitions->runs < scan_.nruns && rows < prepared_->groups.ngroups))
+			return NULL;
+		scratch = part_.scratch->spare(gpucol_partition_bytes(*partitions));
+		if (scratch != NULL)
+			return scratch;
+	}
+}
+
+/*
  * Run the kernels and find the groups that have rows.  Where there is pinned memory for
  * it the result is formed there at once: nobody has to be told how many groups there
  * are before.
@@ -308,13 +329,15 @@ void
 Lowering::compute_groups(Groups *g)
 {
 	GpucolReducePlan &plan = g->plan;
+	GpucolPartitionPlan partitions = prepared_->partitions;
 	const void *compiled = compiled_groups(plan);
 	uint32_t   *list = part_.scratch->array<uint32_t>(plan.ngroups + 1, "the groups");
 	uint32_t   *found = list + plan.ngroups;
 	uint32_t   *told = (uint32_t *) lane_.stage(sizeof(uint32_t));
 	FormTask	task = {};
 	size_t		bytes = 0;
-	void	   *temp;
+	void	   *temp,
+			   *scratch = NULL;
 	cudaEvent_t begun,
 				grouped;
 
@@ -332,9 +355,14 @@ Lowering::compute_groups(Groups *g)
 		*told = 0;
 	else
 		task.room = 0;
+	if (!compiled && prepared_->partitioned)
+		scratch = spare_partitions(&partitions);
+	if (scratch != NULL)
+		kernel_ = "group, partitioned";
 	begun = begin();
 	device_check(gpucol_reduce_init(plan, stream_), "group");
 	device_check(compiled ? gpucol_reduce_compiled(compiled, plan, stream_) :
+				 scratch ? gpucol_reduce_partitioned(plan, partitions, scratch, stream_) :
 				 gpucol_reduce_groups(plan, stream_), "group");
 	device_check(cub::DeviceSelect::If(temp, bytes, first, list, found, (int) plan.ngroups, has_rows, stream_), "select");
 	grouped = begin();
@@ -476,6 +504,8 @@ Lowering::plan_groups()
 		prove_bounds(slots);
 		plan.scan = scan_;
 		gpucol_reduce_layout(&plan, chunks_);
+		prepared_->partitioned = plan.slices > GPUCOL_AGG_MAX_SLICES && gpucol_partition_pays(plan) &&
+			gpucol_partition_layout(plan, chunks_, &prepared_->partitions);
 	}
 	prepared_->grouping_known = true;
 	return prepared_->grouped;

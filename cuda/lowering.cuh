@@ -166,6 +166,7 @@ private:
 	bool		plan_inputs(GpucolReducePlan *plan) const;
 	bool		plan_groups();
 	const void *compiled_groups(const GpucolReducePlan &plan);
+	void	   *spare_partitions(GpucolPartitionPlan *partitions);
 	size_t		find_room(Groups *g, char **device);
 	void		compute_groups(Groups *g);
 	GroupForm	group_form(const GpucolReducePlan &plan);

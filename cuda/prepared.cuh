@@ -25,6 +25,7 @@
 
 #include "cache.cuh"
 #include "plan.h"
+#include "reduce_partition.cuh"
 
 struct StateForm;
 
@@ -54,6 +55,8 @@ struct PreparedScan
 	bool		grouping_known = false;
 	bool		grouped = false;	/* a dense table suits */
 	GpucolReducePlan groups = {};	/* without its table */
+	bool		partitioned = false;	/* they are so many that rows are partitioned first */
+	GpucolPartitionPlan partitions = {};
 	const StateForm *forms = NULL;	/* of the aggregates, on the device */
 	std::string source;			/* of a kernel of its own; "" = not made yet, or none */
 	bool		has_source = false;

@@ -24,7 +24,8 @@
  * Size: a domain that does not fit one block's shared memory is cut in slices:
  * as many neighbouring blocks read the same vectors, each keeping one slice, and
  * the second and later readings come from the L2 cache.  A domain too large for
- * that goes to the table in device memory directly.  (Spreading the object over
+ * that is partitioned first (reduce_partition.cu), or goes to the table in device
+ * memory directly.  (Spreading the object over
  * the shared memory of a cluster's blocks was slower than slices: 23 against 33
  * G rows/s at 100,000 groups, for remote atomics go by the generic path.)
  *
@@ -43,29 +44,81 @@
  * Byte offset of each row's record in a plane of 4-byte words with `copies`
  * words a group, relative to group `first`.
  */
-template <int FIRST>
+template <int FIRST, int N>
 __device__ __forceinline__ void
-load_groups(const GpucolReducePlan &plan, const Run &run, uint32_t vector,
-			int lane, uint32_t first, uint32_t copies, uint32_t (&group)[HALF])
+load_groups(const GpucolReducePlan &plan, const GpucolDeviceChunk *chunks, uint32_t vector,
+			int lane, uint32_t first, uint32_t copies, uint32_t (&group)[N])
 {
 	for (uint32_t k = 0; k < plan.nkeys; k++)
 	{
 		const GpucolOffsetColumn column = plan.keys[k];
 		uint32_t	stride = plan.strides[k] * copies * 4;
-		uint32_t	v[HALF];
-		uint32_t	nulls = load_offsets<FIRST, HALF>(plan.scan.chunks[run.segment * plan.scan.ncolumns + column.slot],
-													  column, vector, lane, v) >> FIRST;
+		uint32_t	v[N];
+		uint32_t	nulls = load_offsets<FIRST, N>(chunks[column.slot], column, vector, lane, v) >> FIRST;
 
 		if (nulls)
 		{
 #pragma unroll
-			for (int i = 0; i < HALF; i++)
+			for (int i = 0; i < N; i++)
 				if (nulls >> i & 1)
 					v[i] = plan.cards[k] - 1;
 		}
 #pragma unroll
-		for (int i = 0; i < HALF; i++)
+		for (int i = 0; i < N; i++)
 			group[i] = v[i] * stride + (k == 0 ? 0u - first * copies * 4 : group[i]);
+	}
+}
+
+/* Those of N rows whose value is at most `most`: bit i is v[i]. */
+template <int N>
+__device__ __forceinline__ uint32_t
+rows_at_most(const uint32_t (&v)[N], uint32_t most)
+{
+	uint32_t	rows = 0;
+
+#pragma unroll
+	for (int i = N - 1; i >= 0; i--)
+		shift_in_ge(rows, most, v[i]);
+	return rows;
+}
+
+/*
+ * Advance the groups of HALF rows a lane, of which `rows` are in play.  group: byte
+ * offsets in a plane, relative to group `first`; they become addresses.  load(input,
+ * values) fills in the offsets of an input and returns which of them are NULL.
+ */
+template <class T, class Load>
+__device__ __forceinline__ void
+reduce_offsets(const GpucolReducePlan &plan, const T &table, uint32_t (&group)[HALF],
+			   uint32_t rows, uint32_t first, uint32_t n, bool sliced, Load load)
+{
+	if (sliced)
+		rows &= rows_at_most(group, n * table.copies * 4 - 1);
+#pragma unroll
+	for (int i = 0; i < HALF; i++)
+		group[i] = table.locate(group[i], rows & (1u << i));
+#pragma unroll
+	for (int i = 0; i < HALF; i++)
+		if constexpr (T::SHARED)
+			table.increment(0, group[i]);
+		else
+			table.increment(0, group[i], rows & (1u << i));
+	for (uint32_t i = 0; i < plan.ninputs; i++)
+	{
+		const GpucolReduceInput &input = plan.inputs[i];
+		uint32_t	values[HALF];
+		uint32_t	nulls = load(i, values);
+
+		if constexpr (T::SHARED)
+		{
+			uint32_t	wrapped = advance(table, input, input.ops, group, __any_sync(GPUCOL_ALL_LANES, nulls != 0),
+										  ~nulls, values) & rows & ~nulls;
+
+			if (wrapped)
+				carry_wrapped(table, group, first, input.sum, wrapped);
+		}
+		else
+			advance(table, input, input.ops, group, rows & ~nulls, values);
 	}
 }
 
@@ -81,44 +134,13 @@ reduce_half(const GpucolReducePlan &plan, const T &table, const Run &run,
 {
 	uint32_t	group[HALF];
 
-	rows = rows >> FIRST & HALF_ROWS;
-	load_groups<FIRST>(plan, run, vector, lane, first, table.copies, group);
-	if (sliced)
-	{
-		uint32_t	inside = 0;
+	load_groups<FIRST>(plan, chunks, vector, lane, first, table.copies, group);
+	reduce_offsets(plan, table, group, rows >> FIRST & HALF_ROWS, first, n, sliced,
+				   [&] (uint32_t i, uint32_t (&values)[HALF]) {
+					   const GpucolOffsetColumn &column = plan.inputs[i].column;
 
-#pragma unroll
-		for (int i = HALF - 1; i >= 0; i--)
-			shift_in_ge(inside, n * table.copies * 4 - 1, group[i]);
-		rows &= inside;
-	}
-#pragma unroll
-	for (int i = 0; i < HALF; i++)
-		group[i] = table.locate(group[i], rows & (1u << i));
-#pragma unroll
-	for (int i = 0; i < HALF; i++)
-		if constexpr (T::SHARED)
-			table.increment(0, group[i]);
-		else
-			table.increment(0, group[i], rows & (1u << i));
-	for (uint32_t i = 0; i < plan.ninputs; i++)
-	{
-		const GpucolReduceInput &input = plan.inputs[i];
-		uint32_t	values[HALF];
-		uint32_t	nulls = load_offsets<FIRST, HALF>(chunks[input.column.slot],
-													  input.column, vector, lane, values) >> FIRST;
-
-		if constexpr (T::SHARED)
-		{
-			uint32_t	wrapped = advance(table, input, input.ops, group, __any_sync(GPUCOL_ALL_LANES, nulls != 0),
-										  ~nulls, values) & rows & ~nulls;
-
-			if (wrapped)
-				carry_wrapped(table, group, first, input.sum, wrapped);
-		}
-		else
-			advance(table, input, input.ops, group, rows & ~nulls, values);
-	}
+					   return load_offsets<FIRST, HALF>(chunks[column.slot], column, vector, lane, values) >> FIRST;
+				   });
 }
 
 /* The shape of the kernels that take any plan. */
@@ -215,6 +237,21 @@ reduce_runs(const GpucolReducePlan &plan, const T &table, uint32_t warp,
 		}
 }
 
+/* A block's object of n groups, which begins at `words`. */
+__device__ __forceinline__ SharedTable
+object_at(const GpucolReducePlan &plan, uint32_t *words, uint32_t n)
+{
+	SharedTable table;
+
+	table.plane = (n * plan.copies + WASTE) * 4;
+	table.start = (uint32_t) __cvta_generic_to_shared(words) + threadIdx.x % plan.copies * 4;
+	table.waste = (uint32_t) __cvta_generic_to_shared(words) + (n * plan.copies + threadIdx.x % WASTE) * 4;
+	table.copies = plan.copies;
+	table.nwords = plan.nwords;
+	table.global = plan.table;
+	return table;
+}
+
 /* Set a block's part of the object, n records, to neutral values. */
 __device__ static void
 clear_object(const GpucolReducePlan &plan, uint32_t *words, uint32_t plane)
@@ -272,14 +309,8 @@ reduce_block(const GpucolReducePlan &plan)
 	uint32_t	first = blockIdx.x % plan.slices * per_slice;
 	uint32_t	n = first >= plan.ngroups || set >= sets ? 0 : min(per_slice, plan.ngroups - first);
 	uint32_t	plane = n * plan.copies + WASTE;
-	SharedTable table;
+	SharedTable table = object_at(plan, words, n);
 
-	table.plane = plane * 4;
-	table.start = (uint32_t) __cvta_generic_to_shared(words) + threadIdx.x % plan.copies * 4;
-	table.waste = (uint32_t) __cvta_generic_to_shared(words) + (n * plan.copies + threadIdx.x % WASTE) * 4;
-	table.copies = plan.copies;
-	table.nwords = plan.nwords;
-	table.global = plan.table;
 	clear_object(plan, words, plane);
 	__syncthreads();
 	if (n > 0)

@@ -5,7 +5,7 @@
  *	  measures them against the device's own read bandwidth.
  *
  * Usage: kernels check | few | bench [rows in millions [width]...], which measures
- * scans of these widths only
+ * scans of these widths only | groups [rows in millions], which measures GROUP BY
  *
  * The packing here follows src/kernel/format.h word for word and shares no code
  * with the library.  Exit status 1 if any answer differs.
@@ -25,6 +25,7 @@
 #include "bitunpack.cuh"
 #include "plan.h"
 #include "reduce.cuh"
+#include "reduce_partition.cuh"
 #include "scan.cuh"
 #include "tuning.cuh"
 
@@ -478,6 +479,52 @@ group_plan(Table &t, uint32_t domain, uint32_t ops)
 	return p;
 }
 
+/* Does a tool watch, under which a block's atomic operations take seconds? */
+static bool watched = false;
+
+/*
+ * The same reduction with its rows partitioned first, from a table of neutral values:
+ * of all runs at a time, and of `runs`.  False where the plan does not suit.
+ */
+static bool
+reduce_partitioned(const GpucolReducePlan &p, const Table &t, uint32_t runs)
+{
+	GpucolPartitionPlan parts;
+	void	   *scratch;
+
+	if (!gpucol_partition_layout(p, t.chunks, &parts))
+		return false;
+	if (runs > 0)
+		parts.runs = std::min(parts.runs, runs);
+	CHECK(cudaMalloc(&scratch, gpucol_partition_bytes(parts)));
+	CHECK(cudaMemset(scratch, 0xa5, gpucol_partition_bytes(parts)));
+	CHECK(gpucol_reduce_init(p, 0));
+	CHECK(gpucol_reduce_partitioned(p, parts, scratch, 0));
+	CHECK(cudaDeviceSynchronize());
+	CHECK(cudaFree(scratch));
+	return true;
+}
+
+/* Compare it with the words that are wanted; of few groups not where a tool watches. */
+static void
+check_partitioned(const char *what, const GpucolReducePlan &p, const Table &t, const std::vector<unsigned long long> &want)
+{
+	std::vector<unsigned long long> got(want.size());
+
+	if (watched && p.ngroups < 100000)
+		return;
+	for (uint32_t runs : {0u, 1u, 3u})
+	{
+		if (!reduce_partitioned(p, t, runs))
+		{
+			expect("partitioned where groups have one copy", p.ngroups, p.copies, p.copies == 1 ? 0 : p.copies);
+			return;
+		}
+		CHECK(cudaMemcpy(got.data(), p.table, got.size() * 8, cudaMemcpyDeviceToHost));
+		expect(what, p.ngroups, got == want, 1);
+	}
+}
+
 static void
 check_groups(uint32_t groups, bool nulls, bool deleted, bool compiled)
 {
@@ -522,6 +569,7 @@ check_groups(uint32_t groups, bool nulls, bool deleted, bool compiled)
 	CHECK(gpucol_reduce_groups(p, 0));
 	CHECK(cudaMemcpy(got.data(), p.table, got.size() * 8, cudaMemcpyDeviceToHost));
 	expect("groups", groups, got == want, 1);
+	check_partitioned("partitioned groups", p, t, want);
 	if (compiled && p.slices <= GPUCOL_AGG_MAX_SLICES)
 	{
 		JitHandle	kernel = gpucol_jit_reduce(p, t.chunks, deleted);
@@ -638,6 +686,36 @@ check_shape(const char *what, std::vector<Column> columns, uint32_t nkeys, bool 
 		CHECK(cudaMemcpy(got.data(), p.table, got.size() * 8, cudaMemcpyDeviceToHost));
 		expect(what, q.few, got == want, 1);
 	}
+	check_partitioned(what, p, t, want);
+}
+
+/* Many groups, by partitions: rows of several words, skewed, few, and none that passes. */
+static void
+check_partitions()
+{
+	for (bool nulls : {false, true})
+		for (bool ranged : {false, true})
+		{
+			Column		key = {1, 17, 100000, 5, nulls},
+						wide = {1, 21, 1500000, 5, nulls, 2},
+						few = {2, 3, 6, 0, nulls},
+						skewed = {-1000, 20, 900000, 0, nulls},
+						x = {3, 13, 0, 1, nulls},
+						y = {4, 31, 0, 1, nulls, 1},
+						d = {5, 6, 50, -9, false, 0, true},
+						z = {6, 0, 0, 4, false};
+
+			check_shape("partitions 1+0", {key}, 1, true, ranged);
+			check_shape("partitions 1+1", {wide, x}, 1, ranged, ranged);
+			check_shape("partitions 1+2", {key, x, y}, 1, !ranged, ranged);
+			check_shape("partitions 1+4", {key, y, x, d, z}, 1, true, ranged);
+			check_shape("partitions 1+5", {key, y, x, d, z, y}, 1, true, ranged);
+			check_shape("partitions 2+1", {few, key, x}, 2, false, ranged);
+			check_shape("partitions, one group", {skewed, y}, 1, true, ranged);
+			check_shape("partitions, one group and a key", {skewed, few, y}, 2, false, ranged);
+		}
+	check_shape("partitions in slices", {{1, 20, 550000, 5, true}, {2, 3, 6, 0, true}, {3, 13, 0, 1, true}, {4, 31, 0, 1, true}, {5, 13, 0, 1, true},
+				{6, 20, 0, 1, true}, {7, 7, 0, 1, false}}, 2, true, false);
 }
 
 /* Keys and inputs of every width, mixed over segments, coded and not, NULL and not. */
@@ -679,6 +757,7 @@ static int
 check()
 {
 	check_shapes();
+	check_partitions();
 	for (int width = 0; width <= 64; width++)
 	{
 		for (int variant = 0; variant < 8; variant++)
@@ -690,7 +769,7 @@ check()
 			for (bool plain : {true, false})
 				check_scans(width, summed, !plain, !plain, false);
 	check_clusters();
-	for (uint32_t groups : {1u, 2u, 7u, 30u, 300u, 5000u, 20000u, 100000u, 500000u})
+	for (uint32_t groups : {1u, 2u, 7u, 30u, 300u, 5000u, 20000u, 100000u, 500000u, 3000000u})
 		for (int variant = 0; variant < 4; variant++)
 			check_groups(groups, variant & 1, variant & 2, groups == 7 || groups == 5000 || groups == 100000);
 	printf("kernels check: %s\n", failures ? "FAILED" : "ok");
@@ -701,10 +780,12 @@ check()
 static int
 check_few()
 {
+	watched = true;
 	for (uint32_t groups : {2u, 300u, 5000u, 60000u, 500000u})
 		check_groups(groups, groups == 300, groups == 5000, false);
 	check_shape("1+1", {{1, 9, 300, 10, false, 1}, {2, 12, 0, -3, false}}, 1, true, true);
 	check_shape("1+1 wide", {{1, 20, 5000, 10, true, 3}, {2, 30, 0, -3, false}}, 1, false, false);
+	check_shape("1+2 partitioned", {{1, 17, 100000, 5, true}, {3, 13, 0, 1, false}, {4, 31, 0, 1, true, 1}}, 1, true, true);
 	check_shape("2+1", {{1, 4, 16, 0, false}, {2, 5, 30, 0, false}, {3, 14, 0, 1, true}}, 2, false, true);
 	for (int width : {0, 1, 4, 7, 8, 13, 32, 40})
 		check_scans(width, (width * 7 + 13) % 32, true, true, false);
@@ -881,15 +962,31 @@ bench_pairs(uint64_t rows, Reader &reader, double ceiling)
 	}
 }
 
+/* Milliseconds of a reduction whose rows are partitioned first; 0 where that cannot be. */
+static double
+bench_partitioned(const GpucolReducePlan &p, const Table &t)
+{
+	GpucolPartitionPlan parts;
+	void	   *scratch;
+	double		ms;
+
+	if (!gpucol_partition_layout(p, t.chunks, &parts))
+		return 0;
+	CHECK(cudaMalloc(&scratch, gpucol_partition_bytes(parts)));
+	ms = time_ms([&] { CHECK(gpucol_reduce_init(p, 0)); CHECK(gpucol_reduce_partitioned(p, parts, scratch, 0)); }, 5);
+	CHECK(cudaFree(scratch));
+	return ms;
+}
+
 static void
 bench_groups(uint64_t rows)
 {
-	printf("group by, 16-bit values, count + sum + min; any plan, then compiled for the widths\n"
+	printf("group by, 16-bit values, count + sum + min; any plan, then compiled for the widths, or partitioned\n"
 		   "%10s %6s %6s %6s %10s %10s %8s %10s %10s %8s\n", "groups", "key", "copies", "slices",
 		   "ms", "Grows/s", "GB/s", "ms", "Grows/s", "GB/s");
-	for (uint64_t groups : {1ull, 2ull, 10ull, 30ull, 100ull, 1000ull, 10000ull, 30000ull, 100000ull, 200000ull, 1000000ull, 10000000ull})
+	for (uint64_t groups : {1ull, 2ull, 10ull, 30ull, 100ull, 1000ull, 10000ull, 30000ull, 100000ull, 200000ull, 500000ull, 1000000ull, 3000000ull, 10000000ull, 100000000ull})
 	{
-		int			width = groups > 65536 ? 24 : 16;
+		int			width = groups > 1 << 24 ? 27 : groups > 65536 ? 24 : 16;
 		Column		a = {1, width, groups, 0, false};
 		Column		b = {2, 16, 0, 0, false};
 		Table		t(segments_of(rows), {a, b}, false);
@@ -907,6 +1004,8 @@ bench_groups(uint64_t rows)
 			ms = time_ms([&] { CHECK(gpucol_reduce_init(p, 0)); CHECK(gpucol_reduce_compiled(kernel->function(), p, 0)); }, 5);
 			printf(" %10.3f %10.1f %8.0f", ms, rows / ms / 1e6, rows / 8.0 * (width + 16) / ms / 1e6);
 		}
+		else if (double partitioned = bench_partitioned(p, t))
+			printf(" %10.3f %10.1f %8.0f", partitioned, rows / partitioned / 1e6, rows / 8.0 * (width + 16) / partitioned / 1e6);
 		printf("\n");
 	}
 }
@@ -940,6 +1039,11 @@ main(int argc, char **argv)
 		for (int i = 3; i < argc; i++)
 			widths.push_back(atoi(argv[i]));
 		bench((argc > 2 ? atoll(argv[2]) : 1000) * 1000000ull, widths);
+		return 0;
+	}
+	if (argc > 1 && strcmp(argv[1], "groups") == 0)
+	{
+		bench_groups((argc > 2 ? atoll(argv[2]) : 1000) * 1000000ull);
 		return 0;
 	}
 	return argc > 1 && strcmp(argv[1], "few") == 0 ? check_few() : check();

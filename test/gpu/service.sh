@@ -223,6 +223,7 @@ cancelled_queries()
 		select md5(string_agg(s::text, ',' order by g)) from (select (id % 7)::int g, count(distinct id), sum(p)::numeric(30,6) from cancels group by 1) s
 		select count(*), sum(id) from (select id, score from cancels where p * 2 > 1.99) s
 		select sum(id), count(*) from cancels where grp between 100 and 900
+		select sum(n * id), sum(s) from (select id, count(*) n, sum(grp) s from cancels group by id) s
 	S
 }
 

@@ -58,6 +58,8 @@ sql_queries()
 		select id, v, price, w from T where v = 777 and k = 5
 		select id, f, w from T where id between 1000 and 1010 or w is null and v = 1
 		select k, v, count(*) from T where id < 200000 group by k, v
+		select count(*), sum(n * id), sum(s * (id % 1000)), sum(m * (id % 77)), sum(x * (id % 13)) from (select id, count(*) n, sum(v) s, min(price) m, max(nn) x from T group by id) q
+		select count(*), sum(n * k), sum(c * v), sum(s * (v % 77)) from (select k, v, count(*) n, count(nn) c, sum(id) s from T where b or k > 9 group by k, v) q
 		select count(*) from T where nn is null
 		select bool_and(b), bool_or(b), count(b) from T
 		select case when v > 15000 then 'hi' end is null, count(*) from T group by 1
@@ -99,6 +101,7 @@ part_sql()
 	done < "$OUT/queries"
 	note "queries, heap = cpu = cuda" "$((n - bad)) passed, $bad failed"
 	note "queries answered by the device" "$(grep -c 'Engine: cuda' "$OUT/explain.txt") of $n (that with an error behind its LIMIT is the CPU's)"
+	note "groups of partitioned rows" "$(verdict grep -q 'Kernel: group, partitioned' "$OUT/explain.txt")"
 	note "float sums, cuda - heap below 1e-12" "$(verdict test t = "$(psql -XAtq -c "set gpucol.engine = cuda" -c "select abs((select sum(f) from g) / (select sum(f) from h) - 1) < 1e-12")")"
 	note "float sums, 4 sessions, 20 times each" "$(verdict test "$(repeated_sums)" = 1) (one answer)"
 	psql -XAtq -c "select * from gpucol.devices" >> "$OUT/explain.txt"
