@@ -3,9 +3,10 @@
  * main.cu
  *	  gpucol_gpud: the process that owns the device.
  *
- * Usage: gpucol_gpud [--socket PATH] [--memory MEGABYTES] [--test] [--jit-wait]
+ * Usage: gpucol_gpud [--socket PATH] [--memory MEGABYTES] [--again] [--test] [--jit-wait]
  *		[--copies N] [--window BYTES] [--slabs BYTES] [--stages]
  *
+ * --again says nothing where there is no device: an earlier one has said so.
  * --jit-wait compiles before it answers, for tests.
  *
  * Started by the supervisor (src/service/supervisor.c) in the data directory.
@@ -30,6 +31,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <system_error>
 #include <thread>
 
@@ -50,21 +52,41 @@ on_terminate(int)
 	_exit(0);
 }
 
+/* That there is no device has been said. */
+static bool again = false;
+
+/* Say what is wrong with devices. */
+static void
+complain(const std::string &what, cudaError_t error)
+{
+	if (!again)
+		fprintf(stderr, "gpucol_gpud: %s: %s\n", what.c_str(), cudaGetErrorString(error));
+}
+
+/* Has a device code of this program that it can run? */
+__global__ void
+probe_kernel()
+{
+}
+
 /* Open one device; false if it cannot be used. */
 static bool
 open_device(int ordinal, size_t limit, int copies)
 {
 	size_t		free = 0,
 				total = 0;
+	cudaFuncAttributes attributes;
 	cudaError_t error = cudaSetDevice(ordinal);
 
 	if (error == cudaSuccess)
 		error = cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync);
 	if (error == cudaSuccess)
+		error = cudaFuncGetAttributes(&attributes, probe_kernel);
+	if (error == cudaSuccess)
 		error = cudaMemGetInfo(&free, &total);
 	if (error != cudaSuccess)
 	{
-		fprintf(stderr, "gpucol_gpud: CUDA device %d cannot be used: %s\n", ordinal, cudaGetErrorString(error));
+		complain("CUDA device " + std::to_string(ordinal) + " cannot be used", error);
 		cudaGetLastError();
 		return false;
 	}
@@ -93,7 +115,7 @@ open_devices(size_t limit, int copies)
 
 	if (error != cudaSuccess || n == 0)
 	{
-		fprintf(stderr, "gpucol_gpud: no CUDA device: %s\n", cudaGetErrorString(error));
+		complain("no CUDA device", error);
 		exit(GPUCOL_GPUD_EXIT_NO_DEVICE);
 	}
 	for (int i = 0; i < n; i++)
@@ -152,6 +174,8 @@ main(int argc, char **argv)
 			socket_path = argv[++i];
 		else if (strcmp(argv[i], "--memory") == 0 && i + 1 < argc)
 			limit = (size_t) atoll(argv[++i]) << 20;
+		else if (strcmp(argv[i], "--again") == 0)
+			again = true;
 		else if (strcmp(argv[i], "--test") == 0)
 			serve_test_requests = true;
 		else if (strcmp(argv[i], "--window") == 0 && i + 1 < argc)
@@ -166,7 +190,7 @@ main(int argc, char **argv)
 			jit_wait = true;
 		else
 		{
-			fprintf(stderr, "usage: gpucol_gpud [--socket PATH] [--memory MEGABYTES] [--test] [--jit-wait] [--copies N] [--window BYTES] [--slabs BYTES] [--stages]\n");
+			fprintf(stderr, "usage: gpucol_gpud [--socket PATH] [--memory MEGABYTES] [--again] [--test] [--jit-wait] [--copies N] [--window BYTES] [--slabs BYTES] [--stages]\n");
 			return GPUCOL_GPUD_EXIT_USAGE;
 		}
 	}

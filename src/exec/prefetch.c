@@ -343,13 +343,15 @@ gpucol_prefetch(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("CUDA engine is not available"),
-				 errdetail("Reason: %s.", why)));
+				 errdetail("Reason: %s.", why),
+				 errhint("Queries run on the CPU engine, which reads shared buffers: pg_prewarm loads tables there.")));
 	status = load_columns(rel, make_program(rel, NULL), &figures, &why);
 	if (status != GPUCOL_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("could not load table \"%s\" into device memory", RelationGetRelationName(rel)),
-				 errdetail("Reason: %s.", why)));
+				 errdetail("Reason: %s.", why),
+				 errhint("Queries load what they need of it; gpucol.evict(regclass) makes room for it.")));
 	table_close(rel, AccessShareLock);
 	PG_RETURN_INT64(figures.sent);
 }

@@ -16,7 +16,11 @@
  * without preload it comes out of the spare part of shared memory.
  *
  * A host without a device, or an installation without the daemon's executable,
- * costs a backend two stat() calls once in ten seconds, and no process.
+ * costs a backend two stat() calls once in ten seconds, and no process.  Where the
+ * daemon found no device that it can use (a driver that does not answer, or not yet)
+ * the supervisor stays and starts it again once a minute, and when the server's
+ * configuration is loaded again; sessions find it once it listens, and until then
+ * none waits for it.
  *
  *-------------------------------------------------------------------------
  */
@@ -55,6 +59,8 @@
 #define MAX_OPTIONS		16		/* of the daemon */
 #define LOOK_AGAIN_MS	10000	/* how long an answer of available() holds */
 #define STOP_MS			5000	/* for a daemon that is ending */
+#define LOOK_FOR_DEVICE_MS 60000	/* between daemons that find no device */
+#define LISTENS_MS		50		/* between looks whether the next one has found one */
 
 typedef struct ServiceState
 {
@@ -62,7 +68,8 @@ typedef struct ServiceState
 	pid_t		supervisor;		/* protected by lock; 0 = none */
 	pid_t		daemon;			/* protected by lock; 0 = none */
 	uint32		generation;		/* protected by lock: daemons started */
-	bool		no_device;		/* protected by lock: the daemon found none */
+	bool		no_device;		/* protected by lock: the last daemon found none, and
+								 * no other one listens yet */
 } ServiceState;
 
 static ServiceState *state = NULL;
@@ -85,10 +92,27 @@ attach(void)
 	LWLockRelease(AddinShmemInitLock);
 }
 
+/* A program in the daemon's place, which tests name in the server's environment; or NULL. */
+static const char *
+imitation(void)
+{
+	return getenv("GPUCOL_GPUD_PROGRAM");
+}
+
 static void
 daemon_path(char *path)
 {
-	snprintf(path, MAXPGPATH, "%s/%s", pkglib_path, DAEMON_NAME);
+	if (imitation() != NULL)
+		strlcpy(path, imitation(), MAXPGPATH);
+	else
+		snprintf(path, MAXPGPATH, "%s/%s", pkglib_path, DAEMON_NAME);
+}
+
+/* Could there be a device?  Its driver's files are there where it is loaded. */
+static bool
+has_driver(void)
+{
+	return access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
 }
 
 /* Is there an executable and something it could run on? */
@@ -108,27 +132,35 @@ installed(const char **why)
 		missing = NULL;
 		if (access(path, X_OK) != 0)
 			missing = "gpucol_gpud is not installed (gpucol was built without nvcc)";
-		else if (access("/dev/nvidiactl", F_OK) != 0 && access("/dev/dxg", F_OK) != 0)
+		else if (imitation() == NULL && !has_driver())
 			missing = "this host has no NVIDIA device";
 	}
 	*why = missing;
 	return missing == NULL;
 }
 
+/* Has the last daemon found no device? */
 static bool
-service_available(const char **why)
+without_device(void)
 {
 	bool		no_device;
 
-	if (!installed(why))
-		return false;
-	attach();
 	SpinLockAcquire(&state->lock);
 	no_device = state->no_device;
 	SpinLockRelease(&state->lock);
-	if (no_device)
-		*why = "gpucol_gpud found no device that it can use; see the server log";
-	return !no_device;
+	return no_device;
+}
+
+static bool
+service_available(const char **why)
+{
+	if (!installed(why))
+		return false;
+	attach();
+	if (!without_device())
+		return true;
+	*why = "gpucol_gpud found no device that it can use; see the server log";
+	return false;
 }
 
 int
@@ -247,8 +279,8 @@ gpucol_service_init(void)
 static pid_t child = 0;
 
 /*
- * Start the daemon; its messages go to the server log.  Tests may give it options
- * through the environment of the server.
+ * Start the daemon; its messages go to the server log, but for one that there is still
+ * no device.  Tests may give it options through the environment of the server.
  */
 static void
 start_daemon(void)
@@ -267,6 +299,8 @@ start_daemon(void)
 	argv[argc++] = path;
 	argv[argc++] = "--memory";
 	argv[argc++] = memory;
+	if (without_device())
+		argv[argc++] = "--again";
 	for (char *option = test != NULL ? strtok(test, " ") : NULL;
 		 option != NULL && argc < MAX_OPTIONS; option = strtok(NULL, " "))
 		argv[argc++] = option;
@@ -355,6 +389,28 @@ wake(SIGNAL_ARGS)
 	errno = save_errno;
 }
 
+/* Tell sessions whether there is a device. */
+static void
+set_without_device(bool no_device)
+{
+	SpinLockAcquire(&state->lock);
+	state->no_device = no_device;
+	SpinLockRelease(&state->lock);
+}
+
+/* Where there was no device: has the daemon found one, so that it listens? */
+static void
+look_for_device(void)
+{
+	int			fd = gpucol_service_try_connect();
+
+	if (fd < 0)
+		return;
+	close(fd);
+	set_without_device(false);
+	ereport(LOG, (errmsg("gpucol found a device")));
+}
+
 /* Wait until the daemon ends; its exit code, or -1 if a signal killed it. */
 static int
 await_daemon(void)
@@ -367,8 +423,10 @@ await_daemon(void)
 
 		if (pid == child || (pid < 0 && errno == ECHILD))
 			break;
+		if (without_device())
+			look_for_device();
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 1000, PG_WAIT_EXTENSION);
+						 without_device() ? LISTENS_MS : 1000, PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
 	}
@@ -377,6 +435,28 @@ await_daemon(void)
 	state->daemon = 0;
 	SpinLockRelease(&state->lock);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* The daemon found no device: sleep until it is to look again. */
+static void
+rest_without_device(int code)
+{
+	TimestampTz start = GetCurrentTimestamp();
+
+	if (!without_device())
+		ereport(LOG,
+				(errmsg("gpucol runs without a device"),
+				 errdetail("%s exited with code %d.", DAEMON_NAME, code),
+				 errhint("It looks for one again once a minute, and when the server's configuration is loaded again.")));
+	set_without_device(true);
+	while (!ConfigReloadPending &&
+		   !TimestampDifferenceExceeds(start, GetCurrentTimestamp(), LOOK_FOR_DEVICE_MS))
+	{
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 LOOK_FOR_DEVICE_MS, PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+	}
 }
 
 /*
@@ -408,13 +488,8 @@ gpucol_supervisor_main(Datum arg pg_attribute_unused())
 		code = await_daemon();
 		if (code == GPUCOL_GPUD_EXIT_NO_DEVICE || code == GPUCOL_GPUD_EXIT_USAGE)
 		{
-			SpinLockAcquire(&state->lock);
-			state->no_device = true;
-			SpinLockRelease(&state->lock);
-			ereport(LOG,
-					(errmsg("gpucol runs without a device"),
-					 errdetail("%s exited with code %d.", DAEMON_NAME, code)));
-			proc_exit(0);
+			rest_without_device(code);
+			continue;
 		}
 		ereport(LOG,
 				(errmsg("%s ended and is started again", DAEMON_NAME),

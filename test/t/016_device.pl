@@ -1,7 +1,8 @@
-# 016_device.pl: a host without a device: gpucol.engine, the views of the device, and a
-# daemon that speaks nonsense.
+# 016_device.pl: a host without a device: gpucol.engine, the views of the device, a
+# daemon that speaks nonsense, and a device that comes later.
 #
-# Where the host has a device, only the nonsense is tested, in a daemon's place.
+# Where the host has a device, only the nonsense and the late device are tested, in a
+# daemon's place.
 use strict;
 use warnings;
 use FindBin;
@@ -9,6 +10,8 @@ use lib $FindBin::Bin;
 use Gpucol;
 use IO::Socket::UNIX;
 use POSIX;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep);
 
@@ -45,7 +48,11 @@ SKIP:
 		like($error, qr/DETAIL:  Reason: (gpucol_gpud is not installed|this host has no NVIDIA device)/, 'it says what is missing');
 		like($error, qr/HINT:  Set gpucol.engine to auto or cpu/, 'and what to do');
 	}
-	like(error_of('SET gpucol.engine = auto', "SELECT gpucol.prefetch('t')"), qr/ERROR:  55000: CUDA engine is not available/, 'nothing to prefetch to');
+	my $prefetched = error_of('SET gpucol.engine = auto', "SELECT gpucol.prefetch('t')");
+
+	like($prefetched, qr/ERROR:  55000: CUDA engine is not available/, 'nothing to prefetch to');
+	like($prefetched, qr/DETAIL:  Reason: (gpucol_gpud is not installed|this host has no NVIDIA device)/, 'it says what is missing');
+	like($prefetched, qr/HINT:  Queries run on the CPU engine/, 'and what to do');
 	is($node->safe_psql('postgres', 'SET gpucol.engine = auto; SELECT count(*) FROM t WHERE a > 5'), 49995, 'auto is the CPU engine');
 	like($node->safe_psql('postgres', 'EXPLAIN ANALYZE SELECT count(*) FROM t WHERE a > 5'), qr/Engine: cpu/, 'and EXPLAIN says so');
 	is($node->safe_psql('postgres', "SELECT gpucol.evict('t'), gpucol.evict()"), '0|0', 'nothing to evict');
@@ -148,4 +155,102 @@ like(error_of("SET statement_timeout = '300ms'", 'SELECT * FROM gpucol.devices')
 end_imitation($pid);
 is($node->safe_psql('postgres', 'SELECT count(*) FROM t'), 50000, 'the server goes on');
 $node->stop;
+
+# ---- a device that comes, goes and comes back ----
+
+# In the daemon's place: a program that finds a device where there is a file of that name in
+# the data directory, and then tells of it until the file is gone.
+my $late = PostgreSQL::Test::Cluster->new('late');
+
+$late->init;
+my $program = $late->data_dir . '/imitation';
+open my $file, '>', $program or die "$program: $!";
+print $file <<'PERL';
+#!/usr/bin/perl
+use strict;
+use warnings;
+use IO::Socket::UNIX;
+
+open my $log, '>>', 'imitation.log';
+print $log "@ARGV\n";
+close $log;
+exit 4 unless -e 'device';
+unlink 'gpucol_gpud.sock';
+my $listener = IO::Socket::UNIX->new(Local => 'gpucol_gpud.sock', Listen => 5) or exit 2;
+my ($welcome, $rows) = map { open my $f, '<:raw', $_; local $/; <$f> } 'welcome', 'rows';
+$SIG{ALRM} = sub { return if -e 'device'; unlink 'gpucol_gpud.sock'; exit 3 };
+$SIG{PIPE} = 'IGNORE';
+while (1)
+{
+	alarm 1;
+	my $client = $listener->accept or next;
+	foreach my $answer ($welcome, $rows)
+	{
+		my $bytes = '';
+		while (length $bytes < 20) { $client->sysread($bytes, 20 - length $bytes, length $bytes) or last }
+		$client->syswrite($answer);
+	}
+}
+PERL
+close $file;
+chmod 0755, $program;
+foreach my $put ([ 'welcome', $welcome ], [ 'rows', message($ROWS, $device) ])
+{
+	open $file, '>:raw', $late->data_dir . "/$put->[0]" or die $!;
+	print $file $put->[1];
+	close $file;
+}
+{
+	local $ENV{GPUCOL_GPUD_PROGRAM} = $program;
+	$late->append_conf('postgresql.conf', "shared_preload_libraries = 'gpucol'\nfsync = off\n");
+	$late->start;
+}
+$late->safe_psql('postgres', 'CREATE EXTENSION gpucol; CREATE TABLE t USING gpucol AS SELECT generate_series(1, 1000) a');
+
+# Does the server's log say this so often, within a few seconds?
+sub logged
+{
+	my ($what, $times, $what_for) = @_;
+	my $n = 0;
+
+	for (1 .. 300)
+	{
+		$n = () = slurp_file($late->logfile) =~ /$what/g;
+		last if $n >= $times;
+		sleep 0.1;
+	}
+	return is($n, $times, $what_for);
+}
+
+sub set_device { my $path = $late->data_dir . '/device'; return $_[0] ? append_to_file($path, "x") : unlink $path; }
+
+sub devices { return $late->safe_psql('postgres', 'SELECT string_agg(name, $$,$$) FROM gpucol.devices'); }
+
+my $cuda = "SET gpucol.engine = cuda; SELECT count(*) FROM t WHERE a > 5";
+
+logged('gpucol runs without a device', 1, 'no device when the server starts');
+is(devices(), '', 'none is shown');
+my (undef, undef, $refused) = $late->psql('postgres', $cuda);
+like($refused, qr/CUDA engine is not available\nDETAIL:  Reason: gpucol_gpud found no device that it can use/, 'a query for the device says so');
+is($late->safe_psql('postgres', 'SELECT count(*) FROM t WHERE a > 5'), 995, 'others are answered');
+$late->reload;
+for (1 .. 100)
+{
+	last if -s $late->data_dir . '/imitation.log' && slurp_file($late->data_dir . '/imitation.log') =~ /--again/;
+	sleep 0.1;
+}
+like(slurp_file($late->data_dir . '/imitation.log'), qr/--again/, 'looked for again, quietly');
+set_device(1);
+$late->reload;
+logged('gpucol found a device', 1, 'found');
+is(devices(), 'a device', 'and shown');
+set_device(0);
+logged('gpucol runs without a device', 2, 'it is gone');
+is(devices(), '', 'and no longer shown');
+is($late->safe_psql('postgres', 'SELECT count(*) FROM t WHERE a > 5'), 995, 'queries are answered still');
+set_device(1);
+$late->reload;
+logged('gpucol found a device', 2, 'it is back');
+is(devices(), 'a device', 'and shown');
+$late->stop;
 done_testing();
