@@ -32,9 +32,8 @@ inside(const GpucolProgram *p, uint32_t offset, uint64_t n, size_t size, size_t 
 	return offset % align == 0 && offset <= p->size && n * size <= p->size - offset;
 }
 
-Request::Request(const char *payload, size_t length, SegmentLists &lists, const LaneFinder &lanes,
-				 std::function<void()> changed, const std::function<void()> &look)
-	: changed_(std::move(changed))
+Request::Request(const char *payload, size_t length, SegmentLists &lists, Client client)
+	: client_(std::move(client))
 {
 	size_t		program_words;
 	size_t		shape_size;
@@ -58,7 +57,7 @@ Request::Request(const char *payload, size_t length, SegmentLists &lists, const 
 	forget_deal();
 	try
 	{
-		deal_or_wait(lanes, look);
+		deal_or_wait();
 	}
 	catch (...)
 	{
@@ -353,7 +352,7 @@ Request::look_up(std::vector<std::vector<uint32_t>> *dealt, bool one_device)
 
 /* Deal the segments, and cut what each device has in parts. */
 void
-Request::deal(const LaneFinder &lanes)
+Request::deal()
 {
 	const char *reason = obstacle();
 	bool		one_device = reason != NULL && !prefetch();
@@ -375,7 +374,7 @@ Request::deal(const LaneFinder &lanes)
 
 		std::unique_ptr<Share> share(new Share());
 
-		share->lane = lanes(*devices[d]);
+		share->lane = client_.lane(*devices[d]);
 		share->objects.reset(new Scratch(*devices[d], run_.memory_limit));
 		shares_.push_back(std::move(share));
 		make_parts(shares_.size() - 1, dealt[d], recalled ? list_->extents[d] : measure(dealt[d]));
@@ -437,17 +436,17 @@ Request::needs() const
 
 /* Deal the segments, with memory for what is missing; until there is, wait. */
 void
-Request::deal_or_wait(const LaneFinder &lanes, const std::function<void()> &look)
+Request::deal_or_wait()
 {
-	deal(lanes);
+	deal();
 	if (missing_.empty())
 		return;
 	while (!claim_.take(needs()))
 	{
 		unpin_all();
 		forget_deal();
-		claim_.await(look);
-		deal(lanes);
+		claim_.await(client_.look);
+		deal();
 	}
 }
 
@@ -692,7 +691,7 @@ Request::compute(Part &part)
 
 		/* under the lock: after it the request may be gone */
 		if (!alone())
-			changed_();
+			client_.changed();
 	}
 }
 
@@ -1132,11 +1131,30 @@ Request::finish_piece(Incoming &in, const GpucolWirePut &put)
 	check_found(put.a);
 }
 
+/* How often a session whose PUT waits looks whether it is still to wait. */
+static const std::chrono::milliseconds CALLED_OFF_LOOK(10);
+
+/*
+ * Wait until parts that are computed make a condition come true.  Where the client has
+ * called the request off they end early, which makes it come true soon.
+ */
+template <class Condition> void
+Request::await_parts(std::unique_lock<std::mutex> &lock, Condition condition)
+{
+	while (!done_.wait_for(lock, CALLED_OFF_LOOK, condition))
+	{
+		lock.unlock();
+		if (!cancelled_ && client_.called_off())
+			cancel();
+		lock.lock();
+	}
+}
+
 /* Wait until fewer than `limit` parts of a share are in flight. */
 void
 Request::wait_ahead(std::unique_lock<std::mutex> &lock, uint32_t share, uint32_t limit)
 {
-	done_.wait(lock, [&] { return shares_[share]->in_flight < limit; });
+	await_parts(lock, [&] { return shares_[share]->in_flight < limit; });
 }
 
 /* Looks for memory while nothing of the request's own is at work, and how long apart. */
@@ -1159,8 +1177,10 @@ Request::chunk_memory(Share &share, size_t size)
 
 		if (memory != NULL)
 			return memory;
+		if (cancelled_)
+			throw Failure{GPUCOL_CANCELLED, "cancelled"};
 		if (before > 0)
-			done_.wait(lock, [&] { return share.in_flight < before; });
+			await_parts(lock, [&] { return share.in_flight < before; });
 		else if (++tries < MEMORY_TRIES)
 			done_.wait_for(lock, MEMORY_LOOK);
 		else

@@ -124,6 +124,15 @@ extern uint64_t request_window;
 /* Finds the lane of a device for the session at hand. */
 typedef std::function<Lane *(Device &)> LaneFinder;
 
+/* The session that a request is for, as the request calls it. */
+struct Client
+{
+	LaneFinder	lane;
+	std::function<void()> changed;	/* a part has been computed, by its lane's thread */
+	std::function<void()> look;	/* now and then while the RUN waits for device memory; may throw */
+	std::function<bool()> called_off;	/* while PUTs wait: is no answer wanted any more? */
+};
+
 class JitTrial;
 
 /* Which operands of an opcode are registers: bit 0 a, bit 1 b, bit 2 c. */
@@ -144,12 +153,7 @@ gpucol_operands(int op)
 class Request
 {
 public:
-	/*
-	 * `changed` is called when a part has been computed by its lane's thread; `look`
-	 * now and then while the request waits for device memory, and may throw.
-	 */
-	Request(const char *payload, size_t length, SegmentLists &lists, const LaneFinder &lanes,
-			std::function<void()> changed, const std::function<void()> &look);
+	Request(const char *payload, size_t length, SegmentLists &lists, Client client);
 	~Request();
 	Request(const Request &) = delete;
 
@@ -231,8 +235,8 @@ private:
 	void		unpin_all();
 	void		forget_deal();
 	std::vector<Need> needs() const;
-	void		deal_or_wait(const LaneFinder &lanes, const std::function<void()> &look);
-	void		deal(const LaneFinder &lanes);
+	void		deal_or_wait();
+	void		deal();
 	Extent		measure(const std::vector<uint32_t> &segments) const;
 	void		make_parts(uint32_t share, std::vector<uint32_t> &segments, const Extent &extent);
 	void		stream_parts(uint32_t share, std::vector<uint32_t> &segments, uint64_t capacity);
@@ -247,6 +251,7 @@ private:
 	Failure		failure();
 	void		expand_codes(Share &share, Resident *r, const uint32_t *ends, uint32_t nrows);
 	void	   *chunk_memory(Share &share, size_t size);
+	template <class Condition> void await_parts(std::unique_lock<std::mutex> &lock, Condition condition);
 	void		wait_ahead(std::unique_lock<std::mutex> &lock, uint32_t share, uint32_t limit);
 	void		finish_chunk(Incoming &in, uint32_t segment, uint32_t slot);
 	void		finish_piece(Incoming &in, const GpucolWirePut &put);
@@ -275,7 +280,7 @@ private:
 	Claim		claim_;
 	Slab	   *slab_ = NULL;
 	std::atomic<uint64_t> held_{0};
-	std::function<void()> changed_;
+	Client		client_;
 
 	/* what the lanes' threads and the session's share */
 	std::mutex	mutex_;

@@ -428,13 +428,17 @@ Session::run()
 	asked_ = Clock::now();
 	set_running(true);
 	request_.reset();
-	request_.reset(new Request(payload_.data(), payload_.size(), lists_, [this] (Device &d) { return lane(d); },
-							   [fd = done_fd_] {
-		uint64_t	n = 1;
+	request_.reset(new Request(payload_.data(), payload_.size(), lists_, {
+		[this] (Device &d) { return lane(d); },
+		[fd = done_fd_] {
+			uint64_t	n = 1;
 
-		if (write(fd, &n, sizeof(n)) < 0)
-			perror("gpucol_gpud: eventfd");
-	}, [this] { look(); }));
+			if (write(fd, &n, sizeof(n)) < 0)
+				perror("gpucol_gpud: eventfd");
+		},
+		[this] { look(); },
+		[fd = fd_] { return watch_called_off(fd); }
+	}));
 	if (strcmp(state_, "waiting") == 0)
 		set_state("loading");
 	lookup_ = std::chrono::duration<double>(Clock::now() - asked_).count();

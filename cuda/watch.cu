@@ -11,17 +11,25 @@
  */
 #include "watch.h"
 
+#include <poll.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 
 #include <cerrno>
 #include <condition_variable>
 #include <cstdio>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include "failure.h"
+#include "service/protocol.h"
+
+/* Bytes of messages that are looked through for CANCEL: as many as a socket holds. */
+static const size_t LOOKED_THROUGH = (size_t) 256 << 10;
 
 /* What is called when a socket is heard of. */
 struct Watch::Call
@@ -153,4 +161,26 @@ Watch::heard() const
 	std::lock_guard<std::mutex> lock(call_->mutex);
 
 	return call_->heard;
+}
+
+bool
+watch_called_off(int socket)
+{
+	struct pollfd end = {socket, POLLRDHUP, 0};
+	std::vector<char> ahead(LOOKED_THROUGH);
+	ssize_t		n;
+	GpucolWireHeader header;
+
+	if (poll(&end, 1, 0) > 0)
+		return true;
+	n = recv(socket, ahead.data(), ahead.size(), MSG_PEEK | MSG_DONTWAIT);
+	for (size_t at = 0; n > 0 && at + sizeof(header) <= (size_t) n; at += sizeof(header) + header.length)
+	{
+		memcpy(&header, ahead.data() + at, sizeof(header));
+		if (header.magic != GPUCOL_WIRE_MAGIC)
+			return false;		/* who receives it will see */
+		if (header.type == GPUCOL_WIRE_CANCEL)
+			return true;
+	}
+	return false;
 }

@@ -11,6 +11,9 @@
  * What is to be done about it may take long, for it asks CUDA for something: it is done
  * in a thread that is made for it, and nobody waits for that but its own session.
  *
+ * A session that waits in the middle of a request, of which more messages come, looks
+ * itself: what calls the request off may stand behind them.
+ *
  * Nothing here knows CUDA.
  *
  *-------------------------------------------------------------------------
@@ -51,5 +54,11 @@ private:
 	uint64_t	number_;		/* of all that ever were */
 	std::shared_ptr<Call> call_;
 };
+
+/*
+ * Has the client left, or said CANCEL, perhaps behind messages that nobody has received
+ * yet?  At once; receives nothing.  What stands behind very long messages is not seen.
+ */
+extern bool watch_called_off(int socket);
 
 #endif

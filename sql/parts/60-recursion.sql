@@ -18,25 +18,28 @@ COST 10000 ROWS 10;
 COMMENT ON FUNCTION gpucol.datalog_into(text, name)
 IS 'runs a datalog program and stores each of its outputs as a new table of a schema';
 
-CREATE FUNCTION gpucol.recursion_list(
+CREATE FUNCTION gpucol.work_list(
 	OUT pid integer, OUT state text, OUT seconds float8, OUT round bigint,
-	OUT delta bigint, OUT full_rows bigint, OUT bytes bigint)
+	OUT delta bigint, OUT full_rows bigint, OUT bytes bigint, OUT database oid,
+	OUT relation oid, OUT progress float8)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'gpucol_recursion_list'
+AS 'MODULE_PATHNAME', 'gpucol_work_list'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION gpucol.recursion_list()
-IS 'recursions that run in server processes: engine and method, and how far they have come';
+COMMENT ON FUNCTION gpucol.work_list()
+IS 'recursions and merges that run in server processes, of all databases, and how far they have come';
 
 CREATE VIEW gpucol.activity AS
 SELECT pid, state, seconds, NULL::bigint AS round, NULL::bigint AS delta,
-	NULL::bigint AS full_rows, bytes
+	NULL::bigint AS full_rows, bytes, NULL::regclass AS relation, NULL::float8 AS progress
 FROM gpucol.activity_list()
 UNION ALL
-SELECT pid, state, seconds, round, delta, full_rows, bytes
-FROM gpucol.recursion_list();
+SELECT w.pid, w.state, w.seconds, w.round, w.delta, w.full_rows, w.bytes,
+	CASE WHEN d.datname = pg_catalog.current_database() THEN w.relation::regclass END, w.progress
+FROM gpucol.work_list() w
+LEFT JOIN pg_catalog.pg_database d ON d.oid = w.database;
 
 COMMENT ON VIEW gpucol.activity
-IS 'server processes that are connected to the device daemon (idle, waiting for memory, loading, computing or sending) or run a recursion (rounds, rows of the last delta, rows derived), since how many seconds, and the bytes that they hold';
+IS 'server processes that are connected to the device daemon (idle, waiting for memory, loading, computing or sending), run a recursion (rounds, rows of the last delta, rows derived) or merge a table (its name in its database, rows moved, share of the delta read), since how many seconds, and the bytes that they hold';
 
-REVOKE EXECUTE ON FUNCTION gpucol.recursion_list() FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION gpucol.work_list() FROM PUBLIC;

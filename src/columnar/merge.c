@@ -21,6 +21,9 @@
  * later writers of the segment row would not meet; a merge turns them into locks
  * on the table.
  *
+ * How far a merge has come is in gpucol.activity: the rows that it has moved, and the
+ * share of the delta's blocks that it has read.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -43,12 +46,24 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "activity.h"
 #include "columnar/am.h"
 #include "columnar/scan.h"
 #include "columnar/writer.h"
 #include "compat.h"
 
 PG_FUNCTION_INFO_V1(gpucol_merge);
+
+/* Rows that are read between two looks at how far the merge has come. */
+#define LIST_ROWS		1024
+
+/* A merge in gpucol.activity. */
+typedef struct MergeProgress
+{
+	GpucolActivity activity;
+	GpucolActivityState state;
+	MemoryContextCallback callback;
+} MergeProgress;
 
 /* The table's indexes, and what forming their entries needs. */
 typedef struct MergeIndexes
@@ -170,6 +185,43 @@ move_row(Relation table, TupleTableSlot *slot, TupleTableSlot *flat,
 	return true;
 }
 
+/* Memory context callback: whatever ended the merge. */
+static void
+end_progress(void *argument)
+{
+	MergeProgress *progress = argument;
+
+	gpucol_activity_end(progress->activity);
+	progress->activity = 0;
+}
+
+/* List a merge that begins. */
+static MergeProgress *
+begin_progress(Relation table)
+{
+	MergeProgress *progress = palloc0(sizeof(MergeProgress));
+
+	progress->callback.func = end_progress;
+	progress->callback.arg = progress;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, &progress->callback);
+	progress->activity = gpucol_activity_begin(GPUCOL_ACTIVITY_MERGE);
+	progress->state.relation = RelationGetRelid(table);
+	gpucol_activity_update(progress->activity, &progress->state);
+	return progress;
+}
+
+/* List how far it has come, now and then. */
+static void
+note_progress(MergeProgress *progress, TableScanDesc scan, const TupleTableSlot *slot, uint64 read,
+			  int64 moved)
+{
+	if (read % LIST_ROWS != 0)
+		return;
+	progress->state.rows = (uint64) moved;
+	progress->state.progress = gpucol_scan_delta_share(scan, ItemPointerGetBlockNumber(&slot->tts_tid));
+	gpucol_activity_update(progress->activity, &progress->state);
+}
+
 /* Move every settled delta row that the snapshot sees. */
 static int64
 merge_rows(Relation table, Snapshot snapshot)
@@ -179,6 +231,8 @@ merge_rows(Relation table, Snapshot snapshot)
 	TupleTableSlot *flat;
 	TableScanDesc scan;
 	MergeIndexes indexes;
+	MergeProgress *progress = begin_progress(table);
+	uint64		read = 0;
 	int64		moved = 0;
 
 	slot = table_slot_create(table, NULL);
@@ -188,6 +242,7 @@ merge_rows(Relation table, Snapshot snapshot)
 	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
 	{
 		CHECK_FOR_INTERRUPTS();
+		note_progress(progress, scan, slot, read++, moved);
 		if (move_row(table, slot, flat, &indexes, cid))
 			moved++;
 	}
@@ -196,6 +251,7 @@ merge_rows(Relation table, Snapshot snapshot)
 	close_indexes(&indexes);
 	ExecDropSingleTupleTableSlot(flat);
 	ExecDropSingleTupleTableSlot(slot);
+	end_progress(progress);
 	return moved;
 }
 

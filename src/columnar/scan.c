@@ -166,6 +166,24 @@ gpucol_scan_begin_delta(Relation rel, Snapshot snapshot)
 	return sscan;
 }
 
+double
+gpucol_scan_delta_share(TableScanDesc sscan, BlockNumber block)
+{
+	const GpucolScan *scan = (const GpucolScan *) sscan;
+	uint64		before = 0;
+	uint64		all = 0;
+
+	for (uint32 i = 0; i < scan->nranges; i++)
+	{
+		const GpucolBlockRange *range = &scan->ranges[i];
+
+		all += range->nblocks;
+		if (range->start < block)
+			before += Min(range->nblocks, block - range->start);
+	}
+	return all == 0 ? 1.0 : (double) before / (double) all;
+}
+
 void
 gpucol_scan_put(HeapTuple tuple, TupleTableSlot *slot)
 {

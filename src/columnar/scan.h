@@ -76,6 +76,9 @@ extern void gpucol_scan_prepare(GpucolScan *scan);
 /* Begin a scan of the delta rows only, forward, for a merge. */
 extern TableScanDesc gpucol_scan_begin_delta(Relation rel, Snapshot snapshot);
 
+/* The share of its blocks that such a scan has read when it comes to this one: 0 to 1. */
+extern double gpucol_scan_delta_share(TableScanDesc sscan, BlockNumber block);
+
 /* Make a segment of the view the scan's unit: its deletions and its reader. */
 extern void gpucol_scan_enter_segment(GpucolScan *scan, int64 number);
 

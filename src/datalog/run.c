@@ -16,8 +16,8 @@
 #include "storage/procsignal.h"
 #include "utils/memutils.h"
 
+#include "activity.h"
 #include "compat.h"
-#include "datalog/activity.h"
 #include "datalog/run.h"
 #include "engine/backend.h"
 #include "guc.h"
@@ -31,15 +31,28 @@ struct GpucolRecursion
 	MemoryContextCallback callback;
 };
 
+/* List how far a run has come. */
+static void
+list_progress(GpucolRecursion *recursion)
+{
+	GpucolRecProgress progress;
+	GpucolActivityState state = {0};
+
+	gpucol_recursion_progress(recursion, &progress);
+	state.rounds = progress.rounds;
+	state.delta = progress.delta;
+	state.rows = progress.full;
+	state.bytes = progress.bytes;
+	strlcpy(state.engine, progress.engine ? progress.engine : "", GPUCOL_ACTIVITY_NAME);
+	strlcpy(state.method, progress.method ? progress.method : "", GPUCOL_ACTIVITY_NAME);
+	gpucol_activity_update(recursion->activity, &state);
+}
+
 /* The engine asks whether to stop and is listed; must not raise an error. */
 static bool
 is_cancelled(void *context)
 {
-	GpucolRecursion *recursion = context;
-	GpucolRecProgress progress;
-
-	gpucol_recursion_progress(recursion, &progress);
-	gpucol_activity_update(recursion->activity, &progress);
+	list_progress(context);
 	if (!InterruptPending)
 		return false;
 	if (QueryCancelPending || ProcDiePending)
@@ -155,7 +168,7 @@ gpucol_recursion_start(const GpucolRecPlan *plan, GpucolRecHost host,
 	options.context = recursion;
 	options.host = host;
 	options.host_context = host_context;
-	recursion->activity = gpucol_activity_begin();
+	recursion->activity = gpucol_activity_begin(GPUCOL_ACTIVITY_RECURSION);
 	status = recursion->engine->start(plan, &options, &recursion->run);
 	if (status != GPUCOL_OK)
 		raise_status(recursion, status);

@@ -89,3 +89,32 @@ SELECT * FROM gpucol.columns('merge_t');
 RESET ROLE;
 DROP ROLE gpucol_merge_nobody;
 DROP TABLE merge_fk, merge_t, merge_before, merge_large, merge_p, merge_excl;
+
+-- how far a merge has come is in gpucol.activity, as long as it runs: here an index's function looks
+CREATE TABLE progress (i int) USING gpucol;
+CREATE FUNCTION look(i int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+	r record;
+BEGIN
+	IF i = 5000 THEN
+		FOR r IN SELECT state, relation, full_rows, progress > 0.3 AND progress < 0.7 AS halfway, round, bytes
+			FROM gpucol.activity WHERE pid = pg_catalog.pg_backend_pid()
+		LOOP
+			RAISE NOTICE '%', r;
+		END LOOP;
+	END IF;
+	RETURN i / CASE WHEN i = pg_catalog.current_setting('test.fails', true)::int THEN 0 ELSE 1 END;
+END $$;
+DO $$ BEGIN FOR i IN 1 .. 10000 LOOP INSERT INTO progress VALUES (i); END LOOP; END $$;
+CREATE INDEX ON progress (look(i));
+SELECT gpucol.merge('progress');
+SELECT count(*) FROM gpucol.activity WHERE pid = pg_backend_pid();
+DO $$ BEGIN FOR i IN 4000 .. 6000 LOOP INSERT INTO progress VALUES (i); END LOOP; END $$;
+SET test.fails = 6000;
+SELECT gpucol.merge('progress');
+SELECT count(*) FROM gpucol.activity WHERE pid = pg_backend_pid();
+SET test.fails = 0;
+SELECT gpucol.merge('progress');
+RESET test.fails;
+DROP TABLE progress;
+DROP FUNCTION look;

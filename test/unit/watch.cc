@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "../../cuda/failure.h"
+#include "service/protocol.h"
 
 static int	passed,
 			failed;
@@ -175,6 +176,49 @@ test_ends()
 	CHECK("some were called before their watches ended", calls > 0 && calls <= 2000);
 }
 
+/* Send a message of so many bytes. */
+static void
+send_message(int fd, GpucolWireType type, size_t length)
+{
+	GpucolWireHeader header = {GPUCOL_WIRE_MAGIC, GPUCOL_WIRE_VERSION, (uint16_t) type, (uint32_t) length};
+	std::vector<char> payload(length);
+
+	(void) !write(fd, &header, sizeof(header));
+	(void) !write(fd, payload.data(), length);
+}
+
+/* A session whose request waits sees that it is called off, behind what it has still to receive. */
+static void
+test_called_off()
+{
+	Pair		pair;
+	char		first[4];
+	int			client = pair.fds[0];
+
+	CHECK("nothing was said", !watch_called_off(pair.session()));
+	send_message(client, GPUCOL_WIRE_PUT, 56);
+	CHECK("more of the request", !watch_called_off(pair.session()));
+	send_message(client, GPUCOL_WIRE_PUT, 32 << 10);
+	CHECK("and more", !watch_called_off(pair.session()));
+	(void) !write(client, "GPG", 3);
+	CHECK("the beginning of a message", !watch_called_off(pair.session()));
+
+	Pair		other;
+
+	for (int i = 0; i < 4; i++)
+		send_message(other.fds[0], GPUCOL_WIRE_PUT, 30000);
+	send_message(other.fds[0], GPUCOL_WIRE_CANCEL, 0);
+	CHECK("CANCEL behind other messages", watch_called_off(other.session()));
+	CHECK("which can be received still", read(other.session(), first, 4) == 4 && memcmp(first, "GPGD", 4) == 0);
+	CHECK("noise", !watch_called_off(other.session()));
+
+	Pair		gone;
+
+	send_message(gone.fds[0], GPUCOL_WIRE_PUT, 100);
+	gone.leave();
+	CHECK("a client that left", watch_called_off(gone.session()));
+}
+
 static void
 test_refused()
 {
@@ -210,6 +254,7 @@ main()
 	test_again();
 	test_stuck();
 	test_ends();
+	test_called_off();
 	test_refused();
 	printf("watch: %d passed, %d failed\n", passed, failed);
 	return failed > 0;

@@ -1,16 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * activity.c
- *	  Which recursions run in this cluster, and how far they have come: the
- *	  recursions of gpucol.activity.
+ *	  What server processes of this cluster do for long, and how far they have
+ *	  come: the recursions and merges of gpucol.activity.
  *
  * A list of places in shared memory, made on first use by whoever comes first
- * (without preload it comes out of the spare part of shared memory).  A run takes a
- * free one and writes its progress there whenever its engine asks whether to go on,
- * several times a round.  Where all are taken, a run is not listed.
+ * (without preload it comes out of the spare part of shared memory).  A recursion or
+ * merge takes a free one and writes its progress there, a recursion whenever its engine
+ * asks whether to go on, several times a round.  Where all are taken, it is not listed.
  *
  * A process that dies without a word takes the cluster down, and the list with it;
- * one that exits ends its runs first.
+ * one that exits ends what it does first.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,28 +25,25 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
+#include "activity.h"
 #include "compat.h"
-#include "datalog/activity.h"
 
 #define PLACES			64
-#define NAME_LENGTH		32
+#define COLUMNS			10
 
 typedef struct Place
 {
 	slock_t		lock;			/* protects the others */
 	int			pid;			/* 0 = free */
+	GpucolActivityKind kind;
+	Oid			database;
 	TimestampTz started;
-	uint64		rounds;
-	uint64		delta;
-	uint64		full;
-	uint64		bytes;
-	char		engine[NAME_LENGTH];
-	char		method[NAME_LENGTH];
+	GpucolActivityState state;
 } Place;
 
 static Place *places = NULL;
 
-PG_FUNCTION_INFO_V1(gpucol_recursion_list);
+PG_FUNCTION_INFO_V1(gpucol_work_list);
 
 /* Attach to the list, making it if need be. */
 static void
@@ -58,7 +55,7 @@ attach(void)
 	if (places != NULL)
 		return;
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	places = ShmemInitStruct("gpucol recursions", sizeof(Place) * PLACES, &found);
+	places = ShmemInitStruct("gpucol activity", sizeof(Place) * PLACES, &found);
 	if (!found)
 	{
 		memset(places, 0, sizeof(Place) * PLACES);
@@ -69,7 +66,7 @@ attach(void)
 }
 
 GpucolActivity
-gpucol_activity_begin(void)
+gpucol_activity_begin(GpucolActivityKind kind)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	int			i;
@@ -84,10 +81,10 @@ gpucol_activity_begin(void)
 		if (!taken)
 		{
 			places[i].pid = MyProcPid;
+			places[i].kind = kind;
+			places[i].database = MyDatabaseId;
 			places[i].started = now;
-			places[i].rounds = places[i].delta = places[i].full = 0;
-			places[i].bytes = 0;
-			places[i].engine[0] = places[i].method[0] = '\0';
+			memset(&places[i].state, 0, sizeof(places[i].state));
 		}
 		SpinLockRelease(&places[i].lock);
 		if (!taken)
@@ -97,19 +94,14 @@ gpucol_activity_begin(void)
 }
 
 void
-gpucol_activity_update(GpucolActivity activity, const GpucolRecProgress *progress)
+gpucol_activity_update(GpucolActivity activity, const GpucolActivityState *state)
 {
 	Place	   *place = &places[activity - 1];
 
 	if (activity == 0)
 		return;
 	SpinLockAcquire(&place->lock);
-	place->rounds = progress->rounds;
-	place->delta = progress->delta;
-	place->full = progress->full;
-	place->bytes = progress->bytes;
-	strlcpy(place->engine, progress->engine ? progress->engine : "", NAME_LENGTH);
-	strlcpy(place->method, progress->method ? progress->method : "", NAME_LENGTH);
+	place->state = *state;
 	SpinLockRelease(&place->lock);
 }
 
@@ -123,12 +115,32 @@ gpucol_activity_end(GpucolActivity activity)
 	SpinLockRelease(&places[activity - 1].lock);
 }
 
+/* Fill in the columns that only recursions, or only merges, have. */
+static void
+put_state(const Place *place, Datum *values, bool *nulls)
+{
+	const GpucolActivityState *state = &place->state;
+	bool		recursion = place->kind == GPUCOL_ACTIVITY_RECURSION;
+
+	values[1] = recursion ?
+		CStringGetTextDatum(psprintf("recursion on %s: %s",
+									 state->engine[0] ? state->engine : "cpu",
+									 state->method[0] ? state->method : "loading")) :
+		CStringGetTextDatum("merge");
+	nulls[3] = nulls[4] = !recursion;
+	values[3] = Int64GetDatum((int64) state->rounds);
+	values[4] = Int64GetDatum((int64) state->delta);
+	nulls[8] = nulls[9] = recursion;
+	values[8] = ObjectIdGetDatum(state->relation);
+	values[9] = Float8GetDatum(state->progress);
+}
+
 /*
- * gpucol.recursion_list() returns setof (pid, state, seconds, round, delta,
- * full_rows, bytes)
+ * gpucol.work_list() returns setof (pid, state, seconds, round, delta, full_rows,
+ * bytes, database, relation, progress)
  */
 Datum
-gpucol_recursion_list(PG_FUNCTION_ARGS)
+gpucol_work_list(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *info = (ReturnSetInfo *) fcinfo->resultinfo;
 	TimestampTz now = GetCurrentTimestamp();
@@ -139,8 +151,8 @@ gpucol_recursion_list(PG_FUNCTION_ARGS)
 	for (i = 0; i < PLACES; i++)
 	{
 		Place		place;
-		Datum		values[7];
-		bool		nulls[7] = {false};
+		Datum		values[COLUMNS];
+		bool		nulls[COLUMNS] = {false};
 
 		SpinLockAcquire(&places[i].lock);
 		place = places[i];
@@ -148,14 +160,11 @@ gpucol_recursion_list(PG_FUNCTION_ARGS)
 		if (place.pid == 0)
 			continue;
 		values[0] = Int32GetDatum(place.pid);
-		values[1] = CStringGetTextDatum(psprintf("recursion on %s: %s",
-												 place.engine[0] ? place.engine : "cpu",
-												 place.method[0] ? place.method : "loading"));
 		values[2] = Float8GetDatum((double) (now - place.started) / USECS_PER_SEC);
-		values[3] = Int64GetDatum((int64) place.rounds);
-		values[4] = Int64GetDatum((int64) place.delta);
-		values[5] = Int64GetDatum((int64) place.full);
-		values[6] = Int64GetDatum((int64) place.bytes);
+		values[5] = Int64GetDatum((int64) place.state.rows);
+		values[6] = Int64GetDatum((int64) place.state.bytes);
+		values[7] = ObjectIdGetDatum(place.database);
+		put_state(&place, values, nulls);
 		tuplestore_putvalues(info->setResult, info->setDesc, values, nulls);
 	}
 	return (Datum) 0;
