@@ -129,9 +129,23 @@ Recursion::check_plan() const
 	}
 }
 
+/* Does a step give a register a value? */
+bool
+Recursion::sets(const GpucolRecStep &step, uint16_t reg) const
+{
+	const GpucolRecOperand *operands = plan_.operands + step.operands;
+
+	return (step.kind == GPUCOL_REC_COMPUTE && step.target == reg) ||
+		(step.kind == GPUCOL_REC_AGGREGATE && (step.target == reg || step.origin == reg)) ||
+		std::any_of(operands, operands + step.noperands, [reg] (const GpucolRecOperand &o) {
+			return o.kind == GPUCOL_REC_BIND && o.index == reg;
+		});
+}
+
 /*
  * Steps [from, to) of a rule: the bodies of aggregates must lie inside, and each ends
- * with its COLLECT, which is nowhere else.
+ * with its COLLECT, which is nowhere else.  A body leaves alone the register that says
+ * which accumulator its rows belong to.
  */
 void
 Recursion::check_bodies(const GpucolRecRule &rule, uint32_t from, uint32_t to) const
@@ -149,6 +163,8 @@ Recursion::check_bodies(const GpucolRecRule &rule, uint32_t from, uint32_t to) c
 
 		require(collect.kind == GPUCOL_REC_COLLECT && collect.origin == steps[s].origin &&
 				(collect.noperands > 0 || steps[s].function == GPUCOL_REC_COUNT));
+		for (uint32_t b = s + 1; b < s + steps[s].nsteps; b++)
+			require(!sets(steps[b], steps[s].origin));
 		check_bodies(rule, s + 1, s + steps[s].nsteps);
 		s += steps[s].nsteps;
 	}

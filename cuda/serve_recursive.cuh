@@ -59,6 +59,7 @@ private:
 
 	bool asked();
 	void check_plan() const;
+	bool sets(const GpucolRecStep &step, uint16_t reg) const;
 	void check_bodies(const GpucolRecRule &rule, uint32_t from, uint32_t to) const;
 	void check_bound(const GpucolRecRule &rule, uint32_t from, uint32_t to,
 					 std::vector<bool> &bound) const;

@@ -197,8 +197,9 @@ under_lies()
 	sleep 0.5
 	for i in 1 2; do
 		while IFS= read -r query; do
-			timeout 10 psql -XAtq -c "set gpucol.engine = cuda" -c "set statement_timeout = '5s'" -c "$query" \
-				< /dev/null > "$OUT/changed" 2>&1
+			timeout 10 psql -XAtq -c "set gpucol.engine = cuda" -c "set statement_timeout = '5s'" -c "set client_min_messages = debug1" \
+				-c "$query" < /dev/null >> "$OUT/changed" 2>&1
+			echo asked >> "$OUT/changed"
 			psql -XAtqc "select gpucol.evict('lies')" > /dev/null 2>&1
 		done < "$OUT/lies"
 	done
@@ -216,13 +217,13 @@ messages_changed()
 		-c "create table lies using gpucol as select * from g limit 150000" -c "delete from lies where id % 77 = 0" \
 		-c "insert into lies select * from g limit 100" -c "analyze lies" > "$OUT/lies.log" 2>&1
 	queries_of_lies | sed 's/\bT\b/lies/g' > "$OUT/lies"
-	for options in "--test" "--test --slabs 0" "--test --slabs 0 --copies 2" "--test --slabs 0 --window 300000" "--test --slabs 0 --jit-wait"; do
+	for options in "--test" "--test --slabs 0" "--test --slabs 0 --copies 2" "--test --slabs 0 --window 600000" "--test --slabs 0 --jit-wait"; do
 		restart "$options"
 		ask > /dev/null
 		pid=$(daemon)
-		rm -f "$OUT/relay.log"
+		rm -f "$OUT/relay.log" "$OUT/changed"
 		for seed in ${LIES:-7}; do under_lies "$seed"; done
-		note "lies, gpud $options" "$(awk '{n += $1} END {print n + 0}' "$OUT/relay.log") messages changed, daemon alive: $(verdict test "$pid" = "$(daemon)"), $(answers), device $(again)"
+		note "lies, gpud $options" "$(awk '{n += $1} END {print n + 0}' "$OUT/relay.log") messages changed, $(grep -c '^asked' "$OUT/changed") statements, $(grep -c 'left a query to the CPU' "$OUT/changed") of them to the CPU; daemon alive: $(verdict test "$pid" = "$(daemon)"), $(answers), device $(again)"
 	done
 	restart "--test"
 }
