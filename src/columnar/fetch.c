@@ -94,9 +94,8 @@ dirty_deleted(GpucolDirectory *dir, uint64 row_number, Snapshot snapshot)
 	return gpucol_view_row_folded(dir, &dirty, row_number);
 }
 
-/* Tell the owner of a dirty snapshot of no transaction. */
-static void
-clear_dirty(Snapshot snapshot)
+void
+gpucol_fetch_clear_dirty(Snapshot snapshot)
 {
 	snapshot->xmin = snapshot->xmax = InvalidTransactionId;
 	snapshot->speculativeToken = 0;
@@ -109,7 +108,7 @@ dirty_visible(GpucolDirectory *dir, uint64 row_number, Snapshot snapshot,
 {
 	SnapshotData dirty;
 
-	clear_dirty(snapshot);
+	gpucol_fetch_clear_dirty(snapshot);
 	InitDirtySnapshot(dirty);
 	if (!gpucol_view_lookup(dir, &dirty, row_number, segment))
 		return false;
@@ -285,7 +284,7 @@ lookup_row(Relation table, uint64 row_number, Snapshot snapshot,
 	if (is_buried(table, row_number, snapshot))
 	{
 		if (snapshot->snapshot_type == SNAPSHOT_DIRTY)
-			clear_dirty(snapshot);
+			gpucol_fetch_clear_dirty(snapshot);
 		return false;
 	}
 	flush_for(table, snapshot);

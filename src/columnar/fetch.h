@@ -22,6 +22,9 @@
  */
 extern bool gpucol_fetch_visible(Relation table, uint64 row_number, Snapshot snapshot);
 
+/* Tell the owner of a dirty snapshot of no transaction. */
+extern void gpucol_fetch_clear_dirty(Snapshot snapshot);
+
 /*
  * Fetch a segment row into a slot if the snapshot sees it (SnapshotAny: if it
  * exists, deleted or not).

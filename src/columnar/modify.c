@@ -445,6 +445,18 @@ lock_kept_key(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *
 	return result;
 }
 
+/*
+ * Of a row that lies in no buffer, ExecCopySlot takes the place over in the tuple, but not
+ * in the slot, from which logical replication locks what its table scan has found.
+ */
+static void
+restore_tid(TupleTableSlot *slot)
+{
+	if (!ItemPointerIsValid(&slot->tts_tid) && !TTS_EMPTY(slot) &&
+		TTS_IS_BUFFERTUPLE(slot) && ((HeapTupleTableSlot *) slot)->tuple != NULL)
+		slot->tts_tid = ((HeapTupleTableSlot *) slot)->tuple->t_self;
+}
+
 TM_Result
 gpucol_modify_lock(Relation rel, ItemPointer tid, Snapshot snapshot,
 				   TupleTableSlot *slot, CommandId cid, LockTupleMode mode,
@@ -455,6 +467,7 @@ gpucol_modify_lock(Relation rel, ItemPointer tid, Snapshot snapshot,
 	TM_Result	result;
 	bool		key_kept = false;
 
+	restore_tid(slot);
 	if (!gpucol_tid_is_virtual(tid))
 		return GetHeapamTableAmRoutine()->tuple_lock(rel, tid, snapshot, slot, cid, mode,
 													 wait_policy, flags, tmfd);

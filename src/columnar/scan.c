@@ -19,12 +19,14 @@
 
 #include "access/heapam.h"
 #include "access/tableam.h"
+#include "access/transam.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
 #include "columnar/delta_pages.h"
+#include "columnar/fetch.h"
 #include "columnar/scan.h"
 #include "columnar/writer.h"
 #include "compat.h"
@@ -107,6 +109,30 @@ gpucol_scan_end(TableScanDesc sscan)
 	pfree(scan);
 }
 
+/*
+ * Does the scan look at what transactions in progress do (logical replication, which
+ * looks for the row to change)?
+ */
+static bool
+is_dirty(const GpucolScan *scan)
+{
+	return scan->base.rs_snapshot != NULL &&
+		scan->base.rs_snapshot->snapshot_type == SNAPSHOT_DIRTY;
+}
+
+/* Forget what the directory said. */
+static void
+forget_view(GpucolScan *scan)
+{
+	if (scan->reader != NULL)
+		gpucol_reader_close(scan->reader);
+	scan->reader = NULL;
+	scan->view = NULL;
+	scan->deleted = NULL;
+	scan->entered = -1;
+	MemoryContextReset(scan->context);
+}
+
 void
 gpucol_scan_rescan(TableScanDesc sscan, struct ScanKeyData *key, bool set_params,
 				   bool allow_strat, bool allow_sync, bool allow_pagemode)
@@ -119,6 +145,8 @@ gpucol_scan_rescan(TableScanDesc sscan, struct ScanKeyData *key, bool set_params
 		return;
 	}
 	heap_rescan(scan->delta, key, set_params, allow_strat, false, allow_pagemode);
+	if (is_dirty(scan))
+		forget_view(scan);
 	scan->unit = -1;
 	scan->in_unit = false;
 	scan->direction = NoMovementScanDirection;
@@ -262,6 +290,7 @@ gpucol_scan_enter_segment(GpucolScan *scan, int64 number)
 	if (scan->deleted != NULL)
 		pfree(scan->deleted);
 	scan->deleted = gpucol_view_deleted(scan->view, segment, &ndeleted);
+	scan->unsettled = is_dirty(scan) && !TransactionIdDidCommit(segment->xmin);
 	gpucol_reader_open(scan->reader,
 					   gpucol_segment_open(scan->base.rs_rd, &segment->entry));
 	MemoryContextSwitchTo(old);
@@ -294,6 +323,25 @@ enter_range(GpucolScan *scan)
 	heap_setscanlimits(scan->delta, range->start, range->nblocks);
 }
 
+/*
+ * Is a row of the segment visible?  A dirty snapshot sees the deletions of transactions
+ * in progress too: whether they count, and whom to wait for, is looked up for the row.
+ */
+static bool
+row_visible(GpucolScan *scan, const GpucolViewSegment *segment, int64 row)
+{
+	bool		deleted = scan->deleted != NULL &&
+		(scan->deleted[row / 32] >> (row % 32) & 1) != 0;
+
+	if (!is_dirty(scan))
+		return !deleted;
+	if (deleted || scan->unsettled)
+		return gpucol_fetch_visible(scan->base.rs_rd, segment->entry.first_row + row,
+									scan->base.rs_snapshot);
+	gpucol_fetch_clear_dirty(scan->base.rs_snapshot);
+	return true;
+}
+
 /* Next visible row of the segment. */
 static bool
 next_segment_row(GpucolScan *scan, ScanDirection direction, TupleTableSlot *slot)
@@ -302,8 +350,7 @@ next_segment_row(GpucolScan *scan, ScanDirection direction, TupleTableSlot *slot
 	int			step = ScanDirectionIsBackward(direction) ? -1 : 1;
 	int64		row = scan->row + step;
 
-	while (row >= 0 && row < segment->entry.nrows && scan->deleted != NULL &&
-		   (scan->deleted[row / 32] >> (row % 32)) & 1)
+	while (row >= 0 && row < segment->entry.nrows && !row_visible(scan, segment, row))
 		row += step;
 	scan->row = row;
 	if (row < 0 || row >= segment->entry.nrows)

@@ -51,6 +51,7 @@ typedef struct GpucolScan
 	ScanDirection direction;	/* of the last call */
 	int64		row;			/* in a segment: row last returned */
 	uint32	   *deleted;		/* of the segment, or NULL */
+	bool		unsettled;		/* a dirty scan: its loader has not committed */
 	bool		tid_range;		/* the base's TID limits apply */
 
 	/* ANALYZE and TABLESAMPLE, see sample.c */
