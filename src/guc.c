@@ -54,6 +54,7 @@ static const struct config_enum_entry recursive_strategy_options[] = {
 	{"auto", GPUCOL_REC_AUTO, false},
 	{"bitmap", GPUCOL_REC_BITMAP, false},
 	{"hisa", GPUCOL_REC_HISA, false},
+	{"sparse", GPUCOL_REC_SPARSE, false},
 	{NULL, 0, false}
 };
 
@@ -145,7 +146,7 @@ gpucol_guc_init(void)
 			   &gpucol_recursive_memory_limit, 0, 0, INT_MAX, GUC_UNIT_MB);
 	DefineCustomEnumVariable("gpucol.recursive_strategy",
 							 "How recursions keep the rows that they derive.",
-							 "auto chooses by cost; hisa uses hash-indexed sorted arrays only, bitmap bitmaps wherever they fit.",
+							 "auto chooses by cost; hisa uses hash-indexed sorted arrays only, bitmap bitmaps wherever they fit, sparse sets of values in their place.",
 							 &gpucol_recursive_strategy, GPUCOL_REC_AUTO,
 							 recursive_strategy_options, PGC_USERSET, 0,
 							 NULL, NULL, NULL);

@@ -225,7 +225,8 @@ choose_set(GpucolRecRun *run, GpucolRecTable *table)
 		bytes + run->memory.used < run->memory.limit;
 
 	if (table->set != GPUCOL_REC_SET_PAIRS || !fits ||
-		run->options.strategy == GPUCOL_REC_HISA || !domain_is_fixed(run))
+		run->options.strategy == GPUCOL_REC_HISA ||
+		run->options.strategy == GPUCOL_REC_SPARSE || !domain_is_fixed(run))
 		return GPUCOL_OK;
 	if (run->options.strategy == GPUCOL_REC_BITMAP || bytes <= SMALL_BITMAP ||
 		bytes <= table->nslots * sizeof(uint64_t))
@@ -311,12 +312,8 @@ start_kernel(GpucolRecRun *run)
 	if (kernel != NULL)
 		run->progress.method = "bit-parallel closure";
 	else
-	{
 		GPUCOL_REC_TRY(gpucol_rec_pairs_start(run, run->stratum, &table,
 											  &kernel));
-		if (kernel != NULL)
-			run->progress.method = "bit-parallel pairs";
-	}
 	if (kernel != NULL)
 		table->kernel = kernel;
 	return GPUCOL_OK;

@@ -1,461 +1,26 @@
 /*-------------------------------------------------------------------------
  *
  * cpu_recursive_pairs.c
- *	  Recursion that moves both columns of a pair at once, over bitmaps:
+ *	  Recursion that moves both columns of a pair at once:
  *	  r(x,y) :- e(a,x), r(a,b), f(b,y)	(same generation and its kin).
  *
- * r is a square bitmap, one row of bits for each first value.  A round takes
- * each row a of the delta, gathers the bits y that f gives to its b, and adds
- * that set to the row of every x that e gives to a, 64 pairs an instruction.
- * Sets are sparse or dense; a summary of the non-zero words of each row, of
- * the delta as of the gathered set, keeps the cost of a sparse one to those.
+ * Row by row every pair of the delta makes |e(a)| * |f(b)| candidates.  The two
+ * kernels cut the rule in the middle instead: m(a,y) :- r(a,b), f(b,y) is found
+ * and deduplicated for one a at a time, and serves every x that e gives to a.
+ * They differ in what a row of r is: words of a bitmap (64 pairs an instruction)
+ * or a hash set of its own, a few kilobytes that stay in the nearest cache while
+ * all candidates of the row are looked up in it.
  *
- * The semi-naive engine hands over between two rounds, when the bitmap has
- * become smaller than the hash set that it would replace, or when the rows that
- * the next round would offer one by one outweigh it.
+ * The semi-naive engine hands over between two rounds, as soon as there is work
+ * enough: to bitmaps if its set is one, else to sets, which go over to bitmaps
+ * once most words of these would hold several pairs.
  *
  *-------------------------------------------------------------------------
  */
-#include "engine/cpu_recursive.h"
+#include "engine/cpu_recursive_pairs.h"
 
-#define LOCKS	1024
-
-/* What one thread gathers a row in. */
-typedef struct Gather
-{
-	uint64_t   *bits;			/* a row, zero between uses */
-	uint64_t   *summary;		/* its non-zero words */
-} Gather;
-
-typedef struct Pairs
-{
-	GpucolRecKernel kernel;
-	uint64_t	domain;			/* rows, and bits of a row */
-	uint64_t	nwords;			/* words of a row */
-	uint64_t	nsums;			/* words of the summary of a row */
-	uint64_t   *full;
-	uint64_t   *delta;
-	uint64_t   *fresh;
-	uint64_t   *delta_sums;		/* by row: its non-zero words, as bits */
-	uint64_t   *fresh_sums;
-	uint8_t    *in_delta;		/* rows of delta with a bit */
-	uint8_t    *in_fresh;
-	GpucolRecAdjacency left;	/* a to x */
-	GpucolRecAdjacency right;	/* b to y */
-	Gather	   *gathers;		/* one for each thread */
-	int			nthreads;
-	atomic_flag locks[LOCKS];	/* of rows of fresh */
-	GpucolRecRun *run;
-	_Atomic uint64_t deal;
-	_Atomic bool stop;
-	bool		ended;
-
-	/* next(): where we are in delta */
-	uint64_t	at_word;		/* of the whole bitmap */
-	uint64_t	at_bits;
-} Pairs;
-
-static size_t
-bitmap_size(const Pairs *pairs)
-{
-	return pairs->domain * pairs->nwords * sizeof(uint64_t);
-}
-
-static size_t
-summary_size(const Pairs *pairs)
-{
-	return pairs->nsums * sizeof(uint64_t);
-}
-
-/* Gather the y that f gives to one b. */
-static inline void
-gather_one(const Pairs *pairs, Gather *gather, uint64_t b)
-{
-	uint64_t	e;
-
-	if (b >= pairs->right.n)
-		return;
-	for (e = pairs->right.start[b]; e < pairs->right.start[b + 1]; e++)
-	{
-		uint32_t	y = pairs->right.to[e];
-
-		gather->bits[y / 64] |= UINT64_C(1) << (y % 64);
-		gather->summary[y / 4096] |= UINT64_C(1) << (y / 64 % 64);
-	}
-}
-
-/* Gather the y of every b in row a of the delta. */
-static void
-gather_row(const Pairs *pairs, Gather *gather, uint64_t a)
-{
-	const uint64_t *row = pairs->delta + a * pairs->nwords;
-	const uint64_t *sums = pairs->delta_sums + a * pairs->nsums;
-	uint64_t	s;
-
-	for (s = 0; s < pairs->nsums; s++)
-	{
-		uint64_t	words = sums[s];
-
-		for (; words != 0; words &= words - 1)
-		{
-			uint64_t	w = s * 64 + (uint64_t) __builtin_ctzll(words);
-			uint64_t	bits = row[w];
-
-			for (; bits != 0; bits &= bits - 1)
-				gather_one(pairs, gather,
-						   w * 64 + (uint64_t) __builtin_ctzll(bits));
-		}
-	}
-}
-
-/* Add the gathered set, less what is known, to row x of fresh. */
-static void
-add_gathered(const Pairs *pairs, const Gather *gather, uint64_t x)
-{
-	const uint64_t *full = pairs->full + x * pairs->nwords;
-	uint64_t   *fresh = pairs->fresh + x * pairs->nwords;
-	uint64_t   *sums = pairs->fresh_sums + x * pairs->nsums;
-	uint64_t	any = 0;
-	uint64_t	s;
-
-	for (s = 0; s < pairs->nsums; s++)
-	{
-		uint64_t	words = gather->summary[s];
-		uint64_t	touched = 0;
-
-		for (; words != 0; words &= words - 1)
-		{
-			int			bit = __builtin_ctzll(words);
-			uint64_t	w = s * 64 + (uint64_t) bit;
-			uint64_t	more = gather->bits[w] & ~full[w];
-
-			fresh[w] |= more;
-			touched |= (uint64_t) (more != 0) << bit;
-		}
-		sums[s] |= touched;
-		any |= touched;
-	}
-	if (any != 0)
-		pairs->in_fresh[x] = 1;
-}
-
-static void
-clear_gathered(const Pairs *pairs, Gather *gather)
-{
-	uint64_t	s;
-
-	for (s = 0; s < pairs->nsums; s++)
-	{
-		uint64_t	words = gather->summary[s];
-
-		for (; words != 0; words &= words - 1)
-			gather->bits[s * 64 + (uint64_t) __builtin_ctzll(words)] = 0;
-		gather->summary[s] = 0;
-	}
-}
-
-/* One row of the delta. */
-GPUCOL_REC_CLONES
-static void
-spread_row(Pairs *pairs, Gather *gather, uint64_t a)
-{
-	uint64_t	e;
-
-	gather_row(pairs, gather, a);
-	for (e = pairs->left.start[a]; e < pairs->left.start[a + 1]; e++)
-	{
-		uint32_t	x = pairs->left.to[e];
-		atomic_flag *lock = &pairs->locks[x % LOCKS];
-
-		while (atomic_flag_test_and_set_explicit(lock, memory_order_acquire))
-			;
-		add_gathered(pairs, gather, x);
-		atomic_flag_clear_explicit(lock, memory_order_release);
-	}
-	clear_gathered(pairs, gather);
-}
-
-/* A thread of a round: take rows of the delta until there are no more. */
-static void
-round_worker(void *context, int number)
-{
-	Pairs	   *pairs = context;
-	uint64_t	rows = pairs->left.n < pairs->domain ?
-		pairs->left.n : pairs->domain;
-
-	while (!atomic_load_explicit(&pairs->stop, memory_order_relaxed))
-	{
-		uint64_t	a = atomic_fetch_add(&pairs->deal, 16);
-		uint64_t	end = a + 16 < rows ? a + 16 : rows;
-
-		if (a >= rows)
-			break;
-		if (number == 0 && gpucol_rec_cancelled(pairs->run))
-			atomic_store(&pairs->stop, true);
-		for (; a < end; a++)
-			if (pairs->in_delta[a] &&
-				pairs->left.start[a] < pairs->left.start[a + 1])
-				spread_row(pairs, &pairs->gathers[number], a);
-	}
-}
-
-/* Clear row x of the old delta. */
-static void
-clear_row(Pairs *pairs, uint64_t x)
-{
-	uint64_t   *row = pairs->delta + x * pairs->nwords;
-	uint64_t   *sums = pairs->delta_sums + x * pairs->nsums;
-	uint64_t	s;
-
-	for (s = 0; s < pairs->nsums; s++)
-	{
-		uint64_t	words = sums[s];
-
-		for (; words != 0; words &= words - 1)
-			row[s * 64 + (uint64_t) __builtin_ctzll(words)] = 0;
-		sums[s] = 0;
-	}
-}
-
-/* Add row x of fresh to full; how many pairs it has. */
-static uint64_t
-merge_row(Pairs *pairs, uint64_t x)
-{
-	uint64_t   *full = pairs->full + x * pairs->nwords;
-	const uint64_t *fresh = pairs->fresh + x * pairs->nwords;
-	const uint64_t *sums = pairs->fresh_sums + x * pairs->nsums;
-	uint64_t	n = 0;
-	uint64_t	s;
-
-	for (s = 0; s < pairs->nsums; s++)
-	{
-		uint64_t	words = sums[s];
-
-		for (; words != 0; words &= words - 1)
-		{
-			uint64_t	w = s * 64 + (uint64_t) __builtin_ctzll(words);
-
-			full[w] |= fresh[w];
-			n += (uint64_t) __builtin_popcountll(fresh[w]);
-		}
-	}
-	return n;
-}
-
-/* What fresh is becomes the delta, and the old delta, cleared, fresh. */
-static void
-swap_delta(Pairs *pairs)
-{
-	uint64_t   *delta = pairs->delta;
-	uint64_t   *sums = pairs->delta_sums;
-
-	pairs->delta = pairs->fresh;
-	pairs->delta_sums = pairs->fresh_sums;
-	pairs->fresh = delta;
-	pairs->fresh_sums = sums;
-}
-
-/* Run a round: fresh becomes the next delta. */
-static GpucolStatus
-run_round(GpucolRecRun *run, Pairs *pairs)
-{
-	uint64_t	x;
-
-	if (run->options.max_rounds > 0 &&
-		run->stratum_rounds >= run->options.max_rounds)
-		return GPUCOL_ROUNDS_EXCEEDED;
-	run->stratum_rounds++;
-	run->progress.rounds++;
-	pairs->run = run;
-	atomic_store(&pairs->deal, 0);
-	gpucol_rec_parallel(pairs->nthreads, round_worker, NULL, pairs);
-	if (pairs->stop)
-		return GPUCOL_CANCELLED;
-	run->progress.delta = 0;
-	for (x = 0; x < pairs->domain; x++)
-	{
-		if ((x & 0xff) == 0xff && gpucol_rec_cancelled(run))
-			return GPUCOL_CANCELLED;
-		if (pairs->in_delta[x])
-			clear_row(pairs, x);
-		pairs->in_delta[x] = pairs->in_fresh[x];
-		pairs->in_fresh[x] = 0;
-		if (pairs->in_delta[x])
-			run->progress.delta += merge_row(pairs, x);
-	}
-	swap_delta(pairs);
-	pairs->ended = run->progress.delta == 0;
-	run->progress.full += run->progress.delta;
-	return GPUCOL_OK;
-}
-
-static GpucolStatus
-pairs_next(GpucolRecRun *run, GpucolRecKernel *kernel, uint32_t *out,
-		   uint32_t n, uint32_t *produced)
-{
-	Pairs	   *pairs = (Pairs *) kernel;
-	uint64_t	last = pairs->domain * pairs->nwords;
-
-	*produced = 0;
-	while (*produced < n && !pairs->ended)
-	{
-		while (pairs->at_bits != 0 && *produced < n)
-		{
-			out[2 * *produced] = (uint32_t) (pairs->at_word / pairs->nwords);
-			out[2 * *produced + 1] =
-				(uint32_t) (pairs->at_word % pairs->nwords * 64) +
-				(uint32_t) __builtin_ctzll(pairs->at_bits);
-			pairs->at_bits &= pairs->at_bits - 1;
-			(*produced)++;
-		}
-		if (pairs->at_bits != 0)
-			break;
-		/* at_word is one before the word to read next at the start */
-		while (++pairs->at_word < last)
-		{
-			if (pairs->at_word % pairs->nwords == 0 &&
-				!pairs->in_delta[pairs->at_word / pairs->nwords])
-			{
-				pairs->at_word += pairs->nwords - 1;
-				continue;
-			}
-			pairs->at_bits = pairs->delta[pairs->at_word];
-			if (pairs->at_bits != 0)
-				break;
-		}
-		if (pairs->at_word >= last)
-		{
-			GPUCOL_REC_TRY(run_round(run, pairs));
-			pairs->at_word = UINT64_MAX;
-		}
-	}
-	return GPUCOL_OK;
-}
-
-/* Count the rows of the delta. */
-GPUCOL_REC_CLONES
-static void
-count_delta(const Pairs *pairs, uint64_t *nrows, uint64_t *first,
-			uint64_t *second)
-{
-	uint64_t	x;
-	uint64_t	s;
-	uint64_t	words;
-
-	for (x = 0; x < pairs->domain; x++)
-	{
-		const uint64_t *row = pairs->delta + x * pairs->nwords;
-		const uint64_t *sums = pairs->delta_sums + x * pairs->nsums;
-		uint64_t	n = 0;
-
-		if (!pairs->in_delta[x])
-			continue;
-		for (s = 0; s < pairs->nsums; s++)
-			for (words = sums[s]; words != 0; words &= words - 1)
-			{
-				uint64_t	w = s * 64 + (uint64_t) __builtin_ctzll(words);
-				uint64_t	bits = row[w];
-
-				n += (uint64_t) __builtin_popcountll(bits);
-				for (; second != NULL && bits != 0; bits &= bits - 1)
-					second[w * 64 + (uint64_t) __builtin_ctzll(bits)]++;
-			}
-		*nrows += n;
-		if (first != NULL)
-			first[x] += n;
-	}
-}
-
-/* Rows after those of the table: run to the end, counting each delta. */
-static GpucolStatus
-pairs_count(GpucolRecRun *run, GpucolRecKernel *kernel, uint64_t *nrows,
-			uint64_t *first, uint64_t *second)
-{
-	Pairs	   *pairs = (Pairs *) kernel;
-
-	*nrows = 0;
-	while (!pairs->ended)
-	{
-		GPUCOL_REC_TRY(run_round(run, pairs));
-		count_delta(pairs, nrows, first, second);
-	}
-	return GPUCOL_OK;
-}
-
-static void
-pairs_free(GpucolRecRun *run, GpucolRecKernel *kernel)
-{
-	Pairs	   *pairs = (Pairs *) kernel;
-	GpucolRecMemory *memory = &run->memory;
-	int			i;
-
-	gpucol_rec_free(memory, pairs->full, pairs->full ? bitmap_size(pairs) : 0);
-	gpucol_rec_free(memory, pairs->delta, pairs->delta ? bitmap_size(pairs) : 0);
-	gpucol_rec_free(memory, pairs->fresh, pairs->fresh ? bitmap_size(pairs) : 0);
-	gpucol_rec_free(memory, pairs->delta_sums,
-					pairs->domain * summary_size(pairs));
-	gpucol_rec_free(memory, pairs->fresh_sums,
-					pairs->domain * summary_size(pairs));
-	gpucol_rec_free(memory, pairs->in_delta, pairs->domain);
-	gpucol_rec_free(memory, pairs->in_fresh, pairs->domain);
-	gpucol_rec_adjacency_free(run, &pairs->left);
-	gpucol_rec_adjacency_free(run, &pairs->right);
-	for (i = 0; pairs->gathers != NULL && i < run->options.threads; i++)
-	{
-		gpucol_rec_free(memory, pairs->gathers[i].bits,
-						pairs->nwords * sizeof(uint64_t));
-		gpucol_rec_free(memory, pairs->gathers[i].summary, summary_size(pairs));
-	}
-	gpucol_rec_free(memory, pairs->gathers,
-					run->options.threads * sizeof(Gather));
-	gpucol_rec_free(memory, pairs, sizeof(*pairs));
-}
-
-static GpucolStatus
-allocate(GpucolRecRun *run, Pairs *pairs)
-{
-	GpucolRecMemory *memory = &run->memory;
-	int			i;
-
-	pairs->delta = gpucol_rec_alloc_zeroed(memory, bitmap_size(pairs));
-	pairs->fresh = gpucol_rec_alloc_zeroed(memory, bitmap_size(pairs));
-	pairs->delta_sums = gpucol_rec_alloc_zeroed(memory, pairs->domain *
-												summary_size(pairs));
-	pairs->fresh_sums = gpucol_rec_alloc_zeroed(memory, pairs->domain *
-												summary_size(pairs));
-	pairs->in_delta = gpucol_rec_alloc_zeroed(memory, pairs->domain);
-	pairs->in_fresh = gpucol_rec_alloc_zeroed(memory, pairs->domain);
-	pairs->gathers = gpucol_rec_alloc_zeroed(memory, run->options.threads *
-											 sizeof(Gather));
-	if (!pairs->delta || !pairs->fresh || !pairs->delta_sums ||
-		!pairs->fresh_sums || !pairs->in_delta || !pairs->in_fresh ||
-		!pairs->gathers)
-		return GPUCOL_OUT_OF_MEMORY;
-	for (i = 0; i < run->options.threads; i++)
-	{
-		Gather	   *gather = &pairs->gathers[i];
-
-		gather->bits = gpucol_rec_alloc_zeroed(memory, pairs->nwords *
-											   sizeof(uint64_t));
-		gather->summary = gpucol_rec_alloc_zeroed(memory, summary_size(pairs));
-		if (gather->bits == NULL || gather->summary == NULL)
-			return GPUCOL_OUT_OF_MEMORY;
-	}
-	pairs->nthreads = run->options.threads;
-	for (i = 0; i < LOCKS; i++)
-		atomic_flag_clear(&pairs->locks[i]);
-	return GPUCOL_OK;
-}
-
-/* Atoms of the rule, put in order: e, r, f. */
-typedef struct Shape
-{
-	GpucolRecEdge e;
-	GpucolRecEdge r;
-	GpucolRecEdge f;
-	int			e_from;			/* column of e that holds a */
-	int			f_from;			/* column of f that holds b */
-} Shape;
+/* Candidates of a stratum from which on the kernels are worth starting. */
+#define LEAST_WORK	65536
 
 /* Which column of an edge links `from` to `to`?  -1: none. */
 static int
@@ -470,7 +35,7 @@ links(const GpucolRecEdge *edge, uint16_t from, uint16_t to)
 
 static bool
 recognise(const GpucolRecRun *run, uint32_t relation, uint32_t rule,
-		  Shape *shape)
+		  GpucolRecPairsShape *shape)
 {
 	GpucolRecEdge atoms[3];
 	GpucolRecEdge emit;
@@ -522,7 +87,7 @@ count_degrees(GpucolRecRun *run, const GpucolRecTable *table, int column)
 /* Candidates that the next round would make row by row. */
 static uint64_t
 expect_candidates(GpucolRecRun *run, const GpucolRecTable *table,
-				  const Shape *shape)
+				  const GpucolRecPairsShape *shape)
 {
 	const GpucolRecTable *e = &run->tables[shape->e.relation];
 	const GpucolRecTable *f = &run->tables[shape->f.relation];
@@ -545,60 +110,86 @@ expect_candidates(GpucolRecRun *run, const GpucolRecTable *table,
 	return total;
 }
 
-/*
- * Is the work row by row, so far and in the next round, dearer than bitmaps?
- * A candidate of a large hash table costs about as much as clearing sixteen
- * bytes of each of the three bitmaps and using them.
- */
-static bool
-bitmaps_pay(GpucolRecRun *run, const GpucolRecTable *table,
-			const Shape *shape)
+bool
+gpucol_rec_pairs_dense_fits(const GpucolRecRun *run)
 {
-	uint64_t	domain = (run->dictionary.nvalues + 63) / 64 * 64;
-	uint64_t	bytes = domain * domain / 8;
+	uint64_t	domain = gpucol_rec_pairs_domain(run);
 
-	if (table->set == GPUCOL_REC_SET_BITS)
-		return true;
-	if (run->options.strategy == GPUCOL_REC_HISA ||
-		table->set != GPUCOL_REC_SET_PAIRS ||
-		(run->memory.limit != 0 &&
-		 3 * bytes > run->memory.limit / 4))
-		return false;
-	return (table->candidates + expect_candidates(run, table, shape)) * 16 >
-		bytes;
+	return run->memory.limit == 0 ||
+		3 * (domain * domain / 8) <= run->memory.limit / 4;
 }
 
-/* Start with the table's rows as full, and its delta. */
-static GpucolStatus
-take_over(GpucolRecRun *run, Pairs *pairs, GpucolRecTable *table,
-		  const Shape *shape)
+/* Is the work row by row, so far and in the next round, dearer than a start of sets? */
+static bool
+sets_pay(GpucolRecRun *run, const GpucolRecTable *table,
+		 const GpucolRecPairsShape *shape)
 {
+	size_t		size = gpucol_rec_pairs_sparse_size(run);
+	uint64_t	candidates = table->candidates;
+
+	if (run->options.strategy == GPUCOL_REC_SPARSE)
+		return true;
+	if (run->memory.limit != 0 && size > run->memory.limit / 8)
+		return false;
+	/* A candidate of a large hash table costs about as much as touching sixteen bytes. */
+	if (candidates < LEAST_WORK || candidates * 16 < size)
+		candidates += expect_candidates(run, table, shape);
+	return candidates >= LEAST_WORK && candidates * 16 >= size;
+}
+
+static GpucolStatus
+build_graphs(GpucolRecRun *run, const GpucolRecPairsShape *shape,
+			 GpucolRecPairsGraphs *graphs)
+{
+	GPUCOL_REC_TRY(gpucol_rec_adjacency_build(run, &run->tables[shape->e.relation],
+											  shape->e_from, !shape->e_from, true,
+											  &graphs->left));
+	return gpucol_rec_adjacency_build(run, &run->tables[shape->f.relation],
+									  shape->f_from, !shape->f_from, true,
+									  &graphs->right);
+}
+
+void
+gpucol_rec_pairs_graphs_free(GpucolRecRun *run, GpucolRecPairsGraphs *graphs)
+{
+	gpucol_rec_adjacency_free(run, &graphs->left);
+	gpucol_rec_adjacency_free(run, &graphs->right);
+}
+
+GpucolStatus
+gpucol_rec_pairs_begin_round(GpucolRecRun *run)
+{
+	if (run->options.max_rounds > 0 &&
+		run->stratum_rounds >= run->options.max_rounds)
+		return GPUCOL_ROUNDS_EXCEEDED;
+	run->stratum_rounds++;
+	run->progress.rounds++;
+	return GPUCOL_OK;
+}
+
+/* Start the bitmaps with the table's rows as full, and its delta. */
+static GpucolStatus
+start_dense(GpucolRecRun *run, GpucolRecTable *table, GpucolRecPairsGraphs *graphs,
+			GpucolRecKernel **kernel)
+{
+	GpucolRecKernel *dense = gpucol_rec_pairs_dense_new(run, table->domain, graphs);
 	uint64_t	row;
 
-	GPUCOL_REC_TRY(allocate(run, pairs));
-	GPUCOL_REC_TRY(gpucol_rec_adjacency_build(run,
-											  &run->tables[shape->e.relation],
-											  shape->e_from, !shape->e_from, true, &pairs->left));
-	GPUCOL_REC_TRY(gpucol_rec_adjacency_build(run,
-											  &run->tables[shape->f.relation],
-											  shape->f_from, !shape->f_from, true,
-											  &pairs->right));
+	if (dense == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
 	for (row = table->delta; row < table->committed; row++)
 	{
-		uint32_t	x = table->tuples[row * 2];
-		uint32_t	y = table->tuples[row * 2 + 1];
-
 		if (gpucol_rec_poll(run, row))
+		{
+			dense->free(run, dense);
 			return GPUCOL_CANCELLED;
-		pairs->delta[x * pairs->nwords + y / 64] |= UINT64_C(1) << (y % 64);
-		pairs->delta_sums[x * pairs->nsums + y / 4096] |=
-			UINT64_C(1) << (y / 64 % 64);
-		pairs->in_delta[x] = 1;
+		}
+		gpucol_rec_pairs_dense_add(dense, table->tuples[row * 2],
+								   table->tuples[row * 2 + 1]);
 	}
-	/* next() starts by running a round: the delta is in the table. */
-	pairs->at_word = pairs->domain * pairs->nwords;
-	pairs->full = table->bits;
+	gpucol_rec_pairs_dense_set_full(dense, table->bits);
 	table->bits = NULL;
+	*kernel = dense;
 	return GPUCOL_OK;
 }
 
@@ -609,34 +200,31 @@ gpucol_rec_pairs_start(GpucolRecRun *run, uint32_t stratum,
 	uint32_t	relation;
 	uint32_t	rules[2];
 	uint32_t	nrules;
-	Shape		shape;
-	Pairs	   *pairs;
+	GpucolRecPairsShape shape;
+	GpucolRecPairsGraphs graphs = {0};
 	GpucolStatus status;
+	bool		dense;
 
 	if (!gpucol_rec_stratum_shape(run, stratum, &relation, rules, &nrules) ||
-		nrules != 1 || !recognise(run, relation, rules[0], &shape) ||
-		!bitmaps_pay(run, &run->tables[relation], &shape))
+		nrules != 1 || !recognise(run, relation, rules[0], &shape))
 		return GPUCOL_OK;
-	if (run->tables[relation].set != GPUCOL_REC_SET_BITS)
-		GPUCOL_REC_TRY(gpucol_rec_table_to_bits(run, &run->tables[relation],
-												run->dictionary.nvalues));
-	pairs = gpucol_rec_alloc_zeroed(&run->memory, sizeof(*pairs));
-	if (pairs == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
-	pairs->kernel.next = pairs_next;
-	pairs->kernel.count = pairs_count;
-	pairs->kernel.free = pairs_free;
-	pairs->domain = run->tables[relation].domain;
-	pairs->nwords = pairs->domain / 64;
-	pairs->nsums = (pairs->nwords + 63) / 64;
-	status = take_over(run, pairs, &run->tables[relation], &shape);
+	dense = run->tables[relation].set == GPUCOL_REC_SET_BITS;
+	if (!dense && (run->tables[relation].set != GPUCOL_REC_SET_PAIRS ||
+				   !sets_pay(run, &run->tables[relation], &shape)))
+		return GPUCOL_OK;
+	status = build_graphs(run, &shape, &graphs);
+	if (status == GPUCOL_OK)
+		status = dense ?
+			start_dense(run, &run->tables[relation], &graphs, kernel) :
+			gpucol_rec_pairs_sparse_new(run, &shape, &run->tables[relation],
+										&graphs, kernel);
+	gpucol_rec_pairs_graphs_free(run, &graphs);
 	if (status != GPUCOL_OK)
-	{
-		pairs_free(run, &pairs->kernel);
-		/* Without room for two more bitmaps, rounds go on as before. */
+		/* Without the room for it, rounds go on as before. */
 		return status == GPUCOL_OUT_OF_MEMORY ? GPUCOL_OK : status;
-	}
+	run->progress.method = dense ? "bit-parallel pairs" : "pairs in row sets";
+	if (!dense)
+		gpucol_rec_table_free_set(run, &run->tables[relation]);
 	*table = &run->tables[relation];
-	*kernel = &pairs->kernel;
 	return GPUCOL_OK;
 }

@@ -283,9 +283,12 @@ static GpucolStatus
 send_plan(GpucolRecRun *run)
 {
 	const GpucolRecPlan *p = run->plan;
+	/* a device knows no sparse sets */
+	GpucolRecStrategy strategy = run->options.strategy == GPUCOL_REC_SPARSE ?
+		GPUCOL_REC_AUTO : run->options.strategy;
 	GpucolWireRecStart start = {
 		p->nstrata, p->nrelations, p->nrules, p->nsteps, p->noperands,
-		p->nconstants, p->ntypes, run->options.strategy, run->options.memory_limit,
+		p->nconstants, p->ntypes, strategy, run->options.memory_limit,
 		run->options.max_rounds, run->options.device_rows
 	};
 	uint64_t	size = GPUCOL_WIRE_PADDED(p->nrelations, sizeof(*p->relations)) +

@@ -34,7 +34,8 @@ typedef enum GpucolRecStrategy
 {
 	GPUCOL_REC_AUTO,			/* by cost */
 	GPUCOL_REC_HISA,			/* hash-indexed sorted arrays only */
-	GPUCOL_REC_BITMAP			/* bitmaps wherever they can be used */
+	GPUCOL_REC_BITMAP,			/* bitmaps wherever they can be used */
+	GPUCOL_REC_SPARSE			/* sets of ids instead, where a kernel knows both */
 } GpucolRecStrategy;
 
 typedef struct GpucolRecOptions

@@ -36,6 +36,19 @@ SELECT answers($q$SELECT * FROM gpucol.datalog('.decl line(a:number, b:number, l
 SET gpucol.cpu_threads = 3;
 SET gpucol.recursive_strategy = hisa;
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) WITH RECURSIVE r(x, y) AS (SELECT src, dst FROM edge UNION SELECT r.x, e.dst FROM r JOIN edge e ON e.src = r.y) SELECT count(*) FROM r \g (format=unaligned tuples_only=on) | grep -E 'Method|Threads'
+-- both columns of a pair at once: sets of one row each, with and without mirror images, give the rows of hash-indexed arrays
+CREATE TABLE layer AS SELECT i AS src, (i / 100 + 1) * 100 + (i * 7 + k * 31 + i * i % 17) % 100 AS dst FROM generate_series(0, 599) i, generate_series(1, 3) k;
+INSERT INTO layer SELECT NULL, 100 + i FROM generate_series(1, 3) i UNION ALL SELECT i, NULL FROM generate_series(1, 3) i;
+ANALYZE layer;
+RESET gpucol.recursive_strategy;
+SELECT CASE WHEN count(DISTINCT answer) = 1 THEN min(answer) END AS answer, count(*) FROM
+	(SELECT set_config('gpucol.recursive_strategy', strategy, false) AS strategy, answers('WITH RECURSIVE r(x, y) AS (SELECT a.dst, b.dst FROM layer a JOIN layer b USING (src) WHERE a.dst <> b.dst
+		UNION SELECT a.dst, b.dst FROM r JOIN layer a ON a.src = r.x JOIN layer b ON b.src = r.y) SELECT * FROM r') AS answer
+	 FROM unnest(ARRAY['hisa', 'sparse', 'bitmap', 'auto']) strategy OFFSET 0) q;
+SET gpucol.recursive_strategy = sparse;
+SELECT answers('WITH RECURSIVE r(x, y) AS (SELECT a.dst, b.dst FROM layer a JOIN layer b USING (src) WHERE a.dst < b.dst UNION SELECT a.dst, b.dst FROM r JOIN layer a ON a.src = r.x JOIN layer b ON b.src = r.y) SELECT * FROM r');
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) WITH RECURSIVE r(x, y) AS (SELECT a.dst, b.dst FROM layer a JOIN layer b USING (src) WHERE a.dst <> b.dst UNION SELECT a.dst, b.dst FROM r JOIN layer a ON a.src = r.x JOIN layer b ON b.src = r.y) SELECT count(*) FROM r \g (format=unaligned tuples_only=on) | grep -E 'Method|Threads|Rounds'
+SET gpucol.recursive_strategy = hisa;
 -- a cancel while threads work
 SET statement_timeout = '100ms';
 WITH RECURSIVE r(a, b, c, d) AS (SELECT e.src, e.dst, f.src, f.dst FROM edge e, edge f UNION SELECT r.b, e.dst, r.d, f.dst FROM r, edge e, edge f) SELECT count(*) FROM r;

@@ -468,7 +468,7 @@ compare_plan(const Builder *b, const Rows *inputs, const char *name)
 	naive_run(b, expected);
 	for (i = 0; i < b->plan.nrelations; i++)
 		sort_rows(&expected[i]);
-	for (strategy = GPUCOL_REC_AUTO; strategy <= GPUCOL_REC_BITMAP; strategy++)
+	for (strategy = GPUCOL_REC_AUTO; strategy <= GPUCOL_REC_SPARSE; strategy++)
 		for (t = 0; t < 2; t++)
 		{
 			GpucolRecOptions options = {.threads = threads[t],.strategy =
@@ -693,7 +693,34 @@ test_spilling(void)
 	free(inputs[0].values);
 }
 
-/* Same generation, and its kin with two different edge relations. */
+/* r(x,y) :- e(p,x), f(p,y), x op y.  r(x,y) :- e(a,x), r(a,b), f(b,y): the relation r. */
+static uint16_t
+build_pairs(Builder *b, bool one_graph, GpucolRecFunction function, bool backwards)
+{
+	uint16_t	e,
+				f,
+				sg;
+
+	builder_init(b);
+	e = relation(b, 2, EDB, 0);
+	f = relation(b, 2, EDB, 0);
+	sg = relation(b, 2, IDB, 0);
+	if (one_graph)
+		f = e;
+	rule(b, 0, 0);
+	step(b, GPUCOL_REC_ATOM, e, GPUCOL_REC_FULL, "01");
+	step(b, GPUCOL_REC_ATOM, f, GPUCOL_REC_FULL, "02");
+	step(b, GPUCOL_REC_TEST, 0, 0, "12")->function = (uint8_t) function;
+	step(b, GPUCOL_REC_EMIT, sg, 0, "12");
+	rule(b, 0, REC);
+	step(b, GPUCOL_REC_ATOM, sg, GPUCOL_REC_DELTA, "12");
+	step(b, GPUCOL_REC_ATOM, e, GPUCOL_REC_FULL, backwards ? "31" : "13");
+	step(b, GPUCOL_REC_ATOM, f, GPUCOL_REC_FULL, "24");
+	step(b, GPUCOL_REC_EMIT, sg, 0, "34");
+	return sg;
+}
+
+/* Same generation, and its kin with two different edge relations and one-sided rows. */
 static void
 test_pairs(void)
 {
@@ -705,34 +732,147 @@ test_pairs(void)
 	inputs[1] = new_rows(2, true);
 	for (size = 1; size < 12; size++)
 	{
-		uint16_t	e,
-					f,
-					sg;
-		GpucolRecStep *s;
-
 		random_edges(&inputs[0], 1 + size * 7, size * 12, size % 3 == 2);
 		random_edges(&inputs[1], 1 + size * 7, size * 12, size % 3 == 2);
-		builder_init(&b);
-		e = relation(&b, 2, EDB, 0);
-		f = relation(&b, 2, EDB, 0);
-		sg = relation(&b, 2, IDB, 0);
-		if (size % 2)
-			f = e;
-		rule(&b, 0, 0);
-		step(&b, GPUCOL_REC_ATOM, e, GPUCOL_REC_FULL, "01");
-		step(&b, GPUCOL_REC_ATOM, f, GPUCOL_REC_FULL, "02");
-		s = step(&b, GPUCOL_REC_TEST, 0, 0, "12");
-		s->function = GPUCOL_REC_NE;
-		step(&b, GPUCOL_REC_EMIT, sg, 0, "12");
-		rule(&b, 0, REC);
-		step(&b, GPUCOL_REC_ATOM, sg, GPUCOL_REC_DELTA, "12");
-		step(&b, GPUCOL_REC_ATOM, e, GPUCOL_REC_FULL, size % 4 ? "13" : "31");
-		step(&b, GPUCOL_REC_ATOM, f, GPUCOL_REC_FULL, "24");
-		step(&b, GPUCOL_REC_EMIT, sg, 0, "34");
+		build_pairs(&b, size % 2 == 1, GPUCOL_REC_NE, size % 4 == 0);
 		compare_plan(&b, inputs, "same generation");
+		build_pairs(&b, size % 2 == 1, GPUCOL_REC_LT, size % 4 == 0);
+		compare_plan(&b, inputs, "younger of a generation");
 	}
 	free(inputs[0].values);
 	free(inputs[1].values);
+}
+
+/* Layers whose nodes lead to three of the next one, and so many edges elsewhere. */
+static void
+layered_edges(Rows *rows, int width, int layers, int elsewhere)
+{
+	int64_t		row[2];
+
+	rows->n = 0;
+	for (int i = 0; i < width * (layers - 1); i++)
+		for (int k = 0; k < 3; k++)
+		{
+			row[0] = i;
+			row[1] = (i / width + 1) * width +
+				(k == 0 ? i % width : (int64_t) (check_random() % (uint64_t) width));
+			put(rows, row);
+		}
+	for (int i = 0; i < elsewhere; i++)
+	{
+		row[0] = 1000000 + 2 * i;
+		row[1] = row[0] + 1;
+		put(rows, row);
+	}
+}
+
+/* Sets of more rows than threads share out, which stay or become bitmaps. */
+static void
+test_many_pairs(void)
+{
+	static const struct
+	{
+		GpucolRecStrategy strategy;
+		const char *method;
+	}			ways[] = {
+		{GPUCOL_REC_HISA, "semi-naive"},
+		{GPUCOL_REC_AUTO, "bit-parallel pairs"},
+		{GPUCOL_REC_SPARSE, "pairs in row sets"}
+	};
+	Builder		b;
+	Rows		inputs[16] = {{0}};
+
+	inputs[0] = new_rows(2, false);
+	inputs[1] = new_rows(2, false);
+	layered_edges(&inputs[0], 300, 14, 5000);
+	layered_edges(&inputs[1], 300, 14, 0);
+	for (int form = 0; form < 4; form++)
+	{
+		uint64_t	expected = 0;
+		__int128	sums[2];
+		uint16_t	sg = build_pairs(&b, form % 2 == 0,
+									 form / 2 ? GPUCOL_REC_LT : GPUCOL_REC_NE, false);
+
+		for (int way = 0; way < 3; way++)
+			for (int threads = 1; threads < (way == 0 ? 2 : 4); threads += 2)
+			{
+				GpucolRecOptions options = {.threads = threads,.strategy = ways[way].strategy};
+				GpucolRecRun *run = start_run(&b, inputs, &options);
+				GpucolRecSummary summary[2];
+				GpucolRecProgress progress;
+				bool		want[2] = {true, true};
+				uint64_t	n;
+
+				CHECK(gpucol_recursive_cpu.summarise(run, sg, want, &n, summary) == GPUCOL_OK,
+					  "many pairs");
+				gpucol_recursive_cpu.progress(run, &progress);
+				CHECK(strcmp(progress.method, ways[way].method) == 0, "many pairs: %s",
+					  progress.method);
+				if (expected == 0)
+				{
+					expected = n;
+					sums[0] = summary[0].sum;
+					sums[1] = summary[1].sum;
+				}
+				CHECK(n == expected && summary[0].sum == sums[0] &&
+					  summary[1].sum == sums[1], "many pairs, form %d way %d: %ld of %ld",
+					  form, way, (long) n, (long) expected);
+				gpucol_recursive_cpu.finish(run);
+			}
+	}
+	free(inputs[0].values);
+	free(inputs[1].values);
+}
+
+static bool
+cancel_after(void *context)
+{
+	return --*(int *) context < 0;
+}
+
+/* Out of memory or cancelled anywhere: a status, and nothing leaks. */
+static void
+test_pairs_limits(void)
+{
+	Builder		b;
+	Rows		inputs[16] = {{0}};
+	bool		ended = false;
+
+	inputs[0] = new_rows(2, false);
+	layered_edges(&inputs[0], 120, 4, 0);
+	for (int budget = 0; budget < 240; budget++)
+	{
+		int			left = budget;
+		GpucolRecOptions options = {.threads = 1 + budget / 2 % 2,
+		.strategy = GPUCOL_REC_SPARSE,.memory_limit = (size_t) budget * 16384};
+		GpucolRecRun *run = NULL;
+		GpucolStatus status;
+		uint16_t	sg = build_pairs(&b, true, budget % 4 ? GPUCOL_REC_NE : GPUCOL_REC_LT, false);
+		uint64_t	n;
+
+		if (budget % 2)
+		{
+			options.memory_limit = 0;
+			options.cancelled = cancel_after;
+			options.context = &left;
+		}
+		status = gpucol_recursive_cpu.start(&b.plan, &options, &run);
+		if (status == GPUCOL_OK)
+			status = load_rows(run, 0, &inputs[0]);
+		if (status == GPUCOL_OK)
+		{
+			GpucolRecSummary summary[2];
+
+			status = gpucol_recursive_cpu.summarise(run, sg, NULL, &n, summary);
+		}
+		CHECK(status == GPUCOL_OK ||
+			  status == (budget % 2 ? GPUCOL_CANCELLED : GPUCOL_OUT_OF_MEMORY),
+			  "pairs with budget %d: status %d", budget, status);
+		ended |= status == GPUCOL_OK;
+		gpucol_recursive_cpu.finish(run);
+	}
+	CHECK(ended, "some budget is enough");
+	free(inputs[0].values);
 }
 
 /* The alias analysis of figure 12 of the HISA paper. */
@@ -1464,12 +1604,6 @@ build_endless(Builder *b, bool bag)
 	step(b, GPUCOL_REC_EMIT, r, 0, "1");
 }
 
-static bool
-cancel_after(void *context)
-{
-	return --*(int *) context < 0;
-}
-
 static void
 test_limits(void)
 {
@@ -1547,6 +1681,8 @@ main(void)
 	test_closure_batches();
 	test_spilling();
 	test_pairs();
+	test_many_pairs();
+	test_pairs_limits();
 	test_mutual();
 	test_strata();
 	test_shortest();
