@@ -215,7 +215,7 @@ messages_changed()
 
 	psql -Xq -c "set client_min_messages = warning" -c "drop table if exists lies" -c "set gpucol.segment_rows = 65536" \
 		-c "create table lies using gpucol as select * from g limit 150000" -c "delete from lies where id % 77 = 0" \
-		-c "insert into lies select * from g limit 100" -c "analyze lies" > "$OUT/lies.log" 2>&1
+		-c "insert into lies select * from g limit 100" -c "analyze lies" > "$OUT/lies-load.log" 2>&1
 	queries_of_lies | sed 's/\bT\b/lies/g' > "$OUT/lies"
 	for options in "--test" "--test --slabs 0" "--test --slabs 0 --copies 2" "--test --slabs 0 --window 600000" "--test --slabs 0 --jit-wait"; do
 		restart "$options"
@@ -263,6 +263,10 @@ part_faults()
 	pid=$(daemon)
 	python3 "$HERE/tree/test/gpu/wire.py" fuzz /opt/pgdata/gpucol_gpud.sock 600 > "$OUT/fuzz.log" 2>&1
 	note "600 malformed messages: daemon alive" "$([ "$pid" = "$(daemon)" ] && echo ok || echo FAILED), $(answers), device $(again), $(cat "$OUT/fuzz.log") $(verdict grep -q '^[1-9]' "$OUT/fuzz.log")"
+	pid=$(daemon)
+	python3 "$HERE/tree/test/gpu/lies.py" /opt/pgdata/gpucol_gpud.sock > "$OUT/lies.log" 2>&1
+	got=$(verdict test $? = 0)
+	note "figures that contradict each other" "$(tail -1 "$OUT/lies.log"): $got, daemon alive: $(verdict test "$pid" = "$(daemon)")"
 	messages_changed
 	got=$(timeout 60 psql -XAtq -c "set gpucol.engine = cuda" -c "set statement_timeout = 1" -c "$q" 2>&1)
 	note "statement_timeout of 1 ms" "$(grep -q timeout <<< "$got" && echo ok || echo "not reached"), $(answers)"
