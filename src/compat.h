@@ -192,17 +192,6 @@
 #define gpucol_compat_relation_file(rel)	((rel)->rd_node.relNode)
 #endif
 
-/* Is a buffer's tag that of a block of a main fork? */
-#if PG_VERSION_NUM >= 160000
-#define gpucol_compat_tag_is(tag, file, block) \
-	((tag)->blockNum == (block) && BufTagMatchesRelFileLocator(tag, &(file)) && \
-	 BufTagGetForkNum(tag) == MAIN_FORKNUM)
-#else
-#define gpucol_compat_tag_is(tag, file, block) \
-	((tag)->blockNum == (block) && RelFileNodeEquals((tag)->rnode, file) && \
-	 (tag)->forkNum == MAIN_FORKNUM)
-#endif
-
 /* 18 spells it as a specifier */
 #ifndef pg_noreturn
 #define pg_noreturn pg_attribute_noreturn()

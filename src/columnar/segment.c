@@ -14,7 +14,6 @@
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "executor/instrument.h"
 #include "storage/buf_internals.h"
 #include "storage/bufmgr.h"
 #include "utils/hsearch.h"
@@ -247,14 +246,12 @@ reserve_pages(GpucolWindow *window, uint32 n)
 		window->pages = palloc(n * sizeof(char *));
 		window->buffers = palloc(n * sizeof(Buffer));
 		window->is_new = palloc(n * sizeof(bool));
-		window->is_pinned = palloc(n * sizeof(bool));
 	}
 	else
 	{
 		window->pages = repalloc(window->pages, n * sizeof(char *));
 		window->buffers = repalloc(window->buffers, n * sizeof(Buffer));
 		window->is_new = repalloc(window->is_new, n * sizeof(bool));
-		window->is_pinned = repalloc(window->is_pinned, n * sizeof(bool));
 	}
 	window->capacity = n;
 }
@@ -290,76 +287,36 @@ guess_buffer(const GpucolSegmentInfo *segment, uint32 page, int misses)
 	touch_page(last + 1 + AHEAD);
 }
 
-/*
- * The first and the last page of word rows of a stream; false if there is none.  An
- * error if they are not the stream's.
- */
-static bool
-find_pages(Relation table, const GpucolSegmentInfo *segment, const GpucolChunkDesc *desc,
-		   GpucolStreamKind stream, uint32 row, uint32 nrows, uint32 *first, uint32 *last)
-{
-	const GpucolStream *place = &desc->streams[stream];
-
-	if (nrows == 0)
-		return false;
-	if (row > place->nrows || nrows > place->nrows - row)
-		gpucol_segment_corrupt(table, &segment->entry, desc->attnum,
-							   "a stream ends too early");
-	*first = (place->row + row) / GPUCOL_PAGE_ROWS;
-	*last = (place->row + row + nrows - 1) / GPUCOL_PAGE_ROWS;
-	return true;
-}
-
-/* Show one more page. */
-static inline void
-show_page(GpucolWindow *window, Buffer buffer, bool is_pinned, bool is_new)
-{
-	uint32		n = window->rows.npages++;
-
-	window->buffers[n] = buffer;
-	window->is_new[n] = is_new;
-	window->is_pinned[n] = is_pinned;
-	window->pages[n] = gpucol_page_rows(buffer);
-}
-
-/* Where a page was seen by a survey, if there is one. */
-static inline Buffer
-find_surveyed(const GpucolSurvey *survey, const GpucolSegmentEntry *entry, uint32 page)
-{
-	return survey == NULL ? InvalidBuffer :
-		gpucol_survey_find(survey, gpucol_page_block(entry, page));
-}
-
 /* Map, or lend. */
 static void
 map_window(GpucolWindow *window, Relation table, const GpucolSegmentInfo *segment,
 		   const GpucolChunkDesc *desc, GpucolStreamKind stream, uint32 row,
 		   uint32 nrows, bool lend)
 {
+	const GpucolStream *place = &desc->streams[stream];
 	uint32		first;
 	uint32		last;
 	int			misses = 0;
 
 	gpucol_window_unmap(window);
 	window->entry = &segment->entry;
-	if (!find_pages(table, segment, desc, stream, row, nrows, &first, &last))
+	if (nrows == 0)
 		return;
+	if (row > place->nrows || nrows > place->nrows - row)
+		gpucol_segment_corrupt(table, &segment->entry, desc->attnum,
+							   "a stream ends too early");
+	first = (place->row + row) / GPUCOL_PAGE_ROWS;
+	last = (place->row + row + nrows - 1) / GPUCOL_PAGE_ROWS;
 	reserve_pages(window, last - first + 1);
 	window->rows.pages = window->pages;
 	window->rows.first_page = first;
 	for (uint32 page = first; page <= last; page++)
 	{
 		Buffer	   *recent = &segment->recent[page];
-		Buffer		buffer = find_surveyed(window->survey, &segment->entry, page);
 		bool		is_new = false;
+		Buffer		buffer;
 		Buffer		guess;
 
-		if (buffer != InvalidBuffer)
-		{
-			pgBufferUsage.shared_blks_hit++;
-			show_page(window, buffer, false, false);
-			continue;
-		}
 		if (page + AHEAD <= last)
 			touch_page(segment->recent[page + AHEAD]);
 		guess_buffer(segment, page, misses);
@@ -368,7 +325,10 @@ map_window(GpucolWindow *window, Relation table, const GpucolSegmentInfo *segmen
 			gpucol_page_lend(table, &segment->entry, page, desc->attnum, recent, &is_new) :
 			gpucol_page_pin_recent(table, &segment->entry, page, desc->attnum, recent);
 		misses = guess == buffer ? 0 : Min(misses + 1, MAX_MISSES);
-		show_page(window, buffer, true, is_new);
+		window->buffers[window->rows.npages] = buffer;
+		window->is_new[window->rows.npages] = is_new;
+		window->pages[window->rows.npages] = gpucol_page_rows(buffer);
+		window->rows.npages++;
 	}
 }
 
@@ -377,66 +337,15 @@ gpucol_window_map(GpucolWindow *window, Relation table,
 				  const GpucolSegmentInfo *segment, const GpucolChunkDesc *desc,
 				  GpucolStreamKind stream, uint32 row, uint32 nrows)
 {
-	window->survey = NULL;
 	map_window(window, table, segment, desc, stream, row, nrows, false);
-}
-
-uint32
-gpucol_window_count(Relation table, const GpucolSegmentInfo *segment,
-					const GpucolChunkDesc *desc, GpucolStreamKind stream, uint32 row,
-					uint32 nrows, const GpucolSurvey *survey)
-{
-	uint32		first;
-	uint32		last;
-	uint32		n = 0;
-
-	if (!find_pages(table, segment, desc, stream, row, nrows, &first, &last))
-		return 0;
-	for (uint32 page = first; page <= last; page++)
-		n += find_surveyed(survey, &segment->entry, page) == InvalidBuffer;
-	return n;
 }
 
 void
 gpucol_window_lend(GpucolWindow *window, Relation table,
 				   const GpucolSegmentInfo *segment, const GpucolChunkDesc *desc,
-				   GpucolStreamKind stream, uint32 row, uint32 nrows,
-				   const GpucolSurvey *survey)
+				   GpucolStreamKind stream, uint32 row, uint32 nrows)
 {
-	window->survey = survey;
 	map_window(window, table, segment, desc, stream, row, nrows, true);
-}
-
-bool
-gpucol_window_hold(const GpucolWindow *window, uint32 page)
-{
-	if (page + AHEAD < window->rows.npages)
-		__builtin_prefetch(GetBufferDescriptor(window->buffers[page + AHEAD] - 1), 1);
-	return window->is_pinned[page] ||
-		gpucol_survey_hold(window->survey, window->buffers[page],
-						   gpucol_page_block(window->entry, window->rows.first_page + page));
-}
-
-void
-gpucol_window_let_go(const GpucolWindow *window, uint32 page)
-{
-	if (!window->is_pinned[page])
-		gpucol_survey_let_go(window->buffers[page]);
-}
-
-void
-gpucol_window_fetch(GpucolWindow *window, Relation table, uint32 page)
-{
-	uint32		ordinal = window->rows.first_page + page;
-	Buffer		buffer = gpucol_page_lend(table, window->entry, ordinal, 0, NULL,
-										  &window->is_new[page]);
-	bool		held PG_USED_FOR_ASSERTS_ONLY =
-		gpucol_survey_hold(window->survey, buffer, gpucol_page_block(window->entry, ordinal));
-
-	Assert(held);				/* it is pinned, so it stays there */
-	window->buffers[page] = buffer;
-	window->pages[page] = gpucol_page_rows(buffer);
-	ReleaseBuffer(buffer);
 }
 
 bool
@@ -450,6 +359,5 @@ void
 gpucol_window_unmap(GpucolWindow *window)
 {
 	while (window->rows.npages > 0)
-		if (window->is_pinned[--window->rows.npages])
-			ReleaseBuffer(window->buffers[window->rows.npages]);
+		ReleaseBuffer(window->buffers[--window->rows.npages]);
 }

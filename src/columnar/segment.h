@@ -15,7 +15,6 @@
 #include "utils/rel.h"
 
 #include "columnar/directory.h"
-#include "columnar/survey.h"
 #include "columnar/typemap.h"
 #include "kernel/decode.h"
 
@@ -52,17 +51,15 @@ extern void gpucol_segment_corrupt(Relation table, const GpucolSegmentEntry *ent
 /* Memory of the decoder in a memory context. */
 extern GpucolMemory gpucol_segment_memory(MemoryContext context);
 
-/* Pages of a run of word rows. */
+/* Pinned pages of a run of word rows. */
 typedef struct GpucolWindow
 {
 	GpucolRows	rows;
 	const char **pages;
 	Buffer	   *buffers;
-	bool	   *is_new;			/* by page: this window read it from disk */
-	bool	   *is_pinned;		/* by page; else whoever reads it holds it */
 	uint32		capacity;
-	const GpucolSegmentEntry *entry;
-	const GpucolSurvey *survey; /* of pages that are not pinned */
+	bool	   *is_new;			/* by page: this window read it from disk */
+	const GpucolSegmentEntry *entry;	/* likewise */
 } GpucolWindow;
 
 /*
@@ -77,26 +74,13 @@ extern void gpucol_window_map(GpucolWindow *window, Relation table,
 extern void gpucol_window_unmap(GpucolWindow *window);
 
 /*
- * The same for other threads to read, which hold each page while they do, and verify it
- * first (gpucol_window_map pins and verifies all pages itself).  What a survey (or NULL)
- * has seen is not pinned here: gpucol_window_count tells how many pages would be.
+ * The same for other threads to read, which verify page after page before they do;
+ * false if it is corrupt.  (gpucol_window_map verifies all pages itself.)
  */
-extern uint32 gpucol_window_count(Relation table, const GpucolSegmentInfo *segment,
-								  const GpucolChunkDesc *desc, GpucolStreamKind stream,
-								  uint32 row, uint32 nrows, const GpucolSurvey *survey);
 extern void gpucol_window_lend(GpucolWindow *window, Relation table,
 							   const GpucolSegmentInfo *segment,
 							   const GpucolChunkDesc *desc, GpucolStreamKind stream,
-							   uint32 row, uint32 nrows, const GpucolSurvey *survey);
-
-/* Hold a page of a lent window; false: it is to be fetched.  Any thread. */
-extern bool gpucol_window_hold(const GpucolWindow *window, uint32 page);
-extern void gpucol_window_let_go(const GpucolWindow *window, uint32 page);
-
-/* Have a page that could not be held read, and hold it; the window's own thread. */
-extern void gpucol_window_fetch(GpucolWindow *window, Relation table, uint32 page);
-
-/* Is a page that is held what it should be?  Any thread. */
+							   uint32 row, uint32 nrows);
 extern bool gpucol_window_verify(const GpucolWindow *window, uint32 page);
 
 /* Reader of whole rows of one table's segments, one segment at a time. */

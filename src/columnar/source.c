@@ -77,7 +77,6 @@ typedef struct TableSource
 	const GpucolChunkDesc **chunks;
 	uint32	   *deleted;
 	List	   *windows;		/* unused GpucolWindows */
-	GpucolSurvey *survey;		/* of the table; or NULL */
 
 	/* the current delta batch */
 	bool		in_range;
@@ -311,11 +310,8 @@ show_rows(GpucolSource *base, const GpucolSegment *segment, int slot,
 	}
 	else
 		window = palloc0(sizeof(GpucolWindow));
-	if (lend)
-		gpucol_window_lend(window, source->table, segment->owner, desc, stream, row, nrows,
-						   source->survey);
-	else
-		gpucol_window_map(window, source->table, segment->owner, desc, stream, row, nrows);
+	(lend ? gpucol_window_lend : gpucol_window_map) (window, source->table, segment->owner,
+													 desc, stream, row, nrows);
 	MemoryContextSwitchTo(old);
 	*out = window->rows;
 	out->owner = window;
@@ -336,59 +332,10 @@ source_lend(GpucolSource *base, const GpucolSegment *segment, int slot,
 	return show_rows(base, segment, slot, stream, row, nrows, true, out);
 }
 
-static uint32_t
-source_count_pages(GpucolSource *base, const GpucolSegment *segment, int slot,
-				   GpucolStreamKind stream, uint32_t row, uint32_t nrows)
-{
-	TableSource *source = (TableSource *) base;
-	const GpucolChunkDesc *desc = segment->chunks[slot];
-
-	if (source->missing[slot] != NULL && desc == &source->missing[slot]->desc)
-		return 0;
-	return gpucol_window_count(source->table, segment->owner, desc, stream, row, nrows,
-							   source->survey);
-}
-
-static bool
-source_hold(const GpucolRows *rows, uint32_t page)
-{
-	return rows->owner == NULL || gpucol_window_hold(rows->owner, page);
-}
-
 static bool
 source_verify(const GpucolRows *rows, uint32_t page)
 {
 	return rows->owner == NULL || gpucol_window_verify(rows->owner, page);
-}
-
-static void
-source_let_go(const GpucolRows *rows, uint32_t page)
-{
-	if (rows->owner != NULL)
-		gpucol_window_let_go(rows->owner, page);
-}
-
-static void
-source_fetch(GpucolSource *base, GpucolRows *rows, uint32_t page)
-{
-	gpucol_window_fetch(rows->owner, ((TableSource *) base)->table, page);
-}
-
-static bool
-source_prepare_survey(GpucolSource *base, int nthreads)
-{
-	TableSource *source = (TableSource *) base;
-	MemoryContext old = MemoryContextSwitchTo(source->context);
-
-	source->survey = gpucol_survey_create(source->table, nthreads);
-	MemoryContextSwitchTo(old);
-	return source->survey != NULL;
-}
-
-static void
-source_survey(GpucolSource *base, int part, int nparts)
-{
-	gpucol_survey_take(((TableSource *) base)->survey, part, nparts);
 }
 
 static void
@@ -557,13 +504,7 @@ static const GpucolSourceOps source_ops = {
 	.map = source_map,
 	.unmap = source_unmap,
 	.lend = source_lend,
-	.hold = source_hold,
 	.verify = source_verify,
-	.let_go = source_let_go,
-	.fetch = source_fetch,
-	.count_pages = source_count_pages,
-	.prepare_survey = source_prepare_survey,
-	.survey = source_survey,
 	.next_delta = source_next_delta,
 	.rescan = source_rescan,
 	.check_interrupts = source_check_interrupts,

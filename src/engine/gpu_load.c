@@ -5,22 +5,20 @@
  *
  * The daemon is asked once what it lacks of the whole table, unless it is known to have
  * nothing (asking takes as long as opening all segments).  Then this thread goes
- * through the segments, has the source lend the pages of what is lacking and hands them to
- * a team (gpu_team.h) in jobs of many MB, of one segment or of several, while it collects
- * those that are done.
+ * through the segments, pins the pages of what is lacking and hands them to a team
+ * (gpu_team.h) in jobs of some MB, of one segment or of several, while it collects and
+ * unpins those that are done.  It pins as many pages at a time as the source allows.
  *
  * The floor is the bus: 53 GB/s from pinned memory, which 8 threads that do nothing
- * but copy and send parts of 4 MB reach nearly (test/gpu/stages.cu).  Pinning and
- * unpinning by this thread would take 0.2 to 0.5 us a page (8,064 bytes), 15 to 40 GB/s: so
- * the team surveys shared buffers first, each thread its part of them, and pages that
- * were seen there are pinned by the thread that copies them (columnar/survey.c).
- * A thread of the team copies 4 to 8 GB/s, less at the
+ * but copy and send parts of 4 MB reach nearly (test/gpu/stages.cu).  Of
+ * this thread's time a page (8,064 bytes) takes 0.2 to 0.35 us to pin and unpin where
+ * it lies in shared buffers (0.4 to 0.6 where its buffer has to be looked up), which
+ * bounds one process at 25 to 40 GB/s.  A thread of the team copies 4 to 8 GB/s, less at the
  * first look of a session at a page, which the system has to map (2.5 us a page by
  * faults, 0.3 in one call, unless shared buffers lie in huge pages): so this thread
  * looks at none.
- * Pages that are not in shared buffers are read and pinned by this thread, as many at a
- * time as the source allows, which is slower: there parallel workers are better
- * (exec/prefetch.c).
+ * Pages that are not in shared buffers are read by this thread, which is slower: there
+ * more parallel workers are better (exec/prefetch.c).
  *
  * A chunk that has more pages than may be pinned is left to gpucol_gpu_prefetch, which
  * maps a piece of it after the other.
@@ -35,10 +33,10 @@
 
 /* After which a job takes no more: an eighth of what each thread was dealt, within limits. */
 #define LEAST_JOB		((uint64_t) 1 << 20)
-#define MOST_JOB		((uint64_t) 16 << 20)
+#define MOST_JOB		((uint64_t) 4 << 20)
 #define SHARE_OF_DEALT	8
 #define JOB_PIECES		64
-#define JOBS_AHEAD		2		/* that wait for a thread where each has pins: more make each dearer */
+#define JOBS_AHEAD		2		/* that wait for a thread: more pins make each dearer */
 
 /* A job that more segments may come to. */
 typedef struct Making
@@ -72,18 +70,16 @@ typedef struct Load
 static GpucolGpuJob *made = NULL;
 static GpucolGpuJob *at_hand = NULL;
 
-/* Pages that would be mapped to have a chunk lent. */
+/* Pages that a chunk's streams lie in, at most. */
 static uint32_t
-chunk_pages(const Load *load, const GpucolSegment *segment, uint32_t slot)
+chunk_pages(const GpucolChunkDesc *desc)
 {
-	const GpucolChunkDesc *desc = segment->chunks[slot];
 	uint32_t	present = gpucol_gpu_chunk_streams(GPUCOL_BYTES_UNUSED, desc);
 	uint32_t	n = 0;
 
 	for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
 		if (present >> k & 1)
-			n += load->source->ops->count_pages(load->source, segment, (int) slot, k, 0,
-												desc->streams[k].nrows);
+			n += desc->streams[k].nrows / GPUCOL_PAGE_ROWS + 2;
 	return n;
 }
 
@@ -183,20 +179,6 @@ end_job(Load *load, GpucolGpuJob *job)
 	return status;
 }
 
-/* Fetch the pages that threads wait for. */
-static void
-fetch_wanted(Load *load)
-{
-	GpucolRows *window;
-	uint32_t	page;
-
-	while (gpucol_gpu_team_wanted(load->team, &window, &page))
-	{
-		load->source->ops->fetch(load->source, window, page);
-		gpucol_gpu_team_fetched(load->team, window);
-	}
-}
-
 /* Collect what is done, and wait until there is room for a job of so many pages. */
 static GpucolStatus
 make_room(Load *load, uint32_t npages)
@@ -213,7 +195,6 @@ make_room(Load *load, uint32_t npages)
 			status = end_job(load, job);
 		else if (!full)
 			break;
-		fetch_wanted(load);
 		load->source->ops->check_interrupts(load->source);
 	}
 	return status;
@@ -336,7 +317,7 @@ draw(Load *load)
 /* What a piece takes. */
 typedef struct Size
 {
-	uint32_t	npages;			/* that are mapped for it */
+	uint32_t	npages;			/* that are pinned for it, at most */
 	uint64_t	bytes;			/* that are copied */
 } Size;
 
@@ -351,7 +332,7 @@ is_for_team(const Load *load, const GpucolSegment *segment, const GpucolWireNeed
 	}
 	if (need->kind != GPUCOL_PUT_CHUNK || need->slot >= load->program->ncolumns)
 		return false;
-	*size = (Size) {chunk_pages(load, segment, need->slot), chunk_bytes(segment->chunks[need->slot])};
+	*size = (Size) {chunk_pages(segment->chunks[need->slot]), chunk_bytes(segment->chunks[need->slot])};
 	return size->npages <= load->page_limit;
 }
 
@@ -372,7 +353,7 @@ typedef struct Share
 {
 	uint32_t	count;			/* pieces; 0: not even the first is for the team */
 	uint32_t	ncolumns;		/* of which are chunks */
-	uint32_t	npages;			/* that are mapped for it */
+	uint32_t	npages;			/* that are pinned for it, at most */
 	uint64_t	bytes;
 } Share;
 
@@ -557,19 +538,16 @@ load_by_team(Load *load, int nthreads)
 {
 	GpucolGpuJob *job;
 	GpucolStatus status;
-	bool		survey;
 
-	survey = load->source->ops->prepare_survey(load->source, nthreads);
-	load->team = gpucol_gpu_team_start(nthreads, load->source, survey);
+	load->team = gpucol_gpu_team_start(nthreads, load->source->ops->verify);
 	if (load->team == NULL)
 	{
 		leave(load);
 		return GPUCOL_OK;
 	}
 	load->nthreads = (uint32_t) nthreads;
-	load->most_jobs = load->nthreads * GPUCOL_GPU_TEAM_JOBS + (survey ? load->nthreads : JOBS_AHEAD);
+	load->most_jobs = load->nthreads * GPUCOL_GPU_TEAM_JOBS + JOBS_AHEAD;
 	load->page_limit = load->source->max_window_rows / GPUCOL_PAGE_ROWS;
-	gpucol_gpu_team_survey(load->team);
 	status = deal_all(load);
 	if (made != NULL)
 		release_job(load, made);

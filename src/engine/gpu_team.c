@@ -42,23 +42,19 @@ typedef struct Member
 	GpucolGpuJob *job;			/* likewise */
 	GpucolGpuJob *sent;			/* all is sent, its answer not yet taken */
 	GpucolWire *sent_wire;		/* of that */
-	const GpucolRows *window;	/* of which a page is wanted; by the lock */
-	uint32_t	page;			/* likewise */
 } Member;
 
 struct GpucolGpuTeam
 {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;		/* there is something to do, or the end has come */
-	pthread_cond_t done;		/* there is something to collect, or to fetch */
-	pthread_cond_t fetched;
+	pthread_cond_t done;		/* there is something to collect */
 	GpucolGpuJob *todo;			/* first in, first out */
 	GpucolGpuJob **todo_end;
 	GpucolGpuJob *finished;
 	int			alive;			/* threads that take jobs */
-	int			to_survey;		/* threads that have not done their part */
 	_Atomic bool stop;
-	GpucolSource *source;
+	bool		(*verify) (const GpucolRows *, uint32_t);
 	int			nmembers;
 	Member		members[];
 };
@@ -108,43 +104,15 @@ map_pages(const GpucolRows *window)
 #endif
 }
 
-/* Have the process's own thread fetch a page, which is held then; false: the team ends. */
-static bool
-await_page(Member *member, const GpucolRows *window, uint32_t page)
-{
-	GpucolGpuTeam *team = member->team;
-	bool		fetched;
-
-	pthread_mutex_lock(&team->lock);
-	member->page = page;
-	member->window = window;
-	pthread_cond_signal(&team->done);
-	while (member->window != NULL && !team->stop)
-		pthread_cond_wait(&team->fetched, &team->lock);
-	fetched = member->window == NULL;
-	member->window = NULL;
-	pthread_mutex_unlock(&team->lock);
-	return fetched;
-}
-
 /* Send the word rows of one page of a window. */
 static GpucolStatus
 send_page(Member *member, const GpucolGpuPiece *piece, const GpucolRows *window, uint32_t row,
 		  uint32_t take, uint64_t total, uint64_t *offset)
 {
-	const GpucolSourceOps *ops = member->team->source->ops;
-	uint32_t	page = row / GPUCOL_PAGE_ROWS - window->first_page;
-	GpucolStatus status = GPUCOL_OK;
-
-	if (!ops->hold(window, page) && !await_page(member, window, page))
-		return GPUCOL_CANCELLED;
-	if (!ops->verify(window, page))
-		status = GPUCOL_CORRUPT;
-	else if (!gpucol_wire_put_rows(member->wire, piece->kind, piece->segment, piece->slot, total, offset,
-								   window, row, take))
-		status = GPUCOL_DEVICE_LOST;
-	ops->let_go(window, page);
-	return status;
+	if (!member->team->verify(window, row / GPUCOL_PAGE_ROWS - window->first_page))
+		return GPUCOL_CORRUPT;
+	return gpucol_wire_put_rows(member->wire, piece->kind, piece->segment, piece->slot, total, offset,
+								window, row, take) ? GPUCOL_OK : GPUCOL_DEVICE_LOST;
 }
 
 /* Send a stream of a chunk, page by page. */
@@ -375,32 +343,12 @@ close_wires(Member *member)
 			gpucol_wire_close(member->wires[i]);
 }
 
-/* Do this thread's part of the survey, if there is one. */
-static void
-do_survey(Member *member)
-{
-	GpucolGpuTeam *team = member->team;
-	int			nparts;
-
-	pthread_mutex_lock(&team->lock);	/* until all threads have been started */
-	nparts = team->to_survey > 0 ? team->nmembers : 0;
-	pthread_mutex_unlock(&team->lock);
-	if (nparts == 0)
-		return;
-	team->source->ops->survey(team->source, (int) (member - team->members), nparts);
-	pthread_mutex_lock(&team->lock);
-	team->to_survey--;
-	pthread_cond_signal(&team->done);
-	pthread_mutex_unlock(&team->lock);
-}
-
 static void *
 thread_main(void *arg)
 {
 	Member	   *member = arg;
 	bool		greeted = true;
 
-	do_survey(member);
 	for (int i = 0; i < WIRES && greeted; i++)
 		greeted = gpucol_wire_greet(member->wires[i]);
 	if (greeted)
@@ -449,7 +397,7 @@ start_member(GpucolGpuTeam *team)
 }
 
 GpucolGpuTeam *
-gpucol_gpu_team_start(int nthreads, GpucolSource *source, bool survey)
+gpucol_gpu_team_start(int nthreads, bool (*verify) (const GpucolRows *, uint32_t))
 {
 	GpucolGpuTeam *team;
 	sigset_t	all;
@@ -462,31 +410,20 @@ gpucol_gpu_team_start(int nthreads, GpucolSource *source, bool survey)
 	pthread_mutex_init(&team->lock, NULL);
 	pthread_cond_init(&team->wake, NULL);
 	pthread_cond_init(&team->done, NULL);
-	pthread_cond_init(&team->fetched, NULL);
 	team->todo_end = &team->todo;
-	team->source = source;
+	team->verify = verify;
 	current = team;
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
 	pthread_mutex_lock(&team->lock);	/* of `alive` */
 	while (team->nmembers < nthreads && start_member(team))
 		;
-	team->to_survey = survey ? team->nmembers : 0;
 	pthread_mutex_unlock(&team->lock);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (team->nmembers > 0)
 		return team;
 	gpucol_gpu_team_stop();
 	return NULL;
-}
-
-void
-gpucol_gpu_team_survey(GpucolGpuTeam *team)
-{
-	pthread_mutex_lock(&team->lock);
-	while (team->to_survey > 0)
-		pthread_cond_wait(&team->done, &team->lock);
-	pthread_mutex_unlock(&team->lock);
 }
 
 GpucolGpuJob *
@@ -529,50 +466,13 @@ take_abandoned(GpucolGpuTeam *team)
 	return job;
 }
 
-/* Who waits for a page, or NULL.  Locked. */
-static Member *
-find_waiting(GpucolGpuTeam *team)
-{
-	for (int i = 0; i < team->nmembers; i++)
-		if (team->members[i].window != NULL)
-			return &team->members[i];
-	return NULL;
-}
-
-bool
-gpucol_gpu_team_wanted(GpucolGpuTeam *team, GpucolRows **window, uint32_t *page)
-{
-	Member	   *member;
-
-	pthread_mutex_lock(&team->lock);
-	member = find_waiting(team);
-	if (member != NULL)
-	{
-		*window = (GpucolRows *) member->window;
-		*page = member->page;
-	}
-	pthread_mutex_unlock(&team->lock);
-	return member != NULL;
-}
-
-void
-gpucol_gpu_team_fetched(GpucolGpuTeam *team, const GpucolRows *window)
-{
-	pthread_mutex_lock(&team->lock);
-	for (int i = 0; i < team->nmembers; i++)
-		if (team->members[i].window == window)
-			team->members[i].window = NULL;
-	pthread_cond_broadcast(&team->fetched);
-	pthread_mutex_unlock(&team->lock);
-}
-
 GpucolGpuJob *
 gpucol_gpu_team_collect(GpucolGpuTeam *team, bool wait)
 {
 	GpucolGpuJob *job;
 
 	pthread_mutex_lock(&team->lock);
-	if (wait && team->finished == NULL && team->alive > 0 && find_waiting(team) == NULL)
+	if (wait && team->finished == NULL && team->alive > 0)
 	{
 		struct timespec until;
 
@@ -614,13 +514,11 @@ gpucol_gpu_team_stop(void)
 	pthread_mutex_lock(&team->lock);
 	team->stop = true;
 	pthread_cond_broadcast(&team->wake);
-	pthread_cond_broadcast(&team->fetched);
 	pthread_mutex_unlock(&team->lock);
 	for (int i = 0; i < team->nmembers; i++)
 		pthread_join(team->members[i].thread, NULL);
 	left = join_lists(team->finished, team->todo);
 	pthread_cond_destroy(&team->done);
-	pthread_cond_destroy(&team->fetched);
 	pthread_cond_destroy(&team->wake);
 	pthread_mutex_destroy(&team->lock);
 	free(team);

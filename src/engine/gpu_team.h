@@ -3,15 +3,15 @@
  * gpu_team.h
  *	  Threads that copy pinned pages to the device daemon.
  *
- * The process's own thread has pages lent and makes jobs of them: each the missing pieces
+ * The process's own thread pins pages and makes jobs of them: each the missing pieces
  * of some segments, or some of one.  A thread takes a job, announces it over a
- * connection of its own, holds, verifies and copies the pages that the daemon asks for into its own
- * slab, and begins the next over its other connection before it waits for the daemon's
- * answer.  The process's thread fetches pages that
- * cannot be held, collects jobs that are done, and gives their windows back.
+ * connection of its own, verifies and copies the pages that the daemon asks for into its
+ * own slab, and begins the next over its other connection before it waits for the
+ * daemon's answer.  The process's thread collects jobs that are done, unpins their
+ * pages, and alone calls the source.
  *
  * A team never outlives what it reads: whoever may leave by longjmp stops it first
- * (gpucol_gpu_team_stop), before any pin is given back; then no page is held.  A thread that stops in the
+ * (gpucol_gpu_team_stop), before any pin is given back.  A thread that stops in the
  * middle of a job closes its connection, so that the daemon drops what had come.
  *
  * Freestanding C.
@@ -54,7 +54,7 @@ typedef struct GpucolGpuJob
 	struct GpucolGpuJob *next;
 	void	   *message;		/* the RUN, malloc'd; the job's */
 	size_t		message_size;
-	uint32_t	npages;			/* mapped for it (batch.h, count_pages) */
+	uint32_t	npages;			/* pinned for it */
 	uint64_t	sent;			/* bytes of chunks, once it is done */
 	GpucolStatus status;		/* likewise; CORRUPT: a page is */
 	char		why[160];		/* likewise */
@@ -66,13 +66,11 @@ typedef struct GpucolGpuJob
 typedef struct GpucolGpuTeam GpucolGpuTeam;
 
 /*
- * Start a team of up to nthreads; NULL if there can be none.  Its threads call what the
- * source (batch.h) allows any thread, and survey the table first if `survey`: until
- * gpucol_gpu_team_survey returns the caller uses nothing that depends on it.  A process
- * has one team at a time.
+ * Start a team of up to nthreads; NULL if there can be none.  `verify` is the source's
+ * (batch.h).  A process has one team at a time.
  */
-extern GpucolGpuTeam *gpucol_gpu_team_start(int nthreads, GpucolSource *source, bool survey);
-extern void gpucol_gpu_team_survey(GpucolGpuTeam *team);
+extern GpucolGpuTeam *gpucol_gpu_team_start(int nthreads,
+											bool (*verify) (const GpucolRows *, uint32_t));
 
 /* A job with room for so many pieces; NULL: out of memory. */
 extern GpucolGpuJob *gpucol_gpu_team_job(uint32_t npieces);
@@ -82,17 +80,9 @@ extern void gpucol_gpu_team_submit(GpucolGpuTeam *team, GpucolGpuJob *job);
 
 /*
  * A job that is done, now the caller's; NULL if there is none, with `wait` after some
- * milliseconds, or once a page is to be fetched.
+ * milliseconds.
  */
 extern GpucolGpuJob *gpucol_gpu_team_collect(GpucolGpuTeam *team, bool wait);
-
-/*
- * A page that a thread waits for: *window and *page, which the caller has the source fetch
- * before it says so, and nothing between the two may leave by longjmp.  False: there is
- * none.
- */
-extern bool gpucol_gpu_team_wanted(GpucolGpuTeam *team, GpucolRows **window, uint32_t *page);
-extern void gpucol_gpu_team_fetched(GpucolGpuTeam *team, const GpucolRows *window);
 
 /* Free a job whose windows have been given back. */
 extern void gpucol_gpu_team_free_job(GpucolGpuJob *job);

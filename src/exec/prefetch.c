@@ -4,12 +4,12 @@
  *	  Loading a table's columns into device memory: gpucol.prefetch(regclass), and
  *	  what a query does that finds little there.
  *
- * One thread verifies and copies pages at a few GB/s, a device takes more than 50.  Of a
- * table that lies in shared buffers this process's threads load all (engine/gpu_load.c):
- * they pin pages themselves, and what workers would add they take longer to start.
- * Where pages must be read first, which only a process's own thread may do, that is what
- * takes long, and there are as many processes as processors, with a thread each: this
- * one, which begins at once, and parallel workers.  The segments are dealt by a counter
+ * One thread verifies and copies pages at a few GB/s, a device takes more than 50; to
+ * pin pages, which threads may not do, takes a process 0.2 to 0.4 us a page.  So a
+ * large table is loaded by three processes with threads each (engine/gpu_load.c):
+ * this one, which begins at once, and parallel workers, which take some 10 ms to start.
+ * Where pages must be read first, that is what takes long, and there are as many
+ * processes as processors, with a thread each.  The segments are dealt by a counter
  * that they share.
  *
  * The workers are PostgreSQL's, from max_parallel_workers; without any, this process
@@ -47,8 +47,12 @@ PG_FUNCTION_INFO_V1(gpucol_prefetch);
 /* What is missing below this is loaded by the run itself. */
 #define WORTH_BYTES		(32.0 * 1024 * 1024)
 
-/* Pages to be read that are worth a worker. */
+/* Pages that are worth a worker: to be read, or in shared buffers. */
 #define PAGES_PER_READER	4096
+#define PAGES_PER_WORKER	65536
+
+/* Processes that load what lies in shared buffers. */
+#define MAX_PROCESSES		3
 
 /* The share of columns on the devices above which no worker is started. */
 #define LOADED				0.75
@@ -259,13 +263,16 @@ plan_work(Relation rel, const GpucolProgram *program, int *nworkers, int *nthrea
 	BlockNumber pages = RelationGetNumberOfBlocks(rel);
 	double		share = (double) program->ncolumns / Max(RelationGetNumberOfAttributes(rel), 1);
 	int			processors = gpucol_cost_threads(pages);
+	bool		buffered;
 
 	*nworkers = *nthreads = 0;
 	*cold = false;
 	if (processors < 2 || !may_share(rel))
 		return;
-	*nworkers = is_buffered(rel) ? 0 : Min((int) (pages * share / PAGES_PER_READER),
-											 Min(max_parallel_workers, processors - 1));
+	buffered = is_buffered(rel);
+	*nworkers = Min(buffered ? Min((int) (pages * share / PAGES_PER_WORKER), MAX_PROCESSES - 1) :
+					(int) (pages * share / PAGES_PER_READER),
+					Min(max_parallel_workers, buffered ? processors / 2 - 1 : processors - 1));
 	if (find_resident(rel, program, cold) > LOADED)
 		*nworkers = 0;
 	*nthreads = Max((processors - 1) / (*nworkers + 1), 1);

@@ -9,7 +9,7 @@
  * only this interface; tests implement it over arrays.
  *
  * Threads: every function of a source is called from the thread that created
- * it, but for hold, verify, let_go and survey.  The memory of a mapped window may be read by any thread
+ * it, but for verify.  The memory of a mapped window may be read by any thread
  * until it is unmapped, so an engine maps a range of vectors, deals it to its
  * threads, and unmaps when they are done.
  *
@@ -142,34 +142,15 @@ typedef struct GpucolSourceOps
 
 	/*
 	 * The same as map for a window that other threads will read: checksums that
-	 * are still to be verified are left to them, and so may be keeping pages in memory.
-	 * Who reads a page, in whatever thread, holds it first, verifies it (false: it is
-	 * corrupt, and map would raise the error), and lets it go after.  Where `hold`
-	 * says false the source's own thread has to fetch the page, after which it is held.
-	 * Pages are numbered from 0 in the window; pages[] of one that is not held means
-	 * nothing but where it may lie.  NULL, all that follow down to survey, in a
-	 * source that cannot tell these apart.
+	 * are still to be verified are left to them.  `verify` may be called by any
+	 * thread, while the window is mapped, for each page (from 0) before it is
+	 * read; false: the page is corrupt, and map would raise the error.  NULL, both
+	 * of them, in a source that cannot tell the two apart.
 	 */
 	GpucolStatus (*lend) (GpucolSource *source, const GpucolSegment *segment,
 						  int slot, GpucolStreamKind stream,
 						  uint32_t row, uint32_t nrows, GpucolRows *out);
-	bool		(*hold) (const GpucolRows *window, uint32_t page);
 	bool		(*verify) (const GpucolRows *window, uint32_t page);
-	void		(*let_go) (const GpucolRows *window, uint32_t page);
-	void		(*fetch) (GpucolSource *source, GpucolRows *window, uint32_t page);
-
-	/* Pages of such a window that lend would map: all, unless it was surveyed. */
-	uint32_t	(*count_pages) (GpucolSource *source, const GpucolSegment *segment,
-								int slot, GpucolStreamKind stream,
-								uint32_t row, uint32_t nrows);
-
-	/*
-	 * Look where the table's pages lie, so that lend leaves them alone: prepared by the
-	 * source's own thread, then done by up to nthreads threads, each of nparts parts once.
-	 * prepare_survey: false if it is not worth it.
-	 */
-	bool		(*prepare_survey) (GpucolSource *source, int nthreads);
-	void		(*survey) (GpucolSource *source, int part, int nparts);
 
 	/* Next batch of delta rows; GPUCOL_OK or GPUCOL_END. */
 	GpucolStatus (*next_delta) (GpucolSource *source, GpucolDelta *out);

@@ -71,14 +71,6 @@ typedef struct ArraySource
 	long		corrupt_at;		/* the page of this number, among those that verify()
 								 * sees, is corrupt; 0 = none */
 	_Atomic long verified;
-	bool		may_survey;		/* and then windows count for nothing */
-	bool		surveyed;
-	_Atomic uint64_t parts;		/* of the survey, by bit */
-	_Atomic int nparts;
-	long		miss_every;		/* holds that fail; 0 = none */
-	_Atomic long looks;
-	_Atomic long held;			/* pages, now */
-	long		fetched;
 	jmp_buf		jump;
 } ArraySource;
 
@@ -206,33 +198,13 @@ array_source_map(GpucolSource *base, const GpucolSegment *segment, int slot,
 	return GPUCOL_OK;
 }
 
-/* Word rows that a lent window counts for. */
-static inline uint32_t
-array_source_count_pages(GpucolSource *base, const GpucolSegment *segment, int slot,
-						 GpucolStreamKind stream, uint32_t row, uint32_t nrows)
-{
-	uint32_t	first = segment->chunks[slot]->streams[stream].row + row;
-
-	if (((ArraySource *) base)->surveyed || nrows == 0)
-		return 0;
-	return (first + nrows - 1) / GPUCOL_PAGE_ROWS - first / GPUCOL_PAGE_ROWS + 1;
-}
-
-/* A lent window is a mapped one, which counts for nothing once there was a survey. */
+/* A lent window is a mapped one. */
 static inline GpucolStatus
 array_source_lend(GpucolSource *base, const GpucolSegment *segment, int slot,
 				  GpucolStreamKind stream, uint32_t row, uint32_t nrows,
 				  GpucolRows *out)
 {
-	ArraySource *source = (ArraySource *) base;
-	uint32_t	limit = base->max_window_rows;
-	GpucolStatus status;
-
-	if (source->surveyed)
-		base->max_window_rows = UINT32_MAX;
-	status = array_source_map(base, segment, slot, stream, row, nrows, out);
-	base->max_window_rows = limit;
-	return status;
+	return array_source_map(base, segment, slot, stream, row, nrows, out);
 }
 
 /* Of the source that was made last: a window does not know its own. */
@@ -244,58 +216,6 @@ array_source_verify(const GpucolRows *window, uint32_t page)
 	if (page >= window->npages)
 		abort();
 	return ++array_verifier->verified != array_verifier->corrupt_at;
-}
-
-/* Every so many-th page cannot be held until it has been fetched. */
-static inline bool
-array_source_hold(const GpucolRows *window, uint32_t page)
-{
-	ArraySource *source = array_verifier;
-
-	if (page >= window->npages)
-		abort();
-	if (source->miss_every > 0 && ++source->looks % source->miss_every == 0)
-		return false;
-	source->held++;
-	return true;
-}
-
-static inline void
-array_source_let_go(const GpucolRows *window, uint32_t page)
-{
-	if (page >= window->npages)
-		abort();
-	array_verifier->held--;
-}
-
-static inline void
-array_source_fetch(GpucolSource *base, GpucolRows *window, uint32_t page)
-{
-	array_source_enter((ArraySource *) base);
-	if (page >= window->npages)
-		abort();
-	((ArraySource *) base)->fetched++;
-	((ArraySource *) base)->held++;
-}
-
-static inline bool
-array_source_prepare_survey(GpucolSource *base, int nthreads)
-{
-	ArraySource *source = (ArraySource *) base;
-
-	source->surveyed = source->may_survey && nthreads > 0;
-	return source->surveyed;
-}
-
-static inline void
-array_source_survey(GpucolSource *base, int part, int nparts)
-{
-	ArraySource *source = (ArraySource *) base;
-
-	if (!source->surveyed || part < 0 || part >= nparts)
-		abort();
-	source->parts |= UINT64_C(1) << part;
-	source->nparts = nparts;
 }
 
 static inline void
@@ -373,13 +293,7 @@ static const GpucolSourceOps array_source_ops = {
 	.map = array_source_map,
 	.unmap = array_source_unmap,
 	.lend = array_source_lend,
-	.hold = array_source_hold,
 	.verify = array_source_verify,
-	.let_go = array_source_let_go,
-	.fetch = array_source_fetch,
-	.count_pages = array_source_count_pages,
-	.prepare_survey = array_source_prepare_survey,
-	.survey = array_source_survey,
 	.next_delta = array_source_next_delta,
 	.rescan = array_source_rescan,
 	.check_interrupts = array_source_interrupts,

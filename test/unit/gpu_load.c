@@ -500,7 +500,7 @@ test_all(const ArrayTable *table, const GpucolProgram *program)
 	uint64_t	all;
 	uint64_t	sent;
 
-	CHECK(load(&source, table, program, 65536, &all, &why) == GPUCOL_OK, "%s", why);
+	CHECK(load(&source, table, program, 1 << 20, &all, &why) == GPUCOL_OK, "%s", why);
 	CHECK(check_pieces(table) == ALL_PIECES && stub.ntwice == 0, "%u twice", stub.ntwice);
 	CHECK(all > (uint64_t) NSEGMENTS * NROWS * 23 / 8 && source.verified > 100, "sent %lu", (unsigned long) all);
 	CHECK(stub.nruns > 3 && stub.nruns < 1 + NSEGMENTS, "%u requests for %d segments", stub.nruns, NSEGMENTS);
@@ -595,24 +595,21 @@ test_failures(const ArrayTable *table, const GpucolProgram *program)
 	}
 }
 
-/* An error in any call of the source unwinds: nobody reads its pages after that, and
- * none that threads found by a survey stays held; some of those have to be fetched. */
+/* An error in any call of the source unwinds: nobody reads its pages after that. */
 static void
-test_unwinding(const ArrayTable *table, const GpucolProgram *program, bool surveyed)
+test_unwinding(const ArrayTable *table, const GpucolProgram *program)
 {
 	volatile bool more = true;
 
-	for (volatile long at = 1; more; at += at < 60 ? 1 : surveyed ? 29 : 17)
+	for (volatile long at = 1; more; at += at < 60 ? 1 : 17)
 	{
 		static ArraySource source;
 		GpucolGpuPrefetch figures = {.cold = known_cold};
 		const char *why = "";
 
 		forget(0);
-		array_source_init(&source, table, surveyed ? 70 : 65536, false);
+		array_source_init(&source, table, 65536, false);
 		source.base.storage[0] = 7;
-		source.may_survey = surveyed;
-		source.miss_every = surveyed ? 5 : 0;
 		source.fail_at = at;
 		if (setjmp(source.jump) == 0)
 		{
@@ -622,35 +619,11 @@ test_unwinding(const ArrayTable *table, const GpucolProgram *program, bool surve
 		else
 		{
 			gpucol_gpu_load_abandon();
-			CHECK(source.held == 0, "%ld held", (long) source.held);
 			array_source_abort(&source);
 		}
 		check_pieces(table);
 	}
 	CHECK(check_pieces(table) == ALL_PIECES, "pieces");
-}
-
-/* A table that was surveyed: pins do not matter, and pages that have gone are fetched. */
-static void
-test_surveyed(const ArrayTable *table, const GpucolProgram *program)
-{
-	for (long every = 0; every < 60; every = every * 3 + 1)
-	{
-		ArraySource source;
-		GpucolGpuPrefetch figures = {.cold = known_cold};
-		const char *why = "";
-
-		forget(0);
-		array_source_init(&source, table, 70, true);
-		source.base.storage[0] = 7;
-		source.may_survey = true;
-		source.miss_every = every == 1 ? 2 : every;
-		CHECK(gpucol_gpu_load(program, &source.base, NTHREADS, &figures, &why) == GPUCOL_OK, "%s", why);
-		CHECK(source.mapped_rows == 0 && source.held == 0 && figures.left == 0, "held %ld", (long) source.held);
-		CHECK(source.nparts == NTHREADS && source.parts == (1 << NTHREADS) - 1, "parts %lx", (long) source.parts);
-		CHECK((source.fetched > 0) == (every > 0), "fetched %ld", source.fetched);
-		CHECK(check_pieces(table) == ALL_PIECES && stub.ntwice == 0, "%u twice", stub.ntwice);
-	}
 }
 
 /* Two loads that share the work, one after the other: each segment is loaded by one. */
@@ -692,9 +665,7 @@ main(void)
 		test_without(&table, program);
 		test_corrupt(&table, program);
 		test_failures(&table, program);
-		test_unwinding(&table, program, false);
-		test_surveyed(&table, program);
-		test_unwinding(&table, program, true);
+		test_unwinding(&table, program);
 	}
 	test_two(&table, program);
 	CHECK(!stub.broken, "something else than was asked for");
