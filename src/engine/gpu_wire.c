@@ -760,6 +760,17 @@ room(GpucolWire *wire, size_t *n)
 	return true;
 }
 
+/*
+ * Begin an object: the rest of a part that does not hold it is left where another part
+ * holds all of it, since a device takes one copy sooner than two.
+ */
+static void
+begin_object(GpucolWire *wire, uint64_t total)
+{
+	if (total > part_size(wire) - wire->used && total <= part_size(wire))
+		wire->used = part_size(wire);
+}
+
 /* Send what has been collected in the slab. */
 static bool
 send_open(GpucolWire *wire)
@@ -794,6 +805,8 @@ gpucol_wire_put(GpucolWire *wire, GpucolPutKind kind, uint32_t a, uint32_t b,
 		return false;
 	if (total <= GPUCOL_WIRE_INLINE || wire->no_slab)
 		return send_open(wire) && put_inline(wire, kind, a, b, total, offset, data, length);
+	if (offset == 0)
+		begin_object(wire, total);
 	while (length > 0)
 	{
 		size_t		n;

@@ -30,6 +30,7 @@
 #define NROWS		100000
 #define NCOLUMNS	3
 #define NTHREADS	4
+#define NPARTED		9			/* objects of test_parts */
 
 /* What the imitation has: pieces by segment and column (attnum; 0: deleted rows). */
 static struct
@@ -40,6 +41,7 @@ static struct
 	uint32_t	turns[NSEGMENTS];
 	uint32_t	nput;
 	uint32_t	ntwice;			/* pieces that came though they were here */
+	uint32_t	nsplit;			/* that came out of a slab in several messages */
 	uint32_t	sessions;
 	uint32_t	nruns;
 	_Atomic bool broken;		/* something came that should not */
@@ -198,6 +200,7 @@ take_put(Session *s, size_t size)
 	memcpy(&put, s->payload, sizeof(put));
 	pthread_mutex_lock(&stub.lock);
 	nput = ++stub.nput;
+	stub.nsplit += put.in_slab && put.offset == 0 && put.length < put.total;
 	pthread_mutex_unlock(&stub.lock);
 	if ((int) nput == stub.fail_at)
 	{
@@ -399,7 +402,7 @@ forget(int from)
 			free(stub.pieces[s][c]);
 			stub.pieces[s][c] = NULL;
 		}
-	stub.nput = stub.ntwice = 0;
+	stub.nput = stub.ntwice = stub.nsplit = 0;
 	pthread_mutex_unlock(&stub.lock);
 }
 
@@ -626,6 +629,65 @@ test_unwinding(const ArrayTable *table, const GpucolProgram *program)
 	CHECK(check_pieces(table) == ALL_PIECES, "pieces");
 }
 
+/* Begin a load of one segment over a connection. */
+static void
+begin_run(GpucolWire *wire, const GpucolProgram *program, uint64_t id)
+{
+	char		message[4096] = {0};
+	GpucolWireRun *run = (GpucolWireRun *) message;
+	size_t		at = sizeof(*run) + (program->size + 7) / 8 * 8;
+	void	   *need;
+	size_t		size;
+
+	run->program_size = program->size;
+	run->nsegments = 1;
+	run->ncolumns = NCOLUMNS;
+	run->flags = GPUCOL_WIRE_RUN_PREFETCH;
+	memcpy(run + 1, program, program->size);
+	((GpucolWireSegment *) (message + at))->id = id;
+	at += sizeof(GpucolWireSegment) + NCOLUMNS * sizeof(GpucolWireColumnChunk);
+	CHECK(gpucol_wire_send(wire, GPUCOL_WIRE_RUN, message, at, NULL, 0), "sent");
+	CHECK(gpucol_wire_receive(wire, GPUCOL_WIRE_NEED, &need, &size) && size == NCOLUMNS * sizeof(GpucolWireNeed), "asked");
+	free(need);
+}
+
+/* Objects that a part of the slab holds are not split, wherever in a part they begin. */
+static void
+test_parts(const GpucolProgram *program)
+{
+	static const uint64_t totals[NPARTED] = {1200000, 900000, 1900000, 2097152, 100000, 2000000, 5000000, 700000, 300000};
+	static char data[5000000];
+	GpucolWire *wire = gpucol_wire_adopt(stub_try_connect(), NULL, NULL);
+	void	   *result;
+	size_t		size;
+
+	forget(0);
+	CHECK(wire != NULL && gpucol_wire_greet(wire), "greeted");
+	for (uint64_t id = 0; id < NPARTED / NCOLUMNS; id++)
+	{
+		begin_run(wire, program, id);
+		for (uint32_t c = 0; c < NCOLUMNS; c++)
+		{
+			uint64_t	total = totals[id * NCOLUMNS + c];
+
+			memset(data, (int) (id * NCOLUMNS + c), total);
+			CHECK(gpucol_wire_put(wire, GPUCOL_PUT_CHUNK, 0, c, total, 0, data, total), "put");
+		}
+		CHECK(gpucol_wire_flush(wire) && gpucol_wire_receive(wire, GPUCOL_WIRE_RESULT, &result, &size), "answered");
+		free(result);
+	}
+	gpucol_wire_close(wire);
+	CHECK(stub.nsplit == 1, "%u split", stub.nsplit);
+	for (size_t i = 0; i < NPARTED; i++)
+	{
+		const char *piece = stub.pieces[i / NCOLUMNS][1 + i % NCOLUMNS];
+
+		CHECK(stub.sizes[i / NCOLUMNS][1 + i % NCOLUMNS] == totals[i] && piece[0] == (char) i &&
+			  memcmp(piece, piece + 1, totals[i] - 1) == 0, "object %zu", i);
+	}
+	forget(0);
+}
+
 /* Two loads that share the work, one after the other: each segment is loaded by one. */
 static void
 test_two(const ArrayTable *table, const GpucolProgram *program)
@@ -668,6 +730,7 @@ main(void)
 		test_unwinding(&table, program);
 	}
 	test_two(&table, program);
+	test_parts(program);
 	CHECK(!stub.broken, "something else than was asked for");
 	gpucol_wire_drop();
 	forget(0);
