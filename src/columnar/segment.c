@@ -13,6 +13,9 @@
  */
 #include "postgres.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "access/xact.h"
 #include "storage/buf_internals.h"
 #include "storage/bufmgr.h"
@@ -353,6 +356,30 @@ gpucol_window_verify(const GpucolWindow *window, uint32 page)
 {
 	return gpucol_page_verify(window->buffers[page], window->entry,
 							  window->rows.first_page + page, window->is_new[page]);
+}
+
+void
+gpucol_window_forget(const GpucolWindow *window)
+{
+#ifdef __linux__				/* elsewhere the advice may cost what has been written */
+	long		system_page = sysconf(_SC_PAGESIZE);
+
+	for (uint32 first = 0, n; first < window->rows.npages; first += n)
+	{
+		Buffer		buffer = window->buffers[first];
+		char	   *start;
+
+		if (BufferIsLocal(buffer))	/* memory that no one else has */
+			return;
+		start = (char *) TYPEALIGN_DOWN(system_page, BufferGetBlock(buffer));
+		for (n = 1; first + n < window->rows.npages && window->buffers[first + n] == buffer + (int) n; n++)
+			;
+		/* shared memory keeps what it holds; in huge pages this may be refused */
+		(void) madvise(start, (Size) n * BLCKSZ, MADV_DONTNEED);
+	}
+#else
+	(void) window;
+#endif
 }
 
 void

@@ -83,6 +83,13 @@ extern void gpucol_window_lend(GpucolWindow *window, Relation table,
 							   uint32 row, uint32 nrows);
 extern bool gpucol_window_verify(const GpucolWindow *window, uint32 page);
 
+/*
+ * Have the system unmap a lent window's pages from this process, which mapped them when
+ * they were first read and would unmap them at the process's end (0.1 us a page of 4 kB).
+ * Any thread; others may read the pages meanwhile, and map them again.
+ */
+extern void gpucol_window_forget(const GpucolWindow *window);
+
 /* Reader of whole rows of one table's segments, one segment at a time. */
 typedef struct GpucolReader GpucolReader;
 

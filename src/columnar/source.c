@@ -21,6 +21,7 @@
 #include "postgres.h"
 
 #include "access/heapam.h"
+#include "access/parallel.h"
 #include "access/tableam.h"
 #include "common/hashfn.h"
 #include "executor/tuptable.h"
@@ -338,6 +339,17 @@ source_verify(const GpucolRows *rows, uint32_t page)
 	return rows->owner == NULL || gpucol_window_verify(rows->owner, page);
 }
 
+/*
+ * A worker ends after what it was started for, and who started it waits for that: what
+ * its threads do not undo meanwhile it has to undo alone then.
+ */
+static void
+source_forget(const GpucolRows *rows)
+{
+	if (rows->owner != NULL && IsParallelWorker())
+		gpucol_window_forget(rows->owner);
+}
+
 static void
 source_unmap(GpucolSource *base, GpucolRows *rows)
 {
@@ -505,6 +517,7 @@ static const GpucolSourceOps source_ops = {
 	.unmap = source_unmap,
 	.lend = source_lend,
 	.verify = source_verify,
+	.forget = source_forget,
 	.next_delta = source_next_delta,
 	.rescan = source_rescan,
 	.check_interrupts = source_check_interrupts,

@@ -539,7 +539,7 @@ load_by_team(Load *load, int nthreads)
 	GpucolGpuJob *job;
 	GpucolStatus status;
 
-	load->team = gpucol_gpu_team_start(nthreads, load->source->ops->verify);
+	load->team = gpucol_gpu_team_start(nthreads, load->source->ops);
 	if (load->team == NULL)
 	{
 		leave(load);

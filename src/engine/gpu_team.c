@@ -54,7 +54,7 @@ struct GpucolGpuTeam
 	GpucolGpuJob *finished;
 	int			alive;			/* threads that take jobs */
 	_Atomic bool stop;
-	bool		(*verify) (const GpucolRows *, uint32_t);
+	const GpucolSourceOps *source;
 	int			nmembers;
 	Member		members[];
 };
@@ -109,7 +109,7 @@ static GpucolStatus
 send_page(Member *member, const GpucolGpuPiece *piece, const GpucolRows *window, uint32_t row,
 		  uint32_t take, uint64_t total, uint64_t *offset)
 {
-	if (!member->team->verify(window, row / GPUCOL_PAGE_ROWS - window->first_page))
+	if (!member->team->source->verify(window, row / GPUCOL_PAGE_ROWS - window->first_page))
 		return GPUCOL_CORRUPT;
 	return gpucol_wire_put_rows(member->wire, piece->kind, piece->segment, piece->slot, total, offset,
 								window, row, take) ? GPUCOL_OK : GPUCOL_DEVICE_LOST;
@@ -134,6 +134,7 @@ send_rows(Member *member, const GpucolGpuPiece *piece, const GpucolGpuRows *rows
 		status = send_page(member, piece, &rows->window, row, take, total, offset);
 		done += take;
 	}
+	member->team->source->forget(&rows->window);
 	return status;
 }
 
@@ -397,7 +398,7 @@ start_member(GpucolGpuTeam *team)
 }
 
 GpucolGpuTeam *
-gpucol_gpu_team_start(int nthreads, bool (*verify) (const GpucolRows *, uint32_t))
+gpucol_gpu_team_start(int nthreads, const GpucolSourceOps *source)
 {
 	GpucolGpuTeam *team;
 	sigset_t	all;
@@ -411,7 +412,7 @@ gpucol_gpu_team_start(int nthreads, bool (*verify) (const GpucolRows *, uint32_t
 	pthread_cond_init(&team->wake, NULL);
 	pthread_cond_init(&team->done, NULL);
 	team->todo_end = &team->todo;
-	team->verify = verify;
+	team->source = source;
 	current = team;
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &old);

@@ -8,7 +8,7 @@
  * connection of its own, verifies and copies the pages that the daemon asks for into its
  * own slab, and begins the next over its other connection before it waits for the
  * daemon's answer.  The process's thread collects jobs that are done, unpins their
- * pages, and alone calls the source.
+ * pages.
  *
  * A team never outlives what it reads: whoever may leave by longjmp stops it first
  * (gpucol_gpu_team_stop), before any pin is given back.  A thread that stops in the
@@ -66,11 +66,10 @@ typedef struct GpucolGpuJob
 typedef struct GpucolGpuTeam GpucolGpuTeam;
 
 /*
- * Start a team of up to nthreads; NULL if there can be none.  `verify` is the source's
- * (batch.h).  A process has one team at a time.
+ * Start a team of up to nthreads; NULL if there can be none.  Of the source its threads
+ * call what any thread may (batch.h).  A process has one team at a time.
  */
-extern GpucolGpuTeam *gpucol_gpu_team_start(int nthreads,
-											bool (*verify) (const GpucolRows *, uint32_t));
+extern GpucolGpuTeam *gpucol_gpu_team_start(int nthreads, const GpucolSourceOps *source);
 
 /* A job with room for so many pieces; NULL: out of memory. */
 extern GpucolGpuJob *gpucol_gpu_team_job(uint32_t npieces);

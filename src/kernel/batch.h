@@ -9,7 +9,7 @@
  * only this interface; tests implement it over arrays.
  *
  * Threads: every function of a source is called from the thread that created
- * it, but for verify.  The memory of a mapped window may be read by any thread
+ * it, but for verify and forget.  The memory of a mapped window may be read by any thread
  * until it is unmapped, so an engine maps a range of vectors, deals it to its
  * threads, and unmaps when they are done.
  *
@@ -144,13 +144,15 @@ typedef struct GpucolSourceOps
 	 * The same as map for a window that other threads will read: checksums that
 	 * are still to be verified are left to them.  `verify` may be called by any
 	 * thread, while the window is mapped, for each page (from 0) before it is
-	 * read; false: the page is corrupt, and map would raise the error.  NULL, both
-	 * of them, in a source that cannot tell the two apart.
+	 * read; false: the page is corrupt, and map would raise the error.  `forget` is
+	 * for the thread that has read all of a window that this process will hardly read
+	 * again.  NULL, all of them, in a source that cannot tell the two apart.
 	 */
 	GpucolStatus (*lend) (GpucolSource *source, const GpucolSegment *segment,
 						  int slot, GpucolStreamKind stream,
 						  uint32_t row, uint32_t nrows, GpucolRows *out);
 	bool		(*verify) (const GpucolRows *window, uint32_t page);
+	void		(*forget) (const GpucolRows *window);
 
 	/* Next batch of delta rows; GPUCOL_OK or GPUCOL_END. */
 	GpucolStatus (*next_delta) (GpucolSource *source, GpucolDelta *out);

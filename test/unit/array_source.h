@@ -71,6 +71,8 @@ typedef struct ArraySource
 	long		corrupt_at;		/* the page of this number, among those that verify()
 								 * sees, is corrupt; 0 = none */
 	_Atomic long verified;
+	long		lent;			/* windows */
+	_Atomic long forgotten;		/* of those */
 	jmp_buf		jump;
 } ArraySource;
 
@@ -204,6 +206,7 @@ array_source_lend(GpucolSource *base, const GpucolSegment *segment, int slot,
 				  GpucolStreamKind stream, uint32_t row, uint32_t nrows,
 				  GpucolRows *out)
 {
+	((ArraySource *) base)->lent++;
 	return array_source_map(base, segment, slot, stream, row, nrows, out);
 }
 
@@ -216,6 +219,14 @@ array_source_verify(const GpucolRows *window, uint32_t page)
 	if (page >= window->npages)
 		abort();
 	return ++array_verifier->verified != array_verifier->corrupt_at;
+}
+
+static inline void
+array_source_forget(const GpucolRows *window)
+{
+	if (window->npages == 0)
+		abort();
+	array_verifier->forgotten++;
 }
 
 static inline void
@@ -294,6 +305,7 @@ static const GpucolSourceOps array_source_ops = {
 	.unmap = array_source_unmap,
 	.lend = array_source_lend,
 	.verify = array_source_verify,
+	.forget = array_source_forget,
 	.next_delta = array_source_next_delta,
 	.rescan = array_source_rescan,
 	.check_interrupts = array_source_interrupts,

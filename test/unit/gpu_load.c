@@ -506,6 +506,7 @@ test_all(const ArrayTable *table, const GpucolProgram *program)
 	CHECK(load(&source, table, program, 1 << 20, &all, &why) == GPUCOL_OK, "%s", why);
 	CHECK(check_pieces(table) == ALL_PIECES && stub.ntwice == 0, "%u twice", stub.ntwice);
 	CHECK(all > (uint64_t) NSEGMENTS * NROWS * 23 / 8 && source.verified > 100, "sent %lu", (unsigned long) all);
+	CHECK(source.lent > NSEGMENTS * NCOLUMNS && source.forgotten == source.lent, "%ld of %ld", (long) source.forgotten, source.lent);
 	CHECK(stub.nruns > 3 && stub.nruns < 1 + NSEGMENTS, "%u requests for %d segments", stub.nruns, NSEGMENTS);
 	CHECK(stub.sessions == 1 + GPUCOL_GPU_TEAM_JOBS * NTHREADS, "%u sessions", stub.sessions);
 	for (uint32_t s = 0; s < NSEGMENTS; s++)
