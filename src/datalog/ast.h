@@ -54,6 +54,7 @@ typedef struct DatalogRelation
 
 	/* later passes */
 	bool		needed;			/* by the outputs asked for */
+	bool		read;			/* by clauses of another stratum */
 	int			component;		/* strongly connected component = stratum */
 	uint16		number;			/* in the plan */
 	int			vertex;			/* stratify.c: in the graph */
@@ -138,6 +139,7 @@ typedef struct DatalogProgram
 	const char *text;
 	List	   *relations;		/* DatalogRelation */
 	List	   *clauses;		/* DatalogClause */
+	struct relationnames_hash *names;	/* parser.c: relations by name */
 	int			nstrata;		/* after stratification */
 } DatalogProgram;
 

@@ -10,10 +10,33 @@
  */
 #include "postgres.h"
 
+#include "common/hashfn.h"
 #include "miscadmin.h"
 
 #include "datalog/functors.h"
 #include "datalog/parser.h"
+
+typedef struct RelationName
+{
+	const char *name;
+	DatalogRelation *relation;
+	uint32		hash;
+	char		status;
+} RelationName;
+
+#define SH_PREFIX		relationnames
+#define SH_ELEMENT_TYPE	RelationName
+#define SH_KEY_TYPE		const char *
+#define SH_KEY			name
+#define SH_HASH_KEY(table, key) \
+	hash_bytes((const unsigned char *) (key), (int) strlen(key))
+#define SH_EQUAL(table, a, b) (strcmp(a, b) == 0)
+#define SH_STORE_HASH
+#define SH_GET_HASH(table, entry) ((entry)->hash)
+#define SH_SCOPE		static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
 
 /* A type as the program names it: resolved when all of them are known. */
 typedef struct NamedType
@@ -293,16 +316,9 @@ parse_type_alias(DatalogParser *parser, const char *primitive)
 DatalogRelation *
 gpucol_datalog_find(const DatalogProgram *program, const char *name)
 {
-	ListCell   *lc;
+	RelationName *entry = relationnames_lookup(program->names, name);
 
-	foreach(lc, program->relations)
-	{
-		DatalogRelation *relation = lfirst(lc);
-
-		if (strcmp(relation->name, name) == 0)
-			return relation;
-	}
-	return NULL;
+	return entry == NULL ? NULL : entry->relation;
 }
 
 /* A qualifier that stands for a directive: input, output, printsize. */
@@ -363,10 +379,12 @@ static DatalogRelation *
 parse_relation_name(DatalogParser *parser)
 {
 	DatalogRelation *relation = palloc0(sizeof(DatalogRelation));
+	bool		found;
 
 	relation->position = parser->token.position;
 	relation->name = gpucol_datalog_expect_name(parser, "the name of a relation");
-	if (gpucol_datalog_find(parser->program, relation->name) != NULL)
+	relationnames_insert(parser->program->names, relation->name, &found)->relation = relation;
+	if (found)
 		gpucol_datalog_error(parser->program->text, relation->position,
 							 ERRCODE_DUPLICATE_OBJECT, NULL,
 							 "relation \"%s\" is declared twice",
@@ -893,6 +911,7 @@ gpucol_datalog_parse(const char *text)
 
 	parser.program = palloc0(sizeof(DatalogProgram));
 	parser.program->text = text;
+	parser.program->names = relationnames_create(CurrentMemoryContext, 64, NULL);
 	parser.lexer.text = text;
 	gpucol_datalog_advance(&parser);
 	while (parser.token.kind != TOKEN_END)

@@ -424,31 +424,12 @@ plan_clause(Planner *planner, DatalogClause *clause)
 		plan_rule(planner, clause, -1);
 }
 
-/* Does a clause of another stratum read the relation? */
-static bool
-is_read_later(const DatalogProgram *program, const DatalogRelation *relation,
-			  List *body)
-{
-	ListCell   *lc;
-
-	foreach(lc, body)
-	{
-		DatalogLiteral *literal = lfirst(lc);
-
-		if (literal->relation == relation ||
-			is_read_later(program, relation, literal->body))
-			return true;
-	}
-	return false;
-}
-
 static void
 plan_relation(Planner *planner, DatalogRelation *relation)
 {
 	uint8		types[GPUCOL_REC_MAX_ARITY];
 	int			flags = 0;
 	GpucolRecRelation *decl;
-	ListCell   *lc;
 	int			i;
 
 	for (i = 0; i < relation->arity; i++)
@@ -459,15 +440,8 @@ plan_relation(Planner *planner, DatalogRelation *relation)
 		flags |= GPUCOL_REC_OUTPUT;
 	if (relation->derived)
 		flags |= GPUCOL_REC_DERIVED;
-	foreach(lc, planner->program->clauses)
-	{
-		DatalogClause *clause = lfirst(lc);
-
-		if (clause->head->relation->needed &&
-			clause->head->relation->component != relation->component &&
-			is_read_later(planner->program, relation, clause->body))
-			flags |= GPUCOL_REC_READ;
-	}
+	if (relation->read)
+		flags |= GPUCOL_REC_READ;
 	relation->number = gpucol_rec_builder_relation(&planner->builder,
 												   relation->arity, types,
 												   flags,
@@ -485,6 +459,7 @@ gpucol_datalog_plan(DatalogProgram *program,
 	GpucolRecPlan *plan;
 	Planner		planner = {.program = program,.symbol = symbol,
 	.context = context};
+	List	  **clauses;		/* by stratum */
 	ListCell   *lc;
 	int			stratum;
 
@@ -501,16 +476,19 @@ gpucol_datalog_plan(DatalogProgram *program,
 			planner.unknown_rows = Max(planner.unknown_rows,
 									   relation->rows * 10);
 	}
-	for (stratum = 0; stratum < program->nstrata; stratum++)
-		foreach(lc, program->clauses)
-		{
-			DatalogClause *clause = lfirst(lc);
+	clauses = palloc0(sizeof(List *) * (program->nstrata + 1));
+	foreach(lc, program->clauses)
+	{
+		DatalogClause *clause = lfirst(lc);
 
-			if (clause->head->relation->needed &&
-				clause->head->relation->component == stratum &&
-				!gpucol_datalog_is_fact(clause))
-				plan_clause(&planner, clause);
-		}
+		stratum = clause->head->relation->component;
+		if (clause->head->relation->needed && stratum >= 0 &&
+			!gpucol_datalog_is_fact(clause))
+			clauses[stratum] = lappend(clauses[stratum], clause);
+	}
+	for (stratum = 0; stratum < program->nstrata; stratum++)
+		foreach(lc, clauses[stratum])
+			plan_clause(&planner, lfirst(lc));
 	plan = gpucol_rec_builder_finish(&planner.builder, program->nstrata);
 	*hosts = planner.hosts;
 	return plan;

@@ -12,12 +12,12 @@
 #include "postgres.h"
 
 #include "datalog/ast.h"
-#include "miscadmin.h"
 
 typedef struct Vertex
 {
 	DatalogRelation *relation;
-	List	   *clauses;		/* that derive it */
+	List	   *reads;			/* vertices that its clauses read, of int */
+	int			next;			/* of them, the next to look at */
 	int			order;			/* Tarjan's visit number; 0 = not visited */
 	int			low;
 	bool		on_stack;
@@ -28,16 +28,18 @@ typedef struct Graph
 	const DatalogProgram *program;
 	Vertex	   *nodes;
 	int			nnodes;
-	List	   *stack;			/* of int */
+	int		   *path;			/* vertices whose visits have begun and not ended */
+	int			npath;
+	int		   *stack;			/* vertices that have no component yet */
+	int			nstack;
 	int			visits;
 	int			ncomponents;
 } Graph;
 
-/* Relations that a body reads, as node numbers. */
+/* Add the vertices that a body reads to a list. */
 static List *
-body_nodes(const Graph *graph, List *body)
+add_reads(List *reads, List *body)
 {
-	List	   *result = NIL;
 	ListCell   *lc;
 
 	foreach(lc, body)
@@ -45,48 +47,105 @@ body_nodes(const Graph *graph, List *body)
 		DatalogLiteral *literal = lfirst(lc);
 
 		if (literal->relation != NULL)
-			result = lappend_int(result, literal->relation->vertex);
-		result = list_concat(result, body_nodes(graph, literal->body));
+			reads = lappend_int(reads, literal->relation->vertex);
+		reads = add_reads(reads, literal->body);
 	}
-	return result;
+	return reads;
 }
 
+/* Make a graph of the program. */
 static void
-visit(Graph *graph, int at)
+build_graph(Graph *graph, const DatalogProgram *program)
+{
+	ListCell   *lc;
+
+	memset(graph, 0, sizeof(*graph));
+	graph->program = program;
+	graph->nnodes = list_length(program->relations);
+	graph->nodes = palloc0(sizeof(Vertex) * (graph->nnodes + 1));
+	graph->path = palloc(sizeof(int) * (graph->nnodes + 1));
+	graph->stack = palloc(sizeof(int) * (graph->nnodes + 1));
+	foreach(lc, program->relations)
+	{
+		DatalogRelation *relation = lfirst(lc);
+
+		relation->vertex = foreach_current_index(lc);
+		graph->nodes[relation->vertex].relation = relation;
+	}
+	foreach(lc, program->clauses)
+	{
+		DatalogClause *clause = lfirst(lc);
+		Vertex	   *node = &graph->nodes[clause->head->relation->vertex];
+
+		node->reads = add_reads(node->reads, clause->body);
+	}
+}
+
+/* ---- components ---- */
+
+static void
+begin_visit(Graph *graph, int at)
 {
 	Vertex	   *node = &graph->nodes[at];
-	ListCell   *lc;
-	ListCell   *to;
-	int			member;
 
-	check_stack_depth();
 	node->order = node->low = ++graph->visits;
 	node->on_stack = true;
-	graph->stack = lappend_int(graph->stack, at);
-	foreach(lc, node->clauses)
-		foreach(to, body_nodes(graph, ((DatalogClause *) lfirst(lc))->body))
-		{
-			Vertex	   *other = &graph->nodes[lfirst_int(to)];
+	graph->stack[graph->nstack++] = at;
+	graph->path[graph->npath++] = at;
+}
 
-			if (other->order == 0)
-			{
-				visit(graph, lfirst_int(to));
-				node->low = Min(node->low, other->low);
-			}
-			else if (other->on_stack)
-				node->low = Min(node->low, other->order);
-		}
+/* All that a vertex reads has been visited: is it the root of a component? */
+static void
+end_visit(Graph *graph, int at)
+{
+	Vertex	   *node = &graph->nodes[at];
+	int			member;
+
+	graph->npath--;
+	if (graph->npath > 0)
+	{
+		Vertex	   *reader = &graph->nodes[graph->path[graph->npath - 1]];
+
+		reader->low = Min(reader->low, node->low);
+	}
 	if (node->low != node->order)
 		return;
 	do
 	{
-		member = llast_int(graph->stack);
-		graph->stack = list_delete_last(graph->stack);
+		member = graph->stack[--graph->nstack];
 		graph->nodes[member].on_stack = false;
 		graph->nodes[member].relation->component = graph->ncomponents;
 	} while (member != at);
 	graph->ncomponents++;
 }
+
+/* Tarjan's algorithm from one vertex, without recursion: chains may be long. */
+static void
+visit(Graph *graph, int from)
+{
+	begin_visit(graph, from);
+	while (graph->npath > 0)
+	{
+		int			at = graph->path[graph->npath - 1];
+		Vertex	   *node = &graph->nodes[at];
+		Vertex	   *other;
+		int			to;
+
+		if (node->next == list_length(node->reads))
+		{
+			end_visit(graph, at);
+			continue;
+		}
+		to = list_nth_int(node->reads, node->next++);
+		other = &graph->nodes[to];
+		if (other->order == 0)
+			begin_visit(graph, to);
+		else if (other->on_stack)
+			node->low = Min(node->low, other->order);
+	}
+}
+
+/* ---- checks and marks ---- */
 
 /* Refuse what needs a relation before it is finished. */
 static void
@@ -120,80 +179,74 @@ check_body(const Graph *graph, const DatalogRelation *head, List *body,
 static void
 mark_needed(Graph *graph)
 {
-	bool		changed = true;
+	int		   *found = graph->path;	/* marked, and what it reads not yet */
+	int			nfound = 0;
 	ListCell   *lc;
-	ListCell   *to;
 
-	while (changed)
-	{
-		changed = false;
-		foreach(lc, graph->program->clauses)
+	for (int i = 0; i < graph->nnodes; i++)
+		if (graph->nodes[i].relation->needed)
+			found[nfound++] = i;
+	while (nfound > 0)
+		foreach(lc, graph->nodes[found[--nfound]].reads)
 		{
-			DatalogClause *clause = lfirst(lc);
+			DatalogRelation *relation = graph->nodes[lfirst_int(lc)].relation;
 
-			if (!clause->head->relation->needed)
-				continue;
-			foreach(to, body_nodes(graph, clause->body))
-			{
-				DatalogRelation *relation =
-					graph->nodes[lfirst_int(to)].relation;
-
-				changed |= !relation->needed;
-				relation->needed = true;
-			}
+			if (!relation->needed)
+				found[nfound++] = lfirst_int(lc);
+			relation->needed = true;
 		}
-	}
 }
 
 /* Number the components of needed derived relations as strata. */
 static void
 number_strata(Graph *graph, DatalogProgram *program)
 {
-	int		   *stratum = palloc(sizeof(int) * (graph->ncomponents + 1));
-	int			c;
-	int			i;
+	int		   *stratum = palloc0(sizeof(int) * (graph->ncomponents + 1));
 
-	program->nstrata = 0;
-	for (c = 0; c < graph->ncomponents; c++)
+	for (int i = 0; i < graph->nnodes; i++)
 	{
-		stratum[c] = -1;
-		for (i = 0; i < graph->nnodes; i++)
-		{
-			DatalogRelation *relation = graph->nodes[i].relation;
+		DatalogRelation *relation = graph->nodes[i].relation;
 
-			if (relation->component == c && relation->needed &&
-				relation->derived && stratum[c] < 0)
-				stratum[c] = program->nstrata++;
-		}
+		if (relation->needed && relation->derived)
+			stratum[relation->component] = 1;
 	}
-	for (i = 0; i < graph->nnodes; i++)
+	program->nstrata = 0;
+	for (int c = 0; c < graph->ncomponents; c++)
+		stratum[c] = stratum[c] ? program->nstrata++ : -1;
+	for (int i = 0; i < graph->nnodes; i++)
 		graph->nodes[i].relation->component =
 			stratum[graph->nodes[i].relation->component];
+}
+
+/* Mark what needed relations of another stratum read. */
+static void
+mark_read(Graph *graph)
+{
+	ListCell   *lc;
+
+	for (int i = 0; i < graph->nnodes; i++)
+	{
+		const DatalogRelation *reader = graph->nodes[i].relation;
+
+		if (!reader->needed)
+			continue;
+		foreach(lc, graph->nodes[i].reads)
+		{
+			DatalogRelation *relation = graph->nodes[lfirst_int(lc)].relation;
+
+			relation->read |= relation->component != reader->component;
+		}
+	}
 }
 
 void
 gpucol_datalog_stratify(DatalogProgram *program)
 {
-	Graph		graph = {.program = program};
+	Graph		graph;
 	ListCell   *lc;
-	int			i;
 
-	graph.nnodes = list_length(program->relations);
-	graph.nodes = palloc0(sizeof(Vertex) * (graph.nnodes + 1));
-	foreach(lc, program->relations)
-	{
-		i = foreach_current_index(lc);
-		graph.nodes[i].relation = lfirst(lc);
-		graph.nodes[i].relation->vertex = i;
-	}
-	foreach(lc, program->clauses)
-	{
-		DatalogClause *clause = lfirst(lc);
-		Vertex	   *node = &graph.nodes[clause->head->relation->vertex];
-
-		node->clauses = lappend(node->clauses, clause);
-	}
-	for (i = 0; i < graph.nnodes; i++)
+	build_graph(&graph, program);
+	for (int i = 0; i < graph.nnodes; i++)
 		if (graph.nodes[i].order == 0)
 			visit(&graph, i);
 	foreach(lc, program->clauses)
@@ -204,4 +257,5 @@ gpucol_datalog_stratify(DatalogProgram *program)
 	}
 	mark_needed(&graph);
 	number_strata(&graph, program);
+	mark_read(&graph);
 }

@@ -59,11 +59,77 @@ allocate_output(GpucolRecRun *run)
 	return GPUCOL_OK;
 }
 
+/* Is a relation derived by rules? */
+static bool
+is_derived(const GpucolRecPlan *plan, uint32_t relation)
+{
+	return (plan->relations[relation].flags & GPUCOL_REC_DERIVED) != 0;
+}
+
+/* Sort derived relations and rules by stratum, keeping their order. */
+static GpucolStatus
+sort_strata(GpucolRecRun *run)
+{
+	const GpucolRecPlan *plan = run->plan;
+	uint32_t   *to;
+	uint32_t	i;
+
+	run->strata = gpucol_rec_alloc_zeroed(&run->memory, (plan->nstrata + 1) *
+										  sizeof(GpucolRecStratum));
+	run->sorted = to = gpucol_rec_alloc_zeroed(&run->memory,
+											   (plan->nrelations + plan->nrules + 1) *
+											   sizeof(uint32_t));
+	if (run->strata == NULL || run->sorted == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (i = 0; i < plan->nrelations; i++)
+		run->strata[plan->relations[i].stratum].nrelations += is_derived(plan, i);
+	for (i = 0; i < plan->nrules; i++)
+		run->strata[plan->rules[i].stratum].nrules++;
+	for (i = 0; i < plan->nstrata; i++)
+	{
+		GpucolRecStratum *stratum = &run->strata[i];
+
+		stratum->relations = to;
+		stratum->rules = to += stratum->nrelations;
+		to += stratum->nrules;
+		stratum->nrelations = stratum->nrules = 0;
+	}
+	for (i = 0; i < plan->nrelations; i++)
+		if (is_derived(plan, i))
+		{
+			GpucolRecStratum *stratum = &run->strata[plan->relations[i].stratum];
+
+			run->sorted[stratum->relations - run->sorted + stratum->nrelations++] = i;
+		}
+	for (i = 0; i < plan->nrules; i++)
+	{
+		GpucolRecStratum *stratum = &run->strata[plan->rules[i].stratum];
+
+		run->sorted[stratum->rules - run->sorted + stratum->nrules++] = i;
+	}
+	return GPUCOL_OK;
+}
+
+/* Can no rule make a value that is not among the inputs' and constants'? */
+static bool
+domain_is_fixed(const GpucolRecRun *run)
+{
+	uint32_t	i;
+
+	for (i = 0; i < run->plan->nsteps; i++)
+		if (run->plan->steps[i].kind == GPUCOL_REC_COMPUTE ||
+			run->plan->steps[i].kind == GPUCOL_REC_AGGREGATE)
+			return false;
+	return true;
+}
+
 static GpucolStatus
 prepare_run(GpucolRecRun *run)
 {
 	uint32_t	i;
 
+	run->fixed_domain = domain_is_fixed(run);
+	GPUCOL_REC_TRY(sort_strata(run));
 	GPUCOL_REC_TRY(gpucol_rec_dictionary_init(&run->dictionary, &run->memory));
 	GPUCOL_REC_TRY(intern_constants(run));
 	GPUCOL_REC_TRY(allocate_output(run));
@@ -115,6 +181,8 @@ finish(GpucolRecRun *run)
 	gpucol_rec_dictionary_free(&run->dictionary, &run->memory);
 	free(run->tables);
 	free(run->constants);
+	free(run->strata);
+	free(run->sorted);
 	free(run->out_values);
 	free(run->out_nulls);
 	free(run->out_columns);
@@ -170,43 +238,31 @@ load(GpucolRecRun *run, uint32_t relation, uint32_t nrows,
 
 /* ---- strata and rounds ---- */
 
-/* Is a relation derived in a stratum? */
-static bool
-derived_in(const GpucolRecRun *run, uint32_t relation, uint32_t stratum)
+/* The stratum that runs. */
+static const GpucolRecStratum *
+current_stratum(const GpucolRecRun *run)
 {
-	const GpucolRecRelation *decl = &run->plan->relations[relation];
+	return &run->strata[run->stratum];
+}
 
-	return decl->stratum == stratum && (decl->flags & GPUCOL_REC_DERIVED);
+/* Is a rule recursive? */
+static bool
+is_recursive(const GpucolRecRun *run, uint32_t rule)
+{
+	return (run->plan->rules[rule].flags & GPUCOL_REC_RECURSIVE) != 0;
 }
 
 /* Run the rules of the stratum that are recursive, or those that are not. */
 static GpucolStatus
 run_rules(GpucolRecRun *run, bool recursive)
 {
+	const GpucolRecStratum *stratum = current_stratum(run);
 	uint32_t	i;
 
-	for (i = 0; i < run->plan->nrules; i++)
-	{
-		const GpucolRecRule *rule = &run->plan->rules[i];
-
-		if (rule->stratum == run->stratum &&
-			((rule->flags & GPUCOL_REC_RECURSIVE) != 0) == recursive)
-			GPUCOL_REC_TRY(gpucol_rec_rule_run(run, i));
-	}
+	for (i = 0; i < stratum->nrules; i++)
+		if (is_recursive(run, stratum->rules[i]) == recursive)
+			GPUCOL_REC_TRY(gpucol_rec_rule_run(run, stratum->rules[i]));
 	return GPUCOL_OK;
-}
-
-/* Can no rule make a value that is not among the inputs' and constants'? */
-static bool
-domain_is_fixed(const GpucolRecRun *run)
-{
-	uint32_t	i;
-
-	for (i = 0; i < run->plan->nsteps; i++)
-		if (run->plan->steps[i].kind == GPUCOL_REC_COMPUTE ||
-			run->plan->steps[i].kind == GPUCOL_REC_AGGREGATE)
-			return false;
-	return true;
 }
 
 /* A bitmap of this size is cheap whatever its table holds. */
@@ -226,7 +282,7 @@ choose_set(GpucolRecRun *run, GpucolRecTable *table)
 
 	if (table->set != GPUCOL_REC_SET_PAIRS || !fits ||
 		run->options.strategy == GPUCOL_REC_HISA ||
-		run->options.strategy == GPUCOL_REC_SPARSE || !domain_is_fixed(run))
+		run->options.strategy == GPUCOL_REC_SPARSE || !run->fixed_domain)
 		return GPUCOL_OK;
 	if (run->options.strategy == GPUCOL_REC_BITMAP || bytes <= SMALL_BITMAP ||
 		bytes <= table->nslots * sizeof(uint64_t))
@@ -238,18 +294,18 @@ choose_set(GpucolRecRun *run, GpucolRecTable *table)
 static GpucolStatus
 commit(GpucolRecRun *run)
 {
+	const GpucolRecStratum *stratum = current_stratum(run);
 	uint32_t	i;
 
 	run->progress.delta = 0;
-	for (i = 0; i < run->plan->nrelations; i++)
-		if (derived_in(run, i, run->stratum))
-		{
-			GpucolRecTable *table = &run->tables[i];
+	for (i = 0; i < stratum->nrelations; i++)
+	{
+		GpucolRecTable *table = &run->tables[stratum->relations[i]];
 
-			gpucol_rec_table_commit(run, table);
-			run->progress.delta += table->committed - table->delta;
-			GPUCOL_REC_TRY(choose_set(run, table));
-		}
+		gpucol_rec_table_commit(run, table);
+		run->progress.delta += table->committed - table->delta;
+		GPUCOL_REC_TRY(choose_set(run, table));
+	}
 	return GPUCOL_OK;
 }
 
@@ -257,31 +313,35 @@ bool
 gpucol_rec_stratum_shape(const GpucolRecRun *run, uint32_t stratum,
 						 uint32_t *relation, uint32_t *rules, uint32_t *nrules)
 {
+	const GpucolRecStratum *s = &run->strata[stratum];
 	const GpucolRecRelation *decl;
-	uint32_t	nrelations = 0;
 	uint32_t	i;
 
 	*nrules = 0;
-	for (i = 0; i < run->plan->nrelations; i++)
-		if (derived_in(run, i, stratum))
-		{
-			*relation = i;
-			nrelations++;
-		}
-	if (nrelations != 1)
+	if (s->nrelations != 1)
 		return false;
-	for (i = 0; i < run->plan->nrules; i++)
-		if (run->plan->rules[i].stratum == stratum &&
-			(run->plan->rules[i].flags & GPUCOL_REC_RECURSIVE))
+	*relation = s->relations[0];
+	for (i = 0; i < s->nrules; i++)
+		if (is_recursive(run, s->rules[i]))
 		{
 			if (*nrules == 2)
 				return false;
-			rules[(*nrules)++] = i;
+			rules[(*nrules)++] = s->rules[i];
 		}
 	decl = &run->plan->relations[*relation];
 	return *nrules > 0 && decl->arity == 2 &&
 		!(decl->flags & GPUCOL_REC_BAG) &&
 		decl->merge == GPUCOL_REC_MERGE_NONE;
+}
+
+/* Does the stratum keep least or greatest values only? */
+static bool
+is_merging(const GpucolRecRun *run)
+{
+	const GpucolRecStratum *stratum = current_stratum(run);
+
+	return stratum->nrelations == 1 &&
+		run->plan->relations[stratum->relations[0]].merge != GPUCOL_REC_MERGE_NONE;
 }
 
 /* Let a kernel take the stratum over, if one knows its shape. */
@@ -296,7 +356,8 @@ start_kernel(GpucolRecRun *run)
 	if (run->stratum_rounds == 0)
 		GPUCOL_REC_TRY(gpucol_rec_closure_start(run, run->stratum, &table,
 												&kernel));
-	if (run->stratum_rounds == 0 && kernel == NULL && run->progress.delta > 0)
+	if (run->stratum_rounds == 0 && kernel == NULL && run->progress.delta > 0 &&
+		is_merging(run))
 	{
 		bool		done = false;
 
@@ -322,10 +383,11 @@ start_kernel(GpucolRecRun *run)
 static bool
 kernel_runs(const GpucolRecRun *run)
 {
+	const GpucolRecStratum *stratum = current_stratum(run);
 	uint32_t	i;
 
-	for (i = 0; i < run->plan->nrelations; i++)
-		if (derived_in(run, i, run->stratum) && run->tables[i].kernel != NULL)
+	for (i = 0; i < stratum->nrelations; i++)
+		if (run->tables[stratum->relations[i]].kernel != NULL)
 			return true;
 	return false;
 }
@@ -333,19 +395,21 @@ kernel_runs(const GpucolRecRun *run)
 static GpucolStatus
 begin_stratum(GpucolRecRun *run)
 {
+	const GpucolRecStratum *stratum = current_stratum(run);
 	uint32_t	i;
 
 	run->progress.stratum = run->stratum;
 	run->progress.method = "semi-naive";
 	run->stratum_rounds = 0;
-	for (i = 0; i < run->plan->nrelations; i++)
-		if (derived_in(run, i, run->stratum))
-		{
-			/* Loaded rows belong to the first delta. */
-			run->tables[i].delta = 0;
-			run->tables[i].committed = 0;
-			GPUCOL_REC_TRY(choose_set(run, &run->tables[i]));
-		}
+	for (i = 0; i < stratum->nrelations; i++)
+	{
+		GpucolRecTable *table = &run->tables[stratum->relations[i]];
+
+		/* Loaded rows belong to the first delta. */
+		table->delta = 0;
+		table->committed = 0;
+		GPUCOL_REC_TRY(choose_set(run, table));
+	}
 	GPUCOL_REC_TRY(run_rules(run, false));
 	GPUCOL_REC_TRY(commit(run));
 	run->in_stratum = true;
@@ -378,14 +442,13 @@ materialise(GpucolRecRun *run, GpucolRecTable *table)
 static GpucolStatus
 end_stratum(GpucolRecRun *run)
 {
+	const GpucolRecStratum *stratum = current_stratum(run);
 	uint32_t	i;
 
-	for (i = 0; i < run->plan->nrelations; i++)
+	for (i = 0; i < stratum->nrelations; i++)
 	{
-		GpucolRecTable *table = &run->tables[i];
+		GpucolRecTable *table = &run->tables[stratum->relations[i]];
 
-		if (!derived_in(run, i, run->stratum))
-			continue;
 		if (table->kernel != NULL && (table->decl->flags & GPUCOL_REC_READ))
 			GPUCOL_REC_TRY(materialise(run, table));
 		if (table->decl->merge != GPUCOL_REC_MERGE_NONE && table->slots != NULL)
@@ -393,6 +456,8 @@ end_stratum(GpucolRecRun *run)
 		gpucol_rec_table_free_set(run, table);
 		table->delta = table->committed;
 	}
+	for (i = 0; i < stratum->nrules; i++)
+		gpucol_rec_rule_free(run, stratum->rules[i]);
 	run->in_stratum = false;
 	run->stratum++;
 	run->done = run->stratum >= run->plan->nstrata;

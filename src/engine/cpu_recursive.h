@@ -163,6 +163,15 @@ typedef struct GpucolRecTable
 	struct GpucolRecKernel *kernel; /* produces the rows after tuples[] */
 } GpucolRecTable;
 
+/* What belongs to a stratum. */
+typedef struct GpucolRecStratum
+{
+	const uint32_t *relations;	/* that it derives */
+	uint32_t	nrelations;
+	uint32_t	nrules;
+	const uint32_t *rules;
+} GpucolRecStratum;
+
 struct GpucolRecRun
 {
 	const GpucolRecPlan *plan;
@@ -171,6 +180,9 @@ struct GpucolRecRun
 	GpucolRecDictionary dictionary;
 	GpucolRecTable *tables;
 	uint32_t   *constants;		/* ids of the plan's constants */
+	struct GpucolRecStratum *strata;	/* by number */
+	uint32_t   *sorted;			/* relations derived, and rules, by stratum */
+	bool		fixed_domain;	/* no rule makes a value that was not loaded */
 	struct GpucolRecExec *execs;	/* one for each rule, made when first run */
 	uint32_t	stratum;		/* next to start, or running */
 	bool		in_stratum;
@@ -357,6 +369,9 @@ gpucol_rec_level_find(const GpucolRecIndex *index, const GpucolRecLevel *level,
 typedef struct GpucolRecExec GpucolRecExec;
 
 extern GpucolStatus gpucol_rec_rule_run(GpucolRecRun *run, uint32_t rule);
+
+/* Free what was prepared for a rule, which does not run again; and for all. */
+extern void gpucol_rec_rule_free(GpucolRecRun *run, uint32_t rule);
 extern void gpucol_rec_rules_free(GpucolRecRun *run);
 
 /* ---- kernels ---- */

@@ -42,20 +42,32 @@ exec_column(GpucolRecRun *run, GpucolRecExec *exec)
 }
 
 void
-gpucol_rec_rules_free(GpucolRecRun *run)
+gpucol_rec_rule_free(GpucolRecRun *run, uint32_t rule)
 {
-	uint32_t	i;
-
 	if (run->execs == NULL)
 		return;
-	for (i = 0; i < run->plan->nrules * (uint32_t) run->options.threads; i++)
-		while (run->execs[i].blocks != NULL)
-		{
-			Block	   *block = run->execs[i].blocks;
+	for (int m = 0; m < run->options.threads; m++)
+	{
+		GpucolRecExec *exec = &run->execs[rule + (uint32_t) m * run->plan->nrules];
 
-			run->execs[i].blocks = block->next;
+		while (exec->blocks != NULL)
+		{
+			Block	   *block = exec->blocks;
+
+			exec->blocks = block->next;
 			gpucol_rec_free(&run->memory, block, block->size);
 		}
+		memset(exec, 0, sizeof(*exec));
+	}
+}
+
+void
+gpucol_rec_rules_free(GpucolRecRun *run)
+{
+	if (run->execs == NULL)
+		return;
+	for (uint32_t rule = 0; rule < run->plan->nrules; rule++)
+		gpucol_rec_rule_free(run, rule);
 	gpucol_rec_free(&run->memory, run->execs,
 					run->plan->nrules * run->options.threads *
 					sizeof(GpucolRecExec));

@@ -288,6 +288,18 @@ SELECT count(*), sum(a), sum(b) FROM gpucol.datalog('.decl loops(a:number, b:num
 RESET gpucol.recursive_memory_limit;
 DROP TABLE loops;
 
+-- tens of thousands of relations: a chain declared from its end, one with negations, and a cycle of some thousand
+CREATE FUNCTION chain(n int, rule text) RETURNS text LANGUAGE sql AS $$
+	SELECT string_agg(format('.decl r%s(a:number)', i), ' ' ORDER BY i DESC) || ' r0(1). r0(2). ' ||
+		string_agg(replace(replace(rule, '$i', i::text), '$j', (i - 1)::text), ' ' ORDER BY i) FILTER (WHERE i > 0) FROM generate_series(0, n) i
+$$;
+SET gpucol.engine = cpu;
+SELECT count(*), max(x) FROM gpucol.datalog(chain(30000, 'r$i(x) :- r$j(x).'), 'r30000') AS t(x int);
+SELECT count(*), max(x) FROM gpucol.datalog(chain(5000, 'r$i(x) :- r$j(x), !r$j(y), y = x + 2.'), 'r5000') AS t(x int);
+SELECT count(*), max(x) FROM gpucol.datalog(chain(2000, 'r$i(x) :- r$j(x).') || ' r0(y) :- r2000(x), y = x + 1, y < 5.', 'r1000') AS t(x int);
+RESET gpucol.engine;
+DROP FUNCTION chain;
+
 -- the calling query's snapshot and privileges
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 INSERT INTO edge VALUES (1000, 1001);
