@@ -799,6 +799,9 @@ Request::answer(GpucolWireResult *result, std::vector<char> *data)
 
 /* ---- the program ---- */
 
+/* Power of ten beyond which no decimal but 0 fits: kernels multiply one by one. */
+static const int MOST_POWER = 64;
+
 /* Check every number of the program that later code relies on. */
 void
 Request::check_program()
@@ -843,6 +846,7 @@ Request::check_program()
 			(op >= GPUCOL_OP_CONST_I && op <= GPUCOL_OP_CONST_B &&
 			 (in[i].aux < 0 || in[i].aux >= p->nconsts)) ||
 			(op == GPUCOL_OP_IN_I && in[i].b + in[i].c > p->nconsts) ||
+			((op == GPUCOL_OP_RESCALE_D || op == GPUCOL_OP_I_TO_D) && in[i].aux > MOST_POWER) ||
 			(op == GPUCOL_OP_HOST_TEST && (in[i].aux < 0 || in[i].aux >= GPUCOL_WIRE_MAX_HOST)))
 			throw malformed("operand of an instruction");
 	}
