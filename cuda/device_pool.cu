@@ -83,12 +83,28 @@ DevicePool::make_room(size_t size)
 	return has_room(size);
 }
 
+/* An entry of a map that is not in it yet. */
+template <class Map>
+static typename Map::node_type
+make_node(typename Map::key_type key, typename Map::mapped_type value)
+{
+	Map			one;
+
+	one.emplace(std::move(key), std::move(value));
+	return one.extract(one.begin());
+}
+
 /* Take an arena that a block of `size` fits. */
 bool
 DevicePool::grow(size_t size)
 {
 	size_t		want = has_room(ARENA) && size < ARENA ? ARENA : size;
 	char	   *start;
+
+	/* what may throw comes before the device gives anything */
+	Arenas::node_type arena = make_node<Arenas>((char *) NULL, (size_t) 0);
+	Blocks::node_type block = make_node<Blocks>((char *) NULL, Block{0, true, {}});
+	Free::node_type place = make_node<Free>((size_t) 0, (char *) NULL);
 
 	if (!make_room(want))
 		return false;
@@ -102,10 +118,12 @@ DevicePool::grow(size_t size)
 	}
 	if (start == NULL)
 		return false;
+	arena.key() = block.key() = place.mapped() = start;
+	arena.mapped() = block.mapped().size = place.key() = want;
 	reserved_ += want;
-	arenas_[start] = want;
-	blocks_[start] = {want, true};
-	free_.insert({want, start});
+	arenas_.insert(std::move(arena));
+	blocks_.insert(std::move(block));
+	free_.insert(std::move(place));
 	return true;
 }
 
@@ -128,16 +146,24 @@ DevicePool::allocate(size_t size)
 	}
 
 	char	   *start = fit->second;
-	Block	   &block = blocks_[start];
+	Block	   &block = blocks_.find(start)->second;
 
-	free_.erase(fit);
-	block.free = false;
 	if (block.size > size)
 	{
-		blocks_[start + size] = {block.size - size, true};
-		free_.insert({block.size - size, start + size});
+		Free::node_type place = make_node<Free>((size_t) 0, (char *) NULL);
+		Free::node_type rest;
+
+		blocks_.emplace(start + size, Block{block.size - size, true, {}});
+		rest = free_.extract(fit);	/* from here on nothing throws */
+		rest.key() = block.size - size;
+		rest.mapped() = start + size;
+		free_.insert(std::move(rest));
 		block.size = size;
+		block.place = std::move(place);
 	}
+	else
+		block.place = free_.extract(fit);
+	block.free = false;
 	used_ += size;
 	return start;
 }
@@ -151,6 +177,8 @@ DevicePool::release(void *pointer)
 
 	if (at == blocks_.end() || at->second.free)
 		return;
+	Free::node_type place = std::move(at->second.place);
+
 	used_ -= at->second.size;
 	at->second.free = true;
 
@@ -175,7 +203,9 @@ DevicePool::release(void *pointer)
 			at = before;
 		}
 	}
-	free_.insert({at->second.size, at->first});
+	place.key() = at->second.size;
+	place.mapped() = at->first;
+	free_.insert(std::move(place));
 }
 
 bool

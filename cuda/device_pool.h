@@ -38,11 +38,11 @@ public:
 
 	/*
 	 * A block of at least `size` bytes, aligned to 512; NULL if the limit or the
-	 * device does not allow it.
+	 * device does not allow it.  Throws where the host has no memory; then all is as before.
 	 */
 	void	   *allocate(size_t size);
 
-	/* Take a block back, which nothing works with any more; NULL is no block. */
+	/* Take a block back, which nothing works with any more; NULL is no block.  Never throws. */
 	void		release(void *block);
 
 	/*
@@ -53,12 +53,17 @@ public:
 	void		repay(size_t size);
 
 private:
+	typedef std::multimap<size_t, char *> Free;
+
 	struct Block
 	{
 		size_t		size;
 		bool		free;
+		Free::node_type place;	/* until it is free: its place among those, so that to take
+								 * a block back needs no memory of the host */
 	};
 	typedef std::map<char *, Block> Blocks;
+	typedef std::map<char *, size_t> Arenas;
 
 	bool		grow(size_t size);
 	bool		has_room(size_t size) const { return size <= limit_ && reserved_ + lent_ <= limit_ - size; }
@@ -74,8 +79,8 @@ private:
 	size_t		lent_ = 0;
 	size_t		used_ = 0;
 	Blocks		blocks_;		/* every block, by address */
-	std::multimap<size_t, char *> free_;	/* free blocks, by size */
-	std::map<char *, size_t> arenas_;	/* with their sizes */
+	Free		free_;			/* free blocks, by size */
+	Arenas		arenas_;		/* with their sizes */
 };
 
 #endif

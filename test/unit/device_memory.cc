@@ -59,8 +59,12 @@ cudaMalloc(char **p, size_t size)
 {
 	if (allocated_bytes + size > physical)
 		return cudaErrorMemoryAllocation;
+	int			left = allocations_left;
+
+	allocations_left = -1;		/* its own memory never fails */
 	*p = (char *) aligned_alloc(512, (size + 511) / 512 * 512);
 	allocated[*p] = size;
+	allocations_left = left;
 	allocated_bytes += size;
 	most_bytes = std::max(most_bytes, allocated_bytes);
 	return cudaSuccess;
@@ -296,6 +300,58 @@ test_no_host_memory()
 	end(device);
 }
 
+/* The host has no memory for a block's entry: the pool is as before, and what comes back needs none. */
+static void
+test_pool_without_host_memory()
+{
+	Device	   *device = new_device(64 * MB);
+	std::vector<void *> blocks;
+	int			failures = 0;
+
+	blocks.reserve(100);
+	for (int i = 0; i < 100; i++)
+	{
+		size_t		before = device->pool.used(),
+					size = ((i * 37) % 11 + 1) * 4096;
+		void	   *block = NULL;
+
+		for (int left = 0; block == NULL; left++)
+			try
+			{
+				allocations_left = left;
+				block = device->pool.allocate(size);
+				allocations_left = -1;
+			}
+			catch (const std::bad_alloc &)
+			{
+				allocations_left = -1;
+				failures++;
+				CHECK("nothing was taken", device->pool.used() == before);
+			}
+		CHECK("taken in the end", device->pool.used() == before + size);
+		blocks.push_back(block);
+		if (i % 3 == 2)
+		{
+			allocations_left = 0;
+			device->pool.release(blocks[i / 2]);
+			allocations_left = -1;
+			blocks[i / 2] = NULL;
+		}
+	}
+	allocations_left = 0;
+	for (void *block : blocks)
+		device->pool.release(block);
+	allocations_left = -1;
+	CHECK("all came back", device->pool.used() == 0);
+
+	void	   *all = device->pool.allocate(64 * MB);
+
+	CHECK("as one", all != NULL);
+	device->pool.release(all);
+	CHECK("memory was lacking", failures >= 100);
+	end(device);
+}
+
 /* Memory that small pieces have had is for a large one too. */
 static void
 test_large_block()
@@ -499,6 +555,7 @@ main(void)
 	test_sets();
 	test_loaded_twice();
 	test_no_host_memory();
+	test_pool_without_host_memory();
 	test_large_block();
 	test_physical();
 	test_lending();
