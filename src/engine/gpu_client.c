@@ -417,10 +417,10 @@ send_chunk(GpucolRun *run, const GpucolSegment *segment, uint32_t number, int sl
 	head.present = gpucol_gpu_chunk_streams(run->bytes[slot], &head.desc);
 	if (run->bytes[slot] == GPUCOL_BYTES_NULLS)
 	{
-		/* no value of it is looked at */
+		/* no value of it is looked at: one entry, where not all are NULL */
 		head.desc.coding = GPUCOL_CODING_CONSTANT;
 		head.desc.width = 0;
-		head.desc.ndict = 1;
+		head.desc.ndict = head.desc.flags & GPUCOL_CHUNK_ALL_NULL ? 0 : 1;
 		head.desc.flags &= ~GPUCOL_CHUNK_DATA_LZ4;
 	}
 	for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)

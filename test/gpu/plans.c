@@ -236,6 +236,12 @@ main(int argc, char **argv)
 	result = unit_main(argc - 1, argv + 1);
 	printf("device answered %d, of them errors of the user %d\n", answered, errors);
 	for (int i = 0; i < MAX_REASONS && refusals[i].n > 0; i++)
-		printf("refused %d: %s\n", refusals[i].n, refusals[i].text);
+	{
+		bool		malformed = strstr(refusals[i].text, "malformed") != NULL;
+
+		printf("refused %d: %s%s\n", refusals[i].n, refusals[i].text, malformed ? ": FAILED" : "");
+		if (malformed)
+			result = 1;
+	}
 	return result;
 }
