@@ -9,9 +9,10 @@
  * multiplication, and bytes are added by the dot-product instruction.  Other
  * widths go by windows of whole fields (bitunpack.cuh: Swar): the bits are spread
  * to the fields, and fields are added in fields twice as wide.  Two columns of such
- * widths need no mask in the order of rows (Paired): what a window's fields are
- * compared to selects the same rows' fields of the other's window, the fields of the
- * narrower column having been moved as far apart as those of the other.
+ * widths, or of 9 and 10 bits, three of which fill a window, need no mask in the order
+ * of rows (Paired): what a window's fields are compared to selects the same rows' fields
+ * of the other's window, the fields of the narrower column having been moved as far
+ * apart as those of the other.
  *
  *-------------------------------------------------------------------------
  */
@@ -277,6 +278,16 @@ masked_sum(const uint32_t (&w)[K], uint32_t mask)
 	}
 }
 
+/* Are columns of these widths added up together? */
+__host__ __device__ constexpr bool
+are_paired(int a, int b)
+{
+	int			least = a < b ? a : b,
+				most = a < b ? b : a;
+
+	return least >= 1 && most <= GPUCOL_SWAR_COUNT_WIDTH && (least > GPUCOL_SWAR_WIDTH) == (most > GPUCOL_SWAR_WIDTH);
+}
+
 /*
  * Of n fields of K bits on their way to be S apart, those whose number has the
  * bit: where they are once the higher bits have moved theirs.
@@ -309,8 +320,9 @@ spread_fields(uint32_t x)
 
 /*
  * The sum of a column's codes under a range on another's, widths A of the one that
- * is tested and B, both within words: windows of as many fields as 32 bits hold of
- * the wider column, in which the narrower one's fields are spread as far apart.
+ * is tested and B: windows of as many fields as 32 bits hold of the wider column, in
+ * which the narrower one's fields are spread as far apart.  Windows are added field by
+ * field, but of three fields the middle one by itself, so that all have room above.
  */
 template <int A, int B>
 struct Paired
@@ -319,8 +331,12 @@ struct Paired
 	static constexpr int N = 32 / S;	/* fields of a window */
 	static constexpr int WINDOWS = (31 + N) / N;
 
-	/* windows that can be added before a field of S bits overflows */
-	static constexpr int MOST = ((1 << S) - 1) / ((1 << B) - 1);
+	/* the middle one of three fields, which is added up by itself */
+	static constexpr bool THREE = S > GPUCOL_SWAR_WIDTH;
+	static constexpr uint32_t MIDDLE = THREE ? ((1u << S) - 1) << S : 0;
+
+	/* windows that can be added before a field, of three the highest, overflows */
+	static constexpr int MOST = ((1 << (THREE ? 32 - 2 * S : S)) - 1) / ((1 << B) - 1);
 	static constexpr int SUMS = (WINDOWS + MOST - 1) / MOST;
 
 	/*
@@ -414,21 +430,23 @@ struct Paired
 
 	template <int J>
 	__device__ static __forceinline__ void
-	add_windows(const uint32_t (&a)[A], const uint32_t (&b)[B], const Bounds &bounds, Bits &rows, Bits &ones, uint32_t (&sums)[SUMS])
+	add_windows(const uint32_t (&a)[A], const uint32_t (&b)[B], const Bounds &bounds, Bits &rows, Bits &ones, uint32_t &middle,
+				uint32_t (&sums)[SUMS])
 	{
 		uint32_t	pass = passed<J>(a, bounds);
 		uint32_t	x = window<B, J>(b) & pass * ((1u << B) - 1);
 
 		if constexpr (A > 1)
 			rows.template add<J>(pass);
+		middle += x & MIDDLE;
 		if constexpr (B == 1)
 			ones.template add<J>(x);
 		else if constexpr (J % MOST == 0)
-			sums[J / MOST] = x;
+			sums[J / MOST] = x & ~MIDDLE;
 		else
-			sums[J / MOST] += x;
+			sums[J / MOST] += x & ~MIDDLE;
 		if constexpr (J + 1 < WINDOWS)
-			add_windows<J + 1>(a, b, bounds, rows, ones, sums);
+			add_windows<J + 1>(a, b, bounds, rows, ones, middle, sums);
 	}
 
 	/* The sum, for one vector's words of a lane; the number of its rows is added to `rows`. */
@@ -436,6 +454,7 @@ struct Paired
 	sum(const uint32_t (&a)[A], const uint32_t (&b)[B], const Bounds &bounds, uint32_t &rows)
 	{
 		uint32_t	sums[SUMS];
+		uint32_t	middle = 0;
 		Bits		passing = {0, 0},
 					ones = {0, 0};
 		uint32_t	first[A];
@@ -448,13 +467,27 @@ struct Paired
 			first[0] = (a[0] & bounds.above) | (~a[0] & bounds.below);
 			rows += __popc(first[0]);
 		}
-		add_windows<0>(first, b, bounds, passing, ones, sums);
+		add_windows<0>(first, b, bounds, passing, ones, middle, sums);
 		if constexpr (A > 1)
 			rows += passing.total();
 		if constexpr (B == 1)
 			return ones.total();
+		else if constexpr (THREE)
+			return (middle >> S) + outer_field_sum(sums);
 		else
 			return field_sum<S>(sums);
+	}
+
+	/* Sum of the lowest and the highest of three fields. */
+	__device__ static __forceinline__ uint32_t
+	outer_field_sum(const uint32_t (&sums)[SUMS])
+	{
+		uint32_t	sum = 0;
+
+#pragma unroll
+		for (int i = 0; i < SUMS; i++)
+			sum += (sums[i] & ((1u << 2 * S) - 1)) + (sums[i] >> 2 * S);
+		return sum;
 	}
 };
 

@@ -27,8 +27,8 @@ struct SegmentColumns
 	uint32_t	segment;
 	uint32_t	first_run;		/* its number */
 	uint32_t	vectors;		/* of the segment; 0: there was none yet */
-	uint32_t	whole;			/* vectors that can be streamed: none where a column is wide or not
-								 * plain */
+	uint32_t	whole;			/* vectors that can be streamed: none where columns are not paired or
+								 * not plain */
 	uint32_t	tested_slot;
 	bool		zoned;			/* vectors may be decided by their zones */
 	uint8_t		tested_width;
@@ -74,8 +74,8 @@ struct SegmentColumns
 		const GpucolDeviceSegment described = scan.segments[s];
 		const GpucolDeviceChunk chunk = scan.chunks[s * scan.ncolumns + column.slot];
 		const GpucolDeviceChunk other = scan.chunks[s * scan.ncolumns + r.slot];
-		bool		suits = (r.test == GPUCOL_TEST_RANGE) & !r.invert & narrow(other) & narrow(chunk) &
-			(chunk.coding != GPUCOL_CODING_DICT) & !described.deleted;
+		bool		suits = (r.test == GPUCOL_TEST_RANGE) & !r.invert & plain(other) & plain(chunk) &
+			are_paired(other.width, chunk.width) & (chunk.coding != GPUCOL_CODING_DICT) & !described.deleted;
 
 		segment = s;
 		first_run = __ldg(scan.run_start + s);
@@ -93,9 +93,9 @@ struct SegmentColumns
 	}
 
 	__device__ __forceinline__ static bool
-	narrow(const GpucolDeviceChunk &chunk)
+	plain(const GpucolDeviceChunk &chunk)
 	{
-		return (chunk.width >= 1) & (chunk.width <= GPUCOL_SWAR_WIDTH) & !chunk.nulls & !chunk.all_null;
+		return !chunk.nulls & !chunk.all_null;
 	}
 
 	/* Have the L1 cache fetch what enter() will look at for a later run: a lane each of
@@ -219,9 +219,9 @@ struct SlotSum
 		{
 			SlotSum<K>	f = {w, 0, lo, hi, rows, sum};
 
-			dispatch_width<GPUCOL_SWAR_WIDTH>(other, f);
+			dispatch_width<GPUCOL_SWAR_COUNT_WIDTH>(other, f);
 		}
-		else
+		else if constexpr (are_paired(A, K))
 		{
 			constexpr int U = stream_group(A + K);
 			constexpr int AT_ONCE = vectors_in(GPUCOL_STREAM_AT_ONCE, A + K, U);
@@ -338,7 +338,7 @@ stream_pairs(const GpucolScanPlan &scan, const GpucolOffsetColumn &column, PairP
 
 		SlotSum<>	f = {ring.wait(), width, lo, hi, rows, sum};
 
-		dispatch_width<GPUCOL_SWAR_WIDTH>(tested_width, f);
+		dispatch_width<GPUCOL_SWAR_COUNT_WIDTH>(tested_width, f);
 		ring.release();
 		vectors += group;
 		if (vectors < GPUCOL_RUN_VECTORS)

@@ -348,15 +348,14 @@ static bool
 streams(const GpucolScanPlan &scan, const std::vector<GpucolDeviceChunk> &chunks, const std::vector<GpucolDeviceRange> &ranges, uint32_t slot)
 {
 	size_t		step = scan.nsegments / 32 + 1,
-				narrow = 0,
+				paired = 0,
 				seen = 0;
 
 	if (scan.nranges != 1)
 		return false;
 	for (size_t s = 0; s < scan.nsegments; s += step, seen++)
-		narrow += chunks[s * scan.ncolumns + slot].width <= GPUCOL_SWAR_WIDTH &&
-			chunks[s * scan.ncolumns + ranges[s].slot].width <= GPUCOL_SWAR_WIDTH;
-	return narrow > seen / 2;
+		paired += are_paired(chunks[s * scan.ncolumns + ranges[s].slot].width, chunks[s * scan.ncolumns + slot].width);
+	return paired > seen / 2;
 }
 
 cudaError_t

@@ -764,8 +764,8 @@ check()
 			check_scans(width, (width * 7 + 13) % 32, variant & 1, variant & 2, variant & 4);
 		check_tests(width);
 	}
-	for (int width = 1; width <= GPUCOL_SWAR_WIDTH; width++)
-		for (int summed = 1; summed <= GPUCOL_SWAR_WIDTH + 1; summed++)
+	for (int width = 1; width <= GPUCOL_SWAR_COUNT_WIDTH; width++)
+		for (int summed = 1; summed <= GPUCOL_SWAR_COUNT_WIDTH + 1; summed++)
 			for (bool plain : {true, false})
 				check_scans(width, summed, !plain, !plain, false);
 	check_clusters();
