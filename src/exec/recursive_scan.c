@@ -12,11 +12,11 @@
  * puts a Material node in between.
  *
  * Below Sort and Limit the node keeps what can be among the first k by the first
- * sort key: those not worse than the k-th best so far, ties included.  They are
- * handed on when everything has been read, or as soon as they exceed work_mem: Sort
- * can do with more rows than are needed.
+ * sort keys: those not worse than the k-th best so far, ties included if other keys
+ * follow or all ties are wanted.  They are handed on when everything has been read,
+ * or as soon as they exceed work_mem: Sort can do with more rows than are needed.
  *
- * custom_exprs: the conditions, then the sort key if there is one.  custom_plans:
+ * custom_exprs: the conditions, then the sort keys if there are any.  custom_plans:
  * the ordinary scan, which is never run: in a fallback the rows of GpucolRecursive
  * are read one by one.
  *
@@ -37,7 +37,7 @@
 #include "exec/explain.h"
 #include "exec/recursive_state.h"
 #include "exec/row_scan.h"
-#include "exec/topk_probe.h"
+#include "exec/topk_orders.h"
 
 /* The best rows are sorted out whenever this many more than k are kept. */
 #define SPARE_ROWS	4096
@@ -45,12 +45,12 @@
 /* Rows that can be among the first k. */
 typedef struct Top
 {
-	Expr	   *key;
-	bool		descending;
-	bool		nulls_first;
-	GpucolTopkBest best;
+	List	   *exprs;			/* the keys */
+	GpucolTopkKey keys[GPUCOL_SHAPE_MAX_KEYS];
+	bool		all_ties;		/* rows that tie with the k-th all matter */
+	GpucolTopkOrders best;
 	MemoryContext context;		/* of the rows' values */
-	int64	   *orders;			/* directed, by row */
+	int64	   *places;			/* in the order, by row */
 	Datum	  **values;			/* by output and row */
 	bool	  **isnull;
 	int64		nrows;
@@ -85,7 +85,7 @@ used_columns(List *exprs)
 	return result;
 }
 
-/* Lower the conditions, the output columns and the sort key. */
+/* Lower the conditions, the output columns and the sort keys. */
 static bool
 lower_scan(GpucolExec *exec, GpucolLower *l)
 {
@@ -99,23 +99,36 @@ lower_scan(GpucolExec *exec, GpucolLower *l)
 	gpucol_lower_end_filter(l);
 	if (!gpucol_row_scan_lower(&state->rows, l, exec->desc))
 		return false;
-	return state->top == NULL || gpucol_lower_output(l, state->top->key, &value);
+	if (state->top != NULL)
+		foreach(lc, state->top->exprs)
+			if (!gpucol_lower_output(l, lfirst(lc), &value))
+				return false;
+	return true;
 }
 
 /* ---- life ---- */
 
-/* Read the sort key and the limit. */
+/* Read the sort keys, which come after the conditions, and the limit. */
 static void
 init_top(RecursiveScanState *state, const CustomScan *cscan, List *limit)
 {
+	List	   *descending = lthird(limit);
+	List	   *nulls_first = lfourth(limit);
 	Top		   *top;
+	ListCell   *lc;
 
 	state->top = top = palloc0(sizeof(Top));
-	top->key = llast(cscan->custom_exprs);
-	top->descending = intVal(lsecond(limit));
-	top->nulls_first = intVal(lthird(limit));
-	gpucol_topk_best_init(&top->best, intVal(linitial(limit)),
-						  top->descending);
+	top->exprs = list_copy_tail(cscan->custom_exprs, list_length(state->rows.pushed));
+	foreach(lc, top->exprs)
+	{
+		int			i = foreach_current_index(lc);
+
+		top->keys[i].expr = lfirst(lc);
+		top->keys[i].descending = list_nth_int(descending, i);
+		top->keys[i].nulls_first = list_nth_int(nulls_first, i);
+	}
+	top->all_ties = intVal(lsecond(limit));
+	gpucol_topk_orders_init(&top->best, list_length(top->exprs), intVal(linitial(limit)));
 	top->values = palloc0(Max(state->rows.noutputs, 1) * sizeof(Datum *));
 	top->isnull = palloc0(Max(state->rows.noutputs, 1) * sizeof(bool *));
 	top->context = AllocSetContextCreate(CurrentMemoryContext,
@@ -133,7 +146,8 @@ scan_begin(CustomScanState *node, EState *estate, int eflags pg_attribute_unused
 	List	   *limit = lsecond(cscan->custom_private);
 
 	state->rows.pushed = limit == NIL ? cscan->custom_exprs :
-		list_delete_last(list_copy(cscan->custom_exprs));
+		list_truncate(list_copy(cscan->custom_exprs),
+					  list_length(cscan->custom_exprs) - list_length(lthird(limit)));
 	gpucol_run_init_recursion(&state->rows.exec, node,
 							  list_nth(estate->es_subplanstates, plan_id - 1),
 							  castNode(Var, column->expr)->varno, INDEX_VAR,
@@ -176,13 +190,16 @@ drop_worse(RecursiveScanState *state)
 											   "gpucol recursion top rows",
 											   ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(kept);
+	int			width = gpucol_topk_orders_width(&top->best);
 	int64		n = 0;
 
 	for (int64 row = 0; row < top->nrows; row++)
 	{
-		if (top->best.filled == top->best.k && top->orders[row] < top->best.heap[0])
+		const int64 *place = top->places + row * width;
+
+		if (gpucol_topk_orders_probe(&top->best, place) < 0)
 			continue;
-		top->orders[n] = top->orders[row];
+		memmove(top->places + n * width, place, width * sizeof(int64));
 		copy_row(state, n++, top->values, top->isnull, row);
 	}
 	MemoryContextSwitchTo(old);
@@ -215,7 +232,8 @@ reserve_row(RecursiveScanState *state)
 		return;
 	top->allocated = top->allocated == 0 ? top->best.k + SPARE_ROWS :
 		top->allocated * 2;
-	top->orders = resize(state, top->orders, sizeof(int64));
+	top->places = resize(state, top->places,
+						 gpucol_topk_orders_width(&top->best) * sizeof(int64));
 	for (int i = 0; i < state->rows.noutputs; i++)
 	{
 		top->values[i] = resize(state, top->values[i], sizeof(Datum));
@@ -223,27 +241,19 @@ reserve_row(RecursiveScanState *state)
 	}
 }
 
-/* Where a row of the batch stands in the wanted order: the more, the sooner. */
-static int64
-directed_order(const Top *top, const GpucolResultColumn *key, uint32 row)
-{
-	if (key->nulls != NULL && key->nulls[row])
-		return top->nulls_first ? PG_INT64_MAX : PG_INT64_MIN;
-	return gpucol_topk_directed(&top->best, gpucol_topk_order(key, row));
-}
-
 /* Keep a row of the batch. */
 static void
-keep_row(RecursiveScanState *state, int64 order, uint32 row)
+keep_row(RecursiveScanState *state, const int64 *place, uint32 row)
 {
 	Top		   *top = state->top;
+	int			width = gpucol_topk_orders_width(&top->best);
 	MemoryContext old;
 
 	reserve_row(state);
 	old = MemoryContextSwitchTo(top->context);
 	copy_row(state, top->nrows, state->rows.values, state->rows.isnull, row);
 	MemoryContextSwitchTo(old);
-	top->orders[top->nrows++] = order;
+	memcpy(top->places + top->nrows++ * width, place, width * sizeof(int64));
 }
 
 /* Take in a batch. */
@@ -251,21 +261,26 @@ static void
 add_batch(RecursiveScanState *state, const GpucolResult *result)
 {
 	Top		   *top = state->top;
-	const GpucolResultColumn *key = &result->columns[state->rows.noutputs];
+	const GpucolResultColumn *columns = result->columns + state->rows.noutputs;
+	int64		place[GPUCOL_SHAPE_MAX_KEYS + 1];
 	bool		loaded = false;
 
 	for (uint32 row = 0; row < result->nrows; row++)
 	{
-		int64		order = directed_order(top, key, row);
+		int			sooner;
 
-		if (top->best.filled == top->best.k && order < top->best.heap[0])
+		if (gpucol_topk_orders_passes_by(&top->best, &top->keys[0], &columns[0], row))
+			continue;
+		gpucol_topk_orders_place(top->keys, top->best.nkeys, columns, row, place);
+		sooner = gpucol_topk_orders_probe(&top->best, place);
+		if (sooner < 0 || (sooner == 0 && !top->all_ties))
 			continue;
 		if (!loaded)
 			gpucol_row_scan_load(&state->rows, result);
 		loaded = true;
-		if (top->best.filled < top->best.k || order > top->best.heap[0])
-			gpucol_topk_best_replace(&top->best, order);
-		keep_row(state, order, row);
+		if (sooner > 0)
+			gpucol_topk_orders_add(&top->best, place);
+		keep_row(state, place, row);
 	}
 }
 
@@ -274,7 +289,7 @@ static bool
 exceeds_memory(RecursiveScanState *state)
 {
 	Top		   *top = state->top;
-	Size		row = sizeof(int64) + state->rows.noutputs * (sizeof(Datum) + sizeof(bool));
+	Size		row = sizeof(int64) * gpucol_topk_orders_width(&top->best) + state->rows.noutputs * (sizeof(Datum) + sizeof(bool));
 	Size		limit = (Size) work_mem * 1024;
 
 	/* dropping rows costs as much as keeping them */
@@ -423,21 +438,24 @@ scan_rescan(CustomScanState *node)
 	ExecScanReScan(&node->ss);
 }
 
-/* The sort key and the limit. */
+/* The sort keys and the limit. */
 static void
 explain_top(RecursiveScanState *state, List *ancestors, ExplainState *es)
 {
 	List	   *context;
+	StringInfoData keys;
 
 	if (state->top == NULL)
 		return;
 	context = set_deparse_context_plan(es->deparse_cxt, state->rows.css.ss.ps.plan,
 									   ancestors);
-	ExplainPropertyText("Top Key",
-						psprintf("%s%s",
-								 deparse_expression((Node *) state->top->key,
-													context, es->verbose, true),
-								 state->top->descending ? " DESC" : ""), es);
+	initStringInfo(&keys);
+	for (int i = 0; i < state->top->best.nkeys; i++)
+		appendStringInfo(&keys, "%s%s%s", i == 0 ? "" : ", ",
+						 deparse_expression((Node *) state->top->keys[i].expr, context,
+											es->verbose, true),
+						 state->top->keys[i].descending ? " DESC" : "");
+	ExplainPropertyText("Top Key", keys.data, es);
 	ExplainPropertyInteger("Top Rows", NULL, state->top->best.k, es);
 }
 

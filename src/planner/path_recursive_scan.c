@@ -153,8 +153,8 @@ plan_scan(PlannerInfo *root pg_attribute_unused(),
 	cscan->custom_exprs = lfourth(path->custom_private);
 	cscan->custom_plans = custom_plans;
 	if (top != NIL)
-		cscan->custom_exprs = lappend(list_copy(cscan->custom_exprs),
-									  copyObject(linitial(top)));
+		cscan->custom_exprs = list_concat_copy(cscan->custom_exprs,
+											   copyObject(linitial(top)));
 	cscan->custom_private = list_make2(linitial(path->custom_private),
 									   top ? list_copy_tail(top, 1) : NIL);
 	cscan->methods = &gpucol_recursive_scan_scan_methods;

@@ -241,7 +241,7 @@ check_lowering(PlannerInfo *root, RelOptInfo *rel, Oid relid, SortKeys *keys,
 	return ok;
 }
 
-/* The same for a recursion, whose scan has lowered the conditions: its first key. */
+/* The same for a recursion, whose scan has lowered the conditions. */
 static bool
 check_recursion(RelOptInfo *rel, const CustomPath *scan, SortKeys *keys)
 {
@@ -251,7 +251,6 @@ check_recursion(RelOptInfo *rel, const CustomPath *scan, SortKeys *keys)
 	bool		ok;
 
 	gpucol_lower_end_filter(l);
-	keys->n = 1;
 	ok = gpucol_recursive_scan_pushes_all(scan) && check_keys(l, keys, &why);
 	if (!ok)
 		gpucol_reason_add(InvalidOid, "top rows", "%s", why);
@@ -273,6 +272,14 @@ cost_path(RelOptInfo *rel, CustomPath *path, const GpucolTopkKey *key, List *pus
 					 bms_num_members(others), pushed);
 }
 
+/* Do all rows that tie with the last one wanted by these keys matter? */
+static bool
+wants_ties(PlannerInfo *root, const SortKeys *keys)
+{
+	return list_length(root->sort_pathkeys) > keys->n ||
+		root->parse->limitOption == LIMIT_OPTION_WITH_TIES;
+}
+
 /* What the plan node carries. */
 static List *
 topk_private(PlannerInfo *root, const SortKeys *keys)
@@ -292,8 +299,7 @@ topk_private(PlannerInfo *root, const SortKeys *keys)
 		operators = lappend_oid(operators, key->equal);
 	}
 	return list_make5(makeInteger((int) root->limit_tuples),
-					  makeInteger(list_length(root->sort_pathkeys) > keys->n ||
-								  root->parse->limitOption == LIMIT_OPTION_WITH_TIES),
+					  makeInteger(wants_ties(root, keys)),
 					  descending, nulls_first, operators);
 }
 
@@ -302,24 +308,20 @@ static void
 limit_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, const SortKeys *keys,
 		   List *pushed)
 {
-	const GpucolTopkKey *first = &keys->keys[0];
+	List	   *plan_private = topk_private(root, keys);
 	List	   *exprs = NIL;
 
+	for (int i = 0; i < keys->n; i++)
+		exprs = lappend(exprs, keys->keys[i].expr);
 	path->path.rows = Min(root->limit_tuples, rel->rows);
 	if (path->methods == &gpucol_recursive_scan_path_methods)
 	{
-		gpucol_recursive_scan_limit(path,
-									list_make4(first->expr,
-											   makeInteger((int) root->limit_tuples),
-											   makeInteger(first->descending),
-											   makeInteger(first->nulls_first)));
+		gpucol_recursive_scan_limit(path, lcons(exprs, list_truncate(plan_private, 4)));
 		return;
 	}
-	for (int i = 0; i < keys->n; i++)
-		exprs = lappend(exprs, keys->keys[i].expr);
 	path->methods = &path_methods;
-	path->custom_private = list_make2(exprs, topk_private(root, keys));
-	cost_path(rel, path, first, pushed);
+	path->custom_private = list_make2(exprs, plan_private);
+	cost_path(rel, path, &keys->keys[0], pushed);
 }
 
 /*

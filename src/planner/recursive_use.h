@@ -38,8 +38,9 @@ extern void gpucol_recursive_add_scan(PlannerInfo *root, RelOptInfo *rel);
 
 /*
  * Of such a path: the columns of its tuples; whether it tests all conditions
- * itself; and have a copy of it deliver the first rows only, `top` being the sort
- * key (Expr), the number of rows (Float), descending and nulls first (Integer).
+ * itself; and have a copy of it deliver the first rows only, `top` being the first sort
+ * keys (list of Expr), the number of rows and whether all that tie with the last of them
+ * matter (Integer), and of each key whether it is descending and nulls first (IntList).
  */
 extern TupleDesc gpucol_recursive_scan_columns(const CustomPath *path);
 extern bool gpucol_recursive_scan_pushes_all(const CustomPath *path);

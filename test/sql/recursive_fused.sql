@@ -115,6 +115,22 @@ SELECT * FROM fused('SELECT src, count(*) FROM tc GROUP BY src;
 	SELECT hop, count(*) FROM ty WHERE NOT p GROUP BY hop; SELECT n, count(*), sum(n) FROM ty GROUP BY n; SELECT m, sum(m) FROM ty GROUP BY m;
 	SELECT a, t, f FROM ty ORDER BY f DESC, a, t, hop LIMIT 5; SELECT a, t FROM ty WHERE v = ''x3'' ORDER BY s, a, t LIMIT 5; SELECT y FROM ty WHERE a = 5;
 	SELECT CASE WHEN dst > 30 THEN 1 ELSE 0 END AS c, count(*) FROM tc GROUP BY c; SELECT count(*) FROM tc WHERE tc IS NULL; SELECT tc FROM tc WHERE dst = 3');
+-- several sort keys: NULLs beside the extremes of their types, more keys than are looked at, rows that tie on all
+CREATE TABLE extremes AS SELECT i % 3 AS a, CASE WHEN i % 5 = 0 THEN NULL WHEN i % 5 = 1 THEN 9223372036854775807 WHEN i % 5 = 2 THEN -9223372036854775808 ELSE i END AS b,
+	CASE WHEN i % 7 = 0 THEN NULL WHEN i % 7 = 1 THEN 'infinity'::timestamp WHEN i % 7 = 2 THEN '-infinity' ELSE timestamp '2020-01-01' + i % 11 * interval '1 day' END AS s,
+	CASE WHEN i % 4 = 0 THEN NULL WHEN i % 4 = 1 THEN 'NaN'::float8 WHEN i % 4 = 2 THEN '-0' ELSE 0 END AS f, i AS i FROM generate_series(1, 420) i;
+SELECT keys, compare(format('WITH RECURSIVE r AS (SELECT *, 0 AS hop FROM extremes UNION SELECT x.a, x.b, x.s, x.f, x.i, hop + 1 FROM r JOIN extremes x ON x.i = r.i WHERE hop < 2) SELECT %s FROM r ORDER BY %s', cols, keys))
+	FROM (VALUES ('*', 'hop, b, i LIMIT 70'), ('*', 'hop DESC, b DESC, s, i DESC LIMIT 170'), ('*', 'a, b NULLS FIRST, s DESC NULLS LAST, f, i, hop OFFSET 30 LIMIT 60'), ('*', 'hop, b DESC NULLS LAST, f DESC, i LIMIT 333'),
+		('*', 's, f, hop, i LIMIT 200'), ('*', 's NULLS FIRST, f DESC NULLS LAST, hop DESC, i DESC LIMIT 300'), ('*', 'f NULLS FIRST, b, hop, s FETCH FIRST 80 ROWS WITH TIES'), ('a, hop', 'hop, a LIMIT 9'), ('a, hop', 'a DESC, hop FETCH FIRST 3 ROWS WITH TIES'),
+		('a, hop', 'hop, f, a LIMIT 250'), ('b, i', 'hop, b, ''x'' || i, a LIMIT 40'), ('*', 'a + hop, hop, a, i LIMIT 11')) v(cols, keys);
+EXPLAIN (COSTS OFF) WITH RECURSIVE r AS (SELECT *, 0 AS hop FROM extremes UNION SELECT x.a, x.b, x.s, x.f, x.i, hop + 1 FROM r JOIN extremes x ON x.i = r.i WHERE hop < 2) SELECT a FROM r ORDER BY hop, b DESC, s NULLS FIRST, f, i LIMIT 5;
+EXPLAIN (COSTS OFF) WITH RECURSIVE r AS (SELECT *, 0 AS hop FROM extremes UNION SELECT x.a, x.b, x.s, x.f, x.i, hop + 1 FROM r JOIN extremes x ON x.i = r.i WHERE hop < 2) SELECT a FROM r ORDER BY hop, 'x' || i, b LIMIT 5;
+-- rows that come late by the second key, or tie on both, never leave the node
+:tc SELECT count(*) FROM tc;
+SET gpucol.engine = cpu;
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) :tc SELECT 1 AS one, dst FROM tc ORDER BY src > 0, dst / 1000, dst LIMIT 3 \g (format=unaligned tuples_only=on) | grep -E 'RecursiveScan|Top'
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) :tc SELECT src FROM tc ORDER BY src > 0, dst / 1000 LIMIT 3 \g (format=unaligned tuples_only=on) | grep -E 'RecursiveScan|Top'
+RESET gpucol.engine;
 -- joins, subqueries, several levels: the recursion is run again or its rows are kept
 SELECT * FROM fused('SELECT count(*) FROM edge e JOIN tc ON tc.dst = e.src; SELECT e.src, (SELECT count(*) FROM tc WHERE tc.dst = e.src) FROM edge e;
 	SELECT count(*) FROM edge WHERE src IN (SELECT dst FROM tc WHERE src = 3); SELECT count(*) FROM edge WHERE src NOT IN (SELECT dst FROM tc WHERE dst IS NOT NULL);
