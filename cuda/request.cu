@@ -744,6 +744,23 @@ Request::all_sent()
 	return true;
 }
 
+double
+Request::progress()
+{
+	std::lock_guard<std::mutex> lock(mutex_);
+	size_t		all = missing_.size(),
+				done = come_;
+
+	if (alone() ? done == all : prefetch() && all == 0)
+		return -1;
+	if (!alone() && !prefetch())
+	{
+		all += parts_.size();
+		done += std::count_if(parts_.begin(), parts_.end(), [] (const std::unique_ptr<Part> &part) { return part->done; });
+	}
+	return (double) done / (double) all;
+}
+
 bool
 Request::finished()
 {
@@ -1130,6 +1147,7 @@ Request::finish_piece(Incoming &in, const GpucolWirePut &put)
 	in.resident = NULL;			/* and no longer this one's, whatever is thrown */
 	resident_[piece(put.a, number)] = r;
 	part.missing--;
+	come_++;
 	if (keep)
 		claim_.settle(share.lane->device(), piece_bytes(put.a, number));
 	check_found(put.a);

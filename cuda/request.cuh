@@ -170,6 +170,10 @@ public:
 	bool		prefetch() const { return run_.flags & GPUCOL_WIRE_RUN_PREFETCH; }
 	uint64_t	held() const { return held_; }
 
+	/* The share of what the client was asked for that has come, and of several parts that are
+	 * computed; negative where neither tells anything. */
+	double		progress();
+
 	/* Hand complete parts to their lanes, or one that is alone() to compute_alone(). */
 	void		submit();
 
@@ -279,6 +283,7 @@ private:
 	uint32_t	objects_left_ = 0;
 	Claim		claim_;
 	Slab	   *slab_ = NULL;
+	size_t		come_ = 0;		/* of missing_ */
 	std::atomic<uint64_t> held_{0};
 	Client		client_;
 

@@ -112,6 +112,7 @@ private:
 	std::mutex	state_mutex_;
 	Clock::time_point since_;
 	std::atomic<uint64_t> held_{0}; /* by the request, beside chunks */
+	std::atomic<double> progress_{-1};	/* of the request; negative: unknown */
 	bool		running_ = false;	/* counted as such */
 
 	void		set_running(bool running);
@@ -221,6 +222,7 @@ Session::activity()
 	snprintf(row.state, sizeof(row.state), "%s", state_);
 	row.seconds = std::chrono::duration<double>(Clock::now() - since_).count();
 	row.bytes = held_;
+	row.progress = progress_;
 	return row;
 }
 
@@ -359,6 +361,7 @@ Session::fail(const Failure &f, bool closing)
 		request_->cancel();
 	request_.reset();
 	held_ = 0;
+	progress_ = -1;
 	result.status = f.status;
 	result.closing = closing;
 	snprintf(result.reason, sizeof(result.reason), "%s", f.reason.c_str());
@@ -416,6 +419,7 @@ Session::put()
 	request_->offer(slab_);
 	request_->put(wire, data);
 	held_ = request_->held();
+	progress_ = request_->progress();
 	if (wire.in_slab)
 		send(GPUCOL_WIRE_DONE, NULL, 0);
 }
@@ -444,6 +448,7 @@ Session::run()
 	lookup_ = std::chrono::duration<double>(Clock::now() - asked_).count();
 	request_->offer(slab_);
 	request_->submit();
+	progress_ = request_->progress();
 	need_sent_ = !request_->complete();
 	if (need_sent_)
 		send(GPUCOL_WIRE_NEED, request_->missing().data(),
@@ -521,6 +526,7 @@ Session::await_lanes()
 		struct pollfd fds[2] = {{done_fd_, POLLIN, 0}, {fd_, POLLIN, 0}};
 		uint64_t	n;
 
+		progress_ = request_->progress();
 		poll(fds, attentive ? 2 : 1, 1000);
 		if ((fds[0].revents & POLLIN) && read(done_fd_, &n, sizeof(n)) < 0)
 			perror("gpucol_gpud: eventfd");
@@ -565,6 +571,7 @@ Session::compute()
 	answered_ = Clock::now();
 	request_.reset();
 	held_ = 0;
+	progress_ = -1;
 }
 
 void

@@ -42,13 +42,14 @@ COMMENT ON VIEW gpucol.cache
 IS 'pieces of this database''s tables that are resident in device memory, and on which device, most recently used first: column chunks, bitmaps of deleted rows (of no column), numbers of dictionary entries';
 
 CREATE FUNCTION gpucol.activity_list(
-	OUT pid integer, OUT state text, OUT seconds float8, OUT bytes bigint)
+	OUT pid integer, OUT state text, OUT seconds float8, OUT bytes bigint,
+	OUT progress float8)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'gpucol_activity'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION gpucol.activity_list()
-IS 'server processes that are connected to the device daemon, what it does for them, and the device memory that their queries hold beside columns';
+IS 'server processes that are connected to the device daemon, what it does for them, the device memory that their queries hold beside columns, and the share of a load or of several parts that is done';
 
 CREATE FUNCTION gpucol.prefetch(relation regclass)
 RETURNS bigint

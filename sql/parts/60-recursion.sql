@@ -31,7 +31,7 @@ IS 'recursions and merges that run in server processes, of all databases, and ho
 
 CREATE VIEW gpucol.activity AS
 SELECT pid, state, seconds, NULL::bigint AS round, NULL::bigint AS delta,
-	NULL::bigint AS full_rows, bytes, NULL::regclass AS relation, NULL::float8 AS progress
+	NULL::bigint AS full_rows, bytes, NULL::regclass AS relation, progress
 FROM gpucol.activity_list()
 UNION ALL
 SELECT w.pid, w.state, w.seconds, w.round, w.delta, w.full_rows, w.bytes,
@@ -40,6 +40,6 @@ FROM gpucol.work_list() w
 LEFT JOIN pg_catalog.pg_database d ON d.oid = w.database;
 
 COMMENT ON VIEW gpucol.activity
-IS 'server processes that are connected to the device daemon (idle, waiting for memory, loading, computing or sending), run a recursion (rounds, rows of the last delta, rows derived) or merge a table (its name in its database, rows moved, share of the delta read), since how many seconds, and the bytes that they hold';
+IS 'server processes that are connected to the device daemon (idle, waiting for memory, loading, computing or sending; share that is done), run a recursion (rounds, rows of the last delta, rows derived) or merge a table (its name in its database, rows moved, share of the delta read), since how many seconds, and the bytes that they hold';
 
 REVOKE EXECUTE ON FUNCTION gpucol.work_list() FROM PUBLIC;

@@ -135,11 +135,14 @@ text_of(char *text, size_t size)
 	return CStringGetTextDatum(text);
 }
 
+/* Add a row; column number `null` of it is NULL, none if that is negative. */
 static void
-put_row(ReturnSetInfo *rsinfo, Datum *values)
+put_row(ReturnSetInfo *rsinfo, Datum *values, int null)
 {
 	bool		nulls[16] = {false};
 
+	if (null >= 0)
+		nulls[null] = true;
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
@@ -166,7 +169,7 @@ gpucol_devices(PG_FUNCTION_ARGS)
 			text_of(d[i].compiler, sizeof(d[i].compiler))
 		};
 
-		put_row(rsinfo, values);
+		put_row(rsinfo, values, -1);
 	}
 	return (Datum) 0;
 }
@@ -200,7 +203,7 @@ gpucol_cache(PG_FUNCTION_ARGS)
 			CStringGetTextDatum(piece_name(c[i].kind))
 		};
 
-		put_row(rsinfo, values);
+		put_row(rsinfo, values, -1);
 	}
 	return (Datum) 0;
 }
@@ -218,11 +221,12 @@ gpucol_activity(PG_FUNCTION_ARGS)
 	{
 		Datum		values[] = {
 			Int32GetDatum(a[i].pid), text_of(a[i].state, sizeof(a[i].state)),
-			Float8GetDatum(a[i].seconds), Int64GetDatum(a[i].bytes)
+			Float8GetDatum(a[i].seconds), Int64GetDatum(a[i].bytes),
+			Float8GetDatum(a[i].progress)
 		};
 
 		if (a[i].pid != MyProcPid || strcmp(a[i].state, "idle") != 0)
-			put_row(rsinfo, values);
+			put_row(rsinfo, values, a[i].progress < 0 ? 4 : -1);
 	}
 	return (Datum) 0;
 }

@@ -66,7 +66,7 @@
 #include "kernel/shape.h"
 
 #define GPUCOL_WIRE_MAGIC		0x44475047	/* "GPGD" */
-#define GPUCOL_WIRE_VERSION		11
+#define GPUCOL_WIRE_VERSION		12
 #define GPUCOL_WIRE_SOCKET		"gpucol_gpud.sock"	/* in the data directory */
 #define GPUCOL_WIRE_MAX_PAYLOAD (64u << 20)
 #define GPUCOL_WIRE_INLINE		(32u << 10)
@@ -377,6 +377,8 @@ typedef struct GpucolWireActivityRow
 	char		state[28];
 	uint64_t	bytes;			/* device memory of the request */
 	double		seconds;		/* since it began */
+	double		progress;		/* share that has been loaded, or computed in parts;
+								 * negative: unknown */
 } GpucolWireActivityRow;
 
 typedef struct GpucolWireEvict
