@@ -10,9 +10,7 @@
  */
 #include "lane.cuh"
 
-#include <map>
 #include <system_error>
-#include <utility>
 
 /* Pinned: what a cancellation stores. */
 static const uint32_t *
@@ -56,8 +54,6 @@ Lane::free_all()
 	device_.pool.release(cancel_);
 	for (cudaEvent_t event : events_)
 		cudaEventDestroy(event);
-	if (copied_ != NULL)
-		cudaEventDestroy(copied_);
 	if (staging_ != NULL)
 		cudaFreeHost(staging_);
 	for (cudaStream_t stream : {load_, stream_, control_})
@@ -115,28 +111,6 @@ Lane::event()
 		events_.push_back(event);
 	}
 	return events_[events_used_++];
-}
-
-cudaStream_t
-Lane::shared_stream(uint32_t number)
-{
-	static std::mutex mutex;
-	static std::map<std::pair<Device *, uint32_t>, cudaStream_t> streams;
-	std::lock_guard<std::mutex> lock(mutex);
-	cudaStream_t &stream = streams[{&device_, number}];
-
-	if (stream == NULL)
-		device_check_memory(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
-	return stream;
-}
-
-void
-Lane::await_copies(cudaStream_t stream)
-{
-	if (copied_ == NULL)
-		device_check(cudaEventCreateWithFlags(&copied_, cudaEventBlockingSync | cudaEventDisableTiming), "event");
-	device_check(cudaEventRecord(copied_, stream), "could not copy to the device");
-	device_check(cudaEventSynchronize(copied_), "could not copy to the device");
 }
 
 void

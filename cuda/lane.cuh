@@ -32,14 +32,6 @@ public:
 	/* For copies to the device, by the session's thread. */
 	cudaStream_t load_stream() { return load_; }
 
-	/*
-	 * One of a few streams of the device on which copies of all sessions follow each
-	 * other, more closely than on streams of their own; to wait for what this session has
-	 * put there, whatever others put behind it.
-	 */
-	cudaStream_t shared_stream(uint32_t number);
-	void		await_copies(cudaStream_t stream);
-
 	/* For the work of the lane's thread, or of the session's while that has none. */
 	cudaStream_t stream() { return stream_; }
 	uint32_t   *cancel_word() { return cancel_; }
@@ -74,7 +66,6 @@ private:
 	cudaStream_t load_ = NULL;
 	cudaStream_t stream_ = NULL;
 	cudaStream_t control_ = NULL;
-	cudaEvent_t copied_ = NULL;
 	uint32_t   *cancel_ = NULL; /* in device memory */
 	char	   *staging_ = NULL;	/* made when first asked for */
 	size_t		staged_ = 0;

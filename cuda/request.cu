@@ -936,7 +936,7 @@ Request::put_chunk(Incoming &in, const GpucolWirePut &put, const char *data)
 		uint64_t	start = 0;
 
 		device_check(cudaMemcpyAsync((char *) in.resident->memory + at, data, length,
-									 cudaMemcpyHostToDevice, copy_stream(*share.lane, put.a)), "could not copy to the device");
+									 cudaMemcpyHostToDevice, share.lane->load_stream()), "could not copy to the device");
 
 		/* keep dictionaries and zones on the host as well */
 		for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
@@ -1066,32 +1066,6 @@ Request::finish_chunk(Incoming &in, uint32_t segment, uint32_t slot)
 		expand_codes(share, r, (const uint32_t *) at[GPUCOL_STREAM_RUN_ENDS], nrows);
 }
 
-/* Streams that the client asks to have its copies dealt to; none: the session's own. */
-#define SHARED_STREAMS(flags)	((flags) >> 5 & 7)
-
-cudaStream_t
-Request::copy_stream(Lane &lane, uint32_t segment) const
-{
-	uint32_t	n = SHARED_STREAMS(run_.flags);
-
-	return n == 0 ? lane.load_stream() : lane.shared_stream(segment % n);
-}
-
-/* Waits for copies in the end, whatever is thrown. */
-struct Copies
-{
-	Lane	   &lane;
-	cudaStream_t stream;
-
-	~Copies()
-	{
-		if (stream == lane.load_stream())
-			device_check(cudaStreamSynchronize(stream), "could not copy to the device");
-		else
-			lane.await_copies(stream);
-	}
-};
-
 /* A bitmap or numbers: make room for them, and copy. */
 void
 Request::put_piece(Incoming &in, const GpucolWirePut &put, const char *data)
@@ -1107,7 +1081,7 @@ Request::put_piece(Incoming &in, const GpucolWirePut &put, const char *data)
 		in.resident->memory = chunk_memory(share, in.total);
 	}
 	device_check(cudaMemcpyAsync((char *) in.resident->memory + put.offset, data, put.length,
-								 cudaMemcpyHostToDevice, copy_stream(*share.lane, put.a)), "could not copy to the device");
+								 cudaMemcpyHostToDevice, share.lane->load_stream()), "could not copy to the device");
 	if (put.kind == GPUCOL_PUT_REMAP)
 		in.host.insert(in.host.end(), data, data + put.length);
 }
@@ -1292,15 +1266,14 @@ Request::put(const GpucolWirePut &put, const char *data)
 	else
 	{
 		Lane	   *lane = shares_[parts_[part_of_[put.a]]->share]->lane;
+		Settle		settle = {lane->load_stream()};
 
 		device_check(cudaSetDevice(lane->device().ordinal), "could not use the device");
-
-		Copies		copies = {*lane, copy_stream(*lane, put.a)};
-
 		if (put.kind == GPUCOL_PUT_CHUNK)
 			put_chunk(in, put, data);
 		else
 			put_piece(in, put, data);
+		device_check(cudaStreamSynchronize(lane->load_stream()), "could not copy to the device");
 	}
 	in.received += put.length;
 	if (in.received < in.total)

@@ -260,7 +260,6 @@ private:
 	void		finish_chunk(Incoming &in, uint32_t segment, uint32_t slot);
 	void		finish_piece(Incoming &in, const GpucolWirePut &put);
 	void		put_chunk(Incoming &in, const GpucolWirePut &put, const char *data);
-	cudaStream_t copy_stream(Lane &lane, uint32_t segment) const;
 	void		put_piece(Incoming &in, const GpucolWirePut &put, const char *data);
 	void		put_object(Incoming &in, const GpucolWirePut &put, const char *data);
 	void		check_put(const GpucolWirePut &put) const;
