@@ -230,6 +230,13 @@ extern GpucolStatus gpucol_rec_table_add(GpucolRecRun *run,
 										 GpucolRecTable *table, uint32_t n,
 										 const uint32_t *const *columns);
 
+/*
+ * Which of n rows, given as columns of ids, does the set of the table hold, be they committed
+ * or of this round?  False: it has no set that tells.
+ */
+extern bool gpucol_rec_table_holds(const GpucolRecTable *table, uint32_t n,
+								   const uint32_t *const *columns, uint8_t *holds);
+
 /* Append rows known to be absent, without entering them in the set. */
 extern GpucolStatus gpucol_rec_table_append(GpucolRecRun *run,
 											GpucolRecTable *table, uint64_t n,
@@ -316,7 +323,7 @@ extern void gpucol_rec_index_free(GpucolRecRun *run, GpucolRecTable *table,
 								  GpucolRecIndex *index);
 
 /* Hash of a key whose ids are key[0 .. n-1]. */
-static inline uint64_t
+static inline __attribute__((always_inline)) uint64_t
 gpucol_rec_hash_key(const uint32_t *key, int n)
 {
 	uint64_t	h = key[0];
@@ -325,43 +332,6 @@ gpucol_rec_hash_key(const uint32_t *key, int n)
 	for (i = 1; i < n; i++)
 		h = gpucol_rec_mix(h) + key[i];
 	return gpucol_rec_mix(h);
-}
-
-/*
- * Rows of a level whose key is `key` (hash `hash`): returns how many, *start is
- * the first in level->tuples.
- */
-static inline uint32_t
-gpucol_rec_level_find(const GpucolRecIndex *index, const GpucolRecLevel *level,
-					  int arity, const uint32_t *key, uint64_t hash,
-					  uint32_t *start)
-{
-	if (level->offsets != NULL)
-	{
-		if (key[0] + (uint64_t) 1 >= level->noffsets)
-			return 0;
-		*start = level->offsets[key[0]];
-		return level->offsets[key[0] + 1] - *start;
-	}
-	for (uint64_t at = hash & (level->nslots - 1);;
-		 at = (at + 1) & (level->nslots - 1))
-	{
-		const GpucolRecSlot *slot = &level->slots[at];
-		const uint32_t *tuple;
-		int			i;
-
-		if (slot->count == 0)
-			return 0;
-		tuple = level->tuples + (uint64_t) slot->start * arity;
-		for (i = 0; i < index->ncolumns; i++)
-			if (tuple[index->columns[i]] != key[i])
-				break;
-		if (i == index->ncolumns)
-		{
-			*start = slot->start;
-			return slot->count;
-		}
-	}
 }
 
 /* ---- rules (cpu_recursive_rules.c) ---- */

@@ -290,6 +290,48 @@ add_rows(GpucolRecRun *run, GpucolRecTable *table, uint32_t n,
 	return GPUCOL_OK;
 }
 
+/* Is a pair in a table of packed pairs?  Its probing starts at `at`. */
+static inline bool
+holds_pair(const GpucolRecTable *table, uint64_t key, uint64_t at)
+{
+	while (table->slots[at] != 0 && table->slots[at] != key)
+		at = gpucol_rec_set_next(table, at);
+	return table->slots[at] == key;
+}
+
+bool
+gpucol_rec_table_holds(const GpucolRecTable *table, uint32_t n,
+					   const uint32_t *const *columns, uint8_t *holds)
+{
+	uint64_t	home[GPUCOL_REC_VECTOR];
+	uint32_t	i;
+
+	if (table->arity != 2)
+		return false;
+	if (table->set == GPUCOL_REC_SET_BITS && table->bits != NULL)
+	{
+		for (i = 0; i < n; i++)
+		{
+			uint64_t	bit = columns[0][i] * table->domain + columns[1][i];
+
+			holds[i] = columns[0][i] < table->domain && columns[1][i] < table->domain &&
+				(table->bits[bit / 64] >> (bit % 64) & 1) != 0;
+		}
+		return true;
+	}
+	if (table->set != GPUCOL_REC_SET_PAIRS || table->slots == NULL)
+		return false;
+	for (i = 0; i < n; i++)
+	{
+		home[i] = gpucol_rec_set_home(table, gpucol_rec_mix(gpucol_rec_set_pair(columns[0][i],
+																				columns[1][i])));
+		__builtin_prefetch(&table->slots[home[i]]);
+	}
+	for (i = 0; i < n; i++)
+		holds[i] = holds_pair(table, gpucol_rec_set_pair(columns[0][i], columns[1][i]), home[i]);
+	return true;
+}
+
 /* Make the bitmap of a unary table cover an id. */
 static GpucolStatus
 cover_id(GpucolRecRun *run, GpucolRecTable *table, uint32_t id)

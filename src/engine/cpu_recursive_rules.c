@@ -36,45 +36,115 @@ version_rows(const Stage *stage, uint64_t *first, uint64_t *last)
 		stage->table->delta : stage->table->committed;
 }
 
+/* Look all rows of a vector up in a level with offsets by id: start[], count[]. */
+static void
+find_dense(const Stage *stage, const GpucolRecLevel *level, uint32_t n)
+{
+	const uint32_t *ids = stage->inputs[stage->keys[0]];
+	uint64_t	arity = (uint64_t) stage->table->arity;
+	uint32_t	i;
+
+	for (i = 0; i < n; i++)
+		__builtin_prefetch(&level->offsets[ids[i] < level->noffsets ? ids[i] : 0]);
+	for (i = 0; i < n; i++)
+	{
+		bool		known = ids[i] != GPUCOL_REC_NULL_ID &&
+			ids[i] + (uint64_t) 1 < level->noffsets;
+
+		stage->start[i] = known ? level->offsets[ids[i]] : 0;
+		stage->count[i] = known ? level->offsets[ids[i] + 1] - stage->start[i] : 0;
+		if (stage->count[i] > 0)
+			__builtin_prefetch(level->tuples + stage->start[i] * arity);
+	}
+}
+
+/* The key of a row, which has nkeys ids; false if one of them is NULL. */
+static inline __attribute__((always_inline)) bool
+read_key(const Stage *stage, uint32_t row, int nkeys, uint32_t *key)
+{
+	bool		is_whole = true;
+	int			k;
+
+	for (k = 0; k < nkeys; k++)
+	{
+		key[k] = stage->inputs[stage->keys[k]][row];
+		is_whole &= key[k] != GPUCOL_REC_NULL_ID;
+	}
+	return is_whole;
+}
+
+/* The slot of a key, or a free one. */
+static inline __attribute__((always_inline)) const GpucolRecSlot *
+find_slot(const Stage *stage, const GpucolRecLevel *level, int nkeys, const uint32_t *key,
+		  uint64_t hash)
+{
+	uint64_t	arity = (uint64_t) stage->table->arity;
+	uint64_t	at;
+	int			k;
+
+	for (at = hash & (level->nslots - 1);; at = (at + 1) & (level->nslots - 1))
+	{
+		const GpucolRecSlot *slot = &level->slots[at];
+		const uint32_t *tuple = level->tuples + slot->start * arity;
+
+		if (slot->count == 0)
+			return slot;
+		for (k = 0; k < nkeys; k++)
+			if (tuple[stage->index->columns[k]] != key[k])
+				break;
+		if (k == nkeys)
+			return slot;
+	}
+}
+
+/* The same in a level with slots. */
+static inline __attribute__((always_inline)) void
+find_hashed(const Stage *stage, const GpucolRecLevel *level, uint32_t n, int nkeys)
+{
+	uint64_t	arity = (uint64_t) stage->table->arity;
+	uint64_t	mask = level->nslots - 1;
+	uint32_t	key[GPUCOL_REC_MAX_ARITY];
+	uint32_t	i;
+
+	for (i = 0; i < n; i++)
+	{
+		read_key(stage, i, nkeys, key);
+		stage->hash[i] = gpucol_rec_hash_key(key, nkeys);
+		__builtin_prefetch(&level->slots[stage->hash[i] & mask]);
+	}
+	/* then the tuples that they name, whose columns tell whether it is the key */
+	for (i = 0; i < n; i++)
+	{
+		const GpucolRecSlot *slot = &level->slots[stage->hash[i] & mask];
+
+		if (slot->count > 0)
+			__builtin_prefetch(level->tuples + slot->start * arity);
+	}
+	for (i = 0; i < n; i++)
+	{
+		const GpucolRecSlot *slot;
+
+		stage->start[i] = stage->count[i] = 0;
+		if (!read_key(stage, i, nkeys, key))
+			continue;
+		slot = find_slot(stage, level, nkeys, key, stage->hash[i]);
+		stage->start[i] = slot->start;
+		stage->count[i] = slot->count;
+	}
+}
+
 /* Look all rows of a vector up in one level: start[], count[]. */
 static void
 find_all(const Stage *stage, const GpucolRecLevel *level, uint32_t n)
 {
-	uint32_t	key[GPUCOL_REC_MAX_ARITY];
-	uint32_t	i;
-	int			k;
-
-	for (i = 0; i < n; i++)
-	{
-		if (level->offsets != NULL)
-		{
-			uint32_t	id = stage->inputs[stage->keys[0]][i];
-
-			__builtin_prefetch(&level->offsets[id < level->noffsets ? id : 0]);
-			continue;
-		}
-		for (k = 0; k < stage->nkeys; k++)
-			key[k] = stage->inputs[stage->keys[k]][i];
-		stage->hash[i] = gpucol_rec_hash_key(key, stage->nkeys);
-		__builtin_prefetch(&level->slots[stage->hash[i] & (level->nslots - 1)]);
-	}
-	for (i = 0; i < n; i++)
-	{
-		bool		null_key = false;
-
-		for (k = 0; k < stage->nkeys; k++)
-		{
-			key[k] = stage->inputs[stage->keys[k]][i];
-			null_key |= key[k] == GPUCOL_REC_NULL_ID;
-		}
-		stage->count[i] = null_key ? 0 :
-			gpucol_rec_level_find(stage->index, level, stage->table->arity, key,
-								  stage->hash[i], &stage->start[i]);
-		if (stage->count[i] > 0)
-			__builtin_prefetch(level->tuples +
-							   (uint64_t) stage->start[i] *
-							   stage->table->arity);
-	}
+	if (level->offsets != NULL)
+		find_dense(stage, level, n);
+	else if (stage->nkeys == 1)
+		find_hashed(stage, level, n, 1);
+	else if (stage->nkeys == 2)
+		find_hashed(stage, level, n, 2);
+	else
+		find_hashed(stage, level, n, stage->nkeys);
 }
 
 /* Does a step read this level of its index? */
@@ -287,6 +357,25 @@ any_passes(const Stage *stage, const uint32_t *tuples, uint64_t n)
 	return false;
 }
 
+/*
+ * Drop rows that a look-up of all columns cannot find in any level: the set of the
+ * table tells by one look what the levels, of which there may be many, tell by one each.
+ */
+static void
+drop_unknown(const GpucolRecExec *exec, const Stage *stage, Vector *vector)
+{
+	const uint32_t *columns[GPUCOL_REC_MAX_ARITY];
+	uint8_t		keep[GPUCOL_REC_VECTOR];
+	int			k;
+
+	if (stage->nkeys != stage->table->arity || stage->index->nlevels < 2)
+		return;
+	for (k = 0; k < stage->nkeys; k++)
+		columns[k] = stage->inputs[stage->keys[k]];
+	if (gpucol_rec_table_holds(stage->table, vector->n, columns, keep))
+		compress(exec, vector, keep);
+}
+
 /* PRESENT and ABSENT. */
 static void
 run_existence(GpucolRecExec *exec, Stage *stage, Vector *vector)
@@ -308,6 +397,8 @@ run_existence(GpucolRecExec *exec, Stage *stage, Vector *vector)
 		compress(exec, vector, keep);
 		return;
 	}
+	if (wanted)
+		drop_unknown(exec, stage, vector);
 	memset(keep, !wanted, vector->n);
 	for (l = 0; l < stage->index->nlevels; l++)
 	{
