@@ -148,7 +148,7 @@ Lowering::prove_bounds(const std::vector<uint32_t> &slots)
 		scan.run_shift = -1;
 		e = begin();
 		device_check(cudaMemsetAsync(found, 0, sizeof(*found), stream_), "memset");
-		device_check(gpucol_scan_count(scan, found, stream_), "bounds");
+		device_check(gpucol_scan_count(scan, chunks, found, stream_), "bounds");
 		n = fetch(found, 1);
 		finish(e);				/* throws where it was cut short */
 		if (*n > 0)

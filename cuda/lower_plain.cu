@@ -102,7 +102,7 @@ Lowering::run_count(std::vector<char> *data)
 	out = part_.scratch->array<unsigned long long>(1, "the result");
 	e = begin();
 	device_check(cudaMemsetAsync(out, 0, 8, stream_), "memset");
-	device_check(gpucol_scan_count(scan_, out, stream_), "scan");
+	device_check(gpucol_scan_count(scan_, chunks_, out, stream_), "scan");
 	n = fetch(out, 1);
 	finish(e);
 	for (int i = 0; i < p_->naggs; i++)

@@ -20,8 +20,8 @@
 /* The turn_shift for scans of such columns, by the mean of their widths. */
 extern uint32_t gpucol_scan_turn_shift(const std::vector<GpucolDeviceChunk> &chunks);
 
-/* Add the number of matching rows to *count. */
-extern cudaError_t gpucol_scan_count(const GpucolScanPlan &scan,
+/* Add the number of matching rows to *count; `chunks` are the plan's, on the host. */
+extern cudaError_t gpucol_scan_count(const GpucolScanPlan &scan, const std::vector<GpucolDeviceChunk> &chunks,
 									 unsigned long long *count, cudaStream_t stream);
 
 /*

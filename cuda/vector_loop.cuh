@@ -31,36 +31,37 @@ vectors_in(int words, int K, int n)
 	return n;
 }
 
-/* The loop of for_each_vector() for one width. */
+/* The loop of for_each_vector() for one width, of one of `warps` warps that share it. */
 template <class F>
 struct VectorLoop
 {
 	const uint32_t *vectors;
 	int			lane;
 	uint32_t	n;
-	uint32_t	skip;
+	uint32_t	skip;			/* of the first 32 */
+	uint32_t	warp,
+				warps;
 	F		   &f;
 
 	template <int K> __device__ __forceinline__ void
 	run()
 	{
-		constexpr int U = F::at_once(K);
-		uint32_t	v = 0;
+		constexpr uint32_t U = F::at_once(K);
+		uint32_t	whole = skip & (n < 32 ? (1u << n) - 1 : 0xffffffffu) ? 0 : n / U * U;
 
-		if ((skip & ((1u << n) - 1)) == 0)
-			for (; v + U <= n; v += U)
-			{
-				uint32_t	w[U][K];
+		for (uint32_t v = warp * U; v < whole; v += warps * U)
+		{
+			uint32_t	w[U][K];
 
 #pragma unroll
-				for (int u = 0; u < U; u++)
-					load_words<K>(vectors + (v + u) * K * GPUCOL_ROW_WORDS, lane, w[u]);
+			for (uint32_t u = 0; u < U; u++)
+				load_words<K>(vectors + (v + u) * K * GPUCOL_ROW_WORDS, lane, w[u]);
 #pragma unroll
-				for (int u = 0; u < U; u++)
-					f.template vector<K>(v + u, w[u]);
-			}
-		for (; v < n; v++)
-			if (!(skip >> v & 1))
+			for (uint32_t u = 0; u < U; u++)
+				f.template vector<K>(v + u, w[u]);
+		}
+		for (uint32_t v = whole + warp; v < n; v += warps)
+			if (v >= 32 || !(skip >> v & 1))
 			{
 				uint32_t	w[K];
 
@@ -73,13 +74,14 @@ struct VectorLoop
 /*
  * Call f.template vector<K>(v, w) for each of n < 32 vectors of the run-time width
  * k in 1..32, w being this lane's words of vector v; not for those in `skip`.
- * F::at_once(K) vectors are under way at a time.
+ * F::at_once(K) vectors are under way at a time.  Of `warps` warps that share the
+ * vectors, then any number, each takes groups of so many in turn.
  */
 template <class F>
 __device__ __forceinline__ void
-for_each_vector(int k, const uint32_t *vectors, int lane, uint32_t n, uint32_t skip, F &f)
+for_each_vector(int k, const uint32_t *vectors, int lane, uint32_t n, uint32_t skip, F &f, uint32_t warp = 0, uint32_t warps = 1)
 {
-	VectorLoop<F> loop = {vectors, lane, n, skip, f};
+	VectorLoop<F> loop = {vectors, lane, n, skip, warp, warps, f};
 
 	dispatch_width(k, loop);
 }

@@ -330,7 +330,7 @@ check_scan(Table &t, const char *what, int width, bool deleted, bool extremes, s
 			sums[4] = std::max(sums[4], x);
 		}
 	CHECK(cudaMemcpy(out, none, sizeof(none), cudaMemcpyHostToDevice));
-	CHECK(gpucol_scan_count(t.plan, out, 0));
+	CHECK(gpucol_scan_count(t.plan, t.chunks, out, 0));
 	CHECK(cudaMemcpy(r, out, sizeof(r), cudaMemcpyDeviceToHost));
 	expect(what, width, r[0], sums[0]);
 	CHECK(cudaMemset(bitmap, 0xa5, got.size() * 4));
@@ -386,6 +386,40 @@ check_clusters()
 			check_scan(t, "clusters", width, false, false, [&] (uint64_t row) { return passes(t, t.ranges[0], row); });
 		}
 	}
+}
+
+/*
+ * Zones that decide vectors, where they are used: every fifth of a full vector says that
+ * no row passes, so rows that are missing prove that it was asked.  Segments but the
+ * last have full vectors alone.
+ */
+static void
+check_zones(std::vector<uint32_t> sizes, int width, bool used)
+{
+	Table		t(sizes, {{-3, width, 0, 0, false}, {2, 13, 0, -5, false}}, false);
+	GpucolDeviceRange r = between(0, 1, 3);
+	uint64_t	full = t.plan.nvectors - (sizes.back() % 1024 != 0);
+	auto		lies = [&] (uint64_t vector) { return used && vector % 5 == 4 && vector < full; };
+	auto		code_of = [&] (uint64_t row) { return make_code(row, -3, width, 0); };
+
+	for (size_t s = 0; s < sizes.size(); s++)
+	{
+		std::vector<GpucolZone> zones;
+
+		for (uint64_t v = t.vector_start[s]; v < t.vector_start[s + 1]; v++)
+		{
+			int64_t		zone = lies(v) ? 99 : (int64_t) code_of(v * 1024);
+
+			zones.push_back({zone, zone});
+		}
+		t.chunks[2 * s].zones = t.own(upload(zones));
+	}
+	t.plan.chunks = t.own(upload(t.chunks));
+	r.use_zones = used;
+	r.zone_lo = 1;
+	r.zone_hi = 3;
+	t.set_ranges({r});
+	check_scan(t, "zones", width, false, false, [&] (uint64_t row) { return code_of(row) >= 1 && code_of(row) <= 3 && !lies(row / 1024); });
 }
 
 /* The tests of codes that are no ranges: bitmap, list, signed numbers, floats. */
@@ -769,6 +803,16 @@ check()
 			for (bool plain : {true, false})
 				check_scans(width, summed, !plain, !plain, false);
 	check_clusters();
+	for (int width : {2, 5, 9, 12, 20, 40})
+		check_zones({65536, 4096, 20001}, width, true);
+	for (int full : {13, 51})
+	{
+		/* so many runs that blocks take two of them each, and one for each warp */
+		std::vector<uint32_t> sizes(full, GPUCOL_DEFAULT_SEGMENT_ROWS);
+
+		sizes.push_back(20001);
+		check_zones(sizes, 12, full == 13);
+	}
 	for (uint32_t groups : {1u, 2u, 7u, 30u, 300u, 5000u, 20000u, 100000u, 500000u, 3000000u})
 		for (int variant = 0; variant < 4; variant++)
 			check_groups(groups, variant & 1, variant & 2, groups == 7 || groups == 5000 || groups == 100000);
@@ -934,7 +978,7 @@ bench_ranges(uint64_t rows, const std::vector<int> &widths, Reader &reader, doub
 		CHECK(cudaMalloc(&bitmap, (size_t) t.plan.nvectors * 128));
 		t.own(bitmap);
 		t.set_ranges({between(0, top / 4, top / 2)});
-		count = time_ms([&] { CHECK(gpucol_scan_count(t.plan, out, 0)); });
+		count = time_ms([&] { CHECK(gpucol_scan_count(t.plan, t.chunks, out, 0)); });
 		bits = time_ms([&] { CHECK(gpucol_scan_bitmap(t.plan, bitmap, 0)); });
 		printf("%6d %10.3f %8.2f %8.1f %8.1f %10.3f %8.1f", width, count, n / count / 1e9, t.packed_bytes / count / 1e4 / ceiling,
 			   100 * reader.ms(t.packed_bytes) / count, bits,
