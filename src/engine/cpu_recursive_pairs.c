@@ -119,22 +119,47 @@ gpucol_rec_pairs_dense_fits(const GpucolRecRun *run)
 		3 * (domain * domain / 8) <= run->memory.limit / 4;
 }
 
-/* Is the work row by row, so far and in the next round, dearer than a start of sets? */
+/*
+ * Is the work row by row, so far and in the next round, dearer than a start of sets?
+ * A candidate of a large hash table costs about as much as making two bytes of them.
+ */
 static bool
-sets_pay(GpucolRecRun *run, const GpucolRecTable *table,
-		 const GpucolRecPairsShape *shape)
+sets_pay(const GpucolRecRun *run, uint64_t candidates)
 {
 	size_t		size = gpucol_rec_pairs_sparse_size(run);
-	uint64_t	candidates = table->candidates;
 
 	if (run->options.strategy == GPUCOL_REC_SPARSE)
 		return true;
-	if (run->memory.limit != 0 && size > run->memory.limit / 8)
+	return candidates >= LEAST_WORK && candidates * 2 >= size &&
+		(run->memory.limit == 0 || size <= run->memory.limit / 8);
+}
+
+/* Has the next round a candidate for every word of a bitmap, so that sets are not worth trying? */
+static bool
+is_crowded(const GpucolRecRun *run, uint64_t expected)
+{
+	uint64_t	domain = gpucol_rec_pairs_domain(run);
+
+	return run->options.strategy == GPUCOL_REC_AUTO && gpucol_rec_pairs_dense_fits(run) &&
+		expected >= domain * domain / 64;
+}
+
+/* Which kernel is to start: *dense or the other?  False: none. */
+static bool
+choose_kernel(GpucolRecRun *run, GpucolRecTable *table, const GpucolRecPairsShape *shape,
+			  bool *dense)
+{
+	uint64_t	expected;
+
+	*dense = table->set == GPUCOL_REC_SET_BITS;
+	if (*dense)
+		return true;
+	if (table->set != GPUCOL_REC_SET_PAIRS || run->options.strategy == GPUCOL_REC_HISA)
 		return false;
-	/* A candidate of a large hash table costs about as much as touching sixteen bytes. */
-	if (candidates < LEAST_WORK || candidates * 16 < size)
-		candidates += expect_candidates(run, table, shape);
-	return candidates >= LEAST_WORK && candidates * 16 >= size;
+	expected = expect_candidates(run, table, shape);
+	*dense = is_crowded(run, expected) &&
+		gpucol_rec_table_to_bits(run, table, run->dictionary.nvalues) == GPUCOL_OK;
+	return *dense || sets_pay(run, table->candidates + expected);
 }
 
 static GpucolStatus
@@ -206,11 +231,8 @@ gpucol_rec_pairs_start(GpucolRecRun *run, uint32_t stratum,
 	bool		dense;
 
 	if (!gpucol_rec_stratum_shape(run, stratum, &relation, rules, &nrules) ||
-		nrules != 1 || !recognise(run, relation, rules[0], &shape))
-		return GPUCOL_OK;
-	dense = run->tables[relation].set == GPUCOL_REC_SET_BITS;
-	if (!dense && (run->tables[relation].set != GPUCOL_REC_SET_PAIRS ||
-				   !sets_pay(run, &run->tables[relation], &shape)))
+		nrules != 1 || !recognise(run, relation, rules[0], &shape) ||
+		!choose_kernel(run, &run->tables[relation], &shape, &dense))
 		return GPUCOL_OK;
 	status = build_graphs(run, &shape, &graphs);
 	if (status == GPUCOL_OK)

@@ -34,8 +34,8 @@
 /* Candidates between two looks for a cancel: some milliseconds. */
 #define POLL_CANDIDATES	(1 << 18)
 
-/* Bitmaps of this size stay in a cache. */
-#define CACHED_BITMAP	((uint64_t) 16 << 20)
+/* Bitmaps of up to this size are cheap to use: what is read of them stays in a cache. */
+#define CACHED_BITMAP	((uint64_t) 64 << 20)
 
 /* Ids of one row. */
 typedef struct Slice
