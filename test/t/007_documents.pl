@@ -16,9 +16,10 @@ use Test::More;
 my $ROOT = "$FindBin::Bin/../..";
 my $node = PostgreSQL::Test::Cluster->new('documents');
 
-# The table of the demo that pages speak of.
+# The tables that pages speak of: that of the demo, and one of events.
 my $flights = <<'SQL';
 CREATE TABLE flights (month int, day int, dep_delay int, carrier text, origin text, dest text) USING gpucol;
+CREATE TABLE events (user_id int, amount int) USING gpucol;
 INSERT INTO flights SELECT 1 + i % 12, 1 + i % 28, i % 90 - 10, (ARRAY['AA', 'AS', 'UA', 'B6'])[1 + i % 4], (ARRAY['JFK', 'LGA', 'EWR'])[1 + i % 3],
 	chr(65 + i % 26) || 'XX' FROM generate_series(1, 20000) i;
 VACUUM ANALYZE flights;
