@@ -1031,8 +1031,8 @@ gpucol_writer_forget(Relation table)
 }
 
 /* Write all buffers; tables that are gone, or have new storage, need none. */
-static void
-flush_all(void)
+void
+gpucol_writer_flush_all(void)
 {
 	while (writers != NIL)
 	{
@@ -1056,7 +1056,7 @@ at_transaction_end(XactEvent event, void *arg pg_attribute_unused())
 	{
 		case XACT_EVENT_PRE_COMMIT:
 		case XACT_EVENT_PRE_PREPARE:
-			flush_all();
+			gpucol_writer_flush_all();
 			break;
 		case XACT_EVENT_ABORT:
 		case XACT_EVENT_COMMIT:

@@ -52,6 +52,9 @@ extern void gpucol_writer_add_columns(GpucolWriter *writer, Relation table,
  */
 extern void gpucol_writer_flush(Relation table);
 
+/* The same for every table, so that parallel workers and other sessions see it. */
+extern void gpucol_writer_flush_all(void);
+
 /* Forget what is buffered for a table whose storage is emptied in place. */
 extern void gpucol_writer_forget(Relation table);
 
