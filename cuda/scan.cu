@@ -98,36 +98,24 @@ find_stretch(const GpucolScanPlan &scan, uint32_t first, uint32_t end)
 }
 
 /*
- * Do warps of a block take a run of such codes each, and not groups of vectors in turn?
- * Counting at 12 and 14 bits reaches 95.5 and 97.0 % of the read ceiling so, in turn 94.0
- * and 94.5; at 8, 19, 24 and 32 bits 94.3, 93.6, 94.6 and 97.4, in turn 95.6, 95.9, 97.5
- * and 98.8.
- */
-static __device__ __forceinline__ bool
-warps_apart(int width)
-{
-	return width >= 11 && width <= 15;
-}
-
-/*
- * Rows of a stretch that pass, in this lane: its warp's share.  Where zones decide, warps
- * take a run each.
+ * Rows of a stretch that pass, in this lane: its warp's share.  Warps take groups of
+ * vectors in turn; where zones decide, a run each.  (A run each was slower: at 11 to 14
+ * bits it reached 88 to 93 % of the read ceiling.)
  */
 static __device__ __forceinline__ uint32_t
 count_stretch(const GpucolScanPlan &scan, const Stretch &s, uint32_t warp, int lane)
 {
 	constexpr uint32_t WARPS = GPUCOL_SCAN_THREADS / 32;
-	const bool	apart = s.zoned || (warps_apart(s.width) && s.n == WARPS * GPUCOL_RUN_VECTORS);
-	const uint32_t most = apart ? GPUCOL_RUN_VECTORS : s.n;
+	const uint32_t most = s.zoned ? GPUCOL_RUN_VECTORS : s.n;
 	RangeCount	f = {s.lo, s.hi, 0};
 
-	for (uint32_t at = apart ? warp * most : 0; at < s.n; at += apart ? WARPS * most : most)
+	for (uint32_t at = s.zoned ? warp * most : 0; at < s.n; at += s.zoned ? WARPS * most : most)
 	{
 		uint32_t	n = min(most, s.n - at),
 					skip = s.zoned ? skipped_by_zones(scan, {s.segment, s.first + at, n}, lane) : 0;
 
 		for_each_vector(s.width, s.codes + (size_t) at * s.width * GPUCOL_ROW_WORDS, lane, n, skip, f,
-						apart ? 0 : warp, apart ? 1 : WARPS);
+						s.zoned ? 0 : warp, s.zoned ? 1 : WARPS);
 	}
 	if (s.tail && warp == 0)
 		f.count += __popc(vector_mask(scan, {s.segment, 0, 0}, s.first + s.n, lane));

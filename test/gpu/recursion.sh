@@ -183,7 +183,7 @@ part_programs()
 	# the fourth may have begun to deliver rows before it would have moved: either engine
 	for q in "few rows in each round|cpu|with recursive r(n) as (select 1 union select n + 1 from r where n < 200000) select count(*) from r" \
 		"few rows, read|cpu|with recursive r(n) as (select 1 union select n + 1 from r where n < 200000) select n from r" \
-		"rounds that grow|cuda|$spread select count(*) from r" "rounds that grow, read|c|$spread select n from r"; do
+		"rounds that grow|cuda|$spread select count(*) from r" "rounds that grow, read|c|${spread/30/6} select n from r"; do
 		note "auto: ${q%%|*}" "$(psql -XAtq -c "load 'gpucol'" -c 'set gpucol.engine = auto' -c "explain (analyze, costs off, timing off) ${q##*|}" 2>&1 |
 			grep -E 'Engine|Fallback' | tr -s ' ' | tr '\n' ';' | grep "Engine: $(echo "$q" | cut -d'|' -f2)" || echo FAILED)"
 	done
