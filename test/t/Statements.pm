@@ -347,7 +347,7 @@ sub made_here
 	my $end = $kind eq 'TEMP ' ? pick('', ' ON COMMIT DELETE ROWS', ' ON COMMIT DROP') : '';
 	my @steps = (
 		sub { my $first = between(1, 5000); "INSERT INTO $t (id, k, v) SELECT i, i % 7, 'made ' || i % 11 FROM generate_series($first, " . ($first + pick(0, 5, 1500, 3000)) . ') i ON CONFLICT DO NOTHING' },
-		sub { "INSERT INTO $t (id, k, v) SELECT id + 10000, k, v FROM $t WHERE k = " . between(0, 6) }, sub { 'DELETE FROM ' . $t . ' WHERE id % ' . pick(1, 2, 5) . ' = 0' },
+		sub { "INSERT INTO $t (id, k, v) SELECT id + 10000, k, v FROM $t WHERE k = " . between(0, 6) . " ORDER BY id, v" }, sub { 'DELETE FROM ' . $t . ' WHERE id % ' . pick(1, 2, 5) . ' = 0' },
 		sub { "UPDATE $t SET k = k + 1, v = v || '!' WHERE id % 3 = 1" }, sub { "TRUNCATE $t" . pick('', ' RESTART IDENTITY') }, sub { "TRUNCATE $t" },
 		sub { "CREATE INDEX ON $t (" . pick('k', 'lower(v)', 'v, id') . ')' }, sub { "ALTER TABLE $t ALTER k TYPE " . pick('bigint', 'numeric', 'smallint') }, sub { "ALTER TABLE $t ADD added$step int DEFAULT 4" },
 		sub { 'SAVEPOINT ' . pick('a', 'b') }, sub { 'SAVEPOINT a' }, sub { 'ROLLBACK TO ' . pick('a', 'b') }, sub { 'RELEASE ' . pick('a', 'b') }, sub { "REINDEX TABLE $t" },
