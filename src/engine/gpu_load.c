@@ -70,30 +70,27 @@ typedef struct Load
 static GpucolGpuJob *made = NULL;
 static GpucolGpuJob *at_hand = NULL;
 
-/* Pages that a chunk's streams lie in, at most. */
-static uint32_t
-chunk_pages(const GpucolChunkDesc *desc)
+/* What a piece takes. */
+typedef struct Size
+{
+	uint32_t	npages;			/* that are pinned for it, at most */
+	uint64_t	bytes;			/* that are copied */
+} Size;
+
+/* What a chunk's streams take. */
+static Size
+chunk_size(const GpucolChunkDesc *desc)
 {
 	uint32_t	present = gpucol_gpu_chunk_streams(GPUCOL_BYTES_UNUSED, desc);
-	uint32_t	n = 0;
+	Size		size = {0};
 
 	for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
 		if (present >> k & 1)
-			n += desc->streams[k].nrows / GPUCOL_PAGE_ROWS + 2;
-	return n;
-}
-
-/* Bytes of a chunk's streams that are copied. */
-static uint64_t
-chunk_bytes(const GpucolChunkDesc *desc)
-{
-	uint32_t	present = gpucol_gpu_chunk_streams(GPUCOL_BYTES_UNUSED, desc);
-	uint64_t	nrows = 0;
-
-	for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
-		if (present >> k & 1)
-			nrows += desc->streams[k].nrows;
-	return nrows * GPUCOL_ROW_BYTES;
+		{
+			size.npages += desc->streams[k].nrows / GPUCOL_PAGE_ROWS + 2;
+			size.bytes += (uint64_t) desc->streams[k].nrows * GPUCOL_ROW_BYTES;
+		}
+	return size;
 }
 
 /* Unpin a job's pages and free it. */
@@ -314,13 +311,6 @@ draw(Load *load)
 	return __atomic_fetch_add(&load->figures->next, 1, __ATOMIC_RELAXED);
 }
 
-/* What a piece takes. */
-typedef struct Size
-{
-	uint32_t	npages;			/* that are pinned for it, at most */
-	uint64_t	bytes;			/* that are copied */
-} Size;
-
 /* May a piece be loaded by the team?  *size is what it takes, if so. */
 static bool
 is_for_team(const Load *load, const GpucolSegment *segment, const GpucolWireNeed *need, Size *size)
@@ -332,7 +322,7 @@ is_for_team(const Load *load, const GpucolSegment *segment, const GpucolWireNeed
 	}
 	if (need->kind != GPUCOL_PUT_CHUNK || need->slot >= load->program->ncolumns)
 		return false;
-	*size = (Size) {chunk_pages(segment->chunks[need->slot]), chunk_bytes(segment->chunks[need->slot])};
+	*size = chunk_size(segment->chunks[need->slot]);
 	return size->npages <= load->page_limit;
 }
 
