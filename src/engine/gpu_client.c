@@ -18,8 +18,9 @@
  * dictionary is left to another engine, unless only its NULLs are asked for.
  *
  * Interrupts are checked while waiting and may unwind: *run is set first, so
- * that finish gets everything back, and the connection stays busy, which makes
- * the next query replace it and the daemon drop the request.
+ * that finish gets everything back.  Where that happens in the middle of a request
+ * finish closes the connection, so that the daemon drops the request at once, and gives
+ * back what it holds, however long this session is going to be idle.
  *
  * Freestanding C; service/service.h stands between this and the process.
  *
@@ -44,6 +45,7 @@
 #define MAX_BYTES_SLOT	16		/* slots of GpucolWireRun.distinct */
 #define ROWS_PER_MAP	4096	/* word rows mapped at a time for sending */
 #define MAX_RESULT_ROWS ((uint64_t) 1 << 40)	/* so that no size overflows */
+#define MAX_RESULT_BYTES ((uint64_t) 1 << 46)	/* likewise */
 #define SPARE_BYTES		((size_t) 4 << 20)	/* of a result's memory kept for the next */
 
 /* Delta rows as columns of packed 64-bit vectors. */
@@ -77,6 +79,7 @@ struct GpucolRun
 	uint64_t	memory_limit;	/* of this process; 0 = none */
 	uint64_t	sent;			/* bytes of chunks that were missing */
 
+	bool		asking;			/* the connection is in the middle of this request */
 	bool		jit;
 	bool		in_place;		/* as in GpucolRunOptions */
 	GpucolStatus error;			/* of the user's expression */
@@ -879,6 +882,9 @@ cuda_finish(GpucolRun *run)
 {
 	if (run == NULL)
 		return;
+	free_data(run);
+	if (run->asking)
+		gpucol_wire_drop();
 	gpucol_gpu_noted_release(run->noted);
 	for (int c = 0; c < run->ncolumns; c++)
 	{
@@ -901,7 +907,6 @@ cuda_finish(GpucolRun *run)
 	free(run->scratch);
 	free(run->payload);
 	free(run->needed);
-	free_data(run);
 	free(run->columns);
 	free(run->values);
 	free(run->nulls);
@@ -1037,9 +1042,13 @@ static GpucolStatus
 acquire_and_announce(GpucolRun *run, uint32_t flags, bool *answered, size_t *size,
 					 const char **why)
 {
+	run->asking = true;			/* an interrupt may unwind from here on */
 	run->wire = gpucol_wire_acquire(run->source, why);
 	if (run->wire == NULL)
+	{
+		run->asking = false;
 		return refuse(why, GPUCOL_DEVICE_LOST, *why);
+	}
 	return announce(run, flags, answered, size) ? GPUCOL_OK : lost(why);
 }
 
@@ -1075,6 +1084,7 @@ exchange(GpucolRun *run, uint32_t flags, const char **why)
 static void
 end_exchange(GpucolRun *run)
 {
+	run->asking = false;
 	if (run->result.closing)
 	{
 		gpucol_wire_drop();
@@ -1135,11 +1145,10 @@ request(GpucolRun *run, const char **why)
 		return status;
 	if (run->result.status != GPUCOL_OK)
 		status = run->result.status;
+	else if (run->result.bytes > MAX_RESULT_BYTES)
+		return refuse(why, GPUCOL_DEVICE_LOST, "the device's answer makes no sense");
 	else if (!fits(run, run->result.bytes))
-	{
-		gpucol_wire_drop();
 		return refuse(why, GPUCOL_OUT_OF_MEMORY, "the result does not fit the query's memory limit");
-	}
 	else
 		status = read_data(run);
 	run->fetch_seconds = seconds() - start - run->note_seconds - run->ask_seconds;

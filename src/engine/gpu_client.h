@@ -67,8 +67,9 @@ extern uint32_t gpucol_gpu_chunk_streams(GpucolBytesUse use, const GpucolChunkDe
  * share *figures, which is zero at first, share the work too: each has a source of its
  * own that shows all segments, and all show the same.  Where figures->left is more than
  * 0 after all have ended, gpucol_gpu_prefetch has to load the rest.  Where an error or
- * an exit of the process may unwind, gpucol_gpu_load_abandon must be called before
- * any pin is given back.
+ * an exit of the process may unwind, from here or from gpucol_gpu_prefetch,
+ * gpucol_gpu_load_abandon must be called before any pin is given back; it also closes
+ * the connection that the daemon was asked over.
  */
 extern GpucolStatus gpucol_gpu_load(const GpucolProgram *program, GpucolSource *source,
 									int nthreads, GpucolGpuPrefetch *figures,

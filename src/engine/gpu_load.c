@@ -30,6 +30,7 @@
 
 #include "engine/gpu_client.h"
 #include "engine/gpu_team.h"
+#include "engine/gpu_wire.h"
 
 /* After which a job takes no more: an eighth of what each thread was dealt, within limits. */
 #define LEAST_JOB		((uint64_t) 1 << 20)
@@ -566,6 +567,7 @@ gpucol_gpu_load_abandon(void)
 		gpucol_gpu_team_free_job(job);
 		job = next;
 	}
+	gpucol_wire_abandon();
 }
 
 GpucolStatus

@@ -154,6 +154,13 @@ gpucol_wire_drop(void)
 	disconnect(&connection);
 }
 
+void
+gpucol_wire_abandon(void)
+{
+	if (connection.busy)
+		gpucol_wire_drop();
+}
+
 /* Nanoseconds since some time. */
 static uint64_t
 nanoseconds(void)

@@ -4,9 +4,9 @@
  *	  A process's connection to the device daemon.
  *
  * There is one shared connection a process; it stays open between queries.  A query
- * that ends in the middle of a request (an error that unwinds) leaves the
- * connection busy, and the next use replaces it: the daemon drops a request
- * whose client leaves.
+ * that ends in the middle of a request (an error that unwinds) has it closed, since
+ * the daemon drops a request whose client leaves; where nobody did, the connection is
+ * still busy, and the next use replaces it.
  *
  * Freestanding C.
  *
@@ -76,6 +76,9 @@ extern void gpucol_wire_release(GpucolWire *wire);
 
 /* Close the connection: what comes next on it cannot be trusted. */
 extern void gpucol_wire_drop(void);
+
+/* The same where it is in the middle of a request, which an error has ended. */
+extern void gpucol_wire_abandon(void);
 
 /*
  * What the daemon said when it ended this thread's request early; GPUCOL_DEVICE_LOST and a

@@ -15,6 +15,7 @@
 #endif
 #include <poll.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -55,6 +56,8 @@ static struct
 	bool		refuse;			/* the next request, before its list is taken */
 	bool		no_slab;		/* there is none to be had */
 	bool		senseless;		/* rows that the table does not have */
+	bool		silent;			/* RUNs are taken, and not answered */
+	uint64_t	endless;		/* bytes that the next result is said to have; 0: as many as it has */
 	uint32_t	soon;			/* requests that were announced */
 }			stub;
 
@@ -67,6 +70,9 @@ static bool cut;
 static bool mute;
 static int	connections;
 
+/* Clients that have left. */
+static _Atomic int departures;
+
 /* Sessions at work, as clients are told in the greeting. */
 static uint32_t running;
 
@@ -77,6 +83,7 @@ static __thread int served;
 static void
 leave(void)
 {
+	departures++;
 	close(served);
 	pthread_exit(NULL);
 }
@@ -293,6 +300,13 @@ answer(void)
 		write_message(GPUCOL_WIRE_RESULT, &result, sizeof(result));
 		return;
 	}
+	if (stub.endless != 0)
+	{
+		result.bytes = stub.endless;
+		write_message(GPUCOL_WIRE_RESULT, &result, sizeof(result));
+		write_message(GPUCOL_WIRE_RESULT_PART, needed, sizeof(needed));
+		return;
+	}
 	result.bytes = n * 8 + (n + 7) / 8 * 8 + states;
 	data = calloc(1, result.bytes + 1);
 	for (uint64_t i = 0; i < n; i++)
@@ -335,6 +349,8 @@ imitate(void *arg)
 		}
 		else if (header.type == GPUCOL_WIRE_RUN && stub.refuse)
 			refuse_run();
+		else if (header.type == GPUCOL_WIRE_RUN && stub.silent)
+			stub.requests++;
 		else if (header.type == GPUCOL_WIRE_RUN)
 		{
 			take_run(payload, header.length);
@@ -658,6 +674,78 @@ test_senseless(const ArrayTable *table)
 	free(program);
 }
 
+/* A result that is said to have more bytes than there are is not made room for. */
+static void
+test_endless(const ArrayTable *table)
+{
+	static const uint64_t sizes[] = {UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - 100000, UINT64_C(1) << 50};
+	GpucolProgram *program = make_program(false);
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+	{
+		const char *why = "";
+		uint64_t	rows;
+
+		gpucol_wire_drop();
+		CHECK(ask(table, program, 0) == 10, "groups");
+		stub.endless = sizes[i];
+		CHECK(try(table, program, 0, &rows, &why) == GPUCOL_DEVICE_LOST &&
+			  strcmp(why, "the device's answer makes no sense") == 0, "%s", why);
+		CHECK(ask(table, program, 0) == 10 && stub.requests == 1, "%u requests", stub.requests);
+	}
+	free(program);
+}
+
+/* Has one more client left, within a second or two? */
+static bool
+departed(int before)
+{
+	for (int ms = 0; ms < 2000 && departures == before; ms++)
+		poll(NULL, 0, 1);
+	return departures == before + 1;
+}
+
+/* An error while the answer is awaited: the daemon notices it though nothing follows. */
+static void
+test_unwinding(const ArrayTable *table)
+{
+	GpucolProgram *program = make_program(false);
+	static ArraySource source;
+	GpucolRunOptions options = {.threads = 1};
+	const char *why = "";
+
+	for (volatile int round = 0; round < 2; round++)
+	{
+		volatile int before;
+		GpucolRun  *volatile run = NULL;
+		GpucolGpuPrefetch figures = {.sent = 0};
+
+		gpucol_wire_drop();
+		CHECK(ask(table, program, 0) == 10, "groups");
+		stub.silent = true;
+		before = departures;
+		array_source_init(&source, table, 65536, false);
+		source.base.storage[0] = 7;
+		source.fail_at = 100;	/* beyond the calls before the answer is awaited */
+		if (setjmp(source.jump) == 0)
+		{
+			if (round == 0)
+				gpucol_engine_cuda.start(program, &source.base, NULL, &options, (GpucolRun **) &run, &why);
+			else
+				gpucol_gpu_prefetch(program, &source.base, &figures, &why);
+			CHECK(false, "nothing was raised");
+		}
+		if (round == 0)
+			gpucol_engine_cuda.finish(run);
+		else
+			gpucol_gpu_load_abandon();
+		array_source_abort(&source);
+		CHECK(departed(before) && stub.requests == 2, "the request goes on");
+		CHECK(ask(table, program, 0) == 10 && stub.requests == 1, "%u requests", stub.requests);
+	}
+	free(program);
+}
+
 /* Large results come in parts, and from the third on through the slab. */
 static void
 test_results(const ArrayTable *table)
@@ -876,6 +964,8 @@ main(void)
 	test_early_failure(&table);
 	test_refused_list(&table);
 	test_senseless(&table);
+	test_endless(&table);
+	test_unwinding(&table);
 	test_results(&table);
 	test_in_place(&table);
 	test_soon(&table);
