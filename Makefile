@@ -2,7 +2,7 @@
 # themselves (see README.md); `make help` lists the targets.
 
 # Goals that scripts serve: PostgreSQL may not be installed yet.
-SCRIPTED = help setup test demo demo-stop bench check-core check-versions
+SCRIPTED = help setup test demo demo-stop bench check-core check-versions check-major
 
 ifneq (,$(filter $(SCRIPTED),$(MAKECMDGOALS)))
 
@@ -40,6 +40,10 @@ check-core:
 #@ make check-versions  compile against the headers of PostgreSQL 16, 17, 18
 check-versions:
 	@tools/check-versions.sh
+
+#@ make check-major MAJOR=18   build PostgreSQL 16, 17 or 18 from source, test on it
+check-major:
+	@tools/check-major.sh $(MAJOR)
 
 else
 
