@@ -5,7 +5,8 @@
  *
  * Everything in a message is checked before it is used: a client is trusted
  * with its data (only the server's own user reaches the socket) but not to be
- * free of errors.
+ * free of errors.  What lies in its slab it may change while it is looked at: what is
+ * checked is a copy, and that copy is what the device gets.
  *
  *-------------------------------------------------------------------------
  */
@@ -902,10 +903,71 @@ require(const char *wrong)
 		throw malformed(wrong);
 }
 
+/* Copy to the device, behind what was copied before. */
+static void
+copy_to_device(Lane &lane, void *to, const void *from, size_t n)
+{
+	if (n > 0)
+		device_check(cudaMemcpyAsync(to, from, n, cudaMemcpyHostToDevice, lane.load_stream()), "could not copy to the device");
+}
+
+/*
+ * What came, as the host keeps it.  The client may write to its slab meanwhile: so what is
+ * looked at here goes to the device from here, and not from the slab once more.
+ */
+static const char *
+keep(Incoming &in, const char *data, size_t n)
+{
+	in.host.insert(in.host.end(), data, data + n);
+	return in.host.data() + in.host.size() - n;
+}
+
+/* The head of a chunk is here: make room for its streams. */
+void
+Request::begin_chunk(Incoming &in, uint32_t segment)
+{
+	Share	   &share = *shares_[parts_[part_of_[segment]]->share];
+	uint64_t	bytes = in.total - sizeof(GpucolWireChunk);
+	uint64_t	start = 0;
+
+	for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
+		if (in.head.present >> k & 1)
+		{
+			uint64_t	end = start + (uint64_t) in.head.desc.streams[k].nrows * GPUCOL_ROW_BYTES;
+
+			/* the two follow each other */
+			if (k == GPUCOL_STREAM_ZONES || k == GPUCOL_STREAM_DICT)
+			{
+				in.kept_from = in.kept_to == 0 ? start : in.kept_from;
+				in.kept_to = end;
+			}
+			start = end;
+		}
+	in.resident = new Resident();
+	in.resident->bytes = bytes;
+	in.owner = &share.lane->device();
+	in.resident->home = &in.owner->cache;
+	in.resident->memory = chunk_memory(share, bytes);
+}
+
+/* Take n bytes of a chunk's streams, at this place in them. */
+void
+Request::put_streams(Incoming &in, uint64_t at, const char *data, uint64_t n, Lane &lane)
+{
+	char	   *memory = (char *) in.resident->memory;
+	uint64_t	end = at + n;
+	uint64_t	from = std::min(std::max(at, in.kept_from), end);
+	uint64_t	to = std::min(std::max(at, in.kept_to), end);
+
+	copy_to_device(lane, memory + at, data, from - at);
+	copy_to_device(lane, memory + to, data + (to - at), end - to);
+	if (from < to)
+		copy_to_device(lane, memory + from, keep(in, data + (from - at), to - from), to - from);
+}
+
 void
 Request::put_chunk(Incoming &in, const GpucolWirePut &put, const char *data)
 {
-	Share	   &share = *shares_[parts_[part_of_[put.a]]->share];
 	uint64_t	offset = put.offset,
 				length = put.length;
 
@@ -919,38 +981,10 @@ Request::put_chunk(Incoming &in, const GpucolWirePut &put, const char *data)
 		length -= n;
 		if (offset < sizeof(GpucolWireChunk))
 			return;
-
 		require(gpucol_chunk_check_head(in.head, segment(put.a).nrows, in.total));
-
-		uint64_t	bytes = in.total - sizeof(GpucolWireChunk);
-
-		in.resident = new Resident();
-		in.resident->bytes = bytes;
-		in.owner = &share.lane->device();
-		in.resident->home = &in.owner->cache;
-		in.resident->memory = chunk_memory(share, bytes);
+		begin_chunk(in, put.a);
 	}
-	if (length > 0)
-	{
-		uint64_t	at = offset - sizeof(GpucolWireChunk);
-		uint64_t	start = 0;
-
-		device_check(cudaMemcpyAsync((char *) in.resident->memory + at, data, length,
-									 cudaMemcpyHostToDevice, share.lane->load_stream()), "could not copy to the device");
-
-		/* keep dictionaries and zones on the host as well */
-		for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
-			if (in.head.present >> k & 1)
-			{
-				uint64_t	end = start + (uint64_t) in.head.desc.streams[k].nrows * GPUCOL_ROW_BYTES;
-				uint64_t	from = start > at ? start : at;
-				uint64_t	to = end < at + length ? end : at + length;
-
-				if ((k == GPUCOL_STREAM_DICT || k == GPUCOL_STREAM_ZONES) && from < to)
-					in.host.insert(in.host.end(), data + (from - at), data + (to - at));
-				start = end;
-			}
-	}
+	put_streams(in, offset - sizeof(GpucolWireChunk), data, length, *shares_[parts_[part_of_[put.a]]->share]->lane);
 }
 
 /* Bits of the distances that a checked chunk's codes of steps stand for. */
@@ -1080,10 +1114,9 @@ Request::put_piece(Incoming &in, const GpucolWirePut &put, const char *data)
 		in.resident->home = &in.owner->cache;
 		in.resident->memory = chunk_memory(share, in.total);
 	}
-	device_check(cudaMemcpyAsync((char *) in.resident->memory + put.offset, data, put.length,
-								 cudaMemcpyHostToDevice, share.lane->load_stream()), "could not copy to the device");
 	if (put.kind == GPUCOL_PUT_REMAP)
-		in.host.insert(in.host.end(), data, data + put.length);
+		data = keep(in, data, put.length);
+	copy_to_device(*share.lane, (char *) in.resident->memory + put.offset, data, put.length);
 }
 
 /* All of a piece is here: make it resident. */
@@ -1190,6 +1223,8 @@ Request::put_object(Incoming &in, const GpucolWirePut &put, const char *data)
 {
 	uint32_t	only = put.kind == GPUCOL_PUT_HOST ? UINT32_MAX : 0;
 
+	if (put.kind != GPUCOL_PUT_DELTA_NULLS)
+		data = keep(in, data, put.length);
 	in.device.resize(shares_.size(), NULL);
 	for (uint32_t i = 0; i < shares_.size(); i++)
 	{
@@ -1203,12 +1238,9 @@ Request::put_object(Incoming &in, const GpucolWirePut &put, const char *data)
 			held_ += put.total;
 		}
 		device_check(cudaSetDevice(lane->device().ordinal), "could not use the device");
-		device_check(cudaMemcpyAsync(in.device[i] + put.offset, data, put.length,
-									 cudaMemcpyHostToDevice, lane->load_stream()), "could not copy to the device");
+		copy_to_device(*lane, in.device[i] + put.offset, data, put.length);
 		device_check(cudaStreamSynchronize(lane->load_stream()), "could not copy to the device");
 	}
-	if (put.kind != GPUCOL_PUT_DELTA_NULLS)
-		in.host.insert(in.host.end(), data, data + put.length);
 }
 
 /* Is this the first part of something that was asked for? */

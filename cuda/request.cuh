@@ -63,6 +63,8 @@ struct Incoming
 	Resident   *resident = NULL;	/* piece */
 	Device	   *owner = NULL;	/* piece: whose memory that is */
 	GpucolWireChunk head;		/* CHUNK: as far as received */
+	uint64_t	kept_from = 0;	/* CHUNK: the bytes of its streams that `host` has too */
+	uint64_t	kept_to = 0;
 };
 
 /* How large some segments are. */
@@ -259,6 +261,8 @@ private:
 	void		wait_ahead(std::unique_lock<std::mutex> &lock, uint32_t share, uint32_t limit);
 	void		finish_chunk(Incoming &in, uint32_t segment, uint32_t slot);
 	void		finish_piece(Incoming &in, const GpucolWirePut &put);
+	void		begin_chunk(Incoming &in, uint32_t segment);
+	void		put_streams(Incoming &in, uint64_t at, const char *data, uint64_t n, Lane &lane);
 	void		put_chunk(Incoming &in, const GpucolWirePut &put, const char *data);
 	void		put_piece(Incoming &in, const GpucolWirePut &put, const char *data);
 	void		put_object(Incoming &in, const GpucolWirePut &put, const char *data);
