@@ -23,7 +23,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "serve.cuh"
+#include "admission.cuh"
 #include "stage.cuh"
 
 cudaEvent_t

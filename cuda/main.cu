@@ -31,8 +31,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <string>
-#include <system_error>
 #include <thread>
 
 #include "cache.cuh"
@@ -151,8 +151,9 @@ admit(int fd)
 	{
 		std::thread(serve_client, fd).detach();
 	}
-	catch (const std::system_error &e)
+	catch (const std::exception &e)
 	{
+		/* no thread, or no memory for one */
 		fprintf(stderr, "gpucol_gpud: a client was sent away: %s\n", e.what());
 		close(fd);
 	}
