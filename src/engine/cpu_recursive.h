@@ -28,6 +28,7 @@
 #ifndef GPUCOL_ENGINE_CPU_RECURSIVE_H
 #define GPUCOL_ENGINE_CPU_RECURSIVE_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -352,6 +353,8 @@ extern void gpucol_rec_rules_free(GpucolRecRun *run);
  */
 typedef struct GpucolRecKernel
 {
+	int64_t		rounds;			/* of its stratum, for kernels that make rounds */
+
 	/* Up to n pairs into out[2 * n]; *produced = 0 at the end. */
 	GpucolStatus (*next) (GpucolRecRun *run, struct GpucolRecKernel *kernel,
 						  uint32_t *pairs, uint32_t n, uint32_t *produced);
@@ -472,6 +475,12 @@ extern void gpucol_rec_components_free(GpucolRecRun *run,
  */
 extern void gpucol_rec_parallel(int nthreads, void (*work) (void *, int),
 								void (*missing) (void *, int), void *context);
+
+/*
+ * Wait for a condition, but no longer than may pass between two looks for a cancel:
+ * false if that long passed.
+ */
+extern bool gpucol_rec_wait(pthread_cond_t *condition, pthread_mutex_t *lock);
 
 /* ---- one rule in several threads (cpu_recursive_team.c) ---- */
 

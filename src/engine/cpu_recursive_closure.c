@@ -28,12 +28,12 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "engine/cpu_recursive.h"
+#include "engine/cpu_recursive_share.h"
 
 #define LANES	512
 #define WORDS	(LANES / 64)
 #define PLANES	33				/* bits of a count of nodes */
-#define POLL_MASK	0x3fff		/* vectors between two looks for a cancel */
+#define STRIDE	4096			/* edges that a search follows between two looks at its share */
 
 /* State of one batch of searches; one for each thread. */
 typedef struct Batch
@@ -48,6 +48,7 @@ typedef struct Batch
 	uint64_t	number;			/* which LANES carried values */
 	uint64_t	nrows;
 	uint64_t	depth;			/* deepest level with a row */
+	uint64_t	steps;			/* edges and the like since it looked at the share */
 	uint64_t   *node_counts;	/* count(): by node */
 } Batch;
 
@@ -74,11 +75,9 @@ typedef struct Closure
 	int			at_word;
 	uint64_t	at_bits;
 
+	GpucolRecShare share;		/* batches, for count(); next() is worker 0 */
+
 	/* count(): shared by the threads */
-	GpucolRecRun *run;
-	_Atomic uint64_t deal;
-	_Atomic bool stop;
-	_Atomic bool too_deep;
 	_Atomic uint64_t rows;		/* counted so far */
 	uint64_t	full;			/* derived before */
 	uint64_t	rounds;			/* told to progress */
@@ -87,32 +86,51 @@ typedef struct Closure
 
 /* ---- building ---- */
 
-/* The carried values, in the topological order of their first seed. */
+/* Sort the carried values by the component of their first seed; place[] is zeroed. */
 static GpucolStatus
-order_carried(GpucolRecRun *run, Closure *closure)
+sort_carried(GpucolRecRun *run, Closure *closure, uint64_t *place)
 {
 	const GpucolRecAdjacency *seeds = &closure->seeds;
 	const uint32_t *component = closure->components.component;
 	uint32_t	ncomponents = closure->components.ncomponents;
-	size_t		size = ((uint64_t) ncomponents + 1) * sizeof(uint64_t);
-	uint64_t   *place = gpucol_rec_alloc_zeroed(&run->memory, size);
+	uint32_t	nnodes = closure->components.nnodes;
 	uint32_t	id;
 	uint32_t	c;
 
-	if (place == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
-	for (id = 0; id < closure->components.nnodes; id++)
+	for (id = 0; id < nnodes; id++)
+	{
+		if (gpucol_rec_poll(run, id))
+			return GPUCOL_CANCELLED;
 		if (seeds->start[id] < seeds->start[id + 1])
 			place[component[seeds->to[seeds->start[id]]] + 1]++;
+	}
 	for (c = 0; c < ncomponents; c++)
 		place[c + 1] += place[c];
 	closure->ncarried = place[ncomponents];
-	for (id = 0; id < closure->components.nnodes; id++)
+	for (id = 0; id < nnodes; id++)
+	{
+		if (gpucol_rec_poll(run, id))
+			return GPUCOL_CANCELLED;
 		if (seeds->start[id] < seeds->start[id + 1])
 			closure->carried[place[component[seeds->to[seeds->start[id]]]]++] = id;
+	}
+	return GPUCOL_OK;
+}
+
+/* The carried values, in the topological order of their first seed. */
+static GpucolStatus
+order_carried(GpucolRecRun *run, Closure *closure)
+{
+	size_t		size = ((uint64_t) closure->components.ncomponents + 1) * sizeof(uint64_t);
+	uint64_t   *place = gpucol_rec_alloc_zeroed(&run->memory, size);
+	GpucolStatus status;
+
+	if (place == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	status = sort_carried(run, closure, place);
 	gpucol_rec_free(&run->memory, place, size);
 	closure->nbatches = (closure->ncarried + LANES - 1) / LANES;
-	return GPUCOL_OK;
+	return status;
 }
 
 /* ---- one batch ---- */
@@ -170,8 +188,20 @@ close_batch(GpucolRecRun *run, const Closure *closure, Batch *batch)
 	memset(batch, 0, sizeof(*batch));
 }
 
+/* Is the work to end?  Asked after so many edges, or what takes as long. */
+static inline bool
+must_stop(Closure *closure, Batch *batch, uint64_t edges)
+{
+	uint64_t	steps = batch->steps += edges;
+
+	if (steps < STRIDE)
+		return false;
+	batch->steps = 0;
+	return gpucol_rec_share_stopped(&closure->share, (int) (batch - closure->batches), steps);
+}
+
 static void
-plant_seeds(const Closure *closure, Batch *batch, uint64_t number)
+plant_seeds(Closure *closure, Batch *batch, uint64_t number)
 {
 	uint64_t	lane;
 	uint64_t	e;
@@ -183,6 +213,8 @@ plant_seeds(const Closure *closure, Batch *batch, uint64_t number)
 	{
 		uint32_t	id = closure->carried[number * LANES + lane];
 
+		if (must_stop(closure, batch, closure->seeds.start[id + 1] - closure->seeds.start[id]))
+			return;
 		for (e = closure->seeds.start[id]; e < closure->seeds.start[id + 1]; e++)
 		{
 			uint32_t	c = closure->components.component[closure->seeds.to[e]];
@@ -192,15 +224,6 @@ plant_seeds(const Closure *closure, Batch *batch, uint64_t number)
 			batch->active[c / 64] |= UINT64_C(1) << (c % 64);
 		}
 	}
-}
-
-/* Is the work to end?  Only the first thread may ask. */
-static bool
-must_stop(Closure *closure, const Batch *batch)
-{
-	if (batch == closure->batches && gpucol_rec_cancelled(closure->run))
-		atomic_store(&closure->stop, true);
-	return atomic_load_explicit(&closure->stop, memory_order_relaxed);
 }
 
 /*
@@ -228,7 +251,7 @@ propagate(Closure *closure, Batch *batch)
 
 			batch->active[w] &= batch->active[w] - 1;
 			batch->touched[batch->ntouched++] = c;
-			if ((batch->ntouched & POLL_MASK) == 0 && must_stop(closure, batch))
+			if (must_stop(closure, batch, start[c + 1] - start[c] + 1))
 				return;
 			for (e = start[c]; e < start[c + 1]; e++)
 			{
@@ -248,7 +271,6 @@ spread_level(Closure *closure, Batch *batch)
 	const uint64_t *start = closure->components.successors.start;
 	const uint32_t *to = closure->components.successors.to;
 	size_t		nwords = active_words(closure);
-	uint32_t	steps = 0;
 	size_t		w;
 	int			k;
 
@@ -260,7 +282,7 @@ spread_level(Closure *closure, Batch *batch)
 			uint64_t   *from = batch->front + (size_t) c * WORDS;
 			uint64_t	e;
 
-			if ((++steps & POLL_MASK) == 0 && must_stop(closure, batch))
+			if (must_stop(closure, batch, start[c + 1] - start[c] + 1))
 				return false;
 			for (e = start[c]; e < start[c + 1]; e++)
 			{
@@ -342,8 +364,7 @@ propagate_levels(Closure *closure, Batch *batch)
 	{
 		if (++depth < closure->max_depth)
 			continue;
-		atomic_store(&closure->too_deep, true);
-		atomic_store(&closure->stop, true);
+		gpucol_rec_share_fail(&closure->share, GPUCOL_ROUNDS_EXCEEDED);
 		break;
 	}
 	if (depth > batch->depth)
@@ -359,13 +380,6 @@ search(Closure *closure, Batch *batch, uint64_t number)
 		propagate_levels(closure, batch);
 	else
 		propagate(closure, batch);
-}
-
-/* Why threads stopped before the end. */
-static GpucolStatus
-stop_status(const Closure *closure)
-{
-	return closure->too_deep ? GPUCOL_ROUNDS_EXCEEDED : GPUCOL_CANCELLED;
 }
 
 static inline uint64_t *
@@ -408,14 +422,26 @@ add_lanes(uint64_t planes[PLANES][WORDS], const uint64_t *lanes,
 	}
 }
 
+/* Count the rows of each node of a component, of which n searches reach it. */
+static uint64_t
+count_members(const GpucolRecComponents *components, uint32_t c, uint64_t n,
+			  uint64_t *node_counts)
+{
+	uint32_t	first = components->member_start[c];
+	uint32_t	last = components->member_start[c + 1];
+
+	for (uint32_t m = first; m < last && node_counts != NULL; m++)
+		node_counts[components->members[m]] += n;
+	return last - first;
+}
+
 /* Count the rows of a finished batch and make it ready for the next one. */
 GPUCOL_REC_CLONES
 static void
-count_batch(const Closure *closure, Batch *batch, uint64_t *carried_counts)
+count_batch(Closure *closure, Batch *batch, uint64_t *carried_counts)
 {
 	uint64_t	planes[PLANES][WORDS];
 	uint32_t	t;
-	uint32_t	m;
 	int			k;
 
 	memset(planes, 0, sizeof(planes));
@@ -423,18 +449,17 @@ count_batch(const Closure *closure, Batch *batch, uint64_t *carried_counts)
 	{
 		uint32_t	c = batch->touched[t];
 		uint64_t   *lanes = reached(batch, c);
-		uint32_t	size = closure->components.member_start[c + 1] -
-			closure->components.member_start[c];
+		uint64_t	size;
 		uint64_t	n = 0;
 
 		for (k = 0; k < WORDS; k++)
 			n += (uint64_t) __builtin_popcountll(lanes[k]);
+		size = count_members(&closure->components, c, n, batch->node_counts);
 		batch->nrows += n * size;
-		if (batch->node_counts != NULL)
-			for (m = closure->components.member_start[c]; m < closure->components.member_start[c + 1]; m++)
-				batch->node_counts[closure->components.members[m]] += n;
 		if (carried_counts != NULL)
-			add_lanes(planes, lanes, size);
+			add_lanes(planes, lanes, (uint32_t) size);
+		if (must_stop(closure, batch, batch->node_counts != NULL ? size : 1))
+			return;
 		memset(lanes, 0, WORDS * sizeof(uint64_t));
 	}
 	if (carried_counts == NULL)
@@ -449,29 +474,19 @@ count_batch(const Closure *closure, Batch *batch, uint64_t *carried_counts)
 	}
 }
 
-/* A thread of count(): take batches until there are no more. */
+/* An item of count(): one batch. */
 static void
-count_worker(void *context, int number)
+count_item(void *context, int worker, uint64_t number)
 {
 	Closure    *closure = context;
-	Batch	   *batch = &closure->batches[number];
-	uint64_t	rows;
+	Batch	   *batch = &closure->batches[worker];
+	uint64_t	rows = batch->nrows;
 
-	while (!atomic_load_explicit(&closure->stop, memory_order_relaxed))
-	{
-		uint64_t	next = atomic_fetch_add(&closure->deal, 1);
-
-		if (next >= closure->nbatches)
-			break;
-		if (number == 0 && gpucol_rec_cancelled(closure->run))
-			atomic_store(&closure->stop, true);
-		search(closure, batch, next);
-		rows = batch->nrows;
-		count_batch(closure, batch, closure->carried_counts);
-		atomic_fetch_add(&closure->rows, batch->nrows - rows);
-		if (number == 0)
-			closure->run->progress.full = closure->full + closure->rows;
-	}
+	search(closure, batch, number);
+	count_batch(closure, batch, closure->carried_counts);
+	atomic_fetch_add(&closure->rows, batch->nrows - rows);
+	if (worker == 0)
+		closure->share.run->progress.full = closure->full + closure->rows;
 }
 
 /* Give each thread what it works with; fewer threads where memory is short. */
@@ -531,14 +546,10 @@ closure_count(GpucolRecRun *run, GpucolRecKernel *kernel, uint64_t *nrows,
 	int			i;
 
 	closure->carried_counts = closure->carried_first ? first : second;
-	closure->run = run;
 	closure->full = run->progress.full;
 	GPUCOL_REC_TRY(open_batches(run, closure, nodes != NULL));
-	if (closure->nthreads > run->progress.threads)
-		run->progress.threads = closure->nthreads;
-	gpucol_rec_parallel(closure->nthreads, count_worker, NULL, closure);
-	if (closure->stop)
-		return stop_status(closure);
+	GPUCOL_REC_TRY(gpucol_rec_share_run(&closure->share, closure->nthreads,
+										closure->nbatches, 1, count_item, closure));
 	*nrows = 0;
 	for (i = 0; i < closure->nthreads; i++)
 	{
@@ -626,7 +637,6 @@ closure_next(GpucolRecRun *run, GpucolRecKernel *kernel, uint32_t *pairs,
 	Closure    *closure = (Closure *) kernel;
 
 	*produced = 0;
-	closure->run = run;
 	if (closure->batches[0].reach == NULL)
 		GPUCOL_REC_TRY(open_batch(run, closure, &closure->batches[0]));
 	while (*produced < n)
@@ -642,8 +652,7 @@ closure_next(GpucolRecRun *run, GpucolRecKernel *kernel, uint32_t *pairs,
 		if (gpucol_rec_cancelled(run))
 			return GPUCOL_CANCELLED;
 		search_batch(closure);
-		if (closure->stop)
-			return stop_status(closure);
+		GPUCOL_REC_TRY(gpucol_rec_share_status(&closure->share));
 		note_depth(run, closure, &closure->batches[0]);
 	}
 	run->progress.full += *produced;
@@ -804,6 +813,7 @@ gpucol_rec_closure_start(GpucolRecRun *run, uint32_t stratum,
 	if (closure == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	closure->nids = (uint32_t) run->dictionary.nvalues;
+	closure->share.run = run;
 	closure->kernel.next = closure_next;
 	closure->kernel.count = closure_count;
 	closure->kernel.free = closure_free;

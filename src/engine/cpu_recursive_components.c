@@ -133,11 +133,53 @@ list_members(GpucolRecRun *run, GpucolRecComponents *components)
 	if (components->member_start == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (i = 0; i < components->nnodes; i++)
+	{
+		if (gpucol_rec_poll(run, i))
+			return GPUCOL_CANCELLED;
 		components->member_start[components->component[i] + 2]++;
+	}
 	for (i = 2; i < components->ncomponents + 2; i++)
 		components->member_start[i] += components->member_start[i - 1];
 	for (i = 0; i < components->nnodes; i++)
+	{
+		if (gpucol_rec_poll(run, i))
+			return GPUCOL_CANCELLED;
 		components->members[components->member_start[components->component[i] + 1]++] = i;
+	}
+	return GPUCOL_OK;
+}
+
+/*
+ * The other components that the members of one lead to, each once: seen[] tells of which
+ * component + 1 it was seen last.  They come to successors.to from *kept on; *steps counts
+ * the edges.
+ */
+static GpucolStatus
+find_successors(GpucolRecRun *run, GpucolRecComponents *components,
+				const GpucolRecAdjacency *edges, uint32_t c, uint32_t *seen,
+				uint64_t *kept, uint64_t *steps)
+{
+	uint32_t	m;
+	uint64_t	e;
+
+	for (m = components->member_start[c]; m < components->member_start[c + 1]; m++)
+	{
+		uint32_t	node = components->members[m];
+
+		if (gpucol_rec_poll(run, ++*steps))
+			return GPUCOL_CANCELLED;
+		for (e = edges->start[node]; e < edges->start[node + 1]; e++)
+		{
+			uint32_t	to = components->component[edges->to[e]];
+
+			if (gpucol_rec_poll(run, ++*steps))
+				return GPUCOL_CANCELLED;
+			if (to == c || seen[to] == c + 1)
+				continue;
+			seen[to] = c + 1;
+			components->successors.to[(*kept)++] = to;
+		}
+	}
 	return GPUCOL_OK;
 }
 
@@ -147,12 +189,12 @@ condense(GpucolRecRun *run, GpucolRecComponents *components,
 		 const GpucolRecAdjacency *edges)
 {
 	GpucolRecAdjacency *successors = &components->successors;
-	uint32_t   *seen;			/* last component + 1 with an edge to this one */
+	size_t		size = components->ncomponents * sizeof(uint32_t);
+	uint32_t   *seen = gpucol_rec_alloc_zeroed(&run->memory, size);
 	uint64_t	kept = 0;
-	bool		cancelled = false;
-	uint32_t	c,
-				m;
-	uint64_t	e;
+	uint64_t	steps = 0;
+	GpucolStatus status = GPUCOL_OK;
+	uint32_t	c;
 
 	successors->n = components->ncomponents;
 	successors->nedges = edges->nedges;
@@ -161,34 +203,17 @@ condense(GpucolRecRun *run, GpucolRecComponents *components,
 												sizeof(uint64_t));
 	successors->to = gpucol_rec_alloc(&run->memory,
 									  edges->nedges * sizeof(uint32_t));
-	seen = gpucol_rec_alloc_zeroed(&run->memory,
-								   components->ncomponents * sizeof(uint32_t));
 	if (!successors->start || !successors->to || !seen)
+		status = GPUCOL_OUT_OF_MEMORY;
+	for (c = 0; c < components->ncomponents && status == GPUCOL_OK; c++)
 	{
-		gpucol_rec_free(&run->memory, seen,
-						components->ncomponents * sizeof(uint32_t));
-		return GPUCOL_OUT_OF_MEMORY;
-	}
-	for (c = 0; c < components->ncomponents && !cancelled; c++)
-	{
-		cancelled = gpucol_rec_poll(run, c);
 		successors->start[c] = kept;
-		for (m = components->member_start[c]; m < components->member_start[c + 1]; m++)
-			for (e = edges->start[components->members[m]];
-				 e < edges->start[components->members[m] + 1]; e++)
-			{
-				uint32_t	to = components->component[edges->to[e]];
-
-				if (to == c || seen[to] == c + 1)
-					continue;
-				seen[to] = c + 1;
-				successors->to[kept++] = to;
-			}
+		status = find_successors(run, components, edges, c, seen, &kept, &steps);
 	}
-	successors->start[c] = kept;
-	gpucol_rec_free(&run->memory, seen,
-					components->ncomponents * sizeof(uint32_t));
-	return cancelled ? GPUCOL_CANCELLED : GPUCOL_OK;
+	if (status == GPUCOL_OK)
+		successors->start[c] = kept;
+	gpucol_rec_free(&run->memory, seen, size);
+	return status;
 }
 
 static GpucolStatus

@@ -71,43 +71,66 @@ recognise(const GpucolRecRun *run, uint32_t relation, uint32_t rule,
 }
 
 /* Count how often each id stands in a column. */
-static uint32_t *
-count_degrees(GpucolRecRun *run, const GpucolRecTable *table, int column)
+static GpucolStatus
+count_degrees(GpucolRecRun *run, const GpucolRecTable *table, int column, uint32_t *degrees)
 {
-	uint32_t   *degrees = gpucol_rec_alloc_zeroed(&run->memory,
-												  run->dictionary.nvalues *
-												  sizeof(uint32_t));
 	uint64_t	row;
 
-	for (row = 0; degrees != NULL && row < table->committed; row++)
+	for (row = 0; row < table->committed; row++)
+	{
+		if (gpucol_rec_poll(run, row))
+			return GPUCOL_CANCELLED;
 		degrees[table->tuples[row * 2 + column]]++;
-	return degrees;
+	}
+	return GPUCOL_OK;
 }
 
-/* Candidates that the next round would make row by row. */
-static uint64_t
+/* Candidates that the delta makes row by row, given what each id leads to on either side. */
+static GpucolStatus
+count_candidates(GpucolRecRun *run, const GpucolRecTable *table, const uint32_t *of_e,
+				 const uint32_t *of_f, uint64_t *total)
+{
+	uint64_t	row;
+
+	for (row = table->delta; row < table->committed; row++)
+	{
+		if (gpucol_rec_poll(run, row))
+			return GPUCOL_CANCELLED;
+		*total += (uint64_t) of_e[table->tuples[row * 2]] *
+			of_f[table->tuples[row * 2 + 1]];
+	}
+	return GPUCOL_OK;
+}
+
+/* Candidates that the next round would make row by row; 0 where it is not worth counting. */
+static GpucolStatus
 expect_candidates(GpucolRecRun *run, const GpucolRecTable *table,
-				  const GpucolRecPairsShape *shape)
+				  const GpucolRecPairsShape *shape, uint64_t *total)
 {
 	const GpucolRecTable *e = &run->tables[shape->e.relation];
 	const GpucolRecTable *f = &run->tables[shape->f.relation];
 	size_t		size = run->dictionary.nvalues * sizeof(uint32_t);
 	uint32_t   *of_e;
 	uint32_t   *of_f;
-	uint64_t	total = 0;
-	uint64_t	row;
+	GpucolStatus status = GPUCOL_OK;
 
-	/* A small round is cheap in either way, and not worth the counting. */
+	*total = 0;
+	/* A small round is cheap in either way. */
 	if ((table->committed - table->delta) * 16 < e->committed)
-		return 0;
-	of_e = count_degrees(run, e, shape->e_from);
-	of_f = count_degrees(run, f, shape->f_from);
-	for (row = table->delta; of_e && of_f && row < table->committed; row++)
-		total += (uint64_t) of_e[table->tuples[row * 2]] *
-			of_f[table->tuples[row * 2 + 1]];
+		return GPUCOL_OK;
+	of_e = gpucol_rec_alloc_zeroed(&run->memory, size);
+	of_f = gpucol_rec_alloc_zeroed(&run->memory, size);
+	if (of_e != NULL && of_f != NULL)
+	{
+		status = count_degrees(run, e, shape->e_from, of_e);
+		if (status == GPUCOL_OK)
+			status = count_degrees(run, f, shape->f_from, of_f);
+		if (status == GPUCOL_OK)
+			status = count_candidates(run, table, of_e, of_f, total);
+	}
 	gpucol_rec_free(&run->memory, of_e, size);
 	gpucol_rec_free(&run->memory, of_f, size);
-	return total;
+	return status;
 }
 
 bool
@@ -144,22 +167,36 @@ is_crowded(const GpucolRecRun *run, uint64_t expected)
 		expected >= domain * domain / 64;
 }
 
-/* Which kernel is to start: *dense or the other?  False: none. */
-static bool
+/* Which kernel is to start, if any? */
+typedef enum Choice
+{
+	NO_KERNEL,
+	SPARSE,
+	DENSE
+} Choice;
+
+static GpucolStatus
 choose_kernel(GpucolRecRun *run, GpucolRecTable *table, const GpucolRecPairsShape *shape,
-			  bool *dense)
+			  Choice *choice)
 {
 	uint64_t	expected;
+	GpucolStatus status;
 
-	*dense = table->set == GPUCOL_REC_SET_BITS;
-	if (*dense)
-		return true;
+	*choice = table->set == GPUCOL_REC_SET_BITS ? DENSE : NO_KERNEL;
 	if (table->set != GPUCOL_REC_SET_PAIRS || run->options.strategy == GPUCOL_REC_HISA)
-		return false;
-	expected = expect_candidates(run, table, shape);
-	*dense = is_crowded(run, expected) &&
-		gpucol_rec_table_to_bits(run, table, run->dictionary.nvalues) == GPUCOL_OK;
-	return *dense || sets_pay(run, table->candidates + expected);
+		return GPUCOL_OK;
+	GPUCOL_REC_TRY(expect_candidates(run, table, shape, &expected));
+	if (is_crowded(run, expected))
+	{
+		status = gpucol_rec_table_to_bits(run, table, run->dictionary.nvalues);
+		if (status == GPUCOL_OK)
+			*choice = DENSE;
+		if (status != GPUCOL_OUT_OF_MEMORY)
+			return status;
+	}
+	if (sets_pay(run, table->candidates + expected))
+		*choice = SPARSE;
+	return GPUCOL_OK;
 }
 
 static GpucolStatus
@@ -181,13 +218,13 @@ gpucol_rec_pairs_graphs_free(GpucolRecRun *run, GpucolRecPairsGraphs *graphs)
 	gpucol_rec_adjacency_free(run, &graphs->right);
 }
 
+/* A kernel may make its rounds when later strata have made theirs: it has a count of its own. */
 GpucolStatus
-gpucol_rec_pairs_begin_round(GpucolRecRun *run)
+gpucol_rec_pairs_begin_round(GpucolRecRun *run, GpucolRecKernel *kernel)
 {
-	if (run->options.max_rounds > 0 &&
-		run->stratum_rounds >= run->options.max_rounds)
+	if (run->options.max_rounds > 0 && kernel->rounds >= run->options.max_rounds)
 		return GPUCOL_ROUNDS_EXCEEDED;
-	run->stratum_rounds++;
+	kernel->rounds++;
 	run->progress.rounds++;
 	return GPUCOL_OK;
 }
@@ -228,15 +265,17 @@ gpucol_rec_pairs_start(GpucolRecRun *run, uint32_t stratum,
 	GpucolRecPairsShape shape;
 	GpucolRecPairsGraphs graphs = {0};
 	GpucolStatus status;
-	bool		dense;
+	Choice		choice;
 
 	if (!gpucol_rec_stratum_shape(run, stratum, &relation, rules, &nrules) ||
-		nrules != 1 || !recognise(run, relation, rules[0], &shape) ||
-		!choose_kernel(run, &run->tables[relation], &shape, &dense))
+		nrules != 1 || !recognise(run, relation, rules[0], &shape))
+		return GPUCOL_OK;
+	GPUCOL_REC_TRY(choose_kernel(run, &run->tables[relation], &shape, &choice));
+	if (choice == NO_KERNEL)
 		return GPUCOL_OK;
 	status = build_graphs(run, &shape, &graphs);
 	if (status == GPUCOL_OK)
-		status = dense ?
+		status = choice == DENSE ?
 			start_dense(run, &run->tables[relation], &graphs, kernel) :
 			gpucol_rec_pairs_sparse_new(run, &shape, &run->tables[relation],
 										&graphs, kernel);
@@ -244,8 +283,8 @@ gpucol_rec_pairs_start(GpucolRecRun *run, uint32_t stratum,
 	if (status != GPUCOL_OK)
 		/* Without the room for it, rounds go on as before. */
 		return status == GPUCOL_OUT_OF_MEMORY ? GPUCOL_OK : status;
-	run->progress.method = dense ? "bit-parallel pairs" : "pairs in row sets";
-	if (!dense)
+	run->progress.method = choice == DENSE ? "bit-parallel pairs" : "pairs in row sets";
+	if (choice == SPARSE)
 		gpucol_rec_table_free_set(run, &run->tables[relation]);
 	*table = &run->tables[relation];
 	return GPUCOL_OK;

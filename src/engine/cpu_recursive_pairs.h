@@ -41,8 +41,9 @@ gpucol_rec_pairs_domain(const GpucolRecRun *run)
 /* Is there memory for the three bitmaps of the dense kernel? */
 extern bool gpucol_rec_pairs_dense_fits(const GpucolRecRun *run);
 
-/* Count a round that begins, unless it is one too many. */
-extern GpucolStatus gpucol_rec_pairs_begin_round(GpucolRecRun *run);
+/* Count a round of a kernel that begins, unless it is one too many. */
+extern GpucolStatus gpucol_rec_pairs_begin_round(GpucolRecRun *run,
+												 GpucolRecKernel *kernel);
 
 /*
  * A kernel over bitmaps (cpu_recursive_pairs_dense.c) of domain * domain bits, without a delta

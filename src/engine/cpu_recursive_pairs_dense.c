@@ -12,14 +12,20 @@
  *-------------------------------------------------------------------------
  */
 #include "engine/cpu_recursive_pairs.h"
+#include "engine/cpu_recursive_share.h"
 
 #define LOCKS	1024
+
+/* Rows that a thread takes at a time. */
+#define DEAL	16
 
 /* What one thread gathers a row in. */
 typedef struct Gather
 {
 	uint64_t   *bits;			/* a row, zero between uses */
 	uint64_t   *summary;		/* its non-zero words */
+	uint64_t	nwords;			/* how many they are */
+	uint64_t	merged;			/* pairs that the thread has added to full */
 } Gather;
 
 typedef struct Pairs
@@ -37,11 +43,9 @@ typedef struct Pairs
 	uint8_t    *in_fresh;
 	GpucolRecPairsGraphs graphs;
 	Gather	   *gathers;		/* one for each thread */
-	int			nthreads;
+	int			ngathers;
 	atomic_flag locks[LOCKS];	/* of rows of fresh */
-	GpucolRecRun *run;
-	_Atomic uint64_t deal;
-	_Atomic bool stop;
+	GpucolRecShare share;
 	bool		ended;
 
 	/* next(): where we are in delta */
@@ -61,27 +65,32 @@ summary_size(const Pairs *pairs)
 	return pairs->nsums * sizeof(uint64_t);
 }
 
-/* Gather the y that f gives to one b. */
-static inline void
+/* Gather the y that f gives to one b; how many. */
+static inline uint64_t
 gather_one(const Pairs *pairs, Gather *gather, uint64_t b)
 {
-	uint64_t	e;
+	uint64_t	first;
+	uint64_t	last;
 
 	if (b >= pairs->graphs.right.n)
-		return;
-	for (e = pairs->graphs.right.start[b]; e < pairs->graphs.right.start[b + 1]; e++)
+		return 0;
+	first = pairs->graphs.right.start[b];
+	last = pairs->graphs.right.start[b + 1];
+	for (uint64_t e = first; e < last; e++)
 	{
 		uint32_t	y = pairs->graphs.right.to[e];
 
 		gather->bits[y / 64] |= UINT64_C(1) << (y % 64);
 		gather->summary[y / 4096] |= UINT64_C(1) << (y / 64 % 64);
 	}
+	return last - first;
 }
 
-/* Gather the y of every b in row a of the delta. */
-static void
-gather_row(const Pairs *pairs, Gather *gather, uint64_t a)
+/* Gather the y of every b in row a of the delta; false if the work is to end. */
+static inline bool
+gather_row(Pairs *pairs, int worker, uint64_t a)
 {
+	Gather	   *gather = &pairs->gathers[worker];
 	const uint64_t *row = pairs->delta + a * pairs->nwords;
 	const uint64_t *sums = pairs->delta_sums + a * pairs->nsums;
 	uint64_t	s;
@@ -89,6 +98,7 @@ gather_row(const Pairs *pairs, Gather *gather, uint64_t a)
 	for (s = 0; s < pairs->nsums; s++)
 	{
 		uint64_t	words = sums[s];
+		uint64_t	steps = 1;
 
 		for (; words != 0; words &= words - 1)
 		{
@@ -96,10 +106,16 @@ gather_row(const Pairs *pairs, Gather *gather, uint64_t a)
 			uint64_t	bits = row[w];
 
 			for (; bits != 0; bits &= bits - 1)
-				gather_one(pairs, gather,
-						   w * 64 + (uint64_t) __builtin_ctzll(bits));
+				steps += gather_one(pairs, gather,
+									w * 64 + (uint64_t) __builtin_ctzll(bits));
 		}
+		if (gpucol_rec_share_stopped(&pairs->share, worker, steps))
+			return false;
 	}
+	gather->nwords = 0;
+	for (s = 0; s < pairs->nsums; s++)
+		gather->nwords += (uint64_t) __builtin_popcountll(gather->summary[s]);
+	return true;
 }
 
 /* Add the gathered set, less what is known, to row x of fresh. */
@@ -148,19 +164,23 @@ clear_gathered(const Pairs *pairs, Gather *gather)
 	}
 }
 
-/* One row of the delta. */
+/* Spread row a of the delta. */
 GPUCOL_REC_CLONES
 static void
-spread_row(Pairs *pairs, Gather *gather, uint64_t a)
+spread_row(Pairs *pairs, int worker, uint64_t a)
 {
+	Gather	   *gather = &pairs->gathers[worker];
 	uint64_t	e;
 
-	gather_row(pairs, gather, a);
+	if (!gather_row(pairs, worker, a))
+		return;
 	for (e = pairs->graphs.left.start[a]; e < pairs->graphs.left.start[a + 1]; e++)
 	{
 		uint32_t	x = pairs->graphs.left.to[e];
 		atomic_flag *lock = &pairs->locks[x % LOCKS];
 
+		if (gpucol_rec_share_stopped(&pairs->share, worker, gather->nwords))
+			return;
 		while (atomic_flag_test_and_set_explicit(lock, memory_order_acquire))
 			;
 		add_gathered(pairs, gather, x);
@@ -169,28 +189,15 @@ spread_row(Pairs *pairs, Gather *gather, uint64_t a)
 	clear_gathered(pairs, gather);
 }
 
-/* A thread of a round: take rows of the delta until there are no more. */
+/* An item of the first half of a round: a row of the delta, if there is one and it leads on. */
 static void
-round_worker(void *context, int number)
+spread_item(void *context, int worker, uint64_t a)
 {
 	Pairs	   *pairs = context;
-	uint64_t	rows = pairs->graphs.left.n < pairs->domain ?
-		pairs->graphs.left.n : pairs->domain;
 
-	while (!atomic_load_explicit(&pairs->stop, memory_order_relaxed))
-	{
-		uint64_t	a = atomic_fetch_add(&pairs->deal, 16);
-		uint64_t	end = a + 16 < rows ? a + 16 : rows;
-
-		if (a >= rows)
-			break;
-		if (number == 0 && gpucol_rec_cancelled(pairs->run))
-			atomic_store(&pairs->stop, true);
-		for (; a < end; a++)
-			if (pairs->in_delta[a] &&
-				pairs->graphs.left.start[a] < pairs->graphs.left.start[a + 1])
-				spread_row(pairs, &pairs->gathers[number], a);
-	}
+	if (pairs->in_delta[a] &&
+		pairs->graphs.left.start[a] < pairs->graphs.left.start[a + 1])
+		spread_row(pairs, worker, a);
 }
 
 /* Clear row x of the old delta. */
@@ -237,6 +244,22 @@ merge_row(Pairs *pairs, uint64_t x)
 	return n;
 }
 
+/* An item of the second half: row x leaves the delta, and what is fresh of it comes. */
+static void
+settle_item(void *context, int worker, uint64_t x)
+{
+	Pairs	   *pairs = context;
+
+	if (pairs->in_delta[x])
+		clear_row(pairs, x);
+	pairs->in_delta[x] = pairs->in_fresh[x];
+	pairs->in_fresh[x] = 0;
+	if (!pairs->in_delta[x] ||
+		gpucol_rec_share_stopped(&pairs->share, worker, pairs->nwords))
+		return;
+	pairs->gathers[worker].merged += merge_row(pairs, x);
+}
+
 /* What fresh is becomes the delta, and the old delta, cleared, fresh. */
 static void
 swap_delta(Pairs *pairs)
@@ -254,25 +277,19 @@ swap_delta(Pairs *pairs)
 static GpucolStatus
 run_round(GpucolRecRun *run, Pairs *pairs)
 {
-	uint64_t	x;
+	uint64_t	rows = pairs->graphs.left.n < pairs->domain ?
+		pairs->graphs.left.n : pairs->domain;
 
-	GPUCOL_REC_TRY(gpucol_rec_pairs_begin_round(run));
-	pairs->run = run;
-	atomic_store(&pairs->deal, 0);
-	gpucol_rec_parallel(pairs->nthreads, round_worker, NULL, pairs);
-	if (pairs->stop)
-		return GPUCOL_CANCELLED;
+	GPUCOL_REC_TRY(gpucol_rec_pairs_begin_round(run, &pairs->kernel));
+	GPUCOL_REC_TRY(gpucol_rec_share_run(&pairs->share, run->options.threads, rows, DEAL,
+										spread_item, pairs));
+	GPUCOL_REC_TRY(gpucol_rec_share_run(&pairs->share, run->options.threads, pairs->domain,
+										DEAL, settle_item, pairs));
 	run->progress.delta = 0;
-	for (x = 0; x < pairs->domain; x++)
+	for (int i = 0; i < pairs->ngathers; i++)
 	{
-		if ((x & 0xff) == 0xff && gpucol_rec_cancelled(run))
-			return GPUCOL_CANCELLED;
-		if (pairs->in_delta[x])
-			clear_row(pairs, x);
-		pairs->in_delta[x] = pairs->in_fresh[x];
-		pairs->in_fresh[x] = 0;
-		if (pairs->in_delta[x])
-			run->progress.delta += merge_row(pairs, x);
+		run->progress.delta += pairs->gathers[i].merged;
+		pairs->gathers[i].merged = 0;
 	}
 	swap_delta(pairs);
 	pairs->ended = run->progress.delta == 0;
@@ -390,14 +407,13 @@ pairs_free(GpucolRecRun *run, GpucolRecKernel *kernel)
 	gpucol_rec_free(memory, pairs->in_delta, pairs->domain);
 	gpucol_rec_free(memory, pairs->in_fresh, pairs->domain);
 	gpucol_rec_pairs_graphs_free(run, &pairs->graphs);
-	for (i = 0; pairs->gathers != NULL && i < run->options.threads; i++)
+	for (i = 0; pairs->gathers != NULL && i < pairs->ngathers; i++)
 	{
 		gpucol_rec_free(memory, pairs->gathers[i].bits,
 						pairs->nwords * sizeof(uint64_t));
 		gpucol_rec_free(memory, pairs->gathers[i].summary, summary_size(pairs));
 	}
-	gpucol_rec_free(memory, pairs->gathers,
-					run->options.threads * sizeof(Gather));
+	gpucol_rec_free(memory, pairs->gathers, pairs->ngathers * sizeof(Gather));
 	gpucol_rec_free(memory, pairs, sizeof(*pairs));
 }
 
@@ -415,13 +431,13 @@ allocate(GpucolRecRun *run, Pairs *pairs)
 												summary_size(pairs));
 	pairs->in_delta = gpucol_rec_alloc_zeroed(memory, pairs->domain);
 	pairs->in_fresh = gpucol_rec_alloc_zeroed(memory, pairs->domain);
-	pairs->gathers = gpucol_rec_alloc_zeroed(memory, run->options.threads *
-											 sizeof(Gather));
+	pairs->ngathers = run->options.threads;
+	pairs->gathers = gpucol_rec_alloc_zeroed(memory, pairs->ngathers * sizeof(Gather));
 	if (!pairs->delta || !pairs->fresh || !pairs->delta_sums ||
 		!pairs->fresh_sums || !pairs->in_delta || !pairs->in_fresh ||
 		!pairs->gathers)
 		return GPUCOL_OUT_OF_MEMORY;
-	for (i = 0; i < run->options.threads; i++)
+	for (i = 0; i < pairs->ngathers; i++)
 	{
 		Gather	   *gather = &pairs->gathers[i];
 
@@ -431,7 +447,6 @@ allocate(GpucolRecRun *run, Pairs *pairs)
 		if (gather->bits == NULL || gather->summary == NULL)
 			return GPUCOL_OUT_OF_MEMORY;
 	}
-	pairs->nthreads = run->options.threads;
 	for (i = 0; i < LOCKS; i++)
 		atomic_flag_clear(&pairs->locks[i]);
 	return GPUCOL_OK;
@@ -447,6 +462,8 @@ gpucol_rec_pairs_dense_new(GpucolRecRun *run, uint64_t domain, GpucolRecPairsGra
 	pairs->kernel.next = pairs_next;
 	pairs->kernel.count = pairs_count;
 	pairs->kernel.free = pairs_free;
+	pairs->kernel.rounds = run->stratum_rounds;
+	pairs->share.run = run;
 	pairs->domain = domain;
 	pairs->nwords = pairs->domain / 64;
 	pairs->nsums = (pairs->nwords + 63) / 64;

@@ -14,17 +14,10 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-#include <pthread.h>
-#include <time.h>
-
 #include "engine/cpu_recursive.h"
 
 #define CANDIDATES		(UINT32_C(1) << 20) /* in all buffers together */
 #define LEAST_BUFFER	(UINT32_C(1) << 14)
-#define POLL_NSEC		20000000
 
 struct GpucolRecTeam
 {
@@ -95,18 +88,12 @@ meet(GpucolRecTeam *team, int member)
 		end_meeting(team);
 	while (meeting == team->meeting)
 	{
-		struct timespec until;
-
 		if (member != 0)
 		{
 			pthread_cond_wait(&team->met, &team->lock);
 			continue;
 		}
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += POLL_NSEC;
-		until.tv_sec += until.tv_nsec / 1000000000;
-		until.tv_nsec %= 1000000000;
-		pthread_cond_timedwait(&team->met, &team->lock, &until);
+		gpucol_rec_wait(&team->met, &team->lock);
 		if (meeting != team->meeting)
 			break;
 		pthread_mutex_unlock(&team->lock);

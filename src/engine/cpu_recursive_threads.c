@@ -9,10 +9,17 @@
  *
  *-------------------------------------------------------------------------
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <pthread.h>
 #include <signal.h>
+#include <time.h>
 
 #include "engine/cpu_recursive.h"
+
+/* Between two looks for a cancel of a thread that waits. */
+#define POLL_NSEC		20000000
 
 typedef struct Worker
 {
@@ -63,4 +70,16 @@ gpucol_rec_parallel(int nthreads, void (*work) (void *, int),
 	for (i = 1; i < nthreads; i++)
 		if (workers[i].started)
 			pthread_join(workers[i].thread, NULL);
+}
+
+bool
+gpucol_rec_wait(pthread_cond_t *condition, pthread_mutex_t *lock)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += POLL_NSEC;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	return pthread_cond_timedwait(condition, lock, &until) == 0;
 }
