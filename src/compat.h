@@ -71,6 +71,13 @@
 #define GPUCOL_COMPAT_ANALYZE_SKIP(delta)			((void) (delta))
 #endif
 
+/* Count an update whose new version is on another page. */
+#if PG_VERSION_NUM >= 160000
+#define gpucol_compat_count_update(rel)	pgstat_count_heap_update(rel, false, true)
+#else
+#define gpucol_compat_count_update(rel)	pgstat_count_heap_update(rel, false)
+#endif
+
 /* Go to a block of a sample scan of the heap. */
 #if PG_VERSION_NUM >= 170000
 #define gpucol_compat_heap_getpage(scan, block) \

@@ -19,6 +19,7 @@
 #include "postgres.h"
 
 #include "access/heapam.h"
+#include "access/htup_details.h"
 #include "access/xact.h"
 
 #include "columnar/insert.h"
@@ -34,6 +35,14 @@ static struct
 	CommandId	cid;
 	uint32		rows;
 }			recent;
+
+/* Are so many rows a load that goes to segments? */
+static inline bool
+are_bulk(uint32 rows)
+{
+	/* not "rows >= GPUCOL_BULK_ROWS", of which compilers warn where that is 0 */
+	return rows + 1 > GPUCOL_BULK_ROWS;
+}
 
 /* Count n more rows of a command; returns how many it had before. */
 static uint32
@@ -53,7 +62,7 @@ count_rows(Relation rel, CommandId cid, int n)
 		recent.rows = 0;
 	}
 	before = recent.rows;
-	if (before < GPUCOL_BULK_ROWS)
+	if (!are_bulk(before))
 		recent.rows += n;
 	return before;
 }
@@ -96,6 +105,29 @@ has_row_triggers(Relation rel)
 		 triggers->trig_insert_instead_row);
 }
 
+/*
+ * A row that INSERT has put into the buffer is in its slot too, from which RETURNING
+ * may show system columns: set them as heap does.
+ */
+static void
+set_system_columns(Relation rel, TupleTableSlot *slot, CommandId cid)
+{
+	HeapTuple	tuple;
+
+	if (!TTS_IS_BUFFERTUPLE(slot))
+		return;
+	tuple = ExecFetchSlotHeapTuple(slot, true, NULL);
+	tuple->t_data->t_infomask &= ~HEAP_XACT_MASK;
+	tuple->t_data->t_infomask2 &= ~HEAP2_XACT_MASK;
+	tuple->t_data->t_infomask |= HEAP_XMAX_INVALID;
+	HeapTupleHeaderSetXmin(tuple->t_data, GetCurrentTransactionId());
+	HeapTupleHeaderSetCmin(tuple->t_data, cid);
+	HeapTupleHeaderSetXmax(tuple->t_data, InvalidTransactionId);
+	tuple->t_tableOid = RelationGetRelid(rel);
+	tuple->t_self = slot->tts_tid;
+	tuple->t_data->t_ctid = slot->tts_tid;
+}
+
 void
 gpucol_insert_tuple(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
 					BulkInsertState bistate)
@@ -104,10 +136,14 @@ gpucol_insert_tuple(Relation rel, TupleTableSlot *slot, CommandId cid, int optio
 
 	if (bistate != NULL && !rel->rd_rel->relhasindex)
 		writer = gpucol_writer_get(rel, cid, options);
-	else if (count_rows(rel, cid, 1) >= GPUCOL_BULK_ROWS && !has_row_triggers(rel))
+	else if (are_bulk(count_rows(rel, cid, 1)) && !has_row_triggers(rel))
 		writer = gpucol_writer_get(rel, cid, options);
 	if (writer != NULL)
+	{
 		gpucol_writer_add(writer, rel, &slot, 1);
+		if (bistate == NULL)
+			set_system_columns(rel, slot, cid);
+	}
 	else
 		GetHeapamTableAmRoutine()->tuple_insert(rel, slot, cid, options, bistate);
 }
@@ -118,7 +154,7 @@ gpucol_insert_multi(Relation rel, TupleTableSlot **slots, int nslots, CommandId 
 {
 	GpucolWriter *writer = NULL;
 
-	if (count_rows(rel, cid, nslots) + nslots >= GPUCOL_BULK_ROWS)
+	if (are_bulk(count_rows(rel, cid, nslots) + nslots))
 		writer = gpucol_writer_get(rel, cid, options);
 	if (writer == NULL)
 	{
@@ -138,7 +174,7 @@ gpucol_insert_columns(Relation rel, uint32 n, const Datum *const *values,
 
 	if (rel->rd_rel->relhasindex)
 		return false;
-	if (bistate == NULL && count_rows(rel, cid, 0) + n < GPUCOL_BULK_ROWS)
+	if (bistate == NULL && !are_bulk(count_rows(rel, cid, 0) + n))
 		return false;
 	writer = gpucol_writer_get(rel, cid, options);
 	if (writer == NULL)

@@ -383,10 +383,50 @@ gpucol_modify_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
 				gpucol_rowlock_pass_on(&dir, &old_tid, &slot->tts_tid);
 		}
 		*update_indexes = GPUCOL_COMPAT_UPDATE_ALL_INDEXES;
-		pgstat_count_heap_delete(rel);
+		/* heap has counted the new version as inserted */
+		pgstat_count_heap_insert(rel, -1);
+		gpucol_compat_count_update(rel);
 	}
 	gpucol_directory_close(&dir);
 	return result;
+}
+
+/* Fail where the latest version of a row is another partition's. */
+static void
+check_not_moved(ItemPointer tid)
+{
+	if (ItemPointerIndicatesMovedPartitions(tid))
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("tuple to be locked was already moved to another partition due to concurrent update")));
+}
+
+/*
+ * This transaction has modified a version of a row itself.  As heap does who comes by
+ * way of an older version, look for the latest, and tell which command has made it.
+ */
+static TM_Result
+report_own_version(Relation rel, ItemPointer tid, TupleTableSlot *version,
+				   TM_FailureData *tmfd)
+{
+	const TableAmRoutine *heap = GetHeapamTableAmRoutine();
+	SnapshotData dirty;
+
+	InitDirtySnapshot(dirty);
+	while (!heap->tuple_fetch_row_version(rel, tid, &dirty, version))
+	{
+		HeapTuple	tuple;
+
+		if (!heap->tuple_fetch_row_version(rel, tid, SnapshotAny, version))
+			return TM_Deleted;
+		tuple = ExecFetchSlotHeapTuple(version, false, NULL);
+		if (ItemPointerEquals(&tuple->t_self, &tuple->t_data->t_ctid))
+			return TM_Deleted;
+		*tid = tuple->t_data->t_ctid;
+		check_not_moved(tid);
+	}
+	tmfd->cmax = HeapTupleHeaderGetCmin(ExecFetchSlotHeapTuple(version, false, NULL)->t_data);
+	return TM_SelfModified;
 }
 
 /*
@@ -403,10 +443,7 @@ lock_new_version(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlo
 	TupleTableSlot *pin;
 	TM_Result	result = TM_Deleted;
 
-	if (ItemPointerIndicatesMovedPartitions(&tmfd->ctid))
-		ereport(ERROR,
-				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-				 errmsg("tuple to be locked was already moved to another partition due to concurrent update")));
+	check_not_moved(&tmfd->ctid);
 	*tid = tmfd->ctid;
 
 	/*
@@ -421,6 +458,8 @@ lock_new_version(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlo
 		if (TransactionIdEquals(HeapTupleHeaderGetXmin(tuple->t_data), updater))
 			result = heap->tuple_lock(rel, tid, snapshot, slot, cid, mode, policy,
 									  flags, tmfd);
+		if (result == TM_SelfModified)
+			result = report_own_version(rel, tid, pin, tmfd);
 	}
 	ExecDropSingleTupleTableSlot(pin);
 	tmfd->traversed = true;

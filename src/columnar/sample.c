@@ -287,6 +287,9 @@ gpucol_sample_next_tuple(TableScanDesc sscan, struct SampleScanState *state,
  * ------------------------------------------------------------------------
  */
 
+/* A table is being weighed; reading it, and writing what is buffered, ask for its size. */
+static bool weighing = false;
+
 /*
  * Is this backend weighing the children of an inheritance tree, before it takes the
  * sample of the first one?  Nothing but its own report of progress tells (which
@@ -295,7 +298,7 @@ gpucol_sample_next_tuple(TableScanDesc sscan, struct SampleScanState *state,
 static bool
 is_weighing_children(void)
 {
-	return MyBEEntry != NULL &&
+	return !weighing && MyBEEntry != NULL &&
 		MyBEEntry->st_progress_command == PROGRESS_COMMAND_ANALYZE &&
 		MyBEEntry->st_progress_param[PROGRESS_ANALYZE_PHASE] ==
 		PROGRESS_ANALYZE_PHASE_ACQUIRE_SAMPLE_ROWS_INH &&
@@ -330,7 +333,18 @@ gpucol_sample_relation_size(Relation rel, ForkNumber fork)
 	uint64		size = table_block_relation_size(rel, fork);
 
 	if (fork == MAIN_FORKNUM && is_weighing_children() && ActiveSnapshotSet())
-		return (uint64) Max((int64) size + packed_away(rel), 0);
+	{
+		weighing = true;
+		PG_TRY();
+		{
+			size = (uint64) Max((int64) size + packed_away(rel), 0);
+		}
+		PG_FINALLY();
+		{
+			weighing = false;
+		}
+		PG_END_TRY();
+	}
 	return size;
 }
 

@@ -21,9 +21,10 @@
  * another loader has reserved in between, the segment ends.  Numbers that were
  * never used are given back.
  *
- * Buffers are written: when a load ends (finish_bulk_insert), when another
- * command loads into the table, before this backend scans or fetches from the
- * table, and before commit or prepare.  A subtransaction's rollback forgets its
+ * Buffers are written: when a load ends (finish_bulk_insert, or the statement's end
+ * before its AFTER triggers), when another command loads into the table, before this
+ * backend or its parallel workers scan or fetch from the table, and before commit or
+ * prepare.  A subtransaction's rollback forgets its
  * buffers; its commit hands them to the parent.  TRUNCATE gives the table new
  * storage, so buffers of the old one wait for the end of the transaction: a
  * rollback to a savepoint may bring it back.
@@ -38,6 +39,7 @@
 #include "access/xact.h"
 #include "catalog/index.h"
 #include "catalog/toasting.h"
+#include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
 #include "pgstat.h"
@@ -1030,15 +1032,32 @@ gpucol_writer_forget(Relation table)
 	list_free(all);
 }
 
-/* Write all buffers; tables that are gone, or have new storage, need none. */
-void
-gpucol_writer_flush_all(void)
-{
-	while (writers != NIL)
-	{
-		GpucolWriter *writer = linitial(writers);
-		Relation	table = try_relation_open(writer->relid, NoLock);
+/* ------------------------------------------------------------------------
+ * Ends of statements and transactions
+ * ------------------------------------------------------------------------
+ */
 
+static ExecutorStart_hook_type previous_start = NULL;
+static ExecutorFinish_hook_type previous_finish = NULL;
+
+/*
+ * Write the buffers of a command, or all of them; tables that are gone, or have new
+ * storage, need none.
+ */
+static void
+flush_command(bool all, CommandId cid)
+{
+	List	   *ended = list_copy(writers);
+	ListCell   *lc;
+
+	foreach(lc, ended)
+	{
+		GpucolWriter *writer = lfirst(lc);
+		Relation	table;
+
+		if (!all && writer->cid != cid)
+			continue;
+		table = try_relation_open(writer->relid, NoLock);
 		if (table != NULL)
 		{
 			if (writer->file == gpucol_compat_relation_file(table))
@@ -1047,6 +1066,33 @@ gpucol_writer_flush_all(void)
 		}
 		discard_writer(writer);
 	}
+	list_free(ended);
+}
+
+/* Parallel workers do not know the rows that this process has buffered. */
+static void
+start_query(QueryDesc *query, int eflags)
+{
+	if (writers != NIL && query->plannedstmt->parallelModeNeeded)
+		flush_command(true, FirstCommandId);
+	if (previous_start)
+		previous_start(query, eflags);
+	else
+		standard_ExecutorStart(query, eflags);
+}
+
+/* A statement has all its rows, and its AFTER triggers are next. */
+static void
+finish_query(QueryDesc *query)
+{
+	/* a statement that only reads has no command of its own */
+	if (writers != NIL &&
+		(query->operation != CMD_SELECT || query->plannedstmt->hasModifyingCTE))
+		flush_command(false, query->estate->es_output_cid);
+	if (previous_finish)
+		previous_finish(query);
+	else
+		standard_ExecutorFinish(query);
 }
 
 static void
@@ -1056,7 +1102,7 @@ at_transaction_end(XactEvent event, void *arg pg_attribute_unused())
 	{
 		case XACT_EVENT_PRE_COMMIT:
 		case XACT_EVENT_PRE_PREPARE:
-			gpucol_writer_flush_all();
+			flush_command(true, FirstCommandId);
 			break;
 		case XACT_EVENT_ABORT:
 		case XACT_EVENT_COMMIT:
@@ -1099,4 +1145,8 @@ gpucol_writer_init(void)
 {
 	RegisterXactCallback(at_transaction_end, NULL);
 	RegisterSubXactCallback(at_subtransaction_end, NULL);
+	previous_start = ExecutorStart_hook;
+	ExecutorStart_hook = start_query;
+	previous_finish = ExecutorFinish_hook;
+	ExecutorFinish_hook = finish_query;
 }

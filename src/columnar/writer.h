@@ -13,8 +13,13 @@
 #include "executor/tuptable.h"
 #include "utils/rel.h"
 
-/* Rows from which on a load goes to segments rather than into the delta. */
+/*
+ * Rows from which on a load goes to segments rather than into the delta.  A build
+ * for tests may define it as 0: then all rows are packed that can be.
+ */
+#ifndef GPUCOL_BULK_ROWS
 #define GPUCOL_BULK_ROWS	1000
+#endif
 
 typedef struct GpucolWriter GpucolWriter;
 
@@ -52,13 +57,10 @@ extern void gpucol_writer_add_columns(GpucolWriter *writer, Relation table,
  */
 extern void gpucol_writer_flush(Relation table);
 
-/* The same for every table, so that parallel workers and other sessions see it. */
-extern void gpucol_writer_flush_all(void);
-
 /* Forget what is buffered for a table whose storage is emptied in place. */
 extern void gpucol_writer_forget(Relation table);
 
-/* Install the transaction callbacks; called once. */
+/* Install the transaction callbacks and the executor's hooks; called once. */
 extern void gpucol_writer_init(void);
 
 #endif							/* GPUCOL_COLUMNAR_WRITER_H */

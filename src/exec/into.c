@@ -37,7 +37,6 @@
 
 #include "columnar/am.h"
 #include "columnar/insert.h"
-#include "columnar/writer.h"
 #include "compat.h"
 #include "exec/into.h"
 #include "exec/row_scan.h"
@@ -539,17 +538,12 @@ write_all(PlanState *node)
 
 /* ---- hooks ---- */
 
-/*
- * Write the rows that this process has buffered before workers scan their tables, and
- * say for EXPLAIN how rows will be written.
- */
+/* For EXPLAIN: say how rows will be written. */
 static void
 start_query(QueryDesc *query, int eflags)
 {
 	Source		source;
 
-	if (query->plannedstmt->parallelModeNeeded)
-		gpucol_writer_flush_all();
 	if (previous_start)
 		previous_start(query, eflags);
 	else
