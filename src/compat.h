@@ -323,4 +323,11 @@ typedef struct GpucolCompatIntoReceiver
 	struct BulkInsertStateData *bistate;
 } GpucolCompatIntoReceiver;
 
+/* Is a locale one of PostgreSQL's own? */
+#if PG_VERSION_NUM >= 170000
+#define GPUCOL_COMPAT_IS_BUILTIN_PROVIDER(provider)	((provider) == COLLPROVIDER_BUILTIN)
+#else
+#define GPUCOL_COMPAT_IS_BUILTIN_PROVIDER(provider)	((void) (provider), false)
+#endif
+
 #endif							/* GPUCOL_COMPAT_H */

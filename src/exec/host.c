@@ -4,6 +4,8 @@
  *	  Host tests: PostgreSQL's executor evaluates a predicate over one column
  *	  for values that an engine hands over.
  *
+ * Those that the bytes decide are decided by match.c instead, without a call.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -12,11 +14,13 @@
 #include "executor/executor.h"
 #include "utils/memutils.h"
 
+#include "exec/match.h"
 #include "exec/run.h"
 
 /* A test ready for evaluation. */
 typedef struct HostTest
 {
+	GpucolMatch *match;			/* or NULL: by the executor */
 	ExprState  *state;
 	TupleTableSlot *slot;		/* one column: the value under test */
 	const GpucolTypeMap *map;
@@ -54,8 +58,14 @@ host_test(void *arg, int id, int n, const GpucolBytes *values,
 		  const bool *isnull, uint8_t *result)
 {
 	HostContext *context = arg;
-	MemoryContext old = MemoryContextSwitchTo(context->scratch);
+	MemoryContext old;
 
+	if (context->tests[id].match != NULL)
+	{
+		gpucol_match_values(context->tests[id].match, n, values, isnull, result);
+		return;
+	}
+	old = MemoryContextSwitchTo(context->scratch);
 	for (int i = 0; i < n; i++)
 	{
 		result[i] = test_value(context, &context->tests[id], &values[i],
@@ -73,6 +83,7 @@ init_test(HostTest *test, GpucolLower *l, const GpucolHostTest *host,
 	AttrNumber	attnum = l->columns[host->column].attnum;
 	TupleDesc	desc = CreateTemplateTupleDesc(1);
 
+	test->match = gpucol_match_create(l, host->expr);
 	TupleDescCopyEntry(desc, 1, l->desc, attnum);
 	test->slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
 	test->state = ExecInitExpr(host->expr, ps);

@@ -1,0 +1,69 @@
+-- Conditions on text that are decided on the bytes: equality, lists, order, LIKE, and what is made of them,
+-- over dictionaries and over raw values, under collations of all kinds.
+SET client_min_messages = warning;
+CREATE SCHEMA text_match;
+SET search_path = text_match, public;
+
+\set node GpucolAgg
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/differ.psql
+\set ECHO none
+\i :include
+\set ECHO all
+
+CREATE COLLATION bytes_utf8 (provider = libc, locale = 'C.UTF-8');
+CREATE COLLATION english (provider = icu, locale = 'en');
+CREATE COLLATION unlike_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE TABLE words (id int, d text, c text COLLATE "C", u varchar COLLATE bytes_utf8, e text COLLATE english,
+	n text COLLATE unlike_case, b bytea, p char(12)) USING gpucol;
+-- a few values, in dictionaries
+INSERT INTO words
+SELECT i, w, w, w, w, w, convert_to(w, 'UTF8'), left(w, 10) FROM generate_series(1, 6000) i,
+	LATERAL (SELECT (ARRAY['', 'a', 'A', 'ab', 'Ab', 'abc', 'aabb', 'abab', 'b%c', 'b_c', 'b\c', 'ß', 'sz', 'Strasse', 'Straße', '日本', '日本語',
+		'本', 'naïve', 'naive', 'z z', ' z', 'a-b', 'a b', NULL, 'aaab', '%', '_', '\', 'x' || repeat('long', 700)])[1 + i % 30] AS w) x;
+-- nearly unique ones, raw
+INSERT INTO words
+SELECT i, w, w, w, w, w, convert_to(w, 'UTF8'), left(w, 10) FROM generate_series(6001, 14000) i,
+	LATERAL (SELECT CASE i % 11 WHEN 0 THEN NULL WHEN 1 THEN 'Ab' || i WHEN 2 THEN 'ab' || i WHEN 3 THEN i || '日本語' || i % 7
+		WHEN 4 THEN 'naïve' || i || 'ab' WHEN 5 THEN left(md5(i::text), i % 5) WHEN 6 THEN 'b%c' || i WHEN 7 THEN 'b_c\' || i
+		WHEN 8 THEN repeat(md5(i::text), 1 + (i % 1001 = 8)::int * 200) ELSE 'sku-' || i END AS w) x;
+SELECT column_name, bool_or(coding = 'dictionary') AS dictionary, bool_or(coding LIKE 'raw%') AS raw FROM gpucol.columns('words') WHERE column_name IN ('d', 'c', 'n') GROUP BY 1 ORDER BY 1;
+-- and rows of the delta
+INSERT INTO words (id, d, c, u, e, n, b, p) VALUES (20001, 'ab', 'ab', 'ab', 'ab', 'AB', 'ab', 'ab'), (20003, '', '', '', '', '', '', '');
+INSERT INTO words (id) VALUES (20002);
+DELETE FROM words WHERE id % 37 = 5;
+ANALYZE words;
+
+CREATE TABLE conditions (cond text, id serial);
+INSERT INTO conditions (cond) VALUES
+	('%s = ''ab'''), ('''Ab6006'' = %s'), ('%s <> ''ab'''), ('%s = '''''), ('NOT %s = ''ab'''), ('%s = ''日本'''),
+	('%s IN (''ab'', ''abc'', ''sku-6009'', ''nothing'')'), ('%s NOT IN (''ab'', ''Ab6006'', '''')'), ('%s IN (''ab'', NULL)'), ('(%s IN (''ab'', NULL)) IS NULL'),
+	('%s NOT IN (''ab'', NULL)'), ('%s = ANY (ARRAY(SELECT ''ab'' || i FROM generate_series(6000, 6500) i))'), ('%s = ANY (''{}'')'), ('%s <> ALL (''{}'')'),
+	('%s < ''b'''), ('%s <= ''ab'''), ('%s > ''n'''), ('%s >= ''日本'''), ('''Z'' < %s'), ('''a'' >= %s'), ('%s >= ''a'' AND %s < ''b'''),
+	('%s IS NULL OR %s = ''a'''), ('%s = ''a'' OR %s > ''sku-7'' OR %s IS NULL'), ('NOT (%s = ''a'' OR %s IS NULL)'), ('(%s = ''a'' AND %s > ''0'') IS NOT TRUE'),
+	('(%s > ''a'' OR %s < ''Z'') IS UNKNOWN'), ('coalesce(%s, ''ab'') = ''ab'''), ('upper(%s) = ''AB''');
+CREATE TABLE patterns (pattern text, id serial);
+INSERT INTO patterns (pattern) VALUES
+	(''), ('%'), ('%%'), ('ab'), ('ab%'), ('%ab'), ('%ab%'), ('a%b'), ('a%b%'), ('%a%b'), ('a%a%b'), ('%a%b%a%'), ('%ab%ab%'), ('b\%c%'), ('b\_c%'), ('b\\c%'), ('b\\\\c'),
+	('%\%%'), ('%\_%'), ('\%'), ('\a%'), ('a_'), ('%_本%'), ('日%'), ('%本'), ('%本%'), ('%ï%'), ('sku-%9'), ('%777%'), ('%ß'), ('naïve%ab'), ('%longlong%'), ('x%g'), ('a%%b');
+
+SELECT d FROM conditions, unnest('{d,c,u,e,n}'::text[]) col, differ('SELECT count(*), sum(id) FROM words WHERE ' || replace(cond, '%s', col)) d WHERE d IS NOT NULL ORDER BY id;
+SELECT d FROM conditions, differ('SELECT count(*), sum(id) FROM words WHERE ' || replace(cond, '%s', 'b')) d WHERE d IS NOT NULL AND cond !~ 'upper|ARRAY' ORDER BY id;
+SELECT d FROM patterns, unnest('{d,c,u,e,p}'::text[]) col, unnest('{LIKE,NOT LIKE}'::text[]) op,
+	differ(format('SELECT count(*), sum(id) FROM words WHERE %s %s %L', col, op, pattern)) d WHERE d IS NOT NULL ORDER BY id;
+SELECT d FROM patterns, differ(format('SELECT count(*), sum(id) FROM words WHERE d LIKE %L OR d NOT LIKE ''a%%'' AND NOT starts_with(d, %L)', pattern, left(pattern, 2))) d WHERE d IS NOT NULL ORDER BY id;
+SELECT d FROM unnest('{<,<=,>,>=}'::text[]) op, unnest('{d,c,u,e}'::text[]) col,
+	differ(format('SELECT count(*), sum(id) FROM words WHERE %s ~%s~ ''ab''', col, op)) d WHERE d IS NOT NULL;
+
+-- parameters, known and NULL
+SET plan_cache_mode = force_generic_plan;
+SET gpucol.pushdown = require;
+PREPARE find(text, text[], text) AS SELECT count(*) FILTER (WHERE d = $1), count(*) FILTER (WHERE d = ANY ($2)), count(*) FILTER (WHERE d < $3) FROM words;
+EXECUTE find('ab', '{ab,abc,NULL}', 'b');
+EXECUTE find(NULL, '{}', '');
+EXECUTE find('', NULL, 'ab');
+SET gpucol.pushdown = forbid;
+EXECUTE find('ab', '{ab,abc,NULL}', 'b');
+EXECUTE find(NULL, '{}', '');
+EXECUTE find('', NULL, 'ab');
+DROP SCHEMA text_match CASCADE;
