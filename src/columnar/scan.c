@@ -154,6 +154,62 @@ gpucol_scan_rescan(TableScanDesc sscan, struct ScanKeyData *key, bool set_params
 	scan->bitmap_next = scan->bitmap_nrows = 0;
 }
 
+/* Parts of a segment of so many rows. */
+static uint32
+count_parts(const GpucolScan *scan, uint32 nrows)
+{
+	uint32		part_rows = ((GpucolParallelScan *) scan->base.rs_parallel)->part_rows;
+
+	return nrows <= part_rows ? 1 : (nrows - 1) / part_rows + 1;
+}
+
+/* Number the parts of all segments. */
+static void
+number_parts(GpucolScan *scan)
+{
+	uint32		n = scan->view->nsegments;
+
+	scan->first_parts = MemoryContextAllocHuge(CurrentMemoryContext,
+											   Max(n, 1) * sizeof(uint32));
+	scan->nparts = 0;
+	for (uint32 i = 0; i < n; i++)
+	{
+		scan->first_parts[i] = scan->nparts;
+		scan->nparts += count_parts(scan, scan->view->segments[i].entry.nrows);
+	}
+}
+
+void
+gpucol_scan_find_part(const GpucolScan *scan, uint32 number, GpucolSegmentPart *part)
+{
+	uint32		part_rows = ((GpucolParallelScan *) scan->base.rs_parallel)->part_rows;
+	uint32		low = 0;
+	uint32		high = scan->view->nsegments;
+	uint32		nrows;
+
+	/* the last segment whose first part is not behind the number */
+	while (high - low > 1)
+	{
+		uint32		middle = low + (high - low) / 2;
+
+		if (scan->first_parts[middle] <= number)
+			low = middle;
+		else
+			high = middle;
+	}
+	nrows = scan->view->segments[low].entry.nrows;
+	number -= scan->first_parts[low];
+	part->segment = low;
+	part->first = number * part_rows;
+	part->end = part_rows < nrows - part->first ? part->first + part_rows : nrows;
+}
+
+void
+gpucol_scan_take_whole(ParallelTableScanDesc pscan)
+{
+	((GpucolParallelScan *) pscan)->part_rows = UINT32_MAX;
+}
+
 void
 gpucol_scan_prepare(GpucolScan *scan)
 {
@@ -178,6 +234,8 @@ gpucol_scan_prepare(GpucolScan *scan)
 	/* all participants of a parallel scan must count the same ranges */
 	if (scan->base.rs_parallel == NULL)
 		gpucol_delta_pages_skip(scan->view, &scan->ranges, &scan->nranges);
+	else
+		number_parts(scan);
 	if (scan->view->nsegments > 0)
 		scan->reader = gpucol_reader_create(rel, false);
 	MemoryContextSwitchTo(old);
@@ -249,6 +307,32 @@ count_units(const GpucolScan *scan)
 	return (int64) scan->view->nsegments + (scan->tid_range ? 1 : scan->nranges);
 }
 
+/* Draw the next unit of a parallel scan: a part of a segment or a range. */
+static void
+draw_unit(GpucolScan *scan, int64 nunits)
+{
+	GpucolParallelScan *shared = (GpucolParallelScan *) scan->base.rs_parallel;
+
+	if (scan->unit < scan->view->nsegments)
+	{
+		uint32		drawn = pg_atomic_fetch_add_u32(&shared->next_part, 1);
+
+		scan->unit = scan->view->nsegments;
+		if (drawn < scan->nparts)
+		{
+			GpucolSegmentPart part;
+
+			gpucol_scan_find_part(scan, drawn, &part);
+			scan->unit = part.segment;
+			scan->row = (int64) part.first - 1;
+			scan->end = part.end;
+		}
+	}
+	if (scan->unit >= scan->view->nsegments && scan->unit < nunits)
+		scan->unit = (int64) scan->view->nsegments +
+			pg_atomic_fetch_add_u32(&shared->next_range, 1);
+}
+
 /* Move on to the next unit in a direction; false at the end. */
 static bool
 next_unit(GpucolScan *scan, ScanDirection direction)
@@ -256,19 +340,7 @@ next_unit(GpucolScan *scan, ScanDirection direction)
 	int64		nunits = count_units(scan);
 
 	if (scan->base.rs_parallel != NULL)
-	{
-		GpucolParallelScan *shared = (GpucolParallelScan *) scan->base.rs_parallel;
-
-		if (scan->unit < scan->view->nsegments)
-		{
-			uint32		drawn = pg_atomic_fetch_add_u32(&shared->next_segment, 1);
-
-			scan->unit = Min(drawn, scan->view->nsegments);
-		}
-		if (scan->unit >= scan->view->nsegments && scan->unit < nunits)
-			scan->unit = (int64) scan->view->nsegments +
-				pg_atomic_fetch_add_u32(&shared->next_range, 1);
-	}
+		draw_unit(scan, nunits);
 	else if (ScanDirectionIsBackward(direction))
 		scan->unit = Max(scan->unit - 1, -1);
 	else
@@ -297,14 +369,20 @@ gpucol_scan_enter_segment(GpucolScan *scan, int64 number)
 	scan->entered = number;
 }
 
-/* Begin a segment at the end that the direction starts from. */
+/*
+ * Begin a segment at the end that the direction starts from; in a parallel scan at the
+ * part that was drawn.
+ */
 static void
 enter_segment(GpucolScan *scan, ScanDirection direction)
 {
 	const GpucolViewSegment *segment = &scan->view->segments[scan->unit];
 
 	gpucol_scan_enter_segment(scan, scan->unit);
-	scan->row = ScanDirectionIsBackward(direction) ? (int64) segment->entry.nrows : -1;
+	if (scan->base.rs_parallel != NULL)
+		return;
+	scan->end = segment->entry.nrows;
+	scan->row = ScanDirectionIsBackward(direction) ? scan->end : -1;
 }
 
 /* Begin a range of delta blocks. */
@@ -350,10 +428,10 @@ next_segment_row(GpucolScan *scan, ScanDirection direction, TupleTableSlot *slot
 	int			step = ScanDirectionIsBackward(direction) ? -1 : 1;
 	int64		row = scan->row + step;
 
-	while (row >= 0 && row < segment->entry.nrows && !row_visible(scan, segment, row))
+	while (row >= 0 && row < scan->end && !row_visible(scan, segment, row))
 		row += step;
 	scan->row = row;
-	if (row < 0 || row >= segment->entry.nrows)
+	if (row < 0 || row >= scan->end)
 		return false;
 	gpucol_scan_store(scan->reader, (uint32) row, segment->xmin, slot);
 	pgstat_count_heap_getnext(scan->base.rs_rd);
@@ -477,7 +555,8 @@ gpucol_scan_parallel_initialize(Relation rel, ParallelTableScanDesc pscan)
 	/* workers cannot see what only this process holds */
 	gpucol_writer_flush(rel);
 	table_block_parallelscan_initialize(rel, pscan);
-	pg_atomic_init_u32(&shared->next_segment, 0);
+	shared->part_rows = GPUCOL_PARALLEL_ROWS;
+	pg_atomic_init_u32(&shared->next_part, 0);
 	pg_atomic_init_u32(&shared->next_range, 0);
 	return sizeof(GpucolParallelScan);
 }
@@ -488,6 +567,6 @@ gpucol_scan_parallel_reinitialize(Relation rel, ParallelTableScanDesc pscan)
 	GpucolParallelScan *shared = (GpucolParallelScan *) pscan;
 
 	table_block_parallelscan_reinitialize(rel, pscan);
-	pg_atomic_write_u32(&shared->next_segment, 0);
+	pg_atomic_write_u32(&shared->next_part, 0);
 	pg_atomic_write_u32(&shared->next_range, 0);
 }

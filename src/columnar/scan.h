@@ -25,12 +25,27 @@
 typedef struct GpucolParallelScan
 {
 	ParallelBlockTableScanDescData base;
-	pg_atomic_uint32 next_segment;	/* next segment to hand out */
+	uint32		part_rows;		/* rows of a part of a segment */
+	pg_atomic_uint32 next_part; /* next part to hand out */
 	pg_atomic_uint32 next_range;	/* next delta range to hand out */
 } GpucolParallelScan;
 
 /* Delta blocks that one worker takes at a time. */
 #define GPUCOL_PARALLEL_BLOCKS	256
+
+/*
+ * Rows of a segment that one worker takes at a time, whole vectors: a table of one
+ * segment occupies several workers, and each still reads long stretches.
+ */
+#define GPUCOL_PARALLEL_ROWS	(32 * GPUCOL_VECTOR_VALUES)
+
+/* A part of a segment: rows [first, end). */
+typedef struct GpucolSegmentPart
+{
+	uint32		segment;		/* of the view */
+	uint32		first;
+	uint32		end;
+} GpucolSegmentPart;
 
 /*
  * A scan.  Its units are the view's segments in order, then the ranges of delta
@@ -43,6 +58,8 @@ typedef struct GpucolScan
 	MemoryContext context;		/* what follows */
 	GpucolView *view;			/* NULL until the first row is asked for */
 	GpucolReader *reader;
+	uint32	   *first_parts;	/* parallel: number of each segment's first part, */
+	uint32		nparts;			/* and of all */
 	uint32		nranges;
 	GpucolBlockRange *ranges;
 	int64		unit;			/* -1 before the first */
@@ -50,6 +67,7 @@ typedef struct GpucolScan
 	bool		in_unit;
 	ScanDirection direction;	/* of the last call */
 	int64		row;			/* in a segment: row last returned */
+	int64		end;			/* and the row before which the unit ends */
 	uint32	   *deleted;		/* of the segment, or NULL */
 	bool		unsettled;		/* a dirty scan: its loader has not committed */
 	bool		tid_range;		/* the base's TID limits apply */
@@ -73,6 +91,13 @@ typedef struct GpucolScan
 
 /* Read the directory for the scan if that has not been done. */
 extern void gpucol_scan_prepare(GpucolScan *scan);
+
+/* The part of a parallel scan with this number, which is below scan->nparts. */
+extern void gpucol_scan_find_part(const GpucolScan *scan, uint32 number,
+								  GpucolSegmentPart *part);
+
+/* Have the workers of a scan that has not begun take whole segments. */
+extern void gpucol_scan_take_whole(ParallelTableScanDesc pscan);
 
 /* Begin a scan of the delta rows only, forward, for a merge. */
 extern TableScanDesc gpucol_scan_begin_delta(Relation rel, Snapshot snapshot);

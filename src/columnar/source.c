@@ -12,9 +12,9 @@
  * chunk: the packed form of one row with the column's missing value, kept in
  * memory.
  *
- * In a parallel scan segments and ranges are drawn from shared counters, as the
- * parallel row scan draws them (scan.c).  What this process has drawn is kept in a
- * list, so that a rescan goes through the same again.
+ * In a parallel scan parts of segments and ranges are drawn from shared counters, as
+ * the parallel row scan draws them (scan.c).  What this process has drawn is kept in
+ * a list, so that a rescan goes through the same again.
  *
  *-------------------------------------------------------------------------
  */
@@ -75,8 +75,10 @@ typedef struct TableSource
 
 	/* the current segment */
 	const GpucolSegmentInfo *segment;
+	int64		number;			/* of it in the view, or -1 */
 	const GpucolChunkDesc **chunks;
 	uint32	   *deleted;
+	uint32		ndeleted;
 	List	   *windows;		/* unused GpucolWindows */
 
 	/* the current delta batch */
@@ -230,40 +232,94 @@ find_chunk(TableSource *source, int c)
 	return &source->missing[c]->desc;
 }
 
-static GpucolStatus
-source_next_segment(GpucolSource *base, GpucolSegment *out)
+/* Draw a segment, or a part of one. */
+static bool
+draw_part(TableSource *source, GpucolSegmentPart *part)
 {
-	TableSource *source = (TableSource *) base;
-	GpucolView *view = source->scan->view;
-	const GpucolViewSegment *segment;
-	MemoryContext old;
+	const GpucolView *view = source->scan->view;
 	uint32		number;
 
-	if (!draw(source, &source->segments,
-			  source->parallel ? &source->parallel->next_segment : NULL,
-			  view->nsegments, &number))
-		return GPUCOL_END;
-	CHECK_FOR_INTERRUPTS();
-	segment = &view->segments[number];
+	if (source->parallel == NULL)
+	{
+		if (!draw(source, &source->segments, NULL, view->nsegments, &number))
+			return false;
+		part->segment = number;
+		part->first = 0;
+		part->end = view->segments[number].entry.nrows;
+		return true;
+	}
+	if (!draw(source, &source->segments, &source->parallel->next_part,
+			  source->scan->nparts, &number))
+		return false;
+	gpucol_scan_find_part(source->scan, number, part);
+	return true;
+}
+
+/* Make a segment the current one; false if a chunk of it does not fit the program. */
+static bool
+open_segment(TableSource *source, uint32 number)
+{
+	GpucolView *view = source->scan->view;
+	const GpucolViewSegment *segment = &view->segments[number];
+	MemoryContext old;
+
+	source->number = -1;
 	source->segment = gpucol_segment_open(source->table, &segment->entry);
-	for (int c = 0; c < base->ncolumns; c++)
+	for (int c = 0; c < source->base.ncolumns; c++)
 	{
 		source->chunks[c] = find_chunk(source, c);
 		if (source->chunks[c] == NULL)
-			return GPUCOL_UNSUPPORTED;
+			return false;
 	}
 	if (source->deleted != NULL)
 		pfree(source->deleted);
 	old = MemoryContextSwitchTo(source->context);
-	source->deleted = gpucol_view_deleted(view, segment, &out->ndeleted);
+	source->deleted = gpucol_view_deleted(view, segment, &source->ndeleted);
 	MemoryContextSwitchTo(old);
+	source->number = number;
+	return true;
+}
+
+/* Rows of a part that the scan sees. */
+static uint32
+visible_rows(const TableSource *source, const GpucolSegmentPart *part, uint32 nrows)
+{
+	uint32		first = part->first / GPUCOL_LANES;
+	uint32		n = (part->end + GPUCOL_LANES - 1) / GPUCOL_LANES - first;
+
+	if (source->deleted == NULL)
+		return part->end - part->first;
+	if (part->first == 0 && part->end == nrows)
+		return nrows - source->ndeleted;
+	/* parts are whole vectors, and no bit is set behind the last row */
+	return part->end - part->first -
+		(uint32) pg_popcount((const char *) (source->deleted + first), (int) (n * sizeof(uint32)));
+}
+
+static GpucolStatus
+source_next_segment(GpucolSource *base, GpucolSegment *out)
+{
+	TableSource *source = (TableSource *) base;
+	const GpucolViewSegment *segment;
+	GpucolSegmentPart part;
+
+	if (!draw_part(source, &part))
+		return GPUCOL_END;
+	CHECK_FOR_INTERRUPTS();
+	if (source->number != part.segment && !open_segment(source, part.segment))
+		return GPUCOL_UNSUPPORTED;
+	segment = &source->scan->view->segments[part.segment];
 	/* rows returned, as the statistics of tables and indexes alike call them */
-	pgstat_count_index_tuples(source->table, segment->entry.nrows - out->ndeleted);
+	pgstat_count_index_tuples(source->table,
+							  visible_rows(source, &part, segment->entry.nrows));
 
 	out->id = hash_bytes_extended((const unsigned char *) &segment->entry,
 								  sizeof(segment->entry), 0);
 	out->first_row = segment->entry.first_row;
 	out->nrows = segment->entry.nrows;
+	out->first_vector = part.first / GPUCOL_VECTOR_VALUES;
+	out->end_vector = GPUCOL_VECTORS(part.end);
+	out->ndeleted = source->ndeleted;
 	out->deleted = source->deleted;
 	out->chunks = source->chunks;
 	out->owner = (void *) source->segment;
@@ -561,6 +617,9 @@ gpucol_source_open(Relation table, Snapshot snapshot,
 	source->base.ops = &source_ops;
 	source->base.ncolumns = ncolumns;
 	source->base.max_window_rows = pin_limit(table) * GPUCOL_PAGE_ROWS;
+	source->base.in_parts = parallel != NULL &&
+		((GpucolParallelScan *) parallel)->part_rows != UINT32_MAX;
+	source->number = -1;
 	source->table = table;
 	source->context = CurrentMemoryContext;
 	source->columns = columns;
@@ -608,9 +667,11 @@ gpucol_source_parallel_size(Relation table, Snapshot snapshot)
 }
 
 void
-gpucol_source_parallel_init(void *parallel, Relation table, Snapshot snapshot)
+gpucol_source_parallel_init(void *parallel, Relation table, Snapshot snapshot, bool whole)
 {
 	table_parallelscan_initialize(table, parallel, snapshot);
+	if (whole)
+		gpucol_scan_take_whole(parallel);
 }
 
 void

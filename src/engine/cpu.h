@@ -326,6 +326,9 @@ struct GpucolRun
 	bool		segments_done;
 	GpucolSegment segment;
 	uint64_t	segment_serial;
+	bool		loaded;			/* cols and tests are those of a segment, */
+	uint64_t	loaded_id;
+	bool		never;			/* of which a conjunct excludes every row */
 	uint32_t	nvectors;
 	uint32_t	next_vector;
 	uint64_t	ordinal;		/* of the segment's vector 0 */

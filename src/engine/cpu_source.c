@@ -211,6 +211,8 @@ static GpucolStatus
 apply_zones(GpucolRun *run, uint32_t *alive)
 {
 	uint32_t	n = run->nvectors;
+	uint32_t	first = run->segment.first_vector;
+	uint32_t	end = run->segment.end_vector;
 
 	if (n > run->dead_size)
 	{
@@ -231,9 +233,9 @@ apply_zones(GpucolRun *run, uint32_t *alive)
 		if ((domain->op != GPUCOL_CPU_INTERVAL && domain->op != GPUCOL_CPU_SET) ||
 			desc->streams[GPUCOL_STREAM_ZONES].nrows == 0)
 			continue;
-		for (uint32_t v = 0; v < n; v += ZONES)
+		for (uint32_t v = first; v < end; v += ZONES)
 		{
-			uint32_t	take = n - v < ZONES ? n - v : ZONES;
+			uint32_t	take = end - v < ZONES ? end - v : ZONES;
 			GpucolStatus status;
 
 			status = gpucol_cpu_stream_copy(run, domain->column, GPUCOL_STREAM_ZONES,
@@ -246,7 +248,7 @@ apply_zones(GpucolRun *run, uint32_t *alive)
 		}
 	}
 	*alive = 0;
-	for (uint32_t v = 0; v < n; v++)
+	for (uint32_t v = first; v < end; v++)
 		*alive += !run->dead[v];
 	return GPUCOL_OK;
 }
@@ -286,19 +288,45 @@ plan_tests(GpucolRun *run, bool *never)
 	return GPUCOL_OK;
 }
 
-/* Make the segment just fetched current; *skip if nothing of it is needed. */
+/* Read what belongs to the whole segment; *never if a conjunct excludes all of it. */
+static GpucolStatus
+load_segment(GpucolRun *run, bool *never)
+{
+	GpucolStatus status = gpucol_cpu_stream_tables(run);
+
+	if (status == GPUCOL_OK)
+		status = ask_host(run);
+	if (status == GPUCOL_OK)
+		status = plan_tests(run, never);
+	if (status == GPUCOL_OK && !*never && run->program->kind == GPUCOL_PROGRAM_AGG)
+		status = gpucol_cpu_dense_open(run);
+	return status;
+}
+
+/*
+ * Make the segment just fetched current; *skip if nothing of it is needed.  Of another
+ * part of the segment that a SCAN has just read, only the zone maps are news.
+ */
 static GpucolStatus
 open_segment(GpucolRun *run, bool *skip)
 {
+	bool		again = run->loaded && run->segment.id == run->loaded_id &&
+		run->source->in_parts && run->program->kind == GPUCOL_PROGRAM_SCAN;
+	bool		first = run->segment.first_vector == 0;
 	GpucolStatus status;
 	uint32_t	alive;
 
-	gpucol_cpu_source_reset(run);
-	run->segment_serial++;
+	if (!again)
+	{
+		gpucol_cpu_source_reset(run);
+		run->segment_serial++;
+	}
+	run->loaded = again;
 	run->nvectors = GPUCOL_VECTORS(run->segment.nrows);
-	run->next_vector = 0;
+	run->next_vector = run->segment.first_vector;
 	*skip = true;
-	if (run->segment.nrows > GPUCOL_MAX_SEGMENT_ROWS)
+	if (run->segment.nrows > GPUCOL_MAX_SEGMENT_ROWS ||
+		run->segment.end_vector > run->nvectors)
 		return GPUCOL_CORRUPT;
 	for (int c = 0; c < run->program->ncolumns; c++)
 	{
@@ -315,24 +343,22 @@ open_segment(GpucolRun *run, bool *skip)
 
 		if (chunk_excludes(domain, run->cols[domain->column].desc))
 		{
-			run->stats.segments_skipped++;
+			run->stats.segments_skipped += first;
 			return GPUCOL_OK;
 		}
 	}
 	status = apply_zones(run, &alive);
 	if (status != GPUCOL_OK)
 		return status;
-	run->stats.segments_read++;
-	run->stats.vectors_skipped += run->nvectors - alive;
+	run->stats.segments_read += first;
+	run->stats.vectors_skipped += run->segment.end_vector - run->segment.first_vector - alive;
 	if (alive == 0)
 		return GPUCOL_OK;
-	status = gpucol_cpu_stream_tables(run);
-	if (status == GPUCOL_OK)
-		status = ask_host(run);
-	if (status == GPUCOL_OK)
-		status = plan_tests(run, skip);
-	if (status == GPUCOL_OK && !*skip && run->program->kind == GPUCOL_PROGRAM_AGG)
-		status = gpucol_cpu_dense_open(run);
+	if (!again)
+		status = load_segment(run, &run->never);
+	run->loaded = status == GPUCOL_OK;
+	run->loaded_id = run->segment.id;
+	*skip = run->never;
 	return status;
 }
 
@@ -623,19 +649,20 @@ static GpucolStatus
 do_window(GpucolRun *run)
 {
 	uint32_t	most = window_vectors(run);
+	uint32_t	end = run->segment.end_vector;
 	uint32_t	first;
 	uint32_t	n = 0;
 	uint32_t	gap = 0;
 	double		start;
 	GpucolStatus status;
 
-	while (run->next_vector < run->nvectors && run->dead[run->next_vector])
+	while (run->next_vector < end && run->dead[run->next_vector])
 		run->next_vector++;
 	first = run->next_vector;
-	if (first == run->nvectors)
+	if (first >= end)
 		return GPUCOL_END;
 	run->nwork = 0;
-	for (uint32_t v = first; v < run->nvectors && v - first < most; v++)
+	for (uint32_t v = first; v < end && v - first < most; v++)
 	{
 		GpucolCpuVector *work = &run->work[run->nwork];
 
@@ -733,6 +760,7 @@ gpucol_cpu_source_step(GpucolRun *run)
 		if (status == GPUCOL_END)
 		{
 			run->segments_done = true;
+			run->loaded = false;
 			gpucol_cpu_source_reset(run);
 			status = gpucol_cpu_dense_end(run);
 			if (status != GPUCOL_OK)

@@ -84,6 +84,15 @@ cuda_available(const char **why)
 }
 
 /*
+ * Is a device what the settings ask for, and is there one?
+ */
+bool
+gpucol_run_wants_device(void)
+{
+	return gpucol_engine_wants_device(cuda_available);
+}
+
+/*
  * Threads for one run: a parallel worker has its share of the processors.
  */
 int
@@ -128,8 +137,8 @@ choose_engine(GpucolExec *exec)
 {
 	GpucolDeviceEstimate estimate;
 
-	if (exec->recursion != NULL || exec->cpu_only ||
-		!gpucol_engine_wants_device(cuda_available))
+	if (exec->recursion != NULL || exec->cpu_only || exec->source->in_parts ||
+		!gpucol_run_wants_device())
 		return &gpucol_engine_cpu;
 	if (!gpucol_run_may_choose(exec))
 		return &gpucol_engine_cuda;

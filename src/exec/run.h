@@ -165,6 +165,9 @@ extern Bitmapset *gpucol_run_filled_columns(GpucolExec *exec, Bitmapset *attnums
 /* End the run in progress, keeping its figures; the next call starts anew. */
 extern void gpucol_run_end(GpucolExec *exec);
 
+/* Is a device what the settings ask for, and is there one? */
+extern bool gpucol_run_wants_device(void);
+
 /* Is there a device for the run, and is the choice ours (gpucol.engine = auto)? */
 extern bool gpucol_run_may_choose(GpucolExec *exec);
 

@@ -556,7 +556,8 @@ scan_initialize_dsm(CustomScanState *node, ParallelContext *pcxt,
 	parallel->row_scan = !gpucol_run_check_values(&state->rows.exec,
 												  read_columns(state), true);
 	gpucol_source_parallel_init(parallel->source, state->rows.exec.rel,
-								node->ss.ps.state->es_snapshot);
+								node->ss.ps.state->es_snapshot,
+								gpucol_run_wants_device());
 	gpucol_parallel_init(&state->rows.exec, parallel, pcxt);
 }
 

@@ -88,7 +88,9 @@ typedef struct GpucolSegment
 								 * the relation's storage */
 	uint64_t	first_row;		/* table-wide row number of its first row */
 	uint32_t	nrows;
-	uint32_t	ndeleted;
+	uint32_t	first_vector;	/* this scan reads vectors [first_vector, */
+	uint32_t	end_vector;		/* end_vector); others read the rest */
+	uint32_t	ndeleted;		/* of all rows */
 	const uint32_t *deleted;	/* bit r set = row r invisible to this scan;
 								 * nrows rounded up to whole vectors; NULL if
 								 * every row is visible */
@@ -125,7 +127,8 @@ typedef struct GpucolSourceOps
 	/*
 	 * Move to the next segment that the snapshot sees.  GPUCOL_OK or
 	 * GPUCOL_END; `out` is valid until the next call.  With parallel workers
-	 * each segment is handed to exactly one of them.
+	 * each segment is handed to exactly one of them, or, in a source in parts
+	 * (below), a range of its vectors: then the next may be of the same segment.
 	 */
 	GpucolStatus (*next_segment) (GpucolSource *source, GpucolSegment *out);
 
@@ -182,6 +185,7 @@ struct GpucolSource
 								 * the same rows deleted; 0 = nothing is known */
 	int			ncolumns;		/* program column slots */
 	uint32_t	max_window_rows;
+	bool		in_parts;		/* segments come in ranges of vectors */
 };
 
 #endif							/* GPUCOL_KERNEL_BATCH_H */

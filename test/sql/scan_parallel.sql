@@ -78,6 +78,36 @@ EXPLAIN (COSTS OFF) SELECT id FROM wide;
 CREATE TABLE few AS SELECT i AS id FROM generate_series(1, 1000) i;
 SELECT count(*) FROM few WHERE id NOT IN (SELECT id FROM wide);
 
+-- participants share one segment: every row once, by engines and by the table's rows
+CREATE TABLE one (a int, b int8, c text, n numeric(8,2), o numeric(8,2)) USING gpucol;
+INSERT INTO one SELECT i, i::int8 * 1000003, CASE WHEN i % 7 > 0 THEN 'c' || i % 9 END, i / 4.0, CASE WHEN i % 3 > 0 THEN i END
+	FROM generate_series(1, 150000) i;
+DELETE FROM one WHERE a % 1000 = 0 OR a BETWEEN 32760 AND 65600 OR a = 150000;
+CREATE TABLE one_heap AS SELECT * FROM one;
+ANALYZE one;
+SELECT count(*) AS segments FROM (SELECT DISTINCT segment FROM gpucol.segments('one')) s;
+SELECT figures('SELECT count(*), sum(b) FROM one WHERE n > 5');
+SELECT figures('SELECT count(*) FROM one WHERE a BETWEEN 100 AND 33000');
+SELECT figures('SELECT count(*) FROM one WHERE c = ''nobody''');
+SELECT * FROM one WHERE n > 5 OR c IS NULL EXCEPT ALL SELECT * FROM one_heap WHERE n > 5 OR c IS NULL;
+SELECT * FROM one_heap WHERE n > 5 OR c IS NULL EXCEPT ALL SELECT * FROM one WHERE n > 5 OR c IS NULL;
+SELECT count(*), count(DISTINCT a), sum(a), sum(n), sum(o) FROM one WHERE c LIKE '%3';
+SELECT count(*), count(DISTINCT a), sum(a), sum(n), sum(o) FROM one_heap WHERE c LIKE '%3';
+SET gpucol.pushdown = forbid;
+EXPLAIN (COSTS OFF) SELECT count(*), sum(b) FROM one;
+SELECT count(*), sum(a), sum(b), sum(n), sum(o) FROM one;
+SELECT count(*), sum(a), sum(b), sum(n), sum(o) FROM one_heap;
+RESET gpucol.pushdown;
+SET max_parallel_maintenance_workers = 2;
+CREATE INDEX one_a ON one (a);
+SET enable_seqscan = off;
+SET gpucol.enable_scan = off;
+EXPLAIN (COSTS OFF) SELECT count(*), sum(n) FROM one WHERE a BETWEEN 30000 AND 70000;
+SELECT count(*), sum(n) FROM one WHERE a BETWEEN 30000 AND 70000;
+SELECT count(*), sum(n) FROM one_heap WHERE a BETWEEN 30000 AND 70000;
+RESET enable_seqscan;
+RESET gpucol.enable_scan;
+
 -- an error in a worker, and a cursor that is not read to its end
 \set VERBOSITY terse
 SELECT sum(1 / (b - 7)) FROM t;

@@ -61,6 +61,8 @@ typedef struct ArraySource
 	GpucolSource base;
 	const ArrayTable *table;
 	bool		strict;
+	uint32_t	part;			/* vectors handed out at a time; 0 = whole segments */
+	uint32_t	vector;			/* next of the current segment, in parts */
 	int			segment;		/* next */
 	uint32_t	delta;			/* next row */
 	GpucolDeltaColumn columns[ARRAY_MAX_COLUMNS];
@@ -137,9 +139,22 @@ array_source_next_segment(GpucolSource *base, GpucolSegment *out)
 		return GPUCOL_END;
 	segment = &source->table->segments[source->segment];
 	memset(out, 0, sizeof(*out));
-	out->id = (uint64_t) source->segment++;
+	out->id = (uint64_t) source->segment;
 	out->first_row = segment->first_row;
 	out->nrows = segment->nrows;
+	out->end_vector = GPUCOL_VECTORS(segment->nrows);
+	if (source->part > 0)
+	{
+		out->first_vector = source->vector;
+		source->vector += source->part;
+	}
+	if (source->part == 0 || source->vector >= out->end_vector)
+	{
+		source->vector = 0;
+		source->segment++;
+	}
+	else
+		out->end_vector = source->vector;
 	out->ndeleted = segment->ndeleted;
 	out->deleted = segment->deleted;
 	out->chunks = segment->chunks;
@@ -283,6 +298,7 @@ array_source_rescan(GpucolSource *base)
 
 	array_source_enter(source);
 	source->segment = 0;
+	source->vector = 0;
 	source->delta = 0;
 }
 
