@@ -30,8 +30,8 @@ extern void gpucol_cost_scan(PlannerInfo *root, RelOptInfo *rel, Path *path,
 							 int workers);
 extern void gpucol_cost_agg(PlannerInfo *root, RelOptInfo *rel, Path *path,
 							int ncolumns, List *pushed, int nkeys, int naggs,
-							double groups, double joined, PathTarget *target,
-							List *having);
+							double groups, double joined, List *evaluated,
+							PathTarget *target, List *having);
 extern void gpucol_cost_topk(RelOptInfo *rel, Path *path, int nlooked,
 							 int nothers, List *pushed);
 

@@ -44,6 +44,12 @@
 /* A group's states for one row, as a share of cpu_operator_cost. */
 #define GROUP_SHARE			0.2
 
+/*
+ * Finding a group of which the executor joins many, in the engine's hash table and
+ * again in the executor's, in cpu_operator_cost.
+ */
+#define JOINED_OPERATORS	4.0
+
 /* Forming one datum of an emitted row, as a share of cpu_operator_cost. */
 #define DATUM_SHARE			0.2
 
@@ -152,22 +158,26 @@ gpucol_cost_scan(PlannerInfo *root, RelOptInfo *rel, Path *path, int ncolumns,
 
 /*
  * Cost an aggregation of a table to `groups` groups, which the executor makes of
- * `joined` of the engine's (0: they are the engine's).
+ * `joined` of the engine's (0: they are the engine's), evaluating `evaluated` for
+ * each of these.
  */
 void
 gpucol_cost_agg(PlannerInfo *root, RelOptInfo *rel, Path *path, int ncolumns,
 				List *pushed, int nkeys, int naggs, double groups, double joined,
-				PathTarget *target, List *having)
+				List *evaluated, PathTarget *target, List *having)
 {
 	QualCost	qual;
+	QualCost	join;
 
 	cost_qual_eval(&qual, having, root);
+	cost_qual_eval(&join, evaluated, root);
 	path->startup_cost = AGG_ADVANTAGE * (RUN_COST + disk_cost(rel, ncolumns)) +
 		AGG_ADVANTAGE * engine_share(rel) *
 		(engine_cost(rel, ncolumns, pushed) +
 		 rel->rows * cpu_operator_cost * GROUP_SHARE * (nkeys + naggs * VALUE_SHARE)) +
-		joined * (cpu_tuple_cost + cpu_operator_cost * (nkeys + naggs)) +
-		qual.startup + target->cost.startup;
+		joined * (cpu_tuple_cost + cpu_operator_cost * (JOINED_OPERATORS + nkeys + naggs) +
+				  join.per_tuple) +
+		join.startup + qual.startup + target->cost.startup;
 	path->total_cost = path->startup_cost +
 		groups * (cpu_tuple_cost + cpu_operator_cost * (nkeys + naggs) +
 				  qual.per_tuple + target->cost.per_tuple);

@@ -404,6 +404,25 @@ joined_groups(Grouping *g, RelOptInfo *rel)
 	return exprs == NIL ? 1 : estimate_num_groups(g->root, exprs, rel->rows, NULL, NULL);
 }
 
+/* What the executor evaluates for each of the groups that it joins. */
+static List *
+joined_exprs(Grouping *g)
+{
+	List	   *exprs = NIL;
+
+	for (int i = 0; i < g->plan.nkeys; i++)
+	{
+		if (g->plan.keys[i].output < 0)
+			exprs = lappend(exprs, g->plan.keys[i].expr);
+	}
+	for (int i = 0; i < g->plan.naggs; i++)
+	{
+		if (g->plan.finals[i].host != GPUCOL_HOST_NONE)
+			exprs = lappend(exprs, g->plan.finals[i].arg);
+	}
+	return exprs;
+}
+
 /* The parts for the plan: their range table indexes, and their columns. */
 static List *
 parts_private(Grouping *g)
@@ -457,7 +476,8 @@ add_path_agg(Grouping *g, RelOptInfo *output_rel)
 	path->custom_private = lappend(path->custom_private, parts_private(g));
 	gpucol_cost_agg(g->root, rel, &path->path, g->lower->ncolumns,
 					g->conditions, list_length(g->keys), list_length(g->aggs),
-					fallback->rows, joined_groups(g, rel), g->target, g->having);
+					fallback->rows, joined_groups(g, rel), joined_exprs(g),
+					g->target, g->having);
 	/* nobody knows how many rows a recursion has */
 	if (g->recursion != NULL || gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)
 		output_rel->pathlist = list_make1(path);

@@ -18,6 +18,17 @@ EXPLAIN (COSTS OFF) SELECT c, count(*), avg(b), max(a) FROM t GROUP BY c;
 EXPLAIN (COSTS OFF) SELECT c, b, count(*) FROM t WHERE c LIKE 'c1%' GROUP BY c, b;
 EXPLAIN (COSTS OFF) SELECT DISTINCT c FROM t;
 
+-- Arguments that PostgreSQL evaluates once for each combination of values: the engine
+-- groups by those where they repeat, not where nearly every row has its own.
+CREATE TABLE line (price numeric(10,2), disc numeric(4,2), mode text) USING gpucol;
+INSERT INTO line SELECT (i * 7907::bigint % 10000000) / 100.0, i % 11, 'm' || i % 7 FROM generate_series(1, 100000) i;
+VACUUM ANALYZE line;
+SET max_parallel_workers_per_gather = 0;
+EXPLAIN (COSTS OFF) SELECT sum(price * (1 - disc / 100)) FROM line;
+EXPLAIN (COSTS OFF) SELECT mode, sum(price * (1 - disc / 100)) FROM line GROUP BY mode;
+EXPLAIN (COSTS OFF) SELECT mode, sum(1 - disc / 100) FROM line GROUP BY mode;
+SET max_parallel_workers_per_gather = 4;
+
 -- First rows of an order, with conditions whose selectivity nobody knows: the node
 -- that delivers only those, not a sort of all rows by however many workers.
 CREATE TABLE wide (k int, c int, x1 int, x2 int, x3 int, x4 float8) USING gpucol;
