@@ -573,7 +573,9 @@ next_group(ScanState *node)
 static bool
 recheck_group(ScanState *node, TupleTableSlot *slot pg_attribute_unused())
 {
-	return !TupIsNull(next_group(node));
+	TupleTableSlot *next = next_group(node);
+
+	return !TupIsNull(next);	/* a macro that looks twice */
 }
 
 /* Initialise the ordinary plan. */

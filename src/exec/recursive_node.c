@@ -556,7 +556,9 @@ next_row(ScanState *node)
 static bool
 recheck_row(ScanState *node, TupleTableSlot *slot pg_attribute_unused())
 {
-	return !TupIsNull(next_row(node));
+	TupleTableSlot *next = next_row(node);
+
+	return !TupIsNull(next);	/* a macro that looks twice */
 }
 
 static TupleTableSlot *

@@ -400,7 +400,9 @@ static const GpucolRowScanMethods row_methods = {
 static bool
 recheck_row(ScanState *node, TupleTableSlot *slot pg_attribute_unused())
 {
-	return !TupIsNull(gpucol_row_scan_next(node));
+	TupleTableSlot *next = gpucol_row_scan_next(node);
+
+	return !TupIsNull(next);	/* a macro that looks twice */
 }
 
 static TupleTableSlot *

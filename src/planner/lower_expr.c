@@ -738,6 +738,7 @@ gpucol_lower_bool(GpucolLower *l, Expr *expr, uint16 *reg)
 {
 	GpucolValue v;
 
+	*reg = GPUCOL_NO_REG;		/* lest compilers fear that it stays unset */
 	if (!gpucol_lower_expr(l, expr, &v))
 		return false;
 	if (v.cls != GPUCOL_CLASS_B)

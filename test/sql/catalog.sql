@@ -7,7 +7,8 @@ WHERE e.extname = 'gpucol' AND d.deptype = 'e'
   AND NOT EXISTS (SELECT FROM pg_description c
                   WHERE c.classoid = d.classid AND c.objoid = d.objid AND c.objsubid = 0)
   AND NOT (d.classid = 'pg_type'::regclass
-           AND EXISTS (SELECT FROM pg_type t WHERE t.oid = d.objid AND t.typrelid <> 0))
+           AND EXISTS (SELECT FROM pg_type t LEFT JOIN pg_type i ON i.oid = t.typelem
+                       WHERE t.oid = d.objid AND (t.typrelid <> 0 OR i.typrelid <> 0)))
 ORDER BY 1;
 
 LOAD 'gpucol';

@@ -135,8 +135,12 @@ SELECT term, closure('SELECT r.src, e.dst FROM r ' || term, 'UNION'),
 	('JOIN edge e ON e.src = r.dst WHERE e.dst = ANY (ARRAY(SELECT id FROM node ORDER BY id))'),
 	('JOIN edge e ON e.src = r.dst LEFT JOIN node n ON n.id = e.dst WHERE coalesce(n.kind, 1) IN (SELECT x.src - 3 FROM edge x WHERE x.dst > r.src)')) v(term);
 SELECT closure('SELECT r.src, e.dst + (SELECT count(*) FROM node WHERE id < r.dst)::int % 7 FROM r JOIN edge e ON e.src = r.dst WHERE e.dst < 40', 'UNION');
-EXPLAIN (VERBOSE, COSTS OFF) WITH RECURSIVE r AS (SELECT src, dst FROM edge UNION SELECT r.src, e.dst FROM r JOIN edge e ON e.src = r.dst
-	WHERE e.dst > (SELECT avg(id) FROM node) AND (SELECT count(*) FROM node WHERE id < e.dst) > r.src) SELECT * FROM r;
+\set include :srcdir /include/plan.psql
+\set ECHO none
+\i :include
+\set ECHO all
+SELECT plan('WITH RECURSIVE r AS (SELECT src, dst FROM edge UNION SELECT r.src, e.dst FROM r JOIN edge e ON e.src = r.dst
+	WHERE e.dst > (SELECT avg(id) FROM node) AND (SELECT count(*) FROM node WHERE id < e.dst) > r.src) SELECT * FROM r', 'VERBOSE, COSTS OFF');
 -- a fallback has the subqueries of both terms run again
 SELECT differ('WITH RECURSIVE r AS (SELECT m AS a, n AS b FROM typed WHERE m < (SELECT avg(kind) FROM node) UNION SELECT r.a, t.n FROM r JOIN typed t ON t.m = r.b WHERE t.src > (SELECT avg(kind) FROM node)) SELECT * FROM r');
 -- where there may be one, both plans of a term use the same alternative of a subquery, and EXPLAIN knows the tables of both

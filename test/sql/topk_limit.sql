@@ -64,7 +64,12 @@ SELECT limit_compare(q) FROM (VALUES
 	('SELECT id, label FROM limit_t ORDER BY label, id LIMIT 5'),
 	('SELECT id FROM limit_t ORDER BY id LIMIT 40000')
 ) v(q);
-EXPLAIN (COSTS OFF) SELECT id FROM limit_t ORDER BY id LIMIT (SELECT 3);
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/plan.psql
+\set ECHO none
+\i :include
+\set ECHO all
+SELECT plan('SELECT id FROM limit_t ORDER BY id LIMIT (SELECT 3)');
 EXPLAIN (COSTS OFF) SELECT id FROM limit_t ORDER BY id LIMIT 3 FOR UPDATE;
 SET gpucol.enable_topk = off;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT id FROM limit_t ORDER BY id LIMIT 3;
@@ -133,7 +138,8 @@ SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SET gpucol.enable_agg = off;
-EXPLAIN (COSTS OFF) SELECT count(*) FROM limit_w WHERE c > (SELECT c FROM limit_w ORDER BY d DESC, id LIMIT 1);
+SELECT plan('SELECT count(*) FROM limit_w WHERE c > (SELECT c FROM limit_w ORDER BY d DESC, id LIMIT 1)');
+DROP FUNCTION plan(text, text);
 SELECT count(*) FROM limit_w WHERE c > (SELECT c FROM limit_w ORDER BY d DESC, id LIMIT 1);
 RESET gpucol.enable_agg;
 RESET min_parallel_table_scan_size;

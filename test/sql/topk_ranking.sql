@@ -111,10 +111,16 @@ SELECT id % 3, gpucol.u_topk(id, score, p, id % 3) FROM topk_r WHERE id > 2 GROU
 SELECT grp, gpucol.u_topk(id, score, p, grp) FROM topk_r WHERE grp IS NULL GROUP BY grp;
 
 -- What is not pushed down says why.
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/reason.psql
+\set ECHO none
+\i :include
+\set ECHO all
 RESET gpucol.pushdown;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT grp, gpucol.u_topk(id, score, p, 2), string_agg(sub, '') FROM topk_r GROUP BY grp;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT grp, gpucol.u_topk(id, score, p, 2), gpucol.u_topk(id, id, p, 2) FROM topk_r GROUP BY grp;
-EXPLAIN (VERBOSE, COSTS OFF) SELECT grp, gpucol.u_topk(DISTINCT id, score, p, 2) FROM topk_r GROUP BY grp;
+SELECT reason('SELECT grp, gpucol.u_topk(DISTINCT id, score, p, 2) FROM topk_r GROUP BY grp');
+DROP FUNCTION reason(text);
 EXPLAIN (VERBOSE, COSTS OFF) SELECT grp, gpucol.u_topk(id, label, p, 2) FROM topk_r GROUP BY grp;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT grp, gpucol.u_topk(id, score, p, id) FROM topk_r GROUP BY grp;
 CREATE TYPE topk_kind AS ENUM ('b', 'c');

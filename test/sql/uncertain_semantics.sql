@@ -66,7 +66,12 @@ SELECT gpucol.topk_probability(l, 0.5, l) OVER () FROM generate_series(1, 3) l;
 SELECT gpucol.topk_probability(l, 2, 1) OVER () FROM generate_series(1, 3) l;
 SELECT gpucol.u_topk(l, point(l, l), 0.5, 1) FROM generate_series(1, 3) l;
 SELECT gpucol.topk_probability(1, 0.5, 1);
-SELECT gpucol.u_topk_transition(NULL, 1, 1, 0.5, 1);
+DO $$
+BEGIN
+	PERFORM gpucol.u_topk_transition(NULL, 1, 1, 0.5, 1);
+EXCEPTION WHEN undefined_function OR feature_not_supported THEN
+	RAISE NOTICE 'transition functions cannot be called';
+END $$;
 
 -- Scores of any ordered type, compared exactly.
 SELECT gpucol.u_topk(l, 9007199254740992 + l, 1, 1), gpucol.u_topk(l, 9007199254740992 + l / 10.0, 1, 1),
