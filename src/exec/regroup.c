@@ -534,10 +534,13 @@ init_key(GpucolRegroup *r, int i)
 
 	init_domain(&r->domains[i], exprType(expr), exprCollation(expr));
 	if (key->output < 0)
+	{
 		r->key_states[i] = ExecInitExpr(key->expr, &r->exec->node->ss.ps);
-	else
-		gpucol_output_init(&r->key_outputs[i], exprType(expr), exprTypmod(expr),
-						   exprCollation(expr), &key->value);
+		return;
+	}
+	gpucol_output_init(&r->key_outputs[i], exprType(expr), exprTypmod(expr),
+					   exprCollation(expr), &key->value);
+	r->key_outputs[i].labels = key->labels;
 }
 
 static void

@@ -22,6 +22,7 @@ gpucol_output_init(GpucolOutput *output, Oid type, int32 typmod, Oid collation,
 {
 	output->cls = value->cls;
 	output->scale = value->scale;
+	output->labels = NULL;
 	gpucol_typemap_init(&output->map, type, typmod, collation);
 }
 
@@ -166,6 +167,12 @@ gpucol_output_datums(const GpucolOutput *output,
 	{
 		case GPUCOL_CLASS_B:
 		case GPUCOL_CLASS_I:
+			if (output->labels != NULL)
+			{
+				for (uint32 i = 0; i < nrows; i++)
+					values[i] = isnull[i] ? (Datum) 0 : output->labels[column->i[i]];
+				break;
+			}
 			gpucol_output_ints(&output->map, (const int64 *) column->i, nrows, values);
 			break;
 		case GPUCOL_CLASS_D:

@@ -17,6 +17,7 @@ typedef struct GpucolOutput
 	GpucolClass cls;
 	GpucolTypeMap map;			/* of the datum's type */
 	int			scale;			/* D: scale of the mantissas */
+	const Datum *labels;		/* I: datums that the values number; NULL: none */
 } GpucolOutput;
 
 /* Describe the output of an expression of this type and value. */

@@ -70,6 +70,7 @@ typedef struct GpucolGroupKey
 	int			output;			/* of the engine, or -1: evaluated by PostgreSQL on
 								 * the base columns of the engine's groups */
 	GpucolValue value;
+	Datum	   *labels;			/* or NULL: the value is the number of one of these */
 } GpucolGroupKey;
 
 /* A column that the engine groups by because keys or arguments need it. */

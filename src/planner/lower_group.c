@@ -10,6 +10,10 @@
  * once for each group that comes out and joins the groups of equal keys
  * (exec/regroup.c).  Arguments of aggregates likewise.
  *
+ * A CASE that chooses among constants of a type that engines do not compute with
+ * (names of classes) is a CASE among their numbers to the engine; the constants, the
+ * key's *labels*, take the numbers' place in what comes out.
+ *
  * Counting distinct values is the one thing that groups joined later cannot add
  * up; where the engine's groups are finer than the keys, that is the executor's
  * too.
@@ -19,9 +23,12 @@
 #include "postgres.h"
 
 #include "access/sysattr.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "utils/builtins.h"
+#include "utils/datum.h"
 #include "utils/typcache.h"
 
 #include "planner/agg.h"
@@ -143,6 +150,82 @@ check_hashable(GpucolLower *l, Expr *expr)
 	return true;
 }
 
+/* The number of a label among *n, added if it is new. */
+static int
+number_label(const Const *label, Datum *labels, int *n)
+{
+	for (int i = 0; i < *n; i++)
+	{
+		if (datum_image_eq(labels[i], label->constvalue, label->constbyval, label->constlen))
+			return i;
+	}
+	labels[*n] = label->constvalue;
+	return (*n)++;
+}
+
+/* A label's number, or NULL; NULL if it is no constant. */
+static Expr *
+numbered(Expr *result, Datum *labels, int *n)
+{
+	Const	   *label = (Const *) result;
+
+	if (!IsA(label, Const))
+		return NULL;
+	return (Expr *) makeConst(INT4OID, -1, InvalidOid, sizeof(int32),
+							  Int32GetDatum(label->constisnull ? 0 : number_label(label, labels, n)),
+							  label->constisnull, true);
+}
+
+/* A CASE among constants as one among their numbers; NULL if it is none. */
+static Expr *
+number_case(CaseExpr *from, Datum *labels)
+{
+	CaseExpr   *to = makeNode(CaseExpr);
+	int			n = 0;
+	ListCell   *lc;
+
+	*to = *from;
+	to->casetype = INT4OID;
+	to->casecollid = InvalidOid;
+	to->args = NIL;
+	foreach(lc, from->args)
+	{
+		CaseWhen   *when = makeNode(CaseWhen);
+
+		*when = *lfirst_node(CaseWhen, lc);
+		when->result = numbered(when->result, labels, &n);
+		if (when->result == NULL)
+			return NULL;
+		to->args = lappend(to->args, when);
+	}
+	if (from->defresult != NULL)
+		to->defresult = numbered(from->defresult, labels, &n);
+	return from->defresult != NULL && to->defresult == NULL ? NULL : (Expr *) to;
+}
+
+/* Lower a key by the numbers of its labels, equal ones of which are equal in bytes. */
+static bool
+lower_labels(GpucolLower *l, GpucolGroupKey *key)
+{
+	CaseExpr   *expr = (CaseExpr *) key->expr;
+	GpucolTypeMap map;
+	Datum	   *labels;
+	Expr	   *numbers;
+
+	if (!IsA(expr, CaseExpr))
+		return false;
+	gpucol_typemap_init(&map, expr->casetype, -1, expr->casecollid);
+	if (map.kind != GPUCOL_KIND_BYTES || !map.bytewise_equal)
+		return false;
+	labels = palloc((list_length(expr->args) + 1) * sizeof(Datum));
+	numbers = number_case(expr, labels);
+	if (numbers == NULL || !gpucol_lower_output(l, numbers, &key->value) ||
+		key->value.cls != GPUCOL_CLASS_I)
+		return false;
+	key->labels = labels;
+	return true;
+}
+
 /* Lower a key for the engine. */
 static bool
 lower_key(GpucolLower *l, GpucolGroupKey *key)
@@ -150,8 +233,12 @@ lower_key(GpucolLower *l, GpucolGroupKey *key)
 	GpucolLower mark = *l;
 
 	key->output = l->nkeys;
+	key->labels = NULL;
 	if (gpucol_lower_output(l, key->expr, &key->value) &&
 		(key->value.cls != GPUCOL_CLASS_S || gpucol_lower_check_bytewise(l, key->expr)))
+		return true;
+	gpucol_lower_restore(l, &mark);
+	if (lower_labels(l, key))
 		return true;
 	gpucol_lower_restore(l, &mark);
 	key->output = -1;
