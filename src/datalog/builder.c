@@ -135,6 +135,10 @@ gpucol_rec_builder_step(GpucolRecBuilder *builder, GpucolRecStepKind kind,
 		.operands = COUNT(builder->operands, GpucolRecOperand)
 	};
 
+	if (relation > PG_UINT16_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("too many expressions in a recursion")));
 	if (noperands > 0)
 		appendBinaryStringInfo(&builder->operands, (const char *) operands,
 							   noperands * sizeof(GpucolRecOperand));

@@ -29,9 +29,7 @@ intern_constants(GpucolRecRun *run)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (i = 0; i < run->plan->nconstants; i++)
 		if (!run->plan->constants[i].isnull)
-			GPUCOL_REC_TRY(gpucol_rec_dictionary_intern(&run->dictionary,
-														&run->memory,
-														run->plan->constants[i].value,
+			GPUCOL_REC_TRY(gpucol_rec_dictionary_intern(run, run->plan->constants[i].value,
 														&run->constants[i]));
 	return GPUCOL_OK;
 }
@@ -213,9 +211,7 @@ load_rows(GpucolRecRun *run, GpucolRecTable *table, uint32_t nrows,
 			{
 				ids[c][i] = GPUCOL_REC_NULL_ID;
 				if (nulls == NULL || nulls[c] == NULL || !nulls[c][from + i])
-					GPUCOL_REC_TRY(gpucol_rec_dictionary_intern(&run->dictionary,
-																&run->memory,
-																columns[c][from + i],
+					GPUCOL_REC_TRY(gpucol_rec_dictionary_intern(run, columns[c][from + i],
 																&ids[c][i]));
 			}
 		}

@@ -93,9 +93,6 @@ extern GpucolStatus gpucol_rec_dictionary_init(GpucolRecDictionary *dictionary,
 											   GpucolRecMemory *memory);
 extern void gpucol_rec_dictionary_free(GpucolRecDictionary *dictionary,
 									   GpucolRecMemory *memory);
-extern GpucolStatus gpucol_rec_dictionary_intern(GpucolRecDictionary *dictionary,
-												 GpucolRecMemory *memory,
-												 int64_t value, uint32_t *id);
 
 /* ---- relations (cpu_recursive_relation.c) ---- */
 
@@ -211,6 +208,10 @@ gpucol_rec_poll(const GpucolRecRun *run, uint64_t i)
 {
 	return (i & 0x3ffff) == 0x3ffff && gpucol_rec_cancelled(run);
 }
+
+/* Id of a value of the run's dictionary, a new one if need be. */
+extern GpucolStatus gpucol_rec_dictionary_intern(GpucolRecRun *run, int64_t value,
+												 uint32_t *id);
 
 static inline uint64_t
 gpucol_rec_mix(uint64_t h)

@@ -69,25 +69,42 @@ find_slot(const GpucolRecDictionary *dictionary, uint32_t *slots,
 	return &slots[at];
 }
 
-/* Double the hash table. */
-static GpucolStatus
-grow_slots(GpucolRecDictionary *dictionary, GpucolRecMemory *memory)
+/* Put the ids of the hash table into new slots; false if a cancel came. */
+static bool
+move_ids(const GpucolRecRun *run, uint32_t *slots, uint64_t nslots)
 {
-	uint64_t	nslots = dictionary->nslots ? dictionary->nslots * 2 : 1024;
-	uint32_t   *slots = gpucol_rec_alloc_zeroed(memory,
-												nslots * sizeof(uint32_t));
+	const GpucolRecDictionary *dictionary = &run->dictionary;
 	uint64_t	i;
 
-	if (slots == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
 	for (i = 0; i < dictionary->nslots; i++)
 	{
 		uint32_t	id = dictionary->slots[i];
 
+		if (gpucol_rec_poll(run, i))
+			return false;
 		if (id != 0)
 			*find_slot(dictionary, slots, nslots, dictionary->values[id]) = id;
 	}
-	gpucol_rec_free(memory, dictionary->slots,
+	return true;
+}
+
+/* Double the hash table. */
+static GpucolStatus
+grow_slots(GpucolRecRun *run)
+{
+	GpucolRecDictionary *dictionary = &run->dictionary;
+	uint64_t	nslots = dictionary->nslots ? dictionary->nslots * 2 : 1024;
+	size_t		size = nslots * sizeof(uint32_t);
+	uint32_t   *slots = gpucol_rec_alloc_zeroed(&run->memory, size);
+
+	if (slots == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	if (!move_ids(run, slots, nslots))
+	{
+		gpucol_rec_free(&run->memory, slots, size);
+		return GPUCOL_CANCELLED;
+	}
+	gpucol_rec_free(&run->memory, dictionary->slots,
 					dictionary->nslots * sizeof(uint32_t));
 	dictionary->slots = slots;
 	dictionary->nslots = nslots;
@@ -118,22 +135,20 @@ intern_direct(GpucolRecDictionary *dictionary, GpucolRecMemory *memory,
 	return GPUCOL_OK;
 }
 
-/* Id of a value, a new one if need be. */
 GpucolStatus
-gpucol_rec_dictionary_intern(GpucolRecDictionary *dictionary,
-							 GpucolRecMemory *memory, int64_t value,
-							 uint32_t *id)
+gpucol_rec_dictionary_intern(GpucolRecRun *run, int64_t value, uint32_t *id)
 {
+	GpucolRecDictionary *dictionary = &run->dictionary;
 	uint32_t   *slot;
 
 	if ((uint64_t) value < DIRECT_LIMIT)
-		return intern_direct(dictionary, memory, value, id);
+		return intern_direct(dictionary, &run->memory, value, id);
 	if (dictionary->nhashed * 2 >= dictionary->nslots)
-		GPUCOL_REC_TRY(grow_slots(dictionary, memory));
+		GPUCOL_REC_TRY(grow_slots(run));
 	slot = find_slot(dictionary, dictionary->slots, dictionary->nslots, value);
 	if (*slot == 0)
 	{
-		GPUCOL_REC_TRY(add_value(dictionary, memory, value, slot));
+		GPUCOL_REC_TRY(add_value(dictionary, &run->memory, value, slot));
 		dictionary->nhashed++;
 	}
 	*id = *slot;

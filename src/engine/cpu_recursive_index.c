@@ -155,6 +155,8 @@ build_hashed(GpucolRecRun *run, const GpucolRecTable *table,
 	level->nslots = 16;
 	while (level->nslots * 4 < n * 5)
 		level->nslots *= 2;
+	if (level->nslots > UINT64_C(1) << 32)
+		return GPUCOL_OUT_OF_MEMORY;	/* slot_of could not name them */
 	level->slots = gpucol_rec_alloc_zeroed(&run->memory, level->nslots *
 										   sizeof(GpucolRecSlot));
 	slot_of = gpucol_rec_alloc(&run->memory, n * sizeof(uint32_t));
@@ -173,8 +175,9 @@ build_hashed(GpucolRecRun *run, const GpucolRecTable *table,
 		cancelled = gpucol_rec_poll(run, i);
 	}
 	/* start + count after the scatter is where each range ends. */
-	for (i = 0; i < level->nslots; i++)
+	for (i = 0; i < level->nslots && !cancelled; i++)
 	{
+		cancelled = gpucol_rec_poll(run, i);
 		level->slots[i].start = start;
 		start += level->slots[i].count;
 		level->slots[i].count = 0;

@@ -25,6 +25,20 @@ is_stopped(const GpucolRecRun *run, const GpucolRecExec *exec)
 		gpucol_rec_team_stopped(exec->team, exec->member);
 }
 
+/* Rows that may be looked at and dropped between two questions of that kind. */
+#define SCANNED		65536
+
+/* The same, asked after so many rows that may all have been dropped. */
+static inline bool
+has_scanned(const GpucolRecRun *run, GpucolRecExec *exec, uint64_t rows)
+{
+	exec->scanned += rows;
+	if (exec->scanned < SCANNED)
+		return false;
+	exec->scanned = 0;
+	return is_stopped(run, exec);
+}
+
 /* ---- rows of a relation ---- */
 
 /* Row range of the version that a step reads. */
@@ -158,7 +172,21 @@ reads_level(const Stage *stage, const GpucolRecLevel *level)
 	return true;
 }
 
-/* Keep the rows out[from .. from+n) whose columns agree; returns how many. */
+/* Do the columns of a row agree that one register stands for? */
+static inline bool
+passes(const Stage *stage, const uint32_t *tuple)
+{
+	bool		pass = true;
+	int			c;
+
+	for (c = 0; c < stage->nrechecks; c++)
+		pass &= tuple[stage->rechecks[c].column] ==
+			tuple[stage->rechecks[c].other] &&
+			tuple[stage->rechecks[c].column] != GPUCOL_REC_NULL_ID;
+	return pass;
+}
+
+/* Keep the rows out[from .. from+n) that pass; returns how many. */
 static uint32_t
 recheck_rows(const Stage *stage, Vector *out, const uint32_t *tuples,
 			 uint32_t from, uint32_t n)
@@ -171,13 +199,8 @@ recheck_rows(const Stage *stage, Vector *out, const uint32_t *tuples,
 	for (i = 0; i < n; i++)
 	{
 		const uint32_t *tuple = tuples + (uint64_t) i * arity;
-		bool		pass = true;
 
-		for (c = 0; c < stage->nrechecks; c++)
-			pass &= tuple[stage->rechecks[c].column] ==
-				tuple[stage->rechecks[c].other] &&
-				tuple[stage->rechecks[c].column] != GPUCOL_REC_NULL_ID;
-		if (!pass)
+		if (!passes(stage, tuple))
 			continue;
 		for (c = 0; c < arity; c++)
 			if (stage->operands[c].kind == GPUCOL_REC_BIND)
@@ -220,6 +243,8 @@ join_rows(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at,
 		}
 		start += take;
 		count -= take;
+		if (has_scanned(run, exec, take))
+			return GPUCOL_CANCELLED;
 		if (stage->nrechecks > 0)
 			take = recheck_rows(stage, out, tuples, out->n, take);
 		else
@@ -262,9 +287,13 @@ scan_rows(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at,
 			continue;
 		}
 		for (row = first; row < last; row++)
+		{
+			if (has_scanned(run, exec, 1))
+				return GPUCOL_CANCELLED;
 			if (stage->table->slots == NULL ||
 				gpucol_rec_table_current(stage->table, row))
 				GPUCOL_REC_TRY(join_rows(run, exec, at, in, i, NULL, row, 1));
+		}
 	}
 	return GPUCOL_OK;
 }
@@ -333,28 +362,21 @@ compress(const GpucolRecExec *exec, Vector *vector, const uint8_t *keep)
 	vector->n = kept;
 }
 
-/* Does some of these rows pass the rechecks of the step? */
-static bool
-any_passes(const Stage *stage, const uint32_t *tuples, uint64_t n)
+/* Does some of these rows pass? */
+static GpucolStatus
+any_passes(const GpucolRecRun *run, GpucolRecExec *exec, const Stage *stage,
+		   const uint32_t *tuples, uint64_t n, bool *any)
 {
 	uint64_t	i;
-	int			c;
 
-	if (stage->nrechecks == 0)
-		return n > 0;
-	for (i = 0; i < n; i++)
+	*any = n > 0 && stage->nrechecks == 0;
+	for (i = 0; i < n && !*any; i++)
 	{
-		const uint32_t *tuple = tuples + i * stage->table->arity;
-		bool		pass = true;
-
-		for (c = 0; c < stage->nrechecks; c++)
-			pass &= tuple[stage->rechecks[c].column] ==
-				tuple[stage->rechecks[c].other] &&
-				tuple[stage->rechecks[c].column] != GPUCOL_REC_NULL_ID;
-		if (pass)
-			return true;
+		if (has_scanned(run, exec, 1))
+			return GPUCOL_CANCELLED;
+		*any = passes(stage, tuples + i * stage->table->arity);
 	}
-	return false;
+	return GPUCOL_OK;
 }
 
 /*
@@ -376,9 +398,26 @@ drop_unknown(const GpucolRecExec *exec, const Stage *stage, Vector *vector)
 		compress(exec, vector, keep);
 }
 
+/* PRESENT and ABSENT where the step matches no column: of all rows of the version. */
+static GpucolStatus
+run_existence_of_any(const GpucolRecRun *run, GpucolRecExec *exec, Stage *stage, Vector *vector)
+{
+	uint64_t	first;
+	uint64_t	last;
+	bool		any;
+
+	version_rows(stage, &first, &last);
+	GPUCOL_REC_TRY(any_passes(run, exec, stage,
+							  stage->table->tuples + first * stage->table->arity,
+							  last - first, &any));
+	if (any != (stage->kind == GPUCOL_REC_PRESENT))
+		vector->n = 0;
+	return GPUCOL_OK;
+}
+
 /* PRESENT and ABSENT. */
-static void
-run_existence(GpucolRecExec *exec, Stage *stage, Vector *vector)
+static GpucolStatus
+run_existence(const GpucolRecRun *run, GpucolRecExec *exec, Stage *stage, Vector *vector)
 {
 	uint8_t		keep[GPUCOL_REC_VECTOR];
 	bool		wanted = stage->kind == GPUCOL_REC_PRESENT;
@@ -386,17 +425,7 @@ run_existence(GpucolRecExec *exec, Stage *stage, Vector *vector)
 	int			l;
 
 	if (stage->nkeys == 0)
-	{
-		uint64_t	first;
-		uint64_t	last;
-
-		version_rows(stage, &first, &last);
-		memset(keep, any_passes(stage, stage->table->tuples +
-								first * stage->table->arity,
-								last - first) == wanted, vector->n);
-		compress(exec, vector, keep);
-		return;
-	}
+		return run_existence_of_any(run, exec, stage, vector);
 	if (wanted)
 		drop_unknown(exec, stage, vector);
 	memset(keep, !wanted, vector->n);
@@ -408,12 +437,18 @@ run_existence(GpucolRecExec *exec, Stage *stage, Vector *vector)
 			continue;
 		find_all(stage, level, vector->n);
 		for (i = 0; i < vector->n; i++)
-			if (stage->count[i] > 0 &&
-				any_passes(stage, level->tuples + (uint64_t) stage->start[i] *
-						   stage->table->arity, stage->count[i]))
+		{
+			bool		any;
+
+			GPUCOL_REC_TRY(any_passes(run, exec, stage, level->tuples +
+									  (uint64_t) stage->start[i] * stage->table->arity,
+									  stage->count[i], &any));
+			if (any)
 				keep[i] = wanted;
+		}
 	}
 	compress(exec, vector, keep);
+	return GPUCOL_OK;
 }
 
 static inline GpucolRecValue
@@ -493,9 +528,7 @@ run_compute(GpucolRecRun *run, Stage *stage, Vector *vector)
 		if (result.isnull)
 			stage->target[i] = GPUCOL_REC_NULL_ID;
 		else
-			GPUCOL_REC_TRY(gpucol_rec_dictionary_intern(&run->dictionary,
-														&run->memory,
-														result.value,
+			GPUCOL_REC_TRY(gpucol_rec_dictionary_intern(run, result.value,
 														&stage->target[i]));
 	}
 	return GPUCOL_OK;
@@ -585,9 +618,7 @@ run_aggregate(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at,
 		keep[i] = !stage->accumulators[i].isnull;
 		stage->target[i] = GPUCOL_REC_NULL_ID;
 		if (keep[i])
-			GPUCOL_REC_TRY(gpucol_rec_dictionary_intern(&run->dictionary,
-														&run->memory,
-														stage->accumulators[i].value,
+			GPUCOL_REC_TRY(gpucol_rec_dictionary_intern(run, stage->accumulators[i].value,
 														&stage->target[i]));
 	}
 	compress(exec, vector, keep);
@@ -612,7 +643,7 @@ run_steps(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, Vector *vector)
 				return run_atom(run, exec, at, vector);
 			case GPUCOL_REC_ABSENT:
 			case GPUCOL_REC_PRESENT:
-				run_existence(exec, stage, vector);
+				GPUCOL_REC_TRY(run_existence(run, exec, stage, vector));
 				break;
 			case GPUCOL_REC_COMPUTE:
 				GPUCOL_REC_TRY(run_compute(run, stage, vector));

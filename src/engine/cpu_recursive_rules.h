@@ -75,6 +75,7 @@ struct GpucolRecExec
 	Vector		unit;			/* one row without registers */
 	uint64_t	rows;			/* that the first atom has scanned so far */
 	uint64_t	candidates;		/* that came of them */
+	uint64_t	scanned;		/* rows since it was asked whether to end */
 	GpucolRecTeam *team;		/* threads that run the rule together, or NULL */
 	int			member;
 };

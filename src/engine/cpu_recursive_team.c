@@ -16,8 +16,9 @@
  */
 #include "engine/cpu_recursive.h"
 
-#define CANDIDATES		(UINT32_C(1) << 20) /* in all buffers together */
+#define CANDIDATES		(UINT32_C(1) << 20) /* in all buffers together, at most */
 #define LEAST_BUFFER	(UINT32_C(1) << 14)
+#define FAN_OUT			64		/* candidates of a row that buffers have room for */
 
 struct GpucolRecTeam
 {
@@ -212,6 +213,16 @@ free_buffers(GpucolRecTeam *team)
 		gpucol_rec_buffer_free(memory, team->table, &team->buffers[i]);
 }
 
+/* Candidates that the buffer of each member has room for, where so many rows are scanned. */
+static uint32_t
+choose_room(uint64_t rows, int members)
+{
+	uint64_t	room = rows < CANDIDATES / FAN_OUT ? rows * FAN_OUT : CANDIDATES;
+
+	room /= (uint64_t) members;
+	return room > LEAST_BUFFER ? (uint32_t) room : LEAST_BUFFER;
+}
+
 /* Buffers for all members, or none. */
 static bool
 make_buffers(GpucolRecTeam *team)
@@ -244,9 +255,7 @@ gpucol_rec_team_run(GpucolRecRun *run, GpucolRecTable *table, uint64_t first,
 	team.table = table;
 	team.buffers = buffers;
 	team.nbuffers = team.members = team.working = members;
-	team.room = CANDIDATES / members;
-	if (team.room < LEAST_BUFFER)
-		team.room = LEAST_BUFFER;
+	team.room = choose_room(last - first, members);
 	team.work = work;
 	team.context = context;
 	team.next_row = first;

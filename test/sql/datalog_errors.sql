@@ -113,6 +113,11 @@ RESET gpucol.recursive_memory_limit;
 SET statement_timeout = '200ms';
 SELECT count(*) FROM gpucol.datalog('.decl r(a:number) r(1). r(x + 1) :- r(x).', 'r') AS t(a int8);
 RESET statement_timeout;
+-- more expressions than a plan can number
+\set VERBOSITY terse
+SELECT count(*) FROM gpucol.datalog('.decl r(a:number) r(1). .decl s(a:number) ' ||
+	(SELECT string_agg('s(strlen(to_string(a))) :- r(a).', E'\n') FROM generate_series(1, 33000)), 's') AS t(a int8);
+\set VERBOSITY default
 -- the session goes on
 SELECT count(*) FROM gpucol.datalog('.decl pairs(a:number, b:number)', 'pairs') AS t(a int, b int);
 

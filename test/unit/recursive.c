@@ -11,10 +11,14 @@
  */
 #include "check.h"
 
+#include <limits.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "engine/cpu_recursive_share.h"
 #include "engine/recursive.h"
 
 #define MAX_STEPS	64
-#define MAX_ROWS	250000
 #define MAX_ARITY	12
 #define MAX_REGISTERS	36
 
@@ -139,29 +143,85 @@ typedef struct Rows
 	bool		set;
 	long		n;
 	int64_t    *values;			/* row-major; NULL is INT64_MIN */
+	long		allocated;
+	long	   *slots;			/* sets: row + 1 by hash of the first nhashed rows; 0 = free */
+	long		nslots;
+	long		nhashed;
 } Rows;
 
 #define NULL_VALUE	INT64_MIN
+#define FIRST_ROWS	1024		/* that new rows have room for */
 
-static bool
-holds(const Rows *rows, const int64_t *row)
+static size_t
+row_size(const Rows *rows)
 {
-	long		i;
+	return sizeof(int64_t) * (size_t) rows->arity;
+}
 
-	for (i = 0; i < rows->n; i++)
-		if (memcmp(rows->values + i * rows->arity, row,
-				   sizeof(int64_t) * (size_t) rows->arity) == 0)
-			return true;
-	return false;
+static void
+free_rows(Rows *rows)
+{
+	free(rows->values);
+	free(rows->slots);
+	rows->values = NULL;
+	rows->slots = NULL;
+}
+
+/* Room for one more row. */
+static int64_t *
+next_row(Rows *rows)
+{
+	if (rows->n == rows->allocated)
+	{
+		rows->allocated *= 2;
+		rows->values = realloc(rows->values, row_size(rows) * (size_t) rows->allocated);
+	}
+	return rows->values + rows->n * rows->arity;
+}
+
+/* The slot of a row, or the free one that it would have. */
+static long *
+find_slot(const Rows *rows, const int64_t *row)
+{
+	uint64_t	h = 0;
+	long		at;
+
+	for (int c = 0; c < rows->arity; c++)
+		h = (h ^ (h >> 29) ^ (uint64_t) row[c]) * UINT64_C(0x9E3779B97F4A7C15);
+	for (at = (long) (h >> 20) & (rows->nslots - 1); rows->slots[at] != 0;
+		 at = (at + 1) & (rows->nslots - 1))
+		if (memcmp(rows->values + (rows->slots[at] - 1) * rows->arity, row,
+				   row_size(rows)) == 0)
+			break;
+	return &rows->slots[at];
+}
+
+/* Have all rows in slots, at most half of which are taken. */
+static void
+hash_rows(Rows *rows)
+{
+	if (rows->nhashed > rows->n || rows->n * 2 >= rows->nslots)
+	{
+		free(rows->slots);
+		while (rows->n * 2 >= rows->nslots)
+			rows->nslots = rows->nslots ? rows->nslots * 2 : 64;
+		rows->slots = calloc((size_t) rows->nslots, sizeof(long));
+		rows->nhashed = 0;
+	}
+	for (; rows->nhashed < rows->n; rows->nhashed++)
+		*find_slot(rows, rows->values + rows->nhashed * rows->arity) = rows->nhashed + 1;
 }
 
 static bool
 put(Rows *rows, const int64_t *row)
 {
-	if (rows->set && holds(rows, row))
-		return false;
-	memcpy(rows->values + rows->n * rows->arity, row,
-		   sizeof(int64_t) * (size_t) rows->arity);
+	if (rows->set)
+	{
+		hash_rows(rows);
+		if (*find_slot(rows, row) != 0)
+			return false;
+	}
+	memcpy(next_row(rows), row, row_size(rows));
 	rows->n++;
 	return true;
 }
@@ -323,8 +383,8 @@ static void
 sort_rows(Rows *rows)
 {
 	compare_arity = rows->arity;
-	qsort(rows->values, (size_t) rows->n,
-		  sizeof(int64_t) * (size_t) rows->arity, compare_rows);
+	qsort(rows->values, (size_t) rows->n, row_size(rows), compare_rows);
+	rows->nhashed = rows->n + 1;	/* none is where it was */
 }
 
 static GpucolStatus
@@ -386,21 +446,23 @@ read_rows(GpucolRecRun *run, uint32_t rel, Rows *rows)
 
 	rows->n = 0;
 	while ((status = gpucol_recursive_cpu.next(run, rel, &batch)) == GPUCOL_OK)
-		for (i = 0; i < batch.nrows && rows->n < MAX_ROWS; i++, rows->n++)
+		for (i = 0; i < batch.nrows; i++, rows->n++)
+		{
+			int64_t    *row = next_row(rows);
+
 			for (c = 0; c < rows->arity; c++)
-				rows->values[rows->n * rows->arity + c] =
-					batch.nulls[c] != NULL && batch.nulls[c][i] ? NULL_VALUE :
+				row[c] = batch.nulls[c] != NULL && batch.nulls[c][i] ? NULL_VALUE :
 					batch.columns[c][i];
+		}
 	return status;
 }
 
 static Rows
 new_rows(int arity, bool set)
 {
-	Rows		rows = {arity, set, 0, NULL};
+	Rows		rows = {.arity = arity,.set = set,.allocated = FIRST_ROWS};
 
-	rows.values = malloc(sizeof(int64_t) * (size_t) (arity ? arity : 1) *
-						 MAX_ROWS);
+	rows.values = malloc(sizeof(int64_t) * (size_t) (arity ? arity : 1) * FIRST_ROWS);
 	return rows;
 }
 
@@ -491,13 +553,25 @@ compare_plan(const Builder *b, const Rows *inputs, const char *name)
 					  memcmp(got.values, expected[i].values, sizeof(int64_t) *
 							 (size_t) (got.n * got.arity)) == 0,
 					  "%s strategy %d: rows differ", name, strategy);
-				free(got.values);
+				free_rows(&got);
 				check_summary_of(b, inputs, &options, i, &expected[i], name);
 			}
 			gpucol_recursive_cpu.finish(run);
 		}
 	for (i = 0; i < b->plan.nrelations; i++)
-		free(expected[i].values);
+		free_rows(&expected[i]);
+}
+
+/* The value of a node: small, far apart for the hashed dictionary, or next to its limits. */
+static int64_t
+node_value(int nodes, uint64_t node)
+{
+	static const int64_t extremes[] = {INT64_MAX, INT64_MIN + 1, 0, -1, INT64_MAX - 1,
+	(1 << 22) - 1, 1 << 22, UINT32_MAX, INT64_C(1) << 32, INT64_MIN + 2};
+
+	if (nodes % 3 == 0 && node < sizeof(extremes) / sizeof(extremes[0]))
+		return extremes[node];
+	return (int64_t) node * (nodes % 2 ? 1 : INT64_C(10000000007)) - 3;
 }
 
 /* Random edges, some of them NULL, duplicates allowed. */
@@ -516,9 +590,7 @@ random_edges(Rows *rows, int nodes, int n, bool nulls)
 		{
 			uint64_t	r = check_random();
 
-			/* far-apart values exercise the hashed dictionary */
-			row[c] = (int64_t) (r % (uint64_t) nodes) *
-				(nodes % 2 ? 1 : INT64_C(10000000007)) - 3;
+			row[c] = node_value(nodes, r % (uint64_t) nodes);
 			if (nulls && r >> 40 < 1 << 19)
 				row[c] = NULL_VALUE;
 		}
@@ -600,7 +672,7 @@ test_closure(void)
 			build_closure(&b, form, size % 2);
 			compare_plan(&b, inputs, name);
 		}
-	free(inputs[0].values);
+	free_rows(&inputs[0]);
 }
 
 /* More nodes than one batch of searches, in long paths and cycles. */
@@ -645,8 +717,8 @@ test_closure_batches(void)
 	CHECK(read_rows(run, 1, &got) == GPUCOL_END, "cycle");
 	CHECK(got.n == 400 * 400, "cycle: %ld rows", got.n);
 	gpucol_recursive_cpu.finish(run);
-	free(inputs[0].values);
-	free(got.values);
+	free_rows(&inputs[0]);
+	free_rows(&got);
 }
 
 /* More pairs than a device may hold: read, summarised, in two column orders. */
@@ -688,9 +760,9 @@ test_spilling(void)
 			sum -= got.values[2 * i];
 		CHECK(got.n == n * (n - 1) / 2 && sum == 0, "spilling");
 		gpucol_recursive_cpu.finish(run);
-		free(got.values);
+		free_rows(&got);
 	}
-	free(inputs[0].values);
+	free_rows(&inputs[0]);
 }
 
 /* r(x,y) :- e(p,x), f(p,y), x op y.  r(x,y) :- e(a,x), r(a,b), f(b,y): the relation r. */
@@ -739,8 +811,8 @@ test_pairs(void)
 		build_pairs(&b, size % 2 == 1, GPUCOL_REC_LT, size % 4 == 0);
 		compare_plan(&b, inputs, "younger of a generation");
 	}
-	free(inputs[0].values);
-	free(inputs[1].values);
+	free_rows(&inputs[0]);
+	free_rows(&inputs[1]);
 }
 
 /* Layers whose nodes lead to three of the next one, and so many edges elsewhere. */
@@ -827,8 +899,8 @@ test_many_pairs(void)
 				gpucol_recursive_cpu.finish(run);
 			}
 	}
-	free(inputs[0].values);
-	free(inputs[1].values);
+	free_rows(&inputs[0]);
+	free_rows(&inputs[1]);
 }
 
 static bool
@@ -879,7 +951,7 @@ test_pairs_limits(void)
 		gpucol_recursive_cpu.finish(run);
 	}
 	CHECK(ended, "some budget is enough");
-	free(inputs[0].values);
+	free_rows(&inputs[0]);
 }
 
 /* The alias analysis of figure 12 of the HISA paper. */
@@ -948,8 +1020,8 @@ test_mutual(void)
 		random_edges(&inputs[1], 1 + size * 3, size * 3, false);
 		compare_plan(&b, inputs, "mutual");
 	}
-	free(inputs[0].values);
-	free(inputs[1].values);
+	free_rows(&inputs[0]);
+	free_rows(&inputs[1]);
 }
 
 /* Negation, aggregates, ternary relations, constants, repeated variables. */
@@ -1026,7 +1098,7 @@ test_strata(void)
 		step(&b, GPUCOL_REC_EMIT, loop, 0, "0");
 		compare_plan(&b, inputs, "strata");
 	}
-	free(inputs[0].values);
+	free_rows(&inputs[0]);
 }
 
 /* Shortest distances by a merging relation, against relaxation. */
@@ -1106,9 +1178,9 @@ test_shortest(void)
 			CHECK(distance[got.values[2 * i]] == got.values[2 * i + 1],
 				  "distance of %ld", (long) got.values[2 * i]);
 		gpucol_recursive_cpu.finish(run);
-		free(got.values);
+		free_rows(&got);
 	}
-	free(inputs[0].values);
+	free_rows(&inputs[0]);
 }
 
 /* Windows of walks: sets of up to 12 columns, some of computed values. */
@@ -1169,7 +1241,7 @@ test_wide(void)
 		step(&b, GPUCOL_REC_EMIT, last, 0, arity > 1 ? "01" : "00");
 		compare_plan(&b, inputs, "wide");
 	}
-	free(inputs[0].values);
+	free_rows(&inputs[0]);
 }
 
 /* A relation without columns, derived and asked for. */
@@ -1208,7 +1280,7 @@ test_unit(void)
 		step(&b, GPUCOL_REC_EMIT, nodes, 0, "0");
 		compare_plan(&b, inputs, "without columns");
 	}
-	free(inputs[0].values);
+	free_rows(&inputs[0]);
 }
 
 /*
@@ -1289,9 +1361,9 @@ test_bag(void)
 		CHECK(gpucol_recursive_cpu.summarise(run, r, want, &n, summary) ==
 			  GPUCOL_OK && n == (uint64_t) total && summary[0].sum == sum, "bag");
 		gpucol_recursive_cpu.finish(run);
-		free(got.values);
+		free_rows(&got);
 	}
-	free(inputs[0].values);
+	free_rows(&inputs[0]);
 }
 
 /*
@@ -1396,9 +1468,9 @@ test_components(void)
 				  (long) got.values[2 * i + 1], (long) got.values[2 * i]);
 		}
 		gpucol_recursive_cpu.finish(run);
-		free(got.values);
+		free_rows(&got);
 	}
-	free(inputs[0].values);
+	free_rows(&inputs[0]);
 }
 
 /*
@@ -1533,11 +1605,11 @@ test_labels(void)
 						  "label of %ld", (long) node);
 				}
 				gpucol_recursive_cpu.finish(run);
-				free(got.values);
+				free_rows(&got);
 			}
 	}
-	free(inputs[0].values);
-	free(inputs[1].values);
+	free_rows(&inputs[0]);
+	free_rows(&inputs[1]);
 }
 
 /* Errors of arithmetic end a run with their status. */
@@ -1586,9 +1658,9 @@ test_failures(void)
 		run = start_run(&b, inputs, &options);
 		CHECK(read_rows(run, 1, &got) == cases[i].status, "failure %d", (int) i);
 		gpucol_recursive_cpu.finish(run);
-		free(got.values);
+		free_rows(&got);
 	}
-	free(inputs[0].values);
+	free_rows(&inputs[0]);
 }
 
 /* r(n + 1) :- r(n): endless as a bag or as a set, read only so far. */
@@ -1670,15 +1742,216 @@ test_limits(void)
 			Rows		pairs = new_rows(2, false);
 
 			status = read_rows(starved, 1, &pairs);
-			free(pairs.values);
+			free_rows(&pairs);
 		}
 		CHECK(status == GPUCOL_END || status ==
 			  (budget % 3 ? GPUCOL_OUT_OF_MEMORY : GPUCOL_CANCELLED),
 			  "budget %d: status %d", budget, status);
 		gpucol_recursive_cpu.finish(starved);
-		free(inputs[0].values);
+		free_rows(&inputs[0]);
 	}
-	free(got.values);
+	free_rows(&got);
+}
+
+/*
+ * Rounds are counted by stratum: same generation in the first, read when a walk of more
+ * rounds in the second has ended, may have as many as if it were alone, whatever evaluates
+ * it.
+ */
+static void
+test_rounds_of_strata(void)
+{
+	Builder		b;
+	Rows		inputs[16] = {{0}};
+	uint16_t	sg;
+	uint16_t	walk;
+	int			allowed = 0;
+
+	inputs[0] = new_rows(2, false);
+	inputs[1] = new_rows(2, false);
+	layered_edges(&inputs[0], 12, 9, 0);
+	sg = build_pairs(&b, true, GPUCOL_REC_NE, false);
+	b.plan.nstrata = 2;
+	walk = relation(&b, 1, IDB, 1);
+	constant(&b, 0);
+	rule(&b, 1, 0);
+	step(&b, GPUCOL_REC_EMIT, walk, 0, "A");
+	rule(&b, 1, REC);
+	step(&b, GPUCOL_REC_ATOM, walk, GPUCOL_REC_DELTA, "0");
+	step(&b, GPUCOL_REC_ATOM, 1, GPUCOL_REC_FULL, "01");
+	step(&b, GPUCOL_REC_EMIT, walk, 0, "1");
+	for (int length = 4; length <= 12; length += 4)
+		for (int limit = 1; limit < 16; limit++)
+		{
+			GpucolStatus expected = GPUCOL_OK;
+
+			inputs[1].n = 0;
+			for (int i = 0; i < length; i++)
+				put(&inputs[1], (int64_t[]) {i, i + 1});
+			for (int strategy = GPUCOL_REC_HISA; strategy <= GPUCOL_REC_SPARSE; strategy++)
+			{
+				GpucolRecOptions options = {.threads = 1,.strategy =
+				(GpucolRecStrategy) strategy,.max_rounds = limit};
+				GpucolRecRun *run = start_run(&b, inputs, &options);
+				GpucolRecProgress progress;
+				Rows		got = new_rows(2, false);
+				GpucolStatus status = read_rows(run, sg, &got);
+
+				gpucol_recursive_cpu.progress(run, &progress);
+				if (strategy == GPUCOL_REC_HISA)
+					expected = status;
+				CHECK(status == expected || !is_cpu(&progress), "%d rounds beside a walk of %d: status %d, not %d",
+					  limit, length, (int) status, (int) expected);
+				allowed += status == GPUCOL_END;
+				gpucol_recursive_cpu.finish(run);
+				free_rows(&got);
+			}
+		}
+	CHECK(allowed > 0, "some limit is enough");
+	free_rows(&inputs[0]);
+	free_rows(&inputs[1]);
+}
+
+static bool
+count_looks(void *context)
+{
+	++*(int *) context;
+	return false;
+}
+
+/* How often the CPU engine's run, once loaded, asks whether it is cancelled; others: often. */
+static int
+looks_of(const Builder *b, const Rows *inputs, uint16_t rel)
+{
+	int			looks = 0;
+	GpucolRecProgress progress;
+	GpucolRecOptions options = {.threads = 1,.cancelled = count_looks,.context = &looks};
+	GpucolRecRun *run = start_run(b, inputs, &options);
+	GpucolRecSummary summary[MAX_ARITY];
+	uint64_t	n;
+
+	looks = 0;
+	CHECK(gpucol_recursive_cpu.summarise(run, rel, NULL, &n, summary) == GPUCOL_OK,
+		  "a run that is not cancelled");
+	gpucol_recursive_cpu.progress(run, &progress);
+	gpucol_recursive_cpu.finish(run);
+	return is_cpu(&progress) ? looks : INT_MAX;
+}
+
+/* Searches ask by the edges that they follow: here millions from some thousand nodes. */
+static void
+test_looks_of_searches(void)
+{
+	enum
+	{
+		N = 2048, SEEDS = 4096
+	};
+	Builder		b;
+	Rows		inputs[16] = {{0}};
+	uint16_t	r;
+
+	inputs[0] = new_rows(2, false);
+	inputs[1] = new_rows(2, false);
+	for (int i = 0; i < N; i++)
+		for (int j = i + 1; j < N; j++)
+			put(&inputs[0], (int64_t[]) {i, j});
+	for (int i = 0; i < SEEDS; i++)
+		put(&inputs[1], (int64_t[]) {N + i, 0});
+	builder_init(&b);
+	relation(&b, 2, EDB | GPUCOL_REC_BAG, 0);
+	relation(&b, 2, EDB, 0);
+	r = relation(&b, 2, IDB, 0);
+	rule(&b, 0, 0);
+	step(&b, GPUCOL_REC_ATOM, 1, GPUCOL_REC_FULL, "01");
+	step(&b, GPUCOL_REC_EMIT, r, 0, "01");
+	rule(&b, 0, REC);
+	step(&b, GPUCOL_REC_ATOM, r, GPUCOL_REC_DELTA, "01");
+	step(&b, GPUCOL_REC_ATOM, 0, GPUCOL_REC_FULL, "12");
+	step(&b, GPUCOL_REC_EMIT, r, 0, "02");
+	CHECK(looks_of(&b, inputs, r) > 64, "searches over %d edges ask too seldom",
+		  (int) inputs[0].n);
+	free_rows(&inputs[0]);
+	free_rows(&inputs[1]);
+}
+
+/* Rules ask by the rows that they look at, even where they drop all of them. */
+static void
+test_looks_of_scans(void)
+{
+	enum
+	{
+		ROWS = 1200000
+	};
+	Builder		b;
+	Rows		inputs[16] = {{0}};
+	uint16_t	r;
+
+	inputs[0] = new_rows(2, false);
+	for (int i = 0; i < ROWS; i++)
+		put(&inputs[0], (int64_t[]) {i % 2, i % 2 + 2});
+	for (int absent = 0; absent < 2; absent++)
+	{
+		builder_init(&b);
+		relation(&b, 2, EDB | GPUCOL_REC_BAG, 0);
+		r = relation(&b, 1, IDB, 0);
+		constant(&b, 7);
+		rule(&b, 0, 0);
+		step(&b, absent ? GPUCOL_REC_ABSENT : GPUCOL_REC_ATOM, 0, GPUCOL_REC_FULL, "00");
+		step(&b, GPUCOL_REC_EMIT, r, 0, absent ? "A" : "0");
+		CHECK(looks_of(&b, inputs, r) >= 10, "a scan of %d rows asks too seldom", ROWS);
+	}
+	free_rows(&inputs[0]);
+}
+
+/* Two items of a share: one ends at once, the other only when the run is cancelled. */
+typedef struct Waiting
+{
+	GpucolRecShare share;
+	_Atomic bool other_began;
+	_Atomic bool first_ended;
+	bool		cancelled;		/* seen by the other */
+} Waiting;
+
+static bool
+cancel_waiting(void *context)
+{
+	return atomic_load(&((Waiting *) context)->first_ended);
+}
+
+static void
+wait_item(void *context, int worker, uint64_t item)
+{
+	Waiting    *waiting = context;
+
+	(void) item;
+	if (worker != 0)
+		atomic_store(&waiting->other_began, true);
+	for (int i = 0; i < 10000; i++)
+	{
+		if (worker == 0 && atomic_load(&waiting->other_began))
+			break;
+		if (worker != 0 && gpucol_rec_share_stopped(&waiting->share, worker, 1))
+		{
+			waiting->cancelled = true;
+			break;
+		}
+		usleep(1000);
+	}
+	if (worker == 0)
+		atomic_store(&waiting->first_ended, true);
+}
+
+/* A thread that waits for others asks meanwhile. */
+static void
+test_looks_of_waiting(void)
+{
+	Waiting		waiting = {0};
+	GpucolRecRun run = {.options = {.cancelled = cancel_waiting,.context = &waiting}};
+
+	waiting.share.run = &run;
+	CHECK(gpucol_rec_share_run(&waiting.share, 2, 2, 1, wait_item, &waiting) ==
+		  GPUCOL_CANCELLED, "a share that is cancelled");
+	CHECK(waiting.cancelled, "the thread that was waited for");
 }
 
 int
@@ -1700,5 +1973,9 @@ main(void)
 	test_labels();
 	test_failures();
 	test_limits();
+	test_rounds_of_strata();
+	test_looks_of_searches();
+	test_looks_of_scans();
+	test_looks_of_waiting();
 	return check_summary("recursive");
 }
