@@ -12,10 +12,6 @@ extern "C" {
 }
 #include "kernel/float_order.h"
 
-/* Streams that kernels read. */
-static const uint32_t KNOWN_STREAMS = 1u << GPUCOL_STREAM_CODES | 1u << GPUCOL_STREAM_NULLS |
-	1u << GPUCOL_STREAM_ZONES | 1u << GPUCOL_STREAM_DICT | 1u << GPUCOL_STREAM_RUN_ENDS;
-
 static uint64_t
 rows_of(uint64_t bytes)
 {
@@ -44,7 +40,10 @@ stream_rows(const GpucolChunkDesc &d, int stream, uint32_t nrows)
 	}
 }
 
-/* Streams that a checked descriptor cannot do without. */
+/*
+ * Streams that a checked descriptor cannot do without; beside them only zones are of any
+ * use.  A dictionary beside other codes than its own would pass for what these stand for.
+ */
 static uint32_t
 needed_streams(const GpucolChunkDesc &d)
 {
@@ -60,18 +59,17 @@ const char *
 gpucol_chunk_check_head(const GpucolWireChunk &head, uint32_t nrows, uint64_t total)
 {
 	const GpucolChunkDesc &d = head.desc;
-	uint32_t	allowed = KNOWN_STREAMS;
+	uint32_t	needed;
+	uint32_t	allowed;
 	uint64_t	rows = 0;
 
 	if (gpucol_decode_check_coding(&d, nrows) != GPUCOL_OK)
 		return "descriptor of a chunk";
 	if (d.flags & GPUCOL_CHUNK_HAS_ZONE ? d.zone.min > d.zone.max : head.present >> GPUCOL_STREAM_ZONES & 1)
 		return "zone of a chunk";
-	if (d.flags & GPUCOL_CHUNK_ALL_NULL)
-		allowed = 0;
-	if (d.kind == GPUCOL_KIND_BYTES)
-		allowed &= ~(1u << GPUCOL_STREAM_DICT);	/* offsets of bytes are of no use here */
-	if ((head.present & ~allowed) != 0 || (needed_streams(d) & ~head.present) != 0)
+	needed = needed_streams(d);
+	allowed = d.flags & GPUCOL_CHUNK_ALL_NULL ? 0 : needed | 1u << GPUCOL_STREAM_ZONES;
+	if ((head.present & ~allowed) != 0 || (needed & ~head.present) != 0)
 		return "streams of a chunk";
 	for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
 		if (head.present >> k & 1)

@@ -71,7 +71,7 @@ Connection::send_bytes(struct iovec *parts, int n, int descriptor)
 {
 	while (n > 0)
 	{
-		char		control[CMSG_SPACE(sizeof(int))] = {};
+		alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
 		struct msghdr msg = {};
 		ssize_t		sent;
 

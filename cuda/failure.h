@@ -21,4 +21,11 @@ struct Failure
 	std::string reason;
 };
 
+/* A message that does not hold together. */
+inline Failure
+malformed(const char *what)
+{
+	return Failure{GPUCOL_UNSUPPORTED, std::string("malformed request: ") + what};
+}
+
 #endif

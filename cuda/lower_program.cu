@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "program_check.h"
+
 /* A program's instructions as the kernels take them. */
 struct SplitProgram
 {

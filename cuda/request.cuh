@@ -27,6 +27,10 @@
  * caches since, the next RUN over the list looks nothing up, and one of the same program
  * finds its scan prepared (prepared.cuh).
  *
+ * Where it is: the RUN and the pieces in request.cu, the plan in request_deal.cu, PUTs in
+ * request_put.cu, the parts at work and the answer in request_parts.cu; how a part is
+ * lowered to kernels in lower.cu.
+ *
  * Threads: put() and answer() are called by the session's thread; parts are
  * computed by the lanes' threads, so that more can be put meanwhile and several
  * devices work at a time.  A request of one part is computed by the session's thread,
@@ -137,21 +141,6 @@ struct Client
 
 class JitTrial;
 
-/* Which operands of an opcode are registers: bit 0 a, bit 1 b, bit 2 c. */
-inline int
-gpucol_operands(int op)
-{
-	static const uint8_t operands[] = {
-#define GPUCOL_OPCODE(name, r, a, b, c) \
-		(GPUCOL_CLASS_##a != GPUCOL_CLASS_NONE) | (GPUCOL_CLASS_##b != GPUCOL_CLASS_NONE) << 1 | \
-		(GPUCOL_CLASS_##c != GPUCOL_CLASS_NONE) << 2,
-#include "kernel/opcodes.h"
-#undef GPUCOL_OPCODE
-	};
-
-	return operands[op];
-}
-
 class Request
 {
 public:
@@ -214,7 +203,6 @@ private:
 	const Slab *slab() const { return alone() && slab_ != NULL && slab_->device != NULL ? slab_ : NULL; }
 	const GpucolProgram *program() const { return (const GpucolProgram *) program_.data(); }
 	const GpucolRowShape *shape() const { return run_.flags & GPUCOL_WIRE_RUN_SHAPE ? &shape_ : NULL; }
-	void		check_program();
 	const char *obstacle() const;
 	bool		may_keep() const { return run_.storage[0] != 0 || run_.storage[1] != 0; }
 	void		take_list(const char *payload, size_t length, SegmentLists &lists);
@@ -242,10 +230,15 @@ private:
 	void		forget_deal();
 	std::vector<Need> needs() const;
 	void		deal_or_wait();
+	void		make_shares(std::vector<std::vector<uint32_t>> &dealt, bool recalled);
 	void		deal();
 	Extent		measure(const std::vector<uint32_t> &segments) const;
+	Part	   *begin_part(uint32_t share);
 	void		make_parts(uint32_t share, std::vector<uint32_t> &segments, const Extent &extent);
-	void		stream_parts(uint32_t share, std::vector<uint32_t> &segments, uint64_t capacity);
+	uint64_t	streamed_size(const std::vector<uint32_t> &segments, uint64_t capacity) const;
+	uint64_t	keep_resident(uint32_t share, const std::vector<uint32_t> &segments, uint64_t room, std::vector<uint32_t> *rest);
+	void		cut_rest(uint32_t share, const std::vector<uint32_t> &rest, uint64_t size);
+	void		stream_parts(uint32_t share, const std::vector<uint32_t> &segments, uint64_t capacity);
 	void		limit_prefetch(std::vector<uint32_t> &segments, uint64_t capacity);
 	void		list_missing();
 	void		compute(Part &part);
@@ -261,7 +254,7 @@ private:
 	void		wait_ahead(std::unique_lock<std::mutex> &lock, uint32_t share, uint32_t limit);
 	void		finish_chunk(Incoming &in, uint32_t segment, uint32_t slot);
 	void		finish_piece(Incoming &in, const GpucolWirePut &put);
-	void		begin_chunk(Incoming &in, uint32_t segment);
+	void		begin_chunk(Incoming &in, uint32_t segment, uint32_t slot);
 	void		put_streams(Incoming &in, uint64_t at, const char *data, uint64_t n, Lane &lane);
 	void		put_chunk(Incoming &in, const GpucolWirePut &put, const char *data);
 	void		put_piece(Incoming &in, const GpucolWirePut &put, const char *data);

@@ -154,6 +154,12 @@ def nulls(rows, **other):
     return chunk
 
 
+def with_empty(stream, **other):
+    chunk = Chunk(**other)
+    chunk.streams[stream] = b""
+    return chunk
+
+
 def zoned(zone, **other):
     chunk = Chunk(**other)
     chunk.streams[ZONES] = struct.pack("<qq", *zone) + bytes(112)
@@ -184,10 +190,12 @@ CASES = [
     ("a dictionary", dictionary([-5, 7, 10**12], FEW, width=2), {}, 3),
     ("out of order", dictionary([-5, 10**12, 7], FEW, width=2), {}, "dictionary of a chunk"),
     ("codes beyond it", dictionary([-5, 7, 9], [3] * ROWS, width=2), {}, 1),
+    ("no entries beside other codes", with_empty(DICTIONARY, codes=WILD), {}, "streams of a chunk"),
     ("zones of vectors", zoned((0, 9)), {}, 10),
     ("zones beyond the chunk's", zoned((0, 10)), {}, "zone of a vector"),
     ("less than a head", Chunk(), {"total": 100}, "size of a PUT"),
     ("less than its streams", Chunk(), {"total": 1000}, "size of a chunk"),
+    ("a chunk of more rows than told", Chunk(), {"request": run(word_rows=1)}, "larger than was told"),
     ("a segment of more rows", Chunk(), {"request": run(nrows=5000)}, "size of a chunk's stream"),
     ("a chunk that stays", Chunk(), {"request": run(storage=99)}, 10),
     ("and is found", None, {"request": run(storage=99)}, 10),

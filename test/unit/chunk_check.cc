@@ -190,6 +190,10 @@ test_wrong()
 	});
 	wrong("a stream that no kernel reads", plain, [] (Head &h) { h.wire.present |= 1u << GPUCOL_STREAM_DATA; });
 	wrong("a stream that does not exist", plain, [] (Head &h) { h.wire.present |= 1u << 31; });
+	wrong("an empty dictionary of other codes", plain, [] (Head &h) { h.add(GPUCOL_STREAM_DICT, 0); });
+	wrong("no ends of no runs", plain, [] (Head &h) { h.add(GPUCOL_STREAM_RUN_ENDS, 0); });
+	wrong("NULLs that are not counted", plain, [] (Head &h) { h.add(GPUCOL_STREAM_NULLS, NVECTORS); });
+	wrong("codes of no width", Head(GPUCOL_KIND_INT, GPUCOL_CODING_FOR, 0), [] (Head &h) { h.add(GPUCOL_STREAM_CODES, 0); });
 	wrong("an empty zone", plain, [] (Head &h) { h.wire.desc.zone = {1, 0}; });
 	wrong("zones without a zone", zoned, [] (Head &h) { h.wire.desc.flags &= ~GPUCOL_CHUNK_HAS_ZONE; });
 	wrong("NULLs that are missing", nulls, [] (Head &h) {
