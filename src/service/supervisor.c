@@ -163,11 +163,15 @@ service_available(const char **why)
 	return false;
 }
 
+/*
+ * The socket does not block, or a daemon that is stuck, and has as many clients waiting as
+ * its socket holds, would keep this process where no interrupt reaches it.
+ */
 int
 gpucol_service_try_connect(void)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int			fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int			fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	strlcpy(address.sun_path, GPUCOL_WIRE_SOCKET, sizeof(address.sun_path));
 	if (fd >= 0 && connect(fd, (struct sockaddr *) &address, sizeof(address)) != 0)

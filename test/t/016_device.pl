@@ -154,6 +154,29 @@ $pid = imitate(sub { sleep 100 });
 like(error_of("SET statement_timeout = '300ms'", 'SELECT * FROM gpucol.devices'), qr/57014: canceling statement due to statement timeout/, 'a mute daemon');
 end_imitation($pid);
 is($node->safe_psql('postgres', 'SELECT count(*) FROM t'), 50000, 'the server goes on');
+
+# One that is stuck, with as many clients waiting as its socket holds, keeps nobody.
+$pid = fork;
+if (!$pid)
+{
+	my @waiting;
+
+	chdir $node->data_dir or POSIX::_exit(1);
+	my $listener = IO::Socket::UNIX->new(Local => 'full.sock', Listen => 1) or POSIX::_exit(1);
+
+	push @waiting, $_ while $_ = IO::Socket::UNIX->new(Peer => 'full.sock', Blocking => 0);
+	rename 'full.sock', 'gpucol_gpud.sock';
+	sleep 100;
+	POSIX::_exit(0);
+}
+for (1 .. 200)
+{
+	last if -S $node->data_dir . '/gpucol_gpud.sock';
+	sleep 0.05;
+}
+my ($code, $rows) = $node->psql('postgres', "SET statement_timeout = '5s'; SELECT count(*) FROM gpucol.devices", timeout => 30, timed_out => \my $stuck);
+ok(!$stuck && $rows eq '0', 'a stuck daemon is not waited for');
+end_imitation($pid);
 $node->stop;
 
 # ---- a device that comes, goes and comes back ----

@@ -18,6 +18,7 @@
 #include <setjmp.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -62,6 +63,16 @@ static struct
 }			stub;
 
 static GpucolWireNeed needed[MAX_PIECES];
+
+/* There is no daemon; there is one, which is not to be started. */
+static bool absent;
+static bool reachable;
+
+/* Milliseconds that a greeting takes. */
+static int	slow;
+
+/* Seconds that it takes to find no daemon. */
+static int	search;
 
 /* Sends shared memory of which most is missing. */
 static bool cut;
@@ -238,6 +249,7 @@ greet(void)
 	GpucolResidency *table;
 	int			fd = memfd_create("residency", 0);
 
+	poll(NULL, 0, slow);
 	if (fd < 0 || ftruncate(fd, sizeof(*table)) != 0)
 		leave();
 	table = mmap(NULL, sizeof(*table), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -392,7 +404,13 @@ stub_connect(const char **why)
 	int			pair[2];
 	pthread_t	thread;
 
-	*why = NULL;
+	*why = absent ? "there is no daemon" : NULL;
+	if (absent)
+	{
+		connections++;
+		sleep((unsigned) search);
+		return -1;
+	}
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
 		return -1;
 	connections++;
@@ -406,7 +424,9 @@ stub_connect(const char **why)
 static int
 stub_try_connect(void)
 {
-	return -1;
+	const char *why;
+
+	return reachable ? stub_connect(&why) : -1;
 }
 
 static void
@@ -933,6 +953,111 @@ test_prefetch(const ArrayTable *table)
 	free(program);
 }
 
+/* Calls of a source that is gone. */
+static int	late_calls;
+
+static void
+count_late(GpucolSource *source)
+{
+	(void) source;
+	late_calls++;
+}
+
+/* Where there was no daemon for a query, nothing of that query is kept for the next connection. */
+static void
+test_absent(const ArrayTable *table)
+{
+	GpucolProgram *program = make_program(false);
+	GpucolSourceOps ops = array_source_ops;
+	GpucolRunOptions options = {.threads = 1};
+	ArraySource source;
+	GpucolRun  *run;
+	const char *why = "";
+
+	gpucol_wire_drop();
+	ops.check_interrupts = count_late;
+	array_source_init(&source, table, 65536, true);
+	source.base.ops = &ops;
+	source.base.storage[0] = 7;
+	absent = true;
+	CHECK(gpucol_engine_cuda.start(program, &source.base, NULL, &options, &run, &why) == GPUCOL_DEVICE_LOST &&
+		  strcmp(why, "there is no daemon") == 0, "%s", why);
+	absent = false;
+	reachable = true;
+	slow = 50;
+	late_calls = 0;
+	gpucol_wire_meet();
+	slow = 0;
+	reachable = false;
+	CHECK(late_calls == 0, "%d calls", late_calls);
+	connections = 0;
+	CHECK(ask(table, program, 0) == 10 && connections == 0, "%d connections more", connections);
+	free(program);
+}
+
+/* A test in a process of its own, since the daemon is shunned after it. */
+static pid_t
+begin_apart(void (*test) (const ArrayTable *), const ArrayTable *table)
+{
+	pid_t		pid;
+
+	gpucol_wire_drop();			/* its thread would not be in the other */
+	fflush(stdout);
+	pid = fork();
+	if (pid != 0)
+		return pid;
+	check_failed = 0;
+	test(table);
+	fflush(stdout);
+	_exit(check_failed > 0);
+}
+
+static void
+end_apart(pid_t pid, const char *name)
+{
+	int			status = -1;
+
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0, "%s: status %d", name, status);
+}
+
+/* Queries do not wait again for a daemon that did not come for long. */
+static void
+test_search(const ArrayTable *table)
+{
+	GpucolProgram *program = make_program(false);
+	uint64_t	rows;
+
+	absent = true;
+	search = 5;
+	connections = 0;
+	for (int round = 0; round < 3; round++)
+	{
+		const char *why = "";
+
+		CHECK(try(table, program, 0, &rows, &why) == GPUCOL_DEVICE_LOST, "%s", why);
+		CHECK(connections == 1, "%d searches", connections);
+	}
+	free(program);
+}
+
+/* That a thread was not greeted is its own affair. */
+static void
+test_mute_thread(const ArrayTable *table)
+{
+	GpucolProgram *program = make_program(false);
+	GpucolWire *wire;
+	int			pair[2];
+
+	CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0, "socketpair");
+	wire = gpucol_wire_adopt(pair[0], NULL, NULL);
+	CHECK(wire != NULL && !gpucol_wire_greet(wire), "greeted");
+	CHECK(!gpucol_wire_greet(wire), "greeted, though closed");
+	gpucol_wire_close(wire);
+	close(pair[1]);
+	CHECK(ask(table, program, 0) == 10, "groups");
+	free(program);
+}
+
 /* A daemon that does not greet is given up, and left alone by the next queries. */
 static void
 test_mute(const ArrayTable *table)
@@ -958,6 +1083,9 @@ int
 main(void)
 {
 	ArrayTable	table;
+	pid_t		search_test;
+	pid_t		mute_thread_test;
+	pid_t		mute_test;
 
 	make_table(&table);
 	test_lists(&table);
@@ -972,7 +1100,13 @@ main(void)
 	test_no_slab(&table);
 	test_cut_memory(&table);
 	test_prefetch(&table);
-	test_mute(&table);			/* the last: the daemon is shunned from here on */
+	test_absent(&table);
+	search_test = begin_apart(test_search, &table);
+	mute_thread_test = begin_apart(test_mute_thread, &table);
+	mute_test = begin_apart(test_mute, &table);
+	end_apart(search_test, "search");
+	end_apart(mute_thread_test, "mute_thread");
+	end_apart(mute_test, "mute");
 	gpucol_wire_drop();
 	array_table_free(&table);
 	return check_summary("gpu_client");
