@@ -147,12 +147,11 @@ flush_for(Relation table, Snapshot snapshot)
 }
 
 /*
- * The row that an MVCC snapshot saw last, its segment and its values.  An update
- * looks a row up under its snapshot, and then twice more whatever became of it: while
- * a snapshot with the same horizon is active, nobody can have removed the segment.
- * (Where TRUNCATE may empty a file in place, row numbers begin anew: nothing is kept.)
+ * A segment row that is kept with its segment and perhaps its values: while a snapshot
+ * with the same horizon is active, nobody can have removed the segment.  (Where
+ * TRUNCATE may empty a file in place, row numbers begin anew: nothing is kept.)
  */
-static struct
+typedef struct KeptRow
 {
 	Oid			space;
 	Oid			file;
@@ -160,68 +159,129 @@ static struct
 	uint64		row_number;
 	GpucolViewSegment segment;
 	HeapTupleData tuple;		/* length 0 = not kept */
-}			last_seen;
+} KeptRow;
+
+/*
+ * The row that an MVCC snapshot saw last: an update looks a row up under its
+ * snapshot, and then twice more whatever became of it.
+ */
+static KeptRow last_seen;
+
+/*
+ * The row that was fetched last whatever became of it: each trigger of a row fetches
+ * it, and what a foreign key's trigger looks up comes in between.
+ */
+static KeptRow last_fetched;
 
 /* Rows of more bytes are not kept. */
 #define KEPT_TUPLE_BYTES	BLCKSZ
+
+/* Keep a row that exists for a snapshot with a horizon. */
+static void
+keep_row(KeptRow *kept, Relation table, uint64 row_number, TransactionId horizon,
+		 const GpucolViewSegment *segment)
+{
+	kept->space = gpucol_compat_relation_space(table);
+	kept->file = gpucol_compat_relation_file(table);
+	kept->horizon = horizon;
+	kept->row_number = row_number;
+	kept->segment = *segment;
+	kept->tuple.t_len = 0;
+}
+
+/* Is the segment that is kept this table's, and safe under the active snapshot? */
+static bool
+is_valid(const KeptRow *kept, Relation table)
+{
+	return gpucol_directory_is_lasting(table) &&
+		TransactionIdIsValid(kept->horizon) && ActiveSnapshotSet() &&
+		GetActiveSnapshot()->snapshot_type == SNAPSHOT_MVCC &&
+		GetActiveSnapshot()->xmin == kept->horizon &&
+		kept->file == gpucol_compat_relation_file(table) &&
+		kept->space == gpucol_compat_relation_space(table);
+}
+
+/* Is this the row that is kept? */
+static bool
+is_kept(const KeptRow *kept, Relation table, uint64 row_number)
+{
+	return row_number == kept->row_number && is_valid(kept, table);
+}
+
+/* Is the row in the segment of the one that is kept? */
+static bool
+is_beside(const KeptRow *kept, Relation table, uint64 row_number)
+{
+	const GpucolSegmentEntry *entry = &kept->segment.entry;
+
+	return row_number >= entry->first_row &&
+		row_number - entry->first_row < entry->nrows && is_valid(kept, table);
+}
 
 /* Keep the row that a snapshot has just seen. */
 static void
 keep_seen(Relation table, uint64 row_number, Snapshot snapshot,
 		  const GpucolViewSegment *segment)
 {
-	if (snapshot->snapshot_type != SNAPSHOT_MVCC || !gpucol_directory_is_lasting(table))
-		return;
-	last_seen.space = gpucol_compat_relation_space(table);
-	last_seen.file = gpucol_compat_relation_file(table);
-	last_seen.horizon = snapshot->xmin;
-	last_seen.row_number = row_number;
-	last_seen.segment = *segment;
-	last_seen.tuple.t_len = 0;
+	if (snapshot->snapshot_type == SNAPSHOT_MVCC && gpucol_directory_is_lasting(table))
+		keep_row(&last_seen, table, row_number, snapshot->xmin, segment);
 }
 
 bool
 gpucol_fetch_is_last_seen(Relation table, uint64 row_number)
 {
-	return row_number == last_seen.row_number && gpucol_directory_is_lasting(table) &&
-		TransactionIdIsValid(last_seen.horizon) && ActiveSnapshotSet() &&
-		GetActiveSnapshot()->snapshot_type == SNAPSHOT_MVCC &&
-		GetActiveSnapshot()->xmin == last_seen.horizon &&
-		last_seen.file == gpucol_compat_relation_file(table) &&
-		last_seen.space == gpucol_compat_relation_space(table);
+	return is_kept(&last_seen, table, row_number);
 }
 
 /* Keep the values of the row that is kept, which a slot holds now. */
 static void
-keep_tuple(Relation table, uint64 row_number, TupleTableSlot *slot)
+keep_tuple(KeptRow *kept, Relation table, uint64 row_number, TupleTableSlot *slot)
 {
 	HeapTuple	tuple = ((HeapTupleTableSlot *) slot)->tuple;
 
-	if (!gpucol_fetch_is_last_seen(table, row_number) ||
-		tuple->t_len > KEPT_TUPLE_BYTES)
+	if (!is_kept(kept, table, row_number) || tuple->t_len > KEPT_TUPLE_BYTES)
 		return;
-	if (last_seen.tuple.t_data == NULL)
-		last_seen.tuple.t_data = MemoryContextAlloc(TopMemoryContext, KEPT_TUPLE_BYTES);
-	memcpy(last_seen.tuple.t_data, tuple->t_data, tuple->t_len);
-	last_seen.tuple.t_self = tuple->t_self;
-	last_seen.tuple.t_tableOid = tuple->t_tableOid;
-	last_seen.tuple.t_len = tuple->t_len;
+	if (kept->tuple.t_data == NULL)
+		kept->tuple.t_data = MemoryContextAlloc(TopMemoryContext, KEPT_TUPLE_BYTES);
+	memcpy(kept->tuple.t_data, tuple->t_data, tuple->t_len);
+	kept->tuple.t_self = tuple->t_self;
+	kept->tuple.t_tableOid = tuple->t_tableOid;
+	kept->tuple.t_len = tuple->t_len;
 }
 
-/* Store the kept row in a slot, if it is the one that is asked for. */
+/* Keep the row that a slot holds, fetched whatever became of it. */
+static void
+keep_fetched(Relation table, uint64 row_number, const GpucolViewSegment *segment,
+			 TupleTableSlot *slot)
+{
+	if (!ActiveSnapshotSet() || GetActiveSnapshot()->snapshot_type != SNAPSHOT_MVCC ||
+		!gpucol_directory_is_lasting(table))
+		return;
+	keep_row(&last_fetched, table, row_number, GetActiveSnapshot()->xmin, segment);
+	keep_tuple(&last_fetched, table, row_number, slot);
+}
+
+/* Store a kept row in a slot, if it is the one that is asked for. */
 static bool
-store_kept(Relation table, uint64 row_number, Snapshot snapshot, TupleTableSlot *slot)
+store_kept(KeptRow *kept, Relation table, uint64 row_number, TupleTableSlot *slot)
 {
 	MemoryContext old;
 
-	if (snapshot->snapshot_type != SNAPSHOT_ANY || last_seen.tuple.t_len == 0 ||
-		!gpucol_fetch_is_last_seen(table, row_number))
+	if (kept->tuple.t_len == 0 || !is_kept(kept, table, row_number))
 		return false;
 	old = MemoryContextSwitchTo(slot->tts_mcxt);
-	gpucol_scan_put(heap_copytuple(&last_seen.tuple), slot);
+	gpucol_scan_put(heap_copytuple(&kept->tuple), slot);
 	MemoryContextSwitchTo(old);
 	pgstat_count_heap_fetch(table);
 	return true;
+}
+
+/* Store the row, if it is kept, in a slot whatever became of it. */
+static bool
+store_any_kept(Relation table, uint64 row_number, TupleTableSlot *slot)
+{
+	return store_kept(&last_seen, table, row_number, slot) ||
+		store_kept(&last_fetched, table, row_number, slot);
 }
 
 /*
@@ -279,6 +339,12 @@ lookup_row(Relation table, uint64 row_number, Snapshot snapshot,
 		gpucol_fetch_is_last_seen(table, row_number))
 	{
 		*segment = last_seen.segment;
+		return true;
+	}
+	if (snapshot->snapshot_type == SNAPSHOT_ANY &&
+		is_beside(&last_fetched, table, row_number))
+	{
+		*segment = last_fetched.segment;
 		return true;
 	}
 	if (is_buried(table, row_number, snapshot))
@@ -370,7 +436,8 @@ gpucol_fetch_row(Relation table, uint64 row_number, Snapshot snapshot,
 	GpucolViewSegment segment;
 
 	ExecClearTuple(slot);
-	if (store_kept(table, row_number, snapshot, slot))
+	if (snapshot->snapshot_type == SNAPSHOT_ANY &&
+		store_any_kept(table, row_number, slot))
 		return true;
 	if (!lookup_row(table, row_number, snapshot, &segment))
 		return false;
@@ -378,8 +445,10 @@ gpucol_fetch_row(Relation table, uint64 row_number, Snapshot snapshot,
 	if (IsMVCCSnapshot(snapshot))
 	{
 		PredicateLockTID(table, &slot->tts_tid, snapshot, segment.xmin);
-		keep_tuple(table, row_number, slot);
+		keep_tuple(&last_seen, table, row_number, slot);
 	}
+	else if (snapshot->snapshot_type == SNAPSHOT_ANY)
+		keep_fetched(table, row_number, &segment, slot);
 	return true;
 }
 
@@ -389,7 +458,7 @@ gpucol_fetch_any(GpucolDirectory *dir, uint64 row_number, TupleTableSlot *slot)
 	GpucolViewSegment segment;
 
 	ExecClearTuple(slot);
-	if (store_kept(dir->table, row_number, SnapshotAny, slot))
+	if (store_any_kept(dir->table, row_number, slot))
 		return true;
 	if (!gpucol_view_lookup(dir, SnapshotAny, row_number, &segment))
 		return false;

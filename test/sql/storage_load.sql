@@ -229,6 +229,27 @@ COPY sl_parts FROM PROGRAM :'program';
 SELECT count(*), (SELECT count(*) FROM (SELECT id, t, n, iv, u, d, a FROM sl_rich EXCEPT ALL TABLE sl_parts) d) AS missing
 FROM sl_parts;
 
+-- several triggers of each packed row, the second of which changes rows whose turn is still to come
+CREATE TABLE sl_events (id int PRIMARY KEY, t text) USING gpucol;
+CREATE TABLE sl_told (who text, id int, t text);
+CREATE FUNCTION sl_tell() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_NAME = 'b' AND NEW.id % 100 = 0 THEN
+        DELETE FROM sl_events WHERE id = NEW.id + 1;
+        UPDATE sl_events SET t = 'changed' WHERE id = NEW.id + 2;
+    END IF;
+    INSERT INTO sl_told VALUES (TG_NAME, NEW.id, NEW.t);
+    RETURN NULL;
+END $$;
+CREATE TRIGGER a AFTER INSERT ON sl_events FOR EACH ROW EXECUTE FUNCTION sl_tell();
+CREATE TRIGGER b AFTER INSERT ON sl_events FOR EACH ROW EXECUTE FUNCTION sl_tell();
+CREATE TRIGGER c AFTER INSERT ON sl_events FOR EACH ROW EXECUTE FUNCTION sl_tell();
+COPY sl_events FROM PROGRAM 'awk "BEGIN { for (i = 1; i <= 3000; i++) printf \"%d\\tt%d\\n\", i, i }"';
+SELECT who, count(*), count(DISTINCT id), count(*) FILTER (WHERE t = 't' || id) AS as_loaded FROM sl_told GROUP BY who ORDER BY who;
+SELECT count(*), count(*) FILTER (WHERE t = 'changed') FROM sl_events;
+DROP TABLE sl_events, sl_told;
+DROP FUNCTION sl_tell;
+
 -- large values, every kind of type
 CREATE TABLE sl_types USING gpucol AS
 SELECT g AS i, repeat(chr(65 + g % 26), g * 10) AS big, ARRAY[g, g + 1] AS a, int4range(g, g + 5) AS r,
