@@ -212,6 +212,13 @@
 #include "commands/explain_state.h"
 #endif
 
+/* Tables of a plan; 18 does not count the range table entry of GROUP BY. */
+#if PG_VERSION_NUM >= 180000
+#define gpucol_compat_rtable_size(es)	((es)->rtable_size)
+#else
+#define gpucol_compat_rtable_size(es)	list_length((es)->rtable)
+#endif
+
 /*
  * What EXPLAIN does for one query when no ExplainOneQuery_hook is set
  * (standard_ExplainOneQuery from 17 on).
@@ -302,6 +309,17 @@ gpucol_compat_explain_one_query(Query *query, int cursor_options,
 	((constr)->has_generated_stored || (constr)->has_generated_virtual)
 #else
 #define gpucol_compat_has_generated(constr)	((constr)->has_generated_stored)
+#endif
+
+/*
+ * Does a constraint keep every row of a table from having NULL in column i?  From 18
+ * on there are some that are not valid yet, of which older rows know nothing.
+ */
+#if PG_VERSION_NUM >= 180000
+#define gpucol_compat_never_null(desc, i) \
+	(TupleDescCompactAttr(desc, i)->attnullability == ATTNULLABLE_VALID)
+#else
+#define gpucol_compat_never_null(desc, i)	(TupleDescAttr(desc, i)->attnotnull)
 #endif
 
 /*

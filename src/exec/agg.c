@@ -30,6 +30,7 @@
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
 
+#include "compat.h"
 #include "exec/beside.h"
 #include "exec/explain.h"
 #include "exec/group_rows.h"
@@ -676,7 +677,7 @@ explain_keys(GpucolAggExecState *state, List *ancestors, ExplainState *es)
 		keys = lappend(keys,
 					   deparse_expression((Node *) state->exprs[i], context,
 										  es->verbose ||
-										  list_length(es->rtable) > 1, true));
+										  gpucol_compat_rtable_size(es) > 1, true));
 	ExplainPropertyList("Group Key", keys, es);
 }
 

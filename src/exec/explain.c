@@ -13,6 +13,7 @@
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
 
+#include "compat.h"
 #include "exec/device.h"
 #include "exec/explain.h"
 #include "guc.h"
@@ -72,7 +73,7 @@ gpucol_explain_filter(GpucolExec *exec, List *quals, List *ancestors,
 		return;
 	context = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan,
 									   ancestors);
-	prefix = es->verbose || list_length(es->rtable) > 1;
+	prefix = es->verbose || gpucol_compat_rtable_size(es) > 1;
 	ExplainPropertyText("Pushed Filter",
 						deparse_expression((Node *) make_ands_explicit(quals),
 										   context, prefix, false), es);

@@ -27,6 +27,7 @@
 #include "utils/ruleutils.h"
 
 #include "columnar/source.h"
+#include "compat.h"
 #include "exec/explain.h"
 #include "exec/plan.h"
 #include "exec/row_scan.h"
@@ -615,7 +616,7 @@ explain_probe(GpucolScanState *state, List *ancestors, ExplainState *es)
 	List	   *context = set_deparse_context_plan(es->deparse_cxt,
 												   state->rows.css.ss.ps.plan,
 												   ancestors);
-	bool		prefix = es->verbose || list_length(es->rtable) > 1;
+	bool		prefix = es->verbose || gpucol_compat_rtable_size(es) > 1;
 	Node	   *condition;
 
 	ExplainPropertyText("Top Key", describe_keys(&state->probe, context, prefix), es);

@@ -39,6 +39,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
+#include "compat.h"
 #include "exec/plan.h"
 #include "exec/result.h"
 #include "exec/topk_probe.h"
@@ -354,7 +355,7 @@ key_is_nullable(const GpucolTopkProbe *probe, Relation rel)
 {
 	AttrNumber	attnum = ((Var *) probe->keys[0].expr)->varattno;
 
-	return !TupleDescAttr(RelationGetDescr(rel), attnum - 1)->attnotnull;
+	return !gpucol_compat_never_null(RelationGetDescr(rel), attnum - 1);
 }
 
 /* A condition that `rows` rows meet, from zone maps; NIL if there is none. */

@@ -28,6 +28,7 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
+#include "compat.h"
 #include "planner/ranking.h"
 
 /* mantissas and powers of ten that a double holds exactly */
@@ -139,7 +140,7 @@ label_may_be_null(GpucolLower *l, Expr *label, Bitmapset *filled)
 	if (IsA(label, Const))
 		return ((Const *) label)->constisnull;
 	return !IsA(label, Var) || var->varattno <= 0 || var->varlevelsup != 0 ||
-		!(TupleDescAttr(l->desc, var->varattno - 1)->attnotnull ||
+		!(gpucol_compat_never_null(l->desc, var->varattno - 1) ||
 		  bms_is_member(var->varattno, filled));
 }
 

@@ -122,7 +122,7 @@ sub end_imitation
 {
 	my $pid = shift;
 
-	kill 'TERM', $pid;
+	kill 'KILL', $pid;	# it has Cluster.pm's own way to end by TERM
 	waitpid($pid, 0);
 	unlink $node->data_dir . '/gpucol_gpud.sock';
 }
