@@ -49,7 +49,9 @@ typedef struct GpucolAggExecState
 	List	   *pushed;			/* conditions of the table */
 	int			nkeys;
 	int			naggs;
-	Expr	  **exprs;			/* keys, then Aggrefs */
+	GpucolGroupSets sets;
+	int			nvalues;		/* keys, aggregates and calls of GROUPING() */
+	Expr	  **exprs;			/* these, then the junk columns */
 	GpucolOutput *keys;
 	GpucolGroupPlan grouping;	/* in the run's memory, as are */
 	GpucolFinal *finals;
@@ -132,7 +134,10 @@ agg_create_state(CustomScan *cscan)
 	state->exprs = palloc(list_length(cscan->custom_scan_tlist) * sizeof(Expr *));
 	foreach(lc, cscan->custom_scan_tlist)
 		state->exprs[i++] = lfirst_node(TargetEntry, lc)->expr;
-	condition = list_nth(cscan->custom_scan_tlist, state->nkeys + state->naggs);
+	state->sets.sets = list_nth(cscan->custom_private, GPUCOL_AGG_PRIVATE_SETS);
+	state->sets.functions = list_nth(cscan->custom_private, GPUCOL_AGG_PRIVATE_FUNCTIONS);
+	state->nvalues = state->nkeys + state->naggs + list_length(state->sets.functions);
+	condition = list_nth(cscan->custom_scan_tlist, state->nvalues);
 	/* all but the constant true that keeps the junk column unlike any other */
 	state->pushed = list_copy(((BoolExpr *) condition->expr)->args);
 	state->pushed = list_delete_last(state->pushed);
@@ -226,7 +231,7 @@ lower_agg(GpucolExec *exec, GpucolLower *l)
 	}
 	gpucol_lower_end_filter(l);
 	if (!gpucol_lower_grouping(l, key_list(state),
-							   rankings ? NIL : aggregate_list(state, false),
+							   rankings ? NIL : aggregate_list(state, false), &state->sets,
 							   !state->ranking && exec->recursion == NULL, plan))
 		return false;
 	if (!rankings)
@@ -248,7 +253,7 @@ lower_agg(GpucolExec *exec, GpucolLower *l)
 static Index
 table_varno(GpucolAggExecState *state, int i)
 {
-	return castNode(Var, state->exprs[state->nkeys + state->naggs + 1 + i])->varno;
+	return castNode(Var, state->exprs[state->nvalues + 1 + i])->varno;
 }
 
 /* The columns of a UNION ALL, which is no table. */
@@ -662,6 +667,31 @@ read_columns(GpucolAggExecState *state)
 	return result;
 }
 
+/* The grouping sets, as they are written. */
+static void
+explain_sets(GpucolAggExecState *state, List *keys, ExplainState *es)
+{
+	StringInfoData text;
+	ListCell   *lc;
+
+	initStringInfo(&text);
+	foreach(lc, state->sets.sets)
+	{
+		const char *separator = "";
+		ListCell   *key;
+
+		appendStringInfoString(&text, foreach_current_index(lc) > 0 ? ", (" : "(");
+		foreach(key, (List *) lfirst(lc))
+		{
+			appendStringInfo(&text, "%s%s", separator,
+							 (char *) list_nth(keys, lfirst_int(key)));
+			separator = ", ";
+		}
+		appendStringInfoChar(&text, ')');
+	}
+	ExplainPropertyText("Grouping Sets", text.data, es);
+}
+
 /* The group keys, as EXPLAIN shows them for other aggregates. */
 static void
 explain_keys(GpucolAggExecState *state, List *ancestors, ExplainState *es)
@@ -669,7 +699,7 @@ explain_keys(GpucolAggExecState *state, List *ancestors, ExplainState *es)
 	List	   *context;
 	List	   *keys = NIL;
 
-	if (state->nkeys == 0)
+	if (state->nkeys == 0 && state->sets.sets == NIL)
 		return;
 	context = set_deparse_context_plan(es->deparse_cxt,
 									   state->css.ss.ps.plan, ancestors);
@@ -678,7 +708,10 @@ explain_keys(GpucolAggExecState *state, List *ancestors, ExplainState *es)
 					   deparse_expression((Node *) state->exprs[i], context,
 										  es->verbose ||
 										  gpucol_compat_rtable_size(es) > 1, true));
-	ExplainPropertyList("Group Key", keys, es);
+	if (keys != NIL)
+		ExplainPropertyList("Group Key", keys, es);
+	if (state->sets.sets != NIL)
+		explain_sets(state, keys, es);
 }
 
 /* The tables that are read as one. */

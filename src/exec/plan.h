@@ -10,7 +10,7 @@
  * begins with an IntList: behind how many of these each pushed conjunct stood.
  *
  * GpucolAgg: scanrelid is 0.  custom_scan_tlist describes the scan tuple: the
- * group keys, then the aggregates; then junk columns that are never
+ * group keys, then the aggregates, then calls of GROUPING(); then junk columns that are never
  * computed and have their Vars adjusted like any other expression: the
  * conjunction of all conditions of the table, and the table's tableoid, which
  * says what its range table index is; where the table is the parent of others,
@@ -44,6 +44,8 @@ typedef enum GpucolAggPrivate
 								 * keeps the table's columns, by attribute number */
 	GPUCOL_AGG_PRIVATE_BASE,	/* IntList: columns that the engine groups by for
 								 * what PostgreSQL evaluates on its groups */
+	GPUCOL_AGG_PRIVATE_SETS,	/* List, as in GpucolGroupSets: grouping sets */
+	GPUCOL_AGG_PRIVATE_FUNCTIONS,	/* List likewise: calls of GROUPING() */
 	GPUCOL_AGG_PRIVATE_COUNT
 } GpucolAggPrivate;
 

@@ -10,6 +10,10 @@
  * and the states are added to those found there.  So an expression is evaluated
  * once for each combination of values that its columns have, not for each row.
  *
+ * With grouping sets each of the engine's groups is added to a group of every set: that
+ * with its values of the set's keys, the others being NULL.  So the table is read once,
+ * and the sets cost by groups, not by rows.
+ *
  * Aggregates that the executor advances see each of the engine's groups once, with
  * the number of its rows.  Distinct values are counted in a second table, whose
  * entries are pairs of a group and a value.
@@ -34,8 +38,8 @@
 #include "exec/regroup.h"
 #include "exec/result.h"
 
-/* A hash table holds at least this much, whatever work_mem is. */
-#define MIN_MEMORY	((Size) 32 * 1024 * 1024)
+/* The groups may always take this much, whatever work_mem is, as in the engine. */
+#define MIN_MEMORY	((Size) 256 * 1024 * 1024)
 
 /* The values of one type that are looked up. */
 typedef struct Domain
@@ -84,9 +88,15 @@ struct GpucolRegroup
 	const GpucolAgg *aggs;		/* the program's */
 	int			nengine;		/* states of the engine */
 	int			nstates;		/* and of the executor */
+	uint32		nsets;
+	bool	   *left_out;		/* nkeys for each set: not one of its keys */
+	int32	   *functions;		/* for each set: results of GROUPING() */
+	uint32	   *key_hashes;		/* scratch: of the values of one group, */
+	bool	   *no_key;			/* and which of them are NULL in a set */
 
 	/* groups */
 	Table		table;
+	uint32	   *sets;			/* that they are of */
 	Datum	   *keys;			/* nkeys each */
 	bool	   *isnull;
 	GpucolAggState *states;		/* nstates each */
@@ -436,14 +446,16 @@ advance_host(GpucolRegroup *r, HostAgg *host, uint32 group, const GpucolAggState
 
 /* ---- groups ---- */
 
-/* Does a group have these keys? */
+/* Is a group of this set, and has it these keys? */
 static bool
-same_keys(GpucolRegroup *r, uint32 group, const Datum *values, const bool *isnull)
+same_keys(GpucolRegroup *r, uint32 group, uint32 set, const Datum *values, const bool *isnull)
 {
 	int			n = r->plan->nkeys;
 	const Datum *keys = r->keys + (Size) group * n;
 	const bool *nulls = r->isnull + (Size) group * n;
 
+	if (r->sets[group] != set)
+		return false;
 	for (int i = 0; i < n; i++)
 	{
 		if (nulls[i] != isnull[i] ||
@@ -455,12 +467,13 @@ same_keys(GpucolRegroup *r, uint32 group, const Datum *values, const bool *isnul
 
 /* Add a group with these keys and no rows. */
 static uint32
-add_group(GpucolRegroup *r, uint32 hash, uint32 at, const Datum *values,
+add_group(GpucolRegroup *r, uint32 hash, uint32 at, uint32 set, const Datum *values,
 		  const bool *isnull)
 {
 	int			n = r->plan->nkeys;
 	uint32		group = add_item(&r->table, hash, at);
 
+	r->sets[group] = set;
 	for (int i = 0; i < n; i++)
 	{
 		r->isnull[(Size) group * n + i] = isnull[i];
@@ -480,6 +493,7 @@ reserve_group(GpucolRegroup *r)
 	if (!reserve_item(&r->table))
 		return;
 	room = r->table.room;
+	r->sets = grow(r->sets, room * sizeof(uint32));
 	r->keys = grow(r->keys, room * Max(r->plan->nkeys, 1) * sizeof(Datum));
 	r->isnull = grow(r->isnull, room * Max(r->plan->nkeys, 1) * sizeof(bool));
 	r->states = grow(r->states, room * Max(r->nstates, 1) * sizeof(GpucolAggState));
@@ -490,25 +504,36 @@ reserve_group(GpucolRegroup *r)
 	}
 }
 
-/* The group with these keys. */
+/* The group of a set with these keys, whose hashes are in r->key_hashes. */
 static uint32
-find_group(GpucolRegroup *r, const Datum *values, const bool *isnull)
+find_group(GpucolRegroup *r, uint32 set, const Datum *values, const bool *isnull)
 {
-	uint32		hash = 0;
+	uint32		hash = set;
 	uint32		at;
 	uint32		group;
 
 	reserve_group(r);
 	for (int i = 0; i < r->plan->nkeys; i++)
-		hash = hash_combine(hash, isnull[i] ? 0 : hash_value(&r->domains[i], values[i]));
+		hash = hash_combine(hash, isnull[i] ? 0 : r->key_hashes[i]);
 	at = hash & (r->table.nslots - 1);
 	while (next_item(&r->table, hash, &at, &group))
 	{
-		if (same_keys(r, group, values, isnull))
+		if (same_keys(r, group, set, values, isnull))
 			return group;
 		at = (at + 1) & (r->table.nslots - 1);
 	}
-	return add_group(r, hash, at, values, isnull);
+	return add_group(r, hash, at, set, values, isnull);
+}
+
+/* The keys that are NULL in a set where these values are NULL. */
+static const bool *
+nulls_in_set(GpucolRegroup *r, uint32 set, const bool *isnull)
+{
+	int			n = r->plan->nkeys;
+
+	for (int i = 0; i < n; i++)
+		r->no_key[i] = r->left_out[(Size) set * n + i] || isnull[i];
+	return r->no_key;
 }
 
 /* ---- the run ---- */
@@ -562,6 +587,48 @@ init_host(GpucolRegroup *r, int i)
 		fmgr_info(final->compare, &host->compare);
 }
 
+/* The results of GROUPING() in a set: a bit for each argument that is not its key. */
+static void
+init_functions(GpucolRegroup *r, uint32 set)
+{
+	int			n = list_length(r->plan->sets.functions);
+	ListCell   *lc;
+
+	foreach(lc, r->plan->sets.functions)
+	{
+		int32	   *result = &r->functions[(Size) set * n + foreach_current_index(lc)];
+		ListCell   *key;
+
+		foreach(key, (List *) lfirst(lc))
+			*result = (int32) ((uint32) *result << 1 |
+							   r->left_out[(Size) set * r->plan->nkeys + lfirst_int(key)]);
+	}
+}
+
+/* The grouping sets; without any, one of all keys. */
+static void
+init_sets(GpucolRegroup *r)
+{
+	const GpucolGroupSets *sets = &r->plan->sets;
+	int			n = r->plan->nkeys;
+
+	r->nsets = Max(list_length(sets->sets), 1);
+	r->left_out = palloc0((Size) r->nsets * n + 1);
+	r->functions = palloc0(((Size) r->nsets * list_length(sets->functions) + 1) * sizeof(int32));
+	r->key_hashes = palloc0((n + 1) * sizeof(uint32));
+	r->no_key = palloc(n + 1);
+	if (sets->sets != NIL)
+		memset(r->left_out, true, (Size) r->nsets * n);
+	for (uint32 set = 0; sets->sets != NIL && set < r->nsets; set++)
+	{
+		ListCell   *lc;
+
+		foreach(lc, (List *) list_nth(sets->sets, set))
+			r->left_out[(Size) set * n + lfirst_int(lc)] = false;
+		init_functions(r, set);
+	}
+}
+
 static GpucolRegroup *
 create(GpucolExec *exec, const GpucolGroupPlan *plan)
 {
@@ -588,6 +655,7 @@ create(GpucolExec *exec, const GpucolGroupPlan *plan)
 	}
 	for (int i = 0; i < plan->naggs; i++)
 		init_host(r, i);
+	init_sets(r);
 	return r;
 }
 
@@ -626,7 +694,25 @@ store_base(GpucolRegroup *r, const Column *base, uint32 row)
 	r->econtext->ecxt_scantuple = r->slot;
 }
 
-/* Join one of the engine's groups to its group; false beyond int128. */
+/* Add the states of one of the engine's groups to those of a group. */
+static bool
+add_states(GpucolRegroup *r, uint32 group, const GpucolAggState *from)
+{
+	for (int a = 0; a < r->nengine; a++)
+	{
+		if (!merge_state(&r->aggs[a], &r->states[(Size) group * r->nstates + a], &from[a]))
+			return false;
+	}
+	for (int i = 0; i < r->plan->naggs; i++)
+	{
+		if (r->plan->finals[i].host != GPUCOL_HOST_NONE &&
+			!advance_host(r, &r->hosts[i], group, from))
+			return false;
+	}
+	return true;
+}
+
+/* Join one of the engine's groups to its group in each set; false beyond int128. */
 static bool
 join_group(GpucolRegroup *r, const Column *keys, const Column *base,
 		   const GpucolResult *result, uint32 row)
@@ -636,7 +722,6 @@ join_group(GpucolRegroup *r, const Column *keys, const Column *base,
 	bool		isnull[INDEX_MAX_KEYS];
 	Datum	   *v = values;
 	bool	   *n = isnull;
-	uint32		group;
 
 	if (r->plan->rows >= 0 && from[r->plan->rows].count == 0)
 		return true;
@@ -657,17 +742,12 @@ join_group(GpucolRegroup *r, const Column *keys, const Column *base,
 			v[i] = keys[i].values[row];
 			n[i] = keys[i].isnull[row];
 		}
+		if (!n[i])
+			r->key_hashes[i] = hash_value(&r->domains[i], v[i]);
 	}
-	group = find_group(r, v, n);
-	for (int a = 0; a < r->nengine; a++)
+	for (uint32 set = 0; set < r->nsets; set++)
 	{
-		if (!merge_state(&r->aggs[a], &r->states[(Size) group * r->nstates + a], &from[a]))
-			return false;
-	}
-	for (int i = 0; i < r->plan->naggs; i++)
-	{
-		if (r->plan->finals[i].host != GPUCOL_HOST_NONE &&
-			!advance_host(r, &r->hosts[i], group, from))
+		if (!add_states(r, find_group(r, set, v, nulls_in_set(r, set, n)), from))
 			return false;
 	}
 	return true;
@@ -732,6 +812,22 @@ join_all(GpucolRegroup *r, GpucolStatus status, GpucolResult *result)
 	return status == GPUCOL_END;
 }
 
+/* A set without keys has one group even of no rows. */
+static void
+add_empty_groups(GpucolRegroup *r)
+{
+	int			n = r->plan->nkeys;
+
+	if (r->table.nitems > 0)
+		return;
+	memset(r->no_key, true, n);
+	for (uint32 set = 0; set < r->nsets; set++)
+	{
+		if (memchr(r->left_out + (Size) set * n, false, n) == NULL)
+			find_group(r, set, NULL, r->no_key);
+	}
+}
+
 GpucolRegroup *
 gpucol_regroup_run(GpucolExec *exec, const GpucolGroupPlan *plan)
 {
@@ -745,9 +841,7 @@ gpucol_regroup_run(GpucolExec *exec, const GpucolGroupPlan *plan)
 	open_program(r);
 	if (!join_all(r, status, &result))
 		return NULL;
-	/* an aggregation without keys has one group even of no rows */
-	if (plan->nkeys == 0 && r->table.nitems == 0)
-		find_group(r, NULL, NULL);
+	add_empty_groups(r);
 	return r;
 }
 
@@ -773,6 +867,8 @@ bool
 gpucol_regroup_next(GpucolRegroup *r, Datum *values, bool *isnull)
 {
 	int			nkeys = r->plan->nkeys;
+	int			nfunctions = list_length(r->plan->sets.functions);
+	int			first = nkeys + r->plan->naggs;
 	uint32		group = r->next;
 
 	if (group >= r->table.nitems)
@@ -785,5 +881,10 @@ gpucol_regroup_next(GpucolRegroup *r, Datum *values, bool *isnull)
 	}
 	for (int i = 0; i < r->plan->naggs; i++)
 		values[nkeys + i] = result_datum(r, i, group, &isnull[nkeys + i]);
+	for (int i = 0; i < nfunctions; i++)
+	{
+		values[first + i] = Int32GetDatum(r->functions[(Size) r->sets[group] * nfunctions + i]);
+		isnull[first + i] = false;
+	}
 	return true;
 }

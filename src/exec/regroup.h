@@ -22,8 +22,8 @@ typedef struct GpucolRegroup GpucolRegroup;
 extern GpucolRegroup *gpucol_regroup_run(GpucolExec *exec, const GpucolGroupPlan *plan);
 
 /*
- * The next group: values of its keys, and results of its aggregates (allocated in
- * the current context).  False after the last.
+ * The next group: values of its keys, results of its aggregates (allocated in the
+ * current context), and of the calls of GROUPING().  False after the last.
  */
 extern bool gpucol_regroup_next(GpucolRegroup *regroup, Datum *values, bool *isnull);
 

@@ -81,17 +81,27 @@ typedef struct GpucolBaseColumn
 	GpucolValue value;
 } GpucolBaseColumn;
 
+/* GROUPING SETS over numbered keys; each row counts in every set. */
+typedef struct GpucolGroupSets
+{
+	List	   *sets;			/* IntLists of keys: the others are NULL; NIL: there
+								 * is one of all keys */
+	List	   *functions;		/* GROUPING(): IntLists of keys */
+} GpucolGroupSets;
+
 /* A grouping as the engine and the executor share it out. */
 typedef struct GpucolGroupPlan
 {
 	int			nkeys;
 	GpucolGroupKey *keys;
+	GpucolGroupSets sets;
 	int			naggs;
 	GpucolFinal *finals;
 	int			nbase;
 	GpucolBaseColumn *base;
 	int			nhost;			/* states beyond the engine's */
-	bool		regroup;		/* the engine's groups are finer than the keys */
+	bool		regroup;		/* the engine's groups are finer than the keys, or
+								 * there are grouping sets */
 	int			rows;			/* state that counts the rows of the engine's only
 								 * group, or -1: it has keys, or there are none */
 } GpucolGroupPlan;
@@ -99,10 +109,12 @@ typedef struct GpucolGroupPlan
 /*
  * lower_group.c: lower keys (List of Expr) and aggregates (List of Aggref).  With
  * `may_regroup` what no engine computes is left to the executor where that is the
- * same; else, or where it is not, false with l->reason.
+ * same; else, or where it is not, false with l->reason.  The same with grouping sets,
+ * which need it.
  */
 extern bool gpucol_lower_grouping(GpucolLower *l, List *keys, List *aggs,
-								  bool may_regroup, GpucolGroupPlan *plan);
+								  const GpucolGroupSets *sets, bool may_regroup,
+								  GpucolGroupPlan *plan);
 
 /* lower_agg.c: add the states of one aggregate */
 extern bool gpucol_lower_aggref(GpucolLower *l, Aggref *agg, GpucolFinal *final);

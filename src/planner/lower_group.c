@@ -14,6 +14,9 @@
  * (names of classes) is a CASE among their numbers to the engine; the constants, the
  * key's *labels*, take the numbers' place in what comes out.
  *
+ * Of grouping sets the engine computes the groups by all keys, and the executor joins
+ * them to the groups of each set.
+ *
  * Counting distinct values is the one thing that groups joined later cannot add
  * up; where the engine's groups are finer than the keys, that is the executor's
  * too.
@@ -348,14 +351,18 @@ number_states(GpucolLower *l, GpucolGroupPlan *plan)
  * Lower keys and aggregates.
  */
 bool
-gpucol_lower_grouping(GpucolLower *l, List *keys, List *aggs, bool may_regroup,
-					  GpucolGroupPlan *plan)
+gpucol_lower_grouping(GpucolLower *l, List *keys, List *aggs, const GpucolGroupSets *sets,
+					  bool may_regroup, GpucolGroupPlan *plan)
 {
 	GpucolLower start = *l;
 	bool		distinct = false;
 	ListCell   *lc;
 
 	memset(plan, 0, sizeof(*plan));
+	plan->sets = *sets;
+	plan->regroup = sets->sets != NIL;
+	if (plan->regroup && !may_regroup)
+		return gpucol_lower_decline(l, "grouping sets");
 	plan->nkeys = list_length(keys);
 	plan->naggs = list_length(aggs);
 	plan->keys = palloc0(Max(plan->nkeys, 1) * sizeof(GpucolGroupKey));

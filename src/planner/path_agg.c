@@ -9,6 +9,9 @@
  * aggregates of the target list and of HAVING.  HAVING itself and expressions
  * over aggregates are evaluated by PostgreSQL on the groups.
  *
+ * Grouping sets (ROLLUP, CUBE) are one aggregation by all keys, of whose groups the
+ * executor makes those of each set (exec/regroup.c).
+ *
  * A partitioned table, an inheritance tree or a UNION ALL of gpucol tables counts as
  * one table: everything is lowered against the parent, and the node reads all leaves
  * in one run (parts.h).  A single partition is a base relation like any other
@@ -61,6 +64,9 @@ enum
 	PATH_PRIVATE_RANKING,
 	PATH_PRIVATE_RECURSION,
 	PATH_PRIVATE_BASE,			/* IntList */
+	PATH_PRIVATE_SETS,			/* Lists of IntLists, see GpucolGroupSets */
+	PATH_PRIVATE_FUNCTIONS,
+	PATH_PRIVATE_CALLS,			/* of GroupingFunc */
 	PATH_PRIVATE_PARTS			/* Lists: range table indexes, then the columns
 								 * of each */
 };
@@ -81,9 +87,12 @@ typedef struct Grouping
 	PathTarget *target;
 	List	   *group_clause;	/* of SortGroupClause; redundant ones too */
 	List	   *having;
+	List	   *grouping_sets;	/* of IntLists of clauses' references, or NIL */
 	List	   *keys;			/* of Expr */
 	List	   *dependent;		/* Vars that the query uses outside of these */
 	List	   *aggs;			/* of Aggref */
+	List	   *functions;		/* of GroupingFunc */
+	GpucolGroupSets sets;
 	List	   *conditions;		/* of Expr */
 	bool		ranking;		/* some aggregate ranks uncertain rows */
 	GpucolLower *lower;
@@ -199,6 +208,11 @@ collect_walker(Node *node, void *context)
 		add_key(g, (Expr *) node);
 		return false;
 	}
+	if (IsA(node, GroupingFunc) && g->grouping_sets != NIL)
+	{
+		g->functions = list_append_unique(g->functions, node);
+		return false;
+	}
 	if (IsA(node, GroupingFunc) || IsA(node, WindowFunc))
 		return !decline(g, "grouping sets");
 	return expression_tree_walker(node, collect_walker, context);
@@ -230,7 +244,7 @@ lower_run(Grouping *g, bool rankings)
 		else
 			others = lappend(others, lfirst(lc));
 	}
-	if (!gpucol_lower_grouping(g->lower, g->keys, rankings ? NIL : others,
+	if (!gpucol_lower_grouping(g->lower, g->keys, rankings ? NIL : others, &g->sets,
 							   !g->ranking && g->recursion == NULL, &g->plan) ||
 		(rankings && !gpucol_ranking_lower(g->lower, ranked, NULL, &all)))
 		return decline(g, g->lower->reason);
@@ -261,16 +275,89 @@ lower_grouping(Grouping *g)
 	return lower_run(g, g->ranking);
 }
 
+/* The number of the key that a group clause's reference is about. */
+static int
+find_key(Grouping *g, Index ref)
+{
+	int			i = 0;
+	ListCell   *lc;
+
+	foreach(lc, g->group_clause)
+	{
+		if (lfirst_node(SortGroupClause, lc)->tleSortGroupRef == ref)
+			return i;
+		i++;
+	}
+	return -1;
+}
+
+/* The keys of references as an IntList. */
+static List *
+find_keys(Grouping *g, List *refs)
+{
+	List	   *keys = NIL;
+	ListCell   *lc;
+
+	foreach(lc, refs)
+		keys = lappend_int(keys, find_key(g, lfirst_int(lc)));
+	return keys;
+}
+
+/*
+ * Number the keys of grouping sets and of GROUPING().  What depends functionally on
+ * the keys does so on those that all sets have.
+ */
+static void
+collect_sets(Grouping *g)
+{
+	int			n = list_length(g->group_clause);
+	ListCell   *lc;
+
+	foreach(lc, g->grouping_sets)
+	{
+		List	   *set = find_keys(g, lfirst(lc));
+
+		for (int i = n; i < list_length(g->keys); i++)
+			set = lappend_int(set, i);
+		g->sets.sets = lappend(g->sets.sets, set);
+	}
+	foreach(lc, g->functions)
+		g->sets.functions = lappend(g->sets.functions,
+									find_keys(g, lfirst_node(GroupingFunc, lc)->refs));
+}
+
+/* Can groups of sets be told by their keys?  Each clause is to be a key of its own. */
+static bool
+check_sets(Grouping *g)
+{
+	ListCell   *lc;
+
+	if (g->grouping_sets == NIL)
+		return true;
+	if (list_length(g->keys) != list_length(g->group_clause))
+		return decline(g, "grouping sets of equal keys");
+	foreach(lc, g->keys)
+	{
+		/* PostgreSQL does not set a constant to NULL, before version 18 */
+		if (!contain_var_clause(lfirst(lc)))
+			return decline(g, "grouping sets of constant keys");
+	}
+	return true;
+}
+
 /* Is every expression that PostgreSQL evaluates on the groups one it can? */
 static bool
 collect(Grouping *g)
 {
-	if (!collect_keys(g))
+	if (!collect_keys(g) || !check_sets(g))
 		return false;
 	dependent_walker((Node *) g->root->processed_tlist, g);
 	dependent_walker((Node *) g->having, g);
-	return !collect_walker((Node *) g->target->exprs, g) &&
-		!collect_walker((Node *) g->having, g);
+	if (collect_walker((Node *) g->target->exprs, g) ||
+		collect_walker((Node *) g->having, g))
+		return false;
+	collect_sets(g);
+	return true;
 }
 
 /* Is this kind of aggregation switched on? */
@@ -287,6 +374,8 @@ check_enabled(Grouping *g)
 		return decline(g, "gpucol.enable_topk is off");
 	if (!g->ranking && !gpucol_enable_agg)
 		return decline(g, "gpucol.enable_agg is off");
+	if (g->ranking && g->grouping_sets != NIL)
+		return decline(g, "ranking in grouping sets");
 	if (g->ranking && g->parts != NIL)
 		return decline(g, "ranking over several partitions");
 	if (g->ranking && list_length(g->keys) > MAX_RANKING_KEYS)
@@ -304,6 +393,8 @@ path_size(Path *path)
 			return sizeof(AggPath);
 		case T_GroupPath:
 			return sizeof(GroupPath);
+		case T_GroupingSetsPath:
+			return sizeof(GroupingSetsPath);
 		case T_UpperUniquePath:
 			return sizeof(UpperUniquePath);
 		case T_GroupResultPath:
@@ -378,8 +469,8 @@ costed_rel(Grouping *g)
 }
 
 /*
- * Groups that the engine delivers where the executor joins them, 0 where it does
- * not.
+ * Groups that the engine delivers where the executor joins them, once for each
+ * grouping set; 0 where it does not.
  */
 static double
 joined_groups(Grouping *g, RelOptInfo *rel)
@@ -401,7 +492,8 @@ joined_groups(Grouping *g, RelOptInfo *rel)
 		exprs = lappend(exprs, makeVar(g->rel->relid, attnum, att->atttypid,
 									   att->atttypmod, att->attcollation, 0));
 	}
-	return exprs == NIL ? 1 : estimate_num_groups(g->root, exprs, rel->rows, NULL, NULL);
+	return Max(list_length(g->sets.sets), 1) *
+		(exprs == NIL ? 1 : estimate_num_groups(g->root, exprs, rel->rows, NULL, NULL));
 }
 
 /* What the executor evaluates for each of the groups that it joins. */
@@ -473,6 +565,9 @@ add_path_agg(Grouping *g, RelOptInfo *output_rel)
 	path->custom_private = lappend(path->custom_private, makeInteger(g->ranking));
 	path->custom_private = lappend(path->custom_private, makeInteger(g->plan_id));
 	path->custom_private = lappend(path->custom_private, base_private(g));
+	path->custom_private = lappend(path->custom_private, g->sets.sets);
+	path->custom_private = lappend(path->custom_private, g->sets.functions);
+	path->custom_private = lappend(path->custom_private, g->functions);
 	path->custom_private = lappend(path->custom_private, parts_private(g));
 	gpucol_cost_agg(g->root, rel, &path->path, g->lower->ncolumns,
 					g->conditions, list_length(g->keys), list_length(g->aggs),
@@ -550,7 +645,7 @@ gpucol_path_agg_add(PlannerInfo *root, RelOptInfo *input_rel,
 
 	if (!open_grouping(&g, root, input_rel))
 		return;
-	if (root->parse->groupingSets != NIL)
+	if (root->parse->groupingSets != NIL && g.recursion != NULL)
 	{
 		decline(&g, "grouping sets");
 		return;
@@ -560,10 +655,13 @@ gpucol_path_agg_add(PlannerInfo *root, RelOptInfo *input_rel,
 		decline(&g, "aggregation in two steps over partitions");
 		return;
 	}
-	if (gpucol_recursive_add_agg(root, input_rel, output_rel,
+	if (root->parse->groupingSets == NIL &&
+		gpucol_recursive_add_agg(root, input_rel, output_rel,
 								 fallback_path(output_rel),
 								 (List *) extra->havingQual))
 		return;
+	/* the planner has expanded these */
+	g.grouping_sets = root->parse->groupingSets;
 	g.target = output_rel->reltarget;
 	g.group_clause = root->parse->groupClause;
 	g.having = (List *) extra->havingQual;
@@ -625,15 +723,15 @@ add_table(List *tlist, Index varno)
 										  true));
 }
 
-/* Describe the scan tuple: keys, aggregates, and the junk columns. */
+/* Describe the scan tuple: keys, aggregates, calls of GROUPING(), and the junk columns. */
 static List *
-make_scan_tlist(Index varno, List *keys, List *aggs, List *conditions, List *parts)
+make_scan_tlist(Index varno, List *values, List *conditions, List *parts)
 {
 	List	   *tlist = NIL;
 	List	   *args;
 	ListCell   *lc;
 
-	foreach(lc, list_concat_copy(keys, aggs))
+	foreach(lc, values)
 		tlist = lappend(tlist,
 						makeTargetEntry(copyObject(lfirst(lc)),
 										list_length(tlist) + 1, NULL, false));
@@ -662,11 +760,12 @@ plan_agg(PlannerInfo *root pg_attribute_unused(),
 	List	   *conditions = list_nth(path->custom_private,
 									  PATH_PRIVATE_CONDITIONS);
 	List	   *parts = list_nth(path->custom_private, PATH_PRIVATE_PARTS);
+	List	   *calls = list_nth(path->custom_private, PATH_PRIVATE_CALLS);
 
 	cscan->scan.plan.targetlist = tlist;
 	cscan->scan.plan.qual = list_nth(path->custom_private, PATH_PRIVATE_HAVING);
-	cscan->custom_scan_tlist = make_scan_tlist(varno, keys, aggs, conditions,
-											   linitial(parts));
+	cscan->custom_scan_tlist = make_scan_tlist(varno, list_concat(list_concat_copy(keys, aggs), calls),
+											   conditions, linitial(parts));
 	cscan->custom_plans = custom_plans;
 	cscan->custom_private = list_make5(makeInteger(list_length(keys)),
 									   makeInteger(list_length(aggs)),
@@ -674,6 +773,10 @@ plan_agg(PlannerInfo *root pg_attribute_unused(),
 												PATH_PRIVATE_RECURSION),
 									   lsecond(parts),
 									   list_nth(path->custom_private, PATH_PRIVATE_BASE));
+	cscan->custom_private = lappend(cscan->custom_private,
+									list_nth(path->custom_private, PATH_PRIVATE_SETS));
+	cscan->custom_private = lappend(cscan->custom_private,
+									list_nth(path->custom_private, PATH_PRIVATE_FUNCTIONS));
 	params_walker((Node *) cscan->custom_scan_tlist, &cscan->custom_exprs);
 	cscan->flags = path->flags;
 	cscan->methods = intVal(list_nth(path->custom_private, PATH_PRIVATE_RANKING)) ?

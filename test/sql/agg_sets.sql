@@ -1,0 +1,98 @@
+--
+-- Grouping sets: one aggregation by all keys in the engine, whose groups the executor
+-- joins to those of each set.
+--
+SET client_min_messages = warning;
+CREATE SCHEMA agg_sets;
+SET search_path = agg_sets, public;
+
+\set node GpucolAgg
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/differ.psql
+\set ECHO none
+\i :include
+\set ECHO all
+
+SET gpucol.segment_rows = 2048;
+CREATE TABLE sale (id int PRIMARY KEY, a int, b int8, c text, d numeric(10,2), f float8, g float4, h numeric(8,3),
+	day date, yes bool, note text) USING gpucol;
+INSERT INTO sale SELECT i, CASE WHEN i % 13 > 0 THEN i % 7 END, CASE WHEN i % 5 > 0 THEN (i % 4)::int8 * 5000000000 END,
+	CASE WHEN i % 6 > 0 THEN 'c' || i % 9 END, CASE WHEN i % 17 > 0 THEN i::numeric / 7 END,
+	CASE i % 50 WHEN 0 THEN '-0' WHEN 1 THEN 0 WHEN 2 THEN NULL WHEN 3 THEN 'NaN' ELSE i::float8 / 8 END, (i / 16)::float4,
+	i::numeric / 1000, date '2024-01-01' + i % 60, CASE WHEN i % 5 > 0 THEN i % 3 = 0 END, 'n' || i % 70
+FROM generate_series(1, 9000) i;
+DELETE FROM sale WHERE id % 1000 = 5;
+ANALYZE sale;
+CREATE TABLE nothing (LIKE sale) USING gpucol;
+
+EXPLAIN (VERBOSE, COSTS OFF) SELECT a, c, grouping(a, c), sum(d) FROM sale GROUP BY ROLLUP (a, c) HAVING grouping(c) = 0 OR sum(d) > 5;
+SELECT a, b, grouping(a), grouping(b), grouping(b, a), count(*), sum(d), avg(h) FROM sale WHERE a < 2 OR a IS NULL
+	GROUP BY CUBE (a, b) ORDER BY 5, 1, 2;
+
+SELECT d FROM unnest(ARRAY[
+	'SELECT a, c, count(*), count(d), sum(d), avg(d), min(d), max(d) FROM sale GROUP BY ROLLUP (a, c)',
+	'SELECT a, b, c, grouping(a, b, c), sum(b), avg(b), min(c), max(c), count(c) FROM sale GROUP BY CUBE (a, b, c)',
+	'SELECT a, b, min(day), max(day), bool_and(yes), bool_or(yes), every(a > 0) FROM sale GROUP BY GROUPING SETS ((a), (b), ())',
+	'SELECT a, b, count(*) FROM sale GROUP BY GROUPING SETS ((a), (a), (a, b), (), ())',
+	'SELECT a, b, count(*) FROM sale GROUP BY DISTINCT ROLLUP (a, b), ROLLUP (a, b)',
+	'SELECT a, b, c, count(*) FROM sale GROUP BY a, ROLLUP (b, c)',
+	'SELECT a, yes, min(f), max(f), count(f), min(g), max(g), round(sum(f)::numeric, 4), round(avg(g)::numeric, 4) FROM sale WHERE f <> ''NaN'' AND f <> 0 GROUP BY ROLLUP (a, yes)',
+	'SELECT yes, sum(f), avg(f), max(f) FROM sale GROUP BY ROLLUP (yes)',
+	'SELECT a, var_pop(id), stddev(b), var_samp(d), round(stddev_pop(f)::numeric, 4) FROM sale WHERE f < 100 GROUP BY ROLLUP (a)',
+	'SELECT a, b, count(DISTINCT c), count(DISTINCT a), count(DISTINCT note), count(DISTINCT f) FROM sale GROUP BY CUBE (a, b)',
+	'SELECT a, b, sum(d) FILTER (WHERE yes), count(*) FILTER (WHERE c = ''c1''), count(DISTINCT c) FILTER (WHERE a > 2) FROM sale GROUP BY CUBE (a, b)',
+	'SELECT to_char(day, ''YYYY-MM''), c, sum(d), min(note) FROM sale GROUP BY ROLLUP (to_char(day, ''YYYY-MM''), c)',
+	'SELECT a + 1, a + 1 + 1, upper(c), grouping(a + 1), count(*) FROM sale GROUP BY CUBE (a + 1, upper(c))',
+	'SELECT coalesce(c, ''all''), coalesce(a, -1), c IS NULL, count(*) * 2, sum(d) / count(*) FROM sale GROUP BY CUBE (c, a)',
+	'SELECT CASE WHEN d < 100 THEN ''low'' ELSE ''high'' END, yes, count(*) FROM sale GROUP BY CUBE (CASE WHEN d < 100 THEN ''low'' ELSE ''high'' END, yes)',
+	'SELECT CASE WHEN grouping(a) = 1 THEN ''total'' ELSE a::text END, grouping(a) + grouping(yes), sum(d) FROM sale GROUP BY ROLLUP (a, yes)',
+	'SELECT sum(d), count(*) FROM sale GROUP BY CUBE (a, c)',
+	'SELECT count(*), grouping(a) FROM sale GROUP BY ROLLUP (a) HAVING grouping(a) = 1',
+	'SELECT a, b FROM sale GROUP BY CUBE (a, b) HAVING count(*) > 300 AND a IS NULL',
+	'SELECT a, c, d, h, day, yes, count(*) FROM sale WHERE id < 500 GROUP BY ROLLUP (a, c, d, h, day, yes)',
+	'SELECT f, g, count(*) FROM sale GROUP BY GROUPING SETS ((f), (g), (f, g), ())',
+	'SELECT id, note, count(*) FROM sale WHERE id < 50 GROUP BY GROUPING SETS ((id), (id, a))',
+	'SELECT date_trunc(''month'', day), day, sum(d) FROM sale GROUP BY ROLLUP (date_trunc(''month'', day), day)',
+	'SELECT a, c, sum(d) FROM sale WHERE id < 0 GROUP BY CUBE (a, c)',
+	'SELECT a, c, count(*), count(DISTINCT c), sum(d), grouping(a) FROM nothing GROUP BY CUBE (a, c)',
+	'SELECT count(*), sum(d) FROM nothing GROUP BY GROUPING SETS ((), ())',
+	'SELECT count(*), sum(d) FROM sale GROUP BY GROUPING SETS ((), ())',
+	'SELECT a, count(*) FROM nothing GROUP BY GROUPING SETS ((a))',
+	'SELECT a, count(*) FROM sale WHERE false GROUP BY ROLLUP (a)',
+	'SELECT 1 / (a - 3), count(*) FROM sale GROUP BY ROLLUP (1 / (a - 3))',
+	'SELECT a, sum(2000000000 * a) FROM sale GROUP BY ROLLUP (a)',
+	'SELECT x.a, x.n, y.n FROM (SELECT a, count(*) n FROM sale GROUP BY ROLLUP (a)) x
+		LEFT JOIN (SELECT a, count(*) n FROM sale WHERE yes GROUP BY ROLLUP (a)) y ON x.a IS NOT DISTINCT FROM y.a',
+	'SELECT o.k, (SELECT max(s) FROM (SELECT b, sum(d) s FROM sale WHERE a = o.k GROUP BY ROLLUP (b)) i) FROM generate_series(0, 8) o(k)',
+	'SELECT a, sum(count(*)) OVER (PARTITION BY grouping(a, b)) FROM sale GROUP BY ROLLUP (a, b)'
+	]) q, differ(q) d WHERE d IS NOT NULL;
+
+-- partitions, and many groups
+CREATE TABLE parts (k int, v int, n numeric(6,1)) PARTITION BY RANGE (k);
+CREATE TABLE parts1 PARTITION OF parts FOR VALUES FROM (0) TO (4000) USING gpucol;
+CREATE TABLE parts2 PARTITION OF parts FOR VALUES FROM (4000) TO (9000) USING gpucol;
+INSERT INTO parts SELECT i, i % 3, i / 10.0 FROM generate_series(0, 8999) i;
+SELECT d FROM unnest(ARRAY[
+	'SELECT k, v, sum(n), count(*) FROM parts GROUP BY ROLLUP (v, k)',
+	'SELECT k % 10, v, sum(n), count(DISTINCT k) FROM parts GROUP BY CUBE (k % 10, v)'
+	]) q, differ(q) d WHERE d IS NOT NULL;
+
+-- left to PostgreSQL
+EXPLAIN (VERBOSE, COSTS OFF) SELECT a, string_agg(c, ',') FROM sale GROUP BY ROLLUP (a);
+EXPLAIN (VERBOSE, COSTS OFF) SELECT 1 AS x, a, count(*) FROM sale GROUP BY ROLLUP (1, a);
+
+-- parameters, and a scan in both directions
+PREPARE sets(int) AS SELECT a, grouping(a), count(*), sum(d) FROM sale WHERE id > $1 GROUP BY ROLLUP (a) ORDER BY 2, 1;
+SET plan_cache_mode = force_generic_plan;
+SET gpucol.pushdown = require;
+EXECUTE sets(8900);
+EXECUTE sets(NULL);
+BEGIN;
+DECLARE s SCROLL CURSOR FOR SELECT a, grouping(a), count(*) FROM sale GROUP BY ROLLUP (a) ORDER BY 2, 1;
+MOVE ALL IN s;
+FETCH PRIOR FROM s;
+COMMIT;
+RESET gpucol.pushdown;
+
+SET client_min_messages = error;
+DROP SCHEMA agg_sets CASCADE;
