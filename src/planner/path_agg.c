@@ -44,6 +44,7 @@
 #include "guc.h"
 #include "planner/agg.h"
 #include "planner/clauses.h"
+#include "planner/minmax.h"
 #include "planner/parts.h"
 #include "planner/planner.h"
 #include "planner/ranking.h"
@@ -552,6 +553,8 @@ add_path_agg(Grouping *g, RelOptInfo *output_rel)
 	Path	   *fallback = fallback_path(output_rel);
 	RelOptInfo *rel = costed_rel(g);
 
+	if (fallback == NULL && g->recursion == NULL)
+		fallback = gpucol_minmax_ordinary(g->root, g->rel, output_rel, g->target, g->having);
 	if (fallback == NULL)
 		return decline(g, "no ordinary plan to fall back to");
 	path->path.pathtype = T_CustomScan;
@@ -577,7 +580,8 @@ add_path_agg(Grouping *g, RelOptInfo *output_rel)
 	if (g->recursion != NULL || gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)
 		output_rel->pathlist = list_make1(path);
 	else
-		output_rel->pathlist = lappend(output_rel->pathlist, path);
+		output_rel->pathlist = lappend(gpucol_minmax_prune(output_rel->pathlist,
+														   path->path.total_cost), path);
 	return true;
 }
 

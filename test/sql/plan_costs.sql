@@ -29,6 +29,26 @@ EXPLAIN (COSTS OFF) SELECT mode, sum(price * (1 - disc / 100)) FROM line GROUP B
 EXPLAIN (COSTS OFF) SELECT mode, sum(1 - disc / 100) FROM line GROUP BY mode;
 SET max_parallel_workers_per_gather = 4;
 
+-- min and max by an index where conditions may lie at its other end: the engine, which
+-- takes the same short time wherever they lie; the index where it answers them.
+CREATE TABLE log (id int PRIMARY KEY, at timestamp, amount numeric(8,2)) USING gpucol;
+INSERT INTO log SELECT i, '2024-01-01'::timestamp + i * interval '1 minute', i % 100 FROM generate_series(1, 100000) i;
+VACUUM ANALYZE log;
+SET max_parallel_workers_per_gather = 0;
+EXPLAIN (COSTS OFF) SELECT min(id) FROM log WHERE at >= '2024-03-01';
+EXPLAIN (COSTS OFF) SELECT max(id) FROM log;
+EXPLAIN (COSTS OFF) SELECT max(id) FROM log WHERE id < 5000;
+SELECT min(id), max(id) + 1 AS next FROM log WHERE at >= '2024-03-01' HAVING max(id) > 0;
+SELECT d, (SELECT min(id) FROM log WHERE at >= d) FROM generate_series('2024-02-27'::timestamp, '2024-03-10', '6 days') d;
+-- the engine cannot take NaN among numeric(8,2): PostgreSQL's aggregation instead
+UPDATE log SET amount = 'NaN' WHERE id IN (7, 70000);
+SELECT min(id), max(id), max(id) - min(id) AS span FROM log WHERE amount > 99;
+SET gpucol.pushdown = require;
+SELECT max(id) FROM log WHERE amount > 99;
+SELECT max(id) FROM log WHERE id < 5000;
+RESET gpucol.pushdown;
+SET max_parallel_workers_per_gather = 4;
+
 -- First rows of an order, with conditions whose selectivity nobody knows: the node
 -- that delivers only those, not a sort of all rows by however many workers.
 CREATE TABLE wide (k int, c int, x1 int, x2 int, x3 int, x4 float8) USING gpucol;
