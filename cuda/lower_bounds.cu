@@ -112,9 +112,6 @@ Lowering::prove_bounds(const std::vector<uint32_t> &slots)
 	std::vector<GpucolDeviceSegment> segments;
 	std::vector<GpucolDeviceChunk> chunks;
 	std::vector<GpucolDeviceRange> ranges;
-	std::vector<uint32_t> run_start,
-				vector_start;
-	GpucolScanPlan scan = {};
 	GpucolDeviceRange range;
 
 	for (size_t i = 0; i < segments_.size(); i++)
@@ -135,17 +132,10 @@ Lowering::prove_bounds(const std::vector<uint32_t> &slots)
 	if (!segments.empty())
 	{
 		unsigned long long *found = part_.scratch->array<unsigned long long>(1, "the bounds");
+		GpucolScanPlan scan = lay_out_scan(segments, chunks, ranges, 1, 1);
 		const unsigned long long *n;
 		cudaEvent_t e;
 
-		cut_runs(segments, &run_start, &vector_start, &scan);
-		scan.segments = upload(segments);
-		scan.run_start = upload(run_start);
-		scan.vector_start = upload(vector_start);
-		scan.chunks = upload(chunks);
-		scan.ranges = upload(ranges);
-		scan.ncolumns = scan.nranges = 1;
-		scan.run_shift = -1;
 		e = begin();
 		device_check(cudaMemsetAsync(found, 0, sizeof(*found), stream_), "memset");
 		device_check(gpucol_scan_count(scan, chunks, found, stream_), "bounds");

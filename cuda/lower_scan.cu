@@ -193,29 +193,39 @@ runs_shift(const std::vector<uint32_t> &run_start)
 	return first > 0 && (first & (first - 1)) == 0 ? __builtin_ctz(first) : -1;
 }
 
-/* Cut segments in runs of vectors. */
-void
-Lowering::cut_runs(const std::vector<GpucolDeviceSegment> &segments, std::vector<uint32_t> *run_start,
-				   std::vector<uint32_t> *vector_start, GpucolScanPlan *scan)
+/*
+ * The scan of these segments, cut in runs of vectors, on the device: ncolumns chunks and
+ * nranges ranges of each.
+ */
+GpucolScanPlan
+Lowering::lay_out_scan(const std::vector<GpucolDeviceSegment> &segments, const std::vector<GpucolDeviceChunk> &chunks,
+					   const std::vector<GpucolDeviceRange> &ranges, uint32_t ncolumns, uint32_t nranges)
 {
-	uint32_t	runs = 0,
-				vectors = 0;
+	std::vector<uint32_t> run_start(1, 0),
+				vector_start(1, 0);
+	GpucolScanPlan scan = {};
 
 	for (const GpucolDeviceSegment &segment : segments)
 	{
 		uint32_t	n = GPUCOL_VECTORS(segment.nrows);
 
-		run_start->push_back(runs);
-		vector_start->push_back(vectors);
-		runs += (n + GPUCOL_RUN_VECTORS - 1) / GPUCOL_RUN_VECTORS;
-		vectors += n;
+		run_start.push_back(run_start.back() + (n + GPUCOL_RUN_VECTORS - 1) / GPUCOL_RUN_VECTORS);
+		vector_start.push_back(vector_start.back() + n);
 	}
-	run_start->push_back(runs);
-	vector_start->push_back(vectors);
-	scan->nsegments = segments.size();
-	scan->nruns = runs;
-	scan->nvectors = vectors;
-	scan->cancel = lane_.cancel_word();
+	scan.segments = upload(segments);
+	scan.run_start = upload(run_start);
+	scan.vector_start = upload(vector_start);
+	scan.chunks = upload(chunks);
+	scan.ranges = upload(ranges);
+	scan.nsegments = segments.size();
+	scan.ncolumns = ncolumns;
+	scan.nranges = nranges;
+	scan.nruns = run_start.back();
+	scan.nvectors = vector_start.back();
+	scan.run_shift = runs_shift(run_start);
+	scan.turn_shift = gpucol_scan_turn_shift(chunks);
+	scan.cancel = lane_.cancel_word();
+	return scan;
 }
 
 void
@@ -232,15 +242,6 @@ Lowering::build_scan()
 		add_delta();
 	if (rows_ >= MAX_ROWS)
 		throw unsupported("more rows than one request takes");
-	cut_runs(segments_, &run_start_, &vector_start_, &scan_);
-	scan_.segments = upload(segments_);
-	scan_.run_start = upload(run_start_);
-	scan_.vector_start = upload(vector_start_);
-	scan_.chunks = upload(chunks_);
-	scan_.ranges = upload(ranges_);
-	scan_.ncolumns = r_.run_.ncolumns;
-	scan_.nranges = p_->nranges;
-	scan_.run_shift = runs_shift(run_start_);
-	scan_.turn_shift = gpucol_scan_turn_shift(chunks_);
+	scan_ = lay_out_scan(segments_, chunks_, ranges_, r_.run_.ncolumns, p_->nranges);
 	prepared_->ready = true;
 }

@@ -98,8 +98,6 @@ private:
 	std::vector<GpucolDeviceSegment> &segments_ = prepared_->segments;
 	std::vector<GpucolDeviceChunk> &chunks_ = prepared_->chunks;
 	std::vector<GpucolDeviceRange> &ranges_ = prepared_->ranges;
-	std::vector<uint32_t> &run_start_ = prepared_->run_start,
-			   &vector_start_ = prepared_->vector_start;
 	std::vector<std::pair<int64_t, int64_t>> &bounds_ = prepared_->bounds;
 	std::vector<bool> &bounded_ = prepared_->bounded,
 			   &nullable_ = prepared_->nullable;
@@ -152,8 +150,8 @@ private:
 	Resident	delta_column(uint32_t c);
 	GpucolDeviceRange delta_range(const Domain &d, uint16_t slot, const Resident &column);
 	void		add_delta();
-	void		cut_runs(const std::vector<GpucolDeviceSegment> &segments, std::vector<uint32_t> *run_start,
-						 std::vector<uint32_t> *vector_start, GpucolScanPlan *scan);
+	GpucolScanPlan lay_out_scan(const std::vector<GpucolDeviceSegment> &segments, const std::vector<GpucolDeviceChunk> &chunks,
+								const std::vector<GpucolDeviceRange> &ranges, uint32_t ncolumns, uint32_t nranges);
 	void		build_scan();
 
 	int			plain_slot(uint16_t reg) const;

@@ -39,8 +39,6 @@ struct PreparedScan
 	std::vector<GpucolDeviceSegment> segments;
 	std::vector<GpucolDeviceChunk> chunks;
 	std::vector<GpucolDeviceRange> ranges;
-	std::vector<uint32_t> run_start,
-				vector_start;
 	std::vector<std::pair<int64_t, int64_t>> bounds;	/* of each slot's values */
 	std::vector<bool> bounded,
 				nullable;

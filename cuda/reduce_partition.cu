@@ -580,25 +580,6 @@ reduce_piece(const GpucolReducePlan &plan, const GpucolPartitionPlan &parts, uin
 	}
 }
 
-/* The partition that row `row` lies in. */
-__device__ __forceinline__ uint32_t
-partition_of_row(const GpucolPartitionPlan &parts, uint32_t row)
-{
-	uint32_t	a = 0,
-				b = parts.npartitions;
-
-	while (b - a > 1)
-	{
-		uint32_t	m = (a + b) / 2;
-
-		if (__ldg(parts.starts + m) <= row)
-			a = m;
-		else
-			b = m;
-	}
-	return a;
-}
-
 /* Reduce the rows that have been scattered: a block an even share of them. */
 __global__ void __launch_bounds__(GPUCOL_AGG_THREADS, 1)
 partition_reduce_kernel(const __grid_constant__ GpucolReducePlan plan, const __grid_constant__ GpucolPartitionPlan parts)
@@ -608,7 +589,7 @@ partition_reduce_kernel(const __grid_constant__ GpucolReducePlan plan, const __g
 	uint32_t	from = (uint32_t) (all * blockIdx.x / gridDim.x);
 	uint32_t	end = (uint32_t) (all * (blockIdx.x + 1) / gridDim.x);
 
-	for (uint32_t p = from < end ? partition_of_row(parts, from) : parts.npartitions; from < end; p++)
+	for (uint32_t p = from < end ? last_start(parts.starts, parts.npartitions, from) : parts.npartitions; from < end; p++)
 	{
 		uint32_t	upto = min(end, __ldg(parts.starts + p + 1));
 

@@ -64,30 +64,35 @@ is_cancelled(const GpucolScanPlan &scan, uint32_t i)
 	return i % GPUCOL_CANCEL_RUNS == GPUCOL_CANCEL_RUNS - 1 && is_cancelled(scan);
 }
 
+/* Of n ascending starts, of which the first is not beyond x: the last that is not. */
+__device__ __forceinline__ uint32_t
+last_start(const uint32_t *__restrict__ starts, uint32_t n, uint32_t x)
+{
+	uint32_t	a = 0,
+				b = n;
+
+	while (b - a > 1)
+	{
+		uint32_t	m = (a + b) / 2;
+
+		if (__ldg(starts + m) <= x)
+			a = m;
+		else
+			b = m;
+	}
+	return a;
+}
+
 /* Find the run of a number: a shift where segments are alike, else a search. */
 __device__ __forceinline__ Run
 find_run(const GpucolScanPlan &scan, uint32_t number)
 {
-	uint32_t	a = 0,
-				b = scan.nsegments;
 	Run			run;
 
-	if (scan.run_shift >= 0)
-		a = number >> scan.run_shift;
-	else
-		while (b - a > 1)
-		{
-			uint32_t	m = (a + b) / 2;
-
-			if (__ldg(scan.run_start + m) <= number)
-				a = m;
-			else
-				b = m;
-		}
-	run.segment = a;
-	run.first = (number - __ldg(scan.run_start + a)) * GPUCOL_RUN_VECTORS;
+	run.segment = scan.run_shift >= 0 ? number >> scan.run_shift : last_start(scan.run_start, scan.nsegments, number);
+	run.first = (number - __ldg(scan.run_start + run.segment)) * GPUCOL_RUN_VECTORS;
 	run.n = min((uint32_t) GPUCOL_RUN_VECTORS,
-				__ldg(scan.vector_start + a + 1) - __ldg(scan.vector_start + a) - run.first);
+				__ldg(scan.vector_start + run.segment + 1) - __ldg(scan.vector_start + run.segment) - run.first);
 	return run;
 }
 
@@ -95,21 +100,10 @@ find_run(const GpucolScanPlan &scan, uint32_t number)
 __device__ __forceinline__ Run
 find_vector(const GpucolScanPlan &scan, uint32_t number)
 {
-	uint32_t	a = 0,
-				b = scan.nsegments;
 	Run			run;
 
-	while (b - a > 1)
-	{
-		uint32_t	m = (a + b) / 2;
-
-		if (__ldg(scan.vector_start + m) <= number)
-			a = m;
-		else
-			b = m;
-	}
-	run.segment = a;
-	run.first = number - __ldg(scan.vector_start + a);
+	run.segment = last_start(scan.vector_start, scan.nsegments, number);
+	run.first = number - __ldg(scan.vector_start + run.segment);
 	run.n = 1;
 	return run;
 }
