@@ -56,10 +56,6 @@ constexpr int OWN = GPUCOL_PARTITIONS / THREADS;
  * one after them, are 32 bits. */
 constexpr uint32_t MAX_SHIFT = 18;
 
-/* Columns whose chunks are described in shared memory, and 8-byte words of each. */
-constexpr uint32_t HEADS = 16;
-constexpr uint32_t HEAD_WORDS = sizeof(GpucolDeviceChunk) / sizeof(uint64_t);
-
 typedef cub::BlockScan<uint32_t, THREADS> PartitionScan;
 
 /* One warp adds up the rows that do not count. */
@@ -75,11 +71,9 @@ struct ScatterMemory
 	uint16_t	partition[TILE];	/* of each row, in order */
 	PartitionScan::TempStorage scan;
 	WasteScan::TempStorage waste_scan;
-	GpucolDeviceChunk heads[2][HEADS];	/* of this run's columns, and of the next one's */
 };
 
 static_assert(GPUCOL_PARTITIONS % THREADS == 0 && GPUCOL_PARTITIONS <= 65536, "counters are dealt to threads");
-static_assert(HEADS * HEAD_WORDS <= THREADS, "a thread takes one word");
 static_assert(WASTE == 32, "a warp adds up the rows that do not count");
 static_assert(TILE <= 65536, "two places in a run share a word");
 
@@ -376,8 +370,9 @@ write_staged(const ScatterMemory &memory, uint32_t n, uint32_t *plane)
 
 /* Ask for the vector of a run that this warp will take. */
 __device__ __forceinline__ void
-prefetch_columns(const GpucolReducePlan &plan, const GpucolDeviceChunk *chunks, const Run &run, int lane)
+prefetch_columns(const GpucolReducePlan &plan, const Run &run, int lane)
 {
+	const GpucolDeviceChunk *chunks = plan.scan.chunks + run.segment * plan.scan.ncolumns;
 	uint32_t	warp = threadIdx.x / 32;
 
 	if (warp >= run.n)
@@ -395,46 +390,21 @@ run_of_span(const GpucolScanPlan &scan, uint32_t number, uint32_t end)
 	return number < end ? find_run(scan, number) : Run();
 }
 
-/* Where the descriptors of a run's chunks are read: in shared memory, where they fit. */
-__device__ __forceinline__ const GpucolDeviceChunk *
-chunks_of_run(const GpucolScanPlan &scan, const Run &run, const ScatterMemory &memory, uint32_t turn)
-{
-	return scan.ncolumns <= HEADS ? memory.heads[turn % 2] : scan.chunks + run.segment * scan.ncolumns;
-}
-
-/* A run's descriptors of chunks on their way to shared memory: 8 bytes of a thread. */
-__device__ __forceinline__ uint64_t
-load_heads(const GpucolScanPlan &scan, const Run &run)
-{
-	const uint64_t *from = (const uint64_t *) (scan.chunks + run.segment * scan.ncolumns);
-
-	return threadIdx.x < scan.ncolumns * HEAD_WORDS && run.n > 0 ? __ldg(from + threadIdx.x) : 0;
-}
-
-__device__ __forceinline__ void
-store_heads(const GpucolScanPlan &scan, uint64_t word, uint32_t turn, ScatterMemory &memory)
-{
-	if (threadIdx.x < min(scan.ncolumns, HEADS) * HEAD_WORDS)
-		((uint64_t *) memory.heads[turn % 2])[threadIdx.x] = word;
-}
-
 /*
- * Scatter a block's run number `turn`, whose descriptors are in place, and see to
- * those of the next one, and its vectors, meanwhile.  The counters are zero before,
- * and so after.  Every thread comes here, also those of warps that have no vector of
- * the run, or no row of it.
+ * Scatter a block's run, and ask for the vectors of the next one meanwhile.  The
+ * counters are zero before, and so after.  Every thread comes here, also those of warps
+ * that have no vector of the run, or no row of it.
  */
 __device__ __forceinline__ void
 scatter_run(const GpucolReducePlan &plan, const GpucolPartitionPlan &parts, const Run &run, const Run &next,
-			uint32_t turn, int lane, ScatterMemory &memory)
+			int lane, ScatterMemory &memory)
 {
 	const GpucolScanPlan &scan = plan.scan;
-	const GpucolDeviceChunk *chunks = chunks_of_run(scan, run, memory, turn);
+	const GpucolDeviceChunk *chunks = scan.chunks + run.segment * scan.ncolumns;
 	uint32_t	warp = threadIdx.x / 32;
 	uint32_t	vector = run.first + warp;
 	uint32_t	rows = 0;
 	uint32_t	all;
-	uint64_t	head;
 	bool		any;
 	ScatterRows own;
 
@@ -446,12 +416,10 @@ scatter_run(const GpucolReducePlan &plan, const GpucolPartitionPlan &parts, cons
 		rank_half<0>(plan, parts, chunks, vector, lane, rows, memory, own);
 		rank_half<1>(plan, parts, chunks, vector, lane, rows, memory, own);
 	}
-	head = load_heads(scan, next);
 	__syncthreads();
 	all = place_partitions(parts, memory);
-	store_heads(scan, head, turn + 1, memory);
 	__syncthreads();
-	prefetch_columns(plan, chunks_of_run(scan, next, memory, turn + 1), next, lane);
+	prefetch_columns(plan, next, lane);
 	if (any)
 	{
 		place_half<0>(plan, parts, chunks, vector, lane, memory, own);
@@ -487,14 +455,13 @@ partition_scatter_kernel(const __grid_constant__ GpucolReducePlan plan, const __
 
 	for (uint32_t i = threadIdx.x; i < GPUCOL_PARTITIONS + WASTE; i += THREADS)
 		memory.counts[i] = 0;
-	store_heads(scan, load_heads(scan, run), 0, memory);
 	for (uint32_t turn = 0; run.n > 0 && !block_is_cancelled(scan, turn); turn++)
 	{
 		number += gridDim.x;
 
 		Run			next = run_of_span(scan, number, span.end);
 
-		scatter_run(plan, parts, run, next, turn, lane, memory);
+		scatter_run(plan, parts, run, next, lane, memory);
 		run = next;
 	}
 }
