@@ -57,23 +57,35 @@ compare_entries(const void *a, const void *b)
 	return x->value.len < y->value.len ? -1 : x->value.len > y->value.len;
 }
 
-/* Number the values of all rows; GPUCOL_END if a dictionary does not pay. */
+/* Number the values of all rows, NULLs like the one before; GPUCOL_END if a dictionary
+ * does not pay. */
 static GpucolStatus
 dict_build(const GpucolChunkBuilder *b, GpucolDict *dict, uint32_t *codes)
 {
+	GpucolBytes values[GPUCOL_DICT_AHEAD];
+	uint32_t	found[GPUCOL_DICT_AHEAD];
 	uint32_t	code = 0;
 
-	for (uint32_t row = 0; row < b->nrows; row++)
+	for (uint32_t from = 0, end; from < b->nrows; from = end)
 	{
-		if (!gpucol_chunk_is_null(b, row))
-		{
-			GpucolBytes value = gpucol_chunk_bytes(b, row);
-			GpucolStatus status = gpucol_dict_add(dict, value.data, value.len, &code);
+		uint32_t	n = 0;
+		uint32_t	done;
+		GpucolStatus status;
 
-			if (status != GPUCOL_OK)
-				return status;
+		end = b->nrows - from < GPUCOL_DICT_AHEAD ? b->nrows : from + GPUCOL_DICT_AHEAD;
+		for (uint32_t row = from; row < end; row++)
+			if (!gpucol_chunk_is_null(b, row))
+				values[n++] = gpucol_chunk_bytes(b, row);
+		status = gpucol_dict_add(dict, values, n, found, &done);
+		if (status != GPUCOL_OK)
+			return status;
+		n = 0;
+		for (uint32_t row = from; row < end; row++)
+		{
+			if (!gpucol_chunk_is_null(b, row))
+				code = found[n++];
+			codes[row] = code;
 		}
-		codes[row] = code;
 	}
 	return gpucol_dict_pays(dict) ? GPUCOL_OK : GPUCOL_END;
 }

@@ -77,9 +77,6 @@
 /* The same where they arrive as columns. */
 #define COLUMN_ROWS		1024
 
-/* Rows whose place in a dictionary is asked for before it is read. */
-#define LOOK_AHEAD		16
-
 /* Buffered values of one column; arrays are kept from segment to segment. */
 typedef struct WriterColumn
 {
@@ -390,26 +387,43 @@ start_dictionary(GpucolWriter *writer, Relation table, WriterColumn *column)
 	check_encoded(table, gpucol_dict_begin(&column->dict, &memory));
 }
 
+/*
+ * Append n values, none of them NULL, to a column in a dictionary from row r on; returns
+ * how many it took: where the dictionary is given up, not all.
+ */
+static uint32
+append_coded(GpucolWriter *writer, Relation table, WriterColumn *column, uint32 r,
+			 const GpucolBytes *values, uint32 n)
+{
+	uint64		before = column->dict.bytes;
+	uint32		done;
+	GpucolStatus status = gpucol_dict_add(&column->dict, values, n, &column->codes[r], &done);
+
+	writer->bytes += column->dict.bytes - before;
+	if (status == GPUCOL_END)
+		drop_dictionary(writer, column, r + done);
+	else
+		check_encoded(table, status);
+	return done;
+}
+
+/* Count what a value of a BYTES column takes in a heap. */
+static inline void
+count_raw(WriterColumn *column, size_t len)
+{
+	column->raw_bytes += len;
+	if (column->map.typlen == -1)
+		column->raw_bytes += len < 127 ? 1 : VARHDRSZ;
+}
+
 /* Append the contents of a BYTES value for row r. */
 static void
 append_bytes(GpucolWriter *writer, Relation table, WriterColumn *column, uint32 r,
 			 GpucolBytes bytes)
 {
-	column->raw_bytes += bytes.len;
-	if (column->map.typlen == -1)
-		column->raw_bytes += bytes.len < 127 ? 1 : VARHDRSZ;
+	count_raw(column, bytes.len);
 	if (column->coded)
-	{
-		uint64		before = column->dict.bytes;
-		GpucolStatus status = gpucol_dict_add(&column->dict, bytes.data, bytes.len,
-											  &column->codes[r]);
-
-		writer->bytes += column->dict.bytes - before;
-		if (status == GPUCOL_END)
-			drop_dictionary(writer, column, r + 1);
-		else
-			check_encoded(table, status);
-	}
+		append_coded(writer, table, column, r, &bytes, 1);
 	else
 		append_data(writer, column, r, bytes);
 }
@@ -492,41 +506,30 @@ is_null_at(const Batch *batch, int i)
 }
 
 /*
- * Append values of a varlena column that are short, plain and known to its
- * dictionary, from row `from` of the batch on and up to the first that is not;
- * returns how many were.  Some rows' keys are made ahead of looking them up.
+ * Append values of a varlena column in a dictionary, from row `from` of the batch on and
+ * up to the first that is NULL or not plain; returns how many it took.
  */
 static int
-append_known(WriterColumn *column, uint32 r, const Batch *batch, int from)
+append_plain(GpucolWriter *writer, Relation table, WriterColumn *column, uint32 r,
+			 const Batch *batch, int from)
 {
-	int			most = Min(batch->n - from, LOOK_AHEAD);
-	uint64		keys[LOOK_AHEAD];
-	uint8		lens[LOOK_AHEAD];
-	uint64		bytes = 0;
+	int			most = Min(batch->n - from, GPUCOL_DICT_AHEAD);
+	GpucolBytes values[GPUCOL_DICT_AHEAD];
 	int			n;
-	int			i;
+	uint32		done;
 
 	for (n = 0; n < most && !is_null_at(batch, from + n); n++)
 	{
 		const char *value = DatumGetPointer(batch->values[from + n]);
 
-		if (VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value) ||
-			VARSIZE_ANY_EXHDR(value) > 8)
+		if (VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value))
 			break;
-		lens[n] = (uint8) VARSIZE_ANY_EXHDR(value);
-		keys[n] = gpucol_dict_key(VARDATA_ANY(value), lens[n]);
-		gpucol_dict_prefetch(&column->dict, keys[n], lens[n]);
+		values[n] = (GpucolBytes) {VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)};
 	}
-	for (i = 0; i < n; i++)
-	{
-		if (!gpucol_dict_knows(&column->dict, keys[i], lens[i],
-							   &column->codes[r + from + i]))
-			break;
-		bytes += lens[i];
-	}
-	gpucol_dict_count(&column->dict, i, bytes);
-	column->raw_bytes += bytes + i;
-	return i;
+	done = append_coded(writer, table, column, r + from, values, n);
+	for (uint32 i = 0; i < done; i++)
+		count_raw(column, values[i].len);
+	return done;
 }
 
 /* Append a value that has to be converted for row r: BYTES and DECIMAL. */
@@ -557,13 +560,13 @@ append_converted(GpucolWriter *writer, Relation table, WriterColumn *column, uin
 {
 	for (int i = 0; i < batch->n;)
 	{
-		int			known = 0;
+		int			taken = 0;
 
 		if (column->map.kind == GPUCOL_KIND_BYTES && column->coded &&
 			column->map.typlen == -1)
-			known = append_known(column, r, batch, i);
-		i += known;
-		if (known < LOOK_AHEAD && i < batch->n)
+			taken = append_plain(writer, table, column, r, batch, i);
+		i += taken;
+		if (taken == 0)
 		{
 			append_value(writer, table, column, r + i, batch->values[i],
 						 is_null_at(batch, i));

@@ -293,15 +293,10 @@ check_arriving(uint32_t nrows, int null_percent, uint32_t distinct, bool plain)
 			at += c.bytes[i].len;
 			if (coded)
 			{
-				uint32_t	len = (uint32_t) c.bytes[i].len;
-				bool		known = len <= 8 &&
-					gpucol_dict_knows(&dict, gpucol_dict_key(c.bytes[i].data, len), len,
-									  &code);
-				GpucolStatus status = known ? GPUCOL_OK :
-					gpucol_dict_add(&dict, c.bytes[i].data, c.bytes[i].len, &code);
+				uint32_t	done;
+				GpucolStatus status = gpucol_dict_add(&dict, &c.bytes[i], 1, &code, &done);
 
-				gpucol_dict_count(&dict, known, known ? c.bytes[i].len : 0);
-				CHECK(same_value(&dict.values[code], &c.bytes[i]), "row %u", i);
+				CHECK(done == 1 && same_value(&dict.values[code], &c.bytes[i]), "row %u", i);
 				coded = status == GPUCOL_OK;
 				CHECK(coded || status == GPUCOL_END, "status %d", status);
 			}
