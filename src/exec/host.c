@@ -86,7 +86,7 @@ init_test(HostTest *test, GpucolLower *l, const GpucolHostTest *host,
 	test->match = gpucol_match_create(l, host->expr);
 	TupleDescCopyEntry(desc, 1, l->desc, attnum);
 	test->slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
-	test->state = ExecInitExpr(host->expr, ps);
+	test->state = gpucol_lower_init(host->expr, ps);
 	test->map = &l->maps[host->column];
 }
 

@@ -66,7 +66,7 @@ gpucol_planner_disabled(void)
 	return NULL;
 }
 
-/* Plan one statement and enforce gpucol.pushdown = require. */
+/* Plan one statement, enforce gpucol.pushdown = require, and limit compilation. */
 static PlannedStmt *
 plan_statement(Query *parse, const char *query_string, int cursor_options,
 			   ParamListInfo bound_params)
@@ -78,6 +78,7 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 
 	if (gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)
 		gpucol_require_check(stmt);
+	gpucol_jit_limit(stmt);
 	return stmt;
 }
 

@@ -158,6 +158,13 @@ extern bool gpucol_lower_apply(GpucolLower *l, const GpucolFunction *f,
 
 extern bool gpucol_lower_check_bytewise(GpucolLower *l, Expr *expr);
 
+/*
+ * Prepare an expression that is evaluated once, once a rescan, or once for each of a
+ * dictionary's values: interpreted whatever `jit` says, for compiling it takes longer
+ * than thousands of evaluations.  Lives in the current context.
+ */
+extern ExprState *gpucol_lower_init(Expr *expr, PlanState *planstate);
+
 /* lower_const.c: constants, parameters, stable expressions */
 extern bool gpucol_lower_is_constant(Expr *expr);
 extern bool gpucol_lower_is_safe_constant(Expr *expr);

@@ -17,6 +17,7 @@
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "executor/nodeSubplan.h"
+#include "jit/jit.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "utils/builtins.h"
@@ -97,6 +98,19 @@ gpucol_lower_is_safe_constant(Expr *expr)
 	}
 }
 
+ExprState *
+gpucol_lower_init(Expr *expr, PlanState *planstate)
+{
+	EState	   *estate = planstate->state;
+	int			jit_flags = estate->es_jit_flags;
+	ExprState  *state;
+
+	estate->es_jit_flags = PGJIT_NONE;
+	state = ExecInitExpr(expr, planstate);
+	estate->es_jit_flags = jit_flags;
+	return state;
+}
+
 /*
  * The value of a constant expression.  False if it is not known yet (plan
  * time); *isnull is then false.
@@ -116,7 +130,7 @@ gpucol_lower_eval(GpucolLower *l, Expr *expr, Datum *value, bool *isnull)
 	}
 	if (l->planstate == NULL)
 		return false;
-	state = ExecInitExpr(expr, l->planstate);
+	state = gpucol_lower_init(expr, l->planstate);
 	*value = ExecEvalExpr(state, l->planstate->ps_ExprContext, isnull);
 	return true;
 }

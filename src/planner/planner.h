@@ -60,6 +60,13 @@ extern void gpucol_path_distinct_add(PlannerInfo *root, RelOptInfo *input_rel,
 /* require.c: gpucol.pushdown = require */
 extern void gpucol_require_check(PlannedStmt *stmt);
 
+/* plan_walk.c: the children of a plan node */
+typedef void (*GpucolPlanVisit) (Plan *child, void *context);
+extern void gpucol_plan_walk(Plan *plan, GpucolPlanVisit visit, void *context);
+
+/* jit.c: just-in-time compilation by the cost of PostgreSQL's own nodes */
+extern void gpucol_jit_limit(PlannedStmt *stmt);
+
 /* explain_reasons.c: EXPLAIN (VERBOSE) lists the reasons */
 extern void gpucol_explain_init(void);
 

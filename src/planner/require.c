@@ -14,7 +14,6 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
 #include "nodes/plannodes.h"
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
@@ -63,51 +62,17 @@ check_scan(Scan *scan, RequireContext *context)
 			 errhint("Set gpucol.pushdown to allow to run it in PostgreSQL's executor.")));
 }
 
-static void check_plan(Plan *plan, RequireContext *context);
-
-static void
-check_plans(List *plans, RequireContext *context)
-{
-	ListCell   *lc;
-
-	foreach(lc, plans)
-		check_plan(lfirst(lc), context);
-}
-
 /*
  * Check a plan tree.  Children of a gpucol node are its fallback and do not
  * count.
  */
 static void
-check_plan(Plan *plan, RequireContext *context)
+check_plan(Plan *plan, void *context)
 {
-	if (plan == NULL)
-		return;
-	check_stack_depth();
-	switch (nodeTag(plan))
-	{
-		case T_SeqScan:
-		case T_SampleScan:
-			check_scan((Scan *) plan, context);
-			break;
-		case T_SubqueryScan:
-			check_plan(((SubqueryScan *) plan)->subplan, context);
-			break;
-		case T_Append:
-			check_plans(((Append *) plan)->appendplans, context);
-			break;
-		case T_MergeAppend:
-			check_plans(((MergeAppend *) plan)->mergeplans, context);
-			break;
-		case T_CustomScan:
-			if (!gpucol_planner_is_node(plan))
-				check_plans(((CustomScan *) plan)->custom_plans, context);
-			break;
-		default:
-			break;
-	}
-	check_plan(plan->lefttree, context);
-	check_plan(plan->righttree, context);
+	if (IsA(plan, SeqScan) || IsA(plan, SampleScan))
+		check_scan((Scan *) plan, context);
+	if (!gpucol_planner_is_node(plan))
+		gpucol_plan_walk(plan, check_plan, context);
 }
 
 /*
@@ -118,9 +83,15 @@ void
 gpucol_require_check(PlannedStmt *stmt)
 {
 	RequireContext context;
+	ListCell   *lc;
 
 	context.stmt = stmt;
 	context.exempt = exempt_relations(stmt);
-	check_plan(stmt->planTree, &context);
-	check_plans(stmt->subplans, &context);
+	if (stmt->planTree != NULL)
+		check_plan(stmt->planTree, &context);
+	foreach(lc, stmt->subplans)
+	{
+		if (lfirst(lc) != NULL)
+			check_plan(lfirst(lc), &context);
+	}
 }

@@ -30,6 +30,25 @@ EXPLAIN (VERBOSE, COSTS OFF, FORMAT YAML) SELECT string_agg(s, '') FROM t \g (fo
 EXPLAIN (VERBOSE, COSTS OFF, FORMAT XML) SELECT string_agg(s, '') FROM t \g (format=unaligned tuples_only=on) | grep -v Disabled
 SELECT count(*) FROM t WHERE g = 3 AND s::bytea = 's3' AND random() < 2;
 
+-- constants, and conditions on texts, are not compiled for their few evaluations
+CREATE FUNCTION is_compiled(query text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	found boolean := false;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF) ' || query LOOP
+		found := found OR line ~ 'JIT:';
+	END LOOP;
+	RETURN found;
+END $$;
+SET jit = on;
+SET jit_above_cost = 0;
+SELECT is_compiled($$SELECT count(*) FROM t WHERE g < length(current_setting('search_path'))$$);
+SELECT is_compiled($$SELECT count(*) FROM t WHERE s LIKE '%3'$$);
+SELECT is_compiled($$SELECT x, (SELECT count(*) FROM t WHERE t.id < o.x) FROM t o WHERE id < 9$$);
+RESET jit;
+RESET jit_above_cost;
+
 -- settings
 SET gpucol.enable_agg = off;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM t;
