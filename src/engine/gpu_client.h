@@ -33,6 +33,12 @@ extern GpucolStatus gpucol_gpu_prefetch(const GpucolProgram *program,
 										GpucolSource *source,
 										GpucolGpuPrefetch *figures, const char **why);
 
+/*
+ * An error has ended gpucol_gpu_prefetch or gpucol_gpu_ask: free what they had, and have the
+ * daemon drop their request.
+ */
+extern void gpucol_gpu_prefetch_abandon(void);
+
 /* What the devices lack of a table's columns. */
 typedef struct GpucolGpuLacking
 {
@@ -68,8 +74,8 @@ extern uint32_t gpucol_gpu_chunk_streams(GpucolBytesUse use, const GpucolChunkDe
  * own that shows all segments, and all show the same.  Where figures->left is more than
  * 0 after all have ended, gpucol_gpu_prefetch has to load the rest.  Where an error or
  * an exit of the process may unwind, from here or from gpucol_gpu_prefetch,
- * gpucol_gpu_load_abandon must be called before any pin is given back; it also closes
- * the connection that the daemon was asked over.
+ * gpucol_gpu_load_abandon must be called before any pin is given back; it calls
+ * gpucol_gpu_prefetch_abandon too.
  */
 extern GpucolStatus gpucol_gpu_load(const GpucolProgram *program, GpucolSource *source,
 									int nthreads, GpucolGpuPrefetch *figures,

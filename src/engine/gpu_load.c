@@ -30,7 +30,6 @@
 
 #include "engine/gpu_client.h"
 #include "engine/gpu_team.h"
-#include "engine/gpu_wire.h"
 
 /* After which a job takes no more: an eighth of what each thread was dealt, within limits. */
 #define LEAST_JOB		((uint64_t) 1 << 20)
@@ -567,7 +566,7 @@ gpucol_gpu_load_abandon(void)
 		gpucol_gpu_team_free_job(job);
 		job = next;
 	}
-	gpucol_wire_abandon();
+	gpucol_gpu_prefetch_abandon();
 }
 
 GpucolStatus

@@ -55,13 +55,6 @@ gpucol_wire_drop(void)
 	gpucol_wire_disconnect(&connection);
 }
 
-void
-gpucol_wire_abandon(void)
-{
-	if (connection.busy)
-		gpucol_wire_drop();
-}
-
 /* Has a daemon lately taken too long to be there, or to greet? */
 static bool
 is_shunned(const char **why)

@@ -77,9 +77,6 @@ extern void gpucol_wire_release(GpucolWire *wire);
 /* Close the connection: what comes next on it cannot be trusted. */
 extern void gpucol_wire_drop(void);
 
-/* The same where it is in the middle of a request, which an error has ended. */
-extern void gpucol_wire_abandon(void);
-
 /*
  * What the daemon said when it ended this thread's request early; GPUCOL_DEVICE_LOST and a
  * general reason if it said nothing.

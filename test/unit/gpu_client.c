@@ -766,6 +766,39 @@ test_unwinding(const ArrayTable *table)
 	free(program);
 }
 
+/* Of more delta rows than fit the query's memory not all are read. */
+static void
+test_many_delta_rows(const ArrayTable *table)
+{
+	enum
+	{
+		NDELTA = 2000000
+	};
+	GpucolProgram *program = make_program(false);
+	ArrayTable	grown = *table;
+	GpucolRunOptions options = {.threads = 1, .memory_limit = 4 << 20};
+	GpucolBytes none = {"", 0};
+	ArraySource source;
+	GpucolRun  *run;
+	const char *why = "";
+
+	grown.ndelta = NDELTA;
+	grown.tids = calloc(NDELTA, sizeof(uint64_t));
+	grown.delta[C_NUMBER].values = calloc(NDELTA, sizeof(int64_t));
+	grown.delta[C_TEXT].bytes = calloc(NDELTA, sizeof(GpucolBytes));
+	grown.delta[C_TEXT].bytes[0] = none;
+	array_source_init(&source, &grown, 65536, true);
+	source.base.storage[0] = 7;
+	CHECK(gpucol_engine_cuda.start(program, &source.base, NULL, &options, &run, &why) == GPUCOL_OUT_OF_MEMORY &&
+		  strcmp(why, "dictionaries and delta rows do not fit the query's memory limit") == 0, "%s", why);
+	CHECK(source.delta < NDELTA / 4, "%u rows were read", source.delta);
+	free(grown.tids);
+	free(grown.delta[C_NUMBER].values);
+	free(grown.delta[C_TEXT].bytes);
+	CHECK(ask(table, program, 0) == 10, "groups");
+	free(program);
+}
+
 /* Large results come in parts, and from the third on through the slab. */
 static void
 test_results(const ArrayTable *table)
@@ -1093,6 +1126,7 @@ main(void)
 	test_refused_list(&table);
 	test_senseless(&table);
 	test_endless(&table);
+	test_many_delta_rows(&table);
 	test_unwinding(&table);
 	test_results(&table);
 	test_in_place(&table);
