@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <mutex>
+#include <new>
 #include <vector>
 
 uint64_t	slab_limit = (uint64_t) 8 << 30;
@@ -44,9 +45,12 @@ destroy(Slab *slab)
 static Slab *
 create(size_t size)
 {
-	Slab	   *slab = new Slab{NULL, size, memfd_create("gpucol slab", MFD_CLOEXEC | MFD_ALLOW_SEALING), NULL};
+	Slab	   *slab = new (std::nothrow) Slab{NULL, size, -1, NULL};
 	void	   *p = MAP_FAILED;
 
+	if (slab == NULL)
+		return NULL;
+	slab->fd = memfd_create("gpucol slab", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (slab->fd >= 0 && ftruncate(slab->fd, (off_t) size) == 0)
 	{
 		/* no client can cut it short, where the system knows that: it would end who touches it */

@@ -72,7 +72,8 @@ free_loaded(GpucolRecRun *run)
 	if (run->loaded == NULL)
 		return;
 	for (uint32_t r = 0; r < run->plan->nrelations; r++)
-		for (int c = 0; c < arity_of(run, r) && run->loaded[r].columns != NULL; c++)
+		for (int c = 0; c < arity_of(run, r) && run->loaded[r].columns != NULL &&
+			 run->loaded[r].nulls != NULL; c++)
 		{
 			free(run->loaded[r].columns[c]);
 			free(run->loaded[r].nulls[c]);

@@ -294,7 +294,8 @@ start_daemon(void)
 	char	   *argv[MAX_OPTIONS + 1];
 	char	   *test = getenv("GPUCOL_GPUD_TEST");
 	int			argc = 0;
-	sigset_t	none;
+	sigset_t	all;
+	sigset_t	before;
 
 	if (test != NULL)
 		test = pstrdup(test);
@@ -310,7 +311,12 @@ start_daemon(void)
 		argv[argc++] = option;
 	argv[argc] = NULL;
 
+	/* a signal to the child must not find our handlers there, and be forgotten by exec */
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
 	child = fork();
+	if (child != 0)
+		sigprocmask(SIG_SETMASK, &before, NULL);
 	if (child < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_SYSTEM_ERROR),
@@ -325,8 +331,10 @@ start_daemon(void)
 			_exit(0);
 		for (int fd = 3; fd < limit && fd < 65536; fd++)
 			close(fd);
-		sigemptyset(&none);
-		sigprocmask(SIG_SETMASK, &none, NULL);
+		pqsignal(SIGTERM, SIG_DFL);
+		pqsignal(SIGHUP, SIG_DFL);
+		sigemptyset(&before);
+		sigprocmask(SIG_SETMASK, &before, NULL);
 		execv(path, argv);
 		_exit(GPUCOL_GPUD_EXIT_USAGE);
 	}
