@@ -32,6 +32,7 @@
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
+#include "optimizer/prep.h"
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 #include "utils/rel.h"
@@ -44,7 +45,7 @@
 #include "guc.h"
 #include "planner/agg.h"
 #include "planner/clauses.h"
-#include "planner/minmax.h"
+#include "planner/first_rows.h"
 #include "planner/parts.h"
 #include "planner/planner.h"
 #include "planner/ranking.h"
@@ -444,6 +445,24 @@ fallback_path(RelOptInfo *output_rel)
 }
 
 /*
+ * PostgreSQL's ordinary aggregation into one row, whose path has lost against min and
+ * max by an index; NULL where that is not why there is none.
+ */
+static Path *
+ordinary_path(Grouping *g, RelOptInfo *output_rel)
+{
+	AggClauseCosts costs;
+
+	if (g->recursion != NULL || g->group_clause != NIL || !g->root->parse->hasAggs)
+		return NULL;
+	MemSet(&costs, 0, sizeof(costs));
+	get_agg_clause_costs(g->root, AGGSPLIT_SIMPLE, &costs);
+	return (Path *) create_agg_path(g->root, output_rel, g->rel->cheapest_total_path,
+									g->target, AGG_PLAIN, AGGSPLIT_SIMPLE, NIL, g->having,
+									&costs, 1);
+}
+
+/*
  * What is costed: the table, or as many pages and rows as its parts have.
  */
 static RelOptInfo *
@@ -553,8 +572,8 @@ add_path_agg(Grouping *g, RelOptInfo *output_rel)
 	Path	   *fallback = fallback_path(output_rel);
 	RelOptInfo *rel = costed_rel(g);
 
-	if (fallback == NULL && g->recursion == NULL)
-		fallback = gpucol_minmax_ordinary(g->root, g->rel, output_rel, g->target, g->having);
+	if (fallback == NULL)
+		fallback = ordinary_path(g, output_rel);
 	if (fallback == NULL)
 		return decline(g, "no ordinary plan to fall back to");
 	path->path.pathtype = T_CustomScan;
@@ -580,8 +599,9 @@ add_path_agg(Grouping *g, RelOptInfo *output_rel)
 	if (g->recursion != NULL || gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)
 		output_rel->pathlist = list_make1(path);
 	else
-		output_rel->pathlist = lappend(gpucol_minmax_prune(output_rel->pathlist,
-														   path->path.total_cost), path);
+		output_rel->pathlist = lappend(gpucol_first_rows_prune_minmax(output_rel->pathlist,
+																	  path->path.total_cost),
+									   path);
 	return true;
 }
 

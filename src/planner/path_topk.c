@@ -34,6 +34,7 @@
 #include "exec/topk_probe.h"
 #include "guc.h"
 #include "planner/clauses.h"
+#include "planner/first_rows.h"
 #include "planner/planner.h"
 #include "planner/ranking.h"
 #include "planner/reason.h"
@@ -372,7 +373,9 @@ gpucol_path_topk_add(PlannerInfo *root, RelOptInfo *input_rel,
 	if (rte->rtekind == RTE_CTE)
 		output_rel->pathlist = list_make1(path);
 	else
-		output_rel->pathlist = lappend(output_rel->pathlist, path);
+		output_rel->pathlist = lappend(gpucol_first_rows_prune(root, output_rel->pathlist,
+															   root->limit_tuples,
+															   path->total_cost), path);
 }
 
 /* Make the plan node: a scan with the keys and the limit. */

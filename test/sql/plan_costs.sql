@@ -29,15 +29,20 @@ EXPLAIN (COSTS OFF) SELECT mode, sum(price * (1 - disc / 100)) FROM line GROUP B
 EXPLAIN (COSTS OFF) SELECT mode, sum(1 - disc / 100) FROM line GROUP BY mode;
 SET max_parallel_workers_per_gather = 4;
 
--- min and max by an index where conditions may lie at its other end: the engine, which
--- takes the same short time wherever they lie; the index where it answers them.
-CREATE TABLE log (id int PRIMARY KEY, at timestamp, amount numeric(8,2)) USING gpucol;
-INSERT INTO log SELECT i, '2024-01-01'::timestamp + i * interval '1 minute', i % 100 FROM generate_series(1, 100000) i;
+-- First rows of an index where those that meet a condition may lie at its other end: the
+-- engine, which takes the same short time wherever they lie; the index where it answers
+-- the condition, or where nothing says that they lie apart.
+CREATE TABLE log (id int PRIMARY KEY, at timestamp, amount numeric(8,2), kind text) USING gpucol;
+INSERT INTO log SELECT i, '2024-01-01'::timestamp + i * interval '1 minute', i % 100, chr(97 + i % 7) FROM generate_series(1, 100000) i;
 VACUUM ANALYZE log;
 SET max_parallel_workers_per_gather = 0;
 EXPLAIN (COSTS OFF) SELECT min(id) FROM log WHERE at >= '2024-03-01';
 EXPLAIN (COSTS OFF) SELECT max(id) FROM log;
 EXPLAIN (COSTS OFF) SELECT max(id) FROM log WHERE id < 5000;
+EXPLAIN (COSTS OFF) SELECT max(id) FROM log WHERE kind = 'b';
+EXPLAIN (COSTS OFF) SELECT * FROM log WHERE at < '2024-01-03' ORDER BY id DESC LIMIT 3;
+EXPLAIN (COSTS OFF) SELECT * FROM log WHERE kind = 'b' ORDER BY id DESC LIMIT 3;
+SELECT * FROM log WHERE at < '2024-01-03' ORDER BY id DESC LIMIT 3;
 SELECT min(id), max(id) + 1 AS next FROM log WHERE at >= '2024-03-01' HAVING max(id) > 0;
 SELECT d, (SELECT min(id) FROM log WHERE at >= d) FROM generate_series('2024-02-27'::timestamp, '2024-03-10', '6 days') d;
 -- the engine cannot take NaN among numeric(8,2): PostgreSQL's aggregation instead
