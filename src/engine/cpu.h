@@ -13,6 +13,7 @@
  *	  cpu_expr.c	expressions over registers of 1,024 values
  *	  cpu_scan.c	output rows of a SCAN
  *	  cpu_agg.c		aggregate states, groups and their merge
+ *	  cpu_extreme.c	least and greatest byte strings
  *	  cpu_dense.c	grouping and sums on packed codes, where a segment allows it
  *	  cpu_pool.c	threads; cpu_memory.c accounted memory
  *
@@ -71,6 +72,7 @@ typedef struct GpucolCpuPool GpucolCpuPool;
 typedef struct GpucolCpuGroups GpucolCpuGroups;
 typedef struct GpucolCpuDense GpucolCpuDense;
 typedef struct GpucolCpuWorker GpucolCpuWorker;
+typedef struct GpucolCpuRanks GpucolCpuRanks;
 
 /*
  * One table column in the current segment.  Written by the main thread between
@@ -255,7 +257,9 @@ typedef enum GpucolCpuAccOp
 	GPUCOL_CPU_ACC_MAX_F,
 	GPUCOL_CPU_ACC_AND,
 	GPUCOL_CPU_ACC_OR,
-	GPUCOL_CPU_ACC_DISTINCT		/* number of entries in its set */
+	GPUCOL_CPU_ACC_DISTINCT,	/* number of entries in its set */
+	GPUCOL_CPU_ACC_MIN_S,		/* see cpu_extreme.c */
+	GPUCOL_CPU_ACC_MAX_S
 } GpucolCpuAccOp;
 
 typedef struct GpucolCpuAcc
@@ -265,6 +269,8 @@ typedef struct GpucolCpuAcc
 	uint16_t	filter;
 	uint32_t	offset;
 	uint32_t	distinct;		/* DISTINCT: number of its set */
+	uint16_t	order;			/* MIN_S, MAX_S: as in GpucolAgg */
+	uint32_t	extreme;		/* MIN_S, MAX_S: number among them */
 } GpucolCpuAcc;
 
 /* Where a program aggregate finds its parts. */
@@ -356,6 +362,8 @@ struct GpucolRun
 	uint32_t	key_words;
 	bool	   *key_is_float;	/* by key word */
 	int			ndistinct;
+	int			nextremes;
+	GpucolCpuRanks *ranks;		/* by extreme */
 	bool		has_float;		/* some state depends on the order of rows */
 	GpucolCpuAggMap *agg_map;
 	GpucolCpuGroups **parts;
@@ -499,6 +507,32 @@ extern GpucolStatus gpucol_cpu_agg_init(GpucolRun *run);
 extern GpucolStatus gpucol_cpu_agg_update(GpucolCpuWorker *worker,
 										  const GpucolCpuVector *vector);
 extern GpucolStatus gpucol_cpu_agg_next(GpucolRun *run, GpucolResult *out);
+
+/*
+ * cpu_extreme.c: advance a MIN_S or MAX_S in the rows' groups (worker->ids); in the
+ * main thread, before a segment's windows, after each window or delta batch, and after
+ * the segment's windows; add the strings of one group's state to another's, whose
+ * memory is that of `groups`; the string of a state.
+ */
+GPUCOL_CPU_INLINE bool
+gpucol_cpu_extreme_is(const GpucolCpuAcc *acc)
+{
+	return acc->op == GPUCOL_CPU_ACC_MIN_S || acc->op == GPUCOL_CPU_ACC_MAX_S;
+}
+
+extern GpucolStatus gpucol_cpu_extreme_init(GpucolRun *run);
+extern GpucolStatus gpucol_cpu_extreme_update(GpucolCpuWorker *worker,
+											  GpucolCpuGroups *groups,
+											  const GpucolCpuAcc *acc,
+											  const uint8_t *valid,
+											  const GpucolCpuVector *vector);
+extern void gpucol_cpu_extreme_open(GpucolRun *run);
+extern GpucolStatus gpucol_cpu_extreme_drain(GpucolRun *run, const GpucolDelta *delta);
+extern GpucolStatus gpucol_cpu_extreme_close(GpucolRun *run);
+extern GpucolStatus gpucol_cpu_extreme_merge(const GpucolRun *run,
+											 GpucolCpuGroups *groups, uint64_t *to,
+											 const uint64_t *from);
+extern GpucolBytes gpucol_cpu_extreme_value(const uint64_t *words);
 
 /* cpu_dense.c: around each segment's windows, and after the last segment. */
 extern GpucolStatus gpucol_cpu_dense_open(GpucolRun *run);

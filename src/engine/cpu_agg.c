@@ -54,6 +54,7 @@ static const uint8_t acc_words[] = {
 	[GPUCOL_CPU_ACC_MAX_D] = 2,[GPUCOL_CPU_ACC_MIN_F] = 1,
 	[GPUCOL_CPU_ACC_MAX_F] = 1,[GPUCOL_CPU_ACC_AND] = 1,
 	[GPUCOL_CPU_ACC_OR] = 1,[GPUCOL_CPU_ACC_DISTINCT] = 1,
+	[GPUCOL_CPU_ACC_MIN_S] = 3,[GPUCOL_CPU_ACC_MAX_S] = 3,
 };
 
 #define INT128_MAX ((__int128) (~(unsigned __int128) 0 >> 1))
@@ -61,27 +62,40 @@ static const uint8_t acc_words[] = {
 
 /* ---- set-up ---- */
 
-/* Number of the physical state for (op, arg, filter), added if it is new. */
+/*
+ * Number of the physical state for (op, arg, filter, order), added if it is new.
+ * `order` is that of strings.
+ */
 static int
-find_acc(GpucolRun *run, GpucolCpuAccOp op, uint16_t arg, uint16_t filter)
+find_ordered_acc(GpucolRun *run, GpucolCpuAccOp op, uint16_t arg, uint16_t filter,
+				 uint16_t order)
 {
 	GpucolCpuAcc *acc;
 
 	for (int i = 0; i < run->naccs; i++)
 		if (run->accs[i].op == op && run->accs[i].arg == arg &&
-			run->accs[i].filter == filter)
+			run->accs[i].filter == filter && run->accs[i].order == order)
 			return i;
 	acc = &run->accs[run->naccs];
 	memset(acc, 0, sizeof(*acc));
 	acc->op = op;
 	acc->arg = arg;
 	acc->filter = filter;
+	acc->order = order;
 	acc->offset = run->state_words;
 	run->state_words += acc_words[op];
 	if (op == GPUCOL_CPU_ACC_DISTINCT)
 		acc->distinct = (uint32_t) run->ndistinct++;
+	if (gpucol_cpu_extreme_is(acc))
+		acc->extreme = (uint32_t) run->nextremes++;
 	run->has_float |= op == GPUCOL_CPU_ACC_SUM_F || op == GPUCOL_CPU_ACC_SUMSQ_F;
 	return run->naccs++;
+}
+
+static int
+find_acc(GpucolRun *run, GpucolCpuAccOp op, uint16_t arg, uint16_t filter)
+{
+	return find_ordered_acc(run, op, arg, filter, 0);
 }
 
 /* Words of the physical states that one aggregate reads. */
@@ -109,9 +123,10 @@ map_agg(GpucolRun *run, const GpucolAgg *agg, GpucolCpuAggMap *map)
 			break;
 		case GPUCOL_AGG_MIN:
 		case GPUCOL_AGG_MAX:
-			if (cls == GPUCOL_CLASS_S)
-				return GPUCOL_UNSUPPORTED;
-			v = find_acc(run, f ? (max ? GPUCOL_CPU_ACC_MAX_F : GPUCOL_CPU_ACC_MIN_F) :
+			v = cls == GPUCOL_CLASS_S ?
+				find_ordered_acc(run, max ? GPUCOL_CPU_ACC_MAX_S : GPUCOL_CPU_ACC_MIN_S,
+								 arg, agg->filter, agg->order) :
+				find_acc(run, f ? (max ? GPUCOL_CPU_ACC_MAX_F : GPUCOL_CPU_ACC_MIN_F) :
 						 d ? (max ? GPUCOL_CPU_ACC_MAX_D : GPUCOL_CPU_ACC_MIN_D) :
 						 cls == GPUCOL_CLASS_B ?
 						 (max ? GPUCOL_CPU_ACC_OR : GPUCOL_CPU_ACC_AND) :
@@ -254,6 +269,13 @@ gpucol_cpu_agg_init(GpucolRun *run)
 	for (int a = 0; a < program->naggs; a++)
 	{
 		GpucolStatus status = map_agg(run, &run->aggs[a], &run->agg_map[a]);
+
+		if (status != GPUCOL_OK)
+			return status;
+	}
+	if (run->nextremes > 0)
+	{
+		GpucolStatus status = gpucol_cpu_extreme_init(run);
 
 		if (status != GPUCOL_OK)
 			return status;
@@ -798,7 +820,8 @@ update_only(GpucolCpuWorker *worker, const GpucolCpuAcc *acc, const uint8_t *val
 
 /* Advance one physical state over the selected rows. */
 static GpucolStatus
-update_acc(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc *acc)
+update_acc(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc *acc,
+		   const GpucolCpuVector *vector)
 {
 	const uint8_t *valid = valid_rows(worker, acc);
 	const GpucolCpuReg *reg = acc->arg == GPUCOL_NO_REG ? NULL : &worker->regs[acc->arg];
@@ -894,6 +917,9 @@ update_acc(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc 
 			break;
 		case GPUCOL_CPU_ACC_DISTINCT:
 			return update_distinct(worker, groups, acc, valid);
+		case GPUCOL_CPU_ACC_MIN_S:
+		case GPUCOL_CPU_ACC_MAX_S:
+			return gpucol_cpu_extreme_update(worker, groups, acc, valid, vector);
 	}
 	return status;
 }
@@ -935,7 +961,7 @@ gpucol_cpu_agg_update(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 	}
 	for (int a = 0; a < run->naccs && status == GPUCOL_OK; a++)
 		if (!dense || !gpucol_cpu_dense_has(run, a))
-			status = update_acc(worker, groups, &run->accs[a]);
+			status = update_acc(worker, groups, &run->accs[a], vector);
 	return status;
 }
 
@@ -996,6 +1022,9 @@ merge_states(const GpucolRun *run, uint64_t *to, const uint64_t *from)
 			case GPUCOL_CPU_ACC_OR:
 				*a |= *b;
 				break;
+			case GPUCOL_CPU_ACC_MIN_S:
+			case GPUCOL_CPU_ACC_MAX_S:
+				break;			/* gpucol_cpu_extreme_merge's */
 			case GPUCOL_CPU_ACC_DISTINCT:
 				break;			/* counted anew as the sets are merged */
 		}
@@ -1093,6 +1122,10 @@ merge_groups(const GpucolRun *run, GpucolCpuGroups *to, GpucolCpuGroups *from)
 		if (status == GPUCOL_OK)
 			status = merge_states(run, to->states + (size_t) id * run->state_words,
 								  from->states + (size_t) g * run->state_words);
+		if (status == GPUCOL_OK && run->nextremes > 0)
+			status = gpucol_cpu_extreme_merge(run, to,
+											  to->states + (size_t) id * run->state_words,
+											  from->states + (size_t) g * run->state_words);
 		if (ids != NULL)
 			ids[g] = id;
 	}
@@ -1144,6 +1177,13 @@ deliver_state(const GpucolAgg *agg, const GpucolCpuAggMap *map,
 	{
 		out->v.f = ((const FloatSquares *) v)->sum;
 		out->w.f = ((const FloatSquares *) v)->squares;
+	}
+	else if (agg->cls == GPUCOL_CLASS_S && agg->op != GPUCOL_AGG_COUNT_DISTINCT)
+	{
+		GpucolBytes value = gpucol_cpu_extreme_value(v);
+
+		out->v.s.data = value.data;
+		out->v.s.len = value.len;
 	}
 	else if (agg->cls == GPUCOL_CLASS_F && agg->op != GPUCOL_AGG_COUNT_DISTINCT)
 		out->v.f = out->count == 0 ? 0 : from_strict_order((int64_t) *v);

@@ -32,7 +32,9 @@ gpucol_cpu_group_create(GpucolRun *run)
 	groups->sets = gpucol_cpu_alloc0(run, sizeof(GpucolCpuSet) * (size_t) (run->ndistinct + 1));
 	groups->maps = gpucol_cpu_alloc0(run, sizeof(GpucolCpuCodeMap) *
 									 (run->program->ncolumns + 1u));
-	if (groups->sets == NULL || groups->maps == NULL)
+	groups->extremes = gpucol_cpu_alloc0(run, sizeof(GpucolCpuExtreme) *
+										 (size_t) (run->nextremes + 1));
+	if (groups->sets == NULL || groups->maps == NULL || groups->extremes == NULL)
 	{
 		gpucol_cpu_group_destroy(groups);
 		return NULL;
@@ -69,6 +71,12 @@ gpucol_cpu_group_destroy(GpucolCpuGroups *groups)
 	if (groups->maps != NULL)
 		for (int c = 0; c < run->program->ncolumns; c++)
 			gpucol_cpu_free(run, groups->maps[c].numbers);
+	for (int e = 0; e < run->nextremes && groups->extremes != NULL; e++)
+	{
+		gpucol_cpu_free(run, groups->extremes[e].touched);
+		gpucol_cpu_free(run, groups->extremes[e].candidates);
+	}
+	gpucol_cpu_free(run, groups->extremes);
 	gpucol_cpu_free(run, groups->sets);
 	gpucol_cpu_free(run, groups->maps);
 	gpucol_cpu_free(run, groups);
@@ -349,31 +357,39 @@ gpucol_cpu_group_lookup(GpucolCpuGroups *groups, const uint64_t *keys,
 
 /* ---- strings ---- */
 
-/* Copy bytes into the arena. */
-static const char *
-keep_bytes(GpucolCpuGroups *groups, GpucolBytes value)
+/* Memory of the arena. */
+char *
+gpucol_cpu_group_space(GpucolCpuGroups *groups, size_t size)
 {
 	GpucolCpuStrings *strings = &groups->strings;
-	char	   *kept;
+	char	   *space;
 
-	if (strings->chunk == NULL ||
-		strings->chunk_size - strings->chunk_used < value.len)
+	if (strings->chunk == NULL || strings->chunk_size - strings->chunk_used < size)
 	{
-		size_t		size = value.len + sizeof(char *) > CHUNK_BYTES ?
-			value.len + sizeof(char *) : CHUNK_BYTES;
-		char	   *chunk = gpucol_cpu_alloc(groups->run, size);
+		size_t		all = size + sizeof(char *) > CHUNK_BYTES ?
+			size + sizeof(char *) : CHUNK_BYTES;
+		char	   *chunk = gpucol_cpu_alloc(groups->run, all);
 
 		if (chunk == NULL)
 			return NULL;
 		*(char **) chunk = strings->chunk;
 		strings->chunk = chunk;
 		strings->chunk_used = sizeof(char *);
-		strings->chunk_size = size;
+		strings->chunk_size = all;
 	}
-	kept = strings->chunk + strings->chunk_used;
-	if (value.len > 0)
+	space = strings->chunk + strings->chunk_used;
+	strings->chunk_used += size;
+	return space;
+}
+
+/* Copy bytes into the arena. */
+static const char *
+keep_bytes(GpucolCpuGroups *groups, GpucolBytes value)
+{
+	char	   *kept = gpucol_cpu_group_space(groups, value.len);
+
+	if (kept != NULL && value.len > 0)
 		memcpy(kept, value.data, value.len);
-	strings->chunk_used += value.len;
 	return kept;
 }
 

@@ -32,6 +32,24 @@ typedef struct GpucolCpuSet
 	uint64_t   *slots;			/* pairs: group + 1, value */
 } GpucolCpuSet;
 
+/* A row that the main thread is to look at: code, or place in the window or batch. */
+typedef struct GpucolCpuCandidate
+{
+	uint32_t	group;
+	uint32_t	value;
+} GpucolCpuCandidate;
+
+/* What one MIN_S or MAX_S has in hand, see cpu_extreme.c. */
+typedef struct GpucolCpuExtreme
+{
+	uint32_t   *touched;		/* groups with a score in this segment */
+	uint32_t	ntouched;
+	uint32_t	touched_room;
+	uint32_t	ncandidates;
+	uint32_t	candidates_room;
+	GpucolCpuCandidate *candidates;
+} GpucolCpuExtreme;
+
 /* String numbers of a column's dictionary codes in one segment; + 1, 0 unknown. */
 typedef struct GpucolCpuCodeMap
 {
@@ -62,6 +80,7 @@ struct GpucolCpuGroups
 
 	GpucolCpuStrings strings;
 	GpucolCpuSet *sets;
+	GpucolCpuExtreme *extremes;
 	GpucolCpuCodeMap *maps;		/* by program column */
 
 	/* slots of cpu_dense.c */
@@ -92,6 +111,9 @@ extern GpucolStatus gpucol_cpu_group_lookup(GpucolCpuGroups *groups,
 extern GpucolStatus gpucol_cpu_group_append(GpucolCpuGroups *groups,
 											const uint64_t *keys, size_t stride,
 											uint32_t n, uint32_t *ids);
+
+/* Memory that the groups own for as long as they are there; NULL beyond the limit. */
+extern char *gpucol_cpu_group_space(GpucolCpuGroups *groups, size_t size);
 
 /* Number of a byte string, added if it is new. */
 extern GpucolStatus gpucol_cpu_group_string(GpucolCpuGroups *groups,

@@ -300,6 +300,7 @@ load_segment(GpucolRun *run, bool *never)
 		status = plan_tests(run, never);
 	if (status == GPUCOL_OK && !*never && run->program->kind == GPUCOL_PROGRAM_AGG)
 		status = gpucol_cpu_dense_open(run);
+	gpucol_cpu_extreme_open(run);
 	return status;
 }
 
@@ -688,6 +689,8 @@ do_window(GpucolRun *run)
 	status = do_work(run);
 	set_pace(run, now_ms() - start);
 	unmap_window(run);
+	if (status == GPUCOL_OK)
+		status = gpucol_cpu_extreme_drain(run, NULL);
 	if (run->scan_window < GPUCOL_CPU_SCAN_WINDOW)
 		run->scan_window *= 2;
 	return status;
@@ -732,7 +735,8 @@ do_delta(GpucolRun *run)
 	run->work[0].ordinal = run->ordinal++;
 	run->work[0].output = 0;
 	run->nwork = 1;
-	return do_vector_up_to_error(&run->workers[0], &run->work[0]);
+	status = do_vector_up_to_error(&run->workers[0], &run->work[0]);
+	return status == GPUCOL_OK ? gpucol_cpu_extreme_drain(run, &delta) : status;
 }
 
 GpucolStatus
@@ -753,6 +757,8 @@ gpucol_cpu_source_step(GpucolRun *run)
 			run->in_segment = false;
 			run->ordinal += run->nvectors;
 			status = gpucol_cpu_dense_close(run);
+			if (status == GPUCOL_OK)
+				status = gpucol_cpu_extreme_close(run);
 			if (status != GPUCOL_OK)
 				return status;
 		}

@@ -224,6 +224,7 @@ lower_agg(GpucolExec *exec, GpucolLower *l)
 	ListCell   *lc;
 
 	l->aggregating = true;
+	l->no_extremes |= state->ranking;
 	foreach(lc, state->pushed)
 	{
 		if (!gpucol_lower_qual(l, lfirst(lc), true))

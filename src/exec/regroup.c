@@ -228,10 +228,31 @@ merge_squares(GpucolAggState *to, const GpucolAggState *from, int64 count)
 	to->v.f += from->v.f;
 }
 
-/* Is the first of two values of a class the lesser? */
+/* Is the first of two byte strings the lesser?  Equal ones are ordered by bytes. */
 static bool
-state_less(GpucolClass cls, const GpucolAggState *a, const GpucolAggState *b)
+bytes_less(const GpucolHost *host, const GpucolAgg *agg, const GpucolAggState *a,
+		   const GpucolAggState *b)
 {
+	GpucolBytes x = {a->v.s.data, a->v.s.len};
+	GpucolBytes y = {b->v.s.data, b->v.s.len};
+	int			order = 0;
+
+	if (agg->order > 0)
+		order = host->compare(host->context, agg->order - 1, &x, &y);
+	if (order == 0)
+		order = memcmp(x.data, y.data, Min(x.len, y.len));
+	return order < 0 || (order == 0 && x.len < y.len);
+}
+
+/* Is the first of two values the lesser? */
+static bool
+state_less(const GpucolHost *host, const GpucolAgg *agg, const GpucolAggState *a,
+		   const GpucolAggState *b)
+{
+	GpucolClass cls = agg->cls;
+
+	if (cls == GPUCOL_CLASS_S)
+		return bytes_less(host, agg, a, b);
 	if (cls == GPUCOL_CLASS_F)
 		return float8_lt(a->v.f, b->v.f);
 	if (cls == GPUCOL_CLASS_D)
@@ -267,7 +288,8 @@ merge_sums(const GpucolAgg *agg, GpucolAggState *to, const GpucolAggState *from,
 
 /* Add the state of one of the engine's groups; false beyond int128. */
 static bool
-merge_state(const GpucolAgg *agg, GpucolAggState *to, const GpucolAggState *from)
+merge_state(const GpucolHost *host, const GpucolAgg *agg, GpucolAggState *to,
+			const GpucolAggState *from)
 {
 	int64		count = to->count + from->count;
 	bool		ok = true;
@@ -286,11 +308,11 @@ merge_state(const GpucolAgg *agg, GpucolAggState *to, const GpucolAggState *from
 			ok = merge_sums(agg, to, from, count);
 			break;
 		case GPUCOL_AGG_MIN:
-			if (state_less(agg->cls, from, to))
+			if (state_less(host, agg, from, to))
 				*to = *from;
 			break;
 		case GPUCOL_AGG_MAX:
-			if (state_less(agg->cls, to, from))
+			if (state_less(host, agg, to, from))
 				*to = *from;
 			break;
 		case GPUCOL_AGG_BOOL_AND:
@@ -700,7 +722,8 @@ add_states(GpucolRegroup *r, uint32 group, const GpucolAggState *from)
 {
 	for (int a = 0; a < r->nengine; a++)
 	{
-		if (!merge_state(&r->aggs[a], &r->states[(Size) group * r->nstates + a], &from[a]))
+		if (!merge_state(&r->exec->host, &r->aggs[a],
+						 &r->states[(Size) group * r->nstates + a], &from[a]))
 			return false;
 	}
 	for (int i = 0; i < r->plan->naggs; i++)

@@ -182,6 +182,16 @@ value_datums(const GpucolFinal *final, const GpucolAggState *state, int nstates,
 				Float4GetDatum((float4) state->v.f) : Float8GetDatum(state->v.f);
 		return;
 	}
+	if (final->cls == GPUCOL_CLASS_S)
+	{
+		for (uint32 i = 0; i < nrows; i++, state += nstates)
+		{
+			GpucolBytes bytes = {state->v.s.data, state->v.s.len};
+
+			values[i] = isnull[i] ? 0 : gpucol_typemap_from_bytes(map_of(final->type), bytes);
+		}
+		return;
+	}
 	for (uint32 i = 0; i < nrows; i++, state += nstates)
 		values[i] = isnull[i] ? 0 : (Datum) state->v.value;
 	gpucol_output_ints(map_of(final->type), (const int64 *) values, nrows, values);

@@ -109,6 +109,14 @@ gpucol_run_threads(GpucolExec *exec)
 	return gpucol_cost_threads(pages);
 }
 
+/* May a device run it? */
+static bool
+may_use_device(GpucolExec *exec)
+{
+	return exec->recursion == NULL && exec->nparts == 0 && !exec->cpu_only &&
+		gpucol_engine_wants_device(cuda_available);
+}
+
 /* Is there a device for the run, and is the choice ours? */
 bool
 gpucol_run_may_choose(GpucolExec *exec)
@@ -174,18 +182,23 @@ fall_back(GpucolExec *exec, GpucolStatus status, const char *why)
 	return status;
 }
 
-/* Lower the node's expressions with the values that parameters have now. */
+/*
+ * Lower the node's expressions with the values that parameters have now, for the device
+ * or for the CPU engine.
+ */
 static GpucolStatus
-lower(GpucolExec *exec)
+lower(GpucolExec *exec, bool for_device)
 {
 	GpucolLower *l;
 
 	l = gpucol_lower_begin(exec->desc, exec->varno, &exec->node->ss.ps);
+	l->no_extremes = for_device;
+	exec->lower = l;
 	if (!exec->lower_node(exec, l))
-		return fall_back(exec, GPUCOL_UNSUPPORTED, l->reason);
+		return for_device && l->left_extremes ? lower(exec, false) :
+			fall_back(exec, GPUCOL_UNSUPPORTED, l->reason);
 	if (l->failed)
 		return fall_back(exec, GPUCOL_UNSUPPORTED, "a constant of the query raises an error");
-	exec->lower = l;
 	exec->never = l->never;
 	exec->program = gpucol_lower_finish(l, exec->kind);
 	gpucol_host_init(&exec->host, l, &exec->node->ss.ps);
@@ -467,6 +480,24 @@ close_source(GpucolExec *exec)
 	exec->source = NULL;
 }
 
+/*
+ * The CPU engine is to run what was lowered for the device: lower it again where the CPU
+ * engine does more.
+ */
+static GpucolStatus
+lower_for_cpu(GpucolExec *exec)
+{
+	GpucolStatus status;
+
+	if (!exec->lower->left_extremes)
+		return GPUCOL_OK;
+	close_source(exec);
+	status = lower(exec, false);
+	if (status == GPUCOL_OK)
+		exec->source = open_source(exec);
+	return status;
+}
+
 /* Note why the device left the query to the CPU engine. */
 static void
 note_declined(GpucolExec *exec, const char *why)
@@ -500,6 +531,7 @@ static GpucolStatus
 start(GpucolExec *exec, bool device_only)
 {
 	const GpucolEngine *engine;
+	bool		for_device = may_use_device(exec);
 	const char *why = NULL;
 	GpucolStatus status;
 	MemoryContextCallback *callback;
@@ -509,7 +541,7 @@ start(GpucolExec *exec, bool device_only)
 	INSTR_TIME_SET_CURRENT(begin);
 	exec->started = true;
 	exec->emitted = false;
-	status = lower(exec);
+	status = lower(exec, for_device);
 	if (status != GPUCOL_OK || exec->never)
 		return status;
 	callback = palloc0(sizeof(MemoryContextCallback));
@@ -531,7 +563,7 @@ start(GpucolExec *exec, bool device_only)
 			return fall_back(exec, GPUCOL_UNSUPPORTED, status_reason(GPUCOL_UNSUPPORTED));
 		exec->source->ops->rescan(exec->source);
 	}
-	engine = choose_engine(exec);
+	engine = for_device && !exec->lower->no_extremes ? &gpucol_engine_cpu : choose_engine(exec);
 	if (exec->nparts > 0 && engine != &gpucol_engine_cpu)
 	{
 		exec->declined = "the device keeps columns of one table at a time";
@@ -541,13 +573,22 @@ start(GpucolExec *exec, bool device_only)
 		return GPUCOL_UNSUPPORTED;
 	if (engine != &gpucol_engine_cpu)
 		gpucol_prefetch_for(exec);
+	else if (for_device)
+		status = lower_for_cpu(exec);
+	if (status != GPUCOL_OK)
+		return status;
 	status = start_engine(exec, engine, &why);
 	if (GPUCOL_STATUS_IS_FALLBACK(status) && engine != &gpucol_engine_cpu)
 	{
 		note_declined(exec, why);
 		if (device_only)
 			return status;
-		status = start_on_cpu(exec, &why);
+		finish_engine(exec);
+		exec->source->ops->rescan(exec->source);
+		status = lower_for_cpu(exec);
+		if (status != GPUCOL_OK)
+			return status;
+		status = start_engine(exec, &gpucol_engine_cpu, &why);
 	}
 	if (status != GPUCOL_OK)
 		return fall_back(exec, status, why);

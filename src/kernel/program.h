@@ -139,7 +139,7 @@ typedef enum GpucolAggOp
 	GPUCOL_AGG_COUNT_STAR = 1,
 	GPUCOL_AGG_COUNT,
 	GPUCOL_AGG_SUM,				/* I, D: exact int128; F: compensated float8 */
-	GPUCOL_AGG_MIN,				/* I, D, F, B (and S: not yet) */
+	GPUCOL_AGG_MIN,				/* I, D, F, B; S: the CPU engine */
 	GPUCOL_AGG_MAX,
 	GPUCOL_AGG_SUMSQ,			/* n, sum and sum of squares: I, D exact int128
 								 * (beyond: UNSUPPORTED); F: n, mean, M2 */
@@ -154,7 +154,8 @@ typedef struct GpucolAgg
 	uint8_t		cls;			/* class of the argument */
 	uint16_t	arg;			/* register, GPUCOL_NO_REG for COUNT_STAR */
 	uint16_t	filter;			/* bool register or GPUCOL_NO_REG */
-	uint16_t	unused;
+	uint16_t	order;			/* MIN, MAX of S: 0 = of bytes, the shorter of equal
+								 * beginnings first; n + 1 = the host's order n */
 } GpucolAgg;
 
 /* One aggregate's state in one group, as engines deliver it. */
@@ -171,6 +172,11 @@ typedef struct GpucolAggState
 		int64_t		value;		/* MIN, MAX of I, B; BOOL_AND, BOOL_OR;
 								 * COUNT_DISTINCT */
 		double		f;			/* SUM, MIN, MAX of F; SUMSQ of F: sum */
+		struct
+		{
+			const char *data;	/* valid as long as the run */
+			uint64_t	len;
+		}			s;			/* MIN, MAX of S */
 	}			v;
 	union
 	{
@@ -222,8 +228,9 @@ typedef struct GpucolProgram
 
 /*
  * Predicates that only the host can evaluate (any immutable function over a
- * BYTES value).  Called in the engine's main thread, once per distinct value
- * of a dictionary, or once per row where the chunk has none.
+ * BYTES value), and orders of BYTES values.  Called in the engine's main thread,
+ * predicates once per distinct value of a dictionary, or once per row where the
+ * chunk has none.
  */
 typedef struct GpucolHost
 {
@@ -236,6 +243,10 @@ typedef struct GpucolHost
 	void		(*test) (void *context, int id, int n,
 						 const GpucolBytes *values, const bool *isnull,
 						 uint8_t *result);
+
+	/* Compare two values by order `order`: < 0, 0 or > 0.  NULL: there are none. */
+	int			(*compare) (void *context, int order, const GpucolBytes *a,
+							const GpucolBytes *b);
 } GpucolHost;
 
 #endif							/* GPUCOL_KERNEL_PROGRAM_H */

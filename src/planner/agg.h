@@ -57,7 +57,8 @@ typedef struct GpucolFinal
 	GpucolHostAgg host;
 	Expr	   *arg;
 	int			rows;			/* state that counts the rows */
-	Oid			compare;		/* EXTREME: support function of a btree */
+	Oid			compare;		/* EXTREME: support function of a btree, */
+	Oid			less;			/* and its operator */
 	Oid			collation;
 	bool		greatest;
 	bool		average;		/* NUMERIC: the sum divided by the count */

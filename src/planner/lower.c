@@ -47,6 +47,7 @@ gpucol_lower_restore(GpucolLower *l, const GpucolLower *mark)
 	l->nkeys = mark->nkeys;
 	l->naggs = mark->naggs;
 	l->nhosts = mark->nhosts;
+	l->norders = mark->norders;
 	l->filter = mark->filter;
 	l->mask = mark->mask;
 	l->never = mark->never;
@@ -141,12 +142,23 @@ int
 gpucol_lower_agg(GpucolLower *l, GpucolAggOp op, GpucolClass cls, uint16 arg,
 				 uint16 filter)
 {
+	return gpucol_lower_ordered_agg(l, op, cls, arg, filter, 0);
+}
+
+/*
+ * The same for a least or greatest byte string by an order (GpucolAgg).
+ */
+int
+gpucol_lower_ordered_agg(GpucolLower *l, GpucolAggOp op, GpucolClass cls, uint16 arg,
+						 uint16 filter, uint16 order)
+{
 	GpucolAgg  *agg;
 
 	for (int i = 0; i < l->naggs; i++)
 	{
 		agg = &l->aggs[i];
-		if (agg->op == op && agg->arg == arg && agg->filter == filter)
+		if (agg->op == op && agg->arg == arg && agg->filter == filter &&
+			agg->order == order)
 			return i;
 	}
 	if (l->aggs == NULL)
@@ -159,5 +171,6 @@ gpucol_lower_agg(GpucolLower *l, GpucolAggOp op, GpucolClass cls, uint16 arg,
 	agg->cls = cls;
 	agg->arg = arg;
 	agg->filter = filter;
+	agg->order = order;
 	return l->naggs++;
 }

@@ -54,6 +54,14 @@ typedef struct GpucolHostTest
 	Expr	   *expr;			/* over that column as Var (1, 1) */
 } GpucolHostTest;
 
+/* An order of a BYTES column's values that PostgreSQL itself compares by. */
+typedef struct GpucolHostOrder
+{
+	int			column;			/* program column slot */
+	Oid			less;			/* operator of a btree */
+	Oid			collation;
+} GpucolHostOrder;
+
 /* Rows for which a sub-expression would be evaluated by PostgreSQL. */
 typedef enum GpucolMaskKind
 {
@@ -98,6 +106,8 @@ typedef struct GpucolLower
 	int			naggs;
 	GpucolHostTest *hosts;
 	int			nhosts;
+	GpucolHostOrder *orders;
+	int			norders;
 	uint16		filter;
 	int			nfilter_instrs;
 
@@ -107,6 +117,8 @@ typedef struct GpucolLower
 								 * may leave out */
 	bool		may_raise;		/* something lowered since last reset can err */
 	bool		aggregating;	/* the program may fall back at any row */
+	bool		no_extremes;	/* the engine has no least and greatest bytes */
+	bool		left_extremes;	/* ... which is why something was declined */
 	bool		never;			/* some conjunct holds for no row */
 	bool		failed;			/* a constant raised an error */
 	const char *reason;			/* why the last call returned false */
@@ -121,6 +133,8 @@ extern void gpucol_lower_end_filter(GpucolLower *l);
 extern bool gpucol_lower_output(GpucolLower *l, Expr *expr, GpucolValue *out);
 extern int	gpucol_lower_agg(GpucolLower *l, GpucolAggOp op, GpucolClass cls,
 							 uint16 arg, uint16 filter);
+extern int	gpucol_lower_ordered_agg(GpucolLower *l, GpucolAggOp op, GpucolClass cls,
+									 uint16 arg, uint16 filter, uint16 order);
 extern GpucolProgram *gpucol_lower_finish(GpucolLower *l, GpucolProgramKind kind);
 
 /* lower_build.c: pieces of the program */
@@ -132,6 +146,7 @@ extern uint16 gpucol_lower_add_const(GpucolLower *l, const GpucolConst *c);
 extern GpucolRange *gpucol_lower_add_range(GpucolLower *l, int column,
 										   GpucolRangeOp op);
 extern int	gpucol_lower_add_host(GpucolLower *l, int column, Expr *expr);
+extern int	gpucol_lower_add_order(GpucolLower *l, int column, Oid less, Oid collation);
 extern void gpucol_lower_push_mask(GpucolLower *l, GpucolMask *mask,
 								   GpucolMaskKind kind, uint16 condition);
 extern void gpucol_lower_pop_mask(GpucolLower *l);

@@ -7,7 +7,11 @@
  * single precision, so that its result depends on the order of the rows far
  * beyond rounding.
  *
- * Where an argument has no form in the engines (text, a function of it), some
+ * The least and greatest value of a column of text, and of any other type without a
+ * fixed-width form, the CPU engine finds; it compares bytes where PostgreSQL's order is
+ * theirs, else it asks PostgreSQL.
+ *
+ * Where an argument has no form in the engines (a function of text), some
  * aggregates are still at hand: the engine groups by the columns of the argument
  * too, and the executor advances the aggregate once for each of these groups
  * (exec/regroup.c).  That does for whatever does not depend on how often a value
@@ -31,6 +35,7 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
+#include "columnar/collation.h"
 #include "compat.h"
 #include "planner/agg.h"
 
@@ -188,6 +193,89 @@ counts_rows(const AggFunction *f, Aggref *agg)
 		IsA(arg, Const) && !((Const *) arg)->constisnull;
 }
 
+/* The comparison by which an aggregate with a sort operator finds its value. */
+static bool
+find_extreme(Aggref *agg, GpucolFinal *final)
+{
+	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(agg->aggfnoid));
+	Oid			sortop = InvalidOid;
+	Oid			family;
+	Oid			type;
+	GpucolCompatOrder order;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		sortop = ((Form_pg_aggregate) GETSTRUCT(tuple))->aggsortop;
+		ReleaseSysCache(tuple);
+	}
+	if (!OidIsValid(sortop) || agg->aggfnoid >= FirstNormalObjectId ||
+		!get_ordering_op_properties(sortop, &family, &type, &order))
+		return false;
+	final->less = get_opfamily_member(family, type, type, BTLessStrategyNumber);
+	final->compare = get_opfamily_proc(family, type, type, BTORDER_PROC);
+	final->greatest = order == GPUCOL_COMPAT_ORDER_GREATER;
+	final->collation = agg->inputcollid;
+	final->kind = GPUCOL_FINAL_DATUM;
+	final->host = GPUCOL_HOST_EXTREME;
+	return OidIsValid(final->compare) && OidIsValid(final->less);
+}
+
+/*
+ * The order of an aggregate's values for the engines: that of bytes where PostgreSQL's is
+ * the same, else one of the host's.
+ */
+static uint16
+extreme_order(GpucolLower *l, int column, const GpucolFinal *final)
+{
+	if (final->compare == F_BYTEACMP ||
+		(final->compare == F_BTTEXTCMP && gpucol_collation_is_bytewise(final->collation)))
+		return 0;
+	return (uint16) (1 + gpucol_lower_add_order(l, column, final->less, final->collation));
+}
+
+/* The column that a least or greatest value is sought of. */
+static Expr *
+extreme_column(Expr *arg)
+{
+	while (IsA(arg, RelabelType) || IsA(arg, CollateExpr))
+		arg = IsA(arg, RelabelType) ? ((RelabelType *) arg)->arg : ((CollateExpr *) arg)->arg;
+	return arg;
+}
+
+/* Add the state of the least or greatest value of a BYTES column. */
+static bool
+lower_extreme(GpucolLower *l, Aggref *agg, GpucolFinal *final)
+{
+	Expr	   *arg;
+	GpucolValue value;
+	uint16		filter = GPUCOL_NO_REG;
+	int			column;
+
+	if (agg->aggsplit != AGGSPLIT_SIMPLE || agg->agglevelsup != 0 ||
+		agg->aggkind != AGGKIND_NORMAL || list_length(agg->args) != 1 ||
+		!find_extreme(agg, final))
+		return false;
+	arg = extreme_column(((TargetEntry *) linitial(agg->args))->expr);
+	if (!IsA(arg, Var) || !gpucol_lower_expr(l, arg, &value) ||
+		value.cls != GPUCOL_CLASS_S)
+		return false;
+	if (l->no_extremes)
+	{
+		l->left_extremes = true;
+		return false;
+	}
+	if (agg->aggfilter && !gpucol_lower_bool(l, agg->aggfilter, &filter))
+		return false;
+	column = gpucol_lower_column(l, ((Var *) arg)->varattno);
+	final->kind = GPUCOL_FINAL_VALUE;
+	final->host = GPUCOL_HOST_NONE;
+	final->cls = GPUCOL_CLASS_S;
+	final->state = gpucol_lower_ordered_agg(l, final->greatest ? GPUCOL_AGG_MAX : GPUCOL_AGG_MIN,
+											GPUCOL_CLASS_S, value.reg, filter,
+											extreme_order(l, column, final));
+	return true;
+}
+
 /*
  * Add the states of one aggregate call to the program and describe its final
  * step.
@@ -202,15 +290,17 @@ gpucol_lower_aggref(GpucolLower *l, Aggref *agg, GpucolFinal *final)
 	Expr	   *arg;
 	bool		ok;
 
+	memset(final, 0, sizeof(*final));
+	final->scale_state = -1;
+	final->type = agg->aggtype;
+	if (f == NULL && lower_extreme(l, agg, final))
+		return true;
 	if (!check_form(l, agg, f))
 		return false;
 	if (agg->aggfilter && !gpucol_lower_bool(l, agg->aggfilter, &filter))
 		return false;
-	memset(final, 0, sizeof(*final));
 	final->sample = f->sample;
 	final->root = f->root;
-	final->scale_state = -1;
-	final->type = agg->aggtype;
 	if (counts_rows(f, agg))
 	{
 		final->kind = GPUCOL_FINAL_COUNT;
@@ -231,32 +321,6 @@ gpucol_lower_aggref(GpucolLower *l, Aggref *agg, GpucolFinal *final)
 		l->conditional--;
 	}
 	return ok && add_state(l, agg, f, arg, &value, filter, final);
-}
-
-/* The comparison by which an aggregate with a sort operator finds its value. */
-static bool
-find_extreme(Aggref *agg, GpucolFinal *final)
-{
-	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(agg->aggfnoid));
-	Oid			sortop = InvalidOid;
-	Oid			family;
-	Oid			type;
-	GpucolCompatOrder order;
-
-	if (HeapTupleIsValid(tuple))
-	{
-		sortop = ((Form_pg_aggregate) GETSTRUCT(tuple))->aggsortop;
-		ReleaseSysCache(tuple);
-	}
-	if (!OidIsValid(sortop) || agg->aggfnoid >= FirstNormalObjectId ||
-		!get_ordering_op_properties(sortop, &family, &type, &order))
-		return false;
-	final->compare = get_opfamily_proc(family, type, type, BTORDER_PROC);
-	final->greatest = order == GPUCOL_COMPAT_ORDER_GREATER;
-	final->collation = agg->inputcollid;
-	final->kind = GPUCOL_FINAL_DATUM;
-	final->host = GPUCOL_HOST_EXTREME;
-	return OidIsValid(final->compare);
 }
 
 /* Is DISTINCT by the hashable equality of the argument's type? */

@@ -286,6 +286,28 @@ gpucol_lower_add_host(GpucolLower *l, int column, Expr *expr)
 	return l->nhosts++;
 }
 
+/*
+ * Append an order of a BYTES column's values, or find an equal one; returns its number.
+ */
+int
+gpucol_lower_add_order(GpucolLower *l, int column, Oid less, Oid collation)
+{
+	GpucolHostOrder order = {.column = column,.less = less,.collation = collation};
+
+	for (int i = 0; i < l->norders; i++)
+	{
+		if (l->orders[i].column == column && l->orders[i].less == less &&
+			l->orders[i].collation == collation)
+			return i;
+	}
+	if (l->orders == NULL)
+		l->orders = palloc(sizeof(GpucolHostOrder));
+	else
+		l->orders = repalloc(l->orders, (l->norders + 1) * sizeof(GpucolHostOrder));
+	l->orders[l->norders] = order;
+	return l->norders++;
+}
+
 /* Reserve an aligned array in the block under layout; returns its offset. */
 static uint32
 reserve(uint32 *size, Size bytes)

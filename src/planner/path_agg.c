@@ -232,6 +232,7 @@ lower_run(Grouping *g, bool rankings)
 
 	g->lower = gpucol_lower_begin(g->desc, g->rel->relid, NULL);
 	g->lower->aggregating = true;
+	g->lower->no_extremes = g->ranking;
 	gpucol_clauses_split(g->root, g->lower, g->recursion ?
 						 gpucol_recursive_conditions(g->recursion, g->rel) :
 						 g->rel->baserestrictinfo,

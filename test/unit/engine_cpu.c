@@ -1398,7 +1398,7 @@ static void
 run_and_compare(Naive *naive, const GpucolProgram *program, int threads, uint32_t window)
 {
 	ArraySource source;
-	GpucolHost	host = {NULL, host_test};
+	GpucolHost	host = {NULL, host_test, NULL};
 	GpucolRunOptions options = {.threads = threads};
 	GpucolRun  *run;
 	GpucolResult out;
@@ -1565,7 +1565,7 @@ test_longjmp(void)
 	for (volatile long at = 1;; at++)
 	{
 		static ArraySource source;
-		GpucolHost	host = {NULL, host_test};
+		GpucolHost	host = {NULL, host_test, NULL};
 		GpucolRunOptions options = {.threads = 2};
 		static GpucolRun *run;
 		GpucolResult out;
