@@ -132,6 +132,13 @@
 #define GPUCOL_COMPAT_NO_INSTRUMENT
 #endif
 
+/* Is a logical slot copied to standbys (17)? */
+#if PG_VERSION_NUM >= 170000
+#define gpucol_compat_slot_failover(slot)	((slot)->data.failover)
+#else
+#define gpucol_compat_slot_failover(slot)	false
+#endif
+
 /* Did this transaction give the relation new storage? */
 #if PG_VERSION_NUM >= 160000
 #define gpucol_compat_new_storage(rel) \

@@ -11,6 +11,11 @@
  *
  * A slot of pgoutput wants tables that are published; any other plugin, all.
  *
+ * A standby may have logical slots, too (from 16 on).  All that is known of them here is
+ * that the physical slot of the standby holds back catalogs; so they may want all tables
+ * of all databases.  Where failover slots exist (17) their copies on the standby explain
+ * it; then a slot that is the standby's own is expected to be one of pgoutput.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -22,11 +27,15 @@
 #include "utils/relcache.h"
 
 #include "columnar/decoding.h"
+#include "compat.h"
 
-/* Look at the slots of this database: of pgoutput, and of other plugins. */
+/* Look at the slots of this database, and of standbys: of pgoutput, and of other plugins. */
 static void
 find_slots(bool *pgoutput, bool *other)
 {
+	bool		standby = false;
+	bool		failover = false;
+
 	*pgoutput = *other = false;
 	LWLockAcquire(ReplicationSlotControlLock, LW_SHARED);
 	for (int i = 0; i < max_replication_slots; i++)
@@ -34,16 +43,22 @@ find_slots(bool *pgoutput, bool *other)
 		ReplicationSlot *slot = &ReplicationSlotCtl->replication_slots[i];
 
 		SpinLockAcquire(&slot->mutex);
-		if (slot->in_use && slot->data.database == MyDatabaseId)
+		if (slot->in_use && SlotIsPhysical(slot))
+			standby |= TransactionIdIsValid(slot->data.catalog_xmin);
+		else if (slot->in_use)
 		{
-			if (strcmp(NameStr(slot->data.plugin), "pgoutput") == 0)
-				*pgoutput = true;
-			else
-				*other = true;
+			bool		here = slot->data.database == MyDatabaseId;
+			bool		published = strcmp(NameStr(slot->data.plugin), "pgoutput") == 0;
+
+			failover |= gpucol_compat_slot_failover(slot);
+			*pgoutput |= here && published;
+			*other |= here && !published;
 		}
 		SpinLockRelease(&slot->mutex);
 	}
 	LWLockRelease(ReplicationSlotControlLock);
+	*pgoutput |= standby && failover;
+	*other |= standby && !failover;
 }
 
 /* Is the table published? */
