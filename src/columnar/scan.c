@@ -484,6 +484,9 @@ gpucol_scan_getnextslot(TableScanDesc sscan, ScanDirection direction,
 	if (!is_ours(sscan))
 		return heap_getnextslot(sscan, direction, slot);
 	gpucol_scan_prepare(scan);
+	/* as in heap, a scan that has not begun begins at its end */
+	if (scan->direction == NoMovementScanDirection && ScanDirectionIsBackward(direction))
+		scan->unit = count_units(scan);
 	for (;;)
 	{
 		if (scan->in_unit)
