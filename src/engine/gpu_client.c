@@ -70,6 +70,8 @@ gpucol_gpu_run_examine(GpucolRun *run, const char **why)
 	const GpucolInstr *in = GPUCOL_PROGRAM_ARRAY(p, const GpucolInstr, instrs);
 	const GpucolRange *ranges = GPUCOL_PROGRAM_ARRAY(p, const GpucolRange, ranges);
 
+	if (run->source->in_parts)
+		return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "other processes read parts of the same segments");
 	if (p->nkeys > GPUCOL_GPU_OUTPUTS)
 		return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "more output columns than the device takes");
 	for (int c = 0; c < p->ncolumns; c++)

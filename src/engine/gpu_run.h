@@ -102,7 +102,10 @@ extern GpucolRun *gpucol_gpu_run_create(const GpucolProgram *program, GpucolSour
 /* Free it and all that it holds, in any state; NULL is fine. */
 extern void gpucol_gpu_run_free(GpucolRun *run);
 
-/* Decide what is needed of each column of bytes; UNSUPPORTED where the device cannot do it. */
+/*
+ * Decide what is needed of each column of bytes; UNSUPPORTED where the device cannot do it,
+ * and where the source hands out parts of segments: the device has whole ones.
+ */
 extern GpucolStatus gpucol_gpu_run_examine(GpucolRun *run, const char **why);
 
 /* Would the run's memory with so many bytes more be within its limit? */

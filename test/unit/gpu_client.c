@@ -766,6 +766,28 @@ test_unwinding(const ArrayTable *table)
 	free(program);
 }
 
+/* A source whose segments others read parts of is not for the device. */
+static void
+test_in_parts(const ArrayTable *table)
+{
+	GpucolProgram *program = make_program(false);
+	GpucolRunOptions options = {.threads = 1};
+	ArraySource source;
+	GpucolRun  *run;
+	const char *why = "";
+
+	gpucol_wire_drop();
+	CHECK(ask(table, program, 0) == 10, "groups");
+	array_source_init(&source, table, 65536, true);
+	source.base.storage[0] = 7;
+	source.base.in_parts = true;
+	source.part = 1;
+	CHECK(gpucol_engine_cuda.start(program, &source.base, NULL, &options, &run, &why) == GPUCOL_UNSUPPORTED &&
+		  strcmp(why, "other processes read parts of the same segments") == 0, "%s", why);
+	CHECK(ask(table, program, 0) == 10 && stub.requests == 2, "%u requests", stub.requests);
+	free(program);
+}
+
 /* Of more delta rows than fit the query's memory not all are read. */
 static void
 test_many_delta_rows(const ArrayTable *table)
@@ -1126,6 +1148,7 @@ main(void)
 	test_refused_list(&table);
 	test_senseless(&table);
 	test_endless(&table);
+	test_in_parts(&table);
 	test_many_delta_rows(&table);
 	test_unwinding(&table);
 	test_results(&table);
