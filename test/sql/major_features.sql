@@ -161,6 +161,7 @@ SELECT coalesce(twins(
 	'INSERT INTO %t VALUES (9001, NULL, 0.5) -- twins must fail',
 	'SELECT string_agg(x::text, '' '') FROM (SELECT id, k FROM %t ORDER BY k DESC, id LIMIT 30) x',
 	'SELECT string_agg(x::text, '' '') FROM (SELECT k, id FROM %t ORDER BY k NULLS FIRST, id LIMIT 30) x',
+	'SELECT string_agg(x::text, '' '') FROM (SELECT k, id FROM %t ORDER BY k NULLS FIRST, id LIMIT 5) x',
 	'SELECT (count(*), count(k))::text FROM %t WHERE k IS NULL',
 	'SELECT (gpucol.pt_k(k, id, p, 5, 0.01), gpucol.global_topk(k, id, p, 3), gpucol.u_topk_probability(id, p, 3))::text FROM %t WHERE id <= 1003',
 	'DELETE FROM %t WHERE k IS NULL', 'ALTER TABLE %t VALIDATE CONSTRAINT %t_k',
