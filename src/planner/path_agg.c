@@ -341,8 +341,12 @@ check_sets(Grouping *g)
 		return decline(g, "grouping sets of equal keys");
 	foreach(lc, g->keys)
 	{
-		/* PostgreSQL does not set a constant to NULL, before version 18 */
-		if (!contain_var_clause(lfirst(lc)))
+		Node	   *key = lfirst(lc);
+
+		/* PostgreSQL does not set a constant to NULL, before version 18, which wraps it */
+		if (IsA(key, PlaceHolderVar))
+			key = (Node *) ((PlaceHolderVar *) key)->phexpr;
+		if (!contain_var_clause(key))
 			return decline(g, "grouping sets of constant keys");
 	}
 	return true;
