@@ -53,6 +53,9 @@
 #define GPUCOL_REC_CLONES
 #endif
 
+/* What they call, which is compiled with them only where it is inlined. */
+#define GPUCOL_REC_INLINE	inline __attribute__((always_inline))
+
 /* ---- memory under a budget (cpu_recursive_memory.c) ---- */
 
 typedef struct GpucolRecMemory
@@ -325,7 +328,7 @@ extern void gpucol_rec_index_free(GpucolRecRun *run, GpucolRecTable *table,
 								  GpucolRecIndex *index);
 
 /* Hash of a key whose ids are key[0 .. n-1]. */
-static inline __attribute__((always_inline)) uint64_t
+static GPUCOL_REC_INLINE uint64_t
 gpucol_rec_hash_key(const uint32_t *key, int n)
 {
 	uint64_t	h = key[0];

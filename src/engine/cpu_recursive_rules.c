@@ -73,7 +73,7 @@ find_dense(const Stage *stage, const GpucolRecLevel *level, uint32_t n)
 }
 
 /* The key of a row, which has nkeys ids; false if one of them is NULL. */
-static inline __attribute__((always_inline)) bool
+static GPUCOL_REC_INLINE bool
 read_key(const Stage *stage, uint32_t row, int nkeys, uint32_t *key)
 {
 	bool		is_whole = true;
@@ -88,7 +88,7 @@ read_key(const Stage *stage, uint32_t row, int nkeys, uint32_t *key)
 }
 
 /* The slot of a key, or a free one. */
-static inline __attribute__((always_inline)) const GpucolRecSlot *
+static GPUCOL_REC_INLINE const GpucolRecSlot *
 find_slot(const Stage *stage, const GpucolRecLevel *level, int nkeys, const uint32_t *key,
 		  uint64_t hash)
 {
@@ -112,7 +112,7 @@ find_slot(const Stage *stage, const GpucolRecLevel *level, int nkeys, const uint
 }
 
 /* The same in a level with slots. */
-static inline __attribute__((always_inline)) void
+static GPUCOL_REC_INLINE void
 find_hashed(const Stage *stage, const GpucolRecLevel *level, uint32_t n, int nkeys)
 {
 	uint64_t	arity = (uint64_t) stage->table->arity;

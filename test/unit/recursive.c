@@ -903,6 +903,136 @@ test_many_pairs(void)
 	free_rows(&inputs[1]);
 }
 
+/* Graphs of so many nodes, each with DEGREE edges. */
+enum
+{
+	NODES = 1100, DEGREE = 3
+};
+
+/*
+ * All pairs of r(x,y) :- e(p,x), f(p,y), x != y.  r(x,y) :- e(a,x), r(a,b), f(b,y), one byte
+ * each, where e[] and f[] are what each node leads to.
+ */
+static uint8_t *
+reach_pairs(int (*e)[DEGREE], int (*f)[DEGREE])
+{
+	uint8_t    *known = calloc(NODES * NODES, 1);
+	int		   *queue = malloc(sizeof(int) * NODES * NODES);
+	long		found = 0;
+
+	for (long at = -NODES; at < found; at++)
+	{
+		int			a = at < 0 ? (int) at + NODES : queue[at] / NODES;
+		int			b = at < 0 ? a : queue[at] % NODES;
+
+		for (int k = 0; k < DEGREE * DEGREE; k++)
+		{
+			int			x = e[a][k / DEGREE];
+			int			y = f[b][k % DEGREE];
+
+			if (known[x * NODES + y] || (at < 0 && x == y))
+				continue;
+			known[x * NODES + y] = 1;
+			queue[found++] = x * NODES + y;
+		}
+	}
+	free(queue);
+	return known;
+}
+
+/* Rows and column sums of a run, or its rows, are those that are known. */
+static void
+check_reached(const Builder *b, const Rows *inputs, uint16_t sg, const uint8_t *known,
+			  const GpucolRecOptions *options, bool read)
+{
+	GpucolRecRun *run = start_run(b, inputs, options);
+	Rows		got = new_rows(2, false);
+	GpucolRecSummary summary[2];
+	bool		want[2] = {true, true};
+	__int128	sums[2] = {0, 0};
+	uint64_t	expected = 0;
+	uint64_t	wrong = 0;
+	uint64_t	n = 0;
+
+	for (int i = 0; i < NODES * NODES; i++)
+		if (known[i])
+		{
+			expected++;
+			sums[0] += i / NODES;
+			sums[1] += i % NODES;
+		}
+	if (read)
+	{
+		CHECK(read_rows(run, sg, &got) == GPUCOL_END, "dense pairs");
+		n = (uint64_t) got.n;
+		for (long i = 0; i < got.n; i++)
+		{
+			const int64_t *row = got.values + 2 * i;
+
+			wrong += !known[row[0] * NODES + row[1]];
+			sums[0] -= row[0];
+			sums[1] -= row[1];
+		}
+	}
+	else
+	{
+		CHECK(gpucol_recursive_cpu.summarise(run, sg, want, &n, summary) == GPUCOL_OK,
+			  "dense pairs");
+		sums[0] -= summary[0].sum;
+		sums[1] -= summary[1].sum;
+	}
+	CHECK(n == expected && wrong == 0 && sums[0] == 0 && sums[1] == 0,
+		  "dense pairs, strategy %d, %d threads: %ld of %ld", (int) options->strategy,
+		  options->threads, (long) n, (long) expected);
+	gpucol_recursive_cpu.finish(run);
+	free_rows(&got);
+}
+
+/* Most pairs of a graph, so that rows are gathered many together. */
+static void
+test_dense_pairs(void)
+{
+	static int	e[NODES][DEGREE];
+	static int	f[NODES][DEGREE];
+	Builder		b;
+	Rows		inputs[16] = {{0}};
+
+	for (int form = 0; form < 2; form++)
+	{
+		uint8_t    *known;
+		uint16_t	sg = build_pairs(&b, form == 0, GPUCOL_REC_NE, false);
+
+		inputs[0] = new_rows(2, false);
+		inputs[1] = new_rows(2, false);
+		for (int i = 0; i < NODES * DEGREE; i++)
+		{
+			/* the last nodes lead to themselves or to few, so that some rows stay short */
+			int			from = i / DEGREE;
+			int			to = (int) (check_random() % (from < NODES - 40 ? NODES : 7));
+
+			e[from][i % DEGREE] = to;
+			put(&inputs[0], (int64_t[]) {from, to});
+			to = form == 0 ? to : (int) (check_random() % NODES);
+			f[from][i % DEGREE] = to;
+			put(&inputs[1], (int64_t[]) {from, to});
+		}
+		known = reach_pairs(e, f);
+		for (int strategy = GPUCOL_REC_AUTO; strategy <= GPUCOL_REC_SPARSE; strategy++)
+			for (int threads = 1; threads < 4; threads += 2)
+			{
+				GpucolRecOptions options = {.threads = threads,.strategy =
+				(GpucolRecStrategy) strategy};
+
+				if (strategy != GPUCOL_REC_HISA)
+					check_reached(&b, inputs, sg, known, &options,
+								  form == 1 && strategy == GPUCOL_REC_BITMAP);
+			}
+		free(known);
+		free_rows(&inputs[0]);
+		free_rows(&inputs[1]);
+	}
+}
+
 static bool
 cancel_after(void *context)
 {
@@ -923,7 +1053,8 @@ test_pairs_limits(void)
 	{
 		int			left = budget;
 		GpucolRecOptions options = {.threads = 1 + budget / 2 % 2,
-		.strategy = GPUCOL_REC_SPARSE,.memory_limit = (size_t) budget * 16384};
+		.strategy = budget / 4 % 2 ? GPUCOL_REC_SPARSE : GPUCOL_REC_BITMAP,
+		.memory_limit = (size_t) budget * 16384};
 		GpucolRecRun *run = NULL;
 		GpucolStatus status;
 		uint16_t	sg = build_pairs(&b, true, budget % 4 ? GPUCOL_REC_NE : GPUCOL_REC_LT, false);
@@ -1962,6 +2093,7 @@ main(void)
 	test_spilling();
 	test_pairs();
 	test_many_pairs();
+	test_dense_pairs();
 	test_pairs_limits();
 	test_mutual();
 	test_strata();
