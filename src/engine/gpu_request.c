@@ -17,6 +17,7 @@
 #include "engine/gpu_run.h"
 
 #define MAX_RESULT_BYTES ((uint64_t) 1 << 46)	/* so that no size overflows */
+#define SENSELESS		"the device's answer makes no sense"
 
 /* Bytes of the program and the shape in a RUN. */
 static size_t
@@ -115,7 +116,7 @@ send_needed(GpucolRun *run, bool prefetch, size_t *size, const char **why)
 		GPUCOL_OK : gpucol_gpu_lost(why);
 }
 
-/* Announce the run on a connection of its own; as announce(). */
+/* Take the process's connection, and announce the run; as announce(). */
 static GpucolStatus
 acquire_and_announce(GpucolRun *run, uint32_t flags, bool *answered, size_t *size,
 					 const char **why)
@@ -181,13 +182,12 @@ seconds(void)
 	return (double) now.tv_sec + (double) now.tv_nsec / 1e9;
 }
 
-GpucolStatus
-gpucol_gpu_request(GpucolRun *run, const char **why)
+/* Gather what the program asks, the segments and the delta rows. */
+static GpucolStatus
+gather(GpucolRun *run, const char **why)
 {
-	double		start = seconds();
-	GpucolStatus status;
+	GpucolStatus status = gpucol_gpu_run_examine(run, why);
 
-	status = gpucol_gpu_run_examine(run, why);
 	if (status != GPUCOL_OK)
 		return status;
 	status = gpucol_gpu_note_segments(run);
@@ -195,40 +195,73 @@ gpucol_gpu_request(GpucolRun *run, const char **why)
 		return gpucol_gpu_refuse(why, status, "dictionaries do not fit the query's memory limit");
 	if (status != GPUCOL_OK)
 		return gpucol_gpu_refuse(why, status, status == GPUCOL_UNSUPPORTED ?
-					  "a column of bytes has no dictionary in some segment" : "segments could not be read");
+								 "a column of bytes has no dictionary in some segment" :
+								 "segments could not be read");
 	status = gpucol_gpu_delta_read(run);
 	if (status == GPUCOL_OK && !gpucol_gpu_run_fits(run, 0))
 		status = GPUCOL_OUT_OF_MEMORY;
+	return status == GPUCOL_OK ? GPUCOL_OK :
+		gpucol_gpu_refuse(why, status, status == GPUCOL_OUT_OF_MEMORY ?
+						  "dictionaries and delta rows do not fit the query's memory limit" :
+						  "the table could not be read for the device");
+}
+
+/* Read the data of the result that was announced, which ends the exchange. */
+static GpucolStatus
+fetch(GpucolRun *run, const char **why)
+{
+	GpucolStatus status = (GpucolStatus) run->result.status;
+
 	if (status != GPUCOL_OK)
-		return gpucol_gpu_refuse(why, status, status == GPUCOL_OUT_OF_MEMORY ?
-								 "dictionaries and delta rows do not fit the query's memory limit" :
-								 "the table could not be read for the device");
-	run->note_seconds = seconds() - start;
-	status = gpucol_gpu_exchange(run, (run->jit ? GPUCOL_WIRE_RUN_JIT : 0) |
-					  (run->shape != NULL ? GPUCOL_WIRE_RUN_SHAPE : 0), why);
-	run->ask_seconds = seconds() - start - run->note_seconds;
-	if (status != GPUCOL_OK)
-		return status;
-	if (run->result.status != GPUCOL_OK)
-		status = run->result.status;
-	else if (run->result.bytes > MAX_RESULT_BYTES)
-		return gpucol_gpu_refuse(why, GPUCOL_DEVICE_LOST, "the device's answer makes no sense");
-	else if (!gpucol_gpu_run_fits(run, run->result.bytes))
+	{
+		gpucol_gpu_exchange_end(run);
+		return gpucol_gpu_refuse(why, status, run->result.reason);
+	}
+	if (run->result.bytes > MAX_RESULT_BYTES)
+		return gpucol_gpu_refuse(why, GPUCOL_DEVICE_LOST, SENSELESS);
+	if (!gpucol_gpu_run_fits(run, run->result.bytes))
 		return gpucol_gpu_refuse(why, GPUCOL_OUT_OF_MEMORY, "the result does not fit the query's memory limit");
-	else
-		status = gpucol_gpu_result_read(run);
-	run->fetch_seconds = seconds() - start - run->note_seconds - run->ask_seconds;
+	status = gpucol_gpu_result_read(run);
 	if (status == GPUCOL_DEVICE_LOST)
 		return gpucol_gpu_lost(why);
-	gpucol_gpu_exchange_end(run);
 	if (status != GPUCOL_OK)
-		return gpucol_gpu_refuse(why, status, run->result.reason);
-	status = gpucol_gpu_result_find(run);
+		return gpucol_gpu_refuse(why, status, "out of memory");
+	gpucol_gpu_exchange_end(run);
+	return GPUCOL_OK;
+}
+
+/* Find the result's arrays; a daemon that sends such as there cannot be is left. */
+static GpucolStatus
+understand(GpucolRun *run, const char **why)
+{
+	GpucolStatus status = gpucol_gpu_result_find(run);
+
 	if (status == GPUCOL_OK)
 		return GPUCOL_OK;
 	gpucol_wire_drop();
-	return gpucol_gpu_refuse(why, status, status == GPUCOL_OUT_OF_MEMORY ? "out of memory" :
-				  "the device's answer makes no sense");
+	return gpucol_gpu_refuse(why, status, status == GPUCOL_OUT_OF_MEMORY ? "out of memory" : SENSELESS);
+}
+
+GpucolStatus
+gpucol_gpu_request(GpucolRun *run, const char **why)
+{
+	uint32_t	flags = (run->jit ? GPUCOL_WIRE_RUN_JIT : 0) | (run->shape != NULL ? GPUCOL_WIRE_RUN_SHAPE : 0);
+	double		start = seconds();
+	double		noted;
+	double		asked;
+	GpucolStatus status = gather(run, why);
+
+	if (status != GPUCOL_OK)
+		return status;
+	noted = seconds();
+	run->note_seconds = noted - start;
+	status = gpucol_gpu_exchange(run, flags, why);
+	asked = seconds();
+	run->ask_seconds = asked - noted;
+	if (status == GPUCOL_OK)
+		status = fetch(run, why);
+	run->fetch_seconds = seconds() - asked;
+	return status == GPUCOL_OK ? understand(run, why) : status;
 }
 
 GpucolStatus

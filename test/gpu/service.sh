@@ -37,10 +37,10 @@ cancelled_and_idle()
 	local q="select count(*) from (select k, v, id, count(*) from g group by 1, 2, 3) s" ms states
 
 	for ms in 2 4 8 12 16 24 32 48; do
-		{ echo "set gpucol.engine = cuda; set application_name = 'idler'; select gpucol.evict('g'); set statement_timeout = $ms; $q;"; sleep 5; } |
+		{ echo "set gpucol.engine = cuda; set application_name = 'idler'; select gpucol.evict('g'); set statement_timeout = $ms; $q;"; sleep 3; } |
 			psql -XAtq > "$OUT/cancelled-idle-$ms" 2>&1 &
 	done
-	sleep 4
+	sleep 2
 	states=$(psql -XAtqc "select coalesce(string_agg(state, ' '), 'nothing') from gpucol.activity
 		where state <> 'idle' and pid in (select pid from pg_stat_activity where application_name = 'idler')")
 	note "cancelled, then idle" "$(cat "$OUT"/cancelled-idle-* | grep -c 'statement timeout') of 8 cancelled, of which the daemon does $states: $(verdict test "$states" = nothing)"
@@ -63,7 +63,6 @@ part_service()
 	why=$(psql -XAtq -c "set gpucol.engine = cuda" -c "explain (analyze, costs off, timing off) select count(*) from g where v < 100" | grep 'Device Declined')
 	note "no worker slot" "$(grep -q 'background worker slot' <<< "$why" && echo ok || echo FAILED): $why"
 	restart "--test"
-	cancelled_and_idle
 	psql -XAtqc "set gpucol.engine = cuda" -c "select count(*) from g where v < 100" > /dev/null
 	pid=$(pgrep -u pguser -x gpucol_gpud | head -1)
 	kill -9 $pid

@@ -240,6 +240,7 @@ part_faults()
 	answers() { [ "$(ask)" = "$want" ] && echo ok || echo FAILED; }
 	daemon() { pgrep -u pguser -x gpucol_gpud | head -1; }
 	note "answer" "$(answers)"
+	cancelled_and_idle
 	kill -9 "$(daemon)"; note "after kill -9 of the idle daemon" "$(answers)"
 	sleep 3; note "device again" "$(again)"
 	got=ok
