@@ -5,9 +5,11 @@
  *
  * ANALYZE samples blocks of the main fork and extrapolates from the rows that it
  * finds on them, so the rows of a segment are dealt evenly to the segment's pages.
- * A page may stand for thousands of rows; then every k-th is shown and the rest
- * only counted.  Delta rows are thinned out by the same k, or they would weigh k
- * times as much in the sample.
+ * A page may stand for thousands of rows; then one in k is shown and the rest only
+ * counted.  Which ones, a hash of their numbers decides: of rows that lie together and
+ * share a value, as the lines of an order do, an even pace would never show two, and
+ * ANALYZE took such values for unique ones.  Delta rows are thinned out by the same k,
+ * or they would weigh k times as much in the sample.
  *
  * ANALYZE of an inheritance tree shares its sample out to the children by their size.
  * While it asks for that, a table says how large it would be as a heap.
@@ -26,6 +28,7 @@
 #include "access/tsmapi.h"
 #include "access/xact.h"
 #include "commands/progress.h"
+#include "common/hashfn.h"
 #include "nodes/execnodes.h"
 #include "optimizer/plancat.h"
 #include "pgstat.h"
@@ -110,10 +113,7 @@ gpucol_analyze_next_block(TableScanDesc sscan, GPUCOL_COMPAT_ANALYZE_BLOCK)
 	number = find_block(scan->view, block, &ordinal);
 	scan->sample_virtual = number >= 0;
 	if (!scan->sample_virtual)
-	{
-		scan->sample_row = 0;
 		return GPUCOL_COMPAT_ANALYZE_HEAP(scan->delta, block);
-	}
 	GPUCOL_COMPAT_ANALYZE_SKIP(scan->delta);
 	gpucol_scan_enter_segment(scan, number);
 	entry = &scan->view->segments[number].entry;
@@ -122,25 +122,33 @@ gpucol_analyze_next_block(TableScanDesc sscan, GPUCOL_COMPAT_ANALYZE_BLOCK)
 	return true;
 }
 
+/* Is a row, by its number or by its place in the delta, one of those that are shown? */
+static bool
+row_shown(const GpucolScan *scan, uint64 number)
+{
+	return murmurhash32((uint32) number ^ (uint32) (number >> 32)) % scan->sample_step == 0;
+}
+
 /* Next shown row of the segment's page. */
 static bool
 analyze_segment_row(GpucolScan *scan, double *liverows, double *deadrows,
 					TupleTableSlot *slot)
 {
+	const GpucolViewSegment *segment = &scan->view->segments[scan->unit];
+
 	while (scan->sample_row < scan->sample_end)
 	{
-		uint64		row = scan->sample_row;
-		uint64		step = Min(scan->sample_step, scan->sample_end - row);
+		uint64		row = scan->sample_row++;
 
-		scan->sample_row += step;
 		if (row_deleted(scan, row))
 		{
-			*deadrows += step;
+			*deadrows += 1;
 			continue;
 		}
-		*liverows += step;
-		gpucol_scan_store(scan->reader, (uint32) row,
-						  scan->view->segments[scan->unit].xmin, slot);
+		*liverows += 1;
+		if (!row_shown(scan, segment->entry.first_row + row))
+			continue;
+		gpucol_scan_store(scan->reader, (uint32) row, segment->xmin, slot);
 		return true;
 	}
 	ExecClearTuple(slot);
@@ -158,9 +166,8 @@ gpucol_analyze_next_tuple(TableScanDesc sscan, TransactionId oldest_xmin,
 	while (GetHeapamTableAmRoutine()->scan_analyze_next_tuple(scan->delta, oldest_xmin,
 															  liverows, deadrows, slot))
 	{
-		/* begin anywhere, so that small blocks are not always shown */
-		if ((scan->sample_row++ + ItemPointerGetBlockNumber(&slot->tts_tid)) %
-			scan->sample_step == 0)
+		if (row_shown(scan, (uint64) ItemPointerGetBlockNumber(&slot->tts_tid) << 16 |
+					  ItemPointerGetOffsetNumber(&slot->tts_tid)))
 			return true;
 	}
 	return false;

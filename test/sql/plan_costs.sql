@@ -54,6 +54,15 @@ SELECT max(id) FROM log WHERE id < 5000;
 RESET gpucol.pushdown;
 SET max_parallel_workers_per_gather = 4;
 
+-- ANALYZE sees rows that lie together and share a value
+CREATE TABLE lines (ord int, at timestamp) USING gpucol;
+INSERT INTO lines SELECT i / 4, '2024-01-01'::timestamp + i / 20 * interval '1 hour' FROM generate_series(1, 400000) i;
+ANALYZE lines;
+SELECT attname, n_distinct BETWEEN -0.35 AND -0.15 AS right FROM pg_stats
+WHERE schemaname = 'plan_costs' AND tablename = 'lines' AND attname = 'ord';
+SELECT attname, n_distinct BETWEEN 15000 AND 25000 OR n_distinct BETWEEN -0.0625 AND -0.0375 AS right FROM pg_stats
+WHERE schemaname = 'plan_costs' AND tablename = 'lines' AND attname = 'at';
+
 -- First rows of an order, with conditions whose selectivity nobody knows: the node
 -- that delivers only those, not a sort of all rows by however many workers.
 CREATE TABLE wide (k int, c int, x1 int, x2 int, x3 int, x4 float8) USING gpucol;
