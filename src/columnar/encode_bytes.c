@@ -5,8 +5,8 @@
  *
  * encode_dict.c numbers the distinct values as long as a dictionary can pay, while
  * rows arrive in the writer or here.  At the end the dictionary must be no larger
- * than the plain bytes: what has one is answered once per distinct value by every
- * engine.  All else is RAW: packed lengths, an offset a vector, and the bytes,
+ * than the plain bytes, or not much: what has one is answered once per distinct value
+ * by every engine.  All else is RAW: packed lengths, an offset a vector, and the bytes,
  * which LZ4 compresses a vector at a time where a sample says that it saves an
  * eighth.
  *

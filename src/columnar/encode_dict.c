@@ -17,6 +17,8 @@
 
 #define FIRST_LOOK 4096
 #define QUARTER_LOOK ((uint64_t) 1 << 18)	/* from here on a quarter must have been seen before */
+#define FEW_VALUES 131072
+#define SHORT_VALUE 32			/* bytes, on average */
 #define FIRST_ROOM 1024
 #define FIRST_BLOCK 8192
 #define SPARSE_ROOM 8192			/* values that have four slots each */
@@ -367,7 +369,11 @@ gpucol_dict_pays(const GpucolDict *dict)
 {
 	uint64_t	codes = dict->n == 0 ? 0 :
 		dict->seen * (uint64_t) gpucol_bitpack_width(dict->n - 1) / 8;
+	uint64_t	size = codes + 8 * ((uint64_t) dict->n + 1) + dict->bytes;
+	uint64_t	plain = dict->plain + dict->seen;
 
-	return dict->n == 1 ||
-		codes + 8 * ((uint64_t) dict->n + 1) + dict->bytes <= dict->plain + dict->seen;
+	if (dict->n == 1 || size <= plain)
+		return true;
+	return dict->seen <= FEW_VALUES && dict->plain <= dict->seen * SHORT_VALUE && size <= 2 * plain &&
+		(dict->seen - dict->n) * 256 >= dict->seen;
 }

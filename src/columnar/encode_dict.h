@@ -72,7 +72,12 @@ extern void gpucol_dict_free(GpucolDict *dict);
 extern GpucolStatus gpucol_dict_add(GpucolDict *dict, const GpucolBytes *values, uint32_t n,
 									uint32_t *codes, uint32_t *done);
 
-/* Is a dictionary of what was added no larger than the plain bytes? */
+/*
+ * Is a dictionary of what was added no larger than the plain bytes?  Of few and short
+ * values, of which some came again, it may be twice as large: they are the beginning or
+ * the end of a load whose other segments have one, and a device reads a column of texts
+ * where every segment has.
+ */
 extern bool gpucol_dict_pays(const GpucolDict *dict);
 
 #endif							/* GPUCOL_COLUMNAR_ENCODE_DICT_H */

@@ -29,6 +29,7 @@
 #include "engine/engine.h"
 #include "service/service.h"
 
+#define WHOLE_SEGMENTS			/* the device takes no parts of them */
 #define gpucol_engine_cpu plans_engine
 #define main unit_main
 extern const GpucolEngine plans_engine;

@@ -276,9 +276,11 @@ SELECT count(*) FROM (SELECT 1 FROM sl_types t GROUP BY t HAVING count(*) = 2) x
 CREATE TABLE sl_texts USING gpucol AS
 SELECT 'key ' || (hashint4(g) & 2147483647) % 30000 AS many, 'k' || (hashint4(g) & 2147483647) % 20000 AS short, 'key ' || g - g % 20 / 19 AS most FROM generate_series(1, 150000) g;
 SELECT column_name, coding, distinct_values FROM gpucol.columns('sl_texts') ORDER BY 1;
+CREATE TABLE sl_begun USING gpucol AS SELECT many, most FROM sl_texts LIMIT 3000;
+SELECT column_name, coding, distinct_values FROM gpucol.columns('sl_begun') ORDER BY 1;
 SELECT count(*) FROM (SELECT many, short, most FROM sl_texts EXCEPT ALL
 	SELECT 'key ' || (hashint4(g) & 2147483647) % 30000, 'k' || (hashint4(g) & 2147483647) % 20000, 'key ' || g - g % 20 / 19 FROM generate_series(1, 150000) g) d;
-DROP TABLE sl_texts;
+DROP TABLE sl_texts, sl_begun;
 
 DROP MATERIALIZED VIEW sl_mat;
 DROP TABLE sl_heap, sl_copy, sl, sl_int, sl_temp, sl_unlogged, sl_new, sl_types, sl_rich, sl_rich_packed, sl_seen, sl_parts;

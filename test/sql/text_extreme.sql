@@ -27,7 +27,7 @@ INSERT INTO facts
 SELECT i, i % 7, w, w, w, w, w, convert_to(w, 'UTF8'), left(w, 8), md5(w), i * 1.5, i * interval '1 second', '10.0.0.0'::inet + i, ARRAY[i]
 FROM generate_series(6001, 14000) i,
 	LATERAL (SELECT CASE i % 9 WHEN 0 THEN NULL WHEN 1 THEN 'Ab' || i WHEN 2 THEN 'aB' || i WHEN 3 THEN i || '日本語' || i % 7
-		WHEN 4 THEN 'naïve' || i WHEN 5 THEN 'zz' || left(md5(i::text), i % 5) WHEN 6 THEN repeat(md5(i::text), 1 + (i % 1001 = 8)::int * 200)
+		WHEN 4 THEN 'naïve' || i WHEN 5 THEN 'zz' || left(md5(i::text), 6 + i % 5) WHEN 6 THEN repeat(md5(i::text), 1 + (i % 1001 = 8)::int * 200)
 		ELSE 'sku-' || i END AS w) x;
 INSERT INTO facts SELECT i, i % 3, 'same', 'same', 'same', 'same', 'same', 'same', 'same', 'same', NULL, NULL, NULL, NULL FROM generate_series(14001, 16000) i;
 SELECT column_name, array_agg(DISTINCT regexp_replace(coding, ',.*', '')) AS codings FROM gpucol.columns('facts') WHERE column_name IN ('c', 'm') GROUP BY 1 ORDER BY 1;

@@ -1410,8 +1410,10 @@ run_and_compare(Naive *naive, const GpucolProgram *program, int threads, uint32_
 	for (size_t g = 0; g < naive->ngroups; g++)
 		naive->groups[g].matched = false;
 	array_source_init(&source, naive->table, window, true);
+#ifndef WHOLE_SEGMENTS
 	source.part = pick(3) ? 0 : 1 + pick(4);
 	source.base.in_parts = source.part > 0;
+#endif
 	status = gpucol_engine_cpu.start(program, &source.base, &host, &options, &run, &why);
 	CHECK(status == GPUCOL_OK, "start: %s", why);
 	if (status != GPUCOL_OK)
