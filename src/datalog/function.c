@@ -360,7 +360,8 @@ find_output(const DatalogProgram *program, const char *name)
 	if (relation == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("the program declares no relation \"%s\"", name)));
+				 errmsg("the program declares no relation \"%s\"", name),
+				 errhint("The second argument of gpucol.datalog names a relation as the program writes it, in upper or lower case.")));
 	foreach(lc, program->relations)
 		any |= ((DatalogRelation *) lfirst(lc))->output;
 	if (any && !relation->output)
@@ -401,8 +402,10 @@ gpucol_datalog(PG_FUNCTION_ARGS)
 	if (info->setDesc->natts != relation->arity)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("relation \"%s\" has %d attributes, but the query asks for %d columns",
-						relation->name, relation->arity, info->setDesc->natts)));
+				 errmsg("the query asks for another number of columns than relation \"%s\" has",
+						relation->name),
+				 errdetail("The relation has %d, the column list of the query %d.",
+						   relation->arity, info->setDesc->natts)));
 	foreach(lc, execution.program->relations)
 		((DatalogRelation *) lfirst(lc))->output = false;
 	relation->needed = relation->output = true;

@@ -121,9 +121,9 @@ build_query(const DatalogProgram *program, const DatalogRelation *relation,
 		gpucol_datalog_error(program->text, relation->position,
 							 ERRCODE_DATATYPE_MISMATCH,
 							 "A view can choose the columns.",
-							 "\"%s\" has %d columns, but relation \"%s\" has %d attributes",
-							 RelationGetRelationName(rel), attribute,
-							 relation->name, relation->arity);
+							 "wrong number of attributes of relation \"%s\": %d, where \"%s\" has %d",
+							 relation->name, relation->arity,
+							 RelationGetRelationName(rel), attribute);
 	appendStringInfo(&query, " FROM %s",
 					 quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
 												RelationGetRelationName(rel)));

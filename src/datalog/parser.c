@@ -130,6 +130,13 @@ gpucol_datalog_expect(DatalogParser *parser, const char *symbol)
 		gpucol_datalog_unexpected(parser, psprintf("\"%s\"", symbol));
 }
 
+void
+gpucol_datalog_expect_more(DatalogParser *parser)
+{
+	if (!gpucol_datalog_at_symbol(parser, ")") && !gpucol_datalog_accept(parser, ","))
+		gpucol_datalog_unexpected(parser, "\",\" or \")\"");
+}
+
 char *
 gpucol_datalog_expect_name(DatalogParser *parser, const char *what)
 {
@@ -458,8 +465,7 @@ parse_declaration(DatalogParser *parser)
 		names = lappend(names, parse_attribute_name(parser, names));
 		gpucol_datalog_expect(parser, ":");
 		types = lappend(types, parse_type(parser));
-		if (!gpucol_datalog_at_symbol(parser, ")"))
-			gpucol_datalog_expect(parser, ",");
+		gpucol_datalog_expect_more(parser);
 	}
 	gpucol_datalog_advance(parser);
 	foreach(lc, relations)
@@ -548,8 +554,7 @@ parse_atom(DatalogParser *parser, DatalogLiteralKind kind)
 	while (!gpucol_datalog_at_symbol(parser, ")"))
 	{
 		literal->args = lappend(literal->args, gpucol_datalog_parse_expr(parser));
-		if (!gpucol_datalog_at_symbol(parser, ")"))
-			gpucol_datalog_expect(parser, ",");
+		gpucol_datalog_expect_more(parser);
 	}
 	gpucol_datalog_advance(parser);
 	return literal;
@@ -825,9 +830,9 @@ resolve_atom(DatalogParser *parser, DatalogLiteral *atom)
 	if (atom->relation->arity != list_length(atom->args))
 		gpucol_datalog_error(parser->program->text, atom->position,
 							 ERRCODE_SYNTAX_ERROR, NULL,
-							 "relation \"%s\" has %d attributes, not %d",
-							 atom->name, atom->relation->arity,
-							 list_length(atom->args));
+							 "wrong number of arguments of relation \"%s\": %d instead of %d",
+							 atom->name, list_length(atom->args),
+							 atom->relation->arity);
 }
 
 static void

@@ -44,6 +44,7 @@ extern bool gpucol_datalog_followed_by(DatalogParser *parser, const char *symbol
 /* Read a symbol if it is there, or else complain; read any name. */
 extern bool gpucol_datalog_accept(DatalogParser *parser, const char *symbol);
 extern void gpucol_datalog_expect(DatalogParser *parser, const char *symbol);
+extern void gpucol_datalog_expect_more(DatalogParser *parser);	/* ",", or ")" ahead */
 extern char *gpucol_datalog_expect_name(DatalogParser *parser, const char *what);
 
 /* Literals separated by ",". */

@@ -149,8 +149,7 @@ parse_aggregate(DatalogParser *parser, GpucolRecFunction function)
 		while (!gpucol_datalog_at_symbol(parser, ")"))
 		{
 			atom->args = lappend(atom->args, gpucol_datalog_parse_expr(parser));
-			if (!gpucol_datalog_at_symbol(parser, ")"))
-				gpucol_datalog_expect(parser, ",");
+			gpucol_datalog_expect_more(parser);
 		}
 		gpucol_datalog_advance(parser);
 		expr->body = list_make1(atom);

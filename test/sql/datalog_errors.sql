@@ -42,6 +42,7 @@ SELECT complaint(E'.type a = b\n.type b = a | number\n.decl r(x:a) r(1).');
 SELECT complaint(E'.decl r(x:a)\n.type a = number | b\n.type b <: symbol\nr(1).');
 SELECT complaint('.decl r(x:number) r(x) :- s(x).');
 SELECT complaint('.decl r(x:number) r(x, y) :- r(x), r(y).');
+SELECT complaint('.decl r(x:number');
 SELECT complaint('.decl r(x:number) .input s');
 SELECT complaint('.decl s(x:number) s(1).');
 SELECT complaint('.decl s(x:number) s(1). .output s .decl r(x:number) r(1).');
