@@ -321,18 +321,14 @@ float_word(double value)
 	return bits;
 }
 
-/* Number of the byte string in row j of a register. */
+/* Numbers of the byte strings of a register; 0 where a byte of `skip` is set. */
 static GpucolStatus
-string_word(GpucolCpuGroups *groups, const GpucolCpuReg *reg, uint32_t j,
-			uint64_t *word)
+string_words(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuReg *reg,
+			 const uint8_t *skip, uint64_t *words)
 {
-	uint32_t	number;
-	GpucolStatus status = reg->coded ?
-		gpucol_cpu_group_code(groups, reg->column, reg->codes[j], &number) :
-		gpucol_cpu_group_string(groups, reg->v.s[j], &number);
-
-	*word = number;
-	return status;
+	return reg->coded ?
+		gpucol_cpu_group_codes(groups, reg->column, reg->codes, skip, worker->nsel, words) :
+		gpucol_cpu_group_strings(groups, reg->v.s, skip, worker->nsel, worker->hashes, words);
 }
 
 /* Fill the key words of the selected rows. */
@@ -348,7 +344,8 @@ fill_keys(GpucolCpuWorker *worker, GpucolCpuGroups *groups)
 	for (int k = 0; k < run->program->nkeys; k++)
 	{
 		const GpucolCpuReg *reg = &worker->regs[run->keys[k]];
-		GpucolStatus status = GPUCOL_OK;
+		GpucolStatus status = reg->cls == GPUCOL_CLASS_S ?
+			string_words(worker, groups, reg, reg->nulls, words) : GPUCOL_OK;
 
 		for (uint32_t j = 0; j < n && status == GPUCOL_OK; j++)
 		{
@@ -367,9 +364,7 @@ fill_keys(GpucolCpuWorker *worker, GpucolCpuGroups *groups)
 				words[j] = reg->v.b[j];
 			else if (reg->cls == GPUCOL_CLASS_F)
 				words[j] = float_word(reg->v.f[j]);
-			else if (reg->cls == GPUCOL_CLASS_S)
-				status = string_word(groups, reg, j, &words[j]);
-			else
+			else if (reg->cls == GPUCOL_CLASS_D)
 			{
 				words[j] = (uint64_t) reg->v.d[j];
 				words[j + GPUCOL_VECTOR_VALUES] = (uint64_t) (reg->v.d[j] >> 64);
@@ -659,38 +654,91 @@ valid_rows(GpucolCpuWorker *worker, const GpucolCpuAcc *acc)
 			} \
 	} while (0)
 
+/*
+ * Leave out the rows whose pair of group and code was there before in this segment.
+ * `valid` (or NULL) becomes what is left, in worker->valid.
+ */
+static const uint8_t *
+leave_seen(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc *acc,
+		   const uint8_t *valid)
+{
+	const GpucolCpuReg *reg = &worker->regs[acc->arg];
+	GpucolCpuSeen *seen = gpucol_cpu_group_seen(groups, acc->distinct, reg->column);
+
+	if (seen == NULL)
+		return valid;
+	for (uint32_t j = 0; j < worker->nsel; j++)
+	{
+		bool		fresh = valid == NULL || valid[j];
+
+		if (fresh && worker->ids[j] < seen->ngroups)
+		{
+			uint64_t   *word = seen->bits +
+				((size_t) worker->ids[j] * seen->ncodes + reg->codes[j]) / 64;
+			uint64_t	bit = UINT64_C(1) << reg->codes[j] % 64;
+
+			fresh = (*word & bit) == 0;
+			*word |= bit;
+		}
+		worker->valid[j] = fresh;
+	}
+	return worker->valid;
+}
+
+/* The argument's values of the valid rows, as words of a set. */
+static GpucolStatus
+distinct_words(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuReg *reg,
+			   const uint8_t *valid, uint64_t *words)
+{
+	uint32_t	n = worker->nsel;
+	uint8_t		skip[GPUCOL_VECTOR_VALUES];
+
+	if (reg->cls == GPUCOL_CLASS_S)
+	{
+		for (uint32_t j = 0; j < n && valid != NULL; j++)
+			skip[j] = !valid[j];
+		return string_words(worker, groups, reg, valid == NULL ? NULL : skip, words);
+	}
+	for (uint32_t j = 0; j < n; j++)
+	{
+		if (reg->cls == GPUCOL_CLASS_I)
+			words[j] = (uint64_t) reg->v.i[j];
+		else if (reg->cls == GPUCOL_CLASS_B)
+			words[j] = reg->v.b[j];
+		else
+			words[j] = reg->v.f[j] == 0 ? 0 : float_word(reg->v.f[j]);
+	}
+	return GPUCOL_OK;
+}
+
 /* Add the pair (group, value) of each valid row to a set. */
 static GpucolStatus
 update_distinct(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
 				const GpucolCpuAcc *acc, const uint8_t *valid)
 {
 	const GpucolCpuReg *reg = &worker->regs[acc->arg];
+	GpucolCpuSet *set = &groups->sets[acc->distinct];
 	uint32_t	stride = worker->run->state_words;
+	uint64_t	words[GPUCOL_VECTOR_VALUES];
+	GpucolStatus status;
 
-	for (uint32_t j = 0; j < worker->nsel; j++)
+	if (reg->cls == GPUCOL_CLASS_S && reg->coded)
+		valid = leave_seen(worker, groups, acc, valid);
+	status = distinct_words(worker, groups, reg, valid, words);
+	for (uint32_t j = 0; j < worker->nsel && status == GPUCOL_OK; j++)
+		if (valid == NULL || valid[j])
+			gpucol_cpu_group_prefetch(set, worker->ids[j], words[j]);
+	for (uint32_t j = 0; j < worker->nsel && status == GPUCOL_OK; j++)
 	{
-		uint64_t	value = 0;
 		bool		added;
-		GpucolStatus status = GPUCOL_OK;
 
 		if (valid != NULL && !valid[j])
 			continue;
-		if (reg->cls == GPUCOL_CLASS_I)
-			value = (uint64_t) reg->v.i[j];
-		else if (reg->cls == GPUCOL_CLASS_B)
-			value = reg->v.b[j];
-		else if (reg->cls == GPUCOL_CLASS_F)
-			value = reg->v.f[j] == 0 ? 0 : float_word(reg->v.f[j]);
-		else
-			status = string_word(groups, reg, j, &value);
+		status = gpucol_cpu_group_add(groups, set, worker->ids[j], words[j], &added);
 		if (status == GPUCOL_OK)
-			status = gpucol_cpu_group_add(groups, &groups->sets[acc->distinct],
-										  worker->ids[j], value, &added);
-		if (status != GPUCOL_OK)
-			return status;
-		groups->states[(size_t) worker->ids[j] * stride + acc->offset] += added;
+			groups->states[(size_t) worker->ids[j] * stride + acc->offset] += added;
 	}
-	return GPUCOL_OK;
+	return status;
 }
 
 /* Move the valid rows of an argument together; returns their number. */

@@ -17,7 +17,10 @@
 #define FIRST_STRINGS 64
 #define FIRST_PAIRS 256
 #define CHUNK_BYTES 65536
-#define DIRECT_VALUES 65536		/* values of a single key found without hashing */
+#define DIRECT_VALUES 65536		/* values of a single key found without hashing, */
+#define DIRECT_STRINGS (UINT32_C(1) << 26)	/* and numbers of strings */
+#define PREFETCHED_SLOTS 4096	/* smaller tables are in the cache anyway */
+#define SEEN_BITS (UINT32_C(1) << 24)	/* of all groups with codes */
 
 /* ---- groups ---- */
 
@@ -34,7 +37,9 @@ gpucol_cpu_group_create(GpucolRun *run)
 									 (run->program->ncolumns + 1u));
 	groups->extremes = gpucol_cpu_alloc0(run, sizeof(GpucolCpuExtreme) *
 										 (size_t) (run->nextremes + 1));
-	if (groups->sets == NULL || groups->maps == NULL || groups->extremes == NULL)
+	groups->seen = gpucol_cpu_alloc0(run, sizeof(GpucolCpuSeen) * (size_t) (run->ndistinct + 1));
+	if (groups->sets == NULL || groups->maps == NULL || groups->extremes == NULL ||
+		groups->seen == NULL)
 	{
 		gpucol_cpu_group_destroy(groups);
 		return NULL;
@@ -76,6 +81,9 @@ gpucol_cpu_group_destroy(GpucolCpuGroups *groups)
 		gpucol_cpu_free(run, groups->extremes[e].touched);
 		gpucol_cpu_free(run, groups->extremes[e].candidates);
 	}
+	for (int i = 0; i < run->ndistinct && groups->seen != NULL; i++)
+		gpucol_cpu_free(run, groups->seen[i].bits);
+	gpucol_cpu_free(run, groups->seen);
 	gpucol_cpu_free(run, groups->extremes);
 	gpucol_cpu_free(run, groups->sets);
 	gpucol_cpu_free(run, groups->maps);
@@ -290,8 +298,32 @@ key_range(const uint64_t *nulls, const int64_t *values, uint32_t n, int64_t *lea
 	*greatest = hi;
 }
 
+/* Room in the table of a single key for numbers of strings up to this one. */
+static bool
+grow_direct(GpucolCpuGroups *groups, uint64_t greatest)
+{
+	uint32_t	size = groups->direct_size == 0 ? DIRECT_VALUES : groups->direct_size;
+	uint32_t   *direct;
+
+	if (greatest < groups->direct_size)
+		return true;
+	while (size <= greatest && size < DIRECT_STRINGS)
+		size *= 2;
+	if (size <= greatest)
+		return false;
+	direct = gpucol_cpu_realloc(groups->run, groups->direct, sizeof(uint32_t) * (size_t) size);
+	if (direct == NULL)
+		return false;
+	memset(direct + groups->direct_size, 0,
+		   sizeof(uint32_t) * (size_t) (size - groups->direct_size));
+	groups->direct = direct;
+	groups->direct_size = size;
+	return true;
+}
+
 /*
- * A vector of a single key whose values lie close together: by address.
+ * A vector of a single key whose values lie close together, or are numbers of strings: by
+ * address.
  * *done false if they do not lie in the table's range.
  */
 static GpucolStatus
@@ -308,9 +340,14 @@ lookup_direct(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint
 	{
 		uint64_t	range = (uint64_t) greatest - (uint64_t) least;
 
-		if (range >= DIRECT_VALUES)
+		if (groups->run->classes[groups->run->keys[0]] == GPUCOL_CLASS_S)
+		{
+			if (!grow_direct(groups, (uint64_t) greatest))
+				return GPUCOL_OK;
+		}
+		else if (range >= DIRECT_VALUES)
 			return GPUCOL_OK;
-		if (groups->direct == NULL)
+		else if (groups->direct == NULL)
 		{
 			groups->direct = gpucol_cpu_alloc0(groups->run, sizeof(uint32_t) * DIRECT_VALUES);
 			if (groups->direct == NULL)
@@ -318,9 +355,10 @@ lookup_direct(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint
 			groups->direct_base = (int64_t) ((uint64_t) least - (DIRECT_VALUES - range) / 2);
 			if (groups->direct_base > least)
 				groups->direct_base = least;
+			groups->direct_size = DIRECT_VALUES;
 		}
 		if (least < groups->direct_base ||
-			(uint64_t) greatest - (uint64_t) groups->direct_base >= DIRECT_VALUES)
+			(uint64_t) greatest - (uint64_t) groups->direct_base >= groups->direct_size)
 			return GPUCOL_OK;
 	}
 	*done = true;
@@ -429,11 +467,11 @@ grow_strings(GpucolCpuGroups *groups)
 	return GPUCOL_OK;
 }
 
-GpucolStatus
-gpucol_cpu_group_string(GpucolCpuGroups *groups, GpucolBytes value, uint32_t *number)
+/* Number of a byte string with its hash, added if it is new. */
+static GpucolStatus
+find_string(GpucolCpuGroups *groups, GpucolBytes value, uint64_t hash, uint32_t *number)
 {
 	GpucolCpuStrings *strings = &groups->strings;
-	uint64_t	hash = gpucol_hash_bytes(value.data, value.len);
 	uint32_t	at;
 
 	if (grow_strings(groups) != GPUCOL_OK)
@@ -461,36 +499,149 @@ gpucol_cpu_group_string(GpucolCpuGroups *groups, GpucolBytes value, uint32_t *nu
 }
 
 GpucolStatus
-gpucol_cpu_group_code(GpucolCpuGroups *groups, const GpucolCpuColumn *column,
-					  uint32_t code, uint32_t *number)
+gpucol_cpu_group_string(GpucolCpuGroups *groups, GpucolBytes value, uint32_t *number)
 {
-	GpucolCpuCodeMap *map = &groups->maps[column->slot];
-	GpucolRun  *run = groups->run;
+	return find_string(groups, value, gpucol_hash_bytes(value.data, value.len), number);
+}
 
-	if (map->serial != run->segment_serial)
+/*
+ * Fetch what the look-ups of n hashes will read, a level at a time: the slots, the
+ * strings in them, their bytes.
+ */
+static void
+prefetch_strings(const GpucolCpuStrings *strings, const uint64_t *hashes, uint32_t n)
+{
+	uint32_t	mask = strings->nslots - 1;
+
+	if (strings->nslots < PREFETCHED_SLOTS)
+		return;
+	for (uint32_t j = 0; j < n; j++)
+		__builtin_prefetch(&strings->slots[(uint32_t) hashes[j] & mask]);
+	for (uint32_t j = 0; j < n; j++)
 	{
-		size_t		n = column->desc->coding == GPUCOL_CODING_CONSTANT ?
-			1 : (size_t) 1 << column->desc->width;
+		uint64_t	slot = strings->slots[(uint32_t) hashes[j] & mask];
 
-		gpucol_cpu_free(run, map->numbers);
-		map->numbers = gpucol_cpu_alloc0(run, sizeof(uint32_t) * n);
-		map->serial = map->numbers == NULL ? 0 : run->segment_serial;
-		if (map->numbers == NULL)
+		__builtin_prefetch(&strings->values[(uint32_t) slot - (slot != 0)]);
+	}
+	for (uint32_t j = 0; j < n; j++)
+	{
+		uint64_t	slot = strings->slots[(uint32_t) hashes[j] & mask];
+
+		if (slot != 0)
+			__builtin_prefetch(strings->values[(uint32_t) slot - 1].data);
+	}
+}
+
+GpucolStatus
+gpucol_cpu_group_strings(GpucolCpuGroups *groups, const GpucolBytes *values,
+						 const uint8_t *skip, uint32_t n, uint64_t *hashes,
+						 uint64_t *numbers)
+{
+	for (uint32_t j = 0; j < n; j++)
+		hashes[j] = gpucol_hash_bytes(values[j].data, values[j].len);
+	prefetch_strings(&groups->strings, hashes, n);
+	for (uint32_t j = 0; j < n; j++)
+	{
+		uint32_t	number = 0;
+
+		if ((skip == NULL || !skip[j]) &&
+			find_string(groups, values[j], hashes[j], &number) != GPUCOL_OK)
 			return GPUCOL_OUT_OF_MEMORY;
+		numbers[j] = number;
 	}
-	if (map->numbers[code] == 0)
-	{
-		GpucolStatus status = gpucol_cpu_group_string(groups, column->entries[code], number);
-
-		if (status != GPUCOL_OK)
-			return status;
-		map->numbers[code] = *number + 1;
-	}
-	*number = map->numbers[code] - 1;
 	return GPUCOL_OK;
 }
 
+/* Codes that a chunk may have. */
+static size_t
+code_space(const GpucolCpuColumn *column)
+{
+	return column->desc->coding == GPUCOL_CODING_CONSTANT ?
+		1 : (size_t) 1 << column->desc->width;
+}
+
+/* Forget the codes of another segment. */
+static GpucolStatus
+open_map(GpucolCpuGroups *groups, const GpucolCpuColumn *column, GpucolCpuCodeMap **map)
+{
+	GpucolRun  *run = groups->run;
+
+	*map = &groups->maps[column->slot];
+	if ((*map)->serial == run->segment_serial)
+		return GPUCOL_OK;
+	gpucol_cpu_free(run, (*map)->numbers);
+	(*map)->numbers = gpucol_cpu_alloc0(run, sizeof(uint32_t) * code_space(column));
+	(*map)->serial = (*map)->numbers == NULL ? 0 : run->segment_serial;
+	return (*map)->numbers == NULL ? GPUCOL_OUT_OF_MEMORY : GPUCOL_OK;
+}
+
+/* Number of a code that has none yet. */
+static GpucolStatus
+number_code(GpucolCpuGroups *groups, const GpucolCpuColumn *column, uint32_t code,
+			uint32_t *known)
+{
+	uint32_t	number;
+	GpucolStatus status = gpucol_cpu_group_string(groups, column->entries[code], &number);
+
+	if (status == GPUCOL_OK)
+		*known = number + 1;
+	return status;
+}
+
+GpucolStatus
+gpucol_cpu_group_code(GpucolCpuGroups *groups, const GpucolCpuColumn *column,
+					  uint32_t code, uint32_t *number)
+{
+	GpucolCpuCodeMap *map;
+	GpucolStatus status = open_map(groups, column, &map);
+
+	if (status == GPUCOL_OK && map->numbers[code] == 0)
+		status = number_code(groups, column, code, &map->numbers[code]);
+	if (status == GPUCOL_OK)
+		*number = map->numbers[code] - 1;
+	return status;
+}
+
+GpucolStatus
+gpucol_cpu_group_codes(GpucolCpuGroups *groups, const GpucolCpuColumn *column,
+					   const uint32_t *codes, const uint8_t *skip, uint32_t n,
+					   uint64_t *numbers)
+{
+	GpucolCpuCodeMap *map;
+	GpucolStatus status = open_map(groups, column, &map);
+
+	for (uint32_t j = 0; j < n && status == GPUCOL_OK; j++)
+	{
+		uint32_t   *known = &map->numbers[codes[j]];
+
+		numbers[j] = 0;
+		if (skip != NULL && skip[j])
+			continue;
+		if (*known == 0)
+			status = number_code(groups, column, codes[j], known);
+		numbers[j] = *known - 1;
+	}
+	return status;
+}
+
 /* ---- sets ---- */
+
+GpucolCpuSeen *
+gpucol_cpu_group_seen(GpucolCpuGroups *groups, uint32_t set, const GpucolCpuColumn *column)
+{
+	GpucolCpuSeen *seen = &groups->seen[set];
+	GpucolRun  *run = groups->run;
+
+	if (seen->serial == run->segment_serial)
+		return seen;
+	gpucol_cpu_free(run, seen->bits);
+	seen->ncodes = (uint32_t) ((code_space(column) + 63) & ~(size_t) 63);
+	seen->ngroups = run->program->nkeys == 0 ? 1 : SEEN_BITS / seen->ncodes;
+	seen->bits = gpucol_cpu_alloc0(run, (size_t) seen->ngroups * seen->ncodes / 8 + 1);
+	seen->serial = seen->bits == NULL ? 0 : run->segment_serial;
+	return seen->bits == NULL ? NULL : seen;
+}
+
 
 static uint64_t
 hash_pair(uint64_t group, uint64_t value)
@@ -507,6 +658,13 @@ place_pair(uint64_t *slots, uint64_t nslots, uint64_t group, uint64_t value)
 		at = (at + 1) & (nslots - 1);
 	slots[2 * at] = group + 1;
 	slots[2 * at + 1] = value;
+}
+
+void
+gpucol_cpu_group_prefetch(const GpucolCpuSet *set, uint64_t group, uint64_t value)
+{
+	if (set->nslots >= PREFETCHED_SLOTS)
+		__builtin_prefetch(&set->slots[2 * (hash_pair(group, value) & (set->nslots - 1))]);
 }
 
 GpucolStatus

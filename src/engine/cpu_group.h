@@ -57,6 +57,15 @@ typedef struct GpucolCpuCodeMap
 	uint32_t   *numbers;
 } GpucolCpuCodeMap;
 
+/* Pairs of (group, code) of the current segment that a set has: a bit each. */
+typedef struct GpucolCpuSeen
+{
+	uint64_t	serial;			/* segment */
+	uint64_t   *bits;
+	uint32_t	ncodes;			/* bits a group, a multiple of 64 */
+	uint32_t	ngroups;		/* with bits */
+} GpucolCpuSeen;
+
 /*
  * Groups, numbered from 0.  A key is run->key_words words: the null bits, then
  * one word a key (two for D): S as string number, F as bit pattern with one
@@ -77,9 +86,11 @@ struct GpucolCpuGroups
 	uint32_t   *direct;
 	int64_t		direct_base;
 	uint32_t	direct_null;
+	uint32_t	direct_size;
 
 	GpucolCpuStrings strings;
 	GpucolCpuSet *sets;
+	GpucolCpuSeen *seen;		/* by set */
 	GpucolCpuExtreme *extremes;
 	GpucolCpuCodeMap *maps;		/* by program column */
 
@@ -123,6 +134,31 @@ extern GpucolStatus gpucol_cpu_group_string(GpucolCpuGroups *groups,
 extern GpucolStatus gpucol_cpu_group_code(GpucolCpuGroups *groups,
 										  const GpucolCpuColumn *column,
 										  uint32_t code, uint32_t *number);
+
+/*
+ * The same for the values of n rows, at most 1,024, or for their dictionary codes of the
+ * current segment; rows with a byte in `skip` (NULL = none) get 0.  hashes is scratch
+ * for n.
+ */
+extern GpucolStatus gpucol_cpu_group_strings(GpucolCpuGroups *groups,
+											 const GpucolBytes *values,
+											 const uint8_t *skip, uint32_t n,
+											 uint64_t *hashes, uint64_t *numbers);
+extern GpucolStatus gpucol_cpu_group_codes(GpucolCpuGroups *groups,
+										   const GpucolCpuColumn *column,
+										   const uint32_t *codes, const uint8_t *skip,
+										   uint32_t n, uint64_t *numbers);
+
+/*
+ * Bits of the pairs (group, code) of the current segment for a set, or NULL beyond
+ * the limit of memory.
+ */
+extern GpucolCpuSeen *gpucol_cpu_group_seen(GpucolCpuGroups *groups, uint32_t set,
+											const GpucolCpuColumn *column);
+
+/* Fetch the place of a pair. */
+extern void gpucol_cpu_group_prefetch(const GpucolCpuSet *set, uint64_t group,
+									  uint64_t value);
 
 /* Add a pair to a set; *added tells whether it was new. */
 extern GpucolStatus gpucol_cpu_group_add(GpucolCpuGroups *groups, GpucolCpuSet *set,

@@ -18,14 +18,14 @@ CREATE TABLE facts (id int, g int, d text, c text COLLATE "C", u varchar COLLATE
 	n text COLLATE unlike_case, b bytea, p char(8), m text COLLATE english, q numeric, iv interval, ip inet, a int[]) USING gpucol;
 -- dictionaries, short ones and (m) one that takes long to rank; then raw values; then a constant and NULLs
 INSERT INTO facts
-SELECT i, i % 5, w, w, w, w, w, convert_to(w, 'UTF8'), left(w, 8), CASE WHEN i % 2 = 0 THEN upper(x) ELSE x END,
+SELECT i, i % 5, w, w, w, w, w, convert_to(w, 'UTF8'), left(w, 8), CASE WHEN i % 700 % 2 = 0 THEN upper(x) ELSE x END,
 	i % 50 - 25 + 0.5, (i % 40) * interval '7 hours', ('10.0.0.' || i % 60)::inet, ARRAY[i % 3, i % 5]
-FROM generate_series(1, 6000) i, left(md5((i % 2000)::text), 6) x,
+FROM generate_series(1, 3000) i, left(md5((i % 700)::text), 6) x,
 	LATERAL (SELECT (ARRAY['', 'a', 'A', 'ab', 'Ab', 'Zeta', 'zeta', 'ß', 'sz', 'Strasse', 'Straße', '日本', '日本語', 'naïve', 'naive', 'z z', ' z',
 		NULL, '%', 'x' || repeat('long', 700)])[1 + i * 7 % 20] AS w) x2;
 INSERT INTO facts
 SELECT i, i % 7, w, w, w, w, w, convert_to(w, 'UTF8'), left(w, 8), md5(w), i * 1.5, i * interval '1 second', '10.0.0.0'::inet + i, ARRAY[i]
-FROM generate_series(6001, 14000) i,
+FROM generate_series(6001, 9000) i,
 	LATERAL (SELECT CASE i % 9 WHEN 0 THEN NULL WHEN 1 THEN 'Ab' || i WHEN 2 THEN 'aB' || i WHEN 3 THEN i || '日本語' || i % 7
 		WHEN 4 THEN 'naïve' || i WHEN 5 THEN 'zz' || left(md5(i::text), 6 + i % 5) WHEN 6 THEN repeat(md5(i::text), 1 + (i % 1001 = 8)::int * 200)
 		ELSE 'sku-' || i END AS w) x;
