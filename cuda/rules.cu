@@ -19,6 +19,7 @@
 
 #include "kernel/recursion_values.h"
 #include "launch.cuh"
+#include "recursive_engine.h"
 #include "relations.cuh"
 #include "rule_columns.cuh"
 
@@ -486,6 +487,17 @@ step_supported(const GpucolRecStep &step)
 	}
 }
 
+/* Is the stack deep enough for a rule's joins and aggregates? */
+bool
+rule_supported(const GpucolRecPlan *plan, const GpucolRecRule &rule)
+{
+	const GpucolRecStep *steps = plan->steps + rule.steps;
+
+	return std::count_if(steps, steps + rule.nsteps, [] (const GpucolRecStep &step) {
+		return step.kind == GPUCOL_REC_ATOM || step.kind == GPUCOL_REC_AGGREGATE;
+	}) <= GPUCOL_REC_DEVICE_LEVELS;
+}
+
 }								/* namespace */
 
 bool
@@ -493,6 +505,9 @@ gpucol_rules_supported(const GpucolRecPlan *plan)
 {
 	for (uint32_t i = 0; i < plan->nsteps; i++)
 		if (!step_supported(plan->steps[i]))
+			return false;
+	for (uint32_t i = 0; i < plan->nrules; i++)
+		if (!rule_supported(plan, plan->rules[i]))
 			return false;
 	return true;
 }

@@ -65,7 +65,11 @@ Recursion::Recursion(const char *payload, size_t size, Device &device,
 	plan_.constants = take<GpucolRecConstant>(at, end, start.nconstants);
 	plan_.types = take<uint8_t>(at, end, start.ntypes);
 	require(at == end && start.strategy <= GPUCOL_REC_BITMAP);
-	check_plan();
+	if (!check_plan())
+	{
+		status_ = GPUCOL_UNSUPPORTED;
+		return;
+	}
 
 	options.threads = 1;
 	options.memory_limit = start.memory_limit;
@@ -100,8 +104,22 @@ Recursion::asked()
 	return cancelled_();
 }
 
-/* Every index of the plan must point inside it. */
-void
+/* Are there more bodies in bodies, perhaps, than a stack is deep? */
+bool
+Recursion::is_deep(const GpucolRecRule &rule) const
+{
+	const GpucolRecStep *steps = plan_.steps + rule.steps;
+
+	return std::count_if(steps, steps + rule.nsteps, [] (const GpucolRecStep &step) {
+		return step.kind == GPUCOL_REC_AGGREGATE;
+	}) > GPUCOL_REC_DEVICE_LEVELS;
+}
+
+/*
+ * Every index of the plan must point inside it.  False where the device cannot run it, and
+ * not all was looked at.
+ */
+bool
 Recursion::check_plan() const
 {
 	require(plan_.nstrata <= UINT16_MAX && plan_.nrelations <= UINT16_MAX);
@@ -119,6 +137,8 @@ Recursion::check_plan() const
 
 		require(r.nsteps > 0 && r.steps <= plan_.nsteps &&
 				r.nsteps <= plan_.nsteps - r.steps && r.nregisters <= UINT16_MAX);
+		if (is_deep(r))
+			return false;
 		for (uint32_t s = 0; s < r.nsteps; s++)
 			check_step(plan_.steps[r.steps + s], r.nregisters);
 		require(plan_.steps[r.steps + r.nsteps - 1].kind == GPUCOL_REC_EMIT);
@@ -127,6 +147,7 @@ Recursion::check_plan() const
 
 		check_bound(r, 0, r.nsteps, bound);
 	}
+	return true;
 }
 
 /* Does a step give a register a value? */

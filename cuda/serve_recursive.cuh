@@ -58,7 +58,8 @@ private:
 	GpucolStatus status_ = GPUCOL_OK;	/* first failure */
 
 	bool asked();
-	void check_plan() const;
+	bool is_deep(const GpucolRecRule &rule) const;
+	bool check_plan() const;
 	bool sets(const GpucolRecStep &step, uint16_t reg) const;
 	void check_bodies(const GpucolRecRule &rule, uint32_t from, uint32_t to) const;
 	void check_bound(const GpucolRecRule &rule, uint32_t from, uint32_t to,

@@ -276,9 +276,10 @@ part_cancels()
 # Every regression test with the device required: the results that are expected of the CPU.
 part_suite()
 {
-	local t same=0 differ=""
+	local t same=0 differ="" ended
 
 	[ -f /opt/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
+	ended=$(grep -c 'gpucol_gpud ended' /opt/pgdata/log)
 	rm -rf /tmp/suite && mkdir -p /tmp/suite && cp -r "$HERE/tree/expected" "$HERE/tree/test" /tmp/suite/
 	chown -R pguser /tmp/suite
 	as "cd /tmp/suite && PGOPTIONS='-c gpucol.engine=cuda' timeout ${SUITE_TIMEOUT:-300} \
@@ -296,6 +297,7 @@ part_suite()
 		fi
 	done
 	note "suite, engine = cuda" "$same as expected but for plans;${differ:- none} differ: $(verdict test -z "$differ")"
+	note "suite, daemons that ended" "$(grep -c 'gpucol_gpud ended' /opt/pgdata/log | awk -v before="$ended" '{print $1 - before}') $(verdict test "$(grep -c 'gpucol_gpud ended' /opt/pgdata/log)" = "$ended")"
 	note "suite, plans on the device" "$(cat /tmp/suite/results/*.out | grep -c 'Engine: cuda')"
 }
 
