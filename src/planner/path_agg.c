@@ -610,6 +610,29 @@ add_path_agg(Grouping *g, RelOptInfo *output_rel)
 	return true;
 }
 
+/* Say of the largest gpucol table of a join why its aggregation is PostgreSQL's. */
+static void
+note_join(PlannerInfo *root, RelOptInfo *rel)
+{
+	RelOptInfo *largest = NULL;
+	int			varno = -1;
+
+	if (!IS_JOIN_REL(rel) || !gpucol_reason_is_wanted() || gpucol_planner_disabled() != NULL)
+		return;
+	while ((varno = bms_next_member(rel->relids, varno)) >= 0)
+	{
+		RelOptInfo *base = root->simple_rel_array[varno];
+
+		if (base != NULL && base->rtekind == RTE_RELATION &&
+			gpucol_planner_is_gpucol(planner_rt_fetch(varno, root)->relid) &&
+			(largest == NULL || base->tuples > largest->tuples))
+			largest = base;
+	}
+	if (largest != NULL)
+		gpucol_reason_add(planner_rt_fetch(largest->relid, root)->relid, "aggregation",
+						  "PostgreSQL computes joins and what is above them");
+}
+
 /* Is the input one table or recursion that may be aggregated by an engine? */
 static bool
 open_grouping(Grouping *g, PlannerInfo *root, RelOptInfo *rel)
@@ -618,6 +641,7 @@ open_grouping(Grouping *g, PlannerInfo *root, RelOptInfo *rel)
 	const char *reason = NULL;
 
 	memset(g, 0, sizeof(*g));
+	note_join(root, rel);
 	if (!IS_SIMPLE_REL(rel))
 		return false;
 	g->root = root;

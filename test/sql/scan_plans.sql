@@ -25,6 +25,7 @@ EXPLAIN (VERBOSE, COSTS OFF) SELECT id FROM t WHERE g = 3 AND s::bytea = 'x' AND
 EXPLAIN (VERBOSE, COSTS OFF) SELECT array_agg(id) FROM t WHERE g = 3;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT g, grouping(g) FROM t GROUP BY ROLLUP (g);
 EXPLAIN (VERBOSE, COSTS OFF) SELECT string_agg(s, '') FROM t;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT a.g, count(*) FROM t a JOIN t b USING (id) GROUP BY a.g \g (format=unaligned tuples_only=on) | grep Not
 EXPLAIN (VERBOSE, COSTS OFF, FORMAT JSON) SELECT string_agg(s, '') FROM t \g (format=unaligned tuples_only=on) | grep -v Disabled
 EXPLAIN (VERBOSE, COSTS OFF, FORMAT YAML) SELECT string_agg(s, '') FROM t \g (format=unaligned tuples_only=on) | grep -v Disabled
 EXPLAIN (VERBOSE, COSTS OFF, FORMAT XML) SELECT string_agg(s, '') FROM t \g (format=unaligned tuples_only=on) | grep -v Disabled
