@@ -1080,106 +1080,155 @@ merge_states(const GpucolRun *run, uint64_t *to, const uint64_t *from)
 	return status;
 }
 
+/* One table being merged into another. */
+typedef struct Merge
+{
+	const GpucolRun *run;
+	GpucolCpuGroups *to;
+	const GpucolCpuGroups *from;
+	uint32_t   *strings;		/* by from's string number: to's + 1, 0 unknown */
+	uint32_t   *ids;			/* by from's group, where there are sets */
+} Merge;
+
+/* The number in `to` of a string of `from`. */
+static GpucolStatus
+translate_string(Merge *merge, uint64_t *number)
+{
+	uint32_t   *known = &merge->strings[*number];
+
+	if (*known == 0)
+	{
+		if (gpucol_cpu_group_string(merge->to, merge->from->strings.values[*number],
+									known) != GPUCOL_OK)
+		{
+			*known = 0;
+			return GPUCOL_OUT_OF_MEMORY;
+		}
+		(*known)++;
+	}
+	*number = *known - 1;
+	return GPUCOL_OK;
+}
+
 /* Rewrite string numbers of `from` in a key to those of `to`. */
 static GpucolStatus
-translate_key(const GpucolRun *run, GpucolCpuGroups *to, const GpucolCpuGroups *from,
-			  uint64_t *key)
+translate_key(Merge *merge, uint64_t *key)
 {
+	const GpucolRun *run = merge->run;
 	uint32_t	word = 1;
 
 	for (int k = 0; k < run->program->nkeys; k++)
 	{
 		GpucolClass cls = run->classes[run->keys[k]];
 
-		if (cls == GPUCOL_CLASS_S && !(key[0] >> k & 1))
-		{
-			uint32_t	number;
-
-			if (gpucol_cpu_group_string(to, from->strings.values[key[word]],
-										&number) != GPUCOL_OK)
-				return GPUCOL_OUT_OF_MEMORY;
-			key[word] = number;
-		}
+		if (cls == GPUCOL_CLASS_S && !(key[0] >> k & 1) &&
+			translate_string(merge, &key[word]) != GPUCOL_OK)
+			return GPUCOL_OUT_OF_MEMORY;
 		word += cls == GPUCOL_CLASS_D ? 2 : 1;
 	}
 	return GPUCOL_OK;
 }
 
-/* Merge the sets of distinct values; ids maps from's groups to to's. */
+/* Add up to GPUCOL_VECTOR_VALUES pairs to a set. */
 static GpucolStatus
-merge_sets(const GpucolRun *run, GpucolCpuGroups *to, const GpucolCpuGroups *from,
-		   const uint32_t *ids)
+merge_pairs(Merge *merge, const GpucolCpuAcc *acc, const uint32_t *groups,
+			const uint64_t *values, uint32_t n)
 {
-	for (int i = 0; i < run->naccs; i++)
+	GpucolCpuSet *set = &merge->to->sets[acc->distinct];
+
+	for (uint32_t j = 0; j < n; j++)
+		gpucol_cpu_group_prefetch(set, groups[j], values[j]);
+	for (uint32_t j = 0; j < n; j++)
 	{
-		const GpucolCpuAcc *acc = &run->accs[i];
-		const GpucolCpuSet *set;
+		bool		added;
 
-		if (acc->op != GPUCOL_CPU_ACC_DISTINCT)
-			continue;
-		set = &from->sets[acc->distinct];
-		for (uint64_t s = 0; s < set->nslots; s++)
-		{
-			uint64_t	value = set->slots[2 * s + 1];
-			uint32_t	group;
-			bool		added;
-
-			if (set->slots[2 * s] == 0)
-				continue;
-			group = ids[set->slots[2 * s] - 1];
-			if (run->classes[acc->arg] == GPUCOL_CLASS_S)
-			{
-				uint32_t	number;
-
-				if (gpucol_cpu_group_string(to, from->strings.values[value],
-											&number) != GPUCOL_OK)
-					return GPUCOL_OUT_OF_MEMORY;
-				value = number;
-			}
-			if (gpucol_cpu_group_add(to, &to->sets[acc->distinct], group, value,
-									 &added) != GPUCOL_OK)
-				return GPUCOL_OUT_OF_MEMORY;
-			to->states[(size_t) group * run->state_words + acc->offset] += added;
-		}
+		if (gpucol_cpu_group_add(merge->to, set, groups[j], values[j], &added) != GPUCOL_OK)
+			return GPUCOL_OUT_OF_MEMORY;
+		merge->to->states[(size_t) groups[j] * merge->run->state_words + acc->offset] += added;
 	}
 	return GPUCOL_OK;
 }
 
+/* Merge one set of distinct values. */
+static GpucolStatus
+merge_set(Merge *merge, const GpucolCpuAcc *acc)
+{
+	const GpucolCpuSet *set = &merge->from->sets[acc->distinct];
+	bool		strings = merge->run->classes[acc->arg] == GPUCOL_CLASS_S;
+	uint32_t	groups[GPUCOL_VECTOR_VALUES];
+	uint64_t	values[GPUCOL_VECTOR_VALUES];
+	uint32_t	n = 0;
+
+	for (uint64_t s = 0; s < set->nslots; s++)
+	{
+		if (set->slots[2 * s] == 0)
+			continue;
+		groups[n] = merge->ids[set->slots[2 * s] - 1];
+		values[n] = set->slots[2 * s + 1];
+		if (strings && translate_string(merge, &values[n]) != GPUCOL_OK)
+			return GPUCOL_OUT_OF_MEMORY;
+		if (++n < GPUCOL_VECTOR_VALUES)
+			continue;
+		if (merge_pairs(merge, acc, groups, values, n) != GPUCOL_OK)
+			return GPUCOL_OUT_OF_MEMORY;
+		n = 0;
+	}
+	return merge_pairs(merge, acc, groups, values, n);
+}
+
+/* Merge up to GPUCOL_VECTOR_VALUES groups, from number `first` on. */
+static GpucolStatus
+merge_vector(Merge *merge, GpucolCpuWorker *worker, uint32_t first, uint32_t n)
+{
+	const GpucolRun *run = merge->run;
+	GpucolStatus status;
+
+	for (uint32_t j = 0; j < n; j++)
+	{
+		uint64_t   *key = merge->from->keys + (size_t) (first + j) * run->key_words;
+
+		if (translate_key(merge, key) != GPUCOL_OK)
+			return GPUCOL_OUT_OF_MEMORY;
+		for (uint32_t k = 0; k < run->key_words; k++)
+			worker->keys[k * GPUCOL_VECTOR_VALUES + j] = key[k];
+	}
+	status = gpucol_cpu_group_lookup(merge->to, worker->keys, GPUCOL_VECTOR_VALUES, n,
+									 worker->hashes, worker->ids);
+	for (uint32_t j = 0; j < n && status == GPUCOL_OK; j++)
+	{
+		uint64_t   *to = merge->to->states + (size_t) worker->ids[j] * run->state_words;
+		const uint64_t *from = merge->from->states + (size_t) (first + j) * run->state_words;
+
+		status = merge_states(run, to, from);
+		if (status == GPUCOL_OK && run->nextremes > 0)
+			status = gpucol_cpu_extreme_merge(run, merge->to, to, from);
+		if (merge->ids != NULL)
+			merge->ids[first + j] = worker->ids[j];
+	}
+	return status;
+}
+
 /* Merge one table into another. */
 static GpucolStatus
-merge_groups(const GpucolRun *run, GpucolCpuGroups *to, GpucolCpuGroups *from)
+merge_groups(GpucolRun *run, GpucolCpuGroups *to, GpucolCpuGroups *from)
 {
-	uint32_t   *ids = NULL;
+	Merge		merge = {run, to, from, NULL, NULL};
 	GpucolStatus status = GPUCOL_OK;
 
+	merge.strings = gpucol_cpu_alloc0(run, sizeof(uint32_t) * ((size_t) from->strings.n + 1));
 	if (run->ndistinct > 0)
-	{
-		ids = gpucol_cpu_alloc(from->run, sizeof(uint32_t) * ((size_t) from->n + 1));
-		if (ids == NULL)
-			return GPUCOL_OUT_OF_MEMORY;
-	}
-	for (uint32_t g = 0; g < from->n && status == GPUCOL_OK; g++)
-	{
-		uint64_t   *key = from->keys + (size_t) g * run->key_words;
-		uint64_t	hash;
-		uint32_t	id = 0;
-
-		status = translate_key(run, to, from, key);
-		if (status == GPUCOL_OK)
-			status = gpucol_cpu_group_lookup(to, key, 1, 1, &hash, &id);
-		if (status == GPUCOL_OK)
-			status = merge_states(run, to->states + (size_t) id * run->state_words,
-								  from->states + (size_t) g * run->state_words);
-		if (status == GPUCOL_OK && run->nextremes > 0)
-			status = gpucol_cpu_extreme_merge(run, to,
-											  to->states + (size_t) id * run->state_words,
-											  from->states + (size_t) g * run->state_words);
-		if (ids != NULL)
-			ids[g] = id;
-	}
-	if (status == GPUCOL_OK && ids != NULL)
-		status = merge_sets(run, to, from, ids);
-	gpucol_cpu_free(from->run, ids);
+		merge.ids = gpucol_cpu_alloc(run, sizeof(uint32_t) * ((size_t) from->n + 1));
+	if (merge.strings == NULL || (run->ndistinct > 0 && merge.ids == NULL))
+		status = GPUCOL_OUT_OF_MEMORY;
+	for (uint32_t g = 0; g < from->n && status == GPUCOL_OK; g += GPUCOL_VECTOR_VALUES)
+		status = merge_vector(&merge, &run->workers[0], g,
+							  from->n - g < GPUCOL_VECTOR_VALUES ? from->n - g :
+							  GPUCOL_VECTOR_VALUES);
+	for (int i = 0; i < run->naccs && status == GPUCOL_OK; i++)
+		if (run->accs[i].op == GPUCOL_CPU_ACC_DISTINCT)
+			status = merge_set(&merge, &run->accs[i]);
+	gpucol_cpu_free(run, merge.strings);
+	gpucol_cpu_free(run, merge.ids);
 	return status;
 }
 
