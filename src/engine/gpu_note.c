@@ -6,7 +6,8 @@
  *
  * Byte strings never travel: the device works with numbers that are given here
  * to the distinct entries of the dictionaries.  A column of bytes that some segment keeps
- * without a dictionary is left to another engine, unless only its NULLs are asked for.
+ * without a dictionary, or with one of more pages than may be mapped at a time, is left to
+ * another engine, unless only its NULLs are asked for.
  *
  *-------------------------------------------------------------------------
  */
@@ -73,6 +74,14 @@ device_rows(const GpucolRun *run, int slot, const GpucolChunkDesc *desc, uint32_
 	return n;
 }
 
+/* May the streams of a segment's dictionary be mapped together? */
+static bool
+may_map(const GpucolRun *run, const GpucolChunkDesc *desc)
+{
+	return (uint64_t) desc->streams[GPUCOL_STREAM_DICT].nrows +
+		desc->streams[GPUCOL_STREAM_DATA].nrows <= run->source->max_window_rows;
+}
+
 /* Map a whole stream into a decoder. */
 static GpucolStatus
 map_stream(GpucolRun *run, const GpucolSegment *segment, int slot,
@@ -83,8 +92,6 @@ map_stream(GpucolRun *run, const GpucolSegment *segment, int slot,
 
 	if (desc->streams[stream].nrows == 0)
 		return GPUCOL_OK;
-	if (desc->streams[stream].nrows > run->source->max_window_rows)
-		return GPUCOL_UNSUPPORTED;
 	status = run->source->ops->map(run->source, segment, slot, stream, 0,
 								   desc->streams[stream].nrows, rows);
 	if (status == GPUCOL_OK)
@@ -105,7 +112,8 @@ gpucol_gpu_number_dictionary(GpucolRun *run, const GpucolSegment *segment, int s
 	*n = 0;
 	if (desc->flags & GPUCOL_CHUNK_ALL_NULL)
 		return GPUCOL_OK;
-	if (desc->coding != GPUCOL_CODING_DICT && desc->coding != GPUCOL_CODING_CONSTANT)
+	if ((desc->coding != GPUCOL_CODING_DICT && desc->coding != GPUCOL_CODING_CONSTANT) ||
+		!may_map(run, desc))
 		return GPUCOL_UNSUPPORTED;
 	gpucol_decode_init(&decoder, desc, segment->nrows, &gpucol_memory_malloc);
 	status = map_stream(run, segment, slot, GPUCOL_STREAM_DICT, &dict, &decoder);

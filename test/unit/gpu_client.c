@@ -766,6 +766,36 @@ test_unwinding(const ArrayTable *table)
 	free(program);
 }
 
+/* A dictionary is mapped where all of it may be at a time (the source watches). */
+static void
+test_little_windows(const ArrayTable *table)
+{
+	GpucolProgram *program = make_program(true);
+	GpucolRunOptions options = {.threads = 1};
+	int			done = 0;
+
+	gpucol_wire_drop();
+	CHECK(ask(table, program, 0) == 10, "groups");
+	for (uint32_t window = 1; window < 20; window++)
+	{
+		ArraySource source;
+		GpucolRun  *run;
+		GpucolStatus status;
+		const char *why = "";
+
+		array_source_init(&source, table, window, true);
+		source.base.storage[0] = 7;
+		status = gpucol_engine_cuda.start(program, &source.base, NULL, &options, &run, &why);
+		CHECK(status == GPUCOL_UNSUPPORTED || (status == GPUCOL_OK && window > 2), "%u rows: %s", window, why);
+		CHECK(source.mapped_rows == 0, "windows left mapped");
+		done += status == GPUCOL_OK;
+		if (status == GPUCOL_OK)
+			gpucol_engine_cuda.finish(run);
+	}
+	CHECK(done > 0 && done < 17, "%d windows", done);
+	free(program);
+}
+
 /* A source whose segments others read parts of is not for the device. */
 static void
 test_in_parts(const ArrayTable *table)
@@ -1148,6 +1178,7 @@ main(void)
 	test_refused_list(&table);
 	test_senseless(&table);
 	test_endless(&table);
+	test_little_windows(&table);
 	test_in_parts(&table);
 	test_many_delta_rows(&table);
 	test_unwinding(&table);
