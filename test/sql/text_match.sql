@@ -25,7 +25,7 @@ SELECT i, w, w, w, w, w, convert_to(w, 'UTF8'), left(w, 10) FROM generate_series
 INSERT INTO words
 SELECT i, w, w, w, w, w, convert_to(w, 'UTF8'), left(w, 10) FROM generate_series(6001, 14000) i,
 	LATERAL (SELECT CASE i % 11 WHEN 0 THEN NULL WHEN 1 THEN 'Ab' || i WHEN 2 THEN 'ab' || i WHEN 3 THEN i || '日本語' || i % 7
-		WHEN 4 THEN 'naïve' || i || 'ab' WHEN 5 THEN left(md5(i::text), i % 5) WHEN 6 THEN 'b%c' || i WHEN 7 THEN 'b_c\' || i
+		WHEN 4 THEN 'naïve' || i || 'ab' WHEN 5 THEN left(md5(i::text), i % 5) || i WHEN 6 THEN 'b%c' || i WHEN 7 THEN 'b_c\' || i
 		WHEN 8 THEN repeat(md5(i::text), 1 + (i % 1001 = 8)::int * 200) ELSE 'sku-' || i END AS w) x;
 SELECT column_name, bool_or(coding = 'dictionary') AS dictionary, bool_or(coding LIKE 'raw%') AS raw FROM gpucol.columns('words') WHERE column_name IN ('d', 'c', 'n') GROUP BY 1 ORDER BY 1;
 -- and rows of the delta
