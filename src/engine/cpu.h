@@ -14,6 +14,7 @@
  *	  cpu_scan.c	output rows of a SCAN
  *	  cpu_agg.c		aggregate states, groups and their merge
  *	  cpu_extreme.c	least and greatest byte strings
+ *	  cpu_merge.c	the merge of many groups by all threads
  *	  cpu_dense.c	grouping and sums on packed codes, where a segment allows it
  *	  cpu_pool.c	threads; cpu_memory.c accounted memory
  *
@@ -373,7 +374,8 @@ struct GpucolRun
 	uint64_t	dense_layout;	/* changes with the meaning of slots, */
 	uint64_t	dense_meaning;	/* and with that of channels */
 	bool		merged;
-	uint32_t	next_group;
+	int			next_part;		/* to deliver: table, */
+	uint32_t	next_group;		/* and group of it */
 	GpucolAggState *out_states;
 
 	/* results */
@@ -533,6 +535,17 @@ extern GpucolStatus gpucol_cpu_extreme_merge(const GpucolRun *run,
 											 GpucolCpuGroups *groups, uint64_t *to,
 											 const uint64_t *from);
 extern GpucolBytes gpucol_cpu_extreme_value(const uint64_t *words);
+
+/* Merge the states of one group into another's. */
+extern GpucolStatus gpucol_cpu_agg_merge(const GpucolRun *run, uint64_t *to,
+										 const uint64_t *from);
+
+/*
+ * cpu_merge.c: would the run's tables of groups better be merged by all threads?  If so,
+ * do: run->parts become as many disjoint tables, the first of which has all strings.
+ */
+extern bool gpucol_cpu_merge_pays(const GpucolRun *run);
+extern GpucolStatus gpucol_cpu_merge_all(GpucolRun *run);
 
 /* cpu_dense.c: around each segment's windows, and after the last segment. */
 extern GpucolStatus gpucol_cpu_dense_open(GpucolRun *run);

@@ -1016,8 +1016,8 @@ gpucol_cpu_agg_update(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 /* ---- merge ---- */
 
 /* Merge the states of one group into another's. */
-static GpucolStatus
-merge_states(const GpucolRun *run, uint64_t *to, const uint64_t *from)
+GpucolStatus
+gpucol_cpu_agg_merge(const GpucolRun *run, uint64_t *to, const uint64_t *from)
 {
 	GpucolStatus status = GPUCOL_OK;
 
@@ -1199,7 +1199,7 @@ merge_vector(Merge *merge, GpucolCpuWorker *worker, uint32_t first, uint32_t n)
 		uint64_t   *to = merge->to->states + (size_t) worker->ids[j] * run->state_words;
 		const uint64_t *from = merge->from->states + (size_t) (first + j) * run->state_words;
 
-		status = merge_states(run, to, from);
+		status = gpucol_cpu_agg_merge(run, to, from);
 		if (status == GPUCOL_OK && run->nextremes > 0)
 			status = gpucol_cpu_extreme_merge(run, merge->to, to, from);
 		if (merge->ids != NULL)
@@ -1232,10 +1232,15 @@ merge_groups(GpucolRun *run, GpucolCpuGroups *to, GpucolCpuGroups *from)
 	return status;
 }
 
-/* Merge all partitions, in order, into the first. */
+/* Merge all partitions, in order, into the first; many groups are merged by all threads. */
 static GpucolStatus
 merge_parts(GpucolRun *run)
 {
+	if (gpucol_cpu_merge_pays(run))
+	{
+		run->merged = true;
+		return gpucol_cpu_merge_all(run);
+	}
 	for (int p = 1; p < run->nparts; p++)
 	{
 		GpucolStatus status = merge_groups(run, run->parts[0], run->parts[p]);
@@ -1245,6 +1250,7 @@ merge_parts(GpucolRun *run)
 		gpucol_cpu_group_destroy(run->parts[p]);
 		run->parts[p] = NULL;
 	}
+	run->nparts = 1;
 	run->merged = true;
 	return GPUCOL_OK;
 }
@@ -1300,11 +1306,11 @@ deliver_state(const GpucolAgg *agg, const GpucolCpuAggMap *map,
 	return GPUCOL_OK;
 }
 
-/* Key columns of groups [first, first + n). */
+/* Key columns of groups [first, first + n).  The first table has the strings of all. */
 static void
-deliver_keys(GpucolRun *run, uint32_t first, uint32_t n)
+deliver_keys(GpucolRun *run, const GpucolCpuGroups *groups, uint32_t first, uint32_t n)
 {
-	const GpucolCpuGroups *groups = run->parts[0];
+	const GpucolCpuStrings *strings = &run->parts[0]->strings;
 	uint32_t	word = 1;
 
 	for (int k = 0; k < run->program->nkeys; k++)
@@ -1327,7 +1333,7 @@ deliver_keys(GpucolRun *run, uint32_t first, uint32_t n)
 			else if (isnull)
 				((GpucolBytes *) values)[g] = (GpucolBytes) {"", 0};
 			else
-				((GpucolBytes *) values)[g] = groups->strings.values[key[word]];
+				((GpucolBytes *) values)[g] = strings->values[key[word]];
 		}
 		column->i = values;
 		column->d = values;
@@ -1341,7 +1347,7 @@ deliver_keys(GpucolRun *run, uint32_t first, uint32_t n)
 GpucolStatus
 gpucol_cpu_agg_next(GpucolRun *run, GpucolResult *out)
 {
-	const GpucolCpuGroups *groups = run->parts[0];
+	const GpucolCpuGroups *groups;
 	uint32_t	naggs = run->program->naggs;
 	uint32_t	n;
 	GpucolStatus status;
@@ -1356,9 +1362,15 @@ gpucol_cpu_agg_next(GpucolRun *run, GpucolResult *out)
 		if (status != GPUCOL_OK)
 			return status;
 	}
-	n = groups->n - run->next_group;
-	if (n == 0)
+	while (run->next_part < run->nparts && run->next_group == run->parts[run->next_part]->n)
+	{
+		run->next_part++;
+		run->next_group = 0;
+	}
+	if (run->next_part == run->nparts)
 		return GPUCOL_END;
+	groups = run->parts[run->next_part];
+	n = groups->n - run->next_group;
 	if (n > BATCH)
 		n = BATCH;
 	for (uint32_t g = 0; g < n; g++)
@@ -1370,7 +1382,7 @@ gpucol_cpu_agg_next(GpucolRun *run, GpucolResult *out)
 			if (status != GPUCOL_OK)
 				return status;
 		}
-	deliver_keys(run, run->next_group, n);
+	deliver_keys(run, groups, run->next_group, n);
 	run->next_group += n;
 	out->nrows = n;
 	out->columns = run->out_columns;

@@ -5,8 +5,12 @@
  *
  * All are open-addressing tables with linear probing, at most half full, whose
  * slots hold half of the hash beside the entry's number, so that a probe
- * touches an entry only when it is very probably the one sought.  Lookups of a
- * vector prefetch their slots first.
+ * touches an entry only when it is very probably the one sought.
+ *
+ * The table of groups may be much larger than the processor's cache.  Lookups of a
+ * vector prefetch their slots, then the keys of the groups that they find there, then
+ * the states.  A slot's place is the upper end of the half of the hash that it holds: a
+ * table that doubles is filled from the old one in one pass over both.
  *
  *-------------------------------------------------------------------------
  */
@@ -108,8 +112,8 @@ without_sign_of_zero(uint64_t bits)
 	return bits << 1 == 0 ? 0 : bits;
 }
 
-static uint64_t
-hash_key(const GpucolRun *run, const uint64_t *key)
+uint64_t
+gpucol_cpu_group_hash(const GpucolRun *run, const uint64_t *key)
 {
 	uint64_t	hash = 0;
 
@@ -147,6 +151,50 @@ grow_groups(GpucolCpuGroups *groups, uint32_t n)
 	return GPUCOL_OK;
 }
 
+/* The slot where the search for a group with this hash begins. */
+GPUCOL_CPU_INLINE uint32_t
+first_slot(const GpucolCpuGroups *groups, uint64_t hash)
+{
+	return (uint32_t) (hash >> 32) >> groups->slot_shift;
+}
+
+/* Put a slot's contents, or what is to become them, into a table that lacks it. */
+GPUCOL_CPU_INLINE void
+place_group(GpucolCpuGroups *groups, uint64_t slot)
+{
+	uint32_t	at = first_slot(groups, slot);
+
+	while (groups->slots[at] != 0)
+		at = (at + 1) & (groups->nslots - 1);
+	groups->slots[at] = slot;
+}
+
+GPUCOL_CPU_INLINE uint64_t
+slot_of(uint64_t hash, uint32_t group)
+{
+	return (hash & UINT64_C(0xffffffff00000000)) | (group + 1);
+}
+
+/* Make the table of groups larger. */
+static GpucolStatus
+resize_slots(GpucolCpuGroups *groups, uint32_t nslots)
+{
+	uint64_t   *old = groups->slots;
+	uint32_t	nold = groups->nslots;
+	uint64_t   *slots = gpucol_cpu_alloc0(groups->run, sizeof(uint64_t) * (size_t) nslots);
+
+	if (slots == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	groups->slots = slots;
+	groups->nslots = nslots;
+	groups->slot_shift = 32 - (uint32_t) __builtin_ctz(nslots);
+	for (uint32_t i = 0; i < nold; i++)
+		if (old[i] != 0)
+			place_group(groups, old[i]);
+	gpucol_cpu_free(groups->run, old);
+	return GPUCOL_OK;
+}
+
 /* Enter every group in the hash table, with room for another. */
 static GpucolStatus
 grow_slots(GpucolCpuGroups *groups)
@@ -156,21 +204,12 @@ grow_slots(GpucolCpuGroups *groups)
 
 	while (groups->n >= nslots / 2)
 		nslots *= 2;
-	if (nslots != groups->nslots)
-	{
-		uint64_t   *slots = gpucol_cpu_alloc0(run, sizeof(uint64_t) * (size_t) nslots);
-
-		if (slots == NULL)
-			return GPUCOL_OUT_OF_MEMORY;
-		gpucol_cpu_free(run, groups->slots);
-		groups->slots = slots;
-		groups->nslots = nslots;
-		groups->nhashed = 0;
-	}
+	if (nslots != groups->nslots && resize_slots(groups, nslots) != GPUCOL_OK)
+		return GPUCOL_OUT_OF_MEMORY;
 	for (; groups->nhashed < groups->n; groups->nhashed++)
-		place(groups->slots, nslots,
-			  hash_key(run, groups->keys + (size_t) groups->nhashed * run->key_words),
-			  groups->nhashed);
+		place_group(groups, slot_of(gpucol_cpu_group_hash(run, groups->keys +
+														  (size_t) groups->nhashed * run->key_words),
+									groups->nhashed));
 	return GPUCOL_OK;
 }
 
@@ -237,6 +276,25 @@ hash_rows(const GpucolRun *run, const uint64_t *keys, size_t stride, uint32_t n,
 	}
 }
 
+/* Have slots, keys and states of n rows' groups fetched, as far as they are known. */
+static void
+prefetch_groups(const GpucolCpuGroups *groups, uint32_t n, const uint64_t *hashes)
+{
+	const GpucolRun *run = groups->run;
+
+	for (uint32_t j = 0; j < n; j++)
+		__builtin_prefetch(&groups->slots[first_slot(groups, hashes[j])]);
+	for (uint32_t j = 0; j < n; j++)
+	{
+		uint32_t	number = (uint32_t) groups->slots[first_slot(groups, hashes[j])] - 1;
+
+		if (number == UINT32_MAX)
+			continue;
+		__builtin_prefetch(&groups->keys[(size_t) number * run->key_words]);
+		__builtin_prefetch(&groups->states[(size_t) number * run->state_words]);
+	}
+}
+
 /* Find or add groups by hash. */
 static GpucolStatus
 lookup_hashed(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint32_t n,
@@ -248,13 +306,12 @@ lookup_hashed(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint
 	if ((groups->nslots == 0 || groups->nhashed < groups->n) &&
 		grow_slots(groups) != GPUCOL_OK)
 		return GPUCOL_OUT_OF_MEMORY;
-	if (groups->nslots > 4096)
-		for (uint32_t j = 0; j < n; j++)
-			__builtin_prefetch(&groups->slots[(uint32_t) hashes[j] & (groups->nslots - 1)]);
+	if (groups->nslots > 4096 && n > 1)
+		prefetch_groups(groups, n, hashes);
 	for (uint32_t j = 0; j < n; j++)
 	{
 		uint64_t	hash = hashes[j];
-		uint32_t	at = (uint32_t) hash & (groups->nslots - 1);
+		uint32_t	at = first_slot(groups, hash);
 		uint64_t	slot;
 
 		while ((slot = groups->slots[at]) != 0)
@@ -270,7 +327,7 @@ lookup_hashed(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint
 				return GPUCOL_OUT_OF_MEMORY;
 			groups->only_layout = 0;
 			slot = add_group(groups, keys, stride, j) + 1;
-			place(groups->slots, groups->nslots, hash, (uint32_t) slot - 1);
+			place_group(groups, slot_of(hash, (uint32_t) slot - 1));
 			groups->nhashed++;
 		}
 		ids[j] = (uint32_t) slot - 1;

@@ -80,6 +80,7 @@ struct GpucolCpuGroups
 	uint64_t   *states;
 	uint64_t   *slots;			/* hash high half << 32 | number + 1 */
 	uint32_t	nslots;
+	uint32_t	slot_shift;		/* of the upper half of a hash, to its slot */
 	uint32_t	nhashed;		/* groups that have a slot; later ones were appended */
 
 	/* one key: groups + 1 of the values from direct_base on, and of NULL */
@@ -105,6 +106,9 @@ struct GpucolCpuGroups
 
 extern GpucolCpuGroups *gpucol_cpu_group_create(GpucolRun *run);
 extern void gpucol_cpu_group_destroy(GpucolCpuGroups *groups);
+
+/* The hash of a key. */
+extern uint64_t gpucol_cpu_group_hash(const GpucolRun *run, const uint64_t *key);
 
 /*
  * Find or add the groups of n rows, whose key word k of row j is

@@ -4,13 +4,20 @@
  *	  Memory of a run of the CPU engine: accounted against its limit, and
  *	  listed, so that nothing is lost when the host leaves by longjmp.
  *
- * A block starts with a header of two cache lines.
+ * A block starts with a header of two cache lines.  Large blocks (hash tables and
+ * states of many groups, read at random places) are asked of the system in huge
+ * pages, where it gives them to those who ask: fewer faults, and fewer look-ups of
+ * addresses.
  *
  *-------------------------------------------------------------------------
  */
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "engine/cpu.h"
+
+#define HUGE_PAGE ((size_t) 2 * 1024 * 1024)
+#define HUGE_BLOCK (2 * HUGE_PAGE)	/* blocks in huge pages, at least */
 
 typedef union Block
 {
@@ -37,6 +44,22 @@ reserve(GpucolRun *run, size_t size)
 	return fits;
 }
 
+/* Address space for a block. */
+static Block *
+take_block(size_t total)
+{
+	Block	   *block;
+
+	if (total < HUGE_BLOCK)
+		return aligned_alloc(sizeof(Block), total);
+	block = aligned_alloc(HUGE_PAGE, total);
+#ifdef MADV_HUGEPAGE
+	if (block != NULL)
+		(void) madvise(block, total, MADV_HUGEPAGE);
+#endif
+	return block;
+}
+
 void *
 gpucol_cpu_alloc(GpucolRun *run, size_t size)
 {
@@ -46,9 +69,11 @@ gpucol_cpu_alloc(GpucolRun *run, size_t size)
 	if (size > SIZE_MAX / 2)
 		return NULL;
 	total = (size / sizeof(Block) + 2) * sizeof(Block);
+	if (total >= HUGE_BLOCK)
+		total = (total + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
 	if (!reserve(run, total))
 		return NULL;
-	block = aligned_alloc(sizeof(Block), total);
+	block = take_block(total);
 	pthread_mutex_lock(&run->memory_lock);
 	if (block == NULL)
 		run->memory_used -= total;

@@ -71,4 +71,30 @@ COMMIT;
 -- kept by what is above
 SELECT array_length(array_agg(t), 1), count(DISTINCT t), min(t) FROM (SELECT t, count(*) FROM packed GROUP BY t) x;
 RESET gpucol.pushdown;
+-- Nearly a group a row, which all threads merge: keys of every class, with NULLs.
+RESET gpucol.segment_rows;
+CREATE TABLE sparse (i int, w int8, t text, d numeric(12,2), f float8, m text) USING gpucol;
+INSERT INTO sparse SELECT i, CASE WHEN i % 97 > 0 THEN (i % 66000)::int8 * 100000000003 END, CASE WHEN i % 89 > 0 THEN 't' || i % 60000 END,
+	CASE WHEN i % 83 > 0 THEN (i % 55000)::numeric / 7 END, CASE WHEN i % 79 > 0 THEN (i % 70000)::float8 / 8 END, 'm' || i % 5
+FROM generate_series(1, 90000) i;
+ANALYZE sparse;
+CREATE FUNCTION differ_in_threads(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	n int;
+BEGIN
+	FOREACH n IN ARRAY ARRAY[1, 3] LOOP
+		PERFORM set_config('gpucol.cpu_threads', n::text, true);
+		RETURN QUERY SELECT n || ' threads: ' || d FROM differ(query) d WHERE d IS NOT NULL;
+	END LOOP;
+END $$;
+SET gpucol.engine = cpu;
+SELECT d FROM unnest(ARRAY[
+	'SELECT w, count(*), sum(i), min(d), max(f) FROM sparse GROUP BY w',
+	'SELECT t, m, count(*), avg(d), bool_or(i > 9) FROM sparse GROUP BY t, m',
+	'SELECT d, f, t, sum(f), var_samp(i) FROM sparse GROUP BY d, f, t',
+	'SELECT w, count(DISTINCT m), count(DISTINCT t) FROM sparse GROUP BY w',
+	'SELECT count(DISTINCT w), count(DISTINCT t), count(DISTINCT f), count(DISTINCT i) FROM sparse'
+	]) q, differ_in_threads(q) d;
+RESET gpucol.engine;
+
 DROP SCHEMA agg_groups CASCADE;
