@@ -62,6 +62,31 @@ value_is_used(const GpucolProgram *p, uint16_t r)
 	return false;
 }
 
+/* The slot of what was found so far, -1 for nothing, and of one more. */
+static int
+same_slot(int found, int slot)
+{
+	return found == -1 || found == slot ? slot : -2;
+}
+
+int
+gpucol_gpu_host_slot(const GpucolProgram *p, int id)
+{
+	const GpucolInstr *in = GPUCOL_PROGRAM_ARRAY(p, const GpucolInstr, instrs);
+	const GpucolRange *ranges = GPUCOL_PROGRAM_ARRAY(p, const GpucolRange, ranges);
+	int			slot = -1;
+
+	for (int i = 0; i < p->nranges; i++)
+		if (ranges[i].op == GPUCOL_RANGE_HOST && (int) ranges[i].n == id)
+			slot = same_slot(slot, ranges[i].column);
+	for (int i = 0; i < p->ninstrs; i++)
+		if (in[i].op == GPUCOL_OP_HOST_TEST && in[i].aux == id)
+			for (int j = 0; j < p->ninstrs; j++)
+				if (in[j].op == GPUCOL_OP_LOAD_S && in[j].dst == in[i].a)
+					slot = same_slot(slot, in[j].aux);
+	return slot;
+}
+
 GpucolStatus
 gpucol_gpu_run_examine(GpucolRun *run, const char **why)
 {
@@ -72,6 +97,9 @@ gpucol_gpu_run_examine(GpucolRun *run, const char **why)
 
 	if (run->source->in_parts)
 		return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "other processes read parts of the same segments");
+	for (int id = 0; id < GPUCOL_WIRE_MAX_HOST; id++)
+		if (gpucol_gpu_host_slot(p, id) == -2)
+			return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "a condition on the values of two columns of bytes");
 	if (p->nkeys > GPUCOL_GPU_OUTPUTS)
 		return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "more output columns than the device takes");
 	for (int c = 0; c < p->ncolumns; c++)

@@ -108,6 +108,12 @@ extern void gpucol_gpu_run_free(GpucolRun *run);
  */
 extern GpucolStatus gpucol_gpu_run_examine(GpucolRun *run, const char **why);
 
+/*
+ * Slot of the column that a host test is about; -1: there is no such test; -2: it is
+ * about several, whose results the daemon could not tell apart.
+ */
+extern int	gpucol_gpu_host_slot(const GpucolProgram *program, int id);
+
 /* Would the run's memory with so many bytes more be within its limit? */
 extern bool gpucol_gpu_run_fits(const GpucolRun *run, uint64_t more);
 

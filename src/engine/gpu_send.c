@@ -174,24 +174,6 @@ gpucol_gpu_send_missing(GpucolRun *run, const GpucolWireNeed *need, size_t n)
 
 /* ---- objects ---- */
 
-/* Slot of the column that a host test is about, or -1. */
-static int
-host_slot(const GpucolProgram *p, int id)
-{
-	const GpucolInstr *in = GPUCOL_PROGRAM_ARRAY(p, const GpucolInstr, instrs);
-	const GpucolRange *ranges = GPUCOL_PROGRAM_ARRAY(p, const GpucolRange, ranges);
-
-	for (int i = 0; i < p->nranges; i++)
-		if (ranges[i].op == GPUCOL_RANGE_HOST && (int) ranges[i].n == id)
-			return ranges[i].column;
-	for (int i = 0; i < p->ninstrs; i++)
-		if (in[i].op == GPUCOL_OP_HOST_TEST && in[i].aux == id)
-			for (int j = 0; j < p->ninstrs; j++)
-				if (in[j].op == GPUCOL_OP_LOAD_S && in[j].dst == in[i].a)
-					return in[j].aux;
-	return -1;
-}
-
 uint32_t
 gpucol_gpu_count_objects(const GpucolRun *run)
 {
@@ -200,7 +182,7 @@ gpucol_gpu_count_objects(const GpucolRun *run)
 	for (int c = 0; run->delta.nrows > 0 && c < run->program->ncolumns; c++)
 		n += 1 + run->delta.has_nulls[c];
 	for (int id = 0; id < GPUCOL_WIRE_MAX_HOST; id++)
-		n += host_slot(run->program, id) >= 0;
+		n += gpucol_gpu_host_slot(run->program, id) >= 0;
 	return n;
 }
 
@@ -208,7 +190,7 @@ gpucol_gpu_count_objects(const GpucolRun *run)
 static GpucolStatus
 send_host_test(GpucolRun *run, int id)
 {
-	int			slot = host_slot(run->program, id);
+	int			slot = gpucol_gpu_host_slot(run->program, id);
 	const GpucolBytes *strings;
 	GpucolBytes none = {NULL, 0};
 	bool		isnull = true;

@@ -796,6 +796,27 @@ test_little_windows(const ArrayTable *table)
 	free(program);
 }
 
+/* A host test of two columns has results for the values of each, which have numbers of their own. */
+static void
+test_shared_host_test(const ArrayTable *table)
+{
+	static ProgramBuilder b;
+	GpucolProgram *program;
+	const char *why = "";
+	uint64_t	rows;
+
+	builder_init(&b, GPUCOL_PROGRAM_SCAN);
+	builder_column(&b, GPUCOL_KIND_BYTES, 0);
+	builder_column(&b, GPUCOL_KIND_BYTES, 0);
+	builder_range(&b, 0, GPUCOL_RANGE_HOST)->n = 1;
+	builder_range(&b, 1, GPUCOL_RANGE_HOST)->n = 1;
+	program = builder_finish(&b);
+	gpucol_wire_drop();
+	CHECK(try(table, program, 0, &rows, &why) == GPUCOL_UNSUPPORTED &&
+		  strcmp(why, "a condition on the values of two columns of bytes") == 0, "%s", why);
+	free(program);
+}
+
 /* A source whose segments others read parts of is not for the device. */
 static void
 test_in_parts(const ArrayTable *table)
@@ -1179,6 +1200,7 @@ main(void)
 	test_senseless(&table);
 	test_endless(&table);
 	test_little_windows(&table);
+	test_shared_host_test(&table);
 	test_in_parts(&table);
 	test_many_delta_rows(&table);
 	test_unwinding(&table);
