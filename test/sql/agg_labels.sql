@@ -45,9 +45,9 @@ SELECT d FROM unnest(ARRAY[
 	'SELECT CASE WHEN price > 50 THEN ''x'' ELSE ''y'' END, count(*) FROM sale WHERE id < 0 GROUP BY 1',
 	'SELECT CASE WHEN price > 50 THEN ''x'' ELSE ''y'' END, count(*) FROM nothing GROUP BY 1',
 	'SELECT upper(CASE WHEN price > 50 THEN ''x'' ELSE ''y'' END) || 1, count(*) FROM sale GROUP BY CASE WHEN price > 50 THEN ''x'' ELSE ''y'' END',
-	'SELECT CASE WHEN price > 50 THEN 1.0 WHEN price > 20 THEN 1.00 ELSE 2 END, count(*) FROM sale GROUP BY 1',
+	'SELECT k::float8, n FROM (SELECT CASE WHEN price > 50 THEN 1.0 WHEN price > 20 THEN 1.00 ELSE 2 END AS k, count(*) AS n FROM sale GROUP BY 1) q',
 	'SELECT CASE WHEN price > 50 THEN region ELSE ''y'' END, count(*) FROM sale GROUP BY 1',
-	'SELECT CASE WHEN price > 50 THEN interval ''1 day'' ELSE interval ''24 hours'' END, count(*) FROM sale GROUP BY 1',
+	'SELECT extract(epoch FROM k), n FROM (SELECT CASE WHEN price > 50 THEN interval ''1 day'' ELSE interval ''24 hours'' END AS k, count(*) AS n FROM sale GROUP BY 1) q',
 	'SELECT CASE WHEN 1 / (qty - 9) = 0 THEN ''x'' ELSE ''y'' END, count(*) FROM sale GROUP BY 1',
 	'SELECT CASE WHEN 1 / (qty - 2) = 0 THEN ''x'' ELSE ''y'' END, count(*) FROM sale GROUP BY 1'
 	]) q, differ(q) d WHERE d IS NOT NULL;

@@ -50,7 +50,7 @@ SELECT d FROM unnest(ARRAY[
 	'SELECT count(*), grouping(a) FROM sale GROUP BY ROLLUP (a) HAVING grouping(a) = 1',
 	'SELECT a, b FROM sale GROUP BY CUBE (a, b) HAVING count(*) > 300 AND a IS NULL',
 	'SELECT a, c, d, h, day, yes, count(*) FROM sale WHERE id < 500 GROUP BY ROLLUP (a, c, d, h, day, yes)',
-	'SELECT f, g, count(*) FROM sale GROUP BY GROUPING SETS ((f), (g), (f, g), ())',
+	'SELECT nullif(f, 0), g, n FROM (SELECT f, g, count(*) AS n FROM sale GROUP BY GROUPING SETS ((f), (g), (f, g), ())) q',
 	'SELECT id, note, count(*) FROM sale WHERE id < 50 GROUP BY GROUPING SETS ((id), (id, a))',
 	'SELECT date_trunc(''month'', day), day, sum(d) FROM sale GROUP BY ROLLUP (date_trunc(''month'', day), day)',
 	'SELECT a, c, sum(d) FROM sale WHERE id < 0 GROUP BY CUBE (a, c)',
