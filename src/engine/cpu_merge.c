@@ -10,6 +10,10 @@
  * range, then each thread merges one range of all tables into a table of its own.
  * The results are disjoint and are delivered one after another.
  *
+ * One thread alone leaves the groups of the first table where they are; all threads
+ * look up those of all tables, each its share.  So there is nothing to be gained from two
+ * threads, and little from three.
+ *
  * Within a range tables are merged in their order, so that sums of floats stay what
  * they are whatever the number of threads.  A range is told by the lower half of the
  * hash; a group's slot is by the upper half (cpu_group.c).
@@ -21,7 +25,8 @@
  */
 #include "engine/cpu_group.h"
 
-#define MIN_GROUPS 65536		/* fewer are merged sooner by one thread */
+#define MIN_GROUPS 65536		/* fewer are merged sooner by one thread, */
+#define MIN_THREADS 4			/* and so are those of fewer threads */
 
 /* One table, and its groups by range. */
 typedef struct Listed
@@ -222,7 +227,7 @@ gpucol_cpu_merge_pays(const GpucolRun *run)
 
 	for (int p = 0; p < run->nparts; p++)
 		n += run->parts[p]->n;
-	return run->nparts > 1 && run->nworkers > 1 && run->ndistinct == 0 &&
+	return run->nparts >= MIN_THREADS && run->nworkers >= MIN_THREADS && run->ndistinct == 0 &&
 		run->nextremes == 0 && n >= MIN_GROUPS;
 }
 

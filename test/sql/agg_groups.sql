@@ -82,7 +82,7 @@ CREATE FUNCTION differ_in_threads(query text) RETURNS SETOF text LANGUAGE plpgsq
 DECLARE
 	n int;
 BEGIN
-	FOREACH n IN ARRAY ARRAY[1, 3] LOOP
+	FOREACH n IN ARRAY ARRAY[1, 4] LOOP
 		PERFORM set_config('gpucol.cpu_threads', n::text, true);
 		RETURN QUERY SELECT n || ' threads: ' || d FROM differ(query) d WHERE d IS NOT NULL;
 	END LOOP;
