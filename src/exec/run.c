@@ -114,7 +114,7 @@ static bool
 may_use_device(GpucolExec *exec)
 {
 	return exec->recursion == NULL && exec->nparts == 0 && !exec->cpu_only &&
-		gpucol_engine_wants_device(cuda_available);
+		gpucol_run_wants_device();
 }
 
 /* Is there a device for the run, and is the choice ours? */
