@@ -14,6 +14,7 @@
 
 #include "datalog/ast.h"
 #include "datalog/functors.h"
+#include "kernel/recursion_values.h"
 
 typedef struct Checker
 {
@@ -116,11 +117,7 @@ type_constant(Checker *checker, DatalogExpr *expr, DatalogType type)
 		mismatch(checker, expr, type, expr->is_string ? "a string" :
 				 psprintf("the constant %s", expr->name));
 	if (expr->type == DATALOG_UNKNOWN && type == DATALOG_FLOAT)
-	{
-		double		real = expr->real == 0 ? 0 : expr->real;
-
-		memcpy(&expr->value, &real, sizeof(real));
-	}
+		expr->value = gpucol_rec_bits(expr->real);
 	expr->type = type;
 }
 

@@ -24,6 +24,7 @@
 #include "utils/fmgrprotos.h"
 
 #include "datalog/functors.h"
+#include "kernel/recursion_values.h"
 
 #define SHIFT_MASK	63
 
@@ -33,27 +34,6 @@ out_of_range(void)
 	ereport(ERROR,
 			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 			 errmsg("bigint out of range")));
-}
-
-static double
-as_float(int64 bits)
-{
-	double		value;
-
-	memcpy(&value, &bits, sizeof(value));
-	return value;
-}
-
-/* A float's bits; 0 has one form. */
-static int64
-float_bits(double value)
-{
-	int64		bits;
-
-	if (value == 0)
-		value = 0;
-	memcpy(&bits, &value, sizeof(bits));
-	return bits;
 }
 
 static const char *
@@ -180,7 +160,9 @@ static int64
 compute_power(const DatalogCall *call)
 {
 	if (call->type == DATALOG_FLOAT)
-		return float_bits(pow(as_float(call->args[0]), as_float(call->args[1])));
+		return gpucol_rec_bits(DatumGetFloat8(DirectFunctionCall2(dpow,
+																  Float8GetDatum(gpucol_rec_double(call->args[0])),
+																  Float8GetDatum(gpucol_rec_double(call->args[1])))));
 	return integer_power(call);
 }
 
@@ -280,7 +262,7 @@ compute_to_string(const DatalogCall *call)
 		case DATALOG_SYMBOL:
 			return call->args[0];
 		case DATALOG_FLOAT:
-			text = psprintf("%f", as_float(call->args[0]));
+			text = psprintf("%f", gpucol_rec_double(call->args[0]));
 			break;
 		case DATALOG_UNSIGNED:
 			text = psprintf(UINT64_FORMAT, (uint64) call->args[0]);
@@ -300,14 +282,14 @@ compute_to_float(const DatalogCall *call)
 	switch (call->from)
 	{
 		case DATALOG_SYMBOL:
-			return float_bits(DatumGetFloat8(DirectFunctionCall1(float8in,
+			return gpucol_rec_bits(DatumGetFloat8(DirectFunctionCall1(float8in,
 																 CStringGetDatum(symbol(call, 0, &len)))));
 		case DATALOG_FLOAT:
 			return call->args[0];
 		case DATALOG_UNSIGNED:
-			return float_bits((double) (uint64) call->args[0]);
+			return gpucol_rec_bits((double) (uint64) call->args[0]);
 		default:
-			return float_bits((double) call->args[0]);
+			return gpucol_rec_bits((double) call->args[0]);
 	}
 }
 
@@ -371,7 +353,7 @@ compute_to_number(const DatalogCall *call)
 		case DATALOG_SYMBOL:
 			return signed_number(symbol(call, 0, &len));
 		case DATALOG_FLOAT:
-			return (int64) truncated(as_float(call->args[0]), -0x1p63, 0x1p63);
+			return (int64) truncated(gpucol_rec_double(call->args[0]), -0x1p63, 0x1p63);
 		case DATALOG_UNSIGNED:
 			if (call->args[0] < 0)
 				out_of_range();
@@ -391,7 +373,7 @@ compute_to_unsigned(const DatalogCall *call)
 		case DATALOG_SYMBOL:
 			return (int64) unsigned_number(symbol(call, 0, &len), "unsigned number");
 		case DATALOG_FLOAT:
-			return (int64) (uint64) truncated(as_float(call->args[0]), 0, 0x1p64);
+			return (int64) (uint64) truncated(gpucol_rec_double(call->args[0]), 0, 0x1p64);
 		case DATALOG_UNSIGNED:
 			return call->args[0];
 		default:

@@ -11,8 +11,6 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "access/relation.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
@@ -26,6 +24,7 @@
 #include "utils/rel.h"
 
 #include "datalog/input.h"
+#include "kernel/recursion_values.h"
 
 #define FETCH_ROWS	10000
 
@@ -136,9 +135,6 @@ static int64
 to_value(const DatalogProgram *program, const DatalogRelation *relation,
 		 DatalogType type, Datum datum, GpucolSymbols *symbols)
 {
-	int64		value;
-	double		real;
-
 	switch (type)
 	{
 		case DATALOG_SYMBOL:
@@ -150,13 +146,7 @@ to_value(const DatalogProgram *program, const DatalogRelation *relation,
 										   VARSIZE_ANY_EXHDR(text));
 			}
 		case DATALOG_FLOAT:
-			real = DatumGetFloat8(datum);
-			if (real == 0)
-				real = 0;
-			else if (isnan(real))
-				real = (double) NAN;
-			memcpy(&value, &real, sizeof(value));
-			return value;
+			return gpucol_rec_bits(DatumGetFloat8(datum));
 		case DATALOG_UNSIGNED:
 			if (DatumGetInt64(datum) < 0)
 				gpucol_datalog_error(program->text, relation->position,

@@ -467,6 +467,29 @@ same_variable(const DatalogExpr *a, const DatalogExpr *b)
 		strcmp(a->name, b->name) == 0;
 }
 
+/* Is one of the arguments this variable? */
+static bool
+holds_variable(List *args, const DatalogExpr *variable)
+{
+	ListCell   *lc;
+
+	foreach(lc, args)
+		if (same_variable(lfirst(lc), variable))
+			return true;
+	return false;
+}
+
+/* Is no variable among the arguments twice? */
+static bool
+all_different(List *args)
+{
+	for (int i = 1; i < list_length(args); i++)
+		for (int j = 0; j < i; j++)
+			if (same_variable(list_nth(args, i), list_nth(args, j)))
+				return false;
+	return true;
+}
+
 /*
  * R(k, .., a) <= R(k, .., b) :- b < a.   Of rows that agree on k only that
  * with the least (or, with >, greatest) value is kept.
@@ -481,7 +504,7 @@ apply_subsumption(const DatalogProgram *program, DatalogClause *clause)
 	DatalogLiteral *test = NULL;
 	DatalogExpr *a = NULL;
 	DatalogExpr *b = NULL;
-	bool		good = better->relation == relation;
+	bool		good = better->relation == relation && all_different(worse->args);
 	bool		less = false;
 	int			column = -1;
 	int			i;
@@ -495,7 +518,8 @@ apply_subsumption(const DatalogProgram *program, DatalogClause *clause)
 		a = list_nth(worse->args, i);
 		b = list_nth(better->args, i);
 	}
-	good = good && column >= 0 && list_length(alternatives) == 1 &&
+	good = good && column >= 0 && !holds_variable(worse->args, b) &&
+		list_length(alternatives) == 1 &&
 		list_length(linitial(alternatives)) == 1;
 	if (good)
 	{

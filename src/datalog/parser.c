@@ -165,6 +165,89 @@ gpucol_datalog_followed_by(DatalogParser *parser, const char *symbol)
 	return token.kind == TOKEN_SYMBOL && strcmp(token.text, symbol) == 0;
 }
 
+/* ---- groups: what is in parentheses, and behind them ---- */
+
+/* Is the parser at what follows an operand? */
+static bool
+follows_operand(DatalogParser *parser)
+{
+	static const char *const others[] = {
+		"=", "!=", "<", "<=", ">", ">=", "^"
+	};
+
+	for (int i = 0; i < (int) lengthof(others); i++)
+		if (gpucol_datalog_at_symbol(parser, others[i]))
+			return true;
+	return gpucol_datalog_at_operator(parser, -1) >= 0;
+}
+
+/* Note the group that opens at a position; its number. */
+static int
+open_group(DatalogParser *parser, int position)
+{
+	DatalogGroup group = {.position = position};
+
+	/* room doubles whenever the number is a power of two */
+	if (parser->groups == NULL)
+		parser->groups = palloc(sizeof(DatalogGroup));
+	else if ((parser->ngroups & (parser->ngroups - 1)) == 0)
+		parser->groups = repalloc_huge(parser->groups,
+									   sizeof(DatalogGroup) * 2 * parser->ngroups);
+	parser->groups[parser->ngroups] = group;
+	return parser->ngroups++;
+}
+
+/* Read ahead from an opening parenthesis to what follows the one that closes it. */
+static void
+read_group(DatalogParser *parser, int position)
+{
+	DatalogParser ahead = *parser;
+	List	   *open = NIL;		/* numbers of groups that have not ended */
+	int			closed = -1;	/* the group that ended last, if just now */
+
+	ahead.lexer.at = position;
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		gpucol_datalog_advance(&ahead);
+		if (closed >= 0)
+			ahead.groups[closed].is_operand = follows_operand(&ahead);
+		closed = -1;
+		if (gpucol_datalog_at_symbol(&ahead, "(") || gpucol_datalog_at_symbol(&ahead, "{"))
+			open = lappend_int(open, open_group(&ahead, ahead.token.position));
+		else if (open == NIL)
+			break;
+		else if (gpucol_datalog_at_symbol(&ahead, ","))
+			ahead.groups[llast_int(open)].is_list = true;
+		else if (gpucol_datalog_at_symbol(&ahead, ")") || gpucol_datalog_at_symbol(&ahead, "}"))
+		{
+			closed = llast_int(open);
+			open = list_delete_last(open);
+		}
+		if (ahead.token.text != NULL)
+			pfree(ahead.token.text);
+	} while (ahead.token.kind != TOKEN_END && (open != NIL || closed >= 0));
+	list_free(open);
+	parser->groups = ahead.groups;
+	parser->ngroups = ahead.ngroups;
+}
+
+/* For bsearch. */
+static int
+compare_position(const void *key, const void *group)
+{
+	return *(const int *) key - ((const DatalogGroup *) group)->position;
+}
+
+const DatalogGroup *
+gpucol_datalog_group(DatalogParser *parser, int position)
+{
+	if (parser->ngroups == 0 || parser->groups[parser->ngroups - 1].position < position)
+		read_group(parser, position);
+	return bsearch(&position, parser->groups, parser->ngroups, sizeof(DatalogGroup),
+				   compare_position);
+}
+
 /* ---- types and declarations ---- */
 
 const char *
@@ -588,34 +671,6 @@ parse_constraint(DatalogParser *parser)
 	return literal;
 }
 
-/* Does "(" open an expression, rather than a group of literals? */
-static bool
-opens_expression(DatalogParser *parser)
-{
-	static const char *const comparisons[] = {
-		"=", "!=", "<", "<=", ">", ">=", "^"
-	};
-	DatalogParser		ahead = *parser;
-	int			depth = 1;
-
-	while (depth > 0)
-	{
-		CHECK_FOR_INTERRUPTS();
-		gpucol_datalog_advance(&ahead);
-		if (ahead.token.kind == TOKEN_END)
-			return false;
-		if (gpucol_datalog_at_symbol(&ahead, "("))
-			depth++;
-		if (gpucol_datalog_at_symbol(&ahead, ")"))
-			depth--;
-	}
-	gpucol_datalog_advance(&ahead);
-	for (int i = 0; i < (int) lengthof(comparisons); i++)
-		if (gpucol_datalog_at_symbol(&ahead, comparisons[i]))
-			return true;
-	return gpucol_datalog_at_operator(&ahead, -1) >= 0;
-}
-
 /* Conjunctions separated by ";". */
 static List *
 parse_alternatives(DatalogParser *parser)
@@ -735,7 +790,7 @@ parse_literal(DatalogParser *parser)
 	check_stack_depth();
 	if (gpucol_datalog_accept(parser, "!"))
 		return negate(parse_literal(parser));
-	if (gpucol_datalog_at_symbol(parser, "(") && !opens_expression(parser))
+	if (gpucol_datalog_at_symbol(parser, "(") && !gpucol_datalog_group(parser, position)->is_operand)
 	{
 		gpucol_datalog_advance(parser);
 		literal = any_of(parse_alternatives(parser), position);

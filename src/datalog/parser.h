@@ -13,6 +13,14 @@
 #include "datalog/ast.h"
 #include "datalog/lexer.h"
 
+/* A pair of parentheses, or of braces. */
+typedef struct DatalogGroup
+{
+	int			position;		/* where it opens */
+	bool		is_operand;		/* an operator or a comparison follows it */
+	bool		is_list;		/* "," is inside, in no group of its own */
+} DatalogGroup;
+
 typedef struct DatalogParser
 {
 	DatalogLexer lexer;
@@ -22,6 +30,8 @@ typedef struct DatalogParser
 	List	   *attribute_types;	/* AttributeType */
 	List	   *marks;			/* Mark */
 	int			noperators;		/* of the clause so far */
+	DatalogGroup *groups;		/* that were looked at, by position */
+	int			ngroups;
 } DatalogParser;
 
 /* ---- parser.c: tokens ---- */
@@ -46,6 +56,11 @@ extern bool gpucol_datalog_accept(DatalogParser *parser, const char *symbol);
 extern void gpucol_datalog_expect(DatalogParser *parser, const char *symbol);
 extern void gpucol_datalog_expect_more(DatalogParser *parser);	/* ",", or ")" ahead */
 extern char *gpucol_datalog_expect_name(DatalogParser *parser, const char *what);
+
+/*
+ * The group that opens at a position; each is read ahead once, with all groups inside.
+ */
+extern const DatalogGroup *gpucol_datalog_group(DatalogParser *parser, int position);
 
 /* Literals separated by ",". */
 extern List *gpucol_datalog_parse_body(DatalogParser *parser);

@@ -11,6 +11,7 @@
  */
 #include "postgres.h"
 
+#include <ctype.h>
 #include <math.h>
 
 #include "miscadmin.h"
@@ -56,6 +57,8 @@ parse_number(DatalogParser *parser)
 	DatalogExpr *expr = gpucol_datalog_make_expr(DATALOG_CONSTANT, parser->token.position);
 	char	   *text = pstrdup(parser->token.text);
 	size_t		length = strlen(text);
+	int			base = strncmp(text, "0x", 2) == 0 ? 16 : strncmp(text, "0b", 2) == 0 ? 2 : 10;
+	const char *digits = text + (base == 10 ? 0 : 2);
 	char	   *end;
 	uint64		value;
 
@@ -67,8 +70,7 @@ parse_number(DatalogParser *parser)
 		text[--length] = '\0';
 	}
 	errno = 0;
-	if (strncmp(text, "0x", 2) != 0 && strncmp(text, "0b", 2) != 0 &&
-		strpbrk(text, ".eE") != NULL)
+	if (base == 10 && strpbrk(text, ".eE") != NULL)
 	{
 		expr->is_real = true;
 		expr->real = strtod(text, &end);
@@ -76,11 +78,8 @@ parse_number(DatalogParser *parser)
 			gpucol_datalog_fail(parser, expr->position, NULL, "number out of range");
 		return expr;
 	}
-	if (strncmp(text, "0b", 2) == 0)
-		value = strtoull(text + 2, &end, 2);
-	else
-		value = strtoull(text, &end, strncmp(text, "0x", 2) == 0 ? 16 : 10);
-	if (*end != '\0' || end == text || errno == ERANGE ||
+	value = strtoull(digits, &end, base);
+	if (*end != '\0' || end == digits || !isxdigit((unsigned char) *digits) || errno == ERANGE ||
 		(value > PG_INT64_MAX && !expr->is_unsigned))
 		gpucol_datalog_error(parser->program->text, expr->position,
 							 ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
@@ -89,6 +88,23 @@ parse_number(DatalogParser *parser)
 	expr->value = (int64) value;
 	expr->real = (double) value;
 	return expr;
+}
+
+/*
+ * Does the name of an aggregate stand for itself, with its expression or ":" behind it?
+ * In parentheses there are either the arguments of a functor or one expression.
+ */
+static bool
+begins_aggregate(DatalogParser *parser)
+{
+	DatalogLexer ahead = parser->lexer;
+	DatalogToken token = gpucol_datalog_lex(&ahead);
+
+	if (token.kind != TOKEN_SYMBOL)
+		return true;
+	if (strcmp(token.text, "(") == 0)
+		return !gpucol_datalog_group(parser, token.position)->is_list;
+	return strcmp(token.text, ")") != 0 && strcmp(token.text, ",") != 0;
 }
 
 /* Does an aggregate start here?  Its function, then. */
@@ -106,10 +122,7 @@ at_aggregate(DatalogParser *parser, GpucolRecFunction *function)
 	int			i;
 
 	for (i = 0; i < (int) lengthof(known); i++)
-		if (gpucol_datalog_at_name(parser, known[i].name) &&
-			!gpucol_datalog_followed_by(parser, "(") &&
-			!gpucol_datalog_followed_by(parser, ")") &&
-			!gpucol_datalog_followed_by(parser, ","))
+		if (gpucol_datalog_at_name(parser, known[i].name) && begins_aggregate(parser))
 		{
 			*function = known[i].function;
 			return true;

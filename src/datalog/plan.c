@@ -38,7 +38,8 @@ typedef struct RulePlan
 	List	   *body;
 	List	  **uses;			/* by variable: positions in body */
 	DatalogOrder *order;		/* of the atoms */
-	Bitmapset  *ready;			/* other literals that may have become ready */
+	Bitmapset  *tests;			/* other literals that may have become ready and */
+	Bitmapset  *ready;			/* compute nothing; those that do */
 	bool	   *done;			/* by position in body */
 	int			delta;			/* atom that reads the delta, or -1 */
 	int		   *registers;		/* by variable; -1 = no value yet */
@@ -136,6 +137,29 @@ plan_expr(RulePlan *rule, const DatalogExpr *expr)
 									  expr->args[1] ? &b : NULL);
 }
 
+/* Does a literal look at values that are there, and compute none? */
+static bool
+computes_nothing(const DatalogLiteral *literal)
+{
+	return literal->kind == DATALOG_NEGATION ||
+		(literal->kind == DATALOG_CONSTRAINT &&
+		 literal->left->kind != DATALOG_CALL && literal->right->kind != DATALOG_CALL);
+}
+
+/* The literal at a position of the body may have become ready, unless it is an atom. */
+static void
+add_ready(RulePlan *rule, int position)
+{
+	const DatalogLiteral *literal = list_nth(rule->body, position);
+
+	if (literal->kind == DATALOG_ATOM)
+		return;
+	if (computes_nothing(literal))
+		rule->tests = bms_add_member(rule->tests, position);
+	else
+		rule->ready = bms_add_member(rule->ready, position);
+}
+
 /* A variable gets its value from a register. */
 static void
 bind_variable(RulePlan *rule, int variable, uint16 reg)
@@ -146,8 +170,7 @@ bind_variable(RulePlan *rule, int variable, uint16 reg)
 	rule->bound = bms_add_member(rule->bound, variable);
 	gpucol_datalog_order_bind(rule->order, variable);
 	foreach(lc, rule->uses[variable])
-		if (((DatalogLiteral *) list_nth(rule->body, lfirst_int(lc)))->kind != DATALOG_ATOM)
-			rule->ready = bms_add_member(rule->ready, lfirst_int(lc));
+		add_ready(rule, lfirst_int(lc));
 }
 
 static bool
@@ -332,39 +355,50 @@ plan_literal(RulePlan *rule, int position)
 	return true;
 }
 
-/* Plan every literal but atoms that can be planned now. */
+/* Plan the literals of one of the sets that can be planned now. */
 static void
-plan_ready(RulePlan *rule)
+plan_set(RulePlan *rule, Bitmapset **set)
 {
-	CHECK_FOR_INTERRUPTS();
-	while (!bms_is_empty(rule->ready))
+	while (!bms_is_empty(*set))
 	{
 		int			at = -1;
 
 		/* planning one may make others ready: those behind it are met in this pass */
-		while ((at = bms_next_member(rule->ready, at)) >= 0)
+		while ((at = bms_next_member(*set, at)) >= 0)
 		{
-			rule->ready = bms_del_member(rule->ready, at);
+			*set = bms_del_member(*set, at);
 			rule->done[at] = rule->done[at] || plan_literal(rule, at);
+			if (set != &rule->tests)
+				plan_set(rule, &rule->tests);
 		}
 	}
+}
+
+/*
+ * Plan every literal but atoms that can be planned now; those that compute nothing come
+ * first, since they drop rows of which others would raise errors.
+ */
+static void
+plan_ready(RulePlan *rule)
+{
+	CHECK_FOR_INTERRUPTS();
+	plan_set(rule, &rule->tests);
+	plan_set(rule, &rule->ready);
 }
 
 /* All steps of a body; every literal is done at the end. */
 static void
 plan_body(RulePlan *rule)
 {
-	ListCell   *lc;
 	int			at;
 
 	rule->done = palloc0(sizeof(bool) * (list_length(rule->body) + 1));
 	rule->uses = gpucol_datalog_uses(rule->body, rule->clause->nvariables);
 	rule->order = gpucol_datalog_order_create(rule->body, rule->uses, rule->bound,
 											  rule->planner->unknown_rows);
-	rule->ready = NULL;
-	foreach(lc, rule->body)
-		if (((DatalogLiteral *) lfirst(lc))->kind != DATALOG_ATOM)
-			rule->ready = bms_add_member(rule->ready, foreach_current_index(lc));
+	rule->tests = rule->ready = NULL;
+	for (at = 0; at < list_length(rule->body); at++)
+		add_ready(rule, at);
 	plan_ready(rule);
 	for (at = rule->delta >= 0 ? rule->delta : gpucol_datalog_order_first(rule->order);
 		 at >= 0; at = gpucol_datalog_order_next(rule->order))

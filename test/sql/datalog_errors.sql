@@ -81,6 +81,20 @@ SELECT complaint('.decl r(x:symbol) r("a\q").');
 SELECT complaint('.decl r(x:number) r([1, 2]).');
 SELECT complaint('.type T = [a:number]');
 SELECT complaint('.decl r(x:number, y:number) r(1, 2). r(x, a) <= r(y, b) :- a < b.');
+-- subsumption between some of the rows only: those whose keys are equal, or that hold the value as a key
+SELECT complaint('.decl r(x:number, y:number, z:number) r(1, 2, 3). r(k, k, a) <= r(k, k, b) :- b < a.');
+SELECT complaint('.decl r(x:number, y:number) r(1, 2). r(a, a) <= r(a, b) :- b < a.');
+SELECT complaint('.decl r(x:number, y:number) r(1, 2). r(b, a) <= r(b, b) :- b < a.');
+-- numbers without digits; powers of floats that PostgreSQL refuses
+SELECT complaint('.decl r(x:number) r(0b).');
+SELECT complaint('.decl r(x:number) r(0x).');
+SELECT complaint('.decl f(x:float) f(-1.0). .decl r(x:float) r(x ^ 0.5) :- f(x).');
+SELECT complaint('.decl f(x:float) f(10.0). .decl r(x:float) r(x ^ 400.0) :- f(x).');
+SELECT complaint('.decl f(x:float) f(0.0). .decl r(x:float) r(x ^ -1.0) :- f(x).');
+-- groups deeper than the stack: each is read ahead once
+SET statement_timeout = '30s';
+SELECT complaint('.decl r(x:number) r(1) :- ' || repeat('(', 300000) || '1 = 1' || repeat(')', 300000) || '.') LIKE '54001%';
+RESET statement_timeout;
 -- inputs
 SELECT complaint('.decl r(x:number)');
 SELECT complaint('.decl pairs(a:number)', 'pairs');

@@ -163,6 +163,25 @@ extreme(x, min y : edge(x, y), max y : { edge(x, y), y < 60 }) :- edge(x, _).', 
 'SELECT src, min(dst), max(dst) FILTER (WHERE dst < 60) FROM edge GROUP BY src HAVING min(dst) < 60',
 'x int, lo int, hi int');
 
+-- the expression of an aggregate in parentheses, which are not those of a functor
+SELECT same_rows('
+.decl edge(a:number, b:number)
+.decl r(n:number, v:number)
+r(1, v) :- v = sum (y + 1) : edge(18, y).
+r(2, v) :- v = max (y) * 2 : { edge(_, y), y < max(10, 60) }.
+r(3, min (x - y) : edge(x, y)).
+r(4, v) :- (v = max(3, min (y) : edge(_, y))).', 'r',
+'SELECT 1, sum(DISTINCT dst + 1) FROM edge WHERE src = 18 UNION ALL SELECT 2, max(dst) * 2 FROM edge WHERE dst < 60
+	UNION ALL SELECT 3, min(src - dst) FROM edge UNION ALL SELECT 4, greatest(3, min(dst)) FROM edge', 'n int, v bigint');
+
+-- tests that compute nothing come before what would raise an error without them
+SELECT same_rows('
+.decl edge(a:number, b:number)
+.decl q(a:number, b:number)
+q(x, y) :- y = 100 / (x - 18), !edge(x, x), edge(x, _), x != 18.', 'q',
+'SELECT DISTINCT src, 100 / nullif(src - 18, 0) FROM edge a WHERE src <> 18 AND NOT EXISTS (SELECT FROM edge b WHERE b.src = a.src AND b.dst = a.src)',
+'x int, y int');
+
 -- shortest paths and components by subsumption
 CREATE VIEW both_ways AS SELECT src, dst FROM edge UNION SELECT dst, src FROM edge;
 SELECT same_rows('
