@@ -149,6 +149,9 @@ pg_noreturn extern void gpucol_datalog_error(const char *text, int position,
 											 const char *fmt,...)
 			pg_attribute_printf(5, 6);
 
+/* The line, from 1 on, of a place, and the byte offset at which it begins. */
+extern int	gpucol_datalog_line(const char *text, int position, int *start);
+
 /* parser.c: text to program; checks names and numbers of arguments. */
 extern DatalogProgram *gpucol_datalog_parse(const char *text);
 extern DatalogRelation *gpucol_datalog_find(const DatalogProgram *program,
@@ -188,11 +191,13 @@ extern void gpucol_datalog_stratify(DatalogProgram *program);
 /*
  * plan.c: the plan of the needed part.  rows and distinct of input relations
  * must be set.  symbol() gives the code of a string constant.  *hosts becomes the
- * List of DatalogHost (functors.h) that the plan has computed.
+ * List of DatalogHost (functors.h) that the plan has computed, *clauses that of the
+ * DatalogClauses that its rules are made of.
  */
 extern GpucolRecPlan *gpucol_datalog_plan(DatalogProgram *program,
 										  int64 (*symbol) (void *context,
 														   const char *text),
-										  void *context, List **hosts);
+										  void *context, List **hosts,
+										  List **clauses);
 
 #endif							/* GPUCOL_DATALOG_AST_H */

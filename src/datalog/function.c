@@ -40,6 +40,7 @@ typedef struct Execution
 	DatalogProgram *program;
 	GpucolSymbols *symbols;
 	List	   *hosts;			/* DatalogHost: functors that rules call */
+	List	   *clauses;		/* DatalogClause: by rule of the plan */
 	GpucolRecursion *recursion;
 } Execution;
 
@@ -201,13 +202,47 @@ start(Execution *execution)
 	execution->symbols = gpucol_symbols_create(CurrentMemoryContext);
 	inputs = read_inputs(execution);
 	plan = gpucol_datalog_plan(execution->program, symbol_code,
-							   execution->symbols, &execution->hosts);
+							   execution->symbols, &execution->hosts,
+							   &execution->clauses);
 	if (message_level_is_interesting(DEBUG1))
 		show_rules(execution, plan);
 	execution->recursion = gpucol_recursion_start(plan, compute_host, execution);
 	foreach(lc, inputs)
 		load_input(execution, lfirst(lc));
 	load_facts(execution);
+}
+
+/* The context of an error: the rule that was evaluated; a cancel says nothing of it. */
+static void
+name_rule(void *context)
+{
+	const Execution *execution = context;
+	const DatalogClause *clause;
+	GpucolRecProgress progress;
+	int			start;
+
+	gpucol_recursion_progress(execution->recursion, &progress);
+	if (progress.rule == 0 ||
+		ERRCODE_TO_CATEGORY(geterrcode()) == ERRCODE_OPERATOR_INTERVENTION)
+		return;
+	clause = list_nth(execution->clauses, progress.rule - 1);
+	errcontext("rule of relation \"%s\", line %d of the program", clause->head->name,
+			   gpucol_datalog_line(execution->program->text, clause->position, &start));
+}
+
+/* The next rows of a relation; false at the end. */
+static bool
+next_rows(Execution *execution, const DatalogRelation *relation, GpucolRecBatch *batch)
+{
+	ErrorContextCallback callback = {
+		.previous = error_context_stack,.callback = name_rule,.arg = execution
+	};
+	bool		more;
+
+	error_context_stack = &callback;
+	more = gpucol_recursion_next(execution->recursion, relation->number, batch);
+	error_context_stack = callback.previous;
+	return more;
 }
 
 /* ---- results ---- */
@@ -333,7 +368,7 @@ send_rows(Execution *execution, DatalogRelation *relation,
 	uint32		row;
 	int			c;
 
-	while (gpucol_recursion_next(execution->recursion, relation->number, &batch))
+	while (next_rows(execution, relation, &batch))
 		for (row = 0; row < batch.nrows; row++, nrows++)
 		{
 			MemoryContext old = MemoryContextSwitchTo(row_context);

@@ -23,22 +23,30 @@ static const char *const symbols[] = {
 	"+", "-", "*", "/", "%", "^", "_", "|", "$", "@", "?", NULL
 };
 
+int
+gpucol_datalog_line(const char *text, int position, int *start)
+{
+	int			line = 1;
+
+	*start = 0;
+	for (int i = 0; i < position; i++)
+		if (text[i] == '\n')
+		{
+			line++;
+			*start = i + 1;
+		}
+	return line;
+}
+
 void
 gpucol_datalog_error(const char *text, int position, int sqlerrcode,
 					 const char *hint, const char *fmt,...)
 {
-	int			line = 1;
-	int			line_start = 0;
-	int			i;
+	int			line_start;
+	int			line = gpucol_datalog_line(text, position, &line_start);
 	char	   *message;
 	va_list		args;
 
-	for (i = 0; i < position; i++)
-		if (text[i] == '\n')
-		{
-			line++;
-			line_start = i + 1;
-		}
 	va_start(args, fmt);
 	{
 		StringInfoData buf;

@@ -28,6 +28,7 @@ typedef struct Planner
 	void	   *context;
 	double		unknown_rows;	/* assumed of derived relations */
 	List	   *hosts;			/* DatalogHost */
+	List	   *clauses;		/* by rule: the DatalogClause */
 } Planner;
 
 /* A rule, or the body of an aggregate, while its steps are being chosen. */
@@ -424,6 +425,7 @@ plan_rule(Planner *planner, DatalogClause *clause, int delta)
 	gpucol_rec_builder_rule(&planner->builder,
 							clause->head->relation->component,
 							delta >= 0 ? GPUCOL_REC_RECURSIVE : 0);
+	planner->clauses = lappend(planner->clauses, clause);
 	rule.registers = palloc(sizeof(int) * (clause->nvariables + 1));
 	for (i = 0; i < clause->nvariables; i++)
 		rule.registers[i] = -1;
@@ -488,12 +490,12 @@ plan_relation(Planner *planner, DatalogRelation *relation)
 GpucolRecPlan *
 gpucol_datalog_plan(DatalogProgram *program,
 					int64 (*symbol) (void *context, const char *text),
-					void *context, List **hosts)
+					void *context, List **hosts, List **clauses)
 {
 	GpucolRecPlan *plan;
 	Planner		planner = {.program = program,.symbol = symbol,
 	.context = context};
-	List	  **clauses;		/* by stratum */
+	List	  **strata;			/* the clauses of each */
 	ListCell   *lc;
 	int			stratum;
 
@@ -510,7 +512,7 @@ gpucol_datalog_plan(DatalogProgram *program,
 			planner.unknown_rows = Max(planner.unknown_rows,
 									   relation->rows * 10);
 	}
-	clauses = palloc0(sizeof(List *) * (program->nstrata + 1));
+	strata = palloc0(sizeof(List *) * (program->nstrata + 1));
 	foreach(lc, program->clauses)
 	{
 		DatalogClause *clause = lfirst(lc);
@@ -518,12 +520,13 @@ gpucol_datalog_plan(DatalogProgram *program,
 		stratum = clause->head->relation->component;
 		if (clause->head->relation->needed && stratum >= 0 &&
 			!gpucol_datalog_is_fact(clause))
-			clauses[stratum] = lappend(clauses[stratum], clause);
+			strata[stratum] = lappend(strata[stratum], clause);
 	}
 	for (stratum = 0; stratum < program->nstrata; stratum++)
-		foreach(lc, clauses[stratum])
+		foreach(lc, strata[stratum])
 			plan_clause(&planner, lfirst(lc));
 	plan = gpucol_rec_builder_finish(&planner.builder, program->nstrata);
 	*hosts = planner.hosts;
+	*clauses = planner.clauses;
 	return plan;
 }

@@ -257,7 +257,11 @@ run_rules(GpucolRecRun *run, bool recursive)
 
 	for (i = 0; i < stratum->nrules; i++)
 		if (is_recursive(run, stratum->rules[i]) == recursive)
+		{
+			run->progress.rule = stratum->rules[i] + 1;
 			GPUCOL_REC_TRY(gpucol_rec_rule_run(run, stratum->rules[i]));
+		}
+	run->progress.rule = 0;
 	return GPUCOL_OK;
 }
 

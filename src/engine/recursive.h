@@ -84,6 +84,8 @@ typedef struct GpucolRecProgress
 	uint64_t	full;			/* rows derived so far */
 	size_t		bytes;			/* held now */
 	size_t		peak_bytes;
+	uint32_t	rule;			/* of the plan, which the CPU engine evaluates or has
+								 * failed in: its number + 1; 0 = none, or unknown */
 	int			threads;		/* used at most */
 	const char *method;			/* how the last stratum was evaluated */
 	const char *engine;			/* that runs it: "cpu" or "cuda" */

@@ -114,9 +114,28 @@ SELECT * FROM gpucol.datalog('.decl r(a:unsigned) r(18446744073709551615u).', 'r
 SELECT gpucol.datalog_into('.decl r(a:unsigned) r(1u). r(18446744073709551615u). .output r', 'datalog_errors');
 CREATE TABLE r AS SELECT * FROM gpucol.datalog('.decl r(a:unsigned) r(1u). r(18446744073709551615u). .output r', 'r') AS t(a numeric);
 SELECT * FROM r ORDER BY a;
--- while running
+-- while running: the rule is named
+SET gpucol.engine = cpu;
 SELECT * FROM gpucol.datalog('.decl r(a:number) r(9223372036854775807). r(x + 1) :- r(x).', 'r') AS t(a int8);
 SELECT * FROM gpucol.datalog('.decl r(a:number) r(1). r(1 / (x - 1)) :- r(x).', 'r') AS t(a int8);
+SELECT * FROM gpucol.datalog('.decl pairs(a:number, b:number)
+.decl s, r(a:number)
+s(a) :- pairs(a, _).
+s(a * 2) :- s(a), a < 100.
+r(x), s(x) :-
+	pairs(x, y),
+	x / (y - 3) > 0.
+r(x) :- s(x).', 'r') AS t(a int8);
+SELECT gpucol.datalog_into('.decl t(s:symbol)
+t("1"). t("x7").
+.output m
+.decl m(a:number)
+m(a) :- t(s), a = to_number(s), a > 0.', 'datalog_errors');
+SELECT * FROM gpucol.datalog(E'.decl pairs(a:number, b:number)\n.decl r(a:number)\nr(s) :- s = sum x * 9223372036854775807 : pairs(x, _).', 'r') AS t(a int8);
+SELECT * FROM gpucol.datalog(E'.decl pairs(a:number, b:number)\n.decl r(a:number)\nr(2 ^ 63) :- pairs(1, _).', 'r') AS t(a int8);
+-- a value that does not fit the result is no rule's fault
+SELECT * FROM gpucol.datalog(E'.decl pairs(a:number, b:number)\n.decl r(a:number)\nr(2 ^ 40) :- pairs(1, _).', 'r') AS t(a int);
+RESET gpucol.engine;
 SET gpucol.max_recursion_rounds = 50;
 SELECT * FROM gpucol.datalog('.decl r(a:number) r(1). r(x + 1) :- r(x).', 'r') AS t(a int8);
 RESET gpucol.max_recursion_rounds;
