@@ -21,6 +21,7 @@
 #include "catalog/pg_database.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/syscache.h"
 
 #include "columnar/collation.h"
@@ -87,4 +88,11 @@ gpucol_collation_is_bytewise(Oid collation)
 							  COLLOID, tuple, Anum_pg_collation_collcollate);
 	ReleaseSysCache(tuple);
 	return result;
+}
+
+bool
+gpucol_comparison_is_bytewise(Oid function, Oid collation)
+{
+	return function == F_BYTEACMP ||
+		(function == F_BTTEXTCMP && gpucol_collation_is_bytewise(collation));
 }

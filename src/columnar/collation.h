@@ -16,4 +16,7 @@
  */
 extern bool gpucol_collation_is_bytewise(Oid collation);
 
+/* The same of a btree's comparison function. */
+extern bool gpucol_comparison_is_bytewise(Oid function, Oid collation);
+
 #endif							/* GPUCOL_COLUMNAR_COLLATION_H */

@@ -4,7 +4,7 @@
  *	  Host tests: PostgreSQL's executor evaluates a predicate over one column
  *	  for values that an engine hands over.
  *
- * Orders of its values: PostgreSQL's sort support compares two of them.
+ * Orders of its values: PostgreSQL compares two of them (order.c).
  *
  * Tests that the bytes decide are decided by match.c instead, without a call.
  *
@@ -14,15 +14,11 @@
 
 #include "access/tupdesc.h"
 #include "executor/executor.h"
-#include "miscadmin.h"
 #include "utils/memutils.h"
-#include "utils/sortsupport.h"
 
 #include "exec/match.h"
+#include "exec/order.h"
 #include "exec/run.h"
-
-/* Comparisons between looks for interrupts. */
-#define COMPARED_AT_ONCE	1000
 
 /* A test ready for evaluation. */
 typedef struct HostTest
@@ -33,26 +29,10 @@ typedef struct HostTest
 	const GpucolTypeMap *map;
 } HostTest;
 
-/* A value as a datum, in memory that the next one takes over. */
-typedef struct HostValue
-{
-	char	   *memory;
-	Size		size;
-} HostValue;
-
-/* An order ready for comparisons. */
-typedef struct HostOrder
-{
-	SortSupportData sort;
-	const GpucolTypeMap *map;
-	HostValue	values[2];
-} HostOrder;
-
 typedef struct HostContext
 {
 	HostTest   *tests;
-	HostOrder  *orders;
-	int			ncompared;		/* since scratch was reset */
+	GpucolOrder **orders;
 	ExprContext *econtext;
 	MemoryContext scratch;		/* one value's memory */
 } HostContext;
@@ -99,56 +79,13 @@ host_test(void *arg, int id, int n, const GpucolBytes *values,
 	MemoryContextSwitchTo(old);
 }
 
-/* The value as a datum. */
-static Datum
-value_datum(const HostOrder *order, HostValue *value, const GpucolBytes *bytes)
-{
-	Size		header = order->map->typlen == -1 ? VARHDRSZ : 0;
-
-	if (order->map->typbyval)
-		return gpucol_typemap_from_bytes(order->map, *bytes);
-	if (value->size < header + bytes->len)
-	{
-		value->size = header + bytes->len * 2 + 64;
-		value->memory = value->memory == NULL ?
-			MemoryContextAllocHuge(order->sort.ssup_cxt, value->size) :
-			repalloc_huge(value->memory, value->size);
-	}
-	if (header > 0)
-		SET_VARSIZE(value->memory, header + bytes->len);
-	memcpy(value->memory + header, bytes->data, bytes->len);
-	return PointerGetDatum(value->memory);
-}
-
 /* GpucolHost's callback. */
 static int
 host_compare(void *arg, int id, const GpucolBytes *a, const GpucolBytes *b)
 {
 	HostContext *context = arg;
-	HostOrder  *order = &context->orders[id];
-	Datum		x = value_datum(order, &order->values[0], a);
-	Datum		y = value_datum(order, &order->values[1], b);
-	MemoryContext old = MemoryContextSwitchTo(context->scratch);
-	int			result = order->sort.comparator(x, y, &order->sort);
 
-	MemoryContextSwitchTo(old);
-	if (++context->ncompared >= COMPARED_AT_ONCE)
-	{
-		CHECK_FOR_INTERRUPTS();
-		MemoryContextReset(context->scratch);
-		context->ncompared = 0;
-	}
-	return result;
-}
-
-/* Look one order up. */
-static void
-init_order(HostOrder *order, GpucolLower *l, const GpucolHostOrder *host)
-{
-	order->map = &l->maps[host->column];
-	order->sort.ssup_cxt = CurrentMemoryContext;
-	order->sort.ssup_collation = host->collation;
-	PrepareSortSupportFromOrderingOp(host->less, &order->sort);
+	return gpucol_order_compare(context->orders[id], a, b);
 }
 
 /* Compile one test. */
@@ -186,9 +123,10 @@ gpucol_host_init(GpucolHost *host, GpucolLower *l, PlanState *ps)
 											 ALLOCSET_SMALL_SIZES);
 	for (int i = 0; i < l->nhosts; i++)
 		init_test(&context->tests[i], l, &l->hosts[i], ps);
-	context->orders = palloc0(Max(l->norders, 1) * sizeof(HostOrder));
+	context->orders = palloc(Max(l->norders, 1) * sizeof(GpucolOrder *));
 	for (int i = 0; i < l->norders; i++)
-		init_order(&context->orders[i], l, &l->orders[i]);
+		context->orders[i] = gpucol_order_create(&l->maps[l->orders[i].column], l->orders[i].less,
+												 l->orders[i].collation);
 	host->context = context;
 	host->compare = host_compare;
 	host->test = host_test;

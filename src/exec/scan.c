@@ -246,13 +246,14 @@ lower_probe(GpucolExec *exec, GpucolLower *l)
 	return gpucol_lower_output(l, state->probe.keys[state->probe.at].expr, &state->probe.value);
 }
 
-/* Sort keys that a device ranks by: columns after the first one. */
+/* Sort keys that a device ranks by: columns after the first one, none of byte strings. */
 static int
 device_keys(const GpucolTopkProbe *probe)
 {
-	int			n = 1;
+	int			n = probe->keys[0].order == NULL;
 
-	while (n < Min(probe->nkeys, GPUCOL_SHAPE_MAX_KEYS) && IsA(probe->keys[n].expr, Var))
+	while (n > 0 && n < Min(probe->nkeys, GPUCOL_SHAPE_MAX_KEYS) &&
+		   probe->keys[n].order == NULL && IsA(probe->keys[n].expr, Var))
 		n++;
 	return n;
 }
@@ -323,7 +324,7 @@ scan_begin(CustomScanState *node, EState *estate pg_attribute_unused(),
 						cscan->scan.scanrelid, GPUCOL_PROGRAM_SCAN, lower_probe);
 		state->probe_exec.withholds = true;
 		state->rows.exec.make_shape = make_shape;
-		gpucol_topk_probe_init(&state->probe);
+		gpucol_topk_probe_init(&state->probe, RelationGetDescr(node->ss.ss_currentRelation));
 	}
 	gpucol_row_scan_init(&state->rows, output_columns(state), &row_methods);
 }
@@ -406,6 +407,7 @@ begin_topk(GpucolScanState *state)
 	if (values_fit(state))
 	{
 		/* lowered with the key for a device, if one may be asked */
+		state->rows.exec.cpu_only |= device_keys(&state->probe) == 0;
 		state->on_device = !state->rows.exec.cpu_only;
 		state->on_device = gpucol_run_on_device(&state->rows.exec);
 		state->probe_exec.cpu_only = state->rows.exec.cpu_only;

@@ -4,10 +4,9 @@
  *	  ORDER BY ... LIMIT k: which rows of a scan can be among the first k.
  *
  * A first scan reads the first sort key alone and keeps the k best values in a
- * heap of int64 that sort like it.  The k-th best is a condition on the key that
- * the real scan gets besides its own: it skips segments and vectors by zone map,
- * reads the other columns of the few rows that remain, and PostgreSQL sorts
- * those.  Rows that tie with the k-th all remain, so sort keys that are not known
+ * heap (topk_best.c).  The k-th best is a condition on the key that the real scan
+ * gets besides its own: it skips segments and vectors by zone map, reads the other
+ * columns of the few rows that remain, and PostgreSQL sorts those.  Rows that tie with the k-th all remain, so sort keys that are not known
  * here and WITH TIES need no attention.
  *
  * Where many rows tie with the k-th on the first key, another scan reads the second
@@ -22,7 +21,9 @@
  * the first scan skips what cannot reach it (topk_zones.c).  Where there are
  * conditions, a value that many times k rows reach is tried likewise: if k of them
  * meet the conditions, no other rows matter.  Else the k-th best of the first rows
- * that meet them is a bound: then the first scan ends and begins anew with it.
+ * that meet them is a bound: then the first scan ends and begins anew with it.  So it
+ * does for a key of byte strings, which have no zone maps: whether a string reaches the
+ * bound is asked once for each entry of a dictionary.
  *
  * NULLs that come first take places before all values.  They are counted by the
  * first scan, or by one of their own where that skips by a bound.
@@ -32,6 +33,7 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "executor/nodeHash.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -63,6 +65,9 @@
 #define SPARE_ROWS	1024
 #define SPARE_PART	1024
 
+/* The best strings may always take this much. */
+#define MIN_MEMORY	((Size) 64 * 1024 * 1024)
+
 static Node *create_state(CustomScan *cscan);
 
 const CustomScanMethods gpucol_topk_methods = {
@@ -78,85 +83,6 @@ create_state(CustomScan *cscan)
 		gpucol_agg_create_ranking(cscan);
 }
 
-void
-gpucol_topk_best_init(GpucolTopkBest *best, int64 k, bool descending)
-{
-	best->k = k;
-	best->filled = 0;
-	best->ties = 0;
-	best->descending = descending;
-	best->heap = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int64) * (Size) k);
-}
-
-/* Replace the least value of a heap of n by v, or remove it: v is the last one, of n + 1. */
-static void
-sift_down(int64 *h, int64 n, int64 v)
-{
-	int64		i = 0;
-
-	for (;;)
-	{
-		int64		child = 2 * i + 1;
-
-		if (child >= n)
-			break;
-		if (child + 1 < n && h[child + 1] < h[child])
-			child++;
-		if (h[child] >= v)
-			break;
-		h[i] = h[child];
-		i = child;
-	}
-	h[i] = v;
-}
-
-/* The least value has left a full heap: which ties are there now? */
-static void
-count_ties(GpucolTopkBest *best, int64 least)
-{
-	best->ties = best->heap[0] == least ? best->ties + 1 : 0;
-}
-
-/* Add a value that belongs into the heap. */
-void
-gpucol_topk_best_replace(GpucolTopkBest *best, int64 v)
-{
-	int64	   *h = best->heap;
-	int64		least = h[0];
-	int64		i;
-
-	if (best->filled < best->k)
-	{
-		for (i = best->filled++; i > 0 && h[(i - 1) / 2] > v; i = (i - 1) / 2)
-			h[i] = h[(i - 1) / 2];
-		h[i] = v;
-		return;
-	}
-	sift_down(h, best->k, v);
-	count_ties(best, least);
-}
-
-/* Remove all but the n > 0 best. */
-static void
-keep_best(GpucolTopkBest *best, int64 n)
-{
-	while (best->filled > n)
-	{
-		int64		least = best->heap[0];
-
-		best->filled--;
-		sift_down(best->heap, best->filled, best->heap[best->filled]);
-		count_ties(best, least);
-	}
-}
-
-/* Forget the values. */
-static void
-clear_best(GpucolTopkBest *best)
-{
-	best->filled = best->ties = 0;
-}
-
 /* Take in a batch of keys; NULLs are counted. */
 static int64
 add_batch(GpucolTopkBest *best, const GpucolResult *result)
@@ -168,6 +94,8 @@ add_batch(GpucolTopkBest *best, const GpucolResult *result)
 	{
 		if (column->nulls != NULL && column->nulls[i])
 			nulls++;
+		else if (column->cls == GPUCOL_CLASS_S)
+			gpucol_topk_best_add_bytes(best, &column->s[i]);
 		else
 			gpucol_topk_best_add(best, gpucol_topk_order(column, i));
 	}
@@ -179,14 +107,35 @@ add_batch(GpucolTopkBest *best, const GpucolResult *result)
  *-------------------------------------------------------------------------
  */
 
-/* The value, of the key that was delivered, that has this order, as a constant. */
+/* A value of a key: its place among int64, or a byte string. */
+typedef struct KeyValue
+{
+	int64		order;
+	GpucolBytes bytes;
+} KeyValue;
+
+/* The last of the best values. */
+static KeyValue
+last_value(const GpucolTopkBest *best)
+{
+	KeyValue	value = {0};
+
+	if (best->order != NULL)
+		value.bytes = gpucol_topk_best_last_bytes(best);
+	else
+		value.order = gpucol_topk_best_last(best);
+	return value;
+}
+
+/* A value of the key that was delivered, as a constant. */
 static Expr *
-order_constant(const GpucolTopkProbe *probe, int64 order)
+key_constant(const GpucolTopkProbe *probe, const KeyValue *value)
 {
 	Node	   *key = (Node *) probe->keys[probe->at].expr;
 	Oid			type = exprType(key);
 	GpucolOutput output;
 	GpucolResultColumn column = {.cls = probe->value.cls};
+	int64		order = value->order;
 	int64		bits = order < 0 ? order ^ PG_INT64_MAX : order;
 	__int128	mantissa = order;
 	double		f;
@@ -201,6 +150,7 @@ order_constant(const GpucolTopkProbe *probe, int64 order)
 	column.i = (const int64_t *) &order;
 	column.d = &mantissa;
 	column.f = &f;
+	column.s = &value->bytes;
 	gpucol_output_init(&output, type, exprTypmod(key), exprCollation(key),
 					   &probe->value);
 	gpucol_output_datums(&output, &column, 1, &datum, &isnull);
@@ -220,14 +170,14 @@ test_null(const GpucolTopkKey *key, NullTestType type)
 	return (Expr *) test;
 }
 
-/* A comparison of the key that was delivered with the value of this order. */
+/* A comparison of the key that was delivered with a value. */
 static Expr *
-compare_key(const GpucolTopkProbe *probe, Oid opno, int64 order)
+compare_key(const GpucolTopkProbe *probe, Oid opno, const KeyValue *value)
 {
-	Expr	   *expr = make_opclause(opno, BOOLOID, false,
-									 copyObject(probe->keys[probe->at].expr),
-									 order_constant(probe, order),
-									 InvalidOid, InvalidOid);
+	Expr	   *key = probe->keys[probe->at].expr;
+	Expr	   *expr = make_opclause(opno, BOOLOID, false, copyObject(key),
+									 key_constant(probe, value), InvalidOid,
+									 exprCollation((Node *) key));
 
 	set_opfuncid((OpExpr *) expr);
 	return expr;
@@ -235,9 +185,9 @@ compare_key(const GpucolTopkProbe *probe, Oid opno, int64 order)
 
 /* The condition that the key is not after this value in the wanted order. */
 static Expr *
-key_reaches(const GpucolTopkProbe *probe, int64 order)
+key_reaches(const GpucolTopkProbe *probe, const KeyValue *value)
 {
-	return compare_key(probe, probe->keys[probe->at].not_after, order);
+	return compare_key(probe, probe->keys[probe->at].not_after, value);
 }
 
 /* Where the last row that is wanted stands by one key. */
@@ -249,13 +199,16 @@ typedef struct Place
 		PLACE_VALUE,
 		PLACE_NULL
 	}			kind;
-	int64		order;			/* of the value */
+	KeyValue	value;
 	bool		nulls_before;	/* there are NULLs, which come before it */
 	int64		left;			/* rows wanted of those that stand there */
 	int64		spare;			/* others that stand there; at most PG_INT64_MAX */
 } Place;
 
-/* The place of row k, from the k best values (less are kept) and the number of NULLs. */
+/*
+ * The place of row k, from the k best values (less are kept) and the number of NULLs.
+ * Its value is valid as long as the best are.
+ */
 static Place
 find_place(const GpucolTopkKey *key, GpucolTopkBest *best, int64 nulls)
 {
@@ -280,12 +233,11 @@ find_place(const GpucolTopkKey *key, GpucolTopkBest *best, int64 nulls)
 		place.spare = nulls - place.left;
 		return place;
 	}
-	keep_best(best, k - (key->nulls_first ? nulls : 0));
+	gpucol_topk_best_keep(best, k - (key->nulls_first ? nulls : 0));
 	place.kind = PLACE_VALUE;
-	place.order = gpucol_topk_directed(best, best->heap[0]);
+	place.value = last_value(best);
 	place.nulls_before = key->nulls_first && nulls > 0;
-	for (int64 i = 0; i < best->filled; i++)
-		place.left += best->heap[i] == best->heap[0];
+	place.left = gpucol_topk_best_last_ties(best);
 	place.spare = best->ties;
 	return place;
 }
@@ -297,7 +249,7 @@ stands_at(const GpucolTopkProbe *probe, const Place *place)
 	const GpucolTopkKey *key = &probe->keys[probe->at];
 
 	return place->kind == PLACE_NULL ? test_null(key, IS_NULL) :
-		compare_key(probe, key->equal, place->order);
+		compare_key(probe, key->equal, &place->value);
 }
 
 /* Conditions on the key of which rows before the place meet one. */
@@ -309,7 +261,7 @@ stands_before(const GpucolTopkProbe *probe, const Place *place)
 
 	if (place->kind == PLACE_NULL)
 		return key->nulls_first ? NIL : list_make1(test_null(key, IS_NOT_NULL));
-	any = list_make1(compare_key(probe, key->before, place->order));
+	any = list_make1(compare_key(probe, key->before, &place->value));
 	return place->nulls_before ? lappend(any, test_null(key, IS_NULL)) : any;
 }
 
@@ -322,7 +274,7 @@ stands_by(const GpucolTopkProbe *probe, const Place *place)
 
 	if (place->kind == PLACE_NULL)
 		return key->nulls_first ? list_make1(test_null(key, IS_NULL)) : NIL;
-	any = list_make1(key_reaches(probe, place->order));
+	any = list_make1(key_reaches(probe, &place->value));
 	return place->nulls_before ? lappend(any, test_null(key, IS_NULL)) : any;
 }
 
@@ -331,19 +283,12 @@ stands_by(const GpucolTopkProbe *probe, const Place *place)
  *-------------------------------------------------------------------------
  */
 
-/* Is the expression a column? */
-static bool
-is_column(const Expr *expr)
-{
-	return IsA(expr, Var) && ((const Var *) expr)->varattno > 0;
-}
-
 bool
 gpucol_topk_keys_are_columns(const GpucolTopkProbe *probe, int n)
 {
 	for (int i = 0; i < n; i++)
 	{
-		if (!is_column(probe->keys[i].expr))
+		if (probe->keys[i].attnum == 0)
 			return false;
 	}
 	return true;
@@ -353,40 +298,40 @@ gpucol_topk_keys_are_columns(const GpucolTopkProbe *probe, int n)
 static bool
 key_is_nullable(const GpucolTopkProbe *probe, Relation rel)
 {
-	AttrNumber	attnum = ((Var *) probe->keys[0].expr)->varattno;
-
-	return !gpucol_compat_never_null(RelationGetDescr(rel), attnum - 1);
+	return !gpucol_compat_never_null(RelationGetDescr(rel), probe->keys[0].attnum - 1);
 }
 
 /* A condition that `rows` rows meet, from zone maps; NIL if there is none. */
 static List *
 zone_condition(GpucolTopkProbe *probe, GpucolExec *scan, int64 rows)
 {
-	int64		bound;
+	const GpucolTopkKey *key = &probe->keys[0];
+	KeyValue	bound = {0};
 
-	if (!is_column(probe->keys[0].expr) ||
+	if (key->attnum == 0 ||
 		!gpucol_topk_zone_bound(scan->rel, scan->node->ss.ps.state->es_snapshot,
-								((Var *) probe->keys[0].expr)->varattno, rows,
-								probe->keys[0].descending, &bound, &probe->value))
+								key->attnum, rows, key->descending, &bound.order,
+								&probe->value))
 		return NIL;
-	return list_make1(key_reaches(probe, bound));
+	return list_make1(key_reaches(probe, &bound));
 }
 
 /* Can rows of NULL keys be counted by a scan of their own? */
 static bool
 nulls_are_apart(const GpucolTopkProbe *probe)
 {
-	return !probe->keys[0].nulls_first || is_column(probe->keys[0].expr);
+	return !probe->keys[0].nulls_first || probe->keys[0].attnum != 0;
 }
 
 /*
  * Run the scan to its end, or until it has met `enough` NULLs; GPUCOL_OK where it
- * has met `most` rows and k values before.
+ * has met `most` rows and k values before, GPUCOL_OUT_OF_MEMORY where these are too long.
  */
 static GpucolStatus
 run_scan(GpucolTopkProbe *probe, GpucolExec *scan, GpucolTopkBest *best,
 		 int64 *nulls, int64 enough, int64 most)
 {
+	Size		limit = Max(get_hash_memory_limit(), MIN_MEMORY);
 	GpucolResult result;
 	GpucolStatus status;
 
@@ -398,6 +343,11 @@ run_scan(GpucolTopkProbe *probe, GpucolExec *scan, GpucolTopkBest *best,
 		if (*nulls >= enough)
 		{
 			status = GPUCOL_END;
+			break;
+		}
+		if (gpucol_topk_best_memory(best) > limit)
+		{
+			status = GPUCOL_OUT_OF_MEMORY;
 			break;
 		}
 		if (probe->seen >= most && best->filled == best->k)
@@ -435,15 +385,17 @@ look_for_bound(GpucolTopkProbe *probe, GpucolExec *scan, GpucolTopkBest *best,
 		status = run_scan(probe, scan, best, nulls, enough, PG_INT64_MAX);
 		if (status != GPUCOL_END || best->filled == best->k)
 			return status;
-		clear_best(best);
+		gpucol_topk_best_clear(best);
 		probe->narrow = NIL;
 	}
 	status = run_scan(probe, scan, best, nulls, enough,
 					  probe->seen + Max(LOOK_ROWS, LOOK_TIMES * probe->k));
 	if (status == GPUCOL_OK)
 	{
-		*bound = list_make1(key_reaches(probe, gpucol_topk_directed(best, best->heap[0])));
-		clear_best(best);
+		KeyValue	last = last_value(best);
+
+		*bound = list_make1(key_reaches(probe, &last));
+		gpucol_topk_best_clear(best);
 		*nulls = 0;
 	}
 	return status;
@@ -461,7 +413,7 @@ probe_first(GpucolTopkProbe *probe, GpucolExec *scan, bool all_rows, GpucolTopkB
 	bool		done = false;
 	bool		nulls_left;
 
-	if (all_rows)
+	if (all_rows && key->order == NULL)
 		bound = zone_condition(probe, scan, probe->k);
 	else if (nulls_are_apart(probe))
 	{
@@ -520,6 +472,32 @@ part_ties(GpucolTopkProbe *probe, List *before, List *at_places, const Place *pl
 								any_of(before));
 }
 
+/*
+ * Take what a scan has found by one key into the conditions.  True where so many rows
+ * tie that the next key is worth a look at those in *at_places, of which *left are
+ * wanted.
+ */
+static bool
+take_place(GpucolTopkProbe *probe, GpucolTopkBest *best, int64 nulls, List **before,
+		   List **at_places, int64 *left)
+{
+	Place		place = find_place(&probe->keys[probe->at], best, nulls);
+
+	if (place.kind == PLACE_ANYWHERE)
+		return false;
+	add_condition(probe, *before, &place);
+	if (place.spare < SPARE_ROWS + probe->seen / SPARE_PART)
+		return false;
+	*before = list_concat(*before, stands_before(probe, &place));
+	*at_places = lappend(*at_places, stands_at(probe, &place));
+	*left = place.left;
+	if (probe->at + 1 < probe->nkeys)
+		return true;
+	if (!probe->all_ties)
+		part_ties(probe, *before, *at_places, &place);
+	return false;
+}
+
 /* Find the best by the next key among the rows that stand at the places of those before. */
 static GpucolStatus
 probe_next(GpucolTopkProbe *probe, GpucolExec *scan, List *at_places, int64 k,
@@ -528,14 +506,56 @@ probe_next(GpucolTopkProbe *probe, GpucolExec *scan, List *at_places, int64 k,
 	const GpucolTopkKey *key = &probe->keys[++probe->at];
 
 	probe->narrow = at_places;
-	gpucol_topk_best_init(best, k, key->descending);
+	gpucol_topk_best_init(best, k, key->descending, key->order);
 	*nulls = 0;
 	return run_scan(probe, scan, best, nulls, key->nulls_first ? k : PG_INT64_MAX, PG_INT64_MAX);
 }
 
-void
-gpucol_topk_probe_init(GpucolTopkProbe *probe)
+/* The column that an expression is, whatever its type. */
+static AttrNumber
+column_of(const Expr *expr)
 {
+	return IsA(expr, Var) ? Max(((const Var *) expr)->varattno, 0) : 0;
+}
+
+const Var *
+gpucol_topk_key_bytes(const Expr *expr, TupleDesc desc)
+{
+	Form_pg_attribute att;
+	GpucolTypeMap map;
+
+	while (IsA(expr, RelabelType))
+		expr = ((const RelabelType *) expr)->arg;
+	if (column_of(expr) == 0)
+		return NULL;
+	att = TupleDescAttr(desc, ((const Var *) expr)->varattno - 1);
+	gpucol_typemap_init(&map, att->atttypid, att->atttypmod, att->attcollation);
+	return map.kind == GPUCOL_KIND_BYTES ? (const Var *) expr : NULL;
+}
+
+/* Look up the column that a key is, and the order of byte strings. */
+static void
+init_key(GpucolTopkKey *key, TupleDesc desc)
+{
+	const Var  *bytes = gpucol_topk_key_bytes(key->expr, desc);
+	Form_pg_attribute att;
+	GpucolTypeMap map;
+
+	key->attnum = column_of(key->expr);
+	key->order = NULL;
+	if (bytes == NULL)
+		return;
+	key->attnum = bytes->varattno;
+	att = TupleDescAttr(desc, key->attnum - 1);
+	gpucol_typemap_init(&map, att->atttypid, att->atttypmod, att->attcollation);
+	key->order = gpucol_order_create(&map, key->before, exprCollation((Node *) key->expr));
+}
+
+void
+gpucol_topk_probe_init(GpucolTopkProbe *probe, TupleDesc desc)
+{
+	for (int i = 0; i < probe->nkeys; i++)
+		init_key(&probe->keys[i], desc);
 	probe->context = AllocSetContextCreate(CurrentMemoryContext, "gpucol top rows",
 										   ALLOCSET_SMALL_SIZES);
 }
@@ -557,30 +577,21 @@ gpucol_topk_probe_run(GpucolTopkProbe *probe, GpucolExec *scan, bool all_rows)
 	List	   *before = NIL;
 	List	   *at_places = NIL;
 	int64		nulls = 0;
+	int64		left;
+	bool		more;
 
 	probe->at = 0;
 	probe->seen = 0;
-	gpucol_topk_best_init(&best, probe->k, probe->keys[0].descending);
+	gpucol_topk_best_init(&best, probe->k, probe->keys[0].descending, probe->keys[0].order);
 	status = probe_first(probe, scan, all_rows, &best, &nulls);
-	while (status == GPUCOL_END)
+	for (;;)
 	{
-		Place		place = find_place(&probe->keys[probe->at], &best, nulls);
-
-		pfree(best.heap);
-		if (place.kind == PLACE_ANYWHERE)
+		more = status == GPUCOL_END &&
+			take_place(probe, &best, nulls, &before, &at_places, &left);
+		gpucol_topk_best_release(&best);
+		if (!more)
 			break;
-		add_condition(probe, before, &place);
-		if (place.spare < SPARE_ROWS + probe->seen / SPARE_PART)
-			break;
-		before = list_concat(before, stands_before(probe, &place));
-		at_places = lappend(at_places, stands_at(probe, &place));
-		if (probe->at + 1 == probe->nkeys)
-		{
-			if (!probe->all_ties)
-				part_ties(probe, before, at_places, &place);
-			break;
-		}
-		status = probe_next(probe, scan, at_places, place.left, &best, &nulls);
+		status = probe_next(probe, scan, at_places, left, &best, &nulls);
 	}
 	probe->narrow = NIL;
 	MemoryContextSwitchTo(old);

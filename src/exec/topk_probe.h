@@ -9,6 +9,7 @@
 #define GPUCOL_EXEC_TOPK_PROBE_H
 
 #include "exec/run.h"
+#include "exec/topk_best.h"
 #include "kernel/float_order.h"
 
 /* A sort key. */
@@ -20,6 +21,10 @@ typedef struct GpucolTopkKey
 	Oid			not_after;		/* <= in an ascending order, >= in a descending one */
 	Oid			before;			/* < or > */
 	Oid			equal;
+
+	/* set by gpucol_topk_probe_init */
+	AttrNumber	attnum;			/* the column that it is, or 0 */
+	GpucolOrder *order;			/* of a BYTES column; NULL: the key sorts like int64 */
 } GpucolTopkKey;
 
 /* The first sort keys and the limit. */
@@ -45,8 +50,11 @@ typedef struct GpucolTopkProbe
 	MemoryContext context;		/* of these expressions */
 } GpucolTopkProbe;
 
-/* Prepare: k, all_ties and keys are set; in the current memory context. */
-extern void gpucol_topk_probe_init(GpucolTopkProbe *probe);
+/*
+ * Prepare: k, all_ties and keys over columns of `desc` are set; in the current memory
+ * context.
+ */
+extern void gpucol_topk_probe_init(GpucolTopkProbe *probe, TupleDesc desc);
 
 /* Forget what it found. */
 extern void gpucol_topk_probe_reset(GpucolTopkProbe *probe);
@@ -71,37 +79,10 @@ extern bool gpucol_topk_zone_bound(Relation rel, Snapshot snapshot,
 								   AttrNumber attnum, int64 k, bool descending,
 								   int64 *bound, GpucolValue *value);
 
-/* The k best of int64 values: a min-heap. */
-typedef struct GpucolTopkBest
-{
-	int64	   *heap;			/* [k] */
-	int64		k;
-	int64		filled;
-	int64		ties;			/* others that were added and equal the k-th best */
-	bool		descending;
-} GpucolTopkBest;
+/* The column of BYTES that a sort key is, perhaps by another name of its type, or NULL. */
+extern const Var *gpucol_topk_key_bytes(const Expr *expr, TupleDesc desc);
 
-extern void gpucol_topk_best_init(GpucolTopkBest *best, int64 k, bool descending);
-extern void gpucol_topk_best_replace(GpucolTopkBest *best, int64 directed);
-
-/* Values that are greater first in the wanted order, and back. */
-static inline int64
-gpucol_topk_directed(const GpucolTopkBest *best, int64 v)
-{
-	return best->descending ? v : ~v;
-}
-
-static inline void
-gpucol_topk_best_add(GpucolTopkBest *best, int64 v)
-{
-	v = gpucol_topk_directed(best, v);
-	if (best->filled < best->k || v > best->heap[0])
-		gpucol_topk_best_replace(best, v);
-	else if (v == best->heap[0])
-		best->ties++;
-}
-
-/* The order of value i of a column. */
+/* The order of value i of a column, not of class S. */
 static inline int64
 gpucol_topk_order(const GpucolResultColumn *column, uint32 i)
 {

@@ -161,7 +161,7 @@ gpucol_topk_zone_bound(Relation rel, Snapshot snapshot, AttrNumber attnum,
 	column.kind = map.kind;
 	column.scale = map.scale;
 	value_of_column(&map, value);
-	gpucol_topk_best_init(best, k, descending);
+	gpucol_topk_best_init(best, k, descending, NULL);
 	source = gpucol_source_open(rel, snapshot, &column, 1, NULL);
 	while (status == GPUCOL_OK &&
 		   (status = source->ops->next_segment(source, &segment)) == GPUCOL_OK)
@@ -176,6 +176,6 @@ gpucol_topk_zone_bound(Relation rel, Snapshot snapshot, AttrNumber attnum,
 		bounds.reached = best->heap[0];
 	}
 	*bound = gpucol_topk_directed(best, bounds.reached);
-	pfree(best->heap);
+	gpucol_topk_best_release(best);
 	return status == GPUCOL_END && bounds.found;
 }

@@ -227,8 +227,7 @@ find_extreme(Aggref *agg, GpucolFinal *final)
 static uint16
 extreme_order(GpucolLower *l, int column, const GpucolFinal *final)
 {
-	if (final->compare == F_BYTEACMP ||
-		(final->compare == F_BTTEXTCMP && gpucol_collation_is_bytewise(final->collation)))
+	if (gpucol_comparison_is_bytewise(final->compare, final->collation))
 		return 0;
 	return (uint16) (1 + gpucol_lower_add_order(l, column, final->less, final->collation));
 }

@@ -6,8 +6,8 @@
  *	  recursion that is pushed down, in its GpucolRecursiveScan.
  *
  * The node is a GpucolScan that delivers only rows that can be among the first k
- * by the first sort keys, as many as sort like integers; PostgreSQL's Sort and
- * Limit above finish the work, with all sort keys, OFFSET and WITH TIES.  So k must
+ * by the first sort keys, as many as sort like integers or are columns of byte
+ * strings; PostgreSQL's Sort and Limit above finish the work, with all sort keys, OFFSET and WITH TIES.  So k must
  * be known, and nothing between the scan and the limit may drop rows.
  *
  *-------------------------------------------------------------------------
@@ -16,6 +16,7 @@
 
 #include "access/stratnum.h"
 #include "access/table.h"
+#include "catalog/pg_type.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -192,14 +193,59 @@ find_keys(PlannerInfo *root, SortKeys *keys)
 	return keys->n > 0;
 }
 
-/* Can the key be lowered, and does it sort as int64?  If not, *why not. */
+/* A comparison of the key with a value. */
+static Expr *
+comparison(const GpucolTopkKey *key, Oid opno)
+{
+	Node	   *expr = (Node *) key->expr;
+	Expr	   *test;
+
+	test = make_opclause(opno, BOOLOID, false, copyObject(key->expr),
+						 (Expr *) makeNullConst(exprType(expr), exprTypmod(expr),
+												exprCollation(expr)),
+						 InvalidOid, exprCollation(expr));
+	set_opfuncid((OpExpr *) test);
+	return test;
+}
+
+/* A key of byte strings is a column that PostgreSQL may compare with any value. */
 static bool
-check_key(GpucolLower *l, const GpucolTopkKey *key, const char **why)
+check_bytes_key(GpucolLower *l, const GpucolTopkKey *key, const char **why)
+{
+	Oid			operators[] = {key->not_after, key->before, key->equal};
+	int			column;
+	int			id;
+
+	if (gpucol_topk_key_bytes(key->expr, l->desc) == NULL)
+	{
+		*why = psprintf("sort key of type %s that is not a column",
+						format_type_be(exprType((Node *) key->expr)));
+		return false;
+	}
+	for (int i = 0; i < (int) lengthof(operators); i++)
+	{
+		if (!gpucol_lower_host(l, comparison(key, operators[i]), &column, &id))
+		{
+			*why = psprintf("sort key: %s", l->reason);
+			return false;
+		}
+	}
+	return true;
+}
+
+/*
+ * Can the key be lowered, and does it sort as int64 or, if such may be keys too
+ * (`bytes`), as byte strings that PostgreSQL compares?  If not, *why not.
+ */
+static bool
+check_key(GpucolLower *l, const GpucolTopkKey *key, bool bytes, const char **why)
 {
 	GpucolValue value;
 
 	if (!gpucol_lower_output(l, key->expr, &value))
 		*why = psprintf("sort key: %s", l->reason);
+	else if (bytes && value.cls == GPUCOL_CLASS_S)
+		return check_bytes_key(l, key, why);
 	else if (!gpucol_ranking_sorts(&value, exprType((Node *) key->expr)))
 		*why = psprintf("sort key of type %s", format_type_be(exprType((Node *) key->expr)));
 	else
@@ -209,11 +255,11 @@ check_key(GpucolLower *l, const GpucolTopkKey *key, const char **why)
 
 /* The same for all keys: leave out the first that cannot, and those after it. */
 static bool
-check_keys(GpucolLower *l, SortKeys *keys, const char **why)
+check_keys(GpucolLower *l, SortKeys *keys, bool bytes, const char **why)
 {
 	int			n = 0;
 
-	while (n < keys->n && check_key(l, &keys->keys[n], why))
+	while (n < keys->n && check_key(l, &keys->keys[n], bytes, why))
 		n++;
 	keys->n = n;
 	return n > 0;
@@ -235,7 +281,7 @@ check_lowering(PlannerInfo *root, RelOptInfo *rel, Oid relid, SortKeys *keys,
 
 	gpucol_clauses_split(root, l, rel->baserestrictinfo, "top rows", pushed, &rest, NULL);
 	gpucol_lower_end_filter(l);
-	ok = rest == NIL && check_keys(l, keys, &why);
+	ok = rest == NIL && check_keys(l, keys, true, &why);
 	if (!ok)
 		gpucol_reason_add(relid, "top rows", "%s", why);
 	table_close(table, NoLock);
@@ -252,7 +298,7 @@ check_recursion(RelOptInfo *rel, const CustomPath *scan, SortKeys *keys)
 	bool		ok;
 
 	gpucol_lower_end_filter(l);
-	ok = gpucol_recursive_scan_pushes_all(scan) && check_keys(l, keys, &why);
+	ok = gpucol_recursive_scan_pushes_all(scan) && check_keys(l, keys, false, &why);
 	if (!ok)
 		gpucol_reason_add(InvalidOid, "top rows", "%s", why);
 	return ok;
