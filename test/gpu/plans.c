@@ -4,7 +4,8 @@
  *	  The engines' unit test over the CUDA engine: random tables, random kernel
  *	  descriptions, a naive interpreter as judge.
  *
- * Usage: plans SOCKET [rounds [seed]]; a gpucol_gpud listens on SOCKET.
+ * Usage: plans SOCKET [rounds [seed [random]]], the last three as of the unit test; a
+ * gpucol_gpud listens on SOCKET.
  *
  * What the device refuses runs on the CPU engine, as in a server; the counts at
  * the end show how much the device answered itself and why it refused the rest.

@@ -8,6 +8,9 @@
  * program.h and PostgreSQL's definitions literally; it shares no code with the
  * engine.
  *
+ * Usage: engine_cpu [rounds [seed [random]]]; with a third argument, whichever it is,
+ * only the rounds of random programs.
+ *
  *-------------------------------------------------------------------------
  */
 #include <math.h>
@@ -1724,9 +1727,12 @@ main(int argc, char **argv)
 	if (argc > 2)
 		check_seed = (uint64_t) atoll(argv[2]);
 	test_random(rounds);
-	test_longjmp();
-	test_memory_limit();
-	test_float_threads();
-	test_widths();
+	if (argc <= 3)
+	{
+		test_longjmp();
+		test_memory_limit();
+		test_float_threads();
+		test_widths();
+	}
 	return check_summary("engine_cpu");
 }
