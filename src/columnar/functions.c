@@ -24,10 +24,12 @@
 #include "columnar/am.h"
 #include "columnar/functions.h"
 #include "columnar/segment.h"
+#include "columnar/source.h"
 #include "columnar/view.h"
 
 PG_FUNCTION_INFO_V1(gpucol_segments);
 PG_FUNCTION_INFO_V1(gpucol_columns);
+PG_FUNCTION_INFO_V1(gpucol_source_version);
 
 Relation
 gpucol_functions_open(Oid relid)
@@ -176,4 +178,23 @@ gpucol_columns(PG_FUNCTION_ARGS)
 	}
 	table_close(table, AccessShareLock);
 	return (Datum) 0;
+}
+
+/*
+ * The version of a table's source, as an engine finds it: for tests, which declare the
+ * function themselves.
+ */
+Datum
+gpucol_source_version(PG_FUNCTION_ARGS)
+{
+	Relation	table = gpucol_functions_open(PG_GETARG_OID(0));
+	GpucolSource *source = gpucol_source_open(table, GetActiveSnapshot(), NULL, 0, NULL);
+	uint64		version;
+
+	if (source->version == 0)
+		source->ops->identify(source);
+	version = source->version;
+	gpucol_source_close(source);
+	table_close(table, AccessShareLock);
+	PG_RETURN_INT64((int64) version);
 }

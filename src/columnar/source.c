@@ -36,6 +36,7 @@
 #include "columnar/segment.h"
 #include "columnar/source.h"
 #include "columnar/typemap.h"
+#include "columnar/view_version.h"
 #include "compat.h"
 
 #define BATCH_ROWS		GPUCOL_VECTOR_VALUES
@@ -567,6 +568,18 @@ source_count_rows(GpucolSource *base, uint64_t nrows)
 	pgstat_count_index_tuples(((TableSource *) base)->table, nrows);
 }
 
+/* A share of a parallel scan has no version, nor has storage that may not be kept. */
+static void
+source_identify(GpucolSource *base)
+{
+	TableSource *source = (TableSource *) base;
+
+	if (source->parallel != NULL || base->storage[0] == 0)
+		return;
+	gpucol_view_version_find(source->scan->view);
+	base->version = source->scan->view->version;
+}
+
 static const GpucolSourceOps source_ops = {
 	.next_segment = source_next_segment,
 	.map = source_map,
@@ -578,6 +591,7 @@ static const GpucolSourceOps source_ops = {
 	.rescan = source_rescan,
 	.check_interrupts = source_check_interrupts,
 	.count_rows = source_count_rows,
+	.identify = source_identify,
 };
 
 /* Pages that one source may keep pinned: a fair share of the buffers. */

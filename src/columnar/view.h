@@ -43,7 +43,8 @@ typedef struct GpucolView
 	uint64		rows;			/* rows of all segments */
 	uint64		pages;
 	uint64		version;		/* views of the backend with equal versions are of one
-								 * table and equal, deleted rows included; 0 = unknown */
+								 * table and equal, deleted rows included; 0 = unknown,
+								 * gpucol_view_version_find may find it */
 } GpucolView;
 
 /*

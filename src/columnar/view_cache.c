@@ -13,7 +13,7 @@
  *	  every row was settled for both (settled.h).
  *
  * A few directory rows among many tombstones or TOAST pages are read sooner than the
- * LSNs of the pages.
+ * LSNs of the pages.  (view_version.c tells what else is still the same.)
  *
  * Views share a copy rather than copy it again: it is never written, and counts its
  * users, of whom the cache is one.  A view lets go of it when its memory context is
@@ -33,6 +33,7 @@
 
 #include "columnar/settled.h"
 #include "columnar/view_cache.h"
+#include "columnar/view_version.h"
 #include "compat.h"
 
 /*
@@ -220,7 +221,6 @@ copy_view(const GpucolView *view)
 void
 gpucol_view_cache_store(GpucolView *view, GpucolDirectory *dir)
 {
-	static uint64 last_version = 0;
 	BlockNumber nblocks = RelationGetNumberOfBlocks(dir->toast);
 	TransactionId newest = InvalidTransactionId;
 	XLogRecPtr *lsns;
@@ -242,7 +242,7 @@ gpucol_view_cache_store(GpucolView *view, GpucolDirectory *dir)
 	cached = look_up(dir, true);
 	forget(cached);
 	copy = copy_view(view);
-	copy->view.version = ++last_version;
+	copy->view.version = gpucol_view_version_new();
 	copy->newest = newest;
 	copy->nblocks = nblocks;
 	copy->lsns = MemoryContextAlloc(copy->context, Max(nblocks, 1) * sizeof(XLogRecPtr));

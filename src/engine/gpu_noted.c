@@ -61,9 +61,11 @@ is_for(const GpucolGpuNoted *noted, const GpucolSource *source,
 }
 
 GpucolGpuNoted *
-gpucol_gpu_noted_find(const GpucolSource *source, const GpucolProgramColumn *columns,
+gpucol_gpu_noted_find(GpucolSource *source, const GpucolProgramColumn *columns,
 					  int ncolumns, const GpucolBytesUse *uses)
 {
+	if (source->version == 0 && source->ops->identify != NULL)
+		source->ops->identify(source);
 	if (source->version == 0)
 		return NULL;
 	for (int i = 0; i < KEPT; i++)

@@ -55,9 +55,9 @@ typedef struct GpucolGpuNoted
 
 /*
  * What was noted of a source for these columns and uses, if that still holds; else
- * NULL.  To be released.
+ * NULL.  The source is asked for its version.  To be released.
  */
-extern GpucolGpuNoted *gpucol_gpu_noted_find(const GpucolSource *source,
+extern GpucolGpuNoted *gpucol_gpu_noted_find(GpucolSource *source,
 											 const GpucolProgramColumn *columns,
 											 int ncolumns, const GpucolBytesUse *uses);
 

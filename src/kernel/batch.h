@@ -171,6 +171,13 @@ typedef struct GpucolSourceOps
 	 * been moved to.  Only asked of sources that have a version.
 	 */
 	void		(*count_rows) (GpucolSource *source, uint64_t nrows);
+
+	/*
+	 * Find a version out, for an engine that keeps what it learns, where that takes
+	 * more than opening the source did; it may stay 0.  NULL in a source that knows
+	 * no more.
+	 */
+	void		(*identify) (GpucolSource *source);
 } GpucolSourceOps;
 
 /* Base object; the storage layer's own struct begins with it. */

@@ -510,10 +510,23 @@ make_program(bool text)
 	return builder_finish(&b);
 }
 
-/* Run a program over a source of this version; the groups that came back. */
-static uint64_t
-ask(const ArrayTable *table, const GpucolProgram *program, uint64_t version)
+/* A source that knows its version only when it is asked. */
+static uint64_t version_if_asked;
+
+static void
+identify(GpucolSource *source)
 {
+	source->version = version_if_asked;
+}
+
+/*
+ * Run a program over a source of this version, which it says at once or if asked; the
+ * groups that came back.
+ */
+static uint64_t
+ask_source(const ArrayTable *table, const GpucolProgram *program, uint64_t version, bool if_asked)
+{
+	GpucolSourceOps ops = array_source_ops;
 	ArraySource source;
 	GpucolRunOptions options = {.threads = 1};
 	GpucolRun  *run;
@@ -524,7 +537,12 @@ ask(const ArrayTable *table, const GpucolProgram *program, uint64_t version)
 
 	array_source_init(&source, table, 65536, true);
 	source.base.storage[0] = 7;
-	source.base.version = version;
+	ops.identify = identify;
+	version_if_asked = version;
+	if (if_asked)
+		source.base.ops = &ops;
+	else
+		source.base.version = version;
 	status = gpucol_engine_cuda.start(program, &source.base, NULL, &options, &run, &why);
 	CHECK(status == GPUCOL_OK, "start: %s", why);
 	if (status != GPUCOL_OK)
@@ -540,6 +558,12 @@ ask(const ArrayTable *table, const GpucolProgram *program, uint64_t version)
 	gpucol_engine_cuda.finish(run);
 	CHECK(!stub.broken, "something else than was asked for");
 	return rows;
+}
+
+static uint64_t
+ask(const ArrayTable *table, const GpucolProgram *program, uint64_t version)
+{
+	return ask_source(table, program, version, false);
 }
 
 /* ---- tests ---- */
@@ -592,6 +616,14 @@ test_lists(const ArrayTable *table)
 	}
 	CHECK(ask(table, numbers, 10) == 10, "groups");
 	CHECK(stub.run.flags == GPUCOL_WIRE_RUN_KEEP, "flags %u", stub.run.flags);
+
+	/* a source that says its version when it is asked, if it has one */
+	CHECK(ask_source(table, numbers, 10, true) == 10, "groups");
+	CHECK(stub.run.flags == GPUCOL_WIRE_RUN_LIST, "flags %u", stub.run.flags);
+	CHECK(ask_source(table, numbers, 100, true) == 10, "groups");
+	CHECK(stub.run.flags == GPUCOL_WIRE_RUN_KEEP, "flags %u", stub.run.flags);
+	CHECK(ask_source(table, numbers, 0, true) == 10, "groups");
+	CHECK(stub.run.flags == 0, "flags %u", stub.run.flags);
 
 	/* a new daemon knows nothing */
 	gpucol_wire_drop();
