@@ -6,8 +6,9 @@
  * A writer collects the rows that one command loads into one table in one
  * subtransaction, column by column, and writes a segment whenever
  * gpucol.segment_rows or the byte cap is reached.
- * Rows are taken over in batches, a column at a time; values of BYTES are numbered
- * by a dictionary as they arrive, and kept whole from where none pays.
+ * Rows are taken over in batches, a column at a time; those that come one by one are held
+ * until they are a batch (held_rows.c).  Values of BYTES are numbered by a dictionary as
+ * they are taken over, and kept whole from where none pays.
  *
  * Before its first row a segment's directory entry is inserted, with no rows, by
  * the loading subtransaction and under the loading command's id; it is completed
@@ -50,6 +51,7 @@
 #include "columnar/decoding.h"
 #include "columnar/directory.h"
 #include "columnar/encode.h"
+#include "columnar/held_rows.h"
 #include "columnar/page.h"
 #include "columnar/segment.h"
 #include "columnar/space.h"
@@ -72,7 +74,7 @@
 #define RESERVE_GROWTH	8
 
 /* Rows that are taken over column by column. */
-#define BATCH_ROWS		64
+#define BATCH_ROWS		GPUCOL_HELD_ROWS
 
 /* The same where they arrive as columns. */
 #define COLUMN_ROWS		1024
@@ -130,7 +132,8 @@ struct GpucolWriter
 	uint32		capacity;		/* rows that the buffers hold */
 	uint32		segment_rows;	/* rows of a full segment */
 	uint32		reserve;		/* row numbers that a new segment begins with */
-	uint32		nrows;
+	uint32		nrows;			/* in the buffers, ... */
+	GpucolHeldRows *held;		/* ... and those that follow; NULL before the first */
 	Size		bytes;			/* buffered */
 	bool		open;			/* an entry stands in the directory, unless ... */
 	List	  **diverted;		/* ... finished entries are put here */
@@ -708,6 +711,19 @@ append_columns(GpucolWriter *writer, Relation table, const Datum *const *values,
 	writer->nrows += n;
 }
 
+/* Take the rows over that are held. */
+static void
+append_held(GpucolWriter *writer, Relation table)
+{
+	GpucolHeldRows *held = writer->held;
+
+	if (held == NULL || held->n == 0)
+		return;
+	append_columns(writer, table, (const Datum *const *) held->values,
+				   (const bool *const *) held->isnull, 0, held->n);
+	gpucol_held_reset(held);
+}
+
 /* Make the columns ready for the first row of a segment. */
 static void
 start_columns(GpucolWriter *writer, Relation table)
@@ -889,6 +905,7 @@ close_segment(GpucolWriter *writer, Relation table)
 
 	if (!writer->open)
 		return;
+	append_held(writer, table);
 	write_pages(writer, table);
 	if (!gpucol_directory_open(&dir, table, RowExclusiveLock))
 		ereport(ERROR,
@@ -969,9 +986,52 @@ make_room(GpucolWriter *writer, Relation table, uint32 n, uint32 most)
 					 Min(writer->capacity, writer->entry.reserved) - writer->nrows);
 }
 
+/* Is there room for one row more in the buffers, whatever it and those held take? */
+static bool
+can_hold(const GpucolWriter *writer)
+{
+	const GpucolHeldRows *held = writer->held;
+
+	return writer->open && held->n < GPUCOL_HELD_ROWS &&
+		writer->nrows + held->n < Min(writer->capacity, writer->entry.reserved) &&
+		writer->bytes + held->used + held->n * writer->ncolumns * sizeof(int64) < BUFFER_LIMIT;
+}
+
+/* Hold a row; false if it has to be taken over by itself. */
+static bool
+hold_row(GpucolWriter *writer, Relation table, TupleTableSlot *slot)
+{
+	bool		fits;
+
+	if (writer->held == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(writer->context);
+
+		writer->held = gpucol_held_create(RelationGetDescr(table));
+		MemoryContextSwitchTo(old);
+	}
+	fits = can_hold(writer) && gpucol_held_add(writer->held, slot);
+	if (!fits)
+	{
+		append_held(writer, table);
+		(void) make_room(writer, table, 1, 1);
+		fits = gpucol_held_add(writer->held, slot);
+	}
+	if (fits)
+	{
+		slot->tts_tableOid = RelationGetRelid(table);
+		gpucol_tid_set(&slot->tts_tid, writer->entry.first_row + writer->nrows +
+					   writer->held->n - 1);
+	}
+	return fits;
+}
+
 void
 gpucol_writer_add(GpucolWriter *writer, Relation table, TupleTableSlot **slots, int n)
 {
+	if (n == 1 && hold_row(writer, table, slots[0]))
+		return;
+	append_held(writer, table);
 	while (n > 0)
 	{
 		int			batch = make_room(writer, table, n, BATCH_ROWS);
@@ -987,6 +1047,7 @@ gpucol_writer_add_columns(GpucolWriter *writer, Relation table,
 						  const Datum *const *values, const bool *const *isnull,
 						  uint32 n)
 {
+	append_held(writer, table);
 	for (uint32 at = 0; at < n;)
 	{
 		int			batch = make_room(writer, table, n - at, COLUMN_ROWS);

@@ -282,6 +282,36 @@ SELECT count(*) FROM (SELECT many, short, most FROM sl_texts EXCEPT ALL
 	SELECT 'key ' || (hashint4(g) & 2147483647) % 30000, 'k' || (hashint4(g) & 2147483647) % 20000, 'key ' || g - g % 20 / 19 FROM generate_series(1, 150000) g) d;
 DROP TABLE sl_texts, sl_begun;
 
+-- rows that come one by one, held until they are many: short values and long, plain, compressed and out of line, values passed
+-- by reference of a fixed length, NULLs, a dropped column, an index that names the rows, a load that a savepoint takes back
+CREATE TABLE sl_held (gone int, id int, t text, far text, u uuid, n numeric(12,2), iv interval, b bool) USING gpucol;
+ALTER TABLE sl_held DROP COLUMN gone;
+CREATE UNIQUE INDEX ON sl_held (id);
+CREATE TABLE sl_rows (id int, t text, far text, u uuid, n numeric(12,2), iv interval, b bool);
+ALTER TABLE sl_rows ALTER far SET STORAGE EXTERNAL;
+INSERT INTO sl_rows SELECT g, repeat(md5(g::text), 1 + g % 41 / 40 * 200), CASE WHEN g % 997 = 0 THEN repeat(md5(g::text), 200) WHEN g % 5 > 0 THEN 'near ' || g % 70 END,
+	md5((g % 300)::text)::uuid, CASE WHEN g % 3 > 0 THEN g / 100.0 END, g * interval '1 hour', g % 2 = 0
+FROM generate_series(1, 20000) g;
+BEGIN;
+INSERT INTO sl_held SELECT * FROM sl_rows WHERE id <= 7001;
+SAVEPOINT s;
+INSERT INTO sl_held SELECT id + 100000, t, far, u, n, iv, b FROM sl_rows WHERE id <= 3003;
+ROLLBACK TO s;
+SAVEPOINT s;
+INSERT INTO sl_held SELECT * FROM sl_rows WHERE id BETWEEN 7002 AND 12005;
+RELEASE s;
+WITH i AS (INSERT INTO sl_held SELECT * FROM sl_rows WHERE id > 12005 RETURNING id, ctid)
+SELECT count(*), count(DISTINCT ctid) FROM i;
+COMMIT;
+SELECT sum(rows), count(*) FROM gpucol.segments('sl_held');
+SELECT count(*) FROM gpucol.verify('sl_held');
+SELECT count(*) FROM ((TABLE sl_held EXCEPT ALL TABLE sl_rows) UNION ALL (TABLE sl_rows EXCEPT ALL TABLE sl_held)) d;
+SET enable_seqscan = off;
+SET gpucol.enabled = off;
+SELECT count(*) FILTER (WHERE h = r), count(*) FROM sl_rows r LEFT JOIN LATERAL (SELECT * FROM sl_held WHERE id = r.id OFFSET 0) h ON true;
+RESET ALL;
+DROP TABLE sl_held, sl_rows;
+
 DROP MATERIALIZED VIEW sl_mat;
 DROP TABLE sl_heap, sl_copy, sl, sl_int, sl_temp, sl_unlogged, sl_new, sl_types, sl_rich, sl_rich_packed, sl_seen, sl_parts;
 DROP FUNCTION sl_note;
