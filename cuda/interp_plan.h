@@ -36,7 +36,8 @@ enum GpucolAccOp : uint8_t
 	GPUCOL_ACC_SUM_F,			/* 6: NaN, inf, -inf; fixed point as SUM_D */
 	GPUCOL_ACC_SQUARE,			/* 3: squares of I or D, as SUM_D */
 	GPUCOL_ACC_SQUARE_F,		/* 3: squares in fixed point */
-	GPUCOL_ACC_MIN,				/* 1: I, B, D within int64, F by its order */
+	GPUCOL_ACC_MIN,				/* 1: I, B, D within int64, F by its order, S
+								 * by place */
 	GPUCOL_ACC_MAX,
 	GPUCOL_ACC_DISTINCT			/* 1: new entries of the set */
 };
@@ -49,7 +50,7 @@ struct GpucolAcc
 	uint16_t	filter;
 	uint16_t	word;			/* first word in a group's record */
 	int32_t		scale;			/* F: fixed point is value * 2^scale */
-	int32_t		unused;
+	int32_t		order;			/* S: of the least and greatest, as GpucolAgg.order */
 };
 
 /* Open-addressing set of keys of nwords 64-bit words. */
@@ -85,6 +86,8 @@ struct GpucolInterpPlan
 	const GpucolAcc *accs;
 	const uint8_t *const *host;	/* host test results */
 	const uint32_t *host_size;	/* numbers of each; NULL's result follows */
+	const uint32_t *const *places;	/* [naccs]: of MIN and MAX of S the place of each number */
+	const uint32_t *nplaces;	/* [naccs]: numbers that have one */
 	uint16_t	filter_start;	/* ends of the constants, of the filter, and of all */
 	uint16_t	filter_end;
 	uint16_t	ninstrs;

@@ -151,6 +151,13 @@ neutral_words(const GpucolAcc &acc, Words &out)
 			acc.op == GPUCOL_ACC_MAX ? (unsigned long long) INT64_MIN : 0;
 }
 
+/* The place of a byte string in the order of an accumulator; beyond all where it has none. */
+__device__ __forceinline__ uint32_t
+place_of(const GpucolInterpPlan &plan, int accumulator, int64_t number)
+{
+	return (uint64_t) number < plan.nplaces[accumulator] ? __ldg(plan.places[accumulator] + number) : UINT32_MAX;
+}
+
 /*
  * Fill the words of accumulator `acc` for a row that is `on`, else neutral
  * ones.  Returns GPUCOL_UNSUPPORTED for what no limb can hold.
@@ -230,7 +237,8 @@ words_of_row(const GpucolInterpPlan &plan, int number, const GpucolAcc &acc,
 				break;
 			}
 		default:				/* MIN, MAX */
-			out.w[0] = acc.cls == GPUCOL_CLASS_F ? strict_order(reg.f(acc.arg)) : reg.v(acc.arg);
+			out.w[0] = acc.cls == GPUCOL_CLASS_F ? strict_order(reg.f(acc.arg)) :
+				acc.cls == GPUCOL_CLASS_S ? place_of(plan, number, reg.v(acc.arg)) : reg.v(acc.arg);
 			if (acc.cls == GPUCOL_CLASS_D && reg.high(acc.arg) != reg.v(acc.arg) >> 63)
 				status = GPUCOL_UNSUPPORTED;
 	}

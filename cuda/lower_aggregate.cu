@@ -55,22 +55,14 @@ struct Lowering::Aggregation
 	{
 		static const int words[] = {1, 2, 3, 6, 3, 3, 1, 1, 1};
 		uint16_t	arg = agg.op == GPUCOL_AGG_COUNT_STAR ? GPUCOL_NO_REG : agg.arg;
+		int32_t		order = op == GPUCOL_ACC_MIN || op == GPUCOL_ACC_MAX ? agg.order : 0;
 
 		for (size_t i = 0; i < accs.size(); i++)
-			if (accs[i].op == op && accs[i].arg == arg && accs[i].filter == agg.filter)
+			if (accs[i].op == op && accs[i].arg == arg && accs[i].filter == agg.filter && accs[i].order == order)
 				return i;
-		accs.push_back({(uint8_t) op, agg.cls, arg, agg.filter, (uint16_t) nwords, 0, 0});
+		accs.push_back({(uint8_t) op, agg.cls, arg, agg.filter, (uint16_t) nwords, 0, order});
 		nwords += words[op];
 		return accs.size() - 1;
-	}
-
-	/* The accumulator of an extreme. */
-	int
-	find_extreme(GpucolAccOp op, const GpucolAgg &agg)
-	{
-		if (agg.cls == GPUCOL_CLASS_S)
-			throw unsupported("an extreme of bytes");
-		return find(op, agg);
 	}
 
 	/* The accumulators of a sum, perhaps of squares. */
@@ -105,11 +97,11 @@ struct Lowering::Aggregation
 				break;
 			case GPUCOL_AGG_MIN:
 			case GPUCOL_AGG_BOOL_AND:
-				m.v = find_extreme(GPUCOL_ACC_MIN, agg);
+				m.v = find(GPUCOL_ACC_MIN, agg);
 				break;
 			case GPUCOL_AGG_MAX:
 			case GPUCOL_AGG_BOOL_OR:
-				m.v = find_extreme(GPUCOL_ACC_MAX, agg);
+				m.v = find(GPUCOL_ACC_MAX, agg);
 				break;
 			case GPUCOL_AGG_COUNT_DISTINCT:
 				if (agg.cls == GPUCOL_CLASS_D)
@@ -130,6 +122,36 @@ from_limbs(const unsigned long long *w)
 	return (int128) ((uint128) w[0] + ((uint128) w[1] << 32) + ((uint128) w[2] << 64));
 }
 
+/* The places of byte strings, for accumulators of the least and greatest. */
+void
+Lowering::plan_places(Aggregation *a)
+{
+	const GpucolInstr *instrs = array<GpucolInstr>(p_->instrs);
+	std::vector<const uint32_t *> places(a->accs.size(), NULL);
+	std::vector<uint32_t> n(a->accs.size(), 0);
+
+	for (size_t i = 0; i < a->accs.size(); i++)
+	{
+		const GpucolAcc &acc = a->accs[i];
+		Incoming   *order;
+
+		if (acc.cls != GPUCOL_CLASS_S || (acc.op != GPUCOL_ACC_MIN && acc.op != GPUCOL_ACC_MAX))
+			continue;
+
+		const GpucolInstr *load = std::find_if(instrs, instrs + p_->ninstrs, [&] (const GpucolInstr &in) { return in.dst == acc.arg; });
+
+		if (load == instrs + p_->ninstrs || load->op != GPUCOL_OP_LOAD_S)
+			throw unsupported("an extreme of bytes that are no column's");
+		order = r_.object(GPUCOL_PUT_ORDER, acc.order, load->aux);
+		if (order == NULL)
+			throw unsupported("an extreme of bytes without their places");
+		places[i] = (const uint32_t *) order->device[part_.share];
+		n[i] = order->total / sizeof(uint32_t);
+	}
+	a->plan.places = upload(places);
+	a->plan.nplaces = upload(n);
+}
+
 /* The accumulators and key words of the program, in the plan too. */
 void
 Lowering::plan_aggregates(Aggregation *a)
@@ -144,6 +166,7 @@ Lowering::plan_aggregates(Aggregation *a)
 	a->plan.naccs = a->accs.size();
 	a->plan.nwords = a->nwords;
 	a->plan.accs = upload(a->accs);
+	plan_places(a);
 	jit_program_.accs = a->accs;
 	jit_program_.nwords = a->nwords;
 }

@@ -175,6 +175,7 @@ private:
 	void		deliver_groups(const Groups &g, Partial *result);
 	bool		run_group(Partial *result, uint64_t *nrows);
 	struct Aggregation;
+	void		plan_places(Aggregation *a);
 	void		plan_aggregates(Aggregation *a);
 	int			key_width(int k) const;
 	void		scale_floats(Aggregation *a);

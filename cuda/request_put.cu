@@ -309,9 +309,9 @@ Request::finish_piece(Incoming &in, const GpucolWirePut &put)
 void
 Request::put_object(Incoming &in, const GpucolWirePut &put, const char *data)
 {
-	uint32_t	only = put.kind == GPUCOL_PUT_HOST ? UINT32_MAX : 0;
+	uint32_t	only = put.kind == GPUCOL_PUT_HOST || put.kind == GPUCOL_PUT_ORDER ? UINT32_MAX : 0;
 
-	if (put.kind != GPUCOL_PUT_DELTA_NULLS)
+	if (put.kind != GPUCOL_PUT_DELTA_NULLS && put.kind != GPUCOL_PUT_ORDER)
 		data = keep(in, data, put.length);
 	in.device.resize(shares_.size(), NULL);
 	for (uint32_t i = 0; i < shares_.size(); i++)
@@ -338,7 +338,7 @@ Request::check_put(const GpucolWirePut &put) const
 	bool		by_segment = put.kind <= GPUCOL_PUT_REMAP;
 	bool		by_slot = put.kind != GPUCOL_PUT_DELETED && put.kind != GPUCOL_PUT_HOST;
 
-	if (put.kind < GPUCOL_PUT_CHUNK || put.kind > GPUCOL_PUT_DELTA_NULLS ||
+	if (put.kind < GPUCOL_PUT_CHUNK || put.kind > GPUCOL_PUT_ORDER ||
 		(by_segment && (put.a >= run_.nsegments || part_of_[put.a] >= parts_.size())) ||
 		(by_slot && put.b >= run_.ncolumns) ||
 		(put.kind == GPUCOL_PUT_HOST && put.a >= GPUCOL_WIRE_MAX_HOST) ||

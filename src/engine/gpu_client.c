@@ -100,6 +100,9 @@ gpucol_gpu_run_examine(GpucolRun *run, const char **why)
 	for (int id = 0; id < GPUCOL_WIRE_MAX_HOST; id++)
 		if (gpucol_gpu_host_slot(p, id) == -2)
 			return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "a condition on the values of two columns of bytes");
+	run->norders = gpucol_gpu_orders_find(p, run->orders);
+	if (run->norders < 0)
+		return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "a least or greatest value that is no column's");
 	if (p->nkeys > GPUCOL_GPU_OUTPUTS)
 		return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "more output columns than the device takes");
 	for (int c = 0; c < p->ncolumns; c++)
@@ -144,10 +147,11 @@ gpucol_gpu_run_create(const GpucolProgram *program, GpucolSource *source, const 
 	run->source = source;
 	run->host = host;
 	run->bytes = calloc(n, sizeof(GpucolBytesUse));
+	run->orders = calloc(program->naggs + 1u, sizeof(GpucolGpuOrder));
 	run->delta.codes = calloc(n, sizeof(void *));
 	run->delta.nulls = calloc(n, sizeof(void *));
 	run->delta.has_nulls = calloc(n, sizeof(bool));
-	if (run->bytes == NULL || run->delta.codes == NULL ||
+	if (run->bytes == NULL || run->orders == NULL || run->delta.codes == NULL ||
 		run->delta.nulls == NULL || run->delta.has_nulls == NULL)
 	{
 		gpucol_gpu_run_free(run);
@@ -166,6 +170,9 @@ gpucol_gpu_run_free(GpucolRun *run)
 		gpucol_wire_drop();
 	gpucol_gpu_noted_release(run->noted);
 	gpucol_gpu_delta_free(run);
+	for (int i = 0; i < run->norders; i++)
+		free(run->orders[i].numbers);
+	free(run->orders);
 	free(run->bytes);
 	free(run->remap);
 	free(run->scratch);

@@ -9,6 +9,7 @@
  *-------------------------------------------------------------------------
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine/gpu_dictionary.h"
 #include "kernel/hash.h"
@@ -29,6 +30,8 @@ struct GpucolGpuDictionary
 	uint32_t	space;
 	uint32_t   *table;			/* number + 1, 0 = empty */
 	uint32_t	mask;
+	uint32_t   *sorted;			/* [nsorted]: an order of the first numbers */
+	uint32_t	nsorted;
 	Block	   *blocks;
 	size_t		held;			/* bytes of all blocks */
 	size_t		free;			/* bytes left in the first block */
@@ -56,6 +59,7 @@ gpucol_gpu_dictionary_free(GpucolGpuDictionary *d)
 	free(d->strings);
 	free(d->hashes);
 	free(d->table);
+	free(d->sorted);
 	free(d);
 }
 
@@ -159,8 +163,30 @@ gpucol_gpu_dictionary_strings(const GpucolGpuDictionary *d, uint32_t *n)
 	return d->strings;
 }
 
+void
+gpucol_gpu_dictionary_sorted(const GpucolGpuDictionary *d, uint32_t *numbers)
+{
+	if (d->nsorted > 0)
+		memcpy(numbers, d->sorted, sizeof(uint32_t) * d->nsorted);
+	for (uint32_t i = d->nsorted; i < d->n; i++)
+		numbers[i] = i;
+}
+
+void
+gpucol_gpu_dictionary_set_sorted(GpucolGpuDictionary *d, const uint32_t *numbers, uint32_t n)
+{
+	uint32_t   *sorted = realloc(d->sorted, sizeof(uint32_t) * ((size_t) n + 1));
+
+	if (sorted == NULL)
+		return;
+	memcpy(sorted, numbers, sizeof(uint32_t) * n);
+	d->sorted = sorted;
+	d->nsorted = n;
+}
+
 size_t
 gpucol_gpu_dictionary_bytes(const GpucolGpuDictionary *d)
 {
-	return d->held + d->space * (sizeof(GpucolBytes) + sizeof(uint64_t) + 2 * sizeof(uint32_t));
+	return d->held + d->nsorted * sizeof(uint32_t) +
+		d->space * (sizeof(GpucolBytes) + sizeof(uint64_t) + 2 * sizeof(uint32_t));
 }

@@ -26,6 +26,14 @@ extern bool gpucol_gpu_dictionary_number(GpucolGpuDictionary *dictionary,
 extern const GpucolBytes *gpucol_gpu_dictionary_strings(const GpucolGpuDictionary *dictionary,
 														uint32_t *n);
 
+/*
+ * All numbers in the order that was set last, those given since at the end; and set one
+ * of n numbers, which is forgotten where there is no memory.
+ */
+extern void gpucol_gpu_dictionary_sorted(const GpucolGpuDictionary *dictionary, uint32_t *numbers);
+extern void gpucol_gpu_dictionary_set_sorted(GpucolGpuDictionary *dictionary,
+											 const uint32_t *numbers, uint32_t n);
+
 /* Memory that the dictionary takes. */
 extern size_t gpucol_gpu_dictionary_bytes(const GpucolGpuDictionary *dictionary);
 

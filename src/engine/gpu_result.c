@@ -70,6 +70,7 @@ gpucol_gpu_result_read(GpucolRun *run)
 {
 	uint64_t	at = 0;
 
+	run->in_place = run->in_place && run->norders == 0;
 	if (run->result.in_slab && run->in_place)
 	{
 		run->data = (char *) gpucol_wire_lend(run->wire, run->result.bytes, move_data, run);
@@ -135,6 +136,38 @@ rows_exist(const GpucolRun *run)
 	return true;
 }
 
+/* Put the strings in the states of least and greatest bytes, which hold places. */
+static bool
+find_extremes(GpucolRun *run, GpucolAggState *states)
+{
+	const GpucolProgram *p = run->program;
+
+	for (int a = 0; a < p->naggs; a++)
+	{
+		const GpucolGpuOrder *order = gpucol_gpu_order_of(p, &GPUCOL_PROGRAM_ARRAY(p, const GpucolAgg, aggs)[a],
+														  run->orders, run->norders);
+		const GpucolBytes *strings;
+		uint32_t	nstrings;
+
+		if (order == NULL)
+			continue;
+		strings = gpucol_gpu_dictionary_strings(run->noted->dictionaries[order->slot], &nstrings);
+		for (uint64_t i = 0; i < run->result.nrows; i++)
+		{
+			GpucolAggState *state = &states[i * p->naggs + a];
+			uint64_t	place = (uint64_t) state->v.value;
+
+			if (state->count == 0)
+				continue;
+			if (place >= order->n)
+				return false;
+			state->v.s.data = strings[order->numbers[place]].data;
+			state->v.s.len = strings[order->numbers[place]].len;
+		}
+	}
+	return true;
+}
+
 GpucolStatus
 gpucol_gpu_result_find(GpucolRun *run)
 {
@@ -186,7 +219,8 @@ gpucol_gpu_result_find(GpucolRun *run)
 		return at > run->result.bytes ? GPUCOL_DEVICE_LOST :
 			gpucol_gpu_ranks_find(run->shape, n, run->data + at,
 								  run->result.bytes - at, &run->ranks);
-	return at == run->result.bytes && (run->rows == NULL || rows_exist(run)) ?
+	return at == run->result.bytes && (run->rows == NULL || rows_exist(run)) &&
+		(run->norders == 0 || find_extremes(run, (GpucolAggState *) run->states)) ?
 		GPUCOL_OK : GPUCOL_DEVICE_LOST;
 }
 

@@ -6,6 +6,7 @@
  *	gpu_client.c	the engine: a run made, started, told about and freed
  *	gpu_note.c		first pass over the source: segments, numbers of byte strings
  *	gpu_delta.c		delta rows
+ *	gpu_order.c		orders of byte strings
  *	gpu_request.c	the conversation with the daemon
  *	gpu_send.c		what is sent: pieces of segments (second pass), objects
  *	gpu_result.c	the result, and batches of its rows
@@ -25,6 +26,7 @@
 #include "engine/gpu_client.h"
 #include "engine/gpu_dictionary.h"
 #include "engine/gpu_noted.h"
+#include "engine/gpu_order.h"
 #include "engine/gpu_rank.h"
 #include "engine/gpu_wire.h"
 
@@ -60,6 +62,8 @@ struct GpucolRun
 	void	   *scratch;		/* what a longjmp must not lose */
 	void	   *payload;
 	void	   *needed;
+	GpucolGpuOrder *orders;		/* of least and greatest bytes; [norders] */
+	int			norders;
 	uint64_t	memory_limit;	/* of this process; 0 = none */
 	uint64_t	sent;			/* bytes of chunks that were missing */
 
@@ -149,10 +153,13 @@ extern void gpucol_gpu_delta_free(GpucolRun *run);
 /* Send what the daemon needs, n pieces in the order of the segments. */
 extern GpucolStatus gpucol_gpu_send_missing(GpucolRun *run, const GpucolWireNeed *need, size_t n);
 
-/* Objects that gpucol_gpu_send_objects will send: delta columns, results of host tests. */
+/*
+ * Objects that gpucol_gpu_send_objects will send: delta columns, results of host tests,
+ * places in orders.
+ */
 extern uint32_t gpucol_gpu_count_objects(const GpucolRun *run);
 
-/* Evaluates the host's tests, which may raise the user's errors. */
+/* Evaluates the host's tests and orders, which may raise the user's errors. */
 extern GpucolStatus gpucol_gpu_send_objects(GpucolRun *run);
 
 /* ---- gpu_request.c ---- */

@@ -183,7 +183,7 @@ gpucol_gpu_count_objects(const GpucolRun *run)
 		n += 1 + run->delta.has_nulls[c];
 	for (int id = 0; id < GPUCOL_WIRE_MAX_HOST; id++)
 		n += gpucol_gpu_host_slot(run->program, id) >= 0;
-	return n;
+	return n + (uint32_t) run->norders;
 }
 
 /* Evaluate a host test on every number and on NULL, and send the results. */
@@ -213,6 +213,27 @@ send_host_test(GpucolRun *run, int id)
 	return GPUCOL_OK;
 }
 
+/* Sort the numbers of a column, and send the place of each. */
+static GpucolStatus
+send_order(GpucolRun *run, GpucolGpuOrder *order)
+{
+	GpucolStatus status = gpucol_gpu_order_sort(order, run->noted->dictionaries[order->slot], run->host,
+												&run->scratch);
+	uint32_t   *places = run->scratch;
+
+	if (status != GPUCOL_OK)
+		return status;
+	for (uint32_t i = 0; i < order->n; i++)
+		places[order->numbers[i]] = i;
+	places[order->n] = 0;		/* so that there is something to send */
+	if (!send_object(run, GPUCOL_PUT_ORDER, order->order, (uint32_t) order->slot, places,
+					 ((uint64_t) order->n + 1) * sizeof(uint32_t)))
+		return GPUCOL_DEVICE_LOST;
+	free(places);
+	run->scratch = NULL;
+	return GPUCOL_OK;
+}
+
 GpucolStatus
 gpucol_gpu_send_objects(GpucolRun *run)
 {
@@ -230,6 +251,12 @@ gpucol_gpu_send_objects(GpucolRun *run)
 	for (int id = 0; id < GPUCOL_WIRE_MAX_HOST; id++)
 	{
 		status = send_host_test(run, id);
+		if (status != GPUCOL_OK)
+			return status;
+	}
+	for (int i = 0; i < run->norders; i++)
+	{
+		status = send_order(run, &run->orders[i]);
 		if (status != GPUCOL_OK)
 			return status;
 	}

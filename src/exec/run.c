@@ -109,14 +109,6 @@ gpucol_run_threads(GpucolExec *exec)
 	return gpucol_cost_threads(pages);
 }
 
-/* May a device run it? */
-static bool
-may_use_device(GpucolExec *exec)
-{
-	return exec->recursion == NULL && exec->nparts == 0 && !exec->cpu_only &&
-		gpucol_run_wants_device();
-}
-
 /* Is there a device for the run, and is the choice ours? */
 bool
 gpucol_run_may_choose(GpucolExec *exec)
@@ -148,6 +140,11 @@ choose_engine(GpucolExec *exec)
 	if (exec->recursion != NULL || exec->cpu_only || exec->source->in_parts ||
 		!gpucol_run_wants_device())
 		return &gpucol_engine_cpu;
+	if (exec->nparts > 0)
+	{
+		exec->declined = "the device keeps columns of one table at a time";
+		return &gpucol_engine_cpu;
+	}
 	if (!gpucol_run_may_choose(exec))
 		return &gpucol_engine_cuda;
 	gpucol_device_estimate(exec, program_columns(exec->program), &estimate);
@@ -182,21 +179,16 @@ fall_back(GpucolExec *exec, GpucolStatus status, const char *why)
 	return status;
 }
 
-/*
- * Lower the node's expressions with the values that parameters have now, for the device
- * or for the CPU engine.
- */
+/* Lower the node's expressions with the values that parameters have now. */
 static GpucolStatus
-lower(GpucolExec *exec, bool for_device)
+lower(GpucolExec *exec)
 {
 	GpucolLower *l;
 
 	l = gpucol_lower_begin(exec->desc, exec->varno, &exec->node->ss.ps);
-	l->no_extremes = for_device;
 	exec->lower = l;
 	if (!exec->lower_node(exec, l))
-		return for_device && l->left_extremes ? lower(exec, false) :
-			fall_back(exec, GPUCOL_UNSUPPORTED, l->reason);
+		return fall_back(exec, GPUCOL_UNSUPPORTED, l->reason);
 	if (l->failed)
 		return fall_back(exec, GPUCOL_UNSUPPORTED, "a constant of the query raises an error");
 	exec->never = l->never;
@@ -480,24 +472,6 @@ close_source(GpucolExec *exec)
 	exec->source = NULL;
 }
 
-/*
- * The CPU engine is to run what was lowered for the device: lower it again where the CPU
- * engine does more.
- */
-static GpucolStatus
-lower_for_cpu(GpucolExec *exec)
-{
-	GpucolStatus status;
-
-	if (!exec->lower->left_extremes)
-		return GPUCOL_OK;
-	close_source(exec);
-	status = lower(exec, false);
-	if (status == GPUCOL_OK)
-		exec->source = open_source(exec);
-	return status;
-}
-
 /* Note why the device left the query to the CPU engine. */
 static void
 note_declined(GpucolExec *exec, const char *why)
@@ -531,7 +505,6 @@ static GpucolStatus
 start(GpucolExec *exec, bool device_only)
 {
 	const GpucolEngine *engine;
-	bool		for_device = may_use_device(exec);
 	const char *why = NULL;
 	GpucolStatus status;
 	MemoryContextCallback *callback;
@@ -541,7 +514,7 @@ start(GpucolExec *exec, bool device_only)
 	INSTR_TIME_SET_CURRENT(begin);
 	exec->started = true;
 	exec->emitted = false;
-	status = lower(exec, for_device);
+	status = lower(exec);
 	if (status != GPUCOL_OK || exec->never)
 		return status;
 	callback = palloc0(sizeof(MemoryContextCallback));
@@ -563,32 +536,18 @@ start(GpucolExec *exec, bool device_only)
 			return fall_back(exec, GPUCOL_UNSUPPORTED, status_reason(GPUCOL_UNSUPPORTED));
 		exec->source->ops->rescan(exec->source);
 	}
-	engine = for_device && !exec->lower->no_extremes ? &gpucol_engine_cpu : choose_engine(exec);
-	if (exec->nparts > 0 && engine != &gpucol_engine_cpu)
-	{
-		exec->declined = "the device keeps columns of one table at a time";
-		engine = &gpucol_engine_cpu;
-	}
+	engine = choose_engine(exec);
 	if (device_only && engine == &gpucol_engine_cpu)
 		return GPUCOL_UNSUPPORTED;
 	if (engine != &gpucol_engine_cpu)
 		gpucol_prefetch_for(exec);
-	else if (for_device)
-		status = lower_for_cpu(exec);
-	if (status != GPUCOL_OK)
-		return status;
 	status = start_engine(exec, engine, &why);
 	if (GPUCOL_STATUS_IS_FALLBACK(status) && engine != &gpucol_engine_cpu)
 	{
 		note_declined(exec, why);
 		if (device_only)
 			return status;
-		finish_engine(exec);
-		exec->source->ops->rescan(exec->source);
-		status = lower_for_cpu(exec);
-		if (status != GPUCOL_OK)
-			return status;
-		status = start_engine(exec, &gpucol_engine_cpu, &why);
+		status = start_on_cpu(exec, &why);
 	}
 	if (status != GPUCOL_OK)
 		return fall_back(exec, status, why);

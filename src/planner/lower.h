@@ -117,8 +117,8 @@ typedef struct GpucolLower
 								 * may leave out */
 	bool		may_raise;		/* something lowered since last reset can err */
 	bool		aggregating;	/* the program may fall back at any row */
-	bool		no_extremes;	/* the engine has no least and greatest bytes */
-	bool		left_extremes;	/* ... which is why something was declined */
+	bool		no_extremes;	/* no least and greatest bytes: rankings beside them have
+								 * none */
 	bool		never;			/* some conjunct holds for no row */
 	bool		failed;			/* a constant raised an error */
 	const char *reason;			/* why the last call returned false */

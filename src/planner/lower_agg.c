@@ -259,10 +259,7 @@ lower_extreme(GpucolLower *l, Aggref *agg, GpucolFinal *final)
 		value.cls != GPUCOL_CLASS_S)
 		return false;
 	if (l->no_extremes)
-	{
-		l->left_extremes = true;
 		return false;
-	}
 	if (agg->aggfilter && !gpucol_lower_bool(l, agg->aggfilter, &filter))
 		return false;
 	column = gpucol_lower_column(l, ((Var *) arg)->varattno);

@@ -66,7 +66,7 @@
 #include "kernel/shape.h"
 
 #define GPUCOL_WIRE_MAGIC		0x44475047	/* "GPGD" */
-#define GPUCOL_WIRE_VERSION		12
+#define GPUCOL_WIRE_VERSION		13
 #define GPUCOL_WIRE_SOCKET		"gpucol_gpud.sock"	/* in the data directory */
 #define GPUCOL_WIRE_MAX_PAYLOAD (64u << 20)
 #define GPUCOL_WIRE_INLINE		(32u << 10)
@@ -207,7 +207,10 @@ typedef enum GpucolPutKind
 	GPUCOL_PUT_HOST,			/* a = host test: one byte for each number of the
 								 * column, then one for NULL: 0, 1, 2 = NULL */
 	GPUCOL_PUT_DELTA_CODES,		/* b = slot: vectors of width 64 */
-	GPUCOL_PUT_DELTA_NULLS		/* b = slot: bitmap of whole vectors */
+	GPUCOL_PUT_DELTA_NULLS,		/* b = slot: bitmap of whole vectors */
+	GPUCOL_PUT_ORDER			/* a, b = order of a GpucolAgg, slot: uint32 place of
+								 * each number of the column in that order, and one
+								 * more that means nothing */
 } GpucolPutKind;
 
 /*

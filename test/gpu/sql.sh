@@ -60,6 +60,8 @@ sql_queries()
 		select k, v, count(*) from T where id < 200000 group by k, v
 		select count(*), sum(n * id), sum(s * (id % 1000)), sum(m * (id % 77)), sum(x * (id % 13)) from (select id, count(*) n, sum(v) s, min(price) m, max(nn) x from T group by id) q
 		select count(*), sum(n * k), sum(c * v), sum(s * (v % 77)) from (select k, v, count(*) n, count(nn) c, sum(id) s from T where b or k > 9 group by k, v) q
+		select min(w), max(w), max(w collate "C") from T where v > 5
+		select k, min(w), max(w), count(*), max(w) filter (where b), min(w) filter (where v = 7) from T group by k
 		select count(*) from T where nn is null
 		select bool_and(b), bool_or(b), count(b) from T
 		select case when v > 15000 then 'hi' end is null, count(*) from T group by 1

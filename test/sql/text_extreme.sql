@@ -69,6 +69,26 @@ SELECT d FROM unnest(ARRAY[
 	'SELECT g, max(e), rank() OVER (ORDER BY max(e)) FROM facts GROUP BY g'
 ]) q, differ(q) d WHERE d IS NOT NULL;
 
+-- dictionaries in every segment, numbers that only delta rows have, more texts later on
+CREATE TABLE words (id int, g int, c text COLLATE "C", e text COLLATE english, p char(8)) USING gpucol;
+SET gpucol.segment_rows = 65536;
+INSERT INTO words SELECT i, i % 7, w, w, left(w, 8) FROM generate_series(1, 70000) i,
+	LATERAL (SELECT CASE i % 11 WHEN 0 THEN NULL WHEN 1 THEN 'Zeta' WHEN 2 THEN 'zeta ' || i % 90 WHEN 3 THEN 'ß' || i % 3
+		ELSE (ARRAY['a', 'Å', '', 'b'])[1 + i % 4] || chr(97 + i % 23) || i / 2500 END AS w) x;
+RESET gpucol.segment_rows;
+DELETE FROM words WHERE id % 100 < 20;
+ANALYZE words;
+CREATE TABLE word_calls (call text, id serial);
+INSERT INTO word_calls (call) VALUES ('min(c), max(c)'), ('min(e), max(e)'), ('min(p), max(p)'), ('max(c COLLATE english), max(c), max(e COLLATE "C")'),
+	('min(e) FILTER (WHERE id % 3 = 1), min(e) FILTER (WHERE g = 2 AND id < 0), count(e)'), ('max(e), count(DISTINCT e), sum(id), avg(id::float8)');
+SELECT d FROM word_calls, differ('SELECT ' || call || ' FROM words') d WHERE d IS NOT NULL ORDER BY id;
+SELECT d FROM word_calls, differ('SELECT g, ' || call || ', count(*) FROM words GROUP BY g') d WHERE d IS NOT NULL ORDER BY id;
+INSERT INTO words SELECT i, i % 9, w, w, w FROM generate_series(1, 60) i, LATERAL (SELECT (ARRAY['ZZZ', '', 'zzzz', 'Ä', NULL, 'äz'])[1 + i % 6] AS w) x;
+SELECT d FROM word_calls, differ('SELECT g, ' || call || ', count(*) FROM words GROUP BY g') d WHERE d IS NOT NULL ORDER BY id;
+SELECT d FROM word_calls, differ('SELECT e, ' || call || ' FROM words WHERE id < 9000 GROUP BY e') d WHERE d IS NOT NULL ORDER BY id;
+SELECT d FROM word_calls, differ('SELECT ' || call || ' FROM words WHERE id < 0') d WHERE d IS NOT NULL ORDER BY id;
+SELECT d FROM word_calls, differ('SELECT g, ' || call || ' FROM words WHERE c LIKE ''%z%'' GROUP BY g') d WHERE d IS NOT NULL ORDER BY id;
+
 -- the engine needs no groups of values for it
 SET gpucol.pushdown = require;
 EXPLAIN (COSTS OFF) SELECT g, min(d), max(e), min(iv) FROM facts GROUP BY g;

@@ -56,7 +56,10 @@ static struct
 	bool		fail;			/* the next request, while its pieces come */
 	bool		refuse;			/* the next request, before its list is taken */
 	bool		no_slab;		/* there is none to be had */
-	bool		senseless;		/* rows that the table does not have */
+	bool		senseless;		/* rows, or places of words, that the table does not have */
+	bool		extremes;		/* aggregates are least words: those of groups are the first, the second */
+	uint64_t	order;			/* bytes of the last order that came, and of which column */
+	uint32_t	order_slot;
 	bool		silent;			/* RUNs are taken, and not answered */
 	uint64_t	endless;		/* bytes that the next result is said to have; 0: as many as it has */
 	uint32_t	soon;			/* requests that were announced */
@@ -211,6 +214,11 @@ take_put(const char *payload)
 	memcpy(&put, payload, sizeof(put));
 	if (put.in_slab)
 		write_message(GPUCOL_WIRE_DONE, NULL, 0);
+	if (put.kind == GPUCOL_PUT_ORDER)
+	{
+		stub.order = put.total;
+		stub.order_slot = put.b;
+	}
 	if (put.kind > GPUCOL_PUT_REMAP)
 		return;
 	if (stub.nput++ == 0)
@@ -323,6 +331,13 @@ answer(void)
 	data = calloc(1, result.bytes + 1);
 	for (uint64_t i = 0; i < n; i++)
 		((int64_t *) data)[i] = (int64_t) i;
+	for (uint64_t i = 0; stub.extremes && i < n; i++)
+	{
+		GpucolAggState *state = (GpucolAggState *) (data + result.bytes - states) + i;
+
+		state->count = i != 3;
+		state->v.value = stub.senseless ? 50 : (int64_t) i;
+	}
 	result.in_slab = stub.slab != NULL && result.bytes <= stub.slab_size;
 	stub.slab_result = result.in_slab;
 	if (result.in_slab)
@@ -724,6 +739,56 @@ test_senseless(const ArrayTable *table)
 		  strcmp(why, "the device's answer makes no sense") == 0, "%s", why);
 	CHECK(try(table, program, 0, &rows, &why) == GPUCOL_OK && stub.requests == 1, "%s", why);
 	free(program);
+}
+
+/* The least words come as places in their order. */
+static void
+test_extremes(const ArrayTable *table)
+{
+	static const char *const least[] = {"word0", "word1", "word10", NULL, "word12", "word13"};
+	static ProgramBuilder b;
+	ArraySource source;
+	GpucolRunOptions options = {.threads = 1,.in_place = true};
+	GpucolProgram *numbers = make_program(false);
+	GpucolProgram *program;
+	GpucolRun  *run;
+	GpucolResult out;
+	const char *why = "";
+	uint64_t	rows;
+	int			r;
+
+	builder_init(&b, GPUCOL_PROGRAM_AGG);
+	builder_column(&b, GPUCOL_KIND_INT, 0);
+	builder_column(&b, GPUCOL_KIND_BYTES, 0);
+	r = builder_instr(&b, GPUCOL_OP_LOAD_I, GPUCOL_CLASS_I, 0, 0, 0, C_NUMBER);
+	b.keys[b.head.nkeys++] = (uint16_t) r;
+	r = builder_instr(&b, GPUCOL_OP_LOAD_S, GPUCOL_CLASS_S, 0, 0, 0, C_TEXT);
+	builder_agg(&b, GPUCOL_AGG_MIN, GPUCOL_CLASS_S, r, GPUCOL_NO_REG);
+	program = builder_finish(&b);
+	gpucol_wire_drop();
+	CHECK(ask(table, numbers, 0) == 10, "groups");
+	stub.extremes = true;
+	stub.result_rows = 6;
+	array_source_init(&source, table, 65536, true);
+	source.base.storage[0] = 7;
+	CHECK(gpucol_engine_cuda.start(program, &source.base, NULL, &options, &run, &why) == GPUCOL_OK, "%s", why);
+	CHECK(stub.order == 51 * sizeof(uint32_t) && stub.order_slot == C_TEXT, "%lu bytes of an order", (long) stub.order);
+	for (rows = 0; gpucol_engine_cuda.next(run, &out) == GPUCOL_OK; rows += out.nrows)
+		for (uint32_t i = 0; i < out.nrows; i++)
+		{
+			const GpucolAggState *state = &out.states[i];
+			const char *want = least[rows + i];
+
+			CHECK(want == NULL ? state->count == 0 : state->v.s.len == strlen(want) &&
+				  memcmp(state->v.s.data, want, state->v.s.len) == 0, "group %u", i);
+		}
+	CHECK(rows == 6, "%lu groups", (long) rows);
+	gpucol_engine_cuda.finish(run);
+	stub.senseless = true;
+	CHECK(try(table, program, 0, &rows, &why) == GPUCOL_DEVICE_LOST &&
+		  strcmp(why, "the device's answer makes no sense") == 0, "%s", why);
+	free(program);
+	free(numbers);
 }
 
 /* A result that is said to have more bytes than there are is not made room for. */
@@ -1230,6 +1295,7 @@ main(void)
 	test_early_failure(&table);
 	test_refused_list(&table);
 	test_senseless(&table);
+	test_extremes(&table);
 	test_endless(&table);
 	test_little_windows(&table);
 	test_shared_host_test(&table);
