@@ -419,9 +419,54 @@ extern void gpucol_cpu_pool_destroy(GpucolCpuPool *pool);
 extern GpucolStatus gpucol_cpu_source_step(GpucolRun *run);
 extern void gpucol_cpu_source_reset(GpucolRun *run);
 
+/*
+ * Make vectors [first, first + n) of every stream readable that the tests and, with
+ * `loads`, the loads of this segment need; give them back.
+ */
+extern GpucolStatus gpucol_cpu_source_map(GpucolRun *run, uint32_t first, uint32_t n,
+										  bool loads);
+extern void gpucol_cpu_source_unmap(GpucolRun *run);
+
 /* Check a chunk against the program's column. */
 extern GpucolStatus gpucol_cpu_source_check(const GpucolProgramColumn *column,
 											const GpucolChunkDesc *desc);
+
+/* Deleted bits of a vector of the current segment, NULL if none. */
+static inline const uint32_t *
+gpucol_cpu_deleted(const GpucolRun *run, uint32_t vector)
+{
+	return run->segment.deleted == NULL ? NULL :
+		run->segment.deleted + (size_t) vector * GPUCOL_LANES;
+}
+
+/* Its rows. */
+static inline uint32_t
+gpucol_cpu_vector_rows(const GpucolRun *run, uint32_t vector)
+{
+	uint32_t	left = run->segment.nrows - vector * GPUCOL_VECTOR_VALUES;
+
+	return left < GPUCOL_VECTOR_VALUES ? left : GPUCOL_VECTOR_VALUES;
+}
+
+/*
+ * cpu_raw.c: read the raw bytes of the window of vectors [first, first + n), of which
+ * run->work has those that are not excluded; leaves out of it those that they do not
+ * matter for.
+ */
+extern GpucolStatus gpucol_cpu_raw_window(GpucolRun *run, uint32_t first, uint32_t n);
+
+/* cpu_host.c */
+
+/* Ask the host about each dictionary entry, and about NULL. */
+extern GpucolStatus gpucol_cpu_host_ask(GpucolRun *run);
+
+/* Ask it about the raw values of the window's vectors, of the rows in which[]. */
+extern GpucolStatus gpucol_cpu_host_ask_window(GpucolRun *run, GpucolCpuHostTest *test,
+											   uint32_t first, uint32_t n,
+											   uint32_t (*which)[GPUCOL_LANES]);
+
+/* Ask it about the rows of a delta batch. */
+extern GpucolStatus gpucol_cpu_host_ask_delta(GpucolRun *run, const GpucolDelta *delta);
 
 /* cpu_stream.c */
 

@@ -7,7 +7,8 @@
  * maps exclude what they can, copy dictionaries and runs, ask the host about
  * each distinct value, translate the range conjuncts and order them by cost.
  * Then windows: up to GPUCOL_CPU_WINDOW vectors of every stream that is needed
- * are mapped, dealt to the workers, and unmapped.  Delta batches follow as
+ * are mapped, dealt to the workers, and unmapped, after raw bytes have been read
+ * (cpu_raw.c).  Delta batches follow as
  * vectors of their own kind.
  *
  * Anything of the source or the host may longjmp.  Buffers filled here belong
@@ -61,133 +62,6 @@ gpucol_cpu_source_reset(GpucolRun *run)
 		gpucol_cpu_free(run, run->hosts[h].verdicts);
 		run->hosts[h].verdicts = NULL;
 	}
-}
-
-/* Room for n verdicts. */
-static GpucolStatus
-make_verdicts(GpucolRun *run, GpucolCpuHostTest *test, size_t n)
-{
-	gpucol_cpu_free(run, test->verdicts);
-	test->verdicts = gpucol_cpu_alloc0(run, n + 1);
-	return test->verdicts == NULL ? GPUCOL_OUT_OF_MEMORY : GPUCOL_OK;
-}
-
-/* Ask the host about each dictionary entry, and about NULL. */
-static GpucolStatus
-ask_host(GpucolRun *run)
-{
-	for (int h = 0; h < run->nhosts; h++)
-	{
-		GpucolCpuHostTest *test = &run->hosts[h];
-		const GpucolCpuColumn *column = &run->cols[test->column];
-		bool		isnull = true;
-		GpucolBytes none = {"", 0};
-		GpucolStatus status;
-
-		test->by_row = gpucol_cpu_stream_is_raw(column);
-		if (test->by_row)
-			continue;
-		if (column->desc->flags & (GPUCOL_CHUNK_HAS_NULLS | GPUCOL_CHUNK_ALL_NULL))
-			run->host->test(run->host->context, test->id, 1, &none, &isnull,
-							&test->null_verdict);
-		if (column->desc->flags & GPUCOL_CHUNK_ALL_NULL)
-		{
-			status = make_verdicts(run, test, 1);
-			if (status != GPUCOL_OK)
-				return status;
-			continue;
-		}
-		status = make_verdicts(run, test, (size_t) 1 << column->desc->width);
-		if (status != GPUCOL_OK)
-			return status;
-		run->host->test(run->host->context, test->id, (int) column->ndict,
-						column->entries, NULL, test->verdicts);
-	}
-	return GPUCOL_OK;
-}
-
-/*
- * Ask the host about n rows, those with bit set in `skip` excepted: the
- * verdict of such a row is false.
- */
-static void
-ask_rows(GpucolRun *run, GpucolCpuHostTest *test, const GpucolBytes *values,
-		 const uint32_t *nulls, const uint32_t *skip, uint32_t n, uint8_t *verdicts)
-{
-	GpucolBytes asked[GPUCOL_VECTOR_VALUES];
-	bool		isnull[GPUCOL_VECTOR_VALUES];
-	uint16_t	rows[GPUCOL_VECTOR_VALUES];
-	uint8_t		answers[GPUCOL_VECTOR_VALUES];
-	int			count = 0;
-
-	for (uint32_t i = 0; i < n; i++)
-	{
-		if (skip != NULL && (skip[i / 32] >> (i % 32) & 1))
-			continue;
-		asked[count] = values[i];
-		isnull[count] = nulls != NULL && (nulls[i / 32] >> (i % 32) & 1);
-		rows[count++] = (uint16_t) i;
-	}
-	memset(verdicts, 0, n);
-	if (count == 0)
-		return;
-	run->host->test(run->host->context, test->id, count, asked, isnull, answers);
-	for (int i = 0; i < count; i++)
-		verdicts[rows[i]] = answers[i];
-}
-
-/* Deleted bits of a vector, NULL if none. */
-static const uint32_t *
-deleted_bits(const GpucolRun *run, uint32_t vector)
-{
-	return run->segment.deleted == NULL ? NULL :
-		run->segment.deleted + (size_t) vector * GPUCOL_LANES;
-}
-
-static uint32_t
-vector_rows(const GpucolRun *run, uint32_t vector)
-{
-	uint32_t	left = run->segment.nrows - vector * GPUCOL_VECTOR_VALUES;
-
-	return left < GPUCOL_VECTOR_VALUES ? left : GPUCOL_VECTOR_VALUES;
-}
-
-/* Verdicts on the raw values of the window's vectors. */
-static GpucolStatus
-ask_host_rows(GpucolRun *run, uint32_t first, uint32_t n)
-{
-	for (int h = 0; h < run->nhosts; h++)
-	{
-		GpucolCpuHostTest *test = &run->hosts[h];
-		GpucolCpuColumn *column = &run->cols[test->column];
-		bool		nullable = (column->desc->flags & GPUCOL_CHUNK_HAS_NULLS) != 0;
-		uint32_t	nulls[GPUCOL_LANES];
-
-		if (!test->by_row)
-			continue;
-		if (make_verdicts(run, test, (size_t) n * GPUCOL_VECTOR_VALUES) != GPUCOL_OK)
-			return GPUCOL_OUT_OF_MEMORY;
-		for (uint32_t v = 0; v < n; v++)
-		{
-			size_t		at = (size_t) v * GPUCOL_VECTOR_VALUES;
-			GpucolStatus status;
-
-			if (run->dead[first + v])
-				continue;
-			if (nullable)
-			{
-				status = gpucol_cpu_stream_copy(run, column->slot, GPUCOL_STREAM_NULLS,
-												(uint64_t) (first + v) * GPUCOL_ROW_BYTES,
-												GPUCOL_ROW_BYTES, nulls);
-				if (status != GPUCOL_OK)
-					return status;
-			}
-			ask_rows(run, test, column->raw + at, nullable ? nulls : NULL,
-					 deleted_bits(run, first + v), vector_rows(run, first + v),
-					 test->verdicts + at);
-		}
-	}
-	return GPUCOL_OK;
 }
 
 /* Does the chunk's descriptor alone exclude every row? */
@@ -295,7 +169,7 @@ load_segment(GpucolRun *run, bool *never)
 	GpucolStatus status = gpucol_cpu_stream_tables(run);
 
 	if (status == GPUCOL_OK)
-		status = ask_host(run);
+		status = gpucol_cpu_host_ask(run);
 	if (status == GPUCOL_OK)
 		status = plan_tests(run, never);
 	if (status == GPUCOL_OK && !*never && run->program->kind == GPUCOL_PROGRAM_AGG)
@@ -363,9 +237,9 @@ open_segment(GpucolRun *run, bool *skip)
 	return status;
 }
 
-/* Which streams of a column do the tests and loads of this segment read? */
+/* Which streams of a column do the tests and, with `loads`, the loads of this segment read? */
 static void
-streams_needed(const GpucolRun *run, const GpucolCpuColumn *column,
+streams_needed(const GpucolRun *run, const GpucolCpuColumn *column, bool loads,
 			   bool *codes, bool *nulls)
 {
 	bool		packed = column->desc->coding == GPUCOL_CODING_FOR ||
@@ -374,8 +248,8 @@ streams_needed(const GpucolRun *run, const GpucolCpuColumn *column,
 		column->desc->coding == GPUCOL_CODING_SCALED ||
 		(column->desc->coding == GPUCOL_CODING_RAW && !gpucol_cpu_stream_is_raw(column));
 
-	*codes = column->loaded;
-	*nulls = column->loaded;
+	*codes = loads && column->loaded;
+	*nulls = loads && column->loaded;
 	for (int t = 0; t < run->ntests; t++)
 	{
 		const GpucolCpuTest *test = &run->tests[t];
@@ -410,7 +284,7 @@ window_vectors(const GpucolRun *run)
 
 		if (!column->used)
 			continue;
-		streams_needed(run, column, &codes, &nulls);
+		streams_needed(run, column, true, &codes, &nulls);
 		rows += (codes ? column->desc->width : 0) + nulls;
 		if (gpucol_cpu_stream_is_raw(column) && most > GPUCOL_CPU_RAW_WINDOW)
 			most = GPUCOL_CPU_RAW_WINDOW;
@@ -424,9 +298,8 @@ window_vectors(const GpucolRun *run)
 	return n < 1 ? 1 : n > most ? most : n;
 }
 
-/* Give the window's streams back. */
-static void
-unmap_window(GpucolRun *run)
+void
+gpucol_cpu_source_unmap(GpucolRun *run)
 {
 	for (int c = 0; c < run->program->ncolumns; c++)
 	{
@@ -441,19 +314,11 @@ unmap_window(GpucolRun *run)
 	}
 }
 
-/* Make vectors [first, first + n) of every needed stream readable. */
-static GpucolStatus
-map_window(GpucolRun *run, uint32_t first, uint32_t n)
+GpucolStatus
+gpucol_cpu_source_map(GpucolRun *run, uint32_t first, uint32_t n, bool loads)
 {
 	GpucolStatus status = GPUCOL_OK;
 
-	for (int c = 0; c < run->program->ncolumns && status == GPUCOL_OK; c++)
-	{
-		if (run->cols[c].used && gpucol_cpu_stream_is_raw(&run->cols[c]))
-			status = gpucol_cpu_stream_raw(run, &run->cols[c], first, n);
-	}
-	if (status == GPUCOL_OK)
-		status = ask_host_rows(run, first, n);
 	for (int c = 0; c < run->program->ncolumns && status == GPUCOL_OK; c++)
 	{
 		GpucolCpuColumn *column = &run->cols[c];
@@ -463,7 +328,7 @@ map_window(GpucolRun *run, uint32_t first, uint32_t n)
 
 		if (!column->used)
 			continue;
-		streams_needed(run, column, &codes, &nulls);
+		streams_needed(run, column, loads, &codes, &nulls);
 		if (codes)
 		{
 			status = gpucol_cpu_stream_map(run, c, GPUCOL_STREAM_CODES, first * width,
@@ -478,7 +343,7 @@ map_window(GpucolRun *run, uint32_t first, uint32_t n)
 		}
 	}
 	if (status != GPUCOL_OK)
-		unmap_window(run);
+		gpucol_cpu_source_unmap(run);
 	return status;
 }
 
@@ -496,7 +361,7 @@ do_vector(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 		gpucol_bitmap_limit(worker->mask, vector->nrows);
 	worker->vectors_read++;
 	if (vector->delta == NULL)
-		deleted = deleted_bits(run, vector->number);
+		deleted = gpucol_cpu_deleted(run, vector->number);
 	if (deleted != NULL)
 	{
 		for (int w = 0; w < GPUCOL_LANES; w++)
@@ -645,6 +510,21 @@ set_pace(GpucolRun *run, double took)
 		run->pace *= 2;
 }
 
+/* Work through the vectors of a window, whose raw bytes have been read. */
+static GpucolStatus
+work_through(GpucolRun *run, uint32_t first, uint32_t n)
+{
+	GpucolStatus status = gpucol_cpu_source_map(run, first, n, true);
+	double		start = now_ms();
+
+	if (status != GPUCOL_OK)
+		return status;
+	status = do_work(run);
+	set_pace(run, now_ms() - start);
+	gpucol_cpu_source_unmap(run);
+	return status == GPUCOL_OK ? gpucol_cpu_extreme_drain(run, NULL) : status;
+}
+
 /* The next window of the current segment; GPUCOL_END at its end. */
 static GpucolStatus
 do_window(GpucolRun *run)
@@ -654,7 +534,6 @@ do_window(GpucolRun *run)
 	uint32_t	first;
 	uint32_t	n = 0;
 	uint32_t	gap = 0;
-	double		start;
 	GpucolStatus status;
 
 	while (run->next_vector < end && run->dead[run->next_vector])
@@ -677,40 +556,19 @@ do_window(GpucolRun *run)
 		n = v - first + 1;
 		work->delta = NULL;
 		work->number = v;
-		work->nrows = vector_rows(run, v);
+		work->nrows = gpucol_cpu_vector_rows(run, v);
 		work->ordinal = run->ordinal + v;
 		work->output = (int) run->nwork++;
 	}
 	run->next_vector = first + n;
-	status = map_window(run, first, n);
+	status = gpucol_cpu_raw_window(run, first, n);
+	if (status == GPUCOL_OK && run->nwork > 0)
+		status = work_through(run, first, n);
 	if (status != GPUCOL_OK)
 		return status;
-	start = now_ms();
-	status = do_work(run);
-	set_pace(run, now_ms() - start);
-	unmap_window(run);
-	if (status == GPUCOL_OK)
-		status = gpucol_cpu_extreme_drain(run, NULL);
 	if (run->scan_window < GPUCOL_CPU_SCAN_WINDOW)
 		run->scan_window *= 2;
 	return status;
-}
-
-/* Verdicts on the rows of a delta batch. */
-static GpucolStatus
-ask_host_delta(GpucolRun *run, const GpucolDelta *delta)
-{
-	for (int h = 0; h < run->nhosts; h++)
-	{
-		GpucolCpuHostTest *test = &run->hosts[h];
-		const GpucolDeltaColumn *column = &delta->columns[test->column];
-
-		if (make_verdicts(run, test, GPUCOL_VECTOR_VALUES) != GPUCOL_OK)
-			return GPUCOL_OUT_OF_MEMORY;
-		ask_rows(run, test, column->bytes, column->nulls, NULL, delta->nrows,
-				 test->verdicts);
-	}
-	return GPUCOL_OK;
 }
 
 /* The next delta batch. */
@@ -724,7 +582,7 @@ do_delta(GpucolRun *run)
 		return status;
 	if (delta.nrows > GPUCOL_VECTOR_VALUES)
 		return GPUCOL_CORRUPT;
-	status = ask_host_delta(run, &delta);
+	status = gpucol_cpu_host_ask_delta(run, &delta);
 	if (status != GPUCOL_OK)
 		return status;
 	run->stats.delta_rows += delta.nrows;

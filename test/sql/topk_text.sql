@@ -55,15 +55,14 @@ CREATE VIEW text_keys AS SELECT unnest(ARRAY['few', 'most', 'c', 'en', 'either',
 	'few COLLATE "C"', 'few COLLATE english', 'c COLLATE unlike_case', 'code::text', 'fixed::bpchar']) AS k;
 SELECT text_compare(q), count(*) FROM (
 	SELECT format('SELECT id, few, most, %1$s AS k FROM text_k %2$s ORDER BY %1$s%3$s, id %4$s', k, c, d, l) AS q
-	FROM text_keys, (VALUES (''), ('WHERE few LIKE ''%7'' AND most < ''c'' AND g <> 3')) c(c),
-		(VALUES ('', 'LIMIT 90 OFFSET 700'), (' DESC NULLS LAST', 'LIMIT 1')) d(d, l)
+	FROM text_keys, (VALUES ('', '', 'LIMIT 90 OFFSET 700'), ('WHERE few LIKE ''%7'' AND most < ''c'' AND g <> 3', ' DESC NULLS LAST', 'LIMIT 1')) c(c, d, l)
 	UNION ALL VALUES ('SELECT * FROM text_k ORDER BY few DESC, id LIMIT 3000'), ('SELECT * FROM text_k WHERE g = 3 ORDER BY en NULLS FIRST, id LIMIT 2000')) s
 GROUP BY 1 ORDER BY 1;
 -- several keys, and ties with the last
 SELECT text_compare(q), count(*) FROM (
 	SELECT format('SELECT id, most, %1$s AS x, %2$s AS y FROM text_k %3$s ORDER BY %1$s, %2$s%4$s, id LIMIT %5$s', a, b, c, d, l) AS q
-	FROM (VALUES ('', '', 3), ('WHERE g < 7', ' DESC NULLS LAST', 2500)) c(c, d, l), (VALUES ('g'), ('either'), ('few COLLATE english')) a(a),
-		(VALUES ('few'), ('either'), ('n'), ('c')) b(b)) s
+	FROM (VALUES ('', '', 3), ('WHERE g < 7', ' DESC NULLS LAST', 2500)) c(c, d, l),
+		(VALUES ('g', 'few'), ('either', 'few'), ('few COLLATE english', 'either'), ('c', 'n'), ('g', 'n'), ('c', 'g')) a(a, b)) s
 GROUP BY 1 ORDER BY 1;
 SELECT text_compare(format('SELECT %s AS k, id * 0 FROM text_k ORDER BY %1$s FETCH FIRST 20 ROWS WITH TIES', k)), count(*)
 FROM text_keys WHERE k NOT IN ('either', 'c COLLATE unlike_case', 'n', 'fixed', 'span', 'at') GROUP BY 1 ORDER BY 1;
