@@ -16,6 +16,7 @@ use Gpucol qw(pick between);
 use Ordered;
 
 our @EXPORT = qw(preparations random_script ordered_script sessions_script);
+our @EXPORT_OK = qw(ask change check emit insert query random_alter scene_script settle sorted step);
 
 # Types, functions and collations that both schemas share.
 sub preparations
@@ -540,6 +541,19 @@ sub random_script
 		elsif ($dice < 0.996) { disturb(); }
 		else { dependents(); }
 	}
+	return end_script();
+}
+
+# Scenes about one of a few random tables, which a function writes with what follows.
+sub step { return $step; }
+sub random_alter { alter(); return; }
+
+sub scene_script
+{
+	my ($steps, $scene, @kinds) = @_;
+
+	begin_script(@kinds);
+	$scene->(pick(@tables)) while $step < $steps;
 	return end_script();
 }
 
