@@ -173,6 +173,9 @@ extern bool gpucol_lower_apply(GpucolLower *l, const GpucolFunction *f,
 
 extern bool gpucol_lower_check_bytewise(GpucolLower *l, Expr *expr);
 
+/* lower_zero.c: does an expression come out equal for -0 and 0? */
+extern bool gpucol_lower_check_zero(GpucolLower *l, Expr *expr);
+
 /*
  * Prepare an expression that is evaluated once, once a rescan, or once for each of a
  * dictionary's values: interpreted whatever `jit` says, for compiling it takes longer

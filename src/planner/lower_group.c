@@ -8,7 +8,8 @@
  * values may differ in their bytes is evaluated by PostgreSQL: the engine groups
  * by the columns in it, the *base columns*, and the executor evaluates the key
  * once for each group that comes out and joins the groups of equal keys
- * (exec/regroup.c).  Arguments of aggregates likewise.
+ * (exec/regroup.c).  Arguments of aggregates likewise.  So none of them may tell -0
+ * from 0 (lower_zero.c).
  *
  * A CASE that chooses among constants of a type that engines do not compute with
  * (names of classes) is a CASE among their numbers to the engine; the constants, the
@@ -130,7 +131,7 @@ add_bases(GpucolLower *l, GpucolGroupPlan *plan, Expr *expr)
 	Bitmapset  *attnos = NULL;
 	int			member = -1;
 
-	if (!check_host(l, expr))
+	if (!check_host(l, expr) || !gpucol_lower_check_zero(l, expr))
 		return false;
 	pull_varattnos((Node *) expr, l->varno, &attnos);
 	while ((member = bms_next_member(attnos, member)) >= 0)

@@ -132,6 +132,23 @@ SET gpucol.pushdown = require;
 EXPLAIN (COSTS OFF) SELECT id, i8 / 2 AS half, count(*), sum(count(*)) OVER () FROM late GROUP BY id HAVING max(tz) > '2024-01-01' \g (format=unaligned tuples_only=on) | grep -v Window:
 SELECT sum(half), max(sum) FROM (SELECT id, i8 / 2 AS half, count(*), sum(count(*)) OVER () FROM late GROUP BY id, i8) q;
 
+-- -0 and 0 are one group to an engine, so what may tell them apart is PostgreSQL's
+CREATE TABLE signed (k int, f float8, r real) USING gpucol;
+INSERT INTO signed SELECT i % 3, (ARRAY['-0', '0', 'NaN', '1.5', NULL]::float8[])[1 + i % 5], (ARRAY['0', '-0', '2']::real[])[1 + i % 3] FROM generate_series(1, 3000) i;
+SET gpucol.pushdown = allow;
+SELECT f::text, count(*) FROM signed GROUP BY 1 ORDER BY 1;
+SELECT length(r || ''), count(*), max(f::text) FROM signed GROUP BY 1 ORDER BY 1;
+SELECT f, k, max(r::text), min(to_char(f + 0, 'S9.9')) FROM signed WHERE f > 0 GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT atan2(f, -1)::numeric(4,2), count(*) FROM signed GROUP BY ROLLUP (1) ORDER BY 1, 2;
+SELECT coalesce(-f, 7)::varchar, count(*) FROM signed GROUP BY 1 ORDER BY 1;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT f::text, count(*) FROM signed GROUP BY 1;
+SELECT d FROM unnest(ARRAY[
+	'SELECT (f / 3)::numeric, count(*), min((r * 2)::int::text) FROM signed WHERE f IS DISTINCT FROM ''NaN'' GROUP BY 1',
+	'SELECT round(f) + 0.0::float8 IS NULL, concat(floor(f) > 0), count(*) FROM signed GROUP BY 1, 2',
+	'SELECT concat(CASE r WHEN 0 THEN ''zero'' ELSE ''other'' END), coalesce(nullif(abs(f), 0), -1)::numeric, count(*) FROM signed WHERE f < 9 GROUP BY 1, 2',
+	'SELECT to_timestamp(f), count(*) FROM signed WHERE f < 9 GROUP BY 1'
+	]) q, differ(q, 'Evaluated Once Per') d WHERE d IS NOT NULL;
+
 -- more groups than memory is allowed: PostgreSQL's own aggregation answers
 CREATE TABLE many (k text, v int) USING gpucol;
 INSERT INTO many SELECT md5(i::text), i FROM generate_series(1, 80000) i;
