@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "kernel/bitpack.h"
+#include "kernel/hash.h"
 
 #define FIRST_LOOK 4096
 #define QUARTER_LOOK ((uint64_t) 1 << 18)	/* from here on a quarter must have been seen before */
@@ -23,6 +24,18 @@
 #define FIRST_BLOCK 8192
 #define SPARSE_ROOM 8192			/* values that have four slots each */
 #define MAX_BLOCK (1024 * 1024)
+
+/* A tag's lower bits are the value's length up to SHORT_LEN, or LONG. */
+#define SHORT_LEN 8
+#define LENGTH 15u
+#define LONG 15u
+
+/* What a value is looked up by. */
+typedef struct Key
+{
+	uint64_t	word;
+	uint32_t	tag;
+} Key;
 
 struct GpucolDictBlock
 {
@@ -46,45 +59,40 @@ release(GpucolDict *dict, void *ptr)
 }
 
 /* Hash of a value of more than eight bytes. */
-static uint64_t
+static inline uint64_t
 hash_of(const char *data, size_t len)
 {
-	uint64_t	h = len * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t	hash = len;
 	uint64_t	word;
 
-	for (; len >= 8; len -= 8, data += 8)
+	for (size_t at = 0; at + 8 < len; at += 8)
 	{
-		memcpy(&word, data, 8);
-		h = (h ^ word) * UINT64_C(0xff51afd7ed558ccd);
-		h ^= h >> 32;
+		memcpy(&word, data + at, 8);
+		hash = gpucol_hash_mix(hash, word);
 	}
-	word = 0;
-	memcpy(&word, data, len);
-	h = (h ^ word) * UINT64_C(0xff51afd7ed558ccd);
-	h ^= h >> 32;
-	h *= UINT64_C(0xc4ceb9fe1a85ec53);
-	return h ^ h >> 29;
+	memcpy(&word, data + len - 8, 8);	/* may overlap the one before */
+	return gpucol_hash_mix(hash, word);
 }
 
 /*
- * Key of a value: its bytes as a little-endian number, padded with zeros, up to
- * eight of them; the hash of a longer one.
+ * Its bytes as a little-endian number, padded with zeros, of a value of up to eight; the
+ * hash of a longer one.
  */
 static inline uint64_t
-key_of(GpucolBytes value)
+word_of(GpucolBytes value)
 {
 	const char *data = value.data;
 	size_t		len = value.len;
-	uint64_t	key;
+	uint64_t	word;
 	uint32_t	low;
 	uint32_t	high;
 
-	if (len > 8)
+	if (len > SHORT_LEN)
 		return hash_of(data, len);
 	if (len == 8)
 	{
-		memcpy(&key, data, 8);
-		return key;
+		memcpy(&word, data, 8);
+		return word;
 	}
 	if (len >= 4)				/* reads that overlap */
 	{
@@ -99,12 +107,23 @@ key_of(GpucolBytes value)
 		(uint64_t) (unsigned char) data[len - 1] << 8 * (len - 1);
 }
 
+/* The key of a value. */
+static inline Key
+key_of(GpucolBytes value)
+{
+	uint64_t	word = word_of(value);
+	uint32_t	len = value.len > SHORT_LEN ? LONG : (uint32_t) value.len;
+	uint32_t	hash = (uint32_t) ((word ^ (uint64_t) len << 56) *
+								   UINT64_C(0x9e3779b97f4a7c15) >> 32);
+
+	return (Key) {word, (hash & ~LENGTH) | len};
+}
+
 /* Slot where the search for a key begins. */
 static inline uint32_t
-home_of(const GpucolDict *dict, uint64_t key, uint32_t len)
+home_of(const GpucolDict *dict, uint32_t tag)
 {
-	return (uint32_t) ((key ^ (uint64_t) len << 56) * UINT64_C(0x9e3779b97f4a7c15) >>
-					   (64 - dict->bits));
+	return tag >> (32 - dict->bits);
 }
 
 /* Slots of a table for so many values, a power of two. */
@@ -144,7 +163,7 @@ make_room(GpucolDict *dict, uint32_t room)
 
 		if (old[i].number == 0)
 			continue;
-		to = home_of(dict, old[i].key, old[i].len);
+		to = home_of(dict, old[i].tag);
 		while (table[to].number != 0)
 			to = (to + 1) & (slots - 1);
 		table[to] = old[i];
@@ -179,20 +198,24 @@ gpucol_dict_free(GpucolDict *dict)
 	dict->n = dict->room = 0;
 }
 
-/* A copy of a value that lives as long as the dictionary; NULL without memory. */
+/*
+ * A copy of a value that lives as long as the dictionary, behind its length; NULL without
+ * memory.
+ */
 static const char *
 keep(GpucolDict *dict, GpucolBytes value)
 {
-	size_t		len = value.len;
+	size_t		need = (sizeof(uint32_t) + value.len + 3) & ~(size_t) 3;
+	uint32_t	len = (uint32_t) value.len;
 	GpucolDictBlock *block = dict->blocks;
 	char	   *copy;
 
-	if (block == NULL || block->size - block->used < len)
+	if (block == NULL || block->size - block->used < need)
 	{
 		size_t		size = block == NULL ? FIRST_BLOCK :
 			block->size * 2 < MAX_BLOCK ? block->size * 2 : MAX_BLOCK;
 
-		size = size > len ? size : len;
+		size = size > need ? size : need;
 		block = dict_alloc(dict, sizeof(GpucolDictBlock) + size);
 		if (block == NULL)
 			return NULL;
@@ -202,49 +225,69 @@ keep(GpucolDict *dict, GpucolBytes value)
 		dict->blocks = block;
 	}
 	copy = block->data + block->used;
+	block->used += need;
+	memcpy(copy, &len, sizeof(len));
+	copy += sizeof(len);
 	if (len > 0)
 		memcpy(copy, value.data, len);
-	block->used += len;
 	return copy;
 }
 
-/* Is this the slot of a value of this key?  If so, but for its bytes where it is longer
- * than eight. */
+/* Are the bytes of a value, more than eight, those of a copy? */
 static inline bool
-has_key(const GpucolDictSlot *slot, uint64_t key, size_t len)
+is_copy(const char *copy, GpucolBytes value)
 {
-	return slot->number != 0 && slot->key == key && slot->len == (uint32_t) len;
+	uint32_t	len;
+	uint64_t	a;
+	uint64_t	b;
+	size_t		at = 0;
+
+	memcpy(&len, copy - sizeof(len), sizeof(len));
+	if (len != value.len)
+		return false;
+	if (len > 64)
+		return memcmp(copy, value.data, len) == 0;
+	for (; at + 8 < len; at += 8)
+	{
+		memcpy(&a, copy + at, 8);
+		memcpy(&b, value.data + at, 8);
+		if (a != b)
+			return false;
+	}
+	memcpy(&a, copy + len - 8, 8);
+	memcpy(&b, value.data + len - 8, 8);
+	return a == b;
+}
+
+/* Is this the slot of a value? */
+static inline bool
+is_slot_of(const GpucolDictSlot *slot, GpucolBytes value, Key key)
+{
+	if (slot->tag != key.tag || slot->number == 0)
+		return false;
+	return value.len > SHORT_LEN ? is_copy(slot->at.copy, value) : slot->at.word == key.word;
 }
 
 /* Slot of a value, or the free one where it belongs. */
 static GpucolDictSlot *
-find_slot(const GpucolDict *dict, GpucolBytes value, uint64_t key)
+find_slot(const GpucolDict *dict, GpucolBytes value, Key key)
 {
 	uint32_t	mask = slots_for(dict->room) - 1;
-	uint32_t	i = home_of(dict, key, (uint32_t) value.len);
+	uint32_t	i = home_of(dict, key.tag);
 
-	for (;; i = (i + 1) & mask)
-	{
-		GpucolDictSlot *slot = &dict->table[i];
-		const GpucolBytes *known;
-
-		if (slot->number == 0)
-			return slot;
-		if (!has_key(slot, key, value.len))
-			continue;
-		known = &dict->values[slot->number - 1];
-		if (known->len == value.len &&
-			(value.len <= 8 || memcmp(known->data, value.data, value.len) == 0))
-			return slot;
-	}
+	while (dict->table[i].number != 0 && !is_slot_of(&dict->table[i], value, key))
+		i = (i + 1) & mask;
+	return &dict->table[i];
 }
 
 /* Enter a new value at a slot. */
 static GpucolStatus
-enter(GpucolDict *dict, GpucolBytes value, uint64_t key, GpucolDictSlot *slot)
+enter(GpucolDict *dict, GpucolBytes value, Key key, GpucolDictSlot *slot)
 {
 	const char *copy;
 
+	if (value.len > UINT32_MAX)
+		return GPUCOL_UNSUPPORTED;
 	if (dict->n == dict->room)
 	{
 		GpucolStatus status = make_room(dict, dict->room * 2);
@@ -259,8 +302,11 @@ enter(GpucolDict *dict, GpucolBytes value, uint64_t key, GpucolDictSlot *slot)
 	dict->values[dict->n].data = copy;
 	dict->values[dict->n].len = value.len;
 	dict->bytes += value.len;
-	slot->key = key;
-	slot->len = (uint32_t) value.len;
+	if (value.len > SHORT_LEN)
+		slot->at.copy = copy;
+	else
+		slot->at.word = key.word;
+	slot->tag = key.tag;
 	slot->number = ++dict->n;
 	return GPUCOL_OK;
 }
@@ -286,11 +332,11 @@ is_hopeless(GpucolDict *dict)
 
 /* Number one value, whose key is known. */
 static inline GpucolStatus
-add_value(GpucolDict *dict, GpucolBytes value, uint64_t key, uint32_t *code)
+add_value(GpucolDict *dict, GpucolBytes value, Key key, uint32_t *code)
 {
-	GpucolDictSlot *slot = &dict->table[home_of(dict, key, (uint32_t) value.len)];
+	GpucolDictSlot *slot = &dict->table[home_of(dict, key.tag)];
 
-	if (value.len > 8 || !has_key(slot, key, value.len))
+	if (!is_slot_of(slot, value, key))
 		slot = find_slot(dict, value, key);
 	if (slot->number != 0)
 		*code = slot->number - 1;
@@ -309,40 +355,30 @@ add_value(GpucolDict *dict, GpucolBytes value, uint64_t key, uint32_t *code)
 
 /*
  * Make the keys of n values, and ask for the memory that looking them up will read: their
- * slots, then, of longer ones that may be known, where their bytes lie, and these.
+ * slots, then the copies of longer ones that may be known.
  */
 static void
-look_ahead(const GpucolDict *dict, const GpucolBytes *values, uint32_t n, uint64_t *keys)
+look_ahead(const GpucolDict *dict, const GpucolBytes *values, uint32_t n, Key *keys)
 {
-	const GpucolBytes *known[GPUCOL_DICT_AHEAD];
-	uint32_t	nknown = 0;
-
 	for (uint32_t i = 0; i < n; i++)
 	{
 		keys[i] = key_of(values[i]);
-		__builtin_prefetch(&dict->table[home_of(dict, keys[i], (uint32_t) values[i].len)]);
+		__builtin_prefetch(&dict->table[home_of(dict, keys[i].tag)]);
 	}
 	for (uint32_t i = 0; i < n; i++)
 	{
-		const GpucolDictSlot *slot;
+		const GpucolDictSlot *slot = &dict->table[home_of(dict, keys[i].tag)];
 
-		if (values[i].len <= 8)
-			continue;
-		slot = &dict->table[home_of(dict, keys[i], (uint32_t) values[i].len)];
-		if (!has_key(slot, keys[i], values[i].len))
-			continue;
-		known[nknown] = &dict->values[slot->number - 1];
-		__builtin_prefetch(known[nknown++]);
+		if ((keys[i].tag & LENGTH) == LONG && slot->tag == keys[i].tag)
+			__builtin_prefetch(slot->at.copy);
 	}
-	for (uint32_t i = 0; i < nknown; i++)
-		__builtin_prefetch(known[i]->data);
 }
 
 GpucolStatus
 gpucol_dict_add(GpucolDict *dict, const GpucolBytes *values, uint32_t n, uint32_t *codes,
 				uint32_t *done)
 {
-	uint64_t	keys[GPUCOL_DICT_AHEAD];
+	Key			keys[GPUCOL_DICT_AHEAD];
 
 	for (*done = 0; *done < n;)
 	{

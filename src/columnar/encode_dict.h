@@ -10,9 +10,10 @@
  * have been known, which grows from 1/256 to a quarter: so values that are drawn at
  * random from some 2^18 or 2^19 stay, and those that hardly repeat are given up soon.
  *
- * A value of up to eight bytes is its own key, so that looking it up compares
- * one word; the table of a longer one holds its hash.  Values are looked up some at
- * a time: what one needs of memory is asked for before the one before is done.
+ * The table holds values of up to eight bytes, so that looking one up compares one
+ * word, and says of longer ones where their copies lie, behind their lengths.  Values
+ * are looked up some at a time: what one needs of memory, its slot and then the copy, is
+ * asked for before the one before is done.
  *
  * Freestanding C: no PostgreSQL.
  *
@@ -31,8 +32,12 @@
 /* Place of a value in the hash table. */
 typedef struct GpucolDictSlot
 {
-	uint64_t	key;			/* see key_of */
-	uint32_t	len;			/* its length, modulo 2^32 */
+	union
+	{
+		uint64_t	word;		/* of up to eight bytes: these */
+		const char *copy;		/* or where a copy of them lies, behind its length */
+	}			at;
+	uint32_t	tag;			/* of its hash and length */
 	uint32_t	number;			/* code + 1; 0 where free */
 } GpucolDictSlot;
 
