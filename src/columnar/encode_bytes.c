@@ -4,7 +4,9 @@
  *	  Choosing the coding of a chunk of BYTES values and writing it.
  *
  * encode_dict.c numbers the distinct values as long as a dictionary can pay, while
- * rows arrive in the writer or here.  At the end the dictionary must be no larger
+ * rows arrive in the writer or here.  Values that come in turn, each of many before any
+ * of them comes again, look as if they did not repeat; so where that was given up a sample
+ * of all rows tells whether to try once more.  At the end the dictionary must be no larger
  * than the plain bytes, or not much: what has one is answered once per distinct value
  * by every engine.  All else is RAW: packed lengths, an offset a vector, and the bytes,
  * which LZ4 compresses a vector at a time where a sample says that it saves an
@@ -19,6 +21,7 @@
 
 #define N GPUCOL_VECTOR_VALUES
 #define SAMPLE_VECTORS 8
+#define SAMPLE_ROWS 4096
 
 /* a block of more bytes than this is stored plain: readers hold it whole */
 #define MAX_LZ4_BLOCK (64 * 1024 * 1024)
@@ -376,9 +379,12 @@ encode_raw(GpucolChunkBuilder *b)
 	return status;
 }
 
-/* Try a dictionary of values that come without one; GPUCOL_END if none pays. */
+/*
+ * Try a dictionary of values that come without one, to the end if `persist`; GPUCOL_END if
+ * none pays.
+ */
 static GpucolStatus
-try_dict(GpucolChunkBuilder *b)
+try_dict(GpucolChunkBuilder *b, bool persist)
 {
 	GpucolDict	dict;
 	GpucolStatus status = gpucol_dict_begin(&dict, b->memory);
@@ -386,6 +392,8 @@ try_dict(GpucolChunkBuilder *b)
 
 	if (codes == NULL)
 		status = GPUCOL_OUT_OF_MEMORY;
+	if (persist)
+		gpucol_dict_persist(&dict);
 	if (status == GPUCOL_OK)
 		status = dict_build(b, &dict, codes);
 	if (status == GPUCOL_OK)
@@ -393,6 +401,53 @@ try_dict(GpucolChunkBuilder *b)
 	gpucol_dict_free(&dict);
 	gpucol_chunk_free(b, codes);
 	return status;
+}
+
+/* Number the values of one row in each stretch of the chunk, somewhere in it. */
+static GpucolStatus
+sample_rows(const GpucolChunkBuilder *b, GpucolDict *dict)
+{
+	uint64_t	random = 1;
+	GpucolStatus status = GPUCOL_OK;
+
+	gpucol_dict_persist(dict);
+	for (uint64_t i = 0; i < SAMPLE_ROWS && status == GPUCOL_OK; i++)
+	{
+		uint64_t	from = i * b->nrows / SAMPLE_ROWS;
+		uint64_t	rows = (i + 1) * b->nrows / SAMPLE_ROWS - from;
+		GpucolBytes value;
+		uint32_t	row;
+		uint32_t	code;
+		uint32_t	done;
+
+		random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		row = (uint32_t) (from + (random >> 33) % rows);
+		if (gpucol_chunk_is_null(b, row))
+			continue;
+		value = gpucol_chunk_bytes(b, row);
+		status = gpucol_dict_add(dict, &value, 1, &code, &done);
+	}
+	return status;
+}
+
+/*
+ * Do so many of the values in a sample repeat that a third as many as there are rows may
+ * be distinct?  Of n values of d that are equally frequent some n * n / (2 * d) do; no row
+ * is in the sample twice.
+ */
+static bool
+repeats_at_a_distance(const GpucolChunkBuilder *b)
+{
+	GpucolDict	dict;
+	bool		repeats;
+
+	if (b->nrows < 4 * SAMPLE_ROWS)
+		return false;
+	repeats = gpucol_dict_begin(&dict, b->memory) == GPUCOL_OK &&
+		sample_rows(b, &dict) == GPUCOL_OK &&
+		(dict.seen - dict.n) * 2 * b->nrows > 3 * dict.seen * dict.seen;
+	gpucol_dict_free(&dict);
+	return repeats;
 }
 
 GpucolStatus
@@ -404,6 +459,8 @@ gpucol_chunk_encode_bytes(GpucolChunkBuilder *b)
 	if (column->dict != NULL && gpucol_dict_pays(column->dict))
 		status = encode_dict(b, column->dict, column->codes);
 	else if (column->dict == NULL && column->ends == NULL)
-		status = try_dict(b);
+		status = try_dict(b, false);
+	if (status == GPUCOL_END && column->dict == NULL && repeats_at_a_distance(b))
+		status = try_dict(b, true);
 	return status == GPUCOL_END ? encode_raw(b) : status;
 }

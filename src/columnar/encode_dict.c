@@ -311,6 +311,12 @@ enter(GpucolDict *dict, GpucolBytes value, Key key, GpucolDictSlot *slot)
 	return GPUCOL_OK;
 }
 
+void
+gpucol_dict_persist(GpucolDict *dict)
+{
+	dict->look = UINT64_MAX;
+}
+
 /*
  * Have too few of the values since the last look been known?  A quarter must have been, of
  * the first ones less: of n values drawn from d some n * n / (2 * d) are not new, and a

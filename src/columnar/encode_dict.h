@@ -43,7 +43,7 @@ typedef struct GpucolDictSlot
 
 typedef struct GpucolDictBlock GpucolDictBlock;
 
-/* Fields are private but for n, bytes and values. */
+/* Fields are private but for n, bytes, values and seen. */
 typedef struct GpucolDict
 {
 	GpucolMemory memory;
@@ -65,6 +65,9 @@ typedef struct GpucolDict
 extern GpucolStatus gpucol_dict_begin(GpucolDict *dict, const GpucolMemory *memory);
 
 extern void gpucol_dict_free(GpucolDict *dict);
+
+/* From here on do not give up, however few of the values were known. */
+extern void gpucol_dict_persist(GpucolDict *dict);
 
 /* Values that are looked up side by side. */
 #define GPUCOL_DICT_AHEAD 32

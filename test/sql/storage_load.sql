@@ -282,6 +282,14 @@ SELECT count(*) FROM (SELECT many, short, most FROM sl_texts EXCEPT ALL
 	SELECT 'key ' || (hashint4(g) & 2147483647) % 30000, 'k' || (hashint4(g) & 2147483647) % 20000, 'key ' || g - g % 20 / 19 FROM generate_series(1, 150000) g) d;
 DROP TABLE sl_texts, sl_begun;
 
+-- texts of which each comes again when all others have come; among NULLs; others hardly repeat, or never
+CREATE TABLE sl_turns (id int, turn text, nulls text, few text, once text) USING gpucol;
+CREATE TABLE sl_turn_rows AS SELECT i AS id, 'sensor ' || i::bigint * 7919 % 20000 AS turn, CASE WHEN i % 3 = 0 THEN 'n' || i % 12000 END AS nulls,
+	'f' || i % 90000 AS few, md5(i::text) AS once FROM generate_series(1, 100000) i;
+INSERT INTO sl_turns SELECT * FROM sl_turn_rows;
+SELECT column_name, regexp_replace(coding, ',.*', '') AS coding, distinct_values FROM gpucol.columns('sl_turns') WHERE column_name <> 'id';
+SELECT count(*) FROM ((TABLE sl_turns EXCEPT ALL TABLE sl_turn_rows) UNION ALL (TABLE sl_turn_rows EXCEPT ALL TABLE sl_turns)) d;
+DROP TABLE sl_turns, sl_turn_rows;
 -- rows that come one by one, held until they are many: short values and long, plain, compressed and out of line, values passed
 -- by reference of a fixed length, NULLs, a dropped column, an index that names the rows, a load that a savepoint takes back
 CREATE TABLE sl_held (gone int, id int, t text, far text, u uuid, n numeric(12,2), iv interval, b bool) USING gpucol;
