@@ -198,7 +198,7 @@ extern bool gpucol_lower_datum(GpucolLower *l, Oid type, Datum value,
 							   int *scale, int *digits);
 extern __int128 gpucol_lower_power10(int n);
 
-/* lower_date.c: date_trunc, extract */
+/* lower_date.c: functions of dates, timestamps and times */
 extern bool gpucol_lower_date(GpucolLower *l, Oid funcid, List *args,
 							  bool *matched, GpucolValue *out);
 

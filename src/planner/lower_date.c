@@ -1,17 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * lower_date.c
- *	  date_trunc, extract and the cast to date, as integer arithmetic.
+ *	  Functions of dates, timestamps and times, as integer arithmetic: date_trunc,
+ *	  fields (lower_field.c), casts, and sums with days and intervals.
  *
- * Days are counted as PostgreSQL counts them, from 2000-01-01.  Year, month and
- * day come from a day number by the era method of Howard Hinnant's "chrono-
- * Compatible Low-Level Date Algorithms", with years that start in March; the
- * calendar is the proleptic Gregorian one, as PostgreSQL's.
+ * A timestamptz is computed with as a timestamp where the session's time zone is UTC,
+ * which is asked again at the start of each scan.
  *
- * Infinity: date_trunc gives it back, the cyclic fields are NULL.  The year
- * would be an infinite numeric, which no engine holds: the computation then
- * exceeds every decimal, and the statement falls back.  A scan may have delivered
- * rows by then, so only aggregations take the year.
+ * Infinity stays what it is, or becomes NULL as a time.  What PostgreSQL reports as out
+ * of range makes the statement fall back, which only aggregations can.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,458 +16,401 @@
 
 #include "catalog/pg_type.h"
 #include "datatype/timestamp.h"
+#include "parser/scansup.h"
+#include "pgtime.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
+#include "utils/datetime.h"
 #include "utils/fmgroids.h"
 
-#include "planner/lower.h"
+#include "planner/lower_calendar.h"
 
-/* Days from 0000-03-01 to 2000-01-01. */
-#define DAYS_TO_EPOCH	730425
-#define DAYS_PER_ERA	146097	/* 400 years */
+/* The first day that no timestamp has. */
+#define FIRST_DAY_WITHOUT_STAMP		(TIMESTAMP_END_JULIAN - POSTGRES_EPOCH_JDATE)
 
-/* What a unit or field is made of. */
-typedef enum DateField
+/* 4000 BC, before which a millennium starts that no timestamp has the start of */
+#define FIRST_YEAR_OF_PERIODS		(-3999)
+
+/* What a function makes of a value. */
+typedef enum DateFunctionKind
 {
-	FIELD_NONE,
-	FIELD_SECOND,
-	FIELD_MINUTE,
-	FIELD_HOUR,
-	FIELD_DAY,
-	FIELD_MONTH,
-	FIELD_QUARTER,
-	FIELD_YEAR,
-	FIELD_DOW,
-	FIELD_ISODOW,
-	FIELD_DOY
-} DateField;
+	TO_NUMERIC_FIELD,
+	TO_REAL_FIELD,
+	TO_TRUNCATED,
+	TO_DATE,
+	TO_TIME,
+	TO_STAMP
+} DateFunctionKind;
 
-static const struct
+typedef struct DateFunction
 {
-	const char *name;
-	DateField	field;
-}			field_names[] = {
-	{"second", FIELD_SECOND},
-	{"minute", FIELD_MINUTE},
-	{"hour", FIELD_HOUR},
-	{"day", FIELD_DAY},
-	{"month", FIELD_MONTH},
-	{"quarter", FIELD_QUARTER},
-	{"year", FIELD_YEAR},
-	{"dow", FIELD_DOW},
-	{"isodow", FIELD_ISODOW},
-	{"doy", FIELD_DOY},
+	Oid			oid;
+	DateFunctionKind result;
+	GpucolDateKind kind;		/* of the argument */
+	bool		zoned;			/* depends on the session's time zone */
+} DateFunction;
+
+static const DateFunction functions[] = {
+	{F_EXTRACT_TEXT_DATE, TO_NUMERIC_FIELD, GPUCOL_DATE_DAYS, false},
+	{F_EXTRACT_TEXT_TIME, TO_NUMERIC_FIELD, GPUCOL_DATE_TIME, false},
+	{F_EXTRACT_TEXT_TIMESTAMP, TO_NUMERIC_FIELD, GPUCOL_DATE_STAMP, false},
+	{F_EXTRACT_TEXT_TIMESTAMPTZ, TO_NUMERIC_FIELD, GPUCOL_DATE_STAMP, true},
+	{F_DATE_PART_TEXT_TIME, TO_REAL_FIELD, GPUCOL_DATE_TIME, false},
+	{F_DATE_PART_TEXT_TIMESTAMP, TO_REAL_FIELD, GPUCOL_DATE_STAMP, false},
+	{F_DATE_PART_TEXT_TIMESTAMPTZ, TO_REAL_FIELD, GPUCOL_DATE_STAMP, true},
+	{F_DATE_TRUNC_TEXT_TIMESTAMP, TO_TRUNCATED, GPUCOL_DATE_STAMP, false},
+	{F_DATE_TRUNC_TEXT_TIMESTAMPTZ, TO_TRUNCATED, GPUCOL_DATE_STAMP, true},
+	{F_DATE_TIMESTAMP, TO_DATE, GPUCOL_DATE_STAMP, false},
+	{F_DATE_TIMESTAMPTZ, TO_DATE, GPUCOL_DATE_STAMP, true},
+	{F_TIME_TIMESTAMP, TO_TIME, GPUCOL_DATE_STAMP, false},
+	{F_TIME_TIMESTAMPTZ, TO_TIME, GPUCOL_DATE_STAMP, true},
+	{F_TIMESTAMP_DATE, TO_STAMP, GPUCOL_DATE_DAYS, false},
+	{F_TIMESTAMPTZ_DATE, TO_STAMP, GPUCOL_DATE_DAYS, true},
+	{F_TIMESTAMP_TIMESTAMPTZ, TO_STAMP, GPUCOL_DATE_STAMP, true},
+	{F_TIMESTAMPTZ_TIMESTAMP, TO_STAMP, GPUCOL_DATE_STAMP, true},
 };
 
-/* A date or timestamp under computation. */
-typedef struct DateValue
+static const DateFunction *
+find_function(Oid oid)
 {
-	uint16		infinite;		/* bool register */
-	uint16		value;			/* ordinal, 0 where infinite */
-	uint16		original;
-	bool		is_date;
-} DateValue;
-
-/* Year, month and day, with the pieces that other fields need. */
-typedef struct CivilDate
-{
-	uint16		year;
-	uint16		month;
-	uint16		day;
-} CivilDate;
-
-static uint16
-number(GpucolLower *l, int64 i)
-{
-	GpucolValue v;
-
-	gpucol_lower_load(l, INT8OID, Int64GetDatum(i), false, true, &v);
-	return v.reg;
+	for (int i = 0; i < (int) lengthof(functions); i++)
+	{
+		if (functions[i].oid == oid)
+			return &functions[i];
+	}
+	return NULL;
 }
 
-/* An operation of two registers that cannot fail on the values it gets. */
-static uint16
-op2(GpucolLower *l, GpucolOpcode op, uint16 a, uint16 b)
+/* A field by PostgreSQL's number of it. */
+static GpucolDateField
+field_of_unit(int unit)
 {
-	return gpucol_lower_emit(l, op, a, b, GPUCOL_NO_REG, 8);
+	switch (unit)
+	{
+		case DTK_MICROSEC:
+			return GPUCOL_FIELD_MICROSECOND;
+		case DTK_MILLISEC:
+			return GPUCOL_FIELD_MILLISECOND;
+		case DTK_SECOND:
+			return GPUCOL_FIELD_SECOND;
+		case DTK_MINUTE:
+			return GPUCOL_FIELD_MINUTE;
+		case DTK_HOUR:
+			return GPUCOL_FIELD_HOUR;
+		case DTK_DAY:
+			return GPUCOL_FIELD_DAY;
+		case DTK_DOW:
+			return GPUCOL_FIELD_DOW;
+		case DTK_ISODOW:
+			return GPUCOL_FIELD_ISODOW;
+		case DTK_DOY:
+			return GPUCOL_FIELD_DOY;
+		case DTK_WEEK:
+			return GPUCOL_FIELD_WEEK;
+		case DTK_MONTH:
+			return GPUCOL_FIELD_MONTH;
+		case DTK_QUARTER:
+			return GPUCOL_FIELD_QUARTER;
+		case DTK_YEAR:
+			return GPUCOL_FIELD_YEAR;
+		case DTK_ISOYEAR:
+			return GPUCOL_FIELD_ISOYEAR;
+		case DTK_DECADE:
+			return GPUCOL_FIELD_DECADE;
+		case DTK_CENTURY:
+			return GPUCOL_FIELD_CENTURY;
+		case DTK_MILLENNIUM:
+			return GPUCOL_FIELD_MILLENNIUM;
+		case DTK_JULIAN:
+			return GPUCOL_FIELD_JULIAN;
+		default:
+			return GPUCOL_FIELD_NONE;
+	}
 }
 
-static uint16
-add(GpucolLower *l, uint16 a, int64 b)
+/* The field that a constant text names, as far as it is known here. */
+static GpucolDateField
+field_of(Expr *expr)
 {
-	return op2(l, GPUCOL_OP_ADD_I, a, number(l, b));
+	text	   *name;
+	char	   *lower;
+	int			type;
+	int			unit;
+
+	if (!IsA(expr, Const) || ((Const *) expr)->constisnull)
+		return GPUCOL_FIELD_NONE;
+	name = DatumGetTextPP(((Const *) expr)->constvalue);
+	lower = downcase_truncate_identifier(VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name), false);
+	type = DecodeUnits(0, lower, &unit);
+	if (type == UNKNOWN_FIELD)
+		type = DecodeSpecial(0, lower, &unit);
+	if (type == UNITS)
+		return field_of_unit(unit);
+	return type == RESERV && unit == DTK_EPOCH ? GPUCOL_FIELD_EPOCH : GPUCOL_FIELD_NONE;
 }
 
-static uint16
-mul(GpucolLower *l, uint16 a, int64 b)
+/* Is the session's time zone UTC, always? */
+static bool
+session_is_utc(void)
 {
-	return op2(l, GPUCOL_OP_MUL_I, a, number(l, b));
+	long		offset;
+
+	return pg_get_timezone_offset(session_timezone, &offset) && offset == 0;
 }
 
-/* Division that truncates; for operands that are not negative. */
-static uint16
-quotient(GpucolLower *l, uint16 a, int64 b)
-{
-	return op2(l, GPUCOL_OP_DIV_I, a, number(l, b));
-}
-
-static uint16
-subtract(GpucolLower *l, uint16 a, uint16 b)
-{
-	return op2(l, GPUCOL_OP_SUB_I, a, b);
-}
-
-static uint16
-plus(GpucolLower *l, uint16 a, uint16 b)
-{
-	return op2(l, GPUCOL_OP_ADD_I, a, b);
-}
-
-/* a mod b, never negative */
-static uint16
-floor_mod(GpucolLower *l, uint16 a, int64 b)
-{
-	uint16		divisor = number(l, b);
-	uint16		mod = op2(l, GPUCOL_OP_MOD_I, a, divisor);
-
-	return op2(l, GPUCOL_OP_MOD_I, op2(l, GPUCOL_OP_ADD_I, mod, divisor), divisor);
-}
-
-/* The greatest multiple of b that is not above a. */
-static uint16
-floor_multiple(GpucolLower *l, uint16 a, int64 b)
-{
-	return subtract(l, a, floor_mod(l, a, b));
-}
-
-static uint16
-floor_div(GpucolLower *l, uint16 a, int64 b)
-{
-	return quotient(l, floor_multiple(l, a, b), b);
-}
-
-/* Year, month, day of a day number. */
+/* Set the infinities of a lowered value apart. */
 static void
-civil_from_days(GpucolLower *l, uint16 days, CivilDate *out)
+split_value(GpucolLower *l, GpucolDateKind kind, uint16 reg, GpucolDateValue *out)
 {
-	uint16		z = add(l, days, DAYS_TO_EPOCH);
-	uint16		era = floor_div(l, z, DAYS_PER_ERA);
-	uint16		doe = floor_mod(l, z, DAYS_PER_ERA);
-	uint16		yoe;
-	uint16		doy;
-	uint16		mp;
-	uint16		late;			/* 1 in January and February */
+	bool		days = kind == GPUCOL_DATE_DAYS;
+	uint16		low;
+	uint16		high;
 
-	yoe = subtract(l, doe, quotient(l, doe, 1460));
-	yoe = plus(l, yoe, quotient(l, doe, 36524));
-	yoe = subtract(l, yoe, quotient(l, doe, DAYS_PER_ERA - 1));
-	yoe = quotient(l, yoe, 365);
-	doy = subtract(l, doe, mul(l, yoe, 365));
-	doy = subtract(l, doy, quotient(l, yoe, 4));
-	doy = plus(l, doy, quotient(l, yoe, 100));
-	mp = quotient(l, add(l, mul(l, doy, 5), 2), 153);
-	late = quotient(l, mp, 10);
-	out->day = add(l, subtract(l, doy,
-							   quotient(l, add(l, mul(l, mp, 153), 2), 5)), 1);
-	out->month = subtract(l, add(l, mp, 3), mul(l, late, 12));
-	out->year = plus(l, plus(l, yoe, mul(l, era, 400)), late);
+	out->kind = kind;
+	out->original = out->value = reg;
+	out->infinite = GPUCOL_NO_REG;
+	if (kind == GPUCOL_DATE_TIME)
+		return;
+	low = gpucol_calendar_number(l, days ? (int64) DATEVAL_NOBEGIN : DT_NOBEGIN);
+	high = gpucol_calendar_number(l, days ? (int64) DATEVAL_NOEND : DT_NOEND);
+	out->infinite = gpucol_calendar_op(l, GPUCOL_OP_OR,
+									   gpucol_calendar_op(l, GPUCOL_OP_EQ_I, reg, low),
+									   gpucol_calendar_op(l, GPUCOL_OP_EQ_I, reg, high));
+	out->value = gpucol_calendar_choose(l, out->infinite, gpucol_calendar_number(l, 0), reg);
 }
 
-/* Day number of the first day of month 1, 4, 7 or 10 (a register). */
+/*
+ * The first year of a decade, century or millennium, which for the first years of all
+ * has no timestamp.
+ */
 static uint16
-days_from_month(GpucolLower *l, uint16 year, uint16 month)
+period_start(GpucolLower *l, GpucolDateField unit, uint16 year)
 {
-	uint16		mp = floor_mod(l, add(l, month, 9), 12);
-	uint16		early;			/* 1 in January and February */
-	uint16		era;
-	uint16		yoe;
-	uint16		doe;
+	int64		years = unit == GPUCOL_FIELD_CENTURY ? 100 : 1000;
+	uint16		early = gpucol_calendar_op(l, GPUCOL_OP_LT_I, year,
+										   gpucol_calendar_number(l, FIRST_YEAR_OF_PERIODS));
 
-	early = quotient(l, mp, 10);
-	year = subtract(l, year, early);
-	era = floor_div(l, year, 400);
-	yoe = floor_mod(l, year, 400);
-	doe = mul(l, yoe, 365);
-	doe = plus(l, doe, quotient(l, yoe, 4));
-	doe = subtract(l, doe, quotient(l, yoe, 100));
-	doe = plus(l, doe, quotient(l, add(l, mul(l, mp, 153), 2), 5));
-	return add(l, plus(l, doe, mul(l, era, DAYS_PER_ERA)), -DAYS_TO_EPOCH);
+	year = gpucol_calendar_refuse(l, early, year);
+	if (unit == GPUCOL_FIELD_DECADE)
+		return gpucol_calendar_floor_multiple(l, year, 10);
+	year = gpucol_calendar_floor_multiple(l, gpucol_calendar_add(l, year, -1), years);
+	return gpucol_calendar_add(l, year, 1);
 }
 
 /* Month 1, 4, 7 or 10 that starts the quarter of a month. */
 static uint16
 quarter_month(GpucolLower *l, uint16 month)
 {
-	return add(l, mul(l, quotient(l, add(l, month, -1), 3), 3), 1);
+	uint16		quarter = gpucol_calendar_quotient(l, gpucol_calendar_add(l, month, -1), 3);
+
+	return gpucol_calendar_add(l, gpucol_calendar_mul(l, quarter, 3), 1);
 }
 
-/* The field that a constant text names, as far as it is known here. */
-static DateField
-field_of(Expr *expr)
-{
-	char	   *name;
-
-	if (!IsA(expr, Const) || ((Const *) expr)->constisnull)
-		return FIELD_NONE;
-	name = TextDatumGetCString(((Const *) expr)->constvalue);
-	for (int i = 0; i < (int) lengthof(field_names); i++)
-	{
-		if (pg_strcasecmp(name, field_names[i].name) == 0)
-			return field_names[i].field;
-	}
-	return FIELD_NONE;
-}
-
-/* Lower the date or timestamp and set its infinities apart. */
+/* Day number on which a unit of more than a day starts; false if it is no such unit. */
 static bool
-lower_value(GpucolLower *l, Expr *expr, bool is_date, DateValue *out)
+truncate_day(GpucolLower *l, GpucolDateField unit, uint16 day, uint16 *reg)
 {
-	GpucolValue v;
-	uint16		low;
-	uint16		high;
+	GpucolCivilDate civil;
+	uint16		before;
 
-	if (!gpucol_lower_expr(l, expr, &v))
-		return false;
-	out->is_date = is_date;
-	out->original = v.reg;
-	low = number(l, is_date ? (int64) DATEVAL_NOBEGIN : DT_NOBEGIN);
-	high = number(l, is_date ? (int64) DATEVAL_NOEND : DT_NOEND);
-	out->infinite = op2(l, GPUCOL_OP_OR, op2(l, GPUCOL_OP_EQ_I, v.reg, low),
-						op2(l, GPUCOL_OP_EQ_I, v.reg, high));
-	out->value = gpucol_lower_emit(l, GPUCOL_OP_CASE_I, out->infinite,
-								   number(l, 0), v.reg, 0);
+	if (unit == GPUCOL_FIELD_WEEK)
+	{
+		before = gpucol_calendar_weekday(l, day);
+		*reg = gpucol_calendar_op(l, GPUCOL_OP_SUB_I, day, before);
+		return true;
+	}
+	gpucol_calendar_civil(l, day, &civil);
+	switch (unit)
+	{
+		case GPUCOL_FIELD_MONTH:
+			before = gpucol_calendar_add(l, civil.day, -1);
+			*reg = gpucol_calendar_op(l, GPUCOL_OP_SUB_I, day, before);
+			return true;
+		case GPUCOL_FIELD_QUARTER:
+			*reg = gpucol_calendar_month_start(l, civil.year, quarter_month(l, civil.month));
+			return true;
+		case GPUCOL_FIELD_DECADE:
+		case GPUCOL_FIELD_CENTURY:
+		case GPUCOL_FIELD_MILLENNIUM:
+			civil.year = period_start(l, unit, civil.year);
+			break;
+		case GPUCOL_FIELD_YEAR:
+			break;
+		default:
+			return false;
+	}
+	*reg = gpucol_calendar_month_start(l, civil.year, gpucol_calendar_number(l, 1));
 	return true;
 }
 
-/* The day number of a value. */
-static uint16
-day_of(GpucolLower *l, const DateValue *v)
+/* Microseconds of a unit that has always as many; 0 if it has not. */
+static int64
+unit_length(GpucolDateField unit)
 {
-	return v->is_date ? v->value : floor_div(l, v->value, USECS_PER_DAY);
+	switch (unit)
+	{
+		case GPUCOL_FIELD_MILLISECOND:
+			return 1000;
+		case GPUCOL_FIELD_SECOND:
+			return USECS_PER_SEC;
+		case GPUCOL_FIELD_MINUTE:
+			return USECS_PER_MINUTE;
+		case GPUCOL_FIELD_HOUR:
+			return USECS_PER_HOUR;
+		case GPUCOL_FIELD_DAY:
+			return USECS_PER_DAY;
+		default:
+			return 0;
+	}
 }
 
-/* Day number on which a unit of a day or more starts. */
-static uint16
-truncate_day(GpucolLower *l, DateField unit, uint16 day)
+/* Finish a date or timestamp: infinity is what it was. */
+static bool
+keep_infinite(GpucolLower *l, const GpucolDateValue *v, uint16 reg, GpucolValue *out)
 {
-	CivilDate	civil;
-
-	if (unit == FIELD_DAY)
-		return day;
-	civil_from_days(l, day, &civil);
-	if (unit == FIELD_MONTH)
-		return subtract(l, day, add(l, civil.day, -1));
-	return days_from_month(l, civil.year,
-						   unit == FIELD_YEAR ? number(l, 1) :
-						   quarter_month(l, civil.month));
+	out->reg = gpucol_calendar_choose(l, v->infinite, v->original, reg);
+	return true;
 }
 
 /* date_trunc(unit, timestamp) */
 static bool
-lower_trunc(GpucolLower *l, DateField unit, const DateValue *v, GpucolValue *out)
+lower_trunc(GpucolLower *l, GpucolDateField unit, const GpucolDateValue *v, GpucolValue *out)
 {
-	uint16		reg;
+	int64		length = unit_length(unit);
+	uint16		reg = v->value;
 
-	switch (unit)
-	{
-		case FIELD_SECOND:
-			reg = floor_multiple(l, v->value, USECS_PER_SEC);
-			break;
-		case FIELD_MINUTE:
-			reg = floor_multiple(l, v->value, USECS_PER_MINUTE);
-			break;
-		case FIELD_HOUR:
-			reg = floor_multiple(l, v->value, USECS_PER_HOUR);
-			break;
-		case FIELD_DAY:
-		case FIELD_MONTH:
-		case FIELD_QUARTER:
-		case FIELD_YEAR:
-			reg = mul(l, truncate_day(l, unit, day_of(l, v)), USECS_PER_DAY);
-			break;
-		default:
-			return gpucol_lower_decline(l, "date_trunc to this unit");
-	}
-	out->cls = GPUCOL_CLASS_I;
-	out->scale_reg = GPUCOL_NO_REG;
-	out->reg = gpucol_lower_emit(l, GPUCOL_OP_CASE_I, v->infinite, v->original,
-								 reg, 0);
-	return true;
+	if (unit >= GPUCOL_FIELD_DECADE && !l->aggregating)
+		return gpucol_lower_decline(l, "date_trunc that may be out of range, outside of an aggregation");
+	if (length > 0)
+		reg = gpucol_calendar_floor_multiple(l, v->value, length);
+	else if (truncate_day(l, unit, gpucol_calendar_day(l, v), &reg))
+		reg = gpucol_calendar_mul(l, reg, USECS_PER_DAY);
+	else if (unit != GPUCOL_FIELD_MICROSECOND)
+		return gpucol_lower_decline(l, "date_trunc to this unit");
+	return keep_infinite(l, v, reg, out);
 }
 
-/* A field as integer; *scale digits of it are fractional. */
-static bool
-field_value(GpucolLower *l, DateField field, const DateValue *v, uint16 *reg,
-			int *scale)
-{
-	CivilDate	civil;
-	uint16		one = number(l, 1);
-	uint16		day = day_of(l, v);
-
-	*scale = 0;
-	switch (field)
-	{
-		case FIELD_SECOND:
-			*reg = floor_mod(l, v->value, USECS_PER_MINUTE);
-			*scale = 6;
-			return !v->is_date;
-		case FIELD_MINUTE:
-			*reg = quotient(l, floor_mod(l, v->value, USECS_PER_HOUR), USECS_PER_MINUTE);
-			return !v->is_date;
-		case FIELD_HOUR:
-			*reg = quotient(l, floor_mod(l, v->value, USECS_PER_DAY), USECS_PER_HOUR);
-			return !v->is_date;
-		case FIELD_DOW:			/* 2000-01-01 was a Saturday */
-			*reg = floor_mod(l, add(l, day, 6), 7);
-			return true;
-		case FIELD_ISODOW:
-			*reg = add(l, floor_mod(l, add(l, day, 5), 7), 1);
-			return true;
-		default:
-			break;
-	}
-	civil_from_days(l, day, &civil);
-	switch (field)
-	{
-		case FIELD_DAY:
-			*reg = civil.day;
-			return true;
-		case FIELD_MONTH:
-			*reg = civil.month;
-			return true;
-		case FIELD_QUARTER:
-			*reg = add(l, quotient(l, add(l, civil.month, -1), 3), 1);
-			return true;
-		case FIELD_DOY:
-			*reg = add(l, subtract(l, day, days_from_month(l, civil.year, one)), 1);
-			return true;
-		case FIELD_YEAR:		/* there is no year 0 */
-			*reg = gpucol_lower_emit(l, GPUCOL_OP_CASE_I,
-									 op2(l, GPUCOL_OP_LT_I, civil.year, one),
-									 add(l, civil.year, -1), civil.year, 0);
-			return true;
-		default:
-			return false;
-	}
-}
-
-/*
- * Make the program fall back where `infinite` holds: 10^38 - 1 times 10 is
- * beyond every decimal.
- */
+/* One of two infinities, by the sign of a value. */
 static uint16
-refuse_infinite(GpucolLower *l, uint16 infinite, uint16 decimal)
+infinity_like(GpucolLower *l, uint16 original, int64 low, int64 high)
 {
-	GpucolConst c;
-	unsigned __int128 nines = (unsigned __int128) gpucol_lower_power10(38) - 1;
-	uint16		huge;
-	uint16		zero;
+	uint16		late = gpucol_calendar_op(l, GPUCOL_OP_LT_I, gpucol_calendar_number(l, 0), original);
 
-	memset(&c, 0, sizeof(c));
-	c.cls = GPUCOL_CLASS_D;
-	zero = gpucol_lower_emit(l, GPUCOL_OP_CONST_D, GPUCOL_NO_REG, GPUCOL_NO_REG,
-							 GPUCOL_NO_REG, gpucol_lower_add_const(l, &c));
-	c.v.d.lo = (uint64) nines;
-	c.v.d.hi = (int64) (nines >> 64);
-	huge = gpucol_lower_emit(l, GPUCOL_OP_CONST_D, GPUCOL_NO_REG, GPUCOL_NO_REG,
-							 GPUCOL_NO_REG, gpucol_lower_add_const(l, &c));
-	huge = gpucol_lower_emit(l, GPUCOL_OP_CASE_D, infinite, huge, zero, 0);
-	huge = gpucol_lower_emit(l, GPUCOL_OP_RESCALE_D, huge, GPUCOL_NO_REG,
-							 GPUCOL_NO_REG, 1);
-	return gpucol_lower_emit(l, GPUCOL_OP_ADD_D, decimal, huge, GPUCOL_NO_REG, 0);
+	return gpucol_calendar_choose(l, late, gpucol_calendar_number(l, high),
+								  gpucol_calendar_number(l, low));
 }
 
-/* extract(field FROM value) as numeric */
+/* timestamp to date */
 static bool
-lower_extract(GpucolLower *l, DateField field, const DateValue *v,
-			  GpucolValue *out)
+lower_to_date(GpucolLower *l, const GpucolDateValue *v, GpucolValue *out)
 {
-	uint16		reg;
-	uint16		null;
-	GpucolValue nothing;
+	uint16		infinity = infinity_like(l, v->original, DATEVAL_NOBEGIN, DATEVAL_NOEND);
 
-	if (field == FIELD_YEAR && !l->aggregating)
-		return gpucol_lower_decline(l, "year of a date that may be infinite, outside of an aggregation");
-	if (!field_value(l, field, v, &reg, &out->scale))
-		return gpucol_lower_decline(l, "this field of a date or timestamp");
-	if (field != FIELD_YEAR)
-	{
-		gpucol_lower_load(l, INT8OID, (Datum) 0, true, true, &nothing);
-		null = nothing.reg;
-		reg = gpucol_lower_emit(l, GPUCOL_OP_CASE_I, v->infinite, null, reg, 0);
-	}
-	reg = gpucol_lower_emit(l, GPUCOL_OP_I_TO_D, reg, GPUCOL_NO_REG,
-							GPUCOL_NO_REG, 0);
-	if (field == FIELD_YEAR)
-		reg = refuse_infinite(l, v->infinite, reg);
-	out->cls = GPUCOL_CLASS_D;
-	out->reg = reg;
-	out->digits = 10;
-	out->scale_reg = GPUCOL_NO_REG;
+	out->reg = gpucol_calendar_choose(l, v->infinite, infinity, gpucol_calendar_day(l, v));
 	return true;
 }
 
-/* timestamp to date; infinities keep theirs */
+/* timestamp to time */
 static bool
-lower_cast(GpucolLower *l, const DateValue *v, GpucolValue *out)
+lower_to_time(GpucolLower *l, const GpucolDateValue *v, GpucolValue *out)
 {
-	uint16		late = op2(l, GPUCOL_OP_LT_I, number(l, 0), v->original);
+	GpucolValue null;
+
+	gpucol_lower_load(l, INT8OID, (Datum) 0, true, true, &null);
+	out->reg = gpucol_calendar_choose(l, v->infinite, null.reg,
+									  gpucol_calendar_floor_mod(l, v->value, USECS_PER_DAY));
+	return true;
+}
+
+/* date or timestamp to timestamp */
+static bool
+lower_to_stamp(GpucolLower *l, const GpucolDateValue *v, GpucolValue *out)
+{
 	uint16		infinity;
+	uint16		late;
+	uint16		day;
 
-	infinity = gpucol_lower_emit(l, GPUCOL_OP_CASE_I, late,
-								 number(l, DATEVAL_NOEND),
-								 number(l, DATEVAL_NOBEGIN), 0);
-	out->cls = GPUCOL_CLASS_I;
-	out->scale_reg = GPUCOL_NO_REG;
-	out->reg = gpucol_lower_emit(l, GPUCOL_OP_CASE_I, v->infinite, infinity,
-								 day_of(l, v), 0);
+	out->reg = v->original;
+	if (v->kind == GPUCOL_DATE_STAMP)
+		return true;
+	if (!l->aggregating)
+		return gpucol_lower_decline(l, "a date that may be out of range for timestamp, outside of an aggregation");
+	infinity = infinity_like(l, v->original, DT_NOBEGIN, DT_NOEND);
+	late = gpucol_calendar_op(l, GPUCOL_OP_LE_I, gpucol_calendar_number(l, FIRST_DAY_WITHOUT_STAMP),
+							  v->value);
+	day = gpucol_calendar_refuse(l, late, v->value);
+	out->reg = gpucol_calendar_choose(l, v->infinite, infinity,
+									  gpucol_calendar_mul(l, day, USECS_PER_DAY));
 	return true;
 }
 
-/* Dispatch on the function. */
+/* Dispatch on what the function makes. */
 static bool
-lower_field(GpucolLower *l, Oid funcid, DateField field, const DateValue *v,
-			GpucolValue *out)
+lower_result(GpucolLower *l, const DateFunction *f, GpucolDateField field,
+			 const GpucolDateValue *v, GpucolValue *out)
 {
-	switch (funcid)
+	out->cls = GPUCOL_CLASS_I;
+	out->scale = 0;
+	out->digits = 0;
+	out->scale_reg = GPUCOL_NO_REG;
+	switch (f->result)
 	{
-		case F_DATE_TIMESTAMP:
-			return lower_cast(l, v, out);
-		case F_DATE_TRUNC_TEXT_TIMESTAMP:
+		case TO_TRUNCATED:
 			return lower_trunc(l, field, v, out);
+		case TO_DATE:
+			return lower_to_date(l, v, out);
+		case TO_TIME:
+			return lower_to_time(l, v, out);
+		case TO_STAMP:
+			return lower_to_stamp(l, v, out);
 		default:
-			return lower_extract(l, field, v, out);
+			return gpucol_lower_field(l, field, v, f->result == TO_REAL_FIELD, out);
 	}
+}
+
+/* Lower what nothing can fail of, under no mask. */
+static bool
+lower_unmasked(GpucolLower *l, const DateFunction *f, GpucolDateField field, uint16 arg,
+			   GpucolValue *out)
+{
+	GpucolMask *mask = l->mask;
+	bool		may_raise = l->may_raise;
+	GpucolDateValue v;
+	bool		ok;
+
+	l->mask = NULL;
+	split_value(l, f->kind, arg, &v);
+	ok = lower_result(l, f, field, &v, out);
+	l->mask = mask;
+	l->may_raise = may_raise;
+	return ok;
 }
 
 /*
- * Lower date_trunc, extract, or the cast of a timestamp to date.  *matched says
- * whether the function is one of them.
+ * Lower a function of a date, a timestamp or a time.  *matched says whether the
+ * function is one that is known here.
  */
 bool
 gpucol_lower_date(GpucolLower *l, Oid funcid, List *args, bool *matched,
 				  GpucolValue *out)
 {
-	bool		is_date = funcid == F_EXTRACT_TEXT_DATE;
-	bool		may_raise;
-	GpucolMask *mask = l->mask;
-	DateField	field;
-	DateValue	v;
-	bool		ok;
+	const DateFunction *f = find_function(funcid);
+	GpucolDateField field = GPUCOL_FIELD_NONE;
+	GpucolValue v;
 
-	*matched = is_date || funcid == F_EXTRACT_TEXT_TIMESTAMP ||
-		funcid == F_DATE_TRUNC_TEXT_TIMESTAMP || funcid == F_DATE_TIMESTAMP;
-	if (!*matched)
+	*matched = f != NULL;
+	if (f == NULL)
 		return false;
-	field = list_length(args) == 2 ? field_of(linitial(args)) : FIELD_DAY;
-	if (field == FIELD_NONE)
-		return gpucol_lower_decline(l, "this field of a date or timestamp");
-	if (!lower_value(l, llast(args), is_date, &v))
-		return false;
-	may_raise = l->may_raise;
-	l->mask = NULL;				/* nothing below can fail */
-	ok = lower_field(l, funcid, field, &v, out);
-	l->mask = mask;
-	l->may_raise = may_raise;
-	return ok;
+	if (list_length(args) == 2)
+	{
+		field = field_of(linitial(args));
+		if (field == GPUCOL_FIELD_NONE)
+			return gpucol_lower_decline(l, "this field of a date or timestamp");
+	}
+	/* seconds since the epoch do not depend on the time zone */
+	if (f->zoned && !(field == GPUCOL_FIELD_EPOCH && f->result != TO_TRUNCATED) &&
+		!session_is_utc())
+		return gpucol_lower_decline(l, "function of a time zone other than UTC");
+	return gpucol_lower_expr(l, llast(args), &v) &&
+		lower_unmasked(l, f, field, v.reg, out);
 }

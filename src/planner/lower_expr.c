@@ -94,6 +94,24 @@ bool_to_int(GpucolLower *l, GpucolValue *v)
 		set_value(v, GPUCOL_CLASS_I, EMIT1(l, GPUCOL_OP_B_TO_I, v->reg, 0));
 }
 
+/* A decimal that was made of an integer as that integer. */
+static void
+decimal_to_int(GpucolLower *l, GpucolValue *v)
+{
+	if (v->cls != GPUCOL_CLASS_D || v->scale != 0)
+		return;
+	for (int i = 0; i < l->ninstrs; i++)
+	{
+		const GpucolInstr *instr = &l->instrs[i];
+
+		if (instr->dst == v->reg && instr->op == GPUCOL_OP_I_TO_D && instr->aux == 0)
+		{
+			set_value(v, GPUCOL_CLASS_I, instr->a);
+			return;
+		}
+	}
+}
+
 static uint16
 is_null(GpucolLower *l, const GpucolValue *v)
 {
@@ -218,7 +236,10 @@ gpucol_lower_apply(GpucolLower *l, const GpucolFunction *f, GpucolValue *args,
 	for (int i = 0; i < nargs; i++)
 	{
 		if (gpucol_opcode_class(op, i + 1) == GPUCOL_CLASS_I)
+		{
 			bool_to_int(l, &args[i]);
+			decimal_to_int(l, &args[i]);
+		}
 		if (args[i].cls != gpucol_opcode_class(op, i + 1))
 			return gpucol_lower_decline(l, "its argument has no fixed-width form");
 	}

@@ -133,6 +133,10 @@ static const GpucolFunction functions[] = {
 	{F_NUMERIC_INT4, GPUCOL_OP_I_TO_D, 10, false},
 	{F_NUMERIC_INT8, GPUCOL_OP_I_TO_D, 19, false},
 	{F_INT4_BOOL, GPUCOL_OP_B_TO_I, 0, false},
+	/* of numerics that are integers to the engine */
+	{F_INT2_NUMERIC, GPUCOL_OP_CHECK_I, 2, false},
+	{F_INT4_NUMERIC, GPUCOL_OP_CHECK_I, 4, false},
+	{F_INT8_NUMERIC, GPUCOL_OP_CHECK_I, 0, false},
 };
 
 /*

@@ -1,0 +1,187 @@
+/*-------------------------------------------------------------------------
+ *
+ * lower_calendar.c
+ *	  The calendar as integer arithmetic of registers.
+ *
+ * Days are counted as PostgreSQL counts them, from 2000-01-01.  Year, month and
+ * day come from a day number by the era method of Howard Hinnant's "chrono-
+ * Compatible Low-Level Date Algorithms", with years that start in March; the
+ * calendar is the proleptic Gregorian one, as PostgreSQL's.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "datatype/timestamp.h"
+
+#include "planner/lower_calendar.h"
+
+/* Days from 0000-03-01 to 2000-01-01. */
+#define DAYS_TO_EPOCH	730425
+#define DAYS_PER_ERA	146097	/* 400 years */
+
+uint16
+gpucol_calendar_number(GpucolLower *l, int64 i)
+{
+	GpucolValue v;
+
+	gpucol_lower_load(l, INT8OID, Int64GetDatum(i), false, true, &v);
+	return v.reg;
+}
+
+uint16
+gpucol_calendar_op(GpucolLower *l, GpucolOpcode op, uint16 a, uint16 b)
+{
+	return gpucol_lower_emit(l, op, a, b, GPUCOL_NO_REG, 8);
+}
+
+uint16
+gpucol_calendar_add(GpucolLower *l, uint16 a, int64 b)
+{
+	return gpucol_calendar_op(l, GPUCOL_OP_ADD_I, a, gpucol_calendar_number(l, b));
+}
+
+uint16
+gpucol_calendar_mul(GpucolLower *l, uint16 a, int64 b)
+{
+	return gpucol_calendar_op(l, GPUCOL_OP_MUL_I, a, gpucol_calendar_number(l, b));
+}
+
+uint16
+gpucol_calendar_decimal(GpucolLower *l, __int128 mantissa)
+{
+	GpucolConst c;
+
+	memset(&c, 0, sizeof(c));
+	c.cls = GPUCOL_CLASS_D;
+	c.v.d.lo = (uint64) mantissa;
+	c.v.d.hi = (int64) (mantissa >> 64);
+	return gpucol_lower_emit(l, GPUCOL_OP_CONST_D, GPUCOL_NO_REG, GPUCOL_NO_REG,
+							 GPUCOL_NO_REG, gpucol_lower_add_const(l, &c));
+}
+
+/* The greatest decimal and itself are more than every decimal. */
+uint16
+gpucol_calendar_refuse(GpucolLower *l, uint16 bad, uint16 reg)
+{
+	unsigned __int128 all = ~(unsigned __int128) 0;
+	uint16		greatest = gpucol_calendar_decimal(l, (__int128) (all >> 1));
+	uint16		sum = gpucol_lower_emit(l, GPUCOL_OP_CASE_D, bad, greatest,
+										gpucol_calendar_decimal(l, 0), 0);
+
+	sum = gpucol_calendar_op(l, GPUCOL_OP_ADD_D, sum, greatest);
+	return gpucol_calendar_choose(l, gpucol_calendar_op(l, GPUCOL_OP_EQ_D, sum, greatest),
+								  reg, gpucol_calendar_number(l, 0));
+}
+
+uint16
+gpucol_calendar_choose(GpucolLower *l, uint16 condition, uint16 a, uint16 b)
+{
+	return gpucol_lower_emit(l, GPUCOL_OP_CASE_I, condition, a, b, 0);
+}
+
+uint16
+gpucol_calendar_quotient(GpucolLower *l, uint16 a, int64 b)
+{
+	return gpucol_calendar_op(l, GPUCOL_OP_DIV_I, a, gpucol_calendar_number(l, b));
+}
+
+static uint16
+subtract(GpucolLower *l, uint16 a, uint16 b)
+{
+	return gpucol_calendar_op(l, GPUCOL_OP_SUB_I, a, b);
+}
+
+static uint16
+plus(GpucolLower *l, uint16 a, uint16 b)
+{
+	return gpucol_calendar_op(l, GPUCOL_OP_ADD_I, a, b);
+}
+
+/* Never negative. */
+uint16
+gpucol_calendar_floor_mod(GpucolLower *l, uint16 a, int64 b)
+{
+	uint16		divisor = gpucol_calendar_number(l, b);
+	uint16		mod = gpucol_calendar_op(l, GPUCOL_OP_MOD_I, a, divisor);
+
+	return gpucol_calendar_op(l, GPUCOL_OP_MOD_I, plus(l, mod, divisor), divisor);
+}
+
+uint16
+gpucol_calendar_floor_multiple(GpucolLower *l, uint16 a, int64 b)
+{
+	return subtract(l, a, gpucol_calendar_floor_mod(l, a, b));
+}
+
+uint16
+gpucol_calendar_floor_div(GpucolLower *l, uint16 a, int64 b)
+{
+	return gpucol_calendar_quotient(l, gpucol_calendar_floor_multiple(l, a, b), b);
+}
+
+uint16
+gpucol_calendar_day(GpucolLower *l, const GpucolDateValue *v)
+{
+	return v->kind == GPUCOL_DATE_DAYS ? v->value :
+		gpucol_calendar_floor_div(l, v->value, USECS_PER_DAY);
+}
+
+/* 2000-01-01 was a Saturday. */
+uint16
+gpucol_calendar_weekday(GpucolLower *l, uint16 day)
+{
+	return gpucol_calendar_floor_mod(l, gpucol_calendar_add(l, day, 5), 7);
+}
+
+void
+gpucol_calendar_civil(GpucolLower *l, uint16 day, GpucolCivilDate *out)
+{
+	uint16		z = gpucol_calendar_add(l, day, DAYS_TO_EPOCH);
+	uint16		era = gpucol_calendar_floor_div(l, z, DAYS_PER_ERA);
+	uint16		doe = gpucol_calendar_floor_mod(l, z, DAYS_PER_ERA);
+	uint16		yoe;
+	uint16		doy;
+	uint16		mp;
+	uint16		late;			/* 1 in January and February */
+
+	yoe = subtract(l, doe, gpucol_calendar_quotient(l, doe, 1460));
+	yoe = plus(l, yoe, gpucol_calendar_quotient(l, doe, 36524));
+	yoe = subtract(l, yoe, gpucol_calendar_quotient(l, doe, DAYS_PER_ERA - 1));
+	yoe = gpucol_calendar_quotient(l, yoe, 365);
+	doy = subtract(l, doe, gpucol_calendar_mul(l, yoe, 365));
+	doy = subtract(l, doy, gpucol_calendar_quotient(l, yoe, 4));
+	doy = plus(l, doy, gpucol_calendar_quotient(l, yoe, 100));
+	mp = gpucol_calendar_mul(l, doy, 5);
+	mp = gpucol_calendar_quotient(l, gpucol_calendar_add(l, mp, 2), 153);
+	late = gpucol_calendar_quotient(l, mp, 10);
+	out->day = gpucol_calendar_add(l, gpucol_calendar_mul(l, mp, 153), 2);
+	out->day = subtract(l, doy, gpucol_calendar_quotient(l, out->day, 5));
+	out->day = gpucol_calendar_add(l, out->day, 1);
+	out->month = subtract(l, gpucol_calendar_add(l, mp, 3), gpucol_calendar_mul(l, late, 12));
+	out->year = plus(l, plus(l, yoe, gpucol_calendar_mul(l, era, 400)), late);
+}
+
+uint16
+gpucol_calendar_month_start(GpucolLower *l, uint16 year, uint16 month)
+{
+	uint16		mp = gpucol_calendar_floor_mod(l, gpucol_calendar_add(l, month, 9), 12);
+	uint16		early;			/* 1 in January and February */
+	uint16		era;
+	uint16		yoe;
+	uint16		doe;
+	uint16		doy;
+
+	early = gpucol_calendar_quotient(l, mp, 10);
+	year = subtract(l, year, early);
+	era = gpucol_calendar_floor_div(l, year, 400);
+	yoe = gpucol_calendar_floor_mod(l, year, 400);
+	doe = gpucol_calendar_mul(l, yoe, 365);
+	doe = plus(l, doe, gpucol_calendar_quotient(l, yoe, 4));
+	doe = subtract(l, doe, gpucol_calendar_quotient(l, yoe, 100));
+	doy = gpucol_calendar_add(l, gpucol_calendar_mul(l, mp, 153), 2);
+	doe = plus(l, doe, gpucol_calendar_quotient(l, doy, 5));
+	return gpucol_calendar_add(l, plus(l, doe, gpucol_calendar_mul(l, era, DAYS_PER_ERA)),
+							   -DAYS_TO_EPOCH);
+}
