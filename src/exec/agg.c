@@ -39,6 +39,7 @@
 #include "exec/result.h"
 #include "exec/run.h"
 #include "exec/topk.h"
+#include "planner/lower_coarse.h"
 #include "planner/parts.h"
 
 typedef struct GpucolAggExecState
@@ -732,12 +733,18 @@ static void
 explain_base(GpucolAggExecState *state, ExplainState *es)
 {
 	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
+	List	   *units = list_nth(cscan->custom_private, GPUCOL_AGG_PRIVATE_UNITS);
 	List	   *names = NIL;
 	ListCell   *lc;
 
 	foreach(lc, list_nth(cscan->custom_private, GPUCOL_AGG_PRIVATE_BASE))
-		names = lappend(names, NameStr(TupleDescAttr(state->exec.desc,
-													 lfirst_int(lc) - 1)->attname));
+	{
+		char	   *name = NameStr(TupleDescAttr(state->exec.desc, lfirst_int(lc) - 1)->attname);
+		int			unit = list_nth_int(units, foreach_current_index(lc));
+
+		names = lappend(names, unit == 0 ? name :
+						psprintf("%s of %s", gpucol_coarse_name(unit * INT64CONST(1000)), name));
+	}
 	if (names != NIL)
 		ExplainPropertyList("Evaluated Once Per", names, es);
 }

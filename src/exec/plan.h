@@ -44,6 +44,8 @@ typedef enum GpucolAggPrivate
 								 * keeps the table's columns, by attribute number */
 	GPUCOL_AGG_PRIVATE_BASE,	/* IntList: columns that the engine groups by for
 								 * what PostgreSQL evaluates on its groups */
+	GPUCOL_AGG_PRIVATE_UNITS,	/* IntList: milliseconds of which each of these is cut to
+								 * a multiple, or 0 */
 	GPUCOL_AGG_PRIVATE_SETS,	/* List, as in GpucolGroupSets: grouping sets */
 	GPUCOL_AGG_PRIVATE_FUNCTIONS,	/* List likewise: calls of GROUPING() */
 	GPUCOL_AGG_PRIVATE_COUNT

@@ -78,6 +78,7 @@ typedef struct GpucolGroupKey
 typedef struct GpucolBaseColumn
 {
 	AttrNumber	attnum;
+	int64		unit;			/* a timestamp is cut to multiples of it; 0 = it is not */
 	int			output;
 	GpucolValue value;
 } GpucolBaseColumn;
@@ -100,6 +101,10 @@ typedef struct GpucolGroupPlan
 	GpucolFinal *finals;
 	int			nbase;
 	GpucolBaseColumn *base;
+	int64	   *units;			/* by attribute number - 1: GpucolBaseColumn.unit, as fine as
+								 * any expression needs it, -1 = none asked yet */
+	bool		again;			/* lowered too coarsely, or with distinct counts that groups
+								 * joined later do not add up to */
 	int			nhost;			/* states beyond the engine's */
 	bool		regroup;		/* the engine's groups are finer than the keys, or
 								 * there are grouping sets */

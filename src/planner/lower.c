@@ -109,6 +109,19 @@ gpucol_lower_end_filter(GpucolLower *l)
 }
 
 /*
+ * Have a register leave the program.
+ */
+void
+gpucol_lower_add_output(GpucolLower *l, uint16 reg)
+{
+	if (l->keys == NULL)
+		l->keys = palloc(sizeof(uint16));
+	else
+		l->keys = repalloc(l->keys, (l->nkeys + 1) * sizeof(uint16));
+	l->keys[l->nkeys++] = reg;
+}
+
+/*
  * Lower an expression whose value leaves the program: an output column of a
  * scan, or a group key.  *out says its class and scale.
  */
@@ -127,11 +140,7 @@ gpucol_lower_output(GpucolLower *l, Expr *expr, GpucolValue *out)
 		gpucol_lower_restore(l, &mark);
 		return gpucol_lower_decline(l, "its numeric values have different numbers of fractional digits");
 	}
-	if (l->keys == NULL)
-		l->keys = palloc(sizeof(uint16));
-	else
-		l->keys = repalloc(l->keys, (l->nkeys + 1) * sizeof(uint16));
-	l->keys[l->nkeys++] = out->reg;
+	gpucol_lower_add_output(l, out->reg);
 	return true;
 }
 

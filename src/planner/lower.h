@@ -131,6 +131,7 @@ extern bool gpucol_lower_qual(GpucolLower *l, Expr *clause, bool may_raise);
 extern void gpucol_lower_restore(GpucolLower *l, const GpucolLower *mark);
 extern void gpucol_lower_end_filter(GpucolLower *l);
 extern bool gpucol_lower_output(GpucolLower *l, Expr *expr, GpucolValue *out);
+extern void gpucol_lower_add_output(GpucolLower *l, uint16 reg);
 extern int	gpucol_lower_agg(GpucolLower *l, GpucolAggOp op, GpucolClass cls,
 							 uint16 arg, uint16 filter);
 extern int	gpucol_lower_ordered_agg(GpucolLower *l, GpucolAggOp op, GpucolClass cls,

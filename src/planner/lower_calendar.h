@@ -63,6 +63,9 @@ typedef struct GpucolCivilDate
 	uint16		day;
 } GpucolCivilDate;
 
+/* lower_date.c: the field that a constant text names; NONE where none that is known */
+extern GpucolDateField gpucol_calendar_field(Expr *name);
+
 /* The integer i, operations of two registers, and of one and a number. */
 extern uint16 gpucol_calendar_number(GpucolLower *l, int64 i);
 extern uint16 gpucol_calendar_op(GpucolLower *l, GpucolOpcode op, uint16 a, uint16 b);

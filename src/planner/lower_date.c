@@ -128,9 +128,11 @@ field_of_unit(int unit)
 	}
 }
 
-/* The field that a constant text names, as far as it is known here. */
-static GpucolDateField
-field_of(Expr *expr)
+/*
+ * The field that a constant text names, as far as it is known here.
+ */
+GpucolDateField
+gpucol_calendar_field(Expr *expr)
 {
 	text	   *name;
 	char	   *lower;
@@ -403,7 +405,7 @@ gpucol_lower_date(GpucolLower *l, Oid funcid, List *args, bool *matched,
 		return false;
 	if (list_length(args) == 2)
 	{
-		field = field_of(linitial(args));
+		field = gpucol_calendar_field(linitial(args));
 		if (field == GPUCOL_FIELD_NONE)
 			return gpucol_lower_decline(l, "this field of a date or timestamp");
 	}

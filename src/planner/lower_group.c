@@ -9,7 +9,8 @@
  * by the columns in it, the *base columns*, and the executor evaluates the key
  * once for each group that comes out and joins the groups of equal keys
  * (exec/regroup.c).  Arguments of aggregates likewise.  So none of them may tell -0
- * from 0 (lower_zero.c).
+ * from 0 (lower_zero.c).  Of timestamps the engine groups by hours, days or another unit
+ * where that does for all of these expressions (lower_coarse.c).
  *
  * A CASE that chooses among constants of a type that engines do not compute with
  * (names of classes) is a CASE among their numbers to the engine; the constants, the
@@ -36,6 +37,7 @@
 #include "utils/typcache.h"
 
 #include "planner/agg.h"
+#include "planner/lower_coarse.h"
 
 /* Something that only the expression's Vars and parameters determine? */
 static bool
@@ -106,11 +108,14 @@ add_base(GpucolLower *l, GpucolGroupPlan *plan, AttrNumber attnum)
 
 	for (int i = 0; i < plan->nbase; i++)
 	{
+		plan->again |= plan->base[i].attnum == attnum &&
+			plan->base[i].unit != plan->units[attnum - 1];
 		if (plan->base[i].attnum == attnum)
 			return true;
 	}
 	base = &plan->base[plan->nbase];
 	base->attnum = attnum;
+	base->unit = 0;
 	base->output = l->nkeys;
 	key = find_output(plan, attnum);
 	if (key >= 0)
@@ -118,10 +123,32 @@ add_base(GpucolLower *l, GpucolGroupPlan *plan, AttrNumber attnum)
 		base->output = plan->keys[key].output;
 		base->value = plan->keys[key].value;
 	}
-	else if (!gpucol_lower_output(l, (Expr *) &var, &base->value))
-		return false;
+	else if (plan->units[attnum - 1] == 0)
+	{
+		if (!gpucol_lower_output(l, (Expr *) &var, &base->value))
+			return false;
+	}
+	else
+	{
+		base->unit = plan->units[attnum - 1];
+		if (!gpucol_lower_expr(l, (Expr *) &var, &base->value))
+			return false;
+		gpucol_coarse_lower(l, base->unit, &base->value);
+		gpucol_lower_add_output(l, base->value.reg);
+	}
 	plan->nbase++;
 	return true;
+}
+
+/* Note how fine a column has to be for one more expression. */
+static void
+note_unit(GpucolLower *l, GpucolGroupPlan *plan, Expr *expr, AttrNumber attnum)
+{
+	int64	   *unit = &plan->units[attnum - 1];
+	int64		needed = gpucol_coarse_unit(l->desc, expr, attnum);
+
+	if (*unit < 0 || needed < *unit)
+		*unit = needed;
 }
 
 /* Have the engine group by the columns of an expression. */
@@ -136,7 +163,10 @@ add_bases(GpucolLower *l, GpucolGroupPlan *plan, Expr *expr)
 	pull_varattnos((Node *) expr, l->varno, &attnos);
 	while ((member = bms_next_member(attnos, member)) >= 0)
 	{
-		if (!add_base(l, plan, member + FirstLowInvalidHeapAttributeNumber))
+		AttrNumber	attnum = member + FirstLowInvalidHeapAttributeNumber;
+
+		note_unit(l, plan, expr, attnum);
+		if (!add_base(l, plan, attnum))
 			return false;
 	}
 	plan->regroup = true;
@@ -295,11 +325,11 @@ lower_host_agg(GpucolLower *l, Aggref *agg, GpucolGroupPlan *plan, GpucolFinal *
 	return true;
 }
 
-/* Lower aggregates.  *distinct: the engine counts distinct values. */
+/* Lower aggregates. */
 static bool
-lower_aggs(GpucolLower *l, List *aggs, bool may_regroup, GpucolGroupPlan *plan,
-		   bool *distinct)
+lower_aggs(GpucolLower *l, List *aggs, bool may_regroup, GpucolGroupPlan *plan)
 {
+	bool		distinct = false;
 	ListCell   *lc;
 
 	foreach(lc, aggs)
@@ -311,7 +341,7 @@ lower_aggs(GpucolLower *l, List *aggs, bool may_regroup, GpucolGroupPlan *plan,
 		if (gpucol_lower_aggref(l, lfirst(lc), final) &&
 			!(plan->regroup && final->kind == GPUCOL_FINAL_DISTINCT))
 		{
-			*distinct |= final->kind == GPUCOL_FINAL_DISTINCT;
+			distinct |= final->kind == GPUCOL_FINAL_DISTINCT;
 			continue;
 		}
 		reason = l->reason;
@@ -319,6 +349,7 @@ lower_aggs(GpucolLower *l, List *aggs, bool may_regroup, GpucolGroupPlan *plan,
 		if (!may_regroup || !lower_host_agg(l, lfirst(lc), plan, final))
 			return gpucol_lower_decline(l, "%s", reason ? reason : l->reason);
 	}
+	plan->again |= distinct && plan->regroup;
 	return true;
 }
 
@@ -356,7 +387,6 @@ gpucol_lower_grouping(GpucolLower *l, List *keys, List *aggs, const GpucolGroupS
 					  bool may_regroup, GpucolGroupPlan *plan)
 {
 	GpucolLower start = *l;
-	bool		distinct = false;
 	ListCell   *lc;
 
 	memset(plan, 0, sizeof(*plan));
@@ -369,20 +399,20 @@ gpucol_lower_grouping(GpucolLower *l, List *keys, List *aggs, const GpucolGroupS
 	plan->keys = palloc0(Max(plan->nkeys, 1) * sizeof(GpucolGroupKey));
 	plan->finals = palloc0(Max(plan->naggs, 1) * sizeof(GpucolFinal));
 	plan->base = palloc0(Max(l->desc->natts, 1) * sizeof(GpucolBaseColumn));
+	plan->units = palloc(Max(l->desc->natts, 1) * sizeof(int64));
+	for (int i = 0; i < l->desc->natts; i++)
+		plan->units[i] = -1;
 	foreach(lc, keys)
 		plan->keys[foreach_current_index(lc)].expr = lfirst(lc);
-	if (!lower_keys(l, may_regroup, plan) ||
-		!lower_aggs(l, aggs, may_regroup, plan, &distinct))
-		return false;
-	if (plan->regroup && distinct)
+	do
 	{
-		/* once more, now that the groups are known to be finer */
+		/* perhaps once more, now that how fine the groups are is known */
 		gpucol_lower_restore(l, &start);
 		plan->nbase = plan->nhost = 0;
-		if (!lower_keys(l, may_regroup, plan) ||
-			!lower_aggs(l, aggs, may_regroup, plan, &distinct))
+		plan->again = false;
+		if (!lower_keys(l, may_regroup, plan) || !lower_aggs(l, aggs, may_regroup, plan))
 			return false;
-	}
+	} while (plan->again);
 	if (plan->regroup && !check_keys_hashable(l, plan))
 		return false;
 	count_rows(l, plan);

@@ -24,6 +24,7 @@
 
 #include "access/sysattr.h"
 #include "access/table.h"
+#include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "nodes/extensible.h"
@@ -35,8 +36,10 @@
 #include "optimizer/prep.h"
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/selfuncs.h"
+#include "utils/timestamp.h"
 #include "utils/typcache.h"
 
 #include "columnar/am.h"
@@ -66,6 +69,7 @@ enum
 	PATH_PRIVATE_RANKING,
 	PATH_PRIVATE_RECURSION,
 	PATH_PRIVATE_BASE,			/* IntList */
+	PATH_PRIVATE_UNITS,			/* IntList */
 	PATH_PRIVATE_SETS,			/* Lists of IntLists, see GpucolGroupSets */
 	PATH_PRIVATE_FUNCTIONS,
 	PATH_PRIVATE_CALLS,			/* of GroupingFunc */
@@ -494,6 +498,31 @@ costed_rel(Grouping *g)
 }
 
 /*
+ * How many units a timestamp's values lie in, by the ends of its histogram; as many as
+ * there are where nobody knows.
+ */
+static double
+count_units(Grouping *g, Var *var, int64 unit, double most)
+{
+	VariableStatData data;
+	AttStatsSlot slot;
+
+	examine_variable(g->root, (Node *) var, 0, &data);
+	if (HeapTupleIsValid(data.statsTuple) &&
+		get_attstatsslot(&slot, data.statsTuple, STATISTIC_KIND_HISTOGRAM, InvalidOid,
+						 ATTSTATSSLOT_VALUES))
+	{
+		int64		first = DatumGetTimestamp(slot.values[0]);
+		int64		last = DatumGetTimestamp(slot.values[slot.nvalues - 1]);
+
+		most = Min(most, ((double) last - (double) first) / unit + 1);
+		free_attstatsslot(&slot);
+	}
+	ReleaseVariableStats(data);
+	return most;
+}
+
+/*
  * Groups that the engine delivers where the executor joins them, once for each
  * grouping set; 0 where it does not.
  */
@@ -501,6 +530,7 @@ static double
 joined_groups(Grouping *g, RelOptInfo *rel)
 {
 	List	   *exprs = NIL;
+	double		units = 1;
 
 	if (!g->plan.regroup)
 		return 0;
@@ -514,11 +544,18 @@ joined_groups(Grouping *g, RelOptInfo *rel)
 		AttrNumber	attnum = g->plan.base[i].attnum;
 		Form_pg_attribute att = TupleDescAttr(g->lower->desc, attnum - 1);
 
-		exprs = lappend(exprs, makeVar(g->rel->relid, attnum, att->atttypid,
-									   att->atttypmod, att->attcollation, 0));
+		Var		   *var = makeVar(g->rel->relid, attnum, att->atttypid, att->atttypmod,
+								  att->attcollation, 0);
+
+		if (g->plan.base[i].unit == 0)
+			exprs = lappend(exprs, var);
+		else
+			units *= count_units(g, var, g->plan.base[i].unit,
+								 estimate_num_groups(g->root, list_make1(var), rel->rows, NULL, NULL));
 	}
-	return Max(list_length(g->sets.sets), 1) *
-		(exprs == NIL ? 1 : estimate_num_groups(g->root, exprs, rel->rows, NULL, NULL));
+	if (exprs != NIL)
+		units *= estimate_num_groups(g->root, exprs, rel->rows, NULL, NULL);
+	return Max(list_length(g->sets.sets), 1) * Min(units, Max(rel->rows, 1));
 }
 
 /* What the executor evaluates for each of the groups that it joins. */
@@ -569,6 +606,17 @@ base_private(Grouping *g)
 	return attnums;
 }
 
+/* Their units. */
+static List *
+units_private(Grouping *g)
+{
+	List	   *units = NIL;
+
+	for (int i = 0; i < g->plan.nbase; i++)
+		units = lappend_int(units, (int) (g->plan.base[i].unit / 1000));
+	return units;
+}
+
 /* Build and add the path. */
 static bool
 add_path_agg(Grouping *g, RelOptInfo *output_rel)
@@ -592,6 +640,7 @@ add_path_agg(Grouping *g, RelOptInfo *output_rel)
 	path->custom_private = lappend(path->custom_private, makeInteger(g->ranking));
 	path->custom_private = lappend(path->custom_private, makeInteger(g->plan_id));
 	path->custom_private = lappend(path->custom_private, base_private(g));
+	path->custom_private = lappend(path->custom_private, units_private(g));
 	path->custom_private = lappend(path->custom_private, g->sets.sets);
 	path->custom_private = lappend(path->custom_private, g->sets.functions);
 	path->custom_private = lappend(path->custom_private, g->functions);
@@ -826,6 +875,8 @@ plan_agg(PlannerInfo *root pg_attribute_unused(),
 												PATH_PRIVATE_RECURSION),
 									   lsecond(parts),
 									   list_nth(path->custom_private, PATH_PRIVATE_BASE));
+	cscan->custom_private = lappend(cscan->custom_private,
+									list_nth(path->custom_private, PATH_PRIVATE_UNITS));
 	cscan->custom_private = lappend(cscan->custom_private,
 									list_nth(path->custom_private, PATH_PRIVATE_SETS));
 	cscan->custom_private = lappend(cscan->custom_private,

@@ -27,11 +27,11 @@ END $$;
 CREATE TABLE days (id serial, d date, ts timestamp, tz timestamptz, t time) USING gpucol;
 -- the whole range of timestamps, then every few hours around 2000
 INSERT INTO days (d, ts, tz, t)
-SELECT date '4713-01-02 BC' + i * 3571, ts, ts AT TIME ZONE 'UTC', ts::time
-FROM generate_series(0, 30000) i, LATERAL (SELECT timestamp '4713-01-02 BC' + i * interval '3571 days 5 hours 7 minutes 11.123456 seconds') x (ts);
+SELECT date '4713-01-02 BC' + i * 13393, ts, ts AT TIME ZONE 'UTC', ts::time
+FROM generate_series(0, 8000) i, LATERAL (SELECT timestamp '4713-01-02 BC' + i * interval '13393 days 5 hours 7 minutes 11.123456 seconds') x (ts);
 INSERT INTO days (d, ts, tz, t)
 SELECT date '1999-01-01' + i, ts, ts AT TIME ZONE 'UTC', ts::time
-FROM generate_series(0, 3000) i, LATERAL (SELECT timestamp '1999-01-01' + i * interval '7 hours 1.5 seconds') x (ts);
+FROM generate_series(0, 1500) i, LATERAL (SELECT timestamp '1999-01-01' + i * interval '14 hours 1.5 seconds') x (ts);
 INSERT INTO days (d, ts, tz, t) VALUES (NULL, NULL, NULL, NULL), ('4713-01-01 BC', '4713-01-01 BC', '4713-01-01 BC', '00:00'),
 	('0001-12-31 BC', '0001-12-31 23:59:59.999999 BC', '0001-12-31 23:59:59.999999 BC', '24:00'), ('0001-01-01', '0001-01-01', '0001-01-01', '23:59:59.999999'),
 	('5874897-12-31', '294276-12-31 23:59:59.999999', '294276-12-31 23:59:59.999999', '12:00');
@@ -76,7 +76,7 @@ SELECT e FROM parts, differ(format('SELECT %s AS k, count(*) FROM days GROUP BY 
 SELECT e FROM parts, differ(format('SELECT %s AS k, count(*) FROM days WHERE d < ''294277-01-01'' OR d = ''infinity'' GROUP BY 1', part)) e WHERE e IS NOT NULL;
 SELECT e FROM parts, differ(format('SELECT id FROM days WHERE %s > 5', part), 'GpucolScan') e WHERE part LIKE 'date_part%' AND of <> 'd' AND e IS NOT NULL;
 SELECT extract(year FROM d) AS year, count(*), min(date_trunc('month', ts)) AS month FROM days
-WHERE d >= '2007-01-01' AND d < '2008-01-01' OR d = 'infinity' OR d = '-infinity' GROUP BY 1 ORDER BY 1;
+WHERE d >= '2002-01-01' AND d < '2003-01-01' OR d = 'infinity' OR d = '-infinity' GROUP BY 1 ORDER BY 1;
 
 -- a plan made under one time zone and run under another
 SET plan_cache_mode = force_generic_plan;
