@@ -40,8 +40,8 @@ our %columns = (
 	nneg => [ 'numeric(6,-2)', 'num', sub { pick(number(100000) . ' * 100', '-700', number(9) . ' * 1000') } ],
 	nfrac => [ 'numeric(3,5)', 'num', sub { pick(number(900) . ' / 100000.0', '0.00012') } ],
 	nfree => [ 'numeric', 'free', sub { pick(number(11), "'NaN'", "'Infinity'", '1e40 + ' . number(3), number(100) . ' + 0.5', number(1000) . ' / 8.0') } ],
-	f4 => [ 'real', 'float', sub { pick(number(5) . ' / 4.0', "CASE WHEN i % 3 = 0 THEN 'NaN'::real ELSE 0.25 END", number(100)) } ],
-	f8 => [ 'float8', 'float', sub { pick(number(1000) . ' / 8.0', "'-Infinity'", "CASE i % 4 WHEN 0 THEN 'NaN'::float8 WHEN 1 THEN 'Infinity' ELSE 1 END", number(6) . ' * 1e300') } ],
+	f4 => [ 'real', 'float', sub { pick(number(5) . ' / 4.0', "CASE WHEN i % 3 = 0 THEN 'NaN'::real ELSE 0.25 END", number(100), "'-0'") } ],
+	f8 => [ 'float8', 'float', sub { pick(number(1000) . ' / 8.0', "'-Infinity'", "CASE i % 4 WHEN 0 THEN 'NaN'::float8 WHEN 1 THEN 'Infinity' ELSE 1 END", number(6) . ' * 1e300', "CASE i % 3 WHEN 0 THEN '-0'::float8 WHEN 1 THEN 0 ELSE -1 END") } ],
 	b => [ 'bool', 'bool', sub { pick(number(2) . ' = 1', 'i % 3 = 0', 'true') } ],
 	s => [ 'text', 'text', sub { pick("'word ' || " . number(12), "chr(97 + " . number(26) . ')', "''", "upper(md5((" . number(40) . ")::text))", "repeat('é', " . number(6) . ')') } ],
 	sc => [ 'text COLLATE "C"', 'text', sub { pick("(ARRAY['Zeta', 'alpha', 'Äsche', 'zoo', ''])[1 + " . number(5) . ']', "'k' || " . number(100)) } ],
@@ -276,7 +276,7 @@ sub aggregate
 	my $ordered = $class =~ /^(?:int|text|uuid|date|stamp|zoned|time|oid|enum|inet|money|qchar|lsn|xid8)$/;
 	my $call = pick('count(*)', "count($e)", "sum($ints)", "avg($ints)", "trim_scale(sum($nums))", "round(avg($nums), 6)", "round(variance($ints), 6)", "round(stddev_pop($nums), 6)",
 		$ordered && $class !~ /^(?:uuid|qchar)$/ ? pick('min', 'max') . "($e)" : "count($e)",
-		$class eq 'composite' ? "count(*)" : "count(DISTINCT $e)", pick('bool_and', 'bool_or', 'every') . '(' . predicate(1, $table, $alias) . ')', "bit_and($ints)", "min($floats)", "max($floats)", "count(DISTINCT $floats)",
+		$class eq 'composite' ? "count(*)" : "count(DISTINCT $e)", pick('bool_and', 'bool_or', 'every') . '(' . predicate(1, $table, $alias) . ')', "bit_and($ints)", "min($floats) + 0.0", "max($floats) + 0.0", "count(DISTINCT $floats)",
 		"array_agg(DISTINCT $ints ORDER BY $ints)", "string_agg(DISTINCT ($ints)::text, ',' ORDER BY ($ints)::text)", "percentile_disc(0.5) WITHIN GROUP (ORDER BY $ints)",
 		"mode() WITHIN GROUP (ORDER BY $ints)", "sum(DISTINCT $ints)", "sum($ints)::numeric / nullif(count(*), 0)", "md5(string_agg(id::text, ',' ORDER BY id))", "regr_count($floats, $floats)", "sum(" . expr('interval', 0, $table, $alias) . ')',
 		"sum(" . expr('money', 0, $table, $alias) . ')', "jsonb_agg($ints ORDER BY $ints, id)", "max(" . expr('array', 0, $table, $alias) . ')', "round(sum(($floats)::text::numeric), 3)") =~ s/\bid\b/($alias ? "$alias.id" : 'id')/ger;

@@ -314,7 +314,9 @@ sub retype
 
 	emit("ALTER TABLE $t ALTER $name TYPE " . pick(@{ $other{$name} }));
 	emit("INSERT INTO $t (id, $name) SELECT id + 7000, $name FROM $t WHERE id < 40") if chance(0.5);
-	ask($_) for "SELECT $name, count(*), min(id) FROM $t GROUP BY 1", "SELECT id, $name FROM $t WHERE $name > (SELECT $name FROM $t ORDER BY $name, id LIMIT 1)", "SELECT count(DISTINCT $name), min($name), max($name) FROM $t",
+	my $shown = $name eq 'f4' ? 'f4 + 0.0::float8' : $name;		# of -0 and 0 any may be shown
+
+	ask($_) for "SELECT $shown, count(*), min(id) FROM $t GROUP BY 1", "SELECT id, $name FROM $t WHERE $name > (SELECT $name FROM $t ORDER BY $name, id LIMIT 1)", "SELECT count(DISTINCT $name), min($shown), max($shown) FROM $t",
 		"SELECT id FROM $t WHERE $name IS NOT NULL ORDER BY $name DESC, id LIMIT 9";
 	check($t);
 	emit("ALTER TABLE $t ALTER $name TYPE $columns{$name}[0] USING $name" . ($name eq 'i4' ? '::int8::int' : ''));
