@@ -401,45 +401,23 @@ make_sender(DestReceiver *client, const int16 *formats)
 
 /* ---- which statements ---- */
 
-static bool has_our_node(const Plan *plan);
-
-/* Has one of the plans such a node? */
-static bool
-any_has_our_node(const List *plans)
+/* Is the plan one of our nodes, or is one below it? */
+static void
+find_our_node(Plan *plan, void *found)
 {
-	ListCell   *lc;
-
-	foreach(lc, plans)
-	{
-		if (has_our_node(lfirst(lc)))
-			return true;
-	}
-	return false;
+	if (*(bool *) found || gpucol_planner_is_node(plan))
+		*(bool *) found = true;
+	else
+		gpucol_plan_walk(plan, find_our_node, found);
 }
 
-/* Is the plan one of our nodes, or is one at its outer end, or that of a part of it? */
 static bool
-has_our_node(const Plan *plan)
+has_our_node(Plan *plan)
 {
-	while (plan != NULL)
-	{
-		switch (nodeTag(plan))
-		{
-			case T_CustomScan:
-				return gpucol_planner_is_node(plan);
-			case T_Append:
-				return any_has_our_node(((const Append *) plan)->appendplans);
-			case T_MergeAppend:
-				return any_has_our_node(((const MergeAppend *) plan)->mergeplans);
-			case T_SubqueryScan:
-				plan = ((const SubqueryScan *) plan)->subplan;
-				break;
-			default:
-				plan = outerPlan(plan);
-				break;
-		}
-	}
-	return false;
+	bool		found = false;
+
+	find_our_node(plan, &found);
+	return found;
 }
 
 /* Is it PostgreSQL's own receiver of rows for the client? */
