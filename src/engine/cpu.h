@@ -172,7 +172,8 @@ typedef struct GpucolCpuTest
 	const GpucolCpuHostTest *host;
 	uint64_t	lo;
 	uint64_t	hi;
-	uint8_t    *map;			/* owned */
+	uint8_t    *map;			/* owned; CODE_SET: a bitmap of hashes of codes */
+	int			filter_shift;	/* of these: 64 less their bits */
 	uint64_t   *codes;			/* owned */
 	uint32_t	ncodes;
 } GpucolCpuTest;

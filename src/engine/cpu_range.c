@@ -23,6 +23,9 @@
 
 #define POINT_ROWS 24			/* up to here, look rows up one by one */
 #define MAP_BITS 16				/* widest code that an IN list maps by byte */
+#define FILTER_BITS 16			/* of wider codes, hashes of those in the list: bits of a
+								 * hash, more for a long list, */
+#define FILTER_ROOM 16			/* which has so many values for each code */
 
 /* Position of a float's 64-bit form in PostgreSQL's order. */
 GPUCOL_CPU_INLINE int64_t
@@ -473,6 +476,42 @@ plan_codes(GpucolCpuTest *test)
 	}
 }
 
+/* The hash of a code among those of a list. */
+GPUCOL_CPU_INLINE uint64_t
+filter_hash(const GpucolCpuTest *test, uint64_t code)
+{
+	return code * UINT64_C(0x9e3779b97f4a7c15) >> test->filter_shift;
+}
+
+/* May the code be in the list? */
+GPUCOL_CPU_INLINE bool
+filter_passes(const GpucolCpuTest *test, uint64_t code)
+{
+	uint64_t	hash = filter_hash(test, code);
+
+	return (test->map[hash / 8] >> (hash % 8) & 1) != 0;
+}
+
+/* CODE_SET: a bitmap of hashes, so that few codes are searched for. */
+static GpucolStatus
+make_filter(GpucolRun *run, GpucolCpuTest *test)
+{
+	int			bits = FILTER_BITS;
+
+	while ((UINT64_C(1) << bits) / FILTER_ROOM < test->ncodes)
+		bits++;
+	if (!make_map(run, test, (size_t) 1 << (bits - 3)))
+		return GPUCOL_OUT_OF_MEMORY;
+	test->filter_shift = 64 - bits;
+	for (uint32_t i = 0; i < test->ncodes; i++)
+	{
+		uint64_t	hash = filter_hash(test, test->codes[i]);
+
+		test->map[hash / 8] |= (uint8_t) (1 << hash % 8);
+	}
+	return GPUCOL_OK;
+}
+
 /* FOR or STEP and a list: the list in code space. */
 static GpucolStatus
 plan_code_set(GpucolRun *run, GpucolCpuTest *test)
@@ -509,6 +548,7 @@ plan_code_set(GpucolRun *run, GpucolCpuTest *test)
 	{
 		test->kind = GPUCOL_CPU_TEST_CODE_SET;
 		test->negate = domain->negate;
+		return make_filter(run, test);
 	}
 	return GPUCOL_OK;
 }
@@ -590,7 +630,7 @@ gpucol_cpu_range_plan(GpucolRun *run, const GpucolCpuDomain *domain,
 		[GPUCOL_CPU_TEST_NULLS] = 1,[GPUCOL_CPU_TEST_NOT_NULLS] = 1,
 		[GPUCOL_CPU_TEST_CODES] = 10,[GPUCOL_CPU_TEST_ROWS] = 12,
 		[GPUCOL_CPU_TEST_RUNS] = 20,[GPUCOL_CPU_TEST_MAP] = 100,
-		[GPUCOL_CPU_TEST_ORDER] = 150,[GPUCOL_CPU_TEST_CODE_SET] = 400,
+		[GPUCOL_CPU_TEST_ORDER] = 150,[GPUCOL_CPU_TEST_CODE_SET] = 200,
 	};
 	GpucolCpuColumn *column = &run->cols[domain->column];
 	const GpucolChunkDesc *desc = column->desc;
@@ -633,7 +673,8 @@ code_passes(const GpucolCpuTest *test, uint64_t code)
 		return (code >= test->lo && code <= test->hi) != test->negate;
 	if (test->kind == GPUCOL_CPU_TEST_MAP)
 		return test->map[code] != 0;
-	return (bsearch(&code, test->codes, test->ncodes, sizeof(uint64_t),
+	return (filter_passes(test, code) &&
+			bsearch(&code, test->codes, test->ncodes, sizeof(uint64_t),
 					compare_uint64) != NULL) != test->negate;
 }
 
@@ -684,23 +725,16 @@ match_map(GpucolCpuWorker *worker, const GpucolCpuTest *test,
 	match_bytes(bytes, match);
 }
 
-/* CODE_SET: unpack and search. */
+/* CODE_SET: unpack, and search where the hash is in the list. */
 static void
 match_code_set(GpucolCpuWorker *worker, const GpucolCpuTest *test,
 			   const void *words, uint32_t *match)
 {
 	uint8_t		bytes[GPUCOL_VECTOR_VALUES];
-	uint64_t	lo = test->codes[0];
-	uint64_t	hi = test->codes[test->ncodes - 1];
 
 	gpucol_bitpack_unpack64(test->column->desc->width, words, worker->codes64);
 	for (uint32_t i = 0; i < GPUCOL_VECTOR_VALUES; i++)
-	{
-		uint64_t	code = worker->codes64[i];
-
-		bytes[i] = code < lo || code > hi ? test->negate :
-			code_passes(test, code);
-	}
+		bytes[i] = code_passes(test, worker->codes64[i]);
 	match_bytes(bytes, match);
 }
 
