@@ -223,9 +223,13 @@ merge_squares(GpucolAggState *to, const GpucolAggState *from, int64 count)
 	double		n = (double) to->count;
 	double		m = (double) from->count;
 	double		apart = to->v.f / n - from->v.f / m;
+	double		sum = to->v.f + from->v.f;
 
 	to->w.f += from->w.f + n * m * apart * apart / (double) count;
-	to->v.f += from->v.f;
+	/* of infinite values the squares are NaN */
+	if (isinf(to->w.f) || (isinf(sum) && !isinf(to->v.f) && !isinf(from->v.f)))
+		float_overflow_error();
+	to->v.f = sum;
 }
 
 /* Is the first of two byte strings the lesser?  Equal ones are ordered by bytes. */

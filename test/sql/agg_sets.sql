@@ -77,6 +77,14 @@ SELECT d FROM unnest(ARRAY[
 	'SELECT k % 10, v, sum(n), count(DISTINCT k) FROM parts GROUP BY CUBE (k % 10, v)'
 	]) q, differ(q) d WHERE d IS NOT NULL;
 
+-- squares and sums of joined groups that go beyond float8, and infinite values
+SELECT d FROM unnest(ARRAY[
+	'SELECT k, var_pop(k * 1e160::float8) FROM parts WHERE k < 4 GROUP BY ROLLUP (k)',
+	'SELECT k, stddev(k * 1e307::float8) FROM parts WHERE k < 40 GROUP BY ROLLUP (k)',
+	'SELECT k, var_samp(CASE WHEN k = 2 THEN ''Infinity'' ELSE k::float8 END) FROM parts WHERE k < 4 GROUP BY ROLLUP (k)',
+	'SELECT left(n::text, 1), variance(k * 1e160::float8) FROM parts WHERE k < 4 GROUP BY 1'
+	]) q, differ(q) d WHERE d IS NOT NULL;
+
 -- left to PostgreSQL
 EXPLAIN (VERBOSE, COSTS OFF) SELECT a, string_agg(c, ',') FROM sale GROUP BY ROLLUP (a);
 EXPLAIN (VERBOSE, COSTS OFF) SELECT 1 AS x, a, count(*) FROM sale GROUP BY ROLLUP (1, a);
