@@ -148,6 +148,16 @@
 	((rel)->rd_newRelfilenodeSubid != InvalidSubTransactionId)
 #endif
 
+/* Slots tell whether their row is the current transaction's; 18: minimal copies have room. */
+#define GPUCOL_COMPAT_SLOT_KNOWS_OWN	(PG_VERSION_NUM >= 170000)
+#if PG_VERSION_NUM >= 180000
+#define GPUCOL_COMPAT_SLOT_EXTRA_ARG	, Size extra
+#define GPUCOL_COMPAT_SLOT_EXTRA		, extra
+#else
+#define GPUCOL_COMPAT_SLOT_EXTRA_ARG
+#define GPUCOL_COMPAT_SLOT_EXTRA
+#endif
+
 /* What tuple_update says about indexes. */
 #if PG_VERSION_NUM >= 160000
 #define GpucolCompatUpdateIndexes			TU_UpdateIndexes

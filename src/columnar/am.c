@@ -30,6 +30,7 @@
 #include "columnar/sample.h"
 #include "columnar/scan.h"
 #include "columnar/segment.h"
+#include "columnar/slot.h"
 #include "columnar/vacuum.h"
 #include "columnar/writer.h"
 #include "compat.h"
@@ -98,6 +99,8 @@ init_routine(void)
 	TableAmRoutine *am = &gpucol_routine;
 
 	*am = *GetHeapamTableAmRoutine();
+
+	am->slot_callbacks = gpucol_slot_callbacks;
 
 	am->scan_begin = gpucol_scan_begin;
 	am->scan_end = gpucol_scan_end;

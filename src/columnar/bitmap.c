@@ -32,6 +32,7 @@
 #include "columnar/bitmap.h"
 #include "columnar/rownum.h"
 #include "columnar/scan.h"
+#include "columnar/slot.h"
 #include "compat.h"
 
 /* What a bitmap says about one block. */
@@ -122,12 +123,15 @@ store_tuple(GpucolScan *scan, OffsetNumber offset, TupleTableSlot *slot)
 	HeapTuple	tuple = &scan->bitmap_tuple;
 	Page		page = BufferGetPage(scan->bitmap_buffer);
 	ItemId		item = PageGetItemId(page, offset);
+	bool		lent;
 
 	tuple->t_data = (HeapTupleHeader) PageGetItem(page, item);
 	tuple->t_len = ItemIdGetLength(item);
 	tuple->t_tableOid = RelationGetRelid(scan->base.rs_rd);
 	ItemPointerSet(&tuple->t_self, scan->bitmap_block, offset);
+	lent = gpucol_slot_lend(slot);
 	ExecStoreBufferHeapTuple(tuple, slot, scan->bitmap_buffer);
+	gpucol_slot_take_back(slot, lent);
 }
 
 /* ------------------------------------------------------------------------

@@ -5,7 +5,8 @@
  *
  * Delta TIDs are heap's affair.  For a segment row the directory is asked under
  * the caller's own snapshot: for the first few rows of an index scan by index
- * probes, then by a view of the whole directory that the scan keeps.
+ * probes, then by a view of the whole directory that the scan keeps.  Rows that an MVCC
+ * snapshot sees go undecoded into slots (slot.c).
  *
  * Rows that another session has buffered but not written are known by their
  * number alone.  Only dirty snapshots come across them; they get a row of NULLs,
@@ -29,6 +30,7 @@
 #include "columnar/fetch.h"
 #include "columnar/scan.h"
 #include "columnar/segment.h"
+#include "columnar/slot.h"
 #include "columnar/view.h"
 #include "columnar/writer.h"
 #include "compat.h"
@@ -42,8 +44,7 @@
 /* A segment that an index scan keeps open. */
 typedef struct FetchSegment
 {
-	GpucolViewSegment segment;
-	GpucolReader *reader;		/* NULL = unused */
+	GpucolViewSegment segment;	/* nrows 0 = unused */
 	uint32	   *deleted;		/* under the view's snapshot */
 } FetchSegment;
 
@@ -237,9 +238,10 @@ gpucol_fetch_is_last_seen(Relation table, uint64 row_number)
 static void
 keep_tuple(KeptRow *kept, Relation table, uint64 row_number, TupleTableSlot *slot)
 {
-	HeapTuple	tuple = ((HeapTupleTableSlot *) slot)->tuple;
+	HeapTuple	tuple = gpucol_slot_tuple(slot);
 
-	if (!is_kept(kept, table, row_number) || tuple->t_len > KEPT_TUPLE_BYTES)
+	if (!is_kept(kept, table, row_number) || tuple == NULL ||
+		tuple->t_len > KEPT_TUPLE_BYTES)
 		return;
 	if (kept->tuple.t_data == NULL)
 		kept->tuple.t_data = MemoryContextAlloc(TopMemoryContext, KEPT_TUPLE_BYTES);
@@ -270,7 +272,7 @@ store_kept(KeptRow *kept, Relation table, uint64 row_number, TupleTableSlot *slo
 	if (kept->tuple.t_len == 0 || !is_kept(kept, table, row_number))
 		return false;
 	old = MemoryContextSwitchTo(slot->tts_mcxt);
-	gpucol_scan_put(heap_copytuple(&kept->tuple), slot);
+	gpucol_slot_put(heap_copytuple(&kept->tuple), slot);
 	MemoryContextSwitchTo(old);
 	pgstat_count_heap_fetch(table);
 	return true;
@@ -383,50 +385,78 @@ store_unknown(Relation table, uint64 row_number, TupleTableSlot *slot)
 	TupleDesc	desc = RelationGetDescr(table);
 	Datum	   *values = palloc0(Max(desc->natts, 1) * sizeof(Datum));
 	bool	   *isnull = palloc(Max(desc->natts, 1) * sizeof(bool));
+	MemoryContext old = MemoryContextSwitchTo(slot->tts_mcxt);
 	HeapTuple	tuple;
 
 	memset(isnull, true, Max(desc->natts, 1));
 	tuple = heap_form_tuple(desc, values, isnull);
+	MemoryContextSwitchTo(old);
 	gpucol_tid_set(&tuple->t_self, row_number);
 	tuple->t_tableOid = RelationGetRelid(table);
-	ExecForceStoreHeapTuple(tuple, slot, true);
-	slot->tts_tableOid = RelationGetRelid(table);
-	gpucol_tid_set(&slot->tts_tid, row_number);
+	gpucol_slot_put(tuple, slot);
 	pfree(values);
 	pfree(isnull);
 }
 
-/* Store a row of a segment that has been looked up. */
+/* Decode and store a row of a segment that has been looked up. */
 static void
-store_row(Relation table, GpucolReader *reader, const GpucolViewSegment *segment,
-		  uint64 row_number, TupleTableSlot *slot)
+store_single(Relation table, const GpucolViewSegment *segment, uint64 row_number,
+			 TupleTableSlot *slot)
 {
 	uint64		row = row_number - segment->entry.first_row;
+	MemoryContext context;
+	MemoryContext old;
+	GpucolReader *reader;
 
+	pgstat_count_heap_fetch(table);
 	if (row >= segment->entry.nrows)
 	{
 		store_unknown(table, row_number, slot);
 		return;
 	}
+	context = AllocSetContextCreate(CurrentMemoryContext, "gpucol fetch",
+									ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
+	reader = gpucol_reader_create(table, true);
 	gpucol_reader_open(reader, gpucol_segment_open(table, &segment->entry));
 	gpucol_scan_store(reader, (uint32) row, segment->xmin, slot);
-}
-
-/* Store a row of a segment that has been looked up, with a reader of its own. */
-static void
-store_single(Relation table, const GpucolViewSegment *segment, uint64 row_number,
-			 TupleTableSlot *slot)
-{
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpucol fetch",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
-	GpucolReader *reader = gpucol_reader_create(table, true);
-
-	store_row(table, reader, segment, row_number, slot);
 	gpucol_reader_close(reader);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
+}
+
+/*
+ * Store a row of a segment that stays where it is, because a snapshot sees it or the
+ * transaction has locked it: undecoded, in a slot that can.
+ */
+static void
+store_lasting(Relation table, const GpucolViewSegment *segment, uint64 row_number,
+			  TupleTableSlot *slot)
+{
+	if (!gpucol_slot_is_ours(slot) ||
+		row_number - segment->entry.first_row >= segment->entry.nrows)
+	{
+		store_single(table, segment, row_number, slot);
+		return;
+	}
+	gpucol_slot_store(slot, table, segment, row_number);
 	pgstat_count_heap_fetch(table);
+}
+
+/* Store a copy of the row that another slot holds and has been read from. */
+static bool
+store_latest(Relation table, uint64 row_number, TupleTableSlot *slot)
+{
+	MemoryContext old = MemoryContextSwitchTo(slot->tts_mcxt);
+	HeapTuple	tuple = gpucol_slot_copy_latest(table, row_number);
+
+	MemoryContextSwitchTo(old);
+	if (tuple == NULL)
+		return false;
+	gpucol_slot_put(tuple, slot);
+	keep_tuple(&last_seen, table, row_number, slot);
+	pgstat_count_heap_fetch(table);
+	return true;
 }
 
 bool
@@ -437,32 +467,41 @@ gpucol_fetch_row(Relation table, uint64 row_number, Snapshot snapshot,
 
 	ExecClearTuple(slot);
 	if (snapshot->snapshot_type == SNAPSHOT_ANY &&
-		store_any_kept(table, row_number, slot))
+		(store_any_kept(table, row_number, slot) ||
+		 store_latest(table, row_number, slot)))
 		return true;
 	if (!lookup_row(table, row_number, snapshot, &segment))
 		return false;
-	store_single(table, &segment, row_number, slot);
 	if (IsMVCCSnapshot(snapshot))
 	{
+		store_lasting(table, &segment, row_number, slot);
 		PredicateLockTID(table, &slot->tts_tid, snapshot, segment.xmin);
 		keep_tuple(&last_seen, table, row_number, slot);
+		return true;
 	}
-	else if (snapshot->snapshot_type == SNAPSHOT_ANY)
+	store_single(table, &segment, row_number, slot);
+	if (snapshot->snapshot_type == SNAPSHOT_ANY)
 		keep_fetched(table, row_number, &segment, slot);
 	return true;
 }
 
 bool
-gpucol_fetch_any(GpucolDirectory *dir, uint64 row_number, TupleTableSlot *slot)
+gpucol_fetch_any(GpucolDirectory *dir, uint64 row_number, bool locked,
+				 TupleTableSlot *slot)
 {
 	GpucolViewSegment segment;
 
 	ExecClearTuple(slot);
 	if (store_any_kept(dir->table, row_number, slot))
 		return true;
-	if (!gpucol_view_lookup(dir, SnapshotAny, row_number, &segment))
+	if (is_kept(&last_seen, dir->table, row_number))
+		segment = last_seen.segment;
+	else if (!gpucol_view_lookup(dir, SnapshotAny, row_number, &segment))
 		return false;
-	store_single(dir->table, &segment, row_number, slot);
+	if (locked)
+		store_lasting(dir->table, &segment, row_number, slot);
+	else
+		store_single(dir->table, &segment, row_number, slot);
 	return true;
 }
 
@@ -470,9 +509,15 @@ bool
 gpucol_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 						 TupleTableSlot *slot)
 {
+	bool		lent;
+	bool		found;
+
 	if (gpucol_tid_is_virtual(tid))
 		return gpucol_fetch_row(rel, gpucol_tid_row(tid), snapshot, slot);
-	return GetHeapamTableAmRoutine()->tuple_fetch_row_version(rel, tid, snapshot, slot);
+	lent = gpucol_slot_lend(slot);
+	found = GetHeapamTableAmRoutine()->tuple_fetch_row_version(rel, tid, snapshot, slot);
+	gpucol_slot_take_back(slot, lent);
+	return found;
 }
 
 bool
@@ -525,9 +570,15 @@ gpucol_fetch_latest_tid(TableScanDesc sscan, ItemPointer tid)
 bool
 gpucol_fetch_satisfies_snapshot(Relation rel, TupleTableSlot *slot, Snapshot snapshot)
 {
+	bool		lent;
+	bool		satisfies;
+
 	if (gpucol_tid_is_virtual(&slot->tts_tid))
 		return gpucol_fetch_visible(rel, gpucol_tid_row(&slot->tts_tid), snapshot);
-	return GetHeapamTableAmRoutine()->tuple_satisfies_snapshot(rel, slot, snapshot);
+	lent = gpucol_slot_lend(slot);
+	satisfies = GetHeapamTableAmRoutine()->tuple_satisfies_snapshot(rel, slot, snapshot);
+	gpucol_slot_take_back(slot, lent);
+	return satisfies;
 }
 
 /* ------------------------------------------------------------------------
@@ -549,25 +600,16 @@ gpucol_index_fetch_begin(Relation rel)
 static void
 forget_segments(GpucolIndexFetch *fetch)
 {
-	if (fetch->context == NULL)
-		return;
-	for (int i = 0; fetch->segments != NULL && i < OPEN_SEGMENTS; i++)
-	{
-		if (fetch->segments[i].reader != NULL)
-			gpucol_reader_close(fetch->segments[i].reader);
-	}
 	fetch->segments = NULL;
 	fetch->view = NULL;
 	fetch->snapshot = NULL;
 	MemoryContextReset(fetch->context);
 }
 
+/* Neither view nor segments hold pins: they serve the scan when it begins again. */
 void
 gpucol_index_fetch_reset(IndexFetchTableData *data)
 {
-	GpucolIndexFetch *fetch = (GpucolIndexFetch *) data;
-
-	forget_segments(fetch);
 	GetHeapamTableAmRoutine()->index_fetch_reset(data);
 }
 
@@ -576,7 +618,6 @@ gpucol_index_fetch_end(IndexFetchTableData *data)
 {
 	GpucolIndexFetch *fetch = (GpucolIndexFetch *) data;
 
-	forget_segments(fetch);
 	if (fetch->context != NULL)
 		MemoryContextDelete(fetch->context);
 	GetHeapamTableAmRoutine()->index_fetch_end(data);
@@ -590,7 +631,7 @@ find_open(GpucolIndexFetch *fetch, uint64 row_number)
 	{
 		FetchSegment *open = &fetch->segments[i];
 
-		if (open->reader != NULL && row_number >= open->segment.entry.first_row &&
+		if (row_number >= open->segment.entry.first_row &&
 			row_number - open->segment.entry.first_row < open->segment.entry.nrows)
 			return open;
 	}
@@ -608,8 +649,6 @@ open_segment(GpucolIndexFetch *fetch, const GpucolViewSegment *segment)
 	if (open->deleted != NULL)
 		pfree(open->deleted);
 	open->segment = *segment;
-	if (open->reader == NULL)
-		open->reader = gpucol_reader_create(fetch->heap.xs_base.rel, true);
 	open->deleted = gpucol_view_deleted(fetch->view, segment, &ndeleted);
 	return open;
 }
@@ -644,9 +683,8 @@ fetch_by_view(GpucolIndexFetch *fetch, uint64 row_number, Snapshot snapshot,
 	row = row_number - open->segment.entry.first_row;
 	if (open->deleted != NULL && (open->deleted[row / 32] >> (row % 32)) & 1)
 		return false;
-	store_row(rel, open->reader, &open->segment, row_number, slot);
+	store_lasting(rel, &open->segment, row_number, slot);
 	PredicateLockTID(rel, &slot->tts_tid, snapshot, open->segment.xmin);
-	pgstat_count_heap_fetch(rel);
 	return true;
 }
 
@@ -682,8 +720,14 @@ gpucol_index_fetch_tuple(IndexFetchTableData *data, ItemPointer tid,
 	GpucolIndexFetch *fetch = (GpucolIndexFetch *) data;
 
 	if (!gpucol_tid_is_virtual(tid))
-		return GetHeapamTableAmRoutine()->index_fetch_tuple(data, tid, snapshot, slot,
-															call_again, all_dead);
+	{
+		bool		lent = gpucol_slot_lend(slot);
+		bool		found = GetHeapamTableAmRoutine()->
+			index_fetch_tuple(data, tid, snapshot, slot, call_again, all_dead);
+
+		gpucol_slot_take_back(slot, lent);
+		return found;
+	}
 	*call_again = false;
 	if (all_dead != NULL)
 		*all_dead = false;

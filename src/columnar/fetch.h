@@ -32,8 +32,11 @@ extern void gpucol_fetch_clear_dirty(Snapshot snapshot);
 extern bool gpucol_fetch_row(Relation table, uint64 row_number, Snapshot snapshot,
 							 TupleTableSlot *slot);
 
-/* The latter, through a directory that is open. */
-extern bool gpucol_fetch_any(GpucolDirectory *dir, uint64 row_number,
+/*
+ * The latter, through a directory that is open.  `locked`: this transaction has a lock of
+ * the row.
+ */
+extern bool gpucol_fetch_any(GpucolDirectory *dir, uint64 row_number, bool locked,
 							 TupleTableSlot *slot);
 
 /*

@@ -24,6 +24,7 @@
 
 #include "columnar/insert.h"
 #include "columnar/rownum.h"
+#include "columnar/slot.h"
 #include "columnar/writer.h"
 
 /* Rows that the command of late inserted into one table's delta. */
@@ -83,11 +84,10 @@ make_virtual(TupleTableSlot **slots, int nslots)
 	for (int i = 0; i < nslots; i++)
 	{
 		TupleTableSlot *slot = slots[i];
-		HeapTuple	tuple;
+		HeapTuple	tuple = gpucol_slot_tuple(slot);
 
-		if (slot->tts_ops != &TTSOpsBufferHeapTuple || !TTS_SHOULDFREE(slot))
+		if (tuple == NULL || !TTS_SHOULDFREE(slot))
 			continue;
-		tuple = ((BufferHeapTupleTableSlot *) slot)->base.tuple;
 		slot_getallattrs(slot);
 		*((const TupleTableSlotOps **) &slot->tts_ops) = &TTSOpsVirtual;
 		((VirtualTupleTableSlot *) slot)->data = (char *) tuple;
@@ -114,7 +114,7 @@ set_system_columns(Relation rel, TupleTableSlot *slot, CommandId cid)
 {
 	HeapTuple	tuple;
 
-	if (!TTS_IS_BUFFERTUPLE(slot))
+	if (!gpucol_slot_is_ours(slot) && !TTS_IS_BUFFERTUPLE(slot))
 		return;
 	tuple = ExecFetchSlotHeapTuple(slot, true, NULL);
 	tuple->t_data->t_infomask &= ~HEAP_XACT_MASK;

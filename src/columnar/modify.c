@@ -37,6 +37,7 @@
 #include "columnar/fetch.h"
 #include "columnar/modify.h"
 #include "columnar/rowlock.h"
+#include "columnar/slot.h"
 #include "columnar/view.h"
 #include "columnar/writer.h"
 #include "compat.h"
@@ -409,15 +410,14 @@ static TM_Result
 report_own_version(Relation rel, ItemPointer tid, TupleTableSlot *version,
 				   TM_FailureData *tmfd)
 {
-	const TableAmRoutine *heap = GetHeapamTableAmRoutine();
 	SnapshotData dirty;
 
 	InitDirtySnapshot(dirty);
-	while (!heap->tuple_fetch_row_version(rel, tid, &dirty, version))
+	while (!gpucol_fetch_row_version(rel, tid, &dirty, version))
 	{
 		HeapTuple	tuple;
 
-		if (!heap->tuple_fetch_row_version(rel, tid, SnapshotAny, version))
+		if (!gpucol_fetch_row_version(rel, tid, SnapshotAny, version))
 			return TM_Deleted;
 		tuple = ExecFetchSlotHeapTuple(version, false, NULL);
 		if (ItemPointerEquals(&tuple->t_self, &tuple->t_data->t_ctid))
@@ -429,6 +429,20 @@ report_own_version(Relation rel, ItemPointer tid, TupleTableSlot *version,
 	return TM_SelfModified;
 }
 
+/* Have heap lock a delta row. */
+static TM_Result
+lock_delta_row(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot,
+			   CommandId cid, LockTupleMode mode, LockWaitPolicy policy, uint8 flags,
+			   TM_FailureData *tmfd)
+{
+	bool		lent = gpucol_slot_lend(slot);
+	TM_Result	result = GetHeapamTableAmRoutine()->
+		tuple_lock(rel, tid, snapshot, slot, cid, mode, policy, flags, tmfd);
+
+	gpucol_slot_take_back(slot, lent);
+	return result;
+}
+
 /*
  * A row lock came upon an updated segment row: lock the latest version, which is
  * in the delta.  tmfd describes the update.
@@ -438,7 +452,6 @@ lock_new_version(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlo
 				 CommandId cid, LockTupleMode mode, LockWaitPolicy policy, uint8 flags,
 				 TM_FailureData *tmfd)
 {
-	const TableAmRoutine *heap = GetHeapamTableAmRoutine();
 	TransactionId updater = tmfd->xmax;
 	TupleTableSlot *pin;
 	TM_Result	result = TM_Deleted;
@@ -451,13 +464,13 @@ lock_new_version(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlo
 	 * is gone.  The pin keeps what is found there.
 	 */
 	pin = table_slot_create(rel, NULL);
-	if (heap->tuple_fetch_row_version(rel, tid, SnapshotAny, pin))
+	if (gpucol_fetch_row_version(rel, tid, SnapshotAny, pin))
 	{
 		HeapTuple	tuple = ExecFetchSlotHeapTuple(pin, false, NULL);
 
 		if (TransactionIdEquals(HeapTupleHeaderGetXmin(tuple->t_data), updater))
-			result = heap->tuple_lock(rel, tid, snapshot, slot, cid, mode, policy,
-									  flags, tmfd);
+			result = lock_delta_row(rel, tid, snapshot, slot, cid, mode, policy, flags,
+									tmfd);
 		if (result == TM_SelfModified)
 			result = report_own_version(rel, tid, pin, tmfd);
 	}
@@ -491,9 +504,10 @@ lock_kept_key(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *
 static void
 restore_tid(TupleTableSlot *slot)
 {
-	if (!ItemPointerIsValid(&slot->tts_tid) && !TTS_EMPTY(slot) &&
-		TTS_IS_BUFFERTUPLE(slot) && ((HeapTupleTableSlot *) slot)->tuple != NULL)
-		slot->tts_tid = ((HeapTupleTableSlot *) slot)->tuple->t_self;
+	HeapTuple	tuple = gpucol_slot_tuple(slot);
+
+	if (!ItemPointerIsValid(&slot->tts_tid) && tuple != NULL)
+		slot->tts_tid = tuple->t_self;
 }
 
 TM_Result
@@ -508,8 +522,8 @@ gpucol_modify_lock(Relation rel, ItemPointer tid, Snapshot snapshot,
 
 	restore_tid(slot);
 	if (!gpucol_tid_is_virtual(tid))
-		return GetHeapamTableAmRoutine()->tuple_lock(rel, tid, snapshot, slot, cid, mode,
-													 wait_policy, flags, tmfd);
+		return lock_delta_row(rel, tid, snapshot, slot, cid, mode, wait_policy, flags,
+							  tmfd);
 	tmfd->traversed = false;
 	open_directory(&dir, rel);
 	result = settle_lock(&dir, tid, cid, mode, wait_policy, tmfd, &key_kept);
@@ -530,7 +544,8 @@ gpucol_modify_lock(Relation rel, ItemPointer tid, Snapshot snapshot,
 		return lock_new_version(rel, tid, snapshot, slot, cid, mode, wait_policy, flags,
 								tmfd);
 	}
-	if (!gpucol_fetch_any(&dir, gpucol_tid_row(tid), slot) && result == TM_Ok)
+	if (!gpucol_fetch_any(&dir, gpucol_tid_row(tid), result == TM_Ok, slot) &&
+		result == TM_Ok)
 		result = TM_Deleted;
 	gpucol_directory_close(&dir);
 	return result;

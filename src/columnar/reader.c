@@ -400,46 +400,67 @@ point_value(GpucolReader *reader, ReaderColumn *column, uint32 row, bool *isnull
 	}
 }
 
-/* Decode a row into the reader's arrays. */
+/* Decode columns of a row. */
 static void
-read_row(GpucolReader *reader, uint32 row)
+read_columns(GpucolReader *reader, uint32 row, int first, int end, Datum *values,
+			 bool *isnull)
 {
-	MemoryContext old;
+	MemoryContext old = MemoryContextSwitchTo(reader->row_context);
 
-	MemoryContextReset(reader->row_context);
-	old = MemoryContextSwitchTo(reader->row_context);
-	for (int i = 0; i < reader->ncolumns; i++)
+	for (int i = first; i < end; i++)
 	{
 		ReaderColumn *column = &reader->columns[i];
 
 		if (column->dropped)
 		{
-			reader->values[i] = (Datum) 0;
-			reader->isnull[i] = true;
+			values[i] = (Datum) 0;
+			isnull[i] = true;
 		}
 		else if (column->desc == NULL)
 		{
-			reader->values[i] = column->missing;
-			reader->isnull[i] = column->missing_null;
+			values[i] = column->missing;
+			isnull[i] = column->missing_null;
 		}
 		else if (reader->point)
-			reader->values[i] = point_value(reader, column, row, &reader->isnull[i]);
+			values[i] = point_value(reader, column, row, &isnull[i]);
 		else
-			reader->values[i] = vector_value(reader, column, row, &reader->isnull[i]);
+			values[i] = vector_value(reader, column, row, &isnull[i]);
 	}
 	MemoryContextSwitchTo(old);
+}
+
+void
+gpucol_reader_begin_row(GpucolReader *reader)
+{
+	MemoryContextReset(reader->row_context);
+}
+
+void
+gpucol_reader_values(GpucolReader *reader, TupleDesc desc, uint32 row, int first,
+					 int end, Datum *values, bool *isnull)
+{
+	if (reader->desc != desc)
+		set_descriptor(reader, desc);
+	read_columns(reader, row, first, end, values, isnull);
 }
 
 HeapTuple
 gpucol_reader_tuple(GpucolReader *reader, TupleDesc desc, uint32 row,
 					TransactionId xmin)
 {
-	HeapTuple	tuple;
-
 	if (reader->desc != desc)
 		set_descriptor(reader, desc);
-	read_row(reader, row);
-	tuple = heap_form_tuple(desc, reader->values, reader->isnull);
+	gpucol_reader_begin_row(reader);
+	read_columns(reader, row, 0, reader->ncolumns, reader->values, reader->isnull);
+	return gpucol_reader_form(reader, row, xmin, reader->values, reader->isnull);
+}
+
+HeapTuple
+gpucol_reader_form(GpucolReader *reader, uint32 row, TransactionId xmin, Datum *values,
+				   bool *isnull)
+{
+	HeapTuple	tuple = heap_form_tuple(reader->desc, values, isnull);
+
 	gpucol_tid_set(&tuple->t_self, reader->segment->entry.first_row + row);
 	tuple->t_tableOid = RelationGetRelid(reader->table);
 	tuple->t_data->t_ctid = tuple->t_self;

@@ -40,6 +40,7 @@
 
 #include "columnar/sample.h"
 #include "columnar/scan.h"
+#include "columnar/slot.h"
 #include "compat.h"
 
 /* Rows of a segment page that ANALYZE is shown at least, if there are as many. */
@@ -155,6 +156,19 @@ analyze_segment_row(GpucolScan *scan, double *liverows, double *deadrows,
 	return false;
 }
 
+/* Next row of a delta page. */
+static bool
+analyze_delta_row(GpucolScan *scan, TransactionId oldest_xmin, double *liverows,
+				  double *deadrows, TupleTableSlot *slot)
+{
+	bool		lent = gpucol_slot_lend(slot);
+	bool		found = GetHeapamTableAmRoutine()->
+		scan_analyze_next_tuple(scan->delta, oldest_xmin, liverows, deadrows, slot);
+
+	gpucol_slot_take_back(slot, lent);
+	return found;
+}
+
 bool
 gpucol_analyze_next_tuple(TableScanDesc sscan, TransactionId oldest_xmin,
 						  double *liverows, double *deadrows, TupleTableSlot *slot)
@@ -163,8 +177,7 @@ gpucol_analyze_next_tuple(TableScanDesc sscan, TransactionId oldest_xmin,
 
 	if (scan->sample_virtual)
 		return analyze_segment_row(scan, liverows, deadrows, slot);
-	while (GetHeapamTableAmRoutine()->scan_analyze_next_tuple(scan->delta, oldest_xmin,
-															  liverows, deadrows, slot))
+	while (analyze_delta_row(scan, oldest_xmin, liverows, deadrows, slot))
 	{
 		if (row_shown(scan, (uint64) ItemPointerGetBlockNumber(&slot->tts_tid) << 16 |
 					  ItemPointerGetOffsetNumber(&slot->tts_tid)))
@@ -265,7 +278,14 @@ gpucol_sample_next_tuple(TableScanDesc sscan, struct SampleScanState *state,
 	GpucolScan *scan = (GpucolScan *) sscan;
 
 	if (!scan->sample_virtual)
-		return GetHeapamTableAmRoutine()->scan_sample_next_tuple(scan->delta, state, slot);
+	{
+		bool		lent = gpucol_slot_lend(slot);
+		bool		found = GetHeapamTableAmRoutine()->
+			scan_sample_next_tuple(scan->delta, state, slot);
+
+		gpucol_slot_take_back(slot, lent);
+		return found;
+	}
 	for (;;)
 	{
 		OffsetNumber offset;

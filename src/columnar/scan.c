@@ -28,6 +28,7 @@
 #include "columnar/delta_pages.h"
 #include "columnar/fetch.h"
 #include "columnar/scan.h"
+#include "columnar/slot.h"
 #include "columnar/writer.h"
 #include "compat.h"
 
@@ -271,22 +272,6 @@ gpucol_scan_delta_share(TableScanDesc sscan, BlockNumber block)
 }
 
 void
-gpucol_scan_put(HeapTuple tuple, TupleTableSlot *slot)
-{
-	BufferHeapTupleTableSlot *bslot = (BufferHeapTupleTableSlot *) slot;
-
-	/* as ExecForceStoreHeapTuple, but the tuple is the slot's already */
-	slot->tts_flags &= ~TTS_FLAG_EMPTY;
-	slot->tts_flags |= TTS_FLAG_SHOULDFREE;
-	slot->tts_nvalid = 0;
-	slot->tts_tid = tuple->t_self;
-	slot->tts_tableOid = tuple->t_tableOid;
-	bslot->base.tuple = tuple;
-	bslot->base.off = 0;
-	bslot->buffer = InvalidBuffer;
-}
-
-void
 gpucol_scan_store(GpucolReader *reader, uint32 row, TransactionId xmin,
 				  TupleTableSlot *slot)
 {
@@ -297,7 +282,7 @@ gpucol_scan_store(GpucolReader *reader, uint32 row, TransactionId xmin,
 	old = MemoryContextSwitchTo(slot->tts_mcxt);
 	tuple = gpucol_reader_tuple(reader, slot->tts_tupleDescriptor, row, xmin);
 	MemoryContextSwitchTo(old);
-	gpucol_scan_put(tuple, slot);
+	gpucol_slot_put(tuple, slot);
 }
 
 /* Units of the scan; with TID limits heap's scan is one unit by itself. */
@@ -438,6 +423,27 @@ next_segment_row(GpucolScan *scan, ScanDirection direction, TupleTableSlot *slot
 	return true;
 }
 
+/* Next row of heap's own scan. */
+static bool
+next_heap_row(TableScanDesc heap, ScanDirection direction, TupleTableSlot *slot)
+{
+	bool		lent = gpucol_slot_lend(slot);
+	bool		found = heap_getnextslot(heap, direction, slot);
+
+	gpucol_slot_take_back(slot, lent);
+	return found;
+}
+
+static bool
+next_heap_row_tidrange(TableScanDesc heap, ScanDirection direction, TupleTableSlot *slot)
+{
+	bool		lent = gpucol_slot_lend(slot);
+	bool		found = heap_getnextslot_tidrange(heap, direction, slot);
+
+	gpucol_slot_take_back(slot, lent);
+	return found;
+}
+
 /*
  * Heap counts the blocks that are left of a limited scan in one direction only;
  * correct the count where the scan turns round within a range.
@@ -460,10 +466,10 @@ static bool
 next_range_row(GpucolScan *scan, ScanDirection direction, TupleTableSlot *slot)
 {
 	if (scan->tid_range)
-		return heap_getnextslot_tidrange(scan->delta, direction, slot);
+		return next_heap_row_tidrange(scan->delta, direction, slot);
 	if (direction != scan->direction)
 		turn_range(scan, direction);
-	return heap_getnextslot(scan->delta, direction, slot);
+	return next_heap_row(scan->delta, direction, slot);
 }
 
 /* Next row of the current unit. */
@@ -482,7 +488,7 @@ gpucol_scan_getnextslot(TableScanDesc sscan, ScanDirection direction,
 	GpucolScan *scan = (GpucolScan *) sscan;
 
 	if (!is_ours(sscan))
-		return heap_getnextslot(sscan, direction, slot);
+		return next_heap_row(sscan, direction, slot);
 	gpucol_scan_prepare(scan);
 	/* as in heap, a scan that has not begun begins at its end */
 	if (scan->direction == NoMovementScanDirection && ScanDirectionIsBackward(direction))
@@ -534,7 +540,7 @@ gpucol_scan_getnextslot_tidrange(TableScanDesc sscan, ScanDirection direction,
 								 TupleTableSlot *slot)
 {
 	if (!is_ours(sscan))
-		return heap_getnextslot_tidrange(sscan, direction, slot);
+		return next_heap_row_tidrange(sscan, direction, slot);
 	while (gpucol_scan_getnextslot(sscan, direction, slot))
 	{
 		if (ItemPointerCompare(&slot->tts_tid, &gpucol_compat_mintid(sscan)) >= 0 &&

@@ -108,9 +108,6 @@ extern double gpucol_scan_delta_share(TableScanDesc sscan, BlockNumber block);
 /* Make a segment of the view the scan's unit: its deletions and its reader. */
 extern void gpucol_scan_enter_segment(GpucolScan *scan, int64 number);
 
-/* Give an empty slot of the table's own kind a tuple in the slot's memory context. */
-extern void gpucol_scan_put(HeapTuple tuple, TupleTableSlot *slot);
-
 /* Store a row of the reader's segment in a slot. */
 extern void gpucol_scan_store(GpucolReader *reader, uint32 row,
 							  TransactionId xmin, TupleTableSlot *slot);

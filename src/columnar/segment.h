@@ -109,6 +109,18 @@ extern void gpucol_reader_open(GpucolReader *reader,
 extern HeapTuple gpucol_reader_tuple(GpucolReader *reader, TupleDesc desc,
 									 uint32 row, TransactionId xmin);
 
+/*
+ * The values of columns first .. end - 1 (from 0) of a row of the open segment, in
+ * arrays of all columns of `desc`, which last until another row is begun.
+ */
+extern void gpucol_reader_begin_row(GpucolReader *reader);
+extern void gpucol_reader_values(GpucolReader *reader, TupleDesc desc, uint32 row,
+								 int first, int end, Datum *values, bool *isnull);
+
+/* The tuple, as above, of a row whose values have all been read like this. */
+extern HeapTuple gpucol_reader_form(GpucolReader *reader, uint32 row, TransactionId xmin,
+									Datum *values, bool *isnull);
+
 /* Give back pins, before the reader's memory context goes. */
 extern void gpucol_reader_close(GpucolReader *reader);
 

@@ -34,6 +34,7 @@
 #include "columnar/page.h"
 #include "columnar/scan.h"
 #include "columnar/segment.h"
+#include "columnar/slot.h"
 #include "columnar/source.h"
 #include "columnar/typemap.h"
 #include "columnar/view_version.h"
@@ -488,6 +489,18 @@ append_row(TableSource *source, uint32 row)
 	return true;
 }
 
+/* Next row of the range that the heap scan is in. */
+static bool
+next_heap_row(TableSource *source)
+{
+	bool		lent = gpucol_slot_lend(source->slot);
+	bool		found = heap_getnextslot(source->scan->delta, ForwardScanDirection,
+										 source->slot);
+
+	gpucol_slot_take_back(source->slot, lent);
+	return found;
+}
+
 /* Next delta row into the slot. */
 static bool
 next_row(TableSource *source)
@@ -497,8 +510,7 @@ next_row(TableSource *source)
 		uint32		number;
 		const GpucolBlockRange *range;
 
-		if (source->in_range &&
-			heap_getnextslot(source->scan->delta, ForwardScanDirection, source->slot))
+		if (source->in_range && next_heap_row(source))
 			return true;
 		source->in_range = false;
 		if (!draw(source, &source->ranges,

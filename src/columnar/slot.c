@@ -1,0 +1,369 @@
+/*-------------------------------------------------------------------------
+ *
+ * slot.c
+ *	  Slots of gpucol tables, whose segment rows are decoded as far as they are read.
+ *
+ * An index leads to one row of a segment, whose columns lie on as many pages; most
+ * statements read few of them, and a row lock or the check of a foreign key none.  So the
+ * slot of a table begins as heap's does, and holds delta rows as that does, by heap's own
+ * functions.  Of a segment row it holds the place alone ("packed"), and decodes columns
+ * when they are asked for, up to the last one that is, as slots do.  A system
+ * column, a copy or materialising takes the whole row, as a heap tuple that the slot owns.
+ *
+ * The pages that it has read from stay pinned until the slot is cleared or goes on to
+ * another row, as heap's slots keep theirs; columns that go on to a row of the same
+ * vector keep theirs.  What it has decoded is copied from the pages.
+ *
+ * Heap's functions insist on slots of heap's kind.  While they are called, the slot is
+ * one (gpucol_slot_lend): the kinds differ in their functions only.  An error in between
+ * leaves it so, which does no harm to a slot that only waits to be released.
+ *
+ * Rows are left packed only for callers whose snapshot keeps them in place.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+
+#include "columnar/scan.h"
+#include "columnar/segment.h"
+#include "columnar/slot.h"
+#include "compat.h"
+
+typedef struct GpucolSlot
+{
+	BufferHeapTupleTableSlot base;	/* must be first; any other row */
+	bool		packed;			/* the row is this one: */
+	Relation	table;
+	uint32		row;
+	GpucolViewSegment segment;
+
+	/* kept from row to row; NULL before the first that is read from */
+	MemoryContext context;		/* of the reader */
+	GpucolReader *reader;
+	Relation	reader_table;
+	bool		open;			/* the reader is at the row */
+	ResourceOwner owner;		/* then: of its pins */
+} GpucolSlot;
+
+static TupleTableSlotOps slot_ops;
+
+/* The packed slot that was read from last, if it still holds that row. */
+static GpucolSlot *latest = NULL;
+
+bool
+gpucol_slot_is_ours(const TupleTableSlot *slot)
+{
+	return slot->tts_ops == &slot_ops;
+}
+
+static void
+set_ops(TupleTableSlot *slot, const TupleTableSlotOps *ops)
+{
+	*((const TupleTableSlotOps **) &slot->tts_ops) = ops;
+}
+
+/* Stand where another row is. */
+static void
+leave_row(GpucolSlot *slot)
+{
+	slot->packed = false;
+	slot->open = false;
+	if (latest == slot)
+		latest = NULL;
+}
+
+/* Let a packed row and its pages go; the slot is empty but for its TID. */
+static void
+drop_row(GpucolSlot *slot)
+{
+	if (slot->reader != NULL)
+		gpucol_reader_close(slot->reader);
+	leave_row(slot);
+	slot->base.base.base.tts_nvalid = 0;
+	slot->base.base.base.tts_flags |= TTS_FLAG_EMPTY;
+}
+
+/* Context callback: the slot goes, or its reader. */
+static void
+forget_latest(void *arg)
+{
+	if (latest == arg)
+		latest = NULL;
+}
+
+static void
+free_reader(GpucolSlot *slot)
+{
+	if (slot->reader == NULL)
+		return;
+	gpucol_reader_close(slot->reader);
+	MemoryContextDelete(slot->context);
+	slot->reader = NULL;
+}
+
+static void
+make_reader(GpucolSlot *slot)
+{
+	MemoryContextCallback *callback;
+	MemoryContext old;
+
+	slot->context = AllocSetContextCreate(slot->base.base.base.tts_mcxt, "gpucol slot",
+										  ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(slot->context);
+	callback = palloc(sizeof(MemoryContextCallback));
+	callback->func = forget_latest;
+	callback->arg = slot;
+	MemoryContextRegisterResetCallback(slot->context, callback);
+	slot->reader = gpucol_reader_create(slot->table, true);
+	slot->reader_table = slot->table;
+	MemoryContextSwitchTo(old);
+}
+
+/* Bring the reader to the row. */
+static void
+open_row(GpucolSlot *slot)
+{
+	if (slot->open)
+		return;
+	if (slot->reader_table != slot->table)
+		free_reader(slot);
+	if (slot->reader == NULL)
+		make_reader(slot);
+	gpucol_reader_begin_row(slot->reader);
+	gpucol_reader_open(slot->reader, gpucol_segment_open(slot->table, &slot->segment.entry));
+	slot->open = true;
+	slot->owner = CurrentResourceOwner;
+	latest = slot;
+}
+
+/* Decode the columns of a packed row that have not been, up to a number of them. */
+static void
+read_values(GpucolSlot *slot, int natts)
+{
+	TupleTableSlot *base = &slot->base.base.base;
+
+	if (base->tts_nvalid >= natts)
+		return;
+	open_row(slot);
+	gpucol_reader_values(slot->reader, base->tts_tupleDescriptor, slot->row,
+						 base->tts_nvalid, natts, base->tts_values, base->tts_isnull);
+	base->tts_nvalid = natts;
+}
+
+/* A packed row as a tuple in the current memory context. */
+static HeapTuple
+form_tuple(GpucolSlot *slot)
+{
+	TupleTableSlot *base = &slot->base.base.base;
+
+	open_row(slot);
+	read_values(slot, base->tts_tupleDescriptor->natts);
+	return gpucol_reader_form(slot->reader, slot->row, slot->segment.xmin,
+							  base->tts_values, base->tts_isnull);
+}
+
+HeapTuple
+gpucol_slot_copy_latest(Relation table, uint64 row_number)
+{
+	/* what is still to be read is pinned for whoever reads the slot */
+	if (latest == NULL || latest->owner != CurrentResourceOwner || latest->table != table ||
+		latest->segment.entry.first_row + latest->row != row_number)
+		return NULL;
+	return form_tuple(latest);
+}
+
+void
+gpucol_slot_put(HeapTuple tuple, TupleTableSlot *slot)
+{
+	BufferHeapTupleTableSlot *bslot = (BufferHeapTupleTableSlot *) slot;
+
+	/* as ExecForceStoreHeapTuple, but the tuple is the slot's already */
+	slot->tts_flags &= ~TTS_FLAG_EMPTY;
+	slot->tts_flags |= TTS_FLAG_SHOULDFREE;
+	slot->tts_nvalid = 0;
+	slot->tts_tid = tuple->t_self;
+	slot->tts_tableOid = tuple->t_tableOid;
+	bslot->base.tuple = tuple;
+	bslot->base.off = 0;
+	bslot->buffer = InvalidBuffer;
+}
+
+void
+gpucol_slot_store(TupleTableSlot *slot, Relation table, const GpucolViewSegment *segment,
+				  uint64 row_number)
+{
+	GpucolSlot *ours = (GpucolSlot *) slot;
+
+	Assert(gpucol_slot_is_ours(slot));
+	if (ours->packed)
+		leave_row(ours);		/* and keep the pages that the next row may need */
+	else
+		ExecClearTuple(slot);
+	ours->table = table;
+	ours->segment = *segment;
+	ours->row = (uint32) (row_number - segment->entry.first_row);
+	ours->packed = true;
+	slot->tts_flags &= ~TTS_FLAG_EMPTY;
+	slot->tts_nvalid = 0;
+	slot->tts_tableOid = RelationGetRelid(table);
+	gpucol_tid_set(&slot->tts_tid, row_number);
+}
+
+HeapTuple
+gpucol_slot_tuple(TupleTableSlot *slot)
+{
+	if (TTS_EMPTY(slot) || !(gpucol_slot_is_ours(slot) || TTS_IS_BUFFERTUPLE(slot)))
+		return NULL;
+	return ((HeapTupleTableSlot *) slot)->tuple;
+}
+
+bool
+gpucol_slot_lend(TupleTableSlot *slot)
+{
+	if (!gpucol_slot_is_ours(slot))
+		return false;
+	/* the caller's TID may be the slot's */
+	if (((GpucolSlot *) slot)->packed)
+		drop_row((GpucolSlot *) slot);
+	set_ops(slot, &TTSOpsBufferHeapTuple);
+	return true;
+}
+
+void
+gpucol_slot_take_back(TupleTableSlot *slot, bool lent)
+{
+	if (lent)
+		set_ops(slot, &slot_ops);
+}
+
+/* ------------------------------------------------------------------------
+ * The functions of a slot, as documented in executor/tuptable.h
+ * ------------------------------------------------------------------------
+ */
+
+static void
+release_slot(TupleTableSlot *slot)
+{
+	free_reader((GpucolSlot *) slot);
+	TTSOpsBufferHeapTuple.release(slot);
+}
+
+static void
+clear_slot(TupleTableSlot *slot)
+{
+	if (((GpucolSlot *) slot)->packed)
+		drop_row((GpucolSlot *) slot);
+	TTSOpsBufferHeapTuple.clear(slot);
+}
+
+static void
+get_some_values(TupleTableSlot *slot, int natts)
+{
+	if (((GpucolSlot *) slot)->packed)
+		read_values((GpucolSlot *) slot, natts);
+	else
+		TTSOpsBufferHeapTuple.getsomeattrs(slot, natts);
+}
+
+/* Make a packed row a tuple that the slot owns. */
+static void
+unpack(TupleTableSlot *slot)
+{
+	MemoryContext old;
+	HeapTuple	tuple;
+
+	if (!((GpucolSlot *) slot)->packed)
+		return;
+	old = MemoryContextSwitchTo(slot->tts_mcxt);
+	tuple = form_tuple((GpucolSlot *) slot);
+	MemoryContextSwitchTo(old);
+	drop_row((GpucolSlot *) slot);
+	gpucol_slot_put(tuple, slot);
+}
+
+static Datum
+get_system_column(TupleTableSlot *slot, int attnum, bool *isnull)
+{
+	unpack(slot);
+	return TTSOpsBufferHeapTuple.getsysattr(slot, attnum, isnull);
+}
+
+#if GPUCOL_COMPAT_SLOT_KNOWS_OWN
+static bool
+is_own_row(TupleTableSlot *slot)
+{
+	unpack(slot);
+	return TTSOpsBufferHeapTuple.is_current_xact_tuple(slot);
+}
+#endif
+
+static void
+materialize_slot(TupleTableSlot *slot)
+{
+	if (((GpucolSlot *) slot)->packed)
+		unpack(slot);
+	else
+		TTSOpsBufferHeapTuple.materialize(slot);
+}
+
+static void
+copy_slot(TupleTableSlot *to, TupleTableSlot *from)
+{
+	if (((GpucolSlot *) to)->packed)
+		drop_row((GpucolSlot *) to);
+	TTSOpsBufferHeapTuple.copyslot(to, from);
+}
+
+static HeapTuple
+get_heap_tuple(TupleTableSlot *slot)
+{
+	unpack(slot);
+	return TTSOpsBufferHeapTuple.get_heap_tuple(slot);
+}
+
+static HeapTuple
+copy_heap_tuple(TupleTableSlot *slot)
+{
+	if (((GpucolSlot *) slot)->packed)
+		return form_tuple((GpucolSlot *) slot);
+	return TTSOpsBufferHeapTuple.copy_heap_tuple(slot);
+}
+
+static MinimalTuple
+copy_minimal_tuple(TupleTableSlot *slot GPUCOL_COMPAT_SLOT_EXTRA_ARG)
+{
+	if (((GpucolSlot *) slot)->packed)
+	{
+		slot_getallattrs(slot);
+		return heap_form_minimal_tuple(slot->tts_tupleDescriptor, slot->tts_values,
+									   slot->tts_isnull GPUCOL_COMPAT_SLOT_EXTRA);
+	}
+	return TTSOpsBufferHeapTuple.copy_minimal_tuple(slot GPUCOL_COMPAT_SLOT_EXTRA);
+}
+
+const TupleTableSlotOps *
+gpucol_slot_callbacks(Relation table pg_attribute_unused())
+{
+	if (slot_ops.base_slot_size == 0)
+	{
+		slot_ops = TTSOpsBufferHeapTuple;
+		slot_ops.base_slot_size = sizeof(GpucolSlot);
+		slot_ops.release = release_slot;
+		slot_ops.clear = clear_slot;
+		slot_ops.getsomeattrs = get_some_values;
+		slot_ops.getsysattr = get_system_column;
+#if GPUCOL_COMPAT_SLOT_KNOWS_OWN
+		slot_ops.is_current_xact_tuple = is_own_row;
+#endif
+		slot_ops.materialize = materialize_slot;
+		slot_ops.copyslot = copy_slot;
+		slot_ops.get_heap_tuple = get_heap_tuple;
+		slot_ops.copy_heap_tuple = copy_heap_tuple;
+		slot_ops.copy_minimal_tuple = copy_minimal_tuple;
+	}
+	return &slot_ops;
+}

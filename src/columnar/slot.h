@@ -1,0 +1,51 @@
+/*-------------------------------------------------------------------------
+ *
+ * slot.h
+ *	  Slots of gpucol tables, whose segment rows are decoded as far as they are read.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_COLUMNAR_SLOT_H
+#define GPUCOL_COLUMNAR_SLOT_H
+
+#include "postgres.h"
+
+#include "executor/tuptable.h"
+#include "utils/rel.h"
+
+#include "columnar/view.h"
+
+/* The routine's callback. */
+extern const TupleTableSlotOps *gpucol_slot_callbacks(Relation table);
+
+/* Is this a slot of that kind? */
+extern bool gpucol_slot_is_ours(const TupleTableSlot *slot);
+
+/*
+ * Have the slot hold a row of a segment, of which nothing is read yet.  The row must stay
+ * where it is as long as the slot holds it undecoded: a snapshot that sees it lasts
+ * longer.
+ */
+extern void gpucol_slot_store(TupleTableSlot *slot, Relation table,
+							  const GpucolViewSegment *segment, uint64 row_number);
+
+/*
+ * A copy of a row in the current memory context, if a slot that has been read from holds it
+ * just now; else NULL.
+ */
+extern HeapTuple gpucol_slot_copy_latest(Relation table, uint64 row_number);
+
+/* Give an empty slot a tuple in the slot's memory context. */
+extern void gpucol_slot_put(HeapTuple tuple, TupleTableSlot *slot);
+
+/* The heap tuple that the slot holds or lies on a pinned page; NULL if there is none. */
+extern HeapTuple gpucol_slot_tuple(TupleTableSlot *slot);
+
+/*
+ * Between these two heap's functions take the slot for one of theirs, which they may
+ * store a delta row in.  A segment row that is in it is let go.
+ */
+extern bool gpucol_slot_lend(TupleTableSlot *slot);
+extern void gpucol_slot_take_back(TupleTableSlot *slot, bool lent);
+
+#endif							/* GPUCOL_COLUMNAR_SLOT_H */
