@@ -8,8 +8,8 @@
  * a rule for it (its last), unless conditions are tested on its rows; its second, GpucolInputs (below a
  * SubqueryScan, which the planner may remove), only holds the plans of the
  * relations that the recursive term joins with; the third, there only if values
- * that are equal may look different, is the RecursiveUnion, for the case that some
- * do (recursive_fallback.c).  The terms themselves are
+ * that are equal may look different or indexes may make it fast, is the RecursiveUnion, for
+ * the case that some do or to be tried first (recursive_fallback.c).  The terms themselves are
  * a recursion plan: relation 0 is the result, relation 1 + i is input i,
  * constant i is expression i of GpucolInputs (custom_exprs), which belongs to the
  * recursive term's planner run and so may use the results of its subqueries.  Behind
@@ -56,11 +56,16 @@ typedef enum GpucolRecursivePrivate
 								 * and these columns (IntLists) */
 	GPUCOL_RECURSIVE_EQUALITIES,	/* List of OidList (type, collation): values
 								 * that are equal are made the same */
+	GPUCOL_RECURSIVE_TRIAL,		/* Integer: microseconds for which PostgreSQL's plan
+								 * is tried first, or one of those below */
 	GPUCOL_RECURSIVE_PUSHED		/* List of Expr: conditions on the CTE that are
 								 * tested on the non-recursive term, as the
 								 * query has them; at run time they are
 								 * custom_exprs */
 } GpucolRecursivePrivate;
+
+#define GPUCOL_RECURSIVE_NO_TRIAL	0	/* it is not tried */
+#define GPUCOL_RECURSIVE_LIMITED	(-1)	/* it runs: the query wants few rows */
 
 /* One aggregate of a GpucolRecursiveAgg. */
 typedef struct GpucolRecursiveAggregate

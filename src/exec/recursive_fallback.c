@@ -8,21 +8,37 @@
  * to the plan that PostgreSQL chose; that plan then runs.  Its rows travel as
  * those of an engine do, so that nobody above has to know.
  *
+ * It is tried first as well where indexes lead it to the rows that a recursion needs, of
+ * tables that an engine would have to read whole.  Its rows are held until it has ended;
+ * where it takes too long they are forgotten, and the engine begins.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "executor/executor.h"
+#include "miscadmin.h"
+#include "portability/instr_time.h"
 #include "utils/memutils.h"
+#include "utils/tuplestore.h"
 
 #include "exec/recursive_state.h"
 
 #define BATCH_ROWS	1024
 
+/* Rows of the first batch: who reads a few waits for no more. */
+#define FIRST_ROWS	16
+
+/* Rows that a trial reads at least, and after which it looks at the clock. */
+#define TRIAL_ROWS	128
+
 struct GpucolRecursiveFallback
 {
 	PlanState  *plan;
 	bool		ended;			/* it has no more rows, and must not be asked again */
+	Tuplestorestate *held;		/* all its rows that pass the filter, or NULL */
+	TupleTableSlot *slot;		/* one of them */
+	uint32		take;			/* rows of the next batch */
 	ExprState  *filter;			/* on its rows, or NULL */
 	ExprContext *econtext;
 	int			ncolumns;
@@ -43,6 +59,7 @@ gpucol_recursive_fallback_create(PlanState *plan, ExprState *filter,
 	fallback->plan = plan;
 	fallback->filter = filter;
 	fallback->econtext = econtext;
+	fallback->take = FIRST_ROWS;
 	fallback->ncolumns = ncolumns;
 	fallback->columns = palloc(sizeof(GpucolRecColumn) * (ncolumns + 1));
 	fallback->values = palloc(sizeof(int64 *) * (ncolumns + 1));
@@ -75,27 +92,94 @@ gpucol_recursive_take_row(TupleTableSlot *slot, const GpucolRecColumn *columns,
 	}
 }
 
+/* The next row of the plan, or NULL. */
+static TupleTableSlot *
+plan_row(GpucolRecursiveFallback *fallback)
+{
+	MemoryContext old = MemoryContextSwitchTo(fallback->plan->state->es_query_cxt);
+	TupleTableSlot *slot = ExecProcNode(fallback->plan);
+
+	MemoryContextSwitchTo(old);
+	fallback->ended = TupIsNull(slot);
+	return fallback->ended ? NULL : slot;
+}
+
+static bool
+passes(GpucolRecursiveFallback *fallback, TupleTableSlot *slot)
+{
+	/* the filter takes slots for virtual ones, whose values are all there */
+	slot_getsomeattrs(slot, fallback->ncolumns);
+	ResetExprContext(fallback->econtext);
+	fallback->econtext->ecxt_scantuple = slot;
+	return fallback->filter == NULL || ExecQual(fallback->filter, fallback->econtext);
+}
+
 /* The next row that passes the filter, or NULL. */
 static TupleTableSlot *
 next_row(GpucolRecursiveFallback *fallback)
 {
+	TupleTableSlot *slot;
+
+	if (fallback->held != NULL)
+	{
+		if (!tuplestore_gettupleslot(fallback->held, true, false, fallback->slot))
+			return NULL;
+		slot_getsomeattrs(fallback->slot, fallback->ncolumns);
+		return fallback->slot;
+	}
 	while (!fallback->ended)
 	{
-		MemoryContext old = MemoryContextSwitchTo(fallback->plan->state->es_query_cxt);
-		TupleTableSlot *slot = ExecProcNode(fallback->plan);
-
-		MemoryContextSwitchTo(old);
-		fallback->ended = TupIsNull(slot);
-		if (fallback->ended)
-			break;
-		/* the filter takes slots for virtual ones, whose values are all there */
-		slot_getsomeattrs(slot, fallback->ncolumns);
-		ResetExprContext(fallback->econtext);
-		fallback->econtext->ecxt_scantuple = slot;
-		if (fallback->filter == NULL || ExecQual(fallback->filter, fallback->econtext))
+		slot = plan_row(fallback);
+		if (slot != NULL && passes(fallback, slot))
 			return slot;
 	}
 	return NULL;
+}
+
+/* Microseconds since a moment. */
+static double
+elapsed(instr_time start)
+{
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	INSTR_TIME_SUBTRACT(now, start);
+	return INSTR_TIME_GET_MICROSEC(now);
+}
+
+bool
+gpucol_recursive_fallback_try(GpucolRecursiveFallback *fallback, double microseconds)
+{
+	Tuplestorestate *held = tuplestore_begin_heap(false, false, work_mem);
+	TupleTableSlot *slot;
+	instr_time	start;
+	uint64		nrows = 0;
+
+	INSTR_TIME_SET_CURRENT(start);
+	while ((slot = plan_row(fallback)) != NULL)
+	{
+		if (passes(fallback, slot))
+			tuplestore_puttupleslot(held, slot);
+		if (++nrows % TRIAL_ROWS == 0 && elapsed(start) > microseconds)
+		{
+			tuplestore_end(held);
+			return false;
+		}
+	}
+	fallback->held = held;
+	fallback->slot = MakeSingleTupleTableSlot(ExecGetResultType(fallback->plan),
+											  &TTSOpsMinimalTuple);
+	return true;
+}
+
+void
+gpucol_recursive_fallback_end(GpucolRecursiveFallback *fallback)
+{
+	if (fallback->held == NULL)
+		return;
+	ExecDropSingleTupleTableSlot(fallback->slot);
+	tuplestore_end(fallback->held);
+	fallback->held = NULL;
 }
 
 bool
@@ -107,7 +191,7 @@ gpucol_recursive_fallback_next(GpucolRecursiveFallback *fallback,
 
 	MemoryContextReset(fallback->context);
 	fallback->symbols = gpucol_symbols_create(fallback->context);
-	while (n < BATCH_ROWS && (slot = next_row(fallback)) != NULL)
+	while (n < fallback->take && (slot = next_row(fallback)) != NULL)
 	{
 		MemoryContext old = MemoryContextSwitchTo(fallback->context);
 
@@ -116,6 +200,7 @@ gpucol_recursive_fallback_next(GpucolRecursiveFallback *fallback,
 								  fallback->nulls);
 		MemoryContextSwitchTo(old);
 	}
+	fallback->take = Min(fallback->take * 2, BATCH_ROWS);
 	batch->nrows = n;
 	batch->columns = (const int64_t *const *) fallback->values;
 	batch->nulls = (const uint8_t *const *) fallback->nulls;

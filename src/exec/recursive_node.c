@@ -22,11 +22,14 @@
 #include "datalog/symbols.h"
 #include "datalog/values.h"
 #include "exec/recursive_state.h"
+#include "guc.h"
 
 #define LOAD_ROWS	1024
 
-static const char fallback_reason[] =
+static const char lost_reason[] =
 "equal values look different, and which of them shows depends on PostgreSQL's plan";
+static const char tried_reason[] = "PostgreSQL's plan was tried first and has ended";
+static const char limit_reason[] = "the query wants only the first rows";
 
 typedef struct RecursiveState
 {
@@ -56,6 +59,7 @@ typedef struct RecursiveState
 	int			eflags;
 	PlanState  *ordinary;		/* once needed */
 	GpucolRecursiveFallback *fallback;	/* of the run, or NULL */
+	const char *fallback_reason;	/* of the last run, or NULL */
 } RecursiveState;
 
 static GpucolRecColumn *
@@ -368,14 +372,16 @@ restart_init_plans(PlanState *state, void *context)
 
 /* Let PostgreSQL's RecursiveUnion take the place of the engine. */
 static void
-begin_fallback(RecursiveState *state)
+begin_fallback(RecursiveState *state, const char *reason)
 {
 	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
 	EState	   *estate = state->css.ss.ps.state;
 	MemoryContext old;
 
-	gpucol_recursion_finish(state->recursion);
+	if (state->recursion != NULL)
+		gpucol_recursion_finish(state->recursion);
 	state->recursion = NULL;
+	state->fallback_reason = reason;
 	old = MemoryContextSwitchTo(estate->es_query_cxt);
 	if (state->ordinary == NULL)
 	{
@@ -390,6 +396,33 @@ begin_fallback(RecursiveState *state)
 													   state->css.ss.ps.ps_ExprContext,
 													   state->ncolumns,
 													   state->columns);
+}
+
+/*
+ * Where PostgreSQL's plan promises to find the rows of a short recursion before an engine
+ * has read its inputs: let it try.  True if it has ended, or is to run in any case.
+ */
+static bool
+try_ordinary(RecursiveState *state)
+{
+	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
+	int			trial = intVal(list_nth(scan->custom_private, GPUCOL_RECURSIVE_TRIAL));
+	MemoryContext old;
+
+	/* its rounds cannot be counted */
+	if (trial == GPUCOL_RECURSIVE_NO_TRIAL || gpucol_max_recursion_rounds > 0)
+		return false;
+	begin_fallback(state, trial == GPUCOL_RECURSIVE_LIMITED ? limit_reason : tried_reason);
+	if (trial == GPUCOL_RECURSIVE_LIMITED ||
+		gpucol_recursive_fallback_try(state->fallback, trial))
+		return true;
+	state->fallback = NULL;
+	state->fallback_reason = NULL;
+	/* what the plan allocates now must outlive the run */
+	old = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+	ExecReScan(state->ordinary);
+	MemoryContextSwitchTo(old);
+	return false;
 }
 
 /*
@@ -412,6 +445,14 @@ start_run(RecursiveState *state)
 										   "GpucolRecursive",
 										   ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(state->context);
+	state->batch.nrows = state->next = 0;
+	state->ended = false;
+	state->fallback_reason = NULL;
+	if (try_ordinary(state))
+	{
+		MemoryContextSwitchTo(old);
+		return;
+	}
 	state->symbols = gpucol_symbols_create(state->context);
 	make_equalities(state);
 	evaluate_constants(state);
@@ -432,10 +473,8 @@ start_run(RecursiveState *state)
 		load_child(state, lfirst(lc), 1 + i, columns, list_length(types), NULL);
 	}
 	if (lost_forms(state))
-		begin_fallback(state);
+		begin_fallback(state, lost_reason);
 	MemoryContextSwitchTo(old);
-	state->batch.nrows = state->next = 0;
-	state->ended = false;
 }
 
 /* Release a run, keeping its figures. */
@@ -449,6 +488,8 @@ end_run(RecursiveState *state)
 		gpucol_recursion_progress(state->recursion, &state->progress);
 		gpucol_recursion_finish(state->recursion);
 	}
+	if (state->fallback != NULL)
+		gpucol_recursive_fallback_end(state->fallback);
 	MemoryContextDelete(state->context);
 	state->context = NULL;
 	state->recursion = NULL;
@@ -685,8 +726,10 @@ explain_recursive(CustomScanState *node, List *ancestors, ExplainState *es)
 	explain_seed_filter(state, ancestors, es);
 	if (es->verbose)
 		explain_rules(state, es);
-	if (es->analyze && state->ordinary != NULL)
-		ExplainPropertyText("Fallback", fallback_reason, es);
+	if (intVal(list_nth(scan->custom_private, GPUCOL_RECURSIVE_TRIAL)) > 0)
+		ExplainPropertyText("Tried First", "PostgreSQL's plan", es);
+	if (es->analyze && state->fallback_reason != NULL)
+		ExplainPropertyText("Fallback", state->fallback_reason, es);
 	if (!es->analyze || state->progress.method == NULL)
 		return;
 	if (state->progress.fallback != NULL)

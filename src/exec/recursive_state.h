@@ -94,6 +94,17 @@ extern GpucolRecursiveFallback *gpucol_recursive_fallback_create(PlanState *plan
 																 ExprContext *econtext,
 																 int ncolumns,
 																 const GpucolRecColumn *columns);
+
+/*
+ * Run it to its end and hold its rows, before any has been read; false: it has not ended in
+ * about this time, and is to be started again.
+ */
+extern bool gpucol_recursive_fallback_try(GpucolRecursiveFallback *fallback,
+										  double microseconds);
+
+/* Release what its memory context does not. */
+extern void gpucol_recursive_fallback_end(GpucolRecursiveFallback *fallback);
+
 extern bool gpucol_recursive_fallback_next(GpucolRecursiveFallback *fallback,
 										   GpucolRecBatch *batch);
 extern GpucolSymbols *gpucol_recursive_fallback_symbols(const GpucolRecursiveFallback *fallback);

@@ -36,6 +36,9 @@ static create_upper_paths_hook_type previous_create_upper_paths = NULL;
 /* A round in C costs about this part of one in the executor. */
 #define COST_FACTOR	0.1
 
+/* Half of the time in which an engine reads a row of an input. */
+#define TRIAL_MICROSECONDS_PER_ROW	0.25
+
 /* The leaf query whose columns name those of the result. */
 static Index
 first_leaf(Node *node)
@@ -100,10 +103,26 @@ make_inputs_path(PlannerInfo *subroot, const SubqueryScanPath *term,
 	return &scan->path;
 }
 
+/*
+ * Microseconds for which PostgreSQL's plan is tried first: about half of what an engine
+ * needs to read the inputs, if the plan needs less than that for the non-recursive term
+ * and a round.  How many rounds there will be, nobody can tell.
+ */
+static int
+trial_time(const RecursiveUnionPath *path, const Path *inputs)
+{
+	Cost		round = path->leftpath->total_cost + path->rightpath->total_cost;
+
+	if (gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE || gpucol_recursive_strategy != GPUCOL_REC_AUTO ||
+		round > inputs->total_cost)
+		return GPUCOL_RECURSIVE_NO_TRIAL;
+	return (int) Min(TRIAL_MICROSECONDS_PER_ROW * inputs->rows + 1, INT_MAX / 2);
+}
+
 static Path *
 make_recursive_path(const SetOperationStmt *setop,
 					const RecursiveUnionPath *path, Path *inputs,
-					const GpucolLoweredRecursion *lowered)
+					const GpucolLoweredRecursion *lowered, int trial)
 {
 	CustomPath *custom = makeNode(CustomPath);
 	Const	   *plan = makeConst(BYTEAOID, -1, InvalidOid, -1,
@@ -119,7 +138,7 @@ make_recursive_path(const SetOperationStmt *setop,
 	custom->path.total_cost = path->leftpath->total_cost + inputs->total_cost +
 		(path->path.total_cost - path->leftpath->total_cost) * COST_FACTOR;
 	custom->custom_paths = list_make2(path->leftpath, inputs);
-	if (lowered->equalities != NIL)
+	if (lowered->equalities != NIL || trial != GPUCOL_RECURSIVE_NO_TRIAL)
 		custom->custom_paths = lappend(custom->custom_paths,
 									   unconstify(RecursiveUnionPath *, path));
 	custom->methods = &gpucol_recursive_path_methods;
@@ -139,6 +158,7 @@ make_recursive_path(const SetOperationStmt *setop,
 									 lowered->host_matches);
 	custom->custom_private = lappend(custom->custom_private,
 									 lowered->equalities);
+	custom->custom_private = lappend(custom->custom_private, makeInteger(trial));
 	custom->custom_private = lappend(custom->custom_private,
 									 makeInteger(first_leaf(setop->larg)));
 	return &custom->path;
@@ -219,6 +239,8 @@ replace_recursion(PlannerInfo *root, RelOptInfo *rel,
 	GpucolLoweredRecursion lowered;
 	PlannerInfo *subroot;
 	PlannerInfo *base = NULL;
+	Path	   *inputs;
+	int			trial;
 	const char *reason;
 
 	if (gpucol_planner_disabled() != NULL)
@@ -238,7 +260,9 @@ replace_recursion(PlannerInfo *root, RelOptInfo *rel,
 						   setop->colCollations, setop->all, &lowered);
 	if (lowered.reason != NULL)
 		return lowered.reason;
-	if (lowered.equalities != NIL)
+	inputs = make_inputs_path(subroot, (SubqueryScanPath *) path->rightpath, &lowered);
+	trial = trial_time(path, inputs);
+	if (lowered.equalities != NIL || trial != GPUCOL_RECURSIVE_NO_TRIAL)
 	{
 		double		evaluations = path->rightpath->rows;
 
@@ -249,12 +273,7 @@ replace_recursion(PlannerInfo *root, RelOptInfo *rel,
 		expression_tree_walker((Node *) lowered.hosts, settle_alternatives, &evaluations);
 		expression_tree_walker((Node *) lowered.operands, settle_alternatives, &evaluations);
 	}
-	rel->pathlist =
-		list_make1(make_recursive_path(setop, path,
-									   make_inputs_path(subroot,
-														(SubqueryScanPath *) path->rightpath,
-														&lowered),
-									   &lowered));
+	rel->pathlist = list_make1(make_recursive_path(setop, path, inputs, &lowered, trial));
 	return NULL;
 }
 

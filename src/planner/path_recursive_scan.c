@@ -103,6 +103,28 @@ split_conditions(PlannerInfo *root, RelOptInfo *rel, const CustomScan *recursion
 						 conditions, "scan", pushed, rest, NULL);
 }
 
+/* Rows so few that it is better not to hold them until all have been found. */
+#define FEW_ROWS	1000
+
+/* Does the query want the first few rows of the recursion as they come? */
+static bool
+wants_few(const PlannerInfo *root, const RelOptInfo *rel)
+{
+	return root->limit_tuples >= 0 && root->limit_tuples <= FEW_ROWS &&
+		root->parse->sortClause == NIL && rel->baserestrictinfo == NIL &&
+		list_length(root->parse->rtable) == 1;
+}
+
+/* Where PostgreSQL's plan of the recursion would be tried: leave it to it. */
+static void
+leave_to_plan(CustomScan *recursion)
+{
+	ListCell   *trial = list_nth_cell(recursion->custom_private, GPUCOL_RECURSIVE_TRIAL);
+
+	if (intVal(lfirst(trial)) != GPUCOL_RECURSIVE_NO_TRIAL)
+		lfirst(trial) = makeInteger(GPUCOL_RECURSIVE_LIMITED);
+}
+
 void
 gpucol_recursive_add_scan(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -119,6 +141,8 @@ gpucol_recursive_add_scan(PlannerInfo *root, RelOptInfo *rel)
 	desc = ExecTypeFromTL(recursion->custom_scan_tlist);
 	if (!is_suitable(root, rel, desc))
 		return;
+	if (wants_few(root, rel))
+		leave_to_plan(recursion);
 	split_conditions(root, rel, recursion, desc, &pushed, &rest);
 	ordinary = linitial(rel->pathlist);
 	path = makeNode(CustomPath);
