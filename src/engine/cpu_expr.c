@@ -871,6 +871,7 @@ loadable(uint16_t op, uint8_t kind)
 	switch (op)
 	{
 		case GPUCOL_OP_LOAD_I:
+			return kind == GPUCOL_KIND_INT || kind == GPUCOL_KIND_DECIMAL;
 		case GPUCOL_OP_LOAD_B:
 			return kind == GPUCOL_KIND_INT;
 		case GPUCOL_OP_LOAD_D:

@@ -18,7 +18,8 @@
  */
 
 /* sources */
-GPUCOL_OPCODE(LOAD_I, I, NONE, NONE, NONE)	/* column `aux` of kind INT */
+GPUCOL_OPCODE(LOAD_I, I, NONE, NONE, NONE)	/* column `aux` of kind INT; CPU: of
+												 * kind DECIMAL, the mantissas */
 GPUCOL_OPCODE(LOAD_D, D, NONE, NONE, NONE)	/* column `aux` of kind DECIMAL */
 GPUCOL_OPCODE(LOAD_F, F, NONE, NONE, NONE)	/* column `aux` of a float kind */
 GPUCOL_OPCODE(LOAD_B, B, NONE, NONE, NONE)	/* boolean column `aux` (kind INT) */

@@ -203,6 +203,10 @@ extern __int128 gpucol_lower_power10(int n);
 extern bool gpucol_lower_date(GpucolLower *l, Oid funcid, List *args,
 							  bool *matched, GpucolValue *out);
 
+/* lower_decimal.c: functions of columns of numeric(p,s) */
+extern bool gpucol_lower_decimal(GpucolLower *l, Oid funcid, List *args,
+								 bool *matched, GpucolValue *out);
+
 /* lower_array.c: value op ANY (array), value op ALL (array) */
 extern bool gpucol_lower_array_op(GpucolLower *l, ScalarArrayOpExpr *expr,
 								  GpucolValue *out);

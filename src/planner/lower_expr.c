@@ -282,6 +282,14 @@ lower_function(GpucolLower *l, Oid funcid, List *args, GpucolValue *out)
 
 	if (matched)
 		return ok;
+	ok = gpucol_lower_decimal(l, funcid, args, &matched, out);
+	if (matched && (!ok || f == NULL))
+		return ok;
+	if (matched)
+	{
+		values[0] = *out;
+		return gpucol_lower_apply(l, f, values, 1, out);
+	}
 	if (f == NULL || list_length(args) > 2)
 		return gpucol_lower_decline(l, "function %s has no counterpart in the engines",
 									format_procedure(funcid));

@@ -17,6 +17,7 @@
 #include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -135,24 +136,14 @@ needs_deterministic_collation(Oid funcid)
 	}
 }
 
-/* Can every value be matched against this LIKE pattern? */
+/* Can every value be matched against this pattern? */
 static bool
-check_like(GpucolLower *l, List *args)
+check_pattern(GpucolLower *l, Datum pattern)
 {
-	Expr	   *pattern = lsecond(args);
-	Datum		value;
-	bool		isnull;
-	text	   *chars;
-	char	   *data;
-	int			len;
+	text	   *chars = DatumGetTextPP(pattern);
+	char	   *data = VARDATA_ANY(chars);
+	int			len = VARSIZE_ANY_EXHDR(chars);
 
-	if (!gpucol_lower_is_constant(pattern))
-		return gpucol_lower_decline(l, "LIKE pattern is not constant");
-	if (!gpucol_lower_try_eval(l, pattern, &value, &isnull) || isnull)
-		return true;
-	chars = DatumGetTextPP(value);
-	data = VARDATA_ANY(chars);
-	len = VARSIZE_ANY_EXHDR(chars);
 	for (int i = 0; i < len; i++)
 	{
 		if (data[i] == '\\' && ++i == len)
@@ -161,9 +152,35 @@ check_like(GpucolLower *l, List *args)
 	return true;
 }
 
-/* Is this function free of errors with these arguments? */
+/* The same of a LIKE function's pattern, or array of patterns. */
 static bool
-check_function(GpucolLower *l, Oid funcid, List *args, Oid collation)
+check_like(GpucolLower *l, Expr *pattern, bool is_array)
+{
+	Datum		value;
+	bool		isnull;
+	Datum	   *elements;
+	bool	   *nulls;
+	int			n;
+
+	if (!gpucol_lower_is_constant(pattern))
+		return gpucol_lower_decline(l, "LIKE pattern is not constant");
+	if (!gpucol_lower_try_eval(l, pattern, &value, &isnull) || isnull)
+		return true;
+	if (!is_array)
+		return check_pattern(l, value);
+	deconstruct_array(DatumGetArrayTypeP(value), TEXTOID, -1, false, TYPALIGN_INT,
+					  &elements, &nulls, &n);
+	for (int i = 0; i < n; i++)
+	{
+		if (!nulls[i] && !check_pattern(l, elements[i]))
+			return false;
+	}
+	return true;
+}
+
+/* Is this function free of errors, LIKE patterns apart? */
+static bool
+check_function(GpucolLower *l, Oid funcid, Oid collation)
 {
 	const GpucolFunction *f = gpucol_lower_function(funcid);
 	bool		safe = f != NULL && !gpucol_opcode_may_raise(f->op, f->aux);
@@ -177,7 +194,15 @@ check_function(GpucolLower *l, Oid funcid, List *args, Oid collation)
 		!get_collation_isdeterministic(collation))
 		return gpucol_lower_decline(l, "function %s needs a deterministic collation",
 									format_procedure(funcid));
-	return !is_like(funcid) || check_like(l, args);
+	return true;
+}
+
+/* The same with its arguments; with `over_array` the second is an array of such. */
+static bool
+check_call(GpucolLower *l, Oid funcid, List *args, Oid collation, bool over_array)
+{
+	return check_function(l, funcid, collation) &&
+		(!is_like(funcid) || check_like(l, lsecond(args), over_array));
 }
 
 /*
@@ -232,19 +257,15 @@ check_node(GpucolLower *l, Node *node)
 		case T_OpExpr:
 		case T_DistinctExpr:
 		case T_NullIfExpr:
-			return check_function(l, ((OpExpr *) node)->opfuncid,
-								  ((OpExpr *) node)->args,
-								  ((OpExpr *) node)->inputcollid);
+			return check_call(l, ((OpExpr *) node)->opfuncid, ((OpExpr *) node)->args,
+							  ((OpExpr *) node)->inputcollid, false);
 		case T_FuncExpr:
-			return check_function(l, ((FuncExpr *) node)->funcid,
-								  ((FuncExpr *) node)->args,
-								  ((FuncExpr *) node)->inputcollid);
+			return check_call(l, ((FuncExpr *) node)->funcid, ((FuncExpr *) node)->args,
+							  ((FuncExpr *) node)->inputcollid, false);
 		case T_ScalarArrayOpExpr:
-			/* the array's elements are the operator's second argument */
-			if (is_like(((ScalarArrayOpExpr *) node)->opfuncid))
-				return gpucol_lower_decline(l, "LIKE with an array of patterns");
-			return check_function(l, ((ScalarArrayOpExpr *) node)->opfuncid,
-								  NIL, ((ScalarArrayOpExpr *) node)->inputcollid);
+			return check_call(l, ((ScalarArrayOpExpr *) node)->opfuncid,
+							  ((ScalarArrayOpExpr *) node)->args,
+							  ((ScalarArrayOpExpr *) node)->inputcollid, true);
 		default:
 			return gpucol_lower_decline(l, "it contains an expression that is not pushed down");
 	}
