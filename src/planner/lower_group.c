@@ -109,7 +109,7 @@ add_base(GpucolLower *l, GpucolGroupPlan *plan, AttrNumber attnum)
 	for (int i = 0; i < plan->nbase; i++)
 	{
 		plan->again |= plan->base[i].attnum == attnum &&
-			plan->base[i].unit != plan->units[attnum - 1];
+			plan->base[i].unit > plan->units[attnum - 1];
 		if (plan->base[i].attnum == attnum)
 			return true;
 	}

@@ -87,6 +87,7 @@ SELECT e FROM unnest(array[
 	'SELECT count(DISTINCT to_char(ts, ''Mon'')), count(to_char(tz, ''Mon'')) FROM event WHERE extract(dow FROM tz) = 3',
 	'SELECT to_char(ts, ''YYYY''), to_char(tz, ''HH24''), count(*) FROM event GROUP BY ROLLUP (1, 2)',
 	'SELECT to_char(ts, ''YYYY''), to_char(tz, ''HH24''), ts FROM event GROUP BY 1, 2, 3',
+	'SELECT to_char(ts, ''YYYY''), to_char(ts, ''HH24:MI''), ts, max(to_char(ts, ''DD'')) FROM event GROUP BY 1, 2, 3',
 	'SELECT DISTINCT to_char(ts, ''IYYY-IW'') FROM event',
 	'SELECT to_char(ts, ''YYYY''), count(*) FROM event WHERE id < 0 GROUP BY 1']) q, differ(q) e WHERE e IS NOT NULL;
 
