@@ -38,10 +38,10 @@
 /* Segment rows that an index scan fetches by probes before it reads the view. */
 #define PROBED_FETCHES	4
 
-/* Segments that an index scan keeps open. */
-#define OPEN_SEGMENTS	8
+/* Segments whose deletions an index scan keeps. */
+#define OPEN_SEGMENTS	32
 
-/* A segment that an index scan keeps open. */
+/* Such a segment. */
 typedef struct FetchSegment
 {
 	GpucolViewSegment segment;	/* nrows 0 = unused */

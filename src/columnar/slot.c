@@ -25,6 +25,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/xact.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
@@ -51,7 +52,10 @@ typedef struct GpucolSlot
 
 static TupleTableSlotOps slot_ops;
 
-/* The packed slot that was read from last, if it still holds that row. */
+/*
+ * The packed slot that was read from last, if it still holds that row and the
+ * (sub)transaction goes on.
+ */
 static GpucolSlot *latest = NULL;
 
 bool
@@ -93,6 +97,21 @@ forget_latest(void *arg)
 {
 	if (latest == arg)
 		latest = NULL;
+}
+
+static void
+forget_at_end(XactEvent event pg_attribute_unused(), void *arg pg_attribute_unused())
+{
+	latest = NULL;
+}
+
+static void
+forget_at_subend(SubXactEvent event pg_attribute_unused(),
+				 SubTransactionId id pg_attribute_unused(),
+				 SubTransactionId parent pg_attribute_unused(),
+				 void *arg pg_attribute_unused())
+{
+	latest = NULL;
 }
 
 static void
@@ -364,6 +383,8 @@ gpucol_slot_callbacks(Relation table pg_attribute_unused())
 		slot_ops.get_heap_tuple = get_heap_tuple;
 		slot_ops.copy_heap_tuple = copy_heap_tuple;
 		slot_ops.copy_minimal_tuple = copy_minimal_tuple;
+		RegisterXactCallback(forget_at_end, NULL);
+		RegisterSubXactCallback(forget_at_subend, NULL);
 	}
 	return &slot_ops;
 }
