@@ -15,7 +15,9 @@
  * While it asks for that, a table says how large it would be as a heap.
  *
  * TABLESAMPLE sees the blocks of the main fork, of which the segments' hold
- * nothing, and behind them the virtual blocks of all segments.
+ * nothing, and behind them the virtual blocks of all segments.  While few rows of a block
+ * are in the sample, they go undecoded into the slot, which reads the columns that it is
+ * asked for one by one; of many, whole vectors are decoded.
  *
  *-------------------------------------------------------------------------
  */
@@ -45,6 +47,9 @@
 
 /* Rows of a segment page that ANALYZE is shown at least, if there are as many. */
 #define ANALYZE_PAGE_ROWS	64
+
+/* Rows of a virtual block in a sample from which on whole vectors are decoded. */
+#define DENSE_ROWS		16
 
 /* Rows that ANALYZE is shown of all segments together, about. */
 #define ANALYZE_ROWS		60000
@@ -221,6 +226,8 @@ enter_virtual_block(GpucolScan *scan, BlockNumber block)
 	while (block >= virtual_blocks(&scan->view->segments[number]))
 		block -= virtual_blocks(&scan->view->segments[number++]);
 	gpucol_scan_enter_segment(scan, number);
+	scan->sample_dense = scan->sample_shown >= DENSE_ROWS;
+	scan->sample_shown = 0;
 	scan->sample_row = (uint64) block * GPUCOL_BLOCK_TIDS;
 	scan->sample_end = Min(scan->sample_row + GPUCOL_BLOCK_TIDS,
 						   scan->view->segments[number].entry.nrows);
@@ -271,6 +278,21 @@ gpucol_sample_next_block(TableScanDesc sscan, struct SampleScanState *state)
 	return true;
 }
 
+/* Show a row of the entered segment. */
+static void
+show_row(GpucolScan *scan, uint64 row, TupleTableSlot *slot)
+{
+	const GpucolViewSegment *segment = &scan->view->segments[scan->unit];
+
+	scan->sample_shown++;
+	if (!scan->sample_dense && gpucol_slot_is_ours(slot) &&
+		scan->base.rs_snapshot->snapshot_type == SNAPSHOT_MVCC)
+		gpucol_slot_store(slot, scan->base.rs_rd, segment, segment->entry.first_row + row);
+	else
+		gpucol_scan_store(scan->reader, (uint32) row, segment->xmin, slot);
+	pgstat_count_heap_getnext(scan->base.rs_rd);
+}
+
 bool
 gpucol_sample_next_tuple(TableScanDesc sscan, struct SampleScanState *state,
 						 TupleTableSlot *slot)
@@ -300,9 +322,7 @@ gpucol_sample_next_tuple(TableScanDesc sscan, struct SampleScanState *state,
 		row = scan->sample_row + offset - 1;
 		if (row_deleted(scan, row))
 			continue;
-		gpucol_scan_store(scan->reader, (uint32) row,
-						  scan->view->segments[scan->unit].xmin, slot);
-		pgstat_count_heap_getnext(sscan->rs_rd);
+		show_row(scan, row, slot);
 		return true;
 	}
 	ExecClearTuple(slot);

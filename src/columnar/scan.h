@@ -77,6 +77,8 @@ typedef struct GpucolScan
 	uint64		sample_end;
 	uint64		sample_step;
 	bool		sample_virtual;
+	uint32		sample_shown;	/* rows of the virtual block so far */
+	bool		sample_dense;	/* many of the one before were */
 	BlockNumber sample_block;
 
 	/* bitmap scans, see bitmap.c: the visible rows of one block */

@@ -87,6 +87,20 @@ SELECT count(*), count(DISTINCT ctid), bool_and(xmin::text::bigint > 0), bool_an
 FROM (SELECT s, ctid, xmin, xmax, cmin, tableoid FROM slot_gpucol WHERE id BETWEEN 30 AND 45) x;
 SELECT count(*) FROM slot_gpucol a JOIN slot_gpucol c ON a.ctid = c.ctid AND a.long = c.long WHERE a.id BETWEEN 30 AND 45;
 
+-- samples, of few rows and of many: they are the table's, with all their columns
+SELECT pages('SELECT count(*) FROM slot_gpucol TABLESAMPLE bernoulli (1) REPEATABLE (5)') <
+	pages('SELECT count(added), count(long) FROM slot_gpucol TABLESAMPLE bernoulli (1) REPEATABLE (5)') AS sampled;
+SELECT count(*) > 0 AS some, count(t.id) = count(*) AS same
+FROM (SELECT *, ctid AS place FROM slot_gpucol TABLESAMPLE bernoulli (2) REPEATABLE (3)) x
+	LEFT JOIN slot_gpucol t ON t.ctid = x.place AND (x.id, x.n, x.s, x.d, x.f, x.b, x.long, x.added) IS NOT DISTINCT FROM
+	(t.id, t.n, t.s, t.d, t.f, t.b, t.long, t.added);
+SELECT count(*) > 0 AS some, count(t.id) = count(*) AS same
+FROM (SELECT *, ctid AS place FROM slot_gpucol TABLESAMPLE system (40) REPEATABLE (3)) x
+	LEFT JOIN slot_gpucol t ON t.ctid = x.place AND (x.id, x.n, x.s, x.d, x.f, x.b, x.long, x.added) IS NOT DISTINCT FROM
+	(t.id, t.n, t.s, t.d, t.f, t.b, t.long, t.added);
+SELECT same('SELECT * FROM (SELECT * FROM % TABLESAMPLE bernoulli (100)) x ORDER BY id');
+SELECT same('SELECT * FROM (SELECT * FROM % TABLESAMPLE system (100)) x ORDER BY id');
+
 -- cursors, forward and back, and over subtransactions that fail
 BEGIN;
 DECLARE c SCROLL CURSOR FOR SELECT id, s, d FROM slot_gpucol WHERE id > 15 ORDER BY id;
