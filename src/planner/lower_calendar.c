@@ -128,60 +128,114 @@ gpucol_calendar_day(GpucolLower *l, const GpucolDateValue *v)
 		gpucol_calendar_floor_div(l, v->value, USECS_PER_DAY);
 }
 
+/*
+ * The same of what 32 bits hold, which engines divide faster: numbers of days and years.
+ */
+static uint16
+day_op(GpucolLower *l, GpucolOpcode op, uint16 a, uint16 b)
+{
+	return gpucol_lower_emit(l, op, a, b, GPUCOL_NO_REG, 4);
+}
+
+static uint16
+day_add(GpucolLower *l, uint16 a, int64 b)
+{
+	return day_op(l, GPUCOL_OP_ADD_I, a, gpucol_calendar_number(l, b));
+}
+
+static uint16
+day_plus(GpucolLower *l, uint16 a, uint16 b)
+{
+	return day_op(l, GPUCOL_OP_ADD_I, a, b);
+}
+
+static uint16
+day_subtract(GpucolLower *l, uint16 a, uint16 b)
+{
+	return day_op(l, GPUCOL_OP_SUB_I, a, b);
+}
+
+static uint16
+day_mul(GpucolLower *l, uint16 a, int64 b)
+{
+	return day_op(l, GPUCOL_OP_MUL_I, a, gpucol_calendar_number(l, b));
+}
+
+static uint16
+day_quotient(GpucolLower *l, uint16 a, int64 b)
+{
+	return day_op(l, GPUCOL_OP_DIV_I, a, gpucol_calendar_number(l, b));
+}
+
+static uint16
+day_floor_mod(GpucolLower *l, uint16 a, int64 b)
+{
+	uint16		divisor = gpucol_calendar_number(l, b);
+
+	return day_op(l, GPUCOL_OP_MOD_I, day_plus(l, day_op(l, GPUCOL_OP_MOD_I, a, divisor), divisor),
+				  divisor);
+}
+
+static uint16
+day_floor_div(GpucolLower *l, uint16 a, int64 b)
+{
+	return day_quotient(l, day_subtract(l, a, day_floor_mod(l, a, b)), b);
+}
+
 /* 2000-01-01 was a Saturday. */
 uint16
 gpucol_calendar_weekday(GpucolLower *l, uint16 day)
 {
-	return gpucol_calendar_floor_mod(l, gpucol_calendar_add(l, day, 5), 7);
+	return day_floor_mod(l, day_add(l, day, 5), 7);
 }
 
 void
 gpucol_calendar_civil(GpucolLower *l, uint16 day, GpucolCivilDate *out)
 {
-	uint16		z = gpucol_calendar_add(l, day, DAYS_TO_EPOCH);
-	uint16		era = gpucol_calendar_floor_div(l, z, DAYS_PER_ERA);
-	uint16		doe = gpucol_calendar_floor_mod(l, z, DAYS_PER_ERA);
+	uint16		z = day_add(l, day, DAYS_TO_EPOCH);
+	uint16		era = day_floor_div(l, z, DAYS_PER_ERA);
+	uint16		doe = day_floor_mod(l, z, DAYS_PER_ERA);
 	uint16		yoe;
 	uint16		doy;
 	uint16		mp;
 	uint16		late;			/* 1 in January and February */
 
-	yoe = subtract(l, doe, gpucol_calendar_quotient(l, doe, 1460));
-	yoe = plus(l, yoe, gpucol_calendar_quotient(l, doe, 36524));
-	yoe = subtract(l, yoe, gpucol_calendar_quotient(l, doe, DAYS_PER_ERA - 1));
-	yoe = gpucol_calendar_quotient(l, yoe, 365);
-	doy = subtract(l, doe, gpucol_calendar_mul(l, yoe, 365));
-	doy = subtract(l, doy, gpucol_calendar_quotient(l, yoe, 4));
-	doy = plus(l, doy, gpucol_calendar_quotient(l, yoe, 100));
-	mp = gpucol_calendar_mul(l, doy, 5);
-	mp = gpucol_calendar_quotient(l, gpucol_calendar_add(l, mp, 2), 153);
-	late = gpucol_calendar_quotient(l, mp, 10);
-	out->day = gpucol_calendar_add(l, gpucol_calendar_mul(l, mp, 153), 2);
-	out->day = subtract(l, doy, gpucol_calendar_quotient(l, out->day, 5));
-	out->day = gpucol_calendar_add(l, out->day, 1);
-	out->month = subtract(l, gpucol_calendar_add(l, mp, 3), gpucol_calendar_mul(l, late, 12));
-	out->year = plus(l, plus(l, yoe, gpucol_calendar_mul(l, era, 400)), late);
+	yoe = day_subtract(l, doe, day_quotient(l, doe, 1460));
+	yoe = day_plus(l, yoe, day_quotient(l, doe, 36524));
+	yoe = day_subtract(l, yoe, day_quotient(l, doe, DAYS_PER_ERA - 1));
+	yoe = day_quotient(l, yoe, 365);
+	doy = day_subtract(l, doe, day_mul(l, yoe, 365));
+	doy = day_subtract(l, doy, day_quotient(l, yoe, 4));
+	doy = day_plus(l, doy, day_quotient(l, yoe, 100));
+	mp = day_mul(l, doy, 5);
+	mp = day_quotient(l, day_add(l, mp, 2), 153);
+	late = day_quotient(l, mp, 10);
+	out->day = day_add(l, day_mul(l, mp, 153), 2);
+	out->day = day_subtract(l, doy, day_quotient(l, out->day, 5));
+	out->day = day_add(l, out->day, 1);
+	out->month = day_subtract(l, day_add(l, mp, 3), day_mul(l, late, 12));
+	out->year = day_plus(l, day_plus(l, yoe, day_mul(l, era, 400)), late);
 }
 
 uint16
 gpucol_calendar_month_start(GpucolLower *l, uint16 year, uint16 month)
 {
-	uint16		mp = gpucol_calendar_floor_mod(l, gpucol_calendar_add(l, month, 9), 12);
+	uint16		mp = day_floor_mod(l, day_add(l, month, 9), 12);
 	uint16		early;			/* 1 in January and February */
 	uint16		era;
 	uint16		yoe;
 	uint16		doe;
 	uint16		doy;
 
-	early = gpucol_calendar_quotient(l, mp, 10);
-	year = subtract(l, year, early);
-	era = gpucol_calendar_floor_div(l, year, 400);
-	yoe = gpucol_calendar_floor_mod(l, year, 400);
-	doe = gpucol_calendar_mul(l, yoe, 365);
-	doe = plus(l, doe, gpucol_calendar_quotient(l, yoe, 4));
-	doe = subtract(l, doe, gpucol_calendar_quotient(l, yoe, 100));
-	doy = gpucol_calendar_add(l, gpucol_calendar_mul(l, mp, 153), 2);
-	doe = plus(l, doe, gpucol_calendar_quotient(l, doy, 5));
-	return gpucol_calendar_add(l, plus(l, doe, gpucol_calendar_mul(l, era, DAYS_PER_ERA)),
+	early = day_quotient(l, mp, 10);
+	year = day_subtract(l, year, early);
+	era = day_floor_div(l, year, 400);
+	yoe = day_floor_mod(l, year, 400);
+	doe = day_mul(l, yoe, 365);
+	doe = day_plus(l, doe, day_quotient(l, yoe, 4));
+	doe = day_subtract(l, doe, day_quotient(l, yoe, 100));
+	doy = day_add(l, day_mul(l, mp, 153), 2);
+	doe = day_plus(l, doe, day_quotient(l, doy, 5));
+	return day_add(l, day_plus(l, doe, day_mul(l, era, DAYS_PER_ERA)),
 							   -DAYS_TO_EPOCH);
 }
