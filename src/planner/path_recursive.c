@@ -15,6 +15,7 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/value.h"
+#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
@@ -38,6 +39,9 @@ static create_upper_paths_hook_type previous_create_upper_paths = NULL;
 
 /* Half of the time in which an engine reads a row of an input. */
 #define TRIAL_MICROSECONDS_PER_ROW	0.25
+
+/* Inputs of fewer rows are read as soon as any plan has begun. */
+#define TRIAL_LEAST_ROWS	1000
 
 /* The leaf query whose columns name those of the result. */
 static Index
@@ -112,9 +116,10 @@ static int
 trial_time(const RecursiveUnionPath *path, const Path *inputs)
 {
 	Cost		round = path->leftpath->total_cost + path->rightpath->total_cost;
+	Cost		load = inputs->total_cost + inputs->rows * cpu_tuple_cost;
 
 	if (gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE || gpucol_recursive_strategy != GPUCOL_REC_AUTO ||
-		round > inputs->total_cost)
+		inputs->rows < TRIAL_LEAST_ROWS || round > load)
 		return GPUCOL_RECURSIVE_NO_TRIAL;
 	return (int) Min(TRIAL_MICROSECONDS_PER_ROW * inputs->rows + 1, INT_MAX / 2);
 }
