@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * segment.c
- *	  Open segments: checked descriptors and windows of pinned pages.
+ *	  Open segments: checked descriptors and windows of pinned or copied pages.
  *
  * Descriptors are copied out of the pages once per backend and kept in a cache
  * keyed by the relation's storage and the segment's first row, which are never
@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "access/xact.h"
+#include "miscadmin.h"
 #include "storage/buf_internals.h"
 #include "storage/bufmgr.h"
 #include "utils/hsearch.h"
@@ -290,6 +291,38 @@ guess_buffer(const GpucolSegmentInfo *segment, uint32 page, int misses)
 	touch_page(last + 1 + AHEAD);
 }
 
+uint32
+gpucol_window_limit(Relation table)
+{
+	if (RelationUsesLocalBuffers(table))
+		return Max(num_temp_buffers / 8, 8);
+	return Max(16, Min(NBuffers / 16, 4 * (NBuffers / Max(MaxBackends, 1))));
+}
+
+/* Copy pages that are too many to be pinned at a time. */
+static void
+copy_window(GpucolWindow *window, Relation table, const GpucolSegmentInfo *segment,
+			const GpucolChunkDesc *desc, uint32 first, uint32 last)
+{
+	window->copy = MemoryContextAllocHuge(GetMemoryChunkContext(window->pages),
+										  (Size) (last - first + 1) * BLCKSZ);
+	for (uint32 page = first; page <= last; page++)
+	{
+		char	   *copy = window->copy + (Size) (page - first) * BLCKSZ;
+		Buffer		buffer;
+
+		CHECK_FOR_INTERRUPTS();
+		buffer = gpucol_page_pin_recent(table, &segment->entry, page, desc->attnum,
+										&segment->recent[page]);
+		memcpy(copy, BufferGetPage(buffer), BLCKSZ);
+		window->buffers[page - first] = InvalidBuffer;
+		window->pages[page - first] = copy +
+			(gpucol_page_rows(buffer) - (const char *) BufferGetPage(buffer));
+		ReleaseBuffer(buffer);
+	}
+	window->rows.npages = last - first + 1;
+}
+
 /* Map, or lend. */
 static void
 map_window(GpucolWindow *window, Relation table, const GpucolSegmentInfo *segment,
@@ -313,6 +346,11 @@ map_window(GpucolWindow *window, Relation table, const GpucolSegmentInfo *segmen
 	reserve_pages(window, last - first + 1);
 	window->rows.pages = window->pages;
 	window->rows.first_page = first;
+	if (last - first > gpucol_window_limit(table))	/* one more where it starts within a page */
+	{
+		copy_window(window, table, segment, desc, first, last);
+		return;
+	}
 	for (uint32 page = first; page <= last; page++)
 	{
 		Buffer	   *recent = &segment->recent[page];
@@ -354,8 +392,9 @@ gpucol_window_lend(GpucolWindow *window, Relation table,
 bool
 gpucol_window_verify(const GpucolWindow *window, uint32 page)
 {
-	return gpucol_page_verify(window->buffers[page], window->entry,
-							  window->rows.first_page + page, window->is_new[page]);
+	return window->copy != NULL ||	/* verified before */
+		gpucol_page_verify(window->buffers[page], window->entry,
+						   window->rows.first_page + page, window->is_new[page]);
 }
 
 void
@@ -364,6 +403,8 @@ gpucol_window_forget(const GpucolWindow *window)
 #ifdef __linux__				/* elsewhere the advice may cost what has been written */
 	long		system_page = sysconf(_SC_PAGESIZE);
 
+	if (window->copy != NULL)
+		return;
 	for (uint32 first = 0, n; first < window->rows.npages; first += n)
 	{
 		Buffer		buffer = window->buffers[first];
@@ -385,6 +426,12 @@ gpucol_window_forget(const GpucolWindow *window)
 void
 gpucol_window_unmap(GpucolWindow *window)
 {
+	if (window->copy != NULL)
+	{
+		pfree(window->copy);
+		window->copy = NULL;
+		window->rows.npages = 0;
+	}
 	while (window->rows.npages > 0)
 		ReleaseBuffer(window->buffers[--window->rows.npages]);
 }

@@ -60,10 +60,15 @@ typedef struct GpucolWindow
 	uint32		capacity;
 	bool	   *is_new;			/* by page: this window read it from disk */
 	const GpucolSegmentEntry *entry;	/* likewise */
+	char	   *copy;			/* of all pages, none of which is pinned then */
 } GpucolWindow;
 
+/* Pages that a source, or a window, may keep pinned: a fair share of the buffers. */
+extern uint32 gpucol_window_limit(Relation table);
+
 /*
- * Pin word rows row .. row + nrows - 1 of a stream of a chunk.  The window's
+ * Pin word rows row .. row + nrows - 1 of a stream of a chunk; a window of more pages
+ * than may be pinned, as the block of a vector of long values needs, copies them.  The window's
  * arrays come from the current memory context on first use and are reused; pages
  * that it held before are given back first.
  */

@@ -606,15 +606,6 @@ static const GpucolSourceOps source_ops = {
 	.identify = source_identify,
 };
 
-/* Pages that one source may keep pinned: a fair share of the buffers. */
-static uint32
-pin_limit(Relation table)
-{
-	if (RelationUsesLocalBuffers(table))
-		return Max(num_temp_buffers / 8, 8);
-	return Max(64, Min(NBuffers / 16, 4 * (NBuffers / Max(MaxBackends, 1))));
-}
-
 /*
  * The identity of the table's storage, unless it is this session's own affair or
  * may still be emptied in place.
@@ -642,7 +633,7 @@ gpucol_source_open(Relation table, Snapshot snapshot,
 
 	source->base.ops = &source_ops;
 	source->base.ncolumns = ncolumns;
-	source->base.max_window_rows = pin_limit(table) * GPUCOL_PAGE_ROWS;
+	source->base.max_window_rows = gpucol_window_limit(table) * GPUCOL_PAGE_ROWS;
 	source->base.in_parts = parallel != NULL &&
 		((GpucolParallelScan *) parallel)->part_rows != UINT32_MAX;
 	source->number = -1;
