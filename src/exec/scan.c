@@ -20,6 +20,7 @@
 #include "access/sysattr.h"
 #include "access/tableam.h"
 #include "executor/executor.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/optimizer.h"
@@ -32,6 +33,9 @@
 #include "exec/plan.h"
 #include "exec/row_scan.h"
 #include "exec/topk_probe.h"
+
+/* EXPLAIN shows no more of a condition that was found, for it may hold long texts. */
+#define SHOWN_BYTES 400
 
 typedef struct GpucolScanState
 {
@@ -611,6 +615,17 @@ top_condition(const GpucolTopkProbe *probe)
 	return all == NIL ? NULL : (Node *) make_ands_explicit(all);
 }
 
+/* Cut a text that is too long to be read. */
+static char *
+clip(char *text)
+{
+	int			len = (int) strlen(text);
+
+	if (len > SHOWN_BYTES)
+		strcpy(text + pg_mbcliplen(text, len, SHOWN_BYTES - 3), "...");
+	return text;
+}
+
 /* The sort keys and the limit; what the probe found, under EXPLAIN ANALYZE. */
 static void
 explain_probe(GpucolScanState *state, List *ancestors, ExplainState *es)
@@ -628,7 +643,9 @@ explain_probe(GpucolScanState *state, List *ancestors, ExplainState *es)
 	condition = top_condition(&state->probe);
 	if (condition != NULL)
 		ExplainPropertyText("Top Condition",
-							deparse_expression(condition, context, prefix, true), es);
+							clip(deparse_expression(condition, context, prefix, true)), es);
+	if (state->probe.too_long)
+		ExplainPropertyText("Top Rows Not Sought", "their sort keys exceed hash_mem", es);
 	if (state->probe.ties > 0)
 		ExplainPropertyInteger("Top Ties", NULL, state->probe.ties, es);
 	ExplainPropertyInteger("Probed Rows", NULL, state->probe.seen, es);

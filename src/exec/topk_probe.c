@@ -347,6 +347,7 @@ run_scan(GpucolTopkProbe *probe, GpucolExec *scan, GpucolTopkBest *best,
 		}
 		if (gpucol_topk_best_memory(best) > limit)
 		{
+			probe->too_long = true;
 			status = GPUCOL_OUT_OF_MEMORY;
 			break;
 		}
@@ -565,6 +566,7 @@ gpucol_topk_probe_reset(GpucolTopkProbe *probe)
 {
 	probe->condition = probe->at_place = probe->before = probe->narrow = NIL;
 	probe->ties = 0;
+	probe->too_long = false;
 	MemoryContextReset(probe->context);
 }
 

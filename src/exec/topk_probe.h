@@ -47,6 +47,7 @@ typedef struct GpucolTopkProbe
 	List	   *at_place;		/* these, the n-th on the n-th key, */
 	List	   *before;			/* and all that meet these instead; NIL: none do */
 	int64		seen;			/* rows that it looked at */
+	bool		too_long;		/* it gave up: the best strings took too much memory */
 	MemoryContext context;		/* of these expressions */
 } GpucolTopkProbe;
 

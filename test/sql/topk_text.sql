@@ -99,15 +99,20 @@ FROM (SELECT k, format('SELECT * FROM text_k ORDER BY %s, id LIMIT 10', k) FROM 
 -- no rows, one row, no columns but the key, long values
 SELECT text_compare('SELECT * FROM text_k WHERE g % 7 > 8 ORDER BY few LIMIT 3') AS none, text_compare('SELECT * FROM text_k WHERE (id + g) % 90000 = 17 ORDER BY few LIMIT 3') AS one,
 	text_compare('SELECT most FROM text_k ORDER BY 1 DESC LIMIT 30000') AS many;
+CREATE FUNCTION text_plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN QUERY EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query;
+END $$;
 CREATE TABLE text_long (id int, t text) USING gpucol;
 INSERT INTO text_long SELECT i, repeat(md5((i % 700)::text), 600 + i % 3) FROM generate_series(1, 2000) i;
 ANALYZE text_long;
+SELECT length(trim(line)) AS clipped, right(line, 4) FROM text_plan('SELECT * FROM text_long ORDER BY t LIMIT 9') line WHERE line ~ 'Top Condition';
 CREATE TABLE long_h USING heap AS TABLE text_long;
 SELECT id, left(t, 9) AS begins, length(t) FROM text_long ORDER BY t, id LIMIT 5;
 SELECT id, left(t, 9) AS begins, length(t) FROM long_h ORDER BY t, id LIMIT 5;
 DROP TABLE text_long, long_h;
 DROP VIEW text_keys;
-DROP FUNCTION text_compare(text), text_figure(text, text);
+DROP FUNCTION text_compare(text), text_figure(text, text), text_plan(text);
 DROP TABLE text_k, text_h;
 DROP DOMAIN sku;
 DROP COLLATION english, unlike_case;
