@@ -21,12 +21,12 @@ Lowering::plain_slot(uint16_t reg) const
 
 		if (in.dst != reg)
 			continue;
-		if (in.op == GPUCOL_OP_LOAD_I || in.op == GPUCOL_OP_LOAD_B || in.op == GPUCOL_OP_LOAD_S)
-			return in.aux;
-		if (in.op == GPUCOL_OP_LOAD_D &&
-			(scales_[in.aux] == -2 || scales_[in.aux] == array<GpucolProgramColumn>(p_->columns)[in.aux].scale))
-			return in.aux;
-		return -1;
+		if (in.op > GPUCOL_OP_LOAD_S || in.op == GPUCOL_OP_LOAD_F)
+			return -1;
+
+		const GpucolProgramColumn &column = array<GpucolProgramColumn>(p_->columns)[in.aux];
+
+		return column.kind != GPUCOL_KIND_DECIMAL || scales_[in.aux] == -2 || scales_[in.aux] == column.scale ? in.aux : -1;
 	}
 	return -1;
 }

@@ -100,12 +100,14 @@ Lowering::interp_plan()
 			host[in.aux] = (const uint8_t *) results->device[part_.share];
 			host_size[in.aux] = results->total - 1;
 		}
-		if (in.op == GPUCOL_OP_LOAD_D)
+		if (in.op == GPUCOL_OP_LOAD_D || (in.op == GPUCOL_OP_LOAD_I && columns[in.aux].kind == GPUCOL_KIND_DECIMAL))
 			for (size_t s = 0; s < segments_.size(); s++)
 			{
 				const GpucolDeviceChunk &chunk = chunks_[s * r_.run_.ncolumns + in.aux];
 
-				if (!chunk.all_null && (chunk.kind != GPUCOL_KIND_DECIMAL || chunk.scale > columns[in.aux].scale))
+				/* mantissas by themselves are those of one scale */
+				if (!chunk.all_null && (chunk.kind != GPUCOL_KIND_DECIMAL || chunk.scale > columns[in.aux].scale ||
+										(in.op == GPUCOL_OP_LOAD_I && chunk.scale != columns[in.aux].scale)))
 					throw unsupported("a column whose scale was changed");
 			}
 		if (in.op == GPUCOL_OP_LOAD_S)

@@ -103,9 +103,6 @@ gpucol_gpu_run_examine(GpucolRun *run, const char **why)
 	run->norders = gpucol_gpu_orders_find(p, run->orders);
 	if (run->norders < 0)
 		return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "a least or greatest value that is no column's");
-	for (int i = 0; i < p->ninstrs; i++)
-		if (in[i].op == GPUCOL_OP_LOAD_I && columns[in[i].aux].kind == GPUCOL_KIND_DECIMAL)
-			return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "integer arithmetic on the digits of a decimal column");
 	if (p->nkeys > GPUCOL_GPU_OUTPUTS)
 		return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "more output columns than the device takes");
 	for (int c = 0; c < p->ncolumns; c++)

@@ -18,7 +18,7 @@
  */
 
 /* sources */
-GPUCOL_OPCODE(LOAD_I, I, NONE, NONE, NONE)	/* column `aux` of kind INT; CPU: of
+GPUCOL_OPCODE(LOAD_I, I, NONE, NONE, NONE)	/* column `aux` of kind INT; of
 												 * kind DECIMAL, the mantissas */
 GPUCOL_OPCODE(LOAD_D, D, NONE, NONE, NONE)	/* column `aux` of kind DECIMAL */
 GPUCOL_OPCODE(LOAD_F, F, NONE, NONE, NONE)	/* column `aux` of a float kind */

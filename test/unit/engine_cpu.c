@@ -266,7 +266,7 @@ host_test(void *context, int id, int n, const GpucolBytes *values,
 typedef struct Val
 {
 	bool		null;
-	int64_t		i;				/* I, B */
+	int64_t		i;				/* I, B; mantissas too */
 	__int128	d;
 	double		f;
 	GpucolBytes s;
@@ -329,7 +329,7 @@ column_value(const ArrayColumn *column, uint32_t row)
 			v.i = column->values[row];
 			break;
 		case GPUCOL_KIND_DECIMAL:
-			v.d = column->values[row];
+			v.d = v.i = column->values[row];
 			break;
 		case GPUCOL_KIND_FLOAT8:
 			memcpy(&v.f, &column->values[row], 8);
@@ -945,8 +945,8 @@ leaf(ProgramBuilder *b, GpucolClass cls, int width)
 				return new_reg(b, GPUCOL_OP_CONST_I, cls, 0, 0, 0, k, 2);
 			}
 			c = width == 2 ? C_DICT : width == 4 || pick(2) ? ints4[pick(5)] :
-				pick(2) ? C_INT8 : C_CONST;
-			return new_reg(b, GPUCOL_OP_LOAD_I, cls, 0, 0, 0, c, shapes[c].width);
+				(int[]) {C_INT8, C_CONST, C_DEC2, C_DEC4}[pick(4)];
+			return new_reg(b, GPUCOL_OP_LOAD_I, cls, 0, 0, 0, c, shapes[c].width != 0 ? shapes[c].width : 8);
 		case GPUCOL_CLASS_D:
 			if (constant)
 				return new_reg(b, GPUCOL_OP_CONST_D, cls, 0, 0, 0,
