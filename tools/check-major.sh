@@ -55,12 +55,8 @@ compile_server()
 
 build_server()
 {
-	local tool
-
 	[ ! -e "$PREFIX/ready" ] || return 0
-	for tool in make gcc perl bison flex; do
-		command -v "$tool" >/dev/null || die "$tool is needed to build PostgreSQL $MAJOR"
-	done
+	pgsource_tools make gcc perl bison flex || die "PostgreSQL $MAJOR needs make, gcc, perl, bison and flex"
 	say "building PostgreSQL $MAJOR from $SOURCE (log: $CACHE/build-$MAJOR.log)"
 	rm -rf "$PREFIX" "$BUILD"
 	mkdir -p "$PREFIX" "$BUILD"

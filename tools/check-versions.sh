@@ -30,6 +30,7 @@ configure()
 	local build=$CACHE/$1-headers
 
 	[ ! -e "$build/ready" ] || return 0
+	pgsource_tools make gcc perl bison flex >&2 || return 1
 	rm -rf "$build"
 	mkdir -p "$build"
 	(cd "$build" &&

@@ -43,6 +43,21 @@ pgsource_prepare()
 	apt_private update >"$APT/log" 2>&1 && touch "$APT/ready"
 }
 
+# pgsource_tools PROGRAM…: install those that are missing, of the packages of their names.
+pgsource_tools()
+{
+	local tool missing=
+
+	for tool in "$@"; do
+		command -v "$tool" >/dev/null || missing="$missing $tool"
+	done
+	[ -n "$missing" ] || return 0
+	say "installing with apt-get:$missing"
+	# shellcheck disable=SC2086
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install $missing \
+		>"$CACHE/tools.log" 2>&1
+}
+
 # pgsource_fetch MAJOR [VERSION]: unpack the source into CACHE/MAJOR, or into
 # CACHE/VERSION.
 pgsource_fetch()

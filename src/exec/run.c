@@ -210,6 +210,8 @@ start_engine(GpucolExec *exec, const GpucolEngine *engine, const char **why)
 	options.checked = exec->checked;
 	options.in_place = exec->in_place;
 	options.shape = NULL;
+	exec->engine = engine;
+	exec->engine_name = engine->name;
 	if (engine != &gpucol_engine_cpu && exec->make_shape != NULL)
 	{
 		memset(&exec->shape, 0, sizeof(exec->shape));
@@ -221,8 +223,6 @@ start_engine(GpucolExec *exec, const GpucolEngine *engine, const char **why)
 	options.take = NULL;
 	if (engine == &gpucol_engine_cpu && exec->make_take != NULL)
 		options.take = exec->make_take(exec, options.threads, &options.take_arg);
-	exec->engine = engine;
-	exec->engine_name = engine->name;
 	return engine->start(exec->program, exec->source, &exec->host, &options,
 						 &exec->run, why);
 }
