@@ -8,6 +8,7 @@
  *
  *	  cpu_source.c	the main thread: segments, zone maps, dictionaries, windows
  *	  cpu_stream.c	streams read as a whole: dictionaries, runs, raw bytes
+ *	  cpu_cuts.c	host predicates that the order of a dictionary decides
  *	  cpu_range.c	range conjuncts, translated into the code space of a chunk
  *	  cpu_column.c	values of the surviving rows of a column
  *	  cpu_expr.c	expressions over registers of 1,024 values
@@ -85,6 +86,7 @@ typedef struct GpucolCpuColumn
 	int			slot;
 	bool		used;			/* the program reads it, */
 	bool		loaded;			/* by a LOAD instruction */
+	bool		unread;			/* BYTES: nothing needs this segment's dictionary */
 
 	/* reads what belongs to the whole chunk, and raw bytes */
 	GpucolDecoder decoder;
@@ -143,6 +145,12 @@ typedef struct GpucolCpuHostTest
 	uint8_t		null_verdict;
 	uint8_t    *verdicts;		/* by dictionary code, or by row of the window */
 	bool		by_row;
+
+	/* the order of the dictionary decides (cpu_cuts.c): no verdicts but for a LOAD */
+	bool		in_order;
+	bool		first;			/* does it hold for code 0? */
+	uint32_t	nturns;
+	uint32_t   *turns;			/* codes from which on it is otherwise, ascending */
 } GpucolCpuHostTest;
 
 /* How the conjunct is tested in the current segment. */
@@ -458,7 +466,10 @@ extern GpucolStatus gpucol_cpu_raw_window(GpucolRun *run, uint32_t first, uint32
 
 /* cpu_host.c */
 
-/* Ask the host about each dictionary entry, and about NULL. */
+/* Ask the host about NULL where a dictionary's column has some. */
+extern void gpucol_cpu_host_ask_null(GpucolRun *run);
+
+/* Ask it about each dictionary entry, unless their order has told already. */
 extern GpucolStatus gpucol_cpu_host_ask(GpucolRun *run);
 
 /* Ask it about the raw values of the window's vectors, of the rows in which[]. */
@@ -491,6 +502,24 @@ extern bool gpucol_cpu_stream_is_raw(const GpucolCpuColumn *column);
 
 /* Forget all of that. */
 extern void gpucol_cpu_stream_reset(GpucolRun *run);
+
+/* cpu_cuts.c */
+
+/*
+ * Find which host predicates the order of the current segment's dictionaries decides, and
+ * for which codes they hold; and which dictionaries need not be read.
+ */
+extern GpucolStatus gpucol_cpu_cuts_open(GpucolRun *run);
+
+/* Does such a predicate exclude the segment? */
+extern bool gpucol_cpu_cuts_exclude(const GpucolRun *run);
+
+/* A byte for each code: does it hold? */
+extern void gpucol_cpu_cuts_fill(const GpucolCpuHostTest *test, uint32_t ndict,
+								 uint8_t *verdicts);
+
+/* Forget what was found. */
+extern void gpucol_cpu_cuts_reset(GpucolRun *run);
 
 /* cpu_range.c */
 

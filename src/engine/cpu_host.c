@@ -19,8 +19,8 @@ make_verdicts(GpucolRun *run, GpucolCpuHostTest *test, size_t n)
 	return test->verdicts == NULL ? GPUCOL_OUT_OF_MEMORY : GPUCOL_OK;
 }
 
-GpucolStatus
-gpucol_cpu_host_ask(GpucolRun *run)
+void
+gpucol_cpu_host_ask_null(GpucolRun *run)
 {
 	for (int h = 0; h < run->nhosts; h++)
 	{
@@ -28,14 +28,26 @@ gpucol_cpu_host_ask(GpucolRun *run)
 		const GpucolCpuColumn *column = &run->cols[test->column];
 		bool		isnull = true;
 		GpucolBytes none = {"", 0};
+
+		if (!gpucol_cpu_stream_is_raw(column) &&
+			(column->desc->flags & (GPUCOL_CHUNK_HAS_NULLS | GPUCOL_CHUNK_ALL_NULL)))
+			run->host->test(run->host->context, test->id, 1, &none, &isnull,
+							&test->null_verdict);
+	}
+}
+
+GpucolStatus
+gpucol_cpu_host_ask(GpucolRun *run)
+{
+	for (int h = 0; h < run->nhosts; h++)
+	{
+		GpucolCpuHostTest *test = &run->hosts[h];
+		const GpucolCpuColumn *column = &run->cols[test->column];
 		GpucolStatus status;
 
 		test->by_row = gpucol_cpu_stream_is_raw(column);
-		if (test->by_row)
+		if (test->by_row || (test->in_order && !column->loaded))
 			continue;
-		if (column->desc->flags & (GPUCOL_CHUNK_HAS_NULLS | GPUCOL_CHUNK_ALL_NULL))
-			run->host->test(run->host->context, test->id, 1, &none, &isnull,
-							&test->null_verdict);
 		if (column->desc->flags & GPUCOL_CHUNK_ALL_NULL)
 		{
 			status = make_verdicts(run, test, 1);
@@ -46,8 +58,11 @@ gpucol_cpu_host_ask(GpucolRun *run)
 		status = make_verdicts(run, test, (size_t) 1 << column->desc->width);
 		if (status != GPUCOL_OK)
 			return status;
-		run->host->test(run->host->context, test->id, (int) column->ndict,
-						column->entries, NULL, test->verdicts);
+		if (test->in_order)
+			gpucol_cpu_cuts_fill(test, column->ndict, test->verdicts);
+		else
+			run->host->test(run->host->context, test->id, (int) column->ndict,
+							column->entries, NULL, test->verdicts);
 	}
 	return GPUCOL_OK;
 }

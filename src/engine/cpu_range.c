@@ -553,6 +553,38 @@ plan_code_set(GpucolRun *run, GpucolCpuTest *test)
 	return GPUCOL_OK;
 }
 
+/* Host predicate whose turns are known. */
+static GpucolStatus
+plan_turns(GpucolRun *run, GpucolCpuTest *test)
+{
+	const GpucolCpuHostTest *host = test->host;
+	const GpucolChunkDesc *desc = test->column->desc;
+
+	if (host->nturns == 0)
+		plan_all(test, host->first);
+	else if (host->nturns == 1)
+	{
+		test->kind = GPUCOL_CPU_TEST_CODES;
+		test->lo = host->first ? 0 : host->turns[0];
+		test->hi = host->first ? host->turns[0] - 1 : UINT64_MAX;
+	}
+	else if (host->nturns == 2)
+	{
+		test->kind = GPUCOL_CPU_TEST_CODES;
+		test->negate = host->first;
+		test->lo = host->turns[0];
+		test->hi = host->turns[1] - 1;
+	}
+	else
+	{
+		if (!make_map(run, test, (size_t) 1 << desc->width))
+			return GPUCOL_OUT_OF_MEMORY;
+		gpucol_cpu_cuts_fill(host, desc->ndict, test->map);
+		test->kind = GPUCOL_CPU_TEST_MAP;
+	}
+	return GPUCOL_OK;
+}
+
 /* Host predicate: verdicts by entry or by row were asked for already. */
 static GpucolStatus
 plan_host(GpucolRun *run, GpucolCpuTest *test)
@@ -568,6 +600,8 @@ plan_host(GpucolRun *run, GpucolCpuTest *test)
 		test->has_nulls = false;	/* the verdicts know */
 		return GPUCOL_OK;
 	}
+	if (host->in_order)
+		return plan_turns(run, test);
 	if (column->desc->coding == GPUCOL_CODING_CONSTANT)
 	{
 		plan_all(test, host->verdicts[0] == 1);

@@ -4,7 +4,8 @@
  *	  The main thread's walk over the source.
  *
  * For each segment: check the chunks, let chunk zone maps and then vector zone
- * maps exclude what they can, copy dictionaries and runs, ask the host about
+ * maps exclude what they can, find where the order of a dictionary decides
+ * (cpu_cuts.c), copy the other dictionaries and runs, ask the host about
  * each distinct value, translate the range conjuncts and order them by cost.
  * Then windows: up to GPUCOL_CPU_WINDOW vectors of every stream that is needed
  * are mapped, dealt to the workers, and unmapped, after raw bytes have been read
@@ -62,6 +63,7 @@ gpucol_cpu_source_reset(GpucolRun *run)
 		gpucol_cpu_free(run, run->hosts[h].verdicts);
 		run->hosts[h].verdicts = NULL;
 	}
+	gpucol_cpu_cuts_reset(run);
 }
 
 /* Does the chunk's descriptor alone exclude every row? */
@@ -166,15 +168,23 @@ plan_tests(GpucolRun *run, bool *never)
 static GpucolStatus
 load_segment(GpucolRun *run, bool *never)
 {
-	GpucolStatus status = gpucol_cpu_stream_tables(run);
+	GpucolStatus status;
 
+	gpucol_cpu_extreme_open(run);
+	status = gpucol_cpu_cuts_open(run);
+	if (status != GPUCOL_OK)
+		return status;
+	gpucol_cpu_host_ask_null(run);
+	*never = gpucol_cpu_cuts_exclude(run);
+	if (*never)
+		return GPUCOL_OK;
+	status = gpucol_cpu_stream_tables(run);
 	if (status == GPUCOL_OK)
 		status = gpucol_cpu_host_ask(run);
 	if (status == GPUCOL_OK)
 		status = plan_tests(run, never);
 	if (status == GPUCOL_OK && !*never && run->program->kind == GPUCOL_PROGRAM_AGG)
 		status = gpucol_cpu_dense_open(run);
-	gpucol_cpu_extreme_open(run);
 	return status;
 }
 

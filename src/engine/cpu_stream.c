@@ -237,7 +237,7 @@ gpucol_cpu_stream_tables(GpucolRun *run)
 		if (!column->used || (desc->flags & GPUCOL_CHUNK_ALL_NULL))
 			continue;
 		gpucol_decode_init(&column->decoder, desc, run->segment.nrows, &memory);
-		if (desc->ndict > 0 || desc->coding == GPUCOL_CODING_RLE)
+		if (!column->unread && (desc->ndict > 0 || desc->coding == GPUCOL_CODING_RLE))
 			status = load_table(run, column);
 		if (status != GPUCOL_OK)
 			return status;

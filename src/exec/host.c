@@ -24,6 +24,7 @@
 typedef struct HostTest
 {
 	GpucolMatch *match;			/* or NULL: by the executor */
+	GpucolCuts *cuts;			/* or NULL: the order of bytes does not decide */
 	ExprState  *state;
 	TupleTableSlot *slot;		/* one column: the value under test */
 	const GpucolTypeMap *map;
@@ -88,6 +89,13 @@ host_compare(void *arg, int id, const GpucolBytes *a, const GpucolBytes *b)
 	return gpucol_order_compare(context->orders[id], a, b);
 }
 
+/* GpucolHost's callback. */
+static const GpucolCuts *
+host_cuts(void *arg, int id)
+{
+	return ((HostContext *) arg)->tests[id].cuts;
+}
+
 /* Compile one test. */
 static void
 init_test(HostTest *test, GpucolLower *l, const GpucolHostTest *host,
@@ -97,6 +105,7 @@ init_test(HostTest *test, GpucolLower *l, const GpucolHostTest *host,
 	TupleDesc	desc = CreateTemplateTupleDesc(1);
 
 	test->match = gpucol_match_create(l, host->expr);
+	test->cuts = test->match == NULL ? NULL : gpucol_match_cuts(test->match);
 	TupleDescCopyEntry(desc, 1, l->desc, attnum);
 	test->slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
 	test->state = gpucol_lower_init(host->expr, ps);
@@ -130,4 +139,5 @@ gpucol_host_init(GpucolHost *host, GpucolLower *l, PlanState *ps)
 	host->context = context;
 	host->compare = host_compare;
 	host->test = host_test;
+	host->cuts = host_cuts;
 }

@@ -15,6 +15,9 @@
  *							one byte a piece found among the bytes is one found
  *							among the characters.
  *
+ * All but lists with NULL and patterns that are more than a beginning are decided by the
+ * order of bytes alone: places are known at which they turn from false to true and back.
+ *
  * AND, OR, NOT and IS NULL over these are decided too.  Everything else, and every
  * constant that is NULL, is left to PostgreSQL.
  *
@@ -464,14 +467,19 @@ in_list(const GpucolMatch *match, const GpucolBytes *value)
 		match->slots[find_slot(match, value)] != 0;
 }
 
+static int
+compare_bytes(const GpucolBytes *a, const GpucolBytes *b)
+{
+	int			order = memcmp(a->data, b->data, Min(a->len, b->len));
+
+	return order != 0 ? order : a->len < b->len ? -1 : a->len > b->len;
+}
+
 static bool
 in_order(const GpucolMatch *match, const GpucolBytes *value)
 {
-	const GpucolBytes *other = &match->bytes[0];
-	int			order = memcmp(value->data, other->data, Min(value->len, other->len));
+	int			order = compare_bytes(value, &match->bytes[0]);
 
-	if (order == 0)
-		order = value->len < other->len ? -1 : value->len > other->len;
 	switch (match->order)
 	{
 		case ORDER_LT:
@@ -549,5 +557,90 @@ gpucol_match_values(const GpucolMatch *match, int n, const GpucolBytes *values,
 				decide_block(match, Min(n - i, BLOCK), values + i,
 							 isnull == NULL ? NULL : isnull + i, result + i);
 			break;
+	}
+}
+
+/* ---- by the order of bytes ---- */
+
+static int
+compare_items(const void *a, const void *b)
+{
+	return compare_bytes(a, b);
+}
+
+/* Values that are one of n ascending ones, or begin with them; or the rest. */
+static GpucolCuts *
+cut_values(const GpucolBytes *values, int n, GpucolCutPlace behind, bool negate)
+{
+	GpucolCuts *cuts = palloc(sizeof(GpucolCuts));
+	GpucolCut  *places = palloc(Max(n, 1) * 2 * sizeof(GpucolCut));
+
+	for (int i = 0; i < n; i++)
+	{
+		places[i * 2] = (GpucolCut) {values[i], GPUCOL_CUT_BEFORE};
+		places[i * 2 + 1] = (GpucolCut) {values[i], behind};
+	}
+	*cuts = (GpucolCuts) {negate, n * 2, places};
+	return cuts;
+}
+
+/* Values on one side of a constant. */
+static GpucolCuts *
+cut_order(const GpucolMatch *match)
+{
+	GpucolCuts *cuts = palloc(sizeof(GpucolCuts));
+	GpucolCut  *place = palloc(sizeof(GpucolCut));
+	bool		before = match->order == ORDER_LT || match->order == ORDER_GE;
+
+	*place = (GpucolCut) {match->bytes[0], before ? GPUCOL_CUT_BEFORE : GPUCOL_CUT_BEHIND};
+	*cuts = (GpucolCuts) {match->order == ORDER_LT || match->order == ORDER_LE, 1, place};
+	return cuts;
+}
+
+static GpucolCuts *
+cut_like(const GpucolMatch *match)
+{
+	GpucolBytes empty = {"", 0};
+
+	if (match->whole)
+		return cut_values(match->nbytes > 0 ? match->bytes : &empty, 1, GPUCOL_CUT_BEHIND,
+						  match->negate);
+	if (match->nbytes == 0)
+		return cut_values(NULL, 0, GPUCOL_CUT_BEHIND, !match->negate);
+	if (match->nbytes > 1 || !match->starts || match->ends)
+		return NULL;
+	return cut_values(match->bytes, 1, GPUCOL_CUT_BEHIND_PREFIX, match->negate);
+}
+
+GpucolCuts *
+gpucol_match_cuts(const GpucolMatch *match)
+{
+	GpucolBytes *sorted;
+	GpucolCuts *cuts;
+
+	switch (match->kind)
+	{
+		case MATCH_EQUAL:
+			return cut_values(match->bytes, 1, GPUCOL_CUT_BEHIND, match->negate);
+		case MATCH_IN:
+			if (match->has_null)
+				return NULL;
+			sorted = palloc(match->nbytes * sizeof(GpucolBytes));
+			memcpy(sorted, match->bytes, match->nbytes * sizeof(GpucolBytes));
+			qsort(sorted, match->nbytes, sizeof(GpucolBytes), compare_items);
+			return cut_values(sorted, match->nbytes, GPUCOL_CUT_BEHIND, match->negate);
+		case MATCH_ORDER:
+			return cut_order(match);
+		case MATCH_LIKE:
+			return cut_like(match);
+		case MATCH_IS_NULL:
+			return cut_values(NULL, 0, GPUCOL_CUT_BEHIND, match->negate);
+		case MATCH_NOT:
+			cuts = gpucol_match_cuts(match->args[0]);
+			if (cuts != NULL)
+				cuts->first = !cuts->first;
+			return cuts;
+		default:
+			return NULL;
 	}
 }

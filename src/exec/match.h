@@ -29,4 +29,10 @@ extern void gpucol_match_values(const GpucolMatch *match, int n,
 								const GpucolBytes *values, const bool *isnull,
 								uint8_t *result);
 
+/*
+ * How the order of bytes decides it for values that are not NULL, in the current memory
+ * context, or NULL if it does not.
+ */
+extern GpucolCuts *gpucol_match_cuts(const GpucolMatch *match);
+
 #endif							/* GPUCOL_EXEC_MATCH_H */

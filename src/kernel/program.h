@@ -227,6 +227,31 @@ typedef struct GpucolProgram
 	((type *) ((char *) (program) + (program)->field))
 
 /*
+ * Values of BYTES in their order (memcmp, the shorter first), cut into pieces: the cuts
+ * ascend, and a predicate holds for all values of every other piece and is false for
+ * those of the rest.
+ */
+typedef enum GpucolCutPlace
+{
+	GPUCOL_CUT_BEFORE,			/* before the value, */
+	GPUCOL_CUT_BEHIND,			/* behind it, */
+	GPUCOL_CUT_BEHIND_PREFIX	/* or behind all that begin with it */
+} GpucolCutPlace;
+
+typedef struct GpucolCut
+{
+	GpucolBytes value;
+	GpucolCutPlace place;
+} GpucolCut;
+
+typedef struct GpucolCuts
+{
+	bool		first;			/* does it hold before the first cut? */
+	int			n;
+	const GpucolCut *cuts;
+} GpucolCuts;
+
+/*
  * Predicates that only the host can evaluate (any immutable function over a
  * BYTES value), and orders of BYTES values.  Called in the engine's main thread,
  * predicates once per distinct value of a dictionary, or once per row where the
@@ -243,6 +268,12 @@ typedef struct GpucolHost
 	void		(*test) (void *context, int id, int n,
 						 const GpucolBytes *values, const bool *isnull,
 						 uint8_t *result);
+
+	/*
+	 * How the order of values that are not NULL decides host predicate `id`; NULL if it
+	 * does not.  No callback: it decides none.
+	 */
+	const GpucolCuts *(*cuts) (void *context, int id);
 
 	/* Compare two values by order `order`: < 0, 0 or > 0.  NULL: there are none. */
 	int			(*compare) (void *context, int order, const GpucolBytes *a,

@@ -1409,7 +1409,7 @@ static void
 run_and_compare(Naive *naive, const GpucolProgram *program, int threads, uint32_t window)
 {
 	ArraySource source;
-	GpucolHost	host = {NULL, host_test, NULL};
+	GpucolHost	host = {.test = host_test};
 	GpucolRunOptions options = {.threads = threads};
 	GpucolRun  *run;
 	GpucolResult out;
@@ -1580,7 +1580,7 @@ test_longjmp(void)
 	for (volatile long at = 1;; at += at < 100 ? 1 : at / 4)
 	{
 		static ArraySource source;
-		GpucolHost	host = {NULL, host_test, NULL};
+		GpucolHost	host = {.test = host_test};
 		GpucolRunOptions options = {.threads = 2};
 		static GpucolRun *run;
 		GpucolResult out;
