@@ -19,6 +19,7 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/rls.h"
 #include "utils/snapmgr.h"
 
 #include "columnar/am.h"
@@ -43,6 +44,13 @@ gpucol_functions_open(Oid relid)
 						RelationGetRelationName(table))));
 	if (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, RelationGetRelationName(table));
+	if (check_enable_rls(relid, InvalidOid, true) == RLS_ENABLED)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("row-level security applies to you in table \"%s\"",
+						RelationGetRelationName(table)),
+				 errdetail("Segments tell of rows that it may hide."),
+				 errhint("The table's owner, and roles with BYPASSRLS, may look at them.")));
 	if (RELATION_IS_OTHER_TEMP(table))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

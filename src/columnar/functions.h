@@ -13,8 +13,8 @@
 #include "utils/rel.h"
 
 /*
- * Open a gpucol table that the caller may read, under AccessShareLock; an error
- * otherwise.
+ * Open a gpucol table of which the caller may read all rows, under AccessShareLock; an
+ * error otherwise.
  */
 extern Relation gpucol_functions_open(Oid relid);
 

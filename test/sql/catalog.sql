@@ -17,3 +17,25 @@ WHERE name LIKE 'gpucol.%' AND (short_desc IS NULL OR short_desc NOT LIKE '%.');
 
 -- The prefix of the settings is reserved.
 SET gpucol.no_such_setting = 1;
+
+-- What segments tell of a table is for those who may see all of its rows.
+CREATE ROLE catalog_reader;
+CREATE TABLE catalog_rows (id int, name text) USING gpucol;
+INSERT INTO catalog_rows SELECT i, 'name ' || i % 3 FROM generate_series(1, 3000) i;
+GRANT SELECT ON catalog_rows TO catalog_reader;
+GRANT USAGE ON SCHEMA gpucol TO catalog_reader;
+SET ROLE catalog_reader;
+SELECT column_name, distinct_values FROM gpucol.columns('catalog_rows');
+RESET ROLE;
+ALTER TABLE catalog_rows ENABLE ROW LEVEL SECURITY;
+CREATE POLICY few ON catalog_rows USING (id < 10);
+SET ROLE catalog_reader;
+SELECT count(*) FROM catalog_rows;
+SELECT column_name, distinct_values FROM gpucol.columns('catalog_rows');
+SELECT rows FROM gpucol.segments('catalog_rows');
+SELECT * FROM gpucol.verify('catalog_rows');
+RESET ROLE;
+SELECT column_name, distinct_values FROM gpucol.columns('catalog_rows');
+DROP TABLE catalog_rows;
+REVOKE USAGE ON SCHEMA gpucol FROM catalog_reader;
+DROP ROLE catalog_reader;
