@@ -26,7 +26,7 @@ compiled()
 # Compiled kernels: right, from damaged files, without the compiler, and wrong ones.
 part_jit()
 {
-	local f files=/opt/pgdata/gpucol_jit which=${JIT_QUERIES:-p} few="4p; 6p; 10p; 13p"
+	local f files=$AT/pgdata/gpucol_jit which=${JIT_QUERIES:-p} few="4p; 6p; 10p; 13p"
 
 	sql_tables || return
 	rm -rf $files
@@ -35,9 +35,9 @@ part_jit()
 	for f in $files/*.cubin; do truncate -s -100 "$f"; done
 	compiled "queries, files cut short" "$few" "--test --jit-wait"
 	DAEMON_ENVIRONMENT=GPUCOL_NVRTC=/nowhere/libnvrtc.so compiled "queries, no compiler" "$few" "--test --jit-wait"
-	cp /opt/pgdata/log "$OUT/log-before"
+	cp $AT/pgdata/log "$OUT/log-before"
 	DAEMON_ENVIRONMENT=GPUCOL_JIT_OPTIONS=-DGPUCOL_RUN_VECTORS=8 compiled "queries, wrong kernels" "$few" "--test --jit-wait"
-	note "wrong kernels found" "$(diff "$OUT/log-before" /opt/pgdata/log | grep -c 'compiled kernel differs')"
+	note "wrong kernels found" "$(diff "$OUT/log-before" $AT/pgdata/log | grep -c 'compiled kernel differs')"
 	compiled "queries, after the wrong ones" "$few" "--test --jit-wait"
 	restart "--test"
 }

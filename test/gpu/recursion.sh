@@ -31,10 +31,10 @@ ego-Facebook sg 1.2"
 # Load graph $1 as table "$1" and, for same generation, "$1 sg".
 load_graph()
 {
-	zcat "$HERE/graphs/$1.tsv.gz" > /tmp/graph.tsv
+	zcat "$HERE/graphs/$1.tsv.gz" > $AT/d/graph.tsv
 	for t in "$1" "$1 sg"; do
 		psql -Xq -c "drop table if exists \"$t\"" -c "create table \"$t\" (src int, dst int) using gpucol" \
-			-c "\\copy \"$t\" from /tmp/graph.tsv" -c "analyze \"$t\"" > /dev/null 2>&1
+			-c "\\copy \"$t\" from $AT/d/graph.tsv" -c "analyze \"$t\"" > /dev/null 2>&1
 	done
 }
 
@@ -83,7 +83,7 @@ cold_recursions()
 {
 	local name query rest
 
-	as "GPUCOL_GPUD_TEST=--test pg_ctl -D /opt/pgdata -l /opt/pgdata/log -m fast -w restart >/dev/null"
+	as "GPUCOL_GPUD_TEST=--test pg_ctl -D $AT/pgdata -l $AT/pgdata/log -m fast -w restart >/dev/null"
 	sync; echo 3 > /proc/sys/vm/drop_caches 2>/dev/null
 	psql -XAtq -c "create temp table warm as select i as a, i + 1 as b from generate_series(1, 5000) i" \
 		-c "set gpucol.engine = cuda" -c "with recursive r(a, b) as (select a, b from warm union select r.a, w.b from r, warm w where w.a = r.b) select count(*) from r" > /dev/null 2>&1
@@ -116,7 +116,7 @@ part_recursion()
 	local name rows edges nodes tc tcx tcy tcxy sg sgx rest
 
 	[ -f "$HERE/graphs/truth.tsv" ] || { note recursion "skipped: no graphs"; return; }
-	[ -f /opt/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
+	[ -f $AT/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
 	: > "$OUT/recursion.tsv"
 	while IFS=$'\t' read -r name rows edges nodes tc tcx tcy tcxy sg sgx rest; do
 		[ -f "$HERE/graphs/$name.tsv.gz" ] && [ "$name" != dataset ] || continue
@@ -153,15 +153,15 @@ part_programs()
 	[ -x "$B/rounds_bench" ] && note "small rounds, usual, CPU engine" \
 		"$(timeout 40 "$B/rounds_bench" 2>&1 | tee "$OUT/rounds-bench.txt" | tail -1 | sed 's/SOME/FAILED: SOME/')"
 	[ -f "$HERE/graphs/truth.tsv" ] || { note programs "skipped: no data"; return; }
-	[ -f /opt/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
+	[ -f $AT/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
 	[ -e "$HERE/graphs/graphs" ] || ln -s . "$HERE/graphs/graphs"
 	for e in cuda cpu; do
 		PGOPTIONS="-c gpucol.engine=$e -c log_min_messages=debug2 -c statement_timeout=60s" GPUCOL_BENCH_ROWS=1 \
-			timeout 120 python3 "$HERE/tree/test/bench/recursion.py" "$HERE/graphs" check > "$OUT/programs-$e.txt" 2> "$OUT/programs-$e.err"
+			timeout 120 python3 "$TREE/test/bench/recursion.py" "$HERE/graphs" check > "$OUT/programs-$e.txt" 2> "$OUT/programs-$e.err"
 		note "programs, $e" "$(grep -c ' right' "$OUT/programs-$e.txt") right, $(grep -c WRONG "$OUT/programs-$e.txt") failed"
 		grep -E 'GALEN|CSPA|paths|usroads|fe_ocean|string' "$OUT/programs-$e.txt" | while read -r line; do note "  $e" "$line"; done
 	done
-	grep -o 'recursion ran on engine .*' /opt/pgdata/log > "$OUT/programs-engines.txt"
+	grep -o 'recursion ran on engine .*' $AT/pgdata/log > "$OUT/programs-engines.txt"
 	note "programs answered by the device" "$(grep -c 'on engine cuda' "$OUT/programs-engines.txt"); fallbacks: $(grep -o 'fallback: .*' "$OUT/programs-engines.txt" | sort | uniq -c | tr '\n' ';')"
 	load_graph usroads
 	load_graph p2p-Gnutella31
@@ -215,10 +215,10 @@ part_scaling()
 	local k ms got
 
 	[ -f "$HERE/graphs/gzip.assign.tsv.gz" ] || { note scaling "skipped: no CSPA data"; return; }
-	[ -f /opt/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
+	[ -f $AT/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
 	for t in assign dereference; do
-		zcat "$HERE/graphs/gzip.$t.tsv.gz" > /tmp/$t.tsv
-		psql -Xq -c "create table one_$t (a int, b int)" -c "\\copy one_$t from /tmp/$t.tsv" > /dev/null
+		zcat "$HERE/graphs/gzip.$t.tsv.gz" > $AT/d/$t.tsv
+		psql -Xq -c "create table one_$t (a int, b int)" -c "\\copy one_$t from $AT/d/$t.tsv" > /dev/null
 	done
 	for k in 1 10 100 1000; do
 		for t in assign dereference; do

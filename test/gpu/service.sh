@@ -7,10 +7,10 @@ restart()
 	local options=$1 setting
 
 	shift
-	sed -i '/^# of the test$/,$d' /opt/pgdata/postgresql.conf
-	echo "# of the test" >> /opt/pgdata/postgresql.conf
-	for setting in "$@"; do echo "$setting" >> /opt/pgdata/postgresql.conf; done
-	as "${DAEMON_ENVIRONMENT:-} GPUCOL_GPUD_TEST='$options' pg_ctl -D /opt/pgdata -m fast -l /opt/pgdata/log -w restart >/dev/null"
+	sed -i '/^# of the test$/,$d' $AT/pgdata/postgresql.conf
+	echo "# of the test" >> $AT/pgdata/postgresql.conf
+	for setting in "$@"; do echo "$setting" >> $AT/pgdata/postgresql.conf; done
+	as "${DAEMON_ENVIRONMENT:-} GPUCOL_GPUD_TEST='$options' pg_ctl -D $AT/pgdata -m fast -l $AT/pgdata/log -w restart >/dev/null"
 }
 
 # The device's answers with the daemon under an option or setting, against the CPU's.
@@ -64,7 +64,7 @@ part_service()
 	note "no worker slot" "$(grep -q 'background worker slot' <<< "$why" && echo ok || echo FAILED): $why"
 	restart "--test"
 	psql -XAtqc "set gpucol.engine = cuda" -c "select count(*) from g where v < 100" > /dev/null
-	pid=$(pgrep -u pguser -x gpucol_gpud | head -1)
+	pid=$(pgrep -u $OWNER -x gpucol_gpud | head -1)
 	kill -9 $pid
 	sleep 2
 	note "activity while running" "$(
@@ -193,7 +193,7 @@ death_of_clients()
 	wait
 	for i in $(seq 60); do sleep 1; ! psql -XAtqc "select 1" > /dev/null 2>&1 || break; done
 	sleep 3
-	note "kill -9 of a session: server and daemon again" "$(verdict test "$(sum_column 1 | grep -v DEBUG)" = "$(head -1 "$OUT/memory-want")"), $(pgrep -u pguser -x -c gpucol_gpud) daemon, nothing held: $(verdict test "$(nothing_held)" = "t ")"
+	note "kill -9 of a session: server and daemon again" "$(verdict test "$(sum_column 1 | grep -v DEBUG)" = "$(head -1 "$OUT/memory-want")"), $(pgrep -u $OWNER -x -c gpucol_gpud) daemon, nothing held: $(verdict test "$(nothing_held)" = "t ")"
 }
 
 # A recursion where tables have taken device memory: they make room for it.
@@ -215,7 +215,7 @@ recursion_in_little_memory()
 # The column cache and its limit, many clients in little memory, and clients that die.
 part_memory()
 {
-	[ -f /opt/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
+	[ -f $AT/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
 	[ -n "$(psql -XAtqc "select to_regclass('m')")" ] || memory_table
 	lru_of_columns
 	clients_in_little_memory 8
@@ -248,14 +248,14 @@ part_cancels()
 {
 	local pid i c errors wrong held
 
-	[ -f /opt/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
+	[ -f $AT/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
 	psql -Xq -c "set client_min_messages = warning" -c "drop table if exists cancels" -c "create table cancels using gpucol as
 		select i % 1000 as grp, i::int as id, (i::bigint * 2654435761 % 1000003) / 8.0::float8 as score, (i::bigint * 7919 % 1001) / 1000.0::float8 as p
 		from generate_series(1, 5000000) i" -c "analyze cancels" > "$OUT/cancels-load.log" 2>&1
 	cancelled_queries > "$OUT/cancels"
 	while IFS= read -r q; do psql -XAtq -c "set gpucol.engine = cuda" -c "$q"; done < "$OUT/cancels" > "$OUT/cancels-want" 2>&1
 	held=$(psql -XAtqc "select max(held - cached) from gpucol.devices")
-	pid=$(pgrep -u pguser -x gpucol_gpud | head -1)
+	pid=$(pgrep -u $OWNER -x gpucol_gpud | head -1)
 	for c in $(seq 10); do
 		{ echo "set gpucol.engine = cuda;"
 		  for i in $(seq 400); do
@@ -278,27 +278,27 @@ part_suite()
 {
 	local t same=0 differ="" ended
 
-	[ -f /opt/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
-	ended=$(grep -c 'gpucol_gpud ended' /opt/pgdata/log)
-	rm -rf /tmp/suite && mkdir -p /tmp/suite && cp -r "$HERE/tree/expected" "$HERE/tree/test" /tmp/suite/
-	chown -R pguser /tmp/suite
-	as "cd /tmp/suite && PGOPTIONS='-c gpucol.engine=cuda' timeout ${SUITE_TIMEOUT:-300} \
+	[ -f $AT/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
+	ended=$(grep -c 'gpucol_gpud ended' $AT/pgdata/log)
+	rm -rf $AT/suite && mkdir -p $AT/suite && cp -r "$TREE/expected" "$TREE/test" $AT/suite/
+	chown -R $OWNER $AT/suite
+	as "cd $AT/suite && PGOPTIONS='-c gpucol.engine=cuda' timeout ${SUITE_TIMEOUT:-300} \
 		/opt/pg/usr/lib/postgresql/15/lib/pgxs/src/test/regress/pg_regress --inputdir=test --outputdir=. \
-		--bindir=/opt/pg/usr/lib/postgresql/15/bin --host=/tmp --user=pguser --load-extension=gpucol --dbname=suite \
-		$(cd "$HERE/tree/test/sql" && ls ./*.sql | sed 's/^..//; s/.sql$//' | tr '\n' ' ')" > "$OUT/suite.log" 2>&1
-	cp /tmp/suite/regression.diffs "$OUT/suite.diffs" 2>/dev/null
-	for t in "$HERE"/tree/test/sql/*.sql; do
+		--bindir=/opt/pg/usr/lib/postgresql/15/bin --host=$AT/d --user=$OWNER --load-extension=gpucol --dbname=suite \
+		$(cd "$TREE/test/sql" && ls ./*.sql | sed 's/^..//; s/.sql$//' | tr '\n' ' ')" > "$OUT/suite.log" 2>&1
+	cp $AT/suite/regression.diffs "$OUT/suite.diffs" 2>/dev/null
+	for t in "$TREE"/test/sql/*.sql; do
 		t=$(basename "$t" .sql)
-		if cmp -s <(plain "$HERE/tree/expected/$t.out") <(plain /tmp/suite/results/$t.out); then
+		if cmp -s <(plain "$TREE/expected/$t.out") <(plain $AT/suite/results/$t.out); then
 			same=$((same + 1))
 		else
 			differ="$differ $t"
-			{ echo "== $t"; diff <(plain "$HERE/tree/expected/$t.out") <(plain /tmp/suite/results/$t.out) | head -60; } >> "$OUT/suite-differences.txt"
+			{ echo "== $t"; diff <(plain "$TREE/expected/$t.out") <(plain $AT/suite/results/$t.out) | head -60; } >> "$OUT/suite-differences.txt"
 		fi
 	done
 	note "suite, engine = cuda" "$same as expected but for plans;${differ:- none} differ: $(verdict test -z "$differ")"
-	note "suite, daemons that ended" "$(grep -c 'gpucol_gpud ended' /opt/pgdata/log | awk -v before="$ended" '{print $1 - before}') $(verdict test "$(grep -c 'gpucol_gpud ended' /opt/pgdata/log)" = "$ended")"
-	note "suite, plans on the device" "$(cat /tmp/suite/results/*.out | grep -c 'Engine: cuda')"
+	note "suite, daemons that ended" "$(grep -c 'gpucol_gpud ended' $AT/pgdata/log | awk -v before="$ended" '{print $1 - before}') $(verdict test "$(grep -c 'gpucol_gpud ended' $AT/pgdata/log)" = "$ended")"
+	note "suite, plans on the device" "$(cat $AT/suite/results/*.out | grep -c 'Engine: cuda')"
 }
 
 # Results without what EXPLAIN says about an engine.

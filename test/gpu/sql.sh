@@ -194,7 +194,7 @@ under_lies()
 {
 	local relay query
 
-	python3 "$HERE/tree/test/gpu/wire.py" relay /opt/pgdata/gpucol_gpud.sock "$1" >> "$OUT/relay.log" 2>&1 &
+	python3 "$TREE/test/gpu/wire.py" relay $AT/pgdata/gpucol_gpud.sock "$1" >> "$OUT/relay.log" 2>&1 &
 	relay=$!
 	sleep 0.5
 	while IFS= read -r query; do
@@ -236,11 +236,11 @@ part_faults()
 	local q="select count(*), sum(v) from g where v between 100 and 20000" want got i pid restarts
 
 	sql_tables || return
-	restarts=$(grep -c 'terminating any other active' /opt/pgdata/log)
+	restarts=$(grep -c 'terminating any other active' $AT/pgdata/log)
 	want=$(psql -XAtq -c "set gpucol.engine = cpu" -c "$q")
 	ask() { psql -XAtq -c "set gpucol.engine = cuda" -c "$q" 2>&1; }
 	answers() { [ "$(ask)" = "$want" ] && echo ok || echo FAILED; }
-	daemon() { pgrep -u pguser -x gpucol_gpud | head -1; }
+	daemon() { pgrep -u $OWNER -x gpucol_gpud | head -1; }
 	note "answer" "$(answers)"
 	cancelled_and_idle
 	kill -9 "$(daemon)"; note "after kill -9 of the idle daemon" "$(answers)"
@@ -254,17 +254,17 @@ part_faults()
 	note "kill -9 in a loop of 8 queries" "$got"
 	sleep 3
 	pid=$(daemon)
-	python3 "$HERE/tree/test/gpu/wire.py" fault /opt/pgdata/gpucol_gpud.sock > "$OUT/fault.log" 2>&1
+	python3 "$TREE/test/gpu/wire.py" fault $AT/pgdata/gpucol_gpud.sock > "$OUT/fault.log" 2>&1
 	note "after an illegal address on the device" "$(answers), another daemon: $(verdict test "$pid" != "$(daemon)")"
 	sleep 3; note "device again" "$(again)"
-	beside "an illegal address beside 4 sessions" python3 "$HERE/tree/test/gpu/wire.py" fault /opt/pgdata/gpucol_gpud.sock
+	beside "an illegal address beside 4 sessions" python3 "$TREE/test/gpu/wire.py" fault $AT/pgdata/gpucol_gpud.sock
 	beside "kill -9 beside 4 sessions" eval 'kill -9 "$(daemon)"'
 	sleep 3; note "device again" "$(again)"
 	pid=$(daemon)
-	python3 "$HERE/tree/test/gpu/wire.py" fuzz /opt/pgdata/gpucol_gpud.sock 600 > "$OUT/fuzz.log" 2>&1
+	python3 "$TREE/test/gpu/wire.py" fuzz $AT/pgdata/gpucol_gpud.sock 600 > "$OUT/fuzz.log" 2>&1
 	note "600 malformed messages: daemon alive" "$([ "$pid" = "$(daemon)" ] && echo ok || echo FAILED), $(answers), device $(again), $(cat "$OUT/fuzz.log") $(verdict grep -q '^[1-9]' "$OUT/fuzz.log")"
 	pid=$(daemon)
-	python3 "$HERE/tree/test/gpu/lies.py" /opt/pgdata/gpucol_gpud.sock > "$OUT/lies.log" 2>&1
+	python3 "$TREE/test/gpu/lies.py" $AT/pgdata/gpucol_gpud.sock > "$OUT/lies.log" 2>&1
 	got=$(verdict test $? = 0)
 	note "figures that contradict each other" "$(tail -1 "$OUT/lies.log"): $got, daemon alive: $(verdict test "$pid" = "$(daemon)")"
 	got=$(timeout 60 psql -XAtq -c "set gpucol.engine = cuda" -c "set statement_timeout = 1" -c "$q" 2>&1)
@@ -276,7 +276,7 @@ part_faults()
 	[ ! -f "$OUT/client-failed" ] || got=FAILED
 	note "32 clients at once" "$got"
 	messages_changed
-	got=$(grep -c 'terminating any other active' /opt/pgdata/log)
+	got=$(grep -c 'terminating any other active' $AT/pgdata/log)
 	note "server restarts" "$((got - restarts)) $(verdict test "$got" = "$restarts")"
 }
 
@@ -292,7 +292,7 @@ part_billion()
 {
 	local i q rows=${BILLION:-1000000000} clients=${LOADERS:-8} start end
 
-	[ -f /opt/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1
+	[ -f $AT/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1
 	psql -Xqc "create table big (c int, k int) using gpucol"
 	start=$(date +%s.%N)
 	for i in $(seq $clients); do

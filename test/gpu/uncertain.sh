@@ -211,7 +211,7 @@ ranking_load()
 
 part_uncertain()
 {
-	[ -f /opt/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
+	[ -f $AT/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
 	if "$B/topk_check" check > "$OUT/topk-check.log" 2>&1; then note "ranking kernels" ok; else note "ranking kernels" FAILED; fi
 	ranking_tables
 	ranking_queries
@@ -232,7 +232,7 @@ part_ranking()
 {
 	local load least table rows=${ONE_GROUP:-100000000} q
 
-	[ -f /opt/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
+	[ -f $AT/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
 	printf '%s groups, ms: heap on one core, CPU engine with 2 threads, device (sums over the answers), device (answers to the client), on the device\n' "${GROUPS_:-100000}" > "$OUT/ranking-table"
 	printf '%6s %6s %10s %10s %10s %9s %9s %9s %9s %8s\n' 'n <=' k rows heap 'cpu 2' cuda 'to client' device heap/cuda cpu/cuda >> "$OUT/ranking-table"
 	for load in ${LOADS:-10:10 10:random 50:10 50:random 50:50 100:10 100:random 100:50 500:10 500:random 500:50 500:500}; do
@@ -270,7 +270,7 @@ part_first_rows()
 {
 	local rows=${FIRST_ROWS:-300000000} q keys engine workers
 
-	[ -f /opt/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
+	[ -f $AT/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
 	psql -Xqc "create table top_rows (k int, c int, v float8, d int) using gpucol"
 	load_by 16 "insert into top_rows select (x * 7919 + JJ) % 100003, hashint8(x * 16 + JJ), x / 8.0::float8, x % 1000 from generate_series(1, ($rows / 16)::bigint) x"
 	psql -Xqc "analyze top_rows"
@@ -296,7 +296,7 @@ part_ranking_threads()
 {
 	local q threads ms answers line
 
-	[ -f /opt/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
+	[ -f $AT/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
 	psql -Xqc "create table ranked (grp int, id int, score float8, prob float8, x int, name text) using gpucol"
 	load_by 16 "insert into ranked select (x * 7919 + JJ) % 100003, x * 16 + JJ, hashint8(x * 16 + JJ) / 8.0::float8, (hashint8(-x * 16 - JJ) & 65535) % 1001 / 4004.0::float8, (x * 16 + JJ) / 4, 'n' || x % 1000 from generate_series(1, (${RANKED:-8000000} / 16)::bigint) x"
 	psql -Xqc "analyze ranked"
