@@ -87,32 +87,27 @@ gpucol_calendar_quotient(GpucolLower *l, uint16 a, int64 b)
 	return gpucol_calendar_op(l, GPUCOL_OP_DIV_I, a, gpucol_calendar_number(l, b));
 }
 
+/* Modulo a number, never negative, of integers of a width in bytes. */
 static uint16
-subtract(GpucolLower *l, uint16 a, uint16 b)
+floor_mod(GpucolLower *l, uint16 a, int64 b, int width)
 {
-	return gpucol_calendar_op(l, GPUCOL_OP_SUB_I, a, b);
+	uint16		divisor = gpucol_calendar_number(l, b);
+	uint16		mod = gpucol_lower_emit(l, GPUCOL_OP_MOD_I, a, divisor, GPUCOL_NO_REG, width);
+
+	mod = gpucol_lower_emit(l, GPUCOL_OP_ADD_I, mod, divisor, GPUCOL_NO_REG, width);
+	return gpucol_lower_emit(l, GPUCOL_OP_MOD_I, mod, divisor, GPUCOL_NO_REG, width);
 }
 
-static uint16
-plus(GpucolLower *l, uint16 a, uint16 b)
-{
-	return gpucol_calendar_op(l, GPUCOL_OP_ADD_I, a, b);
-}
-
-/* Never negative. */
 uint16
 gpucol_calendar_floor_mod(GpucolLower *l, uint16 a, int64 b)
 {
-	uint16		divisor = gpucol_calendar_number(l, b);
-	uint16		mod = gpucol_calendar_op(l, GPUCOL_OP_MOD_I, a, divisor);
-
-	return gpucol_calendar_op(l, GPUCOL_OP_MOD_I, plus(l, mod, divisor), divisor);
+	return floor_mod(l, a, b, 8);
 }
 
 uint16
 gpucol_calendar_floor_multiple(GpucolLower *l, uint16 a, int64 b)
 {
-	return subtract(l, a, gpucol_calendar_floor_mod(l, a, b));
+	return gpucol_calendar_op(l, GPUCOL_OP_SUB_I, a, gpucol_calendar_floor_mod(l, a, b));
 }
 
 uint16
@@ -170,10 +165,7 @@ day_quotient(GpucolLower *l, uint16 a, int64 b)
 static uint16
 day_floor_mod(GpucolLower *l, uint16 a, int64 b)
 {
-	uint16		divisor = gpucol_calendar_number(l, b);
-
-	return day_op(l, GPUCOL_OP_MOD_I, day_plus(l, day_op(l, GPUCOL_OP_MOD_I, a, divisor), divisor),
-				  divisor);
+	return floor_mod(l, a, b, 4);
 }
 
 static uint16
