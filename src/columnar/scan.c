@@ -423,22 +423,13 @@ next_segment_row(GpucolScan *scan, ScanDirection direction, TupleTableSlot *slot
 	return true;
 }
 
-/* Next row of heap's own scan. */
+/* Next row by heap's own function, heap_getnextslot or heap_getnextslot_tidrange. */
 static bool
-next_heap_row(TableScanDesc heap, ScanDirection direction, TupleTableSlot *slot)
+next_heap_row(bool (*next) (TableScanDesc, ScanDirection, TupleTableSlot *),
+			  TableScanDesc heap, ScanDirection direction, TupleTableSlot *slot)
 {
 	bool		lent = gpucol_slot_lend(slot);
-	bool		found = heap_getnextslot(heap, direction, slot);
-
-	gpucol_slot_take_back(slot, lent);
-	return found;
-}
-
-static bool
-next_heap_row_tidrange(TableScanDesc heap, ScanDirection direction, TupleTableSlot *slot)
-{
-	bool		lent = gpucol_slot_lend(slot);
-	bool		found = heap_getnextslot_tidrange(heap, direction, slot);
+	bool		found = next(heap, direction, slot);
 
 	gpucol_slot_take_back(slot, lent);
 	return found;
@@ -466,10 +457,10 @@ static bool
 next_range_row(GpucolScan *scan, ScanDirection direction, TupleTableSlot *slot)
 {
 	if (scan->tid_range)
-		return next_heap_row_tidrange(scan->delta, direction, slot);
+		return next_heap_row(heap_getnextslot_tidrange, scan->delta, direction, slot);
 	if (direction != scan->direction)
 		turn_range(scan, direction);
-	return next_heap_row(scan->delta, direction, slot);
+	return next_heap_row(heap_getnextslot, scan->delta, direction, slot);
 }
 
 /* Next row of the current unit. */
@@ -488,7 +479,7 @@ gpucol_scan_getnextslot(TableScanDesc sscan, ScanDirection direction,
 	GpucolScan *scan = (GpucolScan *) sscan;
 
 	if (!is_ours(sscan))
-		return next_heap_row(sscan, direction, slot);
+		return next_heap_row(heap_getnextslot, sscan, direction, slot);
 	gpucol_scan_prepare(scan);
 	/* as in heap, a scan that has not begun begins at its end */
 	if (scan->direction == NoMovementScanDirection && ScanDirectionIsBackward(direction))
@@ -540,7 +531,7 @@ gpucol_scan_getnextslot_tidrange(TableScanDesc sscan, ScanDirection direction,
 								 TupleTableSlot *slot)
 {
 	if (!is_ours(sscan))
-		return next_heap_row_tidrange(sscan, direction, slot);
+		return next_heap_row(heap_getnextslot_tidrange, sscan, direction, slot);
 	while (gpucol_scan_getnextslot(sscan, direction, slot))
 	{
 		if (ItemPointerCompare(&slot->tts_tid, &gpucol_compat_mintid(sscan)) >= 0 &&
