@@ -28,6 +28,7 @@
  *-------------------------------------------------------------------------
  */
 #include "engine/cpu_group.h"
+#include "kernel/bytes_order.h"
 
 #define FIRST_LIST 1024
 
@@ -67,14 +68,7 @@ code_space(const GpucolCpuColumn *column)
 static int
 compare(const GpucolRun *run, const GpucolCpuAcc *acc, GpucolBytes a, GpucolBytes b)
 {
-	size_t		len = a.len < b.len ? a.len : b.len;
-	int			order = 0;
-
-	if (acc->order > 0)
-		order = run->host->compare(run->host->context, acc->order - 1, &a, &b);
-	if (order == 0 && len > 0)
-		order = memcmp(a.data, b.data, len);
-	return order != 0 ? order : a.len < b.len ? -1 : a.len > b.len;
+	return gpucol_host_order_compare(run->host, acc->order, &a, &b);
 }
 
 /* ---- strings ---- */

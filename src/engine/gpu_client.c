@@ -81,9 +81,7 @@ gpucol_gpu_host_slot(const GpucolProgram *p, int id)
 			slot = same_slot(slot, ranges[i].column);
 	for (int i = 0; i < p->ninstrs; i++)
 		if (in[i].op == GPUCOL_OP_HOST_TEST && in[i].aux == id)
-			for (int j = 0; j < p->ninstrs; j++)
-				if (in[j].op == GPUCOL_OP_LOAD_S && in[j].dst == in[i].a)
-					slot = same_slot(slot, in[j].aux);
+			slot = same_slot(slot, gpucol_gpu_bytes_slot(p, in[i].a));
 	return slot;
 }
 

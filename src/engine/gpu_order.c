@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "engine/gpu_order.h"
+#include "kernel/bytes_order.h"
 
 /* A sort under way. */
 typedef struct Sort
@@ -30,9 +31,8 @@ is_extreme(const GpucolAgg *agg)
 	return agg->cls == GPUCOL_CLASS_S && (agg->op == GPUCOL_AGG_MIN || agg->op == GPUCOL_AGG_MAX);
 }
 
-/* The column whose values a register holds; -1: none. */
-static int
-slot_of(const GpucolProgram *program, uint16_t reg)
+int
+gpucol_gpu_bytes_slot(const GpucolProgram *program, uint16_t reg)
 {
 	const GpucolInstr *in = GPUCOL_PROGRAM_ARRAY(program, const GpucolInstr, instrs);
 
@@ -46,7 +46,7 @@ const GpucolGpuOrder *
 gpucol_gpu_order_of(const GpucolProgram *program, const GpucolAgg *agg,
 					const GpucolGpuOrder *orders, int norders)
 {
-	int			slot = is_extreme(agg) ? slot_of(program, agg->arg) : -1;
+	int			slot = is_extreme(agg) ? gpucol_gpu_bytes_slot(program, agg->arg) : -1;
 
 	for (int i = 0; slot >= 0 && i < norders; i++)
 		if (orders[i].slot == slot && orders[i].order == agg->order)
@@ -64,7 +64,7 @@ gpucol_gpu_orders_find(const GpucolProgram *program, GpucolGpuOrder *orders)
 	{
 		if (!is_extreme(&aggs[i]) || gpucol_gpu_order_of(program, &aggs[i], orders, n) != NULL)
 			continue;
-		orders[n] = (GpucolGpuOrder) {.slot = slot_of(program, aggs[i].arg), .order = aggs[i].order};
+		orders[n] = (GpucolGpuOrder) {.slot = gpucol_gpu_bytes_slot(program, aggs[i].arg), .order = aggs[i].order};
 		if (orders[n++].slot < 0)
 			return -1;
 	}
@@ -75,15 +75,7 @@ gpucol_gpu_orders_find(const GpucolProgram *program, GpucolGpuOrder *orders)
 static bool
 is_after(const Sort *sort, uint32_t a, uint32_t b)
 {
-	const GpucolBytes *x = &sort->strings[a];
-	const GpucolBytes *y = &sort->strings[b];
-	size_t		n = x->len < y->len ? x->len : y->len;
-	int			c;
-
-	if (sort->order > 0)
-		return sort->host->compare(sort->host->context, sort->order - 1, x, y) > 0;
-	c = n > 0 ? memcmp(x->data, y->data, n) : 0;
-	return c > 0 || (c == 0 && x->len > y->len);
+	return gpucol_host_order_compare(sort->host, sort->order, &sort->strings[a], &sort->strings[b]) > 0;
 }
 
 /* Find the ends of the runs that are in order already; their count. */

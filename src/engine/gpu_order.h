@@ -28,6 +28,9 @@ typedef struct GpucolGpuOrder
 	uint32_t   *numbers;		/* [n], in the order */
 } GpucolGpuOrder;
 
+/* The column whose values a register of byte strings holds; -1: none. */
+extern int	gpucol_gpu_bytes_slot(const GpucolProgram *program, uint16_t reg);
+
 /*
  * Find the orders that aggregates of a program ask for; orders has room for one for
  * each aggregate.  The count, or -1 where an argument is no column's value.

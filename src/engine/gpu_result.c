@@ -238,14 +238,11 @@ static const GpucolBytes *
 output_strings(const GpucolRun *run, int k, uint32_t *n)
 {
 	const uint16_t *keys = GPUCOL_PROGRAM_ARRAY(run->program, const uint16_t, keys);
-	const GpucolInstr *in = GPUCOL_PROGRAM_ARRAY(run->program, const GpucolInstr, instrs);
+	int			slot = gpucol_gpu_bytes_slot(run->program, keys[k]);
 
 	*n = 0;
-	for (int i = 0; i < run->program->ninstrs; i++)
-		if (in[i].op == GPUCOL_OP_LOAD_S && in[i].dst == keys[k] &&
-			run->noted->dictionaries[in[i].aux] != NULL)
-			return gpucol_gpu_dictionary_strings(run->noted->dictionaries[in[i].aux], n);
-	return NULL;
+	return slot < 0 || run->noted->dictionaries[slot] == NULL ? NULL :
+		gpucol_gpu_dictionary_strings(run->noted->dictionaries[slot], n);
 }
 
 /* Fill one column of a batch of n rows from row `at`. */

@@ -35,6 +35,7 @@
 #include "columnar/collation.h"
 #include "compat.h"
 #include "exec/match.h"
+#include "kernel/bytes_order.h"
 #include "kernel/hash.h"
 
 /* Values decided at a time where conditions are combined. */
@@ -467,18 +468,10 @@ in_list(const GpucolMatch *match, const GpucolBytes *value)
 		match->slots[find_slot(match, value)] != 0;
 }
 
-static int
-compare_bytes(const GpucolBytes *a, const GpucolBytes *b)
-{
-	int			order = memcmp(a->data, b->data, Min(a->len, b->len));
-
-	return order != 0 ? order : a->len < b->len ? -1 : a->len > b->len;
-}
-
 static bool
 in_order(const GpucolMatch *match, const GpucolBytes *value)
 {
-	int			order = compare_bytes(value, &match->bytes[0]);
+	int			order = gpucol_bytes_compare(value, &match->bytes[0]);
 
 	switch (match->order)
 	{
@@ -565,7 +558,7 @@ gpucol_match_values(const GpucolMatch *match, int n, const GpucolBytes *values,
 static int
 compare_items(const void *a, const void *b)
 {
-	return compare_bytes(a, b);
+	return gpucol_bytes_compare(a, b);
 }
 
 /* Values that are one of n ascending ones, or begin with them; or the rest. */
