@@ -75,7 +75,7 @@ build()
 build_cuda()
 {
 	[ "${GPUCOL_CUDA:-yes}" != no ] || return 0
-	ls "$ROOT"/cuda/main.* >/dev/null 2>&1 || return 0
+	ls "$ROOT"/cuda/daemon/main.* >/dev/null 2>&1 || return 0
 	if PATH=$PATH:/usr/local/cuda/bin command -v nvcc >/dev/null; then
 		say "building the CUDA daemon"
 		PATH=$PATH:/usr/local/cuda/bin make -s -j"$(nproc)" -C "$ROOT/cuda" PG_CONFIG="$PG_CONFIG"

@@ -4,7 +4,7 @@
  *	  Recursion on the device, as a server process sees it.
  *
  * The plan and the rows travel to the daemon, which runs the same engine table
- * (cuda/recursive.cu).  Loaded rows are kept here too until the first answer has
+ * (cuda/recursion/recursive.cu).  Loaded rows are kept here too until the first answer has
  * come: whatever the device cannot do, runs out of, or dies of, the CPU engine
  * then answers from the start, and progress says why.  Where the caller leaves the choice
  * (device_rows), a recursion that may be a small one begins on the CPU engine

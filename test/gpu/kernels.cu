@@ -20,14 +20,14 @@
 #include <string>
 #include <vector>
 
-#include "jit_reduce.cuh"
+#include "cuda/jit/jit_reduce.cuh"
 #include "kernel/float_order.h"
-#include "bitunpack.cuh"
-#include "plan.h"
-#include "reduce.cuh"
-#include "reduce_partition.cuh"
-#include "scan.cuh"
-#include "tuning.cuh"
+#include "cuda/scan/bitunpack.cuh"
+#include "cuda/scan/plan.h"
+#include "cuda/scan/reduce.cuh"
+#include "cuda/scan/reduce_partition.cuh"
+#include "cuda/scan/scan.cuh"
+#include "cuda/base/tuning.cuh"
 
 static int	failures = 0;
 

@@ -16,7 +16,7 @@
 #include <functional>
 #include <vector>
 
-#include "bitunpack.cuh"
+#include "cuda/scan/bitunpack.cuh"
 
 #define CHECK(call) \
 	do { cudaError_t e_ = (call); if (e_ != cudaSuccess) { \

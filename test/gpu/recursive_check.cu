@@ -29,10 +29,10 @@
 #include <string>
 #include <vector>
 
-#include "closure.cuh"
+#include "cuda/recursion/closure.cuh"
 #include "plan_builder.h"
-#include "recursive_engine.h"
-#include "sandwich.cuh"
+#include "cuda/recursion/recursive_engine.h"
+#include "cuda/recursion/sandwich.cuh"
 
 #define CHECK(call) \
 	do { cudaError_t e_ = (call); if (e_ != cudaSuccess) { \

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "engine/recursive.h"
-#include "recursive_engine.h"
+#include "cuda/recursion/recursive_engine.h"
 
 extern "C" const GpucolRecursiveEngine gpucol_recursive_shim;
 

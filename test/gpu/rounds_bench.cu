@@ -2,7 +2,7 @@
  *
  * rounds_bench.cu
  *	  What a round of a recursion costs by the rows that it brings: the device in the
- *	  usual way, the device in small rounds (cuda/small_rounds.cuh), and the CPU engine.
+ *	  usual way, the device in small rounds (cuda/recursion/small_rounds.cuh), and the CPU engine.
  *
  * usage: rounds_bench [ROUNDS [small]]
  *
@@ -27,7 +27,7 @@
 
 #include "engine/recursive.h"
 #include "plan_builder.h"
-#include "recursive_engine.h"
+#include "cuda/recursion/recursive_engine.h"
 
 enum Kind
 {

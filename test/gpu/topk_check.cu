@@ -30,7 +30,7 @@
 #include <vector>
 
 #include "kernel/float_order.h"
-#include "topk.cuh"
+#include "cuda/ranking/topk.cuh"
 
 extern "C"
 {

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * chunk_check.cc
- *	  Unit test of what the device daemon believes of a chunk (cuda/chunk_check.h): heads
+ *	  Unit test of what the device daemon believes of a chunk (cuda/query/chunk_check.h): heads
  *	  that are right in every coding, and each figure of them wrong.
  *
  *-------------------------------------------------------------------------
  */
-#include "../../cuda/chunk_check.h"
+#include "cuda/query/chunk_check.h"
 
 #include <cstdio>
 #include <cstring>

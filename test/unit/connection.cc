@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * connection.cc
- *	  Unit test of a session's messages (cuda/connection.h): such as arrive in pieces,
+ *	  Unit test of a session's messages (cuda/daemon/connection.h): such as arrive in pieces,
  *	  such as leave in pieces, such as are none, and the end of a client.
  *
  *-------------------------------------------------------------------------
  */
-#include "../../cuda/connection.h"
+#include "cuda/daemon/connection.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * device_pool.cc
- *	  Unit test of the pool of a device's memory (cuda/device_pool.h).
+ *	  Unit test of the pool of a device's memory (cuda/base/device_pool.h).
  *
  * The device is imitated by the addresses of one reserved range.
  *
  *-------------------------------------------------------------------------
  */
-#include "../../cuda/device_pool.h"
+#include "cuda/base/device_pool.h"
 
 #include <cstdint>
 #include <cstdio>

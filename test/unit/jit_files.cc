@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * jit_files.cc
- *	  Unit test of the files that keep compiled kernels (cuda/jit_files.h).
+ *	  Unit test of the files that keep compiled kernels (cuda/jit/jit_files.h).
  *
  *-------------------------------------------------------------------------
  */
-#include "../../cuda/jit_files.h"
+#include "cuda/jit/jit_files.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * listener.cc
- *	  Unit test of the socket that clients of the daemon connect to (cuda/listener.h).
+ *	  Unit test of the socket that clients of the daemon connect to (cuda/daemon/listener.h).
  *
  * Each daemon is a process of its own, which is told by signals what to do.
  *
  *-------------------------------------------------------------------------
  */
-#include "../../cuda/listener.h"
+#include "cuda/daemon/listener.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

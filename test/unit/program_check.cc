@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * program_check.cc
- *	  Unit test of what the device daemon believes of a program (cuda/program_check.h): one
+ *	  Unit test of what the device daemon believes of a program (cuda/query/program_check.h): one
  *	  that is right, each number of it wrong, and any bytes of it changed.
  *
  *-------------------------------------------------------------------------
  */
-#include "../../cuda/program_check.h"
+#include "cuda/query/program_check.h"
 
 #include <cstdio>
 #include <cstring>
@@ -14,7 +14,7 @@
 #include <random>
 #include <vector>
 
-#include "../../cuda/interp_plan.h"
+#include "cuda/scan/interp_plan.h"
 #include "service/protocol.h"
 
 static int	passed,

@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * watch.cc
- *	  Unit test of noticing what clients say while sessions compute (cuda/watch.h).
+ *	  Unit test of noticing what clients say while sessions compute (cuda/daemon/watch.h).
  *
  *-------------------------------------------------------------------------
  */
-#include "../../cuda/watch.h"
+#include "cuda/daemon/watch.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-#include "../../cuda/failure.h"
+#include "cuda/base/failure.h"
 #include "service/protocol.h"
 
 static int	passed,

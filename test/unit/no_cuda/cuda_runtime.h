@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * cuda_runtime.h
- *	  As much of CUDA's runtime as cuda/device.cu and cache.cu use, for unit tests
+ *	  As much of CUDA's runtime as cuda/base/device.cu and cache.cu use, for unit tests
  *	  on machines without CUDA: memory is the test's own.
  *
  *-------------------------------------------------------------------------

@@ -1,0 +1,50 @@
+/*-------------------------------------------------------------------------
+ *
+ * topk_split.cuh
+ *	  Rankings of one long group by the whole device, for probabilities so small
+ *	  that far more rows matter than a thread or a warp should walk (topk.cuh):
+ *	  what its rooms share.
+ *
+ *	  topk_split.cu		numbers of better rows: all rankings but U-Topk
+ *	  topk_split_set.cu	U-Topk
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_CUDA_TOPK_SPLIT_CUH
+#define GPUCOL_CUDA_TOPK_SPLIT_CUH
+
+#include "cuda/ranking/topk.cuh"
+
+#include <algorithm>
+
+#include <cub/device/device_scan.cuh>
+#include <cub/device/device_select.cuh>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
+#include "cuda/base/launch.cuh"
+
+constexpr unsigned GPUCOL_SPLIT_ALL = 0xffffffffu;	/* lanes of a warp */
+constexpr int GPUCOL_SPLIT_LOOK_EVERY = 1024;	/* rows between looks at `cancel` */
+
+typedef thrust::counting_iterator<uint32_t> GpucolSplitNumbers;
+
+/* Scratch memory, dealt out in order; from a base of 0 it is only measured. */
+struct GpucolSplitCarve
+{
+	uintptr_t	at;
+
+	template <class T> T *
+	take(size_t n)
+	{
+		T		   *p = (T *) at;
+
+		at += (n * sizeof(T) + 255) & ~(size_t) 255;
+		return p;
+	}
+};
+
+/* Scratch memory of U-Topk alone. */
+extern size_t gpucol_split_set_scratch(uint32_t n, int32_t k);
+
+#endif

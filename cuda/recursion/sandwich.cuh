@@ -1,0 +1,62 @@
+/*-------------------------------------------------------------------------
+ *
+ * sandwich.cuh
+ *	  The fixpoint of a rule that extends a pair on both sides:
+ *
+ *		  full(x, y) :- base(x, y).
+ *		  full(x, y) :- left(a, x), full(a, b), right(b, y).
+ *
+ * Same generation is left = right = edge.  Each round is two half steps of
+ * bitmatrix.cuh, and half(b, x), the pairs between them, is deduplicated too.
+ * A round runs on the matrix or on a list of pairs, whichever its delta makes
+ * cheaper: a dense step costs the bytes of the tiles that hold a bit, a sparse
+ * one a random access an edge.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_CUDA_SANDWICH_CUH
+#define GPUCOL_CUDA_SANDWICH_CUH
+
+#include <functional>
+
+#include "cuda/recursion/bitmatrix.cuh"
+
+/* Edges of `left` and `right`, average successors of a node. */
+struct GpucolSandwich
+{
+	uint32_t	nnodes;
+	GpucolCsr	left;
+	GpucolCsr	right;
+	double		degree;
+	uint64_t	max_rounds;		/* 0 = no limit */
+};
+
+/* Told after each round: rounds so far, rows of the last. */
+typedef std::function<void(uint64_t, uint64_t)> GpucolRoundNote;
+
+/*
+ * Memory that a run works in: `full` and `delta` hold the base when it starts
+ * (equal, delta counting `fresh` bits), turned and half are all zero.
+ */
+struct GpucolSandwichSpace
+{
+	GpucolBitMatrix full;
+	GpucolBitMatrix half;
+	GpucolBitMatrix delta;
+	GpucolBitMatrix turned;
+	GpucolPairList lists[2];
+	unsigned long long *counter;	/* device */
+};
+
+/*
+ * Run to the fixpoint, to max_rounds, or until `cancel` is raised.  *fresh is
+ * the size of the delta, none at a fixpoint; full holds the result.
+ */
+extern cudaError_t gpucol_sandwich_run(const GpucolSandwich *sandwich,
+									   GpucolSandwichSpace *space,
+									   unsigned long long *fresh,
+									   const GpucolCancel &cancel,
+									   const GpucolRoundNote &note,
+									   cudaStream_t stream);
+
+#endif							/* GPUCOL_CUDA_SANDWICH_CUH */

@@ -1,0 +1,59 @@
+/*-------------------------------------------------------------------------
+ *
+ * interp.cu
+ *	  Any program over any chunk: the kernels that interpret instructions, and
+ *	  what surrounds a run of them.
+ *
+ * Compiled with -fmad=false: PostgreSQL's products and sums are rounded apart.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "cuda/scan/interp.cuh"
+#include "cuda/scan/interp_device.cuh"
+#include "cuda/base/launch.cuh"
+
+template <int MODE>
+__global__ void __launch_bounds__(GPUCOL_INTERP_THREADS, GPUCOL_INTERP_BLOCKS)
+interp_kernel(const __grid_constant__ GpucolInterpPlan plan)
+{
+	interp_run<MODE, InterpretedProgram>(plan);
+}
+
+__global__ void
+interp_init_kernel(const __grid_constant__ GpucolInterpPlan plan, uint32_t records)
+{
+	size_t		step = (size_t) gridDim.x * blockDim.x;
+
+	for (size_t r = (size_t) blockIdx.x * blockDim.x + threadIdx.x; r < records; r += step)
+		for (int i = 0; i < plan.naccs; i++)
+		{
+			const GpucolAcc &acc = plan.accs[i];
+			Words		words;
+
+			neutral_words(acc, words);
+			for (int j = 0; j < words.n; j++)
+				plan.table[r * plan.nwords + acc.word + j] = words.w[j];
+		}
+}
+
+cudaError_t
+gpucol_interp_init(const GpucolInterpPlan &plan, uint32_t records, cudaStream_t stream)
+{
+	interp_init_kernel<<<gpucol_launch_blocks(interp_init_kernel, 256, 0), 256, 0, stream>>>(plan, records);
+	return cudaGetLastError();
+}
+
+cudaError_t
+gpucol_interp_launch(InterpMode mode, const GpucolInterpPlan &plan,
+					 const void *compiled, cudaStream_t stream)
+{
+	static const void *const kernels[] = {
+		(const void *) interp_kernel<MODE_AGGREGATE>, (const void *) interp_kernel<MODE_EXPONENTS>,
+		(const void *) interp_kernel<MODE_SELECT>, (const void *) interp_kernel<MODE_EMIT>
+	};
+	const void *kernel = compiled ? compiled : kernels[mode];
+	void	   *args[] = {(void *) &plan};
+
+	return cudaLaunchKernel(kernel, dim3(gpucol_launch_blocks(kernel, GPUCOL_INTERP_THREADS, 0)),
+							dim3(GPUCOL_INTERP_THREADS), args, 0, stream);
+}

@@ -1,0 +1,36 @@
+/*-------------------------------------------------------------------------
+ *
+ * interp.cuh
+ *	  Any program over any chunk: launching the kernels that run programs.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_CUDA_INTERP_CUH
+#define GPUCOL_CUDA_INTERP_CUH
+
+#include <cuda_runtime.h>
+
+#include <functional>
+
+#include "cuda/scan/interp_plan.h"
+
+/* Neutral accumulator words. */
+extern cudaError_t gpucol_interp_init(const GpucolInterpPlan &plan, uint32_t records,
+									  cudaStream_t stream);
+
+/* Run the program in one mode, by `compiled`, a kernel made for it, or NULL. */
+extern cudaError_t gpucol_interp_launch(InterpMode mode, const GpucolInterpPlan &plan,
+										const void *compiled, cudaStream_t stream);
+
+/* Gives device memory, or throws. */
+typedef std::function<void *(size_t bytes)> GpucolAllocate;
+
+/*
+ * Gather the groups of plan.groups, of which there are ngroups, in the order of
+ * their keys: keys (word-major) and records (record-major).
+ */
+extern cudaError_t gpucol_interp_gather(const GpucolInterpPlan &plan, uint32_t ngroups,
+										const GpucolAllocate &allocate, unsigned long long **keys,
+										unsigned long long **records, cudaStream_t stream);
+
+#endif

@@ -1,0 +1,114 @@
+/*-------------------------------------------------------------------------
+ *
+ * interp_plan.h
+ *	  What a program's run looks like to the kernels.  Plain data; pointers are
+ *	  of the device.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_CUDA_INTERP_PLAN_H
+#define GPUCOL_CUDA_INTERP_PLAN_H
+
+#include "kernel/program.h"
+#include "cuda/scan/plan.h"
+
+/* What a pass over the rows is for. */
+enum InterpMode
+{
+	MODE_AGGREGATE,				/* into plan.table (record 0 where there are no keys) */
+	MODE_EXPONENTS,				/* greatest exponents of the float arguments of sums,
+								 * into plan.exponents */
+	MODE_SELECT,				/* match bitmap and matches of each vector */
+	MODE_EMIT					/* the selected rows' outputs; plan.counts holds each
+								 * vector's start */
+};
+
+constexpr int GPUCOL_MAX_REGS = 64;
+constexpr int GPUCOL_MAX_WORDS = 128;	/* accumulator words a group */
+constexpr int GPUCOL_MAX_KEY_WORDS = 17;
+
+/* Physical accumulators; several aggregates may share one. */
+enum GpucolAccOp : uint8_t
+{
+	GPUCOL_ACC_COUNT = 0,		/* 1 word */
+	GPUCOL_ACC_SUM_I,			/* 2: sums of the low and the high 32 bits */
+	GPUCOL_ACC_SUM_D,			/* 3: low, middle 32 bits, high 64 */
+	GPUCOL_ACC_SUM_F,			/* 6: NaN, inf, -inf; fixed point as SUM_D */
+	GPUCOL_ACC_SQUARE,			/* 3: squares of I or D, as SUM_D */
+	GPUCOL_ACC_SQUARE_F,		/* 3: squares in fixed point */
+	GPUCOL_ACC_MIN,				/* 1: I, B, D within int64, F by its order, S
+								 * by place */
+	GPUCOL_ACC_MAX,
+	GPUCOL_ACC_DISTINCT			/* 1: new entries of the set */
+};
+
+struct GpucolAcc
+{
+	uint8_t		op;				/* GpucolAccOp */
+	uint8_t		cls;			/* GpucolClass of the argument */
+	uint16_t	arg;			/* register or GPUCOL_NO_REG */
+	uint16_t	filter;
+	uint16_t	word;			/* first word in a group's record */
+	int32_t		scale;			/* F: fixed point is value * 2^scale */
+	int32_t		order;			/* S: of the least and greatest, as GpucolAgg.order */
+};
+
+/* Open-addressing set of keys of nwords 64-bit words. */
+struct GpucolHashTable
+{
+	uint32_t   *state;			/* 0 empty, 1 being written, else tag | 2 */
+	unsigned long long *keys;	/* [capacity][nwords] */
+	uint32_t	capacity;		/* power of two */
+	uint32_t	nwords;
+	uint32_t   *used;			/* entries; beyond `limit` the table is too small */
+	uint32_t	limit;
+};
+
+/* One output column of a SCAN. */
+struct GpucolInterpOutput
+{
+	uint16_t	reg;
+	uint16_t	cls;
+	uint32_t	unused;
+	unsigned long long *values; /* D: two words a row */
+	uint8_t    *nulls;
+};
+
+struct GpucolInterpPlan
+{
+	GpucolScanPlan scan;
+	const GpucolInstr *instrs;	/* constants; the filter; the rest, with what it needs
+								 * of the filter */
+	const GpucolConst *consts;
+	const GpucolProgramColumn *columns;
+	const uint16_t *keys;
+	const uint8_t *classes;
+	const GpucolAcc *accs;
+	const uint8_t *const *host;	/* host test results */
+	const uint32_t *host_size;	/* numbers of each; NULL's result follows */
+	const uint32_t *const *places;	/* [naccs]: of MIN and MAX of S the place of each number */
+	const uint32_t *nplaces;	/* [naccs]: numbers that have one */
+	uint16_t	filter_start;	/* ends of the constants, of the filter, and of all */
+	uint16_t	filter_end;
+	uint16_t	ninstrs;
+	uint16_t	filter;
+	uint16_t	nkeys;
+	uint16_t	naccs;
+	uint16_t	nwords;
+	uint16_t	unused;
+	GpucolHashTable groups;		/* nkeys > 0 */
+	GpucolHashTable distinct;	/* key: accumulator and group, value */
+	unsigned long long *table;	/* [capacity or 1][nwords] */
+	unsigned long long *exponents;	/* [naccs]: greatest biased exponent, then
+									 * [naccs]: 0x7ff - the least */
+	unsigned long long *error;	/* least (row << 8 | status), ~0 = none */
+
+	/* SCAN */
+	uint32_t   *bitmap;			/* 32 words a vector */
+	unsigned long long *counts; /* matches a vector, then their start */
+	unsigned long long *rows;	/* out: segment << 32 | row */
+	const GpucolInterpOutput *outputs;
+	uint32_t	noutputs;
+};
+
+#endif
