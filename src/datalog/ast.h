@@ -140,6 +140,8 @@ typedef struct DatalogProgram
 	List	   *relations;		/* DatalogRelation */
 	List	   *clauses;		/* DatalogClause */
 	struct relationnames_hash *names;	/* parser.c: relations by name */
+	int			at;				/* what is being worked on, for errors that name
+								 * no place */
 	int			nstrata;		/* after stratification */
 } DatalogProgram;
 
@@ -148,6 +150,12 @@ pg_noreturn extern void gpucol_datalog_error(const char *text, int position,
 											 int sqlerrcode, const char *hint,
 											 const char *fmt,...)
 			pg_attribute_printf(5, 6);
+
+/*
+ * Callback of error contexts, with the program: names the line of program->at where an
+ * error names no place of the program itself.
+ */
+extern void gpucol_datalog_context(void *program);
 
 /* The line, from 1 on, of a place, and the byte offset at which it begins. */
 extern int	gpucol_datalog_line(const char *text, int position, int *start);

@@ -12,6 +12,8 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+
 #include "datalog/ast.h"
 #include "datalog/functors.h"
 #include "kernel/recursion_values.h"
@@ -22,6 +24,7 @@ typedef struct Checker
 	DatalogClause *clause;
 	bool		changed;
 	bool		final;			/* unknown types become number now */
+	int			missing;		/* place of a variable without name or value; -1 = none */
 } Checker;
 
 /* ---- sets of variables ---- */
@@ -29,6 +32,7 @@ typedef struct Checker
 Bitmapset *
 gpucol_datalog_expr_variables(Bitmapset *set, const DatalogExpr *expr)
 {
+	check_stack_depth();
 	if (expr == NULL)
 		return set;
 	if (expr->kind == DATALOG_VARIABLE)
@@ -43,6 +47,7 @@ gpucol_datalog_literal_variables(Bitmapset *set, const DatalogLiteral *literal)
 {
 	ListCell   *lc;
 
+	check_stack_depth();
 	foreach(lc, literal->args)
 		set = gpucol_datalog_expr_variables(set, lfirst(lc));
 	set = gpucol_datalog_expr_variables(set, literal->left);
@@ -125,6 +130,7 @@ type_constant(Checker *checker, DatalogExpr *expr, DatalogType type)
 static DatalogType
 known_type(Checker *checker, const DatalogExpr *expr)
 {
+	check_stack_depth();
 	switch (expr->kind)
 	{
 		case DATALOG_VARIABLE:
@@ -198,6 +204,7 @@ expect_functor_type(Checker *checker, DatalogExpr *expr, DatalogType type)
 static void
 expect_type(Checker *checker, DatalogExpr *expr, DatalogType type)
 {
+	check_stack_depth();
 	if (type == DATALOG_UNKNOWN)
 	{
 		if (!checker->final)
@@ -306,6 +313,7 @@ type_body(Checker *checker, List *body)
 {
 	ListCell   *lc;
 
+	check_stack_depth();
 	foreach(lc, body)
 	{
 		DatalogLiteral *literal = lfirst(lc);
@@ -380,6 +388,7 @@ bind_body(const Checker *checker, List *body, Bitmapset *bound)
 		int			variable = -1;
 		ListCell   *lc;
 
+		CHECK_FOR_INTERRUPTS();
 		todo = bms_del_member(todo, at);
 		bound = bms_add_members(bound, given);
 		while ((variable = bms_next_member(given, variable)) >= 0)
@@ -391,21 +400,26 @@ bind_body(const Checker *checker, List *body, Bitmapset *bound)
 	return bound;
 }
 
-/* Complain about the first variable of `used` that is not in `bound`. */
+/*
+ * Complain about the first variable of `used` that is not in `bound`.  One that
+ * normalisation made has no value only if some other has none: it is remembered.
+ */
 static void
 require_bound(Checker *checker, Bitmapset *used, Bitmapset *bound, int position)
 {
-	int			variable = bms_next_member(bms_difference(used, bound), -1);
-	const char *name;
+	Bitmapset  *missing = bms_difference(used, bound);
+	int			variable = -1;
 
-	if (variable < 0)
-		return;
-	name = checker->clause->names[variable];
-	gpucol_datalog_error(checker->program->text,
-						 name ? checker->clause->positions[variable] : position,
-						 ERRCODE_INVALID_COLUMN_REFERENCE,
-						 "Each variable must occur in a positive atom of the body, or equal an expression of variables that do.",
-						 "variable \"%s\" has no value", name ? name : "?");
+	while ((variable = bms_next_member(missing, variable)) >= 0)
+		if (checker->clause->names[variable] != NULL)
+			gpucol_datalog_error(checker->program->text,
+								 checker->clause->positions[variable],
+								 ERRCODE_INVALID_COLUMN_REFERENCE,
+								 "Each variable must occur in a positive atom of the body, or equal an expression of variables that do.",
+								 "variable \"%s\" has no value",
+								 checker->clause->names[variable]);
+		else if (checker->missing < 0)
+			checker->missing = position;
 }
 
 static void
@@ -413,6 +427,7 @@ check_body_safety(Checker *checker, List *body, Bitmapset *bound)
 {
 	ListCell   *lc;
 
+	check_stack_depth();
 	foreach(lc, body)
 	{
 		DatalogLiteral *literal = lfirst(lc);
@@ -446,6 +461,11 @@ check_safety(Checker *checker)
 				  gpucol_datalog_literal_variables(NULL, clause->head), bound,
 				  clause->position);
 	check_body_safety(checker, clause->body, bound);
+	if (checker->missing >= 0)
+		gpucol_datalog_error(checker->program->text, checker->missing,
+							 ERRCODE_INVALID_COLUMN_REFERENCE,
+							 "A variable that also occurs outside of an aggregate means the same inside: give what the aggregate goes through a name of its own.",
+							 "the value of an aggregate depends on itself");
 }
 
 void
@@ -455,8 +475,10 @@ gpucol_datalog_check(DatalogProgram *program)
 
 	foreach(lc, program->clauses)
 	{
-		Checker		checker = {.program = program,.clause = lfirst(lc)};
+		Checker		checker = {.program = program,.clause = lfirst(lc),.missing = -1};
 
+		CHECK_FOR_INTERRUPTS();
+		program->at = checker.clause->position;
 		check_types(&checker);
 		check_safety(&checker);
 	}

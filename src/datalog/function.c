@@ -82,6 +82,7 @@ read_inputs(Execution *execution)
 
 		if (!relation->needed || !relation->input)
 			continue;
+		execution->program->at = relation->position;
 		input = gpucol_datalog_read(execution->program, relation,
 									execution->symbols, context);
 		spi = MemoryContextSwitchTo(context);
@@ -149,9 +150,15 @@ load_facts(Execution *execution)
 static void
 prepare(Execution *execution, const char *text)
 {
-	execution->program = gpucol_datalog_parse(text);
+	ErrorContextCallback callback = {
+		.previous = error_context_stack,.callback = gpucol_datalog_context
+	};
+
+	callback.arg = execution->program = gpucol_datalog_parse(text);
+	error_context_stack = &callback;
 	gpucol_datalog_normalise(execution->program);
 	gpucol_datalog_check(execution->program);
+	error_context_stack = callback.previous;
 }
 
 /* Tell who listens to DEBUG1 in what order the rules join. */
@@ -197,13 +204,19 @@ start(Execution *execution)
 	GpucolRecPlan *plan;
 	List	   *inputs;
 	ListCell   *lc;
+	ErrorContextCallback callback = {
+		.previous = error_context_stack,.callback = gpucol_datalog_context,
+		.arg = execution->program
+	};
 
+	error_context_stack = &callback;
 	gpucol_datalog_stratify(execution->program);
 	execution->symbols = gpucol_symbols_create(CurrentMemoryContext);
 	inputs = read_inputs(execution);
 	plan = gpucol_datalog_plan(execution->program, symbol_code,
 							   execution->symbols, &execution->hosts,
 							   &execution->clauses);
+	error_context_stack = callback.previous;
 	if (message_level_is_interesting(DEBUG1))
 		show_rules(execution, plan);
 	execution->recursion = gpucol_recursion_start(plan, compute_host, execution);

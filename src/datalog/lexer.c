@@ -76,6 +76,17 @@ gpucol_datalog_error(const char *text, int position, int sqlerrcode,
 			 internalerrposition(pg_mbstrlen_with_len(text, position) + 1)));
 }
 
+void
+gpucol_datalog_context(void *program)
+{
+	const DatalogProgram *of = program;
+	int			start;
+
+	if (getinternalerrposition() <= 0 &&
+		ERRCODE_TO_CATEGORY(geterrcode()) != ERRCODE_OPERATOR_INTERVENTION)
+		errcontext("line %d of the program", gpucol_datalog_line(of->text, of->at, &start));
+}
+
 /* Skip blanks and comments. */
 static void
 skip_blanks(DatalogLexer *lexer)

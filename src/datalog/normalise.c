@@ -185,6 +185,7 @@ equality(DatalogExpr *left, DatalogExpr *right, int position)
 static void
 declare_names(Rewrite *rewrite, Scope *scope, DatalogExpr *expr)
 {
+	check_stack_depth();
 	if (expr == NULL || expr->kind == DATALOG_AGGREGATE)
 		return;
 	if (expr->kind == DATALOG_VARIABLE)
@@ -246,14 +247,22 @@ rewrite_aggregate(Rewrite *rewrite, Scope *scope, DatalogExpr *expr,
 	return variable_expr(literal->variable, expr->position);
 }
 
-/* Copy an expression; literals that it needs are added to *extra. */
+/*
+ * Copy an expression that has a value, so "_" is none of its parts; literals that it
+ * needs are added to *extra.
+ */
 static DatalogExpr *
 rewrite_expr(Rewrite *rewrite, Scope *scope, DatalogExpr *expr, List **extra)
 {
 	DatalogExpr *copy;
 
+	check_stack_depth();
 	if (expr == NULL)
 		return NULL;
+	if (expr->kind == DATALOG_WILDCARD)
+		gpucol_datalog_error(rewrite->program->text, expr->position,
+							 ERRCODE_SYNTAX_ERROR, NULL,
+							 "\"_\" has no value here");
 	if (expr->kind == DATALOG_AGGREGATE)
 		return rewrite_aggregate(rewrite, scope, expr, extra);
 	copy = palloc(sizeof(DatalogExpr));
@@ -266,33 +275,22 @@ rewrite_expr(Rewrite *rewrite, Scope *scope, DatalogExpr *expr, List **extra)
 	return copy;
 }
 
-/* Copy an argument of a body atom: variable, constant or wildcard. */
+/* Copy an argument of a body atom: variable, constant or "_". */
 static DatalogExpr *
 rewrite_arg(Rewrite *rewrite, Scope *scope, DatalogExpr *expr, List **extra)
 {
-	DatalogExpr *copy = rewrite_expr(rewrite, scope, expr, extra);
+	DatalogExpr *copy;
 	int			variable;
 
+	if (expr->kind == DATALOG_WILDCARD)
+		return expr;
+	copy = rewrite_expr(rewrite, scope, expr, extra);
 	if (copy->kind != DATALOG_CALL)
 		return copy;
 	variable = new_variable(rewrite, NULL, expr->position);
 	*extra = lappend(*extra, equality(variable_expr(variable, expr->position),
 									  copy, expr->position));
 	return variable_expr(variable, expr->position);
-}
-
-/* No wildcard may stand where a value is needed. */
-static void
-reject_wildcard(Rewrite *rewrite, const DatalogExpr *expr)
-{
-	if (expr == NULL)
-		return;
-	if (expr->kind == DATALOG_WILDCARD)
-		gpucol_datalog_error(rewrite->program->text, expr->position,
-							 ERRCODE_SYNTAX_ERROR, NULL,
-							 "\"_\" has no value here");
-	for (int i = 0; i < DATALOG_MAX_ARGS; i++)
-		reject_wildcard(rewrite, expr->args[i]);
 }
 
 static List *
@@ -314,8 +312,6 @@ rewrite_body(Rewrite *rewrite, Scope *scope, List *body)
 			copy->args = lappend(copy->args,
 								 rewrite_arg(rewrite, scope, lfirst(arg),
 											 &extra));
-		reject_wildcard(rewrite, literal->left);
-		reject_wildcard(rewrite, literal->right);
 		copy->left = rewrite_expr(rewrite, scope, literal->left, &extra);
 		copy->right = rewrite_expr(rewrite, scope, literal->right, &extra);
 		result = list_concat(lappend(result, copy), extra);
@@ -328,6 +324,7 @@ rewrite_body(Rewrite *rewrite, Scope *scope, List *body)
 static void
 substitute_expr(DatalogExpr *expr, int variable, const DatalogExpr *by)
 {
+	check_stack_depth();
 	if (expr == NULL)
 		return;
 	if (expr->kind == DATALOG_VARIABLE && expr->variable == variable)
@@ -438,12 +435,9 @@ make_clause(const DatalogProgram *program, DatalogLiteral *head, List *body)
 	declare_body(&rewrite, &scope, list_make1(head));
 	declare_body(&rewrite, &scope, body);
 	foreach(lc, head->args)
-	{
-		reject_wildcard(&rewrite, lfirst(lc));
 		clause->head->args = lappend(clause->head->args,
 									 rewrite_expr(&rewrite, &scope, lfirst(lc),
 												  &extra));
-	}
 	clause->body = list_concat(rewrite_body(&rewrite, &scope, body), extra);
 	clause->nvariables = rewrite.nvariables;
 	clause->names = palloc(sizeof(char *) * (rewrite.nvariables + 1));
@@ -569,6 +563,7 @@ gpucol_datalog_normalise(DatalogProgram *program)
 		DatalogClause *clause = lfirst(lc);
 
 		CHECK_FOR_INTERRUPTS();
+		program->at = clause->position;
 		if (clause->subsumption)
 		{
 			apply_subsumption(program, clause);

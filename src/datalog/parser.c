@@ -893,6 +893,7 @@ resolve_atom(DatalogParser *parser, DatalogLiteral *atom)
 static void
 resolve_expr(DatalogParser *parser, DatalogExpr *expr)
 {
+	check_stack_depth();
 	if (expr == NULL)
 		return;
 	for (int i = 0; i < DATALOG_MAX_ARGS; i++)
@@ -933,6 +934,7 @@ resolve(DatalogParser *parser)
 		DatalogClause *clause = lfirst(lc);
 		ListCell   *inner;
 
+		parser->program->at = clause->position;
 		resolve_body(parser, clause->heads);
 		resolve_body(parser, clause->body);
 		if (!clause->subsumption)
@@ -967,21 +969,27 @@ resolve(DatalogParser *parser)
 DatalogProgram *
 gpucol_datalog_parse(const char *text)
 {
-	DatalogParser		parser = {0};
+	DatalogParser parser = {0};
+	ErrorContextCallback callback = {.previous = error_context_stack,
+	.callback = gpucol_datalog_context};
 
 	parser.program = palloc0(sizeof(DatalogProgram));
 	parser.program->text = text;
 	parser.program->names = relationnames_create(CurrentMemoryContext, 64, NULL);
 	parser.lexer.text = text;
+	callback.arg = parser.program;
+	error_context_stack = &callback;
 	gpucol_datalog_advance(&parser);
 	while (parser.token.kind != TOKEN_END)
 	{
 		CHECK_FOR_INTERRUPTS();
+		parser.program->at = parser.token.position;
 		if (parser.token.kind == TOKEN_DIRECTIVE)
 			parse_directive(&parser);
 		else
 			parse_clause(&parser);
 	}
 	resolve(&parser);
+	error_context_stack = callback.previous;
 	return parser.program;
 }

@@ -123,11 +123,15 @@ plan_expr(RulePlan *rule, const DatalogExpr *expr)
 	GpucolRecOperand a;
 	GpucolRecOperand b;
 
+	check_stack_depth();
 	if (expr->kind == DATALOG_CONSTANT)
 		return constant_operand(rule, expr);
-	if (expr->kind == DATALOG_VARIABLE)
+	if (expr->kind == DATALOG_VARIABLE && rule->registers[expr->variable] >= 0)
 		return gpucol_rec_builder_operand(GPUCOL_REC_REGISTER,
 										  rule->registers[expr->variable]);
+	if (expr->kind != DATALOG_CALL)
+		gpucol_datalog_error(rule->planner->program->text, expr->position,
+							 ERRCODE_INTERNAL_ERROR, NULL, "expression has no value");
 	if (expr->functor != NULL)
 		return plan_functor(rule, expr);
 	a = plan_expr(rule, expr->args[0]);
@@ -387,6 +391,22 @@ plan_ready(RulePlan *rule)
 	plan_set(rule, &rule->ready);
 }
 
+/* No literal but an atom may be left out. */
+static void
+require_done(const RulePlan *rule)
+{
+	ListCell   *lc;
+
+	foreach(lc, rule->body)
+	{
+		const DatalogLiteral *literal = lfirst(lc);
+
+		if (literal->kind != DATALOG_ATOM && !rule->done[foreach_current_index(lc)])
+			gpucol_datalog_error(rule->planner->program->text, literal->position,
+								 ERRCODE_INTERNAL_ERROR, NULL, "literal has no place in the plan");
+	}
+}
+
 /* All steps of a body; every literal is done at the end. */
 static void
 plan_body(RulePlan *rule)
@@ -408,6 +428,7 @@ plan_body(RulePlan *rule)
 		plan_atom(rule, at);
 		plan_ready(rule);
 	}
+	require_done(rule);
 }
 
 /* ---- rules ---- */
@@ -445,6 +466,7 @@ plan_clause(Planner *planner, DatalogClause *clause)
 	bool		recursive = false;
 	ListCell   *lc;
 
+	planner->program->at = clause->position;
 	foreach(lc, clause->body)
 	{
 		DatalogLiteral *literal = lfirst(lc);

@@ -11,6 +11,8 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+
 #include "datalog/ast.h"
 
 typedef struct Vertex
@@ -42,6 +44,7 @@ add_reads(List *reads, List *body)
 {
 	ListCell   *lc;
 
+	check_stack_depth();
 	foreach(lc, body)
 	{
 		DatalogLiteral *literal = lfirst(lc);
@@ -154,6 +157,7 @@ check_body(const Graph *graph, const DatalogRelation *head, List *body,
 {
 	ListCell   *lc;
 
+	check_stack_depth();
 	foreach(lc, body)
 	{
 		DatalogLiteral *literal = lfirst(lc);
@@ -253,6 +257,7 @@ gpucol_datalog_stratify(DatalogProgram *program)
 	{
 		DatalogClause *clause = lfirst(lc);
 
+		program->at = clause->position;
 		check_body(&graph, clause->head->relation, clause->body, false);
 	}
 	mark_needed(&graph);

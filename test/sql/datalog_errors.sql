@@ -61,6 +61,17 @@ SELECT complaint('.decl r(x:number) r(x) :- !r(x).');
 SELECT complaint('.decl r(x:number) r(x) :- x = y, y = x.');
 SELECT complaint('.decl r(x:number) r(_) :- r(1).');
 SELECT complaint('.decl pairs(a:number, b:number) .decl r(x:number) r(n) :- n = count : { pairs(x, y), y < z }.');
+SELECT complaint('.decl r(x:number) r(n) :- n = count : r(n).');
+SELECT complaint('.decl r(x:number) .decl s(x:number) s(1). r(1) :- !s(x + 1).');
+-- "_" where a value is needed: in expressions of atoms, negations, aggregates and heads
+SELECT body, complaint(format('.decl s(x:number) s(1). .decl t(x:symbol) t("a"). .decl r(x:number) %s', body))
+FROM unnest(ARRAY['r(1) :- s(_ - 1).', 'r(1) :- s(-_).', 'r(1) :- s(1 + (2 * _)).', 'r(1) :- !s(_ + 1).', 'r(1) :- t(cat(_, "a")).',
+	'r(1) :- t(to_string(_)).', 'r(1) :- s(max(_, 1)).', 'r(1) :- s(min(1, 2, _)).', 'r(1) :- s(bnot _).', 'r(1) :- s(strlen(_)).',
+	'r(1) :- s(_ ^ 2).', 'r(1) :- s(x), x = _.', 'r(1) :- s(x), _ < x.', 'r(1) :- s(x), x = -_.', 'r(1) :- match(_, "a").',
+	'r(n) :- n = count : s(-_).', 'r(n) :- n = count : { s(x), x < _ }.', 'r(n) :- n = count : { !s(x + _), s(x) }.',
+	'r(n) :- n = sum _ : s(_).', 'r(n) :- s(n), s(max _ + 1 : s(_)).', 'r(n) :- n = sum x + (count : s(_ + x)) : s(x).',
+	'r(count : s(1 - _)).', 'r(_ + 1) :- s(1).', 'r(max(_, 1)).', 'r(1), r(-_) :- s(1).', 'r(1) :- s(1); s(2 + _).', 'r(1) :- !(s(1), s(2 + _)).',
+	'r(_).', 'r(_) <= r(_) :- _ < _.', 'r(a) <= r(b) :- b < -_.', 's(_), r(1) :- s(_).']) AS body;
 -- strata
 SELECT complaint(E'.decl pairs(a:number, b:number)\n.decl r(x:number)\n.decl s(x:number)\nr(x) :- pairs(x, _), !s(x).\ns(x) :- r(x).');
 SELECT complaint('.decl pairs(a:number, b:number) .decl r(x:number) r(n) :- pairs(x, _), n = count : { r(y), y < x }.');
