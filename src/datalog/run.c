@@ -115,6 +115,12 @@ raise_status(const GpucolRecursion *recursion, GpucolStatus status)
 							   (unsigned long long) progress.rounds),
 					 errhint("Increase gpucol.recursive_memory_limit.")));
 			break;
+		case GPUCOL_TOO_DEEP:
+			ereport(ERROR,
+					(errcode(ERRCODE_STATEMENT_TOO_COMPLEX),
+					 errmsg("a rule of the recursion joins more relations than the stack holds"),
+					 errhint("Split the rule, or raise the operating system's limit on the stack.")));
+			break;
 		case GPUCOL_ROUNDS_EXCEEDED:
 			ereport(ERROR,
 					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),

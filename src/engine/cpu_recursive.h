@@ -481,6 +481,11 @@ extern void gpucol_rec_parallel(int nthreads, void (*work) (void *, int),
 								void (*missing) (void *, int), void *context);
 
 /*
+ * Has the calling thread so little stack left that the evaluation may go no deeper?
+ */
+extern bool gpucol_rec_stack_is_deep(void);
+
+/*
  * Wait for a condition, but no longer than may pass between two looks for a cancel:
  * false if that long passed.
  */

@@ -8,7 +8,8 @@
  * input rows up in an index, fills an output vector, and pushes it on whenever
  * it is full.  So an n-way join materialises one vector for each step and no
  * intermediate relation (the temporarily materialised join of the HISA paper,
- * cut into cache-sized pieces).
+ * cut into cache-sized pieces).  The stack grows with the atoms of the longest rule,
+ * and what it cannot hold is refused.
  *
  *-------------------------------------------------------------------------
  */
@@ -631,6 +632,8 @@ run_aggregate(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at,
 static GpucolStatus
 run_steps(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, Vector *vector)
 {
+	if (gpucol_rec_stack_is_deep())
+		return GPUCOL_TOO_DEEP;
 	for (;; at++)
 	{
 		Stage	   *stage = &exec->stages[at];

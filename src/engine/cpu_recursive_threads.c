@@ -21,6 +21,9 @@
 /* Between two looks for a cancel of a thread that waits. */
 #define POLL_NSEC		20000000
 
+/* Bytes of stack that are left to what a step calls. */
+#define STACK_RESERVE	(256 * 1024)
+
 typedef struct Worker
 {
 	pthread_t	thread;
@@ -70,6 +73,34 @@ gpucol_rec_parallel(int nthreads, void (*work) (void *, int),
 	for (i = 1; i < nthreads; i++)
 		if (workers[i].started)
 			pthread_join(workers[i].thread, NULL);
+}
+
+/* The lowest address that a thread's stack may reach, or NULL: not known. */
+static char *
+find_stack_end(void)
+{
+	pthread_attr_t attributes;
+	void	   *lowest = NULL;
+	size_t		size;
+
+	if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+		return NULL;
+	if (pthread_attr_getstack(&attributes, &lowest, &size) != 0 || size <= STACK_RESERVE)
+		lowest = NULL;
+	pthread_attr_destroy(&attributes);
+	return lowest == NULL ? NULL : (char *) lowest + STACK_RESERVE;
+}
+
+bool
+gpucol_rec_stack_is_deep(void)
+{
+	static __thread bool known;
+	static __thread char *end;
+
+	if (!known)
+		end = find_stack_end();
+	known = true;
+	return (char *) __builtin_frame_address(0) < end;
 }
 
 bool

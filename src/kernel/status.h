@@ -39,7 +39,8 @@ typedef enum GpucolStatus
 	GPUCOL_UNSUPPORTED,			/* a value or shape this engine does not do */
 	GPUCOL_OUT_OF_MEMORY,		/* within the budget that the engine was given */
 	GPUCOL_DEVICE_LOST,			/* daemon or device went away */
-	GPUCOL_UNPROFITABLE			/* another engine would be faster */
+	GPUCOL_UNPROFITABLE,		/* another engine would be faster */
+	GPUCOL_TOO_DEEP				/* nested deeper than the thread's stack allows */
 } GpucolStatus;
 
 /* true for a status that another engine may still answer */
