@@ -17,7 +17,7 @@
  *	  cpu_extreme.c	least and greatest byte strings
  *	  cpu_merge.c	the merge of many groups by all threads
  *	  cpu_dense.c	grouping and sums on packed codes, where a segment allows it
- *	  cpu_pool.c	threads; cpu_memory.c accounted memory
+ *	  cpu_pool.c	threads
  *
  * The main thread alone calls the source and the host, and only while no other
  * thread is at work; both may longjmp, so at those moments the run is complete
@@ -35,6 +35,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/owned.h"
 #include "engine/engine.h"
 #include "kernel/decode.h"
 
@@ -319,11 +320,9 @@ struct GpucolRun
 	uint64_t	delta_batches;
 	GpucolStatus ended;			/* sticky: OK while running */
 
-	/* memory */
-	pthread_mutex_t memory_lock;
-	void	   *blocks;			/* all that is allocated */
-	size_t		memory_used;
-	size_t		memory_limit;
+	/* all memory of the run */
+	GpucolBudget budget;
+	GpucolOwned memory;
 
 	/* threads */
 	int			nworkers;
@@ -400,15 +399,33 @@ struct GpucolRun
 };
 
 /*
- * cpu_memory.c: memory that the run owns and accounts for, 128-byte aligned,
- * uninitialised; NULL beyond the limit.  Safe in every thread.  What is not
- * freed before is freed by gpucol_cpu_free_all.
+ * Memory of the run (base/owned.h): 128-byte aligned, uninitialised but for alloc0;
+ * NULL beyond the limit.  Safe in every thread.  What is not freed before is freed
+ * when the run finishes.
  */
-extern void *gpucol_cpu_alloc(GpucolRun *run, size_t size);
-extern void *gpucol_cpu_alloc0(GpucolRun *run, size_t size);
-extern void *gpucol_cpu_realloc(GpucolRun *run, void *memory, size_t size);
-extern void gpucol_cpu_free(GpucolRun *run, void *memory);
-extern void gpucol_cpu_free_all(GpucolRun *run);
+static inline void *
+gpucol_cpu_alloc(GpucolRun *run, size_t size)
+{
+	return gpucol_owned_alloc(&run->memory, size);
+}
+
+static inline void *
+gpucol_cpu_alloc0(GpucolRun *run, size_t size)
+{
+	return gpucol_owned_alloc_zeroed(&run->memory, size);
+}
+
+static inline void *
+gpucol_cpu_realloc(GpucolRun *run, void *memory, size_t size)
+{
+	return gpucol_owned_realloc(&run->memory, memory, size);
+}
+
+static inline void
+gpucol_cpu_free(GpucolRun *run, void *memory)
+{
+	gpucol_owned_free(&run->memory, memory);
+}
 
 /*
  * cpu_pool.c: nthreads - 1 threads that sleep between calls.  run calls

@@ -535,7 +535,7 @@ slots_pay(const GpucolRun *run, const GpucolCpuDense *plan)
 
 	if (plan->nslots > 4096 && plan->nslots > 2 * run->segment.nrows)
 		return false;
-	return run->memory_limit == 0 || bytes < (run->memory_limit - run->memory_used) / 2;
+	return bytes < gpucol_budget_left(&run->budget) / 2;
 }
 
 /* Plan the slots of a segment; false if its groups must be hashed. */

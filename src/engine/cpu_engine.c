@@ -171,8 +171,7 @@ cpu_finish(GpucolRun *run)
 	if (run == NULL)
 		return;
 	gpucol_cpu_pool_destroy(run->pool);
-	gpucol_cpu_free_all(run);
-	pthread_mutex_destroy(&run->memory_lock);
+	gpucol_owned_free_all(&run->memory);
 	free(run);
 }
 
@@ -192,10 +191,10 @@ cpu_start(const GpucolProgram *program, GpucolSource *source, const GpucolHost *
 	if (run == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	memset(run, 0, sizeof(*run));
-	pthread_mutex_init(&run->memory_lock, NULL);
+	gpucol_budget_open(&run->budget, options->memory_limit, options->budget);
+	gpucol_owned_open(&run->memory, &run->budget);
 	run->source = source;
 	run->host = host;
-	run->memory_limit = options->memory_limit;
 	run->scan_window = 1;
 	run->pace = GPUCOL_CPU_FIRST_PACE;
 	run->checked = options->checked;

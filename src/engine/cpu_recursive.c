@@ -22,9 +22,9 @@ intern_constants(GpucolRecRun *run)
 {
 	uint32_t	i;
 
-	run->constants = gpucol_rec_alloc_zeroed(&run->memory,
-											 (run->plan->nconstants + 1) *
-											 sizeof(uint32_t));
+	run->constants = gpucol_budget_alloc_zeroed(&run->memory,
+												(run->plan->nconstants + 1) *
+												sizeof(uint32_t));
 	if (run->constants == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (i = 0; i < run->plan->nconstants; i++)
@@ -40,15 +40,15 @@ allocate_output(GpucolRecRun *run)
 {
 	int			i;
 
-	run->out_values = gpucol_rec_alloc(&run->memory, sizeof(int64_t) *
-									   GPUCOL_REC_VECTOR *
-									   GPUCOL_REC_MAX_ARITY);
-	run->out_nulls = gpucol_rec_alloc(&run->memory, GPUCOL_REC_VECTOR *
-									  GPUCOL_REC_MAX_ARITY);
-	run->out_columns = gpucol_rec_alloc(&run->memory, sizeof(int64_t *) *
-										GPUCOL_REC_MAX_ARITY);
-	run->out_null_columns = gpucol_rec_alloc(&run->memory, sizeof(uint8_t *) *
-											 GPUCOL_REC_MAX_ARITY);
+	run->out_values = gpucol_budget_alloc(&run->memory, sizeof(int64_t) *
+										  GPUCOL_REC_VECTOR *
+										  GPUCOL_REC_MAX_ARITY);
+	run->out_nulls = gpucol_budget_alloc(&run->memory, GPUCOL_REC_VECTOR *
+										 GPUCOL_REC_MAX_ARITY);
+	run->out_columns = gpucol_budget_alloc(&run->memory, sizeof(int64_t *) *
+										   GPUCOL_REC_MAX_ARITY);
+	run->out_null_columns = gpucol_budget_alloc(&run->memory, sizeof(uint8_t *) *
+												GPUCOL_REC_MAX_ARITY);
 	if (!run->out_values || !run->out_nulls || !run->out_columns ||
 		!run->out_null_columns)
 		return GPUCOL_OUT_OF_MEMORY;
@@ -72,11 +72,11 @@ sort_strata(GpucolRecRun *run)
 	uint32_t   *to;
 	uint32_t	i;
 
-	run->strata = gpucol_rec_alloc_zeroed(&run->memory, (plan->nstrata + 1) *
-										  sizeof(GpucolRecStratum));
-	run->sorted = to = gpucol_rec_alloc_zeroed(&run->memory,
-											   (plan->nrelations + plan->nrules + 1) *
-											   sizeof(uint32_t));
+	run->strata = gpucol_budget_alloc_zeroed(&run->memory, (plan->nstrata + 1) *
+											 sizeof(GpucolRecStratum));
+	run->sorted = to = gpucol_budget_alloc_zeroed(&run->memory,
+												  (plan->nrelations + plan->nrules + 1) *
+												  sizeof(uint32_t));
 	if (run->strata == NULL || run->sorted == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (i = 0; i < plan->nrelations; i++)
@@ -131,8 +131,8 @@ prepare_run(GpucolRecRun *run)
 	GPUCOL_REC_TRY(gpucol_rec_dictionary_init(&run->dictionary, &run->memory));
 	GPUCOL_REC_TRY(intern_constants(run));
 	GPUCOL_REC_TRY(allocate_output(run));
-	run->tables = gpucol_rec_alloc_zeroed(&run->memory, run->plan->nrelations *
-										  sizeof(GpucolRecTable));
+	run->tables = gpucol_budget_alloc_zeroed(&run->memory, run->plan->nrelations *
+											 sizeof(GpucolRecTable));
 	if (run->tables == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (i = 0; i < run->plan->nrelations; i++)
@@ -151,7 +151,7 @@ start(const GpucolRecPlan *plan, const GpucolRecOptions *options,
 		return GPUCOL_OUT_OF_MEMORY;
 	run->plan = plan;
 	run->options = *options;
-	run->memory.limit = options->memory_limit;
+	gpucol_budget_open(&run->memory, options->memory_limit, options->budget);
 	run->progress.threads = 1;
 	run->progress.method = "none";
 	run->progress.engine = "cpu";
@@ -277,8 +277,7 @@ choose_set(GpucolRecRun *run, GpucolRecTable *table)
 {
 	uint64_t	domain = (run->dictionary.nvalues + 63) / 64 * 64;
 	uint64_t	bytes = domain * domain / 8;
-	bool		fits = run->memory.limit == 0 ||
-		bytes + run->memory.used < run->memory.limit;
+	bool		fits = bytes < gpucol_budget_left(&run->memory);
 
 	if (table->set != GPUCOL_REC_SET_PAIRS || !fits ||
 		run->options.strategy == GPUCOL_REC_HISA ||
@@ -641,8 +640,8 @@ summarise_kernel(GpucolRecRun *run, GpucolRecTable *table, const bool *want,
 	for (c = 0; c < 2 && status == GPUCOL_OK; c++)
 		if (want != NULL && want[c])
 		{
-			counts[c] = gpucol_rec_alloc_zeroed(&run->memory,
-												n * sizeof(uint64_t));
+			counts[c] = gpucol_budget_alloc_zeroed(&run->memory,
+												   n * sizeof(uint64_t));
 			if (counts[c] == NULL)
 				status = GPUCOL_OUT_OF_MEMORY;
 		}
@@ -654,7 +653,7 @@ summarise_kernel(GpucolRecRun *run, GpucolRecTable *table, const bool *want,
 	{
 		for (id = 0; id < n && status == GPUCOL_OK && counts[c] != NULL; id++)
 			summarise_id(run, &columns[c], (uint32_t) id, counts[c][id]);
-		gpucol_rec_free(&run->memory, counts[c], n * sizeof(uint64_t));
+		gpucol_budget_free(&run->memory, counts[c], n * sizeof(uint64_t));
 	}
 	return status;
 }

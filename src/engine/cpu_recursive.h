@@ -20,7 +20,7 @@
  * rows an instruction: cpu_recursive_closure.c and cpu_recursive_pairs.c.  A third
  * needs no rounds: cpu_recursive_labels.c.
  *
- * Everything is allocated through GpucolRecMemory; the functions return a
+ * Everything is allocated through GpucolBudget; the functions return a
  * status and leave their structures consistent, so that finish can free them.
  *
  *-------------------------------------------------------------------------
@@ -32,6 +32,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "engine/recursive.h"
 #include "kernel/recursion_values.h"
 
@@ -56,27 +57,17 @@
 /* What they call, which is compiled with them only where it is inlined. */
 #define GPUCOL_REC_INLINE	inline __attribute__((always_inline))
 
-/* ---- memory under a budget (cpu_recursive_memory.c) ---- */
-
-typedef struct GpucolRecMemory
-{
-	size_t		limit;			/* 0 = none */
-	size_t		used;
-	size_t		peak;
-} GpucolRecMemory;
-
-/* Allocate; NULL when the budget or the system has no more. */
-extern void *gpucol_rec_alloc(GpucolRecMemory *memory, size_t size);
-extern void *gpucol_rec_alloc_zeroed(GpucolRecMemory *memory, size_t size);
-extern void gpucol_rec_free(GpucolRecMemory *memory, void *block, size_t size);
-
 /*
- * Make *array hold at least `needed` elements of `size` bytes, growing it
- * geometrically; *allocated counts elements.
+ * Make *array of the run's memory hold at least `needed` elements of `size` bytes;
+ * *allocated counts elements.
  */
-extern GpucolStatus gpucol_rec_reserve(GpucolRecMemory *memory, void **array,
-									   uint64_t *allocated, uint64_t needed,
-									   size_t size);
+static inline GpucolStatus
+gpucol_rec_reserve(GpucolBudget *memory, void **array, uint64_t *allocated,
+				   uint64_t needed, size_t size)
+{
+	return gpucol_budget_array(memory, array, allocated, needed, size) ?
+		GPUCOL_OK : GPUCOL_OUT_OF_MEMORY;
+}
 
 /* ---- values to ids (cpu_recursive_dictionary.c) ---- */
 
@@ -93,9 +84,9 @@ typedef struct GpucolRecDictionary
 } GpucolRecDictionary;
 
 extern GpucolStatus gpucol_rec_dictionary_init(GpucolRecDictionary *dictionary,
-											   GpucolRecMemory *memory);
+											   GpucolBudget *memory);
 extern void gpucol_rec_dictionary_free(GpucolRecDictionary *dictionary,
-									   GpucolRecMemory *memory);
+									   GpucolBudget *memory);
 
 /* ---- relations (cpu_recursive_relation.c) ---- */
 
@@ -177,7 +168,7 @@ struct GpucolRecRun
 {
 	const GpucolRecPlan *plan;
 	GpucolRecOptions options;
-	GpucolRecMemory memory;
+	GpucolBudget memory;
 	GpucolRecDictionary dictionary;
 	GpucolRecTable *tables;
 	uint32_t   *constants;		/* ids of the plan's constants */
@@ -284,10 +275,10 @@ typedef struct GpucolRecBuffer
 } GpucolRecBuffer;
 
 /* False: out of memory, and nothing is held. */
-extern bool gpucol_rec_buffer_init(GpucolRecMemory *memory,
+extern bool gpucol_rec_buffer_init(GpucolBudget *memory,
 								   const GpucolRecTable *table,
 								   GpucolRecBuffer *buffer, uint32_t room);
-extern void gpucol_rec_buffer_free(GpucolRecMemory *memory,
+extern void gpucol_rec_buffer_free(GpucolBudget *memory,
 								   const GpucolRecTable *table,
 								   GpucolRecBuffer *buffer);
 

@@ -13,15 +13,15 @@
 #include "engine/cpu_recursive_set.h"
 
 bool
-gpucol_rec_buffer_init(GpucolRecMemory *memory, const GpucolRecTable *table,
+gpucol_rec_buffer_init(GpucolBudget *memory, const GpucolRecTable *table,
 					   GpucolRecBuffer *buffer, uint32_t room)
 {
 	memset(buffer, 0, sizeof(*buffer));
 	buffer->room = room;
-	buffer->tuples = gpucol_rec_alloc(memory, (size_t) room * table->arity *
-									  sizeof(uint32_t));
-	buffer->hash = gpucol_rec_alloc(memory, room * sizeof(uint64_t));
-	buffer->keep = gpucol_rec_alloc(memory, room);
+	buffer->tuples = gpucol_budget_alloc(memory, (size_t) room * table->arity *
+										 sizeof(uint32_t));
+	buffer->hash = gpucol_budget_alloc(memory, room * sizeof(uint64_t));
+	buffer->keep = gpucol_budget_alloc(memory, room);
 	if (buffer->tuples && buffer->hash && buffer->keep)
 		return true;
 	gpucol_rec_buffer_free(memory, table, buffer);
@@ -29,13 +29,13 @@ gpucol_rec_buffer_init(GpucolRecMemory *memory, const GpucolRecTable *table,
 }
 
 void
-gpucol_rec_buffer_free(GpucolRecMemory *memory, const GpucolRecTable *table,
+gpucol_rec_buffer_free(GpucolBudget *memory, const GpucolRecTable *table,
 					   GpucolRecBuffer *buffer)
 {
-	gpucol_rec_free(memory, buffer->tuples, (size_t) buffer->room *
-					table->arity * sizeof(uint32_t));
-	gpucol_rec_free(memory, buffer->hash, buffer->room * sizeof(uint64_t));
-	gpucol_rec_free(memory, buffer->keep, buffer->room);
+	gpucol_budget_free(memory, buffer->tuples, (size_t) buffer->room *
+					   table->arity * sizeof(uint32_t));
+	gpucol_budget_free(memory, buffer->hash, buffer->room * sizeof(uint64_t));
+	gpucol_budget_free(memory, buffer->keep, buffer->room);
 	memset(buffer, 0, sizeof(*buffer));
 }
 

@@ -122,13 +122,13 @@ static GpucolStatus
 order_carried(GpucolRecRun *run, Closure *closure)
 {
 	size_t		size = ((uint64_t) closure->components.ncomponents + 1) * sizeof(uint64_t);
-	uint64_t   *place = gpucol_rec_alloc_zeroed(&run->memory, size);
+	uint64_t   *place = gpucol_budget_alloc_zeroed(&run->memory, size);
 	GpucolStatus status;
 
 	if (place == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	status = sort_carried(run, closure, place);
-	gpucol_rec_free(&run->memory, place, size);
+	gpucol_budget_free(&run->memory, place, size);
 	closure->nbatches = (closure->ncarried + LANES - 1) / LANES;
 	return status;
 }
@@ -152,20 +152,20 @@ vectors_size(const Closure *closure)
 static GpucolStatus
 open_batch(GpucolRecRun *run, const Closure *closure, Batch *batch)
 {
-	GpucolRecMemory *memory = &run->memory;
+	GpucolBudget *memory = &run->memory;
 	size_t		active = active_words(closure) * sizeof(uint64_t);
 
-	batch->reach = gpucol_rec_alloc_zeroed(memory, vectors_size(closure));
-	batch->active = gpucol_rec_alloc_zeroed(memory, active);
-	batch->touched = gpucol_rec_alloc(memory, closure->components.ncomponents *
-									  sizeof(uint32_t));
+	batch->reach = gpucol_budget_alloc_zeroed(memory, vectors_size(closure));
+	batch->active = gpucol_budget_alloc_zeroed(memory, active);
+	batch->touched = gpucol_budget_alloc(memory, closure->components.ncomponents *
+										 sizeof(uint32_t));
 	if (!batch->reach || !batch->active || !batch->touched)
 		return GPUCOL_OUT_OF_MEMORY;
 	if (closure->max_depth == 0)
 		return GPUCOL_OK;
-	batch->front = gpucol_rec_alloc_zeroed(memory, vectors_size(closure));
-	batch->next = gpucol_rec_alloc_zeroed(memory, vectors_size(closure));
-	batch->next_active = gpucol_rec_alloc_zeroed(memory, active);
+	batch->front = gpucol_budget_alloc_zeroed(memory, vectors_size(closure));
+	batch->next = gpucol_budget_alloc_zeroed(memory, vectors_size(closure));
+	batch->next_active = gpucol_budget_alloc_zeroed(memory, active);
 	return batch->front && batch->next && batch->next_active ?
 		GPUCOL_OK : GPUCOL_OUT_OF_MEMORY;
 }
@@ -173,18 +173,18 @@ open_batch(GpucolRecRun *run, const Closure *closure, Batch *batch)
 static void
 close_batch(GpucolRecRun *run, const Closure *closure, Batch *batch)
 {
-	GpucolRecMemory *memory = &run->memory;
+	GpucolBudget *memory = &run->memory;
 	size_t		active = active_words(closure) * sizeof(uint64_t);
 
-	gpucol_rec_free(memory, batch->reach, vectors_size(closure));
-	gpucol_rec_free(memory, batch->front, vectors_size(closure));
-	gpucol_rec_free(memory, batch->next, vectors_size(closure));
-	gpucol_rec_free(memory, batch->active, active);
-	gpucol_rec_free(memory, batch->next_active, active);
-	gpucol_rec_free(memory, batch->touched, closure->components.ncomponents *
-					sizeof(uint32_t));
-	gpucol_rec_free(memory, batch->node_counts,
-					closure->components.nnodes * sizeof(uint64_t));
+	gpucol_budget_free(memory, batch->reach, vectors_size(closure));
+	gpucol_budget_free(memory, batch->front, vectors_size(closure));
+	gpucol_budget_free(memory, batch->next, vectors_size(closure));
+	gpucol_budget_free(memory, batch->active, active);
+	gpucol_budget_free(memory, batch->next_active, active);
+	gpucol_budget_free(memory, batch->touched, closure->components.ncomponents *
+					   sizeof(uint32_t));
+	gpucol_budget_free(memory, batch->node_counts,
+					   closure->components.nnodes * sizeof(uint64_t));
 	memset(batch, 0, sizeof(*batch));
 }
 
@@ -509,8 +509,8 @@ open_batches(GpucolRecRun *run, Closure *closure, bool count_nodes)
 		if (status == GPUCOL_OK && count_nodes && batch->node_counts == NULL)
 		{
 			batch->node_counts =
-				gpucol_rec_alloc_zeroed(&run->memory,
-										closure->components.nnodes * sizeof(uint64_t));
+				gpucol_budget_alloc_zeroed(&run->memory,
+										   closure->components.nnodes * sizeof(uint64_t));
 			if (batch->node_counts == NULL)
 				status = GPUCOL_OUT_OF_MEMORY;
 		}
@@ -665,18 +665,18 @@ static void
 closure_free(GpucolRecRun *run, GpucolRecKernel *kernel)
 {
 	Closure    *closure = (Closure *) kernel;
-	GpucolRecMemory *memory = &run->memory;
+	GpucolBudget *memory = &run->memory;
 	int			i;
 
 	for (i = 0; closure->batches != NULL && i < run->options.threads; i++)
 		close_batch(run, closure, &closure->batches[i]);
-	gpucol_rec_free(memory, closure->batches,
-					run->options.threads * sizeof(Batch));
+	gpucol_budget_free(memory, closure->batches,
+					   run->options.threads * sizeof(Batch));
 	gpucol_rec_adjacency_free(run, &closure->seeds);
-	gpucol_rec_free(memory, closure->carried,
-					closure->nids * sizeof(uint32_t));
+	gpucol_budget_free(memory, closure->carried,
+					   closure->nids * sizeof(uint32_t));
 	gpucol_rec_components_free(run, &closure->components);
-	gpucol_rec_free(memory, closure, sizeof(*closure));
+	gpucol_budget_free(memory, closure, sizeof(*closure));
 }
 
 /* First level that is one too many for the limit on rounds; 0 = there is none. */
@@ -705,11 +705,11 @@ build(GpucolRecRun *run, Closure *closure, const GpucolRecTable *seeds,
 	closure->carried_first = carried_column == 0;
 	closure->max_depth = find_max_depth(run, seeds == edges);
 	closure->nthreads = run->options.threads;
-	closure->carried = gpucol_rec_alloc(&run->memory, closure->nids *
-										sizeof(uint32_t));
-	closure->batches = gpucol_rec_alloc_zeroed(&run->memory,
-											   run->options.threads *
-											   sizeof(Batch));
+	closure->carried = gpucol_budget_alloc(&run->memory, closure->nids *
+										   sizeof(uint32_t));
+	closure->batches = gpucol_budget_alloc_zeroed(&run->memory,
+												  run->options.threads *
+												  sizeof(Batch));
 	if (!closure->carried || !closure->batches)
 		return GPUCOL_OUT_OF_MEMORY;
 	GPUCOL_REC_TRY(gpucol_rec_adjacency_build(run, seeds, carried_column,
@@ -809,7 +809,7 @@ gpucol_rec_closure_start(GpucolRecRun *run, uint32_t stratum,
 	if (!gpucol_rec_stratum_shape(run, stratum, &relation, rules, &nrules) ||
 		!recognise(run, relation, rules, nrules, &edges, &edge_from, &carried))
 		return GPUCOL_OK;
-	closure = gpucol_rec_alloc_zeroed(&run->memory, sizeof(*closure));
+	closure = gpucol_budget_alloc_zeroed(&run->memory, sizeof(*closure));
 	if (closure == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	closure->nids = (uint32_t) run->dictionary.nvalues;

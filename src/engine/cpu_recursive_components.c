@@ -89,27 +89,27 @@ static GpucolStatus
 find_components(GpucolRecRun *run, GpucolRecComponents *components,
 				const GpucolRecAdjacency *edges)
 {
-	GpucolRecMemory *memory = &run->memory;
+	GpucolBudget *memory = &run->memory;
 	uint32_t	n = components->nnodes;
 	Tarjan		tarjan = {.edges = edges,.run = run};
 	bool		enough;
 	uint32_t	node;
 
-	tarjan.order = gpucol_rec_alloc_zeroed(memory, n * sizeof(uint32_t));
-	tarjan.low = gpucol_rec_alloc(memory, n * sizeof(uint32_t));
-	tarjan.stack = gpucol_rec_alloc(memory, n * sizeof(uint32_t));
-	tarjan.path = gpucol_rec_alloc(memory, n * sizeof(uint32_t));
-	tarjan.edge = gpucol_rec_alloc(memory, n * sizeof(uint64_t));
+	tarjan.order = gpucol_budget_alloc_zeroed(memory, n * sizeof(uint32_t));
+	tarjan.low = gpucol_budget_alloc(memory, n * sizeof(uint32_t));
+	tarjan.stack = gpucol_budget_alloc(memory, n * sizeof(uint32_t));
+	tarjan.path = gpucol_budget_alloc(memory, n * sizeof(uint32_t));
+	tarjan.edge = gpucol_budget_alloc(memory, n * sizeof(uint64_t));
 	enough = tarjan.order && tarjan.low && tarjan.stack && tarjan.path &&
 		tarjan.edge;
 	for (node = 0; enough && node < n && !tarjan.cancelled; node++)
 		if (tarjan.order[node] == 0)
 			visit(components, &tarjan, node);
-	gpucol_rec_free(memory, tarjan.order, n * sizeof(uint32_t));
-	gpucol_rec_free(memory, tarjan.low, n * sizeof(uint32_t));
-	gpucol_rec_free(memory, tarjan.stack, n * sizeof(uint32_t));
-	gpucol_rec_free(memory, tarjan.path, n * sizeof(uint32_t));
-	gpucol_rec_free(memory, tarjan.edge, n * sizeof(uint64_t));
+	gpucol_budget_free(memory, tarjan.order, n * sizeof(uint32_t));
+	gpucol_budget_free(memory, tarjan.low, n * sizeof(uint32_t));
+	gpucol_budget_free(memory, tarjan.stack, n * sizeof(uint32_t));
+	gpucol_budget_free(memory, tarjan.path, n * sizeof(uint32_t));
+	gpucol_budget_free(memory, tarjan.edge, n * sizeof(uint64_t));
 	if (!enough)
 		return GPUCOL_OUT_OF_MEMORY;
 	if (tarjan.cancelled)
@@ -128,8 +128,8 @@ list_members(GpucolRecRun *run, GpucolRecComponents *components)
 	uint32_t	i;
 
 	components->member_start =
-		gpucol_rec_alloc_zeroed(&run->memory, ((uint64_t) components->ncomponents + 2) *
-								sizeof(uint32_t));
+		gpucol_budget_alloc_zeroed(&run->memory, ((uint64_t) components->ncomponents + 2) *
+								   sizeof(uint32_t));
 	if (components->member_start == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (i = 0; i < components->nnodes; i++)
@@ -190,7 +190,7 @@ condense(GpucolRecRun *run, GpucolRecComponents *components,
 {
 	GpucolRecAdjacency *successors = &components->successors;
 	size_t		size = components->ncomponents * sizeof(uint32_t);
-	uint32_t   *seen = gpucol_rec_alloc_zeroed(&run->memory, size);
+	uint32_t   *seen = gpucol_budget_alloc_zeroed(&run->memory, size);
 	uint64_t	kept = 0;
 	uint64_t	steps = 0;
 	GpucolStatus status = GPUCOL_OK;
@@ -198,11 +198,11 @@ condense(GpucolRecRun *run, GpucolRecComponents *components,
 
 	successors->n = components->ncomponents;
 	successors->nedges = edges->nedges;
-	successors->start = gpucol_rec_alloc_zeroed(&run->memory,
-												((uint64_t) successors->n + 2) *
-												sizeof(uint64_t));
-	successors->to = gpucol_rec_alloc(&run->memory,
-									  edges->nedges * sizeof(uint32_t));
+	successors->start = gpucol_budget_alloc_zeroed(&run->memory,
+												   ((uint64_t) successors->n + 2) *
+												   sizeof(uint64_t));
+	successors->to = gpucol_budget_alloc(&run->memory,
+										 edges->nedges * sizeof(uint32_t));
 	if (!successors->start || !successors->to || !seen)
 		status = GPUCOL_OUT_OF_MEMORY;
 	for (c = 0; c < components->ncomponents && status == GPUCOL_OK; c++)
@@ -212,7 +212,7 @@ condense(GpucolRecRun *run, GpucolRecComponents *components,
 	}
 	if (status == GPUCOL_OK)
 		successors->start[c] = kept;
-	gpucol_rec_free(&run->memory, seen, size);
+	gpucol_budget_free(&run->memory, seen, size);
 	return status;
 }
 
@@ -220,10 +220,10 @@ static GpucolStatus
 allocate(GpucolRecRun *run, GpucolRecComponents *components, uint32_t nnodes)
 {
 	components->nnodes = nnodes;
-	components->component = gpucol_rec_alloc(&run->memory,
-											 nnodes * sizeof(uint32_t));
-	components->members = gpucol_rec_alloc(&run->memory,
-										   nnodes * sizeof(uint32_t));
+	components->component = gpucol_budget_alloc(&run->memory,
+												nnodes * sizeof(uint32_t));
+	components->members = gpucol_budget_alloc(&run->memory,
+											  nnodes * sizeof(uint32_t));
 	return components->component && components->members ?
 		GPUCOL_OK : GPUCOL_OUT_OF_MEMORY;
 }
@@ -257,15 +257,15 @@ gpucol_rec_components_of_nodes(GpucolRecRun *run, GpucolRecAdjacency *edges,
 void
 gpucol_rec_components_free(GpucolRecRun *run, GpucolRecComponents *components)
 {
-	GpucolRecMemory *memory = &run->memory;
+	GpucolBudget *memory = &run->memory;
 
 	gpucol_rec_adjacency_free(run, &components->successors);
-	gpucol_rec_free(memory, components->component,
-					components->nnodes * sizeof(uint32_t));
-	gpucol_rec_free(memory, components->members,
-					components->nnodes * sizeof(uint32_t));
-	gpucol_rec_free(memory, components->member_start, components->member_start ?
-					((uint64_t) components->ncomponents + 2) *
-					sizeof(uint32_t) : 0);
+	gpucol_budget_free(memory, components->component,
+					   components->nnodes * sizeof(uint32_t));
+	gpucol_budget_free(memory, components->members,
+					   components->nnodes * sizeof(uint32_t));
+	gpucol_budget_free(memory, components->member_start, components->member_start ?
+					   ((uint64_t) components->ncomponents + 2) *
+					   sizeof(uint32_t) : 0);
 	memset(components, 0, sizeof(*components));
 }

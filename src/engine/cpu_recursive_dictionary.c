@@ -17,7 +17,7 @@
 
 GpucolStatus
 gpucol_rec_dictionary_init(GpucolRecDictionary *dictionary,
-						   GpucolRecMemory *memory)
+						   GpucolBudget *memory)
 {
 	memset(dictionary, 0, sizeof(*dictionary));
 	GPUCOL_REC_TRY(gpucol_rec_reserve(memory, (void **) &dictionary->values,
@@ -30,20 +30,20 @@ gpucol_rec_dictionary_init(GpucolRecDictionary *dictionary,
 
 void
 gpucol_rec_dictionary_free(GpucolRecDictionary *dictionary,
-						   GpucolRecMemory *memory)
+						   GpucolBudget *memory)
 {
-	gpucol_rec_free(memory, dictionary->values,
-					dictionary->values_allocated * sizeof(int64_t));
-	gpucol_rec_free(memory, dictionary->direct,
-					dictionary->direct_allocated * sizeof(uint32_t));
-	gpucol_rec_free(memory, dictionary->slots,
-					dictionary->nslots * sizeof(uint32_t));
+	gpucol_budget_free(memory, dictionary->values,
+					   dictionary->values_allocated * sizeof(int64_t));
+	gpucol_budget_free(memory, dictionary->direct,
+					   dictionary->direct_allocated * sizeof(uint32_t));
+	gpucol_budget_free(memory, dictionary->slots,
+					   dictionary->nslots * sizeof(uint32_t));
 	memset(dictionary, 0, sizeof(*dictionary));
 }
 
 /* Give the next id to a value. */
 static GpucolStatus
-add_value(GpucolRecDictionary *dictionary, GpucolRecMemory *memory,
+add_value(GpucolRecDictionary *dictionary, GpucolBudget *memory,
 		  int64_t value, uint32_t *id)
 {
 	if (dictionary->nvalues >= MAX_IDS)
@@ -95,17 +95,17 @@ grow_slots(GpucolRecRun *run)
 	GpucolRecDictionary *dictionary = &run->dictionary;
 	uint64_t	nslots = dictionary->nslots ? dictionary->nslots * 2 : 1024;
 	size_t		size = nslots * sizeof(uint32_t);
-	uint32_t   *slots = gpucol_rec_alloc_zeroed(&run->memory, size);
+	uint32_t   *slots = gpucol_budget_alloc_zeroed(&run->memory, size);
 
 	if (slots == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	if (!move_ids(run, slots, nslots))
 	{
-		gpucol_rec_free(&run->memory, slots, size);
+		gpucol_budget_free(&run->memory, slots, size);
 		return GPUCOL_CANCELLED;
 	}
-	gpucol_rec_free(&run->memory, dictionary->slots,
-					dictionary->nslots * sizeof(uint32_t));
+	gpucol_budget_free(&run->memory, dictionary->slots,
+					   dictionary->nslots * sizeof(uint32_t));
 	dictionary->slots = slots;
 	dictionary->nslots = nslots;
 	return GPUCOL_OK;
@@ -113,7 +113,7 @@ grow_slots(GpucolRecRun *run)
 
 /* Intern a value of the direct range. */
 static GpucolStatus
-intern_direct(GpucolRecDictionary *dictionary, GpucolRecMemory *memory,
+intern_direct(GpucolRecDictionary *dictionary, GpucolBudget *memory,
 			  int64_t value, uint32_t *id)
 {
 	if ((uint64_t) value >= dictionary->direct_allocated)

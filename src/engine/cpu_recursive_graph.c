@@ -58,10 +58,10 @@ gpucol_rec_adjacency_build(GpucolRecRun *run, const GpucolRecTable *table,
 
 	adjacency->n = n;
 	adjacency->nedges = table->committed;
-	adjacency->start = gpucol_rec_alloc_zeroed(&run->memory, (n + 2) *
-											   sizeof(uint64_t));
-	adjacency->to = gpucol_rec_alloc(&run->memory, table->committed *
-									 sizeof(uint32_t));
+	adjacency->start = gpucol_budget_alloc_zeroed(&run->memory, (n + 2) *
+												  sizeof(uint64_t));
+	adjacency->to = gpucol_budget_alloc(&run->memory, table->committed *
+										sizeof(uint32_t));
 	if (adjacency->start == NULL || adjacency->to == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	/* Counted two places up, so that the scatter leaves the starts right. */
@@ -92,10 +92,10 @@ gpucol_rec_adjacency_build(GpucolRecRun *run, const GpucolRecTable *table,
 void
 gpucol_rec_adjacency_free(GpucolRecRun *run, GpucolRecAdjacency *adjacency)
 {
-	gpucol_rec_free(&run->memory, adjacency->start,
-					adjacency->start ? ((uint64_t) adjacency->n + 2) *
-					sizeof(uint64_t) : 0);
-	gpucol_rec_free(&run->memory, adjacency->to,
-					adjacency->nedges * sizeof(uint32_t));
+	gpucol_budget_free(&run->memory, adjacency->start,
+					   adjacency->start ? ((uint64_t) adjacency->n + 2) *
+					   sizeof(uint64_t) : 0);
+	gpucol_budget_free(&run->memory, adjacency->to,
+					   adjacency->nedges * sizeof(uint32_t));
 	memset(adjacency, 0, sizeof(*adjacency));
 }

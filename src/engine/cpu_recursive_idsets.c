@@ -33,11 +33,9 @@ make_block(GpucolRecPool *pool, size_t room)
 
 	size = size < LEAST_BLOCK ? LEAST_BLOCK : size > MOST_BLOCK ? MOST_BLOCK : size;
 	room += sizeof(GpucolRecBlock) + CACHE_LINE;
-	pthread_mutex_lock(pool->lock);
-	block = room < size ? gpucol_rec_alloc_zeroed(pool->memory, size) : NULL;
+	block = room < size ? gpucol_budget_alloc_zeroed(pool->memory, size) : NULL;
 	if (block == NULL)
-		block = gpucol_rec_alloc_zeroed(pool->memory, size = room);
-	pthread_mutex_unlock(pool->lock);
+		block = gpucol_budget_alloc_zeroed(pool->memory, size = room);
 	if (block == NULL)
 		return NULL;
 	pool->held += size;
@@ -53,24 +51,23 @@ free_blocks(GpucolRecPool *pool, GpucolRecBlock *block)
 		GpucolRecBlock *next = block->next;
 
 		pool->held -= block->size;
-		gpucol_rec_free(pool->memory, block, block->size);
+		gpucol_budget_free(pool->memory, block, block->size);
 		block = next;
 	}
 }
 
 void
-gpucol_rec_pool_init(GpucolRecPool *pool, GpucolRecMemory *memory, pthread_mutex_t *lock)
+gpucol_rec_pool_init(GpucolRecPool *pool, GpucolBudget *memory)
 {
 	memset(pool, 0, sizeof(*pool));
 	pool->memory = memory;
-	pool->lock = lock;
 }
 
 void
 gpucol_rec_pool_free(GpucolRecPool *pool)
 {
 	free_blocks(pool, pool->blocks);
-	gpucol_rec_pool_init(pool, pool->memory, pool->lock);
+	gpucol_rec_pool_init(pool, pool->memory);
 }
 
 /* ---- lists ---- */

@@ -4,15 +4,12 @@
  *	  Many small sets of ids, and lists of ids, that threads fill side by side.
  *
  * Each thread has a pool of its own for the slots of sets and the ids of lists,
- * so that it allocates in large blocks, which alone take the lock of the run's
- * memory.
+ * so that it allocates in large blocks.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUCOL_ENGINE_CPU_RECURSIVE_IDSETS_H
 #define GPUCOL_ENGINE_CPU_RECURSIVE_IDSETS_H
-
-#include <pthread.h>
 
 #include "engine/cpu_recursive.h"
 
@@ -21,8 +18,7 @@ typedef struct GpucolRecBlock GpucolRecBlock;
 /* Slots for the sets of one thread. */
 typedef struct GpucolRecPool
 {
-	GpucolRecMemory *memory;
-	pthread_mutex_t *lock;		/* of memory */
+	GpucolBudget *memory;
 	GpucolRecBlock *blocks;
 	size_t		held;			/* bytes of blocks */
 	char	   *at;				/* what is left of the newest, zeroed */
@@ -47,8 +43,7 @@ typedef struct GpucolRecIds
 	uint32_t   *end;
 } GpucolRecIds;
 
-extern void gpucol_rec_pool_init(GpucolRecPool *pool, GpucolRecMemory *memory,
-								 pthread_mutex_t *lock);
+extern void gpucol_rec_pool_init(GpucolRecPool *pool, GpucolBudget *memory);
 extern void gpucol_rec_pool_free(GpucolRecPool *pool);
 
 /* Room for n more ids at ids->at; false: out of memory. */

@@ -30,13 +30,13 @@ static void
 free_level(GpucolRecRun *run, const GpucolRecTable *table,
 		   GpucolRecLevel *level)
 {
-	gpucol_rec_free(&run->memory, level->tuples,
-					(level->last - level->first) * table->arity *
-					sizeof(uint32_t));
-	gpucol_rec_free(&run->memory, level->offsets,
-					level->noffsets * sizeof(uint32_t));
-	gpucol_rec_free(&run->memory, level->slots,
-					level->nslots * sizeof(GpucolRecSlot));
+	gpucol_budget_free(&run->memory, level->tuples,
+					   (level->last - level->first) * table->arity *
+					   sizeof(uint32_t));
+	gpucol_budget_free(&run->memory, level->offsets,
+					   level->noffsets * sizeof(uint32_t));
+	gpucol_budget_free(&run->memory, level->slots,
+					   level->nslots * sizeof(GpucolRecSlot));
 	memset(level, 0, sizeof(*level));
 }
 
@@ -51,7 +51,7 @@ gpucol_rec_index_free(GpucolRecRun *run, GpucolRecTable *table,
 	*link = index->next;
 	while (index->nlevels > 0)
 		free_level(run, table, &index->levels[--index->nlevels]);
-	gpucol_rec_free(&run->memory, index, sizeof(*index));
+	gpucol_budget_free(&run->memory, index, sizeof(*index));
 }
 
 GpucolStatus
@@ -63,7 +63,7 @@ gpucol_rec_index_get(GpucolRecRun *run, GpucolRecTable *table, uint32_t mask,
 	for (*index = table->indexes; *index != NULL; *index = (*index)->next)
 		if ((*index)->mask == mask)
 			return GPUCOL_OK;
-	*index = gpucol_rec_alloc_zeroed(&run->memory, sizeof(**index));
+	*index = gpucol_budget_alloc_zeroed(&run->memory, sizeof(**index));
 	if (*index == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	(*index)->mask = mask;
@@ -87,8 +87,8 @@ build_dense(GpucolRecRun *run, const GpucolRecTable *table,
 	uint64_t	i;
 
 	level->noffsets = run->dictionary.nvalues + 2;
-	level->offsets = gpucol_rec_alloc_zeroed(&run->memory, level->noffsets *
-											 sizeof(uint32_t));
+	level->offsets = gpucol_budget_alloc_zeroed(&run->memory, level->noffsets *
+												sizeof(uint32_t));
 	if (level->offsets == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	/* Counted two places up, so that the scatter leaves the offsets right. */
@@ -157,12 +157,12 @@ build_hashed(GpucolRecRun *run, const GpucolRecTable *table,
 		level->nslots *= 2;
 	if (level->nslots > UINT64_C(1) << 32)
 		return GPUCOL_OUT_OF_MEMORY;	/* slot_of could not name them */
-	level->slots = gpucol_rec_alloc_zeroed(&run->memory, level->nslots *
-										   sizeof(GpucolRecSlot));
-	slot_of = gpucol_rec_alloc(&run->memory, n * sizeof(uint32_t));
+	level->slots = gpucol_budget_alloc_zeroed(&run->memory, level->nslots *
+											  sizeof(GpucolRecSlot));
+	slot_of = gpucol_budget_alloc(&run->memory, n * sizeof(uint32_t));
 	if (level->slots == NULL || slot_of == NULL)
 	{
-		gpucol_rec_free(&run->memory, slot_of, n * sizeof(uint32_t));
+		gpucol_budget_free(&run->memory, slot_of, n * sizeof(uint32_t));
 		return GPUCOL_OUT_OF_MEMORY;
 	}
 	for (i = 0; i < n && !cancelled; i++)
@@ -191,7 +191,7 @@ build_hashed(GpucolRecRun *run, const GpucolRecTable *table,
 			   table->arity, source + i * table->arity,
 			   table->arity * sizeof(uint32_t));
 	}
-	gpucol_rec_free(&run->memory, slot_of, n * sizeof(uint32_t));
+	gpucol_budget_free(&run->memory, slot_of, n * sizeof(uint32_t));
 	return cancelled ? GPUCOL_CANCELLED : GPUCOL_OK;
 }
 
@@ -206,8 +206,8 @@ build_level(GpucolRecRun *run, const GpucolRecTable *table,
 	memset(level, 0, sizeof(*level));
 	level->first = first;
 	level->last = last;
-	level->tuples = gpucol_rec_alloc(&run->memory, (last - first) *
-									 table->arity * sizeof(uint32_t));
+	level->tuples = gpucol_budget_alloc(&run->memory, (last - first) *
+										table->arity * sizeof(uint32_t));
 	if (level->tuples == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	if (gpucol_rec_cancelled(run))

@@ -75,8 +75,8 @@ collect_starts(Labels *labels, bool *usable)
 	uint64_t	row;
 
 	labels->nstarts = table->committed;
-	labels->starts = gpucol_rec_alloc(&run->memory, size);
-	labels->other_starts = gpucol_rec_alloc(&run->memory, size);
+	labels->starts = gpucol_budget_alloc(&run->memory, size);
+	labels->other_starts = gpucol_budget_alloc(&run->memory, size);
 	if (labels->starts == NULL || labels->other_starts == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (row = 0; row < table->committed; row++)
@@ -176,11 +176,11 @@ search(Labels *labels, uint32_t node, uint32_t label)
 static GpucolStatus
 search_all(Labels *labels)
 {
-	GpucolRecMemory *memory = &labels->run->memory;
+	GpucolBudget *memory = &labels->run->memory;
 	uint64_t	i;
 
-	labels->label = gpucol_rec_alloc(memory, labels->nnodes * sizeof(uint32_t));
-	labels->queue = gpucol_rec_alloc(memory, labels->nnodes * sizeof(uint32_t));
+	labels->label = gpucol_budget_alloc(memory, labels->nnodes * sizeof(uint32_t));
+	labels->queue = gpucol_budget_alloc(memory, labels->nnodes * sizeof(uint32_t));
 	if (labels->label == NULL || labels->queue == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	memset(labels->label, 0xff, labels->nnodes * sizeof(uint32_t));
@@ -233,16 +233,16 @@ add_labels(Labels *labels)
 static void
 free_labels(Labels *labels)
 {
-	GpucolRecMemory *memory = &labels->run->memory;
+	GpucolBudget *memory = &labels->run->memory;
 	size_t		starts = labels->nstarts * sizeof(Start);
 	size_t		nodes = labels->nnodes * sizeof(uint32_t);
 
 	for (int w = 0; w < labels->shape.nways; w++)
 		gpucol_rec_adjacency_free(labels->run, &labels->edges[w]);
-	gpucol_rec_free(memory, labels->starts, starts);
-	gpucol_rec_free(memory, labels->other_starts, starts);
-	gpucol_rec_free(memory, labels->label, nodes);
-	gpucol_rec_free(memory, labels->queue, nodes);
+	gpucol_budget_free(memory, labels->starts, starts);
+	gpucol_budget_free(memory, labels->other_starts, starts);
+	gpucol_budget_free(memory, labels->label, nodes);
+	gpucol_budget_free(memory, labels->queue, nodes);
 }
 
 GpucolStatus

@@ -118,8 +118,8 @@ expect_candidates(GpucolRecRun *run, const GpucolRecTable *table,
 	/* A small round is cheap in either way. */
 	if ((table->committed - table->delta) * 16 < e->committed)
 		return GPUCOL_OK;
-	of_e = gpucol_rec_alloc_zeroed(&run->memory, size);
-	of_f = gpucol_rec_alloc_zeroed(&run->memory, size);
+	of_e = gpucol_budget_alloc_zeroed(&run->memory, size);
+	of_f = gpucol_budget_alloc_zeroed(&run->memory, size);
 	if (of_e != NULL && of_f != NULL)
 	{
 		status = count_degrees(run, e, shape->e_from, of_e);
@@ -128,8 +128,8 @@ expect_candidates(GpucolRecRun *run, const GpucolRecTable *table,
 		if (status == GPUCOL_OK)
 			status = count_candidates(run, table, of_e, of_f, total);
 	}
-	gpucol_rec_free(&run->memory, of_e, size);
-	gpucol_rec_free(&run->memory, of_f, size);
+	gpucol_budget_free(&run->memory, of_e, size);
+	gpucol_budget_free(&run->memory, of_f, size);
 	return status;
 }
 

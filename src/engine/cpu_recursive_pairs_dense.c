@@ -371,56 +371,56 @@ dense_count(GpucolRecRun *run, GpucolRecKernel *kernel, uint64_t *nrows, uint64_
 static void
 free_gathers(GpucolRecDense *dense)
 {
-	GpucolRecMemory *memory = &dense->share.run->memory;
+	GpucolBudget *memory = &dense->share.run->memory;
 
 	if (dense->gathers == NULL)
 		return;
 	gpucol_rec_dense_free_panels(dense);
 	for (int i = 0; i < dense->ngathers; i++)
 	{
-		gpucol_rec_free(memory, dense->gathers[i].bits, dense->nwords * sizeof(uint64_t));
-		gpucol_rec_free(memory, dense->gathers[i].summary, summary_size(dense));
+		gpucol_budget_free(memory, dense->gathers[i].bits, dense->nwords * sizeof(uint64_t));
+		gpucol_budget_free(memory, dense->gathers[i].summary, summary_size(dense));
 	}
-	gpucol_rec_free(memory, dense->gathers, dense->ngathers * sizeof(GpucolRecGather));
+	gpucol_budget_free(memory, dense->gathers, dense->ngathers * sizeof(GpucolRecGather));
 }
 
 static void
 dense_free(GpucolRecRun *run, GpucolRecKernel *kernel)
 {
 	GpucolRecDense *dense = (GpucolRecDense *) kernel;
-	GpucolRecMemory *memory = &run->memory;
+	GpucolBudget *memory = &run->memory;
 	size_t		bitmap = bitmap_size(dense);
 	size_t		sums = dense->domain * summary_size(dense);
 
-	gpucol_rec_free(memory, dense->full, bitmap);
-	gpucol_rec_free(memory, dense->delta, bitmap);
-	gpucol_rec_free(memory, dense->fresh, bitmap);
-	gpucol_rec_free(memory, dense->delta_sums, sums);
-	gpucol_rec_free(memory, dense->fresh_sums, sums);
-	gpucol_rec_free(memory, dense->delta_pairs, dense->domain * sizeof(uint32_t));
-	gpucol_rec_free(memory, dense->in_fresh, dense->domain);
-	gpucol_rec_free(memory, dense->in_panel, dense->domain * sizeof(uint32_t));
-	gpucol_rec_free(memory, dense->is_in_panel, dense->domain);
+	gpucol_budget_free(memory, dense->full, bitmap);
+	gpucol_budget_free(memory, dense->delta, bitmap);
+	gpucol_budget_free(memory, dense->fresh, bitmap);
+	gpucol_budget_free(memory, dense->delta_sums, sums);
+	gpucol_budget_free(memory, dense->fresh_sums, sums);
+	gpucol_budget_free(memory, dense->delta_pairs, dense->domain * sizeof(uint32_t));
+	gpucol_budget_free(memory, dense->in_fresh, dense->domain);
+	gpucol_budget_free(memory, dense->in_panel, dense->domain * sizeof(uint32_t));
+	gpucol_budget_free(memory, dense->is_in_panel, dense->domain);
 	gpucol_rec_pairs_graphs_free(run, &dense->graphs);
 	free_gathers(dense);
-	gpucol_rec_free(memory, dense, sizeof(*dense));
+	gpucol_budget_free(memory, dense, sizeof(*dense));
 }
 
 static bool
 allocate_gathers(GpucolRecDense *dense)
 {
-	GpucolRecMemory *memory = &dense->share.run->memory;
+	GpucolBudget *memory = &dense->share.run->memory;
 
-	dense->gathers = gpucol_rec_alloc_zeroed(memory,
-											 dense->ngathers * sizeof(GpucolRecGather));
+	dense->gathers = gpucol_budget_alloc_zeroed(memory,
+												dense->ngathers * sizeof(GpucolRecGather));
 	if (dense->gathers == NULL)
 		return false;
 	for (int i = 0; i < dense->ngathers; i++)
 	{
 		GpucolRecGather *gather = &dense->gathers[i];
 
-		gather->bits = gpucol_rec_alloc_zeroed(memory, dense->nwords * sizeof(uint64_t));
-		gather->summary = gpucol_rec_alloc_zeroed(memory, summary_size(dense));
+		gather->bits = gpucol_budget_alloc_zeroed(memory, dense->nwords * sizeof(uint64_t));
+		gather->summary = gpucol_budget_alloc_zeroed(memory, summary_size(dense));
 		if (gather->bits == NULL || gather->summary == NULL)
 			return false;
 	}
@@ -431,18 +431,18 @@ allocate_gathers(GpucolRecDense *dense)
 static bool
 allocate(GpucolRecDense *dense)
 {
-	GpucolRecMemory *memory = &dense->share.run->memory;
+	GpucolBudget *memory = &dense->share.run->memory;
 	size_t		bitmap = bitmap_size(dense);
 	size_t		sums = dense->domain * summary_size(dense);
 
-	dense->delta = gpucol_rec_alloc_zeroed(memory, bitmap);
-	dense->fresh = gpucol_rec_alloc_zeroed(memory, bitmap);
-	dense->delta_sums = gpucol_rec_alloc_zeroed(memory, sums);
-	dense->fresh_sums = gpucol_rec_alloc_zeroed(memory, sums);
-	dense->delta_pairs = gpucol_rec_alloc_zeroed(memory, dense->domain * sizeof(uint32_t));
-	dense->in_fresh = gpucol_rec_alloc_zeroed(memory, dense->domain);
-	dense->in_panel = gpucol_rec_alloc_zeroed(memory, dense->domain * sizeof(uint32_t));
-	dense->is_in_panel = gpucol_rec_alloc_zeroed(memory, dense->domain);
+	dense->delta = gpucol_budget_alloc_zeroed(memory, bitmap);
+	dense->fresh = gpucol_budget_alloc_zeroed(memory, bitmap);
+	dense->delta_sums = gpucol_budget_alloc_zeroed(memory, sums);
+	dense->fresh_sums = gpucol_budget_alloc_zeroed(memory, sums);
+	dense->delta_pairs = gpucol_budget_alloc_zeroed(memory, dense->domain * sizeof(uint32_t));
+	dense->in_fresh = gpucol_budget_alloc_zeroed(memory, dense->domain);
+	dense->in_panel = gpucol_budget_alloc_zeroed(memory, dense->domain * sizeof(uint32_t));
+	dense->is_in_panel = gpucol_budget_alloc_zeroed(memory, dense->domain);
 	return dense->delta && dense->fresh && dense->delta_sums && dense->fresh_sums &&
 		dense->delta_pairs && dense->in_fresh && dense->in_panel && dense->is_in_panel &&
 		allocate_gathers(dense);
@@ -451,7 +451,7 @@ allocate(GpucolRecDense *dense)
 GpucolRecKernel *
 gpucol_rec_pairs_dense_new(GpucolRecRun *run, uint64_t domain, GpucolRecPairsGraphs *graphs)
 {
-	GpucolRecDense *dense = gpucol_rec_alloc_zeroed(&run->memory, sizeof(*dense));
+	GpucolRecDense *dense = gpucol_budget_alloc_zeroed(&run->memory, sizeof(*dense));
 
 	if (dense == NULL)
 		return NULL;

@@ -30,14 +30,14 @@ panel_size(const GpucolRecDense *dense)
 void
 gpucol_rec_dense_free_panels(GpucolRecDense *dense)
 {
-	GpucolRecMemory *memory = &dense->share.run->memory;
+	GpucolBudget *memory = &dense->share.run->memory;
 
 	for (int i = 0; i < dense->ngathers; i++)
 	{
 		GpucolRecGather *gather = &dense->gathers[i];
 
-		gpucol_rec_free(memory, gather->from, panel_size(dense));
-		gpucol_rec_free(memory, gather->to, panel_size(dense));
+		gpucol_budget_free(memory, gather->from, panel_size(dense));
+		gpucol_budget_free(memory, gather->to, panel_size(dense));
 		gather->from = gather->to = NULL;
 	}
 }
@@ -179,16 +179,16 @@ panel_item(void *context, int worker, uint64_t item)
 static bool
 open_panels(GpucolRecDense *dense, int nthreads)
 {
-	GpucolRecMemory *memory = &dense->share.run->memory;
+	GpucolBudget *memory = &dense->share.run->memory;
 
 	for (int i = 0; i < nthreads; i++)
 	{
 		GpucolRecGather *gather = &dense->gathers[i];
 
 		if (gather->from == NULL)
-			gather->from = gpucol_rec_alloc_zeroed(memory, panel_size(dense));
+			gather->from = gpucol_budget_alloc_zeroed(memory, panel_size(dense));
 		if (gather->to == NULL)
-			gather->to = gpucol_rec_alloc_zeroed(memory, panel_size(dense));
+			gather->to = gpucol_budget_alloc_zeroed(memory, panel_size(dense));
 		if (gather->from == NULL || gather->to == NULL)
 			return false;
 	}

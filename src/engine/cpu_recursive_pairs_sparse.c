@@ -13,15 +13,15 @@
 /* ---- life ---- */
 
 static void
-free_slices(GpucolRecMemory *memory, GpucolRecSlices *slices)
+free_slices(GpucolBudget *memory, GpucolRecSlices *slices)
 {
-	gpucol_rec_free(memory, slices->items, slices->allocated * sizeof(GpucolRecSlice));
+	gpucol_budget_free(memory, slices->items, slices->allocated * sizeof(GpucolRecSlice));
 }
 
 static void
 free_lane(GpucolRecSparse *sparse, GpucolRecLane *lane)
 {
-	GpucolRecMemory *memory = &sparse->run->memory;
+	GpucolBudget *memory = &sparse->run->memory;
 
 	if (lane->pool.memory == NULL)
 		return;
@@ -30,28 +30,28 @@ free_lane(GpucolRecSparse *sparse, GpucolRecLane *lane)
 	gpucol_rec_ids_free(&lane->pool, &lane->row_ids[1]);
 	gpucol_rec_pool_free(&lane->pool);
 	free_slices(memory, &lane->found);
-	gpucol_rec_free(memory, lane->seen, sparse->seen_size);
+	gpucol_budget_free(memory, lane->seen, sparse->seen_size);
 }
 
 void
 gpucol_rec_sparse_free_sets(GpucolRecSparse *sparse)
 {
 	GpucolRecRun *run = sparse->run;
-	GpucolRecMemory *memory = &run->memory;
+	GpucolBudget *memory = &run->memory;
 	uint64_t	domain = sparse->domain;
 
 	for (int i = 0; i < sparse->nlanes && sparse->lanes != NULL; i++)
 		free_lane(sparse, &sparse->lanes[i]);
-	gpucol_rec_free(memory, sparse->lanes, sparse->nlanes * sizeof(GpucolRecLane));
-	gpucol_rec_free(memory, sparse->rows, domain * sizeof(GpucolRecIdSet));
-	gpucol_rec_free(memory, sparse->middle_of, domain * sizeof(uint32_t));
-	gpucol_rec_free(memory, sparse->targets, domain * sizeof(uint32_t));
-	gpucol_rec_free(memory, sparse->work_of, domain * sizeof(uint32_t));
-	gpucol_rec_free(memory, sparse->is_target, domain);
-	gpucol_rec_free(memory, sparse->work,
-					sparse->work_allocated * sizeof(GpucolRecDeltaRow));
-	gpucol_rec_free(memory, sparse->mirror_ids,
-					sparse->mirror_allocated * sizeof(uint32_t));
+	gpucol_budget_free(memory, sparse->lanes, sparse->nlanes * sizeof(GpucolRecLane));
+	gpucol_budget_free(memory, sparse->rows, domain * sizeof(GpucolRecIdSet));
+	gpucol_budget_free(memory, sparse->middle_of, domain * sizeof(uint32_t));
+	gpucol_budget_free(memory, sparse->targets, domain * sizeof(uint32_t));
+	gpucol_budget_free(memory, sparse->work_of, domain * sizeof(uint32_t));
+	gpucol_budget_free(memory, sparse->is_target, domain);
+	gpucol_budget_free(memory, sparse->work,
+					   sparse->work_allocated * sizeof(GpucolRecDeltaRow));
+	gpucol_budget_free(memory, sparse->mirror_ids,
+					   sparse->mirror_allocated * sizeof(uint32_t));
 	free_slices(memory, &sparse->delta);
 	free_slices(memory, &sparse->middles);
 	gpucol_rec_pairs_graphs_free(run, &sparse->graphs);
@@ -67,8 +67,7 @@ sparse_free(GpucolRecRun *run, GpucolRecKernel *kernel)
 		sparse->dense->free(run, sparse->dense);
 	else
 		gpucol_rec_sparse_free_sets(sparse);
-	pthread_mutex_destroy(&sparse->lock);
-	gpucol_rec_free(&run->memory, sparse, sizeof(*sparse));
+	gpucol_budget_free(&run->memory, sparse, sizeof(*sparse));
 }
 
 size_t
@@ -84,18 +83,18 @@ gpucol_rec_pairs_sparse_size(const GpucolRecRun *run)
 static GpucolStatus
 allocate_lanes(GpucolRecSparse *sparse)
 {
-	GpucolRecMemory *memory = &sparse->run->memory;
+	GpucolBudget *memory = &sparse->run->memory;
 
 	sparse->seen_size = gpucol_rec_pairs_domain(sparse->run) / 8;
-	sparse->lanes = gpucol_rec_alloc_zeroed(memory, sparse->nlanes * sizeof(GpucolRecLane));
+	sparse->lanes = gpucol_budget_alloc_zeroed(memory, sparse->nlanes * sizeof(GpucolRecLane));
 	if (sparse->lanes == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (int i = 0; i < sparse->nlanes; i++)
 	{
 		GpucolRecLane *lane = &sparse->lanes[i];
 
-		gpucol_rec_pool_init(&lane->pool, memory, &sparse->lock);
-		lane->seen = gpucol_rec_alloc_zeroed(memory, sparse->seen_size);
+		gpucol_rec_pool_init(&lane->pool, memory);
+		lane->seen = gpucol_budget_alloc_zeroed(memory, sparse->seen_size);
 		if (lane->seen == NULL)
 			return GPUCOL_OUT_OF_MEMORY;
 	}
@@ -105,14 +104,14 @@ allocate_lanes(GpucolRecSparse *sparse)
 static GpucolStatus
 allocate(GpucolRecSparse *sparse)
 {
-	GpucolRecMemory *memory = &sparse->run->memory;
+	GpucolBudget *memory = &sparse->run->memory;
 	uint64_t	domain = sparse->domain;
 
-	sparse->rows = gpucol_rec_alloc_zeroed(memory, domain * sizeof(GpucolRecIdSet));
-	sparse->middle_of = gpucol_rec_alloc_zeroed(memory, domain * sizeof(uint32_t));
-	sparse->targets = gpucol_rec_alloc_zeroed(memory, domain * sizeof(uint32_t));
-	sparse->work_of = gpucol_rec_alloc_zeroed(memory, domain * sizeof(uint32_t));
-	sparse->is_target = gpucol_rec_alloc_zeroed(memory, domain);
+	sparse->rows = gpucol_budget_alloc_zeroed(memory, domain * sizeof(GpucolRecIdSet));
+	sparse->middle_of = gpucol_budget_alloc_zeroed(memory, domain * sizeof(uint32_t));
+	sparse->targets = gpucol_budget_alloc_zeroed(memory, domain * sizeof(uint32_t));
+	sparse->work_of = gpucol_budget_alloc_zeroed(memory, domain * sizeof(uint32_t));
+	sparse->is_target = gpucol_budget_alloc_zeroed(memory, domain);
 	if (!sparse->rows || !sparse->middle_of || !sparse->targets || !sparse->work_of ||
 		!sparse->is_target)
 		return GPUCOL_OUT_OF_MEMORY;
@@ -272,7 +271,7 @@ gpucol_rec_pairs_sparse_new(GpucolRecRun *run, const GpucolRecPairsShape *shape,
 							const GpucolRecTable *table, GpucolRecPairsGraphs *graphs,
 							GpucolRecKernel **kernel)
 {
-	GpucolRecSparse *sparse = gpucol_rec_alloc_zeroed(&run->memory, sizeof(*sparse));
+	GpucolRecSparse *sparse = gpucol_budget_alloc_zeroed(&run->memory, sizeof(*sparse));
 	GpucolStatus status;
 
 	if (sparse == NULL)
@@ -286,7 +285,6 @@ gpucol_rec_pairs_sparse_new(GpucolRecRun *run, const GpucolRecPairsShape *shape,
 	sparse->nlanes = run->options.threads < GPUCOL_REC_MAX_THREADS ?
 		run->options.threads : GPUCOL_REC_MAX_THREADS;
 	sparse->mirrored = is_one_graph(shape);
-	pthread_mutex_init(&sparse->lock, NULL);
 	status = take_over(sparse, shape, table);
 	if (status != GPUCOL_OK)
 	{

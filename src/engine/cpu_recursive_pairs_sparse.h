@@ -96,7 +96,6 @@ typedef struct GpucolRecSparse
 	uint64_t	mirror_allocated;
 	GpucolRecLane *lanes;
 	int			nlanes;
-	pthread_mutex_t lock;		/* of the run's memory */
 	int			parity;			/* which row_ids the delta has */
 	bool		ended;
 

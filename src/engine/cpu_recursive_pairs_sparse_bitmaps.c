@@ -98,7 +98,7 @@ gpucol_rec_sparse_go_dense(GpucolRecSparse *sparse)
 {
 	GpucolRecRun *run = sparse->run;
 	uint64_t	domain = gpucol_rec_pairs_domain(run);
-	uint64_t   *full = gpucol_rec_alloc_zeroed(&run->memory, domain * domain / 8);
+	uint64_t   *full = gpucol_budget_alloc_zeroed(&run->memory, domain * domain / 8);
 	GpucolRecKernel *dense;
 	GpucolStatus status;
 
@@ -107,7 +107,7 @@ gpucol_rec_sparse_go_dense(GpucolRecSparse *sparse)
 	dense = gpucol_rec_pairs_dense_new(run, domain, &sparse->graphs);
 	if (dense == NULL)
 	{
-		gpucol_rec_free(&run->memory, full, domain * domain / 8);
+		gpucol_budget_free(&run->memory, full, domain * domain / 8);
 		return GPUCOL_OK;
 	}
 	gpucol_rec_pairs_dense_set_full(dense, full);

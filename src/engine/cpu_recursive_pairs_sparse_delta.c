@@ -19,18 +19,9 @@ gpucol_rec_sparse_add_slice(GpucolRecLane *lane, uint32_t row, GpucolRecIds *ids
 	GpucolRecSlices *found = &lane->found;
 	GpucolRecSlice *slice;
 
-	if (found->n == found->allocated)
-	{
-		GpucolStatus status;
-
-		pthread_mutex_lock(lane->pool.lock);
-		status = gpucol_rec_reserve(lane->pool.memory, (void **) &found->items,
-									&found->allocated, found->n + 1,
-									sizeof(GpucolRecSlice));
-		pthread_mutex_unlock(lane->pool.lock);
-		if (status != GPUCOL_OK)
-			return false;
-	}
+	if (!gpucol_budget_array(lane->pool.memory, &found->items, &found->allocated,
+							 found->n + 1, sizeof(GpucolRecSlice)))
+		return false;
 	slice = &found->items[found->n++];
 	slice->row = row;
 	slice->n = (uint32_t) n;

@@ -5,7 +5,7 @@
  *
  * Items of the first phase are rows of the delta, each of one a; items of the second
  * are the rows x that the middles lead to.  A thread that works on x alone touches its
- * set, so that neither phase has locks but that of the run's memory.
+ * set, so that neither phase has locks.
  *
  *-------------------------------------------------------------------------
  */

@@ -23,8 +23,8 @@
 static void *
 exec_alloc(GpucolRecRun *run, GpucolRecExec *exec, size_t size)
 {
-	Block	   *block = gpucol_rec_alloc_zeroed(&run->memory,
-												sizeof(Block) + size);
+	Block	   *block = gpucol_budget_alloc_zeroed(&run->memory,
+												   sizeof(Block) + size);
 
 	if (block == NULL)
 		return NULL;
@@ -55,7 +55,7 @@ gpucol_rec_rule_free(GpucolRecRun *run, uint32_t rule)
 			Block	   *block = exec->blocks;
 
 			exec->blocks = block->next;
-			gpucol_rec_free(&run->memory, block, block->size);
+			gpucol_budget_free(&run->memory, block, block->size);
 		}
 		memset(exec, 0, sizeof(*exec));
 	}
@@ -68,9 +68,9 @@ gpucol_rec_rules_free(GpucolRecRun *run)
 		return;
 	for (uint32_t rule = 0; rule < run->plan->nrules; rule++)
 		gpucol_rec_rule_free(run, rule);
-	gpucol_rec_free(&run->memory, run->execs,
-					run->plan->nrules * run->options.threads *
-					sizeof(GpucolRecExec));
+	gpucol_budget_free(&run->memory, run->execs,
+					   run->plan->nrules * run->options.threads *
+					   sizeof(GpucolRecExec));
 	run->execs = NULL;
 }
 

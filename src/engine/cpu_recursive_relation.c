@@ -48,11 +48,11 @@ bits_size(const GpucolRecTable *table, uint64_t domain)
 void
 gpucol_rec_table_free_set(GpucolRecRun *run, GpucolRecTable *table)
 {
-	gpucol_rec_free(&run->memory, table->slots,
-					table->nslots * sizeof(uint64_t));
-	gpucol_rec_free(&run->memory, table->old, table->nold * sizeof(uint64_t));
-	gpucol_rec_free(&run->memory, table->bits,
-					table->bits ? bits_size(table, table->domain) : 0);
+	gpucol_budget_free(&run->memory, table->slots,
+					   table->nslots * sizeof(uint64_t));
+	gpucol_budget_free(&run->memory, table->old, table->nold * sizeof(uint64_t));
+	gpucol_budget_free(&run->memory, table->bits,
+					   table->bits ? bits_size(table, table->domain) : 0);
 	table->slots = table->old = NULL;
 	table->nold = 0;
 	table->nslots = table->region = table->nused = 0;
@@ -69,8 +69,8 @@ gpucol_rec_table_free(GpucolRecRun *run, GpucolRecTable *table)
 		table->kernel->free(run, table->kernel);
 	table->kernel = NULL;
 	gpucol_rec_table_free_set(run, table);
-	gpucol_rec_free(&run->memory, table->tuples,
-					table->allocated * table->arity * sizeof(uint32_t));
+	gpucol_budget_free(&run->memory, table->tuples,
+					   table->allocated * table->arity * sizeof(uint32_t));
 	table->tuples = NULL;
 	table->allocated = table->delta = table->committed = table->end = 0;
 }
@@ -123,7 +123,7 @@ gpucol_rec_set_open(GpucolRecRun *run, GpucolRecTable *table, uint64_t n)
 		return GPUCOL_OK;
 	while ((table->nused + n) * 10 > nslots * 7)
 		nslots *= 2;
-	slots = gpucol_rec_alloc_zeroed(&run->memory, nslots * sizeof(uint64_t));
+	slots = gpucol_budget_alloc_zeroed(&run->memory, nslots * sizeof(uint64_t));
 	if (slots == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	table->old = table->slots;
@@ -161,7 +161,7 @@ gpucol_rec_set_move(const GpucolRecRun *run, GpucolRecTable *table, uint64_t fro
 void
 gpucol_rec_set_close(GpucolRecRun *run, GpucolRecTable *table)
 {
-	gpucol_rec_free(&run->memory, table->old, table->nold * sizeof(uint64_t));
+	gpucol_budget_free(&run->memory, table->old, table->nold * sizeof(uint64_t));
 	table->old = NULL;
 	table->nold = 0;
 }
@@ -341,14 +341,14 @@ cover_id(GpucolRecRun *run, GpucolRecTable *table, uint32_t id)
 
 	while (domain <= id)
 		domain *= 2;
-	bits = gpucol_rec_alloc_zeroed(&run->memory, bits_size(table, domain));
+	bits = gpucol_budget_alloc_zeroed(&run->memory, bits_size(table, domain));
 	if (bits == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	if (table->bits != NULL)
 	{
 		memcpy(bits, table->bits, bits_size(table, table->domain));
-		gpucol_rec_free(&run->memory, table->bits,
-						bits_size(table, table->domain));
+		gpucol_budget_free(&run->memory, table->bits,
+						   bits_size(table, table->domain));
 	}
 	table->bits = bits;
 	table->domain = domain;
@@ -513,7 +513,7 @@ gpucol_rec_table_to_bits(GpucolRecRun *run, GpucolRecTable *table,
 	uint64_t	row;
 
 	domain = (domain + 63) / 64 * 64;
-	bits = gpucol_rec_alloc_zeroed(&run->memory, bits_size(table, domain));
+	bits = gpucol_budget_alloc_zeroed(&run->memory, bits_size(table, domain));
 	if (bits == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (row = 0; row < table->end; row++)
@@ -523,7 +523,7 @@ gpucol_rec_table_to_bits(GpucolRecRun *run, GpucolRecTable *table,
 
 		if (gpucol_rec_poll(run, row))
 		{
-			gpucol_rec_free(&run->memory, bits, bits_size(table, domain));
+			gpucol_budget_free(&run->memory, bits, bits_size(table, domain));
 			return GPUCOL_CANCELLED;
 		}
 		bits[bit / 64] |= UINT64_C(1) << (bit % 64);

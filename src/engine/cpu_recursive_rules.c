@@ -795,9 +795,9 @@ gpucol_rec_rule_run(GpucolRecRun *run, uint32_t rule)
 
 	if (run->execs == NULL)
 	{
-		run->execs = gpucol_rec_alloc_zeroed(&run->memory, run->plan->nrules *
-											 run->options.threads *
-											 sizeof(GpucolRecExec));
+		run->execs = gpucol_budget_alloc_zeroed(&run->memory, run->plan->nrules *
+												run->options.threads *
+												sizeof(GpucolRecExec));
 		if (run->execs == NULL)
 			return GPUCOL_OUT_OF_MEMORY;
 	}

@@ -206,7 +206,7 @@ member_main(void *context, int member)
 static void
 free_buffers(GpucolRecTeam *team)
 {
-	GpucolRecMemory *memory = &team->run->memory;
+	GpucolBudget *memory = &team->run->memory;
 	int			i;
 
 	for (i = 0; i < team->nbuffers; i++)
@@ -227,7 +227,7 @@ choose_room(uint64_t rows, int members)
 static bool
 make_buffers(GpucolRecTeam *team)
 {
-	GpucolRecMemory *memory = &team->run->memory;
+	GpucolBudget *memory = &team->run->memory;
 	int			i;
 
 	for (i = 0; i < team->nbuffers; i++)

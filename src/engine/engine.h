@@ -110,6 +110,7 @@ typedef struct GpucolRunOptions
 {
 	int			threads;		/* gpucol.cpu_threads, at least 1 */
 	size_t		memory_limit;	/* bytes the run may hold; 0 = no limit */
+	struct GpucolBudget *budget;	/* which they count against too; NULL = none */
 	bool		checked;		/* every value of the program's columns is known
 								 * to have its column's kind */
 	const GpucolRowShape *shape;	/* what becomes of the rows, if the engine knows

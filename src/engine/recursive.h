@@ -42,6 +42,7 @@ typedef struct GpucolRecOptions
 {
 	int			threads;		/* at least 1 */
 	size_t		memory_limit;	/* bytes the run may hold; 0 = no limit */
+	struct GpucolBudget *budget;	/* which they count against too; NULL = none */
 	size_t		device_limit;	/* of them on a device, the others in host
 								 * memory; 0 = all */
 

@@ -24,7 +24,7 @@ struct GpucolBeside
 	const GpucolOutput *outputs;
 	MemoryContext context;
 	GpucolKeys *keys;			/* NULL without keys, and until the first groups */
-	GpucolRankMemory memory;	/* of the keys */
+	GpucolBudget memory;		/* of the keys */
 	uint64		looked_up;		/* rows so far */
 	Size		state_bytes;	/* of one group */
 	char	   *states;			/* [groups] */

@@ -50,6 +50,7 @@ gpucol_topk_destroy(GpucolTopk *topk)
 	}
 	gpucol_collect_destroy(topk->collect);
 	topk->collect = NULL;
+	gpucol_budget_close(&topk->memory);
 }
 
 GpucolTopk *
@@ -99,8 +100,7 @@ gpucol_topk_take(GpucolTopk *topk, int threads, void **arg)
 		};
 	}
 	gpucol_collect_destroy(topk->collect);
-	topk->memory.limit = gpucol_guc_memory(gpucol_ranking_memory_limit);
-	topk->memory.used = 0;
+	gpucol_budget_open(&topk->memory, gpucol_guc_memory(gpucol_ranking_memory_limit), NULL);
 	topk->collect = gpucol_collect_create(&topk->memory, threads, topk->nkeys, classes,
 										  r->nsets, sets);
 	MemoryContextSwitchTo(old);

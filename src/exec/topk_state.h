@@ -41,7 +41,7 @@ struct GpucolTopk
 	const GpucolOutput *key_outputs;
 	const GpucolRankings *rankings;
 	MemoryContext context;		/* of everything */
-	GpucolRankMemory memory;	/* of the collection and the batches */
+	GpucolBudget memory;		/* of the collection and the batches */
 	GpucolCollect *collect;		/* NULL: no row, or on the device */
 	GpucolTopkSet *sets;		/* NULL before the lowering */
 	int		   *batch_ranking;	/* by aggregate: ranking of its set's batch */

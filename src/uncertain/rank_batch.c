@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "engine/cpu.h"
 #include "uncertain/rank_batch.h"
 
@@ -31,14 +32,14 @@ typedef struct Worker
 	size_t		table_size;
 	void	   *work;
 	size_t		work_size;
-	GpucolRankArena arena;		/* of answers */
+	GpucolArena arena;		/* of answers */
 	int64_t		bad_x;
 	double		bad_mass;
 } Worker;
 
 struct GpucolBatch
 {
-	GpucolRankMemory *memory;
+	GpucolBudget *memory;
 	GpucolRankRows *rows;
 	GpucolBatchOptions options;
 	GpucolBatchRanking *rankings;
@@ -62,7 +63,7 @@ struct GpucolBatch
 static bool
 grow(GpucolBatch *b, void *block, size_t old, size_t new)
 {
-	return gpucol_rank_memory_grow(b->memory, block, old, new);
+	return gpucol_budget_grow(b->memory, block, old, new);
 }
 
 /*-------------------------------------------------------------------------
@@ -71,7 +72,7 @@ grow(GpucolBatch *b, void *block, size_t old, size_t new)
  */
 
 GpucolBatch *
-gpucol_batch_create(GpucolRankMemory *memory, GpucolRankRows *rows,
+gpucol_batch_create(GpucolBudget *memory, GpucolRankRows *rows,
 					const GpucolBatchOptions *options)
 {
 	GpucolBatch *b = calloc(1, sizeof(*b));
@@ -373,14 +374,14 @@ keep_answer(GpucolBatch *b, Worker *w, const Group *g, int32_t count,
 	answer->nulls = NULL;
 	if (count <= 0)
 		return GPUCOL_OK;
-	labels = gpucol_rank_arena_take(&w->arena, b->memory, sizeof(int64_t) * (size_t) count);
+	labels = gpucol_arena_take(&w->arena, b->memory, sizeof(int64_t) * (size_t) count);
 	if (labels == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (int32_t i = 0; i < count; i++)
 	{
 		if (w->picks[i] < 0 && nulls == NULL)
 		{
-			nulls = gpucol_rank_arena_take(&w->arena, b->memory, (size_t) count);
+			nulls = gpucol_arena_take(&w->arena, b->memory, (size_t) count);
 			if (nulls == NULL)
 				return GPUCOL_OUT_OF_MEMORY;
 			memset(nulls, 0, (size_t) count);
@@ -605,7 +606,7 @@ gpucol_batch_destroy(GpucolBatch *b)
 	{
 		Worker	   *w = &b->workers[i];
 
-		gpucol_rank_arena_free(&w->arena);
+		gpucol_arena_free(&w->arena, b->memory);
 		free(w->rows);
 		free(w->p);
 		free(w->x);

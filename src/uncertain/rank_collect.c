@@ -13,8 +13,10 @@
  *
  *-------------------------------------------------------------------------
  */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "engine/cpu.h"
 #include "kernel/float_order.h"
 #include "kernel/format.h"
@@ -32,7 +34,7 @@ typedef struct Thread
 	uint32_t	nnumbers;
 	uint32_t	numbers_size;
 	GpucolNames *names;			/* of x-tuples */
-	GpucolRankArena labels;
+	GpucolArena labels;
 	GpucolCollectError error;
 	GpucolStatus status;
 	bool	   *used;			/* [nsets] a row passed the filter */
@@ -46,7 +48,7 @@ typedef struct Thread
 
 struct GpucolCollect
 {
-	GpucolRankMemory *memory;
+	GpucolBudget *memory;
 	int			nkeys;
 	uint8_t	   *classes;
 	int			nsets;
@@ -78,7 +80,7 @@ create_thread(GpucolCollect *c)
 }
 
 GpucolCollect *
-gpucol_collect_create(GpucolRankMemory *memory, int threads, int nkeys,
+gpucol_collect_create(GpucolBudget *memory, int threads, int nkeys,
 					  const uint8_t *classes, int nsets, const GpucolCollectSet *sets)
 {
 	GpucolCollect *c = calloc(1, sizeof(*c));
@@ -120,13 +122,13 @@ gpucol_collect_create(GpucolRankMemory *memory, int threads, int nkeys,
 }
 
 static void
-destroy_thread(Thread *t)
+destroy_thread(Thread *t, GpucolBudget *memory)
 {
 	if (t == NULL)
 		return;
 	gpucol_keys_destroy(t->keys);
 	gpucol_names_destroy(t->names);
-	gpucol_rank_arena_free(&t->labels);
+	gpucol_arena_free(&t->labels, memory);
 	free(t->numbers);
 	free(t->used);
 	free(t);
@@ -162,7 +164,7 @@ gpucol_collect_destroy(GpucolCollect *c)
 		gpucol_names_destroy(c->names);
 	}
 	for (int t = 0; c->threads != NULL && t < c->nthreads; t++)
-		destroy_thread(c->threads[t]);
+		destroy_thread(c->threads[t], c->memory);
 	for (int s = 0; c->rows != NULL && s < c->nsets; s++)
 		gpucol_rank_rows_destroy(c->rows[s]);
 	gpucol_rank_values_destroy(c->values);
@@ -299,8 +301,8 @@ make_probabilities(Thread *t, const GpucolCollectSet *set,
 static int64_t
 store_label(GpucolCollect *c, Thread *t, GpucolBytes bytes)
 {
-	GpucolStoredLabel *label = gpucol_rank_arena_take(&t->labels, c->memory,
-													  sizeof(GpucolStoredLabel) + bytes.len);
+	GpucolStoredLabel *label = gpucol_arena_take(&t->labels, c->memory,
+												 sizeof(GpucolStoredLabel) + bytes.len);
 
 	if (label == NULL)
 		return 0;
@@ -422,8 +424,8 @@ number_others(GpucolCollect *c, Thread *t, const GpucolResultColumn *key, uint32
 		{
 			uint32_t	size = t->numbers_size == 0 ? 64 : 2 * t->numbers_size;
 
-			if (!gpucol_rank_memory_grow(c->memory, &t->numbers, sizeof(uint32_t) * t->numbers_size,
-										 sizeof(uint32_t) * size))
+			if (!gpucol_budget_grow(c->memory, &t->numbers, sizeof(uint32_t) * t->numbers_size,
+									sizeof(uint32_t) * size))
 				return false;
 			t->numbers_size = size;
 		}
@@ -540,7 +542,8 @@ merge_names(GpucolCollect *c)
 static GpucolStatus
 add_values(GpucolCollect *c)
 {
-	uint32_t   *map = malloc(sizeof(uint32_t) * ((size_t) gpucol_rank_values_count(c->values) + 1));
+	uint32_t   *map = gpucol_budget_alloc(c->memory, sizeof(uint32_t) *
+										  ((size_t) gpucol_rank_values_count(c->values) + 1));
 
 	if (map == NULL)
 		return GPUCOL_OUT_OF_MEMORY;

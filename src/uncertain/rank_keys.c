@@ -14,6 +14,9 @@
  *
  *-------------------------------------------------------------------------
  */
+#include <stdlib.h>
+
+#include "base/arena.h"
 #include "kernel/float_order.h"
 #include "uncertain/rank_keys_state.h"
 
@@ -27,16 +30,16 @@
 
 struct GpucolNames
 {
-	GpucolRankMemory *memory;
+	GpucolBudget *memory;
 	GpucolBytes *values;
 	uint32_t	n;
 	uint32_t	capacity;
 	GpucolKeySlots		slots;
-	GpucolRankArena arena;		/* of the bytes */
+	GpucolArena arena;		/* of the bytes */
 };
 
 GpucolNames *
-gpucol_names_create(GpucolRankMemory *memory)
+gpucol_names_create(GpucolBudget *memory)
 {
 	GpucolNames *names = calloc(1, sizeof(*names));
 
@@ -50,7 +53,7 @@ gpucol_names_destroy(GpucolNames *names)
 {
 	if (names == NULL)
 		return;
-	gpucol_rank_arena_free(&names->arena);
+	gpucol_arena_free(&names->arena, names->memory);
 	free(names->values);
 	free(names->slots.slots);
 	free(names);
@@ -65,9 +68,9 @@ names_reserve(GpucolNames *names)
 		uint32_t	size = names->capacity == 0 ? GPUCOL_KEYS_FIRST_ENTRIES : 2 * names->capacity;
 
 		if (size > GPUCOL_KEYS_MOST_ENTRIES ||
-			!gpucol_rank_memory_grow(names->memory, &names->values,
-									 sizeof(GpucolBytes) * names->capacity,
-									 sizeof(GpucolBytes) * size))
+			!gpucol_budget_grow(names->memory, &names->values,
+								sizeof(GpucolBytes) * names->capacity,
+								sizeof(GpucolBytes) * size))
 			return false;
 		names->capacity = size;
 	}
@@ -102,7 +105,7 @@ gpucol_names_number(GpucolNames *names, GpucolBytes bytes, uint32_t *number)
 			return true;
 		}
 	}
-	copy = gpucol_rank_arena_take(&names->arena, names->memory, bytes.len);
+	copy = gpucol_arena_take(&names->arena, names->memory, bytes.len);
 	if (copy == NULL)
 		return false;
 	if (bytes.len > 0)
@@ -128,7 +131,7 @@ gpucol_names_get(const GpucolNames *names, uint32_t number)
 uint32_t *
 gpucol_names_merge(GpucolNames *to, const GpucolNames *from)
 {
-	uint32_t   *map = malloc(sizeof(uint32_t) * ((size_t) from->n + 1));
+	uint32_t   *map = gpucol_budget_alloc(to->memory, sizeof(uint32_t) * ((size_t) from->n + 1));
 
 	for (uint32_t i = 0; map != NULL && i < from->n; i++)
 	{
@@ -147,7 +150,7 @@ gpucol_names_merge(GpucolNames *to, const GpucolNames *from)
  */
 
 GpucolKeys *
-gpucol_keys_create(GpucolRankMemory *memory, int nkeys, const uint8_t *classes)
+gpucol_keys_create(GpucolBudget *memory, int nkeys, const uint8_t *classes)
 {
 	GpucolKeys *keys = calloc(1, sizeof(*keys));
 
@@ -205,10 +208,10 @@ reserve_key(GpucolKeys *keys)
 	if (keys->n < keys->capacity)
 		return true;
 	if (size > GPUCOL_KEYS_MOST_ENTRIES ||
-		!gpucol_rank_memory_grow(keys->memory, &keys->words, row * old, row * size) ||
-		!gpucol_rank_memory_grow(keys->memory, &keys->values, row * old, row * size) ||
-		!gpucol_rank_memory_grow(keys->memory, &keys->firsts, sizeof(uint64_t) * old,
-								 sizeof(uint64_t) * size))
+		!gpucol_budget_grow(keys->memory, &keys->words, row * old, row * size) ||
+		!gpucol_budget_grow(keys->memory, &keys->values, row * old, row * size) ||
+		!gpucol_budget_grow(keys->memory, &keys->firsts, sizeof(uint64_t) * old,
+							sizeof(uint64_t) * size))
 		return false;
 	keys->capacity = (uint32_t) size;
 	return true;
@@ -321,8 +324,8 @@ gpucol_keys_reserve_batch(GpucolKeys *keys, uint32_t n)
 
 	if (n <= keys->batch_rows)
 		return true;
-	if (!gpucol_rank_memory_grow(keys->memory, &keys->batch, row * keys->batch_rows, row * n) ||
-		!gpucol_rank_memory_grow(keys->memory, &keys->batch_values, row * keys->batch_rows, row * n))
+	if (!gpucol_budget_grow(keys->memory, &keys->batch, row * keys->batch_rows, row * n) ||
+		!gpucol_budget_grow(keys->memory, &keys->batch_values, row * keys->batch_rows, row * n))
 		return false;
 	memset(keys->batch_values, 0, row * n);
 	keys->batch_rows = n;
@@ -335,10 +338,9 @@ direct_begin(GpucolKeys *keys, const GpucolResultColumn *column)
 {
 	if (keys->nkeys != 1 || keys->classes[0] != GPUCOL_CLASS_I || keys->n > 0 ||
 		(column->nulls != NULL && column->nulls[0]) ||
-		__builtin_sub_overflow(column->i[0], DIRECT_VALUES / 2, &keys->direct_base) ||
-		!gpucol_rank_memory_account(keys->memory, sizeof(uint32_t) * DIRECT_VALUES))
+		__builtin_sub_overflow(column->i[0], DIRECT_VALUES / 2, &keys->direct_base))
 		return;
-	keys->direct = calloc(DIRECT_VALUES, sizeof(uint32_t));
+	keys->direct = gpucol_budget_alloc_zeroed(keys->memory, sizeof(uint32_t) * DIRECT_VALUES);
 }
 
 bool

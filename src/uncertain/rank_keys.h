@@ -4,21 +4,22 @@
  *	  Group keys and byte strings numbered from 0, for rows that are collected in
  *	  threads: each thread has tables of its own, which are merged at the end.
  *
- * All memory is malloc'ed and accounted.  Freestanding C.
+ * All memory is malloc'ed and counted in a budget: also the maps of merges, until the
+ * budget is closed.  Freestanding C.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUCOL_UNCERTAIN_RANK_KEYS_H
 #define GPUCOL_UNCERTAIN_RANK_KEYS_H
 
+#include "base/budget.h"
 #include "engine/engine.h"
-#include "uncertain/rank_memory.h"
 
 /* Byte strings, numbered in order of appearance. */
 typedef struct GpucolNames GpucolNames;
 
 /* NULL beyond the limit. */
-extern GpucolNames *gpucol_names_create(GpucolRankMemory *memory);
+extern GpucolNames *gpucol_names_create(GpucolBudget *memory);
 extern void gpucol_names_destroy(GpucolNames *names);
 
 /* Number of a string, which is copied if it is new; false beyond the limit. */
@@ -36,7 +37,7 @@ struct GpucolCpuPool;
 typedef struct GpucolKeys GpucolKeys;
 
 /* At most 64 keys.  NULL beyond the limit. */
-extern GpucolKeys *gpucol_keys_create(GpucolRankMemory *memory, int nkeys,
+extern GpucolKeys *gpucol_keys_create(GpucolBudget *memory, int nkeys,
 									  const uint8_t *classes);
 extern void gpucol_keys_destroy(GpucolKeys *keys);
 

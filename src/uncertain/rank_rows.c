@@ -12,6 +12,7 @@
  *
  *-------------------------------------------------------------------------
  */
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -51,7 +52,7 @@ typedef struct Store
 
 struct GpucolRankRows
 {
-	GpucolRankMemory *memory;
+	GpucolBudget *memory;
 	int			nstores;
 	Store	   *stores;
 
@@ -80,7 +81,7 @@ is_cancelled(const GpucolRankRows *r)
 static bool
 grow(GpucolRankRows *r, void *block, size_t old, size_t new)
 {
-	return gpucol_rank_memory_grow(r->memory, block, old, new);
+	return gpucol_budget_grow(r->memory, block, old, new);
 }
 
 /*-------------------------------------------------------------------------
@@ -89,7 +90,7 @@ grow(GpucolRankRows *r, void *block, size_t old, size_t new)
  */
 
 GpucolRankRows *
-gpucol_rank_rows_create(GpucolRankMemory *memory, int nstores)
+gpucol_rank_rows_create(GpucolBudget *memory, int nstores)
 {
 	GpucolRankRows *r = calloc(1, sizeof(*r));
 
@@ -126,7 +127,7 @@ add_block(GpucolRankRows *r, Store *s)
 	}
 	if (!grow(r, &groups, 0, sizeof(uint32_t) * BLOCK_ROWS))
 		return false;
-	if (!gpucol_rank_memory_account(r->memory, BLOCK_BYTES) ||
+	if (!gpucol_budget_reserve(r->memory, BLOCK_BYTES) ||
 		posix_memalign(&rows, BLOCK_BYTES, BLOCK_BYTES) != 0)
 	{
 		free(groups);
@@ -438,7 +439,7 @@ order_groups(GpucolRankRows *r)
 	if (!make_places(r))
 		return GPUCOL_OUT_OF_MEMORY;
 	run_threads(r, order_range);
-	gpucol_rank_memory_free(r->memory, r->counts, bytes);
+	gpucol_budget_free(r->memory, r->counts, bytes);
 	r->counts = NULL;
 	return is_cancelled(r) ? GPUCOL_CANCELLED : GPUCOL_OK;
 }

@@ -14,8 +14,8 @@
 
 #include <stdint.h>
 
+#include "base/budget.h"
 #include "kernel/status.h"
-#include "uncertain/rank_memory.h"
 
 /*
  * One uncertain row.  Scores sort as int64.  Labels too, unless the ranking has a
@@ -46,7 +46,7 @@ typedef struct GpucolRankOrder
 typedef struct GpucolRankRows GpucolRankRows;
 
 /* So many stores; memory is accounted in `memory`.  NULL if there is none. */
-extern GpucolRankRows *gpucol_rank_rows_create(GpucolRankMemory *memory, int nstores);
+extern GpucolRankRows *gpucol_rank_rows_create(GpucolBudget *memory, int nstores);
 
 /*
  * Add n rows to a store; group numbers are the store's.  `ordinal` is the place of

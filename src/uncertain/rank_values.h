@@ -22,13 +22,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "uncertain/rank_memory.h"
+#include "base/budget.h"
 
 #define GPUCOL_RANK_VALUES	(1 << 20)
 
 typedef struct GpucolRankValues
 {
-	GpucolRankMemory *memory;
+	GpucolBudget *memory;
 	_Atomic uint32_t *numbers;	/* [GPUCOL_RANK_VALUES] number + 1; 0 = none */
 	_Atomic uint32_t next;
 	_Atomic int has_base;		/* 0: no; 1: a thread sets it; 2: yes */
@@ -37,24 +37,20 @@ typedef struct GpucolRankValues
 
 /* NULL without memory, of which it takes 4 MB: then each thread has a table of its own. */
 static inline GpucolRankValues *
-gpucol_rank_values_create(GpucolRankMemory *memory)
+gpucol_rank_values_create(GpucolBudget *memory)
 {
 	size_t		bytes = sizeof(uint32_t) * GPUCOL_RANK_VALUES;
 	GpucolRankValues *v;
 
-	if (!gpucol_rank_memory_account(memory, bytes))
-		return NULL;
 	v = calloc(1, sizeof(*v));
-	if (v != NULL)
-		v->numbers = calloc(GPUCOL_RANK_VALUES, sizeof(uint32_t));
-	if (v == NULL || v->numbers == NULL)
-	{
-		free(v);
-		atomic_fetch_sub(&memory->used, bytes);
+	if (v == NULL)
 		return NULL;
-	}
 	v->memory = memory;
-	return v;
+	v->numbers = gpucol_budget_alloc_zeroed(memory, bytes);
+	if (v->numbers != NULL)
+		return v;
+	free(v);
+	return NULL;
 }
 
 static inline void
@@ -62,7 +58,7 @@ gpucol_rank_values_destroy(GpucolRankValues *v)
 {
 	if (v == NULL)
 		return;
-	gpucol_rank_memory_free(v->memory, (void *) v->numbers, sizeof(uint32_t) * GPUCOL_RANK_VALUES);
+	gpucol_budget_free(v->memory, (void *) v->numbers, sizeof(uint32_t) * GPUCOL_RANK_VALUES);
 	free(v);
 }
 

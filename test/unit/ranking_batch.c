@@ -13,7 +13,7 @@
 
 #include "check.h"
 
-static GpucolRankMemory memory;
+static GpucolBudget memory;
 
 #define MAX_ROWS 40000
 
@@ -257,7 +257,7 @@ errors(void)
 	uint32_t	group[2] = {0, 0};
 	GpucolRankRows *collected = gpucol_rank_rows_create(&memory, 1);
 	GpucolBatch *batch = gpucol_batch_create(&memory, collected, &options);
-	GpucolRankMemory little = {.limit = 100000};
+	GpucolBudget little = {.limit = 100000};
 	int64_t		bad = 0;
 	double		mass = 0;
 

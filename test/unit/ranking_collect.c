@@ -215,7 +215,7 @@ check_x(const GpucolCollect *c, int64_t x, int i)
 static void
 one_collection(int threads, uint32_t kinds)
 {
-	GpucolRankMemory memory = {.limit = 0};
+	GpucolBudget memory = {.limit = 0};
 	GpucolCollectSet sets[2] = {
 		{.filter = FILTER,.score = SCORE,.probability = P,.divisor = 1000,.label = LABEL,.x = X},
 		{.filter = -1,.score = SCORE,.probability = P,.divisor = 1000,.label = -1,.x = -1},
@@ -291,7 +291,7 @@ one_collection(int threads, uint32_t kinds)
 static void
 first_errors(void)
 {
-	GpucolRankMemory memory = {.limit = 0};
+	GpucolBudget memory = {.limit = 0};
 	int			k_key = 0;
 	GpucolCollectSet set = {.filter = -1,.score = SCORE,.probability = P,.divisor = 1000,.label = -1,.x = -1,
 	.k_keys = &k_key,.nk = 1};
@@ -344,7 +344,7 @@ limits(void)
 	draw_rows(900);
 	for (size_t limit = 1000; limit < 40000000; limit += limit / 3)
 	{
-		GpucolRankMemory memory = {.limit = limit};
+		GpucolBudget memory = {.limit = limit};
 		GpucolCollect *c = gpucol_collect_create(&memory, 2, NKEYS, classes, 1, &set);
 		GpucolCollectError error;
 		GpucolStatus status = GPUCOL_OK;

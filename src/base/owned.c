@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
- * cpu_memory.c
- *	  Memory of a run of the CPU engine: accounted against its limit, and
- *	  listed, so that nothing is lost when the host leaves by longjmp.
+ * owned.c
+ *	  Blocks of one owner, freed together.
  *
  * A block starts with a header of two cache lines.  Large blocks (hash tables and
  * states of many groups, read at random places) are asked of the system in huge
@@ -11,10 +10,14 @@
  *
  *-------------------------------------------------------------------------
  */
-#include <stdlib.h>
-#include <sys/mman.h>
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "base/owned.h"
 
-#include "engine/cpu.h"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
 #define HUGE_PAGE ((size_t) 2 * 1024 * 1024)
 #define HUGE_BLOCK (2 * HUGE_PAGE)	/* blocks in huge pages, at least */
@@ -30,18 +33,12 @@ typedef union Block
 	char		lines[128];
 } Block;
 
-/* Take `size` bytes from the budget; false if that exceeds the limit. */
-static bool
-reserve(GpucolRun *run, size_t size)
+void
+gpucol_owned_open(GpucolOwned *owned, GpucolBudget *budget)
 {
-	bool		fits;
-
-	pthread_mutex_lock(&run->memory_lock);
-	fits = run->memory_limit == 0 || run->memory_used + size <= run->memory_limit;
-	if (fits)
-		run->memory_used += size;
-	pthread_mutex_unlock(&run->memory_lock);
-	return fits;
+	owned->budget = budget;
+	owned->blocks = NULL;
+	pthread_mutex_init(&owned->lock, NULL);
 }
 
 /* Address space for a block. */
@@ -61,7 +58,7 @@ take_block(size_t total)
 }
 
 void *
-gpucol_cpu_alloc(GpucolRun *run, size_t size)
+gpucol_owned_alloc(GpucolOwned *owned, size_t size)
 {
 	size_t		total;
 	Block	   *block;
@@ -71,79 +68,79 @@ gpucol_cpu_alloc(GpucolRun *run, size_t size)
 	total = (size / sizeof(Block) + 2) * sizeof(Block);
 	if (total >= HUGE_BLOCK)
 		total = (total + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-	if (!reserve(run, total))
+	if (!gpucol_budget_reserve(owned->budget, total))
 		return NULL;
 	block = take_block(total);
-	pthread_mutex_lock(&run->memory_lock);
 	if (block == NULL)
-		run->memory_used -= total;
-	else
 	{
-		block->head.size = total;
-		block->head.prev = NULL;
-		block->head.next = run->blocks;
-		if (run->blocks != NULL)
-			((Block *) run->blocks)->head.prev = block;
-		run->blocks = block;
+		gpucol_budget_release(owned->budget, total);
+		return NULL;
 	}
-	pthread_mutex_unlock(&run->memory_lock);
-	return block == NULL ? NULL : block + 1;
+	block->head.size = total;
+	block->head.prev = NULL;
+	pthread_mutex_lock(&owned->lock);
+	block->head.next = owned->blocks;
+	if (owned->blocks != NULL)
+		((Block *) owned->blocks)->head.prev = block;
+	owned->blocks = block;
+	pthread_mutex_unlock(&owned->lock);
+	return block + 1;
 }
 
 void *
-gpucol_cpu_alloc0(GpucolRun *run, size_t size)
+gpucol_owned_alloc_zeroed(GpucolOwned *owned, size_t size)
 {
-	void	   *memory = gpucol_cpu_alloc(run, size);
+	void	   *memory = gpucol_owned_alloc(owned, size);
 
 	if (memory != NULL)
 		memset(memory, 0, size);
 	return memory;
 }
 
-/* On failure the old block stays and NULL is returned. */
 void *
-gpucol_cpu_realloc(GpucolRun *run, void *memory, size_t size)
+gpucol_owned_realloc(GpucolOwned *owned, void *memory, size_t size)
 {
-	void	   *grown = gpucol_cpu_alloc(run, size);
+	void	   *grown = gpucol_owned_alloc(owned, size);
 
 	if (grown != NULL && memory != NULL)
 	{
 		size_t		old = ((Block *) memory - 1)->head.size - sizeof(Block);
 
 		memcpy(grown, memory, old < size ? old : size);
-		gpucol_cpu_free(run, memory);
+		gpucol_owned_free(owned, memory);
 	}
 	return grown;
 }
 
 void
-gpucol_cpu_free(GpucolRun *run, void *memory)
+gpucol_owned_free(GpucolOwned *owned, void *memory)
 {
 	Block	   *block;
 
 	if (memory == NULL)
 		return;
 	block = (Block *) memory - 1;
-	pthread_mutex_lock(&run->memory_lock);
-	run->memory_used -= block->head.size;
+	pthread_mutex_lock(&owned->lock);
 	if (block->head.next != NULL)
 		block->head.next->head.prev = block->head.prev;
 	if (block->head.prev != NULL)
 		block->head.prev->head.next = block->head.next;
 	else
-		run->blocks = block->head.next;
-	pthread_mutex_unlock(&run->memory_lock);
+		owned->blocks = block->head.next;
+	pthread_mutex_unlock(&owned->lock);
+	gpucol_budget_release(owned->budget, block->head.size);
 	free(block);
 }
 
 void
-gpucol_cpu_free_all(GpucolRun *run)
+gpucol_owned_free_all(GpucolOwned *owned)
 {
-	while (run->blocks != NULL)
+	while (owned->blocks != NULL)
 	{
-		Block	   *next = ((Block *) run->blocks)->head.next;
+		Block	   *block = owned->blocks;
 
-		free(run->blocks);
-		run->blocks = next;
+		owned->blocks = block->head.next;
+		gpucol_budget_release(owned->budget, block->head.size);
+		free(block);
 	}
 }

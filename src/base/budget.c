@@ -1,0 +1,206 @@
+/*-------------------------------------------------------------------------
+ *
+ * budget.c
+ *	  The accountant: how many bytes some work holds, and may hold.
+ *
+ * malloc rather than memory contexts: the engines know no PostgreSQL, threads may
+ * allocate, and large blocks come from and go back to the system page by page.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "base/budget.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define MALLOC_HEADER	16
+#define MALLOC_LARGE	((size_t) 128 * 1024)	/* blocks that are pages of their own */
+#define SYSTEM_PAGE		((size_t) 4096)
+#define HUGE_PAGE		((size_t) 2 * 1024 * 1024)
+
+/* ---- accounting ---- */
+
+void
+gpucol_budget_open(GpucolBudget *budget, size_t limit, GpucolBudget *parent)
+{
+	budget->parent = parent;
+	budget->limit = limit;
+	atomic_store(&budget->used, 0);
+	atomic_store(&budget->peak, 0);
+}
+
+void
+gpucol_budget_close(GpucolBudget *budget)
+{
+	gpucol_budget_release(budget, atomic_load(&budget->used));
+}
+
+/* Count bytes of one budget of the tree; false beyond its limit. */
+static bool
+count(GpucolBudget *budget, size_t bytes)
+{
+	size_t		used = atomic_load_explicit(&budget->used, memory_order_relaxed);
+	size_t		peak;
+
+	do
+		if (budget->limit != 0 && (bytes > budget->limit || used > budget->limit - bytes))
+			return false;
+	while (!atomic_compare_exchange_weak(&budget->used, &used, used + bytes));
+	used += bytes;
+	peak = atomic_load_explicit(&budget->peak, memory_order_relaxed);
+	while (peak < used && !atomic_compare_exchange_weak(&budget->peak, &peak, used))
+		;
+	return true;
+}
+
+/* Take them off again, from this budget up to but not including `end`. */
+static void
+uncount(GpucolBudget *budget, const GpucolBudget *end, size_t bytes)
+{
+	for (; budget != end; budget = budget->parent)
+		atomic_fetch_sub(&budget->used, bytes);
+}
+
+bool
+gpucol_budget_reserve(GpucolBudget *budget, size_t bytes)
+{
+	for (GpucolBudget *at = budget; at != NULL; at = at->parent)
+		if (!count(at, bytes))
+		{
+			uncount(budget, at, bytes);
+			return false;
+		}
+	return true;
+}
+
+void
+gpucol_budget_release(GpucolBudget *budget, size_t bytes)
+{
+	uncount(budget, NULL, bytes);
+}
+
+size_t
+gpucol_budget_left(const GpucolBudget *budget)
+{
+	size_t		left = SIZE_MAX;
+
+	for (; budget != NULL; budget = budget->parent)
+	{
+		size_t		used = atomic_load(&budget->used);
+		size_t		here = budget->limit == 0 ? SIZE_MAX :
+			used < budget->limit ? budget->limit - used : 0;
+
+		left = here < left ? here : left;
+	}
+	return left;
+}
+
+/* ---- blocks ---- */
+
+/* What malloc takes for a block. */
+static size_t
+footprint(size_t size)
+{
+	if (size >= SIZE_MAX / 2)
+		return SIZE_MAX / 2;
+	if (size < MALLOC_LARGE)
+		return (size + MALLOC_HEADER + MALLOC_HEADER - 1) / MALLOC_HEADER * MALLOC_HEADER;
+	return (size + MALLOC_HEADER + SYSTEM_PAGE - 1) / SYSTEM_PAGE * SYSTEM_PAGE;
+}
+
+/*
+ * Ask for huge pages under a large block: hash tables and bitmaps are read at
+ * random, and a page walk would cost more than the read.
+ */
+static void
+advise_huge(void *block, size_t size)
+{
+#ifdef MADV_HUGEPAGE
+	uintptr_t	first = ((uintptr_t) block + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+	uintptr_t	last = ((uintptr_t) block + size) & ~(HUGE_PAGE - 1);
+
+	if (last > first)
+		(void) madvise((void *) first, last - first, MADV_HUGEPAGE);
+#else
+	(void) block;
+	(void) size;
+#endif
+}
+
+void *
+gpucol_budget_alloc(GpucolBudget *budget, size_t size)
+{
+	void	   *block;
+
+	if (!gpucol_budget_reserve(budget, footprint(size)))
+		return NULL;
+	block = malloc(size > 0 ? size : 1);
+	if (block == NULL)
+		gpucol_budget_release(budget, footprint(size));
+	return block;
+}
+
+void *
+gpucol_budget_alloc_zeroed(GpucolBudget *budget, size_t size)
+{
+	void	   *block;
+
+	if (!gpucol_budget_reserve(budget, footprint(size)))
+		return NULL;
+	block = calloc(size > 0 ? size : 1, 1);
+	if (block == NULL)
+		gpucol_budget_release(budget, footprint(size));
+	else
+		advise_huge(block, size);
+	return block;
+}
+
+void
+gpucol_budget_free(GpucolBudget *budget, void *block, size_t size)
+{
+	if (block == NULL)
+		return;
+	free(block);
+	gpucol_budget_release(budget, footprint(size));
+}
+
+bool
+gpucol_budget_grow(GpucolBudget *budget, void *block, size_t old, size_t new)
+{
+	void	  **at = block;
+	size_t		before = *at == NULL ? 0 : footprint(old);
+	void	   *got;
+
+	if (!gpucol_budget_reserve(budget, footprint(new) - before))
+		return false;
+	got = realloc(*at, new > 0 ? new : 1);
+	if (got == NULL)
+	{
+		gpucol_budget_release(budget, footprint(new) - before);
+		return false;
+	}
+	advise_huge(got, new);
+	*at = got;
+	return true;
+}
+
+bool
+gpucol_budget_array(GpucolBudget *budget, void *array, uint64_t *allocated,
+					uint64_t needed, size_t size)
+{
+	uint64_t	want = *allocated + *allocated / 2;
+
+	if (needed <= *allocated)
+		return true;
+	want = want < needed ? needed : want;
+	want = want < 64 ? 64 : want;
+	/* near the limit, only what is needed */
+	if (!gpucol_budget_grow(budget, array, *allocated * size, want * size) &&
+		!gpucol_budget_grow(budget, array, *allocated * size, (want = needed) * size))
+		return false;
+	*allocated = want;
+	return true;
+}

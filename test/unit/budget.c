@@ -1,0 +1,146 @@
+/*-------------------------------------------------------------------------
+ *
+ * budget.c
+ *	  The accountant (base/budget.h), blocks of one owner and arenas over it: nothing
+ *	  is reserved beyond a limit, in any thread, and all is given back.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <pthread.h>
+
+#include "base/arena.h"
+#include "base/owned.h"
+#include "check.h"
+
+#define THREADS 4
+
+/* Limits of a child and of its parent both bind, and a refusal changes nothing. */
+static void
+test_tree(void)
+{
+	GpucolBudget root;
+	GpucolBudget left;
+	GpucolBudget right;
+
+	gpucol_budget_open(&root, 1000, NULL);
+	gpucol_budget_open(&left, 0, &root);
+	gpucol_budget_open(&right, 300, &root);
+	CHECK(gpucol_budget_reserve(&left, 600), "within the root");
+	CHECK(!gpucol_budget_reserve(&right, 301), "beyond its own limit");
+	CHECK(!gpucol_budget_reserve(&left, 401), "beyond the root");
+	CHECK(root.used == 600 && left.used == 600 && right.used == 0, "%zu %zu %zu",
+		  (size_t) root.used, (size_t) left.used, (size_t) right.used);
+	CHECK(gpucol_budget_left(&right) == 300 && gpucol_budget_left(&left) == 400, "left");
+	CHECK(gpucol_budget_reserve(&right, 300), "its own limit");
+	CHECK(gpucol_budget_left(&left) == 100, "left");
+	CHECK(!gpucol_budget_reserve(&left, SIZE_MAX), "no overflow");
+	gpucol_budget_close(&left);
+	CHECK(root.used == 300 && left.used == 0 && root.peak == 900, "%zu", (size_t) root.used);
+	gpucol_budget_release(&right, 300);
+	CHECK(root.used == 0, "all given back");
+}
+
+/* Blocks are counted as large as malloc makes them. */
+static void
+test_blocks(void)
+{
+	GpucolBudget budget;
+	char	   *block = NULL;
+	uint64_t   *array = NULL;
+	uint64_t	allocated = 0;
+
+	gpucol_budget_open(&budget, 1 << 20, NULL);
+	CHECK(gpucol_budget_alloc(&budget, 1 << 20) == NULL, "no room for malloc's own");
+	CHECK(gpucol_budget_alloc(&budget, SIZE_MAX) == NULL, "nothing has that size");
+	CHECK(budget.used == 0, "refused");
+	CHECK(gpucol_budget_grow(&budget, &block, 0, 100) && budget.used >= 100, "new");
+	memset(block, 7, 100);
+	CHECK(gpucol_budget_grow(&budget, &block, 100, 500000) && block[99] == 7, "grown");
+	CHECK(!gpucol_budget_grow(&budget, &block, 500000, 1 << 20) && block[99] == 7, "too large");
+	gpucol_budget_free(&budget, block, 500000);
+	CHECK(budget.used == 0, "%zu", (size_t) budget.used);
+	for (uint64_t n = 1; gpucol_budget_array(&budget, &array, &allocated, n, sizeof(*array)); n++)
+		array[n - 1] = n;
+	CHECK(allocated * sizeof(*array) > 900000, "near the limit only what is needed: %llu",
+		  (unsigned long long) allocated);
+	for (uint64_t n = 1; n <= allocated; n++)
+		if (array[n - 1] != n)
+			CHECK(false, "item %llu", (unsigned long long) n);
+	gpucol_budget_free(&budget, array, allocated * sizeof(*array));
+	CHECK(budget.used == 0, "%zu", (size_t) budget.used);
+}
+
+static void
+test_owned(void)
+{
+	GpucolBudget budget;
+	GpucolOwned owned;
+	GpucolArena arena = {0};
+	char	   *first;
+	char	   *second;
+
+	gpucol_budget_open(&budget, 16 << 20, NULL);
+	gpucol_owned_open(&owned, &budget);
+	first = gpucol_owned_alloc(&owned, 1000);
+	second = gpucol_owned_alloc_zeroed(&owned, 5 << 20);
+	CHECK(first != NULL && second != NULL && second[(5 << 20) - 1] == 0, "blocks");
+	CHECK(budget.used >= (5 << 20) + 1000 && budget.used % 128 == 0, "%zu", (size_t) budget.used);
+	CHECK(gpucol_owned_realloc(&owned, second, 12 << 20) == NULL, "both are held meanwhile");
+	first[999] = 3;
+	first = gpucol_owned_realloc(&owned, first, 2000);
+	CHECK(first != NULL && first[999] == 3, "grown");
+	gpucol_owned_free(&owned, second);
+	CHECK(gpucol_arena_take(&arena, &budget, 100) != NULL, "arena");
+	CHECK(gpucol_arena_take(&arena, &budget, 1 << 20) != NULL, "a block of its own");
+	CHECK(gpucol_arena_take(&arena, &budget, 32 << 20) == NULL, "too large");
+	gpucol_arena_free(&arena, &budget);
+	gpucol_owned_free_all(&owned);
+	CHECK(budget.used == 0, "%zu", (size_t) budget.used);
+}
+
+static GpucolBudget shared;
+static _Atomic size_t most;
+
+/* Reserve, look, release. */
+static void *
+use_budget(void *arg)
+{
+	GpucolBudget *own = arg;
+
+	for (int i = 0; i < 200000; i++)
+	{
+		if (!gpucol_budget_reserve(own, 100))
+			continue;
+		if (shared.used > most)
+			most = shared.used;
+		gpucol_budget_release(own, 100);
+	}
+	return NULL;
+}
+
+static void
+test_threads(void)
+{
+	pthread_t	threads[THREADS];
+	GpucolBudget own[THREADS];
+
+	gpucol_budget_open(&shared, 250, NULL);
+	for (int i = 0; i < THREADS; i++)
+	{
+		gpucol_budget_open(&own[i], 0, &shared);
+		pthread_create(&threads[i], NULL, use_budget, &own[i]);
+	}
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	CHECK(shared.used == 0 && shared.peak <= 250 && most <= 250, "%zu at most", (size_t) shared.peak);
+}
+
+int
+main(void)
+{
+	test_tree();
+	test_blocks();
+	test_owned();
+	test_threads();
+	return check_summary("budget");
+}
