@@ -2,7 +2,7 @@
 # themselves (see README.md); `make help` lists the targets.
 
 # Goals that scripts serve: PostgreSQL may not be installed yet.
-SCRIPTED = help setup test demo demo-stop bench check-core check-versions check-major
+SCRIPTED = help setup test demo demo-stop bench fuzz check-core check-versions check-major
 
 ifneq (,$(filter $(SCRIPTED),$(MAKECMDGOALS)))
 
@@ -32,6 +32,10 @@ demo-stop:
 #@ make bench           measure against heap (and DuckDB where python3 has it)
 bench:
 	@test/bench/run
+
+#@ make fuzz SECONDS=600  attack a private server for that long (test/fuzz/README)
+fuzz:
+	@test/fuzz/run "$(or $(SECONDS),600)" "$(SEED)" $(PARTS)
 
 #@ make check-core      PostgreSQL's own regression suites over gpucol tables
 check-core:

@@ -86,5 +86,26 @@ choose_work()
 	[ -O "$WORK" ] || [ "$(id -u)" = 0 ] || die "$WORK belongs to another user"
 }
 
+# copy_tests FOLDER: the tests, where the server's user can read and run them.
+copy_tests()
+{
+	rm -rf "$1"
+	mkdir -p "$1"
+	cp -r "$ROOT/test" "$ROOT/expected" "$ROOT/demo" "$ROOT/docs" "$ROOT/README.md" "$1/"
+	[ "$(id -u)" != 0 ] || chown -R "$PLAIN_USER" "$1"
+}
+
+# as_tester FOLDER COMMAND…: run a command in FOLDER/test with what PostgreSQL's
+# modules for tests want to know.
+as_tester()
+{
+	local test_dir=$1/test
+
+	shift
+	as_user env -C "$test_dir" -u PGHOST -u PGUSER TESTDIR="$test_dir" \
+		TESTDATADIR="$test_dir/tmp_check" TESTLOGDIR="$test_dir/tmp_check/log" \
+		PG_REGRESS="$PGTEST/regress/pg_regress" PERL5LIB="$PGTEST/perl" PATH="$PGBIN:$PATH" "$@"
+}
+
 choose_user
 choose_work

@@ -16,7 +16,7 @@ use Gpucol qw(pick between);
 use Ordered;
 
 our @EXPORT = qw(preparations random_script ordered_script sessions_script);
-our @EXPORT_OK = qw(ask change check emit insert query random_alter scene_script settle sorted step);
+our @EXPORT_OK = qw(ask change check cursor disturb emit insert prepared query random_alter scene_script settle sorted step transaction);
 
 # Types, functions and collations that both schemas share.
 sub preparations

@@ -22,6 +22,9 @@ my @WAYS = (
 	"SET enable_partitionwise_aggregate = on; SET enable_partitionwise_join = on", "SET gpucol.cpu_threads = 3",
 	"SELECT set_config(name, 'on', false) FROM pg_settings WHERE name IN ('debug_parallel_query', 'force_parallel_mode')", "SET jit_above_cost = 0; SET jit_inline_above_cost = 0", "SET plan_cache_mode = force_generic_plan");
 
+# Some of those ways.
+sub random_settings { return map { pick(@WAYS) } 1 .. between(0, 3); }
+
 # A server for scripts; further arguments are lines of postgresql.conf.
 sub twin_server
 {
@@ -101,7 +104,7 @@ sub compare_twins
 	{
 		srand($seed + $round);
 		my $script = $make->($ENV{GPUCOL_STEPS} || $steps);
-		my @settings = map { pick(@WAYS) } 1 .. between(0, 3);
+		my @settings = random_settings();
 		my ($heap_ran, $heap_output, @heap) = results($node, $script, 'heap', "$keep/heap$round");
 		my ($ran, $output, @packed) = results($node, $script, 'gpucol', "$keep/gpucol$round", @settings);
 		my $errors = grep { defined && /^ERROR/ } @heap;

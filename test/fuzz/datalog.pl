@@ -1,0 +1,107 @@
+# datalog.pl SECONDS SEED FOLDER: random and broken Datalog programs, by an unprivileged
+# role.
+#
+# Programs of the grammar (test/t/Programs.pm) must derive what that module derives.
+# Mutated ones may raise any error but an internal one; they must end within their time,
+# and the server must live.
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/../t", $FindBin::Bin;
+use Fuzz;
+use Gpucol;
+use Programs;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $LIMIT = 3;		# seconds that a program may take
+
+start_part('datalog', @ARGV);
+my $node = new_server('fuzz_datalog', 'shared_preload_libraries = gpucol', 'log_min_messages = log', "statement_timeout = ${LIMIT}s");
+$node->safe_psql('postgres', 'CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA gpucol TO reader; GRANT ALL ON SCHEMA public TO reader');
+
+# What programs are made of.
+my @pieces = (split(/ /, q({ } ( ) [ ] . , ; : :- <= = != < > + - * / % ^ ! _ $ | & @ " ' ~)), qw(.decl .output .input .type .comp .init .functor .plan .pragma number symbol float unsigned count sum min max mean cat strlen substr ord to_number to_string contains match range band bor bxor bnot bshl bshr land lor lnot true false nil as eqrel choice-domain override inline
+	brie btree), '_-1', '-_', '!p(_+1)', 'cat(_,"a")', 'max(_,1)', '0', '1', '-1', '2147483648', '9223372036854775807', '1e400', '0x1f', '0b101', '"\\', "\0", "\xc3", '/*', '*/', '//', '#', '.decl p(a:number)', '.decl o(a:number,b:symbol)', 'p(1).', 'o(x) :- p(x).', 'p(x+1) :- p(x), x < 100.', 'c = count : { p(_) }', 'x = sum y : { p(y), y > x }',
+	'range(1, 1000000000)', 'x = "' . 'a' x 300 . '"');
+
+# A token, several, or a byte of a program go, come or change their places.
+sub mutate
+{
+	my ($program, $donor) = @_;
+	my @tokens = $program =~ /\s+|\w+|"[^"]*"|:-|./gs;
+	my @other = $donor =~ /\s+|\w+|"[^"]*"|:-|./gs;
+
+	for (1 .. pick(1, 1, 2, 3, 8))
+	{
+		my $at = int rand @tokens;
+		my $kind = int rand 10;
+		my $length = pick(1, 1, 2, 5, 20);
+
+		if ($kind < 2) { splice @tokens, $at, $length; }
+		elsif ($kind < 4) { splice @tokens, $at, 0, ' ', pick(@pieces), ' '; }
+		elsif ($kind == 4) { splice @tokens, $at, 1, pick(@pieces); }
+		elsif ($kind == 5) { my $to = int rand @tokens; @tokens[ $at, $to ] = @tokens[ $to, $at ]; }
+		elsif ($kind == 6) { splice @tokens, $at, 0, @tokens[ $at .. ($at + $length < @tokens ? $at + $length : $#tokens) ]; }
+		elsif ($kind == 7) { my $from = int rand @other; splice @tokens, $at, 0, @other[ $from .. ($from + $length * 3 < @other ? $from + $length * 3 : $#other) ]; }
+		elsif ($kind == 8) { splice @tokens, $at, 1, map { pick('(', '-', '!', '{', 'x = count : { ', 'cat(', '(1 + ') x pick(3, 50, 2000) } 1; }
+		else { $tokens[$at] =~ s/./chr(32 + int rand 95)/se; }
+		@tokens = (' ') unless @tokens;
+	}
+	return join('', @tokens) =~ s/\0//gr =~ s/\$fuzz\$//gr;
+}
+
+my @calls = (sub { "SELECT count(*) FROM gpucol.datalog($_[0], '$_[1]') AS t($_[2])" }, sub { "SELECT count(*) FROM gpucol.datalog($_[0], '$_[1]') AS t($_[2])" }, sub { "SELECT * FROM gpucol.datalog($_[0], '$_[1]') AS t(a int8, b text) LIMIT 3" }, sub { "SELECT gpucol.datalog_into($_[0], 'public')" }, sub { "EXPLAIN SELECT * FROM gpucol.datalog($_[0], '$_[1]') AS t($_[2])" });
+
+# Programs that are right derive the right rows.
+sub right_programs
+{
+	my ($count) = @_;
+
+	for (1 .. $count)
+	{
+		my ($program, $columns, $rows) = random_program();
+		for my $output (sort keys %$rows)
+		{
+			my (undef, $mine, $error) = $node->psql('postgres', "SET gpucol.recursive_strategy = " . pick(qw(auto hisa bitmap sparse)) . "; SELECT * FROM gpucol.datalog(\$d\$$program\$d\$, '$output') AS t($columns->{$output})");
+			my $sorted = join "\n", sort split /\n/, $mine, -1;
+
+			counted(1);
+			next if $error =~ /statement timeout/ || ($sorted eq join("\n", @{ $rows->{$output} }) && $error eq '');
+			finding("a program derives other rows of $output", "$program\n\n$sorted\n$error\n\nnot\n\n" . join "\n", @{ $rows->{$output} });
+		}
+	}
+	return;
+}
+
+my @programs;
+while (seconds_left() > 5)
+{
+	my $seed = round_seed();
+
+	$node->safe_psql('postgres', base_tables() . '; GRANT ALL ON ALL TABLES IN SCHEMA public TO reader');
+	@programs = ();
+	push @programs, [ random_program() ] for 1 .. 5;
+	right_programs(3);
+	my @mutants = map {
+		my ($program, $columns) = @{ pick(@programs) };
+		my $output = pick(sort keys %$columns);
+		[ mutate($program, pick(@programs)->[0]), $output, $columns->{$output} ]
+	} 1 .. 150;
+	my $script = "SET client_min_messages = warning;\nSET client_encoding = " . pick('latin1', 'utf8') . ";\n";
+	for my $i (0 .. $#mutants)
+	{
+		my ($program, @more) = @{ $mutants[$i] };
+		$script .= "\\echo <<< $i\n" . pick(@calls)->("\$fuzz\$$program\$fuzz\$", @more) . ";\n\\echo >>>\n";
+	}
+	my ($ran, $output, @found) = script_results($node, $script, 600, '-U', 'reader');
+	counted(scalar @found);
+	if (!$ran || @found < @mutants) { finding("the server did not answer program " . @found . " of seed $seed", ($mutants[ $#found + 1 ] // $mutants[-1])->[0] . "\n\n" . substr $output, -2000); }
+	for my $i (grep { ($found[$_] // '') =~ /ERROR:  XX/ } 0 .. $#found)
+	{
+		finding('an internal error for a program', "$mutants[$i][0]\n\n$found[$i]");
+	}
+	watch_log($node, '(?!)');
+}
+$node->stop;
+end_part();
