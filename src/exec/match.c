@@ -117,7 +117,7 @@ get_constant(GpucolLower *l, Node *node, Datum *value)
 {
 	bool		isnull;
 
-	return gpucol_lower_is_safe_constant((Expr *) node) &&
+	return gpucol_lower_is_safe_constant(l, (Expr *) node) &&
 		gpucol_lower_eval(l, (Expr *) node, value, &isnull) && !isnull;
 }
 

@@ -186,11 +186,13 @@ lower(GpucolExec *exec)
 	GpucolLower *l;
 
 	l = gpucol_lower_begin(exec->desc, exec->varno, &exec->node->ss.ps);
+	l->reaches = gpucol_reach;
+	l->reaches_arg = exec;
 	exec->lower = l;
 	if (!exec->lower_node(exec, l))
 		return fall_back(exec, GPUCOL_UNSUPPORTED, l->reason);
 	if (l->failed)
-		return fall_back(exec, GPUCOL_UNSUPPORTED, "a constant of the query raises an error");
+		return fall_back(exec, GPUCOL_UNSUPPORTED, "a constant of the query may raise an error that no row asks for");
 	exec->never = l->never;
 	exec->program = gpucol_lower_finish(l, exec->kind);
 	gpucol_host_init(&exec->host, l, &exec->node->ss.ps);
@@ -439,7 +441,7 @@ open_part(GpucolExec *exec, const GpucolExecPart *part)
 							  columns, n, NULL);
 }
 
-/* Open what the program reads. */
+/* What the program reads. */
 static GpucolSource *
 open_source(GpucolExec *exec)
 {
@@ -459,9 +461,20 @@ open_source(GpucolExec *exec)
 	return gpucol_source_join(exec->part_sources, exec->nparts);
 }
 
-/* Close it. */
-static void
-close_source(GpucolExec *exec)
+/*
+ * Open what exec->program reads.
+ */
+void
+gpucol_run_open(GpucolExec *exec)
+{
+	exec->source = open_source(exec);
+}
+
+/*
+ * Close it, if it is open.
+ */
+void
+gpucol_run_close(GpucolExec *exec)
 {
 	if (exec->source == NULL)
 		return;
@@ -514,17 +527,17 @@ start(GpucolExec *exec, bool device_only)
 	INSTR_TIME_SET_CURRENT(begin);
 	exec->started = true;
 	exec->emitted = false;
-	status = lower(exec);
-	if (status != GPUCOL_OK || exec->never)
-		return status;
 	callback = palloc0(sizeof(MemoryContextCallback));
 	callback->func = release_engine;
 	callback->arg = exec;
 	MemoryContextRegisterResetCallback(exec->context, callback);
+	status = lower(exec);
+	if (status != GPUCOL_OK || exec->never)
+		return status;
 
 	if (exec->recursion == NULL && !exec->cpu_only && gpucol_engine_choice != GPUCOL_ENGINE_CPU)
 		gpucol_wire_soon();
-	exec->source = open_source(exec);
+	gpucol_run_open(exec);
 	INSTR_TIME_SET_CURRENT(opened);
 	INSTR_TIME_SUBTRACT(opened, begin);
 	exec->stats.open_seconds += INSTR_TIME_GET_DOUBLE(opened);
@@ -608,9 +621,11 @@ next_batch(GpucolExec *exec, GpucolResult *result)
 	return status;
 }
 
-/* The table to name in an error, NULL for a recursion. */
-static Relation
-read_table(const GpucolExec *exec)
+/*
+ * The table to name in an error, NULL for a recursion.
+ */
+Relation
+gpucol_run_table(const GpucolExec *exec)
 {
 	return exec->rel != NULL || exec->nparts == 0 ? exec->rel : exec->parts[0].rel;
 }
@@ -626,7 +641,7 @@ gpucol_run_start(GpucolExec *exec)
 
 	MemoryContextSwitchTo(old);
 	if (status != GPUCOL_OK && !exec->fell_back)
-		gpucol_status_raise(status, read_table(exec));
+		gpucol_status_raise(status, gpucol_run_table(exec));
 	return status;
 }
 
@@ -644,7 +659,7 @@ gpucol_run_next(GpucolExec *exec, GpucolResult *result)
 			next_batch(exec, result);
 	MemoryContextSwitchTo(old);
 	if (status != GPUCOL_OK && status != GPUCOL_END && !exec->fell_back)
-		gpucol_status_raise(status, read_table(exec));
+		gpucol_status_raise(status, gpucol_run_table(exec));
 	return status;
 }
 
@@ -672,7 +687,7 @@ void
 gpucol_run_end(GpucolExec *exec)
 {
 	finish_engine(exec);
-	close_source(exec);
+	gpucol_run_close(exec);
 	exec->lower = NULL;
 	exec->program = NULL;
 	exec->started = false;

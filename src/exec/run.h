@@ -165,6 +165,19 @@ extern Bitmapset *gpucol_run_filled_columns(GpucolExec *exec, Bitmapset *attnums
 /* End the run in progress, keeping its figures; the next call starts anew. */
 extern void gpucol_run_end(GpucolExec *exec);
 
+/*
+ * Open exec->program's source as exec->source, and close it if it is open: what a run
+ * does itself, and reach.c before it.
+ */
+extern void gpucol_run_open(GpucolExec *exec);
+extern void gpucol_run_close(GpucolExec *exec);
+
+/* The table to name in an error, or NULL. */
+extern Relation gpucol_run_table(const GpucolExec *exec);
+
+/* reach.c: a run's GpucolReaches; `exec` is its GpucolExec */
+extern GpucolReached gpucol_reach(void *exec, const GpucolLower *l);
+
 /* Is a device what the settings ask for, and is there one? */
 extern bool gpucol_run_wants_device(void);
 

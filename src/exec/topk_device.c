@@ -16,9 +16,9 @@
 
 /* Is the value of this argument known without raising an error? */
 static bool
-argument_is_simple(const Expr *expr)
+argument_is_simple(GpucolTopk *topk, Expr *expr)
 {
-	return expr == NULL || IsA(expr, Const) || IsA(expr, Param);
+	return expr == NULL || gpucol_lower_is_safe_constant(topk->exec->lower, expr);
 }
 
 /* Is k, or the threshold, one that rankings accept? */
@@ -110,9 +110,9 @@ gpucol_topk_shape(GpucolTopk *topk, GpucolRowShape *shape, const char **why)
 	*why = NULL;
 	for (int i = 0; i < r->naggs && *why == NULL; i++)
 	{
-		const Expr *k = r->aggs[i].k_key < 0 ? r->aggs[i].k : NULL;
+		Expr	   *k = r->aggs[i].k_key < 0 ? r->aggs[i].k : NULL;
 
-		if (!argument_is_simple(k) || !argument_is_simple(r->aggs[i].threshold))
+		if (!argument_is_simple(topk, k) || !argument_is_simple(topk, r->aggs[i].threshold))
 			*why = "k or threshold is an expression";
 		else if (!argument_is_valid(topk, k, true) ||
 				 !argument_is_valid(topk, r->aggs[i].threshold, false))

@@ -75,7 +75,7 @@ constant_argument(GpucolTopk *topk, Expr *expr, const char *what)
 	Datum		value;
 	bool		isnull;
 
-	gpucol_lower_eval(topk->exec->lower, expr, &value, &isnull);
+	gpucol_lower_eval_needed(topk->exec->lower, expr, &value, &isnull);
 	if (isnull)
 		gpucol_topk_report_null(what);
 	return value;

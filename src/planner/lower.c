@@ -73,6 +73,17 @@ lower_filter(GpucolLower *l, Expr *clause)
 	return true;
 }
 
+/* Lower a conjunct as a range or into the filter register. */
+static bool
+lower_conjunct(GpucolLower *l, Expr *clause, const GpucolLower *mark)
+{
+	if (gpucol_lower_range(l, clause))
+		return true;
+	gpucol_lower_restore(l, mark);
+	l->may_raise = false;
+	return lower_filter(l, clause);
+}
+
 /*
  * Lower one conjunct of the WHERE clause.  With may_raise false the conjunct
  * is declined where it could raise an error.
@@ -81,22 +92,19 @@ bool
 gpucol_lower_qual(GpucolLower *l, Expr *clause, bool may_raise)
 {
 	GpucolLower mark = *l;
+	bool		ok;
 
-	if (gpucol_lower_range(l, clause))
-		return true;
-	gpucol_lower_restore(l, &mark);
 	l->may_raise = false;
-	if (!lower_filter(l, clause))
-	{
+	l->before = &mark;
+	l->reached = GPUCOL_REACHED_UNKNOWN;
+	ok = lower_conjunct(l, clause, &mark);
+	l->before = NULL;
+	l->reached = GPUCOL_REACHED_UNKNOWN;
+	if (ok && l->may_raise && !may_raise)
+		ok = gpucol_lower_decline(l, "it could raise an error before an earlier condition, which is not pushed down, excludes the row");
+	if (!ok)
 		gpucol_lower_restore(l, &mark);
-		return false;
-	}
-	if (l->may_raise && !may_raise)
-	{
-		gpucol_lower_restore(l, &mark);
-		return gpucol_lower_decline(l, "it could raise an error before an earlier condition, which is not pushed down, excludes the row");
-	}
-	return true;
+	return ok;
 }
 
 /*
@@ -105,7 +113,12 @@ gpucol_lower_qual(GpucolLower *l, Expr *clause, bool may_raise)
 void
 gpucol_lower_end_filter(GpucolLower *l)
 {
+	GpucolLower *before = palloc(sizeof(GpucolLower));
+
 	l->nfilter_instrs = l->ninstrs;
+	*before = *l;
+	l->before = before;
+	l->reached = GPUCOL_REACHED_UNKNOWN;
 }
 
 /*

@@ -78,12 +78,40 @@ typedef struct GpucolMask
 	uint16		reg;			/* the mask as a register, once made */
 } GpucolMask;
 
-typedef struct GpucolLower
+/* A constant that has been evaluated. */
+typedef struct GpucolKnown
+{
+	Expr	   *expr;
+	Datum		value;
+	bool		isnull;
+} GpucolKnown;
+
+/* Does any row get as far as PostgreSQL must for evaluating something? */
+typedef enum GpucolReached
+{
+	GPUCOL_REACHED_UNKNOWN,		/* not asked yet */
+	GPUCOL_REACHED_YES,
+	GPUCOL_REACHED_NO,
+	GPUCOL_REACHED_NOT_TOLD		/* no engine can tell */
+} GpucolReached;
+
+typedef struct GpucolLower GpucolLower;
+
+/*
+ * Does any row pass the conditions that were lowered up to l->before?  Set by who
+ * executes; asked at scan start only, and only if the answer matters.  May raise the
+ * errors of these conditions.
+ */
+typedef GpucolReached (*GpucolReaches) (void *arg, const GpucolLower *l);
+
+struct GpucolLower
 {
 	/* what is lowered against */
 	Index		varno;			/* range table index in Vars */
 	TupleDesc	desc;			/* of the table */
 	PlanState  *planstate;		/* NULL at plan time */
+	GpucolReaches reaches;		/* NULL: cannot be told */
+	void	   *reaches_arg;
 
 	/* the program under construction */
 	GpucolProgramColumn *columns;
@@ -120,9 +148,13 @@ typedef struct GpucolLower
 	bool		no_extremes;	/* no least and greatest bytes: rankings beside them have
 								 * none */
 	bool		never;			/* some conjunct holds for no row */
-	bool		failed;			/* a constant raised an error */
+	bool		failed;			/* a constant may raise an error, and whether a row
+								 * needs it cannot be told */
+	const GpucolLower *before;	/* as it was before the conjunct at hand */
+	GpucolReached reached;		/* the answer for that */
+	List	   *known;			/* GpucolKnowns */
 	const char *reason;			/* why the last call returned false */
-} GpucolLower;
+};
 
 /* lower.c: the driver */
 extern GpucolLower *gpucol_lower_begin(TupleDesc desc, Index varno,
@@ -186,11 +218,11 @@ extern ExprState *gpucol_lower_init(Expr *expr, PlanState *planstate);
 
 /* lower_const.c: constants, parameters, stable expressions */
 extern bool gpucol_lower_is_constant(Expr *expr);
-extern bool gpucol_lower_is_safe_constant(Expr *expr);
+extern bool gpucol_lower_is_safe_constant(GpucolLower *l, Expr *expr);
 extern bool gpucol_lower_eval(GpucolLower *l, Expr *expr, Datum *value,
 							  bool *isnull);
-extern bool gpucol_lower_try_eval(GpucolLower *l, Expr *expr, Datum *value,
-								  bool *isnull);
+extern void gpucol_lower_eval_needed(GpucolLower *l, Expr *expr, Datum *value,
+									 bool *isnull);
 extern bool gpucol_lower_const(GpucolLower *l, Expr *expr, GpucolValue *out);
 extern bool gpucol_lower_load(GpucolLower *l, Oid type, Datum value,
 							  bool isnull, bool known, GpucolValue *out);

@@ -139,9 +139,9 @@ array_elements(GpucolLower *l, Expr *array, Elements *e, bool *isnull)
 	char		typalign;
 
 	if (!gpucol_lower_is_constant(array) ||
-		(l->conditional > 0 && !gpucol_lower_is_safe_constant(array)))
+		(l->conditional > 0 && !gpucol_lower_is_safe_constant(l, array)))
 		return gpucol_lower_decline(l, "array is not constant");
-	e->known = gpucol_lower_try_eval(l, array, &value, isnull);
+	e->known = gpucol_lower_eval(l, array, &value, isnull);
 	e->type = get_element_type(getBaseType(exprType((Node *) array)));
 	if (!e->known)
 	{

@@ -5,22 +5,32 @@
  *	  have one value for the whole scan.
  *
  * At plan time only literals are known; everything else is a placeholder of
- * the right class.  At scan start PostgreSQL's own evaluator gives the value,
- * as an index scan evaluates its keys.  Where that raises an error, the node falls
- * back: PostgreSQL might not evaluate the expression for any row.
+ * the right class.  At scan start PostgreSQL's own evaluator gives the value.
+ *
+ * PostgreSQL evaluates such an expression for each row that gets as far, so for none
+ * where no row does, and what it evaluates may raise an error or run anybody's code: a
+ * subquery, a user's function, one of PostgreSQL's that reads a view or calls a type's
+ * input function.  So:
+ *
+ *	  - what is known to do neither (gpucol_lower_is_safe_constant) is evaluated at once;
+ *	  - everything else is evaluated only after a row has been found that passes the
+ *		conditions before (GpucolLower.reached), and then its error is PostgreSQL's error;
+ *	  - where no row passes, it is not evaluated, and the program delivers nothing;
+ *	  - inside a branch that PostgreSQL may leave out it is not lowered at all.
+ *
+ * No error is ever caught.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
-#include "access/transam.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
-#include "executor/nodeSubplan.h"
 #include "jit/jit.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
@@ -73,12 +83,69 @@ gpucol_lower_is_constant(Expr *expr)
 		!expression_returns_set((Node *) expr);
 }
 
+/* Functions without arguments that look at what the session knows. */
+static bool
+is_safe_function(Oid funcid)
+{
+	switch (funcid)
+	{
+		case F_NOW:
+		case F_TRANSACTION_TIMESTAMP:
+		case F_STATEMENT_TIMESTAMP:
+		case F_CURRENT_USER:
+		case F_SESSION_USER:
+		case F_GETPGUSERNAME:
+		case F_CURRENT_DATABASE:
+		case F_VERSION:
+		case F_PI:
+		case F_PG_BACKEND_PID:
+		case F_PG_POSTMASTER_START_TIME:
+		case F_PG_CONF_LOAD_TIME:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* Is the value at hand of a parameter that a plan sets, as a subquery's result? */
+static bool
+is_set_parameter(GpucolLower *l, Param *param)
+{
+	ParamExecData *values;
+
+	if (l->planstate == NULL)
+		return false;
+	values = l->planstate->ps_ExprContext->ecxt_param_exec_vals;
+	return values != NULL && values[param->paramid].execPlan == NULL;
+}
+
+/*
+ * Is a parameter of the statement at hand?  PL/pgSQL's may be fields of a record that
+ * has no value yet, which is an error to ask for; it says so if asked speculatively.
+ */
+static bool
+is_known_parameter(GpucolLower *l, Param *param)
+{
+	ParamListInfo params;
+	ParamExternData workspace;
+	ParamExternData *found;
+
+	if (l->planstate == NULL)
+		return true;			/* most are: ask again at scan start */
+	params = l->planstate->ps_ExprContext->ecxt_param_list_info;
+	if (params == NULL || param->paramid <= 0 || param->paramid > params->numParams)
+		return false;
+	found = params->paramFetch == NULL ? &params->params[param->paramid - 1] :
+		params->paramFetch(params, param->paramid, true, &workspace);
+	return found->ptype == param->paramtype;
+}
+
 /*
  * May a constant expression be evaluated although PostgreSQL might not?  Only
- * what cannot fail: literals, the statement's parameters, the clock.
+ * what cannot fail: literals, parameters that have a value, the clock.
  */
 bool
-gpucol_lower_is_safe_constant(Expr *expr)
+gpucol_lower_is_safe_constant(GpucolLower *l, Expr *expr)
 {
 	switch (nodeTag(expr))
 	{
@@ -86,13 +153,14 @@ gpucol_lower_is_safe_constant(Expr *expr)
 		case T_SQLValueFunction:
 			return true;
 		case T_Param:
-			return ((Param *) expr)->paramkind == PARAM_EXTERN;
+			return ((Param *) expr)->paramkind == PARAM_EXTERN ?
+				is_known_parameter(l, (Param *) expr) :
+				((Param *) expr)->paramkind == PARAM_EXEC &&
+				is_set_parameter(l, (Param *) expr);
 		case T_FuncExpr:
-			return ((FuncExpr *) expr)->args == NIL &&
-				((FuncExpr *) expr)->funcid < FirstGenbkiObjectId &&
-				gpucol_lower_is_constant(expr);
+			return is_safe_function(((FuncExpr *) expr)->funcid);
 		case T_RelabelType:
-			return gpucol_lower_is_safe_constant(((RelabelType *) expr)->arg);
+			return gpucol_lower_is_safe_constant(l, ((RelabelType *) expr)->arg);
 		default:
 			return false;
 	}
@@ -111,14 +179,69 @@ gpucol_lower_init(Expr *expr, PlanState *planstate)
 	return state;
 }
 
+/* What is remembered of an expression that has been evaluated, or NULL. */
+static GpucolKnown *
+find_known(GpucolLower *l, Expr *expr)
+{
+	ListCell   *lc;
+
+	foreach(lc, l->known)
+	{
+		GpucolKnown *known = lfirst(lc);
+
+		if (equal(known->expr, expr))
+			return known;
+	}
+	return NULL;
+}
+
+/* Evaluate an expression, once in a scan. */
+static GpucolKnown *
+evaluate(GpucolLower *l, Expr *expr)
+{
+	GpucolKnown *known = find_known(l, expr);
+
+	if (known != NULL)
+		return known;
+	known = palloc(sizeof(GpucolKnown));
+	known->expr = expr;
+	known->value = ExecEvalExpr(gpucol_lower_init(expr, l->planstate),
+								l->planstate->ps_ExprContext, &known->isnull);
+	l->known = lappend(l->known, known);
+	return known;
+}
+
 /*
- * The value of a constant expression.  False if it is not known yet (plan
- * time); *isnull is then false.
+ * Would PostgreSQL evaluate a constant here, for some row?  Where it would not, the
+ * program delivers nothing; where that cannot be told, l->failed says so.
+ */
+static bool
+is_needed(GpucolLower *l)
+{
+	if (l->conditional == 0 && l->before != NULL && l->reaches != NULL &&
+		l->reached == GPUCOL_REACHED_UNKNOWN)
+		l->reached = l->reaches(l->reaches_arg, l);
+	switch (l->reached)
+	{
+		case GPUCOL_REACHED_YES:
+			return true;
+		case GPUCOL_REACHED_NO:
+			l->never = true;
+			return false;
+		default:
+			l->failed = true;
+			return false;
+	}
+}
+
+/*
+ * The value of a constant expression.  False if it is not known: at plan time, or
+ * because no row needs it; *isnull is then false, and the value a placeholder's.
  */
 bool
 gpucol_lower_eval(GpucolLower *l, Expr *expr, Datum *value, bool *isnull)
 {
-	ExprState  *state;
+	bool		safe = gpucol_lower_is_safe_constant(l, expr);
 
 	*value = (Datum) 0;
 	*isnull = false;
@@ -128,94 +251,24 @@ gpucol_lower_eval(GpucolLower *l, Expr *expr, Datum *value, bool *isnull)
 		*isnull = ((Const *) expr)->constisnull;
 		return true;
 	}
-	if (l->planstate == NULL)
+	l->may_raise |= !safe;
+	if (l->planstate == NULL ||
+		(!safe && find_known(l, expr) == NULL && !is_needed(l)))
 		return false;
-	state = gpucol_lower_init(expr, l->planstate);
-	*value = ExecEvalExpr(state, l->planstate->ps_ExprContext, isnull);
+	gpucol_lower_eval_needed(l, expr, value, isnull);
 	return true;
 }
 
-static bool
-is_users_function(Oid funcid, void *context pg_attribute_unused())
-{
-	return funcid >= FirstNormalObjectId;
-}
-
-/* Does the expression run code that is not PostgreSQL's own? */
-static bool
-users_code_walker(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	return IsA(node, CoerceToDomain) ||
-		check_functions_in_node(node, is_users_function, context) ||
-		expression_tree_walker(node, users_code_walker, context);
-}
-
-/* Run the initplans that the expression's parameters still wait for. */
-static bool
-run_initplans_walker(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
-	{
-		ExprContext *econtext = context;
-		ParamExecData *param = &econtext->ecxt_param_exec_vals[((Param *) node)->paramid];
-
-		if (param->execPlan != NULL)
-			ExecSetParamPlan(param->execPlan, econtext);
-	}
-	return expression_tree_walker(node, run_initplans_walker, context);
-}
-
-/* Let errors but those of data pass. */
-static void
-rethrow_other_errors(MemoryContext context)
-{
-	ErrorData  *error;
-
-	MemoryContextSwitchTo(context);
-	error = CopyErrorData();
-	if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_DATA_EXCEPTION &&
-		error->sqlerrcode != ERRCODE_FEATURE_NOT_SUPPORTED)
-		PG_RE_THROW();
-	FlushErrorState();
-	FreeErrorData(error);
-}
-
 /*
- * The value of a constant expression of which PostgreSQL might evaluate nothing.
- * False if it is not known yet, as gpucol_lower_eval(), or if its evaluation raises an
- * error, which l->failed tells then.  An error is caught without a subtransaction,
- * so only where nothing but PostgreSQL's own functions of values can raise it.
+ * The same of an expression that PostgreSQL would evaluate now, for some row.
  */
-bool
-gpucol_lower_try_eval(GpucolLower *l, Expr *expr, Datum *value, bool *isnull)
+void
+gpucol_lower_eval_needed(GpucolLower *l, Expr *expr, Datum *value, bool *isnull)
 {
-	MemoryContext context = CurrentMemoryContext;
-	volatile bool failed = false;
+	GpucolKnown *known = evaluate(l, expr);
 
-	if (l->planstate == NULL || gpucol_lower_is_safe_constant(expr) ||
-		users_code_walker((Node *) expr, NULL))
-		return gpucol_lower_eval(l, expr, value, isnull);
-	run_initplans_walker((Node *) expr, l->planstate->ps_ExprContext);
-	PG_TRY();
-	{
-		gpucol_lower_eval(l, expr, value, isnull);
-	}
-	PG_CATCH();
-	{
-		rethrow_other_errors(context);
-		failed = true;
-	}
-	PG_END_TRY();
-	if (!failed)
-		return true;
-	l->failed = true;
-	*value = (Datum) 0;
-	*isnull = false;
-	return false;
+	*value = known->value;
+	*isnull = known->isnull;
 }
 
 /* 10^n; n is at most 38 */
@@ -364,7 +417,7 @@ gpucol_lower_const(GpucolLower *l, Expr *expr, GpucolValue *out)
 {
 	Datum		value;
 	bool		isnull;
-	bool		known = gpucol_lower_try_eval(l, expr, &value, &isnull);
+	bool		known = gpucol_lower_eval(l, expr, &value, &isnull);
 
 	return gpucol_lower_load(l, exprType((Node *) expr), value, isnull, known,
 							 out);

@@ -722,7 +722,7 @@ static bool
 lower_expr(GpucolLower *l, Expr *expr, GpucolValue *out)
 {
 	if (l->conditional == 0 ? gpucol_lower_is_constant(expr) :
-		gpucol_lower_is_safe_constant(expr))
+		gpucol_lower_is_safe_constant(l, expr))
 		return gpucol_lower_const(l, expr, out);
 	if (exprType((Node *) expr) == BOOLOID && !IsA(expr, Var))
 	{

@@ -164,7 +164,9 @@ check_like(GpucolLower *l, Expr *pattern, bool is_array)
 
 	if (!gpucol_lower_is_constant(pattern))
 		return gpucol_lower_decline(l, "LIKE pattern is not constant");
-	if (!gpucol_lower_try_eval(l, pattern, &value, &isnull) || isnull)
+	if (l->conditional > 0 && !gpucol_lower_is_safe_constant(l, pattern))
+		return gpucol_lower_decline(l, "LIKE pattern in a branch that may be left out");
+	if (!gpucol_lower_eval(l, pattern, &value, &isnull) || isnull)
 		return true;
 	if (!is_array)
 		return check_pattern(l, value);
@@ -229,6 +231,26 @@ find_column(GpucolLower *l, Expr *expr)
 	return map.kind == GPUCOL_KIND_BYTES ? attnum : 0;
 }
 
+/*
+ * A parameter is evaluated with the test, so before any row is known to need it, unless
+ * it is evaluated now.
+ */
+static bool
+check_param(GpucolLower *l, Expr *param)
+{
+	Datum		value;
+	bool		isnull;
+
+	if (!gpucol_lower_is_constant(param))
+		return gpucol_lower_decline(l, "it refers to a parameter of another kind");
+	if (gpucol_lower_is_safe_constant(l, param))
+		return true;
+	if (l->conditional > 0)
+		return gpucol_lower_decline(l, "it refers to a subquery in a branch that may be left out");
+	gpucol_lower_eval(l, param, &value, &isnull);
+	return true;
+}
+
 /* Is one node of the predicate (not its children) allowed? */
 static bool
 check_node(GpucolLower *l, Node *node)
@@ -249,8 +271,7 @@ check_node(GpucolLower *l, Node *node)
 		case T_List:
 			return true;
 		case T_Param:
-			return gpucol_lower_is_constant((Expr *) node) ||
-				gpucol_lower_decline(l, "it refers to a parameter of another kind");
+			return check_param(l, (Expr *) node);
 		case T_NullTest:
 			return !((NullTest *) node)->argisrow ||
 				gpucol_lower_decline(l, "it tests a row for NULL");
@@ -271,14 +292,39 @@ check_node(GpucolLower *l, Node *node)
 	}
 }
 
+/* Are some arguments of a node evaluated for some values only? */
+static bool
+has_branches(Node *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_BoolExpr:
+			return ((BoolExpr *) node)->boolop != NOT_EXPR;
+		case T_CaseExpr:
+		case T_CoalesceExpr:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* Is something in the predicate not allowed? */
 static bool
 host_walker(Node *node, void *context)
 {
+	GpucolLower *l = context;
+	bool		branches;
+	bool		found;
+
 	if (node == NULL)
 		return false;
-	if (!check_node(context, node))
+	if (!check_node(l, node))
 		return true;
-	return expression_tree_walker(node, host_walker, context);
+	branches = has_branches(node);
+	l->conditional += branches;
+	found = expression_tree_walker(node, host_walker, context);
+	l->conditional -= branches;
+	return found;
 }
 
 /* Replace the column by Var (1, 1). */

@@ -371,7 +371,7 @@ lower_comparison(GpucolLower *l, OpExpr *op)
 	test.const_type = getBaseType(exprType((Node *) test.constant));
 	if (!test_column(l, test.var, &column))
 		return false;
-	known = gpucol_lower_try_eval(l, test.constant, &value, &isnull);
+	known = gpucol_lower_eval(l, test.constant, &value, &isnull);
 	if (isnull)
 	{
 		l->never = true;
@@ -511,7 +511,7 @@ lower_in(GpucolLower *l, ScalarArrayOpExpr *op)
 		return false;
 	if (!test_column(l, var, &column))
 		return false;
-	if (!gpucol_lower_try_eval(l, array, &value, &isnull))
+	if (!gpucol_lower_eval(l, array, &value, &isnull))
 	{
 		GpucolConst placeholder;
 		Oid			type = get_element_type(exprType((Node *) array));

@@ -1,0 +1,100 @@
+/*-------------------------------------------------------------------------
+ *
+ * reach.c
+ *	  Does any row pass the conditions that have been lowered so far?
+ *
+ * PostgreSQL evaluates what may raise an error or run a user's code for rows that get as
+ * far only.  A run evaluates it once, before it starts, so it finds out first whether
+ * there is such a row (planner/lower_const.c): the CPU engine scans with the conditions
+ * before, up to the first row.  Mostly that is the first vector it reads; where no row
+ * passes, the statement has no rows either, and nothing is left to be run.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "columnar/source.h"
+#include "exec/run.h"
+
+/* The conditions lowered so far as a program of their own, without outputs. */
+static GpucolProgram *
+make_program(const GpucolLower *l, GpucolLower *prefix)
+{
+	*prefix = *l;
+	gpucol_lower_restore(prefix, l->before);
+	prefix->nkeys = 0;
+	prefix->naggs = 0;
+	prefix->nfilter_instrs = prefix->ninstrs;
+	return gpucol_lower_finish(prefix, GPUCOL_PROGRAM_SCAN);
+}
+
+/* Has the run a row?  Raises the error of a row that comes before the first. */
+static GpucolReached
+find_row(GpucolExec *exec)
+{
+	GpucolResult result;
+	GpucolStatus status;
+
+	do
+	{
+		memset(&result, 0, sizeof(result));
+		status = exec->engine->next(exec->run, &result);
+	} while (status == GPUCOL_OK && result.nrows == 0);
+	if (status == GPUCOL_OK)
+		return GPUCOL_REACHED_YES;
+	if (status == GPUCOL_END)
+		return GPUCOL_REACHED_NO;
+	if (GPUCOL_STATUS_IS_FALLBACK(status))
+		return GPUCOL_REACHED_NOT_TOLD;
+	gpucol_status_raise(status, gpucol_run_table(exec));
+}
+
+/* Run the program on the CPU engine; the source is open. */
+static GpucolReached
+run_program(GpucolExec *exec, const GpucolHost *host)
+{
+	GpucolRunOptions options = {
+		.threads = gpucol_run_threads(exec),
+		.checked = exec->checked
+	};
+	const char *why;
+	GpucolReached reached;
+
+	exec->engine = &gpucol_engine_cpu;
+	if (exec->engine->start(exec->program, exec->source, host, &options, &exec->run,
+							&why) != GPUCOL_OK)
+		return GPUCOL_REACHED_NOT_TOLD;
+	reached = find_row(exec);
+	exec->engine->finish(exec->run);
+	exec->run = NULL;
+	return reached;
+}
+
+/*
+ * GpucolReaches of a run, whose GpucolExec is `arg`.  Uses the fields of the run that is
+ * about to start, so that it is released like any other whatever ends it.
+ */
+GpucolReached
+gpucol_reach(void *arg, const GpucolLower *l)
+{
+	GpucolExec *exec = arg;
+	GpucolParallel *parallel = exec->parallel;
+	GpucolLower prefix;
+	GpucolHost	host;
+	GpucolReached reached;
+
+	if (l->before->never)
+		return GPUCOL_REACHED_NO;
+	if (l->failed)
+		return GPUCOL_REACHED_NOT_TOLD;
+	exec->program = make_program(l, &prefix);
+	gpucol_host_init(&host, &prefix, &exec->node->ss.ps);
+	exec->parallel = NULL;		/* each participant looks for itself */
+	gpucol_run_open(exec);
+	exec->parallel = parallel;
+	reached = run_program(exec, &host);
+	gpucol_run_close(exec);
+	exec->program = NULL;
+	exec->engine = NULL;
+	return reached;
+}
