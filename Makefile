@@ -56,7 +56,7 @@ EXTENSION = gpucol
 EXTVERSION = 0.1
 DATA_built = sql/gpucol--$(EXTVERSION).sql
 
-SRCS = $(sort $(wildcard src/*.c src/*/*.c))
+SRCS = $(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c))
 OBJS = $(SRCS:.c=.o)
 
 PG_CONFIG ?= pg_config
@@ -91,7 +91,7 @@ sql/gpucol--$(EXTVERSION).sql: $(sort $(wildcard sql/parts/*.sql)) tools/variant
 	awk -f tools/variants.awk $(filter %.sql,$^) > $@
 
 # The loops of the CPU engine are written to be vectorised.
-src/engine/cpu_%.o: CFLAGS += -O3
+src/engine/cpu/%.o src/recursion/cpu/%.o: CFLAGS += -O3
 
 # Headers that an object was compiled with; other flags rebuild everything.
 $(OBJS): Makefile

@@ -15,7 +15,7 @@
 
 #include "utils/guc.h"
 
-#include "engine/recursive.h"
+#include "recursion/engine.h"
 #include "guc.h"
 #include "kernel/format.h"
 

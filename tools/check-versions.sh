@@ -64,7 +64,7 @@ compile_all()
 {
 	local file bad=0
 
-	for file in "$ROOT"/src/*.c "$ROOT"/src/*/*.c; do
+	for file in "$ROOT"/src/*.c "$ROOT"/src/*/*.c "$ROOT"/src/*/*/*.c; do
 		[ -e "$file" ] || continue
 		# shellcheck disable=SC2086
 		gcc -std=gnu11 -O2 -fPIC -Wall -Wextra -Werror -D_GNU_SOURCE $2 -I"$ROOT/src" \

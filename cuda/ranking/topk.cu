@@ -4,7 +4,7 @@
  *	  U-Topk over many groups: the two algorithms; the best rows of a large input.
  *
  * Heap (Algorithm 3 of Chang et al.): one thread a group runs the very loop of the
- * CPU, uncertain/rank_utopk.h, over a heap in shared memory.  It stops early, so
+ * CPU, ranking/semantics/rank_utopk.h, over a heap in shared memory.  It stops early, so
  * a thread reads few of its group's probabilities.
  *
  * Dynamic programming (Algorithm 2): one block a group, thread j holds column j
@@ -20,8 +20,8 @@
 
 #include "cuda/base/launch.cuh"
 #include "cuda/base/tuning.cuh"
-#include "uncertain/rank_dp.h"
-#include "uncertain/rank_utopk.h"
+#include "ranking/semantics/rank_dp.h"
+#include "ranking/semantics/rank_utopk.h"
 
 /*-------------------------------------------------------------------------
  * Heap

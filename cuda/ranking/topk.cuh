@@ -84,7 +84,7 @@ gpucol_topk_k(const GpucolTopkGroups &groups, uint32_t g, int32_t k)
 	return groups.k != nullptr && groups.k[g] < k ? groups.k[g] : k;
 }
 
-/* The U-Topk set of a group: see GpucolUTopk in uncertain/rank_utopk.h. */
+/* The U-Topk set of a group: see GpucolUTopk in ranking/semantics/rank_utopk.h. */
 struct GpucolTopkSet
 {
 	double		probability;

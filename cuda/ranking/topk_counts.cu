@@ -4,7 +4,7 @@
  *	  Rankings other than U-Topk: U-kRanks, PT-k, Global-Topk and expected ranks.
  *
  * The distribution of the number of better rows is carried along a group's ranking
- * as on the CPU (uncertain/rank_counts.h), by a warp: lane l has the slots l, l +
+ * as on the CPU (ranking/semantics/rank_counts.h), by a warp: lane l has the slots l, l +
  * 32, ... of it in shared memory, or in device memory for large k.  A warp stops
  * where later rows cannot matter.
  *
@@ -19,7 +19,7 @@
 
 #include "cuda/base/launch.cuh"
 #include "cuda/base/tuning.cuh"
-#include "uncertain/rank_counts.h"
+#include "ranking/semantics/rank_counts.h"
 
 namespace
 {

@@ -7,7 +7,7 @@
  * The distribution of the number of existing rows, cut at k, is a polynomial, and
  * that of a stretch of the ranking is the product of those of its parts.  So the
  * group is cut into chunks: a warp each forms their polynomials by the recurrence
- * of uncertain/rank_counts.h, with its slots in registers; one block multiplies
+ * of ranking/semantics/rank_counts.h, with its slots in registers; one block multiplies
  * them up, which gives the distribution before every chunk; and a warp each runs
  * the recurrence from there and reads off what the ranking wants of each row.  All
  * terms are non-negative, so nothing cancels: errors grow with the rows of a chunk
@@ -19,7 +19,7 @@
 
 #include <cub/device/device_reduce.cuh>
 
-#include "uncertain/rank_counts.h"
+#include "ranking/semantics/rank_counts.h"
 
 namespace
 {

@@ -8,7 +8,7 @@
  * may enter are found in prefixes of doubling length: those likelier than the k-th
  * likeliest row of the prefix before.  The products over the rows between them are
  * formed in parallel, piece by piece, and one thread runs the heap
- * (uncertain/rank_utopk.h) over the few rows and pieces that are left.
+ * (ranking/semantics/rank_utopk.h) over the few rows and pieces that are left.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,7 +16,7 @@
 
 #include <cub/device/device_radix_sort.cuh>
 
-#include "uncertain/rank_utopk.h"
+#include "ranking/semantics/rank_utopk.h"
 
 namespace
 {

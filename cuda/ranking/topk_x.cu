@@ -2,7 +2,7 @@
  *
  * topk_x.cu
  *	  Rankings of groups with x-tuples: a thread a group runs the very code of the
- *	  CPU, uncertain/rank_choose.h, in scratch memory of its own.
+ *	  CPU, ranking/semantics/rank_choose.h, in scratch memory of its own.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,7 +11,7 @@
 #include <algorithm>
 
 #include "cuda/base/launch.cuh"
-#include "uncertain/rank_choose.h"
+#include "ranking/semantics/rank_choose.h"
 
 namespace
 {

@@ -25,7 +25,7 @@
 
 #include "cuda/base/cancel.cuh"
 #include "cuda/recursion/codes.cuh"
-#include "engine/recursive.h"
+#include "recursion/engine.h"
 
 /* What the parts share that does not depend on the type of the keys. */
 struct GpucolDeviceRun

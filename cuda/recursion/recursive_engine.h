@@ -8,7 +8,7 @@
 #ifndef GPUCOL_CUDA_RECURSIVE_ENGINE_H
 #define GPUCOL_CUDA_RECURSIVE_ENGINE_H
 
-#include "engine/recursive.h"
+#include "recursion/engine.h"
 
 /*
  * Atoms and aggregates of a rule, at most: each is a call within that of the one before, of some

@@ -162,6 +162,16 @@ gpucol_am_is_table(Relation rel)
 	return rel->rd_tableam == &gpucol_routine;
 }
 
+bool
+gpucol_am_is_gpucol(Oid relid)
+{
+	Relation	rel = table_open(relid, NoLock);
+	bool		result = gpucol_am_is_table(rel);
+
+	table_close(rel, NoLock);
+	return result;
+}
+
 Datum
 gpucol_tableam_handler(PG_FUNCTION_ARGS pg_attribute_unused())
 {

@@ -15,4 +15,7 @@
 /* Is this relation's storage a gpucol table's? */
 extern bool gpucol_am_is_table(Relation rel);
 
+/* The same of a relation on which the caller holds a lock. */
+extern bool gpucol_am_is_gpucol(Oid relid);
+
 #endif							/* GPUCOL_COLUMNAR_AM_H */

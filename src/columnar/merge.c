@@ -46,7 +46,7 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "activity.h"
+#include "service/activity.h"
 #include "columnar/am.h"
 #include "columnar/scan.h"
 #include "columnar/writer.h"

@@ -10,7 +10,7 @@
  * ExecScan and a projection take longer than the few stores that a group needs.
  *
  * Rankings (src/uncertain) are aggregates that no engine state can hold: the
- * engine only scans, topk.c collects and ranks, and delivers groups likewise.
+ * engine only scans, ranking/exec/node.c collects and ranks, and delivers groups likewise.
  * Other aggregates beside them take a run of their own (beside.c).
  *
  * Fallback: the ordinary plan in custom_plans, initialised only when it is
@@ -31,16 +31,16 @@
 #include "utils/ruleutils.h"
 
 #include "compat.h"
-#include "exec/beside.h"
+#include "ranking/exec/beside.h"
 #include "exec/explain.h"
 #include "exec/group_rows.h"
-#include "exec/plan.h"
+#include "plan/plan.h"
 #include "exec/regroup.h"
 #include "exec/result.h"
 #include "exec/run.h"
-#include "exec/topk.h"
-#include "planner/lower_coarse.h"
-#include "planner/parts.h"
+#include "ranking/exec/node.h"
+#include "lower/coarse.h"
+#include "plan/parts.h"
 
 typedef struct GpucolAggExecState
 {
@@ -65,7 +65,7 @@ typedef struct GpucolAggExecState
 	bool		ranking;
 	GpucolRankings rankings;
 	MemoryContext topk_context;
-	GpucolTopk *topk;
+	GpucolRankNode *topk;
 
 	/* by aggregate: its number among the rankings, or -1 - number in finals */
 	int		   *numbers;
@@ -304,7 +304,7 @@ make_shape(GpucolExec *exec, GpucolRowShape *shape, const char **why)
 {
 	GpucolAggExecState *state = (GpucolAggExecState *) exec->node;
 
-	return gpucol_topk_shape(state->topk, shape, why);
+	return gpucol_rank_node_shape(state->topk, shape, why);
 }
 
 /* What takes the rows that are ranked in the CPU engine's threads. */
@@ -313,7 +313,7 @@ make_take(GpucolExec *exec, int threads, void **arg)
 {
 	GpucolAggExecState *state = (GpucolAggExecState *) exec->node;
 
-	return gpucol_topk_take(state->topk, threads, arg);
+	return gpucol_rank_node_take(state->topk, threads, arg);
 }
 
 /* Results beside the keys of groups that are ranked (GpucolFormResults). */
@@ -327,7 +327,7 @@ form_rankings(void *arg, uint32 first, uint32 n, Datum **values, bool **isnull)
 		int			number = state->numbers[i];
 
 		if (number >= 0)
-			gpucol_topk_datums(state->topk, number, first, n, values[i], isnull[i]);
+			gpucol_rank_node_datums(state->topk, number, first, n, values[i], isnull[i]);
 		for (uint32 g = 0; number < 0 && g < n; g++)
 			values[i][g] = gpucol_final_datum(&state->finals[-1 - number],
 											  gpucol_beside_states(state->beside, first + g),
@@ -432,7 +432,7 @@ next_ranked(GpucolAggExecState *state, GpucolResult *result)
 	{
 		MemoryContext old = MemoryContextSwitchTo(state->topk_context);
 
-		state->topk = gpucol_topk_create(&state->exec, state->nkeys,
+		state->topk = gpucol_rank_node_create(&state->exec, state->nkeys,
 										 state->keys, &state->rankings);
 		if (state->nbeside > 0)
 			state->beside = gpucol_beside_create(&state->beside_exec, state->nkeys,
@@ -442,7 +442,7 @@ next_ranked(GpucolAggExecState *state, GpucolResult *result)
 		if (status != GPUCOL_OK)
 			return status;
 	}
-	status = gpucol_topk_next(state->topk, result);
+	status = gpucol_rank_node_next(state->topk, result);
 	if (status == GPUCOL_OK && state->beside != NULL)
 		gpucol_beside_find(state->beside, result);
 	return status;

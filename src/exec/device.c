@@ -20,7 +20,7 @@
 #include "utils/rel.h"
 
 #include "compat.h"
-#include "engine/gpu_wire.h"
+#include "engine/gpu/wire.h"
 #include "exec/device.h"
 
 #define REQUEST_MS			0.7 /* a request that finds everything resident */

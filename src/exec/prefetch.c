@@ -6,7 +6,7 @@
  *
  * One thread verifies and copies pages at a few GB/s, a device takes more than 50; to
  * pin pages, which threads may not do, takes a process 0.2 to 0.4 us a page.  So a
- * large table is loaded by three processes with threads each (engine/gpu_load.c):
+ * large table is loaded by three processes with threads each (engine/gpu/load.c):
  * this one, which begins at once, and parallel workers, which take some 10 ms to start.
  * Where pages must be read first, that is what takes long, and there are as many
  * processes as processors, with a thread each.  The segments are dealt by a counter
@@ -36,11 +36,11 @@
 #include "columnar/source.h"
 #include "columnar/typemap.h"
 #include "columnar/writer.h"
-#include "engine/gpu_client.h"
-#include "engine/gpu_wire.h"
+#include "engine/gpu/client.h"
+#include "engine/gpu/wire.h"
 #include "exec/device.h"
 #include "exec/prefetch.h"
-#include "planner/clauses.h"
+#include "lower/clauses.h"
 
 PG_FUNCTION_INFO_V1(gpucol_prefetch);
 

@@ -15,6 +15,7 @@
 
 #include "columnar/source.h"
 #include "exec/run.h"
+#include "lower/host_test.h"
 
 /* The conditions lowered so far as a program of their own, without outputs. */
 static GpucolProgram *

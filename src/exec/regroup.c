@@ -5,7 +5,7 @@
  *	  only PostgreSQL evaluates.
  *
  * The engine has grouped by the keys that it computes and by the columns that the
- * others are made of (planner/lower_group.c).  For each of its groups the keys are
+ * others are made of (lower/group.c).  For each of its groups the keys are
  * evaluated and looked up in a hash table by their types' own hash and equality,
  * and the states are added to those found there.  So an expression is evaluated
  * once for each combination of values that its columns have, not for each row.

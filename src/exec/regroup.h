@@ -10,7 +10,7 @@
 #define GPUCOL_EXEC_REGROUP_H
 
 #include "exec/run.h"
-#include "planner/agg.h"
+#include "lower/agg.h"
 
 typedef struct GpucolRegroup GpucolRegroup;
 

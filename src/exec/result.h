@@ -9,7 +9,7 @@
 #define GPUCOL_EXEC_RESULT_H
 
 #include "engine/engine.h"
-#include "planner/agg.h"
+#include "lower/agg.h"
 
 /* How one result column becomes datums. */
 typedef struct GpucolOutput

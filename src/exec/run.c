@@ -27,13 +27,14 @@
 
 #include "columnar/source.h"
 #include "engine/backend.h"
-#include "engine/gpu_wire.h"
+#include "engine/gpu/wire.h"
 #include "exec/device.h"
 #include "exec/prefetch.h"
-#include "exec/recursive.h"
+#include "recursion/plan/nodes.h"
 #include "exec/run.h"
 #include "guc.h"
-#include "planner/clauses.h"
+#include "lower/clauses.h"
+#include "lower/host_test.h"
 
 /* Engines may always hold this much, whatever work_mem is. */
 #define MIN_MEMORY_LIMIT	((Size) 256 * 1024 * 1024)

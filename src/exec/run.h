@@ -19,7 +19,7 @@
 #include "utils/rel.h"
 
 #include "engine/engine.h"
-#include "planner/lower.h"
+#include "lower/lower.h"
 
 typedef struct GpucolExec GpucolExec;
 
@@ -198,8 +198,5 @@ extern void gpucol_parallel_gather(GpucolExec *exec);
 
 /* error.c: raise the error that a status stands for (does not return) */
 extern _Noreturn void gpucol_status_raise(GpucolStatus status, Relation rel);
-
-/* host.c: evaluate the program's host tests by PostgreSQL */
-extern void gpucol_host_init(GpucolHost *host, GpucolLower *l, PlanState *ps);
 
 #endif							/* GPUCOL_EXEC_RUN_H */

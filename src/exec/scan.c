@@ -6,7 +6,7 @@
  * Rows are dealt from batches of an engine (row_scan.c); they carry their real TIDs.
  *
  * GpucolTopK is a scan that first finds out which rows can be among the first
- * k (topk_probe.c) and has that as one more condition, or is two scans: of rows that
+ * k (exec/topn_probe.c) and has that as one more condition, or is two scans: of rows that
  * tie, of which it delivers some, and of those before them.  A device finds out and
  * scans in one request (kernel/shape.h).
  *
@@ -30,9 +30,9 @@
 #include "columnar/source.h"
 #include "compat.h"
 #include "exec/explain.h"
-#include "exec/plan.h"
+#include "plan/plan.h"
 #include "exec/row_scan.h"
-#include "exec/topk_probe.h"
+#include "exec/topn_probe.h"
 
 /* EXPLAIN shows no more of a condition that was found, for it may hold long texts. */
 #define SHOWN_BYTES 400
@@ -42,12 +42,12 @@ typedef struct GpucolScanState
 	GpucolRowScan rows;
 
 	/* GpucolTopK */
-	bool		topk;
+	bool		topn;
 	bool		begun;			/* the device or the probe knows the rows */
 	bool		on_device;		/* the key is one more output of the run */
 	int64		ties_left;		/* rows to be delivered that tie, before all others */
 	bool		before;			/* the others are being delivered */
-	GpucolTopkProbe probe;
+	GpucolTopnProbe probe;
 	GpucolExec	probe_exec;
 
 	/* fallback */
@@ -113,18 +113,18 @@ scan_create_state(CustomScan *cscan)
 
 /* Read the sort keys. */
 static void
-read_keys(GpucolTopkProbe *probe, const CustomScan *cscan)
+read_keys(GpucolTopnProbe *probe, const CustomScan *cscan)
 {
-	List	   *descending = list_nth(cscan->custom_private, GPUCOL_TOPK_PRIVATE_DESCENDING);
-	List	   *nulls_first = list_nth(cscan->custom_private, GPUCOL_TOPK_PRIVATE_NULLS_FIRST);
-	List	   *operators = list_nth(cscan->custom_private, GPUCOL_TOPK_PRIVATE_OPERATORS);
+	List	   *descending = list_nth(cscan->custom_private, GPUCOL_TOPN_PRIVATE_DESCENDING);
+	List	   *nulls_first = list_nth(cscan->custom_private, GPUCOL_TOPN_PRIVATE_NULLS_FIRST);
+	List	   *operators = list_nth(cscan->custom_private, GPUCOL_TOPN_PRIVATE_OPERATORS);
 	int			first;
 
 	probe->nkeys = list_length(descending);
-	probe->keys = palloc(probe->nkeys * sizeof(GpucolTopkKey));
+	probe->keys = palloc0(probe->nkeys * sizeof(GpucolTopnKey));
 	first = list_length(cscan->custom_exprs) - probe->nkeys;
 	for (int i = 0; i < probe->nkeys; i++)
-		probe->keys[i] = (GpucolTopkKey)
+		probe->keys[i].sort = (GpucolSortKey)
 		{
 			.expr = list_nth(cscan->custom_exprs, first + i),
 				.descending = list_nth_int(descending, i),
@@ -133,24 +133,25 @@ read_keys(GpucolTopkProbe *probe, const CustomScan *cscan)
 				.before = list_nth_oid(operators, 3 * i + 1),
 				.equal = list_nth_oid(operators, 3 * i + 2)
 		};
+
 }
 
 /*
  * Create the state of a GpucolTopK below Sort and Limit.
  */
 Node *
-gpucol_scan_create_topk(CustomScan *cscan)
+gpucol_scan_create_topn(CustomScan *cscan)
 {
 	GpucolScanState *state = (GpucolScanState *) scan_create_state(cscan);
 	List	   *private = cscan->custom_private;
 
 	state->rows.css.methods = &topk_exec_methods;
-	state->topk = true;
+	state->topn = true;
 	read_keys(&state->probe, cscan);
 	state->rows.pushed = list_truncate(list_copy(cscan->custom_exprs),
 									   list_length(cscan->custom_exprs) - state->probe.nkeys);
-	state->probe.k = intVal(list_nth(private, GPUCOL_TOPK_PRIVATE_LIMIT));
-	state->probe.all_ties = intVal(list_nth(private, GPUCOL_TOPK_PRIVATE_ALL_TIES));
+	state->probe.k = intVal(list_nth(private, GPUCOL_TOPN_PRIVATE_LIMIT));
+	state->probe.all_ties = intVal(list_nth(private, GPUCOL_TOPN_PRIVATE_ALL_TIES));
 	return (Node *) state;
 }
 
@@ -219,7 +220,7 @@ lower_pushed(GpucolScanState *state, GpucolLower *l, List *tests, bool needed)
 
 	for (int i = 0; i < n; i++)
 	{
-		if (!gpucol_topk_keys_are_columns(&state->probe, i + 1))
+		if (!gpucol_topn_keys_are_columns(&state->probe, i + 1))
 			break;
 		first = i + 1;
 		if (!gpucol_lower_qual(l, list_nth(tests, i), true) && needed)
@@ -247,17 +248,17 @@ lower_probe(GpucolExec *exec, GpucolLower *l)
 	if (!lower_pushed(state, l, state->probe.narrow, true))
 		return false;
 	gpucol_lower_end_filter(l);
-	return gpucol_lower_output(l, state->probe.keys[state->probe.at].expr, &state->probe.value);
+	return gpucol_lower_output(l, state->probe.keys[state->probe.at].sort.expr, &state->probe.value);
 }
 
 /* Sort keys that a device ranks by: columns after the first one, none of byte strings. */
 static int
-device_keys(const GpucolTopkProbe *probe)
+device_keys(const GpucolTopnProbe *probe)
 {
 	int			n = probe->keys[0].order == NULL;
 
 	while (n > 0 && n < Min(probe->nkeys, GPUCOL_SHAPE_MAX_KEYS) &&
-		   probe->keys[n].order == NULL && IsA(probe->keys[n].expr, Var))
+		   probe->keys[n].order == NULL && IsA(probe->keys[n].sort.expr, Var))
 		n++;
 	return n;
 }
@@ -287,7 +288,7 @@ lower_scan(GpucolExec *exec, GpucolLower *l)
 		return false;
 	for (int i = 0; state->on_device && i < device_keys(&state->probe); i++)
 	{
-		if (!gpucol_lower_output(l, state->probe.keys[i].expr, &state->probe.value))
+		if (!gpucol_lower_output(l, state->probe.keys[i].sort.expr, &state->probe.value))
 			return false;
 	}
 	return true;
@@ -305,8 +306,8 @@ make_shape(GpucolExec *exec, GpucolRowShape *shape, const char **why pg_attribut
 		shape->keys[i] = (GpucolShapeKey)
 		{
 			.output = state->rows.noutputs + i,
-				.descending = state->probe.keys[i].descending,
-				.nulls_first = state->probe.keys[i].nulls_first
+				.descending = state->probe.keys[i].sort.descending,
+				.nulls_first = state->probe.keys[i].sort.nulls_first
 		};
 	shape->all_ties = state->probe.all_ties || (int) shape->nkeys < state->probe.nkeys;
 	shape->k = state->probe.k;
@@ -322,13 +323,13 @@ scan_begin(CustomScanState *node, EState *estate pg_attribute_unused(),
 
 	gpucol_run_init(&state->rows.exec, node, node->ss.ss_currentRelation,
 					cscan->scan.scanrelid, GPUCOL_PROGRAM_SCAN, lower_scan);
-	if (state->topk)
+	if (state->topn)
 	{
 		gpucol_run_init(&state->probe_exec, node, node->ss.ss_currentRelation,
 						cscan->scan.scanrelid, GPUCOL_PROGRAM_SCAN, lower_probe);
 		state->probe_exec.withholds = true;
 		state->rows.exec.make_shape = make_shape;
-		gpucol_topk_probe_init(&state->probe, RelationGetDescr(node->ss.ss_currentRelation));
+		gpucol_topn_probe_init(&state->probe, RelationGetDescr(node->ss.ss_currentRelation));
 	}
 	gpucol_row_scan_init(&state->rows, output_columns(state), &row_methods);
 }
@@ -402,7 +403,7 @@ next_plain(GpucolRowScan *scan, TupleTableSlot *slot)
 
 /* Find out which rows can be among the first k, or have the device do that. */
 static void
-begin_topk(GpucolScanState *state)
+begin_topn(GpucolScanState *state)
 {
 	EState	   *estate = state->rows.css.ss.ps.state;
 	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
@@ -416,7 +417,7 @@ begin_topk(GpucolScanState *state)
 		state->on_device = gpucol_run_on_device(&state->rows.exec);
 		state->probe_exec.cpu_only = state->rows.exec.cpu_only;
 		if (!state->on_device)
-			gpucol_topk_probe_run(&state->probe, &state->probe_exec, state->rows.pushed == NIL);
+			gpucol_topn_probe_run(&state->probe, &state->probe_exec, state->rows.pushed == NIL);
 		state->ties_left = state->probe.ties;
 	}
 	MemoryContextSwitchTo(old);
@@ -471,8 +472,8 @@ next_batch(GpucolRowScan *scan)
 	GpucolResult result;
 	GpucolStatus status;
 
-	if (state->topk && !state->begun)
-		begin_topk(state);
+	if (state->topn && !state->begun)
+		begin_topn(state);
 	status = state->probe.ties > 0 ? next_of_ties(state, &result) : next_result(state, &result);
 	if (status == GPUCOL_OK)
 		gpucol_row_scan_load(scan, &result);
@@ -507,11 +508,11 @@ static void
 stop(GpucolScanState *state)
 {
 	gpucol_run_end(&state->rows.exec);
-	if (state->topk)
+	if (state->topn)
 	{
 		/* parameters may be others next time */
 		gpucol_run_end(&state->probe_exec);
-		gpucol_topk_probe_reset(&state->probe);
+		gpucol_topn_probe_reset(&state->probe);
 	}
 	state->begun = false;
 	state->on_device = false;
@@ -588,21 +589,21 @@ scan_initialize_worker(CustomScanState *node,
 
 /* The sort keys as they are written after ORDER BY. */
 static char *
-describe_keys(const GpucolTopkProbe *probe, List *context, bool prefix)
+describe_keys(const GpucolTopnProbe *probe, List *context, bool prefix)
 {
 	StringInfoData keys;
 
 	initStringInfo(&keys);
 	for (int i = 0; i < probe->nkeys; i++)
 		appendStringInfo(&keys, "%s%s%s", i > 0 ? ", " : "",
-						 deparse_expression((Node *) probe->keys[i].expr, context, prefix, true),
-						 probe->keys[i].descending ? " DESC" : "");
+						 deparse_expression((Node *) probe->keys[i].sort.expr, context, prefix, true),
+						 probe->keys[i].sort.descending ? " DESC" : "");
 	return keys.data;
 }
 
 /* What rows must meet to be among the first; NULL: nothing. */
 static Node *
-top_condition(const GpucolTopkProbe *probe)
+top_condition(const GpucolTopnProbe *probe)
 {
 	List	   *all = NIL;
 	ListCell   *lc;
@@ -661,7 +662,7 @@ scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	gpucol_explain_engine(&state->rows.exec, read_columns(state), es);
 	gpucol_explain_filter(&state->rows.exec, state->rows.pushed, ancestors, es);
 	gpucol_explain_columns(&state->rows.exec, read_columns(state), es);
-	if (state->topk)
+	if (state->topn)
 		explain_probe(state, ancestors, es);
 	gpucol_row_scan_explain(&state->rows, es);
 	gpucol_explain_stats(&state->rows.exec, es);

@@ -33,7 +33,7 @@
 #include "compat.h"
 #include "exec/send.h"
 #include "guc.h"
-#include "planner/planner.h"
+#include "plan/walk.h"
 
 /* Bytes that a value of fixed width takes at most, its length and a final zero included. */
 #define FIXED_BYTES		32
@@ -405,7 +405,7 @@ make_sender(DestReceiver *client, const int16 *formats)
 static void
 find_our_node(Plan *plan, void *found)
 {
-	if (*(bool *) found || gpucol_planner_is_node(plan))
+	if (*(bool *) found || gpucol_plan_is_ours(plan))
 		*(bool *) found = true;
 	else
 		gpucol_plan_walk(plan, find_our_node, found);

@@ -5,7 +5,7 @@
  *
  * A program is one block of position-independent bytes: a GpucolProgram
  * followed by its arrays at the stated byte offsets.  The planner builds it
- * (src/planner/lower.c), it travels in the plan, between processes and to the
+ * (src/lower/lower.c), it travels in the plan, between processes and to the
  * device, and engines only read it.
  *
  * Meaning, for every row that the source delivers:

@@ -20,7 +20,7 @@
 #define GPUCOL_SHAPE_MAX_SETS 8
 #define GPUCOL_SHAPE_MAX_KEYS 4
 
-/* Rankings of uncertain rows; uncertain/rank.h says what each one means. */
+/* Rankings of uncertain rows; ranking/semantics/rank.h says what each one means. */
 typedef enum GpucolRanking
 {
 	GPUCOL_RANK_U_TOPK = 1,
@@ -43,7 +43,7 @@ typedef enum GpucolShapeKind
 
 	/*
 	 * RANKED: groups by the first nkeys outputs, and for each of them the answers
-	 * of the rankings (uncertain/rank.h), each over its rows whose filter is true and
+	 * of the rankings (ranking/semantics/rank.h), each over its rows whose filter is true and
 	 * whose score, probability and label are not NULL.
 	 */
 	GPUCOL_SHAPE_RANKED

@@ -26,7 +26,7 @@
 #include "utils/spccache.h"
 
 #include "guc.h"
-#include "planner/clauses.h"
+#include "lower/clauses.h"
 
 /* Start of a run. */
 #define RUN_COST			1.0
@@ -190,7 +190,7 @@ gpucol_cost_agg(PlannerInfo *root, RelOptInfo *rel, Path *path, int ncolumns,
  * other columns it reads the vectors of the rows that it delivers.
  */
 void
-gpucol_cost_topk(RelOptInfo *rel, Path *path, int nlooked, int nothers, List *pushed)
+gpucol_cost_topn(RelOptInfo *rel, Path *path, int nlooked, int nothers, List *pushed)
 {
 	double		spc_random_page_cost;
 	Cost		runs = engine_cost(rel, nlooked, pushed) + engine_cost(rel, 1, NIL);

@@ -16,7 +16,7 @@
 
 #include "compat.h"
 #include "planner/planner.h"
-#include "planner/reason.h"
+#include "plan/reason.h"
 
 static ExplainOneQuery_hook_type previous_explain_one_query = NULL;
 

@@ -18,10 +18,10 @@
 #include "optimizer/planner.h"
 
 #include "columnar/am.h"
-#include "engine/gpu_wire.h"
+#include "engine/gpu/wire.h"
 #include "guc.h"
 #include "planner/planner.h"
-#include "planner/reason.h"
+#include "plan/reason.h"
 
 static planner_hook_type previous_planner = NULL;
 static set_rel_pathlist_hook_type previous_set_rel_pathlist = NULL;
@@ -29,29 +29,6 @@ static create_upper_paths_hook_type previous_create_upper_paths = NULL;
 
 /* Is the statement being planned that of a SCROLL cursor? */
 static bool planning_scroll = false;
-
-/*
- * Is this relation a table made USING gpucol?
- */
-bool
-gpucol_planner_is_gpucol(Oid relid)
-{
-	Relation	rel = table_open(relid, NoLock);
-	bool		result = gpucol_am_is_table(rel);
-
-	table_close(rel, NoLock);
-	return result;
-}
-
-/*
- * Is this plan node one of ours?
- */
-bool
-gpucol_planner_is_node(const Plan *plan)
-{
-	return IsA(plan, CustomScan) &&
-		strncmp(((const CustomScan *) plan)->methods->CustomName, "Gpucol", 6) == 0;
-}
 
 /*
  * The setting that forbids every pushdown, as a reason, or NULL.
@@ -129,7 +106,7 @@ gpucol_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	if (previous_set_rel_pathlist)
 		previous_set_rel_pathlist(root, rel, rti, rte);
 	if (rte->rtekind != RTE_RELATION || rte->inh || IS_DUMMY_REL(rel) ||
-		!gpucol_planner_is_gpucol(rte->relid))
+		!gpucol_am_is_gpucol(rte->relid))
 		return;
 	if (gpucol_engine_choice != GPUCOL_ENGINE_CPU && gpucol_planner_disabled() == NULL)
 		gpucol_wire_soon();		/* the daemon wakes while we plan */
@@ -150,7 +127,7 @@ gpucol_create_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 			gpucol_path_agg_add(root, input_rel, output_rel, extra);
 			break;
 		case UPPERREL_ORDERED:
-			gpucol_path_topk_add(root, input_rel, output_rel);
+			gpucol_path_topn_add(root, input_rel, output_rel);
 			break;
 		case UPPERREL_DISTINCT:
 			gpucol_path_distinct_add(root, input_rel, output_rel);
@@ -175,5 +152,5 @@ gpucol_planner_init(void)
 	gpucol_explain_init();
 	gpucol_path_scan_init();
 	gpucol_path_agg_init();
-	gpucol_path_topk_init();
+	gpucol_path_topn_init();
 }

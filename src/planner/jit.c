@@ -15,6 +15,7 @@
 #include "jit/jit.h"
 #include "nodes/plannodes.h"
 
+#include "plan/walk.h"
 #include "planner/planner.h"
 
 /* Costs of some plans: what they cost, and what the nodes in them that are not ours do. */
@@ -35,7 +36,7 @@ add_costs(Plan *plan, void *context)
 	ListCell   *lc;
 
 	costs->whole += plan->total_cost;
-	if (gpucol_planner_is_node(plan))
+	if (gpucol_plan_is_ours(plan))
 	{
 		costs->any_ours = true;
 		return;

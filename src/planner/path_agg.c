@@ -2,7 +2,7 @@
  *
  * path_agg.c
  *	  GpucolAgg: GROUP BY, aggregates and SELECT DISTINCT over one gpucol table or
- *	  over a recursion that is pushed down (path_recursive.c);
+ *	  over a recursion that is pushed down (recursion/plan/path.c);
  *	  GpucolTopK where the aggregates rank uncertain rows.
  *
  * Everything must be lowered: all conditions of the table, all keys, all
@@ -44,16 +44,16 @@
 
 #include "columnar/am.h"
 #include "compat.h"
-#include "exec/plan.h"
+#include "plan/plan.h"
 #include "guc.h"
-#include "planner/agg.h"
-#include "planner/clauses.h"
+#include "lower/agg.h"
+#include "lower/clauses.h"
 #include "planner/first_rows.h"
-#include "planner/parts.h"
+#include "plan/parts.h"
 #include "planner/planner.h"
-#include "planner/ranking.h"
-#include "planner/reason.h"
-#include "planner/recursive_use.h"
+#include "ranking/plan/ranking.h"
+#include "plan/reason.h"
+#include "recursion/plan/use.h"
 
 /* Null bits of the keys of a ranking share a word. */
 #define MAX_RANKING_KEYS	64
@@ -673,7 +673,7 @@ note_join(PlannerInfo *root, RelOptInfo *rel)
 		RelOptInfo *base = root->simple_rel_array[varno];
 
 		if (base != NULL && base->rtekind == RTE_RELATION &&
-			gpucol_planner_is_gpucol(planner_rt_fetch(varno, root)->relid) &&
+			gpucol_am_is_gpucol(planner_rt_fetch(varno, root)->relid) &&
 			(largest == NULL || base->tuples > largest->tuples))
 			largest = base;
 	}
@@ -706,7 +706,7 @@ open_grouping(Grouping *g, PlannerInfo *root, RelOptInfo *rel)
 	}
 	rte = planner_rt_fetch(rel->relid, root);
 	if (!rte->inh && (rel->rtekind != RTE_RELATION ||
-					  !gpucol_planner_is_gpucol(rte->relid)))
+					  !gpucol_am_is_gpucol(rte->relid)))
 		return false;
 	g->relid = rte->relid;
 	if (!rte->inh)

@@ -20,11 +20,11 @@
 #include "parser/parsetree.h"
 #include "utils/rel.h"
 
-#include "exec/plan.h"
+#include "plan/plan.h"
 #include "guc.h"
-#include "planner/clauses.h"
+#include "lower/clauses.h"
 #include "planner/planner.h"
-#include "planner/reason.h"
+#include "plan/reason.h"
 
 static const CustomPathMethods path_methods = {
 	.CustomName = "GpucolScan",

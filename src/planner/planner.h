@@ -18,14 +18,8 @@
 /* Install every planner hook; called once, from _PG_init. */
 extern void gpucol_planner_init(void);
 
-/* path_recursive.c: WITH RECURSIVE; installs its own hooks */
+/* recursion/plan/path.c: WITH RECURSIVE; installs its own hooks */
 extern void gpucol_recursive_init(void);
-
-/* Is this relation a table made USING gpucol?  Needs a lock on it. */
-extern bool gpucol_planner_is_gpucol(Oid relid);
-
-/* Is it a node of ours? */
-extern bool gpucol_planner_is_node(const Plan *plan);
 
 /*
  * Why this planner run may push nothing down at all (a setting), or NULL.
@@ -44,9 +38,9 @@ extern Plan *gpucol_path_scan_plan(PlannerInfo *root, RelOptInfo *rel,
 								   CustomPath *path, List *tlist, List *clauses,
 								   List *custom_plans);
 
-/* path_topk.c: GpucolTopK below Sort and Limit */
-extern void gpucol_path_topk_init(void);
-extern void gpucol_path_topk_add(PlannerInfo *root, RelOptInfo *input_rel,
+/* planner/path_topn.c: GpucolTopK below Sort and Limit */
+extern void gpucol_path_topn_init(void);
+extern void gpucol_path_topn_add(PlannerInfo *root, RelOptInfo *input_rel,
 								 RelOptInfo *output_rel);
 
 /* path_agg.c: GpucolAgg over one table */
@@ -59,10 +53,6 @@ extern void gpucol_path_distinct_add(PlannerInfo *root, RelOptInfo *input_rel,
 
 /* require.c: gpucol.pushdown = require */
 extern void gpucol_require_check(PlannedStmt *stmt);
-
-/* plan_walk.c: the children of a plan node */
-typedef void (*GpucolPlanVisit) (Plan *child, void *context);
-extern void gpucol_plan_walk(Plan *plan, GpucolPlanVisit visit, void *context);
 
 /* jit.c: just-in-time compilation by the cost of PostgreSQL's own nodes */
 extern void gpucol_jit_limit(PlannedStmt *stmt);

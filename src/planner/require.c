@@ -18,8 +18,10 @@
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 
+#include "columnar/am.h"
 #include "planner/planner.h"
-#include "planner/reason.h"
+#include "plan/reason.h"
+#include "plan/walk.h"
 
 typedef struct RequireContext
 {
@@ -50,7 +52,7 @@ check_scan(Scan *scan, RequireContext *context)
 
 	if (rte->rtekind != RTE_RELATION ||
 		bms_is_member(scan->scanrelid, context->exempt) ||
-		!gpucol_planner_is_gpucol(rte->relid))
+		!gpucol_am_is_gpucol(rte->relid))
 		return;
 	reason = gpucol_reason_find(rte->relid);
 	ereport(ERROR,
@@ -71,7 +73,7 @@ check_plan(Plan *plan, void *context)
 {
 	if (IsA(plan, SeqScan) || IsA(plan, SampleScan))
 		check_scan((Scan *) plan, context);
-	if (!gpucol_planner_is_node(plan))
+	if (!gpucol_plan_is_ours(plan))
 		gpucol_plan_walk(plan, check_plan, context);
 }
 

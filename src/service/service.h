@@ -3,7 +3,7 @@
  * service.h
  *	  How the CUDA engine's client reaches the device daemon.
  *
- * The client (engine/gpu_*.c) is freestanding; what it needs of its host
+ * The client (engine/gpu) is freestanding; what it needs of its host
  * is this table.  service/supervisor.c implements it in a server process.
  *
  * Freestanding C.

@@ -15,7 +15,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "engine/recursive.h"
+#include "recursion/engine.h"
 #include "cuda/recursion/recursive_engine.h"
 
 extern "C" const GpucolRecursiveEngine gpucol_recursive_shim;

@@ -25,7 +25,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "engine/recursive.h"
+#include "recursion/engine.h"
 #include "plan_builder.h"
 #include "cuda/recursion/recursive_engine.h"
 

@@ -34,7 +34,7 @@
 
 extern "C"
 {
-#include "uncertain/rank.h"
+#include "ranking/semantics/rank.h"
 }
 
 static int	failures = 0;

@@ -25,8 +25,8 @@
 
 #include "array_source.h"
 #include "engine/engine.h"
-#include "engine/gpu_client.h"
-#include "engine/gpu_wire.h"
+#include "engine/gpu/client.h"
+#include "engine/gpu/wire.h"
 #include "program_builder.h"
 #include "service/service.h"
 

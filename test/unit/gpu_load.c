@@ -20,9 +20,9 @@
 
 #include "array_source.h"
 #include "engine/engine.h"
-#include "engine/gpu_client.h"
-#include "engine/gpu_team.h"
-#include "engine/gpu_wire.h"
+#include "engine/gpu/client.h"
+#include "engine/gpu/team.h"
+#include "engine/gpu/wire.h"
 #include "program_builder.h"
 #include "service/service.h"
 

@@ -8,7 +8,7 @@
  */
 #include <setjmp.h>
 
-#include "engine/gpu_order.h"
+#include "engine/gpu/order.h"
 
 #include "check.h"
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * pool.c
- *	  The compute threads (engine/cpu_pool.c): every share is done once, whoever
+ *	  The compute threads (engine/cpu/pool.c): every share is done once, whoever
  *	  does it, and a pool that is given back serves the next run.
  *
  *-------------------------------------------------------------------------
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "engine/cpu.h"
+#include "engine/cpu/cpu.h"
 
 #define MAX_SHARES 8
 

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "uncertain/rank.h"
+#include "ranking/semantics/rank.h"
 
 #include "check.h"
 

@@ -8,8 +8,8 @@
  */
 #include <math.h>
 
-#include "engine/cpu.h"
-#include "uncertain/rank_batch.h"
+#include "engine/cpu/cpu.h"
+#include "ranking/cpu/rank_batch.h"
 
 #include "check.h"
 

@@ -8,7 +8,7 @@
  */
 #include <math.h>
 
-#include "uncertain/rank_collect.h"
+#include "ranking/cpu/rank_collect.h"
 
 #include "check.h"
 

@@ -15,8 +15,8 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "engine/cpu_recursive_share.h"
-#include "engine/recursive.h"
+#include "recursion/cpu/share.h"
+#include "recursion/engine.h"
 
 #define MAX_STEPS	64
 #define MAX_ARITY	12

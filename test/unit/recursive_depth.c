@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-#include "engine/recursive.h"
+#include "recursion/engine.h"
 
 #define STACK_BYTES	(1024 * 1024)
 #define LONGEST		6000

@@ -11,7 +11,7 @@
  */
 #include "check.h"
 
-#include "engine/gpu_recursive_trial.h"
+#include "recursion/client/trial.h"
 
 #define WIDE	200000			/* rows of a round that a device is better at */
 #define TRIALS	10

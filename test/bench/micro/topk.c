@@ -19,7 +19,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "uncertain/rank_batch.h"
+#include "ranking/cpu/rank_batch.h"
 
 #include "bench.h"
 

@@ -1,0 +1,662 @@
+/*-------------------------------------------------------------------------
+ *
+ * cpu.h
+ *	  Inside of the CPU engine: what its files share.
+ *
+ * A run turns a source into vectors of up to 1,024 rows and a vector into a
+ * result in one pass:
+ *
+ *	  engine/cpu/source.c	the main thread: segments, zone maps, dictionaries, windows
+ *	  engine/cpu/stream.c	streams read as a whole: dictionaries, runs, raw bytes
+ *	  engine/cpu/cuts.c	host predicates that the order of a dictionary decides
+ *	  engine/cpu/range.c	range conjuncts, translated into the code space of a chunk
+ *	  engine/cpu/column.c	values of the surviving rows of a column
+ *	  engine/cpu/expr.c	expressions over registers of 1,024 values
+ *	  engine/cpu/scan.c	output rows of a SCAN
+ *	  engine/cpu/agg.c		aggregate states, groups and their merge
+ *	  engine/cpu/extreme.c	least and greatest byte strings
+ *	  engine/cpu/merge.c	the merge of many groups by all threads
+ *	  engine/cpu/dense.c	grouping and sums on packed codes, where a segment allows it
+ *	  engine/cpu/pool.c	threads
+ *
+ * The main thread alone calls the source and the host, and only while no other
+ * thread is at work; both may longjmp, so at those moments the run is complete
+ * in itself and holds no window that a later call would have to give back:
+ * every window is mapped, worked on and unmapped within one gpucol_cpu_step,
+ * and finish never touches the source.
+ *
+ * Freestanding C: no PostgreSQL header.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_ENGINE_CPU_CPU_H
+#define GPUCOL_ENGINE_CPU_CPU_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/owned.h"
+#include "engine/engine.h"
+#include "kernel/decode.h"
+
+#define GPUCOL_CPU_MAX_THREADS	64
+#define GPUCOL_CPU_WINDOW		1024	/* vectors mapped at a time, at most */
+#define GPUCOL_CPU_FIRST_PACE	128	/* vectors of the first window */
+#define GPUCOL_CPU_RAW_WINDOW	16	/* the same where bytes are raw */
+#define GPUCOL_CPU_SCAN_WINDOW	32	/* the same for a SCAN, which keeps outputs */
+
+/* Functions compiled for several instruction sets, chosen at load time. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+	!defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define GPUCOL_CPU_CLONES \
+	__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define GPUCOL_CPU_CLONES
+#endif
+
+#define GPUCOL_CPU_INLINE static inline __attribute__((always_inline))
+#define GPUCOL_CPU_UNUSED __attribute__((unused))
+
+/* A 128-bit value of a state: two words, which need not be aligned for it. */
+GPUCOL_CPU_INLINE __int128
+gpucol_cpu_get128(const uint64_t *words)
+{
+	return (__int128) ((unsigned __int128) words[1] << 64 | words[0]);
+}
+
+GPUCOL_CPU_INLINE void
+gpucol_cpu_put128(uint64_t *words, __int128 value)
+{
+	words[0] = (uint64_t) value;
+	words[1] = (uint64_t) ((unsigned __int128) value >> 64);
+}
+
+typedef struct GpucolCpuPool GpucolCpuPool;
+typedef struct GpucolCpuGroups GpucolCpuGroups;
+typedef struct GpucolCpuDense GpucolCpuDense;
+typedef struct GpucolCpuWorker GpucolCpuWorker;
+typedef struct GpucolCpuRanks GpucolCpuRanks;
+
+/*
+ * One table column in the current segment.  Written by the main thread between
+ * windows, read by all.
+ */
+typedef struct GpucolCpuColumn
+{
+	const GpucolChunkDesc *desc;
+	int			slot;
+	bool		used;			/* the program reads it, */
+	bool		loaded;			/* by a LOAD instruction */
+	bool		unread;			/* BYTES: nothing needs this segment's dictionary */
+
+	/* reads what belongs to the whole chunk, and raw bytes */
+	GpucolDecoder decoder;
+
+	/* DICT, CONSTANT BYTES: entries, with room for every code of the width */
+	uint32_t	ndict;
+	int64_t    *dict;
+	GpucolBytes *entries;
+
+	/* RLE: runs with their 64-bit forms (the decoder's) */
+	uint32_t	nruns;
+	const uint32_t *run_ends;
+	const int64_t *run_values;
+
+	/* current window */
+	GpucolRows	codes;
+	GpucolRows	nulls;
+	bool		codes_mapped;
+	bool		nulls_mapped;
+	GpucolBytes *raw;			/* RAW BYTES: values from window_row on */
+	char	   *raw_data[GPUCOL_CPU_RAW_WINDOW];	/* by vector */
+	uint32_t	window_row;		/* segment row of raw[0] */
+} GpucolCpuColumn;
+
+/*
+ * Meaning of a range conjunct in the int64 order of its column's domain (see
+ * GpucolZone), fixed for the run.
+ */
+typedef enum GpucolCpuDomainOp
+{
+	GPUCOL_CPU_FALSE,			/* no row */
+	GPUCOL_CPU_INTERVAL,		/* lo <= x <= hi */
+	GPUCOL_CPU_SET,				/* x among set[], ascending */
+	GPUCOL_CPU_IS_NULL,
+	GPUCOL_CPU_NOT_NULL,
+	GPUCOL_CPU_HOST
+} GpucolCpuDomainOp;
+
+typedef struct GpucolCpuDomain
+{
+	GpucolCpuDomainOp op;
+	bool		negate;			/* INTERVAL, SET: the complement */
+	uint16_t	column;
+	int			host;			/* HOST: index into run->hosts */
+	int64_t		lo;
+	int64_t		hi;
+	int64_t    *set;
+	uint32_t	nset;
+} GpucolCpuDomain;
+
+/* One (host predicate, column) pair; verdicts are 0 false, 1 true, 2 NULL. */
+typedef struct GpucolCpuHostTest
+{
+	int			id;
+	uint16_t	column;
+	uint8_t		null_verdict;
+	uint8_t    *verdicts;		/* by dictionary code, or by row of the window */
+	bool		by_row;
+
+	/* the order of the dictionary decides (engine/cpu/cuts.c): no verdicts but for a LOAD */
+	bool		in_order;
+	bool		first;			/* does it hold for code 0? */
+	uint32_t	nturns;
+	uint32_t   *turns;			/* codes from which on it is otherwise, ascending */
+} GpucolCpuHostTest;
+
+/* How the conjunct is tested in the current segment. */
+typedef enum GpucolCpuTestKind
+{
+	GPUCOL_CPU_TEST_ALWAYS,
+	GPUCOL_CPU_TEST_NEVER,
+	GPUCOL_CPU_TEST_NULLS,		/* IS NULL */
+	GPUCOL_CPU_TEST_NOT_NULLS,	/* every non-null row passes */
+	GPUCOL_CPU_TEST_CODES,		/* lo <= code <= hi on packed codes */
+	GPUCOL_CPU_TEST_MAP,		/* map[code] */
+	GPUCOL_CPU_TEST_CODE_SET,	/* code among codes[], ascending */
+	GPUCOL_CPU_TEST_RUNS,		/* map[run] */
+	GPUCOL_CPU_TEST_ORDER,		/* domain test on decoded values */
+	GPUCOL_CPU_TEST_ROWS		/* host verdict for each row of the window */
+} GpucolCpuTestKind;
+
+typedef struct GpucolCpuTest
+{
+	GpucolCpuTestKind kind;
+	bool		negate;
+	bool		has_nulls;		/* NULL rows need attention: */
+	bool		null_passes;	/* they pass (a host predicate says so) or not */
+	int			cost;			/* relative, for ordering */
+	const GpucolCpuDomain *domain;
+	GpucolCpuColumn *column;
+	const GpucolCpuHostTest *host;
+	uint64_t	lo;
+	uint64_t	hi;
+	uint8_t    *map;			/* owned; CODE_SET: a bitmap of hashes of codes */
+	int			filter_shift;	/* of these: 64 less their bits */
+	uint64_t   *codes;			/* owned */
+	uint32_t	ncodes;
+} GpucolCpuTest;
+
+/* What a worker works on: a vector of the current segment, or a delta batch. */
+typedef struct GpucolCpuVector
+{
+	const GpucolDelta *delta;	/* NULL: packed */
+	uint32_t	number;			/* vector of the segment */
+	uint32_t	nrows;
+	uint64_t	ordinal;		/* number within the scan */
+	int			output;			/* SCAN: output buffer */
+} GpucolCpuVector;
+
+/* A register: 1,024 values of one class for the selected rows, densely. */
+typedef struct GpucolCpuReg
+{
+	GpucolClass cls;
+	bool		constant;		/* all values equal (and filled in) */
+	uint8_t    *nulls;			/* NULL or null_space */
+	uint8_t    *null_space;
+	union
+	{
+		uint8_t    *b;
+		int64_t    *i;
+		__int128   *d;
+		double	   *f;
+		GpucolBytes *s;
+		void	   *any;
+	}			v;
+	uint32_t   *codes;			/* S: dictionary codes, where coded */
+	bool		coded;
+	const GpucolCpuColumn *column;	/* S: column loaded */
+} GpucolCpuReg;
+
+/* A thread's private state. */
+struct GpucolCpuWorker
+{
+	GpucolRun  *run;
+	int			index;
+	GpucolStatus status;
+
+	/* selection: bit set = row passes; sel lists them unless full */
+	uint32_t	mask[GPUCOL_LANES];
+	uint32_t	live;			/* bits set in mask */
+	uint16_t	sel[GPUCOL_VECTOR_VALUES];
+	uint32_t	nsel;
+	bool		full;			/* sel is 0 .. nsel - 1 */
+
+	GpucolCpuReg *regs;
+	void	   *reg_memory;
+
+	/* scratch */
+	uint32_t   *codes32;		/* 1,024 */
+	uint64_t   *codes64;		/* 1,024 */
+	void	   *words;			/* 64 word rows */
+	uint8_t    *valid;			/* 1,024 */
+	uint32_t   *ids;			/* 1,024 group numbers */
+	uint64_t   *hashes;			/* 1,024 */
+	uint64_t   *keys;			/* key words, 1,024 each */
+
+	uint64_t	vectors_read;
+} __attribute__((aligned(128)));
+
+/*
+ * A physical aggregate state, shared by all aggregates that need it: words
+ * [offset, offset + nwords) of a group's state.
+ */
+typedef enum GpucolCpuAccOp
+{
+	GPUCOL_CPU_ACC_COUNT,		/* 1 word; arg may be absent */
+	GPUCOL_CPU_ACC_SUM_I,		/* int128 */
+	GPUCOL_CPU_ACC_SUM_D,		/* int128 */
+	GPUCOL_CPU_ACC_SUM_F,		/* sum, compensation */
+	GPUCOL_CPU_ACC_SUMSQ_I,		/* int128 sum of squares */
+	GPUCOL_CPU_ACC_SUMSQ_D,
+	GPUCOL_CPU_ACC_SUMSQ_F,		/* n, sum, M2 */
+	GPUCOL_CPU_ACC_MIN_I,
+	GPUCOL_CPU_ACC_MAX_I,
+	GPUCOL_CPU_ACC_MIN_D,
+	GPUCOL_CPU_ACC_MAX_D,
+	GPUCOL_CPU_ACC_MIN_F,		/* order of gpucol_float_order, bits kept */
+	GPUCOL_CPU_ACC_MAX_F,
+	GPUCOL_CPU_ACC_AND,
+	GPUCOL_CPU_ACC_OR,
+	GPUCOL_CPU_ACC_DISTINCT,	/* number of entries in its set */
+	GPUCOL_CPU_ACC_MIN_S,		/* see engine/cpu/extreme.c */
+	GPUCOL_CPU_ACC_MAX_S
+} GpucolCpuAccOp;
+
+typedef struct GpucolCpuAcc
+{
+	GpucolCpuAccOp op;
+	uint16_t	arg;
+	uint16_t	filter;
+	uint32_t	offset;
+	uint32_t	distinct;		/* DISTINCT: number of its set */
+	uint16_t	order;			/* MIN_S, MAX_S: as in GpucolAgg */
+	uint32_t	extreme;		/* MIN_S, MAX_S: number among them */
+} GpucolCpuAcc;
+
+/* Where a program aggregate finds its parts. */
+typedef struct GpucolCpuAggMap
+{
+	uint32_t	count;			/* word */
+	uint32_t	v;				/* word, or UINT32_MAX */
+	uint32_t	w;
+} GpucolCpuAggMap;
+
+/* Outputs of one vector of a SCAN. */
+typedef struct GpucolCpuOutput
+{
+	uint32_t	nrows;
+	GpucolStatus error;			/* that the row behind these raises */
+	uint64_t   *tids;
+	GpucolResultColumn *columns;
+	uint8_t   **nulls;
+	void	  **values;
+} GpucolCpuOutput;
+
+struct GpucolRun
+{
+	const GpucolProgram *program;
+	const GpucolProgramColumn *columns;
+	const GpucolConst *consts;
+	const GpucolRange *ranges;
+	const GpucolInstr *instrs;
+	const uint8_t *classes;
+	const uint16_t *keys;
+	const GpucolAgg *aggs;
+
+	GpucolSource *source;
+	const GpucolHost *host;
+	GpucolRunStats stats;
+	uint64_t	delta_batches;
+	GpucolStatus ended;			/* sticky: OK while running */
+
+	/* all memory of the run */
+	GpucolBudget budget;
+	GpucolOwned memory;
+
+	/* threads */
+	int			nworkers;
+	GpucolCpuWorker *workers;
+	GpucolCpuPool *pool;
+
+	/* program, digested */
+	GpucolCpuDomain *domains;
+	GpucolCpuHostTest *hosts;
+	int			nhosts;
+	bool	   *keep;			/* register of the filter, used after it */
+	bool	   *unread;			/* register need not be computed in this segment */
+
+	/* current segment */
+	bool		in_segment;
+	bool		segments_done;
+	GpucolSegment segment;
+	uint64_t	segment_serial;
+	bool		loaded;			/* cols and tests are those of a segment, */
+	uint64_t	loaded_id;
+	bool		never;			/* of which a conjunct excludes every row */
+	uint32_t	nvectors;
+	uint32_t	next_vector;
+	uint64_t	ordinal;		/* of the segment's vector 0 */
+	GpucolCpuColumn *cols;
+	GpucolCpuTest *tests;
+	int			ntests;			/* those still to be made in this segment */
+	uint8_t    *dead;			/* by vector: excluded by zone maps */
+	size_t		dead_size;
+
+	/* vectors of the window handed out, on a cache line of its own */
+	_Atomic uint32_t dealt __attribute__((aligned(128)));
+
+	/* current window */
+	GpucolCpuVector *work __attribute__((aligned(128)));
+	uint32_t	nwork;
+	bool		by_ordinal;		/* dealt by partition instead, see engine/cpu/agg.c */
+	uint32_t	scan_window;	/* SCAN: vectors in a window, grows */
+	uint32_t	pace;			/* vectors that take a while, see do_window */
+
+	/* aggregation */
+	GpucolCpuAcc *accs;
+	int			naccs;
+	uint32_t	state_words;
+	uint64_t   *first_state;	/* a group's state before any row */
+	uint32_t	key_words;
+	bool	   *key_is_float;	/* by key word */
+	int			ndistinct;
+	int			nextremes;
+	GpucolCpuRanks *ranks;		/* by extreme */
+	bool		has_float;		/* some state depends on the order of rows */
+	GpucolCpuAggMap *agg_map;
+	GpucolCpuGroups **parts;
+	int			nparts;
+	GpucolCpuDense *dense;		/* plan for the segment; NULL: by value */
+	GpucolCpuDense *plans[2];
+	uint64_t	dense_layout;	/* changes with the meaning of slots, */
+	uint64_t	dense_meaning;	/* and with that of channels */
+	bool		merged;
+	int			next_part;		/* to deliver: table, */
+	uint32_t	next_group;		/* and group of it */
+	GpucolAggState *out_states;
+
+	/* results */
+	bool		checked;		/* SCAN: descriptors were looked at */
+	GpucolCpuOutput *outputs;
+	int			noutputs;
+	uint32_t	next_output;
+	GpucolTakeRows take;		/* SCAN: or these take them */
+	void	   *take_arg;
+	GpucolResultColumn *out_columns;
+	void	  **out_values;
+	uint8_t   **out_nulls;
+};
+
+/*
+ * Memory of the run (base/owned.h): 128-byte aligned, uninitialised but for alloc0;
+ * NULL beyond the limit.  Safe in every thread.  What is not freed before is freed
+ * when the run finishes.
+ */
+static inline void *
+gpucol_cpu_alloc(GpucolRun *run, size_t size)
+{
+	return gpucol_owned_alloc(&run->memory, size);
+}
+
+static inline void *
+gpucol_cpu_alloc0(GpucolRun *run, size_t size)
+{
+	return gpucol_owned_alloc_zeroed(&run->memory, size);
+}
+
+static inline void *
+gpucol_cpu_realloc(GpucolRun *run, void *memory, size_t size)
+{
+	return gpucol_owned_realloc(&run->memory, memory, size);
+}
+
+static inline void
+gpucol_cpu_free(GpucolRun *run, void *memory)
+{
+	gpucol_owned_free(&run->memory, memory);
+}
+
+/*
+ * engine/cpu/pool.c: nthreads - 1 threads that sleep between calls.  run calls
+ * task(arg, i) once for each i below nthreads, i = 0 in the caller and the others
+ * in whichever thread comes first, the caller included, and returns when all
+ * have returned.
+ */
+extern GpucolCpuPool *gpucol_cpu_pool_create(int nthreads);
+extern void gpucol_cpu_pool_run(GpucolCpuPool *pool,
+								void (*task) (void *arg, int index), void *arg);
+extern void gpucol_cpu_pool_destroy(GpucolCpuPool *pool);
+
+/*
+ * engine/cpu/source.c: do the next window of the scan.  GPUCOL_END when segments and
+ * delta are done.
+ */
+extern GpucolStatus gpucol_cpu_source_step(GpucolRun *run);
+extern void gpucol_cpu_source_reset(GpucolRun *run);
+
+/*
+ * Make vectors [first, first + n) of every stream readable that the tests and, with
+ * `loads`, the loads of this segment need; give them back.
+ */
+extern GpucolStatus gpucol_cpu_source_map(GpucolRun *run, uint32_t first, uint32_t n,
+										  bool loads);
+extern void gpucol_cpu_source_unmap(GpucolRun *run);
+
+/* Check a chunk against the program's column. */
+extern GpucolStatus gpucol_cpu_source_check(const GpucolProgramColumn *column,
+											const GpucolChunkDesc *desc);
+
+/* Deleted bits of a vector of the current segment, NULL if none. */
+static inline const uint32_t *
+gpucol_cpu_deleted(const GpucolRun *run, uint32_t vector)
+{
+	return run->segment.deleted == NULL ? NULL :
+		run->segment.deleted + (size_t) vector * GPUCOL_LANES;
+}
+
+/* Its rows. */
+static inline uint32_t
+gpucol_cpu_vector_rows(const GpucolRun *run, uint32_t vector)
+{
+	uint32_t	left = run->segment.nrows - vector * GPUCOL_VECTOR_VALUES;
+
+	return left < GPUCOL_VECTOR_VALUES ? left : GPUCOL_VECTOR_VALUES;
+}
+
+/*
+ * engine/cpu/raw.c: read the raw bytes of the window of vectors [first, first + n), of which
+ * run->work has those that are not excluded; leaves out of it those that they do not
+ * matter for.
+ */
+extern GpucolStatus gpucol_cpu_raw_window(GpucolRun *run, uint32_t first, uint32_t n);
+
+/* engine/cpu/host.c */
+
+/* Ask the host about NULL where a dictionary's column has some. */
+extern void gpucol_cpu_host_ask_null(GpucolRun *run);
+
+/* Ask it about each dictionary entry, unless their order has told already. */
+extern GpucolStatus gpucol_cpu_host_ask(GpucolRun *run);
+
+/* Ask it about the raw values of the window's vectors, of the rows in which[]. */
+extern GpucolStatus gpucol_cpu_host_ask_window(GpucolRun *run, GpucolCpuHostTest *test,
+											   uint32_t first, uint32_t n,
+											   uint32_t (*which)[GPUCOL_LANES]);
+
+/* Ask it about the rows of a delta batch. */
+extern GpucolStatus gpucol_cpu_host_ask_delta(GpucolRun *run, const GpucolDelta *delta);
+
+/* engine/cpu/stream.c */
+
+/* Map word rows of a stream of the current segment. */
+extern GpucolStatus gpucol_cpu_stream_map(GpucolRun *run, int slot,
+										  GpucolStreamKind stream, uint32_t row,
+										  uint32_t nrows, GpucolRows *out);
+
+/* Copy bytes [offset, offset + size) of a stream. */
+extern GpucolStatus gpucol_cpu_stream_copy(GpucolRun *run, int slot,
+										   GpucolStreamKind stream, uint64_t offset,
+										   uint64_t size, void *out);
+
+/* Read dictionaries and runs of every column in use. */
+extern GpucolStatus gpucol_cpu_stream_tables(GpucolRun *run);
+
+/* Read the raw bytes of vectors [first, first + n). */
+extern GpucolStatus gpucol_cpu_stream_raw(GpucolRun *run, GpucolCpuColumn *column,
+										  uint32_t first, uint32_t n);
+extern bool gpucol_cpu_stream_is_raw(const GpucolCpuColumn *column);
+
+/* Forget all of that. */
+extern void gpucol_cpu_stream_reset(GpucolRun *run);
+
+/* engine/cpu/cuts.c */
+
+/*
+ * Find which host predicates the order of the current segment's dictionaries decides, and
+ * for which codes they hold; and which dictionaries need not be read.
+ */
+extern GpucolStatus gpucol_cpu_cuts_open(GpucolRun *run);
+
+/* Does such a predicate exclude the segment? */
+extern bool gpucol_cpu_cuts_exclude(const GpucolRun *run);
+
+/* A byte for each code: does it hold? */
+extern void gpucol_cpu_cuts_fill(const GpucolCpuHostTest *test, uint32_t ndict,
+								 uint8_t *verdicts);
+
+/* Forget what was found. */
+extern void gpucol_cpu_cuts_reset(GpucolRun *run);
+
+/* engine/cpu/range.c */
+
+/* Number of bits set in a match bitmap. */
+extern uint32_t gpucol_cpu_range_count(const uint32_t *mask);
+extern GpucolStatus gpucol_cpu_range_init(GpucolRun *run);
+extern int64_t gpucol_cpu_range_order(GpucolKind kind, int64_t value);
+extern GpucolStatus gpucol_cpu_range_plan(GpucolRun *run, const GpucolCpuDomain *domain,
+										  GpucolCpuTest *test);
+extern bool gpucol_cpu_range_excludes(const GpucolCpuDomain *domain,
+									  const GpucolZone *zone);
+extern void gpucol_cpu_range_apply(GpucolCpuWorker *worker,
+								   const GpucolCpuTest *test,
+								   const GpucolCpuVector *vector);
+extern void gpucol_cpu_range_apply_delta(GpucolCpuWorker *worker,
+										 const GpucolCpuDomain *domain,
+										 const GpucolCpuVector *vector);
+
+/* engine/cpu/column.c */
+
+/* Packed codes of a vector of the window (in place, or in worker->words). */
+extern const void *gpucol_cpu_column_packed(GpucolCpuWorker *worker,
+											const GpucolCpuColumn *column,
+											uint32_t vector);
+
+/* Null bitmap of a vector of the window; the chunk must have nulls. */
+extern const uint32_t *gpucol_cpu_column_nulls(const GpucolCpuColumn *column,
+											   uint32_t vector);
+
+/* First run that reaches beyond a row of the segment. */
+extern uint32_t gpucol_cpu_column_run(const GpucolCpuColumn *column, uint32_t row);
+
+/* The 64-bit forms of all 1,024 codes of a FOR, RAW or SCALED vector. */
+extern void gpucol_cpu_column_unpack(const GpucolChunkDesc *desc,
+									 const void *words, int64_t *out);
+
+/* Load a column's values of the selected rows into a register. */
+extern void gpucol_cpu_column_load(GpucolCpuWorker *worker, int slot,
+								   const GpucolCpuVector *vector,
+								   GpucolCpuReg *reg);
+
+/* The value that a SCALED code stands for. */
+extern double gpucol_cpu_column_scaled(GpucolKind kind, int64_t mantissa, int scale);
+
+/* engine/cpu/expr.c: evaluate instructions [first, last) for the selected rows. */
+extern GpucolStatus gpucol_cpu_expr_check(const GpucolProgram *program, const char **why);
+extern GpucolStatus gpucol_cpu_expr_init(GpucolRun *run, GpucolCpuWorker *worker);
+extern GpucolStatus gpucol_cpu_expr_run(GpucolCpuWorker *worker,
+										const GpucolCpuVector *vector,
+										int first, int last);
+extern GpucolStatus gpucol_cpu_expr_filter(GpucolCpuWorker *worker);
+extern void gpucol_cpu_expr_select(GpucolCpuWorker *worker);
+
+/* engine/cpu/scan.c */
+extern GpucolStatus gpucol_cpu_scan_init(GpucolRun *run);
+extern GpucolStatus gpucol_cpu_scan_emit(GpucolCpuWorker *worker,
+										 const GpucolCpuVector *vector);
+extern GpucolStatus gpucol_cpu_scan_next(GpucolRun *run, GpucolResult *out);
+
+/* engine/cpu/agg.c */
+extern GpucolStatus gpucol_cpu_agg_init(GpucolRun *run);
+extern GpucolStatus gpucol_cpu_agg_update(GpucolCpuWorker *worker,
+										  const GpucolCpuVector *vector);
+extern GpucolStatus gpucol_cpu_agg_next(GpucolRun *run, GpucolResult *out);
+
+/*
+ * engine/cpu/extreme.c: advance a MIN_S or MAX_S in the rows' groups (worker->ids); in the
+ * main thread, before a segment's windows, after each window or delta batch, and after
+ * the segment's windows; add the strings of one group's state to another's, whose
+ * memory is that of `groups`; the string of a state.
+ */
+GPUCOL_CPU_INLINE bool
+gpucol_cpu_extreme_is(const GpucolCpuAcc *acc)
+{
+	return acc->op == GPUCOL_CPU_ACC_MIN_S || acc->op == GPUCOL_CPU_ACC_MAX_S;
+}
+
+extern GpucolStatus gpucol_cpu_extreme_init(GpucolRun *run);
+extern GpucolStatus gpucol_cpu_extreme_update(GpucolCpuWorker *worker,
+											  GpucolCpuGroups *groups,
+											  const GpucolCpuAcc *acc,
+											  const uint8_t *valid,
+											  const GpucolCpuVector *vector);
+extern void gpucol_cpu_extreme_open(GpucolRun *run);
+extern GpucolStatus gpucol_cpu_extreme_drain(GpucolRun *run, const GpucolDelta *delta);
+extern GpucolStatus gpucol_cpu_extreme_close(GpucolRun *run);
+extern GpucolStatus gpucol_cpu_extreme_merge(const GpucolRun *run,
+											 GpucolCpuGroups *groups, uint64_t *to,
+											 const uint64_t *from);
+extern GpucolBytes gpucol_cpu_extreme_value(const uint64_t *words);
+
+/* Merge the states of one group into another's. */
+extern GpucolStatus gpucol_cpu_agg_merge(const GpucolRun *run, uint64_t *to,
+										 const uint64_t *from);
+
+/*
+ * engine/cpu/merge.c: would the run's tables of groups better be merged by all threads?  If so,
+ * do: run->parts become as many disjoint tables, the first of which has all strings.
+ */
+extern bool gpucol_cpu_merge_pays(const GpucolRun *run);
+extern GpucolStatus gpucol_cpu_merge_all(GpucolRun *run);
+
+/* engine/cpu/dense.c: around each segment's windows, and after the last segment. */
+extern GpucolStatus gpucol_cpu_dense_open(GpucolRun *run);
+extern GpucolStatus gpucol_cpu_dense_close(GpucolRun *run);
+extern GpucolStatus gpucol_cpu_dense_end(GpucolRun *run);
+
+/* Is state number `acc` advanced by engine/cpu/dense.c in this segment? */
+extern bool gpucol_cpu_dense_has(const GpucolRun *run, int acc);
+
+/* Advance those states of the only group; *done if that was all. */
+extern void gpucol_cpu_dense_plain(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
+								   const GpucolCpuVector *vector, bool *done);
+
+/*
+ * Advance those states of the selected rows' groups; where other states remain,
+ * worker->ids becomes the groups.
+ */
+extern GpucolStatus gpucol_cpu_dense_group(GpucolCpuWorker *worker,
+										   GpucolCpuGroups *groups,
+										   const GpucolCpuVector *vector);
+
+#endif							/* GPUCOL_ENGINE_CPU_CPU_H */

@@ -1,0 +1,228 @@
+/*-------------------------------------------------------------------------
+ *
+ * cuts.c
+ *	  Host predicates that the order of values decides, in sorted dictionaries.
+ *
+ * Of some predicates the host says at which places of the order of bytes they turn from
+ * false to true and back (GpucolCuts).  The entries of a dictionary ascend in that order,
+ * so a few probes find the codes between which the predicate holds: no entry is
+ * tested, and a dictionary that nothing else needs is not read at all.  A segment that
+ * has no such entry is passed over before any dictionary is read.
+ *
+ * A probe reads two offsets and as many bytes as the cut has, and checks that they lie
+ * within their stream.  That entries ascend is not checked then, as it is where a whole
+ * dictionary is loaded: wrong bytes give other codes, as wrong codes would.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "engine/cpu/cpu.h"
+
+/* Entries whose reading and testing takes longer than finding a cut. */
+#define ENTRIES_A_CUT	256
+
+/* A dictionary that is searched. */
+typedef struct Search
+{
+	GpucolRun  *run;
+	const GpucolCpuColumn *column;
+	char	   *bytes;			/* room for the longest cut */
+} Search;
+
+/* Does entry `code` lie before the cut? */
+static GpucolStatus
+lies_before(Search *search, uint32_t code, const GpucolCut *cut, bool *before)
+{
+	GpucolRun  *run = search->run;
+	const GpucolCpuColumn *column = search->column;
+	uint64_t	ends[2];
+	size_t		len;
+	size_t		some;
+	int			order = 0;
+	GpucolStatus status;
+
+	status = gpucol_cpu_stream_copy(run, column->slot, GPUCOL_STREAM_DICT,
+									sizeof(uint64_t) * (uint64_t) code, sizeof(ends), ends);
+	if (status != GPUCOL_OK)
+		return status;
+	if (ends[0] > ends[1] || ends[1] > column->desc->data_bytes)
+		return GPUCOL_CORRUPT;
+	len = (size_t) (ends[1] - ends[0]);
+	some = len < cut->value.len ? len : cut->value.len;
+	if (some > 0)
+	{
+		status = gpucol_cpu_stream_copy(run, column->slot, GPUCOL_STREAM_DATA, ends[0], some,
+										search->bytes);
+		if (status != GPUCOL_OK)
+			return status;
+		order = memcmp(search->bytes, cut->value.data, some);
+	}
+	if (order != 0 || len < cut->value.len)
+		*before = order <= 0;
+	else
+		*before = cut->place == GPUCOL_CUT_BEHIND_PREFIX ||
+			(cut->place == GPUCOL_CUT_BEHIND && len == cut->value.len);
+	return GPUCOL_OK;
+}
+
+/*
+ * The first code at or after *code that lies behind a cut; where `near`, it is thought to
+ * be one of the next.
+ */
+static GpucolStatus
+find_cut(Search *search, const GpucolCut *cut, bool near, uint32_t *code)
+{
+	uint32_t	end = search->column->desc->ndict;
+	uint32_t	low = *code;
+	uint32_t	step = 1;
+	bool		before;
+
+	while (low < end)
+	{
+		uint32_t	room = end - low;
+		uint32_t	probe = low + (near ? (step < room ? step : room) - 1 : room / 2);
+		GpucolStatus status = lies_before(search, probe, cut, &before);
+
+		if (status != GPUCOL_OK)
+			return status;
+		if (before)
+			low = probe + 1;
+		else
+		{
+			end = probe;
+			near = false;
+		}
+		step *= 2;
+	}
+	*code = low;
+	return GPUCOL_OK;
+}
+
+/* One more code at which the predicate turns: two at one code undo each other. */
+static void
+add_turn(GpucolCpuHostTest *test, uint32_t code, uint32_t ndict)
+{
+	if (code == 0)
+		test->first = !test->first;
+	else if (test->nturns > 0 && test->turns[test->nturns - 1] == code)
+		test->nturns--;
+	else if (code < ndict)
+		test->turns[test->nturns++] = code;
+}
+
+/* Find the codes at which a predicate turns. */
+static GpucolStatus
+find_turns(GpucolRun *run, GpucolCpuHostTest *test, const GpucolCuts *cuts)
+{
+	Search		search = {run, &run->cols[test->column], NULL};
+	GpucolStatus status = GPUCOL_OK;
+	uint32_t	code = 0;
+	size_t		longest = 1;
+
+	for (int i = 0; i < cuts->n; i++)
+		longest = cuts->cuts[i].value.len > longest ? cuts->cuts[i].value.len : longest;
+	search.bytes = gpucol_cpu_alloc(run, longest);
+	test->turns = gpucol_cpu_alloc(run, sizeof(uint32_t) * ((size_t) cuts->n + 1));
+	if (search.bytes == NULL || test->turns == NULL)
+		status = GPUCOL_OUT_OF_MEMORY;
+	test->first = cuts->first;
+	test->nturns = 0;
+	for (int i = 0; i < cuts->n && status == GPUCOL_OK; i++)
+	{
+		/* behind a value is near before it */
+		status = find_cut(&search, &cuts->cuts[i], i % 2 == 1, &code);
+		if (status == GPUCOL_OK)
+			add_turn(test, code, search.column->desc->ndict);
+	}
+	gpucol_cpu_free(run, search.bytes);
+	return status;
+}
+
+/* The cuts of a predicate, if they are found sooner than all entries are tested. */
+static const GpucolCuts *
+useful_cuts(const GpucolRun *run, const GpucolCpuHostTest *test)
+{
+	const GpucolChunkDesc *desc = run->cols[test->column].desc;
+	const GpucolCuts *cuts;
+
+	if (run->host->cuts == NULL || (desc->flags & GPUCOL_CHUNK_ALL_NULL) ||
+		desc->coding != GPUCOL_CODING_DICT)
+		return NULL;
+	cuts = run->host->cuts(run->host->context, test->id);
+	return cuts != NULL && (uint64_t) cuts->n * ENTRIES_A_CUT < desc->ndict ? cuts : NULL;
+}
+
+GpucolStatus
+gpucol_cpu_cuts_open(GpucolRun *run)
+{
+	for (int c = 0; c < run->program->ncolumns; c++)
+	{
+		GpucolCpuColumn *column = &run->cols[c];
+
+		column->unread = column->used && !column->loaded &&
+			column->desc->kind == GPUCOL_KIND_BYTES &&
+			column->desc->coding == GPUCOL_CODING_DICT;
+	}
+	for (int h = 0; h < run->nhosts; h++)
+	{
+		GpucolCpuHostTest *test = &run->hosts[h];
+		const GpucolCuts *cuts = useful_cuts(run, test);
+
+		test->in_order = cuts != NULL;
+		if (cuts != NULL)
+		{
+			GpucolStatus status = find_turns(run, test, cuts);
+
+			if (status != GPUCOL_OK)
+				return status;
+		}
+		else
+			run->cols[test->column].unread = false;
+	}
+	return GPUCOL_OK;
+}
+
+bool
+gpucol_cpu_cuts_exclude(const GpucolRun *run)
+{
+	for (int d = 0; d < run->program->nranges; d++)
+	{
+		const GpucolCpuDomain *domain = &run->domains[d];
+		const GpucolCpuHostTest *test;
+
+		if (domain->op != GPUCOL_CPU_HOST)
+			continue;
+		test = &run->hosts[domain->host];
+		if (test->in_order && test->nturns == 0 && !test->first &&
+			!((run->cols[test->column].desc->flags & GPUCOL_CHUNK_HAS_NULLS) != 0 &&
+			  test->null_verdict == 1))
+			return true;
+	}
+	return false;
+}
+
+void
+gpucol_cpu_cuts_fill(const GpucolCpuHostTest *test, uint32_t ndict, uint8_t *verdicts)
+{
+	uint32_t	from = 0;
+	bool		holds = test->first;
+
+	for (uint32_t i = 0; i <= test->nturns; i++)
+	{
+		uint32_t	end = i < test->nturns ? test->turns[i] : ndict;
+
+		memset(verdicts + from, holds, end - from);
+		from = end;
+		holds = !holds;
+	}
+}
+
+void
+gpucol_cpu_cuts_reset(GpucolRun *run)
+{
+	for (int h = 0; h < run->nhosts; h++)
+	{
+		gpucol_cpu_free(run, run->hosts[h].turns);
+		run->hosts[h].turns = NULL;
+		run->hosts[h].in_order = false;
+	}
+}

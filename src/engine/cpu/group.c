@@ -1,0 +1,761 @@
+/*-------------------------------------------------------------------------
+ *
+ * group.c
+ *	  Hash tables of the CPU engine's aggregation.
+ *
+ * All are open-addressing tables with linear probing, at most half full, whose
+ * slots hold half of the hash beside the entry's number, so that a probe
+ * touches an entry only when it is very probably the one sought.
+ *
+ * The table of groups may be much larger than the processor's cache.  Lookups of a
+ * vector prefetch their slots, then the keys of the groups that they find there, then
+ * the states.  A slot's place is the upper end of the half of the hash that it holds: a
+ * table that doubles is filled from the old one in one pass over both.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "engine/cpu/group.h"
+#include "kernel/hash.h"
+
+#define FIRST_GROUPS 256
+#define FIRST_STRINGS 64
+#define FIRST_PAIRS 256
+#define CHUNK_BYTES 65536
+#define DIRECT_VALUES 65536		/* values of a single key found without hashing, */
+#define DIRECT_STRINGS (UINT32_C(1) << 26)	/* and numbers of strings */
+#define PREFETCHED_SLOTS 4096	/* smaller tables are in the cache anyway */
+#define SEEN_BITS (UINT32_C(1) << 24)	/* of all groups with codes */
+
+/* ---- groups ---- */
+
+GpucolCpuGroups *
+gpucol_cpu_group_create(GpucolRun *run)
+{
+	GpucolCpuGroups *groups = gpucol_cpu_alloc0(run, sizeof(*groups));
+
+	if (groups == NULL)
+		return NULL;
+	groups->run = run;
+	groups->sets = gpucol_cpu_alloc0(run, sizeof(GpucolCpuSet) * (size_t) (run->ndistinct + 1));
+	groups->maps = gpucol_cpu_alloc0(run, sizeof(GpucolCpuCodeMap) *
+									 (run->program->ncolumns + 1u));
+	groups->extremes = gpucol_cpu_alloc0(run, sizeof(GpucolCpuExtreme) *
+										 (size_t) (run->nextremes + 1));
+	groups->seen = gpucol_cpu_alloc0(run, sizeof(GpucolCpuSeen) * (size_t) (run->ndistinct + 1));
+	if (groups->sets == NULL || groups->maps == NULL || groups->extremes == NULL ||
+		groups->seen == NULL)
+	{
+		gpucol_cpu_group_destroy(groups);
+		return NULL;
+	}
+	return groups;
+}
+
+void
+gpucol_cpu_group_destroy(GpucolCpuGroups *groups)
+{
+	GpucolRun  *run;
+
+	if (groups == NULL)
+		return;
+	run = groups->run;
+	gpucol_cpu_free(run, groups->keys);
+	gpucol_cpu_free(run, groups->states);
+	gpucol_cpu_free(run, groups->slots);
+	gpucol_cpu_free(run, groups->direct);
+	gpucol_cpu_free(run, groups->channels);
+	gpucol_cpu_free(run, groups->slot_groups);
+	gpucol_cpu_free(run, groups->strings.values);
+	gpucol_cpu_free(run, groups->strings.slots);
+	while (groups->strings.chunk != NULL)
+	{
+		char	   *next = *(char **) groups->strings.chunk;
+
+		gpucol_cpu_free(run, groups->strings.chunk);
+		groups->strings.chunk = next;
+	}
+	if (groups->sets != NULL)
+		for (int s = 0; s < run->ndistinct; s++)
+			gpucol_cpu_free(run, groups->sets[s].slots);
+	if (groups->maps != NULL)
+		for (int c = 0; c < run->program->ncolumns; c++)
+			gpucol_cpu_free(run, groups->maps[c].numbers);
+	for (int e = 0; e < run->nextremes && groups->extremes != NULL; e++)
+	{
+		gpucol_cpu_free(run, groups->extremes[e].touched);
+		gpucol_cpu_free(run, groups->extremes[e].candidates);
+	}
+	for (int i = 0; i < run->ndistinct && groups->seen != NULL; i++)
+		gpucol_cpu_free(run, groups->seen[i].bits);
+	gpucol_cpu_free(run, groups->seen);
+	gpucol_cpu_free(run, groups->extremes);
+	gpucol_cpu_free(run, groups->sets);
+	gpucol_cpu_free(run, groups->maps);
+	gpucol_cpu_free(run, groups);
+}
+
+/* Put entry `number` with `hash` into a table of slots that lacks it. */
+static void
+place(uint64_t *slots, uint32_t nslots, uint64_t hash, uint32_t number)
+{
+	uint32_t	at = (uint32_t) hash & (nslots - 1);
+
+	while (slots[at] != 0)
+		at = (at + 1) & (nslots - 1);
+	slots[at] = (hash & UINT64_C(0xffffffff00000000)) | (number + 1);
+}
+
+/* A float key's bit pattern with -0 as 0, for hashing. */
+GPUCOL_CPU_INLINE uint64_t
+without_sign_of_zero(uint64_t bits)
+{
+	return bits << 1 == 0 ? 0 : bits;
+}
+
+uint64_t
+gpucol_cpu_group_hash(const GpucolRun *run, const uint64_t *key)
+{
+	uint64_t	hash = 0;
+
+	for (uint32_t k = 0; k < run->key_words; k++)
+		hash = gpucol_hash_mix(hash, run->key_is_float[k] ? without_sign_of_zero(key[k]) : key[k]);
+	return hash;
+}
+
+/* Room for n more groups. */
+static GpucolStatus
+grow_groups(GpucolCpuGroups *groups, uint32_t n)
+{
+	GpucolRun  *run = groups->run;
+	uint32_t	capacity = groups->capacity == 0 ? FIRST_GROUPS : groups->capacity;
+	uint64_t   *keys;
+	uint64_t   *states;
+
+	if (groups->n + n <= groups->capacity)
+		return GPUCOL_OK;
+	while (capacity < groups->n + n)
+		capacity *= 2;
+	if (capacity > UINT32_MAX / 8)
+		return GPUCOL_OUT_OF_MEMORY;
+	keys = gpucol_cpu_realloc(run, groups->keys,
+							  sizeof(uint64_t) * run->key_words * (size_t) capacity);
+	if (keys == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	groups->keys = keys;
+	states = gpucol_cpu_realloc(run, groups->states,
+								sizeof(uint64_t) * run->state_words * (size_t) capacity);
+	if (states == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	groups->states = states;
+	groups->capacity = capacity;
+	return GPUCOL_OK;
+}
+
+/* The slot where the search for a group with this hash begins. */
+GPUCOL_CPU_INLINE uint32_t
+first_slot(const GpucolCpuGroups *groups, uint64_t hash)
+{
+	return (uint32_t) (hash >> 32) >> groups->slot_shift;
+}
+
+/* Put a slot's contents, or what is to become them, into a table that lacks it. */
+GPUCOL_CPU_INLINE void
+place_group(GpucolCpuGroups *groups, uint64_t slot)
+{
+	uint32_t	at = first_slot(groups, slot);
+
+	while (groups->slots[at] != 0)
+		at = (at + 1) & (groups->nslots - 1);
+	groups->slots[at] = slot;
+}
+
+GPUCOL_CPU_INLINE uint64_t
+slot_of(uint64_t hash, uint32_t group)
+{
+	return (hash & UINT64_C(0xffffffff00000000)) | (group + 1);
+}
+
+/* Make the table of groups larger. */
+static GpucolStatus
+resize_slots(GpucolCpuGroups *groups, uint32_t nslots)
+{
+	uint64_t   *old = groups->slots;
+	uint32_t	nold = groups->nslots;
+	uint64_t   *slots = gpucol_cpu_alloc0(groups->run, sizeof(uint64_t) * (size_t) nslots);
+
+	if (slots == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	groups->slots = slots;
+	groups->nslots = nslots;
+	groups->slot_shift = 32 - (uint32_t) __builtin_ctz(nslots);
+	for (uint32_t i = 0; i < nold; i++)
+		if (old[i] != 0)
+			place_group(groups, old[i]);
+	gpucol_cpu_free(groups->run, old);
+	return GPUCOL_OK;
+}
+
+/* Enter every group in the hash table, with room for another. */
+static GpucolStatus
+grow_slots(GpucolCpuGroups *groups)
+{
+	GpucolRun  *run = groups->run;
+	uint32_t	nslots = groups->nslots == 0 ? FIRST_GROUPS * 2 : groups->nslots;
+
+	while (groups->n >= nslots / 2)
+		nslots *= 2;
+	if (nslots != groups->nslots && resize_slots(groups, nslots) != GPUCOL_OK)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (; groups->nhashed < groups->n; groups->nhashed++)
+		place_group(groups, slot_of(gpucol_cpu_group_hash(run, groups->keys +
+														  (size_t) groups->nhashed * run->key_words),
+									groups->nhashed));
+	return GPUCOL_OK;
+}
+
+/* Number of a new group with the key of row j; there must be room. */
+static uint32_t
+add_group(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint32_t j)
+{
+	const GpucolRun *run = groups->run;
+	uint32_t	g = groups->n++;
+
+	for (uint32_t k = 0; k < run->key_words; k++)
+		groups->keys[(size_t) g * run->key_words + k] = keys[k * stride + j];
+	memcpy(groups->states + (size_t) g * run->state_words, run->first_state,
+		   sizeof(uint64_t) * run->state_words);
+	return g;
+}
+
+GpucolStatus
+gpucol_cpu_group_append(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride,
+						uint32_t n, uint32_t *ids)
+{
+	if (grow_groups(groups, n) != GPUCOL_OK)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (uint32_t j = 0; j < n; j++)
+		ids[j] = add_group(groups, keys, stride, j);
+	return GPUCOL_OK;
+}
+
+/* Is the key of group g that of row j? */
+GPUCOL_CPU_INLINE bool
+same_key(const GpucolCpuGroups *groups, uint32_t g, const uint64_t *keys,
+		 size_t stride, uint32_t j)
+{
+	const GpucolRun *run = groups->run;
+	const uint64_t *key = groups->keys + (size_t) g * run->key_words;
+
+	for (uint32_t k = 0; k < run->key_words; k++)
+	{
+		uint64_t	word = keys[k * stride + j];
+
+		if (key[k] != word &&
+			!(run->key_is_float[k] && (key[k] | word) << 1 == 0))
+			return false;
+	}
+	return true;
+}
+
+/* Hash the keys of n rows. */
+GPUCOL_CPU_CLONES static void
+hash_rows(const GpucolRun *run, const uint64_t *keys, size_t stride, uint32_t n,
+		  uint64_t *hashes)
+{
+	memset(hashes, 0, sizeof(uint64_t) * n);
+	for (uint32_t k = 0; k < run->key_words; k++)
+	{
+		const uint64_t *words = keys + k * stride;
+
+		if (run->key_is_float[k])
+			for (uint32_t j = 0; j < n; j++)
+				hashes[j] = gpucol_hash_mix(hashes[j], without_sign_of_zero(words[j]));
+		else
+			for (uint32_t j = 0; j < n; j++)
+				hashes[j] = gpucol_hash_mix(hashes[j], words[j]);
+	}
+}
+
+/* Have slots, keys and states of n rows' groups fetched, as far as they are known. */
+static void
+prefetch_groups(const GpucolCpuGroups *groups, uint32_t n, const uint64_t *hashes)
+{
+	const GpucolRun *run = groups->run;
+
+	for (uint32_t j = 0; j < n; j++)
+		__builtin_prefetch(&groups->slots[first_slot(groups, hashes[j])]);
+	for (uint32_t j = 0; j < n; j++)
+	{
+		uint32_t	number = (uint32_t) groups->slots[first_slot(groups, hashes[j])] - 1;
+
+		if (number == UINT32_MAX)
+			continue;
+		__builtin_prefetch(&groups->keys[(size_t) number * run->key_words]);
+		__builtin_prefetch(&groups->states[(size_t) number * run->state_words]);
+	}
+}
+
+/* Find or add groups by hash. */
+static GpucolStatus
+lookup_hashed(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint32_t n,
+			  uint64_t *hashes, uint32_t *ids)
+{
+	GpucolRun  *run = groups->run;
+
+	hash_rows(run, keys, stride, n, hashes);
+	if ((groups->nslots == 0 || groups->nhashed < groups->n) &&
+		grow_slots(groups) != GPUCOL_OK)
+		return GPUCOL_OUT_OF_MEMORY;
+	if (groups->nslots > 4096 && n > 1)
+		prefetch_groups(groups, n, hashes);
+	for (uint32_t j = 0; j < n; j++)
+	{
+		uint64_t	hash = hashes[j];
+		uint32_t	at = first_slot(groups, hash);
+		uint64_t	slot;
+
+		while ((slot = groups->slots[at]) != 0)
+		{
+			if ((slot ^ hash) >> 32 == 0 &&
+				same_key(groups, (uint32_t) slot - 1, keys, stride, j))
+				break;
+			at = (at + 1) & (groups->nslots - 1);
+		}
+		if (slot == 0)
+		{
+			if (grow_groups(groups, 1) != GPUCOL_OK || grow_slots(groups) != GPUCOL_OK)
+				return GPUCOL_OUT_OF_MEMORY;
+			groups->only_layout = 0;
+			slot = add_group(groups, keys, stride, j) + 1;
+			place_group(groups, slot_of(hash, (uint32_t) slot - 1));
+			groups->nhashed++;
+		}
+		ids[j] = (uint32_t) slot - 1;
+	}
+	return GPUCOL_OK;
+}
+
+/* Range of the non-null values of a single key. */
+GPUCOL_CPU_CLONES static void
+key_range(const uint64_t *nulls, const int64_t *values, uint32_t n, int64_t *least,
+		  int64_t *greatest)
+{
+	int64_t		lo = INT64_MAX;
+	int64_t		hi = INT64_MIN;
+
+	for (uint32_t j = 0; j < n; j++)
+	{
+		int64_t		low = nulls[j] ? INT64_MAX : values[j];
+		int64_t		high = nulls[j] ? INT64_MIN : values[j];
+
+		lo = low < lo ? low : lo;
+		hi = high > hi ? high : hi;
+	}
+	*least = lo;
+	*greatest = hi;
+}
+
+/* Room in the table of a single key for numbers of strings up to this one. */
+static bool
+grow_direct(GpucolCpuGroups *groups, uint64_t greatest)
+{
+	uint32_t	size = groups->direct_size == 0 ? DIRECT_VALUES : groups->direct_size;
+	uint32_t   *direct;
+
+	if (greatest < groups->direct_size)
+		return true;
+	while (size <= greatest && size < DIRECT_STRINGS)
+		size *= 2;
+	if (size <= greatest)
+		return false;
+	direct = gpucol_cpu_realloc(groups->run, groups->direct, sizeof(uint32_t) * (size_t) size);
+	if (direct == NULL)
+		return false;
+	memset(direct + groups->direct_size, 0,
+		   sizeof(uint32_t) * (size_t) (size - groups->direct_size));
+	groups->direct = direct;
+	groups->direct_size = size;
+	return true;
+}
+
+/*
+ * A vector of a single key whose values lie close together, or are numbers of strings: by
+ * address.
+ * *done false if they do not lie in the table's range.
+ */
+static GpucolStatus
+lookup_direct(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint32_t n,
+			  uint64_t *hashes, uint32_t *ids, bool *done)
+{
+	const int64_t *values = (const int64_t *) keys + stride;
+	int64_t		least;
+	int64_t		greatest;
+
+	key_range(keys, values, n, &least, &greatest);
+	*done = false;
+	if (least <= greatest)
+	{
+		uint64_t	range = (uint64_t) greatest - (uint64_t) least;
+
+		if (groups->run->classes[groups->run->keys[0]] == GPUCOL_CLASS_S)
+		{
+			if (!grow_direct(groups, (uint64_t) greatest))
+				return GPUCOL_OK;
+		}
+		else if (range >= DIRECT_VALUES)
+			return GPUCOL_OK;
+		else if (groups->direct == NULL)
+		{
+			groups->direct = gpucol_cpu_alloc0(groups->run, sizeof(uint32_t) * DIRECT_VALUES);
+			if (groups->direct == NULL)
+				return GPUCOL_OK;
+			groups->direct_base = (int64_t) ((uint64_t) least - (DIRECT_VALUES - range) / 2);
+			if (groups->direct_base > least)
+				groups->direct_base = least;
+			groups->direct_size = DIRECT_VALUES;
+		}
+		if (least < groups->direct_base ||
+			(uint64_t) greatest - (uint64_t) groups->direct_base >= groups->direct_size)
+			return GPUCOL_OK;
+	}
+	*done = true;
+	for (uint32_t j = 0; j < n; j++)
+	{
+		uint32_t   *known = keys[j] ? &groups->direct_null :
+			&groups->direct[(uint64_t) values[j] - (uint64_t) groups->direct_base];
+
+		if (*known == 0)
+		{
+			uint32_t	id;
+
+			if (lookup_hashed(groups, keys + j, stride, 1, hashes, &id) != GPUCOL_OK)
+				return GPUCOL_OUT_OF_MEMORY;
+			*known = id + 1;
+		}
+		ids[j] = *known - 1;
+	}
+	return GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_cpu_group_lookup(GpucolCpuGroups *groups, const uint64_t *keys,
+						size_t stride, uint32_t n, uint64_t *hashes, uint32_t *ids)
+{
+	bool		done = false;
+	GpucolStatus status = GPUCOL_OK;
+
+	if (n >= 64 && groups->run->key_words == 2 && !groups->run->key_is_float[1])
+		status = lookup_direct(groups, keys, stride, n, hashes, ids, &done);
+	return done || status != GPUCOL_OK ? status :
+		lookup_hashed(groups, keys, stride, n, hashes, ids);
+}
+
+/* ---- strings ---- */
+
+/* Memory of the arena. */
+char *
+gpucol_cpu_group_space(GpucolCpuGroups *groups, size_t size)
+{
+	GpucolCpuStrings *strings = &groups->strings;
+	char	   *space;
+
+	if (strings->chunk == NULL || strings->chunk_size - strings->chunk_used < size)
+	{
+		size_t		all = size + sizeof(char *) > CHUNK_BYTES ?
+			size + sizeof(char *) : CHUNK_BYTES;
+		char	   *chunk = gpucol_cpu_alloc(groups->run, all);
+
+		if (chunk == NULL)
+			return NULL;
+		*(char **) chunk = strings->chunk;
+		strings->chunk = chunk;
+		strings->chunk_used = sizeof(char *);
+		strings->chunk_size = all;
+	}
+	space = strings->chunk + strings->chunk_used;
+	strings->chunk_used += size;
+	return space;
+}
+
+/* Copy bytes into the arena. */
+static const char *
+keep_bytes(GpucolCpuGroups *groups, GpucolBytes value)
+{
+	char	   *kept = gpucol_cpu_group_space(groups, value.len);
+
+	if (kept != NULL && value.len > 0)
+		memcpy(kept, value.data, value.len);
+	return kept;
+}
+
+/* Room for one more string, and for its slot. */
+static GpucolStatus
+grow_strings(GpucolCpuGroups *groups)
+{
+	GpucolCpuStrings *strings = &groups->strings;
+	GpucolRun  *run = groups->run;
+
+	if (strings->n == strings->capacity)
+	{
+		uint32_t	capacity = strings->capacity == 0 ? FIRST_STRINGS : strings->capacity * 2;
+		GpucolBytes *values;
+
+		if (capacity > UINT32_MAX / 8)
+			return GPUCOL_OUT_OF_MEMORY;
+		values = gpucol_cpu_realloc(run, strings->values, sizeof(GpucolBytes) * (size_t) capacity);
+		if (values == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+		strings->values = values;
+		strings->capacity = capacity;
+	}
+	if (strings->n * 2 >= strings->nslots)
+	{
+		uint32_t	nslots = strings->nslots == 0 ? FIRST_STRINGS * 2 : strings->nslots * 2;
+		uint64_t   *slots = gpucol_cpu_alloc0(run, sizeof(uint64_t) * (size_t) nslots);
+
+		if (slots == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+		for (uint32_t i = 0; i < strings->n; i++)
+			place(slots, nslots, gpucol_hash_bytes(strings->values[i].data, strings->values[i].len), i);
+		gpucol_cpu_free(run, strings->slots);
+		strings->slots = slots;
+		strings->nslots = nslots;
+	}
+	return GPUCOL_OK;
+}
+
+/* Number of a byte string with its hash, added if it is new. */
+static GpucolStatus
+find_string(GpucolCpuGroups *groups, GpucolBytes value, uint64_t hash, uint32_t *number)
+{
+	GpucolCpuStrings *strings = &groups->strings;
+	uint32_t	at;
+
+	if (grow_strings(groups) != GPUCOL_OK)
+		return GPUCOL_OUT_OF_MEMORY;
+	at = (uint32_t) hash & (strings->nslots - 1);
+	for (; strings->slots[at] != 0; at = (at + 1) & (strings->nslots - 1))
+	{
+		uint64_t	slot = strings->slots[at];
+		const GpucolBytes *known = &strings->values[(uint32_t) slot - 1];
+
+		if ((slot ^ hash) >> 32 == 0 && known->len == value.len &&
+			(value.len == 0 || memcmp(known->data, value.data, value.len) == 0))
+		{
+			*number = (uint32_t) slot - 1;
+			return GPUCOL_OK;
+		}
+	}
+	strings->values[strings->n].data = keep_bytes(groups, value);
+	strings->values[strings->n].len = value.len;
+	if (strings->values[strings->n].data == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	*number = strings->n++;
+	place(strings->slots, strings->nslots, hash, *number);
+	return GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_cpu_group_string(GpucolCpuGroups *groups, GpucolBytes value, uint32_t *number)
+{
+	return find_string(groups, value, gpucol_hash_bytes(value.data, value.len), number);
+}
+
+/*
+ * Fetch what the look-ups of n hashes will read, a level at a time: the slots, the
+ * strings in them, their bytes.
+ */
+static void
+prefetch_strings(const GpucolCpuStrings *strings, const uint64_t *hashes, uint32_t n)
+{
+	uint32_t	mask = strings->nslots - 1;
+
+	if (strings->nslots < PREFETCHED_SLOTS)
+		return;
+	for (uint32_t j = 0; j < n; j++)
+		__builtin_prefetch(&strings->slots[(uint32_t) hashes[j] & mask]);
+	for (uint32_t j = 0; j < n; j++)
+	{
+		uint64_t	slot = strings->slots[(uint32_t) hashes[j] & mask];
+
+		__builtin_prefetch(&strings->values[(uint32_t) slot - (slot != 0)]);
+	}
+	for (uint32_t j = 0; j < n; j++)
+	{
+		uint64_t	slot = strings->slots[(uint32_t) hashes[j] & mask];
+
+		if (slot != 0)
+			__builtin_prefetch(strings->values[(uint32_t) slot - 1].data);
+	}
+}
+
+GpucolStatus
+gpucol_cpu_group_strings(GpucolCpuGroups *groups, const GpucolBytes *values,
+						 const uint8_t *skip, uint32_t n, uint64_t *hashes,
+						 uint64_t *numbers)
+{
+	for (uint32_t j = 0; j < n; j++)
+		hashes[j] = gpucol_hash_bytes(values[j].data, values[j].len);
+	prefetch_strings(&groups->strings, hashes, n);
+	for (uint32_t j = 0; j < n; j++)
+	{
+		uint32_t	number = 0;
+
+		if ((skip == NULL || !skip[j]) &&
+			find_string(groups, values[j], hashes[j], &number) != GPUCOL_OK)
+			return GPUCOL_OUT_OF_MEMORY;
+		numbers[j] = number;
+	}
+	return GPUCOL_OK;
+}
+
+/* Codes that a chunk may have. */
+static size_t
+code_space(const GpucolCpuColumn *column)
+{
+	return column->desc->coding == GPUCOL_CODING_CONSTANT ?
+		1 : (size_t) 1 << column->desc->width;
+}
+
+/* Forget the codes of another segment. */
+static GpucolStatus
+open_map(GpucolCpuGroups *groups, const GpucolCpuColumn *column, GpucolCpuCodeMap **map)
+{
+	GpucolRun  *run = groups->run;
+
+	*map = &groups->maps[column->slot];
+	if ((*map)->serial == run->segment_serial)
+		return GPUCOL_OK;
+	gpucol_cpu_free(run, (*map)->numbers);
+	(*map)->numbers = gpucol_cpu_alloc0(run, sizeof(uint32_t) * code_space(column));
+	(*map)->serial = (*map)->numbers == NULL ? 0 : run->segment_serial;
+	return (*map)->numbers == NULL ? GPUCOL_OUT_OF_MEMORY : GPUCOL_OK;
+}
+
+/* Number of a code that has none yet. */
+static GpucolStatus
+number_code(GpucolCpuGroups *groups, const GpucolCpuColumn *column, uint32_t code,
+			uint32_t *known)
+{
+	uint32_t	number;
+	GpucolStatus status = gpucol_cpu_group_string(groups, column->entries[code], &number);
+
+	if (status == GPUCOL_OK)
+		*known = number + 1;
+	return status;
+}
+
+GpucolStatus
+gpucol_cpu_group_code(GpucolCpuGroups *groups, const GpucolCpuColumn *column,
+					  uint32_t code, uint32_t *number)
+{
+	GpucolCpuCodeMap *map;
+	GpucolStatus status = open_map(groups, column, &map);
+
+	if (status == GPUCOL_OK && map->numbers[code] == 0)
+		status = number_code(groups, column, code, &map->numbers[code]);
+	if (status == GPUCOL_OK)
+		*number = map->numbers[code] - 1;
+	return status;
+}
+
+GpucolStatus
+gpucol_cpu_group_codes(GpucolCpuGroups *groups, const GpucolCpuColumn *column,
+					   const uint32_t *codes, const uint8_t *skip, uint32_t n,
+					   uint64_t *numbers)
+{
+	GpucolCpuCodeMap *map;
+	GpucolStatus status = open_map(groups, column, &map);
+
+	for (uint32_t j = 0; j < n && status == GPUCOL_OK; j++)
+	{
+		uint32_t   *known = &map->numbers[codes[j]];
+
+		numbers[j] = 0;
+		if (skip != NULL && skip[j])
+			continue;
+		if (*known == 0)
+			status = number_code(groups, column, codes[j], known);
+		numbers[j] = *known - 1;
+	}
+	return status;
+}
+
+/* ---- sets ---- */
+
+GpucolCpuSeen *
+gpucol_cpu_group_seen(GpucolCpuGroups *groups, uint32_t set, const GpucolCpuColumn *column)
+{
+	GpucolCpuSeen *seen = &groups->seen[set];
+	GpucolRun  *run = groups->run;
+
+	if (seen->serial == run->segment_serial)
+		return seen;
+	gpucol_cpu_free(run, seen->bits);
+	seen->ncodes = (uint32_t) ((code_space(column) + 63) & ~(size_t) 63);
+	seen->ngroups = run->program->nkeys == 0 ? 1 : SEEN_BITS / seen->ncodes;
+	seen->bits = gpucol_cpu_alloc0(run, (size_t) seen->ngroups * seen->ncodes / 8 + 1);
+	seen->serial = seen->bits == NULL ? 0 : run->segment_serial;
+	return seen->bits == NULL ? NULL : seen;
+}
+
+
+static uint64_t
+hash_pair(uint64_t group, uint64_t value)
+{
+	return gpucol_hash_mix(gpucol_hash_mix(0, group), value);
+}
+
+static void
+place_pair(uint64_t *slots, uint64_t nslots, uint64_t group, uint64_t value)
+{
+	uint64_t	at = hash_pair(group, value) & (nslots - 1);
+
+	while (slots[2 * at] != 0)
+		at = (at + 1) & (nslots - 1);
+	slots[2 * at] = group + 1;
+	slots[2 * at + 1] = value;
+}
+
+void
+gpucol_cpu_group_prefetch(const GpucolCpuSet *set, uint64_t group, uint64_t value)
+{
+	if (set->nslots >= PREFETCHED_SLOTS)
+		__builtin_prefetch(&set->slots[2 * (hash_pair(group, value) & (set->nslots - 1))]);
+}
+
+GpucolStatus
+gpucol_cpu_group_add(GpucolCpuGroups *groups, GpucolCpuSet *set, uint64_t group,
+					 uint64_t value, bool *added)
+{
+	uint64_t	at;
+
+	if (set->n * 2 >= set->nslots)
+	{
+		uint64_t	nslots = set->nslots == 0 ? FIRST_PAIRS : set->nslots * 2;
+		uint64_t   *slots = gpucol_cpu_alloc0(groups->run, 2 * sizeof(uint64_t) * nslots);
+
+		if (slots == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+		for (uint64_t i = 0; i < set->nslots; i++)
+			if (set->slots[2 * i] != 0)
+				place_pair(slots, nslots, set->slots[2 * i] - 1, set->slots[2 * i + 1]);
+		gpucol_cpu_free(groups->run, set->slots);
+		set->slots = slots;
+		set->nslots = nslots;
+	}
+	at = hash_pair(group, value) & (set->nslots - 1);
+	for (; set->slots[2 * at] != 0; at = (at + 1) & (set->nslots - 1))
+	{
+		if (set->slots[2 * at] == group + 1 && set->slots[2 * at + 1] == value)
+		{
+			*added = false;
+			return GPUCOL_OK;
+		}
+	}
+	set->slots[2 * at] = group + 1;
+	set->slots[2 * at + 1] = value;
+	set->n++;
+	*added = true;
+	return GPUCOL_OK;
+}

@@ -1,0 +1,172 @@
+/*-------------------------------------------------------------------------
+ *
+ * group.h
+ *	  Tables of the CPU engine's aggregation: groups, distinct byte strings and
+ *	  sets of distinct values.  Each table belongs to one thread at a time.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_ENGINE_CPU_GROUP_H
+#define GPUCOL_ENGINE_CPU_GROUP_H
+
+#include "engine/cpu/cpu.h"
+
+/* Byte strings, numbered from 0 in order of appearance. */
+typedef struct GpucolCpuStrings
+{
+	uint32_t	n;
+	uint32_t	capacity;
+	GpucolBytes *values;
+	uint64_t   *slots;			/* hash high half << 32 | number + 1 */
+	uint32_t	nslots;
+	char	   *chunk;			/* arena: each chunk starts with a link */
+	size_t		chunk_used;
+	size_t		chunk_size;
+} GpucolCpuStrings;
+
+/* Set of (group, value) pairs. */
+typedef struct GpucolCpuSet
+{
+	uint64_t	n;
+	uint64_t	nslots;
+	uint64_t   *slots;			/* pairs: group + 1, value */
+} GpucolCpuSet;
+
+/* A row that the main thread is to look at: code, or place in the window or batch. */
+typedef struct GpucolCpuCandidate
+{
+	uint32_t	group;
+	uint32_t	value;
+} GpucolCpuCandidate;
+
+/* What one MIN_S or MAX_S has in hand, see engine/cpu/extreme.c. */
+typedef struct GpucolCpuExtreme
+{
+	uint32_t   *touched;		/* groups with a score in this segment */
+	uint32_t	ntouched;
+	uint32_t	touched_room;
+	uint32_t	ncandidates;
+	uint32_t	candidates_room;
+	GpucolCpuCandidate *candidates;
+} GpucolCpuExtreme;
+
+/* String numbers of a column's dictionary codes in one segment; + 1, 0 unknown. */
+typedef struct GpucolCpuCodeMap
+{
+	uint64_t	serial;			/* segment */
+	uint32_t   *numbers;
+} GpucolCpuCodeMap;
+
+/* Pairs of (group, code) of the current segment that a set has: a bit each. */
+typedef struct GpucolCpuSeen
+{
+	uint64_t	serial;			/* segment */
+	uint64_t   *bits;
+	uint32_t	ncodes;			/* bits a group, a multiple of 64 */
+	uint32_t	ngroups;		/* with bits */
+} GpucolCpuSeen;
+
+/*
+ * Groups, numbered from 0.  A key is run->key_words words: the null bits, then
+ * one word a key (two for D): S as string number, F as bit pattern with one
+ * NaN, where -0 and 0 are equal and the first seen stays.
+ */
+struct GpucolCpuGroups
+{
+	GpucolRun  *run;
+	uint32_t	n;
+	uint32_t	capacity;
+	uint64_t   *keys;
+	uint64_t   *states;
+	uint64_t   *slots;			/* hash high half << 32 | number + 1 */
+	uint32_t	nslots;
+	uint32_t	slot_shift;		/* of the upper half of a hash, to its slot */
+	uint32_t	nhashed;		/* groups that have a slot; later ones were appended */
+
+	/* one key: groups + 1 of the values from direct_base on, and of NULL */
+	uint32_t   *direct;
+	int64_t		direct_base;
+	uint32_t	direct_null;
+	uint32_t	direct_size;
+
+	GpucolCpuStrings strings;
+	GpucolCpuSet *sets;
+	GpucolCpuSeen *seen;		/* by set */
+	GpucolCpuExtreme *extremes;
+	GpucolCpuCodeMap *maps;		/* by program column */
+
+	/* slots of engine/cpu/dense.c */
+	uint64_t   *channels;
+	uint32_t   *slot_groups;	/* group + 1 of each slot, 0 unknown */
+	uint64_t	slot_rows;		/* rows since the last flush */
+	uint64_t	only_layout;	/* the layout that every group comes from, or 0 */
+	uint64_t	layout;			/* run->dense_layout of slot_groups, */
+	uint64_t	meaning;		/* run->dense_meaning of channels */
+};
+
+extern GpucolCpuGroups *gpucol_cpu_group_create(GpucolRun *run);
+extern void gpucol_cpu_group_destroy(GpucolCpuGroups *groups);
+
+/* The hash of a key. */
+extern uint64_t gpucol_cpu_group_hash(const GpucolRun *run, const uint64_t *key);
+
+/*
+ * Find or add the groups of n rows, whose key word k of row j is
+ * keys[k * stride + j].  hashes is scratch for n.  ids receives the numbers.
+ */
+extern GpucolStatus gpucol_cpu_group_lookup(GpucolCpuGroups *groups,
+											const uint64_t *keys, size_t stride,
+											uint32_t n, uint64_t *hashes,
+											uint32_t *ids);
+
+/*
+ * Add the groups of n rows, known to be distinct and new.  They are entered in
+ * the hash table only when a lookup needs it.
+ */
+extern GpucolStatus gpucol_cpu_group_append(GpucolCpuGroups *groups,
+											const uint64_t *keys, size_t stride,
+											uint32_t n, uint32_t *ids);
+
+/* Memory that the groups own for as long as they are there; NULL beyond the limit. */
+extern char *gpucol_cpu_group_space(GpucolCpuGroups *groups, size_t size);
+
+/* Number of a byte string, added if it is new. */
+extern GpucolStatus gpucol_cpu_group_string(GpucolCpuGroups *groups,
+											GpucolBytes value, uint32_t *number);
+
+/* The same for a dictionary code of the current segment. */
+extern GpucolStatus gpucol_cpu_group_code(GpucolCpuGroups *groups,
+										  const GpucolCpuColumn *column,
+										  uint32_t code, uint32_t *number);
+
+/*
+ * The same for the values of n rows, at most 1,024, or for their dictionary codes of the
+ * current segment; rows with a byte in `skip` (NULL = none) get 0.  hashes is scratch
+ * for n.
+ */
+extern GpucolStatus gpucol_cpu_group_strings(GpucolCpuGroups *groups,
+											 const GpucolBytes *values,
+											 const uint8_t *skip, uint32_t n,
+											 uint64_t *hashes, uint64_t *numbers);
+extern GpucolStatus gpucol_cpu_group_codes(GpucolCpuGroups *groups,
+										   const GpucolCpuColumn *column,
+										   const uint32_t *codes, const uint8_t *skip,
+										   uint32_t n, uint64_t *numbers);
+
+/*
+ * Bits of the pairs (group, code) of the current segment for a set, or NULL beyond
+ * the limit of memory.
+ */
+extern GpucolCpuSeen *gpucol_cpu_group_seen(GpucolCpuGroups *groups, uint32_t set,
+											const GpucolCpuColumn *column);
+
+/* Fetch the place of a pair. */
+extern void gpucol_cpu_group_prefetch(const GpucolCpuSet *set, uint64_t group,
+									  uint64_t value);
+
+/* Add a pair to a set; *added tells whether it was new. */
+extern GpucolStatus gpucol_cpu_group_add(GpucolCpuGroups *groups, GpucolCpuSet *set,
+										 uint64_t group, uint64_t value,
+										 bool *added);
+
+#endif							/* GPUCOL_ENGINE_CPU_GROUP_H */

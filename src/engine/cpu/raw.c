@@ -1,0 +1,180 @@
+/*-------------------------------------------------------------------------
+ *
+ * raw.c
+ *	  Raw bytes of a window, of those vectors alone that have a row for which they
+ *	  matter.
+ *
+ * Raw bytes are dear: they are copied and unpacked in the main thread, and the host
+ * looks at each row.  So the conjuncts that need none of them are tested first; then
+ * columns are read that the host has a say on, which it has about the rows that are
+ * left; then the others.  A vector without rows that are left counts as excluded.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "engine/cpu/cpu.h"
+#include "kernel/bitpack.h"
+
+/* The rows of a window that have passed so far, by vector. */
+typedef uint32_t Passed[GPUCOL_CPU_RAW_WINDOW][GPUCOL_LANES];
+
+/* Does the program read raw bytes of this segment? */
+static bool
+reads_raw(const GpucolRun *run)
+{
+	for (int c = 0; c < run->program->ncolumns; c++)
+		if (run->cols[c].used && gpucol_cpu_stream_is_raw(&run->cols[c]))
+			return true;
+	return false;
+}
+
+/* Is there a conjunct that needs no raw bytes? */
+static bool
+has_packed_tests(const GpucolRun *run)
+{
+	for (int t = 0; t < run->ntests; t++)
+		if (run->tests[t].kind != GPUCOL_CPU_TEST_ROWS)
+			return true;
+	return false;
+}
+
+/* All rows that are not deleted. */
+static void
+take_live_rows(const GpucolRun *run, uint32_t vector, uint32_t *passed)
+{
+	const uint32_t *deleted = gpucol_cpu_deleted(run, vector);
+
+	memset(passed, 0xff, sizeof(uint32_t) * GPUCOL_LANES);
+	gpucol_bitmap_limit(passed, gpucol_cpu_vector_rows(run, vector));
+	for (int w = 0; w < GPUCOL_LANES && deleted != NULL; w++)
+		passed[w] &= ~deleted[w];
+}
+
+/* Test the conjuncts that need no raw bytes, of streams that are mapped. */
+static void
+test_vector(GpucolRun *run, const GpucolCpuVector *vector, uint32_t *passed)
+{
+	GpucolCpuWorker *worker = &run->workers[0];
+
+	memcpy(worker->mask, passed, sizeof(worker->mask));
+	worker->live = gpucol_cpu_range_count(worker->mask);
+	for (int t = 0; t < run->ntests && worker->live > 0; t++)
+		if (run->tests[t].kind != GPUCOL_CPU_TEST_ROWS)
+			gpucol_cpu_range_apply(worker, &run->tests[t], vector);
+	memcpy(passed, worker->mask, sizeof(worker->mask));
+}
+
+/* Leave vectors out of the window in which no row has passed. */
+static void
+drop_vectors(GpucolRun *run, uint32_t first, Passed passed)
+{
+	uint32_t	left = 0;
+
+	for (uint32_t i = 0; i < run->nwork; i++)
+	{
+		uint32_t	vector = run->work[i].number;
+
+		if (gpucol_cpu_range_count(passed[vector - first]) == 0)
+		{
+			run->dead[vector] = 1;
+			run->workers[0].vectors_read++;
+			continue;
+		}
+		run->work[left] = run->work[i];
+		run->work[left].output = (int) left;
+		left++;
+	}
+	run->nwork = left;
+}
+
+/* Has the host a say on rows of the column? */
+static bool
+is_asked(const GpucolRun *run, const GpucolCpuColumn *column)
+{
+	for (int h = 0; h < run->nhosts; h++)
+		if (run->hosts[h].by_row && &run->cols[run->hosts[h].column] == column)
+			return true;
+	return false;
+}
+
+/* Read the raw columns that the host has a say on, or the others. */
+static GpucolStatus
+read_columns(GpucolRun *run, uint32_t first, uint32_t n, bool asked)
+{
+	GpucolStatus status = GPUCOL_OK;
+
+	for (int c = 0; c < run->program->ncolumns && status == GPUCOL_OK; c++)
+	{
+		GpucolCpuColumn *column = &run->cols[c];
+
+		if (column->used && gpucol_cpu_stream_is_raw(column) && is_asked(run, column) == asked)
+			status = gpucol_cpu_stream_raw(run, column, first, n);
+	}
+	return status;
+}
+
+/* Of the rows of a window that have passed, those pass whose verdict is true. */
+static void
+take_verdicts(const GpucolRun *run, uint32_t first, const uint8_t *verdicts, Passed passed)
+{
+	for (uint32_t i = 0; i < run->nwork; i++)
+	{
+		uint32_t	v = run->work[i].number - first;
+		const uint8_t *of_vector = verdicts + (size_t) v * GPUCOL_VECTOR_VALUES;
+
+		for (uint32_t row = 0; row < run->work[i].nrows; row++)
+			if (of_vector[row] != 1)
+				passed[v][row / 32] &= ~(UINT32_C(1) << (row % 32));
+	}
+}
+
+/* Ask the host about the rows that are left, after each conjunct about fewer. */
+static GpucolStatus
+ask_host(GpucolRun *run, uint32_t first, uint32_t n, Passed passed)
+{
+	for (int h = 0; h < run->nhosts; h++)
+	{
+		GpucolCpuHostTest *host = &run->hosts[h];
+		GpucolStatus status;
+
+		if (!host->by_row)
+			continue;
+		status = gpucol_cpu_host_ask_window(run, host, first, n, passed);
+		if (status != GPUCOL_OK)
+			return status;
+		for (int t = 0; t < run->ntests; t++)
+			if (run->tests[t].kind == GPUCOL_CPU_TEST_ROWS && run->tests[t].host == host)
+				take_verdicts(run, first, host->verdicts, passed);
+	}
+	return GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_cpu_raw_window(GpucolRun *run, uint32_t first, uint32_t n)
+{
+	GpucolStatus status = GPUCOL_OK;
+	Passed		passed;
+
+	if (!reads_raw(run))
+		return GPUCOL_OK;
+	for (uint32_t v = 0; v < n; v++)
+		take_live_rows(run, first + v, passed[v]);
+	if (has_packed_tests(run))
+	{
+		status = gpucol_cpu_source_map(run, first, n, false);
+		if (status != GPUCOL_OK)
+			return status;
+		for (uint32_t i = 0; i < run->nwork; i++)
+			test_vector(run, &run->work[i], passed[run->work[i].number - first]);
+		gpucol_cpu_source_unmap(run);
+	}
+	drop_vectors(run, first, passed);
+	if (run->nwork > 0)
+		status = read_columns(run, first, n, true);
+	if (status == GPUCOL_OK && run->nwork > 0)
+		status = ask_host(run, first, n, passed);
+	if (status == GPUCOL_OK)
+		drop_vectors(run, first, passed);
+	if (status == GPUCOL_OK && run->nwork > 0)
+		status = read_columns(run, first, n, false);
+	return status;
+}

@@ -1,0 +1,221 @@
+/*-------------------------------------------------------------------------
+ *
+ * scan.c
+ *	  Output rows of a SCAN.
+ *
+ * Workers copy the output registers of their vectors into buffers of the run,
+ * one for each vector of a window, which next then delivers in order.  Nothing
+ * delivered points into a window: bytes live in dictionaries and copies that
+ * the run keeps until the next window.  Where the host takes rows in the threads
+ * that have them, a worker has one buffer, which it hands on at once.
+ *
+ * Windows run ahead of the host, which may stop at any row (LIMIT): an error that a
+ * row raises is delivered in the row's place, behind all rows before it.
+ *
+ * Rows once emitted are final, so what this engine must leave to another is
+ * found before the first: a first pass over the descriptors of all segments,
+ * where the program reads a column whose chunks may differ in kind or scale
+ * and the source can be scanned again.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "engine/cpu/cpu.h"
+
+#define FIRST_BLOCK UINT64_C(0x80000000)	/* of virtual TIDs */
+#define BLOCK_ROWS 256
+
+/* Row identity of a segment row, as the storage layer numbers them. */
+static uint64_t
+virtual_tid(uint64_t row)
+{
+	return (FIRST_BLOCK + row / BLOCK_ROWS) << 16 | (1 + row % BLOCK_ROWS);
+}
+
+/* Buffers of one vector's outputs. */
+static GpucolStatus
+init_buffer(GpucolRun *run, GpucolCpuOutput *output)
+{
+	size_t		n = run->program->nkeys;
+
+	output->tids = gpucol_cpu_alloc(run, sizeof(uint64_t) * GPUCOL_VECTOR_VALUES);
+	output->columns = gpucol_cpu_alloc0(run, sizeof(GpucolResultColumn) * (n + 1));
+	output->values = gpucol_cpu_alloc0(run, sizeof(void *) * (n + 1));
+	output->nulls = gpucol_cpu_alloc0(run, sizeof(uint8_t *) * (n + 1));
+	if (output->tids == NULL || output->columns == NULL ||
+		output->values == NULL || output->nulls == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (size_t k = 0; k < n; k++)
+	{
+		GpucolClass cls = run->classes[run->keys[k]];
+		size_t		size = cls == GPUCOL_CLASS_D || cls == GPUCOL_CLASS_S ? 16 : 8;
+
+		output->values[k] = gpucol_cpu_alloc(run, size * GPUCOL_VECTOR_VALUES);
+		output->nulls[k] = gpucol_cpu_alloc(run, GPUCOL_VECTOR_VALUES);
+		if (output->values[k] == NULL || output->nulls[k] == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+		output->columns[k].cls = cls;
+		output->columns[k].i = output->values[k];
+		output->columns[k].d = output->values[k];
+		output->columns[k].f = output->values[k];
+		output->columns[k].s = output->values[k];
+	}
+	return GPUCOL_OK;
+}
+
+/* Does the program read a column whose chunks may be of another kind? */
+static bool
+needs_check(const GpucolRun *run)
+{
+	for (int c = 0; c < run->program->ncolumns; c++)
+		if (run->cols[c].used && run->columns[c].kind == GPUCOL_KIND_DECIMAL)
+			return true;
+	return false;
+}
+
+/* Look at every segment's descriptors, then start again. */
+static GpucolStatus
+check_segments(GpucolRun *run)
+{
+	GpucolStatus status;
+
+	while ((status = run->source->ops->next_segment(run->source, &run->segment)) == GPUCOL_OK)
+	{
+		for (int c = 0; c < run->program->ncolumns; c++)
+		{
+			if (!run->cols[c].used)
+				continue;
+			status = gpucol_cpu_source_check(&run->columns[c], run->segment.chunks[c]);
+			if (status != GPUCOL_OK)
+				return status;
+		}
+		run->source->ops->check_interrupts(run->source);
+	}
+	if (status != GPUCOL_END)
+		return status;
+	run->source->ops->rescan(run->source);
+	return GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_cpu_scan_init(GpucolRun *run)
+{
+	run->noutputs = run->take != NULL ? run->nworkers : GPUCOL_CPU_SCAN_WINDOW;
+	run->outputs = gpucol_cpu_alloc0(run, sizeof(GpucolCpuOutput) * (size_t) run->noutputs);
+	if (run->outputs == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	return GPUCOL_OK;
+}
+
+/* Copy one output register. */
+static void
+copy_output(const GpucolCpuReg *reg, uint32_t n, void *values)
+{
+	switch (reg->cls)
+	{
+		case GPUCOL_CLASS_B:
+			for (uint32_t j = 0; j < n; j++)
+				((int64_t *) values)[j] = reg->v.b[j];
+			break;
+		case GPUCOL_CLASS_S:
+			for (uint32_t j = 0; j < n; j++)
+				((GpucolBytes *) values)[j] = reg->coded && reg->column->entries != NULL ?
+					reg->column->entries[reg->codes[j]] :
+					reg->coded ? (GpucolBytes) {"", 0} : reg->v.s[j];
+			break;
+		default:
+			memcpy(values, reg->v.any,
+				   n * (reg->cls == GPUCOL_CLASS_D ? sizeof(__int128) : 8));
+	}
+}
+
+/* Evaluate the outputs of the passing rows of a vector and keep them. */
+GpucolStatus
+gpucol_cpu_scan_emit(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
+{
+	GpucolRun  *run = worker->run;
+	GpucolCpuOutput *output = &run->outputs[run->take != NULL ? worker->index : vector->output];
+	uint64_t	row = run->segment.first_row +
+		(uint64_t) vector->number * GPUCOL_VECTOR_VALUES;
+	GpucolStatus status;
+
+	if (run->program->filter == GPUCOL_NO_REG)
+		gpucol_cpu_expr_select(worker);
+	if (worker->nsel == 0)
+		return GPUCOL_OK;
+	status = gpucol_cpu_expr_run(worker, vector, run->program->nfilter_instrs,
+								 run->program->ninstrs);
+	if (status == GPUCOL_OK && output->tids == NULL)
+		status = init_buffer(run, output);
+	if (status != GPUCOL_OK)
+		return status;
+	for (uint32_t j = 0; j < worker->nsel; j++)
+	{
+		uint32_t	at = worker->full ? j : worker->sel[j];
+
+		output->tids[j] = vector->delta != NULL ? vector->delta->tids[at] :
+			virtual_tid(row + at);
+	}
+	for (int k = 0; k < run->program->nkeys; k++)
+	{
+		const GpucolCpuReg *reg = &worker->regs[run->keys[k]];
+
+		copy_output(reg, worker->nsel, output->values[k]);
+		output->columns[k].nulls = NULL;
+		if (reg->nulls != NULL)
+		{
+			memcpy(output->nulls[k], reg->nulls, worker->nsel);
+			output->columns[k].nulls = output->nulls[k];
+		}
+	}
+	if (run->take != NULL)
+	{
+		GpucolResult rows = {.nrows = worker->nsel,.columns = output->columns,.tids = output->tids};
+
+		return run->take(run->take_arg, worker->index, vector->ordinal, &rows);
+	}
+	output->nrows = worker->nsel;
+	return GPUCOL_OK;
+}
+
+/* Deliver the outputs of the window, vector by vector. */
+GpucolStatus
+gpucol_cpu_scan_next(GpucolRun *run, GpucolResult *out)
+{
+	GpucolStatus status;
+
+	if (!run->checked)
+	{
+		run->checked = true;
+		status = needs_check(run) && run->source->ops->rescan != NULL ?
+			check_segments(run) : GPUCOL_OK;
+		if (status != GPUCOL_OK)
+			return status;
+	}
+	for (;;)
+	{
+		while (run->take == NULL && run->next_output < run->nwork)
+		{
+			GpucolCpuOutput *output = &run->outputs[run->next_output];
+
+			if (output->nrows == 0 && output->error != GPUCOL_OK)
+				return output->error;
+			if (output->nrows == 0)
+			{
+				run->next_output++;
+				continue;
+			}
+			out->nrows = output->nrows;
+			out->columns = output->columns;
+			out->tids = output->tids;
+			out->states = NULL;
+			output->nrows = 0;
+			return GPUCOL_OK;
+		}
+		for (int i = 0; i < run->noutputs; i++)
+			run->outputs[i].nrows = 0;
+		run->next_output = 0;
+		status = gpucol_cpu_source_step(run);
+		if (status != GPUCOL_OK)
+			return status;
+	}
+}

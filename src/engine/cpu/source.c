@@ -1,0 +1,655 @@
+/*-------------------------------------------------------------------------
+ *
+ * source.c
+ *	  The main thread's walk over the source.
+ *
+ * For each segment: check the chunks, let chunk zone maps and then vector zone
+ * maps exclude what they can, find where the order of a dictionary decides
+ * (engine/cpu/cuts.c), copy the other dictionaries and runs, ask the host about
+ * each distinct value, translate the range conjuncts and order them by cost.
+ * Then windows: up to GPUCOL_CPU_WINDOW vectors of every stream that is needed
+ * are mapped, dealt to the workers, and unmapped, after raw bytes have been read
+ * (engine/cpu/raw.c).  Delta batches follow as
+ * vectors of their own kind.
+ *
+ * Anything of the source or the host may longjmp.  Buffers filled here belong
+ * to the run's structures before the call that fills them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <stdlib.h>
+#include <time.h>
+
+#include "engine/cpu/cpu.h"
+#include "kernel/bitpack.h"
+
+#define ZONES 512				/* zone maps read at a time */
+#define DEAL 8					/* vectors that a worker takes at a time, at least */
+#define DEAD_GAP 8				/* excluded vectors that end a window */
+#define SLOW_WINDOW_MS 40.0		/* a window that took longer is too long */
+
+/*
+ * Can this engine read the chunk as the program's column?  That the descriptor
+ * is one an encoder wrote is the source's to check.
+ */
+GpucolStatus
+gpucol_cpu_source_check(const GpucolProgramColumn *column,
+						const GpucolChunkDesc *desc)
+{
+	if (desc->flags & GPUCOL_CHUNK_ALL_NULL)
+		return GPUCOL_OK;
+	if (desc->kind != column->kind)
+		return GPUCOL_UNSUPPORTED;
+	if (desc->kind == GPUCOL_KIND_DECIMAL && desc->scale != column->scale)
+		return GPUCOL_UNSUPPORTED;
+	return GPUCOL_OK;
+}
+
+/* Forget the segment's dictionaries, runs, tests and verdicts. */
+void
+gpucol_cpu_source_reset(GpucolRun *run)
+{
+	gpucol_cpu_stream_reset(run);
+	for (int t = 0; t < run->program->nranges; t++)
+	{
+		gpucol_cpu_free(run, run->tests[t].map);
+		gpucol_cpu_free(run, run->tests[t].codes);
+		run->tests[t].map = NULL;
+		run->tests[t].codes = NULL;
+	}
+	run->ntests = 0;
+	for (int h = 0; h < run->nhosts; h++)
+	{
+		gpucol_cpu_free(run, run->hosts[h].verdicts);
+		run->hosts[h].verdicts = NULL;
+	}
+	gpucol_cpu_cuts_reset(run);
+}
+
+/* Does the chunk's descriptor alone exclude every row? */
+static bool
+chunk_excludes(const GpucolCpuDomain *domain, const GpucolChunkDesc *desc)
+{
+	if (domain->op == GPUCOL_CPU_FALSE)
+		return true;
+	if (domain->op == GPUCOL_CPU_HOST)
+		return false;
+	if (desc->flags & GPUCOL_CHUNK_ALL_NULL)
+		return domain->op != GPUCOL_CPU_IS_NULL;
+	if (domain->op == GPUCOL_CPU_IS_NULL)
+		return !(desc->flags & GPUCOL_CHUNK_HAS_NULLS);
+	return (desc->flags & GPUCOL_CHUNK_HAS_ZONE) &&
+		gpucol_cpu_range_excludes(domain, &desc->zone);
+}
+
+/* Mark in run->dead the vectors that zone maps exclude; count the others. */
+static GpucolStatus
+apply_zones(GpucolRun *run, uint32_t *alive)
+{
+	uint32_t	n = run->nvectors;
+	uint32_t	first = run->segment.first_vector;
+	uint32_t	end = run->segment.end_vector;
+
+	if (n > run->dead_size)
+	{
+		gpucol_cpu_free(run, run->dead);
+		run->dead_size = 0;
+		run->dead = gpucol_cpu_alloc(run, n);
+		if (run->dead == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+		run->dead_size = n;
+	}
+	memset(run->dead, 0, n);
+	for (int d = 0; d < run->program->nranges; d++)
+	{
+		const GpucolCpuDomain *domain = &run->domains[d];
+		const GpucolChunkDesc *desc = run->cols[domain->column].desc;
+		GpucolZone	zones[ZONES];
+
+		if ((domain->op != GPUCOL_CPU_INTERVAL && domain->op != GPUCOL_CPU_SET) ||
+			desc->streams[GPUCOL_STREAM_ZONES].nrows == 0)
+			continue;
+		for (uint32_t v = first; v < end; v += ZONES)
+		{
+			uint32_t	take = end - v < ZONES ? end - v : ZONES;
+			GpucolStatus status;
+
+			status = gpucol_cpu_stream_copy(run, domain->column, GPUCOL_STREAM_ZONES,
+											sizeof(GpucolZone) * (uint64_t) v,
+											sizeof(GpucolZone) * (uint64_t) take, zones);
+			if (status != GPUCOL_OK)
+				return status;
+			for (uint32_t i = 0; i < take; i++)
+				run->dead[v + i] |= gpucol_cpu_range_excludes(domain, &zones[i]);
+		}
+	}
+	*alive = 0;
+	for (uint32_t v = first; v < end; v++)
+		*alive += !run->dead[v];
+	return GPUCOL_OK;
+}
+
+static int
+compare_tests(const void *a, const void *b)
+{
+	return ((const GpucolCpuTest *) a)->cost - ((const GpucolCpuTest *) b)->cost;
+}
+
+/* Translate the conjuncts; *never if one excludes the whole segment. */
+static GpucolStatus
+plan_tests(GpucolRun *run, bool *never)
+{
+	*never = false;
+	run->ntests = 0;
+	for (int d = 0; d < run->program->nranges; d++)
+	{
+		GpucolCpuTest *test = &run->tests[run->ntests];
+		GpucolStatus status = gpucol_cpu_range_plan(run, &run->domains[d], test);
+
+		if (status != GPUCOL_OK)
+			return status;
+		if (test->kind == GPUCOL_CPU_TEST_NEVER)
+			*never = true;
+		if (test->kind == GPUCOL_CPU_TEST_ALWAYS || test->kind == GPUCOL_CPU_TEST_NEVER)
+		{
+			gpucol_cpu_free(run, test->map);
+			gpucol_cpu_free(run, test->codes);
+			test->map = NULL;
+			test->codes = NULL;
+			continue;
+		}
+		run->ntests++;
+	}
+	qsort(run->tests, (size_t) run->ntests, sizeof(GpucolCpuTest), compare_tests);
+	return GPUCOL_OK;
+}
+
+/* Read what belongs to the whole segment; *never if a conjunct excludes all of it. */
+static GpucolStatus
+load_segment(GpucolRun *run, bool *never)
+{
+	GpucolStatus status;
+
+	gpucol_cpu_extreme_open(run);
+	status = gpucol_cpu_cuts_open(run);
+	if (status != GPUCOL_OK)
+		return status;
+	gpucol_cpu_host_ask_null(run);
+	*never = gpucol_cpu_cuts_exclude(run);
+	if (*never)
+		return GPUCOL_OK;
+	status = gpucol_cpu_stream_tables(run);
+	if (status == GPUCOL_OK)
+		status = gpucol_cpu_host_ask(run);
+	if (status == GPUCOL_OK)
+		status = plan_tests(run, never);
+	if (status == GPUCOL_OK && !*never && run->program->kind == GPUCOL_PROGRAM_AGG)
+		status = gpucol_cpu_dense_open(run);
+	return status;
+}
+
+/*
+ * Make the segment just fetched current; *skip if nothing of it is needed.  Of another
+ * part of the segment that a SCAN has just read, only the zone maps are news.
+ */
+static GpucolStatus
+open_segment(GpucolRun *run, bool *skip)
+{
+	bool		again = run->loaded && run->segment.id == run->loaded_id &&
+		run->source->in_parts && run->program->kind == GPUCOL_PROGRAM_SCAN;
+	bool		first = run->segment.first_vector == 0;
+	GpucolStatus status;
+	uint32_t	alive;
+
+	if (!again)
+	{
+		gpucol_cpu_source_reset(run);
+		run->segment_serial++;
+	}
+	run->loaded = again;
+	run->nvectors = GPUCOL_VECTORS(run->segment.nrows);
+	run->next_vector = run->segment.first_vector;
+	*skip = true;
+	if (run->segment.nrows > GPUCOL_MAX_SEGMENT_ROWS ||
+		run->segment.end_vector > run->nvectors)
+		return GPUCOL_CORRUPT;
+	for (int c = 0; c < run->program->ncolumns; c++)
+	{
+		run->cols[c].desc = run->segment.chunks[c];
+		if (!run->cols[c].used)
+			continue;
+		status = gpucol_cpu_source_check(&run->columns[c], run->cols[c].desc);
+		if (status != GPUCOL_OK)
+			return status;
+	}
+	for (int d = 0; d < run->program->nranges; d++)
+	{
+		const GpucolCpuDomain *domain = &run->domains[d];
+
+		if (chunk_excludes(domain, run->cols[domain->column].desc))
+		{
+			run->stats.segments_skipped += first;
+			return GPUCOL_OK;
+		}
+	}
+	status = apply_zones(run, &alive);
+	if (status != GPUCOL_OK)
+		return status;
+	run->stats.segments_read += first;
+	run->stats.vectors_skipped += run->segment.end_vector - run->segment.first_vector - alive;
+	if (alive == 0)
+		return GPUCOL_OK;
+	if (!again)
+		status = load_segment(run, &run->never);
+	run->loaded = status == GPUCOL_OK;
+	run->loaded_id = run->segment.id;
+	*skip = run->never;
+	return status;
+}
+
+/* Which streams of a column do the tests and, with `loads`, the loads of this segment read? */
+static void
+streams_needed(const GpucolRun *run, const GpucolCpuColumn *column, bool loads,
+			   bool *codes, bool *nulls)
+{
+	bool		packed = column->desc->coding == GPUCOL_CODING_FOR ||
+		column->desc->coding == GPUCOL_CODING_STEP ||
+		column->desc->coding == GPUCOL_CODING_DICT ||
+		column->desc->coding == GPUCOL_CODING_SCALED ||
+		(column->desc->coding == GPUCOL_CODING_RAW && !gpucol_cpu_stream_is_raw(column));
+
+	*codes = loads && column->loaded;
+	*nulls = loads && column->loaded;
+	for (int t = 0; t < run->ntests; t++)
+	{
+		const GpucolCpuTest *test = &run->tests[t];
+
+		if (test->column != column)
+			continue;
+		*nulls |= test->has_nulls;
+		*codes |= test->kind == GPUCOL_CPU_TEST_CODES ||
+			test->kind == GPUCOL_CPU_TEST_MAP ||
+			test->kind == GPUCOL_CPU_TEST_CODE_SET ||
+			test->kind == GPUCOL_CPU_TEST_ORDER;
+	}
+	if (column->desc->flags & GPUCOL_CHUNK_ALL_NULL)
+		*codes = *nulls = false;
+	*codes &= packed && column->desc->width > 0;
+	*nulls &= (column->desc->flags & GPUCOL_CHUNK_HAS_NULLS) != 0;
+}
+
+/* Vectors that a window can hold. */
+static uint32_t
+window_vectors(const GpucolRun *run)
+{
+	uint32_t	rows = 1;
+	uint32_t	most = GPUCOL_CPU_WINDOW;
+	uint32_t	n;
+
+	for (int c = 0; c < run->program->ncolumns; c++)
+	{
+		const GpucolCpuColumn *column = &run->cols[c];
+		bool		codes;
+		bool		nulls;
+
+		if (!column->used)
+			continue;
+		streams_needed(run, column, true, &codes, &nulls);
+		rows += (codes ? column->desc->width : 0) + nulls;
+		if (gpucol_cpu_stream_is_raw(column) && most > GPUCOL_CPU_RAW_WINDOW)
+			most = GPUCOL_CPU_RAW_WINDOW;
+	}
+	n = run->source->max_window_rows / rows;
+	if (run->program->kind == GPUCOL_PROGRAM_SCAN && run->take == NULL &&
+		most > run->scan_window)
+		most = run->scan_window;
+	if (most > run->pace)
+		most = run->pace;
+	return n < 1 ? 1 : n > most ? most : n;
+}
+
+void
+gpucol_cpu_source_unmap(GpucolRun *run)
+{
+	for (int c = 0; c < run->program->ncolumns; c++)
+	{
+		GpucolCpuColumn *column = &run->cols[c];
+
+		if (column->codes_mapped)
+			run->source->ops->unmap(run->source, &column->codes);
+		column->codes_mapped = false;
+		if (column->nulls_mapped)
+			run->source->ops->unmap(run->source, &column->nulls);
+		column->nulls_mapped = false;
+	}
+}
+
+GpucolStatus
+gpucol_cpu_source_map(GpucolRun *run, uint32_t first, uint32_t n, bool loads)
+{
+	GpucolStatus status = GPUCOL_OK;
+
+	for (int c = 0; c < run->program->ncolumns && status == GPUCOL_OK; c++)
+	{
+		GpucolCpuColumn *column = &run->cols[c];
+		uint32_t	width = column->desc->width;
+		bool		codes;
+		bool		nulls;
+
+		if (!column->used)
+			continue;
+		streams_needed(run, column, loads, &codes, &nulls);
+		if (codes)
+		{
+			status = gpucol_cpu_stream_map(run, c, GPUCOL_STREAM_CODES, first * width,
+										   n * width, &column->codes);
+			column->codes_mapped = status == GPUCOL_OK;
+		}
+		if (nulls && status == GPUCOL_OK)
+		{
+			status = gpucol_cpu_stream_map(run, c, GPUCOL_STREAM_NULLS, first, n,
+										   &column->nulls);
+			column->nulls_mapped = status == GPUCOL_OK;
+		}
+	}
+	if (status != GPUCOL_OK)
+		gpucol_cpu_source_unmap(run);
+	return status;
+}
+
+/* Filter one vector and hand the survivors on. */
+static GpucolStatus
+do_vector(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
+{
+	GpucolRun  *run = worker->run;
+	const uint32_t *deleted = NULL;
+	GpucolStatus status = GPUCOL_OK;
+
+	memset(worker->mask, 0xff, sizeof(worker->mask));
+	worker->live = vector->nrows;
+	if (vector->nrows < GPUCOL_VECTOR_VALUES)
+		gpucol_bitmap_limit(worker->mask, vector->nrows);
+	worker->vectors_read++;
+	if (vector->delta == NULL)
+		deleted = gpucol_cpu_deleted(run, vector->number);
+	if (deleted != NULL)
+	{
+		for (int w = 0; w < GPUCOL_LANES; w++)
+			worker->mask[w] &= ~deleted[w];
+		worker->live = gpucol_cpu_range_count(worker->mask);
+	}
+	if (vector->delta != NULL)
+		for (int d = 0; d < run->program->nranges; d++)
+			gpucol_cpu_range_apply_delta(worker, &run->domains[d], vector);
+	else
+		for (int t = 0; t < run->ntests && worker->live > 0; t++)
+			gpucol_cpu_range_apply(worker, &run->tests[t], vector);
+	if (worker->live == 0)
+		return GPUCOL_OK;
+	if (run->program->filter != GPUCOL_NO_REG)
+	{
+		gpucol_cpu_expr_select(worker);
+		status = gpucol_cpu_expr_run(worker, vector, 0, run->program->nfilter_instrs);
+		if (status != GPUCOL_OK)
+			return status;
+		gpucol_cpu_expr_filter(worker);
+		if (worker->nsel == 0)
+			return GPUCOL_OK;
+	}
+	if (run->program->kind == GPUCOL_PROGRAM_SCAN)
+		return gpucol_cpu_scan_emit(worker, vector);
+	return gpucol_cpu_agg_update(worker, vector);
+}
+
+/*
+ * The same for rows that the host may want only some of: those before the first that
+ * raises an error become the vector's output, and the error is delivered behind them.
+ */
+static GpucolStatus
+do_vector_up_to_error(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
+{
+	GpucolRun  *run = worker->run;
+	GpucolStatus status = do_vector(worker, vector);
+	GpucolCpuVector part = *vector;
+	uint32_t	good = 0;
+	uint32_t	bad = vector->nrows;
+
+	if (!GPUCOL_STATUS_IS_OF_ROW(status) || run->take != NULL ||
+		run->program->kind != GPUCOL_PROGRAM_SCAN)
+		return status;
+	while (bad - good > 1)
+	{
+		GpucolStatus found;
+
+		part.nrows = good + (bad - good) / 2;
+		worker->vectors_read--;
+		found = do_vector(worker, &part);
+		if (found == GPUCOL_OK)
+			good = part.nrows;
+		else if (GPUCOL_STATUS_IS_OF_ROW(found))
+		{
+			bad = part.nrows;
+			status = found;
+		}
+		else
+			return found;
+	}
+	run->outputs[vector->output].error = status;
+	return GPUCOL_OK;
+}
+
+/*
+ * Take vectors [*first, *last) of the window: a good part of what is left, so that
+ * each thread reads long stretches of memory, and less towards the end, so that
+ * all finish together.
+ */
+static bool
+deal(GpucolRun *run, uint32_t *first, uint32_t *last)
+{
+	uint32_t	take;
+
+	*first = run->dealt;
+	do
+	{
+		if (*first >= run->nwork)
+			return false;
+		take = (run->nwork - *first) / (2 * (uint32_t) run->nworkers);
+		*last = *first + (take > DEAL ? take : DEAL);
+		if (*last > run->nwork)
+			*last = run->nwork;
+	} while (!atomic_compare_exchange_weak(&run->dealt, first, *last));
+	return true;
+}
+
+/* One worker's share of the window. */
+static void
+do_share(void *arg, int index)
+{
+	GpucolRun  *run = arg;
+	GpucolCpuWorker *worker = &run->workers[index];
+	uint32_t	first;
+	uint32_t	last;
+
+	if (run->by_ordinal)
+	{
+		for (uint32_t i = 0; i < run->nwork && worker->status == GPUCOL_OK; i++)
+			if ((int) (run->work[i].ordinal % (unsigned) run->nparts) % run->nworkers == index)
+				worker->status = do_vector_up_to_error(worker, &run->work[i]);
+		return;
+	}
+	while (worker->status == GPUCOL_OK && deal(run, &first, &last))
+		for (uint32_t i = first; i < last && worker->status == GPUCOL_OK; i++)
+			worker->status = do_vector_up_to_error(worker, &run->work[i]);
+}
+
+/* Work through run->work with all threads. */
+static GpucolStatus
+do_work(GpucolRun *run)
+{
+	atomic_store(&run->dealt, 0);
+	if (run->nwork <= DEAL && !run->by_ordinal)
+		do_share(run, 0);
+	else
+		gpucol_cpu_pool_run(run->pool, do_share, run);
+	for (int w = 0; w < run->nworkers; w++)
+		if (run->workers[w].status != GPUCOL_OK)
+			return run->workers[w].status;
+	return GPUCOL_OK;
+}
+
+/* Milliseconds of a clock that never goes back. */
+static double
+now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double) now.tv_sec * 1e3 + (double) now.tv_nsec / 1e6;
+}
+
+/*
+ * Adapt the length of windows to the work that a vector is: interrupts are looked
+ * for between windows, so each should take some tens of milliseconds at most.
+ */
+static void
+set_pace(GpucolRun *run, double took)
+{
+	if (took > SLOW_WINDOW_MS && run->pace > 1)
+		run->pace /= 2;
+	else if (took < SLOW_WINDOW_MS / 4 && run->pace < GPUCOL_CPU_WINDOW)
+		run->pace *= 2;
+}
+
+/* Work through the vectors of a window, whose raw bytes have been read. */
+static GpucolStatus
+work_through(GpucolRun *run, uint32_t first, uint32_t n)
+{
+	GpucolStatus status = gpucol_cpu_source_map(run, first, n, true);
+	double		start = now_ms();
+
+	if (status != GPUCOL_OK)
+		return status;
+	status = do_work(run);
+	set_pace(run, now_ms() - start);
+	gpucol_cpu_source_unmap(run);
+	return status == GPUCOL_OK ? gpucol_cpu_extreme_drain(run, NULL) : status;
+}
+
+/* The next window of the current segment; GPUCOL_END at its end. */
+static GpucolStatus
+do_window(GpucolRun *run)
+{
+	uint32_t	most = window_vectors(run);
+	uint32_t	end = run->segment.end_vector;
+	uint32_t	first;
+	uint32_t	n = 0;
+	uint32_t	gap = 0;
+	GpucolStatus status;
+
+	while (run->next_vector < end && run->dead[run->next_vector])
+		run->next_vector++;
+	first = run->next_vector;
+	if (first >= end)
+		return GPUCOL_END;
+	run->nwork = 0;
+	for (uint32_t v = first; v < end && v - first < most; v++)
+	{
+		GpucolCpuVector *work = &run->work[run->nwork];
+
+		if (run->dead[v])
+		{
+			if (++gap >= DEAD_GAP)
+				break;
+			continue;
+		}
+		gap = 0;
+		n = v - first + 1;
+		work->delta = NULL;
+		work->number = v;
+		work->nrows = gpucol_cpu_vector_rows(run, v);
+		work->ordinal = run->ordinal + v;
+		work->output = (int) run->nwork++;
+	}
+	run->next_vector = first + n;
+	status = gpucol_cpu_raw_window(run, first, n);
+	if (status == GPUCOL_OK && run->nwork > 0)
+		status = work_through(run, first, n);
+	if (status != GPUCOL_OK)
+		return status;
+	if (run->scan_window < GPUCOL_CPU_SCAN_WINDOW)
+		run->scan_window *= 2;
+	return status;
+}
+
+/* The next delta batch. */
+static GpucolStatus
+do_delta(GpucolRun *run)
+{
+	GpucolDelta delta;
+	GpucolStatus status = run->source->ops->next_delta(run->source, &delta);
+
+	if (status != GPUCOL_OK)
+		return status;
+	if (delta.nrows > GPUCOL_VECTOR_VALUES)
+		return GPUCOL_CORRUPT;
+	status = gpucol_cpu_host_ask_delta(run, &delta);
+	if (status != GPUCOL_OK)
+		return status;
+	run->stats.delta_rows += delta.nrows;
+	run->delta_batches++;
+	run->work[0].delta = &delta;
+	run->work[0].number = 0;
+	run->work[0].nrows = delta.nrows;
+	run->work[0].ordinal = run->ordinal++;
+	run->work[0].output = 0;
+	run->nwork = 1;
+	status = do_vector_up_to_error(&run->workers[0], &run->work[0]);
+	return status == GPUCOL_OK ? gpucol_cpu_extreme_drain(run, &delta) : status;
+}
+
+GpucolStatus
+gpucol_cpu_source_step(GpucolRun *run)
+{
+	GpucolStatus status;
+	bool		skip;
+
+	run->nwork = 0;
+	run->source->ops->check_interrupts(run->source);
+	while (!run->segments_done)
+	{
+		if (run->in_segment)
+		{
+			status = do_window(run);
+			if (status != GPUCOL_END)
+				return status;
+			run->in_segment = false;
+			run->ordinal += run->nvectors;
+			status = gpucol_cpu_dense_close(run);
+			if (status == GPUCOL_OK)
+				status = gpucol_cpu_extreme_close(run);
+			if (status != GPUCOL_OK)
+				return status;
+		}
+		status = run->source->ops->next_segment(run->source, &run->segment);
+		if (status == GPUCOL_END)
+		{
+			run->segments_done = true;
+			run->loaded = false;
+			gpucol_cpu_source_reset(run);
+			status = gpucol_cpu_dense_end(run);
+			if (status != GPUCOL_OK)
+				return status;
+			break;
+		}
+		if (status != GPUCOL_OK)
+			return status;
+		status = open_segment(run, &skip);
+		if (status != GPUCOL_OK)
+			return status;
+		run->in_segment = !skip;
+		if (skip)
+			run->ordinal += run->nvectors;
+		run->source->ops->check_interrupts(run->source);
+	}
+	return do_delta(run);
+}

@@ -1,0 +1,250 @@
+/*-------------------------------------------------------------------------
+ *
+ * client.c
+ *	  The CUDA engine as a server process sees it: it gathers what a scan sees,
+ *	  sends the daemon what is not resident, and reads the result.
+ *
+ * Everything happens in start, since the answer comes as a whole: note the segments
+ * (or find them noted, engine/gpu/noted.c) and read the delta rows, announce the request,
+ * send what the daemon asks for, and wait.  Until the
+ * first batch is handed out every failure of the device is a status that another
+ * engine can still answer.  An error of the user's expression is kept for next.
+ *
+ * The steps have files of their own (engine/gpu/run.h).  Freestanding C; service/service.h stands
+ * between this and the process.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/engine.h"
+#include "engine/gpu/run.h"
+#include "service/service.h"
+
+static char reason[200];		/* outlives the run: *why points here */
+
+GpucolStatus
+gpucol_gpu_refuse(const char **why, GpucolStatus status, const char *text)
+{
+	snprintf(reason, sizeof(reason), "%s", text);
+	*why = reason;
+	return status;
+}
+
+GpucolStatus
+gpucol_gpu_lost(const char **why)
+{
+	const char *text;
+	GpucolStatus status = gpucol_wire_failure(&text);
+
+	return gpucol_gpu_refuse(why, status, text);
+}
+
+/* Is register r used otherwise than by IS NULL? */
+static bool
+value_is_used(const GpucolProgram *p, uint16_t r)
+{
+	const GpucolInstr *in = GPUCOL_PROGRAM_ARRAY(p, const GpucolInstr, instrs);
+	const uint16_t *keys = GPUCOL_PROGRAM_ARRAY(p, const uint16_t, keys);
+	const GpucolAgg *aggs = GPUCOL_PROGRAM_ARRAY(p, const GpucolAgg, aggs);
+
+	for (int i = 0; i < p->ninstrs; i++)
+		if (in[i].op == GPUCOL_OP_HOST_TEST && in[i].a == r)
+			return true;
+	for (int i = 0; i < p->nkeys; i++)
+		if (keys[i] == r)
+			return true;
+	for (int i = 0; i < p->naggs; i++)
+		if (aggs[i].arg == r && aggs[i].op != GPUCOL_AGG_COUNT)
+			return true;
+	return false;
+}
+
+/* The slot of what was found so far, -1 for nothing, and of one more. */
+static int
+same_slot(int found, int slot)
+{
+	return found == -1 || found == slot ? slot : -2;
+}
+
+int
+gpucol_gpu_host_slot(const GpucolProgram *p, int id)
+{
+	const GpucolInstr *in = GPUCOL_PROGRAM_ARRAY(p, const GpucolInstr, instrs);
+	const GpucolRange *ranges = GPUCOL_PROGRAM_ARRAY(p, const GpucolRange, ranges);
+	int			slot = -1;
+
+	for (int i = 0; i < p->nranges; i++)
+		if (ranges[i].op == GPUCOL_RANGE_HOST && (int) ranges[i].n == id)
+			slot = same_slot(slot, ranges[i].column);
+	for (int i = 0; i < p->ninstrs; i++)
+		if (in[i].op == GPUCOL_OP_HOST_TEST && in[i].aux == id)
+			slot = same_slot(slot, gpucol_gpu_bytes_slot(p, in[i].a));
+	return slot;
+}
+
+GpucolStatus
+gpucol_gpu_run_examine(GpucolRun *run, const char **why)
+{
+	const GpucolProgram *p = run->program;
+	const GpucolProgramColumn *columns = GPUCOL_PROGRAM_ARRAY(p, const GpucolProgramColumn, columns);
+	const GpucolInstr *in = GPUCOL_PROGRAM_ARRAY(p, const GpucolInstr, instrs);
+	const GpucolRange *ranges = GPUCOL_PROGRAM_ARRAY(p, const GpucolRange, ranges);
+
+	if (run->source->in_parts)
+		return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "other processes read parts of the same segments");
+	for (int id = 0; id < GPUCOL_WIRE_MAX_HOST; id++)
+		if (gpucol_gpu_host_slot(p, id) == -2)
+			return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "a condition on the values of two columns of bytes");
+	run->norders = gpucol_gpu_orders_find(p, run->orders);
+	if (run->norders < 0)
+		return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "a least or greatest value that is no column's");
+	if (p->nkeys > GPUCOL_GPU_OUTPUTS)
+		return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "more output columns than the device takes");
+	for (int c = 0; c < p->ncolumns; c++)
+	{
+		if (columns[c].kind != GPUCOL_KIND_BYTES)
+			continue;
+		run->bytes[c] = GPUCOL_BYTES_NULLS;
+		for (int i = 0; i < p->ninstrs; i++)
+			if (in[i].op == GPUCOL_OP_LOAD_S && in[i].aux == c && value_is_used(p, in[i].dst))
+				run->bytes[c] = GPUCOL_BYTES_NUMBERS;
+		for (int i = 0; i < p->nranges; i++)
+			if (ranges[i].op == GPUCOL_RANGE_HOST && ranges[i].column == c)
+				run->bytes[c] = GPUCOL_BYTES_NUMBERS;
+		if (run->bytes[c] == GPUCOL_BYTES_NUMBERS && c >= GPUCOL_GPU_BYTES_SLOTS)
+			return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "more columns of bytes than the device takes");
+	}
+	return GPUCOL_OK;
+}
+
+bool
+gpucol_gpu_run_fits(const GpucolRun *run, uint64_t more)
+{
+	uint64_t	held = more + GPUCOL_GPU_BATCH_ROWS * (8 + sizeof(GpucolBytes) * (uint64_t) run->program->nkeys) +
+		run->delta.space * 8 * (uint64_t) (run->program->ncolumns + 1);
+
+	for (int c = 0; c < run->program->ncolumns; c++)
+		if (run->noted->dictionaries[c] != NULL)
+			held += gpucol_gpu_dictionary_bytes(run->noted->dictionaries[c]);
+	return run->memory_limit == 0 || held <= run->memory_limit;
+}
+
+GpucolRun *
+gpucol_gpu_run_create(const GpucolProgram *program, GpucolSource *source, const GpucolHost *host)
+{
+	GpucolRun  *run = calloc(1, sizeof(GpucolRun));
+	size_t		n = program->ncolumns + 1u;
+
+	if (run == NULL)
+		return NULL;
+	run->program = program;
+	run->ncolumns = program->ncolumns;
+	run->source = source;
+	run->host = host;
+	run->bytes = calloc(n, sizeof(GpucolBytesUse));
+	run->orders = calloc(program->naggs + 1u, sizeof(GpucolGpuOrder));
+	run->delta.codes = calloc(n, sizeof(void *));
+	run->delta.nulls = calloc(n, sizeof(void *));
+	run->delta.has_nulls = calloc(n, sizeof(bool));
+	if (run->bytes == NULL || run->orders == NULL || run->delta.codes == NULL ||
+		run->delta.nulls == NULL || run->delta.has_nulls == NULL)
+	{
+		gpucol_gpu_run_free(run);
+		return NULL;
+	}
+	return run;
+}
+
+void
+gpucol_gpu_run_free(GpucolRun *run)
+{
+	if (run == NULL)
+		return;
+	gpucol_gpu_result_free(run);
+	if (run->asking)
+		gpucol_wire_drop();
+	gpucol_gpu_noted_release(run->noted);
+	gpucol_gpu_delta_free(run);
+	for (int i = 0; i < run->norders; i++)
+		free(run->orders[i].numbers);
+	free(run->orders);
+	free(run->bytes);
+	free(run->remap);
+	free(run->scratch);
+	free(run->payload);
+	free(run->needed);
+	free(run);
+}
+
+/* ---- the engine ---- */
+
+static bool
+cuda_available(const char **why)
+{
+	return gpucol_service.available(why);
+}
+
+static GpucolStatus
+cuda_start(const GpucolProgram *program, GpucolSource *source,
+		   const GpucolHost *host, const GpucolRunOptions *options,
+		   GpucolRun **run, const char **why)
+{
+	GpucolStatus status;
+
+	*run = gpucol_gpu_run_create(program, source, host);
+	if (*run == NULL)
+		return gpucol_gpu_refuse(why, GPUCOL_OUT_OF_MEMORY, "out of memory");
+	(*run)->shape = options->shape;
+	(*run)->jit = options->jit;
+	(*run)->in_place = options->in_place && program->kind == GPUCOL_PROGRAM_AGG;
+	(*run)->memory_limit = options->memory_limit;
+	status = gpucol_gpu_request(*run, why);
+	if (status != GPUCOL_OK && !GPUCOL_STATUS_IS_FALLBACK(status))
+	{
+		(*run)->error = status;
+		return GPUCOL_OK;
+	}
+	if (status != GPUCOL_OK)
+	{
+		gpucol_gpu_run_free(*run);
+		*run = NULL;
+	}
+	return status;
+}
+
+static void
+cuda_stats(const GpucolRun *run, GpucolRunStats *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->segments_read = run->result.nsegments;
+	out->segments_skipped = run->result.segments_skipped;
+	out->delta_rows = run->delta.nrows;
+	out->packed_bytes = run->result.packed_bytes;
+	out->device_seconds = run->result.device_seconds;
+	out->daemon_seconds = run->result.daemon_seconds;
+	out->lookup_seconds = run->result.lookup_seconds;
+	out->plan_seconds = run->result.plan_seconds;
+	out->work_seconds = run->result.work_seconds;
+	out->begin_seconds = run->result.begin_seconds;
+	out->end_seconds = run->result.end_seconds;
+	out->note_seconds = run->note_seconds;
+	out->ask_seconds = run->ask_seconds;
+	out->fetch_seconds = run->fetch_seconds;
+	out->devices = (int) run->result.ndevices;
+	out->batches = (int) run->result.nbatches;
+	out->threads = 1;
+	memcpy(out->kernel, run->result.kernel, sizeof(out->kernel) - 1);
+	memcpy(out->note, run->result.note, sizeof(out->note) - 1);
+}
+
+const GpucolEngine gpucol_engine_cuda = {
+	.name = "cuda",
+	.available = cuda_available,
+	.start = cuda_start,
+	.next = gpucol_gpu_result_next,
+	.stats = cuda_stats,
+	.finish = gpucol_gpu_run_free,
+};

@@ -1,0 +1,202 @@
+/*-------------------------------------------------------------------------
+ *
+ * note.c
+ *	  The first pass of a run on the device over its source: what the segments are, and
+ *	  numbers for the byte strings of their dictionaries.
+ *
+ * Byte strings never travel: the device works with numbers that are given here
+ * to the distinct entries of the dictionaries.  A column of bytes that some segment keeps
+ * without a dictionary, or with one of more pages than may be mapped at a time, is left to
+ * another engine, unless only its NULLs are asked for.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <stdlib.h>
+
+#include "engine/gpu/run.h"
+#include "kernel/decode.h"
+
+/* What must be equal for a resident chunk to be this one. */
+static uint64_t
+identity_of(const GpucolChunkDesc *d, bool nulls_only)
+{
+	uint64_t	h = (uint64_t) d->crc << 32 | d->null_count;
+
+	h = (h ^ (uint64_t) d->reference ^ d->step << 1) * 0x9e3779b97f4a7c15u;
+	h = (h ^ (uint64_t) d->streams[GPUCOL_STREAM_CODES].row << 32 ^ d->streams[GPUCOL_STREAM_NULLS].row ^
+		 (uint64_t) d->width << 8 ^ d->coding ^ (uint64_t) d->flags << 16) * 0xbf58476d1ce4e5b9u;
+	return (h ^ h >> 29) << 1 | nulls_only;
+}
+
+uint32_t
+gpucol_gpu_chunk_streams(GpucolBytesUse use, const GpucolChunkDesc *desc)
+{
+	uint32_t	present = 0;
+	uint32_t	wanted = 1u << GPUCOL_STREAM_NULLS;
+
+	if (desc->flags & GPUCOL_CHUNK_ALL_NULL)
+		return 0;
+	if (use != GPUCOL_BYTES_NULLS)
+		wanted |= 1u << GPUCOL_STREAM_CODES;
+	if (use == GPUCOL_BYTES_UNUSED)
+		wanted |= 1u << GPUCOL_STREAM_ZONES | 1u << GPUCOL_STREAM_DICT | 1u << GPUCOL_STREAM_RUN_ENDS;
+	for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
+		if ((wanted >> k & 1) && desc->streams[k].nrows > 0)
+			present |= 1u << k;
+	return present;
+}
+
+/* Word rows of a chunk's codes once the device has expanded runs and steps. */
+static uint32_t
+expanded_rows(const GpucolChunkDesc *desc, uint32_t nrows)
+{
+	uint64_t	last = desc->width == 0 ? 0 : UINT64_MAX >> (64 - desc->width);
+	int			width = desc->width;
+
+	if (desc->coding == GPUCOL_CODING_STEP && last != 0)
+		width = last > UINT64_MAX / desc->step ? 64 : 64 - __builtin_clzll(last * desc->step);
+	return GPUCOL_VECTORS(nrows) * width;
+}
+
+/* Word rows that a chunk takes in device memory, at most, while it is loaded. */
+static uint32_t
+device_rows(const GpucolRun *run, int slot, const GpucolChunkDesc *desc, uint32_t nrows)
+{
+	uint32_t	present = gpucol_gpu_chunk_streams(run->bytes[slot], desc);
+	uint32_t	n = 0;
+
+	for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
+		if (present >> k & 1)
+			n += desc->streams[k].nrows;
+	if (run->bytes[slot] == GPUCOL_BYTES_UNUSED && n > 0 &&
+		(desc->coding == GPUCOL_CODING_RLE || desc->coding == GPUCOL_CODING_STEP))
+		n += expanded_rows(desc, nrows);
+	return n;
+}
+
+/* May the streams of a segment's dictionary be mapped together? */
+static bool
+may_map(const GpucolRun *run, const GpucolChunkDesc *desc)
+{
+	return (uint64_t) desc->streams[GPUCOL_STREAM_DICT].nrows +
+		desc->streams[GPUCOL_STREAM_DATA].nrows <= run->source->max_window_rows;
+}
+
+/* Map a whole stream into a decoder. */
+static GpucolStatus
+map_stream(GpucolRun *run, const GpucolSegment *segment, int slot,
+		   GpucolStreamKind stream, GpucolRows *rows, GpucolDecoder *decoder)
+{
+	const GpucolChunkDesc *desc = segment->chunks[slot];
+	GpucolStatus status;
+
+	if (desc->streams[stream].nrows == 0)
+		return GPUCOL_OK;
+	status = run->source->ops->map(run->source, segment, slot, stream, 0,
+								   desc->streams[stream].nrows, rows);
+	if (status == GPUCOL_OK)
+		gpucol_decode_map(decoder, stream, rows);
+	return status;
+}
+
+GpucolStatus
+gpucol_gpu_number_dictionary(GpucolRun *run, const GpucolSegment *segment, int slot, uint32_t *n)
+{
+	const GpucolChunkDesc *desc = segment->chunks[slot];
+	GpucolRows	dict = {0};
+	GpucolRows	data = {0};
+	GpucolDecoder decoder;
+	GpucolStatus status;
+	uint32_t   *numbers;
+
+	*n = 0;
+	if (desc->flags & GPUCOL_CHUNK_ALL_NULL)
+		return GPUCOL_OK;
+	if ((desc->coding != GPUCOL_CODING_DICT && desc->coding != GPUCOL_CODING_CONSTANT) ||
+		!may_map(run, desc))
+		return GPUCOL_UNSUPPORTED;
+	gpucol_decode_init(&decoder, desc, segment->nrows, &gpucol_memory_malloc);
+	status = map_stream(run, segment, slot, GPUCOL_STREAM_DICT, &dict, &decoder);
+	if (status == GPUCOL_OK)
+		status = map_stream(run, segment, slot, GPUCOL_STREAM_DATA, &data, &decoder);
+	if (status == GPUCOL_OK)
+		status = gpucol_decode_load(&decoder);
+	*n = desc->coding == GPUCOL_CODING_CONSTANT ? 1 : desc->ndict;
+	numbers = realloc(run->remap, sizeof(uint32_t) * (*n + 1u));
+	if (numbers == NULL)
+		status = GPUCOL_OUT_OF_MEMORY;
+	else
+		run->remap = numbers;
+	for (uint32_t i = 0; i < *n && status == GPUCOL_OK; i++)
+		if (!gpucol_gpu_dictionary_number(run->noted->dictionaries[slot], decoder.entries[i].data,
+										  decoder.entries[i].len, &numbers[i]))
+			status = GPUCOL_OUT_OF_MEMORY;
+	gpucol_decode_free(&decoder);
+	if (dict.npages > 0)
+		run->source->ops->unmap(run->source, &dict);
+	if (data.npages > 0)
+		run->source->ops->unmap(run->source, &data);
+	return status;
+}
+
+size_t
+gpucol_gpu_bitmap_words(const GpucolSegment *segment)
+{
+	return (size_t) GPUCOL_VECTORS(segment->nrows) * GPUCOL_ROW_WORDS;
+}
+
+GpucolStatus
+gpucol_gpu_note_segment(GpucolRun *run, const GpucolSegment *segment)
+{
+	bool		deleted = segment->deleted != NULL && segment->ndeleted > 0;
+	GpucolWireSegment wire = {
+		segment->id,
+		deleted ? gpucol_gpu_noted_identity(segment->deleted, gpucol_gpu_bitmap_words(segment)) : 0,
+		segment->nrows, deleted ? segment->ndeleted : 0
+	};
+	GpucolWireColumnChunk *chunks;
+	GpucolStatus status = gpucol_gpu_noted_add(run->noted, &wire, segment->first_row, &chunks);
+
+	for (int c = 0; c < run->program->ncolumns && status == GPUCOL_OK; c++)
+	{
+		chunks[c].identity = identity_of(segment->chunks[c], run->bytes[c] == GPUCOL_BYTES_NULLS);
+		chunks[c].nrows = device_rows(run, c, segment->chunks[c], segment->nrows);
+		if (run->bytes[c] != GPUCOL_BYTES_NUMBERS)
+			continue;
+		status = gpucol_gpu_number_dictionary(run, segment, c, &chunks[c].nentries);
+		if (status == GPUCOL_OK && chunks[c].nentries > 0)
+			chunks[c].remap = gpucol_gpu_noted_identity(run->remap, chunks[c].nentries);
+	}
+	return status;
+}
+
+GpucolStatus
+gpucol_gpu_note_segments(GpucolRun *run)
+{
+	const GpucolProgram *p = run->program;
+	const GpucolProgramColumn *columns = GPUCOL_PROGRAM_ARRAY(p, const GpucolProgramColumn, columns);
+	GpucolSegment segment;
+	GpucolStatus status;
+
+	run->noted = gpucol_gpu_noted_find(run->source, columns, p->ncolumns, run->bytes);
+	if (run->noted != NULL)
+	{
+		run->source->ops->count_rows(run->source, run->noted->rows);
+		return GPUCOL_OK;
+	}
+	run->noted = gpucol_gpu_noted_create(run->source, columns, p->ncolumns, run->bytes);
+	if (run->noted == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	while ((status = run->source->ops->next_segment(run->source, &segment)) == GPUCOL_OK)
+	{
+		status = gpucol_gpu_note_segment(run, &segment);
+		if (status == GPUCOL_OK && !gpucol_gpu_run_fits(run, 0))
+			status = GPUCOL_OUT_OF_MEMORY;
+		if (status != GPUCOL_OK)
+			return status;
+	}
+	if (status != GPUCOL_END)
+		return status;
+	gpucol_gpu_noted_keep(run->noted);
+	return GPUCOL_OK;
+}

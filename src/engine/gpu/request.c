@@ -1,0 +1,294 @@
+/*-------------------------------------------------------------------------
+ *
+ * request.c
+ *	  A run's conversation with the daemon: RUN, what it lacks, and the result's head.
+ *
+ * Interrupts are checked while waiting and may unwind: what is held is the run's
+ * (engine/gpu/run.h).  Where that happens in the middle of a request gpucol_gpu_run_free closes
+ * the connection, so that the daemon drops the request at once, and gives back what it
+ * holds, however long this session is going to be idle.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "engine/gpu/run.h"
+
+#define MAX_RESULT_BYTES ((uint64_t) 1 << 46)	/* so that no size overflows */
+#define SENSELESS		"the device's answer makes no sense"
+
+/* Bytes of the program and the shape in a RUN. */
+static size_t
+program_size(const GpucolRun *run)
+{
+	return (run->program->size + 7u) / 8 * 8 + (run->shape != NULL ? sizeof(GpucolRowShape) : 0);
+}
+
+/*
+ * Write the body of a RUN: program, shape and, unless the daemon has them, the
+ * segments.  NULL without memory.
+ */
+static char *
+make_body(GpucolRun *run, bool listed, size_t *size)
+{
+	const GpucolProgram *p = run->program;
+	const GpucolGpuNoted *noted = run->noted;
+	size_t		segments = listed ? 0 : noted->nsegments * sizeof(GpucolWireSegment);
+	size_t		chunks = listed ? 0 : sizeof(GpucolWireColumnChunk) * noted->nsegments * p->ncolumns;
+	size_t		at = program_size(run);
+	char	   *body = malloc(at + segments + chunks + 1);
+
+	if (body == NULL)
+		return NULL;
+	memset(body, 0, at);
+	memcpy(body, p, p->size);
+	if (run->shape != NULL)
+		memcpy(body + at - sizeof(GpucolRowShape), run->shape, sizeof(GpucolRowShape));
+	if (segments > 0)
+		memcpy(body + at, noted->segments, segments);
+	if (chunks > 0)
+		memcpy(body + at + segments, noted->chunks, chunks);
+	*size = at + segments + chunks;
+	return body;
+}
+
+/*
+ * Announce the request.  What came back is in run->payload: NEED, what the daemon
+ * lacks, or, if *answered, the RESULT.
+ */
+static bool
+announce(GpucolRun *run, uint32_t flags, bool *answered, size_t *size)
+{
+	const GpucolProgram *p = run->program;
+	bool		listed = false;
+	int			list = gpucol_gpu_noted_listable(run->noted) ?
+		gpucol_wire_list(run->wire, run->noted->id, &listed) : -1;
+	GpucolWireRun head = {.storage = {run->source->storage[0], run->source->storage[1]},
+		.result_limit = run->memory_limit, .delta_rows = run->delta.nrows, .program_size = p->size,
+		.nsegments = run->noted->nsegments, .ncolumns = p->ncolumns, .flags = flags,
+		.turn = run->number};
+	char	   *body = make_body(run, listed, size);
+	bool		ok;
+
+	run->scratch = body;
+	if (body == NULL)
+		return false;
+	if (list >= 0)
+	{
+		head.flags |= listed ? GPUCOL_WIRE_RUN_LIST : GPUCOL_WIRE_RUN_KEEP;
+		head.list = (uint32_t) list;
+	}
+	head.nobjects = flags & GPUCOL_WIRE_RUN_PREFETCH ? 0 : gpucol_gpu_count_objects(run);
+	for (int c = 0; c < p->ncolumns && c < GPUCOL_GPU_BYTES_SLOTS; c++)
+		if (run->noted->dictionaries[c] != NULL)
+			gpucol_gpu_dictionary_strings(run->noted->dictionaries[c], &head.distinct[c]);
+	ok = gpucol_wire_send(run->wire, GPUCOL_WIRE_RUN, &head, sizeof(head), body, *size) &&
+		gpucol_wire_receive_either(run->wire, GPUCOL_WIRE_NEED, GPUCOL_WIRE_RESULT, answered,
+								   &run->payload, size);
+	free(body);
+	run->scratch = NULL;
+	return ok;
+}
+
+/* Send what the daemon asked for, and receive the result's head. */
+static GpucolStatus
+send_needed(GpucolRun *run, bool prefetch, size_t *size, const char **why)
+{
+	size_t		nneed = *size / sizeof(GpucolWireNeed);
+	void	   *need = run->payload;
+	GpucolStatus status = GPUCOL_OK;
+
+	run->needed = need;			/* a longjmp must not lose it */
+	run->payload = NULL;
+	if (!prefetch)
+		status = gpucol_gpu_send_objects(run);
+	if (status == GPUCOL_OK)
+		status = gpucol_gpu_send_missing(run, need, nneed);
+	free(need);
+	run->needed = NULL;
+	if (status == GPUCOL_DEVICE_LOST || (status == GPUCOL_OK && !gpucol_wire_flush(run->wire)))
+		return gpucol_gpu_lost(why);
+	if (status != GPUCOL_OK)
+		return gpucol_gpu_refuse(why, status, "the table could not be read for the device");
+	return gpucol_wire_receive(run->wire, GPUCOL_WIRE_RESULT, &run->payload, size) ?
+		GPUCOL_OK : gpucol_gpu_lost(why);
+}
+
+/* Take the process's connection, and announce the run; as announce(). */
+static GpucolStatus
+acquire_and_announce(GpucolRun *run, uint32_t flags, bool *answered, size_t *size,
+					 const char **why)
+{
+	run->asking = true;			/* an interrupt may unwind from here on */
+	run->wire = gpucol_wire_acquire(run->source, why);
+	if (run->wire == NULL)
+	{
+		run->asking = false;
+		return gpucol_gpu_refuse(why, GPUCOL_DEVICE_LOST, *why);
+	}
+	return announce(run, flags, answered, size) ? GPUCOL_OK : gpucol_gpu_lost(why);
+}
+
+/* Take the result's head out of the message that came. */
+static GpucolStatus
+take_result(GpucolRun *run, size_t size, const char **why)
+{
+	if (size != sizeof(run->result))
+		return gpucol_gpu_lost(why);
+	memcpy(&run->result, run->payload, size);
+	run->result.reason[sizeof(run->result.reason) - 1] = '\0';
+	free(run->payload);
+	run->payload = NULL;
+	return GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_gpu_exchange(GpucolRun *run, uint32_t flags, const char **why)
+{
+	bool		prefetch = (flags & GPUCOL_WIRE_RUN_PREFETCH) != 0;
+	bool		answered;
+	GpucolStatus status;
+	size_t		size;
+
+	status = acquire_and_announce(run, flags, &answered, &size, why);
+	if (status == GPUCOL_OK && !answered)
+		status = send_needed(run, prefetch, &size, why);
+	return status == GPUCOL_OK ? take_result(run, size, why) : status;
+}
+
+void
+gpucol_gpu_exchange_end(GpucolRun *run)
+{
+	run->asking = false;
+	if (run->result.closing)
+	{
+		gpucol_wire_drop();
+		return;
+	}
+	if (run->result.status != GPUCOL_OK)
+		gpucol_wire_unlist(run->wire, run->noted->id);
+	gpucol_wire_release(run->wire);
+}
+
+/* Seconds since some time. */
+static double
+seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double) now.tv_sec + (double) now.tv_nsec / 1e9;
+}
+
+/* Gather what the program asks, the segments and the delta rows. */
+static GpucolStatus
+gather(GpucolRun *run, const char **why)
+{
+	GpucolStatus status = gpucol_gpu_run_examine(run, why);
+
+	if (status != GPUCOL_OK)
+		return status;
+	status = gpucol_gpu_note_segments(run);
+	if (status == GPUCOL_OUT_OF_MEMORY)
+		return gpucol_gpu_refuse(why, status, "dictionaries do not fit the query's memory limit");
+	if (status != GPUCOL_OK)
+		return gpucol_gpu_refuse(why, status, status == GPUCOL_UNSUPPORTED ?
+								 "a column of bytes has no dictionary in some segment" :
+								 "segments could not be read");
+	status = gpucol_gpu_delta_read(run);
+	if (status == GPUCOL_OK && !gpucol_gpu_run_fits(run, 0))
+		status = GPUCOL_OUT_OF_MEMORY;
+	return status == GPUCOL_OK ? GPUCOL_OK :
+		gpucol_gpu_refuse(why, status, status == GPUCOL_OUT_OF_MEMORY ?
+						  "dictionaries and delta rows do not fit the query's memory limit" :
+						  "the table could not be read for the device");
+}
+
+/* Read the data of the result that was announced, which ends the exchange. */
+static GpucolStatus
+fetch(GpucolRun *run, const char **why)
+{
+	GpucolStatus status = (GpucolStatus) run->result.status;
+
+	if (status != GPUCOL_OK)
+	{
+		gpucol_gpu_exchange_end(run);
+		return gpucol_gpu_refuse(why, status, run->result.reason);
+	}
+	if (run->result.bytes > MAX_RESULT_BYTES)
+		return gpucol_gpu_refuse(why, GPUCOL_DEVICE_LOST, SENSELESS);
+	if (!gpucol_gpu_run_fits(run, run->result.bytes))
+		return gpucol_gpu_refuse(why, GPUCOL_OUT_OF_MEMORY, "the result does not fit the query's memory limit");
+	status = gpucol_gpu_result_read(run);
+	if (status == GPUCOL_DEVICE_LOST)
+		return gpucol_gpu_lost(why);
+	if (status != GPUCOL_OK)
+		return gpucol_gpu_refuse(why, status, "out of memory");
+	gpucol_gpu_exchange_end(run);
+	return GPUCOL_OK;
+}
+
+/* Find the result's arrays; a daemon that sends such as there cannot be is left. */
+static GpucolStatus
+understand(GpucolRun *run, const char **why)
+{
+	GpucolStatus status = gpucol_gpu_result_find(run);
+
+	if (status == GPUCOL_OK)
+		return GPUCOL_OK;
+	gpucol_wire_drop();
+	return gpucol_gpu_refuse(why, status, status == GPUCOL_OUT_OF_MEMORY ? "out of memory" : SENSELESS);
+}
+
+GpucolStatus
+gpucol_gpu_request(GpucolRun *run, const char **why)
+{
+	uint32_t	flags = (run->jit ? GPUCOL_WIRE_RUN_JIT : 0) | (run->shape != NULL ? GPUCOL_WIRE_RUN_SHAPE : 0);
+	double		start = seconds();
+	double		noted;
+	double		asked;
+	GpucolStatus status = gather(run, why);
+
+	if (status != GPUCOL_OK)
+		return status;
+	noted = seconds();
+	run->note_seconds = noted - start;
+	status = gpucol_gpu_exchange(run, flags, why);
+	asked = seconds();
+	run->ask_seconds = asked - noted;
+	if (status == GPUCOL_OK)
+		status = fetch(run, why);
+	run->fetch_seconds = seconds() - asked;
+	return status == GPUCOL_OK ? understand(run, why) : status;
+}
+
+GpucolStatus
+gpucol_gpu_request_missing(GpucolRun *run, GpucolGpuLacking *lacking, const char **why)
+{
+	bool		answered;
+	GpucolStatus status;
+	size_t		size;
+
+	status = acquire_and_announce(run, GPUCOL_WIRE_RUN_PREFETCH, &answered, &size, why);
+	if (status != GPUCOL_OK)
+		return status;
+	if (!answered)
+	{
+		lacking->need = run->payload;
+		lacking->n = size / sizeof(GpucolWireNeed);
+		run->payload = NULL;
+		if (!gpucol_wire_send(run->wire, GPUCOL_WIRE_CANCEL, NULL, 0, NULL, 0) ||
+			!gpucol_wire_receive(run->wire, GPUCOL_WIRE_RESULT, &run->payload, &size))
+			return gpucol_gpu_lost(why);
+	}
+	status = take_result(run, size, why);
+	if (status != GPUCOL_OK)
+		return status;
+	if (!answered)
+		run->result.status = GPUCOL_OK;
+	gpucol_gpu_exchange_end(run);
+	return run->result.status == GPUCOL_OK ? GPUCOL_OK :
+		gpucol_gpu_refuse(why, (GpucolStatus) run->result.status, run->result.reason);
+}

@@ -1,0 +1,353 @@
+/*-------------------------------------------------------------------------
+ *
+ * result.c
+ *	  The result of a run on the device: its data, checked, and batches of its rows.
+ *
+ * It comes as a whole, in messages or in memory that the daemon shares.  There it may be
+ * read until another request needs the memory, and is moved then.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/gpu/run.h"
+
+#define BATCH_ROWS		GPUCOL_GPU_BATCH_ROWS
+#define MAX_RESULT_ROWS ((uint64_t) 1 << 40)	/* so that no size overflows */
+#define SPARE_BYTES		((size_t) 4 << 20)	/* of a result's memory kept for the next */
+
+/* The memory of a large result, for the next one. */
+static char *spare = NULL;
+static size_t sizeof_spare = 0;
+
+/* The data are of no more use. */
+static void
+give_back(GpucolRun *run)
+{
+	if (run->lent)
+		gpucol_wire_give_back(run->wire);
+	else if (run->data != NULL && run->sizeof_data > sizeof_spare && run->sizeof_data <= SPARE_BYTES)
+	{
+		free(spare);
+		spare = run->data;
+		sizeof_spare = run->sizeof_data;
+	}
+	else
+		free(run->data);
+}
+
+/*
+ * Copy the data out of the slab: somebody else needs it.  That may be when the program is
+ * gone.
+ */
+static void
+move_data(void *arg)
+{
+	GpucolRun  *run = arg;
+	const char *from = run->data;
+
+	run->lent = false;
+	run->data = malloc(run->result.bytes + 1);
+	run->sizeof_data = run->result.bytes;
+	if (run->data == NULL)
+	{
+		run->error = GPUCOL_OUT_OF_MEMORY;
+		return;
+	}
+	memcpy(run->data, from, run->result.bytes);
+	for (int k = 0; k < run->noutputs; k++)
+	{
+		run->values[k] = (const int64_t *) (run->data + ((const char *) run->values[k] - from));
+		run->nulls[k] = (const uint8_t *) (run->data + ((const char *) run->nulls[k] - from));
+	}
+	if (run->states != NULL)
+		run->states = (const GpucolAggState *) (run->data + ((const char *) run->states - from));
+}
+
+GpucolStatus
+gpucol_gpu_result_read(GpucolRun *run)
+{
+	uint64_t	at = 0;
+
+	run->in_place = run->in_place && run->norders == 0;
+	if (run->result.in_slab && run->in_place)
+	{
+		run->data = (char *) gpucol_wire_lend(run->wire, run->result.bytes, move_data, run);
+		run->lent = run->data != NULL;
+		return run->lent ? GPUCOL_OK : GPUCOL_DEVICE_LOST;
+	}
+	if (run->result.bytes > GPUCOL_WIRE_INLINE && run->result.bytes <= sizeof_spare)
+	{
+		run->data = spare;
+		spare = NULL;
+		run->sizeof_data = sizeof_spare;
+		sizeof_spare = 0;
+	}
+	else
+	{
+		run->data = malloc(run->result.bytes + 1);
+		run->sizeof_data = run->result.bytes;
+	}
+	if (run->data == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	if (run->result.in_slab)
+		return gpucol_wire_take(run->wire, run->data, run->result.bytes) ?
+			GPUCOL_OK : GPUCOL_DEVICE_LOST;
+	while (at < run->result.bytes)
+	{
+		size_t		size;
+
+		if (!gpucol_wire_receive_into(run->wire, GPUCOL_WIRE_RESULT_PART, run->data + at,
+									  run->result.bytes - at, &size) || size == 0)
+			return GPUCOL_DEVICE_LOST;
+		at += size;
+	}
+	return gpucol_wire_expect_results(run->wire, run->result.bytes) ? GPUCOL_OK : GPUCOL_DEVICE_LOST;
+}
+
+/* Are groups with rankings what comes back? */
+static bool
+is_ranked(const GpucolRun *run)
+{
+	return run->shape != NULL && run->shape->kind == GPUCOL_SHAPE_RANKED;
+}
+
+/* Columns of the result. */
+static int
+result_columns(const GpucolRun *run)
+{
+	return is_ranked(run) ? (int) run->shape->nkeys : run->program->nkeys;
+}
+
+/* Is every row that a scan found one of the table? */
+static bool
+rows_exist(const GpucolRun *run)
+{
+	for (uint64_t i = 0; i < run->result.nrows; i++)
+	{
+		uint32_t	segment = (uint32_t) (run->rows[i] >> 32);
+		uint32_t	row = (uint32_t) run->rows[i];
+
+		if (segment < run->noted->nsegments ? row >= run->noted->segments[segment].nrows :
+			row >= run->delta.nrows)
+			return false;
+	}
+	return true;
+}
+
+/* Put the strings in the states of least and greatest bytes, which hold places. */
+static bool
+find_extremes(GpucolRun *run, GpucolAggState *states)
+{
+	const GpucolProgram *p = run->program;
+
+	for (int a = 0; a < p->naggs; a++)
+	{
+		const GpucolGpuOrder *order = gpucol_gpu_order_of(p, &GPUCOL_PROGRAM_ARRAY(p, const GpucolAgg, aggs)[a],
+														  run->orders, run->norders);
+		const GpucolBytes *strings;
+		uint32_t	nstrings;
+
+		if (order == NULL)
+			continue;
+		strings = gpucol_gpu_dictionary_strings(run->noted->dictionaries[order->slot], &nstrings);
+		for (uint64_t i = 0; i < run->result.nrows; i++)
+		{
+			GpucolAggState *state = &states[i * p->naggs + a];
+			uint64_t	place = (uint64_t) state->v.value;
+
+			if (state->count == 0)
+				continue;
+			if (place >= order->n)
+				return false;
+			state->v.s.data = strings[order->numbers[place]].data;
+			state->v.s.len = strings[order->numbers[place]].len;
+		}
+	}
+	return true;
+}
+
+GpucolStatus
+gpucol_gpu_result_find(GpucolRun *run)
+{
+	const GpucolProgram *p = run->program;
+	const uint16_t *keys = GPUCOL_PROGRAM_ARRAY(p, const uint16_t, keys);
+	const uint8_t *classes = GPUCOL_PROGRAM_ARRAY(p, const uint8_t, reg_classes);
+	uint64_t	n = run->result.nrows;
+	uint64_t	at = 0;
+
+	run->columns = calloc(p->nkeys + 1u, sizeof(GpucolResultColumn));
+	run->values = calloc(p->nkeys + 1u, sizeof(int64_t *));
+	run->nulls = calloc(p->nkeys + 1u, sizeof(uint8_t *));
+	run->tids = malloc(sizeof(uint64_t) * BATCH_ROWS);
+	if (run->columns == NULL || run->values == NULL || run->nulls == NULL || run->tids == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	if (n == 0)
+		return GPUCOL_OK;
+	run->noutputs = result_columns(run);
+	if (n > MAX_RESULT_ROWS)
+		return GPUCOL_DEVICE_LOST;
+	if (p->kind == GPUCOL_PROGRAM_SCAN && !is_ranked(run))
+	{
+		run->rows = (const uint64_t *) run->data;
+		at += n * 8;
+	}
+	for (int k = 0; k < run->noutputs; k++)
+	{
+		GpucolClass cls = classes[keys[k]];
+
+		run->columns[k].cls = cls;
+		run->values[k] = (const int64_t *) (run->data + at);
+		at += n * (cls == GPUCOL_CLASS_D ? 16 : 8);
+		run->nulls[k] = (const uint8_t *) (run->data + at);
+		at += (n + 7) / 8 * 8;
+		if (cls == GPUCOL_CLASS_D)
+			run->wide[k] = aligned_alloc(16, sizeof(__int128) * BATCH_ROWS);
+		if (cls == GPUCOL_CLASS_S)
+			run->strings[k] = malloc(sizeof(GpucolBytes) * BATCH_ROWS);
+		if ((cls == GPUCOL_CLASS_D && run->wide[k] == NULL) ||
+			(cls == GPUCOL_CLASS_S && run->strings[k] == NULL))
+			return GPUCOL_OUT_OF_MEMORY;
+	}
+	if (p->kind == GPUCOL_PROGRAM_AGG)
+	{
+		run->states = (const GpucolAggState *) (run->data + at);
+		at += n * p->naggs * sizeof(GpucolAggState);
+	}
+	if (is_ranked(run))
+		return at > run->result.bytes ? GPUCOL_DEVICE_LOST :
+			gpucol_gpu_ranks_find(run->shape, n, run->data + at,
+								  run->result.bytes - at, &run->ranks);
+	return at == run->result.bytes && (run->rows == NULL || rows_exist(run)) &&
+		(run->norders == 0 || find_extremes(run, (GpucolAggState *) run->states)) ?
+		GPUCOL_OK : GPUCOL_DEVICE_LOST;
+}
+
+/* ---- batches ---- */
+
+/* Virtual TID of a segment row, as src/columnar/rownum.h defines it. */
+static uint64_t
+virtual_tid(uint64_t row)
+{
+	return (UINT64_C(0x80000000) + row / 256) << 16 | (1 + row % 256);
+}
+
+/* The byte strings whose numbers output k holds; NULL if it holds none. */
+static const GpucolBytes *
+output_strings(const GpucolRun *run, int k, uint32_t *n)
+{
+	const uint16_t *keys = GPUCOL_PROGRAM_ARRAY(run->program, const uint16_t, keys);
+	int			slot = gpucol_gpu_bytes_slot(run->program, keys[k]);
+
+	*n = 0;
+	return slot < 0 || run->noted->dictionaries[slot] == NULL ? NULL :
+		gpucol_gpu_dictionary_strings(run->noted->dictionaries[slot], n);
+}
+
+/* Fill one column of a batch of n rows from row `at`. */
+static void
+fill_column(GpucolRun *run, int k, uint64_t at, uint32_t n)
+{
+	GpucolResultColumn *column = &run->columns[k];
+	const GpucolBytes *strings;
+	uint32_t	nstrings;
+
+	column->nulls = run->nulls[k] + at;
+	column->i = run->values[k] + at;
+	switch (column->cls)
+	{
+		case GPUCOL_CLASS_D:
+			memcpy(run->wide[k], run->values[k] + 2 * at, sizeof(__int128) * n);
+			column->d = run->wide[k];
+			break;
+		case GPUCOL_CLASS_F:
+			column->f = (const double *) run->values[k] + at;
+			break;
+		case GPUCOL_CLASS_S:
+			strings = output_strings(run, k, &nstrings);
+			for (uint32_t i = 0; i < n; i++)
+			{
+				uint64_t	number = (uint64_t) run->values[k][at + i];
+
+				run->strings[k][i] = !column->nulls[i] && number < nstrings ?
+					strings[number] : (GpucolBytes) {"", 0};
+			}
+			column->s = run->strings[k];
+			break;
+		default:
+			break;
+	}
+}
+
+/* Tell what byte strings the labels of rankings are numbers of. */
+static void
+set_label_strings(GpucolRun *run)
+{
+	const GpucolRowShape *shape = run->shape;
+
+	for (uint32_t r = 0; r < shape->nrankings; r++)
+	{
+		int32_t		label = shape->sets[shape->rankings[r].set].label;
+		uint32_t	n = 0;
+		const GpucolBytes *strings = label < 0 ? NULL : output_strings(run, label, &n);
+
+		gpucol_gpu_ranks_set_strings(run->ranks, r, strings, n);
+	}
+}
+
+GpucolStatus
+gpucol_gpu_result_next(GpucolRun *run, GpucolResult *out)
+{
+	const GpucolProgram *p = run->program;
+	uint64_t	left = run->result.nrows - run->at;
+	uint32_t	most = run->in_place ? GPUCOL_IN_PLACE_ROWS : BATCH_ROWS;
+	uint32_t	n = left < most ? (uint32_t) left : most;
+
+	if (run->error != GPUCOL_OK)
+		return run->error;
+	if (n == 0)
+		return GPUCOL_END;
+	memset(out, 0, sizeof(*out));
+	out->nrows = n;
+	out->columns = run->columns;
+	for (int k = 0; k < run->noutputs; k++)
+		fill_column(run, k, run->at, n);
+	if (run->ranks != NULL)
+	{
+		set_label_strings(run);
+		out->ranked = gpucol_gpu_ranks_at(run->ranks, run->at);
+	}
+	else if (run->rows != NULL)
+	{
+		for (uint32_t i = 0; i < n; i++)
+		{
+			uint64_t	row = run->rows[run->at + i];
+			uint32_t	segment = (uint32_t) (row >> 32);
+
+			run->tids[i] = segment >= run->noted->nsegments ? run->delta.tids[(uint32_t) row] :
+				virtual_tid(run->noted->first_rows[segment] + (uint32_t) row);
+		}
+		out->tids = run->tids;
+	}
+	else
+		out->states = run->states + run->at * p->naggs;
+	run->at += n;
+	return GPUCOL_OK;
+}
+
+void
+gpucol_gpu_result_free(GpucolRun *run)
+{
+	give_back(run);
+	for (int k = 0; k < GPUCOL_GPU_OUTPUTS; k++)
+	{
+		free(run->wide[k]);
+		free(run->strings[k]);
+	}
+	free(run->columns);
+	free(run->values);
+	free(run->nulls);
+	free(run->tids);
+	gpucol_gpu_ranks_free(run->ranks);
+}

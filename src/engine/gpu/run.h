@@ -1,0 +1,199 @@
+/*-------------------------------------------------------------------------
+ *
+ * run.h
+ *	  A run on the device, as the files behind gpucol_engine_cuda share it.
+ *
+ *	engine/gpu/client.c	the engine: a run made, started, told about and freed
+ *	engine/gpu/note.c		first pass over the source: segments, numbers of byte strings
+ *	engine/gpu/delta.c		delta rows
+ *	engine/gpu/order.c		orders of byte strings
+ *	engine/gpu/request.c	the conversation with the daemon
+ *	engine/gpu/send.c		what is sent: pieces of segments (second pass), objects
+ *	engine/gpu/result.c	the result, and batches of its rows
+ *	engine/gpu/prefetch.c	loading columns without computing anything
+ *
+ * The source and the host's tests may raise errors that unwind past all of this.  So
+ * whatever is held is held by the run, which whoever made it frees.
+ *
+ * Freestanding C.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_ENGINE_GPU_RUN_H
+#define GPUCOL_ENGINE_GPU_RUN_H
+
+#include "engine/engine.h"
+#include "engine/gpu/client.h"
+#include "engine/gpu/dictionary.h"
+#include "engine/gpu/noted.h"
+#include "engine/gpu/order.h"
+#include "ranking/client/rank.h"
+#include "engine/gpu/wire.h"
+
+#define GPUCOL_GPU_BYTES_SLOTS	16	/* slots of GpucolWireRun.distinct */
+#define GPUCOL_GPU_BATCH_ROWS	4096	/* rows handed out at a time */
+#define GPUCOL_GPU_OUTPUTS		64	/* columns of a result, at most */
+
+/* Delta rows as columns of packed 64-bit vectors. */
+typedef struct GpucolGpuDelta
+{
+	uint64_t	nrows;
+	uint64_t	space;			/* rows, whole vectors */
+	uint64_t   *tids;
+	uint32_t  **codes;			/* [ncolumns] */
+	uint32_t  **nulls;			/* [ncolumns] */
+	bool	   *has_nulls;
+} GpucolGpuDelta;
+
+struct GpucolRun
+{
+	const GpucolProgram *program;
+	int			ncolumns;		/* its; finish may come after it is gone */
+	GpucolSource *source;
+	const GpucolHost *host;
+	const GpucolRowShape *shape;	/* NULL: rows as they are */
+	GpucolWire *wire;
+	GpucolBytesUse *bytes;		/* [ncolumns] */
+	GpucolGpuNoted *noted;
+	GpucolGpuDelta delta;
+	const GpucolSegment *current;	/* the only one noted; NULL: all are */
+	uint32_t	number;			/* of the first segment noted, in the table */
+	uint32_t   *remap;			/* numbers of one dictionary's entries */
+	void	   *scratch;		/* what a longjmp must not lose */
+	void	   *payload;
+	void	   *needed;
+	GpucolGpuOrder *orders;		/* of least and greatest bytes; [norders] */
+	int			norders;
+	uint64_t	memory_limit;	/* of this process; 0 = none */
+	uint64_t	sent;			/* bytes of chunks that were missing */
+
+	bool		asking;			/* the connection is in the middle of this request */
+	bool		jit;
+	bool		in_place;		/* as in GpucolRunOptions */
+	GpucolStatus error;			/* of the user's expression */
+	GpucolWireResult result;
+	char	   *data;			/* result.bytes */
+	size_t		sizeof_data;
+	bool		lent;			/* the data lie in the wire's slab */
+	uint64_t	at;				/* rows handed out */
+	int			noutputs;		/* columns of the result, once its arrays are found */
+	GpucolResultColumn *columns;
+	const int64_t **values;		/* of each result column, in data */
+	const uint8_t **nulls;
+	__int128   *wide[GPUCOL_GPU_OUTPUTS];	/* batch buffers of D columns */
+	GpucolBytes *strings[GPUCOL_GPU_OUTPUTS];	/* batch buffers of S columns */
+	uint64_t   *tids;
+	const uint64_t *rows;
+	const GpucolAggState *states;
+	GpucolGpuRanks *ranks;
+	double		note_seconds;	/* where the time went */
+	double		ask_seconds;
+	double		fetch_seconds;
+};
+
+/* ---- engine/gpu/client.c ---- */
+
+/* Say why a run ends without an answer; the text is copied.  Returns the status. */
+extern GpucolStatus gpucol_gpu_refuse(const char **why, GpucolStatus status, const char *text);
+
+/* The same where the connection was lost, by what the daemon said last. */
+extern GpucolStatus gpucol_gpu_lost(const char **why);
+
+/* Make a run; NULL without memory. */
+extern GpucolRun *gpucol_gpu_run_create(const GpucolProgram *program, GpucolSource *source,
+										const GpucolHost *host);
+
+/* Free it and all that it holds, in any state; NULL is fine. */
+extern void gpucol_gpu_run_free(GpucolRun *run);
+
+/*
+ * Decide what is needed of each column of bytes; UNSUPPORTED where the device cannot do it,
+ * and where the source hands out parts of segments: the device has whole ones.
+ */
+extern GpucolStatus gpucol_gpu_run_examine(GpucolRun *run, const char **why);
+
+/*
+ * Slot of the column that a host test is about; -1: there is no such test; -2: it is
+ * about several, whose results the daemon could not tell apart.
+ */
+extern int	gpucol_gpu_host_slot(const GpucolProgram *program, int id);
+
+/* Would the run's memory with so many bytes more be within its limit? */
+extern bool gpucol_gpu_run_fits(const GpucolRun *run, uint64_t more);
+
+/* ---- engine/gpu/note.c ---- */
+
+/*
+ * Find the segments noted, or note all that the source shows.  UNSUPPORTED where one has
+ * a column of bytes without a dictionary.
+ */
+extern GpucolStatus gpucol_gpu_note_segments(GpucolRun *run);
+
+/* Note one segment more in run->noted. */
+extern GpucolStatus gpucol_gpu_note_segment(GpucolRun *run, const GpucolSegment *segment);
+
+/*
+ * Number the entries of a segment's dictionary, into run->remap; *n is 0 where the
+ * segment has none and needs none.
+ */
+extern GpucolStatus gpucol_gpu_number_dictionary(GpucolRun *run, const GpucolSegment *segment,
+												 int slot, uint32_t *n);
+
+/* Words of a segment's bitmap of deleted rows. */
+extern size_t gpucol_gpu_bitmap_words(const GpucolSegment *segment);
+
+/* ---- engine/gpu/delta.c ---- */
+
+/* Read the source's delta rows; OUT_OF_MEMORY as soon as they do not fit the run's limit. */
+extern GpucolStatus gpucol_gpu_delta_read(GpucolRun *run);
+extern void gpucol_gpu_delta_free(GpucolRun *run);
+
+/* ---- engine/gpu/send.c ---- */
+
+/* Send what the daemon needs, n pieces in the order of the segments. */
+extern GpucolStatus gpucol_gpu_send_missing(GpucolRun *run, const GpucolWireNeed *need, size_t n);
+
+/*
+ * Objects that gpucol_gpu_send_objects will send: delta columns, results of host tests,
+ * places in orders.
+ */
+extern uint32_t gpucol_gpu_count_objects(const GpucolRun *run);
+
+/* Evaluates the host's tests and orders, which may raise the user's errors. */
+extern GpucolStatus gpucol_gpu_send_objects(GpucolRun *run);
+
+/* ---- engine/gpu/request.c ---- */
+
+/* Do the whole request: from what the program asks to the result's arrays. */
+extern GpucolStatus gpucol_gpu_request(GpucolRun *run, const char **why);
+
+/*
+ * Announce the noted segments with GPUCOL_WIRE_RUN_* flags, send what the daemon lacks, and receive
+ * the result's head into run->result.  The connection is the run's until
+ * gpucol_gpu_exchange_end, before which the data of the result are to be read.
+ */
+extern GpucolStatus gpucol_gpu_exchange(GpucolRun *run, uint32_t flags, const char **why);
+extern void gpucol_gpu_exchange_end(GpucolRun *run);
+
+/* Ask what is missing of the noted segments, and take the request back. */
+extern GpucolStatus gpucol_gpu_request_missing(GpucolRun *run, GpucolGpuLacking *lacking,
+											   const char **why);
+
+/* ---- engine/gpu/result.c ---- */
+
+/* Read the data of a result whose head is in run->result. */
+extern GpucolStatus gpucol_gpu_result_read(GpucolRun *run);
+
+/*
+ * Find the arrays in the data, and make the buffers of a batch.  GPUCOL_DEVICE_LOST for
+ * data that no sound daemon sends.
+ */
+extern GpucolStatus gpucol_gpu_result_find(GpucolRun *run);
+
+/* The next batch, as GpucolEngine.next. */
+extern GpucolStatus gpucol_gpu_result_next(GpucolRun *run, GpucolResult *out);
+
+/* Free the data and the arrays. */
+extern void gpucol_gpu_result_free(GpucolRun *run);
+
+#endif							/* GPUCOL_ENGINE_GPU_RUN_H */

@@ -1,0 +1,131 @@
+/*-------------------------------------------------------------------------
+ *
+ * agg.h
+ *	  PostgreSQL's aggregates as engine states, and how a state becomes the
+ *	  aggregate's result again.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_LOWER_AGG_H
+#define GPUCOL_LOWER_AGG_H
+
+#include "lower/lower.h"
+
+/* The final step from a state to a datum. */
+typedef enum GpucolFinalKind
+{
+	GPUCOL_FINAL_COUNT,			/* int8 number of rows */
+	GPUCOL_FINAL_DISTINCT,		/* int8 number of distinct values */
+	GPUCOL_FINAL_SUM_INT8,		/* int8 sum of int2 or int4 */
+	GPUCOL_FINAL_SUM_NUMERIC,
+	GPUCOL_FINAL_SUM_FLOAT8,
+	GPUCOL_FINAL_AVG_NUMERIC,
+	GPUCOL_FINAL_AVG_FLOAT8,
+	GPUCOL_FINAL_VALUE,			/* min, max: a value of the argument's class */
+	GPUCOL_FINAL_BOOL,
+	GPUCOL_FINAL_VAR_NUMERIC,
+	GPUCOL_FINAL_VAR_FLOAT8,
+	GPUCOL_FINAL_DATUM			/* a datum, see GpucolHostAgg */
+} GpucolFinalKind;
+
+/*
+ * How the executor advances an aggregate whose argument no engine computes, once
+ * for each of the engine's groups (exec/regroup.c).
+ */
+typedef enum GpucolHostAgg
+{
+	GPUCOL_HOST_NONE = 0,		/* the engine does */
+	GPUCOL_HOST_WEIGHTED,		/* an integer, as often as the group has rows */
+	GPUCOL_HOST_NUMERIC,		/* a numeric likewise, summed by PostgreSQL */
+	GPUCOL_HOST_DISTINCT,		/* number of distinct values */
+	GPUCOL_HOST_EXTREME			/* least or greatest value */
+} GpucolHostAgg;
+
+typedef struct GpucolFinal
+{
+	GpucolFinalKind kind;
+	GpucolClass cls;			/* of the argument */
+	bool		sample;			/* variance over n - 1 */
+	bool		root;			/* standard deviation */
+	int			state;			/* number of the state */
+	int			scale;			/* D: scale of the state */
+	int			scale_state;	/* D: state of the greatest display scale of a
+								 * row, or -1: `scale` */
+	Oid			type;			/* result type */
+
+	/* host aggregates: `state` follows those of the engine */
+	GpucolHostAgg host;
+	Expr	   *arg;
+	int			rows;			/* state that counts the rows */
+	Oid			compare;		/* EXTREME: support function of a btree, */
+	Oid			less;			/* and its operator */
+	Oid			collation;
+	bool		greatest;
+	bool		average;		/* NUMERIC: the sum divided by the count */
+} GpucolFinal;
+
+/* One key of a grouping. */
+typedef struct GpucolGroupKey
+{
+	Expr	   *expr;
+	int			output;			/* of the engine, or -1: evaluated by PostgreSQL on
+								 * the base columns of the engine's groups */
+	GpucolValue value;
+	Datum	   *labels;			/* or NULL: the value is the number of one of these */
+} GpucolGroupKey;
+
+/* A column that the engine groups by because keys or arguments need it. */
+typedef struct GpucolBaseColumn
+{
+	AttrNumber	attnum;
+	int64		unit;			/* a timestamp is cut to multiples of it; 0 = it is not */
+	int			output;
+	GpucolValue value;
+} GpucolBaseColumn;
+
+/* GROUPING SETS over numbered keys; each row counts in every set. */
+typedef struct GpucolGroupSets
+{
+	List	   *sets;			/* IntLists of keys: the others are NULL; NIL: there
+								 * is one of all keys */
+	List	   *functions;		/* GROUPING(): IntLists of keys */
+} GpucolGroupSets;
+
+/* A grouping as the engine and the executor share it out. */
+typedef struct GpucolGroupPlan
+{
+	int			nkeys;
+	GpucolGroupKey *keys;
+	GpucolGroupSets sets;
+	int			naggs;
+	GpucolFinal *finals;
+	int			nbase;
+	GpucolBaseColumn *base;
+	int64	   *units;			/* by attribute number - 1: GpucolBaseColumn.unit, as fine as
+								 * any expression needs it, -1 = none asked yet */
+	bool		again;			/* lowered too coarsely, or with distinct counts that groups
+								 * joined later do not add up to */
+	int			nhost;			/* states beyond the engine's */
+	bool		regroup;		/* the engine's groups are finer than the keys, or
+								 * there are grouping sets */
+	int			rows;			/* state that counts the rows of the engine's only
+								 * group, or -1: it has keys, or there are none */
+} GpucolGroupPlan;
+
+/*
+ * lower/group.c: lower keys (List of Expr) and aggregates (List of Aggref).  With
+ * `may_regroup` what no engine computes is left to the executor where that is the
+ * same; else, or where it is not, false with l->reason.  The same with grouping sets,
+ * which need it.
+ */
+extern bool gpucol_lower_grouping(GpucolLower *l, List *keys, List *aggs,
+								  const GpucolGroupSets *sets, bool may_regroup,
+								  GpucolGroupPlan *plan);
+
+/* lower/agg.c: add the states of one aggregate */
+extern bool gpucol_lower_aggref(GpucolLower *l, Aggref *agg, GpucolFinal *final);
+
+/* ... or describe how the executor advances it, the state of its rows excepted */
+extern bool gpucol_lower_host_agg(GpucolLower *l, Aggref *agg, GpucolFinal *final);
+
+#endif							/* GPUCOL_LOWER_AGG_H */

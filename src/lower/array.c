@@ -1,0 +1,203 @@
+/*-------------------------------------------------------------------------
+ *
+ * array.c
+ *	  value op ANY (array) and value op ALL (array), inside larger expressions;
+ *	  as conjuncts over a column they are ranges (lower/range.c).
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/array.h"
+#include "utils/lsyscache.h"
+#include "utils/regproc.h"
+
+#include "lower/lower.h"
+
+/* Comparisons are spelt out for at most this many elements. */
+#define MAX_SPELT_OUT		64
+
+/* The elements of the array. */
+typedef struct Elements
+{
+	Oid			type;
+	Datum	   *values;
+	bool	   *nulls;
+	int			n;
+	bool		known;
+} Elements;
+
+/* A boolean constant as a register. */
+static uint16
+bool_of(GpucolLower *l, bool value, bool isnull)
+{
+	GpucolValue v;
+
+	gpucol_lower_load(l, BOOLOID, BoolGetDatum(value), isnull, true, &v);
+	return v.reg;
+}
+
+static int
+compare_int64(const void *a, const void *b)
+{
+	int64		x = *(const int64 *) a;
+	int64		y = *(const int64 *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* value IN (integers), NULL elements apart. */
+static bool
+lower_in(GpucolLower *l, const GpucolValue *value, const Elements *e,
+		 uint16 *reg)
+{
+	int64	   *sorted = palloc(Max(e->n, 1) * sizeof(int64));
+	GpucolConst c;
+	int			n = 0;
+	int			first = l->nconsts;
+	int			scale;
+	int			digits;
+
+	for (int i = 0; i < e->n; i++)
+	{
+		if (e->nulls[i])
+			continue;
+		if (!gpucol_lower_datum(l, e->type, e->values[i], false, e->known, &c,
+								&scale, &digits))
+			return false;
+		sorted[n++] = c.v.i;
+	}
+	if (n > GPUCOL_LOWER_MAX_IN)
+		return gpucol_lower_decline(l, "array has more than %d elements",
+									GPUCOL_LOWER_MAX_IN);
+	qsort(sorted, n, sizeof(int64), compare_int64);
+	memset(&c, 0, sizeof(c));
+	c.cls = GPUCOL_CLASS_I;
+	for (int i = 0; i < n; i++)
+	{
+		if (i > 0 && sorted[i] == sorted[i - 1])
+			continue;
+		c.v.i = sorted[i];
+		gpucol_lower_add_const(l, &c);
+	}
+	*reg = gpucol_lower_emit(l, GPUCOL_OP_IN_I, value->reg, first,
+							 l->nconsts - first, 0);
+	return true;
+}
+
+/* value op element, for one element that is not NULL. */
+static bool
+compare_element(GpucolLower *l, const GpucolFunction *f,
+				const GpucolValue *value, const Elements *e, int i, uint16 *reg)
+{
+	GpucolValue args[2];
+	GpucolValue result;
+
+	args[0] = *value;
+	if (!gpucol_lower_load(l, e->type, e->values[i], false, e->known, &args[1]) ||
+		!gpucol_lower_apply(l, f, args, 2, &result))
+		return false;
+	*reg = result.reg;
+	return true;
+}
+
+/* value op e1 OR value op e2 ..., or the same with AND. */
+static bool
+spell_out(GpucolLower *l, const GpucolFunction *f, const GpucolValue *value,
+		  const Elements *e, bool use_or, uint16 *reg)
+{
+	*reg = bool_of(l, !use_or, false);
+	if (e->n > MAX_SPELT_OUT)
+		return gpucol_lower_decline(l, "array has more than %d elements",
+									MAX_SPELT_OUT);
+	for (int i = 0; i < e->n; i++)
+	{
+		uint16		test;
+
+		if (e->nulls[i])
+			continue;
+		if (!compare_element(l, f, value, e, i, &test))
+			return false;
+		*reg = gpucol_lower_emit(l, use_or ? GPUCOL_OP_OR : GPUCOL_OP_AND,
+								 *reg, test, GPUCOL_NO_REG, 0);
+	}
+	return true;
+}
+
+/* The elements of a constant array; one placeholder where it is not known. */
+static bool
+array_elements(GpucolLower *l, Expr *array, Elements *e, bool *isnull)
+{
+	static Datum no_value = (Datum) 0;
+	static bool not_null = false;
+	Datum		value;
+	ArrayType  *arr;
+	int16		typlen;
+	bool		typbyval;
+	char		typalign;
+
+	if (!gpucol_lower_is_constant(array) ||
+		(l->conditional > 0 && !gpucol_lower_is_safe_constant(l, array)))
+		return gpucol_lower_decline(l, "array is not constant");
+	e->known = gpucol_lower_eval(l, array, &value, isnull);
+	e->type = get_element_type(getBaseType(exprType((Node *) array)));
+	if (!e->known)
+	{
+		e->values = &no_value;
+		e->nulls = &not_null;
+		e->n = 1;
+		return true;
+	}
+	if (*isnull)
+		return true;
+	arr = DatumGetArrayTypeP(value);
+	get_typlenbyvalalign(e->type, &typlen, &typbyval, &typalign);
+	deconstruct_array(arr, e->type, typlen, typbyval, typalign, &e->values,
+					  &e->nulls, &e->n);
+	return true;
+}
+
+/*
+ * Lower value op ANY (array) or value op ALL (array) over an array that is
+ * constant for the scan.
+ */
+bool
+gpucol_lower_array_op(GpucolLower *l, ScalarArrayOpExpr *expr, GpucolValue *out)
+{
+	const GpucolFunction *f = gpucol_lower_function(expr->opfuncid);
+	GpucolValue value;
+	Elements	e;
+	bool		isnull;
+	bool		has_null = false;
+
+	if (f == NULL || gpucol_opcode_class((GpucolOpcode) f->op, 0) != GPUCOL_CLASS_B)
+		return gpucol_lower_decline(l, "function %s has no counterpart in the engines",
+									format_procedure(expr->opfuncid));
+	if (!gpucol_lower_expr(l, linitial(expr->args), &value) ||
+		!array_elements(l, lsecond(expr->args), &e, &isnull))
+		return false;
+	out->cls = GPUCOL_CLASS_B;
+	out->scale_reg = GPUCOL_NO_REG;
+	if (isnull)
+	{
+		out->reg = bool_of(l, false, true);
+		return true;
+	}
+	for (int i = 0; i < e.n; i++)
+		has_null |= e.nulls[i];
+	if (expr->useOr && f->op == GPUCOL_OP_EQ_I && value.cls == GPUCOL_CLASS_I &&
+		e.n > 1)
+	{
+		if (!lower_in(l, &value, &e, &out->reg))
+			return false;
+	}
+	else if (!spell_out(l, f, &value, &e, expr->useOr, &out->reg))
+		return false;
+	if (has_null)
+		out->reg = gpucol_lower_emit(l, expr->useOr ? GPUCOL_OP_OR : GPUCOL_OP_AND,
+									 out->reg, bool_of(l, false, true),
+									 GPUCOL_NO_REG, 0);
+	return true;
+}

@@ -1,0 +1,803 @@
+/*-------------------------------------------------------------------------
+ *
+ * expr.c
+ *	  Expressions to registers.
+ *
+ * Instructions are not jumped over: where PostgreSQL would not evaluate a
+ * sub-expression for a row (the branches of CASE and COALESCE, the later
+ * operands of AND and OR), the instructions run under a mask, and an error
+ * counts only inside it.
+ *
+ * Numeric.  A value is an int128 mantissa at a scale that is known statically:
+ * PostgreSQL's addition, subtraction and multiplication give a display scale
+ * that depends on those of their operands only.  CASE and COALESCE may mix
+ * scales; then a second register follows the scale of each row, and only the
+ * consumers that know it (comparisons, sum, avg) take such a value.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/regproc.h"
+
+#include "lower/lower.h"
+
+/* Decimal digits that every int128 mantissa must stay within. */
+#define MAX_DIGITS	38
+
+/* Instructions of a program, about. */
+#define MAX_INSTRUCTIONS	4096
+
+#define EMIT1(l, op, a, aux) \
+	gpucol_lower_emit(l, op, a, GPUCOL_NO_REG, GPUCOL_NO_REG, aux)
+#define EMIT2(l, op, a, b, aux) \
+	gpucol_lower_emit(l, op, a, b, GPUCOL_NO_REG, aux)
+
+/* Make a value of a class without scale. */
+static bool
+set_value(GpucolValue *out, GpucolClass cls, uint16 reg)
+{
+	out->cls = cls;
+	out->reg = reg;
+	out->scale = 0;
+	out->digits = 0;
+	out->scale_reg = GPUCOL_NO_REG;
+	return true;
+}
+
+/*
+ * Bring a decimal to a greater scale; its display scale is not changed.
+ */
+bool
+gpucol_lower_rescale(GpucolLower *l, GpucolValue *v, int scale)
+{
+	int			by = scale - v->scale;
+
+	if (by == 0)
+		return true;
+	if (v->digits + by > MAX_DIGITS)
+		return gpucol_lower_decline(l, "numeric value may have more than %d digits",
+									MAX_DIGITS);
+	v->reg = EMIT1(l, GPUCOL_OP_RESCALE_D, v->reg, by);
+	v->digits += by;
+	v->scale = scale;
+	return true;
+}
+
+/* Enter and leave a sub-expression that PostgreSQL may not evaluate. */
+static void
+enter_branch(GpucolLower *l, GpucolMask *mask, GpucolMaskKind kind,
+			 uint16 condition)
+{
+	gpucol_lower_push_mask(l, mask, kind, condition);
+	l->conditional++;
+}
+
+static void
+leave_branch(GpucolLower *l)
+{
+	gpucol_lower_pop_mask(l);
+	l->conditional--;
+}
+
+/* A boolean register as the integers 0 and 1. */
+static void
+bool_to_int(GpucolLower *l, GpucolValue *v)
+{
+	if (v->cls == GPUCOL_CLASS_B)
+		set_value(v, GPUCOL_CLASS_I, EMIT1(l, GPUCOL_OP_B_TO_I, v->reg, 0));
+}
+
+/* A decimal that was made of an integer as that integer. */
+static void
+decimal_to_int(GpucolLower *l, GpucolValue *v)
+{
+	if (v->cls != GPUCOL_CLASS_D || v->scale != 0)
+		return;
+	for (int i = 0; i < l->ninstrs; i++)
+	{
+		const GpucolInstr *instr = &l->instrs[i];
+
+		if (instr->dst == v->reg && instr->op == GPUCOL_OP_I_TO_D && instr->aux == 0)
+		{
+			set_value(v, GPUCOL_CLASS_I, instr->a);
+			return;
+		}
+	}
+}
+
+static uint16
+is_null(GpucolLower *l, const GpucolValue *v)
+{
+	static const GpucolOpcode op[] = {
+		[GPUCOL_CLASS_B] = GPUCOL_OP_IS_NULL_B,
+		[GPUCOL_CLASS_I] = GPUCOL_OP_IS_NULL_I,
+		[GPUCOL_CLASS_D] = GPUCOL_OP_IS_NULL_D,
+		[GPUCOL_CLASS_F] = GPUCOL_OP_IS_NULL_F,
+		[GPUCOL_CLASS_S] = GPUCOL_OP_IS_NULL_S
+	};
+
+	return EMIT1(l, op[v->cls], v->reg, 0);
+}
+
+/* A column of the table. */
+static bool
+lower_var(GpucolLower *l, Var *var, GpucolValue *out)
+{
+	int			column;
+
+	if (var->varno != (int) l->varno || var->varlevelsup != 0)
+		return gpucol_lower_decline(l, "it refers to another table");
+	if (var->varattno <= 0)
+		return gpucol_lower_decline(l, "it refers to a system column or a whole row");
+	if (TupleDescAttr(l->desc, var->varattno - 1)->attisdropped)
+		return gpucol_lower_decline(l, "it refers to a column that a part of the UNION ALL computes");
+	column = gpucol_lower_column(l, var->varattno);
+	switch (l->maps[column].kind)
+	{
+		case GPUCOL_KIND_INT:
+			if (l->maps[column].type_oid == BOOLOID)
+				return set_value(out, GPUCOL_CLASS_B,
+								 EMIT1(l, GPUCOL_OP_LOAD_B, GPUCOL_NO_REG, column));
+			return set_value(out, GPUCOL_CLASS_I,
+							 EMIT1(l, GPUCOL_OP_LOAD_I, GPUCOL_NO_REG, column));
+		case GPUCOL_KIND_DECIMAL:
+			set_value(out, GPUCOL_CLASS_D,
+					  EMIT1(l, GPUCOL_OP_LOAD_D, GPUCOL_NO_REG, column));
+			out->scale = l->maps[column].scale;
+			out->digits = l->maps[column].digits;
+			return true;
+		case GPUCOL_KIND_FLOAT4:
+		case GPUCOL_KIND_FLOAT8:
+			return set_value(out, GPUCOL_CLASS_F,
+							 EMIT1(l, GPUCOL_OP_LOAD_F, GPUCOL_NO_REG, column));
+		default:
+			return set_value(out, GPUCOL_CLASS_S,
+							 EMIT1(l, GPUCOL_OP_LOAD_S, GPUCOL_NO_REG, column));
+	}
+}
+
+/* Bring two decimals to one scale. */
+static bool
+align(GpucolLower *l, GpucolValue *a, GpucolValue *b)
+{
+	int			scale = Max(a->scale, b->scale);
+
+	return gpucol_lower_rescale(l, a, scale) &&
+		gpucol_lower_rescale(l, b, scale);
+}
+
+/* Is this one of the comparison opcodes? */
+static bool
+is_comparison(GpucolOpcode op)
+{
+	return gpucol_opcode_class(op, 0) == GPUCOL_CLASS_B;
+}
+
+/* Decimal functions: operands, digits and scale of the result. */
+static bool
+lower_decimal(GpucolLower *l, GpucolOpcode op, GpucolValue *args,
+			  GpucolValue *out)
+{
+	int			digits;
+	int			scale;
+
+	if (is_comparison(op))
+	{
+		if (!align(l, &args[0], &args[1]))
+			return false;
+		return set_value(out, GPUCOL_CLASS_B,
+						 EMIT2(l, op, args[0].reg, args[1].reg, 0));
+	}
+	if (op == GPUCOL_OP_NEG_D || op == GPUCOL_OP_ABS_D)
+	{
+		*out = args[0];
+		out->reg = EMIT1(l, op, args[0].reg, 0);
+		return true;
+	}
+	if (args[0].scale_reg != GPUCOL_NO_REG || args[1].scale_reg != GPUCOL_NO_REG)
+		return gpucol_lower_decline(l, "its numeric values have different numbers of fractional digits");
+	if (op == GPUCOL_OP_MUL_D)
+	{
+		digits = args[0].digits + args[1].digits;
+		scale = args[0].scale + args[1].scale;
+	}
+	else
+	{
+		if (!align(l, &args[0], &args[1]))
+			return false;
+		digits = Max(args[0].digits, args[1].digits) + 1;
+		scale = args[0].scale;
+	}
+	if (digits > MAX_DIGITS)
+		return gpucol_lower_decline(l, "numeric value may have more than %d digits",
+									MAX_DIGITS);
+	set_value(out, GPUCOL_CLASS_D, EMIT2(l, op, args[0].reg, args[1].reg, 0));
+	out->digits = digits;
+	out->scale = scale;
+	return true;
+}
+
+/*
+ * Apply a function of the allow-list to lowered arguments.
+ */
+bool
+gpucol_lower_apply(GpucolLower *l, const GpucolFunction *f, GpucolValue *args,
+				   int nargs, GpucolValue *out)
+{
+	GpucolOpcode op = (GpucolOpcode) f->op;
+
+	for (int i = 0; i < nargs; i++)
+	{
+		if (gpucol_opcode_class(op, i + 1) == GPUCOL_CLASS_I)
+		{
+			bool_to_int(l, &args[i]);
+			decimal_to_int(l, &args[i]);
+		}
+		if (args[i].cls != gpucol_opcode_class(op, i + 1))
+			return gpucol_lower_decline(l, "its argument has no fixed-width form");
+	}
+	if (f->swap)
+	{
+		GpucolValue first = args[0];
+
+		args[0] = args[1];
+		args[1] = first;
+	}
+	if (op == GPUCOL_OP_I_TO_D)
+	{
+		set_value(out, GPUCOL_CLASS_D, EMIT1(l, op, args[0].reg, 0));
+		out->digits = f->aux;
+		return true;
+	}
+	if (args[0].cls == GPUCOL_CLASS_D)
+		return lower_decimal(l, op, args, out);
+	if (f->aux == 0 && (op == GPUCOL_OP_CHECK_I || op == GPUCOL_OP_ROUND_F))
+	{
+		*out = args[0];			/* a widening cast */
+		return true;
+	}
+	return set_value(out, gpucol_opcode_class(op, 0),
+					 gpucol_lower_emit(l, op, args[0].reg,
+									   nargs > 1 ? args[1].reg : GPUCOL_NO_REG,
+									   GPUCOL_NO_REG, f->aux));
+}
+
+/* Operators and functions. */
+static bool
+lower_function(GpucolLower *l, Oid funcid, List *args, GpucolValue *out)
+{
+	const GpucolFunction *f = gpucol_lower_function(funcid);
+	GpucolValue values[2];
+	ListCell   *lc;
+	int			n = 0;
+	bool		matched;
+	bool		ok = gpucol_lower_date(l, funcid, args, &matched, out);
+
+	if (matched)
+		return ok;
+	ok = gpucol_lower_decimal(l, funcid, args, &matched, out);
+	if (matched && (!ok || f == NULL))
+		return ok;
+	if (matched)
+	{
+		values[0] = *out;
+		return gpucol_lower_apply(l, f, values, 1, out);
+	}
+	if (f == NULL || list_length(args) > 2)
+		return gpucol_lower_decline(l, "function %s has no counterpart in the engines",
+									format_procedure(funcid));
+	foreach(lc, args)
+	{
+		if (!gpucol_lower_expr(l, lfirst(lc), &values[n++]))
+			return false;
+	}
+	return gpucol_lower_apply(l, f, values, n, out);
+}
+
+/* a AND b ..., a OR b ...: later operands count where earlier leave doubt. */
+static bool
+lower_and_or(GpucolLower *l, BoolExpr *expr, GpucolValue *out)
+{
+	bool		is_and = expr->boolop == AND_EXPR;
+	uint16		result = GPUCOL_NO_REG;
+	ListCell   *lc;
+
+	foreach(lc, expr->args)
+	{
+		GpucolMask	mask;
+		uint16		reg;
+		bool		ok;
+
+		if (result != GPUCOL_NO_REG)
+			enter_branch(l, &mask, is_and ? GPUCOL_MASK_NOT_FALSE :
+						 GPUCOL_MASK_NOT_TRUE, result);
+		ok = gpucol_lower_bool(l, lfirst(lc), &reg);
+		if (result != GPUCOL_NO_REG)
+			leave_branch(l);
+		if (!ok)
+			return false;
+		result = result == GPUCOL_NO_REG ? reg :
+			EMIT2(l, is_and ? GPUCOL_OP_AND : GPUCOL_OP_OR, result, reg, 0);
+	}
+	return set_value(out, GPUCOL_CLASS_B, result);
+}
+
+static bool
+lower_not(GpucolLower *l, Expr *arg, GpucolValue *out)
+{
+	uint16		reg;
+
+	return gpucol_lower_bool(l, arg, &reg) &&
+		set_value(out, GPUCOL_CLASS_B, EMIT1(l, GPUCOL_OP_NOT, reg, 0));
+}
+
+/* x IS [NOT] TRUE, FALSE, UNKNOWN */
+static bool
+lower_boolean_test(GpucolLower *l, BooleanTest *test, GpucolValue *out)
+{
+	uint16		reg;
+
+	if (!gpucol_lower_bool(l, test->arg, &reg))
+		return false;
+	switch (test->booltesttype)
+	{
+		case IS_FALSE:
+		case IS_NOT_FALSE:
+			reg = EMIT1(l, GPUCOL_OP_NOT, reg, 0);
+			reg = EMIT1(l, GPUCOL_OP_IS_TRUE, reg, 0);
+			break;
+		case IS_TRUE:
+		case IS_NOT_TRUE:
+			reg = EMIT1(l, GPUCOL_OP_IS_TRUE, reg, 0);
+			break;
+		case IS_UNKNOWN:
+		case IS_NOT_UNKNOWN:
+			reg = EMIT1(l, GPUCOL_OP_IS_NULL_B, reg, 0);
+			break;
+	}
+	if (test->booltesttype == IS_NOT_FALSE ||
+		test->booltesttype == IS_NOT_TRUE ||
+		test->booltesttype == IS_NOT_UNKNOWN)
+		reg = EMIT1(l, GPUCOL_OP_NOT, reg, 0);
+	return set_value(out, GPUCOL_CLASS_B, reg);
+}
+
+/* x IS [NOT] NULL */
+static bool
+lower_null_test(GpucolLower *l, NullTest *test, GpucolValue *out)
+{
+	GpucolValue arg;
+	uint16		reg;
+
+	if (test->argisrow)
+		return gpucol_lower_decline(l, "it tests a row for NULL");
+	if (!gpucol_lower_expr(l, test->arg, &arg))
+		return false;
+	reg = is_null(l, &arg);
+	if (test->nulltesttype == IS_NOT_NULL)
+		reg = EMIT1(l, GPUCOL_OP_NOT, reg, 0);
+	return set_value(out, GPUCOL_CLASS_B, reg);
+}
+
+/* Lower both arguments of a comparison and apply its function. */
+static bool
+lower_equality(GpucolLower *l, OpExpr *op, GpucolValue *args, uint16 *reg)
+{
+	const GpucolFunction *f = gpucol_lower_function(op->opfuncid);
+	GpucolValue operands[2];
+	GpucolValue result;
+
+	if (f == NULL || !is_comparison((GpucolOpcode) f->op))
+		return gpucol_lower_decline(l, "function %s has no counterpart in the engines",
+									format_procedure(op->opfuncid));
+	if (!gpucol_lower_expr(l, linitial(op->args), &args[0]) ||
+		!gpucol_lower_expr(l, lsecond(op->args), &args[1]))
+		return false;
+	memcpy(operands, args, sizeof(operands));
+	if (!gpucol_lower_apply(l, f, operands, 2, &result))
+		return false;
+	*reg = result.reg;
+	return true;
+}
+
+/* a IS DISTINCT FROM b: not equal, unless both are NULL */
+static bool
+lower_distinct(GpucolLower *l, DistinctExpr *expr, GpucolValue *out)
+{
+	GpucolValue args[2];
+	uint16		equal;
+	uint16		both;
+
+	if (!lower_equality(l, expr, args, &equal))
+		return false;
+	equal = EMIT1(l, GPUCOL_OP_IS_TRUE, equal, 0);
+	both = EMIT2(l, GPUCOL_OP_AND, is_null(l, &args[0]), is_null(l, &args[1]), 0);
+	equal = EMIT2(l, GPUCOL_OP_OR, equal, both, 0);
+	return set_value(out, GPUCOL_CLASS_B, EMIT1(l, GPUCOL_OP_NOT, equal, 0));
+}
+
+/* The NULL of a class. */
+static uint16
+null_of(GpucolLower *l, GpucolClass cls)
+{
+	static const GpucolOpcode op[] = {
+		[GPUCOL_CLASS_B] = GPUCOL_OP_CONST_B,
+		[GPUCOL_CLASS_I] = GPUCOL_OP_CONST_I,
+		[GPUCOL_CLASS_D] = GPUCOL_OP_CONST_D,
+		[GPUCOL_CLASS_F] = GPUCOL_OP_CONST_F
+	};
+	GpucolConst c;
+
+	memset(&c, 0, sizeof(c));
+	c.cls = cls;
+	c.isnull = true;
+	return EMIT1(l, op[cls], GPUCOL_NO_REG, gpucol_lower_add_const(l, &c));
+}
+
+/* The integer constant i as a register. */
+static uint16
+int_of(GpucolLower *l, int64 i)
+{
+	GpucolConst c;
+
+	memset(&c, 0, sizeof(c));
+	c.cls = GPUCOL_CLASS_I;
+	c.v.i = i;
+	return EMIT1(l, GPUCOL_OP_CONST_I, GPUCOL_NO_REG,
+				 gpucol_lower_add_const(l, &c));
+}
+
+/* The display scale of each row of a decimal, NULL where the value is. */
+static uint16
+scale_register(GpucolLower *l, const GpucolValue *v)
+{
+	if (v->scale_reg != GPUCOL_NO_REG)
+		return v->scale_reg;
+	return gpucol_lower_emit(l, GPUCOL_OP_CASE_I, is_null(l, v),
+							 null_of(l, GPUCOL_CLASS_I), int_of(l, v->scale), 0);
+}
+
+/*
+ * condition ? a : b.  Decimals of different scales meet at the greater one
+ * and keep the scale of each row beside.
+ */
+static bool
+choose(GpucolLower *l, uint16 condition, GpucolValue a, GpucolValue b,
+	   GpucolValue *out)
+{
+	static const GpucolOpcode op[] = {
+		[GPUCOL_CLASS_B] = GPUCOL_OP_CASE_B,
+		[GPUCOL_CLASS_I] = GPUCOL_OP_CASE_I,
+		[GPUCOL_CLASS_D] = GPUCOL_OP_CASE_D,
+		[GPUCOL_CLASS_F] = GPUCOL_OP_CASE_F
+	};
+	uint16		scale_reg = GPUCOL_NO_REG;
+
+	if (a.cls != b.cls || a.cls == GPUCOL_CLASS_S)
+		return gpucol_lower_decline(l, "its branches have no fixed-width form");
+	if (a.cls == GPUCOL_CLASS_D)
+	{
+		if (a.scale != b.scale || a.scale_reg != GPUCOL_NO_REG ||
+			b.scale_reg != GPUCOL_NO_REG)
+			scale_reg = gpucol_lower_emit(l, GPUCOL_OP_CASE_I, condition,
+										  scale_register(l, &a),
+										  scale_register(l, &b), 0);
+		if (!align(l, &a, &b))
+			return false;
+	}
+	*out = a;
+	out->digits = Max(a.digits, b.digits);
+	out->scale_reg = scale_reg;
+	out->reg = gpucol_lower_emit(l, op[a.cls], condition, a.reg, b.reg, 0);
+	return true;
+}
+
+/* A NULL literal takes class and scale from the other branch. */
+static bool
+is_null_const(Expr *expr)
+{
+	return IsA(expr, Const) && ((Const *) expr)->constisnull;
+}
+
+/* condition ? a : NULL */
+static bool
+choose_or_null(GpucolLower *l, uint16 condition, GpucolValue a, GpucolValue *out)
+{
+	GpucolValue b = a;
+
+	if (a.cls == GPUCOL_CLASS_S)
+		return gpucol_lower_decline(l, "its branches have no fixed-width form");
+	b.reg = null_of(l, a.cls);
+	return choose(l, condition, a, b, out);
+}
+
+/* NULLIF(a, b) */
+static bool
+lower_nullif(GpucolLower *l, NullIfExpr *expr, GpucolValue *out)
+{
+	GpucolValue args[2];
+	uint16		equal;
+
+	if (!lower_equality(l, expr, args, &equal))
+		return false;
+	equal = EMIT1(l, GPUCOL_OP_IS_TRUE, equal, 0);
+	return choose_or_null(l, EMIT1(l, GPUCOL_OP_NOT, equal, 0), args[0], out);
+}
+
+/* Replace CASE's test value by the expression it stands for. */
+static Node *
+case_test_mutator(Node *node, void *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, CaseTestExpr))
+		return copyObject((Node *) context);
+	if (IsA(node, CaseExpr) && ((CaseExpr *) node)->arg != NULL)
+		return node;			/* an inner CASE has its own */
+	return expression_tree_mutator(node, case_test_mutator, context);
+}
+
+/* Lower the branches of a CASE from the n-th on. */
+static bool
+lower_case_from(GpucolLower *l, CaseExpr *expr, int n, GpucolValue *out)
+{
+	CaseWhen   *when = list_nth(expr->args, n);
+	Expr	   *test = when->expr;
+	bool		last = n + 1 == list_length(expr->args);
+	bool		rest_is_null = last && (expr->defresult == NULL ||
+										is_null_const(expr->defresult));
+	GpucolMask	mask;
+	GpucolValue then;
+	GpucolValue rest;
+	uint16		condition;
+	bool		ok;
+
+	if (expr->arg != NULL)
+		test = (Expr *) case_test_mutator((Node *) test, expr->arg);
+	if (!gpucol_lower_bool(l, test, &condition))
+		return false;
+	enter_branch(l, &mask, GPUCOL_MASK_TRUE, condition);
+	ok = gpucol_lower_expr(l, when->result, &then);
+	leave_branch(l);
+	if (!ok)
+		return false;
+	if (rest_is_null)
+		return choose_or_null(l, condition, then, out);
+
+	enter_branch(l, &mask, GPUCOL_MASK_NOT_TRUE, condition);
+	ok = last ? gpucol_lower_expr(l, expr->defresult, &rest) :
+		lower_case_from(l, expr, n + 1, &rest);
+	leave_branch(l);
+	if (!ok)
+		return false;
+	if (is_null_const(when->result))
+	{
+		condition = EMIT1(l, GPUCOL_OP_IS_TRUE, condition, 0);
+		return choose_or_null(l, EMIT1(l, GPUCOL_OP_NOT, condition, 0), rest, out);
+	}
+	return choose(l, condition, then, rest, out);
+}
+
+/* COALESCE from the n-th argument on. */
+static bool
+lower_coalesce_from(GpucolLower *l, CoalesceExpr *expr, int n, GpucolValue *out)
+{
+	GpucolMask	mask;
+	GpucolValue first;
+	GpucolValue rest;
+	uint16		missing;
+	bool		ok;
+
+	if (!gpucol_lower_expr(l, list_nth(expr->args, n), &first))
+		return false;
+	if (n + 1 == list_length(expr->args))
+	{
+		*out = first;
+		return true;
+	}
+	missing = is_null(l, &first);
+	enter_branch(l, &mask, GPUCOL_MASK_TRUE, missing);
+	ok = lower_coalesce_from(l, expr, n + 1, &rest);
+	leave_branch(l);
+	return ok && choose(l, missing, rest, first, out);
+}
+
+/* The less-than of two values of one class. */
+static bool
+less_than(GpucolLower *l, GpucolValue a, GpucolValue b, uint16 *reg)
+{
+	switch (a.cls)
+	{
+		case GPUCOL_CLASS_I:
+			*reg = EMIT2(l, GPUCOL_OP_LT_I, a.reg, b.reg, 0);
+			return true;
+		case GPUCOL_CLASS_F:
+			*reg = EMIT2(l, GPUCOL_OP_LT_F, a.reg, b.reg, 0);
+			return true;
+		case GPUCOL_CLASS_D:
+			if (!align(l, &a, &b))
+				return false;
+			*reg = EMIT2(l, GPUCOL_OP_LT_D, a.reg, b.reg, 0);
+			return true;
+		default:
+			return gpucol_lower_decline(l, "its arguments have no fixed-width form");
+	}
+}
+
+/* GREATEST and LEAST: a NULL argument does not count. */
+static bool
+lower_minmax(GpucolLower *l, MinMaxExpr *expr, GpucolValue *out)
+{
+	ListCell   *lc;
+
+	foreach(lc, expr->args)
+	{
+		GpucolValue arg;
+		uint16		take;
+
+		if (!gpucol_lower_expr(l, lfirst(lc), &arg))
+			return false;
+		if (foreach_current_index(lc) == 0)
+		{
+			*out = arg;
+			continue;
+		}
+		if (arg.cls != out->cls)
+			return gpucol_lower_decline(l, "its arguments have no fixed-width form");
+		if (expr->op == IS_GREATEST ? !less_than(l, *out, arg, &take) :
+			!less_than(l, arg, *out, &take))
+			return false;
+		take = EMIT2(l, GPUCOL_OP_OR, is_null(l, out), take, 0);
+		if (!choose(l, take, arg, *out, out))
+			return false;
+	}
+	return true;
+}
+
+/* A cast that changes the type's name only. */
+static bool
+lower_relabel(GpucolLower *l, RelabelType *expr, GpucolValue *out)
+{
+	Oid			from = getBaseType(exprType((Node *) expr->arg));
+
+	if (!gpucol_lower_expr(l, expr->arg, out))
+		return false;
+	if (out->cls != GPUCOL_CLASS_S && from != getBaseType(expr->resulttype))
+		return gpucol_lower_decline(l, "cast from %s to %s",
+									format_type_be(from),
+									format_type_be(expr->resulttype));
+	return true;
+}
+
+/* Dispatch on the kind of expression. */
+static bool
+lower_node(GpucolLower *l, Expr *expr, GpucolValue *out)
+{
+	switch (nodeTag(expr))
+	{
+		case T_Var:
+			return lower_var(l, (Var *) expr, out);
+		case T_OpExpr:
+			return lower_function(l, ((OpExpr *) expr)->opfuncid,
+								  ((OpExpr *) expr)->args, out);
+		case T_FuncExpr:
+			return lower_function(l, ((FuncExpr *) expr)->funcid,
+								  ((FuncExpr *) expr)->args, out);
+		case T_BoolExpr:
+			if (((BoolExpr *) expr)->boolop == NOT_EXPR)
+				return lower_not(l, linitial(((BoolExpr *) expr)->args), out);
+			return lower_and_or(l, (BoolExpr *) expr, out);
+		case T_BooleanTest:
+			return lower_boolean_test(l, (BooleanTest *) expr, out);
+		case T_NullTest:
+			return lower_null_test(l, (NullTest *) expr, out);
+		case T_DistinctExpr:
+			return lower_distinct(l, (DistinctExpr *) expr, out);
+		case T_NullIfExpr:
+			return lower_nullif(l, (NullIfExpr *) expr, out);
+		case T_CaseExpr:
+			return lower_case_from(l, (CaseExpr *) expr, 0, out);
+		case T_CoalesceExpr:
+			return lower_coalesce_from(l, (CoalesceExpr *) expr, 0, out);
+		case T_MinMaxExpr:
+			return lower_minmax(l, (MinMaxExpr *) expr, out);
+		case T_RelabelType:
+			return lower_relabel(l, (RelabelType *) expr, out);
+		case T_ScalarArrayOpExpr:
+			return gpucol_lower_array_op(l, (ScalarArrayOpExpr *) expr, out);
+		default:
+			return gpucol_lower_decline(l, "it contains an expression that is not pushed down");
+	}
+}
+
+/* Lower an expression of a program that still has room. */
+static bool
+lower_expr(GpucolLower *l, Expr *expr, GpucolValue *out)
+{
+	if (l->conditional == 0 ? gpucol_lower_is_constant(expr) :
+		gpucol_lower_is_safe_constant(l, expr))
+		return gpucol_lower_const(l, expr, out);
+	if (exprType((Node *) expr) == BOOLOID && !IsA(expr, Var))
+	{
+		int			column;
+		int			id;
+
+		if (gpucol_lower_host(l, expr, &column, &id))
+			return set_value(out, GPUCOL_CLASS_B,
+							 EMIT1(l, GPUCOL_OP_HOST_TEST,
+								   EMIT1(l, GPUCOL_OP_LOAD_S, GPUCOL_NO_REG,
+										 column), id));
+		if (column >= 0)
+			return false;
+	}
+	return lower_node(l, expr, out);
+}
+
+/*
+ * Lower an expression to a register.  A constant sub-expression is evaluated
+ * at scan start, where PostgreSQL might never evaluate it only if it cannot
+ * fail.  A program of very many instructions is declined: each costs a comparison
+ * with those before it.
+ */
+bool
+gpucol_lower_expr(GpucolLower *l, Expr *expr, GpucolValue *out)
+{
+	bool		ok;
+
+	CHECK_FOR_INTERRUPTS();
+	check_stack_depth();
+	ok = l->ninstrs <= MAX_INSTRUCTIONS && lower_expr(l, expr, out);
+	if (l->ninstrs > MAX_INSTRUCTIONS)
+		return gpucol_lower_decline(l, "expression is too large");
+	return ok;
+}
+
+/*
+ * Lower a boolean expression.
+ */
+bool
+gpucol_lower_bool(GpucolLower *l, Expr *expr, uint16 *reg)
+{
+	GpucolValue v;
+
+	*reg = GPUCOL_NO_REG;		/* lest compilers fear that it stays unset */
+	if (!gpucol_lower_expr(l, expr, &v))
+		return false;
+	if (v.cls != GPUCOL_CLASS_B)
+		return gpucol_lower_decline(l, "it is not a condition");
+	*reg = v.reg;
+	return true;
+}
+
+/*
+ * Are equal values of an expression of class S equal as bytes?  Only for a
+ * column, and for a cast of one that keeps the bytes.
+ */
+bool
+gpucol_lower_check_bytewise(GpucolLower *l, Expr *expr)
+{
+	Node	   *arg = (Node *) expr;
+	GpucolTypeMap map;
+
+	while (IsA(arg, RelabelType))
+		arg = (Node *) ((RelabelType *) arg)->arg;
+	if (!IsA(arg, Var))
+		return gpucol_lower_decline(l, "grouping needs a column here");
+	gpucol_typemap_init(&map, exprType((Node *) expr), exprTypmod((Node *) expr),
+						exprCollation((Node *) expr));
+	if (!map.bytewise_equal)
+		return gpucol_lower_decline(l, "equal values of type %s may differ in their bytes",
+									format_type_be(exprType((Node *) expr)));
+	gpucol_typemap_init(&map, exprType(arg), exprTypmod(arg), exprCollation(arg));
+	if (!map.bytewise_equal)
+		return gpucol_lower_decline(l, "equal values of type %s may differ in their bytes",
+									format_type_be(exprType(arg)));
+	return true;
+}

@@ -1,0 +1,154 @@
+/*-------------------------------------------------------------------------
+ *
+ * func.c
+ *	  The allow-list: PostgreSQL functions whose value, NULL and error an
+ *	  opcode reproduces.
+ *
+ * Functions are known by OID, never by name, so that no user function and no
+ * search_path can pass for one of them.  A greater-than is a less-than with
+ * its operands exchanged.  Functions over types with the same ordinals (dates,
+ * timestamps, oids) share the integer opcodes.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/fmgroids.h"
+
+#include "lower/lower.h"
+
+/* The six comparisons of a type, in the six names that pg_proc gives them. */
+#define COMPARISONS(eq, ne, lt, le, gt, ge, c) \
+	{eq, GPUCOL_OP_EQ_##c, 0, false}, \
+	{ne, GPUCOL_OP_NE_##c, 0, false}, \
+	{lt, GPUCOL_OP_LT_##c, 0, false}, \
+	{le, GPUCOL_OP_LE_##c, 0, false}, \
+	{gt, GPUCOL_OP_LT_##c, 0, true}, \
+	{ge, GPUCOL_OP_LE_##c, 0, true}
+
+#define COMPARISONS_OF(name, c) \
+	COMPARISONS(F_##name##EQ, F_##name##NE, F_##name##LT, F_##name##LE, \
+				F_##name##GT, F_##name##GE, c)
+
+#define COMPARISONS_OF_(name, c) \
+	COMPARISONS(F_##name##_EQ, F_##name##_NE, F_##name##_LT, F_##name##_LE, \
+				F_##name##_GT, F_##name##_GE, c)
+
+/* Plus, minus, times, divide of a type. */
+#define ARITHMETIC_OF(name, c, width) \
+	{F_##name##PL, GPUCOL_OP_ADD_##c, width, false}, \
+	{F_##name##MI, GPUCOL_OP_SUB_##c, width, false}, \
+	{F_##name##MUL, GPUCOL_OP_MUL_##c, width, false}, \
+	{F_##name##DIV, GPUCOL_OP_DIV_##c, width, false}
+
+static const GpucolFunction functions[] = {
+	COMPARISONS_OF(INT2, I),
+	COMPARISONS_OF(INT4, I),
+	COMPARISONS_OF(INT8, I),
+	COMPARISONS_OF(INT24, I),
+	COMPARISONS_OF(INT42, I),
+	COMPARISONS_OF(INT28, I),
+	COMPARISONS_OF(INT82, I),
+	COMPARISONS_OF(INT48, I),
+	COMPARISONS_OF(INT84, I),
+	COMPARISONS_OF(BOOL, I),
+	COMPARISONS_OF(OID, I),
+	COMPARISONS_OF(CHAR, I),
+	COMPARISONS_OF_(CASH, I),
+	COMPARISONS_OF_(DATE, I),
+	COMPARISONS_OF_(TIME, I),
+	COMPARISONS_OF_(TIMESTAMP, I),
+	COMPARISONS_OF_(TIMESTAMPTZ, I),
+	COMPARISONS_OF(FLOAT4, F),
+	COMPARISONS_OF(FLOAT8, F),
+	COMPARISONS_OF(FLOAT48, F),
+	COMPARISONS_OF(FLOAT84, F),
+	COMPARISONS_OF_(NUMERIC, D),
+	{F_ENUM_EQ, GPUCOL_OP_EQ_I, 0, false},
+	{F_ENUM_NE, GPUCOL_OP_NE_I, 0, false},
+
+	ARITHMETIC_OF(INT2, I, 2),
+	ARITHMETIC_OF(INT4, I, 4),
+	ARITHMETIC_OF(INT8, I, 8),
+	ARITHMETIC_OF(INT24, I, 4),
+	ARITHMETIC_OF(INT42, I, 4),
+	ARITHMETIC_OF(INT28, I, 8),
+	ARITHMETIC_OF(INT82, I, 8),
+	ARITHMETIC_OF(INT48, I, 8),
+	ARITHMETIC_OF(INT84, I, 8),
+	{F_INT2MOD, GPUCOL_OP_MOD_I, 2, false},
+	{F_INT4MOD, GPUCOL_OP_MOD_I, 4, false},
+	{F_INT8MOD, GPUCOL_OP_MOD_I, 8, false},
+	{F_MOD_INT2_INT2, GPUCOL_OP_MOD_I, 2, false},
+	{F_MOD_INT4_INT4, GPUCOL_OP_MOD_I, 4, false},
+	{F_MOD_INT8_INT8, GPUCOL_OP_MOD_I, 8, false},
+	{F_INT2UM, GPUCOL_OP_NEG_I, 2, false},
+	{F_INT4UM, GPUCOL_OP_NEG_I, 4, false},
+	{F_INT8UM, GPUCOL_OP_NEG_I, 8, false},
+	{F_INT2ABS, GPUCOL_OP_ABS_I, 2, false},
+	{F_INT4ABS, GPUCOL_OP_ABS_I, 4, false},
+	{F_INT8ABS, GPUCOL_OP_ABS_I, 8, false},
+	{F_ABS_INT2, GPUCOL_OP_ABS_I, 2, false},
+	{F_ABS_INT4, GPUCOL_OP_ABS_I, 4, false},
+	{F_ABS_INT8, GPUCOL_OP_ABS_I, 8, false},
+
+	ARITHMETIC_OF(FLOAT4, F, 4),
+	ARITHMETIC_OF(FLOAT8, F, 8),
+	ARITHMETIC_OF(FLOAT48, F, 8),
+	ARITHMETIC_OF(FLOAT84, F, 8),
+	{F_FLOAT4UM, GPUCOL_OP_NEG_F, 4, false},
+	{F_FLOAT8UM, GPUCOL_OP_NEG_F, 8, false},
+	{F_FLOAT4ABS, GPUCOL_OP_ABS_F, 4, false},
+	{F_FLOAT8ABS, GPUCOL_OP_ABS_F, 8, false},
+	{F_ABS_FLOAT4, GPUCOL_OP_ABS_F, 4, false},
+	{F_ABS_FLOAT8, GPUCOL_OP_ABS_F, 8, false},
+
+	{F_NUMERIC_ADD, GPUCOL_OP_ADD_D, 0, false},
+	{F_NUMERIC_SUB, GPUCOL_OP_SUB_D, 0, false},
+	{F_NUMERIC_MUL, GPUCOL_OP_MUL_D, 0, false},
+	{F_NUMERIC_UMINUS, GPUCOL_OP_NEG_D, 0, false},
+	{F_NUMERIC_ABS, GPUCOL_OP_ABS_D, 0, false},
+	{F_ABS_NUMERIC, GPUCOL_OP_ABS_D, 0, false},
+
+	/* casts, named result, then argument; aux 0 = the same register, for
+	 * decimals the digits */
+	{F_INT2_INT4, GPUCOL_OP_CHECK_I, 2, false},
+	{F_INT2_INT8, GPUCOL_OP_CHECK_I, 2, false},
+	{F_INT4_INT8, GPUCOL_OP_CHECK_I, 4, false},
+	{F_INT4_INT2, GPUCOL_OP_CHECK_I, 0, false},
+	{F_INT8_INT2, GPUCOL_OP_CHECK_I, 0, false},
+	{F_INT8_INT4, GPUCOL_OP_CHECK_I, 0, false},
+	{F_FLOAT8_INT2, GPUCOL_OP_I_TO_F, 8, false},
+	{F_FLOAT8_INT4, GPUCOL_OP_I_TO_F, 8, false},
+	{F_FLOAT8_INT8, GPUCOL_OP_I_TO_F, 8, false},
+	{F_INT2_FLOAT4, GPUCOL_OP_F_TO_I, 2, false},
+	{F_INT2_FLOAT8, GPUCOL_OP_F_TO_I, 2, false},
+	{F_INT4_FLOAT4, GPUCOL_OP_F_TO_I, 4, false},
+	{F_INT4_FLOAT8, GPUCOL_OP_F_TO_I, 4, false},
+	{F_INT8_FLOAT4, GPUCOL_OP_F_TO_I, 8, false},
+	{F_INT8_FLOAT8, GPUCOL_OP_F_TO_I, 8, false},
+	{F_FLOAT4_FLOAT8, GPUCOL_OP_ROUND_F, 4, false},
+	{F_FLOAT8_FLOAT4, GPUCOL_OP_ROUND_F, 0, false},
+	{F_NUMERIC_INT2, GPUCOL_OP_I_TO_D, 5, false},
+	{F_NUMERIC_INT4, GPUCOL_OP_I_TO_D, 10, false},
+	{F_NUMERIC_INT8, GPUCOL_OP_I_TO_D, 19, false},
+	{F_INT4_BOOL, GPUCOL_OP_B_TO_I, 0, false},
+	/* of numerics that are integers to the engine */
+	{F_INT2_NUMERIC, GPUCOL_OP_CHECK_I, 2, false},
+	{F_INT4_NUMERIC, GPUCOL_OP_CHECK_I, 4, false},
+	{F_INT8_NUMERIC, GPUCOL_OP_CHECK_I, 0, false},
+};
+
+/*
+ * The allow-list's entry of a function, or NULL.
+ */
+const GpucolFunction *
+gpucol_lower_function(Oid oid)
+{
+	for (int i = 0; i < (int) lengthof(functions); i++)
+	{
+		if (functions[i].oid == oid)
+			return &functions[i];
+	}
+	return NULL;
+}

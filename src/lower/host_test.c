@@ -1,0 +1,143 @@
+/*-------------------------------------------------------------------------
+ *
+ * host_test.c
+ *	  Host tests: PostgreSQL's executor evaluates a predicate over one column
+ *	  for values that an engine hands over.
+ *
+ * Orders of its values: PostgreSQL compares two of them (order.c).
+ *
+ * Tests that the bytes decide are decided by match.c instead, without a call.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/tupdesc.h"
+#include "executor/executor.h"
+#include "utils/memutils.h"
+
+#include "lower/host_test.h"
+#include "lower/match.h"
+#include "lower/order.h"
+
+/* A test ready for evaluation. */
+typedef struct HostTest
+{
+	GpucolMatch *match;			/* or NULL: by the executor */
+	GpucolCuts *cuts;			/* or NULL: the order of bytes does not decide */
+	ExprState  *state;
+	TupleTableSlot *slot;		/* one column: the value under test */
+	const GpucolTypeMap *map;
+} HostTest;
+
+typedef struct HostContext
+{
+	HostTest   *tests;
+	GpucolOrder **orders;
+	ExprContext *econtext;
+	MemoryContext scratch;		/* one value's memory */
+} HostContext;
+
+/* Evaluate a test on one value: 0 false, 1 true, 2 NULL. */
+static uint8_t
+test_value(HostContext *context, HostTest *test, const GpucolBytes *value,
+		   bool isnull)
+{
+	TupleTableSlot *slot = test->slot;
+	bool		result_null;
+	Datum		result;
+
+	ExecClearTuple(slot);
+	slot->tts_isnull[0] = isnull;
+	slot->tts_values[0] = isnull ? (Datum) 0 :
+		gpucol_typemap_from_bytes(test->map, *value);
+	ExecStoreVirtualTuple(slot);
+	context->econtext->ecxt_scantuple = slot;
+	result = ExecEvalExpr(test->state, context->econtext, &result_null);
+	return result_null ? 2 : DatumGetBool(result) ? 1 : 0;
+}
+
+/* GpucolHost's callback. */
+static void
+host_test(void *arg, int id, int n, const GpucolBytes *values,
+		  const bool *isnull, uint8_t *result)
+{
+	HostContext *context = arg;
+	MemoryContext old;
+
+	if (context->tests[id].match != NULL)
+	{
+		gpucol_match_values(context->tests[id].match, n, values, isnull, result);
+		return;
+	}
+	old = MemoryContextSwitchTo(context->scratch);
+	for (int i = 0; i < n; i++)
+	{
+		result[i] = test_value(context, &context->tests[id], &values[i],
+							   isnull != NULL && isnull[i]);
+		MemoryContextReset(context->scratch);
+	}
+	MemoryContextSwitchTo(old);
+}
+
+/* GpucolHost's callback. */
+static int
+host_compare(void *arg, int id, const GpucolBytes *a, const GpucolBytes *b)
+{
+	HostContext *context = arg;
+
+	return gpucol_order_compare(context->orders[id], a, b);
+}
+
+/* GpucolHost's callback. */
+static const GpucolCuts *
+host_cuts(void *arg, int id)
+{
+	return ((HostContext *) arg)->tests[id].cuts;
+}
+
+/* Compile one test. */
+static void
+init_test(HostTest *test, GpucolLower *l, const GpucolHostTest *host,
+		  PlanState *ps)
+{
+	AttrNumber	attnum = l->columns[host->column].attnum;
+	TupleDesc	desc = CreateTemplateTupleDesc(1);
+
+	test->match = gpucol_match_create(l, host->expr);
+	test->cuts = test->match == NULL ? NULL : gpucol_match_cuts(test->match);
+	TupleDescCopyEntry(desc, 1, l->desc, attnum);
+	test->slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
+	test->state = gpucol_lower_init(host->expr, ps);
+	test->map = &l->maps[host->column];
+}
+
+/*
+ * Prepare the host tests and orders of a lowered program; everything is allocated in the
+ * current context.
+ */
+void
+gpucol_host_init(GpucolHost *host, GpucolLower *l, PlanState *ps)
+{
+	HostContext *context = palloc0(sizeof(HostContext));
+
+	context->tests = palloc(Max(l->nhosts, 1) * sizeof(HostTest));
+	context->econtext = CreateStandaloneExprContext();
+	/* an initplan evaluated here keeps its result for the whole query */
+	context->econtext->ecxt_per_query_memory = ps->state->es_query_cxt;
+	context->econtext->ecxt_param_exec_vals = ps->state->es_param_exec_vals;
+	context->econtext->ecxt_param_list_info = ps->state->es_param_list_info;
+	context->scratch = AllocSetContextCreate(CurrentMemoryContext,
+											 "gpucol host test",
+											 ALLOCSET_SMALL_SIZES);
+	for (int i = 0; i < l->nhosts; i++)
+		init_test(&context->tests[i], l, &l->hosts[i], ps);
+	context->orders = palloc(Max(l->norders, 1) * sizeof(GpucolOrder *));
+	for (int i = 0; i < l->norders; i++)
+		context->orders[i] = gpucol_order_create(&l->maps[l->orders[i].column], l->orders[i].less,
+												 l->orders[i].collation);
+	host->context = context;
+	host->compare = host_compare;
+	host->test = host_test;
+	host->cuts = host_cuts;
+}

@@ -1,0 +1,252 @@
+/*-------------------------------------------------------------------------
+ *
+ * lower.h
+ *	  From PostgreSQL expressions over one gpucol table to a kernel description
+ *	  (kernel/program.h).
+ *
+ * The same code runs twice.  At plan time (no PlanState) it decides whether an
+ * expression can be pushed down; parameters are then placeholders.  At the
+ * start of each scan it runs again with the values of all parameters at hand
+ * and gives the program that the engine executes, so that NULL parameters,
+ * arrays, and constants outside a column's range are ordinary constants by
+ * then.  A parameter whose value cannot be lowered makes the executor fall
+ * back.
+ *
+ * Decline by allow-list: an expression is lowered only where every node of it
+ * is known here to give PostgreSQL's own result, its NULL and its error.
+ *
+ * Use: gpucol_lower_begin, then gpucol_lower_qual for each conjunct in
+ * execution order, gpucol_lower_end_filter, gpucol_lower_output or
+ * gpucol_lower_agg, gpucol_lower_finish.  A call that returns false leaves
+ * nothing behind but `reason`.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_LOWER_LOWER_H
+#define GPUCOL_LOWER_LOWER_H
+
+#include "postgres.h"
+
+#include "nodes/execnodes.h"
+#include "nodes/primnodes.h"
+
+#include "columnar/typemap.h"
+#include "kernel/program.h"
+
+/* More constants than this in one IN list are not worth a program. */
+#define GPUCOL_LOWER_MAX_IN		16384
+
+/* An expression as a register. */
+typedef struct GpucolValue
+{
+	GpucolClass cls;
+	uint16		reg;
+	int			scale;			/* D: scale of the mantissa */
+	int			digits;			/* D: bound on the mantissa's decimal digits */
+	uint16		scale_reg;		/* D: I register with the row's own display
+								 * scale where rows differ, else GPUCOL_NO_REG */
+} GpucolValue;
+
+/* A test that PostgreSQL itself evaluates, once per distinct value. */
+typedef struct GpucolHostTest
+{
+	int			column;			/* program column slot */
+	Expr	   *expr;			/* over that column as Var (1, 1) */
+} GpucolHostTest;
+
+/* An order of a BYTES column's values that PostgreSQL itself compares by. */
+typedef struct GpucolHostOrder
+{
+	int			column;			/* program column slot */
+	Oid			less;			/* operator of a btree */
+	Oid			collation;
+} GpucolHostOrder;
+
+/* Rows for which a sub-expression would be evaluated by PostgreSQL. */
+typedef enum GpucolMaskKind
+{
+	GPUCOL_MASK_TRUE,			/* the register is true */
+	GPUCOL_MASK_NOT_TRUE,		/* false or NULL */
+	GPUCOL_MASK_NOT_FALSE		/* true or NULL */
+} GpucolMaskKind;
+
+typedef struct GpucolMask
+{
+	struct GpucolMask *outer;
+	GpucolMaskKind kind;
+	uint16		condition;		/* bool register */
+	uint16		reg;			/* the mask as a register, once made */
+} GpucolMask;
+
+/* A constant that has been evaluated. */
+typedef struct GpucolKnown
+{
+	Expr	   *expr;
+	Datum		value;
+	bool		isnull;
+} GpucolKnown;
+
+/* Does any row get as far as PostgreSQL must for evaluating something? */
+typedef enum GpucolReached
+{
+	GPUCOL_REACHED_UNKNOWN,		/* not asked yet */
+	GPUCOL_REACHED_YES,
+	GPUCOL_REACHED_NO,
+	GPUCOL_REACHED_NOT_TOLD		/* no engine can tell */
+} GpucolReached;
+
+typedef struct GpucolLower GpucolLower;
+
+/*
+ * Does any row pass the conditions that were lowered up to l->before?  Set by who
+ * executes; asked at scan start only, and only if the answer matters.  May raise the
+ * errors of these conditions.
+ */
+typedef GpucolReached (*GpucolReaches) (void *arg, const GpucolLower *l);
+
+struct GpucolLower
+{
+	/* what is lowered against */
+	Index		varno;			/* range table index in Vars */
+	TupleDesc	desc;			/* of the table */
+	PlanState  *planstate;		/* NULL at plan time */
+	GpucolReaches reaches;		/* NULL: cannot be told */
+	void	   *reaches_arg;
+
+	/* the program under construction */
+	GpucolProgramColumn *columns;
+	GpucolTypeMap *maps;		/* by column slot */
+	int			ncolumns;
+	GpucolConst *consts;
+	int			nconsts;
+	int			maxconsts;
+	GpucolRange *ranges;
+	int			nranges;
+	GpucolInstr *instrs;
+	int			ninstrs;
+	int			maxinstrs;
+	uint8	   *reg_classes;
+	int			nregs;
+	int			maxregs;
+	uint16	   *keys;
+	int			nkeys;
+	GpucolAgg  *aggs;
+	int			naggs;
+	GpucolHostTest *hosts;
+	int			nhosts;
+	GpucolHostOrder *orders;
+	int			norders;
+	uint16		filter;
+	int			nfilter_instrs;
+
+	/* state of the traversal */
+	GpucolMask *mask;			/* innermost; NULL = every row in play */
+	int			conditional;	/* depth of sub-expressions that PostgreSQL
+								 * may leave out */
+	bool		may_raise;		/* something lowered since last reset can err */
+	bool		aggregating;	/* the program may fall back at any row */
+	bool		no_extremes;	/* no least and greatest bytes: rankings beside them have
+								 * none */
+	bool		never;			/* some conjunct holds for no row */
+	bool		failed;			/* a constant may raise an error, and whether a row
+								 * needs it cannot be told */
+	const GpucolLower *before;	/* as it was before the conjunct at hand */
+	GpucolReached reached;		/* the answer for that */
+	List	   *known;			/* GpucolKnowns */
+	const char *reason;			/* why the last call returned false */
+};
+
+/* lower.c: the driver */
+extern GpucolLower *gpucol_lower_begin(TupleDesc desc, Index varno,
+									   PlanState *planstate);
+extern bool gpucol_lower_qual(GpucolLower *l, Expr *clause, bool may_raise);
+extern void gpucol_lower_restore(GpucolLower *l, const GpucolLower *mark);
+extern void gpucol_lower_end_filter(GpucolLower *l);
+extern bool gpucol_lower_output(GpucolLower *l, Expr *expr, GpucolValue *out);
+extern void gpucol_lower_add_output(GpucolLower *l, uint16 reg);
+extern int	gpucol_lower_agg(GpucolLower *l, GpucolAggOp op, GpucolClass cls,
+							 uint16 arg, uint16 filter);
+extern int	gpucol_lower_ordered_agg(GpucolLower *l, GpucolAggOp op, GpucolClass cls,
+									 uint16 arg, uint16 filter, uint16 order);
+extern GpucolProgram *gpucol_lower_finish(GpucolLower *l, GpucolProgramKind kind);
+
+/* lower/build.c: pieces of the program */
+extern bool gpucol_lower_decline(GpucolLower *l, const char *fmt,...) pg_attribute_printf(2, 3);
+extern int	gpucol_lower_column(GpucolLower *l, AttrNumber attnum);
+extern uint16 gpucol_lower_emit(GpucolLower *l, GpucolOpcode op, uint16 a,
+								uint16 b, uint16 c, int32 aux);
+extern uint16 gpucol_lower_add_const(GpucolLower *l, const GpucolConst *c);
+extern GpucolRange *gpucol_lower_add_range(GpucolLower *l, int column,
+										   GpucolRangeOp op);
+extern int	gpucol_lower_add_host(GpucolLower *l, int column, Expr *expr);
+extern int	gpucol_lower_add_order(GpucolLower *l, int column, Oid less, Oid collation);
+extern void gpucol_lower_push_mask(GpucolLower *l, GpucolMask *mask,
+								   GpucolMaskKind kind, uint16 condition);
+extern void gpucol_lower_pop_mask(GpucolLower *l);
+
+/* lower/func.c: the allow-list of functions that have an opcode */
+typedef struct GpucolFunction
+{
+	Oid			oid;
+	uint8		op;				/* GpucolOpcode */
+	int8		aux;
+	bool		swap;			/* operands exchanged */
+} GpucolFunction;
+
+extern const GpucolFunction *gpucol_lower_function(Oid oid);
+extern GpucolClass gpucol_opcode_class(GpucolOpcode op, int operand);
+extern bool gpucol_opcode_may_raise(GpucolOpcode op, int aux);
+
+/* lower/expr.c: expressions to registers */
+extern bool gpucol_lower_expr(GpucolLower *l, Expr *expr, GpucolValue *out);
+extern bool gpucol_lower_bool(GpucolLower *l, Expr *expr, uint16 *reg);
+extern bool gpucol_lower_rescale(GpucolLower *l, GpucolValue *v, int scale);
+extern bool gpucol_lower_apply(GpucolLower *l, const GpucolFunction *f,
+							   GpucolValue *args, int nargs, GpucolValue *out);
+
+extern bool gpucol_lower_check_bytewise(GpucolLower *l, Expr *expr);
+
+/* lower/zero.c: does an expression come out equal for -0 and 0? */
+extern bool gpucol_lower_check_zero(GpucolLower *l, Expr *expr);
+
+/*
+ * Prepare an expression that is evaluated once, once a rescan, or once for each of a
+ * dictionary's values: interpreted whatever `jit` says, for compiling it takes longer
+ * than thousands of evaluations.  Lives in the current context.
+ */
+extern ExprState *gpucol_lower_init(Expr *expr, PlanState *planstate);
+
+/* lower/const.c: constants, parameters, stable expressions */
+extern bool gpucol_lower_is_constant(Expr *expr);
+extern bool gpucol_lower_is_safe_constant(GpucolLower *l, Expr *expr);
+extern bool gpucol_lower_eval(GpucolLower *l, Expr *expr, Datum *value,
+							  bool *isnull);
+extern void gpucol_lower_eval_needed(GpucolLower *l, Expr *expr, Datum *value,
+									 bool *isnull);
+extern bool gpucol_lower_const(GpucolLower *l, Expr *expr, GpucolValue *out);
+extern bool gpucol_lower_load(GpucolLower *l, Oid type, Datum value,
+							  bool isnull, bool known, GpucolValue *out);
+extern bool gpucol_lower_datum(GpucolLower *l, Oid type, Datum value,
+							   bool isnull, bool known, GpucolConst *c,
+							   int *scale, int *digits);
+extern __int128 gpucol_lower_power10(int n);
+
+/* lower/date.c: functions of dates, timestamps and times */
+extern bool gpucol_lower_date(GpucolLower *l, Oid funcid, List *args,
+							  bool *matched, GpucolValue *out);
+
+/* lower/decimal.c: functions of columns of numeric(p,s) */
+extern bool gpucol_lower_decimal(GpucolLower *l, Oid funcid, List *args,
+								 bool *matched, GpucolValue *out);
+
+/* lower/array.c: value op ANY (array), value op ALL (array) */
+extern bool gpucol_lower_array_op(GpucolLower *l, ScalarArrayOpExpr *expr,
+								  GpucolValue *out);
+
+/* lower/range.c: conjuncts that engines test on packed codes */
+extern bool gpucol_lower_range(GpucolLower *l, Expr *clause);
+
+/* lower/host.c: predicates that PostgreSQL evaluates once per value */
+extern bool gpucol_lower_host(GpucolLower *l, Expr *expr, int *column, int *id);
+
+#endif							/* GPUCOL_LOWER_LOWER_H */

@@ -1,0 +1,639 @@
+/*-------------------------------------------------------------------------
+ *
+ * match.c
+ *	  Conditions on one column of text or bytea that are decided on the bytes.
+ *
+ * What PostgreSQL's functions answer is known here from the bytes alone, without a
+ * datum and a call for each value:
+ *
+ *	  equality and lists	under a deterministic collation equal texts are equal
+ *							bytes;
+ *	  order					under a collation that orders by bytes
+ *							(columnar/collation.h), and of the pattern operators;
+ *	  LIKE					patterns without "_": literal pieces between "%", each
+ *							taken where it comes first.  In UTF-8 and in encodings of
+ *							one byte a piece found among the bytes is one found
+ *							among the characters.
+ *
+ * All but lists with NULL and patterns that are more than a beginning are decided by the
+ * order of bytes alone: places are known at which they turn from false to true and back.
+ *
+ * AND, OR, NOT and IS NULL over these are decided too.  Everything else, and every
+ * constant that is NULL, is left to PostgreSQL.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "mb/pg_wchar.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/array.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+
+#include "columnar/collation.h"
+#include "compat.h"
+#include "lower/match.h"
+#include "kernel/bytes_order.h"
+#include "kernel/hash.h"
+
+/* Values decided at a time where conditions are combined. */
+#define BLOCK	1024
+
+/* Verdicts. */
+#define NO		0
+#define YES		1
+#define UNKNOWN 2
+
+typedef enum MatchKind
+{
+	MATCH_EQUAL,
+	MATCH_IN,
+	MATCH_ORDER,
+	MATCH_LIKE,
+	MATCH_AND,
+	MATCH_OR,
+	MATCH_NOT,
+	MATCH_IS_NULL
+} MatchKind;
+
+/* Order with a constant, from the value's side. */
+typedef enum MatchOrder
+{
+	ORDER_LT,
+	ORDER_LE,
+	ORDER_GT,
+	ORDER_GE
+} MatchOrder;
+
+struct GpucolMatch
+{
+	MatchKind	kind;
+	bool		negate;			/* EQUAL, IN, LIKE, IS_NULL */
+
+	/* EQUAL, ORDER: the constant; IN: the list; LIKE: the pieces */
+	GpucolBytes *bytes;
+	int			nbytes;
+	MatchOrder	order;
+
+	/* IN: numbers of items + 1, open addressing */
+	uint32	   *slots;
+	uint32		nslots;
+	uint64		lengths;		/* bit len % 64 set = some item may have the length */
+	bool		has_null;
+
+	/* LIKE */
+	bool		starts;			/* the first piece is where the value starts, */
+	bool		ends;			/* and the last where it ends */
+	bool		whole;			/* no "%": the value is the piece */
+	size_t		least;			/* length of all pieces */
+
+	/* AND, OR, NOT */
+	GpucolMatch **args;
+	int			nargs;
+};
+
+/* ---- recognising ---- */
+
+static Node *
+strip_relabels(Node *node)
+{
+	while (node != NULL && IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	return node;
+}
+
+static bool
+is_column(Node *node)
+{
+	node = strip_relabels(node);
+	return node != NULL && IsA(node, Var);
+}
+
+/* The value of a constant that is known and not NULL. */
+static bool
+get_constant(GpucolLower *l, Node *node, Datum *value)
+{
+	bool		isnull;
+
+	return gpucol_lower_is_safe_constant(l, (Expr *) node) &&
+		gpucol_lower_eval(l, (Expr *) node, value, &isnull) && !isnull;
+}
+
+/* Contents of a varlena. */
+static GpucolBytes
+contents(Datum value)
+{
+	struct varlena *packed = PG_DETOAST_DATUM_PACKED(value);
+
+	return (GpucolBytes) {VARDATA_ANY(packed), VARSIZE_ANY_EXHDR(packed)};
+}
+
+static GpucolMatch *
+make_match(MatchKind kind, bool negate)
+{
+	GpucolMatch *match = palloc0(sizeof(GpucolMatch));
+
+	match->kind = kind;
+	match->negate = negate;
+	return match;
+}
+
+static GpucolMatch *
+make_comparison(MatchKind kind, bool negate, GpucolBytes constant)
+{
+	GpucolMatch *match = make_match(kind, negate);
+
+	match->bytes = palloc(sizeof(GpucolBytes));
+	match->bytes[0] = constant;
+	match->nbytes = 1;
+	return match;
+}
+
+/* Is it an equality that is one of bytes, or its negation? */
+static bool
+is_equality(Oid funcid, Oid collation, bool *negate)
+{
+	*negate = funcid == F_TEXTNE || funcid == F_BYTEANE;
+	if (funcid == F_BYTEAEQ || funcid == F_BYTEANE)
+		return true;
+	return (funcid == F_TEXTEQ || funcid == F_TEXTNE) && OidIsValid(collation) &&
+		get_collation_isdeterministic(collation);
+}
+
+/* Is it an order of bytes? */
+static bool
+is_order(Oid funcid, Oid collation, MatchOrder *order)
+{
+	switch (funcid)
+	{
+		case F_TEXT_LT:
+		case F_TEXT_PATTERN_LT:
+		case F_BYTEALT:
+			*order = ORDER_LT;
+			break;
+		case F_TEXT_LE:
+		case F_TEXT_PATTERN_LE:
+		case F_BYTEALE:
+			*order = ORDER_LE;
+			break;
+		case F_TEXT_GT:
+		case F_TEXT_PATTERN_GT:
+		case F_BYTEAGT:
+			*order = ORDER_GT;
+			break;
+		case F_TEXT_GE:
+		case F_TEXT_PATTERN_GE:
+		case F_BYTEAGE:
+			*order = ORDER_GE;
+			break;
+		default:
+			return false;
+	}
+	if (funcid == F_TEXT_LT || funcid == F_TEXT_LE || funcid == F_TEXT_GT ||
+		funcid == F_TEXT_GE)
+		return gpucol_collation_is_bytewise(collation);
+	return true;
+}
+
+/* The same seen from the other operand. */
+static MatchOrder
+commute(MatchOrder order)
+{
+	static const MatchOrder other[] = {
+		[ORDER_LT] = ORDER_GT,[ORDER_LE] = ORDER_GE,
+		[ORDER_GT] = ORDER_LT,[ORDER_GE] = ORDER_LE
+	};
+
+	return other[order];
+}
+
+/* Is it LIKE, or its negation? */
+static bool
+is_like(Oid funcid, bool *negate)
+{
+	*negate = funcid == F_TEXTNLIKE || funcid == F_NOTLIKE_TEXT_TEXT ||
+		funcid == F_BPCHARNLIKE;
+	return *negate || funcid == F_TEXTLIKE || funcid == F_LIKE_TEXT_TEXT ||
+		funcid == F_BPCHARLIKE;
+}
+
+/* Add what is between two "%" unless it is empty. */
+static void
+add_piece(GpucolMatch *match, const char *data, size_t len)
+{
+	if (len == 0)
+		return;
+	match->bytes[match->nbytes].data = data;
+	match->bytes[match->nbytes++].len = len;
+	match->least += len;
+}
+
+/* A LIKE pattern, or NULL if it has a "_" or ends with its escape character. */
+static GpucolMatch *
+make_like(GpucolBytes pattern, bool negate)
+{
+	GpucolMatch *match = make_match(MATCH_LIKE, negate);
+	char	   *literal = palloc(pattern.len + 1);
+	size_t		start = 0;
+	size_t		n = 0;
+
+	match->bytes = palloc((pattern.len + 1) * sizeof(GpucolBytes));
+	match->starts = pattern.len == 0 || pattern.data[0] != '%';
+	match->whole = match->ends = true;
+	for (size_t i = 0; i < pattern.len; i++)
+	{
+		if (pattern.data[i] == '_')
+			return NULL;
+		if (pattern.data[i] == '%')
+		{
+			add_piece(match, literal + start, n - start);
+			start = n;
+			match->whole = false;
+			match->ends = i + 1 < pattern.len;
+			continue;
+		}
+		if (pattern.data[i] == '\\' && ++i == pattern.len)
+			return NULL;
+		literal[n++] = pattern.data[i];
+	}
+	add_piece(match, literal + start, n - start);
+	return match;
+}
+
+/* Can pieces of characters be sought among bytes? */
+static bool
+encoding_allows_search(void)
+{
+	return GetDatabaseEncoding() == PG_UTF8 || pg_database_encoding_max_length() == 1;
+}
+
+/* column op constant, constant op column */
+static GpucolMatch *
+match_operator(GpucolLower *l, Oid funcid, Oid collation, List *args)
+{
+	Node	   *left;
+	Node	   *right;
+	GpucolMatch *match;
+	MatchOrder	order;
+	bool		negate;
+	bool		swapped;
+	Datum		value;
+
+	if (list_length(args) != 2)
+		return NULL;
+	left = linitial(args);
+	right = lsecond(args);
+	swapped = !is_column(left);
+	if (!is_column(swapped ? right : left))
+		return NULL;
+	if (is_equality(funcid, collation, &negate))
+		return get_constant(l, swapped ? left : right, &value) ?
+			make_comparison(MATCH_EQUAL, negate, contents(value)) : NULL;
+	if (is_order(funcid, collation, &order))
+	{
+		if (!get_constant(l, swapped ? left : right, &value))
+			return NULL;
+		match = make_comparison(MATCH_ORDER, false, contents(value));
+		match->order = swapped ? commute(order) : order;
+		return match;
+	}
+	if (swapped || !OidIsValid(collation) || !get_collation_isdeterministic(collation))
+		return NULL;
+	if (is_like(funcid, &negate))
+		return encoding_allows_search() && get_constant(l, right, &value) ?
+			make_like(contents(value), negate) : NULL;
+	if (funcid == F_STARTS_WITH && get_constant(l, right, &value))
+	{
+		match = make_comparison(MATCH_LIKE, false, contents(value));
+		match->starts = true;
+		match->least = match->bytes[0].len;
+		return match;
+	}
+	return NULL;
+}
+
+static bool
+same_bytes(const GpucolBytes *a, const GpucolBytes *b)
+{
+	return a->len == b->len && memcmp(a->data, b->data, a->len) == 0;
+}
+
+/* The slot of an item of the list, or a free one. */
+static uint32
+find_slot(const GpucolMatch *match, const GpucolBytes *value)
+{
+	uint32		at = (uint32) gpucol_hash_bytes(value->data, value->len) & (match->nslots - 1);
+
+	while (match->slots[at] != 0 && !same_bytes(&match->bytes[match->slots[at] - 1], value))
+		at = (at + 1) & (match->nslots - 1);
+	return at;
+}
+
+/* column = ANY (constant array), column <> ALL (constant array) */
+static GpucolMatch *
+match_array(GpucolLower *l, ScalarArrayOpExpr *expr)
+{
+	GpucolMatch *match;
+	ArrayType  *array;
+	bool		negate;
+	Datum		value;
+	Datum	   *items;
+	bool	   *nulls;
+	int			n;
+
+	if (!is_column(linitial(expr->args)) ||
+		!is_equality(expr->opfuncid, expr->inputcollid, &negate) ||
+		negate == expr->useOr || !get_constant(l, lsecond(expr->args), &value))
+		return NULL;
+	array = DatumGetArrayTypeP(value);
+	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT, &items,
+					  &nulls, &n);
+	if (n == 0)
+		return NULL;
+	match = make_match(MATCH_IN, negate);
+	match->bytes = palloc(n * sizeof(GpucolBytes));
+	for (match->nslots = 16; match->nslots < (uint32) n * 2;)
+		match->nslots *= 2;
+	match->slots = palloc0(match->nslots * sizeof(uint32));
+	for (int i = 0; i < n; i++)
+	{
+		GpucolBytes *item = &match->bytes[match->nbytes];
+		uint32		at;
+
+		match->has_null |= nulls[i];
+		if (nulls[i])
+			continue;
+		*item = contents(items[i]);
+		at = find_slot(match, item);
+		if (match->slots[at] != 0)
+			continue;
+		match->slots[at] = ++match->nbytes;
+		match->lengths |= UINT64CONST(1) << item->len % 64;
+	}
+	return match;
+}
+
+/* AND, OR, NOT */
+static GpucolMatch *
+match_bool(GpucolLower *l, BoolExpr *expr)
+{
+	GpucolMatch *match = make_match(expr->boolop == AND_EXPR ? MATCH_AND :
+									expr->boolop == OR_EXPR ? MATCH_OR : MATCH_NOT, false);
+	ListCell   *lc;
+
+	match->args = palloc(list_length(expr->args) * sizeof(GpucolMatch *));
+	foreach(lc, expr->args)
+	{
+		GpucolMatch *arg = gpucol_match_create(l, lfirst(lc));
+
+		if (arg == NULL)
+			return NULL;
+		match->args[match->nargs++] = arg;
+	}
+	return match;
+}
+
+GpucolMatch *
+gpucol_match_create(GpucolLower *l, Expr *expr)
+{
+	switch (nodeTag(expr))
+	{
+		case T_OpExpr:
+			return match_operator(l, ((OpExpr *) expr)->opfuncid,
+								  ((OpExpr *) expr)->inputcollid,
+								  ((OpExpr *) expr)->args);
+		case T_FuncExpr:
+			return match_operator(l, ((FuncExpr *) expr)->funcid,
+								  ((FuncExpr *) expr)->inputcollid,
+								  ((FuncExpr *) expr)->args);
+		case T_ScalarArrayOpExpr:
+			return match_array(l, (ScalarArrayOpExpr *) expr);
+		case T_BoolExpr:
+			return match_bool(l, (BoolExpr *) expr);
+		case T_NullTest:
+			return !((NullTest *) expr)->argisrow && is_column((Node *) ((NullTest *) expr)->arg) ?
+				make_match(MATCH_IS_NULL, ((NullTest *) expr)->nulltesttype == IS_NOT_NULL) : NULL;
+		default:
+			return NULL;
+	}
+}
+
+/* ---- deciding ---- */
+
+/* Does the value, not NULL, match the pattern (before negation)? */
+static bool
+like(const GpucolMatch *match, GpucolBytes value)
+{
+	const char *at = value.data;
+	const char *end = value.data + value.len;
+	int			first = 0;
+	int			last = match->nbytes;
+
+	if (value.len < match->least || (match->whole && value.len != match->least))
+		return false;
+	if (match->starts && first < last)
+	{
+		const GpucolBytes *piece = &match->bytes[first++];
+
+		if (memcmp(at, piece->data, piece->len) != 0)
+			return false;
+		at += piece->len;
+	}
+	if (match->ends && first < last)
+	{
+		const GpucolBytes *piece = &match->bytes[--last];
+
+		if (memcmp(end - piece->len, piece->data, piece->len) != 0)
+			return false;
+		end -= piece->len;
+	}
+	for (; first < last; first++)
+	{
+		const GpucolBytes *piece = &match->bytes[first];
+
+		at = memmem(at, end - at, piece->data, piece->len);
+		if (at == NULL)
+			return false;
+		at += piece->len;
+	}
+	return true;
+}
+
+static bool
+in_list(const GpucolMatch *match, const GpucolBytes *value)
+{
+	return (match->lengths >> value->len % 64 & 1) != 0 &&
+		match->slots[find_slot(match, value)] != 0;
+}
+
+static bool
+in_order(const GpucolMatch *match, const GpucolBytes *value)
+{
+	int			order = gpucol_bytes_compare(value, &match->bytes[0]);
+
+	switch (match->order)
+	{
+		case ORDER_LT:
+			return order < 0;
+		case ORDER_LE:
+			return order <= 0;
+		case ORDER_GT:
+			return order > 0;
+		default:
+			return order >= 0;
+	}
+}
+
+/* result = VERDICT for each value that is not NULL */
+#define DECIDE(VERDICT) \
+	do \
+	{ \
+		for (int i = 0; i < n; i++) \
+		{ \
+			const GpucolBytes *value = &values[i]; \
+\
+			result[i] = isnull != NULL && isnull[i] ? UNKNOWN : (uint8_t) (VERDICT); \
+		} \
+	} while (0)
+
+/* Combine up to BLOCK values' verdicts of all operands. */
+static void
+decide_block(const GpucolMatch *match, int n, const GpucolBytes *values,
+			 const bool *isnull, uint8_t *result)
+{
+	/* of two verdicts, this one wins; else UNKNOWN does */
+	uint8_t		strong = match->kind == MATCH_AND ? NO : YES;
+	uint8_t		other[BLOCK];
+
+	gpucol_match_values(match->args[0], n, values, isnull, result);
+	for (int a = 1; a < match->nargs; a++)
+	{
+		gpucol_match_values(match->args[a], n, values, isnull, other);
+		for (int i = 0; i < n; i++)
+		{
+			if (other[i] == strong || (other[i] == UNKNOWN && result[i] != strong))
+				result[i] = other[i];
+		}
+	}
+	for (int i = 0; i < n && match->kind == MATCH_NOT; i++)
+		result[i] = result[i] == UNKNOWN ? UNKNOWN : !result[i];
+}
+
+void
+gpucol_match_values(const GpucolMatch *match, int n, const GpucolBytes *values,
+					const bool *isnull, uint8_t *result)
+{
+	bool		negate = match->negate;
+
+	switch (match->kind)
+	{
+		case MATCH_EQUAL:
+			DECIDE(same_bytes(value, &match->bytes[0]) != negate);
+			break;
+		case MATCH_IN:
+			DECIDE(in_list(match, value) ? !negate : match->has_null ? UNKNOWN : negate);
+			break;
+		case MATCH_ORDER:
+			DECIDE(in_order(match, value));
+			break;
+		case MATCH_LIKE:
+			DECIDE(like(match, *value) != negate);
+			break;
+		case MATCH_IS_NULL:
+			for (int i = 0; i < n; i++)
+				result[i] = (isnull != NULL && isnull[i]) != negate;
+			break;
+		default:
+			for (int i = 0; i < n; i += BLOCK)
+				decide_block(match, Min(n - i, BLOCK), values + i,
+							 isnull == NULL ? NULL : isnull + i, result + i);
+			break;
+	}
+}
+
+/* ---- by the order of bytes ---- */
+
+static int
+compare_items(const void *a, const void *b)
+{
+	return gpucol_bytes_compare(a, b);
+}
+
+/* Values that are one of n ascending ones, or begin with them; or the rest. */
+static GpucolCuts *
+cut_values(const GpucolBytes *values, int n, GpucolCutPlace behind, bool negate)
+{
+	GpucolCuts *cuts = palloc(sizeof(GpucolCuts));
+	GpucolCut  *places = palloc(Max(n, 1) * 2 * sizeof(GpucolCut));
+
+	for (int i = 0; i < n; i++)
+	{
+		places[i * 2] = (GpucolCut) {values[i], GPUCOL_CUT_BEFORE};
+		places[i * 2 + 1] = (GpucolCut) {values[i], behind};
+	}
+	*cuts = (GpucolCuts) {negate, n * 2, places};
+	return cuts;
+}
+
+/* Values on one side of a constant. */
+static GpucolCuts *
+cut_order(const GpucolMatch *match)
+{
+	GpucolCuts *cuts = palloc(sizeof(GpucolCuts));
+	GpucolCut  *place = palloc(sizeof(GpucolCut));
+	bool		before = match->order == ORDER_LT || match->order == ORDER_GE;
+
+	*place = (GpucolCut) {match->bytes[0], before ? GPUCOL_CUT_BEFORE : GPUCOL_CUT_BEHIND};
+	*cuts = (GpucolCuts) {match->order == ORDER_LT || match->order == ORDER_LE, 1, place};
+	return cuts;
+}
+
+static GpucolCuts *
+cut_like(const GpucolMatch *match)
+{
+	GpucolBytes empty = {"", 0};
+
+	if (match->whole)
+		return cut_values(match->nbytes > 0 ? match->bytes : &empty, 1, GPUCOL_CUT_BEHIND,
+						  match->negate);
+	if (match->nbytes == 0)
+		return cut_values(NULL, 0, GPUCOL_CUT_BEHIND, !match->negate);
+	if (match->nbytes > 1 || !match->starts || match->ends)
+		return NULL;
+	return cut_values(match->bytes, 1, GPUCOL_CUT_BEHIND_PREFIX, match->negate);
+}
+
+GpucolCuts *
+gpucol_match_cuts(const GpucolMatch *match)
+{
+	GpucolBytes *sorted;
+	GpucolCuts *cuts;
+
+	switch (match->kind)
+	{
+		case MATCH_EQUAL:
+			return cut_values(match->bytes, 1, GPUCOL_CUT_BEHIND, match->negate);
+		case MATCH_IN:
+			if (match->has_null)
+				return NULL;
+			sorted = palloc(match->nbytes * sizeof(GpucolBytes));
+			memcpy(sorted, match->bytes, match->nbytes * sizeof(GpucolBytes));
+			qsort(sorted, match->nbytes, sizeof(GpucolBytes), compare_items);
+			return cut_values(sorted, match->nbytes, GPUCOL_CUT_BEHIND, match->negate);
+		case MATCH_ORDER:
+			return cut_order(match);
+		case MATCH_LIKE:
+			return cut_like(match);
+		case MATCH_IS_NULL:
+			return cut_values(NULL, 0, GPUCOL_CUT_BEHIND, match->negate);
+		case MATCH_NOT:
+			cuts = gpucol_match_cuts(match->args[0]);
+			if (cuts != NULL)
+				cuts->first = !cuts->first;
+			return cuts;
+		default:
+			return NULL;
+	}
+}

@@ -1,0 +1,33 @@
+/*-------------------------------------------------------------------------
+ *
+ * order.h
+ *	  The order of a BYTES column's values, as PostgreSQL compares them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_LOWER_ORDER_H
+#define GPUCOL_LOWER_ORDER_H
+
+#include "postgres.h"
+
+#include "access/tupdesc.h"
+#include "nodes/primnodes.h"
+
+#include "columnar/typemap.h"
+
+typedef struct GpucolOrder GpucolOrder;
+
+/*
+ * The order that a btree's operator < or > sorts by, always from the least; in the
+ * current memory context.
+ */
+extern GpucolOrder *gpucol_order_create(const GpucolTypeMap *map, Oid sortop, Oid collation);
+
+/* < 0, 0 or > 0; looks for interrupts now and then. */
+extern int	gpucol_order_compare(GpucolOrder *order, const GpucolBytes *a,
+								 const GpucolBytes *b);
+
+/* The column of BYTES that a sort key is, perhaps by another name of its type, or NULL. */
+extern const Var *gpucol_order_key_bytes(const Expr *expr, TupleDesc desc);
+
+#endif							/* GPUCOL_LOWER_ORDER_H */

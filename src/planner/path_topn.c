@@ -1,0 +1,450 @@
+/*-------------------------------------------------------------------------
+ *
+ * path_topn.c
+ *	  GpucolTopK below Sort and Limit: ORDER BY ... LIMIT k over one gpucol table
+ *	  without sorting, or even delivering, all of its rows.  The same for a
+ *	  recursion that is pushed down, in its GpucolRecursiveScan.
+ *
+ * The node is a GpucolScan that delivers only rows that can be among the first k
+ * by the first sort keys, as many as sort like integers or are columns of byte
+ * strings; PostgreSQL's Sort and Limit above finish the work, with all sort keys, OFFSET and WITH TIES.  So k must
+ * be known, and nothing between the scan and the limit may drop rows.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/stratnum.h"
+#include "access/table.h"
+#include "catalog/pg_type.h"
+#include "nodes/extensible.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/tlist.h"
+#include "parser/parsetree.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/typcache.h"
+
+#include "plan/plan.h"
+#include "recursion/plan/nodes.h"
+#include "guc.h"
+#include "lower/clauses.h"
+#include "lower/order.h"
+#include "planner/first_rows.h"
+#include "planner/planner.h"
+#include "ranking/plan/ranking.h"
+#include "plan/reason.h"
+#include "recursion/plan/use.h"
+
+/* More rows than this are sorted by PostgreSQL alone. */
+#define MAX_LIMIT	1000000
+
+/* Sort keys that the node looks at. */
+#define MAX_KEYS	GPUCOL_SHAPE_MAX_KEYS
+
+/* The first sort keys. */
+typedef struct SortKeys
+{
+	int			n;
+	GpucolSortKey keys[MAX_KEYS];
+} SortKeys;
+
+static Plan *plan_topn(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+					   List *tlist, List *clauses, List *custom_plans);
+
+static const CustomPathMethods path_methods = {
+	.CustomName = "GpucolTopK",
+	.PlanCustomPath = plan_topn,
+};
+
+/* custom_private of a path: the keys, then what the plan node carries. */
+enum
+{
+	PATH_PRIVATE_KEYS,
+	PATH_PRIVATE_PLAN
+};
+
+/*
+ * The scan's path among these, or NULL.  Where the target list computes something,
+ * a projection stands above it, whose target the scan can compute itself.
+ */
+static Path *
+find_scan_path(List *paths)
+{
+	ListCell   *lc;
+
+	foreach(lc, paths)
+	{
+		Path	   *outer = lfirst(lc);
+		Path	   *path = IsA(outer, ProjectionPath) ?
+			((ProjectionPath *) outer)->subpath : outer;
+
+		if (IsA(path, CustomPath) && path->param_info == NULL &&
+			(strcmp(((CustomPath *) path)->methods->CustomName, "GpucolScan") == 0 ||
+			 ((CustomPath *) path)->methods == &gpucol_recursive_scan_path_methods))
+			return outer;
+	}
+	return NULL;
+}
+
+/*
+ * A copy of the scan's path of the table, or NULL.  Where parallel workers cost
+ * nothing, a Gather may have driven it out: then that of the workers' scan.
+ */
+static CustomPath *
+copy_scan_path(RelOptInfo *rel)
+{
+	Path	   *outer = find_scan_path(rel->pathlist);
+	CustomPath *copy = makeNode(CustomPath);
+
+	if (outer == NULL)
+		outer = find_scan_path(rel->partial_pathlist);
+	if (outer == NULL)
+		return NULL;
+	memcpy(copy, IsA(outer, ProjectionPath) ? ((ProjectionPath *) outer)->subpath : outer,
+		   sizeof(CustomPath));
+	copy->path.pathtarget = outer->pathtarget;
+	copy->path.startup_cost = outer->startup_cost;
+	copy->path.total_cost = outer->total_cost;
+	copy->path.parallel_aware = false;
+	copy->path.parallel_workers = 0;
+	return copy;
+}
+
+/* Are limit and offset constants, so that root->limit_tuples is no estimate? */
+static bool
+limit_is_known(PlannerInfo *root)
+{
+	Query	   *parse = root->parse;
+
+	return root->limit_tuples >= 1 && root->limit_tuples <= MAX_LIMIT &&
+		parse->limitCount != NULL && IsA(parse->limitCount, Const) &&
+		(parse->limitOffset == NULL || IsA(parse->limitOffset, Const));
+}
+
+/*
+ * The clause of a sort key.  A clause before it may be redundant: a column that the
+ * conditions make constant, or that was named before, orders nothing.
+ */
+static SortGroupClause *
+find_clause(PlannerInfo *root, const PathKey *wanted)
+{
+	ListCell   *lc;
+
+	foreach(lc, root->parse->sortClause)
+	{
+		List	   *pathkeys = make_pathkeys_for_sortclauses(root, list_make1(lfirst(lc)),
+															 root->processed_tlist);
+
+		if (pathkeys != NIL && linitial(pathkeys) == wanted)
+			return lfirst_node(SortGroupClause, lc);
+	}
+	return NULL;
+}
+
+/* Find a sort key; false where its order is not its type's own. */
+static bool
+find_key(PlannerInfo *root, const PathKey *wanted, GpucolSortKey *key)
+{
+	SortGroupClause *clause = find_clause(root, wanted);
+	TypeCacheEntry *type;
+	Oid			family;
+	Oid			input;
+
+	if (clause == NULL)
+		return false;
+	key->expr = (Expr *) get_sortgroupclause_expr(clause, root->processed_tlist);
+	key->nulls_first = clause->nulls_first;
+	type = lookup_type_cache(exprType((Node *) key->expr),
+							 TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
+	if (clause->sortop != type->lt_opr && clause->sortop != type->gt_opr)
+		return false;
+	key->descending = clause->sortop == type->gt_opr;
+	family = type->btree_opf;
+	input = type->btree_opintype;
+	key->not_after = get_opfamily_member(family, input, input,
+										 key->descending ? BTGreaterEqualStrategyNumber :
+										 BTLessEqualStrategyNumber);
+	key->before = get_opfamily_member(family, input, input,
+									  key->descending ? BTGreaterStrategyNumber :
+									  BTLessStrategyNumber);
+	key->equal = get_opfamily_member(family, input, input, BTEqualStrategyNumber);
+	return OidIsValid(key->not_after) && OidIsValid(key->before) && OidIsValid(key->equal);
+}
+
+/* Find the first sort keys; false where there is none. */
+static bool
+find_keys(PlannerInfo *root, SortKeys *keys)
+{
+	ListCell   *lc;
+
+	keys->n = 0;
+	foreach(lc, root->sort_pathkeys)
+	{
+		if (keys->n == MAX_KEYS || !find_key(root, lfirst(lc), &keys->keys[keys->n]))
+			break;
+		keys->n++;
+	}
+	return keys->n > 0;
+}
+
+/* A comparison of the key with a value. */
+static Expr *
+comparison(const GpucolSortKey *key, Oid opno)
+{
+	Node	   *expr = (Node *) key->expr;
+	Expr	   *test;
+
+	test = make_opclause(opno, BOOLOID, false, copyObject(key->expr),
+						 (Expr *) makeNullConst(exprType(expr), exprTypmod(expr),
+												exprCollation(expr)),
+						 InvalidOid, exprCollation(expr));
+	set_opfuncid((OpExpr *) test);
+	return test;
+}
+
+/* A key of byte strings is a column that PostgreSQL may compare with any value. */
+static bool
+check_bytes_key(GpucolLower *l, const GpucolSortKey *key, const char **why)
+{
+	Oid			operators[] = {key->not_after, key->before, key->equal};
+	int			column;
+	int			id;
+
+	if (gpucol_order_key_bytes(key->expr, l->desc) == NULL)
+	{
+		*why = psprintf("sort key of type %s that is not a column",
+						format_type_be(exprType((Node *) key->expr)));
+		return false;
+	}
+	for (int i = 0; i < (int) lengthof(operators); i++)
+	{
+		if (!gpucol_lower_host(l, comparison(key, operators[i]), &column, &id))
+		{
+			*why = psprintf("sort key: %s", l->reason);
+			return false;
+		}
+	}
+	return true;
+}
+
+/*
+ * Can the key be lowered, and does it sort as int64 or, if such may be keys too
+ * (`bytes`), as byte strings that PostgreSQL compares?  If not, *why not.
+ */
+static bool
+check_key(GpucolLower *l, const GpucolSortKey *key, bool bytes, const char **why)
+{
+	GpucolValue value;
+
+	if (!gpucol_lower_output(l, key->expr, &value))
+		*why = psprintf("sort key: %s", l->reason);
+	else if (bytes && value.cls == GPUCOL_CLASS_S)
+		return check_bytes_key(l, key, why);
+	else if (!gpucol_ranking_sorts(&value, exprType((Node *) key->expr)))
+		*why = psprintf("sort key of type %s", format_type_be(exprType((Node *) key->expr)));
+	else
+		return true;
+	return false;
+}
+
+/* The same for all keys: leave out the first that cannot, and those after it. */
+static bool
+check_keys(GpucolLower *l, SortKeys *keys, bool bytes, const char **why)
+{
+	int			n = 0;
+
+	while (n < keys->n && check_key(l, &keys->keys[n], bytes, why))
+		n++;
+	keys->n = n;
+	return n > 0;
+}
+
+/*
+ * Can the conditions and the first key be lowered?  Then *pushed are the conditions,
+ * and keys those that can.
+ */
+static bool
+check_lowering(PlannerInfo *root, RelOptInfo *rel, Oid relid, SortKeys *keys,
+			   List **pushed)
+{
+	Relation	table = table_open(relid, NoLock);
+	GpucolLower *l = gpucol_lower_begin(RelationGetDescr(table), rel->relid, NULL);
+	const char *why = "a condition is not pushed down";
+	List	   *rest;
+	bool		ok;
+
+	gpucol_clauses_split(root, l, rel->baserestrictinfo, "top rows", pushed, &rest, NULL);
+	gpucol_lower_end_filter(l);
+	ok = rest == NIL && check_keys(l, keys, true, &why);
+	if (!ok)
+		gpucol_reason_add(relid, "top rows", "%s", why);
+	table_close(table, NoLock);
+	return ok;
+}
+
+/* The same for a recursion, whose scan has lowered the conditions. */
+static bool
+check_recursion(RelOptInfo *rel, const CustomPath *scan, SortKeys *keys)
+{
+	GpucolLower *l = gpucol_lower_begin(gpucol_recursive_scan_columns(scan),
+										rel->relid, NULL);
+	const char *why = "a condition is not pushed down";
+	bool		ok;
+
+	gpucol_lower_end_filter(l);
+	ok = gpucol_recursive_scan_pushes_all(scan) && check_keys(l, keys, false, &why);
+	if (!ok)
+		gpucol_reason_add(InvalidOid, "top rows", "%s", why);
+	return ok;
+}
+
+/* Cost the path: which columns are looked at, which others are delivered? */
+static void
+cost_path(RelOptInfo *rel, CustomPath *path, const GpucolSortKey *key, List *pushed)
+{
+	Bitmapset  *looked = NULL;
+	Bitmapset  *others = NULL;
+
+	pull_varattnos((Node *) key->expr, rel->relid, &looked);
+	pull_varattnos((Node *) pushed, rel->relid, &looked);
+	pull_varattnos((Node *) path->path.pathtarget->exprs, rel->relid, &others);
+	others = bms_difference(others, looked);
+	gpucol_cost_topn(rel, &path->path, bms_num_members(looked),
+					 bms_num_members(others), pushed);
+}
+
+/* Do all rows that tie with the last one wanted by these keys matter? */
+static bool
+wants_ties(PlannerInfo *root, const SortKeys *keys)
+{
+	return list_length(root->sort_pathkeys) > keys->n ||
+		root->parse->limitOption == LIMIT_OPTION_WITH_TIES;
+}
+
+/* What the plan node carries. */
+static List *
+topk_private(PlannerInfo *root, const SortKeys *keys)
+{
+	List	   *descending = NIL;
+	List	   *nulls_first = NIL;
+	List	   *operators = NIL;
+
+	for (int i = 0; i < keys->n; i++)
+	{
+		const GpucolSortKey *key = &keys->keys[i];
+
+		descending = lappend_int(descending, key->descending);
+		nulls_first = lappend_int(nulls_first, key->nulls_first);
+		operators = lappend_oid(operators, key->not_after);
+		operators = lappend_oid(operators, key->before);
+		operators = lappend_oid(operators, key->equal);
+	}
+	return list_make5(makeInteger((int) root->limit_tuples),
+					  makeInteger(wants_ties(root, keys)),
+					  descending, nulls_first, operators);
+}
+
+/* Make a scan's path one of at most `limit` rows; the conditions are not a recursion's. */
+static void
+limit_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, const SortKeys *keys,
+		   List *pushed)
+{
+	List	   *plan_private = topk_private(root, keys);
+	List	   *exprs = NIL;
+
+	for (int i = 0; i < keys->n; i++)
+		exprs = lappend(exprs, keys->keys[i].expr);
+	path->path.rows = Min(root->limit_tuples, rel->rows);
+	if (path->methods == &gpucol_recursive_scan_path_methods)
+	{
+		gpucol_recursive_scan_limit(path, lcons(exprs, list_truncate(plan_private, 4)));
+		return;
+	}
+	path->methods = &path_methods;
+	path->custom_private = list_make2(exprs, plan_private);
+	cost_path(rel, path, &keys->keys[0], pushed);
+}
+
+/*
+ * UPPERREL_ORDERED: the scan's path, cut to the top rows, sorted.
+ */
+void
+gpucol_path_topn_add(PlannerInfo *root, RelOptInfo *input_rel,
+					 RelOptInfo *output_rel)
+{
+	PathTarget *target = root->upper_targets[UPPERREL_ORDERED];
+	CustomPath *scan;
+	RangeTblEntry *rte;
+	SortKeys	keys;
+	List	   *pushed = NIL;
+	Path	   *path;
+
+	if (!IS_SIMPLE_REL(input_rel) ||
+		(input_rel->rtekind != RTE_RELATION && input_rel->rtekind != RTE_CTE) ||
+		target == NULL || root->parse->sortClause == NIL ||
+		root->parse->hasTargetSRFs || root->rowMarks != NIL ||
+		root->sort_pathkeys == NIL || !limit_is_known(root) ||
+		(input_rel->rtekind == RTE_RELATION &&
+		 root->limit_tuples >= input_rel->rows))
+		return;
+	scan = copy_scan_path(input_rel);
+	if (scan == NULL)
+		return;
+	rte = planner_rt_fetch(input_rel->relid, root);
+	if (!gpucol_enable_topk)
+	{
+		gpucol_reason_add(rte->relid, "top rows", "gpucol.enable_topk is off");
+		return;
+	}
+	if (!find_keys(root, &keys))
+	{
+		gpucol_reason_add(rte->relid, "top rows", "an order other than the type's own");
+		return;
+	}
+	if (!(rte->rtekind == RTE_CTE ? check_recursion(input_rel, scan, &keys) :
+		  check_lowering(root, input_rel, rte->relid, &keys, &pushed)))
+		return;
+	limit_path(root, input_rel, scan, &keys, pushed);
+	path = (Path *) create_sort_path(root, output_rel, &scan->path,
+									 root->sort_pathkeys, root->limit_tuples);
+	if (path->pathtarget != target)
+		path = apply_projection_to_path(root, output_rel, path, target);
+	/* nobody knows how many rows a recursion has */
+	if (rte->rtekind == RTE_CTE)
+		output_rel->pathlist = list_make1(path);
+	else
+		output_rel->pathlist = lappend(gpucol_first_rows_prune(root, output_rel->pathlist,
+															   root->limit_tuples,
+															   path->total_cost), path);
+}
+
+/* Make the plan node: a scan with the keys and the limit. */
+static Plan *
+plan_topn(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist,
+		  List *clauses, List *custom_plans)
+{
+	CustomScan *cscan = (CustomScan *) gpucol_path_scan_plan(root, rel, path, tlist,
+															 clauses, custom_plans);
+
+	cscan->methods = &gpucol_topk_methods;
+	cscan->custom_exprs = list_concat(cscan->custom_exprs,
+									  copyObject(list_nth(path->custom_private, PATH_PRIVATE_KEYS)));
+	cscan->custom_private = list_concat(cscan->custom_private,
+										list_nth(path->custom_private, PATH_PRIVATE_PLAN));
+	return &cscan->scan.plan;
+}
+
+/*
+ * Register the node's methods, so that parallel workers find them by name.
+ */
+void
+gpucol_path_topn_init(void)
+{
+	RegisterCustomScanMethods(&gpucol_topk_methods);
+}

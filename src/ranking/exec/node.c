@@ -1,0 +1,424 @@
+/*-------------------------------------------------------------------------
+ *
+ * node.c
+ *	  Rankings of uncertain rows inside a plan node.
+ *
+ * The scan's outputs are the group keys and what is ranked.  The CPU engine's
+ * threads make label-confidence rows of them (ranking/cpu/rank_collect.h), one
+ * collection for each set of rows that is ranked (ranking/exec/sets.c); then each set is
+ * ranked as a batch.  A device that takes the scan does all this itself
+ * (ranking/exec/device.c).
+ *
+ * Errors of the data (probability out of range, sum above 1) are those that the
+ * aggregates raise.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "ranking/exec/state.h"
+#include "guc.h"
+#include "ranking/front/group.h"
+
+/* Groups of one batch handed out, and rows ranked between looks at interrupts. */
+#define BATCH_GROUPS	1024
+#define STEP_ROWS		1000000
+
+/*-------------------------------------------------------------------------
+ * Preparation
+ *-------------------------------------------------------------------------
+ */
+
+static void
+release(void *arg)
+{
+	gpucol_rank_node_destroy((GpucolRankNode *) arg);
+}
+
+void
+gpucol_rank_node_destroy(GpucolRankNode *topk)
+{
+	for (int i = 0; topk->sets != NULL && i < topk->rankings->nsets; i++)
+	{
+		gpucol_batch_destroy(topk->sets[i].batch);
+		topk->sets[i].batch = NULL;
+	}
+	gpucol_collect_destroy(topk->collect);
+	topk->collect = NULL;
+	gpucol_budget_close(&topk->memory);
+}
+
+GpucolRankNode *
+gpucol_rank_node_create(GpucolExec *exec, int nkeys, const GpucolOutput *keys,
+				   const GpucolRankings *rankings)
+{
+	GpucolRankNode *topk = palloc0(sizeof(GpucolRankNode));
+	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
+
+	topk->exec = exec;
+	topk->nkeys = nkeys;
+	topk->key_outputs = keys;
+	topk->rankings = rankings;
+	topk->context = CurrentMemoryContext;
+	topk->handed_context = AllocSetContextCreate(topk->context,
+												 "gpucol ranked groups",
+												 ALLOCSET_DEFAULT_SIZES);
+	callback->func = release;
+	callback->arg = topk;
+	MemoryContextRegisterResetCallback(topk->context, callback);
+	return topk;
+}
+
+/* The threads have the rows: what makes collections of them. */
+GpucolTakeRows
+gpucol_rank_node_take(GpucolRankNode *topk, int threads, void **arg)
+{
+	const GpucolRankings *r = topk->rankings;
+	MemoryContext old = MemoryContextSwitchTo(topk->context);
+	GpucolCollectSet *sets = palloc(sizeof(GpucolCollectSet) * r->nsets);
+	uint8	   *classes = palloc(Max(topk->nkeys, 1));
+
+	gpucol_rank_node_prepare_sets(topk);
+	for (int i = 0; i < topk->nkeys; i++)
+		classes[i] = topk->key_outputs[i].cls;
+	for (int i = 0; i < r->nsets; i++)
+	{
+		const GpucolRankingSet *set = &r->sets[i];
+
+		sets[i] = (GpucolCollectSet)
+		{
+			.filter = set->filter_column,.score = set->score_column,
+				.probability = set->probability_column,
+				.divisor = (double) gpucol_lower_power10(set->probability_value.scale),
+				.label = set->label_column,.x = set->x_column,
+				.k_keys = topk->sets[i].wanted_keys,.nk = topk->sets[i].nwanted
+		};
+	}
+	gpucol_collect_destroy(topk->collect);
+	gpucol_budget_open(&topk->memory, gpucol_guc_memory(gpucol_ranking_memory_limit), NULL);
+	topk->collect = gpucol_collect_create(&topk->memory, threads, topk->nkeys, classes,
+										  r->nsets, sets);
+	MemoryContextSwitchTo(old);
+	if (topk->collect == NULL)
+		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+	*arg = topk->collect;
+	return gpucol_collect_take;
+}
+
+/* Should a thread stop? */
+static bool
+cancelled(void *arg pg_attribute_unused())
+{
+	return QueryCancelPending || ProcDiePending;
+}
+
+/*-------------------------------------------------------------------------
+ * Collecting
+ *-------------------------------------------------------------------------
+ */
+
+/* Rows have passed the set's filter: evaluate k, make the batch. */
+static void
+start_batch(GpucolRankSet *set)
+{
+	GpucolRankNode *topk = set->topk;
+	GpucolBatchRanking *rankings = palloc(sizeof(GpucolBatchRanking) *
+										  topk->rankings->naggs);
+	GpucolBatchOptions options = {
+		.rankings = rankings,
+		.has_x = set->ranked->x != NULL,
+		.threads = gpucol_run_threads(topk->exec),
+		.cancelled = cancelled
+	};
+	int			stores;
+	uint32_t *const *groups;
+	uint32_t *const *names;
+
+	gpucol_rank_node_make_rankings(set, rankings);
+	options.nrankings = set->nrankings;
+	gpucol_rank_node_set_order(set, &options);
+	set->batch = gpucol_batch_create(&topk->memory,
+									 gpucol_collect_rows(topk->collect, set - topk->sets,
+														 &stores, &groups, &names),
+									 &options);
+	if (set->batch == NULL)
+		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+}
+
+/* Raise the error of a value that no ranking takes. */
+static void
+report_fault(const GpucolCollectError *error)
+{
+	if (error->fault == GPUCOL_COLLECT_K_NULL)
+		gpucol_rank_node_report_null("k");
+	if (error->fault == GPUCOL_COLLECT_BAD_K)
+		gpucol_group_check_k((int32) error->value.k);
+	gpucol_group_check_probability(error->value.p);
+}
+
+/* Have the node fall back, or raise the error of an interrupt. */
+static GpucolStatus
+fall_back(GpucolRankNode *topk, GpucolStatus status)
+{
+	if (status == GPUCOL_CANCELLED)
+	{
+		CHECK_FOR_INTERRUPTS();
+		ereport(ERROR, (errcode(ERRCODE_QUERY_CANCELED), errmsg("ranking was cancelled")));
+	}
+	topk->exec->fallback = status == GPUCOL_OUT_OF_MEMORY ?
+		"the rows to be ranked exceed gpucol.ranking_memory_limit" : "too many rows to be ranked together";
+	return status;
+}
+
+/* The keys of groups [from, from + n) as columns, in the current context. */
+static const GpucolResultColumn *
+make_key_columns(GpucolRankNode *topk, uint32 from, uint32 n)
+{
+	for (int c = 0; c < topk->nkeys; c++)
+	{
+		GpucolResultColumn *column = &topk->key_columns[c];
+		uint8	   *nulls = MemoryContextAllocHuge(CurrentMemoryContext, Max(n, 1));
+		void	   *data = MemoryContextAllocHuge(CurrentMemoryContext,
+												  sizeof(__int128) * ((Size) n + 1));
+
+		gpucol_keys_column(gpucol_collect_keys(topk->collect), c, from, n, nulls, data);
+		column->cls = topk->key_outputs[c].cls;
+		column->nulls = nulls;
+		column->i = data;
+		column->d = data;
+		column->f = data;
+		column->s = data;
+	}
+	return topk->key_columns;
+}
+
+/* Give the batch the k of each group where that is a key. */
+static void
+set_group_k(GpucolRankSet *set)
+{
+	GpucolRankNode *topk = set->topk;
+
+	for (int r = 0; r < set->nrankings; r++)
+	{
+		const GpucolResultColumn *key;
+		int32	   *k;
+
+		if (set->k_keys[r] < 0)
+			continue;
+		key = &make_key_columns(topk, 0, topk->ngroups)[set->k_keys[r]];
+		k = MemoryContextAllocHuge(topk->context, sizeof(int32) * (Size) topk->ngroups);
+		for (uint32 g = 0; g < topk->ngroups; g++)
+			k[g] = key->nulls[g] ? 1 : (int32) key->i[g];
+		gpucol_batch_set_k(set->batch, r, k);
+		MemoryContextReset(topk->handed_context);
+	}
+}
+
+/* Make the batches of the sets that have rows. */
+static GpucolStatus
+start_batches(GpucolRankNode *topk)
+{
+	GpucolStatus status = GPUCOL_OK;
+
+	for (int i = 0; i < topk->rankings->nsets && status == GPUCOL_OK; i++)
+	{
+		GpucolRankSet *set = &topk->sets[i];
+		int			stores;
+		uint32_t *const *groups;
+		uint32_t *const *names;
+		MemoryContext old;
+
+		if (!gpucol_collect_is_used(topk->collect, i))
+			continue;
+		old = MemoryContextSwitchTo(topk->context);
+		start_batch(set);
+		MemoryContextSwitchTo(topk->handed_context);
+		set_group_k(set);
+		MemoryContextSwitchTo(old);
+		gpucol_collect_rows(topk->collect, i, &stores, &groups, &names);
+		status = gpucol_batch_prepare(set->batch, topk->ngroups, stores, groups, names);
+	}
+	return status;
+}
+
+/* The scan has ended: prepare the groups. */
+static GpucolStatus
+finish(GpucolRankNode *topk)
+{
+	GpucolCollectError error;
+	GpucolStatus status;
+
+	topk->collected = true;
+	topk->ngroups = topk->nkeys == 0 ? 1 : 0;
+	if (topk->collect == NULL)
+		return GPUCOL_OK;
+	status = gpucol_collect_finish(topk->collect, cancelled, NULL, &error);
+	if (status == GPUCOL_CORRUPT)
+		report_fault(&error);
+	if (status == GPUCOL_OK)
+	{
+		topk->ngroups = gpucol_collect_ngroups(topk->collect);
+		status = start_batches(topk);
+	}
+	return status == GPUCOL_OK ? status : fall_back(topk, status);
+}
+
+/* Run the scan to its end, whose rows the CPU engine's threads take. */
+static GpucolStatus
+collect(GpucolRankNode *topk)
+{
+	GpucolResult result;
+	GpucolStatus status;
+
+	status = gpucol_run_next(topk->exec, &result);
+	if (status == GPUCOL_END)
+		return finish(topk);
+	if (status != GPUCOL_OK)
+	{
+		if (topk->collect != NULL && gpucol_collect_status(topk->collect) != GPUCOL_OK)
+			return fall_back(topk, status);
+		return status;
+	}
+	topk->collected = topk->on_device = true;
+	topk->first = result;
+	return GPUCOL_OK;
+}
+
+/*-------------------------------------------------------------------------
+ * Groups
+ *-------------------------------------------------------------------------
+ */
+
+/* The error of an x-tuple whose probabilities exceed 1. */
+static void
+report_mass(GpucolRankSet *set)
+{
+	int64_t		x;
+	double		mass;
+	Oid			out;
+	bool		varlena;
+
+	gpucol_batch_bad_mass(set->batch, &x, &mass);
+	getTypeOutputInfo(exprType((Node *) set->ranked->x), &out, &varlena);
+	gpucol_group_report_mass(OidOutputFunctionCall(out, gpucol_rank_node_x_datum(set, x)), mass);
+}
+
+/*
+ * Rank a set's groups until group `upto` - 1 is done.  Without the memory for it the
+ * node falls back, as long as it has handed out no group.
+ */
+static GpucolStatus
+rank_groups(GpucolRankSet *set, uint32 upto)
+{
+	while (set->batch != NULL && gpucol_batch_done(set->batch) < upto)
+	{
+		GpucolStatus status = gpucol_batch_step(set->batch, STEP_ROWS);
+
+		CHECK_FOR_INTERRUPTS();
+		if (status == GPUCOL_CORRUPT)
+			report_mass(set);
+		if (status == GPUCOL_UNSUPPORTED)
+		{
+			gpucol_batch_rank_alone(set->batch);
+			continue;
+		}
+		if (status == GPUCOL_OUT_OF_MEMORY && set->topk->from == 0)
+			return fall_back(set->topk, status);
+		if (status != GPUCOL_OK && status != GPUCOL_CANCELLED)
+			ereport(ERROR,
+					(errcode(ERRCODE_OUT_OF_MEMORY),
+					 errmsg("out of memory"),
+					 errdetail("Failed while ranking uncertain rows."),
+					 errhint("Increase gpucol.ranking_memory_limit.")));
+	}
+	return GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_rank_node_next(GpucolRankNode *topk, GpucolResult *groups)
+{
+	if (!topk->collected)
+	{
+		GpucolStatus status = collect(topk);
+
+		if (status != GPUCOL_OK)
+			return status;
+	}
+	if (topk->on_device)
+		return gpucol_rank_node_device_next(topk, groups);
+	topk->from += topk->handed;
+	topk->handed = Min(BATCH_GROUPS, topk->ngroups - topk->from);
+	if (topk->handed == 0)
+		return GPUCOL_END;
+	for (int i = 0; topk->sets != NULL && i < topk->rankings->nsets; i++)
+	{
+		GpucolStatus status = rank_groups(&topk->sets[i], topk->from + topk->handed);
+
+		if (status != GPUCOL_OK)
+			return status;
+	}
+	memset(groups, 0, sizeof(*groups));
+	groups->nrows = topk->handed;
+	if (topk->nkeys > 0)
+	{
+		MemoryContext old = MemoryContextSwitchTo(topk->handed_context);
+
+		MemoryContextReset(topk->handed_context);
+		groups->columns = make_key_columns(topk, topk->from, topk->handed);
+		MemoryContextSwitchTo(old);
+	}
+	return GPUCOL_OK;
+}
+
+/* The answer of a group that the CPU engine has ranked, as an array. */
+static Datum
+answer_array(const GpucolRankSet *set, const GpucolBatchAnswer *answer)
+{
+	int			n = answer->count;
+	Datum	   *values = palloc(sizeof(Datum) * Max(n, 1));
+	bool	   *nulls = palloc(sizeof(bool) * Max(n, 1));
+	Datum		array;
+
+	gpucol_rank_node_label_datums(set, answer->labels, answer->nulls, n, NULL, values, nulls);
+	array = gpucol_rank_node_label_array(set, values, answer->nulls != NULL ? nulls : NULL, n);
+	pfree(values);
+	pfree(nulls);
+	return array;
+}
+
+/* Result of an aggregate for a group that the CPU engine has ranked. */
+static Datum
+group_datum(GpucolRankNode *topk, int agg, uint32 group, bool *isnull)
+{
+	const GpucolRankingAgg *ranking = &topk->rankings->aggs[agg];
+	const GpucolRankSet *set = topk->sets == NULL ? NULL : &topk->sets[ranking->set];
+	const GpucolBatchAnswer *answer;
+
+	*isnull = true;
+	if (set == NULL || set->batch == NULL || gpucol_batch_group_rows(set->batch, group) == 0)
+		return (Datum) 0;
+	answer = gpucol_batch_answer(set->batch, group, topk->batch_ranking[agg]);
+	if (answer->count < 0)
+		return (Datum) 0;
+	*isnull = false;
+	if (ranking->probability)
+		return Float8GetDatum(answer->probability);
+	return answer_array(set, answer);
+}
+
+void
+gpucol_rank_node_datums(GpucolRankNode *topk, int agg, uint32 from, uint32 n, Datum *values, bool *isnull)
+{
+	if (topk->on_device)
+	{
+		gpucol_rank_node_device_datums(topk, agg, from, n, values, isnull);
+		return;
+	}
+	for (uint32 g = 0; g < n; g++)
+		values[g] = group_datum(topk, agg, topk->from + from + g, &isnull[g]);
+}

@@ -1,0 +1,118 @@
+/*-------------------------------------------------------------------------
+ *
+ * set.h
+ *	  The hash set of a relation: shared by recursion/cpu/relation.c, which adds
+ *	  rows one after another, and recursion/cpu/buffers.c, where threads do.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_RECURSION_CPU_SET_H
+#define GPUCOL_RECURSION_CPU_SET_H
+
+#include "recursion/cpu/engine.h"
+
+/* Numbers beyond are those of candidates in buffers. */
+#define GPUCOL_REC_MAX_ROWS	UINT64_C(0xff000000)
+
+/* Hash tables of this many slots have a region for each partition. */
+#define GPUCOL_REC_REGIONS_FROM	65536
+#define GPUCOL_REC_PARTITIONS	64
+#define GPUCOL_REC_PARTITION_SHIFT	58
+#define GPUCOL_REC_PARTITION(hash)	((hash) >> GPUCOL_REC_PARTITION_SHIFT)
+#define GPUCOL_REC_WITHOUT_PARTITION(hash)	((hash) & ((UINT64_C(1) << GPUCOL_REC_PARTITION_SHIFT) - 1))
+
+/* A pair of ids as an entry; 0 is none. */
+static inline uint64_t
+gpucol_rec_set_pair(uint32_t a, uint32_t b)
+{
+	return ((uint64_t) a << 32 | b) + 1;
+}
+
+/* Hash of a row without its merge column. */
+static inline uint64_t
+gpucol_rec_set_hash(const GpucolRecTable *table, const uint32_t *tuple)
+{
+	uint64_t	h = 0;
+	int			c;
+
+	for (c = 0; c < table->arity; c++)
+		if (table->decl->merge == GPUCOL_REC_MERGE_NONE ||
+			c != table->decl->merge_column)
+			h = gpucol_rec_mix(h) + tuple[c];
+	return gpucol_rec_mix(h);
+}
+
+/* Do two rows agree on all columns but the merge column? */
+static inline bool
+gpucol_rec_set_same(const GpucolRecTable *table, const uint32_t *a, const uint32_t *b)
+{
+	int			c;
+
+	for (c = 0; c < table->arity; c++)
+		if (a[c] != b[c] &&
+			(table->decl->merge == GPUCOL_REC_MERGE_NONE ||
+			 c != table->decl->merge_column))
+			return false;
+	return true;
+}
+
+/*
+ * Where the probing for a hash starts.  A large table has a region of slots for
+ * each partition of the hashes, which threads can fill side by side.
+ */
+static inline uint64_t
+gpucol_rec_set_home(const GpucolRecTable *table, uint64_t hash)
+{
+	uint64_t	home = hash & (table->region - 1);
+
+	return table->region == table->nslots ? home :
+		GPUCOL_REC_PARTITION(hash) * table->region + home;
+}
+
+/* The slot after this one: the first of the region after its last. */
+static inline uint64_t
+gpucol_rec_set_next(const GpucolRecTable *table, uint64_t at)
+{
+	uint64_t	mask = table->region - 1;
+
+	return (at & ~mask) | ((at + 1) & mask);
+}
+
+/* Let a slot name another row. */
+static inline void
+gpucol_rec_set_point(uint64_t *slot, uint32_t row_number)
+{
+	*slot = (*slot & ~UINT64_C(0xffffffff)) | row_number;
+}
+
+/* Do both tables have a region for each partition? */
+static inline bool
+gpucol_rec_set_regions(const GpucolRecTable *table)
+{
+	return table->old_region < table->nold;
+}
+
+/* Make room for n more rows in the array of tuples. */
+extern GpucolStatus gpucol_rec_set_reserve_rows(GpucolRecRun *run, GpucolRecTable *table,
+												uint64_t n);
+
+/*
+ * Make room in the hash table for n more entries.  If it must grow, the old slots stay in
+ * table->old until gpucol_rec_set_move has emptied them and gpucol_rec_set_close frees them.
+ */
+extern GpucolStatus gpucol_rec_set_open(GpucolRecRun *run, GpucolRecTable *table,
+										uint64_t n);
+
+/* Move old slots [from, to); false if a cancel came, which only `polls` looks for. */
+extern bool gpucol_rec_set_move(const GpucolRecRun *run, GpucolRecTable *table,
+								uint64_t from, uint64_t to, bool polls);
+extern void gpucol_rec_set_close(GpucolRecRun *run, GpucolRecTable *table);
+
+/*
+ * A row with the key of an existing one: keep the better value.  A row of this
+ * round is overwritten; true if an older one is to be superseded by a new row.
+ */
+extern bool gpucol_rec_set_merge(const GpucolRecRun *run, const GpucolRecTable *table,
+								 uint32_t *old, bool is_old, const uint32_t *tuple);
+
+#endif							/* GPUCOL_RECURSION_CPU_SET_H */

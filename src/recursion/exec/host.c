@@ -1,0 +1,192 @@
+/*-------------------------------------------------------------------------
+ *
+ * lower/host_test.c
+ *	  Expressions over values of a recursion that PostgreSQL's executor computes,
+ *	  a vector of rows at a time.
+ *
+ * The engine of the recursion hands over 64-bit values; they become the datums of a
+ * virtual tuple, and the result becomes a 64-bit value again.  So every expression
+ * gives PostgreSQL's own result, its NULL and its error.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+
+#include "recursion/exec/state.h"
+
+struct GpucolRecursiveHost
+{
+	int			noperands;
+	int		   *positions;		/* in the slot */
+	GpucolRecColumn *operands;
+	GpucolRecColumn result;
+	ExprState  *expr;
+	ExprContext *econtext;
+	TupleTableSlot *slot;		/* the operands */
+	GpucolRecursiveMatch *match;	/* or NULL */
+	List	   *subplans;		/* SubPlanState of the expression */
+	List	   *stale;			/* those whose hash tables are of other parameters */
+};
+
+/* Parameters that stand for operands become columns of the tuple. */
+static Node *
+bind_operands(Node *node, void *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXTERN &&
+		((Param *) node)->paramid >= GPUCOL_RECURSIVE_OPERAND)
+	{
+		Param	   *param = (Param *) node;
+
+		return (Node *) makeVar(INDEX_VAR,
+								param->paramid - GPUCOL_RECURSIVE_OPERAND + 1,
+								param->paramtype, param->paramtypmod,
+								param->paramcollid, 0);
+	}
+	return expression_tree_mutator(node, bind_operands, context);
+}
+
+GpucolRecursiveHost *
+gpucol_recursive_host_create(Expr *expr, List *operands, List *match,
+							 PlanState *inputs)
+{
+	GpucolRecursiveHost *host = palloc0(sizeof(GpucolRecursiveHost));
+	TupleDesc	desc = ((ScanState *) inputs)->ss_ScanTupleSlot->tts_tupleDescriptor;
+	ListCell   *lc;
+	int			known;
+
+	host->noperands = list_length(operands);
+	host->positions = palloc(sizeof(int) * (host->noperands + 1));
+	host->operands = palloc(sizeof(GpucolRecColumn) * (host->noperands + 1));
+	foreach(lc, operands)
+	{
+		int			i = foreach_current_index(lc);
+
+		host->positions[i] = lfirst_int(lc);
+		gpucol_rec_column_init(&host->operands[i],
+							   TupleDescAttr(desc, lfirst_int(lc))->atttypid);
+	}
+	gpucol_rec_column_init(&host->result, exprType((Node *) expr));
+	host->econtext = CreateExprContext(inputs->state);
+	host->slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
+	memset(host->slot->tts_isnull, true, sizeof(bool) * desc->natts);
+	if (match != NIL)
+		host->match = gpucol_recursive_match_create(match, operands, desc);
+	known = list_length(inputs->subPlan);
+	host->expr = ExecInitExpr((Expr *) bind_operands((Node *) expr, NULL), inputs);
+	host->subplans = list_copy_tail(inputs->subPlan, known);
+	return host;
+}
+
+/*
+ * Parameters may have changed.  Where several expressions have the same subquery,
+ * they have one plan of it and a hash table each: the first that is filled again
+ * makes PostgreSQL forget that the plan's parameters had changed.
+ */
+void
+gpucol_recursive_host_refresh(GpucolRecursiveHost *host)
+{
+	MemoryContext old = MemoryContextSwitchTo(host->econtext->ecxt_per_query_memory);
+	ListCell   *lc;
+
+	foreach(lc, host->subplans)
+	{
+		SubPlanState *subplan = lfirst(lc);
+
+		if (subplan->hashtable != NULL && subplan->planstate->chgParam != NULL)
+			host->stale = list_append_unique_ptr(host->stale, subplan);
+	}
+	MemoryContextSwitchTo(old);
+}
+
+/* Have hash tables that are stale filled again. */
+static void
+renew_subplans(GpucolRecursiveHost *host)
+{
+	ListCell   *lc;
+
+	foreach(lc, host->stale)
+	{
+		PlanState  *plan = ((SubPlanState *) lfirst(lc))->planstate;
+
+		if (plan->chgParam == NULL)
+			plan->chgParam = bms_copy(plan->plan->extParam);
+	}
+	list_free(host->stale);
+	host->stale = NIL;
+}
+
+GpucolRecColumn *
+gpucol_recursive_host_result(GpucolRecursiveHost *host)
+{
+	return &host->result;
+}
+
+GpucolRecursiveMatch *
+gpucol_recursive_host_match(GpucolRecursiveHost *host)
+{
+	return host->match;
+}
+
+/* The operands of one row as a tuple. */
+static void
+store_operands(GpucolRecursiveHost *host, const GpucolSymbols *symbols, uint32 row,
+			   const int64 *const *values, const uint8 *const *nulls)
+{
+	TupleTableSlot *slot = host->slot;
+	int			i;
+
+	ExecClearTuple(slot);
+	for (i = 0; i < host->noperands; i++)
+	{
+		int			at = host->positions[i];
+
+		slot->tts_isnull[at] = nulls[i][row] != 0;
+		slot->tts_values[at] = slot->tts_isnull[at] ? (Datum) 0 :
+			gpucol_rec_column_to_datum(&host->operands[i], values[i][row], symbols);
+	}
+	ExecStoreVirtualTuple(slot);
+}
+
+void
+gpucol_recursive_host_compute(GpucolRecursiveHost *host, GpucolSymbols *symbols,
+							  uint32 n, const int64 *const *values,
+							  const uint8 *const *nulls, int64 *result,
+							  uint8 *result_nulls)
+{
+	ExprContext *econtext = host->econtext;
+	MemoryContext old = MemoryContextSwitchTo(econtext->ecxt_per_query_memory);
+	uint32		row;
+
+	CHECK_FOR_INTERRUPTS();
+	renew_subplans(host);
+	MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+	econtext->ecxt_scantuple = host->slot;
+	for (row = 0; row < n; row++)
+	{
+		bool		isnull;
+		Datum		datum;
+
+		store_operands(host, symbols, row, values, nulls);
+		if (host->match != NULL)
+		{
+			result_nulls[row] = false;
+			result[row] = gpucol_recursive_match_test(host->match, values, nulls, row,
+													  symbols, host->expr, econtext,
+													  host->slot);
+			continue;
+		}
+		datum = ExecEvalExpr(host->expr, econtext, &isnull);
+		result_nulls[row] = isnull;
+		result[row] = isnull ? 0 :
+			gpucol_rec_column_to_value(&host->result, datum, symbols);
+		ResetExprContext(econtext);
+	}
+	MemoryContextSwitchTo(old);
+}

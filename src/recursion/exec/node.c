@@ -1,0 +1,791 @@
+/*-------------------------------------------------------------------------
+ *
+ * node.c
+ *	  GpucolRecursive: evaluates a recursion plan whose inputs are the node's
+ *	  children, and delivers the rows as the rounds find them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "commands/explain.h"
+#include "executor/executor.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/value.h"
+#include "utils/memutils.h"
+#include "utils/ruleutils.h"
+
+#include "compat.h"
+#include "recursion/front/builder.h"
+#include "recursion/front/run.h"
+#include "recursion/front/symbols.h"
+#include "recursion/front/values.h"
+#include "recursion/exec/state.h"
+#include "guc.h"
+
+#define LOAD_ROWS	1024
+
+static const char lost_reason[] =
+"equal values look different, and which of them shows depends on PostgreSQL's plan";
+static const char tried_reason[] = "PostgreSQL's plan was tried first and has ended";
+static const char limit_reason[] = "the query wants only the first rows";
+
+typedef struct RecursiveState
+{
+	CustomScanState css;
+	GpucolRecPlan *plan;
+	int			ncolumns;
+	GpucolRecColumn *columns;	/* of the result */
+	List	   *constants;		/* ExprState */
+	GpucolRecColumn *constant_columns;
+	GpucolRecursiveHost **hosts;	/* recursion/exec/host.c */
+	PlanState  *seeds;			/* non-recursive term; NULL = a rule of the plan */
+	PlanState  *inputs;			/* GpucolInputs */
+	int			nhosts;
+	ExprState  *seed_filter;	/* on rows of the non-recursive term, or NULL */
+
+	/* a run; in its own context */
+	MemoryContext context;
+	GpucolSymbols *symbols;
+	List	   *equalities;		/* GpucolEquality */
+	GpucolRecursion *recursion; /* NULL if not started, and in a fallback */
+	GpucolRecBatch batch;
+	uint32		next;			/* row of the batch */
+	bool		ended;
+	GpucolRecProgress progress; /* of the finished run */
+
+	/* PostgreSQL's RecursiveUnion in the engine's place */
+	int			eflags;
+	PlanState  *ordinary;		/* once needed */
+	GpucolRecursiveFallback *fallback;	/* of the run, or NULL */
+	const char *fallback_reason;	/* of the last run, or NULL */
+} RecursiveState;
+
+static GpucolRecColumn *
+make_columns(List *types)
+{
+	GpucolRecColumn *columns = palloc(sizeof(GpucolRecColumn) *
+									  (list_length(types) + 1));
+	ListCell   *lc;
+
+	foreach(lc, types)
+		gpucol_rec_column_init(&columns[foreach_current_index(lc)],
+							   lfirst_oid(lc));
+	return columns;
+}
+
+/* The expressions of the recursion plan: constants, then host expressions. */
+static List *
+plan_exprs(RecursiveState *state)
+{
+	return ((CustomScan *) gpucol_inputs_find(state->inputs)->plan)->custom_exprs;
+}
+
+/* The equality of this run for a type and a collation, or NULL. */
+static GpucolEquality *
+find_equality(RecursiveState *state, Oid type, Oid collation)
+{
+	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
+	ListCell   *lc;
+	ListCell   *lc2;
+
+	forboth(lc, (List *) list_nth(scan->custom_private,
+								  GPUCOL_RECURSIVE_EQUALITIES),
+			lc2, state->equalities)
+		if (linitial_oid(lfirst(lc)) == type &&
+			lsecond_oid(lfirst(lc)) == collation)
+			return lfirst(lc2);
+	return NULL;
+}
+
+/* Have columns of these collations give equal values one form. */
+static void
+set_equalities(RecursiveState *state, GpucolRecColumn *columns, List *collations)
+{
+	ListCell   *lc;
+
+	foreach(lc, collations)
+	{
+		GpucolRecColumn *column = &columns[foreach_current_index(lc)];
+
+		column->equality = find_equality(state, column->type, lfirst_oid(lc));
+	}
+}
+
+/* The equalities of a run, in its context. */
+static void
+make_equalities(RecursiveState *state)
+{
+	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
+	List	   *exprs = plan_exprs(state);
+	ListCell   *lc;
+	int			i;
+
+	state->equalities = NIL;
+	foreach(lc, (List *) list_nth(scan->custom_private,
+								  GPUCOL_RECURSIVE_EQUALITIES))
+		state->equalities =
+			lappend(state->equalities,
+					gpucol_equality_create(linitial_oid(lfirst(lc)),
+										   lsecond_oid(lfirst(lc))));
+	set_equalities(state, state->columns,
+				   list_nth(scan->custom_private, GPUCOL_RECURSIVE_COLLATIONS));
+	for (i = 0; i < (int) state->plan->nconstants; i++)
+		state->constant_columns[i].equality =
+			find_equality(state, state->constant_columns[i].type,
+						  exprCollation(list_nth(exprs, i)));
+	for (i = 0; i < state->nhosts; i++)
+		gpucol_recursive_host_result(state->hosts[i])->equality =
+			find_equality(state,
+						  gpucol_recursive_host_result(state->hosts[i])->type,
+						  exprCollation(list_nth(exprs, state->plan->nconstants + i)));
+}
+
+/*
+ * Start the inputs, and the non-recursive term unless it is a rule of the plan.
+ * Conditions that are tested on its rows need the rows.
+ */
+static void
+begin_children(RecursiveState *state, EState *estate, int eflags)
+{
+	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
+
+	if (!boolVal(list_nth(scan->custom_private, GPUCOL_RECURSIVE_BASE)) ||
+		scan->custom_exprs != NIL)
+	{
+		if (boolVal(list_nth(scan->custom_private, GPUCOL_RECURSIVE_BASE)))
+			state->plan->nrules--;
+		state->seeds = ExecInitNode(linitial(scan->custom_plans), estate,
+									eflags);
+		state->css.custom_ps = lappend(state->css.custom_ps, state->seeds);
+	}
+	state->inputs = ExecInitNode(lsecond(scan->custom_plans), estate, eflags);
+	state->css.custom_ps = lappend(state->css.custom_ps, state->inputs);
+}
+
+/* Prepare the expressions of the recursion plan. */
+static void
+begin_exprs(RecursiveState *state)
+{
+	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
+	List	   *operands = list_nth(scan->custom_private, GPUCOL_RECURSIVE_HOSTS);
+	List	   *matches = list_nth(scan->custom_private, GPUCOL_RECURSIVE_MATCHES);
+	PlanState  *owner = gpucol_inputs_find(state->inputs);
+	int			nconstants = (int) state->plan->nconstants;
+	List	   *types = NIL;
+	ListCell   *lc;
+
+	state->nhosts = list_length(operands);
+	state->hosts = palloc(sizeof(GpucolRecursiveHost *) * (state->nhosts + 1));
+	foreach(lc, plan_exprs(state))
+	{
+		int			i = foreach_current_index(lc) - nconstants;
+
+		if (i >= 0)
+		{
+			state->hosts[i] = gpucol_recursive_host_create(lfirst(lc),
+														   list_nth(operands, i),
+														   list_nth(matches, i),
+														   owner);
+			continue;
+		}
+		types = lappend_oid(types, exprType(lfirst(lc)));
+		state->constants = lappend(state->constants,
+								   ExecInitExpr(lfirst(lc), owner));
+	}
+	state->constant_columns = make_columns(types);
+}
+
+static void
+begin_recursive(CustomScanState *node, EState *estate, int eflags)
+{
+	RecursiveState *state = (RecursiveState *) node;
+	CustomScan *scan = (CustomScan *) node->ss.ps.plan;
+	Const	   *packed = list_nth(scan->custom_private, GPUCOL_RECURSIVE_PLAN);
+	List	   *types = list_nth(scan->custom_private, GPUCOL_RECURSIVE_TYPES);
+
+	state->plan = gpucol_rec_plan_unpack(DatumGetByteaPP(packed->constvalue));
+	state->eflags = eflags & ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD |
+							   EXEC_FLAG_MARK);
+	begin_children(state, estate, state->eflags);
+	state->ncolumns = list_length(types);
+	state->columns = make_columns(types);
+	begin_exprs(state);
+	if (scan->custom_exprs != NIL)
+		state->seed_filter = ExecInitQual(scan->custom_exprs, &node->ss.ps);
+}
+
+/* ---- starting a run ---- */
+
+/* Put the values of the constants into the plan. */
+static void
+evaluate_constants(RecursiveState *state)
+{
+	GpucolRecConstant *constants =
+		(GpucolRecConstant *) unconstify(GpucolRecConstant *,
+										 state->plan->constants);
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	ListCell   *lc;
+
+	foreach(lc, state->constants)
+	{
+		int			i = foreach_current_index(lc);
+		Datum		datum = ExecEvalExprSwitchContext(lfirst(lc), econtext,
+													  &constants[i].isnull);
+
+		constants[i].value = constants[i].isnull ? 0 :
+			gpucol_rec_column_to_value(&state->constant_columns[i], datum,
+									   state->symbols);
+	}
+}
+
+/* Bytes that the run holds beside the engine's. */
+static Size
+held_bytes(const RecursiveState *state)
+{
+	Size		bytes = gpucol_symbols_size(state->symbols);
+
+	for (int i = 0; i < state->nhosts; i++)
+		if (gpucol_recursive_host_match(state->hosts[i]) != NULL)
+			bytes += gpucol_recursive_match_size(gpucol_recursive_host_match(state->hosts[i]));
+	return bytes;
+}
+
+/* Give rows to a relation, and to those who look for matches in it. */
+static void
+load_rows(RecursiveState *state, uint32 relation, uint32 n,
+		  const int64 *const *values, const uint8 *const *nulls)
+{
+	gpucol_recursion_load(state->recursion, relation, n, values, nulls);
+	for (int i = 0; i < state->nhosts; i++)
+	{
+		GpucolRecursiveMatch *match = gpucol_recursive_host_match(state->hosts[i]);
+
+		if (match != NULL && gpucol_recursive_match_input(match) == (int) relation - 1)
+			gpucol_recursive_match_load(match, n, values, nulls);
+	}
+	gpucol_recursion_check_memory(state->recursion, held_bytes(state));
+}
+
+/* Give all rows of a child that pass the filter (if any) to a relation. */
+static void
+load_child(RecursiveState *state, PlanState *child, uint32 relation,
+		   const GpucolRecColumn *columns, int ncolumns, ExprState *filter)
+{
+	int64	   *values = palloc(sizeof(int64) * LOAD_ROWS * (ncolumns + 1));
+	uint8	   *nulls = palloc(LOAD_ROWS * (ncolumns + 1));
+	int64	   *value_columns[GPUCOL_REC_MAX_ARITY];
+	uint8	   *null_columns[GPUCOL_REC_MAX_ARITY];
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	uint32		n = 0;
+	int			c;
+
+	for (c = 0; c < ncolumns; c++)
+	{
+		value_columns[c] = values + c * LOAD_ROWS;
+		null_columns[c] = nulls + c * LOAD_ROWS;
+	}
+	for (;;)
+	{
+		TupleTableSlot *slot;
+		MemoryContext old;
+
+		/* What the child allocates now and then must outlive the run. */
+		old = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+		slot = ExecProcNode(child);
+		MemoryContextSwitchTo(old);
+		if (TupIsNull(slot) || n == LOAD_ROWS)
+		{
+			load_rows(state, relation, n, (const int64 *const *) value_columns,
+					  (const uint8 *const *) null_columns);
+			n = 0;
+			if (TupIsNull(slot))
+				break;
+		}
+		slot_getsomeattrs(slot, ncolumns);
+		ResetExprContext(econtext);
+		econtext->ecxt_scantuple = slot;
+		if (filter != NULL && !ExecQual(filter, econtext))
+			continue;
+		old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+		gpucol_recursive_take_row(slot, columns, ncolumns, state->symbols, n++,
+								  value_columns, null_columns);
+		MemoryContextSwitchTo(old);
+	}
+	pfree(values);
+	pfree(nulls);
+}
+
+/* GpucolRecHost: expressions that only PostgreSQL computes. */
+static void
+compute_host(void *context, uint32_t id, uint32_t n,
+			 const int64_t *const *values, const uint8_t *const *nulls,
+			 int64_t *result, uint8_t *result_nulls)
+{
+	RecursiveState *state = context;
+
+	gpucol_recursive_host_compute(state->hosts[id], state->symbols, n,
+								  (const int64 *const *) values, nulls,
+								  (int64 *) result, result_nulls);
+	gpucol_recursion_check_memory(state->recursion, held_bytes(state));
+}
+
+static void
+load_seeds(RecursiveState *state)
+{
+	if (state->seeds != NULL)
+		load_child(state, state->seeds, 0, state->columns, state->ncolumns,
+				   state->seed_filter);
+}
+
+/* Have equal values been loaded that look different? */
+static bool
+lost_forms(const RecursiveState *state)
+{
+	ListCell   *lc;
+
+	foreach(lc, state->equalities)
+		if (gpucol_equality_lost_forms(lfirst(lc)))
+			return true;
+	return false;
+}
+
+/*
+ * Have subqueries whose result is a parameter run again: a plan that is initialised
+ * once more takes their parameters over, but not what they have returned.
+ */
+static bool
+restart_init_plans(PlanState *state, void *context)
+{
+	ListCell   *lc;
+
+	foreach(lc, state->initPlan)
+	{
+		SubPlanState *init = lfirst_node(SubPlanState, lc);
+
+		if (init->subplan->subLinkType != CTE_SUBLINK)
+			ExecReScan(init->planstate);
+	}
+	return planstate_tree_walker(state, restart_init_plans, context);
+}
+
+/* Let PostgreSQL's RecursiveUnion take the place of the engine. */
+static void
+begin_fallback(RecursiveState *state, const char *reason)
+{
+	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
+	EState	   *estate = state->css.ss.ps.state;
+	MemoryContext old;
+
+	if (state->recursion != NULL)
+		gpucol_recursion_finish(state->recursion);
+	state->recursion = NULL;
+	state->fallback_reason = reason;
+	old = MemoryContextSwitchTo(estate->es_query_cxt);
+	if (state->ordinary == NULL)
+	{
+		state->ordinary = ExecInitNode(lthird(scan->custom_plans), estate,
+									   state->eflags);
+		state->css.custom_ps = lappend(state->css.custom_ps, state->ordinary);
+		restart_init_plans(state->ordinary, NULL);
+	}
+	MemoryContextSwitchTo(old);
+	state->fallback = gpucol_recursive_fallback_create(state->ordinary,
+													   state->seed_filter,
+													   state->css.ss.ps.ps_ExprContext,
+													   state->ncolumns,
+													   state->columns);
+}
+
+/*
+ * Where PostgreSQL's plan promises to find the rows of a short recursion before an engine
+ * has read its inputs: let it try.  True if it has ended, or is to run in any case.
+ */
+static bool
+try_ordinary(RecursiveState *state)
+{
+	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
+	int			trial = intVal(list_nth(scan->custom_private, GPUCOL_RECURSIVE_TRIAL));
+	MemoryContext old;
+
+	/* its rounds cannot be counted */
+	if (trial == GPUCOL_RECURSIVE_NO_TRIAL || gpucol_max_recursion_rounds > 0)
+		return false;
+	begin_fallback(state, trial == GPUCOL_RECURSIVE_LIMITED ? limit_reason : tried_reason);
+	if (trial == GPUCOL_RECURSIVE_LIMITED ||
+		gpucol_recursive_fallback_try(state->fallback, trial))
+		return true;
+	state->fallback = NULL;
+	state->fallback_reason = NULL;
+	/* what the plan allocates now must outlive the run */
+	old = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+	ExecReScan(state->ordinary);
+	MemoryContextSwitchTo(old);
+	return false;
+}
+
+/*
+ * Start the engine and give it the inputs and the non-recursive term; or fall back.
+ */
+static void
+start_run(RecursiveState *state)
+{
+	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
+	List	   *input_types = list_nth(scan->custom_private,
+									   GPUCOL_RECURSIVE_INPUTS);
+	List	   *collations = list_nth(scan->custom_private,
+									  GPUCOL_RECURSIVE_INPUT_COLLATIONS);
+	List	   *inputs = gpucol_inputs_states(state->inputs);
+	MemoryContext old;
+	ListCell   *lc;
+
+	gpucol_inputs_refresh(state->inputs);
+	state->context = AllocSetContextCreate(state->css.ss.ps.state->es_query_cxt,
+										   "GpucolRecursive",
+										   ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(state->context);
+	state->batch.nrows = state->next = 0;
+	state->ended = false;
+	state->fallback_reason = NULL;
+	if (try_ordinary(state))
+	{
+		MemoryContextSwitchTo(old);
+		return;
+	}
+	state->symbols = gpucol_symbols_create(state->context);
+	make_equalities(state);
+	evaluate_constants(state);
+	for (int i = 0; i < state->nhosts; i++)
+		gpucol_recursive_host_refresh(state->hosts[i]);
+	for (int i = 0; i < state->nhosts; i++)
+		if (gpucol_recursive_host_match(state->hosts[i]) != NULL)
+			gpucol_recursive_match_reset(gpucol_recursive_host_match(state->hosts[i]));
+	state->recursion = gpucol_recursion_start(state->plan, compute_host, state);
+	load_seeds(state);
+	foreach(lc, inputs)
+	{
+		int			i = foreach_current_index(lc);
+		List	   *types = list_nth(input_types, i);
+		GpucolRecColumn *columns = make_columns(types);
+
+		set_equalities(state, columns, list_nth(collations, i));
+		load_child(state, lfirst(lc), 1 + i, columns, list_length(types), NULL);
+	}
+	if (lost_forms(state))
+		begin_fallback(state, lost_reason);
+	MemoryContextSwitchTo(old);
+}
+
+/* Release a run, keeping its figures. */
+static void
+end_run(RecursiveState *state)
+{
+	if (state->context == NULL)
+		return;
+	if (state->recursion != NULL)
+	{
+		gpucol_recursion_progress(state->recursion, &state->progress);
+		gpucol_recursion_finish(state->recursion);
+	}
+	if (state->fallback != NULL)
+		gpucol_recursive_fallback_end(state->fallback);
+	MemoryContextDelete(state->context);
+	state->context = NULL;
+	state->recursion = NULL;
+	state->fallback = NULL;
+	state->symbols = NULL;
+}
+
+/* ---- rows ---- */
+
+/* The next rows of the engine, or of what stands in for it. */
+static bool
+read_batch(RecursiveState *state, GpucolRecBatch *batch)
+{
+	bool		more;
+
+	if (state->fallback == NULL)
+		return gpucol_recursion_next(state->recursion, 0, batch);
+	more = gpucol_recursive_fallback_next(state->fallback, batch);
+	state->symbols = gpucol_recursive_fallback_symbols(state->fallback);
+	return more;
+}
+
+/* The next rows, of which none has been handed out. */
+static bool
+next_batch(RecursiveState *state, GpucolRecBatch *batch)
+{
+	if (state->context == NULL)
+		start_run(state);
+	state->next = state->batch.nrows = 0;
+	if (state->ended || !read_batch(state, batch))
+	{
+		state->ended = true;
+		return false;
+	}
+	return true;
+}
+
+bool
+gpucol_recursive_fetch(PlanState *planstate, GpucolRecBatch *batch)
+{
+	bool		more;
+
+	if (planstate->instrument)
+		InstrStartNode(planstate->instrument);
+	more = next_batch((RecursiveState *) planstate, batch);
+	if (planstate->instrument)
+		InstrStopNode(planstate->instrument, more ? batch->nrows : 0);
+	return more;
+}
+
+Datum
+gpucol_recursive_datum(const PlanState *planstate, int column, int64 value)
+{
+	const RecursiveState *state = (const RecursiveState *) planstate;
+
+	return gpucol_rec_column_to_datum(&state->columns[column], value,
+									  state->symbols);
+}
+
+void
+gpucol_recursive_restart(PlanState *planstate)
+{
+	RecursiveState *state = (RecursiveState *) planstate;
+	MemoryContext old = MemoryContextSwitchTo(planstate->state->es_query_cxt);
+
+	/* which parameters have changed is remembered until the next run */
+	if (state->context != NULL || planstate->chgParam != NULL)
+		ExecReScan(planstate);
+	MemoryContextSwitchTo(old);
+}
+
+/* ExecScan: the next row. */
+static TupleTableSlot *
+next_row(ScanState *node)
+{
+	RecursiveState *state = (RecursiveState *) node;
+	TupleTableSlot *slot = node->ss_ScanTupleSlot;
+	MemoryContext old;
+	int			c;
+
+	ExecClearTuple(slot);
+	if (state->next == state->batch.nrows &&
+		!next_batch(state, &state->batch))
+		return slot;
+	old = MemoryContextSwitchTo(node->ps.ps_ExprContext->ecxt_per_tuple_memory);
+	for (c = 0; c < state->ncolumns; c++)
+	{
+		const uint8 *nulls = state->batch.nulls[c];
+
+		slot->tts_isnull[c] = nulls != NULL && nulls[state->next];
+		slot->tts_values[c] = slot->tts_isnull[c] ? (Datum) 0 :
+			gpucol_rec_column_to_datum(&state->columns[c],
+									   state->batch.columns[c][state->next],
+									   state->symbols);
+	}
+	MemoryContextSwitchTo(old);
+	state->next++;
+	return ExecStoreVirtualTuple(slot);
+}
+
+/*
+ * A node without scanrelid inside an EvalPlanQual (in a subplan) is asked to
+ * recheck instead of to fetch: it delivers its next row all the same.
+ */
+static bool
+recheck_row(ScanState *node, TupleTableSlot *slot pg_attribute_unused())
+{
+	TupleTableSlot *next = next_row(node);
+
+	return !TupIsNull(next);	/* a macro that looks twice */
+}
+
+static TupleTableSlot *
+exec_recursive(CustomScanState *node)
+{
+	return ExecScan(&node->ss, next_row, recheck_row);
+}
+
+uint64
+gpucol_recursive_summarise(PlanState *planstate, const bool *want,
+						   GpucolRecSummary *columns)
+{
+	RecursiveState *state = (RecursiveState *) planstate;
+	uint64		nrows;
+
+	if (planstate->instrument)
+		InstrStartNode(planstate->instrument);
+	if (state->context == NULL)
+		start_run(state);
+	if (state->fallback != NULL)
+		nrows = gpucol_recursive_fallback_summarise(state->fallback, want, columns);
+	else
+	{
+		nrows = gpucol_recursion_summarise(state->recursion, 0, want, columns);
+		gpucol_recursion_progress(state->recursion, &state->progress);
+	}
+	state->ended = true;
+	if (planstate->instrument)
+		InstrStopNode(planstate->instrument, nrows);
+	return nrows;
+}
+
+static void
+end_recursive(CustomScanState *node)
+{
+	ListCell   *lc;
+
+	end_run((RecursiveState *) node);
+	foreach(lc, node->custom_ps)
+		ExecEndNode(lfirst(lc));
+}
+
+static void
+rescan_recursive(CustomScanState *node)
+{
+	ListCell   *lc;
+
+	end_run((RecursiveState *) node);
+	ExecScanReScan(&node->ss);
+	foreach(lc, node->custom_ps)
+	{
+		PlanState  *child = lfirst(lc);
+
+		if (node->ss.ps.chgParam != NULL)
+			UpdateChangedParamSet(child, node->ss.ps.chgParam);
+		if (child->chgParam == NULL)
+			ExecReScan(child);
+	}
+}
+
+/* The conditions that are tested on the non-recursive term. */
+static void
+explain_seed_filter(RecursiveState *state, List *ancestors, ExplainState *es)
+{
+	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
+	List	   *context;
+
+	if (scan->custom_exprs == NIL)
+		return;
+	context = set_deparse_context_plan(es->deparse_cxt, &scan->scan.plan,
+									   ancestors);
+	ExplainPropertyText("Seed Filter",
+						deparse_expression((Node *) make_ands_explicit(scan->custom_exprs),
+										   context, es->verbose, false), es);
+}
+
+/* The rules under EXPLAIN (VERBOSE): what is joined in which order. */
+static void
+explain_rules(RecursiveState *state, ExplainState *es)
+{
+	List	   *inputs = gpucol_inputs_states(state->inputs);
+	const char **names = palloc(sizeof(char *) * (list_length(inputs) + 1));
+	ListCell   *lc;
+	uint32		i;
+
+	names[0] = "recursion";
+	foreach(lc, inputs)
+	{
+		PlanState  *input = lfirst(lc);
+		int			n = foreach_current_index(lc) + 1;
+		Index		rti = 0;
+
+		if (IsA(input, SeqScanState) || IsA(input, IndexScanState) ||
+			IsA(input, IndexOnlyScanState) || IsA(input, SubqueryScanState) ||
+			IsA(input, CustomScanState))
+			rti = ((Scan *) input->plan)->scanrelid;
+		names[n] = rti > 0 ? list_nth(es->rtable_names, rti - 1) : NULL;
+		if (names[n] == NULL)
+			names[n] = psprintf("input %d", n);
+	}
+	for (i = 0; i < state->plan->nrules; i++)
+		ExplainPropertyText("Rule", gpucol_rec_plan_describe(state->plan, i, names),
+							es);
+}
+
+static void
+explain_recursive(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	RecursiveState *state = (RecursiveState *) node;
+	CustomScan *scan = (CustomScan *) node->ss.ps.plan;
+
+	ExplainPropertyText("Operation",
+						boolVal(list_nth(scan->custom_private,
+										 GPUCOL_RECURSIVE_ALL)) ?
+						"Union All" : "Union", es);
+	if (state->recursion != NULL)
+		gpucol_recursion_progress(state->recursion, &state->progress);
+	ExplainPropertyText("Engine", state->progress.engine != NULL ?
+						state->progress.engine : gpucol_recursion_engine(), es);
+	if (state->seeds == NULL)
+		ExplainPropertyText("Non-Recursive Term", "Rule", es);
+	if (state->nhosts > 0)
+		ExplainPropertyInteger("Computed by PostgreSQL", NULL, state->nhosts, es);
+	explain_seed_filter(state, ancestors, es);
+	if (es->verbose)
+		explain_rules(state, es);
+	if (intVal(list_nth(scan->custom_private, GPUCOL_RECURSIVE_TRIAL)) > 0)
+		ExplainPropertyText("Tried First", "PostgreSQL's plan", es);
+	if (es->analyze && state->fallback_reason != NULL)
+		ExplainPropertyText("Fallback", state->fallback_reason, es);
+	if (!es->analyze || state->progress.method == NULL)
+		return;
+	if (state->progress.fallback != NULL)
+		ExplainPropertyText("Fallback", state->progress.fallback, es);
+	ExplainPropertyText("Method", state->progress.method, es);
+	ExplainPropertyUInteger("Rounds", NULL, state->progress.rounds, es);
+	if (state->progress.small_rounds > 0)
+		ExplainPropertyUInteger("Small Rounds", NULL, state->progress.small_rounds, es);
+	ExplainPropertyUInteger("Threads", NULL, state->progress.threads, es);
+	ExplainPropertyUInteger("Peak Memory", "kB",
+							state->progress.peak_bytes / 1024, es);
+}
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "GpucolRecursive",
+	.BeginCustomScan = begin_recursive,
+	.ExecCustomScan = exec_recursive,
+	.EndCustomScan = end_recursive,
+	.ReScanCustomScan = rescan_recursive,
+	.ExplainCustomScan = explain_recursive,
+};
+
+static Node *
+create_state(CustomScan *scan pg_attribute_unused())
+{
+	RecursiveState *state = (RecursiveState *) newNode(sizeof(RecursiveState),
+													   T_CustomScanState);
+
+	state->css.methods = &exec_methods;
+	return (Node *) state;
+}
+
+const CustomScanMethods gpucol_recursive_scan_methods = {
+	.CustomName = "GpucolRecursive",
+	.CreateCustomScanState = create_state,
+};
+
+bool
+gpucol_recursive_is_plan(const Plan *plan)
+{
+	return IsA(plan, CustomScan) &&
+		((const CustomScan *) plan)->methods == &gpucol_recursive_scan_methods;
+}
+
+bool
+gpucol_recursive_is_state(const PlanState *state)
+{
+	return IsA(state, CustomScanState) &&
+		((const CustomScanState *) state)->methods == &exec_methods;
+}
+
+void
+gpucol_recursive_register(void)
+{
+	RegisterCustomScanMethods(&gpucol_recursive_scan_methods);
+	RegisterCustomScanMethods(&gpucol_inputs_scan_methods);
+	RegisterCustomScanMethods(&gpucol_recursive_agg_scan_methods);
+	RegisterCustomScanMethods(&gpucol_recursive_scan_scan_methods);
+}

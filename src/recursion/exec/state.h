@@ -1,0 +1,125 @@
+/*-------------------------------------------------------------------------
+ *
+ * state.h
+ *	  What the files of the recursion nodes share.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_RECURSION_EXEC_STATE_H
+#define GPUCOL_RECURSION_EXEC_STATE_H
+
+#include "postgres.h"
+
+#include "recursion/front/values.h"
+#include "recursion/plan/nodes.h"
+
+extern const CustomScanMethods gpucol_recursive_scan_methods;
+extern const CustomScanMethods gpucol_inputs_scan_methods;
+extern const CustomScanMethods gpucol_recursive_agg_scan_methods;
+
+/*
+ * recursion/exec/host.c: an expression over values of a recursion that PostgreSQL
+ * computes, in the name of the GpucolInputs; `operands` are the numbers of its
+ * operands (GPUCOL_RECURSIVE_OPERAND) among all; match as in
+ * GPUCOL_RECURSIVE_MATCHES, or NIL.
+ */
+typedef struct GpucolRecursiveHost GpucolRecursiveHost;
+
+extern GpucolRecursiveHost *gpucol_recursive_host_create(Expr *expr, List *operands,
+														 List *match,
+														 PlanState *inputs);
+
+/*
+ * recursion/exec/match.c: a host expression that tests whether an input has a row (or
+ * none) for which it holds, `how` being what GPUCOL_RECURSIVE_MATCHES says of it.
+ */
+typedef struct GpucolRecursiveMatch GpucolRecursiveMatch;
+
+extern GpucolRecursiveMatch *gpucol_recursive_match_create(List *how, List *operands,
+														   TupleDesc desc);
+
+/* Forget the rows, or take rows of the input over, into the current context. */
+extern void gpucol_recursive_match_reset(GpucolRecursiveMatch *match);
+extern void gpucol_recursive_match_load(GpucolRecursiveMatch *match, uint32 n,
+										const int64 *const *values,
+										const uint8 *const *nulls);
+extern int	gpucol_recursive_match_input(const GpucolRecursiveMatch *match);
+extern Size gpucol_recursive_match_size(const GpucolRecursiveMatch *match);
+
+/*
+ * Try the rows that may match operands (as the engine has them, at `row`): the
+ * expression reads the slot, which has all other operands.  Is the test passed?
+ */
+extern bool gpucol_recursive_match_test(GpucolRecursiveMatch *match,
+										const int64 *const *values,
+										const uint8 *const *nulls, uint32 row,
+										const GpucolSymbols *symbols,
+										ExprState *expr, ExprContext *econtext,
+										TupleTableSlot *slot);
+
+/* Before a run: note which subqueries of the expression have other parameters now. */
+extern void gpucol_recursive_host_refresh(GpucolRecursiveHost *host);
+
+/* The match that a host expression is, or NULL. */
+extern GpucolRecursiveMatch *gpucol_recursive_host_match(GpucolRecursiveHost *host);
+
+/* How its result travels; valid as long as the host. */
+extern GpucolRecColumn *gpucol_recursive_host_result(GpucolRecursiveHost *host);
+
+/* Compute it for n rows (recursion/engine.h, GpucolRecHost). */
+extern void gpucol_recursive_host_compute(GpucolRecursiveHost *host,
+										  GpucolSymbols *symbols, uint32 n,
+										  const int64 *const *values,
+										  const uint8 *const *nulls,
+										  int64 *result, uint8 *result_nulls);
+
+/*
+ * Put a row, whose columns have been fetched into the slot, into place `row` of
+ * 64-bit columns (recursion/exec/fallback.c).
+ */
+extern void gpucol_recursive_take_row(TupleTableSlot *slot,
+									  const GpucolRecColumn *columns, int ncolumns,
+									  GpucolSymbols *symbols, uint32 row,
+									  int64 *const *values, uint8 *const *nulls);
+
+/*
+ * recursion/exec/fallback.c: batches of rows of PostgreSQL's RecursiveUnion that pass
+ * the filter (NULL: all), in the current memory context; `columns` say how values
+ * travel, but each keeps its own form.  Codes of a batch are of its symbols.
+ */
+typedef struct GpucolRecursiveFallback GpucolRecursiveFallback;
+
+extern GpucolRecursiveFallback *gpucol_recursive_fallback_create(PlanState *plan,
+																 ExprState *filter,
+																 ExprContext *econtext,
+																 int ncolumns,
+																 const GpucolRecColumn *columns);
+
+/*
+ * Run it to its end and hold its rows, before any has been read; false: it has not ended in
+ * about this time, and is to be started again.
+ */
+extern bool gpucol_recursive_fallback_try(GpucolRecursiveFallback *fallback,
+										  double microseconds);
+
+/* Release what its memory context does not. */
+extern void gpucol_recursive_fallback_end(GpucolRecursiveFallback *fallback);
+
+extern bool gpucol_recursive_fallback_next(GpucolRecursiveFallback *fallback,
+										   GpucolRecBatch *batch);
+extern GpucolSymbols *gpucol_recursive_fallback_symbols(const GpucolRecursiveFallback *fallback);
+
+/* Read all and aggregate, as the summarise of an engine does. */
+extern uint64 gpucol_recursive_fallback_summarise(GpucolRecursiveFallback *fallback,
+												  const bool *want,
+												  GpucolRecSummary *columns);
+
+/*
+ * recursion/exec/inputs.c: the GpucolInputs, below a SubqueryScan or not; the input plan
+ * states that it holds; have them start anew if parameters have changed.
+ */
+extern PlanState *gpucol_inputs_find(PlanState *state);
+extern List *gpucol_inputs_states(PlanState *state);
+extern void gpucol_inputs_refresh(PlanState *state);
+
+#endif							/* GPUCOL_RECURSION_EXEC_STATE_H */

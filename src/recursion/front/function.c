@@ -1,0 +1,635 @@
+/*-------------------------------------------------------------------------
+ *
+ * function.c
+ *	  SQL functions gpucol.datalog and gpucol.datalog_into.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "executor/tuptable.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/tuplestore.h"
+
+#include "recursion/front/builder.h"
+#include "recursion/front/ast.h"
+#include "recursion/front/functors.h"
+#include "recursion/front/input.h"
+#include "recursion/front/run.h"
+#include "recursion/front/symbols.h"
+
+PG_FUNCTION_INFO_V1(gpucol_datalog);
+PG_FUNCTION_INFO_V1(gpucol_datalog_into);
+
+#define INSERT_ROWS	1000
+
+/* A program that has been started. */
+typedef struct Execution
+{
+	DatalogProgram *program;
+	GpucolSymbols *symbols;
+	List	   *hosts;			/* DatalogHost: functors that rules call */
+	List	   *clauses;		/* DatalogClause: by rule of the plan */
+	GpucolRecursion *recursion;
+} Execution;
+
+/* How the values of one result column are made. */
+typedef struct OutputColumn
+{
+	DatalogType type;
+	Oid			target;
+	int32		typmod;
+	FmgrInfo	input;			/* of the target type, where bytes differ */
+	Oid			ioparam;
+	bool		by_text;
+	const char *table;			/* that is made for the relation, or NULL: the caller
+								 * has chosen the target */
+} OutputColumn;
+
+/* ---- running a program ---- */
+
+static int64
+symbol_code(void *context, const char *text)
+{
+	return gpucol_symbols_code(context, text, strlen(text));
+}
+
+/* Read the inputs that are needed. */
+static List *
+read_inputs(Execution *execution)
+{
+	MemoryContext context = CurrentMemoryContext;
+	List	   *inputs = NIL;
+	ListCell   *lc;
+
+	SPI_connect();
+	foreach(lc, execution->program->relations)
+	{
+		DatalogRelation *relation = lfirst(lc);
+		GpucolDatalogInput *input;
+		MemoryContext spi;
+
+		if (!relation->needed || !relation->input)
+			continue;
+		execution->program->at = relation->position;
+		input = gpucol_datalog_read(execution->program, relation,
+									execution->symbols, context);
+		spi = MemoryContextSwitchTo(context);
+		inputs = lappend(inputs, input);
+		MemoryContextSwitchTo(spi);
+	}
+	SPI_finish();
+	return inputs;
+}
+
+/* Hand an input to the engine, and forget it. */
+static void
+load_input(Execution *execution, GpucolDatalogInput *input)
+{
+	const int64 *columns[GPUCOL_REC_MAX_ARITY];
+	uint64		from;
+	uint32		n;
+	int			c;
+
+	for (from = 0; from < input->nrows; from += n)
+	{
+		CHECK_FOR_INTERRUPTS();
+		n = (uint32) Min(input->nrows - from, 65536);
+		for (c = 0; c < input->relation->arity; c++)
+			columns[c] = input->columns[c] + from;
+		gpucol_recursion_load(execution->recursion, input->relation->number, n,
+							  columns, NULL);
+	}
+	for (c = 0; c < input->relation->arity; c++)
+		if (input->columns[c] != NULL)
+			pfree(input->columns[c]);
+}
+
+/* Hand the program's facts to the engine. */
+static void
+load_facts(Execution *execution)
+{
+	const int64 *columns[GPUCOL_REC_MAX_ARITY];
+	int64		values[GPUCOL_REC_MAX_ARITY];
+	ListCell   *lc;
+	ListCell   *arg;
+
+	foreach(lc, execution->program->clauses)
+	{
+		const DatalogClause *clause = lfirst(lc);
+
+		if (!clause->head->relation->needed || !gpucol_datalog_is_fact(clause))
+			continue;
+		CHECK_FOR_INTERRUPTS();
+		foreach(arg, clause->head->args)
+		{
+			const DatalogExpr *expr = lfirst(arg);
+			int			c = foreach_current_index(arg);
+
+			values[c] = expr->type == DATALOG_SYMBOL ?
+				symbol_code(execution->symbols, expr->name) : expr->value;
+			columns[c] = &values[c];
+		}
+		gpucol_recursion_load(execution->recursion,
+							  clause->head->relation->number, 1, columns, NULL);
+	}
+}
+
+/* Parse and check a program. */
+static void
+prepare(Execution *execution, const char *text)
+{
+	ErrorContextCallback callback = {
+		.previous = error_context_stack,.callback = gpucol_datalog_context
+	};
+
+	callback.arg = execution->program = gpucol_datalog_parse(text);
+	error_context_stack = &callback;
+	gpucol_datalog_normalise(execution->program);
+	gpucol_datalog_check(execution->program);
+	error_context_stack = callback.previous;
+}
+
+/* Tell who listens to DEBUG1 in what order the rules join. */
+static void
+show_rules(const Execution *execution, const GpucolRecPlan *plan)
+{
+	const char **names = palloc0(sizeof(char *) * (plan->nrelations + 1));
+	ListCell   *lc;
+	uint32		i;
+
+	foreach(lc, execution->program->relations)
+	{
+		DatalogRelation *relation = lfirst(lc);
+
+		if (relation->needed)
+			names[relation->number] = relation->name;
+	}
+	for (i = 0; i < plan->nrules; i++)
+		ereport(DEBUG1,
+				(errmsg_internal("datalog rule: %s",
+								 gpucol_rec_plan_describe(plan, i, names))));
+}
+
+/* GpucolRecHost: functors. */
+static void
+compute_host(void *context, uint32_t id, uint32_t n, const int64_t *const *values,
+			 const uint8_t *const *nulls pg_attribute_unused(), int64_t *result,
+			 uint8_t *result_nulls)
+{
+	Execution  *execution = context;
+
+	gpucol_datalog_compute(list_nth(execution->hosts, id), execution->symbols, n,
+						   (const int64 *const *) values, (int64 *) result,
+						   result_nulls);
+	gpucol_recursion_check_memory(execution->recursion,
+								  gpucol_symbols_size(execution->symbols));
+}
+
+/* Start a program whose needed relations are marked. */
+static void
+start(Execution *execution)
+{
+	GpucolRecPlan *plan;
+	List	   *inputs;
+	ListCell   *lc;
+	ErrorContextCallback callback = {
+		.previous = error_context_stack,.callback = gpucol_datalog_context,
+		.arg = execution->program
+	};
+
+	error_context_stack = &callback;
+	gpucol_datalog_stratify(execution->program);
+	execution->symbols = gpucol_symbols_create(CurrentMemoryContext);
+	inputs = read_inputs(execution);
+	plan = gpucol_datalog_plan(execution->program, symbol_code,
+							   execution->symbols, &execution->hosts,
+							   &execution->clauses);
+	error_context_stack = callback.previous;
+	if (message_level_is_interesting(DEBUG1))
+		show_rules(execution, plan);
+	execution->recursion = gpucol_recursion_start(plan, compute_host, execution);
+	foreach(lc, inputs)
+		load_input(execution, lfirst(lc));
+	load_facts(execution);
+}
+
+/* The context of an error: the rule that was evaluated; a cancel says nothing of it. */
+static void
+name_rule(void *context)
+{
+	const Execution *execution = context;
+	const DatalogClause *clause;
+	GpucolRecProgress progress;
+	int			start;
+
+	gpucol_recursion_progress(execution->recursion, &progress);
+	if (progress.rule == 0 ||
+		ERRCODE_TO_CATEGORY(geterrcode()) == ERRCODE_OPERATOR_INTERVENTION)
+		return;
+	clause = list_nth(execution->clauses, progress.rule - 1);
+	errcontext("rule of relation \"%s\", line %d of the program", clause->head->name,
+			   gpucol_datalog_line(execution->program->text, clause->position, &start));
+}
+
+/* The next rows of a relation; false at the end. */
+static bool
+next_rows(Execution *execution, const DatalogRelation *relation, GpucolRecBatch *batch)
+{
+	ErrorContextCallback callback = {
+		.previous = error_context_stack,.callback = name_rule,.arg = execution
+	};
+	bool		more;
+
+	error_context_stack = &callback;
+	more = gpucol_recursion_next(execution->recursion, relation->number, batch);
+	error_context_stack = callback.previous;
+	return more;
+}
+
+/* ---- results ---- */
+
+static Oid
+base_type(DatalogType type)
+{
+	switch (type)
+	{
+		case DATALOG_FLOAT:
+			return FLOAT8OID;
+		case DATALOG_SYMBOL:
+			return TEXTOID;
+		default:
+			return INT8OID;
+	}
+}
+
+static void
+open_column(OutputColumn *column, DatalogType type, Oid target, int32 typmod,
+			const char *table)
+{
+	Oid			function;
+
+	column->table = table;
+	column->type = type;
+	column->target = target;
+	column->typmod = typmod;
+	column->by_text = target != base_type(type) && target != INT4OID;
+	if (target == INT4OID && base_type(type) != INT8OID)
+		column->by_text = true;
+	if (column->by_text)
+	{
+		getTypeInputInfo(target, &function, &column->ioparam);
+		fmgr_info(function, &column->input);
+	}
+}
+
+/* The value as text, for types that read it that way. */
+static char *
+value_text(const Execution *execution, const OutputColumn *column, int64 value)
+{
+	uint32		len;
+	double		real;
+
+	switch (column->type)
+	{
+		case DATALOG_SYMBOL:
+			return unconstify(char *, gpucol_symbols_get(execution->symbols,
+														 value, &len));
+		case DATALOG_FLOAT:
+			memcpy(&real, &value, sizeof(real));
+			return DatumGetCString(DirectFunctionCall1(float8out,
+													   Float8GetDatum(real)));
+		case DATALOG_UNSIGNED:
+			return psprintf(UINT64_FORMAT, (uint64) value);
+		default:
+			return psprintf(INT64_FORMAT, value);
+	}
+}
+
+/* The error of an unsigned value from 2^63 on; the tables made here have bigint. */
+pg_noreturn static void
+report_unsigned(const OutputColumn *column, int64 value)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("bigint out of range"),
+			 errdetail("The value is " UINT64_FORMAT ".", (uint64) value),
+			 column->table == NULL ? errhint("Give the column the type numeric.") :
+			 errhint("Create table \"%s\" from gpucol.datalog(program, '%s'), whose column list may give the column the type numeric.",
+					 column->table, column->table)));
+}
+
+static Datum
+make_datum(const Execution *execution, OutputColumn *column, int64 value)
+{
+	const char *data;
+	uint32		len;
+	double		real;
+
+	if (column->by_text)
+		return InputFunctionCall(&column->input,
+								 value_text(execution, column, value),
+								 column->ioparam, column->typmod);
+	if (column->type == DATALOG_SYMBOL)
+	{
+		data = gpucol_symbols_get(execution->symbols, value, &len);
+		return PointerGetDatum(cstring_to_text_with_len(data, len));
+	}
+	if (column->type == DATALOG_FLOAT)
+	{
+		memcpy(&real, &value, sizeof(real));
+		return Float8GetDatum(real);
+	}
+	if (column->type == DATALOG_UNSIGNED && value < 0)
+		report_unsigned(column, value);
+	if (column->target == INT8OID)
+		return Int64GetDatum(value);
+	if (value < PG_INT32_MIN || value > PG_INT32_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("integer out of range"),
+				 errhint("Give the column the type bigint.")));
+	return Int32GetDatum((int32) value);
+}
+
+/* Where rows of results go. */
+typedef void (*RowSink) (void *context, Datum *values, bool *nulls);
+
+/* Send all rows of a relation to a sink; their number. */
+static uint64
+send_rows(Execution *execution, DatalogRelation *relation,
+		  OutputColumn *columns, RowSink sink, void *context)
+{
+	MemoryContext row_context = AllocSetContextCreate(CurrentMemoryContext,
+													  "gpucol datalog row",
+													  ALLOCSET_DEFAULT_SIZES);
+	Datum		values[GPUCOL_REC_MAX_ARITY];
+	bool		nulls[GPUCOL_REC_MAX_ARITY] = {false};
+	GpucolRecBatch batch;
+	uint64		nrows = 0;
+	uint32		row;
+	int			c;
+
+	while (next_rows(execution, relation, &batch))
+		for (row = 0; row < batch.nrows; row++, nrows++)
+		{
+			MemoryContext old = MemoryContextSwitchTo(row_context);
+
+			for (c = 0; c < relation->arity; c++)
+				values[c] = make_datum(execution, &columns[c],
+									   batch.columns[c][row]);
+			sink(context, values, nulls);
+			MemoryContextSwitchTo(old);
+			MemoryContextReset(row_context);
+		}
+	MemoryContextDelete(row_context);
+	return nrows;
+}
+
+/* The relation that the caller asked for. */
+static DatalogRelation *
+find_output(const DatalogProgram *program, const char *name)
+{
+	DatalogRelation *relation = gpucol_datalog_find(program, name);
+	ListCell   *lc;
+	bool		any = false;
+
+	if (relation == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("the program declares no relation \"%s\"", name),
+				 errhint("The second argument of gpucol.datalog names a relation as the program writes it, in upper or lower case.")));
+	foreach(lc, program->relations)
+		any |= ((DatalogRelation *) lfirst(lc))->output;
+	if (any && !relation->output)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation \"%s\" is no output of the program", name),
+				 errhint("Add \".output %s\" to the program.", name)));
+	return relation;
+}
+
+/* A sink: the tuplestore of a set-returning function. */
+static void
+store_row(void *context, Datum *values, bool *nulls)
+{
+	ReturnSetInfo *info = context;
+
+	tuplestore_putvalues(info->setResult, info->setDesc, values, nulls);
+}
+
+/*
+ * gpucol.datalog(program text, output text) returns setof record
+ */
+Datum
+gpucol_datalog(PG_FUNCTION_ARGS)
+{
+	char	   *source = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	char	   *output = text_to_cstring(PG_GETARG_TEXT_PP(1));
+	ReturnSetInfo *info = (ReturnSetInfo *) fcinfo->resultinfo;
+	Execution	execution = {0};
+	OutputColumn columns[GPUCOL_REC_MAX_ARITY];
+	DatalogRelation *relation;
+	ListCell   *lc;
+	int			c;
+
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	prepare(&execution, source);
+	relation = find_output(execution.program, output);
+	if (info->setDesc->natts != relation->arity)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("the query asks for another number of columns than relation \"%s\" has",
+						relation->name),
+				 errdetail("The relation has %d, the column list of the query %d.",
+						   relation->arity, info->setDesc->natts)));
+	foreach(lc, execution.program->relations)
+		((DatalogRelation *) lfirst(lc))->output = false;
+	relation->needed = relation->output = true;
+	for (c = 0; c < relation->arity; c++)
+		open_column(&columns[c], relation->attributes[c].type,
+					TupleDescAttr(info->setDesc, c)->atttypid,
+					TupleDescAttr(info->setDesc, c)->atttypmod, NULL);
+	start(&execution);
+	send_rows(&execution, relation, columns, store_row, info);
+	gpucol_recursion_finish(execution.recursion);
+	return (Datum) 0;
+}
+
+/* ---- results into tables ---- */
+
+/* A table that is being filled. */
+typedef struct Filling
+{
+	Relation	rel;
+	BulkInsertState bulk;
+	TupleTableSlot *slots[INSERT_ROWS];
+	int			nslots;			/* made */
+	int			nrows;			/* waiting */
+	CommandId	command;
+	MemoryContext context;
+} Filling;
+
+static void
+flush_rows(Filling *filling)
+{
+	int			i;
+
+	if (filling->nrows == 0)
+		return;
+	table_multi_insert(filling->rel, filling->slots, filling->nrows,
+					   filling->command, 0, filling->bulk);
+	for (i = 0; i < filling->nrows; i++)
+		ExecClearTuple(filling->slots[i]);
+	filling->nrows = 0;
+}
+
+/* A sink: rows of a table. */
+static void
+insert_row(void *context, Datum *values, bool *nulls)
+{
+	Filling    *filling = context;
+	TupleTableSlot *slot;
+
+	if (filling->nrows == filling->nslots)
+	{
+		MemoryContext old = MemoryContextSwitchTo(filling->context);
+
+		filling->slots[filling->nslots++] = table_slot_create(filling->rel,
+															  NULL);
+		MemoryContextSwitchTo(old);
+	}
+	slot = filling->slots[filling->nrows++];
+	ExecClearTuple(slot);
+	memcpy(slot->tts_values, values,
+		   sizeof(Datum) * slot->tts_tupleDescriptor->natts);
+	memcpy(slot->tts_isnull, nulls,
+		   sizeof(bool) * slot->tts_tupleDescriptor->natts);
+	ExecStoreVirtualTuple(slot);
+	ExecMaterializeSlot(slot);
+	if (filling->nrows == INSERT_ROWS)
+		flush_rows(filling);
+}
+
+/* CREATE TABLE for a relation, through SPI. */
+static void
+create_table(const DatalogRelation *relation, const char *schema)
+{
+	StringInfoData command;
+	int			c;
+
+	initStringInfo(&command);
+	appendStringInfo(&command, "CREATE TABLE %s (",
+					 quote_qualified_identifier(schema, relation->name));
+	for (c = 0; c < relation->arity; c++)
+		appendStringInfo(&command, "%s%s %s", c > 0 ? ", " : "",
+						 quote_identifier(relation->attributes[c].name),
+						 relation->attributes[c].type == DATALOG_SYMBOL ?
+						 "pg_catalog.text" :
+						 relation->attributes[c].type == DATALOG_FLOAT ?
+						 "pg_catalog.float8" : "pg_catalog.int8");
+	appendStringInfoChar(&command, ')');
+	SPI_connect();
+	if (SPI_execute(command.data, false, 0) != SPI_OK_UTILITY)
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg("could not create table \"%s\"", relation->name)));
+	SPI_finish();
+	CommandCounterIncrement();
+}
+
+/* Create the table of a relation and fill it; the number of rows. */
+static uint64
+fill_table(Execution *execution, DatalogRelation *relation, const char *schema)
+{
+	OutputColumn columns[GPUCOL_REC_MAX_ARITY];
+	Filling		filling = {0};
+	Oid			relid;
+	uint64		nrows;
+	int			c;
+	int			i;
+
+	create_table(relation, schema);
+	relid = get_relname_relid(relation->name,
+							  get_namespace_oid(schema, false));
+	filling.rel = table_open(relid, RowExclusiveLock);
+	filling.bulk = GetBulkInsertState();
+	filling.command = GetCurrentCommandId(true);
+	filling.context = CurrentMemoryContext;
+	for (c = 0; c < relation->arity; c++)
+		open_column(&columns[c], relation->attributes[c].type,
+					base_type(relation->attributes[c].type), -1, relation->name);
+	nrows = send_rows(execution, relation, columns, insert_row, &filling);
+	flush_rows(&filling);
+	for (i = 0; i < filling.nslots; i++)
+		ExecDropSingleTupleTableSlot(filling.slots[i]);
+	FreeBulkInsertState(filling.bulk);
+	table_finish_bulk_insert(filling.rel, 0);
+	table_close(filling.rel, NoLock);
+	return nrows;
+}
+
+/*
+ * gpucol.datalog_into(program text, schema name)
+ *		returns table (relation name, row_count bigint)
+ */
+Datum
+gpucol_datalog_into(PG_FUNCTION_ARGS)
+{
+	char	   *source = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	char	   *schema = pstrdup(NameStr(*PG_GETARG_NAME(1)));
+	ReturnSetInfo *info = (ReturnSetInfo *) fcinfo->resultinfo;
+	Execution	execution = {0};
+	ListCell   *lc;
+	bool		any = false;
+
+	InitMaterializedSRF(fcinfo, 0);
+	(void) get_namespace_oid(schema, false);
+	prepare(&execution, source);
+	foreach(lc, execution.program->relations)
+	{
+		DatalogRelation *relation = lfirst(lc);
+
+		relation->needed = relation->output;
+		any |= relation->output;
+	}
+	if (!any)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the program has no output"),
+				 errhint("Name the relations to be stored by .output.")));
+	start(&execution);
+	foreach(lc, execution.program->relations)
+	{
+		DatalogRelation *relation = lfirst(lc);
+		Datum		values[2];
+		bool		nulls[2] = {false, false};
+		NameData	name;
+
+		if (!relation->output)
+			continue;
+		if (strlen(relation->name) >= NAMEDATALEN)
+			ereport(ERROR,
+					(errcode(ERRCODE_NAME_TOO_LONG),
+					 errmsg("relation name \"%s\" is too long for a table",
+							relation->name)));
+		values[1] = Int64GetDatum((int64) fill_table(&execution, relation,
+													 schema));
+		namestrcpy(&name, relation->name);
+		values[0] = NameGetDatum(&name);
+		tuplestore_putvalues(info->setResult, info->setDesc, values, nulls);
+	}
+	gpucol_recursion_finish(execution.recursion);
+	return (Datum) 0;
+}

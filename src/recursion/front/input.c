@@ -1,0 +1,253 @@
+/*-------------------------------------------------------------------------
+ *
+ * input.c
+ *	  Input relations of datalog programs, read from tables and views.
+ *
+ * Columns are taken by position and cast to the type of the attribute by
+ * PostgreSQL itself.  The rows stay in memory until the plan is made, because
+ * their number and distinct values decide the join orders.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "common/hashfn.h"
+#include "executor/spi.h"
+#include "lib/hyperloglog.h"
+#include "parser/scansup.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "recursion/front/input.h"
+#include "kernel/recursion_values.h"
+
+#define FETCH_ROWS	10000
+
+/* The table or view of a relation: its name as written, else in lower case. */
+static Oid
+find_table(const DatalogProgram *program, const DatalogRelation *relation)
+{
+	Oid			relid = RelnameGetRelid(relation->name);
+
+	if (!OidIsValid(relid))
+		relid = RelnameGetRelid(downcase_identifier(relation->name,
+													strlen(relation->name),
+													false, false));
+	if (!OidIsValid(relid))
+		gpucol_datalog_error(program->text, relation->position,
+							 ERRCODE_UNDEFINED_TABLE,
+							 "Relations without rules, and those of .input, are read from the table or view of their name in the search path.",
+							 "no table or view for relation \"%s\"",
+							 relation->name);
+	return relid;
+}
+
+/* Can a column be read as a datalog type?  The cast to write, then. */
+static const char *
+cast_of(Oid column_type, DatalogType type)
+{
+	Oid			base = getBaseType(column_type);
+
+	switch (type)
+	{
+		case DATALOG_NUMBER:
+		case DATALOG_UNSIGNED:
+			if (base == INT2OID || base == INT4OID || base == INT8OID ||
+				base == OIDOID)
+				return "pg_catalog.int8";
+			return NULL;
+		case DATALOG_FLOAT:
+			if (base == INT2OID || base == INT4OID || base == INT8OID ||
+				base == FLOAT4OID || base == FLOAT8OID || base == NUMERICOID)
+				return "pg_catalog.float8";
+			return NULL;
+		default:
+			return "pg_catalog.text";
+	}
+}
+
+/* SELECT that delivers the columns of a table as the attributes' types. */
+static char *
+build_query(const DatalogProgram *program, const DatalogRelation *relation,
+			Oid relid)
+{
+	Relation	rel = relation_open(relid, AccessShareLock);
+	StringInfoData query;
+	int			attribute = 0;
+	int			i;
+
+	if (rel->rd_rel->relkind != RELKIND_RELATION &&
+		rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE &&
+		rel->rd_rel->relkind != RELKIND_VIEW &&
+		rel->rd_rel->relkind != RELKIND_MATVIEW &&
+		rel->rd_rel->relkind != RELKIND_FOREIGN_TABLE)
+		gpucol_datalog_error(program->text, relation->position,
+							 ERRCODE_WRONG_OBJECT_TYPE, NULL,
+							 "\"%s\" is not a table or view", relation->name);
+	initStringInfo(&query);
+	appendStringInfoString(&query, "SELECT ");
+	for (i = 0; i < RelationGetDescr(rel)->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), i);
+		const char *cast;
+
+		if (att->attisdropped)
+			continue;
+		if (attribute >= relation->arity)
+		{
+			attribute++;
+			continue;
+		}
+		cast = cast_of(att->atttypid, relation->attributes[attribute].type);
+		if (cast == NULL)
+			gpucol_datalog_error(program->text, relation->position,
+								 ERRCODE_DATATYPE_MISMATCH,
+								 "A view can cast the column.",
+								 "column \"%s\" of \"%s\" has type %s, which cannot be read as %s",
+								 NameStr(att->attname), relation->name,
+								 format_type_be(att->atttypid),
+								 gpucol_datalog_type_name(relation->attributes[attribute].type));
+		appendStringInfo(&query, "%s%s::%s", attribute > 0 ? ", " : "",
+						 quote_identifier(NameStr(att->attname)), cast);
+		attribute++;
+	}
+	if (attribute != relation->arity)
+		gpucol_datalog_error(program->text, relation->position,
+							 ERRCODE_DATATYPE_MISMATCH,
+							 "A view can choose the columns.",
+							 "wrong number of attributes of relation \"%s\": %d, where \"%s\" has %d",
+							 relation->name, relation->arity,
+							 RelationGetRelationName(rel), attribute);
+	appendStringInfo(&query, " FROM %s",
+					 quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
+												RelationGetRelationName(rel)));
+	relation_close(rel, AccessShareLock);
+	return query.data;
+}
+
+/* Value of one field as the engine takes it. */
+static int64
+to_value(const DatalogProgram *program, const DatalogRelation *relation,
+		 DatalogType type, Datum datum, GpucolSymbols *symbols)
+{
+	switch (type)
+	{
+		case DATALOG_SYMBOL:
+			{
+				struct varlena *text = pg_detoast_datum_packed((struct varlena *)
+															   DatumGetPointer(datum));
+
+				return gpucol_symbols_code(symbols, VARDATA_ANY(text),
+										   VARSIZE_ANY_EXHDR(text));
+			}
+		case DATALOG_FLOAT:
+			return gpucol_rec_bits(DatumGetFloat8(datum));
+		case DATALOG_UNSIGNED:
+			if (DatumGetInt64(datum) < 0)
+				gpucol_datalog_error(program->text, relation->position,
+									 ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, NULL,
+									 "\"%s\" holds %lld, which is not unsigned",
+									 relation->name,
+									 (long long) DatumGetInt64(datum));
+			return DatumGetInt64(datum);
+		default:
+			return DatumGetInt64(datum);
+	}
+}
+
+/* Make room for n more rows. */
+static void
+reserve(GpucolDatalogInput *input, uint64 n, MemoryContext context)
+{
+	int			c;
+
+	if (input->nrows + n <= input->allocated)
+		return;
+	input->allocated = Max(input->nrows + n, input->allocated * 2);
+	for (c = 0; c < input->relation->arity; c++)
+		if (input->columns[c] == NULL)
+			input->columns[c] = MemoryContextAllocHuge(context, sizeof(int64) *
+													   input->allocated);
+		else
+			input->columns[c] = repalloc_huge(input->columns[c], sizeof(int64) *
+											  input->allocated);
+}
+
+/* Take over what SPI fetched. */
+static void
+take_rows(const DatalogProgram *program, GpucolDatalogInput *input,
+		  GpucolSymbols *symbols, hyperLogLogState *counters)
+{
+	DatalogRelation *relation = input->relation;
+	TupleDesc	desc = SPI_tuptable->tupdesc;
+	uint64		row;
+	int			c;
+
+	for (row = 0; row < SPI_processed; row++)
+		for (c = 0; c < relation->arity; c++)
+		{
+			bool		isnull;
+			Datum		datum = SPI_getbinval(SPI_tuptable->vals[row], desc,
+											  c + 1, &isnull);
+			int64		value;
+
+			if (isnull)
+				gpucol_datalog_error(program->text, relation->position,
+									 ERRCODE_NULL_VALUE_NOT_ALLOWED,
+									 "Datalog has no null; a view can leave such rows out.",
+									 "column %d of \"%s\" holds a null",
+									 c + 1, relation->name);
+			value = to_value(program, relation, relation->attributes[c].type,
+							 datum, symbols);
+			input->columns[c][input->nrows + row] = value;
+			addHyperLogLog(&counters[c],
+						   DatumGetUInt32(hash_uint32((uint32) value ^
+													  (uint32) (value >> 32))));
+		}
+	input->nrows += SPI_processed;
+}
+
+GpucolDatalogInput *
+gpucol_datalog_read(const DatalogProgram *program, DatalogRelation *relation,
+					GpucolSymbols *symbols, MemoryContext context)
+{
+	GpucolDatalogInput *input = MemoryContextAllocZero(context, sizeof(*input));
+	hyperLogLogState *counters = palloc(sizeof(hyperLogLogState) *
+										(relation->arity + 1));
+	char	   *query = build_query(program, relation,
+									find_table(program, relation));
+	Portal		portal;
+	int			c;
+
+	input->relation = relation;
+	input->columns = MemoryContextAllocZero(context, sizeof(int64 *) *
+											(relation->arity + 1));
+	for (c = 0; c < relation->arity; c++)
+		initHyperLogLog(&counters[c], 10);
+	portal = SPI_cursor_open_with_args(NULL, query, 0, NULL, NULL, NULL, true,
+									   CURSOR_OPT_NO_SCROLL);
+	for (;;)
+	{
+		SPI_cursor_fetch(portal, true, FETCH_ROWS);
+		if (SPI_processed == 0)
+			break;
+		reserve(input, SPI_processed, context);
+		take_rows(program, input, symbols, counters);
+		SPI_freetuptable(SPI_tuptable);
+	}
+	SPI_cursor_close(portal);
+	relation->rows = (double) input->nrows;
+	relation->distinct = MemoryContextAlloc(context, sizeof(double) *
+											(relation->arity + 1));
+	for (c = 0; c < relation->arity; c++)
+	{
+		relation->distinct[c] = Max(1, estimateHyperLogLog(&counters[c]));
+		freeHyperLogLog(&counters[c]);
+	}
+	return input;
+}

@@ -1,0 +1,589 @@
+/*-------------------------------------------------------------------------
+ *
+ * normalise.c
+ *	  Datalog clauses in the form that checking and planning work on.
+ *
+ * A clause with several heads or alternatives becomes several clauses.
+ * Variables are numbered.  Arguments of body atoms become variables, constants
+ * or wildcards (others move to a constraint "v = expression"), aggregates
+ * become literals of their own (REDUCTION), and a variable that is said to
+ * equal another variable or a constant is replaced by it.
+ *
+ * A name that occurs outside of an aggregate means the same variable inside;
+ * others are the aggregate's own.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "recursion/front/ast.h"
+#include "miscadmin.h"
+#include "utils/hsearch.h"
+
+#define MAX_ALTERNATIVES	1000
+
+/* A name and the variable that it means. */
+typedef struct ScopeName
+{
+	const char *name;
+	int			variable;
+} ScopeName;
+
+typedef struct Scope
+{
+	struct Scope *outer;
+	HTAB	   *names;			/* of ScopeName; NULL = none yet */
+} Scope;
+
+typedef struct Rewrite
+{
+	const DatalogProgram *program;
+	int			nvariables;
+	List	   *names;			/* char *, by variable; NULL entries possible */
+	List	   *positions;
+} Rewrite;
+
+static List *rewrite_body(Rewrite *rewrite, Scope *scope, List *body);
+
+/* ---- alternatives ---- */
+
+static List *expand_body(const DatalogProgram *program, List *body);
+
+/* The conjunctions that one literal stands for. */
+static List *
+expand_literal(const DatalogProgram *program, DatalogLiteral *literal)
+{
+	List	   *result = NIL;
+	ListCell   *lc;
+
+	if (literal->kind == DATALOG_TRUTH)
+		return literal->truth ? list_make1(NIL) : NIL;
+	if (literal->kind != DATALOG_OR)
+		return list_make1(list_make1(literal));
+	foreach(lc, literal->alternatives)
+		result = list_concat(result, expand_body(program, lfirst(lc)));
+	return result;
+}
+
+/* The conjunctions that a body stands for: its disjunctive normal form. */
+static List *
+expand_body(const DatalogProgram *program, List *body)
+{
+	List	   *result = list_make1(NIL);
+	ListCell   *lc;
+
+	check_stack_depth();
+	foreach(lc, body)
+	{
+		DatalogLiteral *literal = lfirst(lc);
+		List	   *options = expand_literal(program, literal);
+		List	   *product = NIL;
+		ListCell   *left;
+		ListCell   *right;
+
+		if (list_length(options) == 1)
+		{
+			/* nothing but longer conjunctions, which are this function's own */
+			foreach(left, result)
+				lfirst(left) = list_concat(lfirst(left), linitial(options));
+			continue;
+		}
+		if (list_length(result) * list_length(options) > MAX_ALTERNATIVES)
+			gpucol_datalog_error(program->text, literal->position,
+								 ERRCODE_PROGRAM_LIMIT_EXCEEDED, NULL,
+								 "more than %d alternatives in a clause",
+								 MAX_ALTERNATIVES);
+		foreach(left, result)
+			foreach(right, options)
+				product = lappend(product,
+								  list_concat_copy(lfirst(left),
+												   lfirst(right)));
+		result = product;
+	}
+	return result;
+}
+
+/* ---- variables ---- */
+
+static uint32
+hash_name(const void *key, Size size pg_attribute_unused())
+{
+	const char *name = *(const char *const *) key;
+
+	return DatumGetUInt32(hash_any((const unsigned char *) name, (int) strlen(name)));
+}
+
+static int
+compare_names(const void *a, const void *b, Size size pg_attribute_unused())
+{
+	return strcmp(*(const char *const *) a, *(const char *const *) b);
+}
+
+static HTAB *
+create_names(void)
+{
+	HASHCTL		control = {.keysize = sizeof(char *),.entrysize = sizeof(ScopeName),
+		.hash = hash_name,.match = compare_names,.hcxt = CurrentMemoryContext};
+
+	return hash_create("gpucol datalog names", 16, &control,
+					   HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
+}
+
+static int
+new_variable(Rewrite *rewrite, char *name, int position)
+{
+	rewrite->names = lappend(rewrite->names, name);
+	rewrite->positions = lappend_int(rewrite->positions, position);
+	return rewrite->nvariables++;
+}
+
+/* Number of a name; a name that is new belongs to the innermost scope. */
+static int
+find_variable(Rewrite *rewrite, Scope *scope, char *name, int position)
+{
+	ScopeName  *entry;
+
+	for (Scope *s = scope; s != NULL; s = s->outer)
+	{
+		entry = s->names == NULL ? NULL : hash_search(s->names, &name, HASH_FIND, NULL);
+		if (entry != NULL)
+			return entry->variable;
+	}
+	if (scope->names == NULL)
+		scope->names = create_names();
+	entry = hash_search(scope->names, &name, HASH_ENTER, NULL);
+	entry->variable = new_variable(rewrite, name, position);
+	return entry->variable;
+}
+
+static DatalogExpr *
+variable_expr(int variable, int position)
+{
+	DatalogExpr *expr = palloc0(sizeof(DatalogExpr));
+
+	expr->kind = DATALOG_VARIABLE;
+	expr->position = position;
+	expr->variable = variable;
+	return expr;
+}
+
+static DatalogLiteral *
+equality(DatalogExpr *left, DatalogExpr *right, int position)
+{
+	DatalogLiteral *literal = palloc0(sizeof(DatalogLiteral));
+
+	literal->kind = DATALOG_CONSTRAINT;
+	literal->position = position;
+	literal->function = GPUCOL_REC_EQ;
+	literal->left = left;
+	literal->right = right;
+	return literal;
+}
+
+/* Enter the names of an expression, aggregates left out, into a scope. */
+static void
+declare_names(Rewrite *rewrite, Scope *scope, DatalogExpr *expr)
+{
+	check_stack_depth();
+	if (expr == NULL || expr->kind == DATALOG_AGGREGATE)
+		return;
+	if (expr->kind == DATALOG_VARIABLE)
+		find_variable(rewrite, scope, expr->name, expr->position);
+	for (int i = 0; i < DATALOG_MAX_ARGS; i++)
+		declare_names(rewrite, scope, expr->args[i]);
+}
+
+static void
+declare_body(Rewrite *rewrite, Scope *scope, List *body)
+{
+	ListCell   *lc;
+	ListCell   *arg;
+
+	foreach(lc, body)
+	{
+		DatalogLiteral *literal = lfirst(lc);
+
+		foreach(arg, literal->args)
+			declare_names(rewrite, scope, lfirst(arg));
+		declare_names(rewrite, scope, literal->left);
+		declare_names(rewrite, scope, literal->right);
+	}
+}
+
+/* ---- rewriting, which copies ---- */
+
+static DatalogExpr *rewrite_expr(Rewrite *rewrite, Scope *scope,
+								 DatalogExpr *expr, List **extra);
+
+/* Replace an aggregate by a variable and a REDUCTION. */
+static DatalogExpr *
+rewrite_aggregate(Rewrite *rewrite, Scope *scope, DatalogExpr *expr,
+				  List **extra)
+{
+	Scope		inner = {.outer = scope};
+	DatalogLiteral *literal = palloc0(sizeof(DatalogLiteral));
+	List	   *alternatives = expand_body(rewrite->program, expr->body);
+	List	   *additions = NIL;
+
+	literal->kind = DATALOG_REDUCTION;
+	literal->position = expr->position;
+	literal->function = expr->function;
+	literal->variable = new_variable(rewrite, NULL, expr->position);
+	literal->local_from = rewrite->nvariables;
+	if (list_length(alternatives) != 1)
+		gpucol_datalog_error(rewrite->program->text, expr->position,
+							 ERRCODE_FEATURE_NOT_SUPPORTED,
+							 "Name the alternatives as a relation of their own.",
+							 "alternatives in the body of an aggregate are not supported by gpucol.datalog");
+	declare_body(rewrite, &inner, linitial(alternatives));
+	literal->body = rewrite_body(rewrite, &inner, linitial(alternatives));
+	if (expr->args[0] != NULL)
+		literal->left = rewrite_expr(rewrite, &inner, expr->args[0],
+									 &additions);
+	literal->body = list_concat(literal->body, additions);
+	literal->local_to = rewrite->nvariables;
+	*extra = lappend(*extra, literal);
+	return variable_expr(literal->variable, expr->position);
+}
+
+/*
+ * Copy an expression that has a value, so "_" is none of its parts; literals that it
+ * needs are added to *extra.
+ */
+static DatalogExpr *
+rewrite_expr(Rewrite *rewrite, Scope *scope, DatalogExpr *expr, List **extra)
+{
+	DatalogExpr *copy;
+
+	check_stack_depth();
+	if (expr == NULL)
+		return NULL;
+	if (expr->kind == DATALOG_WILDCARD)
+		gpucol_datalog_error(rewrite->program->text, expr->position,
+							 ERRCODE_SYNTAX_ERROR, NULL,
+							 "\"_\" has no value here");
+	if (expr->kind == DATALOG_AGGREGATE)
+		return rewrite_aggregate(rewrite, scope, expr, extra);
+	copy = palloc(sizeof(DatalogExpr));
+	*copy = *expr;
+	if (expr->kind == DATALOG_VARIABLE)
+		copy->variable = find_variable(rewrite, scope, expr->name,
+									   expr->position);
+	for (int i = 0; i < DATALOG_MAX_ARGS; i++)
+		copy->args[i] = rewrite_expr(rewrite, scope, expr->args[i], extra);
+	return copy;
+}
+
+/* Copy an argument of a body atom: variable, constant or "_". */
+static DatalogExpr *
+rewrite_arg(Rewrite *rewrite, Scope *scope, DatalogExpr *expr, List **extra)
+{
+	DatalogExpr *copy;
+	int			variable;
+
+	if (expr->kind == DATALOG_WILDCARD)
+		return expr;
+	copy = rewrite_expr(rewrite, scope, expr, extra);
+	if (copy->kind != DATALOG_CALL)
+		return copy;
+	variable = new_variable(rewrite, NULL, expr->position);
+	*extra = lappend(*extra, equality(variable_expr(variable, expr->position),
+									  copy, expr->position));
+	return variable_expr(variable, expr->position);
+}
+
+static List *
+rewrite_body(Rewrite *rewrite, Scope *scope, List *body)
+{
+	List	   *result = NIL;
+	ListCell   *lc;
+	ListCell   *arg;
+
+	foreach(lc, body)
+	{
+		DatalogLiteral *literal = lfirst(lc);
+		DatalogLiteral *copy = palloc(sizeof(DatalogLiteral));
+		List	   *extra = NIL;
+
+		*copy = *literal;
+		copy->args = NIL;
+		foreach(arg, literal->args)
+			copy->args = lappend(copy->args,
+								 rewrite_arg(rewrite, scope, lfirst(arg),
+											 &extra));
+		copy->left = rewrite_expr(rewrite, scope, literal->left, &extra);
+		copy->right = rewrite_expr(rewrite, scope, literal->right, &extra);
+		result = list_concat(lappend(result, copy), extra);
+	}
+	return result;
+}
+
+/* ---- substitution of equal variables ---- */
+
+static void
+substitute_expr(DatalogExpr *expr, int variable, const DatalogExpr *by)
+{
+	check_stack_depth();
+	if (expr == NULL)
+		return;
+	if (expr->kind == DATALOG_VARIABLE && expr->variable == variable)
+	{
+		int			position = expr->position;
+
+		*expr = *by;
+		expr->position = position;
+		return;
+	}
+	for (int i = 0; i < DATALOG_MAX_ARGS; i++)
+		substitute_expr(expr->args[i], variable, by);
+}
+
+static void
+substitute_body(List *body, int variable, const DatalogExpr *by)
+{
+	ListCell   *lc;
+	ListCell   *arg;
+
+	foreach(lc, body)
+	{
+		DatalogLiteral *literal = lfirst(lc);
+
+		foreach(arg, literal->args)
+			substitute_expr(lfirst(arg), variable, by);
+		substitute_expr(literal->left, variable, by);
+		substitute_expr(literal->right, variable, by);
+		substitute_body(literal->body, variable, by);
+	}
+}
+
+/* Is a variable the result of an aggregate of this body? */
+static bool
+is_reduced(List *body, int variable)
+{
+	ListCell   *lc;
+
+	foreach(lc, body)
+	{
+		DatalogLiteral *literal = lfirst(lc);
+
+		if (literal->kind == DATALOG_REDUCTION && literal->variable == variable)
+			return true;
+	}
+	return false;
+}
+
+/* Use up the constraints "variable = variable" and "variable = constant". */
+static void
+substitute_equal(DatalogClause *clause)
+{
+	ListCell   *lc;
+	ListCell   *arg;
+
+	foreach(lc, clause->body)
+	{
+		DatalogLiteral *literal = lfirst(lc);
+		DatalogExpr *from = literal->left;
+		DatalogExpr *by = literal->right;
+		DatalogExpr replacement;
+		int			variable;
+
+		if (literal->kind != DATALOG_CONSTRAINT ||
+			literal->function != GPUCOL_REC_EQ)
+			continue;
+		if (from->kind != DATALOG_VARIABLE || is_reduced(clause->body,
+														 from->variable))
+		{
+			from = literal->right;
+			by = literal->left;
+		}
+		if (from->kind != DATALOG_VARIABLE ||
+			is_reduced(clause->body, from->variable) ||
+			(by->kind != DATALOG_VARIABLE && by->kind != DATALOG_CONSTANT))
+			continue;
+		variable = from->variable;
+		replacement = *by;
+		clause->body = foreach_delete_current(clause->body, lc);
+		if (by->kind == DATALOG_VARIABLE && by->variable == variable)
+		{
+			/* x = x: says nothing, but x must still be bound */
+			clause->body = lappend(clause->body, literal);
+			literal->function = GPUCOL_REC_LE;
+			continue;
+		}
+		substitute_body(clause->body, variable, &replacement);
+		foreach(arg, clause->head->args)
+			substitute_expr(lfirst(arg), variable, &replacement);
+	}
+}
+
+/* One head with one conjunction. */
+static DatalogClause *
+make_clause(const DatalogProgram *program, DatalogLiteral *head, List *body)
+{
+	Rewrite		rewrite = {.program = program};
+	Scope		scope = {0};
+	DatalogClause *clause = palloc0(sizeof(DatalogClause));
+	List	   *extra = NIL;
+	ListCell   *lc;
+	int			i;
+
+	clause->position = head->position;
+	clause->head = palloc(sizeof(DatalogLiteral));
+	*clause->head = *head;
+	clause->head->args = NIL;
+	declare_body(&rewrite, &scope, list_make1(head));
+	declare_body(&rewrite, &scope, body);
+	foreach(lc, head->args)
+		clause->head->args = lappend(clause->head->args,
+									 rewrite_expr(&rewrite, &scope, lfirst(lc),
+												  &extra));
+	clause->body = list_concat(rewrite_body(&rewrite, &scope, body), extra);
+	clause->nvariables = rewrite.nvariables;
+	clause->names = palloc(sizeof(char *) * (rewrite.nvariables + 1));
+	clause->positions = palloc(sizeof(int) * (rewrite.nvariables + 1));
+	clause->types = palloc0(sizeof(DatalogType) * (rewrite.nvariables + 1));
+	for (i = 0; i < rewrite.nvariables; i++)
+	{
+		clause->names[i] = list_nth(rewrite.names, i);
+		clause->positions[i] = list_nth_int(rewrite.positions, i);
+	}
+	substitute_equal(clause);
+	return clause;
+}
+
+/* ---- subsumption ---- */
+
+static bool
+same_variable(const DatalogExpr *a, const DatalogExpr *b)
+{
+	return a->kind == DATALOG_VARIABLE && b->kind == DATALOG_VARIABLE &&
+		strcmp(a->name, b->name) == 0;
+}
+
+/* Is one of the arguments this variable? */
+static bool
+holds_variable(List *args, const DatalogExpr *variable)
+{
+	ListCell   *lc;
+
+	foreach(lc, args)
+		if (same_variable(lfirst(lc), variable))
+			return true;
+	return false;
+}
+
+/* Is no variable among the arguments twice? */
+static bool
+all_different(List *args)
+{
+	for (int i = 1; i < list_length(args); i++)
+		for (int j = 0; j < i; j++)
+			if (same_variable(list_nth(args, i), list_nth(args, j)))
+				return false;
+	return true;
+}
+
+/*
+ * R(k, .., a) <= R(k, .., b) :- b < a.   Of rows that agree on k only that
+ * with the least (or, with >, greatest) value is kept.
+ */
+static void
+apply_subsumption(const DatalogProgram *program, DatalogClause *clause)
+{
+	DatalogLiteral *worse = linitial(clause->heads);
+	DatalogLiteral *better = lsecond(clause->heads);
+	DatalogRelation *relation = worse->relation;
+	List	   *alternatives = expand_body(program, clause->body);
+	DatalogLiteral *test = NULL;
+	DatalogExpr *a = NULL;
+	DatalogExpr *b = NULL;
+	bool		good = better->relation == relation && all_different(worse->args);
+	bool		less = false;
+	int			column = -1;
+	int			i;
+
+	for (i = 0; good && i < relation->arity; i++)
+	{
+		if (same_variable(list_nth(worse->args, i), list_nth(better->args, i)))
+			continue;
+		good = column < 0;
+		column = i;
+		a = list_nth(worse->args, i);
+		b = list_nth(better->args, i);
+	}
+	good = good && column >= 0 && !holds_variable(worse->args, b) &&
+		list_length(alternatives) == 1 &&
+		list_length(linitial(alternatives)) == 1;
+	if (good)
+	{
+		test = linitial(linitial(alternatives));
+		good = test->kind == DATALOG_CONSTRAINT &&
+			((same_variable(test->left, b) && same_variable(test->right, a)) ||
+			 (same_variable(test->left, a) && same_variable(test->right, b)));
+	}
+	if (good)
+	{
+		less = test->function == GPUCOL_REC_LT ||
+			test->function == GPUCOL_REC_LE;
+		good = less || test->function == GPUCOL_REC_GT ||
+			test->function == GPUCOL_REC_GE;
+		if (!same_variable(test->left, b))
+			less = !less;
+	}
+	if (!good)
+		gpucol_datalog_error(program->text, clause->position,
+							 ERRCODE_FEATURE_NOT_SUPPORTED,
+							 "Supported is R(k, .., a) <= R(k, .., b) :- b < a. and the same with >: of the rows with the same k, the least or greatest value is kept.",
+							 "subsumption of this form is not supported by gpucol.datalog");
+	if (relation->attributes[column].type == DATALOG_SYMBOL)
+		gpucol_datalog_error(program->text, clause->position,
+							 ERRCODE_DATATYPE_MISMATCH, NULL,
+							 "symbols have no order");
+	if (relation->merge != GPUCOL_REC_MERGE_NONE)
+		gpucol_datalog_error(program->text, clause->position,
+							 ERRCODE_FEATURE_NOT_SUPPORTED, NULL,
+							 "relation \"%s\" has two subsumption clauses",
+							 relation->name);
+	relation->merge = less ? GPUCOL_REC_MERGE_MIN : GPUCOL_REC_MERGE_MAX;
+	relation->merge_column = column;
+	relation->derived = true;
+}
+
+void
+gpucol_datalog_normalise(DatalogProgram *program)
+{
+	List	   *clauses = NIL;
+	ListCell   *lc;
+	ListCell   *head;
+	ListCell   *alternative;
+
+	foreach(lc, program->clauses)
+	{
+		DatalogClause *clause = lfirst(lc);
+
+		CHECK_FOR_INTERRUPTS();
+		program->at = clause->position;
+		if (clause->subsumption)
+		{
+			apply_subsumption(program, clause);
+			continue;
+		}
+		foreach(head, clause->heads)
+			foreach(alternative, expand_body(program, clause->body))
+				clauses = lappend(clauses, make_clause(program, lfirst(head),
+													   lfirst(alternative)));
+	}
+	program->clauses = clauses;
+}
+
+bool
+gpucol_datalog_is_fact(const DatalogClause *clause)
+{
+	ListCell   *lc;
+
+	foreach(lc, clause->head->args)
+		if (((DatalogExpr *) lfirst(lc))->kind != DATALOG_CONSTANT)
+			return false;
+	return clause->body == NIL;
+}

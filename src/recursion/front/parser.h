@@ -1,0 +1,81 @@
+/*-------------------------------------------------------------------------
+ *
+ * parser.h
+ *	  What the files of the datalog parser share.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_RECURSION_FRONT_PARSER_H
+#define GPUCOL_RECURSION_FRONT_PARSER_H
+
+#include "postgres.h"
+
+#include "recursion/front/ast.h"
+#include "recursion/front/lexer.h"
+
+/* A pair of parentheses, or of braces. */
+typedef struct DatalogGroup
+{
+	int			position;		/* where it opens */
+	bool		is_operand;		/* an operator or a comparison follows it */
+	bool		is_list;		/* "," is inside, in no group of its own */
+} DatalogGroup;
+
+typedef struct DatalogParser
+{
+	DatalogLexer lexer;
+	DatalogToken token;			/* the next one */
+	DatalogProgram *program;
+	List	   *aliases;		/* TypeAlias */
+	List	   *attribute_types;	/* AttributeType */
+	List	   *marks;			/* Mark */
+	int			noperators;		/* of the clause so far */
+	DatalogGroup *groups;		/* that were looked at, by position */
+	int			ngroups;
+} DatalogParser;
+
+/* ---- parser.c: tokens ---- */
+
+/* Complain about a place; about what is not supported; about the next token. */
+pg_noreturn extern void gpucol_datalog_fail(DatalogParser *parser, int position,
+											const char *hint, const char *message);
+pg_noreturn extern void gpucol_datalog_unsupported(DatalogParser *parser, int position,
+												   const char *what);
+pg_noreturn extern void gpucol_datalog_unexpected(DatalogParser *parser, const char *wanted);
+
+/* Go on to the next token. */
+extern void gpucol_datalog_advance(DatalogParser *parser);
+
+/* Is the next token this symbol, or name?  The one behind it? */
+extern bool gpucol_datalog_at_symbol(DatalogParser *parser, const char *symbol);
+extern bool gpucol_datalog_at_name(DatalogParser *parser, const char *name);
+extern bool gpucol_datalog_followed_by(DatalogParser *parser, const char *symbol);
+
+/* Read a symbol if it is there, or else complain; read any name. */
+extern bool gpucol_datalog_accept(DatalogParser *parser, const char *symbol);
+extern void gpucol_datalog_expect(DatalogParser *parser, const char *symbol);
+extern void gpucol_datalog_expect_more(DatalogParser *parser);	/* ",", or ")" ahead */
+extern char *gpucol_datalog_expect_name(DatalogParser *parser, const char *what);
+
+/*
+ * The group that opens at a position; each is read ahead once, with all groups inside.
+ */
+extern const DatalogGroup *gpucol_datalog_group(DatalogParser *parser, int position);
+
+/* Literals separated by ",". */
+extern List *gpucol_datalog_parse_body(DatalogParser *parser);
+
+/* ---- parser_expr.c ---- */
+
+/* A node; an expression; the call of a functor. */
+extern DatalogExpr *gpucol_datalog_make_expr(DatalogExprKind kind, int position);
+extern DatalogExpr *gpucol_datalog_parse_expr(DatalogParser *parser);
+extern DatalogExpr *gpucol_datalog_parse_call(DatalogParser *parser);
+
+/*
+ * The number of the operator of two operands, of a level or (-1) of any, at which
+ * the parser is, or -1.
+ */
+extern int	gpucol_datalog_at_operator(DatalogParser *parser, int level);
+
+#endif							/* GPUCOL_RECURSION_FRONT_PARSER_H */

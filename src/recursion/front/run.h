@@ -1,0 +1,50 @@
+/*-------------------------------------------------------------------------
+ *
+ * run.h
+ *	  Running a recursion plan inside a server: settings, interrupts, errors,
+ *	  and the release of the engine's memory.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_RECURSION_FRONT_RUN_H
+#define GPUCOL_RECURSION_FRONT_RUN_H
+
+#include "postgres.h"
+
+#include "recursion/engine.h"
+
+typedef struct GpucolRecursion GpucolRecursion;
+
+/*
+ * Start a plan on the engine that the settings choose.  The run ends with the
+ * current memory context at the latest.  All functions below raise PostgreSQL
+ * errors for what a status says.  `host` computes the plan's GPUCOL_REC_HOST; it may
+ * be NULL where there are none.
+ */
+extern GpucolRecursion *gpucol_recursion_start(const GpucolRecPlan *plan,
+											   GpucolRecHost host,
+											   void *host_context);
+
+/* Name of the engine that a run would be started on now. */
+extern const char *gpucol_recursion_engine(void);
+
+extern void gpucol_recursion_load(GpucolRecursion *recursion, uint32 relation,
+								  uint32 nrows, const int64 *const *columns,
+								  const uint8 *const *nulls);
+
+/* Next rows of a relation; false at the end. */
+extern bool gpucol_recursion_next(GpucolRecursion *recursion, uint32 relation,
+								  GpucolRecBatch *batch);
+
+extern uint64 gpucol_recursion_summarise(GpucolRecursion *recursion,
+										 uint32 relation, const bool *want,
+										 GpucolRecSummary *columns);
+
+extern void gpucol_recursion_progress(const GpucolRecursion *recursion,
+									  GpucolRecProgress *progress);
+/* Raise the error of the memory limit if these bytes of the caller's exceed it. */
+extern void gpucol_recursion_check_memory(const GpucolRecursion *recursion,
+										  Size bytes);
+extern void gpucol_recursion_finish(GpucolRecursion *recursion);
+
+#endif							/* GPUCOL_RECURSION_FRONT_RUN_H */

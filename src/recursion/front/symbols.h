@@ -1,0 +1,29 @@
+/*-------------------------------------------------------------------------
+ *
+ * symbols.h
+ *	  Codes for byte strings, so that engines see numbers only.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_RECURSION_FRONT_SYMBOLS_H
+#define GPUCOL_RECURSION_FRONT_SYMBOLS_H
+
+#include "postgres.h"
+
+typedef struct GpucolSymbols GpucolSymbols;
+
+/* An empty dictionary that lives in a memory context. */
+extern GpucolSymbols *gpucol_symbols_create(MemoryContext context);
+
+/* Code of a string, from 0; the bytes are copied when it is new. */
+extern int64 gpucol_symbols_code(GpucolSymbols *symbols, const char *data,
+								 uint32 len);
+
+/* The string of a code, with a terminating zero byte that is not counted. */
+extern const char *gpucol_symbols_get(const GpucolSymbols *symbols, int64 code,
+									  uint32 *len);
+
+/* Bytes that it holds. */
+extern Size gpucol_symbols_size(const GpucolSymbols *symbols);
+
+#endif							/* GPUCOL_RECURSION_FRONT_SYMBOLS_H */

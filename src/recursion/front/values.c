@@ -1,0 +1,191 @@
+/*-------------------------------------------------------------------------
+ *
+ * values.c
+ *	  PostgreSQL values as the 64-bit values of recursion plans.
+ *
+ * Values by reference become codes of a dictionary of their bytes.  Whether
+ * bytes decide equality is what btree calls "equal image" (numeric 1.0 and
+ * 1.00 are equal, and are not the same bytes); types and collations without
+ * it may be carried along and not compared.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/nbtree.h"
+#include "catalog/pg_type.h"
+#include "utils/date.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+#include "utils/typcache.h"
+
+#include "recursion/front/values.h"
+
+void
+gpucol_rec_column_init(GpucolRecColumn *column, Oid type)
+{
+	column->type = type;
+	column->equality = NULL;
+	get_typlenbyval(type, &column->typlen, &column->typbyval);
+	column->coded = !column->typbyval;
+	column->is_unsigned = getBaseType(type) == OIDOID;
+	switch (getBaseType(type))
+	{
+		case INT2OID:
+			column->rec_type = GPUCOL_REC_INT2;
+			break;
+		case INT4OID:
+			column->rec_type = GPUCOL_REC_INT4;
+			break;
+		case INT8OID:
+			column->rec_type = GPUCOL_REC_INT8;
+			break;
+		default:
+			column->rec_type = GPUCOL_REC_CODE;
+			break;
+	}
+}
+
+bool
+gpucol_rec_type_comparable(Oid type, Oid collation)
+{
+	TypeCacheEntry *entry = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY |
+											  TYPECACHE_EQ_OPR);
+	Oid			proc;
+
+	/* character(n) ignores trailing blanks. */
+	if (getBaseType(type) == BPCHAROID)
+		return false;
+	if (!OidIsValid(entry->btree_opf) || !OidIsValid(entry->eq_opr))
+		return false;
+	proc = get_opfamily_proc(entry->btree_opf, entry->btree_opintype,
+							 entry->btree_opintype, BTEQUALIMAGE_PROC);
+	return OidIsValid(proc) &&
+		DatumGetBool(OidFunctionCall1Coll(proc, collation,
+										  ObjectIdGetDatum(entry->btree_opintype)));
+}
+
+bool
+gpucol_rec_type_hashable(Oid type)
+{
+	TypeCacheEntry *entry = lookup_type_cache(type, TYPECACHE_HASH_PROC |
+											  TYPECACHE_EQ_OPR);
+
+	return OidIsValid(entry->hash_proc) && OidIsValid(entry->eq_opr);
+}
+
+bool
+gpucol_rec_type_exact(Oid type, Oid collation)
+{
+	Oid			element = get_base_element_type(type);
+	TupleDesc	desc;
+	bool		exact = true;
+	int			i;
+
+	if (OidIsValid(element))
+		return gpucol_rec_type_exact(element, collation);
+	if (get_typtype(type) != TYPTYPE_COMPOSITE)
+		return gpucol_rec_type_comparable(type, collation);
+	desc = lookup_rowtype_tupdesc(type, -1);
+	for (i = 0; i < desc->natts && exact; i++)
+		exact = TupleDescAttr(desc, i)->attisdropped ||
+			gpucol_rec_type_exact(TupleDescAttr(desc, i)->atttypid,
+								  TupleDescAttr(desc, i)->attcollation);
+	ReleaseTupleDesc(desc);
+	return exact;
+}
+
+bool
+gpucol_rec_type_ordered(Oid type)
+{
+	switch (getBaseType(type))
+	{
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case OIDOID:
+		case DATEOID:
+		case TIMEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* The value as it is. */
+static int64
+raw_value(const GpucolRecColumn *column, Datum datum, GpucolSymbols *symbols)
+{
+	struct varlena *varlena;
+	const char *bytes;
+
+	if (column->typbyval)
+		switch (column->typlen)
+		{
+			case 1:
+				return (int64) DatumGetUInt8(datum);
+			case 2:
+				return (int64) DatumGetInt16(datum);
+			case 4:
+				return column->is_unsigned ? (int64) DatumGetUInt32(datum) :
+					(int64) DatumGetInt32(datum);
+			default:
+				return DatumGetInt64(datum);
+		}
+	bytes = DatumGetPointer(datum);
+	if (column->typlen > 0)
+		return gpucol_symbols_code(symbols, bytes, column->typlen);
+	if (column->typlen == -2)
+		return gpucol_symbols_code(symbols, bytes, strlen(bytes));
+	varlena = pg_detoast_datum_packed((struct varlena *) DatumGetPointer(datum));
+	return gpucol_symbols_code(symbols, VARDATA_ANY(varlena),
+							   VARSIZE_ANY_EXHDR(varlena));
+}
+
+int64
+gpucol_rec_column_to_value(const GpucolRecColumn *column, Datum datum,
+						   GpucolSymbols *symbols)
+{
+	int64		value = raw_value(column, datum, symbols);
+
+	return column->equality == NULL ? value :
+		gpucol_equality_first(column->equality, column, symbols, value);
+}
+
+Datum
+gpucol_rec_column_to_datum(const GpucolRecColumn *column, int64 value,
+						   const GpucolSymbols *symbols)
+{
+	const char *bytes;
+	uint32		len;
+	struct varlena *varlena;
+	char	   *copy;
+
+	if (column->typbyval)
+		switch (column->typlen)
+		{
+			case 1:
+				return UInt8GetDatum((uint8) value);
+			case 2:
+				return Int16GetDatum((int16) value);
+			case 4:
+				return column->is_unsigned ? UInt32GetDatum((uint32) value) :
+					Int32GetDatum((int32) value);
+			default:
+				return Int64GetDatum(value);
+		}
+	bytes = gpucol_symbols_get(symbols, value, &len);
+	if (column->typlen != -1)
+	{
+		/* the terminating zero byte is a cstring's */
+		copy = palloc((Size) len + 1);
+		memcpy(copy, bytes, (Size) len + 1);
+		return PointerGetDatum(copy);
+	}
+	varlena = palloc((Size) len + VARHDRSZ);
+	SET_VARSIZE(varlena, len + VARHDRSZ);
+	memcpy(VARDATA(varlena), bytes, len);
+	return PointerGetDatum(varlena);
+}

@@ -1,0 +1,61 @@
+/*-------------------------------------------------------------------------
+ *
+ * values.h
+ *	  PostgreSQL values as the 64-bit values of recursion plans.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_RECURSION_FRONT_VALUES_H
+#define GPUCOL_RECURSION_FRONT_VALUES_H
+
+#include "postgres.h"
+
+#include "kernel/recursion.h"
+
+#include "recursion/front/equality.h"
+#include "recursion/front/symbols.h"
+
+/* How values of one type travel. */
+typedef struct GpucolRecColumn
+{
+	Oid			type;
+	GpucolRecType rec_type;		/* what may be computed with them */
+	int16		typlen;
+	bool		typbyval;
+	bool		coded;			/* by reference: codes of a dictionary */
+	bool		is_unsigned;	/* oid */
+	GpucolEquality *equality;	/* set: equal values are made the same */
+} GpucolRecColumn;
+
+extern void gpucol_rec_column_init(GpucolRecColumn *column, Oid type);
+
+/*
+ * Are two values of the type equal, by its default equality, exactly if their
+ * 64-bit values are?  Deduplication and joins need it.
+ */
+extern bool gpucol_rec_type_comparable(Oid type, Oid collation);
+
+/*
+ * Can they be made so by giving equal values one code (equality.h)?  The type can
+ * be hashed.
+ */
+extern bool gpucol_rec_type_hashable(Oid type);
+
+/*
+ * Does no function tell equal values of the type apart?  (1.0 and 1.00 differ as
+ * text; arrays that are equal do not, where their elements do not.)
+ */
+extern bool gpucol_rec_type_exact(Oid type, Oid collation);
+
+/* Does the order of the 64-bit values agree with the default order? */
+extern bool gpucol_rec_type_ordered(Oid type);
+
+extern int64 gpucol_rec_column_to_value(const GpucolRecColumn *column,
+										Datum datum, GpucolSymbols *symbols);
+
+/* The inverse; a value by reference is palloc'd. */
+extern Datum gpucol_rec_column_to_datum(const GpucolRecColumn *column,
+										int64 value,
+										const GpucolSymbols *symbols);
+
+#endif							/* GPUCOL_RECURSION_FRONT_VALUES_H */

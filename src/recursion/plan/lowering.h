@@ -1,0 +1,131 @@
+/*-------------------------------------------------------------------------
+ *
+ * lowering.h
+ *	  What the files that lower the terms of WITH RECURSIVE share.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_RECURSION_PLAN_LOWERING_H
+#define GPUCOL_RECURSION_PLAN_LOWERING_H
+
+#include "postgres.h"
+
+#include "nodes/pathnodes.h"
+
+#include "recursion/front/builder.h"
+#include "recursion/plan/lower.h"
+
+/* How a relation takes part in its term. */
+typedef enum GpucolRecSourceMode
+{
+	GPUCOL_SOURCE_INNER,
+	GPUCOL_SOURCE_PRESENT,		/* EXISTS, where duplicates count */
+	GPUCOL_SOURCE_ABSENT,		/* NOT EXISTS */
+	GPUCOL_SOURCE_OPTIONAL		/* right side of a LEFT JOIN */
+} GpucolRecSourceMode;
+
+/* A relation of the term. */
+typedef struct GpucolRecSource
+{
+	Relids		relids;			/* more than one: an inner join, right of a join
+								 * that is none */
+	Index		rti;			/* the only one, or 0 */
+	GpucolRecSourceMode mode;
+	bool		padded;			/* OPTIONAL, in a rule for rows without match */
+	const RangeTblEntry *rte;	/* NULL for a join */
+	RelOptInfo *rel;			/* NULL for the self-reference */
+	int			relation;		/* of the plan */
+	List	   *columns;		/* Var of each column */
+	bool		done;			/* its atom has been planned */
+	int		   *registers;		/* by column; -1 = not needed or not done */
+} GpucolRecSource;
+
+/* A condition of the term. */
+typedef struct GpucolRecQual
+{
+	Node	   *clause;
+	GpucolRecSource *on;		/* the relation whose join it decides, NULL: an
+								 * inner join or WHERE */
+	bool		done;
+} GpucolRecQual;
+
+typedef struct GpucolRecLowering
+{
+	GpucolLoweredRecursion *result;
+	GpucolRecBuilder builder;
+	List	   *types;			/* of the result's columns */
+	List	   *collations;
+	bool		all;
+	List	   *inputs;			/* the GpucolRecSource that each input was made
+								 * for */
+
+	/* the term that is being lowered */
+	PlannerInfo *subroot;
+	bool		recursive;
+	List	   *sources;		/* GpucolRecSource; the self-reference first */
+	List	   *quals;			/* GpucolRecQual */
+	List	   *subplan_params; /* what subqueries hand to their tests */
+} GpucolRecLowering;
+
+/* ---- recursion/plan/terms.c ---- */
+
+/* Note why the term cannot be pushed down; returns false. */
+extern bool gpucol_rec_lower_decline(GpucolRecLowering *lowering, const char *reason);
+
+/* Gather what a term that `subroot` has planned consists of. */
+extern bool gpucol_rec_lower_open(GpucolRecLowering *lowering, PlannerInfo *subroot,
+								  bool recursive);
+
+/* ---- recursion/plan/exprs.c ---- */
+
+/* The source and column that a Var names, or NULL. */
+extern GpucolRecSource *gpucol_rec_lower_column(const GpucolRecLowering *lowering,
+												const Var *var, int *column);
+
+/* The expression below casts that change nothing. */
+extern Node *gpucol_rec_lower_strip(Node *node);
+
+/*
+ * The comparison that an operator is, if it is one that the engine does: of
+ * integers, of one ordered type, or (equality) of one comparable type.
+ */
+extern bool gpucol_rec_lower_comparison(const OpExpr *op, GpucolRecFunction *function);
+
+/* Have equal values of a type made the same, if they may look different. */
+extern void gpucol_rec_lower_note_equality(GpucolRecLowering *lowering, Oid type,
+										   Oid collation);
+
+/* Does the engine have all that an expression consists of? */
+extern bool gpucol_rec_lower_is_native(Node *node);
+
+/* The operand of a column that is known. */
+extern bool gpucol_rec_lower_var(GpucolRecLowering *lowering, Var *var,
+								 GpucolRecOperand *out);
+
+/* Steps that compute a whole expression, or test it, by the engine or by PostgreSQL. */
+extern bool gpucol_rec_lower_value(GpucolRecLowering *lowering, Node *node,
+								   GpucolRecOperand *out);
+extern bool gpucol_rec_lower_test(GpucolRecLowering *lowering, Node *clause);
+
+/* ---- recursion/plan/hosts.c ---- */
+
+/* Has an expression, or a subquery that it runs for rows, a volatile function? */
+extern bool gpucol_rec_lower_is_volatile(const GpucolRecLowering *lowering,
+										 Node *node);
+
+/* Is a Param of the query known when the node is (re)started? */
+extern bool gpucol_rec_lower_knows_param(const GpucolRecLowering *lowering,
+										 const Param *param);
+
+/* A step (COMPUTE or TEST) that PostgreSQL computes. */
+extern bool gpucol_rec_lower_host(GpucolRecLowering *lowering, Node *node,
+								  GpucolRecStepKind kind, GpucolRecOperand *out);
+
+/*
+ * A test that PostgreSQL computes: has a source a row for which these conditions
+ * (on it and on what is known) hold; or none, unless it is PRESENT.
+ */
+extern bool gpucol_rec_lower_match(GpucolRecLowering *lowering,
+								   const GpucolRecSource *source, List *clauses);
+
+#endif							/* GPUCOL_RECURSION_PLAN_LOWERING_H */

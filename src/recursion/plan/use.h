@@ -1,0 +1,58 @@
+/*-------------------------------------------------------------------------
+ *
+ * use.h
+ *	  What a query does with a pushed-down recursion, done by the engine too.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_RECURSION_PLAN_USE_H
+#define GPUCOL_RECURSION_PLAN_USE_H
+
+#include "postgres.h"
+
+#include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
+
+/*
+ * If the relation scans a pushed-down recursion: have conditions on carried
+ * columns tested on its non-recursive term.  For set_rel_pathlist_hook.
+ */
+extern void gpucol_recursive_push_filters(PlannerInfo *root, RelOptInfo *rel);
+
+/*
+ * The plan of the recursion that a relation scans, if it is pushed down and
+ * nothing else refers to it, else NULL.
+ */
+extern CustomScan *gpucol_recursive_find(PlannerInfo *root, RelOptInfo *rel,
+										 int *plan_id);
+
+/* The relation's conditions (RestrictInfo) but for those that are pushed. */
+extern List *gpucol_recursive_conditions(const CustomScan *scan,
+										 const RelOptInfo *rel);
+
+/*
+ * If the relation scans a pushed-down recursion: make GpucolRecursiveScan its only
+ * path (recursion/plan/path_scan.c).  For set_rel_pathlist_hook.
+ */
+extern void gpucol_recursive_add_scan(PlannerInfo *root, RelOptInfo *rel);
+
+/*
+ * Of such a path: the columns of its tuples; whether it tests all conditions
+ * itself; and have a copy of it deliver the first rows only, `top` being the first sort
+ * keys (list of Expr), the number of rows and whether all that tie with the last of them
+ * matter (Integer), and of each key whether it is descending and nulls first (IntList).
+ */
+extern TupleDesc gpucol_recursive_scan_columns(const CustomPath *path);
+extern bool gpucol_recursive_scan_pushes_all(const CustomPath *path);
+extern void gpucol_recursive_scan_limit(CustomPath *path, List *top);
+
+/*
+ * If all of a query is aggregates over a whole recursion that its engine
+ * summarises: make GpucolRecursiveAgg, which carries the ordinary path, its only
+ * path and return true.  For UPPERREL_GROUP_AGG.
+ */
+extern bool gpucol_recursive_add_agg(PlannerInfo *root, RelOptInfo *input_rel,
+									 RelOptInfo *output_rel, Path *ordinary,
+									 List *having);
+
+#endif							/* GPUCOL_RECURSION_PLAN_USE_H */
