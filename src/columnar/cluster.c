@@ -120,7 +120,6 @@ lacks_column(Relation table, const GpucolDirectoryTuple *row)
 
 	if (!gpucol_cluster_is_needed(table))
 		return false;
-	gpucol_directory_check(table, row);
 	memcpy(&entry, row->data, sizeof(entry));
 	if (entry.nrows == 0)
 		return false;
@@ -151,7 +150,6 @@ add_segment(Cluster *cluster, const GpucolDirectoryTuple *row, bool by_itself,
 									   *capacity * sizeof(GpucolViewSegment));
 		cluster->rows = repalloc_huge(cluster->rows, *capacity * sizeof(HeapTuple));
 	}
-	gpucol_directory_check(cluster->table, row);
 	segment = &view->segments[view->nsegments];
 	memcpy(&segment->entry, row->data, sizeof(segment->entry));
 	segment->tid = row->tid;

@@ -89,10 +89,7 @@ gpucol_coverage_read_locked(GpucolDirectory *dir)
 			coverage->extents = repalloc_huge(coverage->extents, capacity *
 											  GPUCOL_MAX_EXTENTS * sizeof(GpucolExtent));
 		}
-		LockBuffer(row.buffer, BUFFER_LOCK_SHARE);
-		gpucol_directory_check(dir->table, &row);
 		memcpy(&entry, row.data, sizeof(entry));
-		LockBuffer(row.buffer, BUFFER_LOCK_UNLOCK);
 		add_segment(coverage, &entry);
 	}
 	gpucol_directory_scan_end(&scan);

@@ -21,6 +21,10 @@
  * frozen at birth; the others are ordinary transactional tuples: their visibility
  * is the segments'.
  *
+ * Each value ends with a checksum of the table's identity, its key and itself
+ * (directory_value.c).  Rows are checked when they are read; what is wrong is an
+ * error (ERRCODE_DATA_CORRUPTED) that says where the row stands.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUCOL_COLUMNAR_DIRECTORY_H
@@ -50,12 +54,20 @@
 /* Runs of pages that a segment may consist of. */
 #define GPUCOL_MAX_EXTENTS		16
 
-/* The table's row number counter; changed in place, never transactionally. */
+/* Version of directory and segment pages.  Tables of another one are refused. */
+#define GPUCOL_DIRECTORY_VERSION	2
+
+/*
+ * The table's row number counter; changed in place, never transactionally.  In
+ * every version it begins like this and ends with its checksum.
+ */
 typedef struct GpucolCounter
 {
 	uint64		next_row;
 	uint64		lacks;			/* GPUCOL_LACKS_...; 0 = anything may be there */
-	uint64		unused[2];
+	uint64		identity;		/* of the table's storage: random, not 0 */
+	uint32		version;		/* GPUCOL_DIRECTORY_VERSION */
+	uint32		unused;
 } GpucolCounter;
 
 /* Kinds of rows that the directory has never had; no bitmaps without tombstones. */
@@ -100,7 +112,8 @@ typedef struct GpucolSegmentEntry
 	uint32		npages;
 	uint32		nwords;			/* word rows */
 	uint32		nextents;
-	uint32		crc;			/* CRC-32C of this struct with crc = 0 */
+	uint32		unused;
+	uint64		identity;		/* the counter's */
 	uint64		raw_bytes;		/* what heap would store */
 	GpucolExtent extents[GPUCOL_MAX_EXTENTS];
 } GpucolSegmentEntry;
@@ -122,7 +135,8 @@ typedef struct GpucolDirectoryTuple
 	Oid			id;
 	int32		seq;
 	const void *data;
-	Size		size;
+	Size		size;			/* without the checksum */
+	bool		sealed;			/* there is room for one */
 	ItemPointerData tid;
 	TransactionId xmin;
 	HeapTuple	tuple;
@@ -139,9 +153,9 @@ typedef struct GpucolDirectory
 	int			valid;			/* number of the index to read by */
 	LOCKMODE	lockmode;
 	BlockNumber nblocks;		/* of the TOAST relation when asked for; 0 = not yet */
+	uint64		identity;		/* of the table's storage; 0 = not read, or no counter */
 	MemoryContext context;		/* that the directory was opened in */
 	IndexScanDesc probe;		/* kept from one scan to the next; NULL = none yet */
-	TupleTableSlot *slot;		/* of the probe */
 	bool		probing;		/* the probe is some scan's */
 } GpucolDirectory;
 
@@ -174,20 +188,26 @@ extern uint64 gpucol_directory_number(Oid base, Oid id, int32 seq);
 
 /*
  * Scan the rows keyed `from` to `to` (inclusive) in the id range of `base`, in
- * the given direction.
+ * the given direction.  A row lasts until the next is asked for; its page is pinned.
  */
 typedef struct GpucolDirectoryScan
 {
 	GpucolDirectory *dir;
 	Snapshot	snapshot;
 	ScanDirection direction;
+	Oid			base;
 	Oid			first_id;
 	Oid			last_id;
 	Oid			id;				/* being scanned */
 	int32		first_seq;		/* within first_id */
 	int32		last_seq;		/* within last_id */
 	IndexScanDesc scan;			/* NULL at the end */
-	TupleTableSlot *slot;
+	Buffer		buffer;			/* of the row at hand, or last looked at */
+	HeapTupleData tuple;
+	bool		any;			/* the snapshot has seen a row: */
+	Oid			seen_id;
+	int32		seen_seq;
+	GpucolUpkeep copy;			/* data that may change in place, of any kind */
 } GpucolDirectoryScan;
 
 extern void gpucol_directory_scan_begin(GpucolDirectoryScan *scan,
@@ -196,10 +216,28 @@ extern void gpucol_directory_scan_begin(GpucolDirectoryScan *scan,
 										ScanDirection direction);
 extern bool gpucol_directory_scan_next(GpucolDirectoryScan *scan,
 									   GpucolDirectoryTuple *row);
-/* Read a tuple of the TOAST relation, pinned in `buffer`, as a directory row. */
-extern void gpucol_directory_read(GpucolDirectory *dir, HeapTuple tuple, Buffer buffer,
-								  GpucolDirectoryTuple *row);
 extern void gpucol_directory_scan_end(GpucolDirectoryScan *scan);
+
+/*
+ * Read the row at a place of a page whose buffer is locked; false if there is none that
+ * is as it must be.  The caller has asked for the identity before.
+ */
+extern bool gpucol_directory_read(GpucolDirectory *dir, Buffer buffer, ItemPointer tid,
+								  HeapTuple tuple, GpucolDirectoryTuple *row);
+
+/*
+ * Copy the data of a key's row at a place, if there is one and the snapshot sees it;
+ * its transaction too.
+ */
+extern bool gpucol_directory_fetch(GpucolDirectory *dir, Snapshot snapshot,
+								   const ItemPointerData *tid, Oid id, int32 seq,
+								   void *data, Size size, TransactionId *xmin);
+
+/*
+ * The random number that tells the table's storage from any other; 0 where nothing was
+ * ever packed.
+ */
+extern uint64 gpucol_directory_identity(GpucolDirectory *dir);
 
 /*
  * Insert a row; options are heap_insert's.  With `unique` a second live row of
@@ -230,6 +268,9 @@ extern bool gpucol_directory_find(GpucolDirectory *dir, Oid id, void *data,
 								  Size size, ItemPointer tid);
 extern void gpucol_directory_make(GpucolDirectory *dir, Oid id, void *data,
 								  Size size, ItemPointer tid);
+
+/* Make a directory's counter, with an identity of its own, unless there is one. */
+extern void gpucol_directory_begin(GpucolDirectory *dir, uint64 next_row, uint64 lacks);
 
 /*
  * Reserve n row numbers.  With `after` not 0 only if the next free number is
@@ -264,9 +305,5 @@ extern uint64 gpucol_directory_next_row(GpucolDirectory *dir);
  */
 extern uint32 gpucol_directory_count_bits(const GpucolDirectoryTuple *row,
 										  uint64 first, uint64 from, uint64 end);
-
-/* Seal an entry with its CRC, and check one. */
-extern void gpucol_directory_seal(GpucolSegmentEntry *entry);
-extern void gpucol_directory_check(Relation table, const GpucolDirectoryTuple *row);
 
 #endif							/* GPUCOL_COLUMNAR_DIRECTORY_H */

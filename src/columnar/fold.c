@@ -56,11 +56,8 @@ absorb_bitmap(GpucolDirectory *dir, uint64 number, uint8 *bits, CommandId cid)
 	{
 		const uint8 *old = row.data;
 
-		if (row.size == GPUCOL_BITMAP_BYTES)
-		{
-			for (int i = 0; i < GPUCOL_BITMAP_BYTES; i++)
-				bits[i] |= old[i];
-		}
+		for (int i = 0; i < GPUCOL_BITMAP_BYTES; i++)
+			bits[i] |= old[i];
 		gpucol_directory_delete(dir, &row.tid, cid);
 	}
 	gpucol_directory_scan_end(&scan);
@@ -175,7 +172,6 @@ remove_segments(GpucolDirectory *dir, const GpucolDeadRows *dead, GpucolFolded *
 	{
 		GpucolSegmentEntry entry;
 
-		gpucol_directory_check(dir->table, &row);
 		memcpy(&entry, row.data, sizeof(entry));
 		if (entry.nrows == 0 || !is_touched(dead, &entry) ||
 			count_folded(dir, &entry) < entry.nrows)

@@ -33,6 +33,7 @@
 
 #include "columnar/cluster.h"
 #include "columnar/directory.h"
+#include "columnar/directory_value.h"
 #include "columnar/page.h"
 #include "columnar/rewrite.h"
 #include "columnar/scan.h"
@@ -87,17 +88,16 @@ copy_segment(Rewrite *rewrite, const GpucolDirectoryTuple *row, GpucolSegmentEnt
 {
 	GpucolSegmentEntry old;
 
-	gpucol_directory_check(rewrite->old_table, row);
 	memcpy(&old, row->data, sizeof(old));
 	*entry = old;
 	memset(entry->extents, 0, sizeof(entry->extents));
 	entry->nextents = 0;
+	entry->identity = gpucol_directory_identity(&rewrite->to);
 	if (old.nrows > 0)
 	{
 		gpucol_page_copy(rewrite->old_table, &old, rewrite->new_table, entry);
 		rewrite->rows += old.nrows;
 	}
-	gpucol_directory_seal(entry);
 }
 
 /* The data of a directory row in the new storage, where `number` is its key. */
@@ -113,7 +113,7 @@ new_data(Rewrite *rewrite, Oid base, const GpucolDirectoryTuple *row, uint64 num
 		copy_segment(rewrite, row, &entry);
 		memcpy(data, &entry, sizeof(entry));
 	}
-	else if (base == GPUCOL_ID_TOMBSTONE && row->size == sizeof(GpucolTombstone))
+	else if (base == GPUCOL_ID_TOMBSTONE)
 	{
 		GpucolTombstone tombstone;
 
@@ -149,20 +149,12 @@ new_key(Rewrite *rewrite, Oid base, const GpucolDirectoryTuple *row, Oid *id, in
 static void
 add_row(Rewrite *rewrite, HeapTuple old, Oid id, int32 seq, const void *data, Size size)
 {
-	Datum		values[3];
-	bool		isnull[3] = {false, false, false};
-	struct varlena *chunk = palloc(VARHDRSZ + size);
-	HeapTuple	tuple;
+	HeapTuple	tuple = gpucol_value_form(rewrite->to.toast,
+										  gpucol_directory_identity(&rewrite->to), id,
+										  seq, data, size);
 
-	SET_VARSIZE(chunk, VARHDRSZ + size);
-	memcpy(VARDATA(chunk), data, size);
-	values[0] = ObjectIdGetDatum(id);
-	values[1] = Int32GetDatum(seq);
-	values[2] = PointerGetDatum(chunk);
-	tuple = heap_form_tuple(RelationGetDescr(rewrite->to.toast), values, isnull);
 	rewrite_heap_tuple(rewrite->state, old, tuple);
 	heap_freetuple(tuple);
-	pfree(chunk);
 }
 
 /* Copy a directory row with its transactions, unless it is dead to everyone. */
@@ -265,7 +257,7 @@ index_directory(Rewrite *rewrite, BlockNumber first_block)
 	heap_endscan(scan);
 }
 
-/* Begin the new row counter where the old one is. */
+/* Begin the new row counter where the old one is; it has another identity. */
 static void
 copy_counter(Rewrite *rewrite)
 {
@@ -275,9 +267,9 @@ copy_counter(Rewrite *rewrite)
 	if (!gpucol_directory_find(&rewrite->from, GPUCOL_ID_COUNTER, &counter,
 							   sizeof(counter), &tid))
 		return;
-	counter.lacks |= GPUCOL_LACKS_LOCKS;	/* lock records stay behind */
-	gpucol_directory_make(&rewrite->to, GPUCOL_ID_COUNTER, &counter, sizeof(counter),
-						  &tid);
+	/* lock records stay behind */
+	gpucol_directory_begin(&rewrite->to, counter.next_row,
+						   counter.lacks | GPUCOL_LACKS_LOCKS);
 }
 
 void

@@ -186,12 +186,11 @@ lock_tid(Relation table, ItemPointer tid, LockWaitPolicy policy)
 static ItemPointerData
 insert_record(GpucolDirectory *dir, uint64 row_number)
 {
-	uint32		nothing = 0;
 	Oid			id;
 	int32		seq;
 
 	gpucol_directory_key(GPUCOL_ID_LOCK, row_number, &id, &seq);
-	return gpucol_directory_insert(dir, id, seq, &nothing, sizeof(nothing),
+	return gpucol_directory_insert(dir, id, seq, NULL, 0,
 								   GetCurrentCommandId(true), HEAP_INSERT_FROZEN, false);
 }
 
@@ -285,22 +284,15 @@ wait_for_deletion(GpucolDirectory *dir, ItemPointer record)
 static bool
 is_record(GpucolDirectory *dir, Buffer buffer, ItemPointer place, uint64 row_number)
 {
-	OffsetNumber offset = ItemPointerGetOffsetNumber(place);
-	HeapTupleData tuple = {.t_self = *place};
+	HeapTupleData tuple;
 	GpucolDirectoryTuple row;
-	Page		page = BufferGetPage(buffer);
-	bool		same = false;
+	bool		same;
 
+	(void) gpucol_directory_identity(dir);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	if (offset <= PageGetMaxOffsetNumber(page) &&
-		ItemIdIsNormal(PageGetItemId(page, offset)))
-	{
-		tuple.t_data = (HeapTupleHeader) PageGetItem(page, PageGetItemId(page, offset));
-		tuple.t_len = ItemIdGetLength(PageGetItemId(page, offset));
-		gpucol_directory_read(dir, &tuple, buffer, &row);
-		same = row.id >= GPUCOL_ID_LOCK && row.id < GPUCOL_ID_LOCK + GPUCOL_ID_SPAN &&
-			gpucol_directory_number(GPUCOL_ID_LOCK, row.id, row.seq) == row_number;
-	}
+	same = gpucol_directory_read(dir, buffer, place, &tuple, &row) &&
+		row.id >= GPUCOL_ID_LOCK && row.id < GPUCOL_ID_LOCK + GPUCOL_ID_SPAN &&
+		gpucol_directory_number(GPUCOL_ID_LOCK, row.id, row.seq) == row_number;
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	return same;
 }

@@ -133,7 +133,6 @@ gpucol_space_claim(Relation table, GpucolSegmentEntry *entry, ItemPointer tid)
 		}
 		upkeep.generation++;
 		gpucol_directory_overwrite(&dir, &upkeep_tid, &upkeep, sizeof(upkeep));
-		gpucol_directory_seal(entry);
 		gpucol_directory_overwrite(&dir, tid, entry, sizeof(*entry));
 	}
 	gpucol_space_unlock(table, AccessExclusiveLock);

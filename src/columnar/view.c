@@ -35,15 +35,11 @@ row_is_dead(const GpucolDirectoryTuple *row, TransactionId oldest_xmin)
 	return status == HEAPTUPLE_DEAD;
 }
 
-/* Copy a segment's entry; its loader may be completing it this moment. */
+/* Copy a segment's entry. */
 static void
-copy_segment(Relation table, const GpucolDirectoryTuple *row,
-			 GpucolViewSegment *segment)
+copy_segment(const GpucolDirectoryTuple *row, GpucolViewSegment *segment)
 {
-	LockBuffer(row->buffer, BUFFER_LOCK_SHARE);
-	gpucol_directory_check(table, row);
 	memcpy(&segment->entry, row->data, sizeof(segment->entry));
-	LockBuffer(row->buffer, BUFFER_LOCK_UNLOCK);
 	segment->tid = row->tid;
 	segment->xmin = row->xmin;
 }
@@ -90,7 +86,7 @@ read_segments(GpucolView *view, GpucolDirectory *dir)
 										   capacity * sizeof(GpucolViewSegment));
 		}
 		segment = &view->segments[view->nsegments];
-		copy_segment(view->table, &row, segment);
+		copy_segment(&row, segment);
 		if (segment->entry.nrows == 0)
 			continue;
 		view->rows += segment->entry.nrows;
@@ -189,8 +185,7 @@ read_bitmaps(GpucolDirectory *dir, Snapshot snapshot,
 	{
 		uint64		number = gpucol_directory_number(GPUCOL_ID_BITMAP, row.id, row.seq);
 
-		if (row.size == GPUCOL_BITMAP_BYTES)
-			add_bitmap(deleted, entry, number * GPUCOL_BITMAP_ROWS, row.data);
+		add_bitmap(deleted, entry, number * GPUCOL_BITMAP_ROWS, row.data);
 	}
 	gpucol_directory_scan_end(&scan);
 }
@@ -334,8 +329,7 @@ gpucol_view_row_folded(GpucolDirectory *dir, Snapshot snapshot, uint64 row_numbe
 	gpucol_directory_scan_begin(&scan, dir, snapshot, GPUCOL_ID_BITMAP, bitmap, bitmap,
 								ForwardScanDirection);
 	while (!deleted && gpucol_directory_scan_next(&scan, &row))
-		deleted = row.size == GPUCOL_BITMAP_BYTES &&
-			((((const uint8 *) row.data)[bit / 8] >> (bit % 8)) & 1) != 0;
+		deleted = ((((const uint8 *) row.data)[bit / 8] >> (bit % 8)) & 1) != 0;
 	gpucol_directory_scan_end(&scan);
 	return deleted;
 }
@@ -359,26 +353,15 @@ static KnownSegment known_segments[KNOWN_SEGMENTS];
 static bool
 is_still_there(GpucolDirectory *dir, Snapshot snapshot, const GpucolViewSegment *segment)
 {
-	HeapTupleData tuple = {.t_self = segment->tid};
-	GpucolDirectoryTuple row;
-	Buffer		buffer;
-	bool		same;
+	GpucolSegmentEntry entry;
+	TransactionId xmin;
+	Oid			id;
+	int32		seq;
 
-	if (dir->nblocks == 0)
-		dir->nblocks = RelationGetNumberOfBlocks(dir->toast);
-	/* VACUUM may have cut off its page */
-	if (ItemPointerGetBlockNumber(&segment->tid) >= dir->nblocks ||
-		!heap_fetch(dir->toast, snapshot, &tuple, &buffer, false))
-		return false;
-	gpucol_directory_read(dir, &tuple, buffer, &row);
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	same = row.xmin == segment->xmin && row.size == sizeof(segment->entry) &&
-		gpucol_directory_number(GPUCOL_ID_SEGMENT, row.id, row.seq) ==
-		segment->entry.first_row &&
-		memcmp(row.data, &segment->entry, sizeof(segment->entry)) == 0;
-	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-	ReleaseBuffer(buffer);
-	return same;
+	gpucol_directory_key(GPUCOL_ID_SEGMENT, segment->entry.first_row, &id, &seq);
+	return gpucol_directory_fetch(dir, snapshot, &segment->tid, id, seq, &entry,
+								  sizeof(entry), &xmin) &&
+		xmin == segment->xmin && memcmp(&entry, &segment->entry, sizeof(entry)) == 0;
 }
 
 /* Find a row's segment among those whose place is known. */
@@ -436,7 +419,7 @@ gpucol_view_lookup(GpucolDirectory *dir, Snapshot snapshot, uint64 row_number,
 								BackwardScanDirection);
 	found = gpucol_directory_scan_next(&scan, &row);
 	if (found)
-		copy_segment(dir->table, &row, segment);
+		copy_segment(&row, segment);
 	gpucol_directory_scan_end(&scan);
 	if (found)
 		keep_known(dir, segment);

@@ -778,7 +778,7 @@ open_segment(GpucolWriter *writer, Relation table)
 	gpucol_space_lock(table, AccessShareLock);
 	gpucol_directory_reserve(&dir, entry->reserved, 0, &first);
 	entry->first_row = first;
-	gpucol_directory_seal(entry);
+	entry->identity = gpucol_directory_identity(&dir);
 	gpucol_directory_key(GPUCOL_ID_SEGMENT, first, &id, &seq);
 	if (writer->diverted == NULL)
 		writer->entry_tid = gpucol_directory_insert(&dir, id, seq, entry, sizeof(*entry),
@@ -807,7 +807,6 @@ extend_segment(GpucolWriter *writer, Relation table)
 	if (done)
 	{
 		entry->reserved += more;
-		gpucol_directory_seal(entry);
 		if (writer->diverted == NULL)
 			gpucol_directory_overwrite(&dir, &writer->entry_tid, entry, sizeof(*entry));
 	}
@@ -914,7 +913,6 @@ close_segment(GpucolWriter *writer, Relation table)
 						RelationGetRelationName(table))));
 	entry->nrows = writer->nrows;
 	entry->reserved = writer->nrows;
-	gpucol_directory_seal(entry);
 	if (writer->diverted == NULL)
 		gpucol_directory_overwrite(&dir, &writer->entry_tid, entry, sizeof(*entry));
 	else

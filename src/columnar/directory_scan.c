@@ -1,0 +1,369 @@
+/*-------------------------------------------------------------------------
+ *
+ * directory_scan.c
+ *	  Scans of directory rows by key.
+ *
+ * The TOAST relation's index tells where rows are.  Then nothing is believed: an
+ * entry must lead to a tuple that lies within its page, has the entry's key, and
+ * passes its checks (directory_value.c).  The scan has the index keep the page of
+ * an entry pinned, which holds VACUUM off, so that an entry that leads nowhere is
+ * damage and no race.  PostgreSQL's own fetch would pass over it in silence.
+ *
+ * What heap's fetch does beside that is done here too: visibility, marks of
+ * serializable transactions, and telling the index of dead rows.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/itup.h"
+#include "access/relscan.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/predicate.h"
+#include "storage/procarray.h"
+#include "utils/fmgroids.h"
+#include "utils/snapmgr.h"
+
+#include "columnar/directory.h"
+#include "columnar/directory_value.h"
+#include "compat.h"
+
+/* Attributes of a TOAST relation. */
+#define TOAST_ID	1
+#define TOAST_SEQ	2
+
+/* Keys of a scan: an id, or a range of ids, and a range of sequence numbers. */
+#define SCAN_KEYS	3
+
+/* ------------------------------------------------------------------------
+ * Rows
+ * ------------------------------------------------------------------------
+ */
+
+bool
+gpucol_directory_read(GpucolDirectory *dir, Buffer buffer, ItemPointer tid,
+					  HeapTuple tuple, GpucolDirectoryTuple *row)
+{
+	if (!gpucol_value_find(BufferGetPage(buffer), tid, tuple))
+		return false;
+	tuple->t_tableOid = RelationGetRelid(dir->toast);
+	gpucol_value_read(tuple, buffer, row);
+	return gpucol_value_problem(dir->table, dir->identity, row) == NULL;
+}
+
+/* Does the snapshot see a row whose buffer is locked?  Serializable ones note that. */
+static bool
+is_visible(Relation toast, Snapshot snapshot, const GpucolDirectoryTuple *row)
+{
+	bool		visible = HeapTupleSatisfiesVisibility(row->tuple, snapshot, row->buffer);
+
+	HeapCheckForSerializableConflictOut(visible, toast, row->tuple, row->buffer, snapshot);
+	if (visible)
+		PredicateLockTID(toast, &row->tuple->t_self, snapshot, row->xmin);
+	return visible;
+}
+
+bool
+gpucol_directory_fetch(GpucolDirectory *dir, Snapshot snapshot, const ItemPointerData *tid,
+					   Oid id, int32 seq, void *data, Size size, TransactionId *xmin)
+{
+	ItemPointerData place = *tid;
+	HeapTupleData tuple;
+	GpucolDirectoryTuple row;
+	Buffer		buffer;
+	bool		found;
+
+	if (id != GPUCOL_ID_COUNTER)
+		(void) gpucol_directory_identity(dir);
+	if (dir->nblocks == 0)
+		dir->nblocks = RelationGetNumberOfBlocks(dir->toast);
+	/* VACUUM may have cut off its page */
+	if (ItemPointerGetBlockNumber(tid) >= dir->nblocks)
+		return false;
+	buffer = ReadBuffer(dir->toast, ItemPointerGetBlockNumber(tid));
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	found = gpucol_directory_read(dir, buffer, &place, &tuple, &row) &&
+		row.id == id && row.seq == seq && row.size == size &&
+		is_visible(dir->toast, snapshot, &row);
+	if (found)
+	{
+		memcpy(data, row.data, size);
+		*xmin = row.xmin;
+	}
+	UnlockReleaseBuffer(buffer);
+	return found;
+}
+
+/* ------------------------------------------------------------------------
+ * Scans
+ * ------------------------------------------------------------------------
+ */
+
+/*
+ * Give a scan an index scan: the one that the directory keeps, unless another scan
+ * has it.
+ */
+static void
+take_probe(GpucolDirectoryScan *scan)
+{
+	GpucolDirectory *dir = scan->dir;
+
+	if (dir->probe != NULL && !dir->probing)
+	{
+		scan->scan = dir->probe;
+		scan->scan->xs_snapshot = scan->snapshot;
+	}
+	else
+	{
+		MemoryContext old = MemoryContextSwitchTo(dir->context);
+
+		gpucol_directory_open_indexes(dir);
+		scan->scan = index_beginscan(dir->toast, dir->indexes[dir->valid], scan->snapshot,
+									 GPUCOL_COMPAT_NO_INSTRUMENT SCAN_KEYS, 0);
+		scan->scan->xs_want_itup = true;
+		MemoryContextSwitchTo(old);
+	}
+	if (dir->probe == NULL)
+		dir->probe = scan->scan;
+	if (scan->scan == dir->probe)
+		dir->probing = true;
+}
+
+/* Give a scan's index scan back, which then holds no pin. */
+static void
+give_back_probe(GpucolDirectoryScan *scan)
+{
+	if (BufferIsValid(scan->buffer))
+		ReleaseBuffer(scan->buffer);
+	scan->buffer = InvalidBuffer;
+	if (scan->scan == scan->dir->probe)
+	{
+		index_rescan(scan->scan, scan->scan->keyData, SCAN_KEYS, NULL, 0);
+		scan->dir->probing = false;
+	}
+	else
+		index_endscan(scan->scan);
+	scan->scan = NULL;
+}
+
+/* Pin the page of an index entry; false if the relation ends before. */
+static bool
+pin_page(GpucolDirectoryScan *scan, BlockNumber block)
+{
+	GpucolDirectory *dir = scan->dir;
+
+	if (BufferIsValid(scan->buffer) && BufferGetBlockNumber(scan->buffer) == block)
+		return true;
+	if (block >= dir->nblocks)
+		dir->nblocks = RelationGetNumberOfBlocks(dir->toast);
+	if (block >= dir->nblocks)
+		return false;
+	scan->buffer = ReleaseAndReadBuffer(scan->buffer, dir->toast, block);
+	return true;
+}
+
+/* The key of the index entry at hand. */
+static void
+key_of_entry(const GpucolDirectoryScan *scan, Oid *id, int32 *seq)
+{
+	IndexTuple	entry = scan->scan->xs_itup;
+	TupleDesc	desc = scan->scan->xs_itupdesc;
+	bool		isnull;
+
+	*id = DatumGetObjectId(index_getattr(entry, TOAST_ID, desc, &isnull));
+	*seq = DatumGetInt32(index_getattr(entry, TOAST_SEQ, desc, &isnull));
+}
+
+/*
+ * Look at the place that an index entry leads to, on a locked page, for a row of the key
+ * that *row has.  True if the snapshot sees it; *problem is set if something is
+ * wrong.
+ */
+static bool
+look(GpucolDirectoryScan *scan, ItemPointer place, GpucolDirectoryTuple *row,
+	 const char **problem)
+{
+	GpucolDirectory *dir = scan->dir;
+	Page		page = BufferGetPage(scan->buffer);
+	OffsetNumber offset = ItemPointerGetOffsetNumberNoCheck(place);
+	Oid			id = row->id;
+	int32		seq = row->seq;
+
+	if (offset >= FirstOffsetNumber && offset <= PageGetMaxOffsetNumber(page) &&
+		ItemIdIsDead(PageGetItemId(page, offset)))
+	{
+		scan->scan->kill_prior_tuple = !scan->scan->xactStartedInRecovery;
+		return false;
+	}
+	if (!gpucol_value_find(page, place, &scan->tuple))
+	{
+		*problem = "is not where its index entry says";
+		return false;
+	}
+	scan->tuple.t_tableOid = RelationGetRelid(dir->toast);
+	gpucol_value_read(&scan->tuple, scan->buffer, row);
+	if (row->id != id || row->seq != seq)
+		*problem = "is another one than its index entry says";
+	else
+		*problem = gpucol_value_problem(dir->table, dir->identity, row);
+	if (*problem != NULL)
+		return false;
+	if (is_visible(dir->toast, scan->snapshot, row))
+		return true;
+	scan->scan->kill_prior_tuple = !scan->scan->xactStartedInRecovery &&
+		HeapTupleIsSurelyDead(row->tuple, GlobalVisTestFor(dir->toast));
+	return false;
+}
+
+/* Note a row that the snapshot sees; false if it has seen the row's key before. */
+static bool
+note_seen(GpucolDirectoryScan *scan, const GpucolDirectoryTuple *row)
+{
+	bool		again = scan->any && scan->seen_id == row->id && scan->seen_seq == row->seq;
+
+	scan->any = true;
+	scan->seen_id = row->id;
+	scan->seen_seq = row->seq;
+	return !again || !IsMVCCSnapshot(scan->snapshot) || gpucol_value_kind(row->id)->repeated;
+}
+
+/* Go where an index entry leads; false if the snapshot sees no row there. */
+static bool
+visit(GpucolDirectoryScan *scan, ItemPointer place, GpucolDirectoryTuple *row)
+{
+	GpucolDirectory *dir = scan->dir;
+	const char *problem = NULL;
+	bool		found = false;
+
+	key_of_entry(scan, &row->id, &row->seq);
+	if (!pin_page(scan, ItemPointerGetBlockNumberNoCheck(place)))
+		problem = "lies behind the end of the relation";
+	else
+	{
+		if (scan->base != GPUCOL_ID_COUNTER)
+			(void) gpucol_directory_identity(dir);
+		LockBuffer(scan->buffer, BUFFER_LOCK_SHARE);
+		found = look(scan, place, row, &problem);
+		if (found && gpucol_value_kind(row->id)->in_place)
+			row->data = memcpy(&scan->copy, row->data, row->size);
+		LockBuffer(scan->buffer, BUFFER_LOCK_UNLOCK);
+	}
+	if (found && !note_seen(scan, row))
+		problem = "stands there twice";
+	if (problem != NULL)
+		gpucol_value_damaged(dir, place, row->id, row->seq, problem);
+	return found;
+}
+
+/* Next row of the id being scanned. */
+static bool
+next_row(GpucolDirectoryScan *scan, GpucolDirectoryTuple *row)
+{
+	ItemPointer place;
+
+	while ((place = index_getnext_tid(scan->scan, scan->direction)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (visit(scan, place, row))
+			return true;
+	}
+	return false;
+}
+
+/* Scan one chunk_id of the range. */
+static void
+begin_id(GpucolDirectoryScan *scan)
+{
+	ScanKeyData keys[SCAN_KEYS];
+
+	ScanKeyInit(&keys[0], TOAST_ID, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(scan->id));
+	ScanKeyInit(&keys[1], TOAST_SEQ, BTGreaterEqualStrategyNumber, F_INT4GE,
+				Int32GetDatum(scan->id == scan->first_id ? scan->first_seq : 0));
+	ScanKeyInit(&keys[2], TOAST_SEQ, BTLessEqualStrategyNumber, F_INT4LE,
+				Int32GetDatum(scan->id == scan->last_id ? scan->last_seq :
+							  PG_INT32_MAX));
+	index_rescan(scan->scan, keys, SCAN_KEYS, NULL, 0);
+}
+
+/*
+ * Find the next chunk_id of the range that has entries at all, and scan it.  The
+ * ids of a range are few and mostly unused, so look rather than try each.
+ */
+static bool
+begin_next_id(GpucolDirectoryScan *scan)
+{
+	bool		forward = ScanDirectionIsForward(scan->direction);
+	ScanKeyData keys[SCAN_KEYS];
+	ItemPointer place;
+	Oid			id;
+	int32		seq;
+
+	ScanKeyInit(&keys[0], TOAST_ID, forward ? BTGreaterStrategyNumber :
+				BTGreaterEqualStrategyNumber, forward ? F_OIDGT : F_OIDGE,
+				ObjectIdGetDatum(forward ? scan->id : scan->first_id));
+	ScanKeyInit(&keys[1], TOAST_ID, forward ? BTLessEqualStrategyNumber :
+				BTLessStrategyNumber, forward ? F_OIDLE : F_OIDLT,
+				ObjectIdGetDatum(forward ? scan->last_id : scan->id));
+	ScanKeyInit(&keys[2], TOAST_SEQ, BTGreaterEqualStrategyNumber, F_INT4GE,
+				Int32GetDatum(0));
+	index_rescan(scan->scan, keys, SCAN_KEYS, NULL, 0);
+	place = index_getnext_tid(scan->scan, scan->direction);
+	if (place == NULL)
+		return false;
+	key_of_entry(scan, &id, &seq);
+	if (forward ? id <= scan->id || id > scan->last_id :
+		id >= scan->id || id < scan->first_id)
+		gpucol_value_damaged(scan->dir, place, id, seq, "has an index entry out of order");
+	scan->id = id;
+	begin_id(scan);
+	return true;
+}
+
+void
+gpucol_directory_scan_begin(GpucolDirectoryScan *scan, GpucolDirectory *dir,
+							Snapshot snapshot, Oid base, uint64 from, uint64 to,
+							ScanDirection direction)
+{
+	if (base != GPUCOL_ID_COUNTER)
+		(void) gpucol_directory_identity(dir);
+	scan->dir = dir;
+	scan->snapshot = snapshot;
+	scan->direction = direction;
+	scan->base = base;
+	gpucol_directory_key(base, from, &scan->first_id, &scan->first_seq);
+	gpucol_directory_key(base, to, &scan->last_id, &scan->last_seq);
+	scan->id = ScanDirectionIsForward(direction) ? scan->first_id : scan->last_id;
+	scan->buffer = InvalidBuffer;
+	scan->any = false;
+	take_probe(scan);
+	begin_id(scan);
+}
+
+bool
+gpucol_directory_scan_next(GpucolDirectoryScan *scan, GpucolDirectoryTuple *row)
+{
+	while (!next_row(scan, row))
+	{
+		Oid			end = ScanDirectionIsForward(scan->direction) ?
+			scan->last_id : scan->first_id;
+
+		if (scan->id == end || !begin_next_id(scan))
+		{
+			give_back_probe(scan);
+			return false;
+		}
+	}
+	return true;
+}
+
+void
+gpucol_directory_scan_end(GpucolDirectoryScan *scan)
+{
+	if (scan->scan != NULL)
+		give_back_probe(scan);
+}
