@@ -70,6 +70,7 @@ gpucol_coverage_read_locked(GpucolDirectory *dir)
 	GpucolDirectoryScan scan;
 	GpucolDirectoryTuple row;
 
+	coverage->identity = gpucol_directory_identity(dir);
 	coverage->bound = Max(gpucol_directory_next_row(dir), end);
 	coverage->ranges = palloc(capacity * sizeof(GpucolRowRange));
 	coverage->extents = palloc(capacity * GPUCOL_MAX_EXTENTS * sizeof(GpucolExtent));

@@ -25,6 +25,7 @@ typedef struct GpucolRowRange
  */
 typedef struct GpucolCoverage
 {
+	uint64		identity;		/* of the table's storage */
 	uint64		bound;			/* numbers from here on are nobody's yet */
 	uint64		lost;			/* numbers below it that no segment has */
 	uint64		rows;			/* rows of written segments */

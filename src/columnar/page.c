@@ -65,14 +65,14 @@ page_crc(Page page)
 									GPUCOL_PAGE_BYTES);
 
 	crc = gpucol_crc32c(crc, &trailer->magic, sizeof(trailer->magic));
-	return gpucol_crc32c(crc, &trailer->first_row,
+	return gpucol_crc32c(crc, &trailer->identity,
 						 offsetof(GpucolPageTrailer, verified) -
-						 offsetof(GpucolPageTrailer, first_row));
+						 offsetof(GpucolPageTrailer, identity));
 }
 
 /* Fill a new page and seal it. */
 static void
-fill_page(Page page, const PageSupply *supply, uint64 first_row, uint32 nwords,
+fill_page(Page page, const PageSupply *supply, const GpucolSegmentEntry *entry,
 		  uint32 ordinal)
 {
 	GpucolPageTrailer *trailer = GPUCOL_PAGE_TRAILER(page);
@@ -87,7 +87,7 @@ fill_page(Page page, const PageSupply *supply, uint64 first_row, uint32 nwords,
 		uint32		row = ordinal * GPUCOL_PAGE_ROWS;
 
 		gpucol_image_copy(supply->image, row,
-						  Min(GPUCOL_PAGE_ROWS, nwords - row), rows);
+						  Min(GPUCOL_PAGE_ROWS, entry->nwords - row), rows);
 	}
 	else
 	{
@@ -97,7 +97,8 @@ fill_page(Page page, const PageSupply *supply, uint64 first_row, uint32 nwords,
 		ReleaseBuffer(source);
 	}
 	trailer->magic = GPUCOL_PAGE_MAGIC;
-	trailer->first_row = first_row;
+	trailer->identity = entry->identity;
+	trailer->first_row = entry->first_row;
 	trailer->ordinal = ordinal;
 	trailer->crc = page_crc(page);
 }
@@ -157,8 +158,7 @@ write_batch(Relation table, const PageSupply *supply,
 							RelationGetRelationName(table))));
 	}
 	for (int i = 0; i < n; i++)
-		fill_page(BufferGetPage(buffers[i]), supply, entry->first_row,
-				  entry->nwords, ordinal + i);
+		fill_page(BufferGetPage(buffers[i]), supply, entry, ordinal + i);
 	log_batch(table, buffers, n);
 	for (int i = 0; i < n; i++)
 	{
@@ -288,50 +288,59 @@ gpucol_page_block(const GpucolSegmentEntry *entry, uint32 ordinal)
 	return InvalidBlockNumber;
 }
 
-bool
-gpucol_page_identify(Page page, uint64 *first_row, uint32 *ordinal)
+const GpucolPageTrailer *
+gpucol_page_identify(Page page)
 {
 	const GpucolPageTrailer *trailer = GPUCOL_PAGE_TRAILER(page);
 
 	if (PageIsNew(page) ||
 		((PageHeader) page)->pd_upper != SizeOfPageHeaderData ||
 		trailer->magic != GPUCOL_PAGE_MAGIC)
-		return false;
-	*first_row = trailer->first_row;
-	*ordinal = trailer->ordinal;
-	return true;
+		return NULL;
+	return trailer;
 }
 
-bool
-gpucol_page_is_intact(Page page, uint64 first_row, uint32 ordinal)
+/* Is it what a page of the segment says of itself? */
+static inline bool
+is_own(const GpucolPageTrailer *trailer, const GpucolSegmentEntry *entry, uint32 ordinal)
 {
-	uint64		found_row;
-	uint32		found_ordinal;
+	return trailer->first_row == entry->first_row && trailer->ordinal == ordinal &&
+		trailer->identity == entry->identity;
+}
 
-	return gpucol_page_identify(page, &found_row, &found_ordinal) &&
-		found_row == first_row && found_ordinal == ordinal &&
-		GPUCOL_PAGE_TRAILER(page)->crc == page_crc(page);
+const char *
+gpucol_page_problem(Page page, const GpucolSegmentEntry *entry, uint32 ordinal)
+{
+	const GpucolPageTrailer *trailer = gpucol_page_identify(page);
+
+	if (trailer == NULL)
+		return "is not a segment page";
+	if (trailer->crc != page_crc(page))
+		return "fails its checksum";
+	if (trailer->identity != entry->identity)
+		return "is another table's, or an older one of this table";
+	if (!is_own(trailer, entry, ordinal))
+		return "is another page";
+	return NULL;
 }
 
 /* Report a corrupt page. */
 static void
 report_corrupt_page(Relation table, const GpucolSegmentEntry *entry,
-					uint32 ordinal, AttrNumber attnum)
+					uint32 ordinal, AttrNumber attnum, const char *problem)
 {
+	BlockNumber block = gpucol_page_block(entry, ordinal);
+	char		column[NAMEDATALEN + 32] = "";
+
 	if (attnum > 0 && attnum <= RelationGetNumberOfAttributes(table))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("segment " UINT64_FORMAT " of table \"%s\" is corrupt",
-						entry->first_row, RelationGetRelationName(table)),
-				 errdetail("Page %u of the segment (block %u), read for column \"%s\", fails its checksum.",
-						   ordinal, gpucol_page_block(entry, ordinal),
-						   NameStr(TupleDescAttr(RelationGetDescr(table), attnum - 1)->attname))));
+		snprintf(column, sizeof(column), ", read for column \"%s\",",
+				 NameStr(TupleDescAttr(RelationGetDescr(table), attnum - 1)->attname));
 	ereport(ERROR,
 			(errcode(ERRCODE_DATA_CORRUPTED),
 			 errmsg("segment " UINT64_FORMAT " of table \"%s\" is corrupt",
 					entry->first_row, RelationGetRelationName(table)),
-			 errdetail("Page %u of the segment (block %u) fails its checksum.",
-					   ordinal, gpucol_page_block(entry, ordinal))));
+			 errdetail("Page %u of the segment (block %u)%s %s.",
+					   ordinal, block, column, problem)));
 }
 
 /* What a verified page in a buffer carries; see the head of this file. */
@@ -418,7 +427,7 @@ gpucol_page_lend(Relation table, const GpucolSegmentEntry *entry, uint32 ordinal
 	Buffer		buffer;
 
 	if (unlikely(block == InvalidBlockNumber))
-		report_corrupt_page(table, entry, ordinal, attnum);
+		report_corrupt_page(table, entry, ordinal, attnum, "is in no extent");
 	buffer = read_block(&read, block, recent);
 	*is_new = reads != pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read;
 	return buffer;
@@ -432,10 +441,9 @@ gpucol_page_verify(Buffer buffer, const GpucolSegmentEntry *entry, uint32 ordina
 	GpucolPageTrailer *trailer = GPUCOL_PAGE_TRAILER(page);
 
 	if (likely(trailer->verified == verified_cookie(buffer) &&
-			   trailer->first_row == entry->first_row &&
-			   trailer->ordinal == ordinal && !is_new))
+			   is_own(trailer, entry, ordinal) && !is_new))
 		return true;
-	if (!gpucol_page_is_intact(page, entry->first_row, ordinal))
+	if (gpucol_page_problem(page, entry, ordinal) != NULL)
 		return false;
 	trailer->verified = verified_cookie(buffer);
 	return true;
@@ -447,11 +455,14 @@ gpucol_page_pin_recent(Relation table, const GpucolSegmentEntry *entry,
 {
 	bool		is_new;
 	Buffer		buffer = gpucol_page_lend(table, entry, ordinal, attnum, recent, &is_new);
+	const char *problem;
 
 	if (likely(gpucol_page_verify(buffer, entry, ordinal, is_new)))
 		return buffer;
+	problem = gpucol_page_problem(BufferGetPage(buffer), entry, ordinal);
 	ReleaseBuffer(buffer);
-	report_corrupt_page(table, entry, ordinal, attnum);
+	report_corrupt_page(table, entry, ordinal, attnum,
+						problem != NULL ? problem : "is not what it was a moment ago");
 	return InvalidBuffer;		/* not reached */
 }
 

@@ -23,7 +23,7 @@
 #include "columnar/encode.h"
 #include "kernel/format.h"
 
-#define GPUCOL_PAGE_MAGIC		0x50434731
+#define GPUCOL_PAGE_MAGIC		0x50434732	/* with GPUCOL_DIRECTORY_VERSION */
 #define GPUCOL_PAGE_DATA		SizeOfPageHeaderData
 #define GPUCOL_PAGE_BYTES		(GPUCOL_PAGE_ROWS * GPUCOL_ROW_BYTES)
 
@@ -32,11 +32,12 @@ typedef struct GpucolPageTrailer
 {
 	uint32		magic;
 	uint32		crc;			/* CRC-32C of the word rows and of the identity */
-	uint64		first_row;		/* the segment's identity */
-	uint32		ordinal;		/* number of the page in the segment */
+	uint64		identity;		/* of the table's storage (directory.h), ... */
+	uint64		first_row;		/* ... of the segment, ... */
+	uint32		ordinal;		/* ... and of the page in it */
 	uint32		unused;
 	uint64		verified;		/* not on disk's behalf: see page.c */
-	uint8		reserved[72];
+	uint8		reserved[64];
 } GpucolPageTrailer;
 
 StaticAssertDecl(GPUCOL_PAGE_DATA + GPUCOL_PAGE_BYTES + sizeof(GpucolPageTrailer) == BLCKSZ,
@@ -103,12 +104,12 @@ extern bool gpucol_page_verify(Buffer buffer, const GpucolSegmentEntry *entry,
 							   uint32 ordinal, bool is_new);
 
 /*
- * Is the block a segment page?  Takes a pin for the moment; the identity is the
- * trailer's, unverified.
+ * Is it a segment page?  Its trailer, unverified, or NULL.
  */
-extern bool gpucol_page_identify(Page page, uint64 *first_row, uint32 *ordinal);
+extern const GpucolPageTrailer *gpucol_page_identify(Page page);
 
-/* Check a page's trailer and CRC. */
-extern bool gpucol_page_is_intact(Page page, uint64 first_row, uint32 ordinal);
+/* What is wrong with page `ordinal` of a segment, in the words of an error; or NULL. */
+extern const char *gpucol_page_problem(Page page, const GpucolSegmentEntry *entry,
+									   uint32 ordinal);
 
 #endif							/* GPUCOL_COLUMNAR_PAGE_H */

@@ -181,13 +181,13 @@ is_lost_page(Relation table, BlockNumber block, const GpucolCoverage *coverage,
 {
 	Buffer		buffer = ReadBufferExtended(table, MAIN_FORKNUM, block, RBM_NORMAL,
 											strategy);
-	uint64		first_row;
-	uint32		ordinal;
+	const GpucolPageTrailer *trailer;
 	bool		lost;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	lost = gpucol_page_identify(BufferGetPage(buffer), &first_row, &ordinal) &&
-		!gpucol_coverage_has_row(coverage, first_row);
+	trailer = gpucol_page_identify(BufferGetPage(buffer));
+	lost = trailer != NULL && trailer->identity == coverage->identity &&
+		!gpucol_coverage_has_row(coverage, trailer->first_row);
 	UnlockReleaseBuffer(buffer);
 	return lost;
 }

@@ -71,6 +71,7 @@ verify_pages(const Verify *verify)
 	for (uint32 ordinal = 0; ordinal < verify->entry->npages; ordinal++)
 	{
 		BlockNumber block = gpucol_page_block(verify->entry, ordinal);
+		const char *problem;
 		Buffer		buffer;
 
 		CHECK_FOR_INTERRUPTS();
@@ -81,10 +82,10 @@ verify_pages(const Verify *verify)
 			return false;
 		}
 		buffer = ReadBuffer(verify->table, block);
-		if (!gpucol_page_is_intact(BufferGetPage(buffer), verify->entry->first_row,
-								   ordinal))
+		problem = gpucol_page_problem(BufferGetPage(buffer), verify->entry, ordinal);
+		if (problem != NULL)
 		{
-			report(verify, 0, "page %u (block %u) fails its checksum", ordinal, block);
+			report(verify, 0, "page %u (block %u) %s", ordinal, block, problem);
 			intact = false;
 		}
 		ReleaseBuffer(buffer);

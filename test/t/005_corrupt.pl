@@ -18,7 +18,7 @@ my $TABLES = 20;
 my $ROUNDS = $ENV{GPUCOL_ROUNDS} || 3;
 my $PAGE = 8192;
 my $TRAILER = 24 + 63 * 128;	# where a segment page's magic number is
-my $MAGIC = 0x50434731;
+my $MAGIC = 0x50434732;
 
 seed_random();
 my $node = new_server('corrupt', 'autovacuum = off', "log_error_verbosity = verbose");
@@ -75,7 +75,7 @@ sub ordinal
 	my ($path, $block) = @_;
 
 	open my $file, '<:raw', $path or die "$path: $!";
-	seek $file, $block * $PAGE + $TRAILER + 16, 0;
+	seek $file, $block * $PAGE + $TRAILER + 24, 0;
 	read $file, my $bytes, 4;
 	return unpack 'L', $bytes;
 }
