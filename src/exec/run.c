@@ -204,7 +204,7 @@ lower(GpucolExec *exec)
 static GpucolStatus
 start_engine(GpucolExec *exec, const GpucolEngine *engine, const char **why)
 {
-	GpucolRunOptions options;
+	GpucolRunOptions options = {0};
 
 	options.threads = gpucol_run_threads(exec);
 	/* a scan holds what a few vectors take, however long a value is */
@@ -212,7 +212,6 @@ start_engine(GpucolExec *exec, const GpucolEngine *engine, const char **why)
 		0 : Max(get_hash_memory_limit(), MIN_MEMORY_LIMIT);
 	options.checked = exec->checked;
 	options.in_place = exec->in_place;
-	options.shape = NULL;
 	exec->engine = engine;
 	exec->engine_name = engine->name;
 	if (engine != &gpucol_engine_cpu && exec->make_shape != NULL)
@@ -223,7 +222,6 @@ start_engine(GpucolExec *exec, const GpucolEngine *engine, const char **why)
 		options.shape = &exec->shape;
 	}
 	options.jit = gpucol_jit;
-	options.take = NULL;
 	if (engine == &gpucol_engine_cpu && exec->make_take != NULL)
 		options.take = exec->make_take(exec, options.threads, &options.take_arg);
 	return engine->start(exec->program, exec->source, &exec->host, &options,

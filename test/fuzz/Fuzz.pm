@@ -13,10 +13,11 @@ use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time);
+use Time::HiRes qw(sleep time);
 
-our @EXPORT = qw(start_part end_part seconds_left round_seed seed keep say_now finding counted counted_by watch_log script_results sound_table);
+our @EXPORT = qw(start_part end_part going server_lines wait_for_server seconds_left round_seed seed keep say_now finding counted counted_by watch_log script_results sound_table);
 
+my $MANY = 20;		# findings
 my ($part, $seconds, $seed, $folder, $start);
 my ($statements, $findings, $round) = (0, 0, 0);
 
@@ -31,6 +32,28 @@ sub start_part
 
 sub seed { return $seed; }
 sub keep { return "$folder/$part-$_[0]"; }
+# True while there is time for a round that takes so many seconds; a part that found a
+# lot ends early.
+sub going { return seconds_left() > $_[0] && $findings < $MANY; }
+
+# Lines of postgresql.conf of every server that is attacked: a crash is looked into and
+# does not end the part, and the log is for what counts.
+sub server_lines { return ('restart_after_crash = on', 'log_statement = none', 'log_duration = off', "lc_messages = 'C'", @_); }
+
+# Wait until a server answers again after a crash.
+sub wait_for_server
+{
+	my ($node) = @_;
+
+	for (1 .. 300)
+	{
+		return 1 if system("pg_isready -q -h '" . $node->host . "' -p " . $node->port) == 0 && ($node->psql('postgres', 'SELECT 1'))[0] == 0;
+		sleep 0.2;
+	}
+	finding('the server does not come back', substr slurp_file($node->logfile), -4000);
+	return 0;
+}
+
 sub seconds_left { return $seconds - (time - $start); }
 
 # Every round has a seed of its own, so that one can be run alone; the first has the

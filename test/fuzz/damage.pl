@@ -20,7 +20,7 @@ my $TRAILER = 24 + 63 * 128;	# where a segment page's magic number is
 my $MAGIC = 0x50434731;
 
 start_part('damage', @ARGV);
-my $node = new_server('fuzz_damage', 'autovacuum = off', 'log_error_verbosity = verbose', "statement_timeout = '60s'");
+my $node = new_server('fuzz_damage', server_lines('autovacuum = off', 'log_error_verbosity = verbose', "statement_timeout = '60s'"));
 my $columns = q{i AS id, i % 7 AS few, (i * 7919) % 100003 AS many, i::bigint * 1000000007 AS big, (i % 1000) / 8.0::float8 AS f, (i / 100.0)::numeric(12,2) AS n, 'label ' || i % 20 AS label, md5(i::text) AS hash, CASE WHEN i % 3 = 0 THEN NULL ELSE i END AS gaps, date '2020-01-01' + i % 365 AS d, repeat('long ', i % 90) AS long};
 
 for my $number (1 .. $TABLES)
@@ -104,7 +104,11 @@ sub ask
 	$script .= join '', map { my $n = @questions + $_; "\\echo <<< $n\n" . ($more[$_] =~ /VACUUM/ ? '' : "BEGIN;\n") . $more[$_] =~ s/%s/$table/gr . ";\n" . ($more[$_] =~ /VACUUM/ ? '' : "ROLLBACK;\n") . "\\echo >>>\n" } 0 .. $#more;
 	my ($ran, $output, @told) = script_results($node, $script, 400);
 	counted(scalar @told);
-	finding("$table does not answer with $what", substr $output, -3000) if !$ran || @told < @questions + @more;
+	if (!$ran || @told < @questions + @more)
+	{
+		finding("$table does not answer with $what", substr $output, -3000);
+		wait_for_server($node);
+	}
 	for my $i (0 .. $#told)
 	{
 		my $said = $told[$i] // '';
@@ -119,7 +123,7 @@ sub ask
 	return;
 }
 
-while (seconds_left() > 10)
+while (going(10))
 {
 	my $seed = round_seed();
 	my %path;

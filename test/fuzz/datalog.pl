@@ -17,7 +17,7 @@ use Test::More;
 my $LIMIT = 3;		# seconds that a program may take
 
 start_part('datalog', @ARGV);
-my $node = new_server('fuzz_datalog', 'shared_preload_libraries = gpucol', 'log_min_messages = log', "statement_timeout = ${LIMIT}s");
+my $node = new_server('fuzz_datalog', server_lines('shared_preload_libraries = gpucol', 'log_min_messages = log', "statement_timeout = ${LIMIT}s"));
 $node->safe_psql('postgres', 'CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA gpucol TO reader; GRANT ALL ON SCHEMA public TO reader');
 
 # What programs are made of.
@@ -75,7 +75,7 @@ sub right_programs
 }
 
 my @programs;
-while (seconds_left() > 5)
+while (going(5))
 {
 	my $seed = round_seed();
 
@@ -101,7 +101,7 @@ while (seconds_left() > 5)
 	{
 		finding('an internal error for a program', "$mutants[$i][0]\n\n$found[$i]");
 	}
-	watch_log($node, '(?!)');
+	watch_log($node, '(?!)') && wait_for_server($node);
 }
 $node->stop;
 end_part();

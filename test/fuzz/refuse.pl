@@ -15,7 +15,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 start_part('refuse', @ARGV);
-my $node = new_server('fuzz_refuse', 'shared_buffers = 16MB', 'max_connections = 20', 'log_error_verbosity = verbose', 'max_parallel_workers = 4', 'autovacuum = off', 'restart_after_crash = on', "shared_preload_libraries = 'gpucol'");
+my $node = new_server('fuzz_refuse', server_lines('shared_buffers = 16MB', 'max_connections = 20', 'log_error_verbosity = verbose', 'max_parallel_workers = 4', 'autovacuum = off', "shared_preload_libraries = 'gpucol'"));
 my $disk = $ENV{FUZZ_DISK};
 my $space = '';
 
@@ -90,7 +90,7 @@ my %limits = (
 	disk => sub { $disk ? do { fill_disk(pick(200, 2000, 8000)); 'true' } : 'ulimit -f ' . 24 * 1024 },
 );
 
-while (seconds_left() > 12)
+while (going(12))
 {
 	my $seed = round_seed();
 	my $kind = pick(sort keys %limits);
@@ -113,7 +113,7 @@ while (seconds_left() > 12)
 	my ($one, $two) = map { ($node->psql('postgres', "SELECT count(*), sum(hashtextextended(x::text, 0)) FROM $_ x"))[1] } qw(packed twin);
 	finding("packed differs from its twin after '$limit' (seed $seed)", "$one\n$two\n$output") if $one ne $two;
 	my $sound = sound_table($node, 'packed', "after '$limit' (seed $seed)");
-	watch_log($node, '(?!)');
+	watch_log($node, '(?!)') && wait_for_server($node);
 	if ($one ne $two || !$sound || $node->safe_psql('postgres', 'SELECT count(*) FROM twin') > 150000)
 	{
 		$node->safe_psql('postgres', 'TRUNCATE packed; TRUNCATE twin; INSERT INTO packed SELECT i, i % 1000, md5(i::text), i / 7.0, i / 8.0 FROM generate_series(1, 30000) i; INSERT INTO twin SELECT * FROM packed');

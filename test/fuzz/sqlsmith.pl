@@ -22,7 +22,7 @@ if (!grep { -x "$_/sqlsmith" } split /:/, $ENV{PATH})
 	exit;
 }
 
-my $node = new_server('fuzz_sqlsmith', 'log_error_verbosity = verbose', "log_line_prefix = '%m [%p] %d '", 'max_parallel_workers = 2', "lc_messages = 'C'");
+my $node = new_server('fuzz_sqlsmith', server_lines('log_error_verbosity = verbose', "log_line_prefix = '%m [%p] %d '", 'max_parallel_workers = 2'));
 my %method = (smith => 'gpucol', smith_heap => 'heap');
 
 # Tables of many types: packed, in the delta, partitioned, with deleted rows; views.
@@ -93,7 +93,7 @@ sub of_heap
 my %known;
 my @ways = ('-c gpucol.pushdown=allow', '-c gpucol.segment_rows=1024 -c work_mem=64kB', '-c parallel_setup_cost=0 -c parallel_tuple_cost=0 -c min_parallel_table_scan_size=0', '-c enable_hashjoin=off -c enable_nestloop=off', '-c enable_hashagg=off -c gpucol.cpu_threads=3', '-c plan_cache_mode=force_generic_plan -c jit=off');
 
-while (seconds_left() > 5)
+while (going(5))
 {
 	my $seed = round_seed();
 	my $offset = -s $node->logfile;
@@ -110,7 +110,7 @@ while (seconds_left() > 5)
 		next if $known{$alike}++ || of_heap($statement) =~ /^XX/;
 		finding("internal error $code: $message", "seed $seed, options $way\n\n$statement");
 	}
-	watch_log($node, '(?!)');
+	watch_log($node, '(?!)') && wait_for_server($node);
 	counted_by($node, 'smith');
 }
 

@@ -18,7 +18,7 @@ use Surroundings;
 use Twins;
 
 start_part('statements', @ARGV);
-my $node = twin_server('fuzz_statements', 'autovacuum_naptime = 1s', 'max_wal_size = 2GB', "log_min_messages = log");
+my $node = twin_server('fuzz_statements', server_lines('autovacuum_naptime = 1s', 'max_wal_size = 2GB', 'log_min_messages = log'));
 $node->safe_psql('postgres', surroundings());
 $node->safe_psql('postgres', attackers());
 
@@ -43,7 +43,7 @@ sub compare
 }
 
 my $number = 0;
-while (seconds_left() > 5)
+while (going(5))
 {
 	my $seed = round_seed();
 	my ($name, $maker) = @{ pick(@makers) };
@@ -62,9 +62,11 @@ while (seconds_left() > 5)
 		my ($of, $method, $hidden, @set) = @$run;
 		my ($ran, $output, @told) = Twins::results($node, $script =~ s/\@hidden\@/$hidden/gr, $method, $file{$of}, @set);
 
-		$found{$of} = [ map { defined ? told($_) : undef } @told ];
-		finding("script $name of seed $seed did not end over $of", substr $output, -3000) unless $ran;
 		counted(scalar @told) if $of ne 'heap';
+		$found{$of} = [ map { defined ? told($_) : undef } @told ];
+		next if $ran;
+		finding("script $name of seed $seed did not end over $of", substr $output, -3000);
+		wait_for_server($node);
 	}
 	my $with = 'settings: ' . join('; ', @settings);
 	my $difference = compare("$name of seed $seed, heap and gpucol ($with)", $script, $found{heap}, $found{gpucol}, \&allowed_of_twins);

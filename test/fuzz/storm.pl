@@ -19,7 +19,7 @@ my $SESSIONS = 4;
 my $STORM = 8;		# seconds
 
 start_part('storm', @ARGV);
-my $node = new_server('fuzz_storm', 'autovacuum_naptime = 1s', 'autovacuum_vacuum_threshold = 500', 'autovacuum_vacuum_scale_factor = 0.01', 'max_wal_size = 1GB', 'checkpoint_timeout = 30s', 'deadlock_timeout = 100ms', "log_error_verbosity = verbose", 'max_prepared_transactions = 5', 'restart_after_crash = on');
+my $node = new_server('fuzz_storm', server_lines('autovacuum_naptime = 1s', 'autovacuum_vacuum_threshold = 500', 'autovacuum_vacuum_scale_factor = 0.01', 'max_wal_size = 1GB', 'checkpoint_timeout = 30s', 'deadlock_timeout = 100ms', "log_error_verbosity = verbose", 'max_prepared_transactions = 5'));
 
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE packed (s int, id int, k int, n numeric(12,2), v text, at timestamp, PRIMARY KEY (s, id)) USING gpucol;
@@ -90,17 +90,6 @@ sub processes
 
 sub ask_server { my ($sql) = @_; my ($status, $out) = eval { $node->psql('postgres', $sql, timeout => 20) }; return $out; }
 
-# Wait until the server answers after a crash.
-sub wait_for_server
-{
-	for (1 .. 300)
-	{
-		return 1 if system("pg_isready -q -h '" . $node->host . "' -p " . $node->port) == 0 && ($node->psql('postgres', 'SELECT 1'))[0] == 0;
-		sleep 0.2;
-	}
-	return 0;
-}
-
 my %did;
 sub strike
 {
@@ -139,7 +128,7 @@ sub compare
 }
 
 my ($storms, $internal) = (0, qr/ERROR:  XX/);
-while (seconds_left() > $STORM + 8)
+while (going($STORM + 8))
 {
 	my $seed = round_seed();
 	my $end = time + $STORM;
@@ -152,7 +141,7 @@ while (seconds_left() > $STORM + 8)
 		sleep rand pick(0.05, 0.3, 1);
 		my $crash = strike($hard) // '';
 		$_ && eval { $_->[0]->pump_nb } for @running;
-		if ($crash && !wait_for_server()) { finding("the server does not come back after a crash (seed $seed)", substr slurp_file($node->logfile), -4000); last; }
+		last if $crash && !wait_for_server($node);
 		for my $s (1 .. $SESSIONS)
 		{
 			next if $running[$s] && eval { $running[$s][0]->pumpable };
