@@ -20,8 +20,8 @@ typedef struct GpucolRowRange
 } GpucolRowRange;
 
 /*
- * What the segments that are not dead to everyone have: row numbers and pages.
- * Segments being loaded have the numbers that they reserved.
+ * What the segments that are not dead to everyone have: row numbers, all that they
+ * reserved and have not given back, and pages.
  */
 typedef struct GpucolCoverage
 {

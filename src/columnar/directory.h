@@ -102,7 +102,8 @@ typedef struct GpucolUpkeep
 /*
  * One segment.  Inserted by the loading (sub)transaction before the first row
  * with nrows = 0, and completed in place when the pages are written; `reserved`
- * row numbers belong to it from the start.
+ * row numbers belong to it from the start, those that no row got too unless they
+ * could be given back.
  */
 typedef struct GpucolSegmentEntry
 {
@@ -279,8 +280,12 @@ extern void gpucol_directory_begin(GpucolDirectory *dir, uint64 next_row, uint64
 extern bool gpucol_directory_reserve(GpucolDirectory *dir, uint64 n,
 									 uint64 after, uint64 *first);
 
-/* Give back the numbers from `first` to `end`, if none were reserved since. */
-extern void gpucol_directory_unreserve(GpucolDirectory *dir, uint64 first,
+/*
+ * Give back the numbers from `first` to `end`, which no row has ever had, if none were
+ * reserved since; false otherwise.  The caller holds the allocation lock (space.h) and
+ * changes the entry of the segment that has them before it lets go.
+ */
+extern bool gpucol_directory_unreserve(GpucolDirectory *dir, uint64 first,
 									   uint64 end);
 
 /*

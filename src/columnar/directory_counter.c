@@ -263,7 +263,7 @@ gpucol_directory_reserve(GpucolDirectory *dir, uint64 n, uint64 after,
 	return true;
 }
 
-void
+bool
 gpucol_directory_unreserve(GpucolDirectory *dir, uint64 first, uint64 end)
 {
 	ItemPointerData tid;
@@ -271,15 +271,16 @@ gpucol_directory_unreserve(GpucolDirectory *dir, uint64 first, uint64 end)
 	CounterChange change;
 
 	if (first >= end || !find_counter(dir, &tid, &counter))
-		return;
+		return false;
 	begin_change(&change, dir, &tid);
-	if (change.counter.next_row == end)
+	if (change.counter.next_row != end)
 	{
-		change.counter.next_row = first;
-		finish_change(&change);
-	}
-	else
 		abandon_change(&change);
+		return false;
+	}
+	change.counter.next_row = first;
+	finish_change(&change);
+	return true;
 }
 
 /* ------------------------------------------------------------------------

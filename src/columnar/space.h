@@ -16,9 +16,9 @@
 #include "columnar/directory.h"
 
 /*
- * Who reserves row numbers or free pages holds the table's allocation lock until
- * the segment's entry says so: AccessShareLock for row numbers, which loaders
- * share, AccessExclusiveLock for pages and for who wants to see all entries.
+ * Who reserves row numbers or free pages, or gives numbers back, holds the table's
+ * allocation lock until the segment's entry says so: AccessShareLock for row numbers,
+ * which loaders share, AccessExclusiveLock for pages and for who wants to see all entries.
  */
 extern void gpucol_space_lock(Relation table, LOCKMODE mode);
 extern void gpucol_space_unlock(Relation table, LOCKMODE mode);

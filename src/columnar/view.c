@@ -423,8 +423,9 @@ gpucol_view_lookup(GpucolDirectory *dir, Snapshot snapshot, uint64 row_number,
 	gpucol_directory_scan_end(&scan);
 	if (found)
 		keep_known(dir, segment);
-	return found &&
-		row_number - segment->entry.first_row < segment->entry.reserved;
+	/* a segment being loaded has what it reserved, a written one no more than its rows */
+	return found && row_number - segment->entry.first_row <
+		(segment->entry.nrows > 0 ? segment->entry.nrows : segment->entry.reserved);
 }
 
 /* Order extents by block. */

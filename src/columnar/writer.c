@@ -19,8 +19,9 @@
  * uniqueness checks and VACUUM of other sessions know them.
  *
  * Row numbers are reserved in growing steps and must be consecutive; where
- * another loader has reserved in between, the segment ends.  Numbers that were
- * never used are given back.
+ * another loader has reserved in between, the segment ends.  Numbers that no row has
+ * got are given back when the segment's entry is completed, and only then; README,
+ * section 12, has the rules.
  *
  * Buffers are written: when a load ends (finish_bulk_insert, or the statement's end
  * before its AFTER triggers), when another command loads into the table, before this
@@ -894,32 +895,45 @@ divert_entry(GpucolWriter *writer)
 	MemoryContextSwitchTo(old);
 }
 
-/* Write the open segment and complete its entry; the buffers are empty then. */
+/*
+ * Complete the entry of a segment whose pages are written.  Row numbers that no row has
+ * got are given back, or where others were reserved behind them stay the segment's.
+ * Whoever reads all entries must not come in between: it would take such numbers for
+ * lost ones, and delete the index entries of the rows that get them next (deadrows.c).
+ */
 static void
-close_segment(GpucolWriter *writer, Relation table)
+complete_entry(GpucolWriter *writer, Relation table)
 {
 	GpucolDirectory dir;
 	GpucolSegmentEntry *entry = &writer->entry;
-	uint32		reserved = entry->reserved;
 
-	if (!writer->open)
-		return;
-	append_held(writer, table);
-	write_pages(writer, table);
 	if (!gpucol_directory_open(&dir, table, RowExclusiveLock))
 		ereport(ERROR,
 				(errcode(ERRCODE_INTERNAL_ERROR),
 				 errmsg("table \"%s\" has lost its TOAST relation",
 						RelationGetRelationName(table))));
 	entry->nrows = writer->nrows;
-	entry->reserved = writer->nrows;
+	gpucol_space_lock(table, AccessShareLock);
+	if (gpucol_directory_unreserve(&dir, entry->first_row + entry->nrows,
+								   entry->first_row + entry->reserved))
+		entry->reserved = entry->nrows;
 	if (writer->diverted == NULL)
 		gpucol_directory_overwrite(&dir, &writer->entry_tid, entry, sizeof(*entry));
 	else
 		divert_entry(writer);
-	gpucol_directory_unreserve(&dir, entry->first_row + entry->nrows,
-							   entry->first_row + reserved);
+	gpucol_space_unlock(table, AccessShareLock);
 	gpucol_directory_close(&dir);
+}
+
+/* Write the open segment and complete its entry; the buffers are empty then. */
+static void
+close_segment(GpucolWriter *writer, Relation table)
+{
+	if (!writer->open)
+		return;
+	append_held(writer, table);
+	write_pages(writer, table);
+	complete_entry(writer, table);
 	pgstat_count_heap_insert(table, writer->nrows);
 
 	writer->open = false;
