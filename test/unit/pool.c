@@ -1,15 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * pool.c
- *	  The compute threads (engine/cpu/pool.c): every share is done once, whoever
- *	  does it, and a pool that is given back serves the next run.
+ *	  The compute threads (base/pool.h): every share is done once, whoever does it,
+ *	  shares that wait for each other run at once, idle threads end, and fewer are had
+ *	  where more are refused.
  *
  *-------------------------------------------------------------------------
  */
+#include <dirent.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
+#include "base/pool.h"
+#include "base/thread.h"
 #include "check.h"
-#include "engine/cpu/cpu.h"
 
 #define MAX_SHARES 8
 
@@ -34,11 +38,8 @@ do_share(void *arg, int index)
 
 /* Many calls, short and long, some after the threads have gone to sleep. */
 static void
-test_shares(int nthreads, int calls)
+test_shares(int nshares, int calls)
 {
-	GpucolCpuPool *pool = gpucol_cpu_pool_create(nthreads);
-
-	CHECK(pool != NULL, "%d threads", nthreads);
 	for (int call = 0; call < calls; call++)
 	{
 		Work		work;
@@ -47,34 +48,132 @@ test_shares(int nthreads, int calls)
 		work.weight = (int) (check_random() % 200);
 		if (check_random() % 500 == 0)
 			usleep(2000);
-		gpucol_cpu_pool_run(pool, do_share, &work);
+		gpucol_pool_run(nshares, do_share, &work);
 		for (int i = 0; i < MAX_SHARES; i++)
-			CHECK(work.done[i] == (i < nthreads), "share %d of %d: %d times", i, nthreads,
+			CHECK(work.done[i] == (i < nshares), "share %d of %d: %d times", i, nshares,
 				  work.done[i]);
 	}
-	gpucol_cpu_pool_destroy(pool);
 }
 
-/* A pool given back is the next of its size. */
-static void
-test_kept(void)
+/* Shares that all wait until all have begun. */
+typedef struct Meeting
 {
-	GpucolCpuPool *pool = gpucol_cpu_pool_create(3);
-	GpucolCpuPool *other;
+	_Atomic int here;
+	int			all;
+} Meeting;
 
-	gpucol_cpu_pool_destroy(pool);
-	CHECK(gpucol_cpu_pool_create(3) == pool, "another pool");
-	other = gpucol_cpu_pool_create(3);
-	CHECK(other != pool, "a pool in use was given out");
-	gpucol_cpu_pool_destroy(other);
-	gpucol_cpu_pool_destroy(pool);
+static void
+meet(void *arg, int index)
+{
+	Meeting    *meeting = arg;
+
+	(void) index;
+	atomic_fetch_add(&meeting->here, 1);
+	while (meeting->here < meeting->all)
+		usleep(10);
+}
+
+static void
+test_together(int wanted, int calls)
+{
+	for (int call = 0; call < calls; call++)
+	{
+		Meeting		meeting = {.all = gpucol_pool_hold(wanted)};
+
+		CHECK(meeting.all == wanted, "%d of %d", meeting.all, wanted);
+		if (check_random() % 50 == 0)
+			usleep(2000);
+		gpucol_pool_run(meeting.all, meet, &meeting);
+		CHECK(meeting.here == meeting.all, "%d of %d met", meeting.here, meeting.all);
+	}
+}
+
+/* A share that has work of its own for the threads, which are busy. */
+static void
+do_nested(void *arg, int index)
+{
+	if (index == 0)
+	{
+		CHECK(gpucol_pool_ready(4) == 1, "threads for a call within a call");
+		gpucol_pool_run(4, do_share, arg);
+	}
+}
+
+static void
+test_nested(void)
+{
+	Work		work;
+
+	memset(&work, 0, sizeof(work));
+	gpucol_pool_run(4, do_nested, &work);
+	for (int i = 0; i < 4; i++)
+		CHECK(work.done[i] == 1, "share %d: %d times", i, work.done[i]);
+}
+
+/* Threads of this process. */
+static int
+count_threads(void)
+{
+	DIR		   *dir = opendir("/proc/self/task");
+	int			n = 0;
+
+	while (dir != NULL && readdir(dir) != NULL)
+		n++;
+	if (dir != NULL)
+		closedir(dir);
+	return n - 2;
+}
+
+/* So many threads, which may take a while to end, or to be listed no more. */
+static bool
+become_threads(int n)
+{
+	for (int i = 0; i < 400 && count_threads() != n; i++)
+		usleep(GPUCOL_POOL_IDLE_MS * 25);
+	return count_threads() == n;
+}
+
+/* One who allows two threads. */
+static _Atomic int taken;
+
+static bool
+take(void)
+{
+	if (atomic_fetch_add(&taken, 1) < 2)
+		return true;
+	atomic_fetch_sub(&taken, 1);
+	return false;
+}
+
+static void
+give(void)
+{
+	atomic_fetch_sub(&taken, 1);
+}
+
+static void
+test_governed(void)
+{
+	GpucolThreadGovernor governor = {take, give};
+	int			idle = count_threads();
+
+	CHECK(become_threads(1), "%d threads, %d before", count_threads(), idle);
+	gpucol_thread_govern(&governor);
+	CHECK(gpucol_pool_ready(8) == 3, "two threads and the caller");
+	test_shares(8, 100);
+	test_together(3, 100);
+	CHECK(become_threads(1) && taken == 0, "%d threads, %d taken", count_threads(), taken);
 }
 
 int
 main(void)
 {
-	for (int nthreads = 2; nthreads <= MAX_SHARES; nthreads += 3)
-		test_shares(nthreads, 3000);
-	test_kept();
+	CHECK(gpucol_pool_ready(1) == 1 && count_threads() == 1, "no threads before they are wanted");
+	for (int nshares = 1; nshares <= MAX_SHARES; nshares += 3)
+		test_shares(nshares, 3000);
+	for (int nshares = 2; nshares <= MAX_SHARES; nshares += 3)
+		test_together(nshares, 300);
+	test_nested();
+	test_governed();
 	return check_summary("pool");
 }

@@ -166,12 +166,11 @@ static void
 order_of_rows(int n, uint32_t ngroups, int stores)
 {
 	GpucolRankRows *collected = gpucol_rank_rows_create(&memory, stores);
-	GpucolCpuPool *pool = stores > 1 ? gpucol_cpu_pool_create(stores) : NULL;
 	uint32_t   *map = malloc(sizeof(uint32_t) * ngroups);
 	uint32_t   *names = malloc(sizeof(uint32_t) * 1000);
 	uint32_t  **maps = malloc(sizeof(void *) * (size_t) stores);
 	uint32_t  **x_maps = malloc(sizeof(void *) * (size_t) stores);
-	GpucolRankOrder how = {.pool = pool,.group_maps = maps,.x_maps = x_maps};
+	GpucolRankOrder how = {.group_maps = maps,.x_maps = x_maps};
 	GpucolBatchRow *got = malloc(sizeof(GpucolBatchRow) * (size_t) (n + 1));
 
 	draw_rows(n, ngroups, false, 1);
@@ -209,7 +208,6 @@ order_of_rows(int n, uint32_t ngroups, int stores)
 		CHECK(at == m, "group %u has %d rows", g, (int) m);
 	}
 	gpucol_rank_rows_destroy(collected);
-	gpucol_cpu_pool_destroy(pool);
 	free(map);
 	free(names);
 	free(maps);
@@ -237,7 +235,7 @@ one_batch(int n, uint32_t ngroups, int threads, bool has_x, double scale)
 	if (has_x)
 		tame_x(n);
 	add_rows(collected, threads, n);
-	CHECK(gpucol_batch_prepare(batch, ngroups, threads, NULL, NULL) == GPUCOL_OK, "prepare");
+	CHECK(gpucol_batch_prepare(batch, ngroups, NULL, NULL) == GPUCOL_OK, "prepare");
 	while ((status = gpucol_batch_step(batch, 700)) == GPUCOL_OK)
 		;
 	CHECK(status == GPUCOL_END, "status %d", status);
@@ -262,7 +260,7 @@ errors(void)
 	double		mass = 0;
 
 	gpucol_rank_rows_add(collected, 0, 0, 2, group, two);
-	gpucol_batch_prepare(batch, 1, 1, NULL, NULL);
+	gpucol_batch_prepare(batch, 1, NULL, NULL);
 	CHECK(gpucol_batch_step(batch, 1) == GPUCOL_CORRUPT, "mass");
 	gpucol_batch_bad_mass(batch, &bad, &mass);
 	CHECK(bad == 77 && mass == 1.25, "x-tuple %d, %g", (int) bad, mass);
@@ -295,7 +293,7 @@ own_label_order(bool alone, bool ties)
 		rows[i] = (GpucolBatchRow) {ties ? i / 50 : i, 0.9, i, -1};
 	}
 	gpucol_rank_rows_add(collected, 0, 0, 100, groups, rows);
-	gpucol_batch_prepare(batch, 1, 1, NULL, NULL);
+	gpucol_batch_prepare(batch, 1, NULL, NULL);
 	if (alone && ties)
 	{
 		CHECK(gpucol_batch_step(batch, 1) == GPUCOL_UNSUPPORTED && calls == 0, "%ld calls", calls);
@@ -326,7 +324,7 @@ own_k(void)
 	for (int g = 0; g < 100; g++)
 		k[g] = 1 + g % 37;
 	add_rows(collected, 2, 3000);
-	gpucol_batch_prepare(batch, 100, 2, NULL, NULL);
+	gpucol_batch_prepare(batch, 100, NULL, NULL);
 	for (int r = 0; r < 5; r++)
 		gpucol_batch_set_k(batch, r, k);
 	while (gpucol_batch_step(batch, 500) == GPUCOL_OK)

@@ -17,7 +17,6 @@
  *	  engine/cpu/extreme.c	least and greatest byte strings
  *	  engine/cpu/merge.c	the merge of many groups by all threads
  *	  engine/cpu/dense.c	grouping and sums on packed codes, where a segment allows it
- *	  engine/cpu/pool.c	threads
  *
  * The main thread alone calls the source and the host, and only while no other
  * thread is at work; both may longjmp, so at those moments the run is complete
@@ -32,10 +31,10 @@
 #ifndef GPUCOL_ENGINE_CPU_CPU_H
 #define GPUCOL_ENGINE_CPU_CPU_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/owned.h"
+#include "base/pool.h"
 #include "engine/engine.h"
 #include "kernel/decode.h"
 
@@ -71,7 +70,6 @@ gpucol_cpu_put128(uint64_t *words, __int128 value)
 	words[1] = (uint64_t) ((unsigned __int128) value >> 64);
 }
 
-typedef struct GpucolCpuPool GpucolCpuPool;
 typedef struct GpucolCpuGroups GpucolCpuGroups;
 typedef struct GpucolCpuDense GpucolCpuDense;
 typedef struct GpucolCpuWorker GpucolCpuWorker;
@@ -327,7 +325,6 @@ struct GpucolRun
 	/* threads */
 	int			nworkers;
 	GpucolCpuWorker *workers;
-	GpucolCpuPool *pool;
 
 	/* program, digested */
 	GpucolCpuDomain *domains;
@@ -426,17 +423,6 @@ gpucol_cpu_free(GpucolRun *run, void *memory)
 {
 	gpucol_owned_free(&run->memory, memory);
 }
-
-/*
- * engine/cpu/pool.c: nthreads - 1 threads that sleep between calls.  run calls
- * task(arg, i) once for each i below nthreads, i = 0 in the caller and the others
- * in whichever thread comes first, the caller included, and returns when all
- * have returned.
- */
-extern GpucolCpuPool *gpucol_cpu_pool_create(int nthreads);
-extern void gpucol_cpu_pool_run(GpucolCpuPool *pool,
-								void (*task) (void *arg, int index), void *arg);
-extern void gpucol_cpu_pool_destroy(GpucolCpuPool *pool);
 
 /*
  * engine/cpu/source.c: do the next window of the scan.  GPUCOL_END when segments and

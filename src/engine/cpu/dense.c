@@ -803,7 +803,7 @@ flush_all(GpucolRun *run)
 {
 	if (run->dense == NULL || !run->dense->grouped)
 		return GPUCOL_OK;
-	gpucol_cpu_pool_run(run->pool, flush_share, run);
+	gpucol_pool_run(run->nworkers, flush_share, run);
 	for (int w = 0; w < run->nworkers; w++)
 		if (run->workers[w].status != GPUCOL_OK)
 			return run->workers[w].status;

@@ -153,9 +153,7 @@ init_workers(GpucolRun *run, int threads)
 
 	if (threads > GPUCOL_CPU_MAX_THREADS)
 		threads = GPUCOL_CPU_MAX_THREADS;
-	if (threads > 1)
-		run->pool = gpucol_cpu_pool_create(threads);
-	run->nworkers = run->pool == NULL ? 1 : threads;
+	run->nworkers = gpucol_pool_ready(threads);
 	run->stats.threads = run->nworkers;
 	run->workers = gpucol_cpu_alloc0(run, sizeof(GpucolCpuWorker) * (size_t) run->nworkers);
 	if (run->workers == NULL)
@@ -170,7 +168,6 @@ cpu_finish(GpucolRun *run)
 {
 	if (run == NULL)
 		return;
-	gpucol_cpu_pool_destroy(run->pool);
 	gpucol_owned_free_all(&run->memory);
 	free(run);
 }

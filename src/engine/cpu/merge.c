@@ -239,8 +239,8 @@ gpucol_cpu_merge_all(GpucolRun *run)
 
 	if (status != GPUCOL_OK)
 		return status;
-	gpucol_cpu_pool_run(run->pool, list_share, &merge);
-	gpucol_cpu_pool_run(run->pool, merge_share, &merge);
+	gpucol_pool_run(run->nworkers, list_share, &merge);
+	gpucol_pool_run(run->nworkers, merge_share, &merge);
 	for (int r = 0; r < merge.nranges; r++)
 		if (merge.status[r] != GPUCOL_OK)
 			return merge.status[r];

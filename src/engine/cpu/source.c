@@ -490,7 +490,7 @@ do_work(GpucolRun *run)
 	if (run->nwork <= DEAL && !run->by_ordinal)
 		do_share(run, 0);
 	else
-		gpucol_cpu_pool_run(run->pool, do_share, run);
+		gpucol_pool_run(run->nworkers, do_share, run);
 	for (int w = 0; w < run->nworkers; w++)
 		if (run->workers[w].status != GPUCOL_OK)
 			return run->workers[w].status;

@@ -6,9 +6,9 @@
  * The threads are as many as processors: one copies and verifies at 4 to 6 GB/s, a
  * device takes more than 50.  A thread that waited for the end of each job, for what is
  * in its slab to be copied to the device, would do so for a third of its time: it has two
- * connections, and sends a job over one while the daemon ends the job before.  All signals are blocked in the
- * threads; they call their connection (engine/gpu/wire.h), what the source allows any thread
- * and memory functions of C, nothing else.
+ * connections, and sends a job over one while the daemon ends the job before.  The
+ * threads call their connection (engine/gpu/wire.h), what the source allows any thread and
+ * memory functions of C, nothing else.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,20 +16,19 @@
 #define _GNU_SOURCE
 #endif
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
+#include "base/thread.h"
 #include "engine/gpu/team.h"
 #include "engine/gpu/wire.h"
 #include "service/service.h"
 
 #define WIRES				GPUCOL_GPU_TEAM_JOBS
-#define COLLECT_WAIT_NS		5000000L
+#define COLLECT_WAIT_MS		5
 #define SYSTEM_PAGE			4096
 #define STORED_PAGE			8192	/* distance of pages one behind the other */
 
@@ -344,7 +343,7 @@ close_wires(Member *member)
 			gpucol_wire_close(member->wires[i]);
 }
 
-static void *
+static void
 thread_main(void *arg)
 {
 	Member	   *member = arg;
@@ -359,7 +358,6 @@ thread_main(void *arg)
 	member->team->alive--;
 	pthread_cond_signal(&member->team->done);
 	pthread_mutex_unlock(&member->team->lock);
-	return NULL;
 }
 
 /* ---- in the process's own thread ---- */
@@ -387,7 +385,7 @@ start_member(GpucolGpuTeam *team)
 
 	member->team = team;
 	team->alive++;
-	if (open_wires(member) && pthread_create(&member->thread, NULL, thread_main, member) == 0)
+	if (open_wires(member) && gpucol_thread_start(&member->thread, thread_main, member))
 	{
 		team->nmembers++;
 		return true;
@@ -401,8 +399,6 @@ GpucolGpuTeam *
 gpucol_gpu_team_start(int nthreads, const GpucolSourceOps *source)
 {
 	GpucolGpuTeam *team;
-	sigset_t	all;
-	sigset_t	old;
 
 	nthreads = nthreads < GPUCOL_GPU_TEAM_MAX ? nthreads : GPUCOL_GPU_TEAM_MAX;
 	team = calloc(1, sizeof(GpucolGpuTeam) + sizeof(Member) * (size_t) nthreads);
@@ -414,13 +410,10 @@ gpucol_gpu_team_start(int nthreads, const GpucolSourceOps *source)
 	team->todo_end = &team->todo;
 	team->source = source;
 	current = team;
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &old);
 	pthread_mutex_lock(&team->lock);	/* of `alive` */
 	while (team->nmembers < nthreads && start_member(team))
 		;
 	pthread_mutex_unlock(&team->lock);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (team->nmembers > 0)
 		return team;
 	gpucol_gpu_team_stop();
@@ -474,15 +467,7 @@ gpucol_gpu_team_collect(GpucolGpuTeam *team, bool wait)
 
 	pthread_mutex_lock(&team->lock);
 	if (wait && team->finished == NULL && team->alive > 0)
-	{
-		struct timespec until;
-
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += COLLECT_WAIT_NS;
-		until.tv_sec += until.tv_nsec / 1000000000L;
-		until.tv_nsec %= 1000000000L;
-		pthread_cond_timedwait(&team->done, &team->lock, &until);
-	}
+		gpucol_thread_wait(&team->done, &team->lock, COLLECT_WAIT_MS);
 	job = team->finished;
 	if (job != NULL)
 		team->finished = job->next;

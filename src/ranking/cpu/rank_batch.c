@@ -51,7 +51,6 @@ struct GpucolBatch
 	bool		alone;			/* rank in one thread */
 	_Atomic bool order_needed;	/* that only one thread may ask for */
 
-	GpucolCpuPool *pool;		/* of at least as many threads as workers */
 	int			nworkers;
 	Worker	   *workers;
 	uint32_t	done;
@@ -99,10 +98,9 @@ gpucol_batch_create(GpucolBudget *memory, GpucolRankRows *rows,
 }
 
 GpucolStatus
-gpucol_batch_prepare(GpucolBatch *b, uint32_t ngroups, int stores,
-					 uint32_t *const *group_maps, uint32_t *const *x_maps)
+gpucol_batch_prepare(GpucolBatch *b, uint32_t ngroups, uint32_t *const *group_maps,
+					 uint32_t *const *x_maps)
 {
-	int			threads = b->nworkers > stores ? b->nworkers : stores;
 	GpucolRankOrder how = {.group_maps = group_maps,.x_maps = x_maps,
 	.cancelled = b->options.cancelled,.arg = b->options.cancelled_arg};
 
@@ -110,11 +108,7 @@ gpucol_batch_prepare(GpucolBatch *b, uint32_t ngroups, int stores,
 	if (!grow(b, &b->answers, 0, sizeof(GpucolBatchAnswer) * (size_t) ngroups *
 			  (size_t) b->options.nrankings))
 		return GPUCOL_OUT_OF_MEMORY;
-	if (threads > 1)
-		b->pool = gpucol_cpu_pool_create(threads);
-	if (b->pool == NULL)
-		b->nworkers = 1;
-	how.pool = b->pool;
+	b->nworkers = gpucol_pool_ready(b->nworkers);
 	return gpucol_rank_rows_order(b->rows, ngroups, &how);
 }
 
@@ -522,8 +516,6 @@ work_share(void *arg, int index)
 	GpucolBatch *b = (GpucolBatch *) arg;
 	Worker	   *w = &b->workers[index];
 
-	if (index >= b->nworkers)
-		return;
 	w->status = GPUCOL_OK;
 	while (w->status == GPUCOL_OK)
 	{
@@ -554,10 +546,7 @@ gpucol_batch_step(GpucolBatch *b, int64_t rows)
 	while (b->until < b->ngroups && gpucol_rank_rows_before(b->rows, b->until + 1) <= end)
 		b->until++;
 	atomic_store(&b->next, b->done);
-	if (b->pool != NULL && b->nworkers > 1 && !b->alone)
-		gpucol_cpu_pool_run(b->pool, work_share, b);
-	else
-		work_share(b, 0);
+	gpucol_pool_run(b->alone ? 1 : b->nworkers, work_share, b);
 	for (int i = 0; i < (b->alone ? 1 : b->nworkers); i++)
 		if (b->workers[i].status != GPUCOL_OK)
 			return b->workers[i].status;
@@ -601,7 +590,6 @@ gpucol_batch_destroy(GpucolBatch *b)
 {
 	if (b == NULL)
 		return;
-	gpucol_cpu_pool_destroy(b->pool);
 	for (int i = 0; b->workers != NULL && i < b->nworkers; i++)
 	{
 		Worker	   *w = &b->workers[i];

@@ -63,11 +63,10 @@ extern GpucolBatch *gpucol_batch_create(GpucolBudget *memory, GpucolRankRows *ro
 										const GpucolBatchOptions *options);
 
 /*
- * Order the rows by group; arguments and result are those of
- * gpucol_rank_rows_order, with `stores` stores.
+ * Order the rows by group; arguments and result are those of gpucol_rank_rows_order.
  */
 extern GpucolStatus gpucol_batch_prepare(GpucolBatch *batch, uint32_t ngroups,
-										 int stores, uint32_t *const *group_maps,
+										 uint32_t *const *group_maps,
 										 uint32_t *const *x_maps);
 
 /*

@@ -569,7 +569,6 @@ static GpucolStatus
 merge_keys(GpucolCollect *c, bool (*cancelled) (void *arg), void *arg)
 {
 	GpucolKeys **from = calloc((size_t) c->nthreads, sizeof(GpucolKeys *));
-	GpucolCpuPool *pool = gpucol_cpu_pool_create(c->nthreads);
 	GpucolStatus status = GPUCOL_OUT_OF_MEMORY;
 
 	c->keys = gpucol_keys_create(c->memory, c->nkeys, c->classes);
@@ -577,10 +576,9 @@ merge_keys(GpucolCollect *c, bool (*cancelled) (void *arg), void *arg)
 	for (int t = 0; from != NULL && t < c->nthreads; t++)
 		from[t] = c->threads[t]->keys;
 	if (from != NULL && c->keys != NULL && c->group_maps != NULL)
-		status = gpucol_keys_merge(c->keys, from, c->nthreads, pool, cancelled, arg, c->group_maps);
+		status = gpucol_keys_merge(c->keys, from, c->nthreads, cancelled, arg, c->group_maps);
 	if (status == GPUCOL_OK && c->values != NULL)
 		status = add_values(c);
-	gpucol_cpu_pool_destroy(pool);
 	free(from);
 	return status;
 }
@@ -635,10 +633,9 @@ gpucol_collect_is_used(const GpucolCollect *c, int set)
 }
 
 GpucolRankRows *
-gpucol_collect_rows(const GpucolCollect *c, int set, int *stores,
-					uint32_t *const **group_maps, uint32_t *const **x_maps)
+gpucol_collect_rows(const GpucolCollect *c, int set, uint32_t *const **group_maps,
+					uint32_t *const **x_maps)
 {
-	*stores = c->nthreads;
 	*group_maps = c->group_maps;
 	*x_maps = c->x_maps;
 	return c->rows[set];

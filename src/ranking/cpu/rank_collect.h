@@ -92,7 +92,7 @@ extern bool gpucol_collect_is_used(const GpucolCollect *collect, int set);
 
 /* The set's rows, with the stores' numbers of groups and names (rank_rows.h). */
 extern GpucolRankRows *gpucol_collect_rows(const GpucolCollect *collect, int set,
-										   int *stores, uint32_t *const **group_maps,
+										   uint32_t *const **group_maps,
 										   uint32_t *const **x_maps);
 
 /*

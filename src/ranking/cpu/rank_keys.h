@@ -31,8 +31,6 @@ extern GpucolBytes gpucol_names_get(const GpucolNames *names, uint32_t number);
 /* Numbers in `to` of all strings of `from`, for the caller to free; or NULL. */
 extern uint32_t *gpucol_names_merge(GpucolNames *to, const GpucolNames *from);
 
-struct GpucolCpuPool;
-
 /* Group keys: values of these classes, NULL equal to NULL, as GROUP BY does. */
 typedef struct GpucolKeys GpucolKeys;
 
@@ -51,13 +49,12 @@ extern uint32_t gpucol_keys_count(const GpucolKeys *keys);
 
 /*
  * Merge tables into one that is empty; with many keys by as many threads as there are
- * tables, pool's, if that is given.  maps[t] receives the numbers of the keys of
+ * tables.  maps[t] receives the numbers of the keys of
  * from[t], for the caller to free: they depend on the keys and their first rows only,
  * and on the number of tables.  GPUCOL_OUT_OF_MEMORY, or GPUCOL_CANCELLED if
  * cancelled(arg) says so.
  */
 extern GpucolStatus gpucol_keys_merge(GpucolKeys *to, GpucolKeys *const *from, int n,
-									  struct GpucolCpuPool *pool,
 									  bool (*cancelled) (void *arg), void *arg,
 									  uint32_t **maps);
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/cpu/cpu.h"
+#include "base/pool.h"
 #include "ranking/cpu/rank_keys_state.h"
 
 /* Keys merged between looks at whether to stop. */
@@ -332,7 +332,7 @@ reserve_all(Merge *m)
 
 /* Merge tables without strings in threads; maps[] are there. */
 static GpucolStatus
-merge_in_parts(Merge *m, struct GpucolCpuPool *pool)
+merge_in_parts(Merge *m)
 {
 	GpucolStatus status = GPUCOL_OK;
 
@@ -341,19 +341,19 @@ merge_in_parts(Merge *m, struct GpucolCpuPool *pool)
 	if (m->parts == NULL || m->dealt == NULL)
 		status = GPUCOL_OUT_OF_MEMORY;
 	if (status == GPUCOL_OK)
-		gpucol_cpu_pool_run(pool, deal_task, m);
+		gpucol_pool_run(m->n, deal_task, m);
 	for (int i = 0; i < m->n && status == GPUCOL_OK; i++)
 		status = m->dealt[i].status;
 	if (status == GPUCOL_OK)
-		gpucol_cpu_pool_run(pool, collect_task, m);
+		gpucol_pool_run(m->n, collect_task, m);
 	for (int i = 0; i < m->n && status == GPUCOL_OK; i++)
 		status = m->parts[i].status;
 	if (status == GPUCOL_OK && !reserve_all(m))
 		status = GPUCOL_OUT_OF_MEMORY;
 	if (status == GPUCOL_OK)
 	{
-		gpucol_cpu_pool_run(pool, place_task, m);
-		gpucol_cpu_pool_run(pool, number_task, m);
+		gpucol_pool_run(m->n, place_task, m);
+		gpucol_pool_run(m->n, number_task, m);
 	}
 	for (int i = 0; m->parts != NULL && i < m->n; i++)
 	{
@@ -372,8 +372,7 @@ merge_in_parts(Merge *m, struct GpucolCpuPool *pool)
 }
 
 GpucolStatus
-gpucol_keys_merge(GpucolKeys *to, GpucolKeys *const *from, int n, struct GpucolCpuPool *pool,
-				  bool (*cancelled) (void *arg), void *arg, uint32_t **maps)
+gpucol_keys_merge(GpucolKeys *to, GpucolKeys *const *from, int n, bool (*cancelled) (void *arg), void *arg, uint32_t **maps)
 {
 	Merge		m = {.to = to,.from = from,.n = n,.cancelled = cancelled,.arg = arg,.maps = maps};
 	size_t		total = 0;
@@ -388,6 +387,6 @@ gpucol_keys_merge(GpucolKeys *to, GpucolKeys *const *from, int n, struct GpucolC
 	}
 	for (int c = 0; c < to->nkeys; c++)
 		strings |= to->classes[c] == GPUCOL_CLASS_S;
-	return pool == NULL || strings || total < MANY_KEYS ?
-		merge_in_order(to, from, n, cancelled, arg, maps) : merge_in_parts(&m, pool);
+	return n == 1 || strings || total < MANY_KEYS ?
+		merge_in_order(to, from, n, cancelled, arg, maps) : merge_in_parts(&m);
 }

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "engine/cpu/cpu.h"
+#include "base/pool.h"
 #include "ranking/cpu/rank_rows.h"
 
 /* Rows of a block: 2 MB of them. */
@@ -203,16 +203,6 @@ gpucol_rank_rows_is_empty(const GpucolRankRows *r)
  *-------------------------------------------------------------------------
  */
 
-/* Call task(r, i) for each range. */
-static void
-run_threads(GpucolRankRows *r, void (*task) (void *arg, int index))
-{
-	if (r->how->pool != NULL)
-		gpucol_cpu_pool_run(r->how->pool, task, r);
-	else
-		task(r, 0);
-}
-
 /* First piece of a range: each has about as many rows. */
 static size_t
 range_start(const GpucolRankRows *r, int range)
@@ -272,8 +262,6 @@ walk_range(GpucolRankRows *r, int range,
 	uint32_t   *counts = r->counts + (size_t) range * r->ngroups;
 	int64_t		since = 0;
 
-	if (range >= r->nranges)
-		return;
 	for (size_t i = range_start(r, range); i < range_start(r, range + 1); i++)
 	{
 		Piece		piece = r->pieces[i];
@@ -299,8 +287,7 @@ count_range(void *arg, int index)
 {
 	GpucolRankRows *r = (GpucolRankRows *) arg;
 
-	if (index < r->nranges)
-		memset(r->counts + (size_t) index * r->ngroups, 0, sizeof(uint32_t) * r->ngroups);
+	memset(r->counts + (size_t) index * r->ngroups, 0, sizeof(uint32_t) * r->ngroups);
 	walk_range(r, index, count_rows);
 }
 
@@ -324,8 +311,6 @@ count_part(void *arg, int index)
 	GpucolRankRows *r = (GpucolRankRows *) arg;
 	uint32_t	rows = 0;
 
-	if (index >= r->nparts)
-		return;
 	for (int i = 0; i < r->nranges; i++)
 		for (uint32_t g = part_start(r, index); g < part_start(r, index + 1); g++)
 			rows += r->counts[(size_t) i * r->ngroups + g];
@@ -337,10 +322,8 @@ static void
 place_part(void *arg, int index)
 {
 	GpucolRankRows *r = (GpucolRankRows *) arg;
-	uint32_t	place = index < r->nparts ? r->part_rows[index] : 0;
+	uint32_t	place = r->part_rows[index];
 
-	if (index >= r->nparts)
-		return;
 	for (uint32_t g = part_start(r, index); g < part_start(r, index + 1); g++)
 	{
 		r->starts[g] = place;
@@ -359,14 +342,14 @@ place_part(void *arg, int index)
 static bool
 make_places(GpucolRankRows *r)
 {
-	r->nparts = r->how->pool == NULL ? 1 : r->nstores;
+	r->nparts = r->nstores;
 	r->part_rows = calloc((size_t) r->nparts + 1, sizeof(uint32_t));
 	if (r->part_rows == NULL)
 		return false;
-	run_threads(r, count_part);
+	gpucol_pool_run(r->nparts, count_part, r);
 	for (int i = 0; i < r->nparts; i++)
 		r->part_rows[i + 1] += r->part_rows[i];
-	run_threads(r, place_part);
+	gpucol_pool_run(r->nparts, place_part, r);
 	r->starts[r->ngroups] = r->part_rows[r->nparts];
 	free(r->part_rows);
 	r->part_rows = NULL;
@@ -427,18 +410,18 @@ order_groups(GpucolRankRows *r)
 	int64_t		most = r->ngroups == 0 ? 1 : 1 + r->nrows / r->ngroups;
 	size_t		bytes;
 
-	r->nranges = r->how->pool == NULL ? 1 : most < r->nstores ? (int) most : r->nstores;
+	r->nranges = most < r->nstores ? (int) most : r->nstores;
 	bytes = sizeof(uint32_t) * (size_t) r->nranges * r->ngroups;
 	if (!grow(r, &r->counts, 0, bytes) ||
 		!grow(r, &r->starts, 0, sizeof(int64_t) * ((size_t) r->ngroups + 1)) ||
 		!grow(r, &r->order, 0, sizeof(uint32_t) * (size_t) r->nrows))
 		return GPUCOL_OUT_OF_MEMORY;
-	run_threads(r, count_range);
+	gpucol_pool_run(r->nranges, count_range, r);
 	if (is_cancelled(r))
 		return GPUCOL_CANCELLED;
 	if (!make_places(r))
 		return GPUCOL_OUT_OF_MEMORY;
-	run_threads(r, order_range);
+	gpucol_pool_run(r->nranges, order_range, r);
 	gpucol_budget_free(r->memory, r->counts, bytes);
 	r->counts = NULL;
 	return is_cancelled(r) ? GPUCOL_CANCELLED : GPUCOL_OK;

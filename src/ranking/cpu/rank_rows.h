@@ -35,8 +35,6 @@ typedef struct GpucolBatchRow
 /* How rows are ordered by group. */
 typedef struct GpucolRankOrder
 {
-	struct GpucolCpuPool *pool; /* of at least as many threads as there are stores,
-								 * or NULL */
 	uint32_t *const *group_maps;	/* by store: numbers of its groups; NULL: as is */
 	uint32_t *const *x_maps;	/* by store: numbers of its names; NULL: as is */
 	bool		(*cancelled) (void *arg);	/* asked now and then, from any thread */

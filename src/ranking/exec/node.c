@@ -135,7 +135,6 @@ start_batch(GpucolRankSet *set)
 		.threads = gpucol_run_threads(topk->exec),
 		.cancelled = cancelled
 	};
-	int			stores;
 	uint32_t *const *groups;
 	uint32_t *const *names;
 
@@ -144,7 +143,7 @@ start_batch(GpucolRankSet *set)
 	gpucol_rank_node_set_order(set, &options);
 	set->batch = gpucol_batch_create(&topk->memory,
 									 gpucol_collect_rows(topk->collect, set - topk->sets,
-														 &stores, &groups, &names),
+														 &groups, &names),
 									 &options);
 	if (set->batch == NULL)
 		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
@@ -228,7 +227,6 @@ start_batches(GpucolRankNode *topk)
 	for (int i = 0; i < topk->rankings->nsets && status == GPUCOL_OK; i++)
 	{
 		GpucolRankSet *set = &topk->sets[i];
-		int			stores;
 		uint32_t *const *groups;
 		uint32_t *const *names;
 		MemoryContext old;
@@ -240,8 +238,8 @@ start_batches(GpucolRankNode *topk)
 		MemoryContextSwitchTo(topk->handed_context);
 		set_group_k(set);
 		MemoryContextSwitchTo(old);
-		gpucol_collect_rows(topk->collect, i, &stores, &groups, &names);
-		status = gpucol_batch_prepare(set->batch, topk->ngroups, stores, groups, names);
+		gpucol_collect_rows(topk->collect, i, &groups, &names);
+		status = gpucol_batch_prepare(set->batch, topk->ngroups, groups, names);
 	}
 	return status;
 }

@@ -20,7 +20,7 @@
  * rows an instruction: recursion/cpu/closure.c and recursion/cpu/pairs.c.  A third
  * needs no rounds: recursion/cpu/labels.c.
  *
- * Everything is allocated through GpucolBudget; the functions return a
+ * Everything is counted in the run's budget; the functions return a
  * status and leave their structures consistent, so that finish can free them.
  *
  *-------------------------------------------------------------------------
@@ -28,11 +28,12 @@
 #ifndef GPUCOL_RECURSION_CPU_ENGINE_H
 #define GPUCOL_RECURSION_CPU_ENGINE_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "base/budget.h"
+#include "base/pool.h"
+#include "base/thread.h"
 #include "recursion/engine.h"
 #include "kernel/recursion_values.h"
 
@@ -187,6 +188,9 @@ struct GpucolRecRun
 	const int64_t **out_columns;
 	const uint8_t **out_null_columns;
 };
+
+/* Milliseconds between two looks for a cancel of a thread that waits. */
+#define GPUCOL_REC_POLL_MS		20
 
 /* True if the run is to end; call at least every 50 ms. */
 static inline bool
@@ -457,30 +461,6 @@ extern GpucolStatus gpucol_rec_components_of_nodes(GpucolRecRun *run,
 												   GpucolRecComponents *components);
 extern void gpucol_rec_components_free(GpucolRecRun *run,
 									   GpucolRecComponents *components);
-
-/* ---- threads (recursion/cpu/threads.c) ---- */
-
-#define GPUCOL_REC_MAX_THREADS	256
-
-/*
- * Call work(context, i) for i = 0 .. nthreads-1, each in a thread of its own,
- * i = 0 in the caller's and last.  Returns when all have returned.  Where a
- * thread cannot be started, it and those after it do not run, and missing (may
- * be NULL) is called for each.  No thread but the caller's may allocate.
- */
-extern void gpucol_rec_parallel(int nthreads, void (*work) (void *, int),
-								void (*missing) (void *, int), void *context);
-
-/*
- * Has the calling thread so little stack left that the evaluation may go no deeper?
- */
-extern bool gpucol_rec_stack_is_deep(void);
-
-/*
- * Wait for a condition, but no longer than may pass between two looks for a cancel:
- * false if that long passed.
- */
-extern bool gpucol_rec_wait(pthread_cond_t *condition, pthread_mutex_t *lock);
 
 /* ---- one rule in several threads (recursion/cpu/team.c) ---- */
 

@@ -464,8 +464,8 @@ gpucol_rec_pairs_dense_new(GpucolRecRun *run, uint64_t domain, GpucolRecPairsGra
 	dense->nids = graphs->right.n;
 	dense->nwords = domain / 64;
 	dense->nsums = (dense->nwords + 63) / 64;
-	dense->ngathers = run->options.threads < GPUCOL_REC_MAX_THREADS ?
-		run->options.threads : GPUCOL_REC_MAX_THREADS;
+	dense->ngathers = run->options.threads < GPUCOL_POOL_MAX_THREADS ?
+		run->options.threads : GPUCOL_POOL_MAX_THREADS;
 	if (!allocate(dense))
 	{
 		dense_free(run, &dense->kernel);

@@ -282,8 +282,8 @@ gpucol_rec_pairs_sparse_new(GpucolRecRun *run, const GpucolRecPairsShape *shape,
 	sparse->kernel.rounds = run->stratum_rounds;
 	sparse->run = sparse->share.run = run;
 	sparse->domain = run->dictionary.nvalues;
-	sparse->nlanes = run->options.threads < GPUCOL_REC_MAX_THREADS ?
-		run->options.threads : GPUCOL_REC_MAX_THREADS;
+	sparse->nlanes = run->options.threads < GPUCOL_POOL_MAX_THREADS ?
+		run->options.threads : GPUCOL_POOL_MAX_THREADS;
 	sparse->mirrored = is_one_graph(shape);
 	status = take_over(sparse, shape, table);
 	if (status != GPUCOL_OK)

@@ -263,7 +263,7 @@ prepare_steps(GpucolRecRun *run, GpucolRecExec *exec, uint32_t from,
 	const uint32_t *body_last;
 	uint32_t	at;
 
-	if (gpucol_rec_stack_is_deep())
+	if (gpucol_thread_is_deep())
 		return GPUCOL_TOO_DEEP;
 	for (at = from; at < to; at++)
 	{

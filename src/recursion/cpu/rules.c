@@ -632,7 +632,7 @@ run_aggregate(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at,
 static GpucolStatus
 run_steps(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, Vector *vector)
 {
-	if (gpucol_rec_stack_is_deep())
+	if (gpucol_thread_is_deep())
 		return GPUCOL_TOO_DEEP;
 	for (;; at++)
 	{
@@ -766,8 +766,8 @@ run_shared(GpucolRecRun *run, uint32_t rule, uint64_t first, uint64_t last)
 	int			members = run->options.threads;
 	int			m;
 
-	if (members > GPUCOL_REC_MAX_THREADS)
-		members = GPUCOL_REC_MAX_THREADS;
+	if (members > GPUCOL_POOL_MAX_THREADS)
+		members = GPUCOL_POOL_MAX_THREADS;
 	for (m = 0; m < members; m++)
 	{
 		GpucolRecExec *exec = &run->execs[rule + (uint32_t) m * run->plan->nrules];

@@ -53,13 +53,10 @@ take_items(GpucolRecShare *share, int worker)
 	}
 }
 
-/* A thread is done, or was never there. */
+/* A thread is done. */
 static void
-leave(void *context, int worker)
+leave(Sharing *sharing)
 {
-	Sharing    *sharing = context;
-
-	(void) worker;
 	pthread_mutex_lock(&sharing->lock);
 	sharing->others--;
 	pthread_cond_signal(&sharing->left);
@@ -73,7 +70,7 @@ wait_for_others(Sharing *sharing)
 	pthread_mutex_lock(&sharing->lock);
 	while (sharing->others > 0)
 	{
-		if (gpucol_rec_wait(&sharing->left, &sharing->lock))
+		if (gpucol_thread_wait(&sharing->left, &sharing->lock, GPUCOL_REC_POLL_MS))
 			continue;
 		pthread_mutex_unlock(&sharing->lock);
 		gpucol_rec_share_poll(sharing->share);
@@ -91,7 +88,7 @@ worker_main(void *context, int worker)
 	if (worker == 0)
 		wait_for_others(sharing);
 	else
-		leave(sharing, worker);
+		leave(sharing);
 }
 
 GpucolStatus
@@ -101,8 +98,6 @@ gpucol_rec_share_run(GpucolRecShare *share, int threads, uint64_t nitems, uint64
 {
 	Sharing		sharing = {.share = share};
 
-	threads = threads < GPUCOL_REC_MAX_THREADS ? threads : GPUCOL_REC_MAX_THREADS;
-	sharing.others = threads - 1;
 	share->work = work;
 	share->context = context;
 	share->nitems = nitems;
@@ -110,7 +105,9 @@ gpucol_rec_share_run(GpucolRecShare *share, int threads, uint64_t nitems, uint64
 	atomic_store(&share->next, 0);
 	pthread_mutex_init(&sharing.lock, NULL);
 	pthread_cond_init(&sharing.left, NULL);
-	gpucol_rec_parallel(threads, worker_main, leave, &sharing);
+	threads = gpucol_pool_hold(threads);
+	sharing.others = threads - 1;
+	gpucol_pool_run(threads, worker_main, &sharing);
 	pthread_cond_destroy(&sharing.left);
 	pthread_mutex_destroy(&sharing.lock);
 	if (threads > share->run->progress.threads)

@@ -94,28 +94,13 @@ meet(GpucolRecTeam *team, int member)
 			pthread_cond_wait(&team->met, &team->lock);
 			continue;
 		}
-		gpucol_rec_wait(&team->met, &team->lock);
+		gpucol_thread_wait(&team->met, &team->lock, GPUCOL_REC_POLL_MS);
 		if (meeting != team->meeting)
 			break;
 		pthread_mutex_unlock(&team->lock);
 		gpucol_rec_team_stopped(team, member);
 		pthread_mutex_lock(&team->lock);
 	}
-	pthread_mutex_unlock(&team->lock);
-}
-
-/* A thread could not be started. */
-static void
-miss_member(void *context, int member)
-{
-	GpucolRecTeam *team = context;
-
-	(void) member;
-	pthread_mutex_lock(&team->lock);
-	team->members--;
-	team->working--;
-	if (team->waiting == team->members)
-		end_meeting(team);
 	pthread_mutex_unlock(&team->lock);
 }
 
@@ -246,7 +231,7 @@ gpucol_rec_team_run(GpucolRecRun *run, GpucolRecTable *table, uint64_t first,
 					void (*work) (void *context, GpucolRecTeam *team,
 								  int member), void *context)
 {
-	GpucolRecBuffer buffers[GPUCOL_REC_MAX_THREADS];
+	GpucolRecBuffer buffers[GPUCOL_POOL_MAX_THREADS];
 	GpucolRecTeam team;
 
 	memset(&team, 0, sizeof(team));
@@ -254,7 +239,7 @@ gpucol_rec_team_run(GpucolRecRun *run, GpucolRecTable *table, uint64_t first,
 	team.run = run;
 	team.table = table;
 	team.buffers = buffers;
-	team.nbuffers = team.members = team.working = members;
+	team.nbuffers = members;
 	team.room = choose_room(last - first, members);
 	team.work = work;
 	team.context = context;
@@ -266,7 +251,8 @@ gpucol_rec_team_run(GpucolRecRun *run, GpucolRecTable *table, uint64_t first,
 		return GPUCOL_END;
 	pthread_mutex_init(&team.lock, NULL);
 	pthread_cond_init(&team.met, NULL);
-	gpucol_rec_parallel(members, member_main, miss_member, &team);
+	team.members = team.working = gpucol_pool_hold(members);
+	gpucol_pool_run(team.members, member_main, &team);
 	pthread_cond_destroy(&team.met);
 	pthread_mutex_destroy(&team.lock);
 	free_buffers(&team);
