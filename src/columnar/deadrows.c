@@ -56,6 +56,8 @@ add_segment(GpucolCoverage *coverage, const GpucolSegmentEntry *entry)
 	range->first = entry->first_row;
 	range->end = entry->first_row + Max(entry->reserved, entry->nrows);
 	coverage->rows += entry->nrows;
+	if (entry->nrows > 0)
+		coverage->block = entry->extents[0].start;
 	for (uint32 i = 0; i < entry->nextents; i++)
 		coverage->extents[coverage->nextents++] = entry->extents[i];
 }
@@ -178,12 +180,19 @@ gpucol_deadrows_collect(GpucolDirectory *dir, TransactionId oldest_xmin)
 		CHECK_FOR_INTERRUPTS();
 		if (judge(&row, oldest_xmin) != HEAPTUPLE_LIVE)
 			continue;
-		if (HeapTupleHeaderXminFrozen(row.tuple->t_data) ||
-			TransactionIdPrecedes(row.xmin, oldest_xmin))
-			add_row(dead, &capacity,
-					gpucol_directory_number(GPUCOL_ID_TOMBSTONE, row.id, row.seq));
-		else
-			dead->recent++;
+		if (!HeapTupleHeaderXminFrozen(row.tuple->t_data))
+		{
+			if (!TransactionIdPrecedes(row.xmin, oldest_xmin))
+			{
+				dead->recent++;
+				continue;
+			}
+			if (!TransactionIdIsValid(dead->newest) ||
+				TransactionIdFollows(row.xmin, dead->newest))
+				dead->newest = row.xmin;
+		}
+		add_row(dead, &capacity,
+				gpucol_directory_number(GPUCOL_ID_TOMBSTONE, row.id, row.seq));
 	}
 	gpucol_directory_scan_end(&scan);
 	return dead;

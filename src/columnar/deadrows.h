@@ -29,6 +29,7 @@ typedef struct GpucolCoverage
 	uint64		bound;			/* numbers from here on are nobody's yet */
 	uint64		lost;			/* numbers below it that no segment has */
 	uint64		rows;			/* rows of written segments */
+	BlockNumber block;			/* of one of them */
 	uint32		nranges;
 	GpucolRowRange *ranges;		/* ascending */
 	uint32		nextents;
@@ -59,6 +60,7 @@ typedef struct GpucolDeadRows
 {
 	uint64		nrows;
 	uint64		recent;			/* tombstones that are not so far */
+	TransactionId newest;		/* who made the last of them; invalid = all are frozen */
 	uint32		nblocks;
 	GpucolDeadBlock *blocks;	/* ascending */
 } GpucolDeadRows;

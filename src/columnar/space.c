@@ -18,7 +18,8 @@
  * row has.
  *
  * A segment that snapshots once saw may be looked at on a standby still, by
- * snapshots older than its end.  Before its pages are listed, a record goes into
+ * snapshots older than its end, and so may single rows, by their index entries.  Before
+ * pages are listed, or such entries deleted (vacuum.c), a record goes into
  * WAL that makes such snapshots conflict: visibility map bits set again with that
  * horizon, as heap's VACUUM logs them.
  *
@@ -245,17 +246,14 @@ without_extents(const Runs *all, const GpucolCoverage *coverage)
 	return rest;
 }
 
-/* Make standby snapshots that may see a dead segment conflict. */
-static void
-log_conflict(Relation table, BlockNumber block, TransactionId oldest_xmin)
+void
+gpucol_space_log_conflict(Relation table, BlockNumber block, TransactionId horizon)
 {
-	TransactionId horizon = oldest_xmin;
 	Buffer		map = InvalidBuffer;
 	Buffer		buffer;
 
 	if (!RelationNeedsWAL(table))
 		return;
-	TransactionIdRetreat(horizon);
 	visibilitymap_pin(table, block, &map);
 	buffer = ReadBuffer(table, block);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
@@ -309,14 +307,15 @@ replace_list(GpucolUpkeep *upkeep, Runs *lost)
 uint64
 gpucol_space_reclaim(GpucolDirectory *dir, const GpucolCoverage *coverage)
 {
-	TransactionId oldest_xmin = GetOldestNonRemovableTransactionId(dir->toast);
+	TransactionId horizon = GetOldestNonRemovableTransactionId(dir->toast);
 	Runs		lost = find_lost_pages(dir->table, coverage);
 	GpucolUpkeep upkeep;
 	ItemPointerData tid;
 	uint64		pages;
 
+	TransactionIdRetreat(horizon);
 	if (lost.n > 0)
-		log_conflict(dir->table, lost.runs[0].start, oldest_xmin);
+		gpucol_space_log_conflict(dir->table, lost.runs[0].start, horizon);
 	gpucol_space_lock(dir->table, AccessExclusiveLock);
 	memset(&upkeep, 0, sizeof(upkeep));
 	gpucol_directory_make(dir, GPUCOL_ID_UPKEEP, &upkeep, sizeof(upkeep), &tid);

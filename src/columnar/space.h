@@ -31,6 +31,13 @@ extern void gpucol_space_unlock(Relation table, LOCKMODE mode);
 extern void gpucol_space_claim(Relation table, GpucolSegmentEntry *entry,
 							   ItemPointer tid);
 
+/*
+ * Make standby snapshots conflict that take transactions up to `horizon` for running, by
+ * a record about a block, which must be a segment's.
+ */
+extern void gpucol_space_log_conflict(Relation table, BlockNumber block,
+									  TransactionId horizon);
+
 /* Is it worth looking for free pages? */
 extern bool gpucol_space_is_due(const GpucolUpkeep *upkeep,
 								const GpucolCoverage *coverage);

@@ -187,10 +187,16 @@ is_dead_entry(ItemPointer tid, void *state)
 		gpucol_deadrows_has(vacuum->dead, row);
 }
 
-/* Delete the entries of dead segment rows from all indexes. */
+/*
+ * Delete the entries of dead segment rows from all indexes.  Snapshots of a standby may
+ * still see rows that nobody here sees, and nothing else that is logged tells it so.
+ */
 static void
 clean_indexes(SegmentVacuum *vacuum, BufferAccessStrategy strategy)
 {
+	if (TransactionIdIsValid(vacuum->dead->newest))
+		gpucol_space_log_conflict(vacuum->rel, vacuum->coverage->block,
+								  vacuum->dead->newest);
 	for (int i = 0; i < vacuum->nindexes; i++)
 	{
 		Relation	index = vacuum->indexes[i];

@@ -55,36 +55,42 @@ replays('CLUSTER', 'CLUSTER packed USING packed_pkey');
 replays('an added column', "ALTER TABLE packed ADD COLUMN extra int DEFAULT 7; UPDATE packed SET extra = 8 WHERE id = 5");
 replays('a rewrite', 'ALTER TABLE packed ALTER COLUMN k TYPE bigint');
 
-# A reader of the standby whose snapshot sees a segment that the primary removes,
-# and whose pages it uses again: the old answer, or a conflict, nothing else.
+# A reader of the standby asks the same before and after the primary removes what its
+# snapshot sees: the old answer, or a conflict, nothing else.
 sub old_reader
 {
+	my ($what, $query, $sql) = @_;
 	my $go = PostgreSQL::Test::Utils::tempdir_short() . '/go';
 	my ($output, $errors) = ('', '');
-	my $sql = "BEGIN ISOLATION LEVEL REPEATABLE READ;\n$digest;\n\\! while [ ! -e $go ]; do sleep 0.1; done\n$digest;\nCOMMIT;\n";
+	my $script = "BEGIN ISOLATION LEVEL REPEATABLE READ;\n$query;\n\\! while [ ! -e $go ]; do sleep 0.1; done\n$query;\nCOMMIT;\n";
 	my $reader = IPC::Run::start(
 		[ 'psql', '-X', '-q', '-A', '-t', '-d', $standby->connstr('postgres') ],
-		'<', \$sql, '>', \$output, '2>', \$errors);
+		'<', \$script, '>', \$output, '2>', \$errors);
 
 	$reader->pump until $output =~ /\n/;
-	$primary->safe_psql('postgres', <<~'SQL');
-		DELETE FROM packed;
-		VACUUM packed;
-		VACUUM packed;
-		INSERT INTO packed SELECT i, 0, i, 'other ' || i FROM generate_series(1, 30000) i;
-		SQL
+	$primary->safe_psql('postgres', $sql);
 	$primary->wait_for_catchup($standby, 'replay');
 	open my $file, '>', $go or die "$go: $!";
 	close $file;
 	eval { $reader->finish };
 	my @answers = split /\n/, $output;
 	ok((@answers == 2 && $answers[0] eq $answers[1]) || $errors =~ /conflict with recovery|terminating connection/,
-		'an old snapshot sees the old rows or conflicts') or diag("$output$errors");
+		"$what: an old snapshot sees the old rows or conflicts") or diag("$output$errors");
 	return;
 }
 $standby->append_conf('postgresql.conf', 'max_standby_streaming_delay = 500ms');
 $standby->reload;
-old_reader();
+# without rows in the delta, and the TOAST relation left alone, whose ends heap would log
+$primary->safe_psql('postgres', "CREATE TABLE pure (id int PRIMARY KEY) USING gpucol; COPY pure FROM PROGRAM 'seq 30000'");
+$primary->wait_for_catchup($standby, 'replay');
+old_reader('index entries of deleted rows', "SET enable_seqscan = off; SET enable_bitmapscan = off; SET gpucol.enabled = off; SELECT count(*) FROM pure WHERE id > 0",
+	'DELETE FROM pure WHERE id % 3 = 0; VACUUM (INDEX_CLEANUP ON, PROCESS_TOAST OFF) pure');
+old_reader('pages of a dead segment, used again', $digest, <<'SQL');
+DELETE FROM packed;
+VACUUM packed;
+VACUUM packed;
+INSERT INTO packed SELECT i, 0, i, 'other ' || i FROM generate_series(1, 30000) i;
+SQL
 replays('TRUNCATE and a new load', "TRUNCATE packed; INSERT INTO packed SELECT i, i % 3, i, 'again' FROM generate_series(1, 20000) i");
 
 my ($status, undef, $error) = $standby->psql('postgres', "SELECT gpucol.merge('packed')");
