@@ -19,6 +19,7 @@
 #include "guc.h"
 #include "planner/planner.h"
 #include "service/supervisor.h"
+#include "service/threads.h"
 
 PG_MODULE_MAGIC;
 
@@ -35,4 +36,5 @@ _PG_init(void)
 	gpucol_into_init();
 	gpucol_send_init();
 	gpucol_service_init();
+	gpucol_threads_init();
 }

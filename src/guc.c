@@ -29,6 +29,7 @@ bool		gpucol_enabled;
 int			gpucol_engine_choice;
 int			gpucol_gpu_memory_limit;
 bool		gpucol_jit;
+int			gpucol_max_cpu_threads;
 int			gpucol_max_recursion_rounds;
 int			gpucol_pushdown;
 int			gpucol_ranking_memory_limit;
@@ -74,6 +75,15 @@ define_int(const char *name, const char *description, const char *detail,
 {
 	DefineCustomIntVariable(name, description, detail, variable, boot_value,
 							min, max, PGC_USERSET, flags, NULL, NULL, NULL);
+}
+
+/* An integer setting that protects the server: only superusers may change it. */
+static void
+define_protection(const char *name, const char *description, const char *detail,
+				  int *variable, int max, int flags)
+{
+	DefineCustomIntVariable(name, description, detail, variable, 0, 0, max,
+							PGC_SUSET, flags, NULL, NULL, NULL);
 }
 
 /*
@@ -127,6 +137,10 @@ gpucol_guc_init(void)
 	define_bool("gpucol.jit",
 				"Compiles kernels for the device in the background, for queries to come.",
 				&gpucol_jit, true);
+	define_protection("gpucol.max_cpu_threads",
+					  "Threads that all sessions of the server may have, beside their processes.",
+					  "0 allows four for each processor, and 64 at least.",
+					  &gpucol_max_cpu_threads, INT_MAX, 0);
 	define_int("gpucol.max_recursion_rounds",
 			   "Rounds after which a pushed-down recursion is ended with an error.",
 			   "0 sets no limit.",

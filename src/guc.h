@@ -34,6 +34,7 @@ extern bool gpucol_enabled;
 extern int	gpucol_engine_choice;
 extern int	gpucol_gpu_memory_limit;	/* MB; 0 = chosen by the daemon */
 extern bool gpucol_jit;
+extern int	gpucol_max_cpu_threads; /* 0 = by the number of processors */
 extern int	gpucol_max_recursion_rounds;	/* 0 = no limit */
 extern int	gpucol_pushdown;
 extern int	gpucol_ranking_memory_limit;	/* MB; 0 = half of the machine */

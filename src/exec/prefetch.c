@@ -41,6 +41,7 @@
 #include "exec/device.h"
 #include "exec/prefetch.h"
 #include "lower/clauses.h"
+#include "service/threads.h"
 
 PG_FUNCTION_INFO_V1(gpucol_prefetch);
 
@@ -135,7 +136,9 @@ load(Relation rel, const GpucolProgram *program, int nthreads,
 								program->ncolumns, NULL);
 	PG_ENSURE_ERROR_CLEANUP(abandon, (Datum) 0);
 	{
-		status = nthreads > 0 ? gpucol_gpu_load(program, source, nthreads, figures, why) :
+		status = nthreads > 0 ?
+			gpucol_gpu_load(program, source, Min(nthreads, gpucol_threads_wanted(nthreads)),
+							figures, why) :
 			gpucol_gpu_prefetch(program, source, figures, why);
 	}
 	PG_END_ENSURE_ERROR_CLEANUP(abandon, (Datum) 0);

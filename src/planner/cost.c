@@ -18,15 +18,13 @@
  */
 #include "postgres.h"
 
-#include <unistd.h>
-
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "utils/spccache.h"
 
-#include "guc.h"
 #include "lower/clauses.h"
+#include "service/threads.h"
 
 /* Start of a run. */
 #define RUN_COST			1.0
@@ -59,33 +57,20 @@
 /* One more thread for every so many blocks of the table. */
 #define BLOCKS_PER_THREAD	256
 
-/* Processors of the machine; asking the system opens a file, so once. */
-static int
-processors(void)
-{
-	static int	known = 0;
-
-	if (known == 0)
-		known = Max((int) sysconf(_SC_NPROCESSORS_ONLN), 1);
-	return known;
-}
-
 /*
  * Threads for one run over a table of `pages` blocks.
  */
 int
 gpucol_cost_threads(BlockNumber pages)
 {
-	if (gpucol_cpu_threads > 0)
-		return gpucol_cpu_threads;
-	return Min(processors(), 1 + (int) (pages / BLOCKS_PER_THREAD));
+	return gpucol_threads_wanted(1 + (int) (pages / BLOCKS_PER_THREAD));
 }
 
 /* The share of the engine's work that one processor does. */
 static double
 engine_share(RelOptInfo *rel)
 {
-	return 1.0 / Min(gpucol_cost_threads(rel->pages), processors());
+	return 1.0 / Min(gpucol_cost_threads(rel->pages), gpucol_threads_processors());
 }
 
 /* Pages of the columns that are read. */

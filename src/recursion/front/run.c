@@ -10,17 +10,17 @@
  */
 #include "postgres.h"
 
-#include <unistd.h>
-
 #include "miscadmin.h"
 #include "storage/procsignal.h"
 #include "utils/memutils.h"
 
-#include "service/activity.h"
+#include "base/pool.h"
 #include "compat.h"
-#include "recursion/front/run.h"
 #include "engine/backend.h"
 #include "guc.h"
+#include "recursion/front/run.h"
+#include "service/activity.h"
+#include "service/threads.h"
 
 struct GpucolRecursion
 {
@@ -60,18 +60,6 @@ is_cancelled(void *context)
 	if (ProcSignalBarrierPending)
 		ProcessProcSignalBarrier();
 	return false;
-}
-
-/* gpucol.cpu_threads; 0 is one for each processor. */
-static int
-thread_count(void)
-{
-	long		processors;
-
-	if (gpucol_cpu_threads > 0)
-		return gpucol_cpu_threads;
-	processors = sysconf(_SC_NPROCESSORS_ONLN);
-	return processors < 1 ? 1 : processors > 256 ? 256 : (int) processors;
 }
 
 /*
@@ -165,7 +153,7 @@ gpucol_recursion_start(const GpucolRecPlan *plan, GpucolRecHost host,
 	recursion->callback.arg = recursion;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext,
 									   &recursion->callback);
-	options.threads = thread_count();
+	options.threads = gpucol_threads_wanted(GPUCOL_POOL_MAX_THREADS);
 	options.memory_limit = recursion->memory_limit;
 	options.max_rounds = gpucol_max_recursion_rounds;
 	options.strategy = (GpucolRecStrategy) gpucol_recursive_strategy;
