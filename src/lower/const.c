@@ -109,35 +109,41 @@ is_safe_function(Oid funcid)
 
 /* Is the value at hand of a parameter that a plan sets, as a subquery's result? */
 static bool
-is_set_parameter(GpucolLower *l, Param *param)
+is_set_parameter(const ExprContext *econtext, const Param *param)
 {
-	ParamExecData *values;
-
-	if (l->planstate == NULL)
-		return false;
-	values = l->planstate->ps_ExprContext->ecxt_param_exec_vals;
-	return values != NULL && values[param->paramid].execPlan == NULL;
+	return econtext->ecxt_param_exec_vals != NULL &&
+		econtext->ecxt_param_exec_vals[param->paramid].execPlan == NULL;
 }
 
 /*
- * Is a parameter of the statement at hand?  PL/pgSQL's may be fields of a record that
- * has no value yet, which is an error to ask for; it says so if asked speculatively.
+ * Is the value of a parameter at hand, which is then no error to ask for and runs
+ * nothing?  That of a subquery may still have to be computed, and one of PL/pgSQL's may
+ * be a field of a record that has no value yet; it says so if asked speculatively.
  */
-static bool
-is_known_parameter(GpucolLower *l, Param *param)
+bool
+gpucol_lower_param_is_known(const ExprContext *econtext, const Param *param)
 {
-	ParamListInfo params;
+	ParamListInfo params = econtext->ecxt_param_list_info;
 	ParamExternData workspace;
 	ParamExternData *found;
 
-	if (l->planstate == NULL)
-		return true;			/* most are: ask again at scan start */
-	params = l->planstate->ps_ExprContext->ecxt_param_list_info;
-	if (params == NULL || param->paramid <= 0 || param->paramid > params->numParams)
+	if (param->paramkind == PARAM_EXEC)
+		return is_set_parameter(econtext, param);
+	if (param->paramkind != PARAM_EXTERN || params == NULL || param->paramid <= 0 ||
+		param->paramid > params->numParams)
 		return false;
 	found = params->paramFetch == NULL ? &params->params[param->paramid - 1] :
 		params->paramFetch(params, param->paramid, true, &workspace);
 	return found->ptype == param->paramtype;
+}
+
+/* Will it be?  At plan time those of the statement are taken for known, as most are. */
+static bool
+is_known_parameter(const GpucolLower *l, const Param *param)
+{
+	return l->planstate != NULL ?
+		gpucol_lower_param_is_known(l->planstate->ps_ExprContext, param) :
+		param->paramkind == PARAM_EXTERN;
 }
 
 /*
@@ -145,7 +151,7 @@ is_known_parameter(GpucolLower *l, Param *param)
  * what cannot fail: literals, parameters that have a value, the clock.
  */
 bool
-gpucol_lower_is_safe_constant(GpucolLower *l, Expr *expr)
+gpucol_lower_is_safe_constant(const GpucolLower *l, Expr *expr)
 {
 	switch (nodeTag(expr))
 	{
@@ -153,10 +159,7 @@ gpucol_lower_is_safe_constant(GpucolLower *l, Expr *expr)
 		case T_SQLValueFunction:
 			return true;
 		case T_Param:
-			return ((Param *) expr)->paramkind == PARAM_EXTERN ?
-				is_known_parameter(l, (Param *) expr) :
-				((Param *) expr)->paramkind == PARAM_EXEC &&
-				is_set_parameter(l, (Param *) expr);
+			return is_known_parameter(l, (Param *) expr);
 		case T_FuncExpr:
 			return is_safe_function(((FuncExpr *) expr)->funcid);
 		case T_RelabelType:

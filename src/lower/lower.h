@@ -218,7 +218,8 @@ extern ExprState *gpucol_lower_init(Expr *expr, PlanState *planstate);
 
 /* lower/const.c: constants, parameters, stable expressions */
 extern bool gpucol_lower_is_constant(Expr *expr);
-extern bool gpucol_lower_is_safe_constant(GpucolLower *l, Expr *expr);
+extern bool gpucol_lower_param_is_known(const ExprContext *econtext, const Param *param);
+extern bool gpucol_lower_is_safe_constant(const GpucolLower *l, Expr *expr);
 extern bool gpucol_lower_eval(GpucolLower *l, Expr *expr, Datum *value,
 							  bool *isnull);
 extern void gpucol_lower_eval_needed(GpucolLower *l, Expr *expr, Datum *value,

@@ -23,6 +23,7 @@
 #include "recursion/front/values.h"
 #include "recursion/exec/state.h"
 #include "guc.h"
+#include "lower/lower.h"
 
 #define LOAD_ROWS	1024
 
@@ -30,6 +31,7 @@ static const char lost_reason[] =
 "equal values look different, and which of them shows depends on PostgreSQL's plan";
 static const char tried_reason[] = "PostgreSQL's plan was tried first and has ended";
 static const char limit_reason[] = "the query wants only the first rows";
+static const char unknown_reason[] = "the value of a parameter is not known before a row asks for it";
 
 typedef struct RecursiveState
 {
@@ -218,8 +220,11 @@ begin_recursive(CustomScanState *node, EState *estate, int eflags)
 
 /* ---- starting a run ---- */
 
-/* Put the values of the constants into the plan. */
-static void
+/*
+ * Put the values of the constants into the plan; false if one is not at hand, which only
+ * a row may ask for.
+ */
+static bool
 evaluate_constants(RecursiveState *state)
 {
 	GpucolRecConstant *constants =
@@ -231,13 +236,18 @@ evaluate_constants(RecursiveState *state)
 	foreach(lc, state->constants)
 	{
 		int			i = foreach_current_index(lc);
-		Datum		datum = ExecEvalExprSwitchContext(lfirst(lc), econtext,
-													  &constants[i].isnull);
+		ExprState  *expr = lfirst(lc);
+		Datum		datum;
 
+		if (IsA(expr->expr, Param) &&
+			!gpucol_lower_param_is_known(econtext, (Param *) expr->expr))
+			return false;
+		datum = ExecEvalExprSwitchContext(expr, econtext, &constants[i].isnull);
 		constants[i].value = constants[i].isnull ? 0 :
 			gpucol_rec_column_to_value(&state->constant_columns[i], datum,
 									   state->symbols);
 	}
+	return true;
 }
 
 /* Bytes that the run holds beside the engine's. */
@@ -455,7 +465,12 @@ start_run(RecursiveState *state)
 	}
 	state->symbols = gpucol_symbols_create(state->context);
 	make_equalities(state);
-	evaluate_constants(state);
+	if (!evaluate_constants(state))
+	{
+		begin_fallback(state, unknown_reason);
+		MemoryContextSwitchTo(old);
+		return;
+	}
 	for (int i = 0; i < state->nhosts; i++)
 		gpucol_recursive_host_refresh(state->hosts[i]);
 	for (int i = 0; i < state->nhosts; i++)

@@ -368,21 +368,34 @@ is_arithmetic(Oid function)
 	return false;
 }
 
+/* Is a parameter the result of a subquery of the term or of a query around it? */
+static bool
+is_subquery(const PlannerInfo *root, const Param *param)
+{
+	ListCell   *lc;
+
+	if (param->paramkind != PARAM_EXEC || root == NULL)
+		return false;
+	foreach(lc, root->init_plans)
+		if (list_member_int(lfirst_node(SubPlan, lc)->setParam, param->paramid))
+			return true;
+	return is_subquery(root->parent_root, param);
+}
 
 static bool
-are_native(List *nodes)
+are_native(const GpucolRecLowering *lowering, List *nodes)
 {
 	ListCell   *lc;
 
 	foreach(lc, nodes)
-		if (!gpucol_rec_lower_is_native(lfirst(lc)))
+		if (!gpucol_rec_lower_is_native(lowering, lfirst(lc)))
 			return false;
 	return true;
 }
 
 /* Does the engine have all that an expression consists of? */
 bool
-gpucol_rec_lower_is_native(Node *node)
+gpucol_rec_lower_is_native(const GpucolRecLowering *lowering, Node *node)
 {
 	GpucolRecFunction function;
 
@@ -391,24 +404,26 @@ gpucol_rec_lower_is_native(Node *node)
 	{
 		case T_Var:
 		case T_Const:
-		case T_Param:
 			return true;
+		case T_Param:
+			/* a subquery is not run before a row needs its result */
+			return !is_subquery(lowering->subroot, (Param *) node);
 		case T_FuncExpr:
 			return is_arithmetic(((FuncExpr *) node)->funcid) &&
-				are_native(((FuncExpr *) node)->args);
+				are_native(lowering, ((FuncExpr *) node)->args);
 		case T_BoolExpr:
 			/* PostgreSQL stops at the first argument that decides. */
 			return (((BoolExpr *) node)->boolop == NOT_EXPR ||
 					!may_fail((Node *) ((BoolExpr *) node)->args, NULL)) &&
-				are_native(((BoolExpr *) node)->args);
+				are_native(lowering, ((BoolExpr *) node)->args);
 		case T_NullTest:
 			return !((NullTest *) node)->argisrow &&
-				gpucol_rec_lower_is_native((Node *) ((NullTest *) node)->arg);
+				gpucol_rec_lower_is_native(lowering, (Node *) ((NullTest *) node)->arg);
 		case T_OpExpr:
 			if (!gpucol_rec_lower_comparison((OpExpr *) node, &function) &&
 				!is_arithmetic(get_opcode(((OpExpr *) node)->opno)))
 				return false;
-			return are_native(((OpExpr *) node)->args);
+			return are_native(lowering, ((OpExpr *) node)->args);
 		default:
 			return false;
 	}
@@ -418,7 +433,7 @@ gpucol_rec_lower_is_native(Node *node)
 bool
 gpucol_rec_lower_value(GpucolRecLowering *lowering, Node *node, GpucolRecOperand *out)
 {
-	if (gpucol_rec_lower_is_native(node))
+	if (gpucol_rec_lower_is_native(lowering, node))
 		return lower_expr(lowering, node, out);
 	return gpucol_rec_lower_host(lowering, node, GPUCOL_REC_COMPUTE, out);
 }
@@ -481,7 +496,7 @@ gpucol_rec_lower_test(GpucolRecLowering *lowering, Node *clause)
 	GpucolRecOperand operands[2];
 	GpucolRecFunction function;
 
-	if (!gpucol_rec_lower_is_native(clause))
+	if (!gpucol_rec_lower_is_native(lowering, clause))
 		return gpucol_rec_lower_host(lowering, clause, GPUCOL_REC_TEST, NULL);
 	if (IsA(clause, OpExpr) && gpucol_rec_lower_comparison((OpExpr *) clause, &function))
 	{

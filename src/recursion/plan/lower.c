@@ -353,7 +353,7 @@ lower_tests(GpucolRecLowering *lowering)
 
 			if (qual->done || (qual->on != NULL && only_tests(qual->on)) ||
 				!is_known(lowering, qual->clause) ||
-				(pass == 0 && !local && !gpucol_rec_lower_is_native(qual->clause)))
+				(pass == 0 && !local && !gpucol_rec_lower_is_native(lowering, qual->clause)))
 				continue;
 			if (!local && !gpucol_rec_lower_test(lowering, qual->clause))
 				return false;

@@ -96,7 +96,7 @@ extern void gpucol_rec_lower_note_equality(GpucolRecLowering *lowering, Oid type
 										   Oid collation);
 
 /* Does the engine have all that an expression consists of? */
-extern bool gpucol_rec_lower_is_native(Node *node);
+extern bool gpucol_rec_lower_is_native(const GpucolRecLowering *lowering, Node *node);
 
 /* The operand of a column that is known. */
 extern bool gpucol_rec_lower_var(GpucolRecLowering *lowering, Var *var,
