@@ -2,7 +2,7 @@
 # themselves (see README.md); `make help` lists the targets.
 
 # Goals that scripts serve: PostgreSQL may not be installed yet.
-SCRIPTED = help setup test demo demo-stop bench fuzz check-core check-versions check-major
+SCRIPTED = help setup test demo demo-stop analyse bench fuzz check-core check-versions check-major check-sanitize
 
 ifneq (,$(filter $(SCRIPTED),$(MAKECMDGOALS)))
 
@@ -49,6 +49,14 @@ check-versions:
 check-major:
 	@tools/check-major.sh $(MAJOR)
 
+#@ make check-sanitize   the regression tests under the address and undefined behaviour sanitizers
+check-sanitize:
+	@tools/sanitize.sh regress
+
+#@ make analyse          clang's and gcc's static analysers over src
+analyse:
+	@tools/analyse.sh
+
 else
 
 MODULE_big = gpucol
@@ -92,6 +100,9 @@ sql/gpucol--$(EXTVERSION).sql: $(sort $(wildcard sql/parts/*.sql)) tools/variant
 
 # The loops of the CPU engine are written to be vectorised.
 src/engine/cpu/%.o src/recursion/cpu/%.o: CFLAGS += -O3
+
+# The unrolled kernels take a compiler minutes under sanitizers (tools/sanitize.sh).
+src/kernel/bitpack_%.o: CFLAGS := $(filter-out -fsanitize%,$(CFLAGS))
 
 # Headers that an object was compiled with; other flags rebuild everything.
 $(OBJS): Makefile

@@ -1,0 +1,92 @@
+#!/bin/bash
+# analyse.sh [clang|gcc] [FILE…]: clang's static analyser and gcc's -fanalyzer over src.
+#
+# Each file is analysed once and again only when it or a header changed.  A finding
+# is a line of the analyser (FILE:LINE: message).  Those that tools/analyse.known
+# explains are left out; the others are shown, and the exit status is 1.  An
+# explanation that no finding needs any more is shown, too.
+
+. "$(dirname "$0")/common.sh"
+find_postgres || die "run tools/setup.sh first"
+
+KNOWN=$ROOT/tools/analyse.known
+OUT=$ROOT/build/analyse
+# With PostgreSQL's assertions, which tell the analysers what holds.
+FLAGS=(-std=gnu11 -O1 -DUSE_ASSERT_CHECKING=1 -D_GNU_SOURCE -I"$ROOT/src" -isystem "$("$PG_CONFIG" --includedir-server)")
+# Checkers that judge style, or that know nothing of PostgreSQL's memory contexts.
+GCC_OFF=(-Wno-analyzer-malloc-leak -Wno-analyzer-file-leak -Wno-analyzer-too-complex)
+
+analyse_clang()
+{
+	clang --analyze --analyzer-output text -Xclang -analyzer-config -Xclang suppress-c++-stdlib=true \
+		"${FLAGS[@]}" -o /dev/null "$1" 2>&1
+}
+
+analyse_gcc()
+{
+	gcc -fanalyzer -fdiagnostics-plain-output "${GCC_OFF[@]}" "${FLAGS[@]}" -c -o /dev/null "$1" 2>&1
+}
+
+# analyse TOOL FILE: into a file of its own, unless that is newer than all sources.
+analyse()
+{
+	local tool=$1 file=$2 out=$OUT/$1/${2//\//_}.txt
+
+	[ "$out" -nt "$file" ] && [ -z "$(find "$ROOT/src" -name '*.h' -newer "$out" -print -quit)" ] && return
+	"analyse_$tool" "$ROOT/$file" >"$out.new" || echo "$file: error: $tool could not analyse it" >>"$out.new"
+	mv "$out.new" "$out"
+}
+
+# Forget what was said of files that are gone.
+forget_others()
+{
+	local out name
+
+	for out in "$OUT/$1"/*.txt; do
+		name=$(basename "$out" .txt)
+		[ ! -e "$out" ] || [[ " ${all[*]//\//_} " == *" $name "* ]] || rm "$out"
+	done
+}
+
+# The lines of findings, as FILE: FUNCTION-less message; paths within the tree.
+findings()
+{
+	grep -hE '^[^ ]+:[0-9]+:[0-9]+: (warning|error): |: error: ' "$OUT/$1"/*.txt 2>/dev/null |
+		sed -e "s|^$ROOT/||" -e 's/:\([0-9]*\):[0-9]*: \(warning\|error\): /:\1: /' | sort -u || true
+}
+
+# Findings that analyse.known does not explain; its lines are: FILE TAB part of the
+# message TAB reason.
+unexplained()
+{
+	awk -F'\t' -v tool="$1" '
+		NR == FNR { if ($0 !~ /^#/ && NF >= 3) { n++; file[n] = $1; part[n] = $2 } next }
+		{ found = 0
+		  for (i = 1; i <= n; i++)
+			if (index($0, file[i] ":") == 1 && index($0, part[i])) { found = 1; used[i] = 1 }
+		  if (!found) print }
+		END { for (i = 1; i <= n; i++) if (used[i]) print file[i] "\t" part[i] > ("'"$OUT"'/" tool ".used") }
+	' "$KNOWN" <(findings "$1")
+}
+
+main()
+{
+	local tools=(clang gcc) tool file status=0 all files bad
+
+	case ${1:-} in clang | gcc) tools=("$1"); shift ;; esac
+	mapfile -t all < <(cd "$ROOT" && find src -name '*.c' | sort)
+	[ $# -gt 0 ] && files=("$@") || files=("${all[@]}")
+	for tool in "${tools[@]}"; do
+		command -v "$tool" >/dev/null || { say "$tool is not installed: left out"; continue; }
+		mkdir -p "$OUT/$tool"
+		forget_others "$tool"
+		say "$tool over ${#files[@]} files"
+		for file in "${files[@]}"; do analyse "$tool" "$file"; done
+		bad=$(unexplained "$tool")
+		[ -z "$bad" ] || { echo "$bad"; status=1; }
+		echo "$tool: $(findings "$tool" | wc -l) findings, $(grep -c . <<<"$bad" || true) not explained"
+	done
+	exit $status
+}
+
+main "$@"
