@@ -7,11 +7,11 @@
  * tombstone into the directory; an update inserts the new version into the delta
  * besides, whose TID the tombstone carries.
  *
- * Who changes a segment row holds the heavyweight lock of its (virtual) TID until
- * the tombstone is in, and whoever comes later finds the tombstone with a dirty
- * snapshot and waits for its transaction, as for heap's xmax.  Who locks a row
- * takes its row lock (rowlock.c), and so does who changes a row that has been
- * locked.
+ * Who changes a segment row holds its latch (rowlock.c) until the tombstone is in, and
+ * whoever comes later finds the tombstone with a dirty snapshot and waits for its
+ * transaction, as for heap's xmax.  Who locks a row takes its row lock (rowlock.c).
+ * Tombstone and row locks together are what a heap row's xmax is, and the rules by which
+ * transactions wait for each other are those of heap's README.tuplock.
  *
  * The strengths are heap's: an update that leaves the columns of all unique keys
  * as they are lets FOR KEY SHARE pass, and its tombstone says so.
@@ -22,12 +22,14 @@
 
 #include "access/heapam.h"
 #include "access/htup_details.h"
+#include "access/multixact.h"
 #include "access/transam.h"
 #include "access/xact.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/lmgr.h"
 #include "storage/predicate.h"
+#include "storage/procarray.h"
 #include "utils/datum.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -38,6 +40,7 @@
 #include "columnar/modify.h"
 #include "columnar/rowlock.h"
 #include "columnar/slot.h"
+#include "columnar/versions.h"
 #include "columnar/view.h"
 #include "columnar/writer.h"
 #include "compat.h"
@@ -113,26 +116,6 @@ report_deletion(Deletion *deletion, ItemPointer tid, CommandId cid,
 		TM_Deleted : TM_Updated;
 }
 
-/* Wait for the transaction that is deleting the row; false if not allowed to. */
-static bool
-wait_for_deleter(Relation rel, ItemPointer tid, const Deletion *deletion,
-				 LockWaitPolicy policy, XLTW_Oper oper)
-{
-	switch (policy)
-	{
-		case LockWaitBlock:
-			XactLockTableWait(deletion->xid, rel, tid, oper);
-			return true;
-		case LockWaitSkip:
-			return gpucol_compat_conditional_xact_wait(deletion->xid);
-		case LockWaitError:
-			if (!gpucol_compat_conditional_xact_wait(deletion->xid))
-				gpucol_rowlock_not_available(rel);
-			return true;
-	}
-	return false;
-}
-
 /* Describe a row that cannot be had now. */
 static TM_Result
 report_blocked(ItemPointer tid, TM_Result result, TM_FailureData *tmfd)
@@ -143,110 +126,268 @@ report_blocked(ItemPointer tid, TM_Result result, TM_FailureData *tmfd)
 	return result;
 }
 
+/* ------------------------------------------------------------------------
+ * Getting at a row
+ * ------------------------------------------------------------------------
+ */
+
+/* What heap locks a row's TID with, to queue for a row lock of each strength. */
+static const LOCKMODE queue_modes[] = {
+	[LockTupleKeyShare] = AccessShareLock,
+	[LockTupleShare] = RowShareLock,
+	[LockTupleNoKeyExclusive] = ExclusiveLock,
+	[LockTupleExclusive] = AccessExclusiveLock
+};
+
+/* What a transaction wants of a row, and what it has found of it. */
+typedef struct Request
+{
+	GpucolDirectory *dir;
+	ItemPointerData tid;
+	CommandId	cid;
+	LockTupleMode mode;
+	LockWaitPolicy policy;
+	XLTW_Oper	oper;
+	TM_FailureData *tmfd;
+	bool		queued;			/* is first in the queue for the row */
+
+	/* of the last look, under the row's latch */
+	Deletion	deletion;
+	int			own;			/* this transaction's strongest lock; -1 = none */
+	TransactionId blocker;		/* who keeps this transaction from the row */
+} Request;
+
+/* Note the first transaction, by number as in a multixact, to wait for. */
+static void
+note_blocker(Request *request, TransactionId xid)
+{
+	if (!TransactionIdIsValid(request->blocker) || xid < request->blocker)
+		request->blocker = xid;
+}
+
+/* Do two locks exclude each other?  An update counts as the lock that it implies. */
+static bool
+locks_conflict(LockTupleMode one, LockTupleMode other)
+{
+	return one + other >= LockTupleExclusive;
+}
+
+/* Who has locked the row? */
+static void
+look_for_lockers(Request *request)
+{
+	MultiXactMember *holders;
+	int			n = gpucol_rowlock_holders(request->dir, &request->tid, &holders);
+
+	StaticAssertStmt((int) MultiXactStatusForKeyShare == (int) LockTupleKeyShare &&
+					 (int) MultiXactStatusForUpdate == (int) LockTupleExclusive,
+					 "a locker's status is not the strength of its lock");
+	for (int i = 0; i < n; i++)
+	{
+		LockTupleMode mode = (LockTupleMode) holders[i].status;
+
+		if (ISUPDATE_from_mxstatus(holders[i].status))
+			continue;			/* VACUUM's deletion of the record */
+		if (TransactionIdIsCurrentTransactionId(holders[i].xid))
+			request->own = Max(request->own, (int) mode);
+		else if (locks_conflict(mode, request->mode) &&
+				 TransactionIdIsInProgress(holders[i].xid))
+			note_blocker(request, holders[i].xid);
+	}
+	if (holders != NULL)
+		pfree(holders);
+}
+
+/* Latch a row and see what has become of it. */
+static void
+look_at_row(Request *request)
+{
+	GpucolDirectory *dir = request->dir;
+	Deletion   *deletion = &request->deletion;
+	uint64		lacks;
+
+	gpucol_rowlock_latch(dir, &request->tid);
+	lacks = gpucol_directory_lacks(dir);
+	find_deletion(dir, gpucol_tid_row(&request->tid), lacks, deletion);
+	request->own = -1;
+	request->blocker = InvalidTransactionId;
+	if (!(lacks & GPUCOL_LACKS_LOCKS))
+		look_for_lockers(request);
+	if (deletion->found && deletion->in_progress && !deletion->own &&
+		locks_conflict(deletion->key_kept ? LockTupleNoKeyExclusive : LockTupleExclusive,
+					   request->mode))
+		note_blocker(request, deletion->xid);
+}
+
+/* Queue for a row; false if the policy is not to wait (LockWaitError raises instead). */
+static bool
+join_queue(Request *request)
+{
+	Relation	rel = request->dir->table;
+	LOCKMODE	mode = queue_modes[request->mode];
+
+	if (request->queued)
+		return true;
+	if (request->policy == LockWaitBlock)
+		LockTuple(rel, &request->tid, mode);
+	else if (!gpucol_compat_conditional_lock_tuple(rel, &request->tid, mode))
+	{
+		if (request->policy == LockWaitError)
+			gpucol_versions_not_available(rel);
+		return false;
+	}
+	request->queued = true;
+	return true;
+}
+
+static void
+leave_queue(Request *request)
+{
+	if (request->queued)
+		UnlockTuple(request->dir->table, &request->tid, queue_modes[request->mode]);
+	request->queued = false;
+}
+
 /*
- * Settle whether a row may be changed.  With TM_Ok it may, and the heavyweight
- * lock of its TID is held exclusively; otherwise tmfd is filled.  *locked says
- * whether the row has a lock record.
+ * Wait until nobody keeps this transaction from a row.  With TM_Ok the row is latched;
+ * TM_WouldBlock is the policy's.
+ *
+ * The rules are heap's.  Who has to wait queues for the row, so that whoever has waited
+ * longest has it first, waits for one transaction after another, and looks again; but
+ * who has a lock of the row does not queue, where others may be waiting for it.  Lockers
+ * are waited for even where the row has been updated and nothing can come of it.
  */
 static TM_Result
-settle_row(GpucolDirectory *dir, ItemPointer tid, CommandId cid, LockTupleMode mode,
-		   LockWaitPolicy policy, XLTW_Oper oper, TM_FailureData *tmfd, bool *locked)
+settle_row(Request *request)
 {
-	Relation	rel = dir->table;
-	Deletion	deletion;
+	Deletion   *deletion = &request->deletion;
 
 	for (;;)
 	{
-		TM_Result	result;
-		uint64		lacks;
-
 		CHECK_FOR_INTERRUPTS();
-		if (policy == LockWaitBlock)
-			LockTuple(rel, tid, AccessExclusiveLock);
-		else if (!gpucol_compat_conditional_lock_tuple(rel, tid, AccessExclusiveLock))
-			return report_blocked(tid, TM_BeingModified, tmfd);
-		lacks = gpucol_directory_lacks(dir);
-		find_deletion(dir, gpucol_tid_row(tid), lacks, &deletion);
-		if (!deletion.found)
-		{
-			*locked = false;
-			if ((lacks & GPUCOL_LACKS_LOCKS) != 0 ||
-				gpucol_rowlock_take(dir, tid, mode, policy, false, locked))
-				return TM_Ok;
-			UnlockTuple(rel, tid, AccessExclusiveLock);
-			return report_blocked(tid, TM_BeingModified, tmfd);
-		}
-		UnlockTuple(rel, tid, AccessExclusiveLock);
-		result = report_deletion(&deletion, tid, cid, tmfd);
-		if (result != TM_BeingModified ||
-			!wait_for_deleter(rel, tid, &deletion, policy, oper))
-			return result;
+		look_at_row(request);
+		if (deletion->own || !TransactionIdIsValid(request->blocker))
+			break;
+		gpucol_rowlock_unlatch(request->dir, &request->tid);
+		if ((request->own < 0 && !join_queue(request)) ||
+			!gpucol_versions_wait(request->dir->table, &request->tid, request->blocker,
+								  request->policy, request->oper))
+			return report_blocked(&request->tid, TM_WouldBlock, request->tmfd);
 	}
+	if (!deletion->found || (deletion->in_progress && !deletion->own))
+		return TM_Ok;
+	gpucol_rowlock_unlatch(request->dir, &request->tid);
+	return report_deletion(deletion, &request->tid, request->cid, request->tmfd);
 }
 
 /* settle_row for a change; checks the crosscheck snapshot too. */
 static TM_Result
-settle_change(GpucolDirectory *dir, ItemPointer tid, CommandId cid, LockTupleMode mode,
-			  Snapshot crosscheck, bool wait, XLTW_Oper oper, TM_FailureData *tmfd,
-			  bool *locked)
+settle_change(Request *request, Snapshot crosscheck)
 {
-	TM_Result	result = settle_row(dir, tid, cid, mode,
-									wait ? LockWaitBlock : LockWaitSkip, oper, tmfd,
-									locked);
+	Relation	rel = request->dir->table;
+	ItemPointer tid = &request->tid;
+	TM_Result	result = settle_row(request);
 
+	leave_queue(request);
+	if (result == TM_WouldBlock)
+		return TM_BeingModified;
 	if (result == TM_Ok && crosscheck != InvalidSnapshot &&
-		!gpucol_fetch_visible(dir->table, gpucol_tid_row(tid), crosscheck))
+		!gpucol_fetch_visible(rel, gpucol_tid_row(tid), crosscheck))
 	{
-		UnlockTuple(dir->table, tid, AccessExclusiveLock);
-		return report_blocked(tid, TM_Updated, tmfd);
+		gpucol_rowlock_unlatch(request->dir, tid);
+		return report_blocked(tid, TM_Updated, request->tmfd);
 	}
 	if (result == TM_Ok)
-		CheckForSerializableConflictIn(dir->table, tid, ItemPointerGetBlockNumber(tid));
+		CheckForSerializableConflictIn(rel, tid, ItemPointerGetBlockNumber(tid));
 	return result;
 }
 
 /*
- * Lock a row and settle whether it is still there.  With TM_Ok it is, and locked;
- * otherwise tmfd is filled, and *key_kept says whether an update kept the key.
+ * Lock a latched row, and the versions that a transaction in progress has updated it to.
+ * False where it must be looked at again, after waiting for *blocker if that is valid.
  */
-static TM_Result
-settle_lock(GpucolDirectory *dir, ItemPointer tid, CommandId cid, LockTupleMode mode,
-			LockWaitPolicy policy, TM_FailureData *tmfd, bool *key_kept)
+static bool
+lock_row(Request *request, TransactionId *blocker)
 {
-	bool		locked = false;
-	bool		has_record;
+	GpucolDirectory *dir = request->dir;
+	Deletion   *deletion = &request->deletion;
+
+	*blocker = InvalidTransactionId;
+	if (request->own >= (int) request->mode)
+		return true;
+	if (deletion->found &&
+		gpucol_versions_lock_new(dir->table, deletion->new_tid, deletion->xid,
+								 blocker) != TM_Ok)
+		return false;
+	*blocker = gpucol_rowlock_take(dir, &request->tid, request->mode);
+	return !TransactionIdIsValid(*blocker);
+}
+
+/*
+ * Lock FOR KEY SHARE a row whose update kept the key and has committed.  As in heap,
+ * whoever still sees the row has it, if nothing has changed the key since: the lock is
+ * that of the later versions.
+ */
+static bool
+lock_kept_key(Request *request)
+{
+	GpucolDirectory *dir = request->dir;
+	Deletion   *deletion = &request->deletion;
 
 	for (;;)
 	{
-		Deletion	deletion;
-		TM_Result	result;
+		TransactionId blocker;
+		TM_Result	result =
+			gpucol_versions_lock_committed(dir->table, deletion->new_tid, deletion->xid,
+										   request->cid, &blocker);
 
-		CHECK_FOR_INTERRUPTS();
-		find_deletion(dir, gpucol_tid_row(tid), gpucol_directory_lacks(dir), &deletion);
-		if (deletion.found)
+		if (result == TM_Ok)
 		{
-			result = report_deletion(&deletion, tid, cid, tmfd);
-			*key_kept = deletion.key_kept;
-			if (result != TM_BeingModified)
-				return result;
-			if (mode != LockTupleKeyShare || !deletion.key_kept ||
-				(locked && !gpucol_rowlock_new_version(dir->table, &deletion.new_tid,
-													   deletion.xid)))
-			{
-				if (!wait_for_deleter(dir->table, tid, &deletion, policy, XLTW_Lock))
-					return TM_WouldBlock;
-				continue;
-			}
+			gpucol_rowlock_latch(dir, &request->tid);
+			blocker = gpucol_rowlock_take(dir, &request->tid, request->mode);
+			gpucol_rowlock_unlatch(dir, &request->tid);
+			if (!TransactionIdIsValid(blocker))
+				return true;
 		}
-		if (locked)
-			return TM_Ok;
-		if (!gpucol_rowlock_take(dir, tid, mode, policy, true, &has_record))
-			return report_blocked(tid, TM_WouldBlock, tmfd);
-		locked = true;			/* and look again */
+		else if (result != TM_BeingModified)
+			return false;
+		if (TransactionIdIsValid(blocker))
+			XactLockTableWait(blocker, dir->table, &deletion->new_tid, XLTW_LockUpdated);
 	}
 }
 
-/* Insert a row's tombstone and let go of its lock. */
+/* Lock a row and settle whether it is still there; otherwise tmfd is filled. */
+static TM_Result
+settle_lock(Request *request)
+{
+	for (;;)
+	{
+		TransactionId blocker;
+		TM_Result	result = settle_row(request);
+		bool		locked;
+
+		if (result == TM_Updated && request->mode == LockTupleKeyShare &&
+			request->deletion.key_kept && lock_kept_key(request))
+			return TM_Ok;
+		if (result != TM_Ok)
+			return result;
+		locked = lock_row(request, &blocker);
+		gpucol_rowlock_unlatch(request->dir, &request->tid);
+		if (locked)
+			return TM_Ok;
+		/* heap waits for these whatever the policy */
+		if (TransactionIdIsValid(blocker))
+			XactLockTableWait(blocker, request->dir->table, &request->tid,
+							  XLTW_LockUpdated);
+	}
+}
+
+/* ------------------------------------------------------------------------
+ * Changes
+ * ------------------------------------------------------------------------
+ */
+
+/* Insert the tombstone of a latched row. */
 static void
 bury_row(GpucolDirectory *dir, ItemPointer tid, const ItemPointerData *new_tid,
 		 uint16 flags, CommandId cid)
@@ -262,7 +403,6 @@ bury_row(GpucolDirectory *dir, ItemPointer tid, const ItemPointerData *new_tid,
 	gpucol_directory_key(GPUCOL_ID_TOMBSTONE, gpucol_tid_row(tid), &id, &seq);
 	gpucol_directory_insert(dir, id, seq, &tombstone, sizeof(tombstone), cid, 0, true);
 	gpucol_fetch_note_buried(dir->table, gpucol_tid_row(tid), cid);
-	UnlockTuple(dir->table, tid, AccessExclusiveLock);
 }
 
 /* Open the directory of a table that has segment rows. */
@@ -283,8 +423,11 @@ gpucol_modify_delete(Relation rel, ItemPointer tid, CommandId cid, Snapshot snap
 					 bool changing_partition)
 {
 	GpucolDirectory dir;
+	Request		request = {
+		.dir = &dir, .tid = *tid, .cid = cid, .mode = LockTupleExclusive,
+		.policy = wait ? LockWaitBlock : LockWaitSkip, .oper = XLTW_Delete, .tmfd = tmfd
+	};
 	ItemPointerData new_tid = *tid;
-	bool		locked;
 	TM_Result	result;
 
 	if (!gpucol_tid_is_virtual(tid))
@@ -293,13 +436,13 @@ gpucol_modify_delete(Relation rel, ItemPointer tid, CommandId cid, Snapshot snap
 													   changing_partition);
 	gpucol_decoding_check(rel);
 	open_directory(&dir, rel);
-	result = settle_change(&dir, tid, cid, LockTupleExclusive, crosscheck, wait,
-						   XLTW_Delete, tmfd, &locked);
+	result = settle_change(&request, crosscheck);
 	if (result == TM_Ok)
 	{
 		if (changing_partition)
 			ItemPointerSetMovedPartitions(&new_tid);
 		bury_row(&dir, tid, &new_tid, 0, cid);
+		gpucol_rowlock_unlatch(&dir, tid);
 		pgstat_count_heap_delete(rel);
 	}
 	gpucol_directory_close(&dir);
@@ -349,6 +492,28 @@ update_changes_key(Relation rel, ItemPointer tid, TupleTableSlot *slot)
 	return changes;
 }
 
+/*
+ * Bury a row that has been updated and whose key is as it was: the locks of others hold
+ * for the new version too.  Where this transaction has locked the row FOR UPDATE, the
+ * update excludes what that excludes, as in heap.
+ */
+static void
+bury_kept_key(Request *request, ItemPointer new_tid)
+{
+	GpucolDirectory *dir = request->dir;
+	MultiXactMember *holders = NULL;
+	int			nholders = 0;
+	uint16		flags = request->own == LockTupleExclusive ? 0 : GPUCOL_TOMBSTONE_KEY_KEPT;
+
+	bury_row(dir, &request->tid, new_tid, flags, request->cid);
+	if (!(gpucol_directory_lacks(dir) & GPUCOL_LACKS_LOCKS))
+		nholders = gpucol_rowlock_holders(dir, &request->tid, &holders);
+	if (nholders > 0)
+		gpucol_versions_pass_on(dir->table, new_tid, holders, nholders);
+	if (holders != NULL)
+		pfree(holders);
+}
+
 TM_Result
 gpucol_modify_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
 					 CommandId cid, Snapshot snapshot, Snapshot crosscheck, bool wait,
@@ -357,7 +522,11 @@ gpucol_modify_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
 {
 	const TableAmRoutine *heap = GetHeapamTableAmRoutine();
 	GpucolDirectory dir;
-	bool		locked;
+	Request		request = {
+		.dir = &dir, .tid = *otid,	/* otid may be the slot's */
+		.cid = cid, .policy = wait ? LockWaitBlock : LockWaitSkip, .oper = XLTW_Update,
+		.tmfd = tmfd
+	};
 	TM_Result	result;
 
 	if (!gpucol_tid_is_virtual(otid))
@@ -367,22 +536,17 @@ gpucol_modify_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
 	open_directory(&dir, rel);
 	*lockmode = update_changes_key(rel, otid, slot) ? LockTupleExclusive :
 		LockTupleNoKeyExclusive;
-	result = settle_change(&dir, otid, cid, *lockmode, crosscheck, wait, XLTW_Update,
-						   tmfd, &locked);
+	request.mode = *lockmode;
+	result = settle_change(&request, crosscheck);
 	*update_indexes = GPUCOL_COMPAT_UPDATE_NO_INDEXES;
 	if (result == TM_Ok)
 	{
-		ItemPointerData old_tid = *otid;	/* otid may be the slot's */
-
 		heap->tuple_insert(rel, slot, cid, 0, NULL);
 		if (*lockmode == LockTupleExclusive)
-			bury_row(&dir, &old_tid, &slot->tts_tid, 0, cid);
+			bury_row(&dir, &request.tid, &slot->tts_tid, 0, cid);
 		else
-		{
-			bury_row(&dir, &old_tid, &slot->tts_tid, GPUCOL_TOMBSTONE_KEY_KEPT, cid);
-			if (locked)
-				gpucol_rowlock_pass_on(&dir, &old_tid, &slot->tts_tid);
-		}
+			bury_kept_key(&request, &slot->tts_tid);
+		gpucol_rowlock_unlatch(&dir, &request.tid);
 		*update_indexes = GPUCOL_COMPAT_UPDATE_ALL_INDEXES;
 		/* heap has counted the new version as inserted */
 		pgstat_count_heap_insert(rel, -1);
@@ -392,110 +556,10 @@ gpucol_modify_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
 	return result;
 }
 
-/* Fail where the latest version of a row is another partition's. */
-static void
-check_not_moved(ItemPointer tid)
-{
-	if (ItemPointerIndicatesMovedPartitions(tid))
-		ereport(ERROR,
-				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-				 errmsg("tuple to be locked was already moved to another partition due to concurrent update")));
-}
-
-/*
- * This transaction has modified a version of a row itself.  As heap does who comes by
- * way of an older version, look for the latest, and tell which command has made it.
+/* ------------------------------------------------------------------------
+ * Locks
+ * ------------------------------------------------------------------------
  */
-static TM_Result
-report_own_version(Relation rel, ItemPointer tid, TupleTableSlot *version,
-				   TM_FailureData *tmfd)
-{
-	SnapshotData dirty;
-
-	InitDirtySnapshot(dirty);
-	while (!gpucol_fetch_row_version(rel, tid, &dirty, version))
-	{
-		HeapTuple	tuple;
-
-		if (!gpucol_fetch_row_version(rel, tid, SnapshotAny, version))
-			return TM_Deleted;
-		tuple = ExecFetchSlotHeapTuple(version, false, NULL);
-		if (ItemPointerEquals(&tuple->t_self, &tuple->t_data->t_ctid))
-			return TM_Deleted;
-		*tid = tuple->t_data->t_ctid;
-		check_not_moved(tid);
-	}
-	tmfd->cmax = HeapTupleHeaderGetCmin(ExecFetchSlotHeapTuple(version, false, NULL)->t_data);
-	return TM_SelfModified;
-}
-
-/* Have heap lock a delta row. */
-static TM_Result
-lock_delta_row(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot,
-			   CommandId cid, LockTupleMode mode, LockWaitPolicy policy, uint8 flags,
-			   TM_FailureData *tmfd)
-{
-	bool		lent = gpucol_slot_lend(slot);
-	TM_Result	result = GetHeapamTableAmRoutine()->
-		tuple_lock(rel, tid, snapshot, slot, cid, mode, policy, flags, tmfd);
-
-	gpucol_slot_take_back(slot, lent);
-	return result;
-}
-
-/*
- * A row lock came upon an updated segment row: lock the latest version, which is
- * in the delta.  tmfd describes the update.
- */
-static TM_Result
-lock_new_version(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot,
-				 CommandId cid, LockTupleMode mode, LockWaitPolicy policy, uint8 flags,
-				 TM_FailureData *tmfd)
-{
-	TransactionId updater = tmfd->xmax;
-	TupleTableSlot *pin;
-	TM_Result	result = TM_Deleted;
-
-	check_not_moved(&tmfd->ctid);
-	*tid = tmfd->ctid;
-
-	/*
-	 * The place may have been given to another row meanwhile, if the new version
-	 * is gone.  The pin keeps what is found there.
-	 */
-	pin = table_slot_create(rel, NULL);
-	if (gpucol_fetch_row_version(rel, tid, SnapshotAny, pin))
-	{
-		HeapTuple	tuple = ExecFetchSlotHeapTuple(pin, false, NULL);
-
-		if (TransactionIdEquals(HeapTupleHeaderGetXmin(tuple->t_data), updater))
-			result = lock_delta_row(rel, tid, snapshot, slot, cid, mode, policy, flags,
-									tmfd);
-		if (result == TM_SelfModified)
-			result = report_own_version(rel, tid, pin, tmfd);
-	}
-	ExecDropSingleTupleTableSlot(pin);
-	tmfd->traversed = true;
-	return result;
-}
-
-/*
- * Lock FOR KEY SHARE a segment row whose update kept the key and has committed.  As
- * in heap, whoever still sees the row has it, if nothing has changed the key since:
- * the lock is that of the latest version.
- */
-static TM_Result
-lock_kept_key(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot,
-			  CommandId cid, LockWaitPolicy policy, uint8 flags, TM_FailureData *tmfd)
-{
-	ItemPointerData version = *tid;
-	TM_Result	result = lock_new_version(rel, &version, snapshot, slot, cid,
-										  LockTupleKeyShare, policy,
-										  flags & ~TUPLE_LOCK_FLAG_FIND_LAST_VERSION, tmfd);
-
-	tmfd->traversed = false;
-	return result;
-}
 
 /*
  * Of a row that lies in no buffer, ExecCopySlot takes the place over in the tuple, but not
@@ -516,33 +580,25 @@ gpucol_modify_lock(Relation rel, ItemPointer tid, Snapshot snapshot,
 				   LockWaitPolicy wait_policy, uint8 flags, TM_FailureData *tmfd)
 {
 	GpucolDirectory dir;
-	TM_FailureData update;
+	Request		request = {
+		.dir = &dir, .tid = *tid, .cid = cid, .mode = mode, .policy = wait_policy,
+		.oper = XLTW_Lock, .tmfd = tmfd
+	};
 	TM_Result	result;
-	bool		key_kept = false;
 
 	restore_tid(slot);
 	if (!gpucol_tid_is_virtual(tid))
-		return lock_delta_row(rel, tid, snapshot, slot, cid, mode, wait_policy, flags,
-							  tmfd);
+		return gpucol_versions_lock_delta(rel, tid, snapshot, slot, cid, mode, wait_policy,
+										  flags, tmfd);
 	tmfd->traversed = false;
 	open_directory(&dir, rel);
-	result = settle_lock(&dir, tid, cid, mode, wait_policy, tmfd, &key_kept);
-	update = *tmfd;
-	if (result == TM_Updated && mode == LockTupleKeyShare && key_kept)
-	{
-		result = lock_kept_key(rel, tid, snapshot, slot, cid, wait_policy, flags, tmfd);
-		if (result == TM_Updated || result == TM_Deleted)
-		{
-			/* then it is as where the key was not kept */
-			result = TM_Updated;
-			*tmfd = update;
-		}
-	}
+	result = settle_lock(&request);
+	leave_queue(&request);
 	if (result == TM_Updated && (flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION) != 0)
 	{
 		gpucol_directory_close(&dir);
-		return lock_new_version(rel, tid, snapshot, slot, cid, mode, wait_policy, flags,
-								tmfd);
+		return gpucol_versions_lock_latest(rel, tid, snapshot, slot, cid, mode, wait_policy,
+										   flags, tmfd);
 	}
 	if (!gpucol_fetch_any(&dir, gpucol_tid_row(tid), result == TM_Ok, slot) &&
 		result == TM_Ok)

@@ -7,26 +7,25 @@
  * locks it inserts a lock record for it into the directory, frozen, so that it
  * belongs to no transaction; row locks are heap's own locks of that tuple.  So
  * they have heap's strengths and multixacts, last to the end of transactions and
- * over restarts of prepared ones, wait and deadlock as heap's do, and take no
- * shared memory however many there are.  Only its lockers need a record: a
- * transaction that changes a row which has none leaves just a tombstone.
+ * over restarts of prepared ones, and take no shared memory however many there are.
+ * Only its lockers need a record: a transaction that changes a row leaves just a
+ * tombstone.
  *
- * Records are made under the heavyweight lock of the row's virtual TID.  VACUUM
- * deletes those that nobody holds; whoever meets one being deleted waits for it
- * to be gone and makes another.  Who locks row after row finds and makes the records
- * of the next ones too, up to as many as it has locked in order: a record that nobody
- * holds means nothing.
+ * What heap does under the exclusive lock of a row's page happens here under the row's
+ * latch, a heavyweight lock: whoever looks whether a row is deleted, being deleted
+ * or locked, and then locks or deletes it, holds the latch from the look to the record
+ * or tombstone.  Nobody waits for a transaction while holding it; modify.c has the
+ * rules of waiting.
  *
- * An update that keeps the key does not wait for FOR KEY SHARE, nor the other way
- * round.  Such locks must hold for the new version in the delta as well: the
- * updater passes on those that it finds when its tombstone is in; who locks the
- * row later sees the tombstone and marks the new version itself.
+ * VACUUM deletes records that nobody holds; whoever has to lock a row whose record is
+ * being deleted waits for it to be gone and makes another.  Who locks row after row
+ * finds and makes the records of the next ones too, up to as many as it has locked in
+ * order: a record that nobody holds means nothing.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
-#include "access/generic_xlog.h"
 #include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/multixact.h"
@@ -42,13 +41,25 @@
 #include "columnar/view.h"
 #include "compat.h"
 
+/* ------------------------------------------------------------------------
+ * Latches
+ * ------------------------------------------------------------------------
+ */
+
+/*
+ * A latch is the lock of the row's virtual TID in the TOAST relation; its lock in the table
+ * is that for which transactions queue, as for that of a heap row.
+ */
 void
-gpucol_rowlock_not_available(Relation table)
+gpucol_rowlock_latch(GpucolDirectory *dir, ItemPointer tid)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-			 errmsg("could not obtain lock on row in relation \"%s\"",
-					RelationGetRelationName(table))));
+	LockTuple(dir->toast, tid, ExclusiveLock);
+}
+
+void
+gpucol_rowlock_unlatch(GpucolDirectory *dir, ItemPointer tid)
+{
+	UnlockTuple(dir->toast, tid, ExclusiveLock);
 }
 
 /* ------------------------------------------------------------------------
@@ -172,16 +183,6 @@ find_record(GpucolDirectory *dir, uint64 row_number, ItemPointer record)
 	return ItemPointerIsValid(record);
 }
 
-/* Take the heavyweight lock of a row's virtual TID; false if it would wait. */
-static bool
-lock_tid(Relation table, ItemPointer tid, LockWaitPolicy policy)
-{
-	if (policy != LockWaitBlock)
-		return gpucol_compat_conditional_lock_tuple(table, tid, AccessExclusiveLock);
-	LockTuple(table, tid, AccessExclusiveLock);
-	return true;
-}
-
 /* Insert the lock record of a row. */
 static ItemPointerData
 insert_record(GpucolDirectory *dir, uint64 row_number)
@@ -195,44 +196,39 @@ insert_record(GpucolDirectory *dir, uint64 row_number)
 }
 
 /*
- * Lock the TIDs of rows behind one whose TID is locked, as far as they are in its
- * segment and free; returns the number of rows with it.
+ * Latch rows behind one that is latched, as far as they are in its segment and free;
+ * returns the number of rows with it.
  */
 static uint32
-lock_following(GpucolDirectory *dir, uint64 row_number, uint32 n)
+latch_following(GpucolDirectory *dir, uint64 row_number, uint32 n)
 {
 	GpucolViewSegment segment;
-	uint32		locked = 1;
+	uint32		latched = 1;
 
 	if (n == 1 || !gpucol_view_lookup(dir, SnapshotAny, row_number, &segment) ||
 		row_number - segment.entry.first_row >= segment.entry.nrows)
 		return 1;
 	n = Min(n, segment.entry.first_row + segment.entry.nrows - row_number);
-	for (; locked < n; locked++)
+	for (; latched < n; latched++)
 	{
 		ItemPointerData tid;
 
-		gpucol_tid_set(&tid, row_number + locked);
-		if (!gpucol_compat_conditional_lock_tuple(dir->table, &tid, AccessExclusiveLock))
+		gpucol_tid_set(&tid, row_number + latched);
+		if (!gpucol_compat_conditional_lock_tuple(dir->toast, &tid, ExclusiveLock))
 			break;
 	}
-	return locked;
+	return latched;
 }
 
 /*
- * Make the lock record of a row, or find the one that another made just now.  Where
- * rows are locked one after another the next ones get theirs too.
+ * Make the lock record of a latched row.  Where rows are locked one after another the
+ * next ones get theirs too.
  */
-static bool
-make_record(GpucolDirectory *dir, ItemPointer tid, LockWaitPolicy policy,
-			ItemPointer record)
+static void
+make_record(GpucolDirectory *dir, uint64 row_number, ItemPointer record)
 {
-	uint64		row_number = gpucol_tid_row(tid);
-	uint32		n;
+	uint32		n = latch_following(dir, row_number, batch_size(dir, row_number));
 
-	if (!lock_tid(dir->table, tid, policy))
-		return false;
-	n = lock_following(dir, row_number, batch_size(dir, row_number));
 	find_records(dir, row_number, n);
 	gpucol_directory_admit(dir, GPUCOL_LACKS_LOCKS);
 	for (uint32 i = 0; i < n; i++)
@@ -240,61 +236,103 @@ make_record(GpucolDirectory *dir, ItemPointer tid, LockWaitPolicy policy,
 		if (!ItemPointerIsValid(&batch.records[i]))
 			batch.records[i] = insert_record(dir, row_number + i);
 	}
-	for (uint32 i = 0; i < n; i++)
+	for (uint32 i = 1; i < n; i++)
 	{
-		ItemPointerData locked;
+		ItemPointerData latched;
 
-		gpucol_tid_set(&locked, row_number + i);
-		UnlockTuple(dir->table, &locked, AccessExclusiveLock);
+		gpucol_tid_set(&latched, row_number + i);
+		gpucol_rowlock_unlatch(dir, &latched);
 	}
 	*record = batch.records[0];
-	return true;
 }
 
-/* Copy a record's header. */
-static void
-read_header(GpucolDirectory *dir, ItemPointer record, HeapTupleHeader header)
-{
-	Buffer		buffer = ReadBuffer(dir->toast, ItemPointerGetBlockNumber(record));
-	Page		page;
-
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	page = BufferGetPage(buffer);
-	memcpy(header, PageGetItem(page, PageGetItemId(page, ItemPointerGetOffsetNumber(record))),
-		   offsetof(HeapTupleHeaderData, t_bits));
-	UnlockReleaseBuffer(buffer);
-}
-
-/* Wait until a record that VACUUM is deleting is gone; false if it is not. */
-static bool
-wait_for_deletion(GpucolDirectory *dir, ItemPointer record)
-{
-	HeapTupleHeaderData header;
-
-	read_header(dir, record, &header);
-	if ((header.t_infomask & HEAP_XMAX_INVALID) != 0 ||
-		HEAP_XMAX_IS_LOCKED_ONLY(header.t_infomask) ||
-		(header.t_infomask & HEAP_XMAX_IS_MULTI) != 0)
-		return false;
-	XactLockTableWait(HeapTupleHeaderGetRawXmax(&header), dir->toast, record, XLTW_Lock);
-	return true;
-}
-
-/* Is a tuple of a pinned page the lock record of a row? */
-static bool
-is_record(GpucolDirectory *dir, Buffer buffer, ItemPointer place, uint64 row_number)
+/* The tuple at a place of a locked page, if it is the lock record of a row; else NULL. */
+static HeapTupleHeader
+record_at(GpucolDirectory *dir, Buffer buffer, ItemPointer place, uint64 row_number)
 {
 	HeapTupleData tuple;
 	GpucolDirectoryTuple row;
-	bool		same;
 
-	(void) gpucol_directory_identity(dir);
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	same = gpucol_directory_read(dir, buffer, place, &tuple, &row) &&
-		row.id >= GPUCOL_ID_LOCK && row.id < GPUCOL_ID_LOCK + GPUCOL_ID_SPAN &&
-		gpucol_directory_number(GPUCOL_ID_LOCK, row.id, row.seq) == row_number;
-	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-	return same;
+	if (!gpucol_directory_read(dir, buffer, place, &tuple, &row) ||
+		row.id < GPUCOL_ID_LOCK || row.id >= GPUCOL_ID_LOCK + GPUCOL_ID_SPAN ||
+		gpucol_directory_number(GPUCOL_ID_LOCK, row.id, row.seq) != row_number)
+		return NULL;
+	return tuple.t_data;
+}
+
+/* ------------------------------------------------------------------------
+ * Lockers
+ * ------------------------------------------------------------------------
+ */
+
+int
+gpucol_rowlock_xmax(const HeapTupleHeaderData *header, MultiXactMember **members)
+{
+	TransactionId xmax = HeapTupleHeaderGetRawXmax(header);
+	uint16		infomask = header->t_infomask;
+	bool		locked_only = HEAP_XMAX_IS_LOCKED_ONLY(infomask);
+	bool		key = (header->t_infomask2 & HEAP_KEYS_UPDATED) != 0;
+
+	*members = NULL;
+	if ((infomask & HEAP_XMAX_INVALID) != 0 || !TransactionIdIsValid(xmax))
+		return 0;
+	if ((infomask & HEAP_XMAX_IS_MULTI) != 0)
+		return Max(0, GetMultiXactIdMembers(xmax, members, false, locked_only));
+	*members = palloc(sizeof(MultiXactMember));
+	(*members)->xid = xmax;
+	if (!locked_only)
+		(*members)->status = key ? MultiXactStatusUpdate : MultiXactStatusNoKeyUpdate;
+	else if (HEAP_XMAX_IS_SHR_LOCKED(infomask))
+		(*members)->status = MultiXactStatusForShare;
+	else if (HEAP_XMAX_IS_KEYSHR_LOCKED(infomask))
+		(*members)->status = MultiXactStatusForKeyShare;
+	else
+		(*members)->status = key ? MultiXactStatusForUpdate : MultiXactStatusForNoKeyUpdate;
+	return 1;
+}
+
+int
+gpucol_rowlock_holders(GpucolDirectory *dir, ItemPointer tid, MultiXactMember **holders)
+{
+	uint64		row_number = gpucol_tid_row(tid);
+	ItemPointerData record;
+
+	*holders = NULL;
+	while (find_record(dir, row_number, &record))
+	{
+		Buffer		buffer = ReadBuffer(dir->toast, ItemPointerGetBlockNumber(&record));
+		HeapTupleHeaderData header;
+		HeapTupleHeader found;
+
+		(void) gpucol_directory_identity(dir);
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		found = record_at(dir, buffer, &record, row_number);
+		if (found != NULL)
+			memcpy(&header, found, offsetof(HeapTupleHeaderData, t_bits));
+		UnlockReleaseBuffer(buffer);
+		if (found != NULL)
+			return gpucol_rowlock_xmax(&header, holders);
+		batch_forget();			/* VACUUM has deleted it */
+	}
+	return 0;
+}
+
+/* Who is deleting a record, which heap would not lock; invalid if nobody is. */
+static TransactionId
+record_deleter(GpucolDirectory *dir, ItemPointer tid)
+{
+	TransactionId deleter = InvalidTransactionId;
+	MultiXactMember *holders;
+	int			n = gpucol_rowlock_holders(dir, tid, &holders);
+
+	for (int i = 0; i < n; i++)
+	{
+		if (ISUPDATE_from_mxstatus(holders[i].status))
+			deleter = holders[i].xid;
+	}
+	if (holders != NULL)
+		pfree(holders);
+	return deleter;
 }
 
 /*
@@ -303,64 +341,52 @@ is_record(GpucolDirectory *dir, Buffer buffer, ItemPointer place, uint64 row_num
  */
 static TM_Result
 lock_record(GpucolDirectory *dir, ItemPointer record, uint64 row_number,
-			LockTupleMode mode, LockWaitPolicy policy)
+			LockTupleMode mode)
 {
 	Buffer		pinned = ReadBuffer(dir->toast, ItemPointerGetBlockNumber(record));
 	HeapTupleData tuple = {.t_self = *record};
 	TM_FailureData failure;
 	TM_Result	result = TM_Deleted;
 	Buffer		buffer;
+	bool		same;
 
-	if (is_record(dir, pinned, record, row_number))
+	(void) gpucol_directory_identity(dir);
+	LockBuffer(pinned, BUFFER_LOCK_SHARE);
+	same = record_at(dir, pinned, record, row_number) != NULL;
+	LockBuffer(pinned, BUFFER_LOCK_UNLOCK);
+	if (same)
 	{
 		result = heap_lock_tuple(dir->toast, &tuple, GetCurrentCommandId(true), mode,
-								 policy == LockWaitError ? LockWaitSkip : policy, false,
-								 &buffer, &failure);
+								 LockWaitSkip, false, &buffer, &failure);
 		ReleaseBuffer(buffer);
 	}
 	ReleaseBuffer(pinned);
 	return result;
 }
 
-bool
-gpucol_rowlock_take(GpucolDirectory *dir, ItemPointer tid, LockTupleMode mode,
-					LockWaitPolicy policy, bool make, bool *locked)
+TransactionId
+gpucol_rowlock_take(GpucolDirectory *dir, ItemPointer tid, LockTupleMode mode)
 {
-	*locked = false;
+	uint64		row_number = gpucol_tid_row(tid);
+
 	for (;;)
 	{
 		ItemPointerData record;
+		TransactionId deleter;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!find_record(dir, gpucol_tid_row(tid), &record))
+		if (!find_record(dir, row_number, &record))
+			make_record(dir, row_number, &record);
+		if (lock_record(dir, &record, row_number, mode) == TM_Ok)
 		{
-			if (!make)
-				return true;
-			if (!make_record(dir, tid, policy, &record))
-				break;
+			batch_count(dir, row_number);
+			return InvalidTransactionId;
 		}
-		*locked = true;
-		switch (lock_record(dir, &record, gpucol_tid_row(tid), mode, policy))
-		{
-			case TM_Ok:
-				batch_count(dir, gpucol_tid_row(tid));
-				return true;
-			case TM_WouldBlock:
-				if (wait_for_deletion(dir, &record))
-				{
-					batch_forget();
-					continue;
-				}
-				break;
-			default:
-				batch_forget();
-				continue;		/* VACUUM has deleted it */
-		}
-		break;
+		deleter = record_deleter(dir, tid);
+		batch_forget();
+		if (TransactionIdIsValid(deleter))
+			return deleter;
 	}
-	if (policy == LockWaitError)
-		gpucol_rowlock_not_available(dir->table);
-	return false;
 }
 
 bool
@@ -396,147 +422,4 @@ gpucol_rowlock_clean(GpucolDirectory *dir)
 		heap_delete(dir->toast, &record, cid, InvalidSnapshot, false, &failure, false);
 	}
 	gpucol_directory_scan_end(&scan);
-}
-
-/* ------------------------------------------------------------------------
- * New versions
- * ------------------------------------------------------------------------
- */
-
-/* The members of a tuple's xmax; 0 if it has none. */
-static int
-xmax_members(const HeapTupleHeaderData *header, MultiXactMember **members)
-{
-	TransactionId xmax = HeapTupleHeaderGetRawXmax(header);
-	uint16		infomask = header->t_infomask;
-
-	if ((infomask & HEAP_XMAX_INVALID) != 0 || !TransactionIdIsValid(xmax))
-		return 0;
-	if ((infomask & HEAP_XMAX_IS_MULTI) != 0)
-		return Max(0, GetMultiXactIdMembers(xmax, members, false,
-											HEAP_XMAX_IS_LOCKED_ONLY(infomask)));
-	*members = palloc(sizeof(MultiXactMember));
-	(*members)->xid = xmax;
-	(*members)->status = HEAP_XMAX_IS_LOCKED_ONLY(infomask) &&
-		HEAP_XMAX_IS_KEYSHR_LOCKED(infomask) ? MultiXactStatusForKeyShare :
-		MultiXactStatusUpdate;
-	return 1;
-}
-
-/* Set the lockers of a tuple on a page, all of them FOR KEY SHARE. */
-static void
-set_lockers(HeapTupleHeader header, MultiXactMember *members, int n)
-{
-	header->t_infomask &= ~(HEAP_XMAX_BITS | HEAP_MOVED);
-	header->t_infomask2 &= ~HEAP_KEYS_UPDATED;
-	header->t_infomask |= HEAP_XMAX_LOCK_ONLY | HEAP_XMAX_KEYSHR_LOCK;
-	if (n == 1)
-		HeapTupleHeaderSetXmax(header, members[0].xid);
-	else
-	{
-		header->t_infomask |= HEAP_XMAX_IS_MULTI;
-		HeapTupleHeaderSetXmax(header, MultiXactIdCreateFromMembers(n, members));
-	}
-}
-
-/*
- * Add lockers, all FOR KEY SHARE, to a delta tuple that `creator` is inserting, on
- * a page in the exclusively locked buffer.  False if others than such lockers have
- * been at it.
- */
-static bool
-add_lockers(Relation table, Buffer buffer, OffsetNumber offset, TransactionId creator,
-			const MultiXactMember *lockers, int nlockers)
-{
-	Page		page = BufferGetPage(buffer);
-	ItemId		item = offset <= PageGetMaxOffsetNumber(page) ?
-		PageGetItemId(page, offset) : NULL;
-	MultiXactMember *members = NULL;
-	MultiXactMember *all;
-	GenericXLogState *state;
-	HeapTupleHeader header;
-	int			nmembers;
-	int			n = 0;
-
-	if (item == NULL || !ItemIdIsNormal(item))
-		return true;
-	header = (HeapTupleHeader) PageGetItem(page, item);
-	if (!TransactionIdEquals(HeapTupleHeaderGetRawXmin(header), creator))
-		return true;			/* rolled back, and the place used again */
-	nmembers = xmax_members(header, &members);
-	all = palloc((nmembers + nlockers) * sizeof(MultiXactMember));
-	for (int i = 0; i < nmembers; i++)
-	{
-		if (members[i].status != MultiXactStatusForKeyShare)
-			return false;
-		if (TransactionIdIsInProgress(members[i].xid))
-			all[n++] = members[i];
-	}
-	for (int i = 0; i < nlockers; i++)
-	{
-		bool		known = false;
-
-		for (int j = 0; j < n && !known; j++)
-			known = TransactionIdEquals(all[j].xid, lockers[i].xid);
-		if (!known)
-			all[n++] = lockers[i];
-	}
-	MultiXactIdSetOldestMember();
-	state = GenericXLogStart(table);
-	page = GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE);
-	set_lockers((HeapTupleHeader) PageGetItem(page, PageGetItemId(page, offset)), all, n);
-	GenericXLogFinish(state);
-	return true;
-}
-
-/* add_lockers for a TID. */
-static bool
-lock_version(Relation table, ItemPointer tid, TransactionId creator,
-			 const MultiXactMember *lockers, int nlockers)
-{
-	Buffer		buffer = ReadBuffer(table, ItemPointerGetBlockNumber(tid));
-	bool		done;
-
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	done = add_lockers(table, buffer, ItemPointerGetOffsetNumber(tid), creator, lockers,
-					   nlockers);
-	UnlockReleaseBuffer(buffer);
-	return done;
-}
-
-bool
-gpucol_rowlock_new_version(Relation table, ItemPointer tid, TransactionId creator)
-{
-	MultiXactMember self = {
-		.xid = GetCurrentTransactionId(),
-		.status = MultiXactStatusForKeyShare
-	};
-
-	return lock_version(table, tid, creator, &self, 1);
-}
-
-void
-gpucol_rowlock_pass_on(GpucolDirectory *dir, ItemPointer tid, ItemPointer new_tid)
-{
-	MultiXactMember *members = NULL;
-	ItemPointerData record;
-	HeapTupleHeaderData header;
-	int			nmembers;
-	int			n = 0;
-
-	if (!find_record(dir, gpucol_tid_row(tid), &record))
-		return;
-	read_header(dir, &record, &header);
-	nmembers = xmax_members(&header, &members);
-	for (int i = 0; i < nmembers; i++)
-	{
-		/* this transaction's own locks are the update's */
-		if (TransactionIdIsCurrentTransactionId(members[i].xid) ||
-			!TransactionIdIsInProgress(members[i].xid))
-			continue;
-		members[n].xid = members[i].xid;
-		members[n++].status = MultiXactStatusForKeyShare;
-	}
-	if (n > 0)
-		lock_version(dir->table, new_tid, GetCurrentTransactionId(), members, n);
 }

@@ -10,39 +10,37 @@
 
 #include "postgres.h"
 
+#include "access/multixact.h"
 #include "nodes/lockoptions.h"
 
 #include "columnar/directory.h"
 
 /*
- * Take the row lock of a segment row for this transaction; false if it would have
- * to wait and may not (LockWaitError raises instead).  Without `make` the caller
- * holds the heavyweight lock of the virtual TID exclusively, so that nobody can
- * lock the row for the first time meanwhile, and needs no lock of its own where
- * there is none: nothing is written then.  *locked says whether the row has a lock
- * record; where it has none, nobody's locks need to be passed on either.
+ * A row's latch, which stands for the lock of a heap row's page: to be held from a look at
+ * what has become of the row and who has locked it until it is locked or deleted.
+ * Whoever holds it waits for no transaction.
  */
-extern bool gpucol_rowlock_take(GpucolDirectory *dir, ItemPointer tid,
-								LockTupleMode mode, LockWaitPolicy policy, bool make,
-								bool *locked);
+extern void gpucol_rowlock_latch(GpucolDirectory *dir, ItemPointer tid);
+extern void gpucol_rowlock_unlatch(GpucolDirectory *dir, ItemPointer tid);
 
 /*
- * The row has been updated to `new_tid` by this transaction, without a change of
- * its key: pass the locks of others (all FOR KEY SHARE) on to the new version.
+ * Who has locked a latched row, whether or not they still run; returns their number.
+ * They are allocated unless there are none (then NULL).
  */
-extern void gpucol_rowlock_pass_on(GpucolDirectory *dir, ItemPointer tid,
-								   ItemPointer new_tid);
+extern int	gpucol_rowlock_holders(GpucolDirectory *dir, ItemPointer tid,
+								   MultiXactMember **holders);
+
+/* The same of a tuple's header: who has locked, updated or deleted it. */
+extern int	gpucol_rowlock_xmax(const HeapTupleHeaderData *header,
+								MultiXactMember **members);
 
 /*
- * Lock a new version in the delta, which transaction `creator` is inserting, FOR
- * KEY SHARE on behalf of this transaction.  False if it has been changed or locked
- * again, so that this transaction has to wait for the creator.
+ * Lock a latched row, of which nobody has a lock that keeps this transaction from it.
+ * Returns InvalidTransactionId, or a transaction to wait for without the latch before
+ * it is tried again: a VACUUM that is taking the row's record away.
  */
-extern bool gpucol_rowlock_new_version(Relation table, ItemPointer tid,
-									   TransactionId creator);
-
-/* Raise the error of LockWaitError. */
-extern void gpucol_rowlock_not_available(Relation table);
+extern TransactionId gpucol_rowlock_take(GpucolDirectory *dir, ItemPointer tid,
+										 LockTupleMode mode);
 
 /* Are there lock records at all? */
 extern bool gpucol_rowlock_any(GpucolDirectory *dir);

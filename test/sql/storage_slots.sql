@@ -42,9 +42,11 @@ SELECT pages('SELECT 1 FROM slot_gpucol WHERE id = 77') < pages('SELECT n FROM s
 	pages('SELECT 1 FROM slot_gpucol WHERE id BETWEEN 70 AND 90') + 20 <
 	pages('SELECT n FROM slot_gpucol WHERE id BETWEEN 70 AND 90') AS range;
 -- a lock, and so the check of a foreign key, reads none
+BEGIN;
 SELECT pages('SELECT 1 FROM slot_gpucol WHERE id = 78 FOR KEY SHARE') > 0 AS made;
 SELECT pages('SELECT 1 FROM slot_gpucol WHERE id = 78 FOR KEY SHARE') <
-	pages('SELECT id FROM slot_gpucol WHERE id = 78 FOR KEY SHARE') AS locked;
+	pages('SELECT n FROM slot_gpucol WHERE id = 78 FOR KEY SHARE') AS locked;
+COMMIT;
 
 -- the same rows as heap's, in order; % is the table
 CREATE FUNCTION same(query text) RETURNS text LANGUAGE plpgsql AS $$
