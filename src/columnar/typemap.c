@@ -35,7 +35,6 @@
 #define SHORT_DSCALE_MASK		0x1F80
 #define SHORT_WEIGHT_SIGN		0x0040
 #define SHORT_WEIGHT_MASK		0x003F
-#define LONG_DSCALE_MASK		0x3FFF
 
 #define NUMERIC_BASE			10000
 #define NUMERIC_BASE_DIGITS		4
@@ -233,35 +232,72 @@ numeric_to_mantissa(const char *data, Size len, int scale, int64 *result)
 	return true;
 }
 
-/* The numeric with `scale` fractional digits and the given mantissa. */
-static Datum
-numeric_from_mantissa(int64 mantissa, int scale)
-{
-	int16		digits[8];
-	int			first = lengthof(digits);
-	int			last = lengthof(digits);
-	int			fraction = (scale + NUMERIC_BASE_DIGITS - 1) / NUMERIC_BASE_DIGITS;
-	int			pad = fraction * NUMERIC_BASE_DIGITS - scale;
-	uint64		rest = mantissa < 0 ? -(uint64) mantissa : (uint64) mantissa;
-	int			weight;
-	uint16		header;
-	Size		size;
-	char	   *result;
+/* Base-10000 digits of an int128, moved by up to 3 decimal digits. */
+#define INT128_NUMERIC_DIGITS	11
 
-	/* split into base-10000 digits aligned to the decimal point */
+/*
+ * Base-10000 digits of |mantissa| times 10^pad, pad being less than 4, to the end of an
+ * array of INT128_NUMERIC_DIGITS; the index of the first.
+ */
+static int
+split_mantissa(__int128 mantissa, int pad, int16 *digits)
+{
+	unsigned __int128 rest = mantissa < 0 ? -(unsigned __int128) mantissa :
+		(unsigned __int128) mantissa;
+	uint64		low;
+	int			first = INT128_NUMERIC_DIGITS;
+
 	if (rest != 0 && pad > 0)
 	{
 		uint64		unit = NUMERIC_BASE / powers_of_ten[pad];
 
-		digits[--first] = (int16) ((rest % unit) * powers_of_ten[pad]);
+		digits[--first] = (int16) ((uint64) (rest % unit) * powers_of_ten[pad]);
 		rest /= unit;
 	}
-	while (rest != 0)
-	{
+	for (; (rest >> 64) != 0; rest /= NUMERIC_BASE)
 		digits[--first] = (int16) (rest % NUMERIC_BASE);
-		rest /= NUMERIC_BASE;
+	for (low = (uint64) rest; low != 0; low /= NUMERIC_BASE)
+		digits[--first] = (int16) (low % NUMERIC_BASE);
+	return first;
+}
+
+/* A numeric of digits without zeros at either end; none is the value 0. */
+static Datum
+make_numeric(bool negative, int weight, int scale, const int16 *digits, int ndigits)
+{
+	bool		is_short = scale <= SHORT_DSCALE_MASK >> SHORT_DSCALE_SHIFT &&
+		weight >= -(SHORT_WEIGHT_MASK + 1) && weight <= SHORT_WEIGHT_MASK;
+	uint16		header[2];
+	Size		header_size = is_short ? sizeof(uint16) : 2 * sizeof(uint16);
+	Size		size = VARHDRSZ + header_size + ndigits * sizeof(int16);
+	char	   *result = palloc(size);
+
+	if (is_short)
+		header[0] = NUMERIC_FLAG_SHORT | (negative ? SHORT_SIGN_BIT : 0) |
+			(uint16) (scale << SHORT_DSCALE_SHIFT) |
+			(weight < 0 ? SHORT_WEIGHT_SIGN : 0) |
+			(uint16) (weight & SHORT_WEIGHT_MASK);
+	else
+	{
+		header[0] = (negative ? NUMERIC_FLAG_NEG : 0) | (uint16) scale;
+		header[1] = (uint16) weight;
 	}
-	weight = (last - first) - fraction - 1;
+	SET_VARSIZE(result, size);
+	memcpy(VARDATA(result), header, header_size);
+	memcpy(VARDATA(result) + header_size, digits, ndigits * sizeof(int16));
+	return PointerGetDatum(result);
+}
+
+Datum
+gpucol_typemap_numeric(__int128 mantissa, int scale)
+{
+	int16		digits[INT128_NUMERIC_DIGITS];
+	int			fraction = (scale + NUMERIC_BASE_DIGITS - 1) / NUMERIC_BASE_DIGITS;
+	int			first = split_mantissa(mantissa, fraction * NUMERIC_BASE_DIGITS - scale, digits);
+	int			last = INT128_NUMERIC_DIGITS;
+	int			weight = (last - first) - fraction - 1;
+
+	Assert(scale >= 0 && scale <= GPUCOL_NUMERIC_MAX_SCALE);
 	while (first < last && digits[last - 1] == 0)
 		last--;
 	while (first < last && digits[first] == 0)
@@ -271,20 +307,7 @@ numeric_from_mantissa(int64 mantissa, int scale)
 	}
 	if (first == last)
 		weight = 0;
-
-	header = NUMERIC_FLAG_SHORT |
-		(mantissa < 0 ? SHORT_SIGN_BIT : 0) |
-		(uint16) (scale << SHORT_DSCALE_SHIFT) |
-		(weight < 0 ? SHORT_WEIGHT_SIGN : 0) |
-		(uint16) (weight & SHORT_WEIGHT_MASK);
-
-	size = VARHDRSZ + sizeof(uint16) + (last - first) * sizeof(int16);
-	result = palloc(size);
-	SET_VARSIZE(result, size);
-	memcpy(VARDATA(result), &header, sizeof(header));
-	memcpy(VARDATA(result) + sizeof(header), &digits[first],
-		   (last - first) * sizeof(int16));
-	return PointerGetDatum(result);
+	return make_numeric(mantissa < 0, weight, scale, &digits[first], last - first);
 }
 
 bool
@@ -349,7 +372,7 @@ Datum
 gpucol_typemap_from_int64(const GpucolTypeMap *map, int64 value)
 {
 	if (map->kind == GPUCOL_KIND_DECIMAL)
-		return numeric_from_mantissa(value, map->scale);
+		return gpucol_typemap_numeric(value, map->scale);
 	switch (map->typlen)
 	{
 		case 1:

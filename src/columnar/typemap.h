@@ -46,6 +46,12 @@ extern bool gpucol_typemap_to_int64(const GpucolTypeMap *map, Datum value,
 /* Are ordinals of an INT kind narrower than 64 bits signed? */
 extern bool gpucol_typemap_is_signed(const GpucolTypeMap *map);
 
+/* The most digits after the point that a numeric can have. */
+#define GPUCOL_NUMERIC_MAX_SCALE	16383
+
+/* The numeric mantissa / 10^scale; scale is 0 to GPUCOL_NUMERIC_MAX_SCALE.  Palloc'd. */
+extern Datum gpucol_typemap_numeric(__int128 mantissa, int scale);
+
 /* The inverse; a by-reference result is palloc'd. */
 extern Datum gpucol_typemap_from_int64(const GpucolTypeMap *map, int64 value);
 

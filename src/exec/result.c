@@ -8,9 +8,6 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "utils/builtins.h"
-#include "utils/fmgrprotos.h"
-#include "utils/numeric.h"
 
 #include "compat.h"
 #include "exec/result.h"
@@ -24,48 +21,6 @@ gpucol_output_init(GpucolOutput *output, Oid type, int32 typmod, Oid collation,
 	output->scale = value->scale;
 	output->labels = NULL;
 	gpucol_typemap_init(&output->map, type, typmod, collation);
-}
-
-/* The decimal text of an int128 with its point, at the end of a buffer. */
-static char *
-int128_text(__int128 mantissa, int scale, char *end)
-{
-	bool		negative = mantissa < 0;
-	unsigned __int128 rest = negative ? -(unsigned __int128) mantissa :
-		(unsigned __int128) mantissa;
-	char	   *p = end;
-
-	*--p = '\0';
-	for (int digits = 0; rest != 0 || digits <= scale; digits++)
-	{
-		if (digits == scale && scale > 0)
-			*--p = '.';
-		*--p = '0' + (int) (rest % 10);
-		rest /= 10;
-	}
-	if (negative)
-		*--p = '-';
-	return p;
-}
-
-/*
- * An int128 mantissa as numeric with `scale` digits after the point.
- */
-Datum
-gpucol_numeric_from_int128(__int128 mantissa, int scale)
-{
-	char		buffer[128];
-
-	if (mantissa >= PG_INT64_MIN && mantissa <= PG_INT64_MAX && scale <= 18)
-	{
-		GpucolTypeMap map = {.kind = GPUCOL_KIND_DECIMAL, .scale = scale};
-
-		return gpucol_typemap_from_int64(&map, (int64) mantissa);
-	}
-	return DirectFunctionCall3(numeric_in,
-							   CStringGetDatum(int128_text(mantissa, scale,
-														   buffer + sizeof(buffer))),
-							   ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
 }
 
 /*
@@ -179,8 +134,7 @@ gpucol_output_datums(const GpucolOutput *output,
 			for (uint32 i = 0; i < nrows; i++)
 			{
 				if (!isnull[i])
-					values[i] = gpucol_numeric_from_int128(column->d[i],
-														   output->scale);
+					values[i] = gpucol_typemap_numeric(column->d[i], output->scale);
 			}
 			break;
 		case GPUCOL_CLASS_F:

@@ -44,9 +44,6 @@ extern void gpucol_outputs_load(MemoryContext context, const GpucolOutput *outpu
 extern void gpucol_output_ints(const GpucolTypeMap *map, const int64 *v, uint32 nrows,
 							   Datum *values);
 
-/* An int128 mantissa at a scale of 0 or more as numeric. */
-extern Datum gpucol_numeric_from_int128(__int128 mantissa, int scale);
-
 /*
  * result_agg.c: the results of one aggregate for `nrows` groups, of which each has
  * `nstates` states, from the first one's states on

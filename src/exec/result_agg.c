@@ -79,7 +79,7 @@ sum_numeric(const GpucolFinal *final, const GpucolAggState *states)
 		for (; scale > shown; scale--)
 			sum /= 10;
 	}
-	return gpucol_numeric_from_int128(sum, scale);
+	return gpucol_typemap_numeric(sum, scale);
 }
 
 /* avg as numeric */
@@ -118,10 +118,9 @@ variance_numeric(const GpucolFinal *final, const GpucolAggState *state)
 	Datum		n = NumericGetDatum(int64_to_numeric(state->count));
 	Datum		m = NumericGetDatum(int64_to_numeric(state->count -
 													 (final->sample ? 1 : 0)));
-	Datum		sum = gpucol_numeric_from_int128(state_sum(state), final->scale);
-	Datum		sumsq = gpucol_numeric_from_int128(int128_of(state->w.i.lo,
-															 state->w.i.hi),
-												   2 * final->scale);
+	Datum		sum = gpucol_typemap_numeric(state_sum(state), final->scale);
+	Datum		sumsq = gpucol_typemap_numeric(int128_of(state->w.i.lo, state->w.i.hi),
+											   2 * final->scale);
 	Datum		numerator;
 	Datum		zero = NumericGetDatum(int64_to_numeric(0));
 
@@ -171,7 +170,7 @@ value_datums(const GpucolFinal *final, const GpucolAggState *state, int nstates,
 		for (uint32 i = 0; i < nrows; i++, state += nstates)
 		{
 			if (!isnull[i])
-				values[i] = gpucol_numeric_from_int128(state_sum(state), final->scale);
+				values[i] = gpucol_typemap_numeric(state_sum(state), final->scale);
 		}
 		return;
 	}

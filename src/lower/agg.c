@@ -174,6 +174,10 @@ add_state(GpucolLower *l, Aggref *agg, const AggFunction *f, Expr *arg,
 	if (value->scale_reg != GPUCOL_NO_REG && op != GPUCOL_AGG_COUNT &&
 		op != GPUCOL_AGG_SUM)
 		return gpucol_lower_decline(l, "its numeric values have different numbers of fractional digits");
+	if (op == GPUCOL_AGG_SUMSQ && value->cls == GPUCOL_CLASS_D &&
+		2 * value->scale > GPUCOL_NUMERIC_MAX_SCALE)
+		return gpucol_lower_decline(l, "its squares have more than %d fractional digits",
+									GPUCOL_NUMERIC_MAX_SCALE);
 	final->state = gpucol_lower_agg(l, op, value->cls, value->reg, filter);
 	if (op == GPUCOL_AGG_SUM)
 		final->scale_state = scale_state(l, value, filter);

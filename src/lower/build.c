@@ -8,6 +8,8 @@
  */
 #include "postgres.h"
 
+#include "lib/stringinfo.h"
+
 #include "lower/lower.h"
 
 /* Limit of any numbered thing: register numbers are 16 bits. */
@@ -46,13 +48,20 @@ gpucol_opcode_class(GpucolOpcode op, int operand)
 bool
 gpucol_lower_decline(GpucolLower *l, const char *fmt,...)
 {
-	char		buffer[512];
-	va_list		args;
+	StringInfoData reason;
+	int			needed = 0;
 
-	va_start(args, fmt);
-	vsnprintf(buffer, sizeof(buffer), fmt, args);
-	va_end(args);
-	l->reason = pstrdup(buffer);
+	initStringInfo(&reason);
+	do
+	{
+		va_list		args;
+
+		enlargeStringInfo(&reason, needed);
+		va_start(args, fmt);
+		needed = appendStringInfoVA(&reason, fmt, args);
+		va_end(args);
+	} while (needed > 0);
+	l->reason = reason.data;
 	return false;
 }
 

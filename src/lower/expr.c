@@ -207,6 +207,9 @@ lower_decimal(GpucolLower *l, GpucolOpcode op, GpucolValue *args,
 	{
 		digits = args[0].digits + args[1].digits;
 		scale = args[0].scale + args[1].scale;
+		if (scale > GPUCOL_NUMERIC_MAX_SCALE)
+			return gpucol_lower_decline(l, "numeric value has more than %d fractional digits",
+										GPUCOL_NUMERIC_MAX_SCALE);
 	}
 	else
 	{

@@ -18,8 +18,8 @@
 #include "nodes/makefuncs.h"
 #include "nodes/value.h"
 #include "utils/builtins.h"
-#include "utils/numeric.h"
 
+#include "columnar/typemap.h"
 #include "compat.h"
 #include "recursion/front/values.h"
 #include "recursion/exec/state.h"
@@ -92,26 +92,6 @@ begin_agg(CustomScanState *node, EState *estate,
 	}
 }
 
-/* A 128-bit integer as numeric. */
-static Datum
-make_numeric(__int128 value)
-{
-	char		digits[48];
-	int			at = sizeof(digits);
-	bool		negative = value < 0;
-	unsigned __int128 rest = negative ? -(unsigned __int128) value :
-		(unsigned __int128) value;
-
-	digits[--at] = '\0';
-	do
-		digits[--at] = '0' + (int) (rest % 10);
-	while ((rest /= 10) != 0);
-	if (negative)
-		digits[--at] = '-';
-	return DirectFunctionCall3(numeric_in, CStringGetDatum(digits + at),
-							   ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
-}
-
 /* The result of one aggregate. */
 static Datum
 finish_aggregate(const GpucolRecursiveAggregate *agg, uint64 nrows,
@@ -131,15 +111,15 @@ finish_aggregate(const GpucolRecursiveAggregate *agg, uint64 nrows,
 	{
 		case GPUCOL_REC_SUM:
 			if (agg->type != INT8OID)
-				return make_numeric(column->sum);
+				return gpucol_typemap_numeric(column->sum, 0);
 			if (column->sum < PG_INT64_MIN || column->sum > PG_INT64_MAX)
 				ereport(ERROR,
 						(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 						 errmsg("bigint out of range")));
 			return Int64GetDatum((int64) column->sum);
 		case GPUCOL_REC_DIV:
-			return DirectFunctionCall2(numeric_div, make_numeric(column->sum),
-									   make_numeric(column->count));
+			return DirectFunctionCall2(numeric_div, gpucol_typemap_numeric(column->sum, 0),
+									   gpucol_typemap_numeric(column->count, 0));
 		default:
 			gpucol_rec_column_init(&result, agg->type);
 			return gpucol_rec_column_to_datum(&result,
