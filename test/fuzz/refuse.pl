@@ -49,11 +49,11 @@ sub statement
 		$next += $rows + 1;
 		return 'BEGIN; ' . $change =~ s/%s/packed/r . '; ' . $change =~ s/%s/twin/r . '; COMMIT';
 	}
-	return pick("SELECT gpucol.merge('packed')", "VACUUM packed", "CREATE INDEX some_index ON packed (v); DROP INDEX some_index", "CLUSTER packed USING packed_pkey", "REINDEX TABLE packed", "ANALYZE packed") if $dice < 0.4;
+	return pick("SELECT gpucol.merge('packed')", "VACUUM packed", "DROP INDEX IF EXISTS some_index; CREATE INDEX some_index ON packed (v); DROP INDEX IF EXISTS some_index", "CLUSTER packed USING packed_pkey", "REINDEX TABLE packed", "ANALYZE packed") if $dice < 0.4;
 	return pick("SET gpucol.cpu_threads = " . pick(0, 1, 4, 16), "SET work_mem = '" . pick('64kB', '4MB', '1GB') . "'", "SET gpucol.pushdown = " . pick('allow', 'forbid'), "SET max_parallel_workers_per_gather = " . pick(0, 2), "SET parallel_setup_cost = " . pick(0, 1000), "SET gpucol.segment_rows = " . pick(1024, 65536)) if $dice < 0.5;
 	return pick("SELECT v, count(*), sum(n) FROM packed GROUP BY v ORDER BY 2 DESC, 1 LIMIT 3", "SELECT k, count(*), avg(f), max(v) FROM packed GROUP BY k ORDER BY k LIMIT 3", "SELECT count(*) FROM packed x JOIN packed y ON x.v = y.v WHERE x.k < y.k", "SELECT id FROM packed ORDER BY v DESC LIMIT 5", "SELECT count(DISTINCT v), count(DISTINCT n) FROM packed", "SELECT max(r) FROM (SELECT rank() OVER (PARTITION BY k ORDER BY v) AS r FROM packed) q",
 		"WITH RECURSIVE r(a, b) AS (SELECT a, b FROM edges UNION SELECT r.a, e.b FROM r JOIN edges e ON r.b = e.a) SELECT count(*) FROM r", "SELECT count(*) FROM gpucol.datalog('.decl e(a:number,b:number) e(1, 2). e(x + 1, y + 1) :- e(x, y), x < 3000. .decl o(a:number,b:number) o(x, y) :- e(x, y). o(x, z) :- o(x, y), e(y, z), x % 50 = 0. .output o', 'o') AS t(a int8, b int8)",
-		"SELECT gpucol.u_topk(id, f, 0.5, 20) FROM packed WHERE id < 3000", "SELECT gpucol.expected_rank_topk(id, f, 0.3, 10) FROM packed", "SELECT string_agg(v, '') IS NULL FROM packed", "SELECT count(*) FROM packed WHERE v LIKE '%a%' AND v ~ 'b.*c'", "SELECT * FROM gpucol.verify('packed')", "CREATE TABLE copy$first USING gpucol AS SELECT * FROM packed; DROP TABLE copy$first");
+		"SELECT gpucol.u_topk(id, f, 0.5, 20) FROM packed WHERE id < 3000", "SELECT gpucol.expected_rank_topk(id, f, 0.3, 10) FROM packed", "SELECT string_agg(v, '') IS NULL FROM packed", "SELECT count(*) FROM packed WHERE v LIKE '%a%' AND v ~ 'b.*c'", "SELECT * FROM gpucol.verify('packed')", "CREATE TABLE copy$first USING gpucol AS SELECT * FROM packed; DROP TABLE IF EXISTS copy$first");
 }
 
 # Bytes of address space of a process, and threads of the server's user.
