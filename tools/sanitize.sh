@@ -60,6 +60,7 @@ copy_server()
 
 copy_tree()
 {
+	rm -rf "$TREE"
 	mkdir -p "$TREE"
 	tar -C "$ROOT" -c --exclude='*.o' --exclude='*.d' --exclude='*.so' --exclude='*.bc' --exclude='sql/gpucol--*' \
 		Makefile gpucol.control README.md CHANGELOG.md src sql test expected tools demo docs | tar -C "$TREE" -x

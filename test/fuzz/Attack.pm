@@ -32,7 +32,7 @@ CREATE ROLE other;
 GRANT reader TO definer;
 CREATE FUNCTION tell(secret bool, value text) RETURNS bool LANGUAGE plpgsql COST 0.0001 AS $$
 BEGIN
-	RAISE NOTICE '%', CASE WHEN secret THEN 'secret' ELSE 'loose ' || value END;
+	RAISE NOTICE '%', CASE WHEN secret THEN 'secret' ELSE concat('loose ', value) END;
 	RETURN true;
 END $$;
 CREATE FUNCTION tell_stable(secret bool, value text) RETURNS bool LANGUAGE plpgsql STABLE PARALLEL SAFE COST 0.0001 AS 'BEGIN RETURN public.tell(secret, value); END';
@@ -81,6 +81,7 @@ sub told
 	my @notices;
 
 	$text =~ s/^((?:NOTICE|WARNING|INFO):.*)\n/push @notices, $1; ''/gme;
+	@notices = () if $text =~ /^ERROR/m;		# how far a statement got is open
 	my $secret = grep { /00000: secret/ } @notices;
 	return join "\n", $text, ($secret ? 'a hidden row was looked at' : ()), sort grep { !/00000: (?:loose|secret)/ } @notices;
 }
