@@ -100,7 +100,7 @@ sub allowed_of_twins
 # ---- expressions ----
 
 my %hidden;			# table => [conditions on id for rows that the role cannot see]
-my $DELETED = 'id % 11 = 5';
+my $DELETED = '(id % 11 = 5 AND id < 300)';
 
 # A condition of a row that is not to be seen, with the columns of an alias.
 sub unseen
@@ -120,8 +120,8 @@ my %raising = (
 	num => [ "1 / (A.i4 - A.i4)::numeric", "sqrt(-1 - abs(A.i2::numeric))", "ln(0 * A.i2::numeric)", "(A.s || 'q')::numeric", "(1000 + abs(A.i2::numeric))::numeric(3,2)", "power(0::numeric, -1 - abs(A.i2::numeric))", "factorial(-1 - abs(A.i2::int))", "1e131000 ^ (2 + abs(A.i2::int))", "('1e' || 200000 + A.i4 % 3)::numeric" ],
 	float => [ "1 / (A.i4 - A.i4)::float8", "sqrt(-1 - abs(A.i2::float8))", "ln(0 * A.i2::float8)", "exp(1000 + abs(A.i2::float8))", "1e300 * (1e300 + abs(A.i2::float8))", "acos(2 + abs(A.i2::float8))", "power(0::float8, -1 - abs(A.i2::float8))", "(A.s || 'q')::float8" ],
 	text => [ "public.refuse(A.s)", "substr(A.s, 1, -1 - abs(sign(A.i2::int))::int)", "chr(A.i4 - A.i4)", "repeat(A.s || 'x', 1073741824)", "split_part(A.s, 'a', A.i4 - A.i4)", "regexp_replace(A.s, '(' || A.s, '')", "convert_from('\\xff'::bytea || A.s::bytea, 'UTF8')", "encode(decode(A.s || 'zz', 'base64'), 'hex')", "left((A.s || 'q')::public.mood::text, 3)",
-		"to_char(to_timestamp(A.s || 'q', 'YYYY-MM'), 'MM')", "lpad(A.s, 1073741824)", "A.s::char(9)::public.defined_domain", "format('%s %s', A.s)", "(A.s || 'x')::xml::text || (A.s || '<')::xml::text", "overlay(A.s PLACING 'x' FROM -1 - abs(sign(A.i2::int))::int)", "normalize(A.s, public.refuse(A.s))", "((A.s)::public.pair).b || public.refuse(A.s)" ],
-	date => [ "(date 'infinity' - 1) + (A.i4 - A.i4) + make_date(2020, 13 + abs(A.i2::int), 1)", "date '5874897-12-31' + 1 + abs(A.i2::int)", "(A.s || 'q')::date", "make_date(2020, 2, 30 + abs(A.i2::int))" ],
+		"to_char(to_timestamp(A.s || 'q', 'YYYY-MM'), 'MM')", "lpad(A.s, 1073741824)", "A.s::char(9)::public.defined_domain", "format('%s %s', A.s)", "(A.s || 'x')::xml::text || (A.s || '<')::xml::text", "overlay(A.s PLACING 'x' FROM -1 - abs(sign(A.i2::int))::int)", "((A.s)::public.pair).b || public.refuse(A.s)" ],
+	date => [ "date '2020-01-01' + (make_date(2020, 13 + abs(A.i2::int), 1) - date '2020-01-01')", "date '5874897-12-31' + 1 + abs(A.i2::int)", "(A.s || 'q')::date", "make_date(2020, 2, 30 + abs(A.i2::int))" ],
 );
 my %safe = (bool => sub { predicate(0, @_) }, map { my $class = $_; $class => sub { expr($class, 0, @_) } } qw(int num float text date));
 
@@ -162,7 +162,7 @@ sub leaky_query
 	my $where = chance(0.5) ? 'WHERE ' . predicate(1, $t, 'x') : '';
 	my $and = $where ? "$where AND" : 'WHERE';
 	my $number = leaky(pick(qw(int num)), $t, 'x');
-	my $kind = int rand 25;
+	my $kind = int rand 28;
 
 	return "SELECT x.id FROM $t x $and $bool" if $kind < 4;
 	return "SELECT x.id, $e AS e FROM $t x $where" if $kind == 4;
@@ -183,6 +183,8 @@ sub leaky_query
 	return "SELECT x.id FROM $t x WHERE x.s ~<~~ " . pick("'m'", 'x.s') . " AND NOT (x.s IS NULL)" if $kind == 21;
 	return "SELECT x.id, public.report(x.id) FROM $t x $where" if $kind == 22;
 	return "SELECT x.id FROM $t x WHERE CASE WHEN $bool THEN $bool ELSE NOT $bool END" if $kind == 23;
+	return "WITH RECURSIVE r(a, n) AS (SELECT x.id, 0 FROM $t x WHERE x.id % 30 = 4 AND $bool UNION SELECT " . pick('y.id, n + 1', 'y.id, 1', leaky('int', $u, 'y') . ', n + 1') . " FROM r JOIN $u y ON y.id = r.a + " . between(1, 3) . ' AND ' . leaky('bool', $u, 'y') . " WHERE n < 6) SELECT " . pick('a, n FROM r', 'count(*), sum(a::numeric) FROM r', "r.a FROM r WHERE EXISTS (SELECT FROM $t x WHERE x.id = r.a AND $bool)") if $kind == 24 || $kind == 25;
+	return "SELECT " . pick("gpucol.u_topk(x.id, x.id::float8, 0.5, 3)", "gpucol.pt_k(x.id, " . pick('x.id::float8', 'x.id + 0 * (' . leaky('float', $t, 'x') . ')') . ", 0.4, 4, 0.2)", "gpucol.expected_rank_topk(x.id, x.id::float8, CASE WHEN $bool THEN 0.5 ELSE 0.25 END, 5)", "gpucol.global_topk(x.id, x.id::float8, 0.9, 3)") . " AS top FROM $t x $and $bool" if $kind == 26;
 	return "(SELECT x.id FROM $t x $and $bool) " . pick('UNION', 'EXCEPT', 'INTERSECT ALL') . " SELECT y.id FROM $u y WHERE " . leaky('bool', $u, 'y');
 }
 
