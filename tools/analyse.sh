@@ -33,7 +33,8 @@ analyse()
 	local tool=$1 file=$2 out=$OUT/$1/${2//\//_}.txt
 
 	[ "$out" -nt "$file" ] && [ -z "$(find "$ROOT/src" -name '*.h' -newer "$out" -print -quit)" ] && return
-	"analyse_$tool" "$ROOT/$file" >"$out.new" || echo "$file: error: $tool could not analyse it" >>"$out.new"
+	echo "# $file" >"$out.new"
+	"analyse_$tool" "$ROOT/$file" >>"$out.new" || echo "$file: error: $tool could not analyse it" >>"$out.new"
 	mv "$out.new" "$out"
 }
 
@@ -48,11 +49,16 @@ forget_others()
 	done
 }
 
-# The lines of findings, as FILE: FUNCTION-less message; paths within the tree.
+# The lines of findings, as FILE:LINE: message; what lies in a header of PostgreSQL is
+# the file's that uses it.
 findings()
 {
-	grep -hE '^[^ ]+:[0-9]+:[0-9]+: (warning|error): |: error: ' "$OUT/$1"/*.txt 2>/dev/null |
-		sed -e "s|^$ROOT/||" -e 's/:\([0-9]*\):[0-9]*: \(warning\|error\): /:\1: /' | sort -u || true
+	awk -v root="$ROOT/" '
+		FNR == 1 && /^# / { file = substr($0, 3) }
+		/^[^ ]+:[0-9]+:[0-9]+: (warning|error): |: error: / {
+			sub(root, ""); sub(/:[0-9]+: (warning|error): /, ": ")
+			if (index($0, "src/") != 1) { sub(/^.*\//, ""); $0 = file ": " $0 }
+			print }' "$OUT/$1"/*.txt 2>/dev/null | sort -u || true
 }
 
 # Findings that analyse.known does not explain; its lines are: FILE TAB part of the

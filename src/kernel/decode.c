@@ -797,7 +797,8 @@ get_run(GpucolDecoder *dec, uint32_t row, int64_t *out)
 			lo = mid + 1;
 	}
 	status = get_code(dec, lo, &code);
-	*out = (int64_t) ((uint64_t) dec->desc->reference + code);
+	if (status == GPUCOL_OK)
+		*out = (int64_t) ((uint64_t) dec->desc->reference + code);
 	return status;
 }
 
