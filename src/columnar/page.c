@@ -128,6 +128,10 @@ log_batch(Relation table, const Buffer *buffers, int n)
  * Write up to BATCH_PAGES pages from `block` on, which are to be overwritten, or
  * are new and the extension lock is held.  Returns their number, which is smaller
  * where the batch would leave a visibility map page.
+ *
+ * What an error leaves behind, heap must not take for the other: a page that is zero in its
+ * buffer alone, which heap would fill with rows, is a segment's again when it is read
+ * anew.  So a page that is overwritten is filled at once; new ones stay zero till the last.
  */
 static int
 write_batch(Relation table, const PageSupply *supply,
@@ -156,8 +160,10 @@ write_batch(Relation table, const PageSupply *supply,
 					(errcode(ERRCODE_INTERNAL_ERROR),
 					 errmsg("table \"%s\" was extended without its extension lock",
 							RelationGetRelationName(table))));
+		if (!extend)
+			fill_page(BufferGetPage(buffers[i]), supply, entry, ordinal + i);
 	}
-	for (int i = 0; i < n; i++)
+	for (int i = 0; extend && i < n; i++)
 		fill_page(BufferGetPage(buffers[i]), supply, entry, ordinal + i);
 	log_batch(table, buffers, n);
 	for (int i = 0; i < n; i++)
