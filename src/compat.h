@@ -49,6 +49,45 @@
 	tuplesort_getdatum(sort, true, value, isnull, NULL)
 #endif
 
+/* Call a function for each TID of a bitmap that has no lossy page. */
+#include "access/htup_details.h"
+#include "nodes/tidbitmap.h"
+static inline void
+gpucol_compat_bitmap_each(TIDBitmap *bitmap, void (*each) (ItemPointer, void *), void *state)
+{
+	ItemPointerData tid;
+#if PG_VERSION_NUM >= 180000
+	TBMPrivateIterator *iterator = tbm_begin_private_iterate(bitmap);
+	OffsetNumber offsets[MaxHeapTuplesPerPage];
+	TBMIterateResult page;
+
+	while (tbm_private_iterate(iterator, &page))
+	{
+		int			n = tbm_extract_page_tuple(&page, offsets, MaxHeapTuplesPerPage);
+
+		for (int i = 0; i < n; i++)
+		{
+			ItemPointerSet(&tid, page.blockno, offsets[i]);
+			each(&tid, state);
+		}
+	}
+	tbm_end_private_iterate(iterator);
+#else
+	TBMIterator *iterator = tbm_begin_iterate(bitmap);
+	TBMIterateResult *page;
+
+	while ((page = tbm_iterate(iterator)) != NULL)
+	{
+		for (int i = 0; i < page->ntuples; i++)
+		{
+			ItemPointerSet(&tid, page->blockno, page->offsets[i]);
+			each(&tid, state);
+		}
+	}
+	tbm_end_iterate(iterator);
+#endif
+}
+
 /*
  * scan_analyze_next_block: its parameters behind the scan, how the next block
  * number is got, heap's own step to that block, and passing the block by.

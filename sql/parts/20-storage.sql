@@ -36,5 +36,5 @@ AS 'MODULE_PATHNAME', 'gpucol_verify'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION gpucol.verify(regclass)
-IS 'read and check every page and value of a table''s segments; returns the problems found';
+IS 'read and check every page and value of a table''s segments, and compare rows with index entries; returns the problems found';
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * index_build.c
- *	  Scans that build and validate indexes.
+ *	  Scans that build and validate indexes, and compare them with the rows.
  *
  * Heap's own scans of this kind insist on heap's routine, so they are written
  * anew, over the table's scan: first segment rows, indexed under their virtual
@@ -38,7 +38,7 @@
 #include "compat.h"
 
 /* What both scans need to turn a row into index values. */
-typedef struct BuildState
+struct GpucolIndexBuild
 {
 	Relation	table;
 	Relation	index;
@@ -63,7 +63,9 @@ typedef struct BuildState
 	const GpucolViewSegment *segment;
 	uint32	   *folded;
 	uint32	   *tombstoned;
-} BuildState;
+};
+
+typedef GpucolIndexBuild BuildState;
 
 static void
 begin_state(BuildState *state, Relation table, Relation index, IndexInfo *info)
@@ -362,14 +364,14 @@ gpucol_index_build_range_scan(Relation table, Relation index, IndexInfo *info,
 }
 
 /* ------------------------------------------------------------------------
- * Validating, the last step of CREATE INDEX CONCURRENTLY
+ * Comparing rows with the TIDs of an index
  * ------------------------------------------------------------------------
  */
 
 /* The index's TIDs in order, merged with the table's rows. */
 typedef struct IndexTids
 {
-	ValidateIndexState *validate;
+	Tuplesortstate *sort;
 	bool		ended;
 	bool		valid;			/* `tid` is set */
 	ItemPointerData tid;
@@ -383,13 +385,15 @@ typedef struct IndexTids
 static void
 next_index_tid(IndexTids *tids)
 {
+	OffsetNumber offset = tids->valid ? ItemPointerGetOffsetNumberNoCheck(&tids->tid) : 0;
 	Datum		value;
 	bool		isnull;
 
-	if (tids->valid && ItemPointerGetBlockNumber(&tids->tid) == tids->block)
-		tids->passed[ItemPointerGetOffsetNumber(&tids->tid) - 1] = true;
-	tids->valid = gpucol_compat_tuplesort_getdatum(tids->validate->tuplesort, &value,
-												   &isnull);
+	/* a damaged index may have any offset */
+	if (offset >= 1 && offset <= MaxHeapTuplesPerPage &&
+		ItemPointerGetBlockNumberNoCheck(&tids->tid) == tids->block)
+		tids->passed[offset - 1] = true;
+	tids->valid = gpucol_compat_tuplesort_getdatum(tids->sort, &value, &isnull);
 	tids->ended = !tids->valid;
 	if (tids->valid)
 		itemptr_decode(&tids->tid, DatumGetInt64(value));
@@ -411,39 +415,38 @@ index_has_tid(IndexTids *tids, ItemPointer tid)
 		tids->passed[ItemPointerGetOffsetNumber(tid) - 1];
 }
 
-/* Insert the row in the slot if the index lacks it. */
+/* The TID under which the row in the slot is indexed; rows come in order of blocks. */
 static void
-validate_row(BuildState *state, IndexTids *tids)
+entry_tid(BuildState *state, IndexTids *tids, ItemPointer tid)
 {
-	ItemPointerData tid = state->slot->tts_tid;
+	Buffer		buffer;
 
-	tids->validate->htups += 1;
-	if (!gpucol_tid_is_virtual(&tid))
-	{
-		Buffer		buffer;
-
-		(void) slot_tuple(state, &buffer);
-		if (BufferGetBlockNumber(buffer) != state->root_block)
-		{
-			read_roots(state, buffer);
-			memset(tids->passed, 0, sizeof(tids->passed));
-			tids->block = state->root_block;
-		}
-		root_tid(state, &tid);
-	}
-	if (index_has_tid(tids, &tid) || !form_values(state))
+	*tid = state->slot->tts_tid;
+	if (gpucol_tid_is_virtual(tid))
 		return;
-	index_insert(state->index, state->values, state->isnull, &tid, state->table,
-				 state->info->ii_Unique ? UNIQUE_CHECK_YES : UNIQUE_CHECK_NO,
-				 false, state->info);
-	tids->validate->tups_inserted += 1;
+	(void) slot_tuple(state, &buffer);
+	if (BufferGetBlockNumber(buffer) != state->root_block)
+	{
+		read_roots(state, buffer);
+		memset(tids->passed, 0, sizeof(tids->passed));
+		tids->block = state->root_block;
+	}
+	root_tid(state, tid);
+}
+
+bool
+gpucol_index_form(GpucolIndexBuild *build, Datum **values, bool **isnull)
+{
+	*values = build->values;
+	*isnull = build->isnull;
+	return form_values(build);
 }
 
 void
-gpucol_index_validate_scan(Relation table, Relation index, IndexInfo *info,
-						   Snapshot snapshot, ValidateIndexState *validate)
+gpucol_index_compare(Relation table, Relation index, IndexInfo *info, Snapshot snapshot,
+					 Tuplesortstate *sort, GpucolIndexRowCallback callback, void *arg)
 {
-	IndexTids	tids = {.validate = validate, .block = InvalidBlockNumber};
+	IndexTids	tids = {.sort = sort, .block = InvalidBlockNumber};
 	BuildState	state;
 	TableScanDesc sscan;
 
@@ -454,18 +457,43 @@ gpucol_index_validate_scan(Relation table, Relation index, IndexInfo *info,
 	/* the delta's TIDs come before the segments' */
 	gpucol_scan_prepare(state.scan);
 	state.scan->unit = (int64) state.scan->view->nsegments - 1;
-	while (table_scan_getnextslot(sscan, ForwardScanDirection, state.slot))
+	for (int part = 0; part < 2; part++)
 	{
-		CHECK_FOR_INTERRUPTS();
-		validate_row(&state, &tids);
-	}
-	table_rescan(sscan, NULL);
-	while (table_scan_getnextslot(sscan, ForwardScanDirection, state.slot) &&
-		   gpucol_tid_is_virtual(&state.slot->tts_tid))
-	{
-		CHECK_FOR_INTERRUPTS();
-		validate_row(&state, &tids);
+		while (table_scan_getnextslot(sscan, ForwardScanDirection, state.slot) &&
+			   (part == 0 || gpucol_tid_is_virtual(&state.slot->tts_tid)))
+		{
+			ItemPointerData tid;
+
+			CHECK_FOR_INTERRUPTS();
+			entry_tid(&state, &tids, &tid);
+			callback(&state, &tid, index_has_tid(&tids, &tid), arg);
+		}
+		if (part == 0)
+			table_rescan(sscan, NULL);
 	}
 	table_endscan(sscan);
 	end_state(&state);
+}
+
+/* Insert a row that the index lacks: the last step of CREATE INDEX CONCURRENTLY. */
+static void
+validate_row(GpucolIndexBuild *state, ItemPointer tid, bool has_entry, void *arg)
+{
+	ValidateIndexState *validate = arg;
+
+	validate->htups += 1;
+	if (has_entry || !form_values(state))
+		return;
+	index_insert(state->index, state->values, state->isnull, tid, state->table,
+				 state->info->ii_Unique ? UNIQUE_CHECK_YES : UNIQUE_CHECK_NO,
+				 false, state->info);
+	validate->tups_inserted += 1;
+}
+
+void
+gpucol_index_validate_scan(Relation table, Relation index, IndexInfo *info,
+						   Snapshot snapshot, ValidateIndexState *validate)
+{
+	gpucol_index_compare(table, index, info, snapshot, validate->tuplesort, validate_row,
+						 validate);
 }

@@ -6,7 +6,8 @@
  * For each segment that the caller's snapshot sees: each page's identity and
  * checksum, read anew whatever has been verified before; the header and the
  * descriptors; then each chunk is decoded from its first vector to its last, its
- * NULLs are counted, and its values compared with the zone maps.  Problems are
+ * NULLs are counted, and its values compared with the zone maps.  If all is well, rows
+ * and index entries are compared (verify_index.c).  Problems are
  * returned, not raised, so that one call shows all of them.
  *
  *-------------------------------------------------------------------------
@@ -26,26 +27,17 @@
 #include "columnar/functions.h"
 #include "columnar/page.h"
 #include "columnar/segment.h"
-#include "columnar/view.h"
+#include "columnar/verify.h"
 #include "kernel/decode.h"
 #include "kernel/float_order.h"
 
 PG_FUNCTION_INFO_V1(gpucol_verify);
 
-/* One call. */
-typedef struct Verify
-{
-	Relation	table;
-	ReturnSetInfo *result;
-	const GpucolSegmentEntry *entry;
-} Verify;
-
-/* Report a problem; attnum 0 = none in particular. */
-static void pg_attribute_printf(3, 4)
-report(const Verify *verify, AttrNumber attnum, const char *format,...)
+void
+gpucol_verify_report(GpucolVerify *verify, AttrNumber attnum, const char *format,...)
 {
 	TupleDesc	desc = RelationGetDescr(verify->table);
-	Datum		values[3];
+	Datum		values[3] = {0};
 	bool		isnull[3] = {false};
 	char		text[256];
 	va_list		args;
@@ -53,18 +45,21 @@ report(const Verify *verify, AttrNumber attnum, const char *format,...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	values[0] = Int64GetDatum(verify->entry->first_row);
+	isnull[0] = verify->entry == NULL;
+	if (!isnull[0])
+		values[0] = Int64GetDatum(verify->entry->first_row);
 	isnull[1] = attnum < 1 || attnum > desc->natts;
-	values[1] = isnull[1] ? (Datum) 0 :
-		NameGetDatum(&TupleDescAttr(desc, attnum - 1)->attname);
+	if (!isnull[1])
+		values[1] = NameGetDatum(&TupleDescAttr(desc, attnum - 1)->attname);
 	values[2] = CStringGetTextDatum(text);
 	tuplestore_putvalues(verify->result->setResult, verify->result->setDesc, values,
 						 isnull);
+	verify->problems++;
 }
 
 /* Check every page of the segment; false if one is damaged. */
 static bool
-verify_pages(const Verify *verify)
+verify_pages(GpucolVerify *verify)
 {
 	bool		intact = true;
 
@@ -78,14 +73,14 @@ verify_pages(const Verify *verify)
 		if (block == InvalidBlockNumber ||
 			block >= RelationGetNumberOfBlocks(verify->table))
 		{
-			report(verify, 0, "page %u is beyond the end of the table", ordinal);
+			gpucol_verify_report(verify, 0, "page %u is beyond the end of the table", ordinal);
 			return false;
 		}
 		buffer = ReadBuffer(verify->table, block);
 		problem = gpucol_page_problem(BufferGetPage(buffer), verify->entry, ordinal);
 		if (problem != NULL)
 		{
-			report(verify, 0, "page %u (block %u) %s", ordinal, block, problem);
+			gpucol_verify_report(verify, 0, "page %u (block %u) %s", ordinal, block, problem);
 			intact = false;
 		}
 		ReleaseBuffer(buffer);
@@ -98,7 +93,7 @@ verify_pages(const Verify *verify)
  * to the decoder: pinning them all could exhaust the buffers.
  */
 static void
-copy_chunk(const Verify *verify, const GpucolChunkDesc *desc, GpucolDecoder *decoder)
+copy_chunk(GpucolVerify *verify, const GpucolChunkDesc *desc, GpucolDecoder *decoder)
 {
 	uint32		first = PG_UINT32_MAX;
 	uint32		last = 0;
@@ -169,7 +164,7 @@ inside_zone(const GpucolChunkDesc *desc, const GpucolZone *zone, const int64_t *
 
 /* Decode one vector and check it; counts its NULLs. */
 static GpucolStatus
-verify_vector(const Verify *verify, GpucolDecoder *decoder, uint32 v, uint64 *nnulls)
+verify_vector(GpucolVerify *verify, GpucolDecoder *decoder, uint32 v, uint64 *nnulls)
 {
 	static int64_t values[GPUCOL_VECTOR_VALUES];
 	static GpucolBytes bytes[GPUCOL_VECTOR_VALUES];
@@ -194,16 +189,16 @@ verify_vector(const Verify *verify, GpucolDecoder *decoder, uint32 v, uint64 *nn
 		return status;
 	if ((desc->flags & GPUCOL_CHUNK_HAS_ZONE) &&
 		!inside_zone(desc, &desc->zone, values, nulls, n))
-		report(verify, desc->attnum, "a value of vector %u is outside the zone map of the chunk", v);
+		gpucol_verify_report(verify, desc->attnum, "a value of vector %u is outside the zone map of the chunk", v);
 	status = gpucol_decode_zone(decoder, v, &zone);
 	if (status == GPUCOL_OK && !inside_zone(desc, &zone, values, nulls, n))
-		report(verify, desc->attnum, "a value of vector %u is outside its zone map", v);
+		gpucol_verify_report(verify, desc->attnum, "a value of vector %u is outside its zone map", v);
 	return status == GPUCOL_END ? GPUCOL_OK : status;
 }
 
 /* Decode a whole chunk. */
 static void
-verify_chunk(const Verify *verify, const GpucolSegmentInfo *segment,
+verify_chunk(GpucolVerify *verify, const GpucolSegmentInfo *segment,
 			 const GpucolChunkDesc *desc)
 {
 	GpucolMemory memory = gpucol_segment_memory(CurrentMemoryContext);
@@ -215,7 +210,7 @@ verify_chunk(const Verify *verify, const GpucolSegmentInfo *segment,
 	copy_chunk(verify, desc, &decoder);
 	status = gpucol_decode_load(&decoder);
 	if (status != GPUCOL_OK)
-		report(verify, desc->attnum, "the dictionary or the runs cannot be read");
+		gpucol_verify_report(verify, desc->attnum, "the dictionary or the runs cannot be read");
 	for (uint32 v = 0; status == GPUCOL_OK && v < GPUCOL_VECTORS(segment->entry.nrows); v++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -227,17 +222,17 @@ verify_chunk(const Verify *verify, const GpucolSegmentInfo *segment,
 					 errdetail("Could not decode a vector of column number %d.",
 							   desc->attnum)));
 		if (status != GPUCOL_OK)
-			report(verify, desc->attnum, "vector %u cannot be decoded", v);
+			gpucol_verify_report(verify, desc->attnum, "vector %u cannot be decoded", v);
 	}
 	if (status == GPUCOL_OK && nnulls != desc->null_count)
-		report(verify, desc->attnum, UINT64_FORMAT " NULLs where the descriptor says %u",
+		gpucol_verify_report(verify, desc->attnum, UINT64_FORMAT " NULLs where the descriptor says %u",
 			   nnulls, desc->null_count);
 	gpucol_decode_free(&decoder);
 }
 
 /* Read the header and descriptors without raising what is wrong with them. */
 static bool
-verify_header(const Verify *verify)
+verify_header(GpucolVerify *verify)
 {
 	Buffer		buffer = ReadBuffer(verify->table, gpucol_page_block(verify->entry, 0));
 	GpucolSegmentHeader header;
@@ -249,29 +244,40 @@ verify_header(const Verify *verify)
 		header.first_row == verify->entry->first_row &&
 		header.nrows == verify->entry->nrows && header.nwords == verify->entry->nwords;
 	if (!good)
-		report(verify, 0, "the header fails its checks");
+		gpucol_verify_report(verify, 0, "the header fails its checks");
 	return good;
+}
+
+/* Do the row numbers of a segment begin where those of the one before have ended? */
+static void
+verify_numbers(GpucolVerify *verify, uint32 i)
+{
+	const GpucolSegmentEntry *before = i > 0 ? &verify->view->segments[i - 1].entry : NULL;
+
+	if (before != NULL && before->first_row + before->nrows > verify->entry->first_row)
+		gpucol_verify_report(verify, 0, "row numbers are those of segment " UINT64_FORMAT " too",
+							 before->first_row);
 }
 
 /* gpucol.verify(regclass): a row for each problem. */
 Datum
 gpucol_verify(PG_FUNCTION_ARGS)
 {
-	Verify		verify = {.result = (ReturnSetInfo *) fcinfo->resultinfo};
-	GpucolView *view;
+	GpucolVerify verify = {.result = (ReturnSetInfo *) fcinfo->resultinfo};
 	MemoryContext context;
 
 	verify.table = gpucol_functions_open(PG_GETARG_OID(0));
 	InitMaterializedSRF(fcinfo, 0);
-	view = gpucol_view_open(verify.table, GetActiveSnapshot());
+	verify.view = gpucol_view_open(verify.table, GetActiveSnapshot());
 	context = AllocSetContextCreate(CurrentMemoryContext, "gpucol verify",
 									ALLOCSET_DEFAULT_SIZES);
-	for (uint32 i = 0; i < view->nsegments; i++)
+	for (uint32 i = 0; i < verify.view->nsegments; i++)
 	{
 		const GpucolSegmentInfo *segment;
 		MemoryContext old;
 
-		verify.entry = &view->segments[i].entry;
+		verify.entry = &verify.view->segments[i].entry;
+		verify_numbers(&verify, i);
 		if (!verify_pages(&verify) || !verify_header(&verify))
 			continue;
 		segment = gpucol_segment_open(verify.table, verify.entry);
@@ -283,6 +289,8 @@ gpucol_verify(PG_FUNCTION_ARGS)
 		}
 		MemoryContextSwitchTo(old);
 	}
+	verify.entry = NULL;
+	gpucol_verify_indexes(&verify);
 	table_close(verify.table, AccessShareLock);
 	return (Datum) 0;
 }

@@ -34,6 +34,7 @@ sub replays
 	{
 		is($standby->safe_psql('postgres', $query), $primary->safe_psql('postgres', $query), "standby after $what");
 	}
+	is($standby->safe_psql('postgres', "SELECT * FROM gpucol.verify('packed')"), '', "$what: segments and indexes are sound");
 	return;
 }
 
