@@ -18,6 +18,7 @@
 #include "catalog/heap.h"
 #include "catalog/pg_am.h"
 #include "fmgr.h"
+#include "utils/syscache.h"
 
 #include "columnar/am.h"
 #include "columnar/bitmap.h"
@@ -160,6 +161,23 @@ bool
 gpucol_am_is_table(Relation rel)
 {
 	return rel->rd_tableam == &gpucol_routine;
+}
+
+bool
+gpucol_am_is_method(Oid am)
+{
+	HeapTuple	tuple = SearchSysCache1(AMOID, ObjectIdGetDatum(am));
+	bool		result = false;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		Form_pg_am	method = (Form_pg_am) GETSTRUCT(tuple);
+
+		result = method->amtype == AMTYPE_TABLE &&
+			GetTableAmRoutine(method->amhandler) == &gpucol_routine;
+		ReleaseSysCache(tuple);
+	}
+	return result;
 }
 
 bool

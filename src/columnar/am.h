@@ -15,6 +15,9 @@
 /* Is this relation's storage a gpucol table's? */
 extern bool gpucol_am_is_table(Relation rel);
 
+/* Is this access method gpucol?  Takes no lock. */
+extern bool gpucol_am_is_method(Oid am);
+
 /* The same of a relation on which the caller holds a lock. */
 extern bool gpucol_am_is_gpucol(Oid relid);
 

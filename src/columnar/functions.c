@@ -12,18 +12,14 @@
 #include "postgres.h"
 
 #include "access/table.h"
-#include "catalog/pg_class.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "utils/acl.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
-#include "utils/rls.h"
 #include "utils/snapmgr.h"
 
-#include "columnar/am.h"
 #include "columnar/functions.h"
+#include "columnar/rights.h"
 #include "columnar/segment.h"
 #include "columnar/source.h"
 #include "columnar/view.h"
@@ -35,27 +31,7 @@ PG_FUNCTION_INFO_V1(gpucol_source_version);
 Relation
 gpucol_functions_open(Oid relid)
 {
-	Relation	table = table_open(relid, AccessShareLock);
-
-	if (!gpucol_am_is_table(table))
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is not a table with access method gpucol",
-						RelationGetRelationName(table))));
-	if (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
-		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, RelationGetRelationName(table));
-	if (check_enable_rls(relid, InvalidOid, true) == RLS_ENABLED)
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("row-level security applies to you in table \"%s\"",
-						RelationGetRelationName(table)),
-				 errdetail("Segments tell of rows that it may hide."),
-				 errhint("The table's owner, and roles with BYPASSRLS, may look at them.")));
-	if (RELATION_IS_OTHER_TEMP(table))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot read temporary tables of other sessions")));
-	return table;
+	return gpucol_rights_open(relid, GPUCOL_RIGHT_ALL_ROWS, AccessShareLock);
 }
 
 /* heap_bytes / bytes, or NULL. */

@@ -21,6 +21,8 @@
  * later writers of the segment row would not meet; a merge turns them into locks
  * on the table.
  *
+ * What the indexes call runs as the table's owner, as in VACUUM.
+ *
  * How far a merge has come is in gpucol.activity: the rows that it has moved, and the
  * share of the delta's blocks that it has read.
  *
@@ -41,13 +43,13 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/predicate.h"
-#include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
 #include "service/activity.h"
-#include "columnar/am.h"
+#include "columnar/owner.h"
+#include "columnar/rights.h"
 #include "columnar/scan.h"
 #include "columnar/writer.h"
 #include "compat.h"
@@ -255,38 +257,24 @@ merge_rows(Relation table, Snapshot snapshot)
 	return moved;
 }
 
-/* Check that the caller may merge, and that nothing in this session forbids it. */
-static void
-check_table(Relation table)
-{
-	if (!gpucol_compat_is_owner(RelationGetRelid(table)))
-		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, RelationGetRelationName(table));
-	if (!gpucol_am_is_table(table))
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is not a table with access method gpucol",
-						RelationGetRelationName(table))));
-	if (RELATION_IS_OTHER_TEMP(table))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot merge temporary tables of other sessions")));
-	CheckTableNotInUse(table, "merge");
-}
-
-/* Merge one table. */
+/* Merge one table; 0 of one that is gone. */
 static int64
-merge_table(Oid relid)
+merge_table(Relation table)
 {
-	Relation	table = table_open(relid, ShareUpdateExclusiveLock);
+	GpucolOwner owner;
 	Snapshot	snapshot;
 	int64		moved;
 
-	check_table(table);
+	if (table == NULL)
+		return 0;
+	CheckTableNotInUse(table, "merge");
+	gpucol_owner_begin(table, &owner);
 	snapshot = RegisterSnapshot(IsolationUsesXactSnapshot() ?
 								GetTransactionSnapshot() : GetLatestSnapshot());
 	TransferPredicateLocksToHeapRelation(table);
 	moved = merge_rows(table, snapshot);
 	UnregisterSnapshot(snapshot);
+	gpucol_owner_end(&owner);
 	table_close(table, NoLock);
 	CommandCounterIncrement();
 	return moved;
@@ -296,18 +284,16 @@ merge_table(Oid relid)
 static int64
 merge_partitions(Oid relid)
 {
-	List	   *all = find_all_inheritors(relid, AccessShareLock, NULL);
 	ListCell   *lc;
 	int64		moved = 0;
 
-	foreach(lc, all)
+	gpucol_rights_check(relid, GPUCOL_RIGHT_OWNER);
+	foreach(lc, find_all_inheritors(relid, NoLock, NULL))
 	{
-		Relation	part = table_open(lfirst_oid(lc), AccessShareLock);
-		bool		ours = gpucol_am_is_table(part);
-
-		table_close(part, AccessShareLock);
-		if (ours)
-			moved += merge_table(lfirst_oid(lc));
+		CHECK_FOR_INTERRUPTS();
+		if (gpucol_rights_is_table(lfirst_oid(lc)))
+			moved += merge_table(gpucol_rights_try_open(lfirst_oid(lc), GPUCOL_RIGHT_OWNER,
+														ShareUpdateExclusiveLock));
 	}
 	return moved;
 }
@@ -322,5 +308,6 @@ gpucol_merge(PG_FUNCTION_ARGS)
 	PreventCommandDuringRecovery("gpucol.merge()");
 	if (get_rel_relkind(relid) == RELKIND_PARTITIONED_TABLE)
 		PG_RETURN_INT64(merge_partitions(relid));
-	PG_RETURN_INT64(merge_table(relid));
+	PG_RETURN_INT64(merge_table(gpucol_rights_open(relid, GPUCOL_RIGHT_OWNER,
+												   ShareUpdateExclusiveLock)));
 }

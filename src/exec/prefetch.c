@@ -2,7 +2,7 @@
  *
  * prefetch.c
  *	  Loading a table's columns into device memory: gpucol.prefetch(regclass), and
- *	  what a query does that finds little there.
+ *	  what a query does that finds little there; gpucol.evict(regclass).
  *
  * One thread verifies and copies pages at a few GB/s, a device takes more than 50; to
  * pin pages, which threads may not do, takes a process 0.2 to 0.4 us a page.  So a
@@ -27,23 +27,24 @@
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/ipc.h"
-#include "utils/acl.h"
-#include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "columnar/am.h"
+#include "columnar/rights.h"
 #include "columnar/source.h"
 #include "columnar/typemap.h"
 #include "columnar/writer.h"
+#include "compat.h"
 #include "engine/gpu/client.h"
 #include "engine/gpu/wire.h"
 #include "exec/device.h"
 #include "exec/prefetch.h"
 #include "lower/clauses.h"
+#include "service/supervisor.h"
 #include "service/threads.h"
 
 PG_FUNCTION_INFO_V1(gpucol_prefetch);
+PG_FUNCTION_INFO_V1(gpucol_evict);
 
 /* What is missing below this is loaded by the run itself. */
 #define WORTH_BYTES		(32.0 * 1024 * 1024)
@@ -336,19 +337,11 @@ gpucol_prefetch_for(GpucolExec *exec)
 Datum
 gpucol_prefetch(PG_FUNCTION_ARGS)
 {
-	Oid			relid = PG_GETARG_OID(0);
-	Relation	rel = table_open(relid, AccessShareLock);
-	AclResult	acl = pg_class_aclcheck(relid, GetUserId(), ACL_SELECT);
+	Relation	rel = gpucol_rights_open(PG_GETARG_OID(0), GPUCOL_RIGHT_SELECT, AccessShareLock);
 	const char *why = NULL;
 	GpucolGpuPrefetch figures;
 	GpucolStatus status;
 
-	if (acl != ACLCHECK_OK)
-		aclcheck_error(acl, get_relkind_objtype(rel->rd_rel->relkind), RelationGetRelationName(rel));
-	if (!gpucol_am_is_table(rel))
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is not a gpucol table", RelationGetRelationName(rel))));
 	if (!gpucol_engine_cuda.available(&why))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -364,4 +357,21 @@ gpucol_prefetch(PG_FUNCTION_ARGS)
 				 errhint("Queries load what they need of it; gpucol.evict(regclass) makes room for it.")));
 	table_close(rel, AccessShareLock);
 	PG_RETURN_INT64(figures.sent);
+}
+
+/* gpucol.evict(regclass): bytes of device memory given back; NULL: all tables. */
+Datum
+gpucol_evict(PG_FUNCTION_ARGS)
+{
+	uint64		storage[2] = {0, 0};
+
+	if (!PG_ARGISNULL(0))
+	{
+		Relation	rel = gpucol_rights_open(PG_GETARG_OID(0), GPUCOL_RIGHT_NONE, AccessShareLock);
+
+		storage[0] = (uint64) MyDatabaseId << 32 | gpucol_compat_relation_space(rel);
+		storage[1] = gpucol_compat_relation_file(rel);
+		table_close(rel, AccessShareLock);
+	}
+	PG_RETURN_INT64(gpucol_service_evict(storage));
 }

@@ -2,7 +2,7 @@
  *
  * devices.c
  *	  SQL functions about the device daemon: behind the views gpucol.devices,
- *	  gpucol.cache and gpucol.activity, and gpucol.evict.
+ *	  gpucol.cache and gpucol.activity, and what gpucol.evict asks of it.
  *
  * They use a connection of their own for each call, so that they show a daemon
  * at work on this session's other statements too.  They never start a daemon:
@@ -20,10 +20,6 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/rel.h"
-#include "utils/relcache.h"
-#include "access/relation.h"
-#include "access/table.h"
 
 #include "compat.h"
 #include "service/protocol.h"
@@ -33,7 +29,6 @@
 PG_FUNCTION_INFO_V1(gpucol_devices);
 PG_FUNCTION_INFO_V1(gpucol_cache);
 PG_FUNCTION_INFO_V1(gpucol_activity);
-PG_FUNCTION_INFO_V1(gpucol_evict);
 
 /* Read or write all of n bytes, waiting interruptibly; false on loss. */
 static bool
@@ -231,22 +226,13 @@ gpucol_activity(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* gpucol.evict(regclass): bytes of device memory given back; NULL: all tables. */
-Datum
-gpucol_evict(PG_FUNCTION_ARGS)
+int64
+gpucol_service_evict(const uint64 storage[2])
 {
-	GpucolWireEvict question = {{0, 0}};
-	GpucolWireEvicted *evicted;
+	GpucolWireEvict question = {{storage[0], storage[1]}};
 	size_t		n;
+	GpucolWireEvicted *evicted = ask(GPUCOL_WIRE_EVICT, &question, sizeof(question),
+									 GPUCOL_WIRE_EVICTED, &n);
 
-	if (!PG_ARGISNULL(0))
-	{
-		Relation	rel = table_open(PG_GETARG_OID(0), AccessShareLock);
-
-		question.storage[0] = (uint64) MyDatabaseId << 32 | gpucol_compat_relation_space(rel);
-		question.storage[1] = gpucol_compat_relation_file(rel);
-		table_close(rel, AccessShareLock);
-	}
-	evicted = ask(GPUCOL_WIRE_EVICT, &question, sizeof(question), GPUCOL_WIRE_EVICTED, &n);
-	PG_RETURN_INT64(evicted != NULL && n == sizeof(*evicted) ? evicted->bytes : 0);
+	return evicted != NULL && n == sizeof(*evicted) ? (int64) evicted->bytes : 0;
 }

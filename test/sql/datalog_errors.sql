@@ -120,6 +120,21 @@ SELECT * FROM gpucol.datalog('.decl r(a:number) r(40000).', 'r') AS t(a smallint
 SELECT * FROM gpucol.datalog('.decl r(a:number) r(3000000000).', 'r') AS t(a int);
 SELECT gpucol.datalog_into('.decl r(a:number) r(1).', 'datalog_errors');
 SELECT gpucol.datalog_into('.decl r(a:number) r(1). .output r', 'no_such_schema');
+-- an event trigger that gives the new table an index, or drops it
+CREATE FUNCTION meddle() RETURNS event_trigger LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format(current_setting('test.meddle'), (SELECT object_identity FROM pg_event_trigger_ddl_commands()));
+END $$;
+CREATE EVENT TRIGGER meddle ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION meddle();
+SET test.meddle = 'CREATE INDEX ON %s (a)';
+SELECT gpucol.datalog_into('.decl s(a:number) s(1). .output s', 'datalog_errors');
+SET test.meddle = 'DROP TABLE %s';
+SELECT gpucol.datalog_into('.decl s(a:number) s(1). .output s', 'datalog_errors');
+SET test.meddle = 'ALTER TABLE %s ADD b int';
+SELECT gpucol.datalog_into('.decl s(a:number) s(1). .output s', 'datalog_errors');
+SET test.meddle = 'GRANT SELECT ON %s TO PUBLIC';
+SELECT gpucol.datalog_into('.decl s(a:number) s(1). .output s', 'datalog_errors');
+DROP EVENT TRIGGER meddle;
 -- a value from 2^63 on: the hint says how it can be stored
 SELECT * FROM gpucol.datalog('.decl r(a:unsigned) r(18446744073709551615u).', 'r') AS t(a int8);
 SELECT gpucol.datalog_into('.decl r(a:unsigned) r(1u). r(18446744073709551615u). .output r', 'datalog_errors');

@@ -549,21 +549,39 @@ create_table(const DatalogRelation *relation, const char *schema)
 	CommandCounterIncrement();
 }
 
+/*
+ * Open the table that has been created.  Its rows are written as they are: an event
+ * trigger must not have given it anything that rows would have to be shown to.
+ */
+static Relation
+open_created(const DatalogRelation *relation, const char *schema)
+{
+	Oid			relid = get_relname_relid(relation->name, get_namespace_oid(schema, false));
+	Relation	table = OidIsValid(relid) ? try_table_open(relid, RowExclusiveLock) : NULL;
+
+	if (table == NULL || RelationGetIndexList(table) != NIL || table->trigdesc != NULL ||
+		table->rd_att->constr != NULL || table->rd_rel->relrowsecurity ||
+		table->rd_rel->relkind != RELKIND_RELATION || table->rd_att->natts != relation->arity)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("table \"%s\" is not what was created", relation->name),
+				 errdetail("An event trigger has dropped it, or given it columns, constraints, indexes, triggers or policies."),
+				 errhint("Insert the rows of gpucol.datalog into the table.")));
+	return table;
+}
+
 /* Create the table of a relation and fill it; the number of rows. */
 static uint64
 fill_table(Execution *execution, DatalogRelation *relation, const char *schema)
 {
 	OutputColumn columns[GPUCOL_REC_MAX_ARITY];
 	Filling		filling = {0};
-	Oid			relid;
 	uint64		nrows;
 	int			c;
 	int			i;
 
 	create_table(relation, schema);
-	relid = get_relname_relid(relation->name,
-							  get_namespace_oid(schema, false));
-	filling.rel = table_open(relid, RowExclusiveLock);
+	filling.rel = open_created(relation, schema);
 	filling.bulk = GetBulkInsertState();
 	filling.command = GetCurrentCommandId(true);
 	filling.context = CurrentMemoryContext;

@@ -1,0 +1,41 @@
+/*-------------------------------------------------------------------------
+ *
+ * rights.h
+ *	  Tables that SQL functions are called with: rights, then locks.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_COLUMNAR_RIGHTS_H
+#define GPUCOL_COLUMNAR_RIGHTS_H
+
+#include "postgres.h"
+
+#include "storage/lockdefs.h"
+#include "utils/rel.h"
+
+/* What a caller must be allowed to do with a table. */
+typedef enum GpucolRight
+{
+	GPUCOL_RIGHT_NONE,			/* the right to call the function is enough */
+	GPUCOL_RIGHT_SELECT,
+	GPUCOL_RIGHT_ALL_ROWS,		/* SELECT, and no policy hides rows from them */
+	GPUCOL_RIGHT_OWNER
+} GpucolRight;
+
+/*
+ * Open a gpucol table under a lock.  An error, raised before there is any lock, where
+ * the caller lacks the right, or it is something else, or another session's temporary
+ * table.  What was true before the lock is checked again behind it.
+ */
+extern Relation gpucol_rights_open(Oid relid, GpucolRight right, LOCKMODE lock);
+
+/* The same of a table that may be gone, and then NULL. */
+extern Relation gpucol_rights_try_open(Oid relid, GpucolRight right, LOCKMODE lock);
+
+/* Raise the error where the caller lacks the right to any relation; takes no lock. */
+extern void gpucol_rights_check(Oid relid, GpucolRight right);
+
+/* Is there a gpucol table of this OID?  Takes no lock. */
+extern bool gpucol_rights_is_table(Oid relid);
+
+#endif							/* GPUCOL_COLUMNAR_RIGHTS_H */
