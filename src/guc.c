@@ -11,7 +11,6 @@
 #include "postgres.h"
 
 #include <limits.h>
-#include <unistd.h>
 
 #include "utils/guc.h"
 
@@ -30,7 +29,9 @@ int			gpucol_engine_choice;
 int			gpucol_gpu_memory_limit;
 bool		gpucol_jit;
 int			gpucol_max_cpu_threads;
+int			gpucol_max_memory;
 int			gpucol_max_recursion_rounds;
+int			gpucol_memory_limit;
 int			gpucol_pushdown;
 int			gpucol_ranking_memory_limit;
 int			gpucol_recursive_memory_limit;
@@ -87,17 +88,6 @@ define_protection(const char *name, const char *description, const char *detail,
 }
 
 /*
- * A memory limit as bytes.
- */
-size_t
-gpucol_guc_memory(int megabytes)
-{
-	if (megabytes > 0)
-		return (size_t) megabytes * 1024 * 1024;
-	return (size_t) sysconf(_SC_PHYS_PAGES) / 2 * (size_t) sysconf(_SC_PAGESIZE);
-}
-
-/*
  * Define every setting and reserve the prefix.  Called once, from _PG_init.
  */
 void
@@ -141,10 +131,18 @@ gpucol_guc_init(void)
 					  "Threads that all sessions of the server may have, beside their processes.",
 					  "0 allows four for each processor, and 64 at least.",
 					  &gpucol_max_cpu_threads, INT_MAX, 0);
+	define_protection("gpucol.max_memory",
+					  "Memory that the work of one session may hold, whatever its own limits are.",
+					  "0 allows half of the machine's memory.",
+					  &gpucol_max_memory, INT_MAX, GUC_UNIT_MB);
 	define_int("gpucol.max_recursion_rounds",
 			   "Rounds after which a pushed-down recursion is ended with an error.",
 			   "0 sets no limit.",
 			   &gpucol_max_recursion_rounds, 0, 0, INT_MAX, 0);
+	define_int("gpucol.memory_limit",
+			   "Memory that the queries of one session may hold in groups, sort keys and dictionaries.",
+			   "0 allows work_mem times hash_mem_multiplier, and 256 MB at least.",
+			   &gpucol_memory_limit, 0, 0, INT_MAX, GUC_UNIT_MB);
 	DefineCustomEnumVariable("gpucol.pushdown",
 							 "Whether queries over gpucol tables may be pushed down.",
 							 "require raises an error with the reason when a query is not.",

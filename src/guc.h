@@ -35,7 +35,9 @@ extern int	gpucol_engine_choice;
 extern int	gpucol_gpu_memory_limit;	/* MB; 0 = chosen by the daemon */
 extern bool gpucol_jit;
 extern int	gpucol_max_cpu_threads; /* 0 = by the number of processors */
+extern int	gpucol_max_memory;	/* MB; 0 = half of the machine */
 extern int	gpucol_max_recursion_rounds;	/* 0 = no limit */
+extern int	gpucol_memory_limit;	/* MB; 0 = hash_mem, and 256 at least */
 extern int	gpucol_pushdown;
 extern int	gpucol_ranking_memory_limit;	/* MB; 0 = half of the machine */
 extern int	gpucol_recursive_memory_limit;	/* MB; 0 = half of the machine */
@@ -43,8 +45,5 @@ extern int	gpucol_recursive_strategy;	/* GpucolRecStrategy */
 extern int	gpucol_segment_rows;
 
 extern void gpucol_guc_init(void);
-
-/* A memory limit in MB as bytes; 0 is half of the machine's memory. */
-extern size_t gpucol_guc_memory(int megabytes);
 
 #endif							/* GPUCOL_GUC_H */

@@ -110,6 +110,8 @@ typedef struct GpucolRunOptions
 {
 	int			threads;		/* gpucol.cpu_threads, at least 1 */
 	size_t		memory_limit;	/* bytes the run may hold; 0 = no limit */
+	size_t		window_limit;	/* CPU: bytes of decoded values and outputs that it aims
+								 * at, however long a value is; 0 = no such aim */
 	struct GpucolBudget *budget;	/* which they count against too; NULL = none */
 	bool		checked;		/* every value of the program's columns is known
 								 * to have its column's kind */

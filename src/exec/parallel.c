@@ -50,6 +50,7 @@ gpucol_parallel_init(GpucolExec *exec, GpucolParallel *parallel, ParallelContext
 {
 	exec->parallel = parallel;
 	SpinLockInit(&parallel->lock);
+	parallel->nparticipants = pcxt->nworkers + 1;
 	memset(&parallel->figures, 0, sizeof(parallel->figures));
 	if (pcxt->seg == NULL)
 		return;					/* no worker can be started */

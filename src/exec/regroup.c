@@ -24,7 +24,6 @@
 
 #include "common/hashfn.h"
 #include "executor/executor.h"
-#include "executor/nodeHash.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/datum.h"
@@ -37,9 +36,7 @@
 
 #include "exec/regroup.h"
 #include "exec/result.h"
-
-/* The groups may always take this much, whatever work_mem is, as in the engine. */
-#define MIN_MEMORY	((Size) 256 * 1024 * 1024)
+#include "service/memory.h"
 
 /* The values of one type that are looked up. */
 typedef struct Domain
@@ -78,6 +75,7 @@ struct GpucolRegroup
 	GpucolExec *exec;
 	const GpucolGroupPlan *plan;
 	MemoryContext context;
+	GpucolMeter meter;			/* of the context */
 	ExprContext *econtext;
 	TupleTableSlot *slot;		/* a row of the table: the base columns */
 	ExprState **key_states;		/* by key; NULL: the engine's output */
@@ -682,6 +680,7 @@ create(GpucolExec *exec, const GpucolGroupPlan *plan)
 	for (int i = 0; i < plan->naggs; i++)
 		init_host(r, i);
 	init_sets(r);
+	gpucol_meter_open(&r->meter, r->context, gpucol_memory_open(0, gpucol_run_budget(exec)));
 	return r;
 }
 
@@ -803,6 +802,39 @@ join_batch(GpucolRegroup *r, const GpucolResult *result, MemoryContext batch)
 	return ok;
 }
 
+/* Bytes that a table, and arrays of so many bytes an item, grow by before they hold n more. */
+static Size
+growth(const Table *table, uint64 n, Size item)
+{
+	uint64		room = table->room;
+	uint64		nslots = table->nslots;
+
+	while (room < table->nitems + n)
+		room = Max(room * 2, 256);
+	while (nslots <= (table->nitems + n) * 2)
+		nslots = Max(nslots * 2, 1024);
+	return (room - table->room) * (item + sizeof(uint32)) +
+		(nslots - table->nslots) * sizeof(uint32);
+}
+
+/* Bytes that joining so many of the engine's groups may take, but for what datums point to. */
+static Size
+room_for(const GpucolRegroup *r, uint32 nrows)
+{
+	uint64		n = (uint64) nrows * r->nsets;
+	Size		group = sizeof(uint32) + r->nstates * sizeof(GpucolAggState) +
+		r->plan->nkeys * (sizeof(Datum) + sizeof(bool));
+	Size		distinct = 0;
+
+	for (int i = 0; i < r->plan->naggs; i++)
+	{
+		group += r->plan->finals[i].host == GPUCOL_HOST_NONE ? 0 : sizeof(Datum);
+		if (r->plan->finals[i].host == GPUCOL_HOST_DISTINCT)
+			distinct += growth(&r->hosts[i].table, n, sizeof(uint32) + sizeof(Datum));
+	}
+	return growth(&r->table, n, group) + distinct;
+}
+
 /* Learn from the program, which the run has made by its first batch. */
 static void
 open_program(GpucolRegroup *r)
@@ -820,19 +852,18 @@ join_all(GpucolRegroup *r, GpucolStatus status, GpucolResult *result)
 {
 	MemoryContext batch = AllocSetContextCreate(r->context, "gpucol regroup batch",
 												ALLOCSET_DEFAULT_SIZES);
-	Size		limit = Max(get_hash_memory_limit(), MIN_MEMORY);
 
 	for (; status == GPUCOL_OK; status = gpucol_run_next(r->exec, result))
 	{
 		CHECK_FOR_INTERRUPTS();
+		if (!gpucol_meter_fits(&r->meter, room_for(r, result->nrows)))
+		{
+			r->exec->fallback = "groups need more memory than gpucol.memory_limit allows";
+			return false;
+		}
 		if (!join_batch(r, result, batch))
 		{
 			r->exec->fallback = "a sum of more than 38 digits";
-			return false;
-		}
-		if (MemoryContextMemAllocated(r->context, true) > limit)
-		{
-			r->exec->fallback = "groups need more memory than hash_mem allows";
 			return false;
 		}
 	}

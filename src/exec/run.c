@@ -18,7 +18,6 @@
 #include "postgres.h"
 
 #include "executor/executor.h"
-#include "executor/nodeHash.h"
 #include "miscadmin.h"
 #include "portability/instr_time.h"
 #include "storage/bufmgr.h"
@@ -35,9 +34,7 @@
 #include "guc.h"
 #include "lower/clauses.h"
 #include "lower/host_test.h"
-
-/* Engines may always hold this much, whatever work_mem is. */
-#define MIN_MEMORY_LIMIT	((Size) 256 * 1024 * 1024)
+#include "service/memory.h"
 
 /* A build without the device client has no CUDA engine. */
 #pragma weak gpucol_engine_cuda
@@ -200,6 +197,28 @@ lower(GpucolExec *exec)
 	return GPUCOL_OK;
 }
 
+/* Bytes that each participant of a parallel scan, or else the only one, may hold. */
+static Size
+participant_limit(GpucolExec *exec)
+{
+	Size		limit = gpucol_memory_query_limit();
+
+	return exec->parallel != NULL ? limit / exec->parallel->nparticipants : limit;
+}
+
+GpucolBudget *
+gpucol_run_budget(GpucolExec *exec)
+{
+	if (exec->budget == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(exec->node->ss.ps.state->es_query_cxt);
+
+		exec->budget = gpucol_memory_open(participant_limit(exec), gpucol_memory_queries());
+		MemoryContextSwitchTo(old);
+	}
+	return exec->budget;
+}
+
 /* Start one engine on the open source. */
 static GpucolStatus
 start_engine(GpucolExec *exec, const GpucolEngine *engine, const char **why)
@@ -207,9 +226,18 @@ start_engine(GpucolExec *exec, const GpucolEngine *engine, const char **why)
 	GpucolRunOptions options = {0};
 
 	options.threads = gpucol_run_threads(exec);
-	/* a scan holds what a few vectors take, however long a value is */
-	options.memory_limit = engine == &gpucol_engine_cpu && exec->kind == GPUCOL_PROGRAM_SCAN ?
-		0 : Max(get_hash_memory_limit(), MIN_MEMORY_LIMIT);
+	options.window_limit = participant_limit(exec);
+	if (engine == &gpucol_engine_cpu && exec->kind == GPUCOL_PROGRAM_SCAN)
+	{
+		/* a scan holds what a few vectors take, however long a value is */
+		options.memory_limit = 0;
+		options.budget = gpucol_memory_session();
+	}
+	else
+	{
+		options.memory_limit = participant_limit(exec);
+		options.budget = gpucol_run_budget(exec);
+	}
 	options.checked = exec->checked;
 	options.in_place = exec->in_place;
 	exec->engine = engine;

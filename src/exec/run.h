@@ -18,6 +18,7 @@
 #include "storage/spin.h"
 #include "utils/rel.h"
 
+#include "base/budget.h"
 #include "engine/engine.h"
 #include "lower/lower.h"
 
@@ -56,6 +57,7 @@ typedef struct GpucolParallel
 {
 	slock_t		lock;			/* on figures */
 	GpucolFigures figures;
+	int			nparticipants;	/* planned, the leader included */
 	bool		row_scan;		/* all do the table's row scan: some value has no
 								 * form that engines compute with */
 	char		source[FLEXIBLE_ARRAY_MEMBER] pg_attribute_aligned(MAXIMUM_ALIGNOF);
@@ -98,6 +100,7 @@ struct GpucolExec
 	GpucolMakeShape make_shape; /* NULL: rows as they are */
 	GpucolMakeTake make_take;	/* NULL: the run delivers all rows */
 	bool		cpu_only;		/* the device has had its chance */
+	GpucolBudget *budget;		/* of what the node holds; NULL before it is asked for */
 
 	/* the run in progress; everything lives in `context` */
 	MemoryContext context;
@@ -183,6 +186,12 @@ extern bool gpucol_run_wants_device(void);
 
 /* Is there a device for the run, and is the choice ours (gpucol.engine = auto)? */
 extern bool gpucol_run_may_choose(GpucolExec *exec);
+
+/*
+ * What the node and its runs may hold, together with the session's other queries; of a
+ * parallel scan, a participant's share.
+ */
+extern GpucolBudget *gpucol_run_budget(GpucolExec *exec);
 
 /* Threads that work on the node's behalf may use. */
 extern int	gpucol_run_threads(GpucolExec *exec);

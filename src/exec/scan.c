@@ -645,8 +645,8 @@ explain_probe(GpucolScanState *state, List *ancestors, ExplainState *es)
 	if (condition != NULL)
 		ExplainPropertyText("Top Condition",
 							clip(deparse_expression(condition, context, prefix, true)), es);
-	if (state->probe.too_long)
-		ExplainPropertyText("Top Rows Not Sought", "their sort keys exceed hash_mem", es);
+	if (state->probe.too_much)
+		ExplainPropertyText("Top Rows Not Sought", "their sort keys exceed gpucol.memory_limit", es);
 	if (state->probe.ties > 0)
 		ExplainPropertyInteger("Top Ties", NULL, state->probe.ties, es);
 	ExplainPropertyInteger("Probed Rows", NULL, state->probe.seen, es);

@@ -18,18 +18,24 @@ typedef struct Kept
 	char		data[FLEXIBLE_ARRAY_MEMBER];
 } Kept;
 
-void
-gpucol_topn_best_init(GpucolTopnBest *best, int64 k, bool descending, GpucolOrder *order)
+bool
+gpucol_topn_best_init(GpucolTopnBest *best, int64 k, bool descending, GpucolOrder *order,
+					  GpucolBudget *budget)
 {
 	best->k = k;
 	best->filled = 0;
 	best->ties = 0;
 	best->descending = descending;
 	best->order = order;
+	best->reserved = sizeof(int64) * (Size) k;
+	if (!gpucol_budget_reserve(budget, best->reserved))
+		return false;
 	best->strings = order == NULL ? NULL :
 		AllocSetContextCreate(CurrentMemoryContext, "gpucol best strings",
 							  ALLOCSET_DEFAULT_SIZES);
-	best->heap = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int64) * (Size) k);
+	gpucol_meter_open(&best->meter, best->strings, budget);
+	best->heap = MemoryContextAllocHuge(CurrentMemoryContext, best->reserved);
+	return true;
 }
 
 void
@@ -38,6 +44,7 @@ gpucol_topn_best_release(GpucolTopnBest *best)
 	pfree(best->heap);
 	if (best->strings != NULL)
 		MemoryContextDelete(best->strings);
+	gpucol_budget_release(best->meter.budget, best->reserved + best->meter.counted);
 }
 
 void
@@ -48,10 +55,10 @@ gpucol_topn_best_clear(GpucolTopnBest *best)
 		MemoryContextReset(best->strings);
 }
 
-Size
-gpucol_topn_best_memory(const GpucolTopnBest *best)
+bool
+gpucol_topn_best_fits(GpucolTopnBest *best)
 {
-	return best->strings == NULL ? 0 : MemoryContextMemAllocated(best->strings, true);
+	return best->strings == NULL || gpucol_meter_fits(&best->meter, 0);
 }
 
 /* ---- the order of words ---- */

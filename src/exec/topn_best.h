@@ -14,6 +14,7 @@
 #include "postgres.h"
 
 #include "lower/order.h"
+#include "service/memory.h"
 
 typedef struct GpucolTopnBest
 {
@@ -24,11 +25,16 @@ typedef struct GpucolTopnBest
 	bool		descending;
 	GpucolOrder *order;			/* of byte strings, or NULL */
 	MemoryContext strings;		/* that are kept */
+	GpucolMeter meter;			/* of them */
+	Size		reserved;		/* for the heap */
 } GpucolTopnBest;
 
-/* In the current memory context. */
-extern void gpucol_topn_best_init(GpucolTopnBest *best, int64 k, bool descending,
-								  GpucolOrder *order);
+/*
+ * In the current memory context, and counted in a budget until it is released; false
+ * where that has no room for k values.
+ */
+extern bool gpucol_topn_best_init(GpucolTopnBest *best, int64 k, bool descending,
+								  GpucolOrder *order, GpucolBudget *budget);
 extern void gpucol_topn_best_replace(GpucolTopnBest *best, int64 word);
 extern void gpucol_topn_best_release(GpucolTopnBest *best);
 
@@ -44,8 +50,8 @@ extern int64 gpucol_topn_best_last_ties(const GpucolTopnBest *best);
 /* Add a byte string. */
 extern void gpucol_topn_best_add_bytes(GpucolTopnBest *best, const GpucolBytes *value);
 
-/* Bytes that the strings take. */
-extern Size gpucol_topn_best_memory(const GpucolTopnBest *best);
+/* Has the budget room for the strings that are kept? */
+extern bool gpucol_topn_best_fits(GpucolTopnBest *best);
 
 /* The last of the values kept: one that sorts like int64, or a string, valid while kept. */
 extern int64 gpucol_topn_best_last(const GpucolTopnBest *best);

@@ -33,7 +33,6 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "executor/nodeHash.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -64,9 +63,6 @@
  */
 #define SPARE_ROWS	1024
 #define SPARE_PART	1024
-
-/* The best strings may always take this much. */
-#define MIN_MEMORY	((Size) 64 * 1024 * 1024)
 
 static Node *create_state(CustomScan *cscan);
 
@@ -310,8 +306,8 @@ zone_condition(GpucolTopnProbe *probe, GpucolExec *scan, int64 rows)
 
 	if (key->attnum == 0 ||
 		!gpucol_topn_zone_bound(scan->rel, scan->node->ss.ps.state->es_snapshot,
-								key->attnum, rows, key->sort.descending, &bound.order,
-								&probe->value))
+								key->attnum, rows, key->sort.descending,
+								gpucol_run_budget(scan), &bound.order, &probe->value))
 		return NIL;
 	return list_make1(key_reaches(probe, &bound));
 }
@@ -325,13 +321,12 @@ nulls_are_apart(const GpucolTopnProbe *probe)
 
 /*
  * Run the scan to its end, or until it has met `enough` NULLs; GPUCOL_OK where it
- * has met `most` rows and k values before, GPUCOL_OUT_OF_MEMORY where these are too long.
+ * has met `most` rows and k values before, GPUCOL_OUT_OF_MEMORY where these take too much.
  */
 static GpucolStatus
 run_scan(GpucolTopnProbe *probe, GpucolExec *scan, GpucolTopnBest *best,
 		 int64 *nulls, int64 enough, int64 most)
 {
-	Size		limit = Max(get_hash_memory_limit(), MIN_MEMORY);
 	GpucolResult result;
 	GpucolStatus status;
 
@@ -345,9 +340,9 @@ run_scan(GpucolTopnProbe *probe, GpucolExec *scan, GpucolTopnBest *best,
 			status = GPUCOL_END;
 			break;
 		}
-		if (gpucol_topn_best_memory(best) > limit)
+		if (!gpucol_topn_best_fits(best))
 		{
-			probe->too_long = true;
+			probe->too_much = true;
 			status = GPUCOL_OUT_OF_MEMORY;
 			break;
 		}
@@ -499,15 +494,27 @@ take_place(GpucolTopnProbe *probe, GpucolTopnBest *best, int64 nulls, List **bef
 	return false;
 }
 
+/* Prepare for the k best by the key at hand; false: they would take too much. */
+static bool
+begin_key(GpucolTopnProbe *probe, GpucolExec *scan, int64 k, GpucolTopnBest *best)
+{
+	const GpucolTopnKey *key = &probe->keys[probe->at];
+
+	if (gpucol_topn_best_init(best, k, key->sort.descending, key->order,
+							  gpucol_run_budget(scan)))
+		return true;
+	probe->too_much = true;
+	return false;
+}
+
 /* Find the best by the next key among the rows that stand at the places of those before. */
 static GpucolStatus
 probe_next(GpucolTopnProbe *probe, GpucolExec *scan, List *at_places, int64 k,
 		   GpucolTopnBest *best, int64 *nulls)
 {
-	const GpucolTopnKey *key = &probe->keys[++probe->at];
+	const GpucolTopnKey *key = &probe->keys[probe->at];
 
 	probe->narrow = at_places;
-	gpucol_topn_best_init(best, k, key->sort.descending, key->order);
 	*nulls = 0;
 	return run_scan(probe, scan, best, nulls, key->sort.nulls_first ? k : PG_INT64_MAX, PG_INT64_MAX);
 }
@@ -551,7 +558,7 @@ gpucol_topn_probe_reset(GpucolTopnProbe *probe)
 {
 	probe->condition = probe->at_place = probe->before = probe->narrow = NIL;
 	probe->ties = 0;
-	probe->too_long = false;
+	probe->too_much = false;
 	MemoryContextReset(probe->context);
 }
 
@@ -569,16 +576,19 @@ gpucol_topn_probe_run(GpucolTopnProbe *probe, GpucolExec *scan, bool all_rows)
 
 	probe->at = 0;
 	probe->seen = 0;
-	gpucol_topn_best_init(&best, probe->k, probe->keys[0].sort.descending, probe->keys[0].order);
-	status = probe_first(probe, scan, all_rows, &best, &nulls);
-	for (;;)
+	more = begin_key(probe, scan, probe->k, &best);
+	status = more ? probe_first(probe, scan, all_rows, &best, &nulls) : GPUCOL_OUT_OF_MEMORY;
+	while (more)
 	{
 		more = status == GPUCOL_END &&
 			take_place(probe, &best, nulls, &before, &at_places, &left);
 		gpucol_topn_best_release(&best);
 		if (!more)
 			break;
-		status = probe_next(probe, scan, at_places, left, &best, &nulls);
+		probe->at++;
+		more = begin_key(probe, scan, left, &best);
+		if (more)
+			status = probe_next(probe, scan, at_places, left, &best, &nulls);
 	}
 	probe->narrow = NIL;
 	MemoryContextSwitchTo(old);

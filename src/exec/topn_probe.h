@@ -44,7 +44,7 @@ typedef struct GpucolTopnProbe
 	List	   *at_place;		/* these, the n-th on the n-th key, */
 	List	   *before;			/* and all that meet these instead; NIL: none do */
 	int64		seen;			/* rows that it looked at */
-	bool		too_long;		/* it gave up: the best strings took too much memory */
+	bool		too_much;		/* it gave up: the best values took too much memory */
 	MemoryContext context;		/* of these expressions */
 } GpucolTopnProbe;
 
@@ -75,7 +75,7 @@ extern bool gpucol_topn_keys_are_columns(const GpucolTopnProbe *probe, int n);
  */
 extern bool gpucol_topn_zone_bound(Relation rel, Snapshot snapshot,
 								   AttrNumber attnum, int64 k, bool descending,
-								   int64 *bound, GpucolValue *value);
+								   GpucolBudget *budget, int64 *bound, GpucolValue *value);
 
 /* The order of value i of a column, not of class S. */
 static inline int64

@@ -144,7 +144,8 @@ value_of_column(const GpucolTypeMap *map, GpucolValue *value)
 
 bool
 gpucol_topn_zone_bound(Relation rel, Snapshot snapshot, AttrNumber attnum,
-					   int64 k, bool descending, int64 *bound, GpucolValue *value)
+					   int64 k, bool descending, GpucolBudget *budget, int64 *bound,
+					   GpucolValue *value)
 {
 	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), attnum - 1);
 	GpucolTypeMap map;
@@ -161,7 +162,8 @@ gpucol_topn_zone_bound(Relation rel, Snapshot snapshot, AttrNumber attnum,
 	column.kind = map.kind;
 	column.scale = map.scale;
 	value_of_column(&map, value);
-	gpucol_topn_best_init(best, k, descending, NULL);
+	if (!gpucol_topn_best_init(best, k, descending, NULL, budget))
+		return false;
 	source = gpucol_source_open(rel, snapshot, &column, 1, NULL);
 	while (status == GPUCOL_OK &&
 		   (status = source->ops->next_segment(source, &segment)) == GPUCOL_OK)

@@ -105,7 +105,8 @@ typedef struct GpucolCpuColumn
 	GpucolRows	nulls;
 	bool		codes_mapped;
 	bool		nulls_mapped;
-	GpucolBytes *raw;			/* RAW BYTES: values from window_row on */
+	GpucolBytes *raw;			/* RAW BYTES: values from window_row on, */
+	uint32_t	raw_room;		/* of so many vectors */
 	char	   *raw_data[GPUCOL_CPU_RAW_WINDOW];	/* by vector */
 	uint32_t	window_row;		/* segment row of raw[0] */
 } GpucolCpuColumn;
@@ -318,7 +319,8 @@ struct GpucolRun
 	uint64_t	delta_batches;
 	GpucolStatus ended;			/* sticky: OK while running */
 
-	/* all memory of the run */
+	/* all memory of the run, and what it aims at for a window */
+	size_t		window_limit;
 	GpucolBudget budget;
 	GpucolOwned memory;
 
@@ -357,7 +359,10 @@ struct GpucolRun
 	GpucolCpuVector *work __attribute__((aligned(128)));
 	uint32_t	nwork;
 	bool		by_ordinal;		/* dealt by partition instead, see engine/cpu/agg.c */
-	uint32_t	scan_window;	/* SCAN: vectors in a window, grows */
+	uint32_t	scan_window;	/* SCAN: vectors in a window, grows to */
+	uint32_t	scan_window_most;
+	uint32_t	raw_window;		/* vectors in a window of raw bytes, */
+	size_t		raw_bytes;		/* which the last one had */
 	uint32_t	pace;			/* vectors that take a while, see do_window */
 
 	/* aggregation */

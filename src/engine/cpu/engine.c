@@ -192,7 +192,8 @@ cpu_start(const GpucolProgram *program, GpucolSource *source, const GpucolHost *
 	gpucol_owned_open(&run->memory, &run->budget);
 	run->source = source;
 	run->host = host;
-	run->scan_window = 1;
+	run->window_limit = options->window_limit;
+	run->scan_window = run->raw_window = 1;
 	run->pace = GPUCOL_CPU_FIRST_PACE;
 	run->checked = options->checked;
 	run->take = options->take;

@@ -148,6 +148,19 @@ ask_host(GpucolRun *run, uint32_t first, uint32_t n, Passed passed)
 	return GPUCOL_OK;
 }
 
+/* Choose how many vectors the next window has, by the bytes of this one's. */
+static void
+set_raw_pace(GpucolRun *run, uint32_t n)
+{
+	size_t		room = run->window_limit / 4 / (run->raw_bytes / n + 1);
+
+	if (run->window_limit == 0 || room > GPUCOL_CPU_RAW_WINDOW)
+		room = GPUCOL_CPU_RAW_WINDOW;
+	if (room > 2 * run->raw_window)
+		room = 2 * run->raw_window;
+	run->raw_window = room < 1 ? 1 : (uint32_t) room;
+}
+
 GpucolStatus
 gpucol_cpu_raw_window(GpucolRun *run, uint32_t first, uint32_t n)
 {
@@ -156,6 +169,7 @@ gpucol_cpu_raw_window(GpucolRun *run, uint32_t first, uint32_t n)
 
 	if (!reads_raw(run))
 		return GPUCOL_OK;
+	run->raw_bytes = 0;
 	for (uint32_t v = 0; v < n; v++)
 		take_live_rows(run, first + v, passed[v]);
 	if (has_packed_tests(run))
@@ -176,5 +190,6 @@ gpucol_cpu_raw_window(GpucolRun *run, uint32_t first, uint32_t n)
 		drop_vectors(run, first, passed);
 	if (status == GPUCOL_OK && run->nwork > 0)
 		status = read_columns(run, first, n, false);
+	set_raw_pace(run, n);
 	return status;
 }

@@ -31,6 +31,13 @@ virtual_tid(uint64_t row)
 	return (FIRST_BLOCK + row / BLOCK_ROWS) << 16 | (1 + row % BLOCK_ROWS);
 }
 
+/* Bytes of a value of a register. */
+static size_t
+value_size(GpucolClass cls)
+{
+	return cls == GPUCOL_CLASS_D || cls == GPUCOL_CLASS_S ? 16 : 8;
+}
+
 /* Buffers of one vector's outputs. */
 static GpucolStatus
 init_buffer(GpucolRun *run, GpucolCpuOutput *output)
@@ -47,9 +54,8 @@ init_buffer(GpucolRun *run, GpucolCpuOutput *output)
 	for (size_t k = 0; k < n; k++)
 	{
 		GpucolClass cls = run->classes[run->keys[k]];
-		size_t		size = cls == GPUCOL_CLASS_D || cls == GPUCOL_CLASS_S ? 16 : 8;
 
-		output->values[k] = gpucol_cpu_alloc(run, size * GPUCOL_VECTOR_VALUES);
+		output->values[k] = gpucol_cpu_alloc(run, value_size(cls) * GPUCOL_VECTOR_VALUES);
 		output->nulls[k] = gpucol_cpu_alloc(run, GPUCOL_VECTOR_VALUES);
 		if (output->values[k] == NULL || output->nulls[k] == NULL)
 			return GPUCOL_OUT_OF_MEMORY;
@@ -96,9 +102,24 @@ check_segments(GpucolRun *run)
 	return GPUCOL_OK;
 }
 
+/* Vectors whose outputs may be kept at a time. */
+static uint32_t
+most_outputs(const GpucolRun *run)
+{
+	size_t		row = sizeof(uint64_t);
+	size_t		most;
+
+	for (int k = 0; k < run->program->nkeys; k++)
+		row += 1 + value_size(run->classes[run->keys[k]]);
+	most = run->window_limit / 4 / (row * GPUCOL_VECTOR_VALUES);
+	return run->window_limit == 0 || most > GPUCOL_CPU_SCAN_WINDOW ? GPUCOL_CPU_SCAN_WINDOW :
+		most < 1 ? 1 : (uint32_t) most;
+}
+
 GpucolStatus
 gpucol_cpu_scan_init(GpucolRun *run)
 {
+	run->scan_window_most = most_outputs(run);
 	run->noutputs = run->take != NULL ? run->nworkers : GPUCOL_CPU_SCAN_WINDOW;
 	run->outputs = gpucol_cpu_alloc0(run, sizeof(GpucolCpuOutput) * (size_t) run->noutputs);
 	if (run->outputs == NULL)

@@ -296,8 +296,8 @@ window_vectors(const GpucolRun *run)
 			continue;
 		streams_needed(run, column, true, &codes, &nulls);
 		rows += (codes ? column->desc->width : 0) + nulls;
-		if (gpucol_cpu_stream_is_raw(column) && most > GPUCOL_CPU_RAW_WINDOW)
-			most = GPUCOL_CPU_RAW_WINDOW;
+		if (gpucol_cpu_stream_is_raw(column) && most > run->raw_window)
+			most = run->raw_window;
 	}
 	n = run->source->max_window_rows / rows;
 	if (run->program->kind == GPUCOL_PROGRAM_SCAN && run->take == NULL &&
@@ -576,8 +576,9 @@ do_window(GpucolRun *run)
 		status = work_through(run, first, n);
 	if (status != GPUCOL_OK)
 		return status;
-	if (run->scan_window < GPUCOL_CPU_SCAN_WINDOW)
-		run->scan_window *= 2;
+	if (run->scan_window < run->scan_window_most)
+		run->scan_window = 2 * run->scan_window < run->scan_window_most ?
+			2 * run->scan_window : run->scan_window_most;
 	return status;
 }
 

@@ -161,6 +161,7 @@ gpucol_cpu_stream_reset(GpucolRun *run)
 		column->dict = NULL;
 		column->entries = NULL;
 		column->raw = NULL;
+		column->raw_room = 0;
 		column->run_ends = NULL;
 		column->run_values = NULL;
 		column->ndict = column->nruns = 0;
@@ -257,6 +258,7 @@ keep_values(GpucolRun *run, GpucolBytes *values, char **kept)
 	*kept = to = gpucol_cpu_alloc(run, size + 1);
 	if (to == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
+	run->raw_bytes += size;
 	for (int i = 0; i < GPUCOL_VECTOR_VALUES; i++)
 	{
 		if (values[i].len > 0)
@@ -292,6 +294,21 @@ raw_vector(GpucolRun *run, GpucolCpuColumn *column, uint32_t vector, uint32_t at
 	return status;
 }
 
+/* Room for the values of n vectors. */
+static bool
+make_raw_room(GpucolRun *run, GpucolCpuColumn *column, uint32_t n)
+{
+	if (n <= column->raw_room)
+		return true;
+	gpucol_cpu_free(run, column->raw);
+	column->raw_room = 0;
+	column->raw = gpucol_cpu_alloc(run, sizeof(GpucolBytes) * n * GPUCOL_VECTOR_VALUES);
+	if (column->raw == NULL)
+		return false;
+	column->raw_room = n;
+	return true;
+}
+
 GpucolStatus
 gpucol_cpu_stream_raw(GpucolRun *run, GpucolCpuColumn *column, uint32_t first, uint32_t n)
 {
@@ -306,10 +323,7 @@ gpucol_cpu_stream_raw(GpucolRun *run, GpucolCpuColumn *column, uint32_t first, u
 		gpucol_cpu_free(run, column->raw_data[v]);
 		column->raw_data[v] = NULL;
 	}
-	if (column->raw == NULL)
-		column->raw = gpucol_cpu_alloc(run, sizeof(GpucolBytes) * GPUCOL_CPU_RAW_WINDOW *
-									   GPUCOL_VECTOR_VALUES);
-	if (column->raw == NULL)
+	if (!make_raw_room(run, column, n))
 		return GPUCOL_OUT_OF_MEMORY;
 	column->window_row = first * GPUCOL_VECTOR_VALUES;
 	memset(copies, 0, sizeof(copies));

@@ -22,7 +22,7 @@
 #include "utils/memutils.h"
 
 #include "ranking/exec/state.h"
-#include "guc.h"
+#include "service/memory.h"
 #include "ranking/front/group.h"
 
 /* Groups of one batch handed out, and rows ranked between looks at interrupts. */
@@ -100,7 +100,7 @@ gpucol_rank_node_take(GpucolRankNode *topk, int threads, void **arg)
 		};
 	}
 	gpucol_collect_destroy(topk->collect);
-	gpucol_budget_open(&topk->memory, gpucol_guc_memory(gpucol_ranking_memory_limit), NULL);
+	gpucol_budget_open(&topk->memory, gpucol_memory_ranking_limit(), gpucol_memory_session());
 	topk->collect = gpucol_collect_create(&topk->memory, threads, topk->nkeys, classes,
 										  r->nsets, sets);
 	MemoryContextSwitchTo(old);
@@ -332,7 +332,9 @@ rank_groups(GpucolRankSet *set, uint32 upto)
 					(errcode(ERRCODE_OUT_OF_MEMORY),
 					 errmsg("out of memory"),
 					 errdetail("Failed while ranking uncertain rows."),
-					 errhint("Increase gpucol.ranking_memory_limit.")));
+					 errhint("Increase %s.",
+							 gpucol_memory_setting("gpucol.ranking_memory_limit",
+												   set->topk->memory.limit))));
 	}
 	return GPUCOL_OK;
 }

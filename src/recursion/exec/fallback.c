@@ -190,7 +190,7 @@ gpucol_recursive_fallback_next(GpucolRecursiveFallback *fallback,
 	uint32		n = 0;
 
 	MemoryContextReset(fallback->context);
-	fallback->symbols = gpucol_symbols_create(fallback->context);
+	fallback->symbols = gpucol_symbols_create(fallback->context, NULL);
 	while (n < fallback->take && (slot = next_row(fallback)) != NULL)
 	{
 		MemoryContext old = MemoryContextSwitchTo(fallback->context);

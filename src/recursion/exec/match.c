@@ -38,6 +38,7 @@ struct GpucolRecursiveMatch
 
 	/* rows; a run's */
 	MemoryContext context;
+	GpucolRecursionMemory *memory;	/* in which that is counted */
 	int64	  **values;			/* by column */
 	uint8	  **nulls;
 	uint32		nrows;
@@ -105,17 +106,11 @@ gpucol_recursive_match_input(const GpucolRecursiveMatch *match)
 	return match->input;
 }
 
-Size
-gpucol_recursive_match_size(const GpucolRecursiveMatch *match)
-{
-	return (Size) match->allocated *
-		(match->ncolumns * (sizeof(int64) + 1) + 2 * sizeof(uint32));
-}
-
 void
-gpucol_recursive_match_reset(GpucolRecursiveMatch *match)
+gpucol_recursive_match_reset(GpucolRecursiveMatch *match, GpucolRecursionMemory *memory)
 {
 	match->context = CurrentMemoryContext;
+	match->memory = memory;
 	match->nrows = match->allocated = 0;
 	match->buckets = match->chain = NULL;
 	memset(match->values, 0, match->ncolumns * sizeof(int64 *));
@@ -141,7 +136,11 @@ gpucol_recursive_match_load(GpucolRecursiveMatch *match, uint32 n,
 				 errmsg("a relation of the recursive term has too many rows")));
 	if (match->nrows + n > match->allocated)
 	{
+		uint32		before = match->allocated;
+
 		match->allocated = Max(match->allocated * 2, match->nrows + n);
+		gpucol_recursion_count(match->memory, (Size) (match->allocated - before) *
+							   match->ncolumns * (sizeof(int64) + sizeof(uint8)));
 		for (int i = 0; i < match->ncolumns; i++)
 		{
 			match->values[i] = grow(match, match->values[i], sizeof(int64));
@@ -202,6 +201,7 @@ build(GpucolRecursiveMatch *match)
 	while (nbuckets < match->nrows && match->nkeys > 0)
 		nbuckets *= 2;
 	match->mask = nbuckets - 1;
+	gpucol_recursion_count(match->memory, ((Size) nbuckets + match->nrows) * sizeof(uint32));
 	match->buckets = MemoryContextAllocHuge(match->context, nbuckets * sizeof(uint32));
 	memset(match->buckets, 0xff, nbuckets * sizeof(uint32));
 	match->chain = MemoryContextAllocHuge(match->context,

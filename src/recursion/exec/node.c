@@ -50,6 +50,7 @@ typedef struct RecursiveState
 	/* a run; in its own context */
 	MemoryContext context;
 	GpucolSymbols *symbols;
+	GpucolRecursionMemory *memory;	/* of the run */
 	List	   *equalities;		/* GpucolEquality */
 	GpucolRecursion *recursion; /* NULL if not started, and in a fallback */
 	GpucolRecBatch batch;
@@ -250,18 +251,6 @@ evaluate_constants(RecursiveState *state)
 	return true;
 }
 
-/* Bytes that the run holds beside the engine's. */
-static Size
-held_bytes(const RecursiveState *state)
-{
-	Size		bytes = gpucol_symbols_size(state->symbols);
-
-	for (int i = 0; i < state->nhosts; i++)
-		if (gpucol_recursive_host_match(state->hosts[i]) != NULL)
-			bytes += gpucol_recursive_match_size(gpucol_recursive_host_match(state->hosts[i]));
-	return bytes;
-}
-
 /* Give rows to a relation, and to those who look for matches in it. */
 static void
 load_rows(RecursiveState *state, uint32 relation, uint32 n,
@@ -275,7 +264,7 @@ load_rows(RecursiveState *state, uint32 relation, uint32 n,
 		if (match != NULL && gpucol_recursive_match_input(match) == (int) relation - 1)
 			gpucol_recursive_match_load(match, n, values, nulls);
 	}
-	gpucol_recursion_check_memory(state->recursion, held_bytes(state));
+	gpucol_recursion_count(state->memory, 0);
 }
 
 /* Give all rows of a child that pass the filter (if any) to a relation. */
@@ -338,7 +327,7 @@ compute_host(void *context, uint32_t id, uint32_t n,
 	gpucol_recursive_host_compute(state->hosts[id], state->symbols, n,
 								  (const int64 *const *) values, nulls,
 								  (int64 *) result, result_nulls);
-	gpucol_recursion_check_memory(state->recursion, held_bytes(state));
+	gpucol_recursion_count(state->memory, 0);
 }
 
 static void
@@ -463,7 +452,8 @@ start_run(RecursiveState *state)
 		MemoryContextSwitchTo(old);
 		return;
 	}
-	state->symbols = gpucol_symbols_create(state->context);
+	state->memory = gpucol_recursion_memory();
+	state->symbols = gpucol_symbols_create(state->context, state->memory);
 	make_equalities(state);
 	if (!evaluate_constants(state))
 	{
@@ -475,8 +465,9 @@ start_run(RecursiveState *state)
 		gpucol_recursive_host_refresh(state->hosts[i]);
 	for (int i = 0; i < state->nhosts; i++)
 		if (gpucol_recursive_host_match(state->hosts[i]) != NULL)
-			gpucol_recursive_match_reset(gpucol_recursive_host_match(state->hosts[i]));
-	state->recursion = gpucol_recursion_start(state->plan, compute_host, state);
+			gpucol_recursive_match_reset(gpucol_recursive_host_match(state->hosts[i]),
+										 state->memory);
+	state->recursion = gpucol_recursion_start(state->plan, state->memory, compute_host, state);
 	load_seeds(state);
 	foreach(lc, inputs)
 	{

@@ -108,6 +108,21 @@ lower_scan(GpucolExec *exec, GpucolLower *l)
 
 /* ---- life ---- */
 
+/* Bytes of a row that is kept, without what its datums point to. */
+static Size
+top_row_bytes(const RecursiveScanState *state, int nkeys)
+{
+	return sizeof(int64) * (nkeys + 1) + state->rows.noutputs * (sizeof(Datum) + sizeof(bool));
+}
+
+/* Have as many rows as are wanted room in work_mem?  Else all are for the Sort above. */
+static bool
+top_fits(const RecursiveScanState *state, List *limit)
+{
+	return (Size) intVal(linitial(limit)) * top_row_bytes(state, list_length(lthird(limit))) <=
+		(Size) work_mem * 1024;
+}
+
 /* Read the sort keys, which come after the conditions, and the limit. */
 static void
 init_top(RecursiveScanState *state, const CustomScan *cscan, List *limit)
@@ -117,6 +132,7 @@ init_top(RecursiveScanState *state, const CustomScan *cscan, List *limit)
 	Top		   *top;
 	ListCell   *lc;
 
+	state->rows.exec.withholds = true;
 	state->top = top = palloc0(sizeof(Top));
 	top->exprs = list_copy_tail(cscan->custom_exprs, list_length(state->rows.pushed));
 	foreach(lc, top->exprs)
@@ -153,12 +169,11 @@ scan_begin(CustomScanState *node, EState *estate, int eflags pg_attribute_unused
 							  castNode(Var, column->expr)->varno, INDEX_VAR,
 							  GPUCOL_PROGRAM_SCAN, lower_scan);
 	state->rows.exec.checked = true;
-	state->rows.exec.withholds = limit != NIL;
 	gpucol_row_scan_init(&state->rows,
 						 used_columns(list_concat_copy(cscan->scan.plan.targetlist,
 													   cscan->scan.plan.qual)),
 						 &row_methods);
-	if (limit != NIL)
+	if (limit != NIL && top_fits(state, limit))
 		init_top(state, cscan, limit);
 }
 
@@ -289,7 +304,7 @@ static bool
 exceeds_memory(RecursiveScanState *state)
 {
 	Top		   *top = state->top;
-	Size		row = sizeof(int64) * gpucol_topn_orders_width(&top->best) + state->rows.noutputs * (sizeof(Datum) + sizeof(bool));
+	Size		row = top_row_bytes(state, top->best.nkeys);
 	Size		limit = (Size) work_mem * 1024;
 
 	/* dropping rows costs as much as keeping them */

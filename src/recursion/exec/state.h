@@ -39,12 +39,12 @@ extern GpucolRecursiveMatch *gpucol_recursive_match_create(List *how, List *oper
 														   TupleDesc desc);
 
 /* Forget the rows, or take rows of the input over, into the current context. */
-extern void gpucol_recursive_match_reset(GpucolRecursiveMatch *match);
+extern void gpucol_recursive_match_reset(GpucolRecursiveMatch *match,
+										 GpucolRecursionMemory *memory);
 extern void gpucol_recursive_match_load(GpucolRecursiveMatch *match, uint32 n,
 										const int64 *const *values,
 										const uint8 *const *nulls);
 extern int	gpucol_recursive_match_input(const GpucolRecursiveMatch *match);
-extern Size gpucol_recursive_match_size(const GpucolRecursiveMatch *match);
 
 /*
  * Try the rows that may match operands (as the engine has them, at `row`): the

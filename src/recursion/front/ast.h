@@ -9,7 +9,7 @@
  * aggregates as literals of their own) -> check (check.c: types, safety) ->
  * stratify (stratify.c) -> plan (plan.c: a GpucolRecPlan).
  *
- * Everything lives in the memory context that the parser was called in.
+ * Everything lives in the memory context that the parser was called in, and is counted.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,6 +23,7 @@
 
 #include "compat.h"
 #include "kernel/recursion.h"
+#include "recursion/front/run.h"
 
 /* Base type of an attribute, a variable or an expression. */
 typedef enum DatalogType
@@ -137,6 +138,7 @@ typedef struct DatalogClause
 typedef struct DatalogProgram
 {
 	const char *text;
+	GpucolRecursionMemory *memory;	/* in which all of it is counted */
 	List	   *relations;		/* DatalogRelation */
 	List	   *clauses;		/* DatalogClause */
 	struct relationnames_hash *names;	/* parser.c: relations by name */
@@ -160,8 +162,14 @@ extern void gpucol_datalog_context(void *program);
 /* The line, from 1 on, of a place, and the byte offset at which it begins. */
 extern int	gpucol_datalog_line(const char *text, int position, int *start);
 
-/* parser.c: text to program; checks names and numbers of arguments. */
-extern DatalogProgram *gpucol_datalog_parse(const char *text);
+/*
+ * parser.c: text to program; checks names and numbers of arguments.  All that a program
+ * needs, there and later, is allocated in the memory context that `memory` counts.
+ */
+extern DatalogProgram *gpucol_datalog_parse(const char *text, GpucolRecursionMemory *memory);
+
+/* Raise interrupts, and the error of a program that needs too much memory. */
+extern void gpucol_datalog_poll(const DatalogProgram *program);
 extern DatalogRelation *gpucol_datalog_find(const DatalogProgram *program,
 											const char *name);
 extern const char *gpucol_datalog_type_name(DatalogType type);

@@ -388,7 +388,7 @@ bind_body(const Checker *checker, List *body, Bitmapset *bound)
 		int			variable = -1;
 		ListCell   *lc;
 
-		CHECK_FOR_INTERRUPTS();
+		gpucol_datalog_poll(checker->program);
 		todo = bms_del_member(todo, at);
 		bound = bms_add_members(bound, given);
 		while ((variable = bms_next_member(given, variable)) >= 0)
@@ -477,7 +477,7 @@ gpucol_datalog_check(DatalogProgram *program)
 	{
 		Checker		checker = {.program = program,.clause = lfirst(lc),.missing = -1};
 
-		CHECK_FOR_INTERRUPTS();
+		gpucol_datalog_poll(program);
 		program->at = checker.clause->position;
 		check_types(&checker);
 		check_safety(&checker);

@@ -41,6 +41,9 @@ typedef struct Execution
 	GpucolSymbols *symbols;
 	List	   *hosts;			/* DatalogHost: functors that rules call */
 	List	   *clauses;		/* DatalogClause: by rule of the plan */
+	MemoryContext caller;		/* of the function */
+	MemoryContext context;		/* of the program and all that it needs, */
+	GpucolRecursionMemory *memory;	/* which is counted there */
 	GpucolRecursion *recursion;
 } Execution;
 
@@ -154,7 +157,11 @@ prepare(Execution *execution, const char *text)
 		.previous = error_context_stack,.callback = gpucol_datalog_context
 	};
 
-	callback.arg = execution->program = gpucol_datalog_parse(text);
+	execution->context = AllocSetContextCreate(CurrentMemoryContext, "gpucol datalog",
+											   ALLOCSET_DEFAULT_SIZES);
+	execution->caller = MemoryContextSwitchTo(execution->context);
+	execution->memory = gpucol_recursion_memory();
+	callback.arg = execution->program = gpucol_datalog_parse(text, execution->memory);
 	error_context_stack = &callback;
 	gpucol_datalog_normalise(execution->program);
 	gpucol_datalog_check(execution->program);
@@ -193,8 +200,7 @@ compute_host(void *context, uint32_t id, uint32_t n, const int64_t *const *value
 	gpucol_datalog_compute(list_nth(execution->hosts, id), execution->symbols, n,
 						   (const int64 *const *) values, (int64 *) result,
 						   result_nulls);
-	gpucol_recursion_check_memory(execution->recursion,
-								  gpucol_symbols_size(execution->symbols));
+	gpucol_recursion_count(execution->memory, 0);
 }
 
 /* Start a program whose needed relations are marked. */
@@ -211,7 +217,7 @@ start(Execution *execution)
 
 	error_context_stack = &callback;
 	gpucol_datalog_stratify(execution->program);
-	execution->symbols = gpucol_symbols_create(CurrentMemoryContext);
+	execution->symbols = gpucol_symbols_create(execution->context, execution->memory);
 	inputs = read_inputs(execution);
 	plan = gpucol_datalog_plan(execution->program, symbol_code,
 							   execution->symbols, &execution->hosts,
@@ -219,10 +225,19 @@ start(Execution *execution)
 	error_context_stack = callback.previous;
 	if (message_level_is_interesting(DEBUG1))
 		show_rules(execution, plan);
-	execution->recursion = gpucol_recursion_start(plan, compute_host, execution);
+	execution->recursion = gpucol_recursion_start(plan, execution->memory, compute_host, execution);
 	foreach(lc, inputs)
 		load_input(execution, lfirst(lc));
 	load_facts(execution);
+}
+
+/* A program has been run. */
+static void
+finish(Execution *execution)
+{
+	gpucol_recursion_finish(execution->recursion);
+	MemoryContextSwitchTo(execution->caller);
+	MemoryContextDelete(execution->context);
 }
 
 /* The context of an error: the rule that was evaluated; a cancel says nothing of it. */
@@ -463,7 +478,7 @@ gpucol_datalog(PG_FUNCTION_ARGS)
 					TupleDescAttr(info->setDesc, c)->atttypmod, NULL);
 	start(&execution);
 	send_rows(&execution, relation, columns, store_row, info);
-	gpucol_recursion_finish(execution.recursion);
+	finish(&execution);
 	return (Datum) 0;
 }
 
@@ -648,6 +663,6 @@ gpucol_datalog_into(PG_FUNCTION_ARGS)
 		values[0] = NameGetDatum(&name);
 		tuplestore_putvalues(info->setResult, info->setDesc, values, nulls);
 	}
-	gpucol_recursion_finish(execution.recursion);
+	finish(&execution);
 	return (Datum) 0;
 }

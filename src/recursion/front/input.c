@@ -26,7 +26,10 @@
 #include "recursion/front/input.h"
 #include "kernel/recursion_values.h"
 
-#define FETCH_ROWS	10000
+/* Rows that are fetched at a time: few at first, then as many as take about so much. */
+#define FIRST_ROWS		100
+#define MOST_ROWS		10000
+#define FETCH_BYTES		((Size) 1024 * 1024)
 
 /* The table or view of a relation: its name as written, else in lower case. */
 static Oid
@@ -162,12 +165,15 @@ to_value(const DatalogProgram *program, const DatalogRelation *relation,
 
 /* Make room for n more rows. */
 static void
-reserve(GpucolDatalogInput *input, uint64 n, MemoryContext context)
+reserve(GpucolDatalogInput *input, uint64 n, MemoryContext context,
+		GpucolRecursionMemory *memory)
 {
 	int			c;
 
 	if (input->nrows + n <= input->allocated)
 		return;
+	gpucol_recursion_count(memory, sizeof(int64) * input->relation->arity *
+						   (Max(input->nrows + n, input->allocated * 2) - input->allocated));
 	input->allocated = Max(input->nrows + n, input->allocated * 2);
 	for (c = 0; c < input->relation->arity; c++)
 		if (input->columns[c] == NULL)
@@ -212,6 +218,15 @@ take_rows(const DatalogProgram *program, GpucolDatalogInput *input,
 	input->nrows += SPI_processed;
 }
 
+/* Rows to fetch next, after so many took so many bytes. */
+static long
+next_fetch(uint64 rows, Size bytes)
+{
+	uint64		fit = rows * FETCH_BYTES / Max(bytes, 1);
+
+	return (long) Max(1, Min(fit, MOST_ROWS));
+}
+
 GpucolDatalogInput *
 gpucol_datalog_read(const DatalogProgram *program, DatalogRelation *relation,
 					GpucolSymbols *symbols, MemoryContext context)
@@ -222,6 +237,7 @@ gpucol_datalog_read(const DatalogProgram *program, DatalogRelation *relation,
 	char	   *query = build_query(program, relation,
 									find_table(program, relation));
 	Portal		portal;
+	long		fetch = FIRST_ROWS;
 	int			c;
 
 	input->relation = relation;
@@ -233,12 +249,15 @@ gpucol_datalog_read(const DatalogProgram *program, DatalogRelation *relation,
 									   CURSOR_OPT_NO_SCROLL);
 	for (;;)
 	{
-		SPI_cursor_fetch(portal, true, FETCH_ROWS);
+		SPI_cursor_fetch(portal, true, fetch);
 		if (SPI_processed == 0)
 			break;
-		reserve(input, SPI_processed, context);
+		reserve(input, SPI_processed, context, program->memory);
 		take_rows(program, input, symbols, counters);
+		fetch = next_fetch(SPI_processed,
+						   MemoryContextMemAllocated(SPI_tuptable->tuptabcxt, true));
 		SPI_freetuptable(SPI_tuptable);
+		gpucol_datalog_poll(program);
 	}
 	SPI_cursor_close(portal);
 	relation->rows = (double) input->nrows;

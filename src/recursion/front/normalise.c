@@ -130,6 +130,14 @@ create_names(void)
 					   HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
 }
 
+static void
+forget_names(Scope *scope)
+{
+	if (scope->names != NULL)
+		hash_destroy(scope->names);
+	scope->names = NULL;
+}
+
 static int
 new_variable(Rewrite *rewrite, char *name, int position)
 {
@@ -243,6 +251,7 @@ rewrite_aggregate(Rewrite *rewrite, Scope *scope, DatalogExpr *expr,
 									 &additions);
 	literal->body = list_concat(literal->body, additions);
 	literal->local_to = rewrite->nvariables;
+	forget_names(&inner);
 	*extra = lappend(*extra, literal);
 	return variable_expr(literal->variable, expr->position);
 }
@@ -434,6 +443,7 @@ make_clause(const DatalogProgram *program, DatalogLiteral *head, List *body)
 	clause->head->args = NIL;
 	declare_body(&rewrite, &scope, list_make1(head));
 	declare_body(&rewrite, &scope, body);
+	gpucol_datalog_poll(program);
 	foreach(lc, head->args)
 		clause->head->args = lappend(clause->head->args,
 									 rewrite_expr(&rewrite, &scope, lfirst(lc),
@@ -448,6 +458,7 @@ make_clause(const DatalogProgram *program, DatalogLiteral *head, List *body)
 		clause->names[i] = list_nth(rewrite.names, i);
 		clause->positions[i] = list_nth_int(rewrite.positions, i);
 	}
+	forget_names(&scope);
 	substitute_equal(clause);
 	return clause;
 }
@@ -562,7 +573,7 @@ gpucol_datalog_normalise(DatalogProgram *program)
 	{
 		DatalogClause *clause = lfirst(lc);
 
-		CHECK_FOR_INTERRUPTS();
+		gpucol_datalog_poll(program);
 		program->at = clause->position;
 		if (clause->subsumption)
 		{

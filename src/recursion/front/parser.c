@@ -822,7 +822,10 @@ gpucol_datalog_parse_body(DatalogParser *parser)
 	List	   *body = list_make1(parse_literal(parser));
 
 	while (gpucol_datalog_accept(parser, ","))
+	{
+		gpucol_datalog_poll(parser->program);
 		body = lappend(body, parse_literal(parser));
+	}
 	return body;
 }
 
@@ -966,8 +969,15 @@ resolve(DatalogParser *parser)
 	}
 }
 
+void
+gpucol_datalog_poll(const DatalogProgram *program)
+{
+	CHECK_FOR_INTERRUPTS();
+	gpucol_recursion_count(program->memory, 0);
+}
+
 DatalogProgram *
-gpucol_datalog_parse(const char *text)
+gpucol_datalog_parse(const char *text, GpucolRecursionMemory *memory)
 {
 	DatalogParser parser = {0};
 	ErrorContextCallback callback = {.previous = error_context_stack,
@@ -975,6 +985,7 @@ gpucol_datalog_parse(const char *text)
 
 	parser.program = palloc0(sizeof(DatalogProgram));
 	parser.program->text = text;
+	parser.program->memory = memory;
 	parser.program->names = relationnames_create(CurrentMemoryContext, 64, NULL);
 	parser.lexer.text = text;
 	callback.arg = parser.program;
@@ -982,7 +993,7 @@ gpucol_datalog_parse(const char *text)
 	gpucol_datalog_advance(&parser);
 	while (parser.token.kind != TOKEN_END)
 	{
-		CHECK_FOR_INTERRUPTS();
+		gpucol_datalog_poll(parser.program);
 		parser.program->at = parser.token.position;
 		if (parser.token.kind == TOKEN_DIRECTIVE)
 			parse_directive(&parser);

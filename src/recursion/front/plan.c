@@ -4,16 +4,14 @@
  *	  From checked, stratified datalog clauses to a recursion plan.
  *
  * Each clause becomes one rule, or, if its head is recursive, one rule for
- * each body atom of the same stratum, that atom reading the delta (semi-naive
- * evaluation).  The atoms of a rule are joined in the order of order.c, the delta
+ * each body atom of the same stratum (MOST_DELTAS), that atom reading the delta
+ * (semi-naive evaluation).  The atoms of a rule are joined in the order of order.c, the delta
  * first.  Tests, negations and aggregates run as soon as their variables have
  * values.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
-
-#include "miscadmin.h"
 
 #include "recursion/front/ast.h"
 #include "recursion/front/builder.h"
@@ -25,11 +23,19 @@ typedef struct Planner
 	DatalogProgram *program;
 	GpucolRecBuilder builder;
 	int64		(*symbol) (void *context, const char *text);
-	void	   *context;
+	void	   *symbol_context;
 	double		unknown_rows;	/* assumed of derived relations */
+	MemoryContext context;		/* of what outlives a rule's planning: */
 	List	   *hosts;			/* DatalogHost */
 	List	   *clauses;		/* by rule: the DatalogClause */
 } Planner;
+
+/*
+ * Recursive atoms of a clause that each have a rule that reads its delta, at most: a clause
+ * with more is one rule, evaluated anew in each round, or else the plan of a clause would
+ * grow with the square of its length.
+ */
+#define MOST_DELTAS		32
 
 /* A rule, or the body of an aggregate, while its steps are being chosen. */
 typedef struct RulePlan
@@ -82,7 +88,7 @@ constant_operand(RulePlan *rule, const DatalogExpr *expr)
 	int64		value = expr->value;
 
 	if (expr->type == DATALOG_SYMBOL)
-		value = planner->symbol(planner->context, expr->name);
+		value = planner->symbol(planner->symbol_context, expr->name);
 	return gpucol_rec_builder_constant(&planner->builder, value, false);
 }
 
@@ -94,7 +100,8 @@ plan_functor(RulePlan *rule, const DatalogExpr *expr)
 {
 	Planner    *planner = rule->planner;
 	GpucolRecOperand operands[DATALOG_MAX_ARGS];
-	DatalogHost *host = palloc(sizeof(DatalogHost));
+	MemoryContext old;
+	DatalogHost *host = MemoryContextAlloc(planner->context, sizeof(DatalogHost));
 	GpucolRecStep *step;
 	uint32		at;
 	uint16		target;
@@ -112,7 +119,9 @@ plan_functor(RulePlan *rule, const DatalogExpr *expr)
 	step->function = GPUCOL_REC_HOST;
 	step->type = engine_type(expr->type);
 	step->target = target;
+	old = MemoryContextSwitchTo(planner->context);
 	planner->hosts = lappend(planner->hosts, host);
+	MemoryContextSwitchTo(old);
 	return gpucol_rec_builder_operand(GPUCOL_REC_REGISTER, target);
 }
 
@@ -178,10 +187,20 @@ bind_variable(RulePlan *rule, int variable, uint16 reg)
 		add_ready(rule, lfirst_int(lc));
 }
 
+/* Have all of these variables values?  The set is used up. */
+static bool
+all_bound(const RulePlan *rule, Bitmapset *variables)
+{
+	bool		result = bms_is_subset(variables, rule->bound);
+
+	bms_free(variables);
+	return result;
+}
+
 static bool
 is_bound(const RulePlan *rule, const DatalogExpr *expr)
 {
-	return bms_is_subset(gpucol_datalog_expr_variables(NULL, expr), rule->bound);
+	return all_bound(rule, gpucol_datalog_expr_variables(NULL, expr));
 }
 
 /* ---- literals ---- */
@@ -293,19 +312,16 @@ plan_constraint(RulePlan *rule, const DatalogLiteral *literal)
 	return true;
 }
 
-/* An aggregate whose injected variables are bound. */
-static void
-plan_reduction(RulePlan *rule, const DatalogLiteral *literal)
+/* The steps of an aggregate's body; its COLLECT, the last of them. */
+static uint32
+plan_reduction_body(const RulePlan *rule, const DatalogLiteral *literal)
 {
-	GpucolRecBuilder *builder = &rule->planner->builder;
-	uint16		origin = gpucol_rec_builder_register(builder);
-	uint16		target = gpucol_rec_builder_register(builder);
-	uint32		begin = gpucol_rec_builder_step(builder, GPUCOL_REC_AGGREGATE, 0,
-												0, NULL);
-	DatalogType type = rule->clause->types[literal->variable];
+	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext,
+												  "gpucol datalog aggregate",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(scratch);
 	RulePlan	inner = *rule;
 	GpucolRecOperand operand;
-	GpucolRecStep *step;
 	uint32		end;
 
 	inner.body = literal->body;
@@ -318,8 +334,27 @@ plan_reduction(RulePlan *rule, const DatalogLiteral *literal)
 	plan_body(&inner);
 	if (literal->left != NULL)
 		operand = plan_expr(&inner, literal->left);
-	end = gpucol_rec_builder_step(builder, GPUCOL_REC_COLLECT, 0,
+	end = gpucol_rec_builder_step(&rule->planner->builder, GPUCOL_REC_COLLECT, 0,
 								  literal->left != NULL ? 1 : 0, &operand);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(scratch);
+	return end;
+}
+
+/* An aggregate whose injected variables are bound. */
+static void
+plan_reduction(RulePlan *rule, const DatalogLiteral *literal)
+{
+	GpucolRecBuilder *builder = &rule->planner->builder;
+	uint16		origin = gpucol_rec_builder_register(builder);
+	uint16		target = gpucol_rec_builder_register(builder);
+	uint32		begin = gpucol_rec_builder_step(builder, GPUCOL_REC_AGGREGATE, 0,
+												0, NULL);
+	DatalogType type = rule->clause->types[literal->variable];
+	GpucolRecOperand operand;
+	GpucolRecStep *step;
+	uint32		end = plan_reduction_body(rule, literal);
+
 	gpucol_rec_builder_step_at(builder, end)->origin = origin;
 	step = gpucol_rec_builder_step_at(builder, begin);
 	step->function = literal->function;
@@ -349,9 +384,9 @@ plan_literal(RulePlan *rule, int position)
 
 	if (literal->kind == DATALOG_CONSTRAINT)
 		return plan_constraint(rule, literal);
-	if (!bms_is_subset(literal->kind == DATALOG_NEGATION ?
-					   gpucol_datalog_literal_variables(NULL, literal) :
-					   gpucol_datalog_injected(literal), rule->bound))
+	if (!all_bound(rule, literal->kind == DATALOG_NEGATION ?
+				   gpucol_datalog_literal_variables(NULL, literal) :
+				   gpucol_datalog_injected(literal)))
 		return false;
 	if (literal->kind == DATALOG_NEGATION)
 		plan_atom(rule, position);
@@ -386,7 +421,7 @@ plan_set(RulePlan *rule, Bitmapset **set)
 static void
 plan_ready(RulePlan *rule)
 {
-	CHECK_FOR_INTERRUPTS();
+	gpucol_datalog_poll(rule->planner->program);
 	plan_set(rule, &rule->tests);
 	plan_set(rule, &rule->ready);
 }
@@ -435,8 +470,10 @@ plan_body(RulePlan *rule)
 
 /* One rule; delta is the position of the atom that reads the delta, or -1. */
 static void
-plan_rule(Planner *planner, DatalogClause *clause, int delta)
+plan_rule(Planner *planner, DatalogClause *clause, bool recursive, int delta)
 {
+	MemoryContext scratch;
+	MemoryContext old;
 	RulePlan	rule = {.planner = planner,.clause = clause,.body = clause->body,
 	.delta = delta};
 	GpucolRecOperand operands[GPUCOL_REC_MAX_ARITY];
@@ -445,8 +482,11 @@ plan_rule(Planner *planner, DatalogClause *clause, int delta)
 
 	gpucol_rec_builder_rule(&planner->builder,
 							clause->head->relation->component,
-							delta >= 0 ? GPUCOL_REC_RECURSIVE : 0);
+							recursive ? GPUCOL_REC_RECURSIVE : 0);
 	planner->clauses = lappend(planner->clauses, clause);
+	scratch = AllocSetContextCreate(CurrentMemoryContext, "gpucol datalog rule",
+									ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(scratch);
 	rule.registers = palloc(sizeof(int) * (clause->nvariables + 1));
 	for (i = 0; i < clause->nvariables; i++)
 		rule.registers[i] = -1;
@@ -457,13 +497,15 @@ plan_rule(Planner *planner, DatalogClause *clause, int delta)
 	gpucol_rec_builder_step(&planner->builder, GPUCOL_REC_EMIT,
 							clause->head->relation->number,
 							clause->head->relation->arity, operands);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(scratch);
 }
 
 static void
 plan_clause(Planner *planner, DatalogClause *clause)
 {
 	RulePlan	rule = {.planner = planner,.clause = clause};
-	bool		recursive = false;
+	List	   *recursive = NIL;	/* positions of recursive atoms */
 	ListCell   *lc;
 
 	planner->program->at = clause->position;
@@ -473,13 +515,14 @@ plan_clause(Planner *planner, DatalogClause *clause)
 
 		if (literal->kind == DATALOG_ATOM &&
 			is_recursive(&rule, literal->relation))
-		{
-			plan_rule(planner, clause, foreach_current_index(lc));
-			recursive = true;
-		}
+			recursive = lappend_int(recursive, foreach_current_index(lc));
 	}
-	if (!recursive)
-		plan_rule(planner, clause, -1);
+	if (recursive == NIL || list_length(recursive) > MOST_DELTAS)
+		plan_rule(planner, clause, recursive != NIL, -1);
+	else
+		foreach(lc, recursive)
+			plan_rule(planner, clause, true, lfirst_int(lc));
+	list_free(recursive);
 }
 
 static void
@@ -516,7 +559,7 @@ gpucol_datalog_plan(DatalogProgram *program,
 {
 	GpucolRecPlan *plan;
 	Planner		planner = {.program = program,.symbol = symbol,
-	.context = context};
+	.symbol_context = context,.context = CurrentMemoryContext};
 	List	  **strata;			/* the clauses of each */
 	ListCell   *lc;
 	int			stratum;

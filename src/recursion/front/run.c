@@ -20,13 +20,14 @@
 #include "guc.h"
 #include "recursion/front/run.h"
 #include "service/activity.h"
+#include "service/memory.h"
 #include "service/threads.h"
 
 struct GpucolRecursion
 {
 	const GpucolRecursiveEngine *engine;
 	GpucolRecRun *run;
-	size_t		memory_limit;
+	GpucolRecursionMemory *memory;
 	GpucolActivity activity;
 	MemoryContextCallback callback;
 };
@@ -82,6 +83,45 @@ gpucol_recursion_engine(void)
 	return choose_engine()->name;
 }
 
+/* The error of the limit, which says how far the recursion has come. */
+pg_noreturn static void
+raise_out_of_memory(const GpucolRecursionMemory *memory)
+{
+	GpucolRecProgress progress = {0};
+
+	if (memory->recursion != NULL)
+		gpucol_recursion_progress(memory->recursion, &progress);
+	ereport(ERROR,
+			(errcode(ERRCODE_OUT_OF_MEMORY),
+			 errmsg("recursion needs more memory than it may use"),
+			 errdetail("The limit is %zu MB; %llu rows were derived in %llu rounds.",
+					   memory->budget->limit / (1024 * 1024),
+					   (unsigned long long) progress.full,
+					   (unsigned long long) progress.rounds),
+			 errhint("Increase %s.",
+					 gpucol_memory_setting("gpucol.recursive_memory_limit",
+										   memory->budget->limit))));
+}
+
+GpucolRecursionMemory *
+gpucol_recursion_memory(void)
+{
+	GpucolRecursionMemory *memory = palloc(sizeof(GpucolRecursionMemory));
+
+	memory->budget = gpucol_memory_open(gpucol_memory_recursive_limit(),
+										gpucol_memory_session());
+	gpucol_meter_open(&memory->meter, CurrentMemoryContext, memory->budget);
+	memory->recursion = NULL;
+	return memory;
+}
+
+void
+gpucol_recursion_count(GpucolRecursionMemory *memory, Size more)
+{
+	if (!gpucol_meter_fits(&memory->meter, more))
+		raise_out_of_memory(memory);
+}
+
 /* Raise what a status says. */
 pg_noreturn static void
 raise_status(const GpucolRecursion *recursion, GpucolStatus status)
@@ -94,15 +134,7 @@ raise_status(const GpucolRecursion *recursion, GpucolStatus status)
 	switch (status)
 	{
 		case GPUCOL_OUT_OF_MEMORY:
-			ereport(ERROR,
-					(errcode(ERRCODE_OUT_OF_MEMORY),
-					 errmsg("recursion needs more memory than it may use"),
-					 errdetail("The limit is %zu MB; %llu rows were derived in %llu rounds.",
-							   recursion->memory_limit / (1024 * 1024),
-							   (unsigned long long) progress.full,
-							   (unsigned long long) progress.rounds),
-					 errhint("Increase gpucol.recursive_memory_limit.")));
-			break;
+			raise_out_of_memory(recursion->memory);
 		case GPUCOL_TOO_DEEP:
 			ereport(ERROR,
 					(errcode(ERRCODE_STATEMENT_TOO_COMPLEX),
@@ -135,26 +167,30 @@ release_run(void *argument)
 	if (recursion->run != NULL)
 		recursion->engine->finish(recursion->run);
 	recursion->run = NULL;
+	recursion->memory->recursion = NULL;
 	gpucol_activity_end(recursion->activity);
 	recursion->activity = 0;
 }
 
 GpucolRecursion *
-gpucol_recursion_start(const GpucolRecPlan *plan, GpucolRecHost host,
-					   void *host_context)
+gpucol_recursion_start(const GpucolRecPlan *plan, GpucolRecursionMemory *memory,
+					   GpucolRecHost host, void *host_context)
 {
 	GpucolRecursion *recursion = palloc0(sizeof(GpucolRecursion));
 	GpucolRecOptions options = {0};
 	GpucolStatus status;
 
 	recursion->engine = choose_engine();
-	recursion->memory_limit = gpucol_guc_memory(gpucol_recursive_memory_limit);
+	recursion->memory = memory;
+	memory->recursion = recursion;
 	recursion->callback.func = release_run;
 	recursion->callback.arg = recursion;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext,
 									   &recursion->callback);
 	options.threads = gpucol_threads_wanted(GPUCOL_POOL_MAX_THREADS);
-	options.memory_limit = recursion->memory_limit;
+	gpucol_recursion_count(memory, 0);
+	options.memory_limit = memory->budget->limit;
+	options.budget = memory->budget;
 	options.max_rounds = gpucol_max_recursion_rounds;
 	options.strategy = (GpucolRecStrategy) gpucol_recursive_strategy;
 	options.device_rows = gpucol_engine_choice == GPUCOL_ENGINE_AUTO ? DEVICE_ROWS : 0;
@@ -215,16 +251,6 @@ gpucol_recursion_progress(const GpucolRecursion *recursion,
 	memset(progress, 0, sizeof(*progress));
 	if (recursion->run != NULL)
 		recursion->engine->progress(recursion->run, progress);
-}
-
-void
-gpucol_recursion_check_memory(const GpucolRecursion *recursion, Size bytes)
-{
-	GpucolRecProgress progress;
-
-	gpucol_recursion_progress(recursion, &progress);
-	if (bytes + progress.bytes > recursion->memory_limit)
-		raise_status(recursion, GPUCOL_OUT_OF_MEMORY);
 }
 
 void

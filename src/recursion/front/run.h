@@ -12,8 +12,29 @@
 #include "postgres.h"
 
 #include "recursion/engine.h"
+#include "service/memory.h"
 
 typedef struct GpucolRecursion GpucolRecursion;
+
+/*
+ * What one recursion holds, its program, inputs and strings included: a budget of
+ * gpucol.recursive_memory_limit, in which a memory context with all of that is counted.
+ */
+typedef struct GpucolRecursionMemory
+{
+	GpucolBudget *budget;
+	GpucolMeter meter;
+	GpucolRecursion *recursion; /* once it has been started, and until it ends */
+} GpucolRecursionMemory;
+
+/* That of the current memory context, with which it ends. */
+extern GpucolRecursionMemory *gpucol_recursion_memory(void);
+
+/*
+ * Count what the context holds; raise the error of the limit if that exceeds it, or if so
+ * many bytes more would.
+ */
+extern void gpucol_recursion_count(GpucolRecursionMemory *memory, Size more);
 
 /*
  * Start a plan on the engine that the settings choose.  The run ends with the
@@ -22,6 +43,7 @@ typedef struct GpucolRecursion GpucolRecursion;
  * be NULL where there are none.
  */
 extern GpucolRecursion *gpucol_recursion_start(const GpucolRecPlan *plan,
+											   GpucolRecursionMemory *memory,
 											   GpucolRecHost host,
 											   void *host_context);
 
@@ -42,9 +64,6 @@ extern uint64 gpucol_recursion_summarise(GpucolRecursion *recursion,
 
 extern void gpucol_recursion_progress(const GpucolRecursion *recursion,
 									  GpucolRecProgress *progress);
-/* Raise the error of the memory limit if these bytes of the caller's exceed it. */
-extern void gpucol_recursion_check_memory(const GpucolRecursion *recursion,
-										  Size bytes);
 extern void gpucol_recursion_finish(GpucolRecursion *recursion);
 
 #endif							/* GPUCOL_RECURSION_FRONT_RUN_H */

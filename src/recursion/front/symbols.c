@@ -45,6 +45,7 @@ typedef struct SymbolEntry
 struct GpucolSymbols
 {
 	MemoryContext context;
+	GpucolRecursionMemory *memory;	/* in which the context is counted, or NULL */
 	symboltable_hash *table;
 	Symbol	   *symbols;		/* by code */
 	int64		allocated;
@@ -52,7 +53,7 @@ struct GpucolSymbols
 };
 
 GpucolSymbols *
-gpucol_symbols_create(MemoryContext context)
+gpucol_symbols_create(MemoryContext context, GpucolRecursionMemory *memory)
 {
 	GpucolSymbols *symbols;
 
@@ -60,8 +61,26 @@ gpucol_symbols_create(MemoryContext context)
 									ALLOCSET_DEFAULT_SIZES);
 	symbols = MemoryContextAllocZero(context, sizeof(GpucolSymbols));
 	symbols->context = context;
+	symbols->memory = memory;
 	symbols->table = symboltable_create(context, 256, NULL);
 	return symbols;
+}
+
+/* Strings that are counted before they are copied. */
+#define LONG_STRING		65536
+
+/* Have memory for a string, should it be new: table and array grow by doubling. */
+static void
+reserve(GpucolSymbols *symbols, Symbol key)
+{
+	Size		more = key.len < LONG_STRING ? 0 : key.len;
+
+	if (symbols->table->members >= symbols->table->grow_threshold)
+		more += 2 * symbols->table->size * sizeof(SymbolEntry);
+	if (symbols->n == symbols->allocated)
+		more += symbols->allocated * sizeof(Symbol);
+	if (more > 0 && symboltable_lookup(symbols->table, key) == NULL)
+		gpucol_recursion_count(symbols->memory, more);
 }
 
 int64
@@ -72,6 +91,8 @@ gpucol_symbols_code(GpucolSymbols *symbols, const char *data, uint32 len)
 	bool		found;
 	char	   *copy;
 
+	if (symbols->memory != NULL)
+		reserve(symbols, key);
 	entry = symboltable_insert(symbols->table, key, &found);
 	if (found)
 		return entry->code;
@@ -101,10 +122,4 @@ gpucol_symbols_get(const GpucolSymbols *symbols, int64 code, uint32 *len)
 {
 	*len = symbols->symbols[code].len;
 	return symbols->symbols[code].data;
-}
-
-Size
-gpucol_symbols_size(const GpucolSymbols *symbols)
-{
-	return MemoryContextMemAllocated(symbols->context, true);
 }

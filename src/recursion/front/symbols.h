@@ -10,20 +10,26 @@
 
 #include "postgres.h"
 
+#include "recursion/front/run.h"
+
 typedef struct GpucolSymbols GpucolSymbols;
 
-/* An empty dictionary that lives in a memory context. */
-extern GpucolSymbols *gpucol_symbols_create(MemoryContext context);
+/*
+ * An empty dictionary that lives in a memory context, which is counted in `memory` (or
+ * NULL, nowhere).
+ */
+extern GpucolSymbols *gpucol_symbols_create(MemoryContext context,
+											GpucolRecursionMemory *memory);
 
-/* Code of a string, from 0; the bytes are copied when it is new. */
+/*
+ * Code of a string, from 0; the bytes are copied when it is new.  May raise the error of
+ * the recursion's limit.
+ */
 extern int64 gpucol_symbols_code(GpucolSymbols *symbols, const char *data,
 								 uint32 len);
 
 /* The string of a code, with a terminating zero byte that is not counted. */
 extern const char *gpucol_symbols_get(const GpucolSymbols *symbols, int64 code,
 									  uint32 *len);
-
-/* Bytes that it holds. */
-extern Size gpucol_symbols_size(const GpucolSymbols *symbols);
 
 #endif							/* GPUCOL_RECURSION_FRONT_SYMBOLS_H */
