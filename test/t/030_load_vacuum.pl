@@ -2,8 +2,9 @@
 # COPYs and autovacuum at once lose no index entry, no row and no page.
 #
 # Every transaction does the same to a gpucol table and to its heap twin.  Meanwhile a
-# reader compares what a scan, the primary key and the twin show to one snapshot; in the
-# end so do amcheck and gpucol.verify.  Keys are s * 10000 + i for load number s.
+# reader compares what a scan, the primary key and the twin show to one snapshot, and another
+# asks gpucol.verify, which must not take what is going on for a problem; in the end
+# amcheck looks too.  Keys are s * 10000 + i for load number s.
 # GPUCOL_SECONDS says how long.
 use strict;
 use warnings;
@@ -40,6 +41,22 @@ BEGIN
 		RAISE EXCEPTION '% rows by scan, % by index, % in the twin', by_scan, by_index, by_twin;
 	END IF;
 END $$;
+CREATE PROCEDURE verify() LANGUAGE plpgsql AS $$
+DECLARE
+	found text;
+BEGIN
+	SELECT string_agg(v::text, E'\n') INTO found FROM gpucol.verify('packed') v;
+	IF found IS NOT NULL THEN
+		RAISE EXCEPTION '%', found;
+	END IF;
+END $$;
+SQL
+
+# Slower kinds of indexes leave time for little else.
+$node->safe_psql('postgres', <<'SQL') if $SECONDS >= 60;
+CREATE INDEX packed_gin ON packed USING gin ((ARRAY[k, v]));
+CREATE INDEX packed_gist ON packed USING gist (int8range(id, id + 1));
+CREATE INDEX packed_spgist ON packed USING spgist ((id::text));
 SQL
 
 my $number = "SELECT nextval('loads') * 10000 AS first \\gset\n";
@@ -109,6 +126,8 @@ my %scripts = (
 		SQL
 	vacuum => 'VACUUM packed;',
 	clean => "VACUUM (INDEX_CLEANUP ON) packed;\n\\sleep 100 ms\n",
+	cluster => "CLUSTER packed USING packed_pkey;\n\\sleep 3 s\n",
+	verify => "CALL verify();\n\\sleep 1 s\n",
 	merge => "SELECT gpucol.merge('packed');\n\\sleep 100 ms\n",
 	compare => <<~'SQL',
 		BEGIN ISOLATION LEVEL REPEATABLE READ;
@@ -164,9 +183,10 @@ sub cancel_copies
 	{
 		my (undef, $output, $error) = $node->psql('postgres', <<~'SQL' x 20, on_error_stop => 0);
 			BEGIN;
-			SET LOCAL statement_timeout = '40ms';
+			SET LOCAL statement_timeout = '30ms';
 			COPY packed (id) FROM PROGRAM 'seq -9000000 -1';
 			ROLLBACK;
+			SELECT pg_sleep(0.1);
 			SQL
 		$copies += () = $error =~ /due to statement timeout/g;
 	}
@@ -199,7 +219,8 @@ is(by_index('bare'), $node->safe_psql('postgres', 'SELECT count(*), sum(id) FROM
 btree_is_whole('bare_pkey');
 
 my @benches = map { start_bench(@$_, $SECONDS * 2 / 3) } [ 'load', 3 ], [ 'insert', 1 ], [ 'rollback', 1 ],
-	[ 'savepoint', 1 ], [ 'change', 2 ], [ 'trim', 1 ], [ 'vacuum', 1 ], [ 'clean', 1 ], [ 'merge', 1 ], [ 'compare', 1 ];
+	[ 'savepoint', 1 ], [ 'change', 2 ], [ 'trim', 1 ], [ 'vacuum', 1 ], [ 'clean', 1 ], [ 'merge', 1 ], [ 'cluster', 1 ],
+	[ 'compare', 1 ], [ 'verify', 1 ];
 cancel_copies($SECONDS * 2 / 3);
 finish_benches(@benches);
 note('autovacuums: ' . $node->safe_psql('postgres', "SELECT sum(autovacuum_count) FROM pg_stat_user_tables"));
