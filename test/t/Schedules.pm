@@ -8,7 +8,7 @@
 # more.  A step is done when each session has answered or waits for another, and no
 # deadlock is left.
 #
-# The session m merges and vacuums.  The one difference that is allowed comes of it: who
+# A step of x cancels what a session is waiting for.  The session m merges and vacuums.  The one difference that is allowed comes of it: who
 # changes or locks a row that a merge has packed since the snapshot was taken, or is
 # packing, gets a serialization failure, perhaps after waiting for the merge.
 package Schedules;
@@ -20,16 +20,16 @@ use Gpucol qw(pick between);
 use Sessions;
 use Time::HiRes qw(time);
 
-our @EXPORT = qw(prepare_schedules random_schedule compare_schedule describe_schedule);
+our @EXPORT = qw(prepare_schedules random_schedule triple_count triple_schedule compare_schedule describe_schedule);
 
 my @NAMES = qw(a b c);
 my @STRENGTHS = ('UPDATE', 'NO KEY UPDATE', 'SHARE', 'KEY SHARE');
 
-# Twin tables in two schemas: t, and its children c and d.
+# Twin tables in two schemas: t, its children c, d and e, and p in parts.
 sub tables
 {
 	my ($schema, $method) = @_;
-	my $pack = $method eq 'gpucol' ? q{PERFORM gpucol.merge(''t'')} : 'NULL';
+	my $pack = $method eq 'gpucol' ? q{PERFORM gpucol.merge(''t''), gpucol.merge(''p1''), gpucol.merge(''p2'')} : 'NULL';
 
 	return <<~SQL;
 		CREATE SCHEMA $schema;
@@ -38,10 +38,16 @@ sub tables
 		CREATE TABLE t (id int PRIMARY KEY, u int UNIQUE, v int, w int) WITH (autovacuum_enabled = off);
 		CREATE TABLE c (t int REFERENCES t) WITH (autovacuum_enabled = off);
 		CREATE TABLE d (t int REFERENCES t ON DELETE CASCADE ON UPDATE CASCADE) WITH (autovacuum_enabled = off);
+		CREATE TABLE e (t int REFERENCES t DEFERRABLE INITIALLY DEFERRED) WITH (autovacuum_enabled = off);
+		CREATE TABLE p (id int, part int, v int, PRIMARY KEY (id, part)) PARTITION BY LIST (part);
+		CREATE TABLE p1 PARTITION OF p FOR VALUES IN (1) WITH (autovacuum_enabled = off);
+		CREATE TABLE p2 PARTITION OF p FOR VALUES IN (2) WITH (autovacuum_enabled = off);
 		CREATE FUNCTION pack() RETURNS void LANGUAGE plpgsql SET search_path = $schema AS
 			'BEGIN $pack; END';
 		CREATE FUNCTION pass() RETURNS trigger LANGUAGE plpgsql AS
 			'BEGIN RETURN coalesce(NEW, OLD); END';
+		CREATE FUNCTION attempt(query text) RETURNS text LANGUAGE plpgsql AS
+			'BEGIN EXECUTE query; RETURN ''done''; EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE; END';
 		CREATE TRIGGER pass BEFORE UPDATE OR DELETE ON t FOR EACH ROW EXECUTE FUNCTION pass();
 		SQL
 }
@@ -82,7 +88,11 @@ sub locking
 	return pick(
 		(map { "SELECT id, u, v, w FROM t WHERE id = $id" . condition() . " FOR $strength$policy" } 1 .. 7),
 		"SELECT id, v FROM t WHERE v = 0 ORDER BY id LIMIT 1 FOR $strength$policy",
-		"WITH x AS MATERIALIZED (SELECT id FROM t WHERE id = $id" . condition() . " FOR $strength$policy) SELECT x.id, t.v FROM x JOIN t USING (id)");
+		"WITH x AS MATERIALIZED (SELECT id FROM t WHERE id = $id" . condition() . " FOR $strength$policy) SELECT x.id, t.v FROM x JOIN t USING (id)",
+		"SELECT id, v FROM t WHERE id < 3 ORDER BY id FOR $strength$policy",
+		"SELECT t.id, t.v, c.t FROM t LEFT JOIN c ON c.t = t.id WHERE t.id = $id FOR $strength OF t$policy",
+		"SELECT attempt('SELECT 1 FROM t WHERE id = $id FOR $strength$policy')",
+		"SELECT id, part, v FROM p WHERE id = 1 FOR $strength$policy");
 }
 
 sub change
@@ -99,6 +109,13 @@ sub change
 		"UPDATE t SET id = id, v = v WHERE $where",
 		"DELETE FROM t WHERE $where RETURNING id, v, w",
 		"DELETE FROM t WHERE $where",
+		"UPDATE p SET part = 3 - part WHERE id = 1 RETURNING id, part, v",
+		"UPDATE p SET v = v + 1 WHERE id = 1" . pick('', ' AND v = 0', ' AND part = 1') . ' RETURNING id, part, v',
+		'DELETE FROM p WHERE id = 1 AND part = 1 RETURNING id, v',
+		"SELECT attempt('UPDATE t SET v = v + 1 WHERE $where')",
+		"SELECT attempt('UPDATE t SET v = v + 1 / (v - 1) WHERE $where')",
+		"DO 'BEGIN UPDATE t SET v = v + 1 WHERE $where; UPDATE t SET w = w + 1 WHERE $where; END'",
+		"WITH x AS (DELETE FROM t WHERE $where RETURNING id, u, v, w) INSERT INTO t SELECT id + 10, u + 10, v, w FROM x RETURNING id, v",
 		"WITH x AS (UPDATE t SET v = v + 1 WHERE $where RETURNING id) SELECT t.id, t.v FROM t JOIN x USING (id)",
 		"UPDATE t SET w = s.w + 1 FROM t s WHERE t.id = s.id AND t.$where RETURNING t.id, t.w, s.w" =~ s/ AND ([vw]) / AND t.$1 /r);
 }
@@ -113,7 +130,9 @@ sub insertion
 		"INSERT INTO t VALUES ($id, " . ($id + 50) . ", 0, 0) ON CONFLICT DO NOTHING RETURNING id",
 		"INSERT INTO t VALUES ($id, " . ($id + 50) . ", 7, 7)",
 		"INSERT INTO t VALUES (5, $id, 7, 7)",
-		"INSERT INTO c VALUES ($id)", "INSERT INTO c VALUES ($id)", "INSERT INTO d VALUES ($id)",
+		"INSERT INTO t VALUES ($id, $id, 0, 0) ON CONFLICT (u) DO UPDATE SET id = t.id + 20 RETURNING id, u, v",
+		"INSERT INTO t VALUES ($id, 51, 0, 0) ON CONFLICT (id) DO UPDATE SET u = excluded.u RETURNING id, u, v",
+		"INSERT INTO c VALUES ($id)", "INSERT INTO c VALUES ($id)", "INSERT INTO d VALUES ($id)", "INSERT INTO e VALUES ($id)",
 		'UPDATE c SET t = t + 1', 'DELETE FROM c',
 		"MERGE INTO t USING (VALUES ($id, 3)) s (id, x) ON t.id = s.id WHEN MATCHED AND v = 0 THEN UPDATE SET v = v + x WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.id + 50, 0, 0)",
 		"MERGE INTO t USING (VALUES ($id, 3)) s (id, x) ON t.id = s.id AND t.w = 0 WHEN MATCHED THEN UPDATE SET v = v + x WHEN NOT MATCHED THEN DO NOTHING");
@@ -141,7 +160,34 @@ sub session_steps
 		splice @steps, $at + 1, 0, pick('ROLLBACK TO s', 'ROLLBACK TO s', 'ROLLBACK TO s', 'RELEASE s');
 		splice @steps, $at, 0, 'SAVEPOINT s';
 	}
-	return ("BEGIN ISOLATION LEVEL $level", @steps, pick('COMMIT', 'COMMIT', 'COMMIT', 'ROLLBACK'));
+	push @steps, 'DECLARE k CURSOR FOR SELECT id, v FROM t WHERE id = 1 FOR ' . pick(@STRENGTHS), 'FETCH k', 'UPDATE t SET v = v + 1 WHERE CURRENT OF k RETURNING id, v'
+	  if between(1, 25) == 1;
+	return ("BEGIN ISOLATION LEVEL $level", @steps, pick(([ 'COMMIT' ]) x 6, [ 'ROLLBACK' ],
+		[ "PREPARE TRANSACTION 'NAME'", pick('COMMIT', 'ROLLBACK') . " PREPARED 'NAME'" ])->@*);
+}
+
+# Statements, and the ways in which three of them (0, 1, 2) meet.
+my @MEET = (
+	(map { "SELECT id, v FROM t WHERE id = 1 FOR $_" } @STRENGTHS), 'SELECT id, v FROM t WHERE id = 1 AND v = 0 FOR KEY SHARE',
+	'UPDATE t SET v = v + 1 WHERE id = 1 RETURNING v', 'UPDATE t SET id = 9 WHERE id = 1 RETURNING v', 'DELETE FROM t WHERE id = 1 RETURNING v',
+	'INSERT INTO t VALUES (1, 51, 0, 0) ON CONFLICT (id) DO UPDATE SET v = t.v + 100 RETURNING v', 'INSERT INTO c VALUES (1)',
+	'MERGE INTO t USING (VALUES (1)) s (id) ON t.id = s.id WHEN MATCHED AND v = 0 THEN UPDATE SET v = v + 3 WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT VALUES (1, 51, 0, 0)');
+my @WAYS = map { [ map { [ split / /, $_, 2 ] } split /, / ] } (
+	'a 0, b 1, a 2, a COMMIT, b COMMIT', 'a 0, a 1, b 2, a COMMIT, b COMMIT',
+	'a 0, b 1, c 2, a COMMIT, b COMMIT, c COMMIT', 'a SAVEPOINT s, a 0, b 1, a ROLLBACK TO s, a 2, a COMMIT, b COMMIT',
+	'a SAVEPOINT s, a 0, b 1, c 2, a ROLLBACK TO s, a COMMIT, c ROLLBACK, b COMMIT');
+
+# The schedule of a number, in which three statements meet, and how many there are.
+sub triple_count { return @MEET ** 3 * @WAYS; }
+
+sub triple_schedule
+{
+	my ($number) = @_;
+	my @meet = map { my $at = $number % @MEET; $number = int($number / @MEET); $MEET[$at] } 0 .. 2;
+	my %begun;
+	my @steps = map { my ($name, $what) = @$_; (($begun{$name}++ ? () : [ $name, 'BEGIN' ]), [ $name, $what =~ /^\d$/ ? $meet[$what] : $what ]) } $WAYS[$number]->@*;
+
+	return { steps => \@steps, triggers => 'DISABLE', children => 0, packed => 1, pushdown => 'allow', seqscan => 'on' };
 }
 
 # What the session m runs.
@@ -156,9 +202,10 @@ sub random_schedule
 {
 	my ($most) = @_;
 	my $level = pick(('READ COMMITTED') x 4, 'REPEATABLE READ', 'SERIALIZABLE');
-	my %left = map { $_ => [ session_steps($most, $level) ] } @NAMES[0 .. pick(1, 2, 2)];
+	my %left = map { my $name = $_; $name => [ map { s/NAME/$name/r } session_steps($most, $level) ] } @NAMES[0 .. pick(1, 2, 2)];
 	my @steps;
 
+	$left{x} = [ 'cancel ' . pick(@NAMES) ] if between(1, 6) == 1;
 	$left{m} = maintenance() if between(1, 3) == 1;
 	while (my @names = sort keys %left)
 	{
@@ -189,8 +236,9 @@ sub reset_rows
 	my ($run, $schedule) = @_;
 	my $monitor = $run->{monitor};
 
+	$monitor->rows("ROLLBACK PREPARED '$_'") foreach $monitor->rows('SELECT gid FROM pg_prepared_xacts WHERE database = current_database()');
 	$monitor->rows($_) foreach (
-		'TRUNCATE t, c, d', 'INSERT INTO t SELECT i, i, 0, 0 FROM generate_series(1, 3) i',
+		'TRUNCATE t, c, d, e, p', 'INSERT INTO p VALUES (1, 1, 0), (2, 2, 0)', 'INSERT INTO t SELECT i, i, 0, 0 FROM generate_series(1, 3) i',
 		$schedule->{children} ? ('INSERT INTO c VALUES (2)', 'INSERT INTO d VALUES (1)') : (),
 		"ALTER TABLE t $schedule->{triggers} TRIGGER pass", $schedule->{packed} ? 'SELECT pack()' : ());
 	foreach my $session (values %{ $run->{sessions} })
@@ -276,6 +324,16 @@ sub plain
 	return $answer =~ s/\n/; /gr;
 }
 
+# Cancel what a session waits for, if it waits.
+sub cancel
+{
+	my ($run, $name) = @_;
+	my $session = $run->{sessions}{$name};
+
+	$run->{monitor}->rows("SELECT pg_cancel_backend($session->{pid})") if $session->{busy};
+	return;
+}
+
 # Run a schedule; returns the trace.
 sub run_schedule
 {
@@ -286,13 +344,14 @@ sub run_schedule
 	reset_rows($run, $schedule);
 	while (@left)
 	{
-		my ($at) = grep { !$run->{sessions}{ $left[$_][0] }{busy} } 0 .. $#left;
+		my ($at) = grep { $left[$_][0] eq 'x' || !$run->{sessions}{ $left[$_][0] }{busy} } 0 .. $#left;
 
 		die 'all sessions wait: ' . join("\n", @trace) unless defined $at;
 		my ($name, $sql) = @{ splice(@left, $at, 1) };
 
 		push @trace, "  $name: $sql";
-		$run->{sessions}{$name}->send($sql);
+		if ($name eq 'x') { cancel($run, $sql =~ /(\w)$/) }
+		else { $run->{sessions}{$name}->send($sql) }
 		settle($run, \@trace);
 	}
 	push @trace, '  in the end';
@@ -300,7 +359,7 @@ sub run_schedule
 	{
 		$run->{monitor}->rows("SET enable_seqscan = $scan");
 		push @trace, map { "    $_" } $run->{monitor}->rows('SELECT * FROM t WHERE id > 0 ORDER BY id'),
-		  map { "child $_" } $run->{monitor}->rows("SELECT 'c', t FROM c UNION ALL SELECT 'd', t FROM d ORDER BY 1, 2");
+		  map { "    $_" } $run->{monitor}->rows("SELECT 'c', t, 0 FROM c UNION ALL SELECT 'd', t, 0 FROM d UNION ALL SELECT 'e', t, 0 FROM e UNION ALL SELECT 'p' || part, id, v FROM p WHERE id > 0 ORDER BY 1, 2, 3");
 	}
 	return @trace;
 }

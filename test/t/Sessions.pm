@@ -15,7 +15,7 @@ sub new
 	my $self = bless { name => $name, bytes => '', busy => 0 }, $class;
 
 	$self->{socket} = IO::Socket::UNIX->new("$host/.s.PGSQL.$port") or die "no server in $host: $!";
-	my $start = pack('N', 196608) . "user\0$user\0database\0postgres\0application_name\0$name\0\0";
+	my $start = pack('N', 196608) . "user\0$user\0database\0" . ($ENV{PGDATABASE} // 'postgres') . "\0application_name\0$name\0\0";
 	$self->{socket}->syswrite(pack('N', 4 + length $start) . $start);
 	$self->{busy} = 1;
 	$self->wait;
