@@ -18,6 +18,8 @@
 #include "exec/send.h"
 #include "guc.h"
 #include "planner/planner.h"
+#include "ranking/exec/wing.h"
+#include "recursion/exec/wing.h"
 #include "service/supervisor.h"
 #include "service/threads.h"
 
@@ -32,7 +34,8 @@ _PG_init(void)
 	gpucol_guc_init();
 	gpucol_bitmap_init();
 	gpucol_planner_init();
-	gpucol_recursive_init();
+	gpucol_ranking_init();
+	gpucol_recursion_init();
 	gpucol_into_init();
 	gpucol_send_init();
 	gpucol_service_init();

@@ -178,7 +178,7 @@ gpucol_source_version(PG_FUNCTION_ARGS)
 	if (source->version == 0)
 		source->ops->identify(source);
 	version = source->version;
-	gpucol_source_close(source);
+	source->ops->close(source);
 	table_close(table, AccessShareLock);
 	PG_RETURN_INT64((int64) version);
 }

@@ -592,6 +592,15 @@ source_identify(GpucolSource *base)
 	base->version = source->scan->view->version;
 }
 
+static void
+source_close(GpucolSource *base)
+{
+	TableSource *source = (TableSource *) base;
+
+	ExecDropSingleTupleTableSlot(source->slot);
+	table_endscan(&source->scan->base);
+}
+
 static const GpucolSourceOps source_ops = {
 	.next_segment = source_next_segment,
 	.map = source_map,
@@ -604,6 +613,7 @@ static const GpucolSourceOps source_ops = {
 	.check_interrupts = source_check_interrupts,
 	.count_rows = source_count_rows,
 	.identify = source_identify,
+	.close = source_close,
 };
 
 /*
@@ -666,15 +676,6 @@ gpucol_source_open(Relation table, Snapshot snapshot,
 												  "gpucol source batch",
 												  ALLOCSET_DEFAULT_SIZES);
 	return &source->base;
-}
-
-void
-gpucol_source_close(GpucolSource *base)
-{
-	TableSource *source = (TableSource *) base;
-
-	ExecDropSingleTupleTableSlot(source->slot);
-	table_endscan(&source->scan->base);
 }
 
 Size

@@ -30,11 +30,10 @@
 extern GpucolSource *gpucol_source_open(Relation table, Snapshot snapshot,
 										const GpucolProgramColumn *columns,
 										int ncolumns, void *parallel);
-extern void gpucol_source_close(GpucolSource *source);
 
 /*
- * Sources over the same columns of several tables as one (source_parts.c).  The
- * array and the parts stay the caller's, who closes them.
+ * Sources over the same columns of several tables as one (source_parts.c), which owns
+ * the array and the parts from now on.
  */
 extern GpucolSource *gpucol_source_join(GpucolSource **parts, int nparts);
 

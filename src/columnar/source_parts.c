@@ -100,6 +100,15 @@ parts_check_interrupts(GpucolSource *base)
 	part->ops->check_interrupts(part);
 }
 
+static void
+parts_close(GpucolSource *base)
+{
+	PartsSource *source = (PartsSource *) base;
+
+	for (int i = 0; i < source->nparts; i++)
+		source->parts[i]->ops->close(source->parts[i]);
+}
+
 static const GpucolSourceOps parts_ops = {
 	.next_segment = parts_next_segment,
 	.map = parts_map,
@@ -107,6 +116,7 @@ static const GpucolSourceOps parts_ops = {
 	.next_delta = parts_next_delta,
 	.rescan = parts_rescan,
 	.check_interrupts = parts_check_interrupts,
+	.close = parts_close,
 };
 
 GpucolSource *

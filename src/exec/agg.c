@@ -9,9 +9,9 @@
  * target list is made of keys and aggregates, they go into the result tuple at once:
  * ExecScan and a projection take longer than the few stores that a group needs.
  *
- * Rankings (src/uncertain) are aggregates that no engine state can hold: the
- * engine only scans, ranking/exec/node.c collects and ranks, and delivers groups likewise.
- * Other aggregates beside them take a run of their own (beside.c).
+ * Rankings are aggregates that no engine state can hold: the engine only scans, their
+ * wing (ranked.h) collects and ranks, and delivers groups likewise.  Other aggregates
+ * beside them take a run of their own.
  *
  * Fallback: the ordinary plan in custom_plans, initialised only when it is
  * needed.  It computes the same target list, HAVING included.
@@ -31,14 +31,13 @@
 #include "utils/ruleutils.h"
 
 #include "compat.h"
-#include "ranking/exec/beside.h"
 #include "exec/explain.h"
 #include "exec/group_rows.h"
 #include "plan/plan.h"
+#include "exec/ranked.h"
 #include "exec/regroup.h"
 #include "exec/result.h"
 #include "exec/run.h"
-#include "ranking/exec/node.h"
 #include "lower/coarse.h"
 #include "plan/parts.h"
 
@@ -63,9 +62,9 @@ typedef struct GpucolAggExecState
 
 	/* rankings instead of finals */
 	bool		ranking;
-	GpucolRankings rankings;
-	MemoryContext topk_context;
-	GpucolRankNode *topk;
+	GpucolRankings *rankings;
+	MemoryContext rank_context;
+	GpucolRankNode *ranks;
 
 	/* by aggregate: its number among the rankings, or -1 - number in finals */
 	int		   *numbers;
@@ -169,7 +168,7 @@ number_aggregates(GpucolAggExecState *state)
 	{
 		const Aggref *agg = castNode(Aggref, state->exprs[state->nkeys + i]);
 
-		if (state->ranking && gpucol_ranking_is(agg))
+		if (state->ranking && gpucol_ranking_wing->is_ranking(agg))
 			state->numbers[i] = nrankings++;
 		else
 			state->numbers[i] = -1 - (i - nrankings);
@@ -207,11 +206,13 @@ static bool
 lower_rankings(GpucolExec *exec, GpucolLower *l)
 {
 	GpucolAggExecState *state = (GpucolAggExecState *) exec->node;
+	const GpucolRankedOps *ranked = gpucol_ranking_wing->node;
 	List	   *aggs = aggregate_list(state, true);
 	Bitmapset  *filled;
 
-	filled = gpucol_run_filled_columns(exec, gpucol_ranking_doubtful_labels(l, aggs));
-	return gpucol_ranking_lower(l, aggs, filled, &state->rankings);
+	filled = gpucol_run_filled_columns(exec, ranked->doubtful_labels(l, aggs));
+	state->rankings = ranked->lower(l, aggs, filled);
+	return state->rankings != NULL;
 }
 
 /* Lower the conditions, the keys and the aggregates. */
@@ -234,7 +235,7 @@ lower_agg(GpucolExec *exec, GpucolLower *l)
 	gpucol_lower_end_filter(l);
 	if (!gpucol_lower_grouping(l, key_list(state),
 							   rankings ? NIL : aggregate_list(state, false), &state->sets,
-							   !state->ranking && exec->recursion == NULL, plan))
+							   !state->ranking && exec->rows_of == NULL, plan))
 		return false;
 	if (!rankings)
 		state->finals = plan->finals;
@@ -304,7 +305,7 @@ make_shape(GpucolExec *exec, GpucolRowShape *shape, const char **why)
 {
 	GpucolAggExecState *state = (GpucolAggExecState *) exec->node;
 
-	return gpucol_rank_node_shape(state->topk, shape, why);
+	return gpucol_ranking_wing->node->shape(state->ranks, shape, why);
 }
 
 /* What takes the rows that are ranked in the CPU engine's threads. */
@@ -313,7 +314,7 @@ make_take(GpucolExec *exec, int threads, void **arg)
 {
 	GpucolAggExecState *state = (GpucolAggExecState *) exec->node;
 
-	return gpucol_rank_node_take(state->topk, threads, arg);
+	return gpucol_ranking_wing->node->take(state->ranks, threads, arg);
 }
 
 /* Results beside the keys of groups that are ranked (GpucolFormResults). */
@@ -327,10 +328,10 @@ form_rankings(void *arg, uint32 first, uint32 n, Datum **values, bool **isnull)
 		int			number = state->numbers[i];
 
 		if (number >= 0)
-			gpucol_rank_node_datums(state->topk, number, first, n, values[i], isnull[i]);
+			gpucol_ranking_wing->node->datums(state->ranks, number, first, n, values[i], isnull[i]);
 		for (uint32 g = 0; number < 0 && g < n; g++)
 			values[i][g] = gpucol_final_datum(&state->finals[-1 - number],
-											  gpucol_beside_states(state->beside, first + g),
+											  gpucol_ranking_wing->node->beside_states(state->beside, first + g),
 											  &isnull[i][g]);
 	}
 }
@@ -385,9 +386,9 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 		slot->tts_isnull[i] = true;
 	}
 	if (plan_id > 0)
-		gpucol_run_init_recursion(&state->exec, node,
-								  list_nth(estate->es_subplanstates, plan_id - 1),
-								  varno, varno, kind, lower_agg);
+		gpucol_run_init_rows(&state->exec, node,
+							 list_nth(estate->es_subplanstates, plan_id - 1),
+							 gpucol_recursion_wing->open_rows, varno, varno, kind, lower_agg);
 	else
 		gpucol_run_init(&state->exec, node,
 						exec_rt_fetch(varno, estate)->rtekind == RTE_RELATION ?
@@ -406,7 +407,7 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 		return;
 	state->exec.make_shape = make_shape;
 	state->exec.make_take = make_take;
-	state->topk_context = AllocSetContextCreate(estate->es_query_cxt, "gpucol ranking",
+	state->rank_context = AllocSetContextCreate(estate->es_query_cxt, "gpucol ranking",
 												ALLOCSET_DEFAULT_SIZES);
 }
 
@@ -415,7 +416,7 @@ static GpucolStatus
 run_beside(GpucolAggExecState *state)
 {
 	GpucolStatus status = state->beside == NULL ? GPUCOL_OK :
-		gpucol_beside_run(state->beside);
+		gpucol_ranking_wing->node->beside_run(state->beside);
 
 	if (status != GPUCOL_OK)
 		state->exec.fallback = state->beside_exec.fallback;
@@ -428,23 +429,23 @@ next_ranked(GpucolAggExecState *state, GpucolResult *result)
 {
 	GpucolStatus status;
 
-	if (state->topk == NULL)
+	if (state->ranks == NULL)
 	{
-		MemoryContext old = MemoryContextSwitchTo(state->topk_context);
+		MemoryContext old = MemoryContextSwitchTo(state->rank_context);
 
-		state->topk = gpucol_rank_node_create(&state->exec, state->nkeys,
-										 state->keys, &state->rankings);
+		state->ranks = gpucol_ranking_wing->node->create(&state->exec, state->nkeys,
+										 state->keys, state->rankings);
 		if (state->nbeside > 0)
-			state->beside = gpucol_beside_create(&state->beside_exec, state->nkeys,
+			state->beside = gpucol_ranking_wing->node->beside_create(&state->beside_exec, state->nkeys,
 												 state->keys);
 		MemoryContextSwitchTo(old);
 		status = run_beside(state);
 		if (status != GPUCOL_OK)
 			return status;
 	}
-	status = gpucol_rank_node_next(state->topk, result);
+	status = gpucol_ranking_wing->node->next(state->ranks, result);
 	if (status == GPUCOL_OK && state->beside != NULL)
-		gpucol_beside_find(state->beside, result);
+		gpucol_ranking_wing->node->beside_find(state->beside, result);
 	return status;
 }
 
@@ -452,12 +453,12 @@ next_ranked(GpucolAggExecState *state, GpucolResult *result)
 static void
 end_groups(GpucolAggExecState *state)
 {
-	state->topk = NULL;
+	state->ranks = NULL;
 	state->beside = NULL;
 	if (state->nbeside > 0)
 		gpucol_run_end(&state->beside_exec);
 	if (state->ranking)
-		MemoryContextReset(state->topk_context);
+		MemoryContextReset(state->rank_context);
 	state->regroup = NULL;
 	MemoryContextReset(state->regroup_context);
 }

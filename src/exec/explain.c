@@ -24,7 +24,7 @@
 void
 gpucol_explain_input(GpucolExec *exec, ExplainState *es)
 {
-	if (exec->recursion != NULL)
+	if (exec->rows_of != NULL)
 		ExplainPropertyText("Recursion",
 							exec_rt_fetch(exec->rti, exec->node->ss.ps.state)->ctename,
 							es);
@@ -52,7 +52,7 @@ gpucol_explain_engine(GpucolExec *exec, Bitmapset *attnums, ExplainState *es)
 	if (chosen)
 		gpucol_device_estimate(exec, attnums, &estimate);
 	if (name == NULL)
-		name = chosen ? (estimate.device ? "cuda" : "cpu") : exec->recursion ? gpucol_engine_cpu.name : names[gpucol_engine_choice];
+		name = chosen ? (estimate.device ? "cuda" : "cpu") : exec->rows_of ? gpucol_engine_cpu.name : names[gpucol_engine_choice];
 	ExplainPropertyText("Engine", name, es);
 	if (chosen && es->costs)
 		ExplainPropertyText("Engine Choice", gpucol_device_explanation(&estimate), es);
@@ -90,7 +90,7 @@ gpucol_explain_columns(GpucolExec *exec, Bitmapset *attnums, ExplainState *es)
 
 	while ((attnum = bms_next_member(attnums, attnum)) >= 0)
 	{
-		if (exec->recursion != NULL)
+		if (exec->rows_of != NULL)
 		{
 			RangeTblEntry *rte = exec_rt_fetch(exec->rti,
 											   exec->node->ss.ps.state);
@@ -128,7 +128,7 @@ gpucol_explain_stats(GpucolExec *exec, ExplainState *es)
 
 	if (!es->analyze)
 		return;
-	if (exec->recursion != NULL)
+	if (exec->rows_of != NULL)
 	{
 		if (exec->fallback)
 			ExplainPropertyText("Fallback", exec->fallback, es);

@@ -94,7 +94,7 @@ find_row_scan(PlanState *state, Source *source)
 	source->nlayers = 0;
 	while (state != NULL && source->nlayers < MAX_LAYERS)
 	{
-		if (gpucol_scan_is_state(state) || gpucol_recursive_scan_is_state(state))
+		if (gpucol_scan_is_state(state) || gpucol_recursion_wing->is_scan_state(state))
 		{
 			source->scan = (GpucolRowScan *) state;
 			return;

@@ -143,7 +143,7 @@ load(Relation rel, const GpucolProgram *program, int nthreads,
 			gpucol_gpu_prefetch(program, source, figures, why);
 	}
 	PG_END_ENSURE_ERROR_CLEANUP(abandon, (Datum) 0);
-	gpucol_source_close(source);
+	source->ops->close(source);
 	return status;
 }
 

@@ -97,8 +97,7 @@ extern TupleTableSlot *gpucol_row_scan_store(GpucolRowScan *scan, int64 row);
 /* Forget the batch; the scan starts anew. */
 extern void gpucol_row_scan_reset(GpucolRowScan *scan);
 
-/* scan.c, recursion/exec/scan.c: is this state theirs, and so a GpucolRowScan? */
+/* scan.c: is this state its own, and so a GpucolRowScan? */
 extern bool gpucol_scan_is_state(const PlanState *state);
-extern bool gpucol_recursive_scan_is_state(const PlanState *state);
 
 #endif							/* GPUCOL_EXEC_ROW_SCAN_H */

@@ -29,7 +29,6 @@
 #include "engine/gpu/wire.h"
 #include "exec/device.h"
 #include "exec/prefetch.h"
-#include "recursion/plan/nodes.h"
 #include "exec/run.h"
 #include "guc.h"
 #include "lower/clauses.h"
@@ -58,17 +57,18 @@ gpucol_run_init(GpucolExec *exec, CustomScanState *node, Relation rel,
 }
 
 /*
- * Prepare the state of a node that reads a recursion.
+ * Prepare the state of a node that reads the rows of another.
  */
 void
-gpucol_run_init_recursion(GpucolExec *exec, CustomScanState *node,
-						  PlanState *recursion, Index rti, Index varno,
-						  GpucolProgramKind kind, GpucolLowerNode lower_node)
+gpucol_run_init_rows(GpucolExec *exec, CustomScanState *node, PlanState *rows_of,
+					 GpucolOpenRows open_rows, Index rti, Index varno,
+					 GpucolProgramKind kind, GpucolLowerNode lower_node)
 {
-	CustomScan *plan = castNode(CustomScan, recursion->plan);
+	CustomScan *plan = castNode(CustomScan, rows_of->plan);
 
 	gpucol_run_init(exec, node, NULL, varno, kind, lower_node);
-	exec->recursion = recursion;
+	exec->rows_of = rows_of;
+	exec->open_rows = open_rows;
 	exec->rti = rti;
 	exec->desc = ExecTypeFromTL(plan->custom_scan_tlist);
 }
@@ -98,7 +98,7 @@ gpucol_run_threads(GpucolExec *exec)
 {
 	BlockNumber pages = 0;
 
-	if (exec->parallel != NULL || exec->recursion != NULL || IsParallelWorker())
+	if (exec->parallel != NULL || exec->rows_of != NULL || IsParallelWorker())
 		return 1;
 	for (int i = 0; i < exec->nparts; i++)
 		pages += RelationGetNumberOfBlocks(exec->parts[i].rel);
@@ -113,7 +113,7 @@ gpucol_run_may_choose(GpucolExec *exec)
 {
 	const char *why;
 
-	return exec->recursion == NULL && exec->nparts == 0 &&
+	return exec->rows_of == NULL && exec->nparts == 0 &&
 		gpucol_engine_choice == GPUCOL_ENGINE_AUTO && cuda_available(&why);
 }
 
@@ -129,13 +129,13 @@ program_columns(const GpucolProgram *program)
 	return attnums;
 }
 
-/* The engine to try first: that for recursions delivers its rows here. */
+/* The engine to try first: the rows of another node are in this process. */
 static const GpucolEngine *
 choose_engine(GpucolExec *exec)
 {
 	GpucolDeviceEstimate estimate;
 
-	if (exec->recursion != NULL || exec->cpu_only || exec->source->in_parts ||
+	if (exec->rows_of != NULL || exec->cpu_only || exec->source->in_parts ||
 		!gpucol_run_wants_device())
 		return &gpucol_engine_cpu;
 	if (exec->nparts > 0)
@@ -382,7 +382,7 @@ gpucol_run_check_values(GpucolExec *exec, Bitmapset *attnums, bool old_types)
 									exec->node->ss.ps.state->es_snapshot,
 									columns, n, NULL);
 		exec->checked = check_segments(source) && (!decimals || check_delta(source));
-		gpucol_source_close(source);
+		source->ops->close(source);
 	}
 	MemoryContextSwitchTo(old);
 	if (!exec->checked)
@@ -446,7 +446,7 @@ gpucol_run_filled_columns(GpucolExec *exec, Bitmapset *attnums)
 								columns, n, NULL);
 	if (remove_with_nulls(source, columns, n, &filled) != GPUCOL_END)
 		filled = NULL;
-	gpucol_source_close(source);
+	source->ops->close(source);
 	return filled;
 }
 
@@ -474,18 +474,18 @@ open_source(GpucolExec *exec)
 {
 	const GpucolProgramColumn *columns =
 		GPUCOL_PROGRAM_ARRAY(exec->program, GpucolProgramColumn, columns);
+	GpucolSource **parts;
 
-	if (exec->recursion != NULL)
-		return gpucol_recursive_source_open(exec->recursion, exec->desc, columns,
-											exec->program->ncolumns);
+	if (exec->rows_of != NULL)
+		return exec->open_rows(exec->rows_of, exec->desc, columns, exec->program->ncolumns);
 	if (exec->nparts == 0)
 		return gpucol_source_open(exec->rel, exec->node->ss.ps.state->es_snapshot,
 								  columns, exec->program->ncolumns,
 								  exec->parallel ? exec->parallel->source : NULL);
-	exec->part_sources = palloc(exec->nparts * sizeof(GpucolSource *));
+	parts = palloc(exec->nparts * sizeof(GpucolSource *));
 	for (int i = 0; i < exec->nparts; i++)
-		exec->part_sources[i] = open_part(exec, &exec->parts[i]);
-	return gpucol_source_join(exec->part_sources, exec->nparts);
+		parts[i] = open_part(exec, &exec->parts[i]);
+	return gpucol_source_join(parts, exec->nparts);
 }
 
 /*
@@ -505,10 +505,7 @@ gpucol_run_close(GpucolExec *exec)
 {
 	if (exec->source == NULL)
 		return;
-	for (int i = 0; i < exec->nparts; i++)
-		gpucol_source_close(exec->part_sources[i]);
-	if (exec->nparts == 0 && exec->recursion == NULL)
-		gpucol_source_close(exec->source);
+	exec->source->ops->close(exec->source);
 	exec->source = NULL;
 }
 
@@ -562,14 +559,14 @@ start(GpucolExec *exec, bool device_only)
 	if (status != GPUCOL_OK || exec->never)
 		return status;
 
-	if (exec->recursion == NULL && !exec->cpu_only && gpucol_engine_choice != GPUCOL_ENGINE_CPU)
+	if (exec->rows_of == NULL && !exec->cpu_only && gpucol_engine_choice != GPUCOL_ENGINE_CPU)
 		gpucol_wire_soon();
 	gpucol_run_open(exec);
 	INSTR_TIME_SET_CURRENT(opened);
 	INSTR_TIME_SUBTRACT(opened, begin);
 	exec->stats.open_seconds += INSTR_TIME_GET_DOUBLE(opened);
 	if (exec->kind == GPUCOL_PROGRAM_SCAN && exec->parallel == NULL &&
-		exec->recursion == NULL)
+		exec->rows_of == NULL)
 	{
 		/* rows once delivered are final */
 		if (!check_segments(exec->source))
@@ -649,7 +646,7 @@ next_batch(GpucolExec *exec, GpucolResult *result)
 }
 
 /*
- * The table to name in an error, NULL for a recursion.
+ * The table to name in an error, NULL for the rows of another node.
  */
 Relation
 gpucol_run_table(const GpucolExec *exec)

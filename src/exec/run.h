@@ -21,6 +21,7 @@
 #include "base/budget.h"
 #include "engine/engine.h"
 #include "lower/lower.h"
+#include "plan/wing.h"
 
 typedef struct GpucolExec GpucolExec;
 
@@ -82,10 +83,11 @@ struct GpucolExec
 	/* set by gpucol_run_init */
 	CustomScanState *node;
 	Relation	rel;			/* the table, or NULL */
-	PlanState  *recursion;		/* or the GpucolRecursive that is read */
+	PlanState  *rows_of;		/* or the node whose rows are read: by the CPU engine, */
+	GpucolOpenRows open_rows;	/* in one thread, from the source that this opens */
 	TupleDesc	desc;			/* of what is read */
 	Index		varno;			/* in Vars of the node's expressions */
-	Index		rti;			/* of the recursion's scan */
+	Index		rti;			/* of the scan of that node's rows */
 	GpucolProgramKind kind;
 	GpucolLowerNode lower_node;
 	GpucolParallel *parallel;	/* in shared memory, or NULL */
@@ -107,7 +109,6 @@ struct GpucolExec
 	GpucolLower *lower;
 	GpucolProgram *program;
 	GpucolSource *source;
-	GpucolSource **part_sources;	/* by part */
 	GpucolHost	host;
 	const GpucolEngine *engine;
 	GpucolRun  *run;
@@ -129,11 +130,11 @@ extern void gpucol_run_init(GpucolExec *exec, CustomScanState *node,
 							Relation rel, Index varno, GpucolProgramKind kind,
 							GpucolLowerNode lower_node);
 
-/* The same for what reads a GpucolRecursive, on the CPU engine. */
-extern void gpucol_run_init_recursion(GpucolExec *exec, CustomScanState *node,
-									  PlanState *recursion, Index rti,
-									  Index varno, GpucolProgramKind kind,
-									  GpucolLowerNode lower_node);
+/* The same for what reads the rows of another node of ours, which `open_rows` opens. */
+extern void gpucol_run_init_rows(GpucolExec *exec, CustomScanState *node,
+								 PlanState *rows_of, GpucolOpenRows open_rows,
+								 Index rti, Index varno, GpucolProgramKind kind,
+								 GpucolLowerNode lower_node);
 
 /*
  * Lower and start, unless that is done.  GPUCOL_OK or a fallback status, as below.

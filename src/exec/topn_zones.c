@@ -171,7 +171,7 @@ gpucol_topn_zone_bound(Relation rel, Snapshot snapshot, AttrNumber attnum,
 		CHECK_FOR_INTERRUPTS();
 		status = add_segment(source, &segment, &column, &bounds);
 	}
-	gpucol_source_close(source);
+	source->ops->close(source);
 	if (best->filled == k && (!bounds.found || best->heap[0] > bounds.reached))
 	{
 		bounds.found = true;

@@ -178,6 +178,9 @@ typedef struct GpucolSourceOps
 	 * no more.
 	 */
 	void		(*identify) (GpucolSource *source);
+
+	/* Let go of what the source holds; only whoever opened it calls this. */
+	void		(*close) (GpucolSource *source);
 } GpucolSourceOps;
 
 /* Base object; the storage layer's own struct begins with it. */

@@ -15,9 +15,6 @@
 
 #include "lower/calendar.h"
 
-/* Digits of an int64 whatever they are. */
-#define INT64_DIGITS		18
-
 /* Digits of an integer that a double holds, and the powers of ten that are one exactly. */
 #define REAL_DIGITS			15
 
@@ -96,7 +93,7 @@ lower_rounded(GpucolLower *l, const Mantissa *m, int scale, Rounding rounding, G
 	int			drop = m->scale - scale;
 	uint16		reg = m->reg;
 
-	if (drop > INT64_DIGITS)
+	if (drop > GPUCOL_INT64_DIGITS)
 		return gpucol_lower_decline(l, "rounding to more digits than a value has");
 	if (drop > 0)
 		reg = drop_digits(l, reg, drop, rounding);
@@ -127,7 +124,7 @@ lower_round(GpucolLower *l, const Mantissa *m, Expr *digits, Rounding rounding, 
 
 	if (!const_int(digits, &scale))
 		return gpucol_lower_decline(l, "rounding to a number of digits that is not constant");
-	if (scale > 2 * INT64_DIGITS || scale < -INT64_DIGITS)
+	if (scale > 2 * GPUCOL_INT64_DIGITS || scale < -GPUCOL_INT64_DIGITS)
 		return gpucol_lower_decline(l, "rounding to more digits than a value has");
 	return lower_rounded(l, m, scale, rounding, out);
 }
@@ -161,7 +158,7 @@ const_mantissa(GpucolLower *l, Expr *expr, int *scale, __int128 *mantissa)
 
 	if (!IsA(expr, Const) || value->constisnull ||
 		!gpucol_lower_datum(l, NUMERICOID, value->constvalue, false, true, &c, scale, &digits) ||
-		digits > INT64_DIGITS || *scale > INT64_DIGITS)
+		digits > GPUCOL_INT64_DIGITS || *scale > GPUCOL_INT64_DIGITS)
 		return false;
 	*mantissa = ((__int128) c.v.d.hi << 64) | c.v.d.lo;
 	return true;
@@ -191,8 +188,8 @@ find_buckets(GpucolLower *l, const Mantissa *m, List *args, Buckets *b)
 		!const_int(lfourth(args), &b->count))
 		return false;
 	scale = Max(Max(low_scale, high_scale), m->scale);
-	if (m->digits + scale - m->scale > INT64_DIGITS || scale - low_scale > INT64_DIGITS ||
-		scale - high_scale > INT64_DIGITS)
+	if (m->digits + scale - m->scale > GPUCOL_INT64_DIGITS || scale - low_scale > GPUCOL_INT64_DIGITS ||
+		scale - high_scale > GPUCOL_INT64_DIGITS)
 		return false;
 	low *= gpucol_lower_power10(scale - low_scale);
 	high *= gpucol_lower_power10(scale - high_scale);

@@ -133,3 +133,42 @@ gpucol_order_key_bytes(const Expr *expr, TupleDesc desc)
 	gpucol_typemap_init(&map, att->atttypid, att->atttypmod, att->attcollation);
 	return map.kind == GPUCOL_KIND_BYTES ? (const Var *) expr : NULL;
 }
+
+/* Is the ordinal of the type (class I or B) in the type's own order? */
+bool
+gpucol_order_is_ordinal(Oid type)
+{
+	switch (getBaseType(type))
+	{
+		case BOOLOID:
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case OIDOID:
+		case DATEOID:
+		case TIMEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+		case CASHOID:
+			return true;
+		default:
+			return false;
+	}
+}
+
+bool
+gpucol_order_is_int64(const GpucolValue *value, Oid type)
+{
+	switch (value->cls)
+	{
+		case GPUCOL_CLASS_B:
+		case GPUCOL_CLASS_I:
+			return gpucol_order_is_ordinal(type);
+		case GPUCOL_CLASS_D:
+			return value->digits <= GPUCOL_INT64_DIGITS;
+		case GPUCOL_CLASS_F:
+			return true;
+		default:
+			return false;
+	}
+}

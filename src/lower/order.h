@@ -14,6 +14,7 @@
 #include "nodes/primnodes.h"
 
 #include "columnar/typemap.h"
+#include "lower/lower.h"
 
 typedef struct GpucolOrder GpucolOrder;
 
@@ -29,5 +30,11 @@ extern int	gpucol_order_compare(GpucolOrder *order, const GpucolBytes *a,
 
 /* The column of BYTES that a sort key is, perhaps by another name of its type, or NULL. */
 extern const Var *gpucol_order_key_bytes(const Expr *expr, TupleDesc desc);
+
+/* Do the ordinals that engines keep of a type sort as its values do? */
+extern bool gpucol_order_is_ordinal(Oid type);
+
+/* Does a value of this type sort by an int64 that the executor makes of it? */
+extern bool gpucol_order_is_int64(const GpucolValue *value, Oid type);
 
 #endif							/* GPUCOL_LOWER_ORDER_H */

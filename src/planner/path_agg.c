@@ -51,9 +51,8 @@
 #include "planner/first_rows.h"
 #include "plan/parts.h"
 #include "planner/planner.h"
-#include "ranking/plan/ranking.h"
 #include "plan/reason.h"
-#include "recursion/plan/use.h"
+#include "plan/wing.h"
 
 /* Null bits of the keys of a ranking share a word. */
 #define MAX_RANKING_KEYS	64
@@ -228,7 +227,6 @@ collect_walker(Node *node, void *context)
 static bool
 lower_run(Grouping *g, bool rankings)
 {
-	GpucolRankings all;
 	List	   *ranked = NIL;
 	List	   *others = NIL;
 	List	   *rest;
@@ -238,7 +236,7 @@ lower_run(Grouping *g, bool rankings)
 	g->lower->aggregating = true;
 	g->lower->no_extremes = g->ranking;
 	gpucol_clauses_split(g->root, g->lower, g->recursion ?
-						 gpucol_recursive_conditions(g->recursion, g->rel) :
+						 gpucol_recursion_wing->conditions(g->recursion, g->rel) :
 						 g->rel->baserestrictinfo,
 						 "aggregation", &g->conditions, &rest, NULL);
 	if (rest != NIL)
@@ -246,14 +244,14 @@ lower_run(Grouping *g, bool rankings)
 	gpucol_lower_end_filter(g->lower);
 	foreach(lc, g->aggs)
 	{
-		if (g->ranking && gpucol_ranking_is(lfirst(lc)))
+		if (g->ranking && gpucol_ranking_wing->is_ranking(lfirst(lc)))
 			ranked = lappend(ranked, lfirst(lc));
 		else
 			others = lappend(others, lfirst(lc));
 	}
 	if (!gpucol_lower_grouping(g->lower, g->keys, rankings ? NIL : others, &g->sets,
 							   !g->ranking && g->recursion == NULL, &g->plan) ||
-		(rankings && !gpucol_ranking_lower(g->lower, ranked, NULL, &all)))
+		(rankings && !gpucol_ranking_wing->can_lower(g->lower, ranked)))
 		return decline(g, g->lower->reason);
 	return true;
 }
@@ -266,7 +264,7 @@ has_others(Grouping *g)
 
 	foreach(lc, g->aggs)
 	{
-		if (!gpucol_ranking_is(lfirst(lc)))
+		if (!gpucol_ranking_wing->is_ranking(lfirst(lc)))
 			return true;
 	}
 	return false;
@@ -378,7 +376,7 @@ check_enabled(Grouping *g)
 	ListCell   *lc;
 
 	foreach(lc, g->aggs)
-		g->ranking |= gpucol_ranking_is(lfirst_node(Aggref, lc));
+		g->ranking |= gpucol_ranking_wing->is_ranking(lfirst_node(Aggref, lc));
 	if (g->ranking && g->recursion != NULL)
 		return decline(g, "ranking the rows of a recursion");
 	if (g->ranking && !gpucol_enable_topk)
@@ -699,7 +697,7 @@ open_grouping(Grouping *g, PlannerInfo *root, RelOptInfo *rel)
 		return false;			/* the scan has said so */
 	if (rel->rtekind == RTE_CTE)
 	{
-		g->recursion = gpucol_recursive_find(root, rel, &g->plan_id);
+		g->recursion = gpucol_recursion_wing->find(root, rel, &g->plan_id);
 		if (g->recursion != NULL)
 			g->desc = ExecTypeFromTL(g->recursion->custom_scan_tlist);
 		return g->recursion != NULL;
@@ -758,7 +756,7 @@ gpucol_path_agg_add(PlannerInfo *root, RelOptInfo *input_rel,
 		return;
 	}
 	if (root->parse->groupingSets == NIL &&
-		gpucol_recursive_add_agg(root, input_rel, output_rel,
+		gpucol_recursion_wing->add_agg(root, input_rel, output_rel,
 								 fallback_path(output_rel),
 								 (List *) extra->havingQual))
 		return;

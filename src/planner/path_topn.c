@@ -31,15 +31,14 @@
 #include "utils/typcache.h"
 
 #include "plan/plan.h"
-#include "recursion/plan/nodes.h"
 #include "guc.h"
+#include "kernel/shape.h"
 #include "lower/clauses.h"
 #include "lower/order.h"
 #include "planner/first_rows.h"
 #include "planner/planner.h"
-#include "ranking/plan/ranking.h"
 #include "plan/reason.h"
-#include "recursion/plan/use.h"
+#include "plan/wing.h"
 
 /* More rows than this are sorted by PostgreSQL alone. */
 #define MAX_LIMIT	1000000
@@ -86,7 +85,7 @@ find_scan_path(List *paths)
 
 		if (IsA(path, CustomPath) && path->param_info == NULL &&
 			(strcmp(((CustomPath *) path)->methods->CustomName, "GpucolScan") == 0 ||
-			 ((CustomPath *) path)->methods == &gpucol_recursive_scan_path_methods))
+			 gpucol_recursion_wing->is_scan((CustomPath *) path)))
 			return outer;
 	}
 	return NULL;
@@ -246,7 +245,7 @@ check_key(GpucolLower *l, const GpucolSortKey *key, bool bytes, const char **why
 		*why = psprintf("sort key: %s", l->reason);
 	else if (bytes && value.cls == GPUCOL_CLASS_S)
 		return check_bytes_key(l, key, why);
-	else if (!gpucol_ranking_sorts(&value, exprType((Node *) key->expr)))
+	else if (!gpucol_order_is_int64(&value, exprType((Node *) key->expr)))
 		*why = psprintf("sort key of type %s", format_type_be(exprType((Node *) key->expr)));
 	else
 		return true;
@@ -292,13 +291,13 @@ check_lowering(PlannerInfo *root, RelOptInfo *rel, Oid relid, SortKeys *keys,
 static bool
 check_recursion(RelOptInfo *rel, const CustomPath *scan, SortKeys *keys)
 {
-	GpucolLower *l = gpucol_lower_begin(gpucol_recursive_scan_columns(scan),
+	GpucolLower *l = gpucol_lower_begin(gpucol_recursion_wing->scan_columns(scan),
 										rel->relid, NULL);
 	const char *why = "a condition is not pushed down";
 	bool		ok;
 
 	gpucol_lower_end_filter(l);
-	ok = gpucol_recursive_scan_pushes_all(scan) && check_keys(l, keys, false, &why);
+	ok = gpucol_recursion_wing->scan_pushes_all(scan) && check_keys(l, keys, false, &why);
 	if (!ok)
 		gpucol_reason_add(InvalidOid, "top rows", "%s", why);
 	return ok;
@@ -361,9 +360,9 @@ limit_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, const SortKeys 
 	for (int i = 0; i < keys->n; i++)
 		exprs = lappend(exprs, keys->keys[i].expr);
 	path->path.rows = Min(root->limit_tuples, rel->rows);
-	if (path->methods == &gpucol_recursive_scan_path_methods)
+	if (gpucol_recursion_wing->is_scan(path))
 	{
-		gpucol_recursive_scan_limit(path, lcons(exprs, list_truncate(plan_private, 4)));
+		gpucol_recursion_wing->scan_limit(path, lcons(exprs, list_truncate(plan_private, 4)));
 		return;
 	}
 	path->methods = &path_methods;

@@ -18,9 +18,6 @@
 /* Install every planner hook; called once, from _PG_init. */
 extern void gpucol_planner_init(void);
 
-/* recursion/plan/path.c: WITH RECURSIVE; installs its own hooks */
-extern void gpucol_recursive_init(void);
-
 /*
  * Why this planner run may push nothing down at all (a setting), or NULL.
  */

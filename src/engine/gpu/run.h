@@ -27,7 +27,7 @@
 #include "engine/gpu/dictionary.h"
 #include "engine/gpu/noted.h"
 #include "engine/gpu/order.h"
-#include "ranking/client/rank.h"
+#include "engine/gpu/ranks.h"
 #include "engine/gpu/wire.h"
 
 #define GPUCOL_GPU_BYTES_SLOTS	16	/* slots of GpucolWireRun.distinct */

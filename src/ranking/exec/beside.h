@@ -9,10 +9,7 @@
 #ifndef GPUCOL_RANKING_EXEC_BESIDE_H
 #define GPUCOL_RANKING_EXEC_BESIDE_H
 
-#include "exec/result.h"
-#include "exec/run.h"
-
-typedef struct GpucolBeside GpucolBeside;
+#include "exec/ranked.h"
 
 /*
  * Prepare, in the current context, for a run that aggregates; its first outputs

@@ -10,12 +10,9 @@
 #ifndef GPUCOL_RANKING_EXEC_NODE_H
 #define GPUCOL_RANKING_EXEC_NODE_H
 
-#include "exec/result.h"
-#include "exec/run.h"
+#include "exec/ranked.h"
 #include "ranking/plan/ranking.h"
 #include "ranking/cpu/rank_batch.h"
-
-typedef struct GpucolRankNode GpucolRankNode;
 
 /*
  * Prepare, in the current context, for `nkeys` group keys, which are the first

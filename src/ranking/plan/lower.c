@@ -29,14 +29,12 @@
 #include "utils/syscache.h"
 
 #include "compat.h"
+#include "lower/order.h"
 #include "ranking/plan/ranking.h"
 
 /* mantissas and powers of ten that a double holds exactly */
 #define EXACT_DIGITS	15
 #define EXACT_SCALE		18
-
-/* An int64 holds mantissas of so many digits. */
-#define INT64_DIGITS	18
 
 /* A ranking aggregate by its final function; argument numbers from 0. */
 typedef struct RankingFunction
@@ -253,51 +251,12 @@ collect_one(GpucolLower *l, const Aggref *agg, Bitmapset *filled, GpucolRankings
  *-------------------------------------------------------------------------
  */
 
-/* Is the ordinal of the type (class I or B) in the type's own order? */
-static bool
-ordinal_sorts(Oid type)
-{
-	switch (getBaseType(type))
-	{
-		case BOOLOID:
-		case INT2OID:
-		case INT4OID:
-		case INT8OID:
-		case OIDOID:
-		case DATEOID:
-		case TIMEOID:
-		case TIMESTAMPOID:
-		case TIMESTAMPTZOID:
-		case CASHOID:
-			return true;
-		default:
-			return false;
-	}
-}
-
 /* Outputs that belong to sets before the one at hand: [first, last). */
 typedef struct Outputs
 {
 	int			first;
 	int			last;
 } Outputs;
-
-bool
-gpucol_ranking_sorts(const GpucolValue *value, Oid type)
-{
-	switch (value->cls)
-	{
-		case GPUCOL_CLASS_B:
-		case GPUCOL_CLASS_I:
-			return ordinal_sorts(type);
-		case GPUCOL_CLASS_D:
-			return value->digits <= INT64_DIGITS;
-		case GPUCOL_CLASS_F:
-			return true;
-		default:
-			return false;
-	}
-}
 
 /* Add an expression as the next output, or find it among those of other sets. */
 static bool
@@ -346,7 +305,7 @@ add_label(GpucolLower *l, Outputs *outputs, GpucolRankingSet *r)
 	if (!add_output(l, outputs, r->label, &r->label_value, &r->label_column))
 		return false;
 	if (r->label == NULL || r->label_value.cls == GPUCOL_CLASS_S ||
-		gpucol_ranking_sorts(&r->label_value, exprType((Node *) r->label)))
+		gpucol_order_is_int64(&r->label_value, exprType((Node *) r->label)))
 		return true;
 	return gpucol_lower_decline(l, "labels of type %s",
 								format_type_be(exprType((Node *) r->label)));
@@ -360,7 +319,7 @@ add_x(GpucolLower *l, Outputs *outputs, GpucolRankingSet *r)
 		return false;
 	if (r->x == NULL ||
 		((r->x_value.cls == GPUCOL_CLASS_B || r->x_value.cls == GPUCOL_CLASS_I) &&
-		 ordinal_sorts(exprType((Node *) r->x))))
+		 gpucol_order_is_ordinal(exprType((Node *) r->x))))
 		return true;
 	if (r->x_value.cls == GPUCOL_CLASS_S)
 		return gpucol_lower_check_bytewise(l, r->x);
@@ -374,7 +333,7 @@ add_ranked(GpucolLower *l, Outputs *outputs, GpucolRankingSet *r)
 {
 	if (!add_output(l, outputs, r->score, &r->score_value, &r->score_column))
 		return false;
-	if (!gpucol_ranking_sorts(&r->score_value, exprType((Node *) r->score)))
+	if (!gpucol_order_is_int64(&r->score_value, exprType((Node *) r->score)))
 		return gpucol_lower_decline(l, "scores of type %s",
 									format_type_be(exprType((Node *) r->score)));
 	return add_probability(l, outputs, r) && add_label(l, outputs, r) && add_x(l, outputs, r);
@@ -423,4 +382,12 @@ gpucol_ranking_lower(GpucolLower *l, List *aggs, Bitmapset *filled, GpucolRankin
 		outputs.last = l->nkeys;
 	}
 	return true;
+}
+
+bool
+gpucol_ranking_can_lower(GpucolLower *l, List *aggs)
+{
+	GpucolRankings all;
+
+	return gpucol_ranking_lower(l, aggs, NULL, &all);
 }

@@ -11,6 +11,7 @@
 #define GPUCOL_RANKING_PLAN_RANKING_H
 
 #include "lower/lower.h"
+#include "plan/wing.h"
 #include "ranking/semantics/rank.h"
 
 /* One aggregate. */
@@ -46,17 +47,14 @@ typedef struct GpucolRankingSet
 	int			filter_column;
 } GpucolRankingSet;
 
-/* The rankings of one query. */
-typedef struct GpucolRankings
+/* The rankings of one query (exec/ranked.h). */
+struct GpucolRankings
 {
 	int			naggs;
 	GpucolRankingAgg *aggs;		/* in the order of the Aggrefs */
 	int			nsets;
 	GpucolRankingSet *sets;
-} GpucolRankings;
-
-/* Does a value of this type sort by an int64 that the executor makes of it? */
-extern bool gpucol_ranking_sorts(const GpucolValue *value, Oid type);
+};
 
 /* Is this one of gpucol's ranking aggregates? */
 extern bool gpucol_ranking_is(const Aggref *agg);
@@ -74,5 +72,8 @@ extern Bitmapset *gpucol_ranking_doubtful_labels(GpucolLower *l, List *aggs);
  */
 extern bool gpucol_ranking_lower(GpucolLower *l, List *aggs, Bitmapset *filled,
 								 GpucolRankings *rankings);
+
+/* Could they be, for all that is known when a statement is planned? */
+extern bool gpucol_ranking_can_lower(GpucolLower *l, List *aggs);
 
 #endif							/* GPUCOL_RANKING_PLAN_RANKING_H */

@@ -164,10 +164,11 @@ scan_begin(CustomScanState *node, EState *estate, int eflags pg_attribute_unused
 	state->rows.pushed = limit == NIL ? cscan->custom_exprs :
 		list_truncate(list_copy(cscan->custom_exprs),
 					  list_length(cscan->custom_exprs) - list_length(lthird(limit)));
-	gpucol_run_init_recursion(&state->rows.exec, node,
-							  list_nth(estate->es_subplanstates, plan_id - 1),
-							  castNode(Var, column->expr)->varno, INDEX_VAR,
-							  GPUCOL_PROGRAM_SCAN, lower_scan);
+	gpucol_run_init_rows(&state->rows.exec, node,
+						 list_nth(estate->es_subplanstates, plan_id - 1),
+						 gpucol_recursive_source_open,
+						 castNode(Var, column->expr)->varno, INDEX_VAR,
+						 GPUCOL_PROGRAM_SCAN, lower_scan);
 	state->rows.exec.checked = true;
 	gpucol_row_scan_init(&state->rows,
 						 used_columns(list_concat_copy(cscan->scan.plan.targetlist,
@@ -390,14 +391,14 @@ next_batch(GpucolRowScan *scan)
 static void
 begin_plain(GpucolRowScan *scan)
 {
-	gpucol_recursive_restart(scan->exec.recursion);
+	gpucol_recursive_restart(scan->exec.rows_of);
 }
 
 /* Its next row, copied into the scan slot. */
 static bool
 next_plain(GpucolRowScan *scan, TupleTableSlot *slot)
 {
-	TupleTableSlot *from = ExecProcNode(scan->exec.recursion);
+	TupleTableSlot *from = ExecProcNode(scan->exec.rows_of);
 
 	if (TupIsNull(from))
 		return false;

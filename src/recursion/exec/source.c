@@ -174,6 +174,12 @@ check_interrupts(GpucolSource *source pg_attribute_unused())
 	CHECK_FOR_INTERRUPTS();
 }
 
+/* Its memory context ends it. */
+static void
+nothing_held(GpucolSource *source pg_attribute_unused())
+{
+}
+
 static const GpucolSourceOps source_ops = {
 	.next_segment = no_segment,
 	.map = no_rows,
@@ -181,6 +187,7 @@ static const GpucolSourceOps source_ops = {
 	.next_delta = next_rows,
 	.rescan = rescan,
 	.check_interrupts = check_interrupts,
+	.close = nothing_held,
 };
 
 GpucolSource *

@@ -107,11 +107,10 @@ extern bool gpucol_recursive_fetch(PlanState *state, GpucolRecBatch *batch);
 extern Datum gpucol_recursive_datum(const PlanState *state, int column,
 									int64 value);
 
-/*
- * recursion/exec/source.c: the rows of a GpucolRecursive for an engine, columns as
- * `desc` has them.  Opened in the current memory context, which ends it.
- * next_delta is GPUCOL_UNSUPPORTED where a value has no form in its column's kind.
- */
+/* Is this the state of a GpucolRecursiveScan, and so a GpucolRowScan? */
+extern bool gpucol_recursive_scan_is_state(const PlanState *state);
+
+/* recursion/exec/source.c: the rows of a GpucolRecursive (GpucolOpenRows). */
 extern GpucolSource *gpucol_recursive_source_open(PlanState *recursion,
 												  TupleDesc desc,
 												  const GpucolProgramColumn *columns,

@@ -314,11 +314,10 @@ consider_filters(PlannerInfo *root, RelOptInfo *rel, Index rti,
 }
 
 void
-gpucol_recursive_init(void)
+gpucol_recursive_install_hooks(void)
 {
 	previous_set_rel_pathlist = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = consider_filters;
 	previous_create_upper_paths = create_upper_paths_hook;
 	create_upper_paths_hook = consider_recursion;
-	gpucol_recursive_register();
 }

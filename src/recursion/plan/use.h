@@ -55,4 +55,7 @@ extern bool gpucol_recursive_add_agg(PlannerInfo *root, RelOptInfo *input_rel,
 									 RelOptInfo *output_rel, Path *ordinary,
 									 List *having);
 
+/* Install the planner hooks (path.c), behind those of the main building. */
+extern void gpucol_recursive_install_hooks(void);
+
 #endif							/* GPUCOL_RECURSION_PLAN_USE_H */

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * rank.c
+ * ranks.c
  *	  Rankings in the daemon's result, as the executor reads them.
  *
  * The daemon sends the counts of labels of all groups; where each group's labels
@@ -10,7 +10,7 @@
  */
 #include <stdlib.h>
 
-#include "ranking/client/rank.h"
+#include "engine/gpu/ranks.h"
 #include "service/protocol.h"
 
 struct GpucolGpuRanks

@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
- * rank.h
+ * ranks.h
  *	  Rankings in the daemon's result, as the executor reads them.
  *
  * Freestanding C.
  *
  *-------------------------------------------------------------------------
  */
-#ifndef GPUCOL_RANKING_CLIENT_RANK_H
-#define GPUCOL_RANKING_CLIENT_RANK_H
+#ifndef GPUCOL_ENGINE_GPU_RANKS_H
+#define GPUCOL_ENGINE_GPU_RANKS_H
 
 #include "engine/engine.h"
 
@@ -31,4 +31,4 @@ extern void gpucol_gpu_ranks_set_strings(GpucolGpuRanks *ranks, uint32_t r,
 /* The rankings from group `from` on. */
 extern const GpucolRanked *gpucol_gpu_ranks_at(GpucolGpuRanks *ranks, uint64_t from);
 
-#endif							/* GPUCOL_RANKING_CLIENT_RANK_H */
+#endif							/* GPUCOL_ENGINE_GPU_RANKS_H */

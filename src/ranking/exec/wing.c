@@ -1,0 +1,48 @@
+/*-------------------------------------------------------------------------
+ *
+ * wing.c
+ *	  Ranking as the main building sees it (plan/wing.h, exec/ranked.h).
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "ranking/exec/beside.h"
+#include "ranking/exec/node.h"
+#include "ranking/exec/wing.h"
+#include "ranking/plan/ranking.h"
+
+/* GpucolRankedOps.lower: the rankings in memory of their own. */
+static GpucolRankings *
+lower(GpucolLower *l, List *aggs, Bitmapset *filled)
+{
+	GpucolRankings *rankings = palloc0(sizeof(GpucolRankings));
+
+	return gpucol_ranking_lower(l, aggs, filled, rankings) ? rankings : NULL;
+}
+
+static const GpucolRankedOps node_ops = {
+	.doubtful_labels = gpucol_ranking_doubtful_labels,
+	.lower = lower,
+	.create = gpucol_rank_node_create,
+	.shape = gpucol_rank_node_shape,
+	.take = gpucol_rank_node_take,
+	.next = gpucol_rank_node_next,
+	.datums = gpucol_rank_node_datums,
+	.beside_create = gpucol_beside_create,
+	.beside_run = gpucol_beside_run,
+	.beside_find = gpucol_beside_find,
+	.beside_states = gpucol_beside_states,
+};
+
+static const GpucolRankingWing wing = {
+	.is_ranking = gpucol_ranking_is,
+	.can_lower = gpucol_ranking_can_lower,
+	.node = &node_ops,
+};
+
+void
+gpucol_ranking_init(void)
+{
+	gpucol_ranking_wing = &wing;
+}
