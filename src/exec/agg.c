@@ -211,8 +211,7 @@ lower_rankings(GpucolExec *exec, GpucolLower *l)
 	Bitmapset  *filled;
 
 	filled = gpucol_run_filled_columns(exec, ranked->doubtful_labels(l, aggs));
-	state->rankings = ranked->lower(l, aggs, filled);
-	return state->rankings != NULL;
+	return ranked->lower(l, aggs, filled, state->rankings);
 }
 
 /* Lower the conditions, the keys and the aggregates. */
@@ -407,6 +406,7 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 		return;
 	state->exec.make_shape = make_shape;
 	state->exec.make_take = make_take;
+	state->rankings = gpucol_ranking_wing->node->make();
 	state->rank_context = AllocSetContextCreate(estate->es_query_cxt, "gpucol ranking",
 												ALLOCSET_DEFAULT_SIZES);
 }

@@ -24,15 +24,18 @@ typedef struct GpucolRankedOps
 	Bitmapset  *(*doubtful_labels) (GpucolLower *l, List *aggs);
 
 	/*
-	 * Lower the Aggrefs, all of them rankings; the keys have been lowered.  `filled`
-	 * are columns that are known to have no NULL.  NULL with l->reason set where they
-	 * cannot be pushed down together; in the current context.
+	 * Make room for a node's rankings, in the current context, which lowering fills in:
+	 * the Aggrefs, all of them rankings; the keys have been lowered.  `filled` are
+	 * columns that are known to have no NULL.  False with l->reason set where they
+	 * cannot be pushed down together.
 	 */
-	GpucolRankings *(*lower) (GpucolLower *l, List *aggs, Bitmapset *filled);
+	GpucolRankings *(*make) (void);
+	bool		(*lower) (GpucolLower *l, List *aggs, Bitmapset *filled,
+						  GpucolRankings *rankings);
 
 	/*
 	 * Prepare, in the current context, for `nkeys` group keys, which are the first
-	 * outputs of exec's program, and these rankings.
+	 * outputs of exec's program, and these rankings, which may still be lowered.
 	 */
 	GpucolRankNode *(*create) (GpucolExec *exec, int nkeys, const GpucolOutput *keys,
 							   const GpucolRankings *rankings);

@@ -12,18 +12,16 @@
 #include "ranking/exec/wing.h"
 #include "ranking/plan/ranking.h"
 
-/* GpucolRankedOps.lower: the rankings in memory of their own. */
 static GpucolRankings *
-lower(GpucolLower *l, List *aggs, Bitmapset *filled)
+make(void)
 {
-	GpucolRankings *rankings = palloc0(sizeof(GpucolRankings));
-
-	return gpucol_ranking_lower(l, aggs, filled, rankings) ? rankings : NULL;
+	return palloc0(sizeof(GpucolRankings));
 }
 
 static const GpucolRankedOps node_ops = {
 	.doubtful_labels = gpucol_ranking_doubtful_labels,
-	.lower = lower,
+	.make = make,
+	.lower = gpucol_ranking_lower,
 	.create = gpucol_rank_node_create,
 	.shape = gpucol_rank_node_shape,
 	.take = gpucol_rank_node_take,
