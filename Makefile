@@ -2,7 +2,7 @@
 # themselves (see README.md); `make help` lists the targets.
 
 # Goals that scripts serve: PostgreSQL may not be installed yet.
-SCRIPTED = help setup test demo demo-stop analyse bench fuzz check-core check-versions check-major check-sanitize
+SCRIPTED = help setup test demo demo-stop analyse bench fuzz check-core check-versions check-major check-sanitize cuda
 
 ifneq (,$(filter $(SCRIPTED),$(MAKECMDGOALS)))
 
@@ -16,6 +16,10 @@ help:
 #@ make setup           install what is missing on Debian 12, build, install
 setup:
 	@tools/setup.sh
+
+#@ make cuda            build the CUDA daemon: needs CUDA 13 with nvcc
+cuda:
+	@tools/cuda.sh
 
 #@ make test            setup, then every test that needs no GPU
 test:
@@ -86,7 +90,13 @@ override with_llvm = no
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
-# The CUDA daemon, where cuda/ was built (tools/setup.sh does that with nvcc).
+# What is left out is said, at the end of a build and of an installation.
+all: say-daemon
+say-daemon: $(shlib)
+	@[ -x build/cuda/gpucol_gpud ] || echo "gpucol: without the CUDA daemon, so queries run on the CPU engine (make cuda builds it, with CUDA's nvcc)"
+.PHONY: say-daemon
+
+# The CUDA daemon, where cuda/ was built.
 install: install-daemon
 install-daemon:
 	if [ -x build/cuda/gpucol_gpud ]; then \

@@ -77,8 +77,7 @@ build_cuda()
 	[ "${GPUCOL_CUDA:-yes}" != no ] || return 0
 	ls "$ROOT"/cuda/daemon/main.* >/dev/null 2>&1 || return 0
 	if PATH=$PATH:/usr/local/cuda/bin command -v nvcc >/dev/null; then
-		say "building the CUDA daemon"
-		PATH=$PATH:/usr/local/cuda/bin make -s -j"$(nproc)" -C "$ROOT/cuda" PG_CONFIG="$PG_CONFIG"
+		"$ROOT/tools/cuda.sh"
 	else
 		say "no nvcc here: the CUDA daemon is not built, queries run on the CPU engine"
 	fi

@@ -4,7 +4,7 @@
  *	  Constants of the kernels that were chosen by measurement, with the
  *	  measurement.  Nothing else in cuda/ holds a bare launch parameter.
  *
- * Measured with test/gpu/kernels on one NVIDIA H200; see test/bench/RESULTS.md
+ * Measured with test/gpu/kernels on one NVIDIA H200; see test/bench/results
  * for the tables.
  *
  *-------------------------------------------------------------------------

@@ -5,7 +5,7 @@
  *
  * Both engines are costed in milliseconds from the table's statistics and the
  * daemon's residency table.  The constants are measured on an H200 and its host
- * (test/bench/RESULTS.md); what matters is their order of magnitude: a request to
+ * (test/bench/results); what matters is their order of magnitude: a request to
  * the device costs what the CPU needs for a few million values, bytes in device
  * memory cost next to nothing, and bytes that must be sent first cost more than
  * scanning them here.  Columns that fit device memory stay there, so a query pays

@@ -1,0 +1,14 @@
+#!/bin/bash
+# cuda.sh: build the CUDA daemon, build/cuda/gpucol_gpud; `make install` installs it.
+#
+# Needs nvcc of CUDA 13, on the PATH or in /usr/local/cuda/bin, and nothing of
+# PostgreSQL.  ARCH names the architecture (sm_90).
+
+. "$(dirname "$0")/common.sh"
+
+PATH=$PATH:/usr/local/cuda/bin
+command -v nvcc >/dev/null ||
+	die "the CUDA daemon needs nvcc, the compiler of CUDA 13 (package cuda-nvcc-13-0 of NVIDIA's CUDA toolkit), on the PATH or in /usr/local/cuda/bin. Without the daemon gpucol works on the CPU engine"
+nvcc --version | sed -n 's/^.*release \([0-9.]*\).*/building the CUDA daemon with nvcc \1/p'
+make -s -j"$(nproc)" -C "$ROOT/cuda"
+say "built build/cuda/gpucol_gpud; 'make install' installs it beside the extension"
