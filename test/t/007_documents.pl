@@ -69,9 +69,9 @@ SQL
 my @without = grep { $all !~ /\bgpucol\.\Q$_\E\b/ } @public;
 is("@without", '', 'every public function and view has an example');
 
-# The defaults that README gives are those of the settings.
-my %default = slurp_file("$ROOT/README.md") =~ /^\| `(gpucol\.\w+)` \| (\S+) \|/mg;
+# The defaults that docs/reference.md gives are those of the settings.
+my %default = slurp_file("$ROOT/docs/reference.md") =~ /^\| `(gpucol\.\w+)` \| (\S+) \|/mg;
 my %boot = map { split /\|/ } split /\n/, $node->safe_psql('page_readme_md', "LOAD 'gpucol'; SELECT name, boot_val FROM pg_settings WHERE name LIKE 'gpucol.%'");
-is_deeply(\%default, \%boot, 'README has every setting with its default');
+is_deeply(\%default, \%boot, 'docs/reference.md has every setting with its default');
 $node->stop;
 done_testing();
