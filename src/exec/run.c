@@ -32,6 +32,7 @@
 #include "exec/run.h"
 #include "guc.h"
 #include "lower/clauses.h"
+#include "lower/harmless.h"
 #include "lower/host_test.h"
 #include "service/memory.h"
 
@@ -191,6 +192,8 @@ lower(GpucolExec *exec)
 		return fall_back(exec, GPUCOL_UNSUPPORTED, l->reason);
 	if (l->failed)
 		return fall_back(exec, GPUCOL_UNSUPPORTED, "a constant of the query may raise an error that no row asks for");
+	if (l->nhosts + l->norders > 0 && !gpucol_harmless_stack())
+		return fall_back(exec, GPUCOL_UNSUPPORTED, "the statement has used up most of the stack");
 	exec->never = l->never;
 	exec->program = gpucol_lower_finish(l, exec->kind);
 	gpucol_host_init(&exec->host, l, &exec->node->ss.ps);

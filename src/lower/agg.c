@@ -38,6 +38,7 @@
 #include "columnar/collation.h"
 #include "compat.h"
 #include "lower/agg.h"
+#include "lower/harmless.h"
 
 typedef struct AggFunction
 {
@@ -265,6 +266,9 @@ lower_extreme(GpucolLower *l, Aggref *agg, GpucolFinal *final)
 	if (l->no_extremes)
 		return false;
 	if (agg->aggfilter && !gpucol_lower_bool(l, agg->aggfilter, &filter))
+		return false;
+	/* values are compared that no row of the statement has */
+	if (!gpucol_harmless_order(final->less, exprType((Node *) arg), final->collation))
 		return false;
 	column = gpucol_lower_column(l, ((Var *) arg)->varattno);
 	final->kind = GPUCOL_FINAL_VALUE;

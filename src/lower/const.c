@@ -35,6 +35,7 @@
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
 
+#include "lower/harmless.h"
 #include "lower/lower.h"
 
 /* Digits that an int128 mantissa holds whatever they are. */
@@ -146,9 +147,27 @@ is_known_parameter(const GpucolLower *l, const Param *param)
 		param->paramkind == PARAM_EXTERN;
 }
 
+/* Is a call of a harmless function with such arguments such a constant too? */
+static bool
+is_safe_call(const GpucolLower *l, Oid funcid, Oid collation, List *args)
+{
+	ListCell   *lc;
+
+	if (!gpucol_harmless_function(funcid))
+		return false;
+	foreach(lc, args)
+	{
+		if (!gpucol_lower_is_safe_constant(l, lfirst(lc)) ||
+			(OidIsValid(exprCollation(lfirst(lc))) && !OidIsValid(collation)))
+			return false;
+	}
+	return true;
+}
+
 /*
  * May a constant expression be evaluated although PostgreSQL might not?  Only
- * what cannot fail: literals, parameters that have a value, the clock.
+ * what cannot fail: literals, parameters that have a value, the clock, and what is
+ * harmless of these.
  */
 bool
 gpucol_lower_is_safe_constant(const GpucolLower *l, Expr *expr)
@@ -161,7 +180,12 @@ gpucol_lower_is_safe_constant(const GpucolLower *l, Expr *expr)
 		case T_Param:
 			return is_known_parameter(l, (Param *) expr);
 		case T_FuncExpr:
-			return is_safe_function(((FuncExpr *) expr)->funcid);
+			return is_safe_function(((FuncExpr *) expr)->funcid) ||
+				is_safe_call(l, ((FuncExpr *) expr)->funcid, ((FuncExpr *) expr)->inputcollid,
+							 ((FuncExpr *) expr)->args);
+		case T_OpExpr:
+			return is_safe_call(l, ((OpExpr *) expr)->opfuncid, ((OpExpr *) expr)->inputcollid,
+								((OpExpr *) expr)->args);
 		case T_RelabelType:
 			return gpucol_lower_is_safe_constant(l, ((RelabelType *) expr)->arg);
 		default:

@@ -142,7 +142,7 @@ INSERT INTO conditions (condition) VALUES
 	('s || ''x'' = ''word 9x'''), ('coalesce(s, ''none'') = ''none'''), ('s IS NULL OR s = ''word 3'''), ('CASE WHEN s = ''word 1'' THEN true ELSE s LIKE ''%2'' END'), ('NOT (s LIKE ''%1'' OR s LIKE ''%2'')'), ('replace(s, ''word'', ''w'') = ''w 8'''),
 	('position(''4'' in s) > 0'), ('starts_with(s, ''word 4'')'), ('trim(s) = ''word 6'''), ('md5(s) < ''8'''), ('reverse(s) LIKE ''1%'''), ('substr(s, 6) = ''12'''),
 	('v = ''c4ca4'''), ('v > ''8'''), ('v LIKE ''c%'''), ('c = ''c4'''), ('c = ''c4   '''), ('c < ''8'''), ('c LIKE ''c%'''), ('length(c) = 3'), ('nm = ''n7'''), ('nm > ''n5'''), ('by = ''\xc4ca'''), ('by > ''\x80'''), ('length(by) = 2'),
-	('u = ''c4ca4238-a0b9-2382-0dcc-509a6f75849b'''), ('u < ''80000000-0000-0000-0000-000000000000'''), ('iv > ''5 hours'''), ('iv = ''1 day'''), ('nn > 500'), ('nn = 1e100'), ('nn + 1 > 100.5'), ('nn IS NULL'), ('nn < ''NaN'''),
+	('u = ''c4ca4238-a0b9-2382-0dcc-509a6f75849b'''), ('u < ''80000000-0000-0000-0000-000000000000'''), ('iv > ''5 hours'''), ('iv = ''1 day'''), ('nn > 500'), ('nn = 1e100'), ('-nn > 100.5'), ('nn IS NULL'), ('nn < ''NaN'''),
 	('j @> ''{"k": 3}'''), ('j ->> ''k'' = ''4'''), ('j ? ''x''');
 
 -- every condition alone is pushed down whole ...

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * lower/host_test.c
+ * host.c
  *	  The host's verdicts on byte strings: on each entry of a segment's dictionary,
  *	  and on rows of raw bytes and of the delta.
  *

@@ -1,0 +1,37 @@
+/*-------------------------------------------------------------------------
+ *
+ * harmless.h
+ *	  What may be evaluated for values that no row of the statement asks for.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_LOWER_HARMLESS_H
+#define GPUCOL_LOWER_HARMLESS_H
+
+#include "postgres.h"
+
+#include "lower/lower.h"
+
+/*
+ * Is a condition over one column harmless: does evaluating it, for whatever value, raise
+ * no error and no notice, and run nobody's code?  Else l->reason says what is not.  May
+ * evaluate parameters and patterns, as gpucol_lower_eval() does.
+ */
+extern bool gpucol_harmless_condition(GpucolLower *l, Expr *expr);
+
+/* Is a function harmless for whatever arguments that are not NULL? */
+extern bool gpucol_harmless_function(Oid funcid);
+
+/*
+ * Is an operator of a type's order harmless for this type and collation?
+ */
+extern bool gpucol_harmless_order(Oid operator, Oid type, Oid collation);
+
+/*
+ * Is there stack for what harmless functions need?  Some descend into values, but not
+ * far; where a statement has used up most of the stack, even that might be too far, and
+ * the error would tell of the value.
+ */
+extern bool gpucol_harmless_stack(void);
+
+#endif							/* GPUCOL_LOWER_HARMLESS_H */
