@@ -144,16 +144,16 @@ SELECT count(*), sum(length(t)) FROM (SELECT t FROM long WHERE t >= 'a' OFFSET 0
 DROP TABLE long;
 
 -- a constant that raises an error: only for rows that the conditions before it leave
-CREATE TABLE late (id int, big xid8, s text) USING gpucol;
-INSERT INTO late SELECT i, (i % 10)::text::xid8, 's' || i % 10 FROM generate_series(1, 3000) i;
+CREATE TABLE late (id int, big xid, s text) USING gpucol;
+INSERT INTO late SELECT i, (i % 10)::text::xid, 's' || i % 10 FROM generate_series(1, 3000) i;
 SET plan_cache_mode = force_generic_plan;
-PREPARE excluded (int) AS SELECT count(*) FROM (SELECT id FROM late WHERE big = '99'::xid8 AND id > 1 / $1 OFFSET 0) q;
+PREPARE excluded (int) AS SELECT count(*) FROM (SELECT id FROM late WHERE big = '99'::xid AND id > 1 / $1 OFFSET 0) q;
 EXPLAIN (VERBOSE, COSTS OFF) EXECUTE excluded (0);
 EXECUTE excluded (1);
 EXECUTE excluded (0);
-PREPARE topmost (int) AS SELECT id FROM late WHERE big = '99'::xid8 AND id > 1 / $1 ORDER BY id LIMIT 3;
+PREPARE topmost (int) AS SELECT id FROM late WHERE big = '99'::xid AND id > 1 / $1 ORDER BY id LIMIT 3;
 EXECUTE topmost (0);
-PREPARE left_over (int) AS SELECT count(*) FROM (SELECT id FROM late WHERE big = '9'::xid8 AND id > 1 / $1 OFFSET 0) q;
+PREPARE left_over (int) AS SELECT count(*) FROM (SELECT id FROM late WHERE big = '9'::xid AND id > 1 / $1 OFFSET 0) q;
 EXECUTE left_over (1);
 EXECUTE left_over (0);
 RESET plan_cache_mode;
