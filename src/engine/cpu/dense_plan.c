@@ -1,0 +1,280 @@
+/*-------------------------------------------------------------------------
+ *
+ * dense_plan.c
+ *	  The slots and channels of one segment: which keys number them, which arguments
+ *	  they sum.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "engine/cpu/dense.h"
+#include "kernel/bitpack.h"
+
+/* A key by its column's chunk; false if it has no small range of codes. */
+static bool
+plan_key(const GpucolRun *run, uint16_t reg, GpucolDenseKey *key)
+{
+	int			c = column_of(run, reg);
+	const GpucolChunkDesc *desc;
+	uint64_t	range;
+
+	if (c < 0)
+		return false;
+	memset(key, 0, sizeof(*key));
+	key->column = &run->cols[c];
+	key->cls = run->classes[reg];
+	desc = key->column->desc;
+	key->nullable = (desc->flags & (GPUCOL_CHUNK_HAS_NULLS | GPUCOL_CHUNK_ALL_NULL)) != 0;
+	key->base = desc->reference;
+	key->step = step_of(desc);
+	if (desc->flags & GPUCOL_CHUNK_ALL_NULL)
+		range = 0;
+	else if (key->cls == GPUCOL_CLASS_F || desc->width > 32)
+		return false;
+	else if (desc->ndict > 0)
+	{
+		key->coded = true;
+		range = desc->ndict;
+	}
+	else if (desc->coding == GPUCOL_CODING_CONSTANT)
+		range = 1;
+	else if (!(desc->flags & GPUCOL_CHUNK_HAS_ZONE))
+		return false;
+	else if (desc->coding == GPUCOL_CODING_FOR || desc->coding == GPUCOL_CODING_STEP)
+		range = ((uint64_t) desc->zone.max - (uint64_t) desc->reference) / key->step + 1;
+	else if (desc->coding == GPUCOL_CODING_RLE)
+	{
+		key->base = desc->zone.min;
+		range = (uint64_t) desc->zone.max - (uint64_t) desc->zone.min + 1;
+	}
+	else
+		return false;
+	if (range > GPUCOL_DENSE_MAX_SLOTS)
+		return false;
+	key->card = (uint32_t) range + key->nullable;
+	return true;
+}
+
+/* Keep the slots of the last segment where this one's values fit them. */
+static bool
+adopt_layout(const GpucolCpuDense *old, GpucolCpuDense *plan)
+{
+	if (old == NULL || !old->grouped || old->coded || plan->coded)
+		return false;
+	for (int k = 0; k < plan->nkeys; k++)
+	{
+		const GpucolDenseKey *was = &old->keys[k];
+		const GpucolDenseKey *key = &plan->keys[k];
+		uint32_t	range = key->card - key->nullable;
+		uint32_t	room = was->card - was->nullable;
+		uint64_t	offset = (uint64_t) key->base - (uint64_t) was->base;
+
+		if (key->nullable > was->nullable)
+			return false;
+		if (range > 0 && (key->base < was->base || key->step != was->step ||
+						  offset % was->step != 0 || offset / was->step + range > room))
+			return false;
+	}
+	for (int k = 0; k < plan->nkeys; k++)
+	{
+		plan->keys[k].base = old->keys[k].base;
+		plan->keys[k].step = old->keys[k].step;
+		plan->keys[k].card = old->keys[k].card;
+		plan->keys[k].nullable = old->keys[k].nullable;
+	}
+	return true;
+}
+
+/* Number the slots. */
+static bool
+plan_slots(GpucolCpuDense *plan)
+{
+	uint64_t	nslots = 1;
+
+	for (int k = 0; k < plan->nkeys; k++)
+	{
+		plan->keys[k].stride = (uint32_t) nslots;
+		nslots *= plan->keys[k].card;
+		if (nslots > GPUCOL_DENSE_MAX_SLOTS)
+			return false;
+	}
+	plan->nslots = (uint32_t) nslots;
+	return true;
+}
+
+/*
+ * Let channels count from a multiple of 2^width steps below the chunk's reference:
+ * the least values of segments with alike values differ a little, and a channel
+ * that all of them understand need not be flushed between them.
+ */
+static void
+set_reference(GpucolDenseArg *arg, const GpucolChunkDesc *desc)
+{
+	uint64_t	mask = arg->width == 0 ? 0 : UINT64_MAX >> (64 - arg->width);
+	int64_t		step = (int64_t) step_of(desc);
+	int64_t		steps = desc->reference / step - (desc->reference % step < 0);
+	__int128	reference;
+
+	arg->delta = (uint64_t) steps & mask;
+	reference = desc->reference - (__int128) arg->delta * step;
+	if (reference < INT64_MIN)
+	{
+		arg->delta = 0;
+		reference = desc->reference;
+	}
+	arg->reference = (int64_t) reference;
+	arg->step = (uint64_t) step;
+	arg->bits = arg->width == 0 ? 0 : arg->width + 1;
+}
+
+/* The argument for a register, added if it is new; NULL if there is no room. */
+static GpucolDenseArg *
+plan_arg(const GpucolRun *run, GpucolCpuDense *plan, uint16_t reg)
+{
+	int			c = column_of(run, reg);
+	const GpucolChunkDesc *desc;
+	GpucolDenseArg   *arg;
+
+	for (int a = 0; a < plan->nargs; a++)
+		if (plan->args[a].reg == reg)
+			return &plan->args[a];
+	if (c < 0 || plan->nargs == GPUCOL_DENSE_MAX_ARGS)
+		return NULL;
+	desc = run->cols[c].desc;
+	if (desc->flags & GPUCOL_CHUNK_ALL_NULL)
+		return NULL;
+	arg = &plan->args[plan->nargs++];
+	memset(arg, 0, sizeof(*arg));
+	arg->reg = reg;
+	arg->column = &run->cols[c];
+	arg->width = desc->coding == GPUCOL_CODING_CONSTANT ? 0 : desc->width;
+	set_reference(arg, desc);
+	arg->nullable = has_nulls(desc);
+	return arg;
+}
+
+/* Can a state of a grouped aggregation be advanced in channels? */
+static bool
+plan_acc(const GpucolRun *run, GpucolCpuDense *plan, const GpucolCpuAcc *acc)
+{
+	GpucolDenseArg   *arg;
+	int			c;
+
+	if (acc->filter != GPUCOL_NO_REG)
+		return false;
+	if (acc->op == GPUCOL_CPU_ACC_COUNT)
+		return acc->arg == GPUCOL_NO_REG || plan_arg(run, plan, acc->arg) != NULL;
+	c = column_of(run, acc->arg);
+	if (c < 0 || run->classes[acc->arg] == GPUCOL_CLASS_B ||
+		!is_offset(run->cols[c].desc) || run->cols[c].desc->width > GPUCOL_DENSE_SUM_WIDTH)
+		return false;
+	switch (acc->op)
+	{
+		case GPUCOL_CPU_ACC_SUM_I:
+		case GPUCOL_CPU_ACC_SUM_D:
+		case GPUCOL_CPU_ACC_MIN_I:
+		case GPUCOL_CPU_ACC_MIN_D:
+		case GPUCOL_CPU_ACC_MAX_I:
+		case GPUCOL_CPU_ACC_MAX_D:
+			break;
+		default:
+			return false;
+	}
+	arg = plan_arg(run, plan, acc->arg);
+	if (arg == NULL)
+		return false;
+	if (acc->op == GPUCOL_CPU_ACC_MIN_I || acc->op == GPUCOL_CPU_ACC_MIN_D)
+		arg->minimal = true;
+	else if (acc->op == GPUCOL_CPU_ACC_MAX_I || acc->op == GPUCOL_CPU_ACC_MAX_D)
+		arg->maximal = true;
+	else
+		arg->summed = true;
+	return true;
+}
+
+/* A channel that sums numbers of `width` bits, counting rows above if `counts`. */
+static int
+add_channel(GpucolCpuDense *plan, int width, bool counts)
+{
+	int			shift = counts ? 64 - (64 - width) / 2 : 64;
+	uint64_t	rows = counts ? (UINT64_C(1) << (64 - shift)) - 1 :
+		(UINT64_C(1) << (63 - width));
+
+	plan->shift[plan->nchannels] = shift;
+	if (rows < plan->flush_rows)
+		plan->flush_rows = rows;
+	return plan->nchannels++;
+}
+
+/* A channel that keeps the greatest of what it is given, 0 for nothing. */
+static int
+add_extreme(GpucolCpuDense *plan)
+{
+	plan->shift[plan->nchannels] = -1;
+	return plan->nchannels++;
+}
+
+/* Assign channels to arguments. */
+static void
+plan_channels(GpucolCpuDense *plan)
+{
+	plan->flush_rows = UINT64_C(1) << 31;
+	plan->rows_channel = -1;
+	for (int a = 0; a < plan->nargs; a++)
+	{
+		GpucolDenseArg   *arg = &plan->args[a];
+		bool		narrow = arg->bits <= GPUCOL_DENSE_PACKED_WIDTH;
+
+		arg->sum = arg->count = -1;
+		if (arg->summed)
+			arg->sum = add_channel(plan, arg->bits,
+								   narrow && (arg->nullable || plan->rows_channel < 0));
+		if (arg->nullable)
+			arg->count = arg->summed && narrow ? arg->sum : add_channel(plan, 0, true);
+		else if (arg->summed && plan->rows_channel < 0 && narrow)
+			plan->rows_channel = arg->sum;
+		arg->least = arg->minimal ? add_extreme(plan) : -1;
+		arg->greatest = arg->maximal ? add_extreme(plan) : -1;
+	}
+	plan->rows_alone = plan->rows_channel < 0;
+	if (plan->rows_alone)
+		plan->rows_channel = add_channel(plan, 0, true);
+	plan->copies = 1;
+	while (plan->copies < GPUCOL_DENSE_MAX_COPIES && plan->nslots * (uint64_t) plan->nchannels *
+		   plan->copies * 2 <= GPUCOL_DENSE_COPY_WORDS)
+		plan->copies *= 2;
+}
+
+/* Is an array of slots worth its memory and its flushes? */
+static bool
+slots_pay(const GpucolRun *run, const GpucolCpuDense *plan)
+{
+	size_t		bytes = (size_t) plan->nslots * run->nparts *
+		(sizeof(uint32_t) + sizeof(uint64_t) * (size_t) plan->nchannels);
+
+	if (plan->nslots > 4096 && plan->nslots > 2 * run->segment.nrows)
+		return false;
+	return bytes < gpucol_budget_left(&run->budget) / 2;
+}
+
+/* Plan the slots of a segment; false if its groups must be hashed. */
+bool
+gpucol_cpu_dense_plan(GpucolRun *run, GpucolCpuDense *plan, bool *kept)
+{
+	plan->nkeys = run->program->nkeys;
+	if (plan->nkeys > GPUCOL_DENSE_MAX_KEYS)
+		return false;
+	for (int k = 0; k < plan->nkeys; k++)
+	{
+		if (!plan_key(run, run->keys[k], &plan->keys[k]))
+			return false;
+		plan->coded |= plan->keys[k].coded;
+	}
+	*kept = adopt_layout(run->dense, plan);
+	if (!plan_slots(plan))
+		return false;
+	for (int a = 0; a < run->naccs; a++)
+		plan->acc[a] = plan_acc(run, plan, &run->accs[a]);
+	plan_channels(plan);
+	plan->grouped = slots_pay(run, plan);
+	return plan->grouped;
+}
