@@ -13,103 +13,13 @@
 
 #include <lz4.h>
 
-#include "kernel/bitpack.h"
+#include "kernel/decode_stream.h"
 #include "kernel/float_order.h"
 
 #define N GPUCOL_VECTOR_VALUES
-#define NO_VECTOR UINT32_MAX
 
 /* LZ4 never expands a byte to more than this */
 #define LZ4_MAX_EXPANSION 255
-
-/* bytes of word rows in a page */
-#define PAGE_BYTES (GPUCOL_PAGE_ROWS * GPUCOL_ROW_BYTES)
-
-/* A packed vector's word rows where they straddle a page. */
-typedef struct Scratch
-{
-	char		rows[64 * GPUCOL_ROW_BYTES] __attribute__((aligned(64)));
-} Scratch;
-
-/*
- * Word rows row .. row + n - 1 of a stream: in place, or copied to scratch where
- * they straddle a page; NULL if not in the stream or not mapped.
- */
-static const char *
-stream_rows(const GpucolDecoder *dec, GpucolStreamKind kind, uint32_t row,
-			uint32_t n, void *scratch)
-{
-	const GpucolStream *stream = &dec->desc->streams[kind];
-	const GpucolRows *window = &dec->rows[kind];
-	uint32_t	first;
-	uint32_t	last;
-
-	if (n == 0 || row >= stream->nrows || n > stream->nrows - row)
-		return NULL;
-	first = (stream->row + row) / GPUCOL_PAGE_ROWS;
-	last = (stream->row + row + n - 1) / GPUCOL_PAGE_ROWS;
-	if (first < window->first_page || last - window->first_page >= window->npages)
-		return NULL;
-	return gpucol_rows_at(window, stream->row + row, n, scratch);
-}
-
-/* Copy bytes offset .. offset + len - 1 of a stream. */
-static GpucolStatus
-stream_copy(const GpucolDecoder *dec, GpucolStreamKind kind, uint64_t offset,
-			size_t len, void *out)
-{
-	char	   *to = out;
-
-	while (len > 0)
-	{
-		char		scratch[GPUCOL_ROW_BYTES];
-		size_t		within = offset % GPUCOL_ROW_BYTES;
-		size_t		take = GPUCOL_ROW_BYTES - within;
-		const char *from;
-
-		if (offset / GPUCOL_ROW_BYTES > UINT32_MAX)
-			return GPUCOL_CORRUPT;
-		from = stream_rows(dec, kind, (uint32_t) (offset / GPUCOL_ROW_BYTES), 1,
-						   scratch);
-		if (from == NULL)
-			return GPUCOL_CORRUPT;
-		take = take < len ? take : len;
-		memcpy(to, from + within, take);
-		to += take;
-		offset += take;
-		len -= take;
-	}
-	return GPUCOL_OK;
-}
-
-/* Bytes of a stream in place; NULL unless they lie in one mapped page. */
-static const char *
-stream_bytes(const GpucolDecoder *dec, GpucolStreamKind kind, uint64_t offset,
-			 uint64_t len)
-{
-	uint64_t	first = offset / GPUCOL_ROW_BYTES;
-	uint64_t	last = (offset + (len > 0 ? len - 1 : 0)) / GPUCOL_ROW_BYTES;
-	uint32_t	start = dec->desc->streams[kind].row;
-	const char *rows;
-
-	if (last >= dec->desc->streams[kind].nrows ||
-		(start + first) / GPUCOL_PAGE_ROWS != (start + last) / GPUCOL_PAGE_ROWS)
-		return NULL;
-	rows = stream_rows(dec, kind, (uint32_t) first, (uint32_t) (last - first + 1),
-					   NULL);
-	return rows ? rows + offset % GPUCOL_ROW_BYTES : NULL;
-}
-
-/* Codes of packed vector v; `n` is how many vectors CODES has. */
-static const void *
-packed_vector(const GpucolDecoder *dec, uint32_t v, Scratch *scratch)
-{
-	uint32_t	width = dec->desc->width;
-
-	if (width == 0)
-		return scratch->rows;
-	return stream_rows(dec, GPUCOL_STREAM_CODES, v * width, width, scratch->rows);
-}
 
 /* Rows in vector v. */
 static uint32_t
@@ -118,23 +28,6 @@ vector_rows(const GpucolDecoder *dec, uint32_t v)
 	uint32_t	left = dec->nrows - v * N;
 
 	return left < N ? left : N;
-}
-
-/* Make *buffer hold at least `size` bytes; contents are not kept. */
-static GpucolStatus
-reserve(GpucolDecoder *dec, char **buffer, size_t *have, size_t size)
-{
-	if (*have >= size && *buffer != NULL)
-		return GPUCOL_OK;
-	if (*buffer != NULL)
-		dec->memory.free(dec->memory.context, *buffer);
-	*buffer = NULL;
-	*have = 0;
-	*buffer = dec->memory.alloc(dec->memory.context, size);
-	if (*buffer == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
-	*have = size;
-	return GPUCOL_OK;
 }
 
 void
@@ -146,7 +39,7 @@ gpucol_decode_init(GpucolDecoder *dec, const GpucolChunkDesc *desc,
 	dec->nrows = nrows;
 	dec->nvectors = GPUCOL_VECTORS(nrows);
 	dec->memory = *memory;
-	dec->block_vector = NO_VECTOR;
+	dec->block_vector = GPUCOL_STREAM_NO_VECTOR;
 }
 
 void
@@ -173,7 +66,7 @@ gpucol_decode_free(GpucolDecoder *dec)
 	dec->block_size = 0;
 	dec->packed = NULL;
 	dec->packed_size = 0;
-	dec->block_vector = NO_VECTOR;
+	dec->block_vector = GPUCOL_STREAM_NO_VECTOR;
 }
 
 void
@@ -245,7 +138,7 @@ load_int_dict(GpucolDecoder *dec)
 	if (values == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	dec->loaded = values;
-	status = stream_copy(dec, GPUCOL_STREAM_DICT, 0, n * sizeof(int64_t), values);
+	status = gpucol_stream_copy(dec, GPUCOL_STREAM_DICT, 0, n * sizeof(int64_t), values);
 	for (uint32_t i = 1; i < n && status == GPUCOL_OK; i++)
 		if (!ascending((GpucolKind) dec->desc->kind, values[i - 1], values[i]))
 			status = GPUCOL_CORRUPT;
@@ -303,9 +196,9 @@ load_bytes_dict(GpucolDecoder *dec)
 	if (memory == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	dec->loaded = memory;
-	status = stream_copy(dec, GPUCOL_STREAM_DICT, 0, offsets_size, offsets);
+	status = gpucol_stream_copy(dec, GPUCOL_STREAM_DICT, 0, offsets_size, offsets);
 	if (status == GPUCOL_OK)
-		status = stream_copy(dec, GPUCOL_STREAM_DATA, 0, data_bytes, data);
+		status = gpucol_stream_copy(dec, GPUCOL_STREAM_DATA, 0, data_bytes, data);
 	if (status == GPUCOL_OK)
 		status = make_entries((const uint64_t *) offsets, n, data, data_bytes,
 							  (GpucolBytes *) memory);
@@ -319,12 +212,12 @@ static GpucolStatus
 unpack_runs(GpucolDecoder *dec, int64_t *values)
 {
 	const GpucolChunkDesc *desc = dec->desc;
-	Scratch		scratch;
+	GpucolStreamScratch		scratch;
 	int64_t		vector[N];
 
 	for (uint32_t v = 0; v < GPUCOL_VECTORS(desc->nruns); v++)
 	{
-		const void *words = packed_vector(dec, v, &scratch);
+		const void *words = gpucol_stream_vector(dec, v, &scratch);
 		uint32_t	left = desc->nruns - v * N;
 
 		if (words == NULL)
@@ -349,7 +242,7 @@ load_runs(GpucolDecoder *dec)
 	if (memory == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	dec->loaded = memory;
-	status = stream_copy(dec, GPUCOL_STREAM_RUN_ENDS, 0, n * sizeof(uint32_t), ends);
+	status = gpucol_stream_copy(dec, GPUCOL_STREAM_RUN_ENDS, 0, n * sizeof(uint32_t), ends);
 	for (uint32_t i = 0; i < n && status == GPUCOL_OK; i++)
 		if (ends[i] <= (i > 0 ? ends[i - 1] : 0))
 			status = GPUCOL_CORRUPT;
@@ -405,7 +298,7 @@ gpucol_decode_nulls(const GpucolDecoder *dec, uint32_t v,
 		memset(nulls, 0xff, GPUCOL_ROW_BYTES);
 	else if (dec->desc->flags & GPUCOL_CHUNK_HAS_NULLS)
 	{
-		row = stream_rows(dec, GPUCOL_STREAM_NULLS, v, 1, scratch);
+		row = gpucol_stream_rows(dec, GPUCOL_STREAM_NULLS, v, 1, scratch);
 		if (row == NULL)
 			return GPUCOL_CORRUPT;
 		memcpy(nulls, row, GPUCOL_ROW_BYTES);
@@ -420,12 +313,12 @@ GpucolStatus
 gpucol_decode_codes(const GpucolDecoder *dec, uint32_t v, uint32_t out[N])
 {
 	const GpucolChunkDesc *desc = dec->desc;
-	Scratch		scratch;
+	GpucolStreamScratch		scratch;
 	const void *words;
 
 	if (v >= dec->nvectors || desc->coding != GPUCOL_CODING_DICT)
 		return GPUCOL_CORRUPT;
-	words = packed_vector(dec, v, &scratch);
+	words = gpucol_stream_vector(dec, v, &scratch);
 	if (words == NULL)
 		return GPUCOL_CORRUPT;
 	if (gpucol_bitpack_range_count(desc->width, words, desc->ndict, UINT64_MAX) > 0)
@@ -516,7 +409,7 @@ GpucolStatus
 gpucol_decode_ints(GpucolDecoder *dec, uint32_t v, int64_t out[N])
 {
 	const GpucolChunkDesc *desc = dec->desc;
-	Scratch		scratch;
+	GpucolStreamScratch		scratch;
 	const void *words;
 
 	if (v >= dec->nvectors || desc->kind == GPUCOL_KIND_BYTES)
@@ -539,7 +432,7 @@ gpucol_decode_ints(GpucolDecoder *dec, uint32_t v, int64_t out[N])
 		default:
 			break;
 	}
-	words = packed_vector(dec, v, &scratch);
+	words = gpucol_stream_vector(dec, v, &scratch);
 	if (words == NULL)
 		return GPUCOL_CORRUPT;
 	gpucol_bitpack_unpack_for(desc->width, words,
@@ -566,7 +459,7 @@ gpucol_decode_block(const GpucolDecoder *dec, uint32_t v, uint64_t *start,
 
 	if (v >= dec->nvectors || dec->desc->streams[GPUCOL_STREAM_OFFSETS].nrows == 0)
 		return GPUCOL_CORRUPT;
-	status = stream_copy(dec, GPUCOL_STREAM_OFFSETS, (uint64_t) v * 8, 16, pair);
+	status = gpucol_stream_copy(dec, GPUCOL_STREAM_OFFSETS, (uint64_t) v * 8, 16, pair);
 	if (status != GPUCOL_OK)
 		return status;
 	if (pair[0] > pair[1] || pair[1] > dec->desc->data_bytes)
@@ -577,20 +470,20 @@ gpucol_decode_block(const GpucolDecoder *dec, uint32_t v, uint64_t *start,
 }
 
 /* Bytes start .. end - 1 of DATA together: in place, else copied to *buffer. */
-static GpucolStatus
-contiguous(GpucolDecoder *dec, uint64_t start, uint64_t end, char **buffer,
+GpucolStatus
+gpucol_decode_contiguous(GpucolDecoder *dec, uint64_t start, uint64_t end, char **buffer,
 		   size_t *have, const char **out)
 {
 	GpucolStatus status;
 
-	*out = stream_bytes(dec, GPUCOL_STREAM_DATA, start, end - start);
+	*out = gpucol_stream_bytes(dec, GPUCOL_STREAM_DATA, start, end - start);
 	if (*out != NULL || start == end)
 		return GPUCOL_OK;
-	status = reserve(dec, buffer, have, (size_t) (end - start));
+	status = gpucol_decode_reserve(dec, buffer, have, (size_t) (end - start));
 	if (status != GPUCOL_OK)
 		return status;
 	*out = *buffer;
-	return stream_copy(dec, GPUCOL_STREAM_DATA, start, (size_t) (end - start),
+	return gpucol_stream_copy(dec, GPUCOL_STREAM_DATA, start, (size_t) (end - start),
 					   *buffer);
 }
 
@@ -598,8 +491,8 @@ contiguous(GpucolDecoder *dec, uint64_t start, uint64_t end, char **buffer,
  * The `size` bytes of values of vector v, whose block is start .. end - 1, into
  * dec->block or in place.
  */
-static GpucolStatus
-read_block(GpucolDecoder *dec, uint32_t v, uint64_t start, uint64_t end,
+GpucolStatus
+gpucol_decode_read_block(GpucolDecoder *dec, uint32_t v, uint64_t start, uint64_t end,
 		   uint64_t size, const char **out)
 {
 	GpucolStatus status;
@@ -607,8 +500,8 @@ read_block(GpucolDecoder *dec, uint32_t v, uint64_t start, uint64_t end,
 
 	if (size == end - start)
 	{
-		dec->block_vector = NO_VECTOR;
-		return contiguous(dec, start, end, &dec->block, &dec->block_size, out);
+		dec->block_vector = GPUCOL_STREAM_NO_VECTOR;
+		return gpucol_decode_contiguous(dec, start, end, &dec->block, &dec->block_size, out);
 	}
 	if (!(dec->desc->flags & GPUCOL_CHUNK_DATA_LZ4) ||
 		end - start > LZ4_MAX_INPUT_SIZE || size > LZ4_MAX_INPUT_SIZE ||
@@ -617,10 +510,10 @@ read_block(GpucolDecoder *dec, uint32_t v, uint64_t start, uint64_t end,
 	*out = dec->block;
 	if (dec->block_vector == v)
 		return GPUCOL_OK;
-	dec->block_vector = NO_VECTOR;
-	status = reserve(dec, &dec->block, &dec->block_size, (size_t) size);
+	dec->block_vector = GPUCOL_STREAM_NO_VECTOR;
+	status = gpucol_decode_reserve(dec, &dec->block, &dec->block_size, (size_t) size);
 	if (status == GPUCOL_OK)
-		status = contiguous(dec, start, end, &dec->packed, &dec->packed_size, &packed);
+		status = gpucol_decode_contiguous(dec, start, end, &dec->packed, &dec->packed_size, &packed);
 	if (status != GPUCOL_OK)
 		return status;
 	if (packed == NULL ||
@@ -635,12 +528,12 @@ read_block(GpucolDecoder *dec, uint32_t v, uint64_t start, uint64_t end,
 static GpucolStatus
 decode_raw_bytes(GpucolDecoder *dec, uint32_t v, GpucolBytes *out)
 {
-	Scratch		scratch;
+	GpucolStreamScratch		scratch;
 	uint64_t	start;
 	uint64_t	end;
 	uint64_t	size = 0;
 	uint32_t	lengths[N];
-	const void *words = packed_vector(dec, v, &scratch);
+	const void *words = gpucol_stream_vector(dec, v, &scratch);
 	const char *data;
 	GpucolStatus status = gpucol_decode_block(dec, v, &start, &end);
 
@@ -649,7 +542,7 @@ decode_raw_bytes(GpucolDecoder *dec, uint32_t v, GpucolBytes *out)
 	gpucol_bitpack_unpack32(dec->desc->width, words, lengths);
 	for (int i = 0; i < N; i++)
 		size += lengths[i];
-	status = read_block(dec, v, start, end, size, &data);
+	status = gpucol_decode_read_block(dec, v, start, end, size, &data);
 	if (status != GPUCOL_OK)
 		return status;
 	for (int i = 0; i < N; i++)
@@ -725,214 +618,4 @@ gpucol_decode_bytes(GpucolDecoder *dec, uint32_t v, GpucolBytes out[N])
 			break;
 	}
 	return status != GPUCOL_OK ? status : blank_bytes(dec, v, out);
-}
-
-/*
- * ---- single rows ----
- */
-
-/* Is the row NULL? */
-static GpucolStatus
-row_is_null(const GpucolDecoder *dec, uint32_t row, bool *isnull)
-{
-	char		scratch[GPUCOL_ROW_BYTES];
-	const char *bits;
-
-	*isnull = (dec->desc->flags & GPUCOL_CHUNK_ALL_NULL) != 0;
-	if (row >= dec->nrows)
-		return GPUCOL_CORRUPT;
-	if (*isnull || !(dec->desc->flags & GPUCOL_CHUNK_HAS_NULLS))
-		return GPUCOL_OK;
-	bits = stream_rows(dec, GPUCOL_STREAM_NULLS, row / N, 1, scratch);
-	if (bits == NULL)
-		return GPUCOL_CORRUPT;
-	*isnull = bits[row % N / 8] >> (row % 8) & 1;
-	return GPUCOL_OK;
-}
-
-/* Code number i of CODES. */
-static GpucolStatus
-get_code(const GpucolDecoder *dec, uint32_t i, uint64_t *code)
-{
-	Scratch		scratch;
-	const void *words = packed_vector(dec, i / N, &scratch);
-
-	if (words == NULL)
-		return GPUCOL_CORRUPT;
-	*code = gpucol_bitpack_get(dec->desc->width, words, i % N);
-	return GPUCOL_OK;
-}
-
-/* Code of a row of a DICT chunk, below ndict. */
-static GpucolStatus
-get_dict_code(const GpucolDecoder *dec, uint32_t row, uint64_t *code)
-{
-	GpucolStatus status = get_code(dec, row, code);
-
-	if (status == GPUCOL_OK && *code >= dec->desc->ndict)
-		return GPUCOL_CORRUPT;
-	return status;
-}
-
-/* Value of the run that holds the row, searched in the mapped RUN_ENDS. */
-static GpucolStatus
-get_run(GpucolDecoder *dec, uint32_t row, int64_t *out)
-{
-	uint32_t	lo = 0;
-	uint32_t	hi = dec->desc->nruns - 1;
-	uint64_t	code;
-	GpucolStatus status;
-
-	while (lo < hi)
-	{
-		uint32_t	mid = lo + (hi - lo) / 2;
-		uint32_t	end;
-
-		status = stream_copy(dec, GPUCOL_STREAM_RUN_ENDS, (uint64_t) mid * 4, 4, &end);
-		if (status != GPUCOL_OK)
-			return status;
-		if (end > row)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	status = get_code(dec, lo, &code);
-	if (status == GPUCOL_OK)
-		*out = (int64_t) ((uint64_t) dec->desc->reference + code);
-	return status;
-}
-
-GpucolStatus
-gpucol_decode_get_int(GpucolDecoder *dec, uint32_t row, int64_t *out, bool *isnull)
-{
-	const GpucolChunkDesc *desc = dec->desc;
-	GpucolStatus status = row_is_null(dec, row, isnull);
-	uint64_t	code = 0;
-	int64_t		value;
-
-	if (desc->kind == GPUCOL_KIND_BYTES)
-		return GPUCOL_CORRUPT;
-	if (status != GPUCOL_OK || *isnull)
-		return status;
-	switch (desc->coding)
-	{
-		case GPUCOL_CODING_CONSTANT:
-			*out = desc->reference;
-			return GPUCOL_OK;
-		case GPUCOL_CODING_RLE:
-			return get_run(dec, row, out);
-		case GPUCOL_CODING_DICT:
-			status = get_dict_code(dec, row, &code);
-			if (status != GPUCOL_OK)
-				return status;
-			return stream_copy(dec, GPUCOL_STREAM_DICT, code * 8, 8, out);
-		case GPUCOL_CODING_RAW:
-			status = get_code(dec, row, &code);
-			*out = (int64_t) code;
-			return status;
-		case GPUCOL_CODING_STEP:
-			status = get_code(dec, row, &code);
-			*out = (int64_t) ((uint64_t) desc->reference + code * desc->step);
-			return status;
-		default:
-			status = get_code(dec, row, &code);
-			value = (int64_t) ((uint64_t) desc->reference + code);
-			*out = desc->coding != GPUCOL_CODING_SCALED ? value :
-				gpucol_float_bits((GpucolKind) desc->kind,
-								  (double) value / gpucol_float_power10(desc->scale));
-			return status;
-	}
-}
-
-/* Entry of a dictionary that may not have been loaded. */
-static GpucolStatus
-get_entry(GpucolDecoder *dec, uint64_t code, GpucolBytes *out)
-{
-	uint64_t	pair[2];
-	GpucolStatus status;
-
-	if (dec->entries != NULL)
-	{
-		*out = dec->entries[code];
-		return GPUCOL_OK;
-	}
-	status = stream_copy(dec, GPUCOL_STREAM_DICT, code * 8, 16, pair);
-	if (status != GPUCOL_OK)
-		return status;
-	if (pair[0] > pair[1] || pair[1] > dec->desc->data_bytes)
-		return GPUCOL_CORRUPT;
-	out->len = (size_t) (pair[1] - pair[0]);
-	out->data = "";
-	if (out->len == 0)
-		return GPUCOL_OK;
-	return contiguous(dec, pair[0], pair[1], &dec->block, &dec->block_size, &out->data);
-}
-
-/*
- * A row of RAW bytes: its place in the block is the sum of the lengths before
- * it.  Uncompressed, only its own bytes are touched.
- */
-static GpucolStatus
-get_raw_bytes(GpucolDecoder *dec, uint32_t row, GpucolBytes *out)
-{
-	int			width = dec->desc->width;
-	uint32_t	before[N / 32];
-	Scratch		scratch;
-	const void *words = packed_vector(dec, row / N, &scratch);
-	uint64_t	start;
-	uint64_t	end;
-	uint64_t	size;
-	uint64_t	skip;
-	const char *data;
-	GpucolStatus status = gpucol_decode_block(dec, row / N, &start, &end);
-
-	if (words == NULL || status != GPUCOL_OK)
-		return GPUCOL_CORRUPT;
-	memset(before, 0xff, sizeof(before));
-	gpucol_bitmap_limit(before, row % N);
-	skip = (uint64_t) gpucol_bitpack_sum(width, words, before);
-	size = (uint64_t) gpucol_bitpack_sum(width, words, NULL);
-	out->len = (size_t) gpucol_bitpack_get(width, words, row % N);
-	out->data = "";
-	if (out->len == 0)
-		return GPUCOL_OK;
-	if (size == end - start)
-	{
-		dec->block_vector = NO_VECTOR;
-		return contiguous(dec, start + skip, start + skip + out->len,
-						  &dec->block, &dec->block_size, &out->data);
-	}
-	status = read_block(dec, row / N, start, end, size, &data);
-	if (status == GPUCOL_OK)
-		out->data = data + skip;
-	return status;
-}
-
-GpucolStatus
-gpucol_decode_get_bytes(GpucolDecoder *dec, uint32_t row, GpucolBytes *out,
-						bool *isnull)
-{
-	GpucolStatus status = row_is_null(dec, row, isnull);
-	uint64_t	code = 0;
-
-	if (dec->desc->kind != GPUCOL_KIND_BYTES)
-		return GPUCOL_CORRUPT;
-	if (status != GPUCOL_OK || *isnull)
-		return status;
-	if (dec->desc->coding == GPUCOL_CODING_RAW)
-		return get_raw_bytes(dec, row, out);
-	if (dec->desc->coding == GPUCOL_CODING_DICT)
-		status = get_dict_code(dec, row, &code);
-	return status != GPUCOL_OK ? status : get_entry(dec, code, out);
-}
-
-GpucolStatus
-gpucol_decode_zone(const GpucolDecoder *dec, uint32_t v, GpucolZone *zone)
-{
-	if (dec->desc->streams[GPUCOL_STREAM_ZONES].nrows == 0)
-		return GPUCOL_END;
-	if (v >= dec->nvectors)
-		return GPUCOL_CORRUPT;
-	return stream_copy(dec, GPUCOL_STREAM_ZONES, (uint64_t) v * sizeof(GpucolZone),
-					   sizeof(GpucolZone), zone);
 }

@@ -62,7 +62,10 @@ extern char *gpucol_datalog_expect_name(DatalogParser *parser, const char *what)
  */
 extern const DatalogGroup *gpucol_datalog_group(DatalogParser *parser, int position);
 
-/* Literals separated by ",". */
+/* ---- parser_clause.c ---- */
+
+/* A fact, a rule or a subsumption, added to the program; literals separated by ",". */
+extern void gpucol_datalog_parse_clause(DatalogParser *parser);
 extern List *gpucol_datalog_parse_body(DatalogParser *parser);
 
 /* ---- parser_expr.c ---- */
