@@ -1,5 +1,10 @@
-# 031_stopped.pl: sessions that a debugger stops between two steps of a load or of
-# VACUUM, while others do what they can: no index entry and no page is lost.
+# 031_stopped.pl: a load and a VACUUM that a debugger stops between two of their steps,
+# while others load: no row, no index entry and no page is lost, whichever steps they are.
+#
+# A schedule: one load stops at some place, then VACUUM at another, unless it ends or has to
+# wait for the load; a second load begins before or after the first goes on, which commits, or
+# is rolled back, wholly or to a savepoint, or cancelled; a third load follows, VACUUM goes on.
+# GPUCOL_SCHEDULES says how many of them are drawn; GPUCOL_SEED repeats a draw.
 #
 # Without gdb, or where it may not attach, the test is skipped.
 use strict;
@@ -9,180 +14,220 @@ use lib $FindBin::Bin;
 use Gpucol;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Sessions;
 use Test::More;
 use Time::HiRes qw(sleep);
 
 plan skip_all => 'there is no gdb' if system('gdb --version >/dev/null 2>&1') != 0;
 
-my $node = new_server('stopped', 'autovacuum = off', 'logging_collector = off');
+my $SCHEDULES = $ENV{GPUCOL_SCHEDULES} || 3;
+
+# Places to stop at: a function, how often it is passed before, and whether behind it.
+my @LOAD_STOPS = ([ 'gpucol_directory_reserve', 0, 0 ], [ 'gpucol_directory_reserve', 0, 1 ],
+	[ 'gpucol_directory_reserve', 1, 1 ], [ 'gpucol_directory_insert', 0, 1 ], [ 'gpucol_directory_overwrite', 1, 1 ],
+	[ 'gpucol_space_claim', 0, 0 ], [ 'gpucol_directory_overwrite', 3, 1 ], [ 'gpucol_space_claim', 0, 1 ],
+	[ 'gpucol_page_write', 0, 0 ], [ 'gpucol_page_write', 0, 1 ], [ 'gpucol_directory_unreserve', 0, 0 ],
+	[ 'gpucol_directory_unreserve', 0, 1 ], [ 'gpucol_directory_overwrite', 5, 1 ]);
+my @VACUUM_STOPS = (undef, [ 'gpucol_coverage_read', 0, 0 ], [ 'gpucol_coverage_read', 0, 1 ],
+	[ 'index_bulk_delete', 0, 0 ], [ 'gpucol_fold', 0, 0 ], [ 'gpucol_space_reclaim', 0, 0 ],
+	[ 'gpucol_space_log_conflict', 1, 0 ], [ 'gpucol_space_reclaim', 0, 1 ]);
+my @ENDS = ('commit', 'rollback', 'savepoint', 'cancel');
+
+my $node = new_server('stopped', 'autovacuum = off');
 my $dir = PostgreSQL::Test::Utils::tempdir_short();
 my $stops = 0;
+$node->safe_psql('postgres', 'CREATE EXTENSION amcheck');
 
-# A session with a gpucol table open, by its name.
-sub session
+sub session { return Sessions->new($node->host, $node->port, scalar getpwuid($<), shift, 'SET client_min_messages = warning'); }
+my $monitor = session('monitor');
+
+# A load of some rows from an id on, all of them to a segment.
+sub load { my ($first, $rows) = @_; return "COPY packed FROM PROGRAM 'seq $first " . ($first + $rows - 1) . "'"; }
+
+# ------------------------------------------------------------------------
+# Stopping
+# ------------------------------------------------------------------------
+
+# Have gdb stop a session at a place; returns the stop.
+sub stop_at
 {
-	my ($name) = @_;
-	my %session = (name => $name, input => '', output => '', error => '');
-
-	$session{handle} = IPC::Run::start(
-		[ 'psql', '-X', '-q', '-A', '-t', '-d', $node->connstr('postgres') . " application_name=$name" ],
-		'<', \$session{input}, '>', \$session{output}, '2>', \$session{error}, IPC::Run::timeout(180));
-	($session{pid}) = ask(\%session, 'SELECT count(*) * 0 + pg_backend_pid() FROM packed') =~ /(\d+)/;
-	return \%session;
-}
-
-# Have a session begin a statement.
-sub begin
-{
-	my ($session, $sql) = @_;
-	$session->{output} = '';
-	$session->{input} .= "$sql;\n\\echo done\n";
-	$session->{handle}->pump_nb;
-	return;
-}
-
-# Wait for the end of what a session has begun; returns what it printed.
-sub answer
-{
-	my ($session) = @_;
-	$session->{handle}->pump until $session->{output} =~ /done\n/;
-	return $session->{output} =~ s/done\n//r;
-}
-
-sub ask { my ($session, $sql) = @_; begin($session, $sql); return answer($session); }
-
-# Have gdb stop a session in a function, or where `finish` is set behind it; returns the stop.
-sub stop_in
-{
-	my ($session, $function, $finish) = @_;
+	my ($session, $place) = @_;
+	my ($function, $passes, $behind) = @$place;
 	my $file = "$dir/stop" . ++$stops;
-	my %stop = (file => $file, output => '');
+	my %stop = (file => $file, output => '', session => $session);
 	my @commands = ('set pagination off', 'set confirm off', 'set breakpoint pending on',
-		'handle SIGUSR1 SIGALRM SIGURG nostop noprint pass', "tbreak $function", "shell touch $file.ready", 'continue',
-		($finish ? 'finish' : ()), "shell touch $file.there; while [ ! -e $file.go ]; do sleep 0.05; done", 'detach');
+		'handle SIGUSR1 SIGALRM SIGURG nostop noprint pass', "tbreak $function", "ignore 1 $passes", "shell touch $file.ready",
+		'continue', ($behind ? 'finish' : ()), "shell touch $file.there; while [ ! -e $file.go ]; do sleep 0.02; done", 'detach');
 
+	# the library is there before, so that the function is known
+	$session->rows('SELECT count(*) FROM packed WHERE false');
 	$stop{handle} = IPC::Run::start([ 'gdb', '-nx', '-batch', '-p', $session->{pid}, map { ('-ex', $_) } @commands ],
 		'<', \undef, '>', \$stop{output}, '2>&1', IPC::Run::timeout(180));
-	wait_for(\%stop, 'ready') or plan skip_all => "gdb cannot attach: $stop{output}";
-	return \%stop;
-}
-
-# Wait for a file of a stop, or for a session that waits for a lock; returns which.
-sub wait_for
-{
-	my ($stop, $what, $session) = @_;
-
-	for (1 .. 1200)
+	for (1 .. 3000)
 	{
-		return $what if -e "$stop->{file}.$what";
-		return if !$stop->{handle}->pumpable;
-		$stop->{handle}->pump_nb;
-		return 'lock' if $session && $node->safe_psql('postgres',
-			"SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = $session->{pid}") eq 't';
-		sleep 0.05;
+		return \%stop if -e "$file.ready";
+		last if !$stop{handle}->pumpable;
+		$stop{handle}->pump_nb;
+		sleep 0.02;
 	}
-	die "gdb did not come $what: $stop->{output}";
+	plan skip_all => "gdb cannot attach: $stop{output}";
 }
 
-# Let a stopped session go on.
+# What a busy session has come to: the end ("done"), a lock that it waits for ("lock"), or
+# the place where it is to stop ("there").
+sub come_to
+{
+	my ($session, $stop) = @_;
+
+	for (1 .. 3000)
+	{
+		return 'there' if $stop && -e "$stop->{file}.there";
+		Sessions::poll(0.02, $session);
+		return 'done' if !$session->{busy};
+		my ($waits) = $monitor->rows("SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = $session->{pid}");
+		return 'lock' if $waits eq 't';
+	}
+	die "$session->{name} comes to no end" . ($stop ? ": $stop->{output}" : '');
+}
+
+# Let a stopped session go on; one that has not come there is let alone.
 sub go
 {
 	my ($stop) = @_;
+
+	return if !$stop;
 	open my $file, '>', "$stop->{file}.go" or die "$stop->{file}.go: $!";
 	close $file;
+	$stop->{handle}->signal('INT') if !-e "$stop->{file}.there";
 	$stop->{handle}->finish;
 	return;
 }
 
-# Results: a scan, the primary key and amcheck agree about the rows.
-sub is_whole
-{
-	my ($rows, $what) = @_;
-	my (undef, $scanned, $error) = $node->psql('postgres', 'SELECT count(*), count(DISTINCT id) FROM packed');
+# ------------------------------------------------------------------------
+# Tables
+# ------------------------------------------------------------------------
 
-	is($scanned . $error, "$rows|$rows", "$what: every row is there");
-	is($node->safe_psql('postgres', <<~'SQL'), $rows, "$what: the primary key has it");
-		SET enable_seqscan = off; SET enable_bitmapscan = off; SET gpucol.enabled = off;
-		SELECT count(*) FROM packed WHERE id >= 0
-		SQL
-	(undef, undef, $error) = $node->psql('postgres', "SELECT bt_index_check('packed_pkey', true)");
-	is($error, '', "$what: amcheck finds it");
-	is($node->safe_psql('postgres', "SELECT * FROM gpucol.verify('packed')"), '', "$what: gpucol.verify has no complaint");
+# A table of 9,900 rows, with pages that are free, others that are lost, index entries of lost
+# row numbers and rows that VACUUM has yet to remove.
+sub begin_table
+{
+	$monitor->rows($_) foreach 'CREATE TABLE packed (id bigint PRIMARY KEY) USING gpucol', load(0, 10000),
+	  load(100000, 5000), 'DELETE FROM packed WHERE id >= 100000', 'VACUUM (INDEX_CLEANUP ON) packed', 'VACUUM packed',
+	  'BEGIN; ' . load(200000, 3000) . '; ROLLBACK', 'DELETE FROM packed WHERE id >= 9900';
 	return;
 }
 
-# A load of some rows from id `first` on, all of them to a segment.
-sub load { my ($first, $rows) = @_; return "COPY packed FROM PROGRAM 'seq $first " . ($first + $rows - 1) . "'"; }
-
-# A table of 10,000 rows; VACUUM has index entries to delete.
-sub begin_table
+# One result: a scan, the primary key, amcheck and gpucol.verify agree about the rows.
+sub is_whole
 {
-	$node->safe_psql('postgres', 'CREATE TABLE packed (id bigint PRIMARY KEY) USING gpucol');
-	$node->safe_psql('postgres', load(0, 10100));
-	$node->safe_psql('postgres', 'DELETE FROM packed WHERE id >= 10000');
-	return map { session($_) } 'one', 'vacuum', 'two', 'three';
+	my ($rows, $what) = @_;
+	my @found = ($monitor->run('SELECT count(*), count(DISTINCT id) FROM packed'),
+		$monitor->run('SET enable_seqscan = off; SET enable_bitmapscan = off; SET gpucol.enabled = off; SELECT count(*) FROM packed WHERE id >= 0; RESET ALL'),
+		$monitor->run("SELECT bt_index_check('packed_pkey', true)"), $monitor->run("SELECT * FROM gpucol.verify('packed')"));
+	my $text = join(' ', @found) =~ s/\n(SELECT \d+|RESET|SET)//gr =~ s/SET\n//gr;
+
+	return is($text, "$rows|$rows $rows  SELECT 0", $what);
 }
 
 sub end_table
 {
-	for my $session (@_)
-	{
-		$session->{input} .= "\\q\n";
-		$session->{handle}->finish;
-	}
-	$node->safe_psql('postgres', 'DROP TABLE packed');
+	$monitor->rows('DROP TABLE packed');
 	return;
 }
 
-$node->safe_psql('postgres', 'CREATE EXTENSION amcheck');
+# ------------------------------------------------------------------------
+# Schedules
+# ------------------------------------------------------------------------
+
+# What the first load does.
+sub first_load
+{
+	my ($end) = @_;
+
+	return 'BEGIN; ' . load(10000, 5000) . '; ROLLBACK' if $end eq 'rollback';
+	return 'BEGIN; SAVEPOINT s; ' . load(10000, 5000) . '; ROLLBACK TO s; ' . load(15000, 2000) . '; COMMIT' if $end eq 'savepoint';
+	return load(10000, 5000);
+}
+
+# The rows of it that stay.
+sub rows_of
+{
+	my ($end, $answer) = @_;
+
+	return 0 if $answer =~ /^ERROR/m || $end eq 'rollback';
+	return $end eq 'savepoint' ? 2000 : 5000;
+}
+
+sub place { my ($place) = @_; return defined $place ? join(' ', $place->[0], $place->[1], $place->[2] ? 'end' : 'begin') : 'none'; }
+
+sub run_schedule
+{
+	my ($load_stop, $vacuum_stop, $end, $early) = @_;
+	my ($one, $two, $vacuum) = map { session($_) } 'one', 'two', 'vacuum';
+	my $what = join ', ', 'load: ' . place($load_stop), 'VACUUM: ' . place($vacuum_stop), $end, $early ? 'early' : 'late';
+
+	begin_table();
+	my $loading = stop_at($one, $load_stop);
+	my $cleaning = $vacuum_stop && stop_at($vacuum, $vacuum_stop);
+	$one->send(first_load($end));
+	my @met = come_to($one, $loading);
+	$vacuum->send('VACUUM (INDEX_CLEANUP ON) packed');
+	push @met, come_to($vacuum, $cleaning);
+	$two->send(load(20000, 3000)) if $early;
+	push @met, come_to($two) if $early;
+	$monitor->rows("SELECT pg_cancel_backend($one->{pid})") if $end eq 'cancel';
+	go($loading);
+	push @met, come_to($one);
+	push @met, come_to($vacuum, $cleaning);
+	$two->send(load(20000, 3000)) if !$early;
+	$two->wait;
+	$two->run(load(23000, 3000));
+	go($cleaning);
+	$_->wait foreach $one, $vacuum;
+	$two->run(load(26000, 3000));
+	note("$what: @met");
+	my $rows = 9900 + 9000 + rows_of($end, join("\n", @{ $one->{answer} }));
+	my $good = is_whole($rows, $what);
+	$monitor->rows('VACUUM (INDEX_CLEANUP ON) packed');
+	$monitor->rows(load(40000, 3000));
+	is_whole($rows + 3000, "$what, then VACUUM and a load") if $good;
+	end_table();
+	return;
+}
 
 # A load gives back row numbers that it has reserved in vain.  VACUUM reads what segments
 # have just then, and goes on when another load has got the numbers.
-{
-	my ($one, $vacuum, $two, $three) = begin_table();
-	my $loading = stop_in($one, 'gpucol_directory_unreserve');
-	begin($one, load(10000, 5000));
-	wait_for($loading, 'there');
-
-	my $cleaning = stop_in($vacuum, 'index_bulk_delete');
-	begin($vacuum, 'VACUUM (INDEX_CLEANUP ON) packed');
-	my $met = wait_for($cleaning, 'there', $vacuum);
-	note("VACUUM has come to: $met");
-	go($loading);
-	answer($one);
-	wait_for($cleaning, 'there');
-	ask($two, load(15000, 3000));
-	go($cleaning);
-	answer($vacuum);
-	is_whole(18000, 'numbers given back');
-	end_table($one, $vacuum, $two, $three);
-}
+run_schedule([ 'gpucol_directory_unreserve', 0, 0 ], [ 'index_bulk_delete', 0, 0 ], 'commit', 0);
 
 # The same, but the second load has written its pages and not yet said which: VACUUM
 # must not list them as free, for a third load to overwrite.
 {
-	my ($one, $vacuum, $two, $three) = begin_table();
-	my $loading = stop_in($one, 'gpucol_directory_unreserve');
-	begin($one, load(10000, 5000));
-	wait_for($loading, 'there');
+	my ($one, $two, $three, $vacuum) = map { session($_) } 'one', 'two', 'three', 'vacuum';
 
-	my $cleaning = stop_in($vacuum, 'index_bulk_delete');
-	begin($vacuum, 'VACUUM (INDEX_CLEANUP ON) packed');
-	wait_for($cleaning, 'there', $vacuum);
+	begin_table();
+	my $loading = stop_at($one, [ 'gpucol_directory_unreserve', 0, 0 ]);
+	my $cleaning = stop_at($vacuum, [ 'index_bulk_delete', 0, 0 ]);
+	my $writing = stop_at($two, [ 'gpucol_page_write', 0, 1 ]);
+	$one->send(load(10000, 5000));
+	come_to($one, $loading);
+	$vacuum->send('VACUUM (INDEX_CLEANUP ON) packed');
+	come_to($vacuum, $cleaning);
 	go($loading);
-	answer($one);
-	wait_for($cleaning, 'there');
-	my $writing = stop_in($two, 'gpucol_page_write', 1);
-	begin($two, load(15000, 3000));
-	wait_for($writing, 'there');
+	$one->wait;
+	come_to($vacuum, $cleaning);
+	$two->send(load(20000, 3000));
+	come_to($two, $writing);
 	go($cleaning);
-	answer($vacuum);
-	ask($three, load(18000, 3000));
+	$vacuum->wait;
+	$three->run(load(23000, 30000));
 	go($writing);
-	answer($two);
-	is_whole(21000, 'pages of a load in progress');
-	end_table($one, $vacuum, $two, $three);
+	$two->wait;
+	is_whole(9900 + 5000 + 3000 + 30000, 'pages of a load in progress');
+	end_table();
 }
+
+seed_random();
+run_schedule(pick(@LOAD_STOPS), pick(@VACUUM_STOPS), pick(@ENDS), between(0, 1)) for 1 .. $SCHEDULES;
 
 $node->stop;
 done_testing();
