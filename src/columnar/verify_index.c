@@ -12,8 +12,8 @@
  * entries are read; so each row that it sees had its entry by then and keeps it, and VACUUM
  * had deleted the entries of each row that it sees folded.  The same holds for lost row
  * numbers, if VACUUM had noted before that indexes have none (vacuum.c).  A line pointer
- * of the delta may be removed, together with its entry, after that has been read: a second
- * reading tells.
+ * of the delta may be removed, together with its entry, after that has been read, and become
+ * another row's: a second reading tells.
  *
  * Of btree and hash indexes keys are compared too, by a Bloom filter of TIDs and keys: a
  * wrong key goes unseen once in fifty times.
@@ -62,6 +62,14 @@ typedef struct Run
 	uint64		n;
 } Run;
 
+/* Entries of the delta that may be wrong, to be looked at again. */
+typedef struct Suspect
+{
+	int64		tid;
+	uint64		place;
+	bool		repeated;		/* there are several; else they point to nothing */
+} Suspect;
+
 /* The comparison of one index. */
 typedef struct IndexVerify
 {
@@ -81,10 +89,9 @@ typedef struct IndexVerify
 	const GpucolViewSegment *segment;
 	uint32	   *folded;
 
-	/* entries that point to nothing in the delta, to be looked at again */
 	uint32		nsuspects;
 	uint32		capacity;
-	int64	   *suspects;		/* ascending */
+	Suspect    *suspects;		/* ascending */
 } IndexVerify;
 
 /* ------------------------------------------------------------------------
@@ -461,15 +468,18 @@ is_in_delta(Relation table, ItemPointer tid)
 
 /* Look at an entry of the delta again later. */
 static void
-suspect(IndexVerify *v, int64 tid)
+suspect(IndexVerify *v, int64 tid, bool repeated)
 {
 	if (v->nsuspects == v->capacity)
 	{
 		v->capacity = Max(v->capacity * 2, 64);
-		v->suspects = v->suspects == NULL ? palloc(v->capacity * sizeof(int64)) :
-			repalloc_huge(v->suspects, v->capacity * sizeof(int64));
+		v->suspects = v->suspects == NULL ? palloc(v->capacity * sizeof(Suspect)) :
+			repalloc_huge(v->suspects, v->capacity * sizeof(Suspect));
 	}
-	v->suspects[v->nsuspects++] = tid;
+	v->suspects[v->nsuspects++] = (Suspect)
+	{
+		tid, v->place, repeated
+	};
 }
 
 /* Read which rows of a segment are folded. */
@@ -511,7 +521,10 @@ segment_entry_problem(IndexVerify *v, ItemPointer tid)
 		"has an entry of a row that VACUUM has removed" : NULL;
 }
 
-/* Check every entry; rows of the delta that are not there become suspects. */
+/* The problem of several entries with one TID. */
+#define SEVERAL_ENTRIES		"has several entries of a row"
+
+/* Check every entry; those of the delta that may be wrong become suspects. */
 static void
 check_entries(IndexVerify *v)
 {
@@ -524,17 +537,17 @@ check_entries(IndexVerify *v)
 	while (gpucol_compat_tuplesort_getdatum(v->tids, &value, &isnull))
 	{
 		int64		encoded = DatumGetInt64(value);
+		bool		repeated = encoded == previous;
 		const char *problem = NULL;
 		ItemPointerData tid;
 
 		CHECK_FOR_INTERRUPTS();
 		itemptr_decode(&tid, encoded);
-		if (encoded == previous)
-			problem = may_repeat ? NULL : "has several entries of a row";
-		else if (gpucol_tid_is_virtual(&tid))
-			problem = segment_entry_problem(v, &tid);
-		else if (!is_in_delta(v->verify->table, &tid))
-			suspect(v, encoded);
+		if (gpucol_tid_is_virtual(&tid))
+			problem = !repeated ? segment_entry_problem(v, &tid) :
+				may_repeat ? NULL : SEVERAL_ENTRIES;
+		else if (repeated ? !may_repeat : !is_in_delta(v->verify->table, &tid))
+			suspect(v, encoded, repeated);
 		if (problem != NULL)
 			note(v, &tid, problem);
 		previous = encoded;
@@ -543,31 +556,50 @@ check_entries(IndexVerify *v)
 	end_run(v);
 }
 
-/* Read the entries again, and report the suspects that are still among them. */
+/*
+ * The number of entries with a TID, in a sorted list that has been read up to *ahead (-1
+ * at first, -2 at the end).
+ */
+static uint32
+count_entries(Tuplesortstate *sort, int64 tid, int64 *ahead)
+{
+	uint32		n = 0;
+	Datum		value;
+	bool		isnull;
+
+	while (*ahead != -2 && *ahead <= tid)
+	{
+		n += *ahead == tid;
+		*ahead = gpucol_compat_tuplesort_getdatum(sort, &value, &isnull) ?
+			DatumGetInt64(value) : -2;
+	}
+	return n;
+}
+
+/* Read the entries again, and report the suspects that are as they were. */
 static void
 check_suspects(IndexVerify *v)
 {
-	uint32		next = 0;
-	Datum		value;
-	bool		isnull;
+	int64		ahead = -1;
+	uint32		n = 0;
 
 	if (v->nsuspects == 0)
 		return;
 	tuplesort_end(v->tids);
 	v->tids = read_entries(v);
-	while (next < v->nsuspects &&
-		   gpucol_compat_tuplesort_getdatum(v->tids, &value, &isnull))
+	for (uint32 i = 0; i < v->nsuspects; i++)
 	{
+		const Suspect *entry = &v->suspects[i];
 		ItemPointerData tid;
 
-		while (next < v->nsuspects && v->suspects[next] < DatumGetInt64(value))
-			next++;
-		if (next == v->nsuspects || v->suspects[next] > DatumGetInt64(value))
-			continue;
-		itemptr_decode(&tid, v->suspects[next++]);
-		if (!is_in_delta(v->verify->table, &tid))
+		if (i == 0 || entry->tid != entry[-1].tid)
+			n = count_entries(v->tids, entry->tid, &ahead);
+		itemptr_decode(&tid, entry->tid);
+		v->place = entry->place;
+		if (entry->repeated && n > 1)
+			note(v, &tid, SEVERAL_ENTRIES);
+		else if (!entry->repeated && n > 0 && !is_in_delta(v->verify->table, &tid))
 			note(v, &tid, "has an entry of a row that is not there");
-		v->place++;
 	}
 	end_run(v);
 }
