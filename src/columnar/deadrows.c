@@ -74,6 +74,7 @@ gpucol_coverage_read_locked(GpucolDirectory *dir)
 
 	coverage->identity = gpucol_directory_identity(dir);
 	coverage->bound = Max(gpucol_directory_next_row(dir), end);
+	coverage->block = InvalidBlockNumber;
 	coverage->ranges = palloc(capacity * sizeof(GpucolRowRange));
 	coverage->extents = palloc(capacity * GPUCOL_MAX_EXTENTS * sizeof(GpucolExtent));
 	gpucol_directory_scan_begin(&scan, dir, SnapshotAny, GPUCOL_ID_SEGMENT, 0,
@@ -100,10 +101,12 @@ gpucol_coverage_read_locked(GpucolDirectory *dir)
 
 	for (uint32 i = 0; i < coverage->nranges; i++)
 	{
-		coverage->lost += coverage->ranges[i].first - end;
-		end = coverage->ranges[i].end;
+		if (coverage->ranges[i].first > end)
+			coverage->lost += coverage->ranges[i].first - end;
+		end = Max(end, coverage->ranges[i].end);
 	}
-	coverage->lost += coverage->bound - end;
+	if (coverage->bound > end)
+		coverage->lost += coverage->bound - end;
 	return coverage;
 }
 

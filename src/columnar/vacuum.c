@@ -28,6 +28,7 @@
 #include "access/transam.h"
 #include "access/visibilitymap.h"
 #include "access/xact.h"
+#include "catalog/pg_am.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -188,15 +189,50 @@ is_dead_entry(ItemPointer tid, void *state)
 }
 
 /*
+ * Make VACUUM's transaction one that snapshots heed, with a snapshot of its own
+ * on the stack in place of the one that it was begun with.
+ */
+static void
+become_ordinary(void)
+{
+	PopActiveSnapshot();
+	InvalidateCatalogSnapshot();
+	LWLockAcquire(ProcArrayLock, LW_EXCLUSIVE);
+	MyProc->statusFlags &= ~PROC_IN_VACUUM;
+	ProcGlobal->statusFlags[MyProc->pgxactoff] = MyProc->statusFlags;
+	LWLockRelease(ProcArrayLock);
+	PushActiveSnapshot(GetLatestSnapshot());
+}
+
+/*
+ * SP-GiST follows entries that were moved since the snapshot of VACUUM's transaction, by
+ * marks that it removes when they are older than every snapshot.  It must not find one
+ * removed under way ("unexpected SPGiST tuple state"), so the snapshot has to be heeded.
+ */
+static void
+prepare_for_spgist(const SegmentVacuum *vacuum)
+{
+	for (int i = 0; i < vacuum->nindexes; i++)
+	{
+		if (vacuum->indexes[i]->rd_rel->relam == SPGIST_AM_OID)
+		{
+			become_ordinary();
+			return;
+		}
+	}
+}
+
+/*
  * Delete the entries of dead segment rows from all indexes.  Snapshots of a standby may
  * still see rows that nobody here sees, and nothing else that is logged tells it so.
  */
 static void
 clean_indexes(SegmentVacuum *vacuum, BufferAccessStrategy strategy)
 {
-	if (TransactionIdIsValid(vacuum->dead->newest))
+	if (TransactionIdIsValid(vacuum->dead->newest) && vacuum->coverage->block != InvalidBlockNumber)
 		gpucol_space_log_conflict(vacuum->rel, vacuum->coverage->block,
 								  vacuum->dead->newest);
+	prepare_for_spgist(vacuum);
 	for (int i = 0; i < vacuum->nindexes; i++)
 	{
 		Relation	index = vacuum->indexes[i];
@@ -242,22 +278,6 @@ indexes_need_cleaning(const SegmentVacuum *vacuum, const VacuumParams *params,
 			 vacuum->dead->nrows < vacuum->coverage->rows * FEW_DEAD_SHARE)
 		*leave = true;
 	return !*leave && (lost || vacuum->dead->nrows > 0);
-}
-
-/*
- * Make VACUUM's transaction one that snapshots heed, with a snapshot of its own
- * on the stack in place of the one that it was begun with.
- */
-static void
-become_ordinary(void)
-{
-	PopActiveSnapshot();
-	InvalidateCatalogSnapshot();
-	LWLockAcquire(ProcArrayLock, LW_EXCLUSIVE);
-	MyProc->statusFlags &= ~PROC_IN_VACUUM;
-	ProcGlobal->statusFlags[MyProc->pgxactoff] = MyProc->statusFlags;
-	LWLockRelease(ProcArrayLock);
-	PushActiveSnapshot(GetLatestSnapshot());
 }
 
 /* Remember that the indexes have no entries of lost rows. */
