@@ -255,7 +255,7 @@ gpucol_directory_reserve(GpucolDirectory *dir, uint64 n, uint64 after,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("table \"%s\" has used up its segment row numbers",
 						RelationGetRelationName(dir->table)),
-				 errhint("VACUUM FULL starts them again.")));
+				 errhint("In a copy of the table they start again.")));
 	}
 	*first = change.counter.next_row;
 	change.counter.next_row += n;
