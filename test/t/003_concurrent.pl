@@ -45,6 +45,19 @@ SELECT balance, changes FROM account WHERE id = :a FOR UPDATE \gset
 UPDATE account SET note = 'replaced' WHERE id = :a;
 COMMIT;
 SQL
+	# The same few rows are locked in all strengths, changed and changed back.
+	contend => <<'SQL',
+\set a random(1, 3)
+BEGIN;
+SELECT balance FROM account WHERE id = :a FOR KEY SHARE;
+SAVEPOINT a;
+SELECT balance FROM account WHERE id = :a FOR UPDATE SKIP LOCKED;
+UPDATE account SET changes = changes + 100 WHERE id = :a;
+ROLLBACK TO a;
+UPDATE account SET changes = changes + 1 WHERE id = :a;
+UPDATE account SET note = 'contended' WHERE id = :a;
+COMMIT;
+SQL
 	# Every snapshot sees all accounts, each once, and the same total.
 	read => <<'SQL',
 DO $$
@@ -79,7 +92,7 @@ sub start_bench
 	return { name => $name, handle => $handle, output => \$output, error => \$error };
 }
 
-my @benches = (start_bench('transfer', 4), start_bench('replace', 2), start_bench('read', 2), start_bench('merge', 1));
+my @benches = (start_bench('transfer', 4), start_bench('replace', 2), start_bench('read', 2), start_bench('merge', 1), start_bench('contend', 2));
 for my $bench (@benches)
 {
 	ok($bench->{handle}->finish, "$bench->{name}: no client failed") || diag(${ $bench->{error} });
@@ -89,7 +102,7 @@ for my $bench (@benches)
 }
 
 is($node->safe_psql('postgres', 'SELECT sum(changes), count(*), count(DISTINCT id), sum(balance) FROM account'),
-	join('|', 2 * $benches[0]{done}, $ACCOUNTS, $ACCOUNTS, 1000 * $ACCOUNTS),
+	join('|', 2 * $benches[0]{done} + $benches[4]{done}, $ACCOUNTS, $ACCOUNTS, 1000 * $ACCOUNTS),
 	'every committed update is there once');
 same_rows($node, '(SELECT id, balance - 1000 AS moved FROM account)',
 	'(SELECT a.id, coalesce(sum(j.delta), 0)::bigint FROM account a LEFT JOIN journal j ON j.account = a.id GROUP BY a.id)',
