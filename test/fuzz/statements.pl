@@ -22,7 +22,7 @@ my $node = twin_server('fuzz_statements', server_lines('autovacuum_naptime = 1s'
 $node->safe_psql('postgres', surroundings());
 $node->safe_psql('postgres', attackers());
 
-my @makers = ([ attack => \&attack_script ], [ attack => \&attack_script ], [ attack => \&attack_script ], [ surrounded => \&surrounded_script ], [ ordered => \&ordered_script ], [ random => \&random_script ], [ sessions => \&sessions_script ]);
+my @makers = (([ attack => \&attack_script ]) x 8, [ surrounded => \&surrounded_script ], [ ordered => \&ordered_script ], [ random => \&random_script ], [ sessions => \&sessions_script ]);
 my $keep = keep('scripts');
 mkdir $keep;
 
