@@ -55,6 +55,10 @@ sub make_schema
 		CREATE CAST (level AS int) WITH FUNCTION level_int(level);
 		CREATE CAST (pair AS text) WITH INOUT;
 		CREATE FUNCTION planted(int, text) RETURNS int LANGUAGE sql STABLE AS 'SELECT shout(0)';
+		CREATE TYPE rise AS ENUM ('up');
+		CREATE TYPE slope AS ENUM ('flat', 'steep');
+		CREATE FUNCTION rise_slope(rise) RETURNS slope LANGUAGE sql IMMUTABLE AS 'SELECT CASE shout(0) WHEN 1 THEN ''flat'' ELSE ''steep'' END::slope';
+		CREATE CAST (rise AS slope) WITH FUNCTION rise_slope(rise) AS IMPLICIT;
 		CREATE OPERATOR <-> (LEFTARG = int, RIGHTARG = text, FUNCTION = planted);
 		SQL
 	return;
@@ -96,6 +100,8 @@ my @statements = (
 	'SELECT avg(E) FROM g WHERE c < false', 'SELECT min(t) FROM g WHERE x < 0 AND t > (E)::text', "SELECT count(*) FROM g WHERE x < 0 AND E = 1",
 	map { "WITH RECURSIVE r (k) AS (SELECT x FROM g WHERE x < $_ UNION SELECT g.x FROM r JOIN g ON g.x = r.k + 1 WHERE r.k < (SELECT E)) SELECT count(*) FROM r" } 0, 3);
 my @once = (
+	"WITH RECURSIVE r (s, k) AS (SELECT 'flat'::slope, x FROM g WHERE x < 0 UNION ALL SELECT 'up'::rise, g.x FROM r JOIN g ON g.x = r.k + 1) SELECT count(*) FROM r",
+	"WITH RECURSIVE r (s, k) AS (SELECT 'flat'::slope, x FROM g WHERE x < 3 UNION ALL SELECT 'up'::rise, g.x FROM r JOIN g ON g.x = r.k + 1) SELECT count(*) FROM r",
 	"SELECT avg(('zz'::word)::int) FROM g WHERE c < false", 'EXPLAIN (COSTS OFF) SELECT 1 FROM nothing WHERE fails(0) = 1 AND false', "SELECT count(*) FROM g WHERE x < 0 AND t LIKE 'a\\' || left(current_user, 0)",
 	"SELECT count(*) FROM g WHERE x > 0 AND t LIKE 'a\\' || left(current_user, 0)", "SELECT count(*) FROM g WHERE x < 0 AND t ~ ('(' || left(current_user, 0))", "SELECT count(*) FROM g WHERE t ~ ('(' || left(current_user, 0))",
 	"SELECT count(*) FROM nothing WHERE t ~ '('", "SELECT count(*) FROM g WHERE x < 0 AND t ~ '('", "SELECT count(*) FROM g WHERE x < 0 AND t LIKE 'a\\'", "SELECT count(*) FROM g WHERE t LIKE 'a\\'");

@@ -33,6 +33,7 @@
 #include "parser/parse_coerce.h"
 #include "utils/lsyscache.h"
 
+#include "lower/harmless.h"
 #include "recursion/front/values.h"
 #include "recursion/plan/lowering.h"
 
@@ -370,6 +371,22 @@ same_values(Oid from, Oid to)
 		(!get_typbyval(from) && !get_typbyval(to) && IsBinaryCoercible(from, to));
 }
 
+/*
+ * A value as one of the result's type, as the planner makes it of the terms of a UNION.
+ * The planner does not compute the cast of a constant, which may raise an error; so it is
+ * computed only where it cannot.
+ */
+static Node *
+coerce_value(const GpucolRecLowering *lowering, Node *value, Oid type)
+{
+	Node	   *coerced = coerce_to_common_type(NULL, value, type, "UNION");
+
+	if (IsA(coerced, RelabelType) ||
+		(IsA(coerced, FuncExpr) && gpucol_harmless_function(((FuncExpr *) coerced)->funcid)))
+		return eval_const_expressions(lowering->subroot, coerced);
+	return coerced;
+}
+
 /* The columns of the result. */
 static bool
 lower_target(GpucolRecLowering *lowering)
@@ -388,10 +405,8 @@ lower_target(GpucolRecLowering *lowering)
 
 		if (entry->resjunk)
 			return gpucol_rec_lower_decline(lowering, "the recursive term has a hidden column");
-		/* as the planner does with the terms of a UNION */
 		if (!same_values(exprType(value), type))
-			value = eval_const_expressions(lowering->subroot,
-										   coerce_to_common_type(NULL, value, type, "UNION"));
+			value = coerce_value(lowering, value, type);
 		if (!gpucol_rec_type_comparable(type, collation) &&
 			(exprType(value) != type || exprCollation(value) != collation))
 			return gpucol_rec_lower_decline(lowering, "the terms have columns of different types");
