@@ -69,8 +69,6 @@ Lowering::run(Partial *result)
 	if (!prepared_->ready)
 		build_scan();
 	result->plan_seconds = since(start);
-	if (shape_ != NULL)
-		check_shape();
 	if (shape_ != NULL && shape_->kind == GPUCOL_SHAPE_RANKED)
 		run_ranked(result, &nrows);
 	else if (p_->kind == GPUCOL_PROGRAM_SCAN)

@@ -13,42 +13,6 @@
 #include "cuda/scan/rows.cuh"
 #include "cuda/base/stage.cuh"
 
-/* Every output number of the shape must be one. */
-void
-Lowering::check_shape() const
-{
-	auto		is_output = [this] (int32_t output, int32_t least) { return output >= least && output < p_->nkeys; };
-
-	if (p_->kind != GPUCOL_PROGRAM_SCAN ||
-		(shape_->kind == GPUCOL_SHAPE_TOP && (shape_->nkeys < 1 || shape_->nkeys > GPUCOL_SHAPE_MAX_KEYS || shape_->k < 1)) ||
-		(shape_->kind == GPUCOL_SHAPE_RANKED &&
-		 (shape_->nkeys > p_->nkeys || shape_->nrankings > GPUCOL_SHAPE_MAX_RANKINGS || shape_->nsets > GPUCOL_SHAPE_MAX_SETS)) ||
-		shape_->kind > GPUCOL_SHAPE_RANKED)
-		throw unsupported("malformed request: shape of the rows");
-	for (uint32_t i = 0; shape_->kind == GPUCOL_SHAPE_TOP && i < shape_->nkeys; i++)
-		if (!is_output(shape_->keys[i].output, 0))
-			throw unsupported("malformed request: sort key");
-	for (uint32_t i = 0; shape_->kind == GPUCOL_SHAPE_RANKED && i < shape_->nsets; i++)
-	{
-		const GpucolShapeSet &set = shape_->sets[i];
-
-		if (!is_output(set.filter, -1) || !is_output(set.score, 0) || !is_output(set.probability, 0) ||
-			!is_output(set.label, -1) || !is_output(set.x, -1))
-			throw unsupported("malformed request: rows to be ranked");
-	}
-	for (uint32_t i = 0; shape_->kind == GPUCOL_SHAPE_RANKED && i < shape_->nrankings; i++)
-	{
-		const GpucolShapeRanking &r = shape_->rankings[i];
-
-		if ((r.k_key < 0 ? r.k < 1 : r.k_key >= (int32_t) shape_->nkeys) || r.set >= shape_->nsets ||
-			(i > 0 && r.set < shape_->rankings[i - 1].set) ||
-			r.ranking < GPUCOL_RANK_U_TOPK || r.ranking > GPUCOL_RANK_EXPECTED ||
-			((r.wanted & GPUCOL_WANTED_LABELS) && shape_->sets[r.set].label < 0) ||
-			((r.wanted & GPUCOL_WANTED_PROBABILITY) && r.ranking != GPUCOL_RANK_U_TOPK))
-			throw unsupported("malformed request: ranking");
-	}
-}
-
 /* Load outputs that are plain columns; false if some is not. */
 bool
 Lowering::load_plain(const GpucolInterpPlan &plan, uint64_t n, std::vector<GpucolRankColumn> *columns)

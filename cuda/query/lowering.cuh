@@ -189,7 +189,6 @@ private:
 	char	   *place_rows(Partial *result, size_t size);
 	char	   *fetch_rows(const GpucolInterpPlan &plan, const std::vector<GpucolInterpOutput> &outputs, uint64_t n, Partial *result);
 	void		run_scan(Partial *result, uint64_t *nrows);
-	void		check_shape() const;
 	bool		filters() const;
 	int			value_slot(uint16_t reg) const;
 	uint64_t	find_matches(GpucolInterpPlan *plan);

@@ -4,7 +4,9 @@
  *	  Does a program hold together?
  *
  * Lowering and kernels take a program's numbers as they are: registers, constants and
- * columns are looked up without another look.  So every one is checked when it comes.
+ * columns are looked up without another look, and values are what their classes say.  So
+ * every field is checked when it comes.  Each register is written by one instruction,
+ * before others read it.
  *
  * Nothing here knows CUDA.
  *
@@ -18,20 +20,31 @@
 
 #include "cuda/base/failure.h"
 #include "kernel/program.h"
+#include "kernel/shape.h"
+
+/* Classes of an opcode's result (0) and operands (1 to 3); NONE where there is none. */
+inline int
+gpucol_operand_class(int op, int operand)
+{
+	static const uint8_t classes[][4] = {
+#define GPUCOL_OPCODE(name, r, a, b, c) \
+		{GPUCOL_CLASS_##r, GPUCOL_CLASS_##a, GPUCOL_CLASS_##b, GPUCOL_CLASS_##c},
+#include "kernel/opcodes.h"
+#undef GPUCOL_OPCODE
+	};
+
+	return classes[op][operand];
+}
 
 /* Which operands of an opcode are registers: bit 0 a, bit 1 b, bit 2 c. */
 inline int
 gpucol_operands(int op)
 {
-	static const uint8_t operands[] = {
-#define GPUCOL_OPCODE(name, r, a, b, c) \
-		(GPUCOL_CLASS_##a != GPUCOL_CLASS_NONE) | (GPUCOL_CLASS_##b != GPUCOL_CLASS_NONE) << 1 | \
-		(GPUCOL_CLASS_##c != GPUCOL_CLASS_NONE) << 2,
-#include "kernel/opcodes.h"
-#undef GPUCOL_OPCODE
-	};
+	int			operands = 0;
 
-	return operands[op];
+	for (int i = 0; i < 3; i++)
+		operands |= (gpucol_operand_class(op, i + 1) != GPUCOL_CLASS_NONE) << i;
+	return operands;
 }
 
 /*
@@ -40,5 +53,8 @@ gpucol_operands(int op)
  * device cannot run it.
  */
 extern void gpucol_program_check(const GpucolProgram *program, size_t size, uint32_t ncolumns);
+
+/* Check what becomes of the rows of a program that has been checked; throws likewise. */
+extern void gpucol_shape_check(const GpucolProgram *program, const GpucolRowShape *shape);
 
 #endif

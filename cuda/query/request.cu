@@ -29,13 +29,15 @@ Request::Request(const char *payload, size_t length, SegmentLists &lists, Client
 	length -= sizeof(run_);
 	program_words = ((size_t) run_.program_size + 7) / 8;
 	shape_size = run_.flags & GPUCOL_WIRE_RUN_SHAPE ? sizeof(GpucolRowShape) : 0;
-	if (run_.nsegments > GPUCOL_WIRE_MAX_SEGMENTS || run_.ncolumns > 1600 ||
+	if (run_.nsegments > GPUCOL_WIRE_MAX_SEGMENTS || run_.ncolumns > 1600 || run_.flags > GPUCOL_WIRE_RUN_FLAGS ||
 		length < program_words * 8 + shape_size)
 		throw malformed("lengths do not add up");
 	program_.resize(program_words);
 	memcpy(program_.data(), payload, program_words * 8);
 	memcpy(&shape_, payload + program_words * 8, shape_size);
 	gpucol_program_check(program(), run_.program_size, run_.ncolumns);
+	if (shape() != NULL)
+		gpucol_shape_check(program(), shape());
 	take_list(payload + program_words * 8 + shape_size, length - program_words * 8 - shape_size, lists);
 	objects_left_ = run_.nobjects;
 	forget_deal();

@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * serve_recursive.cu
- *	  A client's recursion: the plan is checked in every index before the engine
- *	  sees it, because the engine trusts plans and the socket is not trusted.
+ *	  A client's recursion.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,13 +26,6 @@ take(const char *&at, const char *end, uint64_t n)
 	return (const T *) from;
 }
 
-void
-require(bool condition)
-{
-	if (!condition)
-		throw BadRecursion();
-}
-
 }								/* namespace */
 
 Recursion::Recursion(const char *payload, size_t size, Device &device,
@@ -44,7 +36,7 @@ Recursion::Recursion(const char *payload, size_t size, Device &device,
 	GpucolWireRecStart start;
 	GpucolRecOptions options = {};
 
-	require(size >= sizeof(start));
+	gpucol_require(size >= sizeof(start));
 	memcpy(&start, payload, sizeof(start));
 	arrays_.assign(payload + sizeof(start), payload + size);
 
@@ -64,8 +56,8 @@ Recursion::Recursion(const char *payload, size_t size, Device &device,
 	plan_.operands = take<GpucolRecOperand>(at, end, start.noperands);
 	plan_.constants = take<GpucolRecConstant>(at, end, start.nconstants);
 	plan_.types = take<uint8_t>(at, end, start.ntypes);
-	require(at == end && start.strategy <= GPUCOL_REC_BITMAP);
-	if (!check_plan())
+	gpucol_require(at == end && start.strategy <= GPUCOL_REC_BITMAP);
+	if (!gpucol_rec_plan_check(&plan_, GPUCOL_REC_DEVICE_LEVELS))
 	{
 		status_ = GPUCOL_UNSUPPORTED;
 		return;
@@ -102,159 +94,6 @@ Recursion::asked()
 		tell_(describe(GPUCOL_OK));
 	}
 	return cancelled_();
-}
-
-/* Are there more bodies in bodies, perhaps, than a stack is deep? */
-bool
-Recursion::is_deep(const GpucolRecRule &rule) const
-{
-	const GpucolRecStep *steps = plan_.steps + rule.steps;
-
-	return std::count_if(steps, steps + rule.nsteps, [] (const GpucolRecStep &step) {
-		return step.kind == GPUCOL_REC_AGGREGATE;
-	}) > GPUCOL_REC_DEVICE_LEVELS;
-}
-
-/*
- * Every index of the plan must point inside it.  False where the device cannot run it, and
- * not all was looked at.
- */
-bool
-Recursion::check_plan() const
-{
-	require(plan_.nstrata <= UINT16_MAX && plan_.nrelations <= UINT16_MAX);
-	for (uint32_t i = 0; i < plan_.nrelations; i++)
-	{
-		const GpucolRecRelation &r = plan_.relations[i];
-
-		require(r.arity <= GPUCOL_REC_MAX_ARITY && r.types <= plan_.ntypes &&
-				r.arity <= plan_.ntypes - r.types && r.merge <= GPUCOL_REC_MERGE_MAX &&
-				(r.merge == GPUCOL_REC_MERGE_NONE || r.merge_column < r.arity));
-	}
-	for (uint32_t i = 0; i < plan_.nrules; i++)
-	{
-		const GpucolRecRule &r = plan_.rules[i];
-
-		require(r.nsteps > 0 && r.steps <= plan_.nsteps &&
-				r.nsteps <= plan_.nsteps - r.steps && r.nregisters <= UINT16_MAX);
-		if (is_deep(r))
-			return false;
-		for (uint32_t s = 0; s < r.nsteps; s++)
-			check_step(plan_.steps[r.steps + s], r.nregisters);
-		require(plan_.steps[r.steps + r.nsteps - 1].kind == GPUCOL_REC_EMIT);
-		check_bodies(r, 0, r.nsteps - 1);
-		std::vector<bool> bound(r.nregisters);
-
-		check_bound(r, 0, r.nsteps, bound);
-	}
-	return true;
-}
-
-/* Does a step give a register a value? */
-bool
-Recursion::sets(const GpucolRecStep &step, uint16_t reg) const
-{
-	const GpucolRecOperand *operands = plan_.operands + step.operands;
-
-	return (step.kind == GPUCOL_REC_COMPUTE && step.target == reg) ||
-		(step.kind == GPUCOL_REC_AGGREGATE && (step.target == reg || step.origin == reg)) ||
-		std::any_of(operands, operands + step.noperands, [reg] (const GpucolRecOperand &o) {
-			return o.kind == GPUCOL_REC_BIND && o.index == reg;
-		});
-}
-
-/*
- * Steps [from, to) of a rule: the bodies of aggregates must lie inside, and each ends
- * with its COLLECT, which is nowhere else.  A body leaves alone the register that says
- * which accumulator its rows belong to.
- */
-void
-Recursion::check_bodies(const GpucolRecRule &rule, uint32_t from, uint32_t to) const
-{
-	const GpucolRecStep *steps = plan_.steps + rule.steps;
-
-	for (uint32_t s = from; s < to; s++)
-	{
-		require(steps[s].kind != GPUCOL_REC_COLLECT);
-		if (steps[s].kind != GPUCOL_REC_AGGREGATE)
-			continue;
-		require(steps[s].nsteps >= 1 && steps[s].nsteps < to - s &&
-				steps[s].target < rule.nregisters && steps[s].origin < rule.nregisters);
-		const GpucolRecStep &collect = steps[s + steps[s].nsteps];
-
-		require(collect.kind == GPUCOL_REC_COLLECT && collect.origin == steps[s].origin &&
-				(collect.noperands > 0 || steps[s].function == GPUCOL_REC_COUNT));
-		for (uint32_t b = s + 1; b < s + steps[s].nsteps; b++)
-			require(!sets(steps[b], steps[s].origin));
-		check_bodies(rule, s + 1, s + steps[s].nsteps);
-		s += steps[s].nsteps;
-	}
-}
-
-/*
- * Steps [from, to) of a rule read only registers that have a value: bound says which,
- * before and after.  What the body of an aggregate binds is its own.
- */
-void
-Recursion::check_bound(const GpucolRecRule &rule, uint32_t from, uint32_t to,
-					   std::vector<bool> &bound) const
-{
-	for (uint32_t s = from; s < to; s++)
-	{
-		const GpucolRecStep &step = plan_.steps[rule.steps + s];
-		const GpucolRecOperand *operands = plan_.operands + step.operands;
-		bool		looks_up = step.kind == GPUCOL_REC_ATOM ||
-			step.kind == GPUCOL_REC_PRESENT || step.kind == GPUCOL_REC_ABSENT;
-		std::vector<bool> here = bound;
-
-		for (int i = 0; i < step.noperands && looks_up; i++)
-			if (operands[i].kind == GPUCOL_REC_BIND)
-				here[operands[i].index] = true;
-		for (int i = 0; i < step.noperands && step.kind != GPUCOL_REC_AGGREGATE; i++)
-			require(operands[i].kind == GPUCOL_REC_CONSTANT ||
-					(operands[i].kind == GPUCOL_REC_REGISTER && here[operands[i].index]) ||
-					(looks_up && operands[i].kind != GPUCOL_REC_REGISTER));
-		if (step.kind == GPUCOL_REC_ATOM)
-			bound = here;
-		if (step.kind == GPUCOL_REC_AGGREGATE)
-		{
-			check_bound(rule, s + 1, s + 1 + step.nsteps, here);
-			s += step.nsteps;
-		}
-		if (step.kind == GPUCOL_REC_COMPUTE || step.kind == GPUCOL_REC_AGGREGATE)
-			bound[step.target] = true;
-	}
-}
-
-void
-Recursion::check_step(const GpucolRecStep &step, uint32_t nregisters) const
-{
-	bool		reads_relation = step.kind == GPUCOL_REC_ATOM ||
-		step.kind == GPUCOL_REC_ABSENT || step.kind == GPUCOL_REC_PRESENT ||
-		step.kind == GPUCOL_REC_EMIT;
-
-	require(step.kind <= GPUCOL_REC_EMIT && step.version <= GPUCOL_REC_PREVIOUS &&
-			step.operands <= plan_.noperands &&
-			step.noperands <= plan_.noperands - step.operands);
-	if (reads_relation)
-		require(step.relation < plan_.nrelations &&
-				step.noperands == plan_.relations[step.relation].arity);
-	if (step.kind == GPUCOL_REC_COMPUTE)
-		require(step.target < nregisters && step.noperands >= 1);
-	if (step.kind == GPUCOL_REC_TEST)
-		require(step.noperands >= 1 &&
-				(step.noperands >= 2 || step.function < GPUCOL_REC_EQ ||
-				 step.function > GPUCOL_REC_GE));
-	for (int i = 0; i < step.noperands; i++)
-	{
-		const GpucolRecOperand &o = plan_.operands[step.operands + i];
-
-		require(o.kind <= GPUCOL_REC_CONSTANT);
-		if (o.kind == GPUCOL_REC_CONSTANT)
-			require(o.index < plan_.nconstants);
-		else if (o.kind != GPUCOL_REC_ANY)
-			require(o.index < nregisters);
-	}
 }
 
 GpucolWireRecStatus
@@ -294,15 +133,15 @@ Recursion::load(const char *payload, size_t size)
 	const uint8_t *nulls[GPUCOL_REC_MAX_ARITY];
 	std::vector<int64_t> values;
 
-	require(size >= sizeof(head));
+	gpucol_require(size >= sizeof(head));
 	memcpy(&head, payload, sizeof(head));
-	require(head.relation < plan_.nrelations);
+	gpucol_require(head.relation < plan_.nrelations);
 
 	uint32_t	arity = plan_.relations[head.relation].arity;
 
 	uint64_t	n = (uint64_t) head.nrows * arity;
 
-	require(size - sizeof(head) == n * (sizeof(int64_t) + (head.has_nulls != 0)));
+	gpucol_require(size - sizeof(head) == n * (sizeof(int64_t) + (head.has_nulls != 0)));
 	values.resize(n);
 	memcpy(values.data(), payload + sizeof(head), n * sizeof(int64_t));
 	for (uint32_t c = 0; c < arity; c++)
@@ -322,9 +161,9 @@ Recursion::relation(const char *payload, size_t size) const
 {
 	GpucolWireRecAsk ask;
 
-	require(size == sizeof(ask));
+	gpucol_require(size == sizeof(ask));
 	memcpy(&ask, payload, sizeof(ask));
-	require(ask.relation < plan_.nrelations &&
+	gpucol_require(ask.relation < plan_.nrelations &&
 			(plan_.relations[ask.relation].flags & GPUCOL_REC_OUTPUT));
 	return ask.relation;
 }

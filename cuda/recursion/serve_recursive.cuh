@@ -13,13 +13,9 @@
 #include <vector>
 
 #include "cuda/base/cache.cuh"
+#include "cuda/recursion/plan_check.h"
 #include "cuda/recursion/recursive_engine.h"
 #include "service/protocol.h"
-
-/* Thrown for a message that no client of ours sends. */
-struct BadRecursion
-{
-};
 
 class Recursion
 {
@@ -58,13 +54,6 @@ private:
 	GpucolStatus status_ = GPUCOL_OK;	/* first failure */
 
 	bool asked();
-	bool is_deep(const GpucolRecRule &rule) const;
-	bool check_plan() const;
-	bool sets(const GpucolRecStep &step, uint16_t reg) const;
-	void check_bodies(const GpucolRecRule &rule, uint32_t from, uint32_t to) const;
-	void check_bound(const GpucolRecRule &rule, uint32_t from, uint32_t to,
-					 std::vector<bool> &bound) const;
-	void check_step(const GpucolRecStep &step, uint32_t nregisters) const;
 	GpucolWireRecStatus describe(GpucolStatus status) const;
 	uint32_t relation(const char *payload, size_t size) const;
 };

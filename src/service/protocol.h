@@ -182,6 +182,7 @@ typedef struct GpucolWireColumnChunk
 #define GPUCOL_WIRE_RUN_SHAPE		4	/* a GpucolRowShape follows the program */
 #define GPUCOL_WIRE_RUN_KEEP		8	/* remember the segments as a list */
 #define GPUCOL_WIRE_RUN_LIST		16	/* the segments are those of a list */
+#define GPUCOL_WIRE_RUN_FLAGS		31	/* all of them */
 
 typedef struct GpucolWireSegment
 {

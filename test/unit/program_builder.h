@@ -124,6 +124,21 @@ builder_put(char *block, uint32_t *at, const void *array, size_t size)
 	return where;
 }
 
+/* Host predicates that ranges and instructions ask for. */
+static inline uint16_t
+builder_hosts(const ProgramBuilder *b)
+{
+	uint32_t	n = 0;
+
+	for (int i = 0; i < b->head.nranges; i++)
+		if (b->ranges[i].op == GPUCOL_RANGE_HOST && b->ranges[i].n >= n)
+			n = b->ranges[i].n + 1;
+	for (int i = 0; i < b->head.ninstrs; i++)
+		if (b->instrs[i].op == GPUCOL_OP_HOST_TEST && (uint32_t) b->instrs[i].aux >= n)
+			n = (uint32_t) b->instrs[i].aux + 1;
+	return (uint16_t) n;
+}
+
 /* The program as one block from malloc. */
 static inline GpucolProgram *
 builder_finish(const ProgramBuilder *b)
@@ -136,6 +151,7 @@ builder_finish(const ProgramBuilder *b)
 		char	   *block = (char *) program;
 		GpucolProgram head = b->head;
 
+		head.nhost = builder_hosts(b);
 		at = sizeof(GpucolProgram);
 		head.columns = builder_put(block, &at, b->columns, sizeof(b->columns[0]) * head.ncolumns);
 		head.consts = builder_put(block, &at, b->consts, sizeof(b->consts[0]) * head.nconsts);
