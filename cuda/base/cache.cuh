@@ -9,7 +9,7 @@
  * numbers of one segment apart.  A request pins the
  * pieces it uses; others leave when memory is needed, those first that were not used
  * since a previous look, in order of their coming.  What the cache holds is told to the clients in the residency table
- * (residency.cu).
+ * (residency.cc).
  *
  *-------------------------------------------------------------------------
  */

@@ -32,6 +32,10 @@ public:
 	/* For copies to the device, by the session's thread. */
 	cudaStream_t load_stream() { return load_; }
 
+	/* Copy to the device behind what was copied before; wait for all that was. */
+	void		load(void *to, const void *from, size_t n);
+	void		loaded();
+
 	/* For the work of the lane's thread, or of the session's while that has none. */
 	cudaStream_t stream() { return stream_; }
 	uint32_t   *cancel_word() { return cancel_; }

@@ -12,6 +12,8 @@
 #ifndef GPUCOL_CUDA_TUNING_CUH
 #define GPUCOL_CUDA_TUNING_CUH
 
+#include <cstdint>
+
 /* Vectors of one segment that a warp takes at a time.  Larger runs cost
  * balance at the end of a scan, smaller ones more segment look-ups. */
 #ifndef GPUCOL_RUN_VECTORS

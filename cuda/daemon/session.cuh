@@ -6,9 +6,9 @@
  * A session has its own thread, which takes a message after the other (serve.cu), and a
  * lane to each device that it has used.  What the messages ask for:
  *
- *	session_request.cu		a request over columns: RUN, PUT, CANCEL, and its result
- *	session_recursion.cu	a recursion: REC_*
- *	session_status.cu		what the daemon does and holds: STATUS, EVICT
+ *	session_request.cc		a request over columns: RUN, PUT, CANCEL, and its result
+ *	session_recursion.cc	a recursion: REC_*
+ *	session_status.cc		what the daemon does and holds: STATUS, EVICT
  *
  * A request of one part is computed by the session's thread, while a thread for all
  * sessions watches the client's socket (watch.h).  While several lanes compute the
@@ -94,7 +94,7 @@ private:
 	void		take(const GpucolWireHeader &header);
 	void		fault();
 
-	/* session_request.cu */
+	/* session_request.cc */
 	Lane	   *lane(Device &device);
 	void		set_running(bool running);
 	void		run();
@@ -109,13 +109,13 @@ private:
 	void		end_request();
 	void		fail(const Failure &f, bool closing);
 
-	/* session_recursion.cu */
+	/* session_recursion.cc */
 	void		tell(const GpucolWireRecStatus &status);
 	void		start_recursion();
 	void		answer_recursion(bool rows);
 	void		recurse(const GpucolWireHeader &header);
 
-	/* session_status.cu */
+	/* session_status.cc */
 	GpucolWireActivityRow activity();
 	static std::vector<GpucolWireActivityRow> activities();
 	void		enter();

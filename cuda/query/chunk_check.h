@@ -8,7 +8,7 @@
  * So every figure is checked when it comes, against the size of the segment and
  * against the others.  What the packed codes themselves say is not: kernels look
  * up no more entries than there are, and groups that are numbered by a column's bounds
- * have these proven first (lower_bounds.cu).
+ * have these proven first (bounds.cc).
  *
  * Nothing here knows CUDA.
  *

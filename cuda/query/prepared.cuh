@@ -29,7 +29,32 @@
 
 struct StateForm;
 
-/* What lower_scan.cu makes; not changed once it is ready. */
+/* What is known of some values. */
+struct Bounds
+{
+	int64_t		lo,
+				hi;				/* less than lo: there are no values */
+	bool		known;			/* else they may be anything */
+};
+
+/* What is known of a column slot over all segments and delta rows of a scan. */
+struct SlotFacts
+{
+	int64_t		lo = INT64_MAX; /* of its values, where these are bounded */
+	int64_t		hi = INT64_MIN;
+	bool		bounded = true;
+	bool		nullable = false;
+	int			scale = NO_SCALE;	/* of its chunks */
+
+	/* no scales that a chunk can have: there are no chunks; they have several */
+	static constexpr int NO_SCALE = 1000;
+	static constexpr int SCALES_DIFFER = 1001;
+
+	/* More values of it. */
+	void		widen(const Bounds &bounds, bool nulls, int of_scale);
+};
+
+/* What ScanBuilder makes; not changed once it is ready. */
 struct PreparedScan
 {
 	PreparedScan(Device &device, size_t limit) : memory(device, limit) {}
@@ -39,17 +64,14 @@ struct PreparedScan
 	std::vector<GpucolDeviceSegment> segments;
 	std::vector<GpucolDeviceChunk> chunks;
 	std::vector<GpucolDeviceRange> ranges;
-	std::vector<std::pair<int64_t, int64_t>> bounds;	/* of each slot's values */
-	std::vector<bool> bounded,
-				nullable;
-	std::vector<int> scales;	/* of each slot's chunks; -1 = they differ */
+	std::vector<SlotFacts> slots;
 	GpucolScanPlan scan = {};
 	uint64_t	rows = 0;
 	uint64_t	bytes = 0;
 	uint64_t	skipped = 0;
 	bool		deleted = false;	/* some segment has deleted rows */
 
-	/* what lower_group.cu makes of it, at the first use */
+	/* what DenseGroups makes of it, at the first use */
 	bool		grouping_known = false;
 	bool		grouped = false;	/* a dense table suits */
 	GpucolReducePlan groups = {};	/* without its table */

@@ -14,7 +14,7 @@
  * (InterpretedProgram): instructions are read from memory, registers are an
  * array in local memory, which the L1 cache keeps; several rows of a lane share
  * the cost of an instruction, and constants are loaded once a kernel.  At run time
- * (jit_interp.cu) the program is a class of constants, whereupon every loop over it
+ * (jit_interp.cc) the program is a class of constants, whereupon every loop over it
  * is unrolled and its registers are registers.
  *
  *-------------------------------------------------------------------------

@@ -4,7 +4,7 @@
  *	  What a scan looks like to the kernels: the resident chunks of its
  *	  segments, and its ranges translated to the codes of each chunk.
  *
- * The daemon builds these on the host for each request (lower.cu) and uploads
+ * The daemon builds these on the host for each request (cuda/query/scan_builder.cc) and uploads
  * them in one copy.  All pointers are device pointers.  Plain data: no
  * constructors, no ownership.
  *

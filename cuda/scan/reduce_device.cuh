@@ -31,7 +31,7 @@
  *
  * The code is compiled several times: ahead of time for any plan (reduce.cu) and
  * for plans of few columns (reduce_few.cu), and at run time for one shape of plan
- * (jit_reduce.cu), whose columns' widths and aggregates are then constants.
+ * (jit_reduce.cc), whose columns' widths and aggregates are then constants.
  *
  *-------------------------------------------------------------------------
  */

@@ -195,7 +195,7 @@ CASES = [
     ("zones beyond the chunk's", zoned((0, 10)), {}, "zone of a vector"),
     ("less than a head", Chunk(), {"total": 100}, "size of a PUT"),
     ("less than its streams", Chunk(), {"total": 1000}, "size of a chunk"),
-    ("a chunk of more rows than told", Chunk(), {"request": run(word_rows=1)}, "larger than was told"),
+    ("a chunk of more rows than told", Chunk(), {"request": run(word_rows=1)}, "larger than announced"),
     ("a segment of more rows", Chunk(), {"request": run(nrows=5000)}, "size of a chunk's stream"),
     ("a chunk that stays", Chunk(), {"request": run(storage=99)}, 10),
     ("and is found", None, {"request": run(storage=99)}, 10),

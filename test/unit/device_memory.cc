@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * device_memory.cc
- *	  Unit test of what the daemon does with device memory (cuda/base/device.cu, cache.cu,
+ *	  Unit test of what the daemon does with device memory (cuda/base/device.cc, cache.cu,
  *	  claim.cu) over an imitation of CUDA's allocator: the limit, which pieces leave,
  *	  and who waits.
  *
@@ -9,10 +9,10 @@
  */
 #include <cuda_runtime.h>		/* the imitation: test/unit/no_cuda */
 
-#include "cuda/base/cache.cu"
-#include "cuda/base/claim.cu"
-#include "cuda/base/device.cu"
-#include "cuda/base/device_pool.cu"
+#include "cuda/base/cache.cc"
+#include "cuda/base/claim.cc"
+#include "cuda/base/device.cc"
+#include "cuda/base/device_pool.cc"
 
 #include <atomic>
 #include <cstring>
@@ -80,7 +80,7 @@ cudaFree(void *p)
 	return cudaSuccess;
 }
 
-/* What cuda/base/residency.cu tells clients is not of interest here. */
+/* What cuda/base/residency.cc tells clients is not of interest here. */
 void residency_note(const Resident &, int) {}
 bool residency_idle() { return false; }
 

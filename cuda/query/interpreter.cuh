@@ -1,0 +1,52 @@
+/*-------------------------------------------------------------------------
+ *
+ * interpreter.cuh
+ *	  A program whose instructions kernels interpret, or that has kernels of its own
+ *	  (cuda/scan/interp.cuh).
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_CUDA_INTERPRETER_CUH
+#define GPUCOL_CUDA_INTERPRETER_CUH
+
+#include <vector>
+
+#include "cuda/jit/jit_interp.cuh"
+#include "cuda/query/part_context.cuh"
+#include "cuda/scan/interp.cuh"
+
+class Interpreter
+{
+public:
+	/* Copies the program to the device; throws Failure where it cannot run there. */
+	explicit Interpreter(PartContext &c);
+	Interpreter(const Interpreter &) = delete;
+
+	/* Whoever runs a mode fills in what it needs (InterpMode). */
+	GpucolInterpPlan plan = {};
+
+	/* What it aggregates into: so many words a group.  Scales may be changed by a second call. */
+	void		set_accumulators(const std::vector<GpucolAcc> &accs, int nwords);
+
+	/* Make room for the outputs of n rows, `what` in messages; into plan and returned. */
+	std::vector<GpucolInterpOutput> set_outputs(uint64_t n, const char *what);
+
+	/* Enqueue it in one mode, by a kernel of its own if there is one. */
+	void		run(InterpMode mode);
+
+	/* What rows' errors came to; and forget them. */
+	GpucolStatus status();
+	void		clear_error();
+
+private:
+	void		prepare_loads(const GpucolInstr &in) const;
+	void		upload_host_tests();
+
+	PartContext &c_;
+	JitProgram	program_;
+};
+
+/* The request fails where some row did: `error` is plan.error's. */
+extern void gpucol_interp_check(unsigned long long error);
+
+#endif

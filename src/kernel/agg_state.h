@@ -1,0 +1,171 @@
+/*-------------------------------------------------------------------------
+ *
+ * agg_state.h
+ *	  The states of aggregates (GpucolAggState), and merging of two of them.
+ *
+ * Engines keep what they like while they aggregate; what they deliver is merged here,
+ * whoever does it: the executor for groups that it makes of an engine's, the device's
+ * daemon for parts of one request.
+ *
+ * Freestanding C: may be included by C, C++ and CUDA.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_KERNEL_AGG_STATE_H
+#define GPUCOL_KERNEL_AGG_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/float_order.h"
+#include "kernel/program.h"
+#include "kernel/status.h"
+
+static inline GPUCOL_DEVICE __int128
+gpucol_int128(uint64_t lo, int64_t hi)
+{
+	return (__int128) ((unsigned __int128) (uint64_t) hi << 64 | lo);
+}
+
+/* The int128 of a sum or extreme, and that of a sum of squares. */
+static inline GPUCOL_DEVICE __int128
+gpucol_agg_value128(const GpucolAggState *state)
+{
+	return gpucol_int128(state->v.i.lo, state->v.i.hi);
+}
+
+static inline GPUCOL_DEVICE __int128
+gpucol_agg_squares128(const GpucolAggState *state)
+{
+	return gpucol_int128(state->w.i.lo, state->w.i.hi);
+}
+
+static inline GPUCOL_DEVICE void
+gpucol_agg_put_value128(GpucolAggState *state, __int128 value)
+{
+	state->v.i.lo = (uint64_t) value;
+	state->v.i.hi = (int64_t) (value >> 64);
+}
+
+static inline GPUCOL_DEVICE void
+gpucol_agg_put_squares128(GpucolAggState *state, __int128 value)
+{
+	state->w.i.lo = (uint64_t) value;
+	state->w.i.hi = (int64_t) (value >> 64);
+}
+
+/* Is this an infinity? */
+static inline bool
+gpucol_is_infinite(double value)
+{
+	return value == value && value - value != 0;
+}
+
+/*
+ * The sum and the squared deviations of n values into those of m others, neither of them
+ * 0, by the rule of Chan, Golub and LeVeque: PostgreSQL's float8_combine.
+ */
+static inline GpucolStatus
+gpucol_agg_merge_deviations(double m, double *sum, double *squares,
+							double n, double other_sum, double other_squares)
+{
+	double		apart = *sum / m - other_sum / n;
+	double		total = *sum + other_sum;
+
+	*squares = *squares + other_squares + m * n * apart * apart / (m + n);
+
+	/* of infinite values the squares are NaN */
+	if (gpucol_is_infinite(*squares) ||
+		(gpucol_is_infinite(total) && !gpucol_is_infinite(*sum) && !gpucol_is_infinite(other_sum)))
+		return GPUCOL_FLOAT_OVERFLOW;
+	*sum = total;
+	return GPUCOL_OK;
+}
+
+/* Sums of two states that both have rows. */
+static inline GpucolStatus
+gpucol_agg_merge_sums(const GpucolAgg *agg, GpucolAggState *to, const GpucolAggState *from)
+{
+	__int128	sum;
+
+	if (agg->cls == GPUCOL_CLASS_F && agg->op == GPUCOL_AGG_SUMSQ)
+		return gpucol_agg_merge_deviations((double) to->count, &to->v.f, &to->w.f,
+										   (double) from->count, from->v.f, from->w.f);
+	if (agg->cls == GPUCOL_CLASS_F)
+	{
+		double		total = to->v.f + from->v.f;
+
+		if (gpucol_is_infinite(total) && !gpucol_is_infinite(to->v.f) && !gpucol_is_infinite(from->v.f))
+			return GPUCOL_FLOAT_OVERFLOW;
+		to->v.f = total;
+		return GPUCOL_OK;
+	}
+	if (__builtin_add_overflow(gpucol_agg_value128(to), gpucol_agg_value128(from), &sum))
+		return GPUCOL_UNSUPPORTED;
+	gpucol_agg_put_value128(to, sum);
+	if (agg->op != GPUCOL_AGG_SUMSQ)
+		return GPUCOL_OK;
+	if (__builtin_add_overflow(gpucol_agg_squares128(to), gpucol_agg_squares128(from), &sum))
+		return GPUCOL_UNSUPPORTED;
+	gpucol_agg_put_squares128(to, sum);
+	return GPUCOL_OK;
+}
+
+/* Is the first of two values of a class the lesser?  Not of byte strings. */
+static inline bool
+gpucol_agg_less(int cls, const GpucolAggState *a, const GpucolAggState *b)
+{
+	if (cls == GPUCOL_CLASS_F)
+		return gpucol_float_order(a->v.f) < gpucol_float_order(b->v.f);
+	if (cls == GPUCOL_CLASS_D)
+		return gpucol_agg_value128(a) < gpucol_agg_value128(b);
+	return a->v.value < b->v.value;
+}
+
+/*
+ * Merge a state into another.  `order` says for the extreme of byte strings how the value
+ * of `from` compares with that of `to` (< 0: it is less), where both have rows; it means
+ * nothing of other aggregates.  UNSUPPORTED: beyond int128.
+ */
+static inline GpucolStatus
+gpucol_agg_merge(const GpucolAgg *agg, GpucolAggState *to, const GpucolAggState *from, int order)
+{
+	GpucolStatus status = GPUCOL_OK;
+	int64_t		count = to->count + from->count;
+	bool		bytes = agg->cls == GPUCOL_CLASS_S;
+
+	if (from->count == 0)
+		return GPUCOL_OK;
+	if (to->count == 0)
+	{
+		*to = *from;
+		return GPUCOL_OK;
+	}
+	switch (agg->op)
+	{
+		case GPUCOL_AGG_SUM:
+		case GPUCOL_AGG_SUMSQ:
+			status = gpucol_agg_merge_sums(agg, to, from);
+			break;
+		case GPUCOL_AGG_MIN:
+			if (bytes ? order < 0 : gpucol_agg_less(agg->cls, from, to))
+				to->v = from->v;
+			break;
+		case GPUCOL_AGG_MAX:
+			if (bytes ? order > 0 : gpucol_agg_less(agg->cls, to, from))
+				to->v = from->v;
+			break;
+		case GPUCOL_AGG_BOOL_AND:
+			to->v.value &= from->v.value;
+			break;
+		case GPUCOL_AGG_BOOL_OR:
+			to->v.value |= from->v.value;
+			break;
+		default:
+			break;
+	}
+	to->count = count;
+	return status;
+}
+
+#endif							/* GPUCOL_KERNEL_AGG_STATE_H */
