@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * interp_step.cuh
- *	  One instruction for a few rows: the meaning of every opcode on the device.
+ *	  One instruction for a few rows on the device; what opcodes mean is in
+ *	  src/kernel/scalar.h.
  *
  * The interpreter calls step() with instructions from memory, and R rows share
  * what it costs to find out what is to be done; compiled programs call it with
@@ -22,6 +23,7 @@
 #include "cuda/scan/values.cuh"
 
 #include "kernel/float_order.h"
+#include "kernel/scalar.h"
 #include "kernel/status.h"
 
 typedef __int128 int128;
@@ -88,62 +90,6 @@ report(const GpucolInterpPlan &plan, unsigned long long ordinal, int status)
 	atomicMin(plan.error, ordinal << 8 | (unsigned) status);
 }
 
-__device__ __forceinline__ bool
-is_inf(double x)
-{
-	return isinf(x);
-}
-
-__device__ __forceinline__ int
-range_error(int aux)
-{
-	return aux == 2 ? GPUCOL_INT2_OUT_OF_RANGE : aux == 4 ? GPUCOL_INT4_OUT_OF_RANGE : GPUCOL_INT8_OUT_OF_RANGE;
-}
-
-__device__ __forceinline__ int
-fit_error(int64_t x, int aux)
-{
-	return aux == 8 || (aux == 4 ? x == (int32_t) x : x == (int16_t) x) ? GPUCOL_OK : range_error(aux);
-}
-
-__device__ __forceinline__ bool
-add128(int128 x, int128 y, int128 *r)
-{
-	*r = (int128) ((uint128) x + (uint128) y);
-	return ((x ^ *r) & (y ^ *r)) < 0;
-}
-
-/* Product; true if it left int128. */
-__device__ __forceinline__ bool
-mul128(int128 x, int128 y, int128 *r)
-{
-	uint128		a = x < 0 ? -(uint128) x : (uint128) x;
-	uint128		b = y < 0 ? -(uint128) y : (uint128) y;
-	uint64_t	ah = (uint64_t) (a >> 64),
-				bh = (uint64_t) (b >> 64);
-	uint128		cross,
-				low;
-	bool		over;
-
-	low = (uint128) (uint64_t) a * (uint64_t) b;
-	cross = ah ? (uint128) ah * (uint64_t) b : (uint128) bh * (uint64_t) a;
-	over = (ah && bh) || (cross >> 64) != 0;
-	cross = (cross << 64) + low;
-	over |= cross < low;
-	*r = (x < 0) != (y < 0) ? (int128) -cross : (int128) cross;
-	return over || (cross != 0 && (*r < 0) != ((x < 0) != (y < 0)));
-}
-
-__device__ __forceinline__ int
-rescale(int128 x, int power, int128 *r)
-{
-	*r = x;
-	for (; power > 0; power--)
-		if (mul128(*r, 10, r))
-			return GPUCOL_UNSUPPORTED;
-	return GPUCOL_OK;
-}
-
 /* Where R rows lie; `columns[slot]` is their chunk of a column. */
 template <int R, class Columns>
 struct Place
@@ -206,7 +152,7 @@ load_column(const GpucolInterpPlan &plan, const Place<R, Columns> &place, uint16
 		for (int r = 0; r < R; r++)
 		{
 			int128		x;
-			int			status = rescale(reg.v[dst][r], plan.columns[slot].scale - chunk.scale, &x);
+			GpucolStatus status = gpucol_scalar_I_TO_D(plan.columns[slot].scale - chunk.scale, reg.v[dst][r], &x);
 
 			reg.set_d(dst, r, x);
 			bad |= (uint32_t) (*nulls >> r & 1 ? GPUCOL_OK : status) << 8 * r;
@@ -214,161 +160,27 @@ load_column(const GpucolInterpPlan &plan, const Place<R, Columns> &place, uint16
 	return bad;
 }
 
-/* Float arithmetic as PostgreSQL checks it. */
-__device__ __forceinline__ int
-float_binary(uint16_t op, int aux, double x, double y, double *r)
-{
-	bool		narrow = aux == 4;
-
-	switch (op)
-	{
-		case GPUCOL_OP_SUB_F:
-			y = -y;
-			[[fallthrough]];
-		case GPUCOL_OP_ADD_F:
-			*r = narrow ? (double) __fadd_rn((float) x, (float) y) : __dadd_rn(x, y);
-			return is_inf(*r) && !is_inf(x) && !is_inf(y) ? GPUCOL_FLOAT_OVERFLOW : GPUCOL_OK;
-		case GPUCOL_OP_MUL_F:
-			*r = narrow ? (double) __fmul_rn((float) x, (float) y) : __dmul_rn(x, y);
-			if (is_inf(*r) && !is_inf(x) && !is_inf(y))
-				return GPUCOL_FLOAT_OVERFLOW;
-			return *r == 0 && x != 0 && y != 0 ? GPUCOL_FLOAT_UNDERFLOW : GPUCOL_OK;
-		default:
-			if (y == 0 && x == x)
-				return GPUCOL_DIVISION_BY_ZERO;
-			*r = narrow ? (double) __fdiv_rn((float) x, (float) y) : __ddiv_rn(x, y);
-			if (is_inf(*r) && !is_inf(x))
-				return GPUCOL_FLOAT_OVERFLOW;
-			return *r == 0 && x != 0 && !is_inf(y) ? GPUCOL_FLOAT_UNDERFLOW : GPUCOL_OK;
-	}
-}
-
-/*
- * Integer arithmetic with PostgreSQL's range checks.  Where the result is narrower
- * than int64 so are the operands.
- */
-__device__ __forceinline__ int
-narrow_binary(uint16_t op, int aux, int64_t x, int64_t y, int64_t *r)
-{
-	switch (op)
-	{
-		case GPUCOL_OP_ADD_I:
-			*r = x + y;
-			break;
-		case GPUCOL_OP_SUB_I:
-			*r = x - y;
-			break;
-		case GPUCOL_OP_MUL_I:
-			*r = (int64_t) (int32_t) x * (int32_t) y;
-			break;
-		default:
-			if (y == 0)
-				return GPUCOL_DIVISION_BY_ZERO;
-			if (op == GPUCOL_OP_DIV_I)
-				*r = y == -1 ? -x : (int32_t) x / (int32_t) y;
-			else
-				*r = y == -1 ? 0 : (int32_t) x % (int32_t) y;
-	}
-	return fit_error(*r, aux);
-}
-
-__device__ __forceinline__ int
-integer_binary(uint16_t op, int aux, int64_t x, int64_t y, int64_t *r)
-{
-	bool		over = false;
-
-	if (aux != 8)
-		return narrow_binary(op, aux, x, y, r);
-	switch (op)
-	{
-		case GPUCOL_OP_ADD_I:
-			*r = (int64_t) ((uint64_t) x + (uint64_t) y);
-			over = ((x ^ *r) & (y ^ *r)) < 0;
-			break;
-		case GPUCOL_OP_SUB_I:
-			*r = (int64_t) ((uint64_t) x - (uint64_t) y);
-			over = ((x ^ y) & (x ^ *r)) < 0;
-			break;
-		case GPUCOL_OP_MUL_I:
-			*r = (int64_t) ((uint64_t) x * (uint64_t) y);
-			over = __mul64hi(x, y) != *r >> 63;
-			break;
-		default:
-			if (y == 0)
-				return GPUCOL_DIVISION_BY_ZERO;
-			if (op == GPUCOL_OP_MOD_I)
-				*r = y == -1 ? 0 : x % y;
-			else if (y == -1)
-			{
-				*r = (int64_t) -(uint64_t) x;
-				over = x == INT64_MIN;
-			}
-			else
-				*r = x / y;
-	}
-	return over ? GPUCOL_INT8_OUT_OF_RANGE : GPUCOL_OK;
-}
-
-/* Decimal arithmetic; true if it left int128. */
+/* Decimal arithmetic on one row. */
 template <int R>
-__device__ __forceinline__ bool
+__device__ __forceinline__ GpucolStatus
 decimal_result(const GpucolInstr &in, const Registers<R> &reg, int row, int128 *r)
 {
-	int128		x = in.op == GPUCOL_OP_I_TO_D ? (int128) reg.v[in.a][row] : reg.d(in.a, row);
-	int128		y;
-
 	switch (in.op)
 	{
 		case GPUCOL_OP_ADD_D:
-			return add128(x, reg.d(in.b, row), r);
+			return gpucol_scalar_ADD_D(in.aux, reg.d(in.a, row), reg.d(in.b, row), r);
 		case GPUCOL_OP_SUB_D:
-			y = reg.d(in.b, row);
-			return add128(x, -y, r) | (y == -y && y != 0);
+			return gpucol_scalar_SUB_D(in.aux, reg.d(in.a, row), reg.d(in.b, row), r);
 		case GPUCOL_OP_MUL_D:
-			return mul128(x, reg.d(in.b, row), r);
+			return gpucol_scalar_MUL_D(in.aux, reg.d(in.a, row), reg.d(in.b, row), r);
 		case GPUCOL_OP_RESCALE_D:
 		case GPUCOL_OP_I_TO_D:
-			return rescale(x, in.aux, r) != GPUCOL_OK;
-		default:				/* NEG_D, ABS_D */
-			*r = in.op == GPUCOL_OP_NEG_D || x < 0 ? -x : x;
-			return x == -x && x != 0;
+			return gpucol_scalar_RESCALE_D(in.aux, in.op == GPUCOL_OP_I_TO_D ? (int128) reg.v[in.a][row] : reg.d(in.a, row), r);
+		case GPUCOL_OP_NEG_D:
+			return gpucol_scalar_NEG_D(in.aux, reg.d(in.a, row), r);
+		default:
+			return gpucol_scalar_ABS_D(in.aux, reg.d(in.a, row), r);
 	}
-}
-
-__device__ __forceinline__ bool
-find_constant(const GpucolConst *list, uint32_t n, int64_t x)
-{
-	uint32_t	a = 0;
-
-	if (n == 0 || x > list[n - 1].v.i)
-		return false;
-	while (n > 0)
-	{
-		uint32_t	half = n / 2;
-
-		if (list[a + half].v.i < x)
-		{
-			a += half + 1;
-			n -= half + 1;
-		}
-		else
-			n = half;
-	}
-	return list[a].v.i == x;
-}
-
-/* Is x among the constants of an instruction?  NULL if it is not but one of them is. */
-__device__ __forceinline__ bool
-in_constants(const GpucolInterpPlan &plan, const GpucolInstr &in, int64_t x, bool *null)
-{
-	bool		found = false;
-
-	if (!in.aux)				/* no constant is NULL (lower_program.cu) */
-		return find_constant(plan.consts + in.b, in.c, x);
-	for (int i = 0; i < in.c; i++)
-		found |= !plan.consts[in.b + i].isnull && plan.consts[in.b + i].v.i == x;
-	*null = !found;
-	return found;
 }
 
 /*
@@ -448,28 +260,28 @@ struct Step
 			f(r);
 	}
 
-	template <uint16_t OP>
+	/* An operation of src/kernel/scalar.h on integers. */
+	template <GpucolStatus (*F) (int, int64_t, int64_t, int64_t *)>
 	__device__ __forceinline__ void
 	integers()
 	{
 		nulls = an | bn;
 		each_row([&] (int r) {
 			int64_t		x = 0;
-			int			s = integer_binary(OP, in.aux, a(r), b(r), &x);
+			GpucolStatus s = F(in.aux, a(r), b(r), &x);
 
 			give(r, x, s);
 		});
 	}
 
+	template <GpucolStatus (*F) (int, int64_t, int64_t *)>
 	__device__ __forceinline__ void
-	negate_integer()
+	integer()
 	{
 		each_row([&] (int r) {
-			int64_t		x = a(r);
-			int			s = GPUCOL_OK;
+			int64_t		x = 0;
+			GpucolStatus s = F(in.aux, a(r), &x);
 
-			if (in.op == GPUCOL_OP_NEG_I || x < 0)
-				s = integer_binary(GPUCOL_OP_SUB_I, in.aux, 0, x, &x);
 			give(r, x, s);
 		});
 	}
@@ -482,19 +294,20 @@ struct Step
 
 			if (is_null(r))
 				return;
-			status(r, decimal_result(in, reg, r, &x) ? GPUCOL_UNSUPPORTED : GPUCOL_OK);
+			status(r, decimal_result(in, reg, r, &x));
 			reg.set_d(in.dst, r, x);
 		});
 	}
 
-	template <uint16_t OP>
+	/* The same on floats. */
+	template <GpucolStatus (*F) (int, double, double, double *)>
 	__device__ __forceinline__ void
 	floats()
 	{
 		nulls = an | bn;
 		each_row([&] (int r) {
 			double		x = 0;
-			int			s = float_binary(OP, in.aux, reg.f(in.a, r), reg.f(in.b, r), &x);
+			GpucolStatus s = F(in.aux, reg.f(in.a, r), reg.f(in.b, r), &x);
 
 			give(r, __double_as_longlong(x), s);
 		});
@@ -504,11 +317,10 @@ struct Step
 	round_float()
 	{
 		each_row([&] (int r) {
-			double		x = reg.f(in.a, r),
-						y = (double) (float) x;
+			double		x = 0;
+			GpucolStatus s = gpucol_scalar_ROUND_F(in.aux, reg.f(in.a, r), &x);
 
-			give(r, __double_as_longlong(y), is_inf(y) && !is_inf(x) ? GPUCOL_FLOAT_OVERFLOW :
-				 y == 0 && x != 0 ? GPUCOL_FLOAT_UNDERFLOW : GPUCOL_OK);
+			give(r, __double_as_longlong(x), s);
 		});
 	}
 
@@ -516,11 +328,10 @@ struct Step
 	float_to_integer()
 	{
 		each_row_rolled([&] (int r) {
-			double		limit = ldexp(1.0, in.aux * 8 - 1),
-						x = rint(reg.f(in.a, r));
-			bool		fits = x >= -limit && x < limit;
+			int64_t		x = 0;
+			GpucolStatus s = gpucol_scalar_F_TO_I(in.aux, reg.f(in.a, r), &x);
 
-			give(r, fits ? (int64_t) x : 0, fits ? GPUCOL_OK : range_error(in.aux));
+			give(r, x, s);
 		});
 	}
 
@@ -555,7 +366,8 @@ struct Step
 		each_row_rolled([&] (int r) {
 			bool		null = false;
 
-			give(r, in_constants(plan, in, a(r), &null));
+			/* aux: is some constant NULL? (cuda/query/interpreter.cc) */
+			give(r, gpucol_scalar_in(plan.consts + in.b, in.c, in.aux, a(r), &null));
 			nulls |= (uint32_t) null << r;
 		});
 	}
@@ -580,7 +392,7 @@ struct Step
 		uint32_t	x = reg.truths(in.a),
 					y = reg.truths(in.b);
 
-		nulls = both ? (an & bn) | (an & y) | (x & bn) : (an | bn) & ~(x | y);
+		nulls = both ? gpucol_scalar_and_null(x, an, y, bn) : gpucol_scalar_or_null(x, an, y, bn);
 		each_row([&] (int r) { give(r, (both ? x & y : x | y) >> r & 1); });
 	}
 
@@ -657,13 +469,13 @@ struct Step
 			case GPUCOL_OP_LE_D:
 				return compare_decimals([] (int128 x, int128 y) { return x <= y; });
 			case GPUCOL_OP_EQ_F:
-				return compare_floats([] (double x, double y) { return x == y || (x != x && y != y); });
+				return compare_floats([] (double x, double y) { return gpucol_scalar_EQ_F(x, y); });
 			case GPUCOL_OP_NE_F:
-				return compare_floats([] (double x, double y) { return x != y && !(x != x && y != y); });
+				return compare_floats([] (double x, double y) { return gpucol_scalar_NE_F(x, y); });
 			case GPUCOL_OP_LT_F:
-				return compare_floats([] (double x, double y) { return x < y || (x == x && y != y); });
+				return compare_floats([] (double x, double y) { return gpucol_scalar_LT_F(x, y); });
 			case GPUCOL_OP_LE_F:
-				return compare_floats([] (double x, double y) { return x <= y || y != y; });
+				return compare_floats([] (double x, double y) { return gpucol_scalar_LE_F(x, y); });
 			default:
 				run_logic();
 		}
@@ -675,13 +487,13 @@ struct Step
 		switch (in.op)
 		{
 			case GPUCOL_OP_ADD_F:
-				return floats<GPUCOL_OP_ADD_F>();
+				return floats<gpucol_scalar_ADD_F>();
 			case GPUCOL_OP_SUB_F:
-				return floats<GPUCOL_OP_SUB_F>();
+				return floats<gpucol_scalar_SUB_F>();
 			case GPUCOL_OP_MUL_F:
-				return floats<GPUCOL_OP_MUL_F>();
+				return floats<gpucol_scalar_MUL_F>();
 			case GPUCOL_OP_DIV_F:
-				return floats<GPUCOL_OP_DIV_F>();
+				return floats<gpucol_scalar_DIV_F>();
 			case GPUCOL_OP_NEG_F:
 				return each_row([&] (int r) { give_float(r, -reg.f(in.a, r)); });
 			case GPUCOL_OP_ABS_F:
@@ -689,7 +501,7 @@ struct Step
 			case GPUCOL_OP_ROUND_F:
 				return round_float();
 			case GPUCOL_OP_I_TO_F:
-				return each_row([&] (int r) { give_float(r, in.aux == 4 ? (double) (float) a(r) : (double) a(r)); });
+				return each_row([&] (int r) { give_float(r, gpucol_scalar_I_TO_F(in.aux, a(r))); });
 			case GPUCOL_OP_F_TO_I:
 				return float_to_integer();
 			default:
@@ -718,20 +530,21 @@ struct Step
 				nulls = reg.nulls[in.dst];
 				return;
 			case GPUCOL_OP_ADD_I:
-				return integers<GPUCOL_OP_ADD_I>();
+				return integers<gpucol_scalar_ADD_I>();
 			case GPUCOL_OP_SUB_I:
-				return integers<GPUCOL_OP_SUB_I>();
+				return integers<gpucol_scalar_SUB_I>();
 			case GPUCOL_OP_MUL_I:
-				return integers<GPUCOL_OP_MUL_I>();
+				return integers<gpucol_scalar_MUL_I>();
 			case GPUCOL_OP_DIV_I:
-				return integers<GPUCOL_OP_DIV_I>();
+				return integers<gpucol_scalar_DIV_I>();
 			case GPUCOL_OP_MOD_I:
-				return integers<GPUCOL_OP_MOD_I>();
+				return integers<gpucol_scalar_MOD_I>();
 			case GPUCOL_OP_NEG_I:
+				return integer<gpucol_scalar_NEG_I>();
 			case GPUCOL_OP_ABS_I:
-				return negate_integer();
+				return integer<gpucol_scalar_ABS_I>();
 			case GPUCOL_OP_CHECK_I:
-				return each_row([&] (int r) { give(r, a(r), fit_error(a(r), in.aux)); });
+				return integer<gpucol_scalar_CHECK_I>();
 			case GPUCOL_OP_ADD_D:
 			case GPUCOL_OP_SUB_D:
 			case GPUCOL_OP_MUL_D:

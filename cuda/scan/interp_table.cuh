@@ -192,7 +192,7 @@ words_of_row(const GpucolInterpPlan &plan, int number, const GpucolAcc &acc,
 				int128		x = acc.cls == GPUCOL_CLASS_D ? reg.d(acc.arg) : (int128) reg.v(acc.arg);
 				int128		r;
 
-				if (mul128(x, x, &r))
+				if (gpucol_mul128(x, x, &r))
 					status = GPUCOL_UNSUPPORTED;
 				limbs(r, out.w);
 				if ((int64_t) out.w[2] != (int32_t) out.w[2])
@@ -205,7 +205,7 @@ words_of_row(const GpucolInterpPlan &plan, int number, const GpucolAcc &acc,
 
 				if (x != x)
 					out.w[0] = 1;
-				else if (is_inf(x))
+				else if (isinf(x))
 					out.w[x > 0 ? 1 : 2] = 1;
 				else
 					limbs(fixed_point(x, acc.scale), out.w + 3);

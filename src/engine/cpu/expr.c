@@ -9,7 +9,7 @@
  * with the constant in a scalar.
  *
  * Errors.  An instruction that can fail is defined by a scalar function
- * (one_NAME) that gives PostgreSQL's result or its error.  The vector loop
+ * (kernel/scalar.h) that gives PostgreSQL's result or its error.  The vector loop
  * computes all rows without branches and gathers only whether any row looked
  * wrong; then, and only then, the rows are done again by the scalar function,
  * and the first failing row that counts (mask true, no NULL operand) ends the
@@ -22,6 +22,7 @@
 #include "engine/cpu/cpu.h"
 #include "kernel/bitpack.h"
 #include "kernel/float_order.h"
+#include "kernel/scalar.h"
 
 /* One instruction at work. */
 typedef struct Frame
@@ -75,189 +76,6 @@ counts(const Frame *f, uint32_t j)
 	return mask->v.b[j] && !ANY_NULL(mask, j);
 }
 
-static GpucolStatus
-range_error(int aux)
-{
-	return aux == 2 ? GPUCOL_INT2_OUT_OF_RANGE :
-		aux == 4 ? GPUCOL_INT4_OUT_OF_RANGE : GPUCOL_INT8_OUT_OF_RANGE;
-}
-
-/* Does an int64 fit an integer of `aux` bytes? */
-GPUCOL_CPU_INLINE bool
-fits(int64_t x, int aux)
-{
-	return aux == 8 || (aux == 4 ? x == (int32_t) x : x == (int16_t) x);
-}
-
-/* ---- scalar definitions ---- */
-
-static GpucolStatus
-one_ADD_I(int aux, int64_t x, int64_t y, int64_t *r)
-{
-	return __builtin_add_overflow(x, y, r) || !fits(*r, aux) ?
-		range_error(aux) : GPUCOL_OK;
-}
-
-static GpucolStatus
-one_SUB_I(int aux, int64_t x, int64_t y, int64_t *r)
-{
-	return __builtin_sub_overflow(x, y, r) || !fits(*r, aux) ?
-		range_error(aux) : GPUCOL_OK;
-}
-
-static GpucolStatus
-one_MUL_I(int aux, int64_t x, int64_t y, int64_t *r)
-{
-	return __builtin_mul_overflow(x, y, r) || !fits(*r, aux) ?
-		range_error(aux) : GPUCOL_OK;
-}
-
-static GpucolStatus
-one_DIV_I(int aux, int64_t x, int64_t y, int64_t *r)
-{
-	if (y == 0)
-		return GPUCOL_DIVISION_BY_ZERO;
-	if (y == -1)
-		return one_SUB_I(aux, 0, x, r);
-	*r = x / y;
-	return GPUCOL_OK;
-}
-
-static GpucolStatus
-one_MOD_I(int aux GPUCOL_CPU_UNUSED, int64_t x, int64_t y, int64_t *r)
-{
-	if (y == 0)
-		return GPUCOL_DIVISION_BY_ZERO;
-	*r = y == -1 ? 0 : x % y;
-	return GPUCOL_OK;
-}
-
-static GpucolStatus
-one_NEG_I(int aux, int64_t x, int64_t *r)
-{
-	return one_SUB_I(aux, 0, x, r);
-}
-
-static GpucolStatus
-one_ABS_I(int aux, int64_t x, int64_t *r)
-{
-	*r = x;
-	return x < 0 ? one_SUB_I(aux, 0, x, r) : GPUCOL_OK;
-}
-
-static GpucolStatus
-one_CHECK_I(int aux, int64_t x, int64_t *r)
-{
-	*r = x;
-	return fits(x, aux) ? GPUCOL_OK : range_error(aux);
-}
-
-static GpucolStatus
-one_ADD_D(int aux GPUCOL_CPU_UNUSED, __int128 x, __int128 y, __int128 *r)
-{
-	return __builtin_add_overflow(x, y, r) ? GPUCOL_UNSUPPORTED : GPUCOL_OK;
-}
-
-static GpucolStatus
-one_SUB_D(int aux GPUCOL_CPU_UNUSED, __int128 x, __int128 y, __int128 *r)
-{
-	return __builtin_sub_overflow(x, y, r) ? GPUCOL_UNSUPPORTED : GPUCOL_OK;
-}
-
-static GpucolStatus
-one_MUL_D(int aux GPUCOL_CPU_UNUSED, __int128 x, __int128 y, __int128 *r)
-{
-	return __builtin_mul_overflow(x, y, r) ? GPUCOL_UNSUPPORTED : GPUCOL_OK;
-}
-
-static GpucolStatus
-one_NEG_D(int aux, __int128 x, __int128 *r)
-{
-	return one_SUB_D(aux, 0, x, r);
-}
-
-static GpucolStatus
-one_ABS_D(int aux, __int128 x, __int128 *r)
-{
-	*r = x;
-	return x < 0 ? one_SUB_D(aux, 0, x, r) : GPUCOL_OK;
-}
-
-static GpucolStatus
-one_RESCALE_D(int aux, __int128 x, __int128 *r)
-{
-	*r = x;
-	for (; aux > 0; aux--)
-		if (__builtin_mul_overflow(*r, (__int128) 10, r))
-			return GPUCOL_UNSUPPORTED;
-	return GPUCOL_OK;
-}
-
-static GpucolStatus
-one_I_TO_D(int aux, int64_t x, __int128 *r)
-{
-	return one_RESCALE_D(aux, x, r);
-}
-
-/*
- * Float results as PostgreSQL checks them: infinite from finite operands is an
- * overflow; zero from non-zero ones, where the operation cannot give zero, is
- * an underflow.
- */
-static GpucolStatus
-one_ADD_F(int aux, double x, double y, double *r)
-{
-	*r = aux == 4 ? (double) ((float) x + (float) y) : x + y;
-	return isinf(*r) && !isinf(x) && !isinf(y) ? GPUCOL_FLOAT_OVERFLOW : GPUCOL_OK;
-}
-
-static GpucolStatus
-one_SUB_F(int aux, double x, double y, double *r)
-{
-	return one_ADD_F(aux, x, -y, r);
-}
-
-static GpucolStatus
-one_MUL_F(int aux, double x, double y, double *r)
-{
-	*r = aux == 4 ? (double) ((float) x * (float) y) : x * y;
-	if (isinf(*r) && !isinf(x) && !isinf(y))
-		return GPUCOL_FLOAT_OVERFLOW;
-	return *r == 0 && x != 0 && y != 0 ? GPUCOL_FLOAT_UNDERFLOW : GPUCOL_OK;
-}
-
-static GpucolStatus
-one_DIV_F(int aux, double x, double y, double *r)
-{
-	if (y == 0 && !isnan(x))
-		return GPUCOL_DIVISION_BY_ZERO;
-	*r = aux == 4 ? (double) ((float) x / (float) y) : x / y;
-	if (isinf(*r) && !isinf(x))
-		return GPUCOL_FLOAT_OVERFLOW;
-	return *r == 0 && x != 0 && !isinf(y) ? GPUCOL_FLOAT_UNDERFLOW : GPUCOL_OK;
-}
-
-static GpucolStatus
-one_ROUND_F(int aux GPUCOL_CPU_UNUSED, double x, double *r)
-{
-	*r = (double) (float) x;
-	if (isinf(*r) && !isinf(x))
-		return GPUCOL_FLOAT_OVERFLOW;
-	return *r == 0 && x != 0 ? GPUCOL_FLOAT_UNDERFLOW : GPUCOL_OK;
-}
-
-static GpucolStatus
-one_F_TO_I(int aux, double x, int64_t *r)
-{
-	double		limit = ldexp(1.0, aux * 8 - 1);
-	double		rounded = rint(x);
-
-	if (!(rounded >= -limit && rounded < limit))
-		return range_error(aux);
-	*r = (int64_t) rounded;
-	return GPUCOL_OK;
-}
-
 /* ---- the slow pass ---- */
 
 #define SLOW_BINARY(NAME, R, RT, A, B) \
@@ -267,8 +85,8 @@ one_F_TO_I(int aux, double x, int64_t *r)
 		for (uint32_t j = 0; j < f->n; j++) \
 		{ \
 			RT			r = 0; \
-			GpucolStatus status = one_##NAME(f->instr->aux, f->a->v.A[j], \
-											 f->b->v.B[j], &r); \
+			GpucolStatus status = gpucol_scalar_##NAME(f->instr->aux, \
+													   f->a->v.A[j], f->b->v.B[j], &r); \
 \
 			if (status != GPUCOL_OK && counts(f, j)) \
 				return status; \
@@ -284,7 +102,8 @@ one_F_TO_I(int aux, double x, int64_t *r)
 		for (uint32_t j = 0; j < f->n; j++) \
 		{ \
 			RT			r = 0; \
-			GpucolStatus status = one_##NAME(f->instr->aux, f->a->v.A[j], &r); \
+			GpucolStatus status = gpucol_scalar_##NAME(f->instr->aux, \
+													   f->a->v.A[j], &r); \
 \
 			if (status != GPUCOL_OK && counts(f, j)) \
 				return status; \
@@ -567,10 +386,10 @@ op_I_TO_F(Frame *f)
 	strict_nulls(f->dst, f->a, NULL, f->n);
 	if (f->instr->aux == 4)
 		for (uint32_t j = 0; j < f->n; j++)
-			f->dst->v.f[j] = (double) (float) f->a->v.i[j];
+			f->dst->v.f[j] = gpucol_scalar_I_TO_F(4, f->a->v.i[j]);
 	else
 		for (uint32_t j = 0; j < f->n; j++)
-			f->dst->v.f[j] = (double) f->a->v.i[j];
+			f->dst->v.f[j] = gpucol_scalar_I_TO_F(8, f->a->v.i[j]);
 	return GPUCOL_OK;
 }
 
@@ -593,22 +412,24 @@ OP_COMPARE(EQ_D, __int128, d, x == y)
 OP_COMPARE(NE_D, __int128, d, x != y)
 OP_COMPARE(LT_D, __int128, d, x < y)
 OP_COMPARE(LE_D, __int128, d, x <= y)
-OP_COMPARE(EQ_F, double, f, (x == y) | ((x != x) & (y != y)))
-OP_COMPARE(NE_F, double, f, (x != y) & !((x != x) & (y != y)))
-OP_COMPARE(LT_F, double, f, (x < y) | ((x == x) & (y != y)))
-OP_COMPARE(LE_F, double, f, (x <= y) | (y != y))
+OP_COMPARE(EQ_F, double, f, gpucol_scalar_EQ_F(x, y))
+OP_COMPARE(NE_F, double, f, gpucol_scalar_NE_F(x, y))
+OP_COMPARE(LT_F, double, f, gpucol_scalar_LT_F(x, y))
+OP_COMPARE(LE_F, double, f, gpucol_scalar_LE_F(x, y))
+
+/* Constants that a loop without branches looks through sooner than a search does. */
+#define FEW_CONSTANTS 8
 
 /* Constants b .. b + c - 1 ascend; a NULL among them makes a miss NULL. */
 static GpucolStatus
 op_IN_I(Frame *f)
 {
 	const GpucolConst *list = &f->worker->run->consts[f->instr->b];
-	uint32_t	nlist = f->instr->c;
-	uint32_t	nvalues = nlist;
+	uint32_t	n = f->instr->c;
 	bool		has_null = false;
 
 	strict_nulls(f->dst, f->a, NULL, f->n);
-	for (uint32_t k = 0; k < nlist; k++)
+	for (uint32_t k = 0; k < n; k++)
 		has_null |= list[k].isnull != 0;
 	if (has_null && f->dst->nulls == NULL)
 	{
@@ -619,33 +440,15 @@ op_IN_I(Frame *f)
 	{
 		int64_t		x = f->a->v.i[j];
 		bool		found = false;
+		bool		null = false;
 
-		if (has_null || nvalues <= 8)
-		{
-			for (uint32_t k = 0; k < nlist; k++)
-				found |= !list[k].isnull && list[k].v.i == x;
-		}
+		if (!has_null && n <= FEW_CONSTANTS)
+			for (uint32_t k = 0; k < n; k++)
+				found |= list[k].v.i == x;
 		else
-		{
-			uint32_t	lo = 0;
-			uint32_t	n = nvalues;
-
-			while (n > 0)
-			{
-				uint32_t	half = n / 2;
-
-				if (list[lo + half].v.i < x)
-				{
-					lo += half + 1;
-					n -= half + 1;
-				}
-				else
-					n = half;
-			}
-			found = lo < nvalues && list[lo].v.i == x;
-		}
+			found = gpucol_scalar_in(list, n, has_null, x, &null);
 		f->dst->v.b[j] = found;
-		if (has_null && !found)
+		if (null)
 			f->dst->null_space[j] = 1;
 	}
 	return GPUCOL_OK;
@@ -704,7 +507,7 @@ op_AND(Frame *f)
 		uint8_t		y = f->b->v.b[j] & !yn;
 
 		f->dst->v.b[j] = x & y;
-		f->dst->null_space[j] = (xn & yn) | (xn & y) | (x & yn);
+		f->dst->null_space[j] = (uint8_t) gpucol_scalar_and_null(x, xn, y, yn);
 	}
 	f->dst->nulls = f->dst->null_space;
 	return GPUCOL_OK;
@@ -727,7 +530,7 @@ op_OR(Frame *f)
 		uint8_t		y = f->b->v.b[j] & !yn;
 
 		f->dst->v.b[j] = x | y;
-		f->dst->null_space[j] = (xn | yn) & !(x | y);
+		f->dst->null_space[j] = (uint8_t) gpucol_scalar_or_null(x, xn, y, yn);
 	}
 	f->dst->nulls = f->dst->null_space;
 	return GPUCOL_OK;
