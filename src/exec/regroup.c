@@ -36,6 +36,8 @@
 
 #include "exec/regroup.h"
 #include "exec/result.h"
+#include "kernel/agg_state.h"
+#include "kernel/bytes_order.h"
 #include "service/memory.h"
 
 /* The values of one type that are looked up. */
@@ -196,96 +198,13 @@ add_item(Table *table, uint32 hash, uint32 at)
 
 /* ---- states ---- */
 
-static __int128
-get_int128(uint64 lo, int64 hi)
+/* Raise what merging came to, if it is PostgreSQL's error; false beyond int128. */
+static bool
+merged(GpucolStatus status)
 {
-	return (__int128) ((unsigned __int128) (uint64) hi << 64 | lo);
-}
-
-#define PUT_INT128(field, value) \
-	((field).lo = (uint64) (value), (field).hi = (int64) ((value) >> 64))
-
-/* a + b into a; false beyond int128. */
-#define ADD_INT128(ok, a, b) \
-	do { \
-		__int128	sum_; \
-		(ok) = !__builtin_add_overflow(get_int128((a).lo, (a).hi), \
-									   get_int128((b).lo, (b).hi), &sum_); \
-		PUT_INT128(a, sum_); \
-	} while (0)
-
-/* n, sum and squared deviations of two sets of floats (Chan, Golub, LeVeque) */
-static void
-merge_squares(GpucolAggState *to, const GpucolAggState *from, int64 count)
-{
-	double		n = (double) to->count;
-	double		m = (double) from->count;
-	double		apart = to->v.f / n - from->v.f / m;
-	double		sum = to->v.f + from->v.f;
-
-	to->w.f += from->w.f + n * m * apart * apart / (double) count;
-	/* of infinite values the squares are NaN */
-	if (isinf(to->w.f) || (isinf(sum) && !isinf(to->v.f) && !isinf(from->v.f)))
+	if (status == GPUCOL_FLOAT_OVERFLOW)
 		float_overflow_error();
-	to->v.f = sum;
-}
-
-/* Is the first of two byte strings the lesser?  Equal ones are ordered by bytes. */
-static bool
-bytes_less(const GpucolHost *host, const GpucolAgg *agg, const GpucolAggState *a,
-		   const GpucolAggState *b)
-{
-	GpucolBytes x = {a->v.s.data, a->v.s.len};
-	GpucolBytes y = {b->v.s.data, b->v.s.len};
-	int			order = 0;
-
-	if (agg->order > 0)
-		order = host->compare(host->context, agg->order - 1, &x, &y);
-	if (order == 0)
-		order = memcmp(x.data, y.data, Min(x.len, y.len));
-	return order < 0 || (order == 0 && x.len < y.len);
-}
-
-/* Is the first of two values the lesser? */
-static bool
-state_less(const GpucolHost *host, const GpucolAgg *agg, const GpucolAggState *a,
-		   const GpucolAggState *b)
-{
-	GpucolClass cls = agg->cls;
-
-	if (cls == GPUCOL_CLASS_S)
-		return bytes_less(host, agg, a, b);
-	if (cls == GPUCOL_CLASS_F)
-		return float8_lt(a->v.f, b->v.f);
-	if (cls == GPUCOL_CLASS_D)
-		return get_int128(a->v.i.lo, a->v.i.hi) < get_int128(b->v.i.lo, b->v.i.hi);
-	return a->v.value < b->v.value;
-}
-
-/* Sums of an aggregate; false beyond int128. */
-static bool
-merge_sums(const GpucolAgg *agg, GpucolAggState *to, const GpucolAggState *from,
-		   int64 count)
-{
-	bool		ok = true;
-
-	if (agg->cls == GPUCOL_CLASS_F && agg->op == GPUCOL_AGG_SUMSQ)
-		merge_squares(to, from, count);
-	else if (agg->cls == GPUCOL_CLASS_F)
-	{
-		double		sum = to->v.f + from->v.f;
-
-		if (isinf(sum) && !isinf(to->v.f) && !isinf(from->v.f))
-			float_overflow_error();
-		to->v.f = sum;
-	}
-	else
-	{
-		ADD_INT128(ok, to->v.i, from->v.i);
-		if (ok && agg->op == GPUCOL_AGG_SUMSQ)
-			ADD_INT128(ok, to->w.i, from->w.i);
-	}
-	return ok;
+	return status == GPUCOL_OK;
 }
 
 /* Add the state of one of the engine's groups; false beyond int128. */
@@ -293,41 +212,17 @@ static bool
 merge_state(const GpucolHost *host, const GpucolAgg *agg, GpucolAggState *to,
 			const GpucolAggState *from)
 {
-	int64		count = to->count + from->count;
-	bool		ok = true;
+	int			order = 0;
 
-	if (from->count == 0)
-		return true;
-	if (to->count == 0)
+	if (agg->cls == GPUCOL_CLASS_S && (agg->op == GPUCOL_AGG_MIN || agg->op == GPUCOL_AGG_MAX) &&
+		to->count > 0 && from->count > 0)
 	{
-		*to = *from;
-		return true;
+		GpucolBytes x = {from->v.s.data, from->v.s.len};
+		GpucolBytes y = {to->v.s.data, to->v.s.len};
+
+		order = gpucol_host_order_compare(host, agg->order, &x, &y);
 	}
-	switch ((GpucolAggOp) agg->op)
-	{
-		case GPUCOL_AGG_SUM:
-		case GPUCOL_AGG_SUMSQ:
-			ok = merge_sums(agg, to, from, count);
-			break;
-		case GPUCOL_AGG_MIN:
-			if (state_less(host, agg, from, to))
-				*to = *from;
-			break;
-		case GPUCOL_AGG_MAX:
-			if (state_less(host, agg, to, from))
-				*to = *from;
-			break;
-		case GPUCOL_AGG_BOOL_AND:
-			to->v.value &= from->v.value;
-			break;
-		case GPUCOL_AGG_BOOL_OR:
-			to->v.value |= from->v.value;
-			break;
-		default:
-			break;
-	}
-	to->count = count;
-	return ok;
+	return merged(gpucol_agg_merge(agg, to, from, order));
 }
 
 /* ---- aggregates of the executor ---- */
@@ -395,23 +290,25 @@ integer_value(Oid type, Datum value)
 static bool
 add_weighted(const GpucolFinal *final, GpucolAggState *state, Datum value, int64 rows)
 {
-	GpucolAggState add;
+	GpucolAgg	agg = {.op = GPUCOL_AGG_SUM, .cls = GPUCOL_CLASS_I};
+	GpucolAggState add = {.count = rows};
 	__int128	number;
-	bool		ok = true;
 
-	state->count += rows;
 	if (final->cls == GPUCOL_CLASS_NONE)
+	{
+		state->count += rows;
 		return true;			/* count */
+	}
 	number = integer_value(exprType((Node *) final->arg), value);
-	PUT_INT128(add.v.i, number * rows);
-	ADD_INT128(ok, state->v.i, add.v.i);
-	if (!ok || final->kind != GPUCOL_FINAL_VAR_NUMERIC)
-		return ok;
-	if (__builtin_mul_overflow(number * number, (__int128) rows, &number))
-		return false;
-	PUT_INT128(add.w.i, number);
-	ADD_INT128(ok, state->w.i, add.w.i);
-	return ok;
+	gpucol_agg_put_value128(&add, number * rows);
+	if (final->kind == GPUCOL_FINAL_VAR_NUMERIC)
+	{
+		agg.op = GPUCOL_AGG_SUMSQ;
+		if (__builtin_mul_overflow(number * number, (__int128) rows, &number))
+			return false;
+		gpucol_agg_put_squares128(&add, number);
+	}
+	return merged(gpucol_agg_merge(&agg, state, &add, 0));
 }
 
 /* Add a numeric `rows` times to the group's sum. */

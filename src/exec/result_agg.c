@@ -25,22 +25,10 @@
 #include "utils/numeric.h"
 
 #include "exec/result.h"
+#include "kernel/agg_state.h"
 
 /* Digits by which a root is computed beyond the wanted scale. */
 #define ROOT_GUARD_DIGITS	30
-
-static __int128
-int128_of(uint64 lo, int64 hi)
-{
-	return (__int128) ((unsigned __int128) (uint64) hi << 64 | lo);
-}
-
-/* The sum of an I or D state as int128. */
-static __int128
-state_sum(const GpucolAggState *state)
-{
-	return int128_of(state->v.i.lo, state->v.i.hi);
-}
 
 static Datum
 int8_overflow(void)
@@ -69,7 +57,7 @@ static Datum
 sum_numeric(const GpucolFinal *final, const GpucolAggState *states)
 {
 	const GpucolAggState *state = &states[final->state];
-	__int128	sum = state_sum(state);
+	__int128	sum = gpucol_agg_value128(state);
 	int			scale = final->scale;
 
 	if (final->scale_state >= 0)
@@ -118,8 +106,8 @@ variance_numeric(const GpucolFinal *final, const GpucolAggState *state)
 	Datum		n = NumericGetDatum(int64_to_numeric(state->count));
 	Datum		m = NumericGetDatum(int64_to_numeric(state->count -
 													 (final->sample ? 1 : 0)));
-	Datum		sum = gpucol_typemap_numeric(state_sum(state), final->scale);
-	Datum		sumsq = gpucol_typemap_numeric(int128_of(state->w.i.lo, state->w.i.hi),
+	Datum		sum = gpucol_typemap_numeric(gpucol_agg_value128(state), final->scale);
+	Datum		sumsq = gpucol_typemap_numeric(gpucol_agg_squares128(state),
 											   2 * final->scale);
 	Datum		numerator;
 	Datum		zero = NumericGetDatum(int64_to_numeric(0));
@@ -170,7 +158,7 @@ value_datums(const GpucolFinal *final, const GpucolAggState *state, int nstates,
 		for (uint32 i = 0; i < nrows; i++, state += nstates)
 		{
 			if (!isnull[i])
-				values[i] = gpucol_typemap_numeric(state_sum(state), final->scale);
+				values[i] = gpucol_typemap_numeric(gpucol_agg_value128(state), final->scale);
 		}
 		return;
 	}

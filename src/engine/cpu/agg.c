@@ -24,6 +24,7 @@
 #include <math.h>
 
 #include "engine/cpu/group.h"
+#include "kernel/agg_state.h"
 #include "kernel/bitpack.h"
 
 #define FLOAT_PARTS 4			/* partitions of a grouped float aggregation */
@@ -536,12 +537,10 @@ add_squares(FloatSquares *state, double x)
 	return GPUCOL_OK;
 }
 
-/* PostgreSQL's float8_combine. */
 static GpucolStatus
 merge_squares(FloatSquares *a, const FloatSquares *b)
 {
-	double		n = a->n + b->n;
-	double		delta;
+	GpucolStatus status;
 
 	if (b->n == 0)
 		return GPUCOL_OK;
@@ -550,14 +549,9 @@ merge_squares(FloatSquares *a, const FloatSquares *b)
 		*a = *b;
 		return GPUCOL_OK;
 	}
-	delta = a->sum / a->n - b->sum / b->n;
-	a->squares = a->squares + b->squares + a->n * b->n * delta * delta / n;
-	if ((isinf(a->sum + b->sum) && !isinf(a->sum) && !isinf(b->sum)) ||
-		isinf(a->squares))
-		return GPUCOL_FLOAT_OVERFLOW;
-	a->sum += b->sum;
-	a->n = n;
-	return GPUCOL_OK;
+	status = gpucol_agg_merge_deviations(a->n, &a->sum, &a->squares, b->n, b->sum, b->squares);
+	a->n += b->n;
+	return status;
 }
 
 /* Deviations of n finite values from their mean, in two passes. */
