@@ -20,6 +20,7 @@
 #define MALLOC_LARGE	((size_t) 128 * 1024)	/* blocks that are pages of their own */
 #define SYSTEM_PAGE		((size_t) 4096)
 #define HUGE_PAGE		((size_t) 2 * 1024 * 1024)
+#define LEFT_SHARE		8		/* of what is left, an array takes this part */
 
 /* ---- accounting ---- */
 
@@ -197,10 +198,14 @@ gpucol_budget_array(GpucolBudget *budget, void *array, uint64_t *allocated,
 		return true;
 	want = want < needed ? needed : want;
 	want = want < 64 ? 64 : want;
-	/* near the limit, only what is needed */
-	if (!gpucol_budget_grow(budget, array, *allocated * size, want * size) &&
-		!gpucol_budget_grow(budget, array, *allocated * size, (want = needed) * size))
-		return false;
+	/* near the limit a share of what is left, at last only what is needed */
+	if (!gpucol_budget_grow(budget, array, *allocated * size, want * size))
+	{
+		want = needed + gpucol_budget_left(budget) / size / LEFT_SHARE;
+		if (!gpucol_budget_grow(budget, array, *allocated * size, want * size) &&
+			!gpucol_budget_grow(budget, array, *allocated * size, (want = needed) * size))
+			return false;
+	}
 	*allocated = want;
 	return true;
 }

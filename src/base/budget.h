@@ -67,7 +67,8 @@ extern bool gpucol_budget_grow(GpucolBudget *budget, void *block, size_t old, si
 
 /*
  * Make *array hold at least `needed` elements of `size` bytes, growing it by half at
- * least where there is room for that; *allocated counts elements.
+ * least where there is room for that, else by a share of what is left; *allocated
+ * counts elements.
  */
 extern bool gpucol_budget_array(GpucolBudget *budget, void *array, uint64_t *allocated,
 								uint64_t needed, size_t size);

@@ -48,6 +48,8 @@ test_blocks(void)
 	char	   *block = NULL;
 	uint64_t   *array = NULL;
 	uint64_t	allocated = 0;
+	uint64_t	before = 0;
+	int			growths = 0;
 
 	gpucol_budget_open(&budget, 1 << 20, NULL);
 	CHECK(gpucol_budget_alloc(&budget, 1 << 20) == NULL, "no room for malloc's own");
@@ -60,7 +62,12 @@ test_blocks(void)
 	gpucol_budget_free(&budget, block, 500000);
 	CHECK(budget.used == 0, "%zu", (size_t) budget.used);
 	for (uint64_t n = 1; gpucol_budget_array(&budget, &array, &allocated, n, sizeof(*array)); n++)
+	{
 		array[n - 1] = n;
+		growths += allocated != before;
+		before = allocated;
+	}
+	CHECK(growths < 1000, "it is moved %d times", growths);
 	CHECK(allocated * sizeof(*array) > 900000, "near the limit only what is needed: %llu",
 		  (unsigned long long) allocated);
 	for (uint64_t n = 1; n <= allocated; n++)
