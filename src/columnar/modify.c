@@ -155,6 +155,8 @@ typedef struct Request
 	Deletion	deletion;
 	int			own;			/* this transaction's strongest lock; -1 = none */
 	TransactionId blocker;		/* who keeps this transaction from the row */
+	bool		shared;			/* others who run have locked the row, but do not */
+	int			ended;			/* strongest lock of those who have ended */
 } Request;
 
 /* Note the first transaction, by number as in a multixact, to wait for. */
@@ -190,9 +192,12 @@ look_for_lockers(Request *request)
 			continue;			/* VACUUM's deletion of the record */
 		if (TransactionIdIsCurrentTransactionId(holders[i].xid))
 			request->own = Max(request->own, (int) mode);
-		else if (locks_conflict(mode, request->mode) &&
-				 TransactionIdIsInProgress(holders[i].xid))
+		else if (!TransactionIdIsInProgress(holders[i].xid))
+			request->ended = Max(request->ended, (int) mode);
+		else if (locks_conflict(mode, request->mode))
 			note_blocker(request, holders[i].xid);
+		else
+			request->shared = true;
 	}
 	if (holders != NULL)
 		pfree(holders);
@@ -211,6 +216,8 @@ look_at_row(Request *request)
 	find_deletion(dir, gpucol_tid_row(&request->tid), lacks, deletion);
 	request->own = -1;
 	request->blocker = InvalidTransactionId;
+	request->shared = false;
+	request->ended = -1;
 	if (!(lacks & GPUCOL_LACKS_LOCKS))
 		look_for_lockers(request);
 	if (deletion->found && deletion->in_progress && !deletion->own &&
@@ -249,6 +256,19 @@ leave_queue(Request *request)
 }
 
 /*
+ * Is this transaction to queue though nobody keeps it from the row?  A heap row says how
+ * strong the strongest of its lockers' locks is, also when that one has ended, and who
+ * would share the row goes by that.
+ */
+static bool
+must_queue(const Request *request)
+{
+	return request->mode <= LockTupleShare && request->shared && request->own < 0 &&
+		!request->queued && request->ended >= 0 &&
+		locks_conflict((LockTupleMode) request->ended, request->mode);
+}
+
+/*
  * Wait until nobody keeps this transaction from a row.  With TM_Ok the row is latched;
  * TM_WouldBlock is the policy's.
  *
@@ -266,12 +286,14 @@ settle_row(Request *request)
 	{
 		CHECK_FOR_INTERRUPTS();
 		look_at_row(request);
-		if (deletion->own || !TransactionIdIsValid(request->blocker))
+		if (deletion->own ||
+			(!TransactionIdIsValid(request->blocker) && !must_queue(request)))
 			break;
 		gpucol_rowlock_unlatch(request->dir, &request->tid);
 		if ((request->own < 0 && !join_queue(request)) ||
-			!gpucol_versions_wait(request->dir->table, &request->tid, request->blocker,
-								  request->policy, request->oper))
+			(TransactionIdIsValid(request->blocker) &&
+			 !gpucol_versions_wait(request->dir->table, &request->tid, request->blocker,
+								   request->policy, request->oper)))
 			return report_blocked(&request->tid, TM_WouldBlock, request->tmfd);
 	}
 	if (!deletion->found || (deletion->in_progress && !deletion->own))
@@ -506,12 +528,15 @@ bury_kept_key(Request *request, ItemPointer new_tid)
 	uint16		flags = request->own == LockTupleExclusive ? 0 : GPUCOL_TOMBSTONE_KEY_KEPT;
 
 	bury_row(dir, &request->tid, new_tid, flags, request->cid);
-	if (!(gpucol_directory_lacks(dir) & GPUCOL_LACKS_LOCKS))
-		nholders = gpucol_rowlock_holders(dir, &request->tid, &holders);
+	if (!request->shared)
+		return;
+	nholders = gpucol_rowlock_holders(dir, &request->tid, &holders);
 	if (nholders > 0)
 		gpucol_versions_pass_on(dir->table, new_tid, holders, nholders);
 	if (holders != NULL)
 		pfree(holders);
+	/* the record shows the lock when the tombstone has been rolled back, see must_queue */
+	gpucol_rowlock_take(dir, &request->tid, request->mode);
 }
 
 TM_Result
