@@ -37,15 +37,14 @@ gpucol_key_slots_place(GpucolKeySlots *s, uint64_t hash, uint32_t number)
 
 /* Make the table twice as large, and empty. */
 static inline bool
-gpucol_key_slots_double(GpucolKeySlots *s, GpucolBudget *memory)
+gpucol_key_slots_double(GpucolKeySlots *s, GpucolOwned *memory)
 {
 	size_t		n = s->n == 0 ? 2 * GPUCOL_KEYS_FIRST_ENTRIES : 2 * s->n;
-	uint64_t   *slots = NULL;
+	uint64_t   *slots = gpucol_owned_alloc_zeroed(memory, sizeof(uint64_t) * n);
 
-	if (!gpucol_budget_grow(memory, &slots, 0, sizeof(uint64_t) * n))
+	if (slots == NULL)
 		return false;
-	memset(slots, 0, sizeof(uint64_t) * n);
-	gpucol_budget_free(memory, s->slots, sizeof(uint64_t) * s->n);
+	gpucol_owned_free(memory, s->slots);
 	s->slots = slots;
 	s->n = n;
 	return true;
@@ -53,7 +52,7 @@ gpucol_key_slots_double(GpucolKeySlots *s, GpucolBudget *memory)
 
 struct GpucolKeys
 {
-	GpucolBudget *memory;
+	GpucolOwned *memory;
 	int			nkeys;
 	uint8_t	   *classes;		/* [nkeys] */
 	int			width;			/* words a key */

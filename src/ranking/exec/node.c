@@ -50,7 +50,8 @@ gpucol_rank_node_destroy(GpucolRankNode *topk)
 	}
 	gpucol_collect_destroy(topk->collect);
 	topk->collect = NULL;
-	gpucol_budget_close(&topk->memory);
+	gpucol_owned_free_all(&topk->memory);
+	gpucol_budget_close(&topk->budget);
 }
 
 GpucolRankNode *
@@ -99,8 +100,9 @@ gpucol_rank_node_take(GpucolRankNode *topk, int threads, void **arg)
 				.k_keys = topk->sets[i].wanted_keys,.nk = topk->sets[i].nwanted
 		};
 	}
-	gpucol_collect_destroy(topk->collect);
-	gpucol_budget_open(&topk->memory, gpucol_memory_ranking_limit(), gpucol_memory_session());
+	gpucol_rank_node_destroy(topk);
+	gpucol_budget_open(&topk->budget, gpucol_memory_ranking_limit(), gpucol_memory_session());
+	gpucol_owned_open(&topk->memory, &topk->budget);
 	topk->collect = gpucol_collect_create(&topk->memory, threads, topk->nkeys, classes,
 										  r->nsets, sets);
 	MemoryContextSwitchTo(old);
@@ -334,7 +336,7 @@ rank_groups(GpucolRankSet *set, uint32 upto)
 					 errdetail("Failed while ranking uncertain rows."),
 					 errhint("Increase %s.",
 							 gpucol_memory_setting("gpucol.ranking_memory_limit",
-												   set->topk->memory.limit))));
+												   set->topk->budget.limit))));
 	}
 	return GPUCOL_OK;
 }

@@ -41,7 +41,8 @@ struct GpucolRankNode
 	const GpucolOutput *key_outputs;
 	const GpucolRankings *rankings;
 	MemoryContext context;		/* of everything */
-	GpucolBudget memory;		/* of the collection and the batches */
+	GpucolBudget budget;		/* of the collection and the batches: */
+	GpucolOwned memory;			/* what they hold */
 	GpucolCollect *collect;		/* NULL: no row, or on the device */
 	GpucolRankSet *sets;		/* NULL before the lowering */
 	int		   *batch_ranking;	/* by aggregate: ranking of its set's batch */
