@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * rank_dp.h
- *	  Cells of the dynamic programming for U-Topk (rank_dp.c, cuda/ranking/rank_utopk.cu):
+ *	  Cells of the dynamic programming for U-Topk (rank_dp.c, cuda/ranking/topk.cu):
  *	  sums of logarithms, compensated as pairs; -infinity is impossible.
  *
  * Freestanding: C, C++ and CUDA.
