@@ -3,20 +3,23 @@
  * budget.c
  *	  The accountant: how many bytes some work holds, and may hold.
  *
- * malloc rather than memory contexts: the engines know no PostgreSQL, and threads may
- * allocate.  Large blocks come from the system (base/pages.h).
+ * malloc rather than memory contexts: the engines know no PostgreSQL, threads may
+ * allocate, and large blocks come from and go back to the system page by page.
  *
  *-------------------------------------------------------------------------
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "base/budget.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-#include "base/pages.h"
+#include <sys/mman.h>
 
 #define MALLOC_HEADER	16
 #define MALLOC_LARGE	((size_t) 128 * 1024)	/* blocks that are pages of their own */
+#define SYSTEM_PAGE		((size_t) 4096)
+#define HUGE_PAGE		((size_t) 2 * 1024 * 1024)
 #define LEFT_SHARE		8		/* of what is left, an array takes this part */
 
 /* ---- accounting ---- */
@@ -98,62 +101,62 @@ gpucol_budget_left(const GpucolBudget *budget)
 
 /* ---- blocks ---- */
 
-/* What a block takes. */
+/* What malloc takes for a block. */
 static size_t
 footprint(size_t size)
 {
 	if (size >= SIZE_MAX / 2)
 		return SIZE_MAX / 2;
-	if (size >= GPUCOL_LARGE_BLOCK)
-		return gpucol_pages_round(size);
 	if (size < MALLOC_LARGE)
 		return (size + MALLOC_HEADER + MALLOC_HEADER - 1) / MALLOC_HEADER * MALLOC_HEADER;
-	return gpucol_pages_round(size + MALLOC_HEADER);
+	return (size + MALLOC_HEADER + SYSTEM_PAGE - 1) / SYSTEM_PAGE * SYSTEM_PAGE;
 }
 
-/* A block, counted already, with zeroes or not. */
-static void *
-take(size_t size, bool zeroed)
+/*
+ * Ask for huge pages under a large block: hash tables and bitmaps are read at
+ * random, and a page walk would cost more than the read.
+ */
+static void
+advise_huge(void *block, size_t size)
 {
-	if (size >= GPUCOL_LARGE_BLOCK)
-		return gpucol_pages_take(size);
-	return zeroed ? calloc(size > 0 ? size : 1, 1) : malloc(size > 0 ? size : 1);
+#ifdef MADV_HUGEPAGE
+	uintptr_t	first = ((uintptr_t) block + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+	uintptr_t	last = ((uintptr_t) block + size) & ~(HUGE_PAGE - 1);
+
+	if (last > first)
+		(void) madvise((void *) first, last - first, MADV_HUGEPAGE);
+#else
+	(void) block;
+	(void) size;
+#endif
 }
 
-/* Count a block and take it. */
-static void *
-count_and_take(GpucolBudget *budget, size_t size, bool zeroed)
+void *
+gpucol_budget_alloc(GpucolBudget *budget, size_t size)
 {
 	void	   *block;
 
 	if (!gpucol_budget_reserve(budget, footprint(size)))
 		return NULL;
-	block = take(size, zeroed);
+	block = malloc(size > 0 ? size : 1);
 	if (block == NULL)
 		gpucol_budget_release(budget, footprint(size));
 	return block;
 }
 
 void *
-gpucol_budget_alloc(GpucolBudget *budget, size_t size)
-{
-	return count_and_take(budget, size, false);
-}
-
-void *
 gpucol_budget_alloc_zeroed(GpucolBudget *budget, size_t size)
 {
-	return count_and_take(budget, size, true);
-}
+	void	   *block;
 
-/* Give a block back, which is counted still. */
-static void
-give(void *block, size_t size)
-{
-	if (size >= GPUCOL_LARGE_BLOCK)
-		gpucol_pages_free(block, size);
+	if (!gpucol_budget_reserve(budget, footprint(size)))
+		return NULL;
+	block = calloc(size > 0 ? size : 1, 1);
+	if (block == NULL)
+		gpucol_budget_release(budget, footprint(size));
 	else
-		free(block);
+		advise_huge(block, size);
+	return block;
 }
 
 void
@@ -161,29 +164,8 @@ gpucol_budget_free(GpucolBudget *budget, void *block, size_t size)
 {
 	if (block == NULL)
 		return;
-	give(block, size);
+	free(block);
 	gpucol_budget_release(budget, footprint(size));
-}
-
-/* The block in another size, of which the larger is counted; NULL, and it stays, without room. */
-static void *
-resize(void *block, size_t old, size_t new)
-{
-	void	   *got;
-
-	if (block == NULL)
-		return take(new, false);
-	if (old >= GPUCOL_LARGE_BLOCK)
-		return gpucol_pages_resize(block, old, new);
-	if (new < GPUCOL_LARGE_BLOCK)
-		return realloc(block, new > 0 ? new : 1);
-	got = gpucol_pages_take(new);
-	if (got != NULL)
-	{
-		memcpy(got, block, old);
-		free(block);
-	}
-	return got;
 }
 
 bool
@@ -195,12 +177,13 @@ gpucol_budget_grow(GpucolBudget *budget, void *block, size_t old, size_t new)
 
 	if (!gpucol_budget_reserve(budget, footprint(new) - before))
 		return false;
-	got = resize(*at, old, new);
+	got = realloc(*at, new > 0 ? new : 1);
 	if (got == NULL)
 	{
 		gpucol_budget_release(budget, footprint(new) - before);
 		return false;
 	}
+	advise_huge(got, new);
 	*at = got;
 	return true;
 }

@@ -14,7 +14,8 @@
  *
  * Bytes are reserved before they are allocated.  A reservation that exceeds a limit
  * fails and changes nothing: what needed it falls back, or raises an error.  A block is
- * counted as large as it is made, so that the limit is one of memory, not of contents.
+ * counted as large as malloc makes it, so that the limit is one of memory, not of
+ * contents.
  *
  * Safe in every thread, but for open and close.  Freestanding C.
  *
@@ -49,7 +50,7 @@ extern void gpucol_budget_release(GpucolBudget *budget, size_t bytes);
 /* Bytes that could be reserved now; SIZE_MAX without a limit. */
 extern size_t gpucol_budget_left(const GpucolBudget *budget);
 
-/* ---- blocks whose sizes their owner keeps; free them by these functions only ---- */
+/* ---- blocks of malloc, whose sizes their owner keeps ---- */
 
 /* NULL beyond a limit, or if the system has no more. */
 extern void *gpucol_budget_alloc(GpucolBudget *budget, size_t size);
@@ -59,8 +60,8 @@ extern void *gpucol_budget_alloc_zeroed(GpucolBudget *budget, size_t size);
 extern void gpucol_budget_free(GpucolBudget *budget, void *block, size_t size);
 
 /*
- * Grow *block (a pointer to any type, NULL if `old` is 0) from `old` to `new` bytes, no
- * fewer, keeping its contents; false, and it stays as it is, where there is no room.
+ * Grow *block (a pointer to any type, NULL if `old` is 0) from `old` to `new` bytes,
+ * keeping its contents; false, and it stays as it is, where there is no room.
  */
 extern bool gpucol_budget_grow(GpucolBudget *budget, void *block, size_t old, size_t new);
 

@@ -3,17 +3,24 @@
  * owned.c
  *	  Blocks of one owner, freed together.
  *
- * A block starts with a header of two cache lines.  Large blocks come from the system
- * (base/pages.h).
+ * A block starts with a header of two cache lines.  Large blocks (hash tables and
+ * states of many groups, read at random places) are asked of the system in huge
+ * pages, where it gives them to those who ask: fewer faults, and fewer look-ups of
+ * addresses.
  *
  *-------------------------------------------------------------------------
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "base/owned.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-#include "base/pages.h"
+#define HUGE_PAGE ((size_t) 2 * 1024 * 1024)
+#define HUGE_BLOCK (2 * HUGE_PAGE)	/* blocks in huge pages, at least */
 
 typedef union Block
 {
@@ -34,67 +41,34 @@ gpucol_owned_open(GpucolOwned *owned, GpucolBudget *budget)
 	pthread_mutex_init(&owned->lock, NULL);
 }
 
-/* What a block of so many bytes takes, its header included; 0: nothing has that size. */
-static size_t
-block_size(size_t size)
-{
-	size_t		total = (size / sizeof(Block) + 2) * sizeof(Block);
-
-	if (size > SIZE_MAX / 2)
-		return 0;
-	return total < GPUCOL_LARGE_BLOCK ? total : gpucol_pages_round(total);
-}
-
+/* Address space for a block. */
 static Block *
 take_block(size_t total)
 {
-	return total < GPUCOL_LARGE_BLOCK ? aligned_alloc(sizeof(Block), total) :
-		gpucol_pages_take(total);
-}
+	Block	   *block;
 
-static void
-give_block(Block *block)
-{
-	if (block->head.size < GPUCOL_LARGE_BLOCK)
-		free(block);
-	else
-		gpucol_pages_free(block, block->head.size);
-}
-
-/* Put a block on the list. */
-static void
-list_block(GpucolOwned *owned, Block *block)
-{
-	pthread_mutex_lock(&owned->lock);
-	block->head.prev = NULL;
-	block->head.next = owned->blocks;
-	if (owned->blocks != NULL)
-		((Block *) owned->blocks)->head.prev = block;
-	owned->blocks = block;
-	pthread_mutex_unlock(&owned->lock);
-}
-
-/* Take it off. */
-static void
-unlist_block(GpucolOwned *owned, Block *block)
-{
-	pthread_mutex_lock(&owned->lock);
-	if (block->head.next != NULL)
-		block->head.next->head.prev = block->head.prev;
-	if (block->head.prev != NULL)
-		block->head.prev->head.next = block->head.next;
-	else
-		owned->blocks = block->head.next;
-	pthread_mutex_unlock(&owned->lock);
+	if (total < HUGE_BLOCK)
+		return aligned_alloc(sizeof(Block), total);
+	block = aligned_alloc(HUGE_PAGE, total);
+#ifdef MADV_HUGEPAGE
+	if (block != NULL)
+		(void) madvise(block, total, MADV_HUGEPAGE);
+#endif
+	return block;
 }
 
 void *
 gpucol_owned_alloc(GpucolOwned *owned, size_t size)
 {
-	size_t		total = block_size(size);
+	size_t		total;
 	Block	   *block;
 
-	if (total == 0 || !gpucol_budget_reserve(owned->budget, total))
+	if (size > SIZE_MAX / 2)
+		return NULL;
+	total = (size / sizeof(Block) + 2) * sizeof(Block);
+	if (total >= HUGE_BLOCK)
+		total = (total + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+	if (!gpucol_budget_reserve(owned->budget, total))
 		return NULL;
 	block = take_block(total);
 	if (block == NULL)
@@ -103,7 +77,13 @@ gpucol_owned_alloc(GpucolOwned *owned, size_t size)
 		return NULL;
 	}
 	block->head.size = total;
-	list_block(owned, block);
+	block->head.prev = NULL;
+	pthread_mutex_lock(&owned->lock);
+	block->head.next = owned->blocks;
+	if (owned->blocks != NULL)
+		((Block *) owned->blocks)->head.prev = block;
+	owned->blocks = block;
+	pthread_mutex_unlock(&owned->lock);
 	return block + 1;
 }
 
@@ -112,67 +92,24 @@ gpucol_owned_alloc_zeroed(GpucolOwned *owned, size_t size)
 {
 	void	   *memory = gpucol_owned_alloc(owned, size);
 
-	/* large blocks come as zeroes */
-	if (memory != NULL && block_size(size) < GPUCOL_LARGE_BLOCK)
+	if (memory != NULL)
 		memset(memory, 0, size);
 	return memory;
-}
-
-/* Resize a large block, whose pages stay or move. */
-static void *
-resize_large(GpucolOwned *owned, Block *block, size_t total)
-{
-	size_t		old = block->head.size;
-	Block	   *resized;
-
-	if (total > old && !gpucol_budget_reserve(owned->budget, total - old))
-		return NULL;
-	unlist_block(owned, block);
-	resized = gpucol_pages_resize(block, old, total);
-	if (resized == NULL)
-	{
-		list_block(owned, block);
-		if (total > old)
-			gpucol_budget_release(owned->budget, total - old);
-		return NULL;
-	}
-	if (total < old)
-		gpucol_budget_release(owned->budget, old - total);
-	resized->head.size = total;
-	list_block(owned, resized);
-	return resized + 1;
 }
 
 void *
 gpucol_owned_realloc(GpucolOwned *owned, void *memory, size_t size)
 {
-	Block	   *block = memory == NULL ? NULL : (Block *) memory - 1;
-	size_t		total = block_size(size);
-	void	   *resized;
+	void	   *grown = gpucol_owned_alloc(owned, size);
 
-	if (block != NULL && total >= GPUCOL_LARGE_BLOCK && block->head.size >= GPUCOL_LARGE_BLOCK)
-		return resize_large(owned, block, total);
-	resized = gpucol_owned_alloc(owned, size);
-	if (resized != NULL && block != NULL)
+	if (grown != NULL && memory != NULL)
 	{
-		size_t		old = block->head.size - sizeof(Block);
+		size_t		old = ((Block *) memory - 1)->head.size - sizeof(Block);
 
-		memcpy(resized, memory, old < size ? old : size);
+		memcpy(grown, memory, old < size ? old : size);
 		gpucol_owned_free(owned, memory);
 	}
-	return resized;
-}
-
-bool
-gpucol_owned_grow(GpucolOwned *owned, void *block, size_t size)
-{
-	void	  **at = block;
-	void	   *grown = gpucol_owned_realloc(owned, *at, size);
-
-	if (grown == NULL)
-		return false;
-	*at = grown;
-	return true;
+	return grown;
 }
 
 void
@@ -183,9 +120,16 @@ gpucol_owned_free(GpucolOwned *owned, void *memory)
 	if (memory == NULL)
 		return;
 	block = (Block *) memory - 1;
-	unlist_block(owned, block);
+	pthread_mutex_lock(&owned->lock);
+	if (block->head.next != NULL)
+		block->head.next->head.prev = block->head.prev;
+	if (block->head.prev != NULL)
+		block->head.prev->head.next = block->head.next;
+	else
+		owned->blocks = block->head.next;
+	pthread_mutex_unlock(&owned->lock);
 	gpucol_budget_release(owned->budget, block->head.size);
-	give_block(block);
+	free(block);
 }
 
 void
@@ -197,6 +141,6 @@ gpucol_owned_free_all(GpucolOwned *owned)
 
 		owned->blocks = block->head.next;
 		gpucol_budget_release(owned->budget, block->head.size);
-		give_block(block);
+		free(block);
 	}
 }

@@ -32,12 +32,6 @@ extern void *gpucol_owned_alloc_zeroed(GpucolOwned *owned, size_t size);
 /* Grow or shrink; NULL beyond the limit, and then the old block stays. */
 extern void *gpucol_owned_realloc(GpucolOwned *owned, void *memory, size_t size);
 
-/*
- * The same for *block, a pointer to any type that is changed; false, and it stays as it
- * is, beyond the limit.
- */
-extern bool gpucol_owned_grow(GpucolOwned *owned, void *block, size_t size);
-
 /* NULL is nothing. */
 extern void gpucol_owned_free(GpucolOwned *owned, void *memory);
 

@@ -699,15 +699,10 @@ join_batch(GpucolRegroup *r, const GpucolResult *result, MemoryContext batch)
 	return ok;
 }
 
-/*
- * Bytes that a table, and arrays of so many bytes an item, take more before they hold n more
- * items; of one array after another, old and new are there together for a moment.
- */
+/* Bytes that a table, and arrays of so many bytes an item, grow by before they hold n more. */
 static Size
-growth(const Table *table, uint64 n, Size item, Size largest)
+growth(const Table *table, uint64 n, Size item)
 {
-	Size		more;
-
 	uint64		room = table->room;
 	uint64		nslots = table->nslots;
 
@@ -715,9 +710,8 @@ growth(const Table *table, uint64 n, Size item, Size largest)
 		room = Max(room * 2, 256);
 	while (nslots <= (table->nitems + n) * 2)
 		nslots = Max(nslots * 2, 1024);
-	more = (room - table->room) * (item + sizeof(uint32)) +
+	return (room - table->room) * (item + sizeof(uint32)) +
 		(nslots - table->nslots) * sizeof(uint32);
-	return more == 0 ? 0 : more + table->room * largest;
 }
 
 /* Bytes that joining so many of the engine's groups may take, but for what datums point to. */
@@ -725,8 +719,7 @@ static Size
 room_for(const GpucolRegroup *r, uint32 nrows)
 {
 	uint64		n = (uint64) nrows * r->nsets;
-	Size		states = r->nstates * sizeof(GpucolAggState);
-	Size		group = sizeof(uint32) + states +
+	Size		group = sizeof(uint32) + r->nstates * sizeof(GpucolAggState) +
 		r->plan->nkeys * (sizeof(Datum) + sizeof(bool));
 	Size		distinct = 0;
 
@@ -734,10 +727,9 @@ room_for(const GpucolRegroup *r, uint32 nrows)
 	{
 		group += r->plan->finals[i].host == GPUCOL_HOST_NONE ? 0 : sizeof(Datum);
 		if (r->plan->finals[i].host == GPUCOL_HOST_DISTINCT)
-			distinct += growth(&r->hosts[i].table, n, sizeof(uint32) + sizeof(Datum),
-							   sizeof(Datum));
+			distinct += growth(&r->hosts[i].table, n, sizeof(uint32) + sizeof(Datum));
 	}
-	return growth(&r->table, n, group, Max(states, r->plan->nkeys * sizeof(Datum))) + distinct;
+	return growth(&r->table, n, group) + distinct;
 }
 
 /* Learn from the program, which the run has made by its first batch. */

@@ -11,8 +11,6 @@
 
 #include "postgres.h"
 
-#include "utils/memutils.h"
-
 #include "base/budget.h"
 
 /* All of the session's work: gpucol.max_memory. */
@@ -43,9 +41,6 @@ typedef struct GpucolMeter
 	GpucolBudget *budget;
 	Size		counted;
 } GpucolMeter;
-
-/* Sizes of a context that is to be counted closely: it grows by no more than a MB. */
-#define GPUCOL_METER_SIZES	ALLOCSET_DEFAULT_MINSIZE, ALLOCSET_DEFAULT_INITSIZE, (Size) 1024 * 1024
 
 extern void gpucol_meter_open(GpucolMeter *meter, MemoryContext context, GpucolBudget *budget);
 

@@ -39,7 +39,7 @@ typedef struct Worker
 
 struct GpucolBatch
 {
-	GpucolOwned *memory;
+	GpucolBudget *memory;
 	GpucolRankRows *rows;
 	GpucolBatchOptions options;
 	GpucolBatchRanking *rankings;
@@ -58,13 +58,20 @@ struct GpucolBatch
 	uint32_t	until;
 };
 
+/* Grow *block from `old` to `new` bytes, keeping its contents. */
+static bool
+grow(GpucolBatch *b, void *block, size_t old, size_t new)
+{
+	return gpucol_budget_grow(b->memory, block, old, new);
+}
+
 /*-------------------------------------------------------------------------
  * Preparation
  *-------------------------------------------------------------------------
  */
 
 GpucolBatch *
-gpucol_batch_create(GpucolOwned *memory, GpucolRankRows *rows,
+gpucol_batch_create(GpucolBudget *memory, GpucolRankRows *rows,
 					const GpucolBatchOptions *options)
 {
 	GpucolBatch *b = calloc(1, sizeof(*b));
@@ -98,8 +105,8 @@ gpucol_batch_prepare(GpucolBatch *b, uint32_t ngroups, uint32_t *const *group_ma
 	.cancelled = b->options.cancelled,.arg = b->options.cancelled_arg};
 
 	b->ngroups = ngroups;
-	if (!gpucol_owned_grow(b->memory, &b->answers, sizeof(GpucolBatchAnswer) * (size_t) ngroups *
-						   (size_t) b->options.nrankings))
+	if (!grow(b, &b->answers, 0, sizeof(GpucolBatchAnswer) * (size_t) ngroups *
+			  (size_t) b->options.nrankings))
 		return GPUCOL_OUT_OF_MEMORY;
 	b->nworkers = gpucol_pool_ready(b->nworkers);
 	return gpucol_rank_rows_order(b->rows, ngroups, &how);
@@ -278,9 +285,9 @@ reserve_tuples(GpucolBatch *b, Worker *w, int64_t n)
 		return true;
 	if (n < 2 * size)
 		n = 2 * size;
-	if (!gpucol_owned_grow(b->memory, &w->p, sizeof(double) * (size_t) n) ||
-		!gpucol_owned_grow(b->memory, &w->x, sizeof(int32_t) * (size_t) n) ||
-		!gpucol_owned_grow(b->memory, &w->picks, sizeof(int32_t) * (size_t) n))
+	if (!grow(b, &w->p, sizeof(double) * (size_t) size, sizeof(double) * (size_t) n) ||
+		!grow(b, &w->x, sizeof(int32_t) * (size_t) size, sizeof(int32_t) * (size_t) n) ||
+		!grow(b, &w->picks, sizeof(int32_t) * (size_t) size, sizeof(int32_t) * (size_t) n))
 		return false;
 	w->tuples_size = n;
 	return true;
@@ -297,7 +304,7 @@ number_x(GpucolBatch *b, Worker *w, Group *g)
 		slots *= 2;
 	if (slots > w->table_size)
 	{
-		if (!gpucol_owned_grow(b->memory, &w->table, 16 * slots))
+		if (!grow(b, &w->table, 16 * w->table_size, 16 * slots))
 			return false;
 		w->table_size = slots;
 	}
@@ -391,7 +398,7 @@ rank_once(GpucolBatch *b, Worker *w, Group *g, const GpucolBatchRanking *r,
 
 	if (need > w->work_size)
 	{
-		if (!gpucol_owned_grow(b->memory, &w->work, need))
+		if (!grow(b, &w->work, w->work_size, need))
 			return GPUCOL_OUT_OF_MEMORY;
 		w->work_size = need;
 	}
@@ -444,7 +451,8 @@ gather_group(GpucolBatch *b, Worker *w, uint32_t group, Group *g)
 	{
 		int64_t		size = g->n > 2 * w->rows_size ? g->n : 2 * w->rows_size;
 
-		if (!gpucol_owned_grow(b->memory, &w->rows, sizeof(GpucolBatchRow) * (size_t) size))
+		if (!grow(b, &w->rows, sizeof(GpucolBatchRow) * (size_t) w->rows_size,
+				  sizeof(GpucolBatchRow) * (size_t) size))
 			return GPUCOL_OUT_OF_MEMORY;
 		w->rows_size = size;
 	}
@@ -467,7 +475,7 @@ check_mass(GpucolBatch *b, Worker *w, Group *g)
 	need = gpucol_rank_workspace(&g->in, 1);
 	if (need > w->work_size)
 	{
-		if (!gpucol_owned_grow(b->memory, &w->work, need))
+		if (!grow(b, &w->work, w->work_size, need))
 			return GPUCOL_OUT_OF_MEMORY;
 		w->work_size = need;
 	}
@@ -587,16 +595,16 @@ gpucol_batch_destroy(GpucolBatch *b)
 		Worker	   *w = &b->workers[i];
 
 		gpucol_arena_free(&w->arena, b->memory);
-		gpucol_owned_free(b->memory, w->rows);
-		gpucol_owned_free(b->memory, w->p);
-		gpucol_owned_free(b->memory, w->x);
-		gpucol_owned_free(b->memory, w->picks);
-		gpucol_owned_free(b->memory, w->table);
-		gpucol_owned_free(b->memory, w->work);
+		free(w->rows);
+		free(w->p);
+		free(w->x);
+		free(w->picks);
+		free(w->table);
+		free(w->work);
 	}
 	free(b->workers);
 	free(b->rankings);
 	free(b->group_k);
-	gpucol_owned_free(b->memory, b->answers);
+	free(b->answers);
 	free(b);
 }

@@ -59,7 +59,7 @@ typedef struct GpucolBatchOptions
 typedef struct GpucolBatch GpucolBatch;
 
 /* The rows outlive the batch.  NULL if there is no memory. */
-extern GpucolBatch *gpucol_batch_create(GpucolOwned *memory, GpucolRankRows *rows,
+extern GpucolBatch *gpucol_batch_create(GpucolBudget *memory, GpucolRankRows *rows,
 										const GpucolBatchOptions *options);
 
 /*

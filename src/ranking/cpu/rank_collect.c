@@ -48,7 +48,7 @@ typedef struct Thread
 
 struct GpucolCollect
 {
-	GpucolOwned *memory;
+	GpucolBudget *memory;
 	int			nkeys;
 	uint8_t	   *classes;
 	int			nsets;
@@ -80,7 +80,7 @@ create_thread(GpucolCollect *c)
 }
 
 GpucolCollect *
-gpucol_collect_create(GpucolOwned *memory, int threads, int nkeys,
+gpucol_collect_create(GpucolBudget *memory, int threads, int nkeys,
 					  const uint8_t *classes, int nsets, const GpucolCollectSet *sets)
 {
 	GpucolCollect *c = calloc(1, sizeof(*c));
@@ -122,33 +122,33 @@ gpucol_collect_create(GpucolOwned *memory, int threads, int nkeys,
 }
 
 static void
-destroy_thread(Thread *t, GpucolOwned *memory)
+destroy_thread(Thread *t, GpucolBudget *memory)
 {
 	if (t == NULL)
 		return;
 	gpucol_keys_destroy(t->keys);
 	gpucol_names_destroy(t->names);
 	gpucol_arena_free(&t->labels, memory);
-	gpucol_owned_free(memory, t->numbers);
+	free(t->numbers);
 	free(t->used);
 	free(t);
 }
 
 /* Free n maps, or the one that all of them are. */
 static void
-free_maps_of(GpucolCollect *c, uint32_t **maps)
+free_maps_of(uint32_t **maps, int n)
 {
-	for (int i = c->nthreads - 1; i > 0; i--)
+	for (int i = n - 1; i > 0; i--)
 		if (maps[i] != maps[0])
-			gpucol_owned_free(c->memory, maps[i]);
-	gpucol_owned_free(c->memory, maps[0]);
+			free(maps[i]);
+	free(maps[0]);
 }
 
 static void
-free_maps(GpucolCollect *c, uint32_t **maps)
+free_maps(uint32_t **maps, int n)
 {
 	if (maps != NULL)
-		free_maps_of(c, maps);
+		free_maps_of(maps, n);
 	free(maps);
 }
 
@@ -168,8 +168,8 @@ gpucol_collect_destroy(GpucolCollect *c)
 	for (int s = 0; c->rows != NULL && s < c->nsets; s++)
 		gpucol_rank_rows_destroy(c->rows[s]);
 	gpucol_rank_values_destroy(c->values);
-	free_maps(c, c->group_maps);
-	free_maps(c, c->x_maps);
+	free_maps(c->group_maps, c->nthreads);
+	free_maps(c->x_maps, c->nthreads);
 	free(c->threads);
 	free(c->rows);
 	free(c->sets);
@@ -424,7 +424,8 @@ number_others(GpucolCollect *c, Thread *t, const GpucolResultColumn *key, uint32
 		{
 			uint32_t	size = t->numbers_size == 0 ? 64 : 2 * t->numbers_size;
 
-			if (!gpucol_owned_grow(c->memory, &t->numbers, sizeof(uint32_t) * size))
+			if (!gpucol_budget_grow(c->memory, &t->numbers, sizeof(uint32_t) * t->numbers_size,
+									sizeof(uint32_t) * size))
 				return false;
 			t->numbers_size = size;
 		}
@@ -541,7 +542,7 @@ merge_names(GpucolCollect *c)
 static GpucolStatus
 add_values(GpucolCollect *c)
 {
-	uint32_t   *map = gpucol_owned_alloc(c->memory, sizeof(uint32_t) *
+	uint32_t   *map = gpucol_budget_alloc(c->memory, sizeof(uint32_t) *
 										  ((size_t) gpucol_rank_values_count(c->values) + 1));
 
 	if (map == NULL)
@@ -549,7 +550,7 @@ add_values(GpucolCollect *c)
 	for (int t = 0; t < c->nthreads; t++)
 		for (uint32_t g = 0; g < c->threads[t]->nnumbers; g++)
 			map[c->threads[t]->numbers[g]] = c->group_maps[t][g];
-	free_maps_of(c, c->group_maps);
+	free_maps_of(c->group_maps, c->nthreads);
 	for (int t = 0; t < c->nthreads; t++)
 		c->group_maps[t] = map;
 	for (uint32_t i = 0; i < GPUCOL_RANK_VALUES; i++)

@@ -64,7 +64,7 @@ typedef struct GpucolCollect GpucolCollect;
  * not what they point to.  Memory is accounted in `memory`, which outlives the
  * collection.  NULL if there is none.
  */
-extern GpucolCollect *gpucol_collect_create(GpucolOwned *memory, int threads,
+extern GpucolCollect *gpucol_collect_create(GpucolBudget *memory, int threads,
 											int nkeys, const uint8_t *classes,
 											int nsets, const GpucolCollectSet *sets);
 

@@ -30,7 +30,7 @@
 
 struct GpucolNames
 {
-	GpucolOwned *memory;
+	GpucolBudget *memory;
 	GpucolBytes *values;
 	uint32_t	n;
 	uint32_t	capacity;
@@ -39,7 +39,7 @@ struct GpucolNames
 };
 
 GpucolNames *
-gpucol_names_create(GpucolOwned *memory)
+gpucol_names_create(GpucolBudget *memory)
 {
 	GpucolNames *names = calloc(1, sizeof(*names));
 
@@ -54,8 +54,8 @@ gpucol_names_destroy(GpucolNames *names)
 	if (names == NULL)
 		return;
 	gpucol_arena_free(&names->arena, names->memory);
-	gpucol_owned_free(names->memory, names->values);
-	gpucol_owned_free(names->memory, names->slots.slots);
+	free(names->values);
+	free(names->slots.slots);
 	free(names);
 }
 
@@ -68,7 +68,9 @@ names_reserve(GpucolNames *names)
 		uint32_t	size = names->capacity == 0 ? GPUCOL_KEYS_FIRST_ENTRIES : 2 * names->capacity;
 
 		if (size > GPUCOL_KEYS_MOST_ENTRIES ||
-			!gpucol_owned_grow(names->memory, &names->values, sizeof(GpucolBytes) * size))
+			!gpucol_budget_grow(names->memory, &names->values,
+								sizeof(GpucolBytes) * names->capacity,
+								sizeof(GpucolBytes) * size))
 			return false;
 		names->capacity = size;
 	}
@@ -129,13 +131,13 @@ gpucol_names_get(const GpucolNames *names, uint32_t number)
 uint32_t *
 gpucol_names_merge(GpucolNames *to, const GpucolNames *from)
 {
-	uint32_t   *map = gpucol_owned_alloc(to->memory, sizeof(uint32_t) * ((size_t) from->n + 1));
+	uint32_t   *map = gpucol_budget_alloc(to->memory, sizeof(uint32_t) * ((size_t) from->n + 1));
 
 	for (uint32_t i = 0; map != NULL && i < from->n; i++)
 	{
 		if (!gpucol_names_number(to, from->values[i], &map[i]))
 		{
-			gpucol_owned_free(to->memory, map);
+			free(map);
 			return NULL;
 		}
 	}
@@ -148,7 +150,7 @@ gpucol_names_merge(GpucolNames *to, const GpucolNames *from)
  */
 
 GpucolKeys *
-gpucol_keys_create(GpucolOwned *memory, int nkeys, const uint8_t *classes)
+gpucol_keys_create(GpucolBudget *memory, int nkeys, const uint8_t *classes)
 {
 	GpucolKeys *keys = calloc(1, sizeof(*keys));
 
@@ -179,13 +181,13 @@ gpucol_keys_destroy(GpucolKeys *keys)
 		return;
 	gpucol_names_destroy(keys->names);
 	free(keys->classes);
-	gpucol_owned_free(keys->memory, keys->words);
-	gpucol_owned_free(keys->memory, keys->values);
-	gpucol_owned_free(keys->memory, keys->firsts);
-	gpucol_owned_free(keys->memory, keys->slots.slots);
-	gpucol_owned_free(keys->memory, keys->batch);
-	gpucol_owned_free(keys->memory, keys->batch_values);
-	gpucol_owned_free(keys->memory, keys->direct);
+	free(keys->words);
+	free(keys->values);
+	free(keys->firsts);
+	free(keys->slots.slots);
+	free(keys->batch);
+	free(keys->batch_values);
+	free(keys->direct);
 	free(keys);
 }
 
@@ -206,9 +208,10 @@ reserve_key(GpucolKeys *keys)
 	if (keys->n < keys->capacity)
 		return true;
 	if (size > GPUCOL_KEYS_MOST_ENTRIES ||
-		!gpucol_owned_grow(keys->memory, &keys->words, row * size) ||
-		!gpucol_owned_grow(keys->memory, &keys->values, row * size) ||
-		!gpucol_owned_grow(keys->memory, &keys->firsts, sizeof(uint64_t) * size))
+		!gpucol_budget_grow(keys->memory, &keys->words, row * old, row * size) ||
+		!gpucol_budget_grow(keys->memory, &keys->values, row * old, row * size) ||
+		!gpucol_budget_grow(keys->memory, &keys->firsts, sizeof(uint64_t) * old,
+							sizeof(uint64_t) * size))
 		return false;
 	keys->capacity = (uint32_t) size;
 	return true;
@@ -321,8 +324,8 @@ gpucol_keys_reserve_batch(GpucolKeys *keys, uint32_t n)
 
 	if (n <= keys->batch_rows)
 		return true;
-	if (!gpucol_owned_grow(keys->memory, &keys->batch, row * n) ||
-		!gpucol_owned_grow(keys->memory, &keys->batch_values, row * n))
+	if (!gpucol_budget_grow(keys->memory, &keys->batch, row * keys->batch_rows, row * n) ||
+		!gpucol_budget_grow(keys->memory, &keys->batch_values, row * keys->batch_rows, row * n))
 		return false;
 	memset(keys->batch_values, 0, row * n);
 	keys->batch_rows = n;
@@ -337,7 +340,7 @@ direct_begin(GpucolKeys *keys, const GpucolResultColumn *column)
 		(column->nulls != NULL && column->nulls[0]) ||
 		__builtin_sub_overflow(column->i[0], DIRECT_VALUES / 2, &keys->direct_base))
 		return;
-	keys->direct = gpucol_owned_alloc_zeroed(keys->memory, sizeof(uint32_t) * DIRECT_VALUES);
+	keys->direct = gpucol_budget_alloc_zeroed(keys->memory, sizeof(uint32_t) * DIRECT_VALUES);
 }
 
 bool

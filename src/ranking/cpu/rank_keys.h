@@ -4,21 +4,22 @@
  *	  Group keys and byte strings numbered from 0, for rows that are collected in
  *	  threads: each thread has tables of its own, which are merged at the end.
  *
- * All memory, the maps of merges included, is an owner's (base/owned.h).  Freestanding C.
+ * All memory is malloc'ed and counted in a budget: also the maps of merges, until the
+ * budget is closed.  Freestanding C.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUCOL_RANKING_CPU_RANK_KEYS_H
 #define GPUCOL_RANKING_CPU_RANK_KEYS_H
 
-#include "base/owned.h"
+#include "base/budget.h"
 #include "engine/engine.h"
 
 /* Byte strings, numbered in order of appearance. */
 typedef struct GpucolNames GpucolNames;
 
 /* NULL beyond the limit. */
-extern GpucolNames *gpucol_names_create(GpucolOwned *memory);
+extern GpucolNames *gpucol_names_create(GpucolBudget *memory);
 extern void gpucol_names_destroy(GpucolNames *names);
 
 /* Number of a string, which is copied if it is new; false beyond the limit. */
@@ -34,7 +35,7 @@ extern uint32_t *gpucol_names_merge(GpucolNames *to, const GpucolNames *from);
 typedef struct GpucolKeys GpucolKeys;
 
 /* At most 64 keys.  NULL beyond the limit. */
-extern GpucolKeys *gpucol_keys_create(GpucolOwned *memory, int nkeys,
+extern GpucolKeys *gpucol_keys_create(GpucolBudget *memory, int nkeys,
 									  const uint8_t *classes);
 extern void gpucol_keys_destroy(GpucolKeys *keys);
 

@@ -147,8 +147,8 @@ deal_keys(const Merge *m, int table)
 	const GpucolKeys *from = m->from[table];
 	Dealt	   *d = &m->dealt[table];
 
-	if (!gpucol_owned_grow(m->to->memory, &d->hashes, sizeof(uint64_t) * from->n) ||
-		!gpucol_owned_grow(m->to->memory, &d->order, sizeof(uint32_t) * from->n))
+	if (!gpucol_budget_grow(m->to->memory, &d->hashes, 0, sizeof(uint64_t) * from->n) ||
+		!gpucol_budget_grow(m->to->memory, &d->order, 0, sizeof(uint32_t) * from->n))
 		return GPUCOL_OUT_OF_MEMORY;
 	d->starts = calloc((size_t) m->n + 2, sizeof(uint32_t));
 	if (d->starts == NULL)
@@ -185,7 +185,8 @@ part_reserve(const Merge *m, Part *p)
 		size_t		size = old == 0 ? GPUCOL_KEYS_FIRST_ENTRIES : 2 * old;
 
 		if (size > GPUCOL_KEYS_MOST_ENTRIES ||
-			!gpucol_owned_grow(m->to->memory, &p->keys, sizeof(PartKey) * size))
+			!gpucol_budget_grow(m->to->memory, &p->keys, sizeof(PartKey) * old,
+								sizeof(PartKey) * size))
 			return false;
 		p->capacity = (uint32_t) size;
 	}
@@ -321,9 +322,9 @@ reserve_all(Merge *m)
 		m->parts[i].offset = (uint32_t) n;
 		n += m->parts[i].n;
 	}
-	if (n > GPUCOL_KEYS_MOST_ENTRIES || !gpucol_owned_grow(to->memory, &to->words, row * n) ||
-		!gpucol_owned_grow(to->memory, &to->values, row * n) ||
-		!gpucol_owned_grow(to->memory, &to->firsts, sizeof(uint64_t) * n))
+	if (n > GPUCOL_KEYS_MOST_ENTRIES || !gpucol_budget_grow(to->memory, &to->words, 0, row * n) ||
+		!gpucol_budget_grow(to->memory, &to->values, 0, row * n) ||
+		!gpucol_budget_grow(to->memory, &to->firsts, 0, sizeof(uint64_t) * n))
 		return false;
 	to->n = to->capacity = (uint32_t) n;
 	return true;
@@ -356,13 +357,13 @@ merge_in_parts(Merge *m)
 	}
 	for (int i = 0; m->parts != NULL && i < m->n; i++)
 	{
-		gpucol_owned_free(m->to->memory, m->parts[i].keys);
-		gpucol_owned_free(m->to->memory, m->parts[i].slots.slots);
+		gpucol_budget_free(m->to->memory, m->parts[i].keys, sizeof(PartKey) * m->parts[i].capacity);
+		gpucol_budget_free(m->to->memory, m->parts[i].slots.slots, sizeof(uint64_t) * m->parts[i].slots.n);
 	}
 	for (int i = 0; m->dealt != NULL && i < m->n; i++)
 	{
-		gpucol_owned_free(m->to->memory, m->dealt[i].hashes);
-		gpucol_owned_free(m->to->memory, m->dealt[i].order);
+		gpucol_budget_free(m->to->memory, m->dealt[i].hashes, sizeof(uint64_t) * m->from[i]->n);
+		gpucol_budget_free(m->to->memory, m->dealt[i].order, sizeof(uint32_t) * m->from[i]->n);
 		free(m->dealt[i].starts);
 	}
 	free(m->parts);
@@ -380,7 +381,7 @@ gpucol_keys_merge(GpucolKeys *to, GpucolKeys *const *from, int n, bool (*cancell
 	for (int t = 0; t < n; t++)
 	{
 		total += from[t]->n;
-		maps[t] = gpucol_owned_alloc(to->memory, sizeof(uint32_t) * ((size_t) from[t]->n + 1));
+		maps[t] = gpucol_budget_alloc(to->memory, sizeof(uint32_t) * ((size_t) from[t]->n + 1));
 		if (maps[t] == NULL)
 			return GPUCOL_OUT_OF_MEMORY;
 	}

@@ -37,14 +37,15 @@ gpucol_key_slots_place(GpucolKeySlots *s, uint64_t hash, uint32_t number)
 
 /* Make the table twice as large, and empty. */
 static inline bool
-gpucol_key_slots_double(GpucolKeySlots *s, GpucolOwned *memory)
+gpucol_key_slots_double(GpucolKeySlots *s, GpucolBudget *memory)
 {
 	size_t		n = s->n == 0 ? 2 * GPUCOL_KEYS_FIRST_ENTRIES : 2 * s->n;
-	uint64_t   *slots = gpucol_owned_alloc_zeroed(memory, sizeof(uint64_t) * n);
+	uint64_t   *slots = NULL;
 
-	if (slots == NULL)
+	if (!gpucol_budget_grow(memory, &slots, 0, sizeof(uint64_t) * n))
 		return false;
-	gpucol_owned_free(memory, s->slots);
+	memset(slots, 0, sizeof(uint64_t) * n);
+	gpucol_budget_free(memory, s->slots, sizeof(uint64_t) * s->n);
 	s->slots = slots;
 	s->n = n;
 	return true;
@@ -52,7 +53,7 @@ gpucol_key_slots_double(GpucolKeySlots *s, GpucolOwned *memory)
 
 struct GpucolKeys
 {
-	GpucolOwned *memory;
+	GpucolBudget *memory;
 	int			nkeys;
 	uint8_t	   *classes;		/* [nkeys] */
 	int			width;			/* words a key */

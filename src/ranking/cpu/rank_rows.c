@@ -52,7 +52,7 @@ typedef struct Store
 
 struct GpucolRankRows
 {
-	GpucolOwned *memory;
+	GpucolBudget *memory;
 	int			nstores;
 	Store	   *stores;
 
@@ -77,13 +77,20 @@ is_cancelled(const GpucolRankRows *r)
 	return r->how->cancelled != NULL && r->how->cancelled(r->how->arg);
 }
 
+/* Grow *block from `old` to `new` bytes, keeping its contents. */
+static bool
+grow(GpucolRankRows *r, void *block, size_t old, size_t new)
+{
+	return gpucol_budget_grow(r->memory, block, old, new);
+}
+
 /*-------------------------------------------------------------------------
  * Collecting
  *-------------------------------------------------------------------------
  */
 
 GpucolRankRows *
-gpucol_rank_rows_create(GpucolOwned *memory, int nstores)
+gpucol_rank_rows_create(GpucolBudget *memory, int nstores)
 {
 	GpucolRankRows *r = calloc(1, sizeof(*r));
 
@@ -101,43 +108,29 @@ gpucol_rank_rows_create(GpucolOwned *memory, int nstores)
 	return r;
 }
 
-/* A block of rows, aligned to huge pages, or NULL. */
-static void *
-take_rows(GpucolRankRows *r)
-{
-	void	   *rows = NULL;
-
-	if (!gpucol_budget_reserve(r->memory->budget, BLOCK_BYTES))
-		return NULL;
-	if (posix_memalign(&rows, BLOCK_BYTES, BLOCK_BYTES) == 0)
-		return rows;
-	gpucol_budget_release(r->memory->budget, BLOCK_BYTES);
-	return NULL;
-}
-
 /* One more block of rows. */
 static bool
 add_block(GpucolRankRows *r, Store *s)
 {
 	size_t		n = s->nblocks;
-	void	   *rows;
+	void	   *rows = NULL;
 	uint32_t   *groups = NULL;
 
 	if (n == s->blocks_size)
 	{
 		size_t		size = n == 0 ? 64 : 2 * n;
 
-		if (!gpucol_owned_grow(r->memory, &s->blocks, sizeof(void *) * size) ||
-			!gpucol_owned_grow(r->memory, &s->groups, sizeof(void *) * size))
+		if (!grow(r, &s->blocks, sizeof(void *) * n, sizeof(void *) * size) ||
+			!grow(r, &s->groups, sizeof(void *) * n, sizeof(void *) * size))
 			return false;
 		s->blocks_size = size;
 	}
-	if (!gpucol_owned_grow(r->memory, &groups, sizeof(uint32_t) * BLOCK_ROWS))
+	if (!grow(r, &groups, 0, sizeof(uint32_t) * BLOCK_ROWS))
 		return false;
-	rows = take_rows(r);
-	if (rows == NULL)
+	if (!gpucol_budget_reserve(r->memory, BLOCK_BYTES) ||
+		posix_memalign(&rows, BLOCK_BYTES, BLOCK_BYTES) != 0)
 	{
-		gpucol_owned_free(r->memory, groups);
+		free(groups);
 		return false;
 	}
 	if (n > 0)
@@ -158,7 +151,7 @@ add_piece(GpucolRankRows *r, int store, uint64_t ordinal, uint32_t n)
 	{
 		size_t		size = s->npieces == 0 ? 64 : 2 * s->npieces;
 
-		if (!gpucol_owned_grow(r->memory, &s->pieces, sizeof(Piece) * size))
+		if (!grow(r, &s->pieces, sizeof(Piece) * s->npieces, sizeof(Piece) * size))
 			return false;
 		s->pieces_size = size;
 	}
@@ -393,8 +386,8 @@ join_stores(GpucolRankRows *r)
 		r->nrows += r->stores[t].nrows;
 	}
 	if (next == NULL ||
-		!gpucol_owned_grow(r->memory, &r->blocks, sizeof(void *) * nblocks) ||
-		!gpucol_owned_grow(r->memory, &r->pieces, sizeof(Piece) * r->npieces))
+		!grow(r, &r->blocks, 0, sizeof(void *) * nblocks) ||
+		!grow(r, &r->pieces, 0, sizeof(Piece) * r->npieces))
 	{
 		free(next);
 		return GPUCOL_OUT_OF_MEMORY;
@@ -419,9 +412,9 @@ order_groups(GpucolRankRows *r)
 
 	r->nranges = most < r->nstores ? (int) most : r->nstores;
 	bytes = sizeof(uint32_t) * (size_t) r->nranges * r->ngroups;
-	if (!gpucol_owned_grow(r->memory, &r->counts, bytes) ||
-		!gpucol_owned_grow(r->memory, &r->starts, sizeof(int64_t) * ((size_t) r->ngroups + 1)) ||
-		!gpucol_owned_grow(r->memory, &r->order, sizeof(uint32_t) * (size_t) r->nrows))
+	if (!grow(r, &r->counts, 0, bytes) ||
+		!grow(r, &r->starts, 0, sizeof(int64_t) * ((size_t) r->ngroups + 1)) ||
+		!grow(r, &r->order, 0, sizeof(uint32_t) * (size_t) r->nrows))
 		return GPUCOL_OUT_OF_MEMORY;
 	gpucol_pool_run(r->nranges, count_range, r);
 	if (is_cancelled(r))
@@ -429,7 +422,7 @@ order_groups(GpucolRankRows *r)
 	if (!make_places(r))
 		return GPUCOL_OUT_OF_MEMORY;
 	gpucol_pool_run(r->nranges, order_range, r);
-	gpucol_owned_free(r->memory, r->counts);
+	gpucol_budget_free(r->memory, r->counts, bytes);
 	r->counts = NULL;
 	return is_cancelled(r) ? GPUCOL_CANCELLED : GPUCOL_OK;
 }
@@ -476,18 +469,17 @@ gpucol_rank_rows_destroy(GpucolRankRows *r)
 		for (size_t i = 0; i < s->nblocks; i++)
 		{
 			free(s->blocks[i]);
-			gpucol_budget_release(r->memory->budget, BLOCK_BYTES);
-			gpucol_owned_free(r->memory, s->groups[i]);
+			free(s->groups[i]);
 		}
-		gpucol_owned_free(r->memory, s->blocks);
-		gpucol_owned_free(r->memory, s->groups);
-		gpucol_owned_free(r->memory, s->pieces);
+		free(s->blocks);
+		free(s->groups);
+		free(s->pieces);
 	}
 	free(r->stores);
-	gpucol_owned_free(r->memory, r->blocks);
-	gpucol_owned_free(r->memory, r->pieces);
-	gpucol_owned_free(r->memory, r->counts);
-	gpucol_owned_free(r->memory, r->starts);
-	gpucol_owned_free(r->memory, r->order);
+	free(r->blocks);
+	free(r->pieces);
+	free(r->counts);
+	free(r->starts);
+	free(r->order);
 	free(r);
 }

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#include "base/owned.h"
+#include "base/budget.h"
 #include "kernel/status.h"
 
 /*
@@ -44,7 +44,7 @@ typedef struct GpucolRankOrder
 typedef struct GpucolRankRows GpucolRankRows;
 
 /* So many stores; memory is accounted in `memory`.  NULL if there is none. */
-extern GpucolRankRows *gpucol_rank_rows_create(GpucolOwned *memory, int nstores);
+extern GpucolRankRows *gpucol_rank_rows_create(GpucolBudget *memory, int nstores);
 
 /*
  * Add n rows to a store; group numbers are the store's.  `ordinal` is the place of

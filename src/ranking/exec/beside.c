@@ -16,7 +16,6 @@
 
 #include "ranking/exec/beside.h"
 #include "ranking/cpu/rank_keys.h"
-#include "service/memory.h"
 
 struct GpucolBeside
 {
@@ -25,7 +24,7 @@ struct GpucolBeside
 	const GpucolOutput *outputs;
 	MemoryContext context;
 	GpucolKeys *keys;			/* NULL without keys, and until the first groups */
-	GpucolOwned memory;			/* of the keys and the states */
+	GpucolBudget memory;		/* of the keys */
 	uint64		looked_up;		/* rows so far */
 	Size		state_bytes;	/* of one group */
 	char	   *states;			/* [groups] */
@@ -38,10 +37,7 @@ struct GpucolBeside
 static void
 release(void *arg)
 {
-	GpucolBeside *b = arg;
-
-	gpucol_keys_destroy(b->keys);
-	gpucol_owned_free_all(&b->memory);
+	gpucol_keys_destroy(((GpucolBeside *) arg)->keys);
 }
 
 GpucolBeside *
@@ -57,12 +53,17 @@ gpucol_beside_create(GpucolExec *exec, int nkeys, const GpucolOutput *keys)
 	b->nkeys = nkeys;
 	b->outputs = keys;
 	b->context = CurrentMemoryContext;
-	gpucol_owned_open(&b->memory, gpucol_run_budget(exec));
 	return b;
 }
 
-/* A table for the keys, whose classes are known now; false: no memory. */
-static bool
+static void
+report_no_memory(void)
+{
+	ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+}
+
+/* A table for the keys, whose classes are known now. */
+static void
 create_keys(GpucolBeside *b)
 {
 	uint8	   *classes = palloc(b->nkeys);
@@ -70,12 +71,13 @@ create_keys(GpucolBeside *b)
 	for (int i = 0; i < b->nkeys; i++)
 		classes[i] = b->outputs[i].cls;
 	b->keys = gpucol_keys_create(&b->memory, b->nkeys, classes);
+	if (b->keys == NULL)
+		report_no_memory();
 	pfree(classes);
-	return b->keys != NULL;
 }
 
-/* Numbers of the groups of a batch; false: no memory. */
-static bool
+/* Numbers of the groups of a batch. */
+static void
 number_batch(GpucolBeside *b, const GpucolResult *batch)
 {
 	if (batch->nrows > b->numbers_size)
@@ -86,46 +88,39 @@ number_batch(GpucolBeside *b, const GpucolResult *batch)
 	if (b->nkeys == 0)
 	{
 		memset(b->numbers, 0, sizeof(uint32) * batch->nrows);
-		return true;
+		return;
 	}
-	if (b->keys == NULL && !create_keys(b))
-		return false;
+	if (b->keys == NULL)
+		create_keys(b);
 	if (!gpucol_keys_lookup(b->keys, batch->columns, batch->nrows, b->looked_up, b->numbers))
-		return false;
+		report_no_memory();
 	b->looked_up += batch->nrows;
-	return true;
 }
 
-/* Find the groups of a batch, and room for the states of all; false: no memory. */
-static bool
-find_batch(GpucolBeside *b, const GpucolResult *batch)
+/* Room for the states of so many groups. */
+static void
+reserve(GpucolBeside *b, Size groups)
 {
-	Size		groups;
-
-	if (!number_batch(b, batch))
-		return false;
-	groups = b->nkeys > 0 ? gpucol_keys_count(b->keys) : 1;
 	if (groups <= b->groups)
-		return true;
+		return;
 	groups = Max(groups, 2 * b->groups);
-	if (!gpucol_owned_grow(&b->memory, &b->states, b->state_bytes * groups))
-		return false;
+	b->states = b->states == NULL ?
+		MemoryContextAllocHuge(b->context, b->state_bytes * groups) :
+		repalloc_huge(b->states, b->state_bytes * groups);
 	memset(b->states + b->state_bytes * b->groups, 0, b->state_bytes * (groups - b->groups));
 	b->groups = groups;
-	return true;
 }
 
-/* Keep the states of a batch; false: no memory. */
-static bool
+/* Keep the states of a batch. */
+static void
 keep_batch(GpucolBeside *b, const GpucolResult *batch)
 {
 	b->state_bytes = sizeof(GpucolAggState) * b->exec->program->naggs;
-	if (!find_batch(b, batch))
-		return false;
+	number_batch(b, batch);
+	reserve(b, b->nkeys > 0 ? gpucol_keys_count(b->keys) : 1);
 	for (uint32 i = 0; i < batch->nrows; i++)
 		memcpy(b->states + b->numbers[i] * b->state_bytes,
 			   batch->states + (Size) i * b->exec->program->naggs, b->state_bytes);
-	return true;
 }
 
 GpucolStatus
@@ -137,16 +132,10 @@ gpucol_beside_run(GpucolBeside *b)
 	while ((status = gpucol_run_next(b->exec, &batch)) == GPUCOL_OK)
 	{
 		MemoryContext old = MemoryContextSwitchTo(b->context);
-		bool		kept;
 
 		CHECK_FOR_INTERRUPTS();
-		kept = keep_batch(b, &batch);
+		keep_batch(b, &batch);
 		MemoryContextSwitchTo(old);
-		if (!kept)
-		{
-			b->exec->fallback = "groups need more memory than gpucol.memory_limit allows";
-			return GPUCOL_OUT_OF_MEMORY;
-		}
 	}
 	return status == GPUCOL_END ? GPUCOL_OK : status;
 }
@@ -156,11 +145,8 @@ gpucol_beside_find(GpucolBeside *b, const GpucolResult *groups)
 {
 	MemoryContext old = MemoryContextSwitchTo(b->context);
 
-	if (!find_batch(b, groups))
-		ereport(ERROR,
-				(errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory"),
-				 errhint("Increase %s.", gpucol_memory_setting("gpucol.memory_limit",
-															   gpucol_memory_query_limit()))));
+	number_batch(b, groups);
+	reserve(b, b->nkeys > 0 ? gpucol_keys_count(b->keys) : 1);
 	MemoryContextSwitchTo(old);
 }
 

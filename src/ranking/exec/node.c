@@ -50,8 +50,7 @@ gpucol_rank_node_destroy(GpucolRankNode *topk)
 	}
 	gpucol_collect_destroy(topk->collect);
 	topk->collect = NULL;
-	gpucol_owned_free_all(&topk->memory);
-	gpucol_budget_close(&topk->budget);
+	gpucol_budget_close(&topk->memory);
 }
 
 GpucolRankNode *
@@ -100,9 +99,8 @@ gpucol_rank_node_take(GpucolRankNode *topk, int threads, void **arg)
 				.k_keys = topk->sets[i].wanted_keys,.nk = topk->sets[i].nwanted
 		};
 	}
-	gpucol_rank_node_destroy(topk);
-	gpucol_budget_open(&topk->budget, gpucol_memory_ranking_limit(), gpucol_memory_session());
-	gpucol_owned_open(&topk->memory, &topk->budget);
+	gpucol_collect_destroy(topk->collect);
+	gpucol_budget_open(&topk->memory, gpucol_memory_ranking_limit(), gpucol_memory_session());
 	topk->collect = gpucol_collect_create(&topk->memory, threads, topk->nkeys, classes,
 										  r->nsets, sets);
 	MemoryContextSwitchTo(old);
@@ -336,7 +334,7 @@ rank_groups(GpucolRankSet *set, uint32 upto)
 					 errdetail("Failed while ranking uncertain rows."),
 					 errhint("Increase %s.",
 							 gpucol_memory_setting("gpucol.ranking_memory_limit",
-												   set->topk->budget.limit))));
+												   set->topk->memory.limit))));
 	}
 	return GPUCOL_OK;
 }

@@ -41,8 +41,7 @@ struct GpucolRankNode
 	const GpucolOutput *key_outputs;
 	const GpucolRankings *rankings;
 	MemoryContext context;		/* of everything */
-	GpucolBudget budget;		/* of the collection and the batches: */
-	GpucolOwned memory;			/* what they hold */
+	GpucolBudget memory;		/* of the collection and the batches */
 	GpucolCollect *collect;		/* NULL: no row, or on the device */
 	GpucolRankSet *sets;		/* NULL before the lowering */
 	int		   *batch_ranking;	/* by aggregate: ranking of its set's batch */

@@ -22,13 +22,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/owned.h"
+#include "base/budget.h"
 
 #define GPUCOL_RANK_VALUES	(1 << 20)
 
 typedef struct GpucolRankValues
 {
-	GpucolOwned *memory;
+	GpucolBudget *memory;
 	_Atomic uint32_t *numbers;	/* [GPUCOL_RANK_VALUES] number + 1; 0 = none */
 	_Atomic uint32_t next;
 	_Atomic int has_base;		/* 0: no; 1: a thread sets it; 2: yes */
@@ -37,7 +37,7 @@ typedef struct GpucolRankValues
 
 /* NULL without memory, of which it takes 4 MB: then each thread has a table of its own. */
 static inline GpucolRankValues *
-gpucol_rank_values_create(GpucolOwned *memory)
+gpucol_rank_values_create(GpucolBudget *memory)
 {
 	size_t		bytes = sizeof(uint32_t) * GPUCOL_RANK_VALUES;
 	GpucolRankValues *v;
@@ -46,7 +46,7 @@ gpucol_rank_values_create(GpucolOwned *memory)
 	if (v == NULL)
 		return NULL;
 	v->memory = memory;
-	v->numbers = gpucol_owned_alloc_zeroed(memory, bytes);
+	v->numbers = gpucol_budget_alloc_zeroed(memory, bytes);
 	if (v->numbers != NULL)
 		return v;
 	free(v);
@@ -58,7 +58,7 @@ gpucol_rank_values_destroy(GpucolRankValues *v)
 {
 	if (v == NULL)
 		return;
-	gpucol_owned_free(v->memory, (void *) v->numbers);
+	gpucol_budget_free(v->memory, (void *) v->numbers, sizeof(uint32_t) * GPUCOL_RANK_VALUES);
 	free(v);
 }
 

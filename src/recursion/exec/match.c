@@ -139,10 +139,8 @@ gpucol_recursive_match_load(GpucolRecursiveMatch *match, uint32 n,
 		uint32		before = match->allocated;
 
 		match->allocated = Max(match->allocated * 2, match->nrows + n);
-		/* of one array after another, old and new are there together for a moment */
 		gpucol_recursion_count(match->memory, (Size) (match->allocated - before) *
-							   match->ncolumns * (sizeof(int64) + sizeof(uint8)) +
-							   before * sizeof(int64));
+							   match->ncolumns * (sizeof(int64) + sizeof(uint8)));
 		for (int i = 0; i < match->ncolumns; i++)
 		{
 			match->values[i] = grow(match, match->values[i], sizeof(int64));

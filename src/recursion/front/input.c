@@ -168,17 +168,13 @@ static void
 reserve(GpucolDatalogInput *input, uint64 n, MemoryContext context,
 		GpucolRecursionMemory *memory)
 {
-	uint64		allocated;
 	int			c;
 
 	if (input->nrows + n <= input->allocated)
 		return;
-	allocated = Max(input->nrows + n, input->allocated * 2);
-	/* of one column after another, old and new are there together for a moment */
-	gpucol_recursion_count(memory, sizeof(int64) * (input->relation->arity *
-													(allocated - input->allocated) +
-													input->allocated));
-	input->allocated = allocated;
+	gpucol_recursion_count(memory, sizeof(int64) * input->relation->arity *
+						   (Max(input->nrows + n, input->allocated * 2) - input->allocated));
+	input->allocated = Max(input->nrows + n, input->allocated * 2);
 	for (c = 0; c < input->relation->arity; c++)
 		if (input->columns[c] == NULL)
 			input->columns[c] = MemoryContextAllocHuge(context, sizeof(int64) *

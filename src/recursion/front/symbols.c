@@ -1,11 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * symbols.c
- *	  Codes for byte strings: an array by code, and a hash table from string to
- *	  code.
- *
- * The strings lie in a memory context, which is counted from time to time; array and
- * table are counted before they grow.
+ *	  Codes for byte strings: an array by code, and PostgreSQL's simplehash
+ *	  from string to code.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,11 +11,7 @@
 #include "common/hashfn.h"
 #include "utils/memutils.h"
 
-#include "base/hash.h"
 #include "recursion/front/symbols.h"
-
-/* Strings that are counted before they are copied. */
-#define LONG_STRING		65536
 
 typedef struct Symbol
 {
@@ -26,86 +19,102 @@ typedef struct Symbol
 	uint32		len;
 } Symbol;
 
+typedef struct SymbolEntry
+{
+	Symbol		key;
+	int64		code;
+	uint32		hash;
+	char		status;
+} SymbolEntry;
+
+#define SH_PREFIX		symboltable
+#define SH_ELEMENT_TYPE	SymbolEntry
+#define SH_KEY_TYPE		Symbol
+#define SH_KEY			key
+#define SH_HASH_KEY(table, k) \
+	hash_bytes((const unsigned char *) (k).data, (int) (k).len)
+#define SH_EQUAL(table, a, b) \
+	((a).len == (b).len && memcmp((a).data, (b).data, (a).len) == 0)
+#define SH_STORE_HASH
+#define SH_GET_HASH(table, entry) ((entry)->hash)
+#define SH_SCOPE		static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
 struct GpucolSymbols
 {
-	MemoryContext context;		/* of the strings */
-	GpucolRecursionMemory *memory;	/* in which all is counted, or NULL */
-	GpucolBudget *budget;		/* its budget, or NULL */
-	GpucolHash	table;			/* codes */
+	MemoryContext context;
+	GpucolRecursionMemory *memory;	/* in which the context is counted, or NULL */
+	symboltable_hash *table;
 	Symbol	   *symbols;		/* by code */
-	uint64		allocated;
-	uint64		n;
+	int64		allocated;
+	int64		n;
 };
-
-/* Memory context callback. */
-static void
-release(void *arg)
-{
-	GpucolSymbols *symbols = arg;
-
-	gpucol_hash_free(&symbols->table, symbols->budget);
-	gpucol_budget_free(symbols->budget, symbols->symbols,
-					   symbols->allocated * sizeof(Symbol));
-}
 
 GpucolSymbols *
 gpucol_symbols_create(MemoryContext context, GpucolRecursionMemory *memory)
 {
 	GpucolSymbols *symbols;
-	MemoryContextCallback *callback;
 
-	context = AllocSetContextCreate(context, "gpucol symbols", GPUCOL_METER_SIZES);
+	context = AllocSetContextCreate(context, "gpucol symbols",
+									ALLOCSET_DEFAULT_SIZES);
 	symbols = MemoryContextAllocZero(context, sizeof(GpucolSymbols));
 	symbols->context = context;
 	symbols->memory = memory;
-	symbols->budget = memory == NULL ? NULL : memory->budget;
-	callback = MemoryContextAlloc(context, sizeof(MemoryContextCallback));
-	callback->func = release;
-	callback->arg = symbols;
-	MemoryContextRegisterResetCallback(context, callback);
+	symbols->table = symboltable_create(context, 256, NULL);
 	return symbols;
 }
 
-/* Have room for one more symbol of so many bytes. */
-static void
-reserve(GpucolSymbols *symbols, uint32 len)
-{
-	bool		fits = symbols->n < PG_UINT32_MAX - 1 &&
-		gpucol_hash_reserve(&symbols->table, symbols->budget) &&
-		gpucol_budget_array(symbols->budget, &symbols->symbols, &symbols->allocated,
-							symbols->n + 1, sizeof(Symbol));
+/* Strings that are counted before they are copied. */
+#define LONG_STRING		65536
 
-	if (symbols->memory != NULL && (!fits || len >= LONG_STRING))
-		gpucol_recursion_count(symbols->memory, fits ? len : SIZE_MAX);
-	else if (!fits)
-		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+/* Have memory for a string, should it be new: table and array grow by doubling. */
+static void
+reserve(GpucolSymbols *symbols, Symbol key)
+{
+	Size		more = key.len < LONG_STRING ? 0 : key.len;
+
+	if (symbols->table->members >= symbols->table->grow_threshold)
+		more += 2 * symbols->table->size * sizeof(SymbolEntry);
+	if (symbols->n == symbols->allocated)
+		more += symbols->allocated * sizeof(Symbol);
+	if (more > 0 && symboltable_lookup(symbols->table, key) == NULL)
+		gpucol_recursion_count(symbols->memory, more);
 }
 
 int64
 gpucol_symbols_code(GpucolSymbols *symbols, const char *data, uint32 len)
 {
-	uint32		hash = hash_bytes((const unsigned char *) data, (int) len);
-	uint64		at;
-	uint32		code;
+	Symbol		key = {data, len};
+	SymbolEntry *entry;
+	bool		found;
 	char	   *copy;
 
-	for (at = gpucol_hash_start(&symbols->table, hash);
-		 symbols->table.nslots > 0 && gpucol_hash_next(&symbols->table, hash, &at, &code);)
-	{
-		if (symbols->symbols[code].len == len &&
-			memcmp(symbols->symbols[code].data, data, len) == 0)
-			return code;
-	}
-	reserve(symbols, len);
-	copy = MemoryContextAllocHuge(symbols->context, (Size) len + 1);
+	if (symbols->memory != NULL)
+		reserve(symbols, key);
+	entry = symboltable_insert(symbols->table, key, &found);
+	if (found)
+		return entry->code;
+	copy = MemoryContextAlloc(symbols->context, (Size) len + 1);
 	memcpy(copy, data, len);
 	copy[len] = '\0';
-	symbols->symbols[symbols->n] = (Symbol) {copy, len};
-	for (at = gpucol_hash_start(&symbols->table, hash);
-		 gpucol_hash_next(&symbols->table, hash, &at, &code);)
-		;
-	gpucol_hash_put(&symbols->table, hash, at, (uint32) symbols->n);
-	return (int64) symbols->n++;
+	entry->key.data = copy;
+	if (symbols->n == symbols->allocated)
+	{
+		symbols->allocated = Max(256, symbols->allocated * 2);
+		if (symbols->symbols == NULL)
+			symbols->symbols = MemoryContextAllocHuge(symbols->context,
+													  symbols->allocated *
+													  sizeof(Symbol));
+		else
+			symbols->symbols = repalloc_huge(symbols->symbols,
+											 symbols->allocated *
+											 sizeof(Symbol));
+	}
+	symbols->symbols[symbols->n] = entry->key;
+	entry->code = symbols->n++;
+	return entry->code;
 }
 
 const char *
