@@ -7,7 +7,7 @@
 # explanation that no finding needs any more is shown, too.
 
 . "$(dirname "$0")/common.sh"
-find_postgres || die "run tools/setup.sh first"
+find_postgres || { "$(dirname "$0")/setup.sh" && find_postgres; } || exit 1
 
 KNOWN=$ROOT/tools/analyse.known
 OUT=$ROOT/build/analyse
@@ -61,18 +61,23 @@ findings()
 			print }' "$OUT/$1"/*.txt 2>/dev/null | sort -u || true
 }
 
-# Findings that analyse.known does not explain; its lines are: FILE TAB part of the
-# message TAB reason.
-unexplained()
+# What analyse.known has: lines of FILE TAB part of a message TAB reason.
+explanations() { grep -vE '^#|^$' "$KNOWN" | cut -f1,2; }
+
+# unexplained TOOL: its findings without those; used TOOL: the explanations that it needs.
+unexplained() { match "$1" findings; }
+used() { match "$1" explanations; }
+
+match()
 {
-	awk -F'\t' -v tool="$1" '
-		NR == FNR { if ($0 !~ /^#/ && NF >= 3) { n++; file[n] = $1; part[n] = $2 } next }
+	awk -F'\t' -v show="$2" '
+		NR == FNR { n++; file[n] = $1; part[n] = $2; next }
 		{ found = 0
 		  for (i = 1; i <= n; i++)
-			if (index($0, file[i] ":") == 1 && index($0, part[i])) { found = 1; used[i] = 1 }
-		  if (!found) print }
-		END { for (i = 1; i <= n; i++) if (used[i]) print file[i] "\t" part[i] > ("'"$OUT"'/" tool ".used") }
-	' "$KNOWN" <(findings "$1")
+			if (index($0, file[i] ":") == 1 && index($0, part[i])) { found = 1; needed[i] = 1 }
+		  if (!found && show == "findings") print }
+		END { for (i in needed) if (show == "explanations") print file[i] "\t" part[i] }
+	' <(explanations) <(findings "$1")
 }
 
 main()
@@ -92,6 +97,10 @@ main()
 		[ -z "$bad" ] || { echo "$bad"; status=1; }
 		echo "$tool: $(findings "$tool" | wc -l) findings, $(grep -c . <<<"$bad" || true) not explained"
 	done
+	if [ $# -eq 0 ] && [ ${#tools[@]} = 2 ] && command -v clang gcc >/dev/null; then
+		bad=$({ used clang; used gcc; } | sort -u | comm -13 - <(explanations | sort -u))
+		[ -z "$bad" ] || { echo "explanations that nothing needs:"; echo "$bad"; status=1; }
+	fi
 	exit $status
 }
 

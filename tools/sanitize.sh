@@ -8,7 +8,7 @@
 # PostgreSQL's contexts give out has no red zones: what runs over there is not seen.
 
 . "$(dirname "$0")/common.sh"
-find_postgres || die "run tools/setup.sh first"
+find_postgres || { "$(dirname "$0")/setup.sh" && find_postgres; } || exit 1
 
 HOME_DIR=$WORK/sanitize
 TREE=$HOME_DIR/source
