@@ -47,16 +47,21 @@ static const int RUN_BYTES = 0x5a;	/* what expanded runs are made of here */
 
 /* ---- the imitation ---- */
 
+/* Blocks of the device, which it keeps to its end. */
+static std::set<void *> *device_blocks = new std::set<void *>;
+
 cudaError_t
 cudaMalloc(char **p, size_t size)
 {
 	*p = (char *) aligned_alloc(512, (size + 511) / 512 * 512);
+	device_blocks->insert(*p);
 	return cudaSuccess;
 }
 
 cudaError_t
 cudaFree(void *p)
 {
+	device_blocks->erase(p);
 	free(p);
 	return cudaSuccess;
 }
