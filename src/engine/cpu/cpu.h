@@ -11,9 +11,9 @@
  *	  engine/cpu/cuts.c	host predicates that the order of a dictionary decides
  *	  engine/cpu/range.c	range conjuncts, translated into the code space of a chunk
  *	  engine/cpu/column.c	values of the surviving rows of a column
- *	  engine/cpu/expr.c	expressions over registers of 1,024 values
+ *	  engine/cpu/expr.c	expressions over registers of 1,024 values; expr_ops.c has one function for each opcode
  *	  engine/cpu/scan.c	output rows of a SCAN
- *	  engine/cpu/agg.c		aggregate states, groups and their merge
+ *	  engine/cpu/agg.c		aggregation: set-up, delivery; agg_update.c, agg_merge.c and agg_float.c the states
  *	  engine/cpu/extreme.c	least and greatest byte strings
  *	  engine/cpu/merge.c	the merge of many groups by all threads
  *	  engine/cpu/dense.c	grouping and sums on packed codes, where a segment allows it

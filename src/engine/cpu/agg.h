@@ -1,0 +1,114 @@
+/*-------------------------------------------------------------------------
+ *
+ * agg.h
+ *	  What the files of the aggregation share.
+ *
+ * Sums of floats carry a compensation term (Neumaier); sums of squares of floats
+ * follow Youngs and Cramer, merged by the rule of Chan, Golub and LeVeque, as
+ * PostgreSQL's do.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_ENGINE_CPU_AGG_H
+#define GPUCOL_ENGINE_CPU_AGG_H
+
+#include <math.h>
+
+#include "engine/cpu/group.h"
+
+typedef struct GpucolCpuFloatSum
+{
+	double		sum;			/* plain running sum */
+	double		lost;			/* what it lost; NaN once an input was not finite,
+								 * infinite if finite inputs overflowed */
+} __attribute__((may_alias)) GpucolCpuFloatSum;
+
+typedef struct GpucolCpuFloatSquares
+{
+	double		n;
+	double		sum;
+	double		squares;		/* of deviations from the mean */
+} __attribute__((may_alias)) GpucolCpuFloatSquares;
+
+/* Key word of a double: one NaN. */
+GPUCOL_CPU_INLINE uint64_t
+gpucol_cpu_float_word(double value)
+{
+	uint64_t	bits;
+
+	if (value != value)
+		return UINT64_C(0x7ff8000000000000);
+	memcpy(&bits, &value, sizeof(bits));
+	return bits;
+}
+
+/* Position of a double for MIN and MAX; -0 below 0, so that bits survive. */
+GPUCOL_CPU_INLINE int64_t
+gpucol_cpu_float_order(double value)
+{
+	int64_t		bits;
+
+	if (value != value)
+		return INT64_MAX;
+	memcpy(&bits, &value, sizeof(bits));
+	return bits ^ ((bits >> 63) & INT64_MAX);
+}
+
+GPUCOL_CPU_INLINE double
+gpucol_cpu_float_of_order(int64_t order)
+{
+	double		value;
+
+	order ^= (order >> 63) & INT64_MAX;
+	memcpy(&value, &order, sizeof(value));
+	return value;
+}
+
+/* Is it neither infinite nor NaN? */
+GPUCOL_CPU_INLINE bool
+gpucol_cpu_float_finite(double x)
+{
+	return fabs(x) <= 1.7976931348623157e308;
+}
+
+/* Add to a compensated sum; what the addition loses is exact (Knuth's TwoSum). */
+GPUCOL_CPU_INLINE void
+gpucol_cpu_float_add(GpucolCpuFloatSum *state, double x)
+{
+	double		sum = state->sum + x;
+	double		part = sum - state->sum;
+
+	if (__builtin_expect(!gpucol_cpu_float_finite(sum), 0))
+	{
+		if (!gpucol_cpu_float_finite(x))
+			state->lost = NAN;
+		else if (gpucol_cpu_float_finite(state->sum))
+			state->lost = INFINITY;
+	}
+	else
+		state->lost += (state->sum - (sum - part)) + (x - part);
+	state->sum = sum;
+}
+
+/* engine/cpu/agg_float.c */
+
+/* Merge sum b into a. */
+extern void gpucol_cpu_float_merge(GpucolCpuFloatSum *a, const GpucolCpuFloatSum *b);
+
+/* Add n values to one sum. */
+extern void gpucol_cpu_float_add_all(GpucolCpuFloatSum *state, const double *x, uint32_t n);
+
+/*
+ * Add one value, or n, to a state of n, sum and squares; merge b into a.
+ * GPUCOL_FLOAT_OVERFLOW where finite inputs overflow.
+ */
+extern GpucolStatus gpucol_cpu_squares_add(GpucolCpuFloatSquares *state, double x);
+extern GpucolStatus gpucol_cpu_squares_add_all(GpucolCpuFloatSquares *state, const double *x,
+											   uint32_t n);
+extern GpucolStatus gpucol_cpu_squares_merge(GpucolCpuFloatSquares *a,
+											 const GpucolCpuFloatSquares *b);
+
+/* engine/cpu/agg_merge.c: merge all partitions of the run, in order, into the first. */
+extern GpucolStatus gpucol_cpu_agg_merge_parts(GpucolRun *run);
+
+#endif							/* GPUCOL_ENGINE_CPU_AGG_H */

@@ -1,0 +1,180 @@
+/*-------------------------------------------------------------------------
+ *
+ * agg_float.c
+ *	  Sums of floats, and of their squares, a vector at a time.
+ *
+ * Where all values are finite, eight interleaved sums are merged in order, so that
+ * the compiler vectorises them and the result depends on the data alone.  What is
+ * not finite is added row by row, for its infinities and errors.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "engine/cpu/agg.h"
+#include "kernel/agg_state.h"
+
+void
+gpucol_cpu_float_merge(GpucolCpuFloatSum *a, const GpucolCpuFloatSum *b)
+{
+	gpucol_cpu_float_add(a, b->sum);
+	if (isnan(b->lost))
+		a->lost = NAN;
+	else if (isinf(b->lost))
+		a->lost = isnan(a->lost) ? a->lost : INFINITY;
+	else
+		a->lost += b->lost;
+}
+
+/* Sum of n finite values in LANES interleaved sums, merged in order. */
+#define LANES 8
+GPUCOL_CPU_CLONES static void
+sum_lanes(const double *x, uint32_t n, GpucolCpuFloatSum *out)
+{
+	double		sum[LANES];
+	double		lost[LANES];
+
+	for (int l = 0; l < LANES; l++)
+	{
+		sum[l] = -0.0;
+		lost[l] = 0;
+	}
+	for (uint32_t j = 0; j + LANES <= n; j += LANES)
+		for (int l = 0; l < LANES; l++)
+		{
+			double		total = sum[l] + x[j + l];
+			double		part = total - sum[l];
+
+			lost[l] += (sum[l] - (total - part)) + (x[j + l] - part);
+			sum[l] = total;
+		}
+	out->sum = -0.0;
+	out->lost = 0;
+	for (int l = 0; l < LANES; l++)
+	{
+		GpucolCpuFloatSum lane = {sum[l], lost[l]};
+
+		gpucol_cpu_float_merge(out, &lane);
+	}
+	for (uint32_t j = n / LANES * LANES; j < n; j++)
+		gpucol_cpu_float_add(out, x[j]);
+}
+
+/* Are all n values finite? */
+GPUCOL_CPU_CLONES static bool
+all_finite(const double *x, uint32_t n)
+{
+	uint64_t	bad = 0;
+
+	for (uint32_t j = 0; j < n; j++)
+		bad |= (uint64_t) !gpucol_cpu_float_finite(x[j]);
+	return bad == 0;
+}
+
+/*
+ * Add n values to one sum.  Only if all of them and the result are finite do
+ * the lanes give it; else row by row, for its infinities and errors.
+ */
+void
+gpucol_cpu_float_add_all(GpucolCpuFloatSum *state, const double *x, uint32_t n)
+{
+	GpucolCpuFloatSum vector;
+
+	if (all_finite(x, n))
+	{
+		sum_lanes(x, n, &vector);
+		if (gpucol_cpu_float_finite(vector.sum) && gpucol_cpu_float_finite(vector.lost))
+		{
+			gpucol_cpu_float_merge(state, &vector);
+			return;
+		}
+	}
+	for (uint32_t j = 0; j < n; j++)
+		gpucol_cpu_float_add(state, x[j]);
+}
+
+/* PostgreSQL's float8_accum. */
+GpucolStatus
+gpucol_cpu_squares_add(GpucolCpuFloatSquares *state, double x)
+{
+	double		n = state->n;
+	double		sum = state->sum;
+
+	state->n = n + 1;
+	state->sum = sum + x;
+	if (n == 0)
+	{
+		if (!isfinite(x))
+			state->squares = NAN;
+		return GPUCOL_OK;
+	}
+	{
+		double		delta = x * state->n - state->sum;
+
+		state->squares += delta * delta / (state->n * n);
+	}
+	if (isinf(state->sum) || isinf(state->squares))
+	{
+		if (!isinf(sum) && !isinf(x))
+			return GPUCOL_FLOAT_OVERFLOW;
+		state->squares = NAN;
+	}
+	return GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_cpu_squares_merge(GpucolCpuFloatSquares *a, const GpucolCpuFloatSquares *b)
+{
+	GpucolStatus status;
+
+	if (b->n == 0)
+		return GPUCOL_OK;
+	if (a->n == 0)
+	{
+		*a = *b;
+		return GPUCOL_OK;
+	}
+	status = gpucol_agg_merge_deviations(a->n, &a->sum, &a->squares, b->n, b->sum, b->squares);
+	a->n += b->n;
+	return status;
+}
+
+/* Deviations of n finite values from their mean, in two passes. */
+GPUCOL_CPU_CLONES static double
+sum_deviations(const double *x, uint32_t n, double mean)
+{
+	double		squares[LANES] = {0};
+	double		total = 0;
+
+	for (uint32_t j = 0; j + LANES <= n; j += LANES)
+		for (int l = 0; l < LANES; l++)
+			squares[l] += (x[j + l] - mean) * (x[j + l] - mean);
+	for (int l = 0; l < LANES; l++)
+		total += squares[l];
+	for (uint32_t j = n / LANES * LANES; j < n; j++)
+		total += (x[j] - mean) * (x[j] - mean);
+	return total;
+}
+
+/* Add n values to one state of n, sum and squares. */
+GpucolStatus
+gpucol_cpu_squares_add_all(GpucolCpuFloatSquares *state, const double *x, uint32_t n)
+{
+	if (n >= LANES && all_finite(x, n))
+	{
+		GpucolCpuFloatSquares vector = {n, 0, 0};
+		GpucolCpuFloatSum sum;
+
+		sum_lanes(x, n, &sum);
+		vector.sum = sum.sum + sum.lost;
+		vector.squares = sum_deviations(x, n, vector.sum / n);
+		if (gpucol_cpu_float_finite(vector.sum) && gpucol_cpu_float_finite(vector.squares))
+			return gpucol_cpu_squares_merge(state, &vector);
+	}
+	for (uint32_t j = 0; j < n; j++)
+	{
+		GpucolStatus status = gpucol_cpu_squares_add(state, x[j]);
+
+		if (status != GPUCOL_OK)
+			return status;
+	}
+	return GPUCOL_OK;
+}

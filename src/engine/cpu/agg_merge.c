@@ -1,0 +1,252 @@
+/*-------------------------------------------------------------------------
+ *
+ * agg_merge.c
+ *	  Aggregation: states of one group merged into another's, tables into the first.
+ *
+ * String numbers of keys and of sets belong to a table, so that they are translated
+ * on the way.  Where there are many groups, all threads merge (engine/cpu/merge.c).
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "engine/cpu/agg.h"
+
+/* Merge the states of one group into another's. */
+GpucolStatus
+gpucol_cpu_agg_merge(const GpucolRun *run, uint64_t *to, const uint64_t *from)
+{
+	GpucolStatus status = GPUCOL_OK;
+
+	for (int i = 0; i < run->naccs && status == GPUCOL_OK; i++)
+	{
+		uint64_t   *a = to + run->accs[i].offset;
+		const uint64_t *b = from + run->accs[i].offset;
+		__int128	sum;
+
+		switch (run->accs[i].op)
+		{
+			case GPUCOL_CPU_ACC_COUNT:
+				*a += *b;
+				break;
+			case GPUCOL_CPU_ACC_SUM_I:
+			case GPUCOL_CPU_ACC_SUM_D:
+			case GPUCOL_CPU_ACC_SUMSQ_I:
+			case GPUCOL_CPU_ACC_SUMSQ_D:
+				if (__builtin_add_overflow(gpucol_cpu_get128(a), gpucol_cpu_get128(b), &sum))
+					status = GPUCOL_UNSUPPORTED;
+				gpucol_cpu_put128(a, sum);
+				break;
+			case GPUCOL_CPU_ACC_SUM_F:
+				gpucol_cpu_float_merge((GpucolCpuFloatSum *) a, (const GpucolCpuFloatSum *) b);
+				break;
+			case GPUCOL_CPU_ACC_SUMSQ_F:
+				status = gpucol_cpu_squares_merge((GpucolCpuFloatSquares *) a,
+												  (const GpucolCpuFloatSquares *) b);
+				break;
+			case GPUCOL_CPU_ACC_MIN_I:
+			case GPUCOL_CPU_ACC_MIN_F:
+				if ((int64_t) *b < (int64_t) *a)
+					*a = *b;
+				break;
+			case GPUCOL_CPU_ACC_MAX_I:
+			case GPUCOL_CPU_ACC_MAX_F:
+				if ((int64_t) *b > (int64_t) *a)
+					*a = *b;
+				break;
+			case GPUCOL_CPU_ACC_MIN_D:
+				if (gpucol_cpu_get128(b) < gpucol_cpu_get128(a))
+					gpucol_cpu_put128(a, gpucol_cpu_get128(b));
+				break;
+			case GPUCOL_CPU_ACC_MAX_D:
+				if (gpucol_cpu_get128(b) > gpucol_cpu_get128(a))
+					gpucol_cpu_put128(a, gpucol_cpu_get128(b));
+				break;
+			case GPUCOL_CPU_ACC_AND:
+				*a &= *b;
+				break;
+			case GPUCOL_CPU_ACC_OR:
+				*a |= *b;
+				break;
+			case GPUCOL_CPU_ACC_MIN_S:
+			case GPUCOL_CPU_ACC_MAX_S:
+				break;			/* gpucol_cpu_extreme_merge's */
+			case GPUCOL_CPU_ACC_DISTINCT:
+				break;			/* counted anew as the sets are merged */
+		}
+	}
+	return status;
+}
+
+/* One table being merged into another. */
+typedef struct Merge
+{
+	const GpucolRun *run;
+	GpucolCpuGroups *to;
+	const GpucolCpuGroups *from;
+	uint32_t   *strings;		/* by from's string number: to's + 1, 0 unknown */
+	uint32_t   *ids;			/* by from's group, where there are sets */
+} Merge;
+
+/* The number in `to` of a string of `from`. */
+static GpucolStatus
+translate_string(Merge *merge, uint64_t *number)
+{
+	uint32_t   *known = &merge->strings[*number];
+
+	if (*known == 0)
+	{
+		if (gpucol_cpu_group_string(merge->to, merge->from->strings.values[*number],
+									known) != GPUCOL_OK)
+		{
+			*known = 0;
+			return GPUCOL_OUT_OF_MEMORY;
+		}
+		(*known)++;
+	}
+	*number = *known - 1;
+	return GPUCOL_OK;
+}
+
+/* Rewrite string numbers of `from` in a key to those of `to`. */
+static GpucolStatus
+translate_key(Merge *merge, uint64_t *key)
+{
+	const GpucolRun *run = merge->run;
+	uint32_t	word = 1;
+
+	for (int k = 0; k < run->program->nkeys; k++)
+	{
+		GpucolClass cls = run->classes[run->keys[k]];
+
+		if (cls == GPUCOL_CLASS_S && !(key[0] >> k & 1) &&
+			translate_string(merge, &key[word]) != GPUCOL_OK)
+			return GPUCOL_OUT_OF_MEMORY;
+		word += cls == GPUCOL_CLASS_D ? 2 : 1;
+	}
+	return GPUCOL_OK;
+}
+
+/* Add up to GPUCOL_VECTOR_VALUES pairs to a set. */
+static GpucolStatus
+merge_pairs(Merge *merge, const GpucolCpuAcc *acc, const uint32_t *groups,
+			const uint64_t *values, uint32_t n)
+{
+	GpucolCpuSet *set = &merge->to->sets[acc->distinct];
+
+	for (uint32_t j = 0; j < n; j++)
+		gpucol_cpu_group_prefetch(set, groups[j], values[j]);
+	for (uint32_t j = 0; j < n; j++)
+	{
+		bool		added;
+
+		if (gpucol_cpu_group_add(merge->to, set, groups[j], values[j], &added) != GPUCOL_OK)
+			return GPUCOL_OUT_OF_MEMORY;
+		merge->to->states[(size_t) groups[j] * merge->run->state_words + acc->offset] += added;
+	}
+	return GPUCOL_OK;
+}
+
+/* Merge one set of distinct values. */
+static GpucolStatus
+merge_set(Merge *merge, const GpucolCpuAcc *acc)
+{
+	const GpucolCpuSet *set = &merge->from->sets[acc->distinct];
+	bool		strings = merge->run->classes[acc->arg] == GPUCOL_CLASS_S;
+	uint32_t	groups[GPUCOL_VECTOR_VALUES];
+	uint64_t	values[GPUCOL_VECTOR_VALUES];
+	uint32_t	n = 0;
+
+	for (uint64_t s = 0; s < set->nslots; s++)
+	{
+		if (set->slots[2 * s] == 0)
+			continue;
+		groups[n] = merge->ids[set->slots[2 * s] - 1];
+		values[n] = set->slots[2 * s + 1];
+		if (strings && translate_string(merge, &values[n]) != GPUCOL_OK)
+			return GPUCOL_OUT_OF_MEMORY;
+		if (++n < GPUCOL_VECTOR_VALUES)
+			continue;
+		if (merge_pairs(merge, acc, groups, values, n) != GPUCOL_OK)
+			return GPUCOL_OUT_OF_MEMORY;
+		n = 0;
+	}
+	return merge_pairs(merge, acc, groups, values, n);
+}
+
+/* Merge up to GPUCOL_VECTOR_VALUES groups, from number `first` on. */
+static GpucolStatus
+merge_vector(Merge *merge, GpucolCpuWorker *worker, uint32_t first, uint32_t n)
+{
+	const GpucolRun *run = merge->run;
+	GpucolStatus status;
+
+	for (uint32_t j = 0; j < n; j++)
+	{
+		uint64_t   *key = merge->from->keys + (size_t) (first + j) * run->key_words;
+
+		if (translate_key(merge, key) != GPUCOL_OK)
+			return GPUCOL_OUT_OF_MEMORY;
+		for (uint32_t k = 0; k < run->key_words; k++)
+			worker->keys[k * GPUCOL_VECTOR_VALUES + j] = key[k];
+	}
+	status = gpucol_cpu_group_lookup(merge->to, worker->keys, GPUCOL_VECTOR_VALUES, n,
+									 worker->hashes, worker->ids);
+	for (uint32_t j = 0; j < n && status == GPUCOL_OK; j++)
+	{
+		uint64_t   *to = merge->to->states + (size_t) worker->ids[j] * run->state_words;
+		const uint64_t *from = merge->from->states + (size_t) (first + j) * run->state_words;
+
+		status = gpucol_cpu_agg_merge(run, to, from);
+		if (status == GPUCOL_OK && run->nextremes > 0)
+			status = gpucol_cpu_extreme_merge(run, merge->to, to, from);
+		if (merge->ids != NULL)
+			merge->ids[first + j] = worker->ids[j];
+	}
+	return status;
+}
+
+/* Merge one table into another. */
+static GpucolStatus
+merge_groups(GpucolRun *run, GpucolCpuGroups *to, GpucolCpuGroups *from)
+{
+	Merge		merge = {run, to, from, NULL, NULL};
+	GpucolStatus status = GPUCOL_OK;
+
+	merge.strings = gpucol_cpu_alloc0(run, sizeof(uint32_t) * ((size_t) from->strings.n + 1));
+	if (run->ndistinct > 0)
+		merge.ids = gpucol_cpu_alloc(run, sizeof(uint32_t) * ((size_t) from->n + 1));
+	if (merge.strings == NULL || (run->ndistinct > 0 && merge.ids == NULL))
+		status = GPUCOL_OUT_OF_MEMORY;
+	for (uint32_t g = 0; g < from->n && status == GPUCOL_OK; g += GPUCOL_VECTOR_VALUES)
+		status = merge_vector(&merge, &run->workers[0], g,
+							  from->n - g < GPUCOL_VECTOR_VALUES ? from->n - g :
+							  GPUCOL_VECTOR_VALUES);
+	for (int i = 0; i < run->naccs && status == GPUCOL_OK; i++)
+		if (run->accs[i].op == GPUCOL_CPU_ACC_DISTINCT)
+			status = merge_set(&merge, &run->accs[i]);
+	gpucol_cpu_free(run, merge.strings);
+	gpucol_cpu_free(run, merge.ids);
+	return status;
+}
+
+/* Merge all partitions, in order, into the first; many groups are merged by all threads. */
+GpucolStatus
+gpucol_cpu_agg_merge_parts(GpucolRun *run)
+{
+	if (gpucol_cpu_merge_pays(run))
+	{
+		run->merged = true;
+		return gpucol_cpu_merge_all(run);
+	}
+	for (int p = 1; p < run->nparts; p++)
+	{
+		GpucolStatus status = merge_groups(run, run->parts[0], run->parts[p]);
+
+		if (status != GPUCOL_OK)
+			return status;
+		gpucol_cpu_group_destroy(run->parts[p]);
+		run->parts[p] = NULL;
+	}
+	run->nparts = 1;
+	run->merged = true;
+	return GPUCOL_OK;
+}

@@ -1,0 +1,483 @@
+/*-------------------------------------------------------------------------
+ *
+ * agg_update.c
+ *	  Aggregation: a vector's rows find their groups and advance their states.
+ *
+ * A group's states are consecutive words (engine/cpu/agg.c).  Without keys a state is
+ * advanced by whole vectors where there is a loop for it; else row by row.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "engine/cpu/agg.h"
+#include "kernel/bitpack.h"
+
+/* ---- keys ---- */
+
+/* Numbers of the byte strings of a register; 0 where a byte of `skip` is set. */
+static GpucolStatus
+string_words(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuReg *reg,
+			 const uint8_t *skip, uint64_t *words)
+{
+	return reg->coded ?
+		gpucol_cpu_group_codes(groups, reg->column, reg->codes, skip, worker->nsel, words) :
+		gpucol_cpu_group_strings(groups, reg->v.s, skip, worker->nsel, worker->hashes, words);
+}
+
+/* Fill the key words of the selected rows. */
+static GpucolStatus
+fill_keys(GpucolCpuWorker *worker, GpucolCpuGroups *groups)
+{
+	const GpucolRun *run = worker->run;
+	uint32_t	n = worker->nsel;
+	uint64_t   *nulls = worker->keys;
+	uint64_t   *words = worker->keys + GPUCOL_VECTOR_VALUES;
+
+	memset(nulls, 0, sizeof(uint64_t) * n);
+	for (int k = 0; k < run->program->nkeys; k++)
+	{
+		const GpucolCpuReg *reg = &worker->regs[run->keys[k]];
+		GpucolStatus status = reg->cls == GPUCOL_CLASS_S ?
+			string_words(worker, groups, reg, reg->nulls, words) : GPUCOL_OK;
+
+		for (uint32_t j = 0; j < n && status == GPUCOL_OK; j++)
+		{
+			bool		isnull = reg->nulls != NULL && reg->nulls[j];
+
+			nulls[j] |= (uint64_t) isnull << k;
+			if (isnull)
+			{
+				words[j] = 0;
+				if (reg->cls == GPUCOL_CLASS_D)
+					words[j + GPUCOL_VECTOR_VALUES] = 0;
+			}
+			else if (reg->cls == GPUCOL_CLASS_I)
+				words[j] = (uint64_t) reg->v.i[j];
+			else if (reg->cls == GPUCOL_CLASS_B)
+				words[j] = reg->v.b[j];
+			else if (reg->cls == GPUCOL_CLASS_F)
+				words[j] = gpucol_cpu_float_word(reg->v.f[j]);
+			else if (reg->cls == GPUCOL_CLASS_D)
+			{
+				words[j] = (uint64_t) reg->v.d[j];
+				words[j + GPUCOL_VECTOR_VALUES] = (uint64_t) (reg->v.d[j] >> 64);
+			}
+		}
+		if (status != GPUCOL_OK)
+			return status;
+		words += GPUCOL_VECTOR_VALUES * (reg->cls == GPUCOL_CLASS_D ? 2 : 1);
+	}
+	return GPUCOL_OK;
+}
+
+/* ---- states ---- */
+
+/* Rows that advance a state: NULL for all, else bytes in worker->valid. */
+static const uint8_t *
+valid_rows(GpucolCpuWorker *worker, const GpucolCpuAcc *acc)
+{
+	const uint8_t *nulls = NULL;
+	uint32_t	n = worker->nsel;
+
+	if (acc->arg != GPUCOL_NO_REG)
+		nulls = worker->regs[acc->arg].nulls;
+	if (acc->filter == GPUCOL_NO_REG)
+	{
+		if (nulls == NULL)
+			return NULL;
+		for (uint32_t j = 0; j < n; j++)
+			worker->valid[j] = !nulls[j];
+		return worker->valid;
+	}
+	{
+		const GpucolCpuReg *filter = &worker->regs[acc->filter];
+
+		for (uint32_t j = 0; j < n; j++)
+			worker->valid[j] = filter->v.b[j] &&
+				!(filter->nulls != NULL && filter->nulls[j]) &&
+				!(nulls != NULL && nulls[j]);
+	}
+	return worker->valid;
+}
+
+/*
+ * Advance a state: BODY for each valid row j, with `words` the state's words in
+ * the row's group.
+ */
+#define FOR_ROWS(BODY) \
+	do \
+	{ \
+		if (valid == NULL) \
+			for (uint32_t j = 0; j < n; j++) \
+			{ \
+				uint64_t   *words = states + (size_t) ids[j] * stride; \
+\
+				BODY; \
+			} \
+		else \
+			for (uint32_t j = 0; j < n; j++) \
+			{ \
+				uint64_t   *words = states + (size_t) ids[j] * stride; \
+\
+				if (valid[j]) \
+					BODY; \
+			} \
+	} while (0)
+
+/*
+ * Leave out the rows whose pair of group and code was there before in this segment.
+ * `valid` (or NULL) becomes what is left, in worker->valid.
+ */
+static const uint8_t *
+leave_seen(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc *acc,
+		   const uint8_t *valid)
+{
+	const GpucolCpuReg *reg = &worker->regs[acc->arg];
+	GpucolCpuSeen *seen = gpucol_cpu_group_seen(groups, acc->distinct, reg->column);
+
+	if (seen == NULL)
+		return valid;
+	for (uint32_t j = 0; j < worker->nsel; j++)
+	{
+		bool		fresh = valid == NULL || valid[j];
+
+		if (fresh && worker->ids[j] < seen->ngroups)
+		{
+			uint64_t   *word = seen->bits +
+				((size_t) worker->ids[j] * seen->ncodes + reg->codes[j]) / 64;
+			uint64_t	bit = UINT64_C(1) << reg->codes[j] % 64;
+
+			fresh = (*word & bit) == 0;
+			*word |= bit;
+		}
+		worker->valid[j] = fresh;
+	}
+	return worker->valid;
+}
+
+/* The argument's values of the valid rows, as words of a set. */
+static GpucolStatus
+distinct_words(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuReg *reg,
+			   const uint8_t *valid, uint64_t *words)
+{
+	uint32_t	n = worker->nsel;
+	uint8_t		skip[GPUCOL_VECTOR_VALUES];
+
+	if (reg->cls == GPUCOL_CLASS_S)
+	{
+		for (uint32_t j = 0; j < n && valid != NULL; j++)
+			skip[j] = !valid[j];
+		return string_words(worker, groups, reg, valid == NULL ? NULL : skip, words);
+	}
+	for (uint32_t j = 0; j < n; j++)
+	{
+		if (reg->cls == GPUCOL_CLASS_I)
+			words[j] = (uint64_t) reg->v.i[j];
+		else if (reg->cls == GPUCOL_CLASS_B)
+			words[j] = reg->v.b[j];
+		else
+			words[j] = reg->v.f[j] == 0 ? 0 : gpucol_cpu_float_word(reg->v.f[j]);
+	}
+	return GPUCOL_OK;
+}
+
+/* Add the pair (group, value) of each valid row to a set. */
+static GpucolStatus
+update_distinct(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
+				const GpucolCpuAcc *acc, const uint8_t *valid)
+{
+	const GpucolCpuReg *reg = &worker->regs[acc->arg];
+	GpucolCpuSet *set = &groups->sets[acc->distinct];
+	uint32_t	stride = worker->run->state_words;
+	uint64_t	words[GPUCOL_VECTOR_VALUES];
+	GpucolStatus status;
+
+	if (reg->cls == GPUCOL_CLASS_S && reg->coded)
+		valid = leave_seen(worker, groups, acc, valid);
+	status = distinct_words(worker, groups, reg, valid, words);
+	for (uint32_t j = 0; j < worker->nsel && status == GPUCOL_OK; j++)
+		if (valid == NULL || valid[j])
+			gpucol_cpu_group_prefetch(set, worker->ids[j], words[j]);
+	for (uint32_t j = 0; j < worker->nsel && status == GPUCOL_OK; j++)
+	{
+		bool		added;
+
+		if (valid != NULL && !valid[j])
+			continue;
+		status = gpucol_cpu_group_add(groups, set, worker->ids[j], words[j], &added);
+		if (status == GPUCOL_OK)
+			groups->states[(size_t) worker->ids[j] * stride + acc->offset] += added;
+	}
+	return status;
+}
+
+/* Move the valid rows of an argument together; returns their number. */
+static uint32_t
+pack_doubles(const double *x, const uint8_t *valid, uint32_t n, double *out)
+{
+	uint32_t	m = 0;
+
+	for (uint32_t j = 0; j < n; j++)
+	{
+		out[m] = x[j];
+		m += valid[j];
+	}
+	return m;
+}
+
+/* Exact sum of int64 values where valid (NULL = everywhere). */
+GPUCOL_CPU_CLONES static __int128
+sum_ints(const int64_t *x, const uint8_t *valid, uint32_t n)
+{
+	int64_t		high = 0;
+	uint64_t	low = 0;
+
+	if (valid == NULL)
+		for (uint32_t j = 0; j < n; j++)
+		{
+			high += x[j] >> 32;
+			low += (uint32_t) x[j];
+		}
+	else
+		for (uint32_t j = 0; j < n; j++)
+		{
+			int64_t		value = x[j] & -(int64_t) valid[j];
+
+			high += value >> 32;
+			low += (uint32_t) value;
+		}
+	return (__int128) high * ((__int128) 1 << 32) + low;
+}
+
+/* Least and greatest of int64 values where valid, starting from *least, *greatest. */
+GPUCOL_CPU_CLONES static void
+extreme_ints(const int64_t *x, const uint8_t *valid, uint32_t n, int64_t *least,
+			 int64_t *greatest)
+{
+	int64_t		lo = *least;
+	int64_t		hi = *greatest;
+
+	if (valid == NULL)
+		for (uint32_t j = 0; j < n; j++)
+		{
+			lo = x[j] < lo ? x[j] : lo;
+			hi = x[j] > hi ? x[j] : hi;
+		}
+	else
+		for (uint32_t j = 0; j < n; j++)
+		{
+			int64_t		value = valid[j] ? x[j] : *least;
+			int64_t		other = valid[j] ? x[j] : *greatest;
+
+			lo = value < lo ? value : lo;
+			hi = other > hi ? other : hi;
+		}
+	*least = lo;
+	*greatest = hi;
+}
+
+GPUCOL_CPU_CLONES static uint32_t
+count_bytes(const uint8_t *valid, uint32_t n)
+{
+	uint32_t	count = 0;
+
+	for (uint32_t j = 0; j < n; j++)
+		count += valid[j];
+	return count;
+}
+
+/*
+ * Advance one physical state of the only group over the selected rows; *done
+ * false where the general way must do it.
+ */
+static GpucolStatus
+update_only(GpucolCpuWorker *worker, const GpucolCpuAcc *acc, const uint8_t *valid,
+			uint64_t *words, bool *done)
+{
+	const GpucolCpuReg *reg = acc->arg == GPUCOL_NO_REG ? NULL : &worker->regs[acc->arg];
+	uint32_t	n = worker->nsel;
+	double	   *packed = (double *) worker->hashes;
+	const double *floats;
+	int64_t		least = INT64_MAX;
+	int64_t		greatest = INT64_MIN;
+
+	*done = true;
+	switch (acc->op)
+	{
+		case GPUCOL_CPU_ACC_COUNT:
+			words[0] += valid == NULL ? n : count_bytes(valid, n);
+			return GPUCOL_OK;
+		case GPUCOL_CPU_ACC_SUM_I:
+			gpucol_cpu_put128(words, gpucol_cpu_get128(words) + sum_ints(reg->v.i, valid, n));
+			return GPUCOL_OK;
+		case GPUCOL_CPU_ACC_MIN_I:
+		case GPUCOL_CPU_ACC_MAX_I:
+			extreme_ints(reg->v.i, valid, n, &least, &greatest);
+			if (acc->op == GPUCOL_CPU_ACC_MIN_I && least < (int64_t) words[0])
+				words[0] = (uint64_t) least;
+			if (acc->op == GPUCOL_CPU_ACC_MAX_I && greatest > (int64_t) words[0])
+				words[0] = (uint64_t) greatest;
+			return GPUCOL_OK;
+		case GPUCOL_CPU_ACC_SUM_F:
+		case GPUCOL_CPU_ACC_SUMSQ_F:
+			floats = reg->v.f;
+			if (valid != NULL)
+			{
+				n = pack_doubles(floats, valid, n, packed);
+				floats = packed;
+			}
+			if (acc->op == GPUCOL_CPU_ACC_SUMSQ_F)
+				return gpucol_cpu_squares_add_all((GpucolCpuFloatSquares *) words, floats, n);
+			gpucol_cpu_float_add_all((GpucolCpuFloatSum *) words, floats, n);
+			return GPUCOL_OK;
+		default:
+			*done = false;
+			return GPUCOL_OK;
+	}
+}
+
+/* Advance one physical state over the selected rows. */
+static GpucolStatus
+update_acc(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc *acc,
+		   const GpucolCpuVector *vector)
+{
+	const uint8_t *valid = valid_rows(worker, acc);
+	const GpucolCpuReg *reg = acc->arg == GPUCOL_NO_REG ? NULL : &worker->regs[acc->arg];
+	uint32_t	n = worker->nsel;
+	const uint32_t *ids = worker->ids;
+	size_t		stride = worker->run->state_words;
+	uint64_t   *states = groups->states + acc->offset;
+	GpucolStatus status = GPUCOL_OK;
+
+	if (worker->run->program->nkeys == 0)
+	{
+		bool		done;
+
+		status = update_only(worker, acc, valid, states, &done);
+		if (done)
+			return status;
+	}
+	switch (acc->op)
+	{
+		case GPUCOL_CPU_ACC_COUNT:
+			FOR_ROWS(words[0]++);
+			break;
+		case GPUCOL_CPU_ACC_SUM_I:
+			FOR_ROWS(gpucol_cpu_put128(words, gpucol_cpu_get128(words) + reg->v.i[j]));
+			break;
+		case GPUCOL_CPU_ACC_SUM_D:
+			FOR_ROWS(
+					 {
+						 __int128 sum;
+						 if (__builtin_add_overflow(gpucol_cpu_get128(words), reg->v.d[j], &sum))
+							 status = GPUCOL_UNSUPPORTED;
+						 gpucol_cpu_put128(words, sum);
+					 });
+			break;
+		case GPUCOL_CPU_ACC_SUM_F:
+			FOR_ROWS(gpucol_cpu_float_add((GpucolCpuFloatSum *) words, reg->v.f[j]));
+			break;
+		case GPUCOL_CPU_ACC_SUMSQ_I:
+		case GPUCOL_CPU_ACC_SUMSQ_D:
+			FOR_ROWS(
+					 {
+						 __int128 x = acc->op == GPUCOL_CPU_ACC_SUMSQ_I ?
+						 (__int128) reg->v.i[j] : reg->v.d[j];
+						 __int128 sum;
+						 if (__builtin_mul_overflow(x, x, &x) ||
+							 __builtin_add_overflow(gpucol_cpu_get128(words), x, &sum))
+							 status = GPUCOL_UNSUPPORTED;
+						 else
+							 gpucol_cpu_put128(words, sum);
+					 });
+			break;
+		case GPUCOL_CPU_ACC_SUMSQ_F:
+			FOR_ROWS(
+					 {
+						 GpucolStatus one = gpucol_cpu_squares_add((GpucolCpuFloatSquares *) words, reg->v.f[j]);
+						 if (one != GPUCOL_OK)
+							 status = one;
+					 });
+			break;
+		case GPUCOL_CPU_ACC_MIN_I:
+			FOR_ROWS(if (reg->v.i[j] < (int64_t) words[0]) words[0] = (uint64_t) reg->v.i[j]);
+			break;
+		case GPUCOL_CPU_ACC_MAX_I:
+			FOR_ROWS(if (reg->v.i[j] > (int64_t) words[0]) words[0] = (uint64_t) reg->v.i[j]);
+			break;
+		case GPUCOL_CPU_ACC_MIN_D:
+			FOR_ROWS(if (reg->v.d[j] < gpucol_cpu_get128(words)) gpucol_cpu_put128(words, reg->v.d[j]));
+			break;
+		case GPUCOL_CPU_ACC_MAX_D:
+			FOR_ROWS(if (reg->v.d[j] > gpucol_cpu_get128(words)) gpucol_cpu_put128(words, reg->v.d[j]));
+			break;
+		case GPUCOL_CPU_ACC_MIN_F:
+			FOR_ROWS(
+					 {
+						 int64_t order = gpucol_cpu_float_order(reg->v.f[j]);
+						 if (order < (int64_t) words[0])
+							 words[0] = (uint64_t) order;
+					 });
+			break;
+		case GPUCOL_CPU_ACC_MAX_F:
+			FOR_ROWS(
+					 {
+						 int64_t order = gpucol_cpu_float_order(reg->v.f[j]);
+						 if (order > (int64_t) words[0])
+							 words[0] = (uint64_t) order;
+					 });
+			break;
+		case GPUCOL_CPU_ACC_AND:
+			FOR_ROWS(words[0] &= reg->v.b[j]);
+			break;
+		case GPUCOL_CPU_ACC_OR:
+			FOR_ROWS(words[0] |= reg->v.b[j]);
+			break;
+		case GPUCOL_CPU_ACC_DISTINCT:
+			return update_distinct(worker, groups, acc, valid);
+		case GPUCOL_CPU_ACC_MIN_S:
+		case GPUCOL_CPU_ACC_MAX_S:
+			return gpucol_cpu_extreme_update(worker, groups, acc, valid, vector);
+	}
+	return status;
+}
+
+/* Group the passing rows of a vector and advance every state. */
+GpucolStatus
+gpucol_cpu_agg_update(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
+{
+	GpucolRun  *run = worker->run;
+	GpucolCpuGroups *groups = run->parts[run->by_ordinal ?
+										 vector->ordinal % (unsigned) run->nparts :
+										 (unsigned) worker->index];
+	bool		dense = vector->delta == NULL && run->dense != NULL;
+	bool		done = false;
+	GpucolStatus status;
+
+	if (dense && run->program->nkeys == 0)
+		gpucol_cpu_dense_plain(worker, groups, vector, &done);
+	if (done)
+		return GPUCOL_OK;
+	if (run->program->filter == GPUCOL_NO_REG)
+		gpucol_cpu_expr_select(worker);
+	if (worker->nsel == 0)
+		return GPUCOL_OK;
+	status = gpucol_cpu_expr_run(worker, vector, run->program->nfilter_instrs,
+								 run->program->ninstrs);
+	if (status != GPUCOL_OK)
+		return status;
+	if (dense && run->program->nkeys > 0)
+		status = gpucol_cpu_dense_group(worker, groups, vector);
+	else if (run->program->nkeys == 0)
+		memset(worker->ids, 0, sizeof(uint32_t) * worker->nsel);
+	else
+	{
+		status = fill_keys(worker, groups);
+		if (status == GPUCOL_OK)
+			status = gpucol_cpu_group_lookup(groups, worker->keys, GPUCOL_VECTOR_VALUES,
+											 worker->nsel, worker->hashes, worker->ids);
+	}
+	for (int a = 0; a < run->naccs && status == GPUCOL_OK; a++)
+		if (!dense || !gpucol_cpu_dense_has(run, a))
+			status = update_acc(worker, groups, &run->accs[a], vector);
+	return status;
+}

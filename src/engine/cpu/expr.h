@@ -1,0 +1,46 @@
+/*-------------------------------------------------------------------------
+ *
+ * expr.h
+ *	  What the interpreter of expressions and its operations share.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_ENGINE_CPU_EXPR_H
+#define GPUCOL_ENGINE_CPU_EXPR_H
+
+#include "engine/cpu/cpu.h"
+
+/* One instruction at work. */
+typedef struct GpucolCpuFrame
+{
+	GpucolCpuWorker *worker;
+	const GpucolCpuVector *vector;
+	const GpucolInstr *instr;
+	GpucolCpuReg *dst;
+	const GpucolCpuReg *a;
+	const GpucolCpuReg *b;
+	const GpucolCpuReg *c;
+	uint32_t	n;
+} GpucolCpuFrame;
+
+typedef GpucolStatus (*GpucolCpuOpFunction) (GpucolCpuFrame *f);
+
+#define GPUCOL_CPU_NULL_AT(reg, j) ((reg)->nulls != NULL && (reg)->nulls[j])
+
+/* Three-valued logic on (value, null) bytes; NULL rows hold value 0. */
+#define GPUCOL_CPU_TRUE_AT(reg, j) ((uint8_t) ((reg)->v.b[j] & !GPUCOL_CPU_NULL_AT(reg, j)))
+
+/* An opcode: its function, and the classes of its result and its operands. */
+typedef struct GpucolCpuOp
+{
+	GpucolCpuOpFunction function;
+	uint8_t		result;
+	uint8_t		a;
+	uint8_t		b;
+	uint8_t		c;
+} GpucolCpuOp;
+
+/* engine/cpu/expr_ops.c: by opcode. */
+extern const GpucolCpuOp gpucol_cpu_expr_ops[GPUCOL_OP_COUNT];
+
+#endif							/* GPUCOL_ENGINE_CPU_EXPR_H */
