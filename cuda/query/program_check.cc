@@ -71,6 +71,8 @@ check_head(const GpucolProgram *p, size_t size, uint32_t ncolumns)
 		throw malformed("not a program");
 	if (p->kind != GPUCOL_PROGRAM_SCAN && p->kind != GPUCOL_PROGRAM_AGG)
 		throw Failure{GPUCOL_UNSUPPORTED, "the kind of program is not known to the device"};
+	if (p->nprobes != 0 || p->npayloads != 0 || p->nprobe_keys != 0 || p->njoin_keys != 0)
+		throw Failure{GPUCOL_UNSUPPORTED, "the device does not join"};
 	if (!inside(p, p->columns, p->ncolumns, sizeof(GpucolProgramColumn), 4) ||
 		!inside(p, p->consts, p->nconsts, sizeof(GpucolConst), 8) ||
 		!inside(p, p->ranges, p->nranges, sizeof(GpucolRange), 4) ||

@@ -106,6 +106,33 @@ typedef GpucolStatus (*GpucolTakeRows) (void *arg, int thread, uint64_t ordinal,
 
 #define GPUCOL_IN_PLACE_ROWS	256
 
+/*
+ * A table that a BUILD run has made for the probes of later runs of the same engine.  It
+ * owns its memory, counted against the budget of the run that made it, and belongs to
+ * whoever asked for it; any number of runs may probe it, one at a time.
+ */
+typedef struct GpucolLookup GpucolLookup;
+
+/* What it is, for EXPLAIN and for conditions on the key of who probes it. */
+typedef struct GpucolLookupFigures
+{
+	uint64_t	rows;			/* of the table; without those whose key is NULL */
+	uint64_t	bytes;
+	bool		dense;			/* an array by key, or a hash table */
+	bool		unique;			/* no two rows have equal keys */
+	bool		has_null;		/* a row with a NULL key was there */
+	bool		has_range;		/* one key of class I, in least .. greatest */
+	int64_t		least;
+	int64_t		greatest;
+} GpucolLookupFigures;
+
+/* What a probe did in a run. */
+typedef struct GpucolProbeFigures
+{
+	uint64_t	probed;			/* rows that reached it */
+	uint64_t	found;			/* rows that it handed on, before its filter */
+} GpucolProbeFigures;
+
 typedef struct GpucolRunOptions
 {
 	int			threads;		/* gpucol.cpu_threads, at least 1 */
@@ -125,6 +152,8 @@ typedef struct GpucolRunOptions
 	GpucolTakeRows take;		/* CPU: takes the rows of a SCAN, of which next then
 								 * delivers none; or NULL */
 	void	   *take_arg;
+	GpucolLookup *const *lookups;	/* tables of the program's probes */
+	int			nlookups;
 } GpucolRunOptions;
 
 typedef struct GpucolRun GpucolRun;
@@ -149,8 +178,17 @@ typedef struct GpucolEngine
 	/* Next batch: GPUCOL_OK, GPUCOL_END or the status that ended the run. */
 	GpucolStatus (*next) (GpucolRun *run, GpucolResult *out);
 
+	/*
+	 * Do a whole BUILD run, instead of next.  On GPUCOL_OK *lookup is the caller's,
+	 * also once the run is finished.  NULL in an engine that does not join.
+	 */
+	GpucolStatus (*build) (GpucolRun *run, GpucolLookup **lookup);
+	void		(*lookup_figures) (const GpucolLookup *lookup, GpucolLookupFigures *out);
+	void		(*lookup_free) (GpucolLookup *lookup);
+
 	/* Figures so far. */
 	void		(*stats) (const GpucolRun *run, GpucolRunStats *out);
+	void		(*probe_figures) (const GpucolRun *run, int probe, GpucolProbeFigures *out);
 
 	/*
 	 * Release everything; callable in any state, also after the source or the

@@ -11,9 +11,11 @@
  * Meaning, for every row that the source delivers:
  *	  1. the row passes iff every GpucolRange holds and the filter register
  *		 (if any) is true;
- *	  2. for passing rows the remaining instructions are evaluated;
- *	  3. SCAN emits the output registers; AGG groups by the key registers and
- *		 advances the aggregates.
+ *	  2. passing rows go through the probes in order, each of which joins them
+ *		 with the rows of a built table;
+ *	  3. for the rows behind the last probe the remaining instructions are evaluated;
+ *	  4. SCAN emits the output registers; AGG groups by the key registers and
+ *		 advances the aggregates; BUILD makes a table of the output registers.
  * The instructions before `nfilter_instrs` compute the filter; they are
  * evaluated for rows that all ranges passed.
  *
@@ -34,7 +36,7 @@
 #include "kernel/format.h"
 
 #define GPUCOL_PROGRAM_MAGIC	0x4750434b
-#define GPUCOL_PROGRAM_VERSION	1
+#define GPUCOL_PROGRAM_VERSION	2
 #define GPUCOL_NO_REG			0xffff	/* no register, no mask, no constant */
 
 /* Class of a register, constant, key or output. */
@@ -189,11 +191,75 @@ typedef struct GpucolAggState
 	}			w;
 } GpucolAggState;
 
+/*
+ * How a probe joins the rows that reach it with those of a built table.  Rows match
+ * where all keys are equal, none of them NULL, and the residual condition is true.
+ */
+typedef enum GpucolJoinKind
+{
+	GPUCOL_JOIN_INNER = 1,		/* a row for each match */
+	GPUCOL_JOIN_LEFT,			/* and, where there is none, the row with a payload of
+								 * NULLs */
+	GPUCOL_JOIN_SEMI,			/* the row, if there is a match; no payload */
+	GPUCOL_JOIN_ANTI,			/* the row, if there is none; no payload */
+	GPUCOL_JOIN_NOT_IN,			/* ANTI with one key and no residual, as NOT IN has it: no
+								 * row if some key of the table is NULL, and none
+								 * whose key is NULL unless the table is empty */
+	GPUCOL_JOIN_RIGHT,			/* INNER; when the source has ended, the table's rows
+								 * that had no match, all but their payload NULL */
+	GPUCOL_JOIN_FULL,			/* LEFT and RIGHT */
+	GPUCOL_JOIN_RIGHT_SEMI,		/* nothing; in the end the table's rows that had a match */
+	GPUCOL_JOIN_RIGHT_ANTI		/* nothing; in the end those that had none */
+} GpucolJoinKind;
+
+/*
+ * A step of a pipeline: the lookup of rows in a built table.  Its instructions follow
+ * those of the filter or of the probe before it:
+ *	  up to keys_end		its keys, for the rows that reach it;
+ *	  up to residual_end	the residual condition, for each pair with equal keys: no
+ *							later instruction reads their registers;
+ *	  up to filter_end		the filter, for the rows that it hands on.
+ * In rows that a table delivers when the source has ended, every column of the source and
+ * every payload of other probes is NULL; instructions of earlier steps are evaluated for
+ * them with that, ranges, filters and residuals of those steps are not applied.
+ */
+typedef struct GpucolProbe
+{
+	uint16_t	table;			/* number among GpucolRunOptions.lookups */
+	uint16_t	kind;			/* GpucolJoinKind */
+	uint16_t	first_key;		/* in probe_keys[]; classes as those of the table's keys */
+	uint16_t	nkeys;			/* 0: every pair of rows matches */
+	uint16_t	keys_end;		/* instructions */
+	uint16_t	residual_end;
+	uint16_t	filter_end;
+	uint16_t	residual;		/* bool register or GPUCOL_NO_REG */
+	uint16_t	filter;			/* bool register or GPUCOL_NO_REG */
+	uint16_t	unused;
+} GpucolProbe;
+
+/*
+ * A column of a built table that the program reads: LOAD instructions number it
+ * behind the columns of the source, ncolumns + its index here.
+ */
+typedef struct GpucolPayload
+{
+	uint16_t	probe;			/* number of the probe */
+	uint16_t	column;			/* the table's output, keys first */
+	uint8_t		kind;			/* GpucolKind: of INT and floats as in a column; DECIMAL:
+								 * mantissas of int64 */
+	uint8_t		unused[3];
+} GpucolPayload;
+
 typedef enum GpucolProgramKind
 {
 	GPUCOL_PROGRAM_SCAN = 1,
-	GPUCOL_PROGRAM_AGG
+	GPUCOL_PROGRAM_AGG,
+	GPUCOL_PROGRAM_BUILD		/* keys[]: the keys of the join, then the payload */
 } GpucolProgramKind;
+
+/* flags of a program */
+#define GPUCOL_PROGRAM_KEEP_NULL_KEYS	0x01	/* BUILD: rows whose key is NULL stay, for
+												 * a RIGHT, FULL or RIGHT_ANTI probe */
 
 typedef struct GpucolProgram
 {
@@ -208,9 +274,14 @@ typedef struct GpucolProgram
 	uint16_t	nfilter_instrs; /* leading instructions that compute the filter */
 	uint16_t	nregs;
 	uint16_t	filter;			/* register or GPUCOL_NO_REG */
-	uint16_t	nkeys;			/* AGG: group key registers; SCAN: outputs */
+	uint16_t	nkeys;			/* AGG: group key registers; SCAN, BUILD:
+								 * outputs */
 	uint16_t	naggs;
 	uint16_t	nhost;			/* host predicates */
+	uint16_t	nprobes;
+	uint16_t	npayloads;
+	uint16_t	nprobe_keys;
+	uint16_t	njoin_keys;		/* BUILD: of the nkeys outputs, the keys of the join */
 	uint32_t	flags;
 	/* byte offsets from the start of this struct */
 	uint32_t	columns;		/* GpucolProgramColumn[ncolumns] */
@@ -220,6 +291,9 @@ typedef struct GpucolProgram
 	uint32_t	reg_classes;	/* uint8_t[nregs], GpucolClass */
 	uint32_t	keys;			/* uint16_t[nkeys] registers */
 	uint32_t	aggs;			/* GpucolAgg[naggs] */
+	uint32_t	probes;			/* GpucolProbe[nprobes] */
+	uint32_t	payloads;		/* GpucolPayload[npayloads] */
+	uint32_t	probe_keys;		/* uint16_t[nprobe_keys] registers */
 } GpucolProgram;
 
 /* Address of one of the arrays of a program. */

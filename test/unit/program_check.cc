@@ -44,7 +44,7 @@ struct Program
 	Program()
 	{
 		memset((void *) this, 0, sizeof(*this));
-		head = {GPUCOL_PROGRAM_MAGIC, GPUCOL_PROGRAM_VERSION, GPUCOL_PROGRAM_AGG, sizeof(Program), NCOLUMNS, 6, 6, 12, 2, 12, 1, 1, 5, 64, 0,
+		head = {GPUCOL_PROGRAM_MAGIC, GPUCOL_PROGRAM_VERSION, GPUCOL_PROGRAM_AGG, sizeof(Program), NCOLUMNS, 6, 6, 12, 2, 12, 1, 1, 5, 64, 0, 0, 0, 0, 0,
 			offsetof(Program, columns), offsetof(Program, consts), offsetof(Program, ranges), offsetof(Program, instrs),
 			offsetof(Program, classes), offsetof(Program, keys), offsetof(Program, aggs)};
 		columns[0] = {1, GPUCOL_KIND_INT, 0, 20};

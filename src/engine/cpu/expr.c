@@ -105,6 +105,7 @@ gpucol_cpu_expr_check(const GpucolProgram *program, const char **why)
 	*why = "malformed kernel description";
 	if (program->magic != GPUCOL_PROGRAM_MAGIC ||
 		program->version != GPUCOL_PROGRAM_VERSION ||
+		program->nprobes != 0 || program->kind == GPUCOL_PROGRAM_BUILD ||
 		program->nfilter_instrs > program->ninstrs)
 		return GPUCOL_UNSUPPORTED;
 	for (int i = 0; i < program->ninstrs; i++)

@@ -194,6 +194,9 @@ cuda_start(const GpucolProgram *program, GpucolSource *source,
 {
 	GpucolStatus status;
 
+	*run = NULL;
+	if (program->kind == GPUCOL_PROGRAM_BUILD || program->nprobes > 0)
+		return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "the device does not join");
 	*run = gpucol_gpu_run_create(program, source, host);
 	if (*run == NULL)
 		return gpucol_gpu_refuse(why, GPUCOL_OUT_OF_MEMORY, "out of memory");
