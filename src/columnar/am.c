@@ -4,7 +4,7 @@
  *	  The table access method: its routine and its handler.
  *
  * A gpucol table is a heap (the delta) with immutable packed segments beside it
- * in the same main fork; src/columnar/README tells the whole design.  The
+ * in the same main fork; src/columnar/README leads to the whole design.  The
  * routine therefore starts as a copy of heap's and replaces what has to know
  * about segments.
  *

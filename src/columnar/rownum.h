@@ -4,7 +4,7 @@
  *	  Row numbers of segment rows and their virtual TIDs.
  *
  * Every segment row has a table-wide number, reserved from a counter that never
- * goes back behind a number that a row has had (README, section 12).  Its TID is
+ * goes back behind a number that a row has had (PROTOCOL).  Its TID is
  * virtual: block 2^31 + number / 256, offset 1 + number % 256.  Blocks of the main
  * fork stay below 2^31, so that one bit tells a segment row from a delta row.
  *

@@ -13,8 +13,8 @@
  *
  * Row numbers are reserved in growing steps and must be consecutive; where
  * another loader has reserved in between, the segment ends.  Numbers that no row has
- * got are given back when the segment's entry is completed, and only then; README,
- * section 12, has the rules.
+ * got are given back when the segment's entry is completed, and only then
+ * (PROTOCOL has the rules).
  *
  *-------------------------------------------------------------------------
  */

@@ -6,7 +6,7 @@
  *	  wider codes, floats as patterns instead of scaled integers.
  *
  * Usage: layout [rows in millions].  Prints milliseconds, values/s and the share
- * of the device's read bandwidth for each pair (src/columnar/README, part 6).
+ * of the device's read bandwidth for each pair (src/columnar/MEASURED).
  *
  *-------------------------------------------------------------------------
  */
