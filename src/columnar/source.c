@@ -32,6 +32,7 @@
 
 #include "columnar/encode.h"
 #include "columnar/page.h"
+#include "columnar/row_batch.h"
 #include "columnar/scan.h"
 #include "columnar/segment.h"
 #include "columnar/slot.h"
@@ -39,8 +40,6 @@
 #include "columnar/typemap.h"
 #include "columnar/view_version.h"
 #include "compat.h"
-
-#define BATCH_ROWS		GPUCOL_VECTOR_VALUES
 
 /* Bytes of the word rows of one page. */
 #define PAGE_BYTES		(GPUCOL_PAGE_ROWS * GPUCOL_ROW_BYTES)
@@ -68,7 +67,6 @@ typedef struct TableSource
 	Relation	table;
 	MemoryContext context;
 	const GpucolProgramColumn *columns;
-	GpucolTypeMap *maps;
 	MissingChunk **missing;		/* by column slot, NULL until needed */
 	GpucolScan *scan;			/* view, ranges and heap's scan */
 	GpucolParallelScan *parallel;
@@ -87,9 +85,7 @@ typedef struct TableSource
 	bool		in_range;
 	bool		begun;			/* has a range been entered since the last rescan? */
 	TupleTableSlot *slot;
-	GpucolDeltaColumn *batch;
-	uint64	   *tids;
-	MemoryContext batch_context;
+	GpucolRowBatch rows;
 } TableSource;
 
 /* ------------------------------------------------------------------------
@@ -159,7 +155,7 @@ make_missing(TableSource *source, int c)
 		.kind = source->columns[c].kind,
 		.scale = source->columns[c].scale,
 		.attnum = source->columns[c].attnum,
-		.type_oid = source->maps[c].type_oid,
+		.type_oid = source->rows.maps[c].type_oid,
 		.nulls = nulls
 	};
 	GpucolBytes bytes = {NULL, 0};
@@ -172,8 +168,8 @@ make_missing(TableSource *source, int c)
 	datum = getmissingattr(RelationGetDescr(source->table), column.attnum, &isnull);
 	nulls[0] = isnull;
 	if (!isnull && column.kind == GPUCOL_KIND_BYTES)
-		bytes = gpucol_typemap_to_bytes(&source->maps[c], datum);
-	else if (!isnull && !gpucol_typemap_to_int64(&source->maps[c], datum, &number))
+		bytes = gpucol_typemap_to_bytes(&source->rows.maps[c], datum);
+	else if (!isnull && !gpucol_typemap_to_int64(&source->rows.maps[c], datum, &number))
 	{
 		MemoryContextSwitchTo(old);
 		return NULL;
@@ -212,7 +208,7 @@ chunk_fits(const TableSource *source, int c, const GpucolChunkDesc *desc)
 		return false;
 	if (desc->kind == GPUCOL_KIND_BYTES)
 		return true;
-	return desc->type_oid == source->maps[c].type_oid &&
+	return desc->type_oid == source->rows.maps[c].type_oid &&
 		(desc->kind != GPUCOL_KIND_DECIMAL || desc->scale == column->scale);
 }
 
@@ -430,65 +426,6 @@ source_unmap(GpucolSource *base, GpucolRows *rows)
  * ------------------------------------------------------------------------
  */
 
-/* Allocate an empty batch. */
-static void
-start_batch(TableSource *source)
-{
-	MemoryContextReset(source->batch_context);
-	for (int c = 0; c < source->base.ncolumns; c++)
-	{
-		GpucolDeltaColumn *column = &source->batch[c];
-
-		column->kind = source->columns[c].kind;
-		column->nulls = palloc0(BATCH_ROWS / 8);
-		column->values = NULL;
-		column->bytes = NULL;
-		if (column->kind == GPUCOL_KIND_BYTES)
-			column->bytes = palloc0(BATCH_ROWS * sizeof(GpucolBytes));
-		else
-			column->values = palloc0(BATCH_ROWS * sizeof(int64));
-	}
-}
-
-/* Copy the contents of a BYTES datum out of the scan's buffer. */
-static GpucolBytes
-copy_bytes(const GpucolTypeMap *map, Datum value)
-{
-	GpucolBytes bytes = gpucol_typemap_to_bytes(map, value);
-	char	   *copy = palloc(Max(bytes.len, 1));
-
-	memcpy(copy, bytes.data, bytes.len);
-	bytes.data = copy;
-	return bytes;
-}
-
-/* Append the slot's row; false if a value has no form in its column's kind. */
-static bool
-append_row(TableSource *source, uint32 row)
-{
-	TupleTableSlot *slot = source->slot;
-
-	for (int c = 0; c < source->base.ncolumns; c++)
-	{
-		GpucolDeltaColumn *column = &source->batch[c];
-		bool		isnull;
-		Datum		value = slot_getattr(slot, source->columns[c].attnum, &isnull);
-		int64		number;
-
-		if (isnull)
-			((uint32 *) column->nulls)[row / 32] |= UINT32_C(1) << (row % 32);
-		else if (column->bytes != NULL)
-			column->bytes[row] = copy_bytes(&source->maps[c], value);
-		else if (!gpucol_typemap_to_int64(&source->maps[c], value, &number))
-			return false;
-		else
-			column->values[row] = number;
-	}
-	source->tids[row] = (uint64) ItemPointerGetBlockNumber(&slot->tts_tid) << 16 |
-		ItemPointerGetOffsetNumber(&slot->tts_tid);
-	return true;
-}
-
 /* Next row of the range that the heap scan is in. */
 static bool
 next_heap_row(TableSource *source)
@@ -530,23 +467,22 @@ source_next_delta(GpucolSource *base, GpucolDelta *out)
 {
 	TableSource *source = (TableSource *) base;
 	MemoryContext old;
-	GpucolStatus status = GPUCOL_OK;
-	uint32		n = 0;
+	bool		fits = true;
+	bool		found;
 
 	if (source->scan->nranges == 0)
 		return GPUCOL_END;
-	old = MemoryContextSwitchTo(source->batch_context);
-	start_batch(source);
-	while (n < BATCH_ROWS && status == GPUCOL_OK && next_row(source))
+	gpucol_row_batch_start(&source->rows);
+	while (fits && !gpucol_row_batch_is_full(&source->rows))
 	{
-		if (!append_row(source, n++))
-			status = GPUCOL_UNSUPPORTED;
+		old = MemoryContextSwitchTo(source->rows.context);
+		found = next_row(source);
+		MemoryContextSwitchTo(old);
+		if (!found)
+			break;
+		fits = gpucol_row_batch_append(&source->rows, source->slot);
 	}
-	MemoryContextSwitchTo(old);
-	out->nrows = n;
-	out->tids = (const uint64_t *) source->tids;
-	out->columns = source->batch;
-	return status == GPUCOL_OK && n == 0 ? GPUCOL_END : status;
+	return gpucol_row_batch_show(&source->rows, fits, out);
 }
 
 /* ------------------------------------------------------------------------
@@ -651,19 +587,10 @@ gpucol_source_open(Relation table, Snapshot snapshot,
 	source->context = CurrentMemoryContext;
 	source->columns = columns;
 	source->parallel = parallel;
-	source->maps = palloc0(Max(ncolumns, 1) * sizeof(GpucolTypeMap));
 	source->missing = palloc0(Max(ncolumns, 1) * sizeof(MissingChunk *));
 	source->chunks = palloc0(Max(ncolumns, 1) * sizeof(GpucolChunkDesc *));
-	source->batch = palloc0(Max(ncolumns, 1) * sizeof(GpucolDeltaColumn));
-	source->tids = palloc(BATCH_ROWS * sizeof(uint64));
-	for (int c = 0; c < ncolumns; c++)
-	{
-		Form_pg_attribute att = TupleDescAttr(RelationGetDescr(table),
-											  columns[c].attnum - 1);
-
-		gpucol_typemap_init(&source->maps[c], att->atttypid, att->atttypmod,
-							att->attcollation);
-	}
+	gpucol_row_batch_init(&source->rows, RelationGetDescr(table), columns, ncolumns,
+						  "gpucol source batch");
 	set_storage(source);
 	sscan = parallel != NULL ? table_beginscan_parallel(table, parallel) :
 		table_beginscan(table, snapshot, 0, NULL);
@@ -672,9 +599,6 @@ gpucol_source_open(Relation table, Snapshot snapshot,
 	if (parallel == NULL && source->base.storage[0] != 0)
 		source->base.version = source->scan->view->version;
 	source->slot = table_slot_create(table, NULL);
-	source->batch_context = AllocSetContextCreate(CurrentMemoryContext,
-												  "gpucol source batch",
-												  ALLOCSET_DEFAULT_SIZES);
 	return &source->base;
 }
 

@@ -1,0 +1,177 @@
+/*-------------------------------------------------------------------------
+ *
+ * row_batch.c
+ *	  Rows of PostgreSQL as a batch of columns for an engine.
+ *
+ * Values are converted as the writer of segments converts them (typemap.h), so that
+ * a row is the same to an engine whether it is packed or not.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "columnar/row_batch.h"
+
+/* A batch with so many bytes of values is full. */
+#define BATCH_BYTES		(8 * 1024 * 1024)
+
+void
+gpucol_row_batch_init(GpucolRowBatch *rows, TupleDesc desc,
+					  const GpucolProgramColumn *columns, int ncolumns,
+					  const char *context_name)
+{
+	rows->ncolumns = ncolumns;
+	rows->columns = columns;
+	rows->nrows = 0;
+	rows->nbytes = 0;
+	rows->maps = palloc0(Max(ncolumns, 1) * sizeof(GpucolTypeMap));
+	rows->batch = palloc0(Max(ncolumns, 1) * sizeof(GpucolDeltaColumn));
+	rows->tids = palloc0(GPUCOL_ROW_BATCH_ROWS * sizeof(uint64));
+	for (int c = 0; c < ncolumns; c++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, columns[c].attnum - 1);
+
+		gpucol_typemap_init(&rows->maps[c], att->atttypid, att->atttypmod, att->attcollation);
+	}
+	rows->context = AllocSetContextCreateInternal(CurrentMemoryContext, context_name,
+												  ALLOCSET_DEFAULT_SIZES);
+}
+
+void
+gpucol_row_batch_reset(GpucolRowBatch *rows)
+{
+	MemoryContextReset(rows->context);
+	rows->nrows = 0;
+	rows->nbytes = 0;
+}
+
+void
+gpucol_row_batch_start_column(GpucolRowBatch *rows, int c, uint32 n)
+{
+	GpucolDeltaColumn *column = &rows->batch[c];
+
+	column->kind = rows->columns[c].kind;
+	column->nulls = NULL;
+	column->values = NULL;
+	column->bytes = NULL;
+	if (column->kind == GPUCOL_KIND_BYTES)
+		column->bytes = palloc0(n * sizeof(GpucolBytes));
+	else
+		column->values = palloc0(n * sizeof(int64));
+}
+
+void
+gpucol_row_batch_start(GpucolRowBatch *rows)
+{
+	MemoryContext old;
+
+	gpucol_row_batch_reset(rows);
+	old = MemoryContextSwitchTo(rows->context);
+	for (int c = 0; c < rows->ncolumns; c++)
+	{
+		gpucol_row_batch_start_column(rows, c, GPUCOL_ROW_BATCH_ROWS);
+		rows->batch[c].nulls = palloc0(GPUCOL_ROW_BATCH_ROWS / 8);
+	}
+	MemoryContextSwitchTo(old);
+}
+
+bool
+gpucol_row_batch_put(GpucolRowBatch *rows, int c, uint32 row, Datum value)
+{
+	GpucolDeltaColumn *column = &rows->batch[c];
+
+	if (column->bytes == NULL)
+		return gpucol_typemap_to_int64(&rows->maps[c], value, (int64 *) &column->values[row]);
+	column->bytes[row] = gpucol_typemap_to_bytes(&rows->maps[c], value);
+	return true;
+}
+
+/* Have a value's bytes outlive the slot. */
+static void
+keep_bytes(GpucolRowBatch *rows, GpucolBytes *bytes)
+{
+	char	   *copy = palloc(Max(bytes->len, 1));
+
+	memcpy(copy, bytes->data, bytes->len);
+	bytes->data = copy;
+	rows->nbytes += bytes->len;
+}
+
+bool
+gpucol_row_batch_append(GpucolRowBatch *rows, TupleTableSlot *slot)
+{
+	MemoryContext old = MemoryContextSwitchTo(rows->context);
+	uint32		row = rows->nrows++;
+	bool		fits = true;
+
+	for (int c = 0; c < rows->ncolumns && fits; c++)
+	{
+		GpucolDeltaColumn *column = &rows->batch[c];
+		bool		isnull;
+		Datum		value = slot_getattr(slot, rows->columns[c].attnum, &isnull);
+
+		if (isnull)
+			((uint32 *) column->nulls)[row / 32] |= UINT32_C(1) << (row % 32);
+		else if (!gpucol_row_batch_put(rows, c, row, value))
+			fits = false;
+		else if (column->bytes != NULL)
+			keep_bytes(rows, &column->bytes[row]);
+	}
+	MemoryContextSwitchTo(old);
+	rows->tids[row] = ItemPointerIsValid(&slot->tts_tid) ?
+		(uint64) ItemPointerGetBlockNumber(&slot->tts_tid) << 16 |
+		ItemPointerGetOffsetNumber(&slot->tts_tid) : 0;
+	return fits;
+}
+
+bool
+gpucol_row_batch_is_full(const GpucolRowBatch *rows)
+{
+	return rows->nrows == GPUCOL_ROW_BATCH_ROWS || rows->nbytes >= BATCH_BYTES;
+}
+
+GpucolStatus
+gpucol_row_batch_show(const GpucolRowBatch *rows, bool fits, GpucolDelta *out)
+{
+	out->nrows = rows->nrows;
+	out->tids = (const uint64_t *) rows->tids;
+	out->columns = rows->batch;
+	if (!fits)
+		return GPUCOL_UNSUPPORTED;
+	return rows->nrows == 0 ? GPUCOL_END : GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_row_batch_no_segment(GpucolSource *source pg_attribute_unused(),
+							GpucolSegment *out pg_attribute_unused())
+{
+	return GPUCOL_END;
+}
+
+/* Never called: there is no segment. */
+GpucolStatus
+gpucol_row_batch_map_nothing(GpucolSource *source pg_attribute_unused(),
+							 const GpucolSegment *segment pg_attribute_unused(),
+							 int slot pg_attribute_unused(),
+							 GpucolStreamKind stream pg_attribute_unused(),
+							 uint32_t row pg_attribute_unused(),
+							 uint32_t nrows pg_attribute_unused(),
+							 GpucolRows *out pg_attribute_unused())
+{
+	return GPUCOL_CORRUPT;
+}
+
+void
+gpucol_row_batch_unmap_nothing(GpucolSource *source pg_attribute_unused(),
+							   GpucolRows *window pg_attribute_unused())
+{
+}
+
+void
+gpucol_row_batch_check_interrupts(GpucolSource *source pg_attribute_unused())
+{
+	CHECK_FOR_INTERRUPTS();
+}
