@@ -23,6 +23,7 @@
 #include "utils/snapmgr.h"
 
 #include "columnar/delta_pages.h"
+#include "columnar/item.h"
 #include "columnar/settled.h"
 #include "compat.h"
 
@@ -63,13 +64,12 @@ is_empty(Relation rel, Snapshot snapshot, Buffer buffer, TransactionId *newest)
 
 	for (OffsetNumber i = FirstOffsetNumber; i <= last; i++)
 	{
-		ItemId		item = PageGetItemId(page, i);
 		HeapTupleData tuple;
 
-		if (!ItemIdIsNormal(item))
+		if (!ItemIdIsNormal(PageGetItemId(page, i)))
 			continue;
-		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
-		tuple.t_len = ItemIdGetLength(item);
+		if (!gpucol_item_find(page, i, &tuple))
+			return false;
 		tuple.t_tableOid = RelationGetRelid(rel);
 		ItemPointerSet(&tuple.t_self, BufferGetBlockNumber(buffer), i);
 		if (!gpucol_settled_tuple(tuple.t_data, snapshot->xmin, newest) ||

@@ -44,6 +44,7 @@
 #include "utils/snapmgr.h"
 
 #include "columnar/directory.h"
+#include "columnar/directory_index.h"
 #include "columnar/directory_value.h"
 #include "columnar/rownum.h"
 #include "compat.h"
@@ -62,6 +63,10 @@ gpucol_directory_open(GpucolDirectory *dir, Relation table, LOCKMODE lockmode)
 	dir->lockmode = lockmode;
 	dir->context = CurrentMemoryContext;
 	dir->identity = 0;
+	dir->looked = (GpucolRowKey)
+	{
+		InvalidOid, 0
+	};
 	dir->probe = NULL;
 	dir->probing = false;
 	dir->toast = table_open(toast_oid, lockmode);
@@ -152,6 +157,7 @@ gpucol_directory_insert(GpucolDirectory *dir, Oid id, int32 seq,
 {
 	Datum		values[2] = {ObjectIdGetDatum(id), Int32GetDatum(seq)};
 	bool		isnull[2] = {false, false};
+	GpucolRowKey key = {id, seq};
 	HeapTuple	tuple = gpucol_value_form(dir->toast, gpucol_directory_identity(dir), id, seq,
 										  data, size);
 	ItemPointerData tid;
@@ -162,6 +168,9 @@ gpucol_directory_insert(GpucolDirectory *dir, Oid id, int32 seq,
 	{
 		if (!dir->indexes[i]->rd_index->indisready)
 			continue;
+		/* mostly a scan has just looked for a row of this key */
+		if (i != dir->valid || dir->looked.id != id || dir->looked.seq != seq)
+			(void) gpucol_index_check(dir, dir->indexes[i], key, key, NULL);
 		index_insert(dir->indexes[i], values, isnull, &tuple->t_self, dir->toast,
 					 unique ? UNIQUE_CHECK_YES : UNIQUE_CHECK_NO, false, NULL);
 	}

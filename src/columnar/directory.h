@@ -144,6 +144,21 @@ typedef struct GpucolDirectoryTuple
 	Buffer		buffer;
 } GpucolDirectoryTuple;
 
+/* The key of a row. */
+typedef struct GpucolRowKey
+{
+	Oid			id;
+	int32		seq;
+} GpucolRowKey;
+
+/* How far an index has been looked at (directory_index.c). */
+typedef struct GpucolIndexAhead
+{
+	BlockNumber block;			/* the last leaf page; invalid = as far as need be */
+	GpucolRowKey key;			/* the highest of the page before */
+	GpucolRowKey to;			/* where the range ends */
+} GpucolIndexAhead;
+
 /* The open TOAST relation of a table. */
 typedef struct GpucolDirectory
 {
@@ -155,6 +170,7 @@ typedef struct GpucolDirectory
 	LOCKMODE	lockmode;
 	BlockNumber nblocks;		/* of the TOAST relation when asked for; 0 = not yet */
 	uint64		identity;		/* of the table's storage; 0 = not read, or no counter */
+	GpucolRowKey looked;		/* key whose way in the index was looked at last */
 	MemoryContext context;		/* that the directory was opened in */
 	IndexScanDesc probe;		/* kept from one scan to the next; NULL = none yet */
 	bool		probing;		/* the probe is some scan's */
@@ -197,17 +213,18 @@ typedef struct GpucolDirectoryScan
 	Snapshot	snapshot;
 	ScanDirection direction;
 	Oid			base;
-	Oid			first_id;
-	Oid			last_id;
+	GpucolRowKey first;
+	GpucolRowKey last;
 	Oid			id;				/* being scanned */
-	int32		first_seq;		/* within first_id */
-	int32		last_seq;		/* within last_id */
+	GpucolIndexAhead ahead;
 	IndexScanDesc scan;			/* NULL at the end */
 	Buffer		buffer;			/* of the row at hand, or last looked at */
 	HeapTupleData tuple;
-	bool		any;			/* the snapshot has seen a row: */
-	Oid			seen_id;
-	int32		seen_seq;
+	bool		any_entry;		/* the index has given an entry, of this key: */
+	GpucolRowKey entry;
+	ItemPointerData entry_tid;
+	bool		any_seen;		/* the snapshot has seen a row, of this key: */
+	GpucolRowKey seen;
 	GpucolUpkeep copy;			/* data that may change in place, of any kind */
 } GpucolDirectoryScan;
 

@@ -75,8 +75,8 @@ gpucol_directory_is_lasting(Relation table)
 }
 
 /*
- * Find the directory's counter, which stays where it is as long as the file lasts, unless
- * that may be emptied in place; false if it has none.
+ * Find the directory's counter, which stays where it is as long as the file lasts; false
+ * if it has none.  A place of an emptied file, or of an older one, has no counter.
  */
 static bool
 find_counter(GpucolDirectory *dir, ItemPointer tid, GpucolCounter *counter)
@@ -84,23 +84,23 @@ find_counter(GpucolDirectory *dir, ItemPointer tid, GpucolCounter *counter)
 	Oid			space = gpucol_compat_relation_space(dir->toast);
 	Oid			file = gpucol_compat_relation_file(dir->toast);
 	CounterPlace *place = &counter_places[file % KEPT_PLACES];
-	bool		lasting = gpucol_directory_is_lasting(dir->table);
 	TransactionId xmin;
 
-	if (lasting && place->file == file && place->space == space &&
+	if (place->file == file && place->space == space &&
 		gpucol_directory_fetch(dir, SnapshotSelf, &place->tid, GPUCOL_ID_COUNTER, 0, counter,
 							   sizeof(*counter), &xmin))
 	{
 		*tid = place->tid;
+		dir->identity = counter->identity;
 		return true;
 	}
 	if (!gpucol_directory_find(dir, GPUCOL_ID_COUNTER, counter, sizeof(*counter), tid))
 		return false;
-	if (lasting)
-		*place = (CounterPlace)
-		{
-			space, file, *tid
-		};
+	*place = (CounterPlace)
+	{
+		space, file, *tid
+	};
+	dir->identity = counter->identity;
 	return true;
 }
 
@@ -110,8 +110,8 @@ gpucol_directory_identity(GpucolDirectory *dir)
 	ItemPointerData tid;
 	GpucolCounter counter;
 
-	if (dir->identity == 0 && find_counter(dir, &tid, &counter))
-		dir->identity = counter.identity;
+	if (dir->identity == 0)
+		(void) find_counter(dir, &tid, &counter);
 	return dir->identity;
 }
 
@@ -294,8 +294,7 @@ gpucol_directory_lacks(GpucolDirectory *dir)
 	ItemPointerData tid;
 	GpucolCounter counter;
 
-	return gpucol_directory_is_lasting(dir->table) && find_counter(dir, &tid, &counter) ?
-		counter.lacks : 0;
+	return find_counter(dir, &tid, &counter) ? counter.lacks : 0;
 }
 
 void

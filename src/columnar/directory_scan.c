@@ -29,6 +29,7 @@
 #include "utils/snapmgr.h"
 
 #include "columnar/directory.h"
+#include "columnar/directory_index.h"
 #include "columnar/directory_value.h"
 #include "compat.h"
 
@@ -150,6 +151,45 @@ give_back_probe(GpucolDirectoryScan *scan)
 	scan->scan = NULL;
 }
 
+/* The key of the index entry at hand. */
+static GpucolRowKey
+key_of_entry(const GpucolDirectoryScan *scan)
+{
+	IndexTuple	entry = scan->scan->xs_itup;
+	TupleDesc	desc = scan->scan->xs_itupdesc;
+	bool		isnull;
+
+	return (GpucolRowKey)
+	{
+		DatumGetObjectId(index_getattr(entry, TOAST_ID, desc, &isnull)),
+			DatumGetInt32(index_getattr(entry, TOAST_SEQ, desc, &isnull))
+	};
+}
+
+/*
+ * Note the index entry at hand; false if it does not come behind the last one, as
+ * where damage has made a circle of the index.
+ */
+static bool
+note_entry(GpucolDirectoryScan *scan, ItemPointer place, GpucolRowKey key)
+{
+	bool		forward = ScanDirectionIsForward(scan->direction);
+	bool		ordered = true;
+
+	if (scan->any_entry)
+	{
+		int			order = scan->entry.id != key.id ? (scan->entry.id < key.id ? -1 : 1) :
+			scan->entry.seq != key.seq ? (scan->entry.seq < key.seq ? -1 : 1) :
+			ItemPointerCompare(&scan->entry_tid, place);
+
+		ordered = forward ? order < 0 : order > 0;
+	}
+	scan->any_entry = true;
+	scan->entry = key;
+	scan->entry_tid = *place;
+	return ordered;
+}
+
 /* Pin the page of an index entry; false if the relation ends before. */
 static bool
 pin_page(GpucolDirectoryScan *scan, BlockNumber block)
@@ -166,21 +206,9 @@ pin_page(GpucolDirectoryScan *scan, BlockNumber block)
 	return true;
 }
 
-/* The key of the index entry at hand. */
-static void
-key_of_entry(const GpucolDirectoryScan *scan, Oid *id, int32 *seq)
-{
-	IndexTuple	entry = scan->scan->xs_itup;
-	TupleDesc	desc = scan->scan->xs_itupdesc;
-	bool		isnull;
-
-	*id = DatumGetObjectId(index_getattr(entry, TOAST_ID, desc, &isnull));
-	*seq = DatumGetInt32(index_getattr(entry, TOAST_SEQ, desc, &isnull));
-}
-
 /*
- * Look at the place that an index entry leads to, on a locked page, for a row of the key
- * that *row has.  True if the snapshot sees it; *problem is set if something is
+ * Look at the place that an index entry leads to, on a locked page, for a row of the
+ * entry's key.  True if the snapshot sees it; *problem is set if something is
  * wrong.
  */
 static bool
@@ -190,11 +218,10 @@ look(GpucolDirectoryScan *scan, ItemPointer place, GpucolDirectoryTuple *row,
 	GpucolDirectory *dir = scan->dir;
 	Page		page = BufferGetPage(scan->buffer);
 	OffsetNumber offset = ItemPointerGetOffsetNumberNoCheck(place);
-	Oid			id = row->id;
-	int32		seq = row->seq;
 
 	if (offset >= FirstOffsetNumber && offset <= PageGetMaxOffsetNumber(page) &&
-		ItemIdIsDead(PageGetItemId(page, offset)))
+		ItemIdIsDead(PageGetItemId(page, offset)) &&
+		!ItemIdHasStorage(PageGetItemId(page, offset)))	/* pruning leaves it none */
 	{
 		scan->scan->kill_prior_tuple = !scan->scan->xactStartedInRecovery;
 		return false;
@@ -206,7 +233,7 @@ look(GpucolDirectoryScan *scan, ItemPointer place, GpucolDirectoryTuple *row,
 	}
 	scan->tuple.t_tableOid = RelationGetRelid(dir->toast);
 	gpucol_value_read(&scan->tuple, scan->buffer, row);
-	if (row->id != id || row->seq != seq)
+	if (row->id != scan->entry.id || row->seq != scan->entry.seq)
 		*problem = "is another one than its index entry says";
 	else
 		*problem = gpucol_value_problem(dir->table, dir->identity, row);
@@ -223,11 +250,14 @@ look(GpucolDirectoryScan *scan, ItemPointer place, GpucolDirectoryTuple *row,
 static bool
 note_seen(GpucolDirectoryScan *scan, const GpucolDirectoryTuple *row)
 {
-	bool		again = scan->any && scan->seen_id == row->id && scan->seen_seq == row->seq;
+	bool		again = scan->any_seen && scan->seen.id == row->id &&
+		scan->seen.seq == row->seq;
 
-	scan->any = true;
-	scan->seen_id = row->id;
-	scan->seen_seq = row->seq;
+	scan->any_seen = true;
+	scan->seen = (GpucolRowKey)
+	{
+		row->id, row->seq
+	};
 	return !again || !IsMVCCSnapshot(scan->snapshot) || gpucol_value_kind(row->id)->repeated;
 }
 
@@ -236,11 +266,15 @@ static bool
 visit(GpucolDirectoryScan *scan, ItemPointer place, GpucolDirectoryTuple *row)
 {
 	GpucolDirectory *dir = scan->dir;
+	GpucolRowKey key = key_of_entry(scan);
 	const char *problem = NULL;
 	bool		found = false;
 
-	key_of_entry(scan, &row->id, &row->seq);
-	if (!pin_page(scan, ItemPointerGetBlockNumberNoCheck(place)))
+	row->id = key.id;
+	row->seq = key.seq;
+	if (!note_entry(scan, place, key))
+		problem = "has an index entry out of order";
+	else if (!pin_page(scan, ItemPointerGetBlockNumberNoCheck(place)))
 		problem = "lies behind the end of the relation";
 	else
 	{
@@ -265,29 +299,47 @@ next_row(GpucolDirectoryScan *scan, GpucolDirectoryTuple *row)
 {
 	ItemPointer place;
 
-	while ((place = index_getnext_tid(scan->scan, scan->direction)) != NULL)
+	for (;;)
 	{
 		CHECK_FOR_INTERRUPTS();
+		if (scan->any_entry && ScanDirectionIsForward(scan->direction))
+			(void) gpucol_index_check_ahead(scan->dir, scan->scan->indexRelation, scan->entry,
+											&scan->ahead);
+		place = index_getnext_tid(scan->scan, scan->direction);
+		if (place == NULL)
+			return false;
 		if (visit(scan, place, row))
 			return true;
 	}
-	return false;
+}
+
+/* Look at the index where a scan of the keys from .. to is to begin, and begin it. */
+static void
+begin_range(GpucolDirectoryScan *scan, GpucolRowKey from, GpucolRowKey to, ScanKey keys)
+{
+	bool		forward = ScanDirectionIsForward(scan->direction);
+
+	(void) gpucol_index_check(scan->dir, scan->scan->indexRelation, from, to,
+							  forward ? &scan->ahead : NULL);
+	scan->dir->looked = from;
+	index_rescan(scan->scan, keys, SCAN_KEYS, NULL, 0);
 }
 
 /* Scan one chunk_id of the range. */
 static void
 begin_id(GpucolDirectoryScan *scan)
 {
+	GpucolRowKey from = {scan->id, scan->id == scan->first.id ? scan->first.seq : 0};
+	GpucolRowKey to = {scan->id, scan->id == scan->last.id ? scan->last.seq : PG_INT32_MAX};
 	ScanKeyData keys[SCAN_KEYS];
 
 	ScanKeyInit(&keys[0], TOAST_ID, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(scan->id));
 	ScanKeyInit(&keys[1], TOAST_SEQ, BTGreaterEqualStrategyNumber, F_INT4GE,
-				Int32GetDatum(scan->id == scan->first_id ? scan->first_seq : 0));
+				Int32GetDatum(from.seq));
 	ScanKeyInit(&keys[2], TOAST_SEQ, BTLessEqualStrategyNumber, F_INT4LE,
-				Int32GetDatum(scan->id == scan->last_id ? scan->last_seq :
-							  PG_INT32_MAX));
-	index_rescan(scan->scan, keys, SCAN_KEYS, NULL, 0);
+				Int32GetDatum(to.seq));
+	begin_range(scan, from, to, keys);
 }
 
 /*
@@ -298,28 +350,27 @@ static bool
 begin_next_id(GpucolDirectoryScan *scan)
 {
 	bool		forward = ScanDirectionIsForward(scan->direction);
+	GpucolRowKey from = {forward ? scan->id + 1 : scan->first.id, 0};
+	GpucolRowKey to = {forward ? scan->last.id : scan->id - 1, PG_INT32_MAX};
 	ScanKeyData keys[SCAN_KEYS];
 	ItemPointer place;
-	Oid			id;
-	int32		seq;
+	GpucolRowKey key;
 
-	ScanKeyInit(&keys[0], TOAST_ID, forward ? BTGreaterStrategyNumber :
-				BTGreaterEqualStrategyNumber, forward ? F_OIDGT : F_OIDGE,
-				ObjectIdGetDatum(forward ? scan->id : scan->first_id));
-	ScanKeyInit(&keys[1], TOAST_ID, forward ? BTLessEqualStrategyNumber :
-				BTLessStrategyNumber, forward ? F_OIDLE : F_OIDLT,
-				ObjectIdGetDatum(forward ? scan->last_id : scan->id));
+	ScanKeyInit(&keys[0], TOAST_ID, BTGreaterEqualStrategyNumber, F_OIDGE,
+				ObjectIdGetDatum(from.id));
+	ScanKeyInit(&keys[1], TOAST_ID, BTLessEqualStrategyNumber, F_OIDLE,
+				ObjectIdGetDatum(to.id));
 	ScanKeyInit(&keys[2], TOAST_SEQ, BTGreaterEqualStrategyNumber, F_INT4GE,
 				Int32GetDatum(0));
-	index_rescan(scan->scan, keys, SCAN_KEYS, NULL, 0);
+	begin_range(scan, from, to, keys);
 	place = index_getnext_tid(scan->scan, scan->direction);
 	if (place == NULL)
 		return false;
-	key_of_entry(scan, &id, &seq);
-	if (forward ? id <= scan->id || id > scan->last_id :
-		id >= scan->id || id < scan->first_id)
-		gpucol_value_damaged(scan->dir, place, id, seq, "has an index entry out of order");
-	scan->id = id;
+	key = key_of_entry(scan);
+	if (key.id < from.id || key.id > to.id)
+		gpucol_value_damaged(scan->dir, place, key.id, key.seq,
+							 "has an index entry out of order");
+	scan->id = key.id;
 	begin_id(scan);
 	return true;
 }
@@ -335,11 +386,12 @@ gpucol_directory_scan_begin(GpucolDirectoryScan *scan, GpucolDirectory *dir,
 	scan->snapshot = snapshot;
 	scan->direction = direction;
 	scan->base = base;
-	gpucol_directory_key(base, from, &scan->first_id, &scan->first_seq);
-	gpucol_directory_key(base, to, &scan->last_id, &scan->last_seq);
-	scan->id = ScanDirectionIsForward(direction) ? scan->first_id : scan->last_id;
+	gpucol_directory_key(base, from, &scan->first.id, &scan->first.seq);
+	gpucol_directory_key(base, to, &scan->last.id, &scan->last.seq);
+	scan->id = ScanDirectionIsForward(direction) ? scan->first.id : scan->last.id;
 	scan->buffer = InvalidBuffer;
-	scan->any = false;
+	scan->any_entry = false;
+	scan->any_seen = false;
 	take_probe(scan);
 	begin_id(scan);
 }
@@ -350,7 +402,7 @@ gpucol_directory_scan_next(GpucolDirectoryScan *scan, GpucolDirectoryTuple *row)
 	while (!next_row(scan, row))
 	{
 		Oid			end = ScanDirectionIsForward(scan->direction) ?
-			scan->last_id : scan->first_id;
+			scan->last.id : scan->first.id;
 
 		if (scan->id == end || !begin_next_id(scan))
 		{

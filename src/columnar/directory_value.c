@@ -19,10 +19,10 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "storage/bufmgr.h"
 
 #include "columnar/directory_value.h"
+#include "columnar/item.h"
 #include "columnar/rownum.h"
 #include "kernel/crc32c.h"
 #include "kernel/format.h"
@@ -135,25 +135,9 @@ is_toast_row(HeapTupleHeader header, uint32 length)
 bool
 gpucol_value_find(Page page, ItemPointer tid, HeapTuple tuple)
 {
-	OffsetNumber offset = ItemPointerGetOffsetNumberNoCheck(tid);
-	ItemId		item;
-	uint32		start;
-	uint32		length;
-
-	if (PageIsNew(page) || offset < FirstOffsetNumber ||
-		offset > PageGetMaxOffsetNumber(page))
-		return false;
-	item = PageGetItemId(page, offset);
-	start = ItemIdGetOffset(item);
-	length = ItemIdGetLength(item);
-	if (!ItemIdIsNormal(item) || start != MAXALIGN(start) ||
-		start < ((PageHeader) page)->pd_upper ||
-		start + length > ((PageHeader) page)->pd_special)
-		return false;
-	tuple->t_data = (HeapTupleHeader) PageGetItem(page, item);
-	tuple->t_len = length;
 	tuple->t_self = *tid;
-	return is_toast_row(tuple->t_data, length);
+	return gpucol_item_find(page, ItemPointerGetOffsetNumberNoCheck(tid), tuple) &&
+		is_toast_row(tuple->t_data, tuple->t_len);
 }
 
 void
@@ -287,4 +271,17 @@ gpucol_value_damaged(GpucolDirectory *dir, const ItemPointerData *tid, Oid id, i
 					   RelationGetRelationName(dir->toast),
 					   ItemPointerGetBlockNumberNoCheck(tid),
 					   ItemPointerGetOffsetNumberNoCheck(tid), problem)));
+}
+
+void
+gpucol_value_damaged_index(GpucolDirectory *dir, Relation index, BlockNumber block,
+						   const char *problem)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INDEX_CORRUPTED),
+			 errmsg("segment directory of table \"%s\" is corrupt",
+					RelationGetRelationName(dir->table)),
+			 errdetail("Block %u of index \"%s\" %s.", block,
+					   RelationGetRelationName(index), problem),
+			 errhint("REINDEX it.")));
 }

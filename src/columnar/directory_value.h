@@ -70,4 +70,8 @@ extern void gpucol_directory_row_on_page(GpucolDirectory *dir, Page page, ItemPo
 extern void gpucol_value_damaged(GpucolDirectory *dir, const ItemPointerData *tid, Oid id,
 								 int32 seq, const char *problem);
 
+/* The same of a page of an index of the TOAST relation. */
+extern void gpucol_value_damaged_index(GpucolDirectory *dir, Relation index,
+									   BlockNumber block, const char *problem);
+
 #endif							/* GPUCOL_COLUMNAR_DIRECTORY_VALUE_H */

@@ -349,9 +349,8 @@ report_corrupt_page(Relation table, const GpucolSegmentEntry *entry,
 					   ordinal, block, column, problem)));
 }
 
-/* What a verified page in a buffer carries; see the head of this file. */
-static inline uint64
-verified_cookie(Buffer buffer)
+uint64
+gpucol_page_cookie(Buffer buffer)
 {
 	static uint64 server = 0;
 
@@ -446,12 +445,12 @@ gpucol_page_verify(Buffer buffer, const GpucolSegmentEntry *entry, uint32 ordina
 	Page		page = BufferGetPage(buffer);
 	GpucolPageTrailer *trailer = GPUCOL_PAGE_TRAILER(page);
 
-	if (likely(trailer->verified == verified_cookie(buffer) &&
+	if (likely(trailer->verified == gpucol_page_cookie(buffer) &&
 			   is_own(trailer, entry, ordinal) && !is_new))
 		return true;
 	if (gpucol_page_problem(page, entry, ordinal) != NULL)
 		return false;
-	trailer->verified = verified_cookie(buffer);
+	trailer->verified = gpucol_page_cookie(buffer);
 	return true;
 }
 

@@ -104,6 +104,12 @@ extern bool gpucol_page_verify(Buffer buffer, const GpucolSegmentEntry *entry,
 							   uint32 ordinal, bool is_new);
 
 /*
+ * What a page carries that has been verified in this buffer of this server; see the head of
+ * page.c.
+ */
+extern uint64 gpucol_page_cookie(Buffer buffer);
+
+/*
  * Is it a segment page?  Its trailer, unverified, or NULL.
  */
 extern const GpucolPageTrailer *gpucol_page_identify(Page page);

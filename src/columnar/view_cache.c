@@ -31,6 +31,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "columnar/item.h"
 #include "columnar/settled.h"
 #include "columnar/view_cache.h"
 #include "columnar/view_version.h"
@@ -187,11 +188,11 @@ settled_page(GpucolDirectory *dir, BlockNumber block, TransactionId xmin,
 	for (OffsetNumber i = FirstOffsetNumber; !PageIsNew(page) && settled &&
 		 i <= PageGetMaxOffsetNumber(page); i++)
 	{
-		ItemId		item = PageGetItemId(page, i);
+		HeapTupleData tuple;
 
-		if (ItemIdIsNormal(item))
-			settled = gpucol_settled_tuple((HeapTupleHeader) PageGetItem(page, item),
-										   xmin, newest);
+		if (ItemIdIsNormal(PageGetItemId(page, i)))
+			settled = gpucol_item_find(page, i, &tuple) &&
+				gpucol_settled_tuple(tuple.t_data, xmin, newest);
 	}
 	UnlockReleaseBuffer(buffer);
 	return settled;

@@ -1,0 +1,494 @@
+/*-------------------------------------------------------------------------
+ *
+ * directory_index.c
+ *	  Pages of a TOAST relation's index, looked at before they are relied upon.
+ *
+ * PostgreSQL's btree believes its pages.  A damaged one may lead it astray in memory, or
+ * round in a circle that no cancel request ends.  So before the btree is asked for the
+ * rows of a key, or is to take one, the pages on the way are looked at: that each
+ * is of the level that is expected, that its items lie within it and are tuples of
+ * this kind of index in ascending order, and that siblings know each other.
+ *
+ * Damage comes with a page from disk.  So a page is looked at once for each stay in a
+ * buffer: whoever found it good leaves a mark in its header, in a field (pd_prune_xid) that
+ * indexes have no use for, without making it dirty.  As with segment pages (page.c) a mark
+ * that reaches the disk is worthless after a restart, and in any other buffer.
+ *
+ * The way is the btree's own: from the root down to the first page that may have the
+ * key, and on each level to the right as far as keys reach.  A page is locked before the
+ * one to the left of it is let go, so that what they say of each other is of one moment.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/itup.h"
+#include "access/nbtree.h"
+#include "executor/instrument.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+
+#include "columnar/directory_index.h"
+#include "columnar/directory_value.h"
+#include "columnar/page.h"
+#include "compat.h"
+
+/* Leaf pages that are looked at before a scan comes to them. */
+#define AHEAD_PAGES		8
+
+/* Levels that no index has. */
+#define MAX_LEVELS		32
+
+/* Bytes of the two columns of the key. */
+#define KEY_BYTES		(sizeof(Oid) + sizeof(int32))
+
+/* A look at an index. */
+typedef struct Look
+{
+	GpucolDirectory *dir;
+	Relation	index;
+	BlockNumber block;			/* at hand */
+	bool		is_new;			/* it was read from disk just now */
+	const char *problem;		/* of it */
+} Look;
+
+/* A key of an item, of whose columns the last may be cut off: less than any. */
+typedef struct ItemKey
+{
+	int			ncolumns;
+	GpucolRowKey key;
+} ItemKey;
+
+/* ------------------------------------------------------------------------
+ * Items
+ * ------------------------------------------------------------------------
+ */
+
+/* Order two items. */
+static int
+compare_items(const ItemKey *a, const ItemKey *b)
+{
+	int			ncolumns = Min(a->ncolumns, b->ncolumns);
+
+	if (ncolumns > 0 && a->key.id != b->key.id)
+		return a->key.id < b->key.id ? -1 : 1;
+	if (ncolumns > 1 && a->key.seq != b->key.seq)
+		return a->key.seq < b->key.seq ? -1 : 1;
+	return a->ncolumns - b->ncolumns;
+}
+
+/* Order an item and a whole key. */
+static int
+compare_key(const ItemKey *item, GpucolRowKey key)
+{
+	ItemKey		whole = {2, key};
+
+	return compare_items(item, &whole);
+}
+
+/* Does a tuple have the size and the form that it must? */
+static bool
+is_sound(IndexTuple tuple, bool pivot, ItemKey *item)
+{
+	uint32		size = IndexTupleSize(tuple);
+
+	if ((tuple->t_info & (INDEX_NULL_MASK | INDEX_VAR_MASK)) != 0 ||
+		pivot != BTreeTupleIsPivot(tuple))
+		return false;
+	item->ncolumns = 2;
+	if (pivot)
+	{
+		bool		has_tid = (ItemPointerGetOffsetNumberNoCheck(&tuple->t_tid) &
+							   BT_PIVOT_HEAP_TID_ATTR) != 0;
+
+		item->ncolumns = ItemPointerGetOffsetNumberNoCheck(&tuple->t_tid) & BT_OFFSET_MASK;
+		return item->ncolumns <= 2 &&
+			size == MAXALIGN(sizeof(IndexTupleData) + item->ncolumns * sizeof(int32)) +
+			(has_tid ? MAXALIGN(sizeof(ItemPointerData)) : 0);
+	}
+	if (BTreeTupleIsPosting(tuple))
+		return BTreeTupleGetPostingOffset(tuple) == sizeof(IndexTupleData) + KEY_BYTES &&
+			size == MAXALIGN(sizeof(IndexTupleData) + KEY_BYTES +
+							 BTreeTupleGetNPosting(tuple) * sizeof(ItemPointerData));
+	return size == sizeof(IndexTupleData) + KEY_BYTES;
+}
+
+/* Find an item of a page and read its key; false if it is not as it must be. */
+static bool
+read_item(Page page, OffsetNumber offset, bool pivot, ItemKey *item, IndexTuple *tuple)
+{
+	ItemId		id = PageGetItemId(page, offset);
+	uint32		start = ItemIdGetOffset(id);
+	uint32		length = ItemIdGetLength(id);
+
+	if (!ItemIdIsUsed(id) || ItemIdIsRedirected(id) || start != MAXALIGN(start) ||
+		start < ((PageHeader) page)->pd_upper || length < sizeof(IndexTupleData) ||
+		start + length > ((PageHeader) page)->pd_special)
+		return false;
+	*tuple = (IndexTuple) PageGetItem(page, id);
+	if (IndexTupleSize(*tuple) != length || !is_sound(*tuple, pivot, item))
+		return false;
+	if (item->ncolumns > 0)
+		memcpy(&item->key, (char *) *tuple + sizeof(IndexTupleData),
+			   item->ncolumns * sizeof(int32));
+	return true;
+}
+
+/* ------------------------------------------------------------------------
+ * Pages
+ * ------------------------------------------------------------------------
+ */
+
+/* What is wrong with the items of a page; NULL = nothing. */
+static const char *
+items_problem(Page page, BTPageOpaque opaque)
+{
+	OffsetNumber last = PageGetMaxOffsetNumber(page);
+	OffsetNumber first = P_FIRSTDATAKEY(opaque);
+	ItemKey		before = {0};
+	ItemKey		high = {0};
+	IndexTuple	tuple;
+
+	if (!P_RIGHTMOST(opaque) &&
+		(last < P_HIKEY || !read_item(page, P_HIKEY, true, &high, &tuple)))
+		return "has no high key";
+	for (OffsetNumber offset = first; offset <= last; offset++)
+	{
+		ItemKey		item;
+
+		if (!read_item(page, offset, !P_ISLEAF(opaque), &item, &tuple))
+			return "has an item that cannot be";
+		if (offset > first && compare_items(&before, &item) > 0)
+			return "has items out of order";
+		before = item;
+	}
+	if (!P_RIGHTMOST(opaque) && last >= first && compare_items(&before, &high) > 0)
+		return "has an item above its high key";
+	if (!P_ISLEAF(opaque) && last < first)
+		return "has no items";
+	return NULL;
+}
+
+/* What is wrong with a page; NULL = nothing. */
+static const char *
+page_problem(Page page, uint32 level)
+{
+	BTPageOpaque opaque;
+
+	if (PageIsNew(page))
+		return "is empty";
+	if (PageGetSpecialSize(page) != MAXALIGN(sizeof(BTPageOpaqueData)) ||
+		((PageHeader) page)->pd_lower < SizeOfPageHeaderData ||
+		((PageHeader) page)->pd_lower > ((PageHeader) page)->pd_upper)
+		return "is no page of a btree";
+	opaque = BTPageGetOpaque(page);
+	if (P_ISMETA(opaque))
+		return "is not where it belongs";
+	if (P_IGNORE(opaque))
+		return P_RIGHTMOST(opaque) ? "is the last though it is deleted" : NULL;
+	if (opaque->btpo_level != level || P_ISLEAF(opaque) != (level == 0))
+		return "is of another level";
+	return items_problem(page, opaque);
+}
+
+/* The mark of a page that was found good. */
+static TransactionId
+good_mark(Buffer buffer, uint32 level)
+{
+	return (TransactionId) (gpucol_page_cookie(buffer) >> 32) + level;
+}
+
+/* Look at the locked page at hand, unless that has been done. */
+static bool
+check_page(Look *look, Buffer buffer, uint32 level)
+{
+	PageHeader	header = (PageHeader) BufferGetPage(buffer);
+
+	if (!look->is_new && header->pd_prune_xid == good_mark(buffer, level))
+		return true;
+	look->problem = page_problem((Page) header, level);
+	if (look->problem != NULL)
+		return false;
+	header->pd_prune_xid = good_mark(buffer, level);
+	return true;
+}
+
+/* What is known of the index that was looked at last. */
+static struct
+{
+	Oid			space;
+	Oid			file;
+	BlockNumber nblocks;		/* it had, and only grows */
+	BlockNumber root;			/* or P_NONE */
+	uint32		level;			/* of the root */
+}			last_index;
+
+/* Forget it, unless it is the one at hand. */
+static void
+begin_look(Look *look)
+{
+	Oid			space = gpucol_compat_relation_space(look->index);
+	Oid			file = gpucol_compat_relation_file(look->index);
+
+	if (last_index.file == file && last_index.space == space)
+		return;
+	last_index.space = space;
+	last_index.file = file;
+	last_index.nblocks = 0;
+	last_index.root = P_NONE;
+}
+
+/* Does the index have a block? */
+static bool
+has_block(const Look *look, BlockNumber block)
+{
+	if (block >= last_index.nblocks)
+		last_index.nblocks = RelationGetNumberOfBlocks(look->index);
+	return block < last_index.nblocks;
+}
+
+/* Lock a page; InvalidBuffer if there is none. */
+static Buffer
+lock_page(Look *look, BlockNumber block)
+{
+	int64		reads = pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read;
+	Buffer		buffer;
+
+	if (!has_block(look, block))
+	{
+		look->problem = "leads behind the end of the index";
+		return InvalidBuffer;
+	}
+	look->block = block;
+	buffer = ReadBuffer(look->index, block);
+	look->is_new = reads != pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read;
+	LockBuffer(buffer, BT_READ);
+	return buffer;
+}
+
+/*
+ * Lock the page to the right of a locked one, which is let go, and look at it.
+ */
+static Buffer
+step_right(Look *look, Buffer buffer, uint32 level)
+{
+	BTPageOpaque opaque = BTPageGetOpaque(BufferGetPage(buffer));
+	bool		linked = !P_ISDELETED(opaque);
+	BlockNumber left = look->block;
+	Buffer		next = lock_page(look, opaque->btpo_next);
+
+	UnlockReleaseBuffer(buffer);
+	if (!BufferIsValid(next) || !check_page(look, next, level))
+		return next;
+	if (linked && BTPageGetOpaque(BufferGetPage(next))->btpo_prev != left)
+		look->problem = "does not know its left sibling";
+	return next;
+}
+
+/* The high key of a page; less than any where it has none, since it is deleted. */
+static ItemKey
+high_key(Page page)
+{
+	ItemKey		none = {0};
+	ItemKey		high = {0};
+	IndexTuple	tuple;
+
+	return !P_IGNORE(BTPageGetOpaque(page)) &&
+		read_item(page, P_HIKEY, true, &high, &tuple) ? high : none;
+}
+
+/* The page below to begin at with a key; P_NONE if its way is further to the right. */
+static BlockNumber
+find_child(Page page, GpucolRowKey key)
+{
+	BTPageOpaque opaque = BTPageGetOpaque(page);
+	OffsetNumber low = P_FIRSTDATAKEY(opaque);
+	OffsetNumber high = PageGetMaxOffsetNumber(page);
+	ItemKey		item;
+	IndexTuple	tuple;
+
+	if (P_IGNORE(opaque))
+		return P_NONE;
+	if (!P_RIGHTMOST(opaque))
+	{
+		item = high_key(page);
+		if (compare_key(&item, key) < 0)
+			return P_NONE;
+	}
+	/* the last item that is less than the key; the first one is less than any */
+	while (low < high)
+	{
+		OffsetNumber middle = low + (high - low + 1) / 2;
+
+		if (read_item(page, middle, true, &item, &tuple) && compare_key(&item, key) < 0)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return read_item(page, low, true, &item, &tuple) ? BTreeTupleGetDownLink(tuple) : P_NONE;
+}
+
+/*
+ * Look at the pages of a level from a locked one on that keys up to `to` may be on, at most
+ * `limit` behind the first that may have `from`; and find where to go on below.
+ */
+static bool
+check_level(Look *look, Buffer buffer, uint32 level, GpucolRowKey from, GpucolRowKey to,
+			uint32 limit, BlockNumber *child, GpucolIndexAhead *ahead)
+{
+	uint32		pages = 0;
+	uint32		steps = 0;
+
+	*child = P_NONE;
+	while (look->problem == NULL)
+	{
+		Page		page = BufferGetPage(buffer);
+		bool		rightmost = P_RIGHTMOST(BTPageGetOpaque(page));
+		ItemKey		high = high_key(page);
+
+		if (level > 0 && *child == P_NONE)
+			*child = find_child(page, from);
+		if (rightmost || compare_key(&high, to) > 0)
+		{
+			ahead->block = InvalidBlockNumber;
+			break;
+		}
+		if (compare_key(&high, from) >= 0 && ++pages == limit)
+		{
+			ahead->block = look->block;
+			break;
+		}
+		ahead->key = high.key;	/* of the last page but one */
+		buffer = step_right(look, buffer, level);
+		if (!has_block(look, ++steps))
+			look->problem = "is in a circle of pages";
+	}
+	if (BufferIsValid(buffer))
+		UnlockReleaseBuffer(buffer);
+	return look->problem == NULL;
+}
+
+/* Read the meta page; false if the index is empty, or damaged. */
+static bool
+read_meta(Look *look)
+{
+	Buffer		buffer = lock_page(look, BTREE_METAPAGE);
+	BTMetaPageData *meta;
+	Page		page;
+
+	last_index.root = P_NONE;
+	if (!BufferIsValid(buffer))
+		return false;
+	page = BufferGetPage(buffer);
+	meta = BTPageGetMeta(page);
+	if (PageIsNew(page) || PageGetSpecialSize(page) != MAXALIGN(sizeof(BTPageOpaqueData)) ||
+		!P_ISMETA(BTPageGetOpaque(page)) || meta->btm_magic != BTREE_MAGIC ||
+		meta->btm_version != BTREE_VERSION || meta->btm_fastlevel > MAX_LEVELS)
+		look->problem = "is no meta page";
+	else
+	{
+		last_index.root = meta->btm_fastroot;
+		last_index.level = meta->btm_fastlevel;
+	}
+	UnlockReleaseBuffer(buffer);
+	return last_index.root != P_NONE;
+}
+
+/* Lock a page and look at it. */
+static Buffer
+lock_and_check(Look *look, BlockNumber block, uint32 level)
+{
+	Buffer		buffer = lock_page(look, block);
+
+	if (BufferIsValid(buffer))
+		(void) check_page(look, buffer, level);
+	return buffer;
+}
+
+/*
+ * Lock the root: what is known as such, if it is still the only page of its level.
+ * InvalidBuffer if the index is empty, or damaged.
+ */
+static Buffer
+lock_root(Look *look)
+{
+	if (last_index.root != P_NONE)
+	{
+		Buffer		buffer = lock_and_check(look, last_index.root, last_index.level);
+
+		if (look->problem == NULL)
+		{
+			BTPageOpaque opaque = BTPageGetOpaque(BufferGetPage(buffer));
+
+			if (!P_IGNORE(opaque) && P_LEFTMOST(opaque) && P_RIGHTMOST(opaque))
+				return buffer;
+		}
+		if (BufferIsValid(buffer))
+			UnlockReleaseBuffer(buffer);
+		look->problem = NULL;
+	}
+	return read_meta(look) ? lock_and_check(look, last_index.root, last_index.level) :
+		InvalidBuffer;
+}
+
+/* ------------------------------------------------------------------------
+ * Interface
+ * ------------------------------------------------------------------------
+ */
+
+/* Say what was found; true if all is well. */
+static bool
+conclude(const Look *look)
+{
+	if (look->problem == NULL)
+		return true;
+	gpucol_value_damaged_index(look->dir, look->index, look->block, look->problem);
+	return false;
+}
+
+bool
+gpucol_index_check(GpucolDirectory *dir, Relation index, GpucolRowKey from, GpucolRowKey to,
+				   GpucolIndexAhead *ahead)
+{
+	Look		look = {.dir = dir, .index = index};
+	GpucolIndexAhead unused;
+	uint32		limit = ahead != NULL ? AHEAD_PAGES : PG_UINT32_MAX;
+	Buffer		buffer;
+
+	if (ahead == NULL)
+		ahead = &unused;
+	ahead->block = InvalidBlockNumber;
+	ahead->to = to;
+	begin_look(&look);
+	buffer = lock_root(&look);
+	if (!BufferIsValid(buffer))
+		return conclude(&look);
+	for (uint32 level = last_index.level;; level--)
+	{
+		BlockNumber child;
+
+		if (!check_level(&look, buffer, level, from, to, limit, &child, ahead) || level == 0)
+			return conclude(&look);
+		if (child == P_NONE)
+		{
+			look.problem = "leads to no page below";
+			return conclude(&look);
+		}
+		buffer = lock_and_check(&look, child, level - 1);
+	}
+}
+
+bool
+gpucol_index_check_ahead(GpucolDirectory *dir, Relation index, GpucolRowKey at,
+						 GpucolIndexAhead *ahead)
+{
+	Look		look = {.dir = dir, .index = index};
+	ItemKey		reached = {2, at};
+	BlockNumber child;
+
+	if (ahead->block == InvalidBlockNumber || compare_key(&reached, ahead->key) <= 0)
+		return true;
+	begin_look(&look);
+	(void) check_level(&look, lock_and_check(&look, ahead->block, 0), 0, at, ahead->to, AHEAD_PAGES, &child, ahead);
+	return conclude(&look);
+}
