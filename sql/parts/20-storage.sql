@@ -33,7 +33,7 @@ CREATE FUNCTION gpucol.verify(relation regclass,
 	OUT segment bigint, OUT column_name name, OUT problem text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'gpucol_verify'
-LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION gpucol.verify(regclass)
 IS 'read and check every page and value of a table''s segments, and compare rows with index entries; returns the problems found';

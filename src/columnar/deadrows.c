@@ -143,6 +143,27 @@ gpucol_coverage_has_row(const GpucolCoverage *coverage, uint64 row)
 	return false;
 }
 
+bool
+gpucol_coverage_is_free(const GpucolCoverage *coverage, const GpucolExtent *extent)
+{
+	uint32		low = 0;
+	uint32		high = coverage->nextents;
+
+	/* the first that ends behind its start */
+	while (low < high)
+	{
+		uint32		middle = low + (high - low) / 2;
+		const GpucolExtent *other = &coverage->extents[middle];
+
+		if ((uint64) other->start + other->npages <= extent->start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low == coverage->nextents ||
+		coverage->extents[low].start >= (uint64) extent->start + extent->npages;
+}
+
 /* Note a dead row; rows come in ascending order. */
 static void
 add_row(GpucolDeadRows *dead, uint32 *capacity, uint64 row)

@@ -48,6 +48,10 @@ extern GpucolCoverage *gpucol_coverage_read_locked(GpucolDirectory *dir);
 /* Has some segment the row number, or may one yet get it? */
 extern bool gpucol_coverage_has_row(const GpucolCoverage *coverage, uint64 row);
 
+/* Has no segment a block of an extent? */
+extern bool gpucol_coverage_is_free(const GpucolCoverage *coverage,
+									const GpucolExtent *extent);
+
 /* Newly dead rows among GPUCOL_BITMAP_ROWS consecutive ones. */
 typedef struct GpucolDeadBlock
 {

@@ -63,6 +63,7 @@ gpucol_directory_open(GpucolDirectory *dir, Relation table, LOCKMODE lockmode)
 	dir->lockmode = lockmode;
 	dir->context = CurrentMemoryContext;
 	dir->identity = 0;
+	dir->note_damage = NULL;
 	dir->looked = (GpucolRowKey)
 	{
 		InvalidOid, 0

@@ -170,6 +170,8 @@ typedef struct GpucolDirectory
 	LOCKMODE	lockmode;
 	BlockNumber nblocks;		/* of the TOAST relation when asked for; 0 = not yet */
 	uint64		identity;		/* of the table's storage; 0 = not read, or no counter */
+	void		(*note_damage) (void *arg, const char *text);	/* NULL = damage is an error */
+	void	   *note_arg;
 	GpucolRowKey looked;		/* key whose way in the index was looked at last */
 	MemoryContext context;		/* that the directory was opened in */
 	IndexScanDesc probe;		/* kept from one scan to the next; NULL = none yet */
@@ -218,6 +220,7 @@ typedef struct GpucolDirectoryScan
 	Oid			id;				/* being scanned */
 	GpucolIndexAhead ahead;
 	IndexScanDesc scan;			/* NULL at the end */
+	bool		broken;			/* damage, which was noted, has ended it */
 	Buffer		buffer;			/* of the row at hand, or last looked at */
 	HeapTupleData tuple;
 	bool		any_entry;		/* the index has given an entry, of this key: */

@@ -231,6 +231,34 @@ abandon_change(CounterChange *change)
 	UnlockReleaseBuffer(change->buffer);
 }
 
+/*
+ * Make sure that the counter is behind the numbers of the last segment: an old copy of it
+ * would give them out again.
+ */
+static void
+check_counter(GpucolDirectory *dir)
+{
+	uint64		end = 0;
+	GpucolDirectoryScan scan;
+	GpucolDirectoryTuple row;
+	ItemPointerData tid;
+	GpucolCounter counter;
+
+	gpucol_directory_scan_begin(&scan, dir, SnapshotAny, GPUCOL_ID_SEGMENT, 0,
+								GPUCOL_MAX_ROW_NUMBER, BackwardScanDirection);
+	if (gpucol_directory_scan_next(&scan, &row))
+	{
+		const GpucolSegmentEntry *entry = row.data;
+
+		end = entry->first_row + entry->nrows;
+	}
+	gpucol_directory_scan_end(&scan);
+	/* in this order: it goes back only before a segment has its number of rows */
+	if (find_counter(dir, &tid, &counter) && counter.next_row < end)
+		gpucol_value_damaged(dir, &tid, GPUCOL_ID_COUNTER, 0,
+							 "is behind the last segment's row numbers");
+}
+
 bool
 gpucol_directory_reserve(GpucolDirectory *dir, uint64 n, uint64 after,
 						 uint64 *first)
@@ -243,6 +271,7 @@ gpucol_directory_reserve(GpucolDirectory *dir, uint64 n, uint64 after,
 	while (!find_counter(dir, &tid, &counter))
 		gpucol_directory_begin(dir, GPUCOL_BLOCK_TIDS, GPUCOL_LACKS_BITMAPS |
 							   GPUCOL_LACKS_LOCKS | GPUCOL_LACKS_TOMBSTONES);
+	check_counter(dir);
 
 	begin_change(&change, dir, &tid);
 	if ((after != 0 && change.counter.next_row != after) ||

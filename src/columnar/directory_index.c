@@ -213,24 +213,25 @@ check_page(Look *look, Buffer buffer, uint32 level)
 	return true;
 }
 
-/* What is known of the index that was looked at last. */
+/* What is known of the index that was looked at last, as long as its file lasts. */
 static struct
 {
 	Oid			space;
-	Oid			file;
+	Oid			file;			/* invalid = nothing */
 	BlockNumber nblocks;		/* it had, and only grows */
 	BlockNumber root;			/* or P_NONE */
 	uint32		level;			/* of the root */
 }			last_index;
 
-/* Forget it, unless it is the one at hand. */
+/* Forget it, unless it is the one at hand and cannot have been emptied in place. */
 static void
 begin_look(Look *look)
 {
 	Oid			space = gpucol_compat_relation_space(look->index);
-	Oid			file = gpucol_compat_relation_file(look->index);
+	Oid			file = gpucol_directory_is_lasting(look->dir->table) ?
+		gpucol_compat_relation_file(look->index) : InvalidOid;
 
-	if (last_index.file == file && last_index.space == space)
+	if (OidIsValid(file) && last_index.file == file && last_index.space == space)
 		return;
 	last_index.space = space;
 	last_index.file = file;

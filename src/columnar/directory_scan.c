@@ -236,7 +236,14 @@ look(GpucolDirectoryScan *scan, ItemPointer place, GpucolDirectoryTuple *row,
 	if (row->id != scan->entry.id || row->seq != scan->entry.seq)
 		*problem = "is another one than its index entry says";
 	else
+	{
 		*problem = gpucol_value_problem(dir->table, dir->identity, row);
+		if (*problem != NULL && dir->note_damage != NULL)
+		{
+			*problem = NULL;	/* gpucol.verify looks at rows by themselves, too */
+			return false;
+		}
+	}
 	if (*problem != NULL)
 		return false;
 	if (is_visible(dir->toast, scan->snapshot, row))
@@ -273,7 +280,10 @@ visit(GpucolDirectoryScan *scan, ItemPointer place, GpucolDirectoryTuple *row)
 	row->id = key.id;
 	row->seq = key.seq;
 	if (!note_entry(scan, place, key))
+	{
 		problem = "has an index entry out of order";
+		scan->broken = true;
+	}
 	else if (!pin_page(scan, ItemPointerGetBlockNumberNoCheck(place)))
 		problem = "lies behind the end of the relation";
 	else
@@ -290,7 +300,7 @@ visit(GpucolDirectoryScan *scan, ItemPointer place, GpucolDirectoryTuple *row)
 		problem = "stands there twice";
 	if (problem != NULL)
 		gpucol_value_damaged(dir, place, row->id, row->seq, problem);
-	return found;
+	return found && problem == NULL;
 }
 
 /* Next row of the id being scanned. */
@@ -302,9 +312,12 @@ next_row(GpucolDirectoryScan *scan, GpucolDirectoryTuple *row)
 	for (;;)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (scan->any_entry && ScanDirectionIsForward(scan->direction))
-			(void) gpucol_index_check_ahead(scan->dir, scan->scan->indexRelation, scan->entry,
-											&scan->ahead);
+		if (scan->any_entry && ScanDirectionIsForward(scan->direction) &&
+			!gpucol_index_check_ahead(scan->dir, scan->scan->indexRelation, scan->entry,
+									  &scan->ahead))
+			scan->broken = true;
+		if (scan->broken)
+			return false;
 		place = index_getnext_tid(scan->scan, scan->direction);
 		if (place == NULL)
 			return false;
@@ -319,8 +332,9 @@ begin_range(GpucolDirectoryScan *scan, GpucolRowKey from, GpucolRowKey to, ScanK
 {
 	bool		forward = ScanDirectionIsForward(scan->direction);
 
-	(void) gpucol_index_check(scan->dir, scan->scan->indexRelation, from, to,
-							  forward ? &scan->ahead : NULL);
+	if (!gpucol_index_check(scan->dir, scan->scan->indexRelation, from, to,
+							forward ? &scan->ahead : NULL))
+		scan->broken = true;
 	scan->dir->looked = from;
 	index_rescan(scan->scan, keys, SCAN_KEYS, NULL, 0);
 }
@@ -363,13 +377,18 @@ begin_next_id(GpucolDirectoryScan *scan)
 	ScanKeyInit(&keys[2], TOAST_SEQ, BTGreaterEqualStrategyNumber, F_INT4GE,
 				Int32GetDatum(0));
 	begin_range(scan, from, to, keys);
+	if (scan->broken)
+		return false;
 	place = index_getnext_tid(scan->scan, scan->direction);
 	if (place == NULL)
 		return false;
 	key = key_of_entry(scan);
 	if (key.id < from.id || key.id > to.id)
+	{
 		gpucol_value_damaged(scan->dir, place, key.id, key.seq,
 							 "has an index entry out of order");
+		return false;
+	}
 	scan->id = key.id;
 	begin_id(scan);
 	return true;
@@ -390,6 +409,7 @@ gpucol_directory_scan_begin(GpucolDirectoryScan *scan, GpucolDirectory *dir,
 	gpucol_directory_key(base, to, &scan->last.id, &scan->last.seq);
 	scan->id = ScanDirectionIsForward(direction) ? scan->first.id : scan->last.id;
 	scan->buffer = InvalidBuffer;
+	scan->broken = false;
 	scan->any_entry = false;
 	scan->any_seen = false;
 	take_probe(scan);
@@ -404,7 +424,7 @@ gpucol_directory_scan_next(GpucolDirectoryScan *scan, GpucolDirectoryTuple *row)
 		Oid			end = ScanDirectionIsForward(scan->direction) ?
 			scan->last.id : scan->first.id;
 
-		if (scan->id == end || !begin_next_id(scan))
+		if (scan->broken || scan->id == end || !begin_next_id(scan))
 		{
 			give_back_probe(scan);
 			return false;

@@ -201,6 +201,31 @@ counter_problem(Relation table, const GpucolDirectoryTuple *row)
 	return NULL;
 }
 
+/* Can there be such a run of pages? */
+static bool
+is_possible(const GpucolExtent *extent)
+{
+	return extent->npages > 0 &&
+		(uint64) extent->start + extent->npages <= GPUCOL_FIRST_VIRTUAL_BLOCK;
+}
+
+/* What is wrong with the contents of a list of free pages. */
+static const char *
+upkeep_problem(const GpucolDirectoryTuple *row)
+{
+	GpucolUpkeep upkeep;
+
+	memcpy(&upkeep, row->data, sizeof(upkeep));
+	if (upkeep.nfree > GPUCOL_FREE_EXTENTS)
+		return "has too many extents";
+	for (uint32 i = 0; i < upkeep.nfree; i++)
+	{
+		if (!is_possible(&upkeep.free[i]))
+			return "has an extent that cannot be";
+	}
+	return NULL;
+}
+
 /* What is wrong with the contents of an entry. */
 static const char *
 entry_problem(uint64 identity, const GpucolDirectoryTuple *row)
@@ -220,12 +245,9 @@ entry_problem(uint64 identity, const GpucolDirectoryTuple *row)
 		return "has too many extents";
 	for (uint32 i = 0; i < entry.nextents; i++)
 	{
-		const GpucolExtent *extent = &entry.extents[i];
-
-		if (extent->npages == 0 ||
-			(uint64) extent->start + extent->npages > GPUCOL_FIRST_VIRTUAL_BLOCK)
+		if (!is_possible(&entry.extents[i]))
 			return "has an extent that cannot be";
-		pages += extent->npages;
+		pages += entry.extents[i].npages;
 	}
 	if (entry.nrows > 0 &&
 		(pages != entry.npages || entry.nwords == 0 ||
@@ -249,7 +271,24 @@ gpucol_value_problem(Relation table, uint64 identity, const GpucolDirectoryTuple
 		return "has a wrong length";
 	if (!is_intact(identity, row))
 		return "fails its checksum, or is another table's";
+	if (kind->base == GPUCOL_ID_UPKEEP)
+		return upkeep_problem(row);
 	return kind->base == GPUCOL_ID_SEGMENT ? entry_problem(identity, row) : NULL;
+}
+
+/* Raise or note damage, whose description begins with a noun. */
+static void
+damaged(GpucolDirectory *dir, int code, const char *hint, char *text)
+{
+	if (dir->note_damage == NULL)
+		ereport(ERROR,
+				(errcode(code),
+				 errmsg("segment directory of table \"%s\" is corrupt",
+						RelationGetRelationName(dir->table)),
+				 errdetail("The %s.", text),
+				 hint != NULL ? errhint("%s", hint) : 0));
+	dir->note_damage(dir->note_arg, text);
+	pfree(text);
 }
 
 void
@@ -262,26 +301,19 @@ gpucol_value_damaged(GpucolDirectory *dir, const ItemPointerData *tid, Oid id, i
 	if (kind != NULL && kind->unit > 0 && seq >= 0)
 		snprintf(number, sizeof(number), " " UINT64_FORMAT,
 				 gpucol_directory_number(kind->base, id, seq) * kind->unit);
-	ereport(ERROR,
-			(errcode(ERRCODE_DATA_CORRUPTED),
-			 errmsg("segment directory of table \"%s\" is corrupt",
-					RelationGetRelationName(dir->table)),
-			 errdetail("The %s%s (chunk_id %u, chunk_seq %d in relation \"%s\", block %u, item %u) %s.",
-					   kind != NULL ? kind->name : "row", number, id, seq,
-					   RelationGetRelationName(dir->toast),
-					   ItemPointerGetBlockNumberNoCheck(tid),
-					   ItemPointerGetOffsetNumberNoCheck(tid), problem)));
+	damaged(dir, ERRCODE_DATA_CORRUPTED, NULL,
+			psprintf("%s%s (chunk_id %u, chunk_seq %d in relation \"%s\", block %u, item %u) %s",
+					 kind != NULL ? kind->name : "row", number, id, seq,
+					 RelationGetRelationName(dir->toast),
+					 ItemPointerGetBlockNumberNoCheck(tid),
+					 ItemPointerGetOffsetNumberNoCheck(tid), problem));
 }
 
 void
 gpucol_value_damaged_index(GpucolDirectory *dir, Relation index, BlockNumber block,
 						   const char *problem)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_INDEX_CORRUPTED),
-			 errmsg("segment directory of table \"%s\" is corrupt",
-					RelationGetRelationName(dir->table)),
-			 errdetail("Block %u of index \"%s\" %s.", block,
-					   RelationGetRelationName(index), problem),
-			 errhint("REINDEX it.")));
+	damaged(dir, ERRCODE_INDEX_CORRUPTED, "REINDEX it.",
+			psprintf("block %u of index \"%s\" %s", block, RelationGetRelationName(index),
+					 problem));
 }

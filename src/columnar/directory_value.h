@@ -66,7 +66,10 @@ extern const char *gpucol_value_problem(Relation table, uint64 identity,
 extern void gpucol_directory_row_on_page(GpucolDirectory *dir, Page page, ItemPointer tid,
 										 Size size, GpucolDirectoryTuple *row);
 
-/* Raise the error of a directory row that is wrong (never returns). */
+/*
+ * Raise the error of a directory row that is wrong, or note it where the directory was
+ * opened to go on.
+ */
 extern void gpucol_value_damaged(GpucolDirectory *dir, const ItemPointerData *tid, Oid id,
 								 int32 seq, const char *problem);
 

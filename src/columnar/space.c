@@ -70,13 +70,6 @@ gpucol_space_unlock(Relation table, LOCKMODE mode)
 	UnlockTuple(table, &tid, mode);
 }
 
-/* Is the record's list one that can be trusted? */
-static bool
-is_sane(const GpucolUpkeep *upkeep)
-{
-	return upkeep->nfree <= GPUCOL_FREE_EXTENTS;
-}
-
 /* ------------------------------------------------------------------------
  * Claiming
  * ------------------------------------------------------------------------
@@ -105,6 +98,31 @@ take_longest(GpucolUpkeep *upkeep, uint32 wanted)
 	return taken;
 }
 
+/*
+ * Forget a list of which a page is a segment's, as an old copy of it would say; VACUUM will
+ * look for free pages again.
+ */
+static void
+check_list(GpucolDirectory *dir, GpucolUpkeep *upkeep)
+{
+	const GpucolCoverage *coverage = gpucol_coverage_read_locked(dir);
+
+	for (uint32 i = 0; i < upkeep->nfree; i++)
+	{
+		if (gpucol_coverage_is_free(coverage, &upkeep->free[i]))
+			continue;
+		ereport(WARNING,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("list of free pages of table \"%s\" is corrupt",
+						RelationGetRelationName(dir->table)),
+				 errdetail("%u blocks from %u on are a segment's.", upkeep->free[i].npages,
+						   upkeep->free[i].start),
+				 errhint("The list is not used. VACUUM makes another.")));
+		upkeep->nfree = 0;
+		upkeep->left_out = 1;
+	}
+}
+
 void
 gpucol_space_claim(Relation table, GpucolSegmentEntry *entry, ItemPointer tid)
 {
@@ -123,8 +141,9 @@ gpucol_space_claim(Relation table, GpucolSegmentEntry *entry, ItemPointer tid)
 	}
 	gpucol_space_lock(table, AccessExclusiveLock);
 	if (gpucol_directory_find(&dir, GPUCOL_ID_UPKEEP, &upkeep, sizeof(upkeep),
-							  &upkeep_tid) && is_sane(&upkeep))
+							  &upkeep_tid))
 	{
+		check_list(&dir, &upkeep);
 		while (wanted > 0 && upkeep.nfree > 0 && entry->nextents < CLAIMED_EXTENTS)
 		{
 			GpucolExtent taken = take_longest(&upkeep, wanted);

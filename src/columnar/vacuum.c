@@ -39,6 +39,7 @@
 #include "utils/snapmgr.h"
 
 #include "columnar/deadrows.h"
+#include "columnar/directory_pages.h"
 #include "columnar/fold.h"
 #include "columnar/rowlock.h"
 #include "columnar/space.h"
@@ -336,6 +337,9 @@ vacuum_directory(SegmentVacuum *vacuum, const VacuumParams *params,
 						  sizeof(vacuum->upkeep), &vacuum->upkeep_tid);
 	vacuum->free_pages = count_free(&vacuum->upkeep);
 	clean = indexes_need_cleaning(vacuum, params, &leave);
+	gpucol_directory_check_pages(&vacuum->dir, vacuum->coverage,
+								 clean || (params->options & VACOPT_DISABLE_PAGE_SKIPPING) != 0 ||
+								 gpucol_space_is_due(&vacuum->upkeep, vacuum->coverage));
 	if (clean)
 		clean_indexes(vacuum, strategy);
 	if (!clean && !gpucol_space_is_due(&vacuum->upkeep, vacuum->coverage) &&

@@ -3,7 +3,8 @@
  * verify.c
  *	  gpucol.verify: every page and every value of a table's segments, checked.
  *
- * For each segment that the caller's snapshot sees: each page's identity and
+ * The directory first (verify_directory.c).  Then for each segment that the caller's snapshot
+ * sees: each page's identity and
  * checksum, read anew whatever has been verified before; the header and the
  * descriptors; then each chunk is decoded from its first vector to its last, its
  * NULLs are counted, and its values compared with the zone maps.  If all is well, rows
@@ -15,6 +16,7 @@
 #include "postgres.h"
 
 #include "access/table.h"
+#include "access/xact.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -22,6 +24,7 @@
 #include "storage/bufmgr.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
+#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 
 #include "columnar/functions.h"
@@ -39,7 +42,7 @@ gpucol_verify_report(GpucolVerify *verify, AttrNumber attnum, const char *format
 	TupleDesc	desc = RelationGetDescr(verify->table);
 	Datum		values[3] = {0};
 	bool		isnull[3] = {false};
-	char		text[256];
+	char		text[512];
 	va_list		args;
 
 	va_start(args, format);
@@ -259,6 +262,79 @@ verify_numbers(GpucolVerify *verify, uint32 i)
 							 before->first_row);
 }
 
+/* Does an error tell of damage? */
+static bool
+is_damage(int code)
+{
+	int			category = ERRCODE_TO_CATEGORY(code);
+
+	return category == ERRCODE_TO_CATEGORY(ERRCODE_INTERNAL_ERROR) ||
+		category == ERRCODE_TO_CATEGORY(ERRCODE_IO_ERROR);
+}
+
+bool
+gpucol_verify_attempt(GpucolVerify *verify, void (*part) (GpucolVerify *verify, void *arg),
+					  void *arg)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	ErrorData  *volatile error = NULL;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		part(verify, arg);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	if (error == NULL)
+		return true;
+	if (!is_damage(error->sqlerrcode))
+		ReThrowError(error);
+	gpucol_verify_report(verify, 0, "%s%s%s", error->message,
+						 error->detail != NULL ? ": " : "",
+						 error->detail != NULL ? error->detail : "");
+	FreeErrorData(error);
+	return false;
+}
+
+/* Check the segment at hand. */
+static void
+verify_segment(GpucolVerify *verify, void *arg)
+{
+	MemoryContext context = arg;
+	const GpucolSegmentInfo *segment;
+	MemoryContext old;
+
+	if (!verify_pages(verify) || !verify_header(verify))
+		return;
+	segment = gpucol_segment_open(verify->table, verify->entry);
+	old = MemoryContextSwitchTo(context);
+	for (int slot = 0; slot < segment->ncolumns; slot++)
+	{
+		verify_chunk(verify, segment, &segment->descs[slot]);
+		MemoryContextReset(context);
+	}
+	MemoryContextSwitchTo(old);
+}
+
+/* gpucol_verify_indexes as a part of the work. */
+static void
+verify_indexes(GpucolVerify *verify, void *arg pg_attribute_unused())
+{
+	gpucol_verify_indexes(verify);
+}
+
 /* gpucol.verify(regclass): a row for each problem. */
 Datum
 gpucol_verify(PG_FUNCTION_ARGS)
@@ -268,29 +344,17 @@ gpucol_verify(PG_FUNCTION_ARGS)
 
 	verify.table = gpucol_functions_open(PG_GETARG_OID(0));
 	InitMaterializedSRF(fcinfo, 0);
-	verify.view = gpucol_view_open(verify.table, GetActiveSnapshot());
 	context = AllocSetContextCreate(CurrentMemoryContext, "gpucol verify",
 									ALLOCSET_DEFAULT_SIZES);
+	gpucol_verify_directory(&verify, GetActiveSnapshot());
 	for (uint32 i = 0; i < verify.view->nsegments; i++)
 	{
-		const GpucolSegmentInfo *segment;
-		MemoryContext old;
-
 		verify.entry = &verify.view->segments[i].entry;
 		verify_numbers(&verify, i);
-		if (!verify_pages(&verify) || !verify_header(&verify))
-			continue;
-		segment = gpucol_segment_open(verify.table, verify.entry);
-		old = MemoryContextSwitchTo(context);
-		for (int slot = 0; slot < segment->ncolumns; slot++)
-		{
-			verify_chunk(&verify, segment, &segment->descs[slot]);
-			MemoryContextReset(context);
-		}
-		MemoryContextSwitchTo(old);
+		(void) gpucol_verify_attempt(&verify, verify_segment, context);
 	}
 	verify.entry = NULL;
-	gpucol_verify_indexes(&verify);
+	(void) gpucol_verify_attempt(&verify, verify_indexes, NULL);
 	table_close(verify.table, AccessShareLock);
 	return (Datum) 0;
 }

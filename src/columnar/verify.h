@@ -29,6 +29,19 @@ extern void gpucol_verify_report(GpucolVerify *verify, AttrNumber attnum,
 								 const char *format,...) pg_attribute_printf(3, 4);
 
 /*
+ * Do a part of the work in a subtransaction.  False if an error has ended it that tells of
+ * damage, which is reported then; other errors are raised.
+ */
+extern bool gpucol_verify_attempt(GpucolVerify *verify,
+								  void (*part) (GpucolVerify *verify, void *arg), void *arg);
+
+/*
+ * Check the directory, and set the view to the segments whose entries are good and
+ * visible to the snapshot.
+ */
+extern void gpucol_verify_directory(GpucolVerify *verify, Snapshot snapshot);
+
+/*
  * Compare the rows that the snapshot sees with the entries of every index, and the entries
  * with what they may point to; not if there are problems already.
  */

@@ -17,6 +17,7 @@
 #include "storage/procarray.h"
 #include "utils/snapmgr.h"
 
+#include "columnar/directory_value.h"
 #include "columnar/view.h"
 #include "columnar/view_cache.h"
 #include "columnar/writer.h"
@@ -35,13 +36,51 @@ row_is_dead(const GpucolDirectoryTuple *row, TransactionId oldest_xmin)
 	return status == HEAPTUPLE_DEAD;
 }
 
-/* Copy a segment's entry. */
+/* Copy a segment's entry.  Whoever commits it, or looks at a later command's, has completed it. */
 static void
-copy_segment(const GpucolDirectoryTuple *row, GpucolViewSegment *segment)
+copy_segment(GpucolDirectory *dir, Snapshot snapshot, const GpucolDirectoryTuple *row,
+			 GpucolViewSegment *segment)
 {
 	memcpy(&segment->entry, row->data, sizeof(segment->entry));
 	segment->tid = row->tid;
 	segment->xmin = row->xmin;
+	if (segment->entry.nrows == 0 && IsMVCCSnapshot(snapshot) &&
+		!TransactionIdIsCurrentTransactionId(row->xmin))
+		gpucol_value_damaged(dir, &row->tid, row->id, row->seq, "was never completed");
+}
+
+/* Raise the error of a segment that cannot be where it is. */
+static void
+misplaced(GpucolDirectory *dir, const GpucolViewSegment *segment, const char *problem)
+{
+	Oid			id;
+	int32		seq;
+
+	gpucol_directory_key(GPUCOL_ID_SEGMENT, segment->entry.first_row, &id, &seq);
+	gpucol_value_damaged(dir, &segment->tid, id, seq, problem);
+}
+
+/* Check that the segments' rows follow each other, and that the table has their pages. */
+static void
+check_segments(const GpucolView *view, GpucolDirectory *dir)
+{
+	BlockNumber nblocks = RelationGetNumberOfBlocks(view->table);
+	uint64		end = 0;
+
+	for (uint32 i = 0; i < view->nsegments; i++)
+	{
+		const GpucolViewSegment *segment = &view->segments[i];
+		const GpucolSegmentEntry *entry = &segment->entry;
+
+		if (entry->first_row < end)
+			misplaced(dir, segment, "has row numbers of another segment");
+		end = entry->first_row + entry->nrows;
+		for (uint32 j = 0; j < entry->nextents; j++)
+		{
+			if (entry->extents[j].start + entry->extents[j].npages > nblocks)
+				misplaced(dir, segment, "has pages behind the end of the table");
+		}
+	}
 }
 
 /* Does the snapshot see any row of an id range? */
@@ -86,7 +125,7 @@ read_segments(GpucolView *view, GpucolDirectory *dir)
 										   capacity * sizeof(GpucolViewSegment));
 		}
 		segment = &view->segments[view->nsegments];
-		copy_segment(&row, segment);
+		copy_segment(dir, view->snapshot, &row, segment);
 		if (segment->entry.nrows == 0)
 			continue;
 		view->rows += segment->entry.nrows;
@@ -110,6 +149,7 @@ gpucol_view_open(Relation table, Snapshot snapshot)
 	if (!gpucol_view_cache_find(view, &dir))
 	{
 		read_segments(view, &dir);
+		check_segments(view, &dir);
 		if (view->nsegments > 0 && snapshot != SnapshotAny)
 			view->any_deleted = any_row(&dir, snapshot, GPUCOL_ID_TOMBSTONE) ||
 				any_row(&dir, snapshot, GPUCOL_ID_BITMAP);
@@ -419,7 +459,7 @@ gpucol_view_lookup(GpucolDirectory *dir, Snapshot snapshot, uint64 row_number,
 								BackwardScanDirection);
 	found = gpucol_directory_scan_next(&scan, &row);
 	if (found)
-		copy_segment(&row, segment);
+		copy_segment(dir, snapshot, &row, segment);
 	gpucol_directory_scan_end(&scan);
 	if (found)
 		keep_known(dir, segment);
@@ -462,6 +502,12 @@ gpucol_view_gaps(const GpucolView *view, uint32 *ngaps)
 	*ngaps = 0;
 	for (uint32 i = 0; i <= nextents; i++)
 	{
+		if (at > extents[i].start && view->table != NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_CORRUPTED),
+					 errmsg("segment directory of table \"%s\" is corrupt",
+							RelationGetRelationName(view->table)),
+					 errdetail("Block %u is in two segments.", extents[i].start)));
 		if (at < extents[i].start)
 		{
 			gaps[*ngaps].start = at;

@@ -44,6 +44,7 @@ SELECT pages('SELECT 1 FROM slot_gpucol WHERE id = 77') < pages('SELECT n FROM s
 -- a lock, and so the check of a foreign key, reads none
 BEGIN;
 SELECT pages('SELECT 1 FROM slot_gpucol WHERE id = 78 FOR KEY SHARE') > 0 AS made;
+SELECT pages('SELECT 1 FROM slot_gpucol WHERE id = 78 FOR KEY SHARE') > 0 AS warm;
 SELECT pages('SELECT 1 FROM slot_gpucol WHERE id = 78 FOR KEY SHARE') <
 	pages('SELECT n FROM slot_gpucol WHERE id = 78 FOR KEY SHARE') AS locked;
 COMMIT;

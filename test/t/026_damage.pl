@@ -5,8 +5,8 @@
 # Tables of one layout, each with many segments, tombstones, bitmaps, lock records, free
 # pages, failed loads and a delta. Each round damages one file of each table: its main
 # fork, its TOAST relation or that one's index. By construction nothing is damaged that
-# heap could not notice either: pages of the delta, headers of tuples, TOAST values of
-# the delta. The answers after the damage are compared with those of the same statements
+# heap could not notice or survive either: pages of the delta, headers of tuples, TOAST
+# values of the delta and their index. The answers after the damage are compared with those of the same statements
 # without.
 #
 # GPUCOL_ROUNDS rounds (default 2) of a dozen damaged files; GPUCOL_SEED repeats a run.
@@ -56,6 +56,9 @@ sub make_table
 	return;
 }
 
+# Has a table TOAST values of the delta?  In their index heap would go round in circles.
+sub has_values { return $_[0] % 2; }
+
 # What the first state of the files lacks.
 sub go_on
 {
@@ -66,8 +69,10 @@ sub go_on
 		DELETE FROM $table WHERE id % 9 = 4 AND id > 2500
 		SELECT count(*) FROM (SELECT id FROM $table WHERE id < 200 FOR UPDATE) x
 		UPDATE $table SET few = few + 1 WHERE id % 50 = 7
-		INSERT INTO $table SELECT i, 0, 0, string_agg(md5((i + j)::text), ''), '', 0 FROM generate_series(40001, 40005) i, generate_series(1, 400) j GROUP BY i
+		INSERT INTO $table SELECT i, 0, 0, 'label', '', 0 FROM generate_series(40001, 40005) i
 		SQL
+	$node->safe_psql('postgres', "INSERT INTO $table SELECT i, 0, 0, string_agg(md5((i + j)::text), ''), '', 0"
+		  . ' FROM generate_series(41001, 41005) i, generate_series(1, 400) j GROUP BY i') if has_values($n);
 	return;
 }
 
@@ -204,7 +209,7 @@ sub directory_bytes
 }
 
 # Has a TOAST page values of the delta?
-sub has_values
+sub values_on
 {
 	my ($page) = @_;
 
@@ -244,7 +249,7 @@ my %damage = (
 		my $page = page($$bytes, $number);
 		my $length = unpack('S', substr $page, 12, 2) - 24;
 
-		return if $fork ne 'toast' || $length < 4 || has_values($page);
+		return if $fork ne 'toast' || $length < 4 || values_on($page);
 		my $what = scribble(\$page, 24, $length, 4);
 		substr($$bytes, $number * $PAGE, $PAGE) = $page;
 		return $what;
@@ -296,7 +301,7 @@ sub damage
 
 	for (1 .. 1000)
 	{
-		my $fork = pick(@FORKS);
+		my $fork = pick(grep { $_ ne 'index' || !has_values($table =~ /(\d+)/) } @FORKS);
 		my $kind = pick(sort keys %damage);
 		my $bytes = slurp("$data/$path{$table}{$fork}");
 		my $number = pick(candidates($fork, $bytes));
