@@ -14,6 +14,10 @@
  * indexes have no use for, without making it dirty.  As with segment pages (page.c) a mark
  * that reaches the disk is worthless after a restart, and in any other buffer.
  *
+ * A statement that changes many rows asks for neighbouring keys again and again.  So the keys
+ * of the leaf page that was looked at last are remembered until the statement ends, and
+ * the way to them is not gone twice.
+ *
  * The way is the btree's own: from the root down to the first page that may have the
  * key, and on each level to the right as far as keys reach.  A page is locked before the
  * one to the left of it is let go, so that what they say of each other is of one moment.
@@ -24,6 +28,7 @@
 
 #include "access/itup.h"
 #include "access/nbtree.h"
+#include "access/xact.h"
 #include "executor/instrument.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
@@ -221,6 +226,13 @@ static struct
 	BlockNumber nblocks;		/* it had, and only grows */
 	BlockNumber root;			/* or P_NONE */
 	uint32		level;			/* of the root */
+
+	/* the leaf page looked at last: */
+	TimestampTz statement;		/* in which; 0 = none */
+	BlockNumber leaf;
+	GpucolRowKey low;			/* it is the first for keys from here */
+	bool		rightmost;		/* to the end, or */
+	ItemKey		high;			/* below its high key */
 }			last_index;
 
 /* Forget it, unless it is the one at hand and cannot have been emptied in place. */
@@ -237,6 +249,40 @@ begin_look(Look *look)
 	last_index.file = file;
 	last_index.nblocks = 0;
 	last_index.root = P_NONE;
+	last_index.statement = 0;
+}
+
+/* Is what is known of a leaf page of this statement? */
+static bool
+leaf_is_known(void)
+{
+	return last_index.statement != 0 &&
+		last_index.statement == GetCurrentStatementStartTimestamp();
+}
+
+/* Are keys all on the leaf page that this statement has looked at last? */
+static bool
+is_known(GpucolRowKey from, GpucolRowKey to)
+{
+	ItemKey		first = {2, from};
+
+	return leaf_is_known() && compare_key(&first, last_index.low) >= 0 &&
+		(last_index.rightmost || compare_key(&last_index.high, to) > 0);
+}
+
+/* Remember the leaf page at hand, which is the first for a key. */
+static void
+note_leaf(const Look *look, GpucolRowKey from, const ItemKey *high, bool rightmost)
+{
+	ItemKey		first = {2, from};
+
+	if (!leaf_is_known() || last_index.leaf != look->block ||
+		compare_key(&first, last_index.low) < 0)
+		last_index.low = from;
+	last_index.statement = GetCurrentStatementStartTimestamp();
+	last_index.leaf = look->block;
+	last_index.high = *high;
+	last_index.rightmost = rightmost;
 }
 
 /* Does the index have a block? */
@@ -351,6 +397,8 @@ check_level(Look *look, Buffer buffer, uint32 level, GpucolRowKey from, GpucolRo
 			*child = find_child(page, from);
 		if (rightmost || compare_key(&high, to) > 0)
 		{
+			if (level == 0 && pages == 0)
+				note_leaf(look, from, &high, rightmost);
 			ahead->block = InvalidBlockNumber;
 			break;
 		}
@@ -461,6 +509,8 @@ gpucol_index_check(GpucolDirectory *dir, Relation index, GpucolRowKey from, Gpuc
 	ahead->block = InvalidBlockNumber;
 	ahead->to = to;
 	begin_look(&look);
+	if (is_known(from, to))
+		return true;
 	buffer = lock_root(&look);
 	if (!BufferIsValid(buffer))
 		return conclude(&look);
@@ -490,6 +540,7 @@ gpucol_index_check_ahead(GpucolDirectory *dir, Relation index, GpucolRowKey at,
 	if (ahead->block == InvalidBlockNumber || compare_key(&reached, ahead->key) <= 0)
 		return true;
 	begin_look(&look);
-	(void) check_level(&look, lock_and_check(&look, ahead->block, 0), 0, at, ahead->to, AHEAD_PAGES, &child, ahead);
+	(void) check_level(&look, lock_and_check(&look, ahead->block, 0), 0, at, ahead->to,
+					   AHEAD_PAGES, &child, ahead);
 	return conclude(&look);
 }
