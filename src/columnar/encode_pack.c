@@ -63,7 +63,7 @@ typedef struct RunWriter
 	uint32_t   *ends;
 	char	   *words;
 	uint32_t	n;				/* runs so far */
-	int64_t		pending[N];
+	int64_t    *pending;		/* N values */
 } RunWriter;
 
 /* Note a run's end; every N-th run, and the last, completes a packed vector. */
@@ -79,17 +79,20 @@ put_run(RunWriter *w, int64_t value, uint32_t end)
 	w->words += w->b->desc.width * GPUCOL_ROW_BYTES;
 }
 
-static void
+static GpucolStatus
 pack_runs(const GpucolChunkBuilder *b, const GpucolValueFacts *facts, char *words)
 {
 	RunWriter	writer = {
 		.b = b,
 		.ends = gpucol_chunk_stream(b, GPUCOL_STREAM_RUN_ENDS),
 		.words = words,
+		.pending = gpucol_chunk_alloc(b, N * sizeof(int64_t)),
 	};
 	int64_t		value = facts->first;
 	GpucolValueReader		reader;
 
+	if (writer.pending == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
 	gpucol_values_start(&reader, b, facts);
 	for (uint32_t v = 0; v < b->nvectors; v++)
 	{
@@ -105,9 +108,11 @@ pack_runs(const GpucolChunkBuilder *b, const GpucolValueFacts *facts, char *word
 		}
 	}
 	put_run(&writer, value, b->nrows);
+	gpucol_chunk_free(b, writer.pending);
+	return GPUCOL_OK;
 }
 
-/* Replace float patterns by their mantissas. */
+/* Replace float patterns by their mantissas; `out` may be `values`. */
 static const int64_t *
 mantissas(const GpucolChunkBuilder *b, const int64_t *values, uint32_t n,
 		  int64_t *out)
@@ -119,7 +124,7 @@ mantissas(const GpucolChunkBuilder *b, const int64_t *values, uint32_t n,
 	return out;
 }
 
-/* Replace values by their distances from the least in steps. */
+/* Replace values by their distances from the least in steps; `out` may be `values`. */
 static const int64_t *
 steps(const GpucolDivisor *divisor, int64_t reference, const int64_t *values, uint32_t n,
 	  int64_t *out)
@@ -133,7 +138,6 @@ static void
 pack_values(const GpucolChunkBuilder *b, const GpucolValueFacts *facts, char *words)
 {
 	bool		stepped = b->desc.coding == GPUCOL_CODING_STEP;
-	int64_t		changed[N];
 	GpucolValueReader		reader;
 
 	gpucol_values_start(&reader, b, facts);
@@ -143,9 +147,9 @@ pack_values(const GpucolChunkBuilder *b, const GpucolValueFacts *facts, char *wo
 		uint32_t	n = gpucol_chunk_vector_rows(b, v);
 
 		if (b->desc.coding == GPUCOL_CODING_SCALED)
-			values = mantissas(b, values, n, changed);
+			values = mantissas(b, values, n, reader.filled);
 		else if (stepped)
-			values = steps(&facts->divisor, b->desc.reference, values, n, changed);
+			values = steps(&facts->divisor, b->desc.reference, values, n, reader.filled);
 		gpucol_bitpack_pack_for(b->desc.width, values, n,
 								stepped ? 0 : b->desc.reference, words);
 		words += b->desc.width * GPUCOL_ROW_BYTES;
@@ -178,8 +182,8 @@ gpucol_values_pack(GpucolChunkBuilder *b, const GpucolValueFacts *facts)
 	if (b->desc.coding == GPUCOL_CODING_DICT)
 		pack_dict(b, facts, words);
 	else if (b->desc.coding == GPUCOL_CODING_RLE)
-		pack_runs(b, facts, words);
+		status = pack_runs(b, facts, words);
 	else if (b->desc.width > 0)
 		pack_values(b, facts, words);
-	return GPUCOL_OK;
+	return status;
 }

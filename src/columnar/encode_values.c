@@ -30,6 +30,7 @@
 
 #define N GPUCOL_VECTOR_VALUES
 #define RLE_WEIGHT 4
+#define ZONE_VALUES 128			/* that are put in order together */
 
 static void
 widen_zone(GpucolZone *zone, int64_t min, int64_t max)
@@ -42,15 +43,22 @@ widen_zone(GpucolZone *zone, int64_t min, int64_t max)
 static GpucolZone
 float_zone(GpucolChunkBuilder *b, const int64_t *values, uint32_t n)
 {
-	int64_t		order[N];
-	GpucolMeasure m;
+	GpucolZone	zone = {INT64_MAX, INT64_MIN};
 
-	for (uint32_t i = 0; i < n; i++)
-		order[i] = gpucol_float_order(gpucol_float_value(b->column->kind, values[i]));
-	gpucol_bitpack_measure(order, n, &m);
-	if (m.max == INT64_MAX)
+	for (uint32_t from = 0; from < n; from += ZONE_VALUES)
+	{
+		uint32_t	some = n - from < ZONE_VALUES ? n - from : ZONE_VALUES;
+		int64_t		order[ZONE_VALUES];
+		GpucolMeasure m;
+
+		for (uint32_t i = 0; i < some; i++)
+			order[i] = gpucol_float_order(gpucol_float_value(b->column->kind, values[from + i]));
+		gpucol_bitpack_measure(order, some, &m);
+		widen_zone(&zone, m.min, m.max);
+	}
+	if (zone.max == INT64_MAX)
 		b->desc.flags |= GPUCOL_CHUNK_HAS_NAN;
-	return (GpucolZone) {m.min, m.max};
+	return zone;
 }
 
 static bool

@@ -207,24 +207,20 @@ load_bytes_dict(GpucolDecoder *dec)
 	return status;
 }
 
-/* Values of the runs, a vector of codes at a time. */
+/* Values of the runs, a vector of codes at a time: room for whole vectors. */
 static GpucolStatus
 unpack_runs(GpucolDecoder *dec, int64_t *values)
 {
 	const GpucolChunkDesc *desc = dec->desc;
 	GpucolStreamScratch		scratch;
-	int64_t		vector[N];
 
 	for (uint32_t v = 0; v < GPUCOL_VECTORS(desc->nruns); v++)
 	{
 		const void *words = gpucol_stream_vector(dec, v, &scratch);
-		uint32_t	left = desc->nruns - v * N;
 
 		if (words == NULL)
 			return GPUCOL_CORRUPT;
-		gpucol_bitpack_unpack_for(desc->width, words, desc->reference, vector);
-		memcpy(values + (size_t) v * N, vector,
-			   (left < N ? left : N) * sizeof(int64_t));
+		gpucol_bitpack_unpack_for(desc->width, words, desc->reference, values + (size_t) v * N);
 	}
 	return GPUCOL_OK;
 }
@@ -233,10 +229,11 @@ static GpucolStatus
 load_runs(GpucolDecoder *dec)
 {
 	uint32_t	n = dec->desc->nruns;
+	size_t		values_size = (size_t) GPUCOL_VECTORS(n) * N * sizeof(int64_t);
 	char	   *memory = dec->memory.alloc(dec->memory.context,
-										   n * (sizeof(int64_t) + sizeof(uint32_t)));
+										   values_size + n * sizeof(uint32_t));
 	int64_t    *values = (int64_t *) memory;
-	uint32_t   *ends = (uint32_t *) (memory + n * sizeof(int64_t));
+	uint32_t   *ends = (uint32_t *) (memory + values_size);
 	GpucolStatus status;
 
 	if (memory == NULL)

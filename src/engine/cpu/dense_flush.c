@@ -8,6 +8,8 @@
 #include "engine/cpu/dense.h"
 #include "kernel/bitpack.h"
 
+#define BATCH	(GPUCOL_VECTOR_VALUES / 2)	/* slots that are emptied together */
+
 /* Key words of slot `slot` as row j of the worker's key columns. */
 static GpucolStatus
 slot_key(const GpucolRun *run, GpucolCpuWorker *worker, GpucolCpuGroups *groups,
@@ -159,15 +161,15 @@ flush_acc(const GpucolCpuAcc *acc, const Place *place, const GpucolCpuGroups *gr
 	}
 }
 
-/* Move the channels of n slots, all with rows, and clear them. */
+/* Move the channels of n <= BATCH slots, all with rows, and clear them. */
 static GpucolStatus
 flush_slots(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const uint32_t *slots,
 			uint32_t n)
 {
 	const GpucolRun *run = worker->run;
 	const GpucolCpuDense *plan = run->dense;
-	uint64_t   *folded[GPUCOL_VECTOR_VALUES];
-	uint32_t	missing[GPUCOL_VECTOR_VALUES];
+	uint64_t   *folded[BATCH];
+	uint32_t	missing[BATCH];
 	uint32_t	nmissing = 0;
 
 	for (uint32_t j = 0; j < n; j++)
@@ -204,7 +206,7 @@ gpucol_cpu_dense_flush(GpucolCpuWorker *worker, GpucolCpuGroups *groups)
 {
 	const GpucolCpuDense *plan = worker->run->dense;
 	size_t		step = plan->copies * (size_t) plan->nchannels;
-	uint32_t	slots[GPUCOL_VECTOR_VALUES];
+	uint32_t	slots[BATCH];
 	uint32_t	n = 0;
 	GpucolStatus status = GPUCOL_OK;
 
@@ -222,7 +224,7 @@ gpucol_cpu_dense_flush(GpucolCpuWorker *worker, GpucolCpuGroups *groups)
 		if (any == 0)
 			continue;
 		slots[n++] = slot;
-		if (n == GPUCOL_VECTOR_VALUES)
+		if (n == BATCH)
 		{
 			status = flush_slots(worker, groups, slots, n);
 			n = 0;

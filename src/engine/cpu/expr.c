@@ -29,16 +29,22 @@ is_load(uint16_t op)
 
 /* ---- checks and set-up ---- */
 
+static bool
+is_written(const uint32_t *written, uint16_t reg)
+{
+	return (written[reg / 32] >> (reg % 32) & 1) != 0;
+}
+
 /* Has register `reg` the class, and was it written before? */
 static bool
-readable(const GpucolProgram *program, const uint8_t *written, uint16_t reg,
+readable(const GpucolProgram *program, const uint32_t *written, uint16_t reg,
 		 uint8_t cls)
 {
 	const uint8_t *classes = GPUCOL_PROGRAM_ARRAY(program, const uint8_t, reg_classes);
 
 	if (cls == GPUCOL_CLASS_NONE)
 		return true;
-	return reg < program->nregs && written[reg] && classes[reg] == cls;
+	return reg < program->nregs && is_written(written, reg) && classes[reg] == cls;
 }
 
 /* Does a load's class suit the column's kind? */
@@ -62,7 +68,7 @@ loadable(uint16_t op, uint8_t kind)
 
 /* Are an instruction's numbers within the program? */
 static bool
-check_instr(const GpucolProgram *program, const uint8_t *written,
+check_instr(const GpucolProgram *program, const uint32_t *written,
 			const GpucolInstr *instr)
 {
 	const uint8_t *classes = GPUCOL_PROGRAM_ARRAY(program, const uint8_t, reg_classes);
@@ -70,7 +76,7 @@ check_instr(const GpucolProgram *program, const uint8_t *written,
 		GPUCOL_PROGRAM_ARRAY(program, const GpucolProgramColumn, columns);
 
 	if (instr->op >= GPUCOL_OP_COUNT || instr->dst >= program->nregs ||
-		classes[instr->dst] != gpucol_cpu_expr_ops[instr->op].result || written[instr->dst])
+		classes[instr->dst] != gpucol_cpu_expr_ops[instr->op].result || is_written(written, instr->dst))
 		return false;
 	if (is_load(instr->op))
 		return instr->aux >= 0 && instr->aux < program->ncolumns &&
@@ -100,7 +106,7 @@ gpucol_cpu_expr_check(const GpucolProgram *program, const char **why)
 	const GpucolAgg *aggs = GPUCOL_PROGRAM_ARRAY(program, const GpucolAgg, aggs);
 	const uint8_t *classes = GPUCOL_PROGRAM_ARRAY(program, const uint8_t, reg_classes);
 	const GpucolRange *ranges = GPUCOL_PROGRAM_ARRAY(program, const GpucolRange, ranges);
-	uint8_t		written[UINT16_MAX + 1] = {0};
+	uint32_t	written[(UINT16_MAX + 1) / 32] = {0};	/* bits of registers */
 
 	*why = "malformed kernel description";
 	if (program->magic != GPUCOL_PROGRAM_MAGIC ||
@@ -115,7 +121,7 @@ gpucol_cpu_expr_check(const GpucolProgram *program, const char **why)
 			return GPUCOL_UNSUPPORTED;
 		if (!check_instr(program, written, &instrs[i]))
 			return GPUCOL_UNSUPPORTED;
-		written[instrs[i].dst] = 1;
+		written[instrs[i].dst / 32] |= UINT32_C(1) << (instrs[i].dst % 32);
 	}
 	if (program->filter != GPUCOL_NO_REG &&
 		!readable(program, written, program->filter, GPUCOL_CLASS_B))

@@ -10,6 +10,8 @@
  */
 #include "engine/cpu/cpu.h"
 
+#define ASKED	512				/* rows that the host is asked about together */
+
 /* Room for n verdicts. */
 static GpucolStatus
 make_verdicts(GpucolRun *run, GpucolCpuHostTest *test, size_t n)
@@ -67,6 +69,33 @@ gpucol_cpu_host_ask(GpucolRun *run)
 	return GPUCOL_OK;
 }
 
+/* Ask about the rows of one part, from row `from` to before row `end`. */
+static void
+ask_part(GpucolRun *run, GpucolCpuHostTest *test, const GpucolBytes *values,
+		 const uint32_t *nulls, const uint32_t *which, uint32_t from, uint32_t end,
+		 uint8_t *verdicts)
+{
+	GpucolBytes asked[ASKED];
+	bool		isnull[ASKED];
+	uint16_t	rows[ASKED];
+	uint8_t		answers[ASKED];
+	int			count = 0;
+
+	for (uint32_t i = from; i < end; i++)
+	{
+		if (which != NULL && !(which[i / 32] >> (i % 32) & 1))
+			continue;
+		asked[count] = values[i];
+		isnull[count] = nulls != NULL && (nulls[i / 32] >> (i % 32) & 1);
+		rows[count++] = (uint16_t) i;
+	}
+	if (count == 0)
+		return;
+	run->host->test(run->host->context, test->id, count, asked, isnull, answers);
+	for (int i = 0; i < count; i++)
+		verdicts[rows[i]] = answers[i];
+}
+
 /*
  * Ask the host about n rows, or about those with bit set in `which`: the verdict of
  * another row is false.
@@ -75,26 +104,10 @@ static void
 ask_rows(GpucolRun *run, GpucolCpuHostTest *test, const GpucolBytes *values,
 		 const uint32_t *nulls, const uint32_t *which, uint32_t n, uint8_t *verdicts)
 {
-	GpucolBytes asked[GPUCOL_VECTOR_VALUES];
-	bool		isnull[GPUCOL_VECTOR_VALUES];
-	uint16_t	rows[GPUCOL_VECTOR_VALUES];
-	uint8_t		answers[GPUCOL_VECTOR_VALUES];
-	int			count = 0;
-
-	for (uint32_t i = 0; i < n; i++)
-	{
-		if (which != NULL && !(which[i / 32] >> (i % 32) & 1))
-			continue;
-		asked[count] = values[i];
-		isnull[count] = nulls != NULL && (nulls[i / 32] >> (i % 32) & 1);
-		rows[count++] = (uint16_t) i;
-	}
 	memset(verdicts, 0, n);
-	if (count == 0)
-		return;
-	run->host->test(run->host->context, test->id, count, asked, isnull, answers);
-	for (int i = 0; i < count; i++)
-		verdicts[rows[i]] = answers[i];
+	for (uint32_t from = 0; from < n; from += ASKED)
+		ask_part(run, test, values, nulls, which, from, n - from < ASKED ? n : from + ASKED,
+				 verdicts);
 }
 
 GpucolStatus

@@ -14,6 +14,8 @@
 
 #include "recursion/cpu/engine.h"
 
+#define LOADED_IDS	2048		/* of rows that are loaded together */
+
 static void finish(GpucolRecRun *run);
 
 /* Intern the constants of the plan. */
@@ -192,27 +194,27 @@ static GpucolStatus
 load_rows(GpucolRecRun *run, GpucolRecTable *table, uint32_t nrows,
 		  const int64_t *const *columns, const uint8_t *const *nulls)
 {
-	uint32_t	ids[GPUCOL_REC_MAX_ARITY][GPUCOL_REC_VECTOR];
+	uint32_t	ids[LOADED_IDS];
+	uint32_t	most = LOADED_IDS / (table->arity > 2 ? (uint32_t) table->arity : 2);
 	const uint32_t *id_columns[GPUCOL_REC_MAX_ARITY];
 	uint32_t	from;
 	uint32_t	i;
 	int			c;
 
-	for (from = 0; from < nrows; from += GPUCOL_REC_VECTOR)
+	for (from = 0; from < nrows; from += most)
 	{
-		uint32_t	n = nrows - from;
+		uint32_t	n = nrows - from < most ? nrows - from : most;
 
-		if (n > GPUCOL_REC_VECTOR)
-			n = GPUCOL_REC_VECTOR;
 		for (c = 0; c < table->arity; c++)
 		{
-			id_columns[c] = ids[c];
+			uint32_t   *to = ids + (uint32_t) c * most;
+
+			id_columns[c] = to;
 			for (i = 0; i < n; i++)
 			{
-				ids[c][i] = GPUCOL_REC_NULL_ID;
+				to[i] = GPUCOL_REC_NULL_ID;
 				if (nulls == NULL || nulls[c] == NULL || !nulls[c][from + i])
-					GPUCOL_REC_TRY(gpucol_rec_dictionary_intern(run, columns[c][from + i],
-																&ids[c][i]));
+					GPUCOL_REC_TRY(gpucol_rec_dictionary_intern(run, columns[c][from + i], &to[i]));
 			}
 		}
 		GPUCOL_REC_TRY(gpucol_rec_table_add(run, table, n, id_columns));

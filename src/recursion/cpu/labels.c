@@ -14,7 +14,7 @@
 #include "kernel/recursion_labels.h"
 
 #define NO_LABEL	UINT32_MAX
-#define DIGIT		11			/* bits that a pass of the sort looks at */
+#define DIGIT		10			/* bits that a pass of the sort looks at */
 #define DIGITS		(1 << DIGIT)
 
 /* A label and the node that it starts from. */

@@ -14,7 +14,7 @@
 #include "recursion/cpu/pairs_dense.h"
 
 #define WORDS	32				/* words of a row that are counted together */
-#define PLANES	33				/* bits of a count of rows */
+#define PLANES	28				/* bits of a count of rows: a bitmap of 2^28 has 8 PB */
 
 typedef struct Counter
 {
