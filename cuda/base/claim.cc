@@ -27,7 +27,9 @@ static uint64_t last_number = 0;
 static uint64_t
 now_ms()
 {
-	return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+	auto		now = std::chrono::steady_clock::now().time_since_epoch();
+
+	return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
 Claim::~Claim()

@@ -29,7 +29,8 @@ gpucol_launch_allow_shared(Kernel kernel)
 	cudaGetDevice(&device);
 	cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
 	if (cudaFuncGetAttributes(&attributes, (const void *) kernel) == cudaSuccess)
-		cudaFuncSetAttribute((const void *) kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most - (int) attributes.sharedSizeBytes);
+		cudaFuncSetAttribute((const void *) kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+							 most - (int) attributes.sharedSizeBytes);
 }
 
 /*
@@ -58,7 +59,8 @@ gpucol_launch_blocks(Kernel kernel, int threads, size_t shared)
 	Answer	   &a = answers[((uintptr_t) kernel / 16 + shared / 4) % KEPT];
 
 	cudaGetDevice(&device);
-	if (a.blocks > 0 && a.kernel == (const void *) kernel && a.shared == shared && a.threads == threads && a.device == device)
+	if (a.blocks > 0 && a.kernel == (const void *) kernel && a.shared == shared && a.threads == threads &&
+		a.device == device)
 		return a.blocks;
 	if (shared > 0)
 		gpucol_launch_allow_shared(kernel);

@@ -161,7 +161,8 @@ Jit::open_compiler()
 	}
 	if (architectures.size() != 1)
 		return "the devices' architectures differ: nothing is compiled";
-	options_ = {"--gpu-architecture=" + *architectures.begin(), "--std=c++17", "--device-int128", "-default-device", "-fmad=false"};
+	options_ = {"--gpu-architecture=" + *architectures.begin(), "--std=c++17", "--device-int128",
+				"-default-device", "-fmad=false"};
 	if (option)
 		options_.push_back(option);
 	for (const JitHeader *h = gpucol_jit_headers; h->name != NULL; h++)
@@ -355,7 +356,8 @@ Jit::compile(const std::string &source, std::string *log)
 	}
 	for (const std::string &o : options_)
 		options.push_back(o.c_str());
-	if (compiler.create(&program, source.c_str(), "gpucol_compiled.cu", (int) names.size(), texts.data(), names.data()) != 0)
+	if (compiler.create(&program, source.c_str(), "gpucol_compiled.cu", (int) names.size(), texts.data(),
+						names.data()) != 0)
 	{
 		*log = "the compiler did not take the source";
 		return cubin;

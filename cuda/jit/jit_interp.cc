@@ -30,7 +30,8 @@ evaluation(const char *name, const std::vector<GpucolInstr> &instrs)
 		"(const GpucolInterpPlan &plan, const Place<ROWS, Columns> &place, Registers<ROWS> &reg, uint32_t on)\n\t{\n";
 
 	for (const GpucolInstr &in : instrs)
-		s += "\t\ton = step(plan, place, GpucolInstr{" + number(in.op) + ", " + number(in.dst) + ", " + number(in.a) + ", " +
+		s += "\t\ton = step(plan, place, GpucolInstr{" + number(in.op) + ", " + number(in.dst) + ", " +
+			number(in.a) + ", " +
 			number(in.b) + ", " + number(in.c) + ", " + number(in.mask) + ", " + number(in.aux) + "}, reg, on);\n";
 	return s + "\t\treturn on;\n\t}\n";
 }

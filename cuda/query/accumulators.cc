@@ -123,7 +123,8 @@ Accumulators::put_state(size_t i, const unsigned long long *record, GpucolAggSta
 		gpucol_agg_put_value128(s, from_limbs(x));
 	else if (v.op == GPUCOL_ACC_SUM_F)
 		*sum = gpucol_float_sum(x[0], x[1], x[2], from_limbs(x + 3), v.scale,
-								square != NULL ? from_limbs(record + square->word) : 0, square != NULL ? square->scale : 0);
+								square != NULL ? from_limbs(record + square->word) : 0,
+								square != NULL ? square->scale : 0);
 	else if (v.op == GPUCOL_ACC_DISTINCT)
 		s->v.value = x[0];
 	else if (s->count > 0)

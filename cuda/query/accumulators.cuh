@@ -23,7 +23,8 @@ public:
 	void		add(const GpucolAgg &agg);
 
 	/* The state of an aggregate from a group's record; *sum is set where it is a sum of floats. */
-	void		put_state(size_t aggregate, const unsigned long long *record, GpucolAggState *state, FloatSum *sum) const;
+	void		put_state(size_t aggregate, const unsigned long long *record, GpucolAggState *state,
+						  FloatSum *sum) const;
 
 	std::vector<GpucolAcc> accs;
 	int			nwords = 0;		/* of all of them */

@@ -23,7 +23,8 @@ typedef __int128 int128;
 typedef unsigned __int128 uint128;
 
 Bounds
-gpucol_bounds_of_chunk(const GpucolWireRun &head, const Resident &resident, const GpucolDeviceChunk &chunk, uint32_t slot)
+gpucol_bounds_of_chunk(const GpucolWireRun &head, const Resident &resident, const GpucolDeviceChunk &chunk,
+					   uint32_t slot)
 {
 	const GpucolChunkDesc &d = resident.desc;
 
@@ -61,7 +62,8 @@ out_of_bounds()
  * *outside becomes the test that those fail which are.  Throws where they are not.
  */
 static bool
-must_look(const GpucolDeviceChunk &chunk, const std::vector<int64_t> &dict, const Bounds &bounds, GpucolDeviceRange *outside)
+must_look(const GpucolDeviceChunk &chunk, const std::vector<int64_t> &dict, const Bounds &bounds,
+		  GpucolDeviceRange *outside)
 {
 	uint128		most = ((uint128) 1 << chunk.width) - 1;
 	int128		first = std::max<int128>((int128) bounds.lo - chunk.reference, 0),

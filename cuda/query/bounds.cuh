@@ -13,7 +13,8 @@
 #include "cuda/query/part_context.cuh"
 
 /* What a chunk's segment says of its values, or their codes allow. */
-extern Bounds gpucol_bounds_of_chunk(const GpucolWireRun &head, const Resident &resident, const GpucolDeviceChunk &chunk, uint32_t slot);
+extern Bounds gpucol_bounds_of_chunk(const GpucolWireRun &head, const Resident &resident,
+									 const GpucolDeviceChunk &chunk, uint32_t slot);
 
 /*
  * The values of these slots are within the bounds that their chunks say; throws Failure

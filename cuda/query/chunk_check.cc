@@ -104,7 +104,8 @@ gpucol_chunk_check_dict(const GpucolChunkDesc &desc, const int64_t *entries)
 
 	for (uint32_t i = 0; i < desc.ndict; i++)
 	{
-		int64_t		order = is_float ? gpucol_float_order(gpucol_float_value((GpucolKind) desc.kind, entries[i])) : entries[i];
+		int64_t		order = is_float ?
+			gpucol_float_order(gpucol_float_value((GpucolKind) desc.kind, entries[i])) : entries[i];
 
 		wrong |= order < last;
 		last = order;

@@ -114,14 +114,17 @@ gpucol_chunk_expand(Resident *r, const GpucolWireChunk &head, uint32_t nrows, vo
 	bool		runs = d.coding == GPUCOL_CODING_RLE;
 
 	if (e.width > 0)
-		device_check(runs ? gpucol_load_expand_runs(r->chunk.codes, e.width, stream_of<uint32_t>(head, r->memory, GPUCOL_STREAM_RUN_ENDS),
+		device_check(runs ? gpucol_load_expand_runs(r->chunk.codes, e.width,
+													stream_of<uint32_t>(head, r->memory, GPUCOL_STREAM_RUN_ENDS),
 													d.nruns, nrows, (uint32_t *) memory, stream) :
 					 gpucol_load_expand_steps(r->chunk.codes, d.width, d.step, e.width, nrows,
 											  (uint32_t *) memory, stream), "could not expand codes");
 	if (e.nulls)
-		device_check(cudaMemcpyAsync(memory + e.codes, r->chunk.nulls, e.nulls, cudaMemcpyDeviceToDevice, stream), "copy");
+		device_check(cudaMemcpyAsync(memory + e.codes, r->chunk.nulls, e.nulls, cudaMemcpyDeviceToDevice,
+									 stream), "copy");
 	if (e.zones)
-		device_check(cudaMemcpyAsync(memory + e.codes + e.nulls, r->chunk.zones, e.zones, cudaMemcpyDeviceToDevice, stream), "copy");
+		device_check(cudaMemcpyAsync(memory + e.codes + e.nulls, r->chunk.zones, e.zones,
+									 cudaMemcpyDeviceToDevice, stream), "copy");
 	device_check(cudaStreamSynchronize(stream), "could not expand codes");
 	r->bytes = e.bytes();
 	r->chunk.codes = (const uint32_t *) memory;

@@ -27,6 +27,7 @@ extern bool gpucol_chunk_zones_useful(const GpucolZone *zones, uint32_t nvectors
  */
 extern bool gpucol_chunk_is_expanded(const Resident &r);
 extern size_t gpucol_chunk_expanded_bytes(const Resident &r, uint32_t nrows);
-extern void gpucol_chunk_expand(Resident *r, const GpucolWireChunk &head, uint32_t nrows, void *memory, cudaStream_t stream);
+extern void gpucol_chunk_expand(Resident *r, const GpucolWireChunk &head, uint32_t nrows, void *memory,
+								cudaStream_t stream);
 
 #endif

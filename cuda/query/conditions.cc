@@ -111,7 +111,8 @@ Conditions::Conditions(const PartTask &task, const ProgramView &program, PartDev
 	for (const GpucolRange &range : program.ranges())
 	{
 		domains_.push_back(domain_of(program, range));
-		if (program.columns()[range.column].kind == GPUCOL_KIND_BYTES && !domains_.back().null_test && domains_.back().host < 0)
+		if (program.columns()[range.column].kind == GPUCOL_KIND_BYTES && !domains_.back().null_test &&
+			domains_.back().host < 0)
 			throw unsupported("a range over bytes");
 	}
 }
@@ -130,8 +131,10 @@ order_of_code(const Resident &chunk, uint64_t code)
 		return gpucol_float_order(d.kind == GPUCOL_KIND_FLOAT4 ? (double) (float) x : x);
 	}
 	if (d.coding == GPUCOL_CODING_DICT)
-		return is_float ? gpucol_float_order(gpucol_float_value((GpucolKind) d.kind, chunk.dict[code])) : chunk.dict[code];
-	return is_float ? gpucol_float_order(gpucol_float_value((GpucolKind) d.kind, (int64_t) (chunk.chunk.reference + code))) :
+		return is_float ? gpucol_float_order(gpucol_float_value((GpucolKind) d.kind, chunk.dict[code])) :
+			chunk.dict[code];
+	return is_float ? gpucol_float_order(gpucol_float_value((GpucolKind) d.kind,
+															(int64_t) (chunk.chunk.reference + code))) :
 		(int64_t) (d.reference + code);
 }
 
@@ -236,7 +239,8 @@ Conditions::translate(GpucolDeviceRange *r, const Domain &d, const Resident &chu
 		r->test = GPUCOL_TEST_NONE;
 		return;
 	}
-	if (desc.coding == GPUCOL_CODING_CONSTANT || (is_float && chunk.chunk.width == 0 && desc.coding != GPUCOL_CODING_DICT))
+	if (desc.coding == GPUCOL_CODING_CONSTANT ||
+		(is_float && chunk.chunk.width == 0 && desc.coding != GPUCOL_CODING_DICT))
 	{
 		int64_t		x = order_of_code(chunk, 0);
 		bool		in = d.is_list ? std::binary_search(d.list.begin(), d.list.end(), x) : x >= d.lo && x <= d.hi;
@@ -356,7 +360,8 @@ Conditions::on_chunk(size_t i, uint32_t segment, const Resident &chunk)
 		host_test(&r, d, chunk, task_.pieces.remap(segment, r.slot), false);
 		return r;
 	}
-	if (chunk.desc.kind == GPUCOL_KIND_DECIMAL && chunk.desc.scale != program_.columns()[r.slot].scale && !chunk.chunk.all_null)
+	if (chunk.desc.kind == GPUCOL_KIND_DECIMAL && chunk.desc.scale != program_.columns()[r.slot].scale &&
+		!chunk.chunk.all_null)
 		throw unsupported("a column whose scale was changed");
 	if (chunk.chunk.all_null)
 	{

@@ -46,7 +46,8 @@ private:
 	bool		begin(size_t i, GpucolDeviceRange *r) const;
 	void		translate(GpucolDeviceRange *r, const Domain &d, const Resident &chunk);
 	void		codes_of_list(GpucolDeviceRange *r, const Domain &d, const Resident &chunk);
-	void		host_test(GpucolDeviceRange *r, const Domain &d, const Resident &chunk, const Resident *remap, bool delta);
+	void		host_test(GpucolDeviceRange *r, const Domain &d, const Resident &chunk, const Resident *remap,
+						  bool delta);
 
 	const PartTask &task_;
 	const ProgramView program_;

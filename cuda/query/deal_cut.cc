@@ -40,7 +40,8 @@ namespace
 class PartCutter
 {
 public:
-	PartCutter(const RunMessage &run, PinnedPieces &pieces, Share &share, uint32_t number, std::vector<std::unique_ptr<Part>> &parts)
+	PartCutter(const RunMessage &run, PinnedPieces &pieces, Share &share, uint32_t number,
+			   std::vector<std::unique_ptr<Part>> &parts)
 		: run_(run), pieces_(pieces), share_(share), number_(number), parts_(parts) {}
 
 	void		cut(const std::vector<uint32_t> &segments, uint64_t capacity);

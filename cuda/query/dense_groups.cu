@@ -162,7 +162,8 @@ DenseGroups::compute(Partial *result)
 	HasRows		has_rows = {plan_.table, plan_.nwords};
 	thrust::counting_iterator<uint32_t> first(0);
 
-	device_check(cub::DeviceSelect::If(NULL, bytes, first, list, found, (int) plan_.ngroups, has_rows, stream), "select");
+	device_check(cub::DeviceSelect::If(NULL, bytes, first, list, found, (int) plan_.ngroups, has_rows,
+									   stream), "select");
 	temp = device.scratch().allocate(bytes, "the groups");
 	form_ = group_form();
 	ids_ = list;
@@ -180,7 +181,8 @@ DenseGroups::compute(Partial *result)
 	device_check(kernel ? gpucol_reduce_compiled(kernel, plan_, stream) :
 				 scratch ? gpucol_reduce_partitioned(plan_, partitions, scratch, stream) :
 				 gpucol_reduce_groups(plan_, stream), "group");
-	device_check(cub::DeviceSelect::If(temp, bytes, first, list, found, (int) plan_.ngroups, has_rows, stream), "select");
+	device_check(cub::DeviceSelect::If(temp, bytes, first, list, found, (int) plan_.ngroups, has_rows,
+									   stream), "select");
 	grouped = device.mark();
 	if (task.room > 0)
 	{
@@ -208,7 +210,8 @@ DenseGroups::group_form()
 	form.nkeys = c_.program.keys().size();
 	form.naggs = c_.program.aggs().size();
 	for (uint32_t k = 0; k < form.nkeys; k++)
-		form.keys[k] = {plan_.strides[k], plan_.cards[k], plan_.keys[k].nullable, (uint32_t) c_.program.key_width(k), plan_.keys[k].base, 0, 0};
+		form.keys[k] = {plan_.strides[k], plan_.cards[k], plan_.keys[k].nullable,
+						(uint32_t) c_.program.key_width(k), plan_.keys[k].base, 0, 0};
 	if (c_.scan.forms == NULL)
 		c_.scan.forms = c_.device.upload(state_forms(), c_.scan.memory);
 	form.aggs = c_.scan.forms;
@@ -239,7 +242,8 @@ DenseGroups::state_forms() const
 
 /* Copy m groups, laid out by `from`, into a result laid out by `to`, as those from `first` on. */
 static void
-copy_groups(const GroupForm &from, const char *out, const GroupForm &to, char *data, size_t first, size_t m, cudaStream_t stream)
+copy_groups(const GroupForm &from, const char *out, const GroupForm &to, char *data, size_t first, size_t m,
+			cudaStream_t stream)
 {
 	auto		copy = [&] (size_t at, size_t source, size_t size) {
 		device_check(cudaMemcpyAsync(data + at, out + source, size, cudaMemcpyDeviceToHost, stream), "result");
@@ -303,7 +307,8 @@ DenseGroups::prepare()
 	if (scan.grouping_known)
 		return scan.grouped;
 	plan = GpucolReducePlan();
-	scan.grouped = nkeys > 0 && nkeys <= GPUCOL_MAX_KEYS && columns_.aggregates() && plan_keys(&plan) && plan_inputs(&plan);
+	scan.grouped = nkeys > 0 && nkeys <= GPUCOL_MAX_KEYS && columns_.aggregates() && plan_keys(&plan) &&
+		plan_inputs(&plan);
 	if (scan.grouped)
 	{
 		/* the offset of a key from its bound is a digit of its cell's number */

@@ -127,7 +127,8 @@ form_groups_kernel(const __grid_constant__ FormTask task)
 	__syncthreads();
 	if (form.size > task.room)
 		return;
-	for (size_t i = (size_t) blockIdx.x * blockDim.x + threadIdx.x; i < form.size / 8; i += (size_t) gridDim.x * blockDim.x)
+	for (size_t i = (size_t) blockIdx.x * blockDim.x + threadIdx.x; i < form.size / 8;
+		 i += (size_t) gridDim.x * blockDim.x)
 		((uint64_t *) task.out)[i] = result_word(task, form, n, i * 8);
 }
 

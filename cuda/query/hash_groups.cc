@@ -24,7 +24,8 @@ static const int SUM_BITS = 125;
 
 /* An empty table of so many keys, at most half full. */
 static void
-make_keys(Scratch *scratch, GpucolHashTable *table, uint64_t capacity, int nwords, const char *what, cudaStream_t stream)
+make_keys(Scratch *scratch, GpucolHashTable *table, uint64_t capacity, int nwords, const char *what,
+		  cudaStream_t stream)
 {
 	table->capacity = capacity;
 	table->nwords = nwords;
@@ -139,7 +140,8 @@ HashGroups::fill(Scratch *tables)
 void
 HashGroups::enlarge()
 {
-	auto		is_full = [this] (const GpucolHashTable &table) { return c_.device.download(table.used, 1)[0] > table.limit; };
+	auto		is_full =
+		[this] (const GpucolHashTable &table) { return c_.device.download(table.used, 1)[0] > table.limit; };
 
 	if (c_.program.keys().size() > 0 && is_full(program_.plan.groups))
 		capacity_ *= 16;
@@ -235,7 +237,8 @@ HashGroups::run(Partial *result)
 	/* groups and distinct values may outgrow their tables: then again, larger */
 	for (;;)
 	{
-		Scratch		tables(c_.device.lane().device(), limit ? limit - std::min<uint64_t>(limit - 1, c_.device.scratch().held()) : 0);
+		Scratch		tables(c_.device.lane().device(),
+						   limit ? limit - std::min<uint64_t>(limit - 1, c_.device.scratch().held()) : 0);
 		Settle		settle = {c_.device.stream()};
 		GpucolStatus status = fill(&tables);
 
@@ -245,7 +248,8 @@ HashGroups::run(Partial *result)
 			continue;
 		}
 		if (status != GPUCOL_OK)
-			throw Failure{status, status == GPUCOL_UNSUPPORTED ? "a value beyond what the device computes" : "error of an expression"};
+			throw Failure{status, status == GPUCOL_UNSUPPORTED ? "a value beyond what the device computes" :
+						  "error of an expression"};
 		fetch(&tables);
 		break;
 	}

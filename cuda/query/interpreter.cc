@@ -57,7 +57,8 @@ private:
 static std::vector<GpucolInstr>
 constants_first(const std::vector<GpucolInstr> &instrs, const SplitProgram &split, GpucolInterpPlan *plan)
 {
-	auto		is_constant = [] (const GpucolInstr &in) { return in.op >= GPUCOL_OP_CONST_I && in.op <= GPUCOL_OP_CONST_B; };
+	auto		is_constant =
+		[] (const GpucolInstr &in) { return in.op >= GPUCOL_OP_CONST_I && in.op <= GPUCOL_OP_CONST_B; };
 	std::vector<GpucolInstr> all;
 
 	std::copy_if(instrs.begin(), instrs.end(), std::back_inserter(all), is_constant);
@@ -75,7 +76,8 @@ Interpreter::prepare_loads(const GpucolInstr &in) const
 {
 	const GpucolWireRun &head = c_.task.run.head();
 	const GpucolProgramColumn &column = c_.program.columns()[in.aux];
-	bool		decimal = in.op == GPUCOL_OP_LOAD_D || (in.op == GPUCOL_OP_LOAD_I && column.kind == GPUCOL_KIND_DECIMAL);
+	bool		decimal = in.op == GPUCOL_OP_LOAD_D ||
+		(in.op == GPUCOL_OP_LOAD_I && column.kind == GPUCOL_KIND_DECIMAL);
 
 	if (!decimal && in.op != GPUCOL_OP_LOAD_S)
 		return;
@@ -123,7 +125,8 @@ Interpreter::Interpreter(PartContext &c) : c_(c)
 	for (GpucolInstr &in : instrs)
 	{
 		if (in.op == GPUCOL_OP_IN_I)	/* aux: is some constant NULL? */
-			in.aux = std::any_of(consts.begin() + in.b, consts.begin() + in.b + in.c, [] (const GpucolConst &k) { return k.isnull != 0; });
+			in.aux = std::any_of(consts.begin() + in.b, consts.begin() + in.b + in.c,
+								 [] (const GpucolConst &k) { return k.isnull != 0; });
 		if (in.op <= GPUCOL_OP_LOAD_S)
 			prepare_loads(in);
 	}

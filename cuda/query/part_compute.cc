@@ -49,7 +49,10 @@ static void
 run(PartContext &c, Partial *result)
 {
 	typedef std::chrono::steady_clock Clock;
-	auto		since = [] (Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); };
+	auto		since = [] (Clock::time_point start)
+	{
+		return std::chrono::duration<double>(Clock::now() - start).count();
+	};
 	Clock::time_point start = Clock::now();
 
 	if (!c.scan.ready)
@@ -61,7 +64,8 @@ run(PartContext &c, Partial *result)
 	result->packed_bytes = c.scan.bytes;
 	result->skipped = c.scan.skipped;
 	result->seconds = c.device.seconds();
-	result->kernel += !c.compiled.used().empty() ? ", compiled" : c.jit_allowed() && !jit.note().empty() ? ", no compiler" : "";
+	result->kernel += !c.compiled.used().empty() ? ", compiled" : c.jit_allowed() && !jit.note().empty() ?
+		", no compiler" : "";
 	result->note = c.compiled.note();
 	result->work_seconds = since(start);
 	result->began = start;

@@ -64,8 +64,8 @@ struct Partial
 extern const char *gpucol_partial_obstacle(const GpucolProgram *program);
 
 /*
- * Add `part` to `whole`, of which no other is part if it was placed.  Throws Failure where device results do not fit host
- * memory.
+ * Add `part` to `whole`, of which no other is part if it was placed.  Throws Failure
+ * where device results do not fit host memory.
  */
 extern void gpucol_partial_merge(const GpucolProgram *program, Partial *whole, Partial *part);
 

@@ -18,7 +18,8 @@
 class PieceLoader
 {
 public:
-	PieceLoader(const RunMessage &run, const PieceCatalog &catalog, PinnedPieces &pieces, Deal &deal, PartsAtWork &parts, Claim &claim);
+	PieceLoader(const RunMessage &run, const PieceCatalog &catalog, PinnedPieces &pieces, Deal &deal,
+				PartsAtWork &parts, Claim &claim);
 
 	/* Frees what has come in part only. */
 	~PieceLoader();
@@ -38,7 +39,8 @@ private:
 	void		begin_chunk(Loading *loading, Share &share, const GpucolWirePut &put);
 	void		put_chunk(Loading *loading, Share &share, const GpucolWirePut &put, const char *data);
 	void		put_streams(Loading *loading, Lane &lane, uint64_t at, const char *data, uint64_t n);
-	void		put_plain(Loading *loading, Share &share, const PutKind &kind, const GpucolWirePut &put, const char *data);
+	void		put_plain(Loading *loading, Share &share, const PutKind &kind, const GpucolWirePut &put,
+						  const char *data);
 	void		finish_chunk(Loading *loading, Share &share, uint32_t segment, uint32_t slot);
 	void		finish(Loading *loading, const GpucolWirePut &put, uint32_t number);
 	void	   *memory(Share &share, size_t size);

@@ -62,7 +62,8 @@ PlainColumns::aggregate(const GpucolAgg &agg) const
 		return false;
 	if (agg.op == GPUCOL_AGG_COUNT_STAR)
 		return true;
-	return (agg.op == GPUCOL_AGG_COUNT || agg.op == GPUCOL_AGG_SUM || agg.op == GPUCOL_AGG_MIN || agg.op == GPUCOL_AGG_MAX) &&
+	return (agg.op == GPUCOL_AGG_COUNT || agg.op == GPUCOL_AGG_SUM || agg.op == GPUCOL_AGG_MIN ||
+			agg.op == GPUCOL_AGG_MAX) &&
 		(agg.cls == GPUCOL_CLASS_I || agg.cls == GPUCOL_CLASS_D) && offset(slot(agg.arg), &column);
 }
 

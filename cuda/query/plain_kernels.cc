@@ -26,12 +26,14 @@ gpucol_plain_count(PartContext &c, Partial *result)
 {
 	const GpucolProgram &p = c.program.head();
 	auto		aggs = c.program.aggs();
-	auto		counts_rows = [] (const GpucolAgg &agg) { return agg.op == GPUCOL_AGG_COUNT_STAR && agg.filter == GPUCOL_NO_REG; };
+	auto		counts_rows =
+		[] (const GpucolAgg &agg) { return agg.op == GPUCOL_AGG_COUNT_STAR && agg.filter == GPUCOL_NO_REG; };
 	unsigned long long *out;
 	const unsigned long long *n;
 	cudaEvent_t e;
 
-	if (p.nkeys > 0 || p.filter != GPUCOL_NO_REG || p.ninstrs > 0 || !std::all_of(aggs.begin(), aggs.end(), counts_rows))
+	if (p.nkeys > 0 || p.filter != GPUCOL_NO_REG || p.ninstrs > 0 ||
+		!std::all_of(aggs.begin(), aggs.end(), counts_rows))
 		return false;
 	result->kernel = "count";
 	result->nrows = 1;
@@ -94,7 +96,8 @@ gpucol_plain_reduce(PartContext &c, Partial *result)
 	for (size_t i = 0; i < slots.size(); i++)
 	{
 		columns.offset(slots[i], &column);
-		device_check(gpucol_scan_reduce(c.scan.scan, c.scan.chunks, c.scan.ranges, column, extremes[i], out + COLUMN_WORDS * i,
+		device_check(gpucol_scan_reduce(c.scan.scan, c.scan.chunks, c.scan.ranges, column, extremes[i],
+										out + COLUMN_WORDS * i,
 										c.device.stream()), "reduce");
 	}
 	c.device.finish(e);

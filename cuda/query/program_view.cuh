@@ -52,14 +52,16 @@ public:
 	bool
 	only_loads() const
 	{
-		return std::all_of(instrs().begin(), instrs().end(), [] (const GpucolInstr &in) { return in.op <= GPUCOL_OP_LOAD_S; });
+		return std::all_of(instrs().begin(), instrs().end(),
+						   [] (const GpucolInstr &in) { return in.op <= GPUCOL_OP_LOAD_S; });
 	}
 
 	/* The instruction that loads a register from a column; NULL: it is computed. */
 	const GpucolInstr *
 	load_of(uint16_t reg) const
 	{
-		const GpucolInstr *in = std::find_if(instrs().begin(), instrs().end(), [reg] (const GpucolInstr &i) { return i.dst == reg; });
+		const GpucolInstr *in = std::find_if(instrs().begin(), instrs().end(),
+											 [reg] (const GpucolInstr &i) { return i.dst == reg; });
 
 		return in != instrs().end() && in->op <= GPUCOL_OP_LOAD_S ? in : NULL;
 	}

@@ -64,7 +64,8 @@ RankedRows::run(Partial *result)
 	const Slab *slab = c_.slab();
 	uint64_t	n = RowSearch(c_, program_).run();
 	size_t		noutputs = c_.program.keys().size();
-	GpucolRankTask task = {c_.shape, n, std::vector<GpucolRankColumn>(noutputs), &c_.device.scratch(), c_.device.stream(),
+	GpucolRankTask task = {c_.shape, n, std::vector<GpucolRankColumn>(noutputs), &c_.device.scratch(),
+						   c_.device.stream(),
 						   c_.device.lane().cancel_word(), [this] { c_.device.wait(); },
 						   slab != NULL ? slab->memory : NULL, slab != NULL ? slab->size : 0};
 	GpucolStatus status;

@@ -119,7 +119,8 @@ Request::answer(GpucolWireResult *result, std::vector<char> *data)
 	snprintf(result->kernel, sizeof(result->kernel), "%s", whole.kernel.c_str());
 	if (devices.size() > 1 && run_.obstacle() != NULL)
 		whole.note += std::string(whole.note.empty() ? "" : "; ") +
-			(run_.shape() != NULL ? "a ranking is computed on one device" : "count(DISTINCT) is computed on one device");
+			(run_.shape() != NULL ? "a ranking is computed on one device" :
+			 "count(DISTINCT) is computed on one device");
 	snprintf(result->note, sizeof(result->note), "%s", whole.note.c_str());
 	data->swap(whole.data);
 }

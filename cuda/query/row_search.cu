@@ -44,13 +44,15 @@ RowSearch::bound_key(uint32_t number, GpucolBoundKey *key, GpucolBoundTask *task
 
 /* Match bitmap and counts of the rows that reach the bound by a sort key. */
 void
-RowSearch::select_bound(uint32_t number, const GpucolBoundKey &key, const GpucolBoundTask &task, int64_t bound, uint32_t *bitmap)
+RowSearch::select_bound(uint32_t number, const GpucolBoundKey &key, const GpucolBoundTask &task,
+						int64_t bound, uint32_t *bitmap)
 {
 	bool		any_ties = number + 1 == c_.shape->nkeys && !c_.shape->all_ties;
 	uint32_t   *taken = c_.device.scratch().array<uint32_t>(2, "the matches");
 
 	device_check(cudaMemsetAsync(taken, 0, 2 * sizeof(uint32_t), c_.device.stream()), "memset");
-	device_check(gpucol_bound_select(key, bound, task.nulls, any_ties ? (uint32_t) std::min<int64_t>(task.k, INT32_MAX) : 0, taken,
+	device_check(gpucol_bound_select(key, bound, task.nulls,
+									 any_ties ? (uint32_t) std::min<int64_t>(task.k, INT32_MAX) : 0, taken,
 									 bitmap, program_.plan.counts, c_.device.stream()), "select");
 	gpucol_stage(c_.device.stream(), "rows that reach the bound");
 }
@@ -90,7 +92,8 @@ RowSearch::cut_ties(GpucolBoundKey key, GpucolBoundTask task, int64_t bound)
 		unsigned long long before = nulls ? 0 : n.beyond + n.nulls;
 		GpucolBoundKey next;
 
-		if (before >= wanted || (nulls ? n.nulls : n.equal) <= gpucol_bound_enough(key, task) || !bound_key(i, &next, &task))
+		if (before >= wanted || (nulls ? n.nulls : n.equal) <= gpucol_bound_enough(key, task) ||
+			!bound_key(i, &next, &task))
 			break;
 		if (nulls)
 			find_ties(key, bound, true, rows, ties);
@@ -151,7 +154,8 @@ RowSearch::select()
 	else
 	{
 		device_check(gpucol_scan_bitmap(c_.scan.scan, program_.plan.bitmap, c_.device.stream()), "select");
-		device_check(gpucol_rows_count(program_.plan.bitmap, c_.scan.scan.nvectors, program_.plan.counts, c_.device.stream()), "select");
+		device_check(gpucol_rows_count(program_.plan.bitmap, c_.scan.scan.nvectors, program_.plan.counts,
+									   c_.device.stream()), "select");
 	}
 }
 

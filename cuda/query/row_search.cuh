@@ -27,8 +27,10 @@ private:
 	void		select();
 	void		select_first();
 	bool		bound_key(uint32_t number, GpucolBoundKey *key, GpucolBoundTask *task) const;
-	void		select_bound(uint32_t number, const GpucolBoundKey &key, const GpucolBoundTask &task, int64_t bound, uint32_t *bitmap);
-	GpucolBoundNumbers find_ties(const GpucolBoundKey &key, int64_t bound, bool nulls, const uint32_t *rows, uint32_t *ties);
+	void		select_bound(uint32_t number, const GpucolBoundKey &key, const GpucolBoundTask &task,
+							 int64_t bound, uint32_t *bitmap);
+	GpucolBoundNumbers find_ties(const GpucolBoundKey &key, int64_t bound, bool nulls, const uint32_t *rows,
+								 uint32_t *ties);
 	void		cut_ties(GpucolBoundKey key, GpucolBoundTask task, int64_t bound);
 
 	PartContext &c_;

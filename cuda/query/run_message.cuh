@@ -76,7 +76,11 @@ public:
 	const GpucolRowShape *shape() const { return has(GPUCOL_WIRE_RUN_SHAPE) ? &shape_ : NULL; }
 	SegmentList &list() const { return *list_; }
 	const GpucolWireSegment &segment(uint32_t s) const { return list_->segments[s]; }
-	const GpucolWireColumnChunk &chunk(uint32_t s, uint32_t slot) const { return list_->chunks[(size_t) s * head_.ncolumns + slot]; }
+	const GpucolWireColumnChunk &chunk(uint32_t s,
+									   uint32_t slot) const
+									{
+										return list_->chunks[(size_t) s * head_.ncolumns + slot];
+									}
 	bool		has(uint32_t flag) const { return head_.flags & flag; }
 	bool		prefetch() const { return has(GPUCOL_WIRE_RUN_PREFETCH); }
 

@@ -18,7 +18,8 @@
 static const uint64_t MAX_ROWS = (uint64_t) 1 << 32;
 
 ScanBuilder::ScanBuilder(const PartTask &task, const ProgramView &program, PartDevice &device, PreparedScan &scan)
-	: task_(task), head_(task.run.head()), program_(program), device_(device), scan_(scan), conditions_(task, program, device, scan.memory)
+	: task_(task), head_(task.run.head()), program_(program), device_(device), scan_(scan),
+		conditions_(task, program, device, scan.memory)
 {
 }
 
@@ -63,7 +64,8 @@ ScanBuilder::add_segment(uint32_t s)
 			chunk.remap = (const uint32_t *) remap->memory;
 			chunk.coding = GPUCOL_CODING_DICT;
 		}
-		scan_.slots[c].widen(gpucol_bounds_of_chunk(head_, *resident[c], chunk, c), chunk.all_null || chunk.nulls, d.scale);
+		scan_.slots[c].widen(gpucol_bounds_of_chunk(head_, *resident[c], chunk, c), chunk.all_null ||
+							 chunk.nulls, d.scale);
 		scan_.chunks.push_back(chunk);
 		scan_.bytes += (uint64_t) GPUCOL_VECTORS(wire.nrows) * chunk.width * GPUCOL_ROW_BYTES;
 	}

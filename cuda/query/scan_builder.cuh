@@ -38,8 +38,10 @@ private:
  * A scan of these segments, cut in runs of vectors, on the device: ncolumns chunks and
  * nranges ranges of each.
  */
-extern GpucolScanPlan gpucol_scan_lay_out(PartDevice &device, Scratch &memory, const std::vector<GpucolDeviceSegment> &segments,
-										  const std::vector<GpucolDeviceChunk> &chunks, const std::vector<GpucolDeviceRange> &ranges,
+extern GpucolScanPlan gpucol_scan_lay_out(PartDevice &device, Scratch &memory,
+										  const std::vector<GpucolDeviceSegment> &segments,
+										  const std::vector<GpucolDeviceChunk> &chunks,
+										  const std::vector<GpucolDeviceRange> &ranges,
 										  uint32_t ncolumns, uint32_t nranges);
 
 #endif

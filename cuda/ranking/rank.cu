@@ -81,7 +81,8 @@ chosen_kernel(GpucolTopkGroups groups, const uint32_t *group, const double *figu
 
 /* U-Topk: labels of each group. */
 __global__ void
-set_counts_kernel(GpucolTopkGroups groups, const GpucolTopkSet *sets, int32_t k, int32_t *counts, double *probability, uint8_t *settled)
+set_counts_kernel(GpucolTopkGroups groups, const GpucolTopkSet *sets, int32_t k, int32_t *counts,
+				  double *probability, uint8_t *settled)
 {
 	GPUCOL_FOR_EACH(g, groups.ngroups)
 	{
@@ -243,7 +244,8 @@ Ranker::choose(const RankSet &s, const uint32_t *group, const double *figures, i
 
 	c.at = array<uint32_t>(s.rows.nrows);
 	with_scratch([&](void *temp, size_t &size) {
-		return cub::DeviceSelect::If(temp, size, thrust::counting_iterator<uint32_t>(0), c.at, count, (int) s.rows.nrows,
+		return cub::DeviceSelect::If(temp, size, thrust::counting_iterator<uint32_t>(0), c.at, count,
+									 (int) s.rows.nrows,
 									 HasFigure{figures}, t_.stream); });
 	chosen.nrows = host(count);
 	chosen.ngroups = ngroups_;
@@ -262,7 +264,8 @@ Ranker::choose(const RankSet &s, const uint32_t *group, const double *figures, i
 	chosen.label = c.rank;
 	chosen.spread = GPUCOL_TOPK_SKEWED;
 	bytes = gpucol_topk_sort_scratch(chosen.nrows);
-	device_check(gpucol_topk_sort(chosen, starts, p, order, t_.scratch->allocate(bytes, "the rows to be ranked"), bytes, t_.stream), "rank");
+	device_check(gpucol_topk_sort(chosen, starts, p, order,
+								  t_.scratch->allocate(bytes, "the rows to be ranked"), bytes, t_.stream), "rank");
 	groups.ngroups = ngroups_;
 	groups.starts = starts;
 	groups.k = s.groups.k;
@@ -274,14 +277,16 @@ Ranker::choose(const RankSet &s, const uint32_t *group, const double *figures, i
 
 /* Counts, probabilities and labels of one ranking into the result. */
 void
-Ranker::put_answers(const RankSet &s, const GpucolShapeRanking &r, const GpucolTopkPicks &picks, const double *probability)
+Ranker::put_answers(const RankSet &s, const GpucolShapeRanking &r, const GpucolTopkPicks &picks,
+					const double *probability)
 {
 	Labels		l = {s.groups, picks, NULL, s.row, s.labels, 0, NULL, NULL, NULL};
 	GpucolWireLabels header = {0, sizeof(int64_t), 0};
 	unsigned long long *first = array<unsigned long long>((size_t) ngroups_ + 1);
 	unsigned long long total[2];
 	int32_t		last;
-	auto		sizes = thrust::make_transform_iterator(thrust::counting_iterator<uint32_t>(0), LabelCount{picks.counts});
+	auto		sizes = thrust::make_transform_iterator(thrust::counting_iterator<uint32_t>(0),
+														LabelCount{picks.counts});
 
 	GPUCOL_RANKER_LAUNCH(uncounted_kernel, ngroups_)(ngroups_, s.counted, picks.counts);
 	device_check(cudaGetLastError(), "rank");
@@ -292,7 +297,8 @@ Ranker::put_answers(const RankSet &s, const GpucolShapeRanking &r, const GpucolT
 		return;
 	with_scratch([&](void *temp, size_t &bytes) {
 		return cub::DeviceScan::ExclusiveSum(temp, bytes, sizes, first, (int) ngroups_, t_.stream); });
-	device_check(cudaMemcpyAsync(&last, picks.counts + ngroups_ - 1, sizeof(last), cudaMemcpyDeviceToHost, t_.stream), "rank");
+	device_check(cudaMemcpyAsync(&last, picks.counts + ngroups_ - 1, sizeof(last), cudaMemcpyDeviceToHost,
+								 t_.stream), "rank");
 	total[0] = host(first + ngroups_ - 1) + (last > 0 ? last : 0);
 	if (total[0] * 9 > ((size_t) 4 << 30))
 		throw Failure{GPUCOL_OUT_OF_MEMORY, "the result is larger than the device gives back"};
@@ -318,7 +324,8 @@ Ranker::put_answers(const RankSet &s, const GpucolShapeRanking &r, const GpucolT
 
 /* One ranking where there are x-tuples. */
 void
-Ranker::rank_x(const RankSet &s, const GpucolShapeRanking &r, int32_t k, const GpucolTopkPicks &picks, double *probability)
+Ranker::rank_x(const RankSet &s, const GpucolShapeRanking &r, int32_t k, const GpucolTopkPicks &picks,
+			   double *probability)
 {
 	GpucolTopkRanking ranking = {r.ranking, k, r.threshold};
 	uint32_t   *bad = array<uint32_t>(1);
@@ -368,7 +375,8 @@ Ranker::split_group(const RankSet &s, const GpucolShapeRanking &r, uint32_t g, i
 	bool		done = true;
 	void	   *scratch;
 
-	device_check(cudaMemcpyAsync(bounds, s.groups.starts + g, sizeof(bounds), cudaMemcpyDeviceToHost, t_.stream), "rank");
+	device_check(cudaMemcpyAsync(bounds, s.groups.starts + g, sizeof(bounds), cudaMemcpyDeviceToHost,
+								 t_.stream), "rank");
 	if (s.groups.k != NULL)
 		device_check(cudaMemcpyAsync(&own, s.groups.k + g, sizeof(own), cudaMemcpyDeviceToHost, t_.stream), "rank");
 	t_.wait();
@@ -381,9 +389,11 @@ Ranker::split_group(const RankSet &s, const GpucolShapeRanking &r, uint32_t g, i
 	if (r.ranking == GPUCOL_RANK_U_TOPK)
 		device_check(gpucol_split_u_topk(group, sets + g, ranks, &done, scratch, t_.stream), "rank");
 	else if (r.ranking == GPUCOL_RANK_U_KRANKS)
-		device_check(gpucol_split_u_kranks(group, ranks, picks.counts + g, picks.settled + g, scratch, t_.stream), "rank");
+		device_check(gpucol_split_u_kranks(group, ranks, picks.counts + g, picks.settled + g, scratch,
+										   t_.stream), "rank");
 	else if (r.ranking == GPUCOL_RANK_PT_K)
-		device_check(gpucol_split_pt_k(group, r.threshold, ranks, picks.counts + g, picks.settled + g, scratch, t_.stream), "rank");
+		device_check(gpucol_split_pt_k(group, r.threshold, ranks, picks.counts + g, picks.settled + g,
+									   scratch, t_.stream), "rank");
 	else
 		device_check(gpucol_split_global(group, figures + bounds[0], picks.settled + g, scratch, t_.stream), "rank");
 	t_.wait();
@@ -448,7 +458,8 @@ Ranker::rank(RankSet &s, uint32_t number, bool must_settle)
 		device_check(gpucol_topk_members(s.groups, k, sets, picks.ranks, t_.stream), "rank");
 		GPUCOL_RANKER_LAUNCH(set_counts_kernel, ngroups_)(s.groups, sets, k, picks.counts, probability, picks.settled);
 		if (split_unsettled(s, r, k, picks, sets, NULL))
-			GPUCOL_RANKER_LAUNCH(set_counts_kernel, ngroups_)(s.groups, sets, k, picks.counts, probability, picks.settled);
+			GPUCOL_RANKER_LAUNCH(set_counts_kernel, ngroups_)(s.groups, sets, k, picks.counts, probability,
+															  picks.settled);
 	}
 	else if (r.ranking == GPUCOL_RANK_U_KRANKS)
 	{

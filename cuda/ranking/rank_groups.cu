@@ -133,7 +133,8 @@ some_row_kernel(uint32_t nrows, const uint32_t *group, uint32_t *row_of)
 
 /* Words of a key of the groups. */
 __global__ void
-gather_key_kernel(GpucolRankColumn column, uint32_t n, const uint32_t *row_of, int64_t *values, int words, uint8_t *nulls)
+gather_key_kernel(GpucolRankColumn column, uint32_t n, const uint32_t *row_of, int64_t *values, int words,
+				  uint8_t *nulls)
 {
 	GPUCOL_FOR_EACH(g, n)
 	{

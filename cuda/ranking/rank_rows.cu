@@ -121,7 +121,8 @@ pairs_kernel(Pairs c)
 }
 
 __global__ void
-gather_rows_kernel(RankSet from, const uint32_t *rows, uint32_t n, int64_t *score, double *p, int64_t *label, int64_t *delivered)
+gather_rows_kernel(RankSet from, const uint32_t *rows, uint32_t n, int64_t *score, double *p, int64_t *label,
+				   int64_t *delivered)
 {
 	GPUCOL_FOR_EACH(i, n)
 	{
@@ -169,7 +170,8 @@ x_words_kernel(GpucolRankColumn x, const double *p, uint32_t nrows, uint64_t *wo
 
 /* Group and x-tuple together, to be numbered; the n numbers of x-tuples are less than n. */
 __global__ void
-x_pairs_kernel(GpucolRankColumn x, const double *p, const uint32_t *group, const uint32_t *number, uint32_t n, uint32_t nrows,
+x_pairs_kernel(GpucolRankColumn x, const double *p, const uint32_t *group, const uint32_t *number, uint32_t n,
+			   uint32_t nrows,
 			   uint64_t *words, uint32_t *rows)
 {
 	GPUCOL_FOR_EACH(i, nrows)
@@ -189,7 +191,8 @@ x_first_kernel(const uint32_t *group, const uint32_t *pair, uint32_t nrows, uint
 
 /* Numbers within the groups, of rows in ranking order. */
 __global__ void
-x_at_kernel(const uint32_t *group, const uint32_t *pair, const uint32_t *first, const uint32_t *row, uint32_t nrows, int32_t *x)
+x_at_kernel(const uint32_t *group, const uint32_t *pair, const uint32_t *first, const uint32_t *row,
+			uint32_t nrows, int32_t *x)
 {
 	GPUCOL_FOR_EACH(i, nrows)
 	{
@@ -209,7 +212,8 @@ x_ties_kernel(GpucolTopkRows rows, const uint32_t *row, const uint32_t *pair, ui
 					b = row[i + 1];
 
 		if (rows.score[a] == rows.score[b] && rows.probability[a] == rows.probability[b] && rows.probability[a] > 0 &&
-			(rows.group == NULL || rows.group[a] == rows.group[b]) && rows.label[a] == rows.label[b] && pair[a] != pair[b])
+			(rows.group == NULL || rows.group[a] == rows.group[b]) && rows.label[a] == rows.label[b] &&
+			pair[a] != pair[b])
 			*tied = 1;
 	}
 }
@@ -381,7 +385,8 @@ Ranker::number_x(RankSet &s)
 		throw Failure{GPUCOL_UNSUPPORTED, "x-tuples in a group that is much longer than others"};
 	GPUCOL_RANKER_LAUNCH(x_words_kernel, nrows_)(x, rows.probability, nrows_, words[0], numbers[0]);
 	pair = number_words(words, numbers, &n);
-	GPUCOL_RANKER_LAUNCH(x_pairs_kernel, nrows_)(x, rows.probability, rows.group, pair, n, nrows_, words[0], numbers[0]);
+	GPUCOL_RANKER_LAUNCH(x_pairs_kernel, nrows_)(x, rows.probability, rows.group, pair, n, nrows_, words[0],
+												 numbers[0]);
 	pair = number_words(words, numbers, &n);
 	device_check(cudaMemsetAsync(first, 0xff, sizeof(uint32_t) * (size_t) ngroups_, t_.stream), "memset");
 	device_check(cudaMemcpyAsync(first + ngroups_, &n, sizeof(n), cudaMemcpyHostToDevice, t_.stream), "rank");
@@ -410,7 +415,8 @@ Ranker::select_best(const RankSet &s, uint32_t want, RankSet *best)
 	double	   *p;
 
 	device_check(gpucol_topk_select(s.rows.score, nrows_, want, out, capacity, found,
-									t_.scratch->allocate(gpucol_topk_select_scratch(), "the rows to be ranked"), t_.stream), "rank");
+									t_.scratch->allocate(gpucol_topk_select_scratch(),
+														 "the rows to be ranked"), t_.stream), "rank");
 	n = host(found);
 	if (n > capacity || n == 0)
 		return false;

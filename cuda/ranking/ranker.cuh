@@ -129,14 +129,18 @@ private:
 	void		rank_set(RankSet &s, uint32_t number);
 	bool		rank_all(RankSet &s, uint32_t number, bool must_settle);
 	bool		rank(RankSet &s, uint32_t number, bool must_settle);
-	void		rank_x(const RankSet &s, const GpucolShapeRanking &r, int32_t k, const GpucolTopkPicks &picks, double *probability);
+	void		rank_x(const RankSet &s, const GpucolShapeRanking &r, int32_t k, const GpucolTopkPicks &picks,
+					   double *probability);
 	void		limit_walk(RankSet &s, int32_t k, bool is_set);
-	bool		split_group(const RankSet &s, const GpucolShapeRanking &r, uint32_t g, int32_t k, const GpucolTopkPicks &picks,
+	bool		split_group(const RankSet &s, const GpucolShapeRanking &r, uint32_t g, int32_t k,
+							const GpucolTopkPicks &picks,
 							GpucolTopkSet *sets, double *figures);
 	bool		split_unsettled(const RankSet &s, const GpucolShapeRanking &r, int32_t k, const GpucolTopkPicks &picks,
 								GpucolTopkSet *sets, double *figures);
-	void		choose(const RankSet &s, const uint32_t *group, const double *figures, int32_t k, const GpucolTopkPicks &picks);
-	void		put_answers(const RankSet &s, const GpucolShapeRanking &r, const GpucolTopkPicks &picks, const double *probability);
+	void		choose(const RankSet &s, const uint32_t *group, const double *figures, int32_t k,
+					   const GpucolTopkPicks &picks);
+	void		put_answers(const RankSet &s, const GpucolShapeRanking &r, const GpucolTopkPicks &picks,
+							const double *probability);
 };
 
 #endif

@@ -138,7 +138,8 @@ gpucol_topk_heap(const GpucolTopkGroups &groups, int32_t k, GpucolTopkSet *sets,
 
 	if (threads == 0)
 	{
-		heap_kernel<<<spill_blocks(), GPUCOL_TOPK_HEAP_THREADS, 0, stream>>>(groups, k, sets, (GpucolHeapNode *) scratch);
+		heap_kernel<<<spill_blocks(), GPUCOL_TOPK_HEAP_THREADS, 0, stream>>>(groups, k, sets,
+				(GpucolHeapNode *) scratch);
 		return cudaGetLastError();
 	}
 	blocks = gpucol_launch_blocks(heap_kernel, threads, shared);

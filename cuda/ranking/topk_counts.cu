@@ -441,7 +441,8 @@ struct PairOf
 
 /* rank_choose.h: p * better + (1 - p) * rest, all rows being independent */
 __global__ void
-expected_kernel(GpucolTopkGroups groups, const uint32_t *group, uint32_t nrows, const GpucolPair *before, double *figures)
+expected_kernel(GpucolTopkGroups groups, const uint32_t *group, uint32_t nrows, const GpucolPair *before,
+				double *figures)
 {
 	GPUCOL_FOR_EACH(i, nrows)
 	{
@@ -566,8 +567,10 @@ choose_kernel(GpucolTopkGroups chosen, uint32_t *order, const double *figure, co
 
 cudaError_t
 gpucol_topk_choose(const GpucolTopkGroups &chosen, uint32_t *order, const double *figure,
-				   const int64_t *rank, int32_t k, const GpucolTopkPicks &picks, uint32_t *too_many, cudaStream_t stream)
+				   const int64_t *rank, int32_t k, const GpucolTopkPicks &picks, uint32_t *too_many,
+				   cudaStream_t stream)
 {
-	choose_kernel<<<gpucol_launch_grid(chosen.ngroups), GPUCOL_THREADS, 0, stream>>>(chosen, order, figure, rank, k, picks, too_many);
+	choose_kernel<<<gpucol_launch_grid(chosen.ngroups), GPUCOL_THREADS, 0, stream>>>(chosen, order, figure,
+			rank, k, picks, too_many);
 	return cudaGetLastError();
 }

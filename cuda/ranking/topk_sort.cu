@@ -283,7 +283,8 @@ sort_by_leading_bits(const GpucolTopkRows &r, const KeyShape &shape, const SortS
 
 /* One stable pass over the rows in their present order. */
 void
-sort_by(const GpucolTopkRows &r, KeyOf what, int key_bits, const KeyShape &shape, const SortScratch &s, Keys &keys, Rows &rows,
+sort_by(const GpucolTopkRows &r, KeyOf what, int key_bits, const KeyShape &shape, const SortScratch &s,
+		Keys &keys, Rows &rows,
 		cudaStream_t stream)
 {
 	size_t		bytes = s.cub_bytes;
@@ -295,7 +296,8 @@ sort_by(const GpucolTopkRows &r, KeyOf what, int key_bits, const KeyShape &shape
 
 /* Sort by the whole scores. */
 cudaError_t
-sort_by_all_bits(const GpucolTopkRows &r, KeyShape shape, const SortScratch &s, Keys &keys, Rows &rows, cudaStream_t stream)
+sort_by_all_bits(const GpucolTopkRows &r, KeyShape shape, const SortScratch &s, Keys &keys, Rows &rows,
+				 cudaStream_t stream)
 {
 	bool		together = shape.score_bits + shape.group_bits <= 64;
 	int			score_bits = shape.score_bits;
@@ -307,7 +309,8 @@ sort_by_all_bits(const GpucolTopkRows &r, KeyShape shape, const SortScratch &s, 
 		shape.score_bits = 64;
 	make_keys<<<gpucol_launch_blocks(make_keys<uint64_t>, GPUCOL_TOPK_THREADS, 0), GPUCOL_TOPK_THREADS, 0, stream>>>
 		(r, shape, keys.Current(), rows.Current());
-	cub::DeviceRadixSort::SortPairs(s.cub, bytes, keys, rows, r.nrows, 0, together ? score_bits + shape.group_bits : score_bits, stream);
+	cub::DeviceRadixSort::SortPairs(s.cub, bytes, keys, rows, r.nrows, 0,
+									together ? score_bits + shape.group_bits : score_bits, stream);
 	if (!together)
 		sort_by(r, KEY_GROUP, shape.group_bits, shape, s, keys, rows, stream);
 	error = find_ties(r, s, rows, together ? (const uint64_t *) keys.Current() : nullptr, LONG_TIE, &long_run, stream);
@@ -349,7 +352,8 @@ spread_short(const GpucolTopkRows &r, const int64_t range[2], int score_bits, Ke
 		return true;
 	shape->top = double_of(range[1]);
 	shape->scale = (double) (((uint64_t) 1 << shape->score_bits) - 1) / span;
-	if (r.spread == GPUCOL_TOPK_DOUBLES && std::isfinite(span) && span > 0 && std::isfinite(shape->scale) && shape->scale > 0)
+	if (r.spread == GPUCOL_TOPK_DOUBLES && std::isfinite(span) && span > 0 && std::isfinite(shape->scale) &&
+		shape->scale > 0)
 		return true;
 	shape->scale = 0;
 	return false;
@@ -452,6 +456,7 @@ gpucol_topk_sort_ties(const GpucolTopkRows &r, const uint32_t *sorted, uint32_t 
 		return error;
 	if (long_run != 0)
 		return gpucol_topk_sort(r, starts, p, row, scratch, scratch_bytes, stream);
-	gather<<<gpucol_launch_blocks(gather, GPUCOL_TOPK_THREADS, 0), GPUCOL_TOPK_THREADS, 0, stream>>>(r, rows.Current(), p, row, starts);
+	gather<<<gpucol_launch_blocks(gather, GPUCOL_TOPK_THREADS, 0), GPUCOL_TOPK_THREADS, 0, stream>>>(r,
+			rows.Current(), p, row, starts);
 	return cudaGetLastError();
 }

@@ -158,13 +158,18 @@ carve_chunks(const GpucolSplitGroup &group, uintptr_t base, size_t *size)
 	s.rank = c.take<int32_t>(cells);
 	s.figures = c.take<double>(group.n);
 	s.found = c.take<uint32_t>(1);
-	cub::DeviceSelect::If(nullptr, bytes, GpucolSplitNumbers(0), (int32_t *) nullptr, s.found, (int) group.n, Reaches{nullptr, 0});
+	cub::DeviceSelect::If(nullptr, bytes, GpucolSplitNumbers(0), (int32_t *) nullptr, s.found, (int) group.n,
+						  Reaches{nullptr, 0});
 	s.temp_bytes = bytes;
 	bytes = 0;
-	cub::DeviceReduce::Sum(nullptr, bytes, thrust::make_transform_iterator(GpucolSplitNumbers(0), IsPositive{nullptr}), s.found, (int) group.n);
+	cub::DeviceReduce::Sum(nullptr, bytes,
+						   thrust::make_transform_iterator(GpucolSplitNumbers(0), IsPositive{nullptr}),
+						   s.found, (int) group.n);
 	s.temp_bytes = std::max(s.temp_bytes, bytes);
 	bytes = 0;
-	cub::DeviceReduce::Sum(nullptr, bytes, thrust::make_transform_iterator(GpucolSplitNumbers(0), Exceeds{nullptr, nullptr, 0}), s.found, (int) group.n);
+	cub::DeviceReduce::Sum(nullptr, bytes,
+						   thrust::make_transform_iterator(GpucolSplitNumbers(0),
+														   Exceeds{nullptr, nullptr, 0}), s.found, (int) group.n);
 	s.temp_bytes = std::max(s.temp_bytes, bytes);
 	s.temp = c.take<char>(s.temp_bytes);
 	*size = c.at - base;
@@ -498,7 +503,8 @@ gpucol_split_scratch(uint32_t n, int32_t k)
 }
 
 cudaError_t
-gpucol_split_global(const GpucolSplitGroup &group, double *figures, uint8_t *settled, void *scratch, cudaStream_t stream)
+gpucol_split_global(const GpucolSplitGroup &group, double *figures, uint8_t *settled, void *scratch,
+					cudaStream_t stream)
 {
 	size_t		size;
 	Chunks		s = carve_chunks(group, (uintptr_t) scratch, &size);
@@ -508,7 +514,9 @@ gpucol_split_global(const GpucolSplitGroup &group, double *figures, uint8_t *set
 	error = find_figures(s, stream);
 	if (error != cudaSuccess)
 		return error;
-	error = cub::DeviceReduce::Sum(s.temp, s.temp_bytes, thrust::make_transform_iterator(GpucolSplitNumbers(0), Exceeds{figures, s.end, group.k}),
+	error = cub::DeviceReduce::Sum(s.temp, s.temp_bytes,
+								   thrust::make_transform_iterator(GpucolSplitNumbers(0),
+																   Exceeds{figures, s.end, group.k}),
 								   s.found, (int) group.n, stream);
 	if (error != cudaSuccess)
 		return error;
@@ -543,7 +551,8 @@ gpucol_split_u_kranks(const GpucolSplitGroup &group, int32_t *ranks, int32_t *co
 	cudaError_t error;
 
 	/* how many ranks some world reaches */
-	cub::DeviceReduce::Sum(s.temp, s.temp_bytes, thrust::make_transform_iterator(GpucolSplitNumbers(0), IsPositive{group.p}), s.found,
+	cub::DeviceReduce::Sum(s.temp, s.temp_bytes,
+						   thrust::make_transform_iterator(GpucolSplitNumbers(0), IsPositive{group.p}), s.found,
 						   (int) group.n, stream);
 	cudaMemcpyAsync(&positive, s.found, sizeof(positive), cudaMemcpyDeviceToHost, stream);
 	error = cudaStreamSynchronize(stream);

@@ -105,7 +105,8 @@ carve_entering(uintptr_t base, uint32_t n, int32_t k, size_t *size)
 	cub::DeviceRadixSort::SortKeysDescending(nullptr, bytes, e.likeliest[0], e.likeliest[1], (int) keys);
 	e.temp_bytes = std::max(e.temp_bytes, bytes);
 	bytes = 0;
-	cub::DeviceScan::ExclusiveSum(nullptr, bytes, thrust::make_transform_iterator(GpucolSplitNumbers(0), Pieces{nullptr, 0}), e.first,
+	cub::DeviceScan::ExclusiveSum(nullptr, bytes,
+								  thrust::make_transform_iterator(GpucolSplitNumbers(0), Pieces{nullptr, 0}), e.first,
 								  (int) MAX_ENTERING + 2);
 	e.temp_bytes = std::max(e.temp_bytes, bytes);
 	e.temp = c.take<char>(e.temp_bytes);
@@ -147,8 +148,10 @@ find_entering(const GpucolSplitGroup &group, Entering &e, uint32_t *m, cudaStrea
 		}
 		if (found > 0)
 		{
-			gather_kernel<<<gpucol_launch_grid(found), GPUCOL_THREADS, 0, stream>>>(group.p, e.at + *m, found, e.likeliest[0] + held);
-			cub::DeviceRadixSort::SortKeysDescending(e.temp, e.temp_bytes, e.likeliest[0], e.likeliest[1], (int) (held + found),
+			gather_kernel<<<gpucol_launch_grid(found), GPUCOL_THREADS, 0, stream>>>(group.p, e.at + *m, found,
+					e.likeliest[0] + held);
+			cub::DeviceRadixSort::SortKeysDescending(e.temp, e.temp_bytes, e.likeliest[0], e.likeliest[1],
+													 (int) (held + found),
 													 0, 64, stream);
 			held = std::min(held + found, (uint32_t) group.k);
 			std::swap(e.likeliest[0], e.likeliest[1]);
@@ -182,7 +185,8 @@ warp_product(GpucolProduct x)
 
 /* Products of each piece, a warp a piece. */
 __global__ void
-pieces_kernel(GpucolSplitGroup group, const uint32_t *at, uint32_t m, const uint32_t *first, GpucolProduct *rest, GpucolProduct *bound)
+pieces_kernel(GpucolSplitGroup group, const uint32_t *at, uint32_t m, const uint32_t *first,
+			  GpucolProduct *rest, GpucolProduct *bound)
 {
 	uint32_t	lane = threadIdx.x % 32;
 	uint32_t	warps = gridDim.x * blockDim.x / 32;
@@ -290,7 +294,8 @@ gpucol_split_u_topk(const GpucolSplitGroup &group, GpucolTopkSet *set, int32_t *
 	if (!*done)
 		return error;
 	cudaMemcpyAsync(e.at + m, &group.n, sizeof(uint32_t), cudaMemcpyHostToDevice, stream);
-	cub::DeviceScan::ExclusiveSum(e.temp, e.temp_bytes, thrust::make_transform_iterator(GpucolSplitNumbers(0), Pieces{e.at, m}), e.first,
+	cub::DeviceScan::ExclusiveSum(e.temp, e.temp_bytes,
+								  thrust::make_transform_iterator(GpucolSplitNumbers(0), Pieces{e.at, m}), e.first,
 								  (int) m + 2, stream);
 	pieces_kernel<<<gpucol_launch_blocks(pieces_kernel, GPUCOL_THREADS, 0), GPUCOL_THREADS, 0, stream>>>
 		(group, e.at, m, e.first, e.rest, e.bound);
@@ -305,5 +310,6 @@ gpucol_split_u_topk(const GpucolSplitGroup &group, GpucolTopkSet *set, int32_t *
 	member.best.min_p = host.min_p;
 	member.best.min_rank = host.min_rank;
 	member.best.last = host.last;
-	return cub::DeviceSelect::If(e.temp, e.temp_bytes, GpucolSplitNumbers(0), ranks, e.found, host.last + 1, member, stream);
+	return cub::DeviceSelect::If(e.temp, e.temp_bytes, GpucolSplitNumbers(0), ranks, e.found, host.last + 1,
+								 member, stream);
 }

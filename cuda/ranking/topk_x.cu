@@ -70,7 +70,8 @@ x_kernel(GpucolTopkGroups groups, GpucolTopkXTuples xs, GpucolTopkRanking r, Gpu
 		work.settled = false;
 		if (!gpucol_choose_mass_ok(&in, &work, &number, &mass) ||
 			gpucol_choose(&in, (GpucolRanking) r.ranking, gpucol_topk_k(groups, g, r.k), r.threshold, &work,
-						  picks.ranks + (picks.stride ? (size_t) g * picks.stride : start), &count, &chance) != GPUCOL_OK)
+						  picks.ranks + (picks.stride ? (size_t) g * picks.stride : start), &count,
+						  &chance) != GPUCOL_OK)
 			*bad = 1;
 		picks.counts[g] = count;
 		if (probability != NULL)
@@ -94,6 +95,7 @@ gpucol_topk_x(const GpucolTopkGroups &groups, const GpucolTopkXTuples &xs, const
 {
 	size_t		each = thread_bytes(groups.longest, ranking.k);
 
-	x_kernel<<<blocks_of(groups.ngroups, each), THREADS, 0, stream>>>(groups, xs, ranking, picks, probability, bad, (char *) scratch, each);
+	x_kernel<<<blocks_of(groups.ngroups, each), THREADS, 0, stream>>>(groups, xs, ranking, picks, probability,
+																	  bad, (char *) scratch, each);
 	return cudaGetLastError();
 }

@@ -5,9 +5,10 @@
  *	  the engine share.
  *
  * recursive.cu implements the engine table; fixpoint.cu takes rows in and gives them
- * out, between which fixpoint_rounds.cuh drives strata and rounds; relations.cu keeps relations as HISAs; rules.cu runs one rule, with
- * rule_columns.cu for what happens to columns of codes; shapes.cu recognises
- * recursions that closure.cu and sandwich.cu evaluate without a HISA.
+ * out, between which fixpoint_rounds.cuh drives strata and rounds; relations.cu keeps
+ * relations as HISAs; rules.cu runs one rule, with rule_columns.cu for what happens to
+ * columns of codes; shapes.cu recognises recursions that closure.cu and sandwich.cu
+ * evaluate without a HISA.
  *
  * All values of a run are mapped to dense codes (codes.cuh), and a tuple is one key
  * of as many bits as the widest relation of the plan needs (key.cuh).  Where there

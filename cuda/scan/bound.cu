@@ -66,7 +66,8 @@ bound_zones_kernel(const __grid_constant__ GpucolBoundKey key, int64_t k, int64_
 {
 	const GpucolScanPlan &scan = key.scan;
 
-	for (uint32_t number = blockIdx.x * blockDim.x + threadIdx.x; number < scan.nvectors; number += gridDim.x * blockDim.x)
+	for (uint32_t number = blockIdx.x * blockDim.x + threadIdx.x; number < scan.nvectors;
+		 number += gridDim.x * blockDim.x)
 	{
 		Run			run = find_vector(scan, number);
 		const GpucolDeviceSegment &segment = scan.segments[run.segment];
@@ -136,11 +137,13 @@ vector_at(const GpucolBoundKey &key, uint32_t i)
 
 /* List the vectors that rows which reach the bound can be in. */
 __global__ void
-bound_vectors_kernel(const __grid_constant__ GpucolBoundKey key, int64_t bound, bool nulls, uint32_t *vectors, uint32_t *count)
+bound_vectors_kernel(const __grid_constant__ GpucolBoundKey key, int64_t bound, bool nulls, uint32_t *vectors,
+					 uint32_t *count)
 {
 	const GpucolScanPlan &scan = key.scan;
 
-	for (uint32_t number = blockIdx.x * blockDim.x + threadIdx.x; number < scan.nvectors; number += gridDim.x * blockDim.x)
+	for (uint32_t number = blockIdx.x * blockDim.x + threadIdx.x; number < scan.nvectors;
+		 number += gridDim.x * blockDim.x)
 	{
 		Run			run = find_vector(scan, number);
 		const GpucolDeviceChunk &chunk = scan.chunks[run.segment * scan.ncolumns + key.slot];
@@ -153,7 +156,8 @@ bound_vectors_kernel(const __grid_constant__ GpucolBoundKey key, int64_t bound, 
 
 template <bool DENSE>
 __global__ void
-bound_histogram_kernel(const __grid_constant__ GpucolBoundKey key, int64_t base, int64_t last, int shift, unsigned long long *bins)
+bound_histogram_kernel(const __grid_constant__ GpucolBoundKey key, int64_t base, int64_t last, int shift,
+					   unsigned long long *bins)
 {
 	__shared__ uint32_t local[BINS];
 	const GpucolScanPlan &scan = key.scan;
@@ -214,9 +218,12 @@ bound_histogram(const GpucolBoundKey &key, int64_t base, int64_t last, int shift
 				unsigned long long *bins, cudaStream_t stream)
 {
 	if (key.dense)
-		bound_histogram_kernel<true><<<gpucol_launch_blocks(bound_histogram_kernel<true>, GPUCOL_THREADS, 0), GPUCOL_THREADS, 0, stream>>>(key, base, last, shift, bins);
+		bound_histogram_kernel<true><<<gpucol_launch_blocks(bound_histogram_kernel<true>, GPUCOL_THREADS, 0),
+									   GPUCOL_THREADS, 0, stream>>>(key, base, last, shift, bins);
 	else
-		bound_histogram_kernel<false><<<gpucol_launch_blocks(bound_histogram_kernel<false>, GPUCOL_THREADS, 0), GPUCOL_THREADS, 0, stream>>>(key, base, last, shift, bins);
+		bound_histogram_kernel<false><<<gpucol_launch_blocks(bound_histogram_kernel<false>, GPUCOL_THREADS,
+															 0), GPUCOL_THREADS, 0,
+															 stream>>>(key, base, last, shift, bins);
 	return cudaGetLastError();
 }
 
@@ -232,7 +239,8 @@ take_place(uint32_t most, uint32_t *taken)
  */
 template <bool DENSE>
 __device__ static inline uint32_t
-rows_that_reach(const GpucolBoundKey &key, const GpucolDeviceChunk &chunk, uint32_t vector, uint32_t mask, int64_t bound, bool nulls,
+rows_that_reach(const GpucolBoundKey &key, const GpucolDeviceChunk &chunk, uint32_t vector, uint32_t mask,
+				int64_t bound, bool nulls,
 				uint32_t most, uint32_t *taken, int lane)
 {
 	uint32_t	offsets[DENSE ? 32 : 1];
@@ -254,7 +262,8 @@ rows_that_reach(const GpucolBoundKey &key, const GpucolDeviceChunk &chunk, uint3
 
 template <bool DENSE>
 __global__ void
-bound_select_kernel(const __grid_constant__ GpucolBoundKey key, int64_t bound, bool nulls, uint32_t most, uint32_t *taken, uint32_t *bitmap,
+bound_select_kernel(const __grid_constant__ GpucolBoundKey key, int64_t bound, bool nulls, uint32_t most,
+					uint32_t *taken, uint32_t *bitmap,
 					unsigned long long *counts)
 {
 	const GpucolScanPlan &scan = key.scan;
@@ -275,7 +284,8 @@ bound_select_kernel(const __grid_constant__ GpucolBoundKey key, int64_t bound, b
 		bool		enough_nulls = !nulls || (most != 0 && ((volatile uint32_t *) taken)[1] >= most);
 
 		if ((nullable && !__all_sync(GPUCOL_ALL_LANES, enough_nulls)) ||
-			(!chunk.all_null && !__all_sync(GPUCOL_ALL_LANES, enough) && !zone_excludes(key, chunk, run.first, bound, INT64_MAX)))
+			(!chunk.all_null && !__all_sync(GPUCOL_ALL_LANES, enough) &&
+			 !zone_excludes(key, chunk, run.first, bound, INT64_MAX)))
 		{
 			mask = rows_in_question(key, run, number, lane);
 			if (__any_sync(GPUCOL_ALL_LANES, mask != 0))
@@ -292,7 +302,8 @@ bound_select_kernel(const __grid_constant__ GpucolBoundKey key, int64_t bound, b
 }
 
 cudaError_t
-gpucol_bound_select(const GpucolBoundKey &key, int64_t bound, bool nulls, uint32_t most, uint32_t *taken, uint32_t *bitmap,
+gpucol_bound_select(const GpucolBoundKey &key, int64_t bound, bool nulls, uint32_t most, uint32_t *taken,
+					uint32_t *bitmap,
 					unsigned long long *counts, cudaStream_t stream)
 {
 	GpucolBoundKey all = key;
@@ -312,14 +323,17 @@ gpucol_bound_select(const GpucolBoundKey &key, int64_t bound, bool nulls, uint32
 			return error;
 	}
 	if (key.dense)
-		bound_select_kernel<true><<<gpucol_launch_blocks(bound_select_kernel<true>, GPUCOL_THREADS, 0), GPUCOL_THREADS, 0, stream>>>(all, bound, nulls, most, taken, bitmap, counts);
+		bound_select_kernel<true><<<gpucol_launch_blocks(bound_select_kernel<true>, GPUCOL_THREADS, 0),
+									GPUCOL_THREADS, 0, stream>>>(all, bound, nulls, most, taken, bitmap, counts);
 	else
-		bound_select_kernel<false><<<gpucol_launch_blocks(bound_select_kernel<false>, GPUCOL_THREADS, 0), GPUCOL_THREADS, 0, stream>>>(all, bound, nulls, most, taken, bitmap, counts);
+		bound_select_kernel<false><<<gpucol_launch_blocks(bound_select_kernel<false>, GPUCOL_THREADS, 0),
+									 GPUCOL_THREADS, 0, stream>>>(all, bound, nulls, most, taken, bitmap, counts);
 	return cudaGetLastError();
 }
 
 __global__ void
-bound_ties_kernel(const __grid_constant__ GpucolBoundKey key, int64_t bound, bool nulls, const uint32_t *bitmap, uint32_t *ties, GpucolBoundNumbers *numbers)
+bound_ties_kernel(const __grid_constant__ GpucolBoundKey key, int64_t bound, bool nulls,
+				  const uint32_t *bitmap, uint32_t *ties, GpucolBoundNumbers *numbers)
 {
 	const GpucolScanPlan &scan = key.scan;
 	int			lane = threadIdx.x % 32;
@@ -364,7 +378,8 @@ bound_ties_kernel(const __grid_constant__ GpucolBoundKey key, int64_t bound, boo
 }
 
 cudaError_t
-gpucol_bound_ties(const GpucolBoundKey &key, int64_t bound, bool nulls, const uint32_t *bitmap, uint32_t *ties, GpucolBoundNumbers *numbers,
+gpucol_bound_ties(const GpucolBoundKey &key, int64_t bound, bool nulls, const uint32_t *bitmap,
+				  uint32_t *ties, GpucolBoundNumbers *numbers,
 				  cudaStream_t stream)
 {
 	cudaError_t error = cudaMemsetAsync(ties, 0, (size_t) key.scan.nvectors * 32 * sizeof(uint32_t), stream);
@@ -373,7 +388,8 @@ gpucol_bound_ties(const GpucolBoundKey &key, int64_t bound, bool nulls, const ui
 		error = cudaMemsetAsync(numbers, 0, sizeof(*numbers), stream);
 	if (error != cudaSuccess)
 		return error;
-	bound_ties_kernel<<<gpucol_launch_blocks(bound_ties_kernel, GPUCOL_THREADS, 0), GPUCOL_THREADS, 0, stream>>>(key, bound, nulls, bitmap, ties, numbers);
+	bound_ties_kernel<<<gpucol_launch_blocks(bound_ties_kernel, GPUCOL_THREADS, 0), GPUCOL_THREADS, 0,
+						stream>>>(key, bound, nulls, bitmap, ties, numbers);
 	return cudaGetLastError();
 }
 
@@ -412,7 +428,8 @@ bound_of_zones(const GpucolBoundKey &key, const GpucolBoundTask &task, int64_t *
 	if (n == 0)
 		return false;
 	device_check(bound_zones(key, task.k, best, best + n, task.stream), "bound");
-	device_check(cub::DeviceRadixSort::SortKeysDescending(NULL, sort, best, sorted, (int) n, 0, 64, task.stream), "bound");
+	device_check(cub::DeviceRadixSort::SortKeysDescending(NULL, sort, best, sorted, (int) n, 0, 64,
+														  task.stream), "bound");
 	device_check(cub::DeviceReduce::Max(NULL, reduce, best + n, sorted + n, (int) n, task.stream), "bound");
 	temp = task.scratch->allocate(sort > reduce ? sort : reduce, "the sort keys");
 	device_check(cub::DeviceReduce::Max(temp, reduce, best + n, sorted + n, (int) n, task.stream), "bound");
@@ -420,7 +437,8 @@ bound_of_zones(const GpucolBoundKey &key, const GpucolBoundTask &task, int64_t *
 	found[1] = INT64_MIN;
 	if (task.k <= n)
 	{
-		device_check(cub::DeviceRadixSort::SortKeysDescending(temp, sort, best, sorted, (int) n, 0, 64, task.stream), "bound");
+		device_check(cub::DeviceRadixSort::SortKeysDescending(temp, sort, best, sorted, (int) n, 0, 64,
+															  task.stream), "bound");
 		device_check(cudaMemcpyAsync(&found[1], sorted + task.k - 1, 8, cudaMemcpyDeviceToHost, task.stream), "bound");
 	}
 	device_wait(task.stream);
@@ -503,7 +521,8 @@ leave_out_vectors(GpucolBoundKey *key, const GpucolBoundTask &task, int64_t boun
 	uint32_t   *n = task.pinned != NULL ? (uint32_t *) task.pinned : &own;
 
 	device_check(cudaMemsetAsync(count, 0, sizeof(uint32_t), task.stream), "bound");
-	bound_vectors_kernel<<<gpucol_launch_grid(key->scan.nvectors), GPUCOL_THREADS, 0, task.stream>>>(*key, bound, task.nulls, vectors, count);
+	bound_vectors_kernel<<<gpucol_launch_grid(key->scan.nvectors), GPUCOL_THREADS, 0, task.stream>>>(*key,
+			bound, task.nulls, vectors, count);
 	device_check(cudaGetLastError(), "bound");
 	device_check(cudaMemcpyAsync(n, count, sizeof(uint32_t), cudaMemcpyDeviceToHost, task.stream), "bound");
 	device_wait(task.stream);

@@ -78,11 +78,13 @@ struct GpucolBoundNumbers
  * those whose key equals the bound, or is NULL if `nulls`, as a bitmap; *numbers of
  * all.
  */
-extern cudaError_t gpucol_bound_ties(const GpucolBoundKey &key, int64_t bound, bool nulls, const uint32_t *bitmap, uint32_t *ties,
+extern cudaError_t gpucol_bound_ties(const GpucolBoundKey &key, int64_t bound, bool nulls,
+									 const uint32_t *bitmap, uint32_t *ties,
 									 GpucolBoundNumbers *numbers, cudaStream_t stream);
 
 /* Add the rows in `from` to those in `bitmap`, or remove them; n words each. */
-extern cudaError_t gpucol_bound_merge(uint32_t *bitmap, const uint32_t *from, size_t n, bool remove, cudaStream_t stream);
+extern cudaError_t gpucol_bound_merge(uint32_t *bitmap, const uint32_t *from, size_t n, bool remove,
+									  cudaStream_t stream);
 
 /* So many rows cost less than another look at keys does. */
 extern unsigned long long gpucol_bound_enough(const GpucolBoundKey &key, const GpucolBoundTask &task);

@@ -58,7 +58,8 @@ struct InterpretedProgram
 	/* Evaluate instructions from .. to - 1; the rows of `on` without an error.  Once
 	 * in the code: every opcode is in it. */
 	__device__ __noinline__ static uint32_t
-	evaluate(const GpucolInterpPlan &plan, const Place<ROWS, Columns> &place, int from, int to, Registers<ROWS> &reg, uint32_t on)
+	evaluate(const GpucolInterpPlan &plan, const Place<ROWS, Columns> &place, int from, int to,
+			 Registers<ROWS> &reg, uint32_t on)
 	{
 		for (int i = from; i < to; i++)
 		{
@@ -147,7 +148,8 @@ struct ProgramWarp
 
 	__device__ __forceinline__
 	ProgramWarp(const GpucolInterpPlan &p, uint16_t *rows)
-		: plan(p), lane(threadIdx.x % 32), ungrouped(MODE == MODE_EXPONENTS || (MODE == MODE_AGGREGATE && P::nkeys(p) == 0)),
+		: plan(p), lane(threadIdx.x % 32),
+			ungrouped(MODE == MODE_EXPONENTS || (MODE == MODE_AGGREGATE && P::nkeys(p) == 0)),
 		list{rows, 0, false} {}
 
 	/* Totals that no row has advanced. */
@@ -399,7 +401,8 @@ struct ProgramWarp
 		list.set(mask, lane);
 		if (MODE != MODE_EMIT && P::filters(plan))
 			filter_list(place);
-		run_list(place, out, (unsigned long long) scan.segments[run.segment].number << 32 | vector * GPUCOL_VECTOR_VALUES);
+		run_list(place, out, (unsigned long long) scan.segments[run.segment].number << 32 | vector *
+				 GPUCOL_VECTOR_VALUES);
 	}
 
 	/* Add the warp's totals to the table's. */

@@ -64,7 +64,8 @@ sort_slots(const GpucolInterpPlan &plan, uint32_t *slots[2], uint32_t ngroups,
 
 	for (uint32_t w = plan.groups.nwords; error == cudaSuccess && w-- > 0;)
 	{
-		key_words_kernel<<<gpucol_launch_blocks(key_words_kernel, 256, 0), 256, 0, stream>>>(plan, slots[0], w, words[0], ngroups);
+		key_words_kernel<<<gpucol_launch_blocks(key_words_kernel, 256, 0), 256, 0, stream>>>(plan, slots[0],
+				w, words[0], ngroups);
 		error = cudaGetLastError();
 		if (error == cudaSuccess)
 			error = cub::DeviceRadixSort::SortPairs(temp, bytes, words[0], words[1], slots[0], slots[1],
@@ -90,6 +91,7 @@ gpucol_interp_gather(const GpucolInterpPlan &plan, uint32_t ngroups, const Gpuco
 	error = sort_slots(plan, slots, ngroups, allocate, stream);
 	if (error != cudaSuccess)
 		return error;
-	gather_kernel<<<gpucol_launch_blocks(gather_kernel, 256, 0), 256, 0, stream>>>(plan, slots[0], *keys, *records, ngroups);
+	gather_kernel<<<gpucol_launch_blocks(gather_kernel, 256, 0), 256, 0, stream>>>(plan, slots[0], *keys,
+			*records, ngroups);
 	return cudaGetLastError();
 }

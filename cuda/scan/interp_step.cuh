@@ -175,7 +175,8 @@ decimal_result(const GpucolInstr &in, const Registers<R> &reg, int row, int128 *
 			return gpucol_scalar_MUL_D(in.aux, reg.d(in.a, row), reg.d(in.b, row), r);
 		case GPUCOL_OP_RESCALE_D:
 		case GPUCOL_OP_I_TO_D:
-			return gpucol_scalar_RESCALE_D(in.aux, in.op == GPUCOL_OP_I_TO_D ? (int128) reg.v[in.a][row] : reg.d(in.a, row), r);
+			return gpucol_scalar_RESCALE_D(in.aux, in.op == GPUCOL_OP_I_TO_D ? (int128) reg.v[in.a][row] :
+										   reg.d(in.a, row), r);
 		case GPUCOL_OP_NEG_D:
 			return gpucol_scalar_NEG_D(in.aux, reg.d(in.a, row), r);
 		default:
@@ -567,7 +568,8 @@ struct Step
  */
 template <int R, class Columns>
 __device__ __forceinline__ uint32_t
-step(const GpucolInterpPlan &plan, const Place<R, Columns> &place, const GpucolInstr &in, Registers<R> &reg, uint32_t on)
+step(const GpucolInterpPlan &plan, const Place<R, Columns> &place, const GpucolInstr &in, Registers<R> &reg,
+	 uint32_t on)
 {
 	uint32_t	an = in.a < GPUCOL_MAX_REGS ? reg.nulls[in.a] : 0;
 	uint32_t	bn = in.b < GPUCOL_MAX_REGS ? reg.nulls[in.b] : 0;

@@ -134,6 +134,7 @@ gpucol_load_expand_steps(const uint32_t *codes, int width, uint64_t step,
 {
 	StepCodes	source = {codes, width, step};
 
-	expand_kernel<<<gpucol_launch_blocks(expand_kernel<StepCodes>, 256, 0), 256, 0, stream>>>(source, out_width, nrows, out);
+	expand_kernel<<<gpucol_launch_blocks(expand_kernel<StepCodes>, 256, 0), 256, 0, stream>>>(source,
+			out_width, nrows, out);
 	return cudaGetLastError();
 }

@@ -222,7 +222,8 @@ masked_sum(const uint32_t (&w)[K], uint32_t mask)
 	else if constexpr (K == 2)
 	{
 		/* positions 0..15 to the even bits, 16..31 to the odd ones */
-		uint32_t	x = swap_index_bits<0, 4>(swap_index_bits<0, 3>(swap_index_bits<0, 2>(swap_index_bits<0, 1>(mask))));
+		uint32_t	x =
+			swap_index_bits<0, 4>(swap_index_bits<0, 3>(swap_index_bits<0, 2>(swap_index_bits<0, 1>(mask))));
 		uint32_t	a = x & 0x55555555u,
 					b = x >> 1 & 0x55555555u;
 
@@ -430,7 +431,8 @@ struct Paired
 
 	template <int J>
 	__device__ static __forceinline__ void
-	add_windows(const uint32_t (&a)[A], const uint32_t (&b)[B], const Bounds &bounds, Bits &rows, Bits &ones, uint32_t &middle,
+	add_windows(const uint32_t (&a)[A], const uint32_t (&b)[B], const Bounds &bounds, Bits &rows, Bits &ones,
+				uint32_t &middle,
 				uint32_t (&sums)[SUMS])
 	{
 		uint32_t	pass = passed<J>(a, bounds);

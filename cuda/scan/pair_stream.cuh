@@ -156,7 +156,8 @@ struct PairRing
 						barrier = barriers + slot * 8,
 						to = slots + slot * GPUCOL_STREAM_WORDS * GPUCOL_ROW_BYTES;
 
-			asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" :: "r"(barrier), "r"(a_bytes + b_bytes) : "memory");
+			asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" :: "r"(barrier),
+						 "r"(a_bytes + b_bytes) : "memory");
 			copy(to, a, a_bytes, barrier);
 			copy(to + a_bytes, b, b_bytes, barrier);
 		}
@@ -311,7 +312,8 @@ stream_pairs(const GpucolScanPlan &scan, const GpucolOffsetColumn &column, PairP
 			begin_run();
 		if (!more)
 			return;
-		ring.ask(lane, tested + asked_vectors * tested_width * GPUCOL_ROW_WORDS, group * tested_width * GPUCOL_ROW_BYTES,
+		ring.ask(lane, tested + asked_vectors * tested_width * GPUCOL_ROW_WORDS,
+				 group * tested_width * GPUCOL_ROW_BYTES,
 				 codes + asked_vectors * width * GPUCOL_ROW_WORDS, group * width * GPUCOL_ROW_BYTES);
 		asked_vectors += group;
 		if (asked_vectors == GPUCOL_RUN_VECTORS)

@@ -49,7 +49,8 @@ width_of_segment(const GpucolReducePlan &plan, const GpucolDeviceChunk *chunks)
 
 	for (uint32_t c = 0; c < plan.nkeys + plan.ninputs; c++)
 	{
-		const GpucolDeviceChunk &chunk = chunks[(c < plan.nkeys ? plan.keys[c] : plan.inputs[c - plan.nkeys].column).slot];
+		const GpucolDeviceChunk &chunk =
+			chunks[(c < plan.nkeys ? plan.keys[c] : plan.inputs[c - plan.nkeys].column).slot];
 
 		if (!gpucol_reduce_fits(chunk, 32))
 			return 33;
@@ -142,7 +143,8 @@ launch_object(const void *kernel, int threads, const GpucolReducePlan &plan, cud
 	void	   *args[] = {(void *) &plan};
 	uint32_t	blocks = gpucol_launch_blocks(kernel, threads, bytes);
 
-	return cudaLaunchKernel(kernel, dim3(blocks > plan.slices ? blocks : plan.slices), dim3(threads), args, bytes, stream);
+	return cudaLaunchKernel(kernel, dim3(blocks > plan.slices ? blocks : plan.slices), dim3(threads), args,
+							bytes, stream);
 }
 
 cudaError_t

@@ -89,7 +89,8 @@ struct RunSpan
 __device__ __forceinline__ bool
 block_is_cancelled(const GpucolScanPlan &scan, uint32_t i)
 {
-	return __syncthreads_or(threadIdx.x == 0 && i % GPUCOL_CANCEL_RUNS == GPUCOL_CANCEL_RUNS - 1 && *scan.cancel != 0) != 0;
+	return __syncthreads_or(threadIdx.x == 0 && i % GPUCOL_CANCEL_RUNS == GPUCOL_CANCEL_RUNS - 1 &&
+							*scan.cancel != 0) != 0;
 }
 
 /* Send the rows of a half that are not in `rows` to a partition of the lane's own, which
@@ -130,7 +131,8 @@ draw_rank(const GpucolPartitionPlan &parts, uint32_t group, uint32_t *counts)
 
 template <int H>
 __device__ __forceinline__ void
-count_half(const GpucolReducePlan &plan, const GpucolPartitionPlan &parts, const GpucolDeviceChunk *chunks, uint32_t vector,
+count_half(const GpucolReducePlan &plan, const GpucolPartitionPlan &parts, const GpucolDeviceChunk *chunks,
+		   uint32_t vector,
 		   int lane, uint32_t rows, uint32_t *counts)
 {
 	uint32_t	group[HALF];
@@ -143,7 +145,8 @@ count_half(const GpucolReducePlan &plan, const GpucolPartitionPlan &parts, const
 
 /* Count the rows of each partition in a span of runs: cursors, which are zero before. */
 __global__ void __launch_bounds__(GPUCOL_PARTITION_COUNT_THREADS)
-partition_count_kernel(const __grid_constant__ GpucolReducePlan plan, const __grid_constant__ GpucolPartitionPlan parts, RunSpan span)
+partition_count_kernel(const __grid_constant__ GpucolReducePlan plan,
+					   const __grid_constant__ GpucolPartitionPlan parts, RunSpan span)
 {
 	__shared__ uint32_t counts[GPUCOL_PARTITIONS + WASTE];
 	const GpucolScanPlan &scan = plan.scan;
@@ -153,7 +156,8 @@ partition_count_kernel(const __grid_constant__ GpucolReducePlan plan, const __gr
 	for (uint32_t i = threadIdx.x; i < GPUCOL_PARTITIONS + WASTE; i += blockDim.x)
 		counts[i] = 0;
 	__syncthreads();
-	for (uint32_t number = span.first + (blockIdx.x * blockDim.x + threadIdx.x) / 32; number < span.end && !is_cancelled(scan); number += warps)
+	for (uint32_t number = span.first + (blockIdx.x * blockDim.x + threadIdx.x) / 32; number < span.end &&
+		 !is_cancelled(scan); number += warps)
 	{
 		Run			run = find_run(scan, number);
 		const GpucolDeviceChunk *chunks = scan.chunks + run.segment * scan.ncolumns;
@@ -219,7 +223,8 @@ struct ScatterRows
 /* Draw the ranks of half H among the rows of their partitions. */
 template <int H>
 __device__ __forceinline__ void
-rank_half(const GpucolReducePlan &plan, const GpucolPartitionPlan &parts, const GpucolDeviceChunk *chunks, uint32_t vector,
+rank_half(const GpucolReducePlan &plan, const GpucolPartitionPlan &parts, const GpucolDeviceChunk *chunks,
+		  uint32_t vector,
 		  int lane, uint32_t rows, ScatterMemory &memory, ScatterRows &own)
 {
 	uint32_t	group[HALF];
@@ -296,7 +301,8 @@ add_input(const GpucolOffsetColumn &column, const GpucolPartitionField &field, c
 template <int H>
 __device__ __forceinline__ void
 stage_half(const GpucolReducePlan &plan, const GpucolPartitionPlan &parts, const GpucolDeviceChunk *chunks,
-		   uint32_t vector, int lane, uint32_t word, uint32_t (&x)[HALF], const uint32_t (&place)[HALF], ScatterMemory &memory)
+		   uint32_t vector, int lane, uint32_t word, uint32_t (&x)[HALF], const uint32_t (&place)[HALF],
+		   ScatterMemory &memory)
 {
 	for (uint32_t j = 0; j < plan.ninputs; j++)
 	{
@@ -319,7 +325,8 @@ stage_half(const GpucolReducePlan &plan, const GpucolPartitionPlan &parts, const
  */
 template <int H>
 __device__ __forceinline__ void
-place_half(const GpucolReducePlan &plan, const GpucolPartitionPlan &parts, const GpucolDeviceChunk *chunks, uint32_t vector,
+place_half(const GpucolReducePlan &plan, const GpucolPartitionPlan &parts, const GpucolDeviceChunk *chunks,
+		   uint32_t vector,
 		   int lane, ScatterMemory &memory, ScatterRows &own)
 {
 	uint32_t	group[HALF];
@@ -348,7 +355,8 @@ place_half(const GpucolReducePlan &plan, const GpucolPartitionPlan &parts, const
 /* Put another word of the rows of half H in their places. */
 template <int H>
 __device__ __forceinline__ void
-stage_next(const GpucolReducePlan &plan, const GpucolPartitionPlan &parts, const GpucolDeviceChunk *chunks, uint32_t vector,
+stage_next(const GpucolReducePlan &plan, const GpucolPartitionPlan &parts, const GpucolDeviceChunk *chunks,
+		   uint32_t vector,
 		   int lane, uint32_t word, ScatterMemory &memory, const ScatterRows &own)
 {
 	uint32_t	x[HALF] = {};
@@ -444,7 +452,8 @@ scatter_run(const GpucolReducePlan &plan, const GpucolPartitionPlan &parts, cons
 
 /* Scatter the matching rows of a span of runs, which have been counted. */
 __global__ void __launch_bounds__(THREADS, 1)
-partition_scatter_kernel(const __grid_constant__ GpucolReducePlan plan, const __grid_constant__ GpucolPartitionPlan parts, RunSpan span)
+partition_scatter_kernel(const __grid_constant__ GpucolReducePlan plan,
+						 const __grid_constant__ GpucolPartitionPlan parts, RunSpan span)
 {
 	extern __shared__ uint32_t words[];
 	ScatterMemory &memory = *(ScatterMemory *) words;
@@ -485,7 +494,8 @@ reduce_rows(const GpucolReducePlan &plan, const GpucolPartitionPlan &parts, cons
 {
 	uint32_t	mask = (1u << parts.shift) - 1;
 
-	for (uint32_t begin = from + threadIdx.x / 32 * (HALF * 32); begin < end && !is_cancelled(plan.scan); begin += blockDim.x * HALF)
+	for (uint32_t begin = from + threadIdx.x / 32 * (HALF * 32); begin < end && !is_cancelled(plan.scan);
+		 begin += blockDim.x * HALF)
 	{
 		uint32_t	at = begin + threadIdx.x % 32;
 		uint32_t	left = at < end ? (end - at + 31) / 32 : 0;
@@ -527,7 +537,8 @@ reduce_rows(const GpucolReducePlan &plan, const GpucolPartitionPlan &parts, cons
 
 /* Reduce a block's piece of a partition, a slice at a time. */
 __device__ __forceinline__ void
-reduce_piece(const GpucolReducePlan &plan, const GpucolPartitionPlan &parts, uint32_t partition, uint32_t from, uint32_t end,
+reduce_piece(const GpucolReducePlan &plan, const GpucolPartitionPlan &parts, uint32_t partition,
+			 uint32_t from, uint32_t end,
 			 uint32_t *words)
 {
 	uint32_t	groups = min(1u << parts.shift, plan.ngroups - (partition << parts.shift));
@@ -549,14 +560,16 @@ reduce_piece(const GpucolReducePlan &plan, const GpucolPartitionPlan &parts, uin
 
 /* Reduce the rows that have been scattered: a block an even share of them. */
 __global__ void __launch_bounds__(GPUCOL_AGG_THREADS, 1)
-partition_reduce_kernel(const __grid_constant__ GpucolReducePlan plan, const __grid_constant__ GpucolPartitionPlan parts)
+partition_reduce_kernel(const __grid_constant__ GpucolReducePlan plan,
+						const __grid_constant__ GpucolPartitionPlan parts)
 {
 	extern __shared__ uint32_t words[];
 	uint64_t	all = __ldg(parts.starts + parts.npartitions);
 	uint32_t	from = (uint32_t) (all * blockIdx.x / gridDim.x);
 	uint32_t	end = (uint32_t) (all * (blockIdx.x + 1) / gridDim.x);
 
-	for (uint32_t p = from < end ? last_start(parts.starts, parts.npartitions, from) : parts.npartitions; from < end; p++)
+	for (uint32_t p = from < end ? last_start(parts.starts, parts.npartitions, from) : parts.npartitions;
+		 from < end; p++)
 	{
 		uint32_t	upto = min(end, __ldg(parts.starts + p + 1));
 
@@ -628,7 +641,8 @@ lay_out_rows(const GpucolReducePlan &plan, const std::vector<GpucolDeviceChunk> 
 }
 
 bool
-gpucol_partition_layout(const GpucolReducePlan &plan, const std::vector<GpucolDeviceChunk> &chunks, GpucolPartitionPlan *parts)
+gpucol_partition_layout(const GpucolReducePlan &plan, const std::vector<GpucolDeviceChunk> &chunks,
+						GpucolPartitionPlan *parts)
 {
 	uint32_t	fit = GPUCOL_AGG_SHARED_BYTES / (4 * plan.nwords) - WASTE;
 	uint64_t	runs;

@@ -33,7 +33,8 @@ cudaError_t
 gpucol_rows_count(const uint32_t *bitmap, uint32_t nvectors, unsigned long long *counts,
 				  cudaStream_t stream)
 {
-	count_matches_kernel<<<gpucol_launch_grid((size_t) nvectors * 32), GPUCOL_THREADS, 0, stream>>>(bitmap, nvectors, counts);
+	count_matches_kernel<<<gpucol_launch_grid((size_t) nvectors * 32), GPUCOL_THREADS, 0, stream>>>(bitmap,
+			nvectors, counts);
 	return cudaGetLastError();
 }
 
@@ -73,7 +74,8 @@ load_rows_kernel(const __grid_constant__ GpucolRowLoad load)
 					{
 						uint64_t	code = chunk_code(chunk, run.first, row);
 
-						x = column.is_float ? __double_as_longlong(float_of_code(chunk, code)) : integer_of_code(chunk, code);
+						x = column.is_float ? __double_as_longlong(float_of_code(chunk, code)) :
+							integer_of_code(chunk, code);
 					}
 					column.values[at] = x;
 					column.nulls[at] = null;

@@ -190,7 +190,8 @@ stretch_shift(const GpucolScanPlan &scan, const std::vector<GpucolDeviceChunk> &
 }
 
 cudaError_t
-gpucol_scan_count(const GpucolScanPlan &scan, const std::vector<GpucolDeviceChunk> &chunks, unsigned long long *count, cudaStream_t stream)
+gpucol_scan_count(const GpucolScanPlan &scan, const std::vector<GpucolDeviceChunk> &chunks,
+				  unsigned long long *count, cudaStream_t stream)
 {
 	uint32_t	shift = stretch_shift(scan, chunks, gpucol_launch_blocks(count_kernel, GPUCOL_SCAN_THREADS, 0)),
 				blocks = (scan.nruns + (1u << shift) - 1) >> shift;
@@ -256,6 +257,7 @@ bitmap_kernel(const __grid_constant__ GpucolScanPlan scan, uint32_t *bitmap)
 cudaError_t
 gpucol_scan_bitmap(const GpucolScanPlan &scan, uint32_t *bitmap, cudaStream_t stream)
 {
-	bitmap_kernel<<<gpucol_launch_blocks(bitmap_kernel, GPUCOL_SCAN_THREADS, 0), GPUCOL_SCAN_THREADS, 0, stream>>>(scan, bitmap);
+	bitmap_kernel<<<gpucol_launch_blocks(bitmap_kernel, GPUCOL_SCAN_THREADS, 0), GPUCOL_SCAN_THREADS, 0,
+					stream>>>(scan, bitmap);
 	return cudaGetLastError();
 }

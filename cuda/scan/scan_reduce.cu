@@ -246,7 +246,8 @@ reduce_threads(bool stream)
 
 template <bool EXTREMES>
 __global__ void __launch_bounds__(reduce_threads(false), GPUCOL_REDUCE_BLOCKS)
-reduce_kernel(const __grid_constant__ GpucolScanPlan scan, const __grid_constant__ GpucolOffsetColumn column, unsigned long long *result)
+reduce_kernel(const __grid_constant__ GpucolScanPlan scan, const __grid_constant__ GpucolOffsetColumn column,
+			  unsigned long long *result)
 {
 	__shared__ RunMasks masks[reduce_threads(false) / 32];
 	int			lane = threadIdx.x % 32;
@@ -296,7 +297,8 @@ gather_apart(const GpucolScanPlan &scan, const GpucolOffsetColumn &column, uint3
 
 /* Sums under one range; runs of narrow columns are streamed. */
 __global__ void __launch_bounds__(reduce_threads(true), 1)
-stream_kernel(const __grid_constant__ GpucolScanPlan scan, const __grid_constant__ GpucolOffsetColumn column, unsigned long long *result)
+stream_kernel(const __grid_constant__ GpucolScanPlan scan, const __grid_constant__ GpucolOffsetColumn column,
+			  unsigned long long *result)
 {
 	extern __shared__ __align__(128) uint32_t slots[];
 	__shared__ RunMasks masks[GPUCOL_STREAM_WARPS];
@@ -345,7 +347,8 @@ stream_kernel(const __grid_constant__ GpucolScanPlan scan, const __grid_constant
 
 /* Do both columns of most segments stream?  Some of many are looked at: the kernel waits. */
 static bool
-streams(const GpucolScanPlan &scan, const std::vector<GpucolDeviceChunk> &chunks, const std::vector<GpucolDeviceRange> &ranges, uint32_t slot)
+streams(const GpucolScanPlan &scan, const std::vector<GpucolDeviceChunk> &chunks,
+		const std::vector<GpucolDeviceRange> &ranges, uint32_t slot)
 {
 	size_t		step = scan.nsegments / 32 + 1,
 				paired = 0,
@@ -359,12 +362,14 @@ streams(const GpucolScanPlan &scan, const std::vector<GpucolDeviceChunk> &chunks
 }
 
 cudaError_t
-gpucol_scan_reduce(const GpucolScanPlan &scan, const std::vector<GpucolDeviceChunk> &chunks, const std::vector<GpucolDeviceRange> &ranges,
+gpucol_scan_reduce(const GpucolScanPlan &scan, const std::vector<GpucolDeviceChunk> &chunks,
+				   const std::vector<GpucolDeviceRange> &ranges,
 				   const GpucolOffsetColumn &column, bool extremes, unsigned long long *result, cudaStream_t stream)
 {
 	bool		streamed = !extremes && streams(scan, chunks, ranges, column.slot);
 	auto		kernel = streamed ? stream_kernel : extremes ? reduce_kernel<true> : reduce_kernel<false>;
-	size_t		slots = streamed ? (size_t) GPUCOL_STREAM_WARPS * GPUCOL_STREAM_SLOTS * GPUCOL_STREAM_WORDS * GPUCOL_ROW_BYTES : 0;
+	size_t		slots = streamed ? (size_t) GPUCOL_STREAM_WARPS * GPUCOL_STREAM_SLOTS * GPUCOL_STREAM_WORDS *
+		GPUCOL_ROW_BYTES : 0;
 	int			threads = reduce_threads(streamed);
 
 	kernel<<<gpucol_launch_blocks(kernel, threads, slots), threads, slots, stream>>>(scan, column, result);

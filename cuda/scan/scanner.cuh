@@ -203,7 +203,8 @@ test_code(const GpucolDeviceRange &r, uint64_t code, int width)
 		case GPUCOL_TEST_FLOAT4:
 			{
 				int64_t		order = gpucol_float_order(width == 32 || r.test == GPUCOL_TEST_FLOAT4 ?
-													   (double) __int_as_float((int) code) : __longlong_as_double((int64_t) code));
+													   (double) __int_as_float((int) code) :
+													   __longlong_as_double((int64_t) code));
 
 				return order >= r.zone_lo && order <= r.zone_hi;
 			}

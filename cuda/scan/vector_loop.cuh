@@ -79,7 +79,8 @@ struct VectorLoop
  */
 template <class F>
 __device__ __forceinline__ void
-for_each_vector(int k, const uint32_t *vectors, int lane, uint32_t n, uint32_t skip, F &f, uint32_t warp = 0, uint32_t warps = 1)
+for_each_vector(int k, const uint32_t *vectors, int lane, uint32_t n, uint32_t skip, F &f, uint32_t warp = 0,
+				uint32_t warps = 1)
 {
 	VectorLoop<F> loop = {vectors, lane, n, skip, warp, warps, f};
 

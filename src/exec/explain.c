@@ -52,7 +52,8 @@ gpucol_explain_engine(GpucolExec *exec, Bitmapset *attnums, ExplainState *es)
 	if (chosen)
 		gpucol_device_estimate(exec, attnums, &estimate);
 	if (name == NULL)
-		name = chosen ? (estimate.device ? "cuda" : "cpu") : exec->rows_of ? gpucol_engine_cpu.name : names[gpucol_engine_choice];
+		name = chosen ? (estimate.device ? "cuda" : "cpu") : exec->rows_of ? gpucol_engine_cpu.name :
+			names[gpucol_engine_choice];
 	ExplainPropertyText("Engine", name, es);
 	if (chosen && es->costs)
 		ExplainPropertyText("Engine Choice", gpucol_device_explanation(&estimate), es);

@@ -6,8 +6,9 @@
  * A first scan reads the first sort key alone and keeps the k best values in a
  * heap (exec/topn_best.c).  The k-th best is a condition on the key that the real scan
  * gets besides its own: it skips segments and vectors by zone map, reads the other
- * columns of the few rows that remain, and PostgreSQL sorts those.  Rows that tie with the k-th all remain, so sort keys that are not known
- * here and WITH TIES need no attention.
+ * columns of the few rows that remain, and PostgreSQL sorts those.  Rows that tie with
+ * the k-th all remain, so sort keys that are not known here and WITH TIES need no
+ * attention.
  *
  * Where many rows tie with the k-th on the first key, another scan reads the second
  * key of these alone: of n rows that tie and m <= k that come before them, only the

@@ -365,7 +365,8 @@ check_scans(int width, int summed, bool nulls, bool deleted, bool invert)
 	for (auto &bound : bounds)
 	{
 		t.set_ranges({between(0, bound[0], bound[1], invert)});
-		check_scan(t, "count", width, deleted, bound[0] == 0, [&] (uint64_t row) { return passes(t, t.ranges[0], row); });
+		check_scan(t, "count", width, deleted, bound[0] == 0,
+				   [&] (uint64_t row) { return passes(t, t.ranges[0], row); });
 	}
 }
 
@@ -378,7 +379,8 @@ check_clusters()
 {
 	for (int width : {3, 8})
 	{
-		Table		t(std::vector<uint32_t>(40, GPUCOL_DEFAULT_SEGMENT_ROWS), {{-1500, width, 0, 100, false}, {2, width, 0, -5, false}}, false);
+		Table		t(std::vector<uint32_t>(40, GPUCOL_DEFAULT_SEGMENT_ROWS),
+					  {{-1500, width, 0, 100, false}, {2, width, 0, -5, false}}, false);
 
 		for (uint64_t hi : {0, 2})
 		{
@@ -419,7 +421,8 @@ check_zones(std::vector<uint32_t> sizes, int width, bool used)
 	r.zone_lo = 1;
 	r.zone_hi = 3;
 	t.set_ranges({r});
-	check_scan(t, "zones", width, false, false, [&] (uint64_t row) { return code_of(row) >= 1 && code_of(row) <= 3 && !lies(row / 1024); });
+	check_scan(t, "zones", width, false, false,
+			   [&] (uint64_t row) { return code_of(row) >= 1 && code_of(row) <= 3 && !lies(row / 1024); });
 }
 
 /* The tests of codes that are no ranges: bitmap, list, signed numbers, floats. */
@@ -456,7 +459,8 @@ check_tests(int width)
 		r.test = GPUCOL_TEST_BITMAP;
 		r.n = width ? (1u << width) - (1u << width) / 5 : 1;	/* codes beyond fail */
 		r.data = t.own(upload(bits));
-		check_test("bitmap of codes", r, [&] (uint64_t code) { return code < r.n && (bits[code / 32] >> (code % 32) & 1); });
+		check_test("bitmap of codes", r,
+				   [&] (uint64_t code) { return code < r.n && (bits[code / 32] >> (code % 32) & 1); });
 	}
 
 	std::vector<uint64_t> list = {0, low_bits(~0ull, width)};
@@ -474,12 +478,15 @@ check_tests(int width)
 	r.zone_hi = gpucol_float_order(3.5e20);
 	if (width == 32 || width == 64)
 	{
-		auto		ordered = [&] (double x) { int64_t o = gpucol_float_order(x); return o >= r.zone_lo && o <= r.zone_hi; };
-		auto		float4_of = [] (uint64_t code) { float f; uint32_t bits = (uint32_t) code; memcpy(&f, &bits, 4); return (double) f; };
+		auto		ordered = [&] (double x) { int64_t o = gpucol_float_order(x); return o >= r.zone_lo &&
+											  o <= r.zone_hi; };
+		auto		float4_of = [] (uint64_t code) { float f; uint32_t bits = (uint32_t) code;
+													memcpy(&f, &bits, 4); return (double) f; };
 		auto		float8_of = [] (uint64_t code) { double f; memcpy(&f, &code, 8); return f; };
 
 		r.test = GPUCOL_TEST_FLOAT;
-		check_test("floats", r, [&] (uint64_t code) { return ordered(width == 32 ? float4_of(code) : float8_of(code)); });
+		check_test("floats", r,
+				   [&] (uint64_t code) { return ordered(width == 32 ? float4_of(code) : float8_of(code)); });
 		r.test = GPUCOL_TEST_FLOAT4;
 		check_test("short floats", r, [&] (uint64_t code) { return ordered(float4_of(code)); });
 	}
@@ -488,7 +495,11 @@ check_tests(int width)
 		r.test = GPUCOL_TEST_SIGNED;
 		r.lo = (uint64_t) -(INT64_C(1) << 62);
 		r.hi = UINT64_C(1) << 61;
-		check_test("signed numbers", r, [&] (uint64_t code) { return (int64_t) code >= (int64_t) r.lo && (int64_t) code <= (int64_t) r.hi; });
+		check_test("signed numbers", r,
+				   [&] (uint64_t code)
+				{
+					return (int64_t) code >= (int64_t) r.lo && (int64_t) code <= (int64_t) r.hi;
+				});
 	}
 }
 
@@ -541,7 +552,8 @@ reduce_partitioned(const GpucolReducePlan &p, const Table &t, uint32_t runs)
 
 /* Compare it with the words that are wanted; of few groups not where a tool watches. */
 static void
-check_partitioned(const char *what, const GpucolReducePlan &p, const Table &t, const std::vector<unsigned long long> &want)
+check_partitioned(const char *what, const GpucolReducePlan &p, const Table &t,
+				  const std::vector<unsigned long long> &want)
 {
 	std::vector<unsigned long long> got(want.size());
 
@@ -748,7 +760,8 @@ check_partitions()
 			check_shape("partitions, one group", {skewed, y}, 1, true, ranged);
 			check_shape("partitions, one group and a key", {skewed, few, y}, 2, false, ranged);
 		}
-	check_shape("partitions in slices", {{1, 20, 550000, 5, true}, {2, 3, 6, 0, true}, {3, 13, 0, 1, true}, {4, 31, 0, 1, true}, {5, 13, 0, 1, true},
+	check_shape("partitions in slices", {{1, 20, 550000, 5, true}, {2, 3, 6, 0, true}, {3, 13, 0, 1, true},
+										 {4, 31, 0, 1, true}, {5, 13, 0, 1, true},
 				{6, 20, 0, 1, true}, {7, 7, 0, 1, false}}, 2, true, false);
 }
 
@@ -762,7 +775,8 @@ check_shapes()
 		bool		odd = width % 2;
 
 		check_shape("shape 1+1", {{1, width, limit, 10, false}, {2, width, 0, -3, false}}, 1, odd, false);
-		check_shape("shape 1+1 ranged, wider", {{1, width, limit, 10, false, 1}, {2, width, 0, -3, odd, 1}}, 1, false, true);
+		check_shape("shape 1+1 ranged, wider", {{1, width, limit, 10, false, 1}, {2, width, 0, -3, odd, 1}},
+					1, false, true);
 	}
 	for (bool nulls : {false, true})
 		for (int wider : {0, 3, 30})
@@ -829,7 +843,8 @@ check_few()
 		check_groups(groups, groups == 300, groups == 5000, false);
 	check_shape("1+1", {{1, 9, 300, 10, false, 1}, {2, 12, 0, -3, false}}, 1, true, true);
 	check_shape("1+1 wide", {{1, 20, 5000, 10, true, 3}, {2, 30, 0, -3, false}}, 1, false, false);
-	check_shape("1+2 partitioned", {{1, 17, 100000, 5, true}, {3, 13, 0, 1, false}, {4, 31, 0, 1, true, 1}}, 1, true, true);
+	check_shape("1+2 partitioned", {{1, 17, 100000, 5, true}, {3, 13, 0, 1, false}, {4, 31, 0, 1, true, 1}},
+				1, true, true);
 	check_shape("2+1", {{1, 4, 16, 0, false}, {2, 5, 30, 0, false}, {3, 14, 0, 1, true}}, 2, false, true);
 	for (int width : {0, 1, 4, 7, 8, 13, 32, 40})
 		check_scans(width, (width * 7 + 13) % 32, true, true, false);
@@ -952,7 +967,8 @@ bench_sum(Table &t, uint64_t rows, Reader &reader, double ceiling)
 {
 	unsigned long long *out = t.own(upload(std::vector<unsigned long long>(8, 0)));
 	double		bytes = rows / 8.0 * (t.columns[0].width + t.columns[1].width);
-	double		ms = time_ms([&] { CHECK(gpucol_scan_reduce(t.plan, t.chunks, t.ranges, {1, 0, 0, 0}, false, out, 0)); });
+	double		ms = time_ms([&] { CHECK(gpucol_scan_reduce(t.plan, t.chunks, t.ranges, {1, 0, 0, 0}, false,
+															out, 0)); });
 
 	printf(" %10.3f %8.1f %8.1f\n", ms, bytes / ms / 1e4 / ceiling, 100 * reader.ms((size_t) bytes) / ms);
 }
@@ -980,7 +996,8 @@ bench_ranges(uint64_t rows, const std::vector<int> &widths, Reader &reader, doub
 		t.set_ranges({between(0, top / 4, top / 2)});
 		count = time_ms([&] { CHECK(gpucol_scan_count(t.plan, t.chunks, out, 0)); });
 		bits = time_ms([&] { CHECK(gpucol_scan_bitmap(t.plan, bitmap, 0)); });
-		printf("%6d %10.3f %8.2f %8.1f %8.1f %10.3f %8.1f", width, count, n / count / 1e9, t.packed_bytes / count / 1e4 / ceiling,
+		printf("%6d %10.3f %8.2f %8.1f %8.1f %10.3f %8.1f", width, count, n / count / 1e9,
+			   t.packed_bytes / count / 1e4 / ceiling,
 			   100 * reader.ms(t.packed_bytes) / count, bits,
 			   (t.packed_bytes + n / 8.0) / bits / 1e4 / ceiling);
 		forget_references(t);
@@ -992,7 +1009,8 @@ static void
 bench_pairs(uint64_t rows, Reader &reader, double ceiling)
 {
 	printf("filter and sum of another width\n%6s %6s %10s %8s %8s\n", "width", "summed", "filt+sum", "ceil%", "read%");
-	for (auto pair : std::vector<std::pair<int, int>>{{1, 2}, {2, 1}, {1, 8}, {8, 1}, {2, 3}, {3, 2}, {2, 7}, {7, 2}, {3, 5}, {5, 3}, {4, 8}, {8, 4}, {3, 16}, {16, 3}})
+	for (auto pair : std::vector<std::pair<int, int>>{{1, 2}, {2, 1}, {1, 8}, {8, 1}, {2, 3}, {3, 2}, {2, 7},
+													  {7, 2}, {3, 5}, {5, 3}, {4, 8}, {8, 4}, {3, 16}, {16, 3}})
 	{
 		Column		a = {1, pair.first, 0, 0, false};
 		Column		b = {2, pair.second, 0, 0, false};
@@ -1028,7 +1046,8 @@ bench_groups(uint64_t rows)
 	printf("group by, 16-bit values, count + sum + min; any plan, then compiled for the widths, or partitioned\n"
 		   "%10s %6s %6s %6s %10s %10s %8s %10s %10s %8s\n", "groups", "key", "copies", "slices",
 		   "ms", "Grows/s", "GB/s", "ms", "Grows/s", "GB/s");
-	for (uint64_t groups : {1ull, 2ull, 10ull, 30ull, 100ull, 1000ull, 10000ull, 30000ull, 100000ull, 200000ull, 500000ull, 1000000ull, 3000000ull, 10000000ull, 100000000ull})
+	for (uint64_t groups : {1ull, 2ull, 10ull, 30ull, 100ull, 1000ull, 10000ull, 30000ull, 100000ull,
+							200000ull, 500000ull, 1000000ull, 3000000ull, 10000000ull, 100000000ull})
 	{
 		int			width = groups > 1 << 24 ? 27 : groups > 65536 ? 24 : 16;
 		Column		a = {1, width, groups, 0, false};
@@ -1045,11 +1064,13 @@ bench_groups(uint64_t rows)
 			   ms, rows / ms / 1e6, rows / 8.0 * (width + 16) / ms / 1e6);
 		if (JitHandle kernel = gpucol_jit_reduce(p, t.chunks, false))
 		{
-			ms = time_ms([&] { CHECK(gpucol_reduce_init(p, 0)); CHECK(gpucol_reduce_compiled(kernel->function(), p, 0)); }, 5);
+			ms = time_ms([&] { CHECK(gpucol_reduce_init(p, 0));
+							  CHECK(gpucol_reduce_compiled(kernel->function(), p, 0)); }, 5);
 			printf(" %10.3f %10.1f %8.0f", ms, rows / ms / 1e6, rows / 8.0 * (width + 16) / ms / 1e6);
 		}
 		else if (double partitioned = bench_partitioned(p, t))
-			printf(" %10.3f %10.1f %8.0f", partitioned, rows / partitioned / 1e6, rows / 8.0 * (width + 16) / partitioned / 1e6);
+			printf(" %10.3f %10.1f %8.0f", partitioned, rows / partitioned / 1e6,
+				   rows / 8.0 * (width + 16) / partitioned / 1e6);
 		printf("\n");
 	}
 }

@@ -252,7 +252,8 @@ main(int argc, char **argv)
 	CHECK(cudaMalloc(&result, 8));
 	fill_kernel<<<BLOCKS, THREADS>>>(data, bytes / 4);
 	fill_kernel<<<BLOCKS, THREADS>>>(patches, (size_t) vectors * PATCHES);
-	ceiling = bytes / time_ms([&] { read_kernel<<<132 * 8, THREADS>>>((const uint4 *) data, bytes / 16, result); }) / 1e6;
+	ceiling = bytes / time_ms([&] { read_kernel<<<132 * 8, THREADS>>>((const uint4 *) data, bytes / 16,
+																	  result); }) / 1e6;
 	printf("read ceiling %.0f GB/s, %.0f M rows\n", ceiling, vectors * 1024.0 / 1e6);
 	wide<8>();
 	wide<16>();

@@ -112,7 +112,8 @@ warm_up(struct Both *both)
 {
 	const char *why;
 
-	if (gpucol_engine_cuda.start(both->program, both->source, both->host, &both->options, &both->run, &why) == GPUCOL_OK)
+	if (gpucol_engine_cuda.start(both->program, both->source, both->host, &both->options, &both->run,
+								 &why) == GPUCOL_OK)
 		gpucol_engine_cuda.finish(both->run);
 	both->run = NULL;
 	both->source->ops->rescan(both->source);

@@ -273,7 +273,8 @@ measure_calls()
 	check(cudaHostAlloc(&pinned, 1 << 20, cudaHostAllocPortable | cudaHostAllocMapped), "pinned memory");
 	volatile uint32_t *flag = (volatile uint32_t *) pinned;
 
-	printf("launch, and wait asleep: %.1f us\n", median([] { empty_kernel<<<1, 1, 0, stream>>>(); cudaStreamSynchronize(stream); }));
+	printf("launch, and wait asleep: %.1f us\n",
+		   median([] { empty_kernel<<<1, 1, 0, stream>>>(); cudaStreamSynchronize(stream); }));
 	printf("launch, and ask until done: %.1f us\n", median([] { empty_kernel<<<1, 1, 0, stream>>>(); spin(); }));
 	printf("launch, and look at a word in pinned memory: %.1f us\n", median([&] {
 		flag_kernel<<<1, 1, 0, stream>>>(flag, ++value);

@@ -238,14 +238,18 @@ struct OnDevice
 
 	~OnDevice()
 	{
-		for (const void *memory : {(const void *) rows.group, (const void *) rows.score, (const void *) rows.probability,
-				(const void *) rows.label, (const void *) starts, (const void *) p, (const void *) row, (const void *) scratch,
-				(const void *) sets, (const void *) ranks, (const void *) heap, (const void *) dp, (const void *) groups.k})
+		for (const void *memory :
+			 {(const void *) rows.group, (const void *) rows.score, (const void *) rows.probability,
+				(const void *) rows.label, (const void *) starts, (const void *) p, (const void *) row,
+				(const void *) scratch,
+				(const void *) sets, (const void *) ranks, (const void *) heap, (const void *) dp,
+				(const void *) groups.k})
 			cudaFree((void *) memory);
 	}
 
 	void sort() { CUDA(gpucol_topk_sort(rows, starts, p, row, scratch, scratch_bytes, 0)); }
-	void run_heap(int k) { CUDA(gpucol_topk_heap(groups, k, sets, heap, 0)); CUDA(gpucol_topk_members(groups, k, sets, ranks, 0)); }
+	void run_heap(int k) { CUDA(gpucol_topk_heap(groups, k, sets, heap, 0));
+						  CUDA(gpucol_topk_members(groups, k, sets, ranks, 0)); }
 	void run_dp(int k) { CUDA(gpucol_topk_dp(groups, k, sets, ranks, dp, 0)); }
 };
 
@@ -302,7 +306,8 @@ check_batch(uint32_t ngroups, int n, int k, int ties, double scale, bool random_
 	std::vector<uint32_t> starts = download(d.starts, b.ngroups + 1);
 
 	if (starts != b.starts || p != b.ranked_p ||
-		!std::equal(row.begin(), row.end(), b.ranked_label.begin(), [](uint32_t r, int64_t l) { return (int64_t) r == l; }))
+		!std::equal(row.begin(), row.end(), b.ranked_label.begin(),
+					[](uint32_t r, int64_t l) { return (int64_t) r == l; }))
 	{
 		printf("FAILED: sort of %u groups up to %d, ties %d\n", ngroups, n, ties);
 		failures++;
@@ -388,7 +393,9 @@ check_x(uint32_t ngroups, int n, int k, int alternatives)
 			work.size = memory.size();
 			gpucol_rank_choose(&in, (GpucolRanking) ranking, k, 0.1, &work, want.data(), &count, &chance);
 			wrong += count != counts[g] || fabs(chance - chances[g]) > 1e-12 * chance ||
-				(count > 0 && memcmp(want.data(), ranks.data() + (picks.stride ? (size_t) g * picks.stride : b.starts[g]), sizeof(int32_t) * count) != 0);
+				(count > 0 && memcmp(want.data(),
+									 ranks.data() + (picks.stride ? (size_t) g * picks.stride : b.starts[g]),
+									 sizeof(int32_t) * count) != 0);
 		}
 		if (wrong > 0 || download(bad, 1)[0])
 		{
@@ -396,8 +403,10 @@ check_x(uint32_t ngroups, int n, int k, int alternatives)
 			failures++;
 		}
 	}
-	for (const void *at : {(const void *) groups.starts, (const void *) groups.p, (const void *) xs.x, (const void *) xs.first,
-			(const void *) picks.counts, (const void *) picks.ranks, (const void *) probability, (const void *) bad, (const void *) scratch})
+	for (const void *at : {(const void *) groups.starts, (const void *) groups.p, (const void *) xs.x,
+						   (const void *) xs.first,
+			(const void *) picks.counts, (const void *) picks.ranks, (const void *) probability,
+			(const void *) bad, (const void *) scratch})
 		cudaFree((void *) at);
 }
 
@@ -453,7 +462,8 @@ check_order(uint32_t nrows, uint32_t ngroups, uint64_t scores, uint64_t labels, 
 		auto		key = [&](uint32_t i) {
 			bool		no_x = rows.x == NULL || x_nulls[i];
 
-			return std::make_tuple(group[i], -score[i], -p[i], label[i], rows.x == NULL ? false : (bool) x_nulls[i], no_x ? 0 : x[i]);
+			return std::make_tuple(group[i], -score[i], -p[i], label[i], rows.x == NULL ? false :
+								   (bool) x_nulls[i], no_x ? 0 : x[i]);
 		};
 		auto		before = [&](uint32_t l, uint32_t r) { return key(l) < key(r); };
 
@@ -468,7 +478,8 @@ check_order(uint32_t nrows, uint32_t ngroups, uint64_t scores, uint64_t labels, 
 
 		for (uint32_t i = 0; i < nrows; i++)
 		{
-			ok = ok && got[i] < nrows && !seen[got[i]] && !before(got[i], want[i]) && !before(want[i], got[i]) && got_p[i] == p[got[i]] &&
+			ok = ok && got[i] < nrows && !seen[got[i]] && !before(got[i], want[i]) &&
+				!before(want[i], got[i]) && got_p[i] == p[got[i]] &&
 				i >= got_starts[group[got[i]]] && i < got_starts[group[got[i]] + 1];
 			if (got[i] < nrows)
 				seen[got[i]] = true;
@@ -478,10 +489,13 @@ check_order(uint32_t nrows, uint32_t ngroups, uint64_t scores, uint64_t labels, 
 			printf("FAILED: order of %u rows in %u groups, round %d\n", nrows, ngroups, round);
 			failures++;
 		}
-		for (const void *memory : {(const void *) rows.probability, (const void *) rows.label, (const void *) rows.x, (const void *) rows.x_nulls})
+		for (const void *memory :
+			 {(const void *) rows.probability, (const void *) rows.label, (const void *) rows.x,
+			  (const void *) rows.x_nulls})
 			cudaFree((void *) memory);
 	}
-	for (const void *memory : {(const void *) rows.group, (const void *) rows.score, (const void *) scratch, (const void *) starts,
+	for (const void *memory : {(const void *) rows.group, (const void *) rows.score, (const void *) scratch,
+							   (const void *) starts,
 			(const void *) ranked, (const void *) first, (const void *) row})
 		cudaFree((void *) memory);
 }
@@ -571,7 +585,8 @@ check_split(int n, int k, double scale, double threshold)
 	gpucol_rank_u_topk(&in, k, &work, want.data(), &probability, &found);
 	if (!done || !found || fabs(download(set, 1)[0].probability - probability) > 1e-12 * probability)
 	{
-		printf("FAILED: U-Topk of %d rows split, k = %d: %g for %g\n", n, k, download(set, 1)[0].probability, probability);
+		printf("FAILED: U-Topk of %d rows split, k = %d: %g for %g\n", n, k, download(set, 1)[0].probability,
+			   probability);
 		failures++;
 	}
 	expect_ranks("U-Topk split", n, k, download(d_ranks, k), std::vector<int32_t>(want.begin(), want.begin() + k));
@@ -580,11 +595,13 @@ check_split(int n, int k, double scale, double threshold)
 
 	CUDA(gpucol_split_u_kranks(group, d_ranks, d_count, d_settled, scratch, 0));
 	gpucol_rank_u_kranks(&in, k, &work, want.data(), NULL, &count);
-	expect_ranks("U-kRanks split", n, k, download(d_ranks, download(d_count, 1)[0]), std::vector<int32_t>(want.begin(), want.begin() + count));
+	expect_ranks("U-kRanks split", n, k, download(d_ranks, download(d_count, 1)[0]),
+				 std::vector<int32_t>(want.begin(), want.begin() + count));
 
 	CUDA(gpucol_split_pt_k(group, threshold, d_ranks, d_count, d_settled, scratch, 0));
 	gpucol_rank_pt_k(&in, k, threshold, &work, want.data(), &count);
-	expect_ranks("PT-k split", n, k, download(d_ranks, download(d_count, 1)[0]), std::vector<int32_t>(want.begin(), want.begin() + count));
+	expect_ranks("PT-k split", n, k, download(d_ranks, download(d_count, 1)[0]),
+				 std::vector<int32_t>(want.begin(), want.begin() + count));
 
 	std::vector<double> figures(n);
 
@@ -600,7 +617,8 @@ check_split(int n, int k, double scale, double threshold)
 		printf("FAILED: Pr[in the top %d] of %d rows split: %ld differ\n", k, n, bad);
 		failures++;
 	}
-	for (void *at : {scratch, (void *) set, (void *) d_ranks, (void *) d_count, (void *) d_settled, (void *) d_figures, (void *) group.p})
+	for (void *at : {scratch, (void *) set, (void *) d_ranks, (void *) d_count, (void *) d_settled,
+					 (void *) d_figures, (void *) group.p})
 		cudaFree(at);
 }
 
@@ -679,7 +697,8 @@ check_given_up(uint32_t ngroups, int n, int k, int times)
 		ranks = download(d.ranks, (size_t) ngroups * k);
 		for (uint32_t g = 0; g < ngroups; g++)
 			for (int j = 0; j < k; j++)
-				bad += sets[g].last >= (int32_t) (b.starts[g + 1] - b.starts[g]) || ranks[(size_t) g * k + j] > sets[g].last;
+				bad += sets[g].last >= (int32_t) (b.starts[g + 1] - b.starts[g]) ||
+					ranks[(size_t) g * k + j] > sets[g].last;
 		picks.stride = k;
 		up.run(us, [&] { CUDA(gpucol_topk_u_kranks(d.groups, k, picks, scratch, up.stream)); });
 		up.run(us, [&] { CUDA(gpucol_topk_global(d.groups, k, figures, picks.settled, scratch, up.stream)); });
@@ -733,7 +752,8 @@ check_split_given_up(int n, int k, double scale, int times)
 		up.run(us, [&] { CUDA(gpucol_split_pt_k(group, scale / 2, ranks, count, settled, scratch, up.stream)); });
 		up.run(us, [&] { CUDA(gpucol_split_global(group, figures, settled, scratch, up.stream)); });
 	}
-	for (void *at : {scratch, (void *) set, (void *) ranks, (void *) count, (void *) settled, (void *) figures, (void *) group.p})
+	for (void *at : {scratch, (void *) set, (void *) ranks, (void *) count, (void *) settled,
+					 (void *) figures, (void *) group.p})
 		cudaFree(at);
 }
 
@@ -799,7 +819,8 @@ check()
 static double
 cpu_ms(const Batch &b, int k, bool dp)
 {
-	uint32_t	part = dp ? std::max(1u, std::min<uint32_t>(b.ngroups, 40000000u / std::max(1u, b.longest * k))) : b.ngroups;
+	uint32_t	part = dp ?
+		std::max(1u, std::min<uint32_t>(b.ngroups, 40000000u / std::max(1u, b.longest * k))) : b.ngroups;
 	std::vector<char> memory(1 << 22);
 	std::vector<int32_t> set(k);
 	GpucolRankWork work = {};
@@ -889,7 +910,8 @@ scale(double *p, uint32_t n, double by)
 }
 
 __global__ void
-gather_rows(const int64_t *score, const double *p, const uint32_t *rows, uint32_t n, int64_t *out_score, double *out_p, int64_t *out_label)
+gather_rows(const int64_t *score, const double *p, const uint32_t *rows, uint32_t n, int64_t *out_score,
+			double *out_p, int64_t *out_label)
 {
 	uint32_t	i = blockIdx.x * blockDim.x + threadIdx.x;
 
@@ -961,7 +983,8 @@ bench_split(uint32_t n, int k)
 		   n, k, ms[0], ms[1], ms[2], ms[3]);
 	if (!done)
 		failures++;
-	for (void *at : {(void *) score, (void *) p, scratch, (void *) set, (void *) ranks, (void *) count, (void *) settled, (void *) figures})
+	for (void *at : {(void *) score, (void *) p, scratch, (void *) set, (void *) ranks, (void *) count,
+					 (void *) settled, (void *) figures})
 		cudaFree(at);
 }
 

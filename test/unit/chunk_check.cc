@@ -18,7 +18,15 @@ static int	passed,
 			failed;
 
 #define CHECK(what, condition) \
-	do { if (condition) passed++; else { failed++; printf("%s:%d: failed: %s\n", __FILE__, __LINE__, std::string(what).c_str()); } } while (0)
+	do { \
+		if (condition) \
+			passed++; \
+		else \
+		{ \
+			failed++; \
+			printf("%s:%d: failed: %s\n", __FILE__, __LINE__, std::string(what).c_str()); \
+		} \
+	} while (0)
 
 static const uint32_t NROWS = 2500; /* three vectors, the last not full */
 static const uint32_t NVECTORS = 3;
@@ -141,13 +149,16 @@ test_right()
 		Head(GPUCOL_KIND_FLOAT4, GPUCOL_CODING_RAW, 32).codes(),
 		Head(GPUCOL_KIND_FLOAT8, GPUCOL_CODING_RAW, 64).codes().zone(-3, 3).zones(),
 		Head(GPUCOL_KIND_BYTES, GPUCOL_CODING_RAW, 9).codes(),
-		dictionary(GPUCOL_KIND_INT, 17, 5), dictionary(GPUCOL_KIND_FLOAT8, 1, 0), dictionary(GPUCOL_KIND_BYTES, 2000, 11).nulls(),
+		dictionary(GPUCOL_KIND_INT, 17, 5), dictionary(GPUCOL_KIND_FLOAT8, 1, 0),
+		dictionary(GPUCOL_KIND_BYTES, 2000, 11).nulls(),
 		runs(1, 0), runs(300, 20), runs(NROWS, 1), steps(10, -50, 1000), steps(0, INT64_MAX, 2),
-		all_null(GPUCOL_KIND_INT), all_null(GPUCOL_KIND_BYTES), scaled(20, 22), constant_bytes(), constant_bytes().nulls()
+		all_null(GPUCOL_KIND_INT), all_null(GPUCOL_KIND_BYTES), scaled(20, 22), constant_bytes(),
+		constant_bytes().nulls()
 	};
 
 	for (size_t i = 0; i < right.size(); i++)
-		CHECK("a right head, number " + std::to_string(i) + ": " + (right[i].check() ? right[i].check() : ""), right[i].check() == NULL);
+		CHECK("a right head, number " + std::to_string(i) + ": " + (right[i].check() ? right[i].check() : ""),
+			  right[i].check() == NULL);
 }
 
 /* A head is refused once something of it is changed. */
@@ -193,7 +204,8 @@ test_wrong()
 	wrong("an empty dictionary of other codes", plain, [] (Head &h) { h.add(GPUCOL_STREAM_DICT, 0); });
 	wrong("no ends of no runs", plain, [] (Head &h) { h.add(GPUCOL_STREAM_RUN_ENDS, 0); });
 	wrong("NULLs that are not counted", plain, [] (Head &h) { h.add(GPUCOL_STREAM_NULLS, NVECTORS); });
-	wrong("codes of no width", Head(GPUCOL_KIND_INT, GPUCOL_CODING_FOR, 0), [] (Head &h) { h.add(GPUCOL_STREAM_CODES, 0); });
+	wrong("codes of no width", Head(GPUCOL_KIND_INT, GPUCOL_CODING_FOR, 0),
+		  [] (Head &h) { h.add(GPUCOL_STREAM_CODES, 0); });
 	wrong("an empty zone", plain, [] (Head &h) { h.wire.desc.zone = {1, 0}; });
 	wrong("zones without a zone", zoned, [] (Head &h) { h.wire.desc.flags &= ~GPUCOL_CHUNK_HAS_ZONE; });
 	wrong("NULLs that are missing", nulls, [] (Head &h) {
@@ -220,7 +232,8 @@ test_wrong()
 	});
 	wrong("no step", steps(10, 0, 1000), [] (Head &h) { h.wire.desc.step = 0; });
 	wrong("steps beyond int64", steps(10, 0, 1000), [] (Head &h) { h.wire.desc.step = (uint64_t) INT64_MAX / 1000; });
-	wrong("steps from a reference beyond int64", steps(10, 0, 1000), [] (Head &h) { h.wire.desc.reference = INT64_MAX - 5; });
+	wrong("steps from a reference beyond int64", steps(10, 0, 1000),
+		  [] (Head &h) { h.wire.desc.reference = INT64_MAX - 5; });
 	wrong("a negative power of ten", scaled(20, 3), [] (Head &h) { h.wire.desc.scale = -1; });
 	wrong("a power of ten beyond doubles", scaled(20, 3), [] (Head &h) { h.wire.desc.scale = 100; });
 }

@@ -21,7 +21,15 @@ static int	passed,
 			failed;
 
 #define CHECK(what, condition) \
-	do { if (condition) passed++; else { failed++; printf("%s:%d: failed: %s\n", __FILE__, __LINE__, what); } } while (0)
+	do { \
+		if (condition) \
+			passed++; \
+		else \
+		{ \
+			failed++; \
+			printf("%s:%d: failed: %s\n", __FILE__, __LINE__, what); \
+		} \
+	} while (0)
 
 /* A client's end of a socket, and the session's. */
 struct Pair
@@ -97,7 +105,8 @@ test_pieces()
 		pair.say(message(GPUCOL_WIRE_CANCEL, {}).data(), sizeof(GpucolWireHeader));
 	});
 	header = session.receive();
-	CHECK("a message that comes byte by byte", header.type == GPUCOL_WIRE_EVICT && session.payload() == std::vector<char>(16, 'e'));
+	CHECK("a message that comes byte by byte", header.type == GPUCOL_WIRE_EVICT &&
+		  session.payload() == std::vector<char>(16, 'e'));
 	CHECK("as a struct", session.as<GpucolWireEvict>().storage[1] == UINT64_C(0x6565656565656565));
 	CHECK("not as another", ends([&] { session.as<GpucolWireStatus>(); }));
 	client.join();
@@ -173,7 +182,8 @@ test_large()
 		Connection	session(pair.session);
 
 		session.send(GPUCOL_WIRE_RESULT_PART, payload.data(), payload.size());
-		CHECK("more than a message holds", ends([&] { session.send(GPUCOL_WIRE_RESULT_PART, NULL, (size_t) GPUCOL_WIRE_MAX_PAYLOAD + 1); }));
+		CHECK("more than a message holds",
+			  ends([&] { session.send(GPUCOL_WIRE_RESULT_PART, NULL, (size_t) GPUCOL_WIRE_MAX_PAYLOAD + 1); }));
 	}
 	client.join();
 	CHECK("all of it arrives", got == message(GPUCOL_WIRE_RESULT_PART, payload));

@@ -23,7 +23,15 @@ static int	passed,
 			failed;
 
 #define CHECK(what, condition) \
-	do { if (condition) passed++; else { failed++; printf("%s:%d: failed: %s\n", __FILE__, __LINE__, what); } } while (0)
+	do { \
+		if (condition) \
+			passed++; \
+		else \
+		{ \
+			failed++; \
+			printf("%s:%d: failed: %s\n", __FILE__, __LINE__, what); \
+		} \
+	} while (0)
 
 static const size_t MB = (size_t) 1 << 20;
 
@@ -392,8 +400,10 @@ test_lending()
 		leave(*device, s, 8 * MB);
 	pinned = device->cache.find(key(3));
 	CHECK("all but what is pinned can be had", device->available() == 56 * MB);
-	CHECK("pieces leave for it", device->lend(20 * MB) && device->cache.bytes() == 40 * MB && device->cache.has(key(3)));
-	CHECK("it counts", allocated_bytes + 20 * MB <= 64 * MB && device->pool.used() == 60 * MB && device->pool.unlent() == 44 * MB);
+	CHECK("pieces leave for it", device->lend(20 * MB) && device->cache.bytes() == 40 * MB &&
+		  device->cache.has(key(3)));
+	CHECK("it counts", allocated_bytes + 20 * MB <= 64 * MB && device->pool.used() == 60 * MB &&
+		  device->pool.unlent() == 44 * MB);
 	CHECK("others find less", device->available() == 36 * MB && device->cache.allocate(48 * MB) == NULL);
 	CHECK("what is pinned stays", device->lend(30 * MB) && !device->lend(10 * MB) && device->cache.has(key(3)));
 	device->cache.unpin(&pinned, 1);

@@ -19,7 +19,15 @@ static int	passed,
 			failed;
 
 #define CHECK(what, condition) \
-	do { if (condition) passed++; else { failed++; printf("%s:%d: failed: %s\n", __FILE__, __LINE__, what); } } while (0)
+	do { \
+		if (condition) \
+			passed++; \
+		else \
+		{ \
+			failed++; \
+			printf("%s:%d: failed: %s\n", __FILE__, __LINE__, what); \
+		} \
+	} while (0)
 
 static const size_t MB = (size_t) 1 << 20;
 
@@ -86,7 +94,8 @@ test_limit()
 	CHECK("no more than that", d.pool.allocate(1) == NULL);
 	d.pool.release(a);
 	CHECK("what comes back is used again", d.pool.allocate(600 * MB) == a);
-	CHECK("absurd sizes", d.pool.allocate(SIZE_MAX) == NULL && d.pool.allocate(SIZE_MAX - 100) == NULL && d.pool.allocate(1001 * MB) == NULL);
+	CHECK("absurd sizes", d.pool.allocate(SIZE_MAX) == NULL && d.pool.allocate(SIZE_MAX - 100) == NULL &&
+		  d.pool.allocate(1001 * MB) == NULL);
 	d.pool.release(NULL);
 	d.pool.release((char *) a + 512);
 	CHECK("what is no block is left alone", d.pool.used() == 1000 * MB && d.most == 1000 * MB);

@@ -1346,7 +1346,8 @@ compare_groups(Naive *naive, const GpucolResult *out)
 		{
 			const GpucolResultColumn *c = &out->columns[k];
 
-			len += key_text(key + len, c->cls, c->nulls != NULL && c->nulls[g], c->i[c->cls == GPUCOL_CLASS_D || c->cls == GPUCOL_CLASS_S ? 0 : g],
+			len += key_text(key + len, c->cls, c->nulls != NULL && c->nulls[g],
+							c->i[c->cls == GPUCOL_CLASS_D || c->cls == GPUCOL_CLASS_S ? 0 : g],
 							c->cls == GPUCOL_CLASS_D ? c->d[g] : 0,
 							c->cls == GPUCOL_CLASS_F ? c->f[g] : 0,
 							c->cls == GPUCOL_CLASS_S ? c->s[g] : (GpucolBytes) {"", 0});

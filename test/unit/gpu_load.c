@@ -452,7 +452,8 @@ check_pieces(const ArrayTable *table)
 			if (stub.pieces[s][c] != NULL)
 			{
 				n++;
-				CHECK(chunk_is_right(segment, c - 1, stub.pieces[s][c], stub.sizes[s][c]), "segment %d column %d", s, c);
+				CHECK(chunk_is_right(segment, c - 1, stub.pieces[s][c], stub.sizes[s][c]),
+					  "segment %d column %d", s, c);
 			}
 		if (stub.pieces[s][0] != NULL)
 		{
@@ -506,7 +507,8 @@ test_all(const ArrayTable *table, const GpucolProgram *program)
 	CHECK(load(&source, table, program, 1 << 20, &all, &why) == GPUCOL_OK, "%s", why);
 	CHECK(check_pieces(table) == ALL_PIECES && stub.ntwice == 0, "%u twice", stub.ntwice);
 	CHECK(all > (uint64_t) NSEGMENTS * NROWS * 23 / 8 && source.verified > 100, "sent %lu", (unsigned long) all);
-	CHECK(source.lent > NSEGMENTS * NCOLUMNS && source.forgotten == source.lent, "%ld of %ld", (long) source.forgotten, source.lent);
+	CHECK(source.lent > NSEGMENTS * NCOLUMNS && source.forgotten == source.lent, "%ld of %ld",
+		  (long) source.forgotten, source.lent);
 	CHECK(stub.nruns > 3 && stub.nruns < 1 + NSEGMENTS, "%u requests for %d segments", stub.nruns, NSEGMENTS);
 	CHECK(stub.sessions == 1 + GPUCOL_GPU_TEAM_JOBS * NTHREADS, "%u sessions", stub.sessions);
 	for (uint32_t s = 0; s < NSEGMENTS; s++)
@@ -648,7 +650,8 @@ begin_run(GpucolWire *wire, const GpucolProgram *program, uint64_t id)
 	((GpucolWireSegment *) (message + at))->id = id;
 	at += sizeof(GpucolWireSegment) + NCOLUMNS * sizeof(GpucolWireColumnChunk);
 	CHECK(gpucol_wire_send(wire, GPUCOL_WIRE_RUN, message, at, NULL, 0), "sent");
-	CHECK(gpucol_wire_receive(wire, GPUCOL_WIRE_NEED, &need, &size) && size == NCOLUMNS * sizeof(GpucolWireNeed), "asked");
+	CHECK(gpucol_wire_receive(wire, GPUCOL_WIRE_NEED, &need, &size) &&
+		  size == NCOLUMNS * sizeof(GpucolWireNeed), "asked");
 	free(need);
 }
 
@@ -656,7 +659,8 @@ begin_run(GpucolWire *wire, const GpucolProgram *program, uint64_t id)
 static void
 test_parts(const GpucolProgram *program)
 {
-	static const uint64_t totals[NPARTED] = {1200000, 900000, 1900000, 2097152, 100000, 2000000, 5000000, 700000, 300000};
+	static const uint64_t totals[NPARTED] = {1200000, 900000, 1900000, 2097152, 100000, 2000000, 5000000,
+											 700000, 300000};
 	static char data[5000000];
 	GpucolWire *wire = gpucol_wire_adopt(stub_try_connect(), NULL, NULL);
 	void	   *result;

@@ -22,7 +22,15 @@ static int	passed,
 			failed;
 
 #define CHECK(what, condition) \
-	do { if (condition) passed++; else { failed++; printf("%s:%d: failed: %s\n", __FILE__, __LINE__, what); } } while (0)
+	do { \
+		if (condition) \
+			passed++; \
+		else \
+		{ \
+			failed++; \
+			printf("%s:%d: failed: %s\n", __FILE__, __LINE__, what); \
+		} \
+	} while (0)
 
 static std::string directory;
 
@@ -88,7 +96,8 @@ test_keeping()
 	kept.write("large", code_of('c', 1 << 18));
 	CHECK("too large to keep", kept.read("large").empty());
 	nowhere.write("key", code_of('a', 10));
-	CHECK("without a folder", nowhere.read("key").empty() && nowhere.begin("key") && nowhere.begin("key") && nowhere.begin("key"));
+	CHECK("without a folder", nowhere.read("key").empty() && nowhere.begin("key") && nowhere.begin("key") &&
+		  nowhere.begin("key"));
 	impossible.write("key", code_of('a', 10));
 	CHECK("a folder that cannot be made", impossible.read("key").empty() && impossible.begin("key"));
 }
@@ -164,7 +173,8 @@ test_eviction()
 		if (struct stat st; stat(f.c_str(), &st) == 0 && S_ISREG(st.st_mode))
 			total += st.st_size;
 	CHECK("within the limit", total <= limit);
-	CHECK("the last ones are there", kept.read("key39") == code_of('k', 5000) && kept.read("key35") == code_of('k', 5000));
+	CHECK("the last ones are there", kept.read("key39") == code_of('k', 5000) &&
+		  kept.read("key35") == code_of('k', 5000));
 	CHECK("the oldest are not", kept.read("key0").empty() && kept.read("key20").empty());
 	CHECK("nor what was left half-written", files(".99").empty());
 }

@@ -20,7 +20,15 @@ static int	passed,
 			failed;
 
 #define CHECK(what, condition) \
-	do { if (condition) passed++; else { failed++; printf("%s:%d: failed: %s\n", __FILE__, __LINE__, std::string(what).c_str()); } } while (0)
+	do { \
+		if (condition) \
+			passed++; \
+		else \
+		{ \
+			failed++; \
+			printf("%s:%d: failed: %s\n", __FILE__, __LINE__, std::string(what).c_str()); \
+		} \
+	} while (0)
 
 /*
  * edge(a, b) is loaded, path(a, b) and most(n) derived:
@@ -45,7 +53,8 @@ struct Plan
 					CONST = GPUCOL_REC_CONSTANT;
 		const GpucolRecOperand o[] = {
 			{BIND, 0}, {BIND, 1}, {REG, 0}, {REG, 1},
-			{BIND, 0}, {BIND, 1}, {REG, 1}, {BIND, 2}, {REG, 2}, {REG, 0}, {REG, 0}, {REG, 1}, {REG, 3}, {CONST, 0}, {REG, 0}, {REG, 2},
+			{BIND, 0}, {BIND, 1}, {REG, 1}, {BIND, 2}, {REG, 2}, {REG, 0}, {REG, 0}, {REG, 1}, {REG, 3},
+			{CONST, 0}, {REG, 0}, {REG, 2},
 			{CONST, 1}, {BIND, 2}, {REG, 2}, {ANY, 0}, {REG, 2}, {REG, 0}, {ANY, 0}, {ANY, 0}, {ANY, 0}
 		};
 
@@ -166,7 +175,8 @@ test_steps()
 		wrong("operands", [at] (Plan &p) { p.steps[at].operands = 21; });
 		wrong("operands", [at] (Plan &p) { p.steps[at].operands = UINT32_MAX; });
 	}
-	wrong("a relation of another stratum", [] (Plan &p) { p.steps[12].relation = 1; p.steps[12].noperands = 2; p.steps[12].operands = 2; });
+	wrong("a relation of another stratum", [] (Plan &p) { p.steps[12].relation = 1; p.steps[12].noperands = 2;
+														 p.steps[12].operands = 2; });
 	for (int function : {(int) GPUCOL_REC_COUNT, (int) GPUCOL_REC_MAX, (int) GPUCOL_REC_HOST + 1, 255})
 	{
 		wrong("function", [function] (Plan &p) { p.steps[5].function = (uint8_t) function; });
@@ -199,7 +209,8 @@ test_operands()
 	wrong("a register", [] (Plan &p) { p.operands[2].index = 2; });
 	wrong("a register", [] (Plan &p) { p.operands[4].index = 4; });
 	wrong("a register without a value", [] (Plan &p) { p.operands[6].index = 3; });
-	wrong("a register without a value", [] (Plan &p) { p.operands[12].index = 2; p.operands[7] = {GPUCOL_REC_ANY, 0}; });
+	wrong("a register without a value",
+		  [] (Plan &p) { p.operands[12].index = 2; p.operands[7] = {GPUCOL_REC_ANY, 0}; });
 	wrong("a register of a body, outside", [] (Plan &p) { p.operands[21].index = 2; });
 	wrong("EMIT of anything", [] (Plan &p) { p.operands[2] = {GPUCOL_REC_ANY, 0}; });
 	wrong("EMIT that binds", [] (Plan &p) { p.operands[2].kind = GPUCOL_REC_BIND; });

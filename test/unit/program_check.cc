@@ -21,7 +21,15 @@ static int	passed,
 			failed;
 
 #define CHECK(what, condition) \
-	do { if (condition) passed++; else { failed++; printf("%s:%d: failed: %s\n", __FILE__, __LINE__, std::string(what).c_str()); } } while (0)
+	do { \
+		if (condition) \
+			passed++; \
+		else \
+		{ \
+			failed++; \
+			printf("%s:%d: failed: %s\n", __FILE__, __LINE__, std::string(what).c_str()); \
+		} \
+	} while (0)
 
 static const uint32_t NCOLUMNS = 4;
 static const uint16_t NO = GPUCOL_NO_REG;
@@ -44,7 +52,8 @@ struct Program
 	Program()
 	{
 		memset((void *) this, 0, sizeof(*this));
-		head = {GPUCOL_PROGRAM_MAGIC, GPUCOL_PROGRAM_VERSION, GPUCOL_PROGRAM_AGG, sizeof(Program), NCOLUMNS, 6, 6, 12, 2, 12, 1, 1, 5, 64, 0, 0, 0, 0, 0,
+		head = {GPUCOL_PROGRAM_MAGIC, GPUCOL_PROGRAM_VERSION, GPUCOL_PROGRAM_AGG, sizeof(Program), NCOLUMNS,
+				6, 6, 12, 2, 12, 1, 1, 5, 64, 0, 0, 0, 0, 0,
 			offsetof(Program, columns), offsetof(Program, consts), offsetof(Program, ranges), offsetof(Program, instrs),
 			offsetof(Program, classes), offsetof(Program, keys), offsetof(Program, aggs)};
 		columns[0] = {1, GPUCOL_KIND_INT, 0, 20};
@@ -78,7 +87,8 @@ struct Program
 		instrs[9] = {GPUCOL_OP_LOAD_F, 9, NO, NO, NO, NO, 2};
 		instrs[10] = {GPUCOL_OP_F_TO_I, 10, 9, NO, NO, NO, 2};
 		instrs[11] = {GPUCOL_OP_MUL_F, 11, 9, 9, NO, NO, 4};
-		const uint8_t of[] = {GPUCOL_CLASS_I, GPUCOL_CLASS_B, GPUCOL_CLASS_I, GPUCOL_CLASS_I, GPUCOL_CLASS_S, GPUCOL_CLASS_B,
+		const uint8_t of[] = {GPUCOL_CLASS_I, GPUCOL_CLASS_B, GPUCOL_CLASS_I, GPUCOL_CLASS_I, GPUCOL_CLASS_S,
+							  GPUCOL_CLASS_B,
 			GPUCOL_CLASS_I, GPUCOL_CLASS_D, GPUCOL_CLASS_D, GPUCOL_CLASS_F, GPUCOL_CLASS_I, GPUCOL_CLASS_F};
 
 		memcpy(classes, of, sizeof(of));
@@ -211,7 +221,8 @@ test_meanings()
 	wrong("operand of an instruction", [] (Program &p) { p.instrs[1].b = 2; });	/* a decimal among them */
 	wrong("operand of an instruction", [] (Program &p) { p.instrs[2].aux = 4; });
 	for (int slot : {1, 2, 3})
-		wrong("operand of an instruction", [slot] (Program &p) { p.instrs[slot == 1 ? 9 : slot == 2 ? 4 : 7].aux = slot; });
+		wrong("operand of an instruction",
+			  [slot] (Program &p) { p.instrs[slot == 1 ? 9 : slot == 2 ? 4 : 7].aux = slot; });
 	wrong("operand of an instruction", [] (Program &p) { p.head.nhost = 63; p.ranges[2].n = 0; });
 	for (uint8_t op : {0, (int) GPUCOL_RANGE_HOST + 1, 255})
 		wrong("range", [op] (Program &p) { p.ranges[0].op = op; });
@@ -295,7 +306,8 @@ shape_reason(const std::function<void(GpucolRowShape &, GpucolProgram &)> &chang
 	for (int i = 0; i < 2; i++)
 	{
 		rows.shape.sets[i] = {3, 0, i == 0 ? 1 : 2, 4, -1, 0, 1000.0};
-		rows.shape.rankings[i] = {GPUCOL_RANK_U_TOPK, 3, i == 0 ? -1 : 0, GPUCOL_WANTED_LABELS | GPUCOL_WANTED_PROBABILITY, (uint32_t) i, 0, 0};
+		rows.shape.rankings[i] = {GPUCOL_RANK_U_TOPK, 3, i == 0 ? -1 : 0,
+								  GPUCOL_WANTED_LABELS | GPUCOL_WANTED_PROBABILITY, (uint32_t) i, 0, 0};
 	}
 	change(rows.shape, rows.program.head);
 	try
@@ -327,7 +339,8 @@ test_shapes()
 
 	for (uint32_t kind : {(uint32_t) GPUCOL_SHAPE_ROWS, TOP, RANKED})
 	{
-		CHECK("a shape: " + shape_reason([] (Shape &, Head &) {}, kind), shape_reason([] (Shape &, Head &) {}, kind).empty());
+		CHECK("a shape: " + shape_reason([] (Shape &, Head &) {}, kind),
+			  shape_reason([] (Shape &, Head &) {}, kind).empty());
 		wrong_shape("shape of the rows", kind, [] (Shape &, Head &p) { p.kind = GPUCOL_PROGRAM_AGG; });
 	}
 	wrong_shape("shape of the rows", RANKED + 1, [] (Shape &, Head &) {});
@@ -376,7 +389,8 @@ test_any()
 		char	   *bytes = (char *) &program;
 
 		for (int n = 1 + random() % 4; n > 0; n--)
-			bytes[random() % 4 ? random() % sizeof(program) : 8 + random() % (sizeof(GpucolProgram) - 8)] = (char) random();
+			bytes[random() % 4 ? random() % sizeof(program) : 8 + random() % (sizeof(GpucolProgram) - 8)] =
+				(char) random();
 		believed += reason(bytes, sizeof(program)).empty();
 	}
 	CHECK("some are believed, some not", believed > 1000 && believed < 49000);

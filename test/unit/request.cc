@@ -35,7 +35,15 @@ static int	passed,
 			failed;
 
 #define CHECK(what, condition) \
-	do { if (condition) passed++; else { failed++; printf("%s:%d: failed: %s\n", __FILE__, __LINE__, std::string(what).c_str()); } } while (0)
+	do { \
+		if (condition) \
+			passed++; \
+		else \
+		{ \
+			failed++; \
+			printf("%s:%d: failed: %s\n", __FILE__, __LINE__, std::string(what).c_str()); \
+		} \
+	} while (0)
 
 static const uint32_t NROWS = 2048; /* of a segment: two vectors */
 static const uint32_t NVECTORS = 2;
@@ -70,7 +78,8 @@ void residency_note(const Resident &, int) {}
 bool residency_idle() { return false; }
 
 cudaError_t
-gpucol_load_expand_runs(const uint32_t *, int width, const uint32_t *, uint32_t, uint32_t nrows, uint32_t *out, cudaStream_t)
+gpucol_load_expand_runs(const uint32_t *, int width, const uint32_t *, uint32_t, uint32_t nrows,
+						uint32_t *out, cudaStream_t)
 {
 	memset(out, RUN_BYTES, (size_t) GPUCOL_VECTORS(nrows) * width * GPUCOL_ROW_BYTES);
 	return cudaSuccess;
@@ -102,7 +111,8 @@ gpucol_part_compute(const PartTask &task)
 		const Resident *chunk = task.pieces.chunks(s)[0];
 		const unsigned char *codes = (const unsigned char *) chunk->chunk.codes;
 
-		CHECK("a chunk has the codes that were sent", codes != NULL && (codes[0] == (unsigned char) (s + 1) || codes[0] == RUN_BYTES) &&
+		CHECK("a chunk has the codes that were sent", codes != NULL &&
+			  (codes[0] == (unsigned char) (s + 1) || codes[0] == RUN_BYTES) &&
 			  codes[0] == codes[(size_t) NVECTORS * chunk->chunk.width * GPUCOL_ROW_BYTES - 1]);
 	}
 	if (inspect)
@@ -142,7 +152,8 @@ struct Run
 		}			program = {};
 		bool		listed = head.flags & GPUCOL_WIRE_RUN_LIST;
 		std::vector<char> bytes;
-		auto		add = [&bytes] (const void *p, size_t n) { bytes.insert(bytes.end(), (const char *) p, (const char *) p + n); };
+		auto		add = [&bytes] (const void *p,
+									size_t n) { bytes.insert(bytes.end(), (const char *) p, (const char *) p + n); };
 
 		program.head.magic = GPUCOL_PROGRAM_MAGIC;
 		program.head.version = GPUCOL_PROGRAM_VERSION;
@@ -365,7 +376,8 @@ test_one_part()
 		CHECK("the next finds it", s.run(run) == "" && s.request->complete());
 		CHECK("and is answered", s.answer() == "" && computed == all(3));
 		run.chunks[1].identity++;
-		CHECK("but not what is another", s.run(run) == "" && s.request->missing().size() == 1 && s.request->missing()[0].segment == 1);
+		CHECK("but not what is another", s.run(run) == "" && s.request->missing().size() == 1 &&
+			  s.request->missing()[0].segment == 1);
 		run.chunks[1].identity--;
 		run.segments[2].nrows--;
 		CHECK("nor of another size", s.run(run) == "malformed request: a resident piece of another size");
@@ -414,7 +426,8 @@ test_parts()
 		CHECK("a RUN is taken", s.run(run) == "" && s.request->missing().size() == 40 && !s.request->alone());
 		s.send_all();
 		CHECK("in parts", s.answer() == "" && computed == all(40) && part_sizes.size() > 10 && delta_parts == 1);
-		CHECK("of which some stay", s.run(run) == "" && s.request->missing().size() < 40 && s.request->missing().size() >= 32);
+		CHECK("of which some stay", s.run(run) == "" && s.request->missing().size() < 40 &&
+			  s.request->missing().size() >= 32);
 		s.send_all();
 		CHECK("and is answered", s.answer() == "" && computed == all(40));
 		run.head.flags = GPUCOL_WIRE_RUN_PREFETCH;
@@ -470,7 +483,8 @@ test_pieces()
 
 			CHECK("numbers", remap != NULL && remap->nrows == ENTRIES && remap->numbers.size() == ENTRIES &&
 				  remap->most == 0x04040404 && memcmp(remap->memory, remap->numbers.data(), ENTRIES * 4) == 0);
-			CHECK("deleted rows", deleted != NULL && deleted->nrows == NROWS && ((char *) deleted->memory)[BITMAP - 1] == 3);
+			CHECK("deleted rows", deleted != NULL && deleted->nrows == NROWS &&
+				  ((char *) deleted->memory)[BITMAP - 1] == 3);
 			CHECK("what there is not", task.pieces.remap(1, 0) == NULL && task.pieces.deleted(0) == NULL);
 		};
 		CHECK("is answered", s.answer() == "");
@@ -509,10 +523,13 @@ test_objects()
 			const Object *order = task.object(GPUCOL_PUT_ORDER, 2, 0);
 			const Object *delta = task.object(GPUCOL_PUT_DELTA_NULLS, 0, 0);
 
-			CHECK("a host test's is here too", host != NULL && host->host == three && memcmp(task.on_device<char>(*host), three.data(), 300) == 0);
+			CHECK("a host test's is here too", host != NULL && host->host == three &&
+				  memcmp(task.on_device<char>(*host), three.data(), 300) == 0);
 			CHECK("places are not", order != NULL && order->host.empty() && task.on_device<char>(*order)[299] == 3);
-			CHECK("nor NULLs", delta != NULL && delta->bytes() == BITMAP && task.on_device<char>(*delta)[BITMAP - 1] == 5);
-			CHECK("what did not come", task.object(GPUCOL_PUT_HOST, 8, 0) == NULL && task.object(GPUCOL_PUT_ORDER, 1, 0) == NULL);
+			CHECK("nor NULLs", delta != NULL && delta->bytes() == BITMAP &&
+				  task.on_device<char>(*delta)[BITMAP - 1] == 5);
+			CHECK("what did not come", task.object(GPUCOL_PUT_HOST, 8, 0) == NULL &&
+				  task.object(GPUCOL_PUT_ORDER, 1, 0) == NULL);
 		};
 		CHECK("is answered", s.answer() == "" && delta_parts == 1);
 		inspect = nullptr;
@@ -562,7 +579,8 @@ test_wrong_puts()
 		CHECK("twice", s.put({GPUCOL_PUT_CHUNK, 0, 0, 0, n, 0, 100, 0}, chunk) == "malformed request: an object sent twice");
 		CHECK("another size", s.put({GPUCOL_PUT_CHUNK, 0, 0, 0, n + 1, 100, 100, 0}, chunk) == "malformed request: part of a PUT");
 		CHECK("the rest", s.put({GPUCOL_PUT_CHUNK, 0, 0, 0, n, 100, n - 100, 0}, chunk) == "");
-		CHECK("again", s.put({GPUCOL_PUT_CHUNK, 0, 0, 0, n, 0, n, 0}, chunk) == "malformed request: a piece that nobody asked for");
+		CHECK("again", s.put({GPUCOL_PUT_CHUNK, 0, 0, 0, n, 0, n, 0},
+							 chunk) == "malformed request: a piece that nobody asked for");
 		memcpy(large.data(), chunk.data(), sizeof(GpucolWireChunk));
 		((GpucolWireChunk *) large.data())->desc.width = 2 * WIDTH;
 		((GpucolWireChunk *) large.data())->desc.streams[GPUCOL_STREAM_CODES].nrows *= 2;

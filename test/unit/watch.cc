@@ -26,7 +26,15 @@ static int	passed,
 			failed;
 
 #define CHECK(what, condition) \
-	do { if (condition) passed++; else { failed++; printf("%s:%d: failed: %s\n", __FILE__, __LINE__, what); } } while (0)
+	do { \
+		if (condition) \
+			passed++; \
+		else \
+		{ \
+			failed++; \
+			printf("%s:%d: failed: %s\n", __FILE__, __LINE__, what); \
+		} \
+	} while (0)
 
 /* A client's and a session's end. */
 struct Pair

@@ -116,7 +116,10 @@ extern void gpucol_cpu_dense_update_plain(GpucolCpuWorker *worker, const GpucolC
 /* Put what was found of a column's least and greatest value into a state. */
 extern void gpucol_cpu_dense_put_extreme(const GpucolCpuAcc *acc, uint64_t *words, int64_t least, int64_t greatest);
 
-/* dense_plan.c: fill in a plan of slots; *kept says whether the layout of the segment before still holds.  False: hashing is better. */
+/*
+ * dense_plan.c: fill in a plan of slots; *kept says whether the layout of the segment
+ * before still holds.  False: hashing is better.
+ */
 extern bool gpucol_cpu_dense_plan(GpucolRun *run, GpucolCpuDense *plan, bool *kept);
 
 /* dense_flush.c: the groups of slots; empty a worker's channels into its groups. */

@@ -152,7 +152,8 @@ flush_acc(const GpucolCpuAcc *acc, const Place *place, const GpucolCpuGroups *gr
 		}
 		value = folded[j][place->value];
 		if (acc->op == GPUCOL_CPU_ACC_SUM_I || acc->op == GPUCOL_CPU_ACC_SUM_D)
-			gpucol_cpu_put128(words, gpucol_cpu_get128(words) + (__int128) (value & place->mask) * (__int128) place->step +
+			gpucol_cpu_put128(words, gpucol_cpu_get128(words) + (__int128) (value & place->mask) *
+							  (__int128) place->step +
 				   (__int128) place->reference * (int64_t) count);
 		else if (value != 0)
 			gpucol_cpu_dense_put_extreme(acc, words,

@@ -117,7 +117,8 @@ load_segment(GpucolRun *run, const GpucolSegment *segment, GpucolGpuPrefetch *fi
 	GpucolStatus status = note_alone(run, segment, figures);
 
 	if (status != GPUCOL_OK)
-		return gpucol_gpu_refuse(why, status, status == GPUCOL_OUT_OF_MEMORY ? "out of memory" : "segments could not be read");
+		return gpucol_gpu_refuse(why, status, status == GPUCOL_OUT_OF_MEMORY ? "out of memory" :
+								 "segments could not be read");
 	run->current = segment;
 	run->sent = 0;
 	status = gpucol_gpu_exchange(run, GPUCOL_WIRE_RUN_PREFETCH, why);

@@ -372,7 +372,8 @@ merge_in_parts(Merge *m)
 }
 
 GpucolStatus
-gpucol_keys_merge(GpucolKeys *to, GpucolKeys *const *from, int n, bool (*cancelled) (void *arg), void *arg, uint32_t **maps)
+gpucol_keys_merge(GpucolKeys *to, GpucolKeys *const *from, int n, bool (*cancelled) (void *arg), void *arg,
+				  uint32_t **maps)
 {
 	Merge		m = {.to = to,.from = from,.n = n,.cancelled = cancelled,.arg = arg,.maps = maps};
 	size_t		total = 0;
