@@ -422,7 +422,8 @@ check_counter(GpucolVerify *verify, void *arg)
 	else
 	{
 		if (counter.next_row < v->bound)
-			gpucol_verify_report(verify, 0, "the row counter is at " UINT64_FORMAT ", rows have numbers up to " UINT64_FORMAT,
+			gpucol_verify_report(verify, 0,
+								 "the row counter is at " UINT64_FORMAT ", rows have numbers up to " UINT64_FORMAT,
 								 counter.next_row, v->bound - 1);
 		for (int i = 0; i < (int) lengthof(kinds); i++)
 		{

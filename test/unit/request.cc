@@ -515,7 +515,8 @@ test_objects()
 		CHECK("places", s.put(GPUCOL_PUT_ORDER, 2, 0, three) == "");
 		CHECK("in part", s.put({GPUCOL_PUT_DELTA_NULLS, 0, 0, 0, nulls.size(), 0, 10, 0}, nulls) == "");
 		CHECK("is not all", !s.request->all_sent());
-		CHECK("the rest", s.put({GPUCOL_PUT_DELTA_NULLS, 0, 0, 0, nulls.size(), 10, nulls.size() - 10, 0}, nulls) == "");
+		CHECK("the rest", s.put({GPUCOL_PUT_DELTA_NULLS, 0, 0, 0, nulls.size(), 10, nulls.size() - 10, 0},
+								nulls) == "");
 		CHECK("no more", s.put(GPUCOL_PUT_DELTA_CODES, 0, 0, three) == "malformed request: object of a PUT");
 		CHECK("memory is counted", s.request->held() == 2 * three.size() + nulls.size());
 		inspect = [&] (const PartTask &task) {
@@ -576,8 +577,10 @@ test_wrong_puts()
 		refused("size of a PUT", {GPUCOL_PUT_ORDER, 0, 0, 0, 0, 0, 0, 0}, chunk);
 
 		CHECK("a RUN is taken", s.run(run) == "" && s.put({GPUCOL_PUT_CHUNK, 0, 0, 0, n, 0, 100, 0}, chunk) == "");
-		CHECK("twice", s.put({GPUCOL_PUT_CHUNK, 0, 0, 0, n, 0, 100, 0}, chunk) == "malformed request: an object sent twice");
-		CHECK("another size", s.put({GPUCOL_PUT_CHUNK, 0, 0, 0, n + 1, 100, 100, 0}, chunk) == "malformed request: part of a PUT");
+		CHECK("twice", s.put({GPUCOL_PUT_CHUNK, 0, 0, 0, n, 0, 100, 0},
+							 chunk) == "malformed request: an object sent twice");
+		CHECK("another size",
+			  s.put({GPUCOL_PUT_CHUNK, 0, 0, 0, n + 1, 100, 100, 0}, chunk) == "malformed request: part of a PUT");
 		CHECK("the rest", s.put({GPUCOL_PUT_CHUNK, 0, 0, 0, n, 100, n - 100, 0}, chunk) == "");
 		CHECK("again", s.put({GPUCOL_PUT_CHUNK, 0, 0, 0, n, 0, n, 0},
 							 chunk) == "malformed request: a piece that nobody asked for");
