@@ -16,7 +16,7 @@ use Test::More;
 my $COUNT = $ENV{GPUCOL_COUNT} || 150;
 
 seed_random();
-my $node = new_server('random', 'shared_preload_libraries = gpucol', 'statement_timeout = 20s');
+my $node = new_server('random', 'shared_preload_libraries = gpucol', 'statement_timeout = 300s');
 
 # ---- queries ----
 

@@ -68,9 +68,14 @@ sub becomes
 	my $second = session(['gpucol.cpu_threads = 4']);
 	my $kept = session(['gpucol.cpu_threads = 2']);
 
-	is(threads_of_query($first), 4, 'three threads and the session');
-	is(threads($first), 4, 'which stay for the next query');
-	is(threads_of_query($second), 1, 'another session finds none left');
+	# idle threads end within a second or so, which a busy machine may take for less than this
+	my $found;
+	for (1 .. 20)
+	{
+		$found = join ', ', threads_of_query($first), threads($first), threads_of_query($second);
+		last if $found eq '4, 4, 1';
+	}
+	is($found, '4, 4, 1', 'three threads and the session, which stay for the next query; another session finds none left');
 	ok(becomes($first, 1), 'threads without work end');
 	is(threads_of_query($kept), 2, 'one thread');
 	threads_of_query($second);
@@ -82,8 +87,10 @@ sub becomes
 	$node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = $first->{pid}");
 	$kept->{psql}->query('SET gpucol.cpu_threads = 4');
 	is(threads_of_query($kept), 4, 'so does one that is terminated');
+	my $start = $node->safe_psql('postgres', 'SELECT backend_start FROM pg_stat_activity WHERE backend_type = $$checkpointer$$');
 	kill 'KILL', $kept->{pid};
-	$node->poll_query_until('postgres', 'SELECT true');
+	# the server has restarted once it has another checkpointer
+	$node->poll_query_until('postgres', "SELECT backend_start::text <> '$start' FROM pg_stat_activity WHERE backend_type = 'checkpointer'");
 	is(threads_of_query(session(['gpucol.cpu_threads = 4'])), 4, 'and all after a crash');
 
 	my $clerk = 'SET ROLE clerk; SET gpucol.max_cpu_threads = 100; SELECT count(*) FROM g; SHOW gpucol.max_cpu_threads;';

@@ -306,7 +306,7 @@ sub settle
 		if ($now ne $last || grep({ $_ eq '' } values %$waits) || is_deadlock($waits))
 		{
 			($last, $since) = ($now, time);
-			die "nothing moves: $now" if time - $begin > 20;
+			die "nothing moves: $now" if time - $begin > 120;
 		}
 		next if @busy && time - $since < $run->{settle};
 		push @$trace, map { "    $_ answers " . plain($answers{$_}) } sort keys %answers;
@@ -410,7 +410,7 @@ sub compare_schedule
 	my ($runs, $schedule) = @_;
 	my (%heap, %packed);
 
-	foreach my $settle (0.012, 0.03, 0.06, 0.1)
+	foreach my $settle (0.012, 0.03, 0.06, 0.1, 0.4, 1.5)
 	{
 		my ($heap, $packed) = map { $_->{settle} = $settle; [ run_schedule($_, $schedule) ] } @$runs{ 'heap', 'packed' };
 
