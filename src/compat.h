@@ -404,4 +404,23 @@ typedef struct GpucolCompatIntoReceiver
 #define GPUCOL_COMPAT_IS_BUILTIN_PROVIDER(provider)	((void) (provider), false)
 #endif
 
+/* The range table entry that stands for grouping expressions, from 18 on. */
+#if PG_VERSION_NUM >= 180000
+#define gpucol_compat_rte_is_group(rte)		((rte)->rtekind == RTE_GROUP)
+#define gpucol_compat_rte_group_exprs(rte)	((rte)->groupexprs)
+#else
+#define gpucol_compat_rte_is_group(rte)		((void) (rte), false)
+#define gpucol_compat_rte_group_exprs(rte)	((void) (rte), NIL)
+#endif
+
+/* A column above an outer join that may make it NULL says so from 16 on. */
+#if PG_VERSION_NUM >= 160000
+#define gpucol_compat_set_nulled(var, join) \
+	((var)->varnullingrels = bms_make_singleton(join))
+#define gpucol_compat_is_nulled(var)	(!bms_is_empty((var)->varnullingrels))
+#else
+#define gpucol_compat_set_nulled(var, join)	((void) (var), (void) (join))
+#define gpucol_compat_is_nulled(var)	((void) (var), false)
+#endif
+
 #endif							/* GPUCOL_COMPAT_H */

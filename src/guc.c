@@ -21,6 +21,7 @@
 int			gpucol_cpu_threads;
 bool		gpucol_enable_agg;
 bool		gpucol_enable_into;
+bool		gpucol_enable_join;
 bool		gpucol_enable_recursive;
 bool		gpucol_enable_scan;
 bool		gpucol_enable_topk;
@@ -103,6 +104,9 @@ gpucol_guc_init(void)
 	define_bool("gpucol.enable_into",
 				"Enables filling tables with batches of an engine, not row by row.",
 				&gpucol_enable_into, true);
+	define_bool("gpucol.enable_join",
+				"Enables joins by an engine, and making joins of correlated subqueries.",
+				&gpucol_enable_join, true);
 	define_bool("gpucol.enable_recursive",
 				"Enables pushing WITH RECURSIVE down to an engine.",
 				&gpucol_enable_recursive, true);

@@ -27,6 +27,7 @@ typedef enum GpucolPushdownChoice
 extern int	gpucol_cpu_threads;
 extern bool gpucol_enable_agg;
 extern bool gpucol_enable_into;
+extern bool gpucol_enable_join;
 extern bool gpucol_enable_recursive;
 extern bool gpucol_enable_scan;
 extern bool gpucol_enable_topk;

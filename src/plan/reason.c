@@ -60,6 +60,15 @@ gpucol_reason_end(List *outer)
 	reasons = outer;
 }
 
+List *
+gpucol_reason_swap(List *other)
+{
+	List	   *mine = reasons;
+
+	reasons = other;
+	return mine;
+}
+
 /* Does anyone ask for the reasons of this planner run? */
 bool
 gpucol_reason_is_wanted(void)

@@ -27,6 +27,9 @@ typedef struct GpucolReason
 extern List *gpucol_reason_begin(void);
 extern void gpucol_reason_end(List *outer);
 
+/* Put another list (of GpucolReason) in the place of the current one, which is returned. */
+extern List *gpucol_reason_swap(List *other);
+
 /* Does anyone ask for reasons?  If not, none are noted. */
 extern bool gpucol_reason_is_wanted(void);
 

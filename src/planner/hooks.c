@@ -48,10 +48,8 @@ static PlannedStmt *
 plan_statement(Query *parse, const char *query_string, int cursor_options,
 			   ParamListInfo bound_params)
 {
-	planner_hook_type plan = previous_planner ? previous_planner :
-		standard_planner;
-	PlannedStmt *stmt = plan(parse, query_string, cursor_options,
-							 bound_params);
+	PlannedStmt *stmt = gpucol_subquery_plan(previous_planner, parse, query_string,
+											 cursor_options, bound_params);
 
 	if (gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)
 		gpucol_require_check(stmt);

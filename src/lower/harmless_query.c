@@ -1,0 +1,672 @@
+/*-------------------------------------------------------------------------
+ *
+ * harmless_query.c
+ *	  Which subqueries may be computed for rows that the statement never asks for.
+ *
+ * A correlated subquery that becomes a join is computed for every group of its table,
+ * also for those that no outer row asks for (planner/subquery.c).  An error there would
+ * be one that PostgreSQL does not raise.  So every expression of it must be harmless as
+ * lower/harmless.c has it, which sees one expression over one table's columns.  Here it
+ * is asked about whole queries: what it does not know is checked and then hidden from it
+ * behind a column (hide()):
+ *
+ *	  aggregates		those listed, which have no error but that of a sum of numerics
+ *						of over 131,072 digits
+ *	  numeric + - *		of operands of declared precision, / by a constant other than 0
+ *	  dates, times		plus or minus an interval, all constants of some thousand years
+ *	  parameters		have values by then, but are no patterns
+ *	  subqueries		EXISTS, IN, and those that give one row
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_type.h"
+#include "datatype/timestamp.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
+#include "utils/builtins.h"
+#include "utils/date.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/numeric.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "lower/harmless.h"
+#include "lower/harmless_query.h"
+
+/* Numerics are bounded by so many decimal digits, */
+#define MAX_DIGITS		1000
+#define INTEGER_DIGITS	20
+#define QUOTIENT_DIGITS	40
+/* times by so many days from the year 2000, intervals by so many days, sums by their depth. */
+#define MAX_DAYS		(3000 * 366)
+#define MAX_DEPTH		8
+
+typedef struct Check
+{
+	GpucolLower *l;				/* takes the reasons */
+	Query	   *level;			/* not NULL: columns are of this query, and lazy */
+	int			depth;			/* of queries below the one that is asked about */
+	bool		failed;
+} Check;
+
+static bool check_expr(Check *c, Node *expr);
+static bool check_query(Check *c, Query *query);
+static bool check_column(Check *c, const Var *var);
+
+static const Oid counting_aggregates[] = {F_COUNT_, F_COUNT_ANY};
+
+static const Oid null_aggregates[] = {
+	F_SUM_INT2, F_SUM_INT4, F_SUM_INT8, F_SUM_NUMERIC,
+	F_AVG_INT2, F_AVG_INT4, F_AVG_INT8, F_AVG_NUMERIC,
+	F_MIN_INT2, F_MIN_INT4, F_MIN_INT8, F_MIN_OID, F_MIN_FLOAT4, F_MIN_FLOAT8,
+	F_MIN_DATE, F_MIN_TIME, F_MIN_TIMETZ, F_MIN_MONEY, F_MIN_TIMESTAMP,
+	F_MIN_TIMESTAMPTZ, F_MIN_INTERVAL, F_MIN_TEXT, F_MIN_NUMERIC, F_MIN_BPCHAR,
+	F_MIN_ANYENUM, F_MIN_INET, F_MIN_PG_LSN, F_MIN_XID8,
+	F_MAX_INT2, F_MAX_INT4, F_MAX_INT8, F_MAX_OID, F_MAX_FLOAT4, F_MAX_FLOAT8,
+	F_MAX_DATE, F_MAX_TIME, F_MAX_TIMETZ, F_MAX_MONEY, F_MAX_TIMESTAMP,
+	F_MAX_TIMESTAMPTZ, F_MAX_INTERVAL, F_MAX_TEXT, F_MAX_NUMERIC, F_MAX_BPCHAR,
+	F_MAX_ANYENUM, F_MAX_INET, F_MAX_PG_LSN, F_MAX_XID8,
+	F_BOOL_AND, F_BOOL_OR, F_EVERY,
+	F_BIT_AND_INT2, F_BIT_AND_INT4, F_BIT_AND_INT8,
+	F_BIT_OR_INT2, F_BIT_OR_INT4, F_BIT_OR_INT8,
+	F_BIT_XOR_INT2, F_BIT_XOR_INT4, F_BIT_XOR_INT8,
+	F_VAR_POP_INT2, F_VAR_POP_INT4, F_VAR_POP_INT8,
+	F_VAR_SAMP_INT2, F_VAR_SAMP_INT4, F_VAR_SAMP_INT8,
+	F_VARIANCE_INT2, F_VARIANCE_INT4, F_VARIANCE_INT8,
+	F_STDDEV_POP_INT2, F_STDDEV_POP_INT4, F_STDDEV_POP_INT8,
+	F_STDDEV_SAMP_INT2, F_STDDEV_SAMP_INT4, F_STDDEV_SAMP_INT8,
+	F_STDDEV_INT2, F_STDDEV_INT4, F_STDDEV_INT8
+};
+
+static bool
+is_listed(const Oid *oids, int n, Oid oid)
+{
+	for (int i = 0; i < n; i++)
+	{
+		if (oids[i] == oid)
+			return true;
+	}
+	return false;
+}
+
+bool
+gpucol_harmless_aggregate(Oid aggfnoid, bool *counts)
+{
+	*counts = is_listed(counting_aggregates, lengthof(counting_aggregates), aggfnoid);
+	return *counts || is_listed(null_aggregates, lengthof(null_aggregates), aggfnoid);
+}
+
+/* Has a value of a type that needs a collation got one? */
+static bool
+check_collation(Check *c, Node *expr)
+{
+	return OidIsValid(exprCollation(expr)) || !OidIsValid(get_typcollation(exprType(expr))) ||
+		gpucol_lower_decline(c->l, "a comparison has no collation");
+}
+
+/* ---- numerics and times that stay in bounds ---- */
+
+/* The two arguments of a call of one or two, or false. */
+static bool
+get_call(Node *node, Oid *funcid, Node **left, Node **right)
+{
+	List	   *args;
+
+	if (IsA(node, OpExpr))
+	{
+		*funcid = ((OpExpr *) node)->opfuncid;
+		args = ((OpExpr *) node)->args;
+	}
+	else if (IsA(node, FuncExpr))
+	{
+		*funcid = ((FuncExpr *) node)->funcid;
+		args = ((FuncExpr *) node)->args;
+	}
+	else
+		return false;
+	if (list_length(args) < 1 || list_length(args) > 2)
+		return false;
+	*left = linitial(args);
+	*right = list_length(args) == 2 ? lsecond(args) : NULL;
+	return true;
+}
+
+/* Digits of a constant, before and behind the point. */
+static int
+constant_digits(const Const *value)
+{
+	if (value->constisnull)
+		return 1;
+	return (int) strlen(DatumGetCString(DirectFunctionCall1(numeric_out, value->constvalue)));
+}
+
+static bool
+is_numeric_zero(const Const *value)
+{
+	return !value->constisnull &&
+		DatumGetBool(DirectFunctionCall2(numeric_eq, value->constvalue,
+										 DirectFunctionCall1(int4_numeric, Int32GetDatum(0))));
+}
+
+/* Digits that the values of a numeric expression have at most, or -1: not known. */
+static int
+numeric_digits(Check *c, Node *node)
+{
+	Oid			funcid;
+	Node	   *left;
+	Node	   *right;
+	int			a;
+	int			b;
+
+	check_stack_depth();
+	if (exprType(node) != NUMERICOID)
+		return -1;
+	if (IsA(node, Const))
+		return constant_digits((Const *) node);
+	if (IsA(node, Var))
+	{
+		int32		typmod = ((Var *) node)->vartypmod - VARHDRSZ;
+
+		if (typmod < 0 || !check_column(c, (Var *) node))
+			return -1;
+		/* precision and scale, which may be negative (numeric.c) */
+		return ((typmod >> 16) & 0xffff) + abs((((typmod & 0x7ff) ^ 1024) - 1024));
+	}
+	if (!get_call(node, &funcid, &left, &right))
+		return -1;
+	switch (funcid)
+	{
+		case F_NUMERIC_INT2:
+		case F_NUMERIC_INT4:
+		case F_NUMERIC_INT8:
+			return check_expr(c, left) ? INTEGER_DIGITS : -1;
+		case F_NUMERIC_UMINUS:
+		case F_NUMERIC_UPLUS:
+		case F_NUMERIC_ABS:
+		case F_ABS_NUMERIC:
+			return numeric_digits(c, left);
+		case F_NUMERIC_ADD:
+		case F_NUMERIC_SUB:
+		case F_NUMERIC_MUL:
+			break;
+		case F_NUMERIC_DIV:
+			if (!IsA(right, Const) || is_numeric_zero((Const *) right))
+				return -1;
+			break;
+		default:
+			return -1;
+	}
+	a = numeric_digits(c, left);
+	b = a < 0 ? -1 : numeric_digits(c, right);
+	if (b < 0 || a + b + QUOTIENT_DIGITS > MAX_DIGITS)
+		return -1;
+	return funcid == F_NUMERIC_DIV ? a + b + QUOTIENT_DIGITS : a + b + 1;
+}
+
+/* Is it an interval, or a number of days, that is not long? */
+static bool
+is_short_interval(Node *node)
+{
+	const Const *value = (Const *) node;
+	const Interval *interval;
+
+	/* cut to a typmod */
+	if (IsA(node, FuncExpr) && ((FuncExpr *) node)->funcid == F_INTERVAL_INTERVAL_INT4)
+		return IsA(lsecond(((FuncExpr *) node)->args), Const) &&
+			is_short_interval(linitial(((FuncExpr *) node)->args));
+	if (!IsA(node, Const))
+		return false;
+	if (value->constisnull)
+		return true;
+	if (value->consttype == INT4OID)
+		return abs(DatumGetInt32(value->constvalue) / 2) < MAX_DAYS / 2;
+	if (value->consttype != INTERVALOID)
+		return false;
+	interval = DatumGetIntervalP(value->constvalue);
+	return interval->month > -MAX_DAYS / 31 && interval->month < MAX_DAYS / 31 &&
+		interval->day > -MAX_DAYS && interval->day < MAX_DAYS &&
+		interval->time > -MAX_DAYS * USECS_PER_DAY && interval->time < MAX_DAYS * USECS_PER_DAY;
+}
+
+/* Is it a date or time that is not far, or a sum of one and such intervals? */
+static bool
+is_near_time(Check *c, Node *node, int depth)
+{
+	const Const *value = (Const *) node;
+	Oid			funcid;
+	Node	   *left;
+	Node	   *right;
+
+	if (depth > MAX_DEPTH)
+		return false;
+	if (IsA(node, Const))
+	{
+		if (value->constisnull)
+			return true;
+		if (value->consttype == DATEOID)
+			return abs(DatumGetDateADT(value->constvalue) / 2) < MAX_DAYS / 2;
+		return (value->consttype == TIMESTAMPOID || value->consttype == TIMESTAMPTZOID) &&
+			DatumGetTimestamp(value->constvalue) > -MAX_DAYS * USECS_PER_DAY &&
+			DatumGetTimestamp(value->constvalue) < MAX_DAYS * USECS_PER_DAY;
+	}
+	if (IsA(node, SQLValueFunction) ||
+		(IsA(node, FuncExpr) && ((FuncExpr *) node)->args == NIL))
+		return gpucol_lower_is_safe_constant(c->l, (Expr *) node);
+	if (!get_call(node, &funcid, &left, &right))
+		return false;
+	switch (funcid)
+	{
+		case F_DATE_PLI:
+		case F_DATE_MII:
+		case F_DATE_PL_INTERVAL:
+		case F_DATE_MI_INTERVAL:
+		case F_TIMESTAMP_PL_INTERVAL:
+		case F_TIMESTAMP_MI_INTERVAL:
+		case F_TIMESTAMPTZ_PL_INTERVAL:
+		case F_TIMESTAMPTZ_MI_INTERVAL:
+			return is_near_time(c, left, depth + 1) && is_short_interval(right);
+		default:
+			return false;
+	}
+}
+
+/* ---- expressions ---- */
+
+/* A column of an expression's type: a value of which nothing is known. */
+static Node *
+some_column(Node *node)
+{
+	return (Node *) makeVar(1, 1, exprType(node), exprTypmod(node), exprCollation(node), 0);
+}
+
+static Node *
+hidden(Check *c, Node *node, bool ok)
+{
+	c->failed |= !ok;
+	return some_column(node);
+}
+
+/* All of a list of expressions. */
+static bool
+check_list(Check *c, List *exprs)
+{
+	ListCell   *lc;
+
+	foreach(lc, exprs)
+	{
+		if (lfirst(lc) != NULL && !check_expr(c, lfirst(lc)))
+			return false;
+	}
+	return true;
+}
+
+/* Columns that are compared to find equal ones, or an order. */
+static bool
+check_sort(Check *c, List *clauses, List *tlist)
+{
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		SortGroupClause *clause = lfirst_node(SortGroupClause, lc);
+		Node	   *expr = get_sortgroupclause_expr(clause, tlist);
+
+		if (!gpucol_harmless_function(get_opcode(clause->eqop)) ||
+			(OidIsValid(clause->sortop) &&
+			 !gpucol_harmless_function(get_opcode(clause->sortop))))
+			return gpucol_lower_decline(c->l, "the order of type %s is not known to be free of errors",
+										format_type_be(exprType(expr)));
+		if (!check_collation(c, expr))
+			return false;
+	}
+	return true;
+}
+
+static bool
+check_aggregate(Check *c, const Aggref *agg)
+{
+	bool		counts;
+	ListCell   *lc;
+
+	if (!gpucol_harmless_aggregate(agg->aggfnoid, &counts) || agg->aggkind != AGGKIND_NORMAL ||
+		agg->aggorder != NIL || agg->agglevelsup != 0)
+		return gpucol_lower_decline(c->l, "aggregate %s is not known to be free of errors",
+									get_func_name(agg->aggfnoid));
+	foreach(lc, agg->args)
+	{
+		TargetEntry *tle = lfirst_node(TargetEntry, lc);
+
+		if (!check_collation(c, (Node *) tle->expr) || !check_expr(c, (Node *) tle->expr))
+			return false;
+	}
+	return check_sort(c, agg->aggdistinct, agg->args) &&
+		(agg->aggfilter == NULL || check_expr(c, (Node *) agg->aggfilter));
+}
+
+/* Does a query give exactly one row? */
+static bool
+is_single_row(const Query *query)
+{
+	return query->hasAggs && query->groupClause == NIL && query->groupingSets == NIL &&
+		query->havingQual == NULL && query->setOperations == NULL && query->limitCount == NULL &&
+		query->limitOffset == NULL && !query->hasTargetSRFs;
+}
+
+static bool
+check_sublink(Check *c, const SubLink *sublink)
+{
+	Query	   *query = castNode(Query, sublink->subselect);
+
+	if (sublink->subLinkType != EXISTS_SUBLINK && sublink->subLinkType != ANY_SUBLINK &&
+		sublink->subLinkType != ALL_SUBLINK &&
+		(sublink->subLinkType != EXPR_SUBLINK || !is_single_row(query)))
+		return gpucol_lower_decline(c->l, "a subquery in it may return several rows");
+	return (sublink->testexpr == NULL || check_expr(c, sublink->testexpr)) &&
+		check_query(c, query);
+}
+
+/*
+ * A second argument that is computed of constants, hidden: harmless.c would ask for its
+ * value, which is not to be had here, and takes a pattern that it cannot see for a good one.
+ */
+static void
+hide_pattern(Check *c, List *args)
+{
+	Node	   *second;
+
+	if (list_length(args) < 2)
+		return;
+	second = lsecond(args);
+	if (IsA(second, Const) || contain_var_clause(second))
+		return;
+	lsecond(args) = hidden(c, second, gpucol_harmless_condition(c->l, (Expr *) second));
+}
+
+/* Check what harmless.c does not know, and put a column in its place. */
+static Node *
+hide(Node *node, Check *c)
+{
+	Node	   *result;
+
+	if (node == NULL || c->failed)
+		return node;
+	switch (nodeTag(node))
+	{
+		case T_Var:
+			return hidden(c, node, check_column(c, (Var *) node));
+		case T_Param:
+			return hidden(c, node, ((Param *) node)->paramkind == PARAM_EXTERN ||
+						  ((Param *) node)->paramkind == PARAM_SUBLINK ||
+						  gpucol_lower_decline(c->l, "it has a parameter of its own"));
+		case T_SQLValueFunction:
+			return some_column(node);
+		case T_Aggref:
+			return hidden(c, node, check_aggregate(c, (Aggref *) node));
+		case T_SubLink:
+			return hidden(c, node, check_sublink(c, (SubLink *) node));
+		case T_ArrayExpr:
+			return hidden(c, node, check_list(c, ((ArrayExpr *) node)->elements));
+		case T_OpExpr:
+		case T_FuncExpr:
+			if (is_near_time(c, node, 0) || numeric_digits(c, node) >= 0)
+				return some_column(node);
+			break;
+		default:
+			break;
+	}
+	result = expression_tree_mutator(node, hide, c);
+	if (IsA(result, OpExpr))
+		hide_pattern(c, ((OpExpr *) result)->args);
+	else if (IsA(result, FuncExpr))
+		hide_pattern(c, ((FuncExpr *) result)->args);
+	else if (IsA(result, ScalarArrayOpExpr))
+		hide_pattern(c, ((ScalarArrayOpExpr *) result)->args);
+	return result;
+}
+
+static bool
+check_expr(Check *c, Node *expr)
+{
+	Node	   *shown;
+
+	check_stack_depth();
+	shown = hide(expr, c);
+	return !c->failed && gpucol_harmless_condition(c->l, (Expr *) shown);
+}
+
+/* ---- queries ---- */
+
+static bool
+check_values(Check *c, List *values_lists)
+{
+	ListCell   *lc;
+
+	foreach(lc, values_lists)
+	{
+		if (!check_list(c, lfirst_node(List, lc)))
+			return false;
+	}
+	return true;
+}
+
+static bool
+check_rte(Check *c, RangeTblEntry *rte)
+{
+	if (!check_list(c, rte->securityQuals))
+		return false;
+	switch (rte->rtekind)
+	{
+		case RTE_RELATION:
+			return rte->tablesample == NULL || gpucol_lower_decline(c->l, "it has TABLESAMPLE");
+		case RTE_SUBQUERY:
+			return check_query(c, rte->subquery);
+		case RTE_VALUES:
+			return check_values(c, rte->values_lists);
+		case RTE_CTE:
+			/* one of this query's own has been checked */
+			return (int) rte->ctelevelsup < c->depth ||
+				gpucol_lower_decline(c->l, "it reads a WITH query of the statement");
+		case RTE_JOIN:
+		case RTE_RESULT:
+			return true;
+		default:
+			if (gpucol_compat_rte_is_group(rte))
+				return check_list(c, gpucol_compat_rte_group_exprs(rte));
+			return gpucol_lower_decline(c->l, "it reads rows of a function");
+	}
+}
+
+/* Conditions of a FROM clause. */
+static bool
+check_jointree(Check *c, Node *node)
+{
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (node == NULL || IsA(node, RangeTblRef))
+		return true;
+	if (IsA(node, JoinExpr))
+		return check_jointree(c, ((JoinExpr *) node)->larg) &&
+			check_jointree(c, ((JoinExpr *) node)->rarg) &&
+			(((JoinExpr *) node)->quals == NULL || check_expr(c, ((JoinExpr *) node)->quals));
+	foreach(lc, castNode(FromExpr, node)->fromlist)
+	{
+		if (!check_jointree(c, lfirst(lc)))
+			return false;
+	}
+	return ((FromExpr *) node)->quals == NULL || check_expr(c, ((FromExpr *) node)->quals);
+}
+
+/* Set operations: UNION ALL compares nothing. */
+static bool
+is_union_all(Node *node)
+{
+	return node == NULL || IsA(node, RangeTblRef) ||
+		(castNode(SetOperationStmt, node)->op == SETOP_UNION && ((SetOperationStmt *) node)->all &&
+		 is_union_all(((SetOperationStmt *) node)->larg) &&
+		 is_union_all(((SetOperationStmt *) node)->rarg));
+}
+
+/* Is a LIMIT a constant that is no error? */
+static bool
+is_good_limit(Node *limit)
+{
+	const Const *value = (Const *) limit;
+
+	return limit == NULL ||
+		(IsA(limit, Const) && (value->constisnull || DatumGetInt64(value->constvalue) >= 0));
+}
+
+static bool
+check_shape(Check *c, const Query *query)
+{
+	if (query->commandType != CMD_SELECT || query->rowMarks != NIL || query->hasModifyingCTE)
+		return gpucol_lower_decline(c->l, "it changes or locks rows");
+	if (query->hasTargetSRFs)
+		return gpucol_lower_decline(c->l, "it has a set-returning function");
+	if (query->hasWindowFuncs)
+		return gpucol_lower_decline(c->l, "it has a window function");
+	if (query->groupingSets != NIL)
+		return gpucol_lower_decline(c->l, "it has grouping sets");
+	if (!is_union_all(query->setOperations))
+		return gpucol_lower_decline(c->l, "it has a set operation");
+	return (is_good_limit(query->limitCount) && is_good_limit(query->limitOffset)) ||
+		gpucol_lower_decline(c->l, "its LIMIT is not constant");
+}
+
+/* What a query reads. */
+static bool
+check_tables(Check *c, Query *query)
+{
+	ListCell   *lc;
+
+	foreach(lc, query->cteList)
+	{
+		CommonTableExpr *cte = lfirst_node(CommonTableExpr, lc);
+
+		if (cte->cterecursive)
+			return gpucol_lower_decline(c->l, "it is recursive");
+		if (!check_query(c, castNode(Query, cte->ctequery)))
+			return false;
+	}
+	foreach(lc, query->rtable)
+	{
+		if (!check_rte(c, lfirst_node(RangeTblEntry, lc)))
+			return false;
+	}
+	return true;
+}
+
+/* What it makes of that. */
+static bool
+check_clauses(Check *c, Query *query)
+{
+	ListCell   *lc;
+
+	foreach(lc, query->targetList)
+	{
+		if (!check_expr(c, (Node *) lfirst_node(TargetEntry, lc)->expr))
+			return false;
+	}
+	return check_jointree(c, (Node *) query->jointree) &&
+		(query->havingQual == NULL || check_expr(c, query->havingQual)) &&
+		check_sort(c, query->groupClause, query->targetList) &&
+		check_sort(c, query->distinctClause, query->targetList) &&
+		check_sort(c, query->sortClause, query->targetList);
+}
+
+static bool
+check_query(Check *c, Query *query)
+{
+	Query	   *level = c->level;
+	bool		ok;
+
+	check_stack_depth();
+	c->level = NULL;
+	c->depth++;
+	ok = check_shape(c, query) && check_tables(c, query) && check_clauses(c, query);
+	c->depth--;
+	c->level = level;
+	return ok;
+}
+
+/* Why a check failed. */
+static const char *
+reason_of(const Check *c)
+{
+	return c->l->reason != NULL ? c->l->reason : "it may raise an error";
+}
+
+const char *
+gpucol_harmless_query(Query *query)
+{
+	Check		c = {.l = gpucol_lower_begin(CreateTemplateTupleDesc(1), 1, NULL)};
+
+	return check_query(&c, query) ? NULL : reason_of(&c);
+}
+
+/* ---- columns of the query around ---- */
+
+/* Column `attno` of a subquery that PostgreSQL may merge with the query around. */
+static bool
+check_subquery_column(Check *c, Query *query, AttrNumber attno)
+{
+	Query	   *level = c->level;
+	bool		ok = true;
+	ListCell   *lc;
+
+	if (query->hasAggs || query->groupClause != NIL || query->groupingSets != NIL ||
+		query->havingQual != NULL || query->hasWindowFuncs || query->distinctClause != NIL ||
+		query->limitCount != NULL || query->limitOffset != NULL || query->hasTargetSRFs)
+		return true;			/* computed there in any case */
+	if (query->setOperations == NULL)
+	{
+		c->level = query;
+		ok = check_expr(c, (Node *) get_tle_by_resno(query->targetList, attno)->expr);
+		c->level = level;
+		return ok;
+	}
+	foreach(lc, query->rtable)
+	{
+		RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+
+		ok = ok && rte->rtekind == RTE_SUBQUERY && check_subquery_column(c, rte->subquery, attno);
+	}
+	return ok;
+}
+
+/* Is the value of a column there without computing anything that may raise an error? */
+static bool
+check_column(Check *c, const Var *var)
+{
+	RangeTblEntry *rte;
+
+	check_stack_depth();
+	if (c->level == NULL)
+		return true;
+	if (var->varlevelsup == 0 && var->varattno != 0)
+	{
+		rte = rt_fetch(var->varno, c->level->rtable);
+		if (rte->rtekind == RTE_RELATION)
+			return true;
+		if (rte->rtekind == RTE_JOIN)
+			return check_expr(c, list_nth(rte->joinaliasvars, var->varattno - 1));
+		if (rte->rtekind == RTE_SUBQUERY)
+			return check_subquery_column(c, rte->subquery, var->varattno);
+	}
+	return gpucol_lower_decline(c->l, "it is correlated with more than columns of tables");
+}
+
+const char *
+gpucol_harmless_column(Query *level, Expr *expr)
+{
+	Check		c = {.l = gpucol_lower_begin(CreateTemplateTupleDesc(1), 1, NULL),.level = level};
+
+	return check_expr(&c, (Node *) expr) ? NULL : reason_of(&c);
+}

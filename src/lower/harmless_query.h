@@ -1,0 +1,35 @@
+/*-------------------------------------------------------------------------
+ *
+ * harmless_query.h
+ *	  Which subqueries may be computed for rows that the statement never asks for.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_LOWER_HARMLESS_QUERY_H
+#define GPUCOL_LOWER_HARMLESS_QUERY_H
+
+#include "postgres.h"
+
+#include "nodes/parsenodes.h"
+
+/*
+ * Is a query (rewritten by rules, not planned) harmless: does computing it, over whatever
+ * its tables hold, raise no error and no notice, and run nobody's code?  References to
+ * queries around it count as values.  Returns NULL, or the reason why it is not.
+ */
+extern const char *gpucol_harmless_query(Query *query);
+
+/*
+ * The same of an expression over the columns of `level`, where it is to be computed for
+ * all rows of its FROM clause: a column of a subquery that PostgreSQL merges with `level`
+ * is the expression behind it.
+ */
+extern const char *gpucol_harmless_column(Query *level, Expr *expr);
+
+/*
+ * Does no step of an aggregate raise an error, as far as is known here?  *counts says
+ * which value it has of no rows: 0, or else NULL.
+ */
+extern bool gpucol_harmless_aggregate(Oid aggfnoid, bool *counts);
+
+#endif							/* GPUCOL_LOWER_HARMLESS_QUERY_H */

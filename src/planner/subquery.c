@@ -1,0 +1,389 @@
+/*-------------------------------------------------------------------------
+ *
+ * subquery.c
+ *	  Rewrites subqueries that PostgreSQL would execute once for each outer row.
+ *
+ * PostgreSQL makes joins of EXISTS and IN, but a correlated scalar subquery stays one: it
+ * is executed for each row of the query around it.  Over a packed table that is a scan
+ * each time.  Before PostgreSQL plans the statement, those that can be are made joins
+ * with a grouped subquery (subquery_scalar.c), which is computed once:
+ *
+ *		x < (SELECT avg(y) FROM b WHERE b.k = a.k AND ...)
+ *	->	a LEFT JOIN (SELECT k, avg(y) FROM b WHERE ... GROUP BY k) g ON g.k = a.k
+ *		... x < g.avg
+ *
+ * That computes groups that no row asks for.  Where few rows ask and an index finds what
+ * they ask for, executing the subquery for each is cheaper: so the statement is planned
+ * both ways, and the cheaper plan is taken.  All subqueries of a statement are rewritten
+ * or none.
+ *
+ * Left alone are subqueries that read no gpucol table; statements that change or lock
+ * rows, at that level: PostgreSQL computes a subquery anew for the newest version of a
+ * row, while a row of a join would be kept; the recursive part of a recursive query; and
+ * a cursor over one table, which must stay one that UPDATE ... WHERE CURRENT OF knows.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/planmain.h"
+#include "optimizer/planner.h"
+#include "utils/syscache.h"
+
+#include "columnar/am.h"
+#include "guc.h"
+#include "plan/reason.h"
+#include "planner/planner.h"
+#include "planner/subquery.h"
+
+/* ---- what queries refer to ---- */
+
+typedef struct ReferencesContext
+{
+	GpucolReferences found;
+	int			depth;			/* of queries below the one that is asked about */
+} ReferencesContext;
+
+static void
+note_reference(ReferencesContext *context, int levelsup)
+{
+	int			up = levelsup - context->depth;
+
+	context->found.own |= up == 0;
+	context->found.outer |= up == 1;
+	context->found.farther |= up > 1;
+}
+
+/* An aggregate over rows of a query around is no value of one of its rows. */
+static void
+note_outer_group(ReferencesContext *context, int levelsup)
+{
+	context->found.farther |= levelsup > 0 && levelsup >= context->depth;
+}
+
+static bool
+references_walker(Node *node, ReferencesContext *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+	{
+		context->depth++;
+		query_tree_walker((Query *) node, references_walker, context, 0);
+		context->depth--;
+		return false;
+	}
+	if (IsA(node, Var))
+		note_reference(context, ((Var *) node)->varlevelsup);
+	else if (IsA(node, Aggref))
+		note_outer_group(context, ((Aggref *) node)->agglevelsup);
+	else if (IsA(node, GroupingFunc))
+		note_outer_group(context, ((GroupingFunc *) node)->agglevelsup);
+	return expression_tree_walker(node, references_walker, context);
+}
+
+/*
+ * What an expression refers to, or what a query does from outside: own columns are then
+ * those of the query that it stands in, if it were an expression there.
+ */
+GpucolReferences
+gpucol_subquery_references(Node *node)
+{
+	ReferencesContext context = {.depth = 0};
+
+	references_walker(node, &context);
+	return context.found;
+}
+
+/* Is a table, whatever its children are, a gpucol table? */
+static bool
+is_packed(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	bool		result = false;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		Oid			am = ((Form_pg_class) GETSTRUCT(tuple))->relam;
+
+		result = OidIsValid(am) && gpucol_am_is_method(am);
+		ReleaseSysCache(tuple);
+	}
+	return result;
+}
+
+/* The first gpucol table among a table and its children, or InvalidOid. */
+static Oid
+packed_part(RangeTblEntry *rte)
+{
+	ListCell   *lc;
+
+	if (is_packed(rte->relid))
+		return rte->relid;
+	if (rte->inh && has_subclass(rte->relid))
+	{
+		foreach(lc, find_all_inheritors(rte->relid, NoLock, NULL))
+		{
+			if (is_packed(lfirst_oid(lc)))
+				return lfirst_oid(lc);
+		}
+	}
+	return InvalidOid;
+}
+
+/*
+ * The first gpucol table that a query reads, in subqueries of its FROM clause too, or
+ * InvalidOid.
+ */
+Oid
+gpucol_subquery_table(Query *query)
+{
+	ListCell   *lc;
+
+	check_stack_depth();
+	foreach(lc, query->rtable)
+	{
+		RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+		Oid			relid = InvalidOid;
+
+		if (rte->rtekind == RTE_RELATION)
+			relid = packed_part(rte);
+		else if (rte->rtekind == RTE_SUBQUERY)
+			relid = gpucol_subquery_table(rte->subquery);
+		if (OidIsValid(relid))
+			return relid;
+	}
+	return InvalidOid;
+}
+
+/* ---- the walk through a statement ---- */
+
+/* One query while its expressions are rewritten. */
+typedef struct Rewriting
+{
+	Query	   *query;
+	bool		grouped;		/* expressions are of groups, but in aggregates */
+	int			count;			/* subqueries made joins */
+} Rewriting;
+
+static int	rewrite_query(Query *query, bool keep_table);
+
+/* Rewrite scalar subqueries that stand in an expression of the query itself. */
+static Node *
+rewrite_expression(Node *node, Rewriting *rewriting)
+{
+	Node	   *result;
+	bool		grouped = rewriting->grouped;
+
+	if (node == NULL || IsA(node, Query))
+		return node;
+	if (IsA(node, SubLink) && ((SubLink *) node)->subLinkType == EXPR_SUBLINK)
+	{
+		if (grouped)
+		{
+			gpucol_subquery_stays((SubLink *) node, "it is computed for groups");
+			return node;
+		}
+		result = gpucol_subquery_join_scalar(rewriting->query, (SubLink *) node);
+		rewriting->count += result != NULL;
+		return result != NULL ? result : node;
+	}
+	if (IsA(node, Aggref) && ((Aggref *) node)->agglevelsup == 0)
+		rewriting->grouped = false;
+	result = expression_tree_mutator(node, rewrite_expression, rewriting);
+	rewriting->grouped = grouped;
+	return result;
+}
+
+/* Does a query read one table, as a simple cursor does? */
+static bool
+is_one_table(const Query *query)
+{
+	return !query->hasAggs && query->groupClause == NIL && query->distinctClause == NIL &&
+		query->sortClause == NIL && query->setOperations == NULL && !query->hasWindowFuncs &&
+		list_length(query->jointree->fromlist) == 1 &&
+		IsA(linitial(query->jointree->fromlist), RangeTblRef);
+}
+
+/* Why no subquery of a query's own clauses may be rewritten, or NULL. */
+static const char *
+decline_level(const Query *query, bool keep_table)
+{
+	if (query->rowMarks != NIL)
+		return "rows are locked by the query around it";
+	if (query->commandType != CMD_SELECT)
+		return "rows are changed by the query around it";
+	if (keep_table && is_one_table(query))
+		return "a cursor may update its rows";
+	return NULL;
+}
+
+/* Note that subqueries in an expression stay. */
+static bool
+note_stays(Node *node, const char *reason)
+{
+	if (node == NULL || IsA(node, Query))
+		return false;
+	if (IsA(node, SubLink))
+		gpucol_subquery_stays((SubLink *) node, reason);
+	return expression_tree_walker(node, note_stays, (void *) reason);
+}
+
+/* Rewrite what stands in the query's own clauses. */
+static int
+rewrite_level(Query *query)
+{
+	Rewriting	rewriting = {.query = query};
+
+	query->jointree->quals = rewrite_expression(query->jointree->quals, &rewriting);
+	rewriting.grouped = query->hasAggs || query->groupClause != NIL ||
+		query->groupingSets != NIL || query->havingQual != NULL;
+	query->targetList = castNode(List, rewrite_expression((Node *) query->targetList,
+														  &rewriting));
+	query->havingQual = rewrite_expression(query->havingQual, &rewriting);
+	return rewriting.count;
+}
+
+/* Rewrite the queries that stand in expressions. */
+static bool
+rewrite_sublinks(Node *node, int *count)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, SubLink))
+		*count += rewrite_query(castNode(Query, ((SubLink *) node)->subselect), false);
+	else if (IsA(node, Query))
+		return false;
+	return expression_tree_walker(node, rewrite_sublinks, count);
+}
+
+/*
+ * Rewrite a query and those in it, innermost first; returns the number of subqueries
+ * made joins.  With keep_table the query stays a scan where it is one.
+ */
+static int
+rewrite_query(Query *query, bool keep_table)
+{
+	int			count = 0;
+	const char *reason = decline_level(query, keep_table);
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (query->commandType == CMD_UTILITY)
+		return 0;
+	if (reason != NULL)
+	{
+		note_stays((Node *) query->targetList, reason);
+		note_stays((Node *) query->jointree, reason);
+	}
+	if (query->rowMarks != NIL)
+		return 0;
+	foreach(lc, query->cteList)
+	{
+		CommonTableExpr *cte = lfirst_node(CommonTableExpr, lc);
+
+		if (!cte->cterecursive)
+			count += rewrite_query(castNode(Query, cte->ctequery), false);
+	}
+	foreach(lc, query->rtable)
+	{
+		RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+
+		if (rte->rtekind == RTE_SUBQUERY)
+			count += rewrite_query(rte->subquery, false);
+	}
+	rewrite_sublinks((Node *) query->targetList, &count);
+	rewrite_sublinks((Node *) query->jointree, &count);
+	rewrite_sublinks(query->havingQual, &count);
+	if (reason != NULL || !query->hasSubLinks || query->setOperations != NULL)
+		return count;
+	return count + rewrite_level(query);
+}
+
+/* ---- the choice ---- */
+
+static bool
+has_sublinks(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+		return ((Query *) node)->hasSubLinks ||
+			query_tree_walker((Query *) node, has_sublinks, context, 0);
+	return expression_tree_walker(node, has_sublinks, context);
+}
+
+/* A rewritten copy of a statement, or NULL if there is nothing to rewrite. */
+static Query *
+rewrite_statement(Query *parse, int cursor_options)
+{
+	Query	   *copy;
+
+	if (gpucol_planner_disabled() != NULL || !gpucol_enable_join ||
+		!has_sublinks((Node *) parse, NULL))
+		return NULL;
+	copy = copyObject(parse);
+	if (rewrite_query(copy, (cursor_options & (CURSOR_OPT_SCROLL | CURSOR_OPT_FAST_PLAN)) != 0) == 0)
+		return NULL;
+	return copy;
+}
+
+/* One way to plan a statement. */
+typedef struct Way
+{
+	Query	   *parse;
+	PlannedStmt *stmt;
+	List	   *reasons;		/* noted while it was planned */
+	double		cost;			/* of the rows that are asked for */
+} Way;
+
+/* Plan a statement one way; `before` are the reasons noted before. */
+static void
+try_way(Way *way, List *before, const char *query_string, int cursor_options,
+		ParamListInfo params)
+{
+	Plan	   *plan;
+	double		part = cursor_options & CURSOR_OPT_FAST_PLAN ? cursor_tuple_fraction : 1.0;
+
+	gpucol_reason_swap(list_copy(before));
+	way->stmt = standard_planner(copyObject(way->parse), query_string, cursor_options, params);
+	way->reasons = gpucol_reason_swap(NIL);
+	plan = way->stmt->planTree;
+	way->cost = plan->startup_cost + part * (plan->total_cost - plan->startup_cost);
+}
+
+/*
+ * Plan a statement by `planner`, the next planner hook or NULL, with its subqueries
+ * made joins where that is cheaper.
+ */
+PlannedStmt *
+gpucol_subquery_plan(planner_hook_type planner, Query *parse, const char *query_string,
+					 int cursor_options, ParamListInfo params)
+{
+	Way			one_by_one = {.parse = parse};
+	Way			joined = {.parse = rewrite_statement(parse, cursor_options)};
+	Way		   *best = &joined;
+	List	   *before;
+
+	if (joined.parse == NULL)
+		return (planner != NULL ? planner : standard_planner) (parse, query_string,
+															   cursor_options, params);
+	before = gpucol_reason_swap(NIL);
+	try_way(&one_by_one, before, query_string, cursor_options, params);
+	try_way(&joined, before, query_string, cursor_options, params);
+	if (one_by_one.cost < joined.cost)
+		best = &one_by_one;
+	gpucol_reason_swap(planner != NULL ? before : best->reasons);
+	if (planner != NULL)
+		best->stmt = planner(best->parse, query_string, cursor_options, params);
+	if (best == &one_by_one)
+		gpucol_reason_add(InvalidOid, "subquery",
+						  "executing it for each row is cheaper than computing all its groups");
+	return best->stmt;
+}

@@ -1,0 +1,37 @@
+/*-------------------------------------------------------------------------
+ *
+ * subquery.h
+ *	  What the files that rewrite subqueries share.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_PLANNER_SUBQUERY_H
+#define GPUCOL_PLANNER_SUBQUERY_H
+
+#include "postgres.h"
+
+#include "nodes/parsenodes.h"
+
+/* Which columns something refers to, as seen from the query that it stands in. */
+typedef struct GpucolReferences
+{
+	bool		own;			/* that query's */
+	bool		outer;			/* those of the query around it */
+	bool		farther;		/* those of a query around that, or its aggregates */
+} GpucolReferences;
+
+/* subquery.c */
+extern GpucolReferences gpucol_subquery_references(Node *node);
+extern Oid	gpucol_subquery_table(Query *query);
+
+/*
+ * subquery_scalar.c: the expression that takes the place of a scalar subquery in
+ * `query`, to whose FROM clause the grouped subquery is joined; or NULL, and a reason is
+ * noted where there is something to say.
+ */
+extern Node *gpucol_subquery_join_scalar(Query *query, SubLink *sublink);
+
+/* Note why a correlated subquery over a gpucol table stays; another is none to speak of. */
+extern void gpucol_subquery_stays(SubLink *sublink, const char *reason);
+
+#endif							/* GPUCOL_PLANNER_SUBQUERY_H */

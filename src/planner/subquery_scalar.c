@@ -1,0 +1,462 @@
+/*-------------------------------------------------------------------------
+ *
+ * subquery_scalar.c
+ *	  Correlated scalar subqueries of aggregates become joins.
+ *
+ * (SELECT e(agg(b.y), ...) FROM b WHERE b.k = a.k AND rest), in a query over a, becomes a
+ * subquery in its FROM clause,
+ *
+ *		LEFT JOIN (SELECT k, agg(b.y), ... FROM b WHERE rest GROUP BY k) grouped
+ *		ON grouped.k = a.k
+ *
+ * and e(grouped.agg, ...) takes its place.  That is the subquery's value for each row:
+ *
+ *	  one group			at most: = and the grouping belong to one family of operators, so
+ *						that the rows of b that equal a.k are one group
+ *	  no group			leaves NULL, which is what aggregates over no rows give, but for
+ *						counts, which give 0: COALESCE; e is evaluated over these, where
+ *						and when it was before
+ *	  NULL				equals nothing, as before: the group of NULLs finds no partner
+ *
+ * Conditions of the subquery on a's columns alone go to the join's condition.  Where e
+ * stands in a condition that NULL does not pass, PostgreSQL makes an inner join of it.
+ *
+ * All groups are computed, of rows that the subquery was never executed for: everything
+ * in it must be harmless (lower/harmless_query.h), and so must be what it is compared
+ * with.  Row-level security of its tables stays in it, below the grouping.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/stratnum.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "parser/parse_clause.h"
+#include "rewrite/rewriteManip.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/pg_locale.h"
+#include "utils/typcache.h"
+
+#include "compat.h"
+#include "lower/harmless.h"
+#include "lower/harmless_query.h"
+#include "plan/reason.h"
+#include "planner/subquery.h"
+
+/* The join in the making. */
+typedef struct GroupedJoin
+{
+	Query	   *outer;			/* the query that the subquery stands in */
+	Query	   *inner;			/* a copy of the subquery, grouped at the end */
+	Oid			relid;			/* for reasons */
+	Index		rti;			/* of the grouped subquery in the outer query, */
+	Index		join_rti;		/* and of the join */
+	List	   *columns;		/* TargetEntries of the grouped subquery */
+	List	   *groups;			/* SortGroupClauses of the keys */
+	List	   *conditions;		/* of the join, over the outer query's columns */
+	const char *reason;			/* why not, or NULL */
+} GroupedJoin;
+
+/* ---- the grouped subquery's columns ---- */
+
+/* The column that has an expression's values, made if there is none. */
+static TargetEntry *
+find_column(GroupedJoin *join, Expr *expr, const char *name)
+{
+	TargetEntry *tle;
+	ListCell   *lc;
+
+	foreach(lc, join->columns)
+	{
+		tle = lfirst_node(TargetEntry, lc);
+		if (equal(tle->expr, expr))
+			return tle;
+	}
+	tle = makeTargetEntry(copyObject(expr), list_length(join->columns) + 1, pstrdup(name), false);
+	join->columns = lappend(join->columns, tle);
+	return tle;
+}
+
+/* A column as the outer query sees it; `above` the join, which may make it NULL. */
+static Var *
+column_var(const GroupedJoin *join, const TargetEntry *tle, bool above)
+{
+	Var		   *var = makeVarFromTargetEntry(join->rti, (TargetEntry *) tle);
+
+	if (above)
+		gpucol_compat_set_nulled(var, join->join_rti);
+	return var;
+}
+
+/* Make a column a key that `equal` and `less` compare. */
+static void
+group_by(GroupedJoin *join, TargetEntry *tle, Oid equal, Oid less)
+{
+	SortGroupClause *clause;
+
+	if (tle->ressortgroupref != 0)
+		return;
+	clause = makeNode(SortGroupClause);
+	clause->tleSortGroupRef = tle->ressortgroupref = list_length(join->groups) + 1;
+	clause->eqop = equal;
+	clause->sortop = less;
+	clause->hashable = op_hashjoinable(equal, exprType((Node *) tle->expr));
+	join->groups = lappend(join->groups, clause);
+}
+
+/* ---- conditions ---- */
+
+/* Conditions that are joined by AND. */
+static List *
+split_conditions(Node *node)
+{
+	List	   *result = NIL;
+	ListCell   *lc;
+
+	if (node == NULL)
+		return NIL;
+	if (IsA(node, List))
+	{
+		foreach(lc, (List *) node)
+			result = list_concat(result, split_conditions(lfirst(lc)));
+		return result;
+	}
+	if (is_andclause(node))
+		return split_conditions((Node *) ((BoolExpr *) node)->args);
+	return list_make1(node);
+}
+
+/* An expression over the outer query's columns, as that query has it. */
+static Node *
+move_out(Node *node)
+{
+	Node	   *copy = copyObject(node);
+
+	IncrementVarSublevelsUp(copy, -1, 1);
+	return copy;
+}
+
+/* May the outer query compute this for all its rows?  Else the reason is kept. */
+static bool
+check_outer(GroupedJoin *join, Node *moved)
+{
+	join->reason = gpucol_harmless_column(join->outer, (Expr *) moved);
+	return join->reason == NULL;
+}
+
+/*
+ * Do values that an operator under this collation finds equal to a third equal each
+ * other where `key` is grouped?
+ */
+static bool
+is_same_collation(Node *key, Oid collation)
+{
+	Oid			grouped = exprCollation(key);
+
+	if (grouped == collation)
+		return OidIsValid(grouped) || !OidIsValid(get_typcollation(exprType(key)));
+	return OidIsValid(grouped) && OidIsValid(collation) &&
+		get_collation_isdeterministic(grouped) && get_collation_isdeterministic(collation);
+}
+
+/*
+ * The operators that group a key's type so that the rows equal to a value by `opno` are
+ * one group; false if there are none.
+ */
+static bool
+find_grouping(Oid opno, Oid type, Oid *equal, Oid *less)
+{
+	Oid			family = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+
+	if (!OidIsValid(family) || !list_member_oid(get_mergejoin_opfamilies(opno), family))
+		return false;
+	*equal = get_opfamily_member(family, type, type, BTEqualStrategyNumber);
+	*less = get_opfamily_member(family, type, type, BTLessStrategyNumber);
+	return OidIsValid(*equal) && OidIsValid(*less) &&
+		gpucol_harmless_function(get_opcode(*equal)) && gpucol_harmless_function(get_opcode(*less));
+}
+
+/* Can this equality of the subquery's own `key` and something outer be the join's? */
+static bool
+is_join_equality(OpExpr *op, Node *key, Oid type, Oid *equal, Oid *less)
+{
+	return op_mergejoinable(op->opno, exprType(linitial(op->args))) &&
+		op_strict(op->opno) && gpucol_harmless_function(op->opfuncid) &&
+		is_same_collation(key, op->inputcollid) && find_grouping(op->opno, type, equal, less);
+}
+
+/*
+ * Take an equality between something of the subquery and something outer as a
+ * condition of the join.  False, and a reason, if it is none.
+ */
+static bool
+take_equality(GroupedJoin *join, OpExpr *op)
+{
+	Oid			types[2];
+	Oid			equal;
+	Oid			less;
+
+	if (!IsA(op, OpExpr) || list_length(op->args) != 2)
+		return false;
+	op_input_types(op->opno, &types[0], &types[1]);
+	for (int i = 0; i < 2; i++)
+	{
+		Node	   *key = list_nth(op->args, i);
+		Node	   *other = list_nth(op->args, 1 - i);
+		GpucolReferences own = gpucol_subquery_references(key);
+		GpucolReferences outer = gpucol_subquery_references(other);
+		OpExpr	   *condition;
+		TargetEntry *tle;
+
+		if (!own.own || own.outer || own.farther || outer.own || !outer.outer || outer.farther ||
+			checkExprHasSubLink(key) || checkExprHasSubLink(other))
+			continue;
+		if (!is_join_equality(op, key, types[i], &equal, &less))
+			return false;
+		other = move_out(other);
+		if (!check_outer(join, other))
+			return false;
+		tle = find_column(join, (Expr *) key, "key");
+		group_by(join, tle, equal, less);
+		condition = copyObject(op);
+		condition->args = i == 0 ? list_make2(column_var(join, tle, false), other) :
+			list_make2(other, column_var(join, tle, false));
+		join->conditions = lappend(join->conditions, condition);
+		return true;
+	}
+	return false;
+}
+
+/* Sort a condition of the subquery: it stays there, or becomes the join's. */
+static bool
+take_condition(GroupedJoin *join, Node *condition, List **rest)
+{
+	GpucolReferences found = gpucol_subquery_references(condition);
+
+	if (!found.outer && !found.farther)
+	{
+		*rest = lappend(*rest, condition);
+		return true;
+	}
+	if (!found.own && !found.farther && !checkExprHasSubLink(condition))
+	{
+		condition = move_out(condition);
+		join->conditions = lappend(join->conditions, condition);
+		return check_outer(join, condition);
+	}
+	if (take_equality(join, (OpExpr *) condition))
+		return true;
+	if (join->reason == NULL)
+		join->reason = "it is correlated by a condition other than an equality";
+	return false;
+}
+
+/* Sort all conditions of the subquery's WHERE. */
+static bool
+take_conditions(GroupedJoin *join)
+{
+	FromExpr   *from = join->inner->jointree;
+	List	   *rest = NIL;
+	ListCell   *lc;
+
+	foreach(lc, split_conditions(from->quals))
+	{
+		if (!take_condition(join, lfirst(lc), &rest))
+			return false;
+	}
+	if (join->groups == NIL)
+		join->reason = "it is correlated by no equality";
+	from->quals = rest == NIL ? NULL : (Node *) make_ands_explicit(rest);
+	return join->groups != NIL;
+}
+
+/* ---- the value ---- */
+
+/* The subquery's value over the columns of the join. */
+static Node *
+join_value(Node *node, GroupedJoin *join)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Aggref))
+	{
+		Aggref	   *agg = (Aggref *) node;
+		TargetEntry *tle = find_column(join, (Expr *) agg, get_func_name(agg->aggfnoid));
+		Var		   *var = column_var(join, tle, true);
+		CoalesceExpr *coalesce;
+		bool		counts;
+
+		if (!gpucol_harmless_aggregate(agg->aggfnoid, &counts))
+			join->reason = psprintf("aggregate %s is not known to be free of errors",
+									get_func_name(agg->aggfnoid));
+		if (!counts)
+			return (Node *) var;
+		coalesce = makeNode(CoalesceExpr);
+		coalesce->coalescetype = var->vartype;
+		coalesce->args = list_make2(var, makeConst(var->vartype, -1, InvalidOid, sizeof(int64),
+												   Int64GetDatum(0), false, FLOAT8PASSBYVAL));
+		coalesce->location = -1;
+		return (Node *) coalesce;
+	}
+	if (IsA(node, Var))
+	{
+		Var		   *var = copyObject((Var *) node);
+
+		if (var->varlevelsup != 1)
+			join->reason = "it has columns outside of aggregates";
+		var->varlevelsup = 0;
+		return (Node *) var;
+	}
+	if (IsA(node, SubLink))
+	{
+		join->reason = "its value has a subquery in it";
+		return node;
+	}
+	return expression_tree_mutator(node, join_value, join);
+}
+
+/* ---- the subquery ---- */
+
+/* Why a subquery of this shape stays, or NULL. */
+static const char *
+decline_shape(Query *query)
+{
+	if (query->commandType != CMD_SELECT || query->setOperations != NULL)
+		return "it has a set operation";
+	if (!query->hasAggs)
+		return "it may return several rows, which is an error";
+	if (query->groupClause != NIL || query->groupingSets != NIL || query->havingQual != NULL)
+		return "it has GROUP BY or HAVING";
+	if (query->hasWindowFuncs || query->hasTargetSRFs || query->distinctClause != NIL ||
+		query->sortClause != NIL || query->limitCount != NULL || query->limitOffset != NULL)
+		return "it has more clauses than WHERE";
+	if (query->rowMarks != NIL)
+		return "it locks rows";
+	if (query->cteList != NIL)
+		return "it has WITH";
+	if (list_length(query->targetList) != 1)
+		return "it has several columns";
+	if (contain_volatile_functions((Node *) query))
+		return "it has a volatile function";
+	return NULL;
+}
+
+/* An entry of the outer query's range table. */
+static RangeTblEntry *
+make_entry(RTEKind kind, const char *name, List *columns)
+{
+	RangeTblEntry *rte = makeNode(RangeTblEntry);
+
+	rte->rtekind = kind;
+	rte->eref = makeAlias(name, columns);
+	rte->inFromCl = true;
+	return rte;
+}
+
+/* Add the grouped subquery to the outer query's FROM clause. */
+static void
+add_join(GroupedJoin *join)
+{
+	FromExpr   *from = join->outer->jointree;
+	RangeTblRef *right = makeNode(RangeTblRef);
+	JoinExpr   *joined = makeNode(JoinExpr);
+	RangeTblEntry *rte;
+	List	   *names = NIL;
+	ListCell   *lc;
+
+	foreach(lc, join->columns)
+		names = lappend(names, makeString(lfirst_node(TargetEntry, lc)->resname));
+	rte = make_entry(RTE_SUBQUERY, "grouped", names);
+	rte->subquery = join->inner;
+	join->outer->rtable = lappend(join->outer->rtable, rte);
+	rte = make_entry(RTE_JOIN, "unnamed_join", NIL);
+	rte->jointype = JOIN_LEFT;
+	join->outer->rtable = lappend(join->outer->rtable, rte);
+	right->rtindex = join->rti;
+	joined->jointype = JOIN_LEFT;
+	joined->larg = list_length(from->fromlist) == 1 ? linitial(from->fromlist) :
+		(Node *) makeFromExpr(from->fromlist, NULL);
+	joined->rarg = (Node *) right;
+	joined->quals = (Node *) make_ands_explicit(join->conditions);
+	joined->rtindex = join->join_rti;
+	from->fromlist = list_make1(joined);
+}
+
+/* Build the join, without touching the outer query; returns the value, or NULL. */
+static Node *
+prepare_join(GroupedJoin *join)
+{
+	Query	   *inner = join->inner;
+	Node	   *value = (Node *) linitial_node(TargetEntry, inner->targetList)->expr;
+	GpucolReferences left;
+
+	join->rti = list_length(join->outer->rtable) + 1;
+	join->join_rti = join->rti + 1;
+	if (!take_conditions(join))
+		return NULL;
+	value = join_value(value, join);
+	if (join->reason != NULL)
+		return NULL;
+	inner->targetList = join->columns;
+	inner->groupClause = join->groups;
+	left = gpucol_subquery_references((Node *) inner);
+	if (left.own || left.outer || left.farther)
+	{
+		join->reason = "it is correlated in other places than conditions of WHERE";
+		return NULL;
+	}
+	join->reason = gpucol_harmless_query(inner);
+	return join->reason == NULL ? value : NULL;
+}
+
+/*
+ * The gpucol table that a correlated scalar subquery reads, or InvalidOid: there is none,
+ * or it is executed once.
+ */
+static Oid
+correlated_table(SubLink *sublink)
+{
+	GpucolReferences found = gpucol_subquery_references(sublink->subselect);
+
+	if (sublink->subLinkType != EXPR_SUBLINK || !(found.own || found.outer || found.farther))
+		return InvalidOid;
+	return gpucol_subquery_table(castNode(Query, sublink->subselect));
+}
+
+void
+gpucol_subquery_stays(SubLink *sublink, const char *reason)
+{
+	Oid			relid = correlated_table(sublink);
+
+	if (OidIsValid(relid))
+		gpucol_reason_add(relid, "subquery", "%s", reason);
+}
+
+Node *
+gpucol_subquery_join_scalar(Query *query, SubLink *sublink)
+{
+	Query	   *inner = castNode(Query, sublink->subselect);
+	GpucolReferences found = gpucol_subquery_references((Node *) inner);
+	GroupedJoin join = {.outer = query,.relid = correlated_table(sublink)};
+	Node	   *value = NULL;
+
+	if (!OidIsValid(join.relid))
+		return NULL;
+	join.reason = decline_shape(inner);
+	if (join.reason == NULL && (found.outer || found.farther))
+		join.reason = "it is correlated with more than the query around it";
+	if (join.reason == NULL)
+	{
+		join.inner = copyObject(inner);
+		value = prepare_join(&join);
+	}
+	if (value == NULL)
+		gpucol_reason_add(join.relid, "subquery", "%s", join.reason);
+	else
+		add_join(&join);
+	return value;
+}
