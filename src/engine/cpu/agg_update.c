@@ -9,6 +9,7 @@
  *-------------------------------------------------------------------------
  */
 #include "engine/cpu/agg.h"
+#include "engine/cpu/dense.h"
 #include "kernel/bitpack.h"
 
 /* ---- keys ---- */
@@ -35,10 +36,12 @@ fill_keys(GpucolCpuWorker *worker, GpucolCpuGroups *groups)
 	memset(nulls, 0, sizeof(uint64_t) * n);
 	for (int k = 0; k < run->program->nkeys; k++)
 	{
-		const GpucolCpuReg *reg = &worker->regs[run->keys[k]];
+		GpucolCpuReg *reg = &worker->regs[run->keys[k]];
 		GpucolStatus status = reg->cls == GPUCOL_CLASS_S ?
 			string_words(worker, groups, reg, reg->nulls, words) : GPUCOL_OK;
 
+		if (reg->cls == GPUCOL_CLASS_D)
+			gpucol_cpu_expr_widen(reg, n);
 		for (uint32_t j = 0; j < n && status == GPUCOL_OK; j++)
 		{
 			bool		isnull = reg->nulls != NULL && reg->nulls[j];
@@ -285,6 +288,18 @@ count_bytes(const uint8_t *valid, uint32_t n)
 	return count;
 }
 
+/* Add to a sum. */
+GPUCOL_CPU_INLINE GpucolStatus
+add_sum(uint64_t *words, __int128 addend)
+{
+	__int128	sum;
+
+	if (__builtin_add_overflow(gpucol_cpu_get128(words), addend, &sum))
+		return GPUCOL_UNSUPPORTED;
+	gpucol_cpu_put128(words, sum);
+	return GPUCOL_OK;
+}
+
 /*
  * Advance one physical state of the only group over the selected rows; *done
  * false where the general way must do it.
@@ -307,7 +322,11 @@ update_only(GpucolCpuWorker *worker, const GpucolCpuAcc *acc, const uint8_t *val
 			words[0] += valid == NULL ? n : count_bytes(valid, n);
 			return GPUCOL_OK;
 		case GPUCOL_CPU_ACC_SUM_I:
-			gpucol_cpu_put128(words, gpucol_cpu_get128(words) + sum_ints(reg->v.i, valid, n));
+			return add_sum(words, sum_ints(reg->v.i, valid, n));
+		case GPUCOL_CPU_ACC_SUM_D:
+			if (reg->narrow)
+				return add_sum(words, sum_ints(reg->n, valid, n));
+			*done = false;
 			return GPUCOL_OK;
 		case GPUCOL_CPU_ACC_MIN_I:
 		case GPUCOL_CPU_ACC_MAX_I:
@@ -316,6 +335,15 @@ update_only(GpucolCpuWorker *worker, const GpucolCpuAcc *acc, const uint8_t *val
 				words[0] = (uint64_t) least;
 			if (acc->op == GPUCOL_CPU_ACC_MAX_I && greatest > (int64_t) words[0])
 				words[0] = (uint64_t) greatest;
+			return GPUCOL_OK;
+		case GPUCOL_CPU_ACC_MIN_D:
+		case GPUCOL_CPU_ACC_MAX_D:
+			*done = reg->narrow;
+			if (!reg->narrow)
+				return GPUCOL_OK;
+			extreme_ints(reg->n, valid, n, &least, &greatest);
+			if (valid == NULL ? n > 0 : count_bytes(valid, n) > 0)
+				gpucol_cpu_dense_put_extreme(acc, words, least, greatest);
 			return GPUCOL_OK;
 		case GPUCOL_CPU_ACC_SUM_F:
 		case GPUCOL_CPU_ACC_SUMSQ_F:
@@ -341,7 +369,7 @@ update_acc(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc 
 		   const GpucolCpuVector *vector)
 {
 	const uint8_t *valid = valid_rows(worker, acc);
-	const GpucolCpuReg *reg = acc->arg == GPUCOL_NO_REG ? NULL : &worker->regs[acc->arg];
+	GpucolCpuReg *reg = acc->arg == GPUCOL_NO_REG ? NULL : &worker->regs[acc->arg];
 	uint32_t	n = worker->nsel;
 	const uint32_t *ids = worker->ids;
 	size_t		stride = worker->run->state_words;
@@ -356,6 +384,9 @@ update_acc(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc 
 		if (done)
 			return status;
 	}
+	if (reg != NULL && reg->cls == GPUCOL_CLASS_D && acc->op != GPUCOL_CPU_ACC_COUNT &&
+		acc->op != GPUCOL_CPU_ACC_SUM_D)
+		gpucol_cpu_expr_widen(reg, n);
 	switch (acc->op)
 	{
 		case GPUCOL_CPU_ACC_COUNT:
@@ -365,13 +396,9 @@ update_acc(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc 
 			FOR_ROWS(gpucol_cpu_put128(words, gpucol_cpu_get128(words) + reg->v.i[j]));
 			break;
 		case GPUCOL_CPU_ACC_SUM_D:
-			FOR_ROWS(
-					 {
-						 __int128 sum;
-						 if (__builtin_add_overflow(gpucol_cpu_get128(words), reg->v.d[j], &sum))
-							 status = GPUCOL_UNSUPPORTED;
-						 gpucol_cpu_put128(words, sum);
-					 });
+			FOR_ROWS(if (add_sum(words, reg->narrow ? (__int128) reg->n[j] : reg->v.d[j]) !=
+						GPUCOL_OK)
+					 status = GPUCOL_UNSUPPORTED);
 			break;
 		case GPUCOL_CPU_ACC_SUM_F:
 			FOR_ROWS(gpucol_cpu_float_add((GpucolCpuFloatSum *) words, reg->v.f[j]));

@@ -351,16 +351,18 @@ gpucol_cpu_column_load(GpucolCpuWorker *worker, int slot,
 			worker->run->columns[slot].kind == GPUCOL_KIND_FLOAT4)
 			widen_float4(reg->v.f, worker->nsel);
 	}
+	else if (reg->cls == GPUCOL_CLASS_D)
+	{
+		load_values(worker, slot, vector, reg->n);
+		reg->narrow = true;
+		reg->wide = false;
+	}
 	else
 	{
 		int64_t		values[GPUCOL_VECTOR_VALUES];
 
 		load_values(worker, slot, vector, values);
-		if (reg->cls == GPUCOL_CLASS_D)
-			for (uint32_t j = 0; j < worker->nsel; j++)
-				reg->v.d[j] = values[j];
-		else
-			for (uint32_t j = 0; j < worker->nsel; j++)
-				reg->v.b[j] = values[j] != 0;
+		for (uint32_t j = 0; j < worker->nsel; j++)
+			reg->v.b[j] = values[j] != 0;
 	}
 }

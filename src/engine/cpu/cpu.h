@@ -12,6 +12,7 @@
  *	  engine/cpu/range.c	range conjuncts, translated into the code space of a chunk
  *	  engine/cpu/column.c	values of the surviving rows of a column
  *	  engine/cpu/expr.c	expressions over registers of 1,024 values; expr_ops.c has one function for each opcode
+ *	  engine/cpu/bounds.c	what values registers can have, that decimals be computed in 64 bits
  *	  engine/cpu/scan.c	output rows of a SCAN
  *	  engine/cpu/agg.c		aggregation: set-up, delivery; agg_update.c, agg_merge.c and agg_float.c the states
  *	  engine/cpu/extreme.c	least and greatest byte strings
@@ -215,7 +216,25 @@ typedef struct GpucolCpuReg
 	uint32_t   *codes;			/* S: dictionary codes, where coded */
 	bool		coded;
 	const GpucolCpuColumn *column;	/* S: column loaded */
+
+	/* D: the values are in n, or in v.d, or in both */
+	int64_t    *n;
+	bool		narrow;			/* in n */
+	bool		wide;			/* in v.d */
 } GpucolCpuReg;
+
+/*
+ * The least and greatest value that a register of class I or D can have in the segment or
+ * delta batch at hand, where it is not NULL.
+ */
+typedef struct GpucolCpuBounds
+{
+	bool		known;			/* they fit int64; always of class I */
+	bool		safe;			/* and computing them leaves no type */
+	bool		nullable;		/* of every class */
+	int64_t		lo;
+	int64_t		hi;
+} GpucolCpuBounds;
 
 /* A thread's private state. */
 struct GpucolCpuWorker
@@ -334,6 +353,7 @@ struct GpucolRun
 	int			nhosts;
 	bool	   *keep;			/* register of the filter, used after it */
 	bool	   *unread;			/* register need not be computed in this segment */
+	GpucolCpuBounds *bounds;	/* by register, of the segment or delta batch */
 
 	/* current segment */
 	bool		in_segment;
@@ -580,6 +600,12 @@ extern GpucolStatus gpucol_cpu_expr_run(GpucolCpuWorker *worker,
 										int first, int last);
 extern GpucolStatus gpucol_cpu_expr_filter(GpucolCpuWorker *worker);
 extern void gpucol_cpu_expr_select(GpucolCpuWorker *worker);
+
+/* The first n values of a register of class D as int128, in v.d. */
+extern const __int128 *gpucol_cpu_expr_widen(GpucolCpuReg *reg, uint32_t n);
+
+/* engine/cpu/bounds.c: bound the registers in the segment at hand, or in a delta batch. */
+extern void gpucol_cpu_bounds_find(GpucolRun *run, const GpucolDelta *delta);
 
 /* engine/cpu/scan.c */
 extern GpucolStatus gpucol_cpu_scan_init(GpucolRun *run);

@@ -99,7 +99,8 @@ find_kept(GpucolRun *run)
 
 	run->keep = gpucol_cpu_alloc0(run, program->nregs + 1u);
 	run->unread = gpucol_cpu_alloc0(run, program->nregs + 1u);
-	if (run->keep == NULL || run->unread == NULL)
+	run->bounds = gpucol_cpu_alloc0(run, sizeof(GpucolCpuBounds) * (program->nregs + 1u));
+	if (run->keep == NULL || run->unread == NULL || run->bounds == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (int i = program->nfilter_instrs; i < program->ninstrs; i++)
 	{

@@ -161,7 +161,7 @@ static size_t
 class_size(GpucolClass cls)
 {
 	size_t		width = cls == GPUCOL_CLASS_B ? 1 :
-		cls == GPUCOL_CLASS_D ? sizeof(__int128) :
+		cls == GPUCOL_CLASS_D ? sizeof(__int128) + sizeof(int64_t) :
 		cls == GPUCOL_CLASS_S ? sizeof(GpucolBytes) + sizeof(uint32_t) : 8;
 
 	return width * GPUCOL_VECTOR_VALUES;
@@ -172,6 +172,10 @@ static void
 fill_constant(GpucolCpuReg *reg, const GpucolConst *value)
 {
 	reg->constant = true;
+	reg->wide = reg->cls == GPUCOL_CLASS_D;
+	reg->narrow = reg->wide && (value->isnull || value->v.d.hi == (int64_t) value->v.d.lo >> 63);
+	for (int j = 0; j < GPUCOL_VECTOR_VALUES && reg->narrow; j++)
+		reg->n[j] = value->isnull ? 0 : (int64_t) value->v.d.lo;
 	if (value->isnull)
 	{
 		memset(reg->null_space, 1, GPUCOL_VECTOR_VALUES);
@@ -215,6 +219,8 @@ gpucol_cpu_expr_init(GpucolRun *run, GpucolCpuWorker *worker)
 		reg->v.any = memory;
 		if (reg->cls == GPUCOL_CLASS_S)
 			reg->codes = (uint32_t *) (memory + sizeof(GpucolBytes) * GPUCOL_VECTOR_VALUES);
+		if (reg->cls == GPUCOL_CLASS_D)
+			reg->n = (int64_t *) (memory + sizeof(__int128) * GPUCOL_VECTOR_VALUES);
 		memory += class_size(reg->cls);
 		reg->null_space = (uint8_t *) memory;
 		memory += GPUCOL_VECTOR_VALUES;
@@ -224,6 +230,16 @@ gpucol_cpu_expr_init(GpucolRun *run, GpucolCpuWorker *worker)
 			fill_constant(&worker->regs[run->instrs[i].dst],
 						  &run->consts[run->instrs[i].aux]);
 	return GPUCOL_OK;
+}
+
+const __int128 *
+gpucol_cpu_expr_widen(GpucolCpuReg *reg, uint32_t n)
+{
+	if (!reg->wide)
+		for (uint32_t j = 0; j < n; j++)
+			reg->v.d[j] = reg->n[j];
+	reg->wide = true;
+	return reg->v.d;
 }
 
 GpucolStatus
@@ -291,7 +307,10 @@ compact(GpucolCpuReg *reg, const uint16_t *at, uint32_t n)
 				reg->v.b[j] = reg->v.b[i];
 				break;
 			case GPUCOL_CLASS_D:
-				reg->v.d[j] = reg->v.d[i];
+				if (reg->narrow)
+					reg->n[j] = reg->n[i];
+				if (reg->wide)
+					reg->v.d[j] = reg->v.d[i];
 				break;
 			case GPUCOL_CLASS_S:
 				if (reg->coded)

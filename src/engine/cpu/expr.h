@@ -17,9 +17,9 @@ typedef struct GpucolCpuFrame
 	const GpucolCpuVector *vector;
 	const GpucolInstr *instr;
 	GpucolCpuReg *dst;
-	const GpucolCpuReg *a;
-	const GpucolCpuReg *b;
-	const GpucolCpuReg *c;
+	GpucolCpuReg *a;
+	GpucolCpuReg *b;
+	GpucolCpuReg *c;
 	uint32_t	n;
 } GpucolCpuFrame;
 

@@ -53,6 +53,63 @@ counts(const GpucolCpuFrame *f, uint32_t j)
 	return mask->v.b[j] && !GPUCOL_CPU_NULL_AT(mask, j);
 }
 
+/* What is known of a register's values in this segment or delta batch. */
+static const GpucolCpuBounds *
+bounds_of(const GpucolCpuFrame *f, uint16_t reg)
+{
+	return &f->worker->run->bounds[reg];
+}
+
+/* ---- decimals of 64 bits ---- */
+
+/* Are the operands at hand in 64 bits? */
+static bool
+narrow_operands(const GpucolCpuFrame *f)
+{
+	return f->a->narrow && f->b->narrow;
+}
+
+/* And does the result need no more? */
+static bool
+narrow_result(const GpucolCpuFrame *f, bool operands)
+{
+	return operands && bounds_of(f, f->instr->dst)->known;
+}
+
+/* The result is in n, or in v.d. */
+static int64_t *
+to_narrow(GpucolCpuFrame *f)
+{
+	f->dst->narrow = true;
+	f->dst->wide = false;
+	return f->dst->n;
+}
+
+static __int128 *
+to_wide(GpucolCpuFrame *f)
+{
+	f->dst->narrow = false;
+	f->dst->wide = true;
+	return f->dst->v.d;
+}
+
+/* Have both operands in v.d. */
+static void
+widen_operands(GpucolCpuFrame *f)
+{
+	gpucol_cpu_expr_widen(f->a, f->n);
+	gpucol_cpu_expr_widen(f->b, f->n);
+}
+
+/* Do all values of a register fit 32 bits? */
+static bool
+fits_int32(const GpucolCpuFrame *f, uint16_t reg)
+{
+	const GpucolCpuBounds *b = bounds_of(f, reg);
+
+	return b->known && b->lo >= INT32_MIN && b->hi <= INT32_MAX;
+}
+
 /* ---- the slow pass ---- */
 
 #define SLOW_BINARY(NAME, R, RT, A, B) \
@@ -114,14 +171,14 @@ SLOW_UNARY(F_TO_I, i, int64_t, f)
 /* ---- vector loops ---- */
 
 /*
- * A loop over two operands of type T: LOOP(j, x, y) in three forms, so that a
+ * A loop over two operands of type T: BODY of j, x and y in three forms, so that a
  * constant operand stays in a register.
  */
-#define LOOP_BINARY(T, A, B, BODY) \
+#define LOOP_OVER(T, XS, YS, BODY) \
 	do \
 	{ \
-		const T    *xs = f->a->v.A; \
-		const T    *ys = f->b->v.B; \
+		const T    *xs = XS; \
+		const T    *ys = YS; \
 		uint32_t	n = f->n; \
 \
 		if (f->b->constant) \
@@ -157,6 +214,11 @@ SLOW_UNARY(F_TO_I, i, int64_t, f)
 			} \
 		} \
 	} while (0)
+
+#define LOOP_BINARY(T, A, B, BODY) LOOP_OVER(T, f->a->v.A, f->b->v.B, BODY)
+
+/* Over decimals that fit int64. */
+#define LOOP_NARROW(BODY) LOOP_OVER(int64_t, f->a->n, f->b->n, BODY)
 
 /* Nonzero where an int64 does not fit aux bytes, for aux 2 and 4. */
 #define MISFIT(r) (((uint64_t) (r) + half) & outside)
@@ -218,7 +280,9 @@ op_MUL_I(GpucolCpuFrame *f)
 	MISFIT_VARS;
 
 	strict_nulls(f->dst, f->a, f->b, f->n);
-	if (f->instr->aux == 8)
+	if (bounds_of(f, f->instr->dst)->safe)
+		LOOP_BINARY(int64_t, i, i, rs[j] = (int64_t) ((uint64_t) x * (uint64_t) y));
+	else if (f->instr->aux == 8)
 		LOOP_BINARY(int64_t, i, i,
 					{
 						bad |= ((uint64_t) x + 0x80000000) >> 32;
@@ -277,13 +341,6 @@ op_MOD_I(GpucolCpuFrame *f)
 }
 
 /* An operation whose only loop is the scalar one. */
-#define OP_SLOW_BINARY(NAME) \
-	static GpucolStatus \
-	op_##NAME(GpucolCpuFrame *f) \
-	{ \
-		strict_nulls(f->dst, f->a, f->b, f->n); \
-		return slow_##NAME(f); \
-	}
 #define OP_SLOW_UNARY(NAME) \
 	static GpucolStatus \
 	op_##NAME(GpucolCpuFrame *f) \
@@ -295,15 +352,117 @@ op_MOD_I(GpucolCpuFrame *f)
 OP_SLOW_UNARY(NEG_I)
 OP_SLOW_UNARY(ABS_I)
 OP_SLOW_UNARY(CHECK_I)
-OP_SLOW_BINARY(ADD_D)
-OP_SLOW_BINARY(SUB_D)
-OP_SLOW_BINARY(MUL_D)
-OP_SLOW_UNARY(NEG_D)
-OP_SLOW_UNARY(ABS_D)
-OP_SLOW_UNARY(RESCALE_D)
-OP_SLOW_UNARY(I_TO_D)
 OP_SLOW_UNARY(ROUND_F)
 OP_SLOW_UNARY(F_TO_I)
+
+/*
+ * Arithmetic of decimals.  Bounds say that a narrow result does not leave int64 where it
+ * is not NULL; two narrow operands cannot leave int128.
+ */
+#define OP_DECIMAL(NAME, SLOW, OPERATOR) \
+	GPUCOL_CPU_CLONES static GpucolStatus \
+	NAME(GpucolCpuFrame *f) \
+	{ \
+		strict_nulls(f->dst, f->a, f->b, f->n); \
+		if (narrow_result(f, narrow_operands(f))) \
+		{ \
+			int64_t    *rs = to_narrow(f); \
+\
+			LOOP_NARROW(rs[j] = (int64_t) ((uint64_t) x OPERATOR (uint64_t) y)); \
+			return GPUCOL_OK; \
+		} \
+		if (narrow_operands(f)) \
+		{ \
+			__int128   *rs = to_wide(f); \
+\
+			LOOP_NARROW(rs[j] = (__int128) x OPERATOR y); \
+			return GPUCOL_OK; \
+		} \
+		widen_operands(f); \
+		to_wide(f); \
+		return SLOW(f); \
+	}
+
+OP_DECIMAL(op_ADD_D, slow_ADD_D, +)
+OP_DECIMAL(op_SUB_D, slow_SUB_D, -)
+OP_DECIMAL(multiply_decimals, slow_MUL_D, *)
+
+/* Factors of 32 bits have an instruction of their own. */
+GPUCOL_CPU_CLONES static GpucolStatus
+op_MUL_D(GpucolCpuFrame *f)
+{
+	if (narrow_operands(f) && fits_int32(f, f->instr->a) && fits_int32(f, f->instr->b))
+	{
+		int64_t    *rs = to_narrow(f);
+
+		strict_nulls(f->dst, f->a, f->b, f->n);
+		LOOP_NARROW(rs[j] = (int64_t) (int32_t) x * (int32_t) y);
+		return GPUCOL_OK;
+	}
+	return multiply_decimals(f);
+}
+
+/* Of one operand: in 64 bits, EXPR of x, else by the scalar function. */
+#define OP_DECIMAL_UNARY(NAME, EXPR) \
+	GPUCOL_CPU_CLONES static GpucolStatus \
+	op_##NAME(GpucolCpuFrame *f) \
+	{ \
+		strict_nulls(f->dst, f->a, NULL, f->n); \
+		if (narrow_result(f, f->a->narrow)) \
+		{ \
+			const int64_t *xs = f->a->n; \
+			int64_t    *rs = to_narrow(f); \
+\
+			for (uint32_t j = 0; j < f->n; j++) \
+			{ \
+				uint64_t	x = (uint64_t) xs[j]; \
+\
+				rs[j] = (int64_t) (EXPR); \
+			} \
+			return GPUCOL_OK; \
+		} \
+		gpucol_cpu_expr_widen(f->a, f->n); \
+		to_wide(f); \
+		return slow_##NAME(f); \
+	}
+
+OP_DECIMAL_UNARY(NEG_D, 0 - x)
+OP_DECIMAL_UNARY(ABS_D, xs[j] < 0 ? 0 - x : x)
+
+/* rs[j] = xs[j] * 10^aux, which fits int64 */
+GPUCOL_CPU_CLONES static GpucolStatus
+scale_narrow(GpucolCpuFrame *f, const int64_t *xs)
+{
+	int64_t    *rs = to_narrow(f);
+	uint64_t	power = 1;
+
+	for (int i = 0; i < f->instr->aux; i++)
+		power *= 10;
+	for (uint32_t j = 0; j < f->n; j++)
+		rs[j] = (int64_t) ((uint64_t) xs[j] * power);
+	return GPUCOL_OK;
+}
+
+static GpucolStatus
+op_RESCALE_D(GpucolCpuFrame *f)
+{
+	strict_nulls(f->dst, f->a, NULL, f->n);
+	if (narrow_result(f, f->a->narrow))
+		return scale_narrow(f, f->a->n);
+	gpucol_cpu_expr_widen(f->a, f->n);
+	to_wide(f);
+	return slow_RESCALE_D(f);
+}
+
+static GpucolStatus
+op_I_TO_D(GpucolCpuFrame *f)
+{
+	strict_nulls(f->dst, f->a, NULL, f->n);
+	if (narrow_result(f, true))
+		return scale_narrow(f, f->a->v.i);
+	to_wide(f);
+	return slow_I_TO_D(f);
+}
 
 /* Float arithmetic: suspicious is any non-finite result, zero where it may be
  * an underflow, and a zero divisor. */
@@ -385,14 +544,32 @@ OP_COMPARE(EQ_I, int64_t, i, x == y)
 OP_COMPARE(NE_I, int64_t, i, x != y)
 OP_COMPARE(LT_I, int64_t, i, x < y)
 OP_COMPARE(LE_I, int64_t, i, x <= y)
-OP_COMPARE(EQ_D, __int128, d, x == y)
-OP_COMPARE(NE_D, __int128, d, x != y)
-OP_COMPARE(LT_D, __int128, d, x < y)
-OP_COMPARE(LE_D, __int128, d, x <= y)
 OP_COMPARE(EQ_F, double, f, gpucol_scalar_EQ_F(x, y))
 OP_COMPARE(NE_F, double, f, gpucol_scalar_NE_F(x, y))
 OP_COMPARE(LT_F, double, f, gpucol_scalar_LT_F(x, y))
 OP_COMPARE(LE_F, double, f, gpucol_scalar_LE_F(x, y))
+
+#define OP_COMPARE_DECIMAL(NAME, EXPR) \
+	GPUCOL_CPU_CLONES static GpucolStatus \
+	op_##NAME(GpucolCpuFrame *f) \
+	{ \
+		uint8_t    *rs = f->dst->v.b; \
+\
+		strict_nulls(f->dst, f->a, f->b, f->n); \
+		if (narrow_operands(f)) \
+		{ \
+			LOOP_NARROW(rs[j] = (uint8_t) (EXPR)); \
+			return GPUCOL_OK; \
+		} \
+		widen_operands(f); \
+		LOOP_BINARY(__int128, d, d, rs[j] = (uint8_t) (EXPR)); \
+		return GPUCOL_OK; \
+	}
+
+OP_COMPARE_DECIMAL(EQ_D, x == y)
+OP_COMPARE_DECIMAL(NE_D, x != y)
+OP_COMPARE_DECIMAL(LT_D, x < y)
+OP_COMPARE_DECIMAL(LE_D, x <= y)
 
 /* Constants that a loop without branches looks through sooner than a search does. */
 #define FEW_CONSTANTS 8
@@ -553,9 +730,9 @@ op_B_TO_I(GpucolCpuFrame *f)
 	return GPUCOL_OK;
 }
 
-#define OP_CASE(NAME, FIELD) \
-	GPUCOL_CPU_CLONES static GpucolStatus \
-	op_##NAME(GpucolCpuFrame *f) \
+/* The branches' values are XS and YS, the result's RS. */
+#define CASE_LOOP(RS, XS, YS) \
+	do \
 	{ \
 		const GpucolCpuReg *b = f->b; \
 		const GpucolCpuReg *c = f->c; \
@@ -566,16 +743,39 @@ op_B_TO_I(GpucolCpuFrame *f)
 		{ \
 			bool		yes = GPUCOL_CPU_TRUE_AT(f->a, j); \
 \
-			f->dst->v.FIELD[j] = yes ? b->v.FIELD[j] : c->v.FIELD[j]; \
+			(RS)[j] = yes ? (XS)[j] : (YS)[j]; \
 			f->dst->null_space[j] = yes ? GPUCOL_CPU_NULL_AT(b, j) : GPUCOL_CPU_NULL_AT(c, j); \
 		} \
+	} while (0)
+
+#define OP_CASE(NAME, FIELD) \
+	GPUCOL_CPU_CLONES static GpucolStatus \
+	op_##NAME(GpucolCpuFrame *f) \
+	{ \
+		CASE_LOOP(f->dst->v.FIELD, b->v.FIELD, c->v.FIELD); \
 		return GPUCOL_OK; \
 	}
 
 OP_CASE(CASE_B, b)
 OP_CASE(CASE_I, i)
-OP_CASE(CASE_D, d)
 OP_CASE(CASE_F, f)
+
+GPUCOL_CPU_CLONES static GpucolStatus
+op_CASE_D(GpucolCpuFrame *f)
+{
+	if (f->b->narrow && f->c->narrow)
+	{
+		int64_t    *rs = to_narrow(f);
+
+		CASE_LOOP(rs, b->n, c->n);
+		return GPUCOL_OK;
+	}
+	gpucol_cpu_expr_widen(f->b, f->n);
+	gpucol_cpu_expr_widen(f->c, f->n);
+	to_wide(f);
+	CASE_LOOP(f->dst->v.d, b->v.d, c->v.d);
+	return GPUCOL_OK;
+}
 
 static GpucolStatus
 op_load(GpucolCpuFrame *f)

@@ -129,10 +129,13 @@ gpucol_cpu_scan_init(GpucolRun *run)
 
 /* Copy one output register. */
 static void
-copy_output(const GpucolCpuReg *reg, uint32_t n, void *values)
+copy_output(GpucolCpuReg *reg, uint32_t n, void *values)
 {
 	switch (reg->cls)
 	{
+		case GPUCOL_CLASS_D:
+			memcpy(values, gpucol_cpu_expr_widen(reg, n), n * sizeof(__int128));
+			break;
 		case GPUCOL_CLASS_B:
 			for (uint32_t j = 0; j < n; j++)
 				((int64_t *) values)[j] = reg->v.b[j];
@@ -144,8 +147,7 @@ copy_output(const GpucolCpuReg *reg, uint32_t n, void *values)
 					reg->coded ? (GpucolBytes) {"", 0} : reg->v.s[j];
 			break;
 		default:
-			memcpy(values, reg->v.any,
-				   n * (reg->cls == GPUCOL_CLASS_D ? sizeof(__int128) : 8));
+			memcpy(values, reg->v.any, n * sizeof(int64_t));
 	}
 }
 
@@ -178,7 +180,7 @@ gpucol_cpu_scan_emit(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 	}
 	for (int k = 0; k < run->program->nkeys; k++)
 	{
-		const GpucolCpuReg *reg = &worker->regs[run->keys[k]];
+		GpucolCpuReg *reg = &worker->regs[run->keys[k]];
 
 		copy_output(reg, worker->nsel, output->values[k]);
 		output->columns[k].nulls = NULL;

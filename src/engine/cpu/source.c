@@ -183,6 +183,8 @@ load_segment(GpucolRun *run, bool *never)
 		status = gpucol_cpu_host_ask(run);
 	if (status == GPUCOL_OK)
 		status = plan_tests(run, never);
+	if (status == GPUCOL_OK && !*never)
+		gpucol_cpu_bounds_find(run, NULL);
 	if (status == GPUCOL_OK && !*never && run->program->kind == GPUCOL_PROGRAM_AGG)
 		status = gpucol_cpu_dense_open(run);
 	return status;
@@ -598,6 +600,7 @@ do_delta(GpucolRun *run)
 		return status;
 	run->stats.delta_rows += delta.nrows;
 	run->delta_batches++;
+	gpucol_cpu_bounds_find(run, &delta);
 	run->work[0].delta = &delta;
 	run->work[0].number = 0;
 	run->work[0].nrows = delta.nrows;
