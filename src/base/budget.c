@@ -201,7 +201,9 @@ gpucol_budget_array(GpucolBudget *budget, void *array, uint64_t *allocated,
 	/* near the limit a share of what is left, at last only what is needed */
 	if (!gpucol_budget_grow(budget, array, *allocated * size, want * size))
 	{
-		want = needed + gpucol_budget_left(budget) / size / LEFT_SHARE;
+		uint64_t	share = gpucol_budget_left(budget) / size / LEFT_SHARE;
+
+		want = needed + (share < want - needed ? share : (want - needed) / LEFT_SHARE);
 		if (!gpucol_budget_grow(budget, array, *allocated * size, want * size) &&
 			!gpucol_budget_grow(budget, array, *allocated * size, (want = needed) * size))
 			return false;
