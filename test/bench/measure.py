@@ -8,19 +8,20 @@ same number of threads, one after the other in one run.
 
 import importlib.util
 import os
-import platform
 import re
 import statistics
 import subprocess
 import sys
 import time
 
+from report import Report, machine, psql
+
 TREE = sys.argv[1]
 PARTS = sys.argv[2:] or ["queries", "load", "pgbench"]
 ROWS = int(os.environ.get("GPUCOL_BENCH_ROWS", 30_000_000))
 THREADS = [int(n) for n in os.environ.get("GPUCOL_BENCH_THREADS", "1 2").split()]
 SECONDS = int(os.environ.get("GPUCOL_BENCH_SECONDS", 10))
-REPORT = open(f"{TREE}/build/bench.md", "w", encoding="utf-8")
+say = Report(f"{TREE}/build/bench.md")
 
 # Columns: a of 30,000 values, b of 1,000, c of 10, d of 100,000, e of 1,000,000.
 TABLE = "(a int, b int, c int, d int, e bigint)"
@@ -36,23 +37,6 @@ QUERIES = [
     ("GROUP BY 100,000 groups",
      "SELECT d, count(*), sum(b), avg(e) FROM {} GROUP BY d ORDER BY d", "bde", 20),
 ]
-
-
-def say(line=""):
-    """Print a line and keep it in the report."""
-    print(line, flush=True)
-    print(line, file=REPORT, flush=True)
-
-
-def psql(script, **variables):
-    """Run a psql script; its output without alignment."""
-    command = ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"]
-    for name, value in variables.items():
-        command += ["-v", f"{name}={value}"]
-    done = subprocess.run(command, input=script, capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"psql failed: {done.stderr}\n{script}")
-    return done.stdout
 
 
 def timed(statements, settings="", runs=5):
@@ -71,17 +55,6 @@ def packed_bytes(table, columns):
     """Bytes of the packed chunks of some columns."""
     names = ", ".join(f"'{c}'" for c in columns)
     return int(psql(f"SELECT sum(bytes) FROM gpucol.columns('{table}') WHERE column_name IN ({names})"))
-
-
-def machine():
-    """One line that says where this was measured."""
-    with open("/proc/cpuinfo", encoding="utf-8") as info:
-        model = re.search(r"model name\s*: (.*)", info.read())
-    commit = subprocess.run(["git", "-C", TREE, "log", "-1", "--format=%h"],
-                            capture_output=True, text=True, check=False).stdout.strip()
-    version = psql("SHOW server_version").strip()
-    return (f"{time.strftime('%Y-%m-%d')}, commit {commit}, PostgreSQL {version}, "
-            f"{model.group(1) if model else platform.machine()}, {os.cpu_count()} cores")
 
 
 class Duck:
@@ -218,7 +191,7 @@ def measure_pgbench():
         f"heap {heap:,.0f}, gpucol {gpucol:,.0f} transactions/s, ratio {gpucol / heap:.2f} (expected 0.90)")
 
 
-psql("CREATE EXTENSION gpucol")
-say(machine())
+psql("CREATE EXTENSION IF NOT EXISTS gpucol")
+say(machine(TREE))
 for part in PARTS:
     {"queries": measure_queries, "load": measure_load, "pgbench": measure_pgbench}[part]()

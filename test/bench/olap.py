@@ -1,0 +1,358 @@
+"""olap.py TREE [ssb|tpch ...]: whole queries, part `olap` of `make bench`.
+
+The statements of test/olap over gpucol tables, heap tables and (where python3 can import it)
+DuckDB: first every answer is compared, then they are timed in turn in one run, medians of warm
+ones.  Expects a running private cluster named by PGHOST, psql on PATH.  README says which
+variables of the environment set scales, threads, repeats and the limit of a statement.
+Exits with 1 where an answer differs.
+"""
+
+import importlib.util
+import math
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+from report import Report, machine, psql
+
+TREE = sys.argv[1]
+BENCHMARKS = sys.argv[2:] or ["ssb", "tpch"]
+SCALE = float(os.environ.get("GPUCOL_BENCH_SCALE", 0.1))
+REPEATS = int(os.environ.get("GPUCOL_BENCH_REPEATS", 3))
+LIMIT = float(os.environ.get("GPUCOL_BENCH_LIMIT", 5))
+THREADS = [int(n) for n in os.environ.get("GPUCOL_BENCH_THREADS", "1 2").split()]
+KEYS = os.environ.get("GPUCOL_BENCH_KEYS", "no yes").split()
+ONLY = os.environ.get("GPUCOL_BENCH_QUERIES", "").split()
+TABLES = {"ssb": ["dates", "customer", "supplier", "part", "lineorder"],
+          "tpch": ["region", "nation", "supplier", "part", "partsupp", "customer", "orders", "lineitem"]}
+DIRECTORY = f"{TREE}/build/olap"
+say = Report(f"{TREE}/build/bench-olap.md")
+
+
+def file(name):
+    """A file of test/olap with its variables replaced."""
+    with open(f"{TREE}/test/olap/{name}.sql", encoding="utf-8") as source:
+        return source.read().replace(":scale", str(SCALE)).replace(":skew", "0")
+
+
+def queries(benchmark):
+    """(name, statement) of a benchmark's queries."""
+    found = re.findall(r"^-- (\S+)\n((?:select|with)\b.*?);\n", file(f"{benchmark}_queries"), re.S | re.M)
+    return [(name, sql.replace("0.0001", f"{0.0001 / SCALE:.10f}") if name == "11" else sql)
+            for name, sql in found if not ONLY or name in ONLY]
+
+
+def schema(method, benchmark):
+    """Options of a session that finds the tables of an access method."""
+    return f"-c search_path={method}_{benchmark},public -c default_table_access_method={method}"
+
+
+# ---- rows ----
+
+def tpchgen():
+    """Folder with the rows of TPC-H as CSV, made by tpchgen-cli in a private environment, or None."""
+    environment, folder = f"{TREE}/build/venv", f"{DIRECTORY}/tpch"
+    try:
+        if not os.path.exists(f"{environment}/bin/tpchgen-cli"):
+            subprocess.run([sys.executable, "-m", "venv", environment], check=True, capture_output=True)
+            subprocess.run([f"{environment}/bin/pip", "install", "-q", "tpchgen-cli"], check=True,
+                           capture_output=True)
+        subprocess.run([f"{environment}/bin/tpchgen-cli", "csv", "-s", f"{SCALE:g}", "--output-dir", folder],
+                       check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        say(f"TPC-H: skipped, tpchgen-cli of PyPI cannot be installed or run here ({error})")
+        return None
+    return folder
+
+
+def load(benchmark):
+    """Fill the tables of both access methods; the folder of CSV files or None where rows cannot be made."""
+    folder = f"{DIRECTORY}/{benchmark}"
+    os.makedirs(folder)
+    for method in ("heap", "gpucol"):
+        psql(f"CREATE SCHEMA {method}_{benchmark}")
+        psql(file(f"{benchmark}_tables"), schema(method, benchmark))
+    if benchmark == "tpch":
+        if tpchgen() is None:
+            return None
+        for table in TABLES[benchmark]:
+            psql(f"\\copy {table} FROM '{folder}/{table}.csv' (FORMAT csv, HEADER)", schema("heap", benchmark))
+    else:
+        psql(file("draw") + file("nations") + file("ssb_rows"), schema("heap", benchmark))
+        for table in TABLES[benchmark]:
+            psql(f"\\copy {table} TO '{folder}/{table}.csv' (FORMAT csv, HEADER)", schema("heap", benchmark))
+    for table in TABLES[benchmark]:
+        psql(f"INSERT INTO gpucol_{benchmark}.{table} SELECT * FROM heap_{benchmark}.{table}")
+        psql(f"VACUUM ANALYZE heap_{benchmark}.{table}; VACUUM ANALYZE gpucol_{benchmark}.{table}")
+    return folder
+
+
+# ---- systems ----
+
+class Server:
+    """A psql session over the tables of one access method."""
+
+    def __init__(self, method, benchmark, threads):
+        self.process = subprocess.Popen(
+            ["psql", "-X", "-q", "-A", "-t"], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, env=dict(os.environ, PGOPTIONS=schema(method, benchmark)))
+        self.ask(f"SET max_parallel_workers_per_gather = {threads - 1}; SET statement_timeout = '{LIMIT}s'; "
+                 + (f"SET gpucol.cpu_threads = {threads}; SET gpucol.engine = cpu" if method == "gpucol" else ""))
+
+    def ask(self, script):
+        """What psql prints for a script."""
+        self.process.stdin.write(f"{script};\n\\echo <<end>>\n")
+        self.process.stdin.flush()
+        lines = []
+        for line in self.process.stdout:
+            if line == "<<end>>\n":
+                return "".join(lines)
+            lines.append(line)
+        sys.exit(f"the server ended the session: {''.join(lines)}\n{script}")
+
+    def rows(self, sql):
+        """Rows of a statement, or None where it took too long."""
+        out = self.ask(sql)
+        if "canceling statement due to statement timeout" in out:
+            return None
+        if re.search("^ERROR:", out, re.M):
+            sys.exit(f"{out}\n{sql}")
+        return [line.split("|") for line in out.splitlines()]
+
+    def milliseconds(self, sql):
+        """Time of a statement, or None where it took too long."""
+        out = self.ask(f"\\timing on\n\\o /dev/null\n{sql};\n\\o\n\\timing off")
+        found = re.search(r"^Time: ([0-9.]+) ms", out, re.M)
+        return float(found.group(1)) if found and "canceling statement" not in out else None
+
+    def memory(self, sql):
+        """Megabytes of its own that a fresh session held at most during a statement."""
+        pid = self.ask("SELECT pg_backend_pid()").strip()
+        before = status(pid, "RssAnon")
+        self.ask(f"\\o /dev/null\n{sql};\n\\o")
+        return (status(pid, "VmHWM") - status(pid, "RssShmem") - status(pid, "RssFile") - before) / 1024
+
+    def close(self):
+        """End the session."""
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def status(pid, field):
+    """Kilobytes that /proc says of a process."""
+    with open(f"/proc/{pid}/status", encoding="utf-8") as lines:
+        return int(re.search(rf"^{field}:\s+(\d+)", lines.read(), re.M).group(1))
+
+
+class Duck:
+    """The same rows in a file of DuckDB."""
+
+    # What a process of its own does to say how much memory a statement takes.
+    MEMORY = """
+import sys, duckdb
+def status(field):
+    return next(int(l.split()[1]) for l in open('/proc/self/status') if l.startswith(field))
+c = duckdb.connect(sys.argv[1], read_only=True)
+c.execute("SET threads = 1")
+before = status('VmRSS')
+c.execute(sys.stdin.read()).fetchall()
+print((status('VmHWM') - before) / 1024)
+"""
+
+    def __init__(self, benchmark, folder):
+        import duckdb
+        self.path = f"{DIRECTORY}/{benchmark}.duckdb"
+        with duckdb.connect(self.path) as connection:
+            connection.execute(file(f"{benchmark}_tables"))
+            for table in TABLES[benchmark]:
+                connection.execute(f"COPY {table} FROM '{folder}/{table}.csv' (FORMAT csv, HEADER)")
+        self.connection = duckdb.connect(self.path, read_only=True)
+        say(f"DuckDB {duckdb.__version__}, a warm file without keys; memory: of a process of its own, "
+            "blocks of the file included")
+
+    def rows(self, sql):
+        """Rows of a statement as text."""
+        return [["" if value is None else str(value) for value in row]
+                for row in self.connection.execute(sql).fetchall()]
+
+    def milliseconds(self, sql, threads):
+        """Time of a statement, results fetched."""
+        self.connection.execute(f"SET threads = {threads}")
+        start = time.perf_counter()
+        self.connection.execute(sql).fetchall()
+        return (time.perf_counter() - start) * 1000
+
+    def memory(self, sql):
+        """Megabytes that a fresh process takes for a statement."""
+        return float(subprocess.run([sys.executable, "-c", self.MEMORY, self.path], input=sql, text=True,
+                                    check=True, capture_output=True).stdout)
+
+
+# ---- comparison ----
+
+def same_rows(one, two):
+    """True where two lists of rows hold the same, but for rounding and trailing blanks."""
+    def value(text):
+        try:
+            return float(f"{float(text):.9g}")
+        except ValueError:
+            return text.rstrip()
+
+    def close(a, b):
+        if isinstance(a, float) and isinstance(b, float):
+            return math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-6)
+        return a == b
+
+    one, two = (sorted(([value(v) for v in row] for row in rows), key=str) for rows in (one, two))
+    return len(one) == len(two) and all(len(a) == len(b) and all(map(close, a, b)) for a, b in zip(one, two))
+
+
+def left_in_plan(server, sql):
+    """What of PostgreSQL's nodes is left in the plan over gpucol tables."""
+    plan = server.ask(f"EXPLAIN (COSTS OFF) {sql}")
+    counts = {"join": r"(?:Hash|Merge)(?: \w+){0,2} Join|Nested Loop",
+              "agg": r"(?:^|-> +)(?:Partial |Finalize )?(?:Group|Hash|Mixed)?Aggregate|-> +Group$",
+              "scan": r"(?:Seq|Index|Index Only|Bitmap Heap) Scan"}
+    found = {name: len(re.findall(pattern, plan, re.M)) for name, pattern in counts.items()}
+    return ", ".join(f"{count} {name}" for name, count in found.items() if count) or "none"
+
+
+class Query:
+    """One query: its answers, then its times with each number of threads."""
+
+    def __init__(self, benchmark, name, sql, duck):
+        self.name, self.sql, self.benchmark, self.duck = name, sql, benchmark, duck
+        self.wrong, self.slow = False, set()
+
+    def compare(self):
+        """Compare the answers; note who takes too long to be timed."""
+        answers = {}
+        for method in ("heap", "gpucol"):
+            server = Server(method, self.benchmark, 1)
+            answers[method] = server.rows(self.sql)
+            if answers[method] is None:
+                self.slow.add(method)
+            if method == "gpucol":
+                self.left = left_in_plan(server, self.sql)
+            server.close()
+        if answers["gpucol"] is None:
+            return
+        if answers["heap"] is not None:
+            self.wrong = sorted(answers["heap"]) != sorted(answers["gpucol"])
+        if self.duck:
+            self.wrong |= not same_rows(self.duck.rows(self.sql), answers["gpucol"])
+
+    def measure(self, servers, threads):
+        """Medians by system; the limit where a statement reached it."""
+        times = {"gpucol": [], "heap": [], "duckdb": []}
+        for repeat in range(REPEATS + 1):
+            for system, found in times.items():
+                if system in self.slow or (system == "duckdb" and not self.duck):
+                    continue
+                # A slow one is timed once.
+                if repeat > 1 and found and found[0] > 1000 * LIMIT / 5:
+                    continue
+                taken = (self.duck.milliseconds(self.sql, threads) if system == "duckdb"
+                         else servers[system].milliseconds(self.sql))
+                if taken is None:
+                    self.slow.add(system)
+                elif repeat:
+                    found.append(taken)
+        return {system: statistics.median(found) if found and system not in self.slow else None
+                for system, found in times.items()}
+
+    def memory(self, method):
+        """Megabytes of a session of one thread."""
+        if method in self.slow:
+            return None
+        if method == "duckdb":
+            return self.duck.memory(self.sql) if self.duck else None
+        server = Server(method, self.benchmark, 1)
+        found = server.memory(self.sql)
+        server.close()
+        return found
+
+    def shown(self, times, system):
+        """A time as text."""
+        if system in self.slow:
+            return f"> {1000 * LIMIT:,.0f}"
+        return f"{times[system]:,.1f}" if times[system] is not None else ""
+
+
+def ratio(query, times, other):
+    """Another system's time over gpucol's; a limit reached stands for a time."""
+    limit = 1000 * LIMIT
+    one = limit if other in query.slow else times[other]
+    two = limit if "gpucol" in query.slow else times["gpucol"]
+    return one / two if one and two else None
+
+
+def mean(values):
+    """Geometric mean of those that there are, as text."""
+    values = [value for value in values if value]
+    return f"{math.exp(statistics.fmean(map(math.log, values))):.2f}" if values else ""
+
+
+def table(benchmark, found, threads, with_memory):
+    """Time all queries with a number of threads, and print the table."""
+    servers = {method: Server(method, benchmark, threads) for method in ("heap", "gpucol")}
+    rows, sides = [], []
+    for query in found:
+        if query.wrong:
+            rows.append(f"| {query.name} | WRONG ANSWER | | | | | {query.left} | | |")
+            continue
+        times = query.measure(servers, threads)
+        ratios = [ratio(query, times, other) for other in ("duckdb", "heap")]
+        memory = [query.memory(m) if with_memory else None for m in ("gpucol", "duckdb")]
+        sides.append(ratios)
+        rows.append(f"| {query.name} | " + " | ".join(
+            [query.shown(times, s) for s in ("gpucol", "heap", "duckdb")] + [f"{r:.2f}" if r else "" for r in ratios]
+            + [query.left] + ["" if m is None else f"{m:,.0f}" for m in memory]) + " |")
+    say()
+    say(f"{benchmark}, scale {SCALE:g}, {threads} thread{'s' if threads > 1 else ''} each; milliseconds, "
+        f"medians of {REPEATS}")
+    say()
+    say("| query | gpucol | heap | duckdb | duckdb / gpucol | heap / gpucol | left to PostgreSQL "
+        "| gpucol MB | duckdb MB |")
+    say("|---|--:|--:|--:|--:|--:|---|--:|--:|")
+    for row in rows:
+        say(row)
+    say(f"| geometric mean | | | | {mean(s[0] for s in sides)} | {mean(s[1] for s in sides)} | | | |")
+    for server in servers.values():
+        server.close()
+
+
+def measure(benchmark):
+    """Load a benchmark's rows, compare and measure; the number of wrong answers."""
+    folder = load(benchmark)
+    if folder is None:
+        return 0
+    duck = Duck(benchmark, folder) if importlib.util.find_spec("duckdb") else None
+    if not duck:
+        say("DuckDB: python3 cannot import duckdb, its columns stay empty")
+    wrong = 0
+    for keys in KEYS if benchmark == "tpch" else ["no"]:
+        if keys == "yes":
+            for method in ("heap", "gpucol"):
+                psql(file(f"{benchmark}_keys") + "ANALYZE", schema(method, benchmark))
+        say()
+        say(f"## {benchmark}, {'with' if keys == 'yes' else 'without'} primary keys")
+        found = [Query(benchmark, name, sql, duck) for name, sql in queries(benchmark)]
+        for query in found:
+            query.compare()
+        wrong += sum(query.wrong for query in found)
+        for threads in THREADS:
+            table(benchmark, found, threads, threads == 1)
+    return wrong
+
+
+shutil.rmtree(DIRECTORY, ignore_errors=True)
+psql("CREATE EXTENSION IF NOT EXISTS gpucol")
+say(machine(TREE))
+WRONG = sum(measure(b) for b in BENCHMARKS)
+shutil.rmtree(DIRECTORY)
+sys.exit(1 if WRONG else 0)
