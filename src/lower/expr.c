@@ -12,7 +12,8 @@
  * PostgreSQL's addition, subtraction and multiplication give a display scale
  * that depends on those of their operands only.  CASE and COALESCE may mix
  * scales; then a second register follows the scale of each row, and only the
- * consumers that know it (comparisons, sum, avg) take such a value.
+ * consumers that know it (comparisons, sum, avg) take such a value.  Declared
+ * digits bound a scan's values; an aggregation goes by the values themselves.
  *
  *-------------------------------------------------------------------------
  */
@@ -52,6 +53,23 @@ set_value(GpucolValue *out, GpucolClass cls, uint16 reg)
 }
 
 /*
+ * May a numeric have so many digits by what is declared of its operands?  Engines see
+ * to it that values stay within int128 (GPUCOL_UNSUPPORTED); an aggregation may still be
+ * handed back then, but rows of a scan may have left already.
+ */
+static bool
+check_digits(const GpucolLower *l, int digits)
+{
+	return digits <= MAX_DIGITS || l->aggregating;
+}
+
+static bool
+too_many_digits(GpucolLower *l)
+{
+	return gpucol_lower_decline(l, "numeric value may have more than %d digits", MAX_DIGITS);
+}
+
+/*
  * Bring a decimal to a greater scale; its display scale is not changed.
  */
 bool
@@ -61,9 +79,8 @@ gpucol_lower_rescale(GpucolLower *l, GpucolValue *v, int scale)
 
 	if (by == 0)
 		return true;
-	if (v->digits + by > MAX_DIGITS)
-		return gpucol_lower_decline(l, "numeric value may have more than %d digits",
-									MAX_DIGITS);
+	if (by > MAX_DIGITS || !check_digits(l, v->digits + by))
+		return too_many_digits(l);
 	v->reg = EMIT1(l, GPUCOL_OP_RESCALE_D, v->reg, by);
 	v->digits += by;
 	v->scale = scale;
@@ -218,9 +235,8 @@ lower_decimal(GpucolLower *l, GpucolOpcode op, GpucolValue *args,
 		digits = Max(args[0].digits, args[1].digits) + 1;
 		scale = args[0].scale;
 	}
-	if (digits > MAX_DIGITS)
-		return gpucol_lower_decline(l, "numeric value may have more than %d digits",
-									MAX_DIGITS);
+	if (!check_digits(l, digits))
+		return too_many_digits(l);
 	set_value(out, GPUCOL_CLASS_D, EMIT2(l, op, args[0].reg, args[1].reg, 0));
 	out->digits = digits;
 	out->scale = scale;
