@@ -30,6 +30,7 @@
 
 #include "columnar/am.h"
 #include "columnar/bitmap.h"
+#include "columnar/item.h"
 #include "columnar/rownum.h"
 #include "columnar/scan.h"
 #include "columnar/slot.h"
@@ -66,7 +67,7 @@ look_up_tuples(GpucolScan *scan, const BitmapBlock *block)
 
 /* All visible rows of the block. */
 static void
-look_at_all_tuples(GpucolScan *scan, BlockNumber block)
+look_at_all_tuples(GpucolScan *scan)
 {
 	Relation	rel = scan->base.rs_rd;
 	Page		page = BufferGetPage(scan->bitmap_buffer);
@@ -74,16 +75,12 @@ look_at_all_tuples(GpucolScan *scan, BlockNumber block)
 
 	for (OffsetNumber i = FirstOffsetNumber; i <= last; i = OffsetNumberNext(i))
 	{
-		ItemId		item = PageGetItemId(page, i);
 		HeapTupleData tuple;
 		bool		visible;
 
-		if (!ItemIdIsNormal(item))
+		if (!ItemIdIsNormal(PageGetItemId(page, i)))
 			continue;
-		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
-		tuple.t_len = ItemIdGetLength(item);
-		tuple.t_tableOid = RelationGetRelid(rel);
-		ItemPointerSet(&tuple.t_self, block, i);
+		gpucol_item_get(rel, scan->bitmap_buffer, i, &tuple);
 		visible = HeapTupleSatisfiesVisibility(&tuple, scan->base.rs_snapshot,
 											   scan->bitmap_buffer);
 		if (visible)
@@ -112,7 +109,7 @@ enter_delta_block(GpucolScan *scan, const BitmapBlock *block)
 	if (block->ntuples >= 0)
 		look_up_tuples(scan, block);
 	else
-		look_at_all_tuples(scan, block->block);
+		look_at_all_tuples(scan);
 	LockBuffer(scan->bitmap_buffer, BUFFER_LOCK_UNLOCK);
 }
 
@@ -121,14 +118,9 @@ static void
 store_tuple(GpucolScan *scan, OffsetNumber offset, TupleTableSlot *slot)
 {
 	HeapTuple	tuple = &scan->bitmap_tuple;
-	Page		page = BufferGetPage(scan->bitmap_buffer);
-	ItemId		item = PageGetItemId(page, offset);
 	bool		lent;
 
-	tuple->t_data = (HeapTupleHeader) PageGetItem(page, item);
-	tuple->t_len = ItemIdGetLength(item);
-	tuple->t_tableOid = RelationGetRelid(scan->base.rs_rd);
-	ItemPointerSet(&tuple->t_self, scan->bitmap_block, offset);
+	gpucol_item_get(scan->base.rs_rd, scan->bitmap_buffer, offset, tuple);
 	lent = gpucol_slot_lend(slot);
 	ExecStoreBufferHeapTuple(tuple, slot, scan->bitmap_buffer);
 	gpucol_slot_take_back(slot, lent);

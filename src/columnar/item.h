@@ -11,7 +11,9 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "storage/bufmgr.h"
 #include "storage/bufpage.h"
+#include "utils/rel.h"
 
 /*
  * Find a tuple of a page whose buffer is locked: t_data and t_len of *tuple; false if
@@ -37,6 +39,23 @@ gpucol_item_find(Page page, OffsetNumber offset, HeapTuple tuple)
 	tuple->t_data = (HeapTupleHeader) PageGetItem(page, item);
 	tuple->t_len = length;
 	return tuple->t_data->t_hoff >= SizeofHeapTupleHeader && tuple->t_data->t_hoff <= length;
+}
+
+/*
+ * The tuple of a normal line pointer of a page that is locked, or whose tuple is known to be
+ * visible; an error if it does not lie within the page.
+ */
+static inline void
+gpucol_item_get(Relation rel, Buffer buffer, OffsetNumber offset, HeapTuple tuple)
+{
+	if (!gpucol_item_find(BufferGetPage(buffer), offset, tuple))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("table \"%s\" has a corrupt page", RelationGetRelationName(rel)),
+				 errdetail("Tuple %u of block %u is none.", offset,
+						   BufferGetBlockNumber(buffer))));
+	tuple->t_tableOid = RelationGetRelid(rel);
+	ItemPointerSet(&tuple->t_self, BufferGetBlockNumber(buffer), offset);
 }
 
 #endif							/* GPUCOL_COLUMNAR_ITEM_H */

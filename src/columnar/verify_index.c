@@ -48,6 +48,7 @@
 
 #include "columnar/deadrows.h"
 #include "columnar/index_build.h"
+#include "columnar/item.h"
 #include "columnar/owner.h"
 #include "columnar/verify.h"
 #include "compat.h"
@@ -456,11 +457,12 @@ is_in_delta(Relation table, ItemPointer tid)
 	if (!PageIsNew(page) && offset <= PageGetMaxOffsetNumber(page))
 	{
 		ItemId		item = PageGetItemId(page, offset);
+		HeapTupleData tuple;
 
 		/* entries point to the beginnings of HOT chains */
-		found = ItemIdIsUsed(item) &&
-			!(ItemIdIsNormal(item) &&
-			  HeapTupleHeaderIsHeapOnly((HeapTupleHeader) PageGetItem(page, item)));
+		found = ItemIdIsNormal(item) ?
+			gpucol_item_find(page, offset, &tuple) && !HeapTupleHeaderIsHeapOnly(tuple.t_data) :
+			ItemIdIsUsed(item);
 	}
 	UnlockReleaseBuffer(buffer);
 	return found;

@@ -29,6 +29,7 @@
 #include "utils/snapmgr.h"
 
 #include "columnar/fetch.h"
+#include "columnar/item.h"
 #include "columnar/rowlock.h"
 #include "columnar/slot.h"
 #include "columnar/versions.h"
@@ -83,14 +84,13 @@ find_version(Version *version)
 {
 	Page		page = BufferGetPage(version->buffer);
 	OffsetNumber offset = ItemPointerGetOffsetNumber(&version->tid);
-	ItemId		item;
+	HeapTupleData tuple;
 
-	if (offset > PageGetMaxOffsetNumber(page))
+	if (offset > PageGetMaxOffsetNumber(page) ||
+		!ItemIdIsNormal(PageGetItemId(page, offset)))
 		return false;
-	item = PageGetItemId(page, offset);
-	if (!ItemIdIsNormal(item))
-		return false;
-	version->header = (HeapTupleHeader) PageGetItem(page, item);
+	gpucol_item_get(version->table, version->buffer, offset, &tuple);
+	version->header = tuple.t_data;
 	return TransactionIdEquals(HeapTupleHeaderGetRawXmin(version->header),
 							   version->creator) &&
 		!TransactionIdDidAbort(version->creator);

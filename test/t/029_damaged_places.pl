@@ -1,0 +1,133 @@
+# 029_damaged_places.pl: damage of one kind at a place of our choice, of which the server must say
+# what it found: a line pointer of the delta that leads out of its page, a directory of
+# another format.  (026_damage.pl damages at random.)
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Gpucol;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $PAGE = 8192;
+my $node = new_server('places', 'autovacuum = off', 'restart_after_crash = on');
+
+# Rows that stay in the delta, more pages of them than a small bitmap can tell apart; rows
+# that are packed.
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE kept (k int, pad text) USING gpucol;
+ALTER TABLE kept ALTER pad SET STORAGE plain;
+CREATE UNIQUE INDEX ON kept ((k + 0));
+CREATE INDEX by_k ON kept (k);
+INSERT INTO kept SELECT i, repeat('x', 3900) FROM generate_series(1, 4000) i;
+VACUUM ANALYZE kept;
+CREATE TABLE newer USING gpucol AS SELECT i AS id, i % 7 AS k FROM generate_series(1, 5000) i;
+CREATE TABLE first (id int PRIMARY KEY, k int) USING gpucol;
+INSERT INTO first SELECT i, i % 7 FROM generate_series(1, 5000) i;
+CREATE TABLE good USING gpucol AS SELECT i AS id, i % 7 AS k FROM generate_series(1, 5000) i;
+SQL
+
+my $by_bitmap = 'SET enable_seqscan = off; SET enable_indexscan = off; SET gpucol.enabled = off;';
+my $lossy = "$by_bitmap SET work_mem = '64kB'; SELECT count(*) FROM kept WHERE k > 0";
+
+is($node->safe_psql('postgres', "SELECT count(*) FROM gpucol.segments('kept')"), 0, 'rows of the delta');
+like($node->safe_psql('postgres', "$by_bitmap EXPLAIN SELECT count(*) FROM kept WHERE k > 0"), qr/Bitmap Heap Scan on kept/, 'a bitmap scan');
+is($node->safe_psql('postgres', $lossy), 4000, 'its rows');
+
+my %path = map { $_ => $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath('$_'::regclass)") } 'kept';
+$path{$_} = $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath(reltoastrelid) FROM pg_class WHERE oid = '$_'::regclass") foreach 'newer', 'first';
+$node->stop;
+
+# Change bytes of a file.
+sub change
+{
+	my ($file, $how) = @_;
+
+	open my $in, '<:raw', $file or die "$file: $!";
+	my $bytes = do { local $/; <$in> };
+	$how->(\$bytes);
+	open my $out, '>:raw', $file or die "$file: $!";
+	print $out $bytes;
+	close $out;
+	return;
+}
+
+sub crc32c
+{
+	my $crc = 0xffffffff;
+
+	foreach my $byte (unpack 'C*', $_[0])
+	{
+		$crc ^= $byte;
+		$crc = $crc & 1 ? $crc >> 1 ^ 0x82f63b78 : $crc >> 1 for 1 .. 8;
+	}
+	return $crc ^ 0xffffffff;
+}
+
+# Where the counter of a directory lies in its file: its line pointer, its key.
+sub counter
+{
+	my ($bytes) = @_;
+
+	for (my $page = 0; $page < length $$bytes; $page += $PAGE)
+	{
+		my @items = unpack 'L*', substr $$bytes, $page + 24, unpack('S', substr $$bytes, $page + 12, 2) - 24;
+
+		for my $i (0 .. $#items)
+		{
+			my $key = $page + ($items[$i] & 0x7fff) + 24;
+
+			return ($page + 24 + 4 * $i, $key) if ($items[$i] >> 15 & 3) == 1 && unpack('LL', substr $$bytes, $key, 8) == 0 + 1;
+		}
+	}
+	die 'no counter';
+}
+
+my ($of_key, $of_data, $identity, $version, $seal) = (0, 12, 16, 24, 32);
+
+# The second tuple of a page lies behind the page's end.
+change($path{kept}, sub { my ($bytes) = @_; substr($$bytes, 3 * $PAGE + 28, 4) = pack 'L', 8000 | 1 << 15 | 3928 << 17; });
+# The counter names the version before, and its checksum is right.
+change($path{newer}, sub {
+	my ($bytes) = @_;
+	my ($item, $key) = counter($bytes);
+	my $data = $key + $of_data;
+	my $sealed = sub { crc32c(substr($$bytes, $data + $identity, 8) . substr($$bytes, $key, 8) . substr $$bytes, $data, $seal) };
+
+	is(unpack('L', substr $$bytes, $data + $seal, 4), $sealed->(), 'the checksum is the one that this test computes');
+	substr($$bytes, $data + $version, 4) = pack 'L', unpack('L', substr $$bytes, $data + $version, 4) + 1;
+	substr($$bytes, $data + $seal, 4) = pack 'L', $sealed->();
+});
+# The first version had no checksum.
+change($path{first}, sub {
+	my ($bytes) = @_;
+	my ($item, $key) = counter($bytes);
+
+	substr($$bytes, $key + 8, 4) = pack 'L', ($seal + 4) << 2;
+	substr($$bytes, $item, 4) = pack 'L', (unpack('L', substr $$bytes, $item, 4) & 0x1ffff) | ((24 + $of_data + $seal) << 17);
+});
+$node->start;
+
+sub error_of
+{
+	my (undef, undef, $error) = $node->psql('postgres', "\\set VERBOSITY verbose\n$_[0]");
+
+	return $error;
+}
+
+like(error_of($lossy), qr/ERROR:  XX001: table "kept" has a corrupt page\nDETAIL:  Tuple 2 of block 3 is none/, 'a line pointer that leads out of its page');
+foreach my $table ('newer', 'first')
+{
+	foreach my $sql ("SELECT count(*) FROM $table", "SELECT * FROM $table WHERE id = 7", "INSERT INTO $table SELECT i, i FROM generate_series(9000, 14000) i",
+		"UPDATE $table SET k = 0 WHERE id = 7", "DELETE FROM $table WHERE id = 7", "SELECT 1 FROM $table WHERE id = 7 FOR UPDATE", "SELECT gpucol.merge('$table')",
+		"SELECT * FROM gpucol.verify('$table')", "VACUUM $table", "VACUUM FULL $table", "CREATE INDEX ON $table (k)")
+	{
+		like(error_of($sql), qr/ERROR:  55000: table "$table" was packed by another version of gpucol\nDETAIL:  Its format has version \d+; this is a library for version \d+/,
+			"another version: $sql");
+	}
+	is(error_of("DROP TABLE $table"), '', "another version: DROP TABLE $table");
+}
+is($node->safe_psql('postgres', "SELECT count(*) FROM good; SELECT count(*) FROM gpucol.verify('good')"), "5000\n0", 'another table is as it was');
+$node->stop;
+done_testing();
