@@ -14,9 +14,9 @@
  * indexes have no use for, without making it dirty.  As with segment pages (page.c) a mark
  * that reaches the disk is worthless after a restart, and in any other buffer.
  *
- * A statement that changes many rows asks for neighbouring keys again and again.  So the keys
- * of the leaf page that was looked at last are remembered until the statement ends, and
- * the way to them is not gone twice.
+ * A statement that changes many rows asks for neighbouring keys again and again.  So it is remembered,
+ * until the statement ends, which keys go the way that was gone last, by what the pages
+ * on it say, and it is not gone twice.
  *
  * The way is the btree's own: from the root down to the first page that may have the
  * key, and on each level to the right as far as keys reach.  A page is locked before the
@@ -47,6 +47,13 @@
 /* Bytes of the two columns of the key. */
 #define KEY_BYTES		(sizeof(Oid) + sizeof(int32))
 
+/* A key of an item, of whose columns the last may be cut off: less than any. */
+typedef struct ItemKey
+{
+	int			ncolumns;
+	GpucolRowKey key;
+} ItemKey;
+
 /* A look at an index. */
 typedef struct Look
 {
@@ -55,14 +62,11 @@ typedef struct Look
 	BlockNumber block;			/* at hand */
 	bool		is_new;			/* it was read from disk just now */
 	const char *problem;		/* of it */
+	bool		straight;		/* each page was the one that the page above leads to, */
+	ItemKey		above;			/* for all keys above this */
+	bool		bounded;		/* and below this, if so */
+	ItemKey		below;
 } Look;
-
-/* A key of an item, of whose columns the last may be cut off: less than any. */
-typedef struct ItemKey
-{
-	int			ncolumns;
-	GpucolRowKey key;
-} ItemKey;
 
 /* ------------------------------------------------------------------------
  * Items
@@ -227,12 +231,10 @@ static struct
 	BlockNumber root;			/* or P_NONE */
 	uint32		level;			/* of the root */
 
-	/* the leaf page looked at last: */
-	TimestampTz statement;		/* in which; 0 = none */
-	BlockNumber leaf;
-	GpucolRowKey low;			/* it is the first for keys from here */
-	bool		rightmost;		/* to the end, or */
-	ItemKey		high;			/* below its high key */
+	TimestampTz statement;		/* that looked at it last; 0 = none: the keys */
+	ItemKey		above;			/* above this */
+	bool		bounded;		/* and below this, if so, */
+	ItemKey		below;			/* are all on one leaf page, and the way to it is good */
 }			last_index;
 
 /* Forget it, unless it is the one at hand and cannot have been emptied in place. */
@@ -252,37 +254,33 @@ begin_look(Look *look)
 	last_index.statement = 0;
 }
 
-/* Is what is known of a leaf page of this statement? */
-static bool
-leaf_is_known(void)
-{
-	return last_index.statement != 0 &&
-		last_index.statement == GetCurrentStatementStartTimestamp();
-}
-
-/* Are keys all on the leaf page that this statement has looked at last? */
+/* Has this statement gone the way to keys before, all on one leaf page? */
 static bool
 is_known(GpucolRowKey from, GpucolRowKey to)
 {
-	ItemKey		first = {2, from};
-
-	return leaf_is_known() && compare_key(&first, last_index.low) >= 0 &&
-		(last_index.rightmost || compare_key(&last_index.high, to) > 0);
+	return last_index.statement != 0 &&
+		last_index.statement == GetCurrentStatementStartTimestamp() &&
+		compare_key(&last_index.above, from) < 0 &&
+		(!last_index.bounded || compare_key(&last_index.below, to) > 0);
 }
 
-/* Remember the leaf page at hand, which is the first for a key. */
+/* The way to the leaf page at hand is good: remember for which keys. */
 static void
-note_leaf(const Look *look, GpucolRowKey from, const ItemKey *high, bool rightmost)
+note_way(const Look *look)
 {
-	ItemKey		first = {2, from};
-
-	if (!leaf_is_known() || last_index.leaf != look->block ||
-		compare_key(&first, last_index.low) < 0)
-		last_index.low = from;
 	last_index.statement = GetCurrentStatementStartTimestamp();
-	last_index.leaf = look->block;
-	last_index.high = *high;
-	last_index.rightmost = rightmost;
+	last_index.above = look->above;
+	last_index.bounded = look->bounded;
+	last_index.below = look->below;
+}
+
+/* The way to keys from an item on leads elsewhere. */
+static void
+limit_way(Look *look, const ItemKey *item)
+{
+	if (!look->bounded || compare_items(item, &look->below) < 0)
+		look->below = *item;
+	look->bounded = true;
 }
 
 /* Does the index have a block? */
@@ -344,13 +342,17 @@ high_key(Page page)
 		read_item(page, P_HIKEY, true, &high, &tuple) ? high : none;
 }
 
-/* The page below to begin at with a key; P_NONE if its way is further to the right. */
+/*
+ * The page below to begin at with a key; P_NONE if its way is further to the right.  Notes which
+ * keys go the same way.
+ */
 static BlockNumber
-find_child(Page page, GpucolRowKey key)
+find_child(Look *look, Page page, GpucolRowKey key)
 {
 	BTPageOpaque opaque = BTPageGetOpaque(page);
 	OffsetNumber low = P_FIRSTDATAKEY(opaque);
 	OffsetNumber high = PageGetMaxOffsetNumber(page);
+	OffsetNumber last = high;
 	ItemKey		item;
 	IndexTuple	tuple;
 
@@ -361,6 +363,7 @@ find_child(Page page, GpucolRowKey key)
 		item = high_key(page);
 		if (compare_key(&item, key) < 0)
 			return P_NONE;
+		limit_way(look, &item);
 	}
 	/* the last item that is less than the key; the first one is less than any */
 	while (low < high)
@@ -372,7 +375,13 @@ find_child(Page page, GpucolRowKey key)
 		else
 			high = middle - 1;
 	}
-	return read_item(page, low, true, &item, &tuple) ? BTreeTupleGetDownLink(tuple) : P_NONE;
+	if (low < last && read_item(page, low + 1, true, &item, &tuple))
+		limit_way(look, &item);
+	if (!read_item(page, low, true, &item, &tuple))
+		return P_NONE;
+	if (low > P_FIRSTDATAKEY(opaque) && compare_items(&look->above, &item) < 0)
+		look->above = item;
+	return BTreeTupleGetDownLink(tuple);
 }
 
 /*
@@ -394,11 +403,13 @@ check_level(Look *look, Buffer buffer, uint32 level, GpucolRowKey from, GpucolRo
 		ItemKey		high = high_key(page);
 
 		if (level > 0 && *child == P_NONE)
-			*child = find_child(page, from);
+			*child = find_child(look, page, from);
 		if (rightmost || compare_key(&high, to) > 0)
 		{
-			if (level == 0 && pages == 0)
-				note_leaf(look, from, &high, rightmost);
+			if (level == 0 && !rightmost)
+				limit_way(look, &high);
+			if (level == 0 && look->straight)
+				note_way(look);
 			ahead->block = InvalidBlockNumber;
 			break;
 		}
@@ -408,6 +419,7 @@ check_level(Look *look, Buffer buffer, uint32 level, GpucolRowKey from, GpucolRo
 			break;
 		}
 		ahead->key = high.key;	/* of the last page but one */
+		look->straight = false;
 		buffer = step_right(look, buffer, level);
 		if (!has_block(look, ++steps))
 			look->problem = "is in a circle of pages";
@@ -499,7 +511,7 @@ bool
 gpucol_index_check(GpucolDirectory *dir, Relation index, GpucolRowKey from, GpucolRowKey to,
 				   GpucolIndexAhead *ahead)
 {
-	Look		look = {.dir = dir, .index = index};
+	Look		look = {.dir = dir, .index = index, .straight = true};
 	GpucolIndexAhead unused;
 	uint32		limit = ahead != NULL ? AHEAD_PAGES : PG_UINT32_MAX;
 	Buffer		buffer;
