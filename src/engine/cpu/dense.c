@@ -21,7 +21,8 @@
  * Consecutive rows of one group would wait for each other's store: few slots
  * are kept in several copies, used in turn.
  *
- * States that channels cannot hold (minimum, floats, expressions) are advanced
+ * Numbers that are computed go the same way where bounds are known (bounds.c).
+ * States that channels cannot hold (floats, wide numbers) are advanced
  * by group number as elsewhere; the slot's remembered group replaces hashing.
  *
  * Key columns of one segment map to slots by a layout that stays as long as the
@@ -32,8 +33,6 @@
  */
 #include "engine/cpu/dense.h"
 #include "kernel/bitpack.h"
-
-/* ---- ungrouped ---- */
 
 /* ---- plan of a grouped segment ---- */
 
@@ -168,6 +167,8 @@ gpucol_cpu_dense_open(GpucolRun *run)
 		run->dense_meaning++;
 		run->dense_layout += !kept;
 	}
+	else if (run->dense->flush_rows < plan->flush_rows)
+		plan->flush_rows = run->dense->flush_rows;	/* of rows that may be in channels */
 	run->dense = plan;
 	if (plan == NULL)
 		memset(run->unread, 0, run->program->nregs);
@@ -412,6 +413,17 @@ fill_extremes(const uint64_t *codes, const uint16_t *sel, uint32_t n, const uint
 	}
 }
 
+/* What a channel is given of computed values: sign * value + bias; 0 where NULL. */
+GPUCOL_CPU_CLONES static void
+fill_computed(const int64_t *values, const uint8_t *nulls, uint32_t n, uint64_t sign,
+			  uint64_t bias, uint64_t *out)
+{
+	for (uint32_t j = 0; j < n; j++)
+		out[j] = sign * (uint64_t) values[j] + bias;
+	for (uint32_t j = 0; j < n && nulls != NULL; j++)
+		out[j] = nulls[j] ? 0 : out[j];
+}
+
 /* Advance a channel of extremes. */
 static void
 raise_channel_rows(uint64_t *channel, const uint32_t *places, const uint64_t *values, uint32_t n)
@@ -442,17 +454,57 @@ add_channel_codes(uint64_t *channel, const uint32_t *places, const uint32_t *cod
 		channel[places[j]] += codes[j] + one;
 }
 
-/* Advance the channels of one argument. */
+/* Advance the channels of an argument that is computed. */
+static void
+update_computed(GpucolCpuWorker *worker, const GpucolCpuDense *plan, const GpucolDenseArg *arg,
+				uint64_t *channels, const uint32_t *places)
+{
+	const GpucolCpuReg *reg = &worker->regs[arg->reg];
+	const int64_t *values = reg->cls == GPUCOL_CLASS_D ? reg->n : reg->v.i;
+	uint32_t	n = worker->nsel;
+	uint64_t	one;
+
+	if (arg->sum >= 0)
+	{
+		one = (plan->shift[arg->sum] < 64 ? UINT64_C(1) << plan->shift[arg->sum] : 0) -
+			(uint64_t) arg->reference;
+		fill_computed(values, reg->nulls, n, 1, one, worker->hashes);
+		add_channel_rows(channels + arg->sum, places, worker->hashes, n);
+	}
+	if (arg->count >= 0 && arg->count != arg->sum)
+	{
+		fill_computed(values, reg->nulls, n, 0, UINT64_C(1) << plan->shift[arg->count], worker->hashes);
+		add_channel_rows(channels + arg->count, places, worker->hashes, n);
+	}
+	if (arg->least >= 0)
+	{
+		fill_computed(values, reg->nulls, n, UINT64_MAX,
+					  GPUCOL_DENSE_LEAST_BIAS + (uint64_t) arg->reference, worker->hashes);
+		raise_channel_rows(channels + arg->least, places, worker->hashes, n);
+	}
+	if (arg->greatest >= 0)
+	{
+		fill_computed(values, reg->nulls, n, 1, 1 - (uint64_t) arg->reference, worker->hashes);
+		raise_channel_rows(channels + arg->greatest, places, worker->hashes, n);
+	}
+}
+
+/* Advance the channels of an argument. */
 static void
 update_arg(GpucolCpuWorker *worker, const GpucolCpuDense *plan, const GpucolDenseArg *arg,
 		   const GpucolCpuVector *vector, uint64_t *channels, const uint32_t *places)
 {
 	const uint16_t *sel = worker->full ? NULL : worker->sel;
-	const uint32_t *nulls = arg->nullable ?
-		gpucol_cpu_column_nulls(arg->column, vector->number) : NULL;
+	const uint32_t *nulls;
 	const void *words;
 	uint64_t	one;
 
+	if (arg->column == NULL)
+	{
+		update_computed(worker, plan, arg, channels, places);
+		return;
+	}
+	nulls = arg->nullable ? gpucol_cpu_column_nulls(arg->column, vector->number) : NULL;
 	if (arg->sum >= 0)
 	{
 		one = arg->delta +

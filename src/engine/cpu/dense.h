@@ -16,7 +16,9 @@
 #define GPUCOL_DENSE_MAX_ARGS 16
 #define GPUCOL_DENSE_MAX_SLOTS (1u << 20)
 #define GPUCOL_DENSE_PACKED_WIDTH 24			/* widest code that shares a word with a count */
-#define GPUCOL_DENSE_SUM_WIDTH 40			/* widest code that a channel sums */
+#define GPUCOL_DENSE_SUM_WIDTH 40			/* widest code that a channel sums, */
+#define GPUCOL_DENSE_FEW_SUM_WIDTH 48		/* and where slots are few, so that emptying them costs little */
+#define GPUCOL_DENSE_FEW_SLOTS 1024
 #define GPUCOL_DENSE_LEAST_BIAS (UINT64_C(1) << (GPUCOL_DENSE_SUM_WIDTH + 1))
 #define GPUCOL_DENSE_COPY_WORDS 4096			/* words that several copies may take */
 #define GPUCOL_DENSE_MAX_CHANNELS (4 * GPUCOL_DENSE_MAX_ARGS + 1)
@@ -35,15 +37,15 @@ typedef struct GpucolDenseKey
 	uint32_t	stride;
 } GpucolDenseKey;
 
-/* One argument column and its channels. */
+/* One argument, a column or a number that is computed, and its channels. */
 typedef struct GpucolDenseArg
 {
 	uint16_t	reg;
-	GpucolCpuColumn *column;
+	GpucolCpuColumn *column;	/* NULL: computed */
 	int64_t		reference;		/* channels hold values less this in steps, */
 	uint64_t	step;
 	uint64_t	delta;			/* which are codes plus this */
-	uint8_t		width;			/* of codes */
+	uint8_t		width;			/* of codes; of a column */
 	uint8_t		bits;			/* of code + delta */
 	bool		nullable;
 	bool		summed;

@@ -132,7 +132,7 @@ find_place(const GpucolCpuDense *plan, const GpucolCpuAcc *acc, Place *place)
 }
 
 /* Move one state's share of n folded slots into their groups. */
-static void
+static GpucolStatus
 flush_acc(const GpucolCpuAcc *acc, const Place *place, const GpucolCpuGroups *groups,
 		  uint64_t *const *folded, const uint32_t *slots, uint32_t n)
 {
@@ -152,14 +152,20 @@ flush_acc(const GpucolCpuAcc *acc, const Place *place, const GpucolCpuGroups *gr
 		}
 		value = folded[j][place->value];
 		if (acc->op == GPUCOL_CPU_ACC_SUM_I || acc->op == GPUCOL_CPU_ACC_SUM_D)
-			gpucol_cpu_put128(words, gpucol_cpu_get128(words) + (__int128) (value & place->mask) *
-							  (__int128) place->step +
-				   (__int128) place->reference * (int64_t) count);
+		{
+			__int128	sum = (__int128) (value & place->mask) * (__int128) place->step +
+				(__int128) place->reference * (int64_t) count;
+
+			if (__builtin_add_overflow(gpucol_cpu_get128(words), sum, &sum))
+				return GPUCOL_UNSUPPORTED;
+			gpucol_cpu_put128(words, sum);
+		}
 		else if (value != 0)
 			gpucol_cpu_dense_put_extreme(acc, words,
 						(int64_t) ((uint64_t) place->reference + (GPUCOL_DENSE_LEAST_BIAS - value) * place->step),
 						(int64_t) ((uint64_t) place->reference + (value - 1) * place->step));
 	}
+	return GPUCOL_OK;
 }
 
 /* Move the channels of n <= BATCH slots, all with rows, and clear them. */
@@ -189,11 +195,14 @@ flush_slots(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const uint32_t *sl
 	for (int i = 0; i < run->naccs; i++)
 	{
 		Place		place;
+		GpucolStatus status;
 
 		if (!plan->acc[i])
 			continue;
 		find_place(plan, &run->accs[i], &place);
-		flush_acc(&run->accs[i], &place, groups, folded, slots, n);
+		status = flush_acc(&run->accs[i], &place, groups, folded, slots, n);
+		if (status != GPUCOL_OK)
+			return status;
 	}
 	for (uint32_t j = 0; j < n; j++)
 		for (size_t ch = 0; ch < plan->copies * (size_t) plan->nchannels; ch++)

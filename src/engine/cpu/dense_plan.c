@@ -126,25 +126,61 @@ set_reference(GpucolDenseArg *arg, const GpucolChunkDesc *desc)
 	arg->bits = arg->width == 0 ? 0 : arg->width + 1;
 }
 
+/* Bits of a number. */
+static int
+bits_of(uint64_t number)
+{
+	return number == 0 ? 0 : 64 - __builtin_clzll(number);
+}
+
+/* The bits of a computed number behind a reference, which segments with alike values share. */
+static int
+computed_bits(const GpucolCpuBounds *b, int64_t *reference)
+{
+	int			bits;
+
+	*reference = 0;
+	if (b->lo >= 0)
+		return bits_of((uint64_t) b->hi);
+	bits = bits_of(~(uint64_t) b->lo);
+	if (b->hi > 0 && bits_of((uint64_t) b->hi) > bits)
+		bits = bits_of((uint64_t) b->hi);
+	*reference = (int64_t) (UINT64_MAX << bits);
+	return bits + 1;
+}
+
+/* Is a register a number that is computed within known bounds? */
+static bool
+is_computed(const GpucolRun *run, uint16_t reg)
+{
+	return (run->classes[reg] == GPUCOL_CLASS_I || run->classes[reg] == GPUCOL_CLASS_D) &&
+		run->bounds[reg].known;
+}
+
 /* The argument for a register, added if it is new; NULL if there is no room. */
 static GpucolDenseArg *
 plan_arg(const GpucolRun *run, GpucolCpuDense *plan, uint16_t reg)
 {
 	int			c = column_of(run, reg);
-	const GpucolChunkDesc *desc;
+	const GpucolChunkDesc *desc = c < 0 ? NULL : run->cols[c].desc;
 	GpucolDenseArg   *arg;
 
 	for (int a = 0; a < plan->nargs; a++)
 		if (plan->args[a].reg == reg)
 			return &plan->args[a];
-	if (c < 0 || plan->nargs == GPUCOL_DENSE_MAX_ARGS)
-		return NULL;
-	desc = run->cols[c].desc;
-	if (desc->flags & GPUCOL_CHUNK_ALL_NULL)
+	if (plan->nargs == GPUCOL_DENSE_MAX_ARGS ||
+		(c < 0 ? !is_computed(run, reg) : (desc->flags & GPUCOL_CHUNK_ALL_NULL) != 0))
 		return NULL;
 	arg = &plan->args[plan->nargs++];
 	memset(arg, 0, sizeof(*arg));
 	arg->reg = reg;
+	if (c < 0)
+	{
+		arg->bits = (uint8_t) computed_bits(&run->bounds[reg], &arg->reference);
+		arg->step = 1;
+		arg->nullable = run->bounds[reg].nullable;
+		return arg;
+	}
 	arg->column = &run->cols[c];
 	arg->width = desc->coding == GPUCOL_CODING_CONSTANT ? 0 : desc->width;
 	set_reference(arg, desc);
@@ -152,20 +188,34 @@ plan_arg(const GpucolRun *run, GpucolCpuDense *plan, uint16_t reg)
 	return arg;
 }
 
+/* Do channels hold the sums, or extremes, of a register's values? */
+static bool
+fits_channel(const GpucolRun *run, const GpucolCpuDense *plan, const GpucolCpuAcc *acc)
+{
+	int			c = column_of(run, acc->arg);
+	bool		sum = acc->op == GPUCOL_CPU_ACC_SUM_I || acc->op == GPUCOL_CPU_ACC_SUM_D;
+	int64_t		reference;
+
+	if (run->classes[acc->arg] == GPUCOL_CLASS_B)
+		return false;
+	if (c >= 0)
+		return is_offset(run->cols[c].desc) && run->cols[c].desc->width <= GPUCOL_DENSE_SUM_WIDTH;
+	return is_computed(run, acc->arg) &&
+		computed_bits(&run->bounds[acc->arg], &reference) <=
+		(sum && plan->nslots <= GPUCOL_DENSE_FEW_SLOTS ? GPUCOL_DENSE_FEW_SUM_WIDTH : GPUCOL_DENSE_SUM_WIDTH);
+}
+
 /* Can a state of a grouped aggregation be advanced in channels? */
 static bool
 plan_acc(const GpucolRun *run, GpucolCpuDense *plan, const GpucolCpuAcc *acc)
 {
 	GpucolDenseArg   *arg;
-	int			c;
 
 	if (acc->filter != GPUCOL_NO_REG)
 		return false;
 	if (acc->op == GPUCOL_CPU_ACC_COUNT)
 		return acc->arg == GPUCOL_NO_REG || plan_arg(run, plan, acc->arg) != NULL;
-	c = column_of(run, acc->arg);
-	if (c < 0 || run->classes[acc->arg] == GPUCOL_CLASS_B ||
-		!is_offset(run->cols[c].desc) || run->cols[c].desc->width > GPUCOL_DENSE_SUM_WIDTH)
+	if (!fits_channel(run, plan, acc))
 		return false;
 	switch (acc->op)
 	{
