@@ -83,7 +83,7 @@ sub fill
 
 	$changes .= "DELETE FROM %s.$table WHERE id % 9 = 4;\n" if $rows > 20 && chance(0.5);
 	$changes .= "DELETE FROM %s.$table WHERE id < " . int($rows / 3) . ";\n" if $rows > 20 && chance(0.1);
-	$changes .= "UPDATE %s.$table SET k4 = k4 + 1, s = v, a = id % 50 WHERE id % 40 = 7;\n" if chance(0.4);
+	$changes .= "UPDATE %s.$table SET k4 = k4 / 2, s = v, a = id % 50 WHERE id % 40 = 7;\n" if chance(0.4);
 	return "INSERT INTO plain.$table SELECT " . batch($d) . " FROM generate_series(1, $rows) i;\n"
 	  . "INSERT INTO packed.$table SELECT * FROM plain.$table;\n$merge"
 	  . "INSERT INTO plain.$table SELECT " . batch($d) . " FROM generate_series($rows + 1, $rows + $more) i;\n"
