@@ -24,6 +24,9 @@ typedef struct ProgramBuilder
 	uint8_t		classes[BUILDER_MAX];
 	uint16_t	keys[BUILDER_MAX];
 	GpucolAgg	aggs[BUILDER_MAX];
+	GpucolProbe probes[BUILDER_MAX];
+	GpucolPayload payloads[BUILDER_MAX];
+	uint16_t	probe_keys[BUILDER_MAX];
 } ProgramBuilder;
 
 static inline void
@@ -113,6 +116,61 @@ builder_agg(ProgramBuilder *b, GpucolAggOp op, GpucolClass cls, int arg, int fil
 	agg->filter = (uint16_t) filter;
 }
 
+/* Begin a probe; its keys, residual and filter follow. */
+static inline GpucolProbe *
+builder_probe(ProgramBuilder *b, int table, GpucolJoinKind kind)
+{
+	GpucolProbe *probe = &b->probes[b->head.nprobes++];
+
+	probe->table = (uint16_t) table;
+	probe->kind = (uint16_t) kind;
+	probe->first_key = b->head.nprobe_keys;
+	probe->keys_end = probe->residual_end = probe->filter_end = b->head.ninstrs;
+	probe->residual = probe->filter = GPUCOL_NO_REG;
+	return probe;
+}
+
+/* Add a key to the last probe. */
+static inline void
+builder_probe_key(ProgramBuilder *b, uint16_t reg)
+{
+	GpucolProbe *probe = &b->probes[b->head.nprobes - 1];
+
+	b->probe_keys[b->head.nprobe_keys++] = reg;
+	probe->nkeys++;
+	probe->keys_end = probe->residual_end = probe->filter_end = b->head.ninstrs;
+}
+
+static inline void
+builder_residual(ProgramBuilder *b, uint16_t reg)
+{
+	GpucolProbe *probe = &b->probes[b->head.nprobes - 1];
+
+	probe->residual = reg;
+	probe->residual_end = probe->filter_end = b->head.ninstrs;
+}
+
+static inline void
+builder_probe_filter(ProgramBuilder *b, uint16_t reg)
+{
+	GpucolProbe *probe = &b->probes[b->head.nprobes - 1];
+
+	probe->filter = reg;
+	probe->filter_end = b->head.ninstrs;
+}
+
+/* Number of a payload column; the slot that loads it is ncolumns more. */
+static inline int
+builder_payload(ProgramBuilder *b, int probe, int column, GpucolKind kind)
+{
+	GpucolPayload *payload = &b->payloads[b->head.npayloads];
+
+	payload->probe = (uint16_t) probe;
+	payload->column = (uint16_t) column;
+	payload->kind = (uint8_t) kind;
+	return b->head.npayloads++;
+}
+
 static inline uint32_t
 builder_put(char *block, uint32_t *at, const void *array, size_t size)
 {
@@ -160,6 +218,11 @@ builder_finish(const ProgramBuilder *b)
 		head.reg_classes = builder_put(block, &at, b->classes, head.nregs);
 		head.keys = builder_put(block, &at, b->keys, sizeof(b->keys[0]) * head.nkeys);
 		head.aggs = builder_put(block, &at, b->aggs, sizeof(b->aggs[0]) * head.naggs);
+		head.probes = builder_put(block, &at, b->probes, sizeof(b->probes[0]) * head.nprobes);
+		head.payloads = builder_put(block, &at, b->payloads,
+									sizeof(b->payloads[0]) * head.npayloads);
+		head.probe_keys = builder_put(block, &at, b->probe_keys,
+									  sizeof(b->probe_keys[0]) * head.nprobe_keys);
 		head.size = at;
 		if (pass == 0)
 			program = calloc(1, at);

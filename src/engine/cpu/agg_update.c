@@ -484,12 +484,11 @@ gpucol_cpu_agg_update(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 		gpucol_cpu_dense_plain(worker, groups, vector, &done);
 	if (done)
 		return GPUCOL_OK;
-	if (run->program->filter == GPUCOL_NO_REG)
+	if (run->program->filter == GPUCOL_NO_REG && run->nprobes == 0)
 		gpucol_cpu_expr_select(worker);
 	if (worker->nsel == 0)
 		return GPUCOL_OK;
-	status = gpucol_cpu_expr_run(worker, vector, run->program->nfilter_instrs,
-								 run->program->ninstrs);
+	status = gpucol_cpu_expr_run(worker, vector, run->last_section, run->program->ninstrs);
 	if (status != GPUCOL_OK)
 		return status;
 	if (dense && run->program->nkeys > 0)

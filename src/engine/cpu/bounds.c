@@ -15,6 +15,7 @@
  *-------------------------------------------------------------------------
  */
 #include "engine/cpu/expr.h"
+#include "engine/cpu/join.h"
 
 /* An interval; not known: any value of the class. */
 typedef struct Interval
@@ -37,6 +38,13 @@ static Interval
 of_bounds(const GpucolCpuBounds *b)
 {
 	return b->known ? (Interval) {true, b->lo, b->hi} : anything;
+}
+
+/* Is it a class of numbers that are bounded? */
+static bool
+is_number(uint8_t cls)
+{
+	return cls == GPUCOL_CLASS_I || cls == GPUCOL_CLASS_D;
 }
 
 /* ---- columns ---- */
@@ -81,6 +89,20 @@ bound_column(const GpucolRun *run, int c, const GpucolDelta *delta, GpucolCpuBou
 		b->lo = desc->zone.min;
 		b->hi = desc->zone.max;
 	}
+}
+
+/* Bounds of a column of a built table. */
+static void
+bound_payload(const GpucolRun *run, const GpucolInstr *instr, GpucolCpuBounds *b)
+{
+	const GpucolPayload *payload = &run->payloads[instr->aux - run->program->ncolumns];
+	const GpucolLookupColumn *column =
+		&run->probes[payload->probe].table->columns[payload->column];
+
+	b->known = is_number(run->classes[instr->dst]);
+	b->nullable = true;
+	b->lo = column->least;
+	b->hi = column->greatest;
 }
 
 /* ---- arithmetic ---- */
@@ -194,13 +216,6 @@ both(Interval a, Interval b)
 
 /* ---- programs ---- */
 
-/* Is it a class of numbers that are bounded? */
-static bool
-is_number(uint8_t cls)
-{
-	return cls == GPUCOL_CLASS_I || cls == GPUCOL_CLASS_D;
-}
-
 /* The bounds of what an instruction reads; numbers that are not known make *known false. */
 static Interval
 operand(const GpucolRun *run, uint16_t reg, uint8_t cls, bool *known, bool *nullable)
@@ -271,12 +286,7 @@ gpucol_cpu_bounds_find(GpucolRun *run, const GpucolDelta *delta)
 			b->known = is_number(run->classes[instr->dst]);
 		}
 		else if (instr->op <= GPUCOL_OP_LOAD_S)
-			*b = (GpucolCpuBounds) {
-				.known = run->classes[instr->dst] == GPUCOL_CLASS_I,
-				.nullable = true,
-				.lo = INT64_MIN,
-				.hi = INT64_MAX
-			};
+			bound_payload(run, instr, b);
 		else if (instr->op <= GPUCOL_OP_CONST_B)
 			bound_const(&run->consts[instr->aux], b);
 		else

@@ -10,7 +10,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "engine/cpu/cpu.h"
+#include "engine/cpu/join.h"
 #include "kernel/bitpack.h"
 
 #define POINT_ROWS 32			/* up to here, pick rows out of packed words */
@@ -341,6 +341,11 @@ void
 gpucol_cpu_column_load(GpucolCpuWorker *worker, int slot,
 					   const GpucolCpuVector *vector, GpucolCpuReg *reg)
 {
+	if (slot >= worker->run->program->ncolumns)
+	{
+		gpucol_cpu_join_load(worker, slot - worker->run->program->ncolumns, reg);
+		return;
+	}
 	load_nulls(worker, slot, vector, reg);
 	if (reg->cls == GPUCOL_CLASS_S)
 		load_bytes(worker, slot, vector, reg);

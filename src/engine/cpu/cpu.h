@@ -18,6 +18,10 @@
  *	  engine/cpu/extreme.c	least and greatest byte strings
  *	  engine/cpu/merge.c	the merge of many groups by all threads
  *	  engine/cpu/dense.c	grouping and sums on packed codes, where a segment allows it
+ *	  engine/cpu/live.c	which registers are read after a step, and their moving together
+ *	  engine/cpu/join.h	probes of built tables: join.c sets them up, probe.c looks rows up, expand.c makes
+ *						pairs of rows, tail.c delivers rows of the tables in the end
+ *	  engine/cpu/build.c	rows of a BUILD; lookup_build.c makes the table of them, lookup.c looks it up
  *
  * The main thread alone calls the source and the host, and only while no other
  * thread is at work; both may longjmp, so at those moments the run is complete
@@ -44,6 +48,7 @@
 #define GPUCOL_CPU_FIRST_PACE	128	/* vectors of the first window */
 #define GPUCOL_CPU_RAW_WINDOW	16	/* the same where bytes are raw */
 #define GPUCOL_CPU_SCAN_WINDOW	32	/* the same for a SCAN, which keeps outputs */
+#define GPUCOL_CPU_JOIN_OUTPUTS	16	/* output buffers of a worker of a SCAN with probes */
 
 /* Functions compiled for several instruction sets, chosen at load time. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
@@ -75,6 +80,9 @@ typedef struct GpucolCpuGroups GpucolCpuGroups;
 typedef struct GpucolCpuDense GpucolCpuDense;
 typedef struct GpucolCpuWorker GpucolCpuWorker;
 typedef struct GpucolCpuRanks GpucolCpuRanks;
+typedef struct GpucolCpuProbe GpucolCpuProbe;
+typedef struct GpucolCpuTrail GpucolCpuTrail;
+typedef struct GpucolCpuBuilt GpucolCpuBuilt;
 
 /*
  * One table column in the current segment.  Written by the main thread between
@@ -262,6 +270,14 @@ struct GpucolCpuWorker
 	uint64_t   *hashes;			/* 1,024 */
 	uint64_t   *keys;			/* key words, 1,024 each */
 
+	/* its share of the window: vectors that it has taken */
+	uint32_t	next;
+	uint32_t	end;
+
+	GpucolCpuTrail *trail;		/* probes: see engine/cpu/join.h */
+	GpucolCpuBuilt *built;		/* BUILD: see engine/cpu/build.h */
+	uint32_t	noutputs;		/* SCAN with probes: output buffers begun */
+
 	uint64_t	vectors_read;
 } __attribute__((aligned(128)));
 
@@ -321,6 +337,13 @@ typedef struct GpucolCpuOutput
 	void	  **values;
 } GpucolCpuOutput;
 
+/* Registers that are read after a stage of the program (engine/cpu/live.c). */
+typedef struct GpucolCpuLive
+{
+	uint16_t   *regs;
+	int			n;
+} GpucolCpuLive;
+
 struct GpucolRun
 {
 	const GpucolProgram *program;
@@ -331,6 +354,7 @@ struct GpucolRun
 	const uint8_t *classes;
 	const uint16_t *keys;
 	const GpucolAgg *aggs;
+	const GpucolPayload *payloads;
 
 	GpucolSource *source;
 	const GpucolHost *host;
@@ -349,9 +373,11 @@ struct GpucolRun
 
 	/* program, digested */
 	GpucolCpuDomain *domains;
-	GpucolCpuHostTest *hosts;
+	GpucolCpuHostTest *hosts;	/* of columns, then of payload */
 	int			nhosts;
-	bool	   *keep;			/* register of the filter, used after it */
+	int			npayload_hosts;
+	bool		payload_asked;
+	GpucolCpuLive *live;		/* by stage */
 	bool	   *unread;			/* register need not be computed in this segment */
 	GpucolCpuBounds *bounds;	/* by register, of the segment or delta batch */
 
@@ -384,6 +410,25 @@ struct GpucolRun
 	uint32_t	raw_window;		/* vectors in a window of raw bytes, */
 	size_t		raw_bytes;		/* which the last one had */
 	uint32_t	pace;			/* vectors that take a while, see do_window */
+	uint32_t	window_first;	/* its vectors, */
+	uint32_t	window_vectors;
+	bool		suspended;		/* of which some are still to be done, */
+	double		slice_end;		/* where probes made so many pairs as to take until then */
+	GpucolDelta delta;			/* current batch */
+	bool		delta_done;
+
+	/* probes */
+	int			nprobes;
+	GpucolCpuProbe *probes;
+	int			last_section;	/* first instruction behind the last probe */
+	int			tail;			/* probe whose rows are delivered now */
+	bool		in_tail;
+	_Atomic uint64_t tail_next; /* first of its rows to be dealt */
+
+	/* BUILD */
+	GpucolLookup *lookup;		/* made, and not yet handed over */
+	size_t		memory_limit;
+	struct GpucolBudget *parent;
 
 	/* aggregation */
 	GpucolCpuAcc *accs;
@@ -410,6 +455,7 @@ struct GpucolRun
 
 	/* results */
 	bool		checked;		/* SCAN: descriptors were looked at */
+	GpucolStatus failed;		/* SCAN with probes: behind the outputs that there are */
 	GpucolCpuOutput *outputs;
 	int			noutputs;
 	uint32_t	next_output;
@@ -449,12 +495,36 @@ gpucol_cpu_free(GpucolRun *run, void *memory)
 	gpucol_owned_free(&run->memory, memory);
 }
 
+/* Has the worker room for the outputs of another vector? */
+static inline bool
+gpucol_cpu_has_room(const GpucolCpuWorker *worker)
+{
+	return worker->noutputs < GPUCOL_CPU_JOIN_OUTPUTS;
+}
+
+/* What makes codes of a column's dictionary another's: its segment; for payload, the run. */
+static inline uint64_t
+gpucol_cpu_codes_serial(const GpucolRun *run, const GpucolCpuColumn *column)
+{
+	return column->slot < run->program->ncolumns ? run->segment_serial : UINT64_MAX;
+}
+
 /*
- * engine/cpu/source.c: do the next window of the scan.  GPUCOL_END when segments and
- * delta are done.
+ * engine/cpu/source.c: do the next window of the scan, or more of it.  GPUCOL_END when
+ * segments, delta and the rows of probed tables are done.
  */
 extern GpucolStatus gpucol_cpu_source_step(GpucolRun *run);
 extern void gpucol_cpu_source_reset(GpucolRun *run);
+
+/* What happens to the selected rows in the end: see the kinds of programs. */
+extern GpucolStatus gpucol_cpu_sink(GpucolCpuWorker *worker, const GpucolCpuVector *vector);
+
+/* Begin a slice of work with all threads: milliseconds of a clock that never goes back. */
+extern double gpucol_cpu_now_ms(void);
+extern void gpucol_cpu_begin_slice(GpucolRun *run);
+
+/* The status that ended a worker, or GPUCOL_OK. */
+extern GpucolStatus gpucol_cpu_workers_status(const GpucolRun *run);
 
 /*
  * Make vectors [first, first + n) of every stream readable that the tests and, with
@@ -507,6 +577,9 @@ extern GpucolStatus gpucol_cpu_host_ask_window(GpucolRun *run, GpucolCpuHostTest
 
 /* Ask it about the rows of a delta batch. */
 extern GpucolStatus gpucol_cpu_host_ask_delta(GpucolRun *run, const GpucolDelta *delta);
+
+/* Ask it about the entries of payload columns, once in a run. */
+extern GpucolStatus gpucol_cpu_host_ask_payload(GpucolRun *run);
 
 /* engine/cpu/stream.c */
 
@@ -606,6 +679,23 @@ extern const __int128 *gpucol_cpu_expr_widen(GpucolCpuReg *reg, uint32_t n);
 
 /* engine/cpu/bounds.c: bound the registers in the segment at hand, or in a delta batch. */
 extern void gpucol_cpu_bounds_find(GpucolRun *run, const GpucolDelta *delta);
+
+/* List the places of the selected rows where a bool register is true; returns their number. */
+extern uint32_t gpucol_cpu_expr_true(const GpucolCpuWorker *worker, uint16_t reg, uint16_t *at);
+
+/*
+ * engine/cpu/live.c.  A program is a row of stages: 0 the filter; of probe p, 3p + 1 its keys,
+ * 3p + 2 its residual, 3p + 3 its filter; then the rest.
+ */
+extern GpucolStatus gpucol_cpu_live_init(GpucolRun *run);
+
+/* Copy entries at[] of a register to the front of another, or of itself where at ascends. */
+extern void gpucol_cpu_live_move(GpucolCpuReg *to, const GpucolCpuReg *from,
+								 const uint16_t *at, uint32_t n);
+
+/* Move entries at[] (ascending) of the registers that are read after a stage to their front. */
+extern void gpucol_cpu_live_keep(GpucolCpuWorker *worker, int stage, const uint16_t *at,
+								 uint32_t n);
 
 /* engine/cpu/scan.c */
 extern GpucolStatus gpucol_cpu_scan_init(GpucolRun *run);

@@ -7,7 +7,8 @@
  */
 #include <stdlib.h>
 
-#include "engine/cpu/cpu.h"
+#include "engine/cpu/build.h"
+#include "engine/cpu/join.h"
 
 static bool
 cpu_available(const char **why)
@@ -28,18 +29,26 @@ open_program(GpucolRun *run, const GpucolProgram *program)
 	run->classes = GPUCOL_PROGRAM_ARRAY(program, const uint8_t, reg_classes);
 	run->keys = GPUCOL_PROGRAM_ARRAY(program, const uint16_t, keys);
 	run->aggs = GPUCOL_PROGRAM_ARRAY(program, const GpucolAgg, aggs);
+	run->payloads = GPUCOL_PROGRAM_ARRAY(program, const GpucolPayload, payloads);
+	run->nprobes = program->nprobes;
+	run->last_section = program->nfilter_instrs;
 }
 
-/* Register a (host predicate, column) pair. */
+/* Register a (host predicate, column) pair; those of payload follow all others. */
 static void
 add_host(GpucolRun *run, int id, uint16_t column)
 {
-	for (int i = 0; i < run->nhosts; i++)
+	int			n = run->nhosts + run->npayload_hosts;
+
+	for (int i = 0; i < n; i++)
 		if (run->hosts[i].id == id && run->hosts[i].column == column)
 			return;
-	run->hosts[run->nhosts].id = id;
-	run->hosts[run->nhosts].column = column;
-	run->nhosts++;
+	run->hosts[n].id = id;
+	run->hosts[n].column = column;
+	if (column < run->program->ncolumns)
+		run->nhosts++;
+	else
+		run->npayload_hosts++;
 }
 
 /* Column that a register was loaded from. */
@@ -52,13 +61,33 @@ loaded_column(const GpucolRun *run, uint16_t reg)
 	return 0;
 }
 
+/* Register the host predicates on columns of the source, or on payload. */
+static void
+add_hosts(GpucolRun *run, bool payload)
+{
+	const GpucolProgram *program = run->program;
+
+	for (int r = 0; r < program->nranges && !payload; r++)
+		if (run->ranges[r].op == GPUCOL_RANGE_HOST)
+			add_host(run, (int) run->ranges[r].n, run->ranges[r].column);
+	for (int i = 0; i < program->ninstrs; i++)
+		if (run->instrs[i].op == GPUCOL_OP_HOST_TEST)
+		{
+			uint16_t	column = loaded_column(run, run->instrs[i].a);
+
+			if ((column >= program->ncolumns) == payload)
+				add_host(run, run->instrs[i].aux, column);
+		}
+}
+
 /* Which columns and host predicates does the program use? */
 static GpucolStatus
 find_uses(GpucolRun *run)
 {
 	const GpucolProgram *program = run->program;
 
-	run->cols = gpucol_cpu_alloc0(run, sizeof(GpucolCpuColumn) * (program->ncolumns + 1u));
+	run->cols = gpucol_cpu_alloc0(run, sizeof(GpucolCpuColumn) *
+								  (program->ncolumns + program->npayloads + 1u));
 	run->hosts = gpucol_cpu_alloc0(run, sizeof(GpucolCpuHostTest) *
 								   (program->nranges + program->ninstrs + 1u));
 	if (run->cols == NULL || run->hosts == NULL)
@@ -66,62 +95,16 @@ find_uses(GpucolRun *run)
 	for (int c = 0; c < program->ncolumns; c++)
 		run->cols[c].slot = c;
 	for (int r = 0; r < program->nranges; r++)
-	{
 		run->cols[run->ranges[r].column].used = true;
-		if (run->ranges[r].op == GPUCOL_RANGE_HOST)
-			add_host(run, (int) run->ranges[r].n, run->ranges[r].column);
-	}
 	for (int i = 0; i < program->ninstrs; i++)
 	{
 		const GpucolInstr *instr = &run->instrs[i];
 
-		if (instr->op <= GPUCOL_OP_LOAD_S)
+		if (instr->op <= GPUCOL_OP_LOAD_S && instr->aux < program->ncolumns)
 			run->cols[instr->aux].used = run->cols[instr->aux].loaded = true;
-		else if (instr->op == GPUCOL_OP_HOST_TEST)
-			add_host(run, instr->aux, loaded_column(run, instr->a));
 	}
-	return GPUCOL_OK;
-}
-
-/* Note that register `reg` is read after the filter. */
-static void
-keep_reg(GpucolRun *run, uint16_t reg)
-{
-	if (reg < run->program->nregs)
-		run->keep[reg] = true;
-}
-
-/* Which registers of the filter are read after it? */
-static GpucolStatus
-find_kept(GpucolRun *run)
-{
-	const GpucolProgram *program = run->program;
-
-	run->keep = gpucol_cpu_alloc0(run, program->nregs + 1u);
-	run->unread = gpucol_cpu_alloc0(run, program->nregs + 1u);
-	run->bounds = gpucol_cpu_alloc0(run, sizeof(GpucolCpuBounds) * (program->nregs + 1u));
-	if (run->keep == NULL || run->unread == NULL || run->bounds == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
-	for (int i = program->nfilter_instrs; i < program->ninstrs; i++)
-	{
-		keep_reg(run, run->instrs[i].a);
-		keep_reg(run, run->instrs[i].b);
-		keep_reg(run, run->instrs[i].c);
-		keep_reg(run, run->instrs[i].mask);
-	}
-	for (int k = 0; k < program->nkeys; k++)
-		keep_reg(run, run->keys[k]);
-	for (int a = 0; a < program->naggs; a++)
-	{
-		keep_reg(run, run->aggs[a].arg);
-		keep_reg(run, run->aggs[a].filter);
-	}
-	/* constants need no moving, and later registers are not there yet */
-	for (int i = 0; i < program->ninstrs; i++)
-		if (i >= program->nfilter_instrs ||
-			(run->instrs[i].op >= GPUCOL_OP_CONST_I &&
-			 run->instrs[i].op <= GPUCOL_OP_CONST_B))
-			run->keep[run->instrs[i].dst] = false;
+	add_hosts(run, false);
+	add_hosts(run, true);
 	return GPUCOL_OK;
 }
 
@@ -169,6 +152,7 @@ cpu_finish(GpucolRun *run)
 {
 	if (run == NULL)
 		return;
+	gpucol_lookup_free(run->lookup);
 	gpucol_owned_free_all(&run->memory);
 	free(run);
 }
@@ -184,10 +168,12 @@ cpu_start(const GpucolProgram *program, GpucolSource *source, const GpucolHost *
 	status = gpucol_cpu_expr_check(program, why);
 	if (status != GPUCOL_OK)
 		return status;
-	*why = "out of memory";
 	run = aligned_alloc(_Alignof(GpucolRun), sizeof(GpucolRun));
 	if (run == NULL)
+	{
+		*why = "out of memory";
 		return GPUCOL_OUT_OF_MEMORY;
+	}
 	memset(run, 0, sizeof(*run));
 	gpucol_budget_open(&run->budget, options->memory_limit, options->budget);
 	gpucol_owned_open(&run->memory, &run->budget);
@@ -199,26 +185,32 @@ cpu_start(const GpucolProgram *program, GpucolSource *source, const GpucolHost *
 	run->checked = options->checked;
 	run->take = options->take;
 	run->take_arg = options->take_arg;
+	run->memory_limit = options->memory_limit;
+	run->parent = options->budget;
 	open_program(run, program);
 	status = find_uses(run);
 	if (status == GPUCOL_OK)
-		status = find_kept(run);
+		status = gpucol_cpu_live_init(run);
 	if (status == GPUCOL_OK)
 		status = gpucol_cpu_range_init(run);
 	if (status == GPUCOL_OK)
 		status = init_workers(run, options->threads);
 	if (status == GPUCOL_OK)
+		status = gpucol_cpu_join_init(run, options, why);
+	if (status == GPUCOL_OK)
 	{
 		run->work = gpucol_cpu_alloc0(run, sizeof(GpucolCpuVector) * GPUCOL_CPU_WINDOW);
 		status = run->work == NULL ? GPUCOL_OUT_OF_MEMORY :
 			program->kind == GPUCOL_PROGRAM_AGG ? gpucol_cpu_agg_init(run) :
+			program->kind == GPUCOL_PROGRAM_BUILD ? gpucol_cpu_build_init(run) :
 			gpucol_cpu_scan_init(run);
 	}
 	if (status != GPUCOL_OK)
 	{
-		*why = status == GPUCOL_UNSUPPORTED ?
-			"an aggregate or range that the CPU engine does not do" :
-			"out of memory";
+		if (status != GPUCOL_UNSUPPORTED)
+			*why = "out of memory";
+		else if (*why == NULL)
+			*why = "an aggregate or range that the CPU engine does not do";
 		cpu_finish(run);
 		return status;
 	}
@@ -231,8 +223,9 @@ static GpucolStatus
 cpu_next(GpucolRun *run, GpucolResult *out)
 {
 	if (run->ended == GPUCOL_OK)
-		run->ended = run->program->kind == GPUCOL_PROGRAM_AGG ?
-			gpucol_cpu_agg_next(run, out) : gpucol_cpu_scan_next(run, out);
+		run->ended = run->program->kind == GPUCOL_PROGRAM_AGG ? gpucol_cpu_agg_next(run, out) :
+			run->program->kind == GPUCOL_PROGRAM_SCAN ? gpucol_cpu_scan_next(run, out) :
+			GPUCOL_UNSUPPORTED;
 	return run->ended;
 }
 
@@ -245,11 +238,26 @@ cpu_stats(const GpucolRun *run, GpucolRunStats *out)
 	out->vectors_read -= run->delta_batches;
 }
 
+static void
+cpu_probe_figures(const GpucolRun *run, int probe, GpucolProbeFigures *out)
+{
+	memset(out, 0, sizeof(*out));
+	for (int w = 0; w < run->nworkers && probe < run->nprobes; w++)
+	{
+		out->probed += run->workers[w].trail->figures[probe].probed;
+		out->found += run->workers[w].trail->figures[probe].found;
+	}
+}
+
 const GpucolEngine gpucol_engine_cpu = {
 	.name = "cpu",
 	.available = cpu_available,
 	.start = cpu_start,
 	.next = cpu_next,
+	.build = gpucol_cpu_build,
+	.lookup_figures = gpucol_lookup_figures,
+	.lookup_free = gpucol_lookup_free,
 	.stats = cpu_stats,
+	.probe_figures = cpu_probe_figures,
 	.finish = cpu_finish,
 };

@@ -13,6 +13,7 @@
  *-------------------------------------------------------------------------
  */
 #include "engine/cpu/expr.h"
+#include "engine/cpu/join.h"
 #include "kernel/float_order.h"
 
 static bool
@@ -74,13 +75,15 @@ check_instr(const GpucolProgram *program, const uint32_t *written,
 	const uint8_t *classes = GPUCOL_PROGRAM_ARRAY(program, const uint8_t, reg_classes);
 	const GpucolProgramColumn *columns =
 		GPUCOL_PROGRAM_ARRAY(program, const GpucolProgramColumn, columns);
+	const GpucolPayload *payloads = GPUCOL_PROGRAM_ARRAY(program, const GpucolPayload, payloads);
 
 	if (instr->op >= GPUCOL_OP_COUNT || instr->dst >= program->nregs ||
 		classes[instr->dst] != gpucol_cpu_expr_ops[instr->op].result || is_written(written, instr->dst))
 		return false;
 	if (is_load(instr->op))
-		return instr->aux >= 0 && instr->aux < program->ncolumns &&
-			loadable(instr->op, columns[instr->aux].kind);
+		return instr->aux >= 0 && instr->aux < program->ncolumns + program->npayloads &&
+			loadable(instr->op, instr->aux < program->ncolumns ? columns[instr->aux].kind :
+					 payloads[instr->aux - program->ncolumns].kind);
 	if (is_const(instr->op))
 		return instr->aux >= 0 && instr->aux < program->nconsts;
 	if (instr->op == GPUCOL_OP_IN_I)
@@ -97,6 +100,33 @@ check_instr(const GpucolProgram *program, const uint32_t *written,
 		readable(program, written, instr->c, gpucol_cpu_expr_ops[instr->op].c);
 }
 
+/* Were the registers written by now that probes read before instruction i? */
+static bool
+check_probes(const GpucolProgram *program, const uint32_t *written, int i)
+{
+	const uint8_t *classes = GPUCOL_PROGRAM_ARRAY(program, const uint8_t, reg_classes);
+	const GpucolProbe *probes = GPUCOL_PROGRAM_ARRAY(program, const GpucolProbe, probes);
+	const uint16_t *keys = GPUCOL_PROGRAM_ARRAY(program, const uint16_t, probe_keys);
+
+	for (int p = 0; p < program->nprobes; p++)
+	{
+		const GpucolProbe *probe = &probes[p];
+
+		for (int k = probe->first_key; i == probe->keys_end &&
+			 k < probe->first_key + probe->nkeys; k++)
+			if (keys[k] >= program->nregs ||
+				!readable(program, written, keys[k], classes[keys[k]]))
+				return false;
+		if (i == probe->residual_end && probe->residual != GPUCOL_NO_REG &&
+			!readable(program, written, probe->residual, GPUCOL_CLASS_B))
+			return false;
+		if (i == probe->filter_end && probe->filter != GPUCOL_NO_REG &&
+			!readable(program, written, probe->filter, GPUCOL_CLASS_B))
+			return false;
+	}
+	return true;
+}
+
 /* Refuse a program that this interpreter cannot run safely. */
 GpucolStatus
 gpucol_cpu_expr_check(const GpucolProgram *program, const char **why)
@@ -111,13 +141,14 @@ gpucol_cpu_expr_check(const GpucolProgram *program, const char **why)
 	*why = "malformed kernel description";
 	if (program->magic != GPUCOL_PROGRAM_MAGIC ||
 		program->version != GPUCOL_PROGRAM_VERSION ||
-		program->nprobes != 0 || program->kind == GPUCOL_PROGRAM_BUILD ||
-		program->nfilter_instrs > program->ninstrs)
+		program->nfilter_instrs > program->ninstrs || !gpucol_cpu_join_check(program))
 		return GPUCOL_UNSUPPORTED;
 	for (int i = 0; i < program->ninstrs; i++)
 	{
 		if (i == program->nfilter_instrs && program->filter != GPUCOL_NO_REG &&
 			!readable(program, written, program->filter, GPUCOL_CLASS_B))
+			return GPUCOL_UNSUPPORTED;
+		if (!check_probes(program, written, i))
 			return GPUCOL_UNSUPPORTED;
 		if (!check_instr(program, written, &instrs[i]))
 			return GPUCOL_UNSUPPORTED;
@@ -125,6 +156,8 @@ gpucol_cpu_expr_check(const GpucolProgram *program, const char **why)
 	}
 	if (program->filter != GPUCOL_NO_REG &&
 		!readable(program, written, program->filter, GPUCOL_CLASS_B))
+		return GPUCOL_UNSUPPORTED;
+	if (!check_probes(program, written, program->ninstrs))
 		return GPUCOL_UNSUPPORTED;
 	for (int i = 0; i < program->nkeys; i++)
 		if (keys[i] >= program->nregs ||
@@ -291,37 +324,18 @@ gpucol_cpu_expr_select(GpucolCpuWorker *worker)
 			worker->sel[n++] = (uint16_t) (w * 32 + (uint32_t) __builtin_ctz(bits));
 }
 
-/* Move the entries listed in `at` to the front of a register. */
-static void
-compact(GpucolCpuReg *reg, const uint16_t *at, uint32_t n)
+uint32_t
+gpucol_cpu_expr_true(const GpucolCpuWorker *worker, uint16_t reg, uint16_t *at)
 {
-	for (uint32_t j = 0; j < n; j++)
-	{
-		uint32_t	i = at[j];
+	const GpucolCpuReg *filter = &worker->regs[reg];
+	uint32_t	n = 0;
 
-		if (reg->nulls != NULL)
-			reg->null_space[j] = reg->nulls[i];
-		switch (reg->cls)
-		{
-			case GPUCOL_CLASS_B:
-				reg->v.b[j] = reg->v.b[i];
-				break;
-			case GPUCOL_CLASS_D:
-				if (reg->narrow)
-					reg->n[j] = reg->n[i];
-				if (reg->wide)
-					reg->v.d[j] = reg->v.d[i];
-				break;
-			case GPUCOL_CLASS_S:
-				if (reg->coded)
-					reg->codes[j] = reg->codes[i];
-				else
-					reg->v.s[j] = reg->v.s[i];
-				break;
-			default:
-				reg->v.i[j] = reg->v.i[i];
-		}
+	for (uint32_t j = 0; j < worker->nsel; j++)
+	{
+		at[n] = (uint16_t) j;
+		n += GPUCOL_CPU_TRUE_AT(filter, j);
 	}
+	return n;
 }
 
 /*
@@ -331,21 +345,12 @@ compact(GpucolCpuReg *reg, const uint16_t *at, uint32_t n)
 GpucolStatus
 gpucol_cpu_expr_filter(GpucolCpuWorker *worker)
 {
-	const GpucolRun *run = worker->run;
-	const GpucolCpuReg *filter = &worker->regs[run->program->filter];
 	uint16_t	at[GPUCOL_VECTOR_VALUES];
-	uint32_t	n = 0;
+	uint32_t	n = gpucol_cpu_expr_true(worker, worker->run->program->filter, at);
 
-	for (uint32_t j = 0; j < worker->nsel; j++)
-	{
-		at[n] = (uint16_t) j;
-		n += GPUCOL_CPU_TRUE_AT(filter, j);
-	}
 	if (n == worker->nsel)
 		return GPUCOL_OK;
-	for (int r = 0; r < run->program->nregs; r++)
-		if (run->keep[r])
-			compact(&worker->regs[r], at, n);
+	gpucol_cpu_live_keep(worker, 0, at, n);
 	memset(worker->mask, 0, sizeof(worker->mask));
 	for (uint32_t j = 0; j < n; j++)
 	{

@@ -17,6 +17,7 @@
  *							there are entries, and not where it would take more
  *							comparisons than the segment has rows;
  *	  raw and delta, order of bytes	each row is compared with its group's string;
+ *	  payload, order of bytes	likewise; entries of a built table are in no order;
  *	  all else				candidates: the main thread compares them with their
  *							groups' strings when the window is done, while
  *							its bytes are still there.
@@ -55,6 +56,13 @@ static bool
 is_max(const GpucolCpuAcc *acc)
 {
 	return acc->op == GPUCOL_CPU_ACC_MAX_S;
+}
+
+/* Is the slot that of a built table's column? */
+static bool
+is_payload(const GpucolRun *run, int slot)
+{
+	return slot >= run->program->ncolumns;
 }
 
 /* Codes that a chunk may have. */
@@ -226,7 +234,7 @@ update_bytes(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAc
 	for (uint32_t j = 0; j < worker->nsel && status == GPUCOL_OK; j++)
 		if (valid == NULL || valid[j])
 			status = consider(worker->run, groups, acc, states + worker->ids[j] * stride,
-							  reg->v.s[j]);
+							  reg->coded ? reg->column->entries[reg->codes[j]] : reg->v.s[j]);
 	return status;
 }
 
@@ -249,7 +257,7 @@ note_candidates(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCp
 	GpucolCpuExtreme *extreme = &groups->extremes[acc->extreme];
 	uint64_t   *states = groups->states + acc->offset;
 	size_t		stride = worker->run->state_words;
-	uint32_t	base = vector->delta != NULL ? 0 :
+	uint32_t	base = vector->delta != NULL || reg->coded ? 0 :
 		vector->number * GPUCOL_VECTOR_VALUES - reg->column->window_row;
 
 	if (!reserve(worker->run, (void **) &extreme->candidates, extreme->ncandidates,
@@ -276,11 +284,12 @@ gpucol_cpu_extreme_update(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
 						  const GpucolCpuVector *vector)
 {
 	const GpucolCpuReg *reg = &worker->regs[acc->arg];
+	bool		payload = is_payload(worker->run, reg->column->slot);
 
-	if (reg->coded &&
+	if (reg->coded && !payload &&
 		(acc->order == 0 || worker->run->ranks[acc->extreme].positions != NULL))
 		return update_scores(worker, groups, acc, valid);
-	if (!reg->coded && acc->order == 0)
+	if (acc->order == 0)
 		return update_bytes(worker, groups, acc, valid);
 	return note_candidates(worker, groups, acc, valid, vector);
 }
@@ -397,6 +406,8 @@ candidate_values(const GpucolRun *run, const GpucolCpuRanks *ranks, const Gpucol
 {
 	const GpucolCpuColumn *column = &run->cols[ranks->slot];
 
+	if (is_payload(run, ranks->slot))
+		return column->entries;
 	if (delta != NULL)
 		return delta->columns[ranks->slot].bytes;
 	return gpucol_cpu_stream_is_raw(column) ? column->raw : column->entries;
@@ -437,7 +448,8 @@ drain(GpucolRun *run, const GpucolCpuAcc *acc, const GpucolDelta *delta)
 {
 	GpucolCpuRanks *ranks = &run->ranks[acc->extreme];
 	const GpucolCpuColumn *column = &run->cols[ranks->slot];
-	bool		coded = delta == NULL && !gpucol_cpu_stream_is_raw(column);
+	bool		coded = delta == NULL && !is_payload(run, ranks->slot) &&
+		!gpucol_cpu_stream_is_raw(column);
 	GpucolStatus status = GPUCOL_OK;
 
 	for (int p = 0; p < run->nparts && coded; p++)
@@ -494,7 +506,8 @@ gpucol_cpu_extreme_close(GpucolRun *run)
 {
 	for (int i = 0; i < run->naccs && run->nextremes > 0; i++)
 	{
-		if (!gpucol_cpu_extreme_is(&run->accs[i]))
+		if (!gpucol_cpu_extreme_is(&run->accs[i]) ||
+			is_payload(run, run->ranks[run->accs[i].extreme].slot))
 			continue;
 		for (int p = 0; p < run->nparts; p++)
 		{

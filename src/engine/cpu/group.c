@@ -38,7 +38,7 @@ gpucol_cpu_group_create(GpucolRun *run)
 	groups->run = run;
 	groups->sets = gpucol_cpu_alloc0(run, sizeof(GpucolCpuSet) * (size_t) (run->ndistinct + 1));
 	groups->maps = gpucol_cpu_alloc0(run, sizeof(GpucolCpuCodeMap) *
-									 (run->program->ncolumns + 1u));
+									 (run->program->ncolumns + run->program->npayloads + 1u));
 	groups->extremes = gpucol_cpu_alloc0(run, sizeof(GpucolCpuExtreme) *
 										 (size_t) (run->nextremes + 1));
 	groups->seen = gpucol_cpu_alloc0(run, sizeof(GpucolCpuSeen) * (size_t) (run->ndistinct + 1));
@@ -78,7 +78,7 @@ gpucol_cpu_group_destroy(GpucolCpuGroups *groups)
 		for (int s = 0; s < run->ndistinct; s++)
 			gpucol_cpu_free(run, groups->sets[s].slots);
 	if (groups->maps != NULL)
-		for (int c = 0; c < run->program->ncolumns; c++)
+		for (int c = 0; c < run->program->ncolumns + run->program->npayloads; c++)
 			gpucol_cpu_free(run, groups->maps[c].numbers);
 	for (int e = 0; e < run->nextremes && groups->extremes != NULL; e++)
 	{
@@ -624,11 +624,11 @@ open_map(GpucolCpuGroups *groups, const GpucolCpuColumn *column, GpucolCpuCodeMa
 	GpucolRun  *run = groups->run;
 
 	*map = &groups->maps[column->slot];
-	if ((*map)->serial == run->segment_serial)
+	if ((*map)->serial == gpucol_cpu_codes_serial(run, column))
 		return GPUCOL_OK;
 	gpucol_cpu_free(run, (*map)->numbers);
 	(*map)->numbers = gpucol_cpu_alloc0(run, sizeof(uint32_t) * code_space(column));
-	(*map)->serial = (*map)->numbers == NULL ? 0 : run->segment_serial;
+	(*map)->serial = (*map)->numbers == NULL ? 0 : gpucol_cpu_codes_serial(run, column);
 	return (*map)->numbers == NULL ? GPUCOL_OUT_OF_MEMORY : GPUCOL_OK;
 }
 
@@ -689,13 +689,13 @@ gpucol_cpu_group_seen(GpucolCpuGroups *groups, uint32_t set, const GpucolCpuColu
 	GpucolCpuSeen *seen = &groups->seen[set];
 	GpucolRun  *run = groups->run;
 
-	if (seen->serial == run->segment_serial)
+	if (seen->serial == gpucol_cpu_codes_serial(run, column))
 		return seen;
 	gpucol_cpu_free(run, seen->bits);
 	seen->ncodes = (uint32_t) ((code_space(column) + 63) & ~(size_t) 63);
 	seen->ngroups = run->program->nkeys == 0 ? 1 : SEEN_BITS / seen->ncodes;
 	seen->bits = gpucol_cpu_alloc0(run, (size_t) seen->ngroups * seen->ncodes / 8 + 1);
-	seen->serial = seen->bits == NULL ? 0 : run->segment_serial;
+	seen->serial = seen->bits == NULL ? 0 : gpucol_cpu_codes_serial(run, column);
 	return seen->bits == NULL ? NULL : seen;
 }
 

@@ -69,6 +69,25 @@ gpucol_cpu_host_ask(GpucolRun *run)
 	return GPUCOL_OK;
 }
 
+GpucolStatus
+gpucol_cpu_host_ask_payload(GpucolRun *run)
+{
+	for (int h = run->nhosts; h < run->nhosts + run->npayload_hosts; h++)
+	{
+		GpucolCpuHostTest *test = &run->hosts[h];
+		const GpucolCpuColumn *column = &run->cols[test->column];
+		bool		isnull = true;
+		GpucolBytes none = {"", 0};
+
+		if (make_verdicts(run, test, column->ndict) != GPUCOL_OK)
+			return GPUCOL_OUT_OF_MEMORY;
+		run->host->test(run->host->context, test->id, 1, &none, &isnull, &test->null_verdict);
+		run->host->test(run->host->context, test->id, (int) column->ndict, column->entries,
+						NULL, test->verdicts);
+	}
+	return GPUCOL_OK;
+}
+
 /* Ask about the rows of one part, from row `from` to before row `end`. */
 static void
 ask_part(GpucolRun *run, GpucolCpuHostTest *test, const GpucolBytes *values,

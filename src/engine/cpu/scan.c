@@ -9,6 +9,9 @@
  * the run keeps until the next window.  Where the host takes rows in the threads
  * that have them, a worker has one buffer, which it hands on at once.
  *
+ * With probes, whose rows come in batches of any number, a worker fills buffers of its
+ * own, up to a number at which it pauses.
+ *
  * Windows run ahead of the host, which may stop at any row (LIMIT): an error that a
  * row raises is delivered in the row's place, behind all rows before it.
  *
@@ -119,36 +122,89 @@ most_outputs(const GpucolRun *run)
 GpucolStatus
 gpucol_cpu_scan_init(GpucolRun *run)
 {
-	run->scan_window_most = most_outputs(run);
-	run->noutputs = run->take != NULL ? run->nworkers : GPUCOL_CPU_SCAN_WINDOW;
+	run->scan_window_most = run->nprobes > 0 ? GPUCOL_CPU_WINDOW : most_outputs(run);
+	run->noutputs = run->take != NULL ? run->nworkers :
+		run->nprobes > 0 ? run->nworkers * GPUCOL_CPU_JOIN_OUTPUTS : GPUCOL_CPU_SCAN_WINDOW;
 	run->outputs = gpucol_cpu_alloc0(run, sizeof(GpucolCpuOutput) * (size_t) run->noutputs);
 	if (run->outputs == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	return GPUCOL_OK;
 }
 
-/* Copy one output register. */
+/* Copy one output register behind the first `at` values. */
 static void
-copy_output(GpucolCpuReg *reg, uint32_t n, void *values)
+copy_output(GpucolCpuReg *reg, uint32_t n, void *values, uint32_t at)
 {
 	switch (reg->cls)
 	{
 		case GPUCOL_CLASS_D:
-			memcpy(values, gpucol_cpu_expr_widen(reg, n), n * sizeof(__int128));
+			memcpy((__int128 *) values + at, gpucol_cpu_expr_widen(reg, n), n * sizeof(__int128));
 			break;
 		case GPUCOL_CLASS_B:
 			for (uint32_t j = 0; j < n; j++)
-				((int64_t *) values)[j] = reg->v.b[j];
+				((int64_t *) values)[at + j] = reg->v.b[j];
 			break;
 		case GPUCOL_CLASS_S:
 			for (uint32_t j = 0; j < n; j++)
-				((GpucolBytes *) values)[j] = reg->coded && reg->column->entries != NULL ?
+				((GpucolBytes *) values)[at + j] = reg->coded && reg->column->entries != NULL ?
 					reg->column->entries[reg->codes[j]] :
 					reg->coded ? (GpucolBytes) {"", 0} : reg->v.s[j];
 			break;
 		default:
-			memcpy(values, reg->v.any, n * sizeof(int64_t));
+			memcpy((int64_t *) values + at, reg->v.any, n * sizeof(int64_t));
 	}
+}
+
+/* Where the outputs of the selected rows go. */
+static GpucolCpuOutput *
+choose_output(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
+{
+	GpucolRun  *run = worker->run;
+	GpucolCpuOutput *own = run->outputs + (size_t) worker->index * GPUCOL_CPU_JOIN_OUTPUTS;
+
+	if (run->take != NULL)
+		return &run->outputs[worker->index];
+	if (run->nprobes == 0)
+		return &run->outputs[vector->output];
+	if (worker->noutputs == 0 ||
+		own[worker->noutputs - 1].nrows + worker->nsel > GPUCOL_VECTOR_VALUES)
+		worker->noutputs++;
+	return &own[worker->noutputs - 1];
+}
+
+/* Identities of the selected rows; those of joined rows are 0. */
+static void
+put_tids(const GpucolCpuWorker *worker, const GpucolCpuVector *vector, uint64_t *tids)
+{
+	const GpucolRun *run = worker->run;
+	uint64_t	row = run->segment.first_row +
+		(uint64_t) vector->number * GPUCOL_VECTOR_VALUES;
+
+	for (uint32_t j = 0; j < worker->nsel; j++)
+	{
+		uint32_t	at = worker->full ? j : worker->sel[j];
+
+		tids[j] = run->nprobes > 0 ? 0 : vector->delta != NULL ? vector->delta->tids[at] :
+			virtual_tid(row + at);
+	}
+}
+
+/* NULLs of an output behind the first `at` rows. */
+static void
+put_nulls(const GpucolCpuReg *reg, uint32_t n, GpucolResultColumn *column, uint8_t *nulls,
+		  uint32_t at)
+{
+	if (at == 0)
+		column->nulls = NULL;
+	if (reg->nulls == NULL && column->nulls == NULL)
+		return;
+	if (column->nulls == NULL)
+		memset(nulls, 0, at);
+	if (reg->nulls == NULL)
+		memset(nulls + at, 0, n);
+	else
+		memcpy(nulls + at, reg->nulls, n);
+	column->nulls = nulls;
 }
 
 /* Evaluate the outputs of the passing rows of a vector and keep them. */
@@ -156,39 +212,30 @@ GpucolStatus
 gpucol_cpu_scan_emit(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 {
 	GpucolRun  *run = worker->run;
-	GpucolCpuOutput *output = &run->outputs[run->take != NULL ? worker->index : vector->output];
-	uint64_t	row = run->segment.first_row +
-		(uint64_t) vector->number * GPUCOL_VECTOR_VALUES;
+	GpucolCpuOutput *output;
 	GpucolStatus status;
+	uint32_t	at;
 
-	if (run->program->filter == GPUCOL_NO_REG)
+	if (run->program->filter == GPUCOL_NO_REG && run->nprobes == 0)
 		gpucol_cpu_expr_select(worker);
 	if (worker->nsel == 0)
 		return GPUCOL_OK;
-	status = gpucol_cpu_expr_run(worker, vector, run->program->nfilter_instrs,
-								 run->program->ninstrs);
-	if (status == GPUCOL_OK && output->tids == NULL)
+	status = gpucol_cpu_expr_run(worker, vector, run->last_section, run->program->ninstrs);
+	if (status != GPUCOL_OK)
+		return status;
+	output = choose_output(worker, vector);
+	if (output->tids == NULL)
 		status = init_buffer(run, output);
 	if (status != GPUCOL_OK)
 		return status;
-	for (uint32_t j = 0; j < worker->nsel; j++)
-	{
-		uint32_t	at = worker->full ? j : worker->sel[j];
-
-		output->tids[j] = vector->delta != NULL ? vector->delta->tids[at] :
-			virtual_tid(row + at);
-	}
+	at = run->nprobes > 0 && run->take == NULL ? output->nrows : 0;
+	put_tids(worker, vector, output->tids + at);
 	for (int k = 0; k < run->program->nkeys; k++)
 	{
 		GpucolCpuReg *reg = &worker->regs[run->keys[k]];
 
-		copy_output(reg, worker->nsel, output->values[k]);
-		output->columns[k].nulls = NULL;
-		if (reg->nulls != NULL)
-		{
-			memcpy(output->nulls[k], reg->nulls, worker->nsel);
-			output->columns[k].nulls = output->nulls[k];
-		}
+		copy_output(reg, worker->nsel, output->values[k], at);
+		put_nulls(reg, worker->nsel, &output->columns[k], output->nulls[k], at);
 	}
 	if (run->take != NULL)
 	{
@@ -196,11 +243,46 @@ gpucol_cpu_scan_emit(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 
 		return run->take(run->take_arg, worker->index, vector->ordinal, &rows);
 	}
-	output->nrows = worker->nsel;
+	output->nrows = at + worker->nsel;
 	return GPUCOL_OK;
 }
 
-/* Deliver the outputs of the window, vector by vector. */
+/* The next buffer of the window that has rows; false if there is none. */
+static bool
+deliver_output(GpucolRun *run, GpucolResult *out, GpucolStatus *status)
+{
+	uint32_t	n = run->nprobes > 0 ? (uint32_t) run->noutputs : run->nwork;
+
+	*status = GPUCOL_OK;
+	for (; run->take == NULL && run->next_output < n; run->next_output++)
+	{
+		GpucolCpuOutput *output = &run->outputs[run->next_output];
+
+		if (output->nrows == 0 && output->error == GPUCOL_OK)
+			continue;
+		*status = output->nrows == 0 ? output->error : GPUCOL_OK;
+		out->nrows = output->nrows;
+		out->columns = output->columns;
+		out->tids = output->tids;
+		out->states = NULL;
+		output->nrows = 0;
+		return true;
+	}
+	return false;
+}
+
+/* Make room for the outputs of the next window. */
+static void
+clear_outputs(GpucolRun *run)
+{
+	for (int i = 0; i < run->noutputs; i++)
+		run->outputs[i].nrows = 0;
+	for (int w = 0; w < run->nworkers; w++)
+		run->workers[w].noutputs = 0;
+	run->next_output = 0;
+}
+
+/* Deliver the outputs of the window, buffer by buffer. */
 GpucolStatus
 gpucol_cpu_scan_next(GpucolRun *run, GpucolResult *out)
 {
@@ -216,29 +298,16 @@ gpucol_cpu_scan_next(GpucolRun *run, GpucolResult *out)
 	}
 	for (;;)
 	{
-		while (run->take == NULL && run->next_output < run->nwork)
-		{
-			GpucolCpuOutput *output = &run->outputs[run->next_output];
-
-			if (output->nrows == 0 && output->error != GPUCOL_OK)
-				return output->error;
-			if (output->nrows == 0)
-			{
-				run->next_output++;
-				continue;
-			}
-			out->nrows = output->nrows;
-			out->columns = output->columns;
-			out->tids = output->tids;
-			out->states = NULL;
-			output->nrows = 0;
-			return GPUCOL_OK;
-		}
-		for (int i = 0; i < run->noutputs; i++)
-			run->outputs[i].nrows = 0;
-		run->next_output = 0;
+		if (deliver_output(run, out, &status))
+			return status;
+		if (run->failed != GPUCOL_OK)
+			return run->failed;
+		clear_outputs(run);
 		status = gpucol_cpu_source_step(run);
-		if (status != GPUCOL_OK)
+		/* rows that were joined before the one that failed are delivered first */
+		if (GPUCOL_STATUS_IS_OF_ROW(status) && run->nprobes > 0)
+			run->failed = status;
+		else if (status != GPUCOL_OK)
 			return status;
 	}
 }

@@ -10,7 +10,10 @@
  * Then windows: up to GPUCOL_CPU_WINDOW vectors of every stream that is needed
  * are mapped, dealt to the workers, and unmapped, after raw bytes have been read
  * (engine/cpu/raw.c).  Delta batches follow as
- * vectors of their own kind.
+ * vectors of their own kind, then rows of probed tables (engine/cpu/tail.c).
+ *
+ * Where rows multiply in probes, a window or a batch may take more than one step: workers
+ * pause in the middle of it, and it is mapped again when they go on.
  *
  * Anything of the source or the host may longjmp.  Buffers filled here belong
  * to the run's structures before the call that fills them.
@@ -20,13 +23,15 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "engine/cpu/cpu.h"
+#include "engine/cpu/build.h"
+#include "engine/cpu/join.h"
 #include "kernel/bitpack.h"
 
 #define ZONES 512				/* zone maps read at a time */
 #define DEAL 8					/* vectors that a worker takes at a time, at least */
 #define DEAD_GAP 8				/* excluded vectors that end a window */
 #define SLOW_WINDOW_MS 40.0		/* a window that took longer is too long */
+#define SLICE_MS 30.0			/* after which rows that multiply let the main thread look */
 
 /*
  * Can this engine read the chunk as the program's column?  That the descriptor
@@ -185,7 +190,8 @@ load_segment(GpucolRun *run, bool *never)
 		status = plan_tests(run, never);
 	if (status == GPUCOL_OK && !*never)
 		gpucol_cpu_bounds_find(run, NULL);
-	if (status == GPUCOL_OK && !*never && run->program->kind == GPUCOL_PROGRAM_AGG)
+	if (status == GPUCOL_OK && !*never && run->program->kind == GPUCOL_PROGRAM_AGG &&
+		run->nprobes == 0)
 		status = gpucol_cpu_dense_open(run);
 	return status;
 }
@@ -359,6 +365,20 @@ gpucol_cpu_source_map(GpucolRun *run, uint32_t first, uint32_t n, bool loads)
 	return status;
 }
 
+GpucolStatus
+gpucol_cpu_sink(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
+{
+	switch (worker->run->program->kind)
+	{
+		case GPUCOL_PROGRAM_SCAN:
+			return gpucol_cpu_scan_emit(worker, vector);
+		case GPUCOL_PROGRAM_BUILD:
+			return gpucol_cpu_build_rows(worker, vector);
+		default:
+			return gpucol_cpu_agg_update(worker, vector);
+	}
+}
+
 /* Filter one vector and hand the survivors on. */
 static GpucolStatus
 do_vector(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
@@ -398,9 +418,10 @@ do_vector(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 		if (worker->nsel == 0)
 			return GPUCOL_OK;
 	}
-	if (run->program->kind == GPUCOL_PROGRAM_SCAN)
-		return gpucol_cpu_scan_emit(worker, vector);
-	return gpucol_cpu_agg_update(worker, vector);
+	else if (run->nprobes > 0 || run->program->kind == GPUCOL_PROGRAM_BUILD)
+		gpucol_cpu_expr_select(worker);
+	return run->nprobes > 0 ? gpucol_cpu_join_rows(worker, vector, 0) :
+		gpucol_cpu_sink(worker, vector);
 }
 
 /*
@@ -416,7 +437,7 @@ do_vector_up_to_error(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 	uint32_t	good = 0;
 	uint32_t	bad = vector->nrows;
 
-	if (!GPUCOL_STATUS_IS_OF_ROW(status) || run->take != NULL ||
+	if (!GPUCOL_STATUS_IS_OF_ROW(status) || run->take != NULL || run->nprobes > 0 ||
 		run->program->kind != GPUCOL_PROGRAM_SCAN)
 		return status;
 	while (bad - good > 1)
@@ -448,6 +469,7 @@ do_vector_up_to_error(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 static bool
 deal(GpucolRun *run, uint32_t *first, uint32_t *last)
 {
+	uint32_t	least = run->nprobes > 0 ? 1 : DEAL;
 	uint32_t	take;
 
 	*first = run->dealt;
@@ -456,57 +478,112 @@ deal(GpucolRun *run, uint32_t *first, uint32_t *last)
 		if (*first >= run->nwork)
 			return false;
 		take = (run->nwork - *first) / (2 * (uint32_t) run->nworkers);
-		*last = *first + (take > DEAL ? take : DEAL);
+		*last = *first + (take > least ? take : least);
 		if (*last > run->nwork)
 			*last = run->nwork;
 	} while (!atomic_compare_exchange_weak(&run->dealt, first, *last));
 	return true;
 }
 
-/* One worker's share of the window. */
+/* Has the worker rows of a vector in hand that it paused in? */
+static bool
+is_paused(const GpucolCpuWorker *worker)
+{
+	return worker->trail != NULL && worker->trail->paused;
+}
+
+/* The worker's next vector of the window; NULL if it has done its share. */
+static const GpucolCpuVector *
+next_vector(GpucolCpuWorker *worker)
+{
+	GpucolRun  *run = worker->run;
+
+	if (!run->by_ordinal)
+	{
+		if (worker->next == worker->end && !deal(run, &worker->next, &worker->end))
+			return NULL;
+		return &run->work[worker->next++];
+	}
+	while (worker->next < worker->end)
+	{
+		const GpucolCpuVector *vector = &run->work[worker->next++];
+
+		if ((int) (vector->ordinal % (unsigned) run->nparts) % run->nworkers == worker->index)
+			return vector;
+	}
+	return NULL;
+}
+
+/* One worker's share of the window, or of it what it can do without a pause. */
 static void
 do_share(void *arg, int index)
 {
 	GpucolRun  *run = arg;
 	GpucolCpuWorker *worker = &run->workers[index];
-	uint32_t	first;
-	uint32_t	last;
+	const GpucolCpuVector *vector;
 
-	if (run->by_ordinal)
-	{
-		for (uint32_t i = 0; i < run->nwork && worker->status == GPUCOL_OK; i++)
-			if ((int) (run->work[i].ordinal % (unsigned) run->nparts) % run->nworkers == index)
-				worker->status = do_vector_up_to_error(worker, &run->work[i]);
-		return;
-	}
-	while (worker->status == GPUCOL_OK && deal(run, &first, &last))
-		for (uint32_t i = first; i < last && worker->status == GPUCOL_OK; i++)
-			worker->status = do_vector_up_to_error(worker, &run->work[i]);
+	if (is_paused(worker) && gpucol_cpu_has_room(worker))
+		worker->status = gpucol_cpu_join_resume(worker);
+	while (worker->status == GPUCOL_OK && !is_paused(worker) && gpucol_cpu_has_room(worker) &&
+		   (vector = next_vector(worker)) != NULL)
+		worker->status = do_vector_up_to_error(worker, vector);
 }
 
-/* Work through run->work with all threads. */
-static GpucolStatus
-do_work(GpucolRun *run)
+/* Is there work of the window left, since workers paused? */
+static bool
+is_suspended(const GpucolRun *run)
 {
-	atomic_store(&run->dealt, 0);
-	if (run->nwork <= DEAL && !run->by_ordinal)
-		do_share(run, 0);
-	else
-		gpucol_pool_run(run->nworkers, do_share, run);
+	for (int w = 0; w < run->nworkers; w++)
+		if (is_paused(&run->workers[w]) || run->workers[w].next < run->workers[w].end)
+			return true;
+	return !run->by_ordinal && run->dealt < run->nwork;
+}
+
+GpucolStatus
+gpucol_cpu_workers_status(const GpucolRun *run)
+{
 	for (int w = 0; w < run->nworkers; w++)
 		if (run->workers[w].status != GPUCOL_OK)
 			return run->workers[w].status;
 	return GPUCOL_OK;
 }
 
-/* Milliseconds of a clock that never goes back. */
-static double
-now_ms(void)
+/* Work through run->work with all threads, or go on with it. */
+static GpucolStatus
+do_work(GpucolRun *run)
+{
+	if (!run->suspended)
+	{
+		atomic_store(&run->dealt, 0);
+		for (int w = 0; w < run->nworkers; w++)
+		{
+			run->workers[w].next = 0;
+			run->workers[w].end = run->by_ordinal ? run->nwork : 0;
+		}
+	}
+	gpucol_cpu_begin_slice(run);
+	if (run->nwork <= DEAL && !run->by_ordinal && run->nprobes == 0)
+		do_share(run, 0);
+	else
+		gpucol_pool_run(run->nworkers, do_share, run);
+	run->suspended = run->nprobes > 0 && is_suspended(run);
+	return gpucol_cpu_workers_status(run);
+}
+
+double
+gpucol_cpu_now_ms(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (double) now.tv_sec * 1e3 + (double) now.tv_nsec / 1e6;
+}
+
+void
+gpucol_cpu_begin_slice(GpucolRun *run)
+{
+	if (run->nprobes > 0)
+		run->slice_end = gpucol_cpu_now_ms() + SLICE_MS;
 }
 
 /*
@@ -527,12 +604,14 @@ static GpucolStatus
 work_through(GpucolRun *run, uint32_t first, uint32_t n)
 {
 	GpucolStatus status = gpucol_cpu_source_map(run, first, n, true);
-	double		start = now_ms();
+	double		start = gpucol_cpu_now_ms();
 
 	if (status != GPUCOL_OK)
 		return status;
+	run->window_first = first;
+	run->window_vectors = n;
 	status = do_work(run);
-	set_pace(run, now_ms() - start);
+	set_pace(run, gpucol_cpu_now_ms() - start);
 	gpucol_cpu_source_unmap(run);
 	return status == GPUCOL_OK ? gpucol_cpu_extreme_drain(run, NULL) : status;
 }
@@ -588,27 +667,52 @@ do_window(GpucolRun *run)
 static GpucolStatus
 do_delta(GpucolRun *run)
 {
-	GpucolDelta delta;
-	GpucolStatus status = run->source->ops->next_delta(run->source, &delta);
+	GpucolDelta *delta = &run->delta;
+	GpucolStatus status;
 
+	if (run->delta_done)
+		return GPUCOL_END;
+	status = run->source->ops->next_delta(run->source, delta);
+	run->delta_done = status == GPUCOL_END;
 	if (status != GPUCOL_OK)
 		return status;
-	if (delta.nrows > GPUCOL_VECTOR_VALUES)
+	if (delta->nrows > GPUCOL_VECTOR_VALUES)
 		return GPUCOL_CORRUPT;
-	status = gpucol_cpu_host_ask_delta(run, &delta);
+	status = gpucol_cpu_host_ask_delta(run, delta);
 	if (status != GPUCOL_OK)
 		return status;
-	run->stats.delta_rows += delta.nrows;
+	run->stats.delta_rows += delta->nrows;
 	run->delta_batches++;
-	gpucol_cpu_bounds_find(run, &delta);
-	run->work[0].delta = &delta;
+	gpucol_cpu_bounds_find(run, delta);
+	run->work[0].delta = delta;
 	run->work[0].number = 0;
-	run->work[0].nrows = delta.nrows;
+	run->work[0].nrows = delta->nrows;
 	run->work[0].ordinal = run->ordinal++;
 	run->work[0].output = 0;
 	run->nwork = 1;
 	status = do_vector_up_to_error(&run->workers[0], &run->work[0]);
-	return status == GPUCOL_OK ? gpucol_cpu_extreme_drain(run, &delta) : status;
+	run->suspended = is_paused(&run->workers[0]);
+	return status == GPUCOL_OK ? gpucol_cpu_extreme_drain(run, delta) : status;
+}
+
+/* Go on with a window or a batch in which workers paused. */
+static GpucolStatus
+go_on(GpucolRun *run)
+{
+	uint64_t	read = run->stats.packed_bytes;
+	GpucolStatus status;
+
+	if (!run->segments_done)
+	{
+		status = work_through(run, run->window_first, run->window_vectors);
+		run->stats.packed_bytes = read;
+		return status;
+	}
+	gpucol_cpu_begin_slice(run);
+	do_share(run, 0);
+	run->suspended = is_paused(&run->workers[0]);
+	status = run->workers[0].status;
+	return status == GPUCOL_OK ? gpucol_cpu_extreme_drain(run, &run->delta) : status;
 }
 
 GpucolStatus
@@ -617,8 +721,17 @@ gpucol_cpu_source_step(GpucolRun *run)
 	GpucolStatus status;
 	bool		skip;
 
-	run->nwork = 0;
 	run->source->ops->check_interrupts(run->source);
+	if (run->suspended)
+		return go_on(run);
+	if (run->npayload_hosts > 0 && !run->payload_asked)
+	{
+		status = gpucol_cpu_host_ask_payload(run);
+		if (status != GPUCOL_OK)
+			return status;
+		run->payload_asked = true;
+	}
+	run->nwork = 0;
 	while (!run->segments_done)
 	{
 		if (run->in_segment)
@@ -655,5 +768,6 @@ gpucol_cpu_source_step(GpucolRun *run)
 			run->ordinal += run->nvectors;
 		run->source->ops->check_interrupts(run->source);
 	}
-	return do_delta(run);
+	status = do_delta(run);
+	return status == GPUCOL_END ? gpucol_cpu_tail_step(run) : status;
 }

@@ -1,0 +1,413 @@
+/*-------------------------------------------------------------------------
+ *
+ * join.c
+ *	  The way of rows through the probes; checks and set-up.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "engine/cpu/join.h"
+
+/* ---- checks ---- */
+
+/* May a probe's payload be read: by its residual alone, or also behind it? */
+static bool
+has_payload(uint16_t kind)
+{
+	return kind != GPUCOL_JOIN_SEMI && kind != GPUCOL_JOIN_ANTI && kind != GPUCOL_JOIN_NOT_IN;
+}
+
+/* Are the numbers of one probe in order?  *start is the end of the stages before. */
+static bool
+check_probe(const GpucolProgram *program, const GpucolProbe *probe, int *start)
+{
+	if (probe->kind < GPUCOL_JOIN_INNER || probe->kind > GPUCOL_JOIN_RIGHT_ANTI ||
+		probe->keys_end < *start || probe->residual_end < probe->keys_end ||
+		probe->filter_end < probe->residual_end || probe->filter_end > program->ninstrs ||
+		probe->first_key + probe->nkeys > program->nprobe_keys)
+		return false;
+	if (probe->kind == GPUCOL_JOIN_NOT_IN &&
+		(probe->nkeys != 1 || probe->residual != GPUCOL_NO_REG))
+		return false;
+	*start = probe->filter_end;
+	return true;
+}
+
+/* Is a payload column read only where its probe has found a row? */
+static bool
+check_payload(const GpucolProgram *program, int payload, const GpucolProbe *probe)
+{
+	const GpucolInstr *instrs = GPUCOL_PROGRAM_ARRAY(program, const GpucolInstr, instrs);
+
+	for (int i = 0; i < program->ninstrs; i++)
+		if (instrs[i].op <= GPUCOL_OP_LOAD_S && instrs[i].aux == program->ncolumns + payload &&
+			(i < probe->keys_end || (!has_payload(probe->kind) && i >= probe->residual_end)))
+			return false;
+	return true;
+}
+
+bool
+gpucol_cpu_join_check(const GpucolProgram *program)
+{
+	const GpucolProbe *probes = GPUCOL_PROGRAM_ARRAY(program, const GpucolProbe, probes);
+	const GpucolPayload *payloads = GPUCOL_PROGRAM_ARRAY(program, const GpucolPayload, payloads);
+	int			start = program->nfilter_instrs;
+
+	for (int p = 0; p < program->nprobes; p++)
+		if (!check_probe(program, &probes[p], &start))
+			return false;
+	for (int l = 0; l < program->npayloads; l++)
+		if (payloads[l].probe >= program->nprobes ||
+			!check_payload(program, l, &probes[payloads[l].probe]))
+			return false;
+	return program->kind != GPUCOL_PROGRAM_BUILD || program->njoin_keys <= program->nkeys;
+}
+
+/* Does a table's column have the values that a payload column is to have? */
+static bool
+suits(GpucolClass cls, uint8_t kind)
+{
+	switch (kind)
+	{
+		case GPUCOL_KIND_INT:
+			return cls == GPUCOL_CLASS_I || cls == GPUCOL_CLASS_B;
+		case GPUCOL_KIND_DECIMAL:
+			return cls == GPUCOL_CLASS_D || cls == GPUCOL_CLASS_I;
+		case GPUCOL_KIND_BYTES:
+			return cls == GPUCOL_CLASS_S;
+		default:
+			return cls == GPUCOL_CLASS_F;
+	}
+}
+
+/* Do the tables have the keys and columns that the program looks for? */
+static bool
+check_tables(const GpucolRun *run)
+{
+	for (int p = 0; p < run->nprobes; p++)
+	{
+		const GpucolCpuProbe *probe = &run->probes[p];
+
+		if (probe->table->nkeys != probe->probe->nkeys)
+			return false;
+		for (int k = 0; k < probe->table->nkeys; k++)
+			if (probe->table->columns[k].cls != run->classes[probe->keys[k]])
+				return false;
+	}
+	for (int l = 0; l < run->program->npayloads; l++)
+	{
+		const GpucolPayload *payload = &run->payloads[l];
+		const GpucolLookup *table = run->probes[payload->probe].table;
+
+		if (payload->column >= table->ncolumns ||
+			!suits(table->columns[payload->column].cls, payload->kind))
+			return false;
+	}
+	return true;
+}
+
+/* ---- set-up ---- */
+
+/* The last stage that loads the payload of a probe. */
+static int
+last_load(const GpucolRun *run, int probe)
+{
+	int			last = -1;
+
+	for (int i = 0; i < run->program->ninstrs; i++)
+	{
+		const GpucolInstr *instr = &run->instrs[i];
+		int			stage = 3 * run->nprobes + 1;
+
+		if (instr->op > GPUCOL_OP_LOAD_S || instr->aux < run->program->ncolumns ||
+			run->payloads[instr->aux - run->program->ncolumns].probe != probe)
+			continue;
+		for (int p = run->nprobes - 1; p >= 0; p--)
+		{
+			const GpucolProbe *other = run->probes[p].probe;
+
+			if (i < other->filter_end)
+				stage = GPUCOL_STAGE_FILTER(p);
+			if (i < other->residual_end)
+				stage = GPUCOL_STAGE_RESIDUAL(p);
+			if (i < other->keys_end)
+				stage = GPUCOL_STAGE_KEYS(p);
+		}
+		if (stage > last)
+			last = stage;
+	}
+	return last;
+}
+
+/* Mark a register as needed. */
+static void
+need(const GpucolRun *run, bool *regs, uint16_t reg)
+{
+	if (reg < run->program->nregs)
+		regs[reg] = true;
+}
+
+/*
+ * Which instructions are evaluated for rows that a probe delivers in the end: those before
+ * its filter whose values something behind its residual reads.
+ */
+static GpucolStatus
+find_needed(GpucolRun *run, GpucolCpuProbe *probe)
+{
+	const GpucolProgram *program = run->program;
+	const GpucolCpuLive *live = &run->live[GPUCOL_STAGE_RESIDUAL(probe->number)];
+	bool	   *regs = gpucol_cpu_alloc0(run, program->nregs + 1u);
+
+	probe->needed = gpucol_cpu_alloc0(run, program->ninstrs + 1u);
+	if (regs == NULL || probe->needed == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (int r = 0; r < live->n; r++)
+		need(run, regs, live->regs[r]);
+	for (int i = probe->probe->residual_end - 1; i >= 0; i--)
+	{
+		const GpucolInstr *instr = &run->instrs[i];
+
+		if (!regs[instr->dst])
+			continue;
+		probe->needed[i] = true;
+		if (instr->op <= GPUCOL_OP_CONST_B)
+			continue;
+		need(run, regs, instr->a);
+		need(run, regs, instr->b);
+		need(run, regs, instr->c);
+		need(run, regs, instr->mask);
+	}
+	gpucol_cpu_free(run, regs);
+	return GPUCOL_OK;
+}
+
+/* What follows for a probe from its kind and its table. */
+static GpucolStatus
+init_probe(GpucolRun *run, GpucolCpuProbe *probe)
+{
+	GpucolJoinKind kind = probe->kind;
+	bool		multiplies = kind == GPUCOL_JOIN_INNER || kind == GPUCOL_JOIN_LEFT ||
+		kind == GPUCOL_JOIN_RIGHT || kind == GPUCOL_JOIN_FULL;
+
+	probe->residual = probe->probe->residual != GPUCOL_NO_REG;
+	probe->keeps = kind == GPUCOL_JOIN_LEFT || kind == GPUCOL_JOIN_FULL;
+	probe->marks = kind >= GPUCOL_JOIN_RIGHT;
+	probe->expands = probe->residual ?
+		!probe->table->unique || probe->keeps || kind == GPUCOL_JOIN_SEMI ||
+		kind == GPUCOL_JOIN_ANTI :
+		!probe->table->unique && multiplies;
+	probe->last_load = last_load(run, probe->number);
+	if (!probe->marks)
+		return GPUCOL_OK;
+	probe->matched = gpucol_cpu_alloc0(run, probe->table->nrows + (size_t) 1);
+	return probe->matched == NULL ? GPUCOL_OUT_OF_MEMORY : find_needed(run, probe);
+}
+
+/* A payload column looks like one with a dictionary. */
+static GpucolStatus
+init_payload(GpucolRun *run, int payload)
+{
+	int			slot = run->program->ncolumns + payload;
+	const GpucolPayload *wanted = &run->payloads[payload];
+	const GpucolLookupColumn *from =
+		&run->probes[wanted->probe].table->columns[wanted->column];
+	GpucolCpuColumn *column = &run->cols[slot];
+	GpucolChunkDesc *desc;
+
+	column->slot = slot;
+	if (from->cls != GPUCOL_CLASS_S)
+		return GPUCOL_OK;
+	desc = gpucol_cpu_alloc0(run, sizeof(GpucolChunkDesc));
+	if (desc == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	desc->kind = GPUCOL_KIND_BYTES;
+	desc->coding = GPUCOL_CODING_DICT;
+	desc->ndict = from->nentries;
+	while (desc->width < 32 && (from->nentries - 1) >> desc->width != 0)
+		desc->width++;
+	column->desc = desc;
+	column->ndict = from->nentries;
+	column->entries = from->entries;
+	return GPUCOL_OK;
+}
+
+/* A worker's state. */
+static GpucolStatus
+init_trail(GpucolRun *run, GpucolCpuWorker *worker)
+{
+	size_t		n = GPUCOL_VECTOR_VALUES;
+	size_t		nprobes = (size_t) run->nprobes;
+	GpucolCpuTrail *trail = gpucol_cpu_alloc0(run, sizeof(GpucolCpuTrail));
+	int			nkeys = 0;
+
+	if (trail == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	worker->trail = trail;
+	for (size_t p = 0; p < nprobes; p++)
+		if (run->probes[p].table->nkeys > nkeys)
+			nkeys = run->probes[p].table->nkeys;
+	trail->match = gpucol_cpu_alloc0(run, sizeof(uint32_t *) * nprobes);
+	trail->numbers = gpucol_cpu_alloc(run, sizeof(uint32_t) * n);
+	trail->words = gpucol_cpu_alloc(run, sizeof(uint64_t) * n);
+	trail->codes = gpucol_cpu_alloc0(run, sizeof(uint64_t *) * ((size_t) nkeys + 1));
+	trail->valid = gpucol_cpu_alloc(run, n);
+	trail->maps = gpucol_cpu_alloc0(run, sizeof(GpucolCpuKeyMap) *
+									(run->program->nprobe_keys + 1u));
+	trail->expansions = gpucol_cpu_alloc0(run, sizeof(GpucolCpuExpansion) * nprobes);
+	trail->figures = gpucol_cpu_alloc0(run, sizeof(GpucolProbeFigures) * nprobes);
+	if (trail->match == NULL || trail->numbers == NULL || trail->words == NULL ||
+		trail->codes == NULL || trail->valid == NULL || trail->maps == NULL ||
+		trail->expansions == NULL || trail->figures == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (int k = 0; k < nkeys; k++)
+		if ((trail->codes[k] = gpucol_cpu_alloc(run, sizeof(uint64_t) * n)) == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+	for (size_t p = 0; p < nprobes; p++)
+	{
+		trail->match[p] = gpucol_cpu_alloc(run, sizeof(uint32_t) * n);
+		if (trail->match[p] == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+		memset(trail->match[p], 0xff, sizeof(uint32_t) * n);
+		if (run->probes[p].expands &&
+			gpucol_cpu_expand_init(run, &run->probes[p], &trail->expansions[p]) != GPUCOL_OK)
+			return GPUCOL_OUT_OF_MEMORY;
+	}
+	return GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_cpu_join_init(GpucolRun *run, const GpucolRunOptions *options, const char **why)
+{
+	const GpucolProgram *program = run->program;
+	const GpucolProbe *probes = GPUCOL_PROGRAM_ARRAY(program, const GpucolProbe, probes);
+	const uint16_t *keys = GPUCOL_PROGRAM_ARRAY(program, const uint16_t, probe_keys);
+	GpucolStatus status = GPUCOL_OK;
+
+	if (run->nprobes == 0)
+		return GPUCOL_OK;
+	run->probes = gpucol_cpu_alloc0(run, sizeof(GpucolCpuProbe) * (size_t) run->nprobes);
+	if (run->probes == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	*why = "tables that do not suit the kernel description";
+	for (int p = 0; p < run->nprobes; p++)
+	{
+		GpucolCpuProbe *probe = &run->probes[p];
+
+		if (probes[p].table >= options->nlookups || options->lookups[probes[p].table] == NULL)
+			return GPUCOL_UNSUPPORTED;
+		probe->probe = &probes[p];
+		probe->kind = (GpucolJoinKind) probes[p].kind;
+		probe->number = p;
+		probe->table = options->lookups[probes[p].table];
+		probe->keys = keys + probes[p].first_key;
+		probe->first = p == 0 ? program->nfilter_instrs : probes[p - 1].filter_end;
+		run->last_section = probes[p].filter_end;
+	}
+	if (!check_tables(run))
+		return GPUCOL_UNSUPPORTED;
+	*why = NULL;
+	for (int p = 0; p < run->nprobes && status == GPUCOL_OK; p++)
+		status = init_probe(run, &run->probes[p]);
+	for (int l = 0; l < program->npayloads && status == GPUCOL_OK; l++)
+		status = init_payload(run, l);
+	for (int w = 0; w < run->nworkers && status == GPUCOL_OK; w++)
+		status = init_trail(run, &run->workers[w]);
+	return status;
+}
+
+/* ---- rows ---- */
+
+void
+gpucol_cpu_join_load(GpucolCpuWorker *worker, int payload, GpucolCpuReg *reg)
+{
+	const GpucolRun *run = worker->run;
+	const GpucolPayload *wanted = &run->payloads[payload];
+	const GpucolLookup *table = run->probes[wanted->probe].table;
+
+	reg->column = &run->cols[run->program->ncolumns + payload];
+	gpucol_lookup_gather(&table->columns[wanted->column], worker->trail->match[wanted->probe],
+						 worker->nsel, reg);
+}
+
+/* Must the worker give the main thread a chance before it makes more rows? */
+static bool
+must_pause(const GpucolCpuWorker *worker)
+{
+	return !gpucol_cpu_has_room(worker) || gpucol_cpu_now_ms() > worker->run->slice_end;
+}
+
+/* The probe of the last open expansion, or -1. */
+static int
+open_expansion(const GpucolCpuWorker *worker)
+{
+	for (int p = worker->run->nprobes - 1; p >= 0; p--)
+		if (worker->trail->expansions[p].active)
+			return p;
+	return -1;
+}
+
+/* Take the selected rows through a probe; *opened: they are saved there. */
+static GpucolStatus
+step(GpucolCpuWorker *worker, const GpucolCpuVector *vector, const GpucolCpuProbe *probe,
+	 bool *opened)
+{
+	GpucolStatus status = gpucol_cpu_expr_run(worker, vector, probe->first,
+											  probe->probe->keys_end);
+
+	worker->trail->figures[probe->number].probed += worker->nsel;
+	*opened = probe->expands;
+	if (status != GPUCOL_OK)
+		return status;
+	return probe->expands ? gpucol_cpu_expand_open(worker, probe) :
+		gpucol_cpu_probe_rows(worker, vector, probe);
+}
+
+GpucolStatus
+gpucol_cpu_join_rows(GpucolCpuWorker *worker, const GpucolCpuVector *vector, int probe)
+{
+	const GpucolRun *run = worker->run;
+	GpucolStatus status = GPUCOL_OK;
+
+	for (;;)
+	{
+		bool		opened = false;
+
+		for (; probe < run->nprobes && worker->nsel > 0 && !opened; probe++)
+		{
+			status = step(worker, vector, &run->probes[probe], &opened);
+			if (status != GPUCOL_OK)
+				return status;
+		}
+		if (worker->nsel > 0 && !opened)
+		{
+			status = gpucol_cpu_sink(worker, vector);
+			if (status != GPUCOL_OK)
+				return status;
+		}
+		do
+		{
+			probe = open_expansion(worker);
+			if (probe < 0)
+				return GPUCOL_OK;
+			if (must_pause(worker))
+			{
+				worker->trail->paused = true;
+				worker->trail->vector = *vector;
+				return GPUCOL_OK;
+			}
+			status = gpucol_cpu_expand_next(worker, vector, &run->probes[probe]);
+			if (status != GPUCOL_OK)
+				return status;
+		} while (worker->nsel == 0);
+		probe++;
+	}
+}
+
+GpucolStatus
+gpucol_cpu_join_resume(GpucolCpuWorker *worker)
+{
+	GpucolCpuVector vector = worker->trail->vector;
+
+	worker->trail->paused = false;
+	worker->nsel = 0;
+	return gpucol_cpu_join_rows(worker, &vector, worker->run->nprobes);
+}

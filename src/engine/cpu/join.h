@@ -1,0 +1,150 @@
+/*-------------------------------------------------------------------------
+ *
+ * join.h
+ *	  Probes: what the files of the joins share.
+ *
+ * The rows of a vector go from probe to probe as the selection does: worker->sel lists
+ * them, and beside it each probe has the row of its table that each of them has met
+ * (match[]).  Columns of the source are loaded by the one, payload by the other, in the
+ * stage that needs them.
+ *
+ * A probe at which a row leaves at most once works in place: it drops rows.  Where rows
+ * multiply, or all pairs of a row must be known before it is decided, the selection, the
+ * registers and the matches are saved (GpucolCpuExpansion), and the rest of the program
+ * runs on batches of up to 1,024 pairs until the saved rows are done.  Expansions nest, by
+ * number of their probe.  Between two batches a worker may pause, when its time is up or
+ * its outputs are full: then its main thread delivers what there is, looks for interrupts,
+ * and lets it go on.
+ *
+ * Pairs are made in the order of the saved rows, so that sel never descends.
+ *
+ *	  probe.c	keys, matches, probes in place
+ *	  expand.c	expansions
+ *	  tail.c	rows of the tables, when the source has ended
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_ENGINE_CPU_JOIN_H
+#define GPUCOL_ENGINE_CPU_JOIN_H
+
+#include "engine/cpu/lookup.h"
+
+/* Stages of probe p, see engine/cpu/live.c. */
+#define GPUCOL_STAGE_KEYS(p)		(3 * (p) + 1)
+#define GPUCOL_STAGE_RESIDUAL(p)	(3 * (p) + 2)
+#define GPUCOL_STAGE_FILTER(p)		(3 * (p) + 3)
+
+/* A probe of the run; read by all threads. */
+struct GpucolCpuProbe
+{
+	const GpucolProbe *probe;
+	GpucolJoinKind kind;
+	int			number;
+	const GpucolLookup *table;
+	const uint16_t *keys;		/* registers */
+	int			first;			/* instruction of its stages */
+	bool		residual;
+	bool		expands;
+	bool		keeps;			/* LEFT, FULL: rows without a match */
+	bool		marks;			/* of the table's rows those that had a match */
+	int			last_load;		/* stage in which its payload is read last, or -1 */
+	uint8_t    *matched;		/* marks: a byte a row of the table */
+	bool	   *needed;			/* marks: instructions for rows delivered in the end */
+};
+
+/* Key strings of one segment's dictionary: number + 2 in the table, 1 = not there. */
+typedef struct GpucolCpuKeyMap
+{
+	uint64_t	serial;
+	uint32_t   *numbers;
+	size_t		room;
+} GpucolCpuKeyMap;
+
+/* Rows saved at a probe. */
+typedef struct GpucolCpuExpansion
+{
+	bool		active;
+	bool		unpaired;		/* pairs are done; rows that only now are decided follow */
+	uint32_t	nrows;
+	uint32_t	row;			/* next */
+	uint32_t	offset;			/* and of its table's rows */
+	uint16_t   *sel;
+	uint32_t   *first;			/* by row: of its table's rows, */
+	uint32_t   *count;			/* their number */
+	uint8_t    *hit;			/* a pair has passed the residual */
+	GpucolCpuReg *regs;			/* as run->live[] of the stage */
+	uint32_t  **match;			/* by probe before it */
+	uint16_t   *at;				/* batch: saved row of each pair */
+} GpucolCpuExpansion;
+
+/* A worker's state in the probes. */
+struct GpucolCpuTrail
+{
+	uint32_t  **match;			/* by probe: the table's rows, as sel */
+	uint32_t   *numbers;		/* of keys */
+	uint64_t   *words;
+	uint64_t  **codes;			/* by key of a probe */
+	uint8_t    *valid;
+	GpucolCpuKeyMap *maps;		/* by key of the program's probes */
+	GpucolCpuExpansion *expansions; /* by probe */
+	GpucolProbeFigures *figures;	/* by probe */
+	bool		paused;
+	GpucolCpuVector vector;		/* in which it paused */
+};
+
+/* engine/cpu/join.c: set up the probes of a run and its workers. */
+extern GpucolStatus gpucol_cpu_join_init(GpucolRun *run, const GpucolRunOptions *options,
+										 const char **why);
+
+/* Do a program's probes make sense? */
+extern bool gpucol_cpu_join_check(const GpucolProgram *program);
+
+/* Load a payload column for the selected rows. */
+extern void gpucol_cpu_join_load(GpucolCpuWorker *worker, int payload, GpucolCpuReg *reg);
+
+/*
+ * Take the selected rows through the probes, from `probe` on, and to the sink.  On a pause
+ * trail->paused is set, and resume goes on.
+ */
+extern GpucolStatus gpucol_cpu_join_rows(GpucolCpuWorker *worker,
+										 const GpucolCpuVector *vector, int probe);
+extern GpucolStatus gpucol_cpu_join_resume(GpucolCpuWorker *worker);
+
+/* engine/cpu/probe.c */
+
+/* Find the numbers of the selected rows' keys. */
+extern GpucolStatus gpucol_cpu_probe_find(GpucolCpuWorker *worker, const GpucolCpuProbe *probe,
+										  uint32_t *numbers);
+
+/* A probe in place. */
+extern GpucolStatus gpucol_cpu_probe_rows(GpucolCpuWorker *worker,
+										  const GpucolCpuVector *vector,
+										  const GpucolCpuProbe *probe);
+
+/*
+ * Keep entries at[] (ascending) of the selected rows, of their registers and of their
+ * matches, those of probe `of` included, that are read after a stage.
+ */
+extern void gpucol_cpu_probe_keep(GpucolCpuWorker *worker, int stage, int of,
+								  const uint16_t *at, uint32_t n);
+
+/* Mark the rows of the table that the selected rows have met. */
+extern void gpucol_cpu_probe_mark(GpucolCpuWorker *worker, const GpucolCpuProbe *probe);
+
+/* Count the rows handed on, and apply the probe's filter. */
+extern GpucolStatus gpucol_cpu_probe_filter(GpucolCpuWorker *worker,
+											const GpucolCpuVector *vector,
+											const GpucolCpuProbe *probe);
+
+/* engine/cpu/expand.c: save the selected rows; the next batch of the saved ones. */
+extern GpucolStatus gpucol_cpu_expand_open(GpucolCpuWorker *worker, const GpucolCpuProbe *probe);
+extern GpucolStatus gpucol_cpu_expand_next(GpucolCpuWorker *worker,
+										   const GpucolCpuVector *vector,
+										   const GpucolCpuProbe *probe);
+extern GpucolStatus gpucol_cpu_expand_init(GpucolRun *run, const GpucolCpuProbe *probe,
+										   GpucolCpuExpansion *expansion);
+
+/* engine/cpu/tail.c: a slice of the rows of tables; GPUCOL_END when all are done. */
+extern GpucolStatus gpucol_cpu_tail_step(GpucolRun *run);
+
+#endif							/* GPUCOL_ENGINE_CPU_JOIN_H */

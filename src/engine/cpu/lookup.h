@@ -1,0 +1,194 @@
+/*-------------------------------------------------------------------------
+ *
+ * lookup.h
+ *	  A built table: what the probes of later runs look up.
+ *
+ * Every key column is brought to a code, its value less the least one of the table
+ * (strings are numbered first), and the codes of a row's key to one *word*: side by
+ * side where they fit 64 bits, else a hash of them, and then the columns themselves
+ * are compared.  Distinct words are numbered, and rows lie in the order of these
+ * numbers, so that the rows of a key are adjacent:
+ *
+ *	  dense		a bit for each word that could be, and the number of bits before each
+ *				64 of them: a key's number is a load and a count of bits, and two bits
+ *				of memory a word; where every bit is set, the word is its number
+ *	  hash		buckets of distinct words, ordered by hash.  A bucket's entry holds the
+ *				number of its first word and a 16-bit tag in which each of its words
+ *				has set one bit: most misses go no further
+ *
+ * Where keys are unique a key's number is its row; else first[] has where its rows begin.
+ * Rows whose key is NULL (KEEP_NULL_KEYS) lie behind all others.
+ *
+ * Columns are stored in the narrowest of 1, 2, 4 and 8 bytes, less their least value;
+ * strings as numbers of entries, which the table owns.
+ *
+ * A table is read-only once it is built: any thread may look it up.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_ENGINE_CPU_LOOKUP_H
+#define GPUCOL_ENGINE_CPU_LOOKUP_H
+
+#include "engine/cpu/cpu.h"
+
+#define GPUCOL_LOOKUP_NONE	UINT32_MAX	/* no row */
+#define GPUCOL_LOOKUP_MAX_ROWS	(UINT32_MAX - 16)
+
+typedef struct GpucolLookupColumn
+{
+	GpucolClass cls;
+	int			width;			/* bytes of a value: 1, 2, 4, 8 */
+	int64_t		reference;		/* added to it */
+	int64_t		least;			/* of values that are not NULL: not of F */
+	int64_t		greatest;
+	void	   *values;
+	uint8_t    *nulls;			/* a byte a row; NULL = none */
+	GpucolBytes *entries;		/* S: by value, at least one */
+	uint32_t	nentries;
+} GpucolLookupColumn;
+
+/* Key k is column k. */
+typedef struct GpucolLookupKey
+{
+	int64_t		least;
+	uint64_t	range;			/* of the codes: greatest less least */
+	int			shift;			/* of a code in the word */
+	uint64_t   *slots;			/* S: of entries, hash high half << 32 | number + 1 */
+	uint32_t	nslots;
+} GpucolLookupKey;
+
+/* Bits of 64 words, and the number of bits before them. */
+typedef struct GpucolLookupBlock
+{
+	uint64_t	bits;
+	uint64_t	before;
+} GpucolLookupBlock;
+
+struct GpucolLookup
+{
+	GpucolBudget budget;
+	GpucolOwned memory;
+
+	uint32_t	nrows;
+	uint32_t	nkeyed;			/* rows before those with a NULL key */
+	uint32_t	ndistinct;		/* keys */
+	int			ncolumns;
+	int			nkeys;
+	GpucolLookupColumn *columns;
+	GpucolLookupKey *keys;
+	bool		has_null;
+	bool		unique;
+	bool		dense;
+	bool		wide;			/* words are hashes of codes */
+	uint32_t   *first;			/* by key's number, and the end; NULL if unique */
+
+	/* dense */
+	bool		gapless;		/* every word is there */
+	uint64_t	greatest;		/* word */
+	GpucolLookupBlock *blocks;
+
+	/* hash */
+	uint64_t   *buckets;		/* first number << 16 | tag; and the end */
+	int			shift;			/* of a hash, to its bucket */
+	uint64_t   *words;			/* by number */
+};
+
+/* Hash of a word; the upper end is its bucket, the lower its tag. */
+GPUCOL_CPU_INLINE uint64_t
+gpucol_lookup_hash(uint64_t word)
+{
+	word ^= word >> 32;
+	word *= UINT64_C(0x9e3779b97f4a7c15);
+	word ^= word >> 29;
+	word *= UINT64_C(0xbf58476d1ce4e5b9);
+	return word ^ word >> 32;
+}
+
+/* A wide word: that of the codes before, and one code more. */
+GPUCOL_CPU_INLINE uint64_t
+gpucol_lookup_add_code(uint64_t word, uint64_t code)
+{
+	word = (word ^ code) * UINT64_C(0x9e3779b97f4a7c15);
+	return word ^ word >> 31;
+}
+
+GPUCOL_CPU_INLINE uint64_t
+gpucol_lookup_tag(uint64_t hash)
+{
+	return UINT64_C(1) << (hash & 15);
+}
+
+/* The code of a float of a key: zeros are equal, and so are all NaN. */
+GPUCOL_CPU_INLINE int64_t
+gpucol_lookup_float(double value)
+{
+	int64_t		bits;
+
+	if (value == 0)
+		return 0;
+	if (value != value)
+		return INT64_C(0x7ff8000000000000);
+	memcpy(&bits, &value, sizeof(bits));
+	return bits;
+}
+
+/* The int64 form of a value of a column: floats as their bits, strings as numbers. */
+GPUCOL_CPU_INLINE int64_t
+gpucol_lookup_value(const GpucolLookupColumn *column, uint32_t row)
+{
+	uint64_t	value;
+
+	switch (column->width)
+	{
+		case 1:
+			value = ((const uint8_t *) column->values)[row];
+			break;
+		case 2:
+			value = ((const uint16_t *) column->values)[row];
+			break;
+		case 4:
+			value = ((const uint32_t *) column->values)[row];
+			break;
+		default:
+			value = ((const uint64_t *) column->values)[row];
+	}
+	return (int64_t) (value + (uint64_t) column->reference);
+}
+
+/*
+ * Find the numbers of n keys, GPUCOL_LOOKUP_NONE where there is none or a byte of `valid`
+ * is 0 (NULL = all valid).  words[] are their words; of a wide table codes[k] the codes
+ * of key k.  hashes is scratch for n; n is at most 1,024.
+ */
+extern void gpucol_lookup_find(const GpucolLookup *lookup, const uint64_t *words,
+							   const uint64_t *const *codes, const uint8_t *valid,
+							   uint32_t n, uint64_t *hashes, uint32_t *numbers);
+
+/* Number of a string among the entries of key column k, GPUCOL_LOOKUP_NONE if it is not there. */
+extern uint32_t gpucol_lookup_string(const GpucolLookup *lookup, int k, GpucolBytes value);
+
+/* The rows of a key's number. */
+GPUCOL_CPU_INLINE uint32_t
+gpucol_lookup_first(const GpucolLookup *lookup, uint32_t number)
+{
+	return lookup->first == NULL ? number : lookup->first[number];
+}
+
+GPUCOL_CPU_INLINE uint32_t
+gpucol_lookup_count(const GpucolLookup *lookup, uint32_t number)
+{
+	return lookup->first == NULL ? 1 : lookup->first[number + 1] - lookup->first[number];
+}
+
+/*
+ * Fill a register with a column's values at rows[], NULL where there is no row.  A register
+ * of class S becomes codes of the entries; its column is left to the caller.
+ */
+extern void gpucol_lookup_gather(const GpucolLookupColumn *column, const uint32_t *rows,
+								 uint32_t n, GpucolCpuReg *reg);
+
+/* The operations of the engine. */
+extern void gpucol_lookup_figures(const GpucolLookup *lookup, GpucolLookupFigures *out);
+extern void gpucol_lookup_free(GpucolLookup *lookup);
+
+#endif							/* GPUCOL_ENGINE_CPU_LOOKUP_H */
