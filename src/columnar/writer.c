@@ -39,6 +39,9 @@
 /* Bytes of buffered values after which a segment is written. */
 #define BUFFER_LIMIT	((Size) 128 * 1024 * 1024)
 
+/* Bytes that the buffers may take even where gpucol.max_memory has no room for them. */
+#define LEAST_BUFFERS	((Size) 4 * 1024 * 1024)
+
 /* Rows that are taken over at a time where they arrive as columns. */
 #define COLUMN_ROWS		1024
 
@@ -161,6 +164,7 @@ create_writer(Relation table, CommandId cid, int options)
 		MemoryContextDelete(context);
 		return NULL;
 	}
+	gpucol_meter_open(&writer->meter, context, gpucol_memory_open(0, gpucol_memory_session()));
 	gpucol_buffer_start(writer, table);
 	MemoryContextSwitchTo(TopTransactionContext);
 	writers = lcons(writer, writers);
@@ -218,12 +222,25 @@ gpucol_writer_get(Relation table, CommandId cid, int options)
 	return create_writer(table, cid, options & HEAP_INSERT_FROZEN);
 }
 
+/*
+ * Has the session no memory for more rows?  A segment is made of the buffers in as much
+ * again, and buffers that are full are doubled.
+ */
+static bool
+is_crowded(GpucolWriter *writer)
+{
+	Size		held = MemoryContextMemAllocated(writer->context, true);
+
+	return !gpucol_meter_fits(&writer->meter, writer->nrows == writer->capacity ? 2 * held : held) &&
+		writer->bytes >= LEAST_BUFFERS;
+}
+
 /* Have room for the next rows, and say for how many of n, `most` at once. */
 static int
 make_room(GpucolWriter *writer, Relation table, uint32 n, uint32 most)
 {
 	if (writer->open &&
-		(writer->nrows == writer->segment_rows || writer->bytes >= BUFFER_LIMIT ||
+		(writer->nrows == writer->segment_rows || writer->bytes >= BUFFER_LIMIT || is_crowded(writer) ||
 		 (writer->nrows == writer->entry.reserved && !gpucol_writer_extend_segment(writer, table))))
 		gpucol_writer_close_segment(writer, table);
 	if (!writer->open)

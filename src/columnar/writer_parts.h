@@ -17,6 +17,7 @@
 #include "columnar/held_rows.h"
 #include "columnar/typemap.h"
 #include "columnar/writer.h"
+#include "service/memory.h"
 
 /* Rows that gpucol_buffer_rows takes over at a time, at most. */
 #define GPUCOL_BATCH_ROWS		GPUCOL_HELD_ROWS
@@ -54,6 +55,7 @@ struct GpucolWriter
 	MemoryContext context;		/* the writer */
 	MemoryContext buffers;		/* its values */
 	MemoryContext row_context;
+	GpucolMeter meter;			/* of context, in the session's budget */
 	int			ncolumns;
 	GpucolWriterColumn *columns;
 	uint32		capacity;		/* rows that the buffers hold */

@@ -16,6 +16,7 @@
 #include "columnar/source.h"
 #include "exec/run.h"
 #include "lower/host_test.h"
+#include "service/memory.h"
 
 /* The conditions lowered so far as a program of their own, without outputs. */
 static GpucolProgram *
@@ -56,6 +57,8 @@ run_program(GpucolExec *exec, const GpucolHost *host)
 {
 	GpucolRunOptions options = {
 		.threads = gpucol_run_threads(exec),
+		.window_limit = gpucol_memory_query_limit(),
+		.budget = gpucol_memory_session(),
 		.checked = exec->checked
 	};
 	const char *why;

@@ -4,8 +4,9 @@
  *	  What the work of this session may hold.
  *
  * Three budgets stand above all others: that of the session, which only superusers set,
- * and below it that of its queries; recursions and rankings have limits of their own
- * beside the queries'.  Limits are read from the settings whenever something new is opened.
+ * and below it that of its queries and that of rankings in PostgreSQL's executor;
+ * recursions and rankings of our own nodes have limits of their own beside these.  Limits
+ * are read from the settings whenever something new is opened.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,6 +25,7 @@
 
 static GpucolBudget session;
 static GpucolBudget queries = {.parent = &session};
+static GpucolBudget rankings = {.parent = &session};
 
 /* A setting in MB as bytes; 0 is half of the machine's memory. */
 static Size
@@ -54,6 +56,14 @@ gpucol_memory_queries(void)
 	gpucol_memory_session();
 	queries.limit = gpucol_memory_query_limit();
 	return &queries;
+}
+
+GpucolBudget *
+gpucol_memory_rankings(void)
+{
+	gpucol_memory_session();
+	rankings.limit = gpucol_memory_ranking_limit();
+	return &rankings;
 }
 
 Size

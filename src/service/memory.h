@@ -19,6 +19,9 @@ extern GpucolBudget *gpucol_memory_session(void);
 /* What its queries hold, without recursions and rankings: gpucol.memory_limit. */
 extern GpucolBudget *gpucol_memory_queries(void);
 
+/* What PostgreSQL's own executor collects for rankings: gpucol.ranking_memory_limit. */
+extern GpucolBudget *gpucol_memory_rankings(void);
+
 /* The limits that are in force for queries, a recursion and a ranking, in bytes. */
 extern Size gpucol_memory_query_limit(void);
 extern Size gpucol_memory_recursive_limit(void);

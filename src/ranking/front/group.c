@@ -12,7 +12,8 @@
  * Memory.  A group that is collected for U-Topk or PT-k alone, without x-tuples,
  * is cut whenever it has doubled: it is sorted and rows behind the horizon
  * (rank.h) are dropped, and later rows that rank behind the last one kept are
- * not even copied.  All other rankings need every row of the group.
+ * not even copied.  All other rankings need every row of the group.  What groups hold is
+ * counted in the session's budget of rankings, beyond which they end in an error.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,6 +30,7 @@
 
 #include "kernel/float_order.h"
 #include "ranking/front/group.h"
+#include "service/memory.h"
 
 /* Rows at which a group is cut for the first time. */
 #define FIRST_CUT	1024
@@ -138,15 +140,61 @@ ordered_cmp(const GpucolOrderedType *ot, Oid collation, Datum a, Datum b)
 	return (x > y) - (x < y);
 }
 
-/* A copy of a value in the current context, detoasted. */
+/* A copy of a value in the group's context, which is current, detoasted. */
 static Datum
-value_copy(const GpucolOrderedType *ot, Datum value)
+value_copy(GpucolGroup *group, const GpucolOrderedType *ot, Datum value)
 {
+	Datum		copy;
+
 	if (ot->typbyval)
 		return value;
-	if (ot->typlen == -1)
-		return PointerGetDatum(PG_DETOAST_DATUM_COPY(value));
-	return datumCopy(value, false, ot->typlen);
+	copy = ot->typlen == -1 ? PointerGetDatum(PG_DETOAST_DATUM_COPY(value)) :
+		datumCopy(value, false, ot->typlen);
+	gpucol_group_count(group, GetMemoryChunkSpace(DatumGetPointer(copy)));
+	return copy;
+}
+
+/*-------------------------------------------------------------------------
+ * Memory
+ *-------------------------------------------------------------------------
+ */
+
+static _Noreturn void
+raise_out_of_memory(void)
+{
+	Size		limit = gpucol_memory_ranking_limit();
+
+	ereport(ERROR,
+			(errcode(ERRCODE_OUT_OF_MEMORY),
+			 errmsg("a ranking needs more memory than it may use"),
+			 errdetail("The limit is %zu MB.", limit / (1024 * 1024)),
+			 errhint("Increase %s.",
+					 gpucol_memory_setting("gpucol.ranking_memory_limit", limit))));
+}
+
+void
+gpucol_group_count(GpucolGroup *group, Size bytes)
+{
+	if (!gpucol_budget_reserve(group->budget, bytes))
+		raise_out_of_memory();
+}
+
+void
+gpucol_group_check_room(const GpucolGroup *group, Size bytes)
+{
+	if (bytes > gpucol_budget_left(group->budget))
+		raise_out_of_memory();
+}
+
+/* A budget for a group in `context`, which is closed with that. */
+static GpucolBudget *
+open_budget(MemoryContext context)
+{
+	MemoryContext old = MemoryContextSwitchTo(context);
+	GpucolBudget *budget = gpucol_memory_open(0, gpucol_memory_rankings());
+
+	MemoryContextSwitchTo(old);
+	return budget;
 }
 
 /*-------------------------------------------------------------------------
@@ -294,6 +342,7 @@ gpucol_group_create(MemoryContext context, const GpucolGroupTypes *types,
 	GpucolGroup *group = MemoryContextAllocZero(context, sizeof(GpucolGroup));
 
 	group->context = context;
+	group->budget = open_budget(context);
 	group->types = types;
 	group->collation = collation;
 	group->k = k;
@@ -319,6 +368,7 @@ gpucol_group_reserve(GpucolGroup *group, int64 n)
 				 errdetail("A group can have at most %d.", PG_INT32_MAX - 1)));
 	want = Min(Max(want, Max(16, 2 * (int64) group->capacity)), PG_INT32_MAX - 1);
 	bytes = sizeof(uint64) * group->types->width * (size_t) want;
+	gpucol_group_count(group, bytes - sizeof(uint64) * group->types->width * (size_t) group->capacity);
 	if (group->rows == NULL)
 		group->rows = MemoryContextAllocHuge(group->context, bytes);
 	else
@@ -327,14 +377,23 @@ gpucol_group_reserve(GpucolGroup *group, int64 n)
 }
 
 static void
-row_free(const GpucolGroup *group, uint64 *row)
+value_free(GpucolGroup *group, const GpucolOrderedType *ot, Datum value)
+{
+	if (ot->typbyval)
+		return;
+	gpucol_budget_release(group->budget, GetMemoryChunkSpace(DatumGetPointer(value)));
+	pfree(DatumGetPointer(value));
+}
+
+static void
+row_free(GpucolGroup *group, uint64 *row)
 {
 	const GpucolGroupTypes *types = group->types;
 
-	if (types->at_label && !types->label.typbyval)
-		pfree(DatumGetPointer(row[types->at_label]));
-	if (types->at_score && !types->score.typbyval)
-		pfree(DatumGetPointer(row[types->at_score]));
+	if (types->at_label)
+		value_free(group, &types->label, row[types->at_label]);
+	if (types->at_score)
+		value_free(group, &types->score, row[types->at_score]);
 }
 
 static bool
@@ -348,18 +407,22 @@ cut_interrupts(void *arg pg_attribute_unused())
 static double *
 group_probabilities(const GpucolGroup *group)
 {
-	double	   *p = MemoryContextAllocHuge(CurrentMemoryContext,
-										   sizeof(double) * ((size_t) group->nrows + 1));
+	size_t		bytes = sizeof(double) * ((size_t) group->nrows + 1);
+	double	   *p;
 
+	gpucol_group_check_room(group, bytes);
+	p = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
 	for (int32 i = 0; i < group->nrows; i++)
 		p[i] = gpucol_group_probability(gpucol_group_row(group, i));
 	return p;
 }
 
+/* Scratch memory, beside the probabilities and the numbers of x-tuples. */
 static void
-work_allocate(GpucolRankWork *work, const GpucolRankInput *in, int32 k)
+work_allocate(const GpucolGroup *group, GpucolRankWork *work, const GpucolRankInput *in)
 {
-	work->size = gpucol_rank_workspace(in, k);
+	work->size = gpucol_rank_workspace(in, group->k);
+	gpucol_group_check_room(group, work->size + (sizeof(double) + sizeof(int32)) * (size_t) in->n);
 	work->memory = MemoryContextAllocHuge(CurrentMemoryContext, work->size);
 	work->cancelled = cut_interrupts;
 	work->arg = NULL;
@@ -380,7 +443,7 @@ group_cut(GpucolGroup *group)
 
 	group_sort(group);
 	in.p = group_probabilities(group);
-	work_allocate(&work, &in, group->k);
+	work_allocate(group, &work, &in);
 	if (group->cut == GPUCOL_CUT_U_TOPK)
 		keep = gpucol_rank_u_topk_horizon(&in, group->k, &work);
 	else
@@ -427,11 +490,11 @@ gpucol_group_add(GpucolGroup *group, const GpucolGroupRow *row)
 
 	old = MemoryContextSwitchTo(group->context);
 	if (types->at_label)
-		words[types->at_label] = value_copy(&types->label, row->label);
+		words[types->at_label] = value_copy(group, &types->label, row->label);
 	if (types->at_score)
-		words[types->at_score] = value_copy(&types->score, row->score);
+		words[types->at_score] = value_copy(group, &types->score, row->score);
 	if (types->at_x && !row->x_isnull)
-		words[types->at_x] = value_copy(&types->x, row->x);
+		words[types->at_x] = value_copy(group, &types->x, row->x);
 	MemoryContextSwitchTo(old);
 	group->nrows++;
 	group->sorted = false;
@@ -454,11 +517,11 @@ gpucol_group_append(GpucolGroup *group, const GpucolGroup *other)
 
 		memcpy(added, words, sizeof(uint64) * types->width);
 		if (types->at_label)
-			added[types->at_label] = value_copy(&types->label, words[types->at_label]);
+			added[types->at_label] = value_copy(group, &types->label, words[types->at_label]);
 		if (types->at_score)
-			added[types->at_score] = value_copy(&types->score, words[types->at_score]);
+			added[types->at_score] = value_copy(group, &types->score, words[types->at_score]);
 		if (types->at_x && !words[types->at_x + 1])
-			added[types->at_x] = value_copy(&types->x, words[types->at_x]);
+			added[types->at_x] = value_copy(group, &types->x, words[types->at_x]);
 		MemoryContextSwitchTo(old);
 		group->nrows++;
 	}
@@ -546,7 +609,7 @@ gpucol_group_rank(GpucolGroup *group, GpucolRankInput *in, GpucolRankWork *work)
 	in->p = group_probabilities(group);
 	if (group->types->at_x)
 		number_x_tuples(group, in);
-	work_allocate(work, in, group->k);
+	work_allocate(group, work, in);
 	if (!gpucol_rank_mass_ok(in, work, &bad, &mass))
 		report_mass(group, in, bad, mass);
 }

@@ -14,6 +14,7 @@
 
 #include "fmgr.h"
 
+#include "base/budget.h"
 #include "ranking/semantics/rank.h"
 
 /* How values of a type are compared: as an int64, or by its own function. */
@@ -74,6 +75,7 @@ typedef struct GpucolGroup
 	uint64	   *rows;			/* nrows * types->width words */
 	uint64	   *last;			/* row behind which nothing matters, or NULL */
 	bool		sorted;			/* rows are in ranking order */
+	GpucolBudget *budget;		/* that the group is counted in, until the context goes */
 } GpucolGroup;
 
 /* One row's values; x is NULL-able, the others have been checked. */
@@ -145,5 +147,11 @@ gpucol_group_probability(const uint64 *row)
 
 /* Raw storage for `n` more rows; used when a group is put together at once. */
 extern void gpucol_group_reserve(GpucolGroup *group, int64 n);
+
+/* Count so many bytes that the group holds beside; an error beyond the limit. */
+extern void gpucol_group_count(GpucolGroup *group, Size bytes);
+
+/* An error where so many bytes that ranking the group takes for a while exceed the limit. */
+extern void gpucol_group_check_room(const GpucolGroup *group, Size bytes);
 
 #endif							/* GPUCOL_RANKING_FRONT_GROUP_H */

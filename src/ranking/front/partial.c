@@ -139,6 +139,7 @@ gpucol_uncertain_serialize(PG_FUNCTION_ARGS)
 				 errdetail("The %d tuples that it has collected take %zu bytes.",
 						   group->nrows, size),
 				 errhint("Set max_parallel_workers_per_gather to 0 for this statement.")));
+	gpucol_group_check_room(group, size);
 	result = palloc(size);
 	out = VARDATA(result);
 	SET_VARSIZE(result, size);
@@ -198,6 +199,7 @@ gpucol_uncertain_deserialize(PG_FUNCTION_ARGS)
 	ncolumns = row_columns(types, type, at);
 	group = gpucol_group_create(CurrentMemoryContext, types, header.collation,
 								header.k, header.threshold, header.cut);
+	gpucol_group_count(group, VARSIZE_ANY_EXHDR(bytes));
 	gpucol_group_reserve(group, header.nrows);
 	for (int32 i = 0; i < header.nrows; i++)
 	{

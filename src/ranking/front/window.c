@@ -120,6 +120,8 @@ rank_partition(FunctionCallInfo fcinfo, WindowObject winobj, int64 nrows,
 							get_fn_expr_argtype(fcinfo->flinfo, ARG_X) : InvalidOid);
 	group = gpucol_group_create(temporary, &types, PG_GET_COLLATION(),
 								row_k(winobj, 0), 0, GPUCOL_CUT_NONE);
+	/* the results, and the probabilities that they are taken from */
+	gpucol_group_count(group, 2 * sizeof(double) * (Size) nrows);
 	for (int64 i = 0; i < nrows; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
