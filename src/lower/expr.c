@@ -534,6 +534,7 @@ choose_or_null(GpucolLower *l, uint16 condition, GpucolValue a, GpucolValue *out
 	if (a.cls == GPUCOL_CLASS_S)
 		return gpucol_lower_decline(l, "its branches have no fixed-width form");
 	b.reg = null_of(l, a.cls);
+	b.scale_reg = GPUCOL_NO_REG;	/* NULL has no digits, whatever row it is in */
 	return choose(l, condition, a, b, out);
 }
 

@@ -80,6 +80,10 @@ DELETE FROM item WHERE price = 0;
 UPDATE item SET big = 999999999999999999 WHERE id = 2000;
 SELECT all_differ();
 
+-- rows that are NULL lend their digits to no sum
+SELECT e FROM unnest('{"CASE WHEN id % 2 = 0 THEN CASE WHEN price > 45000 THEN tax * discount ELSE price END END","nullif(CASE WHEN price > 45000 THEN tax * discount ELSE price END, 0)",
+	"CASE WHEN id % 2 = 0 THEN NULL WHEN price > 45000 THEN tax * discount ELSE price END"}'::text[]) x, differ(format('SELECT id / 2, sum(%s), count(*) FROM item GROUP BY 1', x)) e WHERE e IS NOT NULL;
+
 -- NaN has no mantissa
 UPDATE item SET tax = 'NaN' WHERE id = 77;
 SELECT all_differ();
