@@ -1,14 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * refused_recursion.c
- *	  The CPU engine of recursions where memory or threads are refused: plans of every
- *	  method, by every strategy.
+ *	  Recursions where memory or threads are refused: plans of every method by every
+ *	  strategy of the CPU engine, and what the device's client does without a daemon.
  *
  *-------------------------------------------------------------------------
  */
 #include "refuse.h"
 
+#include "base/budget.h"
 #include "recursion/engine.h"
+#include "service/service.h"
 
 #include "plan_builder.h"
 
@@ -22,8 +24,42 @@ typedef struct Recursion
 {
 	Builder		b;
 	GpucolRecOptions options;
+	const GpucolRecursiveEngine *engine;
 	bool		summarised;
 } Recursion;
+
+/* ---- a host without a daemon ---- */
+
+static bool
+no_daemon(const char **why)
+{
+	*why = "there is none";
+	return false;
+}
+
+static int
+no_connection(const char **why)
+{
+	*why = "there is none";
+	return -1;
+}
+
+static int
+no_connection_yet(void)
+{
+	return -1;
+}
+
+static void
+no_wait(int fd, bool writable)
+{
+	(void) fd;
+	(void) writable;
+}
+
+const GpucolService gpucol_service = {no_daemon, no_connection, no_wait, no_connection_yet};
+
+/* ---- runs ---- */
 
 static GpucolStatus
 load_inputs(const Recursion *r, GpucolRecRun *run)
@@ -35,7 +71,7 @@ load_inputs(const Recursion *r, GpucolRecRun *run)
 		GpucolStatus status = GPUCOL_OK;
 
 		if (r->b.relations[i].flags & GPUCOL_REC_INPUT)
-			status = gpucol_recursive_cpu.load(run, i, EDGES, columns, NULL);
+			status = r->engine->load(run, i, EDGES, columns, NULL);
 		if (status != GPUCOL_OK)
 			return status;
 	}
@@ -49,7 +85,7 @@ read_output(const Recursion *r, GpucolRecRun *run, uint32_t relation, uint64_t *
 	GpucolRecBatch batch;
 	GpucolStatus status;
 
-	while ((status = gpucol_recursive_cpu.next(run, relation, &batch)) == GPUCOL_OK)
+	while ((status = r->engine->next(run, relation, &batch)) == GPUCOL_OK)
 		for (uint32_t i = 0; i < batch.nrows; i++)
 		{
 			uint64_t	row = relation + 1;
@@ -70,7 +106,7 @@ summarise_output(const Recursion *r, GpucolRecRun *run, uint32_t relation, uint6
 	GpucolStatus status;
 
 	memset(want, true, sizeof(want));
-	status = gpucol_recursive_cpu.summarise(run, relation, want, &n, columns);
+	status = r->engine->summarise(run, relation, want, &n, columns);
 	for (int c = 0; status == GPUCOL_OK && c < r->b.relations[relation].arity; c++)
 		*answer = *answer * 31 + (uint64_t) columns[c].sum + n;
 	return status;
@@ -81,23 +117,36 @@ run_recursion(void *arg, uint64_t *answer)
 {
 	Recursion  *r = arg;
 	GpucolRecRun *run = NULL;
-	GpucolStatus status = gpucol_recursive_cpu.start(&r->b.plan, &r->options, &run);
+	GpucolStatus status = r->engine->start(&r->b.plan, &r->options, &run);
 
 	*answer = 0;
-	if (status != GPUCOL_OK)
-		return status;
-	status = load_inputs(r, run);
+	if (status == GPUCOL_OK)
+		status = load_inputs(r, run);
 	for (uint32_t i = 0; i < r->b.plan.nrelations && status == GPUCOL_OK; i++)
 		if (r->b.relations[i].flags & GPUCOL_REC_OUTPUT)
 			status = r->summarised ? summarise_output(r, run, i, answer) :
 				read_output(r, run, i, answer);
-	gpucol_recursive_cpu.finish(run);
+	if (run != NULL)
+		r->engine->finish(run);
 	return status;
+}
+
+/* The device's client, which keeps what is loaded, and leaves the recursion to the CPU engine. */
+static void
+refuse_client(const char *name, Recursion *r)
+{
+	r->engine = &gpucol_recursive_cuda;
+	for (int tried = 0; tried < 2; tried++)
+	{
+		r->options = (GpucolRecOptions) {.threads = 1,.device_rows = tried ? UINT64_MAX : 0};
+		refuse_each(name, run_recursion, r);
+	}
 }
 
 static void
 refuse_plan(const char *name, Recursion *r)
 {
+	r->engine = &gpucol_recursive_cpu;
 	for (int strategy = GPUCOL_REC_AUTO; strategy <= GPUCOL_REC_SPARSE; strategy++)
 		for (int threads = 1; threads <= (strategy == GPUCOL_REC_AUTO ? 3 : 1); threads += 2)
 		{
@@ -106,6 +155,25 @@ refuse_plan(const char *name, Recursion *r)
 			r->summarised = threads > 1;
 			refuse_each(name, run_recursion, r);
 		}
+}
+
+/* What the client keeps counts against its limit, and is given back. */
+static void
+limit_client(const Recursion *r)
+{
+	GpucolBudget session = {.limit = 0};
+	GpucolRecOptions options = {.threads = 1,.memory_limit = 1 << 20,.budget = &session};
+	GpucolRecRun *run = NULL;
+	GpucolStatus status = gpucol_recursive_cuda.start(&r->b.plan, &options, &run);
+	int			loads = 0;
+
+	for (; status == GPUCOL_OK && loads < 1000; loads++)
+		status = load_inputs(r, run);
+	CHECK(status == GPUCOL_OUT_OF_MEMORY && loads > 10, "status %d, %d loads", status, loads);
+	CHECK(session.used > 1 << 19 && session.peak <= 1 << 20, "%zu bytes, at most %zu",
+		  (size_t) session.used, (size_t) session.peak);
+	gpucol_recursive_cuda.finish(run);
+	CHECK(session.used == 0, "%zu bytes", (size_t) session.used);
 }
 
 /* ---- plans ---- */
@@ -129,6 +197,8 @@ closure(bool twice)
 	step(&r.b, GPUCOL_REC_ATOM, twice ? tc : e, twice ? GPUCOL_REC_PREVIOUS : GPUCOL_REC_FULL, "12");
 	step(&r.b, GPUCOL_REC_EMIT, tc, 0, "02");
 	refuse_plan("closure", &r);
+	refuse_client("client", &r);
+	limit_client(&r);
 }
 
 /* Same generation. */

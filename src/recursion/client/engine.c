@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "recursion/client/trial.h"
+#include "base/owned.h"
 #include "engine/gpu/wire.h"
 #include "recursion/engine.h"
 #include "service/service.h"
@@ -44,7 +45,8 @@ struct GpucolRecRun
 	GpucolRecRun *cpu;			/* of the CPU engine, once it has taken over */
 	GpucolRecTrial *trial;		/* it may leave it again; NULL = never */
 	Loaded	   *loaded;			/* by relation; freed with the first answer */
-	size_t		loaded_bytes;
+	GpucolBudget memory;		/* of loaded rows */
+	GpucolOwned rows;			/* their blocks */
 	bool		any_null;
 	bool		begun;			/* the daemon has been asked, if there is one */
 	bool		answered;
@@ -69,51 +71,35 @@ arity_of(const GpucolRecRun *run, uint32_t relation)
 static void
 free_loaded(GpucolRecRun *run)
 {
-	if (run->loaded == NULL)
-		return;
-	for (uint32_t r = 0; r < run->plan->nrelations; r++)
-		for (int c = 0; c < arity_of(run, r) && run->loaded[r].columns != NULL &&
-			 run->loaded[r].nulls != NULL; c++)
-		{
-			free(run->loaded[r].columns[c]);
-			free(run->loaded[r].nulls[c]);
-		}
-	for (uint32_t r = 0; r < run->plan->nrelations; r++)
-	{
-		free(run->loaded[r].columns);
-		free(run->loaded[r].nulls);
-	}
+	gpucol_owned_free_all(&run->rows);
 	free(run->loaded);
 	run->loaded = NULL;
 }
 
-/* Make room for more rows of a relation. */
+/* Make room for more rows of a relation, in steps that double it. */
 static bool
-grow(Loaded *loaded, int arity, uint64_t nrows)
+grow(GpucolRecRun *run, Loaded *loaded, int arity, uint64_t nrows)
 {
 	if (loaded->columns == NULL)
-	{
-		loaded->columns = calloc((size_t) arity + 1, sizeof(int64_t *));
-		loaded->nulls = calloc((size_t) arity + 1, sizeof(uint8_t *));
-		if (loaded->columns == NULL || loaded->nulls == NULL)
-			return false;
-	}
+		loaded->columns = gpucol_owned_alloc_zeroed(&run->rows, ((size_t) arity + 1) * sizeof(int64_t *));
+	if (loaded->nulls == NULL)
+		loaded->nulls = gpucol_owned_alloc_zeroed(&run->rows, ((size_t) arity + 1) * sizeof(uint8_t *));
+	if (loaded->columns == NULL || loaded->nulls == NULL)
+		return false;
 	if (nrows <= loaded->room)
 		return true;
-	loaded->room = nrows * 2 < 4096 ? 4096 : nrows * 2;
+	nrows = nrows * 2 < 4096 ? 4096 : nrows * 2;
 	for (int c = 0; c < arity; c++)
 	{
-		void	   *values = realloc(loaded->columns[c], loaded->room * sizeof(int64_t));
-		void	   *nulls;
+		void	   *values = gpucol_owned_realloc(&run->rows, loaded->columns[c], nrows * sizeof(int64_t));
+		void	   *nulls = gpucol_owned_realloc(&run->rows, loaded->nulls[c], nrows);
 
-		if (values == NULL)
+		loaded->columns[c] = values != NULL ? values : loaded->columns[c];
+		loaded->nulls[c] = nulls != NULL ? nulls : loaded->nulls[c];
+		if (values == NULL || nulls == NULL)
 			return false;
-		loaded->columns[c] = values;
-		nulls = realloc(loaded->nulls[c], loaded->room);
-		if (nulls == NULL)
-			return false;
-		loaded->nulls[c] = nulls;
 	}
+	loaded->room = nrows;
 	return true;
 }
 
@@ -125,11 +111,7 @@ keep(GpucolRecRun *run, uint32_t relation, uint32_t nrows,
 	Loaded	   *loaded = &run->loaded[relation];
 	int			arity = arity_of(run, relation);
 
-	/* The CPU engine could not take them either. */
-	run->loaded_bytes += nrows * (size_t) arity * (sizeof(int64_t) + 1);
-	if (run->options.memory_limit > 0 && run->loaded_bytes > run->options.memory_limit)
-		return GPUCOL_OUT_OF_MEMORY;
-	if (!grow(loaded, arity, loaded->nrows + nrows))
+	if (!grow(run, loaded, arity, loaded->nrows + nrows))
 		return GPUCOL_OUT_OF_MEMORY;
 	for (int c = 0; c < arity; c++)
 	{
@@ -551,6 +533,8 @@ cuda_start(const GpucolRecPlan *plan, const GpucolRecOptions *options,
 	run->plan = plan;
 	run->options = *options;
 	run->progress.threads = 1;
+	gpucol_budget_open(&run->memory, options->memory_limit, options->budget);
+	gpucol_owned_open(&run->rows, &run->memory);
 	run->loaded = calloc(plan->nrelations + 1, sizeof(Loaded));
 	return run->loaded == NULL ? GPUCOL_OUT_OF_MEMORY : GPUCOL_OK;
 }
