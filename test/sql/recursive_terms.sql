@@ -167,6 +167,11 @@ SELECT differ('SELECT v.n, l.* FROM (VALUES (3), (9), (2), (30)) v(n), LATERAL (
 	UNION SELECT r.src, e.dst FROM r LEFT JOIN edge e ON e.src = r.dst AND EXISTS (SELECT FROM node WHERE id = e.src AND id = r.dst AND id < v.n)) SELECT * FROM r) l'),
 	differ('SELECT v.n, l.* FROM (VALUES (3), (9), (2), (30)) v(n), LATERAL (WITH RECURSIVE b AS MATERIALIZED (SELECT id, id AS twin FROM node WHERE id < v.n), r AS (SELECT id AS src, id AS dst FROM b
 	UNION SELECT r.src, e.id FROM r LEFT JOIN b e ON e.id = r.src AND NOT EXISTS (SELECT FROM b WHERE id = e.twin AND twin = r.src)) SELECT * FROM r) l');
+-- a recursion that is left in the midst of its rows begins anew for the next outer row
+CREATE TABLE chain AS SELECT n, n * 10000 + i AS x, n * 10000 + i + 1 AS y FROM generate_series(1, 9) n, generate_series(1, 1500) i;
+ANALYZE chain;
+SELECT differ('SELECT g.n, (SELECT count(*) FILTER (WHERE q.y / 10000 = g.n) FROM (WITH RECURSIVE r(x, y) AS (SELECT x, y FROM chain WHERE chain.n = g.n
+	UNION SELECT e.x, e.y FROM r JOIN chain e ON e.x = r.y) (SELECT y FROM r LIMIT g.n % 7 + 4) UNION ALL (SELECT x FROM r LIMIT g.n % 5 + 3) LIMIT g.n % 5) q) AS own FROM generate_series(1, 9) g(n)');
 -- parameters in what PostgreSQL computes
 PREPARE reach(text, int[]) AS WITH RECURSIVE r AS (SELECT src, dst FROM edge UNION SELECT r.src, e.dst FROM r JOIN edge e ON e.src = r.dst
 	WHERE ('k' || e.dst) <> $1 AND e.dst = ANY ($2)) SELECT count(*), sum(dst) FROM r;

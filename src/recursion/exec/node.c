@@ -444,7 +444,6 @@ start_run(RecursiveState *state)
 										   "GpucolRecursive",
 										   ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(state->context);
-	state->batch.nrows = state->next = 0;
 	state->ended = false;
 	state->fallback_reason = NULL;
 	if (try_ordinary(state))
@@ -498,6 +497,7 @@ end_run(RecursiveState *state)
 		gpucol_recursive_fallback_end(state->fallback);
 	MemoryContextDelete(state->context);
 	state->context = NULL;
+	state->batch.nrows = state->next = 0;	/* rows that nobody has asked for */
 	state->recursion = NULL;
 	state->fallback = NULL;
 	state->symbols = NULL;
