@@ -72,7 +72,7 @@ sub excused
 	my ($heap, $packed, $variant, $query) = @_;
 
 	if ($variant eq 'require' && $packed =~ /^ERROR:  0A000/) { $count{refused}++; return 1; }
-	if ($packed =~ /^ERROR:  57014/) { $count{slow}++; return 1; }
+	if ($packed =~ /^ERROR:  57014/) { $count{slow}++ < 5 && note("slow, $variant: $query"); return 1; }
 	return 0 unless $heap =~ /^ERROR:  22/ || ($packed =~ /^ERROR:  22012/ && $query =~ m{ / \(});
 	return ++$count{excused};
 }

@@ -126,7 +126,7 @@ my @WAYS = (
 	'SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_nestloop = off',
 	'SET enable_hashjoin = off', 'SET enable_mergejoin = off; SET enable_hashagg = off', 'SET enable_nestloop = off',
 	'SET gpucol.cpu_threads = 1', 'SET gpucol.cpu_threads = 3', "SET work_mem = '64kB'", 'SET join_collapse_limit = 1; SET from_collapse_limit = 1',
-	'SET enable_partitionwise_aggregate = on; SET enable_partitionwise_join = on', 'SET geqo_threshold = 3', 'SET enable_memoize = off; SET enable_material = off',
+	'SET gpucol.enable_join = off', 'SET enable_partitionwise_aggregate = on; SET enable_partitionwise_join = on', 'SET geqo_threshold = 3', 'SET enable_memoize = off; SET enable_material = off',
 	'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0', 'SET plan_cache_mode = force_generic_plan');
 
 # Some of those ways.
@@ -275,28 +275,42 @@ sub simple
 	return "$one " . pick('<', '>', '<>', '<>', '<=', '>=', '<>', '<>') . ' ' . $value{$class}->();
 }
 
+# A subquery of one row, for the most part, of a column of other relations.
+sub one_value
+{
+	my ($from, $where, @in) = @_;
+	my $value = column(pick(qw(int int int num)), @in) // '2';
+	my $call = pick("avg($value)", "max($value)", "min($value)", 'count(*)', "sum($value)", "0.2 * avg($value)",
+		"count($value)", "coalesce(max($value), 0)", "coalesce(sum($value), 3) + count(*)", "count(DISTINCT $value)",
+		"CASE WHEN count(*) = 0 THEN 4 ELSE min($value) END", "sum($value) / nullif(count(*) - 2, 0)");
+
+	$call = $value if chance(0.06);
+	return "(SELECT $call FROM $from $where" . (chance(0.05) ? ' HAVING count(*) > 1' : '') . ')' if $call =~ /\(/;
+	return "(SELECT $call FROM $from $where" . pick('', ' LIMIT 1 OFFSET 100') . ')';
+}
+
 # A condition with a subquery that may refer to the relations outside.
 sub with_subquery
 {
 	my ($depth, @outer) = @_;
 	my ($from, @in) = $depth > 0 && chance(0.3) ? from_clause(2, $depth - 1) : single();
 	my @conditions = map { simple(@in, chance(0.2) ? @outer : ()) } 1 .. pick(0, 0, 1, 1, 2);
-	my @correlated = (keys_of(\@outer, $in[0]), chance(0.3) ? simple(@in, @outer) : (), @conditions);
+	my @correlated = (keys_of(\@outer, $in[0]), chance(0.2) ? simple(@in, @outer) : (), @conditions);
 	my ($one, $two) = @{ pick(@PAIRS) };
 	my ($l, $r) = (column($one, @outer), column($two, @in));
-	my $where = @conditions ? 'WHERE ' . join(' AND ', @conditions) : '';
-	my $bound = 'WHERE ' . join(' AND ', @correlated);
 	my $not = pick('', '', 'NOT ');
 	my ($number, $other) = (column('int', @outer) // '1', column('int', @in) // '2');
 
-	return "${not}EXISTS (SELECT " . pick('*', '1', $other) . " FROM $from $bound)" if chance(0.35) || !($l && $r);
-	return "$l ${not}IN (SELECT $r FROM $from " . pick($where, $where, $bound) . ')' if chance(0.45);
-	return "($l, $number) ${not}IN (SELECT $r, $other FROM $from $where)" if chance(0.15);
-	return "$number " . pick('<', '>', '=', '<>') . ' ' . pick('ANY', 'ALL') . " (SELECT $other FROM $from " . pick($where, $bound) . ')' if chance(0.2);
-	return "(EXISTS (SELECT 1 FROM $from $bound) OR " . simple(@outer) . ')' if chance(0.2);
-	return "$number " . pick('<', '>', '<=', '=') . ' (SELECT ' . pick("avg($other)", "max($other)", "min($other)", 'count(*)', "sum($other)", "0.2 * avg($other)", "count($other)", "coalesce(max($other), 0)")
-	  . " FROM $from " . pick($where, $bound, $bound, $bound) . ')' if chance(0.9);
-	return "$number = (SELECT $other FROM $from $bound" . pick('', ' LIMIT 1') . ')';
+	push @correlated, with_subquery(0, @in, chance(0.3) ? @outer : ()) if $depth > 0 && chance(0.2);
+	my $where = @conditions ? 'WHERE ' . join(' AND ', @conditions) : '';
+	my $bound = 'WHERE ' . join(' AND ', @correlated);
+
+	return "${not}EXISTS (SELECT " . pick('*', '1', $other) . " FROM $from $bound)" if chance(0.28) || !($l && $r);
+	return "$number " . pick('<', '>', '<=', '<>', '=') . ' ' . one_value($from, pick($where, $bound, $bound, $bound), @in) if chance(0.4);
+	return "$l ${not}IN (SELECT $r FROM $from " . pick($where, $where, $bound) . ')' if chance(0.5);
+	return "($l, $number) ${not}IN (SELECT $r, $other FROM $from $where)" if chance(0.25);
+	return "$number " . pick('<', '>', '=', '<>') . ' ' . pick('ANY', 'ALL') . " (SELECT $other FROM $from " . pick($where, $bound) . ')' if chance(0.4);
+	return "(EXISTS (SELECT 1 FROM $from $bound) OR " . simple(@outer) . ')';
 }
 
 # WHERE with random conditions, or nothing.
@@ -422,7 +436,7 @@ sub one_query
 		return 'SELECT ' . join(', ', @shown) . " $body GROUP BY " . join(', ', 1 .. @keys) . " $having " . ordered(scalar @shown, 0.4);
 	}
 	my @shown = map { any_column(@in) } 1 .. between(1, 5);
-	push @shown, '(SELECT ' . pick('count(*)', 'max(z.a)', 'sum(z.k4)') . ' FROM ' . some_table() . ' z WHERE z.' . pick('k4', 'id') . ' = ' . (column('int', @in) // '1') . ')' if chance(0.12);
+	if (chance(0.2)) { my ($from, $z) = single(); push @shown, one_value($from, 'WHERE ' . join(' AND ', keys_of(\@in, $z)), $z); }
 	push @shown, pick(@in)->{alias} . '.* IS NULL' if chance(0.05);
 	return 'SELECT DISTINCT ' . join(', ', @shown) . " $body " . ordered(scalar @shown, 0.3) if $dice < 0.73;
 	return 'SELECT ' . join(', ', @shown) . " $body " . ordered(scalar @shown, 1) if $dice < 0.88;
