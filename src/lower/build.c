@@ -255,6 +255,20 @@ gpucol_lower_add_const(GpucolLower *l, const GpucolConst *c)
 }
 
 /*
+ * The number of a constant that is among the first few, or is appended.
+ */
+uint16
+gpucol_lower_put_const(GpucolLower *l, const GpucolConst *c)
+{
+	for (int i = 0; i < Min(l->nconsts, 64); i++)
+	{
+		if (memcmp(&l->consts[i], c, sizeof(*c)) == 0)
+			return i;
+	}
+	return gpucol_lower_add_const(l, c);
+}
+
+/*
  * Append a range conjunct without bounds, for the caller to fill.
  */
 GpucolRange *

@@ -395,18 +395,6 @@ gpucol_lower_datum(GpucolLower *l, Oid type, Datum value, bool isnull,
 	return true;
 }
 
-/* Number of an equal constant among the first few, or -1. */
-static int
-find_const(GpucolLower *l, const GpucolConst *c)
-{
-	for (int i = 0; i < Min(l->nconsts, 64); i++)
-	{
-		if (memcmp(&l->consts[i], c, sizeof(*c)) == 0)
-			return i;
-	}
-	return -1;
-}
-
 /*
  * Load a datum, or with `known` false a placeholder, into a register.
  */
@@ -421,18 +409,14 @@ gpucol_lower_load(GpucolLower *l, Oid type, Datum value, bool isnull,
 		[GPUCOL_CLASS_F] = GPUCOL_OP_CONST_F
 	};
 	GpucolConst c;
-	int			number;
 
 	if (!gpucol_lower_datum(l, type, value, isnull, known, &c, &out->scale,
 							&out->digits))
 		return false;
-	number = find_const(l, &c);
-	if (number < 0)
-		number = gpucol_lower_add_const(l, &c);
 	out->cls = c.cls;
 	out->scale_reg = GPUCOL_NO_REG;
 	out->reg = gpucol_lower_emit(l, load[c.cls], GPUCOL_NO_REG, GPUCOL_NO_REG,
-								 GPUCOL_NO_REG, number);
+								 GPUCOL_NO_REG, gpucol_lower_put_const(l, &c));
 	return true;
 }
 

@@ -69,6 +69,30 @@ too_many_digits(GpucolLower *l)
 	return gpucol_lower_decline(l, "numeric value may have more than %d digits", MAX_DIGITS);
 }
 
+/* A constant times 10^by as another constant; false where the register is none, or it overflows. */
+static bool
+rescale_const(GpucolLower *l, GpucolValue *v, int by)
+{
+	for (int i = 0; i < l->ninstrs; i++)
+	{
+		const GpucolInstr *instr = &l->instrs[i];
+		GpucolConst c;
+		__int128	mantissa;
+
+		if (instr->dst != v->reg || instr->op != GPUCOL_OP_CONST_D)
+			continue;
+		c = l->consts[instr->aux];
+		mantissa = (__int128) ((unsigned __int128) (uint64) c.v.d.hi << 64 | c.v.d.lo);
+		if (__builtin_mul_overflow(mantissa, gpucol_lower_power10(by), &mantissa))
+			return false;
+		c.v.d.lo = (uint64) mantissa;
+		c.v.d.hi = (int64) (mantissa >> 64);
+		v->reg = EMIT1(l, GPUCOL_OP_CONST_D, GPUCOL_NO_REG, gpucol_lower_put_const(l, &c));
+		return true;
+	}
+	return false;
+}
+
 /*
  * Bring a decimal to a greater scale; its display scale is not changed.
  */
@@ -81,7 +105,8 @@ gpucol_lower_rescale(GpucolLower *l, GpucolValue *v, int scale)
 		return true;
 	if (by > MAX_DIGITS || !check_digits(l, v->digits + by))
 		return too_many_digits(l);
-	v->reg = EMIT1(l, GPUCOL_OP_RESCALE_D, v->reg, by);
+	if (!rescale_const(l, v, by))
+		v->reg = EMIT1(l, GPUCOL_OP_RESCALE_D, v->reg, by);
 	v->digits += by;
 	v->scale = scale;
 	return true;
