@@ -500,8 +500,16 @@ next_vector(GpucolCpuWorker *worker)
 
 	if (!run->by_ordinal)
 	{
-		if (worker->next == worker->end && !deal(run, &worker->next, &worker->end))
-			return NULL;
+		uint32_t	first;
+		uint32_t	last;
+
+		if (worker->next == worker->end)
+		{
+			if (!deal(run, &first, &last))
+				return NULL;
+			worker->next = first;
+			worker->end = last;
+		}
 		return &run->work[worker->next++];
 	}
 	while (worker->next < worker->end)

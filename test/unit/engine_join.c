@@ -1,0 +1,1021 @@
+/*-------------------------------------------------------------------------
+ *
+ * engine_join.c
+ *	  Joins in the CPU engine against nested loops: random tables, tables built of them
+ *	  (of other joins too), probes of every kind, every number of threads.
+ *
+ * The nested loops below evaluate registers by recursion over values that are not packed,
+ * and follow program.h literally; they share no code with the engine.
+ *
+ * Usage: engine_join [rounds [seed]]
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <math.h>
+
+#include "engine/engine.h"
+
+#include "array_source.h"
+#include "check.h"
+#include "program_builder.h"
+
+#define MAX_TABLES 5
+#define MAX_PROBES 4
+#define MAX_OUTPUTS 12
+#define MAX_ROWS 60000			/* that nested loops may make */
+
+enum
+{
+	C_SMALL, C_ID, C_WIDE, C_BIG, C_FLOAT, C_WORD, C_TEXT, C_DEC, C_BOOL, NCOLUMNS
+};
+
+static const struct
+{
+	GpucolKind	kind;
+	GpucolClass cls;
+	GpucolOpcode load;
+}			shapes[NCOLUMNS] = {
+	[C_SMALL] = {GPUCOL_KIND_INT, GPUCOL_CLASS_I, GPUCOL_OP_LOAD_I},
+	[C_ID] = {GPUCOL_KIND_INT, GPUCOL_CLASS_I, GPUCOL_OP_LOAD_I},
+	[C_WIDE] = {GPUCOL_KIND_INT, GPUCOL_CLASS_I, GPUCOL_OP_LOAD_I},
+	[C_BIG] = {GPUCOL_KIND_INT, GPUCOL_CLASS_I, GPUCOL_OP_LOAD_I},
+	[C_FLOAT] = {GPUCOL_KIND_FLOAT8, GPUCOL_CLASS_F, GPUCOL_OP_LOAD_F},
+	[C_WORD] = {GPUCOL_KIND_BYTES, GPUCOL_CLASS_S, GPUCOL_OP_LOAD_S},
+	[C_TEXT] = {GPUCOL_KIND_BYTES, GPUCOL_CLASS_S, GPUCOL_OP_LOAD_S},
+	[C_DEC] = {GPUCOL_KIND_DECIMAL, GPUCOL_CLASS_D, GPUCOL_OP_LOAD_D},
+	[C_BOOL] = {GPUCOL_KIND_INT, GPUCOL_CLASS_B, GPUCOL_OP_LOAD_B},
+};
+
+static int
+pick(int n)
+{
+	return (int) (check_random() % (uint64_t) n);
+}
+
+/* ---- tables of the source ---- */
+
+static int64_t
+float_bits(double x)
+{
+	int64_t		bits;
+
+	memcpy(&bits, &x, 8);
+	return bits;
+}
+
+static const double odd_floats[] = {0.0, -0.0, NAN, INFINITY, 1.5, -2.25, 1e300};
+static const char *const words[] = {"", "a", "aa", "banana", "apple", "m", "night",
+	"longer than eight bytes", "nightly", "b"};
+static char texts[4000][24];
+
+/* How many different values columns have, so that rows meet: changes from round to round. */
+static int	spread = 30;
+
+static GpucolBytes
+bytes_of(const char *text)
+{
+	return (GpucolBytes) {text, strlen(text)};
+}
+
+static int64_t
+random_value(int c, uint32_t row, uint32_t base)
+{
+	switch (c)
+	{
+		case C_SMALL:
+			return pick(spread);
+		case C_ID:
+			return base + row;
+		case C_WIDE:
+			return (pick(spread) - 5) * INT64_C(12345678901234567);
+		case C_BIG:
+			return (int64_t) ((uint64_t) (base + row) * UINT64_C(0x9e3779b97f4a7c15));
+		case C_FLOAT:
+			return float_bits(pick(3) ? (double) pick(spread) / 4 : odd_floats[pick(7)]);
+		case C_DEC:
+			return (pick(spread) - 7) * 100;
+		default:
+			return pick(2);
+	}
+}
+
+static void
+random_column(ArrayColumn *column, int c, uint32_t nrows, uint32_t base)
+{
+	static const int densities[] = {0, 0, 5, 50};
+	uint32_t	space = GPUCOL_VECTORS(nrows) * GPUCOL_VECTOR_VALUES;
+	int			density = densities[pick(4)];
+
+	column->kind = shapes[c].kind;
+	column->scale = c == C_DEC ? 2 : 0;
+	if (column->kind == GPUCOL_KIND_BYTES)
+		column->bytes = calloc(space + 1, sizeof(GpucolBytes));
+	else
+		column->values = calloc(space + 1, sizeof(int64_t));
+	if (density > 0)
+		column->nulls = calloc(space / 32 + 1, sizeof(uint32_t));
+	for (uint32_t r = 0; r < nrows; r++)
+	{
+		bool		isnull = pick(100) < density;
+
+		if (isnull)
+			column->nulls[r / 32] |= UINT32_C(1) << (r % 32);
+		if (column->kind == GPUCOL_KIND_BYTES)
+			column->bytes[r] = bytes_of(isnull ? "" : c == C_WORD ? words[pick(10)] :
+										texts[(base + r) * 7 % 4000]);
+		else
+			column->values[r] = isnull ? 0 : random_value(c, r, base);
+	}
+}
+
+/* A table of up to `most` rows in segments and delta. */
+static void
+random_table(ArrayTable *table, int most)
+{
+	uint32_t	base = (uint32_t) pick(3) * 100;
+
+	memset(table, 0, sizeof(*table));
+	table->ncolumns = NCOLUMNS;
+	table->nsegments = pick(3);
+	for (int s = 0; s < table->nsegments; s++)
+	{
+		ArraySegment *segment = &table->segments[s];
+
+		segment->nrows = (uint32_t) (1 + pick(most));
+		segment->first_row = base;
+		for (int c = 0; c < NCOLUMNS; c++)
+			random_column(&segment->columns[c], c, segment->nrows, base);
+		base += segment->nrows;
+		if (pick(3) == 0)
+		{
+			segment->deleted = calloc(GPUCOL_VECTORS(segment->nrows) * 32, sizeof(uint32_t));
+			for (uint32_t r = 0; r < segment->nrows; r++)
+				if (pick(4) == 0)
+				{
+					segment->deleted[r / 32] |= UINT32_C(1) << (r % 32);
+					segment->ndeleted++;
+				}
+		}
+		CHECK(array_segment_encode(segment, NCOLUMNS) == GPUCOL_OK, "encode");
+	}
+	table->ndelta = (uint32_t) (pick(2) ? pick(most) : 0);
+	table->tids = calloc(table->ndelta + 1, sizeof(uint64_t));
+	for (int c = 0; c < NCOLUMNS; c++)
+		random_column(&table->delta[c], c, table->ndelta, base);
+}
+
+/* ---- host predicates ---- */
+
+/* Of C_WORD 0, of C_TEXT 1: an 'a' in it, or NULL. */
+static void
+host_test(void *context, int id, int n, const GpucolBytes *values, const bool *isnull,
+		  uint8_t *result)
+{
+	(void) context;
+	(void) id;
+	for (int i = 0; i < n; i++)
+		result[i] = (isnull != NULL && isnull[i]) ||
+			(values[i].len > 0 && memchr(values[i].data, 'a', values[i].len) != NULL);
+}
+
+/* ---- values ---- */
+
+typedef struct Val
+{
+	bool		null;
+	int64_t		i;				/* B, I; mantissas */
+	double		f;
+	GpucolBytes s;
+} Val;
+
+/* A built table: what it is of, and its rows by nested loops. */
+typedef struct Built
+{
+	int			nkeys;
+	int			ncolumns;
+	int			origin[MAX_OUTPUTS];	/* column of the source whose values these are */
+	bool		keeps_nulls;
+	bool		has_null;
+	Val			(*rows)[MAX_OUTPUTS];
+	int			nrows;
+	GpucolLookup *lookup;
+} Built;
+
+static Built tables[MAX_TABLES];
+static int	ntables;
+
+/* A row on its way: of the source (-1 = NULLs), and of each probe's table (-1 = none). */
+typedef struct Way
+{
+	int			row;
+	int			match[MAX_PROBES];
+} Way;
+
+/* A run of nested loops. */
+typedef struct Naive
+{
+	const ProgramBuilder *b;
+	Val			(*source)[NCOLUMNS];
+	int			nsource;
+	uint8_t    *marked[MAX_PROBES];
+	Val			(*rows)[MAX_OUTPUTS];	/* outputs */
+	int			nrows;
+	long		work;
+	bool		too_many;
+} Naive;
+
+static Val
+column_value(const ArrayColumn *column, uint32_t row)
+{
+	Val			v = {0};
+
+	v.null = column->nulls != NULL && (column->nulls[row / 32] >> (row % 32) & 1);
+	if (v.null)
+		return v;
+	if (column->kind == GPUCOL_KIND_BYTES)
+		v.s = column->bytes[row];
+	else if (column->kind == GPUCOL_KIND_FLOAT8)
+		memcpy(&v.f, &column->values[row], 8);
+	else
+		v.i = column->values[row];
+	return v;
+}
+
+/* All rows of a table. */
+static void
+read_source(Naive *naive, const ArrayTable *table)
+{
+	int			room = (int) table->ndelta;
+
+	for (int s = 0; s < table->nsegments; s++)
+		room += (int) table->segments[s].nrows;
+	naive->source = calloc((size_t) room + 1, sizeof(naive->source[0]));
+	for (int s = 0; s < table->nsegments; s++)
+		for (uint32_t r = 0; r < table->segments[s].nrows; r++)
+		{
+			const uint32_t *deleted = table->segments[s].deleted;
+
+			if (deleted != NULL && (deleted[r / 32] >> (r % 32) & 1))
+				continue;
+			for (int c = 0; c < NCOLUMNS; c++)
+				naive->source[naive->nsource][c] =
+					column_value(&table->segments[s].columns[c], r);
+			naive->nsource++;
+		}
+	for (uint32_t r = 0; r < table->ndelta; r++, naive->nsource++)
+		for (int c = 0; c < NCOLUMNS; c++)
+			naive->source[naive->nsource][c] = column_value(&table->delta[c], r);
+}
+
+static bool
+same_val(GpucolClass cls, const Val *a, const Val *b)
+{
+	if (cls == GPUCOL_CLASS_F)
+		return a->f == b->f || (isnan(a->f) && isnan(b->f));
+	if (cls == GPUCOL_CLASS_S)
+		return a->s.len == b->s.len && (a->s.len == 0 || memcmp(a->s.data, b->s.data, a->s.len) == 0);
+	return a->i == b->i;
+}
+
+static Val	eval(const Naive *naive, uint16_t reg, const Way *way);
+
+static Val
+load(const Naive *naive, const GpucolInstr *instr, const Way *way)
+{
+	const GpucolPayload *payload;
+	static const Val none = {.null = true};
+
+	if (instr->aux < NCOLUMNS)
+		return way->row < 0 ? none : naive->source[way->row][instr->aux];
+	payload = &naive->b->payloads[instr->aux - NCOLUMNS];
+	if (way->match[payload->probe] < 0)
+		return none;
+	return tables[naive->b->probes[payload->probe].table]
+		.rows[way->match[payload->probe]][payload->column];
+}
+
+/* The value of a register for a row. */
+static Val
+eval(const Naive *naive, uint16_t reg, const Way *way)
+{
+	const GpucolInstr *instr = naive->b->instrs;
+	Val			a;
+	Val			b;
+	Val			r = {0};
+
+	while (instr->dst != reg)
+		instr++;
+	if (instr->op <= GPUCOL_OP_LOAD_S)
+		return load(naive, instr, way);
+	if (instr->op == GPUCOL_OP_CONST_I)
+	{
+		r.i = naive->b->consts[instr->aux].v.i;
+		return r;
+	}
+	a = eval(naive, instr->a, way);
+	switch (instr->op)
+	{
+		case GPUCOL_OP_IS_NULL_I:
+		case GPUCOL_OP_IS_NULL_S:
+			r.i = a.null;
+			return r;
+		case GPUCOL_OP_NOT:
+			r.null = a.null;
+			r.i = !a.null && !a.i;
+			return r;
+		case GPUCOL_OP_HOST_TEST:
+			{
+				uint8_t		verdict;
+
+				host_test(NULL, 0, 1, &a.s, &a.null, &verdict);
+				r.i = verdict;
+				return r;
+			}
+		default:
+			break;
+	}
+	b = eval(naive, instr->b, way);
+	r.null = a.null || b.null;
+	switch (instr->op)
+	{
+		case GPUCOL_OP_OR:
+			r.i = (!a.null && a.i) || (!b.null && b.i);
+			r.null = !r.i && r.null;
+			break;
+		case GPUCOL_OP_LE_I:
+			r.i = a.i <= b.i;
+			break;
+		case GPUCOL_OP_NE_I:
+			r.i = a.i != b.i;
+			break;
+		case GPUCOL_OP_DIV_I:
+			r.i = r.null ? 0 : a.i / b.i;
+			break;
+		case GPUCOL_OP_ADD_I:
+			r.i = (int64_t) ((uint64_t) a.i + (uint64_t) b.i);
+			break;
+		default:
+			abort();
+	}
+	return r;
+}
+
+static bool
+is_true(const Naive *naive, uint16_t reg, const Way *way)
+{
+	Val			v;
+
+	if (reg == GPUCOL_NO_REG)
+		return true;
+	v = eval(naive, reg, way);
+	return !v.null && v.i;
+}
+
+static void	go(Naive *naive, int p, Way way);
+
+/* Behind probe p, whose filter is still to be applied. */
+static void
+hand_on(Naive *naive, int p, Way way)
+{
+	if (is_true(naive, naive->b->probes[p].filter, &way))
+		go(naive, p + 1, way);
+}
+
+/* Has a row of a built table a NULL key? */
+static bool
+null_key(const Built *table, int row)
+{
+	for (int k = 0; k < table->nkeys; k++)
+		if (table->rows[row][k].null)
+			return true;
+	return false;
+}
+
+/* Does a row meet one of the table? */
+static bool
+meets(Naive *naive, int p, const Val *keys, const Way *way, int row)
+{
+	const GpucolProbe *probe = &naive->b->probes[p];
+	const Built *table = &tables[probe->table];
+	Way			pair = *way;
+
+	for (int k = 0; k < table->nkeys; k++)
+		if (keys[k].null || table->rows[row][k].null ||
+			!same_val(shapes[table->origin[k]].cls, &keys[k], &table->rows[row][k]))
+			return false;
+	pair.match[p] = row;
+	return is_true(naive, probe->residual, &pair);
+}
+
+/* Take a row through probe p and what follows. */
+static void
+go(Naive *naive, int p, Way way)
+{
+	const GpucolProbe *probe = &naive->b->probes[p];
+	const Built *table;
+	Val			keys[MAX_OUTPUTS];
+	bool		found = false;
+	bool		null = false;
+
+	if (naive->too_many)
+		return;
+	if (p == naive->b->head.nprobes)
+	{
+		if (naive->nrows == MAX_ROWS)
+		{
+			naive->too_many = true;
+			return;
+		}
+		for (int k = 0; k < naive->b->head.nkeys; k++)
+			naive->rows[naive->nrows][k] = eval(naive, naive->b->keys[k], &way);
+		naive->nrows++;
+		return;
+	}
+	table = &tables[probe->table];
+	for (int k = 0; k < probe->nkeys; k++)
+	{
+		keys[k] = eval(naive, naive->b->probe_keys[probe->first_key + k], &way);
+		null |= keys[k].null;
+	}
+	naive->work += table->nrows;
+	naive->too_many |= naive->work > 3000000;
+	for (int row = 0; row < table->nrows && !naive->too_many; row++)
+	{
+		Way			pair = way;
+
+		if (!meets(naive, p, keys, &way, row))
+			continue;
+		found = true;
+		naive->marked[p][row] = 1;
+		pair.match[p] = row;
+		if (probe->kind == GPUCOL_JOIN_INNER || probe->kind == GPUCOL_JOIN_LEFT ||
+			probe->kind == GPUCOL_JOIN_RIGHT || probe->kind == GPUCOL_JOIN_FULL)
+			hand_on(naive, p, pair);
+	}
+	if ((!found && (probe->kind == GPUCOL_JOIN_LEFT || probe->kind == GPUCOL_JOIN_FULL ||
+					probe->kind == GPUCOL_JOIN_ANTI)) ||
+		(found && probe->kind == GPUCOL_JOIN_SEMI) ||
+		(!found && probe->kind == GPUCOL_JOIN_NOT_IN && !table->has_null &&
+		 (!null || table->nrows == 0)))
+		hand_on(naive, p, way);
+}
+
+/* The whole run. */
+static void
+run_naive(Naive *naive, const ProgramBuilder *b, const ArrayTable *table)
+{
+	Way			none;
+
+	memset(naive, 0, sizeof(*naive));
+	naive->b = b;
+	naive->rows = calloc(MAX_ROWS, sizeof(naive->rows[0]));
+	read_source(naive, table);
+	for (int p = 0; p < b->head.nprobes; p++)
+		naive->marked[p] = calloc((size_t) tables[b->probes[p].table].nrows + 1, 1);
+	none.row = -1;
+	for (int p = 0; p < MAX_PROBES; p++)
+		none.match[p] = -1;
+	for (int r = 0; r < naive->nsource; r++)
+	{
+		Way			way = none;
+
+		way.row = r;
+		if (b->head.nranges > 0 &&
+			(naive->source[r][C_SMALL].null ||
+			 naive->source[r][C_SMALL].i < b->consts[b->ranges[0].lo].v.i))
+			continue;
+		if (is_true(naive, b->head.filter, &way))
+			go(naive, 0, way);
+	}
+	for (int p = 0; p < b->head.nprobes; p++)
+		for (int row = 0; row < tables[b->probes[p].table].nrows; row++)
+		{
+			Way			way = none;
+			bool		wanted = b->probes[p].kind == GPUCOL_JOIN_RIGHT_SEMI;
+
+			if (b->probes[p].kind < GPUCOL_JOIN_RIGHT || naive->marked[p][row] != wanted)
+				continue;
+			way.match[p] = row;
+			hand_on(naive, p, way);
+		}
+}
+
+static void
+naive_free(Naive *naive)
+{
+	for (int p = 0; p < MAX_PROBES; p++)
+		free(naive->marked[p]);
+	free(naive->source);
+	free(naive->rows);
+}
+
+/* ---- programs ---- */
+
+static GpucolOpcode
+load_of(int origin)
+{
+	return shapes[origin].load;
+}
+
+/* What a program under construction can read. */
+typedef struct Scope
+{
+	ProgramBuilder *b;
+	int			visible;		/* payload of this many probes is there, */
+	bool		hidden[MAX_PROBES]; /* but not that of semi-joins */
+	struct
+	{
+		uint16_t	reg;
+		int			origin;
+	}			loaded[BUILDER_MAX];	/* registers that later steps may use too */
+	int			nloaded;
+} Scope;
+
+static uint16_t
+load_payload(Scope *scope, int probe, int column)
+{
+	const Built *table = &tables[scope->b->probes[probe].table];
+	int			origin = table->origin[column];
+
+	return builder_instr(scope->b, load_of(origin), shapes[origin].cls, 0, 0, 0,
+						 NCOLUMNS + builder_payload(scope->b, probe, column, shapes[origin].kind));
+}
+
+/* A register with values of an origin: loaded before, of the source, or of a probe's table. */
+static uint16_t
+find_register(Scope *scope, int origin, bool note)
+{
+	uint16_t	reg = GPUCOL_NO_REG;
+
+	for (int try = 0; try < 8 && scope->nloaded > 0 && pick(2); try++)
+	{
+		int			l = pick(scope->nloaded);
+
+		if (scope->loaded[l].origin == origin)
+			return scope->loaded[l].reg;
+	}
+	for (int try = 0; try < 4 && scope->visible > 0 && reg == GPUCOL_NO_REG; try++)
+	{
+		int			p = pick(scope->visible);
+		const Built *table = &tables[scope->b->probes[p].table];
+		int			c = table->ncolumns > 0 ? pick(table->ncolumns) : -1;
+
+		if (c >= 0 && !scope->hidden[p] && table->origin[c] == origin && pick(2))
+			reg = load_payload(scope, p, c);
+	}
+	if (reg == GPUCOL_NO_REG)
+		reg = builder_instr(scope->b, load_of(origin), shapes[origin].cls, 0, 0, 0, origin);
+	if (note)
+	{
+		scope->loaded[scope->nloaded].reg = reg;
+		scope->loaded[scope->nloaded++].origin = origin;
+	}
+	return reg;
+}
+
+/* A condition on what is in scope; of the payload of probe p where it has some that suits. */
+static uint16_t
+random_condition(Scope *scope, int p)
+{
+	ProgramBuilder *b = scope->b;
+	const Built *table = p < 0 ? NULL : &tables[b->probes[p].table];
+	int			c = table != NULL && table->ncolumns > 0 ? pick(table->ncolumns) : -1;
+	int			origin = c < 0 ? C_SMALL : table->origin[c];
+	uint16_t	x;
+	uint16_t	y;
+
+	if (c >= 0)
+		x = load_payload(scope, p, c);
+	else
+		x = find_register(scope, origin, false);
+	if (shapes[origin].cls == GPUCOL_CLASS_S)
+	{
+		if (pick(3))
+			return builder_instr(b, GPUCOL_OP_HOST_TEST, GPUCOL_CLASS_B, x, 0, 0, origin == C_TEXT);
+		return builder_instr(b, GPUCOL_OP_IS_NULL_S, GPUCOL_CLASS_B, x, 0, 0, 0);
+	}
+	if (shapes[origin].cls != GPUCOL_CLASS_I)
+		x = find_register(scope, origin = C_SMALL, false);
+	y = find_register(scope, origin, false);
+	switch (pick(4))
+	{
+		case 0:
+			return builder_instr(b, GPUCOL_OP_LE_I, GPUCOL_CLASS_B, x, y, 0, 0);
+		case 1:
+			x = builder_instr(b, GPUCOL_OP_LE_I, GPUCOL_CLASS_B, x, y, 0, 0);
+			y = builder_instr(b, GPUCOL_OP_IS_NULL_I, GPUCOL_CLASS_B, y, 0, 0, 0);
+			return builder_instr(b, GPUCOL_OP_OR, GPUCOL_CLASS_B, x, y, 0, 0);
+		case 2:
+			x = builder_instr(b, GPUCOL_OP_LE_I, GPUCOL_CLASS_B, x, y, 0, 0);
+			return builder_instr(b, GPUCOL_OP_NOT, GPUCOL_CLASS_B, x, 0, 0, 0);
+		default:
+			return builder_instr(b, GPUCOL_OP_NE_I, GPUCOL_CLASS_B, x, y, 0, 0);
+	}
+}
+
+static void
+add_probe(Scope *scope)
+{
+	ProgramBuilder *b = scope->b;
+	int			number = b->head.nprobes;
+	int			t = pick(ntables);
+	int			kind = GPUCOL_JOIN_INNER + pick(GPUCOL_JOIN_RIGHT_ANTI);
+	const Built *table = &tables[t];
+
+	if ((kind == GPUCOL_JOIN_NOT_IN && table->nkeys != 1) ||
+		(kind >= GPUCOL_JOIN_RIGHT && table->has_null && !table->keeps_nulls))
+		kind = GPUCOL_JOIN_INNER;
+	builder_probe(b, t, (GpucolJoinKind) kind);
+	scope->visible = number;
+	for (int k = 0; k < table->nkeys; k++)
+	{
+		uint16_t	reg = find_register(scope, table->origin[k], true);
+
+		builder_probe_key(b, reg);
+	}
+	scope->hidden[number] = kind == GPUCOL_JOIN_SEMI || kind == GPUCOL_JOIN_ANTI ||
+		kind == GPUCOL_JOIN_NOT_IN;
+	if (kind != GPUCOL_JOIN_NOT_IN && pick(3) == 0)
+		builder_residual(b, random_condition(scope, number));
+	scope->visible = number + 1;
+	if (pick(4) == 0)
+		builder_probe_filter(b, random_condition(scope, scope->hidden[number] ? -1 : number));
+}
+
+static void
+random_program(ProgramBuilder *b, GpucolProgramKind kind, int nprobes, Scope *scope)
+{
+	builder_init(b, kind);
+	memset(scope, 0, sizeof(*scope));
+	scope->b = b;
+	for (int c = 0; c < NCOLUMNS; c++)
+		builder_column(b, shapes[c].kind, c == C_DEC ? 2 : 0);
+	if (pick(4) == 0)
+		builder_range(b, C_SMALL, GPUCOL_RANGE_BETWEEN)->lo =
+			builder_const_int(b, GPUCOL_CLASS_I, pick(4));
+	if (pick(4) == 0)
+	{
+		find_register(scope, pick(NCOLUMNS), true);
+		b->head.filter = random_condition(scope, -1);
+	}
+	b->head.nfilter_instrs = b->head.ninstrs;
+	for (int p = 0; p < nprobes; p++)
+		add_probe(scope);
+}
+
+/* Add an output; returns its origin. */
+static int
+add_output(Scope *scope)
+{
+	int			origin = pick(NCOLUMNS);
+	uint16_t	reg = GPUCOL_NO_REG;
+
+	for (int try = 0; try < 3 && scope->visible > 0 && reg == GPUCOL_NO_REG; try++)
+	{
+		int			p = pick(scope->visible);
+		const Built *table = &tables[scope->b->probes[p].table];
+		int			c = table->ncolumns > 0 ? pick(table->ncolumns) : -1;
+
+		if (c >= 0 && !scope->hidden[p])
+		{
+			origin = table->origin[c];
+			reg = load_payload(scope, p, c);
+		}
+	}
+	if (reg == GPUCOL_NO_REG)
+		reg = find_register(scope, origin, true);
+	scope->b->keys[scope->b->head.nkeys++] = reg;
+	return origin;
+}
+
+/* ---- rows as text, to be compared in any order ---- */
+
+static size_t
+put_val(char *to, GpucolClass cls, const Val *v)
+{
+	if (v->null)
+		return (size_t) sprintf(to, "N|");
+	if (cls == GPUCOL_CLASS_F)
+		return (size_t) (isnan(v->f) ? sprintf(to, "nan|") : sprintf(to, "%a|", v->f));
+	if (cls == GPUCOL_CLASS_S)
+		return (size_t) sprintf(to, "%.*s|", (int) v->s.len, v->s.data);
+	return (size_t) sprintf(to, "%lld|", (long long) v->i);
+}
+
+static int
+compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+typedef struct Lines
+{
+	char	  **lines;
+	int			n;
+	int			room;
+} Lines;
+
+static void
+add_line(Lines *lines, const char *text)
+{
+	if (lines->n == lines->room)
+	{
+		lines->room = lines->room * 2 + 64;
+		lines->lines = realloc(lines->lines, sizeof(char *) * (size_t) lines->room);
+	}
+	lines->lines[lines->n++] = strdup(text);
+}
+
+static void
+free_lines(Lines *lines)
+{
+	for (int i = 0; i < lines->n; i++)
+		free(lines->lines[i]);
+	free(lines->lines);
+}
+
+static void
+add_row(Lines *lines, const ProgramBuilder *b, const Val *row)
+{
+	char		text[1024];
+	size_t		at = 0;
+
+	text[0] = 0;
+	for (int k = 0; k < b->head.nkeys; k++)
+		at += put_val(text + at, (GpucolClass) b->classes[b->keys[k]], &row[k]);
+	add_line(lines, text);
+}
+
+static Val
+result_value(const GpucolResultColumn *column, uint32_t r)
+{
+	Val			v = {0};
+
+	v.null = column->nulls != NULL && column->nulls[r];
+	if (v.null)
+		return v;
+	if (column->cls == GPUCOL_CLASS_S)
+		v.s = column->s[r];
+	else if (column->cls == GPUCOL_CLASS_F)
+		v.f = column->f[r];
+	else
+		v.i = column->cls == GPUCOL_CLASS_D ? (int64_t) column->d[r] : column->i[r];
+	return v;
+}
+
+static void
+add_result(Lines *lines, const ProgramBuilder *b, const GpucolResult *out)
+{
+	Val			row[MAX_OUTPUTS];
+
+	for (uint32_t r = 0; r < out->nrows; r++)
+	{
+		for (int k = 0; k < b->head.nkeys; k++)
+			row[k] = result_value(&out->columns[k], r);
+		add_row(lines, b, row);
+	}
+}
+
+/* ---- runs of the engine ---- */
+
+static const GpucolHost host = {.test = host_test};
+
+static GpucolRunOptions
+make_options(int threads, size_t limit, GpucolLookup **lookups)
+{
+	GpucolRunOptions options = {.threads = threads,.memory_limit = limit,.lookups = lookups,
+	.nlookups = ntables};
+
+	for (int t = 0; t < ntables; t++)
+		lookups[t] = tables[t].lookup;
+	return options;
+}
+
+typedef struct Taken
+{
+	Lines		lines[64];
+	const ProgramBuilder *b;
+} Taken;
+
+static GpucolStatus
+take_rows(void *arg, int thread, uint64_t ordinal, const GpucolResult *rows)
+{
+	Taken	   *taken = arg;
+
+	(void) ordinal;
+	add_result(&taken->lines[thread], taken->b, rows);
+	return rows->nrows > GPUCOL_VECTOR_VALUES ? GPUCOL_CORRUPT : GPUCOL_OK;
+}
+
+/* Run a SCAN; its rows are added to lines. */
+static GpucolStatus
+run_scan(const ProgramBuilder *b, const ArrayTable *table, int threads, size_t limit, bool take,
+		 Lines *lines)
+{
+	GpucolProgram *program = builder_finish(b);
+	GpucolLookup *lookups[MAX_TABLES];
+	GpucolRunOptions options = make_options(threads, limit, lookups);
+	ArraySource source;
+	GpucolResult out;
+	GpucolRun  *run;
+	const char *why;
+	GpucolStatus status;
+	Taken		taken;
+
+	memset(&taken, 0, sizeof(taken));
+	taken.b = b;
+	if (take)
+	{
+		options.take = take_rows;
+		options.take_arg = &taken;
+	}
+	array_source_init(&source, table, 4096, pick(2));
+	status = gpucol_engine_cpu.start(program, &source.base, &host, &options, &run, &why);
+	if (status == GPUCOL_OK)
+	{
+		while ((status = gpucol_engine_cpu.next(run, &out)) == GPUCOL_OK)
+			add_result(lines, b, &out);
+		for (int p = 0; p < b->head.nprobes; p++)
+		{
+			GpucolProbeFigures figures;
+
+			gpucol_engine_cpu.probe_figures(run, p, &figures);
+		}
+		gpucol_engine_cpu.finish(run);
+	}
+	else if (status == GPUCOL_UNSUPPORTED)
+		printf("refused: %s\n", why);
+	for (int t = 0; t < 64; t++)
+	{
+		for (int i = 0; i < taken.lines[t].n; i++)
+			add_line(lines, taken.lines[t].lines[i]);
+		free_lines(&taken.lines[t]);
+	}
+	free(program);
+	return status;
+}
+
+/* Run a BUILD. */
+static GpucolStatus
+run_build(const ProgramBuilder *b, const ArrayTable *table, int threads, size_t limit,
+		  GpucolLookup **lookup)
+{
+	GpucolProgram *program = builder_finish(b);
+	GpucolLookup *lookups[MAX_TABLES];
+	GpucolRunOptions options = make_options(threads, limit, lookups);
+	ArraySource source;
+	GpucolRun  *run;
+	const char *why;
+	GpucolStatus status;
+
+	*lookup = NULL;
+	array_source_init(&source, table, 4096, pick(2));
+	status = gpucol_engine_cpu.start(program, &source.base, &host, &options, &run, &why);
+	if (status == GPUCOL_OK)
+	{
+		status = gpucol_engine_cpu.build(run, lookup);
+		gpucol_engine_cpu.finish(run);
+	}
+	else if (status == GPUCOL_UNSUPPORTED)
+		printf("refused: %s\n", why);
+	free(program);
+	return status;
+}
+
+/* ---- rounds ---- */
+
+/* Compare what the engine says with the rows of nested loops. */
+static void
+compare(const Naive *naive, Lines *got, const char *what)
+{
+	Lines		expected = {0};
+	bool		same;
+
+	for (int r = 0; r < naive->nrows; r++)
+		add_row(&expected, naive->b, naive->rows[r]);
+	add_line(&expected, "end");
+	add_line(got, "end");
+	qsort(expected.lines, (size_t) expected.n, sizeof(char *), compare_texts);
+	qsort(got->lines, (size_t) got->n, sizeof(char *), compare_texts);
+	same = expected.n == got->n;
+	CHECK(same, "%s: %d rows, not %d", what, got->n, expected.n);
+	for (int r = 0; r < expected.n && same; r++)
+	{
+		same = strcmp(expected.lines[r], got->lines[r]) == 0;
+		CHECK(same, "%s: %s, not %s", what, got->lines[r], expected.lines[r]);
+	}
+	free_lines(&expected);
+}
+
+/* Build one more table, of a join now and then. */
+static void
+add_table(uint64_t seed)
+{
+	ArrayTable	table;
+	ProgramBuilder b;
+	Scope		scope;
+	Naive		naive;
+	Built	   *built = &tables[ntables];
+	GpucolLookupFigures figures;
+	GpucolStatus status;
+	int			nrows = 0;
+
+	random_table(&table, pick(3) ? 40 : 1500);
+	random_program(&b, GPUCOL_PROGRAM_BUILD, ntables > 0 && pick(3) == 0, &scope);
+	memset(built, 0, sizeof(*built));
+	built->nkeys = pick(6) == 0 ? 0 : 1 + (pick(3) == 0) + (pick(6) == 0);
+	built->ncolumns = built->nkeys + pick(4);
+	built->keeps_nulls = pick(2);
+	b.head.njoin_keys = (uint16_t) built->nkeys;
+	b.head.flags = built->keeps_nulls ? GPUCOL_PROGRAM_KEEP_NULL_KEYS : 0;
+	for (int c = 0; c < built->ncolumns; c++)
+		built->origin[c] = add_output(&scope);
+	run_naive(&naive, &b, &table);
+	if (!naive.too_many)
+	{
+		status = run_build(&b, &table, 1 + pick(3), 0, &built->lookup);
+		CHECK(status == GPUCOL_OK, "seed %llu: build: %d", (unsigned long long) seed, status);
+		built->rows = naive.rows;
+		built->nrows = naive.nrows;
+		for (int r = 0; r < naive.nrows; r++)
+			built->has_null |= null_key(built, r);
+		/* without those of a NULL key, unless they are kept */
+		for (int r = 0; r < naive.nrows; r++)
+			if (built->keeps_nulls || !null_key(built, r))
+				memmove(built->rows[nrows++], built->rows[r], sizeof(built->rows[0]));
+		built->nrows = nrows;
+		naive.rows = NULL;
+		if (status == GPUCOL_OK)
+		{
+			nrows = 0;
+			for (int r = 0; r < built->nrows; r++)
+				nrows += !null_key(built, r);
+			gpucol_engine_cpu.lookup_figures(built->lookup, &figures);
+			CHECK(figures.rows == (uint64_t) nrows, "seed %llu: %d rows, not %d",
+				  (unsigned long long) seed, (int) figures.rows, nrows);
+			CHECK(figures.has_null == built->has_null, "seed %llu: NULL keys",
+				  (unsigned long long) seed);
+			ntables++;
+		}
+	}
+	naive_free(&naive);
+	array_table_free(&table);
+}
+
+static void
+one_round(uint64_t seed)
+{
+	ArrayTable	table;
+	ProgramBuilder b;
+	Scope		scope;
+	Naive		naive;
+	char		what[64];
+
+	check_seed = seed;
+	spread = (int[]) {2, 10, 100}[pick(3)];
+	ntables = 0;
+	for (int t = 0; t < 1 + pick(MAX_TABLES); t++)
+		add_table(seed);
+	random_table(&table, pick(2) ? 100 : 3000);
+	snprintf(what, sizeof(what), "seed %llu", (unsigned long long) seed);
+	for (int i = 0; i < 3 && ntables > 0; i++)
+	{
+		random_program(&b, GPUCOL_PROGRAM_SCAN, 1 + pick(MAX_PROBES), &scope);
+		for (int k = 1 + pick(6); k > 0; k--)
+			add_output(&scope);
+		run_naive(&naive, &b, &table);
+		for (int t = 1; t <= 3 && !naive.too_many; t += 2)
+		{
+			Lines		got = {0};
+			size_t		limit = pick(4) == 0 ? (size_t) pick(3000000) : 0;
+			GpucolStatus status = run_scan(&b, &table, t, limit, pick(2), &got);
+
+			if (limit == 0 || status != GPUCOL_OUT_OF_MEMORY)
+			{
+				CHECK(status == GPUCOL_END, "%s: status %d", what, status);
+				compare(&naive, &got, what);
+			}
+			free_lines(&got);
+		}
+		naive_free(&naive);
+	}
+	array_table_free(&table);
+	for (int t = 0; t < ntables; t++)
+	{
+		gpucol_engine_cpu.lookup_free(tables[t].lookup);
+		free(tables[t].rows);
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	int			rounds = argc > 1 ? atoi(argv[1]) : 150;
+	uint64_t	seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+
+	for (int i = 0; i < 4000; i++)
+		snprintf(texts[i], sizeof(texts[i]), "text %d of some", i * i % 4001);
+	for (int r = 0; r < rounds; r++)
+		one_round(seed + (uint64_t) r);
+	return check_summary("engine_join");
+}
