@@ -884,6 +884,20 @@ run_build(const ProgramBuilder *b, const ArrayTable *table, int threads, size_t 
 
 /* ---- rounds ---- */
 
+/* Say what a program that went wrong probes. */
+static void
+describe(const ProgramBuilder *b)
+{
+	static const char *const kinds[] = {"", "inner", "left", "semi", "anti", "not in", "right",
+	"full", "right semi", "right anti"};
+
+	for (int p = 0; p < b->head.nprobes; p++)
+		printf("	%s: %d keys, %d rows%s%s\n", kinds[b->probes[p].kind], b->probes[p].nkeys,
+			   tables[b->probes[p].table].nrows,
+			   b->probes[p].residual != GPUCOL_NO_REG ? ", residual" : "",
+			   b->probes[p].filter != GPUCOL_NO_REG ? ", filter" : "");
+}
+
 /* Compare what the engine says with the rows of nested loops. */
 static void
 compare(const Naive *naive, Lines *got, const char *what)
@@ -993,7 +1007,11 @@ one_round(uint64_t seed)
 			if (limit == 0 || status != GPUCOL_OUT_OF_MEMORY)
 			{
 				CHECK(status == GPUCOL_END, "%s: status %d", what, status);
+				long		before = check_failed;
+
 				compare(&naive, &got, what);
+				if (check_failed > before)
+					describe(&b);
 			}
 			free_lines(&got);
 		}

@@ -698,6 +698,9 @@ do_delta(GpucolRun *run)
 	run->work[0].ordinal = run->ordinal++;
 	run->work[0].output = 0;
 	run->nwork = 1;
+	atomic_store(&run->dealt, 1);
+	run->workers[0].next = run->workers[0].end = 0;
+	gpucol_cpu_begin_slice(run);
 	status = do_vector_up_to_error(&run->workers[0], &run->work[0]);
 	run->suspended = is_paused(&run->workers[0]);
 	return status == GPUCOL_OK ? gpucol_cpu_extreme_drain(run, delta) : status;
