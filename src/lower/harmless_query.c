@@ -611,6 +611,14 @@ gpucol_harmless_query(Query *query)
 	return check_query(&c, query) ? NULL : reason_of(&c);
 }
 
+const char *
+gpucol_harmless_expr(Expr *expr)
+{
+	Check		c = {.l = gpucol_lower_begin(CreateTemplateTupleDesc(1), 1, NULL)};
+
+	return check_expr(&c, (Node *) expr) ? NULL : reason_of(&c);
+}
+
 /* ---- columns of the query around ---- */
 
 /* Column `attno` of a subquery that PostgreSQL may merge with the query around. */

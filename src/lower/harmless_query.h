@@ -19,6 +19,9 @@
  */
 extern const char *gpucol_harmless_query(Query *query);
 
+/* The same of an expression, all of whose columns are values. */
+extern const char *gpucol_harmless_expr(Expr *expr);
+
 /*
  * The same of an expression over the columns of `level`, where it is to be computed for
  * all rows of its FROM clause: a column of a subquery that PostgreSQL merges with `level`

@@ -34,10 +34,12 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/planmain.h"
 #include "optimizer/planner.h"
+#include "parser/parsetree.h"
 #include "utils/syscache.h"
 
 #include "columnar/am.h"
 #include "guc.h"
+#include "lower/harmless_query.h"
 #include "plan/reason.h"
 #include "planner/planner.h"
 #include "planner/subquery.h"
@@ -162,17 +164,127 @@ gpucol_subquery_table(Query *query)
 	return InvalidOid;
 }
 
+/* Conditions that are joined by AND. */
+List *
+gpucol_subquery_conditions(Node *node)
+{
+	List	   *result = NIL;
+	ListCell   *lc;
+
+	if (node == NULL)
+		return NIL;
+	if (IsA(node, List))
+	{
+		foreach(lc, (List *) node)
+			result = list_concat(result, gpucol_subquery_conditions(lfirst(lc)));
+		return result;
+	}
+	if (is_andclause(node))
+		return gpucol_subquery_conditions((Node *) ((BoolExpr *) node)->args);
+	return list_make1(node);
+}
+
+/* ---- errors of conditions ---- */
+
+/* Are the conditions of a FROM clause's joins free of errors? */
+static bool
+joins_are_harmless(Node *node)
+{
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (node == NULL || IsA(node, RangeTblRef))
+		return true;
+	if (IsA(node, JoinExpr))
+	{
+		JoinExpr   *join = (JoinExpr *) node;
+
+		return joins_are_harmless(join->larg) && joins_are_harmless(join->rarg) &&
+			(join->quals == NULL || gpucol_harmless_expr((Expr *) join->quals) == NULL);
+	}
+	foreach(lc, castNode(FromExpr, node)->fromlist)
+	{
+		if (!joins_are_harmless(lfirst(lc)))
+			return false;
+	}
+	return true;
+}
+
+/* Has an expression a subquery that is executed for rows? */
+static bool
+has_correlated(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, SubLink))
+	{
+		GpucolReferences found = gpucol_subquery_references(((SubLink *) node)->subselect);
+
+		if (((SubLink *) node)->subLinkType != EXPR_SUBLINK || found.own || found.outer ||
+			found.farther)
+			return true;
+	}
+	return expression_tree_walker(node, has_correlated, context);
+}
+
+/* Does a FROM clause read one table and nothing else? */
+static bool
+reads_one_table(const Query *query, const List *fromlist)
+{
+	return list_length(fromlist) == 1 && IsA(linitial(fromlist), RangeTblRef) &&
+		rt_fetch(linitial_node(RangeTblRef, fromlist)->rtindex,
+				 query->rtable)->rtekind == RTE_RELATION;
+}
+
+/*
+ * Does no other condition of a query raise an error now that some wait for a join?
+ * PostgreSQL tests a condition with a subquery where it scans the table, after the cheap
+ * ones of that scan, but before joins.  `fromlist` is the FROM clause before, `tables`
+ * were the entries of the range table then.  `late` conditions wait, which may stand in
+ * the query around, and those of the query itself that have a subquery or had one.
+ */
+static bool
+keeps_errors(Query *query, List *fromlist, int tables, int late)
+{
+	bool		late_error = false;
+	ListCell   *lc;
+
+	foreach(lc, fromlist)
+	{
+		if (!joins_are_harmless(lfirst(lc)))
+			return false;
+	}
+	foreach(lc, gpucol_subquery_conditions(query->jointree->quals))
+	{
+		Node	   *condition = lfirst(lc);
+		bool		harmful = gpucol_harmless_expr((Expr *) condition) != NULL;
+		bool		joined = bms_prev_member(pull_varnos(NULL, condition), -1) > tables;
+
+		if (!joined && !has_correlated(condition, NULL))
+		{
+			if (harmful && !reads_one_table(query, fromlist))
+				return false;
+			continue;
+		}
+		late++;
+		late_error |= harmful;
+	}
+	return late < 2 || !late_error;
+}
+
 /* ---- the walk through a statement ---- */
 
 /* One query while its expressions are rewritten. */
 typedef struct Rewriting
 {
 	Query	   *query;
+	List	   *fromlist;		/* its FROM clause before, */
+	int			tables;			/* and the length of its range table */
 	bool		grouped;		/* expressions are of groups, but in aggregates */
 	int			count;			/* subqueries made joins */
 } Rewriting;
 
-static int	rewrite_query(Query *query, bool keep_table);
+static int	rewrite_query(Query *query, bool top, bool keep_table);
 
 /* Rewrite scalar subqueries that stand in an expression of the query itself. */
 static Node *
@@ -235,18 +347,43 @@ note_stays(Node *node, const char *reason)
 	return expression_tree_walker(node, note_stays, (void *) reason);
 }
 
-/* Rewrite what stands in the query's own clauses. */
-static int
-rewrite_level(Query *query)
+/*
+ * Rewrite one clause.  With `filters` its subqueries decide which rows remain, in the
+ * query around if `above`: it stays where the query's other conditions might see others.
+ */
+static void
+rewrite_clause(Rewriting *rewriting, Node **clause, bool filters, bool above)
 {
-	Rewriting	rewriting = {.query = query};
+	Query	   *query = rewriting->query;
+	List	   *fromlist = query->jointree->fromlist;
+	int			tables = list_length(query->rtable);
+	int			count = rewriting->count;
+	Node	   *before = *clause;
 
-	query->jointree->quals = rewrite_expression(query->jointree->quals, &rewriting);
+	*clause = rewrite_expression(before, rewriting);
+	if (rewriting->count == count || !filters ||
+		keeps_errors(query, rewriting->fromlist, rewriting->tables,
+					 above ? rewriting->count - count : 0))
+		return;
+	*clause = before;
+	query->jointree->fromlist = fromlist;
+	query->rtable = list_truncate(query->rtable, tables);
+	rewriting->count = count;
+	note_stays(before, "a condition beside it could raise an error for a row that it excludes");
+}
+
+/* Rewrite what stands in the query's own clauses; `top` is the statement itself. */
+static int
+rewrite_level(Query *query, bool top)
+{
+	Rewriting	rewriting = {.query = query,.fromlist = query->jointree->fromlist,
+	.tables = list_length(query->rtable)};
+
+	rewrite_clause(&rewriting, &query->jointree->quals, true, false);
 	rewriting.grouped = query->hasAggs || query->groupClause != NIL ||
 		query->groupingSets != NIL || query->havingQual != NULL;
-	query->targetList = castNode(List, rewrite_expression((Node *) query->targetList,
-														  &rewriting));
-	query->havingQual = rewrite_expression(query->havingQual, &rewriting);
+	rewrite_clause(&rewriting, (Node **) &query->targetList, !top && !rewriting.grouped, true);
+	rewrite_clause(&rewriting, &query->havingQual, false, false);
 	return rewriting.count;
 }
 
@@ -257,7 +394,7 @@ rewrite_sublinks(Node *node, int *count)
 	if (node == NULL)
 		return false;
 	if (IsA(node, SubLink))
-		*count += rewrite_query(castNode(Query, ((SubLink *) node)->subselect), false);
+		*count += rewrite_query(castNode(Query, ((SubLink *) node)->subselect), false, false);
 	else if (IsA(node, Query))
 		return false;
 	return expression_tree_walker(node, rewrite_sublinks, count);
@@ -265,10 +402,11 @@ rewrite_sublinks(Node *node, int *count)
 
 /*
  * Rewrite a query and those in it, innermost first; returns the number of subqueries
- * made joins.  With keep_table the query stays a scan where it is one.
+ * made joins.  `top` is the statement itself; with keep_table it stays a scan where it
+ * is one.
  */
 static int
-rewrite_query(Query *query, bool keep_table)
+rewrite_query(Query *query, bool top, bool keep_table)
 {
 	int			count = 0;
 	const char *reason = decline_level(query, keep_table);
@@ -289,21 +427,21 @@ rewrite_query(Query *query, bool keep_table)
 		CommonTableExpr *cte = lfirst_node(CommonTableExpr, lc);
 
 		if (!cte->cterecursive)
-			count += rewrite_query(castNode(Query, cte->ctequery), false);
+			count += rewrite_query(castNode(Query, cte->ctequery), false, false);
 	}
 	foreach(lc, query->rtable)
 	{
 		RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
 
 		if (rte->rtekind == RTE_SUBQUERY)
-			count += rewrite_query(rte->subquery, false);
+			count += rewrite_query(rte->subquery, false, false);
 	}
 	rewrite_sublinks((Node *) query->targetList, &count);
 	rewrite_sublinks((Node *) query->jointree, &count);
 	rewrite_sublinks(query->havingQual, &count);
 	if (reason != NULL || !query->hasSubLinks || query->setOperations != NULL)
 		return count;
-	return count + rewrite_level(query);
+	return count + rewrite_level(query, top);
 }
 
 /* ---- the choice ---- */
@@ -329,7 +467,8 @@ rewrite_statement(Query *parse, int cursor_options)
 		!has_sublinks((Node *) parse, NULL))
 		return NULL;
 	copy = copyObject(parse);
-	if (rewrite_query(copy, (cursor_options & (CURSOR_OPT_SCROLL | CURSOR_OPT_FAST_PLAN)) != 0) == 0)
+	if (rewrite_query(copy, true,
+					  (cursor_options & (CURSOR_OPT_SCROLL | CURSOR_OPT_FAST_PLAN)) != 0) == 0)
 		return NULL;
 	return copy;
 }

@@ -23,6 +23,7 @@ typedef struct GpucolReferences
 /* subquery.c */
 extern GpucolReferences gpucol_subquery_references(Node *node);
 extern Oid	gpucol_subquery_table(Query *query);
+extern List *gpucol_subquery_conditions(Node *node);
 
 /*
  * subquery_scalar.c: the expression that takes the place of a scalar subquery in

@@ -110,26 +110,6 @@ group_by(GroupedJoin *join, TargetEntry *tle, Oid equal, Oid less)
 
 /* ---- conditions ---- */
 
-/* Conditions that are joined by AND. */
-static List *
-split_conditions(Node *node)
-{
-	List	   *result = NIL;
-	ListCell   *lc;
-
-	if (node == NULL)
-		return NIL;
-	if (IsA(node, List))
-	{
-		foreach(lc, (List *) node)
-			result = list_concat(result, split_conditions(lfirst(lc)));
-		return result;
-	}
-	if (is_andclause(node))
-		return split_conditions((Node *) ((BoolExpr *) node)->args);
-	return list_make1(node);
-}
-
 /* An expression over the outer query's columns, as that query has it. */
 static Node *
 move_out(Node *node)
@@ -263,7 +243,7 @@ take_conditions(GroupedJoin *join)
 	List	   *rest = NIL;
 	ListCell   *lc;
 
-	foreach(lc, split_conditions(from->quals))
+	foreach(lc, gpucol_subquery_conditions(from->quals))
 	{
 		if (!take_condition(join, lfirst(lc), &rest))
 			return false;

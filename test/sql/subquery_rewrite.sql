@@ -145,6 +145,11 @@ SELECT x, sr_stays(x) FROM unnest(ARRAY[
 	'SELECT max(k), (SELECT count(*) FROM %1$s p WHERE p.k = max(o.k)) FROM sr_outer o',
 	'SELECT id FROM sr_outer o WHERE size < (SELECT count(*) FROM %1$s p WHERE p.k = o.k) FOR UPDATE',
 	'SELECT CASE WHEN y.size > 0 THEN (SELECT sum(n) FROM %1$s p WHERE p.k = y.c) END FROM (SELECT size, 1 / size AS c FROM sr_outer) y',
+	'SELECT o.id FROM sr_outer o, sr_heap h WHERE o.size / h.s = 1 AND o.size < (SELECT count(*) FROM %1$s p WHERE p.k = o.k)',
+	'SELECT o.id FROM sr_outer o JOIN sr_heap h ON o.size / h.s = 1 WHERE o.size < (SELECT count(*) FROM %1$s p WHERE p.k = o.k)',
+	'SELECT o.id FROM sr_outer o WHERE o.size / o.s = 1 AND o.size < (SELECT count(*) FROM %1$s p WHERE p.k = o.k)',
+	'SELECT o.id FROM sr_outer o WHERE 1 < 1 / (SELECT count(*) FROM %1$s p WHERE p.k = o.k)',
+	'SELECT o.id FROM sr_outer o WHERE 1 < 1 / (SELECT count(*) FROM %1$s p WHERE p.k = o.k) AND o.size < (SELECT count(*) FROM %1$s p WHERE p.k = o.k)',
 	'UPDATE sr_outer o SET size = size WHERE size < (SELECT count(*) FROM %1$s p WHERE p.k = o.k)',
 	'SELECT id FROM sr_outer WHERE size < (SELECT avg(n) FROM %1$s)']) x;
 
