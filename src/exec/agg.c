@@ -33,6 +33,7 @@
 #include "compat.h"
 #include "exec/explain.h"
 #include "exec/group_rows.h"
+#include "exec/join_build.h"
 #include "plan/plan.h"
 #include "exec/ranked.h"
 #include "exec/regroup.h"
@@ -52,6 +53,8 @@ typedef struct GpucolAggExecState
 	GpucolGroupSets sets;
 	int			nvalues;		/* keys, aggregates and calls of GROUPING() */
 	Expr	  **exprs;			/* these, then the junk columns */
+	Expr	  **computed;		/* these as the engine has them: over the columns of a pipe */
+	List	   *children;		/* states of the plans whose rows are joined */
 	GpucolOutput *keys;
 	GpucolGroupPlan grouping;	/* in the run's memory, as are */
 	GpucolFinal *finals;
@@ -183,7 +186,7 @@ key_list(GpucolAggExecState *state)
 	List	   *keys = NIL;
 
 	for (int i = 0; i < state->nkeys; i++)
-		keys = lappend(keys, state->exprs[i]);
+		keys = lappend(keys, state->computed[i]);
 	return keys;
 }
 
@@ -196,7 +199,7 @@ aggregate_list(GpucolAggExecState *state, bool rankings)
 	for (int i = 0; i < state->naggs; i++)
 	{
 		if ((state->numbers[i] >= 0) == rankings)
-			exprs = lappend(exprs, state->exprs[state->nkeys + i]);
+			exprs = lappend(exprs, state->computed[state->nkeys + i]);
 	}
 	return exprs;
 }
@@ -214,6 +217,23 @@ lower_rankings(GpucolExec *exec, GpucolLower *l)
 	return ranked->lower(l, aggs, filled, state->rankings);
 }
 
+/* Lower the conditions, and the joins of a pipe. */
+static bool
+lower_input(GpucolAggExecState *state, GpucolExec *exec, GpucolLower *l)
+{
+	ListCell   *lc;
+
+	if (exec->joins != NULL)
+		return gpucol_pipe_lower(l, exec->joins->pipe);
+	foreach(lc, state->pushed)
+	{
+		if (!gpucol_lower_qual(l, lfirst(lc), true))
+			return false;
+	}
+	gpucol_lower_end_filter(l);
+	return true;
+}
+
 /* Lower the conditions, the keys and the aggregates. */
 static bool
 lower_agg(GpucolExec *exec, GpucolLower *l)
@@ -222,17 +242,11 @@ lower_agg(GpucolExec *exec, GpucolLower *l)
 	bool		rankings = state->ranking && exec == &state->exec;
 	GpucolGroupPlan *plan = exec == &state->exec ? &state->grouping :
 		&state->beside_grouping;
-	ListCell   *lc;
 
 	l->aggregating = true;
 	l->no_extremes |= state->ranking;
-	foreach(lc, state->pushed)
-	{
-		if (!gpucol_lower_qual(l, lfirst(lc), true))
-			return false;
-	}
-	gpucol_lower_end_filter(l);
-	if (!gpucol_lower_grouping(l, key_list(state),
+	if (!lower_input(state, exec, l) ||
+		!gpucol_lower_grouping(l, key_list(state),
 							   rankings ? NIL : aggregate_list(state, false), &state->sets,
 							   !state->ranking && exec->rows_of == NULL, plan))
 		return false;
@@ -335,6 +349,25 @@ form_rankings(void *arg, uint32 first, uint32 n, Datum **values, bool **isnull)
 	}
 }
 
+/* Prepare the run over a pipe; the tables, and the plans whose rows they are made of. */
+static void
+begin_pipe(GpucolAggExecState *state, List *saved, EState *estate)
+{
+	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
+	GpucolPipe *pipe = gpucol_join_load(saved, llast_node(TargetEntry, cscan->custom_scan_tlist));
+	List	   *above = NIL;
+
+	for (int i = 0; i < state->nkeys + state->naggs; i++)
+		above = lappend(above, state->exprs[i]);
+	state->children = gpucol_join_children_init(&state->css, estate, state->eflags);
+	state->css.custom_ps = list_copy(state->children);
+	gpucol_joins_init(&state->exec, &state->css, pipe, above, state->children, state->eflags,
+					  GPUCOL_PROGRAM_AGG, lower_agg);
+	state->computed = palloc(Max(list_length(above), 1) * sizeof(Expr *));
+	for (int i = 0; i < list_length(above); i++)
+		state->computed[i] = (Expr *) gpucol_pipe_map(pipe, list_nth(above, i));
+}
+
 /* Is the result tuple made of keys and aggregates only, and every group one? */
 static void
 find_direct(GpucolAggExecState *state, EState *estate)
@@ -368,8 +401,11 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	int			plan_id = intVal(list_nth(((CustomScan *) node->ss.ps.plan)->custom_private,
 										  GPUCOL_AGG_PRIVATE_RECURSION));
 	GpucolProgramKind kind = state->ranking ? GPUCOL_PROGRAM_SCAN : GPUCOL_PROGRAM_AGG;
+	List	   *pipe = list_nth(((CustomScan *) node->ss.ps.plan)->custom_private,
+								GPUCOL_AGG_PRIVATE_PIPE);
 
 	state->eflags = eflags;
+	state->computed = state->exprs;
 	/* the ordinary plan may deliver slots that are still to be deformed */
 	node->ss.ps.resultopsfixed = false;
 	number_aggregates(state);
@@ -384,7 +420,9 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 		slot->tts_values[i] = (Datum) 0;
 		slot->tts_isnull[i] = true;
 	}
-	if (plan_id > 0)
+	if (pipe != NIL)
+		begin_pipe(state, pipe, estate);
+	else if (plan_id > 0)
 		gpucol_run_init_rows(&state->exec, node,
 							 list_nth(estate->es_subplanstates, plan_id - 1),
 							 gpucol_recursion_wing->open_rows, varno, varno, kind, lower_agg);
@@ -598,7 +636,7 @@ begin_fallback(GpucolAggExecState *state)
 
 	state->fallback = ExecInitNode(linitial(cscan->custom_plans), estate,
 								   state->eflags);
-	state->css.custom_ps = list_make1(state->fallback);
+	state->css.custom_ps = lcons(state->fallback, state->css.custom_ps);
 	MemoryContextSwitchTo(old);
 }
 
@@ -629,6 +667,7 @@ agg_end(CustomScanState *node)
 	gpucol_run_end(&state->exec);
 	for (int i = 0; i < state->exec.nparts; i++)
 		table_close(state->exec.parts[i].rel, NoLock);
+	gpucol_join_children_end(state->children);
 	if (state->fallback != NULL)
 		ExecEndNode(state->fallback);
 }
@@ -643,6 +682,7 @@ agg_rescan(CustomScanState *node)
 	gpucol_group_rows_reset(&state->rows);
 	state->next = 0;
 	ExecScanReScan(&node->ss);
+	gpucol_join_children_rescan(node, state->children);
 	if (state->fallback == NULL)
 		return;
 	if (node->ss.ps.chgParam != NULL)
@@ -763,5 +803,7 @@ agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	gpucol_explain_filter(&state->exec, state->pushed, ancestors, es);
 	gpucol_explain_columns(&state->exec, read_columns(state), es);
 	gpucol_run_end(&state->exec);
+	if (state->exec.joins != NULL)
+		gpucol_explain_joins(&state->exec, ancestors, es);
 	gpucol_explain_stats(&state->exec, es);
 }

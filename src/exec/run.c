@@ -28,6 +28,7 @@
 #include "engine/backend.h"
 #include "engine/gpu/wire.h"
 #include "exec/device.h"
+#include "exec/join_build.h"
 #include "exec/prefetch.h"
 #include "exec/run.h"
 #include "guc.h"
@@ -139,6 +140,11 @@ choose_engine(GpucolExec *exec)
 	if (exec->rows_of != NULL || exec->cpu_only || exec->source->in_parts ||
 		!gpucol_run_wants_device())
 		return &gpucol_engine_cpu;
+	if (exec->joins != NULL)
+	{
+		exec->declined = "the device does not join";
+		return &gpucol_engine_cpu;
+	}
 	if (exec->nparts > 0)
 	{
 		exec->declined = "the device keeps columns of one table at a time";
@@ -185,8 +191,13 @@ lower(GpucolExec *exec)
 	GpucolLower *l;
 
 	l = gpucol_lower_begin(exec->desc, exec->varno, &exec->node->ss.ps);
-	l->reaches = gpucol_reach;
-	l->reaches_arg = exec;
+	if (exec->joins != NULL)
+		gpucol_lower_over(l, exec->joins->pipe);
+	else
+	{
+		l->reaches = gpucol_reach;
+		l->reaches_arg = exec;
+	}
 	exec->lower = l;
 	if (!exec->lower_node(exec, l))
 		return fall_back(exec, GPUCOL_UNSUPPORTED, l->reason);
@@ -252,6 +263,11 @@ start_engine(GpucolExec *exec, const GpucolEngine *engine, const char **why)
 			return GPUCOL_UNSUPPORTED;
 		options.shape = &exec->shape;
 	}
+	if (exec->joins != NULL)
+	{
+		options.lookups = exec->joins->lookups;
+		options.nlookups = exec->joins->nsteps;
+	}
 	options.jit = gpucol_jit;
 	if (engine == &gpucol_engine_cpu && exec->make_take != NULL)
 		options.take = exec->make_take(exec, options.threads, &options.take_arg);
@@ -289,6 +305,8 @@ finish_engine(GpucolExec *exec)
 	exec->stats.threads = Max(exec->stats.threads, stats.threads);
 	strlcpy(exec->stats.kernel, stats.kernel, sizeof(exec->stats.kernel));
 	strlcpy(exec->stats.note, stats.note, sizeof(exec->stats.note));
+	if (exec->joins != NULL)
+		gpucol_joins_figures(exec);
 	exec->engine->finish(exec->run);
 	exec->run = NULL;
 }
@@ -479,6 +497,8 @@ open_source(GpucolExec *exec)
 		GPUCOL_PROGRAM_ARRAY(exec->program, GpucolProgramColumn, columns);
 	GpucolSource **parts;
 
+	if (exec->never)
+		return gpucol_source_of_nothing();
 	if (exec->rows_of != NULL)
 		return exec->open_rows(exec->rows_of, exec->desc, columns, exec->program->ncolumns);
 	if (exec->nparts == 0)
@@ -554,12 +574,18 @@ start(GpucolExec *exec, bool device_only)
 	INSTR_TIME_SET_CURRENT(begin);
 	exec->started = true;
 	exec->emitted = false;
+	if (exec->joins != NULL)
+	{
+		status = gpucol_joins_build(exec);
+		if (status != GPUCOL_OK)
+			return fall_back(exec, status, exec->joins->fallback);
+	}
 	callback = palloc0(sizeof(MemoryContextCallback));
 	callback->func = release_engine;
 	callback->arg = exec;
 	MemoryContextRegisterResetCallback(exec->context, callback);
 	status = lower(exec);
-	if (status != GPUCOL_OK || exec->never)
+	if (status != GPUCOL_OK || (exec->never && exec->kind != GPUCOL_PROGRAM_BUILD))
 		return status;
 
 	if (exec->rows_of == NULL && !exec->cpu_only && gpucol_engine_choice != GPUCOL_ENGINE_CPU)
@@ -691,6 +717,27 @@ gpucol_run_next(GpucolExec *exec, GpucolResult *result)
 }
 
 /*
+ * Build a table.
+ */
+GpucolStatus
+gpucol_run_build(GpucolExec *exec, GpucolLookup **lookup)
+{
+	GpucolStatus status = gpucol_run_start(exec);
+	MemoryContext old = MemoryContextSwitchTo(exec->context);
+
+	if (status == GPUCOL_OK)
+	{
+		status = exec->engine->build(exec->run, lookup);
+		if (GPUCOL_STATUS_IS_FALLBACK(status))
+			status = fall_back(exec, status, status_reason(status));
+	}
+	MemoryContextSwitchTo(old);
+	if (status != GPUCOL_OK && !exec->fell_back)
+		gpucol_status_raise(status, gpucol_run_table(exec));
+	return status;
+}
+
+/*
  * Start on the device or not at all.
  */
 bool
@@ -715,10 +762,13 @@ gpucol_run_end(GpucolExec *exec)
 {
 	finish_engine(exec);
 	gpucol_run_close(exec);
+	if (exec->joins != NULL)
+		gpucol_joins_end(exec->joins);
 	exec->lower = NULL;
 	exec->program = NULL;
 	exec->started = false;
 	exec->fell_back = false;
+	exec->never = false;
 	exec->emitted = false;
 	MemoryContextReset(exec->context);
 }

@@ -99,6 +99,7 @@ struct GpucolExec
 	bool		checked;		/* every value is known to fit its column */
 	GpucolExecPart *parts;		/* the tables to read instead of rel, */
 	int			nparts;			/* whose descriptor they share; 0 = rel itself */
+	struct GpucolJoins *joins;	/* of the pipe that is read (exec/join_build.h), or NULL */
 	GpucolMakeShape make_shape; /* NULL: rows as they are */
 	GpucolMakeTake make_take;	/* NULL: the run delivers all rows */
 	bool		cpu_only;		/* the device has had its chance */
@@ -146,6 +147,12 @@ extern GpucolStatus gpucol_run_start(GpucolExec *exec);
  * fall back, for exec->fallback's reason.  Every other status is raised.
  */
 extern GpucolStatus gpucol_run_next(GpucolExec *exec, GpucolResult *result);
+
+/*
+ * A whole run that builds a table, which is then the caller's (engine.h).  GPUCOL_OK or a
+ * fallback status, as above.
+ */
+extern GpucolStatus gpucol_run_build(GpucolExec *exec, GpucolLookup **lookup);
 
 /*
  * Start on the device, with the shape that the node wants.  False: nothing runs,

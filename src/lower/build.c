@@ -77,7 +77,8 @@ gpucol_lower_decline(GpucolLower *l, const char *fmt,...)
 	} while (0)
 
 /*
- * The program's slot of a table column, which is added if need be.
+ * The program's slot of a table column, which is added if need be.  Those of payload
+ * begin behind all columns that the source may have, until the program is finished.
  */
 int
 gpucol_lower_column(GpucolLower *l, AttrNumber attnum)
@@ -86,20 +87,28 @@ gpucol_lower_column(GpucolLower *l, AttrNumber attnum)
 	GpucolProgramColumn *column;
 	GpucolTypeMap *map;
 
+	int			slot;
+
 	for (int i = 0; i < l->ncolumns; i++)
 	{
 		if (l->columns[i].attnum == attnum)
 			return i;
 	}
-	column = &l->columns[l->ncolumns];
-	map = &l->maps[l->ncolumns];
+	for (int i = l->nsource; i < l->nsource + l->npayloads; i++)
+	{
+		if (l->columns[i].attnum == attnum)
+			return i;
+	}
+	slot = l->pipe != NULL && attnum > l->nsource ? l->nsource + l->npayloads++ : l->ncolumns++;
+	column = &l->columns[slot];
+	map = &l->maps[slot];
 	gpucol_typemap_init(map, att->atttypid, att->atttypmod, att->attcollation);
 	memset(column, 0, sizeof(*column));
 	column->attnum = attnum;
 	column->kind = map->kind;
 	column->scale = map->scale;
 	column->type_oid = att->atttypid;
-	return l->ncolumns++;
+	return slot;
 }
 
 /* Make the innermost mask a register; GPUCOL_NO_REG if every row is in play. */
@@ -220,7 +229,7 @@ gpucol_lower_emit(GpucolLower *l, GpucolOpcode op, uint16 a, uint16 b, uint16 c,
 	for (int i = 0; i < l->ninstrs; i++)
 	{
 		instr.dst = l->instrs[i].dst;
-		if (memcmp(&instr, &l->instrs[i], sizeof(instr)) == 0)
+		if (memcmp(&instr, &l->instrs[i], sizeof(instr)) == 0 && !gpucol_lower_is_hidden(l, i))
 			return instr.dst;
 	}
 	if (l->nregs >= MAX_NUMBER)
@@ -341,6 +350,19 @@ reserve(uint32 *size, Size bytes)
 	return offset;
 }
 
+/* Have loads number payload directly behind the columns that the source has. */
+static void
+number_payload(GpucolProgram *program, int nsource)
+{
+	GpucolInstr *instrs = GPUCOL_PROGRAM_ARRAY(program, GpucolInstr, instrs);
+
+	for (int i = 0; i < program->ninstrs; i++)
+	{
+		if (instrs[i].op <= GPUCOL_OP_LOAD_S && instrs[i].aux >= nsource)
+			instrs[i].aux += program->ncolumns - nsource;
+	}
+}
+
 /*
  * The finished program as one block (palloc'd).
  */
@@ -365,6 +387,11 @@ gpucol_lower_finish(GpucolLower *l, GpucolProgramKind kind)
 	head.nkeys = l->nkeys;
 	head.naggs = l->naggs;
 	head.nhost = l->nhosts;
+	head.nprobes = l->nprobes;
+	head.npayloads = l->npayloads;
+	head.nprobe_keys = l->nprobe_keys;
+	head.njoin_keys = l->njoin_keys;
+	head.flags = l->keep_null_keys ? GPUCOL_PROGRAM_KEEP_NULL_KEYS : 0;
 	head.columns = reserve(&size, l->ncolumns * sizeof(GpucolProgramColumn));
 	head.consts = reserve(&size, l->nconsts * sizeof(GpucolConst));
 	head.ranges = reserve(&size, l->nranges * sizeof(GpucolRange));
@@ -372,6 +399,9 @@ gpucol_lower_finish(GpucolLower *l, GpucolProgramKind kind)
 	head.reg_classes = reserve(&size, l->nregs);
 	head.keys = reserve(&size, l->nkeys * sizeof(uint16));
 	head.aggs = reserve(&size, l->naggs * sizeof(GpucolAgg));
+	head.probes = reserve(&size, l->nprobes * sizeof(GpucolProbe));
+	head.payloads = reserve(&size, l->npayloads * sizeof(GpucolPayload));
+	head.probe_keys = reserve(&size, l->nprobe_keys * sizeof(uint16));
 	head.size = TYPEALIGN(16, size);
 
 	program = palloc0(head.size);
@@ -389,6 +419,11 @@ gpucol_lower_finish(GpucolLower *l, GpucolProgramKind kind)
 	COPY_ARRAY(uint8, reg_classes, l->reg_classes, l->nregs);
 	COPY_ARRAY(uint16, keys, l->keys, l->nkeys);
 	COPY_ARRAY(GpucolAgg, aggs, l->aggs, l->naggs);
+	COPY_ARRAY(GpucolProbe, probes, l->probes, l->nprobes);
+	COPY_ARRAY(GpucolPayload, payloads, gpucol_lower_payloads(l), l->npayloads);
+	COPY_ARRAY(uint16, probe_keys, l->probe_keys, l->nprobe_keys);
 #undef COPY_ARRAY
+	if (l->npayloads > 0)
+		number_payload(program, l->nsource);
 	return program;
 }

@@ -9,13 +9,14 @@
  * user's function would be handed them.  So only what is *harmless* is evaluated there.
  * This file is the one place that says what is; docs/security.md tells users.
  *
- * The functions below raise no error for any value, but for five causes:
+ * The functions below raise no error for any value, but for six causes:
  *
  *	  the collation		text functions refuse to work without one, and some refuse
  *						a non-deterministic one: checked;
  *	  the pattern		of LIKE and of regular expressions must be constant and valid:
  *						a regular expression is compiled to see;
  *	  the divisor		must be a constant other than 0 and -1;
+ *	  a length			of a substring must be a constant that is not negative;
  *	  the size			no result may come near the 1 GB at which PostgreSQL gives up.
  *						Of each expression the size is bounded by the size of the value;
  *						what grows more than eightfold is declined, so that values of up
@@ -65,6 +66,7 @@ typedef enum Shape
 	SHAPE_UNKNOWN,
 	SHAPE_PLAIN,				/* a value of fixed size, or a short one */
 	SHAPE_PART,					/* not more than its first argument */
+	SHAPE_SUBSTRING,			/* likewise, of a length */
 	SHAPE_TRIMMED,				/* likewise, by way of pointers to characters */
 	SHAPE_CASE,					/* another case of its argument */
 	SHAPE_JOINED,				/* all its arguments */
@@ -138,6 +140,8 @@ static const Oid part_functions[] = {
 	F_ABS_NUMERIC
 };
 
+static const Oid substring_functions[] = {F_SUBSTR_TEXT_INT4_INT4, F_SUBSTRING_TEXT_INT4_INT4};
+
 static const Oid trimmed_functions[] = {
 	F_BTRIM_TEXT, F_BTRIM_TEXT_TEXT, F_LTRIM_TEXT, F_LTRIM_TEXT_TEXT, F_RTRIM_TEXT,
 	F_RTRIM_TEXT_TEXT
@@ -192,6 +196,7 @@ static const struct
 }			lists[] = {
 	LIST(SHAPE_PLAIN, plain_functions),
 	LIST(SHAPE_PART, part_functions),
+	LIST(SHAPE_SUBSTRING, substring_functions),
 	LIST(SHAPE_TRIMMED, trimmed_functions),
 	LIST(SHAPE_CASE, case_functions),
 	LIST(SHAPE_JOINED, joined_functions),
@@ -374,6 +379,7 @@ result_bytes(GpucolLower *l, Shape shape, List *args, const Bytes *sizes, Bytes 
 	switch (shape)
 	{
 		case SHAPE_PART:
+		case SHAPE_SUBSTRING:
 			*bytes = sizes[0];
 			break;
 		case SHAPE_TRIMMED:
@@ -487,6 +493,14 @@ check_divisor(GpucolLower *l, const Const *divisor)
 		gpucol_lower_decline(l, "its divisor may be 0 or -1");
 }
 
+/* Is a length a constant that is not negative? */
+static bool
+check_length(GpucolLower *l, const Const *length)
+{
+	return (IsA(length, Const) && (length->constisnull || DatumGetInt32(length->constvalue) >= 0)) ||
+		gpucol_lower_decline(l, "its length may be negative");
+}
+
 /* A call; with `over_array` the second argument is an array of such. */
 static bool
 check_call(Walk *walk, Oid funcid, List *args, Oid collation, bool over_array, Bytes *bytes)
@@ -502,6 +516,8 @@ check_call(Walk *walk, Oid funcid, List *args, Oid collation, bool over_array, B
 		!check_patterns(l, shape, collation, lsecond(args), over_array))
 		return false;
 	if (shape == SHAPE_QUOTIENT && !check_divisor(l, lsecond(args)))
+		return false;
+	if (shape == SHAPE_SUBSTRING && !check_length(l, lthird(args)))
 		return false;
 	return result_bytes(l, shape, args, sizes, bytes);
 }

@@ -48,6 +48,9 @@ gpucol_lower_restore(GpucolLower *l, const GpucolLower *mark)
 	l->naggs = mark->naggs;
 	l->nhosts = mark->nhosts;
 	l->norders = mark->norders;
+	l->npayloads = mark->npayloads;
+	l->nprobes = mark->nprobes;
+	l->nprobe_keys = mark->nprobe_keys;
 	l->filter = mark->filter;
 	l->mask = mark->mask;
 	l->never = mark->never;

@@ -142,6 +142,19 @@ struct GpucolLower
 	uint16		filter;
 	int			nfilter_instrs;
 
+	/* joins (lower/pipe.h): columns behind those of the source are payload */
+	const struct GpucolPipe *pipe;	/* or NULL: one table */
+	int			npayloads;		/* of columns[], from `nsource` on */
+	int			nsource;
+	GpucolProbe *probes;
+	int			nprobes;
+	uint16	   *probe_keys;
+	int			nprobe_keys;
+	int			njoin_keys;		/* BUILD */
+	bool		keep_null_keys;
+	int		   *hidden;			/* by probe: its residual's instructions, [from, to), */
+	int			nhidden;		/* which no later one may use */
+
 	/* state of the traversal */
 	GpucolMask *mask;			/* innermost; NULL = every row in play */
 	int			conditional;	/* depth of sub-expressions that PostgreSQL
@@ -172,6 +185,17 @@ extern int	gpucol_lower_agg(GpucolLower *l, GpucolAggOp op, GpucolClass cls,
 extern int	gpucol_lower_ordered_agg(GpucolLower *l, GpucolAggOp op, GpucolClass cls,
 									 uint16 arg, uint16 filter, uint16 order);
 extern GpucolProgram *gpucol_lower_finish(GpucolLower *l, GpucolProgramKind kind);
+
+/*
+ * lower/join.c: what is lowered is a laid out pipe; its probes and their keys; no later
+ * instruction may use the results of those from `from` on.
+ */
+extern void gpucol_lower_over(GpucolLower *l, const struct GpucolPipe *pipe);
+extern void gpucol_lower_add_probe(GpucolLower *l, const GpucolProbe *probe);
+extern void gpucol_lower_add_probe_key(GpucolLower *l, uint16 reg);
+extern void gpucol_lower_hide(GpucolLower *l, int from);
+extern bool gpucol_lower_is_hidden(const GpucolLower *l, int instr);
+extern GpucolPayload *gpucol_lower_payloads(const GpucolLower *l);
 
 /* lower/build.c: pieces of the program */
 extern bool gpucol_lower_decline(GpucolLower *l, const char *fmt,...) pg_attribute_printf(2, 3);

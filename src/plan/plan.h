@@ -18,6 +18,11 @@
  * custom_exprs are the parameters within, for the planner's accounting.
  * custom_plans holds the ordinary plan that the node falls back to.
  *
+ * GpucolJoin: scanrelid is 0.  custom_scan_tlist describes the scan tuple: the columns
+ * of the joined relation, then a junk row of the expressions of its pipe (lower/pipe.h);
+ * custom_private is the pipe itself (gpucol_pipe_save).  custom_plans holds the ordinary
+ * plan that the node falls back to, then the plans whose rows the pipe reads.
+ *
  * GpucolTopK with rankings of uncertain rows: as GpucolAgg.
  *
  * GpucolTopK below Sort and Limit: as GpucolScan; the last of custom_exprs are
@@ -48,6 +53,8 @@ typedef enum GpucolAggPrivate
 								 * a multiple, or 0 */
 	GPUCOL_AGG_PRIVATE_SETS,	/* List, as in GpucolGroupSets: grouping sets */
 	GPUCOL_AGG_PRIVATE_FUNCTIONS,	/* List likewise: calls of GROUPING() */
+	GPUCOL_AGG_PRIVATE_PIPE,	/* List: the pipe whose rows are grouped (gpucol_pipe_save), of
+								 * which the last junk column has the expressions; or NIL */
 	GPUCOL_AGG_PRIVATE_COUNT
 } GpucolAggPrivate;
 
@@ -75,6 +82,7 @@ typedef enum GpucolTopnPrivate
 } GpucolTopnPrivate;
 
 extern const CustomScanMethods gpucol_scan_methods;
+extern const CustomScanMethods gpucol_join_methods;
 extern const CustomScanMethods gpucol_agg_methods;
 
 /*

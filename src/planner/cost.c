@@ -24,6 +24,7 @@
 #include "utils/spccache.h"
 
 #include "lower/clauses.h"
+#include "planner/path_join.h"
 #include "service/threads.h"
 
 /* Start of a run. */
@@ -47,6 +48,19 @@
  * again in the executor's, in cpu_operator_cost.
  */
 #define JOINED_OPERATORS	4.0
+
+/*
+ * Joins, in cpu_operator_cost: a row into a built table; its lookup where the table is in
+ * the cache or is not (of more rows than that), and a candidate of a condition.
+ */
+#define INSERT_OPERATORS	1.0
+#define PROBE_OPERATORS		0.1
+#define FAR_PROBE_OPERATORS	0.5
+#define FAR_ROWS			500000.0
+#define JOINED_ROW_OPERATORS	0.1
+
+/* A row of a plan as engines take it. */
+#define TAKE_OPERATORS		4.0
 
 /* Forming one datum of an emitted row, as a share of cpu_operator_cost. */
 #define DATUM_SHARE			0.2
@@ -190,4 +204,72 @@ gpucol_cost_topn(RelOptInfo *rel, Path *path, int nlooked, int nothers, List *pu
 		path->rows * (cpu_tuple_cost * TUPLE_SHARE +
 					  cpu_operator_cost * DATUM_SHARE * (nlooked + nothers) +
 					  path->pathtarget->cost.per_tuple);
+}
+
+/*
+ * Reading the rows of a table without handing them on.
+ */
+Cost
+gpucol_cost_flow(RelOptInfo *rel, int ncolumns, List *conditions)
+{
+	return RUN_COST + disk_cost(rel, ncolumns) +
+		engine_share(rel) * engine_cost(rel, ncolumns, conditions);
+}
+
+/*
+ * All rows of a path, as engines take them.
+ */
+Cost
+gpucol_cost_rows_of(const Path *path)
+{
+	return path->total_cost + path->rows * cpu_operator_cost *
+		(TAKE_OPERATORS + list_length(path->pathtarget->exprs));
+}
+
+/*
+ * Inserting rows into a built table.
+ */
+Cost
+gpucol_cost_insert(double rows)
+{
+	return rows * cpu_operator_cost * INSERT_OPERATORS;
+}
+
+/*
+ * Looking `rows` up in a table of `table_rows` by so many keys; without keys every row
+ * meets every other.
+ */
+Cost
+gpucol_cost_probe(double rows, double table_rows, int nkeys, int nresidual, double joined)
+{
+	double		operators = table_rows > FAR_ROWS ? FAR_PROBE_OPERATORS : PROBE_OPERATORS;
+	double		pairs = nkeys == 0 ? rows * table_rows : joined;
+
+	return cpu_operator_cost *
+		(rows * operators * Max(nkeys, 1) + pairs * JOINED_ROW_OPERATORS * (1 + nresidual));
+}
+
+/*
+ * A join that hands its rows to PostgreSQL.
+ */
+void
+gpucol_cost_join(Path *path, Cost build, Cost flow, int ncolumns)
+{
+	path->startup_cost = build + path->pathtarget->cost.startup;
+	path->total_cost = path->startup_cost + flow +
+		path->rows * (cpu_tuple_cost * TUPLE_SHARE +
+					  cpu_operator_cost * DATUM_SHARE * ncolumns +
+					  path->pathtarget->cost.per_tuple);
+}
+
+/*
+ * The rows that an aggregation over joined tables reads; their run is its run.
+ */
+void
+gpucol_cost_agg_joined(Path *path, Cost build, Cost flow)
+{
+	Cost		before = AGG_ADVANTAGE * (build + flow - RUN_COST);
+
+	path->startup_cost += before;
+	path->total_cost += before;
 }

@@ -25,6 +25,7 @@
 
 static planner_hook_type previous_planner = NULL;
 static set_rel_pathlist_hook_type previous_set_rel_pathlist = NULL;
+static set_join_pathlist_hook_type previous_set_join_pathlist = NULL;
 static create_upper_paths_hook_type previous_create_upper_paths = NULL;
 
 /* Is the statement being planned that of a SCROLL cursor? */
@@ -54,6 +55,7 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 	if (gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)
 		gpucol_require_check(stmt);
 	gpucol_jit_limit(stmt);
+	gpucol_join_name_relations(stmt);
 	return stmt;
 }
 
@@ -111,6 +113,16 @@ gpucol_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	gpucol_path_scan_add(root, rel, rte);
 }
 
+/* After the ordinary paths of a pair of relations are known. */
+static void
+gpucol_set_join_pathlist(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
+						 RelOptInfo *innerrel, JoinType jointype, JoinPathExtraData *extra)
+{
+	if (previous_set_join_pathlist)
+		previous_set_join_pathlist(root, joinrel, outerrel, innerrel, jointype, extra);
+	gpucol_path_join_add(root, joinrel, outerrel, innerrel, jointype, extra);
+}
+
 /* After the ordinary paths of an upper planning step are known. */
 static void
 gpucol_create_upper_paths(PlannerInfo *root, UpperRelationKind stage,
@@ -145,10 +157,13 @@ gpucol_planner_init(void)
 	planner_hook = gpucol_planner;
 	previous_set_rel_pathlist = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = gpucol_set_rel_pathlist;
+	previous_set_join_pathlist = set_join_pathlist_hook;
+	set_join_pathlist_hook = gpucol_set_join_pathlist;
 	previous_create_upper_paths = create_upper_paths_hook;
 	create_upper_paths_hook = gpucol_create_upper_paths;
 	gpucol_explain_init();
 	gpucol_path_scan_init();
+	gpucol_path_join_init();
 	gpucol_path_agg_init();
 	gpucol_path_topn_init();
 }

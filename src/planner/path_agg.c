@@ -1,8 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * path_agg.c
- *	  GpucolAgg: GROUP BY, aggregates and SELECT DISTINCT over one gpucol table or
- *	  over a recursion that is pushed down (recursion/plan/path.c);
+ *	  GpucolAgg: GROUP BY, aggregates and SELECT DISTINCT over one gpucol table, over
+ *	  joined tables (path_join.c), or over a recursion that is pushed down
+ *	  (recursion/plan/path.c);
  *	  GpucolTopK where the aggregates rank uncertain rows.
  *
  * Everything must be lowered: all conditions of the table, all keys, all
@@ -49,6 +50,8 @@
 #include "lower/agg.h"
 #include "lower/clauses.h"
 #include "planner/first_rows.h"
+#include "planner/path_agg.h"
+#include "planner/path_join.h"
 #include "plan/parts.h"
 #include "planner/planner.h"
 #include "plan/reason.h"
@@ -56,25 +59,6 @@
 
 /* Null bits of the keys of a ranking share a word. */
 #define MAX_RANKING_KEYS	64
-
-/* custom_private of a path */
-enum
-{
-	PATH_PRIVATE_VARNO,
-	PATH_PRIVATE_KEYS,
-	PATH_PRIVATE_AGGS,
-	PATH_PRIVATE_CONDITIONS,
-	PATH_PRIVATE_HAVING,
-	PATH_PRIVATE_RANKING,
-	PATH_PRIVATE_RECURSION,
-	PATH_PRIVATE_BASE,			/* IntList */
-	PATH_PRIVATE_UNITS,			/* IntList */
-	PATH_PRIVATE_SETS,			/* Lists of IntLists, see GpucolGroupSets */
-	PATH_PRIVATE_FUNCTIONS,
-	PATH_PRIVATE_CALLS,			/* of GroupingFunc */
-	PATH_PRIVATE_PARTS			/* Lists: range table indexes, then the columns
-								 * of each */
-};
 
 /* A scan tuple has one junk column for each part. */
 #define MAX_PARTS			1000
@@ -88,6 +72,7 @@ typedef struct Grouping
 	CustomScan *recursion;		/* its plan, and the number of that */
 	int			plan_id;
 	List	   *parts;			/* its GpucolParts, NIL = it is one table */
+	GpucolJoinPipe *pipe;		/* of joined tables, or NULL */
 	TupleDesc	desc;			/* of the table or the recursion */
 	PathTarget *target;
 	List	   *group_clause;	/* of SortGroupClause; redundant ones too */
@@ -104,12 +89,9 @@ typedef struct Grouping
 	GpucolGroupPlan plan;
 } Grouping;
 
-static Plan *plan_agg(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
-					  List *tlist, List *clauses, List *custom_plans);
-
 static const CustomPathMethods path_methods = {
 	.CustomName = "GpucolAgg",
-	.PlanCustomPath = plan_agg,
+	.PlanCustomPath = gpucol_path_agg_plan,
 };
 
 /* Note why; returns false. */
@@ -223,6 +205,25 @@ collect_walker(Node *node, void *context)
 	return expression_tree_walker(node, collect_walker, context);
 }
 
+/* Lower keys and aggregates over joined tables. */
+static bool
+lower_joined(Grouping *g)
+{
+	GpucolPipe *pipe = g->pipe->pipe;
+
+	gpucol_pipe_layout(pipe, list_concat_copy(g->keys, g->aggs));
+	g->desc = pipe->desc;
+	g->lower = gpucol_pipe_begin(pipe, NULL);
+	g->lower->aggregating = true;
+	g->conditions = pipe->conditions;
+	if (!gpucol_pipe_lower(g->lower, pipe) ||
+		!gpucol_lower_grouping(g->lower, (List *) gpucol_pipe_map(pipe, (Node *) g->keys),
+							   (List *) gpucol_pipe_map(pipe, (Node *) g->aggs), &g->sets,
+							   true, &g->plan))
+		return decline(g, g->lower->reason);
+	return true;
+}
+
 /* Lower conditions, keys, and either the rankings or the other aggregates. */
 static bool
 lower_run(Grouping *g, bool rankings)
@@ -232,6 +233,8 @@ lower_run(Grouping *g, bool rankings)
 	List	   *rest;
 	ListCell   *lc;
 
+	if (g->pipe != NULL)
+		return lower_joined(g);
 	g->lower = gpucol_lower_begin(g->desc, g->rel->relid, NULL);
 	g->lower->aggregating = true;
 	g->lower->no_extremes = g->ranking;
@@ -377,6 +380,8 @@ check_enabled(Grouping *g)
 
 	foreach(lc, g->aggs)
 		g->ranking |= gpucol_ranking_wing->is_ranking(lfirst_node(Aggref, lc));
+	if (g->ranking && g->pipe != NULL)
+		return decline(g, "ranking joined rows");
 	if (g->ranking && g->recursion != NULL)
 		return decline(g, "ranking the rows of a recursion");
 	if (g->ranking && !gpucol_enable_topk)
@@ -390,65 +395,6 @@ check_enabled(Grouping *g)
 	if (g->ranking && list_length(g->keys) > MAX_RANKING_KEYS)
 		return decline(g, "too many group keys");
 	return true;
-}
-
-/* Size of the node of a path that may end a grouping step; 0 = unknown. */
-static Size
-path_size(Path *path)
-{
-	switch (nodeTag(path))
-	{
-		case T_AggPath:
-			return sizeof(AggPath);
-		case T_GroupPath:
-			return sizeof(GroupPath);
-		case T_GroupingSetsPath:
-			return sizeof(GroupingSetsPath);
-		case T_UpperUniquePath:
-			return sizeof(UpperUniquePath);
-		case T_GroupResultPath:
-			return sizeof(GroupResultPath);
-		case T_ProjectionPath:
-			return sizeof(ProjectionPath);
-		case T_GatherPath:
-			return sizeof(GatherPath);
-		case T_GatherMergePath:
-			return sizeof(GatherMergePath);
-		case T_LimitPath:
-			return sizeof(LimitPath);
-		default:
-			return 0;
-	}
-}
-
-/*
- * A copy of the cheapest ordinary path, to fall back to.  The original may be
- * freed by add_path as soon as it loses against another; what is below it may
- * not.
- */
-static Path *
-fallback_path(RelOptInfo *output_rel)
-{
-	Path	   *best = NULL;
-	Path	   *copy;
-	ListCell   *lc;
-
-	foreach(lc, output_rel->pathlist)
-	{
-		Path	   *path = lfirst(lc);
-
-		/* planning a MinMaxAggPath would change the query's aggregates */
-		if (path->param_info != NULL || IsA(path, MinMaxAggPath) ||
-			path_size(path) == 0)
-			continue;
-		if (best == NULL || path->total_cost < best->total_cost)
-			best = path;
-	}
-	if (best == NULL)
-		return NULL;
-	copy = palloc(path_size(best));
-	memcpy(copy, best, path_size(best));
-	return copy;
 }
 
 /*
@@ -520,6 +466,26 @@ count_units(Grouping *g, Var *var, int64 unit, double most)
 	return most;
 }
 
+/* A column that the engine groups by, as the query has it. */
+static Var *
+base_var(Grouping *g, AttrNumber attnum, Form_pg_attribute att)
+{
+	ListCell   *lc;
+
+	if (g->pipe != NULL && attnum > g->pipe->pipe->nsource)
+	{
+		foreach(lc, g->pipe->pipe->steps)
+		{
+			GpucolPipeStep *step = lfirst(lc);
+
+			if (attnum < step->first + list_length(step->payload))
+				return list_nth(step->payload, attnum - step->first);
+		}
+	}
+	return makeVar(g->pipe != NULL ? g->pipe->pipe->rti : g->rel->relid, attnum, att->atttypid,
+				   att->atttypmod, att->attcollation, 0);
+}
+
 /*
  * Groups that the engine delivers where the executor joins them, once for each
  * grouping set; 0 where it does not.
@@ -542,8 +508,7 @@ joined_groups(Grouping *g, RelOptInfo *rel)
 		AttrNumber	attnum = g->plan.base[i].attnum;
 		Form_pg_attribute att = TupleDescAttr(g->lower->desc, attnum - 1);
 
-		Var		   *var = makeVar(g->rel->relid, attnum, att->atttypid, att->atttypmod,
-								  att->attcollation, 0);
+		Var		   *var = base_var(g, attnum, att);
 
 		if (g->plan.base[i].unit == 0)
 			exprs = lappend(exprs, var);
@@ -620,7 +585,7 @@ static bool
 add_path_agg(Grouping *g, RelOptInfo *output_rel)
 {
 	CustomPath *path = makeNode(CustomPath);
-	Path	   *fallback = fallback_path(output_rel);
+	Path	   *fallback = gpucol_fallback_path(output_rel);
 	RelOptInfo *rel = costed_rel(g);
 
 	if (fallback == NULL)
@@ -633,7 +598,9 @@ add_path_agg(Grouping *g, RelOptInfo *output_rel)
 	path->path.rows = fallback->rows;
 	path->methods = &path_methods;
 	path->custom_paths = list_make1(fallback);
-	path->custom_private = list_make5(makeInteger(g->rel->relid), g->keys,
+	if (g->pipe != NULL)
+		path->custom_paths = gpucol_join_children(g->pipe->pipe, path->custom_paths);
+	path->custom_private = list_make5(makeInteger(g->pipe != NULL ? g->pipe->pipe->rti : g->rel->relid), g->keys,
 									  g->aggs, g->conditions, g->having);
 	path->custom_private = lappend(path->custom_private, makeInteger(g->ranking));
 	path->custom_private = lappend(path->custom_private, makeInteger(g->plan_id));
@@ -643,11 +610,14 @@ add_path_agg(Grouping *g, RelOptInfo *output_rel)
 	path->custom_private = lappend(path->custom_private, g->sets.functions);
 	path->custom_private = lappend(path->custom_private, g->functions);
 	path->custom_private = lappend(path->custom_private, parts_private(g));
+	path->custom_private = lappend(path->custom_private, g->pipe);
 	gpucol_cost_agg(g->root, rel, &path->path, g->lower->ncolumns,
 					g->conditions, list_length(g->keys), list_length(g->aggs),
 					fallback->rows, joined_groups(g, rel), joined_exprs(g),
 					g->target, g->having);
 	/* nobody knows how many rows a recursion has */
+	if (g->pipe != NULL)
+		gpucol_cost_agg_joined(&path->path, g->pipe->build, g->pipe->flow);
 	if (g->recursion != NULL || gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)
 		output_rel->pathlist = list_make1(path);
 	else
@@ -657,15 +627,13 @@ add_path_agg(Grouping *g, RelOptInfo *output_rel)
 	return true;
 }
 
-/* Say of the largest gpucol table of a join why its aggregation is PostgreSQL's. */
-static void
-note_join(PlannerInfo *root, RelOptInfo *rel)
+/* The gpucol table of a join that reasons are about: the largest. */
+static Oid
+largest_table(PlannerInfo *root, RelOptInfo *rel)
 {
 	RelOptInfo *largest = NULL;
 	int			varno = -1;
 
-	if (!IS_JOIN_REL(rel) || !gpucol_reason_is_wanted() || gpucol_planner_disabled() != NULL)
-		return;
 	while ((varno = bms_next_member(rel->relids, varno)) >= 0)
 	{
 		RelOptInfo *base = root->simple_rel_array[varno];
@@ -675,9 +643,20 @@ note_join(PlannerInfo *root, RelOptInfo *rel)
 			(largest == NULL || base->tuples > largest->tuples))
 			largest = base;
 	}
-	if (largest != NULL)
-		gpucol_reason_add(planner_rt_fetch(largest->relid, root)->relid, "aggregation",
-						  "PostgreSQL computes joins and what is above them");
+	return largest == NULL ? InvalidOid : planner_rt_fetch(largest->relid, root)->relid;
+}
+
+/* Are joined tables such that an engine can group their rows? */
+static bool
+open_joined(Grouping *g)
+{
+	g->relid = largest_table(g->root, g->rel);
+	if (!OidIsValid(g->relid) || gpucol_planner_disabled() != NULL)
+		return false;
+	g->pipe = gpucol_join_pipe(g->root, g->rel);
+	if (g->pipe->pipe == NULL)
+		return decline(g, gpucol_enable_join ? g->pipe->reason : "gpucol.enable_join is off");
+	return true;
 }
 
 /* Is the input one table or recursion that may be aggregated by an engine? */
@@ -688,11 +667,12 @@ open_grouping(Grouping *g, PlannerInfo *root, RelOptInfo *rel)
 	const char *reason = NULL;
 
 	memset(g, 0, sizeof(*g));
-	note_join(root, rel);
-	if (!IS_SIMPLE_REL(rel))
-		return false;
 	g->root = root;
 	g->rel = rel;
+	if (IS_JOIN_REL(rel))
+		return open_joined(g);
+	if (!IS_SIMPLE_REL(rel))
+		return false;
 	if (gpucol_planner_disabled() != NULL)
 		return false;			/* the scan has said so */
 	if (rel->rtekind == RTE_CTE)
@@ -757,7 +737,7 @@ gpucol_path_agg_add(PlannerInfo *root, RelOptInfo *input_rel,
 	}
 	if (root->parse->groupingSets == NIL &&
 		gpucol_recursion_wing->add_agg(root, input_rel, output_rel,
-								 fallback_path(output_rel),
+								 gpucol_fallback_path(output_rel),
 								 (List *) extra->havingQual))
 		return;
 	/* the planner has expanded these */
@@ -795,102 +775,4 @@ gpucol_path_distinct_add(PlannerInfo *root, RelOptInfo *input_rel,
 	g.target = root->upper_targets[UPPERREL_DISTINCT];
 	g.group_clause = parse->distinctClause;
 	try_grouping(&g, output_rel);
-}
-
-/* Parameters in expressions, for the planner to account for. */
-static bool
-params_walker(Node *node, void *context)
-{
-	List	  **params = context;
-
-	if (node == NULL)
-		return false;
-	if (IsA(node, Param))
-	{
-		*params = list_append_unique(*params, node);
-		return false;
-	}
-	return expression_tree_walker(node, params_walker, context);
-}
-
-/* Append a table's tableoid to the scan tuple. */
-static List *
-add_table(List *tlist, Index varno)
-{
-	Var		   *table = makeVar(varno, TableOidAttributeNumber, OIDOID, -1, InvalidOid, 0);
-
-	return lappend(tlist, makeTargetEntry((Expr *) table, list_length(tlist) + 1, NULL,
-										  true));
-}
-
-/* Describe the scan tuple: keys, aggregates, calls of GROUPING(), and the junk columns. */
-static List *
-make_scan_tlist(Index varno, List *values, List *conditions, List *parts)
-{
-	List	   *tlist = NIL;
-	List	   *args;
-	ListCell   *lc;
-
-	foreach(lc, values)
-		tlist = lappend(tlist,
-						makeTargetEntry(copyObject(lfirst(lc)),
-										list_length(tlist) + 1, NULL, false));
-	/* "AND true" is never left in a query, so nothing refers to this column */
-	args = lappend(list_copy(conditions), makeBoolConst(true, false));
-	tlist = lappend(tlist,
-					makeTargetEntry(makeBoolExpr(AND_EXPR, copyObject(args), -1),
-									list_length(tlist) + 1, NULL, true));
-	tlist = add_table(tlist, varno);
-	foreach(lc, parts)
-		tlist = add_table(tlist, lfirst_int(lc));
-	return tlist;
-}
-
-/* Make the plan node. */
-static Plan *
-plan_agg(PlannerInfo *root pg_attribute_unused(),
-		 RelOptInfo *rel pg_attribute_unused(),
-		 CustomPath *path, List *tlist, List *clauses pg_attribute_unused(),
-		 List *custom_plans)
-{
-	CustomScan *cscan = makeNode(CustomScan);
-	Index		varno = intVal(list_nth(path->custom_private, PATH_PRIVATE_VARNO));
-	List	   *keys = list_nth(path->custom_private, PATH_PRIVATE_KEYS);
-	List	   *aggs = list_nth(path->custom_private, PATH_PRIVATE_AGGS);
-	List	   *conditions = list_nth(path->custom_private,
-									  PATH_PRIVATE_CONDITIONS);
-	List	   *parts = list_nth(path->custom_private, PATH_PRIVATE_PARTS);
-	List	   *calls = list_nth(path->custom_private, PATH_PRIVATE_CALLS);
-
-	cscan->scan.plan.targetlist = tlist;
-	cscan->scan.plan.qual = list_nth(path->custom_private, PATH_PRIVATE_HAVING);
-	cscan->custom_scan_tlist = make_scan_tlist(varno, list_concat(list_concat_copy(keys, aggs), calls),
-											   conditions, linitial(parts));
-	cscan->custom_plans = custom_plans;
-	cscan->custom_private = list_make5(makeInteger(list_length(keys)),
-									   makeInteger(list_length(aggs)),
-									   list_nth(path->custom_private,
-												PATH_PRIVATE_RECURSION),
-									   lsecond(parts),
-									   list_nth(path->custom_private, PATH_PRIVATE_BASE));
-	cscan->custom_private = lappend(cscan->custom_private,
-									list_nth(path->custom_private, PATH_PRIVATE_UNITS));
-	cscan->custom_private = lappend(cscan->custom_private,
-									list_nth(path->custom_private, PATH_PRIVATE_SETS));
-	cscan->custom_private = lappend(cscan->custom_private,
-									list_nth(path->custom_private, PATH_PRIVATE_FUNCTIONS));
-	params_walker((Node *) cscan->custom_scan_tlist, &cscan->custom_exprs);
-	cscan->flags = path->flags;
-	cscan->methods = intVal(list_nth(path->custom_private, PATH_PRIVATE_RANKING)) ?
-		&gpucol_topk_methods : &gpucol_agg_methods;
-	return &cscan->scan.plan;
-}
-
-/*
- * Register the node's methods, so that parallel workers find them by name.
- */
-void
-gpucol_path_agg_init(void)
-{
-	RegisterCustomScanMethods(&gpucol_agg_methods);
 }

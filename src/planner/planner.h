@@ -26,6 +26,11 @@ extern const char *gpucol_planner_disabled(void);
 /* hooks.c: is this the scan of one table for a SCROLL cursor? */
 extern bool gpucol_planner_scrolls(PlannerInfo *root);
 
+/*
+ * fallback.c: a copy of the cheapest ordinary path of a relation, NULL if there is none
+ */
+extern Path *gpucol_fallback_path(RelOptInfo *output_rel);
+
 /* path_scan.c: GpucolScan over a base relation */
 extern void gpucol_path_scan_init(void);
 extern void gpucol_path_scan_add(PlannerInfo *root, RelOptInfo *rel,
@@ -34,6 +39,15 @@ extern void gpucol_path_scan_add(PlannerInfo *root, RelOptInfo *rel,
 extern Plan *gpucol_path_scan_plan(PlannerInfo *root, RelOptInfo *rel,
 								   CustomPath *path, List *tlist, List *clauses,
 								   List *custom_plans);
+
+/* path_join.c: GpucolJoin over a pair of relations */
+extern void gpucol_path_join_init(void);
+extern void gpucol_path_join_add(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
+								 RelOptInfo *innerrel, JoinType jointype,
+								 JoinPathExtraData *extra);
+
+/* ... and have EXPLAIN name joined tables below aggregations */
+extern void gpucol_join_name_relations(PlannedStmt *stmt);
 
 /* planner/path_topn.c: GpucolTopK below Sort and Limit */
 extern void gpucol_path_topn_init(void);

@@ -719,10 +719,10 @@ go_on(GpucolRun *run)
 		run->stats.packed_bytes = read;
 		return status;
 	}
+	/* a batch is no vector of the window: it is not dealt again */
 	gpucol_cpu_begin_slice(run);
-	do_share(run, 0);
+	status = gpucol_cpu_join_resume(&run->workers[0]);
 	run->suspended = is_paused(&run->workers[0]);
-	status = run->workers[0].status;
 	return status == GPUCOL_OK ? gpucol_cpu_extreme_drain(run, &run->delta) : status;
 }
 

@@ -1,0 +1,293 @@
+/*-------------------------------------------------------------------------
+ *
+ * join.c
+ *	  Executor of GpucolJoin: the rows of a pipe.
+ *
+ * An engine delivers the columns of the joined relation in batches, which become scan
+ * tuples one by one; PostgreSQL projects them.  Before the first row the node may fall
+ * back to its ordinary plan, initialised only then: so it finds out before whether
+ * engines compute with every value that the flowing rows have.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/sysattr.h"
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "exec/explain.h"
+#include "exec/join_build.h"
+#include "exec/result.h"
+#include "plan/plan.h"
+
+typedef struct GpucolJoinState
+{
+	CustomScanState css;
+	GpucolExec	exec;
+	int			eflags;
+	List	   *columns;		/* of Expr: those of the scan tuple */
+	int			ncolumns;
+	GpucolOutput *outputs;
+	List	   *children;		/* states of the plans whose rows are joined */
+
+	/* current batch */
+	MemoryContext batch_context;
+	uint32		nrows;
+	uint32		next;
+	Datum	  **values;
+	bool	  **isnull;
+
+	PlanState  *fallback;		/* ordinary plan, once needed */
+} GpucolJoinState;
+
+static Node *join_create_state(CustomScan *cscan);
+static void join_begin(CustomScanState *node, EState *estate, int eflags);
+static TupleTableSlot *join_exec(CustomScanState *node);
+static void join_end(CustomScanState *node);
+static void join_rescan(CustomScanState *node);
+static void join_explain(CustomScanState *node, List *ancestors, ExplainState *es);
+
+const CustomScanMethods gpucol_join_methods = {
+	.CustomName = "GpucolJoin",
+	.CreateCustomScanState = join_create_state,
+};
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "GpucolJoin",
+	.BeginCustomScan = join_begin,
+	.ExecCustomScan = join_exec,
+	.EndCustomScan = join_end,
+	.ReScanCustomScan = join_rescan,
+	.ExplainCustomScan = join_explain,
+};
+
+static Node *
+join_create_state(CustomScan *cscan)
+{
+	GpucolJoinState *state = palloc0(sizeof(GpucolJoinState));
+	ListCell   *lc;
+
+	state->css.ss.ps.type = T_CustomScanState;
+	state->css.methods = &exec_methods;
+	foreach(lc, cscan->custom_scan_tlist)
+	{
+		if (!lfirst_node(TargetEntry, lc)->resjunk)
+			state->columns = lappend(state->columns, lfirst_node(TargetEntry, lc)->expr);
+	}
+	state->ncolumns = list_length(state->columns);
+	return (Node *) state;
+}
+
+/* Lower the pipe and the columns. */
+static bool
+lower_join(GpucolExec *exec, GpucolLower *l)
+{
+	GpucolJoinState *state = (GpucolJoinState *) exec->node;
+	const GpucolPipe *pipe = exec->joins->pipe;
+	ListCell   *lc;
+
+	if (!gpucol_pipe_lower(l, pipe))
+		return false;
+	foreach(lc, state->columns)
+	{
+		Node	   *column = lfirst(lc);
+		GpucolValue value;
+
+		if (!gpucol_lower_output(l, (Expr *) gpucol_pipe_map(pipe, column), &value))
+			return false;
+		gpucol_output_init(&state->outputs[foreach_current_index(lc)], exprType(column),
+						   exprTypmod(column), exprCollation(column), &value);
+	}
+	return true;
+}
+
+static void
+join_begin(CustomScanState *node, EState *estate, int eflags)
+{
+	GpucolJoinState *state = (GpucolJoinState *) node;
+	CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
+	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
+	GpucolPipe *pipe = gpucol_join_load(linitial(cscan->custom_private),
+										llast_node(TargetEntry, cscan->custom_scan_tlist));
+
+	state->eflags = eflags;
+	/* the ordinary plan may deliver slots that are still to be deformed */
+	node->ss.ps.resultopsfixed = false;
+	state->outputs = palloc0(Max(state->ncolumns, 1) * sizeof(GpucolOutput));
+	state->values = palloc0(Max(state->ncolumns, 1) * sizeof(Datum *));
+	state->isnull = palloc0(Max(state->ncolumns, 1) * sizeof(bool *));
+	state->batch_context = AllocSetContextCreate(estate->es_query_cxt, "gpucol join batch",
+												 ALLOCSET_DEFAULT_SIZES);
+	for (int i = 0; i < slot->tts_tupleDescriptor->natts; i++)
+	{
+		slot->tts_values[i] = (Datum) 0;
+		slot->tts_isnull[i] = true;
+	}
+	state->children = gpucol_join_children_init(node, estate, eflags);
+	node->custom_ps = list_copy(state->children);
+	gpucol_joins_init(&state->exec, node, pipe, state->columns, state->children, eflags,
+					  GPUCOL_PROGRAM_SCAN, lower_join);
+}
+
+/* Columns of the flowing table that are read. */
+static Bitmapset *
+read_columns(GpucolJoinState *state)
+{
+	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
+	Bitmapset  *attnos = NULL;
+	Bitmapset  *result = NULL;
+	int			member = -1;
+
+	pull_varattnos((Node *) cscan->custom_scan_tlist, state->exec.varno, &attnos);
+	while ((member = bms_next_member(attnos, member)) >= 0)
+	{
+		if (member + FirstLowInvalidHeapAttributeNumber > 0)
+			result = bms_add_member(result, member + FirstLowInvalidHeapAttributeNumber);
+	}
+	return result;
+}
+
+/* Load the next batch of the engine. */
+static GpucolStatus
+next_batch(GpucolJoinState *state)
+{
+	GpucolExec *exec = &state->exec;
+	GpucolResult result;
+	GpucolStatus status;
+
+	if (!exec->checked && exec->rel != NULL &&
+		!gpucol_run_check_values(exec, read_columns(state), false))
+		return GPUCOL_UNSUPPORTED;
+	status = gpucol_run_next(exec, &result);
+	if (status != GPUCOL_OK)
+		return status;
+	gpucol_outputs_load(state->batch_context, state->outputs, state->ncolumns, &result,
+						state->values, state->isnull);
+	state->nrows = result.nrows;
+	state->next = 0;
+	return GPUCOL_OK;
+}
+
+/* ExecScan's access method: the next row, or none where the node must fall back. */
+static TupleTableSlot *
+next_row(ScanState *node)
+{
+	GpucolJoinState *state = (GpucolJoinState *) node;
+	TupleTableSlot *slot = node->ss_ScanTupleSlot;
+
+	ExecClearTuple(slot);
+	while (state->next >= state->nrows)
+	{
+		if (next_batch(state) != GPUCOL_OK)
+			return slot;
+	}
+	for (int i = 0; i < state->ncolumns; i++)
+	{
+		slot->tts_values[i] = state->values[i][state->next];
+		slot->tts_isnull[i] = state->isnull[i][state->next];
+	}
+	state->next++;
+	return ExecStoreVirtualTuple(slot);
+}
+
+/* ExecScan's recheck method: in an EvalPlanQual the node delivers its next row. */
+static bool
+recheck_row(ScanState *node, TupleTableSlot *slot pg_attribute_unused())
+{
+	TupleTableSlot *next = next_row(node);
+
+	return !TupIsNull(next);
+}
+
+/* Initialise the ordinary plan. */
+static void
+begin_fallback(GpucolJoinState *state)
+{
+	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
+	EState	   *estate = state->css.ss.ps.state;
+	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
+
+	gpucol_run_end(&state->exec);
+	state->fallback = ExecInitNode(linitial(cscan->custom_plans), estate, state->eflags);
+	state->css.custom_ps = lcons(state->fallback, state->css.custom_ps);
+	MemoryContextSwitchTo(old);
+}
+
+/* The next row of the ordinary plan, whose tuples are scan tuples. */
+static TupleTableSlot *
+next_plain(ScanState *node)
+{
+	GpucolJoinState *state = (GpucolJoinState *) node;
+	TupleTableSlot *slot = node->ss_ScanTupleSlot;
+	TupleTableSlot *from = ExecProcNode(state->fallback);
+
+	ExecClearTuple(slot);
+	if (TupIsNull(from))
+		return slot;
+	slot_getallattrs(from);
+	memcpy(slot->tts_values, from->tts_values, state->ncolumns * sizeof(Datum));
+	memcpy(slot->tts_isnull, from->tts_isnull, state->ncolumns * sizeof(bool));
+	return ExecStoreVirtualTuple(slot);
+}
+
+static TupleTableSlot *
+join_exec(CustomScanState *node)
+{
+	GpucolJoinState *state = (GpucolJoinState *) node;
+	TupleTableSlot *slot;
+
+	if (state->fallback == NULL)
+	{
+		slot = ExecScan(&node->ss, next_row, recheck_row);
+		if (state->exec.fallback == NULL)
+			return slot;
+		begin_fallback(state);
+	}
+	return ExecScan(&node->ss, next_plain, recheck_row);
+}
+
+static void
+join_end(CustomScanState *node)
+{
+	GpucolJoinState *state = (GpucolJoinState *) node;
+
+	gpucol_run_end(&state->exec);
+	gpucol_join_children_end(state->children);
+	if (state->fallback != NULL)
+		ExecEndNode(state->fallback);
+}
+
+static void
+join_rescan(CustomScanState *node)
+{
+	GpucolJoinState *state = (GpucolJoinState *) node;
+
+	gpucol_run_end(&state->exec);
+	state->nrows = state->next = 0;
+	ExecScanReScan(&node->ss);
+	gpucol_join_children_rescan(node, state->children);
+	if (state->fallback == NULL)
+		return;
+	if (node->ss.ps.chgParam != NULL)
+		UpdateChangedParamSet(state->fallback, node->ss.ps.chgParam);
+	if (state->fallback->chgParam == NULL)
+		ExecReScan(state->fallback);
+}
+
+static void
+join_explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	GpucolJoinState *state = (GpucolJoinState *) node;
+
+	gpucol_explain_input(&state->exec, es);
+	gpucol_explain_engine(&state->exec, read_columns(state), es);
+	gpucol_explain_filter(&state->exec, state->exec.joins->pipe->conditions, ancestors, es);
+	gpucol_explain_columns(&state->exec, read_columns(state), es);
+	gpucol_run_end(&state->exec);
+	gpucol_explain_joins(&state->exec, ancestors, es);
+	gpucol_explain_stats(&state->exec, es);
+}

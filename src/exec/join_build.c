@@ -1,0 +1,228 @@
+/*-------------------------------------------------------------------------
+ *
+ * join_build.c
+ *	  Building the tables of a pipe's joins.
+ *
+ * Each table is the result of a run of its own (exec/run.c) over its pipe, whose tables
+ * are built before.  All runs of a node share its budget.  The tables last as long as the
+ * run of the pipe, and are released after it by a callback of the same context.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "exec/join_build.h"
+#include "exec/plan_rows.h"
+
+/* ------------------------------------------------------------------------
+ * A source without rows
+ * ------------------------------------------------------------------------
+ */
+
+static GpucolStatus
+no_segment(GpucolSource *source pg_attribute_unused(),
+		   GpucolSegment *out pg_attribute_unused())
+{
+	return GPUCOL_END;
+}
+
+static GpucolStatus
+no_delta(GpucolSource *source pg_attribute_unused(), GpucolDelta *out pg_attribute_unused())
+{
+	return GPUCOL_END;
+}
+
+static void
+do_nothing(GpucolSource *source pg_attribute_unused())
+{
+}
+
+GpucolSource *
+gpucol_source_of_nothing(void)
+{
+	static const GpucolSourceOps ops = {
+		.next_segment = no_segment,
+		.next_delta = no_delta,
+		.rescan = do_nothing,
+		.check_interrupts = do_nothing,
+		.close = do_nothing,
+	};
+	GpucolSource *source = palloc0(sizeof(GpucolSource));
+
+	source->ops = &ops;
+	return source;
+}
+
+/* ------------------------------------------------------------------------
+ * Tables
+ * ------------------------------------------------------------------------
+ */
+
+/* Lower the making of a table. */
+static bool
+lower_build(GpucolExec *exec, GpucolLower *l)
+{
+	const GpucolBuild *build = (const GpucolBuild *) exec;
+
+	l->aggregating = true;		/* the run may fall back at any row */
+	return gpucol_pipe_lower(l, exec->joins->pipe) && gpucol_pipe_lower_build(l, build->step);
+}
+
+/* Open what the rows of a pipe and of those below it come from. */
+static void
+open_sources(GpucolPipe *pipe, EState *estate, List *children, int eflags)
+{
+	ListCell   *lc;
+
+	if (pipe->rti != 0)
+		gpucol_pipe_source(pipe, RelationGetDescr(ExecOpenScanRelation(estate, pipe->rti, eflags)));
+	else
+		gpucol_pipe_source(pipe, ExecGetResultType(list_nth(children, pipe->child - 1)));
+	foreach(lc, pipe->steps)
+		open_sources(((GpucolPipeStep *) lfirst(lc))->build, estate, children, eflags);
+}
+
+/* Prepare the run over a pipe that is laid out, and those of its tables. */
+static void
+init_run(GpucolExec *exec, CustomScanState *node, GpucolPipe *pipe, List *children,
+		 GpucolProgramKind kind, GpucolLowerNode lower_node)
+{
+	EState	   *estate = node->ss.ps.state;
+	GpucolJoins *joins = palloc0(sizeof(GpucolJoins));
+
+	gpucol_run_init(exec, node, pipe->rti == 0 ? NULL :
+					estate->es_relations[pipe->rti - 1], pipe->varno, kind, lower_node);
+	exec->desc = pipe->desc;
+	exec->joins = joins;
+	if (pipe->rti == 0)
+	{
+		exec->rows_of = list_nth(children, pipe->child - 1);
+		exec->open_rows = gpucol_plan_rows_open;
+	}
+	joins->pipe = pipe;
+	joins->nsteps = list_length(pipe->steps);
+	joins->builds = palloc0(Max(joins->nsteps, 1) * sizeof(GpucolBuild));
+	joins->lookups = palloc0(Max(joins->nsteps, 1) * sizeof(GpucolLookup *));
+	for (int i = 0; i < joins->nsteps; i++)
+	{
+		GpucolBuild *build = &joins->builds[i];
+
+		build->step = list_nth(pipe->steps, i);
+		init_run(&build->exec, node, build->step->build, children, GPUCOL_PROGRAM_BUILD,
+				 lower_build);
+	}
+}
+
+/*
+ * Prepare a run over a pipe.
+ */
+void
+gpucol_joins_init(GpucolExec *exec, CustomScanState *node, GpucolPipe *pipe, List *above,
+				  List *children, int eflags, GpucolProgramKind kind,
+				  GpucolLowerNode lower_node)
+{
+	open_sources(pipe, node->ss.ps.state, children, eflags);
+	gpucol_pipe_layout(pipe, above);
+	init_run(exec, node, pipe, children, kind, lower_node);
+}
+
+/* Let a table go. */
+static void
+free_lookup(GpucolJoins *joins, int i)
+{
+	if (joins->lookups[i] != NULL)
+		joins->engine->lookup_free(joins->lookups[i]);
+	joins->lookups[i] = NULL;
+}
+
+/* Context callback: let the tables go whatever ended the run. */
+static void
+release_lookups(void *arg)
+{
+	GpucolJoins *joins = arg;
+
+	for (int i = 0; i < joins->nsteps; i++)
+		free_lookup(joins, i);
+}
+
+/* Take over what is known of a table. */
+static void
+note_table(GpucolJoins *joins, int i)
+{
+	GpucolBuild *build = &joins->builds[i];
+	GpucolPipeStep *step = build->step;
+
+	joins->engine->lookup_figures(joins->lookups[i], &build->figures);
+	step->built = true;
+	step->empty = build->figures.rows == 0 &&
+		(!build->figures.has_null || !gpucol_pipe_step_has_tail(step));
+	step->has_range = build->figures.has_range && build->figures.rows > 0;
+	step->least = build->figures.least;
+	step->greatest = build->figures.greatest;
+}
+
+/*
+ * Build all tables.
+ */
+GpucolStatus
+gpucol_joins_build(GpucolExec *exec)
+{
+	GpucolJoins *joins = exec->joins;
+	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
+
+	joins->engine = &gpucol_engine_cpu;
+	callback->func = release_lookups;
+	callback->arg = joins;
+	MemoryContextRegisterResetCallback(exec->context, callback);
+	for (int i = 0; i < joins->nsteps; i++)
+	{
+		GpucolExec *build = &joins->builds[i].exec;
+		GpucolStatus status;
+
+		build->budget = gpucol_run_budget(exec);
+		status = gpucol_run_build(build, &joins->lookups[i]);
+		if (status != GPUCOL_OK)
+		{
+			joins->fallback = build->fallback;
+			return status;
+		}
+		note_table(joins, i);
+		gpucol_run_end(build);
+	}
+	return GPUCOL_OK;
+}
+
+/*
+ * Add the figures of the run in progress.
+ */
+void
+gpucol_joins_figures(GpucolExec *exec)
+{
+	for (int i = 0; i < exec->joins->nsteps; i++)
+	{
+		GpucolProbeFigures figures;
+		GpucolBuild *build = &exec->joins->builds[i];
+
+		exec->engine->probe_figures(exec->run, i, &figures);
+		build->probed.probed += figures.probed;
+		build->probed.found += figures.found;
+	}
+}
+
+/*
+ * Let the tables go, and the runs that made them.
+ */
+void
+gpucol_joins_end(GpucolJoins *joins)
+{
+	for (int i = 0; i < joins->nsteps; i++)
+	{
+		gpucol_run_end(&joins->builds[i].exec);
+		free_lookup(joins, i);
+		joins->builds[i].step->built = false;
+	}
+}

@@ -1,0 +1,74 @@
+/*-------------------------------------------------------------------------
+ *
+ * join_build.h
+ *	  The tables that a node's pipe is joined with: their runs, and what became of
+ *	  them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_EXEC_JOIN_BUILD_H
+#define GPUCOL_EXEC_JOIN_BUILD_H
+
+#include "postgres.h"
+
+#include "commands/explain.h"
+
+#include "exec/run.h"
+#include "lower/pipe.h"
+
+/* The making of one table. */
+typedef struct GpucolBuild
+{
+	GpucolExec	exec;
+	GpucolPipeStep *step;
+
+	/* for EXPLAIN ANALYZE: of the last table, and sums of its probes */
+	GpucolLookupFigures figures;
+	GpucolProbeFigures probed;
+} GpucolBuild;
+
+/* The joins of a pipe. */
+typedef struct GpucolJoins
+{
+	GpucolPipe *pipe;
+	int			nsteps;
+	GpucolBuild *builds;		/* by step, */
+	GpucolLookup **lookups;		/* and the tables, once they are built */
+	const GpucolEngine *engine; /* that built them */
+	const char *fallback;		/* why one cannot be built */
+} GpucolJoins;
+
+/*
+ * Prepare a run over a pipe for a node, as gpucol_run_init does over a table: opens the
+ * tables, and lays the pipe out for computing `above` of its rows.  `children` are the
+ * states of the node's plans by number (the fallback's place counts).
+ */
+extern void gpucol_joins_init(GpucolExec *exec, CustomScanState *node, GpucolPipe *pipe,
+							  List *above, List *children, int eflags,
+							  GpucolProgramKind kind, GpucolLowerNode lower_node);
+
+/* Build all tables.  A fallback status, with joins->fallback, or GPUCOL_OK. */
+extern GpucolStatus gpucol_joins_build(GpucolExec *exec);
+
+/* Add the figures of the run in progress. */
+extern void gpucol_joins_figures(GpucolExec *exec);
+
+/* Let the tables go. */
+extern void gpucol_joins_end(GpucolJoins *joins);
+
+/* A source without rows. */
+extern GpucolSource *gpucol_source_of_nothing(void);
+
+/*
+ * join_plan.c: the children of a node that begin behind its fallback: initialised, and
+ * scanned again; the pipe of a plan whose scan tuple has `row` as its junk column.
+ */
+extern List *gpucol_join_children_init(CustomScanState *node, EState *estate, int eflags);
+extern void gpucol_join_children_rescan(CustomScanState *node, List *children);
+extern void gpucol_join_children_end(List *children);
+extern GpucolPipe *gpucol_join_load(List *saved, TargetEntry *row);
+
+/* explain_join.c: the joins, as properties of the node */
+extern void gpucol_explain_joins(GpucolExec *exec, List *ancestors, ExplainState *es);
+
+#endif							/* GPUCOL_EXEC_JOIN_BUILD_H */

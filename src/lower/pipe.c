@@ -1,0 +1,568 @@
+/*-------------------------------------------------------------------------
+ *
+ * pipe.c
+ *	  Lowering of joined relations: layout of a pipe's columns, its keys, its
+ *	  conditions.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/stratnum.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_opfamily.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/optimizer.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+#include "lower/pipe.h"
+
+/* ------------------------------------------------------------------------
+ * Layout
+ * ------------------------------------------------------------------------
+ */
+
+/* Are these the same column, or the same placeholder? */
+static bool
+is_same(const Node *a, const Node *b)
+{
+	if (IsA(a, Var) && IsA(b, Var))
+		return ((const Var *) a)->varno == ((const Var *) b)->varno &&
+			((const Var *) a)->varattno == ((const Var *) b)->varattno &&
+			((const Var *) a)->varlevelsup == ((const Var *) b)->varlevelsup;
+	if (IsA(a, PlaceHolderVar) && IsA(b, PlaceHolderVar))
+		return ((const PlaceHolderVar *) a)->phid == ((const PlaceHolderVar *) b)->phid;
+	return equal(a, b);
+}
+
+/* The place of an expression in a list, from 0, or -1. */
+static int
+find_same(const List *list, const Node *node)
+{
+	ListCell   *lc;
+
+	foreach(lc, list)
+	{
+		if (is_same(lfirst(lc), node))
+			return foreach_current_index(lc);
+	}
+	return -1;
+}
+
+/* Does a pipe have this column or placeholder? */
+static bool
+pipe_has(const GpucolPipe *pipe, const Node *node)
+{
+	ListCell   *lc;
+
+	if (IsA(node, Var))
+		return bms_is_member(((const Var *) node)->varno, pipe->relids);
+	if (find_same(pipe->outputs, node) >= 0)
+		return true;
+	foreach(lc, pipe->steps)
+	{
+		if (pipe_has(((GpucolPipeStep *) lfirst(lc))->build, node))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The columns of the source of a pipe.
+ */
+void
+gpucol_pipe_source(GpucolPipe *pipe, TupleDesc desc)
+{
+	pipe->desc = CreateTupleDescCopy(desc);
+	pipe->nsource = desc->natts;
+	pipe->given = true;
+}
+
+/* Add to a step's payload what expressions need of its table. */
+static void
+need(GpucolPipeStep *step, List *exprs)
+{
+	List	   *vars = pull_var_clause((Node *) exprs, PVC_INCLUDE_PLACEHOLDERS |
+									   PVC_RECURSE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS);
+	ListCell   *lc;
+
+	foreach(lc, vars)
+	{
+		if (pipe_has(step->build, lfirst(lc)) && find_same(step->payload, lfirst(lc)) < 0)
+			step->payload = lappend(step->payload, lfirst(lc));
+	}
+	list_free(vars);
+}
+
+/* The name of a column that a pipe's tables have. */
+static const char *
+column_name(const GpucolPipe *pipe, const Node *node)
+{
+	const Var  *var = (const Var *) node;
+	ListCell   *lc;
+
+	if (!IsA(var, Var))
+		return "";
+	if (pipe->rti == (Index) var->varno && pipe->nsource >= var->varattno)
+		return NameStr(TupleDescAttr(pipe->desc, var->varattno - 1)->attname);
+	foreach(lc, pipe->steps)
+	{
+		const char *name = column_name(((GpucolPipeStep *) lfirst(lc))->build, node);
+
+		if (name[0] != '\0')
+			return name;
+	}
+	return "";
+}
+
+/* The columns of the source and of all payloads. */
+static TupleDesc
+make_desc(const GpucolPipe *pipe)
+{
+	TupleDesc	desc;
+	int			n = pipe->nsource;
+	ListCell   *ls;
+
+	foreach(ls, pipe->steps)
+		n += list_length(((GpucolPipeStep *) lfirst(ls))->payload);
+	desc = CreateTemplateTupleDesc(n);
+	for (int i = 1; i <= pipe->nsource; i++)
+		TupleDescCopyEntry(desc, i, pipe->desc, i);
+	foreach(ls, pipe->steps)
+	{
+		GpucolPipeStep *step = lfirst(ls);
+		ListCell   *lc;
+
+		foreach(lc, step->payload)
+		{
+			AttrNumber	attnum = step->first + foreach_current_index(lc);
+			Node	   *expr = lfirst(lc);
+
+			TupleDescInitEntry(desc, attnum, step->build == NULL ? "" : column_name(step->build, expr),
+							   exprType(expr), exprTypmod(expr), 0);
+			TupleDescInitEntryCollation(desc, attnum, exprCollation(expr));
+		}
+	}
+	return desc;
+}
+
+/*
+ * Lay out a pipe and those below it.
+ */
+void
+gpucol_pipe_layout(GpucolPipe *pipe, List *above)
+{
+	List	   *later = list_copy(above);
+	AttrNumber	next = pipe->nsource + 1;
+	ListCell   *lc;
+
+	for (int i = list_length(pipe->steps) - 1; i >= 0; i--)
+	{
+		GpucolPipeStep *step = list_nth(pipe->steps, i);
+
+		later = list_concat(later, step->filter);
+		later = list_concat(later, step->residual);
+		step->payload = NIL;
+		need(step, later);
+		later = list_concat(later, step->outer_keys);
+		gpucol_pipe_layout(step->build, list_concat_copy(step->inner_keys, step->payload));
+	}
+	foreach(lc, pipe->steps)
+	{
+		GpucolPipeStep *step = lfirst(lc);
+
+		step->first = next;
+		next += list_length(step->payload);
+	}
+	pipe->varno = pipe->rti != 0 ? pipe->rti : (Index) bms_next_member(pipe->relids, -1);
+	pipe->desc = make_desc(pipe);
+}
+
+/* The column of a laid out pipe that an expression is, or 0. */
+static AttrNumber
+find_column(const GpucolPipe *pipe, const Node *node)
+{
+	ListCell   *lc;
+	int			at = find_same(pipe->outputs, node);
+
+	if (at >= 0)
+		return at + 1;
+	foreach(lc, pipe->steps)
+	{
+		GpucolPipeStep *step = lfirst(lc);
+
+		at = find_same(step->payload, node);
+		if (at >= 0)
+			return step->first + at;
+	}
+	return 0;
+}
+
+static Node *
+map_mutator(Node *node, void *context)
+{
+	const GpucolPipe *pipe = context;
+
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Var) || IsA(node, PlaceHolderVar) || pipe->outputs != NIL)
+	{
+		AttrNumber	attnum = find_column(pipe, node);
+
+		if (attnum != 0)
+			return (Node *) makeVar(pipe->varno, attnum, exprType(node), exprTypmod(node),
+									exprCollation(node), 0);
+	}
+	if (IsA(node, PlaceHolderVar))
+		return copyObject(node);
+	return expression_tree_mutator(node, map_mutator, context);
+}
+
+/*
+ * An expression over the columns of the laid out pipe.
+ */
+Node *
+gpucol_pipe_map(const GpucolPipe *pipe, Node *node)
+{
+	return map_mutator(node, (void *) pipe);
+}
+
+/* ------------------------------------------------------------------------
+ * Keys
+ * ------------------------------------------------------------------------
+ */
+
+/* Is this operator equality, as engines have it, of these two types? */
+static bool
+is_equality(Oid oper, Oid left, Oid right)
+{
+	TypeCacheEntry *type;
+
+	if (get_op_opfamily_strategy(oper, INTEGER_BTREE_FAM_OID) == BTEqualStrategyNumber)
+		return true;
+	type = lookup_type_cache(FLOAT8OID, TYPECACHE_BTREE_OPFAMILY);
+	if (get_op_opfamily_strategy(oper, type->btree_opf) == BTEqualStrategyNumber)
+		return true;
+	if (getBaseType(left) != getBaseType(right))
+		return false;
+	type = lookup_type_cache(getBaseType(left), TYPECACHE_EQ_OPR);
+	return type->eq_opr == oper;
+}
+
+/* Lower one side of a key; its class and scale. */
+static bool
+lower_key(GpucolLower *l, Expr *expr, GpucolValue *value)
+{
+	GpucolLower mark = *l;
+	bool		ok = gpucol_lower_expr(l, expr, value);
+
+	if (ok && value->cls == GPUCOL_CLASS_S)
+		ok = gpucol_lower_check_bytewise(l, expr);
+	if (ok && value->scale_reg != GPUCOL_NO_REG)
+		ok = gpucol_lower_decline(l, "its numeric values have different numbers of fractional digits");
+	if (!ok)
+		gpucol_lower_restore(l, &mark);
+	return ok;
+}
+
+/*
+ * Start a program over just those columns that an expression has, which becomes one over
+ * them; NULL where they are none of tables.
+ */
+static GpucolLower *
+begin_alone(Expr **expr, const char **reason)
+{
+	List	   *vars = pull_var_clause((Node *) *expr, PVC_INCLUDE_PLACEHOLDERS);
+	GpucolPipe *pipe = palloc0(sizeof(GpucolPipe));
+	GpucolPipeStep *step = palloc0(sizeof(GpucolPipeStep));
+	ListCell   *lc;
+
+	foreach(lc, vars)
+	{
+		if (!IsA(lfirst(lc), Var) || lfirst_node(Var, lc)->varattno <= 0)
+		{
+			*reason = "it refers to a system column, a whole row, or an expression of an inner query";
+			return NULL;
+		}
+		if (find_same(step->payload, lfirst(lc)) < 0)
+			step->payload = lappend(step->payload, lfirst(lc));
+	}
+	step->first = 1;
+	pipe->steps = list_make1(step);
+	pipe->varno = 1;
+	pipe->desc = make_desc(pipe);
+	*expr = (Expr *) gpucol_pipe_map(pipe, (Node *) *expr);
+	return gpucol_lower_begin(pipe->desc, pipe->varno, NULL);
+}
+
+/* Lower one side of a key alone; the reason if it cannot be, or NULL. */
+static const char *
+check_side(Expr *key, GpucolValue *value)
+{
+	const char *reason;
+	GpucolLower *l = begin_alone(&key, &reason);
+
+	if (l == NULL)
+		return reason;
+	return lower_key(l, key, value) ? NULL : l->reason;
+}
+
+/*
+ * Add a key to a step.
+ */
+const char *
+gpucol_pipe_add_key(GpucolPipeStep *step, Expr *outer_key, Expr *inner_key, Oid oper)
+{
+	Oid			left = exprType((Node *) outer_key);
+	Oid			right = exprType((Node *) inner_key);
+	const char *reason;
+	GpucolValue a;
+	GpucolValue b;
+
+	if (!is_equality(oper, left, right))
+		return "joined by an equality other than the type's own";
+	if (getBaseType(left) == BPCHAROID &&
+		exprTypmod((Node *) outer_key) != exprTypmod((Node *) inner_key))
+		return "joined columns of type character have different lengths";
+	reason = check_side(outer_key, &a);
+	if (reason == NULL)
+		reason = check_side(inner_key, &b);
+	if (reason != NULL)
+		return reason;
+	if (a.cls != b.cls)
+		return "joined columns have different forms";
+	step->outer_keys = lappend(step->outer_keys, outer_key);
+	step->inner_keys = lappend(step->inner_keys, inner_key);
+	step->classes = lappend_int(step->classes, a.cls);
+	step->scales = lappend_int(step->scales, a.cls == GPUCOL_CLASS_D ? Max(a.scale, b.scale) : 0);
+	return NULL;
+}
+
+/*
+ * Can a condition on joined rows be lowered?
+ */
+const char *
+gpucol_pipe_check_condition(Expr *condition)
+{
+	const char *reason;
+	GpucolLower *l = begin_alone(&condition, &reason);
+	uint16		reg;
+
+	if (l == NULL)
+		return reason;
+	return gpucol_lower_bool(l, condition, &reg) ? NULL : l->reason;
+}
+
+/*
+ * Does a step deliver rows of its table once the source has ended?
+ */
+bool
+gpucol_pipe_step_has_tail(const GpucolPipeStep *step)
+{
+	return step->kind == GPUCOL_JOIN_RIGHT || step->kind == GPUCOL_JOIN_FULL ||
+		step->kind == GPUCOL_JOIN_RIGHT_SEMI || step->kind == GPUCOL_JOIN_RIGHT_ANTI;
+}
+
+/* ------------------------------------------------------------------------
+ * Lowering
+ * ------------------------------------------------------------------------
+ */
+
+/* Lower a key of a step, brought to the class and scale that both sides have. */
+static bool
+lower_step_key(GpucolLower *l, const GpucolPipe *pipe, const GpucolPipeStep *step, int number,
+			   Node *key, uint16 *reg)
+{
+	GpucolValue value;
+
+	if (!lower_key(l, (Expr *) gpucol_pipe_map(pipe, key), &value))
+		return false;
+	if ((int) value.cls != list_nth_int(step->classes, number))
+		return gpucol_lower_decline(l, "joined columns have different forms");
+	if (value.cls == GPUCOL_CLASS_D &&
+		!gpucol_lower_rescale(l, &value, list_nth_int(step->scales, number)))
+		return false;
+	*reg = value.reg;
+	return true;
+}
+
+/* Lower conditions to one register, each under those before it. */
+static bool
+lower_all(GpucolLower *l, const GpucolPipe *pipe, List *conditions, uint16 *reg)
+{
+	ListCell   *lc;
+
+	*reg = GPUCOL_NO_REG;
+	foreach(lc, conditions)
+	{
+		Expr	   *condition = (Expr *) gpucol_pipe_map(pipe, lfirst(lc));
+		GpucolMask	mask;
+		uint16		next;
+		bool		ok;
+
+		if (*reg != GPUCOL_NO_REG)
+			gpucol_lower_push_mask(l, &mask, GPUCOL_MASK_TRUE, *reg);
+		ok = gpucol_lower_bool(l, condition, &next);
+		if (*reg != GPUCOL_NO_REG)
+			gpucol_lower_pop_mask(l);
+		if (!ok)
+			return false;
+		*reg = *reg == GPUCOL_NO_REG ? next :
+			gpucol_lower_emit(l, GPUCOL_OP_AND, *reg, next, GPUCOL_NO_REG, 0);
+	}
+	return true;
+}
+
+/* Lower one step. */
+static bool
+lower_step(GpucolLower *l, const GpucolPipe *pipe, const GpucolPipeStep *step, int number)
+{
+	GpucolProbe probe = {.table = number,.kind = step->kind,.first_key = l->nprobe_keys};
+	ListCell   *lc;
+
+	foreach(lc, step->outer_keys)
+	{
+		uint16		reg;
+
+		if (!lower_step_key(l, pipe, step, foreach_current_index(lc), lfirst(lc), &reg))
+			return false;
+		gpucol_lower_add_probe_key(l, reg);
+	}
+	probe.nkeys = list_length(step->outer_keys);
+	probe.keys_end = l->ninstrs;
+	if (!lower_all(l, pipe, step->residual, &probe.residual))
+		return false;
+	probe.residual_end = l->ninstrs;
+	/* what is computed of pairs is not there for the rows that are made of them */
+	gpucol_lower_hide(l, probe.keys_end);
+	if (!lower_all(l, pipe, step->filter, &probe.filter))
+		return false;
+	probe.filter_end = l->ninstrs;
+	gpucol_lower_add_probe(l, &probe);
+	return true;
+}
+
+/* Does a row end at this step if it matches none of the table's? */
+static bool
+drops_unmatched(const GpucolPipeStep *step)
+{
+	return step->kind == GPUCOL_JOIN_INNER || step->kind == GPUCOL_JOIN_SEMI ||
+		step->kind == GPUCOL_JOIN_RIGHT || step->kind == GPUCOL_JOIN_RIGHT_SEMI ||
+		step->kind == GPUCOL_JOIN_RIGHT_ANTI;
+}
+
+/* Have the source deliver only rows whose key can be in the built table. */
+static void
+add_key_range(GpucolLower *l, const GpucolPipe *pipe, const GpucolPipeStep *step)
+{
+	Var		   *key = (Var *) gpucol_pipe_map(pipe, linitial(step->outer_keys));
+	GpucolConst value = {.cls = GPUCOL_CLASS_I};
+	GpucolRange *range;
+	int			column;
+
+	if (!IsA(key, Var) || key->varattno > pipe->nsource)
+		return;
+	column = gpucol_lower_column(l, key->varattno);
+	if (l->maps[column].kind != GPUCOL_KIND_INT || l->maps[column].type_oid == BOOLOID)
+		return;
+	range = gpucol_lower_add_range(l, column, GPUCOL_RANGE_BETWEEN);
+	value.v.i = step->least;
+	range->lo = gpucol_lower_add_const(l, &value);
+	value.v.i = step->greatest;
+	range->hi = gpucol_lower_add_const(l, &value);
+}
+
+/*
+ * Use what is known of built tables: rows that a step would drop need not be read, unless
+ * a step before it counts matches; and behind a step that drops all rows there are those
+ * of later steps only.
+ */
+static void
+use_tables(GpucolLower *l, const GpucolPipe *pipe)
+{
+	bool		tail = false;
+	bool		nothing = false;
+	ListCell   *lc;
+
+	foreach(lc, pipe->steps)
+	{
+		const GpucolPipeStep *step = lfirst(lc);
+
+		if (step->built && drops_unmatched(step))
+		{
+			nothing |= step->empty;
+			if (!tail && step->has_range && list_length(step->outer_keys) == 1)
+				add_key_range(l, pipe, step);
+		}
+		tail |= gpucol_pipe_step_has_tail(step);
+		nothing &= !gpucol_pipe_step_has_tail(step) || step->empty;
+	}
+	l->never |= nothing;
+}
+
+/*
+ * Start a program over a laid out pipe.
+ */
+GpucolLower *
+gpucol_pipe_begin(const GpucolPipe *pipe, PlanState *planstate)
+{
+	GpucolLower *l = gpucol_lower_begin(pipe->desc, pipe->varno, planstate);
+
+	gpucol_lower_over(l, pipe);
+	return l;
+}
+
+/*
+ * Lower its conditions and steps.
+ */
+bool
+gpucol_pipe_lower(GpucolLower *l, const GpucolPipe *pipe)
+{
+	ListCell   *lc;
+
+	foreach(lc, pipe->conditions)
+	{
+		if (!gpucol_lower_qual(l, (Expr *) gpucol_pipe_map(pipe, lfirst(lc)), true))
+			return false;
+	}
+	use_tables(l, pipe);
+	gpucol_lower_end_filter(l);
+	foreach(lc, pipe->steps)
+	{
+		if (!lower_step(l, pipe, lfirst(lc), foreach_current_index(lc)))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * What a step has its table made of.
+ */
+bool
+gpucol_pipe_lower_build(GpucolLower *l, const GpucolPipeStep *step)
+{
+	ListCell   *lc;
+
+	foreach(lc, step->inner_keys)
+	{
+		uint16		reg;
+
+		if (!lower_step_key(l, step->build, step, foreach_current_index(lc), lfirst(lc), &reg))
+			return false;
+		gpucol_lower_add_output(l, reg);
+	}
+	l->njoin_keys = l->nkeys;
+	l->keep_null_keys = gpucol_pipe_step_has_tail(step) && step->kind != GPUCOL_JOIN_RIGHT_SEMI;
+	foreach(lc, step->payload)
+	{
+		GpucolValue value;
+
+		if (!gpucol_lower_output(l, (Expr *) gpucol_pipe_map(step->build, lfirst(lc)), &value))
+			return false;
+	}
+	return true;
+}

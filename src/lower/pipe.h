@@ -1,0 +1,113 @@
+/*-------------------------------------------------------------------------
+ *
+ * pipe.h
+ *	  Joined relations as a pipeline: one relation whose rows flow, and the tables
+ *	  that they are looked up in, each of them built by a pipeline of its own.
+ *
+ * A pipe is a tree: its steps build tables of other pipes.  The planner makes it
+ * (planner/path_join.c), the plan carries it (gpucol_pipe_save), the executor reads it
+ * and runs it (exec/join_build.c); both lower it by the same functions, so that what
+ * was planned is what runs.
+ *
+ * While a pipe is lowered, all that its rows have counts as columns of one table: those
+ * of its source by their attribute numbers, then the payload, a column for each column
+ * of a built table that is used later (gpucol_pipe_layout).  Expressions are brought
+ * into these terms by gpucol_pipe_map; whatever lowers expressions over one table then
+ * lowers them as well.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_LOWER_PIPE_H
+#define GPUCOL_LOWER_PIPE_H
+
+#include "access/tupdesc.h"
+#include "nodes/bitmapset.h"
+#include "nodes/pg_list.h"
+
+#include "lower/lower.h"
+
+typedef struct GpucolPipe GpucolPipe;
+
+/* A join of a pipe's rows with a built table. */
+typedef struct GpucolPipeStep
+{
+	GpucolPipe *build;
+	GpucolJoinKind kind;
+	List	   *outer_keys;		/* of Expr over the rows that flow */
+	List	   *inner_keys;		/* of Expr over the table's; in the same order */
+	List	   *classes;		/* IntList by key: GpucolClass, */
+	List	   *scales;			/* and of decimals the scale that both sides get */
+	List	   *residual;		/* of Expr: the rest of the join's condition */
+	List	   *filter;			/* of Expr: conditions on the joined rows */
+	double		rows;			/* estimate of the rows behind it */
+
+	/* layout */
+	List	   *payload;		/* of Expr: what the rows behind it need of the table */
+	AttrNumber	first;			/* their first column */
+
+	/* once the table has been built */
+	bool		built;
+	bool		empty;
+	bool		has_range;		/* its only key is an integer in least .. greatest */
+	int64		least;
+	int64		greatest;
+} GpucolPipeStep;
+
+struct GpucolPipe
+{
+	Index		rti;			/* table whose rows flow; 0 = those of a plan, */
+	int			child;			/* of this number among the node's; */
+	struct Path *path;			/* the planner's path of it */
+	Bitmapset  *relids;			/* range table indexes that it has the columns of */
+	List	   *outputs;		/* rows of a plan: what each column is */
+	List	   *conditions;		/* of Expr: on the table's rows */
+	List	   *steps;			/* of GpucolPipeStep */
+
+	/* layout */
+	TupleDesc	desc;			/* columns of the source, then the payload */
+	int			nsource;		/* columns of the source */
+	Index		varno;			/* in mapped Vars */
+	bool		given;			/* desc was set by gpucol_pipe_source */
+};
+
+/* The columns of the source of a pipe, of which desc has those; copied. */
+extern void gpucol_pipe_source(GpucolPipe *pipe, TupleDesc desc);
+
+/*
+ * Lay out a pipe and those below it, whose sources must be set: `above` (of Expr) is all
+ * that is computed of its rows.
+ */
+extern void gpucol_pipe_layout(GpucolPipe *pipe, List *above);
+
+/* An expression, or list of them, over the columns of the laid out pipe; a copy. */
+extern Node *gpucol_pipe_map(const GpucolPipe *pipe, Node *node);
+
+/*
+ * Start a program over a laid out pipe; lower its conditions and steps.  False with
+ * l->reason.
+ */
+extern GpucolLower *gpucol_pipe_begin(const GpucolPipe *pipe, PlanState *planstate);
+extern bool gpucol_pipe_lower(GpucolLower *l, const GpucolPipe *pipe);
+
+/* What a step has its table made of: the keys, then the payload, as outputs. */
+extern bool gpucol_pipe_lower_build(GpucolLower *l, const GpucolPipeStep *step);
+
+/*
+ * Add a key to a step, `oper` being the equality of its two sides; or else the reason why
+ * it cannot be one.  Can a condition be lowered over joined rows?  If not, the reason.
+ */
+extern const char *gpucol_pipe_add_key(GpucolPipeStep *step, Expr *outer_key, Expr *inner_key,
+									   Oid oper);
+extern const char *gpucol_pipe_check_condition(Expr *condition);
+
+/* Does a step deliver rows of its table once the source has ended? */
+extern bool gpucol_pipe_step_has_tail(const GpucolPipeStep *step);
+
+/*
+ * pipe_list.c: a pipe as a copyable list of numbers, and the expressions that it refers to,
+ * which are appended to *exprs; and back, in the current context.
+ */
+extern List *gpucol_pipe_save(const GpucolPipe *pipe, List **exprs);
+extern GpucolPipe *gpucol_pipe_load(List *saved, List *exprs);
+
+#endif							/* GPUCOL_LOWER_PIPE_H */

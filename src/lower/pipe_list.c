@@ -1,0 +1,126 @@
+/*-------------------------------------------------------------------------
+ *
+ * pipe_list.c
+ *	  A pipe as lists that a plan can carry.
+ *
+ * PostgreSQL renumbers the Vars of a plan in its own fields, so expressions go there,
+ * and only their number in the list stays here.  Range table indexes are such
+ * expressions too: a Var of each.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/sysattr.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/value.h"
+
+#include "lower/pipe.h"
+
+/* Append expressions; returns their first number and how many they are. */
+static List *
+save_exprs(List *list, List **exprs)
+{
+	List	   *saved = list_make2_int(list_length(*exprs), list_length(list));
+
+	*exprs = list_concat(*exprs, list_copy(list));
+	return saved;
+}
+
+static List *
+load_exprs(List *saved, List *exprs)
+{
+	List	   *list = NIL;
+
+	for (int i = 0; i < lsecond_int(saved); i++)
+		list = lappend(list, list_nth(exprs, linitial_int(saved) + i));
+	return list;
+}
+
+/* A Var that says which relation it is of. */
+static Expr *
+relation_var(Index rti)
+{
+	return (Expr *) makeVar(rti, TableOidAttributeNumber, OIDOID, -1, InvalidOid, 0);
+}
+
+static List *
+save_step(const GpucolPipeStep *step, List **exprs)
+{
+	List	   *saved = list_make5(gpucol_pipe_save(step->build, exprs),
+								   list_make1_int(step->kind),
+								   save_exprs(step->outer_keys, exprs),
+								   save_exprs(step->inner_keys, exprs),
+								   list_copy(step->classes));
+
+	saved = lappend(saved, list_copy(step->scales));
+	saved = lappend(saved, save_exprs(step->residual, exprs));
+	return lappend(saved, save_exprs(step->filter, exprs));
+}
+
+static GpucolPipeStep *
+load_step(List *saved, List *exprs)
+{
+	GpucolPipeStep *step = palloc0(sizeof(GpucolPipeStep));
+
+	step->build = gpucol_pipe_load(linitial(saved), exprs);
+	step->kind = linitial_int(lsecond(saved));
+	step->outer_keys = load_exprs(lthird(saved), exprs);
+	step->inner_keys = load_exprs(lfourth(saved), exprs);
+	step->classes = list_nth(saved, 4);
+	step->scales = list_nth(saved, 5);
+	step->residual = load_exprs(list_nth(saved, 6), exprs);
+	step->filter = load_exprs(list_nth(saved, 7), exprs);
+	return step;
+}
+
+/*
+ * Make lists of a pipe.
+ */
+List *
+gpucol_pipe_save(const GpucolPipe *pipe, List **exprs)
+{
+	List	   *relations = NIL;
+	List	   *steps = NIL;
+	ListCell   *lc;
+	int			rti = -1;
+
+	if (pipe->rti != 0)
+		relations = lappend(relations, relation_var(pipe->rti));
+	while ((rti = bms_next_member(pipe->relids, rti)) >= 0)
+		relations = lappend(relations, relation_var(rti));
+	foreach(lc, pipe->steps)
+		steps = lappend(steps, save_step(lfirst(lc), exprs));
+	return list_make5(list_make2_int(pipe->rti != 0, pipe->child),
+					  save_exprs(relations, exprs), save_exprs(pipe->outputs, exprs),
+					  save_exprs(pipe->conditions, exprs), steps);
+}
+
+/*
+ * Make a pipe of lists.
+ */
+GpucolPipe *
+gpucol_pipe_load(List *saved, List *exprs)
+{
+	GpucolPipe *pipe = palloc0(sizeof(GpucolPipe));
+	bool		table = linitial_int(linitial(saved));
+	List	   *relations = load_exprs(lsecond(saved), exprs);
+	ListCell   *lc;
+
+	pipe->child = lsecond_int(linitial(saved));
+	foreach(lc, relations)
+	{
+		Index		rti = lfirst_node(Var, lc)->varno;
+
+		if (table && foreach_current_index(lc) == 0)
+			pipe->rti = rti;
+		else
+			pipe->relids = bms_add_member(pipe->relids, rti);
+	}
+	pipe->outputs = load_exprs(lthird(saved), exprs);
+	pipe->conditions = load_exprs(lfourth(saved), exprs);
+	foreach(lc, (List *) list_nth(saved, 4))
+		pipe->steps = lappend(pipe->steps, load_step(lfirst(lc), exprs));
+	return pipe;
+}

@@ -1,0 +1,39 @@
+/*-------------------------------------------------------------------------
+ *
+ * path_agg.h
+ *	  What the path of a GpucolAgg carries until it becomes a plan.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_PLANNER_PATH_AGG_H
+#define GPUCOL_PLANNER_PATH_AGG_H
+
+#include "nodes/extensible.h"
+#include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
+
+/* custom_private of a path */
+enum
+{
+	PATH_PRIVATE_VARNO,
+	PATH_PRIVATE_KEYS,
+	PATH_PRIVATE_AGGS,
+	PATH_PRIVATE_CONDITIONS,
+	PATH_PRIVATE_HAVING,
+	PATH_PRIVATE_RANKING,
+	PATH_PRIVATE_RECURSION,
+	PATH_PRIVATE_BASE,			/* IntList */
+	PATH_PRIVATE_UNITS,			/* IntList */
+	PATH_PRIVATE_SETS,			/* Lists of IntLists, see GpucolGroupSets */
+	PATH_PRIVATE_FUNCTIONS,
+	PATH_PRIVATE_CALLS,			/* of GroupingFunc */
+	PATH_PRIVATE_PARTS,			/* Lists: range table indexes, then the columns
+								 * of each */
+	PATH_PRIVATE_PIPE			/* GpucolJoinPipe of joined tables, or NULL */
+};
+
+/* path_agg_plan.c */
+extern Plan *gpucol_path_agg_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+								  List *tlist, List *clauses, List *custom_plans);
+
+#endif							/* GPUCOL_PLANNER_PATH_AGG_H */

@@ -1,0 +1,594 @@
+/*-------------------------------------------------------------------------
+ *
+ * path_join.c
+ *	  GpucolJoin: joins of gpucol tables with anything.
+ *
+ * Each relation of the join search, base or joined, may have a pipe (lower/pipe.h): a
+ * gpucol table whose rows flow through lookups of built tables.  PostgreSQL's search asks
+ * for each pair of relations; either may be the one whose rows flow, if it has a pipe,
+ * and the other one the table that is built, by its own pipe or from the rows of its
+ * cheapest path.  The cheapest such pipe stays with the joined relation, as a path and
+ * for what is planned above it: an aggregation takes the pipe, not the path, and does
+ * without forming rows.
+ *
+ * A pipe is kept in the relation's fdw_private, which only foreign tables use.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/extensible.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
+#include "parser/parsetree.h"
+
+#include "columnar/am.h"
+#include "guc.h"
+#include "lower/clauses.h"
+#include "plan/parts.h"
+#include "plan/plan.h"
+#include "plan/reason.h"
+#include "plan/walk.h"
+#include "planner/path_join.h"
+#include "planner/planner.h"
+
+/* Steps of a pipe and of all below it. */
+#define MAX_STEPS	64
+
+static Plan *plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist,
+					   List *clauses, List *custom_plans);
+
+static const CustomPathMethods path_methods = {
+	.CustomName = "GpucolJoin",
+	.PlanCustomPath = plan_join,
+};
+
+/* custom_private of a path */
+enum
+{
+	PATH_PRIVATE_PIPE,			/* GpucolJoinPipe, as the planner's own pointer */
+	PATH_PRIVATE_TARGET			/* List of Expr: the columns of the rows */
+};
+
+/* What PostgreSQL gives of a pair of relations, and what is made of it. */
+typedef struct Pair
+{
+	PlannerInfo *root;
+	RelOptInfo *joinrel;
+	RelOptInfo *drive;			/* its rows flow */
+	RelOptInfo *build;
+	JoinType	jointype;
+	bool		drive_is_outer;
+	List	   *restrictlist;
+	const char *reason;			/* why there is no pipe */
+} Pair;
+
+/* ------------------------------------------------------------------------
+ * Pipes of base relations
+ * ------------------------------------------------------------------------
+ */
+
+/* Of columns that are read, as many as the query needs of a table. */
+static int
+count_needed(RelOptInfo *rel)
+{
+	Bitmapset  *attnos = NULL;
+	ListCell   *lc;
+
+	pull_varattnos((Node *) rel->reltarget->exprs, rel->relid, &attnos);
+	foreach(lc, rel->baserestrictinfo)
+		pull_varattnos((Node *) lfirst_node(RestrictInfo, lc)->clause, rel->relid, &attnos);
+	return bms_num_members(attnos);
+}
+
+/* Why a base relation has no pipe, or NULL. */
+static const char *
+decline_base(PlannerInfo *root, RelOptInfo *rel)
+{
+	RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
+	ListCell   *lc;
+
+	if (rte->rtekind != RTE_RELATION || rte->inh || !gpucol_am_is_gpucol(rte->relid))
+		return "it is no gpucol table";
+	if (rte->tablesample != NULL)
+		return "TABLESAMPLE";
+	if (!bms_is_empty(rel->lateral_relids))
+		return "it refers to other tables laterally";
+	if (!gpucol_enable_scan)
+		return "gpucol.enable_scan is off";
+	foreach(lc, rel->baserestrictinfo)
+	{
+		if (lfirst_node(RestrictInfo, lc)->pseudoconstant)
+			return "a condition without columns";
+	}
+	return NULL;
+}
+
+/* The pipe of a base relation: its table alone. */
+static GpucolJoinPipe *
+base_pipe(PlannerInfo *root, RelOptInfo *rel)
+{
+	GpucolJoinPipe *found = palloc0(sizeof(GpucolJoinPipe));
+	GpucolPipe *pipe;
+	TupleDesc	desc;
+	List	   *rest;
+
+	found->reason = decline_base(root, rel);
+	if (found->reason != NULL)
+		return found;
+	pipe = palloc0(sizeof(GpucolPipe));
+	pipe->rti = rel->relid;
+	pipe->relids = bms_make_singleton(rel->relid);
+	desc = gpucol_parts_table_desc(planner_rt_fetch(rel->relid, root)->relid);
+	gpucol_pipe_source(pipe, desc);
+	gpucol_clauses_split(root, gpucol_lower_begin(desc, rel->relid, NULL),
+						 rel->baserestrictinfo, "join", &pipe->conditions, &rest, NULL);
+	if (rest != NIL)
+	{
+		found->reason = "a condition is not pushed down";
+		return found;
+	}
+	found->pipe = pipe;
+	found->rows = rel->rows;
+	found->flow = gpucol_cost_flow(rel, count_needed(rel), pipe->conditions);
+	return found;
+}
+
+/*
+ * The pipe of a relation of the join search: ->pipe is NULL where it has none, for
+ * ->reason's sake.
+ */
+GpucolJoinPipe *
+gpucol_join_pipe(PlannerInfo *root, RelOptInfo *rel)
+{
+	static GpucolJoinPipe none = {.reason = "it is not joined by an engine"};
+
+	if (rel->fdw_private == NULL && rel->reloptkind == RELOPT_BASEREL && rel->fdwroutine == NULL)
+		rel->fdw_private = base_pipe(root, rel);
+	if (rel->fdw_private == NULL || rel->fdwroutine != NULL ||
+		(rel->reloptkind != RELOPT_BASEREL && rel->reloptkind != RELOPT_JOINREL))
+		return &none;
+	return rel->fdw_private;
+}
+
+/* ------------------------------------------------------------------------
+ * Steps
+ * ------------------------------------------------------------------------
+ */
+
+/* How the rows that flow are joined with the table. */
+static GpucolJoinKind
+join_kind(const Pair *pair)
+{
+	switch (pair->jointype)
+	{
+		case JOIN_LEFT:
+			return pair->drive_is_outer ? GPUCOL_JOIN_LEFT : GPUCOL_JOIN_RIGHT;
+		case JOIN_FULL:
+			return GPUCOL_JOIN_FULL;
+		case JOIN_SEMI:
+			return pair->drive_is_outer ? GPUCOL_JOIN_SEMI : GPUCOL_JOIN_RIGHT_SEMI;
+		case JOIN_ANTI:
+			return pair->drive_is_outer ? GPUCOL_JOIN_ANTI : GPUCOL_JOIN_RIGHT_ANTI;
+		default:
+			return GPUCOL_JOIN_INNER;
+	}
+}
+
+/* Add a condition as a key if it is an equality of the two sides. */
+static bool
+add_key(const Pair *pair, GpucolPipeStep *step, RestrictInfo *rinfo)
+{
+	OpExpr	   *op = (OpExpr *) rinfo->clause;
+	Expr	   *left;
+	Expr	   *right;
+
+	if (!rinfo->can_join || rinfo->mergeopfamilies == NIL || !IsA(op, OpExpr) ||
+		list_length(op->args) != 2)
+		return false;
+	left = linitial(op->args);
+	right = lsecond(op->args);
+	if (bms_is_subset(rinfo->left_relids, pair->drive->relids) &&
+		bms_is_subset(rinfo->right_relids, pair->build->relids))
+		return gpucol_pipe_add_key(step, left, right, op->opno) == NULL;
+	if (bms_is_subset(rinfo->right_relids, pair->drive->relids) &&
+		bms_is_subset(rinfo->left_relids, pair->build->relids))
+		return gpucol_pipe_add_key(step, right, left, op->opno) == NULL;
+	return false;
+}
+
+/* Can an engine test this condition where it stands?  If not, the reason. */
+static const char *
+check_condition(const RestrictInfo *rinfo, const List *all)
+{
+	ListCell   *lc;
+
+	if (rinfo->pseudoconstant)
+		return "a condition without columns";
+	if (contain_volatile_functions((Node *) rinfo->clause))
+		return "condition with a volatile function";
+	/* a barrier hides rows from what leaks: the conditions of one join are in no order */
+	foreach(lc, all)
+	{
+		if (!rinfo->leakproof &&
+			rinfo->security_level > lfirst_node(RestrictInfo, lc)->security_level)
+			return "condition of a join behind a security barrier";
+	}
+	return NULL;
+}
+
+/* Share the conditions of the join out: keys, others of the join, those on its rows. */
+static bool
+share_out(Pair *pair, GpucolPipeStep *step)
+{
+	ListCell   *lc;
+
+	foreach(lc, pair->restrictlist)
+	{
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+		bool		above = IS_OUTER_JOIN(pair->jointype) &&
+			RINFO_IS_PUSHED_DOWN(rinfo, pair->joinrel->relids);
+
+		pair->reason = check_condition(rinfo, pair->restrictlist);
+		if (pair->reason != NULL)
+			return false;
+		if (!above && add_key(pair, step, rinfo))
+			continue;
+		pair->reason = gpucol_pipe_check_condition(rinfo->clause);
+		if (pair->reason != NULL)
+			return false;
+		if (above)
+			step->filter = lappend(step->filter, rinfo->clause);
+		else
+			step->residual = lappend(step->residual, rinfo->clause);
+	}
+	return true;
+}
+
+/* The columns of a path's rows. */
+static TupleDesc
+path_desc(const Path *path)
+{
+	List	   *exprs = path->pathtarget->exprs;
+	TupleDesc	desc = CreateTemplateTupleDesc(list_length(exprs));
+	ListCell   *lc;
+
+	foreach(lc, exprs)
+	{
+		AttrNumber	attnum = foreach_current_index(lc) + 1;
+
+		TupleDescInitEntry(desc, attnum, "", exprType(lfirst(lc)), exprTypmod(lfirst(lc)), 0);
+		TupleDescInitEntryCollation(desc, attnum, exprCollation(lfirst(lc)));
+	}
+	return desc;
+}
+
+/* The rows of a relation's cheapest path as a pipe; NULL if there are none to be had. */
+static GpucolPipe *
+path_pipe(RelOptInfo *rel)
+{
+	Path	   *path = rel->cheapest_total_path;
+	GpucolPipe *pipe;
+	ListCell   *lc;
+
+	if (path == NULL || path->param_info != NULL || !bms_is_empty(rel->lateral_relids))
+		return NULL;
+	foreach(lc, path->pathtarget->exprs)
+	{
+		if (contain_volatile_functions(lfirst(lc)))
+			return NULL;
+	}
+	pipe = palloc0(sizeof(GpucolPipe));
+	pipe->relids = rel->relids;
+	pipe->path = path;
+	pipe->outputs = path->pathtarget->exprs;
+	gpucol_pipe_source(pipe, path_desc(path));
+	return pipe;
+}
+
+/* The table to build: by a pipe, or from the rows of a path, whichever is cheaper. */
+static GpucolPipe *
+choose_build(Pair *pair, Cost *cost, int *nsteps)
+{
+	GpucolJoinPipe *own = gpucol_join_pipe(pair->root, pair->build);
+	GpucolPipe *rows = path_pipe(pair->build);
+	Cost		rows_cost = rows == NULL ? 0 : gpucol_cost_rows_of(rows->path);
+
+	*nsteps = own->pipe == NULL ? 0 : own->nsteps;
+	*cost = own->pipe == NULL ? 0 : own->build + own->flow;
+	if (own->pipe != NULL && (rows == NULL || *cost <= rows_cost))
+		return own->pipe;
+	*nsteps = 0;
+	*cost = rows_cost;
+	return rows;
+}
+
+/* A pipe of the pair, or NULL. */
+static GpucolJoinPipe *
+pair_pipe(Pair *pair)
+{
+	GpucolJoinPipe *drive = gpucol_join_pipe(pair->root, pair->drive);
+	GpucolJoinPipe *made = palloc0(sizeof(GpucolJoinPipe));
+	GpucolPipeStep *step = palloc0(sizeof(GpucolPipeStep));
+	Cost		build;
+	int			nsteps;
+
+	if (drive->pipe == NULL)
+		return NULL;
+	step->kind = join_kind(pair);
+	step->build = choose_build(pair, &build, &nsteps);
+	if (step->build == NULL || !share_out(pair, step) || drive->nsteps + nsteps >= MAX_STEPS)
+		return NULL;
+	step->rows = pair->joinrel->rows;
+	made->pipe = palloc(sizeof(GpucolPipe));
+	*made->pipe = *drive->pipe;
+	made->pipe->relids = bms_union(drive->pipe->relids, pair->build->relids);
+	made->pipe->steps = lappend(list_copy(drive->pipe->steps), step);
+	made->nsteps = drive->nsteps + nsteps + 1;
+	made->rows = pair->joinrel->rows;
+	made->build = drive->build + build + gpucol_cost_insert(pair->build->rows);
+	made->flow = drive->flow +
+		gpucol_cost_probe(drive->rows, pair->build->rows, list_length(step->outer_keys),
+						  list_length(step->residual), pair->joinrel->rows);
+	return made;
+}
+
+/* ------------------------------------------------------------------------
+ * Paths
+ * ------------------------------------------------------------------------
+ */
+
+/* Are the columns of a joined relation such as an engine has? */
+static bool
+check_target(List *exprs)
+{
+	ListCell   *lc;
+
+	foreach(lc, exprs)
+	{
+		Var		   *var = lfirst(lc);
+
+		if (!IsA(var, Var) || var->varattno <= 0)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The plans whose rows a pipe and those below it read, in the order of their numbers,
+ * which they get; appended to `paths`, of which `first` come before these.
+ */
+List *
+gpucol_join_children(GpucolPipe *pipe, List *paths)
+{
+	ListCell   *lc;
+
+	if (pipe->rti == 0)
+	{
+		pipe->child = list_length(paths);
+		return lappend(paths, pipe->path);
+	}
+	foreach(lc, pipe->steps)
+		paths = gpucol_join_children(((GpucolPipeStep *) lfirst(lc))->build, paths);
+	return paths;
+}
+
+/* Add the path of a joined relation's pipe. */
+static void
+add_join_path(RelOptInfo *joinrel, GpucolJoinPipe *pipe)
+{
+	Path	   *fallback = gpucol_fallback_path(joinrel);
+	CustomPath *path;
+
+	if (fallback == NULL || !check_target(joinrel->reltarget->exprs))
+		return;
+	path = makeNode(CustomPath);
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = joinrel;
+	path->path.pathtarget = joinrel->reltarget;
+	path->path.rows = joinrel->rows;
+	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	path->methods = &path_methods;
+	path->custom_paths = gpucol_join_children(pipe->pipe, list_make1(fallback));
+	path->custom_private = list_make2(pipe, joinrel->reltarget->exprs);
+	gpucol_cost_join(&path->path, pipe->build, pipe->flow,
+					 list_length(joinrel->reltarget->exprs));
+	if (gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)
+		joinrel->pathlist = list_make1(path);
+	else
+		add_path(joinrel, &path->path);
+}
+
+/* Note why a pair has no pipe, of its first gpucol table. */
+static void
+note_reason(const Pair *pair)
+{
+	int			rti = -1;
+
+	while (pair->reason != NULL && (rti = bms_next_member(pair->joinrel->relids, rti)) >= 0)
+	{
+		RangeTblEntry *rte = pair->root->simple_rte_array[rti];
+
+		if (rte != NULL && rte->rtekind == RTE_RELATION && gpucol_am_is_gpucol(rte->relid))
+		{
+			gpucol_reason_add(rte->relid, "join", "%s", pair->reason);
+			return;
+		}
+	}
+}
+
+/* Try one of the two relations as the one whose rows flow. */
+static void
+try_pair(Pair *pair)
+{
+	GpucolJoinPipe *best = pair->joinrel->fdw_private;
+	GpucolJoinPipe *made = pair_pipe(pair);
+
+	if (made == NULL)
+		return;
+	if (best != NULL && best->pipe != NULL && best->build + best->flow <= made->build + made->flow)
+		return;
+	pair->joinrel->fdw_private = made;
+	add_join_path(pair->joinrel, made);
+}
+
+/* Does the statement only read, so that nobody asks again for a row of a joined table? */
+static bool
+only_reads(PlannerInfo *root)
+{
+	return root->rowMarks == NIL &&
+		(root->parse->commandType == CMD_SELECT || root->parse->commandType == CMD_INSERT);
+}
+
+/*
+ * set_join_pathlist_hook: one pair of relations, in one order.
+ */
+void
+gpucol_path_join_add(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
+					 RelOptInfo *innerrel, JoinType jointype, JoinPathExtraData *extra)
+{
+	Pair		pair = {.root = root,.joinrel = joinrel,.jointype = jointype,
+	.restrictlist = extra->restrictlist};
+
+	if (gpucol_planner_disabled() != NULL || !gpucol_enable_join || !only_reads(root) ||
+		joinrel->reloptkind != RELOPT_JOINREL || joinrel->fdwroutine != NULL ||
+		!bms_is_empty(joinrel->lateral_relids))
+		return;
+	if (jointype != JOIN_INNER && jointype != JOIN_LEFT && jointype != JOIN_FULL &&
+		jointype != JOIN_SEMI && jointype != JOIN_ANTI)
+		return;
+	pair.drive = outerrel;
+	pair.build = innerrel;
+	pair.drive_is_outer = true;
+	try_pair(&pair);
+	pair.drive = innerrel;
+	pair.build = outerrel;
+	pair.drive_is_outer = false;
+	try_pair(&pair);
+	if (joinrel->fdw_private == NULL)
+		note_reason(&pair);
+}
+
+/* ------------------------------------------------------------------------
+ * Plans
+ * ------------------------------------------------------------------------
+ */
+
+/* Parameters in expressions, for the planner to account for. */
+static bool
+params_walker(Node *node, void *context)
+{
+	List	  **params = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param))
+	{
+		*params = list_append_unique(*params, node);
+		return false;
+	}
+	return expression_tree_walker(node, params_walker, context);
+}
+
+List *
+gpucol_join_params(List *exprs)
+{
+	List	   *params = NIL;
+
+	params_walker((Node *) exprs, &params);
+	return params;
+}
+
+/*
+ * The junk column in which a plan carries the expressions of a pipe: PostgreSQL adjusts
+ * their Vars, and never computes it.
+ */
+TargetEntry *
+gpucol_join_entry(List *exprs, int resno)
+{
+	RowExpr    *row = makeNode(RowExpr);
+
+	row->args = copyObject(exprs);
+	row->row_typeid = RECORDOID;
+	row->row_format = COERCE_IMPLICIT_CAST;
+	row->location = -1;
+	return makeTargetEntry((Expr *) row, resno, NULL, true);
+}
+
+/* Make the plan node. */
+static Plan *
+plan_join(PlannerInfo *root pg_attribute_unused(), RelOptInfo *rel pg_attribute_unused(),
+		  CustomPath *path, List *tlist, List *clauses pg_attribute_unused(),
+		  List *custom_plans)
+{
+	CustomScan *cscan = makeNode(CustomScan);
+	GpucolJoinPipe *pipe = list_nth(path->custom_private, PATH_PRIVATE_PIPE);
+	List	   *target = list_nth(path->custom_private, PATH_PRIVATE_TARGET);
+	List	   *exprs = NIL;
+	List	   *saved;
+	ListCell   *lc;
+
+	foreach(lc, target)
+		cscan->custom_scan_tlist = lappend(cscan->custom_scan_tlist,
+										   makeTargetEntry(copyObject(lfirst(lc)),
+														   foreach_current_index(lc) + 1, NULL, false));
+	(void) gpucol_join_children(pipe->pipe, list_make1(NULL));
+	saved = gpucol_pipe_save(pipe->pipe, &exprs);
+	cscan->custom_scan_tlist = lappend(cscan->custom_scan_tlist,
+									   gpucol_join_entry(exprs, list_length(target) + 1));
+	cscan->scan.plan.targetlist = tlist;
+	cscan->custom_plans = custom_plans;
+	cscan->custom_private = list_make1(saved);
+	cscan->custom_exprs = gpucol_join_params(exprs);
+	cscan->flags = path->flags;
+	cscan->methods = &gpucol_join_methods;
+	return &cscan->scan.plan;
+}
+
+/* Name the tables of an aggregation's pipe, and those of what is below. */
+static void
+name_relations(Plan *plan, void *context)
+{
+	CustomScan *cscan = (CustomScan *) plan;
+	List	   *pipe = NIL;
+
+	if (IsA(plan, CustomScan) && cscan->methods == &gpucol_agg_methods)
+		pipe = list_nth(cscan->custom_private, GPUCOL_AGG_PRIVATE_PIPE);
+	if (pipe != NIL)
+		cscan->custom_relids =
+			gpucol_pipe_load(pipe, castNode(RowExpr,
+											llast_node(TargetEntry, cscan->custom_scan_tlist)->expr)->args)->relids;
+	gpucol_plan_walk(plan, name_relations, context);
+}
+
+/*
+ * Have EXPLAIN name the joined tables of aggregations, which are of no relation that
+ * PostgreSQL knows the tables of.
+ */
+void
+gpucol_join_name_relations(PlannedStmt *stmt)
+{
+	ListCell   *lc;
+
+	if (stmt->planTree != NULL)
+		name_relations(stmt->planTree, NULL);
+	foreach(lc, stmt->subplans)
+	{
+		if (lfirst(lc) != NULL)
+			name_relations(lfirst(lc), NULL);
+	}
+}
+
+/*
+ * Register the node's methods, so that plans are read by name.
+ */
+void
+gpucol_path_join_init(void)
+{
+	RegisterCustomScanMethods(&gpucol_join_methods);
+}

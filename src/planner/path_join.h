@@ -1,0 +1,56 @@
+/*-------------------------------------------------------------------------
+ *
+ * path_join.h
+ *	  Pipes of relations, for what is planned above joins.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_PLANNER_PATH_JOIN_H
+#define GPUCOL_PLANNER_PATH_JOIN_H
+
+#include "nodes/pathnodes.h"
+#include "nodes/primnodes.h"
+
+#include "lower/pipe.h"
+
+/* The pipe of a relation and its costs, without those of forming rows. */
+typedef struct GpucolJoinPipe
+{
+	GpucolPipe *pipe;			/* NULL: none, */
+	const char *reason;			/* and why */
+	int			nsteps;			/* its own and those below */
+	double		rows;
+	Cost		build;			/* of all tables, */
+	Cost		flow;			/* and of the rows that flow */
+} GpucolJoinPipe;
+
+extern GpucolJoinPipe *gpucol_join_pipe(PlannerInfo *root, RelOptInfo *rel);
+
+/*
+ * Append to `paths` those whose rows a pipe reads, numbering them in it; the list of
+ * a node begins with its fallback.
+ */
+extern List *gpucol_join_children(GpucolPipe *pipe, List *paths);
+
+/* What a plan carries of a pipe: its expressions in a junk column, and their parameters. */
+extern TargetEntry *gpucol_join_entry(List *exprs, int resno);
+extern List *gpucol_join_params(List *exprs);
+
+/* cost.c: reading a table's rows, without handing them on */
+extern Cost gpucol_cost_flow(RelOptInfo *rel, int ncolumns, List *conditions);
+
+/* ... all rows of a path, as engines take them */
+extern Cost gpucol_cost_rows_of(const Path *path);
+
+/* ... inserting rows into a built table; looking `rows` up in one of `table_rows` */
+extern Cost gpucol_cost_insert(double rows);
+extern Cost gpucol_cost_probe(double rows, double table_rows, int nkeys, int nresidual,
+							  double joined);
+
+/* ... a join that hands its rows to PostgreSQL; path->rows is set */
+extern void gpucol_cost_join(Path *path, Cost build, Cost flow, int ncolumns);
+
+/* ... the rows that an aggregation reads whose path is costed but for them */
+extern void gpucol_cost_agg_joined(Path *path, Cost build, Cost flow);
+
+#endif							/* GPUCOL_PLANNER_PATH_JOIN_H */
