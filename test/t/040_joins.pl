@@ -132,11 +132,11 @@ sub run_round
 	$node->safe_psql('postgres', join_tables($seed + $round));
 	my @settings = join_settings();
 	my @queries = map { join_query() } 1 .. 1.7 * $STEPS;
-	my %heap = results("SET search_path = plain, public;\nSET statement_timeout = '250ms';\n"
+	my %heap = results("SET search_path = plain, public;\nSET statement_timeout = '1s';\n"
 		  . join('', map { framed("$_.heap", $queries[$_]) } 0 .. $#queries), "heap$round");
 	my @asked = grep { is_worth($heap{"$_.heap"}) } 0 .. $#queries;
 	@asked = @asked[ 0 .. $STEPS - 1 ] if @asked > $STEPS;
-	my $script = "SET search_path = packed, public;\nSET statement_timeout = '4s';\n" . join('', map { "$_;\n" } @settings);
+	my $script = "SET search_path = packed, public;\nSET statement_timeout = '20s';\n" . join('', map { "$_;\n" } @settings);
 
 	$count{left_out} += $STEPS - @asked;
 	for my $step (@asked)

@@ -286,7 +286,7 @@ sub one_value
 
 	$call = $value if chance(0.06);
 	return "(SELECT $call FROM $from $where" . (chance(0.05) ? ' HAVING count(*) > 1' : '') . ')' if $call =~ /\(/;
-	return "(SELECT $call FROM $from $where" . pick('', ' LIMIT 1 OFFSET 100') . ')';
+	return "(SELECT $call FROM $from $where" . pick('', ' ORDER BY 1 LIMIT 1 OFFSET 100') . ')';
 }
 
 # A condition with a subquery that may refer to the relations outside.
