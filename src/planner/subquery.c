@@ -12,7 +12,10 @@
  *	->	a LEFT JOIN (SELECT k, avg(y) FROM b WHERE ... GROUP BY k) g ON g.k = a.k
  *		... x < g.avg
  *
- * That computes groups that no row asks for.  Where few rows ask and an index finds what
+ * NOT IN becomes NOT EXISTS where it can, of which PostgreSQL makes an anti join
+ * (subquery_not_in.c).
+ *
+ * The first computes groups that no row asks for.  Where few rows ask and an index finds what
  * they ask for, executing the subquery for each is cheaper: so the statement is planned
  * both ways, and the cheaper plan is taken.  All subqueries of a statement are rewritten
  * or none.
@@ -30,6 +33,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/planmain.h"
@@ -236,16 +240,24 @@ reads_one_table(const Query *query, const List *fromlist)
 				 query->rtable)->rtekind == RTE_RELATION;
 }
 
+/* Has an expression columns of a table that was added after the first `tables`? */
+static bool
+is_joined(Node *node, int tables)
+{
+	return bms_prev_member(pull_varnos(NULL, node), -1) > tables;
+}
+
 /*
  * Does no other condition of a query raise an error now that some wait for a join?
  * PostgreSQL tests a condition with a subquery where it scans the table, after the cheap
  * ones of that scan, but before joins.  `fromlist` is the FROM clause before, `tables`
- * were the entries of the range table then.  `late` conditions wait, which may stand in
- * the query around, and those of the query itself that have a subquery or had one.
+ * were the entries of the range table then.  `values` are expressions that conditions of
+ * the query around may stand for.
  */
 static bool
-keeps_errors(Query *query, List *fromlist, int tables, int late)
+keeps_errors(Query *query, List *fromlist, int tables, List *values)
 {
+	int			late = 0;		/* conditions with a subquery, or with what was one */
 	bool		late_error = false;
 	ListCell   *lc;
 
@@ -254,13 +266,21 @@ keeps_errors(Query *query, List *fromlist, int tables, int late)
 		if (!joins_are_harmless(lfirst(lc)))
 			return false;
 	}
+	foreach(lc, values)
+	{
+		Node	   *value = (Node *) lfirst_node(TargetEntry, lc)->expr;
+
+		if (!is_joined(value, tables))
+			continue;
+		late++;
+		late_error |= gpucol_harmless_expr((Expr *) value) != NULL;
+	}
 	foreach(lc, gpucol_subquery_conditions(query->jointree->quals))
 	{
 		Node	   *condition = lfirst(lc);
 		bool		harmful = gpucol_harmless_expr((Expr *) condition) != NULL;
-		bool		joined = bms_prev_member(pull_varnos(NULL, condition), -1) > tables;
 
-		if (!joined && !has_correlated(condition, NULL))
+		if (!is_joined(condition, tables) && !has_correlated(condition, NULL))
 		{
 			if (harmful && !reads_one_table(query, fromlist))
 				return false;
@@ -363,13 +383,41 @@ rewrite_clause(Rewriting *rewriting, Node **clause, bool filters, bool above)
 	*clause = rewrite_expression(before, rewriting);
 	if (rewriting->count == count || !filters ||
 		keeps_errors(query, rewriting->fromlist, rewriting->tables,
-					 above ? rewriting->count - count : 0))
+					 above ? castNode(List, *clause) : NIL))
 		return;
 	*clause = before;
 	query->jointree->fromlist = fromlist;
 	query->rtable = list_truncate(query->rtable, tables);
 	rewriting->count = count;
 	note_stays(before, "a condition beside it could raise an error for a row that it excludes");
+}
+
+/* Rewrite the query's conditions that are NOT IN; returns how many. */
+static int
+rewrite_not_in(Rewriting *rewriting)
+{
+	Query	   *query = rewriting->query;
+	Node	   *before = query->jointree->quals;
+	List	   *conditions = gpucol_subquery_conditions(before);
+	int			count = 0;
+	ListCell   *lc;
+
+	foreach(lc, conditions)
+	{
+		Node	   *anti = gpucol_subquery_not_exists(query, lfirst(lc));
+
+		if (anti == NULL)
+			continue;
+		lfirst(lc) = anti;
+		count++;
+	}
+	if (count == 0)
+		return 0;
+	query->jointree->quals = (Node *) make_ands_explicit(conditions);
+	if (keeps_errors(query, rewriting->fromlist, rewriting->tables, NIL))
+		return count;
+	query->jointree->quals = before;
+	return 0;
 }
 
 /* Rewrite what stands in the query's own clauses; `top` is the statement itself. */
@@ -380,6 +428,7 @@ rewrite_level(Query *query, bool top)
 	.tables = list_length(query->rtable)};
 
 	rewrite_clause(&rewriting, &query->jointree->quals, true, false);
+	rewriting.count += rewrite_not_in(&rewriting);
 	rewriting.grouped = query->hasAggs || query->groupClause != NIL ||
 		query->groupingSets != NIL || query->havingQual != NULL;
 	rewrite_clause(&rewriting, (Node **) &query->targetList, !top && !rewriting.grouped, true);

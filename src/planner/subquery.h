@@ -32,6 +32,12 @@ extern List *gpucol_subquery_conditions(Node *node);
  */
 extern Node *gpucol_subquery_join_scalar(Query *query, SubLink *sublink);
 
+/*
+ * subquery_not_in.c: the NOT EXISTS that takes the place of a condition of `query` that
+ * is a NOT IN, or NULL: it is none, or stays.
+ */
+extern Node *gpucol_subquery_not_exists(Query *query, Node *condition);
+
 /* Note why a correlated subquery over a gpucol table stays; another is none to speak of. */
 extern void gpucol_subquery_stays(SubLink *sublink, const char *reason);
 

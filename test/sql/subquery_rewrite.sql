@@ -108,6 +108,32 @@ SELECT sr_check(q) FROM unnest(ARRAY[
 	'SELECT o.id, l.v FROM sr_outer o, LATERAL (SELECT (SELECT sum(n) FROM %1$s p WHERE p.k = q.k) + o.size AS v
 		FROM sr_outer q WHERE q.id = o.k) l']) q;
 
+-- NOT IN is an anti join where neither side can be NULL.
+ALTER TABLE sr_heap ALTER s SET NOT NULL;
+ALTER TABLE sr_packed ALTER s SET NOT NULL;
+CREATE FUNCTION sr_anti(condition text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE line text; anti text := 'stays'; query text := 'SELECT o.* FROM sr_outer o LEFT JOIN sr_outer q ON q.id = o.k WHERE ' || condition;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || format(query, 'sr_packed') LOOP
+		IF line ~* '\manti\M' THEN anti := 'anti join'; END IF;
+	END LOOP;
+	RETURN anti || regexp_replace(sr_check(query), '^.*?,', ',');
+END $$;
+EXPLAIN (COSTS OFF) SELECT * FROM sr_outer WHERE id NOT IN (SELECT s FROM sr_packed);
+SELECT x, sr_anti(x) FROM unnest(ARRAY['o.id NOT IN (SELECT s FROM %1$s)', 'o.id NOT IN (SELECT s FROM %1$s WHERE k = o.k)',
+	'o.id NOT IN (SELECT k FROM %1$s WHERE k IS NOT NULL)', 'o.id NOT IN (SELECT k FROM %1$s WHERE k > 3)',
+	'o.k NOT IN (SELECT s FROM %1$s) AND o.k < 30', '(o.id, o.big) NOT IN (SELECT s, k FROM %1$s WHERE k > 0) AND o.big > 1',
+	'o.id NOT IN (SELECT count(*) FROM %1$s GROUP BY k)', 'o.id NOT IN (SELECT s FROM %1$s UNION SELECT id FROM sr_outer WHERE id < 9)',
+	'o.id NOT IN (SELECT DISTINCT s FROM %1$s)', 'o.id NOT IN (SELECT DISTINCT ON (d) s FROM %1$s ORDER BY d, s)',
+	'o.id NOT IN (SELECT s FROM %1$s ORDER BY s DESC LIMIT 2)', 'o.id NOT IN (SELECT s FROM %1$s WHERE false)', '7 NOT IN (SELECT s FROM %1$s)',
+	'o.id NOT IN (SELECT s FROM (SELECT s, avg(n) FROM %1$s GROUP BY s) p)', 'o.id NOT IN (SELECT coalesce(k, 3) FROM %1$s)',
+	'o.id NOT IN (SELECT s FROM %1$s) AND o.size < (SELECT count(*) FROM %1$s p WHERE p.k = o.k)',
+	'o.id NOT IN (SELECT q.s FROM sr_outer f LEFT JOIN %1$s q ON q.k = f.k)', 'o.id NOT IN (SELECT k FROM %1$s)',
+	'o.k NOT IN (SELECT s FROM %1$s)', 'q.id NOT IN (SELECT s FROM %1$s)', 'o.id NOT IN (SELECT s FROM %1$s) OR o.size > 3',
+	'o.id NOT IN (SELECT s FROM %1$s GROUP BY ROLLUP (s))', 'o.id NOT IN (SELECT s + 1 FROM %1$s)',
+	'o.id NOT IN (SELECT s FROM %1$s) IS NOT FALSE', 'o.id <> ALL (SELECT s FROM %1$s)']) x;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT id FROM sr_outer WHERE id NOT IN (SELECT k FROM sr_packed);
+
 -- Each stays, and EXPLAIN says why.
 CREATE FUNCTION sr_stays(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE line text; plan text := sr_plan(query); reason text;
@@ -251,7 +277,22 @@ VACUUM ANALYZE sr_big;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT (SELECT sum(v) FROM sr_big b WHERE b.k = o.k) FROM sr_outer o WHERE id = 7;
 EXPLAIN (COSTS OFF) SELECT (SELECT sum(v) FROM sr_big b WHERE b.k = o.k) FROM sr_outer o;
 
+-- A list that is too long for a hash table.
+SET work_mem = '64kB';
+SET hash_mem_multiplier = 1;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM sr_outer WHERE id NOT IN (SELECT k FROM sr_big WHERE v > 30 GROUP BY k HAVING k > 7);
+SELECT count(*), min(id) FROM sr_outer WHERE id NOT IN (SELECT k FROM sr_big WHERE k IS NOT NULL GROUP BY k HAVING min(v) > 30);
+SELECT count(*), min(id) FROM sr_outer WHERE id NOT IN (SELECT k FROM sr_big WHERE k > 20 UNION SELECT 150 ORDER BY 1 OFFSET 5);
+SELECT count(*), min(id) FROM sr_outer o WHERE (id, size) NOT IN (SELECT k, v % 7 FROM sr_big WHERE k > 20 AND v % 7 IS NOT NULL)
+	AND size IS NOT NULL;
+SET gpucol.enable_join = off;
+SELECT count(*), min(id) FROM sr_outer WHERE id NOT IN (SELECT k FROM sr_big WHERE k IS NOT NULL GROUP BY k HAVING min(v) > 30);
+SELECT count(*), min(id) FROM sr_outer WHERE id NOT IN (SELECT k FROM sr_big WHERE k > 20 UNION SELECT 150 ORDER BY 1 OFFSET 5);
+SELECT count(*), min(id) FROM sr_outer o WHERE (id, size) NOT IN (SELECT k, v % 7 FROM sr_big WHERE k > 20 AND v % 7 IS NOT NULL)
+	AND size IS NOT NULL;
+RESET gpucol.enable_join;
+
 DROP VIEW sr_view;
 DROP TABLE sr_outer, sr_heap, sr_packed, sr_empty, sr_changed, sr_secret, sr_parted, sr_big;
-DROP FUNCTION sr_plan, sr_check, sr_stays, sr_volatile, sr_function;
+DROP FUNCTION sr_plan, sr_check, sr_anti, sr_stays, sr_volatile, sr_function;
 DROP ROLE sr_user;
