@@ -268,7 +268,11 @@ path_desc(const Path *path)
 	return desc;
 }
 
-/* The rows of a relation's cheapest path as a pipe; NULL if there are none to be had. */
+/*
+ * The rows of a relation's cheapest path as a pipe; NULL if there are none to be had.  Of
+ * placeholders PostgreSQL leaves the expression alone in the finished plan, so that the
+ * executor could not tell the column from what is to be computed of others.
+ */
 static GpucolPipe *
 path_pipe(RelOptInfo *rel)
 {
@@ -280,7 +284,7 @@ path_pipe(RelOptInfo *rel)
 		return NULL;
 	foreach(lc, path->pathtarget->exprs)
 	{
-		if (contain_volatile_functions(lfirst(lc)))
+		if (!IsA(lfirst(lc), Var))
 			return NULL;
 	}
 	pipe = palloc0(sizeof(GpucolPipe));

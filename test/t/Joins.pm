@@ -180,14 +180,22 @@ sub relation
 	my $dice = rand;
 
 	return described(pick(@ctes), 'x' . ++$aliases, int => [qw(k n)], text => ['s'], num => ['m']) if @ctes && chance(0.6);
-	return base() if $depth <= 0 || $dice < 0.82;
-	return grouped($depth - 1) if $dice < 0.9;
-	if ($dice < 0.93)
+	return base() if $depth <= 0 || $dice < 0.8;
+	return grouped($depth - 1) if $dice < 0.88;
+	if ($dice < 0.91)
 	{
 		my ($one, $two) = map { my $x = base(); my $where = where(0, $x); "SELECT $x->{alias}.k4 AS k, $x->{alias}.s, $x->{alias}.a, $x->{alias}.d FROM $x->{sql} $where" } 1 .. 2;
 		return described("($one " . pick('UNION ALL', 'UNION ALL', 'UNION') . " $two)", 'x' . ++$aliases, int => [qw(k a)], text => ['s'], date => ['d']);
 	}
-	if ($dice < 0.96)
+	if ($dice < 0.95)
+	{
+		my $x = base();
+		my $a = $x->{alias};
+		my $where = where(0, $x);
+		return described("(SELECT $a.k4 AS k, $a.id, 7 AS n, coalesce($a.a, 5) AS a, $a.s || '-' AS s, $a.s IS NULL AS b, $a.d + 1 AS d FROM $x->{sql} $where)",
+			'x' . ++$aliases, int => [qw(k id n a)], text => ['s'], bool => ['b'], date => ['d']);
+	}
+	if ($dice < 0.965)
 	{
 		my $x = base();
 		my $where = where(0, $x);
