@@ -10,7 +10,8 @@
  * for overflows: expr_ops.c.  Where they fit 32 bits a product needs no more either.
  *
  * Bounds say nothing of rows where the register is NULL, and 0 is always within those
- * of class I: rows whose error does not count have it.
+ * of class I that are computed: rows whose error does not count have it.  Conditions are
+ * numbers from 0 to 1, so that a CASE whose condition the bounds decide is one branch.
  *
  *-------------------------------------------------------------------------
  */
@@ -40,11 +41,11 @@ of_bounds(const GpucolCpuBounds *b)
 	return b->known ? (Interval) {true, b->lo, b->hi} : anything;
 }
 
-/* Is it a class of numbers that are bounded? */
+/* Is it a class of which there are bounds? */
 static bool
-is_number(uint8_t cls)
+is_bounded(uint8_t cls)
 {
-	return cls == GPUCOL_CLASS_I || cls == GPUCOL_CLASS_D;
+	return cls == GPUCOL_CLASS_I || cls == GPUCOL_CLASS_D || cls == GPUCOL_CLASS_B;
 }
 
 /* ---- columns ---- */
@@ -99,7 +100,7 @@ bound_payload(const GpucolRun *run, const GpucolInstr *instr, GpucolCpuBounds *b
 	const GpucolLookupColumn *column =
 		&run->probes[payload->probe].table->columns[payload->column];
 
-	b->known = is_number(run->classes[instr->dst]);
+	b->known = is_bounded(run->classes[instr->dst]);
 	b->nullable = true;
 	b->lo = column->least;
 	b->hi = column->greatest;
@@ -156,6 +157,42 @@ scale(Interval a, int by)
 	return a;
 }
 
+/* Integral quotient and remainder by a positive constant; others are not bounded. */
+static Interval
+quotient(Interval a, Interval b)
+{
+	return b.lo == b.hi && b.lo > 0 ? interval(a.lo / b.lo, a.hi / b.lo) : anything;
+}
+
+static Interval
+remainder_of(Interval a, Interval b)
+{
+	if (b.lo != b.hi || b.lo <= 0)
+		return anything;
+	if (a.lo > -b.lo && a.hi < b.lo)
+		return a;
+	return interval(a.lo < 0 ? 1 - b.lo : 0, a.hi > 0 ? b.lo - 1 : 0);
+}
+
+/* A condition that holds for all rows, or for none, or for some. */
+static Interval
+condition(bool always, bool never)
+{
+	return interval(always, !never);
+}
+
+static Interval
+equal(Interval a, Interval b)
+{
+	return condition(a.lo == a.hi && b.lo == b.hi && a.lo == b.lo, a.hi < b.lo || b.hi < a.lo);
+}
+
+static Interval
+negated(Interval a)
+{
+	return interval(1 - a.hi, 1 - a.lo);
+}
+
 static Interval
 either(Interval a, Interval b)
 {
@@ -164,7 +201,7 @@ either(Interval a, Interval b)
 
 /* The result of an instruction, of operands that are known. */
 static Interval
-compute(const GpucolInstr *instr, Interval a, Interval b, Interval c)
+compute(const GpucolInstr *instr, Interval a, Interval b)
 {
 	switch ((GpucolOpcode) instr->op)
 	{
@@ -177,6 +214,30 @@ compute(const GpucolInstr *instr, Interval a, Interval b, Interval c)
 		case GPUCOL_OP_MUL_I:
 		case GPUCOL_OP_MUL_D:
 			return multiply(a, b);
+		case GPUCOL_OP_DIV_I:
+			return quotient(a, b);
+		case GPUCOL_OP_MOD_I:
+			return remainder_of(a, b);
+		case GPUCOL_OP_EQ_I:
+		case GPUCOL_OP_EQ_D:
+			return equal(a, b);
+		case GPUCOL_OP_NE_I:
+		case GPUCOL_OP_NE_D:
+			return negated(equal(a, b));
+		case GPUCOL_OP_LT_I:
+		case GPUCOL_OP_LT_D:
+			return condition(a.hi < b.lo, a.lo >= b.hi);
+		case GPUCOL_OP_LE_I:
+		case GPUCOL_OP_LE_D:
+			return condition(a.hi <= b.lo, a.lo > b.hi);
+		case GPUCOL_OP_AND:
+			return interval(a.lo & b.lo, a.hi & b.hi);
+		case GPUCOL_OP_OR:
+			return interval(a.lo | b.lo, a.hi | b.hi);
+		case GPUCOL_OP_NOT:
+			return negated(a);
+		case GPUCOL_OP_IS_TRUE:
+			return a;
 		case GPUCOL_OP_NEG_I:
 		case GPUCOL_OP_NEG_D:
 			return subtract(interval(0, 0), a);
@@ -184,27 +245,25 @@ compute(const GpucolInstr *instr, Interval a, Interval b, Interval c)
 		case GPUCOL_OP_ABS_D:
 			return absolute(a);
 		case GPUCOL_OP_CHECK_I:
+		case GPUCOL_OP_B_TO_I:
 			return a;
 		case GPUCOL_OP_RESCALE_D:
 		case GPUCOL_OP_I_TO_D:
 			return scale(a, instr->aux);
-		case GPUCOL_OP_B_TO_I:
-			return interval(0, 1);
-		case GPUCOL_OP_CASE_I:
-		case GPUCOL_OP_CASE_D:
-			return either(b, c);
 		default:
 			return anything;
 	}
 }
 
-/* The values of the result's type: of int64, or of an integer of fewer bytes. */
+/* The values of the result's type: of int64, of an integer of fewer bytes, or of bool. */
 static Interval
 type_of(const GpucolInstr *instr, uint8_t cls)
 {
 	int			bytes = cls == GPUCOL_CLASS_I && (instr->aux == 2 || instr->aux == 4) ? instr->aux : 8;
 	__int128	limit = (__int128) 1 << (bytes * 8 - 1);
 
+	if (cls == GPUCOL_CLASS_B)
+		return interval(0, 1);
 	return interval(-limit, limit - 1);
 }
 
@@ -216,21 +275,6 @@ both(Interval a, Interval b)
 
 /* ---- programs ---- */
 
-/* The bounds of what an instruction reads; numbers that are not known make *known false. */
-static Interval
-operand(const GpucolRun *run, uint16_t reg, uint8_t cls, bool *known, bool *nullable)
-{
-	const GpucolCpuBounds *b;
-
-	if (cls == GPUCOL_CLASS_NONE)
-		return anything;
-	b = &run->bounds[reg];
-	*nullable |= b->nullable;
-	if (is_number(cls))
-		*known &= b->known;
-	return of_bounds(b);
-}
-
 static void
 bound_const(const GpucolConst *value, GpucolCpuBounds *b)
 {
@@ -238,34 +282,81 @@ bound_const(const GpucolConst *value, GpucolCpuBounds *b)
 		value->v.d.hi != (int64_t) value->v.d.lo >> 63;
 
 	b->nullable = value->isnull != 0;
-	b->known = is_number(value->cls) && !wide;
+	b->known = is_bounded(value->cls) && !wide;
 	b->lo = b->hi = !b->known || value->isnull ? 0 :
-		value->cls == GPUCOL_CLASS_D ? (int64_t) value->v.d.lo : value->v.i;
+		value->cls == GPUCOL_CLASS_D ? (int64_t) value->v.d.lo :
+		value->cls == GPUCOL_CLASS_B ? value->v.i != 0 : value->v.i;
+}
+
+/* a ? b : c, of which the bounds of a may leave one; NULL takes c */
+static Interval
+bound_case(const GpucolCpuBounds *a, const GpucolCpuBounds *b, const GpucolCpuBounds *c)
+{
+	if (gpucol_cpu_bounds_never(a))
+		return of_bounds(c);
+	if (gpucol_cpu_bounds_always(a))
+		return of_bounds(b);
+	return b->known && c->known ? either(of_bounds(b), of_bounds(c)) : anything;
+}
+
+/* May a result be NULL? */
+static bool
+may_be_null(const GpucolInstr *instr, const GpucolCpuBounds *a, const GpucolCpuBounds *b,
+			const GpucolCpuBounds *c)
+{
+	switch ((GpucolOpcode) instr->op)
+	{
+		case GPUCOL_OP_IS_TRUE:
+		case GPUCOL_OP_IS_NULL_B:
+		case GPUCOL_OP_IS_NULL_I:
+		case GPUCOL_OP_IS_NULL_D:
+		case GPUCOL_OP_IS_NULL_F:
+		case GPUCOL_OP_IS_NULL_S:
+			return false;
+		case GPUCOL_OP_HOST_TEST:
+		case GPUCOL_OP_IN_I:
+			return true;
+		case GPUCOL_OP_CASE_B:
+		case GPUCOL_OP_CASE_I:
+		case GPUCOL_OP_CASE_D:
+		case GPUCOL_OP_CASE_F:
+			return b->nullable || c->nullable;
+		default:
+			return a->nullable || b->nullable || c->nullable;
+	}
 }
 
 /* The register of an instruction. */
 static void
 bound_instr(const GpucolRun *run, const GpucolInstr *instr, GpucolCpuBounds *out)
 {
+	static const GpucolCpuBounds absent = {.known = true};
 	const GpucolCpuOp *op = &gpucol_cpu_expr_ops[instr->op];
-	bool		known = true;
-	bool		nullable = instr->op == GPUCOL_OP_HOST_TEST || instr->op == GPUCOL_OP_IN_I;
-	Interval	a = operand(run, instr->a, op->a, &known, &nullable);
-	Interval	b = instr->op == GPUCOL_OP_IN_I ? anything :
-		operand(run, instr->b, op->b, &known, &nullable);
-	Interval	c = instr->op == GPUCOL_OP_IN_I ? anything :
-		operand(run, instr->c, op->c, &known, &nullable);
+	bool		list = instr->op == GPUCOL_OP_IN_I;
+	const GpucolCpuBounds *a = op->a == GPUCOL_CLASS_NONE ? &absent : &run->bounds[instr->a];
+	const GpucolCpuBounds *b = op->b == GPUCOL_CLASS_NONE || list ? &absent : &run->bounds[instr->b];
+	const GpucolCpuBounds *c = op->c == GPUCOL_CLASS_NONE || list ? &absent : &run->bounds[instr->c];
 	Interval	type = type_of(instr, op->result);
-	Interval	r = known && is_number(op->result) ? compute(instr, a, b, c) : anything;
+	Interval	r = anything;
 
-	out->nullable = nullable;
+	if (op->c == GPUCOL_CLASS_NONE)
+		r = a->known && b->known ? compute(instr, of_bounds(a), of_bounds(b)) : anything;
+	else if (is_bounded(op->result))
+		r = bound_case(a, b, c);
+	if (instr->op == GPUCOL_OP_IS_TRUE && a->nullable)
+		r.lo = 0;
+	out->nullable = may_be_null(instr, a, b, c);
 	out->safe = r.known && r.lo >= type.lo && r.hi <= type.hi;
 	out->known = out->safe;
-	if (op->result == GPUCOL_CLASS_I)
+	if (op->result == GPUCOL_CLASS_I || op->result == GPUCOL_CLASS_B)
 	{
 		/* what leaves the type is an error, or 0 */
-		r = r.known ? either(both(r, type), interval(0, 0)) : type;
-		out->known = r.lo <= r.hi;
+		r = r.known ? both(r, type) : type;
+		if (r.lo > r.hi)
+			r = type;
+		if (op->result == GPUCOL_CLASS_I)
+			r = either(r, interval(0, 0));
+		out->known = true;
 	}
 	out->lo = out->known ? (int64_t) r.lo : 0;
 	out->hi = out->known ? (int64_t) r.hi : 0;
@@ -283,7 +374,12 @@ gpucol_cpu_bounds_find(GpucolRun *run, const GpucolDelta *delta)
 		if (instr->op <= GPUCOL_OP_LOAD_S && instr->aux < run->program->ncolumns)
 		{
 			bound_column(run, instr->aux, delta, b);
-			b->known = is_number(run->classes[instr->dst]);
+			b->known = is_bounded(run->classes[instr->dst]);
+			if (run->classes[instr->dst] == GPUCOL_CLASS_B)
+			{
+				b->lo = b->lo == 1 && b->hi == 1;
+				b->hi = 1;
+			}
 		}
 		else if (instr->op <= GPUCOL_OP_LOAD_S)
 			bound_payload(run, instr, b);

@@ -232,17 +232,30 @@ typedef struct GpucolCpuReg
 } GpucolCpuReg;
 
 /*
- * The least and greatest value that a register of class I or D can have in the segment or
+ * The least and greatest value that a register of class I, D or B can have in the segment or
  * delta batch at hand, where it is not NULL.
  */
 typedef struct GpucolCpuBounds
 {
-	bool		known;			/* they fit int64; always of class I */
+	bool		known;			/* they fit int64; always of classes I and B */
 	bool		safe;			/* and computing them leaves no type */
 	bool		nullable;		/* of every class */
 	int64_t		lo;
 	int64_t		hi;
 } GpucolCpuBounds;
+
+/* Is a condition true for no row, or for all? */
+GPUCOL_CPU_INLINE bool
+gpucol_cpu_bounds_never(const GpucolCpuBounds *b)
+{
+	return b->known && b->hi == 0;
+}
+
+GPUCOL_CPU_INLINE bool
+gpucol_cpu_bounds_always(const GpucolCpuBounds *b)
+{
+	return b->known && b->lo == 1 && !b->nullable;
+}
 
 /* A thread's private state. */
 struct GpucolCpuWorker

@@ -25,7 +25,8 @@
  * States that channels cannot hold (floats, wide numbers) are advanced
  * by group number as elsewhere; the slot's remembered group replaces hashing.
  *
- * Key columns of one segment map to slots by a layout that stays as long as the
+ * A key that is computed, an integer, decimal or boolean within known bounds, is its
+ * own code.  Key columns of one segment map to slots by a layout that stays as long as the
  * next segment's values fit it.  Dictionary codes have meaning in their segment
  * only, so a layout with them ends with it.
  *
@@ -314,12 +315,16 @@ fill_slots(GpucolCpuWorker *worker, const GpucolCpuVector *vector, uint32_t *slo
 	{
 		const GpucolDenseKey *key = &plan->keys[k];
 		const GpucolCpuColumn *column = key->column;
-		const GpucolChunkDesc *desc = column->desc;
+		const GpucolChunkDesc *desc;
 		uint32_t   *codes = worker->codes32;
 		uint32_t	delta = 0;
-		bool		nullable = has_nulls(desc);
+		bool		nullable;
 		uint32_t	last = key->card - 1;
 
+		if (column == NULL)
+			continue;			/* of the selected rows only: add_computed_keys */
+		desc = column->desc;
+		nullable = has_nulls(desc);
 		if (desc->flags & GPUCOL_CHUNK_ALL_NULL)
 		{
 			for (uint32_t i = 0; i < GPUCOL_VECTOR_VALUES; i++)
@@ -350,6 +355,45 @@ gather_slots(const uint16_t *sel, uint32_t n, uint32_t *slots)
 {
 	for (uint32_t j = 0; j < n; j++)
 		slots[j] = slots[sel[j]];
+}
+
+/* slots += (value - base) * stride, that of row j of values[j], but never beyond `last`. */
+GPUCOL_CPU_CLONES static void
+add_values(const int64_t *values, uint32_t n, int64_t base, uint32_t last, uint32_t stride,
+		   uint32_t *slots)
+{
+	for (uint32_t j = 0; j < n; j++)
+	{
+		uint64_t	index = (uint64_t) values[j] - (uint64_t) base;
+
+		slots[j] += (uint32_t) (index < last ? index : last) * stride;
+	}
+}
+
+/* Add the keys that are computed to the slots of the selected rows. */
+static void
+add_computed_keys(GpucolCpuWorker *worker, uint32_t *slots)
+{
+	const GpucolCpuDense *plan = worker->run->dense;
+	uint32_t	n = worker->nsel;
+
+	for (int k = 0; k < plan->nkeys; k++)
+	{
+		const GpucolDenseKey *key = &plan->keys[k];
+		const GpucolCpuReg *reg = &worker->regs[key->reg];
+		uint32_t	last = key->card - 1;
+		int64_t    *values = (int64_t *) worker->codes64;
+
+		if (key->column != NULL)
+			continue;
+		for (uint32_t j = 0; j < n; j++)
+			values[j] = reg->cls == GPUCOL_CLASS_D ? reg->n[j] :
+				reg->cls == GPUCOL_CLASS_B ? reg->v.b[j] : reg->v.i[j];
+		for (uint32_t j = 0; j < n && key->nullable && reg->nulls != NULL; j++)
+			values[j] = reg->nulls[j] ? (int64_t) ((uint64_t) key->base + last) : values[j];
+		add_values(values, n, key->base, key->nullable && reg->nulls == NULL ? last - 1 : last,
+				   key->stride, slots);
+	}
 }
 
 /* Turn slots into places of their copies. */
@@ -586,6 +630,7 @@ gpucol_cpu_dense_group(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
 	fill_slots(worker, vector, slots);
 	if (!worker->full)
 		gather_slots(worker->sel, worker->nsel, slots);
+	add_computed_keys(worker, slots);
 	spread_slots(slots, worker->nsel, plan->copies, (uint32_t) plan->nchannels, places);
 	for (int a = 0; a < plan->nargs; a++)
 		update_arg(worker, plan, &plan->args[a], vector, groups->channels, places);

@@ -26,7 +26,8 @@
 
 typedef struct GpucolDenseKey
 {
-	GpucolCpuColumn *column;
+	GpucolCpuColumn *column;	/* NULL: computed, of class I, D or B */
+	uint16_t	reg;
 	GpucolClass cls;
 	bool		coded;			/* index = dictionary code, else that of
 								 * base + index * step */

@@ -9,6 +9,22 @@
 #include "engine/cpu/dense.h"
 #include "kernel/bitpack.h"
 
+/* A key that is computed; false if it is not known to have a small range. */
+static bool
+plan_computed_key(const GpucolRun *run, GpucolDenseKey *key)
+{
+	const GpucolCpuBounds *b = &run->bounds[key->reg];
+	uint64_t	range = (uint64_t) b->hi - (uint64_t) b->lo;
+
+	if (!b->known || range >= GPUCOL_DENSE_MAX_SLOTS)
+		return false;
+	key->nullable = b->nullable;
+	key->base = b->lo;
+	key->step = 1;
+	key->card = (uint32_t) range + 1 + key->nullable;
+	return true;
+}
+
 /* A key by its column's chunk; false if it has no small range of codes. */
 static bool
 plan_key(const GpucolRun *run, uint16_t reg, GpucolDenseKey *key)
@@ -17,11 +33,12 @@ plan_key(const GpucolRun *run, uint16_t reg, GpucolDenseKey *key)
 	const GpucolChunkDesc *desc;
 	uint64_t	range;
 
-	if (c < 0)
-		return false;
 	memset(key, 0, sizeof(*key));
-	key->column = &run->cols[c];
+	key->reg = reg;
 	key->cls = run->classes[reg];
+	if (c < 0)
+		return plan_computed_key(run, key);
+	key->column = &run->cols[c];
 	desc = key->column->desc;
 	key->nullable = (desc->flags & (GPUCOL_CHUNK_HAS_NULLS | GPUCOL_CHUNK_ALL_NULL)) != 0;
 	key->base = desc->reference;

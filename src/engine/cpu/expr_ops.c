@@ -3,222 +3,84 @@
  * expr_ops.c
  *	  Operations of expressions, a vector at a time: one function for each opcode.
  *
- * Errors.  An instruction that can fail is defined by a scalar function
- * (kernel/scalar.h) that gives PostgreSQL's result or its error.  The vector loop
- * computes all rows without branches and gathers only whether any row looked
- * wrong; then, and only then, the rows are done again by the scalar function,
- * and the first failing row that counts (mask true, no NULL operand) ends the
- * run.  Rows that do not count yield zero.
+ * Decimals: engine/cpu/expr_decimal.c.  Errors: engine/cpu/expr_ops.h.
  *
  *-------------------------------------------------------------------------
  */
 #include <math.h>
 
-#include "engine/cpu/expr.h"
+#include "engine/cpu/expr_ops.h"
 #include "kernel/float_order.h"
 #include "kernel/scalar.h"
 
-/* dst is NULL where a, or b if given, is. */
-GPUCOL_CPU_CLONES static void
-strict_nulls(GpucolCpuReg *dst, const GpucolCpuReg *a, const GpucolCpuReg *b,
-			 uint32_t n)
+GPUCOL_CPU_CLONES void
+gpucol_cpu_op_nulls(GpucolCpuReg *dst, const GpucolCpuReg *a, const GpucolCpuReg *b,
+					uint32_t n)
 {
 	const uint8_t *x = a->nulls;
 	const uint8_t *y = b != NULL ? b->nulls : NULL;
+	uint8_t    *r = dst->null_space;
 
 	if (x == NULL && y == NULL)
 	{
 		dst->nulls = NULL;
 		return;
 	}
-	dst->nulls = dst->null_space;
+	dst->nulls = r;
 	if (x != NULL && y != NULL)
 		for (uint32_t j = 0; j < n; j++)
-			dst->null_space[j] = x[j] | y[j];
+			r[j] = x[j] | y[j];
 	else
-		memcpy(dst->null_space, x != NULL ? x : y, n);
+		memcpy(r, x != NULL ? x : y, n);
 }
 
-/* Does an error of row j count? */
-static bool
-counts(const GpucolCpuFrame *f, uint32_t j)
+GPUCOL_CPU_CLONES const uint8_t *
+gpucol_cpu_op_true_rows(const GpucolCpuReg *condition, uint32_t n, uint8_t *space)
 {
-	const GpucolCpuReg *mask;
+	const uint8_t *xs = condition->v.b;
+	const uint8_t *nulls = condition->nulls;
 
-	if (GPUCOL_CPU_NULL_AT(f->dst, j))
-		return false;
-	if (f->instr->mask == GPUCOL_NO_REG)
-		return true;
-	mask = &f->worker->regs[f->instr->mask];
-	return mask->v.b[j] && !GPUCOL_CPU_NULL_AT(mask, j);
+	if (nulls == NULL)
+		return xs;
+	for (uint32_t j = 0; j < n; j++)
+		space[j] = xs[j] & !nulls[j];
+	return space;
 }
 
-/* What is known of a register's values in this segment or delta batch. */
-static const GpucolCpuBounds *
-bounds_of(const GpucolCpuFrame *f, uint16_t reg)
+GPUCOL_CPU_CLONES void
+gpucol_cpu_op_case_nulls(GpucolCpuFrame *f, const uint8_t *take)
 {
-	return &f->worker->run->bounds[reg];
+	const uint8_t *xs = f->b->nulls;
+	const uint8_t *ys = f->c->nulls;
+	uint8_t    *rs = f->dst->null_space;
+	uint32_t	n = f->n;
+
+	f->dst->nulls = xs == NULL && ys == NULL ? NULL : rs;
+	if (xs != NULL && ys != NULL)
+		for (uint32_t j = 0; j < n; j++)
+			rs[j] = take[j] ? xs[j] : ys[j];
+	else if (xs != NULL)
+		for (uint32_t j = 0; j < n; j++)
+			rs[j] = take[j] ? xs[j] : 0;
+	else if (ys != NULL)
+		for (uint32_t j = 0; j < n; j++)
+			rs[j] = take[j] ? 0 : ys[j];
 }
 
-/* ---- decimals of 64 bits ---- */
-
-/* Are the operands at hand in 64 bits? */
-static bool
-narrow_operands(const GpucolCpuFrame *f)
-{
-	return f->a->narrow && f->b->narrow;
-}
-
-/* And does the result need no more? */
-static bool
-narrow_result(const GpucolCpuFrame *f, bool operands)
-{
-	return operands && bounds_of(f, f->instr->dst)->known;
-}
-
-/* The result is in n, or in v.d. */
-static int64_t *
-to_narrow(GpucolCpuFrame *f)
-{
-	f->dst->narrow = true;
-	f->dst->wide = false;
-	return f->dst->n;
-}
-
-static __int128 *
-to_wide(GpucolCpuFrame *f)
-{
-	f->dst->narrow = false;
-	f->dst->wide = true;
-	return f->dst->v.d;
-}
-
-/* Have both operands in v.d. */
-static void
-widen_operands(GpucolCpuFrame *f)
-{
-	gpucol_cpu_expr_widen(f->a, f->n);
-	gpucol_cpu_expr_widen(f->b, f->n);
-}
-
-/* Do all values of a register fit 32 bits? */
-static bool
-fits_int32(const GpucolCpuFrame *f, uint16_t reg)
-{
-	const GpucolCpuBounds *b = bounds_of(f, reg);
-
-	return b->known && b->lo >= INT32_MIN && b->hi <= INT32_MAX;
-}
-
-/* ---- the slow pass ---- */
-
-#define SLOW_BINARY(NAME, R, RT, A, B) \
-	static GpucolStatus \
-	slow_##NAME(GpucolCpuFrame *f) \
-	{ \
-		for (uint32_t j = 0; j < f->n; j++) \
-		{ \
-			RT			r = 0; \
-			GpucolStatus status = gpucol_scalar_##NAME(f->instr->aux, \
-													   f->a->v.A[j], f->b->v.B[j], &r); \
-\
-			if (status != GPUCOL_OK && counts(f, j)) \
-				return status; \
-			f->dst->v.R[j] = status == GPUCOL_OK ? r : 0; \
-		} \
-		return GPUCOL_OK; \
-	}
-
-#define SLOW_UNARY(NAME, R, RT, A) \
-	static GpucolStatus \
-	slow_##NAME(GpucolCpuFrame *f) \
-	{ \
-		for (uint32_t j = 0; j < f->n; j++) \
-		{ \
-			RT			r = 0; \
-			GpucolStatus status = gpucol_scalar_##NAME(f->instr->aux, \
-													   f->a->v.A[j], &r); \
-\
-			if (status != GPUCOL_OK && counts(f, j)) \
-				return status; \
-			f->dst->v.R[j] = status == GPUCOL_OK ? r : 0; \
-		} \
-		return GPUCOL_OK; \
-	}
-
-SLOW_BINARY(ADD_I, i, int64_t, i, i)
-SLOW_BINARY(SUB_I, i, int64_t, i, i)
-SLOW_BINARY(MUL_I, i, int64_t, i, i)
-SLOW_BINARY(DIV_I, i, int64_t, i, i)
-SLOW_BINARY(MOD_I, i, int64_t, i, i)
-SLOW_UNARY(NEG_I, i, int64_t, i)
-SLOW_UNARY(ABS_I, i, int64_t, i)
-SLOW_UNARY(CHECK_I, i, int64_t, i)
-SLOW_BINARY(ADD_D, d, __int128, d, d)
-SLOW_BINARY(SUB_D, d, __int128, d, d)
-SLOW_BINARY(MUL_D, d, __int128, d, d)
-SLOW_UNARY(NEG_D, d, __int128, d)
-SLOW_UNARY(ABS_D, d, __int128, d)
-SLOW_UNARY(RESCALE_D, d, __int128, d)
-SLOW_UNARY(I_TO_D, d, __int128, i)
-SLOW_BINARY(ADD_F, f, double, f, f)
-SLOW_BINARY(SUB_F, f, double, f, f)
-SLOW_BINARY(MUL_F, f, double, f, f)
-SLOW_BINARY(DIV_F, f, double, f, f)
-SLOW_UNARY(ROUND_F, f, double, f)
-SLOW_UNARY(F_TO_I, i, int64_t, f)
-
-/* ---- vector loops ---- */
-
-/*
- * A loop over two operands of type T: BODY of j, x and y in three forms, so that a
- * constant operand stays in a register.
- */
-#define LOOP_OVER(T, XS, YS, BODY) \
-	do \
-	{ \
-		const T    *xs = XS; \
-		const T    *ys = YS; \
-		uint32_t	n = f->n; \
-\
-		if (f->b->constant) \
-		{ \
-			T			y = ys[0]; \
-\
-			for (uint32_t j = 0; j < n; j++) \
-			{ \
-				T			x = xs[j]; \
-\
-				BODY; \
-			} \
-		} \
-		else if (f->a->constant) \
-		{ \
-			T			x = xs[0]; \
-\
-			for (uint32_t j = 0; j < n; j++) \
-			{ \
-				T			y = ys[j]; \
-\
-				BODY; \
-			} \
-		} \
-		else \
-		{ \
-			for (uint32_t j = 0; j < n; j++) \
-			{ \
-				T			x = xs[j]; \
-				T			y = ys[j]; \
-\
-				BODY; \
-			} \
-		} \
-	} while (0)
-
-#define LOOP_BINARY(T, A, B, BODY) LOOP_OVER(T, f->a->v.A, f->b->v.B, BODY)
-
-/* Over decimals that fit int64. */
-#define LOOP_NARROW(BODY) LOOP_OVER(int64_t, f->a->n, f->b->n, BODY)
+GPUCOL_CPU_SLOW_BINARY(ADD_I, i, int64_t, i, i)
+GPUCOL_CPU_SLOW_BINARY(SUB_I, i, int64_t, i, i)
+GPUCOL_CPU_SLOW_BINARY(MUL_I, i, int64_t, i, i)
+GPUCOL_CPU_SLOW_BINARY(DIV_I, i, int64_t, i, i)
+GPUCOL_CPU_SLOW_BINARY(MOD_I, i, int64_t, i, i)
+GPUCOL_CPU_SLOW_UNARY(NEG_I, i, int64_t, i)
+GPUCOL_CPU_SLOW_UNARY(ABS_I, i, int64_t, i)
+GPUCOL_CPU_SLOW_UNARY(CHECK_I, i, int64_t, i)
+GPUCOL_CPU_SLOW_BINARY(ADD_F, f, double, f, f)
+GPUCOL_CPU_SLOW_BINARY(SUB_F, f, double, f, f)
+GPUCOL_CPU_SLOW_BINARY(MUL_F, f, double, f, f)
+GPUCOL_CPU_SLOW_BINARY(DIV_F, f, double, f, f)
+GPUCOL_CPU_SLOW_UNARY(ROUND_F, f, double, f)
+GPUCOL_CPU_SLOW_UNARY(F_TO_I, i, int64_t, f)
 
 /* Nonzero where an int64 does not fit aux bytes, for aux 2 and 4. */
 #define MISFIT(r) (((uint64_t) (r) + half) & outside)
@@ -233,16 +95,16 @@ op_ADD_I(GpucolCpuFrame *f)
 {
 	MISFIT_VARS;
 
-	strict_nulls(f->dst, f->a, f->b, f->n);
+	gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
 	if (f->instr->aux == 8)
-		LOOP_BINARY(int64_t, i, i,
+		GPUCOL_CPU_LOOP_BINARY(int64_t, i, i,
 					{
 						int64_t r = (int64_t) ((uint64_t) x + (uint64_t) y);
 						bad |= (uint64_t) ((x ^ r) & (y ^ r)) >> 63;
 						rs[j] = r;
 					});
 	else
-		LOOP_BINARY(int64_t, i, i,
+		GPUCOL_CPU_LOOP_BINARY(int64_t, i, i,
 					{
 						int64_t r = (int64_t) ((uint64_t) x + (uint64_t) y);
 						bad |= MISFIT(r);
@@ -256,16 +118,16 @@ op_SUB_I(GpucolCpuFrame *f)
 {
 	MISFIT_VARS;
 
-	strict_nulls(f->dst, f->a, f->b, f->n);
+	gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
 	if (f->instr->aux == 8)
-		LOOP_BINARY(int64_t, i, i,
+		GPUCOL_CPU_LOOP_BINARY(int64_t, i, i,
 					{
 						int64_t r = (int64_t) ((uint64_t) x - (uint64_t) y);
 						bad |= (uint64_t) ((x ^ y) & (x ^ r)) >> 63;
 						rs[j] = r;
 					});
 	else
-		LOOP_BINARY(int64_t, i, i,
+		GPUCOL_CPU_LOOP_BINARY(int64_t, i, i,
 					{
 						int64_t r = (int64_t) ((uint64_t) x - (uint64_t) y);
 						bad |= MISFIT(r);
@@ -279,24 +141,38 @@ op_MUL_I(GpucolCpuFrame *f)
 {
 	MISFIT_VARS;
 
-	strict_nulls(f->dst, f->a, f->b, f->n);
-	if (bounds_of(f, f->instr->dst)->safe)
-		LOOP_BINARY(int64_t, i, i, rs[j] = (int64_t) ((uint64_t) x * (uint64_t) y));
+	gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
+	if (gpucol_cpu_op_bounds(f, f->instr->dst)->safe)
+		GPUCOL_CPU_LOOP_BINARY(int64_t, i, i, rs[j] = (int64_t) ((uint64_t) x * (uint64_t) y));
 	else if (f->instr->aux == 8)
-		LOOP_BINARY(int64_t, i, i,
+		GPUCOL_CPU_LOOP_BINARY(int64_t, i, i,
 					{
 						bad |= ((uint64_t) x + 0x80000000) >> 32;
 						bad |= ((uint64_t) y + 0x80000000) >> 32;
 						rs[j] = (int64_t) ((uint64_t) x * (uint64_t) y);
 					});
 	else
-		LOOP_BINARY(int64_t, i, i,
+		GPUCOL_CPU_LOOP_BINARY(int64_t, i, i,
 					{
 						int64_t r = (int64_t) ((uint64_t) x * (uint64_t) y);
 						bad |= MISFIT(r);
 						rs[j] = r;
 					});
 	return bad ? slow_MUL_I(f) : GPUCOL_OK;
+}
+
+/* Numbers whose quotients by integers doubles hold exactly, the fraction dropped. */
+#define EXACT_DOUBLE	(INT64_C(1) << 52)
+
+/* Is it a division of such numbers by a positive constant? */
+static bool
+divides_as_double(const GpucolCpuFrame *f)
+{
+	const GpucolCpuBounds *a = gpucol_cpu_op_bounds(f, f->instr->a);
+	const GpucolCpuBounds *b = gpucol_cpu_op_bounds(f, f->instr->b);
+
+	return f->b->constant && f->b->nulls == NULL && b->lo > 0 && b->hi < EXACT_DOUBLE &&
+		a->lo > -EXACT_DOUBLE && a->hi < EXACT_DOUBLE;
 }
 
 /*
@@ -309,10 +185,20 @@ op_DIV_I(GpucolCpuFrame *f)
 	uint64_t	bad = 0;
 	int64_t    *rs = f->dst->v.i;
 
-	strict_nulls(f->dst, f->a, f->b, f->n);
+	gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
+	if (divides_as_double(f))
+	{
+		const int64_t *xs = f->a->v.i;
+		double		divisor = (double) f->b->v.i[0];
+		uint32_t	n = f->n;
+
+		for (uint32_t j = 0; j < n; j++)
+			rs[j] = (int64_t) ((double) xs[j] / divisor);
+		return GPUCOL_OK;
+	}
 	if (f->instr->aux == 8)
 		return slow_DIV_I(f);
-	LOOP_BINARY(int64_t, i, i,
+	GPUCOL_CPU_LOOP_BINARY(int64_t, i, i,
 				{
 					bad |= (uint64_t) (y == 0) | (uint64_t) (y == -1);
 					rs[j] = (int32_t) ((double) (int32_t) x /
@@ -327,10 +213,20 @@ op_MOD_I(GpucolCpuFrame *f)
 	uint64_t	bad = 0;
 	int64_t    *rs = f->dst->v.i;
 
-	strict_nulls(f->dst, f->a, f->b, f->n);
+	gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
+	if (divides_as_double(f))
+	{
+		const int64_t *xs = f->a->v.i;
+		int64_t		divisor = f->b->v.i[0];
+		uint32_t	n = f->n;
+
+		for (uint32_t j = 0; j < n; j++)
+			rs[j] = xs[j] - (int64_t) ((double) xs[j] / (double) divisor) * divisor;
+		return GPUCOL_OK;
+	}
 	if (f->instr->aux == 8)
 		return slow_MOD_I(f);
-	LOOP_BINARY(int64_t, i, i,
+	GPUCOL_CPU_LOOP_BINARY(int64_t, i, i,
 				{
 					int32_t q = (int32_t) ((double) (int32_t) x /
 										   (double) (int32_t) (y == 0 ? 1 : y));
@@ -345,7 +241,7 @@ op_MOD_I(GpucolCpuFrame *f)
 	static GpucolStatus \
 	op_##NAME(GpucolCpuFrame *f) \
 	{ \
-		strict_nulls(f->dst, f->a, NULL, f->n); \
+		gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n); \
 		return slow_##NAME(f); \
 	}
 
@@ -354,115 +250,6 @@ OP_SLOW_UNARY(ABS_I)
 OP_SLOW_UNARY(CHECK_I)
 OP_SLOW_UNARY(ROUND_F)
 OP_SLOW_UNARY(F_TO_I)
-
-/*
- * Arithmetic of decimals.  Bounds say that a narrow result does not leave int64 where it
- * is not NULL; two narrow operands cannot leave int128.
- */
-#define OP_DECIMAL(NAME, SLOW, OPERATOR) \
-	GPUCOL_CPU_CLONES static GpucolStatus \
-	NAME(GpucolCpuFrame *f) \
-	{ \
-		strict_nulls(f->dst, f->a, f->b, f->n); \
-		if (narrow_result(f, narrow_operands(f))) \
-		{ \
-			int64_t    *rs = to_narrow(f); \
-\
-			LOOP_NARROW(rs[j] = (int64_t) ((uint64_t) x OPERATOR (uint64_t) y)); \
-			return GPUCOL_OK; \
-		} \
-		if (narrow_operands(f)) \
-		{ \
-			__int128   *rs = to_wide(f); \
-\
-			LOOP_NARROW(rs[j] = (__int128) x OPERATOR y); \
-			return GPUCOL_OK; \
-		} \
-		widen_operands(f); \
-		to_wide(f); \
-		return SLOW(f); \
-	}
-
-OP_DECIMAL(op_ADD_D, slow_ADD_D, +)
-OP_DECIMAL(op_SUB_D, slow_SUB_D, -)
-OP_DECIMAL(multiply_decimals, slow_MUL_D, *)
-
-/* Factors of 32 bits have an instruction of their own. */
-GPUCOL_CPU_CLONES static GpucolStatus
-op_MUL_D(GpucolCpuFrame *f)
-{
-	if (narrow_operands(f) && fits_int32(f, f->instr->a) && fits_int32(f, f->instr->b))
-	{
-		int64_t    *rs = to_narrow(f);
-
-		strict_nulls(f->dst, f->a, f->b, f->n);
-		LOOP_NARROW(rs[j] = (int64_t) (int32_t) x * (int32_t) y);
-		return GPUCOL_OK;
-	}
-	return multiply_decimals(f);
-}
-
-/* Of one operand: in 64 bits, EXPR of x, else by the scalar function. */
-#define OP_DECIMAL_UNARY(NAME, EXPR) \
-	GPUCOL_CPU_CLONES static GpucolStatus \
-	op_##NAME(GpucolCpuFrame *f) \
-	{ \
-		strict_nulls(f->dst, f->a, NULL, f->n); \
-		if (narrow_result(f, f->a->narrow)) \
-		{ \
-			const int64_t *xs = f->a->n; \
-			int64_t    *rs = to_narrow(f); \
-\
-			for (uint32_t j = 0; j < f->n; j++) \
-			{ \
-				uint64_t	x = (uint64_t) xs[j]; \
-\
-				rs[j] = (int64_t) (EXPR); \
-			} \
-			return GPUCOL_OK; \
-		} \
-		gpucol_cpu_expr_widen(f->a, f->n); \
-		to_wide(f); \
-		return slow_##NAME(f); \
-	}
-
-OP_DECIMAL_UNARY(NEG_D, 0 - x)
-OP_DECIMAL_UNARY(ABS_D, xs[j] < 0 ? 0 - x : x)
-
-/* rs[j] = xs[j] * 10^aux, which fits int64 */
-GPUCOL_CPU_CLONES static GpucolStatus
-scale_narrow(GpucolCpuFrame *f, const int64_t *xs)
-{
-	int64_t    *rs = to_narrow(f);
-	uint64_t	power = 1;
-
-	for (int i = 0; i < f->instr->aux; i++)
-		power *= 10;
-	for (uint32_t j = 0; j < f->n; j++)
-		rs[j] = (int64_t) ((uint64_t) xs[j] * power);
-	return GPUCOL_OK;
-}
-
-static GpucolStatus
-op_RESCALE_D(GpucolCpuFrame *f)
-{
-	strict_nulls(f->dst, f->a, NULL, f->n);
-	if (narrow_result(f, f->a->narrow))
-		return scale_narrow(f, f->a->n);
-	gpucol_cpu_expr_widen(f->a, f->n);
-	to_wide(f);
-	return slow_RESCALE_D(f);
-}
-
-static GpucolStatus
-op_I_TO_D(GpucolCpuFrame *f)
-{
-	strict_nulls(f->dst, f->a, NULL, f->n);
-	if (narrow_result(f, true))
-		return scale_narrow(f, f->a->v.i);
-	to_wide(f);
-	return slow_I_TO_D(f);
-}
 
 /* Float arithmetic: suspicious is any non-finite result, zero where it may be
  * an underflow, and a zero divisor. */
@@ -473,9 +260,9 @@ op_I_TO_D(GpucolCpuFrame *f)
 		uint64_t	bad = 0; \
 		double	   *rs = f->dst->v.f; \
 \
-		strict_nulls(f->dst, f->a, f->b, f->n); \
+		gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n); \
 		if (f->instr->aux == 4) \
-			LOOP_BINARY(double, f, f, \
+			GPUCOL_CPU_LOOP_BINARY(double, f, f, \
 						{ \
 							double r = (double) (EXPR4); \
 							bad |= (uint64_t) !(fabs(r) <= 1.7976931348623157e308) | \
@@ -483,7 +270,7 @@ op_I_TO_D(GpucolCpuFrame *f)
 							rs[j] = r; \
 						}); \
 		else \
-			LOOP_BINARY(double, f, f, \
+			GPUCOL_CPU_LOOP_BINARY(double, f, f, \
 						{ \
 							double r = EXPR8; \
 							bad |= (uint64_t) !(fabs(r) <= 1.7976931348623157e308) | \
@@ -501,31 +288,43 @@ OP_FLOAT(DIV_F, (float) x / (float) y, x / y, r == 0)
 GPUCOL_CPU_CLONES static GpucolStatus
 op_NEG_F(GpucolCpuFrame *f)
 {
-	strict_nulls(f->dst, f->a, NULL, f->n);
-	for (uint32_t j = 0; j < f->n; j++)
-		f->dst->v.f[j] = -f->a->v.f[j];
+	const double *xs = f->a->v.f;
+	double	   *rs = f->dst->v.f;
+	uint32_t	n = f->n;
+
+	gpucol_cpu_op_nulls(f->dst, f->a, NULL, n);
+	for (uint32_t j = 0; j < n; j++)
+		rs[j] = -xs[j];
 	return GPUCOL_OK;
 }
 
 GPUCOL_CPU_CLONES static GpucolStatus
 op_ABS_F(GpucolCpuFrame *f)
 {
-	strict_nulls(f->dst, f->a, NULL, f->n);
-	for (uint32_t j = 0; j < f->n; j++)
-		f->dst->v.f[j] = fabs(f->a->v.f[j]);
+	const double *xs = f->a->v.f;
+	double	   *rs = f->dst->v.f;
+	uint32_t	n = f->n;
+
+	gpucol_cpu_op_nulls(f->dst, f->a, NULL, n);
+	for (uint32_t j = 0; j < n; j++)
+		rs[j] = fabs(xs[j]);
 	return GPUCOL_OK;
 }
 
 GPUCOL_CPU_CLONES static GpucolStatus
 op_I_TO_F(GpucolCpuFrame *f)
 {
-	strict_nulls(f->dst, f->a, NULL, f->n);
+	const int64_t *xs = f->a->v.i;
+	double	   *rs = f->dst->v.f;
+	uint32_t	n = f->n;
+
+	gpucol_cpu_op_nulls(f->dst, f->a, NULL, n);
 	if (f->instr->aux == 4)
-		for (uint32_t j = 0; j < f->n; j++)
-			f->dst->v.f[j] = gpucol_scalar_I_TO_F(4, f->a->v.i[j]);
+		for (uint32_t j = 0; j < n; j++)
+			rs[j] = gpucol_scalar_I_TO_F(4, xs[j]);
 	else
-		for (uint32_t j = 0; j < f->n; j++)
-			f->dst->v.f[j] = gpucol_scalar_I_TO_F(8, f->a->v.i[j]);
+		for (uint32_t j = 0; j < n; j++)
+			rs[j] = gpucol_scalar_I_TO_F(8, xs[j]);
 	return GPUCOL_OK;
 }
 
@@ -535,8 +334,8 @@ op_I_TO_F(GpucolCpuFrame *f)
 	{ \
 		uint8_t    *rs = f->dst->v.b; \
 \
-		strict_nulls(f->dst, f->a, f->b, f->n); \
-		LOOP_BINARY(T, FIELD, FIELD, rs[j] = (uint8_t) (EXPR)); \
+		gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n); \
+		GPUCOL_CPU_LOOP_BINARY(T, FIELD, FIELD, rs[j] = (uint8_t) (EXPR)); \
 		return GPUCOL_OK; \
 	}
 
@@ -549,28 +348,6 @@ OP_COMPARE(NE_F, double, f, gpucol_scalar_NE_F(x, y))
 OP_COMPARE(LT_F, double, f, gpucol_scalar_LT_F(x, y))
 OP_COMPARE(LE_F, double, f, gpucol_scalar_LE_F(x, y))
 
-#define OP_COMPARE_DECIMAL(NAME, EXPR) \
-	GPUCOL_CPU_CLONES static GpucolStatus \
-	op_##NAME(GpucolCpuFrame *f) \
-	{ \
-		uint8_t    *rs = f->dst->v.b; \
-\
-		strict_nulls(f->dst, f->a, f->b, f->n); \
-		if (narrow_operands(f)) \
-		{ \
-			LOOP_NARROW(rs[j] = (uint8_t) (EXPR)); \
-			return GPUCOL_OK; \
-		} \
-		widen_operands(f); \
-		LOOP_BINARY(__int128, d, d, rs[j] = (uint8_t) (EXPR)); \
-		return GPUCOL_OK; \
-	}
-
-OP_COMPARE_DECIMAL(EQ_D, x == y)
-OP_COMPARE_DECIMAL(NE_D, x != y)
-OP_COMPARE_DECIMAL(LT_D, x < y)
-OP_COMPARE_DECIMAL(LE_D, x <= y)
-
 /* Constants that a loop without branches looks through sooner than a search does. */
 #define FEW_CONSTANTS 8
 
@@ -582,7 +359,7 @@ op_IN_I(GpucolCpuFrame *f)
 	uint32_t	n = f->instr->c;
 	bool		has_null = false;
 
-	strict_nulls(f->dst, f->a, NULL, f->n);
+	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
 	for (uint32_t k = 0; k < n; k++)
 		has_null |= list[k].isnull != 0;
 	if (has_null && f->dst->nulls == NULL)
@@ -641,25 +418,41 @@ op_HOST_TEST(GpucolCpuFrame *f)
 	return GPUCOL_OK;
 }
 
+/* Truth and NULL of two operands of which one at least may be NULL. */
+#define LOGIC_LOOP(TRUTH, NULLS) \
+	do \
+	{ \
+		static const uint8_t none[GPUCOL_VECTOR_VALUES]; \
+		const uint8_t *xs = f->a->v.b; \
+		const uint8_t *ys = f->b->v.b; \
+		const uint8_t *xns = f->a->nulls != NULL ? f->a->nulls : none; \
+		const uint8_t *yns = f->b->nulls != NULL ? f->b->nulls : none; \
+		uint8_t    *rs = f->dst->v.b; \
+		uint8_t    *ns = f->dst->null_space; \
+		uint32_t	n = f->n; \
+\
+		for (uint32_t j = 0; j < n; j++) \
+		{ \
+			uint8_t		xn = xns[j]; \
+			uint8_t		yn = yns[j]; \
+			uint8_t		x = xs[j] & !xn; \
+			uint8_t		y = ys[j] & !yn; \
+\
+			rs[j] = TRUTH; \
+			ns[j] = (uint8_t) (NULLS); \
+		} \
+	} while (0)
+
 GPUCOL_CPU_CLONES static GpucolStatus
 op_AND(GpucolCpuFrame *f)
 {
 	f->dst->nulls = NULL;
 	if (f->a->nulls == NULL && f->b->nulls == NULL)
 	{
-		LOOP_BINARY(uint8_t, b, b, f->dst->v.b[j] = x & y);
+		GPUCOL_CPU_LOOP_BINARY(uint8_t, b, b, f->dst->v.b[j] = x & y);
 		return GPUCOL_OK;
 	}
-	for (uint32_t j = 0; j < f->n; j++)
-	{
-		uint8_t		xn = GPUCOL_CPU_NULL_AT(f->a, j);
-		uint8_t		yn = GPUCOL_CPU_NULL_AT(f->b, j);
-		uint8_t		x = f->a->v.b[j] & !xn;
-		uint8_t		y = f->b->v.b[j] & !yn;
-
-		f->dst->v.b[j] = x & y;
-		f->dst->null_space[j] = (uint8_t) gpucol_scalar_and_null(x, xn, y, yn);
-	}
+	LOGIC_LOOP(x & y, gpucol_scalar_and_null(x, xn, y, yn));
 	f->dst->nulls = f->dst->null_space;
 	return GPUCOL_OK;
 }
@@ -670,19 +463,10 @@ op_OR(GpucolCpuFrame *f)
 	f->dst->nulls = NULL;
 	if (f->a->nulls == NULL && f->b->nulls == NULL)
 	{
-		LOOP_BINARY(uint8_t, b, b, f->dst->v.b[j] = x | y);
+		GPUCOL_CPU_LOOP_BINARY(uint8_t, b, b, f->dst->v.b[j] = x | y);
 		return GPUCOL_OK;
 	}
-	for (uint32_t j = 0; j < f->n; j++)
-	{
-		uint8_t		xn = GPUCOL_CPU_NULL_AT(f->a, j);
-		uint8_t		yn = GPUCOL_CPU_NULL_AT(f->b, j);
-		uint8_t		x = f->a->v.b[j] & !xn;
-		uint8_t		y = f->b->v.b[j] & !yn;
-
-		f->dst->v.b[j] = x | y;
-		f->dst->null_space[j] = (uint8_t) gpucol_scalar_or_null(x, xn, y, yn);
-	}
+	LOGIC_LOOP(x | y, gpucol_scalar_or_null(x, xn, y, yn));
 	f->dst->nulls = f->dst->null_space;
 	return GPUCOL_OK;
 }
@@ -690,18 +474,24 @@ op_OR(GpucolCpuFrame *f)
 GPUCOL_CPU_CLONES static GpucolStatus
 op_NOT(GpucolCpuFrame *f)
 {
-	strict_nulls(f->dst, f->a, NULL, f->n);
-	for (uint32_t j = 0; j < f->n; j++)
-		f->dst->v.b[j] = !f->a->v.b[j];
+	const uint8_t *xs = f->a->v.b;
+	uint8_t    *rs = f->dst->v.b;
+	uint32_t	n = f->n;
+
+	gpucol_cpu_op_nulls(f->dst, f->a, NULL, n);
+	for (uint32_t j = 0; j < n; j++)
+		rs[j] = !xs[j];
 	return GPUCOL_OK;
 }
 
 static GpucolStatus
 op_IS_TRUE(GpucolCpuFrame *f)
 {
+	const uint8_t *rows = gpucol_cpu_op_true_rows(f->a, f->n, f->dst->v.b);
+
 	f->dst->nulls = NULL;
-	for (uint32_t j = 0; j < f->n; j++)
-		f->dst->v.b[j] = GPUCOL_CPU_TRUE_AT(f->a, j);
+	if (rows != f->dst->v.b)
+		memcpy(f->dst->v.b, rows, f->n);
 	return GPUCOL_OK;
 }
 
@@ -724,58 +514,26 @@ op_IS_NULL_B(GpucolCpuFrame *f)
 GPUCOL_CPU_CLONES static GpucolStatus
 op_B_TO_I(GpucolCpuFrame *f)
 {
-	strict_nulls(f->dst, f->a, NULL, f->n);
-	for (uint32_t j = 0; j < f->n; j++)
-		f->dst->v.i[j] = f->a->v.b[j];
+	const uint8_t *xs = f->a->v.b;
+	int64_t    *rs = f->dst->v.i;
+	uint32_t	n = f->n;
+
+	gpucol_cpu_op_nulls(f->dst, f->a, NULL, n);
+	for (uint32_t j = 0; j < n; j++)
+		rs[j] = xs[j];
 	return GPUCOL_OK;
 }
 
-/* The branches' values are XS and YS, the result's RS. */
-#define CASE_LOOP(RS, XS, YS) \
-	do \
-	{ \
-		const GpucolCpuReg *b = f->b; \
-		const GpucolCpuReg *c = f->c; \
-\
-		f->dst->nulls = b->nulls != NULL || c->nulls != NULL ? \
-			f->dst->null_space : NULL; \
-		for (uint32_t j = 0; j < f->n; j++) \
-		{ \
-			bool		yes = GPUCOL_CPU_TRUE_AT(f->a, j); \
-\
-			(RS)[j] = yes ? (XS)[j] : (YS)[j]; \
-			f->dst->null_space[j] = yes ? GPUCOL_CPU_NULL_AT(b, j) : GPUCOL_CPU_NULL_AT(c, j); \
-		} \
-	} while (0)
-
-#define OP_CASE(NAME, FIELD) \
+#define OP_CASE(NAME, T, FIELD) \
 	GPUCOL_CPU_CLONES static GpucolStatus \
 	op_##NAME(GpucolCpuFrame *f) \
 	{ \
-		CASE_LOOP(f->dst->v.FIELD, b->v.FIELD, c->v.FIELD); \
-		return GPUCOL_OK; \
+		GPUCOL_CPU_CASE_LOOP(T, f->dst->v.FIELD, f->b->v.FIELD, f->c->v.FIELD); \
 	}
 
-OP_CASE(CASE_B, b)
-OP_CASE(CASE_I, i)
-OP_CASE(CASE_F, f)
-
-GPUCOL_CPU_CLONES static GpucolStatus
-op_CASE_D(GpucolCpuFrame *f)
-{
-	if (f->b->narrow && f->c->narrow)
-	{
-		int64_t    *rs = to_narrow(f);
-
-		CASE_LOOP(rs, b->n, c->n);
-		return GPUCOL_OK;
-	}
-	gpucol_cpu_expr_widen(f->b, f->n);
-	gpucol_cpu_expr_widen(f->c, f->n);
-	to_wide(f);
-	CASE_LOOP(f->dst->v.d, b->v.d, c->v.d);
-	return GPUCOL_OK;
-}
+OP_CASE(CASE_B, uint8_t, b)
+OP_CASE(CASE_I, int64_t, i)
+OP_CASE(CASE_F, double, f)
 
 static GpucolStatus
 op_load(GpucolCpuFrame *f)
@@ -791,6 +549,18 @@ op_const(GpucolCpuFrame *f GPUCOL_CPU_UNUSED)
 	return GPUCOL_OK;
 }
 
+#define op_ADD_D gpucol_cpu_op_ADD_D
+#define op_SUB_D gpucol_cpu_op_SUB_D
+#define op_MUL_D gpucol_cpu_op_MUL_D
+#define op_NEG_D gpucol_cpu_op_NEG_D
+#define op_ABS_D gpucol_cpu_op_ABS_D
+#define op_RESCALE_D gpucol_cpu_op_RESCALE_D
+#define op_I_TO_D gpucol_cpu_op_I_TO_D
+#define op_EQ_D gpucol_cpu_op_EQ_D
+#define op_NE_D gpucol_cpu_op_NE_D
+#define op_LT_D gpucol_cpu_op_LT_D
+#define op_LE_D gpucol_cpu_op_LE_D
+#define op_CASE_D gpucol_cpu_op_CASE_D
 #define op_LOAD_I op_load
 #define op_LOAD_D op_load
 #define op_LOAD_F op_load
