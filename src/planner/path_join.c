@@ -149,7 +149,13 @@ gpucol_join_pipe(PlannerInfo *root, RelOptInfo *rel)
 	static GpucolJoinPipe none = {.reason = "it is not joined by an engine"};
 
 	if (rel->fdw_private == NULL && rel->reloptkind == RELOPT_BASEREL && rel->fdwroutine == NULL)
+	{
+		/* the genetic search's memory is gone before the relation is */
+		MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(rel));
+
 		rel->fdw_private = base_pipe(root, rel);
+		MemoryContextSwitchTo(old);
+	}
 	if (rel->fdw_private == NULL || rel->fdwroutine != NULL ||
 		(rel->reloptkind != RELOPT_BASEREL && rel->reloptkind != RELOPT_JOINREL))
 		return &none;
@@ -420,7 +426,10 @@ note_reason(const Pair *pair)
 
 		if (rte != NULL && rte->rtekind == RTE_RELATION && gpucol_am_is_gpucol(rte->relid))
 		{
+			MemoryContext old = MemoryContextSwitchTo(pair->root->planner_cxt);
+
 			gpucol_reason_add(rte->relid, "join", "%s", pair->reason);
+			MemoryContextSwitchTo(old);
 			return;
 		}
 	}
