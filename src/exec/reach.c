@@ -14,7 +14,7 @@
 #include "postgres.h"
 
 #include "columnar/source.h"
-#include "exec/run.h"
+#include "exec/join_build.h"
 #include "lower/host_test.h"
 #include "service/memory.h"
 
@@ -89,7 +89,8 @@ gpucol_reach(void *arg, const GpucolLower *l)
 
 	if (l->before->never)
 		return GPUCOL_REACHED_NO;
-	if (l->failed)
+	/* the conditions do not tell which rows joins leave */
+	if (l->failed || (l->past_filter && exec->joins != NULL && exec->joins->nsteps > 0))
 		return GPUCOL_REACHED_NOT_TOLD;
 	exec->program = make_program(l, &prefix);
 	gpucol_host_init(&host, &prefix, &exec->node->ss.ps);

@@ -193,11 +193,8 @@ lower(GpucolExec *exec)
 	l = gpucol_lower_begin(exec->desc, exec->varno, &exec->node->ss.ps);
 	if (exec->joins != NULL)
 		gpucol_lower_over(l, exec->joins->pipe);
-	else
-	{
-		l->reaches = gpucol_reach;
-		l->reaches_arg = exec;
-	}
+	l->reaches = gpucol_reach;
+	l->reaches_arg = exec;
 	exec->lower = l;
 	if (!exec->lower_node(exec, l))
 		return fall_back(exec, GPUCOL_UNSUPPORTED, l->reason);

@@ -119,6 +119,7 @@ gpucol_lower_end_filter(GpucolLower *l)
 	GpucolLower *before = palloc(sizeof(GpucolLower));
 
 	l->nfilter_instrs = l->ninstrs;
+	l->past_filter = true;
 	*before = *l;
 	l->before = before;
 	l->reached = GPUCOL_REACHED_UNKNOWN;

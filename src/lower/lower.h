@@ -163,6 +163,7 @@ struct GpucolLower
 	bool		aggregating;	/* the program may fall back at any row */
 	bool		no_extremes;	/* no least and greatest bytes: rankings beside them have
 								 * none */
+	bool		past_filter;	/* all conjuncts are lowered */
 	bool		never;			/* some conjunct holds for no row */
 	bool		failed;			/* a constant may raise an error, and whether a row
 								 * needs it cannot be told */
