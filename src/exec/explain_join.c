@@ -42,6 +42,8 @@ source_name(const Context *context, const GpucolExec *exec)
 	const GpucolPipe *pipe = exec->joins->pipe;
 	const char *name;
 
+	if (pipe->child < 0)
+		return psprintf("rows of SubPlan %d", -pipe->child);
 	if (pipe->rti == 0)
 		return psprintf("rows of plan %d", pipe->child);
 	name = list_nth(context->es->rtable_names, pipe->rti - 1);
@@ -69,6 +71,8 @@ append_condition(StringInfo text, Context *context, const GpucolPipeStep *step)
 	{
 		appendStringInfoString(text, i == 0 ? " on " : " and ");
 		append_exprs(text, context, list_make1(list_nth(step->outer_keys, i)), "");
+		if (step->kind == GPUCOL_JOIN_NOT_IN)
+			continue;
 		appendStringInfoString(text, " = ");
 		append_exprs(text, context, list_make1(list_nth(step->inner_keys, i)), "");
 	}

@@ -72,6 +72,14 @@ lower_build(GpucolExec *exec, GpucolLower *l)
 	return gpucol_pipe_lower(l, exec->joins->pipe) && gpucol_pipe_lower_build(l, build->step);
 }
 
+/* The state of the plan whose rows a pipe reads. */
+static PlanState *
+plan_state(const GpucolPipe *pipe, const EState *estate, const List *children)
+{
+	return pipe->child < 0 ? list_nth(estate->es_subplanstates, -pipe->child - 1) :
+		list_nth(children, pipe->child - 1);
+}
+
 /* Open what the rows of a pipe and of those below it come from. */
 static void
 open_sources(GpucolPipe *pipe, EState *estate, List *children, int eflags)
@@ -81,7 +89,7 @@ open_sources(GpucolPipe *pipe, EState *estate, List *children, int eflags)
 	if (pipe->rti != 0)
 		gpucol_pipe_source(pipe, RelationGetDescr(ExecOpenScanRelation(estate, pipe->rti, eflags)));
 	else
-		gpucol_pipe_source(pipe, ExecGetResultType(list_nth(children, pipe->child - 1)));
+		gpucol_pipe_source(pipe, ExecGetResultType(plan_state(pipe, estate, children)));
 	foreach(lc, pipe->steps)
 		open_sources(((GpucolPipeStep *) lfirst(lc))->build, estate, children, eflags);
 }
@@ -100,7 +108,7 @@ init_run(GpucolExec *exec, CustomScanState *node, GpucolPipe *pipe, List *childr
 	exec->joins = joins;
 	if (pipe->rti == 0)
 	{
-		exec->rows_of = list_nth(children, pipe->child - 1);
+		exec->rows_of = plan_state(pipe, estate, children);
 		exec->open_rows = gpucol_plan_rows_open;
 	}
 	joins->pipe = pipe;
@@ -183,6 +191,12 @@ gpucol_joins_build(GpucolExec *exec)
 		GpucolExec *build = &joins->builds[i].exec;
 		GpucolStatus status;
 
+		if (joins->builds[i].step->build->child < 0 &&
+			!bms_is_empty(build->rows_of->plan->extParam))
+		{
+			joins->fallback = "a query in a condition depends on others";
+			return GPUCOL_UNSUPPORTED;
+		}
 		build->budget = gpucol_run_budget(exec);
 		status = gpucol_run_build(build, &joins->lookups[i]);
 		if (status != GPUCOL_OK)

@@ -178,7 +178,7 @@ gpucol_pipe_layout(GpucolPipe *pipe, List *above)
 		step->first = next;
 		next += list_length(step->payload);
 	}
-	pipe->varno = pipe->rti != 0 ? pipe->rti : (Index) bms_next_member(pipe->relids, -1);
+	pipe->varno = pipe->rti != 0 ? pipe->rti : (Index) Max(bms_next_member(pipe->relids, -1), 1);
 	pipe->desc = make_desc(pipe);
 }
 

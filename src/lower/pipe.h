@@ -56,7 +56,8 @@ typedef struct GpucolPipeStep
 struct GpucolPipe
 {
 	Index		rti;			/* table whose rows flow; 0 = those of a plan, */
-	int			child;			/* of this number among the node's; */
+	int			child;			/* of this number among the node's; - n: the statement's
+								 * subplan n; */
 	struct Path *path;			/* the planner's path of it */
 	Bitmapset  *relids;			/* range table indexes that it has the columns of */
 	List	   *outputs;		/* rows of a plan: what each column is */

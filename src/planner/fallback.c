@@ -7,11 +7,12 @@
  */
 #include "postgres.h"
 
+#include "nodes/extensible.h"
 #include "nodes/pathnodes.h"
 
 #include "planner/planner.h"
 
-/* Size of the node of a path that may end a grouping step or a join; 0 = unknown. */
+/* Size of the node of a path that may end a grouping step, a join or a scan; 0 = unknown. */
 static Size
 path_size(Path *path)
 {
@@ -35,6 +36,11 @@ path_size(Path *path)
 			return sizeof(GatherMergePath);
 		case T_LimitPath:
 			return sizeof(LimitPath);
+		case T_Path:
+			return sizeof(Path);
+		case T_CustomPath:
+			return strcmp(((CustomPath *) path)->methods->CustomName, "GpucolScan") == 0 ?
+				sizeof(CustomPath) : 0;
 		case T_NestPath:
 			return sizeof(NestPath);
 		case T_MergePath:

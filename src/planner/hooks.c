@@ -111,6 +111,7 @@ gpucol_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	if (gpucol_engine_choice != GPUCOL_ENGINE_CPU && gpucol_planner_disabled() == NULL)
 		gpucol_wire_soon();		/* the daemon wakes while we plan */
 	gpucol_path_scan_add(root, rel, rte);
+	gpucol_path_join_add_base(root, rel);
 }
 
 /* After the ordinary paths of a pair of relations are known. */

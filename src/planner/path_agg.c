@@ -699,6 +699,9 @@ open_grouping(Grouping *g, PlannerInfo *root, RelOptInfo *rel)
 		if (list_length(g->parts) > MAX_PARTS)
 			return decline(g, "too many partitions");
 	}
+	/* conditions that look values up in queries are joins */
+	if (!rte->inh && gpucol_join_has_steps(root, rel))
+		g->pipe = gpucol_join_pipe(root, rel);
 	if (rte->tablesample != NULL)
 		return decline(g, "TABLESAMPLE");
 	if (!bms_is_empty(rel->lateral_relids))

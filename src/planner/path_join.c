@@ -20,6 +20,7 @@
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "nodes/plannodes.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
@@ -109,7 +110,88 @@ decline_base(PlannerInfo *root, RelOptInfo *rel)
 	return NULL;
 }
 
-/* The pipe of a base relation: its table alone. */
+/*
+ * The subplan of `value NOT IN (query)` where the query refers to nothing outside of it;
+ * else NULL.
+ */
+static SubPlan *
+find_not_in(PlannerInfo *root, Node *clause)
+{
+	SubPlan    *subplan;
+	Plan	   *plan;
+
+	if (!is_notclause(clause))
+		return NULL;
+	subplan = (SubPlan *) get_notclausearg(clause);
+	if (!IsA(subplan, SubPlan) || subplan->subLinkType != ANY_SUBLINK ||
+		subplan->parParam != NIL || list_length(subplan->paramIds) != 1 ||
+		!IsA(subplan->testexpr, OpExpr) ||
+		list_length(((OpExpr *) subplan->testexpr)->args) != 2 ||
+		!IsA(lsecond(((OpExpr *) subplan->testexpr)->args), Param) ||
+		contain_volatile_functions(linitial(((OpExpr *) subplan->testexpr)->args)))
+		return NULL;
+	plan = list_nth(root->glob->subplans, subplan->plan_id - 1);
+	return bms_is_empty(plan->extParam) && linitial_node(TargetEntry, plan->targetlist)->resjunk == false ?
+		subplan : NULL;
+}
+
+/* Add a step that does what NOT IN does; the reason if there is none, or NULL. */
+static const char *
+add_not_in(PlannerInfo *root, GpucolJoinPipe *found, Node *clause)
+{
+	SubPlan    *subplan = find_not_in(root, clause);
+	GpucolPipeStep *step = palloc0(sizeof(GpucolPipeStep));
+	CaseTestExpr *column = makeNode(CaseTestExpr);
+	const char *reason;
+	OpExpr	   *op;
+	Plan	   *plan;
+	TupleDesc	desc;
+
+	if (subplan == NULL)
+		return "a condition is not pushed down";
+	op = (OpExpr *) subplan->testexpr;
+	plan = list_nth(root->glob->subplans, subplan->plan_id - 1);
+	/* what stands for the query's column; a Var would be one of this query's */
+	column->typeId = exprType(lsecond(op->args));
+	column->typeMod = exprTypmod(lsecond(op->args));
+	column->collation = exprCollation(lsecond(op->args));
+	desc = CreateTemplateTupleDesc(1);
+	TupleDescInitEntry(desc, 1, "", column->typeId, column->typeMod, 0);
+	TupleDescInitEntryCollation(desc, 1, column->collation);
+	step->kind = GPUCOL_JOIN_NOT_IN;
+	step->build = palloc0(sizeof(GpucolPipe));
+	step->build->child = -subplan->plan_id;
+	step->build->outputs = list_make1(column);
+	gpucol_pipe_source(step->build, desc);
+	reason = gpucol_pipe_add_key(step, linitial(op->args),
+								 (Expr *) makeVar(1, 1, column->typeId, column->typeMod,
+												  column->collation, 0), op->opno);
+	if (reason != NULL)
+		return reason;
+	step->inner_keys = list_make1(column);
+	found->pipe->steps = lappend(found->pipe->steps, step);
+	found->build += plan->total_cost + gpucol_cost_insert(plan->plan_rows);
+	found->nsteps++;
+	return NULL;
+}
+
+/* Have steps do what is left of a table's conditions; the reason if they cannot. */
+static const char *
+add_steps(PlannerInfo *root, GpucolJoinPipe *found, List *clauses)
+{
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		const char *reason = add_not_in(root, found, lfirst(lc));
+
+		if (reason != NULL)
+			return reason;
+	}
+	return NULL;
+}
+
+/* The pipe of a base relation: its table, and the queries that conditions look values up in. */
 static GpucolJoinPipe *
 base_pipe(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -128,12 +210,13 @@ base_pipe(PlannerInfo *root, RelOptInfo *rel)
 	gpucol_pipe_source(pipe, desc);
 	gpucol_clauses_split(root, gpucol_lower_begin(desc, rel->relid, NULL),
 						 rel->baserestrictinfo, "join", &pipe->conditions, &rest, NULL);
-	if (rest != NIL)
+	found->pipe = pipe;
+	found->reason = add_steps(root, found, rest);
+	if (found->reason != NULL)
 	{
-		found->reason = "a condition is not pushed down";
+		found->pipe = NULL;
 		return found;
 	}
-	found->pipe = pipe;
 	found->rows = rel->rows;
 	found->flow = gpucol_cost_flow(rel, count_needed(rel), pipe->conditions);
 	return found;
@@ -160,6 +243,23 @@ gpucol_join_pipe(PlannerInfo *root, RelOptInfo *rel)
 		(rel->reloptkind != RELOPT_BASEREL && rel->reloptkind != RELOPT_JOINREL))
 		return &none;
 	return rel->fdw_private;
+}
+
+/*
+ * Has a base relation conditions that are joins?
+ */
+bool
+gpucol_join_has_steps(PlannerInfo *root, RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->baserestrictinfo)
+	{
+		if (gpucol_enable_join &&
+			find_not_in(root, (Node *) lfirst_node(RestrictInfo, lc)->clause) != NULL)
+			return gpucol_join_pipe(root, rel)->pipe != NULL;
+	}
+	return false;
 }
 
 /* ------------------------------------------------------------------------
@@ -378,6 +478,8 @@ gpucol_join_children(GpucolPipe *pipe, List *paths)
 {
 	ListCell   *lc;
 
+	if (pipe->child < 0)
+		return paths;
 	if (pipe->rti == 0)
 	{
 		pipe->child = list_length(paths);
@@ -456,6 +558,17 @@ only_reads(PlannerInfo *root)
 {
 	return root->rowMarks == NIL &&
 		(root->parse->commandType == CMD_SELECT || root->parse->commandType == CMD_INSERT);
+}
+
+/*
+ * A table whose conditions look values up in queries.
+ */
+void
+gpucol_path_join_add_base(PlannerInfo *root, RelOptInfo *rel)
+{
+	if (gpucol_planner_disabled() == NULL && only_reads(root) && rel->fdwroutine == NULL &&
+		rel->reloptkind == RELOPT_BASEREL && gpucol_join_has_steps(root, rel))
+		add_join_path(rel, gpucol_join_pipe(root, rel));
 }
 
 /*

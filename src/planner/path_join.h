@@ -26,6 +26,9 @@ typedef struct GpucolJoinPipe
 
 extern GpucolJoinPipe *gpucol_join_pipe(PlannerInfo *root, RelOptInfo *rel);
 
+/* Is a base relation one with steps: has it conditions that are joins? */
+extern bool gpucol_join_has_steps(PlannerInfo *root, RelOptInfo *rel);
+
 /*
  * Append to `paths` those whose rows a pipe reads, numbering them in it; the list of
  * a node begins with its fallback.

@@ -42,6 +42,7 @@ extern Plan *gpucol_path_scan_plan(PlannerInfo *root, RelOptInfo *rel,
 
 /* path_join.c: GpucolJoin over a pair of relations */
 extern void gpucol_path_join_init(void);
+extern void gpucol_path_join_add_base(PlannerInfo *root, RelOptInfo *rel);
 extern void gpucol_path_join_add(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 								 RelOptInfo *innerrel, JoinType jointype,
 								 JoinPathExtraData *extra);

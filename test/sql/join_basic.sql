@@ -70,6 +70,11 @@ SELECT compare(format('SELECT f.id, f.t FROM fact f WHERE f.v < 3 AND %s EXISTS 
 FROM unnest(ARRAY['', 'NOT']) negation, unnest(ARRAY['', 'AND f.v > d.w']) residual;
 SELECT compare('SELECT id FROM fact WHERE k IN (SELECT k FROM dim WHERE w = 1)');
 SELECT compare('SELECT id FROM fact WHERE k NOT IN (SELECT k FROM dim WHERE w = 1)');
+SELECT condition, compare('SELECT id FROM fact WHERE ' || condition), compare('SELECT v, count(*) FROM fact WHERE ' || condition || ' GROUP BY v')
+FROM unnest(ARRAY['k NOT IN (SELECT k FROM dim WHERE k IS NOT NULL AND w = 1)', 'k NOT IN (SELECT k FROM none)', 'k NOT IN (SELECT k FROM dim)',
+	'v < 3 AND t NOT IN (SELECT t FROM dim WHERE w < 2) AND k + 1 NOT IN (SELECT b FROM dim)',
+	'k NOT IN (SELECT max(k) FROM dim GROUP BY w)', 'd NOT IN (SELECT d FROM dim WHERE w = 2)']) condition;
+SELECT compare('SELECT f.id, d.id AS other FROM fact f JOIN dim d ON f.k = d.k WHERE f.b NOT IN (SELECT w + 3 FROM dim) AND d.id NOT IN (SELECT s FROM fact)');
 SELECT compare('SELECT f.id, d.id AS other FROM fact f CROSS JOIN dim d WHERE f.id < 50 AND d.w = 1');
 
 -- empty tables, both ways
