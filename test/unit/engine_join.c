@@ -778,7 +778,18 @@ add_result(Lines *lines, const ProgramBuilder *b, const GpucolResult *out)
 
 /* ---- runs of the engine ---- */
 
-static const GpucolHost host = {.test = host_test};
+/* The host's order: the longer first, then by bytes. */
+static int
+host_compare(void *context, int order, const GpucolBytes *a, const GpucolBytes *b)
+{
+	(void) context;
+	(void) order;
+	if (a->len != b->len)
+		return a->len > b->len ? -1 : 1;
+	return a->len > 0 ? memcmp(a->data, b->data, a->len) : 0;
+}
+
+static const GpucolHost host = {.test = host_test,.compare = host_compare};
 
 static GpucolRunOptions
 make_options(int threads, size_t limit, GpucolLookup **lookups)
@@ -898,26 +909,34 @@ describe(const ProgramBuilder *b)
 			   b->probes[p].filter != GPUCOL_NO_REG ? ", filter" : "");
 }
 
+/* Are the same lines there, in whichever order? */
+static void
+compare_lines(Lines *expected, Lines *got, const char *what)
+{
+	bool		same;
+
+	add_line(expected, "end");
+	add_line(got, "end");
+	same = expected->n == got->n;
+	qsort(expected->lines, (size_t) expected->n, sizeof(char *), compare_texts);
+	qsort(got->lines, (size_t) got->n, sizeof(char *), compare_texts);
+	CHECK(same, "%s: %d rows, not %d", what, got->n, expected->n);
+	for (int r = 0; r < expected->n && same; r++)
+	{
+		same = strcmp(expected->lines[r], got->lines[r]) == 0;
+		CHECK(same, "%s: %s, not %s", what, got->lines[r], expected->lines[r]);
+	}
+}
+
 /* Compare what the engine says with the rows of nested loops. */
 static void
 compare(const Naive *naive, Lines *got, const char *what)
 {
 	Lines		expected = {0};
-	bool		same;
 
 	for (int r = 0; r < naive->nrows; r++)
 		add_row(&expected, naive->b, naive->rows[r]);
-	add_line(&expected, "end");
-	add_line(got, "end");
-	qsort(expected.lines, (size_t) expected.n, sizeof(char *), compare_texts);
-	qsort(got->lines, (size_t) got->n, sizeof(char *), compare_texts);
-	same = expected.n == got->n;
-	CHECK(same, "%s: %d rows, not %d", what, got->n, expected.n);
-	for (int r = 0; r < expected.n && same; r++)
-	{
-		same = strcmp(expected.lines[r], got->lines[r]) == 0;
-		CHECK(same, "%s: %s, not %s", what, got->lines[r], expected.lines[r]);
-	}
+	compare_lines(&expected, got, what);
 	free_lines(&expected);
 }
 
@@ -976,6 +995,230 @@ add_table(uint64_t seed)
 	array_table_free(&table);
 }
 
+/* ---- aggregates ---- */
+
+/* One group by hand. */
+typedef struct Group
+{
+	char		key[512];
+	int64_t		count;
+	Val			args[MAX_OUTPUTS];	/* state of each aggregate */
+	int64_t		counts[MAX_OUTPUTS];
+	Val		   *seen[MAX_OUTPUTS];
+} Group;
+
+/* Aggregates over what a scan would deliver: flat has the keys, then the arguments. */
+static void
+random_aggs(ProgramBuilder *b, ProgramBuilder *flat, Scope *scope)
+{
+	int			nkeys = pick(3);
+
+	for (int k = 0; k < nkeys; k++)
+		add_output(scope);
+	*flat = *b;
+	flat->head.kind = GPUCOL_PROGRAM_SCAN;
+	for (int a = 1 + pick(4); a > 0; a--)
+	{
+		uint16_t	reg = (add_output(scope), b->keys[--b->head.nkeys]);
+		GpucolClass cls = (GpucolClass) b->classes[reg];
+		int			op = pick(3);
+
+		if (cls == GPUCOL_CLASS_B || cls == GPUCOL_CLASS_F || (cls == GPUCOL_CLASS_D && op == 2))
+			builder_agg(b, GPUCOL_AGG_COUNT, cls, reg, GPUCOL_NO_REG);
+		else if (op == 2)
+			builder_agg(b, GPUCOL_AGG_COUNT_DISTINCT, cls, reg, GPUCOL_NO_REG);
+		else
+			builder_agg(b, op == 0 ? GPUCOL_AGG_MIN : GPUCOL_AGG_MAX, cls, reg, GPUCOL_NO_REG);
+		if (cls == GPUCOL_CLASS_S && op < 2)
+			b->aggs[b->head.naggs - 1].order = (uint16_t) pick(2);
+	}
+	*flat = *b;
+	flat->head.kind = GPUCOL_PROGRAM_SCAN;
+	for (int a = 0; a < b->head.naggs; a++)
+		flat->keys[flat->head.nkeys++] = b->aggs[a].arg;
+	flat->head.naggs = 0;
+}
+
+/* Which of two values an aggregate prefers: < 0 the first. */
+static int
+order_vals(const GpucolAgg *agg, const Val *a, const Val *b)
+{
+	int			order;
+
+	if (agg->cls != GPUCOL_CLASS_S)
+		order = a->i < b->i ? -1 : a->i > b->i;
+	else if (agg->order > 0)
+		order = host_compare(NULL, 0, &a->s, &b->s);
+	else
+	{
+		size_t		n = a->s.len < b->s.len ? a->s.len : b->s.len;
+
+		order = n > 0 ? memcmp(a->s.data, b->s.data, n) : 0;
+		if (order == 0)
+			order = a->s.len < b->s.len ? -1 : a->s.len > b->s.len;
+	}
+	return agg->op == GPUCOL_AGG_MAX ? -order : order;
+}
+
+static void
+advance(Group *group, int a, const GpucolAgg *agg, const Val *v, int nrows)
+{
+	if (v->null)
+		return;
+	if (agg->op == GPUCOL_AGG_COUNT_DISTINCT)
+	{
+		if (group->seen[a] == NULL)
+			group->seen[a] = calloc((size_t) nrows, sizeof(Val));
+		for (int64_t i = 0; i < group->args[a].i; i++)
+			if (same_val((GpucolClass) agg->cls, &group->seen[a][i], v))
+				return;
+		group->seen[a][group->args[a].i++] = *v;
+	}
+	else if (agg->op != GPUCOL_AGG_COUNT &&
+			 (group->counts[a] == 0 || order_vals(agg, v, &group->args[a]) < 0))
+		group->args[a] = *v;
+	group->counts[a]++;
+}
+
+/* A group's line: key, count, and each aggregate. */
+static void
+add_group(Lines *lines, const ProgramBuilder *b, const char *key, const int64_t *counts,
+		  Val *values)
+{
+	char		text[2048];
+	size_t		at = (size_t) sprintf(text, "%s", key);
+
+	for (int a = 0; a < b->head.naggs; a++)
+	{
+		const GpucolAgg *agg = &b->aggs[a];
+
+		if (agg->op == GPUCOL_AGG_COUNT)
+			at += (size_t) sprintf(text + at, "%lld|", (long long) counts[a]);
+		else if (agg->op == GPUCOL_AGG_COUNT_DISTINCT)
+			at += (size_t) sprintf(text + at, "%lld|", (long long) values[a].i);
+		else
+		{
+			values[a].null = counts[a] == 0;
+			at += put_val(text + at, (GpucolClass) agg->cls, &values[a]);
+		}
+	}
+	add_line(lines, text);
+}
+
+/* The key columns of a row; zeros are one. */
+static void
+key_text(const ProgramBuilder *b, const Val *row, char *text)
+{
+	size_t		at = 0;
+
+	text[0] = 0;
+	for (int k = 0; k < b->head.nkeys; k++)
+	{
+		Val			v = row[k];
+
+		v.f = v.f == 0 ? 0 : v.f;
+		at += put_val(text + at, (GpucolClass) b->classes[b->keys[k]], &v);
+	}
+}
+
+static void
+group_naive(const ProgramBuilder *b, const Naive *naive, Lines *lines)
+{
+	Group	   *groups = calloc((size_t) naive->nrows + 1, sizeof(Group));
+	int			ngroups = b->head.nkeys == 0;
+
+	for (int r = 0; r < naive->nrows; r++)
+	{
+		char		key[512];
+		int			g = 0;
+
+		key_text(b, naive->rows[r], key);
+		while (g < ngroups && strcmp(groups[g].key, key) != 0)
+			g++;
+		if (g == ngroups)
+			strcpy(groups[ngroups++].key, key);
+		for (int a = 0; a < b->head.naggs; a++)
+			advance(&groups[g], a, &b->aggs[a], &naive->rows[r][b->head.nkeys + a],
+					naive->nrows);
+	}
+	for (int g = 0; g < ngroups; g++)
+	{
+		add_group(lines, b, groups[g].key, groups[g].counts, groups[g].args);
+		for (int a = 0; a < b->head.naggs; a++)
+			free(groups[g].seen[a]);
+	}
+	free(groups);
+}
+
+static GpucolStatus
+run_agg(const ProgramBuilder *b, const ArrayTable *table, int threads, Lines *lines)
+{
+	GpucolProgram *program = builder_finish(b);
+	GpucolLookup *lookups[MAX_TABLES];
+	GpucolRunOptions options = make_options(threads, 0, lookups);
+	ArraySource source;
+	GpucolResult out;
+	GpucolRun  *run;
+	const char *why;
+	GpucolStatus status;
+
+	array_source_init(&source, table, 4096, false);
+	status = gpucol_engine_cpu.start(program, &source.base, &host, &options, &run, &why);
+	while (status == GPUCOL_OK &&
+		   (status = gpucol_engine_cpu.next(run, &out)) == GPUCOL_OK)
+		for (uint32_t g = 0; g < out.nrows; g++)
+		{
+			Val			row[MAX_OUTPUTS];
+			Val			values[MAX_OUTPUTS] = {0};
+			int64_t		counts[MAX_OUTPUTS];
+			char		key[512];
+
+			for (int k = 0; k < b->head.nkeys; k++)
+				row[k] = result_value(&out.columns[k], g);
+			key_text(b, row, key);
+			for (int a = 0; a < b->head.naggs; a++)
+			{
+				const GpucolAggState *state = &out.states[g * b->head.naggs + a];
+
+				counts[a] = state->count;
+				values[a].i = state->v.value;
+				if (b->aggs[a].cls == GPUCOL_CLASS_S && b->aggs[a].op != GPUCOL_AGG_COUNT_DISTINCT)
+					values[a].s = (GpucolBytes) {state->v.s.data, state->v.s.len};
+			}
+			add_group(lines, b, key, counts, values);
+		}
+	gpucol_engine_cpu.finish(run);
+	free(program);
+	return status;
+}
+
+/* An aggregation of a random join. */
+static void
+aggregate_round(const ArrayTable *table, const char *what)
+{
+	ProgramBuilder b;
+	ProgramBuilder flat;
+	Scope		scope;
+	Naive		naive;
+
+	random_program(&b, GPUCOL_PROGRAM_AGG, 1 + pick(MAX_PROBES), &scope);
+	random_aggs(&b, &flat, &scope);
+	run_naive(&naive, &flat, table);
+	for (int t = 1; t <= 3 && !naive.too_many && naive.nrows < 3000; t += 2)
+	{
+		Lines		expected = {0};
+		Lines		got = {0};
+		GpucolStatus status = run_agg(&b, table, t, &got);
+
+		CHECK(status == GPUCOL_END, "%s: status %d", what, status);
+		group_naive(&b, &naive, &expected);
+		compare_lines(&expected, &got, what);
+		free_lines(&expected);
+		free_lines(&got);
+	}
+	naive_free(&naive);
+}
+
 static void
 one_round(uint64_t seed)
 {
@@ -1016,6 +1259,7 @@ one_round(uint64_t seed)
 			free_lines(&got);
 		}
 		naive_free(&naive);
+		aggregate_round(&table, what);
 	}
 	array_table_free(&table);
 	for (int t = 0; t < ntables; t++)
