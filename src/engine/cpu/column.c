@@ -151,10 +151,9 @@ gather32(const uint16_t *sel, uint32_t n, const uint32_t *in, uint32_t *out)
 		out[j] = in[sel[j]];
 }
 
-/* Dense dictionary codes of the selected rows. */
-static void
-load_codes(GpucolCpuWorker *worker, const GpucolCpuColumn *column,
-		   uint32_t vector, uint32_t *out)
+void
+gpucol_cpu_column_codes(GpucolCpuWorker *worker, const GpucolCpuColumn *column,
+						uint32_t vector, uint32_t *out)
 {
 	int			width = column->desc->width;
 	const void *words = gpucol_cpu_column_packed(worker, column, vector);
@@ -246,7 +245,7 @@ load_values(GpucolCpuWorker *worker, int slot, const GpucolCpuVector *vector,
 			{
 				uint32_t	codes[GPUCOL_VECTOR_VALUES];
 
-				load_codes(worker, column, vector->number, codes);
+				gpucol_cpu_column_codes(worker, column, vector->number, codes);
 				for (uint32_t j = 0; j < worker->nsel; j++)
 					out[j] = column->dict[codes[j]];
 				break;
@@ -279,7 +278,7 @@ load_bytes(GpucolCpuWorker *worker, int slot, const GpucolCpuVector *vector,
 	{
 		reg->coded = true;
 		if (column->desc->coding == GPUCOL_CODING_DICT)
-			load_codes(worker, column, vector->number, reg->codes);
+			gpucol_cpu_column_codes(worker, column, vector->number, reg->codes);
 		else
 			memset(reg->codes, 0, sizeof(uint32_t) * worker->nsel);
 		return;

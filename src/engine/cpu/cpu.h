@@ -663,6 +663,10 @@ extern const void *gpucol_cpu_column_packed(GpucolCpuWorker *worker,
 extern const uint32_t *gpucol_cpu_column_nulls(const GpucolCpuColumn *column,
 											   uint32_t vector);
 
+/* Codes of the selected rows, of a width up to 32. */
+extern void gpucol_cpu_column_codes(GpucolCpuWorker *worker, const GpucolCpuColumn *column,
+									uint32_t vector, uint32_t *out);
+
 /* First run that reaches beyond a row of the segment. */
 extern uint32_t gpucol_cpu_column_run(const GpucolCpuColumn *column, uint32_t row);
 
@@ -693,7 +697,10 @@ extern const __int128 *gpucol_cpu_expr_widen(GpucolCpuReg *reg, uint32_t n);
 /* engine/cpu/bounds.c: bound the registers in the segment at hand, or in a delta batch. */
 extern void gpucol_cpu_bounds_find(GpucolRun *run, const GpucolDelta *delta);
 
-/* List the places of the selected rows where a bool register is true; returns their number. */
+/*
+ * List the places of the selected rows where a bool register is true, in a list with
+ * GPUCOL_SELECT_ROOM places; returns their number.
+ */
 extern uint32_t gpucol_cpu_expr_true(const GpucolCpuWorker *worker, uint16_t reg, uint16_t *at);
 
 /*

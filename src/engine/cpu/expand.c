@@ -10,6 +10,7 @@
  *-------------------------------------------------------------------------
  */
 #include "engine/cpu/join.h"
+#include "engine/cpu/select.h"
 
 /* Does the kind hand its pairs on? */
 static bool
@@ -109,14 +110,14 @@ match_is_read(const GpucolRun *run, const GpucolCpuProbe *probe, int q)
 }
 
 GpucolStatus
-gpucol_cpu_expand_open(GpucolCpuWorker *worker, const GpucolCpuProbe *probe)
+gpucol_cpu_expand_open(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, bool by_codes)
 {
 	const GpucolRun *run = worker->run;
 	GpucolCpuTrail *trail = worker->trail;
 	GpucolCpuExpansion *expansion = &trail->expansions[probe->number];
 	const GpucolCpuLive *live = &run->live[GPUCOL_STAGE_KEYS(probe->number)];
 	uint32_t	n = worker->nsel;
-	GpucolStatus status = gpucol_cpu_probe_find(worker, probe, trail->numbers);
+	GpucolStatus status = gpucol_cpu_probe_find(worker, probe, by_codes, trail->numbers);
 
 	if (status != GPUCOL_OK)
 		return status;
@@ -222,7 +223,7 @@ static GpucolStatus
 test_pairs(GpucolCpuWorker *worker, const GpucolCpuVector *vector, const GpucolCpuProbe *probe)
 {
 	GpucolCpuExpansion *expansion = &worker->trail->expansions[probe->number];
-	uint16_t	at[GPUCOL_VECTOR_VALUES];
+	uint16_t	at[GPUCOL_SELECT_ROOM];
 	GpucolStatus status;
 	uint32_t	n;
 

@@ -14,6 +14,7 @@
  */
 #include "engine/cpu/expr.h"
 #include "engine/cpu/join.h"
+#include "engine/cpu/select.h"
 #include "kernel/float_order.h"
 
 static bool
@@ -328,14 +329,8 @@ uint32_t
 gpucol_cpu_expr_true(const GpucolCpuWorker *worker, uint16_t reg, uint16_t *at)
 {
 	const GpucolCpuReg *filter = &worker->regs[reg];
-	uint32_t	n = 0;
 
-	for (uint32_t j = 0; j < worker->nsel; j++)
-	{
-		at[n] = (uint16_t) j;
-		n += GPUCOL_CPU_TRUE_AT(filter, j);
-	}
-	return n;
+	return gpucol_select_true(filter->v.b, filter->nulls, worker->nsel, at);
 }
 
 /*
@@ -345,7 +340,7 @@ gpucol_cpu_expr_true(const GpucolCpuWorker *worker, uint16_t reg, uint16_t *at)
 GpucolStatus
 gpucol_cpu_expr_filter(GpucolCpuWorker *worker)
 {
-	uint16_t	at[GPUCOL_VECTOR_VALUES];
+	uint16_t	at[GPUCOL_SELECT_ROOM];
 	uint32_t	n = gpucol_cpu_expr_true(worker, worker->run->program->filter, at);
 
 	if (n == worker->nsel)

@@ -180,6 +180,23 @@ find_needed(GpucolRun *run, GpucolCpuProbe *probe)
 	return GPUCOL_OK;
 }
 
+/* Is the probe's only instruction before its match the load of its only key? */
+static void
+find_codes(const GpucolRun *run, GpucolCpuProbe *probe)
+{
+	const GpucolInstr *instr = &run->instrs[probe->first];
+	const GpucolCpuLive *live = &run->live[GPUCOL_STAGE_KEYS(probe->number)];
+
+	probe->codes_slot = -1;
+	if (probe->probe->nkeys != 1 || probe->probe->keys_end != probe->first + 1 ||
+		(instr->op != GPUCOL_OP_LOAD_I && instr->op != GPUCOL_OP_LOAD_S) ||
+		instr->dst != probe->keys[0] || instr->aux >= run->program->ncolumns)
+		return;
+	probe->codes_slot = instr->aux;
+	for (int r = 0; r < live->n; r++)
+		probe->codes_read |= live->regs[r] == instr->dst;
+}
+
 /* What follows for a probe from its kind and its table. */
 static GpucolStatus
 init_probe(GpucolRun *run, GpucolCpuProbe *probe)
@@ -196,6 +213,7 @@ init_probe(GpucolRun *run, GpucolCpuProbe *probe)
 		kind == GPUCOL_JOIN_ANTI :
 		!probe->table->unique && multiplies;
 	probe->last_load = last_load(run, probe->number);
+	find_codes(run, probe);
 	if (!probe->marks)
 		return GPUCOL_OK;
 	probe->matched = gpucol_cpu_alloc0(run, probe->table->nrows + (size_t) 1);
@@ -247,6 +265,8 @@ init_trail(GpucolRun *run, GpucolCpuWorker *worker)
 			nkeys = run->probes[p].table->nkeys;
 	trail->match = gpucol_cpu_alloc0(run, sizeof(uint32_t *) * nprobes);
 	trail->numbers = gpucol_cpu_alloc(run, sizeof(uint32_t) * n);
+	trail->narrow = gpucol_cpu_alloc(run, sizeof(uint32_t) * n);
+	trail->codes_of = gpucol_cpu_alloc0(run, sizeof(GpucolCpuKeyCodes) * nprobes);
 	trail->words = gpucol_cpu_alloc(run, sizeof(uint64_t) * n);
 	trail->codes = gpucol_cpu_alloc0(run, sizeof(uint64_t *) * ((size_t) nkeys + 1));
 	trail->valid = gpucol_cpu_alloc(run, n);
@@ -254,7 +274,8 @@ init_trail(GpucolRun *run, GpucolCpuWorker *worker)
 									(run->program->nprobe_keys + 1u));
 	trail->expansions = gpucol_cpu_alloc0(run, sizeof(GpucolCpuExpansion) * nprobes);
 	trail->figures = gpucol_cpu_alloc0(run, sizeof(GpucolProbeFigures) * nprobes);
-	if (trail->match == NULL || trail->numbers == NULL || trail->words == NULL ||
+	if (trail->match == NULL || trail->numbers == NULL || trail->narrow == NULL ||
+		trail->codes_of == NULL || trail->words == NULL ||
 		trail->codes == NULL || trail->valid == NULL || trail->maps == NULL ||
 		trail->expansions == NULL || trail->figures == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
@@ -350,15 +371,17 @@ static GpucolStatus
 step(GpucolCpuWorker *worker, const GpucolCpuVector *vector, const GpucolCpuProbe *probe,
 	 bool *opened)
 {
-	GpucolStatus status = gpucol_cpu_expr_run(worker, vector, probe->first,
-											  probe->probe->keys_end);
+	bool		by_codes = gpucol_cpu_codes_open(worker, vector, probe);
+	GpucolStatus status = GPUCOL_OK;
 
+	if (!by_codes || (probe->expands && probe->codes_read))
+		status = gpucol_cpu_expr_run(worker, vector, probe->first, probe->probe->keys_end);
 	worker->trail->figures[probe->number].probed += worker->nsel;
 	*opened = probe->expands;
 	if (status != GPUCOL_OK)
 		return status;
-	return probe->expands ? gpucol_cpu_expand_open(worker, probe) :
-		gpucol_cpu_probe_rows(worker, vector, probe);
+	return probe->expands ? gpucol_cpu_expand_open(worker, probe, by_codes) :
+		gpucol_cpu_probe_rows(worker, vector, probe, by_codes);
 }
 
 GpucolStatus

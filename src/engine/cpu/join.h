@@ -18,7 +18,7 @@
  *
  * Pairs are made in the order of the saved rows, so that sel never descends.
  *
- *	  probe.c	keys, matches, probes in place
+ *	  probe.c	keys, matches, probes in place; probe_codes.c keys by packed codes
  *	  expand.c	expansions
  *	  tail.c	rows of the tables, when the source has ended
  *
@@ -48,6 +48,8 @@ struct GpucolCpuProbe
 	bool		keeps;			/* LEFT, FULL: rows without a match */
 	bool		marks;			/* of the table's rows those that had a match */
 	int			last_load;		/* stage in which its payload is read last, or -1 */
+	int			codes_slot;		/* the key's column, where codes may do; or -1 */
+	bool		codes_read;		/* the key's register is read later */
 	uint8_t    *matched;		/* marks: a byte a row of the table */
 	bool	   *needed;			/* marks: instructions for rows delivered in the end */
 };
@@ -59,6 +61,25 @@ typedef struct GpucolCpuKeyMap
 	uint32_t   *numbers;
 	size_t		room;
 } GpucolCpuKeyMap;
+
+/* How keys are found by the packed codes of a segment (engine/cpu/probe_codes.c). */
+typedef enum GpucolCpuCodesWay
+{
+	GPUCOL_CPU_CODES_VALUES,	/* they are not */
+	GPUCOL_CPU_CODES_BITS,
+	GPUCOL_CPU_CODES_ALL,
+	GPUCOL_CPU_CODES_NONE,
+	GPUCOL_CPU_CODES_MAP
+} GpucolCpuCodesWay;
+
+typedef struct GpucolCpuKeyCodes
+{
+	uint64_t	serial;			/* segment */
+	GpucolCpuCodesWay way;
+	uint32_t	delta;			/* of a code, to its word */
+	uint32_t   *numbers;		/* MAP: by code */
+	size_t		room;
+} GpucolCpuKeyCodes;
 
 /* Rows saved at a probe. */
 typedef struct GpucolCpuExpansion
@@ -82,6 +103,8 @@ struct GpucolCpuTrail
 {
 	uint32_t  **match;			/* by probe: the table's rows, as sel */
 	uint32_t   *numbers;		/* of keys */
+	uint32_t   *narrow;			/* words, or numbers, by codes */
+	GpucolCpuKeyCodes *codes_of;	/* by probe */
 	uint64_t   *words;
 	uint64_t  **codes;			/* by key of a probe */
 	uint8_t    *valid;
@@ -112,18 +135,19 @@ extern GpucolStatus gpucol_cpu_join_resume(GpucolCpuWorker *worker);
 
 /* engine/cpu/probe.c */
 
-/* Find the numbers of the selected rows' keys. */
+/* Find the numbers of the selected rows' keys, by codes where gpucol_cpu_codes_open did. */
 extern GpucolStatus gpucol_cpu_probe_find(GpucolCpuWorker *worker, const GpucolCpuProbe *probe,
-										  uint32_t *numbers);
+										  bool by_codes, uint32_t *numbers);
 
 /* A probe in place. */
 extern GpucolStatus gpucol_cpu_probe_rows(GpucolCpuWorker *worker,
 										  const GpucolCpuVector *vector,
-										  const GpucolCpuProbe *probe);
+										  const GpucolCpuProbe *probe, bool by_codes);
 
 /*
- * Keep entries at[] (ascending) of the selected rows, of their registers and of their
- * matches, those of probe `of` included, that are read after a stage.
+ * Keep entries at[] (ascending) of the selected rows, of their registers that are read
+ * after a stage, and of their matches: those of probe `of`, if there is one, and those of
+ * others that are read then.
  */
 extern void gpucol_cpu_probe_keep(GpucolCpuWorker *worker, int stage, int of,
 								  const uint16_t *at, uint32_t n);
@@ -136,8 +160,21 @@ extern GpucolStatus gpucol_cpu_probe_filter(GpucolCpuWorker *worker,
 											const GpucolCpuVector *vector,
 											const GpucolCpuProbe *probe);
 
+/*
+ * engine/cpu/probe_codes.c: make the selected rows' keys ready to be found by packed codes;
+ * false where their register is needed.  Then list the rows whose key is there or is not,
+ * and find the numbers of keys: of n rows at[] that are there, or (NULL) of all.
+ */
+extern bool gpucol_cpu_codes_open(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
+								  const GpucolCpuProbe *probe);
+extern uint32_t gpucol_cpu_codes_select(GpucolCpuWorker *worker, const GpucolCpuProbe *probe,
+										bool there, uint16_t *at);
+extern void gpucol_cpu_codes_numbers(GpucolCpuWorker *worker, const GpucolCpuProbe *probe,
+									 const uint16_t *at, uint32_t n, uint32_t *numbers);
+
 /* engine/cpu/expand.c: save the selected rows; the next batch of the saved ones. */
-extern GpucolStatus gpucol_cpu_expand_open(GpucolCpuWorker *worker, const GpucolCpuProbe *probe);
+extern GpucolStatus gpucol_cpu_expand_open(GpucolCpuWorker *worker, const GpucolCpuProbe *probe,
+										   bool by_codes);
 extern GpucolStatus gpucol_cpu_expand_next(GpucolCpuWorker *worker,
 										   const GpucolCpuVector *vector,
 										   const GpucolCpuProbe *probe);

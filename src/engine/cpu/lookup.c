@@ -23,19 +23,16 @@ GPUCOL_CPU_CLONES static void
 find_dense(const GpucolLookup *lookup, const uint64_t *words, const uint8_t *valid,
 		   uint32_t n, uint32_t *numbers)
 {
-	const GpucolLookupBlock *blocks = lookup->blocks;
 	uint64_t	greatest = lookup->greatest;
 
 	for (uint32_t j = 0; j < n; j++)
 	{
 		bool		may = words[j] <= greatest && (valid == NULL || valid[j]);
 		uint64_t	word = may ? words[j] : 0;
-		GpucolLookupBlock block = blocks[word >> 6];
-		uint64_t	bit = UINT64_C(1) << (word & 63);
-		uint32_t	number = (uint32_t) block.before +
-			(uint32_t) __builtin_popcountll(block.bits & (bit - 1));
+		bool		there = lookup->bits[word >> 6] >> (word & 63) & 1;
+		uint32_t	number = gpucol_lookup_rank(lookup, word);
 
-		numbers[j] = may && (block.bits & bit) ? number : GPUCOL_LOOKUP_NONE;
+		numbers[j] = may && there ? number : GPUCOL_LOOKUP_NONE;
 	}
 }
 

@@ -10,8 +10,8 @@
  * numbers, so that the rows of a key are adjacent:
  *
  *	  dense		a bit for each word that could be, and the number of bits before each
- *				64 of them: a key's number is a load and a count of bits, and two bits
- *				of memory a word; where every bit is set, the word is its number
+ *				64 of them: a key's number is two loads and a count of bits, and a bit
+ *				and a half of memory a word; where every bit is set, the word is its number
  *	  hash		buckets of distinct words, ordered by hash.  A bucket's entry holds the
  *				number of its first word and a 16-bit tag in which each of its words
  *				has set one bit: most misses go no further
@@ -57,13 +57,6 @@ typedef struct GpucolLookupKey
 	uint32_t	nslots;
 } GpucolLookupKey;
 
-/* Bits of 64 words, and the number of bits before them. */
-typedef struct GpucolLookupBlock
-{
-	uint64_t	bits;
-	uint64_t	before;
-} GpucolLookupBlock;
-
 struct GpucolLookup
 {
 	GpucolBudget budget;
@@ -85,7 +78,8 @@ struct GpucolLookup
 	/* dense */
 	bool		gapless;		/* every word is there */
 	uint64_t	greatest;		/* word */
-	GpucolLookupBlock *blocks;
+	uint64_t   *bits;			/* by word */
+	uint32_t   *before;			/* by 64 words: bits set before them */
 
 	/* hash */
 	uint64_t   *buckets;		/* first number << 16 | tag; and the end */
@@ -163,6 +157,16 @@ gpucol_lookup_value(const GpucolLookupColumn *column, uint32_t row)
 extern void gpucol_lookup_find(const GpucolLookup *lookup, const uint64_t *words,
 							   const uint64_t *const *codes, const uint8_t *valid,
 							   uint32_t n, uint64_t *hashes, uint32_t *numbers);
+
+/* The number of a word that is there; the table is dense. */
+GPUCOL_CPU_INLINE uint32_t
+gpucol_lookup_rank(const GpucolLookup *lookup, uint64_t word)
+{
+	uint64_t	below = (UINT64_C(1) << (word & 63)) - 1;
+
+	return lookup->before[word >> 6] +
+		(uint32_t) __builtin_popcountll(lookup->bits[word >> 6] & below);
+}
 
 /* Number of a string among the entries of key column k, GPUCOL_LOOKUP_NONE if it is not there. */
 extern uint32_t gpucol_lookup_string(const GpucolLookup *lookup, int k, GpucolBytes value);

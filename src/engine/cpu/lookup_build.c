@@ -478,48 +478,60 @@ is_dense(const GpucolLookup *lookup)
 							 lookup->greatest / DENSE_WORDS_PER_ROW < lookup->nkeyed);
 }
 
+/* Count the bits before each block; returns all. */
+GPUCOL_CPU_CLONES static uint32_t
+count_before(GpucolLookup *lookup, size_t nblocks)
+{
+	uint32_t	before = 0;
+
+	for (size_t b = 0; b < nblocks; b++)
+	{
+		lookup->before[b] = before;
+		before += (uint32_t) __builtin_popcountll(lookup->bits[b]);
+	}
+	return before;
+}
+
+/* The numbers of all rows' keys. */
+GPUCOL_CPU_CLONES static void
+number_dense(Making *making)
+{
+	const GpucolLookup *lookup = making->lookup;
+
+	for (uint32_t r = 0; r < making->nrows; r++)
+		if (has_key(making, r))
+			making->places[r] = gpucol_lookup_rank(lookup, making->words[r]);
+}
+
 /* Number the words by their bits. */
 static GpucolStatus
 place_dense(Making *making)
 {
 	GpucolLookup *lookup = making->lookup;
 	size_t		nblocks = (size_t) (lookup->greatest / 64) + 1;
-	GpucolLookupBlock *blocks = gpucol_owned_alloc_zeroed(&lookup->memory,
-														  sizeof(GpucolLookupBlock) * nblocks);
-	uint32_t	before = 0;
 	uint32_t   *first = NULL;
 
-	if (blocks == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
 	lookup->dense = true;
-	lookup->blocks = blocks;
+	lookup->bits = gpucol_owned_alloc_zeroed(&lookup->memory, sizeof(uint64_t) * nblocks);
+	lookup->before = gpucol_owned_alloc(&lookup->memory, sizeof(uint32_t) * nblocks);
+	if (lookup->bits == NULL || lookup->before == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
 	for (uint32_t r = 0; r < making->nrows; r++)
 		if (has_key(making, r))
-			blocks[making->words[r] >> 6].bits |= UINT64_C(1) << (making->words[r] & 63);
-	for (size_t b = 0; b < nblocks; b++)
-	{
-		blocks[b].before = before;
-		before += (uint32_t) __builtin_popcountll(blocks[b].bits);
-	}
-	lookup->ndistinct = before;
-	lookup->unique = before == lookup->nkeyed;
-	lookup->gapless = before > 0 && before - UINT64_C(1) == lookup->greatest;
-	if (!lookup->unique && (first = make_first(lookup, before)) == NULL)
+			lookup->bits[making->words[r] >> 6] |= UINT64_C(1) << (making->words[r] & 63);
+	lookup->ndistinct = count_before(lookup, nblocks);
+	lookup->unique = lookup->ndistinct == lookup->nkeyed;
+	lookup->gapless = lookup->ndistinct - UINT64_C(1) == lookup->greatest;
+	number_dense(making);
+	if (lookup->unique)
+		return GPUCOL_OK;
+	first = make_first(lookup, lookup->ndistinct);
+	if (first == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (uint32_t r = 0; r < making->nrows; r++)
-	{
-		uint64_t	word = making->words[r];
-		const GpucolLookupBlock *block = &blocks[word >> 6];
-
-		if (!has_key(making, r))
-			continue;
-		making->places[r] = (uint32_t) block->before + (uint32_t)
-			__builtin_popcountll(block->bits & ((UINT64_C(1) << (word & 63)) - 1));
-		if (first != NULL)
+		if (has_key(making, r))
 			first[making->places[r] + 2]++;
-	}
-	if (first != NULL)
-		place_numbers(making, first);
+	place_numbers(making, first);
 	return GPUCOL_OK;
 }
 

@@ -6,6 +6,7 @@
  *-------------------------------------------------------------------------
  */
 #include "engine/cpu/join.h"
+#include "engine/cpu/select.h"
 
 /* ---- keys ---- */
 
@@ -134,7 +135,8 @@ key_codes(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, int k, uint64_t 
 }
 
 GpucolStatus
-gpucol_cpu_probe_find(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, uint32_t *numbers)
+gpucol_cpu_probe_find(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, bool by_codes,
+					  uint32_t *numbers)
 {
 	GpucolCpuTrail *trail = worker->trail;
 	const GpucolLookup *table = probe->table;
@@ -143,6 +145,11 @@ gpucol_cpu_probe_find(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, uint
 	if (table->nkeyed == 0 || table->nkeys == 0)
 	{
 		memset(numbers, table->nkeyed == 0 ? 0xff : 0, sizeof(uint32_t) * n);
+		return GPUCOL_OK;
+	}
+	if (by_codes)
+	{
+		gpucol_cpu_codes_numbers(worker, probe, NULL, n, numbers);
 		return GPUCOL_OK;
 	}
 	memset(trail->valid, 1, n);
@@ -211,7 +218,7 @@ GpucolStatus
 gpucol_cpu_probe_filter(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
 						const GpucolCpuProbe *probe)
 {
-	uint16_t	at[GPUCOL_VECTOR_VALUES];
+	uint16_t	at[GPUCOL_SELECT_ROOM];
 	GpucolStatus status;
 	uint32_t	n;
 
@@ -229,20 +236,6 @@ gpucol_cpu_probe_filter(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
 }
 
 /* ---- in place ---- */
-
-/* List the places of the numbers that are there, or that are not. */
-static uint32_t
-list_found(const uint32_t *numbers, uint32_t n, bool there, uint16_t *at)
-{
-	uint32_t	m = 0;
-
-	for (uint32_t j = 0; j < n; j++)
-	{
-		at[m] = (uint16_t) j;
-		m += (numbers[j] != GPUCOL_LOOKUP_NONE) == there;
-	}
-	return m;
-}
 
 /* List the rows that NOT IN hands on. */
 static uint32_t
@@ -288,7 +281,7 @@ static GpucolStatus
 test_residual(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
 			  const GpucolCpuProbe *probe)
 {
-	uint16_t	at[GPUCOL_VECTOR_VALUES];
+	uint16_t	at[GPUCOL_SELECT_ROOM];
 	GpucolStatus status;
 	uint32_t	n;
 
@@ -305,39 +298,77 @@ test_residual(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
 	return GPUCOL_OK;
 }
 
-GpucolStatus
-gpucol_cpu_probe_rows(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
-					  const GpucolCpuProbe *probe)
+/* Does the probe deliver nothing but rows of its table, in the end? */
+static bool
+hands_nothing_on(const GpucolCpuProbe *probe)
 {
-	GpucolCpuTrail *trail = worker->trail;
-	uint32_t   *match = trail->match[probe->number];
-	uint16_t	at[GPUCOL_VECTOR_VALUES];
-	uint32_t	n = worker->nsel;
-	GpucolStatus status = gpucol_cpu_probe_find(worker, probe, match);
+	return probe->kind == GPUCOL_JOIN_RIGHT_SEMI || probe->kind == GPUCOL_JOIN_RIGHT_ANTI;
+}
 
+/* List the rows that the probe hands on, as far as keys tell, from match[] or by codes. */
+static uint32_t
+list_rows(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, bool by_codes, uint16_t *at)
+{
+	const uint32_t *match = worker->trail->match[probe->number];
+	bool		there = probe->kind != GPUCOL_JOIN_ANTI && probe->kind != GPUCOL_JOIN_NOT_IN;
+
+	if (probe->kind == GPUCOL_JOIN_NOT_IN && (!by_codes || probe->table->has_null))
+		return list_not_in(worker, probe, match, at);
+	return by_codes ? gpucol_cpu_codes_select(worker, probe, there, at) :
+		gpucol_select_numbers(match, worker->nsel, there, at);
+}
+
+/* Drop the rows that keys tell not to be handed on; match[] becomes that of the others. */
+static GpucolStatus
+match_rows(GpucolCpuWorker *worker, const GpucolCpuVector *vector, const GpucolCpuProbe *probe,
+		   bool by_codes)
+{
+	uint32_t   *match = worker->trail->match[probe->number];
+	bool		narrow = by_codes && !probe->keeps;
+	bool		matters = probe->last_load >= 0 || probe->marks;
+	uint16_t	at[GPUCOL_SELECT_ROOM];
+	GpucolStatus status = GPUCOL_OK;
+	uint32_t	n;
+
+	if (!narrow)
+		status = gpucol_cpu_probe_find(worker, probe, by_codes, match);
 	if (status != GPUCOL_OK)
 		return status;
-	if (probe->kind == GPUCOL_JOIN_RIGHT_SEMI || probe->kind == GPUCOL_JOIN_RIGHT_ANTI)
+	if (!probe->keeps)
 	{
-		if (!probe->residual)
-			mark_keys(probe, match, worker->nsel);
-		if (!probe->residual || !probe->table->unique)
-		{
-			worker->nsel = 0;
-			return GPUCOL_OK;
-		}
+		n = list_rows(worker, probe, narrow, at);
+		if (narrow && matters)
+			gpucol_cpu_codes_numbers(worker, probe, at, n, match);
+		if (n < worker->nsel)
+			gpucol_cpu_probe_keep(worker, GPUCOL_STAGE_KEYS(probe->number),
+								  probe->number - narrow, at, n);
 	}
-	if (probe->kind == GPUCOL_JOIN_NOT_IN)
-		n = list_not_in(worker, probe, match, at);
-	else if (!probe->keeps)
-		n = list_found(match, worker->nsel, probe->kind != GPUCOL_JOIN_ANTI, at);
-	if (n < worker->nsel)
-		gpucol_cpu_probe_keep(worker, GPUCOL_STAGE_KEYS(probe->number), probe->number, at, n);
-	status = test_residual(worker, vector, probe);
+	return by_codes && probe->codes_read ?
+		gpucol_cpu_expr_run(worker, vector, probe->first, probe->probe->keys_end) : GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_cpu_probe_rows(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
+					  const GpucolCpuProbe *probe, bool by_codes)
+{
+	uint32_t   *match = worker->trail->match[probe->number];
+	GpucolStatus status;
+
+	if (hands_nothing_on(probe) && !probe->residual)
+	{
+		status = gpucol_cpu_probe_find(worker, probe, by_codes, match);
+		if (status == GPUCOL_OK)
+			mark_keys(probe, match, worker->nsel);
+		worker->nsel = 0;
+		return status;
+	}
+	status = match_rows(worker, vector, probe, by_codes);
+	if (status == GPUCOL_OK)
+		status = test_residual(worker, vector, probe);
 	if (status != GPUCOL_OK)
 		return status;
 	gpucol_cpu_probe_mark(worker, probe);
-	if (probe->kind == GPUCOL_JOIN_RIGHT_SEMI || probe->kind == GPUCOL_JOIN_RIGHT_ANTI)
+	if (hands_nothing_on(probe))
 		worker->nsel = 0;
 	return gpucol_cpu_probe_filter(worker, vector, probe);
 }
