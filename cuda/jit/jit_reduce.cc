@@ -92,11 +92,3 @@ gpucol_jit_reduce_source(const GpucolReducePlan &plan, const std::vector<GpucolD
 		"{\n\treduce_block<Shape>(plan);\n}\n";
 	return source;
 }
-
-JitHandle
-gpucol_jit_reduce(const GpucolReducePlan &plan, const std::vector<GpucolDeviceChunk> &chunks, bool deleted)
-{
-	std::string source = gpucol_jit_reduce_source(plan, chunks, deleted);
-
-	return source.empty() ? NULL : jit.find(source);
-}

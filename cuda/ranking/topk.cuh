@@ -123,16 +123,6 @@ extern cudaError_t gpucol_topk_heap(const GpucolTopkGroups &groups, int32_t k,
 									GpucolTopkSet *sets, void *scratch,
 									cudaStream_t stream);
 
-/*
- * The same by dynamic programming, a block a group and a thread a column; k is at
- * most 1,023.  Writes ranks[ngroups * k] directly; sets[].min_* and horizon are not
- * set.  `scratch` of gpucol_topk_dp_scratch() bytes.
- */
-extern size_t gpucol_topk_dp_scratch(uint32_t longest, int32_t k);
-extern cudaError_t gpucol_topk_dp(const GpucolTopkGroups &groups, int32_t k,
-								  GpucolTopkSet *sets, int32_t *ranks,
-								  void *scratch, cudaStream_t stream);
-
 /* The ranks of each heap set, ascending, into ranks[ngroups * k] (-1: none). */
 extern cudaError_t gpucol_topk_members(const GpucolTopkGroups &groups, int32_t k,
 									   const GpucolTopkSet *sets, int32_t *ranks,

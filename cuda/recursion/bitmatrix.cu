@@ -278,23 +278,6 @@ summarise_kernel(GpucolBitMatrix matrix, uint32_t n, const int64_t *values,
 	}
 }
 
-/* A thread a row. */
-__global__ void
-load_kernel(GpucolCsr edge, uint32_t n, GpucolBitMatrix out)
-{
-	uint32_t	i = blockIdx.x * blockDim.x + threadIdx.x;
-
-	if (i >= n)
-		return;
-	for (uint32_t e = edge.rows[i]; e < edge.rows[i + 1]; e++)
-	{
-		uint32_t	k = edge.targets[e];
-
-		out.words[i * out.stride() + k / 32] |= 1u << (k & 31);
-		out.tiles[(size_t) (i / GPUCOL_TILE) * out.ntiles + k / GPUCOL_TILE] = 1;
-	}
-}
-
 /* Set a bit whose tile may be empty; true if it was not set. */
 __device__ __forceinline__ bool
 set_bit(GpucolBitMatrix m, uint32_t i, uint32_t k)
@@ -503,13 +486,5 @@ gpucol_bitmatrix_summarise(GpucolBitMatrix matrix, uint32_t n,
 						   cudaStream_t stream)
 {
 	summarise_kernel<<<2048, 256, 0, stream>>> (matrix, n, values, rows);
-	return cudaGetLastError();
-}
-
-cudaError_t
-gpucol_bitmatrix_load(GpucolCsr edge, uint32_t n, GpucolBitMatrix out,
-					  cudaStream_t stream)
-{
-	load_kernel<<<(n + 255) / 256, 256, 0, stream>>> (edge, n, out);
 	return cudaGetLastError();
 }

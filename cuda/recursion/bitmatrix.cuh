@@ -90,8 +90,4 @@ extern cudaError_t gpucol_bitmatrix_from_list(GpucolPairList list,
 											  GpucolBitMatrix out,
 											  cudaStream_t stream);
 
-/* Set bit (i, k) for every edge i -> k of the first n rows. */
-extern cudaError_t gpucol_bitmatrix_load(GpucolCsr edge, uint32_t n,
-										 GpucolBitMatrix out, cudaStream_t stream);
-
 #endif							/* GPUCOL_CUDA_BITMATRIX_CUH */

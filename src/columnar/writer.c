@@ -192,8 +192,9 @@ gpucol_writer_divert(GpucolWriter *writer, List **entries)
 	writer->diverted_context = CurrentMemoryContext;
 }
 
-GpucolWriter *
-gpucol_writer_find(Relation table, CommandId cid)
+/* The writer of a command, if it exists. */
+static GpucolWriter *
+find_writer(Relation table, CommandId cid)
 {
 	ListCell   *lc;
 
@@ -212,7 +213,7 @@ gpucol_writer_find(Relation table, CommandId cid)
 GpucolWriter *
 gpucol_writer_get(Relation table, CommandId cid, int options)
 {
-	GpucolWriter *writer = gpucol_writer_find(table, cid);
+	GpucolWriter *writer = find_writer(table, cid);
 
 	if (writer != NULL)
 		return writer;

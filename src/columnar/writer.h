@@ -39,9 +39,6 @@ extern GpucolWriter *gpucol_writer_get(Relation table, CommandId cid,
  */
 extern void gpucol_writer_divert(GpucolWriter *writer, List **entries);
 
-/* The same if it exists already. */
-extern GpucolWriter *gpucol_writer_find(Relation table, CommandId cid);
-
 /* Buffer n rows; their final virtual TIDs are left in the slots. */
 extern void gpucol_writer_add(GpucolWriter *writer, Relation table,
 							  TupleTableSlot **slots, int n);

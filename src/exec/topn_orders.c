@@ -46,8 +46,9 @@ gpucol_topn_orders_place(const GpucolTopnKey *keys, int nkeys, const GpucolResul
 	place[nkeys] = ranks;
 }
 
-int
-gpucol_topn_orders_compare(const GpucolTopnOrders *orders, const int64 *a, const int64 *b)
+/* More than 0: a comes sooner than b; 0: they tie. */
+static int
+compare(const GpucolTopnOrders *orders, const int64 *a, const int64 *b)
 {
 	for (int i = 0; i < orders->nkeys; i++)
 	{
@@ -66,7 +67,7 @@ int
 gpucol_topn_orders_probe(const GpucolTopnOrders *orders, const int64 *place)
 {
 	return orders->filled < orders->k ? 1 :
-		gpucol_topn_orders_compare(orders, place, orders->heap);
+		compare(orders, place, orders->heap);
 }
 
 /* The place at a position of the heap. */
@@ -88,7 +89,7 @@ sift_up(GpucolTopnOrders *orders, const int64 *place)
 {
 	int64		i = orders->filled++;
 
-	for (; i > 0 && gpucol_topn_orders_compare(orders, at(orders, (i - 1) / 2), place) > 0;
+	for (; i > 0 && compare(orders, at(orders, (i - 1) / 2), place) > 0;
 		 i = (i - 1) / 2)
 		put(orders, i, at(orders, (i - 1) / 2));
 	put(orders, i, place);
@@ -107,9 +108,9 @@ sift_down(GpucolTopnOrders *orders, const int64 *place)
 		if (child >= orders->filled)
 			break;
 		if (child + 1 < orders->filled &&
-			gpucol_topn_orders_compare(orders, at(orders, child + 1), at(orders, child)) < 0)
+			compare(orders, at(orders, child + 1), at(orders, child)) < 0)
 			child++;
-		if (gpucol_topn_orders_compare(orders, at(orders, child), place) >= 0)
+		if (compare(orders, at(orders, child), place) >= 0)
 			break;
 		put(orders, i, at(orders, child));
 		i = child;

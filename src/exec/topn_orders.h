@@ -48,11 +48,10 @@ gpucol_topn_orders_rank(const GpucolTopnOrders *orders, const int64 *place, int 
 	return (int) (place[orders->nkeys] >> (2 * key)) & 3;
 }
 
-/* More than 0: a comes sooner than b; 0: they tie. */
-extern int	gpucol_topn_orders_compare(const GpucolTopnOrders *orders, const int64 *a,
-									   const int64 *b);
-
-/* The same with the k-th best so far; more than 0 while there are fewer. */
+/*
+ * Against the k-th best so far, more than 0: the place comes sooner; 0: they tie.  More
+ * than 0 while there are fewer.
+ */
 extern int	gpucol_topn_orders_probe(const GpucolTopnOrders *orders, const int64 *place);
 
 /* Does a row come after the k-th best by its first key, which is cheap to say? */

@@ -82,12 +82,6 @@ kernels(void)
 	return k;
 }
 
-const char *
-gpucol_bitpack_isa(void)
-{
-	return kernels()->name;
-}
-
 void
 gpucol_bitpack_pack32(int width, const uint32_t *codes, void *words)
 {
@@ -110,12 +104,6 @@ pack_whole(int width, const uint64_t *values, uint64_t reference, uint32_t *word
 	}
 	k->pack_low[32] (values, reference, words);
 	k->pack_high[width - 32] (values, reference, words + PLANE_WORDS);
-}
-
-void
-gpucol_bitpack_pack(int width, const uint64_t *codes, void *words)
-{
-	pack_whole(width, codes, 0, words);
 }
 
 void

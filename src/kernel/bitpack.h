@@ -46,15 +46,12 @@ gpucol_bitpack_max(int width)
 	return width == 0 ? 0 : UINT64_MAX >> (64 - width);
 }
 
-/* Pack 1,024 codes, each below 2^width, into width * 128 bytes. */
-extern void gpucol_bitpack_pack(int width, const uint64_t *codes, void *words);
-
-/* The same for widths up to 32 from 32-bit codes. */
+/* Pack 1,024 codes, each below 2^width, into width * 128 bytes; width at most 32. */
 extern void gpucol_bitpack_pack32(int width, const uint32_t *codes, void *words);
 
 /*
- * Pack values[i] - reference (modulo 2^64) for the n <= 1,024 first values; the
- * rest of the vector becomes zero codes.
+ * The same for any width: pack values[i] - reference (modulo 2^64) for the n <= 1,024
+ * first values; the rest of the vector becomes zero codes.
  */
 extern void gpucol_bitpack_pack_for(int width, const int64_t *values, uint32_t n,
 									int64_t reference, void *words);
@@ -108,11 +105,9 @@ extern void gpucol_bitpack_measure(const int64_t *values, uint32_t n,
 								   GpucolMeasure *out);
 
 /*
- * Name of the instruction set in use: "avx512", "avx2" or "base".  force:
- * choose one (tests and benches; NULL = the best available, also undoing an
- * earlier choice); false if this machine lacks it.
+ * Choose an instruction set: "avx512", "avx2" or "base" (tests and benches do), or NULL,
+ * the best available; false if this machine lacks it.
  */
-extern const char *gpucol_bitpack_isa(void);
 extern int	gpucol_bitpack_force_isa(const char *name);
 
 /* One code of a plane of at most 32 bits. */

@@ -172,11 +172,9 @@ gpucol_lower_pop_mask(GpucolLower *l)
 	l->mask = l->mask->outer;
 }
 
-/*
- * Can an instruction raise an error of the user's expression?
- */
-bool
-gpucol_opcode_may_raise(GpucolOpcode op, int aux)
+/* Can an instruction raise an error of the user's expression? */
+static bool
+may_raise(GpucolOpcode op, int aux)
 {
 	switch (op)
 	{
@@ -218,7 +216,7 @@ gpucol_lower_emit(GpucolLower *l, GpucolOpcode op, uint16 a, uint16 b, uint16 c,
 	instr.c = c;
 	instr.aux = aux;
 	instr.mask = GPUCOL_NO_REG;
-	if (gpucol_opcode_may_raise(op, aux))
+	if (may_raise(op, aux))
 	{
 		GpucolMask *mask = l->mask;
 

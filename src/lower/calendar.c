@@ -48,8 +48,9 @@ gpucol_calendar_mul(GpucolLower *l, uint16 a, int64 b)
 	return gpucol_calendar_op(l, GPUCOL_OP_MUL_I, a, gpucol_calendar_number(l, b));
 }
 
-uint16
-gpucol_calendar_decimal(GpucolLower *l, __int128 mantissa)
+/* A decimal without fraction. */
+static uint16
+decimal_const(GpucolLower *l, __int128 mantissa)
 {
 	GpucolConst c;
 
@@ -66,9 +67,9 @@ uint16
 gpucol_calendar_refuse(GpucolLower *l, uint16 bad, uint16 reg)
 {
 	unsigned __int128 all = ~(unsigned __int128) 0;
-	uint16		greatest = gpucol_calendar_decimal(l, (__int128) (all >> 1));
+	uint16		greatest = decimal_const(l, (__int128) (all >> 1));
 	uint16		sum = gpucol_lower_emit(l, GPUCOL_OP_CASE_D, bad, greatest,
-										gpucol_calendar_decimal(l, 0), 0);
+										decimal_const(l, 0), 0);
 
 	sum = gpucol_calendar_op(l, GPUCOL_OP_ADD_D, sum, greatest);
 	return gpucol_calendar_choose(l, gpucol_calendar_op(l, GPUCOL_OP_EQ_D, sum, greatest),

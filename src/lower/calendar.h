@@ -72,9 +72,6 @@ extern uint16 gpucol_calendar_op(GpucolLower *l, GpucolOpcode op, uint16 a, uint
 extern uint16 gpucol_calendar_add(GpucolLower *l, uint16 a, int64 b);
 extern uint16 gpucol_calendar_mul(GpucolLower *l, uint16 a, int64 b);
 
-/* A decimal without fraction. */
-extern uint16 gpucol_calendar_decimal(GpucolLower *l, __int128 mantissa);
-
 /*
  * reg, but make the program fall back where `bad` holds.  A scan may have delivered rows
  * by then, so this is for aggregations only.

@@ -224,7 +224,6 @@ typedef struct GpucolFunction
 
 extern const GpucolFunction *gpucol_lower_function(Oid oid);
 extern GpucolClass gpucol_opcode_class(GpucolOpcode op, int operand);
-extern bool gpucol_opcode_may_raise(GpucolOpcode op, int aux);
 
 /* lower/expr.c: expressions to registers */
 extern bool gpucol_lower_expr(GpucolLower *l, Expr *expr, GpucolValue *out);

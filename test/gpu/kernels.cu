@@ -571,6 +571,15 @@ check_partitioned(const char *what, const GpucolReducePlan &p, const Table &t,
 	}
 }
 
+/* The compiled kernel for a plan, or NULL if there is none (yet). */
+static JitHandle
+jit_reduce(const GpucolReducePlan &plan, const std::vector<GpucolDeviceChunk> &chunks, bool deleted)
+{
+	std::string source = gpucol_jit_reduce_source(plan, chunks, deleted);
+
+	return source.empty() ? NULL : jit.find(source);
+}
+
 static void
 check_groups(uint32_t groups, bool nulls, bool deleted, bool compiled)
 {
@@ -618,7 +627,7 @@ check_groups(uint32_t groups, bool nulls, bool deleted, bool compiled)
 	check_partitioned("partitioned groups", p, t, want);
 	if (compiled && p.slices <= GPUCOL_AGG_MAX_SLICES)
 	{
-		JitHandle	kernel = gpucol_jit_reduce(p, t.chunks, deleted);
+		JitHandle	kernel = jit_reduce(p, t.chunks, deleted);
 
 		expect("compiled kernel", groups, kernel != NULL, 1);
 		if (!kernel)
@@ -1062,7 +1071,7 @@ bench_groups(uint64_t rows)
 		ms = time_ms([&] { CHECK(gpucol_reduce_init(p, 0)); CHECK(gpucol_reduce_groups(p, 0)); }, 5);
 		printf("%10llu %6d %6u %6u %10.3f %10.1f %8.0f", (unsigned long long) groups, width, p.copies, p.slices,
 			   ms, rows / ms / 1e6, rows / 8.0 * (width + 16) / ms / 1e6);
-		if (JitHandle kernel = gpucol_jit_reduce(p, t.chunks, false))
+		if (JitHandle kernel = jit_reduce(p, t.chunks, false))
 		{
 			ms = time_ms([&] { CHECK(gpucol_reduce_init(p, 0));
 							  CHECK(gpucol_reduce_compiled(kernel->function(), p, 0)); }, 5);

@@ -315,6 +315,23 @@ fetch(const Buffer<unsigned long long> &b)
 	return v;
 }
 
+/* Set bit (i, k) for every edge i -> k of the first n rows. */
+__global__ void
+load_kernel(GpucolCsr edge, uint32_t n, GpucolBitMatrix out)
+{
+	uint32_t	i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i >= n)
+		return;
+	for (uint32_t e = edge.rows[i]; e < edge.rows[i + 1]; e++)
+	{
+		uint32_t	k = edge.targets[e];
+
+		out.words[i * out.stride() + k / 32] |= 1u << (k & 31);
+		out.tiles[(size_t) (i / GPUCOL_TILE) * out.ntiles + k / GPUCOL_TILE] = 1;
+	}
+}
+
 static bool
 run_sg(const std::string &name, const Graph &g, const Answer &want)
 {
@@ -339,7 +356,7 @@ run_sg(const std::string &name, const Graph &g, const Answer &want)
 
 		for (Matrix *m : {&delta, &turned, &full, &half})
 			m->clear();
-		CHECK(gpucol_bitmatrix_load(back.csr(), g.n(), turned.m, 0));
+		load_kernel<<<(g.n() + 255) / 256, 256>>>(back.csr(), g.n(), turned.m);
 		CHECK(gpucol_bitmatrix_step(turned.m, edge.csr(), full.m, delta.m, true, fresh.p, nullptr, 0));
 		unsigned long long n = fetch(fresh);
 

@@ -37,6 +37,9 @@ extern "C"
 #include "ranking/semantics/rank.h"
 }
 
+#include "test/gpu/topk_dp.cuh"
+#include "test/unit/rank_reference.h"
+
 static int	failures = 0;
 
 #define CUDA(call) \

@@ -150,7 +150,7 @@ check_width(int width, int round)
 	words = realloc(words, (size_t) width * GPUCOL_ROW_BYTES + 4);
 	page = words + 1;
 	fill(width, round, codes);
-	gpucol_bitpack_pack(width, codes, page);
+	gpucol_bitpack_pack_for(width, (const int64_t *) codes, N, 0, page);
 	for (int i = 0; i < N; i++)
 	{
 		CHECK(defined_code(width, page, i) == codes[i], "width %d", width);
@@ -216,7 +216,6 @@ main(void)
 			printf("bitpack: %s not on this machine\n", isas[a]);
 			continue;
 		}
-		CHECK(strcmp(gpucol_bitpack_isa(), isas[a]) == 0, "forced %s", isas[a]);
 		for (int width = 0; width <= 64; width++)
 			for (int round = 0; round < 4; round++)
 				check_width(width, round);

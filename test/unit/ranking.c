@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ranking/semantics/rank.h"
+#include "rank_reference.h"
 
 #include "check.h"
 

@@ -527,7 +527,6 @@ gpucol_cpu_codes_serial(const GpucolRun *run, const GpucolCpuColumn *column)
  * segments, delta and the rows of probed tables are done.
  */
 extern GpucolStatus gpucol_cpu_source_step(GpucolRun *run);
-extern void gpucol_cpu_source_reset(GpucolRun *run);
 
 /* What happens to the selected rows in the end: see the kinds of programs. */
 extern GpucolStatus gpucol_cpu_sink(GpucolCpuWorker *worker, const GpucolCpuVector *vector);

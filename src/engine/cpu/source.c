@@ -51,8 +51,8 @@ gpucol_cpu_source_check(const GpucolProgramColumn *column,
 }
 
 /* Forget the segment's dictionaries, runs, tests and verdicts. */
-void
-gpucol_cpu_source_reset(GpucolRun *run)
+static void
+reset(GpucolRun *run)
 {
 	gpucol_cpu_stream_reset(run);
 	for (int t = 0; t < run->program->nranges; t++)
@@ -211,7 +211,7 @@ open_segment(GpucolRun *run, bool *skip)
 
 	if (!again)
 	{
-		gpucol_cpu_source_reset(run);
+		reset(run);
 		run->segment_serial++;
 	}
 	run->loaded = again;
@@ -763,7 +763,7 @@ gpucol_cpu_source_step(GpucolRun *run)
 		{
 			run->segments_done = true;
 			run->loaded = false;
-			gpucol_cpu_source_reset(run);
+			reset(run);
 			status = gpucol_cpu_dense_end(run);
 			if (status != GPUCOL_OK)
 				return status;

@@ -189,15 +189,6 @@ gpucol_rank_rows_add(GpucolRankRows *r, int store, uint64_t ordinal, uint32_t n,
 	return GPUCOL_OK;
 }
 
-bool
-gpucol_rank_rows_is_empty(const GpucolRankRows *r)
-{
-	for (int t = 0; t < r->nstores; t++)
-		if (r->stores[t].nrows > 0)
-			return false;
-	return true;
-}
-
 /*-------------------------------------------------------------------------
  * Groups
  *-------------------------------------------------------------------------

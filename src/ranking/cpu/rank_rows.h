@@ -55,9 +55,6 @@ extern GpucolStatus gpucol_rank_rows_add(GpucolRankRows *rows, int store,
 										 const uint32_t *groups,
 										 const GpucolBatchRow *add);
 
-/* Has no row been added? */
-extern bool gpucol_rank_rows_is_empty(const GpucolRankRows *rows);
-
 /*
  * No more rows: there are ngroups groups, dense, from 0, some perhaps without rows.
  * GPUCOL_UNSUPPORTED for too many rows; after CANCELLED only destroy.

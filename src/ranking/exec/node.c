@@ -37,12 +37,8 @@
 static void
 release(void *arg)
 {
-	gpucol_rank_node_destroy((GpucolRankNode *) arg);
-}
+	GpucolRankNode *topk = arg;
 
-void
-gpucol_rank_node_destroy(GpucolRankNode *topk)
-{
 	for (int i = 0; topk->sets != NULL && i < topk->rankings->nsets; i++)
 	{
 		gpucol_batch_destroy(topk->sets[i].batch);

@@ -41,7 +41,4 @@ extern GpucolStatus gpucol_rank_node_next(GpucolRankNode *topk, GpucolResult *gr
 extern void gpucol_rank_node_datums(GpucolRankNode *topk, int agg, uint32 from, uint32 n,
 							   Datum *values, bool *isnull);
 
-/* Let go of memory and threads; also done when the context goes. */
-extern void gpucol_rank_node_destroy(GpucolRankNode *topk);
-
 #endif							/* GPUCOL_RANKING_EXEC_NODE_H */

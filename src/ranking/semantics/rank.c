@@ -21,13 +21,6 @@ gpucol_rank_mass_ok(const GpucolRankInput *in, GpucolRankWork *work,
 	return gpucol_choose_mass_ok(in, work, bad, mass);
 }
 
-GpucolStatus
-gpucol_rank_u_topk(const GpucolRankInput *in, int32_t k, GpucolRankWork *work,
-				   int32_t *set, double *probability, bool *found)
-{
-	return gpucol_choose_u_topk(in, k, work, set, probability, found);
-}
-
 int32_t
 gpucol_rank_u_topk_horizon(const GpucolRankInput *in, int32_t k,
 						   GpucolRankWork *work)
@@ -47,22 +40,6 @@ gpucol_rank_topk_probability(const GpucolRankInput *in, int32_t k,
 	return gpucol_choose_probability(in, k, work, probability);
 }
 
-GpucolStatus
-gpucol_rank_u_kranks(const GpucolRankInput *in, int32_t k, GpucolRankWork *work,
-					 int32_t *ranks, double *probability, int32_t *count)
-{
-	return gpucol_choose_u_kranks(in, k, work, ranks, probability, count);
-}
-
-GpucolStatus
-gpucol_rank_pt_k(const GpucolRankInput *in, int32_t k, double threshold,
-				 GpucolRankWork *work, int32_t *out, int32_t *count)
-{
-	int32_t		horizon;
-
-	return gpucol_choose_pt_k(in, k, threshold, work, out, count, &horizon);
-}
-
 int32_t
 gpucol_rank_pt_k_horizon(const GpucolRankInput *in, int32_t k,
 						 double threshold, GpucolRankWork *work)
@@ -73,27 +50,6 @@ gpucol_rank_pt_k_horizon(const GpucolRankInput *in, int32_t k,
 	if (gpucol_choose_pt_k(in, k, threshold, work, NULL, &count, &horizon) != GPUCOL_OK)
 		return in->n;
 	return horizon;
-}
-
-GpucolStatus
-gpucol_rank_global_topk(const GpucolRankInput *in, int32_t k,
-						GpucolRankWork *work, int32_t *out, int32_t *count)
-{
-	return gpucol_choose_global_topk(in, k, work, out, count);
-}
-
-GpucolStatus
-gpucol_rank_expected_topk(const GpucolRankInput *in, int32_t k,
-						  GpucolRankWork *work, int32_t *out, int32_t *count)
-{
-	return gpucol_choose_expected_topk(in, k, work, out, count);
-}
-
-void
-gpucol_rank_expected(const GpucolRankInput *in, GpucolRankWork *work,
-					 double *expected)
-{
-	gpucol_choose_expectations(in, work, expected);
 }
 
 int32_t

@@ -90,25 +90,6 @@ extern bool gpucol_rank_mass_ok(const GpucolRankInput *in, GpucolRankWork *work,
 								int32_t *bad, double *mass);
 
 /*
- * U-Topk.  set[k] receives the ranks of the set in ascending order (may be
- * NULL), *probability that of the set being the top k.  *found is false when no
- * world has k tuples.
- */
-extern GpucolStatus gpucol_rank_u_topk(const GpucolRankInput *in, int32_t k,
-									   GpucolRankWork *work, int32_t *set,
-									   double *probability, bool *found);
-
-/*
- * The same by dynamic programming, O(nk); independent tuples only.  It shares
- * no arithmetic with gpucol_rank_u_topk and exists to check it.  Its scratch
- * memory is gpucol_rank_dp_workspace().
- */
-extern GpucolStatus gpucol_rank_u_topk_dp(const GpucolRankInput *in, int32_t k,
-										  GpucolRankWork *work, int32_t *set,
-										  double *probability, bool *found);
-extern size_t gpucol_rank_dp_workspace(const GpucolRankInput *in, int32_t k);
-
-/*
  * How many leading tuples can take part in U-Topk, now and after any tuples of
  * other x-tuples are added anywhere: the rest may be forgotten.  Independent
  * tuples only.
@@ -130,30 +111,6 @@ extern GpucolStatus gpucol_rank_topk_probability(const GpucolRankInput *in,
 												 double *probability);
 
 /*
- * U-kRanks: ranks[j] is the tuple for the (j+1)-th rank, or -1 where every
- * probability is below 1e-290; probability[j] (may be NULL) that probability.
- * *count <= k: how many ranks some world reaches.
- */
-extern GpucolStatus gpucol_rank_u_kranks(const GpucolRankInput *in, int32_t k,
-										 GpucolRankWork *work, int32_t *ranks,
-										 double *probability, int32_t *count);
-
-/* PT-k, best tuple first: *count <= n tuples into out[n]. */
-extern GpucolStatus gpucol_rank_pt_k(const GpucolRankInput *in, int32_t k,
-									 double threshold, GpucolRankWork *work,
-									 int32_t *out, int32_t *count);
-
-/* Global-Topk, most probable first: *count <= k tuples into out[min(k, n)]. */
-extern GpucolStatus gpucol_rank_global_topk(const GpucolRankInput *in, int32_t k,
-											GpucolRankWork *work, int32_t *out,
-											int32_t *count);
-
-/* Expected rank, least first: *count <= k tuples into out[min(k, n)]. */
-extern GpucolStatus gpucol_rank_expected_topk(const GpucolRankInput *in,
-											  int32_t k, GpucolRankWork *work,
-											  int32_t *out, int32_t *count);
-
-/*
  * Any of the rankings but expected ranks of all: *count tuples into picks[], best
  * first as the ranking says, -1 = no tuple at this rank; picks has room for
  * gpucol_rank_room().  *count is -1 where U-Topk has no set; *probability is that
@@ -166,9 +123,5 @@ extern GpucolStatus gpucol_rank_choose(const GpucolRankInput *in,
 									   double *probability);
 extern int32_t gpucol_rank_room(const GpucolRankInput *in, GpucolRanking ranking,
 								int32_t k);
-
-/* The expected rank of every tuple, from 0, into expected[n]. */
-extern void gpucol_rank_expected(const GpucolRankInput *in, GpucolRankWork *work,
-								 double *expected);
 
 #endif							/* GPUCOL_RANKING_SEMANTICS_RANK_H */

@@ -256,7 +256,7 @@ gpucol_sort_ranks(int32_t *a, int32_t n)
 		}
 }
 
-/* gpucol_rank_u_topk() where x-tuples have alternatives; k <= nx. */
+/* U-Topk where x-tuples have alternatives; k <= nx. */
 GPUCOL_RANK_INLINE GpucolStatus
 gpucol_utopk_x(const GpucolRankInput *in, int32_t k, GpucolRankWork *work,
 		 int32_t *set, double *probability, bool *found)

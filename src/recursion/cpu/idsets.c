@@ -162,8 +162,9 @@ take_slots(GpucolRecPool *pool, uint32_t bits)
 	return slots;
 }
 
-void
-gpucol_rec_idset_release(GpucolRecPool *pool, GpucolRecIdSet *set)
+/* Give the slots of a set back. */
+static void
+release(GpucolRecPool *pool, GpucolRecIdSet *set)
 {
 	if (set->bits == 0)
 		return;
@@ -184,7 +185,7 @@ gpucol_rec_idset_grow(GpucolRecPool *pool, GpucolRecIdSet *set)
 	for (i = 0; set->bits != 0 && i < UINT64_C(1) << set->bits; i++)
 		if (set->slots[i] != 0)
 			*gpucol_rec_idset_find(&larger, set->slots[i] - 1) = set->slots[i];
-	gpucol_rec_idset_release(pool, set);
+	release(pool, set);
 	*set = larger;
 	return true;
 }

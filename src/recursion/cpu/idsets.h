@@ -56,9 +56,6 @@ extern void gpucol_rec_ids_free(GpucolRecPool *pool, GpucolRecIds *ids);
 /* Double the slots of a set; false: out of memory. */
 extern bool gpucol_rec_idset_grow(GpucolRecPool *pool, GpucolRecIdSet *set);
 
-/* Give its slots back. */
-extern void gpucol_rec_idset_release(GpucolRecPool *pool, GpucolRecIdSet *set);
-
 static inline bool
 gpucol_rec_idset_is_full(const GpucolRecIdSet *set)
 {

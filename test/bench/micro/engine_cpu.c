@@ -239,8 +239,7 @@ main(int argc, char **argv)
 	static ProgramBuilder b;
 
 	make_table(millions * 1000000);
-	printf("%llu million rows, %d thread(s), %s kernels\n", (unsigned long long) millions, threads,
-		   gpucol_bitpack_isa());
+	printf("%llu million rows, %d thread(s)\n", (unsigned long long) millions, threads);
 
 	begin(&b, GPUCOL_PROGRAM_AGG);
 	between(&b, A, 100, 5000);

@@ -22,6 +22,7 @@
 #include "ranking/cpu/rank_batch.h"
 
 #include "bench.h"
+#include "rank_reference.h"
 
 typedef struct Load
 {

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
- * rank_dp.c
- *	  U-Topk over independent tuples by dynamic programming, O(nk) (Soliman et
- *	  al. 2007; Algorithm 2 of Chang et al.).
+ * rank_reference.h
+ *	  Rankings of one group for tests and benches: a function for each of them, and
+ *	  U-Topk by dynamic programming (Soliman et al. 2007; Algorithm 2 of Chang et al.).
  *
  *		dp(i+1, j) = max(dp(i, j-1) * p(i), dp(i, j) * (1 - p(i)))
  *
@@ -10,13 +10,75 @@
  * choice.  Like the heap it stops at the row whose greatest cell cannot reach
  * the best value any more: every later set extends some cell of the row.
  *
+ * C and C++.
+ *
  *-------------------------------------------------------------------------
  */
+#ifndef GPUCOL_TEST_RANK_REFERENCE_H
+#define GPUCOL_TEST_RANK_REFERENCE_H
+
 #include <string.h>
 
-#include "ranking/semantics/rank.h"
-#include "ranking/semantics/rank_dp.h"
+#include "ranking/semantics/rank_choose.h"
 #include "ranking/semantics/rank_work.h"
+#include "rank_dp.h"
+
+/*
+ * U-Topk.  set[k] receives the ranks of the set in ascending order (may be
+ * NULL), *probability that of the set being the top k.  *found is false when no
+ * world has k tuples.
+ */
+GPUCOL_RANK_INLINE GpucolStatus
+gpucol_rank_u_topk(const GpucolRankInput *in, int32_t k, GpucolRankWork *work, int32_t *set,
+				   double *probability, bool *found)
+{
+	return gpucol_choose_u_topk(in, k, work, set, probability, found);
+}
+
+/*
+ * U-kRanks: ranks[j] is the tuple for the (j+1)-th rank, or -1 where every
+ * probability is below 1e-290; probability[j] (may be NULL) that probability.
+ * *count <= k: how many ranks some world reaches.
+ */
+GPUCOL_RANK_INLINE GpucolStatus
+gpucol_rank_u_kranks(const GpucolRankInput *in, int32_t k, GpucolRankWork *work,
+					 int32_t *ranks, double *probability, int32_t *count)
+{
+	return gpucol_choose_u_kranks(in, k, work, ranks, probability, count);
+}
+
+/* PT-k, best tuple first: *count <= n tuples into out[n]. */
+GPUCOL_RANK_INLINE GpucolStatus
+gpucol_rank_pt_k(const GpucolRankInput *in, int32_t k, double threshold, GpucolRankWork *work,
+				 int32_t *out, int32_t *count)
+{
+	int32_t		horizon;
+
+	return gpucol_choose_pt_k(in, k, threshold, work, out, count, &horizon);
+}
+
+/* Global-Topk, most probable first: *count <= k tuples into out[min(k, n)]. */
+GPUCOL_RANK_INLINE GpucolStatus
+gpucol_rank_global_topk(const GpucolRankInput *in, int32_t k, GpucolRankWork *work,
+						int32_t *out, int32_t *count)
+{
+	return gpucol_choose_global_topk(in, k, work, out, count);
+}
+
+/* Expected rank, least first: *count <= k tuples into out[min(k, n)]. */
+GPUCOL_RANK_INLINE GpucolStatus
+gpucol_rank_expected_topk(const GpucolRankInput *in, int32_t k, GpucolRankWork *work,
+						  int32_t *out, int32_t *count)
+{
+	return gpucol_choose_expected_topk(in, k, work, out, count);
+}
+
+/* The expected rank of every tuple, from 0, into expected[n]. */
+GPUCOL_RANK_INLINE void
+gpucol_rank_expected(const GpucolRankInput *in, GpucolRankWork *work, double *expected)
+{
+	gpucol_choose_expectations(in, work, expected);
+}
 
 typedef struct Dp
 {
@@ -27,13 +89,14 @@ typedef struct Dp
 	uint8_t    *taken;			/* [n] rows of k + 1 bits */
 } Dp;
 
-static size_t
+GPUCOL_RANK_INLINE size_t
 dp_row_bytes(int32_t k)
 {
 	return ((size_t) k + 1 + 7) / 8;
 }
 
-size_t
+/* Bytes of scratch memory that gpucol_rank_u_topk_dp needs. */
+GPUCOL_RANK_INLINE size_t
 gpucol_rank_dp_workspace(const GpucolRankInput *in, int32_t k)
 {
 	if (k > in->n)
@@ -43,7 +106,7 @@ gpucol_rank_dp_workspace(const GpucolRankInput *in, int32_t k)
 }
 
 /* Advance the row of cells by tuple i; returns its greatest cell. */
-static double
+GPUCOL_RANK_INLINE double
 dp_row(Dp *dp, int32_t i, double p)
 {
 	double		log_p = log(p);
@@ -73,7 +136,7 @@ dp_row(Dp *dp, int32_t i, double p)
 }
 
 /* Follow the choices back from cell (last, k). */
-static void
+GPUCOL_RANK_INLINE void
 dp_trace(const Dp *dp, int32_t last, int32_t *set)
 {
 	for (int32_t i = last, j = dp->k; j > 0; i--)
@@ -85,13 +148,17 @@ dp_trace(const Dp *dp, int32_t last, int32_t *set)
 	}
 }
 
-GpucolStatus
+/*
+ * U-Topk by dynamic programming, O(nk); independent tuples only.  Shares no arithmetic
+ * with gpucol_choose_u_topk, which it checks.
+ */
+GPUCOL_RANK_INLINE GpucolStatus
 gpucol_rank_u_topk_dp(const GpucolRankInput *in, int32_t k,
 					  GpucolRankWork *work, int32_t *set, double *probability,
 					  bool *found)
 {
 	GpucolWorkLeft w = gpucol_work_open(work);
-	Dp			dp = {.n = in->n,.k = k,.row_bytes = dp_row_bytes(k)};
+	Dp			dp = {in->n, k, dp_row_bytes(k), NULL, NULL};
 	GpucolPair	best = {-INFINITY, 0};
 	int32_t		last = -1;
 
@@ -101,8 +168,8 @@ gpucol_rank_u_topk_dp(const GpucolRankInput *in, int32_t k,
 		return GPUCOL_UNSUPPORTED;
 	if (k > in->n)
 		return GPUCOL_OK;
-	dp.cells = gpucol_work_take(&w, sizeof(GpucolPair) * ((size_t) k + 1));
-	dp.taken = gpucol_work_take(&w, dp.row_bytes * (size_t) in->n);
+	dp.cells = (GpucolPair *) gpucol_work_take(&w, sizeof(GpucolPair) * ((size_t) k + 1));
+	dp.taken = (uint8_t *) gpucol_work_take(&w, dp.row_bytes * (size_t) in->n);
 	if (dp.taken == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (int32_t j = 0; j <= k; j++)
@@ -136,3 +203,5 @@ gpucol_rank_u_topk_dp(const GpucolRankInput *in, int32_t k,
 		dp_trace(&dp, last, set);
 	return GPUCOL_OK;
 }
+
+#endif							/* GPUCOL_TEST_RANK_REFERENCE_H */

@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * rank_dp.h
- *	  Cells of the dynamic programming for U-Topk (rank_dp.c, cuda/ranking/topk.cu):
+ *	  Cells of the dynamic programming for U-Topk (rank_reference.h, test/gpu/topk_dp.cuh):
  *	  sums of logarithms, compensated as pairs; -infinity is impossible.
  *
  * Freestanding: C, C++ and CUDA.
  *
  *-------------------------------------------------------------------------
  */
-#ifndef GPUCOL_RANKING_SEMANTICS_RANK_DP_H
-#define GPUCOL_RANKING_SEMANTICS_RANK_DP_H
+#ifndef GPUCOL_TEST_RANK_DP_H
+#define GPUCOL_TEST_RANK_DP_H
 
 #include <math.h>
 
@@ -37,4 +37,4 @@ gpucol_dp_beats(GpucolPair a, GpucolPair b)
 	return (a.hi - b.hi) + (a.lo - b.lo) > GPUCOL_RANK_TIE;
 }
 
-#endif							/* GPUCOL_RANKING_SEMANTICS_RANK_DP_H */
+#endif							/* GPUCOL_TEST_RANK_DP_H */
