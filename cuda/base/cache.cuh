@@ -8,7 +8,7 @@
  * storage number that is used again for another table, and tells bitmaps and
  * numbers of one segment apart.  A request pins the
  * pieces it uses; others leave when memory is needed, those first that were not used
- * since a previous look, in order of their coming.  What the cache holds is told to the clients in the residency table
+ * since a previous look, in order of their coming.  What the cache holds is shown to clients by the residency table
  * (residency.cc).
  *
  *-------------------------------------------------------------------------

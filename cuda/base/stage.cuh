@@ -11,7 +11,7 @@
 
 #include <cuda_runtime.h>
 
-/* Is a stage's end told?  Set at the start of the program. */
+/* Are the times of stages logged?  Set at the start of the program. */
 extern bool gpucol_stages;
 
 extern void gpucol_stage_tell(cudaStream_t stream, const char *name);

@@ -118,8 +118,8 @@ constexpr int GPUCOL_JIT_MAX_WORDS = 40;
 
 /* Rankings: elementwise kernels; threads whose heaps share a block's memory and
  * how much of it they take, so that two blocks are resident. */
-constexpr int GPUCOL_TOPK_THREADS = 256;
-constexpr int GPUCOL_TOPK_HEAP_THREADS = 128;
-constexpr int GPUCOL_TOPK_HEAP_SHARED_BYTES = 110 * 1024;
+constexpr int GPUCOL_DEVICE_RANK_THREADS = 256;
+constexpr int GPUCOL_DEVICE_RANK_HEAP_THREADS = 128;
+constexpr int GPUCOL_DEVICE_RANK_HEAP_SHARED_BYTES = 110 * 1024;
 
 #endif

@@ -3,7 +3,7 @@
  * listener.cc
  *	  The socket that clients of the daemon connect to.
  *
- * Whether a socket is still ours is told by its file's number, which is not used again
+ * Whether a socket is still ours shows in its file's number, which is not used again
  * while we listen.  Who removes or makes one holds a lock on the folder, so that no
  * successor comes between the look and the removal.
  *

@@ -11,7 +11,7 @@
  * The files used longest ago are removed when there are more than `limit` bytes.
  *
  * Compiling a kernel and trying it for the first time may end the process, and
- * the next one would try again: attempts are noted in a file of their own before
+ * the next one would try again: attempts are recorded in a file of their own before
  * they begin, and no third one is made when two have not ended.
  *
  * Nothing here knows CUDA.  Any thread may call; failing to write is no harm.

@@ -17,7 +17,7 @@
 
 /* A sort key as one that bounds are found of; false where it is no plain column. */
 bool
-RowSearch::bound_key(uint32_t number, GpucolBoundKey *key, GpucolBoundTask *task) const
+RowSearch::bound_key(uint32_t number, GpucolTopnKey *key, GpucolTopnTask *task) const
 {
 	const GpucolShapeKey &wanted = c_.shape->keys[number];
 	int			cls = c_.program.key_class(wanted.output);
@@ -44,27 +44,27 @@ RowSearch::bound_key(uint32_t number, GpucolBoundKey *key, GpucolBoundTask *task
 
 /* Match bitmap and counts of the rows that reach the bound by a sort key. */
 void
-RowSearch::select_bound(uint32_t number, const GpucolBoundKey &key, const GpucolBoundTask &task,
-						int64_t bound, uint32_t *bitmap)
+RowSearch::select_bound(uint32_t number, const GpucolTopnKey &key, const GpucolTopnTask &task, int64_t bound,
+						uint32_t *bitmap)
 {
 	bool		any_ties = number + 1 == c_.shape->nkeys && !c_.shape->all_ties;
 	uint32_t   *taken = c_.device.scratch().array<uint32_t>(2, "the matches");
 
 	device_check(cudaMemsetAsync(taken, 0, 2 * sizeof(uint32_t), c_.device.stream()), "memset");
-	device_check(gpucol_bound_select(key, bound, task.nulls,
-									 any_ties ? (uint32_t) std::min<int64_t>(task.k, INT32_MAX) : 0, taken,
+	device_check(gpucol_topn_select(key, bound, task.nulls,
+									any_ties ? (uint32_t) std::min<int64_t>(task.k, INT32_MAX) : 0, taken,
 									 bitmap, program_.plan.counts, c_.device.stream()), "select");
 	gpucol_stage(c_.device.stream(), "rows that reach the bound");
 }
 
-/* Those of the rows that stand at the bound, as gpucol_bound_ties finds them. */
-GpucolBoundNumbers
-RowSearch::find_ties(const GpucolBoundKey &key, int64_t bound, bool nulls, const uint32_t *rows, uint32_t *ties)
+/* Those of the rows that stand at the bound, as gpucol_topn_ties finds them. */
+GpucolTopnNumbers
+RowSearch::find_ties(const GpucolTopnKey &key, int64_t bound, bool nulls, const uint32_t *rows, uint32_t *ties)
 {
-	GpucolBoundNumbers *numbers = c_.device.scratch().array<GpucolBoundNumbers>(1, "the matches");
-	const GpucolBoundNumbers *found;
+	GpucolTopnNumbers *numbers = c_.device.scratch().array<GpucolTopnNumbers>(1, "the matches");
+	const GpucolTopnNumbers *found;
 
-	device_check(gpucol_bound_ties(key, bound, nulls, rows, ties, numbers, c_.device.stream()), "select");
+	device_check(gpucol_topn_ties(key, bound, nulls, rows, ties, numbers, c_.device.stream()), "select");
 	found = c_.device.fetch(numbers, 1);
 	device_wait(c_.device.stream());
 	gpucol_stage(c_.device.stream(), "rows that tie");
@@ -77,7 +77,7 @@ RowSearch::find_ties(const GpucolBoundKey &key, int64_t bound, bool nulls, const
  * next key.  NULLs that come first and are too many push out all values.
  */
 void
-RowSearch::cut_ties(GpucolBoundKey key, GpucolBoundTask task, int64_t bound)
+RowSearch::cut_ties(GpucolTopnKey key, GpucolTopnTask task, int64_t bound)
 {
 	GpucolInterpPlan &plan = program_.plan;
 	size_t		words = (size_t) c_.scan.scan.nvectors * 32;
@@ -86,32 +86,32 @@ RowSearch::cut_ties(GpucolBoundKey key, GpucolBoundTask task, int64_t bound)
 	for (uint32_t i = 1; i < c_.shape->nkeys; i++)
 	{
 		uint32_t   *ties = c_.device.scratch().array<uint32_t>(words, "the matches");
-		GpucolBoundNumbers n = find_ties(key, bound, false, rows, ties);
+		GpucolTopnNumbers n = find_ties(key, bound, false, rows, ties);
 		unsigned long long wanted = task.k;
 		bool		nulls = n.nulls >= wanted;
 		unsigned long long before = nulls ? 0 : n.beyond + n.nulls;
-		GpucolBoundKey next;
+		GpucolTopnKey next;
 
-		if (before >= wanted || (nulls ? n.nulls : n.equal) <= gpucol_bound_enough(key, task) ||
+		if (before >= wanted || (nulls ? n.nulls : n.equal) <= gpucol_topn_enough(key, task) ||
 			!bound_key(i, &next, &task))
 			break;
 		if (nulls)
 			find_ties(key, bound, true, rows, ties);
-		device_check(gpucol_bound_merge(rows, nulls ? rows : ties, words, true, c_.device.stream()), "select");
+		device_check(gpucol_topn_merge(rows, nulls ? rows : ties, words, true, c_.device.stream()), "select");
 		if (rows != plan.bitmap)
-			device_check(gpucol_bound_merge(plan.bitmap, rows, words, false, c_.device.stream()), "select");
+			device_check(gpucol_topn_merge(plan.bitmap, rows, words, false, c_.device.stream()), "select");
 		rows = ties;
 		key = next;
 		key.matches = ties;
 		task.k -= before;
 		task.all_rows = false;
-		if (!gpucol_bound_find(&key, task, &bound))
+		if (!gpucol_topn_find(&key, task, &bound))
 			break;
 		select_bound(i, key, task, bound, ties);
 	}
 	if (rows == plan.bitmap)
 		return;
-	device_check(gpucol_bound_merge(plan.bitmap, rows, words, false, c_.device.stream()), "select");
+	device_check(gpucol_topn_merge(plan.bitmap, rows, words, false, c_.device.stream()), "select");
 	device_check(gpucol_rows_count(plan.bitmap, c_.scan.scan.nvectors, plan.counts, c_.device.stream()), "select");
 }
 
@@ -119,8 +119,8 @@ RowSearch::cut_ties(GpucolBoundKey key, GpucolBoundTask task, int64_t bound)
 void
 RowSearch::select_first()
 {
-	GpucolBoundKey key;
-	GpucolBoundTask task = {};
+	GpucolTopnKey key;
+	GpucolTopnTask task = {};
 	int64_t		bound;
 
 	if (!bound_key(0, &key, &task))
@@ -132,9 +132,9 @@ RowSearch::select_first()
 	task.k = c_.shape->k;
 	task.all_rows = !c_.program.filters() && c_.program.ranges().size() == 0;
 	task.scratch = &c_.device.scratch();
-	task.pinned = c_.device.lane().stage(GPUCOL_BOUND_PINNED);
+	task.pinned = c_.device.lane().stage(GPUCOL_TOPN_PINNED);
 	task.stream = c_.device.stream();
-	if (gpucol_bound_find(&key, task, &bound))
+	if (gpucol_topn_find(&key, task, &bound))
 	{
 		select_bound(0, key, task, bound, program_.plan.bitmap);
 		cut_ties(key, task, bound);

@@ -12,7 +12,7 @@
 #include "cuda/query/interpreter.cuh"
 #include "cuda/query/part_context.cuh"
 #include "cuda/query/plain_columns.cuh"
-#include "cuda/scan/bound.cuh"
+#include "cuda/scan/topn.cuh"
 
 class RowSearch
 {
@@ -26,12 +26,12 @@ public:
 private:
 	void		select();
 	void		select_first();
-	bool		bound_key(uint32_t number, GpucolBoundKey *key, GpucolBoundTask *task) const;
-	void		select_bound(uint32_t number, const GpucolBoundKey &key, const GpucolBoundTask &task,
+	bool		bound_key(uint32_t number, GpucolTopnKey *key, GpucolTopnTask *task) const;
+	void		select_bound(uint32_t number, const GpucolTopnKey &key, const GpucolTopnTask &task,
 							 int64_t bound, uint32_t *bitmap);
-	GpucolBoundNumbers find_ties(const GpucolBoundKey &key, int64_t bound, bool nulls, const uint32_t *rows,
-								 uint32_t *ties);
-	void		cut_ties(GpucolBoundKey key, GpucolBoundTask task, int64_t bound);
+	GpucolTopnNumbers find_ties(const GpucolTopnKey &key, int64_t bound, bool nulls, const uint32_t *rows,
+								uint32_t *ties);
+	void		cut_ties(GpucolTopnKey key, GpucolTopnTask task, int64_t bound);
 
 	PartContext &c_;
 	Interpreter &program_;

@@ -10,7 +10,7 @@
  * more of them only where the rankings say that these were too few.  A group that
  * a thread or a warp does not settle in WALKED_ROWS is split over the device.
  *
- * With x-tuples every group is ranked by one thread (topk_x.cu).
+ * With x-tuples every group is ranked by one thread (rank_x.cu).
  *
  *-------------------------------------------------------------------------
  */
@@ -37,7 +37,7 @@ constexpr uint32_t FEW_SPLIT = 256;	/* groups that are split one after the other
 
 /* Groups in ranking order. */
 __global__ void
-group_at_kernel(GpucolTopkRows rows, const uint32_t *row, uint32_t *group)
+group_at_kernel(GpucolDeviceRankRows rows, const uint32_t *row, uint32_t *group)
 {
 	GPUCOL_FOR_EACH(i, rows.nrows)
 		group[i] = rows.group ? rows.group[row[i]] : 0;
@@ -65,7 +65,7 @@ struct Chosen
 };
 
 __global__ void
-chosen_kernel(GpucolTopkGroups groups, const uint32_t *group, const double *figures, uint32_t n, Chosen c)
+chosen_kernel(GpucolDeviceRankGroups groups, const uint32_t *group, const double *figures, uint32_t n, Chosen c)
 {
 	GPUCOL_FOR_EACH(i, n)
 	{
@@ -81,12 +81,12 @@ chosen_kernel(GpucolTopkGroups groups, const uint32_t *group, const double *figu
 
 /* U-Topk: labels of each group. */
 __global__ void
-set_counts_kernel(GpucolTopkGroups groups, const GpucolTopkSet *sets, int32_t k, int32_t *counts,
+set_counts_kernel(GpucolDeviceRankGroups groups, const GpucolDeviceRankSet *sets, int32_t k, int32_t *counts,
 				  double *probability, uint8_t *settled)
 {
 	GPUCOL_FOR_EACH(g, groups.ngroups)
 	{
-		counts[g] = sets[g].last >= 0 ? gpucol_topk_k(groups, (uint32_t) g, k) : -1;
+		counts[g] = sets[g].last >= 0 ? gpucol_device_rank_k(groups, (uint32_t) g, k) : -1;
 		probability[g] = sets[g].probability;
 		settled[g] = sets[g].horizon >= 0;
 	}
@@ -94,7 +94,7 @@ set_counts_kernel(GpucolTopkGroups groups, const GpucolTopkSet *sets, int32_t k,
 
 /* Groups whose answers are not settled by the rows that were looked at. */
 __global__ void
-unsettled_kernel(GpucolTopkGroups groups, const uint8_t *settled, uint32_t *list, uint32_t *count)
+unsettled_kernel(GpucolDeviceRankGroups groups, const uint8_t *settled, uint32_t *list, uint32_t *count)
 {
 	GPUCOL_FOR_EACH(g, groups.ngroups)
 		if (!settled[g] && groups.starts[g + 1] - groups.starts[g] > groups.most)
@@ -127,8 +127,8 @@ struct LabelCount
 
 struct Labels
 {
-	GpucolTopkGroups groups;
-	GpucolTopkPicks picks;
+	GpucolDeviceRankGroups groups;
+	GpucolDeviceRankPicks picks;
 	const unsigned long long *first;
 	const uint32_t *row;
 	const int64_t *label;
@@ -231,12 +231,13 @@ Ranker::put_nothing()
 
 /* The k best by figure of each group. */
 void
-Ranker::choose(const RankSet &s, const uint32_t *group, const double *figures, int32_t k, const GpucolTopkPicks &picks)
+Ranker::choose(const RankSet &s, const uint32_t *group, const double *figures, int32_t k,
+			   const GpucolDeviceRankPicks &picks)
 {
 	Chosen		c;
 	uint32_t   *count = array<uint32_t>(1);
-	GpucolTopkRows chosen = {};
-	GpucolTopkGroups groups = {};
+	GpucolDeviceRankRows chosen = {};
+	GpucolDeviceRankGroups groups = {};
 	uint32_t   *starts = array<uint32_t>((size_t) ngroups_ + 1);
 	uint32_t   *order;
 	double	   *p;
@@ -262,22 +263,23 @@ Ranker::choose(const RankSet &s, const uint32_t *group, const double *figures, i
 	chosen.score = c.order;
 	chosen.probability = c.zero;
 	chosen.label = c.rank;
-	chosen.spread = GPUCOL_TOPK_SKEWED;
-	bytes = gpucol_topk_sort_scratch(chosen.nrows);
-	device_check(gpucol_topk_sort(chosen, starts, p, order,
-								  t_.scratch->allocate(bytes, "the rows to be ranked"), bytes, t_.stream), "rank");
+	chosen.spread = GPUCOL_DEVICE_RANK_SKEWED;
+	bytes = gpucol_device_rank_sort_scratch(chosen.nrows);
+	device_check(gpucol_device_rank_sort(chosen, starts, p, order,
+										 t_.scratch->allocate(bytes, "the rows to be ranked"), bytes,
+										 t_.stream), "rank");
 	groups.ngroups = ngroups_;
 	groups.starts = starts;
 	groups.k = s.groups.k;
 	device_check(cudaMemsetAsync(count, 0, sizeof(uint32_t), t_.stream), "memset");
-	device_check(gpucol_topk_choose(groups, order, c.figure, c.rank, k, picks, count, t_.stream), "rank");
+	device_check(gpucol_device_rank_choose(groups, order, c.figure, c.rank, k, picks, count, t_.stream), "rank");
 	if (host(count))
 		throw Failure{GPUCOL_UNSUPPORTED, "too many rows whose figures are equal up to rounding"};
 }
 
 /* Counts, probabilities and labels of one ranking into the result. */
 void
-Ranker::put_answers(const RankSet &s, const GpucolShapeRanking &r, const GpucolTopkPicks &picks,
+Ranker::put_answers(const RankSet &s, const GpucolShapeRanking &r, const GpucolDeviceRankPicks &picks,
 					const double *probability)
 {
 	Labels		l = {s.groups, picks, NULL, s.row, s.labels, 0, NULL, NULL, NULL};
@@ -324,15 +326,15 @@ Ranker::put_answers(const RankSet &s, const GpucolShapeRanking &r, const GpucolT
 
 /* One ranking where there are x-tuples. */
 void
-Ranker::rank_x(const RankSet &s, const GpucolShapeRanking &r, int32_t k, const GpucolTopkPicks &picks,
+Ranker::rank_x(const RankSet &s, const GpucolShapeRanking &r, int32_t k, const GpucolDeviceRankPicks &picks,
 			   double *probability)
 {
-	GpucolTopkRanking ranking = {r.ranking, k, r.threshold};
+	GpucolDeviceRankRanking ranking = {r.ranking, k, r.threshold};
 	uint32_t   *bad = array<uint32_t>(1);
-	void	   *scratch = split_scratch(gpucol_topk_x_scratch(s.groups, k));
+	void	   *scratch = split_scratch(gpucol_device_rank_x_scratch(s.groups, k));
 
 	device_check(cudaMemsetAsync(bad, 0, sizeof(uint32_t), t_.stream), "memset");
-	device_check(gpucol_topk_x(s.groups, s.xs, ranking, picks, probability, bad, scratch, t_.stream), "rank");
+	device_check(gpucol_device_rank_x(s.groups, s.xs, ranking, picks, probability, bad, scratch, t_.stream), "rank");
 	if (host(bad))
 		throw Failure{GPUCOL_UNSUPPORTED, "the probabilities of an x-tuple exceed 1"};
 }
@@ -348,7 +350,7 @@ Ranker::limit_walk(RankSet &s, int32_t k, bool is_set)
 
 	if (ngroups_ > FEW_SPLIT)
 		most = std::max<uint64_t>(most, nrows_ / FEW_SPLIT);
-	s.groups.most = most < s.groups.longest && (is_set || k <= GPUCOL_SPLIT_MAX_K) ? (uint32_t) most : 0;
+	s.groups.most = most < s.groups.longest && (is_set || k <= GPUCOL_DEVICE_RANK_SPLIT_MAX_K) ? (uint32_t) most : 0;
 }
 
 /* Scratch memory of one ranking, or one split group, after the other. */
@@ -365,12 +367,13 @@ Ranker::split_scratch(size_t bytes)
 
 /* Rank one group by the whole device; false where that is not worth it. */
 bool
-Ranker::split_group(const RankSet &s, const GpucolShapeRanking &r, uint32_t g, int32_t k, const GpucolTopkPicks &picks,
-					GpucolTopkSet *sets, double *figures)
+Ranker::split_group(const RankSet &s, const GpucolShapeRanking &r, uint32_t g, int32_t k,
+					const GpucolDeviceRankPicks &picks,
+					GpucolDeviceRankSet *sets, double *figures)
 {
 	uint32_t	bounds[2];
 	int32_t		own = k;
-	GpucolSplitGroup group = {};
+	GpucolDeviceRankSplit group = {};
 	int32_t    *ranks;
 	bool		done = true;
 	void	   *scratch;
@@ -385,25 +388,26 @@ Ranker::split_group(const RankSet &s, const GpucolShapeRanking &r, uint32_t g, i
 	group.k = std::min(own, k);
 	group.cancel = s.groups.cancel;
 	ranks = picks.ranks + (picks.stride ? (size_t) g * picks.stride : bounds[0]);
-	scratch = split_scratch(gpucol_split_scratch(group.n, group.k));
+	scratch = split_scratch(gpucol_device_rank_split_scratch(group.n, group.k));
 	if (r.ranking == GPUCOL_RANK_U_TOPK)
-		device_check(gpucol_split_u_topk(group, sets + g, ranks, &done, scratch, t_.stream), "rank");
+		device_check(gpucol_device_rank_split_u_topk(group, sets + g, ranks, &done, scratch, t_.stream), "rank");
 	else if (r.ranking == GPUCOL_RANK_U_KRANKS)
-		device_check(gpucol_split_u_kranks(group, ranks, picks.counts + g, picks.settled + g, scratch,
-										   t_.stream), "rank");
+		device_check(gpucol_device_rank_split_u_kranks(group, ranks, picks.counts + g, picks.settled + g,
+													   scratch, t_.stream), "rank");
 	else if (r.ranking == GPUCOL_RANK_PT_K)
-		device_check(gpucol_split_pt_k(group, r.threshold, ranks, picks.counts + g, picks.settled + g,
-									   scratch, t_.stream), "rank");
+		device_check(gpucol_device_rank_split_pt_k(group, r.threshold, ranks, picks.counts + g,
+												   picks.settled + g, scratch, t_.stream), "rank");
 	else
-		device_check(gpucol_split_global(group, figures + bounds[0], picks.settled + g, scratch, t_.stream), "rank");
+		device_check(gpucol_device_rank_split_global(group, figures + bounds[0], picks.settled + g, scratch,
+													 t_.stream), "rank");
 	t_.wait();
 	return done;
 }
 
 /* Split the groups that are not settled; false if there were none. */
 bool
-Ranker::split_unsettled(const RankSet &s, const GpucolShapeRanking &r, int32_t k, const GpucolTopkPicks &picks,
-						GpucolTopkSet *sets, double *figures)
+Ranker::split_unsettled(const RankSet &s, const GpucolShapeRanking &r, int32_t k, const GpucolDeviceRankPicks &picks,
+						GpucolDeviceRankSet *sets, double *figures)
 {
 	uint32_t   *list,
 				n,
@@ -431,7 +435,7 @@ Ranker::rank(RankSet &s, uint32_t number, bool must_settle)
 	uint32_t	n = s.rows.nrows;
 	int32_t		longest = (int32_t) s.groups.longest;
 	int32_t		k = std::min(k_[number], r.ranking == GPUCOL_RANK_U_TOPK ? longest + 1 : std::max(longest, 1));
-	GpucolTopkPicks picks = {};
+	GpucolDeviceRankPicks picks = {};
 	double	   *probability = NULL;
 	void	   *scratch;
 
@@ -444,18 +448,18 @@ Ranker::rank(RankSet &s, uint32_t number, bool must_settle)
 	picks.stride = r.ranking == GPUCOL_RANK_PT_K ? 0 : k;
 	device_check(cudaMemsetAsync(picks.settled, 0, ngroups_, t_.stream), "memset");
 	picks.ranks = array<int32_t>(picks.stride ? (size_t) ngroups_ * k : n);
-	scratch = t_.scratch->allocate(gpucol_topk_counts_scratch(k), "the rows to be ranked");
+	scratch = t_.scratch->allocate(gpucol_device_rank_counts_scratch(k), "the rows to be ranked");
 	if (r.ranking == GPUCOL_RANK_U_TOPK)
 		probability = array<double>(ngroups_);
 	if (s.shape->x >= 0)
 		rank_x(s, r, k, picks, probability);
 	else if (r.ranking == GPUCOL_RANK_U_TOPK)
 	{
-		GpucolTopkSet *sets = array<GpucolTopkSet>(ngroups_);
+		GpucolDeviceRankSet *sets = array<GpucolDeviceRankSet>(ngroups_);
 
-		scratch = t_.scratch->allocate(gpucol_topk_heap_scratch(k), "the rows to be ranked");
-		device_check(gpucol_topk_heap(s.groups, k, sets, scratch, t_.stream), "rank");
-		device_check(gpucol_topk_members(s.groups, k, sets, picks.ranks, t_.stream), "rank");
+		scratch = t_.scratch->allocate(gpucol_device_rank_heap_scratch(k), "the rows to be ranked");
+		device_check(gpucol_device_rank_heap(s.groups, k, sets, scratch, t_.stream), "rank");
+		device_check(gpucol_device_rank_members(s.groups, k, sets, picks.ranks, t_.stream), "rank");
 		GPUCOL_RANKER_LAUNCH(set_counts_kernel, ngroups_)(s.groups, sets, k, picks.counts, probability, picks.settled);
 		if (split_unsettled(s, r, k, picks, sets, NULL))
 			GPUCOL_RANKER_LAUNCH(set_counts_kernel, ngroups_)(s.groups, sets, k, picks.counts, probability,
@@ -463,12 +467,12 @@ Ranker::rank(RankSet &s, uint32_t number, bool must_settle)
 	}
 	else if (r.ranking == GPUCOL_RANK_U_KRANKS)
 	{
-		device_check(gpucol_topk_u_kranks(s.groups, k, picks, scratch, t_.stream), "rank");
+		device_check(gpucol_device_rank_u_kranks(s.groups, k, picks, scratch, t_.stream), "rank");
 		split_unsettled(s, r, k, picks, NULL, NULL);
 	}
 	else if (r.ranking == GPUCOL_RANK_PT_K)
 	{
-		device_check(gpucol_topk_pt_k(s.groups, k, r.threshold, picks, scratch, t_.stream), "rank");
+		device_check(gpucol_device_rank_pt_k(s.groups, k, r.threshold, picks, scratch, t_.stream), "rank");
 		split_unsettled(s, r, k, picks, NULL, NULL);
 	}
 	else
@@ -479,13 +483,13 @@ Ranker::rank(RankSet &s, uint32_t number, bool must_settle)
 		GPUCOL_RANKER_LAUNCH(group_at_kernel, n)(s.rows, s.row, group);
 		if (r.ranking == GPUCOL_RANK_GLOBAL_TOPK)
 		{
-			device_check(gpucol_topk_global(s.groups, k, figures, picks.settled, scratch, t_.stream), "rank");
+			device_check(gpucol_device_rank_global(s.groups, k, figures, picks.settled, scratch, t_.stream), "rank");
 			split_unsettled(s, r, k, picks, NULL, figures);
 		}
 		else
 		{
-			scratch = t_.scratch->allocate(gpucol_topk_expected_scratch(n), "the rows to be ranked");
-			device_check(gpucol_topk_expected(s.groups, group, n, figures, scratch, t_.stream), "rank");
+			scratch = t_.scratch->allocate(gpucol_device_rank_expected_scratch(n), "the rows to be ranked");
+			device_check(gpucol_device_rank_expected(s.groups, group, n, figures, scratch, t_.stream), "rank");
 		}
 		choose(s, group, figures, k, picks);
 	}

@@ -36,7 +36,7 @@ constexpr uint32_t MANY_X_GROUPS = 256;	/* as many as the longest */
 __global__ void
 scores_kernel(GpucolRankColumn column, uint32_t nrows, int64_t *scores, int64_t *any, uint32_t *nulls)
 {
-	bool		told = false;
+	bool		flagged = false;
 
 	GPUCOL_FOR_EACH(i, nrows)
 	{
@@ -49,9 +49,9 @@ scores_kernel(GpucolRankColumn column, uint32_t nrows, int64_t *scores, int64_t 
 			score = column.values[i * column.stride];
 			if (column.cls == GPUCOL_CLASS_F)
 				score = gpucol_float_order(__longlong_as_double(score));
-			if (!told)
+			if (!flagged)
 				*any = score;
-			told = true;
+			flagged = true;
 		}
 		scores[i] = score;
 	}
@@ -87,7 +87,7 @@ struct Pairs
 __global__ void
 pairs_kernel(Pairs c)
 {
-	bool		told = false;
+	bool		flagged = false;
 
 	GPUCOL_FOR_EACH(i, c.nrows)
 	{
@@ -106,9 +106,9 @@ pairs_kernel(Pairs c)
 				*c.bad = 1;
 				p = 0;
 			}
-			if ((!told || c.group) && !c.counted[g])
+			if ((!flagged || c.group) && !c.counted[g])
 				c.counted[g] = 1;
-			told = true;
+			flagged = true;
 		}
 		c.out_p[i] = p;
 		if (c.out_label != NULL)
@@ -137,7 +137,7 @@ gather_rows_kernel(RankSet from, const uint32_t *rows, uint32_t n, int64_t *scor
 
 /* Do rows tie in all but a label whose words have no order? */
 __global__ void
-label_ties_kernel(GpucolTopkRows rows, const uint32_t *row, uint32_t *tied)
+label_ties_kernel(GpucolDeviceRankRows rows, const uint32_t *row, uint32_t *tied)
 {
 	GPUCOL_FOR_EACH(i, rows.nrows - 1)
 	{
@@ -204,7 +204,7 @@ x_at_kernel(const uint32_t *group, const uint32_t *pair, const uint32_t *first, 
 
 /* Do rows tie in all but x-tuples whose words have no order? */
 __global__ void
-x_ties_kernel(GpucolTopkRows rows, const uint32_t *row, const uint32_t *pair, uint32_t *tied)
+x_ties_kernel(GpucolDeviceRankRows rows, const uint32_t *row, const uint32_t *pair, uint32_t *tied)
 {
 	GPUCOL_FOR_EACH(i, rows.nrows - 1)
 	{
@@ -284,7 +284,7 @@ Ranker::add_set(const GpucolShapeSet &shape, uint32_t *bad)
 	s.rows.ngroups = ngroups_;
 	s.rows.group = group_;
 	s.rows.score = find_scores(shape.score);
-	s.rows.spread = c.score.cls == GPUCOL_CLASS_F ? GPUCOL_TOPK_DOUBLES : GPUCOL_TOPK_INTEGERS;
+	s.rows.spread = c.score.cls == GPUCOL_CLASS_F ? GPUCOL_DEVICE_RANK_DOUBLES : GPUCOL_DEVICE_RANK_INTEGERS;
 	GPUCOL_RANKER_LAUNCH(pairs_kernel, nrows_)(c);
 	device_check(cudaGetLastError(), "rank");
 	s.rows.probability = c.out_p;
@@ -330,7 +330,7 @@ Ranker::check_label_ties(const RankSet &s)
 void
 Ranker::sort(RankSet &s)
 {
-	size_t		bytes = gpucol_topk_sort_scratch(s.rows.nrows);
+	size_t		bytes = gpucol_device_rank_sort_scratch(s.rows.nrows);
 	void	   *scratch = split_scratch(bytes);
 	uint32_t   *starts = array<uint32_t>((size_t) ngroups_ + 1);
 	double	   *p = array<double>(s.rows.nrows);
@@ -348,12 +348,13 @@ Ranker::sort(RankSet &s)
 	s.groups.cancel = t_.cancel;
 	if (score != NULL && score->order != NULL)
 	{
-		device_check(gpucol_topk_sort_ties(s.rows, score->order, starts, p, s.row, scratch, bytes, t_.stream), "rank");
+		device_check(gpucol_device_rank_sort_ties(s.rows, score->order, starts, p, s.row, scratch, bytes,
+												  t_.stream), "rank");
 		s.groups.longest = score->longest;
 	}
 	else
 	{
-		device_check(gpucol_topk_sort(s.rows, starts, p, s.row, scratch, bytes, t_.stream), "rank");
+		device_check(gpucol_device_rank_sort(s.rows, starts, p, s.row, scratch, bytes, t_.stream), "rank");
 		with_scratch([&](void *temp, size_t &size) {
 			return cub::DeviceReduce::Max(temp, size, sizes, longest, (int) ngroups_, t_.stream); });
 		s.groups.longest = host(longest);
@@ -372,7 +373,7 @@ void
 Ranker::number_x(RankSet &s)
 {
 	const GpucolRankColumn x = column(s.shape->x);
-	const GpucolTopkRows &rows = s.rows;
+	const GpucolDeviceRankRows &rows = s.rows;
 	uint64_t   *words[2] = {array<uint64_t>(nrows_), array<uint64_t>(nrows_)};
 	uint32_t   *numbers[2] = {array<uint32_t>(nrows_), array<uint32_t>(nrows_)};
 	uint32_t   *first = array<uint32_t>((size_t) ngroups_ + 1);
@@ -414,8 +415,8 @@ Ranker::select_best(const RankSet &s, uint32_t want, RankSet *best)
 			   *delivered;
 	double	   *p;
 
-	device_check(gpucol_topk_select(s.rows.score, nrows_, want, out, capacity, found,
-									t_.scratch->allocate(gpucol_topk_select_scratch(),
+	device_check(gpucol_device_rank_select(s.rows.score, nrows_, want, out, capacity, found,
+									t_.scratch->allocate(gpucol_device_rank_select_scratch(),
 														 "the rows to be ranked"), t_.stream), "rank");
 	n = host(found);
 	if (n > capacity || n == 0)

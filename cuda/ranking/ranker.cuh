@@ -16,7 +16,7 @@
 
 #include "cuda/base/launch.cuh"
 #include "cuda/ranking/rank.cuh"
-#include "cuda/ranking/topk.cuh"
+#include "cuda/ranking/rank_kernels.cuh"
 
 #define GPUCOL_RANKER_LAUNCH(kernel, n) kernel<<<gpucol_launch_grid(n), GPUCOL_THREADS, 0, t_.stream>>>
 
@@ -25,13 +25,13 @@ struct RankSet
 {
 	const GpucolShapeSet *shape;
 	uint8_t    *counted;		/* [ngroups] some row counts */
-	GpucolTopkRows rows;		/* one that does not count has probability 0 */
+	GpucolDeviceRankRows rows;		/* one that does not count has probability 0 */
 	const int64_t *labels;		/* by row: the words that are delivered */
 
 	/* in ranking order */
-	GpucolTopkGroups groups;
+	GpucolDeviceRankGroups groups;
 	uint32_t   *row;
-	GpucolTopkXTuples xs;
+	GpucolDeviceRankXTuples xs;
 };
 
 /* Scores of all rows, which every set that has them is sorted by. */
@@ -129,17 +129,18 @@ private:
 	void		rank_set(RankSet &s, uint32_t number);
 	bool		rank_all(RankSet &s, uint32_t number, bool must_settle);
 	bool		rank(RankSet &s, uint32_t number, bool must_settle);
-	void		rank_x(const RankSet &s, const GpucolShapeRanking &r, int32_t k, const GpucolTopkPicks &picks,
-					   double *probability);
+	void		rank_x(const RankSet &s, const GpucolShapeRanking &r, int32_t k,
+					   const GpucolDeviceRankPicks &picks, double *probability);
 	void		limit_walk(RankSet &s, int32_t k, bool is_set);
 	bool		split_group(const RankSet &s, const GpucolShapeRanking &r, uint32_t g, int32_t k,
-							const GpucolTopkPicks &picks,
-							GpucolTopkSet *sets, double *figures);
-	bool		split_unsettled(const RankSet &s, const GpucolShapeRanking &r, int32_t k, const GpucolTopkPicks &picks,
-								GpucolTopkSet *sets, double *figures);
+							const GpucolDeviceRankPicks &picks,
+							GpucolDeviceRankSet *sets, double *figures);
+	bool		split_unsettled(const RankSet &s, const GpucolShapeRanking &r, int32_t k,
+								const GpucolDeviceRankPicks &picks,
+								GpucolDeviceRankSet *sets, double *figures);
 	void		choose(const RankSet &s, const uint32_t *group, const double *figures, int32_t k,
-					   const GpucolTopkPicks &picks);
-	void		put_answers(const RankSet &s, const GpucolShapeRanking &r, const GpucolTopkPicks &picks,
+					   const GpucolDeviceRankPicks &picks);
+	void		put_answers(const RankSet &s, const GpucolShapeRanking &r, const GpucolDeviceRankPicks &picks,
 							const double *probability);
 };
 

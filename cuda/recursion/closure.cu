@@ -215,28 +215,28 @@ closure_kernel(GpucolClosure closure, GpucolClosureDepth *depth, uint32_t end,
 }
 
 /* Threads a block, blocks of the grid and shared bytes for a domain. */
-struct Shape
+struct Grid
 {
 	int			warps;
 	int			blocks;
 	size_t		shared;
 };
 
-Shape
-shape_for(uint32_t nnodes)
+Grid
+grid_for(uint32_t nnodes)
 {
-	Shape		shape;
+	Grid		grid;
 	size_t		bitmap = ((size_t) nnodes + 31) / 32 * 4;
 
-	shape.warps = MAX_BLOCK_WARPS;
-	while (shape.warps > 1 && shape.warps * bitmap > SHARED_BYTES / 2)
-		shape.warps /= 2;
-	shape.shared = shape.warps * bitmap;
+	grid.warps = MAX_BLOCK_WARPS;
+	while (grid.warps > 1 && grid.warps * bitmap > SHARED_BYTES / 2)
+		grid.warps /= 2;
+	grid.shared = grid.warps * bitmap;
 	for (auto kernel : {closure_kernel<false>, closure_kernel<true>})
 		gpucol_launch_allow_shared(kernel);
-	shape.blocks = gpucol_launch_blocks(closure_kernel<false>, shape.warps * 32,
-										shape.shared);
-	return shape;
+	grid.blocks = gpucol_launch_blocks(closure_kernel<false>, grid.warps * 32,
+										grid.shared);
+	return grid;
 }
 
 /* Launch over sources first .. end - 1. */
@@ -245,7 +245,7 @@ launch(const GpucolClosure *closure, uint32_t first, uint32_t end,
 	   void *scratch, GpucolRowSummary *rows, const uint64_t *offsets,
 	   uint64_t base, uint32_t *nodes, cudaStream_t stream)
 {
-	Shape		shape = shape_for(closure->nnodes);
+	Grid		grid = grid_for(closure->nnodes);
 	GpucolClosureDepth start = {first, 0, 0};
 	GpucolClosureDepth *depth = (GpucolClosureDepth *) scratch;
 	uint32_t   *queues = (uint32_t *) scratch + 64;
@@ -256,10 +256,10 @@ launch(const GpucolClosure *closure, uint32_t first, uint32_t end,
 	if (error != cudaSuccess)
 		return error;
 	if (closure->max_depth)
-		closure_kernel<true><<<shape.blocks, shape.warps * 32, shape.shared, stream>>>
+		closure_kernel<true><<<grid.blocks, grid.warps * 32, grid.shared, stream>>>
 			(*closure, depth, end, queues, rows, offsets, base, nodes);
 	else
-		closure_kernel<false><<<shape.blocks, shape.warps * 32, shape.shared, stream>>>
+		closure_kernel<false><<<grid.blocks, grid.warps * 32, grid.shared, stream>>>
 			(*closure, depth, end, queues, rows, offsets, base, nodes);
 	return cudaGetLastError();
 }
@@ -275,9 +275,9 @@ gpucol_closure_max_nodes(void)
 size_t
 gpucol_closure_scratch(const GpucolClosure *closure)
 {
-	Shape		shape = shape_for(closure->nnodes);
+	Grid		grid = grid_for(closure->nnodes);
 
-	return 256 + (size_t) shape.blocks * shape.warps * closure->nnodes *
+	return 256 + (size_t) grid.blocks * grid.warps * closure->nnodes *
 		sizeof(uint32_t);
 }
 

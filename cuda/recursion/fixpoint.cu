@@ -63,10 +63,10 @@ public:
 		for (;;)
 		{
 			/* its rows include those that there were */
-			if (rounds_.shape(relation))
+			if (rounds_.special(relation))
 				reader.runs.clear();
 			if (next_of_runs(relation, reader, batch, out) ||
-				(rounds_.shape(relation) && next_of_shape(relation, reader, batch, out)))
+				(rounds_.special(relation) && next_of_special(relation, reader, batch, out)))
 				return GPUCOL_OK;
 			if (rounds_.done())
 				return GPUCOL_END;
@@ -97,8 +97,8 @@ public:
 				add(run);
 		while (!rounds_.done())
 			rounds_.advance();
-		if (rounds_.shape(relation))
-			*nrows = rounds_.shape(relation)->summarise(columns);
+		if (rounds_.special(relation))
+			*nrows = rounds_.special(relation)->summarise(columns);
 		else if (!bag)
 			for (auto &run : rounds_[relation].read(nullptr))
 				add(run);
@@ -114,7 +114,7 @@ private:
 		bool		started = false;
 		std::deque<GpucolRunPtr<K>> runs;	/* to be read */
 		size_t		at = 0;		/* row of the first */
-		GpucolArray<uint64_t> pairs;	/* of a shape */
+		GpucolArray<uint64_t> pairs;	/* of a special stratum */
 		size_t		pair_at = 0;
 		std::vector<K> keys;
 		std::vector<uint64_t> pair_keys;
@@ -145,7 +145,7 @@ private:
 		reader.started = true;
 		while (!rounds_.done() && !streams)
 			rounds_.advance();
-		if (rounds_.shape(relation))
+		if (rounds_.special(relation))
 			return;
 		for (auto &run : rounds_[relation].read([&reader](const GpucolRunPtr<K> &run) {
 				reader.runs.push_back(run);
@@ -174,11 +174,11 @@ private:
 	}
 
 	bool
-	next_of_shape(uint32_t relation, Reader &reader, GpucolReadRows &batch, GpucolRecBatch *out)
+	next_of_special(uint32_t relation, Reader &reader, GpucolReadRows &batch, GpucolRecBatch *out)
 	{
 		while (reader.pair_at == reader.pairs.size())
 		{
-			if (!rounds_.shape(relation)->next(reader.pairs))
+			if (!rounds_.special(relation)->next(reader.pairs))
 				return false;
 			reader.pair_at = 0;
 		}

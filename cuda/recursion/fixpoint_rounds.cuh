@@ -6,8 +6,8 @@
  * A round runs every recursive rule over the last delta, sorts and
  * deduplicates what each relation got, subtracts FULL, and makes the rest the
  * next delta; the old delta joins the levels of FULL.  Rounds of small deltas
- * run in one kernel (small_rounds.cuh), and strata of some shapes without rounds
- * (components.cuh) or a HISA (shapes.cu).
+ * run in one kernel (small_rounds.cuh), and special strata without rounds
+ * (components.cuh) or a HISA (special.cu).
  *
  *-------------------------------------------------------------------------
  */
@@ -41,12 +41,12 @@ template <class K> class GpucolFixpointRounds : private GpucolPairSource
 {
 public:
 	explicit GpucolFixpointRounds(GpucolDeviceRun &run)
-		: run_(run), plan_(*run.plan), relations_(run), shapes_(plan_.nrelations) {}
+		: run_(run), plan_(*run.plan), relations_(run), special_(plan_.nrelations) {}
 
 	GpucolRelation<K> &operator[](uint32_t relation) { return relations_[relation]; }
 
 	/* The result of a relation that was found without a HISA, or null. */
-	GpucolShape *shape(uint32_t relation) const { return shapes_[relation].get(); }
+	GpucolSpecialStratum *special(uint32_t relation) const { return special_[relation].get(); }
 
 	/* Are all strata over? */
 	bool done() const { return done_; }
@@ -89,7 +89,7 @@ private:
 	static constexpr const char *HISA_SMALL = "HISA in small rounds";
 	static constexpr const char *COMPONENTS = "union-find";
 
-	/* All rows of a binary relation, for a shape. */
+	/* All rows of a binary relation, for a special stratum. */
 	GpucolArray<uint64_t>
 	pairs(uint32_t relation, int from) override
 	{
@@ -138,10 +138,10 @@ private:
 			delta_ = 0;
 		if (delta_ == 0)
 			return;
-		if (auto shape = gpucol_shapes_start(run_, *this, stratum_, &relation))
+		if (auto special = gpucol_special_start(run_, *this, stratum_, &relation))
 		{
-			/* the shape's rows include those that there were */
-			shapes_[relation] = std::move(shape);
+			/* its rows include those that there were */
+			special_[relation] = std::move(special);
 			delta_ = 0;
 			return;
 		}
@@ -216,7 +216,7 @@ private:
 	GpucolDeviceRun &run_;
 	const GpucolRecPlan &plan_;
 	GpucolRelations<K> relations_;
-	std::vector<std::unique_ptr<GpucolShape>> shapes_;	/* by relation, or null */
+	std::vector<std::unique_ptr<GpucolSpecialStratum>> special_;	/* by relation, or null */
 	uint32_t	stratum_ = 0;
 	bool		in_stratum_ = false;
 	std::unique_ptr<GpucolSmallRounds<K>> small_;	/* of the stratum */

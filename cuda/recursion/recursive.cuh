@@ -7,8 +7,8 @@
  * recursive.cu implements the engine table; fixpoint.cu takes rows in and gives them
  * out, between which fixpoint_rounds.cuh drives strata and rounds; relations.cu keeps
  * relations as HISAs; rules.cu runs one rule, with rule_columns.cu for what happens to
- * columns of codes; shapes.cu recognises recursions that closure.cu and sandwich.cu
- * evaluate without a HISA.
+ * columns of codes; special.cu recognises recursions that closure.cu and
+ * same_generation.cu evaluate without a HISA.
  *
  * All values of a run are mapped to dense codes (codes.cuh), and a tuple is one key
  * of as many bits as the widest relation of the plan needs (key.cuh).  Where there
@@ -56,11 +56,11 @@ struct GpucolDeviceRun
 /* Can the device run this plan at all? */
 extern bool gpucol_rules_supported(const GpucolRecPlan *plan);
 
-/* Result of a recursion that needed no HISA; see shapes.cu. */
-class GpucolShape
+/* Result of a recursion that needed no HISA; see special.cu. */
+class GpucolSpecialStratum
 {
 public:
-	virtual ~GpucolShape() = default;
+	virtual ~GpucolSpecialStratum() = default;
 	/* Rows of the relation, and summaries of its columns (two of them). */
 	virtual uint64_t summarise(GpucolRecSummary *columns) = 0;
 	/* Some next rows, column 0 << bits | column 1; false at the end. */
@@ -76,11 +76,11 @@ public:
 };
 
 /*
- * If the recursive rules of a stratum have a shape that needs no HISA, and no
+ * If the recursive rules of a stratum are of a form that needs no HISA, and no
  * later stratum reads its relation, take it over: the relation's rows are its
  * base.  Null if not.
  */
-extern std::unique_ptr<GpucolShape> gpucol_shapes_start(GpucolDeviceRun &run,
+extern std::unique_ptr<GpucolSpecialStratum> gpucol_special_start(GpucolDeviceRun &run,
 														GpucolPairSource &source,
 														uint32_t stratum,
 														uint32_t *relation);

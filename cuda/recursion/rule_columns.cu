@@ -50,7 +50,7 @@ struct Function
 		return {isnull ? 0 : __ldg(values + code), isnull};
 	}
 
-	/* Of row i; a failure is noted. */
+	/* Of row i; a failure is recorded. */
 	__device__ __forceinline__ GpucolRecValue
 	at(size_t i, int *failure) const
 	{
@@ -339,7 +339,7 @@ GpucolRuleColumns::same_columns(uint32_t s, const GpucolRepeats &repeats,
 	}
 }
 
-/* Raise what a kernel noted. */
+/* Raise what a kernel recorded. */
 void
 GpucolRuleColumns::check_failure(const GpucolArray<int> &failure) const
 {

@@ -82,15 +82,15 @@ Recursion::~Recursion()
 		gpucol_recursive_device.finish(run_);
 }
 
-/* The engine asks whether to end; on this occasion progress is told. */
+/* The engine asks whether to end; on this occasion progress is reported. */
 bool
 Recursion::asked()
 {
 	auto		now = std::chrono::steady_clock::now();
 
-	if (answering_ && now - told_ > std::chrono::milliseconds(100))
+	if (answering_ && now - reported_ > std::chrono::milliseconds(100))
 	{
-		told_ = now;
+		reported_ = now;
 		tell_(describe(GPUCOL_OK));
 	}
 	return cancelled_();
@@ -180,7 +180,7 @@ Recursion::summarise(const char *payload, size_t size)
 	uint64_t	nrows = 0;
 
 	answering_ = true;
-	told_ = std::chrono::steady_clock::now();
+	reported_ = std::chrono::steady_clock::now();
 	if (status_ == GPUCOL_OK)
 		status_ = gpucol_recursive_device.summarise(run_, rel, nullptr, &nrows,
 													columns.data());
@@ -205,7 +205,7 @@ Recursion::next(const char *payload, size_t size)
 	GpucolStatus status = status_;
 
 	answering_ = true;
-	told_ = std::chrono::steady_clock::now();
+	reported_ = std::chrono::steady_clock::now();
 	if (status == GPUCOL_OK)
 		status = gpucol_recursive_device.next(run_, rel, &batch);
 	answering_ = false;

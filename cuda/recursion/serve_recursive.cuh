@@ -48,7 +48,7 @@ private:
 	Device	   &device_;
 	std::function<bool()> cancelled_;
 	std::function<void(const GpucolWireRecStatus &)> tell_;
-	std::chrono::steady_clock::time_point told_;	/* progress, last */
+	std::chrono::steady_clock::time_point reported_;	/* progress, last */
 	bool		answering_ = false;
 	GpucolRecRun *run_ = nullptr;
 	GpucolStatus status_ = GPUCOL_OK;	/* first failure */

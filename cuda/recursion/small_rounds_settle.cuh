@@ -179,7 +179,7 @@ private:
 		}
 	}
 
-	/* Which candidates are better than all before?  Noted in the top bit of group_of. */
+	/* Which candidates are better than all before?  Marked in the top bit of group_of. */
 	__device__ void
 	compete(const RoundRelation<K> &relation, uint32_t n) const
 	{

@@ -251,7 +251,7 @@ private:
 		return {isnull ? 0 : p_.values[c], isnull};
 	}
 
-	/* The function of TEST or COMPUTE; failures are noted. */
+	/* The function of TEST or COMPUTE; failures are recorded. */
 	__device__ GpucolRecValue
 	evaluate(const RoundStep<K> &step, uint32_t row) const
 	{

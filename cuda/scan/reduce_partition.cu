@@ -84,7 +84,7 @@ struct RunSpan
 	uint32_t	end;
 };
 
-/* Has the host given up?  All threads of a block ask for the i-th time, and are told
+/* Has the host given up?  All threads of a block ask for the i-th time, and get
  * the same; they wait for each other also where it is not looked at. */
 __device__ __forceinline__ bool
 block_is_cancelled(const GpucolScanPlan &scan, uint32_t i)

@@ -46,7 +46,7 @@ run_number(const GpucolScanPlan &scan, uint32_t i)
 }
 
 /*
- * Has the host given up on a scan?  All lanes of a warp ask, and are told the same: each
+ * Has the host given up on a scan?  All lanes of a warp ask, and get the same answer: each
  * by itself might see the word at another moment, and leave the others, which wait for it
  * in what a warp does together.
  */

@@ -32,7 +32,7 @@
 #include "cuda/recursion/closure.cuh"
 #include "plan_builder.h"
 #include "cuda/recursion/recursive_engine.h"
-#include "cuda/recursion/sandwich.cuh"
+#include "cuda/recursion/same_generation.cuh"
 
 #define CHECK(call) \
 	do { cudaError_t e_ = (call); if (e_ != cudaSuccess) { \
@@ -346,8 +346,8 @@ run_sg(const std::string &name, const Graph &g, const Answer &want)
 	Matrix		delta(ntiles), turned(ntiles), full(ntiles), half(ntiles);
 	std::vector<double> ms;
 	uint64_t	rounds = 0;
-	GpucolSandwich plan = {g.n(), edge.csr(), edge.csr(), (double) g.edges.size() / g.n(), 0};
-	GpucolSandwichSpace space = {full.m, half.m, delta.m, turned.m,
+	GpucolSameGeneration plan = {g.n(), edge.csr(), edge.csr(), (double) g.edges.size() / g.n(), 0};
+	GpucolSameGenerationSpace space = {full.m, half.m, delta.m, turned.m,
 		{{list0.p, counts.p, capacity}, {list1.p, counts.p + 1, capacity}}, fresh.p};
 
 	for (int i = 0; i < 3; i++)
@@ -360,7 +360,7 @@ run_sg(const std::string &name, const Graph &g, const Answer &want)
 		CHECK(gpucol_bitmatrix_step(turned.m, edge.csr(), full.m, delta.m, true, fresh.p, nullptr, 0));
 		unsigned long long n = fetch(fresh);
 
-		CHECK(gpucol_sandwich_run(&plan, &space, &n, GpucolCancel(),
+		CHECK(gpucol_same_generation_run(&plan, &space, &n, GpucolCancel(),
 								  [&rounds](uint64_t r, uint64_t) { rounds = r; }, 0));
 		CHECK(gpucol_bitmatrix_summarise(full.m, g.n(), values.p, rows.p, 0));
 		CHECK(cudaDeviceSynchronize());

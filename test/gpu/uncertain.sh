@@ -212,7 +212,7 @@ ranking_load()
 part_uncertain()
 {
 	[ -f $AT/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
-	if "$B/topk_check" check > "$OUT/topk-check.log" 2>&1; then note "ranking kernels" ok; else note "ranking kernels" FAILED; fi
+	if "$B/rank_check" check > "$OUT/rank-check.log" 2>&1; then note "ranking kernels" ok; else note "ranking kernels" FAILED; fi
 	ranking_tables
 	ranking_queries
 	differ "$OUT/ranking-queries" rankings GpucolTopK

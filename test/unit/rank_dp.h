@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * rank_dp.h
- *	  Cells of the dynamic programming for U-Topk (rank_reference.h, test/gpu/topk_dp.cuh):
+ *	  Cells of the dynamic programming for U-Topk (rank_reference.h, test/gpu/rank_dp.cuh):
  *	  sums of logarithms, compensated as pairs; -infinity is impossible.
  *
  * Freestanding: C, C++ and CUDA.

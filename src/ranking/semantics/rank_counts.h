@@ -5,7 +5,7 @@
  *	  everything but U-Topk and expected ranks reads it.
  *
  * The step that rank_walk.h takes once a tuple; kernels with a lane a slot take
- * the same step (cuda/ranking/topk_counts.cu, cuda/ranking/topk_split.cu).
+ * the same step (cuda/ranking/rank_counts.cu, cuda/ranking/rank_split.cu).
  *
  * Freestanding: C, C++ and CUDA.
  *

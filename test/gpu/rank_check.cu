@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
- * topk_check.cu
+ * rank_check.cu
  *	  Checks the ranking kernels against the functions that the CPU runs, and
  *	  measures them on the batch of Chang et al.
  *
- * Usage: topk_check check | bench | one (the large groups of bench alone)
+ * Usage: rank_check check | bench | one (the large groups of bench alone)
  *
  * bench, groups of up to n rows with at least k of them, or a random k of their own, probabilities uniform in
  * [0, 1] in steps of 0.001, medians of 7 warm runs; columns:
@@ -30,14 +30,14 @@
 #include <vector>
 
 #include "kernel/float_order.h"
-#include "cuda/ranking/topk.cuh"
+#include "cuda/ranking/rank_kernels.cuh"
 
 extern "C"
 {
 #include "ranking/semantics/rank.h"
 }
 
-#include "test/gpu/topk_dp.cuh"
+#include "test/gpu/rank_dp.cuh"
 #include "test/unit/rank_reference.h"
 
 static int	failures = 0;
@@ -200,14 +200,14 @@ make_batch(uint32_t ngroups, int n, int k, int ties, double scale)
 /* Everything of a batch on the device. */
 struct OnDevice
 {
-	GpucolTopkRows rows = {};
-	GpucolTopkGroups groups = {};
+	GpucolDeviceRankRows rows = {};
+	GpucolDeviceRankGroups groups = {};
 	uint32_t   *starts;
 	double	   *p;
 	uint32_t   *row;
 	void	   *scratch;
 	size_t		scratch_bytes;
-	GpucolTopkSet *sets;
+	GpucolDeviceRankSet *sets;
 	int32_t    *ranks;
 	void	   *heap;
 	void	   *dp;
@@ -225,12 +225,12 @@ struct OnDevice
 		starts = device<uint32_t>(b.ngroups + 1);
 		p = device<double>(n);
 		row = device<uint32_t>(n);
-		scratch_bytes = gpucol_topk_sort_scratch(rows.nrows);
+		scratch_bytes = gpucol_device_rank_sort_scratch(rows.nrows);
 		scratch = device<char>(scratch_bytes);
-		sets = device<GpucolTopkSet>(b.ngroups);
+		sets = device<GpucolDeviceRankSet>(b.ngroups);
 		ranks = device<int32_t>((size_t) b.ngroups * k);
-		heap = device<char>(gpucol_topk_heap_scratch(k));
-		dp = device<char>(gpucol_topk_dp_scratch(b.longest, k));
+		heap = device<char>(gpucol_device_rank_heap_scratch(k));
+		dp = device<char>(gpucol_device_rank_dp_scratch(b.longest, k));
 		groups.ngroups = b.ngroups;
 		groups.starts = starts;
 		groups.p = p;
@@ -250,17 +250,17 @@ struct OnDevice
 			cudaFree((void *) memory);
 	}
 
-	void sort() { CUDA(gpucol_topk_sort(rows, starts, p, row, scratch, scratch_bytes, 0)); }
-	void run_heap(int k) { CUDA(gpucol_topk_heap(groups, k, sets, heap, 0));
-						  CUDA(gpucol_topk_members(groups, k, sets, ranks, 0)); }
-	void run_dp(int k) { CUDA(gpucol_topk_dp(groups, k, sets, ranks, dp, 0)); }
+	void sort() { CUDA(gpucol_device_rank_sort(rows, starts, p, row, scratch, scratch_bytes, 0)); }
+	void run_heap(int k) { CUDA(gpucol_device_rank_heap(groups, k, sets, heap, 0));
+						  CUDA(gpucol_device_rank_members(groups, k, sets, ranks, 0)); }
+	void run_dp(int k) { CUDA(gpucol_device_rank_dp(groups, k, sets, ranks, dp, 0)); }
 };
 
 /* Compare the sets on the device with the CPU's. */
 static void
 compare(const Batch &b, const OnDevice &d, int k, const char *what)
 {
-	std::vector<GpucolTopkSet> sets = download(d.sets, b.ngroups);
+	std::vector<GpucolDeviceRankSet> sets = download(d.sets, b.ngroups);
 	std::vector<int32_t> ranks = download(d.ranks, (size_t) b.ngroups * k);
 	std::vector<char> memory(1 << 22);
 	std::vector<int32_t> want(k);
@@ -331,9 +331,9 @@ check_x(uint32_t ngroups, int n, int k, int alternatives)
 	Batch		b = make_batch(ngroups, n, 1, 0, 1.0 / alternatives);
 	std::vector<int32_t> x;
 	std::vector<uint32_t> first = {0};
-	GpucolTopkGroups groups = {};
-	GpucolTopkXTuples xs;
-	GpucolTopkPicks picks = {};
+	GpucolDeviceRankGroups groups = {};
+	GpucolDeviceRankXTuples xs;
+	GpucolDeviceRankPicks picks = {};
 	double	   *probability = device<double>(ngroups);
 	uint32_t   *bad = device<uint32_t>(1);
 
@@ -365,15 +365,15 @@ check_x(uint32_t ngroups, int n, int k, int alternatives)
 	picks.ranks = device<int32_t>(b.p.size() + (size_t) ngroups * k);
 	CUDA(cudaMemset(bad, 0, sizeof(*bad)));
 
-	void	   *scratch = device<char>(gpucol_topk_x_scratch(groups, k));
+	void	   *scratch = device<char>(gpucol_device_rank_x_scratch(groups, k));
 
 	for (uint32_t ranking = GPUCOL_RANK_U_TOPK; ranking <= GPUCOL_RANK_EXPECTED; ranking++)
 	{
-		GpucolTopkRanking r = {ranking, k, 0.1};
+		GpucolDeviceRankRanking r = {ranking, k, 0.1};
 		uint32_t	wrong = 0;
 
 		picks.stride = ranking == GPUCOL_RANK_PT_K ? 0 : std::max<uint32_t>(k, 1);
-		CUDA(gpucol_topk_x(groups, xs, r, picks, probability, bad, scratch, 0));
+		CUDA(gpucol_device_rank_x(groups, xs, r, picks, probability, bad, scratch, 0));
 		std::vector<int32_t> counts = download(picks.counts, ngroups);
 		std::vector<int32_t> ranks = download(picks.ranks, b.p.size() + (size_t) ngroups * k);
 		std::vector<double> chances = download(probability, ngroups);
@@ -419,7 +419,7 @@ check_x(uint32_t ngroups, int n, int k, int alternatives)
  */
 static void
 check_order(uint32_t nrows, uint32_t ngroups, uint64_t scores, uint64_t labels, uint64_t xs,
-			GpucolTopkSpread spread = GPUCOL_TOPK_INTEGERS)
+			GpucolDeviceRankSpread spread = GPUCOL_DEVICE_RANK_INTEGERS)
 {
 	std::vector<uint32_t> group(nrows),
 				want(nrows);
@@ -428,8 +428,8 @@ check_order(uint32_t nrows, uint32_t ngroups, uint64_t scores, uint64_t labels, 
 				x(nrows);
 	std::vector<uint8_t> x_nulls(nrows);
 	std::vector<double> p(nrows);
-	GpucolTopkRows rows = {};
-	size_t		bytes = gpucol_topk_sort_scratch(nrows);
+	GpucolDeviceRankRows rows = {};
+	size_t		bytes = gpucol_device_rank_sort_scratch(nrows);
 	void	   *scratch = device<char>(bytes);
 	uint32_t   *starts = device<uint32_t>(ngroups + 1);
 	double	   *ranked = device<double>(nrows);
@@ -443,7 +443,7 @@ check_order(uint32_t nrows, uint32_t ngroups, uint64_t scores, uint64_t labels, 
 	{
 		group[i] = (uint32_t) draw(ngroups);
 		score[i] = (int64_t) draw(scores) - (int64_t) (scores / 2);
-		if (spread == GPUCOL_TOPK_DOUBLES)
+		if (spread == GPUCOL_DEVICE_RANK_DOUBLES)
 			score[i] = gpucol_float_order((double) score[i] / 7);
 		want[i] = i;
 	}
@@ -471,8 +471,8 @@ check_order(uint32_t nrows, uint32_t ngroups, uint64_t scores, uint64_t labels, 
 		auto		before = [&](uint32_t l, uint32_t r) { return key(l) < key(r); };
 
 		std::sort(want.begin(), want.end(), before);
-		CUDA(round == 0 ? gpucol_topk_sort(rows, starts, ranked, first, scratch, bytes, 0) :
-			 gpucol_topk_sort_ties(rows, first, starts, ranked, row, scratch, bytes, 0));
+		CUDA(round == 0 ? gpucol_device_rank_sort(rows, starts, ranked, first, scratch, bytes, 0) :
+			 gpucol_device_rank_sort_ties(rows, first, starts, ranked, row, scratch, bytes, 0));
 		std::vector<uint32_t> got = download(round == 0 ? first : row, nrows);
 		std::vector<double> got_p = download(ranked, nrows);
 		std::vector<uint32_t> got_starts = download(starts, ngroups + 1);
@@ -510,13 +510,13 @@ check_select(uint32_t nrows, uint32_t want)
 	uint32_t	capacity = std::max(1u << 20, 4 * want);
 	uint32_t   *out = device<uint32_t>(capacity);
 	uint32_t   *found = device<uint32_t>(1);
-	void	   *scratch = device<char>(gpucol_topk_select_scratch());
+	void	   *scratch = device<char>(gpucol_device_rank_select_scratch());
 
 	for (int64_t &s : score)
 		s = (int64_t) draw(1ull << 50) - (1ll << 49);
 	int64_t    *d = upload(score);
 
-	CUDA(gpucol_topk_select(d, nrows, want, out, capacity, found, scratch, 0));
+	CUDA(gpucol_device_rank_select(d, nrows, want, out, capacity, found, scratch, 0));
 	uint32_t	n = download(found, 1)[0];
 	std::vector<uint32_t> got = download(out, std::min(n, capacity));
 
@@ -561,9 +561,9 @@ check_split(int n, int k, double scale, double threshold)
 				ranks(k);
 	GpucolRankInput in = {};
 	GpucolRankWork work = {};
-	GpucolSplitGroup group = {};
-	void	   *scratch = device<char>(gpucol_split_scratch(n, k));
-	GpucolTopkSet *set = device<GpucolTopkSet>(1);
+	GpucolDeviceRankSplit group = {};
+	void	   *scratch = device<char>(gpucol_device_rank_split_scratch(n, k));
+	GpucolDeviceRankSet *set = device<GpucolDeviceRankSet>(1);
 	int32_t    *d_ranks = device<int32_t>(n);
 	int32_t    *d_count = device<int32_t>(1);
 	uint8_t    *d_settled = device<uint8_t>(1);
@@ -584,31 +584,30 @@ check_split(int n, int k, double scale, double threshold)
 	group.n = n;
 	group.k = k;
 
-	CUDA(gpucol_split_u_topk(group, set, d_ranks, &done, scratch, 0));
+	CUDA(gpucol_device_rank_split_u_topk(group, set, d_ranks, &done, scratch, 0));
 	gpucol_rank_u_topk(&in, k, &work, want.data(), &probability, &found);
 	if (!done || !found || fabs(download(set, 1)[0].probability - probability) > 1e-12 * probability)
 	{
-		printf("FAILED: U-Topk of %d rows split, k = %d: %g for %g\n", n, k, download(set, 1)[0].probability,
-			   probability);
+		printf("FAILED: U-Topk of %d rows split, k = %d: %g for %g\n", n, k, download(set, 1)[0].probability, probability);
 		failures++;
 	}
 	expect_ranks("U-Topk split", n, k, download(d_ranks, k), std::vector<int32_t>(want.begin(), want.begin() + k));
 	if ((download(set, 1)[0].horizon >= 0) != work.settled)
 		printf("note: U-Topk of %d rows split, k = %d, settled at %d, on the CPU %d\n", n, k, download(set, 1)[0].horizon, work.settled);
 
-	CUDA(gpucol_split_u_kranks(group, d_ranks, d_count, d_settled, scratch, 0));
+	CUDA(gpucol_device_rank_split_u_kranks(group, d_ranks, d_count, d_settled, scratch, 0));
 	gpucol_rank_u_kranks(&in, k, &work, want.data(), NULL, &count);
 	expect_ranks("U-kRanks split", n, k, download(d_ranks, download(d_count, 1)[0]),
 				 std::vector<int32_t>(want.begin(), want.begin() + count));
 
-	CUDA(gpucol_split_pt_k(group, threshold, d_ranks, d_count, d_settled, scratch, 0));
+	CUDA(gpucol_device_rank_split_pt_k(group, threshold, d_ranks, d_count, d_settled, scratch, 0));
 	gpucol_rank_pt_k(&in, k, threshold, &work, want.data(), &count);
 	expect_ranks("PT-k split", n, k, download(d_ranks, download(d_count, 1)[0]),
 				 std::vector<int32_t>(want.begin(), want.begin() + count));
 
 	std::vector<double> figures(n);
 
-	CUDA(gpucol_split_global(group, d_figures, d_settled, scratch, 0));
+	CUDA(gpucol_device_rank_split_global(group, d_figures, d_settled, scratch, 0));
 	gpucol_rank_topk_probability(&in, k, &work, figures.data());
 	std::vector<double> got = download(d_figures, n);
 	long		bad = 0;
@@ -675,8 +674,8 @@ check_given_up(uint32_t ngroups, int n, int k, int times)
 	GivenUp		up;
 	Batch		b = make_batch(ngroups, n, k, 0, 0.01);
 	OnDevice	d(b, k);
-	void	   *scratch = device<char>(gpucol_topk_counts_scratch(k));
-	GpucolTopkPicks picks = {};
+	void	   *scratch = device<char>(gpucol_device_rank_counts_scratch(k));
+	GpucolDeviceRankPicks picks = {};
 	double	   *figures = device<double>(b.p.size());
 	long		bad = 0;
 
@@ -688,13 +687,13 @@ check_given_up(uint32_t ngroups, int n, int k, int times)
 	for (int i = -1; i < times; i++)
 	{
 		int64_t		us = i < 0 ? -1 : (int64_t) draw(4000);
-		std::vector<GpucolTopkSet> sets;
+		std::vector<GpucolDeviceRankSet> sets;
 		std::vector<int32_t> ranks;
 
 		CUDA(cudaMemset(d.sets, 0x7f, ngroups * sizeof(*d.sets)));
 		up.run(us, [&] {
-			CUDA(gpucol_topk_heap(d.groups, k, d.sets, d.heap, up.stream));
-			CUDA(gpucol_topk_members(d.groups, k, d.sets, d.ranks, up.stream));
+			CUDA(gpucol_device_rank_heap(d.groups, k, d.sets, d.heap, up.stream));
+			CUDA(gpucol_device_rank_members(d.groups, k, d.sets, d.ranks, up.stream));
 		});
 		sets = download(d.sets, ngroups);
 		ranks = download(d.ranks, (size_t) ngroups * k);
@@ -703,10 +702,10 @@ check_given_up(uint32_t ngroups, int n, int k, int times)
 				bad += sets[g].last >= (int32_t) (b.starts[g + 1] - b.starts[g]) ||
 					ranks[(size_t) g * k + j] > sets[g].last;
 		picks.stride = k;
-		up.run(us, [&] { CUDA(gpucol_topk_u_kranks(d.groups, k, picks, scratch, up.stream)); });
-		up.run(us, [&] { CUDA(gpucol_topk_global(d.groups, k, figures, picks.settled, scratch, up.stream)); });
+		up.run(us, [&] { CUDA(gpucol_device_rank_u_kranks(d.groups, k, picks, scratch, up.stream)); });
+		up.run(us, [&] { CUDA(gpucol_device_rank_global(d.groups, k, figures, picks.settled, scratch, up.stream)); });
 		picks.stride = 0;
-		up.run(us, [&] { CUDA(gpucol_topk_pt_k(d.groups, k, 1e-4, picks, scratch, up.stream)); });
+		up.run(us, [&] { CUDA(gpucol_device_rank_pt_k(d.groups, k, 1e-4, picks, scratch, up.stream)); });
 	}
 	if (bad > 0)
 	{
@@ -723,10 +722,10 @@ check_split_given_up(int n, int k, double scale, int times)
 {
 	GivenUp		up;
 	std::vector<double> p(n);
-	GpucolSplitGroup group = {};
-	size_t		size = gpucol_split_scratch(n, k);
+	GpucolDeviceRankSplit group = {};
+	size_t		size = gpucol_device_rank_split_scratch(n, k);
 	void	   *scratch = device<char>(size);
-	GpucolTopkSet *set = device<GpucolTopkSet>(1);
+	GpucolDeviceRankSet *set = device<GpucolDeviceRankSet>(1);
 	int32_t    *ranks = device<int32_t>(n);
 	int32_t    *count = device<int32_t>(1);
 	uint8_t    *settled = device<uint8_t>(1);
@@ -745,15 +744,16 @@ check_split_given_up(int n, int k, double scale, int times)
 
 		CUDA(cudaMemset(set, 0x7f, sizeof(*set)));
 		CUDA(cudaMemset(scratch, 0x7f, size));
-		up.run(us, [&] { CUDA(gpucol_split_u_topk(group, set, ranks, &done, scratch, up.stream)); });
+		up.run(us, [&] { CUDA(gpucol_device_rank_split_u_topk(group, set, ranks, &done, scratch, up.stream)); });
 		if (done && download(set, 1)[0].last >= n)
 		{
 			printf("FAILED: the set of a group that was given up\n");
 			failures++;
 		}
-		up.run(us, [&] { CUDA(gpucol_split_u_kranks(group, ranks, count, settled, scratch, up.stream)); });
-		up.run(us, [&] { CUDA(gpucol_split_pt_k(group, scale / 2, ranks, count, settled, scratch, up.stream)); });
-		up.run(us, [&] { CUDA(gpucol_split_global(group, figures, settled, scratch, up.stream)); });
+		up.run(us, [&] { CUDA(gpucol_device_rank_split_u_kranks(group, ranks, count, settled, scratch, up.stream)); });
+		up.run(us, [&] { CUDA(gpucol_device_rank_split_pt_k(group, scale / 2, ranks, count, settled, scratch,
+															up.stream)); });
+		up.run(us, [&] { CUDA(gpucol_device_rank_split_global(group, figures, settled, scratch, up.stream)); });
 	}
 	for (void *at : {scratch, (void *) set, (void *) ranks, (void *) count, (void *) settled,
 					 (void *) figures, (void *) group.p})
@@ -786,10 +786,10 @@ check()
 	check_order(300000, 3000, 1ull << 60, 2, 1ull << 60);
 	check_order(200000, 1, 3, 1ull << 60, 50);
 	check_order(200000, 5, 2, 2, 1ull << 60);
-	check_order(300000, 3000, 1ull << 40, 2, 3, GPUCOL_TOPK_DOUBLES);
-	check_order(300000, 3000, 50, 2, 3, GPUCOL_TOPK_DOUBLES);
-	check_order(300000, 1, 1ull << 60, 2, 3, GPUCOL_TOPK_DOUBLES);
-	check_order(300000, 3000, 1ull << 40, 2, 3, GPUCOL_TOPK_SKEWED);
+	check_order(300000, 3000, 1ull << 40, 2, 3, GPUCOL_DEVICE_RANK_DOUBLES);
+	check_order(300000, 3000, 50, 2, 3, GPUCOL_DEVICE_RANK_DOUBLES);
+	check_order(300000, 1, 1ull << 60, 2, 3, GPUCOL_DEVICE_RANK_DOUBLES);
+	check_order(300000, 3000, 1ull << 40, 2, 3, GPUCOL_DEVICE_RANK_SKEWED);
 	check_x(3000, 14, 3, 2);
 	check_x(2000, 60, 5, 4);
 	check_x(300, 500, 10, 3);
@@ -869,7 +869,7 @@ bench_batch(int n, int k)
 	char	   *pinned;
 	double		ms[6];
 
-	CUDA(cudaMallocHost(&pinned, rows * 20 + (size_t) b.ngroups * (k * 4 + sizeof(GpucolTopkSet))));
+	CUDA(cudaMallocHost(&pinned, rows * 20 + (size_t) b.ngroups * (k * 4 + sizeof(GpucolDeviceRankSet))));
 	ms[0] = cpu_ms(b, k, true);
 	ms[1] = cpu_ms(b, k, false);
 	d.sort();
@@ -881,7 +881,7 @@ bench_batch(int n, int k)
 		CUDA(cudaMemcpyAsync((void *) d.rows.group, pinned, rows * 4, cudaMemcpyHostToDevice));
 		CUDA(cudaMemcpyAsync((void *) d.rows.score, pinned, rows * 8, cudaMemcpyHostToDevice));
 		CUDA(cudaMemcpyAsync((void *) d.rows.probability, pinned, rows * 8, cudaMemcpyHostToDevice));
-		CUDA(cudaMemcpyAsync(pinned, d.sets, b.ngroups * sizeof(GpucolTopkSet), cudaMemcpyDeviceToHost));
+		CUDA(cudaMemcpyAsync(pinned, d.sets, b.ngroups * sizeof(GpucolDeviceRankSet), cudaMemcpyDeviceToHost));
 		CUDA(cudaMemcpyAsync(pinned, d.ranks, (size_t) b.ngroups * k * 4, cudaMemcpyDeviceToHost));
 	});
 	CUDA(cudaFreeHost(pinned));
@@ -934,16 +934,16 @@ bench_one_group(uint32_t n, int k)
 	uint32_t	capacity = 1 << 20;
 	uint32_t   *chosen = device<uint32_t>(capacity);
 	uint32_t   *found = device<uint32_t>(1);
-	void	   *scratch = device<char>(gpucol_topk_select_scratch());
+	void	   *scratch = device<char>(gpucol_device_rank_select_scratch());
 	Batch		small = make_batch(1, 200000, 200000, 0, 1);
 	OnDevice	d(small, k);
 	uint32_t	kept = 0;
-	GpucolTopkSet set;
+	GpucolDeviceRankSet set;
 	double		ms;
 
 	fill<<<1024, 256>>>(score, p, n);
 	ms = median_ms([&] {
-		CUDA(gpucol_topk_select(score, n, 3 * k + 4096, chosen, capacity, found, scratch, 0));
+		CUDA(gpucol_device_rank_select(score, n, 3 * k + 4096, chosen, capacity, found, scratch, 0));
 		CUDA(cudaMemcpy(&kept, found, sizeof(kept), cudaMemcpyDeviceToHost));
 		kept = std::min(kept, 200000u);
 		gather_rows<<<(kept + 255) / 256, 256>>>(score, p, chosen, kept, (int64_t *) d.rows.score,
@@ -966,9 +966,9 @@ bench_split(uint32_t n, int k)
 {
 	int64_t    *score = device<int64_t>(n);
 	double	   *p = device<double>(n);
-	GpucolSplitGroup group = {p, n, k, NULL};
-	void	   *scratch = device<char>(gpucol_split_scratch(n, k));
-	GpucolTopkSet *set = device<GpucolTopkSet>(1);
+	GpucolDeviceRankSplit group = {p, n, k, NULL};
+	void	   *scratch = device<char>(gpucol_device_rank_split_scratch(n, k));
+	GpucolDeviceRankSet *set = device<GpucolDeviceRankSet>(1);
 	int32_t    *ranks = device<int32_t>(n);
 	int32_t    *count = device<int32_t>(1);
 	uint8_t    *settled = device<uint8_t>(1);
@@ -978,10 +978,10 @@ bench_split(uint32_t n, int k)
 
 	fill<<<1024, 256>>>(score, p, n);
 	scale<<<1024, 256>>>(p, n, 1e-8);
-	ms[0] = median_ms([&] { CUDA(gpucol_split_u_topk(group, set, ranks, &done, scratch, 0)); });
-	ms[1] = median_ms([&] { CUDA(gpucol_split_u_kranks(group, ranks, count, settled, scratch, 0)); });
-	ms[2] = median_ms([&] { CUDA(gpucol_split_pt_k(group, 5e-9, ranks, count, settled, scratch, 0)); });
-	ms[3] = median_ms([&] { CUDA(gpucol_split_global(group, figures, settled, scratch, 0)); });
+	ms[0] = median_ms([&] { CUDA(gpucol_device_rank_split_u_topk(group, set, ranks, &done, scratch, 0)); });
+	ms[1] = median_ms([&] { CUDA(gpucol_device_rank_split_u_kranks(group, ranks, count, settled, scratch, 0)); });
+	ms[2] = median_ms([&] { CUDA(gpucol_device_rank_split_pt_k(group, 5e-9, ranks, count, settled, scratch, 0)); });
+	ms[3] = median_ms([&] { CUDA(gpucol_device_rank_split_global(group, figures, settled, scratch, 0)); });
 	printf("one group of %u rows of probability 1e-8 and less, k = %d, split, in ranking order: U-Topk %.3f ms, U-kRanks %.3f ms, PT-k %.3f ms, Pr[in the top k] %.3f ms\n",
 		   n, k, ms[0], ms[1], ms[2], ms[3]);
 	if (!done)
@@ -1026,7 +1026,7 @@ main(int argc, char **argv)
 		bench_one();
 	else
 	{
-		fprintf(stderr, "usage: topk_check check | bench | one\n");
+		fprintf(stderr, "usage: rank_check check | bench | one\n");
 		return 2;
 	}
 	return failures != 0;

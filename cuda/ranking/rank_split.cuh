@@ -1,19 +1,19 @@
 /*-------------------------------------------------------------------------
  *
- * topk_split.cuh
+ * rank_split.cuh
  *	  Rankings of one long group by the whole device, for probabilities so small
- *	  that far more rows matter than a thread or a warp should walk (topk.cuh):
+ *	  that far more rows matter than a thread or a warp should walk (rank_kernels.cuh):
  *	  what its rooms share.
  *
- *	  topk_split.cu		numbers of better rows: all rankings but U-Topk
- *	  topk_split_set.cu	U-Topk
+ *	  rank_split.cu		numbers of better rows: all rankings but U-Topk
+ *	  rank_split_utopk.cu	U-Topk
  *
  *-------------------------------------------------------------------------
  */
-#ifndef GPUCOL_CUDA_TOPK_SPLIT_CUH
-#define GPUCOL_CUDA_TOPK_SPLIT_CUH
+#ifndef GPUCOL_CUDA_RANK_SPLIT_CUH
+#define GPUCOL_CUDA_RANK_SPLIT_CUH
 
-#include "cuda/ranking/topk.cuh"
+#include "cuda/ranking/rank_kernels.cuh"
 
 #include <algorithm>
 
@@ -45,6 +45,6 @@ struct GpucolSplitCarve
 };
 
 /* Scratch memory of U-Topk alone. */
-extern size_t gpucol_split_set_scratch(uint32_t n, int32_t k);
+extern size_t gpucol_device_rank_split_set_scratch(uint32_t n, int32_t k);
 
 #endif

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * topk.cuh
+ * rank_kernels.cuh
  *	  Rankings of many groups of label-confidence rows, and the selection of the
  *	  best rows of a large input.
  *
@@ -10,23 +10,23 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef GPUCOL_CUDA_TOPK_CUH
-#define GPUCOL_CUDA_TOPK_CUH
+#ifndef GPUCOL_CUDA_RANK_KERNELS_CUH
+#define GPUCOL_CUDA_RANK_KERNELS_CUH
 
 #include <cstddef>
 #include <cstdint>
 #include <cuda_runtime.h>
 
 /* How scores may be spread, which says how rows are sorted soonest. */
-enum GpucolTopkSpread
+enum GpucolDeviceRankSpread
 {
-	GPUCOL_TOPK_INTEGERS,		/* evenly */
-	GPUCOL_TOPK_DOUBLES,		/* evenly: the doubles whose order (gpucol_float_order) they are */
-	GPUCOL_TOPK_SKEWED			/* many have equal leading bits */
+	GPUCOL_DEVICE_RANK_INTEGERS,		/* evenly */
+	GPUCOL_DEVICE_RANK_DOUBLES,		/* evenly: the doubles whose order (gpucol_float_order) they are */
+	GPUCOL_DEVICE_RANK_SKEWED			/* many have equal leading bits */
 };
 
 /* Rows, in any order. */
-struct GpucolTopkRows
+struct GpucolDeviceRankRows
 {
 	uint32_t	nrows;
 	uint32_t	ngroups;
@@ -36,11 +36,11 @@ struct GpucolTopkRows
 	const int64_t *label;
 	const int64_t *x;			/* NULL: of no matter, or without an order */
 	const uint8_t *x_nulls;		/* beside x: 1 = none, which comes last */
-	GpucolTopkSpread spread;
+	GpucolDeviceRankSpread spread;
 };
 
 /* Groups in ranking order: rows [starts[g], starts[g + 1]) of p and row. */
-struct GpucolTopkGroups
+struct GpucolDeviceRankGroups
 {
 	uint32_t	ngroups;
 	const uint32_t *starts;		/* [ngroups + 1] */
@@ -56,21 +56,21 @@ struct GpucolTopkGroups
 
 /* Has the host given up? */
 __device__ static inline bool
-gpucol_topk_given_up(const volatile uint32_t *cancel)
+gpucol_device_rank_given_up(const volatile uint32_t *cancel)
 {
 	return cancel != nullptr && *cancel;
 }
 
 /* The same for a whole warp, of which all lanes ask: no lane leaves the others alone. */
 __device__ static inline bool
-gpucol_topk_warp_given_up(const volatile uint32_t *cancel)
+gpucol_device_rank_warp_given_up(const volatile uint32_t *cancel)
 {
 	return cancel != nullptr && __any_sync(0xffffffffu, *cancel != 0);
 }
 
 /* Rows of a group to look at. */
 __device__ static inline int32_t
-gpucol_topk_rows(const GpucolTopkGroups &groups, uint32_t g)
+gpucol_device_rank_rows(const GpucolDeviceRankGroups &groups, uint32_t g)
 {
 	uint32_t	n = groups.starts[g + 1] - groups.starts[g];
 
@@ -79,13 +79,13 @@ gpucol_topk_rows(const GpucolTopkGroups &groups, uint32_t g)
 
 /* k of a group. */
 __device__ static inline int32_t
-gpucol_topk_k(const GpucolTopkGroups &groups, uint32_t g, int32_t k)
+gpucol_device_rank_k(const GpucolDeviceRankGroups &groups, uint32_t g, int32_t k)
 {
 	return groups.k != nullptr && groups.k[g] < k ? groups.k[g] : k;
 }
 
 /* The U-Topk set of a group: see GpucolUTopk in ranking/semantics/rank_utopk.h. */
-struct GpucolTopkSet
+struct GpucolDeviceRankSet
 {
 	double		probability;
 	double		min_p;
@@ -98,10 +98,10 @@ struct GpucolTopkSet
 /*
  * Sort rows into groups in ranking order.  All pointers are device memory and
  * written by the call: starts[ngroups + 1], p[nrows], row[nrows] (row numbers in
- * ranking order).  `scratch` of at least gpucol_topk_sort_scratch() bytes.
+ * ranking order).  `scratch` of at least gpucol_device_rank_sort_scratch() bytes.
  */
-extern size_t gpucol_topk_sort_scratch(uint32_t nrows);
-extern cudaError_t gpucol_topk_sort(const GpucolTopkRows &rows, uint32_t *starts,
+extern size_t gpucol_device_rank_sort_scratch(uint32_t nrows);
+extern cudaError_t gpucol_device_rank_sort(const GpucolDeviceRankRows &rows, uint32_t *starts,
 									double *p, uint32_t *row, void *scratch,
 									size_t scratch_bytes, cudaStream_t stream);
 
@@ -109,30 +109,30 @@ extern cudaError_t gpucol_topk_sort(const GpucolTopkRows &rows, uint32_t *starts
  * The same of rows whose groups and scores are those of others, `sorted` being the
  * row[] that these came out with: only ties are put into order.
  */
-extern cudaError_t gpucol_topk_sort_ties(const GpucolTopkRows &rows, const uint32_t *sorted,
+extern cudaError_t gpucol_device_rank_sort_ties(const GpucolDeviceRankRows &rows, const uint32_t *sorted,
 										 uint32_t *starts, double *p, uint32_t *row,
 										 void *scratch, size_t scratch_bytes,
 										 cudaStream_t stream);
 
 /*
  * U-Topk of every group: the heap with a product tree, a thread a group.
- * `scratch` of gpucol_topk_heap_scratch() bytes (0 for small k).
+ * `scratch` of gpucol_device_rank_heap_scratch() bytes (0 for small k).
  */
-extern size_t gpucol_topk_heap_scratch(int32_t k);
-extern cudaError_t gpucol_topk_heap(const GpucolTopkGroups &groups, int32_t k,
-									GpucolTopkSet *sets, void *scratch,
+extern size_t gpucol_device_rank_heap_scratch(int32_t k);
+extern cudaError_t gpucol_device_rank_heap(const GpucolDeviceRankGroups &groups, int32_t k,
+									GpucolDeviceRankSet *sets, void *scratch,
 									cudaStream_t stream);
 
 /* The ranks of each heap set, ascending, into ranks[ngroups * k] (-1: none). */
-extern cudaError_t gpucol_topk_members(const GpucolTopkGroups &groups, int32_t k,
-									   const GpucolTopkSet *sets, int32_t *ranks,
+extern cudaError_t gpucol_device_rank_members(const GpucolDeviceRankGroups &groups, int32_t k,
+									   const GpucolDeviceRankSet *sets, int32_t *ranks,
 									   cudaStream_t stream);
 
 /*
  * What the other rankings choose: ranks within each group, best first as the
  * ranking says.
  */
-struct GpucolTopkPicks
+struct GpucolDeviceRankPicks
 {
 	int32_t    *counts;			/* [ngroups] */
 	int32_t    *ranks;			/* of group g from g * stride on, or from starts[g]
@@ -143,84 +143,86 @@ struct GpucolTopkPicks
 
 /*
  * U-kRanks (stride at least k) and PT-k (stride 0), a warp a group; rank.h says
- * what they are.  `scratch` of gpucol_topk_counts_scratch() bytes.
+ * what they are.  `scratch` of gpucol_device_rank_counts_scratch() bytes.
  */
-extern size_t gpucol_topk_counts_scratch(int32_t k);
-extern cudaError_t gpucol_topk_u_kranks(const GpucolTopkGroups &groups, int32_t k,
-										const GpucolTopkPicks &picks, void *scratch,
+extern size_t gpucol_device_rank_counts_scratch(int32_t k);
+extern cudaError_t gpucol_device_rank_u_kranks(const GpucolDeviceRankGroups &groups, int32_t k,
+										const GpucolDeviceRankPicks &picks, void *scratch,
 										cudaStream_t stream);
-extern cudaError_t gpucol_topk_pt_k(const GpucolTopkGroups &groups, int32_t k, double threshold,
-									const GpucolTopkPicks &picks, void *scratch,
+extern cudaError_t gpucol_device_rank_pt_k(const GpucolDeviceRankGroups &groups, int32_t k, double threshold,
+									const GpucolDeviceRankPicks &picks, void *scratch,
 									cudaStream_t stream);
 
 /*
  * Pr[in the top k] of rows, into figures[nrows]; -infinity for rows that never
  * exist and those that cannot be among the k likeliest.
  */
-extern cudaError_t gpucol_topk_global(const GpucolTopkGroups &groups, int32_t k,
+extern cudaError_t gpucol_device_rank_global(const GpucolDeviceRankGroups &groups, int32_t k,
 									  double *figures, uint8_t *settled, void *scratch,
 									  cudaStream_t stream);
 
 /*
- * Any ranking of groups with x-tuples (topk_x.cu), a thread a group; counts are
+ * Any ranking of groups with x-tuples (rank_x.cu), a thread a group; counts are
  * -1 where U-Topk has no set, probability[ngroups] is that of U-Topk's set.  *bad is
  * set to 1 where an x-tuple's probabilities exceed 1.  picks.stride is at least
- * min(k, longest), or 0 for PT-k.  `scratch` of gpucol_topk_x_scratch() bytes.
+ * min(k, longest), or 0 for PT-k.  `scratch` of gpucol_device_rank_x_scratch() bytes.
  */
-struct GpucolTopkXTuples
+struct GpucolDeviceRankXTuples
 {
 	const int32_t *x;			/* [nrows] in ranking order: number within the group */
 	const uint32_t *first;		/* [ngroups + 1] x-tuples of the groups before */
 };
 
-struct GpucolTopkRanking
+struct GpucolDeviceRankRanking
 {
 	uint32_t	ranking;		/* GpucolRanking */
 	int32_t		k;
 	double		threshold;
 };
 
-extern size_t gpucol_topk_x_scratch(const GpucolTopkGroups &groups, int32_t k);
-extern cudaError_t gpucol_topk_x(const GpucolTopkGroups &groups, const GpucolTopkXTuples &xs,
-								 const GpucolTopkRanking &ranking, const GpucolTopkPicks &picks,
+extern size_t gpucol_device_rank_x_scratch(const GpucolDeviceRankGroups &groups, int32_t k);
+extern cudaError_t gpucol_device_rank_x(const GpucolDeviceRankGroups &groups, const GpucolDeviceRankXTuples &xs,
+								 const GpucolDeviceRankRanking &ranking, const GpucolDeviceRankPicks &picks,
 								 double *probability, uint32_t *bad, void *scratch, cudaStream_t stream);
 
 /*
- * Long groups (topk_split*.cu): the same rankings of one group by the whole device,
+ * Long groups (rank_split*.cu): the same rankings of one group by the whole device,
  * for those that the kernels above did not settle within groups.most rows.  All
  * outputs are in device memory and are those of the group; they replace what
- * the kernels above wrote.  k is at most GPUCOL_SPLIT_MAX_K except for U-Topk, and
- * less than n.  They wait for the stream.  `scratch` of gpucol_split_scratch() bytes.
+ * the kernels above wrote.  k is at most GPUCOL_DEVICE_RANK_SPLIT_MAX_K except for U-Topk, and
+ * less than n.  They wait for the stream.  `scratch` of gpucol_device_rank_split_scratch() bytes.
  */
-#define GPUCOL_SPLIT_MAX_K 1024
+#define GPUCOL_DEVICE_RANK_SPLIT_MAX_K 1024
 
-struct GpucolSplitGroup
+struct GpucolDeviceRankSplit
 {
 	const double *p;			/* [n] in ranking order */
 	uint32_t	n;
 	int32_t		k;
-	const volatile uint32_t *cancel;	/* as in GpucolTopkGroups */
+	const volatile uint32_t *cancel;	/* as in GpucolDeviceRankGroups */
 };
 
-extern size_t gpucol_split_scratch(uint32_t n, int32_t k);
+extern size_t gpucol_device_rank_split_scratch(uint32_t n, int32_t k);
 
 /* ranks[k]; *done (host) is false where too many rows are candidates: nothing is written then. */
-extern cudaError_t gpucol_split_u_topk(const GpucolSplitGroup &group, GpucolTopkSet *set, int32_t *ranks,
+extern cudaError_t gpucol_device_rank_split_u_topk(const GpucolDeviceRankSplit &group,
+												   GpucolDeviceRankSet *set, int32_t *ranks,
 									   bool *done, void *scratch, cudaStream_t stream);
-extern cudaError_t gpucol_split_u_kranks(const GpucolSplitGroup &group, int32_t *ranks, int32_t *count,
+extern cudaError_t gpucol_device_rank_split_u_kranks(const GpucolDeviceRankSplit &group, int32_t *ranks, int32_t *count,
 										 uint8_t *settled, void *scratch, cudaStream_t stream);
-extern cudaError_t gpucol_split_pt_k(const GpucolSplitGroup &group, double threshold, int32_t *ranks,
+extern cudaError_t gpucol_device_rank_split_pt_k(const GpucolDeviceRankSplit &group, double threshold, int32_t *ranks,
 									 int32_t *count, uint8_t *settled, void *scratch, cudaStream_t stream);
-extern cudaError_t gpucol_split_global(const GpucolSplitGroup &group, double *figures, uint8_t *settled,
+extern cudaError_t gpucol_device_rank_split_global(const GpucolDeviceRankSplit &group, double *figures,
+												   uint8_t *settled,
 									   void *scratch, cudaStream_t stream);
 
 /*
  * Minus the expected rank of rows, into figures[nrows]; -infinity for rows that
  * never exist.  group[nrows] are the groups in ranking order.  `scratch` of
- * gpucol_topk_expected_scratch() bytes.
+ * gpucol_device_rank_expected_scratch() bytes.
  */
-extern size_t gpucol_topk_expected_scratch(uint32_t nrows);
-extern cudaError_t gpucol_topk_expected(const GpucolTopkGroups &groups, const uint32_t *group,
+extern size_t gpucol_device_rank_expected_scratch(uint32_t nrows);
+extern cudaError_t gpucol_device_rank_expected(const GpucolDeviceRankGroups &groups, const uint32_t *group,
 										uint32_t nrows, double *figures, void *scratch,
 										cudaStream_t stream);
 
@@ -231,9 +233,9 @@ extern cudaError_t gpucol_topk_expected(const GpucolTopkGroups &groups, const ui
  * figure[] and rank[] by row.  order[] is changed.  *too_many, which is 0, is set
  * where more rows are tied than one thread looks through: no answer.
  */
-extern cudaError_t gpucol_topk_choose(const GpucolTopkGroups &chosen, uint32_t *order,
+extern cudaError_t gpucol_device_rank_choose(const GpucolDeviceRankGroups &chosen, uint32_t *order,
 									  const double *figure, const int64_t *rank,
-									  int32_t k, const GpucolTopkPicks &picks,
+									  int32_t k, const GpucolDeviceRankPicks &picks,
 									  uint32_t *too_many, cudaStream_t stream);
 
 /*
@@ -242,8 +244,8 @@ extern cudaError_t gpucol_topk_choose(const GpucolTopkGroups &chosen, uint32_t *
  * exceed capacity.  A sample guesses the threshold: call again with a larger
  * `want` where *found comes out too small.
  */
-extern size_t gpucol_topk_select_scratch();
-extern cudaError_t gpucol_topk_select(const int64_t *score, uint32_t nrows,
+extern size_t gpucol_device_rank_select_scratch();
+extern cudaError_t gpucol_device_rank_select(const int64_t *score, uint32_t nrows,
 									  uint32_t want, uint32_t *out,
 									  uint32_t capacity, uint32_t *found,
 									  void *scratch, cudaStream_t stream);

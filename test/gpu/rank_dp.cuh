@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * topk_dp.cuh
+ * rank_dp.cuh
  *	  U-Topk over many groups by dynamic programming, to check the heap against.
  *
  * Algorithm 2 of Chang et al.: one block a group, thread j holds column j
@@ -10,11 +10,11 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef GPUCOL_TEST_TOPK_DP_CUH
-#define GPUCOL_TEST_TOPK_DP_CUH
+#ifndef GPUCOL_TEST_RANK_DP_CUH
+#define GPUCOL_TEST_RANK_DP_CUH
 
 #include "cuda/base/launch.cuh"
-#include "cuda/ranking/topk.cuh"
+#include "cuda/ranking/rank_kernels.cuh"
 #include "test/unit/rank_dp.h"
 
 namespace
@@ -43,7 +43,7 @@ dp_left(GpucolPair cell, const GpucolPair *edges, int j)
  * `longest` rows of one word a warp.
  */
 __global__ void
-dp_kernel(GpucolTopkGroups groups, int32_t k, GpucolTopkSet *sets, int32_t *ranks, uint32_t *all_bits)
+dp_kernel(GpucolDeviceRankGroups groups, int32_t k, GpucolDeviceRankSet *sets, int32_t *ranks, uint32_t *all_bits)
 {
 	__shared__ GpucolPair edges[2][32];
 	__shared__ GpucolPair best;
@@ -56,7 +56,7 @@ dp_kernel(GpucolTopkGroups groups, int32_t k, GpucolTopkSet *sets, int32_t *rank
 	{
 		const double *p = groups.p + groups.starts[g];
 		int32_t		n = (int32_t) (groups.starts[g + 1] - groups.starts[g]);
-		int32_t		own = gpucol_topk_k(groups, g, k);
+		int32_t		own = gpucol_device_rank_k(groups, g, k);
 		GpucolPair	cell;
 
 		cell.hi = j == 0 ? 0 : -INFINITY;
@@ -119,9 +119,9 @@ dp_threads(int32_t k)
 
 }								/* namespace */
 
-/* Bytes of `scratch` of gpucol_topk_dp. */
+/* Bytes of `scratch` of gpucol_device_rank_dp. */
 inline size_t
-gpucol_topk_dp_scratch(uint32_t longest, int32_t k)
+gpucol_device_rank_dp_scratch(uint32_t longest, int32_t k)
 {
 	int			threads = dp_threads(k);
 
@@ -133,7 +133,7 @@ gpucol_topk_dp_scratch(uint32_t longest, int32_t k)
  * sets[].min_* and horizon are not set.
  */
 inline cudaError_t
-gpucol_topk_dp(const GpucolTopkGroups &groups, int32_t k, GpucolTopkSet *sets,
+gpucol_device_rank_dp(const GpucolDeviceRankGroups &groups, int32_t k, GpucolDeviceRankSet *sets,
 			   int32_t *ranks, void *scratch, cudaStream_t stream)
 {
 	int			threads = dp_threads(k);
@@ -146,4 +146,4 @@ gpucol_topk_dp(const GpucolTopkGroups &groups, int32_t k, GpucolTopkSet *sets,
 	return cudaGetLastError();
 }
 
-#endif							/* GPUCOL_TEST_TOPK_DP_CUH */
+#endif							/* GPUCOL_TEST_RANK_DP_CUH */

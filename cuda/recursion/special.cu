@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
- * shapes.cu
- *	  Strata whose fixpoint closure.cu or sandwich.cu evaluates without a HISA:
+ * special.cu
+ *	  Strata whose fixpoint closure.cu or same_generation.cu evaluates without a HISA:
  *	  what they look like in a plan, and their results.
  *
  * A stratum is taken over after its first delta (the base) is known, if it
@@ -9,11 +9,11 @@
  *
  *		  r(x,z) :- r(x,y), e(y,z)		or its mirror image		(closure)
  *		  r(x,z) :- r(x,y), r(y,z)		for each delta			(closure of the base)
- *		  r(x,y) :- e(a,x), r(a,b), f(b,y)						(sandwich)
+ *		  r(x,y) :- e(a,x), r(a,b), f(b,y)						(same generation)
  *
  * in any atom order and with edges written either way round, if there are no
  * NULLs, and if the domain
- * fits the kernels' shared memory and, for the sandwich, its matrices fit the
+ * fits the kernels' shared memory and, for same generation, its matrices fit the
  * memory that is free.
  *
  *-------------------------------------------------------------------------
@@ -24,7 +24,7 @@
 #include "cuda/recursion/key.cuh"
 #include "cuda/base/launch.cuh"
 #include "cuda/recursion/recursive.cuh"
-#include "cuda/recursion/sandwich.cuh"
+#include "cuda/recursion/same_generation.cuh"
 
 namespace
 {
@@ -143,10 +143,10 @@ summarise_rows(GpucolDeviceRun &run, const GpucolArray<GpucolRowSummary> &rows,
 
 /* ---- closure ---- */
 
-class ClosureShape : public GpucolShape
+class ClosureStratum : public GpucolSpecialStratum
 {
 public:
-	ClosureShape(GpucolDeviceRun &run, GpucolPairSource &source, uint32_t relation,
+	ClosureStratum(GpucolDeviceRun &run, GpucolPairSource &source, uint32_t relation,
 				 uint32_t edges, int edge_from, int carried)
 		: run_(run), carried_(carried), start_(make_csr(run, source, relation, carried)),
 		  edge_(make_csr(run, source, edges, edge_from)),
@@ -266,7 +266,7 @@ private:
 	uint32_t	at_ = 0;
 };
 
-/* ---- sandwich ---- */
+/* ---- same generation ---- */
 
 /* A zeroed bit matrix. */
 struct Matrix
@@ -291,11 +291,11 @@ tiles_for(const GpucolDeviceRun &run)
 	return (uint32_t) ((run.codes.size() + GPUCOL_TILE - 1) / GPUCOL_TILE);
 }
 
-class SandwichShape : public GpucolShape
+class SameGenerationStratum : public GpucolSpecialStratum
 {
 public:
 	/* left and right lead from a to x and from b to y. */
-	SandwichShape(GpucolDeviceRun &run, GpucolPairSource &source, uint32_t relation,
+	SameGenerationStratum(GpucolDeviceRun &run, GpucolPairSource &source, uint32_t relation,
 				  uint32_t left, int left_from, uint32_t right, int right_from)
 		: run_(run), full_(run.memory, tiles_for(run)),
 		  rows_(run.memory, run.codes.size())
@@ -311,10 +311,10 @@ public:
 		GpucolArray<uint64_t> list0(run.memory, capacity),
 					list1(run.memory, capacity);
 		GpucolArray<unsigned long long> counters(run.memory, 3);
-		GpucolSandwich plan = {n, left_edges.csr(), right_edges.csr(),
+		GpucolSameGeneration plan = {n, left_edges.csr(), right_edges.csr(),
 			(double) (left_edges.targets.size() + right_edges.targets.size()) / 2 / n,
 			(uint64_t) run.options.max_rounds};
-		GpucolSandwichSpace space = {full_.m, half.m, delta.m, turned.m,
+		GpucolSameGenerationSpace space = {full_.m, half.m, delta.m, turned.m,
 			{{list0.data(), counters.data(), capacity},
 			{list1.data(), counters.data() + 1, capacity}}, counters.data() + 2};
 		GpucolArray<uint64_t> base = source.pairs(relation, 0),
@@ -327,7 +327,7 @@ public:
 		for (auto &m : {full_.m, delta.m})
 			gpucol_check(gpucol_bitmatrix_from_list({pairs.data(), nullptr, 0}, base.size(),
 													m, stream));
-		gpucol_check(gpucol_sandwich_run(&plan, &space, &fresh, run.cancel,
+		gpucol_check(gpucol_same_generation_run(&plan, &space, &fresh, run.cancel,
 										 [&run](uint64_t, uint64_t delta) {
 											 run.progress.full += delta;
 											 run.note_rounds(1, delta);
@@ -484,7 +484,7 @@ read_square(const std::vector<Edge> &edges, uint32_t relation)
 
 /* r(x,y) :- e(a,x), r(a,b), f(b,y). */
 bool
-read_sandwich(const std::vector<Edge> &edges, uint32_t relation, uint32_t *sides,
+read_same_generation(const std::vector<Edge> &edges, uint32_t relation, uint32_t *sides,
 			  int *from)
 {
 	if (edges.size() != 4)
@@ -544,8 +544,8 @@ lone_relation(const GpucolRecPlan *plan, uint32_t stratum, uint32_t *relation,
 
 }								/* namespace */
 
-std::unique_ptr<GpucolShape>
-gpucol_shapes_start(GpucolDeviceRun &run, GpucolPairSource &source, uint32_t stratum,
+std::unique_ptr<GpucolSpecialStratum>
+gpucol_special_start(GpucolDeviceRun &run, GpucolPairSource &source, uint32_t stratum,
 					uint32_t *relation)
 {
 	std::vector<uint32_t> rules;
@@ -569,19 +569,19 @@ gpucol_shapes_start(GpucolDeviceRun &run, GpucolPairSource &source, uint32_t str
 			read_closure(edges, *relation, &other, &from[0], &carried))
 		{
 			run.progress.method = "closure";
-			return std::unique_ptr<GpucolShape>(
-				new ClosureShape(run, source, *relation, other, from[0], carried));
+			return std::unique_ptr<GpucolSpecialStratum>(
+				new ClosureStratum(run, source, *relation, other, from[0], carried));
 		}
 		if (rules.size() == 2 && read_square(edges, *relation) &&
 			read_rule(run.plan, rules[1], edges) && read_square(edges, *relation))
 		{
 			run.progress.method = "closure";
-			return std::unique_ptr<GpucolShape>(
-				new ClosureShape(run, source, *relation, *relation, 0, 0));
+			return std::unique_ptr<GpucolSpecialStratum>(
+				new ClosureStratum(run, source, *relation, *relation, 0, 0));
 		}
 	}
 	if (rules.size() != 1 || n > gpucol_bitmatrix_max_nodes() ||
-		!read_sandwich(edges, *relation, sides, from))
+		!read_same_generation(edges, *relation, sides, from))
 		return nullptr;
 	gpucol_check(cudaMemGetInfo(&available, &total));
 	if (run.memory.limit)
@@ -589,6 +589,6 @@ gpucol_shapes_start(GpucolDeviceRun &run, GpucolPairSource &source, uint32_t str
 	if (5 * matrix > available)
 		return nullptr;
 	run.progress.method = "bit matrices";
-	return std::unique_ptr<GpucolShape>(
-		new SandwichShape(run, source, *relation, sides[0], from[0], sides[1], from[1]));
+	return std::unique_ptr<GpucolSpecialStratum>(
+		new SameGenerationStratum(run, source, *relation, sides[0], from[0], sides[1], from[1]));
 }

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * topk.cu
+ * rank_utopk.cu
  *	  U-Topk over many groups; the best rows of a large input.
  *
  * Heap (Algorithm 3 of Chang et al.): one thread a group runs the very loop of the
@@ -9,7 +9,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "cuda/ranking/topk.cuh"
+#include "cuda/ranking/rank_kernels.cuh"
 
 #include <cub/cub.cuh>
 
@@ -32,16 +32,16 @@ constexpr int32_t LOOK_EVERY = 1024;
 int
 heap_threads(int32_t k)
 {
-	int			threads = GPUCOL_TOPK_HEAP_THREADS;
+	int			threads = GPUCOL_DEVICE_RANK_HEAP_THREADS;
 
 	while (threads >= 32 &&
-		   (size_t) threads * k * sizeof(GpucolHeapNode) > GPUCOL_TOPK_HEAP_SHARED_BYTES)
+		   (size_t) threads * k * sizeof(GpucolHeapNode) > GPUCOL_DEVICE_RANK_HEAP_SHARED_BYTES)
 		threads /= 2;
 	return threads >= 32 ? threads : 0;
 }
 
 __global__ void
-heap_kernel(GpucolTopkGroups groups, int32_t k, GpucolTopkSet *sets, GpucolHeapNode *spill)
+heap_kernel(GpucolDeviceRankGroups groups, int32_t k, GpucolDeviceRankSet *sets, GpucolHeapNode *spill)
 {
 	extern __shared__ double shared[];
 	uint32_t	thread = blockIdx.x * blockDim.x + threadIdx.x;
@@ -52,13 +52,13 @@ heap_kernel(GpucolTopkGroups groups, int32_t k, GpucolTopkSet *sets, GpucolHeapN
 	for (uint32_t g = thread; g < groups.ngroups; g += gridDim.x * blockDim.x)
 	{
 		uint32_t	start = groups.starts[g];
-		int32_t		n = gpucol_topk_rows(groups, g);
-		int32_t		own = gpucol_topk_k(groups, g, k);
+		int32_t		n = gpucol_device_rank_rows(groups, g);
+		int32_t		own = gpucol_device_rank_k(groups, g, k);
 		GpucolUTopkScan scan;
 
 		gpucol_utopk_begin(&scan);
 		while (!given_up && n >= own && !gpucol_utopk_step(&scan, groups.p + start, n, own, heap, scan.at + LOOK_EVERY))
-			given_up = gpucol_topk_given_up(groups.cancel);
+			given_up = gpucol_device_rank_given_up(groups.cancel);
 		if (given_up)
 			gpucol_utopk_begin(&scan);
 		sets[g].probability = gpucol_product_value(scan.best.probability);
@@ -83,7 +83,7 @@ spill_blocks()
 
 /* One warp a group. */
 __global__ void
-members_kernel(GpucolTopkGroups groups, int32_t k, const GpucolTopkSet *sets, int32_t *ranks)
+members_kernel(GpucolDeviceRankGroups groups, int32_t k, const GpucolDeviceRankSet *sets, int32_t *ranks)
 {
 	uint32_t	lane = threadIdx.x % 32;
 	uint32_t	warps = gridDim.x * blockDim.x / 32;
@@ -115,15 +115,15 @@ members_kernel(GpucolTopkGroups groups, int32_t k, const GpucolTopkSet *sets, in
 }								/* namespace */
 
 size_t
-gpucol_topk_heap_scratch(int32_t k)
+gpucol_device_rank_heap_scratch(int32_t k)
 {
 	if (heap_threads(k) > 0)
 		return 0;
-	return (size_t) spill_blocks() * GPUCOL_TOPK_HEAP_THREADS * k * sizeof(GpucolHeapNode);
+	return (size_t) spill_blocks() * GPUCOL_DEVICE_RANK_HEAP_THREADS * k * sizeof(GpucolHeapNode);
 }
 
 cudaError_t
-gpucol_topk_heap(const GpucolTopkGroups &groups, int32_t k, GpucolTopkSet *sets,
+gpucol_device_rank_heap(const GpucolDeviceRankGroups &groups, int32_t k, GpucolDeviceRankSet *sets,
 				 void *scratch, cudaStream_t stream)
 {
 	int			threads = heap_threads(k);
@@ -132,7 +132,7 @@ gpucol_topk_heap(const GpucolTopkGroups &groups, int32_t k, GpucolTopkSet *sets,
 
 	if (threads == 0)
 	{
-		heap_kernel<<<spill_blocks(), GPUCOL_TOPK_HEAP_THREADS, 0, stream>>>(groups, k, sets,
+		heap_kernel<<<spill_blocks(), GPUCOL_DEVICE_RANK_HEAP_THREADS, 0, stream>>>(groups, k, sets,
 				(GpucolHeapNode *) scratch);
 		return cudaGetLastError();
 	}
@@ -142,12 +142,12 @@ gpucol_topk_heap(const GpucolTopkGroups &groups, int32_t k, GpucolTopkSet *sets,
 }
 
 cudaError_t
-gpucol_topk_members(const GpucolTopkGroups &groups, int32_t k, const GpucolTopkSet *sets,
+gpucol_device_rank_members(const GpucolDeviceRankGroups &groups, int32_t k, const GpucolDeviceRankSet *sets,
 					int32_t *ranks, cudaStream_t stream)
 {
-	int			blocks = gpucol_launch_blocks(members_kernel, GPUCOL_TOPK_THREADS, 0);
+	int			blocks = gpucol_launch_blocks(members_kernel, GPUCOL_DEVICE_RANK_THREADS, 0);
 
-	members_kernel<<<blocks, GPUCOL_TOPK_THREADS, 0, stream>>>(groups, k, sets, ranks);
+	members_kernel<<<blocks, GPUCOL_DEVICE_RANK_THREADS, 0, stream>>>(groups, k, sets, ranks);
 	return cudaGetLastError();
 }
 
@@ -219,13 +219,13 @@ select_cub_bytes()
 }								/* namespace */
 
 size_t
-gpucol_topk_select_scratch()
+gpucol_device_rank_select_scratch()
 {
 	return 256 + 2 * sizeof(int64_t) * SAMPLE + select_cub_bytes();
 }
 
 cudaError_t
-gpucol_topk_select(const int64_t *score, uint32_t nrows, uint32_t want,
+gpucol_device_rank_select(const int64_t *score, uint32_t nrows, uint32_t want,
 				   uint32_t *out, uint32_t capacity, uint32_t *found,
 				   void *scratch, cudaStream_t stream)
 {
@@ -246,7 +246,8 @@ gpucol_topk_select(const int64_t *score, uint32_t nrows, uint32_t want,
 		at = (uint32_t) (expected + 3 * sqrt(expected) + 2);
 	}
 	pick_kernel<<<1, 1, 0, stream>>>(sorted, at < SAMPLE ? at : SAMPLE, threshold);
-	filter_kernel<<<gpucol_launch_blocks(filter_kernel, GPUCOL_TOPK_THREADS, 0), GPUCOL_TOPK_THREADS, 0, stream>>>
+	filter_kernel<<<gpucol_launch_blocks(filter_kernel, GPUCOL_DEVICE_RANK_THREADS, 0),
+					GPUCOL_DEVICE_RANK_THREADS, 0, stream>>>
 		(score, nrows, threshold, out, capacity, found);
 	return cudaGetLastError();
 }

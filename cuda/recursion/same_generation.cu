@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
- * sandwich.cu
+ * same_generation.cu
  *	  Rounds of the two-sided recursion, dense or sparse by cost.
  *
  *-------------------------------------------------------------------------
  */
-#include "cuda/recursion/sandwich.cuh"
+#include "cuda/recursion/same_generation.cuh"
 
 namespace
 {
@@ -20,8 +20,8 @@ constexpr double PASSES = 3.0;
 /* State of a run: where the delta is, and how large. */
 struct Run
 {
-	const GpucolSandwich *plan;
-	GpucolSandwichSpace *space;
+	const GpucolSameGeneration *plan;
+	GpucolSameGenerationSpace *space;
 	const GpucolCancel &cancel;
 	cudaStream_t stream;
 	unsigned long long fresh;	/* pairs of the delta */
@@ -125,21 +125,21 @@ struct Run
 }								/* namespace */
 
 cudaError_t
-gpucol_sandwich_run(const GpucolSandwich *sandwich, GpucolSandwichSpace *space,
+gpucol_same_generation_run(const GpucolSameGeneration *task, GpucolSameGenerationSpace *space,
 					unsigned long long *fresh, const GpucolCancel &cancel,
-					const GpucolRoundNote &note, cudaStream_t stream)
+					const GpucolRoundReport &report, cudaStream_t stream)
 {
-	Run			run = {sandwich, space, cancel, stream, *fresh, -1};
+	Run			run = {task, space, cancel, stream, *fresh, -1};
 	cudaError_t error = cudaSuccess;
 
 	for (uint64_t rounds = 0; run.fresh > 0 && !error && !cancel.check();)
 	{
-		if (sandwich->max_rounds && rounds >= sandwich->max_rounds)
+		if (task->max_rounds && rounds >= task->max_rounds)
 			break;
-		error = run.half_step(sandwich->left, space->half);
+		error = run.half_step(task->left, space->half);
 		if (!error && run.fresh > 0 && !cancel.raised())
-			error = run.half_step(sandwich->right, space->full);
-		note(++rounds, run.fresh);
+			error = run.half_step(task->right, space->full);
+		report(++rounds, run.fresh);
 	}
 	*fresh = run.fresh;
 	return error;

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * topk_counts.cu
+ * rank_counts.cu
  *	  Rankings other than U-Topk: U-kRanks, PT-k, Global-Topk and expected ranks.
  *
  * The distribution of the number of better rows is carried along a group's ranking
@@ -12,7 +12,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "cuda/ranking/topk.cuh"
+#include "cuda/ranking/rank_kernels.cuh"
 
 #include <cub/device/device_scan.cuh>
 #include <thrust/iterator/transform_iterator.h>
@@ -127,13 +127,13 @@ constexpr int32_t LOOK_EVERY = 256;
  */
 template <class Row>
 __device__ bool
-walk(const GpucolTopkGroups &groups, const double *p, int32_t n, WarpCounts &c, int lane, Row row)
+walk(const GpucolDeviceRankGroups &groups, const double *p, int32_t n, WarpCounts &c, int lane, Row row)
 {
 	for (int32_t i = 0; i < n && c.lo <= c.hi; i++)
 	{
 		double		here = p[i];
 
-		if (i % LOOK_EVERY == 0 && gpucol_topk_warp_given_up(groups.cancel))
+		if (i % LOOK_EVERY == 0 && gpucol_device_rank_warp_given_up(groups.cancel))
 			return false;
 		if (here <= 0)
 			continue;
@@ -146,7 +146,7 @@ walk(const GpucolTopkGroups &groups, const double *p, int32_t n, WarpCounts &c, 
 
 struct UkRanks
 {
-	GpucolTopkPicks picks;
+	GpucolDeviceRankPicks picks;
 
 	/* Can no later row be likelier than the best so far at any rank? */
 	__device__ static bool
@@ -177,10 +177,10 @@ struct UkRanks
 	}
 
 	__device__ void
-	group(const GpucolTopkGroups &groups, uint32_t g, int32_t k, double *memory, int lane) const
+	group(const GpucolDeviceRankGroups &groups, uint32_t g, int32_t k, double *memory, int lane) const
 	{
 		const double *p = groups.p + groups.starts[g];
-		int32_t		n = gpucol_topk_rows(groups, g);
+		int32_t		n = gpucol_device_rank_rows(groups, g);
 		int32_t    *ranks = picks.ranks + (size_t) g * picks.stride;
 		double	   *best = memory + k + 2;
 		int32_t		wanted = k;
@@ -228,14 +228,14 @@ struct UkRanks
 
 struct PtK
 {
-	GpucolTopkPicks picks;
+	GpucolDeviceRankPicks picks;
 	double		threshold;
 
 	__device__ void
-	group(const GpucolTopkGroups &groups, uint32_t g, int32_t k, double *memory, int lane) const
+	group(const GpucolDeviceRankGroups &groups, uint32_t g, int32_t k, double *memory, int lane) const
 	{
 		const double *p = groups.p + groups.starts[g];
-		int32_t		n = gpucol_topk_rows(groups, g);
+		int32_t		n = gpucol_device_rank_rows(groups, g);
 		int32_t    *ranks = picks.ranks + groups.starts[g];
 		double		bar = threshold * (1 - GPUCOL_RANK_TIE);
 		int32_t		count = 0;
@@ -274,11 +274,11 @@ struct Global
 	uint8_t    *settled;
 
 	__device__ void
-	group(const GpucolTopkGroups &groups, uint32_t g, int32_t k, double *memory, int lane) const
+	group(const GpucolDeviceRankGroups &groups, uint32_t g, int32_t k, double *memory, int lane) const
 	{
 		uint32_t	start = groups.starts[g];
 		const double *p = groups.p + start;
-		int32_t		n = gpucol_topk_rows(groups, g);
+		int32_t		n = gpucol_device_rank_rows(groups, g);
 		int32_t		all = (int32_t) (groups.starts[g + 1] - start);
 		int32_t		wanted = k;
 		double	   *least = memory + k + 2;
@@ -317,7 +317,7 @@ struct Global
 
 template <class Ranking>
 __global__ void
-counts_kernel(GpucolTopkGroups groups, int32_t k, Ranking ranking, CountsMemory memory)
+counts_kernel(GpucolDeviceRankGroups groups, int32_t k, Ranking ranking, CountsMemory memory)
 {
 	double	   *mine = memory.of_warp();
 	int			lane = threadIdx.x % 32;
@@ -325,9 +325,9 @@ counts_kernel(GpucolTopkGroups groups, int32_t k, Ranking ranking, CountsMemory 
 
 	for (uint32_t g = (blockIdx.x * blockDim.x + threadIdx.x) / 32; g < groups.ngroups; g += warps)
 	{
-		if (gpucol_topk_warp_given_up(groups.cancel))
+		if (gpucol_device_rank_warp_given_up(groups.cancel))
 			break;
-		ranking.group(groups, g, gpucol_topk_k(groups, g, k), mine, lane);
+		ranking.group(groups, g, gpucol_device_rank_k(groups, g, k), mine, lane);
 	}
 }
 
@@ -342,9 +342,9 @@ warp_doubles(int32_t k)
 int
 counts_warps(int32_t k)
 {
-	int			warps = GPUCOL_TOPK_THREADS / 32;
+	int			warps = GPUCOL_DEVICE_RANK_THREADS / 32;
 
-	while (warps > 0 && warps * warp_doubles(k) * sizeof(double) > GPUCOL_TOPK_HEAP_SHARED_BYTES)
+	while (warps > 0 && warps * warp_doubles(k) * sizeof(double) > GPUCOL_DEVICE_RANK_HEAP_SHARED_BYTES)
 		warps /= 2;
 	return warps;
 }
@@ -363,7 +363,7 @@ counts_spill_blocks()
 
 template <class Ranking>
 cudaError_t
-launch_counts(const GpucolTopkGroups &groups, int32_t k, const Ranking &ranking, void *scratch,
+launch_counts(const GpucolDeviceRankGroups &groups, int32_t k, const Ranking &ranking, void *scratch,
 			  cudaStream_t stream)
 {
 	int			warps = counts_warps(k);
@@ -383,27 +383,27 @@ launch_counts(const GpucolTopkGroups &groups, int32_t k, const Ranking &ranking,
 }								/* namespace */
 
 size_t
-gpucol_topk_counts_scratch(int32_t k)
+gpucol_device_rank_counts_scratch(int32_t k)
 {
 	return counts_warps(k) > 0 ? 0 : counts_spill_blocks() * warp_doubles(k) * sizeof(double);
 }
 
 cudaError_t
-gpucol_topk_u_kranks(const GpucolTopkGroups &groups, int32_t k, const GpucolTopkPicks &picks,
+gpucol_device_rank_u_kranks(const GpucolDeviceRankGroups &groups, int32_t k, const GpucolDeviceRankPicks &picks,
 					 void *scratch, cudaStream_t stream)
 {
 	return launch_counts(groups, k, UkRanks{picks}, scratch, stream);
 }
 
 cudaError_t
-gpucol_topk_pt_k(const GpucolTopkGroups &groups, int32_t k, double threshold,
-				 const GpucolTopkPicks &picks, void *scratch, cudaStream_t stream)
+gpucol_device_rank_pt_k(const GpucolDeviceRankGroups &groups, int32_t k, double threshold,
+				 const GpucolDeviceRankPicks &picks, void *scratch, cudaStream_t stream)
 {
 	return launch_counts(groups, k, PtK{picks, threshold}, scratch, stream);
 }
 
 cudaError_t
-gpucol_topk_global(const GpucolTopkGroups &groups, int32_t k, double *figures, uint8_t *settled,
+gpucol_device_rank_global(const GpucolDeviceRankGroups &groups, int32_t k, double *figures, uint8_t *settled,
 				   void *scratch, cudaStream_t stream)
 {
 	return launch_counts(groups, k, Global{figures, settled}, scratch, stream);
@@ -441,8 +441,8 @@ struct PairOf
 
 /* rank_choose.h: p * better + (1 - p) * rest, all rows being independent */
 __global__ void
-expected_kernel(GpucolTopkGroups groups, const uint32_t *group, uint32_t nrows, const GpucolPair *before,
-				double *figures)
+expected_kernel(GpucolDeviceRankGroups groups, const uint32_t *group, uint32_t nrows,
+				const GpucolPair *before, double *figures)
 {
 	GPUCOL_FOR_EACH(i, nrows)
 	{
@@ -471,13 +471,13 @@ expected_scan_bytes(uint32_t nrows)
 }								/* namespace */
 
 size_t
-gpucol_topk_expected_scratch(uint32_t nrows)
+gpucol_device_rank_expected_scratch(uint32_t nrows)
 {
 	return sizeof(GpucolPair) * ((size_t) nrows + 16) + expected_scan_bytes(nrows);
 }
 
 cudaError_t
-gpucol_topk_expected(const GpucolTopkGroups &groups, const uint32_t *group, uint32_t nrows,
+gpucol_device_rank_expected(const GpucolDeviceRankGroups &groups, const uint32_t *group, uint32_t nrows,
 					 double *figures, void *scratch, cudaStream_t stream)
 {
 	GpucolPair *before = (GpucolPair *) scratch;
@@ -527,14 +527,14 @@ constexpr uint32_t MOST_EQUAL = 1 << 20;
 constexpr uint32_t MOST_ORDERED = 1 << 17;
 
 __global__ void
-choose_kernel(GpucolTopkGroups chosen, uint32_t *order, const double *figure, const int64_t *rank, int32_t k,
-			  GpucolTopkPicks picks, uint32_t *too_many)
+choose_kernel(GpucolDeviceRankGroups chosen, uint32_t *order, const double *figure, const int64_t *rank, int32_t k,
+			  GpucolDeviceRankPicks picks, uint32_t *too_many)
 {
 	GPUCOL_FOR_EACH(g, chosen.ngroups)
 	{
 		uint32_t	start = chosen.starts[g];
 		uint32_t	n = chosen.starts[g + 1] - start;
-		uint32_t	want = min((uint32_t) gpucol_topk_k(chosen, (uint32_t) g, k), n);
+		uint32_t	want = min((uint32_t) gpucol_device_rank_k(chosen, (uint32_t) g, k), n);
 		uint32_t	to;
 
 		for (uint32_t from = 0; from < want; from = to)
@@ -566,8 +566,8 @@ choose_kernel(GpucolTopkGroups chosen, uint32_t *order, const double *figure, co
 }								/* namespace */
 
 cudaError_t
-gpucol_topk_choose(const GpucolTopkGroups &chosen, uint32_t *order, const double *figure,
-				   const int64_t *rank, int32_t k, const GpucolTopkPicks &picks, uint32_t *too_many,
+gpucol_device_rank_choose(const GpucolDeviceRankGroups &chosen, uint32_t *order, const double *figure,
+				   const int64_t *rank, int32_t k, const GpucolDeviceRankPicks &picks, uint32_t *too_many,
 				   cudaStream_t stream)
 {
 	choose_kernel<<<gpucol_launch_grid(chosen.ngroups), GPUCOL_THREADS, 0, stream>>>(chosen, order, figure,

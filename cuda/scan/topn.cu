@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * bound.cu
+ * topn.cu
  *	  The bound that the first k rows of an order reach, and the rows that reach it.
  *
  * The bound.  The extremes in a vector's zone map are values of rows, so where a
@@ -23,7 +23,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "cuda/scan/bound.cuh"
+#include "cuda/scan/topn.cuh"
 
 #include <algorithm>
 
@@ -36,7 +36,7 @@
 #include "cuda/base/stage.cuh"
 #include "cuda/scan/values.cuh"
 
-constexpr int	BINS = GPUCOL_BOUND_PINNED / sizeof(unsigned long long);	/* of a histogram */
+constexpr int	BINS = GPUCOL_TOPN_PINNED / sizeof(unsigned long long);	/* of a histogram */
 
 /* One vector of so many is in a sample, if the scan has many samples' worth.  A prime:
  * values that repeat do so after powers of two and ten more often than not. */
@@ -47,14 +47,14 @@ constexpr uint32_t SAMPLE_VECTORS = 512;
 constexpr uint32_t SPARSE_ROWS = 32;
 
 __device__ static inline int64_t
-directed(const GpucolBoundKey &key, int64_t order)
+directed(const GpucolTopnKey &key, int64_t order)
 {
 	return key.descending ? order : ~order;
 }
 
 /* The directed key of a row that is not NULL. */
 __device__ static inline int64_t
-directed_key(const GpucolBoundKey &key, const GpucolDeviceChunk &chunk, uint32_t vector, int row)
+directed_key(const GpucolTopnKey &key, const GpucolDeviceChunk &chunk, uint32_t vector, int row)
 {
 	uint64_t	code = chunk_code(chunk, vector, row);
 
@@ -62,7 +62,7 @@ directed_key(const GpucolBoundKey &key, const GpucolDeviceChunk &chunk, uint32_t
 }
 
 __global__ void
-bound_zones_kernel(const __grid_constant__ GpucolBoundKey key, int64_t k, int64_t *best, int64_t *worst)
+bound_zones_kernel(const __grid_constant__ GpucolTopnKey key, int64_t k, int64_t *best, int64_t *worst)
 {
 	const GpucolScanPlan &scan = key.scan;
 
@@ -93,7 +93,7 @@ bound_zones_kernel(const __grid_constant__ GpucolBoundKey key, int64_t k, int64_
 }
 
 static cudaError_t
-bound_zones(const GpucolBoundKey &key, int64_t k, int64_t *best, int64_t *worst,
+bound_zones(const GpucolTopnKey &key, int64_t k, int64_t *best, int64_t *worst,
 			cudaStream_t stream)
 {
 	bound_zones_kernel<<<gpucol_launch_grid(key.scan.nvectors), GPUCOL_THREADS, 0, stream>>>(key, k, best, worst);
@@ -102,14 +102,14 @@ bound_zones(const GpucolBoundKey &key, int64_t k, int64_t *best, int64_t *worst,
 
 /* Lane mask of the rows in question. */
 __device__ static inline uint32_t
-rows_in_question(const GpucolBoundKey &key, const Run &run, uint32_t number, int lane)
+rows_in_question(const GpucolTopnKey &key, const Run &run, uint32_t number, int lane)
 {
 	return key.matches ? lane_mask_of_rows(key.matches, number, lane) : vector_mask(key.scan, run, run.first, lane);
 }
 
 /* Can no row of a vector have a directed key in [lo, hi]? */
 __device__ static inline bool
-zone_excludes(const GpucolBoundKey &key, const GpucolDeviceChunk &chunk, uint32_t vector, int64_t lo, int64_t hi)
+zone_excludes(const GpucolTopnKey &key, const GpucolDeviceChunk &chunk, uint32_t vector, int64_t lo, int64_t hi)
 {
 	GpucolZone	zone;
 
@@ -130,14 +130,14 @@ is_sparse(uint32_t mask)
 
 /* The i-th vector to look at. */
 __device__ static inline uint32_t
-vector_at(const GpucolBoundKey &key, uint32_t i)
+vector_at(const GpucolTopnKey &key, uint32_t i)
 {
 	return key.vectors ? key.vectors[i] : i * key.stride;
 }
 
 /* List the vectors that rows which reach the bound can be in. */
 __global__ void
-bound_vectors_kernel(const __grid_constant__ GpucolBoundKey key, int64_t bound, bool nulls, uint32_t *vectors,
+bound_vectors_kernel(const __grid_constant__ GpucolTopnKey key, int64_t bound, bool nulls, uint32_t *vectors,
 					 uint32_t *count)
 {
 	const GpucolScanPlan &scan = key.scan;
@@ -156,7 +156,7 @@ bound_vectors_kernel(const __grid_constant__ GpucolBoundKey key, int64_t bound, 
 
 template <bool DENSE>
 __global__ void
-bound_histogram_kernel(const __grid_constant__ GpucolBoundKey key, int64_t base, int64_t last, int shift,
+bound_histogram_kernel(const __grid_constant__ GpucolTopnKey key, int64_t base, int64_t last, int shift,
 					   unsigned long long *bins)
 {
 	__shared__ uint32_t local[BINS];
@@ -214,7 +214,7 @@ bound_histogram_kernel(const __grid_constant__ GpucolBoundKey key, int64_t base,
 
 /* Count the directed keys in base .. last by bins of 2^shift; (last - base) >> shift < BINS. */
 static cudaError_t
-bound_histogram(const GpucolBoundKey &key, int64_t base, int64_t last, int shift,
+bound_histogram(const GpucolTopnKey &key, int64_t base, int64_t last, int shift,
 				unsigned long long *bins, cudaStream_t stream)
 {
 	if (key.dense)
@@ -239,7 +239,7 @@ take_place(uint32_t most, uint32_t *taken)
  */
 template <bool DENSE>
 __device__ static inline uint32_t
-rows_that_reach(const GpucolBoundKey &key, const GpucolDeviceChunk &chunk, uint32_t vector, uint32_t mask,
+rows_that_reach(const GpucolTopnKey &key, const GpucolDeviceChunk &chunk, uint32_t vector, uint32_t mask,
 				int64_t bound, bool nulls,
 				uint32_t most, uint32_t *taken, int lane)
 {
@@ -262,7 +262,7 @@ rows_that_reach(const GpucolBoundKey &key, const GpucolDeviceChunk &chunk, uint3
 
 template <bool DENSE>
 __global__ void
-bound_select_kernel(const __grid_constant__ GpucolBoundKey key, int64_t bound, bool nulls, uint32_t most,
+bound_select_kernel(const __grid_constant__ GpucolTopnKey key, int64_t bound, bool nulls, uint32_t most,
 					uint32_t *taken, uint32_t *bitmap,
 					unsigned long long *counts)
 {
@@ -302,11 +302,11 @@ bound_select_kernel(const __grid_constant__ GpucolBoundKey key, int64_t bound, b
 }
 
 cudaError_t
-gpucol_bound_select(const GpucolBoundKey &key, int64_t bound, bool nulls, uint32_t most, uint32_t *taken,
-					uint32_t *bitmap,
+gpucol_topn_select(const GpucolTopnKey &key, int64_t bound, bool nulls, uint32_t most, uint32_t *taken,
+				   uint32_t *bitmap,
 					unsigned long long *counts, cudaStream_t stream)
 {
-	GpucolBoundKey all = key;
+	GpucolTopnKey all = key;
 	cudaError_t error;
 
 	if (bitmap == key.matches)
@@ -332,13 +332,13 @@ gpucol_bound_select(const GpucolBoundKey &key, int64_t bound, bool nulls, uint32
 }
 
 __global__ void
-bound_ties_kernel(const __grid_constant__ GpucolBoundKey key, int64_t bound, bool nulls,
-				  const uint32_t *bitmap, uint32_t *ties, GpucolBoundNumbers *numbers)
+bound_ties_kernel(const __grid_constant__ GpucolTopnKey key, int64_t bound, bool nulls,
+				  const uint32_t *bitmap, uint32_t *ties, GpucolTopnNumbers *numbers)
 {
 	const GpucolScanPlan &scan = key.scan;
 	int			lane = threadIdx.x % 32;
 	uint32_t	warps = gridDim.x * blockDim.x / 32;
-	GpucolBoundNumbers own = {};	/* of this lane */
+	GpucolTopnNumbers own = {};	/* of this lane */
 
 	for (uint32_t i = (blockIdx.x * blockDim.x + threadIdx.x) / 32; i < key.nvectors; i += warps)
 	{
@@ -378,8 +378,8 @@ bound_ties_kernel(const __grid_constant__ GpucolBoundKey key, int64_t bound, boo
 }
 
 cudaError_t
-gpucol_bound_ties(const GpucolBoundKey &key, int64_t bound, bool nulls, const uint32_t *bitmap,
-				  uint32_t *ties, GpucolBoundNumbers *numbers,
+gpucol_topn_ties(const GpucolTopnKey &key, int64_t bound, bool nulls, const uint32_t *bitmap, uint32_t *ties,
+				 GpucolTopnNumbers *numbers,
 				  cudaStream_t stream)
 {
 	cudaError_t error = cudaMemsetAsync(ties, 0, (size_t) key.scan.nvectors * 32 * sizeof(uint32_t), stream);
@@ -401,7 +401,7 @@ bound_merge_kernel(uint32_t *bitmap, const uint32_t *from, size_t n, bool remove
 }
 
 cudaError_t
-gpucol_bound_merge(uint32_t *bitmap, const uint32_t *from, size_t n, bool remove, cudaStream_t stream)
+gpucol_topn_merge(uint32_t *bitmap, const uint32_t *from, size_t n, bool remove, cudaStream_t stream)
 {
 	bound_merge_kernel<<<gpucol_launch_grid(n), GPUCOL_THREADS, 0, stream>>>(bitmap, from, n, remove);
 	return cudaGetLastError();
@@ -414,7 +414,7 @@ gpucol_bound_merge(uint32_t *bitmap, const uint32_t *from, size_t n, bool remove
 
 /* The k-th best of the vectors' best, or what all rows of a vector reach. */
 static bool
-bound_of_zones(const GpucolBoundKey &key, const GpucolBoundTask &task, int64_t *bound)
+bound_of_zones(const GpucolTopnKey &key, const GpucolTopnTask &task, int64_t *bound)
 {
 	uint32_t	n = key.scan.nvectors;
 	int64_t    *best = task.scratch->array<int64_t>(2 * (size_t) n, "the sort keys");
@@ -448,7 +448,7 @@ bound_of_zones(const GpucolBoundKey &key, const GpucolBoundTask &task, int64_t *
 }
 
 unsigned long long
-gpucol_bound_enough(const GpucolBoundKey &key, const GpucolBoundTask &task)
+gpucol_topn_enough(const GpucolTopnKey &key, const GpucolTopnTask &task)
 {
 	return 4 * (unsigned long long) task.k + 256 + (unsigned long long) key.nvectors * key.stride / 128;
 }
@@ -458,13 +458,13 @@ gpucol_bound_enough(const GpucolBoundKey &key, const GpucolBoundTask &task)
  * bin alone again, until few rows are left.
  */
 static bool
-bound_of_histogram(const GpucolBoundKey &key, const GpucolBoundTask &task, uint64_t base, uint64_t range,
+bound_of_histogram(const GpucolTopnKey &key, const GpucolTopnTask &task, uint64_t base, uint64_t range,
 				   int64_t *bound, unsigned long long *rows)
 {
 	unsigned long long *bins = task.scratch->array<unsigned long long>(BINS, "the sort keys");
 	std::vector<unsigned long long> own(task.pinned != NULL ? 0 : BINS);
 	unsigned long long *count = task.pinned != NULL ? (unsigned long long *) task.pinned : own.data();
-	unsigned long long few = gpucol_bound_enough(key, task) / key.stride;
+	unsigned long long few = gpucol_topn_enough(key, task) / key.stride;
 	unsigned long long above = 0;	/* rows beyond the window */
 	int			shift = 0;
 
@@ -497,10 +497,10 @@ bound_of_histogram(const GpucolBoundKey &key, const GpucolBoundTask &task, uint6
 
 /* A bound that k rows of a sample of the vectors reach; *rows may be that many of all. */
 static bool
-bound_of_sample(const GpucolBoundKey &key, const GpucolBoundTask &task, int64_t least, int64_t most, int64_t *bound,
+bound_of_sample(const GpucolTopnKey &key, const GpucolTopnTask &task, int64_t least, int64_t most, int64_t *bound,
 				unsigned long long *rows)
 {
-	GpucolBoundKey sample = key;
+	GpucolTopnKey sample = key;
 
 	sample.stride = SAMPLE_STRIDE;
 	sample.nvectors = key.scan.nvectors / SAMPLE_STRIDE;
@@ -513,7 +513,7 @@ bound_of_sample(const GpucolBoundKey &key, const GpucolBoundTask &task, int64_t 
 
 /* Leave out vectors that no row which reaches the bound is in. */
 static void
-leave_out_vectors(GpucolBoundKey *key, const GpucolBoundTask &task, int64_t bound)
+leave_out_vectors(GpucolTopnKey *key, const GpucolTopnTask &task, int64_t bound)
 {
 	uint32_t   *vectors = task.scratch->array<uint32_t>((size_t) key->scan.nvectors + 1, "the sort keys");
 	uint32_t   *count = vectors + key->scan.nvectors;
@@ -532,7 +532,7 @@ leave_out_vectors(GpucolBoundKey *key, const GpucolBoundTask &task, int64_t boun
 }
 
 bool
-gpucol_bound_find(GpucolBoundKey *key, const GpucolBoundTask &task, int64_t *bound)
+gpucol_topn_find(GpucolTopnKey *key, const GpucolTopnTask &task, int64_t *bound)
 {
 	int64_t		least = key->descending ? task.lo : ~task.hi;
 	int64_t		most = key->descending ? task.hi : ~task.lo;
@@ -550,7 +550,7 @@ gpucol_bound_find(GpucolBoundKey *key, const GpucolBoundTask &task, int64_t *bou
 		least = *bound;
 		leave_out_vectors(key, task, least);
 	}
-	found = found && (least == most || rows <= gpucol_bound_enough(*key, task));
+	found = found && (least == most || rows <= gpucol_topn_enough(*key, task));
 	if (!found && !bound_of_histogram(*key, task, (uint64_t) least, (uint64_t) most - (uint64_t) least, bound, &rows))
 		return false;
 	key->greatest = *bound == most;

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * topk_sort.cu
+ * rank_sort.cu
  *	  Rows of many groups put into ranking order.
  *
  * (group, score descending) becomes one radix key, of the scores no more leading bits
@@ -15,7 +15,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "cuda/ranking/topk.cuh"
+#include "cuda/ranking/rank_kernels.cuh"
 
 #include <algorithm>
 #include <cmath>
@@ -90,7 +90,7 @@ carve(void *memory, uint32_t nrows)
 }
 
 /* Keys of rows: the group above the leading bits of the distance from the greatest score. */
-struct KeyShape
+struct KeyLayout
 {
 	int64_t		greatest;
 	int			score_bits;		/* of the distance in the key; 64: no group in it */
@@ -112,16 +112,16 @@ double_of(int64_t order)
 }
 
 template <class Key> __global__ void
-make_keys(GpucolTopkRows r, KeyShape shape, Key *keys, uint32_t *rows)
+make_keys(GpucolDeviceRankRows r, KeyLayout layout, Key *keys, uint32_t *rows)
 {
 	for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < r.nrows; i += gridDim.x * blockDim.x)
 	{
 		int64_t		score = r.score[i];
-		uint64_t	key = shape.scale > 0 ? (uint64_t) ((shape.top - double_of(score)) * shape.scale) :
-			((uint64_t) shape.greatest - (uint64_t) score) >> shape.shift;
+		uint64_t	key = layout.scale > 0 ? (uint64_t) ((layout.top - double_of(score)) * layout.scale) :
+			((uint64_t) layout.greatest - (uint64_t) score) >> layout.shift;
 
-		if (r.group != nullptr && shape.score_bits < 64)
-			key |= (uint64_t) r.group[i] << shape.score_bits;
+		if (r.group != nullptr && layout.score_bits < 64)
+			key |= (uint64_t) r.group[i] << layout.score_bits;
 		keys[i] = (Key) key;
 		rows[i] = i;
 	}
@@ -139,7 +139,7 @@ enum KeyOf
 };
 
 __global__ void
-keys_of_rows(GpucolTopkRows r, KeyOf what, int64_t greatest, const uint32_t *rows, uint64_t *keys)
+keys_of_rows(GpucolDeviceRankRows r, KeyOf what, int64_t greatest, const uint32_t *rows, uint64_t *keys)
 {
 	for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < r.nrows; i += gridDim.x * blockDim.x)
 	{
@@ -172,7 +172,7 @@ keys_of_rows(GpucolTopkRows r, KeyOf what, int64_t greatest, const uint32_t *row
 
 /* Do the rows at two places tie?  keys: in the order of these; NULL: compare the rows. */
 template <class Key> __device__ bool
-ties(const GpucolTopkRows &r, const uint32_t *rows, const Key *keys, uint32_t i, uint32_t j)
+ties(const GpucolDeviceRankRows &r, const uint32_t *rows, const Key *keys, uint32_t i, uint32_t j)
 {
 	uint32_t	a,
 				b;
@@ -186,7 +186,7 @@ ties(const GpucolTopkRows &r, const uint32_t *rows, const Key *keys, uint32_t i,
 
 /* Does row a rank before row b of its group? */
 __device__ bool
-before(const GpucolTopkRows &r, uint32_t a, uint32_t b)
+before(const GpucolDeviceRankRows &r, uint32_t a, uint32_t b)
 {
 	if (r.score[a] != r.score[b])
 		return r.score[a] > r.score[b];
@@ -201,7 +201,7 @@ before(const GpucolTopkRows &r, uint32_t a, uint32_t b)
 
 /* Order each run of ties: Shell sort by its first row.  Runs of more than `most` are left: *long_run. */
 template <class Key> __global__ void
-order_ties(GpucolTopkRows r, uint32_t *rows, const Key *keys, uint32_t most, uint32_t *long_run)
+order_ties(GpucolDeviceRankRows r, uint32_t *rows, const Key *keys, uint32_t most, uint32_t *long_run)
 {
 	for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i + 1 < r.nrows; i += gridDim.x * blockDim.x)
 	{
@@ -234,7 +234,7 @@ order_ties(GpucolTopkRows r, uint32_t *rows, const Key *keys, uint32_t most, uin
 
 /* Probabilities in ranking order, and where groups start. */
 __global__ void
-gather(GpucolTopkRows r, const uint32_t *rows, double *p, uint32_t *row, uint32_t *starts)
+gather(GpucolDeviceRankRows r, const uint32_t *rows, double *p, uint32_t *row, uint32_t *starts)
 {
 	for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < r.nrows; i += gridDim.x * blockDim.x)
 	{
@@ -257,11 +257,13 @@ typedef cub::DoubleBuffer<uint32_t> Rows;
 
 /* Order ties; *long_run is not 0 where they are too many. */
 template <class Key> cudaError_t
-find_ties(const GpucolTopkRows &r, const SortScratch &s, Rows &rows, const Key *keys, uint32_t most, uint32_t *long_run,
+find_ties(const GpucolDeviceRankRows &r, const SortScratch &s, Rows &rows, const Key *keys, uint32_t most,
+		  uint32_t *long_run,
 		  cudaStream_t stream)
 {
 	cudaMemsetAsync(s.long_run, 0, sizeof(uint32_t), stream);
-	order_ties<<<gpucol_launch_blocks(order_ties<Key>, GPUCOL_TOPK_THREADS, 0), GPUCOL_TOPK_THREADS, 0, stream>>>
+	order_ties<<<gpucol_launch_blocks(order_ties<Key>, GPUCOL_DEVICE_RANK_THREADS, 0),
+				 GPUCOL_DEVICE_RANK_THREADS, 0, stream>>>
 		(r, rows.Current(), keys, most, s.long_run);
 	cudaMemcpyAsync(long_run, s.long_run, sizeof(uint32_t), cudaMemcpyDeviceToHost, stream);
 	return cudaStreamSynchronize(stream);
@@ -269,64 +271,68 @@ find_ties(const GpucolTopkRows &r, const SortScratch &s, Rows &rows, const Key *
 
 /* Sort by leading bits of the scores; *long_run is not 0 where these do not do. */
 template <class Key> cudaError_t
-sort_by_leading_bits(const GpucolTopkRows &r, const KeyShape &shape, const SortScratch &s, Rows &rows,
+sort_by_leading_bits(const GpucolDeviceRankRows &r, const KeyLayout &layout, const SortScratch &s, Rows &rows,
 					 uint32_t *long_run, cudaStream_t stream)
 {
 	cub::DoubleBuffer<Key> keys((Key *) s.keys[0], (Key *) s.keys[1]);
 	size_t		bytes = s.cub_bytes;
 
-	make_keys<<<gpucol_launch_blocks(make_keys<Key>, GPUCOL_TOPK_THREADS, 0), GPUCOL_TOPK_THREADS, 0, stream>>>
-		(r, shape, keys.Current(), rows.Current());
-	cub::DeviceRadixSort::SortPairs(s.cub, bytes, keys, rows, r.nrows, 0, shape.score_bits + shape.group_bits, stream);
+	make_keys<<<gpucol_launch_blocks(make_keys<Key>, GPUCOL_DEVICE_RANK_THREADS, 0),
+				GPUCOL_DEVICE_RANK_THREADS, 0, stream>>>
+		(r, layout, keys.Current(), rows.Current());
+	cub::DeviceRadixSort::SortPairs(s.cub, bytes, keys, rows, r.nrows, 0,
+									layout.score_bits + layout.group_bits, stream);
 	return find_ties(r, s, rows, (const Key *) keys.Current(), LONG_RUN, long_run, stream);
 }
 
 /* One stable pass over the rows in their present order. */
 void
-sort_by(const GpucolTopkRows &r, KeyOf what, int key_bits, const KeyShape &shape, const SortScratch &s,
-		Keys &keys, Rows &rows,
+sort_by(const GpucolDeviceRankRows &r, KeyOf what, int key_bits, const KeyLayout &layout,
+		const SortScratch &s, Keys &keys, Rows &rows,
 		cudaStream_t stream)
 {
 	size_t		bytes = s.cub_bytes;
 
-	keys_of_rows<<<gpucol_launch_blocks(keys_of_rows, GPUCOL_TOPK_THREADS, 0), GPUCOL_TOPK_THREADS, 0, stream>>>
-		(r, what, shape.greatest, rows.Current(), keys.Current());
+	keys_of_rows<<<gpucol_launch_blocks(keys_of_rows, GPUCOL_DEVICE_RANK_THREADS, 0),
+				   GPUCOL_DEVICE_RANK_THREADS, 0, stream>>>
+		(r, what, layout.greatest, rows.Current(), keys.Current());
 	cub::DeviceRadixSort::SortPairs(s.cub, bytes, keys, rows, r.nrows, 0, key_bits, stream);
 }
 
 /* Sort by the whole scores. */
 cudaError_t
-sort_by_all_bits(const GpucolTopkRows &r, KeyShape shape, const SortScratch &s, Keys &keys, Rows &rows,
-				 cudaStream_t stream)
+sort_by_all_bits(const GpucolDeviceRankRows &r, KeyLayout layout, const SortScratch &s, Keys &keys,
+				 Rows &rows, cudaStream_t stream)
 {
-	bool		together = shape.score_bits + shape.group_bits <= 64;
-	int			score_bits = shape.score_bits;
+	bool		together = layout.score_bits + layout.group_bits <= 64;
+	int			score_bits = layout.score_bits;
 	size_t		bytes = s.cub_bytes;
 	uint32_t	long_run;
 	cudaError_t error;
 
 	if (!together)
-		shape.score_bits = 64;
-	make_keys<<<gpucol_launch_blocks(make_keys<uint64_t>, GPUCOL_TOPK_THREADS, 0), GPUCOL_TOPK_THREADS, 0, stream>>>
-		(r, shape, keys.Current(), rows.Current());
+		layout.score_bits = 64;
+	make_keys<<<gpucol_launch_blocks(make_keys<uint64_t>, GPUCOL_DEVICE_RANK_THREADS, 0),
+				GPUCOL_DEVICE_RANK_THREADS, 0, stream>>>
+		(r, layout, keys.Current(), rows.Current());
 	cub::DeviceRadixSort::SortPairs(s.cub, bytes, keys, rows, r.nrows, 0,
-									together ? score_bits + shape.group_bits : score_bits, stream);
+									together ? score_bits + layout.group_bits : score_bits, stream);
 	if (!together)
-		sort_by(r, KEY_GROUP, shape.group_bits, shape, s, keys, rows, stream);
+		sort_by(r, KEY_GROUP, layout.group_bits, layout, s, keys, rows, stream);
 	error = find_ties(r, s, rows, together ? (const uint64_t *) keys.Current() : nullptr, LONG_TIE, &long_run, stream);
 	if (error != cudaSuccess || long_run == 0)
 		return error;
 	if (r.x != nullptr)
 	{
-		sort_by(r, KEY_X, 64, shape, s, keys, rows, stream);
-		sort_by(r, KEY_X_NULL, 1, shape, s, keys, rows, stream);
+		sort_by(r, KEY_X, 64, layout, s, keys, rows, stream);
+		sort_by(r, KEY_X_NULL, 1, layout, s, keys, rows, stream);
 	}
-	sort_by(r, KEY_LABEL, 64, shape, s, keys, rows, stream);
-	sort_by(r, KEY_PROBABILITY, 64, shape, s, keys, rows, stream);
+	sort_by(r, KEY_LABEL, 64, layout, s, keys, rows, stream);
+	sort_by(r, KEY_PROBABILITY, 64, layout, s, keys, rows, stream);
 	if (score_bits > 0)
-		sort_by(r, KEY_SCORE, score_bits, shape, s, keys, rows, stream);
-	if (shape.group_bits > 0)
-		sort_by(r, KEY_GROUP, shape.group_bits, shape, s, keys, rows, stream);
+		sort_by(r, KEY_SCORE, score_bits, layout, s, keys, rows, stream);
+	if (layout.group_bits > 0)
+		sort_by(r, KEY_GROUP, layout.group_bits, layout, s, keys, rows, stream);
 	return cudaGetLastError();
 }
 
@@ -342,48 +348,48 @@ bits(uint64_t x)
 
 /* How scores are put into what 32 bits hold beside the group; false if they had better not be. */
 bool
-spread_short(const GpucolTopkRows &r, const int64_t range[2], int score_bits, KeyShape *shape)
+spread_short(const GpucolDeviceRankRows &r, const int64_t range[2], int score_bits, KeyLayout *layout)
 {
 	double		span = double_of(range[1]) - double_of(range[0]);
 
-	shape->score_bits = 32 - shape->group_bits;
-	shape->shift = score_bits - shape->score_bits;
-	if (r.spread == GPUCOL_TOPK_INTEGERS)
+	layout->score_bits = 32 - layout->group_bits;
+	layout->shift = score_bits - layout->score_bits;
+	if (r.spread == GPUCOL_DEVICE_RANK_INTEGERS)
 		return true;
-	shape->top = double_of(range[1]);
-	shape->scale = (double) (((uint64_t) 1 << shape->score_bits) - 1) / span;
-	if (r.spread == GPUCOL_TOPK_DOUBLES && std::isfinite(span) && span > 0 && std::isfinite(shape->scale) &&
-		shape->scale > 0)
+	layout->top = double_of(range[1]);
+	layout->scale = (double) (((uint64_t) 1 << layout->score_bits) - 1) / span;
+	if (r.spread == GPUCOL_DEVICE_RANK_DOUBLES && std::isfinite(span) && span > 0 &&
+		std::isfinite(layout->scale) && layout->scale > 0)
 		return true;
-	shape->scale = 0;
+	layout->scale = 0;
 	return false;
 }
 
 }								/* namespace */
 
 size_t
-gpucol_topk_sort_scratch(uint32_t nrows)
+gpucol_device_rank_sort_scratch(uint32_t nrows)
 {
 	return 256 + 2 * align(sizeof(uint64_t) * nrows) + 2 * align(sizeof(uint32_t) * nrows) +
 		cub_bytes(nrows);
 }
 
 cudaError_t
-gpucol_topk_sort(const GpucolTopkRows &r, uint32_t *starts, double *p,
+gpucol_device_rank_sort(const GpucolDeviceRankRows &r, uint32_t *starts, double *p,
 				 uint32_t *row, void *scratch, size_t scratch_bytes,
 				 cudaStream_t stream)
 {
 	SortScratch s = carve(scratch, r.nrows);
 	cub::DoubleBuffer<uint64_t> keys(s.keys[0], s.keys[1]);
 	cub::DoubleBuffer<uint32_t> rows(s.rows[0], s.rows[1]);
-	int			blocks = gpucol_launch_blocks(gather, GPUCOL_TOPK_THREADS, 0);
+	int			blocks = gpucol_launch_blocks(gather, GPUCOL_DEVICE_RANK_THREADS, 0);
 	int			score_bits;
-	KeyShape	shape;
+	KeyLayout	layout;
 	bool		done = false;
 	int64_t		range[2];
 	cudaError_t error;
 
-	if (scratch_bytes < gpucol_topk_sort_scratch(r.nrows))
+	if (scratch_bytes < gpucol_device_rank_sort_scratch(r.nrows))
 		return cudaErrorInvalidValue;
 	if (r.nrows == 0)
 		return cudaMemsetAsync(starts, 0, sizeof(uint32_t) * (r.ngroups + 1), stream);
@@ -395,52 +401,52 @@ gpucol_topk_sort(const GpucolTopkRows &r, uint32_t *starts, double *p,
 	if (error != cudaSuccess)
 		return error;
 	gpucol_stage(stream, "range of scores");
-	shape.greatest = range[1];
-	shape.scale = 0;
-	shape.group_bits = r.group == nullptr ? 0 : bits(r.ngroups - 1);
+	layout.greatest = range[1];
+	layout.scale = 0;
+	layout.group_bits = r.group == nullptr ? 0 : bits(r.ngroups - 1);
 	score_bits = bits((uint64_t) range[1] - (uint64_t) range[0]);
 
-	if (shape.group_bits < 32 && score_bits > 32 - shape.group_bits &&
-		bits(r.nrows / r.ngroups) + FEW_SPREAD_BITS <= 32 - shape.group_bits &&
-		spread_short(r, range, score_bits, &shape))
+	if (layout.group_bits < 32 && score_bits > 32 - layout.group_bits &&
+		bits(r.nrows / r.ngroups) + FEW_SPREAD_BITS <= 32 - layout.group_bits &&
+		spread_short(r, range, score_bits, &layout))
 	{
 		uint32_t	long_run;
 
-		error = sort_by_leading_bits<uint32_t>(r, shape, s, rows, &long_run, stream);
+		error = sort_by_leading_bits<uint32_t>(r, layout, s, rows, &long_run, stream);
 		if (error != cudaSuccess)
 			return error;
 		done = long_run == 0;
-		shape.scale = 0;
+		layout.scale = 0;
 	}
 
 	/* whole digits of the radix sort, of 8 bits each */
-	shape.score_bits = std::max(28, bits(r.nrows / r.ngroups) + SPREAD_BITS);
-	shape.score_bits = (shape.group_bits + shape.score_bits + 7) / 8 * 8 - shape.group_bits;
-	shape.shift = score_bits - shape.score_bits;
-	if (!done && shape.shift > 0 && shape.group_bits + shape.score_bits <= 64)
+	layout.score_bits = std::max(28, bits(r.nrows / r.ngroups) + SPREAD_BITS);
+	layout.score_bits = (layout.group_bits + layout.score_bits + 7) / 8 * 8 - layout.group_bits;
+	layout.shift = score_bits - layout.score_bits;
+	if (!done && layout.shift > 0 && layout.group_bits + layout.score_bits <= 64)
 	{
 		uint32_t	long_run;
 
-		error = sort_by_leading_bits<uint64_t>(r, shape, s, rows, &long_run, stream);
+		error = sort_by_leading_bits<uint64_t>(r, layout, s, rows, &long_run, stream);
 		if (error != cudaSuccess)
 			return error;
 		done = long_run == 0;
 	}
 	if (!done)
 	{
-		shape.shift = 0;
-		shape.score_bits = score_bits;
-		error = sort_by_all_bits(r, shape, s, keys, rows, stream);
+		layout.shift = 0;
+		layout.score_bits = score_bits;
+		error = sort_by_all_bits(r, layout, s, keys, rows, stream);
 		if (error != cudaSuccess)
 			return error;
 	}
 	gpucol_stage(stream, "radix sort");
-	gather<<<blocks, GPUCOL_TOPK_THREADS, 0, stream>>>(r, rows.Current(), p, row, starts);
+	gather<<<blocks, GPUCOL_DEVICE_RANK_THREADS, 0, stream>>>(r, rows.Current(), p, row, starts);
 	return cudaGetLastError();
 }
 
 cudaError_t
-gpucol_topk_sort_ties(const GpucolTopkRows &r, const uint32_t *sorted, uint32_t *starts, double *p,
+gpucol_device_rank_sort_ties(const GpucolDeviceRankRows &r, const uint32_t *sorted, uint32_t *starts, double *p,
 					  uint32_t *row, void *scratch, size_t scratch_bytes, cudaStream_t stream)
 {
 	SortScratch s = carve(scratch, r.nrows);
@@ -448,15 +454,15 @@ gpucol_topk_sort_ties(const GpucolTopkRows &r, const uint32_t *sorted, uint32_t 
 	uint32_t	long_run;
 	cudaError_t error;
 
-	if (scratch_bytes < gpucol_topk_sort_scratch(r.nrows))
+	if (scratch_bytes < gpucol_device_rank_sort_scratch(r.nrows))
 		return cudaErrorInvalidValue;
 	cudaMemcpyAsync(rows.Current(), sorted, sizeof(uint32_t) * (size_t) r.nrows, cudaMemcpyDeviceToDevice, stream);
 	error = find_ties(r, s, rows, (const uint64_t *) nullptr, LONG_TIE, &long_run, stream);
 	if (error != cudaSuccess)
 		return error;
 	if (long_run != 0)
-		return gpucol_topk_sort(r, starts, p, row, scratch, scratch_bytes, stream);
-	gather<<<gpucol_launch_blocks(gather, GPUCOL_TOPK_THREADS, 0), GPUCOL_TOPK_THREADS, 0, stream>>>(r,
-			rows.Current(), p, row, starts);
+		return gpucol_device_rank_sort(r, starts, p, row, scratch, scratch_bytes, stream);
+	gather<<<gpucol_launch_blocks(gather, GPUCOL_DEVICE_RANK_THREADS, 0), GPUCOL_DEVICE_RANK_THREADS, 0,
+			 stream>>>(r, rows.Current(), p, row, starts);
 	return cudaGetLastError();
 }

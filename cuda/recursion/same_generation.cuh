@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * sandwich.cuh
+ * same_generation.cuh
  *	  The fixpoint of a rule that extends a pair on both sides:
  *
  *		  full(x, y) :- base(x, y).
@@ -14,15 +14,15 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef GPUCOL_CUDA_SANDWICH_CUH
-#define GPUCOL_CUDA_SANDWICH_CUH
+#ifndef GPUCOL_CUDA_SAME_GENERATION_CUH
+#define GPUCOL_CUDA_SAME_GENERATION_CUH
 
 #include <functional>
 
 #include "cuda/recursion/bitmatrix.cuh"
 
 /* Edges of `left` and `right`, average successors of a node. */
-struct GpucolSandwich
+struct GpucolSameGeneration
 {
 	uint32_t	nnodes;
 	GpucolCsr	left;
@@ -31,14 +31,14 @@ struct GpucolSandwich
 	uint64_t	max_rounds;		/* 0 = no limit */
 };
 
-/* Told after each round: rounds so far, rows of the last. */
-typedef std::function<void(uint64_t, uint64_t)> GpucolRoundNote;
+/* Called after each round: rounds so far, rows of the last. */
+typedef std::function<void(uint64_t, uint64_t)> GpucolRoundReport;
 
 /*
  * Memory that a run works in: `full` and `delta` hold the base when it starts
  * (equal, delta counting `fresh` bits), turned and half are all zero.
  */
-struct GpucolSandwichSpace
+struct GpucolSameGenerationSpace
 {
 	GpucolBitMatrix full;
 	GpucolBitMatrix half;
@@ -52,11 +52,11 @@ struct GpucolSandwichSpace
  * Run to the fixpoint, to max_rounds, or until `cancel` is raised.  *fresh is
  * the size of the delta, none at a fixpoint; full holds the result.
  */
-extern cudaError_t gpucol_sandwich_run(const GpucolSandwich *sandwich,
-									   GpucolSandwichSpace *space,
+extern cudaError_t gpucol_same_generation_run(const GpucolSameGeneration *task,
+									   GpucolSameGenerationSpace *space,
 									   unsigned long long *fresh,
 									   const GpucolCancel &cancel,
-									   const GpucolRoundNote &note,
+									   const GpucolRoundReport &report,
 									   cudaStream_t stream);
 
-#endif							/* GPUCOL_CUDA_SANDWICH_CUH */
+#endif							/* GPUCOL_CUDA_SAME_GENERATION_CUH */

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * topk_split.cu
+ * rank_split.cu
  *	  Numbers of better rows of one long group, by the whole device: U-kRanks,
  *	  PT-k, and Pr[in the top k].
  *
@@ -15,7 +15,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "cuda/ranking/topk_split.cuh"
+#include "cuda/ranking/rank_split.cuh"
 
 #include <cub/device/device_reduce.cuh>
 
@@ -99,7 +99,7 @@ struct WarpSlots
 /* The chunks of a group and what is kept of each. */
 struct Chunks
 {
-	GpucolSplitGroup group;
+	GpucolDeviceRankSplit group;
 	uint32_t	n;
 	uint32_t	rows;			/* of a chunk */
 	double	   *own;			/* [n * k] polynomials */
@@ -140,7 +140,7 @@ struct Exceeds
 };
 
 Chunks
-carve_chunks(const GpucolSplitGroup &group, uintptr_t base, size_t *size)
+carve_chunks(const GpucolDeviceRankSplit &group, uintptr_t base, size_t *size)
 {
 	GpucolSplitCarve c = {base};
 	Chunks		s = {};
@@ -201,7 +201,7 @@ chunks_kernel(Chunks s, const double *starts)
 			double		mine = base + lane < to ? s.group.p[base + lane] : 0;
 			int			n = (int) min(32u, to - base);
 
-			if ((base - from) % GPUCOL_SPLIT_LOOK_EVERY == 0 && gpucol_topk_warp_given_up(s.group.cancel))
+			if ((base - from) % GPUCOL_SPLIT_LOOK_EVERY == 0 && gpucol_device_rank_warp_given_up(s.group.cancel))
 				return;
 			for (int t = 0; t < n; t++)
 			{
@@ -470,7 +470,7 @@ find_starts(const Chunks &s, cudaStream_t stream)
 {
 	cudaError_t error;
 
-	if (s.group.k > GPUCOL_SPLIT_MAX_K)
+	if (s.group.k > GPUCOL_DEVICE_RANK_SPLIT_MAX_K)
 		return cudaErrorInvalidValue;
 	error = run_chunks<OwnSlots>(s, NULL, stream);
 	if (error != cudaSuccess)
@@ -490,21 +490,21 @@ find_figures(const Chunks &s, cudaStream_t stream)
 }								/* namespace */
 
 size_t
-gpucol_split_scratch(uint32_t n, int32_t k)
+gpucol_device_rank_split_scratch(uint32_t n, int32_t k)
 {
-	GpucolSplitGroup group = {NULL, n, k, NULL};
-	size_t		entering = gpucol_split_set_scratch(n, k),
+	GpucolDeviceRankSplit group = {NULL, n, k, NULL};
+	size_t		entering = gpucol_device_rank_split_set_scratch(n, k),
 				chunks;
 
-	if (k > GPUCOL_SPLIT_MAX_K)
+	if (k > GPUCOL_DEVICE_RANK_SPLIT_MAX_K)
 		return entering;
 	carve_chunks(group, 0, &chunks);
 	return std::max(entering, chunks);
 }
 
 cudaError_t
-gpucol_split_global(const GpucolSplitGroup &group, double *figures, uint8_t *settled, void *scratch,
-					cudaStream_t stream)
+gpucol_device_rank_split_global(const GpucolDeviceRankSplit &group, double *figures, uint8_t *settled,
+								void *scratch, cudaStream_t stream)
 {
 	size_t		size;
 	Chunks		s = carve_chunks(group, (uintptr_t) scratch, &size);
@@ -525,7 +525,8 @@ gpucol_split_global(const GpucolSplitGroup &group, double *figures, uint8_t *set
 }
 
 cudaError_t
-gpucol_split_pt_k(const GpucolSplitGroup &group, double threshold, int32_t *ranks, int32_t *count, uint8_t *settled,
+gpucol_device_rank_split_pt_k(const GpucolDeviceRankSplit &group, double threshold, int32_t *ranks,
+							  int32_t *count, uint8_t *settled,
 				  void *scratch, cudaStream_t stream)
 {
 	size_t		size;
@@ -541,10 +542,11 @@ gpucol_split_pt_k(const GpucolSplitGroup &group, double threshold, int32_t *rank
 }
 
 cudaError_t
-gpucol_split_u_kranks(const GpucolSplitGroup &group, int32_t *ranks, int32_t *count, uint8_t *settled, void *scratch,
+gpucol_device_rank_split_u_kranks(const GpucolDeviceRankSplit &group, int32_t *ranks, int32_t *count,
+								  uint8_t *settled, void *scratch,
 					  cudaStream_t stream)
 {
-	GpucolSplitGroup reached = group;
+	GpucolDeviceRankSplit reached = group;
 	size_t		size;
 	Chunks		s = carve_chunks(group, (uintptr_t) scratch, &size);
 	uint32_t	positive;

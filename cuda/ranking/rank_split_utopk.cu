@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * topk_split_set.cu
+ * rank_split_utopk.cu
  *	  U-Topk of one long group by the whole device.
  *
  * Only a row that enters the heap of the k likeliest rows so far can be the last
@@ -12,7 +12,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "cuda/ranking/topk_split.cuh"
+#include "cuda/ranking/rank_split.cuh"
 
 #include <cub/device/device_radix_sort.cuh>
 
@@ -124,7 +124,7 @@ gather_kernel(const double *p, const uint32_t *at, uint32_t n, double *out)
 
 /* Find the rows that may enter the heap; *m of them, more than MAX_ENTERING: too many. */
 cudaError_t
-find_entering(const GpucolSplitGroup &group, Entering &e, uint32_t *m, cudaStream_t stream)
+find_entering(const GpucolDeviceRankSplit &group, Entering &e, uint32_t *m, cudaStream_t stream)
 {
 	uint32_t	from = 0;
 	uint32_t	to = std::min(group.n, std::max(FIRST_ROWS, 4 * (uint32_t) group.k));
@@ -185,7 +185,7 @@ warp_product(GpucolProduct x)
 
 /* Products of each piece, a warp a piece. */
 __global__ void
-pieces_kernel(GpucolSplitGroup group, const uint32_t *at, uint32_t m, const uint32_t *first,
+pieces_kernel(GpucolDeviceRankSplit group, const uint32_t *at, uint32_t m, const uint32_t *first,
 			  GpucolProduct *rest, GpucolProduct *bound)
 {
 	uint32_t	lane = threadIdx.x % 32;
@@ -213,7 +213,7 @@ pieces_kernel(GpucolSplitGroup group, const uint32_t *at, uint32_t m, const uint
 		}
 		from = (lo == 0 ? 0 : at[lo - 1] + 1) + (piece - first[lo]) * PIECE;
 		to = min(from + PIECE, at[lo]);
-		if (gpucol_topk_warp_given_up(group.cancel))
+		if (gpucol_device_rank_warp_given_up(group.cancel))
 			return;
 		for (uint32_t i = from + lane; i < to; i += 32)
 		{
@@ -239,14 +239,14 @@ pieces_kernel(GpucolSplitGroup group, const uint32_t *at, uint32_t m, const uint
 
 /* The heap over what is left; one thread. */
 __global__ void
-walk_kernel(GpucolSplitGroup group, Entering e, uint32_t m, GpucolTopkSet *set)
+walk_kernel(GpucolDeviceRankSplit group, Entering e, uint32_t m, GpucolDeviceRankSet *set)
 {
 	GpucolUTopkScan scan;
 
 	gpucol_utopk_begin(&scan);
 	for (uint32_t j = 0; j <= m; j++)
 	{
-		if (j % GPUCOL_SPLIT_LOOK_EVERY == 0 && gpucol_topk_given_up(group.cancel))
+		if (j % GPUCOL_SPLIT_LOOK_EVERY == 0 && gpucol_device_rank_given_up(group.cancel))
 			break;				/* with the best set so far */
 		for (uint32_t piece = e.first[j]; piece < e.first[j + 1]; piece++)
 		{
@@ -271,7 +271,7 @@ walk_kernel(GpucolSplitGroup group, Entering e, uint32_t m, GpucolTopkSet *set)
 }								/* namespace */
 
 size_t
-gpucol_split_set_scratch(uint32_t n, int32_t k)
+gpucol_device_rank_split_set_scratch(uint32_t n, int32_t k)
 {
 	size_t		size;
 
@@ -280,13 +280,14 @@ gpucol_split_set_scratch(uint32_t n, int32_t k)
 }
 
 cudaError_t
-gpucol_split_u_topk(const GpucolSplitGroup &group, GpucolTopkSet *set, int32_t *ranks, bool *done, void *scratch,
+gpucol_device_rank_split_u_topk(const GpucolDeviceRankSplit &group, GpucolDeviceRankSet *set, int32_t *ranks,
+								bool *done, void *scratch,
 					cudaStream_t stream)
 {
 	size_t		size;
 	Entering	e = carve_entering((uintptr_t) scratch, group.n, group.k, &size);
 	uint32_t	m;
-	GpucolTopkSet host;
+	GpucolDeviceRankSet host;
 	IsMember	member = {};
 	cudaError_t error = find_entering(group, e, &m, stream);
 

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
- * topk_x.cu
+ * rank_x.cu
  *	  Rankings of groups with x-tuples: a thread a group runs the very code of the
  *	  CPU, ranking/semantics/rank_choose.h, in scratch memory of its own.
  *
  *-------------------------------------------------------------------------
  */
-#include "cuda/ranking/topk.cuh"
+#include "cuda/ranking/rank_kernels.cuh"
 
 #include <algorithm>
 
@@ -42,7 +42,8 @@ blocks_of(uint32_t ngroups, size_t each)
 }
 
 __global__ void
-x_kernel(GpucolTopkGroups groups, GpucolTopkXTuples xs, GpucolTopkRanking r, GpucolTopkPicks picks, double *probability,
+x_kernel(GpucolDeviceRankGroups groups, GpucolDeviceRankXTuples xs, GpucolDeviceRankRanking r,
+		 GpucolDeviceRankPicks picks, double *probability,
 		 uint32_t *bad, char *scratch, size_t each)
 {
 	uint32_t	thread = blockIdx.x * blockDim.x + threadIdx.x;
@@ -57,7 +58,7 @@ x_kernel(GpucolTopkGroups groups, GpucolTopkXTuples xs, GpucolTopkRanking r, Gpu
 		double		chance = 0;
 		double		mass;
 
-		if (gpucol_topk_given_up(groups.cancel))
+		if (gpucol_device_rank_given_up(groups.cancel))
 			return;
 		in.n = (int32_t) (groups.starts[g + 1] - start);
 		in.p = groups.p + start;
@@ -69,7 +70,7 @@ x_kernel(GpucolTopkGroups groups, GpucolTopkXTuples xs, GpucolTopkRanking r, Gpu
 		work.arg = NULL;
 		work.settled = false;
 		if (!gpucol_choose_mass_ok(&in, &work, &number, &mass) ||
-			gpucol_choose(&in, (GpucolRanking) r.ranking, gpucol_topk_k(groups, g, r.k), r.threshold, &work,
+			gpucol_choose(&in, (GpucolRanking) r.ranking, gpucol_device_rank_k(groups, g, r.k), r.threshold, &work,
 						  picks.ranks + (picks.stride ? (size_t) g * picks.stride : start), &count,
 						  &chance) != GPUCOL_OK)
 			*bad = 1;
@@ -82,7 +83,7 @@ x_kernel(GpucolTopkGroups groups, GpucolTopkXTuples xs, GpucolTopkRanking r, Gpu
 }								/* namespace */
 
 size_t
-gpucol_topk_x_scratch(const GpucolTopkGroups &groups, int32_t k)
+gpucol_device_rank_x_scratch(const GpucolDeviceRankGroups &groups, int32_t k)
 {
 	size_t		each = thread_bytes(groups.longest, k);
 
@@ -90,8 +91,10 @@ gpucol_topk_x_scratch(const GpucolTopkGroups &groups, int32_t k)
 }
 
 cudaError_t
-gpucol_topk_x(const GpucolTopkGroups &groups, const GpucolTopkXTuples &xs, const GpucolTopkRanking &ranking,
-			  const GpucolTopkPicks &picks, double *probability, uint32_t *bad, void *scratch, cudaStream_t stream)
+gpucol_device_rank_x(const GpucolDeviceRankGroups &groups, const GpucolDeviceRankXTuples &xs,
+					 const GpucolDeviceRankRanking &ranking,
+			  const GpucolDeviceRankPicks &picks, double *probability, uint32_t *bad, void *scratch,
+			  cudaStream_t stream)
 {
 	size_t		each = thread_bytes(groups.longest, ranking.k);
 
