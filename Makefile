@@ -84,7 +84,8 @@ REGRESS_OPTS = --inputdir=test --load-extension=gpucol
 ISOLATION = $(sort $(basename $(notdir $(wildcard test/isolation/specs/*.spec))))
 ISOLATION_OPTS = --inputdir=test/isolation --outputdir=test/isolation --load-extension=gpucol
 
-EXTRA_CLEAN = sql/gpucol--$(EXTVERSION).sql $(OBJS:.o=.d)
+# Of folders that are no more, too.
+EXTRA_CLEAN = sql/gpucol--$(EXTVERSION).sql $(shell find src -name '*.[do]')
 
 # Do not build LLVM bitcode: nothing of gpucol is inlined into queries.
 override with_llvm = no

@@ -89,7 +89,7 @@ WITH RECURSIVE tc AS (SELECT src, dst FROM edge UNION SELECT tc.src, edge.dst FR
 EXPLAIN (VERBOSE, COSTS OFF) :tc SELECT dst, count(*), avg(src) FROM tc WHERE dst > 5 GROUP BY dst HAVING count(*) > 2;
 EXPLAIN (COSTS OFF) :tc SELECT dst, src + dst FROM tc WHERE dst > 5 ORDER BY src + dst DESC, dst LIMIT 3;
 SET gpucol.engine = cpu;
-EXPLAIN (COSTS OFF, ANALYZE, TIMING OFF, SUMMARY OFF, BUFFERS OFF) :tc SELECT count(*) FROM (SELECT src, max(dst) FROM tc WHERE dst <> 3 GROUP BY src) t WHERE src > 5 \g (format=unaligned tuples_only=on) | sed 's/[.]00 loops/ loops/'
+EXPLAIN (COSTS OFF, ANALYZE, TIMING OFF, SUMMARY OFF, BUFFERS OFF) :tc SELECT count(*) FROM (SELECT src, max(dst) FROM tc WHERE dst <> 3 GROUP BY src) t WHERE src > 5 \g (format=unaligned tuples_only=on) | sed 's/[.]00 loops/ loops/; s/Peak Memory: .*/Peak Memory/'
 RESET gpucol.engine;
 CREATE TABLE typed AS SELECT src::smallint AS a, dst::bigint AS b, src::float8 / 3 AS f, dst::float4 AS r, src % 2 = 0 AS p, 't' || dst % 7 AS t,
 	('x' || src % 5)::varchar(9) AS v, date '2020-01-01' + src AS d, timestamp '2020-01-01' + dst * interval '1 hour' AS s, timestamptz '2020-01-01 00:00Z' + dst * interval '1 day' AS z,
