@@ -11,6 +11,10 @@
  * output functions for other types only.  The client gets the same bytes, in text or in
  * binary, as it has asked for.
  *
+ * Measured with and without (medians of 15 pairs, rows over a socket on one machine): a
+ * million rows of three integers take 0.77 s for 1.12 s (1.46 times) and 0.10 s of the
+ * backend's processor time for 0.16; with text 1.22 times; 100,000 groups 1.07 times.
+ *
  * The receiver stands before PostgreSQL's own (printtup.c), which still tells the
  * client the columns.  Only a portal that runs one SELECT is served; FETCH, functions
  * and utility statements have receivers of their own.

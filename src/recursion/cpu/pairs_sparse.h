@@ -2,7 +2,7 @@
  *
  * pairs_sparse.h
  *	  The kernel over sets of ids for r(x,y) :- e(a,x), r(a,b), f(b,y), shared by
- *	  cpu_recursive_pairs_sparse*.c only, which are
+ *	  recursion/cpu/pairs_sparse*.c only, which are
  *
  *		recursion/cpu/pairs_sparse.c			the kernel: its life, rounds and rows
  *		recursion/cpu/pairs_sparse_load.c		its start from the rows of a relation
@@ -22,6 +22,10 @@
  * candidate.  If both graphs are one and the rows that come from before have
  * their mirror images, all rows will: then x keeps only y >= x, which halves the
  * second phase and the sets, and the delta is mirrored for the next round.
+ *
+ * Measured with and without (medians of 5 pairs, count(*) of a same generation): a mesh of
+ * 2^16 nodes, 26 million pairs, takes 7.1 s in 237 MB for 28.8 s in 1,022 MB (4.0 times), a
+ * grid of 250 x 250 6.7 s for 14.0 s, cti 2.0 s for 3.8 s, the roads of TG 0.21 s for 0.36 s.
  *
  * Lists of ids live in the lane of the thread that made them: those of the
  * middles until the round ends, those of the delta until the next one has ended.
