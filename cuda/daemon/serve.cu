@@ -131,7 +131,7 @@ Session::dispatch(const GpucolWireHeader &header)
 		case GPUCOL_WIRE_CANCEL:
 			fail({GPUCOL_CANCELLED, "cancelled"}, false);
 			break;
-		case GPUCOL_WIRE_SOON:
+		case GPUCOL_WIRE_ANNOUNCE:
 			linger(LINGER);
 			break;
 		case GPUCOL_WIRE_STATUS:

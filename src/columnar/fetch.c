@@ -211,7 +211,7 @@ is_kept(const KeptRow *kept, Relation table, uint64 row_number)
 
 /* Is the row in the segment of the one that is kept? */
 static bool
-is_beside(const KeptRow *kept, Relation table, uint64 row_number)
+is_adjacent(const KeptRow *kept, Relation table, uint64 row_number)
 {
 	const GpucolSegmentEntry *entry = &kept->segment.entry;
 
@@ -344,7 +344,7 @@ lookup_row(Relation table, uint64 row_number, Snapshot snapshot,
 		return true;
 	}
 	if (snapshot->snapshot_type == SNAPSHOT_ANY &&
-		is_beside(&last_fetched, table, row_number))
+		is_adjacent(&last_fetched, table, row_number))
 	{
 		*segment = last_fetched.segment;
 		return true;

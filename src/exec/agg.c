@@ -71,10 +71,10 @@ typedef struct GpucolAggExecState
 
 	/* by aggregate: its number among the rankings, or -1 - number in finals */
 	int		   *numbers;
-	int			nbeside;		/* finals beside rankings */
-	GpucolGroupPlan beside_grouping;
-	GpucolExec	beside_exec;
-	GpucolBeside *beside;
+	int			nordinary;		/* finals beside rankings */
+	GpucolGroupPlan ordinary_grouping;
+	GpucolExec	ordinary_exec;
+	GpucolOrdinaryAggs *ordinary;
 
 	/* current groups */
 	GpucolGroupRows rows;
@@ -176,7 +176,7 @@ number_aggregates(GpucolAggExecState *state)
 		else
 			state->numbers[i] = -1 - (i - nrankings);
 	}
-	state->nbeside = state->ranking ? state->naggs - nrankings : 0;
+	state->nordinary = state->ranking ? state->naggs - nrankings : 0;
 }
 
 /* The keys as a list. */
@@ -241,7 +241,7 @@ lower_agg(GpucolExec *exec, GpucolLower *l)
 	GpucolAggExecState *state = (GpucolAggExecState *) exec->node;
 	bool		rankings = state->ranking && exec == &state->exec;
 	GpucolGroupPlan *plan = exec == &state->exec ? &state->grouping :
-		&state->beside_grouping;
+		&state->ordinary_grouping;
 
 	l->aggregating = true;
 	l->no_extremes |= state->ranking;
@@ -344,7 +344,7 @@ form_rankings(void *arg, uint32 first, uint32 n, Datum **values, bool **isnull)
 			gpucol_ranking_wing->node->datums(state->ranks, number, first, n, values[i], isnull[i]);
 		for (uint32 g = 0; number < 0 && g < n; g++)
 			values[i][g] = gpucol_final_datum(&state->finals[-1 - number],
-											  gpucol_ranking_wing->node->beside_states(state->beside, first + g),
+											  gpucol_ranking_wing->node->ordinary_states(state->ordinary, first + g),
 											  &isnull[i][g]);
 	}
 }
@@ -432,8 +432,8 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 						ExecOpenScanRelation(estate, varno, eflags) : NULL,
 						varno, kind, lower_agg);
 	open_parts(state, estate);
-	if (state->nbeside > 0)
-		gpucol_run_init(&state->beside_exec, node, state->exec.rel, varno,
+	if (state->nordinary > 0)
+		gpucol_run_init(&state->ordinary_exec, node, state->exec.rel, varno,
 						GPUCOL_PROGRAM_AGG, lower_agg);
 	state->exec.withholds = state->ranking;
 	state->regroup_context = AllocSetContextCreate(estate->es_query_cxt,
@@ -451,13 +451,13 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 
 /* Compute the aggregates beside the rankings, if any. */
 static GpucolStatus
-run_beside(GpucolAggExecState *state)
+run_ordinary(GpucolAggExecState *state)
 {
-	GpucolStatus status = state->beside == NULL ? GPUCOL_OK :
-		gpucol_ranking_wing->node->beside_run(state->beside);
+	GpucolStatus status = state->ordinary == NULL ? GPUCOL_OK :
+		gpucol_ranking_wing->node->ordinary_run(state->ordinary);
 
 	if (status != GPUCOL_OK)
-		state->exec.fallback = state->beside_exec.fallback;
+		state->exec.fallback = state->ordinary_exec.fallback;
 	return status;
 }
 
@@ -473,17 +473,17 @@ next_ranked(GpucolAggExecState *state, GpucolResult *result)
 
 		state->ranks = gpucol_ranking_wing->node->create(&state->exec, state->nkeys,
 										 state->keys, state->rankings);
-		if (state->nbeside > 0)
-			state->beside = gpucol_ranking_wing->node->beside_create(&state->beside_exec, state->nkeys,
+		if (state->nordinary > 0)
+			state->ordinary = gpucol_ranking_wing->node->ordinary_create(&state->ordinary_exec, state->nkeys,
 												 state->keys);
 		MemoryContextSwitchTo(old);
-		status = run_beside(state);
+		status = run_ordinary(state);
 		if (status != GPUCOL_OK)
 			return status;
 	}
 	status = gpucol_ranking_wing->node->next(state->ranks, result);
-	if (status == GPUCOL_OK && state->beside != NULL)
-		gpucol_ranking_wing->node->beside_find(state->beside, result);
+	if (status == GPUCOL_OK && state->ordinary != NULL)
+		gpucol_ranking_wing->node->ordinary_find(state->ordinary, result);
 	return status;
 }
 
@@ -492,9 +492,9 @@ static void
 end_groups(GpucolAggExecState *state)
 {
 	state->ranks = NULL;
-	state->beside = NULL;
-	if (state->nbeside > 0)
-		gpucol_run_end(&state->beside_exec);
+	state->ordinary = NULL;
+	if (state->nordinary > 0)
+		gpucol_run_end(&state->ordinary_exec);
 	if (state->ranking)
 		MemoryContextReset(state->rank_context);
 	state->regroup = NULL;

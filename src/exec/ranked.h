@@ -13,7 +13,7 @@
 #include "exec/run.h"
 
 typedef struct GpucolRankNode GpucolRankNode;
-typedef struct GpucolBeside GpucolBeside;
+typedef struct GpucolOrdinaryAggs GpucolOrdinaryAggs;
 
 typedef struct GpucolRankedOps
 {
@@ -60,10 +60,10 @@ typedef struct GpucolRankedOps
 	 * aggregate (GPUCOL_OK, or a fallback status with the reason in the run's fallback);
 	 * find the groups of a batch that a ranking delivers; states of row `row` of it.
 	 */
-	GpucolBeside *(*beside_create) (GpucolExec *exec, int nkeys, const GpucolOutput *keys);
-	GpucolStatus (*beside_run) (GpucolBeside *beside);
-	void		(*beside_find) (GpucolBeside *beside, const GpucolResult *groups);
-	const GpucolAggState *(*beside_states) (const GpucolBeside *beside, uint32 row);
+	GpucolOrdinaryAggs *(*ordinary_create) (GpucolExec *exec, int nkeys, const GpucolOutput *keys);
+	GpucolStatus (*ordinary_run) (GpucolOrdinaryAggs *ordinary);
+	void		(*ordinary_find) (GpucolOrdinaryAggs *ordinary, const GpucolResult *groups);
+	const GpucolAggState *(*ordinary_states) (const GpucolOrdinaryAggs *ordinary, uint32 row);
 } GpucolRankedOps;
 
 #endif							/* GPUCOL_EXEC_RANKED_H */

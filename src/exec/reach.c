@@ -47,7 +47,7 @@ find_row(GpucolExec *exec)
 	if (status == GPUCOL_END)
 		return GPUCOL_REACHED_NO;
 	if (GPUCOL_STATUS_IS_FALLBACK(status))
-		return GPUCOL_REACHED_NOT_TOLD;
+		return GPUCOL_REACHED_UNDECIDED;
 	gpucol_status_raise(status, gpucol_run_table(exec));
 }
 
@@ -67,7 +67,7 @@ run_program(GpucolExec *exec, const GpucolHost *host)
 	exec->engine = &gpucol_engine_cpu;
 	if (exec->engine->start(exec->program, exec->source, host, &options, &exec->run,
 							&why) != GPUCOL_OK)
-		return GPUCOL_REACHED_NOT_TOLD;
+		return GPUCOL_REACHED_UNDECIDED;
 	reached = find_row(exec);
 	exec->engine->finish(exec->run);
 	exec->run = NULL;
@@ -91,7 +91,7 @@ gpucol_reach(void *arg, const GpucolLower *l)
 		return GPUCOL_REACHED_NO;
 	/* the conditions do not tell which rows joins leave */
 	if (l->failed || (l->past_filter && exec->joins != NULL && exec->joins->nsteps > 0))
-		return GPUCOL_REACHED_NOT_TOLD;
+		return GPUCOL_REACHED_UNDECIDED;
 	exec->program = make_program(l, &prefix);
 	gpucol_host_init(&host, &prefix, &exec->node->ss.ps);
 	exec->parallel = NULL;		/* each participant looks for itself */

@@ -586,7 +586,7 @@ start(GpucolExec *exec, bool device_only)
 		return status;
 
 	if (exec->rows_of == NULL && !exec->cpu_only && gpucol_engine_choice != GPUCOL_ENGINE_CPU)
-		gpucol_wire_soon();
+		gpucol_wire_announce();
 	gpucol_run_open(exec);
 	INSTR_TIME_SET_CURRENT(opened);
 	INSTR_TIME_SUBTRACT(opened, begin);

@@ -90,7 +90,7 @@ static const CustomExecMethods exec_methods = {
 	.ExplainCustomScan = scan_explain,
 };
 
-static const CustomExecMethods topk_exec_methods = {
+static const CustomExecMethods topn_exec_methods = {
 	.CustomName = "GpucolTopK",
 	.BeginCustomScan = scan_begin,
 	.ExecCustomScan = scan_exec,
@@ -145,7 +145,7 @@ gpucol_scan_create_topn(CustomScan *cscan)
 	GpucolScanState *state = (GpucolScanState *) scan_create_state(cscan);
 	List	   *private = cscan->custom_private;
 
-	state->rows.css.methods = &topk_exec_methods;
+	state->rows.css.methods = &topn_exec_methods;
 	state->topn = true;
 	read_keys(&state->probe, cscan);
 	state->rows.pushed = list_truncate(list_copy(cscan->custom_exprs),
@@ -673,5 +673,5 @@ gpucol_scan_is_state(const PlanState *state)
 {
 	return IsA(state, CustomScanState) &&
 		(((const CustomScanState *) state)->methods == &exec_methods ||
-		 ((const CustomScanState *) state)->methods == &topk_exec_methods);
+		 ((const CustomScanState *) state)->methods == &topn_exec_methods);
 }

@@ -67,7 +67,7 @@
 
 static Node *create_state(CustomScan *cscan);
 
-const CustomScanMethods gpucol_topk_methods = {
+const CustomScanMethods gpucol_topn_methods = {
 	.CustomName = "GpucolTopK",
 	.CreateCustomScanState = create_state,
 };

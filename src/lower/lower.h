@@ -95,7 +95,7 @@ typedef enum GpucolReached
 	GPUCOL_REACHED_UNKNOWN,		/* not asked yet */
 	GPUCOL_REACHED_YES,
 	GPUCOL_REACHED_NO,
-	GPUCOL_REACHED_NOT_TOLD		/* no engine can tell */
+	GPUCOL_REACHED_UNDECIDED		/* no engine can tell */
 } GpucolReached;
 
 typedef struct GpucolLower GpucolLower;

@@ -89,7 +89,7 @@ extern const CustomScanMethods gpucol_agg_methods;
  * GpucolTopK, by what it does: a scan (scan.c) or rankings (agg.c).  Methods are
  * found by the name that EXPLAIN shows, so that both share one entry.
  */
-extern const CustomScanMethods gpucol_topk_methods;
+extern const CustomScanMethods gpucol_topn_methods;
 extern Node *gpucol_scan_create_topn(CustomScan *cscan);
 extern Node *gpucol_agg_create_ranking(CustomScan *cscan);
 

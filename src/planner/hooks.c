@@ -109,7 +109,7 @@ gpucol_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 		!gpucol_am_is_gpucol(rte->relid))
 		return;
 	if (gpucol_engine_choice != GPUCOL_ENGINE_CPU && gpucol_planner_disabled() == NULL)
-		gpucol_wire_soon();		/* the daemon wakes while we plan */
+		gpucol_wire_announce();		/* the daemon wakes while we plan */
 	gpucol_path_scan_add(root, rel, rte);
 	gpucol_path_join_add_base(root, rel);
 }

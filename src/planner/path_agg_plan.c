@@ -104,7 +104,7 @@ gpucol_path_agg_plan(PlannerInfo *root pg_attribute_unused(),
 	cscan->custom_exprs = gpucol_join_params(cscan->custom_scan_tlist);
 	cscan->flags = path->flags;
 	cscan->methods = intVal(list_nth(path->custom_private, PATH_PRIVATE_RANKING)) ?
-		&gpucol_topk_methods : &gpucol_agg_methods;
+		&gpucol_topn_methods : &gpucol_agg_methods;
 	return &cscan->scan.plan;
 }
 

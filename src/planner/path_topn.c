@@ -328,7 +328,7 @@ wants_ties(PlannerInfo *root, const SortKeys *keys)
 
 /* What the plan node carries. */
 static List *
-topk_private(PlannerInfo *root, const SortKeys *keys)
+topn_private(PlannerInfo *root, const SortKeys *keys)
 {
 	List	   *descending = NIL;
 	List	   *nulls_first = NIL;
@@ -354,7 +354,7 @@ static void
 limit_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, const SortKeys *keys,
 		   List *pushed)
 {
-	List	   *plan_private = topk_private(root, keys);
+	List	   *plan_private = topn_private(root, keys);
 	List	   *exprs = NIL;
 
 	for (int i = 0; i < keys->n; i++)
@@ -431,7 +431,7 @@ plan_topn(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist,
 	CustomScan *cscan = (CustomScan *) gpucol_path_scan_plan(root, rel, path, tlist,
 															 clauses, custom_plans);
 
-	cscan->methods = &gpucol_topk_methods;
+	cscan->methods = &gpucol_topn_methods;
 	cscan->custom_exprs = list_concat(cscan->custom_exprs,
 									  copyObject(list_nth(path->custom_private, PATH_PRIVATE_KEYS)));
 	cscan->custom_private = list_concat(cscan->custom_private,
@@ -445,5 +445,5 @@ plan_topn(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist,
 void
 gpucol_path_topn_init(void)
 {
-	RegisterCustomScanMethods(&gpucol_topk_methods);
+	RegisterCustomScanMethods(&gpucol_topn_methods);
 }

@@ -98,7 +98,7 @@ typedef enum GpucolWireType
 	GPUCOL_WIRE_REC_SUMMARISE,
 	GPUCOL_WIRE_REC_NEXT,
 	GPUCOL_WIRE_REC_END,
-	GPUCOL_WIRE_SOON,			/* not answered: a RUN will come within a millisecond or so */
+	GPUCOL_WIRE_ANNOUNCE,			/* not answered: a RUN will come within a millisecond or so */
 
 	/* daemon to client */
 	GPUCOL_WIRE_WELCOME = 64,

@@ -365,7 +365,7 @@ imitate(void *arg)
 			continue;
 		if (header.type == GPUCOL_WIRE_HELLO)
 			greet();
-		else if (header.type == GPUCOL_WIRE_SOON)
+		else if (header.type == GPUCOL_WIRE_ANNOUNCE)
 			stub.soon++;
 		else if (header.type == GPUCOL_WIRE_SLAB)
 		{
@@ -1071,13 +1071,13 @@ test_soon(const ArrayTable *table)
 		gpucol_wire_drop();
 		running = round == 0 ? 0 : 100000;
 		stub.soon = 0;
-		gpucol_wire_soon();		/* there is no connection */
+		gpucol_wire_announce();		/* there is no connection */
 		ask(table, program, 0);
-		gpucol_wire_soon();
-		gpucol_wire_soon();
+		gpucol_wire_announce();
+		gpucol_wire_announce();
 		ask(table, program, 0);
 		CHECK(stub.soon == (round == 0 ? 1u : 0u), "%u announced", stub.soon);
-		gpucol_wire_soon();
+		gpucol_wire_announce();
 		ask(table, program, 0);
 		CHECK(stub.soon == (round == 0 ? 2u : 0u), "%u announced", stub.soon);
 		CHECK(!stub.broken, "a message that should not come");

@@ -5,7 +5,7 @@
  *	  sends the daemon what is not resident, and reads the result.
  *
  * Everything happens in start, since the answer comes as a whole: note the segments
- * (or find them noted, engine/gpu/noted.c) and read the delta rows, announce the request,
+ * (or find them noted, engine/gpu/manifest.c) and read the delta rows, announce the request,
  * send what the daemon asks for, and wait.  Until the
  * first batch is handed out every failure of the device is a status that another
  * engine can still answer.  An error of the user's expression is kept for next.
@@ -127,8 +127,8 @@ gpucol_gpu_run_fits(const GpucolRun *run, uint64_t more)
 		run->delta.space * 8 * (uint64_t) (run->program->ncolumns + 1);
 
 	for (int c = 0; c < run->program->ncolumns; c++)
-		if (run->noted->dictionaries[c] != NULL)
-			held += gpucol_gpu_dictionary_bytes(run->noted->dictionaries[c]);
+		if (run->manifest->dictionaries[c] != NULL)
+			held += gpucol_gpu_dictionary_bytes(run->manifest->dictionaries[c]);
 	return run->memory_limit == 0 || held <= run->memory_limit;
 }
 
@@ -166,7 +166,7 @@ gpucol_gpu_run_free(GpucolRun *run)
 	gpucol_gpu_result_free(run);
 	if (run->asking)
 		gpucol_wire_drop();
-	gpucol_gpu_noted_release(run->noted);
+	gpucol_gpu_manifest_release(run->manifest);
 	gpucol_gpu_delta_free(run);
 	for (int i = 0; i < run->norders; i++)
 		free(run->orders[i].numbers);

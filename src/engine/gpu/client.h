@@ -11,7 +11,7 @@
 #define GPUCOL_ENGINE_GPU_CLIENT_H
 
 #include "engine/engine.h"
-#include "engine/gpu/noted.h"
+#include "engine/gpu/manifest.h"
 
 /* What the processes that load a table together share. */
 typedef struct GpucolGpuPrefetch
@@ -42,7 +42,7 @@ extern void gpucol_gpu_prefetch_abandon(void);
 /* What the devices lack of a table's columns. */
 typedef struct GpucolGpuLacking
 {
-	GpucolGpuNoted *noted;		/* the table's segments */
+	GpucolGpuManifest *manifest;		/* the table's segments */
 	GpucolWireNeed *need;		/* [n], by segment; malloc'd */
 	size_t		n;
 } GpucolGpuLacking;
@@ -60,7 +60,7 @@ extern void gpucol_gpu_lacking_free(GpucolGpuLacking *lacking);
  */
 extern GpucolStatus gpucol_gpu_note(const GpucolProgram *program, GpucolSource *source,
 									const GpucolSegment *segment,
-									GpucolGpuPrefetch *figures, GpucolGpuNoted **noted);
+									GpucolGpuPrefetch *figures, GpucolGpuManifest **manifest);
 
 /* Is device memory full of what was noted? */
 extern bool gpucol_gpu_is_full(const GpucolGpuPrefetch *figures);

@@ -78,7 +78,7 @@ append_delta(GpucolRun *run, const GpucolDelta *batch)
 			{
 				uint32_t	number;
 
-				if (!gpucol_gpu_dictionary_number(run->noted->dictionaries[c], column->bytes[i].data,
+				if (!gpucol_gpu_dictionary_number(run->manifest->dictionaries[c], column->bytes[i].data,
 												  column->bytes[i].len, &number))
 					return GPUCOL_OUT_OF_MEMORY;
 				x = number;

@@ -383,7 +383,7 @@ may_join(const Load *load, const Share *share, uint32_t number)
 static GpucolStatus
 add_share(Load *load, const Share *share, const GpucolSegment *segment, const GpucolWireNeed *need)
 {
-	const GpucolGpuNoted *noted = load->lacking.noted;
+	const GpucolGpuManifest *manifest = load->lacking.manifest;
 	Making	   *making = &load->making;
 	GpucolWireSegment *told = &making->segments[making->nsegments];
 	uint32_t	s = need[0].segment;
@@ -396,12 +396,12 @@ add_share(Load *load, const Share *share, const GpucolSegment *segment, const Gp
 	load->npages += share->npages;
 	for (uint32_t i = 0; i < share->count && status == GPUCOL_OK; i++)
 		status = make_piece(load, segment, &need[i], i);
-	*told = noted->segments[s];
+	*told = manifest->segments[s];
 	if (share->count == share->ncolumns)	/* another job brings its deleted rows, or none */
 		told->deleted = told->ndeleted = 0;
 	for (uint32_t i = 0; i < share->ncolumns; i++)
 		making->chunks[making->nsegments * share->ncolumns + i] =
-			noted->chunks[(size_t) s * load->program->ncolumns + need[i].slot];
+			manifest->chunks[(size_t) s * load->program->ncolumns + need[i].slot];
 	making->nsegments++;
 	return status;
 }
@@ -441,7 +441,7 @@ list_all(Load *load, const GpucolSegment *segment)
 
 	gpucol_gpu_lacking_free(&load->lacking);
 	load->lacking.need = calloc((size_t) ncolumns + 1, sizeof(GpucolWireNeed));
-	status = gpucol_gpu_note(load->program, load->source, segment, load->figures, &load->lacking.noted);
+	status = gpucol_gpu_note(load->program, load->source, segment, load->figures, &load->lacking.manifest);
 	if (status != GPUCOL_OK || load->lacking.need == NULL)
 		return status != GPUCOL_OK ? status : GPUCOL_OUT_OF_MEMORY;
 	for (int c = 0; c < ncolumns; c++)
@@ -449,7 +449,7 @@ list_all(Load *load, const GpucolSegment *segment)
 	{
 		0, (uint16_t) c, GPUCOL_PUT_CHUNK
 	};
-	if (load->lacking.noted->segments[0].deleted != 0)
+	if (load->lacking.manifest->segments[0].deleted != 0)
 		load->lacking.need[load->lacking.n++] = (GpucolWireNeed)
 	{
 		0, 0, GPUCOL_PUT_DELETED
@@ -485,7 +485,7 @@ look_at(Load *load, const GpucolSegment *segment, uint32_t number, bool is_mine,
 		*at = 0;
 		return is_mine && status == GPUCOL_OK ? deal_segment(load, segment, number, at) : status;
 	}
-	if (number >= load->lacking.noted->nsegments)
+	if (number >= load->lacking.manifest->nsegments)
 		return GPUCOL_UNSUPPORTED;
 	if (is_mine && *at < load->lacking.n && load->lacking.need[*at].segment == number)
 		return deal_segment(load, segment, number, at);

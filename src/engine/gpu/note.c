@@ -128,7 +128,7 @@ gpucol_gpu_number_dictionary(GpucolRun *run, const GpucolSegment *segment, int s
 	else
 		run->remap = numbers;
 	for (uint32_t i = 0; i < *n && status == GPUCOL_OK; i++)
-		if (!gpucol_gpu_dictionary_number(run->noted->dictionaries[slot], decoder.entries[i].data,
+		if (!gpucol_gpu_dictionary_number(run->manifest->dictionaries[slot], decoder.entries[i].data,
 										  decoder.entries[i].len, &numbers[i]))
 			status = GPUCOL_OUT_OF_MEMORY;
 	gpucol_decode_free(&decoder);
@@ -151,11 +151,11 @@ gpucol_gpu_note_segment(GpucolRun *run, const GpucolSegment *segment)
 	bool		deleted = segment->deleted != NULL && segment->ndeleted > 0;
 	GpucolWireSegment wire = {
 		segment->id,
-		deleted ? gpucol_gpu_noted_identity(segment->deleted, gpucol_gpu_bitmap_words(segment)) : 0,
+		deleted ? gpucol_gpu_manifest_identity(segment->deleted, gpucol_gpu_bitmap_words(segment)) : 0,
 		segment->nrows, deleted ? segment->ndeleted : 0
 	};
 	GpucolWireColumnChunk *chunks;
-	GpucolStatus status = gpucol_gpu_noted_add(run->noted, &wire, segment->first_row, &chunks);
+	GpucolStatus status = gpucol_gpu_manifest_add(run->manifest, &wire, segment->first_row, &chunks);
 
 	for (int c = 0; c < run->program->ncolumns && status == GPUCOL_OK; c++)
 	{
@@ -165,7 +165,7 @@ gpucol_gpu_note_segment(GpucolRun *run, const GpucolSegment *segment)
 			continue;
 		status = gpucol_gpu_number_dictionary(run, segment, c, &chunks[c].nentries);
 		if (status == GPUCOL_OK && chunks[c].nentries > 0)
-			chunks[c].remap = gpucol_gpu_noted_identity(run->remap, chunks[c].nentries);
+			chunks[c].remap = gpucol_gpu_manifest_identity(run->remap, chunks[c].nentries);
 	}
 	return status;
 }
@@ -178,14 +178,14 @@ gpucol_gpu_note_segments(GpucolRun *run)
 	GpucolSegment segment;
 	GpucolStatus status;
 
-	run->noted = gpucol_gpu_noted_find(run->source, columns, p->ncolumns, run->bytes);
-	if (run->noted != NULL)
+	run->manifest = gpucol_gpu_manifest_find(run->source, columns, p->ncolumns, run->bytes);
+	if (run->manifest != NULL)
 	{
-		run->source->ops->count_rows(run->source, run->noted->rows);
+		run->source->ops->count_rows(run->source, run->manifest->rows);
 		return GPUCOL_OK;
 	}
-	run->noted = gpucol_gpu_noted_create(run->source, columns, p->ncolumns, run->bytes);
-	if (run->noted == NULL)
+	run->manifest = gpucol_gpu_manifest_create(run->source, columns, p->ncolumns, run->bytes);
+	if (run->manifest == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	while ((status = run->source->ops->next_segment(run->source, &segment)) == GPUCOL_OK)
 	{
@@ -197,6 +197,6 @@ gpucol_gpu_note_segments(GpucolRun *run)
 	}
 	if (status != GPUCOL_END)
 		return status;
-	gpucol_gpu_noted_keep(run->noted);
+	gpucol_gpu_manifest_keep(run->manifest);
 	return GPUCOL_OK;
 }

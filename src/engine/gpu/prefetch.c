@@ -20,13 +20,13 @@ static GpucolRun *loading = NULL;
 
 /* Device memory of the noted segments. */
 static uint64_t
-noted_bytes(const GpucolRun *run)
+manifest_bytes(const GpucolRun *run)
 {
-	size_t		n = (size_t) run->noted->nsegments * run->program->ncolumns;
+	size_t		n = (size_t) run->manifest->nsegments * run->program->ncolumns;
 	uint64_t	bytes = 0;
 
 	for (size_t i = 0; i < n; i++)
-		bytes += (uint64_t) run->noted->chunks[i].nrows * GPUCOL_ROW_BYTES;
+		bytes += (uint64_t) run->manifest->chunks[i].nrows * GPUCOL_ROW_BYTES;
 	return bytes;
 }
 
@@ -61,8 +61,8 @@ gpucol_gpu_ask(const GpucolProgram *program, GpucolSource *source,
 		gpucol_gpu_refuse(why, status, "segments could not be read");
 	if (status == GPUCOL_OK)
 		status = gpucol_gpu_request_missing(run, lacking, why);
-	lacking->noted = run->noted;
-	run->noted = NULL;
+	lacking->manifest = run->manifest;
+	run->manifest = NULL;
 	gpucol_gpu_prefetch_abandon();
 	return status;
 }
@@ -70,7 +70,7 @@ gpucol_gpu_ask(const GpucolProgram *program, GpucolSource *source,
 void
 gpucol_gpu_lacking_free(GpucolGpuLacking *lacking)
 {
-	gpucol_gpu_noted_release(lacking->noted);
+	gpucol_gpu_manifest_release(lacking->manifest);
 	free(lacking->need);
 	memset(lacking, 0, sizeof(*lacking));
 }
@@ -82,29 +82,29 @@ note_alone(GpucolRun *run, const GpucolSegment *segment, GpucolGpuPrefetch *figu
 	const GpucolProgramColumn *columns = GPUCOL_PROGRAM_ARRAY(run->program, const GpucolProgramColumn, columns);
 	GpucolStatus status;
 
-	run->noted = gpucol_gpu_noted_create(run->source, columns, run->program->ncolumns, run->bytes);
-	if (run->noted == NULL)
+	run->manifest = gpucol_gpu_manifest_create(run->source, columns, run->program->ncolumns, run->bytes);
+	if (run->manifest == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	status = gpucol_gpu_note_segment(run, segment);
 	if (status == GPUCOL_OK)
-		__atomic_fetch_add(&figures->resident, noted_bytes(run), __ATOMIC_RELAXED);
+		__atomic_fetch_add(&figures->resident, manifest_bytes(run), __ATOMIC_RELAXED);
 	return status;
 }
 
 GpucolStatus
 gpucol_gpu_note(const GpucolProgram *program, GpucolSource *source,
 				const GpucolSegment *segment, GpucolGpuPrefetch *figures,
-				GpucolGpuNoted **noted)
+				GpucolGpuManifest **manifest)
 {
 	GpucolRun  *run = gpucol_gpu_run_create(program, source, NULL);
 	GpucolStatus status;
 
-	*noted = NULL;
+	*manifest = NULL;
 	if (run == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	status = note_alone(run, segment, figures);
-	*noted = run->noted;
-	run->noted = NULL;
+	*manifest = run->manifest;
+	run->manifest = NULL;
 	gpucol_gpu_run_free(run);
 	return status;
 }
@@ -126,8 +126,8 @@ load_segment(GpucolRun *run, const GpucolSegment *segment, GpucolGpuPrefetch *fi
 		return status;
 	gpucol_gpu_exchange_end(run);
 	__atomic_fetch_add(&figures->sent, run->sent, __ATOMIC_RELAXED);
-	gpucol_gpu_noted_release(run->noted);
-	run->noted = NULL;
+	gpucol_gpu_manifest_release(run->manifest);
+	run->manifest = NULL;
 	run->number++;
 	return run->result.status == GPUCOL_OK ? GPUCOL_OK :
 		gpucol_gpu_refuse(why, (GpucolStatus) run->result.status, run->result.reason);
@@ -154,7 +154,7 @@ gpucol_gpu_prefetch(const GpucolProgram *program, GpucolSource *source,
 	while (status == GPUCOL_OK && !gpucol_gpu_is_full(figures) &&
 		   (status = source->ops->next_segment(source, &segment)) == GPUCOL_OK)
 		status = load_segment(run, &segment, figures, why);
-	if (status == GPUCOL_UNSUPPORTED && run->noted == NULL)
+	if (status == GPUCOL_UNSUPPORTED && run->manifest == NULL)
 		gpucol_gpu_refuse(why, status, "segments could not be read");
 	gpucol_gpu_prefetch_abandon();
 	return status == GPUCOL_END ? GPUCOL_OK : status;

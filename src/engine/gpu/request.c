@@ -34,9 +34,9 @@ static char *
 make_body(GpucolRun *run, bool listed, size_t *size)
 {
 	const GpucolProgram *p = run->program;
-	const GpucolGpuNoted *noted = run->noted;
-	size_t		segments = listed ? 0 : noted->nsegments * sizeof(GpucolWireSegment);
-	size_t		chunks = listed ? 0 : sizeof(GpucolWireColumnChunk) * noted->nsegments * p->ncolumns;
+	const GpucolGpuManifest *manifest = run->manifest;
+	size_t		segments = listed ? 0 : manifest->nsegments * sizeof(GpucolWireSegment);
+	size_t		chunks = listed ? 0 : sizeof(GpucolWireColumnChunk) * manifest->nsegments * p->ncolumns;
 	size_t		at = program_size(run);
 	char	   *body = malloc(at + segments + chunks + 1);
 
@@ -47,9 +47,9 @@ make_body(GpucolRun *run, bool listed, size_t *size)
 	if (run->shape != NULL)
 		memcpy(body + at - sizeof(GpucolRowShape), run->shape, sizeof(GpucolRowShape));
 	if (segments > 0)
-		memcpy(body + at, noted->segments, segments);
+		memcpy(body + at, manifest->segments, segments);
 	if (chunks > 0)
-		memcpy(body + at + segments, noted->chunks, chunks);
+		memcpy(body + at + segments, manifest->chunks, chunks);
 	*size = at + segments + chunks;
 	return body;
 }
@@ -63,11 +63,11 @@ announce(GpucolRun *run, uint32_t flags, bool *answered, size_t *size)
 {
 	const GpucolProgram *p = run->program;
 	bool		listed = false;
-	int			list = gpucol_gpu_noted_listable(run->noted) ?
-		gpucol_wire_list(run->wire, run->noted->id, &listed) : -1;
+	int			list = gpucol_gpu_manifest_listable(run->manifest) ?
+		gpucol_wire_list(run->wire, run->manifest->id, &listed) : -1;
 	GpucolWireRun head = {.storage = {run->source->storage[0], run->source->storage[1]},
 		.result_limit = run->memory_limit, .delta_rows = run->delta.nrows, .program_size = p->size,
-		.nsegments = run->noted->nsegments, .ncolumns = p->ncolumns, .flags = flags,
+		.nsegments = run->manifest->nsegments, .ncolumns = p->ncolumns, .flags = flags,
 		.turn = run->number};
 	char	   *body = make_body(run, listed, size);
 	bool		ok;
@@ -82,8 +82,8 @@ announce(GpucolRun *run, uint32_t flags, bool *answered, size_t *size)
 	}
 	head.nobjects = flags & GPUCOL_WIRE_RUN_PREFETCH ? 0 : gpucol_gpu_count_objects(run);
 	for (int c = 0; c < p->ncolumns && c < GPUCOL_GPU_BYTES_SLOTS; c++)
-		if (run->noted->dictionaries[c] != NULL)
-			gpucol_gpu_dictionary_strings(run->noted->dictionaries[c], &head.distinct[c]);
+		if (run->manifest->dictionaries[c] != NULL)
+			gpucol_gpu_dictionary_strings(run->manifest->dictionaries[c], &head.distinct[c]);
 	ok = gpucol_wire_send(run->wire, GPUCOL_WIRE_RUN, &head, sizeof(head), body, *size) &&
 		gpucol_wire_receive_either(run->wire, GPUCOL_WIRE_NEED, GPUCOL_WIRE_RESULT, answered,
 								   &run->payload, size);
@@ -168,7 +168,7 @@ gpucol_gpu_exchange_end(GpucolRun *run)
 		return;
 	}
 	if (run->result.status != GPUCOL_OK)
-		gpucol_wire_unlist(run->wire, run->noted->id);
+		gpucol_wire_unlist(run->wire, run->manifest->id);
 	gpucol_wire_release(run->wire);
 }
 
@@ -247,17 +247,17 @@ gpucol_gpu_request(GpucolRun *run, const char **why)
 {
 	uint32_t	flags = (run->jit ? GPUCOL_WIRE_RUN_JIT : 0) | (run->shape != NULL ? GPUCOL_WIRE_RUN_SHAPE : 0);
 	double		start = seconds();
-	double		noted;
+	double		listed_at;
 	double		asked;
 	GpucolStatus status = gather(run, why);
 
 	if (status != GPUCOL_OK)
 		return status;
-	noted = seconds();
-	run->note_seconds = noted - start;
+	listed_at = seconds();
+	run->note_seconds = listed_at - start;
 	status = gpucol_gpu_exchange(run, flags, why);
 	asked = seconds();
-	run->ask_seconds = asked - noted;
+	run->ask_seconds = asked - listed_at;
 	if (status == GPUCOL_OK)
 		status = fetch(run, why);
 	run->fetch_seconds = seconds() - asked;

@@ -129,7 +129,7 @@ rows_exist(const GpucolRun *run)
 		uint32_t	segment = (uint32_t) (run->rows[i] >> 32);
 		uint32_t	row = (uint32_t) run->rows[i];
 
-		if (segment < run->noted->nsegments ? row >= run->noted->segments[segment].nrows :
+		if (segment < run->manifest->nsegments ? row >= run->manifest->segments[segment].nrows :
 			row >= run->delta.nrows)
 			return false;
 	}
@@ -151,7 +151,7 @@ find_extremes(GpucolRun *run, GpucolAggState *states)
 
 		if (order == NULL)
 			continue;
-		strings = gpucol_gpu_dictionary_strings(run->noted->dictionaries[order->slot], &nstrings);
+		strings = gpucol_gpu_dictionary_strings(run->manifest->dictionaries[order->slot], &nstrings);
 		for (uint64_t i = 0; i < run->result.nrows; i++)
 		{
 			GpucolAggState *state = &states[i * p->naggs + a];
@@ -241,8 +241,8 @@ output_strings(const GpucolRun *run, int k, uint32_t *n)
 	int			slot = gpucol_gpu_bytes_slot(run->program, keys[k]);
 
 	*n = 0;
-	return slot < 0 || run->noted->dictionaries[slot] == NULL ? NULL :
-		gpucol_gpu_dictionary_strings(run->noted->dictionaries[slot], n);
+	return slot < 0 || run->manifest->dictionaries[slot] == NULL ? NULL :
+		gpucol_gpu_dictionary_strings(run->manifest->dictionaries[slot], n);
 }
 
 /* Fill one column of a batch of n rows from row `at`. */
@@ -325,8 +325,8 @@ gpucol_gpu_result_next(GpucolRun *run, GpucolResult *out)
 			uint64_t	row = run->rows[run->at + i];
 			uint32_t	segment = (uint32_t) (row >> 32);
 
-			run->tids[i] = segment >= run->noted->nsegments ? run->delta.tids[(uint32_t) row] :
-				virtual_tid(run->noted->first_rows[segment] + (uint32_t) row);
+			run->tids[i] = segment >= run->manifest->nsegments ? run->delta.tids[(uint32_t) row] :
+				virtual_tid(run->manifest->first_rows[segment] + (uint32_t) row);
 		}
 		out->tids = run->tids;
 	}

@@ -25,7 +25,7 @@
 #include "engine/engine.h"
 #include "engine/gpu/client.h"
 #include "engine/gpu/dictionary.h"
-#include "engine/gpu/noted.h"
+#include "engine/gpu/manifest.h"
 #include "engine/gpu/order.h"
 #include "engine/gpu/ranks.h"
 #include "engine/gpu/wire.h"
@@ -54,7 +54,7 @@ struct GpucolRun
 	const GpucolRowShape *shape;	/* NULL: rows as they are */
 	GpucolWire *wire;
 	GpucolBytesUse *bytes;		/* [ncolumns] */
-	GpucolGpuNoted *noted;
+	GpucolGpuManifest *manifest;
 	GpucolGpuDelta delta;
 	const GpucolSegment *current;	/* the only one noted; NULL: all are */
 	uint32_t	number;			/* of the first segment noted, in the table */

@@ -92,7 +92,7 @@ send_deleted(GpucolRun *run, const GpucolSegment *segment, uint32_t number)
 	size_t		n = gpucol_gpu_bitmap_words(segment);
 
 	if (segment->deleted == NULL ||
-		gpucol_gpu_noted_identity(segment->deleted, n) != run->noted->segments[number].deleted)
+		gpucol_gpu_manifest_identity(segment->deleted, n) != run->manifest->segments[number].deleted)
 		return GPUCOL_UNSUPPORTED;
 	return send_object(run, GPUCOL_PUT_DELETED, number, 0, segment->deleted, n * 4) ?
 		GPUCOL_OK : GPUCOL_DEVICE_LOST;
@@ -102,14 +102,14 @@ send_deleted(GpucolRun *run, const GpucolSegment *segment, uint32_t number)
 static GpucolStatus
 send_remap(GpucolRun *run, const GpucolSegment *segment, uint32_t number, int slot)
 {
-	const GpucolWireColumnChunk *chunk = &run->noted->chunks[(size_t) number * run->program->ncolumns + slot];
+	const GpucolWireColumnChunk *chunk = &run->manifest->chunks[(size_t) number * run->program->ncolumns + slot];
 	uint32_t	n;
 	GpucolStatus status = run->bytes[slot] == GPUCOL_BYTES_NUMBERS ?
 		gpucol_gpu_number_dictionary(run, segment, slot, &n) : GPUCOL_DEVICE_LOST;
 
 	if (status != GPUCOL_OK)
 		return status;
-	if (n != chunk->nentries || gpucol_gpu_noted_identity(run->remap, n) != chunk->remap)
+	if (n != chunk->nentries || gpucol_gpu_manifest_identity(run->remap, n) != chunk->remap)
 		return GPUCOL_UNSUPPORTED;
 	return send_object(run, GPUCOL_PUT_REMAP, number, (uint32_t) slot, run->remap, (uint64_t) n * 4) ?
 		GPUCOL_OK : GPUCOL_DEVICE_LOST;
@@ -157,8 +157,8 @@ gpucol_gpu_send_missing(GpucolRun *run, const GpucolWireNeed *need, size_t n)
 		status = run->source->ops->next_segment(run->source, &segment);
 		if (status != GPUCOL_OK)
 			return status == GPUCOL_END ? GPUCOL_UNSUPPORTED : status;
-		if (number >= run->noted->nsegments || segment.id != run->noted->segments[number].id ||
-			segment.nrows != run->noted->segments[number].nrows)
+		if (number >= run->manifest->nsegments || segment.id != run->manifest->segments[number].id ||
+			segment.nrows != run->manifest->segments[number].nrows)
 			return GPUCOL_UNSUPPORTED;
 		for (; i < n && need[i].segment == number; i++)
 		{
@@ -199,7 +199,7 @@ send_host_test(GpucolRun *run, int id)
 
 	if (slot < 0)
 		return GPUCOL_OK;
-	strings = gpucol_gpu_dictionary_strings(run->noted->dictionaries[slot], &n);
+	strings = gpucol_gpu_dictionary_strings(run->manifest->dictionaries[slot], &n);
 	run->scratch = results = malloc((size_t) n + 1);
 	if (results == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
@@ -217,7 +217,7 @@ send_host_test(GpucolRun *run, int id)
 static GpucolStatus
 send_order(GpucolRun *run, GpucolGpuOrder *order)
 {
-	GpucolStatus status = gpucol_gpu_order_sort(order, run->noted->dictionaries[order->slot], run->host,
+	GpucolStatus status = gpucol_gpu_order_sort(order, run->manifest->dictionaries[order->slot], run->host,
 												&run->scratch);
 	uint32_t   *places = run->scratch;
 

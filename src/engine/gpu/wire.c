@@ -142,9 +142,9 @@ gpucol_wire_meet(void)
 }
 
 void
-gpucol_wire_soon(void)
+gpucol_wire_announce(void)
 {
-	GpucolWireHeader header = {GPUCOL_WIRE_MAGIC, GPUCOL_WIRE_VERSION, GPUCOL_WIRE_SOON, 0};
+	GpucolWireHeader header = {GPUCOL_WIRE_MAGIC, GPUCOL_WIRE_VERSION, GPUCOL_WIRE_ANNOUNCE, 0};
 
 	if (connection.fd < 0 || connection.busy || !connection.followed || !gpucol_wire_may_spin())
 		return;

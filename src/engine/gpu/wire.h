@@ -57,7 +57,7 @@ extern uint64_t gpucol_wire_device_memory(void);
  * A request may follow: have the daemon wake up meanwhile, if there is a connection and
  * one followed the last time.  Returns at once.
  */
-extern void gpucol_wire_soon(void);
+extern void gpucol_wire_announce(void);
 
 /* Connect to the daemon if it runs, so that the two above know something. */
 extern void gpucol_wire_meet(void);

@@ -16,21 +16,21 @@
 
 /* Is the value of this argument known without raising an error? */
 static bool
-argument_is_simple(GpucolRankNode *topk, Expr *expr)
+argument_is_simple(GpucolRankNode *node, Expr *expr)
 {
-	return expr == NULL || gpucol_lower_is_safe_constant(topk->exec->lower, expr);
+	return expr == NULL || gpucol_lower_is_safe_constant(node->exec->lower, expr);
 }
 
 /* Is k, or the threshold, one that rankings accept? */
 static bool
-argument_is_valid(GpucolRankNode *topk, const Expr *expr, bool is_k)
+argument_is_valid(GpucolRankNode *node, const Expr *expr, bool is_k)
 {
 	Datum		value;
 	bool		isnull;
 
 	if (expr == NULL)
 		return true;
-	gpucol_lower_eval(topk->exec->lower, (Expr *) expr, &value, &isnull);
+	gpucol_lower_eval(node->exec->lower, (Expr *) expr, &value, &isnull);
 	if (isnull)
 		return false;
 	if (is_k)
@@ -63,23 +63,23 @@ add_set(GpucolRowShape *shape, GpucolRankSet *set, const GpucolBatchRanking *ran
 
 /* The ranking that an aggregate is, among those of the device. */
 static int
-device_ranking(const GpucolRankNode *topk, int agg)
+device_ranking(const GpucolRankNode *node, int agg)
 {
-	return topk->sets[topk->rankings->aggs[agg].set].first_ranking + topk->batch_ranking[agg];
+	return node->sets[node->rankings->aggs[agg].set].first_ranking + node->batch_ranking[agg];
 }
 
 /* Describe all sets; false, with *why, if they are too many for a request. */
 static bool
-fill_shape(GpucolRankNode *topk, GpucolRowShape *shape, const char **why)
+fill_shape(GpucolRankNode *node, GpucolRowShape *shape, const char **why)
 {
-	const GpucolRankings *r = topk->rankings;
+	const GpucolRankings *r = node->rankings;
 	GpucolBatchRanking *rankings = palloc(sizeof(GpucolBatchRanking) * r->naggs);
 
 	shape->kind = GPUCOL_SHAPE_RANKED;
-	shape->nkeys = topk->nkeys;
+	shape->nkeys = node->nkeys;
 	for (int i = 0; i < r->nsets; i++)
 	{
-		GpucolRankSet *set = &topk->sets[i];
+		GpucolRankSet *set = &node->sets[i];
 
 		gpucol_rank_node_make_rankings(set, rankings);
 		if (i == GPUCOL_SHAPE_MAX_SETS ||
@@ -91,7 +91,7 @@ fill_shape(GpucolRankNode *topk, GpucolRowShape *shape, const char **why)
 		add_set(shape, set, rankings);
 	}
 	for (int i = 0; i < r->naggs; i++)
-		shape->rankings[device_ranking(topk, i)].wanted |=
+		shape->rankings[device_ranking(node, i)].wanted |=
 			r->aggs[i].probability ? GPUCOL_WANTED_PROBABILITY : GPUCOL_WANTED_LABELS;
 	return true;
 }
@@ -101,56 +101,56 @@ fill_shape(GpucolRankNode *topk, GpucolRowShape *shape, const char **why)
  * left to the CPU engine, which raises the error if a row calls for it.
  */
 bool
-gpucol_rank_node_shape(GpucolRankNode *topk, GpucolRowShape *shape, const char **why)
+gpucol_rank_node_shape(GpucolRankNode *node, GpucolRowShape *shape, const char **why)
 {
-	const GpucolRankings *r = topk->rankings;
-	MemoryContext old = MemoryContextSwitchTo(topk->context);
+	const GpucolRankings *r = node->rankings;
+	MemoryContext old = MemoryContextSwitchTo(node->context);
 
-	gpucol_rank_node_prepare_sets(topk);
+	gpucol_rank_node_prepare_sets(node);
 	*why = NULL;
 	for (int i = 0; i < r->naggs && *why == NULL; i++)
 	{
 		Expr	   *k = r->aggs[i].k_key < 0 ? r->aggs[i].k : NULL;
 
-		if (!argument_is_simple(topk, k) || !argument_is_simple(topk, r->aggs[i].threshold))
+		if (!argument_is_simple(node, k) || !argument_is_simple(node, r->aggs[i].threshold))
 			*why = "k or threshold is an expression";
-		else if (!argument_is_valid(topk, k, true) ||
-				 !argument_is_valid(topk, r->aggs[i].threshold, false))
+		else if (!argument_is_valid(node, k, true) ||
+				 !argument_is_valid(node, r->aggs[i].threshold, false))
 			*why = "k or threshold is out of range";
 	}
 	if (*why == NULL)
-		fill_shape(topk, shape, why);
+		fill_shape(node, shape, why);
 	MemoryContextSwitchTo(old);
 	return *why == NULL;
 }
 
 /* Next batch of groups that the device has ranked. */
 GpucolStatus
-gpucol_rank_node_device_next(GpucolRankNode *topk, GpucolResult *groups)
+gpucol_rank_node_device_next(GpucolRankNode *node, GpucolResult *groups)
 {
 	GpucolStatus status = GPUCOL_OK;
 
-	if (topk->first.nrows > 0)
-		*groups = topk->first;
+	if (node->first.nrows > 0)
+		*groups = node->first;
 	else
-		status = gpucol_run_next(topk->exec, groups);
-	topk->first.nrows = 0;
+		status = gpucol_run_next(node->exec, groups);
+	node->first.nrows = 0;
 	if (status != GPUCOL_OK)
 		return status;
-	topk->ranked = groups->ranked;
-	topk->handed = groups->nrows;
+	node->ranked = groups->ranked;
+	node->handed = groups->nrows;
 	return status;
 }
 
 void
-gpucol_rank_node_device_datums(GpucolRankNode *topk, int agg, uint32 from, uint32 n, Datum *values,
+gpucol_rank_node_device_datums(GpucolRankNode *node, int agg, uint32 from, uint32 n, Datum *values,
 						  bool *isnull)
 {
-	const GpucolRanked *ranked = &topk->ranked[device_ranking(topk, agg)];
+	const GpucolRanked *ranked = &node->ranked[device_ranking(node, agg)];
 
-	if (!topk->rankings->aggs[agg].probability)
+	if (!node->rankings->aggs[agg].probability)
 	{
-		gpucol_rank_node_label_arrays(&topk->sets[topk->rankings->aggs[agg].set], ranked, from, n,
+		gpucol_rank_node_label_arrays(&node->sets[node->rankings->aggs[agg].set], ranked, from, n,
 								 values, isnull);
 		return;
 	}

@@ -37,51 +37,51 @@
 static void
 release(void *arg)
 {
-	GpucolRankNode *topk = arg;
+	GpucolRankNode *node = arg;
 
-	for (int i = 0; topk->sets != NULL && i < topk->rankings->nsets; i++)
+	for (int i = 0; node->sets != NULL && i < node->rankings->nsets; i++)
 	{
-		gpucol_batch_destroy(topk->sets[i].batch);
-		topk->sets[i].batch = NULL;
+		gpucol_batch_destroy(node->sets[i].batch);
+		node->sets[i].batch = NULL;
 	}
-	gpucol_collect_destroy(topk->collect);
-	topk->collect = NULL;
-	gpucol_budget_close(&topk->memory);
+	gpucol_collect_destroy(node->collect);
+	node->collect = NULL;
+	gpucol_budget_close(&node->memory);
 }
 
 GpucolRankNode *
 gpucol_rank_node_create(GpucolExec *exec, int nkeys, const GpucolOutput *keys,
 				   const GpucolRankings *rankings)
 {
-	GpucolRankNode *topk = palloc0(sizeof(GpucolRankNode));
+	GpucolRankNode *node = palloc0(sizeof(GpucolRankNode));
 	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
 
-	topk->exec = exec;
-	topk->nkeys = nkeys;
-	topk->key_outputs = keys;
-	topk->rankings = rankings;
-	topk->context = CurrentMemoryContext;
-	topk->handed_context = AllocSetContextCreate(topk->context,
+	node->exec = exec;
+	node->nkeys = nkeys;
+	node->key_outputs = keys;
+	node->rankings = rankings;
+	node->context = CurrentMemoryContext;
+	node->handed_context = AllocSetContextCreate(node->context,
 												 "gpucol ranked groups",
 												 ALLOCSET_DEFAULT_SIZES);
 	callback->func = release;
-	callback->arg = topk;
-	MemoryContextRegisterResetCallback(topk->context, callback);
-	return topk;
+	callback->arg = node;
+	MemoryContextRegisterResetCallback(node->context, callback);
+	return node;
 }
 
 /* The threads have the rows: what makes collections of them. */
 GpucolTakeRows
-gpucol_rank_node_take(GpucolRankNode *topk, int threads, void **arg)
+gpucol_rank_node_take(GpucolRankNode *node, int threads, void **arg)
 {
-	const GpucolRankings *r = topk->rankings;
-	MemoryContext old = MemoryContextSwitchTo(topk->context);
+	const GpucolRankings *r = node->rankings;
+	MemoryContext old = MemoryContextSwitchTo(node->context);
 	GpucolCollectSet *sets = palloc(sizeof(GpucolCollectSet) * r->nsets);
-	uint8	   *classes = palloc(Max(topk->nkeys, 1));
+	uint8	   *classes = palloc(Max(node->nkeys, 1));
 
-	gpucol_rank_node_prepare_sets(topk);
-	for (int i = 0; i < topk->nkeys; i++)
-		classes[i] = topk->key_outputs[i].cls;
+	gpucol_rank_node_prepare_sets(node);
+	for (int i = 0; i < node->nkeys; i++)
+		classes[i] = node->key_outputs[i].cls;
 	for (int i = 0; i < r->nsets; i++)
 	{
 		const GpucolRankingSet *set = &r->sets[i];
@@ -92,17 +92,17 @@ gpucol_rank_node_take(GpucolRankNode *topk, int threads, void **arg)
 				.probability = set->probability_column,
 				.divisor = (double) gpucol_lower_power10(set->probability_value.scale),
 				.label = set->label_column,.x = set->x_column,
-				.k_keys = topk->sets[i].wanted_keys,.nk = topk->sets[i].nwanted
+				.k_keys = node->sets[i].wanted_keys,.nk = node->sets[i].nwanted
 		};
 	}
-	gpucol_collect_destroy(topk->collect);
-	gpucol_budget_open(&topk->memory, gpucol_memory_ranking_limit(), gpucol_memory_session());
-	topk->collect = gpucol_collect_create(&topk->memory, threads, topk->nkeys, classes,
+	gpucol_collect_destroy(node->collect);
+	gpucol_budget_open(&node->memory, gpucol_memory_ranking_limit(), gpucol_memory_session());
+	node->collect = gpucol_collect_create(&node->memory, threads, node->nkeys, classes,
 										  r->nsets, sets);
 	MemoryContextSwitchTo(old);
-	if (topk->collect == NULL)
+	if (node->collect == NULL)
 		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
-	*arg = topk->collect;
+	*arg = node->collect;
 	return gpucol_collect_take;
 }
 
@@ -122,13 +122,13 @@ cancelled(void *arg pg_attribute_unused())
 static void
 start_batch(GpucolRankSet *set)
 {
-	GpucolRankNode *topk = set->topk;
+	GpucolRankNode *node = set->node;
 	GpucolBatchRanking *rankings = palloc(sizeof(GpucolBatchRanking) *
-										  topk->rankings->naggs);
+										  node->rankings->naggs);
 	GpucolBatchOptions options = {
 		.rankings = rankings,
 		.has_x = set->ranked->x != NULL,
-		.threads = gpucol_run_threads(topk->exec),
+		.threads = gpucol_run_threads(node->exec),
 		.cancelled = cancelled
 	};
 	uint32_t *const *groups;
@@ -137,8 +137,8 @@ start_batch(GpucolRankSet *set)
 	gpucol_rank_node_make_rankings(set, rankings);
 	options.nrankings = set->nrankings;
 	gpucol_rank_node_set_order(set, &options);
-	set->batch = gpucol_batch_create(&topk->memory,
-									 gpucol_collect_rows(topk->collect, set - topk->sets,
+	set->batch = gpucol_batch_create(&node->memory,
+									 gpucol_collect_rows(node->collect, set - node->sets,
 														 &groups, &names),
 									 &options);
 	if (set->batch == NULL)
@@ -158,45 +158,45 @@ report_fault(const GpucolCollectError *error)
 
 /* Have the node fall back, or raise the error of an interrupt. */
 static GpucolStatus
-fall_back(GpucolRankNode *topk, GpucolStatus status)
+fall_back(GpucolRankNode *node, GpucolStatus status)
 {
 	if (status == GPUCOL_CANCELLED)
 	{
 		CHECK_FOR_INTERRUPTS();
 		ereport(ERROR, (errcode(ERRCODE_QUERY_CANCELED), errmsg("ranking was cancelled")));
 	}
-	topk->exec->fallback = status == GPUCOL_OUT_OF_MEMORY ?
+	node->exec->fallback = status == GPUCOL_OUT_OF_MEMORY ?
 		"the rows to be ranked exceed gpucol.ranking_memory_limit" : "too many rows to be ranked together";
 	return status;
 }
 
 /* The keys of groups [from, from + n) as columns, in the current context. */
 static const GpucolResultColumn *
-make_key_columns(GpucolRankNode *topk, uint32 from, uint32 n)
+make_key_columns(GpucolRankNode *node, uint32 from, uint32 n)
 {
-	for (int c = 0; c < topk->nkeys; c++)
+	for (int c = 0; c < node->nkeys; c++)
 	{
-		GpucolResultColumn *column = &topk->key_columns[c];
+		GpucolResultColumn *column = &node->key_columns[c];
 		uint8	   *nulls = MemoryContextAllocHuge(CurrentMemoryContext, Max(n, 1));
 		void	   *data = MemoryContextAllocHuge(CurrentMemoryContext,
 												  sizeof(__int128) * ((Size) n + 1));
 
-		gpucol_keys_column(gpucol_collect_keys(topk->collect), c, from, n, nulls, data);
-		column->cls = topk->key_outputs[c].cls;
+		gpucol_keys_column(gpucol_collect_keys(node->collect), c, from, n, nulls, data);
+		column->cls = node->key_outputs[c].cls;
 		column->nulls = nulls;
 		column->i = data;
 		column->d = data;
 		column->f = data;
 		column->s = data;
 	}
-	return topk->key_columns;
+	return node->key_columns;
 }
 
 /* Give the batch the k of each group where that is a key. */
 static void
 set_group_k(GpucolRankSet *set)
 {
-	GpucolRankNode *topk = set->topk;
+	GpucolRankNode *node = set->node;
 
 	for (int r = 0; r < set->nrankings; r++)
 	{
@@ -205,81 +205,81 @@ set_group_k(GpucolRankSet *set)
 
 		if (set->k_keys[r] < 0)
 			continue;
-		key = &make_key_columns(topk, 0, topk->ngroups)[set->k_keys[r]];
-		k = MemoryContextAllocHuge(topk->context, sizeof(int32) * (Size) topk->ngroups);
-		for (uint32 g = 0; g < topk->ngroups; g++)
+		key = &make_key_columns(node, 0, node->ngroups)[set->k_keys[r]];
+		k = MemoryContextAllocHuge(node->context, sizeof(int32) * (Size) node->ngroups);
+		for (uint32 g = 0; g < node->ngroups; g++)
 			k[g] = key->nulls[g] ? 1 : (int32) key->i[g];
 		gpucol_batch_set_k(set->batch, r, k);
-		MemoryContextReset(topk->handed_context);
+		MemoryContextReset(node->handed_context);
 	}
 }
 
 /* Make the batches of the sets that have rows. */
 static GpucolStatus
-start_batches(GpucolRankNode *topk)
+start_batches(GpucolRankNode *node)
 {
 	GpucolStatus status = GPUCOL_OK;
 
-	for (int i = 0; i < topk->rankings->nsets && status == GPUCOL_OK; i++)
+	for (int i = 0; i < node->rankings->nsets && status == GPUCOL_OK; i++)
 	{
-		GpucolRankSet *set = &topk->sets[i];
+		GpucolRankSet *set = &node->sets[i];
 		uint32_t *const *groups;
 		uint32_t *const *names;
 		MemoryContext old;
 
-		if (!gpucol_collect_is_used(topk->collect, i))
+		if (!gpucol_collect_is_used(node->collect, i))
 			continue;
-		old = MemoryContextSwitchTo(topk->context);
+		old = MemoryContextSwitchTo(node->context);
 		start_batch(set);
-		MemoryContextSwitchTo(topk->handed_context);
+		MemoryContextSwitchTo(node->handed_context);
 		set_group_k(set);
 		MemoryContextSwitchTo(old);
-		gpucol_collect_rows(topk->collect, i, &groups, &names);
-		status = gpucol_batch_prepare(set->batch, topk->ngroups, groups, names);
+		gpucol_collect_rows(node->collect, i, &groups, &names);
+		status = gpucol_batch_prepare(set->batch, node->ngroups, groups, names);
 	}
 	return status;
 }
 
 /* The scan has ended: prepare the groups. */
 static GpucolStatus
-finish(GpucolRankNode *topk)
+finish(GpucolRankNode *node)
 {
 	GpucolCollectError error;
 	GpucolStatus status;
 
-	topk->collected = true;
-	topk->ngroups = topk->nkeys == 0 ? 1 : 0;
-	if (topk->collect == NULL)
+	node->collected = true;
+	node->ngroups = node->nkeys == 0 ? 1 : 0;
+	if (node->collect == NULL)
 		return GPUCOL_OK;
-	status = gpucol_collect_finish(topk->collect, cancelled, NULL, &error);
+	status = gpucol_collect_finish(node->collect, cancelled, NULL, &error);
 	if (status == GPUCOL_CORRUPT)
 		report_fault(&error);
 	if (status == GPUCOL_OK)
 	{
-		topk->ngroups = gpucol_collect_ngroups(topk->collect);
-		status = start_batches(topk);
+		node->ngroups = gpucol_collect_ngroups(node->collect);
+		status = start_batches(node);
 	}
-	return status == GPUCOL_OK ? status : fall_back(topk, status);
+	return status == GPUCOL_OK ? status : fall_back(node, status);
 }
 
 /* Run the scan to its end, whose rows the CPU engine's threads take. */
 static GpucolStatus
-collect(GpucolRankNode *topk)
+collect(GpucolRankNode *node)
 {
 	GpucolResult result;
 	GpucolStatus status;
 
-	status = gpucol_run_next(topk->exec, &result);
+	status = gpucol_run_next(node->exec, &result);
 	if (status == GPUCOL_END)
-		return finish(topk);
+		return finish(node);
 	if (status != GPUCOL_OK)
 	{
-		if (topk->collect != NULL && gpucol_collect_status(topk->collect) != GPUCOL_OK)
-			return fall_back(topk, status);
+		if (node->collect != NULL && gpucol_collect_status(node->collect) != GPUCOL_OK)
+			return fall_back(node, status);
 		return status;
 	}
-	topk->collected = topk->on_device = true;
-	topk->first = result;
+	node->collected = node->on_device = true;
+	node->first = result;
 	return GPUCOL_OK;
 }
 
@@ -321,8 +321,8 @@ rank_groups(GpucolRankSet *set, uint32 upto)
 			gpucol_batch_rank_alone(set->batch);
 			continue;
 		}
-		if (status == GPUCOL_OUT_OF_MEMORY && set->topk->from == 0)
-			return fall_back(set->topk, status);
+		if (status == GPUCOL_OUT_OF_MEMORY && set->node->from == 0)
+			return fall_back(set->node, status);
 		if (status != GPUCOL_OK && status != GPUCOL_CANCELLED)
 			ereport(ERROR,
 					(errcode(ERRCODE_OUT_OF_MEMORY),
@@ -330,42 +330,42 @@ rank_groups(GpucolRankSet *set, uint32 upto)
 					 errdetail("Failed while ranking uncertain rows."),
 					 errhint("Increase %s.",
 							 gpucol_memory_setting("gpucol.ranking_memory_limit",
-												   set->topk->memory.limit))));
+												   set->node->memory.limit))));
 	}
 	return GPUCOL_OK;
 }
 
 GpucolStatus
-gpucol_rank_node_next(GpucolRankNode *topk, GpucolResult *groups)
+gpucol_rank_node_next(GpucolRankNode *node, GpucolResult *groups)
 {
-	if (!topk->collected)
+	if (!node->collected)
 	{
-		GpucolStatus status = collect(topk);
+		GpucolStatus status = collect(node);
 
 		if (status != GPUCOL_OK)
 			return status;
 	}
-	if (topk->on_device)
-		return gpucol_rank_node_device_next(topk, groups);
-	topk->from += topk->handed;
-	topk->handed = Min(BATCH_GROUPS, topk->ngroups - topk->from);
-	if (topk->handed == 0)
+	if (node->on_device)
+		return gpucol_rank_node_device_next(node, groups);
+	node->from += node->handed;
+	node->handed = Min(BATCH_GROUPS, node->ngroups - node->from);
+	if (node->handed == 0)
 		return GPUCOL_END;
-	for (int i = 0; topk->sets != NULL && i < topk->rankings->nsets; i++)
+	for (int i = 0; node->sets != NULL && i < node->rankings->nsets; i++)
 	{
-		GpucolStatus status = rank_groups(&topk->sets[i], topk->from + topk->handed);
+		GpucolStatus status = rank_groups(&node->sets[i], node->from + node->handed);
 
 		if (status != GPUCOL_OK)
 			return status;
 	}
 	memset(groups, 0, sizeof(*groups));
-	groups->nrows = topk->handed;
-	if (topk->nkeys > 0)
+	groups->nrows = node->handed;
+	if (node->nkeys > 0)
 	{
-		MemoryContext old = MemoryContextSwitchTo(topk->handed_context);
+		MemoryContext old = MemoryContextSwitchTo(node->handed_context);
 
-		MemoryContextReset(topk->handed_context);
-		groups->columns = make_key_columns(topk, topk->from, topk->handed);
+		MemoryContextReset(node->handed_context);
+		groups->columns = make_key_columns(node, node->from, node->handed);
 		MemoryContextSwitchTo(old);
 	}
 	return GPUCOL_OK;
@@ -389,16 +389,16 @@ answer_array(const GpucolRankSet *set, const GpucolBatchAnswer *answer)
 
 /* Result of an aggregate for a group that the CPU engine has ranked. */
 static Datum
-group_datum(GpucolRankNode *topk, int agg, uint32 group, bool *isnull)
+group_datum(GpucolRankNode *node, int agg, uint32 group, bool *isnull)
 {
-	const GpucolRankingAgg *ranking = &topk->rankings->aggs[agg];
-	const GpucolRankSet *set = topk->sets == NULL ? NULL : &topk->sets[ranking->set];
+	const GpucolRankingAgg *ranking = &node->rankings->aggs[agg];
+	const GpucolRankSet *set = node->sets == NULL ? NULL : &node->sets[ranking->set];
 	const GpucolBatchAnswer *answer;
 
 	*isnull = true;
 	if (set == NULL || set->batch == NULL || gpucol_batch_group_rows(set->batch, group) == 0)
 		return (Datum) 0;
-	answer = gpucol_batch_answer(set->batch, group, topk->batch_ranking[agg]);
+	answer = gpucol_batch_answer(set->batch, group, node->batch_ranking[agg]);
 	if (answer->count < 0)
 		return (Datum) 0;
 	*isnull = false;
@@ -408,13 +408,13 @@ group_datum(GpucolRankNode *topk, int agg, uint32 group, bool *isnull)
 }
 
 void
-gpucol_rank_node_datums(GpucolRankNode *topk, int agg, uint32 from, uint32 n, Datum *values, bool *isnull)
+gpucol_rank_node_datums(GpucolRankNode *node, int agg, uint32 from, uint32 n, Datum *values, bool *isnull)
 {
-	if (topk->on_device)
+	if (node->on_device)
 	{
-		gpucol_rank_node_device_datums(topk, agg, from, n, values, isnull);
+		gpucol_rank_node_device_datums(node, agg, from, n, values, isnull);
 		return;
 	}
 	for (uint32 g = 0; g < n; g++)
-		values[g] = group_datum(topk, agg, topk->from + from + g, &isnull[g]);
+		values[g] = group_datum(node, agg, node->from + from + g, &isnull[g]);
 }

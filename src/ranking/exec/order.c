@@ -53,7 +53,7 @@ gpucol_rank_node_x_datum(const GpucolRankSet *set, int64 x)
 	Datum		value;
 	bool		isnull;
 
-	if (!gpucol_collect_x(set->topk->collect, x, &bytes, &small))
+	if (!gpucol_collect_x(set->node->collect, x, &bytes, &small))
 		column.i = &small;
 	else if (column.cls == GPUCOL_CLASS_S)
 		column.s = &bytes;
@@ -106,9 +106,9 @@ init_compare(GpucolRankSet *set, Oid type, FmgrInfo *cmp)
 				(errcode(ERRCODE_UNDEFINED_FUNCTION),
 				 errmsg("could not identify a comparison function for type %s",
 						format_type_be(type))));
-	fmgr_info_cxt(entry->cmp_proc, cmp, set->topk->context);
+	fmgr_info_cxt(entry->cmp_proc, cmp, set->node->context);
 	if (set->compare_context == NULL)
-		set->compare_context = AllocSetContextCreate(set->topk->context,
+		set->compare_context = AllocSetContextCreate(set->node->context,
 													 "gpucol label comparison",
 													 ALLOCSET_SMALL_SIZES);
 }

@@ -31,20 +31,20 @@ prepare_label(GpucolRankSet *set)
 
 /* The expressions have been lowered: prepare the sets, unless that is done. */
 void
-gpucol_rank_node_prepare_sets(GpucolRankNode *topk)
+gpucol_rank_node_prepare_sets(GpucolRankNode *node)
 {
-	const GpucolRankings *r = topk->rankings;
+	const GpucolRankings *r = node->rankings;
 
-	if (topk->sets != NULL)
+	if (node->sets != NULL)
 		return;
-	topk->batch_ranking = palloc0(sizeof(int) * r->naggs);
-	topk->key_columns = palloc0(sizeof(GpucolResultColumn) * Max(topk->nkeys, 1));
-	topk->sets = palloc0(sizeof(GpucolRankSet) * r->nsets);
+	node->batch_ranking = palloc0(sizeof(int) * r->naggs);
+	node->key_columns = palloc0(sizeof(GpucolResultColumn) * Max(node->nkeys, 1));
+	node->sets = palloc0(sizeof(GpucolRankSet) * r->nsets);
 	for (int i = 0; i < r->nsets; i++)
 	{
-		GpucolRankSet *set = &topk->sets[i];
+		GpucolRankSet *set = &node->sets[i];
 
-		set->topk = topk;
+		set->node = node;
 		set->ranked = &r->sets[i];
 		set->k_keys = palloc(sizeof(int) * r->naggs);
 		set->wanted_keys = palloc(sizeof(int) * r->naggs);
@@ -52,7 +52,7 @@ gpucol_rank_node_prepare_sets(GpucolRankNode *topk)
 	}
 	for (int i = 0; i < r->naggs; i++)
 	{
-		GpucolRankSet *set = &topk->sets[r->aggs[i].set];
+		GpucolRankSet *set = &node->sets[r->aggs[i].set];
 
 		if (r->aggs[i].k_key >= 0)
 			set->wanted_keys[set->nwanted++] = r->aggs[i].k_key;
@@ -70,12 +70,12 @@ gpucol_rank_node_report_null(const char *what)
 
 /* The value of a constant argument; raises an error for NULL. */
 static Datum
-constant_argument(GpucolRankNode *topk, Expr *expr, const char *what)
+constant_argument(GpucolRankNode *node, Expr *expr, const char *what)
 {
 	Datum		value;
 	bool		isnull;
 
-	gpucol_lower_eval_needed(topk->exec->lower, expr, &value, &isnull);
+	gpucol_lower_eval_needed(node->exec->lower, expr, &value, &isnull);
 	if (isnull)
 		gpucol_rank_node_report_null(what);
 	return value;
@@ -85,25 +85,25 @@ constant_argument(GpucolRankNode *topk, Expr *expr, const char *what)
 void
 gpucol_rank_node_make_rankings(GpucolRankSet *set, GpucolBatchRanking *out)
 {
-	GpucolRankNode *topk = set->topk;
+	GpucolRankNode *node = set->node;
 	int			n = 0;
 
-	for (int i = 0; i < topk->rankings->naggs; i++)
+	for (int i = 0; i < node->rankings->naggs; i++)
 	{
-		const GpucolRankingAgg *agg = &topk->rankings->aggs[i];
+		const GpucolRankingAgg *agg = &node->rankings->aggs[i];
 		GpucolBatchRanking r = {.ranking = agg->ranking};
 		int			j = 0;
 
-		if (set != &topk->sets[agg->set])
+		if (set != &node->sets[agg->set])
 			continue;
 		if (agg->k_key < 0)
 		{
-			r.k = DatumGetInt32(constant_argument(topk, agg->k, "k"));
+			r.k = DatumGetInt32(constant_argument(node, agg->k, "k"));
 			gpucol_group_check_k(r.k);
 		}
 		if (agg->threshold != NULL)
 		{
-			r.threshold = DatumGetFloat8(constant_argument(topk, agg->threshold,
+			r.threshold = DatumGetFloat8(constant_argument(node, agg->threshold,
 														   "the threshold"));
 			gpucol_group_check_threshold(r.threshold);
 		}
@@ -116,7 +116,7 @@ gpucol_rank_node_make_rankings(GpucolRankSet *set, GpucolBatchRanking *out)
 			set->k_keys[n] = agg->k_key;
 			out[n++] = r;
 		}
-		topk->batch_ranking[i] = j;
+		node->batch_ranking[i] = j;
 	}
 	set->nrankings = n;
 }

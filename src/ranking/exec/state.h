@@ -16,7 +16,7 @@
 /* One set of rows that is ranked. */
 typedef struct GpucolRankSet
 {
-	GpucolRankNode *topk;
+	GpucolRankNode *node;
 	const GpucolRankingSet *ranked;
 	GpucolBatch *batch;			/* NULL: no row passed its filter */
 	int			nrankings;		/* of the batch */
@@ -61,7 +61,7 @@ struct GpucolRankNode
  * ranking/exec/sets.c: prepare the sets, once the expressions have been lowered; does
  * nothing where that is done.
  */
-extern void gpucol_rank_node_prepare_sets(GpucolRankNode *topk);
+extern void gpucol_rank_node_prepare_sets(GpucolRankNode *node);
 
 /*
  * The rankings of a set into out[naggs], equal ones, and a set and its probability,
@@ -94,10 +94,10 @@ extern void gpucol_rank_node_label_arrays(const GpucolRankSet *set, const Gpucol
 									 uint32 from, uint32 n, Datum *values, bool *isnull);
 
 /* ranking/exec/device.c: the next batch of groups that the device has ranked. */
-extern GpucolStatus gpucol_rank_node_device_next(GpucolRankNode *topk, GpucolResult *groups);
+extern GpucolStatus gpucol_rank_node_device_next(GpucolRankNode *node, GpucolResult *groups);
 
 /* As gpucol_rank_node_datums, of that batch. */
-extern void gpucol_rank_node_device_datums(GpucolRankNode *topk, int agg, uint32 from, uint32 n,
+extern void gpucol_rank_node_device_datums(GpucolRankNode *node, int agg, uint32 from, uint32 n,
 									  Datum *values, bool *isnull);
 
 #endif							/* GPUCOL_RANKING_EXEC_STATE_H */

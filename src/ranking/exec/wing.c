@@ -7,7 +7,7 @@
  */
 #include "postgres.h"
 
-#include "ranking/exec/beside.h"
+#include "ranking/exec/ordinary.h"
 #include "ranking/exec/node.h"
 #include "ranking/exec/wing.h"
 #include "ranking/plan/ranking.h"
@@ -27,10 +27,10 @@ static const GpucolRankedOps node_ops = {
 	.take = gpucol_rank_node_take,
 	.next = gpucol_rank_node_next,
 	.datums = gpucol_rank_node_datums,
-	.beside_create = gpucol_beside_create,
-	.beside_run = gpucol_beside_run,
-	.beside_find = gpucol_beside_find,
-	.beside_states = gpucol_beside_states,
+	.ordinary_create = gpucol_ordinary_create,
+	.ordinary_run = gpucol_ordinary_run,
+	.ordinary_find = gpucol_ordinary_find,
+	.ordinary_states = gpucol_ordinary_states,
 };
 
 static const GpucolRankingWing wing = {

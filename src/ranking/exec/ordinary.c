@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
- * beside.c
+ * ordinary.c
  *	  Ordinary aggregates beside rankings in one node.
  *
  * Both runs see the same rows under the same snapshot, so both have the same
- * groups.  The states of the aggregates are kept by group number (topk_keys.c),
+ * groups.  The states of the aggregates are kept by group number (rank_keys.c),
  * and a batch of ranked groups looks its numbers up.
  *
  *-------------------------------------------------------------------------
@@ -14,10 +14,10 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "ranking/exec/beside.h"
+#include "ranking/exec/ordinary.h"
 #include "ranking/cpu/rank_keys.h"
 
-struct GpucolBeside
+struct GpucolOrdinaryAggs
 {
 	GpucolExec *exec;
 	int			nkeys;
@@ -37,13 +37,13 @@ struct GpucolBeside
 static void
 release(void *arg)
 {
-	gpucol_keys_destroy(((GpucolBeside *) arg)->keys);
+	gpucol_keys_destroy(((GpucolOrdinaryAggs *) arg)->keys);
 }
 
-GpucolBeside *
-gpucol_beside_create(GpucolExec *exec, int nkeys, const GpucolOutput *keys)
+GpucolOrdinaryAggs *
+gpucol_ordinary_create(GpucolExec *exec, int nkeys, const GpucolOutput *keys)
 {
-	GpucolBeside *b = palloc0(sizeof(GpucolBeside));
+	GpucolOrdinaryAggs *b = palloc0(sizeof(GpucolOrdinaryAggs));
 	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
 
 	callback->func = release;
@@ -64,7 +64,7 @@ report_no_memory(void)
 
 /* A table for the keys, whose classes are known now. */
 static void
-create_keys(GpucolBeside *b)
+create_keys(GpucolOrdinaryAggs *b)
 {
 	uint8	   *classes = palloc(b->nkeys);
 
@@ -78,7 +78,7 @@ create_keys(GpucolBeside *b)
 
 /* Numbers of the groups of a batch. */
 static void
-number_batch(GpucolBeside *b, const GpucolResult *batch)
+number_batch(GpucolOrdinaryAggs *b, const GpucolResult *batch)
 {
 	if (batch->nrows > b->numbers_size)
 	{
@@ -99,7 +99,7 @@ number_batch(GpucolBeside *b, const GpucolResult *batch)
 
 /* Room for the states of so many groups. */
 static void
-reserve(GpucolBeside *b, Size groups)
+reserve(GpucolOrdinaryAggs *b, Size groups)
 {
 	if (groups <= b->groups)
 		return;
@@ -113,7 +113,7 @@ reserve(GpucolBeside *b, Size groups)
 
 /* Keep the states of a batch. */
 static void
-keep_batch(GpucolBeside *b, const GpucolResult *batch)
+keep_batch(GpucolOrdinaryAggs *b, const GpucolResult *batch)
 {
 	b->state_bytes = sizeof(GpucolAggState) * b->exec->program->naggs;
 	number_batch(b, batch);
@@ -124,7 +124,7 @@ keep_batch(GpucolBeside *b, const GpucolResult *batch)
 }
 
 GpucolStatus
-gpucol_beside_run(GpucolBeside *b)
+gpucol_ordinary_run(GpucolOrdinaryAggs *b)
 {
 	GpucolResult batch;
 	GpucolStatus status;
@@ -141,7 +141,7 @@ gpucol_beside_run(GpucolBeside *b)
 }
 
 void
-gpucol_beside_find(GpucolBeside *b, const GpucolResult *groups)
+gpucol_ordinary_find(GpucolOrdinaryAggs *b, const GpucolResult *groups)
 {
 	MemoryContext old = MemoryContextSwitchTo(b->context);
 
@@ -151,7 +151,7 @@ gpucol_beside_find(GpucolBeside *b, const GpucolResult *groups)
 }
 
 const GpucolAggState *
-gpucol_beside_states(const GpucolBeside *b, uint32 row)
+gpucol_ordinary_states(const GpucolOrdinaryAggs *b, uint32 row)
 {
 	return (const GpucolAggState *) (b->states + b->numbers[row] * b->state_bytes);
 }

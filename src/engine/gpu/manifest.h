@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * noted.h
+ * manifest.h
  *	  What the segments of a table came to for one set of columns: what the
  *	  device daemon is told of them.
  *
@@ -13,8 +13,8 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef GPUCOL_ENGINE_GPU_NOTED_H
-#define GPUCOL_ENGINE_GPU_NOTED_H
+#ifndef GPUCOL_ENGINE_GPU_MANIFEST_H
+#define GPUCOL_ENGINE_GPU_MANIFEST_H
 
 #include "engine/gpu/dictionary.h"
 #include "kernel/batch.h"
@@ -29,7 +29,7 @@ typedef enum GpucolBytesUse
 	GPUCOL_BYTES_NUMBERS		/* its values */
 } GpucolBytesUse;
 
-typedef struct GpucolGpuNoted
+typedef struct GpucolGpuManifest
 {
 	uint64_t	id;				/* unlike any other of the process */
 	uint32_t	nsegments;
@@ -51,18 +51,18 @@ typedef struct GpucolGpuNoted
 	uint32_t	space;			/* segments */
 	uint32_t	users;
 	uint64_t	used;			/* when last; orders those kept */
-} GpucolGpuNoted;
+} GpucolGpuManifest;
 
 /*
  * What was noted of a source for these columns and uses, if that still holds; else
  * NULL.  The source is asked for its version.  To be released.
  */
-extern GpucolGpuNoted *gpucol_gpu_noted_find(GpucolSource *source,
+extern GpucolGpuManifest *gpucol_gpu_manifest_find(GpucolSource *source,
 											 const GpucolProgramColumn *columns,
 											 int ncolumns, const GpucolBytesUse *uses);
 
 /* An empty one, with its dictionaries; NULL without memory.  To be released. */
-extern GpucolGpuNoted *gpucol_gpu_noted_create(const GpucolSource *source,
+extern GpucolGpuManifest *gpucol_gpu_manifest_create(const GpucolSource *source,
 											   const GpucolProgramColumn *columns,
 											   int ncolumns, const GpucolBytesUse *uses);
 
@@ -70,21 +70,21 @@ extern GpucolGpuNoted *gpucol_gpu_noted_create(const GpucolSource *source,
  * Append a segment; *chunks is where its chunks are to be described.
  * GPUCOL_UNSUPPORTED where there are too many.
  */
-extern GpucolStatus gpucol_gpu_noted_add(GpucolGpuNoted *noted,
+extern GpucolStatus gpucol_gpu_manifest_add(GpucolGpuManifest *manifest,
 										 const GpucolWireSegment *segment,
 										 uint64_t first_row,
 										 GpucolWireColumnChunk **chunks);
 
 /* All segments are there: keep it for later queries if they may use it. */
-extern void gpucol_gpu_noted_keep(GpucolGpuNoted *noted);
+extern void gpucol_gpu_manifest_keep(GpucolGpuManifest *manifest);
 
 /* May the daemon keep it as a list? */
-extern bool gpucol_gpu_noted_listable(const GpucolGpuNoted *noted);
+extern bool gpucol_gpu_manifest_listable(const GpucolGpuManifest *manifest);
 
 /* Done with it; NULL is fine. */
-extern void gpucol_gpu_noted_release(GpucolGpuNoted *noted);
+extern void gpucol_gpu_manifest_release(GpucolGpuManifest *manifest);
 
 /* Identity of an array of words: never 0, and like another's by accident only. */
-extern uint64_t gpucol_gpu_noted_identity(const uint32_t *words, size_t n);
+extern uint64_t gpucol_gpu_manifest_identity(const uint32_t *words, size_t n);
 
-#endif							/* GPUCOL_ENGINE_GPU_NOTED_H */
+#endif							/* GPUCOL_ENGINE_GPU_MANIFEST_H */

@@ -1,0 +1,221 @@
+/*-------------------------------------------------------------------------
+ *
+ * manifest.c
+ *	  What the segments of a table came to for one set of columns.
+ *
+ * A few are kept, those used last; nothing that some run still uses is freed.  One
+ * whose dictionaries have grown too large, by strings of delta rows, is let go.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/gpu/manifest.h"
+
+#define KEPT		16			/* at a time */
+#define KEPT_BYTES	((size_t) 32 << 20) /* of one, at most */
+
+static GpucolGpuManifest *kept[KEPT];
+static uint64_t clock_now = 0;
+static uint64_t last_id = 0;
+
+uint64_t
+gpucol_gpu_manifest_identity(const uint32_t *words, size_t n)
+{
+	uint64_t	h = 0x9e3779b97f4a7c15u ^ n;
+
+	for (size_t i = 0; i < n; i++)
+	{
+		h = (h ^ words[i]) * 0xbf58476d1ce4e5b9u;
+		h ^= h >> 29;
+	}
+	h = (h ^ h >> 32) * 0x94d049bb133111ebu;
+	return (h ^ h >> 31) | 1;
+}
+
+static void
+free_manifest(GpucolGpuManifest *manifest)
+{
+	for (int c = 0; manifest->dictionaries != NULL && c < manifest->ncolumns; c++)
+		gpucol_gpu_dictionary_free(manifest->dictionaries[c]);
+	free(manifest->dictionaries);
+	free(manifest->segments);
+	free(manifest->chunks);
+	free(manifest->first_rows);
+	free(manifest->columns);
+	free(manifest->uses);
+	free(manifest);
+}
+
+/* Was it made for this? */
+static bool
+is_for(const GpucolGpuManifest *manifest, const GpucolSource *source,
+	   const GpucolProgramColumn *columns, int ncolumns, const GpucolBytesUse *uses)
+{
+	return manifest->version == source->version &&
+		manifest->storage[0] == source->storage[0] && manifest->storage[1] == source->storage[1] &&
+		manifest->ncolumns == ncolumns &&
+		memcmp(manifest->columns, columns, sizeof(*columns) * (size_t) ncolumns) == 0 &&
+		memcmp(manifest->uses, uses, sizeof(*uses) * (size_t) ncolumns) == 0;
+}
+
+GpucolGpuManifest *
+gpucol_gpu_manifest_find(GpucolSource *source, const GpucolProgramColumn *columns,
+					  int ncolumns, const GpucolBytesUse *uses)
+{
+	if (source->version == 0 && source->ops->identify != NULL)
+		source->ops->identify(source);
+	if (source->version == 0)
+		return NULL;
+	for (int i = 0; i < KEPT; i++)
+		if (kept[i] != NULL && is_for(kept[i], source, columns, ncolumns, uses))
+		{
+			kept[i]->users++;
+			kept[i]->used = ++clock_now;
+			return kept[i];
+		}
+	return NULL;
+}
+
+GpucolGpuManifest *
+gpucol_gpu_manifest_create(const GpucolSource *source, const GpucolProgramColumn *columns,
+						int ncolumns, const GpucolBytesUse *uses)
+{
+	GpucolGpuManifest *manifest = calloc(1, sizeof(GpucolGpuManifest));
+	size_t		n = (size_t) ncolumns + 1;
+
+	if (manifest == NULL)
+		return NULL;
+	manifest->id = ++last_id;
+	manifest->users = 1;
+	manifest->storage[0] = source->storage[0];
+	manifest->storage[1] = source->storage[1];
+	manifest->version = source->version;
+	manifest->ncolumns = ncolumns;
+	manifest->columns = calloc(n, sizeof(*columns));
+	manifest->uses = calloc(n, sizeof(*uses));
+	manifest->dictionaries = calloc(n, sizeof(void *));
+	if (manifest->columns == NULL || manifest->uses == NULL || manifest->dictionaries == NULL)
+	{
+		free_manifest(manifest);
+		return NULL;
+	}
+	memcpy(manifest->columns, columns, sizeof(*columns) * (size_t) ncolumns);
+	memcpy(manifest->uses, uses, sizeof(*uses) * (size_t) ncolumns);
+	for (int c = 0; c < ncolumns; c++)
+	{
+		if (uses[c] != GPUCOL_BYTES_NUMBERS)
+			continue;
+		manifest->dictionaries[c] = gpucol_gpu_dictionary_create();
+		if (manifest->dictionaries[c] == NULL)
+		{
+			free_manifest(manifest);
+			return NULL;
+		}
+	}
+	return manifest;
+}
+
+static GpucolStatus
+make_space(GpucolGpuManifest *manifest)
+{
+	uint32_t	space = manifest->space == 0 ? 64 : manifest->space * 2;
+	void	   *p;
+
+	if (space > GPUCOL_WIRE_MAX_SEGMENTS)
+		return GPUCOL_UNSUPPORTED;
+	if ((p = realloc(manifest->segments, sizeof(*manifest->segments) * space)) == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	manifest->segments = p;
+	if ((p = realloc(manifest->chunks, sizeof(*manifest->chunks) * ((size_t) manifest->ncolumns * space + 1))) == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	manifest->chunks = p;
+	if ((p = realloc(manifest->first_rows, sizeof(*manifest->first_rows) * space)) == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	manifest->first_rows = p;
+	manifest->space = space;
+	return GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_gpu_manifest_add(GpucolGpuManifest *manifest, const GpucolWireSegment *segment,
+					 uint64_t first_row, GpucolWireColumnChunk **chunks)
+{
+	GpucolStatus status = manifest->nsegments < manifest->space ? GPUCOL_OK : make_space(manifest);
+
+	if (status != GPUCOL_OK)
+		return status;
+	*chunks = manifest->chunks + (size_t) manifest->nsegments * manifest->ncolumns;
+	memset(*chunks, 0, sizeof(**chunks) * (size_t) manifest->ncolumns);
+	manifest->first_rows[manifest->nsegments] = first_row;
+	manifest->segments[manifest->nsegments++] = *segment;
+	manifest->rows += segment->nrows - segment->ndeleted;
+	return GPUCOL_OK;
+}
+
+/* Memory that it takes. */
+static size_t
+bytes_of(const GpucolGpuManifest *manifest)
+{
+	size_t		n = manifest->space * (sizeof(GpucolWireSegment) + sizeof(uint64_t) +
+									(size_t) manifest->ncolumns * sizeof(GpucolWireColumnChunk));
+
+	for (int c = 0; c < manifest->ncolumns; c++)
+		if (manifest->dictionaries[c] != NULL)
+			n += gpucol_gpu_dictionary_bytes(manifest->dictionaries[c]);
+	return n;
+}
+
+void
+gpucol_gpu_manifest_keep(GpucolGpuManifest *manifest)
+{
+	int			place = -1;
+
+	if (manifest->version == 0 || manifest->nsegments == 0 || bytes_of(manifest) > KEPT_BYTES)
+		return;
+	for (int i = 0; i < KEPT; i++)
+	{
+		if (kept[i] == NULL)
+		{
+			place = i;
+			break;
+		}
+		if (place < 0 || kept[i]->used < kept[place]->used)
+			place = i;
+	}
+	if (kept[place] != NULL)
+		gpucol_gpu_manifest_release(kept[place]);
+	kept[place] = manifest;
+	manifest->users++;
+	manifest->used = ++clock_now;
+}
+
+bool
+gpucol_gpu_manifest_listable(const GpucolGpuManifest *manifest)
+{
+	return manifest->version != 0 &&
+		(uint64_t) manifest->nsegments * ((uint32_t) manifest->ncolumns + 1) <= GPUCOL_WIRE_LIST_CHUNKS;
+}
+
+/* Have delta rows made the dictionaries too large? */
+static bool
+is_overgrown(const GpucolGpuManifest *manifest)
+{
+	return bytes_of(manifest) > 2 * KEPT_BYTES;
+}
+
+void
+gpucol_gpu_manifest_release(GpucolGpuManifest *manifest)
+{
+	if (manifest == NULL)
+		return;
+	for (int i = 0; i < KEPT && is_overgrown(manifest); i++)
+		if (kept[i] == manifest)
+		{
+			kept[i] = NULL;
+			manifest->users--;
+		}
+	if (--manifest->users == 0)
+		free_manifest(manifest);
+}
