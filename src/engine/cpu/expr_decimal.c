@@ -70,6 +70,18 @@ GPUCOL_CPU_SLOW_UNARY(I_TO_D, d, __int128, i)
 /* Over decimals that fit int64. */
 #define LOOP_NARROW(BODY) GPUCOL_CPU_LOOP_OVER(int64_t, f->a->n, f->b->n, BODY)
 
+/* The values and the NULLs of another register. */
+static GpucolStatus
+copy_decimal(GpucolCpuFrame *f, GpucolCpuReg *from)
+{
+	gpucol_cpu_op_nulls(f->dst, from, NULL, f->n);
+	if (from->narrow)
+		memcpy(to_narrow(f), from->n, sizeof(int64_t) * f->n);
+	else
+		memcpy(to_wide(f), gpucol_cpu_expr_widen(from, f->n), sizeof(__int128) * f->n);
+	return GPUCOL_OK;
+}
+
 /*
  * Arithmetic of decimals.  Bounds say that a narrow result does not leave int64 where it
  * is not NULL; two narrow operands cannot leave int128.
@@ -98,9 +110,22 @@ GPUCOL_CPU_SLOW_UNARY(I_TO_D, d, __int128, i)
 		return SLOW(f); \
 	}
 
-OP_DECIMAL(gpucol_cpu_op_ADD_D, slow_ADD_D, +)
+static OP_DECIMAL(add_decimals, slow_ADD_D, +)
 OP_DECIMAL(gpucol_cpu_op_SUB_D, slow_SUB_D, -)
 static OP_DECIMAL(multiply_decimals, slow_MUL_D, *)
+
+/* Nothing added to what is wide is what it was. */
+GpucolStatus
+gpucol_cpu_op_ADD_D(GpucolCpuFrame *f)
+{
+	const GpucolCpuBounds *a = gpucol_cpu_op_bounds(f, f->instr->a);
+
+	if (f->b->narrow || !a->known || a->lo != 0 || a->hi != 0)
+		return add_decimals(f);
+	copy_decimal(f, f->b);
+	gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
+	return GPUCOL_OK;
+}
 
 /* Factors of 32 bits have an instruction of their own. */
 GPUCOL_CPU_CLONES GpucolStatus
@@ -202,18 +227,6 @@ OP_COMPARE_DECIMAL(EQ_D, x == y)
 OP_COMPARE_DECIMAL(NE_D, x != y)
 OP_COMPARE_DECIMAL(LT_D, x < y)
 OP_COMPARE_DECIMAL(LE_D, x <= y)
-
-/* The only branch that any row takes. */
-static GpucolStatus
-copy_decimal(GpucolCpuFrame *f, GpucolCpuReg *from)
-{
-	gpucol_cpu_op_nulls(f->dst, from, NULL, f->n);
-	if (from->narrow)
-		memcpy(to_narrow(f), from->n, sizeof(int64_t) * f->n);
-	else
-		memcpy(to_wide(f), gpucol_cpu_expr_widen(from, f->n), sizeof(__int128) * f->n);
-	return GPUCOL_OK;
-}
 
 GPUCOL_CPU_CLONES static GpucolStatus
 choose_narrow(GpucolCpuFrame *f)

@@ -164,15 +164,74 @@ op_MUL_I(GpucolCpuFrame *f)
 /* Numbers whose quotients by integers doubles hold exactly, the fraction dropped. */
 #define EXACT_DOUBLE	(INT64_C(1) << 52)
 
-/* Is it a division of such numbers by a positive constant? */
-static bool
-divides_as_double(const GpucolCpuFrame *f)
+/* A positive constant as a divisor of numbers within known bounds. */
+typedef struct Divisor
+{
+	int64_t		value;
+	bool		known;			/* it is one, and dividends are not too great */
+	bool		narrow;			/* they are of 31 bits and a sign: x / value is */
+	uint64_t	factor;			/* x * factor >> shift */
+	int			shift;
+	bool		is_signed;
+} Divisor;
+
+/*
+ * The factor is 2^shift / value rounded up.  With a shift of 31 more than the bits of the
+ * divisor less one it is too great by less than 2^-31 of the quotient's unit.
+ */
+static Divisor
+divisor_of(const GpucolCpuFrame *f)
 {
 	const GpucolCpuBounds *a = gpucol_cpu_op_bounds(f, f->instr->a);
 	const GpucolCpuBounds *b = gpucol_cpu_op_bounds(f, f->instr->b);
+	Divisor		d = {0};
 
-	return f->b->constant && f->b->nulls == NULL && b->lo > 0 && b->hi < EXACT_DOUBLE &&
-		a->lo > -EXACT_DOUBLE && a->hi < EXACT_DOUBLE;
+	if (!f->b->constant || f->b->nulls != NULL || b->lo <= 0 || b->hi >= EXACT_DOUBLE ||
+		a->lo <= -EXACT_DOUBLE || a->hi >= EXACT_DOUBLE)
+		return d;
+	d.known = true;
+	d.value = b->lo;
+	d.is_signed = a->lo < 0;
+	d.narrow = a->lo > INT32_MIN && a->hi <= INT32_MAX && b->lo <= INT32_MAX;
+	if (d.narrow)
+	{
+		d.shift = 31 + (d.value == 1 ? 0 : 64 - __builtin_clzll((uint64_t) d.value - 1));
+		d.factor = ((UINT64_C(1) << d.shift) + (uint64_t) d.value - 1) / (uint64_t) d.value;
+	}
+	return d;
+}
+
+/* rs[j] = xs[j] / d->value */
+GPUCOL_CPU_CLONES static void
+divide(const int64_t *xs, uint32_t n, const Divisor *d, int64_t *rs)
+{
+	uint64_t	factor = d->factor;
+	int			shift = d->shift;
+	double		divisor = (double) d->value;
+
+	if (!d->narrow)
+		for (uint32_t j = 0; j < n; j++)
+			rs[j] = (int64_t) ((double) xs[j] / divisor);
+	else if (!d->is_signed)
+		for (uint32_t j = 0; j < n; j++)
+			rs[j] = (int64_t) ((uint64_t) (uint32_t) xs[j] * (uint32_t) factor >> shift);
+	else
+		for (uint32_t j = 0; j < n; j++)
+		{
+			int64_t		x = xs[j];
+			uint32_t	size = (uint32_t) (x < 0 ? 0 - (uint64_t) x : (uint64_t) x);
+			int64_t		q = (int64_t) ((uint64_t) size * (uint32_t) factor >> shift);
+
+			rs[j] = x < 0 ? -q : q;
+		}
+}
+
+/* rs[j] = xs[j] - rs[j] * value */
+GPUCOL_CPU_CLONES static void
+leave_rest(const int64_t *xs, uint32_t n, int64_t value, int64_t *rs)
+{
+	for (uint32_t j = 0; j < n; j++)
+		rs[j] = (int64_t) ((uint64_t) xs[j] - (uint64_t) rs[j] * (uint64_t) value);
 }
 
 /*
@@ -183,17 +242,13 @@ GPUCOL_CPU_CLONES static GpucolStatus
 op_DIV_I(GpucolCpuFrame *f)
 {
 	uint64_t	bad = 0;
+	Divisor		d = divisor_of(f);
 	int64_t    *rs = f->dst->v.i;
 
 	gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
-	if (divides_as_double(f))
+	if (d.known)
 	{
-		const int64_t *xs = f->a->v.i;
-		double		divisor = (double) f->b->v.i[0];
-		uint32_t	n = f->n;
-
-		for (uint32_t j = 0; j < n; j++)
-			rs[j] = (int64_t) ((double) xs[j] / divisor);
+		divide(f->a->v.i, f->n, &d, rs);
 		return GPUCOL_OK;
 	}
 	if (f->instr->aux == 8)
@@ -211,17 +266,14 @@ GPUCOL_CPU_CLONES static GpucolStatus
 op_MOD_I(GpucolCpuFrame *f)
 {
 	uint64_t	bad = 0;
+	Divisor		d = divisor_of(f);
 	int64_t    *rs = f->dst->v.i;
 
 	gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
-	if (divides_as_double(f))
+	if (d.known)
 	{
-		const int64_t *xs = f->a->v.i;
-		int64_t		divisor = f->b->v.i[0];
-		uint32_t	n = f->n;
-
-		for (uint32_t j = 0; j < n; j++)
-			rs[j] = xs[j] - (int64_t) ((double) xs[j] / (double) divisor) * divisor;
+		divide(f->a->v.i, f->n, &d, rs);
+		leave_rest(f->a->v.i, f->n, d.value, rs);
 		return GPUCOL_OK;
 	}
 	if (f->instr->aux == 8)
