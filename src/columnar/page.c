@@ -40,6 +40,7 @@
 
 /* Pages in one WAL record. */
 #define BATCH_PAGES		32
+#define BATCH_SHARE		8		/* of the server's buffers, a batch pins this part at most */
 
 /* Pages for which the extension lock is held at least. */
 #define RUN_PAGES		128
@@ -142,6 +143,7 @@ write_batch(Relation table, const PageSupply *supply,
 	Buffer		map = InvalidBuffer;
 
 	n = Min(n, (int) (VM_PAGE_BLOCKS - block % VM_PAGE_BLOCKS));
+	n = Min(n, Max(NBuffers / BATCH_SHARE, 1));
 	if (block >= GPUCOL_FIRST_VIRTUAL_BLOCK - n)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),

@@ -54,6 +54,7 @@ struct GpucolReader
 	MemoryContext segment_context;	/* what the open segment's decoders hold */
 	MemoryContext row_context;	/* values of the last row */
 	const GpucolSegmentInfo *segment;
+	uint32		pinned;			/* pages of all columns' windows */
 	TupleDesc	desc;			/* of the rows; NULL before the first */
 	int			ncolumns;
 	ReaderColumn *columns;		/* by attnum - 1 */
@@ -227,6 +228,7 @@ map_stream(GpucolReader *reader, ReaderColumn *column, GpucolStreamKind stream,
 {
 	MemoryContext old = MemoryContextSwitchTo(reader->context);
 
+	column->windows[stream].pinned = &reader->pinned;
 	gpucol_window_map(&column->windows[stream], reader->table, reader->segment,
 					  column->desc, stream, row, nrows);
 	MemoryContextSwitchTo(old);

@@ -299,6 +299,15 @@ gpucol_window_limit(Relation table)
 	return Max(16, Min(NBuffers / 16, 4 * (NBuffers / Max(MaxBackends, 1))));
 }
 
+/* Pages that all windows of one owner may pin: each of them has a part of one at both ends. */
+static uint32
+pin_limit(Relation table)
+{
+	uint32		limit = 2 * gpucol_window_limit(table);
+
+	return RelationUsesLocalBuffers(table) ? limit : Min(limit, (uint32) NBuffers / 4);
+}
+
 /* Copy pages that are too many to be pinned at a time. */
 static void
 copy_window(GpucolWindow *window, Relation table, const GpucolSegmentInfo *segment,
@@ -346,7 +355,9 @@ map_window(GpucolWindow *window, Relation table, const GpucolSegmentInfo *segmen
 	reserve_pages(window, last - first + 1);
 	window->rows.pages = window->pages;
 	window->rows.first_page = first;
-	if (last - first > gpucol_window_limit(table))	/* one more where it starts within a page */
+	/* one more where it starts within a page */
+	if (last - first > gpucol_window_limit(table) ||
+		*window->pinned + (last - first) + 1 > pin_limit(table))
 	{
 		copy_window(window, table, segment, desc, first, last);
 		return;
@@ -370,6 +381,7 @@ map_window(GpucolWindow *window, Relation table, const GpucolSegmentInfo *segmen
 		window->is_new[window->rows.npages] = is_new;
 		window->pages[window->rows.npages] = gpucol_page_rows(buffer);
 		window->rows.npages++;
+		(*window->pinned)++;
 	}
 }
 
@@ -433,5 +445,8 @@ gpucol_window_unmap(GpucolWindow *window)
 		window->rows.npages = 0;
 	}
 	while (window->rows.npages > 0)
+	{
 		ReleaseBuffer(window->buffers[--window->rows.npages]);
+		(*window->pinned)--;
+	}
 }

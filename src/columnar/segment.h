@@ -61,6 +61,8 @@ typedef struct GpucolWindow
 	bool	   *is_new;			/* by page: this window read it from disk */
 	const GpucolSegmentEntry *entry;	/* likewise */
 	char	   *copy;			/* of all pages, none of which is pinned then */
+	uint32	   *pinned;			/* pages that all windows of its owner have pinned; the
+								 * owner sets it */
 } GpucolWindow;
 
 /* Pages that a source, or a window, may keep pinned: a fair share of the buffers. */
@@ -68,7 +70,8 @@ extern uint32 gpucol_window_limit(Relation table);
 
 /*
  * Pin word rows row .. row + nrows - 1 of a stream of a chunk; a window of more pages
- * than may be pinned, as the block of a vector of long values needs, copies them.  The window's
+ * than may be pinned, as the block of a vector of long values needs, or one too many of its
+ * owner's (very wide tables, very few buffers), copies them.  The window's
  * arrays come from the current memory context on first use and are reused; pages
  * that it held before are given back first.
  */

@@ -80,6 +80,7 @@ typedef struct TableSource
 	uint32	   *deleted;
 	uint32		ndeleted;
 	List	   *windows;		/* unused GpucolWindows */
+	uint32		pinned;			/* pages of the others */
 
 	/* the current delta batch */
 	bool		in_range;
@@ -365,6 +366,7 @@ show_rows(GpucolSource *base, const GpucolSegment *segment, int slot,
 	}
 	else
 		window = palloc0(sizeof(GpucolWindow));
+	window->pinned = &source->pinned;
 	(lend ? gpucol_window_lend : gpucol_window_map) (window, source->table, segment->owner,
 													 desc, stream, row, nrows);
 	MemoryContextSwitchTo(old);

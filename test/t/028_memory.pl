@@ -11,7 +11,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep);
 
-my $node = new_server('memory', 'restart_after_crash = on', 'gpucol.max_cpu_threads = 3', 'max_parallel_workers_per_gather = 0', 'jit = off', 'shared_buffers = 32MB');
+my $node = new_server('memory', 'restart_after_crash = on', 'gpucol.max_cpu_threads = 3', 'max_parallel_workers_per_gather = 0', 'jit = off', 'statement_timeout = 120s', 'shared_buffers = 32MB');
 
 $node->safe_psql('postgres', <<SQL);
 CREATE TABLE g (k int8, v int8, f float8) USING gpucol;
@@ -98,5 +98,101 @@ sub becomes
 	like($out, qr/^3$/m, 'the administrator\'s limit holds before the library is there');
 	like($error, qr/permission denied to set parameter "gpucol.max_cpu_threads"/, 'and then');
 }
+
+#
+# Memory
+#
+
+# Kilobytes of a process by the kernel: VmHWM, RssAnon, ...
+sub figure
+{
+	my ($session, $name) = @_;
+	open my $file, '<', "/proc/$session->{pid}/status" or return 0;
+	return (join('', <$file>) =~ /^$name:\s+(\d+)/m)[0];
+}
+
+# What a statement has taken at most, in MB: what was touched of shared memory and of
+# files does not count.  Also what it said.
+sub peak
+{
+	my ($session, $sql) = @_;
+	my $before = figure($session, 'RssAnon');
+	my ($answer, $peak);
+
+	open my $file, '>', "/proc/$session->{pid}/clear_refs" or return (0, 'no clear_refs');
+	print $file "5\n";
+	close $file;
+	$session->{psql}->{stderr} = '';
+	$answer = $session->{psql}->query($sql);
+	$peak = figure($session, 'VmHWM') - figure($session, 'RssShmem') - figure($session, 'RssFile') - $before;
+	return ($peak / 1024, $answer, $session->{psql}->{stderr});
+}
+
+# A statement in a session of its own, after one like it that is small: it takes no more
+# than the limit and a tenth, and what any backend takes for plans and catalogs.
+sub keeps
+{
+	my ($what, $limit, $settings, $small, $sql, $like) = @_;
+	my $session = session([@$settings]);
+	my ($peak, $answer, $said);
+
+	$session->{psql}->query($small);
+	($peak, $answer, $said) = peak($session, $sql);
+	cmp_ok($peak, '<=', $limit * 1.1 + 4, sprintf('%s: %.1f of %d MB', $what, $peak, $limit));
+	like("$answer\n$said", $like, "$what: ends as it should");
+	$session->{psql}->quit;
+	return;
+}
+
+$node->safe_psql('postgres', <<SQL);
+CREATE TABLE u (k int8, s text, p float8);
+INSERT INTO u SELECT i, md5(i::text), (i % 1000) / 1000.0 FROM generate_series(1, 600000) i;
+CREATE TABLE edges (a int8, b int8) USING gpucol;
+INSERT INTO edges SELECT i, i * 7 % 1000003 FROM generate_series(1, 1000000) i;
+CREATE TABLE few USING gpucol AS SELECT * FROM edges WHERE a < 10;
+ANALYZE;
+SQL
+my $values = join ', ', map { "i * $_ % 1000003 AS c$_" } 1 .. 150;
+
+my @ranking = ("gpucol.ranking_memory_limit = '20MB'");
+keeps('a ranking of one group by PostgreSQL', 20, \@ranking,
+	'SELECT gpucol.expected_rank_topk(s, k, p, 3) FROM u WHERE k < 10', 'SELECT gpucol.expected_rank_topk(s, k, p, 3) FROM u',
+	qr/a ranking needs more memory than it may use/);
+keeps('a window of uncertain rows', 20, \@ranking,
+	'SELECT sum(x) FROM (SELECT gpucol.topk_probability(k, p, 3) OVER () x FROM u WHERE k < 10) q',
+	'SELECT sum(x) FROM (SELECT gpucol.topk_probability(k, p, 3) OVER () x FROM u) q',
+	qr/a ranking needs more memory than it may use/);
+keeps('a ranking that is cut while it is collected', 20, \@ranking,
+	'SELECT array_length(gpucol.u_topk(s, k, p, 3), 1) FROM u WHERE k < 1000', 'SELECT array_length(gpucol.u_topk(s, k, p, 3), 1) FROM u', qr/^3$/m);
+
+my @recursion = ("gpucol.recursive_memory_limit = '40MB'");
+my $reached = sub {
+	my ($table) = @_;
+	return "WITH RECURSIVE r(x, y) AS (SELECT a, b FROM $table UNION SELECT r.x, e.b FROM r JOIN $table e ON r.y = e.a) SELECT count(*) FROM r";
+};
+keeps('inputs of a recursion', 40, [@recursion, 'gpucol.pushdown = require'], $reached->('few'), $reached->('edges'), qr/recursion needs more memory than it may use/);
+my $datalog = sub {
+	my ($atoms) = @_;
+	my $body = join ', ', map { "e(x$_, x" . ($_ + 1) . ')' } 0 .. $atoms - 1;
+	return "SELECT * FROM gpucol.datalog('.decl e(a:number, b:number) e(1, 1). .decl o(a:number) .output o o(x0) :- $body.', 'o') AS t(a int)";
+};
+keeps('a clause of many atoms', 40, \@recursion, $datalog->(3), $datalog->(8000), qr/recursion needs more memory than it may use/);
+my $nested = sub {
+	my ($depth) = @_;
+	my $body = 'e(x, y)';
+	$body = "n$_ = count : { e(x, z$_), $body }" for 1 .. $depth;
+	return "SELECT * FROM gpucol.datalog('.decl e(a:number, b:number) e(1, 1). .decl o(a:number) .output o o(x) :- e(x, _), $body.', 'o') AS t(a int)";
+};
+keeps('nested aggregates', 40, \@recursion, $nested->(2), $nested->(500), qr/recursion needs more memory than it may use/);
+
+keeps('groups', 20, ["gpucol.memory_limit = '20MB'", "work_mem = '1MB'"],
+	'SELECT count(*) FROM (SELECT k, count(*) FROM g WHERE k < 10 GROUP BY k) q', 'SELECT count(*) FROM (SELECT k, count(*) FROM g GROUP BY k) q', qr/^1000000$/m);
+keeps('a wide load', 64, ["gpucol.max_memory = '64MB'"], "CREATE TABLE w1 USING gpucol AS SELECT $values FROM generate_series(1, 3) i",
+	"CREATE TABLE w USING gpucol AS SELECT $values FROM generate_series(1, 60000) i", qr/^$/);
+is($node->safe_psql('postgres', 'SELECT count(*), sum(c1), sum(c150) FROM w'),
+	$node->safe_psql('postgres', 'SELECT count(*), sum(i * 1 % 1000003), sum(i * 150 % 1000003) FROM generate_series(1, 60000) i'), 'its rows');
+keeps('a wide copy', 64, ["gpucol.max_memory = '64MB'"], 'CREATE TABLE w2 USING gpucol AS SELECT * FROM w LIMIT 1',
+	'CREATE TABLE w3 USING gpucol AS SELECT * FROM w', qr/^$/);
+is($node->safe_psql('postgres', 'SELECT count(*) FROM (TABLE w EXCEPT ALL TABLE w3) x'), '0', 'the same rows');
 
 done_testing();
