@@ -34,7 +34,7 @@ DECLARE line text; result text := '';
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP result := result || line; END LOOP;
 	RETURN result;
-EXCEPTION WHEN others THEN RETURN SQLSTATE;
+EXCEPTION WHEN others OR query_canceled THEN RETURN SQLSTATE;
 END $$;
 CREATE FUNCTION compare(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE heap text := answer(replace(query, '@', '_heap')); packed text := replace(query, '@', '_packed');
@@ -47,6 +47,7 @@ BEGIN
 	separate := answer(packed);
 	SET gpucol.enable_join = on;
 	RETURN concat_ws('|', heap, separate, joined, rewritten);
+EXCEPTION WHEN query_canceled THEN RETURN '57014|57014|57014|f';
 END $$;
 SQL
 
