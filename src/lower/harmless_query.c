@@ -154,6 +154,36 @@ is_numeric_zero(const Const *value)
 										 DirectFunctionCall1(int4_numeric, Int32GetDatum(0))));
 }
 
+static int	numeric_digits(Check *c, Node *node);
+
+/* The same of a sum, an average, a least or greatest value. */
+static int
+aggregate_digits(Check *c, Aggref *agg)
+{
+	Node	   *arg;
+	int			digits;
+
+	switch (agg->aggfnoid)
+	{
+		case F_SUM_NUMERIC:
+		case F_SUM_INT8:
+		case F_AVG_NUMERIC:
+		case F_AVG_INT2:
+		case F_AVG_INT4:
+		case F_AVG_INT8:
+		case F_MIN_NUMERIC:
+		case F_MAX_NUMERIC:
+			break;
+		default:
+			return -1;
+	}
+	if (!check_expr(c, (Node *) agg))
+		return -1;
+	arg = (Node *) linitial_node(TargetEntry, agg->args)->expr;
+	digits = exprType(arg) == NUMERICOID ? numeric_digits(c, arg) : INTEGER_DIGITS;
+	return digits < 0 ? -1 : digits + QUOTIENT_DIGITS;
+}
+
 /* Digits that the values of a numeric expression have at most, or -1: not known. */
 static int
 numeric_digits(Check *c, Node *node)
@@ -169,6 +199,8 @@ numeric_digits(Check *c, Node *node)
 		return -1;
 	if (IsA(node, Const))
 		return constant_digits((Const *) node);
+	if (IsA(node, Aggref))
+		return aggregate_digits(c, (Aggref *) node);
 	if (IsA(node, Var))
 	{
 		int32		typmod = ((Var *) node)->vartypmod - VARHDRSZ;

@@ -299,6 +299,33 @@ join_value(Node *node, GroupedJoin *join)
 	return expression_tree_mutator(node, join_value, join);
 }
 
+/*
+ * The subquery's value as a column of it, where that is NULL for a group that is not there:
+ * whatever is NULL of it makes it so.  Other conditions then see no more than a column.
+ */
+static Node *
+join_whole_value(GroupedJoin *join, Node *value)
+{
+	List	   *before = list_copy(join->columns);
+	List	   *parts;
+	TargetEntry *whole;
+	Node	   *joined = join_value(value, join);
+	Bitmapset  *own = bms_add_member(bms_make_singleton(join->rti), join->join_rti);
+	Relids		varnos = pull_varnos(NULL, joined);
+
+	if (join->reason != NULL || IsA(joined, Var) || contain_nonstrict_functions(joined) ||
+		bms_is_empty(varnos) || !bms_is_subset(varnos, own))
+		return joined;
+	parts = join->columns;
+	join->columns = before;
+	whole = find_column(join, (Expr *) value, "value");
+	join->inner->targetList = join->columns;
+	if (gpucol_harmless_query(join->inner) == NULL)
+		return (Node *) column_var(join, whole, true);
+	join->columns = parts;
+	return joined;
+}
+
 /* ---- the subquery ---- */
 
 /* Why a subquery of this shape stays, or NULL. */
@@ -378,7 +405,7 @@ prepare_join(GroupedJoin *join)
 	join->join_rti = join->rti + 1;
 	if (!take_conditions(join))
 		return NULL;
-	value = join_value(value, join);
+	value = join_whole_value(join, value);
 	if (join->reason != NULL)
 		return NULL;
 	inner->targetList = join->columns;
