@@ -18,9 +18,9 @@
  *	  engine/cpu/extreme.c	least and greatest byte strings
  *	  engine/cpu/merge.c	the merge of many groups by all threads
  *	  engine/cpu/dense.c	grouping and sums on packed codes, where a segment allows it
- *	  engine/cpu/live.c	which registers are read after a step, and their moving together
- *	  engine/cpu/join.h	probes of built tables: join.c sets them up, probe.c looks rows up, expand.c makes
- *						pairs of rows, tail.c delivers rows of the tables in the end
+ *	  engine/cpu/live.c	which registers are read after a step, and their moving together; select.c lists of rows
+ *	  engine/cpu/join.h	probes of built tables: join.c sets them up, probe.c and probe_codes.c look rows up,
+ *						expand.c makes pairs of rows, tail.c delivers rows of the tables in the end
  *	  engine/cpu/build.c	rows of a BUILD; lookup_build.c makes the table of them, lookup.c looks it up
  *
  * The main thread alone calls the source and the host, and only while no other

@@ -372,16 +372,19 @@ step(GpucolCpuWorker *worker, const GpucolCpuVector *vector, const GpucolCpuProb
 	 bool *opened)
 {
 	bool		by_codes = gpucol_cpu_codes_open(worker, vector, probe);
+	bool		load = !by_codes || (probe->expands && probe->codes_read);
 	GpucolStatus status = GPUCOL_OK;
 
-	if (!by_codes || (probe->expands && probe->codes_read))
+	if (load)
 		status = gpucol_cpu_expr_run(worker, vector, probe->first, probe->probe->keys_end);
+	if (status == GPUCOL_OK && !by_codes)
+		status = gpucol_cpu_probe_narrow(worker, probe, &by_codes);
 	worker->trail->figures[probe->number].probed += worker->nsel;
 	*opened = probe->expands;
 	if (status != GPUCOL_OK)
 		return status;
 	return probe->expands ? gpucol_cpu_expand_open(worker, probe, by_codes) :
-		gpucol_cpu_probe_rows(worker, vector, probe, by_codes);
+		gpucol_cpu_probe_rows(worker, vector, probe, by_codes, !load && probe->codes_read);
 }
 
 GpucolStatus

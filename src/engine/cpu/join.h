@@ -104,6 +104,7 @@ struct GpucolCpuTrail
 	uint32_t  **match;			/* by probe: the table's rows, as sel */
 	uint32_t   *numbers;		/* of keys */
 	uint32_t   *narrow;			/* words, or numbers, by codes */
+	GpucolCpuCodesWay way;		/* how they are found */
 	GpucolCpuKeyCodes *codes_of;	/* by probe */
 	uint64_t   *words;
 	uint64_t  **codes;			/* by key of a probe */
@@ -139,10 +140,18 @@ extern GpucolStatus gpucol_cpu_join_resume(GpucolCpuWorker *worker);
 extern GpucolStatus gpucol_cpu_probe_find(GpucolCpuWorker *worker, const GpucolCpuProbe *probe,
 										  bool by_codes, uint32_t *numbers);
 
-/* A probe in place. */
+/*
+ * Make the keys in the registers of the selected rows ready to be found as codes are;
+ * *done false where the table is not dense.
+ */
+extern GpucolStatus gpucol_cpu_probe_narrow(GpucolCpuWorker *worker,
+											const GpucolCpuProbe *probe, bool *done);
+
+/* A probe in place, which loads its key when it is done if `load`. */
 extern GpucolStatus gpucol_cpu_probe_rows(GpucolCpuWorker *worker,
 										  const GpucolCpuVector *vector,
-										  const GpucolCpuProbe *probe, bool by_codes);
+										  const GpucolCpuProbe *probe, bool by_codes,
+										  bool load);
 
 /*
  * Keep entries at[] (ascending) of the selected rows, of their registers that are read

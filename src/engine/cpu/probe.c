@@ -134,24 +134,14 @@ key_codes(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, int k, uint64_t 
 	return GPUCOL_OK;
 }
 
-GpucolStatus
-gpucol_cpu_probe_find(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, bool by_codes,
-					  uint32_t *numbers)
+/* Words of the selected rows' keys in trail->words, and which of them can be in the table. */
+static GpucolStatus
+find_words(GpucolCpuWorker *worker, const GpucolCpuProbe *probe)
 {
 	GpucolCpuTrail *trail = worker->trail;
 	const GpucolLookup *table = probe->table;
 	uint32_t	n = worker->nsel;
 
-	if (table->nkeyed == 0 || table->nkeys == 0)
-	{
-		memset(numbers, table->nkeyed == 0 ? 0xff : 0, sizeof(uint32_t) * n);
-		return GPUCOL_OK;
-	}
-	if (by_codes)
-	{
-		gpucol_cpu_codes_numbers(worker, probe, NULL, n, numbers);
-		return GPUCOL_OK;
-	}
 	memset(trail->valid, 1, n);
 	if (table->nkeys > 1)
 		memset(trail->words, 0, sizeof(uint64_t) * n);
@@ -171,6 +161,57 @@ gpucol_cpu_probe_find(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, bool
 			for (uint32_t j = 0; j < n; j++)
 				trail->words[j] |= codes[j] << table->keys[k].shift;
 	}
+	return GPUCOL_OK;
+}
+
+/* Words below 2^31 in 32 bits; what is not in the table becomes greater than any. */
+GPUCOL_CPU_CLONES static void
+narrow_words(const uint64_t *words, const uint8_t *valid, uint32_t n, uint32_t *narrow)
+{
+	for (uint32_t j = 0; j < n; j++)
+		narrow[j] = valid[j] ? (uint32_t) words[j] : UINT32_MAX;
+}
+
+GpucolStatus
+gpucol_cpu_probe_narrow(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, bool *done)
+{
+	const GpucolLookup *table = probe->table;
+	GpucolCpuTrail *trail = worker->trail;
+	GpucolStatus status;
+
+	*done = table->dense && table->nkeys > 0 && table->nkeyed > 0 &&
+		table->greatest <= INT32_MAX && probe->kind != GPUCOL_JOIN_NOT_IN;
+	if (!*done)
+		return GPUCOL_OK;
+	status = find_words(worker, probe);
+	if (status == GPUCOL_OK)
+		narrow_words(trail->words, trail->valid, worker->nsel, trail->narrow);
+	trail->way = GPUCOL_CPU_CODES_BITS;
+	return status;
+}
+
+GpucolStatus
+gpucol_cpu_probe_find(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, bool by_codes,
+					  uint32_t *numbers)
+{
+	GpucolCpuTrail *trail = worker->trail;
+	const GpucolLookup *table = probe->table;
+	uint32_t	n = worker->nsel;
+	GpucolStatus status;
+
+	if (table->nkeyed == 0 || table->nkeys == 0)
+	{
+		memset(numbers, table->nkeyed == 0 ? 0xff : 0, sizeof(uint32_t) * n);
+		return GPUCOL_OK;
+	}
+	if (by_codes)
+	{
+		gpucol_cpu_codes_numbers(worker, probe, NULL, n, numbers);
+		return GPUCOL_OK;
+	}
+	status = find_words(worker, probe);
+	if (status != GPUCOL_OK)
+		return status;
 	gpucol_lookup_find(table, trail->words, (const uint64_t *const *) trail->codes,
 					   trail->valid, n, worker->hashes, numbers);
 	return GPUCOL_OK;
@@ -320,8 +361,7 @@ list_rows(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, bool by_codes, u
 
 /* Drop the rows that keys tell not to be handed on; match[] becomes that of the others. */
 static GpucolStatus
-match_rows(GpucolCpuWorker *worker, const GpucolCpuVector *vector, const GpucolCpuProbe *probe,
-		   bool by_codes)
+match_rows(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, bool by_codes)
 {
 	uint32_t   *match = worker->trail->match[probe->number];
 	bool		narrow = by_codes && !probe->keeps;
@@ -343,13 +383,12 @@ match_rows(GpucolCpuWorker *worker, const GpucolCpuVector *vector, const GpucolC
 			gpucol_cpu_probe_keep(worker, GPUCOL_STAGE_KEYS(probe->number),
 								  probe->number - narrow, at, n);
 	}
-	return by_codes && probe->codes_read ?
-		gpucol_cpu_expr_run(worker, vector, probe->first, probe->probe->keys_end) : GPUCOL_OK;
+	return GPUCOL_OK;
 }
 
 GpucolStatus
 gpucol_cpu_probe_rows(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
-					  const GpucolCpuProbe *probe, bool by_codes)
+					  const GpucolCpuProbe *probe, bool by_codes, bool load)
 {
 	uint32_t   *match = worker->trail->match[probe->number];
 	GpucolStatus status;
@@ -362,7 +401,9 @@ gpucol_cpu_probe_rows(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
 		worker->nsel = 0;
 		return status;
 	}
-	status = match_rows(worker, vector, probe, by_codes);
+	status = match_rows(worker, probe, by_codes);
+	if (status == GPUCOL_OK && load)
+		status = gpucol_cpu_expr_run(worker, vector, probe->first, probe->probe->keys_end);
 	if (status == GPUCOL_OK)
 		status = test_residual(worker, vector, probe);
 	if (status != GPUCOL_OK)

@@ -11,7 +11,8 @@
  *	  none	it says that none is;
  *	  map	the dictionary's entries are looked up once, and codes in what was found.
  *
- * The numbers of keys are found for the rows that are left, and only if they are needed.
+ * Keys in registers are found in the same way where the table is dense (probe.c brings their
+ * words to 32 bits).  The numbers of keys are found for the rows that are left, and only if they are needed.
  *
  *-------------------------------------------------------------------------
  */
@@ -147,6 +148,7 @@ gpucol_cpu_codes_open(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
 		codes->way = plan_codes(worker, probe, codes);
 		codes->serial = run->segment_serial;
 	}
+	worker->trail->way = codes->way;
 	if (codes->way == GPUCOL_CPU_CODES_VALUES)
 		return false;
 	if (codes->way == GPUCOL_CPU_CODES_NONE)
@@ -175,7 +177,7 @@ gpucol_cpu_codes_select(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, bo
 	const uint32_t *words = worker->trail->narrow;
 	uint32_t	n = worker->nsel;
 
-	switch (worker->trail->codes_of[probe->number].way)
+	switch (worker->trail->way)
 	{
 		case GPUCOL_CPU_CODES_BITS:
 			return gpucol_select_bits(words, n, probe->table->bits,
@@ -223,7 +225,7 @@ gpucol_cpu_codes_numbers(GpucolCpuWorker *worker, const GpucolCpuProbe *probe,
 {
 	const uint32_t *words = worker->trail->narrow;
 
-	switch (worker->trail->codes_of[probe->number].way)
+	switch (worker->trail->way)
 	{
 		case GPUCOL_CPU_CODES_BITS:
 			rank_words(probe->table, words, at, n, at != NULL, numbers);
