@@ -417,7 +417,7 @@ check_row(GpucolIndexBuild *build, ItemPointer tid, bool has_entry, void *state)
 	Datum	   *values;
 	bool	   *isnull;
 
-	if (v->info->ii_Predicate != NIL || v->keys != NULL)
+	if (v->info->ii_Predicate != NIL || v->keys != NULL || is_hash)
 		inside = gpucol_index_form(build, &values, &isnull);
 	/* a hash index takes no NULL */
 	if (is_hash && inside)

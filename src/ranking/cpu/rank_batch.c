@@ -373,16 +373,18 @@ keep_answer(GpucolBatch *b, Worker *w, const Group *g, int32_t count,
 		return GPUCOL_OUT_OF_MEMORY;
 	for (int32_t i = 0; i < count; i++)
 	{
-		if (w->picks[i] < 0 && nulls == NULL)
+		bool		none = w->picks[i] < 0;
+
+		if (none && nulls == NULL)
 		{
 			nulls = gpucol_arena_take(&w->arena, b->memory, (size_t) count);
 			if (nulls == NULL)
 				return GPUCOL_OUT_OF_MEMORY;
 			memset(nulls, 0, (size_t) count);
 		}
-		if (w->picks[i] < 0)
+		if (none)
 			nulls[i] = 1;
-		labels[i] = w->picks[i] < 0 ? 0 : g->rows[w->picks[i]].label;
+		labels[i] = none ? 0 : g->rows[w->picks[i]].label;
 	}
 	answer->labels = labels;
 	answer->nulls = nulls;
