@@ -9,6 +9,10 @@
  * as one block while the delta is tiny, as a cluster of blocks while it is small, and as
  * many blocks with a barrier across the grid while it is larger.
  *
+ * Measured (test/gpu/rounds_bench.cu, an H200): 500 rounds of 1,000 rows with a sum take 34
+ * microseconds each for 246 in launches and 122 on the CPU engine; of 100 rows 16 for 241
+ * and 11; least sums of 1,000 rows 42 for 356 and 217.
+ *
  * New rows go to an unsorted tail behind the relation's sorted runs.  A row that
  * a rule emits is looked for in a hash table of all rows met since the kernel began, and
  * only the first of its kind in the runs.  Atoms on relations of the stratum look into

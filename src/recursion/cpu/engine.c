@@ -374,8 +374,8 @@ start_kernel(GpucolRecRun *run)
 	if (kernel != NULL)
 		run->progress.method = "bit-parallel closure";
 	else
-		GPUCOL_REC_TRY(gpucol_rec_pairs_start(run, run->stratum, &table,
-											  &kernel));
+		GPUCOL_REC_TRY(gpucol_rec_samegen_start(run, run->stratum, &table,
+												&kernel));
 	if (kernel != NULL)
 		table->kernel = kernel;
 	return GPUCOL_OK;

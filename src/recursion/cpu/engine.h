@@ -17,7 +17,7 @@
  * delta and not for the full relation.
  *
  * Two shapes of recursion have kernels of their own that work on 64 to 512
- * rows an instruction: recursion/cpu/closure.c and recursion/cpu/pairs.c.  A third
+ * rows an instruction: recursion/cpu/closure.c and recursion/cpu/same_generation.c.  A third
  * needs no rounds: recursion/cpu/labels.c.
  *
  * Everything is counted in the run's budget; the functions return a
@@ -378,10 +378,10 @@ extern GpucolStatus gpucol_rec_closure_start(GpucolRecRun *run,
 											 GpucolRecKernel **kernel);
 
 /* r(x,y) :- e(a,x), r(a,b), f(b,y): likewise, between any two rounds. */
-extern GpucolStatus gpucol_rec_pairs_start(GpucolRecRun *run,
-										   uint32_t stratum,
-										   GpucolRecTable **table,
-										   GpucolRecKernel **kernel);
+extern GpucolStatus gpucol_rec_samegen_start(GpucolRecRun *run,
+											 uint32_t stratum,
+											 GpucolRecTable **table,
+											 GpucolRecKernel **kernel);
 
 /*
  * r(y,l) :- r(x,l), e(x,y) where r keeps the least or greatest l: if the stratum has this

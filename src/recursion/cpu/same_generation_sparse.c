@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
- * pairs_sparse.c
+ * same_generation_sparse.c
  *	  Recursion that moves both columns of a pair at once, over sets of ids: the
  *	  kernel.
  *
- * How it works stands in recursion/cpu/pairs_sparse.h.
+ * How it works stands in recursion/cpu/same_generation_sparse.h.
  *
  *-------------------------------------------------------------------------
  */
-#include "recursion/cpu/pairs_sparse.h"
+#include "recursion/cpu/same_generation_sparse.h"
 
 /* ---- life ---- */
 
@@ -54,7 +54,7 @@ gpucol_rec_sparse_free_sets(GpucolRecSparse *sparse)
 					   sparse->mirror_allocated * sizeof(uint32_t));
 	free_slices(memory, &sparse->delta);
 	free_slices(memory, &sparse->middles);
-	gpucol_rec_pairs_graphs_free(run, &sparse->graphs);
+	gpucol_rec_samegen_graphs_free(run, &sparse->graphs);
 	gpucol_rec_adjacency_free(run, &sparse->back);
 }
 
@@ -71,7 +71,7 @@ sparse_free(GpucolRecRun *run, GpucolRecKernel *kernel)
 }
 
 size_t
-gpucol_rec_pairs_sparse_size(const GpucolRecRun *run)
+gpucol_rec_samegen_sparse_size(const GpucolRecRun *run)
 {
 	size_t		domain = run->dictionary.nvalues;
 
@@ -85,7 +85,7 @@ allocate_lanes(GpucolRecSparse *sparse)
 {
 	GpucolBudget *memory = &sparse->run->memory;
 
-	sparse->seen_size = gpucol_rec_pairs_domain(sparse->run) / 8;
+	sparse->seen_size = gpucol_rec_samegen_domain(sparse->run) / 8;
 	sparse->lanes = gpucol_budget_alloc_zeroed(memory, sparse->nlanes * sizeof(GpucolRecLane));
 	if (sparse->lanes == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
@@ -136,7 +136,7 @@ run_round(GpucolRecSparse *sparse)
 			return GPUCOL_OK;
 		sparse->stays = true;
 	}
-	GPUCOL_REC_TRY(gpucol_rec_pairs_begin_round(run, &sparse->kernel));
+	GPUCOL_REC_TRY(gpucol_rec_samegen_begin_round(run, &sparse->kernel));
 	GPUCOL_REC_TRY(gpucol_rec_sparse_find_rows(sparse, candidates));
 	GPUCOL_REC_TRY(gpucol_rec_sparse_set_delta(sparse));
 	sparse->ended = run->progress.delta == 0;
@@ -248,28 +248,28 @@ sparse_count(GpucolRecRun *run, GpucolRecKernel *kernel, uint64_t *nrows, uint64
 
 /* Is one relation, read the same way, on both sides of the rule? */
 static bool
-is_one_graph(const GpucolRecPairsShape *shape)
+is_one_graph(const GpucolRecSamegenRule *sg)
 {
-	return shape->e.relation == shape->f.relation && shape->e_from == shape->f_from;
+	return sg->e.relation == sg->f.relation && sg->e_from == sg->f_from;
 }
 
 static GpucolStatus
-take_over(GpucolRecSparse *sparse, const GpucolRecPairsShape *shape,
+take_over(GpucolRecSparse *sparse, const GpucolRecSamegenRule *sg,
 		  const GpucolRecTable *table)
 {
 	GpucolRecRun *run = sparse->run;
 
 	GPUCOL_REC_TRY(allocate(sparse));
-	GPUCOL_REC_TRY(gpucol_rec_adjacency_build(run, &run->tables[shape->e.relation],
-											  !shape->e_from, shape->e_from, false,
+	GPUCOL_REC_TRY(gpucol_rec_adjacency_build(run, &run->tables[sg->e.relation],
+											  !sg->e_from, sg->e_from, false,
 											  &sparse->back));
 	return gpucol_rec_sparse_load(sparse, table);
 }
 
 GpucolStatus
-gpucol_rec_pairs_sparse_new(GpucolRecRun *run, const GpucolRecPairsShape *shape,
-							const GpucolRecTable *table, GpucolRecPairsGraphs *graphs,
-							GpucolRecKernel **kernel)
+gpucol_rec_samegen_sparse_new(GpucolRecRun *run, const GpucolRecSamegenRule *sg,
+							  const GpucolRecTable *table, GpucolRecSamegenGraphs *graphs,
+							  GpucolRecKernel **kernel)
 {
 	GpucolRecSparse *sparse = gpucol_budget_alloc_zeroed(&run->memory, sizeof(*sparse));
 	GpucolStatus status;
@@ -284,8 +284,8 @@ gpucol_rec_pairs_sparse_new(GpucolRecRun *run, const GpucolRecPairsShape *shape,
 	sparse->domain = run->dictionary.nvalues;
 	sparse->nlanes = run->options.threads < GPUCOL_POOL_MAX_THREADS ?
 		run->options.threads : GPUCOL_POOL_MAX_THREADS;
-	sparse->mirrored = is_one_graph(shape);
-	status = take_over(sparse, shape, table);
+	sparse->mirrored = is_one_graph(sg);
+	status = take_over(sparse, sg, table);
 	if (status != GPUCOL_OK)
 	{
 		sparse_free(run, &sparse->kernel);

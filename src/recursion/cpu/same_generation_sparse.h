@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
- * pairs_sparse.h
+ * same_generation_sparse.h
  *	  The kernel over sets of ids for r(x,y) :- e(a,x), r(a,b), f(b,y), shared by
- *	  recursion/cpu/pairs_sparse*.c only, which are
+ *	  recursion/cpu/same_generation_sparse*.c only, which are
  *
- *		recursion/cpu/pairs_sparse.c			the kernel: its life, rounds and rows
- *		recursion/cpu/pairs_sparse_load.c		its start from the rows of a relation
- *		recursion/cpu/pairs_sparse_join.c		a round: the delta to new rows
- *		recursion/cpu/pairs_sparse_delta.c		new rows to the next delta
- *		recursion/cpu/pairs_sparse_bitmaps.c	its end, where bitmaps are better
+ *		recursion/cpu/same_generation_sparse.c			the kernel: its life, rounds and rows
+ *		recursion/cpu/same_generation_sparse_load.c		its start from the rows of a relation
+ *		recursion/cpu/same_generation_sparse_join.c		a round: the delta to new rows
+ *		recursion/cpu/same_generation_sparse_delta.c		new rows to the next delta
+ *		recursion/cpu/same_generation_sparse_bitmaps.c	its end, where bitmaps are better
  *
  * Each row x of r is a hash set of its y.  A round has two phases, whose rows
  * threads share out among themselves without touching each other's:
@@ -32,11 +32,11 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef GPUCOL_RECURSION_CPU_PAIRS_SPARSE_H
-#define GPUCOL_RECURSION_CPU_PAIRS_SPARSE_H
+#ifndef GPUCOL_RECURSION_CPU_SAME_GENERATION_SPARSE_H
+#define GPUCOL_RECURSION_CPU_SAME_GENERATION_SPARSE_H
 
 #include "recursion/cpu/idsets.h"
-#include "recursion/cpu/pairs.h"
+#include "recursion/cpu/same_generation.h"
 #include "recursion/cpu/share.h"
 
 /* Ids of one row. */
@@ -81,7 +81,7 @@ typedef struct GpucolRecSparse
 	GpucolRecShare share;
 	uint64_t	domain;			/* ids when it began */
 	size_t		seen_size;		/* bytes of a bitmap over them */
-	GpucolRecPairsGraphs graphs;
+	GpucolRecSamegenGraphs graphs;
 	GpucolRecAdjacency back;	/* x to a */
 	bool		mirrored;		/* (x,y) stands for (y,x) too */
 	bool		stays;			/* there is no memory for bitmaps */
@@ -119,7 +119,7 @@ gpucol_rec_sparse_stopped(GpucolRecSparse *sparse, const GpucolRecSlice *slice)
 	return gpucol_rec_share_stopped(&sparse->share, 0, slice->n);
 }
 
-/* ---- recursion/cpu/pairs_sparse_load.c ---- */
+/* ---- recursion/cpu/same_generation_sparse_load.c ---- */
 
 /*
  * Make sets of the rows of a table, and its delta that of the first round.  `mirrored`
@@ -128,7 +128,7 @@ gpucol_rec_sparse_stopped(GpucolRecSparse *sparse, const GpucolRecSlice *slice)
 extern GpucolStatus gpucol_rec_sparse_load(GpucolRecSparse *sparse,
 										   const GpucolRecTable *table);
 
-/* ---- recursion/cpu/pairs_sparse_join.c ---- */
+/* ---- recursion/cpu/same_generation_sparse_join.c ---- */
 
 /*
  * Phase 1: the middles of the delta.  How many candidates the second phase will have for
@@ -142,7 +142,7 @@ extern GpucolStatus gpucol_rec_sparse_find_middles(GpucolRecSparse *sparse,
 extern GpucolStatus gpucol_rec_sparse_find_rows(GpucolRecSparse *sparse,
 												uint64_t candidates);
 
-/* ---- recursion/cpu/pairs_sparse_delta.c ---- */
+/* ---- recursion/cpu/same_generation_sparse_delta.c ---- */
 
 /*
  * Add a slice of n ids that stand at ids->at to what a lane has found; false: out of
@@ -158,7 +158,7 @@ extern GpucolStatus gpucol_rec_sparse_collect(GpucolRecSparse *sparse,
 /* Make the rows found in a round, or loaded, the delta of the next. */
 extern GpucolStatus gpucol_rec_sparse_set_delta(GpucolRecSparse *sparse);
 
-/* ---- recursion/cpu/pairs_sparse_bitmaps.c ---- */
+/* ---- recursion/cpu/same_generation_sparse_bitmaps.c ---- */
 
 /*
  * Are bitmaps the better way from here on, for a round of so many candidates in so many
@@ -170,4 +170,4 @@ extern bool gpucol_rec_sparse_is_dense(const GpucolRecSparse *sparse, uint64_t c
 /* Hand the delta over to bitmaps; without the memory for them, `dense` stays NULL. */
 extern GpucolStatus gpucol_rec_sparse_go_dense(GpucolRecSparse *sparse);
 
-#endif							/* GPUCOL_RECURSION_CPU_PAIRS_SPARSE_H */
+#endif							/* GPUCOL_RECURSION_CPU_SAME_GENERATION_SPARSE_H */

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * pairs_sparse_join.c
+ * same_generation_sparse_join.c
  *	  A round of the pairs kernel over sets of ids: the delta to new rows.
  *
  * Items of the first phase are rows of the delta, each of one a; items of the second
@@ -9,7 +9,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "recursion/cpu/pairs_sparse.h"
+#include "recursion/cpu/same_generation_sparse.h"
 
 /* Candidates whose slots are prefetched together. */
 #define BATCH			128

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * pairs_dense_panel.c
+ * same_generation_dense_panel.c
  *	  512 rows of the delta of the pairs kernel over bitmaps, gathered together.
  *
  * The rows of a panel are turned round, 64 times 64 bits at a time: each b gets a vector
@@ -11,7 +11,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "recursion/cpu/pairs_dense.h"
+#include "recursion/cpu/same_generation_dense.h"
 
 #define ROWS	GPUCOL_REC_PANEL_ROWS
 #define WORDS	GPUCOL_REC_PANEL_WORDS

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
- * pairs_dense.h
+ * same_generation_dense.h
  *	  The kernel over bitmaps for r(x,y) :- e(a,x), r(a,b), f(b,y), shared by
- *	  cpu_recursive_pairs_dense*.c only, which are
+ *	  same_generation_dense*.c only, which are
  *
- *		recursion/cpu/pairs_dense.c			the kernel: its life, rounds and rows
- *		recursion/cpu/pairs_dense_panel.c	512 rows of the delta gathered together
- *		recursion/cpu/pairs_dense_count.c	how many rows each column has
+ *		recursion/cpu/same_generation_dense.c			the kernel: its life, rounds and rows
+ *		recursion/cpu/same_generation_dense_panel.c	512 rows of the delta gathered together
+ *		recursion/cpu/same_generation_dense_count.c	how many rows each column has
  *
  * r is a square bitmap, one row of bits for each first value.  A round takes
  * each row a of the delta, gathers the bits y that f gives to its b, and adds
@@ -21,10 +21,10 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef GPUCOL_RECURSION_CPU_PAIRS_DENSE_H
-#define GPUCOL_RECURSION_CPU_PAIRS_DENSE_H
+#ifndef GPUCOL_RECURSION_CPU_SAME_GENERATION_DENSE_H
+#define GPUCOL_RECURSION_CPU_SAME_GENERATION_DENSE_H
 
-#include "recursion/cpu/pairs.h"
+#include "recursion/cpu/same_generation.h"
 #include "recursion/cpu/share.h"
 
 #define GPUCOL_REC_DENSE_LOCKS	1024
@@ -57,7 +57,7 @@ typedef struct GpucolRecDense
 	uint64_t   *fresh_sums;
 	uint32_t   *delta_pairs;	/* by row: its pairs */
 	uint8_t    *in_fresh;		/* rows of fresh with a bit */
-	GpucolRecPairsGraphs graphs;
+	GpucolRecSamegenGraphs graphs;
 	GpucolRecGather *gathers;	/* one for each thread */
 	int			ngathers;
 	uint32_t   *in_panel;		/* rows of the round's panels, one panel after another */
@@ -82,7 +82,7 @@ typedef struct GpucolRecDense
 extern void gpucol_rec_dense_spread(GpucolRecDense *dense, int worker, uint64_t a,
 									const uint64_t *bits, const uint64_t *summary);
 
-/* ---- recursion/cpu/pairs_dense_panel.c ---- */
+/* ---- recursion/cpu/same_generation_dense_panel.c ---- */
 
 /*
  * Choose the rows of the delta that panels pay for, and gather and spread them.  Without
@@ -93,10 +93,10 @@ extern GpucolStatus gpucol_rec_dense_run_panels(GpucolRecDense *dense);
 /* Free what panels have. */
 extern void gpucol_rec_dense_free_panels(GpucolRecDense *dense);
 
-/* ---- recursion/cpu/pairs_dense_count.c ---- */
+/* ---- recursion/cpu/same_generation_dense_count.c ---- */
 
 /* By id, as a column of full: add how many rows have it, `sign` times. */
 extern GpucolStatus gpucol_rec_dense_count_columns(GpucolRecDense *dense, int64_t sign,
 												   uint64_t *counts);
 
-#endif							/* GPUCOL_RECURSION_CPU_PAIRS_DENSE_H */
+#endif							/* GPUCOL_RECURSION_CPU_SAME_GENERATION_DENSE_H */

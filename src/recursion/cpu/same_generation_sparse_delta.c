@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * pairs_sparse_delta.c
+ * same_generation_sparse_delta.c
  *	  Rows that the pairs kernel over sets of ids has found, as its next delta.
  *
  * The lanes' slices are collected into one array.  Where (x,y) stands for (y,x) too,
@@ -9,7 +9,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "recursion/cpu/pairs_sparse.h"
+#include "recursion/cpu/same_generation_sparse.h"
 
 /* ---- slices ---- */
 

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * pairs_sparse_load.c
+ * same_generation_sparse_load.c
  *	  Where the pairs kernel over sets of ids takes over the rows of a relation.
  *
  * Rows that do not lie below the diagonal come first: those below are then looked for
@@ -9,7 +9,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "recursion/cpu/pairs_sparse.h"
+#include "recursion/cpu/same_generation_sparse.h"
 
 /* ---- sets ---- */
 

@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
- * pairs_dense.c
+ * same_generation_dense.c
  *	  Recursion that moves both columns of a pair at once, over bitmaps: the kernel.
  *
- * How it works stands in recursion/cpu/pairs_dense.h.
+ * How it works stands in recursion/cpu/same_generation_dense.h.
  *
  *-------------------------------------------------------------------------
  */
-#include "recursion/cpu/pairs_dense.h"
+#include "recursion/cpu/same_generation_dense.h"
 
 /* Rows that a thread takes at a time. */
 #define DEAL	16
@@ -257,7 +257,7 @@ swap_delta(GpucolRecDense *dense)
 static GpucolStatus
 run_round(GpucolRecRun *run, GpucolRecDense *dense)
 {
-	GPUCOL_REC_TRY(gpucol_rec_pairs_begin_round(run, &dense->kernel));
+	GPUCOL_REC_TRY(gpucol_rec_samegen_begin_round(run, &dense->kernel));
 	GPUCOL_REC_TRY(gpucol_rec_dense_run_panels(dense));
 	GPUCOL_REC_TRY(gpucol_rec_share_run(&dense->share, dense->ngathers, dense->nids, DEAL,
 										spread_item, dense));
@@ -401,7 +401,7 @@ dense_free(GpucolRecRun *run, GpucolRecKernel *kernel)
 	gpucol_budget_free(memory, dense->in_fresh, dense->domain);
 	gpucol_budget_free(memory, dense->in_panel, dense->domain * sizeof(uint32_t));
 	gpucol_budget_free(memory, dense->is_in_panel, dense->domain);
-	gpucol_rec_pairs_graphs_free(run, &dense->graphs);
+	gpucol_rec_samegen_graphs_free(run, &dense->graphs);
 	free_gathers(dense);
 	gpucol_budget_free(memory, dense, sizeof(*dense));
 }
@@ -449,7 +449,7 @@ allocate(GpucolRecDense *dense)
 }
 
 GpucolRecKernel *
-gpucol_rec_pairs_dense_new(GpucolRecRun *run, uint64_t domain, GpucolRecPairsGraphs *graphs)
+gpucol_rec_samegen_dense_new(GpucolRecRun *run, uint64_t domain, GpucolRecSamegenGraphs *graphs)
 {
 	GpucolRecDense *dense = gpucol_budget_alloc_zeroed(&run->memory, sizeof(*dense));
 
@@ -481,13 +481,13 @@ gpucol_rec_pairs_dense_new(GpucolRecRun *run, uint64_t domain, GpucolRecPairsGra
 }
 
 void
-gpucol_rec_pairs_dense_set_full(GpucolRecKernel *kernel, uint64_t *full)
+gpucol_rec_samegen_dense_set_full(GpucolRecKernel *kernel, uint64_t *full)
 {
 	((GpucolRecDense *) kernel)->full = full;
 }
 
 void
-gpucol_rec_pairs_dense_add(GpucolRecKernel *kernel, uint32_t x, uint32_t y)
+gpucol_rec_samegen_dense_add(GpucolRecKernel *kernel, uint32_t x, uint32_t y)
 {
 	GpucolRecDense *dense = (GpucolRecDense *) kernel;
 

@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  *
- * pairs_sparse_bitmaps.c
+ * same_generation_sparse_bitmaps.c
  *	  Where the pairs kernel over sets of ids goes over to bitmaps.
  *
  * Dense relations are better served by these: once their words would hold several
- * pairs of most middles, recursion/cpu/pairs_dense.c takes over, between the two phases
+ * pairs of most middles, recursion/cpu/same_generation_dense.c takes over, between the two phases
  * of a round, which it begins anew.
  *
  *-------------------------------------------------------------------------
  */
-#include "recursion/cpu/pairs_sparse.h"
+#include "recursion/cpu/same_generation_sparse.h"
 
 /* Bitmaps of up to this size are cheap to use: what is read of them stays in a cache. */
 #define CACHED_BITMAP	((uint64_t) 64 << 20)
@@ -30,7 +30,7 @@ gpucol_rec_sparse_is_dense(const GpucolRecSparse *sparse, uint64_t candidates,
 	return sparse->run->options.strategy == GPUCOL_REC_AUTO &&
 		candidates > words * cost &&
 		(candidates - words * cost) * 32 > bytes &&
-		gpucol_rec_pairs_dense_fits(sparse->run);
+		gpucol_rec_samegen_dense_fits(sparse->run);
 }
 
 /* Set the bits of one row, and of its mirror image if there is one. */
@@ -55,7 +55,7 @@ fill_row(const GpucolRecSparse *sparse, uint64_t *full, uint64_t nwords, uint64_
 static GpucolStatus
 fill_bitmap(GpucolRecSparse *sparse, uint64_t *full)
 {
-	uint64_t	nwords = gpucol_rec_pairs_domain(sparse->run) / 64;
+	uint64_t	nwords = gpucol_rec_samegen_domain(sparse->run) / 64;
 
 	for (uint64_t x = 0; x < sparse->domain; x++)
 	{
@@ -73,7 +73,7 @@ static void
 add_slice(GpucolRecKernel *dense, const GpucolRecSlice *slice)
 {
 	for (uint32_t i = 0; i < slice->n; i++)
-		gpucol_rec_pairs_dense_add(dense, slice->row, slice->ids[i]);
+		gpucol_rec_samegen_dense_add(dense, slice->row, slice->ids[i]);
 }
 
 /* Hand the delta over. */
@@ -97,20 +97,20 @@ GpucolStatus
 gpucol_rec_sparse_go_dense(GpucolRecSparse *sparse)
 {
 	GpucolRecRun *run = sparse->run;
-	uint64_t	domain = gpucol_rec_pairs_domain(run);
+	uint64_t	domain = gpucol_rec_samegen_domain(run);
 	uint64_t   *full = gpucol_budget_alloc_zeroed(&run->memory, domain * domain / 8);
 	GpucolRecKernel *dense;
 	GpucolStatus status;
 
 	if (full == NULL)
 		return GPUCOL_OK;
-	dense = gpucol_rec_pairs_dense_new(run, domain, &sparse->graphs);
+	dense = gpucol_rec_samegen_dense_new(run, domain, &sparse->graphs);
 	if (dense == NULL)
 	{
 		gpucol_budget_free(&run->memory, full, domain * domain / 8);
 		return GPUCOL_OK;
 	}
-	gpucol_rec_pairs_dense_set_full(dense, full);
+	gpucol_rec_samegen_dense_set_full(dense, full);
 	dense->rounds = sparse->kernel.rounds;
 	sparse->dense = dense;
 	status = fill_bitmap(sparse, full);

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * pairs_dense_count.c
+ * same_generation_dense_count.c
  *	  How many rows of a bitmap have each of its columns.
  *
  * Bits are not counted one by one but as the digits of 2,048 numbers at once: plane p
@@ -11,7 +11,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "recursion/cpu/pairs_dense.h"
+#include "recursion/cpu/same_generation_dense.h"
 
 #define WORDS	32				/* words of a row that are counted together */
 #define PLANES	28				/* bits of a count of rows: a bitmap of 2^28 has 8 PB */

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * pairs.c
+ * same_generation.c
  *	  Recursion that moves both columns of a pair at once:
  *	  r(x,y) :- e(a,x), r(a,b), f(b,y)	(same generation and its kin).
  *
@@ -17,7 +17,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "recursion/cpu/pairs.h"
+#include "recursion/cpu/same_generation.h"
 
 /* Candidates of a stratum from which on the kernels are worth starting. */
 #define LEAST_WORK	65536
@@ -35,7 +35,7 @@ links(const GpucolRecEdge *edge, uint16_t from, uint16_t to)
 
 static bool
 recognise(const GpucolRecRun *run, uint32_t relation, uint32_t rule,
-		  GpucolRecPairsShape *shape)
+		  GpucolRecSamegenRule *sg)
 {
 	GpucolRecEdge atoms[3];
 	GpucolRecEdge emit;
@@ -43,12 +43,12 @@ recognise(const GpucolRecRun *run, uint32_t relation, uint32_t rule,
 	int			n = 0;
 	int			i;
 
-	memset(shape, 0, sizeof(*shape));
+	memset(sg, 0, sizeof(*sg));
 	if (!gpucol_rec_rule_edges(run, rule, 3, atoms, &emit))
 		return false;
 	for (i = 0; i < 3; i++)
 		if (atoms[i].relation == relation)
-			shape->r = atoms[i];
+			sg->r = atoms[i];
 		else if (n < 2)
 			others[n++] = &atoms[i];
 		else
@@ -57,15 +57,15 @@ recognise(const GpucolRecRun *run, uint32_t relation, uint32_t rule,
 		return false;
 	for (i = 0; i < 2; i++)
 	{
-		shape->e = *others[i];
-		shape->f = *others[!i];
-		shape->e_from = links(&shape->e, shape->r.first, emit.first);
-		shape->f_from = links(&shape->f, shape->r.second, emit.second);
-		if (shape->e_from >= 0 && shape->f_from >= 0)
-			return emit.first != shape->r.first &&
-				emit.second != shape->r.second &&
-				emit.first != shape->r.second &&
-				emit.second != shape->r.first;
+		sg->e = *others[i];
+		sg->f = *others[!i];
+		sg->e_from = links(&sg->e, sg->r.first, emit.first);
+		sg->f_from = links(&sg->f, sg->r.second, emit.second);
+		if (sg->e_from >= 0 && sg->f_from >= 0)
+			return emit.first != sg->r.first &&
+				emit.second != sg->r.second &&
+				emit.first != sg->r.second &&
+				emit.second != sg->r.first;
 	}
 	return false;
 }
@@ -105,10 +105,10 @@ count_candidates(GpucolRecRun *run, const GpucolRecTable *table, const uint32_t 
 /* Candidates that the next round would make row by row; 0 where it is not worth counting. */
 static GpucolStatus
 expect_candidates(GpucolRecRun *run, const GpucolRecTable *table,
-				  const GpucolRecPairsShape *shape, uint64_t *total)
+				  const GpucolRecSamegenRule *sg, uint64_t *total)
 {
-	const GpucolRecTable *e = &run->tables[shape->e.relation];
-	const GpucolRecTable *f = &run->tables[shape->f.relation];
+	const GpucolRecTable *e = &run->tables[sg->e.relation];
+	const GpucolRecTable *f = &run->tables[sg->f.relation];
 	size_t		size = run->dictionary.nvalues * sizeof(uint32_t);
 	uint32_t   *of_e;
 	uint32_t   *of_f;
@@ -122,9 +122,9 @@ expect_candidates(GpucolRecRun *run, const GpucolRecTable *table,
 	of_f = gpucol_budget_alloc_zeroed(&run->memory, size);
 	if (of_e != NULL && of_f != NULL)
 	{
-		status = count_degrees(run, e, shape->e_from, of_e);
+		status = count_degrees(run, e, sg->e_from, of_e);
 		if (status == GPUCOL_OK)
-			status = count_degrees(run, f, shape->f_from, of_f);
+			status = count_degrees(run, f, sg->f_from, of_f);
 		if (status == GPUCOL_OK)
 			status = count_candidates(run, table, of_e, of_f, total);
 	}
@@ -134,9 +134,9 @@ expect_candidates(GpucolRecRun *run, const GpucolRecTable *table,
 }
 
 bool
-gpucol_rec_pairs_dense_fits(const GpucolRecRun *run)
+gpucol_rec_samegen_dense_fits(const GpucolRecRun *run)
 {
-	uint64_t	domain = gpucol_rec_pairs_domain(run);
+	uint64_t	domain = gpucol_rec_samegen_domain(run);
 
 	return run->memory.limit == 0 ||
 		3 * (domain * domain / 8) <= run->memory.limit / 4;
@@ -149,7 +149,7 @@ gpucol_rec_pairs_dense_fits(const GpucolRecRun *run)
 static bool
 sets_pay(const GpucolRecRun *run, uint64_t candidates)
 {
-	size_t		size = gpucol_rec_pairs_sparse_size(run);
+	size_t		size = gpucol_rec_samegen_sparse_size(run);
 
 	if (run->options.strategy == GPUCOL_REC_SPARSE)
 		return true;
@@ -161,9 +161,9 @@ sets_pay(const GpucolRecRun *run, uint64_t candidates)
 static bool
 is_crowded(const GpucolRecRun *run, uint64_t expected)
 {
-	uint64_t	domain = gpucol_rec_pairs_domain(run);
+	uint64_t	domain = gpucol_rec_samegen_domain(run);
 
-	return run->options.strategy == GPUCOL_REC_AUTO && gpucol_rec_pairs_dense_fits(run) &&
+	return run->options.strategy == GPUCOL_REC_AUTO && gpucol_rec_samegen_dense_fits(run) &&
 		expected >= domain * domain / 64;
 }
 
@@ -176,7 +176,7 @@ typedef enum Choice
 } Choice;
 
 static GpucolStatus
-choose_kernel(GpucolRecRun *run, GpucolRecTable *table, const GpucolRecPairsShape *shape,
+choose_kernel(GpucolRecRun *run, GpucolRecTable *table, const GpucolRecSamegenRule *sg,
 			  Choice *choice)
 {
 	uint64_t	expected;
@@ -185,7 +185,7 @@ choose_kernel(GpucolRecRun *run, GpucolRecTable *table, const GpucolRecPairsShap
 	*choice = table->set == GPUCOL_REC_SET_BITS ? DENSE : NO_KERNEL;
 	if (table->set != GPUCOL_REC_SET_PAIRS || run->options.strategy == GPUCOL_REC_HISA)
 		return GPUCOL_OK;
-	GPUCOL_REC_TRY(expect_candidates(run, table, shape, &expected));
+	GPUCOL_REC_TRY(expect_candidates(run, table, sg, &expected));
 	if (is_crowded(run, expected))
 	{
 		status = gpucol_rec_table_to_bits(run, table, run->dictionary.nvalues);
@@ -200,19 +200,19 @@ choose_kernel(GpucolRecRun *run, GpucolRecTable *table, const GpucolRecPairsShap
 }
 
 static GpucolStatus
-build_graphs(GpucolRecRun *run, const GpucolRecPairsShape *shape,
-			 GpucolRecPairsGraphs *graphs)
+build_graphs(GpucolRecRun *run, const GpucolRecSamegenRule *sg,
+			 GpucolRecSamegenGraphs *graphs)
 {
-	GPUCOL_REC_TRY(gpucol_rec_adjacency_build(run, &run->tables[shape->e.relation],
-											  shape->e_from, !shape->e_from, true,
+	GPUCOL_REC_TRY(gpucol_rec_adjacency_build(run, &run->tables[sg->e.relation],
+											  sg->e_from, !sg->e_from, true,
 											  &graphs->left));
-	return gpucol_rec_adjacency_build(run, &run->tables[shape->f.relation],
-									  shape->f_from, !shape->f_from, true,
+	return gpucol_rec_adjacency_build(run, &run->tables[sg->f.relation],
+									  sg->f_from, !sg->f_from, true,
 									  &graphs->right);
 }
 
 void
-gpucol_rec_pairs_graphs_free(GpucolRecRun *run, GpucolRecPairsGraphs *graphs)
+gpucol_rec_samegen_graphs_free(GpucolRecRun *run, GpucolRecSamegenGraphs *graphs)
 {
 	gpucol_rec_adjacency_free(run, &graphs->left);
 	gpucol_rec_adjacency_free(run, &graphs->right);
@@ -220,7 +220,7 @@ gpucol_rec_pairs_graphs_free(GpucolRecRun *run, GpucolRecPairsGraphs *graphs)
 
 /* A kernel may make its rounds when later strata have made theirs: it has a count of its own. */
 GpucolStatus
-gpucol_rec_pairs_begin_round(GpucolRecRun *run, GpucolRecKernel *kernel)
+gpucol_rec_samegen_begin_round(GpucolRecRun *run, GpucolRecKernel *kernel)
 {
 	if (run->options.max_rounds > 0 && kernel->rounds >= run->options.max_rounds)
 		return GPUCOL_ROUNDS_EXCEEDED;
@@ -231,10 +231,10 @@ gpucol_rec_pairs_begin_round(GpucolRecRun *run, GpucolRecKernel *kernel)
 
 /* Start the bitmaps with the table's rows as full, and its delta. */
 static GpucolStatus
-start_dense(GpucolRecRun *run, GpucolRecTable *table, GpucolRecPairsGraphs *graphs,
+start_dense(GpucolRecRun *run, GpucolRecTable *table, GpucolRecSamegenGraphs *graphs,
 			GpucolRecKernel **kernel)
 {
-	GpucolRecKernel *dense = gpucol_rec_pairs_dense_new(run, table->domain, graphs);
+	GpucolRecKernel *dense = gpucol_rec_samegen_dense_new(run, table->domain, graphs);
 	uint64_t	row;
 
 	if (dense == NULL)
@@ -246,40 +246,40 @@ start_dense(GpucolRecRun *run, GpucolRecTable *table, GpucolRecPairsGraphs *grap
 			dense->free(run, dense);
 			return GPUCOL_CANCELLED;
 		}
-		gpucol_rec_pairs_dense_add(dense, table->tuples[row * 2],
-								   table->tuples[row * 2 + 1]);
+		gpucol_rec_samegen_dense_add(dense, table->tuples[row * 2],
+									 table->tuples[row * 2 + 1]);
 	}
-	gpucol_rec_pairs_dense_set_full(dense, table->bits);
+	gpucol_rec_samegen_dense_set_full(dense, table->bits);
 	table->bits = NULL;
 	*kernel = dense;
 	return GPUCOL_OK;
 }
 
 GpucolStatus
-gpucol_rec_pairs_start(GpucolRecRun *run, uint32_t stratum,
-					   GpucolRecTable **table, GpucolRecKernel **kernel)
+gpucol_rec_samegen_start(GpucolRecRun *run, uint32_t stratum,
+						 GpucolRecTable **table, GpucolRecKernel **kernel)
 {
 	uint32_t	relation;
 	uint32_t	rules[2];
 	uint32_t	nrules;
-	GpucolRecPairsShape shape;
-	GpucolRecPairsGraphs graphs = {0};
+	GpucolRecSamegenRule sg;
+	GpucolRecSamegenGraphs graphs = {0};
 	GpucolStatus status;
 	Choice		choice;
 
 	if (!gpucol_rec_stratum_shape(run, stratum, &relation, rules, &nrules) ||
-		nrules != 1 || !recognise(run, relation, rules[0], &shape))
+		nrules != 1 || !recognise(run, relation, rules[0], &sg))
 		return GPUCOL_OK;
-	GPUCOL_REC_TRY(choose_kernel(run, &run->tables[relation], &shape, &choice));
+	GPUCOL_REC_TRY(choose_kernel(run, &run->tables[relation], &sg, &choice));
 	if (choice == NO_KERNEL)
 		return GPUCOL_OK;
-	status = build_graphs(run, &shape, &graphs);
+	status = build_graphs(run, &sg, &graphs);
 	if (status == GPUCOL_OK)
 		status = choice == DENSE ?
 			start_dense(run, &run->tables[relation], &graphs, kernel) :
-			gpucol_rec_pairs_sparse_new(run, &shape, &run->tables[relation],
-										&graphs, kernel);
-	gpucol_rec_pairs_graphs_free(run, &graphs);
+			gpucol_rec_samegen_sparse_new(run, &sg, &run->tables[relation],
+										  &graphs, kernel);
+	gpucol_rec_samegen_graphs_free(run, &graphs);
 	if (status != GPUCOL_OK)
 		/* Without the room for it, rounds go on as before. */
 		return status == GPUCOL_OUT_OF_MEMORY ? GPUCOL_OK : status;
