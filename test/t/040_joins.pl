@@ -73,7 +73,7 @@ sub excused
 
 	if ($variant eq 'require' && $packed =~ /^ERROR:  0A000/) { $count{refused}++; return 1; }
 	if ($packed =~ /^ERROR:  57014/) { $count{slow}++ < 5 && note("slow, $variant: $query"); return 1; }
-	return 0 unless $heap =~ /^ERROR:  22/ || ($packed =~ /^ERROR:  220(?:03|12)/ && $query =~ m{ / \(| [*] 2 = | [+] 1 = | - 1\b});
+	return 0 unless $heap =~ /^ERROR:  22/ || ($packed =~ /^ERROR:  220(?:03|12)/ && $query =~ m{ / \(| [*] 2 = | [+] 1 = | - 1\b|abs\(});
 	return ++$count{excused};
 }
 
