@@ -20,7 +20,7 @@ import time
 from report import Report, machine, psql
 
 TREE = sys.argv[1]
-BENCHMARKS = sys.argv[2:] or ["ssb", "tpch"]
+BENCHMARKS = sys.argv[2:] or os.environ.get("GPUCOL_BENCH_OLAP", "ssb tpch").split()
 SCALE = float(os.environ.get("GPUCOL_BENCH_SCALE", 0.1))
 REPEATS = int(os.environ.get("GPUCOL_BENCH_REPEATS", 3))
 LIMIT = float(os.environ.get("GPUCOL_BENCH_LIMIT", 5))

@@ -174,13 +174,7 @@ my $queries = $ROUNDS * $STEPS - $count{left_out};
 note(join ', ', map { "$_ $count{$_}" } sort keys %count);
 note('errors by SQLSTATE: ' . join(', ', map { "$_ $states{$_}" } sort keys %states));
 note(sprintf '%d of %d queries (%.0f %%) joined in gpucol', $count{joined}, $queries, 100 * $count{joined} / ($queries || 1));
-SKIP:
-{
-	my $built = $node->safe_psql('postgres', "SELECT count(*) FROM pg_settings WHERE name = 'gpucol.enable_join'");
-
-	skip('joins are PostgreSQL\'s', 1) unless $built && $count{joined};
-	cmp_ok($count{joined}, '>=', $queries / 10, 'a share of the queries joins in gpucol');
-}
+cmp_ok($count{joined}, '>=', 0.4 * $queries, 'gpucol joins in four of ten queries or more');
 cmp_ok($queries, '>', $ROUNDS * $STEPS / 2, 'most queries are compared');
 is(join(' ', grep { /^42/ } sort keys %states), '', 'no query is wrong SQL');
 cmp_ok($count{empty}, '<', $queries / 2, 'most have answers');
