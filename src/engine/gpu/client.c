@@ -86,7 +86,7 @@ gpucol_gpu_host_slot(const GpucolProgram *p, int id)
 }
 
 GpucolStatus
-gpucol_gpu_run_examine(GpucolRun *run, const char **why)
+gpucol_gpu_run_examine(GpucolGpuRun *run, const char **why)
 {
 	const GpucolProgram *p = run->program;
 	const GpucolProgramColumn *columns = GPUCOL_PROGRAM_ARRAY(p, const GpucolProgramColumn, columns);
@@ -121,7 +121,7 @@ gpucol_gpu_run_examine(GpucolRun *run, const char **why)
 }
 
 bool
-gpucol_gpu_run_fits(const GpucolRun *run, uint64_t more)
+gpucol_gpu_run_fits(const GpucolGpuRun *run, uint64_t more)
 {
 	uint64_t	held = more + GPUCOL_GPU_BATCH_ROWS * (8 + sizeof(GpucolBytes) * (uint64_t) run->program->nkeys) +
 		run->delta.space * 8 * (uint64_t) (run->program->ncolumns + 1);
@@ -132,10 +132,10 @@ gpucol_gpu_run_fits(const GpucolRun *run, uint64_t more)
 	return run->memory_limit == 0 || held <= run->memory_limit;
 }
 
-GpucolRun *
+GpucolGpuRun *
 gpucol_gpu_run_create(const GpucolProgram *program, GpucolSource *source, const GpucolHost *host)
 {
-	GpucolRun  *run = calloc(1, sizeof(GpucolRun));
+	GpucolGpuRun *run = calloc(1, sizeof(GpucolGpuRun));
 	size_t		n = program->ncolumns + 1u;
 
 	if (run == NULL)
@@ -159,7 +159,7 @@ gpucol_gpu_run_create(const GpucolProgram *program, GpucolSource *source, const 
 }
 
 void
-gpucol_gpu_run_free(GpucolRun *run)
+gpucol_gpu_run_free(GpucolGpuRun *run)
 {
 	if (run == NULL)
 		return;
@@ -187,40 +187,63 @@ cuda_available(const char **why)
 	return gpucol_service.available(why);
 }
 
+/* The handle is a run of this engine. */
+static inline GpucolGpuRun *
+own(const GpucolRun *run)
+{
+	return (GpucolGpuRun *) run;
+}
+
 static GpucolStatus
 cuda_start(const GpucolProgram *program, GpucolSource *source,
 		   const GpucolHost *host, const GpucolRunOptions *options,
-		   GpucolRun **run, const char **why)
+		   GpucolRun **handle, const char **why)
 {
+	GpucolGpuRun *run;
 	GpucolStatus status;
 
-	*run = NULL;
+	*handle = NULL;
 	if (program->kind == GPUCOL_PROGRAM_BUILD || program->nprobes > 0)
 		return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "the device does not join");
-	*run = gpucol_gpu_run_create(program, source, host);
-	if (*run == NULL)
+	run = gpucol_gpu_run_create(program, source, host);
+	if (run == NULL)
 		return gpucol_gpu_refuse(why, GPUCOL_OUT_OF_MEMORY, "out of memory");
-	(*run)->shape = options->shape;
-	(*run)->jit = options->jit;
-	(*run)->in_place = options->in_place && program->kind == GPUCOL_PROGRAM_AGG;
-	(*run)->memory_limit = options->memory_limit;
-	status = gpucol_gpu_request(*run, why);
+	*handle = (GpucolRun *) run;
+	run->shape = options->shape;
+	run->jit = options->jit;
+	run->in_place = options->in_place && program->kind == GPUCOL_PROGRAM_AGG;
+	run->memory_limit = options->memory_limit;
+	status = gpucol_gpu_request(run, why);
 	if (status != GPUCOL_OK && !GPUCOL_STATUS_IS_FALLBACK(status))
 	{
-		(*run)->error = status;
+		run->error = status;
 		return GPUCOL_OK;
 	}
 	if (status != GPUCOL_OK)
 	{
-		gpucol_gpu_run_free(*run);
-		*run = NULL;
+		gpucol_gpu_run_free(run);
+		*handle = NULL;
 	}
 	return status;
 }
 
-static void
-cuda_stats(const GpucolRun *run, GpucolRunStats *out)
+static GpucolStatus
+cuda_next(GpucolRun *handle, GpucolResult *out)
 {
+	return gpucol_gpu_result_next(own(handle), out);
+}
+
+static void
+cuda_finish(GpucolRun *handle)
+{
+	gpucol_gpu_run_free(own(handle));
+}
+
+static void
+cuda_stats(const GpucolRun *handle, GpucolRunStats *out)
+{
+	const GpucolGpuRun *run = own(handle);
+
 	memset(out, 0, sizeof(*out));
 	out->segments_read = run->result.nsegments;
 	out->segments_skipped = run->result.segments_skipped;
@@ -247,7 +270,7 @@ const GpucolEngine gpucol_engine_cuda = {
 	.name = "cuda",
 	.available = cuda_available,
 	.start = cuda_start,
-	.next = gpucol_gpu_result_next,
+	.next = cuda_next,
 	.stats = cuda_stats,
-	.finish = gpucol_gpu_run_free,
+	.finish = cuda_finish,
 };

@@ -15,7 +15,7 @@
  * table that was written to for long may have any number of them.
  */
 static GpucolStatus
-grow_delta(GpucolRun *run, uint32_t n)
+grow_delta(GpucolGpuRun *run, uint32_t n)
 {
 	GpucolGpuDelta *d = &run->delta;
 	uint64_t	space = d->space == 0 ? GPUCOL_VECTOR_VALUES : d->space;
@@ -47,7 +47,7 @@ grow_delta(GpucolRun *run, uint32_t n)
 
 /* Append one batch.  A vector of width 64 is its low words, then its high. */
 static GpucolStatus
-append_delta(GpucolRun *run, const GpucolDelta *batch)
+append_delta(GpucolGpuRun *run, const GpucolDelta *batch)
 {
 	GpucolGpuDelta *d = &run->delta;
 	GpucolStatus status = grow_delta(run, batch->nrows);
@@ -92,7 +92,7 @@ append_delta(GpucolRun *run, const GpucolDelta *batch)
 }
 
 GpucolStatus
-gpucol_gpu_delta_read(GpucolRun *run)
+gpucol_gpu_delta_read(GpucolGpuRun *run)
 {
 	GpucolDelta batch;
 	GpucolStatus status;
@@ -107,7 +107,7 @@ gpucol_gpu_delta_read(GpucolRun *run)
 }
 
 void
-gpucol_gpu_delta_free(GpucolRun *run)
+gpucol_gpu_delta_free(GpucolGpuRun *run)
 {
 	GpucolGpuDelta *d = &run->delta;
 

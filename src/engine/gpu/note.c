@@ -60,7 +60,7 @@ expanded_rows(const GpucolChunkDesc *desc, uint32_t nrows)
 
 /* Word rows that a chunk takes in device memory, at most, while it is loaded. */
 static uint32_t
-device_rows(const GpucolRun *run, int slot, const GpucolChunkDesc *desc, uint32_t nrows)
+device_rows(const GpucolGpuRun *run, int slot, const GpucolChunkDesc *desc, uint32_t nrows)
 {
 	uint32_t	present = gpucol_gpu_chunk_streams(run->bytes[slot], desc);
 	uint32_t	n = 0;
@@ -76,7 +76,7 @@ device_rows(const GpucolRun *run, int slot, const GpucolChunkDesc *desc, uint32_
 
 /* May the streams of a segment's dictionary be mapped together? */
 static bool
-may_map(const GpucolRun *run, const GpucolChunkDesc *desc)
+may_map(const GpucolGpuRun *run, const GpucolChunkDesc *desc)
 {
 	return (uint64_t) desc->streams[GPUCOL_STREAM_DICT].nrows +
 		desc->streams[GPUCOL_STREAM_DATA].nrows <= run->source->max_window_rows;
@@ -84,7 +84,7 @@ may_map(const GpucolRun *run, const GpucolChunkDesc *desc)
 
 /* Map a whole stream into a decoder. */
 static GpucolStatus
-map_stream(GpucolRun *run, const GpucolSegment *segment, int slot,
+map_stream(GpucolGpuRun *run, const GpucolSegment *segment, int slot,
 		   GpucolStreamKind stream, GpucolRows *rows, GpucolDecoder *decoder)
 {
 	const GpucolChunkDesc *desc = segment->chunks[slot];
@@ -100,7 +100,7 @@ map_stream(GpucolRun *run, const GpucolSegment *segment, int slot,
 }
 
 GpucolStatus
-gpucol_gpu_number_dictionary(GpucolRun *run, const GpucolSegment *segment, int slot, uint32_t *n)
+gpucol_gpu_number_dictionary(GpucolGpuRun *run, const GpucolSegment *segment, int slot, uint32_t *n)
 {
 	const GpucolChunkDesc *desc = segment->chunks[slot];
 	GpucolRows	dict = {0};
@@ -146,7 +146,7 @@ gpucol_gpu_bitmap_words(const GpucolSegment *segment)
 }
 
 GpucolStatus
-gpucol_gpu_note_segment(GpucolRun *run, const GpucolSegment *segment)
+gpucol_gpu_note_segment(GpucolGpuRun *run, const GpucolSegment *segment)
 {
 	bool		deleted = segment->deleted != NULL && segment->ndeleted > 0;
 	GpucolWireSegment wire = {
@@ -171,7 +171,7 @@ gpucol_gpu_note_segment(GpucolRun *run, const GpucolSegment *segment)
 }
 
 GpucolStatus
-gpucol_gpu_note_segments(GpucolRun *run)
+gpucol_gpu_note_segments(GpucolGpuRun *run)
 {
 	const GpucolProgram *p = run->program;
 	const GpucolProgramColumn *columns = GPUCOL_PROGRAM_ARRAY(p, const GpucolProgramColumn, columns);

@@ -16,11 +16,11 @@
 #include "engine/gpu/run.h"
 
 /* The run at work; the process has one at a time. */
-static GpucolRun *loading = NULL;
+static GpucolGpuRun *loading = NULL;
 
 /* Device memory of the noted segments. */
 static uint64_t
-manifest_bytes(const GpucolRun *run)
+manifest_bytes(const GpucolGpuRun *run)
 {
 	size_t		n = (size_t) run->manifest->nsegments * run->program->ncolumns;
 	uint64_t	bytes = 0;
@@ -53,7 +53,7 @@ gpucol_gpu_ask(const GpucolProgram *program, GpucolSource *source,
 			   GpucolGpuLacking *lacking, const char **why)
 {
 	GpucolStatus status = begin_loading(program, source, why);
-	GpucolRun  *run = loading;
+	GpucolGpuRun *run = loading;
 
 	if (run == NULL)
 		return status;
@@ -77,7 +77,7 @@ gpucol_gpu_lacking_free(GpucolGpuLacking *lacking)
 
 /* Note one segment alone. */
 static GpucolStatus
-note_alone(GpucolRun *run, const GpucolSegment *segment, GpucolGpuPrefetch *figures)
+note_alone(GpucolGpuRun *run, const GpucolSegment *segment, GpucolGpuPrefetch *figures)
 {
 	const GpucolProgramColumn *columns = GPUCOL_PROGRAM_ARRAY(run->program, const GpucolProgramColumn, columns);
 	GpucolStatus status;
@@ -96,7 +96,7 @@ gpucol_gpu_note(const GpucolProgram *program, GpucolSource *source,
 				const GpucolSegment *segment, GpucolGpuPrefetch *figures,
 				GpucolGpuManifest **manifest)
 {
-	GpucolRun  *run = gpucol_gpu_run_create(program, source, NULL);
+	GpucolGpuRun *run = gpucol_gpu_run_create(program, source, NULL);
 	GpucolStatus status;
 
 	*manifest = NULL;
@@ -111,7 +111,7 @@ gpucol_gpu_note(const GpucolProgram *program, GpucolSource *source,
 
 /* Load what is missing of one segment; the daemon computes nothing. */
 static GpucolStatus
-load_segment(GpucolRun *run, const GpucolSegment *segment, GpucolGpuPrefetch *figures,
+load_segment(GpucolGpuRun *run, const GpucolSegment *segment, GpucolGpuPrefetch *figures,
 			 const char **why)
 {
 	GpucolStatus status = note_alone(run, segment, figures);
@@ -146,7 +146,7 @@ gpucol_gpu_prefetch(const GpucolProgram *program, GpucolSource *source,
 					GpucolGpuPrefetch *figures, const char **why)
 {
 	GpucolStatus status = begin_loading(program, source, why);
-	GpucolRun  *run = loading;
+	GpucolGpuRun *run = loading;
 	GpucolSegment segment;
 
 	if (run == NULL)

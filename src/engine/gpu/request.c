@@ -21,7 +21,7 @@
 
 /* Bytes of the program and the shape in a RUN. */
 static size_t
-program_size(const GpucolRun *run)
+program_size(const GpucolGpuRun *run)
 {
 	return (run->program->size + 7u) / 8 * 8 + (run->shape != NULL ? sizeof(GpucolRowShape) : 0);
 }
@@ -31,7 +31,7 @@ program_size(const GpucolRun *run)
  * segments.  NULL without memory.
  */
 static char *
-make_body(GpucolRun *run, bool listed, size_t *size)
+make_body(GpucolGpuRun *run, bool listed, size_t *size)
 {
 	const GpucolProgram *p = run->program;
 	const GpucolGpuManifest *manifest = run->manifest;
@@ -59,7 +59,7 @@ make_body(GpucolRun *run, bool listed, size_t *size)
  * lacks, or, if *answered, the RESULT.
  */
 static bool
-announce(GpucolRun *run, uint32_t flags, bool *answered, size_t *size)
+announce(GpucolGpuRun *run, uint32_t flags, bool *answered, size_t *size)
 {
 	const GpucolProgram *p = run->program;
 	bool		listed = false;
@@ -94,7 +94,7 @@ announce(GpucolRun *run, uint32_t flags, bool *answered, size_t *size)
 
 /* Send what the daemon asked for, and receive the result's head. */
 static GpucolStatus
-send_needed(GpucolRun *run, bool prefetch, size_t *size, const char **why)
+send_needed(GpucolGpuRun *run, bool prefetch, size_t *size, const char **why)
 {
 	size_t		nneed = *size / sizeof(GpucolWireNeed);
 	void	   *need = run->payload;
@@ -118,7 +118,7 @@ send_needed(GpucolRun *run, bool prefetch, size_t *size, const char **why)
 
 /* Take the process's connection, and announce the run; as announce(). */
 static GpucolStatus
-acquire_and_announce(GpucolRun *run, uint32_t flags, bool *answered, size_t *size,
+acquire_and_announce(GpucolGpuRun *run, uint32_t flags, bool *answered, size_t *size,
 					 const char **why)
 {
 	run->asking = true;			/* an interrupt may unwind from here on */
@@ -133,7 +133,7 @@ acquire_and_announce(GpucolRun *run, uint32_t flags, bool *answered, size_t *siz
 
 /* Take the result's head out of the message that came. */
 static GpucolStatus
-take_result(GpucolRun *run, size_t size, const char **why)
+take_result(GpucolGpuRun *run, size_t size, const char **why)
 {
 	if (size != sizeof(run->result))
 		return gpucol_gpu_lost(why);
@@ -145,7 +145,7 @@ take_result(GpucolRun *run, size_t size, const char **why)
 }
 
 GpucolStatus
-gpucol_gpu_exchange(GpucolRun *run, uint32_t flags, const char **why)
+gpucol_gpu_exchange(GpucolGpuRun *run, uint32_t flags, const char **why)
 {
 	bool		prefetch = (flags & GPUCOL_WIRE_RUN_PREFETCH) != 0;
 	bool		answered;
@@ -159,7 +159,7 @@ gpucol_gpu_exchange(GpucolRun *run, uint32_t flags, const char **why)
 }
 
 void
-gpucol_gpu_exchange_end(GpucolRun *run)
+gpucol_gpu_exchange_end(GpucolGpuRun *run)
 {
 	run->asking = false;
 	if (run->result.closing)
@@ -184,7 +184,7 @@ seconds(void)
 
 /* Gather what the program asks, the segments and the delta rows. */
 static GpucolStatus
-gather(GpucolRun *run, const char **why)
+gather(GpucolGpuRun *run, const char **why)
 {
 	GpucolStatus status = gpucol_gpu_run_examine(run, why);
 
@@ -208,7 +208,7 @@ gather(GpucolRun *run, const char **why)
 
 /* Read the data of the result that was announced, which ends the exchange. */
 static GpucolStatus
-fetch(GpucolRun *run, const char **why)
+fetch(GpucolGpuRun *run, const char **why)
 {
 	GpucolStatus status = (GpucolStatus) run->result.status;
 
@@ -232,7 +232,7 @@ fetch(GpucolRun *run, const char **why)
 
 /* Find the result's arrays; a daemon that sends such as there cannot be is left. */
 static GpucolStatus
-understand(GpucolRun *run, const char **why)
+understand(GpucolGpuRun *run, const char **why)
 {
 	GpucolStatus status = gpucol_gpu_result_find(run);
 
@@ -243,7 +243,7 @@ understand(GpucolRun *run, const char **why)
 }
 
 GpucolStatus
-gpucol_gpu_request(GpucolRun *run, const char **why)
+gpucol_gpu_request(GpucolGpuRun *run, const char **why)
 {
 	uint32_t	flags = (run->jit ? GPUCOL_WIRE_RUN_JIT : 0) | (run->shape != NULL ? GPUCOL_WIRE_RUN_SHAPE : 0);
 	double		start = seconds();
@@ -265,7 +265,7 @@ gpucol_gpu_request(GpucolRun *run, const char **why)
 }
 
 GpucolStatus
-gpucol_gpu_request_missing(GpucolRun *run, GpucolGpuLacking *lacking, const char **why)
+gpucol_gpu_request_missing(GpucolGpuRun *run, GpucolGpuLacking *lacking, const char **why)
 {
 	bool		answered;
 	GpucolStatus status;

@@ -23,7 +23,7 @@ static size_t sizeof_spare = 0;
 
 /* The data are of no more use. */
 static void
-give_back(GpucolRun *run)
+give_back(GpucolGpuRun *run)
 {
 	if (run->lent)
 		gpucol_wire_give_back(run->wire);
@@ -44,7 +44,7 @@ give_back(GpucolRun *run)
 static void
 move_data(void *arg)
 {
-	GpucolRun  *run = arg;
+	GpucolGpuRun *run = arg;
 	const char *from = run->data;
 
 	run->lent = false;
@@ -66,7 +66,7 @@ move_data(void *arg)
 }
 
 GpucolStatus
-gpucol_gpu_result_read(GpucolRun *run)
+gpucol_gpu_result_read(GpucolGpuRun *run)
 {
 	uint64_t	at = 0;
 
@@ -108,21 +108,21 @@ gpucol_gpu_result_read(GpucolRun *run)
 
 /* Are groups with rankings what comes back? */
 static bool
-is_ranked(const GpucolRun *run)
+is_ranked(const GpucolGpuRun *run)
 {
 	return run->shape != NULL && run->shape->kind == GPUCOL_SHAPE_RANKED;
 }
 
 /* Columns of the result. */
 static int
-result_columns(const GpucolRun *run)
+result_columns(const GpucolGpuRun *run)
 {
 	return is_ranked(run) ? (int) run->shape->nkeys : run->program->nkeys;
 }
 
 /* Is every row that a scan found one of the table? */
 static bool
-rows_exist(const GpucolRun *run)
+rows_exist(const GpucolGpuRun *run)
 {
 	for (uint64_t i = 0; i < run->result.nrows; i++)
 	{
@@ -138,7 +138,7 @@ rows_exist(const GpucolRun *run)
 
 /* Put the strings in the states of least and greatest bytes, which hold places. */
 static bool
-find_extremes(GpucolRun *run, GpucolAggState *states)
+find_extremes(GpucolGpuRun *run, GpucolAggState *states)
 {
 	const GpucolProgram *p = run->program;
 
@@ -169,7 +169,7 @@ find_extremes(GpucolRun *run, GpucolAggState *states)
 }
 
 GpucolStatus
-gpucol_gpu_result_find(GpucolRun *run)
+gpucol_gpu_result_find(GpucolGpuRun *run)
 {
 	const GpucolProgram *p = run->program;
 	const uint16_t *keys = GPUCOL_PROGRAM_ARRAY(p, const uint16_t, keys);
@@ -235,7 +235,7 @@ virtual_tid(uint64_t row)
 
 /* The byte strings whose numbers output k holds; NULL if it holds none. */
 static const GpucolBytes *
-output_strings(const GpucolRun *run, int k, uint32_t *n)
+output_strings(const GpucolGpuRun *run, int k, uint32_t *n)
 {
 	const uint16_t *keys = GPUCOL_PROGRAM_ARRAY(run->program, const uint16_t, keys);
 	int			slot = gpucol_gpu_bytes_slot(run->program, keys[k]);
@@ -247,7 +247,7 @@ output_strings(const GpucolRun *run, int k, uint32_t *n)
 
 /* Fill one column of a batch of n rows from row `at`. */
 static void
-fill_column(GpucolRun *run, int k, uint64_t at, uint32_t n)
+fill_column(GpucolGpuRun *run, int k, uint64_t at, uint32_t n)
 {
 	GpucolResultColumn *column = &run->columns[k];
 	const GpucolBytes *strings;
@@ -282,7 +282,7 @@ fill_column(GpucolRun *run, int k, uint64_t at, uint32_t n)
 
 /* Tell what byte strings the labels of rankings are numbers of. */
 static void
-set_label_strings(GpucolRun *run)
+set_label_strings(GpucolGpuRun *run)
 {
 	const GpucolRowShape *shape = run->shape;
 
@@ -297,7 +297,7 @@ set_label_strings(GpucolRun *run)
 }
 
 GpucolStatus
-gpucol_gpu_result_next(GpucolRun *run, GpucolResult *out)
+gpucol_gpu_result_next(GpucolGpuRun *run, GpucolResult *out)
 {
 	const GpucolProgram *p = run->program;
 	uint64_t	left = run->result.nrows - run->at;
@@ -337,7 +337,7 @@ gpucol_gpu_result_next(GpucolRun *run, GpucolResult *out)
 }
 
 void
-gpucol_gpu_result_free(GpucolRun *run)
+gpucol_gpu_result_free(GpucolGpuRun *run)
 {
 	give_back(run);
 	for (int k = 0; k < GPUCOL_GPU_OUTPUTS; k++)

@@ -45,7 +45,8 @@ typedef struct GpucolGpuDelta
 	bool	   *has_nulls;
 } GpucolGpuDelta;
 
-struct GpucolRun
+/* A run on the device: what the handle GpucolRun of engine/engine.h is here. */
+typedef struct GpucolGpuRun
 {
 	const GpucolProgram *program;
 	int			ncolumns;		/* its; finish may come after it is gone */
@@ -89,7 +90,7 @@ struct GpucolRun
 	double		note_seconds;	/* where the time went */
 	double		ask_seconds;
 	double		fetch_seconds;
-};
+} GpucolGpuRun;
 
 /* ---- engine/gpu/client.c ---- */
 
@@ -100,17 +101,17 @@ extern GpucolStatus gpucol_gpu_refuse(const char **why, GpucolStatus status, con
 extern GpucolStatus gpucol_gpu_lost(const char **why);
 
 /* Make a run; NULL without memory. */
-extern GpucolRun *gpucol_gpu_run_create(const GpucolProgram *program, GpucolSource *source,
-										const GpucolHost *host);
+extern GpucolGpuRun *gpucol_gpu_run_create(const GpucolProgram *program, GpucolSource *source,
+											const GpucolHost *host);
 
 /* Free it and all that it holds, in any state; NULL is fine. */
-extern void gpucol_gpu_run_free(GpucolRun *run);
+extern void gpucol_gpu_run_free(GpucolGpuRun *run);
 
 /*
  * Decide what is needed of each column of bytes; UNSUPPORTED where the device cannot do it,
  * and where the source hands out parts of segments: the device has whole ones.
  */
-extern GpucolStatus gpucol_gpu_run_examine(GpucolRun *run, const char **why);
+extern GpucolStatus gpucol_gpu_run_examine(GpucolGpuRun *run, const char **why);
 
 /*
  * Slot of the column that a host test is about; -1: there is no such test; -2: it is
@@ -119,7 +120,7 @@ extern GpucolStatus gpucol_gpu_run_examine(GpucolRun *run, const char **why);
 extern int	gpucol_gpu_host_slot(const GpucolProgram *program, int id);
 
 /* Would the run's memory with so many bytes more be within its limit? */
-extern bool gpucol_gpu_run_fits(const GpucolRun *run, uint64_t more);
+extern bool gpucol_gpu_run_fits(const GpucolGpuRun *run, uint64_t more);
 
 /* ---- engine/gpu/note.c ---- */
 
@@ -127,16 +128,16 @@ extern bool gpucol_gpu_run_fits(const GpucolRun *run, uint64_t more);
  * Find the segments noted, or note all that the source shows.  UNSUPPORTED where one has
  * a column of bytes without a dictionary.
  */
-extern GpucolStatus gpucol_gpu_note_segments(GpucolRun *run);
+extern GpucolStatus gpucol_gpu_note_segments(GpucolGpuRun *run);
 
 /* Note one segment more in run->noted. */
-extern GpucolStatus gpucol_gpu_note_segment(GpucolRun *run, const GpucolSegment *segment);
+extern GpucolStatus gpucol_gpu_note_segment(GpucolGpuRun *run, const GpucolSegment *segment);
 
 /*
  * Number the entries of a segment's dictionary, into run->remap; *n is 0 where the
  * segment has none and needs none.
  */
-extern GpucolStatus gpucol_gpu_number_dictionary(GpucolRun *run, const GpucolSegment *segment,
+extern GpucolStatus gpucol_gpu_number_dictionary(GpucolGpuRun *run, const GpucolSegment *segment,
 												 int slot, uint32_t *n);
 
 /* Words of a segment's bitmap of deleted rows. */
@@ -145,55 +146,55 @@ extern size_t gpucol_gpu_bitmap_words(const GpucolSegment *segment);
 /* ---- engine/gpu/delta.c ---- */
 
 /* Read the source's delta rows; OUT_OF_MEMORY as soon as they do not fit the run's limit. */
-extern GpucolStatus gpucol_gpu_delta_read(GpucolRun *run);
-extern void gpucol_gpu_delta_free(GpucolRun *run);
+extern GpucolStatus gpucol_gpu_delta_read(GpucolGpuRun *run);
+extern void gpucol_gpu_delta_free(GpucolGpuRun *run);
 
 /* ---- engine/gpu/send.c ---- */
 
 /* Send what the daemon needs, n pieces in the order of the segments. */
-extern GpucolStatus gpucol_gpu_send_missing(GpucolRun *run, const GpucolWireNeed *need, size_t n);
+extern GpucolStatus gpucol_gpu_send_missing(GpucolGpuRun *run, const GpucolWireNeed *need, size_t n);
 
 /*
  * Objects that gpucol_gpu_send_objects will send: delta columns, results of host tests,
  * places in orders.
  */
-extern uint32_t gpucol_gpu_count_objects(const GpucolRun *run);
+extern uint32_t gpucol_gpu_count_objects(const GpucolGpuRun *run);
 
 /* Evaluates the host's tests and orders, which may raise the user's errors. */
-extern GpucolStatus gpucol_gpu_send_objects(GpucolRun *run);
+extern GpucolStatus gpucol_gpu_send_objects(GpucolGpuRun *run);
 
 /* ---- engine/gpu/request.c ---- */
 
 /* Do the whole request: from what the program asks to the result's arrays. */
-extern GpucolStatus gpucol_gpu_request(GpucolRun *run, const char **why);
+extern GpucolStatus gpucol_gpu_request(GpucolGpuRun *run, const char **why);
 
 /*
  * Announce the noted segments with GPUCOL_WIRE_RUN_* flags, send what the daemon lacks, and receive
  * the result's head into run->result.  The connection is the run's until
  * gpucol_gpu_exchange_end, before which the data of the result are to be read.
  */
-extern GpucolStatus gpucol_gpu_exchange(GpucolRun *run, uint32_t flags, const char **why);
-extern void gpucol_gpu_exchange_end(GpucolRun *run);
+extern GpucolStatus gpucol_gpu_exchange(GpucolGpuRun *run, uint32_t flags, const char **why);
+extern void gpucol_gpu_exchange_end(GpucolGpuRun *run);
 
 /* Ask what is missing of the noted segments, and take the request back. */
-extern GpucolStatus gpucol_gpu_request_missing(GpucolRun *run, GpucolGpuLacking *lacking,
+extern GpucolStatus gpucol_gpu_request_missing(GpucolGpuRun *run, GpucolGpuLacking *lacking,
 											   const char **why);
 
 /* ---- engine/gpu/result.c ---- */
 
 /* Read the data of a result whose head is in run->result. */
-extern GpucolStatus gpucol_gpu_result_read(GpucolRun *run);
+extern GpucolStatus gpucol_gpu_result_read(GpucolGpuRun *run);
 
 /*
  * Find the arrays in the data, and make the buffers of a batch.  GPUCOL_DEVICE_LOST for
  * data that no sound daemon sends.
  */
-extern GpucolStatus gpucol_gpu_result_find(GpucolRun *run);
+extern GpucolStatus gpucol_gpu_result_find(GpucolGpuRun *run);
 
 /* The next batch, as GpucolEngine.next. */
-extern GpucolStatus gpucol_gpu_result_next(GpucolRun *run, GpucolResult *out);
+extern GpucolStatus gpucol_gpu_result_next(GpucolGpuRun *run, GpucolResult *out);
 
 /* Free the data and the arrays. */
-extern void gpucol_gpu_result_free(GpucolRun *run);
+extern void gpucol_gpu_result_free(GpucolGpuRun *run);
 
 #endif							/* GPUCOL_ENGINE_GPU_RUN_H */

@@ -18,7 +18,7 @@
 
 /* Send one stream of a chunk; *offset is where it goes in the object. */
 static GpucolStatus
-send_stream(GpucolRun *run, const GpucolSegment *segment, uint32_t number, int slot,
+send_stream(GpucolGpuRun *run, const GpucolSegment *segment, uint32_t number, int slot,
 			GpucolStreamKind stream, uint64_t total, uint64_t *offset)
 {
 	uint32_t	nrows = segment->chunks[slot]->streams[stream].nrows;
@@ -47,7 +47,7 @@ send_stream(GpucolRun *run, const GpucolSegment *segment, uint32_t number, int s
 
 /* Send a chunk. */
 static GpucolStatus
-send_chunk(GpucolRun *run, const GpucolSegment *segment, uint32_t number, int slot)
+send_chunk(GpucolGpuRun *run, const GpucolSegment *segment, uint32_t number, int slot)
 {
 	GpucolWireChunk head;
 	uint64_t	total = sizeof(head);
@@ -79,7 +79,7 @@ send_chunk(GpucolRun *run, const GpucolSegment *segment, uint32_t number, int sl
 }
 
 static bool
-send_object(GpucolRun *run, GpucolPutKind kind, uint32_t a, uint32_t b,
+send_object(GpucolGpuRun *run, GpucolPutKind kind, uint32_t a, uint32_t b,
 			const void *data, uint64_t size)
 {
 	return size == 0 || gpucol_wire_put(run->wire, kind, a, b, size, 0, data, size);
@@ -87,7 +87,7 @@ send_object(GpucolRun *run, GpucolPutKind kind, uint32_t a, uint32_t b,
 
 /* Send the bitmap of a segment's deleted rows. */
 static GpucolStatus
-send_deleted(GpucolRun *run, const GpucolSegment *segment, uint32_t number)
+send_deleted(GpucolGpuRun *run, const GpucolSegment *segment, uint32_t number)
 {
 	size_t		n = gpucol_gpu_bitmap_words(segment);
 
@@ -100,7 +100,7 @@ send_deleted(GpucolRun *run, const GpucolSegment *segment, uint32_t number)
 
 /* Send the numbers of a dictionary's entries. */
 static GpucolStatus
-send_remap(GpucolRun *run, const GpucolSegment *segment, uint32_t number, int slot)
+send_remap(GpucolGpuRun *run, const GpucolSegment *segment, uint32_t number, int slot)
 {
 	const GpucolWireColumnChunk *chunk = &run->manifest->chunks[(size_t) number * run->program->ncolumns + slot];
 	uint32_t	n;
@@ -117,7 +117,7 @@ send_remap(GpucolRun *run, const GpucolSegment *segment, uint32_t number, int sl
 
 /* Send one piece of a segment. */
 static GpucolStatus
-send_piece(GpucolRun *run, const GpucolSegment *segment, const GpucolWireNeed *need)
+send_piece(GpucolGpuRun *run, const GpucolSegment *segment, const GpucolWireNeed *need)
 {
 	if (need->kind == GPUCOL_PUT_DELETED)
 		return send_deleted(run, segment, need->segment);
@@ -130,7 +130,7 @@ send_piece(GpucolRun *run, const GpucolSegment *segment, const GpucolWireNeed *n
 
 /* Send what the daemon needs of the one segment that the source stands at. */
 static GpucolStatus
-send_current(GpucolRun *run, const GpucolWireNeed *need, size_t n)
+send_current(GpucolGpuRun *run, const GpucolWireNeed *need, size_t n)
 {
 	GpucolStatus status = GPUCOL_OK;
 
@@ -140,7 +140,7 @@ send_current(GpucolRun *run, const GpucolWireNeed *need, size_t n)
 }
 
 GpucolStatus
-gpucol_gpu_send_missing(GpucolRun *run, const GpucolWireNeed *need, size_t n)
+gpucol_gpu_send_missing(GpucolGpuRun *run, const GpucolWireNeed *need, size_t n)
 {
 	GpucolSegment segment;
 	GpucolStatus status;
@@ -175,7 +175,7 @@ gpucol_gpu_send_missing(GpucolRun *run, const GpucolWireNeed *need, size_t n)
 /* ---- objects ---- */
 
 uint32_t
-gpucol_gpu_count_objects(const GpucolRun *run)
+gpucol_gpu_count_objects(const GpucolGpuRun *run)
 {
 	uint32_t	n = 0;
 
@@ -188,7 +188,7 @@ gpucol_gpu_count_objects(const GpucolRun *run)
 
 /* Evaluate a host test on every number and on NULL, and send the results. */
 static GpucolStatus
-send_host_test(GpucolRun *run, int id)
+send_host_test(GpucolGpuRun *run, int id)
 {
 	int			slot = gpucol_gpu_host_slot(run->program, id);
 	const GpucolBytes *strings;
@@ -215,7 +215,7 @@ send_host_test(GpucolRun *run, int id)
 
 /* Sort the numbers of a column, and send the place of each. */
 static GpucolStatus
-send_order(GpucolRun *run, GpucolGpuOrder *order)
+send_order(GpucolGpuRun *run, GpucolGpuOrder *order)
 {
 	GpucolStatus status = gpucol_gpu_order_sort(order, run->manifest->dictionaries[order->slot], run->host,
 												&run->scratch);
@@ -235,7 +235,7 @@ send_order(GpucolRun *run, GpucolGpuOrder *order)
 }
 
 GpucolStatus
-gpucol_gpu_send_objects(GpucolRun *run)
+gpucol_gpu_send_objects(GpucolGpuRun *run)
 {
 	const GpucolProgram *p = run->program;
 	uint64_t	vectors = GPUCOL_VECTORS(run->delta.nrows);
