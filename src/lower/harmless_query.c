@@ -12,7 +12,8 @@
  *
  *	  aggregates		those listed, which have no error but that of a sum of numerics
  *						of over 131,072 digits
- *	  numeric + - *		of operands of declared precision, / by a constant other than 0
+ *	  numeric + - *		of operands of declared precision and of their sums and averages, / by
+ *						a constant other than 0
  *	  dates, times		plus or minus an interval, all constants of some thousand years
  *	  parameters		have values by then, but are no patterns
  *	  subqueries		EXISTS, IN, and those that give one row
@@ -42,6 +43,7 @@
 /* Numerics are bounded by so many decimal digits, */
 #define MAX_DIGITS		1000
 #define INTEGER_DIGITS	20
+#define SUM_DIGITS		20
 #define QUOTIENT_DIGITS	40
 /* times by so many days from the year 2000, intervals by so many days, sums by their depth. */
 #define MAX_DAYS		(3000 * 366)
@@ -50,6 +52,7 @@
 typedef struct Check
 {
 	GpucolLower *l;				/* takes the reasons */
+	Query	   *scope;			/* whose columns they are, or NULL: not known */
 	Query	   *level;			/* not NULL: columns are of this query, and lazy */
 	int			depth;			/* of queries below the one that is asked about */
 	bool		failed;
@@ -58,6 +61,8 @@ typedef struct Check
 static bool check_expr(Check *c, Node *expr);
 static bool check_query(Check *c, Query *query);
 static bool check_column(Check *c, const Var *var);
+static bool check_aggregate(Check *c, const Aggref *agg);
+static int	numeric_digits(Check *c, Node *node);
 
 static const Oid counting_aggregates[] = {F_COUNT_, F_COUNT_ANY};
 
@@ -154,34 +159,57 @@ is_numeric_zero(const Const *value)
 										 DirectFunctionCall1(int4_numeric, Int32GetDatum(0))));
 }
 
-static int	numeric_digits(Check *c, Node *node);
+/* The same of a column, by its declaration or by what a subquery computes for it. */
+static int
+column_digits(Check *c, const Var *var)
+{
+	int32		typmod = var->vartypmod - VARHDRSZ;
+	Query	   *scope = c->scope;
+	Query	   *level = c->level;
+	RangeTblEntry *rte;
+	int			digits;
 
-/* The same of a sum, an average, a least or greatest value. */
+	/* precision and scale, which may be negative (numeric.c) */
+	if (typmod >= 0)
+		return ((typmod >> 16) & 0xffff) + abs(((typmod & 0x7ff) ^ 1024) - 1024);
+	if (scope == NULL || var->varlevelsup != 0 || var->varattno <= 0)
+		return -1;
+	rte = rt_fetch(var->varno, scope->rtable);
+	if (rte->rtekind != RTE_SUBQUERY || rte->subquery->setOperations != NULL)
+		return -1;
+	c->scope = rte->subquery;
+	c->level = level == NULL ? NULL : rte->subquery;
+	digits = numeric_digits(c, (Node *) get_tle_by_resno(rte->subquery->targetList,
+														 var->varattno)->expr);
+	c->scope = scope;
+	c->level = level;
+	return digits;
+}
+
+/* The same of an aggregate. */
 static int
 aggregate_digits(Check *c, Aggref *agg)
 {
-	Node	   *arg;
 	int			digits;
 
+	if (!check_aggregate(c, agg))
+		return -1;
 	switch (agg->aggfnoid)
 	{
-		case F_SUM_NUMERIC:
 		case F_SUM_INT8:
-		case F_AVG_NUMERIC:
 		case F_AVG_INT2:
 		case F_AVG_INT4:
 		case F_AVG_INT8:
+			return INTEGER_DIGITS + SUM_DIGITS + QUOTIENT_DIGITS;
+		case F_SUM_NUMERIC:
+		case F_AVG_NUMERIC:
 		case F_MIN_NUMERIC:
 		case F_MAX_NUMERIC:
-			break;
+			digits = numeric_digits(c, (Node *) linitial_node(TargetEntry, agg->args)->expr);
+			return digits < 0 ? -1 : digits + SUM_DIGITS + QUOTIENT_DIGITS;
 		default:
 			return -1;
 	}
-	if (!check_expr(c, (Node *) agg))
-		return -1;
-	arg = (Node *) linitial_node(TargetEntry, agg->args)->expr;
-	digits = exprType(arg) == NUMERICOID ? numeric_digits(c, arg) : INTEGER_DIGITS;
-	return digits < 0 ? -1 : digits + QUOTIENT_DIGITS;
 }
 
 /* Digits that the values of a numeric expression have at most, or -1: not known. */
@@ -202,14 +230,7 @@ numeric_digits(Check *c, Node *node)
 	if (IsA(node, Aggref))
 		return aggregate_digits(c, (Aggref *) node);
 	if (IsA(node, Var))
-	{
-		int32		typmod = ((Var *) node)->vartypmod - VARHDRSZ;
-
-		if (typmod < 0 || !check_column(c, (Var *) node))
-			return -1;
-		/* precision and scale, which may be negative (numeric.c) */
-		return ((typmod >> 16) & 0xffff) + abs((((typmod & 0x7ff) ^ 1024) - 1024));
-	}
+		return check_column(c, (Var *) node) ? column_digits(c, (Var *) node) : -1;
 	if (!get_call(node, &funcid, &left, &right))
 		return -1;
 	switch (funcid)
@@ -617,14 +638,17 @@ static bool
 check_query(Check *c, Query *query)
 {
 	Query	   *level = c->level;
+	Query	   *scope = c->scope;
 	bool		ok;
 
 	check_stack_depth();
 	c->level = NULL;
+	c->scope = query;
 	c->depth++;
 	ok = check_shape(c, query) && check_tables(c, query) && check_clauses(c, query);
 	c->depth--;
 	c->level = level;
+	c->scope = scope;
 	return ok;
 }
 
@@ -644,9 +668,9 @@ gpucol_harmless_query(Query *query)
 }
 
 const char *
-gpucol_harmless_expr(Expr *expr)
+gpucol_harmless_expr(Query *query, Expr *expr)
 {
-	Check		c = {.l = gpucol_lower_begin(CreateTemplateTupleDesc(1), 1, NULL)};
+	Check		c = {.l = gpucol_lower_begin(CreateTemplateTupleDesc(1), 1, NULL),.scope = query};
 
 	return check_expr(&c, (Node *) expr) ? NULL : reason_of(&c);
 }
@@ -658,6 +682,7 @@ static bool
 check_subquery_column(Check *c, Query *query, AttrNumber attno)
 {
 	Query	   *level = c->level;
+	Query	   *scope = c->scope;
 	bool		ok = true;
 	ListCell   *lc;
 
@@ -667,9 +692,10 @@ check_subquery_column(Check *c, Query *query, AttrNumber attno)
 		return true;			/* computed there in any case */
 	if (query->setOperations == NULL)
 	{
-		c->level = query;
+		c->level = c->scope = query;
 		ok = check_expr(c, (Node *) get_tle_by_resno(query->targetList, attno)->expr);
 		c->level = level;
+		c->scope = scope;
 		return ok;
 	}
 	foreach(lc, query->rtable)
@@ -706,7 +732,7 @@ check_column(Check *c, const Var *var)
 const char *
 gpucol_harmless_column(Query *level, Expr *expr)
 {
-	Check		c = {.l = gpucol_lower_begin(CreateTemplateTupleDesc(1), 1, NULL),.level = level};
+	Check		c = {.l = gpucol_lower_begin(CreateTemplateTupleDesc(1), 1, NULL),.level = level,.scope = level};
 
 	return check_expr(&c, (Node *) expr) ? NULL : reason_of(&c);
 }

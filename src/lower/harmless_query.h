@@ -19,8 +19,8 @@
  */
 extern const char *gpucol_harmless_query(Query *query);
 
-/* The same of an expression, all of whose columns are values. */
-extern const char *gpucol_harmless_expr(Expr *expr);
+/* The same of an expression over the columns of `query`, which are values. */
+extern const char *gpucol_harmless_expr(Query *query, Expr *expr);
 
 /*
  * The same of an expression over the columns of `level`, where it is to be computed for

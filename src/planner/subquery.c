@@ -192,7 +192,7 @@ gpucol_subquery_conditions(Node *node)
 
 /* Are the conditions of a FROM clause's joins free of errors? */
 static bool
-joins_are_harmless(Node *node)
+joins_are_harmless(Query *query, Node *node)
 {
 	ListCell   *lc;
 
@@ -203,12 +203,12 @@ joins_are_harmless(Node *node)
 	{
 		JoinExpr   *join = (JoinExpr *) node;
 
-		return joins_are_harmless(join->larg) && joins_are_harmless(join->rarg) &&
-			(join->quals == NULL || gpucol_harmless_expr((Expr *) join->quals) == NULL);
+		return joins_are_harmless(query, join->larg) && joins_are_harmless(query, join->rarg) &&
+			(join->quals == NULL || gpucol_harmless_expr(query, (Expr *) join->quals) == NULL);
 	}
 	foreach(lc, castNode(FromExpr, node)->fromlist)
 	{
-		if (!joins_are_harmless(lfirst(lc)))
+		if (!joins_are_harmless(query, lfirst(lc)))
 			return false;
 	}
 	return true;
@@ -248,48 +248,51 @@ is_joined(Node *node, int tables)
 }
 
 /*
- * Does no other condition of a query raise an error now that some wait for a join?
- * PostgreSQL tests a condition with a subquery where it scans the table, after the cheap
- * ones of that scan, but before joins.  `fromlist` is the FROM clause before, `tables`
- * were the entries of the range table then.  `values` are expressions that conditions of
- * the query around may stand for.
+ * Does no condition of a query raise an error for a row that it did not get before, now
+ * that some wait for a join?  PostgreSQL tests one with a subquery where it scans the
+ * table, after the cheap ones of that scan, but before joins.  `fromlist` is the FROM
+ * clause before, `tables` were the entries of the range table then.  Those that wait are
+ * the ones over joined columns and those of `anti`, and `values` (TargetEntries) over
+ * joined columns, which conditions of the query around may stand for.
  */
 static bool
-keeps_errors(Query *query, List *fromlist, int tables, List *values)
+keeps_errors(Query *query, List *fromlist, int tables, List *anti, List *values)
 {
-	int			late = 0;		/* conditions with a subquery, or with what was one */
-	bool		late_error = false;
+	int			waiting = 0;
+	bool		waiting_error = false;	/* one of these may raise an error, */
+	bool		other_error = false;	/* or another with a subquery */
 	ListCell   *lc;
 
 	foreach(lc, fromlist)
 	{
-		if (!joins_are_harmless(lfirst(lc)))
+		if (!joins_are_harmless(query, lfirst(lc)))
 			return false;
 	}
 	foreach(lc, values)
 	{
-		Node	   *value = (Node *) lfirst_node(TargetEntry, lc)->expr;
+		Expr	   *value = lfirst_node(TargetEntry, lc)->expr;
 
-		if (!is_joined(value, tables))
+		if (!is_joined((Node *) value, tables))
 			continue;
-		late++;
-		late_error |= gpucol_harmless_expr((Expr *) value) != NULL;
+		waiting++;
+		waiting_error |= gpucol_harmless_expr(query, value) != NULL;
 	}
 	foreach(lc, gpucol_subquery_conditions(query->jointree->quals))
 	{
 		Node	   *condition = lfirst(lc);
-		bool		harmful = gpucol_harmless_expr((Expr *) condition) != NULL;
+		bool		harmful = gpucol_harmless_expr(query, (Expr *) condition) != NULL;
 
-		if (!is_joined(condition, tables) && !has_correlated(condition, NULL))
+		if (is_joined(condition, tables) || list_member_ptr(anti, condition))
 		{
-			if (harmful && !reads_one_table(query, fromlist))
-				return false;
-			continue;
+			waiting++;
+			waiting_error |= harmful;
 		}
-		late++;
-		late_error |= harmful;
+		else if (has_correlated(condition, NULL))
+			other_error |= harmful;
+		else if (harmful && !reads_one_table(query, fromlist))
+			return false;
 	}
-	return late < 2 || !late_error;
+	return !other_error && (waiting < 2 || !waiting_error);
 }
 
 /* ---- the walk through a statement ---- */
@@ -382,7 +385,7 @@ rewrite_clause(Rewriting *rewriting, Node **clause, bool filters, bool above)
 
 	*clause = rewrite_expression(before, rewriting);
 	if (rewriting->count == count || !filters ||
-		keeps_errors(query, rewriting->fromlist, rewriting->tables,
+		keeps_errors(query, rewriting->fromlist, rewriting->tables, NIL,
 					 above ? castNode(List, *clause) : NIL))
 		return;
 	*clause = before;
@@ -399,23 +402,23 @@ rewrite_not_in(Rewriting *rewriting)
 	Query	   *query = rewriting->query;
 	Node	   *before = query->jointree->quals;
 	List	   *conditions = gpucol_subquery_conditions(before);
-	int			count = 0;
+	List	   *anti = NIL;
 	ListCell   *lc;
 
 	foreach(lc, conditions)
 	{
-		Node	   *anti = gpucol_subquery_not_exists(query, lfirst(lc));
+		Node	   *not_exists = gpucol_subquery_not_exists(query, lfirst(lc));
 
-		if (anti == NULL)
+		if (not_exists == NULL)
 			continue;
-		lfirst(lc) = anti;
-		count++;
+		lfirst(lc) = not_exists;
+		anti = lappend(anti, not_exists);
 	}
-	if (count == 0)
+	if (anti == NIL)
 		return 0;
 	query->jointree->quals = (Node *) make_ands_explicit(conditions);
-	if (keeps_errors(query, rewriting->fromlist, rewriting->tables, NIL))
-		return count;
+	if (keeps_errors(query, rewriting->fromlist, rewriting->tables, anti, NIL))
+		return list_length(anti);
 	query->jointree->quals = before;
 	return 0;
 }

@@ -198,9 +198,9 @@ never_null(Query *query, Node *expr)
 static bool
 is_plain(const Query *query)
 {
-	return query->setOperations == NULL && !query->hasDistinctOn && !query->hasAggs && query->groupClause == NIL &&
-		query->groupingSets == NIL && query->havingQual == NULL && !query->hasWindowFuncs &&
-		!query->hasTargetSRFs && query->limitCount == NULL && query->limitOffset == NULL &&
+	return query->setOperations == NULL && !query->hasDistinctOn && !query->hasAggs &&
+		query->groupClause == NIL && query->groupingSets == NIL && query->havingQual == NULL &&
+		!query->hasWindowFuncs && !query->hasTargetSRFs && query->limitCount == NULL && query->limitOffset == NULL &&
 		query->cteList == NIL && query->jointree->fromlist != NIL;
 }
 

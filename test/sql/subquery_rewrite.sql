@@ -119,7 +119,6 @@ BEGIN
 	END LOOP;
 	RETURN anti || regexp_replace(sr_check(query), '^.*?,', ',');
 END $$;
-EXPLAIN (COSTS OFF) SELECT * FROM sr_outer WHERE id NOT IN (SELECT s FROM sr_packed);
 SELECT x, sr_anti(x) FROM unnest(ARRAY['o.id NOT IN (SELECT s FROM %1$s)', 'o.id NOT IN (SELECT s FROM %1$s WHERE k = o.k)',
 	'o.id NOT IN (SELECT k FROM %1$s WHERE k IS NOT NULL)', 'o.id NOT IN (SELECT k FROM %1$s WHERE k > 3)',
 	'o.k NOT IN (SELECT s FROM %1$s) AND o.k < 30', '(o.id, o.big) NOT IN (SELECT s, k FROM %1$s WHERE k > 0) AND o.big > 1',
@@ -193,8 +192,7 @@ SELECT count(*) FROM sr_empty e WHERE n < (SELECT sum(n) FROM sr_packed p WHERE 
 -- Statements that change rows: their own subqueries stay, those of their sources are joins.
 CREATE TABLE sr_changed (LIKE sr_outer);
 INSERT INTO sr_changed SELECT * FROM sr_outer;
-EXPLAIN (COSTS OFF) INSERT INTO sr_changed SELECT * FROM sr_outer o
-	WHERE 3 < (SELECT count(*) FROM sr_packed p WHERE p.k = o.k);
+SELECT sr_plan('INSERT INTO sr_changed SELECT * FROM sr_outer o WHERE 3 < (SELECT count(*) FROM %s p WHERE p.k = o.k)');
 UPDATE sr_changed c SET size = (SELECT count(*) FROM sr_packed p WHERE p.k = c.k)
 	WHERE 100 < (SELECT sum(n) FROM sr_packed p WHERE p.k = c.k);
 SELECT count(*) FROM sr_changed c WHERE size IS DISTINCT FROM CASE WHEN 100 < (SELECT sum(n) FROM sr_heap p WHERE p.k = c.k)
@@ -229,7 +227,7 @@ BEGIN
 END $$;
 SELECT sr_function(2), (SELECT sum((SELECT count(*) FROM sr_heap p WHERE p.k = o.k AND p.s = 2)) FROM sr_outer o);
 CREATE VIEW sr_view AS SELECT id, size, (SELECT max(n) FROM sr_packed p WHERE p.k = o.k) best FROM sr_outer o;
-EXPLAIN (COSTS OFF) SELECT id FROM sr_view WHERE best > 240;
+SELECT sr_plan('SELECT id FROM sr_view WHERE best > 240');
 SELECT count(*), (SELECT count(*) FROM sr_outer o WHERE 240 < (SELECT max(n) FROM sr_heap p WHERE p.k = o.k)) FROM sr_view WHERE best > 240;
 BEGIN;
 DECLARE c CURSOR FOR SELECT id FROM sr_changed o WHERE 2 < (SELECT count(*) FROM sr_packed p WHERE p.k = o.k);
@@ -249,7 +247,7 @@ GRANT SELECT ON sr_secret, sr_outer TO sr_user;
 ALTER TABLE sr_secret ENABLE ROW LEVEL SECURITY;
 CREATE POLICY p ON sr_secret USING (owner = current_user);
 SET ROLE sr_user;
-EXPLAIN (COSTS OFF) SELECT id, (SELECT count(*) FROM sr_secret s WHERE s.k = o.k) FROM sr_outer o;
+SELECT sr_plan('SELECT id, (SELECT count(*) FROM sr_secret s WHERE s.k = o.k) FROM sr_outer o');
 SELECT count(*), sum(c) FROM (SELECT (SELECT count(*) FROM sr_secret s WHERE s.k = o.k) c FROM sr_outer o) x;
 RESET ROLE;
 SELECT count(*), sum(c) FROM (SELECT (SELECT count(*) FROM sr_secret s WHERE s.k = o.k) c FROM sr_outer o) x;
@@ -267,20 +265,67 @@ INSERT INTO sr_parted SELECT i % 100, i FROM generate_series(1, 1000) i;
 SELECT sr_plan('SELECT id, (SELECT count(*) FROM sr_parted p WHERE p.k = o.k) FROM sr_outer o -- %s');
 SELECT sum((SELECT sum(n) FROM sr_parted p WHERE p.k = o.k)), sum((SELECT sum(n) FROM sr_parted p WHERE p.k::numeric = o.k)) FROM sr_outer o;
 
--- Few rows and an index: executing the subquery for each is cheaper.
+-- The three of TPC-H, over small tables made here.
 RESET enable_nestloop;
+RESET enable_mergejoin;
+CREATE TABLE sr_region (r_regionkey int NOT NULL, r_name char(25) NOT NULL) USING gpucol;
+CREATE TABLE sr_nation (n_nationkey int NOT NULL, n_name char(25) NOT NULL, n_regionkey int NOT NULL) USING gpucol;
+CREATE TABLE sr_supplier (s_suppkey int NOT NULL, s_name char(25) NOT NULL, s_nationkey int NOT NULL, s_acctbal numeric(15,2) NOT NULL) USING gpucol;
+CREATE TABLE sr_part (p_partkey int NOT NULL, p_name varchar(55) NOT NULL, p_type varchar(25) NOT NULL, p_size int NOT NULL,
+	p_brand char(10) NOT NULL, p_container char(10) NOT NULL) USING gpucol;
+CREATE TABLE sr_partsupp (ps_partkey int NOT NULL, ps_suppkey int NOT NULL, ps_availqty int NOT NULL, ps_supplycost numeric(15,2) NOT NULL) USING gpucol;
+CREATE TABLE sr_lineitem (l_partkey int NOT NULL, l_suppkey int NOT NULL, l_quantity numeric(15,2) NOT NULL,
+	l_extendedprice numeric(15,2) NOT NULL, l_shipdate date NOT NULL) USING gpucol;
+INSERT INTO sr_region SELECT i, (ARRAY['AFRICA', 'AMERICA', 'ASIA', 'EUROPE', 'MIDDLE EAST'])[i + 1] FROM generate_series(0, 4) i;
+INSERT INTO sr_nation SELECT i, CASE WHEN i = 3 THEN 'CANADA' ELSE 'NATION ' || i END, i % 5 FROM generate_series(0, 24) i;
+INSERT INTO sr_supplier SELECT i, 'Supplier ' || i, i * 7 % 10, i * 13 % 1000 / 7.0 FROM generate_series(1, 50) i;
+INSERT INTO sr_part SELECT i, CASE WHEN i % 3 > 0 THEN 'forest ' ELSE 'lace ' END || i, 'TYPE ' || (ARRAY['BRASS', 'TIN'])[i % 2 + 1],
+	i % 4, 'Brand#' || i % 3, (ARRAY['MED BOX', 'LG JAR'])[i % 2 + 1] FROM generate_series(1, 500) i;
+INSERT INTO sr_partsupp SELECT i / 4 + 1, (i * 17 + i / 50) % 50 + 1, i * 31 % 90, i * 37 % 1000 / 10.0 FROM generate_series(0, 1999) i;
+INSERT INTO sr_lineitem SELECT j / 4 + 1, (j * 17 + j / 50) % 50 + 1, i * 31 / 7 % 50 + 1, i * 101 % 10000, date '1993-06-01' + i * 13 % 700
+	FROM generate_series(1, 12000) i, LATERAL (VALUES (i * 13 % 2000)) v(j);
+ANALYZE sr_region, sr_nation, sr_supplier, sr_part, sr_partsupp, sr_lineitem;
+
+CREATE VIEW sr_q2 AS SELECT s_acctbal, s_name, n_name, p_partkey FROM sr_part, sr_supplier, sr_partsupp, sr_nation, sr_region
+	WHERE p_partkey = ps_partkey AND s_suppkey = ps_suppkey AND p_size = 3 AND p_type LIKE '%TIN' AND s_nationkey = n_nationkey
+	AND n_regionkey = r_regionkey AND r_name = 'EUROPE' AND ps_supplycost = (
+		SELECT min(ps_supplycost) FROM sr_partsupp, sr_supplier, sr_nation, sr_region
+		WHERE p_partkey = ps_partkey AND s_suppkey = ps_suppkey AND s_nationkey = n_nationkey AND n_regionkey = r_regionkey AND r_name = 'EUROPE')
+	ORDER BY s_acctbal DESC, n_name, s_name, p_partkey LIMIT 100;
+CREATE VIEW sr_q17 AS SELECT sum(l_extendedprice) / 7.0 AS avg_yearly FROM sr_lineitem, sr_part
+	WHERE p_partkey = l_partkey AND p_brand = 'Brand#2' AND p_container = 'MED BOX'
+	AND l_quantity < (SELECT 0.2 * avg(l_quantity) FROM sr_lineitem WHERE l_partkey = p_partkey);
+CREATE VIEW sr_q20 AS SELECT s_name FROM sr_supplier, sr_nation WHERE s_suppkey IN (
+		SELECT ps_suppkey FROM sr_partsupp WHERE ps_partkey IN (SELECT p_partkey FROM sr_part WHERE p_name LIKE 'forest%')
+		AND ps_availqty > (SELECT 0.5 * sum(l_quantity) FROM sr_lineitem WHERE l_partkey = ps_partkey AND l_suppkey = ps_suppkey
+			AND l_shipdate >= date '1994-01-01' AND l_shipdate < date '1994-01-01' + interval '1' year))
+	AND s_nationkey = n_nationkey AND n_name = 'CANADA' ORDER BY s_name;
+SELECT sr_plan('SELECT * FROM sr_q2'), sr_plan('SELECT * FROM sr_q17'), sr_plan('SELECT * FROM sr_q20');
+SELECT count(*), md5(string_agg(q::text, '|')) FROM sr_q2 q;
+SELECT * FROM sr_q17;
+SELECT * FROM sr_q20;
+SET gpucol.enable_join = off;
+SELECT sr_plan('SELECT * FROM sr_q2'), sr_plan('SELECT * FROM sr_q17'), sr_plan('SELECT * FROM sr_q20');
+SELECT count(*), md5(string_agg(q::text, '|')) FROM sr_q2 q;
+SELECT * FROM sr_q17;
+SELECT * FROM sr_q20;
+RESET gpucol.enable_join;
+DROP VIEW sr_q2, sr_q17, sr_q20;
+DROP TABLE sr_region, sr_nation, sr_supplier, sr_part, sr_partsupp, sr_lineitem;
+
+-- Few rows and an index: executing the subquery for each is cheaper.
 CREATE TABLE sr_big (k int, v int) USING gpucol;
 INSERT INTO sr_big SELECT i / 3, i FROM generate_series(1, 60000) i;
 CREATE INDEX ON sr_big (k);
 CREATE UNIQUE INDEX ON sr_outer (id);
 VACUUM ANALYZE sr_big;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT (SELECT sum(v) FROM sr_big b WHERE b.k = o.k) FROM sr_outer o WHERE id = 7;
-EXPLAIN (COSTS OFF) SELECT (SELECT sum(v) FROM sr_big b WHERE b.k = o.k) FROM sr_outer o;
+SELECT sr_plan('SELECT (SELECT sum(v) FROM sr_big b WHERE b.k = o.k) FROM sr_outer o');
 
 -- A list that is too long for a hash table.
 SET work_mem = '64kB';
 SET hash_mem_multiplier = 1;
-EXPLAIN (COSTS OFF) SELECT count(*) FROM sr_outer WHERE id NOT IN (SELECT k FROM sr_big WHERE v > 30 GROUP BY k HAVING k > 7);
+SELECT sr_plan('SELECT count(*) FROM sr_outer WHERE id NOT IN (SELECT k FROM sr_big WHERE v > 30 GROUP BY k HAVING k > 7)');
 SELECT count(*), min(id) FROM sr_outer WHERE id NOT IN (SELECT k FROM sr_big WHERE k IS NOT NULL GROUP BY k HAVING min(v) > 30);
 SELECT count(*), min(id) FROM sr_outer WHERE id NOT IN (SELECT k FROM sr_big WHERE k > 20 UNION SELECT 150 ORDER BY 1 OFFSET 5);
 SELECT count(*), min(id) FROM sr_outer o WHERE (id, size) NOT IN (SELECT k, v % 7 FROM sr_big WHERE k > 20 AND v % 7 IS NOT NULL)
