@@ -580,7 +580,7 @@ random_condition(Scope *scope, int p)
 	ProgramBuilder *b = scope->b;
 	const Built *table = p < 0 ? NULL : &tables[b->probes[p].table];
 	int			c = table != NULL && table->ncolumns > 0 ? pick(table->ncolumns) : -1;
-	int			origin = c < 0 ? C_SMALL : table->origin[c];
+	int			origin = c >= 0 ? table->origin[c] : pick(3) ? C_SMALL : C_WORD + pick(2);
 	uint16_t	x;
 	uint16_t	y;
 
@@ -1180,6 +1180,8 @@ run_agg(const ProgramBuilder *b, const ArrayTable *table, int threads, Lines *li
 
 				counts[a] = state->count;
 				values[a].i = state->v.value;
+				if (b->aggs[a].cls == GPUCOL_CLASS_F)
+					values[a].f = state->v.f;
 				if (b->aggs[a].cls == GPUCOL_CLASS_S && b->aggs[a].op != GPUCOL_AGG_COUNT_DISTINCT)
 					values[a].s = (GpucolBytes) {state->v.s.data, state->v.s.len};
 			}
@@ -1215,6 +1217,27 @@ aggregate_round(const ArrayTable *table, const char *what)
 		free_lines(&got);
 	}
 	naive_free(&naive);
+}
+
+/* Sums of floats depend on the order of rows, and that on the data alone. */
+static void
+float_round(const ArrayTable *table, const char *what)
+{
+	ProgramBuilder b;
+	Scope		scope;
+	Lines		one = {0};
+	Lines		three = {0};
+
+	random_program(&b, GPUCOL_PROGRAM_AGG, 1, &scope);
+	builder_agg(&b, GPUCOL_AGG_SUM, GPUCOL_CLASS_F, find_register(&scope, C_FLOAT, false),
+				GPUCOL_NO_REG);
+	if (pick(2))
+		add_output(&scope);
+	CHECK(run_agg(&b, table, 1, &one) == GPUCOL_END, "%s: one thread", what);
+	CHECK(run_agg(&b, table, 3, &three) == GPUCOL_END, "%s: three threads", what);
+	compare_lines(&one, &three, what);
+	free_lines(&one);
+	free_lines(&three);
 }
 
 static void
@@ -1258,6 +1281,7 @@ one_round(uint64_t seed)
 		}
 		naive_free(&naive);
 		aggregate_round(&table, what);
+		float_round(&table, what);
 	}
 	array_table_free(&table);
 	for (int t = 0; t < ntables; t++)
