@@ -24,6 +24,7 @@
 #include "check.h"
 
 #include "array_source.h"
+#include "base/budget.h"
 #include "engine/engine.h"
 #include "engine/gpu/client.h"
 #include "engine/gpu/wire.h"
@@ -946,7 +947,8 @@ test_many_delta_rows(const ArrayTable *table)
 	};
 	GpucolProgram *program = make_program(false);
 	ArrayTable	grown = *table;
-	GpucolRunOptions options = {.threads = 1, .memory_limit = 4 << 20};
+	GpucolBudget above = {.limit = 4 << 20};	/* what binds is above the query's own limit */
+	GpucolRunOptions options = {.threads = 1, .memory_limit = 1 << 30, .budget = &above};
 	GpucolBytes none = {"", 0};
 	ArraySource source;
 	GpucolRun  *run;
@@ -962,6 +964,8 @@ test_many_delta_rows(const ArrayTable *table)
 	CHECK(gpucol_engine_cuda.start(program, &source.base, NULL, &options, &run, &why) == GPUCOL_OUT_OF_MEMORY &&
 		  strcmp(why, "dictionaries and delta rows do not fit the query's memory limit") == 0, "%s", why);
 	CHECK(source.delta < NDELTA / 4, "%u rows were read", source.delta);
+	CHECK(above.used == 0 && above.peak > 1 << 20, "%zu bytes, at most %zu", (size_t) above.used,
+		  (size_t) above.peak);
 	free(grown.tids);
 	free(grown.delta[C_NUMBER].values);
 	free(grown.delta[C_TEXT].bytes);

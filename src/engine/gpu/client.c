@@ -121,15 +121,19 @@ gpucol_gpu_run_examine(GpucolGpuRun *run, const char **why)
 }
 
 bool
-gpucol_gpu_run_fits(const GpucolGpuRun *run, uint64_t more)
+gpucol_gpu_run_fits(GpucolGpuRun *run, uint64_t more)
 {
+	uint64_t	counted = run->memory.used;
 	uint64_t	held = more + GPUCOL_GPU_BATCH_ROWS * (8 + sizeof(GpucolBytes) * (uint64_t) run->program->nkeys) +
 		run->delta.space * 8 * (uint64_t) (run->program->ncolumns + 1);
 
 	for (int c = 0; c < run->program->ncolumns; c++)
 		if (run->manifest->dictionaries[c] != NULL)
 			held += gpucol_gpu_dictionary_bytes(run->manifest->dictionaries[c]);
-	return run->memory_limit == 0 || held <= run->memory_limit;
+	if (held > counted)
+		return gpucol_budget_reserve(&run->memory, held - counted);
+	gpucol_budget_release(&run->memory, counted - held);
+	return true;
 }
 
 GpucolGpuRun *
@@ -176,6 +180,7 @@ gpucol_gpu_run_free(GpucolGpuRun *run)
 	free(run->scratch);
 	free(run->payload);
 	free(run->needed);
+	gpucol_budget_close(&run->memory);
 	free(run);
 }
 
@@ -212,7 +217,7 @@ cuda_start(const GpucolProgram *program, GpucolSource *source,
 	run->shape = options->shape;
 	run->jit = options->jit;
 	run->in_place = options->in_place && program->kind == GPUCOL_PROGRAM_AGG;
-	run->memory_limit = options->memory_limit;
+	gpucol_budget_open(&run->memory, options->memory_limit, options->budget);
 	status = gpucol_gpu_request(run, why);
 	if (status != GPUCOL_OK && !GPUCOL_STATUS_IS_FALLBACK(status))
 	{

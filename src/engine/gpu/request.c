@@ -66,7 +66,7 @@ announce(GpucolGpuRun *run, uint32_t flags, bool *answered, size_t *size)
 	int			list = gpucol_gpu_manifest_listable(run->manifest) ?
 		gpucol_wire_list(run->wire, run->manifest->id, &listed) : -1;
 	GpucolWireRun head = {.storage = {run->source->storage[0], run->source->storage[1]},
-		.result_limit = run->memory_limit, .delta_rows = run->delta.nrows, .program_size = p->size,
+		.result_limit = run->memory.limit, .delta_rows = run->delta.nrows, .program_size = p->size,
 		.nsegments = run->manifest->nsegments, .ncolumns = p->ncolumns, .flags = flags,
 		.turn = run->number};
 	char	   *body = make_body(run, listed, size);

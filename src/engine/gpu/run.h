@@ -22,6 +22,7 @@
 #ifndef GPUCOL_ENGINE_GPU_RUN_H
 #define GPUCOL_ENGINE_GPU_RUN_H
 
+#include "base/budget.h"
 #include "engine/engine.h"
 #include "engine/gpu/client.h"
 #include "engine/gpu/dictionary.h"
@@ -65,7 +66,7 @@ typedef struct GpucolGpuRun
 	void	   *needed;
 	GpucolGpuOrder *orders;		/* of least and greatest bytes; [norders] */
 	int			norders;
-	uint64_t	memory_limit;	/* of this process; 0 = none */
+	GpucolBudget memory;		/* of this process, for what gpucol_gpu_run_fits counts */
 	uint64_t	sent;			/* bytes of chunks that were missing */
 
 	bool		asking;			/* the connection is in the middle of this request */
@@ -119,8 +120,8 @@ extern GpucolStatus gpucol_gpu_run_examine(GpucolGpuRun *run, const char **why);
  */
 extern int	gpucol_gpu_host_slot(const GpucolProgram *program, int id);
 
-/* Would the run's memory with so many bytes more be within its limit? */
-extern bool gpucol_gpu_run_fits(const GpucolGpuRun *run, uint64_t more);
+/* Count the run's memory with so many bytes more; false: it would exceed its limit, or one above. */
+extern bool gpucol_gpu_run_fits(GpucolGpuRun *run, uint64_t more);
 
 /* ---- engine/gpu/note.c ---- */
 
