@@ -26,9 +26,12 @@
  * by group number as elsewhere; the slot's remembered group replaces hashing.
  *
  * A key that is computed, an integer, decimal or boolean within known bounds, is its
- * own code.  Key columns of one segment map to slots by a layout that stays as long as the
- * next segment's values fit it.  Dictionary codes have meaning in their segment
- * only, so a layout with them ends with it.
+ * own code.  Behind probes all keys and arguments are taken by value: strings as codes of
+ * the segment's dictionary or of the built table.
+ *
+ * Keys of one segment map to slots by a layout that stays as long as the next segment's
+ * values fit it.  Dictionary codes have meaning in their segment only, so a layout with
+ * them ends with it.
  *
  *-------------------------------------------------------------------------
  */
@@ -171,7 +174,7 @@ gpucol_cpu_dense_open(GpucolRun *run)
 	else if (run->dense->flush_rows < plan->flush_rows)
 		plan->flush_rows = run->dense->flush_rows;	/* of rows that may be in channels */
 	run->dense = plan;
-	if (plan == NULL)
+	if (plan == NULL || run->nprobes > 0)
 		memset(run->unread, 0, run->program->nregs);
 	else
 		plan_unread(run, plan);
@@ -321,8 +324,8 @@ fill_slots(GpucolCpuWorker *worker, const GpucolCpuVector *vector, uint32_t *slo
 		bool		nullable;
 		uint32_t	last = key->card - 1;
 
-		if (column == NULL)
-			continue;			/* of the selected rows only: add_computed_keys */
+		if (key->by_value)
+			continue;			/* of the selected rows only: add_value_keys */
 		desc = column->desc;
 		nullable = has_nulls(desc);
 		if (desc->flags & GPUCOL_CHUNK_ALL_NULL)
@@ -370,9 +373,26 @@ add_values(const int64_t *values, uint32_t n, int64_t base, uint32_t last, uint3
 	}
 }
 
-/* Add the keys that are computed to the slots of the selected rows. */
+/* The value of a register that is a key's. */
+GPUCOL_CPU_INLINE int64_t
+key_value(const GpucolCpuReg *reg, uint32_t j)
+{
+	switch (reg->cls)
+	{
+		case GPUCOL_CLASS_D:
+			return reg->n[j];
+		case GPUCOL_CLASS_B:
+			return reg->v.b[j];
+		case GPUCOL_CLASS_S:
+			return reg->codes[j];
+		default:
+			return reg->v.i[j];
+	}
+}
+
+/* Add the keys that are the values of registers to the slots of the selected rows. */
 static void
-add_computed_keys(GpucolCpuWorker *worker, uint32_t *slots)
+add_value_keys(GpucolCpuWorker *worker, uint32_t *slots)
 {
 	const GpucolCpuDense *plan = worker->run->dense;
 	uint32_t	n = worker->nsel;
@@ -384,11 +404,10 @@ add_computed_keys(GpucolCpuWorker *worker, uint32_t *slots)
 		uint32_t	last = key->card - 1;
 		int64_t    *values = (int64_t *) worker->codes64;
 
-		if (key->column != NULL)
+		if (!key->by_value)
 			continue;
 		for (uint32_t j = 0; j < n; j++)
-			values[j] = reg->cls == GPUCOL_CLASS_D ? reg->n[j] :
-				reg->cls == GPUCOL_CLASS_B ? reg->v.b[j] : reg->v.i[j];
+			values[j] = key_value(reg, j);
 		for (uint32_t j = 0; j < n && key->nullable && reg->nulls != NULL; j++)
 			values[j] = reg->nulls[j] ? (int64_t) ((uint64_t) key->base + last) : values[j];
 		add_values(values, n, key->base, key->nullable && reg->nulls == NULL ? last - 1 : last,
@@ -628,9 +647,9 @@ gpucol_cpu_dense_group(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
 		return status;
 	groups->slot_rows += worker->nsel;
 	fill_slots(worker, vector, slots);
-	if (!worker->full)
+	if (!worker->full && worker->run->nprobes == 0)
 		gather_slots(worker->sel, worker->nsel, slots);
-	add_computed_keys(worker, slots);
+	add_value_keys(worker, slots);
 	spread_slots(slots, worker->nsel, plan->copies, (uint32_t) plan->nchannels, places);
 	for (int a = 0; a < plan->nargs; a++)
 		update_arg(worker, plan, &plan->args[a], vector, groups->channels, places);

@@ -26,8 +26,9 @@
 
 typedef struct GpucolDenseKey
 {
-	GpucolCpuColumn *column;	/* NULL: computed, of class I, D or B */
+	GpucolCpuColumn *column;	/* S: of the dictionary; others: NULL where by_value */
 	uint16_t	reg;
+	bool		by_value;		/* indexes are of the register's values, not of packed codes */
 	GpucolClass cls;
 	bool		coded;			/* index = dictionary code, else that of
 								 * base + index * step */
@@ -63,6 +64,8 @@ struct GpucolCpuDense
 {
 	bool		grouped;		/* slots are in use */
 	bool		coded;			/* some key is a dictionary code */
+	bool		repeats;		/* several slots may be of one group: entries of a built table
+								 * may be equal */
 	int			nkeys;
 	GpucolDenseKey	keys[GPUCOL_DENSE_MAX_KEYS];
 	int			nargs;
@@ -78,10 +81,15 @@ struct GpucolCpuDense
 	bool		acc[];			/* by state: is it advanced here? */
 };
 
-/* The column that a register is loaded from, -1 if it is computed. */
+/*
+ * The column that a register is loaded from, whose packed codes the rows of a vector have;
+ * -1 if it is computed, or rows have gone through probes.
+ */
 GPUCOL_CPU_INLINE int
 column_of(const GpucolRun *run, uint16_t reg)
 {
+	if (run->nprobes > 0)
+		return -1;
 	for (int i = 0; i < run->program->ninstrs; i++)
 		if (run->instrs[i].dst == reg)
 			return run->instrs[i].op <= GPUCOL_OP_LOAD_S ? run->instrs[i].aux : -1;

@@ -63,7 +63,7 @@ gpucol_cpu_dense_resolve(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const
 		status = slot_key(worker->run, worker, groups, slots[j], j);
 	if (groups->n == 0)
 		groups->only_layout = groups->layout;
-	if (status == GPUCOL_OK && groups->only_layout == groups->layout)
+	if (status == GPUCOL_OK && groups->only_layout == groups->layout && !worker->run->dense->repeats)
 		status = gpucol_cpu_group_append(groups, worker->keys, GPUCOL_VECTOR_VALUES, n, ids);
 	else if (status == GPUCOL_OK)
 		status = gpucol_cpu_group_lookup(groups, worker->keys, GPUCOL_VECTOR_VALUES, n,

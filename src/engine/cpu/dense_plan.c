@@ -7,20 +7,55 @@
  *-------------------------------------------------------------------------
  */
 #include "engine/cpu/dense.h"
+#include "engine/cpu/join.h"
 #include "kernel/bitpack.h"
 
-/* A key that is computed; false if it is not known to have a small range. */
+/* A key of strings behind probes: codes of a dictionary of the segment, or of a built table. */
 static bool
-plan_computed_key(const GpucolRun *run, GpucolDenseKey *key)
+plan_string_key(const GpucolRun *run, GpucolDenseKey *key)
+{
+	const GpucolInstr *load = run->instrs;
+	const GpucolChunkDesc *desc;
+	uint64_t	range;
+
+	while (load->dst != key->reg)
+		load++;
+	key->column = &run->cols[load->aux];
+	if (load->aux >= run->program->ncolumns)
+	{
+		const GpucolPayload *payload = &run->payloads[load->aux - run->program->ncolumns];
+
+		range = run->probes[payload->probe].table->columns[payload->column].nentries;
+	}
+	else
+	{
+		desc = key->column->desc;
+		if (!(desc->flags & GPUCOL_CHUNK_ALL_NULL) && desc->coding == GPUCOL_CODING_RAW)
+			return false;
+		key->coded = true;
+		range = desc->ndict > 0 ? desc->ndict : 1;
+	}
+	if (range > GPUCOL_DENSE_MAX_SLOTS)
+		return false;
+	key->card = (uint32_t) range + key->nullable;
+	return true;
+}
+
+/* A key by its register's values; false if it is not known to have a small range. */
+static bool
+plan_value_key(const GpucolRun *run, GpucolDenseKey *key)
 {
 	const GpucolCpuBounds *b = &run->bounds[key->reg];
 	uint64_t	range = (uint64_t) b->hi - (uint64_t) b->lo;
 
+	key->by_value = true;
+	key->step = 1;
+	key->nullable = b->nullable;
+	if (key->cls == GPUCOL_CLASS_S)
+		return run->nprobes > 0 && plan_string_key(run, key);
 	if (!b->known || range >= GPUCOL_DENSE_MAX_SLOTS)
 		return false;
-	key->nullable = b->nullable;
 	key->base = b->lo;
-	key->step = 1;
 	key->card = (uint32_t) range + 1 + key->nullable;
 	return true;
 }
@@ -37,7 +72,7 @@ plan_key(const GpucolRun *run, uint16_t reg, GpucolDenseKey *key)
 	key->reg = reg;
 	key->cls = run->classes[reg];
 	if (c < 0)
-		return plan_computed_key(run, key);
+		return plan_value_key(run, key);
 	key->column = &run->cols[c];
 	desc = key->column->desc;
 	key->nullable = (desc->flags & (GPUCOL_CHUNK_HAS_NULLS | GPUCOL_CHUNK_ALL_NULL)) != 0;
@@ -335,6 +370,7 @@ gpucol_cpu_dense_plan(GpucolRun *run, GpucolCpuDense *plan, bool *kept)
 		if (!plan_key(run, run->keys[k], &plan->keys[k]))
 			return false;
 		plan->coded |= plan->keys[k].coded;
+		plan->repeats |= plan->keys[k].cls == GPUCOL_CLASS_S && !plan->keys[k].coded;
 	}
 	*kept = adopt_layout(run->dense, plan);
 	if (!plan_slots(plan))
