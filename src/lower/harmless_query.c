@@ -707,6 +707,46 @@ check_subquery_column(Check *c, Query *query, AttrNumber attno)
 	return ok;
 }
 
+/* Column `attno` of a WITH query, which PostgreSQL may merge likewise. */
+static bool
+check_cte_column(Check *c, const RangeTblEntry *rte, AttrNumber attno)
+{
+	ListCell   *lc;
+
+	foreach(lc, rte->ctelevelsup == 0 ? c->level->cteList : NIL)
+	{
+		CommonTableExpr *cte = lfirst_node(CommonTableExpr, lc);
+
+		if (strcmp(cte->ctename, rte->ctename) == 0)
+			return cte->cterecursive || castNode(Query, cte->ctequery)->commandType != CMD_SELECT ||
+				check_subquery_column(c, castNode(Query, cte->ctequery), attno);
+	}
+	return false;
+}
+
+/* Are they rows of functions that PostgreSQL does not replace by their bodies? */
+static bool
+are_plain_functions(const RangeTblEntry *rte)
+{
+	static const Oid plain[] = {
+		F_GENERATE_SERIES_INT4_INT4, F_GENERATE_SERIES_INT4_INT4_INT4,
+		F_GENERATE_SERIES_INT8_INT8, F_GENERATE_SERIES_INT8_INT8_INT8,
+		F_GENERATE_SERIES_NUMERIC_NUMERIC, F_GENERATE_SERIES_NUMERIC_NUMERIC_NUMERIC,
+		F_GENERATE_SERIES_TIMESTAMP_TIMESTAMP_INTERVAL,
+		F_GENERATE_SERIES_TIMESTAMPTZ_TIMESTAMPTZ_INTERVAL, F_UNNEST_ANYARRAY
+	};
+	ListCell   *lc;
+
+	foreach(lc, rte->functions)
+	{
+		const FuncExpr *func = (FuncExpr *) lfirst_node(RangeTblFunction, lc)->funcexpr;
+
+		if (!IsA(func, FuncExpr) || !is_listed(plain, lengthof(plain), func->funcid))
+			return false;
+	}
+	return true;
+}
+
 /* Is the value of a column there without computing anything that may raise an error? */
 static bool
 check_column(Check *c, const Var *var)
@@ -719,7 +759,10 @@ check_column(Check *c, const Var *var)
 	if (var->varlevelsup == 0 && var->varattno != 0)
 	{
 		rte = rt_fetch(var->varno, c->level->rtable);
-		if (rte->rtekind == RTE_RELATION)
+		if (rte->rtekind == RTE_RELATION ||
+			(rte->rtekind == RTE_FUNCTION && are_plain_functions(rte)) ||
+			(rte->rtekind == RTE_VALUES && check_values(c, rte->values_lists)) ||
+			(rte->rtekind == RTE_CTE && check_cte_column(c, rte, var->varattno)))
 			return true;
 		if (rte->rtekind == RTE_JOIN)
 			return check_expr(c, list_nth(rte->joinaliasvars, var->varattno - 1));

@@ -103,6 +103,9 @@ SELECT sr_check(q) FROM unnest(ARRAY[
 	'SELECT id, (SELECT sum(p.n) FROM %1$s p LEFT JOIN sr_outer q ON q.id = p.k AND q.size > 3 WHERE q.id = o.k) FROM sr_outer o',
 	'WITH w AS MATERIALIZED (SELECT id, (SELECT sum(n) FROM %1$s p WHERE p.k = o.k) v FROM sr_outer o)
 		SELECT a.id, b.v FROM w a JOIN w b USING (id)',
+	'WITH w AS (SELECT id, k FROM sr_outer) SELECT id, (SELECT sum(n) FROM %1$s p WHERE p.k = w.k) FROM w',
+	'SELECT i, (SELECT sum(n) FROM %1$s p WHERE p.k = i) FROM generate_series(1, 50) i',
+	'SELECT i, (SELECT count(*) FROM %1$s p WHERE p.k = i) FROM (VALUES (1), (3), (99)) v(i)',
 	'SELECT id FROM sr_outer o WHERE size < 3 UNION ALL
 		SELECT id FROM sr_outer o WHERE 3 > (SELECT count(*) FROM %1$s p WHERE p.k = o.k)',
 	'SELECT o.id, l.v FROM sr_outer o, LATERAL (SELECT (SELECT sum(n) FROM %1$s p WHERE p.k = q.k) + o.size AS v
@@ -170,6 +173,7 @@ SELECT x, sr_stays(x) FROM unnest(ARRAY[
 	'SELECT max(k), (SELECT count(*) FROM %1$s p WHERE p.k = max(o.k)) FROM sr_outer o',
 	'SELECT id FROM sr_outer o WHERE size < (SELECT count(*) FROM %1$s p WHERE p.k = o.k) FOR UPDATE',
 	'SELECT CASE WHEN y.size > 0 THEN (SELECT sum(n) FROM %1$s p WHERE p.k = y.c) END FROM (SELECT size, 1 / size AS c FROM sr_outer) y',
+	'WITH w AS (SELECT size, 1 / size AS c FROM sr_outer) SELECT CASE WHEN size > 0 THEN (SELECT sum(n) FROM %1$s p WHERE p.k = w.c) END FROM w',
 	'SELECT o.id FROM sr_outer o, sr_heap h WHERE o.size / h.s = 1 AND o.size < (SELECT count(*) FROM %1$s p WHERE p.k = o.k)',
 	'SELECT o.id FROM sr_outer o JOIN sr_heap h ON o.size / h.s = 1 WHERE o.size < (SELECT count(*) FROM %1$s p WHERE p.k = o.k)',
 	'SELECT o.id FROM sr_outer o WHERE o.size / o.s = 1 AND o.size < (SELECT count(*) FROM %1$s p WHERE p.k = o.k)',
@@ -200,6 +204,8 @@ SELECT count(*) FROM sr_changed c WHERE size IS DISTINCT FROM CASE WHEN 100 < (S
 UPDATE sr_changed c SET size = x.v FROM (SELECT id, (SELECT count(*) FROM sr_packed p WHERE p.k = o.k) v FROM sr_outer o) x
 	WHERE x.id = c.id;
 SELECT count(*) FROM sr_changed c WHERE size <> (SELECT count(*) FROM sr_heap p WHERE p.k = c.k);
+WITH w AS (UPDATE sr_changed SET s = 1 WHERE id < 20 RETURNING 7, k)
+	SELECT count(*), sum((SELECT count(*) FROM sr_packed p WHERE p.k = w.k)) - sum((SELECT count(*) FROM sr_heap p WHERE p.k = w.k)) FROM w;
 DELETE FROM sr_changed c WHERE 35 > (SELECT count(*) FROM sr_packed p WHERE p.k = c.k);
 SELECT count(*), (SELECT count(*) FROM sr_outer o WHERE 35 <= (SELECT count(*) FROM sr_heap p WHERE p.k = o.k)) FROM sr_changed;
 
