@@ -1386,6 +1386,57 @@ cross_join(uint32_t nrows)
 	array_table_free(&table);
 }
 
+/*
+ * A table of more hashed keys than are ordered at once, joined with itself: each row meets
+ * itself alone.
+ */
+static void
+large_hash(uint32_t nrows)
+{
+	ArrayTable	table;
+	ProgramBuilder b;
+	GpucolLookupFigures figures;
+	uint64_t	counts[2] = {0, 0};
+
+	plain_table(&table, nrows);
+	builder_init(&b, GPUCOL_PROGRAM_BUILD);
+	for (int c = 0; c < NCOLUMNS; c++)
+		builder_column(&b, shapes[c].kind, c == C_DEC ? 2 : 0);
+	b.keys[b.head.nkeys++] = builder_instr(&b, GPUCOL_OP_LOAD_I, GPUCOL_CLASS_I, 0, 0, 0, C_BIG);
+	b.keys[b.head.nkeys++] = builder_instr(&b, GPUCOL_OP_LOAD_I, GPUCOL_CLASS_I, 0, 0, 0, C_ID);
+	b.head.njoin_keys = 1;
+	ntables = 0;
+	CHECK(run_build(&b, &table, 2, 0, &tables[0].lookup) == GPUCOL_OK, "build");
+	ntables = 1;
+	gpucol_engine_cpu.lookup_figures(tables[0].lookup, &figures);
+	CHECK(!figures.dense && figures.unique && figures.has_range, "figures");
+	for (int differ = 0; differ < 2; differ++)
+	{
+		Lines		lines = {0};
+		uint16_t	payload;
+		uint16_t	id;
+
+		builder_init(&b, GPUCOL_PROGRAM_SCAN);
+		for (int c = 0; c < NCOLUMNS; c++)
+			builder_column(&b, shapes[c].kind, c == C_DEC ? 2 : 0);
+		builder_probe(&b, 0, GPUCOL_JOIN_INNER);
+		builder_probe_key(&b, builder_instr(&b, GPUCOL_OP_LOAD_I, GPUCOL_CLASS_I, 0, 0, 0, C_BIG));
+		payload = builder_instr(&b, GPUCOL_OP_LOAD_I, GPUCOL_CLASS_I, 0, 0, 0,
+								NCOLUMNS + builder_payload(&b, 0, 1, GPUCOL_KIND_INT));
+		id = builder_instr(&b, GPUCOL_OP_LOAD_I, GPUCOL_CLASS_I, 0, 0, 0, C_ID);
+		if (differ)
+			builder_probe_filter(&b, builder_instr(&b, GPUCOL_OP_NE_I, GPUCOL_CLASS_B, payload,
+												   id, 0, 0));
+		CHECK(run_scan(&b, &table, 2, 0, false, &lines) == GPUCOL_END, "scan");
+		counts[differ] = (uint64_t) lines.n;
+		free_lines(&lines);
+	}
+	CHECK(counts[0] == figures.rows && counts[1] == 0, "%d rows of %d, %d of others",
+		  (int) counts[0], (int) figures.rows, (int) counts[1]);
+	gpucol_engine_cpu.lookup_free(tables[0].lookup);
+	array_table_free(&table);
+}
+
 /* The source leaves by longjmp in any of its calls: nothing is lost. */
 static void
 leave_midway(void)
@@ -1443,6 +1494,7 @@ main(int argc, char **argv)
 	for (int r = 0; r < rounds; r++)
 		one_round(seed + (uint64_t) r);
 	cross_join(4000);
+	large_hash(100000);
 	leave_midway();
 	return check_summary("engine_join");
 }

@@ -22,6 +22,16 @@
 #define DENSE_WORDS (UINT64_C(1) << 22) /* a table of bits may always have, */
 #define DENSE_WORDS_PER_ROW 64	/* and this many for each row */
 
+#define PART_BITS 8				/* of a hash, by which many rows are ordered first */
+#define PARTS (1 << PART_BITS)
+
+/* A row, and the word of its key. */
+typedef struct Entry
+{
+	uint64_t	word;
+	uint32_t	row;
+} Entry;
+
 /* A table in the making. */
 typedef struct Making
 {
@@ -545,31 +555,75 @@ same_key(const Making *making, uint32_t a, uint32_t b)
 	return true;
 }
 
-/* The rows of keys, ordered by bucket; ends[] becomes the end of each bucket's. */
-static void
-order_rows(Making *making, uint32_t *ends, uint32_t nbuckets, uint32_t *rows)
+/* Collect the rows of keys; returns their number. */
+static uint32_t
+collect_entries(const Making *making, Entry *entries)
 {
-	const GpucolLookup *lookup = making->lookup;
-	uint32_t	before = 0;
+	uint32_t	n = 0;
 
 	for (uint32_t r = 0; r < making->nrows; r++)
-		if (has_key(making, r))
-			ends[gpucol_lookup_hash(making->words[r]) >> lookup->shift]++;
-	for (uint32_t b = 0; b < nbuckets; b++)
+	{
+		entries[n].word = making->words[r];
+		entries[n].row = r;
+		n += has_key(making, r);
+	}
+	return n;
+}
+
+/* Order entries by a hash's bits from `shift` on, those that are equal as they were. */
+static void
+order_entries(const Entry *from, uint32_t n, int shift, uint32_t *ends, uint32_t nends,
+			  Entry *to)
+{
+	uint32_t	before = 0;
+
+	memset(ends, 0, sizeof(uint32_t) * (size_t) nends);
+	for (uint32_t i = 0; i < n; i++)
+		ends[gpucol_lookup_hash(from[i].word) >> shift]++;
+	for (uint32_t b = 0; b < nends; b++)
 	{
 		uint32_t	count = ends[b];
 
 		ends[b] = before;
 		before += count;
 	}
-	for (uint32_t r = 0; r < making->nrows; r++)
-		if (has_key(making, r))
-			rows[ends[gpucol_lookup_hash(making->words[r]) >> lookup->shift]++] = r;
+	for (uint32_t i = 0; i < n; i++)
+		to[ends[gpucol_lookup_hash(from[i].word) >> shift]++] = from[i];
 }
 
-/* Number the keys of a bucket, of rows[start .. end). */
+/*
+ * The rows of keys, ordered by bucket; ends[] becomes the end of each bucket's.  Many are
+ * ordered by the upper end of their hash first, so that the caches hold the buckets that
+ * entries go to one after another.
+ */
+static GpucolStatus
+order_rows(Making *making, uint32_t *ends, uint32_t nbuckets, Entry **ordered)
+{
+	GpucolRun  *run = making->run;
+	size_t		size = sizeof(Entry) * ((size_t) making->nrows + 1);
+	Entry	   *entries = gpucol_cpu_alloc(run, size);
+	Entry	   *other = gpucol_cpu_alloc(run, size);
+	uint32_t	parts[PARTS];
+	uint32_t	n;
+
+	*ordered = other;
+	if (entries == NULL || other == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	n = collect_entries(making, entries);
+	if (nbuckets > PARTS * PARTS)
+	{
+		order_entries(entries, n, 64 - PART_BITS, parts, PARTS, other);
+		*ordered = entries;
+		entries = other;
+	}
+	order_entries(entries, n, making->lookup->shift, ends, nbuckets, *ordered);
+	gpucol_cpu_free(run, entries);
+	return GPUCOL_OK;
+}
+
+/* Number the keys of a bucket, of entries[start .. end). */
 static void
-number_bucket(Making *making, uint32_t bucket, const uint32_t *rows, uint32_t start,
+number_bucket(Making *making, uint32_t bucket, const Entry *entries, uint32_t start,
 			  uint32_t end, uint32_t *first, uint32_t *samples)
 {
 	GpucolLookup *lookup = making->lookup;
@@ -578,8 +632,8 @@ number_bucket(Making *making, uint32_t bucket, const uint32_t *rows, uint32_t st
 
 	for (uint32_t i = start; i < end; i++)
 	{
-		uint32_t	row = rows[i];
-		uint64_t	word = making->words[row];
+		uint32_t	row = entries[i].row;
+		uint64_t	word = entries[i].word;
 		uint32_t	d;
 
 		for (d = begin; d < lookup->ndistinct; d++)
@@ -609,7 +663,7 @@ place_hashed(Making *making)
 	uint32_t	nbuckets = 16;
 	int			bits = 4;
 	uint32_t   *ends;
-	uint32_t   *rows;
+	Entry	   *entries;
 	uint32_t   *samples;
 	uint32_t   *first;
 
@@ -623,15 +677,14 @@ place_hashed(Making *making)
 										 sizeof(uint64_t) * ((size_t) nbuckets + 1));
 	lookup->words = gpucol_owned_alloc(&lookup->memory, sizeof(uint64_t) * n);
 	first = make_first(lookup, (uint32_t) n);
-	ends = gpucol_cpu_alloc0(run, sizeof(uint32_t) * (size_t) nbuckets);
-	rows = gpucol_cpu_alloc(run, sizeof(uint32_t) * n);
+	ends = gpucol_cpu_alloc(run, sizeof(uint32_t) * (size_t) nbuckets);
 	samples = gpucol_cpu_alloc(run, sizeof(uint32_t) * n);
 	if (lookup->buckets == NULL || lookup->words == NULL || first == NULL ||
-		ends == NULL || rows == NULL || samples == NULL)
+		ends == NULL || samples == NULL ||
+		order_rows(making, ends, nbuckets, &entries) != GPUCOL_OK)
 		return GPUCOL_OUT_OF_MEMORY;
-	order_rows(making, ends, nbuckets, rows);
 	for (uint32_t b = 0; b < nbuckets; b++)
-		number_bucket(making, b, rows, b == 0 ? 0 : ends[b - 1], ends[b], first, samples);
+		number_bucket(making, b, entries, b == 0 ? 0 : ends[b - 1], ends[b], first, samples);
 	lookup->buckets[nbuckets] = (uint64_t) lookup->ndistinct << 16;
 	lookup->unique = lookup->ndistinct == lookup->nkeyed;
 	if (lookup->unique)
@@ -639,7 +692,7 @@ place_hashed(Making *making)
 	else
 		place_numbers(making, first);
 	gpucol_cpu_free(run, ends);
-	gpucol_cpu_free(run, rows);
+	gpucol_cpu_free(run, entries);
 	gpucol_cpu_free(run, samples);
 	return GPUCOL_OK;
 }
