@@ -145,7 +145,7 @@ typedef enum GpucolAggOp
 	GPUCOL_AGG_MAX,
 	GPUCOL_AGG_SUMSQ,			/* n, sum and sum of squares: I, D exact int128
 								 * (beyond: UNSUPPORTED); F: n, mean, M2 */
-	GPUCOL_AGG_BOOL_AND,
+	GPUCOL_AGG_BOOL_AND,		/* B; I, bit by bit: the CPU engine */
 	GPUCOL_AGG_BOOL_OR,
 	GPUCOL_AGG_COUNT_DISTINCT	/* I, B, F, S */
 } GpucolAggOp;

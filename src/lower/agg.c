@@ -58,6 +58,10 @@ typedef struct AggFunction
 	{F_STDDEV_SAMP_##type, GPUCOL_AGG_SUMSQ, kind, true, true}, \
 	{F_STDDEV_POP_##type, GPUCOL_AGG_SUMSQ, kind, false, true}
 
+#define BITS(type) \
+	{F_BIT_AND_##type, GPUCOL_AGG_BOOL_AND, GPUCOL_FINAL_VALUE, false, false}, \
+	{F_BIT_OR_##type, GPUCOL_AGG_BOOL_OR, GPUCOL_FINAL_VALUE, false, false}
+
 #define MIN_MAX(type) \
 	{F_MIN_##type, GPUCOL_AGG_MIN, GPUCOL_FINAL_VALUE, false, false}, \
 	{F_MAX_##type, GPUCOL_AGG_MAX, GPUCOL_FINAL_VALUE, false, false}
@@ -94,6 +98,9 @@ static const AggFunction aggregates[] = {
 	VARIANCES(NUMERIC, GPUCOL_FINAL_VAR_NUMERIC),
 	VARIANCES(FLOAT4, GPUCOL_FINAL_VAR_FLOAT8),
 	VARIANCES(FLOAT8, GPUCOL_FINAL_VAR_FLOAT8),
+	BITS(INT2),
+	BITS(INT4),
+	BITS(INT8),
 	{F_BOOL_AND, GPUCOL_AGG_BOOL_AND, GPUCOL_FINAL_BOOL, false, false},
 	{F_EVERY, GPUCOL_AGG_BOOL_AND, GPUCOL_FINAL_BOOL, false, false},
 	{F_BOOL_OR, GPUCOL_AGG_BOOL_OR, GPUCOL_FINAL_BOOL, false, false},
@@ -124,7 +131,7 @@ check_form(GpucolLower *l, Aggref *agg, const AggFunction *f)
 									format_procedure(agg->aggfnoid));
 	if (agg->aggdistinct != NIL && f->op != GPUCOL_AGG_COUNT &&
 		f->op != GPUCOL_AGG_MIN && f->op != GPUCOL_AGG_MAX &&
-		f->final != GPUCOL_FINAL_BOOL)
+		f->op != GPUCOL_AGG_BOOL_AND && f->op != GPUCOL_AGG_BOOL_OR)
 		return gpucol_lower_decline(l, "aggregate %s has DISTINCT",
 									format_procedure(agg->aggfnoid));
 	return true;

@@ -130,7 +130,7 @@ map_agg(GpucolRun *run, const GpucolAgg *agg, GpucolCpuAggMap *map)
 			break;
 		case GPUCOL_AGG_BOOL_AND:
 		case GPUCOL_AGG_BOOL_OR:
-			if (cls != GPUCOL_CLASS_B)
+			if (cls != GPUCOL_CLASS_B && cls != GPUCOL_CLASS_I)
 				return GPUCOL_UNSUPPORTED;
 			v = find_acc(run, agg->op == GPUCOL_AGG_BOOL_AND ? GPUCOL_CPU_ACC_AND :
 						 GPUCOL_CPU_ACC_OR, arg, agg->filter);
@@ -174,7 +174,7 @@ init_first_state(GpucolRun *run)
 				gpucol_cpu_put128(words, INT128_MIN);
 				break;
 			case GPUCOL_CPU_ACC_AND:
-				*words = 1;
+				*words = run->classes[run->accs[i].arg] == GPUCOL_CLASS_B ? 1 : UINT64_MAX;
 				break;
 			case GPUCOL_CPU_ACC_SUM_F:
 				((GpucolCpuFloatSum *) words)->sum = -0.0;	/* neutral for -0 too */

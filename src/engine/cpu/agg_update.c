@@ -454,10 +454,10 @@ update_acc(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc 
 					 });
 			break;
 		case GPUCOL_CPU_ACC_AND:
-			FOR_ROWS(words[0] &= reg->v.b[j]);
+			FOR_ROWS(words[0] &= reg->cls == GPUCOL_CLASS_B ? reg->v.b[j] : (uint64_t) reg->v.i[j]);
 			break;
 		case GPUCOL_CPU_ACC_OR:
-			FOR_ROWS(words[0] |= reg->v.b[j]);
+			FOR_ROWS(words[0] |= reg->cls == GPUCOL_CLASS_B ? reg->v.b[j] : (uint64_t) reg->v.i[j]);
 			break;
 		case GPUCOL_CPU_ACC_DISTINCT:
 			return update_distinct(worker, groups, acc, valid);

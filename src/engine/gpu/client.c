@@ -92,7 +92,12 @@ gpucol_gpu_run_examine(GpucolGpuRun *run, const char **why)
 	const GpucolProgramColumn *columns = GPUCOL_PROGRAM_ARRAY(p, const GpucolProgramColumn, columns);
 	const GpucolInstr *in = GPUCOL_PROGRAM_ARRAY(p, const GpucolInstr, instrs);
 	const GpucolRange *ranges = GPUCOL_PROGRAM_ARRAY(p, const GpucolRange, ranges);
+	const GpucolAgg *aggs = GPUCOL_PROGRAM_ARRAY(p, const GpucolAgg, aggs);
 
+	for (int a = 0; a < p->naggs; a++)
+		if ((aggs[a].op == GPUCOL_AGG_BOOL_AND || aggs[a].op == GPUCOL_AGG_BOOL_OR) &&
+			aggs[a].cls != GPUCOL_CLASS_B)
+			return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "an aggregate of bits");
 	if (run->source->in_parts)
 		return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "other processes read parts of the same segments");
 	for (int id = 0; id < GPUCOL_WIRE_MAX_HOST; id++)
