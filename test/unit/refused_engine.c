@@ -90,6 +90,7 @@ fill_table(void)
 typedef struct Query
 {
 	GpucolProgram *program;
+	GpucolProgram *build;		/* of the table that it probes, or NULL */
 	const GpucolRowShape *shape;
 	int			threads;
 } Query;
@@ -140,28 +141,63 @@ row_number(const Query *query, const GpucolResult *out, uint32_t row)
 	return hash;
 }
 
+/* Start a program over the table. */
+static GpucolStatus
+start_program(const Query *query, GpucolProgram *program, GpucolLookup *const *lookup,
+			  ArraySource *source, const GpucolHost *host, GpucolRun **run)
+{
+	GpucolRunOptions options = {.threads = query->threads,.shape = query->shape,.lookups = lookup,
+	.nlookups = *lookup != NULL};
+	const char *why;
+
+	array_source_init(source, &table, 65536, false);
+	return gpucol_engine_cpu.start(program, &source->base, host, &options, run, &why);
+}
+
+/* The table that it probes, if it does. */
+static GpucolStatus
+build_lookup(const Query *query, GpucolLookup **lookup)
+{
+	GpucolLookup *none = NULL;
+	ArraySource source;
+	GpucolRun  *run = NULL;
+	GpucolStatus status;
+
+	if (query->build == NULL)
+		return GPUCOL_OK;
+	status = start_program(query, query->build, &none, &source, NULL, &run);
+	if (status != GPUCOL_OK)
+		return status;
+	status = gpucol_engine_cpu.build(run, lookup);
+	gpucol_engine_cpu.finish(run);
+	CHECK(source.mapped_rows == 0, "windows are left");
+	return status;
+}
+
 static GpucolStatus
 run_query(void *arg, uint64_t *answer)
 {
 	const Query *query = arg;
+	GpucolLookup *lookup = NULL;
 	ArraySource source;
 	GpucolHost	host = {.test = host_test};
-	GpucolRunOptions options = {.threads = query->threads,.shape = query->shape};
 	GpucolRun  *run = NULL;
 	GpucolResult out;
-	const char *why;
-	GpucolStatus status;
+	GpucolStatus status = build_lookup(query, &lookup);
 
 	*answer = 0;
-	array_source_init(&source, &table, 65536, false);
-	status = gpucol_engine_cpu.start(query->program, &source.base, &host, &options, &run, &why);
-	if (status != GPUCOL_OK)
-		return status;
-	while ((status = gpucol_engine_cpu.next(run, &out)) == GPUCOL_OK)
-		for (uint32_t r = 0; query->shape == NULL && r < out.nrows; r++)
-			*answer += row_number(query, &out, r);
-	gpucol_engine_cpu.finish(run);
-	CHECK(source.mapped_rows == 0, "windows are left");
+	if (status == GPUCOL_OK)
+		status = start_program(query, query->program, &lookup, &source, &host, &run);
+	if (status == GPUCOL_OK)
+	{
+		while ((status = gpucol_engine_cpu.next(run, &out)) == GPUCOL_OK)
+			for (uint32_t r = 0; query->shape == NULL && r < out.nrows; r++)
+				*answer += row_number(query, &out, r);
+		gpucol_engine_cpu.finish(run);
+		CHECK(source.mapped_rows == 0, "windows are left");
+	}
+	if (lookup != NULL)
+		gpucol_engine_cpu.lookup_free(lookup);
 	return status == GPUCOL_END ? GPUCOL_OK : status;
 }
 
@@ -191,15 +227,25 @@ begin(ProgramBuilder *b, GpucolProgramKind kind)
 }
 
 static void
-refuse_query(const char *name, const ProgramBuilder *b, const GpucolRowShape *shape)
+refuse_programs(const char *name, const ProgramBuilder *b, const ProgramBuilder *build,
+				const GpucolRowShape *shape)
 {
 	for (int threads = 1; threads <= 3; threads += 2)
 	{
 		Query		query = {.program = builder_finish(b),.shape = shape,.threads = threads};
 
+		if (build != NULL)
+			query.build = builder_finish(build);
 		refuse_each(name, run_query, &query);
 		free(query.program);
+		free(query.build);
 	}
+}
+
+static void
+refuse_query(const char *name, const ProgramBuilder *b, const GpucolRowShape *shape)
+{
+	refuse_programs(name, b, NULL, shape);
 }
 
 /* All columns of rows that a range and the host let pass. */
@@ -253,6 +299,37 @@ refuse_groups(const char *name, int nkeys, const int *keys, bool distinct)
 	refuse_query(name, &b, NULL);
 }
 
+/* The table joined with itself by a column: words and texts, or texts by word. */
+static void
+refuse_join(const char *name, int key, GpucolJoinKind kind, bool grouped)
+{
+	static ProgramBuilder build;
+	static ProgramBuilder b;
+	int			text;
+
+	begin(&build, GPUCOL_PROGRAM_BUILD);
+	build.head.njoin_keys = 1;
+	for (int i = 0; i < 3; i++)
+	{
+		uint16_t	r = load(&build, i == 0 ? key : i == 1 ? C_TEXT : C_DECIMAL);
+
+		build.keys[build.head.nkeys++] = r;
+	}
+	begin(&b, grouped ? GPUCOL_PROGRAM_AGG : GPUCOL_PROGRAM_SCAN);
+	builder_probe(&b, 0, kind);
+	builder_probe_key(&b, load(&b, key));
+	text = builder_payload(&b, 0, 1, GPUCOL_KIND_BYTES);	/* behind the key */
+	b.keys[b.head.nkeys++] = load(&b, C_WORD);
+	if (grouped)
+		builder_agg(&b, GPUCOL_AGG_COUNT_DISTINCT, GPUCOL_CLASS_S,
+					builder_instr(&b, GPUCOL_OP_LOAD_S, GPUCOL_CLASS_S, 0, 0, 0, NCOLUMNS + text),
+					GPUCOL_NO_REG);
+	else
+		b.keys[b.head.nkeys++] = builder_instr(&b, GPUCOL_OP_LOAD_S, GPUCOL_CLASS_S, 0, 0, 0,
+											   NCOLUMNS + text);
+	refuse_programs(name, &b, &build, NULL);
+}
+
 /* No thread is to be had: the caller does the work of all. */
 static void
 refuse_threads(void)
@@ -290,6 +367,9 @@ main(void)
 	refuse_groups("texts", 1, (int[]) {C_TEXT}, false);
 	refuse_groups("large numbers", 2, (int[]) {C_WIDE, C_NULLS}, false);
 	refuse_groups("decimals and floats", 2, (int[]) {C_DECIMAL, C_FLOAT}, false);
+	refuse_join("inner join", C_WIDE, GPUCOL_JOIN_INNER, false);
+	refuse_join("full join", C_NULLS, GPUCOL_JOIN_FULL, false);
+	refuse_join("groups of a join", C_WIDE, GPUCOL_JOIN_LEFT, true);
 	array_table_free(&table);
 	return check_summary("refused_engine");
 }
