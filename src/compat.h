@@ -423,4 +423,11 @@ typedef struct GpucolCompatIntoReceiver
 #define gpucol_compat_is_nulled(var)	((void) (var), false)
 #endif
 
+/* Have no rights checked for a range table entry. */
+#if PG_VERSION_NUM >= 160000
+#define gpucol_compat_no_permissions(rte)	((rte)->perminfoindex = 0)
+#else
+#define gpucol_compat_no_permissions(rte)	((rte)->requiredPerms = 0)
+#endif
+
 #endif							/* GPUCOL_COMPAT_H */

@@ -37,6 +37,7 @@
 #include "plan/plan.h"
 #include "exec/ranked.h"
 #include "exec/regroup.h"
+#include "exec/replay.h"
 #include "exec/result.h"
 #include "exec/run.h"
 #include "lower/coarse.h"
@@ -87,6 +88,7 @@ typedef struct GpucolAggExecState
 	int		   *places;
 
 	PlanState  *fallback;		/* ordinary plan, once needed */
+	GpucolReplay replay;
 } GpucolAggExecState;
 
 static Node *agg_create_state(CustomScan *cscan);
@@ -405,6 +407,7 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 								GPUCOL_AGG_PRIVATE_PIPE);
 
 	state->eflags = eflags;
+	gpucol_replay_init(&state->replay, eflags);
 	state->computed = state->exprs;
 	/* the ordinary plan may deliver slots that are still to be deformed */
 	node->ss.ps.resultopsfixed = false;
@@ -640,8 +643,9 @@ begin_fallback(GpucolAggExecState *state)
 	MemoryContextSwitchTo(old);
 }
 
+/* The next group of the run or of the ordinary plan. */
 static TupleTableSlot *
-agg_exec(CustomScanState *node)
+fetch_group(CustomScanState *node)
 {
 	GpucolAggExecState *state = (GpucolAggExecState *) node;
 	TupleTableSlot *slot;
@@ -658,11 +662,21 @@ agg_exec(CustomScanState *node)
 	return ExecProcNode(state->fallback);
 }
 
+static TupleTableSlot *
+agg_exec(CustomScanState *node)
+{
+	GpucolAggExecState *state = (GpucolAggExecState *) node;
+
+	return state->replay.wanted ? gpucol_replay_next(&state->replay, node, fetch_group) :
+		fetch_group(node);
+}
+
 static void
 agg_end(CustomScanState *node)
 {
 	GpucolAggExecState *state = (GpucolAggExecState *) node;
 
+	gpucol_replay_end(&state->replay);
 	end_groups(state);
 	gpucol_run_end(&state->exec);
 	for (int i = 0; i < state->exec.nparts; i++)
@@ -677,6 +691,8 @@ agg_rescan(CustomScanState *node)
 {
 	GpucolAggExecState *state = (GpucolAggExecState *) node;
 
+	if (gpucol_replay_rewind(&state->replay, node))
+		return;
 	end_groups(state);
 	gpucol_run_end(&state->exec);
 	gpucol_group_rows_reset(&state->rows);

@@ -21,6 +21,7 @@
 
 #include "exec/explain.h"
 #include "exec/join_build.h"
+#include "exec/replay.h"
 #include "exec/result.h"
 #include "plan/plan.h"
 
@@ -42,6 +43,7 @@ typedef struct GpucolJoinState
 	bool	  **isnull;
 
 	PlanState  *fallback;		/* ordinary plan, once needed */
+	GpucolReplay replay;
 } GpucolJoinState;
 
 static Node *join_create_state(CustomScan *cscan);
@@ -115,6 +117,7 @@ join_begin(CustomScanState *node, EState *estate, int eflags)
 										llast_node(TargetEntry, cscan->custom_scan_tlist));
 
 	state->eflags = eflags;
+	gpucol_replay_init(&state->replay, eflags);
 	/* the ordinary plan may deliver slots that are still to be deformed */
 	node->ss.ps.resultopsfixed = false;
 	state->outputs = palloc0(Max(state->ncolumns, 1) * sizeof(GpucolOutput));
@@ -234,8 +237,9 @@ next_plain(ScanState *node)
 	return ExecStoreVirtualTuple(slot);
 }
 
+/* The next row of the run or of the ordinary plan. */
 static TupleTableSlot *
-join_exec(CustomScanState *node)
+fetch_row(CustomScanState *node)
 {
 	GpucolJoinState *state = (GpucolJoinState *) node;
 	TupleTableSlot *slot;
@@ -250,11 +254,18 @@ join_exec(CustomScanState *node)
 	return ExecScan(&node->ss, next_plain, recheck_row);
 }
 
+static TupleTableSlot *
+join_exec(CustomScanState *node)
+{
+	return gpucol_replay_next(&((GpucolJoinState *) node)->replay, node, fetch_row);
+}
+
 static void
 join_end(CustomScanState *node)
 {
 	GpucolJoinState *state = (GpucolJoinState *) node;
 
+	gpucol_replay_end(&state->replay);
 	gpucol_run_end(&state->exec);
 	gpucol_join_children_end(state->children);
 	if (state->fallback != NULL)
@@ -266,6 +277,8 @@ join_rescan(CustomScanState *node)
 {
 	GpucolJoinState *state = (GpucolJoinState *) node;
 
+	if (gpucol_replay_rewind(&state->replay, node))
+		return;
 	gpucol_run_end(&state->exec);
 	state->nrows = state->next = 0;
 	ExecScanReScan(&node->ss);

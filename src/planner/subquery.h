@@ -38,6 +38,24 @@ extern Node *gpucol_subquery_join_scalar(Query *query, SubLink *sublink);
  */
 extern Node *gpucol_subquery_not_exists(Query *query, Node *condition);
 
+/*
+ * A key that a subquery is grouped by, and what it equals in the outer query: `equality`
+ * has the operator, and the key on its left or its right.
+ */
+typedef struct GpucolAsked
+{
+	OpExpr	   *equality;
+	Node	   *key;
+	Node	   *column;
+	bool		key_is_left;
+} GpucolAsked;
+
+/*
+ * subquery_restrict.c: leave out groups of `inner` that no row of `outer` asks for, as far
+ * as conditions on one of its tables tell.
+ */
+extern void gpucol_subquery_restrict(Query *outer, Query *inner, List *asked);
+
 /* Note why a correlated subquery over a gpucol table stays; another is none to speak of. */
 extern void gpucol_subquery_stays(SubLink *sublink, const char *reason);
 

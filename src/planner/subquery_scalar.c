@@ -58,6 +58,7 @@ typedef struct GroupedJoin
 	List	   *columns;		/* TargetEntries of the grouped subquery */
 	List	   *groups;			/* SortGroupClauses of the keys */
 	List	   *conditions;		/* of the join, over the outer query's columns */
+	List	   *asked;			/* GpucolAsked, by key */
 	const char *reason;			/* why not, or NULL */
 } GroupedJoin;
 
@@ -169,6 +170,19 @@ is_join_equality(OpExpr *op, Node *key, Oid type, Oid *equal, Oid *less)
 		is_same_collation(key, op->inputcollid) && find_grouping(op->opno, type, equal, less);
 }
 
+/* Note what a key equals in the outer query. */
+static void
+note_asked(GroupedJoin *join, OpExpr *equality, Node *key, Node *column, bool key_is_left)
+{
+	GpucolAsked *asked = palloc(sizeof(GpucolAsked));
+
+	asked->equality = equality;
+	asked->key = key;
+	asked->column = column;
+	asked->key_is_left = key_is_left;
+	join->asked = lappend(join->asked, asked);
+}
+
 /*
  * Take an equality between something of the subquery and something outer as a
  * condition of the join.  False, and a reason, if it is none.
@@ -200,6 +214,7 @@ take_equality(GroupedJoin *join, OpExpr *op)
 		other = move_out(other);
 		if (!check_outer(join, other))
 			return false;
+		note_asked(join, op, key, other, i == 0);
 		tle = find_column(join, (Expr *) key, "key");
 		group_by(join, tle, equal, less);
 		condition = copyObject(op);
@@ -251,6 +266,8 @@ take_conditions(GroupedJoin *join)
 	if (join->groups == NIL)
 		join->reason = "it is correlated by no equality";
 	from->quals = rest == NIL ? NULL : (Node *) make_ands_explicit(rest);
+	if (join->groups != NIL)
+		gpucol_subquery_restrict(join->outer, join->inner, join->asked);
 	return join->groups != NIL;
 }
 

@@ -92,6 +92,18 @@ SELECT compare('SELECT count(*), count(DISTINCT d.t), avg(d.d), sum(f.d * d.d), 
 SELECT compare('SELECT CASE WHEN d.t LIKE ''%1'' THEN f.v ELSE d.w END AS x, upper(d.t) AS u, count(*) FROM fact f JOIN dim d ON f.k = d.k GROUP BY 1, 2');
 SELECT compare('SELECT f.id, d.*, h.* FROM fact f JOIN dim d ON f.k = d.k JOIN h_none h ON h.k = f.k');
 
+-- groups that no row asks for are left out of a correlated subquery
+EXPLAIN (COSTS OFF) SELECT d.id, (SELECT sum(x.b) FROM fact x WHERE x.k = d.k AND x.v < 3) FROM dim d WHERE d.w = 1 AND d.t LIKE 'name 1%';
+SELECT compare('SELECT d.id, (SELECT sum(x.b) FROM fact x WHERE x.k = d.k AND x.v < 3) AS n FROM dim d WHERE d.w = 1 AND d.t LIKE ''name 1%''');
+SELECT compare('SELECT f.id FROM fact f, dim d WHERE f.k = d.k AND d.w = 1 AND f.b < (SELECT avg(x.b) FROM fact x WHERE x.k = d.k)');
+SELECT compare('SELECT d.id FROM dim d LEFT JOIN none n ON n.k = d.k WHERE d.w < 2 AND d.k IN (SELECT s FROM fact) AND 4 <= (SELECT count(*) FROM fact x WHERE d.k = x.k AND x.s = d.s)');
+-- a join that is scanned again and again
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SELECT compare('SELECT g, count(*), sum(x.n) FROM generate_series(1, 40) g JOIN (SELECT d.w + d.id % 7 AS key, f.v AS n FROM fact f LEFT JOIN dim d ON f.k = d.k OFFSET 0) x ON x.key < g AND x.n < g % 3 GROUP BY g');
+RESET enable_hashjoin;
+RESET enable_mergejoin;
+
 -- parameters, rescans, cursors, prepared statements
 PREPARE p(int, text) AS SELECT count(*), sum(d.b) FROM fact f JOIN dim d ON f.k = d.k WHERE f.v = $1 AND d.t > $2;
 EXECUTE p(1, 'name 2'); EXECUTE p(NULL, 'name 2'); EXECUTE p(3, 'name 39');

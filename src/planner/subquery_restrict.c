@@ -1,0 +1,203 @@
+/*-------------------------------------------------------------------------
+ *
+ * subquery_restrict.c
+ *	  Groups that no row of the outer query asks for are left out of a grouped
+ *	  subquery.
+ *
+ * A correlated subquery that becomes a join (subquery_scalar.c) is computed for all
+ * groups of its table, where few may be wanted: TPC-H's query 17 asks for those of 200
+ * parts of 200,000.  Where its key equals a column of one table of the outer query, and
+ * that table has conditions of its own, they are put into the subquery:
+ *
+ *		SELECT k, agg(b.y) FROM b WHERE rest AND b.k IN (SELECT a.k FROM a WHERE own) GROUP BY k
+ *
+ * Rows of the outer query that do not pass these conditions have no group then; they are
+ * no rows of its result.  So the conditions are those of WHERE, which hold for every row
+ * of it, whatever joins there are; they are harmless (lower/harmless.h), for they may now
+ * be tested before others.  This is the magic sets rewriting for one relation (Mumick,
+ * Pirahesh: SIGMOD 1994).
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_class.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
+#include "rewrite/rewriteManip.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#include "compat.h"
+#include "lower/harmless.h"
+#include "lower/harmless_query.h"
+#include "planner/subquery.h"
+
+/* The table that is asked must be so many times smaller than the subquery's. */
+#define TIMES_SMALLER	2
+
+/* Rows of a table, as far as statistics know. */
+static double
+table_rows(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	double		rows;
+
+	if (!HeapTupleIsValid(tuple))
+		return 0;
+	rows = ((Form_pg_class) GETSTRUCT(tuple))->reltuples;
+	ReleaseSysCache(tuple);
+	return rows;
+}
+
+/* Has an expression a subquery that is executed for rows? */
+static bool
+has_correlated(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, SubLink))
+	{
+		GpucolReferences found = gpucol_subquery_references(((SubLink *) node)->subselect);
+
+		if (found.own || found.outer || found.farther)
+			return true;
+	}
+	return expression_tree_walker(node, has_correlated, context);
+}
+
+/* Conditions of a query on one of its tables alone, copied. */
+static List *
+own_conditions(Query *outer, Index rti)
+{
+	List	   *own = NIL;
+	ListCell   *lc;
+
+	foreach(lc, gpucol_subquery_conditions(outer->jointree->quals))
+	{
+		Node	   *condition = lfirst(lc);
+		GpucolReferences found = gpucol_subquery_references(condition);
+		Bitmapset  *tables = pull_varnos_of_level(NULL, condition, 0);
+
+		if (!found.outer && !found.farther && bms_membership(tables) == BMS_SINGLETON &&
+			bms_is_member(rti, tables) && !has_correlated(condition, NULL) &&
+			!contain_volatile_functions(condition) &&
+			gpucol_harmless_expr(outer, (Expr *) condition) == NULL)
+			own = lappend(own, copyObject(condition));
+	}
+	return own;
+}
+
+/* The table that a column is of, if it can be asked; else 0. */
+static Index
+asked_table(const Query *outer, const Node *column)
+{
+	const Var  *var = (const Var *) column;
+	RangeTblEntry *rte;
+
+	if (!IsA(var, Var) || var->varlevelsup != 0 || var->varattno <= 0)
+		return 0;
+	rte = rt_fetch(var->varno, outer->rtable);
+	return rte->rtekind == RTE_RELATION && rte->tablesample == NULL && !rte->lateral ?
+		(Index) var->varno : 0;
+}
+
+/* SELECT columns FROM table WHERE conditions. */
+static Query *
+make_query(Query *outer, Index rti, List *columns, List *conditions)
+{
+	Query	   *query = makeNode(Query);
+	RangeTblEntry *rte = copyObject(rt_fetch(rti, outer->rtable));
+	RangeTblRef *ref = makeNode(RangeTblRef);
+	ListCell   *lc;
+
+	gpucol_compat_no_permissions(rte);	/* they are checked where it stands */
+	query->commandType = CMD_SELECT;
+	query->canSetTag = true;
+	query->rtable = list_make1(rte);
+	ref->rtindex = 1;
+	query->jointree = makeFromExpr(list_make1(ref), (Node *) make_ands_explicit(conditions));
+	foreach(lc, columns)
+	{
+		int			number = foreach_current_index(lc) + 1;
+
+		query->targetList = lappend(query->targetList,
+									makeTargetEntry(copyObject(lfirst(lc)), number,
+													psprintf("asked%d", number), false));
+	}
+	query->hasSubLinks = checkExprHasSubLink(query->jointree->quals);
+	ChangeVarNodes((Node *) query->jointree, rti, 1, 0);
+	ChangeVarNodes((Node *) query->targetList, rti, 1, 0);
+	ChangeVarNodes((Node *) rte->securityQuals, rti, 1, 0);
+	ref->rtindex = 1;
+	return query;
+}
+
+/* key = column, `number` of the query on its right. */
+static Node *
+make_test(const GpucolAsked *asked, int number)
+{
+	OpExpr	   *test = copyObject(asked->equality);
+	Param	   *param = makeNode(Param);
+
+	param->paramkind = PARAM_SUBLINK;
+	param->paramid = number;
+	param->paramtype = exprType(asked->column);
+	param->paramtypmod = exprTypmod(asked->column);
+	param->paramcollid = exprCollation(asked->column);
+	param->location = -1;
+	if (!asked->key_is_left)
+	{
+		test->opno = get_commutator(test->opno);
+		test->opfuncid = get_opcode(test->opno);
+	}
+	test->args = list_make2(copyObject(asked->key), param);
+	return (Node *) test;
+}
+
+/*
+ * Restrict the groups of a subquery; `asked` (of GpucolAsked) are its keys.
+ */
+void
+gpucol_subquery_restrict(Query *outer, Query *inner, List *asked)
+{
+	Index		rti = 0;
+	List	   *columns = NIL;
+	List	   *tests = NIL;
+	List	   *conditions;
+	SubLink    *sublink;
+	Query	   *query;
+	ListCell   *lc;
+
+	foreach(lc, asked)
+	{
+		const GpucolAsked *one = lfirst(lc);
+		Index		table = asked_table(outer, one->column);
+
+		if (table == 0 || (rti != 0 && table != rti) ||
+			!OidIsValid(get_commutator(one->equality->opno)))
+			continue;
+		rti = table;
+		columns = lappend(columns, one->column);
+		tests = lappend(tests, make_test(one, list_length(columns)));
+	}
+	if (rti == 0 || table_rows(rt_fetch(rti, outer->rtable)->relid) * TIMES_SMALLER >
+		table_rows(gpucol_subquery_table(inner)))
+		return;
+	conditions = own_conditions(outer, rti);
+	if (conditions == NIL)
+		return;
+	query = make_query(outer, rti, columns, conditions);
+	if (gpucol_harmless_query(query) != NULL)
+		return;
+	sublink = makeNode(SubLink);
+	sublink->subLinkType = ANY_SUBLINK;
+	sublink->testexpr = (Node *) make_ands_explicit(tests);
+	sublink->subselect = (Node *) query;
+	sublink->location = -1;
+	inner->jointree->quals = make_and_qual(inner->jointree->quals, (Node *) sublink);
+	inner->hasSubLinks = true;
+}
