@@ -33,6 +33,12 @@ extern List *gpucol_subquery_conditions(Node *node);
 extern Node *gpucol_subquery_join_scalar(Query *query, SubLink *sublink);
 
 /*
+ * subquery_unique.c: does a query of one table give one row at most where `equalities`
+ * (OpExprs) compare its columns with one value each?
+ */
+extern bool gpucol_subquery_is_unique(Query *query, List *equalities);
+
+/*
  * subquery_not_in.c: the NOT EXISTS that takes the place of a condition of `query` that
  * is a NOT IN, or NULL: it is none, or stays.
  */

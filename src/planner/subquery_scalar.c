@@ -18,6 +18,9 @@
  *						and when it was before
  *	  NULL				equals nothing, as before: the group of NULLs finds no partner
  *
+ * A subquery without aggregates is joined as it is, if an index says that it gives one row
+ * at most (subquery_unique.c): more would be PostgreSQL's error.
+ *
  * Conditions of the subquery on a's columns alone go to the join's condition.  Where e
  * stands in a condition that NULL does not pass, PostgreSQL makes an inner join of it.
  *
@@ -57,6 +60,7 @@ typedef struct GroupedJoin
 	Index		join_rti;		/* and of the join */
 	List	   *columns;		/* TargetEntries of the grouped subquery */
 	List	   *groups;			/* SortGroupClauses of the keys */
+	List	   *equalities;		/* OpExprs of the subquery that make the keys */
 	List	   *conditions;		/* of the join, over the outer query's columns */
 	List	   *asked;			/* GpucolAsked, by key */
 	const char *reason;			/* why not, or NULL */
@@ -221,6 +225,7 @@ take_equality(GroupedJoin *join, OpExpr *op)
 		condition->args = i == 0 ? list_make2(column_var(join, tle, false), other) :
 			list_make2(other, column_var(join, tle, false));
 		join->conditions = lappend(join->conditions, condition);
+		join->equalities = lappend(join->equalities, op);
 		return true;
 	}
 	return false;
@@ -303,8 +308,8 @@ join_value(Node *node, GroupedJoin *join)
 	{
 		Var		   *var = copyObject((Var *) node);
 
-		if (var->varlevelsup != 1)
-			join->reason = "it has columns outside of aggregates";
+		if (var->varlevelsup == 0)
+			return (Node *) column_var(join, find_column(join, (Expr *) var, "value"), true);
 		var->varlevelsup = 0;
 		return (Node *) var;
 	}
@@ -343,6 +348,27 @@ join_whole_value(GroupedJoin *join, Node *value)
 	return joined;
 }
 
+/*
+ * The value of a subquery without aggregates, which is that of its one row, or NULL; or
+ * NULL, and a reason.  No row leaves NULL columns, which must make the value NULL.
+ */
+static Node *
+join_only_value(GroupedJoin *join, Node *value)
+{
+	ListCell   *lc;
+	GpucolReferences found = gpucol_subquery_references(value);
+
+	if (!gpucol_subquery_is_unique(join->inner, join->equalities))
+		join->reason = "it may return several rows, which is an error";
+	else if (!found.own || contain_nonstrict_functions(value))
+		join->reason = "its value may be other than NULL where no row is found";
+	value = join_value(value, join);
+	foreach(lc, join->columns)
+		lfirst_node(TargetEntry, lc)->ressortgroupref = 0;
+	join->groups = NIL;
+	return value;
+}
+
 /* ---- the subquery ---- */
 
 /* Why a subquery of this shape stays, or NULL. */
@@ -351,8 +377,6 @@ decline_shape(Query *query)
 {
 	if (query->commandType != CMD_SELECT || query->setOperations != NULL)
 		return "it has a set operation";
-	if (!query->hasAggs)
-		return "it may return several rows, which is an error";
 	if (query->groupClause != NIL || query->groupingSets != NIL || query->havingQual != NULL)
 		return "it has GROUP BY or HAVING";
 	if (query->hasWindowFuncs || query->hasTargetSRFs || query->distinctClause != NIL ||
@@ -422,7 +446,7 @@ prepare_join(GroupedJoin *join)
 	join->join_rti = join->rti + 1;
 	if (!take_conditions(join))
 		return NULL;
-	value = join_whole_value(join, value);
+	value = inner->hasAggs ? join_whole_value(join, value) : join_only_value(join, value);
 	if (join->reason != NULL)
 		return NULL;
 	inner->targetList = join->columns;

@@ -188,6 +188,46 @@ SELECT id, CASE WHEN size > 0 THEN (SELECT sum(n) FROM sr_packed p WHERE p.k = o
 SELECT 1 / (SELECT count(*) FROM sr_packed p WHERE p.k = o.k) FROM sr_outer o;
 SELECT id, (SELECT n FROM sr_packed p WHERE p.k = o.k) FROM sr_outer o;
 
+-- A subquery of one row, by a unique index; without one, or with one that does not say so, it stays.
+CREATE TABLE sr_one (k int, s int, t text, n numeric(8,2)) USING gpucol;
+INSERT INTO sr_one SELECT CASE WHEN i < 45 THEN i END, i % 4, CASE WHEN i % 5 > 0 THEN 'w' || i % 15 END, i / 4.0 FROM generate_series(1, 50) i;
+CREATE TABLE sr_one_heap (LIKE sr_one) USING heap;
+INSERT INTO sr_one_heap SELECT * FROM sr_one;
+ANALYZE sr_one, sr_one_heap;
+CREATE FUNCTION sr_lookups() RETURNS TABLE (value text, outcome text) LANGUAGE plpgsql AS $$
+DECLARE query text; seen text; differences int;
+BEGIN
+	FOREACH value IN ARRAY ARRAY['t', 'n * o.size', 'upper(t) || o.word', 'coalesce(t, ''x'')', 'o.size', '7', 'k IS NULL', 'n / s', 'o'] LOOP
+		query := format('SELECT id, (SELECT %s FROM %%1$s e WHERE e.k = o.k%s) v FROM sr_outer o', CASE value WHEN 'o' THEN 't' ELSE value END,
+			CASE value WHEN 'o' THEN ' AND e.s = o.s' WHEN 'n / s' THEN ' AND s > 0' ELSE '' END);
+		seen := sr_plan(format(query, 'sr_one'));
+		EXECUTE format('SELECT count(*) FROM ((SELECT * FROM (%1$s) x EXCEPT ALL SELECT * FROM (%2$s) x) UNION ALL (SELECT * FROM (%2$s) x EXCEPT ALL SELECT * FROM (%1$s) x)) x',
+			format(query, 'sr_one'), format(query, 'sr_one_heap')) INTO differences;
+		outcome := format('%s, %s differences', seen, differences);
+		RETURN NEXT;
+	END LOOP;
+END $$;
+SELECT value, outcome FROM sr_lookups() WHERE value IN ('t', 'o');
+CREATE UNIQUE INDEX sr_index ON sr_one (k, s);
+SELECT value, outcome FROM sr_lookups() WHERE value IN ('t', 'o');
+DROP INDEX sr_index;
+CREATE UNIQUE INDEX sr_index ON sr_one (k) WHERE k < 40;
+SELECT value, outcome FROM sr_lookups() WHERE value IN ('t', 'o');
+DROP INDEX sr_index;
+ALTER TABLE sr_one ADD CONSTRAINT sr_index UNIQUE (k) DEFERRABLE;
+SELECT value, outcome FROM sr_lookups() WHERE value IN ('t', 'o');
+ALTER TABLE sr_one DROP CONSTRAINT sr_index;
+ALTER TABLE sr_one ADD UNIQUE (k);
+SET enable_indexscan = off;
+SET enable_bitmapscan = off;
+SELECT value, outcome FROM sr_lookups();
+RESET enable_indexscan;
+RESET enable_bitmapscan;
+INSERT INTO sr_one_heap VALUES (1, 1, 'again', 1);
+SELECT id, (SELECT t FROM sr_one_heap e WHERE e.k = o.k) FROM sr_outer o;
+DROP FUNCTION sr_lookups;
+DROP TABLE sr_one, sr_one_heap;
+
 -- Empty tables on either side.
 SELECT count(*), count(v), sum(c) FROM (SELECT (SELECT sum(n) FROM sr_empty p WHERE p.k = o.k) v,
 	(SELECT count(*) FROM sr_empty p WHERE p.k = o.k) c FROM sr_outer o) x;

@@ -78,6 +78,7 @@ sub tables
 		  . "INSERT INTO ${name}_packed SELECT * FROM ${name}_heap" . pick('', '', ' WHERE id > 15') . ";\n";
 		$sql .= "INSERT INTO ${name}_packed SELECT * FROM ${name}_heap WHERE id <= 15;\n" if $sql =~ /WHERE id > 15;\n\z/;
 		$sql .= "CREATE INDEX ON ${name}_heap (k); CREATE INDEX ON ${name}_packed (k);\n" if rand() < 0.2;
+		$sql .= "CREATE UNIQUE INDEX ON ${name}_heap (id); CREATE UNIQUE INDEX ON ${name}_packed (id);\n" if rand() < 0.4;
 		$sql .= "ANALYZE ${name}_heap, ${name}_packed;\n" if rand() < 0.7;
 	}
 	return $sql;
@@ -170,6 +171,15 @@ sub source
 sub scalar_subquery
 {
 	my ($type, $depth, $outer, @farther) = @_;
+	if (rand() < 0.1)
+	{
+		my $x = 'x' . $aliases++;
+		my $value = column([$x], $type);
+
+		$value = pick($value, "$value + " . column($outer, 'number'), "coalesce($value, 3)") if $type eq 'number';
+		return "(SELECT $value FROM " . pick('a', 'b', 'c') . "@ $x WHERE $x.id = " . column($outer, 'number')
+		  . pick('', ' AND ' . condition([$x])) . ')';
+	}
 	my ($from, $scope) = source($depth + 1);
 	my @where = map { correlation($scope, $outer) } 1 .. pick(1, 1, 1, 2);
 
