@@ -40,6 +40,7 @@
 
 #include "base/owned.h"
 #include "base/pool.h"
+#include "base/prefetch.h"
 #include "engine/engine.h"
 #include "kernel/decode.h"
 

@@ -283,15 +283,15 @@ prefetch_groups(const GpucolCpuGroups *groups, uint32_t n, const uint64_t *hashe
 	const GpucolRun *run = groups->run;
 
 	for (uint32_t j = 0; j < n; j++)
-		__builtin_prefetch(&groups->slots[first_slot(groups, hashes[j])]);
+		GPUCOL_PREFETCH(&groups->slots[first_slot(groups, hashes[j])]);
 	for (uint32_t j = 0; j < n; j++)
 	{
 		uint32_t	number = (uint32_t) groups->slots[first_slot(groups, hashes[j])] - 1;
 
 		if (number == UINT32_MAX)
 			continue;
-		__builtin_prefetch(&groups->keys[(size_t) number * run->key_words]);
-		__builtin_prefetch(&groups->states[(size_t) number * run->state_words]);
+		GPUCOL_PREFETCH(&groups->keys[(size_t) number * run->key_words]);
+		GPUCOL_PREFETCH(&groups->states[(size_t) number * run->state_words]);
 	}
 }
 
@@ -573,19 +573,19 @@ prefetch_strings(const GpucolCpuStrings *strings, const uint64_t *hashes, uint32
 	if (strings->nslots < PREFETCHED_SLOTS)
 		return;
 	for (uint32_t j = 0; j < n; j++)
-		__builtin_prefetch(&strings->slots[(uint32_t) hashes[j] & mask]);
+		GPUCOL_PREFETCH(&strings->slots[(uint32_t) hashes[j] & mask]);
 	for (uint32_t j = 0; j < n; j++)
 	{
 		uint64_t	slot = strings->slots[(uint32_t) hashes[j] & mask];
 
-		__builtin_prefetch(&strings->values[(uint32_t) slot - (slot != 0)]);
+		GPUCOL_PREFETCH(&strings->values[(uint32_t) slot - (slot != 0)]);
 	}
 	for (uint32_t j = 0; j < n; j++)
 	{
 		uint64_t	slot = strings->slots[(uint32_t) hashes[j] & mask];
 
 		if (slot != 0)
-			__builtin_prefetch(strings->values[(uint32_t) slot - 1].data);
+			GPUCOL_PREFETCH(strings->values[(uint32_t) slot - 1].data);
 	}
 }
 
@@ -721,7 +721,7 @@ void
 gpucol_cpu_group_prefetch(const GpucolCpuSet *set, uint64_t group, uint64_t value)
 {
 	if (set->nslots >= PREFETCHED_SLOTS)
-		__builtin_prefetch(&set->slots[2 * (hash_pair(group, value) & (set->nslots - 1))]);
+		GPUCOL_PREFETCH(&set->slots[2 * (hash_pair(group, value) & (set->nslots - 1))]);
 }
 
 GpucolStatus

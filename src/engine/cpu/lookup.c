@@ -3,7 +3,7 @@
  * lookup.c
  *	  Looking up a built table: keys, payload, figures.
  *
- * A table of hashed keys that exceeds the caches is looked up a level at a time for all
+ * A table of hashed keys that exceeds the caches is looked up a level at a time for some
  * keys of a vector, so that their cache lines are fetched together: the buckets, then the
  * words that the tags leave, then the comparison.
  *
@@ -15,6 +15,7 @@
 #include "kernel/hash.h"
 
 #define PREFETCHED_WORDS 16384	/* smaller tables are in the cache anyway */
+#define PREFETCH_STEP 64		/* keys fetched together: what they read stays in the first cache */
 
 /* ---- keys ---- */
 
@@ -81,13 +82,13 @@ static void
 prefetch_words(const GpucolLookup *lookup, const uint64_t *hashes, uint32_t n)
 {
 	for (uint32_t j = 0; j < n; j++)
-		__builtin_prefetch(&lookup->buckets[hashes[j] >> lookup->shift]);
+		GPUCOL_PREFETCH(&lookup->buckets[hashes[j] >> lookup->shift]);
 	for (uint32_t j = 0; j < n; j++)
 	{
 		uint64_t	bucket = lookup->buckets[hashes[j] >> lookup->shift];
 
 		if ((bucket & gpucol_lookup_tag(hashes[j])) != 0)
-			__builtin_prefetch(&lookup->words[bucket >> 16]);
+			GPUCOL_PREFETCH(&lookup->words[bucket >> 16]);
 	}
 }
 
@@ -103,15 +104,17 @@ static void
 find_hashed(const GpucolLookup *lookup, const uint64_t *words, const uint64_t *const *codes,
 			const uint8_t *valid, uint32_t n, uint64_t *hashes, uint32_t *numbers)
 {
+	bool		large = lookup->ndistinct > PREFETCHED_WORDS;
+
 	hash_words(words, n, hashes);
-	if (lookup->ndistinct > PREFETCHED_WORDS)
-		prefetch_words(lookup, hashes, n);
 	for (uint32_t j = 0; j < n; j++)
 	{
 		const uint64_t *bucket = &lookup->buckets[hashes[j] >> lookup->shift];
 		uint32_t	at;
 		uint32_t	end;
 
+		if (large && j % PREFETCH_STEP == 0)
+			prefetch_words(lookup, hashes + j, n - j < PREFETCH_STEP ? n - j : PREFETCH_STEP);
 		numbers[j] = GPUCOL_LOOKUP_NONE;
 		if ((bucket[0] & gpucol_lookup_tag(hashes[j])) == 0 || (valid != NULL && !valid[j]))
 			continue;

@@ -570,7 +570,7 @@ do_work(GpucolRun *run)
 		}
 	}
 	gpucol_cpu_begin_slice(run);
-	if (run->nwork <= DEAL && !run->by_ordinal && run->nprobes == 0)
+	if (run->nwork <= (run->nprobes == 0 ? DEAL : 1) && !run->by_ordinal)
 		do_share(run, 0);
 	else
 		gpucol_pool_run(run->nworkers, do_share, run);

@@ -169,7 +169,10 @@ gpucol_cpu_tail_step(GpucolRun *run)
 		run->in_tail = true;
 	}
 	gpucol_cpu_begin_slice(run);
-	gpucol_pool_run(run->nworkers, deliver_share, run);
+	if (run->probes[run->tail].table->nrows <= GPUCOL_VECTOR_VALUES && !run->by_ordinal)
+		deliver_share(run, 0);
+	else
+		gpucol_pool_run(run->nworkers, deliver_share, run);
 	status = gpucol_cpu_workers_status(run);
 	if (status == GPUCOL_OK)
 		status = gpucol_cpu_extreme_drain(run, &run->delta);
