@@ -49,7 +49,7 @@
 #define GPUCOL_CPU_FIRST_PACE	128	/* vectors of the first window */
 #define GPUCOL_CPU_RAW_WINDOW	16	/* the same where bytes are raw */
 #define GPUCOL_CPU_SCAN_WINDOW	32	/* the same for a SCAN, which keeps outputs */
-#define GPUCOL_CPU_JOIN_OUTPUTS	16	/* output buffers of a worker of a SCAN with probes */
+#define GPUCOL_CPU_JOIN_OUTPUTS	16	/* output buffers of a worker of a SCAN with probes, at most */
 
 /* Functions compiled for several instruction sets, chosen at load time. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
@@ -472,6 +472,7 @@ struct GpucolRun
 	GpucolStatus failed;		/* SCAN with probes: behind the outputs that there are */
 	GpucolCpuOutput *outputs;
 	int			noutputs;
+	uint32_t	join_outputs;	/* with probes: of each worker, at most; 0 = none are kept */
 	uint32_t	next_output;
 	GpucolTakeRows take;		/* SCAN: or these take them */
 	void	   *take_arg;
@@ -513,7 +514,7 @@ gpucol_cpu_free(GpucolRun *run, void *memory)
 static inline bool
 gpucol_cpu_has_room(const GpucolCpuWorker *worker)
 {
-	return worker->noutputs < GPUCOL_CPU_JOIN_OUTPUTS;
+	return worker->noutputs < worker->run->join_outputs || worker->run->join_outputs == 0;
 }
 
 /* What makes codes of a column's dictionary another's: its segment; for payload, the run. */

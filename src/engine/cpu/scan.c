@@ -119,12 +119,34 @@ most_outputs(const GpucolRun *run)
 		most < 1 ? 1 : (uint32_t) most;
 }
 
+/*
+ * The buffers of a scan with probes, all of them from the start: rows once delivered are
+ * final, so memory for others must not be wanting later.
+ */
+static GpucolStatus
+init_join_outputs(GpucolRun *run)
+{
+	uint32_t	most = most_outputs(run) / (uint32_t) run->nworkers;
+
+	run->join_outputs = most < 1 ? 1 : most > GPUCOL_CPU_JOIN_OUTPUTS ?
+		GPUCOL_CPU_JOIN_OUTPUTS : most;
+	run->noutputs = run->nworkers * (int) run->join_outputs;
+	run->outputs = gpucol_cpu_alloc0(run, sizeof(GpucolCpuOutput) * (size_t) run->noutputs);
+	if (run->outputs == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (int i = 0; i < run->noutputs; i++)
+		if (init_buffer(run, &run->outputs[i]) != GPUCOL_OK)
+			return GPUCOL_OUT_OF_MEMORY;
+	return GPUCOL_OK;
+}
+
 GpucolStatus
 gpucol_cpu_scan_init(GpucolRun *run)
 {
 	run->scan_window_most = run->nprobes > 0 ? GPUCOL_CPU_WINDOW : most_outputs(run);
-	run->noutputs = run->take != NULL ? run->nworkers :
-		run->nprobes > 0 ? run->nworkers * GPUCOL_CPU_JOIN_OUTPUTS : GPUCOL_CPU_SCAN_WINDOW;
+	if (run->nprobes > 0 && run->take == NULL)
+		return init_join_outputs(run);
+	run->noutputs = run->take != NULL ? run->nworkers : GPUCOL_CPU_SCAN_WINDOW;
 	run->outputs = gpucol_cpu_alloc0(run, sizeof(GpucolCpuOutput) * (size_t) run->noutputs);
 	if (run->outputs == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
@@ -160,7 +182,7 @@ static GpucolCpuOutput *
 choose_output(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 {
 	GpucolRun  *run = worker->run;
-	GpucolCpuOutput *own = run->outputs + (size_t) worker->index * GPUCOL_CPU_JOIN_OUTPUTS;
+	GpucolCpuOutput *own = run->outputs + (size_t) worker->index * run->join_outputs;
 
 	if (run->take != NULL)
 		return &run->outputs[worker->index];
