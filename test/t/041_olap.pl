@@ -15,7 +15,7 @@ use Test::More;
 my %SCALE = (ssb => $ENV{GPUCOL_SSB_SCALE} || 0.02, tpch => $ENV{GPUCOL_TPCH_SCALE} || 0.01);
 
 # How many queries at least are gpucol's alone, whose small tables may be read by others.
-my %WHOLE = (ssb => 13, tpch => 12);
+my %WHOLE = (ssb => 13, tpch => 10);
 my $node = new_server('olap', "datestyle = 'ISO'", 'shared_buffers = 256MB', 'max_wal_size = 2GB',
 	'autovacuum = off', 'jit = off', 'work_mem = 64MB');
 
