@@ -92,7 +92,8 @@ need(GpucolPipeStep *step, List *exprs)
 
 	foreach(lc, vars)
 	{
-		if (pipe_has(step->build, lfirst(lc)) && find_same(step->payload, lfirst(lc)) < 0)
+		if (pipe_has(step->build, lfirst(lc)) && find_same(step->payload, lfirst(lc)) < 0 &&
+			gpucol_pipe_semi_twin(step, lfirst(lc)) == NULL)
 			step->payload = lappend(step->payload, lfirst(lc));
 	}
 	list_free(vars);
@@ -202,13 +203,42 @@ find_column(const GpucolPipe *pipe, const Node *node)
 	return 0;
 }
 
+Node *
+gpucol_pipe_semi_twin(const GpucolPipeStep *step, const Node *node)
+{
+	int			at = step->kind == GPUCOL_JOIN_SEMI ? find_same(step->inner_keys, node) : -1;
+	Node	   *twin = at < 0 ? NULL : list_nth(step->outer_keys, at);
+
+	return twin != NULL && exprType(twin) == exprType(node) ? twin : NULL;
+}
+
+/* What an expression is the same as in the rows, of a table that they were only tested with. */
+static Node *
+find_twin(const GpucolPipe *pipe, const Node *node)
+{
+	ListCell   *lc;
+
+	foreach(lc, pipe->steps)
+	{
+		Node	   *twin = gpucol_pipe_semi_twin(lfirst(lc), node);
+
+		if (twin != NULL)
+			return twin;
+	}
+	return NULL;
+}
+
 static Node *
 map_mutator(Node *node, void *context)
 {
 	const GpucolPipe *pipe = context;
+	Node	   *twin;
 
 	if (node == NULL)
 		return NULL;
+	twin = IsA(node, Var) ? find_twin(pipe, node) : NULL;
+	if (twin != NULL)
+		return map_mutator(twin, context);
 	if (IsA(node, Var) || IsA(node, PlaceHolderVar) || pipe->outputs != NIL)
 	{
 		AttrNumber	attnum = find_column(pipe, node);

@@ -80,6 +80,12 @@ extern void gpucol_pipe_source(GpucolPipe *pipe, TupleDesc desc);
  */
 extern void gpucol_pipe_layout(GpucolPipe *pipe, List *above);
 
+/*
+ * The key of the rows that a column of a semi join's table is equal to, or NULL: rows have
+ * no columns of that table, but PostgreSQL may ask for one that is a key.
+ */
+extern Node *gpucol_pipe_semi_twin(const GpucolPipeStep *step, const Node *node);
+
 /* An expression, or list of them, over the columns of the laid out pipe; a copy. */
 extern Node *gpucol_pipe_map(const GpucolPipe *pipe, Node *node);
 

@@ -356,6 +356,31 @@ share_out(Pair *pair, GpucolPipeStep *step)
 	return true;
 }
 
+/* Does PostgreSQL ask for columns that the joined rows do not have? */
+static bool
+lacks_columns(Pair *pair, const GpucolPipeStep *step)
+{
+	bool		table_only = step->kind == GPUCOL_JOIN_RIGHT_SEMI ||
+		step->kind == GPUCOL_JOIN_RIGHT_ANTI;
+	RelOptInfo *hidden = table_only ? pair->drive : pair->build;
+	List	   *vars;
+	ListCell   *lc;
+
+	if (pair->jointype != JOIN_SEMI && pair->jointype != JOIN_ANTI)
+		return false;
+	vars = pull_var_clause((Node *) pair->joinrel->reltarget->exprs, PVC_RECURSE_PLACEHOLDERS);
+	foreach(lc, vars)
+	{
+		if (bms_is_member(lfirst_node(Var, lc)->varno, hidden->relids) &&
+			gpucol_pipe_semi_twin(step, lfirst(lc)) == NULL)
+		{
+			pair->reason = "a column of the table that rows are only tested with";
+			return true;
+		}
+	}
+	return false;
+}
+
 /* The columns of a path's rows. */
 static TupleDesc
 path_desc(const Path *path)
@@ -432,7 +457,8 @@ pair_pipe(Pair *pair)
 		return NULL;
 	step->kind = join_kind(pair);
 	step->build = choose_build(pair, &build, &nsteps);
-	if (step->build == NULL || !share_out(pair, step) || drive->nsteps + nsteps >= MAX_STEPS)
+	if (step->build == NULL || !share_out(pair, step) || lacks_columns(pair, step) ||
+		drive->nsteps + nsteps >= MAX_STEPS)
 		return NULL;
 	step->rows = pair->joinrel->rows;
 	made->pipe = palloc(sizeof(GpucolPipe));
