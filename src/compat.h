@@ -423,11 +423,25 @@ typedef struct GpucolCompatIntoReceiver
 #define gpucol_compat_is_nulled(var)	((void) (var), false)
 #endif
 
-/* Have no rights checked for a range table entry. */
+/*
+ * Have no rights checked for a copy in `to` of a query's range table entry, which is read
+ * as the same user.  From 16 on every table has an entry of its own for them.
+ */
+#include "nodes/parsenodes.h"
+#include "parser/parse_relation.h"
+static inline void
+gpucol_compat_no_permissions(Query *from, Query *to, RangeTblEntry *rte)
+{
 #if PG_VERSION_NUM >= 160000
-#define gpucol_compat_no_permissions(rte)	((rte)->perminfoindex = 0)
+	Oid			user = getRTEPermissionInfo(from->rteperminfos, rte)->checkAsUser;
+
+	rte->perminfoindex = 0;
+	addRTEPermissionInfo(&to->rteperminfos, rte)->checkAsUser = user;
 #else
-#define gpucol_compat_no_permissions(rte)	((rte)->requiredPerms = 0)
+	(void) from;
+	(void) to;
+	rte->requiredPerms = 0;
 #endif
+}
 
 #endif							/* GPUCOL_COMPAT_H */

@@ -114,7 +114,7 @@ make_query(Query *outer, Index rti, List *columns, List *conditions)
 	RangeTblRef *ref = makeNode(RangeTblRef);
 	ListCell   *lc;
 
-	gpucol_compat_no_permissions(rte);	/* they are checked where it stands */
+	gpucol_compat_no_permissions(outer, query, rte);	/* they are checked where it stands */
 	query->commandType = CMD_SELECT;
 	query->canSetTag = true;
 	query->rtable = list_make1(rte);
