@@ -55,7 +55,7 @@ struct Program
 		head = {GPUCOL_PROGRAM_MAGIC, GPUCOL_PROGRAM_VERSION, GPUCOL_PROGRAM_AGG, sizeof(Program), NCOLUMNS,
 				6, 6, 12, 2, 12, 1, 1, 5, 64, 0, 0, 0, 0, 0,
 			offsetof(Program, columns), offsetof(Program, consts), offsetof(Program, ranges), offsetof(Program, instrs),
-			offsetof(Program, classes), offsetof(Program, keys), offsetof(Program, aggs)};
+			offsetof(Program, classes), offsetof(Program, keys), offsetof(Program, aggs), 0, 0, 0};
 		columns[0] = {1, GPUCOL_KIND_INT, 0, 20};
 		columns[1] = {2, GPUCOL_KIND_DECIMAL, 3, 1700};
 		columns[2] = {4, GPUCOL_KIND_FLOAT8, 0, 701};
