@@ -28,15 +28,15 @@ ROWS, ROW_BYTES = 1024, 128
 
 def program():
     """Group by column 1, count(*)."""
-    columns, instrs, classes, keys, aggs, size = 64, 72, 88, 90, 92, 100
-    head = struct.pack("<IHHI10HI7I", 0x4750434b, 1, AGG, size, 1, 0, 0, 1, 0, 1, NO_REG, 1, 1, 0, 0,
-                       columns, instrs, instrs, instrs, classes, keys, aggs)
+    columns, instrs, classes, keys, aggs, size = 88, 96, 112, 114, 116, 124
+    head = struct.pack("<IHHI14HI10I4x", 0x4750434b, 2, AGG, size, 1, 0, 0, 1, 0, 1, NO_REG, 1, 1, 0, 0, 0, 0, 0, 0,
+                       columns, instrs, instrs, instrs, classes, keys, aggs, 0, 0, 0)
     return (head + struct.pack("<hBbI", 1, INT, 0, 20) + struct.pack("<6Hi", LOAD_I, 0, NO_REG, NO_REG, NO_REG, NO_REG, 0) +
             struct.pack("<BxH", 2, 0) + struct.pack("<BBHHH", COUNT_STAR, 0, NO_REG, NO_REG, 0) + bytes(4))
 
 
 def run(storage=0, nrows=ROWS, word_rows=64):
-    head = struct.pack("<2Q3Q8I16I", storage, storage, 0, 0, 0, 100, 1, 1, 0, 0, 0, 0, 0, *[0] * 16)
+    head = struct.pack("<2Q3Q8I16I", storage, storage, 0, 0, 0, 124, 1, 1, 0, 0, 0, 0, 0, *[0] * 16)
     return head + program() + struct.pack("<QQII", 1, 0, nrows, 0) + struct.pack("<QQII", 77, 0, word_rows, 0)
 
 
