@@ -144,6 +144,11 @@ gpucol_row_batch_show(const GpucolRowBatch *rows, bool fits, GpucolDelta *out)
 	return rows->nrows == 0 ? GPUCOL_END : GPUCOL_OK;
 }
 
+void
+gpucol_row_batch_hold_nothing(GpucolSource *source pg_attribute_unused())
+{
+}
+
 GpucolStatus
 gpucol_row_batch_no_segment(GpucolSource *source pg_attribute_unused(),
 							GpucolSegment *out pg_attribute_unused())

@@ -72,9 +72,11 @@ extern GpucolStatus gpucol_row_batch_show(const GpucolRowBatch *rows, bool fits,
 										  GpucolDelta *out);
 
 /*
- * What the ops of a source without segments are: next_segment, map, unmap, and
+ * What the ops of a source without segments are: close, where its memory context ends
+ * it, next_segment, map, unmap, and
  * check_interrupts as PostgreSQL does it.
  */
+extern void gpucol_row_batch_hold_nothing(GpucolSource *source);
 extern GpucolStatus gpucol_row_batch_no_segment(GpucolSource *source, GpucolSegment *out);
 extern GpucolStatus gpucol_row_batch_map_nothing(GpucolSource *source,
 												 const GpucolSegment *segment, int slot,

@@ -20,12 +20,10 @@
  */
 #include "postgres.h"
 
-#include "access/sysattr.h"
 #include "access/table.h"
 #include "executor/executor.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "optimizer/optimizer.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
@@ -699,31 +697,7 @@ agg_rescan(CustomScanState *node)
 	state->next = 0;
 	ExecScanReScan(&node->ss);
 	gpucol_join_children_rescan(node, state->children);
-	if (state->fallback == NULL)
-		return;
-	if (node->ss.ps.chgParam != NULL)
-		UpdateChangedParamSet(state->fallback, node->ss.ps.chgParam);
-	if (state->fallback->chgParam == NULL)
-		ExecReScan(state->fallback);
-}
-
-/* Columns that the keys, the aggregates and the conditions read. */
-static Bitmapset *
-read_columns(GpucolAggExecState *state)
-{
-	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
-	Bitmapset  *attnos = NULL;
-	Bitmapset  *result = NULL;
-	int			member = -1;
-
-	pull_varattnos((Node *) cscan->custom_scan_tlist, state->exec.varno, &attnos);
-	while ((member = bms_next_member(attnos, member)) >= 0)
-	{
-		if (member + FirstLowInvalidHeapAttributeNumber > 0)
-			result = bms_add_member(result,
-									member + FirstLowInvalidHeapAttributeNumber);
-	}
-	return result;
+	gpucol_run_rescan_fallback(node, state->fallback);
 }
 
 /* The grouping sets, as they are written. */
@@ -815,9 +789,9 @@ agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	explain_parts(state, es);
 	explain_keys(state, ancestors, es);
 	explain_base(state, es);
-	gpucol_explain_engine(&state->exec, read_columns(state), es);
+	gpucol_explain_engine(&state->exec, gpucol_run_read_columns(&state->exec), es);
 	gpucol_explain_filter(&state->exec, state->pushed, ancestors, es);
-	gpucol_explain_columns(&state->exec, read_columns(state), es);
+	gpucol_explain_columns(&state->exec, gpucol_run_read_columns(&state->exec), es);
 	gpucol_run_end(&state->exec);
 	if (state->exec.joins != NULL)
 		gpucol_explain_joins(&state->exec, ancestors, es);

@@ -12,10 +12,8 @@
  */
 #include "postgres.h"
 
-#include "access/sysattr.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
-#include "optimizer/optimizer.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
@@ -136,24 +134,6 @@ join_begin(CustomScanState *node, EState *estate, int eflags)
 					  GPUCOL_PROGRAM_SCAN, lower_join);
 }
 
-/* Columns of the flowing table that are read. */
-static Bitmapset *
-read_columns(GpucolJoinState *state)
-{
-	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
-	Bitmapset  *attnos = NULL;
-	Bitmapset  *result = NULL;
-	int			member = -1;
-
-	pull_varattnos((Node *) cscan->custom_scan_tlist, state->exec.varno, &attnos);
-	while ((member = bms_next_member(attnos, member)) >= 0)
-	{
-		if (member + FirstLowInvalidHeapAttributeNumber > 0)
-			result = bms_add_member(result, member + FirstLowInvalidHeapAttributeNumber);
-	}
-	return result;
-}
-
 /* Load the next batch of the engine. */
 static GpucolStatus
 next_batch(GpucolJoinState *state)
@@ -163,7 +143,7 @@ next_batch(GpucolJoinState *state)
 	GpucolStatus status;
 
 	if (!exec->checked && exec->rel != NULL &&
-		!gpucol_run_check_values(exec, read_columns(state), false))
+		!gpucol_run_check_values(exec, gpucol_run_read_columns(exec), false))
 		return GPUCOL_UNSUPPORTED;
 	status = gpucol_run_next(exec, &result);
 	if (status != GPUCOL_OK)
@@ -283,12 +263,7 @@ join_rescan(CustomScanState *node)
 	state->nrows = state->next = 0;
 	ExecScanReScan(&node->ss);
 	gpucol_join_children_rescan(node, state->children);
-	if (state->fallback == NULL)
-		return;
-	if (node->ss.ps.chgParam != NULL)
-		UpdateChangedParamSet(state->fallback, node->ss.ps.chgParam);
-	if (state->fallback->chgParam == NULL)
-		ExecReScan(state->fallback);
+	gpucol_run_rescan_fallback(node, state->fallback);
 }
 
 static void
@@ -297,9 +272,9 @@ join_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	GpucolJoinState *state = (GpucolJoinState *) node;
 
 	gpucol_explain_input(&state->exec, es);
-	gpucol_explain_engine(&state->exec, read_columns(state), es);
+	gpucol_explain_engine(&state->exec, gpucol_run_read_columns(&state->exec), es);
 	gpucol_explain_filter(&state->exec, state->exec.joins->pipe->conditions, ancestors, es);
-	gpucol_explain_columns(&state->exec, read_columns(state), es);
+	gpucol_explain_columns(&state->exec, gpucol_run_read_columns(&state->exec), es);
 	gpucol_run_end(&state->exec);
 	gpucol_explain_joins(&state->exec, ancestors, es);
 	gpucol_explain_stats(&state->exec, es);

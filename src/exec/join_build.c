@@ -15,6 +15,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "columnar/row_batch.h"
 #include "exec/join_build.h"
 #include "exec/plan_rows.h"
 
@@ -24,32 +25,20 @@
  */
 
 static GpucolStatus
-no_segment(GpucolSource *source pg_attribute_unused(),
-		   GpucolSegment *out pg_attribute_unused())
-{
-	return GPUCOL_END;
-}
-
-static GpucolStatus
 no_delta(GpucolSource *source pg_attribute_unused(), GpucolDelta *out pg_attribute_unused())
 {
 	return GPUCOL_END;
-}
-
-static void
-do_nothing(GpucolSource *source pg_attribute_unused())
-{
 }
 
 GpucolSource *
 gpucol_source_of_nothing(void)
 {
 	static const GpucolSourceOps ops = {
-		.next_segment = no_segment,
+		.next_segment = gpucol_row_batch_no_segment,
 		.next_delta = no_delta,
-		.rescan = do_nothing,
-		.check_interrupts = do_nothing,
-		.close = do_nothing,
+		.rescan = gpucol_row_batch_hold_nothing,
+		.check_interrupts = gpucol_row_batch_hold_nothing,
+		.close = gpucol_row_batch_hold_nothing,
 	};
 	GpucolSource *source = palloc0(sizeof(GpucolSource));
 

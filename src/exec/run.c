@@ -17,8 +17,10 @@
  */
 #include "postgres.h"
 
+#include "access/sysattr.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "optimizer/optimizer.h"
 #include "portability/instr_time.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
@@ -749,6 +751,41 @@ gpucol_run_on_device(GpucolExec *exec)
 	gpucol_run_end(exec);
 	exec->cpu_only = true;
 	return false;
+}
+
+/*
+ * The columns of the table that the node's scan tuple is computed of.
+ */
+Bitmapset *
+gpucol_run_read_columns(const GpucolExec *exec)
+{
+	CustomScan *cscan = castNode(CustomScan, exec->node->ss.ps.plan);
+	Bitmapset  *attnos = NULL;
+	Bitmapset  *result = NULL;
+	int			member = -1;
+
+	pull_varattnos((Node *) cscan->custom_scan_tlist, exec->varno, &attnos);
+	while ((member = bms_next_member(attnos, member)) >= 0)
+	{
+		if (member + FirstLowInvalidHeapAttributeNumber > 0)
+			result = bms_add_member(result,
+									member + FirstLowInvalidHeapAttributeNumber);
+	}
+	return result;
+}
+
+/*
+ * Have the ordinary plan begin again.
+ */
+void
+gpucol_run_rescan_fallback(CustomScanState *node, PlanState *fallback)
+{
+	if (fallback == NULL)
+		return;
+	if (node->ss.ps.chgParam != NULL)
+		UpdateChangedParamSet(fallback, node->ss.ps.chgParam);
+	if (fallback->chgParam == NULL)
+		ExecReScan(fallback);
 }
 
 /*

@@ -183,6 +183,15 @@ extern void gpucol_run_end(GpucolExec *exec);
 extern void gpucol_run_open(GpucolExec *exec);
 extern void gpucol_run_close(GpucolExec *exec);
 
+/*
+ * The columns of the table that a node without scanrelid reads: those in its scan tuple's
+ * expressions.
+ */
+extern Bitmapset *gpucol_run_read_columns(const GpucolExec *exec);
+
+/* Have the ordinary plan of such a node, if it is in use, begin again. */
+extern void gpucol_run_rescan_fallback(CustomScanState *node, PlanState *fallback);
+
 /* The table to name in an error, or NULL. */
 extern Relation gpucol_run_table(const GpucolExec *exec);
 

@@ -49,20 +49,6 @@ make_scan_tlist(Index varno, List *values, List *conditions, List *parts)
 	return tlist;
 }
 
-/* Add what the plan carries of a pipe; returns the pipe. */
-static List *
-add_pipe(CustomScan *cscan, GpucolPipe *pipe)
-{
-	List	   *exprs = NIL;
-	List	   *saved;
-
-	(void) gpucol_join_children(pipe, list_make1(NULL));
-	saved = gpucol_pipe_save(pipe, &exprs);
-	cscan->custom_scan_tlist = lappend(cscan->custom_scan_tlist,
-									   gpucol_join_entry(exprs, list_length(cscan->custom_scan_tlist) + 1));
-	return saved;
-}
-
 /* Make the plan node. */
 Plan *
 gpucol_path_agg_plan(PlannerInfo *root pg_attribute_unused(),
@@ -99,7 +85,7 @@ gpucol_path_agg_plan(PlannerInfo *root pg_attribute_unused(),
 	cscan->custom_private = lappend(cscan->custom_private,
 									list_nth(path->custom_private, PATH_PRIVATE_FUNCTIONS));
 	if (pipe != NULL)
-		saved = add_pipe(cscan, pipe->pipe);
+		saved = gpucol_join_add_pipe(cscan, pipe->pipe);
 	cscan->custom_private = lappend(cscan->custom_private, saved);
 	cscan->custom_exprs = gpucol_join_params(cscan->custom_scan_tlist);
 	cscan->flags = path->flags;

@@ -110,6 +110,23 @@ decline_base(PlannerInfo *root, RelOptInfo *rel)
 	return NULL;
 }
 
+/* Rows whose columns are these. */
+static TupleDesc
+exprs_desc(const List *exprs)
+{
+	TupleDesc	desc = CreateTemplateTupleDesc(list_length(exprs));
+	ListCell   *lc;
+
+	foreach(lc, exprs)
+	{
+		AttrNumber	attnum = foreach_current_index(lc) + 1;
+
+		TupleDescInitEntry(desc, attnum, "", exprType(lfirst(lc)), exprTypmod(lfirst(lc)), 0);
+		TupleDescInitEntryCollation(desc, attnum, exprCollation(lfirst(lc)));
+	}
+	return desc;
+}
+
 /*
  * The subplan of `value NOT IN (query)` where the query refers to nothing outside of it;
  * else NULL.
@@ -145,7 +162,6 @@ add_not_in(PlannerInfo *root, GpucolJoinPipe *found, Node *clause)
 	const char *reason;
 	OpExpr	   *op;
 	Plan	   *plan;
-	TupleDesc	desc;
 
 	if (subplan == NULL)
 		return "a condition is not pushed down";
@@ -155,14 +171,11 @@ add_not_in(PlannerInfo *root, GpucolJoinPipe *found, Node *clause)
 	column->typeId = exprType(lsecond(op->args));
 	column->typeMod = exprTypmod(lsecond(op->args));
 	column->collation = exprCollation(lsecond(op->args));
-	desc = CreateTemplateTupleDesc(1);
-	TupleDescInitEntry(desc, 1, "", column->typeId, column->typeMod, 0);
-	TupleDescInitEntryCollation(desc, 1, column->collation);
 	step->kind = GPUCOL_JOIN_NOT_IN;
 	step->build = palloc0(sizeof(GpucolPipe));
 	step->build->child = -subplan->plan_id;
 	step->build->outputs = list_make1(column);
-	gpucol_pipe_source(step->build, desc);
+	gpucol_pipe_source(step->build, exprs_desc(step->build->outputs));
 	reason = gpucol_pipe_add_key(step, linitial(op->args),
 								 (Expr *) makeVar(1, 1, column->typeId, column->typeMod,
 												  column->collation, 0), op->opno);
@@ -381,24 +394,6 @@ lacks_columns(Pair *pair, const GpucolPipeStep *step)
 	return false;
 }
 
-/* The columns of a path's rows. */
-static TupleDesc
-path_desc(const Path *path)
-{
-	List	   *exprs = path->pathtarget->exprs;
-	TupleDesc	desc = CreateTemplateTupleDesc(list_length(exprs));
-	ListCell   *lc;
-
-	foreach(lc, exprs)
-	{
-		AttrNumber	attnum = foreach_current_index(lc) + 1;
-
-		TupleDescInitEntry(desc, attnum, "", exprType(lfirst(lc)), exprTypmod(lfirst(lc)), 0);
-		TupleDescInitEntryCollation(desc, attnum, exprCollation(lfirst(lc)));
-	}
-	return desc;
-}
-
 /*
  * The rows of a relation's cheapest path as a pipe; NULL if there are none to be had.  Of
  * placeholders PostgreSQL leaves the expression alone in the finished plan, so that the
@@ -422,7 +417,7 @@ path_pipe(RelOptInfo *rel)
 	pipe->relids = rel->relids;
 	pipe->path = path;
 	pipe->outputs = path->pathtarget->exprs;
-	gpucol_pipe_source(pipe, path_desc(path));
+	gpucol_pipe_source(pipe, exprs_desc(pipe->outputs));
 	return pipe;
 }
 
@@ -497,7 +492,7 @@ check_target(List *exprs)
 
 /*
  * The plans whose rows a pipe and those below it read, in the order of their numbers,
- * which they get; appended to `paths`, of which `first` come before these.
+ * which they get; appended to `paths`.
  */
 List *
 gpucol_join_children(GpucolPipe *pipe, List *paths)
@@ -657,19 +652,27 @@ gpucol_join_params(List *exprs)
 }
 
 /*
- * The junk column in which a plan carries the expressions of a pipe: PostgreSQL adjusts
- * their Vars, and never computes it.
+ * Have a plan carry a pipe: its expressions in a junk column, whose Vars PostgreSQL
+ * adjusts and which it never computes; returns the pipe itself.
  */
-TargetEntry *
-gpucol_join_entry(List *exprs, int resno)
+List *
+gpucol_join_add_pipe(CustomScan *cscan, GpucolPipe *pipe)
 {
 	RowExpr    *row = makeNode(RowExpr);
+	List	   *exprs = NIL;
+	List	   *saved;
 
+	(void) gpucol_join_children(pipe, list_make1(NULL));
+	saved = gpucol_pipe_save(pipe, &exprs);
 	row->args = copyObject(exprs);
 	row->row_typeid = RECORDOID;
 	row->row_format = COERCE_IMPLICIT_CAST;
 	row->location = -1;
-	return makeTargetEntry((Expr *) row, resno, NULL, true);
+	cscan->custom_scan_tlist = lappend(cscan->custom_scan_tlist,
+									   makeTargetEntry((Expr *) row,
+													   list_length(cscan->custom_scan_tlist) + 1,
+													   NULL, true));
+	return saved;
 }
 
 /* Make the plan node. */
@@ -681,22 +684,16 @@ plan_join(PlannerInfo *root pg_attribute_unused(), RelOptInfo *rel pg_attribute_
 	CustomScan *cscan = makeNode(CustomScan);
 	GpucolJoinPipe *pipe = list_nth(path->custom_private, PATH_PRIVATE_PIPE);
 	List	   *target = list_nth(path->custom_private, PATH_PRIVATE_TARGET);
-	List	   *exprs = NIL;
-	List	   *saved;
 	ListCell   *lc;
 
 	foreach(lc, target)
 		cscan->custom_scan_tlist = lappend(cscan->custom_scan_tlist,
 										   makeTargetEntry(copyObject(lfirst(lc)),
 														   foreach_current_index(lc) + 1, NULL, false));
-	(void) gpucol_join_children(pipe->pipe, list_make1(NULL));
-	saved = gpucol_pipe_save(pipe->pipe, &exprs);
-	cscan->custom_scan_tlist = lappend(cscan->custom_scan_tlist,
-									   gpucol_join_entry(exprs, list_length(target) + 1));
+	cscan->custom_private = list_make1(gpucol_join_add_pipe(cscan, pipe->pipe));
 	cscan->scan.plan.targetlist = tlist;
 	cscan->custom_plans = custom_plans;
-	cscan->custom_private = list_make1(saved);
-	cscan->custom_exprs = gpucol_join_params(exprs);
+	cscan->custom_exprs = gpucol_join_params(cscan->custom_scan_tlist);
 	cscan->flags = path->flags;
 	cscan->methods = &gpucol_join_methods;
 	return &cscan->scan.plan;

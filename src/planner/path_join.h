@@ -9,6 +9,7 @@
 #define GPUCOL_PLANNER_PATH_JOIN_H
 
 #include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
 #include "nodes/primnodes.h"
 
 #include "lower/pipe.h"
@@ -35,8 +36,11 @@ extern bool gpucol_join_has_steps(PlannerInfo *root, RelOptInfo *rel);
  */
 extern List *gpucol_join_children(GpucolPipe *pipe, List *paths);
 
-/* What a plan carries of a pipe: its expressions in a junk column, and their parameters. */
-extern TargetEntry *gpucol_join_entry(List *exprs, int resno);
+/*
+ * Have a plan carry a pipe, of which it returns what belongs into custom_private; and the
+ * parameters in its expressions.
+ */
+extern List *gpucol_join_add_pipe(CustomScan *cscan, GpucolPipe *pipe);
 extern List *gpucol_join_params(List *exprs);
 
 /* cost.c: reading a table's rows, without handing them on */

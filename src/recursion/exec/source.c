@@ -115,12 +115,6 @@ rescan(GpucolSource *base)
 	source->next = source->rows.nrows = 0;
 }
 
-/* Its memory context ends it. */
-static void
-nothing_held(GpucolSource *source pg_attribute_unused())
-{
-}
-
 static const GpucolSourceOps source_ops = {
 	.next_segment = gpucol_row_batch_no_segment,
 	.map = gpucol_row_batch_map_nothing,
@@ -128,7 +122,7 @@ static const GpucolSourceOps source_ops = {
 	.next_delta = next_rows,
 	.rescan = rescan,
 	.check_interrupts = gpucol_row_batch_check_interrupts,
-	.close = nothing_held,
+	.close = gpucol_row_batch_hold_nothing,
 };
 
 GpucolSource *
