@@ -12,7 +12,8 @@ REQUIRED="make:/usr/bin/make
 gcc:/usr/bin/gcc
 xz-utils:/usr/bin/xz
 liblz4-dev:/usr/include/lz4.h
-libipc-run-perl:/usr/share/perl5/IPC/Run.pm"
+libipc-run-perl:/usr/share/perl5/IPC/Run.pm
+gdb-minimal:/usr/bin/gdb"
 
 missing_packages()
 {
