@@ -1,4 +1,4 @@
-"""olap.py TREE [ssb|tpch ...]: whole queries, part `olap` of `make bench`.
+"""olap.py TREE [ssb|tpch|hits ...]: whole queries, part `olap` of `make bench`.
 
 The statements of test/olap over gpucol tables, heap tables and (where python3 can import it)
 DuckDB: first every answer is compared, then they are timed in turn in one run, medians of warm
@@ -20,7 +20,7 @@ import time
 from report import Report, machine, psql
 
 TREE = sys.argv[1]
-BENCHMARKS = sys.argv[2:] or os.environ.get("GPUCOL_BENCH_OLAP", "ssb tpch").split()
+BENCHMARKS = sys.argv[2:] or os.environ.get("GPUCOL_BENCH_OLAP", "ssb tpch hits").split()
 SCALE = float(os.environ.get("GPUCOL_BENCH_SCALE", 0.1))
 REPEATS = int(os.environ.get("GPUCOL_BENCH_REPEATS", 3))
 LIMIT = float(os.environ.get("GPUCOL_BENCH_LIMIT", 5))
@@ -28,7 +28,9 @@ THREADS = [int(n) for n in os.environ.get("GPUCOL_BENCH_THREADS", "1 2").split()
 KEYS = os.environ.get("GPUCOL_BENCH_KEYS", "no yes").split()
 ONLY = os.environ.get("GPUCOL_BENCH_QUERIES", "").split()
 TABLES = {"ssb": ["dates", "customer", "supplier", "part", "lineorder"],
-          "tpch": ["region", "nation", "supplier", "part", "partsupp", "customer", "orders", "lineitem"]}
+          "tpch": ["region", "nation", "supplier", "part", "partsupp", "customer", "orders", "lineitem"],
+          "hits": ["hits"]}
+HITS = round(3000000 * SCALE)
 DIRECTORY = f"{TREE}/build/olap"
 say = Report(f"{TREE}/build/bench-olap.md")
 
@@ -36,7 +38,8 @@ say = Report(f"{TREE}/build/bench-olap.md")
 def file(name):
     """A file of test/olap with its variables replaced."""
     with open(f"{TREE}/test/olap/{name}.sql", encoding="utf-8") as source:
-        return source.read().replace(":scale", str(SCALE)).replace(":skew", "0")
+        return source.read().replace(":scale", str(SCALE)).replace(":skew", "0").replace(
+            ":rows", str(HITS)).replace(":many", str(HITS // 1000))
 
 
 def queries(benchmark):
@@ -69,6 +72,10 @@ def tpchgen():
     return folder
 
 
+# What the rows of a benchmark are drawn with.
+DRAWN = {"ssb": ["draw", "nations"], "hits": ["draw", "hits_words"]}
+
+
 def load(benchmark):
     """Fill the tables of both access methods; the folder of CSV files or None where rows cannot be made."""
     folder = f"{DIRECTORY}/{benchmark}"
@@ -82,7 +89,7 @@ def load(benchmark):
         for table in TABLES[benchmark]:
             psql(f"\\copy {table} FROM '{folder}/{table}.csv' (FORMAT csv, HEADER)", schema("heap", benchmark))
     else:
-        psql(file("draw") + file("nations") + file("ssb_rows"), schema("heap", benchmark))
+        psql("".join(map(file, DRAWN[benchmark] + [f"{benchmark}_rows"])), schema("heap", benchmark))
         for table in TABLES[benchmark]:
             psql(f"\\copy {table} TO '{folder}/{table}.csv' (FORMAT csv, HEADER)", schema("heap", benchmark))
     for table in TABLES[benchmark]:
@@ -169,7 +176,8 @@ print((status('VmHWM') - before) / 1024)
         with duckdb.connect(self.path) as connection:
             connection.execute(file(f"{benchmark}_tables"))
             for table in TABLES[benchmark]:
-                connection.execute(f"COPY {table} FROM '{folder}/{table}.csv' (FORMAT csv, HEADER)")
+                connection.execute(f"COPY {table} FROM '{folder}/{table}.csv' "
+                                   "(FORMAT csv, HEADER, allow_quoted_nulls false)")
         self.connection = duckdb.connect(self.path, read_only=True)
         say(f"DuckDB {duckdb.__version__}, a warm file without keys; memory: of a process of its own, "
             "blocks of the file included")
@@ -231,9 +239,11 @@ class Query:
     def compare(self):
         """Compare the answers; note who takes too long to be timed."""
         answers = {}
+        # Comments hold what settles the order of rows that tie.
+        sql = re.sub(r"/\*(.*?)\*/", r"\1", self.sql, flags=re.S)
         for method in ("heap", "gpucol"):
             server = Server(method, self.benchmark, 1)
-            answers[method] = server.rows(self.sql)
+            answers[method] = server.rows(sql)
             if answers[method] is None:
                 self.slow.add(method)
             if method == "gpucol":
@@ -244,7 +254,7 @@ class Query:
         if answers["heap"] is not None:
             self.wrong = sorted(answers["heap"]) != sorted(answers["gpucol"])
         if self.duck:
-            self.wrong |= not same_rows(self.duck.rows(self.sql), answers["gpucol"])
+            self.wrong |= not same_rows(self.duck.rows(sql), answers["gpucol"])
 
     def measure(self, servers, threads):
         """Medians by system; the limit where a statement reached it."""
