@@ -2,7 +2,7 @@
 # themselves (see README.md); `make help` lists the targets.
 
 # Goals that scripts serve: PostgreSQL may not be installed yet.
-SCRIPTED = help setup test demo demo-stop analyse bench fuzz check-core check-versions check-major check-sanitize cuda
+SCRIPTED = help setup test demo demo-stop analyse bench fuzz check-core check-versions check-major check-sanitize check-arm cuda
 
 ifneq (,$(filter $(SCRIPTED),$(MAKECMDGOALS)))
 
@@ -56,6 +56,10 @@ check-major:
 #@ make check-sanitize   the regression tests under the address and undefined behaviour sanitizers
 check-sanitize:
 	@tools/sanitize.sh regress
+
+#@ make check-arm       cross-compile for 64-bit ARM, run the unit tests under qemu-user
+check-arm:
+	@tools/check-arm.sh
 
 #@ make analyse          clang's and gcc's static analysers over src
 analyse:

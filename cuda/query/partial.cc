@@ -18,26 +18,33 @@
 #include "cuda/query/program_view.cuh"
 #include "kernel/agg_state.h"
 
-static __float128
+/* 113 bits of mantissa: what long double is where there is no type of that name (ARM). */
+#ifdef __SIZEOF_FLOAT128__
+typedef __float128 Quad;
+#else
+typedef long double Quad;
+#endif
+
+static Quad
 get_float(const uint64_t x[2])
 {
-	__float128	f;
+	Quad	f;
 
 	memcpy(&f, x, sizeof(f));
 	return f;
 }
 
 static void
-set_float(uint64_t x[2], __float128 f)
+set_float(uint64_t x[2], Quad f)
 {
 	memcpy(x, &f, sizeof(f));
 }
 
 /* x / 2^scale, exactly. */
-static __float128
+static Quad
 scaled(__int128 x, int scale)
 {
-	__float128	f = (__float128) x;
+	Quad	f = (Quad) x;
 
 	for (; scale > 1000; scale -= 1000)
 		f *= ldexp(1.0, -1000);
@@ -364,7 +371,7 @@ gpucol_partial_finish(const GpucolProgram *p, Partial *whole)
 			if (aggs[k].op != GPUCOL_AGG_SUMSQ)
 				continue;
 
-			__float128	deviations = get_float(f.squares) - get_float(f.sum) * get_float(f.sum) / s->count;
+			Quad	deviations = get_float(f.squares) - get_float(f.sum) * get_float(f.sum) / s->count;
 
 			s->w.f = special ? NAN : deviations > 0 ? (double) deviations : 0;
 		}

@@ -28,7 +28,7 @@ struct FloatSum
 	uint64_t	nans;
 	uint64_t	infinities;
 	uint64_t	minus_infinities;
-	uint64_t	sum[2];			/* a __float128 */
+	uint64_t	sum[2];			/* a float of 128 bits */
 	uint64_t	squares[2];		/* likewise: sum of squares, for SUMSQ */
 };
 
