@@ -35,6 +35,13 @@ gpucol_row_batch_init(GpucolRowBatch *rows, TupleDesc desc,
 		Form_pg_attribute att = TupleDescAttr(desc, columns[c].attnum - 1);
 
 		gpucol_typemap_init(&rows->maps[c], att->atttypid, att->atttypmod, att->attcollation);
+		/* a decimal whose type does not say so: its values have been looked at */
+		if (columns[c].kind == GPUCOL_KIND_DECIMAL && rows->maps[c].kind != GPUCOL_KIND_DECIMAL)
+		{
+			rows->maps[c].kind = GPUCOL_KIND_DECIMAL;
+			rows->maps[c].scale = columns[c].scale;
+			rows->maps[c].digits = GPUCOL_INT128_DIGITS;
+		}
 	}
 	rows->context = AllocSetContextCreateInternal(CurrentMemoryContext, context_name,
 												  ALLOCSET_DEFAULT_SIZES);
@@ -56,6 +63,7 @@ gpucol_row_batch_start_column(GpucolRowBatch *rows, int c, uint32 n)
 	column->kind = rows->columns[c].kind;
 	column->nulls = NULL;
 	column->values = NULL;
+	column->highs = NULL;
 	column->bytes = NULL;
 	if (column->kind == GPUCOL_KIND_BYTES)
 		column->bytes = palloc0(n * sizeof(GpucolBytes));
@@ -78,11 +86,35 @@ gpucol_row_batch_start(GpucolRowBatch *rows)
 	MemoryContextSwitchTo(old);
 }
 
+/* A decimal that may exceed an int64; the batch has room for GPUCOL_ROW_BATCH_ROWS. */
+static bool
+put_wide(const GpucolTypeMap *map, GpucolDeltaColumn *column, uint32 row, Datum value)
+{
+	__int128	mantissa;
+
+	if (gpucol_typemap_to_int64(map, value, (int64 *) &column->values[row]))
+		mantissa = column->values[row];
+	else if (!gpucol_typemap_to_int128(map, value, &mantissa))
+		return false;
+	else if (column->highs == NULL)
+	{
+		column->highs = palloc0(GPUCOL_ROW_BATCH_ROWS * sizeof(int64));
+		for (uint32 i = 0; i < row; i++)
+			column->highs[i] = column->values[i] < 0 ? -1 : 0;
+	}
+	column->values[row] = (int64) mantissa;
+	if (column->highs != NULL)
+		column->highs[row] = (int64) (mantissa >> 64);
+	return true;
+}
+
 bool
 gpucol_row_batch_put(GpucolRowBatch *rows, int c, uint32 row, Datum value)
 {
 	GpucolDeltaColumn *column = &rows->batch[c];
 
+	if (rows->maps[c].digits > GPUCOL_INT64_DIGITS)
+		return put_wide(&rows->maps[c], column, row, value);
 	if (column->bytes == NULL)
 		return gpucol_typemap_to_int64(&rows->maps[c], value, (int64 *) &column->values[row]);
 	column->bytes[row] = gpucol_typemap_to_bytes(&rows->maps[c], value);

@@ -20,6 +20,7 @@
 #include "columnar/typemap.h"
 #include "common/int.h"
 #include "fmgr.h"
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/pg_locale.h"
 
@@ -230,6 +231,97 @@ numeric_to_mantissa(const char *data, Size len, int scale, int64 *result)
 	}
 	*result = negative ? -mantissa : mantissa;
 	return true;
+}
+
+/* Times 10^by and plus a digit, of a mantissa that is not negative. */
+static bool
+append_digit(__int128 *mantissa, int64 by, int64 digit)
+{
+	return !__builtin_mul_overflow(*mantissa, by, mantissa) &&
+		!__builtin_add_overflow(*mantissa, digit, mantissa);
+}
+
+/*
+ * A mantissa of any finite numeric that fits, by way of its decimal digits.
+ */
+bool
+gpucol_typemap_to_int128(const GpucolTypeMap *map, Datum value, __int128 *result)
+{
+	char	   *text = DatumGetCString(DirectFunctionCall1(numeric_out, value));
+	__int128	mantissa = 0;
+	int			missing = map->scale;
+	bool		point = false;
+	bool		ok = true;
+
+	for (const char *c = text; *c != '\0' && ok; c++)
+	{
+		if (*c == '.')
+			point = true;
+		else if (*c >= '0' && *c <= '9' && (!point || missing > 0))
+		{
+			ok = append_digit(&mantissa, 10, *c - '0');
+			missing -= point;
+		}
+		else
+			ok = *c == '0' || *c == '-';
+	}
+	for (; missing > 0 && ok; missing--)
+		ok = append_digit(&mantissa, 10, 0);
+	*result = text[0] == '-' ? -mantissa : mantissa;
+	pfree(text);
+	return ok;
+}
+
+/* Decimal digits of a base-10000 digit before its zeros at the end. */
+static int
+significant_digits(int16 digit)
+{
+	int			n = NUMERIC_BASE_DIGITS;
+
+	while (n > 0 && digit % 10 == 0)
+	{
+		digit /= 10;
+		n--;
+	}
+	return n;
+}
+
+/*
+ * How many digits a numeric has.
+ */
+void
+gpucol_typemap_numeric_shape(Datum value, GpucolNumericShape *shape)
+{
+	struct varlena *datum = PG_DETOAST_DATUM_PACKED(value);
+	const char *data = VARDATA_ANY(datum);
+	uint16		header;
+	int16		long_weight = 0;
+	int			weight;
+	int			ndigits;
+	Size		header_size;
+	bool		is_short;
+	int16		digit;
+
+	memset(shape, 0, sizeof(*shape));
+	memcpy(&header, data, sizeof(header));
+	shape->finite = (header & NUMERIC_FLAG_MASK) != NUMERIC_FLAG_SPECIAL;
+	is_short = (header & NUMERIC_FLAG_SHORT) != 0;
+	header_size = is_short ? sizeof(uint16) : 2 * sizeof(uint16);
+	if (!is_short)
+		memcpy(&long_weight, data + sizeof(uint16), sizeof(long_weight));
+	weight = !is_short ? long_weight : (header & SHORT_WEIGHT_MASK) |
+		((header & SHORT_WEIGHT_SIGN) ? ~SHORT_WEIGHT_MASK : 0);
+	shape->shown = is_short ? (header & SHORT_DSCALE_MASK) >> SHORT_DSCALE_SHIFT :
+		header & ~NUMERIC_FLAG_MASK;
+	ndigits = (VARSIZE_ANY_EXHDR(datum) - header_size) / sizeof(int16);
+	if (shape->finite && ndigits > 0)
+	{
+		shape->whole = Max(weight + 1, 0) * NUMERIC_BASE_DIGITS;
+		memcpy(&digit, data + header_size + (ndigits - 1) * sizeof(int16), sizeof(digit));
+		shape->fraction = Max((ndigits - 2 - weight) * NUMERIC_BASE_DIGITS + significant_digits(digit), 0);
+	}
+	if ((Pointer) datum != DatumGetPointer(value))
+		pfree(datum);
 }
 
 /* Base-10000 digits of an int128, moved by up to 3 decimal digits. */

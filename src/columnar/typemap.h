@@ -12,6 +12,10 @@
 
 #include "kernel/program.h"
 
+/* An int64 holds mantissas of so many digits, and an int128 */
+#define GPUCOL_INT64_DIGITS	18
+#define GPUCOL_INT128_DIGITS	38
+
 /* How values of one type and typmod are stored and computed with. */
 typedef struct GpucolTypeMap
 {
@@ -43,8 +47,22 @@ extern void gpucol_typemap_init(GpucolTypeMap *map, Oid type_oid, int32 typmod,
 extern bool gpucol_typemap_to_int64(const GpucolTypeMap *map, Datum value,
 									int64 *result);
 
+/* The same for a mantissa of up to 38 digits. */
+extern bool gpucol_typemap_to_int128(const GpucolTypeMap *map, Datum value, __int128 *result);
+
 /* Are ordinals of an INT kind narrower than 64 bits signed? */
 extern bool gpucol_typemap_is_signed(const GpucolTypeMap *map);
+
+/* How many digits a numeric has, or that it is none of them (NaN, infinite). */
+typedef struct GpucolNumericShape
+{
+	bool		finite;
+	int			shown;			/* digits after the point, as it is written, */
+	int			fraction;		/* and without zeros at the end */
+	int			whole;			/* before the point; 0 of a fraction */
+} GpucolNumericShape;
+
+extern void gpucol_typemap_numeric_shape(Datum value, GpucolNumericShape *shape);
 
 /* The most digits after the point that a numeric can have. */
 #define GPUCOL_NUMERIC_MAX_SCALE	16383

@@ -16,6 +16,7 @@
 #include "compat.h"
 #include "exec/device.h"
 #include "exec/explain.h"
+#include "exec/join_build.h"
 #include "guc.h"
 
 /*
@@ -24,7 +25,9 @@
 void
 gpucol_explain_input(GpucolExec *exec, ExplainState *es)
 {
-	if (exec->rows_of != NULL)
+	if (exec->rows_of != NULL && exec->joins != NULL)
+		ExplainPropertyText("Rows", psprintf("of plan %d", exec->joins->pipe->child), es);
+	else if (exec->rows_of != NULL)
 		ExplainPropertyText("Recursion",
 							exec_rt_fetch(exec->rti, exec->node->ss.ps.state)->ctename,
 							es);
@@ -89,6 +92,8 @@ gpucol_explain_columns(GpucolExec *exec, Bitmapset *attnums, ExplainState *es)
 	List	   *names = NIL;
 	int			attnum = -1;
 
+	if (exec->rows_of != NULL && exec->joins != NULL)
+		return;
 	while ((attnum = bms_next_member(attnums, attnum)) >= 0)
 	{
 		if (exec->rows_of != NULL)

@@ -123,7 +123,7 @@ gpucol_joins_init(GpucolExec *exec, CustomScanState *node, GpucolPipe *pipe, Lis
 				  GpucolLowerNode lower_node)
 {
 	open_sources(pipe, node->ss.ps.state, children, eflags);
-	gpucol_pipe_layout(pipe, above);
+	gpucol_pipe_layout(pipe, above, kind != GPUCOL_PROGRAM_SCAN);
 	init_run(exec, node, pipe, children, kind, lower_node);
 }
 
@@ -160,6 +160,7 @@ note_table(GpucolJoins *joins, int i)
 	step->has_range = build->figures.has_range && build->figures.rows > 0;
 	step->least = build->figures.least;
 	step->greatest = build->figures.greatest;
+	gpucol_pipe_take_decimals(joins->pipe, step);
 }
 
 /*

@@ -6,21 +6,35 @@
  *
  * There are no segments; tuples are pulled one by one and delivered as delta batches.
  * The plan runs in its query's memory context, where what it keeps from row to row has
- * to be; the batch is a copy, for a tuple lasts until the next only.
+ * to be; the batch is a copy, for a tuple lasts until the next only.  Where the rows must be
+ * looked at before any is used, they are kept in a tuplestore.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/lsyscache.h"
+#include "utils/tuplestore.h"
 
 #include "columnar/row_batch.h"
+#include "columnar/typemap.h"
 #include "exec/plan_rows.h"
+
+struct GpucolKeptRows
+{
+	TupleDesc	desc;
+	Tuplestorestate *store;
+	TupleTableSlot *slot;
+};
 
 typedef struct PlanRows
 {
 	GpucolSource base;
 	PlanState  *plan;
+	GpucolKeptRows *kept;		/* or the rows that are kept of one */
 	GpucolRowBatch rows;
 	bool		ended;			/* a plan that has ended may start over if it is asked */
 } PlanRows;
@@ -34,6 +48,12 @@ next_tuple(PlanRows *source)
 
 	if (source->ended)
 		return NULL;
+	if (source->kept != NULL)
+	{
+		source->ended = !tuplestore_gettupleslot(source->kept->store, true, false,
+												 source->kept->slot);
+		return source->ended ? NULL : source->kept->slot;
+	}
 	old = MemoryContextSwitchTo(source->plan->state->es_query_cxt);
 	slot = ExecProcNode(source->plan);
 	MemoryContextSwitchTo(old);
@@ -54,15 +74,26 @@ next_rows(GpucolSource *base, GpucolDelta *out)
 	return gpucol_row_batch_show(&source->rows, fits, out);
 }
 
+/* Have a plan deliver its rows from the first. */
+static void
+rescan_plan(PlanState *plan)
+{
+	MemoryContext old = MemoryContextSwitchTo(plan->state->es_query_cxt);
+
+	ExecReScan(plan);
+	MemoryContextSwitchTo(old);
+}
+
 static void
 rescan(GpucolSource *base)
 {
 	PlanRows   *source = (PlanRows *) base;
-	MemoryContext old = MemoryContextSwitchTo(source->plan->state->es_query_cxt);
 
-	ExecReScan(source->plan);
-	MemoryContextSwitchTo(old);
 	source->ended = false;
+	if (source->kept != NULL)
+		tuplestore_rescan(source->kept->store);
+	else
+		rescan_plan(source->plan);
 }
 
 static const GpucolSourceOps source_ops = {
@@ -75,9 +106,10 @@ static const GpucolSourceOps source_ops = {
 	.close = gpucol_row_batch_hold_nothing,
 };
 
-GpucolSource *
-gpucol_plan_rows_open(PlanState *plan, TupleDesc desc,
-					  const GpucolProgramColumn *columns, int ncolumns)
+/* A source over either. */
+static GpucolSource *
+open_rows(PlanState *plan, GpucolKeptRows *kept, TupleDesc desc,
+		  const GpucolProgramColumn *columns, int ncolumns)
 {
 	PlanRows   *source = palloc0(sizeof(PlanRows));
 
@@ -85,7 +117,136 @@ gpucol_plan_rows_open(PlanState *plan, TupleDesc desc,
 	source->base.ncolumns = ncolumns;
 	source->base.max_window_rows = GPUCOL_PAGE_ROWS;
 	source->plan = plan;
+	source->kept = kept;
 	gpucol_row_batch_init(&source->rows, desc, columns, ncolumns, "gpucol plan batch");
 	rescan(&source->base);
 	return &source->base;
+}
+
+GpucolSource *
+gpucol_plan_rows_open(PlanState *plan, TupleDesc desc,
+					  const GpucolProgramColumn *columns, int ncolumns)
+{
+	return open_rows(plan, NULL, desc, columns, ncolumns);
+}
+
+GpucolSource *
+gpucol_plan_rows_open_kept(GpucolKeptRows *kept, const GpucolProgramColumn *columns, int ncolumns)
+{
+	return open_rows(NULL, kept, kept->desc, columns, ncolumns);
+}
+
+/* ---- rows that are looked at before they are used ---- */
+
+/* What the values of a numeric column have in common. */
+typedef struct Digits
+{
+	bool		any;
+	bool		finite;
+	bool		alike;			/* all are written with as many digits after the point */
+	int			shown;			/* the most of these, */
+	int			fraction;		/* without zeros at the end, */
+	int			whole;			/* and before the point */
+} Digits;
+
+static void
+note_digits(Digits *digits, Datum value)
+{
+	GpucolNumericShape shape;
+
+	gpucol_typemap_numeric_shape(value, &shape);
+	digits->finite &= shape.finite;
+	digits->alike &= !digits->any || shape.shown == digits->shown;
+	digits->shown = Max(digits->shown, shape.shown);
+	digits->fraction = Max(digits->fraction, shape.fraction);
+	digits->whole = Max(digits->whole, shape.whole);
+	digits->any = true;
+}
+
+/* Must the rows be looked at? */
+static bool
+must_look(const GpucolPipe *pipe, bool delivered)
+{
+	for (int i = 0; i < pipe->nsource; i++)
+	{
+		const GpucolPipeDecimal *decimal = &pipe->decimals[i];
+
+		if (decimal->open ? decimal->used : delivered &&
+			getBaseType(TupleDescAttr(pipe->desc, i)->atttypid) == NUMERICOID)
+			return true;
+	}
+	return false;
+}
+
+/* Make a column decimals if its values are such; what else would read them is declined. */
+static void
+decide(GpucolPipeDecimal *decimal, const Digits *digits)
+{
+	decimal->scale = digits->alike ? digits->shown : digits->fraction;
+	decimal->digits = Max(digits->whole + decimal->scale, 1);
+	decimal->is = decimal->used && digits->finite && (digits->alike || !decimal->shown) &&
+		decimal->digits <= GPUCOL_INT128_DIGITS;
+}
+
+/* Keep all rows of a plan, noting the digits of the columns that are numeric. */
+static GpucolKeptRows *
+keep_rows(PlanState *plan, const GpucolPipe *pipe, Digits *digits)
+{
+	MemoryContext old = MemoryContextSwitchTo(plan->state->es_query_cxt);
+	GpucolKeptRows *kept = palloc0(sizeof(GpucolKeptRows));
+	TupleTableSlot *slot;
+
+	kept->desc = ExecGetResultType(plan);
+	kept->store = tuplestore_begin_heap(false, false, work_mem);
+	tuplestore_set_eflags(kept->store, EXEC_FLAG_REWIND);
+	kept->slot = MakeSingleTupleTableSlot(kept->desc, &TTSOpsMinimalTuple);
+	ExecReScan(plan);
+	while (slot = ExecProcNode(plan), !TupIsNull(slot))
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (int i = 0; i < pipe->nsource; i++)
+		{
+			bool		isnull;
+			Datum		value;
+
+			if (getBaseType(TupleDescAttr(pipe->desc, i)->atttypid) != NUMERICOID)
+				continue;
+			value = slot_getattr(slot, i + 1, &isnull);
+			if (!isnull)
+				note_digits(&digits[i], value);
+		}
+		tuplestore_puttupleslot(kept->store, slot);
+	}
+	MemoryContextSwitchTo(old);
+	return kept;
+}
+
+bool
+gpucol_plan_rows_look(PlanState *plan, GpucolPipe *pipe, bool delivered, GpucolKeptRows **kept)
+{
+	Digits	   *digits = palloc0(Max(pipe->nsource, 1) * sizeof(Digits));
+	bool		fits = true;
+
+	*kept = NULL;
+	if (!must_look(pipe, delivered))
+		return true;
+	for (int i = 0; i < pipe->nsource; i++)
+		digits[i].finite = digits[i].alike = true;
+	*kept = keep_rows(plan, pipe, digits);
+	for (int i = 0; i < pipe->nsource; i++)
+	{
+		if (pipe->decimals[i].open)
+			decide(&pipe->decimals[i], &digits[i]);
+		else
+			fits &= digits[i].finite;
+	}
+	return fits;
+}
+
+void
+gpucol_plan_rows_end(GpucolKeptRows *kept)
+{
+	ExecDropSingleTupleTableSlot(kept->slot);
+	tuplestore_end(kept->store);
+	pfree(kept);
 }

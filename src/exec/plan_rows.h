@@ -13,6 +13,7 @@
 #include "nodes/execnodes.h"
 
 #include "kernel/program.h"
+#include "lower/pipe.h"
 
 /*
  * Open the rows of `plan`, whose result tuples are of `desc`, as a source with these
@@ -26,5 +27,20 @@
  */
 extern GpucolSource *gpucol_plan_rows_open(PlanState *plan, TupleDesc desc,
 										   const GpucolProgramColumn *columns, int ncolumns);
+
+/* The rows of a plan that are kept until the run ends. */
+typedef struct GpucolKeptRows GpucolKeptRows;
+
+/*
+ * Look at the rows of the plan that `pipe` reads where something must be known of all of
+ * them: how many digits numerics have that are computed with (lower/pipe_decimal.c),
+ * and, before rows are `delivered`, that engines compute with every value.  They are kept
+ * then (*kept), in work_mem and beyond that on disk.  False where engines do not.
+ */
+extern bool gpucol_plan_rows_look(PlanState *plan, GpucolPipe *pipe, bool delivered,
+								  GpucolKeptRows **kept);
+extern GpucolSource *gpucol_plan_rows_open_kept(GpucolKeptRows *kept,
+												const GpucolProgramColumn *columns, int ncolumns);
+extern void gpucol_plan_rows_end(GpucolKeptRows *kept);
 
 #endif							/* GPUCOL_EXEC_PLAN_ROWS_H */

@@ -31,6 +31,7 @@
 #include "engine/gpu/wire.h"
 #include "exec/device.h"
 #include "exec/join_build.h"
+#include "exec/plan_rows.h"
 #include "exec/prefetch.h"
 #include "exec/run.h"
 #include "guc.h"
@@ -498,6 +499,8 @@ open_source(GpucolExec *exec)
 
 	if (exec->never)
 		return gpucol_source_of_nothing();
+	if (exec->kept != NULL)
+		return gpucol_plan_rows_open_kept(exec->kept, columns, exec->program->ncolumns);
 	if (exec->rows_of != NULL)
 		return exec->open_rows(exec->rows_of, exec->desc, columns, exec->program->ncolumns);
 	if (exec->nparts == 0)
@@ -578,6 +581,10 @@ start(GpucolExec *exec, bool device_only)
 		status = gpucol_joins_build(exec);
 		if (status != GPUCOL_OK)
 			return fall_back(exec, status, exec->joins->fallback);
+		if (exec->rows_of != NULL &&
+			!gpucol_plan_rows_look(exec->rows_of, exec->joins->pipe,
+								   exec->kind == GPUCOL_PROGRAM_SCAN, &exec->kept))
+			return fall_back(exec, GPUCOL_UNSUPPORTED, status_reason(GPUCOL_UNSUPPORTED));
 	}
 	callback = palloc0(sizeof(MemoryContextCallback));
 	callback->func = release_engine;
@@ -796,6 +803,9 @@ gpucol_run_end(GpucolExec *exec)
 {
 	finish_engine(exec);
 	gpucol_run_close(exec);
+	if (exec->kept != NULL)
+		gpucol_plan_rows_end(exec->kept);
+	exec->kept = NULL;
 	if (exec->joins != NULL)
 		gpucol_joins_end(exec->joins);
 	exec->lower = NULL;

@@ -117,6 +117,7 @@ struct GpucolExec
 	bool		started;
 	bool		fell_back;		/* no engine runs it; exec->fallback says why */
 	bool		never;			/* no row can pass: nothing is run */
+	struct GpucolKeptRows *kept;	/* of the plan whose rows are read, or NULL */
 	bool		emitted;		/* a batch was handed out */
 
 	/* for EXPLAIN ANALYZE: finished runs, and what went wrong in one of them */

@@ -101,12 +101,15 @@ typedef struct GpucolSegment
 /*
  * One column of a delta batch.  values[] holds int64 ordinals (INT), mantissas
  * at the program column's scale (DECIMAL) or IEEE bit patterns (floats);
- * bytes[] is used instead for BYTES.  Entries at NULL rows are zero.
+ * bytes[] is used instead for BYTES.  Entries at NULL rows are zero.  Mantissas that exceed
+ * an int64, which no packed column has, are int128: highs[] has their upper halves, and
+ * values[] the lower ones.
  */
 typedef struct GpucolDeltaColumn
 {
 	GpucolKind	kind;
 	int64_t    *values;
+	int64_t    *highs;			/* NULL: every value is an int64 */
 	GpucolBytes *bytes;
 	const uint32_t *nulls;		/* bit set = NULL; NULL pointer = no nulls */
 } GpucolDeltaColumn;

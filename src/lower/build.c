@@ -10,7 +10,7 @@
 
 #include "lib/stringinfo.h"
 
-#include "lower/lower.h"
+#include "lower/pipe.h"
 
 /* Limit of any numbered thing: register numbers are 16 bits. */
 #define MAX_NUMBER	(GPUCOL_NO_REG - 1)
@@ -103,6 +103,12 @@ gpucol_lower_column(GpucolLower *l, AttrNumber attnum)
 	column = &l->columns[slot];
 	map = &l->maps[slot];
 	gpucol_typemap_init(map, att->atttypid, att->atttypmod, att->attcollation);
+	if (l->pipe != NULL && l->pipe->decimals[attnum - 1].is)
+	{
+		map->kind = GPUCOL_KIND_DECIMAL;
+		map->scale = l->pipe->decimals[attnum - 1].scale;
+		map->digits = l->pipe->decimals[attnum - 1].digits;
+	}
 	memset(column, 0, sizeof(*column));
 	column->attnum = attnum;
 	column->kind = map->kind;

@@ -52,7 +52,8 @@ load_mantissa(GpucolLower *l, Expr *expr, Mantissa *m)
 		var->varattno <= 0 || TupleDescAttr(l->desc, var->varattno - 1)->attisdropped)
 		return false;
 	column = gpucol_lower_column(l, var->varattno);
-	if (l->maps[column].kind != GPUCOL_KIND_DECIMAL)
+	if (l->maps[column].kind != GPUCOL_KIND_DECIMAL ||
+		l->maps[column].digits > GPUCOL_INT64_DIGITS)
 		return false;
 	m->scale = l->maps[column].scale;
 	m->digits = l->maps[column].digits;

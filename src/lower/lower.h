@@ -78,9 +78,6 @@ typedef struct GpucolMask
 	uint16		reg;			/* the mask as a register, once made */
 } GpucolMask;
 
-/* An int64 holds mantissas of so many digits. */
-#define GPUCOL_INT64_DIGITS	18
-
 /* A constant that has been evaluated. */
 typedef struct GpucolKnown
 {

@@ -151,11 +151,9 @@ make_desc(const GpucolPipe *pipe)
 	return desc;
 }
 
-/*
- * Lay out a pipe and those below it.
- */
-void
-gpucol_pipe_layout(GpucolPipe *pipe, List *above)
+/* Number the columns of a pipe and of those below it. */
+static void
+number_columns(GpucolPipe *pipe, List *above)
 {
 	List	   *later = list_copy(above);
 	AttrNumber	next = pipe->nsource + 1;
@@ -170,7 +168,7 @@ gpucol_pipe_layout(GpucolPipe *pipe, List *above)
 		step->payload = NIL;
 		need(step, later);
 		later = list_concat(later, step->outer_keys);
-		gpucol_pipe_layout(step->build, list_concat_copy(step->inner_keys, step->payload));
+		number_columns(step->build, list_concat_copy(step->inner_keys, step->payload));
 	}
 	foreach(lc, pipe->steps)
 	{
@@ -181,6 +179,16 @@ gpucol_pipe_layout(GpucolPipe *pipe, List *above)
 	}
 	pipe->varno = pipe->rti != 0 ? pipe->rti : (Index) Max(bms_next_member(pipe->relids, -1), 1);
 	pipe->desc = make_desc(pipe);
+}
+
+/*
+ * Lay out a pipe and those below it.
+ */
+void
+gpucol_pipe_layout(GpucolPipe *pipe, List *above, bool computed)
+{
+	number_columns(pipe, above);
+	gpucol_pipe_find_decimals(pipe, above, computed);
 }
 
 /* The column of a laid out pipe that an expression is, or 0. */
@@ -300,12 +308,13 @@ lower_key(GpucolLower *l, Expr *expr, GpucolValue *value)
 }
 
 /*
- * Start a program over just those columns that an expression has, which becomes one over
- * them; NULL where they are none of tables.
+ * Start a program over just those columns of two pipes that an expression has, which
+ * becomes one over them; NULL where they are none of tables.
  */
 static GpucolLower *
-begin_alone(Expr **expr, const char **reason)
+begin_alone(const GpucolPipe *drive, const GpucolPipe *build, Expr **expr, const char **reason)
 {
+	GpucolLower *l;
 	List	   *vars = pull_var_clause((Node *) *expr, PVC_INCLUDE_PLACEHOLDERS);
 	GpucolPipe *pipe = palloc0(sizeof(GpucolPipe));
 	GpucolPipeStep *step = palloc0(sizeof(GpucolPipeStep));
@@ -325,16 +334,24 @@ begin_alone(Expr **expr, const char **reason)
 	pipe->steps = list_make1(step);
 	pipe->varno = 1;
 	pipe->desc = make_desc(pipe);
+	pipe->decimals = palloc0(Max(pipe->desc->natts, 1) * sizeof(GpucolPipeDecimal));
+	foreach(lc, step->payload)
+	{
+		if (gpucol_pipe_is_open(drive, lfirst(lc)) || gpucol_pipe_is_open(build, lfirst(lc)))
+			pipe->decimals[foreach_current_index(lc)] = gpucol_pipe_planned_decimal();
+	}
 	*expr = (Expr *) gpucol_pipe_map(pipe, (Node *) *expr);
-	return gpucol_lower_begin(pipe->desc, pipe->varno, NULL);
+	l = gpucol_lower_begin(pipe->desc, pipe->varno, NULL);
+	gpucol_lower_over(l, pipe);
+	return l;
 }
 
 /* Lower one side of a key alone; the reason if it cannot be, or NULL. */
 static const char *
-check_side(Expr *key, GpucolValue *value)
+check_side(const GpucolPipe *pipe, Expr *key, GpucolValue *value)
 {
 	const char *reason;
-	GpucolLower *l = begin_alone(&key, &reason);
+	GpucolLower *l = begin_alone(pipe, NULL, &key, &reason);
 
 	if (l == NULL)
 		return reason;
@@ -345,7 +362,8 @@ check_side(Expr *key, GpucolValue *value)
  * Add a key to a step.
  */
 const char *
-gpucol_pipe_add_key(GpucolPipeStep *step, Expr *outer_key, Expr *inner_key, Oid oper)
+gpucol_pipe_add_key(const GpucolPipe *drive, GpucolPipeStep *step, Expr *outer_key,
+					Expr *inner_key, Oid oper)
 {
 	Oid			left = exprType((Node *) outer_key);
 	Oid			right = exprType((Node *) inner_key);
@@ -358,9 +376,9 @@ gpucol_pipe_add_key(GpucolPipeStep *step, Expr *outer_key, Expr *inner_key, Oid 
 	if (getBaseType(left) == BPCHAROID &&
 		exprTypmod((Node *) outer_key) != exprTypmod((Node *) inner_key))
 		return "joined columns of type character have different lengths";
-	reason = check_side(outer_key, &a);
+	reason = check_side(drive, outer_key, &a);
 	if (reason == NULL)
-		reason = check_side(inner_key, &b);
+		reason = check_side(step->build, inner_key, &b);
 	if (reason != NULL)
 		return reason;
 	if (a.cls != b.cls)
@@ -376,10 +394,10 @@ gpucol_pipe_add_key(GpucolPipeStep *step, Expr *outer_key, Expr *inner_key, Oid 
  * Can a condition on joined rows be lowered?
  */
 const char *
-gpucol_pipe_check_condition(Expr *condition)
+gpucol_pipe_check_condition(const GpucolPipe *drive, const GpucolPipe *build, Expr *condition)
 {
 	const char *reason;
-	GpucolLower *l = begin_alone(&condition, &reason);
+	GpucolLower *l = begin_alone(drive, build, &condition, &reason);
 	uint16		reg;
 
 	if (l == NULL)

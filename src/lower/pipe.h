@@ -53,6 +53,20 @@ typedef struct GpucolPipeStep
 	int64		greatest;
 } GpucolPipeStep;
 
+/*
+ * A column that is numeric without a precision, among those of a plan's rows
+ * (lower/pipe_decimal.c).
+ */
+typedef struct GpucolPipeDecimal
+{
+	bool		open;			/* it is one */
+	bool		used;			/* something is computed of it */
+	bool		shown;			/* its values leave the pipe, or what is computed of them */
+	bool		is;				/* its values are decimals of */
+	int			scale;			/* this scale, */
+	int			digits;			/* with so many digits at most */
+} GpucolPipeDecimal;
+
 struct GpucolPipe
 {
 	Index		rti;			/* table whose rows flow; 0 = those of a plan, */
@@ -69,6 +83,7 @@ struct GpucolPipe
 	int			nsource;		/* columns of the source */
 	Index		varno;			/* in mapped Vars */
 	bool		given;			/* desc was set by gpucol_pipe_source */
+	GpucolPipeDecimal *decimals;	/* by column of desc */
 };
 
 /* The columns of the source of a pipe, of which desc has those; copied. */
@@ -76,9 +91,9 @@ extern void gpucol_pipe_source(GpucolPipe *pipe, TupleDesc desc);
 
 /*
  * Lay out a pipe and those below it, whose sources must be set: `above` (of Expr) is all
- * that is computed of its rows.
+ * that is computed of its rows, or (not `computed`) handed on of them.
  */
-extern void gpucol_pipe_layout(GpucolPipe *pipe, List *above);
+extern void gpucol_pipe_layout(GpucolPipe *pipe, List *above, bool computed);
 
 /*
  * The key of the rows that a column of a semi join's table is equal to, or NULL: rows have
@@ -100,15 +115,23 @@ extern bool gpucol_pipe_lower(GpucolLower *l, const GpucolPipe *pipe);
 extern bool gpucol_pipe_lower_build(GpucolLower *l, const GpucolPipeStep *step);
 
 /*
- * Add a key to a step, `oper` being the equality of its two sides; or else the reason why
- * it cannot be one.  Can a condition be lowered over joined rows?  If not, the reason.
+ * Add a key to a step of `drive`, `oper` being the equality of its two sides; or else the
+ * reason why it cannot be one.  Can a condition be lowered over rows of `drive` joined with
+ * those of `build`?  If not, the reason.
  */
-extern const char *gpucol_pipe_add_key(GpucolPipeStep *step, Expr *outer_key, Expr *inner_key,
-									   Oid oper);
-extern const char *gpucol_pipe_check_condition(Expr *condition);
+extern const char *gpucol_pipe_add_key(const GpucolPipe *drive, GpucolPipeStep *step,
+									   Expr *outer_key, Expr *inner_key, Oid oper);
+extern const char *gpucol_pipe_check_condition(const GpucolPipe *drive, const GpucolPipe *build,
+											   Expr *condition);
 
 /* Does a step deliver rows of its table once the source has ended? */
 extern bool gpucol_pipe_step_has_tail(const GpucolPipeStep *step);
+
+/* pipe_decimal.c: see there; taken over again when a step's table has been built */
+extern bool gpucol_pipe_is_open(const GpucolPipe *pipe, const Node *node);
+extern GpucolPipeDecimal gpucol_pipe_planned_decimal(void);
+extern void gpucol_pipe_find_decimals(GpucolPipe *pipe, List *above, bool computed);
+extern void gpucol_pipe_take_decimals(GpucolPipe *pipe, const GpucolPipeStep *step);
 
 /*
  * pipe_list.c: a pipe as a copyable list of numbers, and the expressions that it refers to,

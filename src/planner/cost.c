@@ -59,6 +59,10 @@
 #define FAR_ROWS			500000.0
 #define JOINED_ROW_OPERATORS	0.1
 
+/* What is given for a plan that does not depend on an estimate of few rows. */
+#define RISK_SHARE			1.1
+#define RISK_COST			5.0
+
 /* A row of a plan as engines take it. */
 #define TAKE_OPERATORS		4.0
 
@@ -247,6 +251,15 @@ gpucol_cost_probe(double rows, double table_rows, int nkeys, int nresidual, doub
 
 	return cpu_operator_cost *
 		(rows * operators * Max(nkeys, 1) + pairs * JOINED_ROW_OPERATORS * (1 + nresidual));
+}
+
+/*
+ * Up to which cost a path is preferred to one of this cost that may prove far dearer.
+ */
+Cost
+gpucol_cost_risked(Cost total)
+{
+	return RISK_SHARE * total + RISK_COST;
 }
 
 /*

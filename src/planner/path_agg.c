@@ -211,7 +211,7 @@ lower_joined(Grouping *g)
 {
 	GpucolPipe *pipe = g->pipe->pipe;
 
-	gpucol_pipe_layout(pipe, list_concat_copy(g->keys, g->aggs));
+	gpucol_pipe_layout(pipe, list_concat_copy(g->keys, g->aggs), true);
 	g->desc = pipe->desc;
 	g->lower = gpucol_pipe_begin(pipe, NULL);
 	g->lower->aggregating = true;
@@ -482,6 +482,8 @@ base_var(Grouping *g, AttrNumber attnum, Form_pg_attribute att)
 				return list_nth(step->payload, attnum - step->first);
 		}
 	}
+	if (g->pipe != NULL && g->pipe->pipe->rti == 0)
+		return list_nth(g->pipe->pipe->outputs, attnum - 1);
 	return makeVar(g->pipe != NULL ? g->pipe->pipe->rti : g->rel->relid, attnum, att->atttypid,
 				   att->atttypmod, att->attcollation, 0);
 }
@@ -600,7 +602,7 @@ add_path_agg(Grouping *g, RelOptInfo *output_rel)
 	path->custom_paths = list_make1(fallback);
 	if (g->pipe != NULL)
 		path->custom_paths = gpucol_join_children(g->pipe->pipe, path->custom_paths);
-	path->custom_private = list_make5(makeInteger(g->pipe != NULL ? g->pipe->pipe->rti : g->rel->relid), g->keys,
+	path->custom_private = list_make5(makeInteger(g->pipe != NULL ? g->pipe->pipe->varno : g->rel->relid), g->keys,
 									  g->aggs, g->conditions, g->having);
 	path->custom_private = lappend(path->custom_private, makeInteger(g->ranking));
 	path->custom_private = lappend(path->custom_private, makeInteger(g->plan_id));

@@ -37,6 +37,7 @@
 #include "plan/walk.h"
 #include "planner/path_join.h"
 #include "planner/planner.h"
+#include "planner/subquery.h"
 
 /* Steps of a pipe and of all below it. */
 #define MAX_STEPS	64
@@ -110,6 +111,47 @@ decline_base(PlannerInfo *root, RelOptInfo *rel)
 	return NULL;
 }
 
+/* The query of a common table expression that a range table entry names, or NULL. */
+static Query *
+find_cte(PlannerInfo *root, const RangeTblEntry *rte)
+{
+	ListCell   *lc;
+
+	for (Index i = 0; i < rte->ctelevelsup && root != NULL; i++)
+		root = root->parent_root;
+	if (root == NULL || rte->self_reference)
+		return NULL;
+	foreach(lc, root->parse->cteList)
+	{
+		CommonTableExpr *cte = lfirst_node(CommonTableExpr, lc);
+
+		if (strcmp(cte->ctename, rte->ctename) == 0)
+			return castNode(Query, cte->ctequery);
+	}
+	return NULL;
+}
+
+/* Are a base relation's rows those of a gpucol table, or made of some? */
+static bool
+reads_packed(PlannerInfo *root, RelOptInfo *rel)
+{
+	RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
+	Query	   *cte;
+
+	switch (rte->rtekind)
+	{
+		case RTE_RELATION:
+			return OidIsValid(gpucol_subquery_packed_part(rte));
+		case RTE_SUBQUERY:
+			return rte->subquery == NULL || OidIsValid(gpucol_subquery_table(rte->subquery));
+		case RTE_CTE:
+			cte = find_cte(root, rte);
+			return cte != NULL && OidIsValid(gpucol_subquery_table(cte));
+		default:
+			return false;
+	}
+}
+
 /* Rows whose columns are these. */
 static TupleDesc
 exprs_desc(const List *exprs)
@@ -176,7 +218,7 @@ add_not_in(PlannerInfo *root, GpucolJoinPipe *found, Node *clause)
 	step->build->child = -subplan->plan_id;
 	step->build->outputs = list_make1(column);
 	gpucol_pipe_source(step->build, exprs_desc(step->build->outputs));
-	reason = gpucol_pipe_add_key(step, linitial(op->args),
+	reason = gpucol_pipe_add_key(found->pipe, step, linitial(op->args),
 								 (Expr *) makeVar(1, 1, column->typeId, column->typeMod,
 												  column->collation, 0), op->opno);
 	if (reason != NULL)
@@ -213,6 +255,7 @@ base_pipe(PlannerInfo *root, RelOptInfo *rel)
 	TupleDesc	desc;
 	List	   *rest;
 
+	found->packed = reads_packed(root, rel);
 	found->reason = decline_base(root, rel);
 	if (found->reason != NULL)
 		return found;
@@ -301,7 +344,7 @@ join_kind(const Pair *pair)
 
 /* Add a condition as a key if it is an equality of the two sides. */
 static bool
-add_key(const Pair *pair, GpucolPipeStep *step, RestrictInfo *rinfo)
+add_key(const Pair *pair, const GpucolPipe *drive, GpucolPipeStep *step, RestrictInfo *rinfo)
 {
 	OpExpr	   *op = (OpExpr *) rinfo->clause;
 	Expr	   *left;
@@ -314,10 +357,10 @@ add_key(const Pair *pair, GpucolPipeStep *step, RestrictInfo *rinfo)
 	right = lsecond(op->args);
 	if (bms_is_subset(rinfo->left_relids, pair->drive->relids) &&
 		bms_is_subset(rinfo->right_relids, pair->build->relids))
-		return gpucol_pipe_add_key(step, left, right, op->opno) == NULL;
+		return gpucol_pipe_add_key(drive, step, left, right, op->opno) == NULL;
 	if (bms_is_subset(rinfo->right_relids, pair->drive->relids) &&
 		bms_is_subset(rinfo->left_relids, pair->build->relids))
-		return gpucol_pipe_add_key(step, right, left, op->opno) == NULL;
+		return gpucol_pipe_add_key(drive, step, right, left, op->opno) == NULL;
 	return false;
 }
 
@@ -343,7 +386,7 @@ check_condition(const RestrictInfo *rinfo, const List *all)
 
 /* Share the conditions of the join out: keys, others of the join, those on its rows. */
 static bool
-share_out(Pair *pair, GpucolPipeStep *step)
+share_out(Pair *pair, const GpucolPipe *drive, GpucolPipeStep *step)
 {
 	ListCell   *lc;
 
@@ -356,9 +399,9 @@ share_out(Pair *pair, GpucolPipeStep *step)
 		pair->reason = check_condition(rinfo, pair->restrictlist);
 		if (pair->reason != NULL)
 			return false;
-		if (!above && add_key(pair, step, rinfo))
+		if (!above && add_key(pair, drive, step, rinfo))
 			continue;
-		pair->reason = gpucol_pipe_check_condition(rinfo->clause);
+		pair->reason = gpucol_pipe_check_condition(drive, step->build, rinfo->clause);
 		if (pair->reason != NULL)
 			return false;
 		if (above)
@@ -438,21 +481,61 @@ choose_build(Pair *pair, Cost *cost, int *nsteps)
 	return rows;
 }
 
+/* Is some table that a relation's rows are made of a gpucol table? */
+static bool
+has_packed(PlannerInfo *root, const RelOptInfo *rel)
+{
+	int			rti = -1;
+
+	while ((rti = bms_next_member(rel->relids, rti)) >= 0)
+	{
+		RelOptInfo *base = root->simple_rel_array[rti];
+
+		if (base != NULL && base->reloptkind == RELOPT_BASEREL &&
+			gpucol_join_pipe(root, base)->packed)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The pipe of the rows that flow: the relation's own, or the rows of its cheapest path
+ * where there is a gpucol table in the join.
+ */
+static GpucolJoinPipe *
+choose_drive(Pair *pair)
+{
+	GpucolJoinPipe *own = gpucol_join_pipe(pair->root, pair->drive);
+	GpucolJoinPipe *made;
+	GpucolPipe *rows;
+
+	if (own->pipe != NULL)
+		return own;
+	if (!has_packed(pair->root, pair->joinrel) ||
+		(rows = path_pipe(pair->drive)) == NULL)
+		return NULL;
+	made = palloc0(sizeof(GpucolJoinPipe));
+	made->pipe = rows;
+	made->rows = pair->drive->rows;
+	made->flow = gpucol_cost_rows_of(rows->path);
+	return made;
+}
+
 /* A pipe of the pair, or NULL. */
 static GpucolJoinPipe *
 pair_pipe(Pair *pair)
 {
-	GpucolJoinPipe *drive = gpucol_join_pipe(pair->root, pair->drive);
+	GpucolJoinPipe *drive = choose_drive(pair);
 	GpucolJoinPipe *made = palloc0(sizeof(GpucolJoinPipe));
 	GpucolPipeStep *step = palloc0(sizeof(GpucolPipeStep));
 	Cost		build;
 	int			nsteps;
 
-	if (drive->pipe == NULL)
+	if (drive == NULL)
 		return NULL;
 	step->kind = join_kind(pair);
 	step->build = choose_build(pair, &build, &nsteps);
-	if (step->build == NULL || !share_out(pair, step) || lacks_columns(pair, step) ||
+	if (step->build == NULL || !share_out(pair, drive->pipe, step) || lacks_columns(pair, step) ||
 		drive->nsteps + nsteps >= MAX_STEPS)
 		return NULL;
 	step->rows = pair->joinrel->rows;
@@ -504,7 +587,7 @@ gpucol_join_children(GpucolPipe *pipe, List *paths)
 	if (pipe->rti == 0)
 	{
 		pipe->child = list_length(paths);
-		return lappend(paths, pipe->path);
+		paths = lappend(paths, pipe->path);
 	}
 	foreach(lc, pipe->steps)
 		paths = gpucol_join_children(((GpucolPipeStep *) lfirst(lc))->build, paths);
@@ -518,6 +601,8 @@ add_join_path(RelOptInfo *joinrel, GpucolJoinPipe *pipe)
 	Path	   *fallback = gpucol_fallback_path(joinrel);
 	CustomPath *path;
 
+	if (fallback == NULL)
+		fallback = pipe->fallback;
 	if (fallback == NULL || !check_target(joinrel->reltarget->exprs))
 		return;
 	path = makeNode(CustomPath);
@@ -531,10 +616,59 @@ add_join_path(RelOptInfo *joinrel, GpucolJoinPipe *pipe)
 	path->custom_private = list_make2(pipe, joinrel->reltarget->exprs);
 	gpucol_cost_join(&path->path, pipe->build, pipe->flow,
 					 list_length(joinrel->reltarget->exprs));
+	pipe->fallback = fallback;
+	pipe->total = path->path.total_cost;
 	if (gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)
 		joinrel->pathlist = list_make1(path);
 	else
 		add_path(joinrel, &path->path);
+}
+
+/*
+ * Does a path scan all of its inner side for each outer row?
+ */
+static bool
+is_blind_loop(const Path *path)
+{
+	return path->pathtype == T_NestLoop && path->param_info == NULL &&
+		((const NestPath *) path)->jpath.innerjoinpath->param_info == NULL;
+}
+
+/* Is a path one of a pipe? */
+static bool
+is_join_path(const Path *path)
+{
+	return IsA(path, CustomPath) && ((const CustomPath *) path)->methods == &path_methods;
+}
+
+/*
+ * Leave out nested loops that are hardly cheaper than a join by the engine.  Where one row
+ * is expected hundreds may come, and a loop then costs hundreds of times as much; a lookup
+ * costs the same.
+ */
+static void
+avoid_loops(RelOptInfo *joinrel)
+{
+	GpucolJoinPipe *pipe = joinrel->fdw_private;
+	bool		removed = false;
+	bool		there = false;
+	ListCell   *lc;
+
+	if (pipe == NULL || pipe->fallback == NULL)
+		return;
+	foreach(lc, joinrel->pathlist)
+	{
+		const Path *path = lfirst(lc);
+
+		there |= is_join_path(path);
+		if (!is_blind_loop(path) || pipe->total > gpucol_cost_risked(path->total_cost))
+			continue;
+		joinrel->pathlist = foreach_delete_current(joinrel->pathlist, lc);
+		removed = true;
+	}
+	/* one of them may have driven it out */
+	if (removed && !there)
+		add_join_path(joinrel, pipe);
 }
 
 /* Note why a pair has no pipe, of its first gpucol table. */
@@ -567,6 +701,8 @@ try_pair(Pair *pair)
 
 	if (made == NULL)
 		return;
+	if (best != NULL && made->fallback == NULL)
+		made->fallback = best->fallback;
 	if (best != NULL && best->pipe != NULL && best->build + best->flow <= made->build + made->flow)
 		return;
 	pair->joinrel->fdw_private = made;
@@ -617,6 +753,7 @@ gpucol_path_join_add(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerre
 	pair.build = outerrel;
 	pair.drive_is_outer = false;
 	try_pair(&pair);
+	avoid_loops(joinrel);
 	if (joinrel->fdw_private == NULL)
 		note_reason(&pair);
 }

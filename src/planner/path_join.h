@@ -19,10 +19,13 @@ typedef struct GpucolJoinPipe
 {
 	GpucolPipe *pipe;			/* NULL: none, */
 	const char *reason;			/* and why */
+	bool		packed;			/* of a base relation: there is a gpucol table in it */
 	int			nsteps;			/* its own and those below */
 	double		rows;
 	Cost		build;			/* of all tables, */
 	Cost		flow;			/* and of the rows that flow */
+	Cost		total;			/* of the path that was made of it, */
+	Path	   *fallback;		/* and its ordinary path; NULL: there is none */
 } GpucolJoinPipe;
 
 extern GpucolJoinPipe *gpucol_join_pipe(PlannerInfo *root, RelOptInfo *rel);
@@ -53,6 +56,9 @@ extern Cost gpucol_cost_rows_of(const Path *path);
 extern Cost gpucol_cost_insert(double rows);
 extern Cost gpucol_cost_probe(double rows, double table_rows, int nkeys, int nresidual,
 							  double joined);
+
+/* ... up to which a path is preferred to one of this cost that may prove far dearer */
+extern Cost gpucol_cost_risked(Cost total);
 
 /* ... a join that hands its rows to PostgreSQL; path->rows is set */
 extern void gpucol_cost_join(Path *path, Cost build, Cost flow, int ncolumns);

@@ -124,9 +124,11 @@ is_packed(Oid relid)
 	return result;
 }
 
-/* The first gpucol table among a table and its children, or InvalidOid. */
-static Oid
-packed_part(RangeTblEntry *rte)
+/*
+ * The first gpucol table among a table and its children, or InvalidOid.
+ */
+Oid
+gpucol_subquery_packed_part(RangeTblEntry *rte)
 {
 	ListCell   *lc;
 
@@ -159,7 +161,7 @@ gpucol_subquery_table(Query *query)
 		Oid			relid = InvalidOid;
 
 		if (rte->rtekind == RTE_RELATION)
-			relid = packed_part(rte);
+			relid = gpucol_subquery_packed_part(rte);
 		else if (rte->rtekind == RTE_SUBQUERY)
 			relid = gpucol_subquery_table(rte->subquery);
 		if (OidIsValid(relid))

@@ -23,6 +23,7 @@ typedef struct GpucolReferences
 /* subquery.c */
 extern GpucolReferences gpucol_subquery_references(Node *node);
 extern Oid	gpucol_subquery_table(Query *query);
+extern Oid	gpucol_subquery_packed_part(RangeTblEntry *rte);
 extern List *gpucol_subquery_conditions(Node *node);
 
 /*

@@ -78,6 +78,7 @@ bound_column(const GpucolRun *run, int c, const GpucolDelta *delta, GpucolCpuBou
 	if (delta != NULL)
 	{
 		b->nullable = delta->columns[c].nulls != NULL;
+		b->known = delta->columns[c].highs == NULL;
 		if (delta->columns[c].values != NULL)
 			delta_extremes(delta->columns[c].values, delta->nrows, &b->lo, &b->hi);
 		return;
@@ -100,7 +101,7 @@ bound_payload(const GpucolRun *run, const GpucolInstr *instr, GpucolCpuBounds *b
 	const GpucolLookupColumn *column =
 		&run->probes[payload->probe].table->columns[payload->column];
 
-	b->known = is_bounded(run->classes[instr->dst]);
+	b->known = is_bounded(run->classes[instr->dst]) && column->highs == NULL;
 	b->nullable = true;
 	b->lo = column->least;
 	b->hi = column->greatest;

@@ -228,23 +228,53 @@ put_words(const int64_t *from, const uint16_t *at, uint32_t n, int64_t *values)
 		values[j] = from[at[j]];
 }
 
-/* Decimals, which must be int64. */
+/* Room for the upper halves of an output's decimals: those before are of int64. */
 static GpucolStatus
-put_decimals(const GpucolCpuReg *reg, const uint16_t *at, uint32_t n, int64_t *values)
+open_highs(GpucolRun *run, GpucolCpuChunk *chunk, int output)
+{
+	const int64_t *values = chunk->values + (size_t) output * chunk->room;
+
+	if (chunk->highs == NULL)
+		chunk->highs = gpucol_cpu_alloc0(run, sizeof(int64_t *) * run->program->nkeys);
+	if (chunk->highs == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	if (chunk->highs[output] != NULL)
+		return GPUCOL_OK;
+	chunk->highs[output] = gpucol_cpu_alloc(run, sizeof(int64_t) * chunk->room);
+	if (chunk->highs[output] == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (uint32_t j = 0; j < chunk->n; j++)
+		chunk->highs[output][j] = values[j] < 0 ? -1 : 0;
+	return GPUCOL_OK;
+}
+
+/* Decimals; those of keys must be int64. */
+static GpucolStatus
+put_decimals(GpucolCpuWorker *worker, int output, GpucolCpuChunk *chunk, const GpucolCpuReg *reg,
+			 const uint16_t *at, uint32_t n, int64_t *values)
 {
 	bool		fits = true;
+	int64_t    *highs = chunk->highs == NULL ? NULL : chunk->highs[output];
 
 	if (reg->narrow)
-	{
 		put_words(reg->n, at, n, values);
-		return GPUCOL_OK;
-	}
-	for (uint32_t j = 0; j < n; j++)
+	for (uint32_t j = 0; j < n && !reg->narrow; j++)
 	{
 		values[j] = (int64_t) reg->v.d[at[j]];
 		fits &= values[j] == reg->v.d[at[j]] || (reg->nulls != NULL && reg->nulls[at[j]]);
 	}
-	return fits ? GPUCOL_OK : GPUCOL_UNSUPPORTED;
+	if (fits && highs == NULL)
+		return GPUCOL_OK;
+	if (output < worker->run->program->njoin_keys)
+		return GPUCOL_UNSUPPORTED;
+	if (open_highs(worker->run, chunk, output) != GPUCOL_OK)
+		return GPUCOL_OUT_OF_MEMORY;
+	highs = chunk->highs[output];
+	for (uint32_t j = 0; j < n; j++)
+		highs[chunk->n + j] = reg->narrow ? (values[j] < 0 ? -1 : 0) :
+			(int64_t) (reg->v.d[at[j]] >> 64);
+	worker->built->columns[output].wide = true;
+	return GPUCOL_OK;
 }
 
 /* Put rows at[] of an output behind a chunk's end. */
@@ -274,7 +304,7 @@ put_column(GpucolCpuWorker *worker, int output, GpucolCpuChunk *chunk, const uin
 				values[j] = reg->v.b[at[j]];
 			break;
 		case GPUCOL_CLASS_D:
-			status = put_decimals(reg, at, n, values);
+			status = put_decimals(worker, output, chunk, reg, at, n, values);
 			break;
 		case GPUCOL_CLASS_S:
 			status = put_strings(worker, column, reg, at, n, values);

@@ -22,6 +22,8 @@ typedef struct GpucolCpuChunk
 	int			worker;
 	int64_t    *values;			/* output after output, `room` each */
 	uint8_t    *nulls;			/* likewise */
+	int64_t   **highs;			/* by output: of decimals that are int128 the upper halves;
+								 * NULL while there are none */
 } GpucolCpuChunk;
 
 typedef struct GpucolCpuPiece
@@ -39,6 +41,7 @@ typedef struct GpucolCpuBuiltColumn
 	int64_t		least;			/* of values that are not NULL; least > greatest: none */
 	int64_t		greatest;
 	bool		has_nulls;
+	bool		wide;			/* D: some value is no int64 */
 
 	/* S */
 	GpucolBytes *entries;

@@ -335,6 +335,28 @@ widen_float4(double *values, uint32_t n)
 	}
 }
 
+/* Dense mantissas: as int64 where all of the column are. */
+static void
+load_decimals(GpucolCpuWorker *worker, int slot, const GpucolCpuVector *vector,
+			  GpucolCpuReg *reg)
+{
+	const GpucolDeltaColumn *column = vector->delta == NULL ? NULL : &vector->delta->columns[slot];
+
+	reg->narrow = column == NULL || column->highs == NULL;
+	reg->wide = !reg->narrow;
+	if (reg->narrow)
+	{
+		load_values(worker, slot, vector, reg->n);
+		return;
+	}
+	for (uint32_t j = 0; j < worker->nsel; j++)
+	{
+		uint32_t	row = worker->full ? j : worker->sel[j];
+
+		reg->v.d[j] = gpucol_cpu_int128(column->highs[row], (uint64_t) column->values[row]);
+	}
+}
+
 /* Widen in the class of the register. */
 void
 gpucol_cpu_column_load(GpucolCpuWorker *worker, int slot,
@@ -356,11 +378,7 @@ gpucol_cpu_column_load(GpucolCpuWorker *worker, int slot,
 			widen_float4(reg->v.f, worker->nsel);
 	}
 	else if (reg->cls == GPUCOL_CLASS_D)
-	{
-		load_values(worker, slot, vector, reg->n);
-		reg->narrow = true;
-		reg->wide = false;
-	}
+		load_decimals(worker, slot, vector, reg);
 	else
 	{
 		int64_t		values[GPUCOL_VECTOR_VALUES];

@@ -70,6 +70,13 @@ gpucol_cpu_get128(const uint64_t *words)
 	return (__int128) ((unsigned __int128) words[1] << 64 | words[0]);
 }
 
+/* ... of its halves */
+GPUCOL_CPU_INLINE __int128
+gpucol_cpu_int128(int64_t high, uint64_t low)
+{
+	return (__int128) ((unsigned __int128) (uint64_t) high << 64 | low);
+}
+
 GPUCOL_CPU_INLINE void
 gpucol_cpu_put128(uint64_t *words, __int128 value)
 {

@@ -215,6 +215,18 @@ gather_bools(const GpucolLookupColumn *column, const uint32_t *rows, uint32_t n,
 	GATHER_WIDTHS(out, x != 0);
 }
 
+/* Mantissas that are int128. */
+static void
+gather_wide(const GpucolLookupColumn *column, const uint32_t *rows, uint32_t n, __int128 *out)
+{
+	for (uint32_t j = 0; j < n; j++)
+	{
+		uint32_t	row = rows[j] == GPUCOL_LOOKUP_NONE ? 0 : rows[j];
+
+		out[j] = gpucol_cpu_int128(column->highs[row], ((const uint64_t *) column->values)[row]);
+	}
+}
+
 /* Is there a row in every place? */
 GPUCOL_CPU_CLONES static bool
 all_there(const uint32_t *rows, uint32_t n)
@@ -245,9 +257,12 @@ gpucol_lookup_gather(const GpucolLookupColumn *column, const uint32_t *rows, uin
 			gather_bools(column, rows, n, reg->v.b);
 			break;
 		case GPUCOL_CLASS_D:
-			gather_words(column, rows, n, reg->n);
-			reg->narrow = true;
-			reg->wide = false;
+			reg->narrow = column->highs == NULL;
+			reg->wide = !reg->narrow;
+			if (reg->narrow)
+				gather_words(column, rows, n, reg->n);
+			else
+				gather_wide(column, rows, n, reg->v.d);
 			break;
 		case GPUCOL_CLASS_S:
 			reg->coded = true;

@@ -20,7 +20,8 @@
  * Rows whose key is NULL (KEEP_NULL_KEYS) lie behind all others.
  *
  * Columns are stored in the narrowest of 1, 2, 4 and 8 bytes, less their least value;
- * strings as numbers of entries, which the table owns.
+ * strings as numbers of entries, which the table owns.  Decimals that exceed 8 bytes, of
+ * which there are no keys, have their upper halves beside them.
  *
  * A table is read-only once it is built: any thread may look it up.
  *
@@ -42,6 +43,7 @@ typedef struct GpucolLookupColumn
 	int64_t		least;			/* of values that are not NULL: not of F */
 	int64_t		greatest;
 	void	   *values;
+	int64_t    *highs;			/* D: upper halves of int128; NULL = none is needed */
 	uint8_t    *nulls;			/* a byte a row; NULL = none */
 	GpucolBytes *entries;		/* S: by value, at least one */
 	uint32_t	nentries;

@@ -251,6 +251,7 @@ open_column(Making *making, int c)
 	int64_t		least = INT64_MAX;
 	int64_t		greatest = INT64_MIN;
 	bool		has_nulls = false;
+	bool		wide = false;
 
 	column->cls = (GpucolClass) run->classes[run->keys[c]];
 	for (int w = 0; w < run->nworkers; w++)
@@ -260,6 +261,7 @@ open_column(Making *making, int c)
 		least = from->least < least ? from->least : least;
 		greatest = from->greatest > greatest ? from->greatest : greatest;
 		has_nulls |= from->has_nulls;
+		wide |= from->wide;
 	}
 	if (column->cls == GPUCOL_CLASS_S)
 	{
@@ -270,7 +272,7 @@ open_column(Making *making, int c)
 		least = 0;
 		greatest = (int64_t) column->nentries - 1;
 	}
-	if (column->cls == GPUCOL_CLASS_F)
+	if (column->cls == GPUCOL_CLASS_F || wide)
 	{
 		least = INT64_MIN;
 		greatest = INT64_MAX;
@@ -284,7 +286,10 @@ open_column(Making *making, int c)
 	column->values = gpucol_owned_alloc(&lookup->memory, (size_t) column->width * nrows);
 	if (has_nulls)
 		column->nulls = gpucol_owned_alloc(&lookup->memory, nrows);
-	if (column->values == NULL || (has_nulls && column->nulls == NULL))
+	if (wide)
+		column->highs = gpucol_owned_alloc_zeroed(&lookup->memory, sizeof(int64_t) * nrows);
+	if (column->values == NULL || (has_nulls && column->nulls == NULL) ||
+		(wide && column->highs == NULL))
 		return GPUCOL_OUT_OF_MEMORY;
 	memset(column->values, 0, (size_t) column->width);	/* where there are no rows */
 	if (is_key(making, c))
@@ -306,7 +311,11 @@ write_column(const Making *making, uint64_t piece, int c)
 	const int64_t *values = chunk->values + (size_t) c * chunk->room + from->start;
 	const uint8_t *nulls = chunk->nulls + (size_t) c * chunk->room + from->start;
 	const uint32_t *numbers = making->numbers[chunk->worker * making->lookup->ncolumns + c];
+	const int64_t *highs = chunk->highs == NULL || chunk->highs[c] == NULL ? NULL :
+		chunk->highs[c] + from->start;
 
+	for (uint32_t j = 0; j < from->n && column->highs != NULL; j++)
+		column->highs[places[j]] = nulls[j] ? 0 : highs != NULL ? highs[j] : values[j] < 0 ? -1 : 0;
 	for (uint32_t j = 0; j < from->n; j++)
 	{
 		uint64_t	value = column->cls == GPUCOL_CLASS_S ?
