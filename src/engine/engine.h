@@ -16,6 +16,7 @@
 #define GPUCOL_ENGINE_ENGINE_H
 
 #include "kernel/batch.h"
+#include "kernel/first.h"
 #include "kernel/program.h"
 #include "kernel/shape.h"
 
@@ -149,6 +150,8 @@ typedef struct GpucolRunOptions
 								 * asks any engine for anything else, so that one of up
 								 * to GPUCOL_IN_PLACE_ROWS may show results where they
 								 * were received */
+	const GpucolFirst *first;	/* AGG: which groups are wanted; NULL: all.  An engine may
+								 * deliver others, too */
 	GpucolTakeRows take;		/* CPU: takes the rows of a SCAN, of which next then
 								 * delivers none; or NULL */
 	void	   *take_arg;

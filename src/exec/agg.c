@@ -30,6 +30,7 @@
 
 #include "compat.h"
 #include "exec/explain.h"
+#include "exec/first.h"
 #include "exec/group_rows.h"
 #include "exec/join_build.h"
 #include "plan/plan.h"
@@ -57,6 +58,8 @@ typedef struct GpucolAggExecState
 	GpucolOutput *keys;
 	GpucolGroupPlan grouping;	/* in the run's memory, as are */
 	GpucolFinal *finals;
+	List	   *wanted;			/* GPUCOL_AGG_PRIVATE_FIRST */
+	GpucolFirst first;			/* which groups the engine is asked for */
 
 	/* keys or arguments that PostgreSQL evaluates: all groups, joined */
 	MemoryContext regroup_context;
@@ -139,6 +142,7 @@ agg_create_state(CustomScan *cscan)
 		state->exprs[i++] = lfirst_node(TargetEntry, lc)->expr;
 	state->sets.sets = list_nth(cscan->custom_private, GPUCOL_AGG_PRIVATE_SETS);
 	state->sets.functions = list_nth(cscan->custom_private, GPUCOL_AGG_PRIVATE_FUNCTIONS);
+	state->wanted = list_nth(cscan->custom_private, GPUCOL_AGG_PRIVATE_FIRST);
 	state->nvalues = state->nkeys + state->naggs + list_length(state->sets.functions);
 	condition = list_nth(cscan->custom_scan_tlist, state->nvalues);
 	/* all but the constant true that keeps the junk column unlike any other */
@@ -254,6 +258,9 @@ lower_agg(GpucolExec *exec, GpucolLower *l)
 		state->finals = plan->finals;
 	exec->withholds |= plan->regroup;
 	exec->in_place = !state->ranking && !plan->regroup;
+	exec->first = !state->ranking &&
+		gpucol_first_make(plan, exec->node->ss.ps.plan->qual, state->wanted, &state->first) ?
+		&state->first : NULL;
 	for (int i = 0; i < state->nkeys && !plan->regroup; i++)
 	{
 		Node	   *key = (Node *) state->exprs[i];
@@ -747,6 +754,26 @@ explain_keys(GpucolAggExecState *state, List *ancestors, ExplainState *es)
 		explain_sets(state, keys, es);
 }
 
+/* The first groups that are wanted, by which keys. */
+static void
+explain_first(GpucolAggExecState *state, List *ancestors, ExplainState *es)
+{
+	List	   *context;
+	List	   *keys = NIL;
+	ListCell   *lc;
+
+	if (state->wanted == NIL)
+		return;
+	context = set_deparse_context_plan(es->deparse_cxt, state->css.ss.ps.plan, ancestors);
+	foreach(lc, list_nth(state->wanted, GPUCOL_FIRST_PRIVATE_PLACES))
+		keys = lappend(keys, deparse_expression((Node *) state->exprs[lfirst_int(lc)], context,
+												es->verbose || gpucol_compat_rtable_size(es) > 1,
+												true));
+	ExplainPropertyInteger("First Groups", NULL,
+						   intVal(list_nth(state->wanted, GPUCOL_FIRST_PRIVATE_LIMIT)), es);
+	ExplainPropertyList("First By", keys, es);
+}
+
 /* The tables that are read as one. */
 static void
 explain_parts(GpucolAggExecState *state, ExplainState *es)
@@ -789,6 +816,7 @@ agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	explain_parts(state, es);
 	explain_keys(state, ancestors, es);
 	explain_base(state, es);
+	explain_first(state, ancestors, es);
 	gpucol_explain_engine(&state->exec, gpucol_run_read_columns(&state->exec), es);
 	gpucol_explain_filter(&state->exec, state->pushed, ancestors, es);
 	gpucol_explain_columns(&state->exec, gpucol_run_read_columns(&state->exec), es);

@@ -268,6 +268,7 @@ start_engine(GpucolExec *exec, const GpucolEngine *engine, const char **why)
 		options.lookups = exec->joins->lookups;
 		options.nlookups = exec->joins->nsteps;
 	}
+	options.first = exec->first;
 	options.jit = gpucol_jit;
 	if (engine == &gpucol_engine_cpu && exec->make_take != NULL)
 		options.take = exec->make_take(exec, options.threads, &options.take_arg);

@@ -55,8 +55,19 @@ typedef enum GpucolAggPrivate
 	GPUCOL_AGG_PRIVATE_FUNCTIONS,	/* List likewise: calls of GROUPING() */
 	GPUCOL_AGG_PRIVATE_PIPE,	/* List: the pipe whose rows are grouped (gpucol_pipe_save), of
 								 * which the last junk column has the expressions; or NIL */
+	GPUCOL_AGG_PRIVATE_FIRST,	/* List: GpucolFirstPrivate, or NIL: all groups are wanted */
 	GPUCOL_AGG_PRIVATE_COUNT
 } GpucolAggPrivate;
+
+/* The first groups of a GpucolAgg below Sort and Limit. */
+typedef enum GpucolFirstPrivate
+{
+	GPUCOL_FIRST_PRIVATE_LIMIT, /* Integer: groups wanted */
+	GPUCOL_FIRST_PRIVATE_ALL_TIES,	/* Integer: bool */
+	GPUCOL_FIRST_PRIVATE_PLACES,	/* IntList: of the sort keys in the scan tuple */
+	GPUCOL_FIRST_PRIVATE_DESCENDING,	/* IntList: bool, by sort key */
+	GPUCOL_FIRST_PRIVATE_NULLS_FIRST	/* IntList: bool, by sort key */
+} GpucolFirstPrivate;
 
 /* A sort key of GpucolTopK below Sort and Limit. */
 typedef struct GpucolSortKey

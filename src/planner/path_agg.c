@@ -613,6 +613,7 @@ add_path_agg(Grouping *g, RelOptInfo *output_rel)
 	path->custom_private = lappend(path->custom_private, g->functions);
 	path->custom_private = lappend(path->custom_private, parts_private(g));
 	path->custom_private = lappend(path->custom_private, g->pipe);
+	path->custom_private = lappend(path->custom_private, NIL);
 	gpucol_cost_agg(g->root, rel, &path->path, g->lower->ncolumns,
 					g->conditions, list_length(g->keys), list_length(g->aggs),
 					fallback->rows, joined_groups(g, rel), joined_exprs(g),

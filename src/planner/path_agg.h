@@ -29,7 +29,8 @@ enum
 	PATH_PRIVATE_CALLS,			/* of GroupingFunc */
 	PATH_PRIVATE_PARTS,			/* Lists: range table indexes, then the columns
 								 * of each */
-	PATH_PRIVATE_PIPE			/* GpucolJoinPipe of joined tables, or NULL */
+	PATH_PRIVATE_PIPE,			/* GpucolJoinPipe of joined tables, or NULL */
+	PATH_PRIVATE_FIRST			/* List, as in GpucolFirstPrivate, or NIL */
 };
 
 /* path_agg_plan.c */

@@ -36,6 +36,7 @@
 #include "lower/clauses.h"
 #include "lower/order.h"
 #include "planner/first_rows.h"
+#include "planner/path_topn.h"
 #include "planner/planner.h"
 #include "plan/reason.h"
 #include "plan/wing.h"
@@ -115,15 +116,36 @@ copy_scan_path(RelOptInfo *rel)
 	return copy;
 }
 
-/* Are limit and offset constants, so that root->limit_tuples is no estimate? */
+/* The value of a constant of LIMIT or OFFSET, not too large to be added; -1 if it is none. */
+static int64
+constant_of_limit(Node *node)
+{
+	Const	   *constant = (Const *) node;
+
+	if (node == NULL)
+		return 0;
+	if (!IsA(node, Const))
+		return -1;
+	return constant->constisnull ? 0 : Min(DatumGetInt64(constant->constvalue), MAX_LIMIT + 1);
+}
+
+int
+gpucol_topn_limit(const Query *parse)
+{
+	int64		count = parse->limitCount == NULL ? 0 : constant_of_limit(parse->limitCount);
+	int64		offset = constant_of_limit(parse->limitOffset);
+
+	if (count < 1 || offset < 0 || count + offset > MAX_LIMIT ||
+		((Const *) parse->limitCount)->constisnull)
+		return 0;
+	return (int) (count + offset);
+}
+
+/* Does PostgreSQL, too, take no more than the limit of the scan's rows? */
 static bool
 limit_is_known(PlannerInfo *root)
 {
-	Query	   *parse = root->parse;
-
-	return root->limit_tuples >= 1 && root->limit_tuples <= MAX_LIMIT &&
-		parse->limitCount != NULL && IsA(parse->limitCount, Const) &&
-		(parse->limitOffset == NULL || IsA(parse->limitOffset, Const));
+	return root->limit_tuples >= 1 && gpucol_topn_limit(root->parse) > 0;
 }
 
 /*
@@ -146,9 +168,8 @@ find_clause(PlannerInfo *root, const PathKey *wanted)
 	return NULL;
 }
 
-/* Find a sort key; false where its order is not its type's own. */
-static bool
-find_key(PlannerInfo *root, const PathKey *wanted, GpucolSortKey *key)
+bool
+gpucol_topn_find_key(PlannerInfo *root, const PathKey *wanted, GpucolSortKey *key)
 {
 	SortGroupClause *clause = find_clause(root, wanted);
 	TypeCacheEntry *type;
@@ -185,7 +206,7 @@ find_keys(PlannerInfo *root, SortKeys *keys)
 	keys->n = 0;
 	foreach(lc, root->sort_pathkeys)
 	{
-		if (keys->n == MAX_KEYS || !find_key(root, lfirst(lc), &keys->keys[keys->n]))
+		if (keys->n == MAX_KEYS || !gpucol_topn_find_key(root, lfirst(lc), &keys->keys[keys->n]))
 			break;
 		keys->n++;
 	}
@@ -384,6 +405,8 @@ gpucol_path_topn_add(PlannerInfo *root, RelOptInfo *input_rel,
 	List	   *pushed = NIL;
 	Path	   *path;
 
+	if (IS_UPPER_REL(input_rel))
+		gpucol_path_topn_groups(root, input_rel, output_rel);
 	if (!IS_SIMPLE_REL(input_rel) ||
 		(input_rel->rtekind != RTE_RELATION && input_rel->rtekind != RTE_CTE) ||
 		target == NULL || root->parse->sortClause == NIL ||

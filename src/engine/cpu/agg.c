@@ -395,6 +395,7 @@ gpucol_cpu_agg_next(GpucolRun *run, GpucolResult *out)
 			status = gpucol_cpu_agg_merge_parts(run);
 		if (status != GPUCOL_OK)
 			return status;
+		gpucol_cpu_first_select(run);
 	}
 	while (run->next_part < run->nparts && run->next_group == run->parts[run->next_part]->n)
 	{

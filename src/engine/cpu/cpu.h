@@ -17,6 +17,7 @@
  *	  engine/cpu/agg.c		aggregation: set-up, delivery; agg_update.c, agg_merge.c and agg_float.c the states
  *	  engine/cpu/extreme.c	least and greatest byte strings
  *	  engine/cpu/merge.c	the merge of many groups by all threads
+ *	  engine/cpu/first.c	which groups are delivered
  *	  engine/cpu/dense.c	grouping and sums on packed codes, where a segment allows it
  *	  engine/cpu/live.c	which registers are read after a step, and their moving together; select.c lists of rows
  *	  engine/cpu/join.h	probes of built tables: join.c sets them up, probe.c and probe_codes.c look rows up,
@@ -469,6 +470,7 @@ struct GpucolRun
 	GpucolCpuDense *plans[2];
 	uint64_t	dense_layout;	/* changes with the meaning of slots, */
 	uint64_t	dense_meaning;	/* and with that of channels */
+	const GpucolFirst *first;	/* which groups are wanted; NULL: all */
 	bool		merged;
 	int			next_part;		/* to deliver: table, */
 	uint32_t	next_group;		/* and group of it */
@@ -773,6 +775,9 @@ extern GpucolStatus gpucol_cpu_agg_merge(const GpucolRun *run, uint64_t *to,
  */
 extern bool gpucol_cpu_merge_pays(const GpucolRun *run);
 extern GpucolStatus gpucol_cpu_merge_all(GpucolRun *run);
+
+/* engine/cpu/first.c: leave out of the merged groups those that are not wanted. */
+extern void gpucol_cpu_first_select(GpucolRun *run);
 
 /* engine/cpu/dense.c: around each segment's windows, and after the last segment. */
 extern GpucolStatus gpucol_cpu_dense_open(GpucolRun *run);

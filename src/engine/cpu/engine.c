@@ -183,6 +183,7 @@ cpu_start(const GpucolProgram *program, GpucolSource *source, const GpucolHost *
 	run->scan_window = run->raw_window = 1;
 	run->pace = GPUCOL_CPU_FIRST_PACE;
 	run->checked = options->checked;
+	run->first = options->first;
 	run->take = options->take;
 	run->take_arg = options->take_arg;
 	run->memory_limit = options->memory_limit;

@@ -1,0 +1,379 @@
+/*-------------------------------------------------------------------------
+ *
+ * first.c
+ *	  Of all groups only those that are wanted are delivered (kernel/first.h).
+ *
+ * A group's place by one sort key is a number, the greater the earlier.  The k-th
+ * greatest by the first key divides the groups: those above it are wanted, those below
+ * are not, and those that tie with it are divided by the next key in the same way.  So
+ * a key is looked at only where the keys before it tie.  What is only about right divides
+ * with a margin, and is the last that is looked at.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "engine/cpu/agg.h"
+#include "kernel/float_order.h"
+
+#define PLACE_MAX ((__int128) (~(unsigned __int128) 0 >> 1))
+#define PLACE_MIN (-PLACE_MAX - 1)
+
+/* By which the order of doubles that are averages may differ from that of PostgreSQL's. */
+#define AVERAGE_MARGIN 32
+
+/* A group of one of the tables. */
+typedef struct Candidate
+{
+	uint32_t	part;
+	uint32_t	group;
+} Candidate;
+
+typedef struct First
+{
+	GpucolRun  *run;
+	const GpucolFirst *wanted;
+	Candidate  *candidates;		/* those that are still to be divided */
+	uint64_t	n;
+	__int128   *heap;			/* the greatest places, the least of them on top */
+	uint8_t   **keep;			/* by table and group */
+} First;
+
+/* ---- values ---- */
+
+/* The word of a key in a group's key words. */
+static uint32_t
+key_word(const GpucolRun *run, int number)
+{
+	uint32_t	word = 1;
+
+	for (int k = 0; k < number; k++)
+		word += run->classes[run->keys[k]] == GPUCOL_CLASS_D ? 2 : 1;
+	return word;
+}
+
+/* The first eight bytes of a string, as a number in their order. */
+static uint64_t
+first_bytes(GpucolBytes value)
+{
+	uint64_t	word = 0;
+
+	memcpy(&word, value.data, value.len < sizeof(word) ? value.len : sizeof(word));
+	return __builtin_bswap64(word);
+}
+
+/* A key's value; false if it is NULL. */
+static bool
+key_value(const GpucolRun *run, int number, const uint64_t *key, __int128 *value)
+{
+	uint32_t	word = key_word(run, number);
+	double		number_f;
+
+	if (key[0] >> number & 1)
+		return false;
+	switch ((GpucolClass) run->classes[run->keys[number]])
+	{
+		case GPUCOL_CLASS_D:
+			*value = gpucol_cpu_get128(key + word);
+			break;
+		case GPUCOL_CLASS_F:
+			memcpy(&number_f, &key[word], sizeof(number_f));
+			*value = gpucol_float_order(number_f);
+			break;
+		case GPUCOL_CLASS_S:
+			*value = first_bytes(run->parts[0]->strings.values[key[word]]);
+			break;
+		default:
+			*value = (int64_t) key[word];
+			break;
+	}
+	return true;
+}
+
+/* The double that a sum of floats comes to. */
+static double
+float_sum(const uint64_t *words)
+{
+	const GpucolCpuFloatSum *sum = (const GpucolCpuFloatSum *) words;
+
+	return isnan(sum->lost) || sum->lost == 0 ? sum->sum : sum->sum + sum->lost;
+}
+
+/* An aggregate's value; false if it is NULL. */
+static bool
+agg_value(const GpucolRun *run, GpucolFirstBy by, int number, const uint64_t *state,
+		  __int128 *value)
+{
+	const GpucolCpuAggMap *map = &run->agg_map[number];
+	GpucolClass cls = run->aggs[number].cls;
+	int64_t		count = (int64_t) state[map->count];
+	const uint64_t *words = state + map->v;
+
+	if (by == GPUCOL_FIRST_COUNT)
+	{
+		*value = count;
+		return true;
+	}
+	if (by == GPUCOL_FIRST_DISTINCT)
+	{
+		*value = (int64_t) words[0];
+		return true;
+	}
+	if (count == 0)
+		return false;
+	if (by == GPUCOL_FIRST_VALUE)
+		*value = cls == GPUCOL_CLASS_D ? gpucol_cpu_get128(words) :
+			cls == GPUCOL_CLASS_F ? gpucol_float_order(gpucol_cpu_float_of_order((int64_t) words[0])) :
+			(int64_t) words[0];
+	else if (by == GPUCOL_FIRST_SUM)
+		*value = cls == GPUCOL_CLASS_F ? gpucol_float_order(float_sum(words)) :
+			gpucol_cpu_get128(words);
+	else
+		*value = gpucol_float_order(cls == GPUCOL_CLASS_F ? float_sum(words) / (double) count :
+									(double) ((long double) gpucol_cpu_get128(words) / (long double) count));
+	return true;
+}
+
+/* The value of a group that a test or a sort key looks at; false if it is NULL. */
+static bool
+value_of(const GpucolRun *run, Candidate at, int by, int number, __int128 *value)
+{
+	const GpucolCpuGroups *groups = run->parts[at.part];
+
+	if (by == GPUCOL_FIRST_KEY)
+		return key_value(run, number, groups->keys + (size_t) at.group * run->key_words, value);
+	return agg_value(run, (GpucolFirstBy) by, number,
+					 groups->states + (size_t) at.group * run->state_words, value);
+}
+
+/* Does a group meet all tests? */
+static bool
+meets_tests(const First *first, Candidate at)
+{
+	__int128	value;
+
+	for (int t = 0; t < first->wanted->ntests; t++)
+	{
+		const GpucolFirstTest *test = &first->wanted->tests[t];
+
+		if (!value_of(first->run, at, test->by, test->number, &value) ||
+			value < test->lo || value > test->hi)
+			return false;
+	}
+	return true;
+}
+
+/* A group's place by a sort key: the greater, the earlier. */
+static __int128
+place_of(const First *first, Candidate at, const GpucolFirstKey *key)
+{
+	__int128	value;
+
+	if (!value_of(first->run, at, key->by, key->number, &value))
+		return key->nulls_first ? PLACE_MAX : PLACE_MIN;
+	return key->descending ? value : -value;
+}
+
+/* Is the place by a sort key only about right?  Then by how much it may differ. */
+static bool
+is_rough(const GpucolRun *run, const GpucolFirstKey *key, int *margin)
+{
+	*margin = key->by == GPUCOL_FIRST_AVERAGE ? AVERAGE_MARGIN : 0;
+	return key->by == GPUCOL_FIRST_AVERAGE ||
+		(key->by == GPUCOL_FIRST_KEY && run->classes[run->keys[key->number]] == GPUCOL_CLASS_S);
+}
+
+/* ---- the k-th ---- */
+
+/* Let the top of a heap of n sink to its place. */
+static void
+sink(__int128 *heap, uint64_t n)
+{
+	__int128	top = heap[0];
+	uint64_t	at = 0;
+
+	for (uint64_t child = 1; child < n; child = 2 * at + 1)
+	{
+		if (child + 1 < n && heap[child + 1] < heap[child])
+			child++;
+		if (heap[child] >= top)
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = top;
+}
+
+/* Add to a heap of n. */
+static void
+rise(__int128 *heap, uint64_t n, __int128 place)
+{
+	uint64_t	at = n;
+
+	while (at > 0 && heap[(at - 1) / 2] > place)
+	{
+		heap[at] = heap[(at - 1) / 2];
+		at = (at - 1) / 2;
+	}
+	heap[at] = place;
+}
+
+/* The k-th greatest place of the candidates by a key; there are more than k. */
+static __int128
+find_kth(const First *first, const GpucolFirstKey *key, uint64_t k)
+{
+	for (uint64_t i = 0; i < first->n; i++)
+	{
+		__int128	place = place_of(first, first->candidates[i], key);
+
+		if (i < k)
+			rise(first->heap, i, place);
+		else if (place > first->heap[0])
+		{
+			first->heap[0] = place;
+			sink(first->heap, k);
+		}
+	}
+	return first->heap[0];
+}
+
+static void
+keep(First *first, Candidate at)
+{
+	first->keep[at.part][at.group] = 1;
+}
+
+/*
+ * Divide the candidates by a key: those before the k-th are kept, those that tie with it
+ * remain.  Returns how many of these are still wanted.
+ */
+static uint64_t
+divide(First *first, const GpucolFirstKey *key, uint64_t k, int margin)
+{
+	__int128	kth = find_kth(first, key, k);
+	uint64_t	ties = 0;
+
+	if (kth > PLACE_MIN + margin && kth < PLACE_MAX)
+		kth -= margin;
+	for (uint64_t i = 0; i < first->n; i++)
+	{
+		Candidate	at = first->candidates[i];
+		__int128	place = place_of(first, at, key);
+
+		if (place > kth)
+		{
+			keep(first, at);
+			k -= k > 0;
+		}
+		else if (place == kth)
+			first->candidates[ties++] = at;
+	}
+	first->n = ties;
+	return k;
+}
+
+/* Keep the first k of the candidates. */
+static void
+select_first(First *first)
+{
+	const GpucolFirst *wanted = first->wanted;
+	uint64_t	k = (uint64_t) wanted->k;
+	bool		all = wanted->k == 0 || wanted->all_ties;
+
+	for (int i = 0; i < wanted->nkeys && wanted->k > 0 && first->n > k && k > 0; i++)
+	{
+		int			margin;
+		bool		rough = is_rough(first->run, &wanted->keys[i], &margin);
+
+		k = divide(first, &wanted->keys[i], k, margin);
+		all |= rough;
+		if (rough)
+			break;
+	}
+	for (uint64_t i = 0; i < first->n && (all || i < k); i++)
+		keep(first, first->candidates[i]);
+}
+
+/* ---- the tables ---- */
+
+/* Memory; what is missing of it is freed with the run. */
+static bool
+open_first(First *first)
+{
+	GpucolRun  *run = first->run;
+	uint64_t	all = 0;
+
+	first->keep = gpucol_cpu_alloc0(run, sizeof(uint8_t *) * (size_t) run->nparts);
+	for (int p = 0; p < run->nparts; p++)
+		all += run->parts[p]->n;
+	first->candidates = gpucol_cpu_alloc(run, sizeof(Candidate) * (all + 1));
+	first->heap = gpucol_cpu_alloc(run, sizeof(__int128) *
+								   ((uint64_t) first->wanted->k < all ? (uint64_t) first->wanted->k + 1 : 1));
+	if (first->keep == NULL || first->candidates == NULL || first->heap == NULL)
+		return false;
+	for (int p = 0; p < run->nparts; p++)
+	{
+		first->keep[p] = gpucol_cpu_alloc0(run, (size_t) run->parts[p]->n + 1);
+		if (first->keep[p] == NULL)
+			return false;
+	}
+	return true;
+}
+
+/* List the groups that meet the tests. */
+static void
+list_candidates(First *first)
+{
+	for (int p = 0; p < first->run->nparts; p++)
+		for (uint32_t g = 0; g < first->run->parts[p]->n; g++)
+		{
+			Candidate	at = {(uint32_t) p, g};
+
+			if (meets_tests(first, at))
+				first->candidates[first->n++] = at;
+		}
+}
+
+/* Move the groups of a table that are kept to its front. */
+static void
+pack_groups(const GpucolRun *run, GpucolCpuGroups *groups, const uint8_t *kept)
+{
+	uint32_t	n = 0;
+
+	for (uint32_t g = 0; g < groups->n; g++)
+	{
+		if (!kept[g])
+			continue;
+		memmove(groups->keys + (size_t) n * run->key_words,
+				groups->keys + (size_t) g * run->key_words, sizeof(uint64_t) * run->key_words);
+		memmove(groups->states + (size_t) n * run->state_words,
+				groups->states + (size_t) g * run->state_words,
+				sizeof(uint64_t) * run->state_words);
+		n++;
+	}
+	groups->n = n;
+}
+
+/* Leave out of the merged tables what is not wanted; without memory for that, nothing. */
+void
+gpucol_cpu_first_select(GpucolRun *run)
+{
+	First		first = {.run = run,.wanted = run->first};
+	bool		ok;
+
+	if (run->first == NULL || run->program->nkeys == 0)
+		return;
+	ok = open_first(&first);
+	if (ok)
+	{
+		list_candidates(&first);
+		select_first(&first);
+	}
+	for (int p = 0; p < run->nparts && first.keep != NULL; p++)
+	{
+		if (ok)
+			pack_groups(run, run->parts[p], first.keep[p]);
+		gpucol_cpu_free(run, first.keep[p]);
+	}
+	gpucol_cpu_free(run, first.keep);
+	gpucol_cpu_free(run, first.candidates);
+	gpucol_cpu_free(run, first.heap);
+}

@@ -1,0 +1,225 @@
+/*-------------------------------------------------------------------------
+ *
+ * first.c
+ *	  Which groups are wanted, in an engine's terms: HAVING and ORDER BY ... LIMIT.
+ *
+ * The engine may leave out what is not wanted; HAVING is evaluated and the groups are
+ * sorted above all the same.  So a conjunct of HAVING that an engine does not know only
+ * means that the first groups are not sought, because those that it leaves are not known
+ * before, and a sort key that it does not know ends the keys: what ties is delivered.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/stratnum.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_opfamily.h"
+#include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/pg_list.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+
+#include "columnar/collation.h"
+#include "exec/first.h"
+#include "lower/order.h"
+#include "plan/plan.h"
+
+/* What of a final is in the order of its datums; 0: nothing. */
+static int
+by_final(const GpucolFinal *final)
+{
+	switch (final->kind)
+	{
+		case GPUCOL_FINAL_COUNT:
+			return GPUCOL_FIRST_COUNT;
+		case GPUCOL_FINAL_DISTINCT:
+			return GPUCOL_FIRST_DISTINCT;
+		case GPUCOL_FINAL_SUM_INT8:
+		case GPUCOL_FINAL_SUM_NUMERIC:
+		case GPUCOL_FINAL_SUM_FLOAT8:
+			return GPUCOL_FIRST_SUM;
+		case GPUCOL_FINAL_AVG_NUMERIC:
+		case GPUCOL_FINAL_AVG_FLOAT8:
+			return GPUCOL_FIRST_AVERAGE;
+		case GPUCOL_FINAL_VALUE:
+			return final->cls == GPUCOL_CLASS_D || final->cls == GPUCOL_CLASS_F ||
+				(final->cls == GPUCOL_CLASS_I && gpucol_order_is_ordinal(final->type)) ?
+				GPUCOL_FIRST_VALUE : 0;
+		default:
+			return 0;
+	}
+}
+
+/* Is the engine's order of a key that of its type? */
+static bool
+key_is_ordered(const GpucolGroupKey *key)
+{
+	Oid			type = exprType((Node *) key->expr);
+
+	if (key->output < 0 || key->labels != NULL)
+		return false;
+	switch (key->value.cls)
+	{
+		case GPUCOL_CLASS_B:
+		case GPUCOL_CLASS_I:
+			return gpucol_order_is_ordinal(type);
+		case GPUCOL_CLASS_D:
+		case GPUCOL_CLASS_F:
+			return true;
+		case GPUCOL_CLASS_S:
+			return (type == TEXTOID || type == VARCHAROID) &&
+				gpucol_collation_is_bytewise(exprCollation((Node *) key->expr));
+		default:
+			return false;
+	}
+}
+
+/* What the scan tuple's column number `place` is to an engine; false if it is nothing to compare. */
+static bool
+find_value(const GpucolGroupPlan *plan, int place, uint16 *by, uint16 *number)
+{
+	const GpucolFinal *final;
+
+	if (place < plan->nkeys)
+	{
+		*by = GPUCOL_FIRST_KEY;
+		*number = (uint16) plan->keys[place].output;
+		return key_is_ordered(&plan->keys[place]);
+	}
+	if (place >= plan->nkeys + plan->naggs)
+		return false;
+	final = &plan->finals[place - plan->nkeys];
+	*by = (uint16) by_final(final);
+	*number = (uint16) final->state;
+	return *by != 0 && final->host == GPUCOL_HOST_NONE;
+}
+
+/* A constant integer. */
+static bool
+integer_constant(const Node *node, int64 *value)
+{
+	const Const *constant = (const Const *) node;
+
+	if (!IsA(node, Const) || constant->constisnull)
+		return false;
+	switch (constant->consttype)
+	{
+		case INT2OID:
+			*value = DatumGetInt16(constant->constvalue);
+			return true;
+		case INT4OID:
+			*value = DatumGetInt32(constant->constvalue);
+			return true;
+		case INT8OID:
+			*value = DatumGetInt64(constant->constvalue);
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* The values that `strategy` lets pass; false if it is none of the five. */
+static bool
+set_bounds(int strategy, int64 value, GpucolFirstTest *test)
+{
+	test->lo = PG_INT64_MIN;
+	test->hi = PG_INT64_MAX;
+	switch (strategy)
+	{
+		case BTLessStrategyNumber:
+			test->hi = value - 1;
+			return value > PG_INT64_MIN;
+		case BTLessEqualStrategyNumber:
+			test->hi = value;
+			return true;
+		case BTEqualStrategyNumber:
+			test->lo = test->hi = value;
+			return true;
+		case BTGreaterEqualStrategyNumber:
+			test->lo = value;
+			return true;
+		case BTGreaterStrategyNumber:
+			test->lo = value + 1;
+			return value < PG_INT64_MAX;
+		default:
+			return false;
+	}
+}
+
+/* A conjunct of HAVING as a test: count, a sum of integers and the like against a constant. */
+static bool
+make_test(const GpucolGroupPlan *plan, Node *node, GpucolFirstTest *test)
+{
+	const OpExpr *op = (const OpExpr *) node;
+	Oid			opno;
+	const Var  *var;
+	int64		value;
+
+	if (!IsA(node, OpExpr) || list_length(op->args) != 2)
+		return false;
+	var = linitial(op->args);
+	opno = op->opno;
+	if (!integer_constant(lsecond(op->args), &value))
+	{
+		var = lsecond(op->args);
+		opno = get_commutator(opno);
+		if (!OidIsValid(opno) || !integer_constant(linitial(op->args), &value))
+			return false;
+	}
+	if (!IsA(var, Var) || (var->vartype != INT8OID && var->vartype != INT4OID && var->vartype != INT2OID) ||
+		var->varattno <= plan->nkeys ||
+		!find_value(plan, var->varattno - 1, &test->by, &test->number))
+		return false;
+	return set_bounds(get_op_opfamily_strategy(opno, INTEGER_BTREE_FAM_OID), value, test);
+}
+
+/* Add the order; the keys end before the first that an engine cannot compare. */
+static bool
+add_order(const GpucolGroupPlan *plan, List *wanted, GpucolFirst *first)
+{
+	List	   *places = list_nth(wanted, GPUCOL_FIRST_PRIVATE_PLACES);
+
+	first->k = intVal(list_nth(wanted, GPUCOL_FIRST_PRIVATE_LIMIT));
+	first->all_ties = intVal(list_nth(wanted, GPUCOL_FIRST_PRIVATE_ALL_TIES)) != 0;
+	for (int i = 0; i < list_length(places); i++)
+	{
+		GpucolFirstKey *key = &first->keys[first->nkeys];
+
+		if (first->nkeys == GPUCOL_FIRST_MAX_KEYS ||
+			!find_value(plan, list_nth_int(places, i), &key->by, &key->number))
+		{
+			first->all_ties = true;
+			break;
+		}
+		key->descending = list_nth_int(list_nth(wanted, GPUCOL_FIRST_PRIVATE_DESCENDING), i) != 0;
+		key->nulls_first = list_nth_int(list_nth(wanted, GPUCOL_FIRST_PRIVATE_NULLS_FIRST), i) != 0;
+		first->nkeys++;
+	}
+	return first->nkeys > 0;
+}
+
+bool
+gpucol_first_make(const GpucolGroupPlan *plan, List *having, List *wanted, GpucolFirst *first)
+{
+	bool		all_tested = true;
+	ListCell   *lc;
+
+	memset(first, 0, sizeof(*first));
+	if (plan->regroup || plan->nkeys == 0)
+		return false;
+	foreach(lc, having)
+	{
+		if (first->ntests < GPUCOL_FIRST_MAX_TESTS &&
+			make_test(plan, lfirst(lc), &first->tests[first->ntests]))
+			first->ntests++;
+		else
+			all_tested = false;
+	}
+	if (wanted != NIL && all_tested && add_order(plan, wanted, first))
+		return true;
+	first->k = 0;
+	first->nkeys = 0;
+	return first->ntests > 0;
+}

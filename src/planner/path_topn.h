@@ -1,0 +1,25 @@
+/*-------------------------------------------------------------------------
+ *
+ * path_topn.h
+ *	  What paths of ORDER BY ... LIMIT share.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_PLANNER_PATH_TOPN_H
+#define GPUCOL_PLANNER_PATH_TOPN_H
+
+#include "nodes/pathnodes.h"
+
+#include "plan/plan.h"
+
+/* LIMIT and OFFSET together where both are constants, and not too many; else 0. */
+extern int	gpucol_topn_limit(const Query *parse);
+
+/* The sort key that a path key stands for; false where its order is not its type's own. */
+extern bool gpucol_topn_find_key(PlannerInfo *root, const PathKey *wanted, GpucolSortKey *key);
+
+/* path_topn_groups.c: the same limit over the groups of a GpucolAgg among these paths */
+extern void gpucol_path_topn_groups(PlannerInfo *root, RelOptInfo *input_rel,
+									RelOptInfo *output_rel);
+
+#endif							/* GPUCOL_PLANNER_PATH_TOPN_H */

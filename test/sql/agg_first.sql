@@ -1,0 +1,55 @@
+-- The first groups of an order, and those that HAVING lets pass, are chosen by the engine.
+SET client_min_messages = warning;
+CREATE SCHEMA agg_first;
+SET search_path = agg_first, public;
+
+\set node 'First Groups'
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/differ.psql
+\set ECHO none
+\i :include
+\set ECHO all
+
+CREATE TABLE facts (id int, k int, big bigint, n numeric(12,3), f float8, r real, t text, c text COLLATE "C", d date, b bool, o int[]) USING gpucol;
+INSERT INTO facts SELECT i, CASE WHEN i % 61 > 0 THEN i * 7919 % 3001 END, 9007199254740992 + i * 31 % 500, (i * 37 % 9001) / 8.0 - 300,
+	CASE i % 501 WHEN 0 THEN 'NaN' WHEN 1 THEN '-Infinity' WHEN 2 THEN '-0' WHEN 3 THEN '0' ELSE i % 97 / 8.0 END, i % 89,
+	CASE WHEN i % 71 > 0 THEN 'text ' || i * 13 % 1300 END, CASE WHEN i % 73 > 0 THEN chr(i % 2900 + 33) || i % 5 END,
+	CASE WHEN i % 10 > 0 THEN date '2024-01-01' + i * 31 % 700 END, CASE WHEN i % 7 > 0 THEN i % 3 = 0 END, ARRAY[i % 4]
+FROM generate_series(1, 8000) i;
+INSERT INTO facts VALUES (10001, -5, -7, 99999, 1e300, 3, 'delta', 'delta', '2030-01-01', true, NULL), (10002, NULL, 9007199254740993, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+DELETE FROM facts WHERE id % 101 = 7;
+ANALYZE facts;
+
+EXPLAIN (COSTS OFF) SELECT k, count(*) FROM facts GROUP BY k ORDER BY count(*) DESC LIMIT 10;
+EXPLAIN (COSTS OFF) SELECT k, sum(n) FROM facts GROUP BY k HAVING count(*) > 3 AND max(id) >= 7 ORDER BY avg(f) NULLS FIRST, k LIMIT 5 OFFSET 2;
+-- nothing is sought where the first key is computed on the groups
+EXPLAIN (COSTS OFF) SELECT k, count(*) FROM facts GROUP BY k ORDER BY sum(id) - count(*) LIMIT 10;
+
+-- every key and aggregate as the order, with ties settled by all outputs
+SET gpucol.cpu_threads = 2;
+SELECT d FROM unnest('{k,big,t,"k, b","c, d"}'::text[]) keys,
+	unnest('{count(*),count(n),count(DISTINCT t),sum(id),sum(n),avg(id),avg(n),sum(f),avg(f),min(n),max(f),min(r),max(d),min(id)}'::text[]) agg,
+	unnest('{"DESC LIMIT 7","LIMIT 40 OFFSET 30","NULLS FIRST LIMIT 3","DESC NULLS LAST LIMIT 100"}'::text[]) order_by,
+	differ(format('SELECT %1$s, %2$s AS a FROM facts GROUP BY %1$s ORDER BY a %3$s', keys, agg, replace(order_by, 'LIMIT', ', ' || keys || ' LIMIT'))) d
+WHERE d IS NOT NULL;
+SELECT d FROM unnest('{k,big,n,f,r,t,c,d}'::text[]) key,
+	unnest(ARRAY['%1$s, 2 LIMIT 5', 'b, %1$s LIMIT 9 OFFSET 1', 'b DESC NULLS LAST, %1$s DESC NULLS LAST, 3 LIMIT 50', '3 DESC, 1, 2 LIMIT 100']) order_by,
+	differ(format('SELECT %1$s, b, count(*) FROM facts WHERE id > 100 GROUP BY 1, 2 ORDER BY ' || order_by || ' ', key)) d
+WHERE d IS NOT NULL;
+
+-- HAVING, with and without an order
+SELECT d FROM unnest(ARRAY[
+	'HAVING count(*) > 2 ORDER BY count(*), k LIMIT 10', 'HAVING 2 < count(*) AND sum(id) <= 20000 ORDER BY sum(id) DESC, k LIMIT 10',
+	'HAVING count(*) = 3 ORDER BY k DESC LIMIT 10', 'HAVING min(id) >= 400 AND max(id) < 7900 ORDER BY max(id), k LIMIT 10',
+	'HAVING count(*) > 2 AND avg(n) > 100 ORDER BY count(*), k LIMIT 10', 'HAVING count(*) > 2 OR k = 3 ORDER BY count(*), k LIMIT 10',
+	'HAVING count(DISTINCT t) > 2 ORDER BY 2, k LIMIT 10', 'HAVING k > 50 ORDER BY 2, k LIMIT 10', 'HAVING count(*) > 9223372036854775807 ORDER BY 2, k LIMIT 10'
+]) h, differ('SELECT k, count(*), sum(n) FROM facts GROUP BY k ' || h) d WHERE d IS NOT NULL;
+SELECT d FROM unnest(ARRAY['count(*) > 2', 'sum(id) < 30000 AND count(n) >= 2', 'count(*) <> 7', 'max(k) > 5 AND count(*) < 0', 'min(id) < -9223372036854775807'])
+	h, differ('SELECT k, count(*), sum(n) FROM facts GROUP BY k HAVING ' || h, 'GpucolAgg') d WHERE d IS NOT NULL;
+-- ties that LIMIT wants
+SELECT d FROM differ('SELECT k, count(*) FROM facts GROUP BY k ORDER BY count(*) DESC FETCH FIRST 5 ROWS WITH TIES') d WHERE d IS NOT NULL;
+-- joined groups: of the first by the count, all that tie
+SELECT d FROM differ('SELECT DISTINCT k, t FROM facts ORDER BY k DESC NULLS LAST, t LIMIT 10', 'GpucolAgg') d WHERE d IS NOT NULL;
+SELECT d FROM differ('SELECT upper(t), count(*) FROM facts GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 10', 'GpucolAgg') d WHERE d IS NOT NULL;
+SELECT d FROM differ('SELECT f.k, g.d, count(*) FROM facts f JOIN facts g ON f.id = g.id GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT 10', 'GpucolAgg') d WHERE d IS NOT NULL;
+DROP SCHEMA agg_first CASCADE;
