@@ -333,6 +333,16 @@ gpucol_compat_explain_one_query(Query *query, int cursor_options,
 #define gpucol_compat_is_owner(relid)	pg_class_ownercheck(relid, GetUserId())
 #endif
 
+/* May a user call a function? */
+#if PG_VERSION_NUM >= 160000
+#include "catalog/pg_proc.h"
+#define gpucol_compat_function_right(function, user) \
+	object_aclcheck(ProcedureRelationId, function, user, ACL_EXECUTE)
+#else
+#define gpucol_compat_function_right(function, user) \
+	pg_proc_aclcheck(function, user, ACL_EXECUTE)
+#endif
+
 /* Is a relation dropped from its query?  16 and later leave none behind. */
 #if PG_VERSION_NUM >= 160000
 #define gpucol_compat_is_dead_rel(rel)	((rel) == NULL)

@@ -238,6 +238,23 @@ lower_input(GpucolAggExecState *state, GpucolExec *exec, GpucolLower *l)
 	return true;
 }
 
+/* The number in an entry of the plan. */
+static int
+private_int(GpucolAggExecState *state, int entry)
+{
+	return intVal(list_nth(((CustomScan *) state->css.ss.ps.plan)->custom_private, entry));
+}
+
+/* What this node does for the grouping beside the engine. */
+static GpucolGroupShare
+may_share(GpucolAggExecState *state, const GpucolExec *exec)
+{
+	if (state->ranking || (exec->rows_of != NULL && exec->joins == NULL))
+		return GPUCOL_GROUP_NOTHING;
+	return private_int(state, GPUCOL_AGG_PRIVATE_FEEDING) ? GPUCOL_GROUP_FEED :
+		GPUCOL_GROUP_REGROUP;
+}
+
 /* Lower the conditions, the keys and the aggregates. */
 static bool
 lower_agg(GpucolExec *exec, GpucolLower *l)
@@ -252,11 +269,17 @@ lower_agg(GpucolExec *exec, GpucolLower *l)
 	if (!lower_input(state, exec, l) ||
 		!gpucol_lower_grouping(l, key_list(state),
 							   rankings ? NIL : aggregate_list(state, false), &state->sets,
-							   !state->ranking && exec->rows_of == NULL, plan))
+							   may_share(state, exec), plan))
 		return false;
 	if (!rankings)
 		state->finals = plan->finals;
 	exec->withholds |= plan->regroup;
+	if (plan->feeding)
+	{
+		/* rows in the order of the table */
+		exec->kind = GPUCOL_PROGRAM_SCAN;
+		exec->cpu_only = true;
+	}
 	exec->in_place = !state->ranking && !plan->regroup;
 	exec->first = !state->ranking &&
 		gpucol_first_make(plan, exec->node->ss.ps.plan->qual, state->wanted, &state->first) ?
@@ -505,6 +528,8 @@ end_groups(GpucolAggExecState *state)
 		gpucol_run_end(&state->ordinary_exec);
 	if (state->ranking)
 		MemoryContextReset(state->rank_context);
+	if (state->regroup != NULL)
+		gpucol_regroup_end(state->regroup);
 	state->regroup = NULL;
 	MemoryContextReset(state->regroup_context);
 }
@@ -815,7 +840,10 @@ agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	gpucol_explain_input(&state->exec, es);
 	explain_parts(state, es);
 	explain_keys(state, ancestors, es);
-	explain_base(state, es);
+	if (private_int(state, GPUCOL_AGG_PRIVATE_FEEDING))
+		ExplainPropertyText("Aggregates", "fed by rows", es);
+	else
+		explain_base(state, es);
 	explain_first(state, ancestors, es);
 	gpucol_explain_engine(&state->exec, gpucol_run_read_columns(&state->exec), es);
 	gpucol_explain_filter(&state->exec, state->pushed, ancestors, es);

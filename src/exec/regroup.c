@@ -14,6 +14,9 @@
  * with its values of the set's keys, the others being NULL.  So the table is read once,
  * and the sets cost by groups, not by rows.
  *
+ * Where the plan feeds its aggregates, the engine delivers rows instead of groups: each
+ * finds its group in the same way, and the aggregates are fed it (exec/feed.c).
+ *
  * Aggregates that the executor advances see each of the engine's groups once, with
  * the number of its rows.  Distinct values are counted in a second table, whose
  * entries are pairs of a group and a value.
@@ -34,6 +37,8 @@
 #include "utils/numeric.h"
 #include "utils/typcache.h"
 
+#include "exec/feed.h"
+#include "exec/item_table.h"
 #include "exec/regroup.h"
 #include "exec/result.h"
 #include "kernel/agg_state.h"
@@ -50,16 +55,6 @@ typedef struct Domain
 	bool		typbyval;
 } Domain;
 
-/* Open addressing: slots hold item numbers + 1. */
-typedef struct Table
-{
-	uint32	   *slots;
-	uint32	   *hashes;			/* by item */
-	uint32		nslots;			/* a power of two */
-	uint32		nitems;
-	uint32		room;			/* of arrays by item */
-} Table;
-
 /* An aggregate that the executor advances. */
 typedef struct HostAgg
 {
@@ -67,7 +62,7 @@ typedef struct HostAgg
 	ExprState  *arg;
 	Domain		domain;			/* DISTINCT: how values are looked up */
 	FmgrInfo	compare;		/* EXTREME */
-	Table		table;			/* DISTINCT: items are pairs (group, value) */
+	GpucolItemTable table;			/* DISTINCT: items are pairs (group, value) */
 	uint32	   *groups;			/* DISTINCT: by pair */
 	Datum	   *values;			/* DISTINCT: by pair; EXTREME, NUMERIC: by group */
 } HostAgg;
@@ -85,6 +80,7 @@ struct GpucolRegroup
 	GpucolOutput *key_outputs;	/* by key, where it is the engine's */
 	GpucolOutput *base_outputs;
 	HostAgg    *hosts;			/* by aggregate */
+	GpucolFeed *feed;			/* instead, of rows */
 	const GpucolAgg *aggs;		/* the program's */
 	int			nengine;		/* states of the engine */
 	int			nstates;		/* and of the executor */
@@ -95,7 +91,7 @@ struct GpucolRegroup
 	bool	   *no_key;			/* and which of them are NULL in a set */
 
 	/* groups */
-	Table		table;
+	GpucolItemTable table;
 	uint32	   *sets;			/* that they are of */
 	Datum	   *keys;			/* nkeys each */
 	bool	   *isnull;
@@ -128,72 +124,6 @@ static bool
 equal_values(Domain *domain, Datum a, Datum b)
 {
 	return DatumGetBool(FunctionCall2Coll(&domain->equal, domain->collation, a, b));
-}
-
-static void *
-grow(void *array, Size size)
-{
-	return array == NULL ? MemoryContextAllocHuge(CurrentMemoryContext, size) :
-		repalloc_huge(array, size);
-}
-
-/* Double the slots. */
-static void
-rehash(Table *table)
-{
-	uint32		nslots = Max(table->nslots * 2, 1024);
-
-	table->slots = grow(table->slots, nslots * sizeof(uint32));
-	memset(table->slots, 0, nslots * sizeof(uint32));
-	table->nslots = nslots;
-	for (uint32 i = 0; i < table->nitems; i++)
-	{
-		uint32		at = table->hashes[i] & (nslots - 1);
-
-		while (table->slots[at] != 0)
-			at = (at + 1) & (nslots - 1);
-		table->slots[at] = i + 1;
-	}
-}
-
-/*
- * Make room for one more item; true if the caller's arrays must hold table->room.
- */
-static bool
-reserve_item(Table *table)
-{
-	if (table->nitems * 2 >= table->nslots)
-		rehash(table);
-	if (table->nitems < table->room)
-		return false;
-	table->room = Max(table->room * 2, 256);
-	table->hashes = grow(table->hashes, table->room * sizeof(uint32));
-	return true;
-}
-
-/* The item after `at` with this hash, or none: then *at is its slot. */
-static bool
-next_item(const Table *table, uint32 hash, uint32 *at, uint32 *item)
-{
-	for (;; *at = (*at + 1) & (table->nslots - 1))
-	{
-		if (table->slots[*at] == 0)
-			return false;
-		*item = table->slots[*at] - 1;
-		if (table->hashes[*item] == hash)
-			return true;
-	}
-}
-
-/* Add an item at the slot that next_item left. */
-static uint32
-add_item(Table *table, uint32 hash, uint32 at)
-{
-	uint32		item = table->nitems++;
-
-	table->slots[at] = item + 1;
-	table->hashes[item] = hash;
-	return item;
 }
 
 /* ---- states ---- */
@@ -235,20 +165,20 @@ is_new_value(HostAgg *host, uint32 group, Datum value)
 	uint32		at;
 	uint32		pair;
 
-	if (reserve_item(&host->table))
+	if (gpucol_item_reserve(&host->table))
 	{
-		host->groups = grow(host->groups, host->table.room * sizeof(uint32));
-		host->values = grow(host->values, host->table.room * sizeof(Datum));
+		host->groups = gpucol_grow(host->groups, host->table.room * sizeof(uint32));
+		host->values = gpucol_grow(host->values, host->table.room * sizeof(Datum));
 	}
 	at = hash & (host->table.nslots - 1);
-	while (next_item(&host->table, hash, &at, &pair))
+	while (gpucol_item_next(&host->table, hash, &at, &pair))
 	{
 		if (host->groups[pair] == group &&
 			equal_values(&host->domain, host->values[pair], value))
 			return false;
 		at = (at + 1) & (host->table.nslots - 1);
 	}
-	pair = add_item(&host->table, hash, at);
+	pair = gpucol_item_add(&host->table, hash, at);
 	host->groups[pair] = group;
 	host->values[pair] = datumCopy(value, host->domain.typbyval, host->domain.typlen);
 	return true;
@@ -392,7 +322,7 @@ add_group(GpucolRegroup *r, uint32 hash, uint32 at, uint32 set, const Datum *val
 		  const bool *isnull)
 {
 	int			n = r->plan->nkeys;
-	uint32		group = add_item(&r->table, hash, at);
+	uint32		group = gpucol_item_add(&r->table, hash, at);
 
 	r->sets[group] = set;
 	for (int i = 0; i < n; i++)
@@ -411,17 +341,17 @@ reserve_group(GpucolRegroup *r)
 {
 	Size		room;
 
-	if (!reserve_item(&r->table))
+	if (!gpucol_item_reserve(&r->table))
 		return;
 	room = r->table.room;
-	r->sets = grow(r->sets, room * sizeof(uint32));
-	r->keys = grow(r->keys, room * Max(r->plan->nkeys, 1) * sizeof(Datum));
-	r->isnull = grow(r->isnull, room * Max(r->plan->nkeys, 1) * sizeof(bool));
-	r->states = grow(r->states, room * Max(r->nstates, 1) * sizeof(GpucolAggState));
+	r->sets = gpucol_grow(r->sets, room * sizeof(uint32));
+	r->keys = gpucol_grow(r->keys, room * Max(r->plan->nkeys, 1) * sizeof(Datum));
+	r->isnull = gpucol_grow(r->isnull, room * Max(r->plan->nkeys, 1) * sizeof(bool));
+	r->states = gpucol_grow(r->states, room * Max(r->nstates, 1) * sizeof(GpucolAggState));
 	for (int i = 0; i < r->plan->naggs; i++)
 	{
-		if (r->plan->finals[i].kind == GPUCOL_FINAL_DATUM)
-			r->hosts[i].values = grow(r->hosts[i].values, room * sizeof(Datum));
+		if (r->plan->finals[i].kind == GPUCOL_FINAL_DATUM && r->feed == NULL)
+			r->hosts[i].values = gpucol_grow(r->hosts[i].values, room * sizeof(Datum));
 	}
 }
 
@@ -437,7 +367,7 @@ find_group(GpucolRegroup *r, uint32 set, const Datum *values, const bool *isnull
 	for (int i = 0; i < r->plan->nkeys; i++)
 		hash = hash_combine(hash, isnull[i] ? 0 : r->key_hashes[i]);
 	at = hash & (r->table.nslots - 1);
-	while (next_item(&r->table, hash, &at, &group))
+	while (gpucol_item_next(&r->table, hash, &at, &group))
 	{
 		if (same_keys(r, group, set, values, isnull))
 			return group;
@@ -497,7 +427,7 @@ init_host(GpucolRegroup *r, int i)
 	Oid			type;
 
 	host->final = final;
-	if (final->host == GPUCOL_HOST_NONE)
+	if (final->host == GPUCOL_HOST_NONE || final->host == GPUCOL_HOST_FED)
 		return;
 	type = exprType((Node *) final->arg);
 	host->arg = ExecInitExpr(final->arg, &r->exec->node->ss.ps);
@@ -576,6 +506,8 @@ create(GpucolExec *exec, const GpucolGroupPlan *plan)
 	}
 	for (int i = 0; i < plan->naggs; i++)
 		init_host(r, i);
+	if (plan->feeding)
+		r->feed = gpucol_feed_create(plan, &exec->node->ss.ps, r->econtext);
 	init_sets(r);
 	gpucol_meter_open(&r->meter, r->context, gpucol_memory_open(0, gpucol_run_budget(exec)));
 	return r;
@@ -635,45 +567,99 @@ add_states(GpucolRegroup *r, uint32 group, const GpucolAggState *from)
 	return true;
 }
 
+/* The values of a query's keys, in room for INDEX_MAX_KEYS of them or in memory. */
+typedef struct KeyValues
+{
+	Datum		room[INDEX_MAX_KEYS];
+	bool		null_room[INDEX_MAX_KEYS];
+	Datum	   *values;
+	bool	   *isnull;
+} KeyValues;
+
+/* The keys of one of the engine's groups or rows, and their hashes in r->key_hashes. */
+static void
+find_keys(GpucolRegroup *r, const Column *keys, const Column *base, uint32 row, KeyValues *k)
+{
+	k->values = k->room;
+	k->isnull = k->null_room;
+	ResetExprContext(r->econtext);
+	store_base(r, base, row);
+	if (r->plan->nkeys > INDEX_MAX_KEYS)
+	{
+		k->values = MemoryContextAlloc(r->econtext->ecxt_per_tuple_memory,
+									   r->plan->nkeys * sizeof(Datum));
+		k->isnull = MemoryContextAlloc(r->econtext->ecxt_per_tuple_memory, r->plan->nkeys);
+	}
+	for (int i = 0; i < r->plan->nkeys; i++)
+	{
+		if (r->key_states[i] != NULL)
+			k->values[i] = ExecEvalExprSwitchContext(r->key_states[i], r->econtext, &k->isnull[i]);
+		else
+		{
+			k->values[i] = keys[i].values[row];
+			k->isnull[i] = keys[i].isnull[row];
+		}
+		if (!k->isnull[i])
+			r->key_hashes[i] = hash_value(&r->domains[i], k->values[i]);
+	}
+}
+
 /* Join one of the engine's groups to its group in each set; false beyond int128. */
 static bool
 join_group(GpucolRegroup *r, const Column *keys, const Column *base,
 		   const GpucolResult *result, uint32 row)
 {
 	const GpucolAggState *from = result->states + (Size) row * r->nengine;
-	Datum		values[INDEX_MAX_KEYS];
-	bool		isnull[INDEX_MAX_KEYS];
-	Datum	   *v = values;
-	bool	   *n = isnull;
+	KeyValues	k;
 
 	if (r->plan->rows >= 0 && from[r->plan->rows].count == 0)
 		return true;
-	ResetExprContext(r->econtext);
-	store_base(r, base, row);
-	if (r->plan->nkeys > INDEX_MAX_KEYS)
-	{
-		v = MemoryContextAlloc(r->econtext->ecxt_per_tuple_memory,
-							   r->plan->nkeys * sizeof(Datum));
-		n = MemoryContextAlloc(r->econtext->ecxt_per_tuple_memory, r->plan->nkeys);
-	}
-	for (int i = 0; i < r->plan->nkeys; i++)
-	{
-		if (r->key_states[i] != NULL)
-			v[i] = ExecEvalExprSwitchContext(r->key_states[i], r->econtext, &n[i]);
-		else
-		{
-			v[i] = keys[i].values[row];
-			n[i] = keys[i].isnull[row];
-		}
-		if (!n[i])
-			r->key_hashes[i] = hash_value(&r->domains[i], v[i]);
-	}
+	find_keys(r, keys, base, row, &k);
 	for (uint32 set = 0; set < r->nsets; set++)
 	{
-		if (!add_states(r, find_group(r, set, v, nulls_in_set(r, set, n)), from))
+		if (!add_states(r, find_group(r, set, k.values, nulls_in_set(r, set, k.isnull)), from))
 			return false;
 	}
 	return true;
+}
+
+/* A batch of rows that are fed, while it is read. */
+typedef struct RowBatch
+{
+	GpucolRegroup *r;
+	const Column *base;
+} RowBatch;
+
+static void
+store_row(void *arg, uint32 row)
+{
+	RowBatch   *batch = arg;
+
+	store_base(batch->r, batch->base, row);
+}
+
+/* Find the groups of a batch's rows, and feed their aggregates. */
+static void
+feed_batch(GpucolRegroup *r, const Column *keys, const Column *base, const GpucolResult *result)
+{
+	uint32	   *groups = palloc((Size) r->nsets * Max(result->nrows, 1) * sizeof(uint32));
+	RowBatch	batch = {r, base};
+	GpucolFeedRows rows = {result, store_row, &batch, groups, r->nsets, 0};
+	MemoryContext old = CurrentMemoryContext;
+	KeyValues	k;
+
+	for (uint32 row = 0; row < result->nrows; row++)
+	{
+		MemoryContextSwitchTo(r->context);
+		if (row == 0 || r->plan->nkeys > 0)
+			find_keys(r, keys, base, row, &k);
+		for (uint32 set = 0; set < r->nsets; set++)
+			groups[(Size) set * result->nrows + row] =
+				find_group(r, set, k.values, nulls_in_set(r, set, k.isnull));
+	}
+	MemoryContextSwitchTo(old);
+	rows.ngroups = r->table.nitems;
+	gpucol_feed_rows(r->feed, &rows);
 }
 
 /* Join a batch of the engine's groups; false beyond int128. */
@@ -692,26 +678,13 @@ join_batch(GpucolRegroup *r, const GpucolResult *result, MemoryContext batch)
 	}
 	for (int i = 0; i < r->plan->nbase; i++)
 		base[i] = load_column(&r->base_outputs[i], result, r->plan->base[i].output);
+	if (r->feed != NULL)
+		feed_batch(r, keys, base, result);
 	MemoryContextSwitchTo(old);
-	for (uint32 row = 0; row < result->nrows && ok; row++)
+	for (uint32 row = 0; row < result->nrows && ok && r->feed == NULL; row++)
 		ok = join_group(r, keys, base, result, row);
 	MemoryContextReset(batch);
 	return ok;
-}
-
-/* Bytes that a table, and arrays of so many bytes an item, grow by before they hold n more. */
-static Size
-growth(const Table *table, uint64 n, Size item)
-{
-	uint64		room = table->room;
-	uint64		nslots = table->nslots;
-
-	while (room < table->nitems + n)
-		room = Max(room * 2, 256);
-	while (nslots <= (table->nitems + n) * 2)
-		nslots = Max(nslots * 2, 1024);
-	return (room - table->room) * (item + sizeof(uint32)) +
-		(nslots - table->nslots) * sizeof(uint32);
 }
 
 /* Bytes that joining so many of the engine's groups may take, but for what datums point to. */
@@ -727,9 +700,11 @@ room_for(const GpucolRegroup *r, uint32 nrows)
 	{
 		group += r->plan->finals[i].host == GPUCOL_HOST_NONE ? 0 : sizeof(Datum);
 		if (r->plan->finals[i].host == GPUCOL_HOST_DISTINCT)
-			distinct += growth(&r->hosts[i].table, n, sizeof(uint32) + sizeof(Datum));
+			distinct += gpucol_item_growth(&r->hosts[i].table, n, sizeof(uint32) + sizeof(Datum));
 	}
-	return growth(&r->table, n, group) + distinct;
+	if (r->feed != NULL)
+		distinct = gpucol_feed_room(r->feed, n);
+	return gpucol_item_growth(&r->table, n, group) + distinct;
 }
 
 /* Learn from the program, which the run has made by its first batch. */
@@ -764,6 +739,11 @@ join_all(GpucolRegroup *r, GpucolStatus status, GpucolResult *result)
 			return false;
 		}
 	}
+	if (r->feed != NULL && !gpucol_meter_fits(&r->meter, gpucol_feed_finish_room(r->feed)))
+	{
+		r->exec->fallback = "rows of aggregates need more memory than gpucol.memory_limit allows";
+		return false;
+	}
 	return status == GPUCOL_END;
 }
 
@@ -797,6 +777,8 @@ gpucol_regroup_run(GpucolExec *exec, const GpucolGroupPlan *plan)
 	if (!join_all(r, status, &result))
 		return NULL;
 	add_empty_groups(r);
+	if (r->feed != NULL)
+		gpucol_feed_finish(r->feed, r->table.nitems);
 	return r;
 }
 
@@ -807,6 +789,11 @@ result_datum(GpucolRegroup *r, int agg, uint32 group, bool *isnull)
 	const GpucolFinal *final = &r->plan->finals[agg];
 	const GpucolAggState *states = r->states + (Size) group * r->nstates;
 
+	if (r->feed != NULL)
+	{
+		ResetExprContext(r->econtext);
+		return gpucol_feed_result(r->feed, agg, group, isnull);
+	}
 	if (final->kind != GPUCOL_FINAL_DATUM)
 		return gpucol_final_datum(final, states, isnull);
 	*isnull = states[final->state].count == 0;
@@ -842,4 +829,11 @@ gpucol_regroup_next(GpucolRegroup *r, Datum *values, bool *isnull)
 		isnull[first + i] = false;
 	}
 	return true;
+}
+
+void
+gpucol_regroup_end(GpucolRegroup *r)
+{
+	if (r->feed != NULL)
+		gpucol_feed_end(r->feed);
 }

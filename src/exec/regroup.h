@@ -27,4 +27,7 @@ extern GpucolRegroup *gpucol_regroup_run(GpucolExec *exec, const GpucolGroupPlan
  */
 extern bool gpucol_regroup_next(GpucolRegroup *regroup, Datum *values, bool *isnull);
 
+/* Let go of what aggregates hold beside memory; unless the query failed. */
+extern void gpucol_regroup_end(GpucolRegroup *regroup);
+
 #endif							/* GPUCOL_EXEC_REGROUP_H */

@@ -38,8 +38,32 @@ typedef enum GpucolHostAgg
 	GPUCOL_HOST_WEIGHTED,		/* an integer, as often as the group has rows */
 	GPUCOL_HOST_NUMERIC,		/* a numeric likewise, summed by PostgreSQL */
 	GPUCOL_HOST_DISTINCT,		/* number of distinct values */
-	GPUCOL_HOST_EXTREME			/* least or greatest value */
+	GPUCOL_HOST_EXTREME,		/* least or greatest value */
+	GPUCOL_HOST_FED				/* any aggregate, once for each row (GpucolFed) */
 } GpucolHostAgg;
+
+/* An argument or sort expression of a fed aggregate. */
+typedef struct GpucolFedArg
+{
+	Expr	   *expr;
+	int			output;			/* of the engine, or -1: evaluated by PostgreSQL on
+								 * the base columns of the row */
+	GpucolValue value;
+} GpucolFedArg;
+
+/*
+ * An aggregate that no engine has: it is fed the rows of a scan (exec/feed.c).
+ */
+typedef struct GpucolFed
+{
+	Aggref	   *agg;
+	int			nargs;			/* of agg->args */
+	GpucolFedArg *args;
+	GpucolFedArg filter;		/* expr NULL: none */
+	bool		sample;			/* percentile or mode of one output: exec/feed_sample.c */
+	Oid			cast;			/* function from the output's type to the aggregate's, or
+								 * InvalidOid */
+} GpucolFed;
 
 typedef struct GpucolFinal
 {
@@ -62,6 +86,7 @@ typedef struct GpucolFinal
 	Oid			collation;
 	bool		greatest;
 	bool		average;		/* NUMERIC: the sum divided by the count */
+	GpucolFed  *fed;			/* FED */
 } GpucolFinal;
 
 /* One key of a grouping. */
@@ -106,20 +131,30 @@ typedef struct GpucolGroupPlan
 	bool		again;			/* lowered too coarsely, or with distinct counts that groups
 								 * joined later do not add up to */
 	int			nhost;			/* states beyond the engine's */
+	bool		feeding;		/* all aggregates are fed: the engine delivers rows, not
+								 * groups, with the keys and base columns of a group */
+	int			nkey_outputs;	/* FEEDING: outputs that keys are made of */
 	bool		regroup;		/* the engine's groups are finer than the keys, or
 								 * there are grouping sets */
 	int			rows;			/* state that counts the rows of the engine's only
 								 * group, or -1: it has keys, or there are none */
 } GpucolGroupPlan;
 
+/* What the executor may do for a grouping. */
+typedef enum GpucolGroupShare
+{
+	GPUCOL_GROUP_NOTHING,		/* the engine's groups are those of the query */
+	GPUCOL_GROUP_REGROUP,		/* join them, or feed aggregates rows where it must */
+	GPUCOL_GROUP_FEED			/* feed all aggregates rows */
+} GpucolGroupShare;
+
 /*
- * lower/group.c: lower keys (List of Expr) and aggregates (List of Aggref).  With
- * `may_regroup` what no engine computes is left to the executor where that is the
- * same; else, or where it is not, false with l->reason.  The same with grouping sets,
- * which need it.
+ * lower/group.c: lower keys (List of Expr) and aggregates (List of Aggref).  What no
+ * engine computes is left to the executor where `share` lets it; else false with
+ * l->reason.  The same with grouping sets, which need it.
  */
 extern bool gpucol_lower_grouping(GpucolLower *l, List *keys, List *aggs,
-								  const GpucolGroupSets *sets, bool may_regroup,
+								  const GpucolGroupSets *sets, GpucolGroupShare share,
 								  GpucolGroupPlan *plan);
 
 /* lower/agg.c: add the states of one aggregate */
@@ -127,5 +162,15 @@ extern bool gpucol_lower_aggref(GpucolLower *l, Aggref *agg, GpucolFinal *final)
 
 /* ... or describe how the executor advances it, the state of its rows excepted */
 extern bool gpucol_lower_host_agg(GpucolLower *l, Aggref *agg, GpucolFinal *final);
+
+/*
+ * lower/fed.c: the outputs that an aggregate is fed, of a program that scans; what no
+ * engine computes is left to PostgreSQL on base columns.
+ */
+extern bool gpucol_lower_fed(GpucolLower *l, Aggref *agg, GpucolGroupPlan *plan,
+							 GpucolFinal *final);
+
+/* lower/group.c: have the engine deliver the columns of an expression as they are */
+extern bool gpucol_lower_bases(GpucolLower *l, GpucolGroupPlan *plan, Expr *expr);
 
 #endif							/* GPUCOL_LOWER_AGG_H */

@@ -32,6 +32,7 @@ extern void gpucol_cost_agg(PlannerInfo *root, RelOptInfo *rel, Path *path,
 							int ncolumns, List *pushed, int nkeys, int naggs,
 							double groups, double joined, List *evaluated,
 							PathTarget *target, List *having);
+extern void gpucol_cost_agg_fed(Path *path, double rows, int nkeys, int naggs);
 extern void gpucol_cost_topn(RelOptInfo *rel, Path *path, int nlooked,
 							 int nothers, List *pushed);
 

@@ -19,6 +19,10 @@
  * Of grouping sets the engine computes the groups by all keys, and the executor joins
  * them to the groups of each set.
  *
+ * An aggregate that neither of them has (percentiles, string_agg, a user's) is fed rows:
+ * then the program is a scan that delivers what keys and arguments are made of, and the
+ * executor advances every aggregate of the node row by row (exec/feed.c).
+ *
  * Counting distinct values is the one thing that groups joined later cannot add
  * up; where the engine's groups are finer than the keys, that is the executor's
  * too.
@@ -170,6 +174,29 @@ add_bases(GpucolLower *l, GpucolGroupPlan *plan, Expr *expr)
 			return false;
 	}
 	plan->regroup = true;
+	return true;
+}
+
+/*
+ * Have the engine deliver the columns of an expression that is evaluated row by row.
+ */
+bool
+gpucol_lower_bases(GpucolLower *l, GpucolGroupPlan *plan, Expr *expr)
+{
+	Bitmapset  *attnos = NULL;
+	int			member = -1;
+
+	if (!check_host(l, expr))
+		return false;
+	pull_varattnos((Node *) expr, l->varno, &attnos);
+	while ((member = bms_next_member(attnos, member)) >= 0)
+	{
+		AttrNumber	attnum = member + FirstLowInvalidHeapAttributeNumber;
+
+		plan->units[attnum - 1] = 0;
+		if (!add_base(l, plan, attnum))
+			return false;
+	}
 	return true;
 }
 
@@ -325,12 +352,34 @@ lower_host_agg(GpucolLower *l, Aggref *agg, GpucolGroupPlan *plan, GpucolFinal *
 	return true;
 }
 
-/* Lower aggregates. */
+/* Lower aggregates that are fed rows. */
+static bool
+lower_fed_aggs(GpucolLower *l, List *aggs, GpucolGroupPlan *plan)
+{
+	ListCell   *lc;
+
+	plan->regroup = true;
+	plan->nkey_outputs = l->nkeys;
+	foreach(lc, aggs)
+	{
+		if (!gpucol_lower_fed(l, lfirst(lc), plan, &plan->finals[foreach_current_index(lc)]))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Lower aggregates.  One that neither the engine computes nor the executor for its groups
+ * has all of them fed rows.
+ */
 static bool
 lower_aggs(GpucolLower *l, List *aggs, bool may_regroup, GpucolGroupPlan *plan)
 {
 	bool		distinct = false;
 	ListCell   *lc;
+
+	if (plan->feeding)
+		return lower_fed_aggs(l, aggs, plan);
 
 	foreach(lc, aggs)
 	{
@@ -346,8 +395,13 @@ lower_aggs(GpucolLower *l, List *aggs, bool may_regroup, GpucolGroupPlan *plan)
 		}
 		reason = l->reason;
 		gpucol_lower_restore(l, &mark);
-		if (!may_regroup || !lower_host_agg(l, lfirst(lc), plan, final))
+		if (!may_regroup)
 			return gpucol_lower_decline(l, "%s", reason ? reason : l->reason);
+		if (!lower_host_agg(l, lfirst(lc), plan, final))
+		{
+			plan->feeding = plan->again = true;
+			return true;
+		}
 	}
 	plan->again |= distinct && plan->regroup;
 	return true;
@@ -361,7 +415,7 @@ static void
 count_rows(GpucolLower *l, GpucolGroupPlan *plan)
 {
 	plan->rows = -1;
-	if (plan->nkeys > 0 && l->nkeys == 0)
+	if (plan->nkeys > 0 && l->nkeys == 0 && !plan->feeding)
 		plan->rows = gpucol_lower_agg(l, GPUCOL_AGG_COUNT_STAR, GPUCOL_CLASS_NONE,
 									  GPUCOL_NO_REG, GPUCOL_NO_REG);
 }
@@ -374,7 +428,7 @@ number_states(GpucolLower *l, GpucolGroupPlan *plan)
 
 	for (int i = 0; i < plan->naggs; i++)
 	{
-		if (plan->finals[i].host != GPUCOL_HOST_NONE)
+		if (plan->finals[i].host != GPUCOL_HOST_NONE && !plan->feeding)
 			plan->finals[i].state = next++;
 	}
 }
@@ -384,13 +438,15 @@ number_states(GpucolLower *l, GpucolGroupPlan *plan)
  */
 bool
 gpucol_lower_grouping(GpucolLower *l, List *keys, List *aggs, const GpucolGroupSets *sets,
-					  bool may_regroup, GpucolGroupPlan *plan)
+					  GpucolGroupShare share, GpucolGroupPlan *plan)
 {
+	bool		may_regroup = share != GPUCOL_GROUP_NOTHING;
 	GpucolLower start = *l;
 	ListCell   *lc;
 
 	memset(plan, 0, sizeof(*plan));
 	plan->sets = *sets;
+	plan->feeding = share == GPUCOL_GROUP_FEED;
 	plan->regroup = sets->sets != NIL;
 	if (plan->regroup && !may_regroup)
 		return gpucol_lower_decline(l, "grouping sets");

@@ -56,6 +56,7 @@ typedef enum GpucolAggPrivate
 	GPUCOL_AGG_PRIVATE_PIPE,	/* List: the pipe whose rows are grouped (gpucol_pipe_save), of
 								 * which the last junk column has the expressions; or NIL */
 	GPUCOL_AGG_PRIVATE_FIRST,	/* List: GpucolFirstPrivate, or NIL: all groups are wanted */
+	GPUCOL_AGG_PRIVATE_FEEDING, /* Integer: bool, aggregates are fed rows (lower/fed.c) */
 	GPUCOL_AGG_PRIVATE_COUNT
 } GpucolAggPrivate;
 

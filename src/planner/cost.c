@@ -187,6 +187,19 @@ gpucol_cost_agg(PlannerInfo *root, RelOptInfo *rel, Path *path, int ncolumns,
 }
 
 /*
+ * An aggregation whose aggregates are fed rows: PostgreSQL's price for finding a row's
+ * group and for transition functions.
+ */
+void
+gpucol_cost_agg_fed(Path *path, double rows, int nkeys, int naggs)
+{
+	Cost		fed = rows * cpu_operator_cost * (nkeys + naggs);
+
+	path->startup_cost += fed;
+	path->total_cost += fed;
+}
+
+/*
  * Cost a scan of the top rows, path->rows of them, of which `nlooked` columns are
  * read for conditions and the sort key and `nothers` besides.  The first run reads
  * what it looks at; the second finds it in memory and tests the key first.  Of the

@@ -60,6 +60,12 @@
 /* Null bits of the keys of a ranking share a word. */
 #define MAX_RANKING_KEYS	64
 
+/*
+ * Groups of the engine, as a share of the rows, from which on it is better to feed
+ * aggregates rows than to join the groups.
+ */
+#define FED_SHARE			0.5
+
 /* A scan tuple has one junk column for each part. */
 #define MAX_PARTS			1000
 
@@ -87,6 +93,7 @@ typedef struct Grouping
 	bool		ranking;		/* some aggregate ranks uncertain rows */
 	GpucolLower *lower;
 	GpucolGroupPlan plan;
+	GpucolGroupShare share;		/* what the executor does beside the engine */
 } Grouping;
 
 static const CustomPathMethods path_methods = {
@@ -219,7 +226,7 @@ lower_joined(Grouping *g)
 	if (!gpucol_pipe_lower(g->lower, pipe) ||
 		!gpucol_lower_grouping(g->lower, (List *) gpucol_pipe_map(pipe, (Node *) g->keys),
 							   (List *) gpucol_pipe_map(pipe, (Node *) g->aggs), &g->sets,
-							   true, &g->plan))
+							   g->share, &g->plan))
 		return decline(g, g->lower->reason);
 	return true;
 }
@@ -253,7 +260,7 @@ lower_run(Grouping *g, bool rankings)
 			others = lappend(others, lfirst(lc));
 	}
 	if (!gpucol_lower_grouping(g->lower, g->keys, rankings ? NIL : others, &g->sets,
-							   !g->ranking && g->recursion == NULL, &g->plan) ||
+							   g->share, &g->plan) ||
 		(rankings && !gpucol_ranking_wing->can_lower(g->lower, ranked)))
 		return decline(g, g->lower->reason);
 	return true;
@@ -277,6 +284,7 @@ has_others(Grouping *g)
 static bool
 lower_grouping(Grouping *g)
 {
+	g->share = g->ranking || g->recursion != NULL ? GPUCOL_GROUP_NOTHING : GPUCOL_GROUP_REGROUP;
 	if (g->ranking && has_others(g) && !lower_run(g, false))
 		return false;
 	g->conditions = NIL;
@@ -498,7 +506,7 @@ joined_groups(Grouping *g, RelOptInfo *rel)
 	List	   *exprs = NIL;
 	double		units = 1;
 
-	if (!g->plan.regroup)
+	if (!g->plan.regroup || g->plan.feeding)
 		return 0;
 	for (int i = 0; i < g->plan.nkeys; i++)
 	{
@@ -523,6 +531,22 @@ joined_groups(Grouping *g, RelOptInfo *rel)
 	return Max(list_length(g->sets.sets), 1) * Min(units, Max(rel->rows, 1));
 }
 
+/* Have aggregates fed rows where the engine's groups would be nearly as many. */
+static bool
+share_rows(Grouping *g)
+{
+	if (!g->plan.regroup || g->plan.feeding || g->sets.sets != NIL ||
+		joined_groups(g, g->rel) < FED_SHARE * g->rel->rows)
+		return true;
+	g->share = GPUCOL_GROUP_FEED;
+	g->conditions = NIL;
+	if (lower_run(g, false))
+		return true;
+	g->share = GPUCOL_GROUP_REGROUP;
+	g->conditions = NIL;
+	return lower_run(g, false);
+}
+
 /* What the executor evaluates for each of the groups that it joins. */
 static List *
 joined_exprs(Grouping *g)
@@ -536,7 +560,7 @@ joined_exprs(Grouping *g)
 	}
 	for (int i = 0; i < g->plan.naggs; i++)
 	{
-		if (g->plan.finals[i].host != GPUCOL_HOST_NONE)
+		if (g->plan.finals[i].host != GPUCOL_HOST_NONE && !g->plan.feeding)
 			exprs = lappend(exprs, g->plan.finals[i].arg);
 	}
 	return exprs;
@@ -614,10 +638,13 @@ add_path_agg(Grouping *g, RelOptInfo *output_rel)
 	path->custom_private = lappend(path->custom_private, parts_private(g));
 	path->custom_private = lappend(path->custom_private, g->pipe);
 	path->custom_private = lappend(path->custom_private, NIL);
+	path->custom_private = lappend(path->custom_private, makeInteger(g->plan.feeding));
 	gpucol_cost_agg(g->root, rel, &path->path, g->lower->ncolumns,
 					g->conditions, list_length(g->keys), list_length(g->aggs),
 					fallback->rows, joined_groups(g, rel), joined_exprs(g),
 					g->target, g->having);
+	if (g->plan.feeding)
+		gpucol_cost_agg_fed(&path->path, rel->rows, list_length(g->keys), list_length(g->aggs));
 	/* nobody knows how many rows a recursion has */
 	if (g->pipe != NULL)
 		gpucol_cost_agg_joined(&path->path, g->pipe->build, g->pipe->flow);
@@ -716,7 +743,7 @@ open_grouping(Grouping *g, PlannerInfo *root, RelOptInfo *rel)
 static void
 try_grouping(Grouping *g, RelOptInfo *output_rel)
 {
-	if (collect(g) && check_enabled(g) && lower_grouping(g))
+	if (collect(g) && check_enabled(g) && lower_grouping(g) && share_rows(g))
 		add_path_agg(g, output_rel);
 }
 

@@ -30,7 +30,8 @@ enum
 	PATH_PRIVATE_PARTS,			/* Lists: range table indexes, then the columns
 								 * of each */
 	PATH_PRIVATE_PIPE,			/* GpucolJoinPipe of joined tables, or NULL */
-	PATH_PRIVATE_FIRST			/* List, as in GpucolFirstPrivate, or NIL */
+	PATH_PRIVATE_FIRST,			/* List, as in GpucolFirstPrivate, or NIL */
+	PATH_PRIVATE_FEEDING		/* Integer: aggregates are fed rows */
 };
 
 /* path_agg_plan.c */

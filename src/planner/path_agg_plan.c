@@ -89,6 +89,8 @@ gpucol_path_agg_plan(PlannerInfo *root pg_attribute_unused(),
 	cscan->custom_private = lappend(cscan->custom_private, saved);
 	cscan->custom_private = lappend(cscan->custom_private,
 									list_nth(path->custom_private, PATH_PRIVATE_FIRST));
+	cscan->custom_private = lappend(cscan->custom_private,
+									list_nth(path->custom_private, PATH_PRIVATE_FEEDING));
 	cscan->custom_exprs = gpucol_join_params(cscan->custom_scan_tlist);
 	cscan->flags = path->flags;
 	cscan->methods = intVal(list_nth(path->custom_private, PATH_PRIVATE_RANKING)) ?

@@ -86,7 +86,7 @@ SELECT d FROM unnest(ARRAY[
 	]) q, differ(q) d WHERE d IS NOT NULL;
 
 -- left to PostgreSQL
-EXPLAIN (VERBOSE, COSTS OFF) SELECT a, string_agg(c, ',') FROM sale GROUP BY ROLLUP (a);
+EXPLAIN (VERBOSE, COSTS OFF) SELECT a, string_agg(c || random(), ',') FROM sale GROUP BY ROLLUP (a);
 EXPLAIN (VERBOSE, COSTS OFF) SELECT 1 AS x, a, count(*) FROM sale GROUP BY ROLLUP (1, a);
 
 -- parameters, and a scan in both directions

@@ -19,7 +19,7 @@ EXPLAIN (COSTS OFF) SELECT c, b, count(*) FROM t WHERE c LIKE 'c1%' GROUP BY c, 
 EXPLAIN (COSTS OFF) SELECT DISTINCT c FROM t;
 
 -- Arguments that PostgreSQL evaluates once for each combination of values: the engine
--- groups by those where they repeat, not where nearly every row has its own.
+-- groups by those where they repeat; where nearly every row has its own, aggregates are fed rows.
 CREATE TABLE line (price numeric(10,2), disc numeric(4,2), mode text) USING gpucol;
 INSERT INTO line SELECT (i * 7907::bigint % 10000000) / 100.0, i % 11, 'm' || i % 7 FROM generate_series(1, 100000) i;
 VACUUM ANALYZE line;

@@ -1,0 +1,124 @@
+--
+-- Aggregates that no engine has are fed rows: PostgreSQL's own functions, whatever
+-- they are, with DISTINCT, ORDER BY, FILTER and WITHIN GROUP.
+--
+SET client_min_messages = warning;
+CREATE SCHEMA agg_fed;
+SET search_path = agg_fed, public;
+
+\set node 'Aggregates: fed by rows'
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/differ.psql
+\set ECHO none
+\i :include
+\set ECHO all
+
+SET gpucol.segment_rows = 2048;
+CREATE TABLE packed (id int, k int, t text COLLATE "C", a int2, b int, c int8, d numeric(12,2), n numeric, f float8,
+	g float4, day date, at timestamp, z timestamptz, v interval, m money, yes bool, j jsonb, l int[]) USING gpucol;
+INSERT INTO packed SELECT i, i % 17, CASE WHEN i % 11 > 0 THEN 'key ' || i % 203 END, (i % 100 - 50)::int2, i * 7919 % 1000,
+	i::int8 * 3000000000, (i * 37 % 10000 - 5000) / 100.0, i % 90 / 7.0, CASE WHEN i % 500 = 0 THEN 'NaN' WHEN i % 501 = 0
+	THEN '-Infinity' ELSE i * 13 % 1009 / 9.0 END, i * 13 % 1009 / 9.0, date '2020-01-01' + i % 400,
+	timestamp '2020-01-01' + i * interval '37 minutes', timestamptz '2020-01-01' + i * interval '37 minutes',
+	i % 100 * interval '1 hour', (i % 1000)::money, i % 3 = 0, jsonb_build_object('k', i % 5), ARRAY[i % 3, i % 4]
+	FROM generate_series(1, 4500) i;
+-- deleted and delta rows, extremes, NULL
+DELETE FROM packed WHERE id % 10 = 3;
+INSERT INTO packed (id, k, b, c, f, d) VALUES (9001, 1, 2147483647, 9223372036854775807, 'Infinity', 9999999999.99),
+	(9002, 1, -2147483648, -9223372036854775808, -0.0, -9999999999.99), (9003, NULL, NULL, NULL, NULL, NULL),
+	(9004, 99, NULL, NULL, NULL, NULL);
+ANALYZE packed;
+
+CREATE AGGREGATE product(float8) (SFUNC = float8mul, STYPE = float8, INITCOND = '1');
+CREATE AGGREGATE longest(text) (SFUNC = text_larger, STYPE = text);
+CREATE FUNCTION append(state text, value text) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT coalesce(state, '') || coalesce(value, '-') $$;
+CREATE FUNCTION ending(state text) RETURNS text LANGUAGE sql AS $$ SELECT right(state, 20) || '.' $$;
+CREATE AGGREGATE tail(text) (SFUNC = append, STYPE = text, FINALFUNC = ending);
+
+-- every aggregate, whole and by group, with and without rows
+SELECT differ(format('SELECT %s%s FROM packed WHERE %s%s', keys, agg, qual, CASE WHEN keys <> '' THEN ' GROUP BY ' || rtrim(keys, ', ') END))
+FROM unnest(ARRAY['', 'k, ', 'upper(t), ', 'k, yes, ']) keys,
+	unnest(ARRAY['true', 'b > 2000000000', 'b = -5']) qual,
+	unnest(ARRAY['percentile_cont(0.5) WITHIN GROUP (ORDER BY b)', 'percentile_cont(0.25) WITHIN GROUP (ORDER BY f)',
+	'percentile_cont(0.9) WITHIN GROUP (ORDER BY d DESC), percentile_cont(0.1) WITHIN GROUP (ORDER BY d DESC)',
+	'percentile_cont(ARRAY[[0, 0.3], [NULL, 1]]) WITHIN GROUP (ORDER BY c)', 'percentile_disc(0.7) WITHIN GROUP (ORDER BY c)',
+	'percentile_cont(0.4) WITHIN GROUP (ORDER BY g), percentile_disc(0.4) WITHIN GROUP (ORDER BY g)',
+	'percentile_disc(ARRAY[0.01, 0.5, 0.99]::float8[]) WITHIN GROUP (ORDER BY day)', 'percentile_disc(0.5) WITHIN GROUP (ORDER BY at DESC)',
+	'percentile_disc(0.5) WITHIN GROUP (ORDER BY z)', 'percentile_disc(0.5) WITHIN GROUP (ORDER BY m)',
+	'percentile_cont(0.5) WITHIN GROUP (ORDER BY b + a) FILTER (WHERE yes)', 'percentile_disc(0.5) WITHIN GROUP (ORDER BY t)',
+	'percentile_cont(0.5) WITHIN GROUP (ORDER BY v)', 'percentile_disc(0.5) WITHIN GROUP (ORDER BY n)',
+	'percentile_disc(NULL) WITHIN GROUP (ORDER BY b)', 'percentile_cont(NULL::float8[]) WITHIN GROUP (ORDER BY b)',
+	'mode() WITHIN GROUP (ORDER BY a), mode() WITHIN GROUP (ORDER BY a DESC)', 'mode() WITHIN GROUP (ORDER BY t)',
+	'mode() WITHIN GROUP (ORDER BY d), mode() WITHIN GROUP (ORDER BY f)', 'mode() WITHIN GROUP (ORDER BY upper(t))',
+	'rank(50) WITHIN GROUP (ORDER BY b), dense_rank(50) WITHIN GROUP (ORDER BY b)', 'cume_dist(7, true) WITHIN GROUP (ORDER BY a, yes)',
+	'string_agg(t, '','' ORDER BY t)', 'string_agg(t, day::text ORDER BY id DESC)', 'string_agg(DISTINCT t, ''-'')',
+	'array_agg(b ORDER BY b DESC NULLS LAST, id)', 'array_agg(DISTINCT a), array_agg(DISTINCT n), array_agg(DISTINCT yes)',
+	'array_agg(l ORDER BY id) FILTER (WHERE cardinality(l) = 2)', 'json_agg(t ORDER BY id)', 'jsonb_agg(j ORDER BY id) FILTER (WHERE j ->> ''k'' = ''3'')',
+	'json_object_agg(id, b ORDER BY id)', 'jsonb_object_agg(a, b) FILTER (WHERE a IS NOT NULL AND id < 300)', 'sum(DISTINCT b), avg(DISTINCT d), count(DISTINCT n)',
+	'sum(DISTINCT f), count(*), sum(b), min(t), max(day)', 'variance(n), stddev_samp(n)', 'sum(v), avg(v), min(v)', 'sum(m)',
+	'sum(DISTINCT b + a), count(DISTINCT lower(t))', 'xmlagg(xmlelement(name x, b) ORDER BY id)::text', 'range_agg(int4range(a, a + 3))',
+	'product(1 + b / 1e6 ORDER BY id)', 'longest(t)', 'tail(t ORDER BY id)', 'tail(DISTINCT t)', 'regr_count(b, f), string_agg(DISTINCT t, '','' ORDER BY t DESC)',
+	'bit_xor(b), bit_xor(a)', 'count((a, b)), percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(b))']) agg
+WHERE differ(format('SELECT %s%s FROM packed WHERE %s%s', keys, agg, qual, CASE WHEN keys <> '' THEN ' GROUP BY ' || rtrim(keys, ', ') END)) IS NOT NULL;
+
+-- grouping sets, HAVING, expressions above, partitions, joins
+SELECT differ(q) FROM unnest(ARRAY[
+	'SELECT k, yes, grouping(k, yes), string_agg(DISTINCT t, '','' ORDER BY t), percentile_disc(0.5) WITHIN GROUP (ORDER BY b) FROM packed GROUP BY CUBE (k, yes)',
+	'SELECT k, count(*) FROM packed GROUP BY k HAVING mode() WITHIN GROUP (ORDER BY a) > 0',
+	'SELECT k, array_length(array_agg(b ORDER BY id), 1) + count(*) FROM packed GROUP BY k',
+	'SELECT p.k, string_agg(DISTINCT q.t, '','' ORDER BY q.t), percentile_cont(0.5) WITHIN GROUP (ORDER BY p.b) FROM packed p JOIN packed q ON p.id = q.b GROUP BY p.k',
+	'SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY b), string_agg(t, '','' ORDER BY id) FROM (SELECT * FROM packed UNION ALL SELECT * FROM packed) u',
+	'SELECT percentile_cont(1.5) WITHIN GROUP (ORDER BY b) FROM packed', 'SELECT percentile_cont(1.5) WITHIN GROUP (ORDER BY b) FROM packed WHERE b = -5',
+	'SELECT k, percentile_cont(ARRAY[0.5, -1]) WITHIN GROUP (ORDER BY b) FROM packed GROUP BY k',
+	'SELECT array_agg(1 / (b - 7)) FROM packed', 'SELECT array_agg(1 / (b - 7) ORDER BY id) FILTER (WHERE b <> 7) FROM packed',
+	'SELECT array_agg(1 / (b - 7) ORDER BY id) FROM packed WHERE b <> 7', 'SELECT sum(DISTINCT c) FILTER (WHERE abs(c) < 9000000000000000000) FROM packed',
+	'SELECT string_agg(t::bytea, NULL ORDER BY id) FROM packed', 'SELECT jsonb_object_agg(t, b) FROM packed']) q WHERE differ(q) IS NOT NULL;
+
+-- in the order of the table where no order is asked for; so sums of real are the same
+SELECT differ(q) FROM unnest(ARRAY['SELECT string_agg(t, '',''), array_agg(b), json_agg(f), sum(g), xmlagg(xmlelement(name x, t))::text FROM packed',
+	'SELECT corr(b, f), covar_pop(b, f), regr_slope(b, f), regr_intercept(f, b), regr_r2(a, d), regr_avgx(d, a) FROM packed WHERE id < 3000',
+	'SELECT k, corr(b, id), covar_samp(a, b), regr_sxy(d, a), regr_syy(a, b) FROM packed GROUP BY k']) q WHERE differ(q) IS NOT NULL;
+
+-- rights to functions
+CREATE ROLE agg_fed_user;
+GRANT USAGE ON SCHEMA agg_fed TO agg_fed_user;
+GRANT SELECT ON packed TO agg_fed_user;
+REVOKE EXECUTE ON FUNCTION tail(text) FROM PUBLIC;
+SET ROLE agg_fed_user;
+SELECT tail(t) FROM packed;
+SELECT longest(t) FROM packed;
+RESET ROLE;
+REVOKE EXECUTE ON FUNCTION append(text, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION tail(text) TO agg_fed_user;
+ALTER AGGREGATE tail(text) OWNER TO agg_fed_user;
+SELECT tail(t) FROM packed;
+-- what rows are hidden is not fed
+CREATE TABLE shown (a int, b int) USING gpucol;
+INSERT INTO shown SELECT i, i % 10 FROM generate_series(1, 5000) i;
+CREATE FUNCTION tell(state int, value int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN IF value = 7 THEN RAISE EXCEPTION 'saw %', value; END IF; RETURN state + value; END $$;
+CREATE AGGREGATE told(int) (SFUNC = tell, STYPE = int, INITCOND = '0');
+ALTER TABLE shown ENABLE ROW LEVEL SECURITY;
+CREATE POLICY most ON shown USING (b <> 7);
+GRANT SELECT ON shown TO agg_fed_user;
+SET ROLE agg_fed_user;
+SET gpucol.pushdown = require;
+EXPLAIN (COSTS OFF) SELECT told(b) FROM shown;
+SELECT told(b) FROM shown;
+RESET ROLE;
+SELECT told(b) FROM shown;
+RESET gpucol.pushdown;
+
+-- a direct argument that depends on the group stays
+EXPLAIN (VERBOSE, COSTS OFF) SELECT a, percentile_cont(a / 10000.0) WITHIN GROUP (ORDER BY b) FROM shown GROUP BY a;
+-- too much for the limit: PostgreSQL's own plan
+SET gpucol.memory_limit = '1MB';
+SELECT length(string_agg(t, ',' ORDER BY t)) FROM packed;
+RESET gpucol.memory_limit;
+-- executed again with other values, and from a cursor
+PREPARE again(float8, int) AS SELECT percentile_disc($1) WITHIN GROUP (ORDER BY b), string_agg(t, ',' ORDER BY id) FROM packed WHERE id < $2;
+EXECUTE again(0.5, 5);
+EXECUTE again(1, 9);
+SELECT x, (SELECT array_agg(b ORDER BY id) FROM packed WHERE id < x) FROM generate_series(1, 4) x;
+DROP OWNED BY agg_fed_user;
+DROP ROLE agg_fed_user;
+DROP SCHEMA agg_fed CASCADE;
