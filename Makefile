@@ -2,7 +2,7 @@
 # themselves (see README.md); `make help` lists the targets.
 
 # Goals that scripts serve: PostgreSQL may not be installed yet.
-SCRIPTED = help setup test demo demo-stop analyse bench fuzz check-core check-versions check-major check-sanitize check-arm cuda
+SCRIPTED = help setup test demo demo-stop analyse bench fuzz check-core check-versions check-major check-sanitize check-arm check-deb cuda deb
 
 ifneq (,$(filter $(SCRIPTED),$(MAKECMDGOALS)))
 
@@ -56,6 +56,14 @@ check-major:
 #@ make check-sanitize   the regression tests under the address and undefined behaviour sanitizers
 check-sanitize:
 	@tools/sanitize.sh regress
+
+#@ make deb             Debian packages of the extension and of the daemon, in build/deb
+deb:
+	@tools/deb.sh
+
+#@ make check-deb       install, use, upgrade and remove these packages in a fresh Debian 12
+check-deb:
+	@tools/check-deb.sh
 
 #@ make check-arm       cross-compile for 64-bit ARM, run the unit tests under qemu-user
 check-arm:

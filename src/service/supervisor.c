@@ -54,6 +54,7 @@
 #include "service/supervisor.h"
 
 #define DAEMON_NAME		"gpucol_gpud"
+#define SHARED_FOLDER	"/usr/lib/gpucol"	/* where a package of its own installs it */
 #define CONNECT_WAIT_MS 15000	/* for a daemon that is starting */
 #define WAIT_MS			1000	/* then the caller looks at its clock */
 #define MAX_OPTIONS		16		/* of the daemon */
@@ -99,13 +100,18 @@ imitation(void)
 	return getenv("GPUCOL_GPUD_PROGRAM");
 }
 
+/* The daemon that was installed with the extension, else the one that all majors share. */
 static void
 daemon_path(char *path)
 {
 	if (imitation() != NULL)
+	{
 		strlcpy(path, imitation(), MAXPGPATH);
-	else
-		snprintf(path, MAXPGPATH, "%s/%s", pkglib_path, DAEMON_NAME);
+		return;
+	}
+	snprintf(path, MAXPGPATH, "%s/%s", pkglib_path, DAEMON_NAME);
+	if (access(path, X_OK) != 0)
+		snprintf(path, MAXPGPATH, "%s/%s", SHARED_FOLDER, DAEMON_NAME);
 }
 
 /* Could there be a device?  Its driver's files are there where it is loaded. */

@@ -1,0 +1,120 @@
+#!/bin/bash
+# check-deb.sh: the packages of build/deb (made first where they are missing) in a fresh
+# Debian 12: install, CREATE EXTENSION, README's six lines, upgrade, remove.
+#
+# Needs root: the fresh Debian is a folder, build/deb/root, that debootstrap fills from the
+# machine's own package source; commands run there with their own mounts and processes, and
+# its server listens on no port.  Nothing is installed in the machine but debootstrap.
+
+. "$(dirname "$0")/common.sh"
+
+OUT=$ROOT/build/deb
+FRESH=$OUT/root
+LOG=$OUT/check.log
+passed=0 failed=0
+
+# within COMMAND…: run it in the fresh Debian.
+within()
+{
+	unshare --mount --pid --fork sh -c '
+		mount -t proc proc "$1/proc" && mount -t tmpfs tmpfs "$1/dev/shm" && cp -L /etc/resolv.conf "$1/etc/" &&
+		shift 0 && root=$1 && shift && exec chroot "$root" env -i HOME=/root LC_ALL=C.UTF-8 \
+			PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"' sh "$FRESH" "$@"
+}
+
+# check NAME COMMAND…
+check()
+{
+	local name=$1
+
+	shift
+	echo "== $name" >>"$LOG"
+	if "$@" >>"$LOG" 2>&1; then
+		passed=$((passed + 1)); echo "ok $passed - $name"
+	else
+		failed=$((failed + 1)); echo "not ok - $name"; tail -n 15 "$LOG" | sed 's/^/# /'
+	fi
+}
+
+# The machine's source of Debian packages.
+mirror()
+{
+	cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
+		sed -n 's/^URIs: *\([^ ]*\/debian\)\/*$/\1/p; s/^deb \(\[[^]]*\] \)\?\([^ ]*\/debian\)\/* bookworm .*/\2/p' | head -n 1
+}
+
+make_fresh()
+{
+	rm -rf "$FRESH"
+	command -v debootstrap >/dev/null ||
+		as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install debootstrap >>"$LOG" 2>&1
+	say "making a fresh Debian 12 in $FRESH"
+	debootstrap --variant=minbase bookworm "$FRESH" "$(mirror)" >>"$LOG" 2>&1 || die "debootstrap failed; see $LOG"
+	printf '#!/bin/sh\nexit 101\n' >"$FRESH/usr/sbin/policy-rc.d"
+	chmod +x "$FRESH/usr/sbin/policy-rc.d"
+	mkdir -p "$FRESH/packages"
+	cp "$OUT"/*_0.1_*.deb "$FRESH/packages/"
+	rm -f "$FRESH"/packages/*dbgsym*
+}
+
+# The same packages, of a later version.
+make_upgrade()
+{
+	local deb
+
+	mkdir -p "$FRESH/upgrade"
+	for deb in "$FRESH"/packages/*.deb; do
+		rm -rf "$OUT/unpacked"
+		dpkg-deb -R "$deb" "$OUT/unpacked"
+		sed -i 's/^Version: .*/&+1/; s/(= 0.1)/(= 0.1+1)/' "$OUT/unpacked/DEBIAN/control"
+		dpkg-deb --root-owner-group -b "$OUT/unpacked" "$FRESH/upgrade/$(basename "$deb")" >>"$LOG"
+	done
+	rm -rf "$OUT/unpacked"
+}
+
+# The block of SQL below "Six lines" in README.md.
+six_lines()
+{
+	awk '/^## Six lines/ { on = 1 } on && /^```$/ { exit } on && sql { print } on && /^```sql/ { sql = 1 }' "$ROOT/README.md"
+}
+
+# with_server COMMAND…: in the fresh Debian, while its own cluster runs.
+with_server()
+{
+	within sh -c 'pg_ctlcluster 15 main start -o "-c listen_addresses=" && { "$@"; status=$?; pg_ctlcluster 15 main stop; exit $status; }' sh "$@"
+}
+
+as_postgres() { with_server runuser -u postgres -- psql -X -v ON_ERROR_STOP=1 -At "$@"; }
+
+uses_it()
+{
+	six_lines >"$FRESH/tmp/six.sql"
+	as_postgres -f /tmp/six.sql | tee "$OUT/six.out" && grep -q '^0|4730|19.5253699788583510$' "$OUT/six.out" &&
+		grep -q 'Custom Scan (GpucolScan)\|Custom Scan (GpucolAgg)' "$OUT/six.out"
+}
+
+still_there() { [ "$(as_postgres -c 'SELECT count(*) FROM reading' | tail -n 1)" = 1000000 ]; }
+
+# Nothing but the cluster's data knows of it.
+nothing_left()
+{
+	! find "$FRESH/usr" "$FRESH/etc" -iname '*gpucol*' | grep . &&
+		as_postgres -c 'SELECT 1' && ! as_postgres -c 'SELECT count(*) FROM reading'
+}
+
+[ "$(id -u)" = 0 ] || die "a fresh Debian in a folder needs root"
+mkdir -p "$OUT"
+: >"$LOG"
+ls "$OUT"/postgresql-15-gpucol_*.deb >/dev/null 2>&1 || "$ROOT/tools/deb.sh"
+make_fresh
+make_upgrade
+check "apt-get update" within apt-get -q update
+check "the packages install" within sh -c 'apt-get -q -y --no-install-recommends install /packages/*.deb'
+check "CREATE EXTENSION and six lines" uses_it
+check "the packages upgrade" within sh -c 'apt-get -q -y install /upgrade/*.deb'
+check "tables are still read" still_there
+check "the packages are removed" within sh -c 'apt-get -q -y purge "*gpucol*"'
+check "nothing is left of them, and the server runs" nothing_left
+rm -rf "$FRESH"
+echo "$passed passed, $failed failed (log: $LOG)"
+[ "$failed" -eq 0 ]
