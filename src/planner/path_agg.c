@@ -625,7 +625,7 @@ add_path_agg(Grouping *g, RelOptInfo *output_rel)
 	path->methods = &path_methods;
 	path->custom_paths = list_make1(fallback);
 	if (g->pipe != NULL)
-		path->custom_paths = gpucol_join_children(g->pipe->pipe, path->custom_paths);
+		path->custom_paths = gpucol_join_paths(g->root, g->pipe->pipe, fallback);
 	path->custom_private = list_make5(makeInteger(g->pipe != NULL ? g->pipe->pipe->varno : g->rel->relid), g->keys,
 									  g->aggs, g->conditions, g->having);
 	path->custom_private = lappend(path->custom_private, makeInteger(g->ranking));

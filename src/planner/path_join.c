@@ -34,6 +34,7 @@
 #include "plan/parts.h"
 #include "plan/plan.h"
 #include "plan/reason.h"
+#include "plan/twice.h"
 #include "plan/walk.h"
 #include "planner/path_join.h"
 #include "planner/planner.h"
@@ -577,8 +578,8 @@ check_target(List *exprs)
  * The plans whose rows a pipe and those below it read, in the order of their numbers,
  * which they get; appended to `paths`.
  */
-List *
-gpucol_join_children(GpucolPipe *pipe, List *paths)
+static List *
+children(GpucolPipe *pipe, List *paths)
 {
 	ListCell   *lc;
 
@@ -590,13 +591,32 @@ gpucol_join_children(GpucolPipe *pipe, List *paths)
 		paths = lappend(paths, pipe->path);
 	}
 	foreach(lc, pipe->steps)
-		paths = gpucol_join_children(((GpucolPipeStep *) lfirst(lc))->build, paths);
+		paths = children(((GpucolPipeStep *) lfirst(lc))->build, paths);
+	return paths;
+}
+
+/*
+ * The paths below a node with a pipe: what it falls back to, and those that the pipe reads,
+ * whose relations are in both.
+ */
+List *
+gpucol_join_paths(PlannerInfo *root, GpucolPipe *pipe, Path *fallback)
+{
+	List	   *paths = children(pipe, list_make1(fallback));
+	ListCell   *lc;
+
+	for_each_from(lc, paths, 1)
+	{
+		Path	   *path = lfirst(lc);
+
+		gpucol_plan_twice(root, path->parent->relids, path->rows);
+	}
 	return paths;
 }
 
 /* Add the path of a joined relation's pipe. */
 static void
-add_join_path(RelOptInfo *joinrel, GpucolJoinPipe *pipe)
+add_join_path(PlannerInfo *root, RelOptInfo *joinrel, GpucolJoinPipe *pipe)
 {
 	Path	   *fallback = gpucol_fallback_path(joinrel);
 	CustomPath *path;
@@ -612,7 +632,7 @@ add_join_path(RelOptInfo *joinrel, GpucolJoinPipe *pipe)
 	path->path.rows = joinrel->rows;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->methods = &path_methods;
-	path->custom_paths = gpucol_join_children(pipe->pipe, list_make1(fallback));
+	path->custom_paths = gpucol_join_paths(root, pipe->pipe, fallback);
 	path->custom_private = list_make2(pipe, joinrel->reltarget->exprs);
 	gpucol_cost_join(&path->path, pipe->build, pipe->flow,
 					 list_length(joinrel->reltarget->exprs));
@@ -647,7 +667,7 @@ is_join_path(const Path *path)
  * costs the same.
  */
 static void
-avoid_loops(RelOptInfo *joinrel)
+avoid_loops(PlannerInfo *root, RelOptInfo *joinrel)
 {
 	GpucolJoinPipe *pipe = joinrel->fdw_private;
 	bool		removed = false;
@@ -668,7 +688,7 @@ avoid_loops(RelOptInfo *joinrel)
 	}
 	/* one of them may have driven it out */
 	if (removed && !there)
-		add_join_path(joinrel, pipe);
+		add_join_path(root, joinrel, pipe);
 }
 
 /* Note why a pair has no pipe, of its first gpucol table. */
@@ -706,7 +726,7 @@ try_pair(Pair *pair)
 	if (best != NULL && best->pipe != NULL && best->build + best->flow <= made->build + made->flow)
 		return;
 	pair->joinrel->fdw_private = made;
-	add_join_path(pair->joinrel, made);
+	add_join_path(pair->root, pair->joinrel, made);
 }
 
 /* Does the statement only read, so that nobody asks again for a row of a joined table? */
@@ -725,7 +745,7 @@ gpucol_path_join_add_base(PlannerInfo *root, RelOptInfo *rel)
 {
 	if (gpucol_planner_disabled() == NULL && only_reads(root) && rel->fdwroutine == NULL &&
 		rel->reloptkind == RELOPT_BASEREL && gpucol_join_has_steps(root, rel))
-		add_join_path(rel, gpucol_join_pipe(root, rel));
+		add_join_path(root, rel, gpucol_join_pipe(root, rel));
 }
 
 /*
@@ -753,7 +773,7 @@ gpucol_path_join_add(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerre
 	pair.build = outerrel;
 	pair.drive_is_outer = false;
 	try_pair(&pair);
-	avoid_loops(joinrel);
+	avoid_loops(root, joinrel);
 	if (joinrel->fdw_private == NULL)
 		note_reason(&pair);
 }
@@ -799,7 +819,7 @@ gpucol_join_add_pipe(CustomScan *cscan, GpucolPipe *pipe)
 	List	   *exprs = NIL;
 	List	   *saved;
 
-	(void) gpucol_join_children(pipe, list_make1(NULL));
+	(void) children(pipe, list_make1(NULL));
 	saved = gpucol_pipe_save(pipe, &exprs);
 	row->args = copyObject(exprs);
 	row->row_typeid = RECORDOID;

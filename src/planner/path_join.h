@@ -34,10 +34,10 @@ extern GpucolJoinPipe *gpucol_join_pipe(PlannerInfo *root, RelOptInfo *rel);
 extern bool gpucol_join_has_steps(PlannerInfo *root, RelOptInfo *rel);
 
 /*
- * Append to `paths` those whose rows a pipe reads, numbering them in it; the list of
- * a node begins with its fallback.
+ * The paths below a node with a pipe: what it falls back to, and those that the pipe reads,
+ * which get their numbers.
  */
-extern List *gpucol_join_children(GpucolPipe *pipe, List *paths);
+extern List *gpucol_join_paths(PlannerInfo *root, GpucolPipe *pipe, Path *fallback);
 
 /*
  * Have a plan carry a pipe, of which it returns what belongs into custom_private; and the

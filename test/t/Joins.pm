@@ -15,6 +15,10 @@ use Gpucol qw(pick between);
 
 our @EXPORT = qw(join_tables join_settings join_query);
 
+# Who attacks (fuzz/joins.pl) puts a function here: of a table's name and alias it makes a
+# condition, or nothing.
+our $attack;
+
 sub chance { return rand() < $_[0]; }
 
 # ---- tables ----
@@ -152,7 +156,12 @@ sub described
 
 sub some_table { return chance(0.04) ? pick(qw(lone bare)) : pick(qw(fact fact fact mid mid mid dim dim dim uni uni tiny parts parts other other view barrier)); }
 
-sub base { return described($_[0] // some_table(), 'x' . ++$aliases, %CLASSES); }
+sub base
+{
+	my $table = $_[0] // some_table();
+
+	return { %{ described($table, 'x' . ++$aliases, %CLASSES) }, table => $table };
+}
 
 # A column of one of some relations; nothing where they have none of the class.
 sub column
@@ -264,6 +273,10 @@ sub simple
 {
 	my @relations = @_;
 	my $class = pick(qw(int int int int num text text date stamp bool float));
+	my $attacked = $attack && chance(0.2) ? pick(@relations) : undef;
+
+	$attacked = $attack->($attacked->{table}, $attacked->{alias}) if $attacked && $attacked->{table};
+	return $attacked if $attacked && !ref $attacked;
 	my $one = column($class, @relations) // column('int', @relations) // return 'true';
 	my $two = column($class, @relations);
 	my %value = (int => sub { pick(0, 1, 1, 2, 3, 5, 10, 20, 50) }, num => sub { pick('2.5', '10', '1', '0.25') }, text => sub { pick("'s1'", "'s1'", "'s2'", "'s15'") },

@@ -28,6 +28,7 @@
 #include "guc.h"
 #include "planner/planner.h"
 #include "plan/reason.h"
+#include "plan/twice.h"
 #include "recursion/plan/lower.h"
 #include "recursion/plan/use.h"
 
@@ -169,71 +170,6 @@ make_recursive_path(const SetOperationStmt *setop,
 	return &custom->path;
 }
 
-/*
- * Leave one alternative of each subquery that has two, that which PostgreSQL would
- * choose for as many evaluations as the context says.
- */
-static bool
-settle_alternatives(Node *node, void *context)
-{
-	double		evaluations = *(double *) context;
-	AlternativeSubPlan *alternatives = (AlternativeSubPlan *) node;
-	SubPlan    *best = NULL;
-	Cost		least = 0;
-	ListCell   *lc;
-
-	if (node == NULL)
-		return false;
-	if (IsA(node, RestrictInfo))
-		return settle_alternatives((Node *) ((RestrictInfo *) node)->clause, context);
-	if (!IsA(node, AlternativeSubPlan))
-		return expression_tree_walker(node, settle_alternatives, context);
-	foreach(lc, alternatives->subplans)
-	{
-		SubPlan    *subplan = lfirst_node(SubPlan, lc);
-		Cost		cost = subplan->startup_cost + evaluations * subplan->per_call_cost;
-
-		if (best == NULL || cost <= least)
-		{
-			best = subplan;
-			least = cost;
-		}
-	}
-	alternatives->subplans = list_make1(best);
-	return expression_tree_walker((Node *) best, settle_alternatives, context);
-}
-
-/*
- * Prepare a term, and the subqueries in it, for being planned twice: for the engine and
- * as the fallback.  set_plan_references comes by each query twice then; it would
- * move the range table indexes of its AppendRelInfos, which only EXPLAIN reads, in
- * place, and drop the alternative of a subquery that the first of both plans uses
- * and the second does not.
- */
-static void
-prepare_twice(PlannerInfo *root, double evaluations)
-{
-	if (root == NULL)
-		return;
-	root->append_rel_list = NIL;
-	if (root->hasAlternativeSubPlans)
-		query_tree_walker(root->parse, settle_alternatives, &evaluations,
-						  QTW_IGNORE_RT_SUBQUERIES | QTW_IGNORE_CTE_SUBQUERIES);
-	for (int i = 1; i < root->simple_rel_array_size; i++)
-	{
-		RelOptInfo *rel = root->simple_rel_array[i];
-
-		if (rel == NULL)
-			continue;
-		/* partitions have copies of the conditions */
-		expression_tree_walker((Node *) rel->baserestrictinfo,
-							   settle_alternatives, &evaluations);
-		expression_tree_walker((Node *) rel->joininfo,
-							   settle_alternatives, &evaluations);
-		prepare_twice(rel->subroot, evaluations);
-	}
-}
-
 /* Why this recursion is not pushed down, or NULL if it now is. */
 static const char *
 replace_recursion(PlannerInfo *root, RelOptInfo *rel,
@@ -271,12 +207,10 @@ replace_recursion(PlannerInfo *root, RelOptInfo *rel,
 	{
 		double		evaluations = path->rightpath->rows;
 
-		for (int i = 1; i < root->simple_rel_array_size; i++)
-			if (root->simple_rel_array[i] != NULL)
-				prepare_twice(root->simple_rel_array[i]->subroot, evaluations);
-		expression_tree_walker((Node *) lowered.constants, settle_alternatives, &evaluations);
-		expression_tree_walker((Node *) lowered.hosts, settle_alternatives, &evaluations);
-		expression_tree_walker((Node *) lowered.operands, settle_alternatives, &evaluations);
+		gpucol_plan_twice(root, NULL, evaluations);
+		gpucol_plan_settle((Node *) lowered.constants, evaluations);
+		gpucol_plan_settle((Node *) lowered.hosts, evaluations);
+		gpucol_plan_settle((Node *) lowered.operands, evaluations);
 	}
 	rel->pathlist = list_make1(make_recursive_path(setop, path, inputs, &lowered, trial));
 	return NULL;

@@ -1,0 +1,24 @@
+/*-------------------------------------------------------------------------
+ *
+ * twice.h
+ *	  Queries that are planned twice, for a node of ours and for what it falls back to.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_PLAN_TWICE_H
+#define GPUCOL_PLAN_TWICE_H
+
+#include "postgres.h"
+
+#include "nodes/pathnodes.h"
+
+/*
+ * Prepare the subqueries among some of a query's relations, and those below them, for plans
+ * that have them twice.  `evaluations`: how often an expression with a subquery is evaluated.
+ */
+extern void gpucol_plan_twice(PlannerInfo *root, Relids relids, double evaluations);
+
+/* Leave one alternative of each subquery in an expression that has two. */
+extern void gpucol_plan_settle(Node *node, double evaluations);
+
+#endif							/* GPUCOL_PLAN_TWICE_H */
