@@ -17,7 +17,8 @@ our @EXPORT = qw(twin_server compare_twins);
 my @WAYS = (
 	"SET gpucol.pushdown = allow", "SET gpucol.pushdown = forbid",
 	"SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET gpucol.cpu_threads = 1",
-	"SET gpucol.segment_rows = 1024", "SET enable_hashjoin = off; SET enable_nestloop = off", "SET enable_mergejoin = off; SET enable_hashagg = off",
+	"SET gpucol.segment_rows = 1024", "SET enable_hashjoin = off; SET enable_nestloop = off; SET enable_mergejoin = off",
+	"SET enable_hashjoin = off; SET enable_nestloop = off", "SET enable_mergejoin = off; SET enable_hashagg = off",
 	"SET enable_indexscan = off; SET enable_indexonlyscan = off", "SET enable_bitmapscan = off; SET enable_seqscan = off", "SET work_mem = '64kB'",
 	"SET enable_partitionwise_aggregate = on; SET enable_partitionwise_join = on", "SET gpucol.cpu_threads = 3",
 	"SELECT set_config(name, 'on', false) FROM pg_settings WHERE name IN ('debug_parallel_query', 'force_parallel_mode')", "SET jit_above_cost = 0; SET jit_inline_above_cost = 0", "SET plan_cache_mode = force_generic_plan");
