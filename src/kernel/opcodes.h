@@ -95,3 +95,7 @@ GPUCOL_OPCODE(CASE_B, B, B, B, B)
 GPUCOL_OPCODE(CASE_I, I, B, I, I)
 GPUCOL_OPCODE(CASE_D, D, B, D, D)
 GPUCOL_OPCODE(CASE_F, F, B, F, F)
+
+/* byte strings, the CPU engine's; aux: GPUCOL_TEXT_xxx */
+GPUCOL_OPCODE(LENGTH_S, I, S, NONE, NONE)
+GPUCOL_OPCODE(PART_S, S, S, NONE, NONE) /* constants b, c: what is skipped, then taken */

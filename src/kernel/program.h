@@ -58,6 +58,11 @@ typedef enum GpucolOpcode
 	GPUCOL_OP_COUNT
 } GpucolOpcode;
 
+/* aux of operations on byte strings */
+#define GPUCOL_TEXT_BYTES			0x01	/* of bytes; else of characters of UTF-8 */
+#define GPUCOL_TEXT_LAST			0x02	/* PART_S: the last b of them */
+#define GPUCOL_TEXT_ALL_BUT_LAST	0x04	/* PART_S: all but these */
+
 typedef struct GpucolInstr
 {
 	uint16_t	op;				/* GpucolOpcode */

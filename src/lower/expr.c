@@ -326,6 +326,9 @@ lower_function(GpucolLower *l, Oid funcid, List *args, GpucolValue *out)
 
 	if (matched)
 		return ok;
+	ok = gpucol_lower_text(l, funcid, args, &matched, out);
+	if (matched)
+		return ok;
 	ok = gpucol_lower_decimal(l, funcid, args, &matched, out);
 	if (matched && (!ok || f == NULL))
 		return ok;
@@ -833,7 +836,7 @@ gpucol_lower_check_bytewise(GpucolLower *l, Expr *expr)
 
 	while (IsA(arg, RelabelType))
 		arg = (Node *) ((RelabelType *) arg)->arg;
-	if (!IsA(arg, Var))
+	if (!IsA(arg, Var) && !gpucol_lower_is_part(arg))
 		return gpucol_lower_decline(l, "grouping needs a column here");
 	gpucol_typemap_init(&map, exprType((Node *) expr), exprTypmod((Node *) expr),
 						exprCollation((Node *) expr));

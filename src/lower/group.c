@@ -466,8 +466,10 @@ gpucol_lower_grouping(GpucolLower *l, List *keys, List *aggs, const GpucolGroupS
 		gpucol_lower_restore(l, &start);
 		plan->nbase = plan->nhost = 0;
 		plan->again = false;
+		l->parts = !l->no_extremes;
 		if (!lower_keys(l, may_regroup, plan) || !lower_aggs(l, aggs, may_regroup, plan))
 			return false;
+		l->parts = false;
 	} while (plan->again);
 	if (plan->regroup && !check_keys_hashable(l, plan))
 		return false;

@@ -158,6 +158,8 @@ struct GpucolLower
 								 * may leave out */
 	bool		may_raise;		/* something lowered since last reset can err */
 	bool		aggregating;	/* the program may fall back at any row */
+	bool		parts;			/* a text may be a part of a column's: keys, and arguments of
+								 * aggregates */
 	bool		no_extremes;	/* no least and greatest bytes: rankings beside them have
 								 * none */
 	bool		past_filter;	/* all conjuncts are lowered */
@@ -260,6 +262,13 @@ extern __int128 gpucol_lower_power10(int n);
 /* lower/date.c: functions of dates, timestamps and times */
 extern bool gpucol_lower_date(GpucolLower *l, Oid funcid, List *args,
 							  bool *matched, GpucolValue *out);
+
+/* lower/text.c: functions of texts and byte strings */
+extern bool gpucol_lower_text(GpucolLower *l, Oid funcid, List *args,
+							  bool *matched, GpucolValue *out);
+
+/* ... is it one that makes a text? */
+extern bool gpucol_lower_is_part(const Node *expr);
 
 /* lower/decimal.c: functions of columns of numeric(p,s) */
 extern bool gpucol_lower_decimal(GpucolLower *l, Oid funcid, List *args,

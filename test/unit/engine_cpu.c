@@ -989,7 +989,8 @@ random_instr(ProgramBuilder *b)
 	int			mask = GPUCOL_NO_REG;
 	int			r;
 
-	if (k <= GPUCOL_OP_CONST_B)
+	/* functions of byte strings: test/sql/agg_text_parts.sql */
+	if (k <= GPUCOL_OP_CONST_B || k == GPUCOL_OP_LENGTH_S || k == GPUCOL_OP_PART_S)
 	{
 		leaf(b, (GpucolClass) opcodes[k].r, 8);
 		return;

@@ -20,6 +20,8 @@ plan_string_key(const GpucolRun *run, GpucolDenseKey *key)
 
 	while (load->dst != key->reg)
 		load++;
+	if (load->op != GPUCOL_OP_LOAD_S)
+		return false;
 	key->column = &run->cols[load->aux];
 	if (load->aux >= run->program->ncolumns)
 	{

@@ -68,6 +68,18 @@ loadable(uint16_t op, uint8_t kind)
 	}
 }
 
+/* Is a register of byte strings a column, not part of one? */
+static bool
+loads_string(const GpucolProgram *program, uint16_t reg)
+{
+	const GpucolInstr *instrs = GPUCOL_PROGRAM_ARRAY(program, const GpucolInstr, instrs);
+
+	for (int i = 0; i < program->ninstrs; i++)
+		if (instrs[i].dst == reg)
+			return instrs[i].op == GPUCOL_OP_LOAD_S;
+	return false;
+}
+
 /* Are an instruction's numbers within the program? */
 static bool
 check_instr(const GpucolProgram *program, const uint32_t *written,
@@ -90,6 +102,11 @@ check_instr(const GpucolProgram *program, const uint32_t *written,
 	if (instr->op == GPUCOL_OP_IN_I)
 		return readable(program, written, instr->a, GPUCOL_CLASS_I) &&
 			instr->b + instr->c <= program->nconsts;
+	if (instr->op == GPUCOL_OP_PART_S &&
+		(instr->b >= program->nconsts || instr->c >= program->nconsts))
+		return false;
+	if (instr->op == GPUCOL_OP_HOST_TEST && !loads_string(program, instr->a))
+		return false;
 	if ((instr->op == GPUCOL_OP_RESCALE_D || instr->op == GPUCOL_OP_I_TO_D) &&
 		(instr->aux < 0 || instr->aux > 38))
 		return false;
@@ -168,6 +185,9 @@ gpucol_cpu_expr_check(const GpucolProgram *program, const char **why)
 	{
 		if (aggs[i].op != GPUCOL_AGG_COUNT_STAR &&
 			!readable(program, written, aggs[i].arg, aggs[i].cls))
+			return GPUCOL_UNSUPPORTED;
+		if ((aggs[i].op == GPUCOL_AGG_MIN || aggs[i].op == GPUCOL_AGG_MAX) &&
+			aggs[i].cls == GPUCOL_CLASS_S && !loads_string(program, aggs[i].arg))
 			return GPUCOL_UNSUPPORTED;
 		if (aggs[i].filter != GPUCOL_NO_REG &&
 			!readable(program, written, aggs[i].filter, GPUCOL_CLASS_B))

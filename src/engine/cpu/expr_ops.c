@@ -601,6 +601,8 @@ op_const(GpucolCpuFrame *f GPUCOL_CPU_UNUSED)
 	return GPUCOL_OK;
 }
 
+#define op_LENGTH_S gpucol_cpu_op_LENGTH_S
+#define op_PART_S gpucol_cpu_op_PART_S
 #define op_ADD_D gpucol_cpu_op_ADD_D
 #define op_SUB_D gpucol_cpu_op_SUB_D
 #define op_MUL_D gpucol_cpu_op_MUL_D

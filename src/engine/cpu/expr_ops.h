@@ -156,6 +156,8 @@ gpucol_cpu_op_bounds(const GpucolCpuFrame *f, uint16_t reg)
 	} while (0)
 
 /* engine/cpu/expr_decimal.c */
+extern GpucolStatus gpucol_cpu_op_LENGTH_S(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_PART_S(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_ADD_D(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_SUB_D(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_MUL_D(GpucolCpuFrame *f);

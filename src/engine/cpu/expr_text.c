@@ -1,0 +1,122 @@
+/*-------------------------------------------------------------------------
+ *
+ * expr_text.c
+ *	  Operations on byte strings: lengths, and parts of strings, which are where the string is.
+ *
+ * Characters are those of UTF-8, which is valid wherever PostgreSQL stores it: each has one
+ * byte that does not continue another.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "engine/cpu/expr_ops.h"
+
+/* The string of a register at row j, which is not NULL. */
+GPUCOL_CPU_INLINE GpucolBytes
+string_at(const GpucolCpuReg *reg, uint32_t j)
+{
+	return reg->coded ? reg->column->entries[reg->codes[j]] : reg->v.s[j];
+}
+
+/* Does a byte begin a character? */
+GPUCOL_CPU_INLINE bool
+begins(char byte)
+{
+	return ((unsigned char) byte & 0xc0) != 0x80;
+}
+
+GPUCOL_CPU_CLONES static int64_t
+count_characters(const char *data, size_t len)
+{
+	uint32_t	n = 0;
+
+	for (size_t i = 0; i < len; i++)
+		n += begins(data[i]);
+	return n;
+}
+
+/* The bytes of the first n characters. */
+static size_t
+skip_characters(GpucolBytes string, int64_t n)
+{
+	size_t		at = 0;
+
+	for (; n > 0 && at < string.len; n--)
+		do
+			at++;
+		while (at < string.len && !begins(string.data[at]));
+	return at;
+}
+
+/* The bytes before the last n characters. */
+static size_t
+skip_back(GpucolBytes string, int64_t n)
+{
+	size_t		at = string.len;
+
+	for (; n > 0 && at > 0; n--)
+		do
+			at--;
+		while (at > 0 && !begins(string.data[at]));
+	return at;
+}
+
+/* The same where every byte is a character. */
+GPUCOL_CPU_INLINE size_t
+skip_bytes(size_t len, int64_t n)
+{
+	return (uint64_t) n < len ? (size_t) n : len;
+}
+
+GpucolStatus
+gpucol_cpu_op_LENGTH_S(GpucolCpuFrame *f)
+{
+	bool		characters = (f->instr->aux & GPUCOL_TEXT_BYTES) == 0;
+
+	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
+	for (uint32_t j = 0; j < f->n; j++)
+	{
+		GpucolBytes string = {NULL, 0};
+
+		if (!GPUCOL_CPU_NULL_AT(f->a, j))
+			string = string_at(f->a, j);
+		f->dst->v.i[j] = characters ? count_characters(string.data, string.len) : (int64_t) string.len;
+	}
+	return GPUCOL_OK;
+}
+
+/* The part of a string that an instruction wants. */
+GPUCOL_CPU_INLINE GpucolBytes
+part_of(GpucolBytes string, int aux, int64_t from, int64_t count)
+{
+	bool		bytes = (aux & GPUCOL_TEXT_BYTES) != 0;
+	size_t		begin = 0;
+
+	if (aux & (GPUCOL_TEXT_LAST | GPUCOL_TEXT_ALL_BUT_LAST))
+	{
+		begin = bytes ? string.len - skip_bytes(string.len, from) : skip_back(string, from);
+		if (aux & GPUCOL_TEXT_ALL_BUT_LAST)
+			return (GpucolBytes) {string.data, begin};
+	}
+	else
+		begin = bytes ? skip_bytes(string.len, from) : skip_characters(string, from);
+	string.data += begin;
+	string.len -= begin;
+	string.len = bytes ? skip_bytes(string.len, count) : skip_characters(string, count);
+	return string;
+}
+
+GpucolStatus
+gpucol_cpu_op_PART_S(GpucolCpuFrame *f)
+{
+	const GpucolConst *consts = f->worker->run->consts;
+	int64_t		from = consts[f->instr->b].v.i;
+	int64_t		count = consts[f->instr->c].v.i;
+
+	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
+	f->dst->coded = false;
+	f->dst->column = NULL;
+	for (uint32_t j = 0; j < f->n; j++)
+		f->dst->v.s[j] = GPUCOL_CPU_NULL_AT(f->a, j) ? (GpucolBytes) {"", 0} :
+			part_of(string_at(f->a, j), f->instr->aux, from, count);
+	return GPUCOL_OK;
+}

@@ -1,0 +1,164 @@
+/*-------------------------------------------------------------------------
+ *
+ * text.c
+ *	  Functions of texts and byte strings that engines compute: lengths, and parts of them.
+ *
+ * Numbers of characters are constants.  Parts are keys of groups and counted as distinct
+ * only (l->parts): elsewhere a text is a column.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "mb/pg_wchar.h"
+#include "utils/fmgroids.h"
+
+#include "lower/lower.h"
+
+/* A function, and what of its arguments is to be known. */
+typedef struct TextFunction
+{
+	Oid			oid;
+	bool		bytes;			/* of bytes, whatever the encoding */
+	enum
+	{
+		TEXT_LENGTH,
+		TEXT_SUBSTRING,			/* from, perhaps for */
+		TEXT_LEFT,
+		TEXT_RIGHT
+	}			kind;
+} TextFunction;
+
+static const TextFunction functions[] = {
+	{F_LENGTH_TEXT, false, TEXT_LENGTH},
+	{F_CHAR_LENGTH_TEXT, false, TEXT_LENGTH},
+	{F_CHARACTER_LENGTH_TEXT, false, TEXT_LENGTH},
+	{F_OCTET_LENGTH_TEXT, true, TEXT_LENGTH},
+	{F_LENGTH_BYTEA, true, TEXT_LENGTH},
+	{F_OCTET_LENGTH_BYTEA, true, TEXT_LENGTH},
+	{F_SUBSTR_TEXT_INT4_INT4, false, TEXT_SUBSTRING},
+	{F_SUBSTR_TEXT_INT4, false, TEXT_SUBSTRING},
+	{F_SUBSTRING_TEXT_INT4_INT4, false, TEXT_SUBSTRING},
+	{F_SUBSTRING_TEXT_INT4, false, TEXT_SUBSTRING},
+	{F_SUBSTR_BYTEA_INT4_INT4, true, TEXT_SUBSTRING},
+	{F_SUBSTR_BYTEA_INT4, true, TEXT_SUBSTRING},
+	{F_SUBSTRING_BYTEA_INT4_INT4, true, TEXT_SUBSTRING},
+	{F_SUBSTRING_BYTEA_INT4, true, TEXT_SUBSTRING},
+	{F_LEFT, false, TEXT_LEFT},
+	{F_RIGHT, false, TEXT_RIGHT},
+};
+
+static const TextFunction *
+find_function(Oid oid)
+{
+	for (int i = 0; i < (int) lengthof(functions); i++)
+	{
+		if (functions[i].oid == oid)
+			return &functions[i];
+	}
+	return NULL;
+}
+
+bool
+gpucol_lower_is_part(const Node *expr)
+{
+	const TextFunction *f = IsA(expr, FuncExpr) ?
+		find_function(((const FuncExpr *) expr)->funcid) : NULL;
+
+	return f != NULL && f->kind != TEXT_LENGTH;
+}
+
+/* An argument that is a constant int4. */
+static bool
+constant_argument(List *args, int i, int64 *value)
+{
+	const Const *constant = list_nth(args, i);
+
+	if (!IsA(constant, Const) || constant->constisnull)
+		return false;
+	*value = DatumGetInt32(constant->constvalue);
+	return true;
+}
+
+/* An integer among the constants. */
+static uint16
+put_integer(GpucolLower *l, int64 value)
+{
+	GpucolConst c;
+
+	memset(&c, 0, sizeof(c));
+	c.cls = GPUCOL_CLASS_I;
+	c.v.i = value;
+	return gpucol_lower_put_const(l, &c);
+}
+
+/*
+ * What part of a text a function wants: skip `from` characters and take `count`, or as
+ * *aux says.  False where PostgreSQL may raise an error, or numbers are no constants.
+ */
+static bool
+find_part(const TextFunction *f, List *args, int *aux, int64 *from, int64 *count)
+{
+	int64		n;
+
+	*count = PG_INT64_MAX;
+	if (!constant_argument(args, 1, &n))
+		return false;
+	if (f->kind == TEXT_SUBSTRING)
+	{
+		if (list_length(args) > 2 && (!constant_argument(args, 2, count) || *count < 0))
+			return false;
+		/* characters before the first are counted, too */
+		if (n < 1 && list_length(args) > 2)
+			*count = Max(*count + n - 1, 0);
+		*from = Max(n - 1, 0);
+		return true;
+	}
+	*from = n < 0 ? -n : n;
+	if (f->kind == TEXT_RIGHT && n >= 0)
+		*aux |= GPUCOL_TEXT_LAST;
+	else if (f->kind == TEXT_LEFT && n < 0)
+		*aux |= GPUCOL_TEXT_ALL_BUT_LAST;
+	else if (f->kind == TEXT_LEFT)
+	{
+		*from = 0;
+		*count = n;
+	}
+	return true;
+}
+
+/*
+ * Lower a function of a text; *matched tells whether it is one.
+ */
+bool
+gpucol_lower_text(GpucolLower *l, Oid funcid, List *args, bool *matched, GpucolValue *out)
+{
+	const TextFunction *f = find_function(funcid);
+	int			aux;
+	int64		from = 0;
+	int64		count = 0;
+	GpucolValue value;
+
+	*matched = f != NULL;
+	if (f == NULL)
+		return false;
+	if (!f->bytes && GetDatabaseEncoding() != PG_UTF8 && pg_database_encoding_max_length() > 1)
+		return gpucol_lower_decline(l, "characters of this encoding");
+	aux = f->bytes || pg_database_encoding_max_length() == 1 ? GPUCOL_TEXT_BYTES : 0;
+	if (f->kind != TEXT_LENGTH && !l->parts)
+		return gpucol_lower_decline(l, "it computes a text");
+	if (f->kind != TEXT_LENGTH && !find_part(f, args, &aux, &from, &count))
+		return gpucol_lower_decline(l, "part of a text whose place is no constant, or an error");
+	if (!gpucol_lower_expr(l, linitial(args), &value))
+		return false;
+	if (value.cls != GPUCOL_CLASS_S)
+		return gpucol_lower_decline(l, "a constant text");
+	out->cls = f->kind == TEXT_LENGTH ? GPUCOL_CLASS_I : GPUCOL_CLASS_S;
+	out->scale = 0;
+	out->digits = 0;
+	out->scale_reg = GPUCOL_NO_REG;
+	out->reg = f->kind == TEXT_LENGTH ?
+		gpucol_lower_emit(l, GPUCOL_OP_LENGTH_S, value.reg, GPUCOL_NO_REG, GPUCOL_NO_REG, aux) :
+		gpucol_lower_emit(l, GPUCOL_OP_PART_S, value.reg, put_integer(l, from), put_integer(l, count), aux);
+	return true;
+}
