@@ -14,9 +14,14 @@
 #include "utils/memutils.h"
 
 #include "columnar/row_batch.h"
+#include "service/memory.h"
 
-/* A batch with so many bytes of values is full. */
-#define BATCH_BYTES		(8 * 1024 * 1024)
+/*
+ * A batch with so many bytes of values is full, or with this part of what the session may
+ * hold: batches are not counted.
+ */
+#define BATCH_BYTES		((Size) 8 * 1024 * 1024)
+#define BATCH_PART		32
 
 void
 gpucol_row_batch_init(GpucolRowBatch *rows, TupleDesc desc,
@@ -27,6 +32,7 @@ gpucol_row_batch_init(GpucolRowBatch *rows, TupleDesc desc,
 	rows->columns = columns;
 	rows->nrows = 0;
 	rows->nbytes = 0;
+	rows->most_bytes = Min(BATCH_BYTES, gpucol_memory_session()->limit / BATCH_PART);
 	rows->maps = palloc0(Max(ncolumns, 1) * sizeof(GpucolTypeMap));
 	rows->batch = palloc0(Max(ncolumns, 1) * sizeof(GpucolDeltaColumn));
 	rows->tids = palloc0(GPUCOL_ROW_BATCH_ROWS * sizeof(uint64));
@@ -121,15 +127,19 @@ gpucol_row_batch_put(GpucolRowBatch *rows, int c, uint32 row, Datum value)
 	return true;
 }
 
-/* Have a value's bytes outlive the slot. */
+/* Have a value's bytes outlive the slot; those of a toasted value are of this context. */
 static void
-keep_bytes(GpucolRowBatch *rows, GpucolBytes *bytes)
+keep_bytes(GpucolRowBatch *rows, const GpucolTypeMap *map, Datum value, GpucolBytes *bytes)
 {
-	char	   *copy = palloc(Max(bytes->len, 1));
+	char	   *copy;
 
+	rows->nbytes += bytes->len;
+	if (map->typlen == -1 && (VARATT_IS_EXTERNAL(DatumGetPointer(value)) ||
+							  VARATT_IS_COMPRESSED(DatumGetPointer(value))))
+		return;
+	copy = palloc(Max(bytes->len, 1));
 	memcpy(copy, bytes->data, bytes->len);
 	bytes->data = copy;
-	rows->nbytes += bytes->len;
 }
 
 bool
@@ -150,7 +160,7 @@ gpucol_row_batch_append(GpucolRowBatch *rows, TupleTableSlot *slot)
 		else if (!gpucol_row_batch_put(rows, c, row, value))
 			fits = false;
 		else if (column->bytes != NULL)
-			keep_bytes(rows, &column->bytes[row]);
+			keep_bytes(rows, &rows->maps[c], value, &column->bytes[row]);
 	}
 	MemoryContextSwitchTo(old);
 	rows->tids[row] = ItemPointerIsValid(&slot->tts_tid) ?
@@ -162,7 +172,7 @@ gpucol_row_batch_append(GpucolRowBatch *rows, TupleTableSlot *slot)
 bool
 gpucol_row_batch_is_full(const GpucolRowBatch *rows)
 {
-	return rows->nrows == GPUCOL_ROW_BATCH_ROWS || rows->nbytes >= BATCH_BYTES;
+	return rows->nrows == GPUCOL_ROW_BATCH_ROWS || rows->nbytes >= rows->most_bytes;
 }
 
 GpucolStatus

@@ -31,7 +31,8 @@ typedef struct GpucolRowBatch
 	GpucolDeltaColumn *batch;	/* likewise */
 	uint64	   *tids;
 	uint32		nrows;
-	Size		nbytes;			/* of values that were copied */
+	Size		nbytes;			/* of values with bytes of their own */
+	Size		most_bytes;		/* with as many it is full */
 	MemoryContext context;		/* of the batch's values */
 } GpucolRowBatch;
 

@@ -195,4 +195,19 @@ keeps('a wide copy', 64, ["gpucol.max_memory = '64MB'"], 'CREATE TABLE w2 USING 
 	'CREATE TABLE w3 USING gpucol AS SELECT * FROM w', qr/^$/);
 is($node->safe_psql('postgres', 'SELECT count(*) FROM (TABLE w EXCEPT ALL TABLE w3) x'), '0', 'the same rows');
 
+my $many = join ', ', map { "i * $_ % 1000003 AS c$_" } 1 .. 200;
+$node->safe_psql('postgres', <<SQL);
+CREATE TABLE w4 USING gpucol AS SELECT $many FROM generate_series(1, 3) i;
+CREATE TABLE long (id int, t text) USING gpucol;
+ALTER TABLE long ALTER t SET STORAGE EXTERNAL;
+CREATE TABLE long_delta (LIKE long INCLUDING STORAGE) USING gpucol;
+INSERT INTO long SELECT i, repeat(md5(i::text), 1000) FROM generate_series(1, 5000) i;
+DO 'BEGIN FOR n IN 1 .. 5000 LOOP INSERT INTO long_delta VALUES (n, repeat(md5(n::text), 1000)); END LOOP; END';
+SQL
+my @limit = ("gpucol.max_memory = '64MB'");
+keeps('INSERT … SELECT of 200 columns', 64, \@limit, "INSERT INTO w4 SELECT $many FROM generate_series(1, 3) i",
+	"INSERT INTO w4 SELECT $many FROM generate_series(1, 40000) i", qr/^$/);
+keeps("long values in $_", 64, \@limit, "SELECT count(*), sum(length(t)) FROM $_ WHERE id < 3", "SELECT count(*), sum(length(t)) FROM $_", qr/^5000\|160000000$/m)
+  for 'long', 'long_delta';
+
 done_testing();
