@@ -110,6 +110,13 @@ gpucol_compat_bitmap_each(TIDBitmap *bitmap, void (*each) (ItemPointer, void *),
 #define GPUCOL_COMPAT_ANALYZE_SKIP(delta)			((void) (delta))
 #endif
 
+/* What rows must fulfil above a WindowAggPath. */
+#if PG_VERSION_NUM >= 170000
+#define gpucol_compat_run_condition(path)	((path)->runCondition)
+#else
+#define gpucol_compat_run_condition(path)	((path)->winclause->runCondition)
+#endif
+
 /* Count an update whose new version is on another page. */
 #if PG_VERSION_NUM >= 160000
 #define gpucol_compat_count_update(rel)	pgstat_count_heap_update(rel, false, true)

@@ -25,6 +25,7 @@ bool		gpucol_enable_join;
 bool		gpucol_enable_recursive;
 bool		gpucol_enable_scan;
 bool		gpucol_enable_topk;
+bool		gpucol_enable_window;
 bool		gpucol_enabled;
 int			gpucol_engine_choice;
 int			gpucol_gpu_memory_limit;
@@ -116,6 +117,9 @@ gpucol_guc_init(void)
 	define_bool("gpucol.enable_topk",
 				"Enables pushing rankings and top-k queries down to an engine.",
 				&gpucol_enable_topk, true);
+	define_bool("gpucol.enable_window",
+				"Enables computing window functions over rows of gpucol nodes.",
+				&gpucol_enable_window, true);
 	define_bool("gpucol.enabled",
 				"Enables every pushdown of gpucol.",
 				&gpucol_enabled, true);

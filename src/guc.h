@@ -31,6 +31,7 @@ extern bool gpucol_enable_join;
 extern bool gpucol_enable_recursive;
 extern bool gpucol_enable_scan;
 extern bool gpucol_enable_topk;
+extern bool gpucol_enable_window;
 extern bool gpucol_enabled;
 extern int	gpucol_engine_choice;
 extern int	gpucol_gpu_memory_limit;	/* MB; 0 = chosen by the daemon */

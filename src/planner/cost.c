@@ -66,6 +66,11 @@
 /* A row of a plan as engines take it. */
 #define TAKE_OPERATORS		4.0
 
+/* Window functions: taking a row, a row's part in a sort, and in a function. */
+#define WINDOW_TAKE_OPERATORS	1.0
+#define WINDOW_SORT_OPERATORS	2.0
+#define WINDOW_FUNCTION_OPERATORS	0.5
+
 /* Forming one datum of an emitted row, as a share of cpu_operator_cost. */
 #define DATUM_SHARE			0.2
 
@@ -285,6 +290,25 @@ gpucol_cost_join(Path *path, Cost build, Cost flow, int ncolumns)
 	path->total_cost = path->startup_cost + flow +
 		path->rows * (cpu_tuple_cost * TUPLE_SHARE +
 					  cpu_operator_cost * DATUM_SHARE * ncolumns +
+					  path->pathtarget->cost.per_tuple);
+}
+
+/*
+ * Window functions over all rows of a child, with so many sorts.
+ */
+void
+gpucol_cost_window(Path *path, const Path *child, int nsorts, int nfunctions)
+{
+	double		rows = Max(child->rows, 1);
+	int			ncolumns = list_length(child->pathtarget->exprs);
+
+	path->startup_cost = child->total_cost + path->pathtarget->cost.startup +
+		rows * cpu_operator_cost * (WINDOW_TAKE_OPERATORS + DATUM_SHARE * ncolumns +
+									nsorts * WINDOW_SORT_OPERATORS +
+									nfunctions * WINDOW_FUNCTION_OPERATORS);
+	path->total_cost = path->startup_cost +
+		path->rows * (cpu_tuple_cost * TUPLE_SHARE +
+					  cpu_operator_cost * DATUM_SHARE * (ncolumns + nfunctions) +
 					  path->pathtarget->cost.per_tuple);
 }
 

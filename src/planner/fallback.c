@@ -36,6 +36,8 @@ path_size(Path *path)
 			return sizeof(GatherMergePath);
 		case T_LimitPath:
 			return sizeof(LimitPath);
+		case T_WindowAggPath:
+			return sizeof(WindowAggPath);
 		case T_Path:
 			return sizeof(Path);
 		case T_CustomPath:

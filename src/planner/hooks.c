@@ -143,6 +143,9 @@ gpucol_create_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 		case UPPERREL_DISTINCT:
 			gpucol_path_distinct_add(root, input_rel, output_rel);
 			break;
+		case UPPERREL_WINDOW:
+			gpucol_path_window_add(root, input_rel, output_rel);
+			break;
 		default:
 			break;
 	}
@@ -167,4 +170,5 @@ gpucol_planner_init(void)
 	gpucol_path_join_init();
 	gpucol_path_agg_init();
 	gpucol_path_topn_init();
+	gpucol_path_window_init();
 }

@@ -63,6 +63,11 @@ extern void gpucol_path_agg_add(PlannerInfo *root, RelOptInfo *input_rel,
 extern void gpucol_path_distinct_add(PlannerInfo *root, RelOptInfo *input_rel,
 									 RelOptInfo *output_rel);
 
+/* path_window.c: GpucolWindow over rows of our nodes */
+extern void gpucol_path_window_init(void);
+extern void gpucol_path_window_add(PlannerInfo *root, RelOptInfo *input_rel,
+								   RelOptInfo *output_rel);
+
 /* subquery.c: plan a statement, with subqueries made joins where that is cheaper */
 extern PlannedStmt *gpucol_subquery_plan(planner_hook_type planner, Query *parse,
 										 const char *query_string, int cursor_options,

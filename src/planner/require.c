@@ -22,6 +22,7 @@
 #include "planner/planner.h"
 #include "plan/reason.h"
 #include "plan/walk.h"
+#include "plan/window.h"
 
 typedef struct RequireContext
 {
@@ -66,7 +67,7 @@ check_scan(Scan *scan, RequireContext *context)
 
 /*
  * Check a plan tree.  Children of a gpucol node are its fallback and do not
- * count.
+ * count, but for the one whose rows window functions are computed over.
  */
 static void
 check_plan(Plan *plan, void *context)
@@ -75,6 +76,8 @@ check_plan(Plan *plan, void *context)
 		check_scan((Scan *) plan, context);
 	if (!gpucol_plan_is_ours(plan))
 		gpucol_plan_walk(plan, check_plan, context);
+	else if (((CustomScan *) plan)->methods == &gpucol_window_methods)
+		check_plan(lsecond(((CustomScan *) plan)->custom_plans), context);
 }
 
 /*

@@ -1,0 +1,292 @@
+/*-------------------------------------------------------------------------
+ *
+ * window.c
+ *	  GpucolWindow: the window functions of a query over the rows of any plan.
+ *
+ * The node takes all rows of its child (window_rows.c), turns keys into codes
+ * (window_codes.c), sorts by these (window_order.c), computes every function a partition at
+ * a time (window_frame.c, window_func.c, window_agg.c), and only then delivers its first
+ * row: so whatever it cannot do, memory that does not suffice included, is left to
+ * PostgreSQL's own plan.  The rows stay where they are for the next scan of the node.
+ *
+ * ExecScan tests the conditions that PostgreSQL would have tested in its WindowAgg.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "exec/join_build.h"
+#include "exec/run.h"
+#include "exec/window.h"
+#include "exec/window_agg.h"
+
+/* How far ahead of the row that is delivered the next ones are fetched into the cache. */
+#define AHEAD	8
+
+static Node *window_create_state(CustomScan *cscan);
+static void window_begin(CustomScanState *node, EState *estate, int eflags);
+static TupleTableSlot *window_exec(CustomScanState *node);
+static void window_end(CustomScanState *node);
+static void window_rescan(CustomScanState *node);
+static void window_explain(CustomScanState *node, List *ancestors, ExplainState *es);
+
+const CustomScanMethods gpucol_window_methods = {
+	.CustomName = "GpucolWindow",
+	.CreateCustomScanState = window_create_state,
+};
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "GpucolWindow",
+	.BeginCustomScan = window_begin,
+	.ExecCustomScan = window_exec,
+	.EndCustomScan = window_end,
+	.ReScanCustomScan = window_rescan,
+	.ExplainCustomScan = window_explain,
+};
+
+static Node *
+window_create_state(CustomScan *cscan pg_attribute_unused())
+{
+	GpucolWindowState *state = palloc0(sizeof(GpucolWindowState));
+
+	state->css.ss.ps.type = T_CustomScanState;
+	state->css.methods = &exec_methods;
+	return (Node *) state;
+}
+
+/* Have a slot hold NULLs, of which some are replaced row by row. */
+static void
+clear_values(TupleTableSlot *slot)
+{
+	int			natts = slot->tts_tupleDescriptor->natts;
+
+	memset(slot->tts_values, 0, natts * sizeof(Datum));
+	memset(slot->tts_isnull, true, natts * sizeof(bool));
+}
+
+static void
+window_begin(CustomScanState *node, EState *estate, int eflags)
+{
+	GpucolWindowState *state = (GpucolWindowState *) node;
+	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
+
+	state->eflags = eflags;
+	/* the ordinary plan may deliver slots that are still to be deformed */
+	node->ss.ps.resultopsfixed = false;
+	state->formed_context = AllocSetContextCreate(estate->es_query_cxt, "gpucol window row",
+												  ALLOCSET_SMALL_SIZES);
+	gpucol_window_inputs_init(state);
+	state->peek = ExecInitExtraTupleSlot(estate, slot->tts_tupleDescriptor, &TTSOpsVirtual);
+	clear_values(slot);
+	clear_values(state->peek);
+	state->children = gpucol_join_children_init(node, estate, eflags);
+	node->custom_ps = list_copy(state->children);
+}
+
+/* ------------------------------------------------------------------------
+ * Taking rows
+ * ------------------------------------------------------------------------
+ */
+
+/* Take all rows of the child; NULL, or why that cannot be. */
+static const char *
+take_rows(GpucolWindowState *state)
+{
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	PlanState  *child = linitial(state->children);
+
+	for (;;)
+	{
+		TupleTableSlot *slot;
+
+		CHECK_FOR_INTERRUPTS();
+		slot = ExecProcNode(child);
+		if (TupIsNull(slot))
+			return NULL;
+		if (!gpucol_window_rows_add(&state->rows, slot, econtext) ||
+			(state->rows.nrows >= state->few.next && !gpucol_window_few_drop(state)))
+			return GPUCOL_WINDOW_MEMORY;
+	}
+}
+
+/* Compute everything; false where the ordinary plan has to. */
+static bool
+compute(GpucolWindowState *state)
+{
+	EState	   *estate = state->css.ss.ps.state;
+	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
+
+	gpucol_window_rows_open(&state->rows, estate->es_query_cxt);
+	gpucol_window_few_start(state);
+	state->why = take_rows(state);
+	if (state->why == NULL)
+		state->why = gpucol_window_run(state);
+	state->css.ss.ps.ps_ExprContext->ecxt_scantuple = NULL;
+	state->next = 0;
+	state->ready = state->why == NULL;
+	MemoryContextSwitchTo(old);
+	return state->ready;
+}
+
+/* ------------------------------------------------------------------------
+ * Delivering rows
+ * ------------------------------------------------------------------------
+ */
+
+/* Fill columns of a slot with a row's values. */
+static inline void
+load_columns(const GpucolWindowRows *rows, TupleTableSlot *slot, int n, const int *columns,
+			 const int *inputs, uint32 row)
+{
+	for (int i = 0; i < n; i++)
+	{
+		const GpucolWindowInput *in = &rows->inputs[inputs[i]];
+
+		slot->tts_values[columns[i]] = in->values[row];
+		slot->tts_isnull[columns[i]] = in->isnull[row];
+	}
+}
+
+/* Evaluate an expression for some row. */
+static Datum
+evaluate(GpucolWindowState *state, ExprState *expr, uint32 row, bool *isnull)
+{
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+
+	load_columns(&state->rows, state->peek, state->npeeks, state->peeks, state->peek_inputs, row);
+	state->peek->tts_nvalid = state->peek->tts_tupleDescriptor->natts;
+	state->peek->tts_flags &= ~TTS_FLAG_EMPTY;
+	econtext->ecxt_scantuple = state->peek;
+	return ExecEvalExprSwitchContext(expr, econtext, isnull);
+}
+
+/* A function's result for a row. */
+static inline Datum
+function_result(GpucolWindowState *state, GpucolWindowFunction *f, uint32 row, bool *isnull)
+{
+	uint32		source;
+
+	if (f->source == NULL)
+		return gpucol_window_func_result(f, &state->rows, row, isnull);
+	source = f->source[row];
+	if (source == GPUCOL_WINDOW_DEFAULT_ROW)
+		return evaluate(state, f->instead, row, isnull);
+	if (source != GPUCOL_WINDOW_NO_ROW && f->value != NULL)
+		return evaluate(state, f->value, source, isnull);
+	if (source == GPUCOL_WINDOW_NO_ROW)
+	{
+		*isnull = true;
+		return (Datum) 0;
+	}
+	return gpucol_window_func_result(f, &state->rows, row, isnull);
+}
+
+/* ExecScan's access method: the next row. */
+static TupleTableSlot *
+next_row(ScanState *node)
+{
+	GpucolWindowState *state = (GpucolWindowState *) node;
+	TupleTableSlot *slot = node->ss_ScanTupleSlot;
+	const GpucolRadixItem *items = state->order.items;
+	uint32		row;
+
+	ExecClearTuple(slot);
+	if (state->next >= state->rows.nrows)
+		return slot;
+	if (state->next + AHEAD < state->rows.nrows)
+	{
+		uint32		ahead = items[state->next + AHEAD].row;
+
+		for (int i = 0; i < state->noutputs; i++)
+			__builtin_prefetch(&state->rows.inputs[state->output_inputs[i]].values[ahead]);
+	}
+	row = items[state->next++].row;
+	load_columns(&state->rows, slot, state->noutputs, state->outputs, state->output_inputs, row);
+	for (int i = 0; i < state->nfunctions; i++)
+		slot->tts_values[state->ncolumns + i] =
+			function_result(state, &state->functions[i], row,
+							&slot->tts_isnull[state->ncolumns + i]);
+	return ExecStoreVirtualTuple(slot);
+}
+
+/* ExecScan's recheck method: in an EvalPlanQual the node delivers its next row. */
+static bool
+recheck_row(ScanState *node, TupleTableSlot *slot pg_attribute_unused())
+{
+	TupleTableSlot *next = next_row(node);
+
+	return !TupIsNull(next);
+}
+
+/* Let the rows go. */
+static void
+forget_rows(GpucolWindowState *state)
+{
+	gpucol_window_rows_close(&state->rows);
+	state->ready = false;
+}
+
+/* Initialise the ordinary plan. */
+static void
+begin_fallback(GpucolWindowState *state)
+{
+	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
+	EState	   *estate = state->css.ss.ps.state;
+	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
+
+	forget_rows(state);
+	state->fallback = ExecInitNode(linitial(cscan->custom_plans), estate, state->eflags);
+	state->css.custom_ps = lcons(state->fallback, state->css.custom_ps);
+	MemoryContextSwitchTo(old);
+}
+
+static TupleTableSlot *
+window_exec(CustomScanState *node)
+{
+	GpucolWindowState *state = (GpucolWindowState *) node;
+
+	if (state->fallback == NULL && !state->ready && !compute(state))
+		begin_fallback(state);
+	if (state->fallback != NULL)
+		return ExecProcNode(state->fallback);
+	return ExecScan(&node->ss, next_row, recheck_row);
+}
+
+static void
+window_end(CustomScanState *node)
+{
+	GpucolWindowState *state = (GpucolWindowState *) node;
+
+	forget_rows(state);
+	gpucol_join_children_end(state->children);
+	if (state->fallback != NULL)
+		ExecEndNode(state->fallback);
+}
+
+static void
+window_rescan(CustomScanState *node)
+{
+	GpucolWindowState *state = (GpucolWindowState *) node;
+
+	ExecScanReScan(&node->ss);
+	if (node->ss.ps.chgParam == NULL && state->ready)
+	{
+		state->next = 0;
+		return;
+	}
+	forget_rows(state);
+	gpucol_join_children_rescan(node, state->children);
+	if (((PlanState *) linitial(state->children))->chgParam == NULL)
+		ExecReScan(linitial(state->children));
+	gpucol_run_rescan_fallback(node, state->fallback);
+}
+
+static void
+window_explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	gpucol_explain_window((GpucolWindowState *) node, ancestors, es);
+}

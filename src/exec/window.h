@@ -1,0 +1,102 @@
+/*-------------------------------------------------------------------------
+ *
+ * window.h
+ *	  The state of a GpucolWindow, shared by its files.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_EXEC_WINDOW_H
+#define GPUCOL_EXEC_WINDOW_H
+
+#include "postgres.h"
+
+#include "commands/explain.h"
+#include "nodes/execnodes.h"
+
+#include "exec/window_func.h"
+#include "plan/window.h"
+
+typedef struct GpucolWindowClauseState
+{
+	int			npartition;
+	int			nkeys;			/* these included */
+	GpucolWindowKey *keys;
+	GpucolWindowFrames frames;
+	ExprState  *start;			/* offsets, or NULL */
+	ExprState  *end;
+	bool		framed;			/* some function looks at frames */
+	bool		shares;			/* uses an earlier clause's order */
+	uint64		partitions;		/* found */
+} GpucolWindowClauseState;
+
+/* Few rows of each partition matter. */
+typedef struct GpucolWindowFew
+{
+	bool		wanted;
+	GpucolWindowKind kind;		/* of row numbers, or of one of the ranks */
+	bool		strict;
+	ExprState  *bound;
+	int64		limit;			/* rows whose number is greater need not be kept */
+	uint32		next;			/* drop some when there are so many */
+	uint64		dropped;
+} GpucolWindowFew;
+
+typedef struct GpucolWindowState
+{
+	CustomScanState css;		/* must be first */
+	int			eflags;
+	List	   *children;
+	PlanState  *fallback;		/* NULL until it is needed */
+	const char *why;			/* it is */
+
+	int			ncolumns;		/* of the child */
+	int			nclauses;
+	GpucolWindowClauseState *clauses;
+	int			nfunctions;
+	GpucolWindowFunction *functions;
+	int			last;			/* clause in whose order rows come */
+	GpucolWindowFew few;
+
+	/* delivery: which columns of the scan tuple something reads */
+	int			noutputs;
+	int		   *outputs;		/* columns of the child, from 0 on, */
+	int		   *output_inputs;	/* and their inputs */
+	int			npeeks;			/* those that late arguments read */
+	int		   *peeks;
+	int		   *peek_inputs;
+	TupleTableSlot *peek;
+	MemoryContext formed_context;
+
+	GpucolWindowRows rows;
+	GpucolWindowCodes *codes;	/* made so far, in the rows' memory */
+	int			ncodes;
+	GpucolWindowOrder order;	/* of the clause in work, then of `last` */
+	bool		ready;			/* all is computed */
+	uint32		next;			/* place of the row to deliver */
+	Size		peak;			/* bytes */
+} GpucolWindowState;
+
+/* window_input.c: what the plan says, as inputs and expressions */
+extern void gpucol_window_inputs_init(GpucolWindowState *state);
+
+/* window_run.c: compute all functions over the rows; NULL, or why that cannot be */
+extern const char *gpucol_window_run(GpucolWindowState *state);
+
+/*
+ * ... its parts: forget codes and orders of rows that have changed; have state->order be
+ * one that serves a clause (false where memory does not suffice)
+ */
+extern void gpucol_window_run_begin(GpucolWindowState *state);
+extern bool gpucol_window_run_order(GpucolWindowState *state, GpucolWindowClauseState *clause);
+
+/*
+ * window_few.c: evaluate the bound before the first row; drop rows that cannot matter when
+ * there are many.  False where memory does not suffice.
+ */
+extern void gpucol_window_few_start(GpucolWindowState *state);
+extern bool gpucol_window_few_drop(GpucolWindowState *state);
+
+/* explain_window.c */
+extern void gpucol_explain_window(GpucolWindowState *state, List *ancestors, ExplainState *es);
+
+#endif							/* GPUCOL_EXEC_WINDOW_H */

@@ -1,0 +1,398 @@
+/*-------------------------------------------------------------------------
+ *
+ * window_codes.c
+ *	  The values of a column as integers in the order of a sort operator.
+ *
+ * Integers, dates, times and floats in their own order are codes already.  A numeric
+ * column whose values fit is its integers at the greatest scale.  Of every other type and
+ * order the distinct values, told apart by their bytes, are sorted once by PostgreSQL's own
+ * comparison (with its abbreviated keys), and a value's code is its place there; values of
+ * different bytes that compare as equal share one.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "common/hashfn.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/float.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/sortsupport.h"
+#include "utils/typcache.h"
+
+#include "columnar/typemap.h"
+#include "exec/window_codes.h"
+#include "port.h"
+
+/* Rows between two looks for a cancel request. */
+#define INTERRUPT_ROWS	65536
+
+/* Digits behind the point of numerics that become integers. */
+#define MAX_SCALE		18
+
+#define NO_VALUE		PG_UINT32_MAX
+
+/* Which of a type's two own orders is it: 1 ascending, -1 descending, 0 another? */
+static int
+own_order(Oid type, Oid sortop)
+{
+	TypeCacheEntry *entry = lookup_type_cache(type, TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
+
+	return sortop == entry->lt_opr ? 1 : sortop == entry->gt_opr ? -1 : 0;
+}
+
+/* A float's bits in the order of floats: -0 is 0, and NaN the greatest. */
+static inline uint64
+float_code(float8 value)
+{
+	uint64		bits;
+
+	if (isnan(value))
+		return PG_UINT64_MAX;
+	if (value == 0)
+		value = 0;
+	memcpy(&bits, &value, sizeof(bits));
+	return (bits >> 63) != 0 ? ~bits : bits | (UINT64CONST(1) << 63);
+}
+
+#define SIGNED_CODE(value)	((uint64) (int64) (value) ^ (UINT64CONST(1) << 63))
+
+/* Fill codes from each value that is not NULL. */
+#define FILL(code) \
+	do \
+	{ \
+		for (uint32 i = 0; i < rows->nrows; i++) \
+		{ \
+			Datum		value = in->values[i]; \
+			c->codes[i] = in->isnull[i] ? 0 : (code); \
+		} \
+	} while (0)
+
+/* Codes of types that are integers or floats; false for all others. */
+static bool
+plain_codes(GpucolWindowRows *rows, const GpucolWindowInput *in, GpucolWindowCodes *c)
+{
+	switch (in->type)
+	{
+		case BOOLOID:
+			FILL(DatumGetBool(value));
+			return true;
+		case CHAROID:
+			FILL((uint64) (uint8) DatumGetChar(value));
+			return true;
+		case INT2OID:
+			FILL(SIGNED_CODE(DatumGetInt16(value)));
+			return true;
+		case INT4OID:
+		case DATEOID:
+			FILL(SIGNED_CODE(DatumGetInt32(value)));
+			return true;
+		case INT8OID:
+		case TIMEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+		case CASHOID:
+			FILL(SIGNED_CODE(DatumGetInt64(value)));
+			return true;
+		case OIDOID:
+			FILL((uint64) DatumGetObjectId(value));
+			return true;
+		case FLOAT4OID:
+			FILL(float_code(DatumGetFloat4(value)));
+			return true;
+		case FLOAT8OID:
+			FILL(float_code(DatumGetFloat8(value)));
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* The same of numerics that fit 64 bits at one scale. */
+static bool
+numeric_codes(GpucolWindowRows *rows, const GpucolWindowInput *in, GpucolWindowCodes *c)
+{
+	GpucolTypeMap map = {.type_oid = NUMERICOID,.kind = GPUCOL_KIND_DECIMAL};
+
+	for (uint32 i = 0; i < rows->nrows; i++)
+	{
+		int			scale;
+
+		if (in->isnull[i])
+			continue;
+		scale = gpucol_window_scale(in->values[i]);
+		if (scale < 0 || scale > MAX_SCALE)
+			return false;
+		map.scale = Max(map.scale, scale);
+	}
+	for (uint32 i = 0; i < rows->nrows; i++)
+	{
+		int64		mantissa = 0;
+
+		if (!in->isnull[i] && !gpucol_typemap_to_int64(&map, in->values[i], &mantissa))
+			return false;
+		c->codes[i] = SIGNED_CODE(mantissa);
+	}
+	return true;
+}
+
+/* ------------------------------------------------------------------------
+ * Values by PostgreSQL's comparison
+ * ------------------------------------------------------------------------
+ */
+
+/* A distinct value; `key` is abbreviated where the type can be. */
+typedef struct Entry
+{
+	Datum		key;
+	Datum		value;
+	uint32		number;
+	uint32		hash;
+} Entry;
+
+typedef struct Distinct
+{
+	const GpucolWindowInput *in;
+	GpucolWindowRows *rows;
+	Entry	   *entries;
+	uint32		nentries;
+	uint32		allocated;
+	uint32	   *slots;			/* entry by hash, or NO_VALUE */
+	uint32		mask;
+	uint32	   *numbers;		/* of entries, by row */
+} Distinct;
+
+/* The bytes of a value. */
+static inline const char *
+bytes_of(const GpucolWindowInput *in, const Datum *value, Size *length)
+{
+	if (in->typbyval)
+	{
+		*length = sizeof(Datum);
+		return (const char *) value;
+	}
+	if (in->typlen > 0)
+	{
+		*length = in->typlen;
+		return DatumGetPointer(*value);
+	}
+	*length = VARSIZE_ANY_EXHDR(DatumGetPointer(*value));
+	return VARDATA_ANY(DatumGetPointer(*value));
+}
+
+/* Double the hash table; false where memory does not suffice. */
+static bool
+grow_slots(Distinct *d)
+{
+	uint32		nslots = d->slots == NULL ? 1024 : (d->mask + 1) * 2;
+
+	if (!gpucol_window_rows_fit(d->rows, nslots * sizeof(uint32) + nslots / 2 * sizeof(Entry)) ||
+		nslots == 0)
+		return false;
+	if (d->slots != NULL)
+		pfree(d->slots);
+	d->slots = gpucol_window_rows_alloc(d->rows, nslots * sizeof(uint32));
+	memset(d->slots, 0xff, nslots * sizeof(uint32));
+	d->mask = nslots - 1;
+	d->allocated = nslots / 2;
+	d->entries = d->entries == NULL ?
+		gpucol_window_rows_alloc(d->rows, d->allocated * sizeof(Entry)) :
+		repalloc_huge(d->entries, d->allocated * sizeof(Entry));
+	for (uint32 i = 0; i < d->nentries; i++)
+	{
+		uint32		at = d->entries[i].hash & d->mask;
+
+		while (d->slots[at] != NO_VALUE)
+			at = (at + 1) & d->mask;
+		d->slots[at] = i;
+	}
+	return true;
+}
+
+/* Find or add a value's entry. */
+static inline bool
+find_entry(Distinct *d, Datum value, uint32 *number)
+{
+	Size		length;
+	const char *bytes = bytes_of(d->in, &value, &length);
+	uint32		hash = hash_bytes((const unsigned char *) bytes, (int) length);
+	uint32		at = hash & d->mask;
+
+	for (; d->slots[at] != NO_VALUE; at = (at + 1) & d->mask)
+	{
+		const Entry *entry = &d->entries[d->slots[at]];
+		Size		other_length;
+		const char *other;
+
+		if (entry->hash != hash)
+			continue;
+		other = bytes_of(d->in, &entry->value, &other_length);
+		if (other_length == length && memcmp(other, bytes, length) == 0)
+		{
+			*number = d->slots[at];
+			return true;
+		}
+	}
+	if (d->nentries == d->allocated)
+		return grow_slots(d) && find_entry(d, value, number);
+	*number = d->slots[at] = d->nentries;
+	d->entries[d->nentries] = (Entry) {
+		.value = value,.number = d->nentries,.hash = hash
+	};
+	d->nentries++;
+	return true;
+}
+
+/* The value as its bytes can be looked at. */
+static inline Datum
+plain_value(const GpucolWindowInput *in, Datum value)
+{
+	if (in->typlen == -1 && (VARATT_IS_EXTERNAL(DatumGetPointer(value)) ||
+							 VARATT_IS_COMPRESSED(DatumGetPointer(value))))
+		return PointerGetDatum(PG_DETOAST_DATUM_PACKED(value));
+	return value;
+}
+
+/* Number the distinct values. */
+static bool
+collect(Distinct *d)
+{
+	MemoryContext old;
+	bool		ok = true;
+
+	if (!gpucol_window_rows_fit(d->rows, d->rows->nrows * sizeof(uint32)) || !grow_slots(d))
+		return false;
+	d->numbers = gpucol_window_rows_alloc(d->rows, d->rows->nrows * sizeof(uint32));
+	old = MemoryContextSwitchTo(d->rows->context);
+	for (uint32 i = 0; ok && i < d->rows->nrows; i++)
+	{
+		if (i % INTERRUPT_ROWS == 0)
+			CHECK_FOR_INTERRUPTS();
+		d->numbers[i] = NO_VALUE;
+		if (!d->in->isnull[i])
+			ok = find_entry(d, plain_value(d->in, d->in->values[i]), &d->numbers[i]);
+	}
+	MemoryContextSwitchTo(old);
+	return ok;
+}
+
+static int
+compare_entries(const void *a, const void *b, void *arg)
+{
+	const Entry *x = a;
+	const Entry *y = b;
+	SortSupport ssup = arg;
+	int			order = ApplySortComparator(x->key, false, y->key, false, ssup);
+
+	if (order == 0 && ssup->abbrev_converter != NULL)
+		order = ApplySortAbbrevFullComparator(x->value, false, y->value, false, ssup);
+	return order;
+}
+
+/* Do the values of two entries that are in order compare as equal? */
+static bool
+entries_equal(Entry *x, Entry *y, SortSupport ssup)
+{
+	return compare_entries(x, y, ssup) == 0;
+}
+
+/* Sort the distinct values and give each row the place of its own. */
+static void
+rank_entries(Distinct *d, GpucolWindowCodes *c, SortSupport ssup)
+{
+	uint64	   *places = gpucol_window_rows_alloc(d->rows, d->nentries * sizeof(uint64));
+	uint64		place = 0;
+
+	for (uint32 i = 0; i < d->nentries; i++)
+		d->entries[i].key = ssup->abbrev_converter != NULL ?
+			ssup->abbrev_converter(d->entries[i].value, ssup) : d->entries[i].value;
+	qsort_interruptible(d->entries, d->nentries, sizeof(Entry), compare_entries, ssup);
+	for (uint32 i = 0; i < d->nentries; i++)
+	{
+		if (i > 0 && !entries_equal(&d->entries[i - 1], &d->entries[i], ssup))
+			place++;
+		places[d->entries[i].number] = place;
+	}
+	for (uint32 i = 0; i < d->rows->nrows; i++)
+		c->codes[i] = d->numbers[i] == NO_VALUE ? 0 : places[d->numbers[i]];
+	pfree(places);
+}
+
+static bool
+compared_codes(GpucolWindowRows *rows, const GpucolWindowInput *in, GpucolWindowCodes *c)
+{
+	MemoryContext sorting;
+	MemoryContext old;
+	Distinct	d = {.in = in,.rows = rows};
+	SortSupportData ssup;
+
+	if (!collect(&d) ||
+		!gpucol_window_rows_fit(rows, d.nentries * 2 * sizeof(uint64)))
+		return false;
+	sorting = AllocSetContextCreate(rows->context, "gpucol window sort", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(sorting);
+	MemSet(&ssup, 0, sizeof(ssup));
+	ssup.ssup_cxt = sorting;
+	ssup.ssup_collation = c->collation;
+	ssup.abbreviate = true;
+	PrepareSortSupportFromOrderingOp(c->sortop, &ssup);
+	rank_entries(&d, c, &ssup);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(sorting);
+	pfree(d.entries);
+	pfree(d.slots);
+	pfree(d.numbers);
+	return true;
+}
+
+/* ------------------------------------------------------------------------ */
+
+/* Have codes begin at 0, and turn a descending order round. */
+static void
+normalize(GpucolWindowRows *rows, const GpucolWindowInput *in, GpucolWindowCodes *c,
+		  bool descending)
+{
+	uint64		least = PG_UINT64_MAX;
+	uint64		greatest = 0;
+
+	c->has_null = false;
+	for (uint32 i = 0; i < rows->nrows; i++)
+	{
+		if (in->isnull[i])
+		{
+			c->has_null = true;
+			continue;
+		}
+		least = Min(least, c->codes[i]);
+		greatest = Max(greatest, c->codes[i]);
+	}
+	c->greatest = greatest >= least ? greatest - least : 0;
+	for (uint32 i = 0; i < rows->nrows; i++)
+		c->codes[i] = in->isnull[i] ? 0 : descending ? greatest - c->codes[i] : c->codes[i] - least;
+}
+
+bool
+gpucol_window_codes_make(GpucolWindowRows *rows, GpucolWindowCodes *codes)
+{
+	GpucolWindowInput *in = &rows->inputs[codes->input];
+	int			own = own_order(in->type, codes->sortop);
+
+	if (!gpucol_window_rows_fit(rows, rows->nrows * sizeof(uint64)))
+		return false;
+	CHECK_FOR_INTERRUPTS();
+	codes->codes = gpucol_window_rows_alloc(rows, rows->nrows * sizeof(uint64));
+	if (own != 0 && (plain_codes(rows, in, codes) ||
+					 (in->type == NUMERICOID && numeric_codes(rows, in, codes))))
+	{
+		normalize(rows, in, codes, own < 0);
+		return true;
+	}
+	if (!compared_codes(rows, in, codes))
+		return false;
+	normalize(rows, in, codes, false);
+	return true;
+}

@@ -1,0 +1,40 @@
+/*-------------------------------------------------------------------------
+ *
+ * window_codes.h
+ *	  The values of a column as integers in the order of a sort operator.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_EXEC_WINDOW_CODES_H
+#define GPUCOL_EXEC_WINDOW_CODES_H
+
+#include "postgres.h"
+
+#include "columnar/typemap.h"
+#include "exec/window_rows.h"
+
+typedef struct GpucolWindowCodes
+{
+	int			input;
+	Oid			sortop;
+	Oid			collation;
+	uint64	   *codes;			/* by row: equal values have equal codes, what sorts before
+								 * has a smaller one; 0 where there is no value */
+	uint64		greatest;
+	bool		has_null;
+} GpucolWindowCodes;
+
+/* How many digits a numeric shows after the point; -1 for NaN and infinities. */
+static inline int
+gpucol_window_scale(Datum value)
+{
+	GpucolNumericShape shape;
+
+	gpucol_typemap_numeric_shape(value, &shape);
+	return shape.finite ? shape.shown : -1;
+}
+
+/* Make the codes of an input; false where memory does not suffice. */
+extern bool gpucol_window_codes_make(GpucolWindowRows *rows, GpucolWindowCodes *codes);
+
+#endif							/* GPUCOL_EXEC_WINDOW_CODES_H */

@@ -1,0 +1,266 @@
+/*-------------------------------------------------------------------------
+ *
+ * window_order.c
+ *	  Rows sorted by the codes of several columns, and where partitions and peers begin.
+ *
+ * The codes of all keys, as few bits each as the column needs, are packed into words, the
+ * first key uppermost, and rows are sorted by these without a comparison.  Mostly there is
+ * one word.  NULL is one code more, below or above the others.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+
+#include "exec/window_order.h"
+
+/* Codes that a key needs, NULL's included, beginning with 0; at most 2^64. */
+static int
+key_bits(const GpucolWindowCodes *codes)
+{
+	uint64		greatest = codes->greatest;
+
+	if (codes->has_null)
+		greatest++;
+	return greatest == 0 ? 0 : pg_leftmost_one_pos64(greatest) + 1;
+}
+
+/* Is NULL's code one more than a word holds? */
+static bool
+null_is_apart(const GpucolWindowCodes *codes)
+{
+	return codes->has_null && codes->greatest == PG_UINT64_MAX;
+}
+
+/* Have the keys of a word end with its lowest bits, of which so many are not used. */
+static void
+align_word(GpucolWindowOrder *order, int word, int spare)
+{
+	for (int i = 0; i < order->nkeys; i++)
+	{
+		if (order->keys[i].word == word)
+			order->keys[i].shift -= spare;
+	}
+}
+
+/* Say where each key lies; how many words there are. */
+static int
+lay_out(GpucolWindowOrder *order)
+{
+	int			word = 0;
+	int			left = 64;
+
+	for (int i = 0; i < order->nkeys; i++)
+		order->keys[i].word = -1;
+	for (int i = 0; i < order->nkeys; i++)
+	{
+		GpucolWindowKey *key = &order->keys[i];
+		bool		apart = null_is_apart(key->codes);
+		int			bits = apart ? 64 : key_bits(key->codes);
+
+		/* a bit for NULL ends one word, the value is the next */
+		if (apart && left == 0)
+		{
+			word++;
+			left = 64;
+		}
+		if (apart || bits > left)
+		{
+			align_word(order, word++, apart ? left - 1 : left);
+			left = 64;
+		}
+		left -= bits;
+		key->word = word;
+		key->shift = left;
+	}
+	align_word(order, word, left);
+	return word + 1;
+}
+
+static void
+pack_key(const GpucolWindowRows *rows, const GpucolWindowKey *key, uint64 **words)
+{
+	const bool *isnull = rows->inputs[key->input].isnull;
+	const uint64 *codes = key->codes->codes;
+	uint64	   *to = words[key->word];
+	bool		has_null = key->codes->has_null;
+	uint64		add = has_null && key->nulls_first ? 1 : 0;
+	uint64		null = key->nulls_first ? 0 : key->codes->greatest + 1;
+
+	if (key_bits(key->codes) == 0 && !null_is_apart(key->codes))
+		return;
+	if (null_is_apart(key->codes))
+	{
+		for (uint32 i = 0; i < rows->nrows; i++)
+		{
+			words[key->word - 1][i] |= isnull[i] != key->nulls_first;
+			to[i] |= codes[i];
+		}
+		return;
+	}
+	if (!has_null)
+	{
+		for (uint32 i = 0; i < rows->nrows; i++)
+			to[i] |= codes[i] << key->shift;
+		return;
+	}
+	for (uint32 i = 0; i < rows->nrows; i++)
+		to[i] |= (isnull[i] ? null : codes[i] + add) << key->shift;
+}
+
+bool
+gpucol_window_order_pack(GpucolWindowRows *rows, GpucolWindowOrder *order)
+{
+	Size		bytes = rows->nrows * sizeof(uint64);
+
+	order->nwords = lay_out(order);
+	if (!gpucol_window_rows_fit(rows, order->nwords * bytes))
+		return false;
+	order->words = gpucol_window_rows_alloc(rows, order->nwords * sizeof(uint64 *));
+	for (int i = 0; i < order->nwords; i++)
+	{
+		order->words[i] = gpucol_window_rows_alloc(rows, bytes);
+		memset(order->words[i], 0, bytes);
+	}
+	for (int i = 0; i < order->nkeys; i++)
+		pack_key(rows, &order->keys[i], order->words);
+	return true;
+}
+
+/* The bits of a word that differ somewhere, from the lowest on. */
+static int
+used_bits(const uint64 *word, uint32 nrows)
+{
+	uint64		any = 0;
+
+	for (uint32 i = 0; i < nrows; i++)
+		any |= word[i];
+	return any == 0 ? 0 : pg_leftmost_one_pos64(any) + 1;
+}
+
+bool
+gpucol_window_order_sort(GpucolWindowRows *rows, GpucolWindowOrder *order)
+{
+	Size		bytes = rows->nrows * sizeof(GpucolRadixItem);
+	GpucolRadixItem *items;
+	GpucolRadixItem *scratch;
+	GpucolRadixItem *other;
+
+	if (!gpucol_window_order_pack(rows, order) || !gpucol_window_rows_fit(rows, 2 * bytes))
+		return false;
+	other = items = gpucol_window_rows_alloc(rows, bytes);
+	scratch = gpucol_window_rows_alloc(rows, bytes);
+	for (uint32 i = 0; i < rows->nrows; i++)
+		items[i].row = i;
+	for (int word = order->nwords - 1; word >= 0; word--)
+	{
+		const uint64 *keys = order->words[word];
+
+		CHECK_FOR_INTERRUPTS();
+		for (uint32 i = 0; i < rows->nrows; i++)
+			items[i].key = keys[items[i].row];
+		other = items;
+		items = gpucol_radix_sort(items, scratch, rows->nrows, used_bits(keys, rows->nrows));
+		if (items == scratch)
+			scratch = other;
+	}
+	order->items = items;
+	pfree(scratch);
+	return true;
+}
+
+bool
+gpucol_window_order_serves(const GpucolWindowOrder *order, const GpucolWindowKey *keys, int nkeys)
+{
+	if (nkeys > order->nkeys)
+		return false;
+	for (int i = 0; i < nkeys; i++)
+	{
+		const GpucolWindowKey *mine = &order->keys[i];
+
+		if (mine->input != keys[i].input || mine->sortop != keys[i].sortop ||
+			mine->collation != keys[i].collation || mine->nulls_first != keys[i].nulls_first)
+			return false;
+	}
+	return true;
+}
+
+/* Do two items differ in the first `nkeys` keys? */
+static inline bool
+differ(const GpucolWindowOrder *order, int nkeys, const GpucolRadixItem *a,
+	   const GpucolRadixItem *b)
+{
+	const GpucolWindowKey *last = &order->keys[nkeys - 1];
+
+	if (nkeys == 0)
+		return false;
+	if (last->word == 0)
+		return last->shift < 64 && a->key >> last->shift != b->key >> last->shift;
+	if (a->key != b->key)
+		return true;
+	for (int i = 1; i < last->word; i++)
+	{
+		if (order->words[i][a->row] != order->words[i][b->row])
+			return true;
+	}
+	return last->shift < 64 && order->words[last->word][a->row] >> last->shift !=
+		order->words[last->word][b->row] >> last->shift;
+}
+
+void
+gpucol_window_order_mark(const GpucolWindowRows *rows, const GpucolWindowOrder *order,
+						 int npartition, int nkeys, uint8 *begins)
+{
+	const GpucolRadixItem *items = order->items;
+
+	for (uint32 i = 0; i < rows->nrows; i++)
+	{
+		if (i == 0 || differ(order, npartition, &items[i - 1], &items[i]))
+			begins[i] = GPUCOL_WINDOW_PARTITION | GPUCOL_WINDOW_PEERS;
+		else
+			begins[i] = nkeys > npartition && differ(order, nkeys, &items[i - 1], &items[i]) ?
+				GPUCOL_WINDOW_PEERS : 0;
+	}
+}
+
+/* The bits of a word that belong to keys from `first` on. */
+static inline uint64
+masked(const GpucolWindowOrder *order, int first, int word, uint32 row)
+{
+	uint64		bits = order->words[word][row];
+	const GpucolWindowKey *before = &order->keys[first - 1];
+
+	if (first == 0 || word > before->word || before->shift >= 64)
+		return bits;
+	return before->shift == 0 ? 0 : bits & ((UINT64CONST(1) << before->shift) - 1);
+}
+
+int
+gpucol_window_order_compare(const GpucolWindowOrder *order, int first, uint32 a, uint32 b)
+{
+	for (int word = first == 0 ? 0 : order->keys[first - 1].word; word < order->nwords; word++)
+	{
+		uint64		x = masked(order, first, word, a);
+		uint64		y = masked(order, first, word, b);
+
+		if (x != y)
+			return x < y ? -1 : 1;
+	}
+	return 0;
+}
+
+void
+gpucol_window_order_free(GpucolWindowOrder *order)
+{
+	for (int i = 0; i < order->nwords; i++)
+		pfree(order->words[i]);
+	if (order->words != NULL)
+		pfree(order->words);
+	if (order->items != NULL)
+		pfree(order->items);
+	order->words = NULL;
+	order->items = NULL;
+	order->nwords = 0;
+}

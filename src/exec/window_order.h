@@ -1,0 +1,64 @@
+/*-------------------------------------------------------------------------
+ *
+ * window_order.h
+ *	  Rows sorted by the codes of several columns, and where partitions and peers begin.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_EXEC_WINDOW_ORDER_H
+#define GPUCOL_EXEC_WINDOW_ORDER_H
+
+#include "postgres.h"
+
+#include "base/radix.h"
+#include "exec/window_codes.h"
+
+/* A column to sort by. */
+typedef struct GpucolWindowKey
+{
+	int			input;
+	Oid			sortop;
+	Oid			collation;
+	bool		nulls_first;
+	const GpucolWindowCodes *codes;
+	int			word;			/* where its lowest bit lies among the packed keys */
+	int			shift;
+} GpucolWindowKey;
+
+typedef struct GpucolWindowOrder
+{
+	int			nkeys;
+	GpucolWindowKey *keys;
+	int			nwords;
+	uint64	  **words;			/* packed keys, by row */
+	GpucolRadixItem *items;		/* sorted; the first word as their key */
+} GpucolWindowOrder;
+
+/* What begins at a row. */
+#define GPUCOL_WINDOW_PARTITION	1
+#define GPUCOL_WINDOW_PEERS		2
+
+/* Sort all rows; keys have their codes.  False where memory does not suffice. */
+extern bool gpucol_window_order_sort(GpucolWindowRows *rows, GpucolWindowOrder *order);
+
+/* Is a list of keys the beginning of the order's? */
+extern bool gpucol_window_order_serves(const GpucolWindowOrder *order,
+									   const GpucolWindowKey *keys, int nkeys);
+
+/*
+ * What begins where, by place in the order: partitions have the first `npartition` of the
+ * first `nkeys` keys in common, peers all of these.
+ */
+extern void gpucol_window_order_mark(const GpucolWindowRows *rows, const GpucolWindowOrder *order,
+									 int npartition, int nkeys, uint8 *begins);
+
+/* Negative, zero, positive: how the keys from `first` on of two rows compare. */
+extern int	gpucol_window_order_compare(const GpucolWindowOrder *order, int first,
+										uint32 a, uint32 b);
+
+/* Pack the keys of all rows, without sorting; false where memory does not suffice. */
+extern bool gpucol_window_order_pack(GpucolWindowRows *rows, GpucolWindowOrder *order);
+
+extern void gpucol_window_order_free(GpucolWindowOrder *order);
+
+#endif							/* GPUCOL_EXEC_WINDOW_ORDER_H */

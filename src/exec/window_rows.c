@@ -1,0 +1,215 @@
+/*-------------------------------------------------------------------------
+ *
+ * window_rows.c
+ *	  The rows that window functions are computed over: columns of values, in memory.
+ *
+ * Everything lives in one memory context that is counted in the session's budget.  A
+ * value by reference is copied once, behind the one before it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "utils/expandeddatum.h"
+#include "utils/memutils.h"
+
+#include "compat.h"
+#include "exec/window_rows.h"
+
+/* Values by reference are laid into blocks of this size. */
+#define BLOCK_BYTES		(256 * 1024)
+
+/* How many rows there is room for at first. */
+#define FIRST_ROWS		1024
+
+void *
+gpucol_window_rows_alloc(GpucolWindowRows *rows, Size bytes)
+{
+	return MemoryContextAllocHuge(rows->context, Max(bytes, 8));
+}
+
+static void
+allocate(GpucolWindowRows *rows, uint32 nrows)
+{
+	for (int i = 0; i < rows->ninputs; i++)
+	{
+		rows->inputs[i].values = gpucol_window_rows_alloc(rows, nrows * sizeof(Datum));
+		rows->inputs[i].isnull = gpucol_window_rows_alloc(rows, nrows * sizeof(bool));
+	}
+	rows->allocated = nrows;
+}
+
+void
+gpucol_window_rows_open(GpucolWindowRows *rows, MemoryContext parent)
+{
+	MemoryContext old = MemoryContextSwitchTo(parent);
+
+	if (rows->meter.budget == NULL)
+		rows->meter.budget = gpucol_memory_open(0, gpucol_memory_queries());
+	rows->context = AllocSetContextCreate(parent, "gpucol window", ALLOCSET_DEFAULT_SIZES);
+	MemoryContextSwitchTo(old);
+	gpucol_meter_open(&rows->meter, rows->context, rows->meter.budget);
+	rows->nrows = 0;
+	rows->taken = 0;
+	rows->left = 0;
+	allocate(rows, FIRST_ROWS);
+}
+
+bool
+gpucol_window_rows_fit(GpucolWindowRows *rows, Size more)
+{
+	return gpucol_meter_fits(&rows->meter, more);
+}
+
+/* Room for as many rows again; false beyond the limit. */
+static bool
+grow(GpucolWindowRows *rows)
+{
+	uint64		wanted = (uint64) rows->allocated * 2;
+
+	if (wanted > GPUCOL_WINDOW_MAX_ROWS ||
+		!gpucol_window_rows_fit(rows, rows->allocated * (Size) rows->ninputs *
+								(sizeof(Datum) + sizeof(bool))))
+		return false;
+	for (int i = 0; i < rows->ninputs; i++)
+	{
+		rows->inputs[i].values = repalloc_huge(rows->inputs[i].values, wanted * sizeof(Datum));
+		rows->inputs[i].isnull = repalloc_huge(rows->inputs[i].isnull, wanted * sizeof(bool));
+	}
+	rows->allocated = (uint32) wanted;
+	return true;
+}
+
+/* Room for a value by reference. */
+static inline char *
+take_room(GpucolWindowRows *rows, Size bytes)
+{
+	char	   *got;
+
+	bytes = MAXALIGN(bytes);
+	if (bytes > BLOCK_BYTES / 4)
+		return gpucol_window_rows_alloc(rows, bytes);
+	if (bytes > rows->left)
+	{
+		rows->room = gpucol_window_rows_alloc(rows, BLOCK_BYTES);
+		rows->left = BLOCK_BYTES;
+	}
+	got = rows->room;
+	rows->room += bytes;
+	rows->left -= bytes;
+	return got;
+}
+
+/* A copy of a value by reference. */
+static Datum
+copy_value(GpucolWindowRows *rows, int16 typlen, Datum value)
+{
+	char	   *from = DatumGetPointer(value);
+	Size		bytes;
+	char	   *to;
+
+	if (typlen == -1 && VARATT_IS_EXTERNAL_EXPANDED(from))
+	{
+		ExpandedObjectHeader *object = DatumGetEOHP(value);
+
+		bytes = EOH_get_flat_size(object);
+		to = take_room(rows, bytes);
+		EOH_flatten_into(object, to, bytes);
+		return PointerGetDatum(to);
+	}
+	bytes = typlen == -1 ? VARSIZE_ANY(from) : (Size) typlen;
+	to = take_room(rows, bytes);
+	memcpy(to, from, bytes);
+	return PointerGetDatum(to);
+}
+
+/* The value of an input for the row in the slot. */
+static inline Datum
+input_value(GpucolWindowRows *rows, const GpucolWindowInput *input, TupleTableSlot *slot,
+			ExprContext *econtext, bool *isnull)
+{
+	Datum		value;
+
+	*isnull = true;
+	if (input->filter >= 0 && rows->inputs[input->filter].isnull[rows->nrows])
+		return (Datum) 0;
+	if (input->expr == NULL)
+	{
+		*isnull = slot->tts_isnull[input->column];
+		value = slot->tts_values[input->column];
+	}
+	else
+		value = ExecEvalExprSwitchContext(input->expr, econtext, isnull);
+	if (input->if_true && !*isnull && !DatumGetBool(value))
+		*isnull = true;
+	return value;
+}
+
+bool
+gpucol_window_rows_add(GpucolWindowRows *rows, TupleTableSlot *slot, ExprContext *econtext)
+{
+	if (rows->nrows == rows->allocated && !grow(rows))
+		return false;
+	slot_getallattrs(slot);
+	econtext->ecxt_scantuple = slot;
+	ResetExprContext(econtext);
+	for (int i = 0; i < rows->ninputs; i++)
+	{
+		GpucolWindowInput *input = &rows->inputs[i];
+		bool		isnull;
+		Datum		value = input_value(rows, input, slot, econtext, &isnull);
+
+		if (!isnull && !input->typbyval)
+			value = copy_value(rows, input->typlen, value);
+		input->values[rows->nrows] = isnull ? (Datum) 0 : value;
+		input->isnull[rows->nrows] = isnull;
+	}
+	rows->nrows++;
+	rows->taken++;
+	return rows->nrows % FIRST_ROWS != 0 || gpucol_window_rows_fit(rows, 0);
+}
+
+/*
+ * What is kept moves to a context of its own, so that the memory of the rest is free.
+ */
+void
+gpucol_window_rows_keep(GpucolWindowRows *rows, const uint32 *kept, uint32 nkept)
+{
+	MemoryContext old = rows->context;
+	uint32		room = Max(FIRST_ROWS, nkept + 1);
+	GpucolWindowInput *from = palloc(sizeof(GpucolWindowInput) * Max(rows->ninputs, 1));
+
+	memcpy(from, rows->inputs, sizeof(GpucolWindowInput) * rows->ninputs);
+	rows->context = AllocSetContextCreate(MemoryContextGetParent(old), "gpucol window",
+										  ALLOCSET_DEFAULT_SIZES);
+	rows->left = 0;
+	allocate(rows, room);
+	for (int i = 0; i < rows->ninputs; i++)
+	{
+		GpucolWindowInput *to = &rows->inputs[i];
+
+		for (uint32 j = 0; j < nkept; j++)
+		{
+			to->isnull[j] = from[i].isnull[kept[j]];
+			to->values[j] = from[i].values[kept[j]];
+			if (!to->isnull[j] && !to->typbyval)
+				to->values[j] = copy_value(rows, to->typlen, to->values[j]);
+		}
+	}
+	rows->nrows = nkept;
+	MemoryContextDelete(old);
+	rows->meter.context = rows->context;
+	pfree(from);
+}
+
+void
+gpucol_window_rows_close(GpucolWindowRows *rows)
+{
+	if (rows->context == NULL)
+		return;
+	MemoryContextDelete(rows->context);
+	gpucol_budget_release(rows->meter.budget, rows->meter.counted);
+	rows->context = NULL;
+	rows->nrows = 0;
+}

@@ -1,0 +1,66 @@
+/*-------------------------------------------------------------------------
+ *
+ * window_rows.h
+ *	  The rows that window functions are computed over: columns of values, in memory.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_EXEC_WINDOW_ROWS_H
+#define GPUCOL_EXEC_WINDOW_ROWS_H
+
+#include "postgres.h"
+
+#include "nodes/execnodes.h"
+
+#include "service/memory.h"
+
+/* A column of values: one of the child's, or an expression over these. */
+typedef struct GpucolWindowInput
+{
+	ExprState  *expr;			/* NULL: the child's column */
+	int			column;			/* of the child, from 0 on */
+	int			filter;			/* the input that must be true for a value to be; -1 */
+	bool		if_true;		/* NULL but where it is true */
+	Oid			type;
+	int16		typlen;
+	bool		typbyval;
+	Datum	   *values;
+	bool	   *isnull;
+} GpucolWindowInput;
+
+typedef struct GpucolWindowRows
+{
+	MemoryContext context;		/* of all of it, counted */
+	GpucolMeter meter;
+	int			ninputs;
+	GpucolWindowInput *inputs;
+	uint32		nrows;
+	uint32		allocated;
+	uint64		taken;			/* rows of the child, those that were dropped included */
+	char	   *room;			/* for values by reference */
+	Size		left;
+} GpucolWindowRows;
+
+/* Rows beyond which nothing is kept: their numbers are 32 bits, two of which are not rows. */
+#define GPUCOL_WINDOW_MAX_ROWS	(PG_UINT32_MAX - 8)
+
+/* Make room for rows; the inputs are set. */
+extern void gpucol_window_rows_open(GpucolWindowRows *rows, MemoryContext parent);
+
+/* Add a row; `econtext` is for expressions.  False where memory does not suffice. */
+extern bool gpucol_window_rows_add(GpucolWindowRows *rows, TupleTableSlot *slot,
+								   ExprContext *econtext);
+
+/* Is there memory for so many bytes more? */
+extern bool gpucol_window_rows_fit(GpucolWindowRows *rows, Size more);
+
+/* Keep these rows only, in this order; they become the first. */
+extern void gpucol_window_rows_keep(GpucolWindowRows *rows, const uint32 *kept, uint32 nkept);
+
+/* Forget all rows and free their memory. */
+extern void gpucol_window_rows_close(GpucolWindowRows *rows);
+
+/* An array in the rows' memory. */
+extern void *gpucol_window_rows_alloc(GpucolWindowRows *rows, Size bytes);
+
+#endif							/* GPUCOL_EXEC_WINDOW_ROWS_H */

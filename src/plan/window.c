@@ -1,0 +1,208 @@
+/*-------------------------------------------------------------------------
+ *
+ * window.c
+ *	  Window functions that GpucolWindow computes.
+ *
+ * Functions are known by OID.  Whatever is not listed is PostgreSQL's, as are the
+ * arguments for which an answer could differ from PostgreSQL's.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/stratnum.h"
+#include "access/transam.h"
+#include "catalog/pg_aggregate.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "rewrite/rewriteManip.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#include "plan/window.h"
+
+static const struct
+{
+	Oid			function;
+	GpucolWindowKind kind;
+}			known[] = {
+	{F_ROW_NUMBER, GPUCOL_WINDOW_ROW_NUMBER},
+	{F_RANK_, GPUCOL_WINDOW_RANK},
+	{F_DENSE_RANK_, GPUCOL_WINDOW_DENSE_RANK},
+	{F_PERCENT_RANK_, GPUCOL_WINDOW_PERCENT_RANK},
+	{F_CUME_DIST_, GPUCOL_WINDOW_CUME_DIST},
+	{F_NTILE, GPUCOL_WINDOW_NTILE},
+	{F_LAG_ANYELEMENT, GPUCOL_WINDOW_LAG},
+	{F_LAG_ANYELEMENT_INT4, GPUCOL_WINDOW_LAG},
+	{F_LAG_ANYCOMPATIBLE_INT4_ANYCOMPATIBLE, GPUCOL_WINDOW_LAG},
+	{F_LEAD_ANYELEMENT, GPUCOL_WINDOW_LEAD},
+	{F_LEAD_ANYELEMENT_INT4, GPUCOL_WINDOW_LEAD},
+	{F_LEAD_ANYCOMPATIBLE_INT4_ANYCOMPATIBLE, GPUCOL_WINDOW_LEAD},
+	{F_FIRST_VALUE, GPUCOL_WINDOW_FIRST},
+	{F_LAST_VALUE, GPUCOL_WINDOW_LAST},
+	{F_NTH_VALUE, GPUCOL_WINDOW_NTH},
+	{F_COUNT_, GPUCOL_WINDOW_COUNT},
+	{F_COUNT_ANY, GPUCOL_WINDOW_COUNT},
+	{F_SUM_INT2, GPUCOL_WINDOW_SUM},
+	{F_SUM_INT4, GPUCOL_WINDOW_SUM},
+	{F_SUM_MONEY, GPUCOL_WINDOW_SUM},
+	{F_SUM_INT8, GPUCOL_WINDOW_SUM_NUMERIC},
+	{F_SUM_NUMERIC, GPUCOL_WINDOW_SUM_NUMERIC},
+	{F_AVG_INT2, GPUCOL_WINDOW_AVG_NUMERIC},
+	{F_AVG_INT4, GPUCOL_WINDOW_AVG_NUMERIC},
+	{F_AVG_INT8, GPUCOL_WINDOW_AVG_NUMERIC},
+	{F_AVG_NUMERIC, GPUCOL_WINDOW_AVG_NUMERIC},
+	{F_SUM_FLOAT4, GPUCOL_WINDOW_SUM_FLOAT},
+	{F_SUM_FLOAT8, GPUCOL_WINDOW_SUM_FLOAT},
+	{F_AVG_FLOAT4, GPUCOL_WINDOW_AVG_FLOAT},
+	{F_AVG_FLOAT8, GPUCOL_WINDOW_AVG_FLOAT},
+	{F_BOOL_AND, GPUCOL_WINDOW_ALL},
+	{F_EVERY, GPUCOL_WINDOW_ALL},
+	{F_BOOL_OR, GPUCOL_WINDOW_ANY}
+};
+
+/*
+ * PostgreSQL's own min and max, and others that it optimizes like these, have a sort
+ * operator.
+ */
+Oid
+gpucol_window_extreme_order(const WindowFunc *func)
+{
+	HeapTuple	tuple;
+	Oid			order;
+
+	if (!func->winagg || func->winfnoid >= FirstNormalObjectId || list_length(func->args) != 1)
+		return InvalidOid;
+	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(func->winfnoid));
+	if (!HeapTupleIsValid(tuple))
+		return InvalidOid;
+	order = ((Form_pg_aggregate) GETSTRUCT(tuple))->aggsortop;
+	ReleaseSysCache(tuple);
+	return order;
+}
+
+static GpucolWindowKind
+find_kind(const WindowFunc *func)
+{
+	Oid			order;
+
+	for (int i = 0; i < (int) lengthof(known); i++)
+	{
+		if (known[i].function == func->winfnoid)
+			return known[i].kind;
+	}
+	order = gpucol_window_extreme_order(func);
+	/* bool_and and bool_or have one and are no min and max, but they are known */
+	return OidIsValid(order) ? GPUCOL_WINDOW_EXTREME : GPUCOL_WINDOW_NONE;
+}
+
+GpucolWindowKind
+gpucol_window_kind(const WindowFunc *func, const char **why)
+{
+	GpucolWindowKind kind = find_kind(func);
+	int16		length;
+	bool		by_value;
+
+	*why = NULL;
+	if (kind == GPUCOL_WINDOW_NONE)
+		*why = psprintf("window function %s", get_func_name(func->winfnoid));
+	else if (kind == GPUCOL_WINDOW_NTILE &&
+			 (contain_var_clause(linitial(func->args)) || contain_aggs_of_level(linitial(func->args), 0)))
+		*why = "ntile of a number of tiles that is no constant";
+	else if (func->args != NIL)
+	{
+		get_typlenbyval(exprType(linitial(func->args)), &length, &by_value);
+		if (length == -2)
+			*why = "a window function of a pseudo-type";
+	}
+	return *why == NULL ? kind : GPUCOL_WINDOW_NONE;
+}
+
+/* The comparison function of a condition as one of <, <=, >, >= of an int8 with another. */
+static int
+strategy_of(Oid function, bool swapped)
+{
+	switch (function)
+	{
+		case F_INT8LT:
+			return swapped ? BTGreaterStrategyNumber : BTLessStrategyNumber;
+		case F_INT8LE:
+			return swapped ? BTGreaterEqualStrategyNumber : BTLessEqualStrategyNumber;
+		case F_INT8GT:
+			return swapped ? BTLessStrategyNumber : BTGreaterStrategyNumber;
+		case F_INT8GE:
+			return swapped ? BTLessEqualStrategyNumber : BTGreaterEqualStrategyNumber;
+		case F_INT84LT:
+		case F_INT82LT:
+			return swapped ? InvalidStrategy : BTLessStrategyNumber;
+		case F_INT84LE:
+		case F_INT82LE:
+			return swapped ? InvalidStrategy : BTLessEqualStrategyNumber;
+		case F_INT48GT:
+		case F_INT28GT:
+			return swapped ? BTLessStrategyNumber : InvalidStrategy;
+		case F_INT48GE:
+		case F_INT28GE:
+			return swapped ? BTLessEqualStrategyNumber : InvalidStrategy;
+		default:
+			return InvalidStrategy;
+	}
+}
+
+bool
+gpucol_window_bound(Expr *condition, GpucolWindowLimit *limit)
+{
+	OpExpr	   *test = (OpExpr *) condition;
+	bool		swapped;
+	int			strategy;
+
+	if (!IsA(test, OpExpr) || list_length(test->args) != 2)
+		return false;
+	swapped = IsA(lsecond(test->args), WindowFunc);
+	limit->func = swapped ? lsecond(test->args) : linitial(test->args);
+	limit->bound = swapped ? linitial(test->args) : lsecond(test->args);
+	if (!IsA(limit->func, WindowFunc) || contain_var_clause((Node *) limit->bound))
+		return false;
+	strategy = strategy_of(get_opcode(test->opno), swapped);
+	limit->strict = strategy == BTLessStrategyNumber;
+	return limit->strict || strategy == BTLessEqualStrategyNumber;
+}
+
+/* Is an offset a constant that is not negative, or is there none? */
+static bool
+looks_no_further(const WindowFunc *func)
+{
+	Const	   *offset;
+
+	if (list_length(func->args) < 2)
+		return true;
+	offset = lsecond(func->args);
+	return IsA(offset, Const) && !offset->constisnull && DatumGetInt32(offset->constvalue) >= 0;
+}
+
+bool
+gpucol_window_looks_back(const WindowFunc *func, int frame_options)
+{
+	const char *why;
+
+	switch (gpucol_window_kind(func, &why))
+	{
+		case GPUCOL_WINDOW_ROW_NUMBER:
+		case GPUCOL_WINDOW_RANK:
+		case GPUCOL_WINDOW_DENSE_RANK:
+			return true;
+		case GPUCOL_WINDOW_LAG:
+			return looks_no_further(func);
+		case GPUCOL_WINDOW_NONE:
+		case GPUCOL_WINDOW_PERCENT_RANK:
+		case GPUCOL_WINDOW_CUME_DIST:
+		case GPUCOL_WINDOW_NTILE:
+		case GPUCOL_WINDOW_LEAD:
+			return false;
+		default:
+			return (frame_options & (FRAMEOPTION_END_CURRENT_ROW |
+									 FRAMEOPTION_END_OFFSET_PRECEDING)) != 0;
+	}
+}

@@ -1,0 +1,561 @@
+/*-------------------------------------------------------------------------
+ *
+ * path_window.c
+ *	  GpucolWindow: the window functions of a query over rows of our nodes.
+ *
+ * One node stands for all of PostgreSQL's WindowAggs and the sorts between them.  Its
+ * child delivers the input of the lowest of them in any order; the node keeps columns of
+ * it, orders rows by codes and computes functions a column at a time (exec/window.c).
+ * What is to be computed is read off PostgreSQL's own path, which the node falls back to.
+ *
+ * All or nothing: where one function or argument is PostgreSQL's, the query's windows are.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/extensible.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/tlist.h"
+#include "utils/lsyscache.h"
+
+#include "columnar/am.h"
+#include "compat.h"
+#include "guc.h"
+#include "lower/clauses.h"
+#include "lower/harmless.h"
+#include "plan/plan.h"
+#include "plan/reason.h"
+#include "plan/window.h"
+#include "planner/planner.h"
+
+/* The windows of a query. */
+typedef struct Windows
+{
+	PlannerInfo *root;
+	Path	   *child;
+	Oid			relid;			/* a table of ours below, to name in reasons */
+	WindowAggPath *top;
+	List	   *clauses;		/* of WindowClause, the lowest first */
+	List	   *conditions;		/* that rows must fulfil */
+	List	   *pathkeys;		/* of PostgreSQL's last sort, */
+	int			last;			/* and the clause that it is for */
+	List	   *functions;		/* of WindowFunc */
+} Windows;
+
+static Plan *plan_window(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist,
+						 List *clauses, List *custom_plans);
+
+static const CustomPathMethods path_methods = {
+	.CustomName = "GpucolWindow",
+	.PlanCustomPath = plan_window,
+};
+
+/* custom_private of a path */
+enum
+{
+	PATH_PRIVATE_CHILD,			/* List: the target of the child */
+	PATH_PRIVATE_FUNCTIONS,		/* List of WindowFunc */
+	PATH_PRIVATE_CONDITIONS,	/* List of Expr */
+	PATH_PRIVATE_EXPRS,			/* custom_exprs of the plan, */
+	PATH_PRIVATE_PLAN			/* and its custom_private */
+};
+
+/* Note why; returns false. */
+static bool
+decline(const Windows *w, const char *reason)
+{
+	gpucol_reason_add(w->relid, "window functions", "%s", reason);
+	return false;
+}
+
+/* ------------------------------------------------------------------------
+ * What is to be computed
+ * ------------------------------------------------------------------------
+ */
+
+/* Is one of our nodes among the paths that a path is made of?  Through the usual ones. */
+static bool
+is_ours(Path *path)
+{
+	check_stack_depth();
+	switch (nodeTag(path))
+	{
+		case T_CustomPath:
+			return strncmp(((CustomPath *) path)->methods->CustomName, "Gpucol", 6) == 0;
+		case T_SubqueryScanPath:
+			return is_ours(((SubqueryScanPath *) path)->subpath);
+		case T_ProjectionPath:
+			return is_ours(((ProjectionPath *) path)->subpath);
+		case T_SortPath:
+		case T_IncrementalSortPath:
+			return is_ours(((SortPath *) path)->subpath);
+		case T_MaterialPath:
+			return is_ours(((MaterialPath *) path)->subpath);
+		case T_AggPath:
+			return is_ours(((AggPath *) path)->subpath);
+		case T_GroupPath:
+			return is_ours(((GroupPath *) path)->subpath);
+		case T_LimitPath:
+			return is_ours(((LimitPath *) path)->subpath);
+		case T_GatherPath:
+			return is_ours(((GatherPath *) path)->subpath);
+		case T_GatherMergePath:
+			return is_ours(((GatherMergePath *) path)->subpath);
+		case T_NestPath:
+		case T_MergePath:
+		case T_HashPath:
+			return is_ours(((JoinPath *) path)->outerjoinpath) ||
+				is_ours(((JoinPath *) path)->innerjoinpath);
+		case T_AppendPath:
+		case T_MergeAppendPath:
+			{
+				List	   *paths = IsA(path, AppendPath) ? ((AppendPath *) path)->subpaths :
+					((MergeAppendPath *) path)->subpaths;
+				ListCell   *lc;
+
+				foreach(lc, paths)
+				{
+					if (is_ours(lfirst(lc)))
+						return true;
+				}
+				return false;
+			}
+		default:
+			return false;
+	}
+}
+
+/* The first table of ours in the query, to name in reasons. */
+static Oid
+find_table(PlannerInfo *root)
+{
+	ListCell   *lc;
+
+	foreach(lc, root->parse->rtable)
+	{
+		RangeTblEntry *rte = lfirst(lc);
+
+		if (rte->rtekind == RTE_RELATION && gpucol_am_is_gpucol(rte->relid))
+			return rte->relid;
+	}
+	return InvalidOid;
+}
+
+/* Take apart PostgreSQL's path, down to one of the input's. */
+static bool
+find_clauses(Windows *w, const RelOptInfo *input_rel, Path *path)
+{
+	int			above = 0;		/* clauses from the top on */
+	int			sorted = 0;		/* above the last sort, that of its own included */
+
+	if (!IsA(path, WindowAggPath))
+		return false;
+	w->top = (WindowAggPath *) path;
+	while (!list_member_ptr(input_rel->pathlist, path))
+	{
+		if (IsA(path, WindowAggPath))
+		{
+			WindowAggPath *window = (WindowAggPath *) path;
+
+			w->clauses = lcons(window->winclause, w->clauses);
+			w->conditions = list_concat_copy(gpucol_compat_run_condition(window), w->conditions);
+			above++;
+			path = window->subpath;
+		}
+		else if (IsA(path, SortPath) || IsA(path, IncrementalSortPath))
+		{
+			if (sorted == 0)
+			{
+				sorted = above;
+				w->pathkeys = path->pathkeys;
+			}
+			path = ((SortPath *) path)->subpath;
+		}
+		else
+			return false;
+	}
+	w->last = above - Max(sorted, 1);
+	return true;
+}
+
+static bool
+functions_walker(Node *node, void *context)
+{
+	List	  **functions = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, WindowFunc))
+	{
+		*functions = list_append_unique(*functions, node);
+		return false;
+	}
+	return expression_tree_walker(node, functions_walker, context);
+}
+
+/* The clause of a function. */
+static WindowClause *
+clause_of(const Windows *w, const WindowFunc *func, int *number)
+{
+	ListCell   *lc;
+
+	foreach(lc, w->clauses)
+	{
+		*number = foreach_current_index(lc);
+		if (lfirst_node(WindowClause, lc)->winref == func->winref)
+			return lfirst(lc);
+	}
+	return NULL;
+}
+
+/* Does each frame of the clause contain its own row? */
+static bool
+has_own_row(const WindowClause *clause)
+{
+	return (clause->frameOptions & FRAMEOPTION_EXCLUSION) == 0 &&
+		(clause->frameOptions & (FRAMEOPTION_START_OFFSET_FOLLOWING |
+								 FRAMEOPTION_END_OFFSET_PRECEDING)) == 0;
+}
+
+/* May an expression raise an error, or run somebody's code, for some row? */
+static bool
+is_harmful(Node *node, void *context)
+{
+	List	   *columns = context;
+
+	if (node == NULL || list_member(columns, node))
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_OpExpr:
+			set_opfuncid((OpExpr *) node);
+			if (!gpucol_harmless_function(((OpExpr *) node)->opfuncid))
+				return true;
+			break;
+		case T_FuncExpr:
+			if (!gpucol_harmless_function(((FuncExpr *) node)->funcid))
+				return true;
+			break;
+		case T_List:
+		case T_Var:
+		case T_Const:
+		case T_Param:
+		case T_RelabelType:
+		case T_BoolExpr:
+		case T_NullTest:
+		case T_BooleanTest:
+		case T_CaseExpr:
+		case T_CaseWhen:
+			break;
+		default:
+			return true;
+	}
+	return expression_tree_walker(node, is_harmful, context);
+}
+
+/*
+ * The node evaluates an aggregate's argument for every row, before it delivers the
+ * first.  So does PostgreSQL in the end, unless frames leave rows out or not all rows are
+ * wanted; then the argument must raise no error.
+ */
+static bool
+check_argument(const Windows *w, const WindowFunc *func, const WindowClause *clause)
+{
+	List	   *exprs = lappend(list_copy(func->args), func->aggfilter);
+
+	if (has_own_row(clause) && w->root->tuple_fraction == 0)
+		return true;
+	return !is_harmful((Node *) exprs, w->child->pathtarget->exprs) ||
+		decline(w, "an argument that may raise an error for a row that nobody asks for");
+}
+
+/* Can all functions be computed? */
+static bool
+check_functions(Windows *w)
+{
+	ListCell   *lc;
+
+	functions_walker((Node *) w->top->path.pathtarget->exprs, &w->functions);
+	functions_walker((Node *) w->conditions, &w->functions);
+	foreach(lc, w->functions)
+	{
+		WindowFunc *func = lfirst(lc);
+		int			number;
+		WindowClause *clause = clause_of(w, func, &number);
+		const char *why = "a window function without a window";
+
+		if (clause == NULL || gpucol_window_kind(func, &why) == GPUCOL_WINDOW_NONE)
+			return decline(w, why);
+		if (func->winagg && !check_argument(w, func, clause))
+			return false;
+	}
+	return w->functions != NIL;
+}
+
+/* ------------------------------------------------------------------------
+ * What the plan carries
+ * ------------------------------------------------------------------------
+ */
+
+/* The child's column that a clause is about; -1 if it has none. */
+static int
+find_column(const Windows *w, const SortGroupClause *sort)
+{
+	PathTarget *target = w->child->pathtarget;
+	Node	   *expr;
+
+	for (int i = 0; i < list_length(target->exprs); i++)
+	{
+		if (get_pathtarget_sortgroupref(target, i) == sort->tleSortGroupRef)
+			return i;
+	}
+	expr = get_sortgroupclause_expr((SortGroupClause *) sort, w->root->processed_tlist);
+	for (int i = 0; i < list_length(target->exprs); i++)
+	{
+		if (equal(expr, list_nth(target->exprs, i)))
+			return i;
+	}
+	return -1;
+}
+
+/* One window clause for the plan; NIL if it cannot be. */
+static List *
+save_clause(const Windows *w, const WindowClause *clause)
+{
+	List	   *columns = NIL;
+	List	   *operators = NIL;
+	List	   *collations = NIL;
+	List	   *nulls_first = NIL;
+	List	   *sorts = list_concat_copy(clause->partitionClause, clause->orderClause);
+	ListCell   *lc;
+
+	foreach(lc, sorts)
+	{
+		SortGroupClause *sort = lfirst_node(SortGroupClause, lc);
+		int			column = find_column(w, sort);
+		Node	   *expr;
+
+		if (column < 0 || !OidIsValid(sort->sortop))
+			return NIL;
+		expr = list_nth(w->child->pathtarget->exprs, column);
+		if (get_typlen(exprType(expr)) == -2)
+			return NIL;
+		columns = lappend_int(columns, column);
+		operators = lappend_oid(operators, sort->sortop);
+		collations = lappend_oid(collations, exprCollation(expr));
+		nulls_first = lappend_int(nulls_first, sort->nulls_first);
+	}
+	return list_make2(list_make5(columns, operators, collations, nulls_first,
+								 list_make4_int(list_length(clause->partitionClause),
+												clause->frameOptions, clause->inRangeAsc,
+												clause->inRangeNullsFirst)),
+					  list_make3_oid(clause->startInRangeFunc, clause->endInRangeFunc,
+									 clause->inRangeColl));
+}
+
+/*
+ * The function of which so few rows of each partition matter that the others need not be
+ * kept, with *bound; NIL if there is none.
+ */
+static List *
+find_limit(const Windows *w, Expr **bound)
+{
+	ListCell   *lc;
+
+	if (list_length(w->clauses) != 1)
+		return NIL;
+	foreach(lc, w->functions)
+	{
+		if (!gpucol_window_looks_back(lfirst(lc), linitial_node(WindowClause, w->clauses)->frameOptions))
+			return NIL;
+	}
+	foreach(lc, w->conditions)
+	{
+		GpucolWindowLimit limit;
+		const char *why;
+
+		if (!gpucol_window_bound(lfirst(lc), &limit))
+			continue;
+		switch (gpucol_window_kind(limit.func, &why))
+		{
+			case GPUCOL_WINDOW_ROW_NUMBER:
+			case GPUCOL_WINDOW_RANK:
+			case GPUCOL_WINDOW_DENSE_RANK:
+				*bound = limit.bound;
+				for (int i = 0; i < list_length(w->functions); i++)
+				{
+					if (equal(list_nth(w->functions, i), limit.func))
+						return list_make2_int(i, limit.strict);
+				}
+				break;
+			default:
+				break;
+		}
+	}
+	return NIL;
+}
+
+/*
+ * Fill what the plan carries: custom_exprs are, for each clause, start and end of its
+ * frames, for each function its filter and its arguments, then the limit's bound.
+ */
+static bool
+save(const Windows *w, List **exprs, List **saved)
+{
+	List	   *clauses = NIL;
+	List	   *numbers = NIL;
+	List	   *limit;
+	Expr	   *bound = NULL;
+	ListCell   *lc;
+
+	foreach(lc, w->clauses)
+	{
+		WindowClause *clause = lfirst(lc);
+		List	   *parts = save_clause(w, clause);
+
+		if (parts == NIL)
+			return decline(w, "a window's key that is no column of its input");
+		clauses = lappend(clauses, lappend(linitial(parts), lsecond(parts)));
+		*exprs = lappend(*exprs, list_make2(clause->startOffset, clause->endOffset));
+	}
+	foreach(lc, w->functions)
+	{
+		WindowFunc *func = lfirst(lc);
+		int			number = 0;
+
+		(void) clause_of(w, func, &number);
+		numbers = lappend_int(numbers, number);
+		*exprs = lappend(*exprs, lcons(func->aggfilter, list_copy(func->args)));
+	}
+	limit = find_limit(w, &bound);
+	if (limit != NIL)
+		*exprs = lappend(*exprs, bound);
+	*saved = list_make5(clauses, numbers,
+						makeInteger(list_length(w->child->pathtarget->exprs)),
+						makeInteger(w->last), limit);
+	return true;
+}
+
+/* ------------------------------------------------------------------------
+ * Path and plan
+ * ------------------------------------------------------------------------
+ */
+
+/* How many sorts the clauses need, at most. */
+static int
+count_sorts(const Windows *w)
+{
+	ListCell   *lc;
+	int			n = 0;
+
+	foreach(lc, w->clauses)
+	{
+		WindowClause *clause = lfirst(lc);
+
+		n += clause->partitionClause != NIL || clause->orderClause != NIL;
+	}
+	return n;
+}
+
+static void
+add_window_path(const Windows *w, RelOptInfo *output_rel, List *exprs, List *saved)
+{
+	Path	   *fallback = gpucol_fallback_path(output_rel);
+	CustomPath *path;
+
+	if (fallback == NULL)
+		return;
+	path = makeNode(CustomPath);
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = output_rel;
+	path->path.pathtarget = w->top->path.pathtarget;
+	path->path.rows = w->top->path.rows;
+	path->path.pathkeys = w->pathkeys;
+	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	path->methods = &path_methods;
+	path->custom_paths = list_make2(fallback, w->child);
+	path->custom_private = list_make5(w->child->pathtarget->exprs, w->functions, w->conditions,
+									  exprs, saved);
+	gpucol_cost_window(&path->path, w->child, count_sorts(w), list_length(w->functions));
+	if (gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)
+		output_rel->pathlist = list_make1(path);
+	else
+		add_path(output_rel, &path->path);
+}
+
+/*
+ * UPPERREL_WINDOW
+ */
+void
+gpucol_path_window_add(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *output_rel)
+{
+	Windows		w = {.root = root,.child = input_rel->cheapest_total_path};
+	List	   *exprs = NIL;
+	List	   *saved = NIL;
+
+	if (gpucol_planner_disabled() != NULL || root->rowMarks != NIL || w.child == NULL ||
+		w.child->param_info != NULL || output_rel->pathlist == NIL || !is_ours(w.child))
+		return;
+	w.relid = find_table(root);
+	if (!gpucol_enable_window)
+	{
+		(void) decline(&w, "gpucol.enable_window is off");
+		return;
+	}
+	if (contain_volatile_functions((Node *) root->parse))
+	{
+		(void) decline(&w, "a volatile function in the query");
+		return;
+	}
+	if (!find_clauses(&w, input_rel, linitial(output_rel->pathlist)) ||
+		!check_functions(&w) || !save(&w, &exprs, &saved))
+		return;
+	add_window_path(&w, output_rel, exprs, saved);
+}
+
+/* Append columns to the scan tuple. */
+static List *
+add_columns(List *tlist, List *exprs)
+{
+	ListCell   *lc;
+
+	foreach(lc, exprs)
+		tlist = lappend(tlist, makeTargetEntry(copyObject(lfirst(lc)), list_length(tlist) + 1,
+											   NULL, false));
+	return tlist;
+}
+
+/* Make the plan node. */
+static Plan *
+plan_window(PlannerInfo *root pg_attribute_unused(), RelOptInfo *rel pg_attribute_unused(),
+			CustomPath *path, List *tlist, List *clauses pg_attribute_unused(),
+			List *custom_plans)
+{
+	CustomScan *cscan = makeNode(CustomScan);
+
+	cscan->custom_scan_tlist = add_columns(NIL, list_nth(path->custom_private, PATH_PRIVATE_CHILD));
+	cscan->custom_scan_tlist = add_columns(cscan->custom_scan_tlist,
+										   list_nth(path->custom_private, PATH_PRIVATE_FUNCTIONS));
+	cscan->scan.plan.targetlist = tlist;
+	cscan->scan.plan.qual = copyObject(list_nth(path->custom_private, PATH_PRIVATE_CONDITIONS));
+	cscan->custom_exprs = copyObject(list_nth(path->custom_private, PATH_PRIVATE_EXPRS));
+	cscan->custom_private = list_nth(path->custom_private, PATH_PRIVATE_PLAN);
+	cscan->custom_plans = custom_plans;
+	cscan->flags = path->flags;
+	cscan->methods = &gpucol_window_methods;
+	return &cscan->scan.plan;
+}
+
+/*
+ * Register the node's methods, so that plans are read by name.
+ */
+void
+gpucol_path_window_init(void)
+{
+	RegisterCustomScanMethods(&gpucol_window_methods);
+}
