@@ -30,6 +30,7 @@
 #include "lower/harmless.h"
 #include "plan/plan.h"
 #include "plan/reason.h"
+#include "plan/twice.h"
 #include "plan/window.h"
 #include "planner/planner.h"
 
@@ -470,6 +471,7 @@ add_window_path(const Windows *w, RelOptInfo *output_rel, List *exprs, List *sav
 
 	if (fallback == NULL)
 		return;
+	gpucol_plan_twice(w->root, NULL, w->child->rows);
 	path = makeNode(CustomPath);
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = output_rel;

@@ -100,6 +100,10 @@ SELECT compare('SELECT id, v - lag(v) OVER (ORDER BY id) AS step, rank() OVER (O
 SELECT compare('SELECT DISTINCT k, count(*) OVER (PARTITION BY k) FROM w');
 SELECT compare('SELECT id, count(*) OVER (PARTITION BY k) FROM w UNION ALL SELECT k, row_number() OVER (ORDER BY k) FROM dim');
 SELECT compare('SELECT id, a.r FROM dim, LATERAL (SELECT id, row_number() OVER (ORDER BY id DESC) AS r FROM w WHERE w.k = dim.k) a WHERE a.r < 4');
+EXPLAIN (COSTS OFF) SELECT k, x, rank() OVER (ORDER BY x) FROM (SELECT k, v AS x FROM w WHERE id < 9 UNION ALL
+	SELECT k, (SELECT max(v) FROM w WHERE w.k = dim.k) FROM dim WHERE EXISTS (SELECT FROM w WHERE w.v = dim.k)) a;
+SELECT compare('SELECT k, x, rank() OVER (ORDER BY x) FROM (SELECT k, v AS x FROM w WHERE id < 9 UNION ALL SELECT k, '
+	'(SELECT max(v) FROM w WHERE w.k = dim.k) FROM dim WHERE EXISTS (SELECT FROM w WHERE w.v = dim.k) OR k > 20) a');
 SELECT compare('SELECT id, rank() OVER (PARTITION BY k ORDER BY (SELECT count(*) FROM dim WHERE dim.k < w.v)) FROM w WHERE id < 100');
 SELECT compare('SELECT id, sum(v) OVER (ORDER BY id) FROM w WHERE id < 0');
 
