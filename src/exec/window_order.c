@@ -110,8 +110,9 @@ pack_key(const GpucolWindowRows *rows, const GpucolWindowKey *key, uint64 **word
 		to[i] |= (isnull[i] ? null : codes[i] + add) << key->shift;
 }
 
-bool
-gpucol_window_order_pack(GpucolWindowRows *rows, GpucolWindowOrder *order)
+/* Pack the keys of all rows; false where memory does not suffice. */
+static bool
+pack_keys(GpucolWindowRows *rows, GpucolWindowOrder *order)
 {
 	Size		bytes = rows->nrows * sizeof(uint64);
 
@@ -148,7 +149,7 @@ gpucol_window_order_sort(GpucolWindowRows *rows, GpucolWindowOrder *order)
 	GpucolRadixItem *scratch;
 	GpucolRadixItem *other;
 
-	if (!gpucol_window_order_pack(rows, order) || !gpucol_window_rows_fit(rows, 2 * bytes))
+	if (!pack_keys(rows, order) || !gpucol_window_rows_fit(rows, 2 * bytes))
 		return false;
 	other = items = gpucol_window_rows_alloc(rows, bytes);
 	scratch = gpucol_window_rows_alloc(rows, bytes);
@@ -223,32 +224,6 @@ gpucol_window_order_mark(const GpucolWindowRows *rows, const GpucolWindowOrder *
 			begins[i] = nkeys > npartition && differ(order, nkeys, &items[i - 1], &items[i]) ?
 				GPUCOL_WINDOW_PEERS : 0;
 	}
-}
-
-/* The bits of a word that belong to keys from `first` on. */
-static inline uint64
-masked(const GpucolWindowOrder *order, int first, int word, uint32 row)
-{
-	uint64		bits = order->words[word][row];
-	const GpucolWindowKey *before = &order->keys[first - 1];
-
-	if (first == 0 || word > before->word || before->shift >= 64)
-		return bits;
-	return before->shift == 0 ? 0 : bits & ((UINT64CONST(1) << before->shift) - 1);
-}
-
-int
-gpucol_window_order_compare(const GpucolWindowOrder *order, int first, uint32 a, uint32 b)
-{
-	for (int word = first == 0 ? 0 : order->keys[first - 1].word; word < order->nwords; word++)
-	{
-		uint64		x = masked(order, first, word, a);
-		uint64		y = masked(order, first, word, b);
-
-		if (x != y)
-			return x < y ? -1 : 1;
-	}
-	return 0;
 }
 
 void

@@ -52,13 +52,6 @@ extern bool gpucol_window_order_serves(const GpucolWindowOrder *order,
 extern void gpucol_window_order_mark(const GpucolWindowRows *rows, const GpucolWindowOrder *order,
 									 int npartition, int nkeys, uint8 *begins);
 
-/* Negative, zero, positive: how the keys from `first` on of two rows compare. */
-extern int	gpucol_window_order_compare(const GpucolWindowOrder *order, int first,
-										uint32 a, uint32 b);
-
-/* Pack the keys of all rows, without sorting; false where memory does not suffice. */
-extern bool gpucol_window_order_pack(GpucolWindowRows *rows, GpucolWindowOrder *order);
-
 extern void gpucol_window_order_free(GpucolWindowOrder *order);
 
 #endif							/* GPUCOL_EXEC_WINDOW_ORDER_H */
