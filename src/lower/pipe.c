@@ -308,37 +308,52 @@ lower_key(GpucolLower *l, Expr *expr, GpucolValue *value)
 }
 
 /*
- * Start a program over just those columns of two pipes that an expression has, which
- * becomes one over them; NULL where they are none of tables.
+ * Of the columns of an expression, those that are numerics without a precision among the
+ * rows of a plan in either pipe, as bits; the reason if it is none over columns of tables.
  */
-static GpucolLower *
-begin_alone(const GpucolPipe *drive, const GpucolPipe *build, Expr **expr, const char **reason)
+static const char *
+find_open(const GpucolPipe *drive, const GpucolPipe *build, const Expr *expr, List **columns,
+		  uint64 *open)
 {
-	GpucolLower *l;
-	List	   *vars = pull_var_clause((Node *) *expr, PVC_INCLUDE_PLACEHOLDERS);
-	GpucolPipe *pipe = palloc0(sizeof(GpucolPipe));
-	GpucolPipeStep *step = palloc0(sizeof(GpucolPipeStep));
+	List	   *vars = pull_var_clause((Node *) expr, PVC_INCLUDE_PLACEHOLDERS);
 	ListCell   *lc;
 
+	*columns = NIL;
+	*open = 0;
 	foreach(lc, vars)
 	{
 		if (!IsA(lfirst(lc), Var) || lfirst_node(Var, lc)->varattno <= 0)
-		{
-			*reason = "it refers to a system column, a whole row, or an expression of an inner query";
-			return NULL;
-		}
-		if (find_same(step->payload, lfirst(lc)) < 0)
-			step->payload = lappend(step->payload, lfirst(lc));
+			return "it refers to a system column, a whole row, or an expression of an inner query";
+		if (find_same(*columns, lfirst(lc)) >= 0)
+			continue;
+		*columns = lappend(*columns, lfirst(lc));
+		if (gpucol_pipe_is_open(drive, lfirst(lc)) || gpucol_pipe_is_open(build, lfirst(lc)))
+			*open |= UINT64CONST(1) << Min(list_length(*columns) - 1, 63);
 	}
+	return list_length(*columns) > 63 ? "it refers to more than 63 columns" : NULL;
+}
+
+/*
+ * Start a program over just those columns of two pipes that an expression has, which
+ * becomes one over them.
+ */
+static GpucolLower *
+begin_alone(List *columns, uint64 open, Expr **expr)
+{
+	GpucolLower *l;
+	GpucolPipe *pipe = palloc0(sizeof(GpucolPipe));
+	GpucolPipeStep *step = palloc0(sizeof(GpucolPipeStep));
+
+	step->payload = columns;
 	step->first = 1;
 	pipe->steps = list_make1(step);
 	pipe->varno = 1;
 	pipe->desc = make_desc(pipe);
 	pipe->decimals = palloc0(Max(pipe->desc->natts, 1) * sizeof(GpucolPipeDecimal));
-	foreach(lc, step->payload)
+	for (int i = 0; i < list_length(columns); i++)
 	{
-		if (gpucol_pipe_is_open(drive, lfirst(lc)) || gpucol_pipe_is_open(build, lfirst(lc)))
-			pipe->decimals[foreach_current_index(lc)] = gpucol_pipe_planned_decimal();
+		if (open >> i & 1)
+			pipe->decimals[i] = gpucol_pipe_planned_decimal();
 	}
 	*expr = (Expr *) gpucol_pipe_map(pipe, (Node *) *expr);
 	l = gpucol_lower_begin(pipe->desc, pipe->varno, NULL);
@@ -346,16 +361,26 @@ begin_alone(const GpucolPipe *drive, const GpucolPipe *build, Expr **expr, const
 	return l;
 }
 
-/* Lower one side of a key alone; the reason if it cannot be, or NULL. */
-static const char *
-check_side(const GpucolPipe *pipe, Expr *key, GpucolValue *value)
+/* Can an expression be lowered, as one side of a key or as a condition? */
+static GpucolPipeAnswer
+ask(const GpucolPipe *drive, const GpucolPipe *build, Expr *expr, bool as_key)
 {
-	const char *reason;
-	GpucolLower *l = begin_alone(pipe, NULL, &key, &reason);
+	GpucolPipeAnswer answer = {0};
+	GpucolLower *l;
+	Expr	   *mapped = expr;
+	List	   *columns;
+	uint64		open;
+	uint16		reg;
+	bool		ok;
 
-	if (l == NULL)
-		return reason;
-	return lower_key(l, key, value) ? NULL : l->reason;
+	answer.reason = find_open(drive, build, expr, &columns, &open);
+	if (answer.reason != NULL || gpucol_pipe_recall(expr, open, as_key, &answer))
+		return answer;
+	l = begin_alone(columns, open, &mapped);
+	ok = as_key ? lower_key(l, mapped, &answer.value) : gpucol_lower_bool(l, mapped, &reg);
+	answer.reason = ok ? NULL : l->reason;
+	gpucol_pipe_remember(expr, open, as_key, &answer);
+	return answer;
 }
 
 /*
@@ -367,26 +392,27 @@ gpucol_pipe_add_key(const GpucolPipe *drive, GpucolPipeStep *step, Expr *outer_k
 {
 	Oid			left = exprType((Node *) outer_key);
 	Oid			right = exprType((Node *) inner_key);
-	const char *reason;
-	GpucolValue a;
-	GpucolValue b;
+	GpucolPipeAnswer a;
+	GpucolPipeAnswer b;
 
 	if (!is_equality(oper, left, right))
 		return "joined by an equality other than the type's own";
 	if (getBaseType(left) == BPCHAROID &&
 		exprTypmod((Node *) outer_key) != exprTypmod((Node *) inner_key))
 		return "joined columns of type character have different lengths";
-	reason = check_side(drive, outer_key, &a);
-	if (reason == NULL)
-		reason = check_side(step->build, inner_key, &b);
-	if (reason != NULL)
-		return reason;
-	if (a.cls != b.cls)
+	a = ask(drive, NULL, outer_key, true);
+	if (a.reason != NULL)
+		return a.reason;
+	b = ask(step->build, NULL, inner_key, true);
+	if (b.reason != NULL)
+		return b.reason;
+	if (a.value.cls != b.value.cls)
 		return "joined columns have different forms";
 	step->outer_keys = lappend(step->outer_keys, outer_key);
 	step->inner_keys = lappend(step->inner_keys, inner_key);
-	step->classes = lappend_int(step->classes, a.cls);
-	step->scales = lappend_int(step->scales, a.cls == GPUCOL_CLASS_D ? Max(a.scale, b.scale) : 0);
+	step->classes = lappend_int(step->classes, a.value.cls);
+	step->scales = lappend_int(step->scales, a.value.cls == GPUCOL_CLASS_D ?
+							   Max(a.value.scale, b.value.scale) : 0);
 	return NULL;
 }
 
@@ -396,13 +422,7 @@ gpucol_pipe_add_key(const GpucolPipe *drive, GpucolPipeStep *step, Expr *outer_k
 const char *
 gpucol_pipe_check_condition(const GpucolPipe *drive, const GpucolPipe *build, Expr *condition)
 {
-	const char *reason;
-	GpucolLower *l = begin_alone(drive, build, &condition, &reason);
-	uint16		reg;
-
-	if (l == NULL)
-		return reason;
-	return gpucol_lower_bool(l, condition, &reg) ? NULL : l->reason;
+	return ask(drive, build, condition, false).reason;
 }
 
 /*

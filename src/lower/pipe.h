@@ -127,6 +127,25 @@ extern const char *gpucol_pipe_check_condition(const GpucolPipe *drive, const Gp
 /* Does a step deliver rows of its table once the source has ended? */
 extern bool gpucol_pipe_step_has_tail(const GpucolPipeStep *step);
 
+/* Whether an expression can be lowered: the reason if not; as a key, its class and scale. */
+typedef struct GpucolPipeAnswer
+{
+	const char *reason;
+	GpucolValue value;
+} GpucolPipeAnswer;
+
+/*
+ * pipe_memo.c: such answers, kept from a begin, whose result the end takes, to the end.
+ */
+typedef struct GpucolPipeMemo GpucolPipeMemo;
+
+extern GpucolPipeMemo *gpucol_pipe_memo_begin(void);
+extern void gpucol_pipe_memo_end(GpucolPipeMemo *outer);
+extern bool gpucol_pipe_recall(const Expr *expr, uint64 open, bool as_key,
+							   GpucolPipeAnswer *answer);
+extern void gpucol_pipe_remember(const Expr *expr, uint64 open, bool as_key,
+								 const GpucolPipeAnswer *answer);
+
 /* pipe_decimal.c: see there; taken over again when a step's table has been built */
 extern bool gpucol_pipe_is_open(const GpucolPipe *pipe, const Node *node);
 extern GpucolPipeDecimal gpucol_pipe_planned_decimal(void);

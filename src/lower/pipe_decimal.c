@@ -46,12 +46,12 @@ gpucol_pipe_is_open(const GpucolPipe *pipe, const Node *node)
 {
 	ListCell   *lc;
 
-	if (pipe == NULL)
+	if (pipe == NULL || !is_open_type(exprType(node), exprTypmod(node)))
 		return false;
 	foreach(lc, pipe->outputs)
 	{
 		if (equal(lfirst(lc), node))
-			return is_open_type(exprType(node), exprTypmod(node));
+			return true;
 	}
 	foreach(lc, pipe->steps)
 	{

@@ -55,16 +55,12 @@ settle_alternatives(Node *node, void *context)
 	return expression_tree_walker((Node *) best, settle_alternatives, context);
 }
 
-/*
- * Prepare the query of a subquery in FROM, and those below.
- */
+/* Leave one alternative of each subquery in all that a query's plan is made of. */
 static void
-prepare(PlannerInfo *root, double evaluations)
+settle_query(PlannerInfo *root, double evaluations)
 {
-	root->append_rel_list = NIL;
-	if (root->hasAlternativeSubPlans)
-		query_tree_walker(root->parse, settle_alternatives, &evaluations,
-						  QTW_IGNORE_RT_SUBQUERIES | QTW_IGNORE_CTE_SUBQUERIES);
+	query_tree_walker(root->parse, settle_alternatives, &evaluations,
+					  QTW_IGNORE_RT_SUBQUERIES | QTW_IGNORE_CTE_SUBQUERIES);
 	for (int i = 1; i < root->simple_rel_array_size; i++)
 	{
 		RelOptInfo *rel = root->simple_rel_array[i];
@@ -75,6 +71,17 @@ prepare(PlannerInfo *root, double evaluations)
 		gpucol_plan_settle((Node *) rel->baserestrictinfo, evaluations);
 		gpucol_plan_settle((Node *) rel->joininfo, evaluations);
 	}
+}
+
+/*
+ * Prepare the query of a subquery in FROM, and those below.
+ */
+static void
+prepare(PlannerInfo *root, double evaluations)
+{
+	root->append_rel_list = NIL;
+	if (root->hasAlternativeSubPlans)
+		settle_query(root, evaluations);
 	gpucol_plan_twice(root, NULL, evaluations);
 }
 

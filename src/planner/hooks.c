@@ -20,6 +20,7 @@
 #include "columnar/am.h"
 #include "engine/gpu/wire.h"
 #include "guc.h"
+#include "lower/pipe.h"
 #include "planner/planner.h"
 #include "plan/reason.h"
 
@@ -81,6 +82,7 @@ gpucol_planner(Query *parse, const char *query_string, int cursor_options,
 {
 	PlannedStmt *volatile stmt = NULL;
 	List	   *outer = gpucol_reason_begin();
+	GpucolPipeMemo *outer_memo = gpucol_pipe_memo_begin();
 	bool		outer_scroll = planning_scroll;
 
 	PG_TRY();
@@ -92,6 +94,7 @@ gpucol_planner(Query *parse, const char *query_string, int cursor_options,
 	PG_FINALLY();
 	{
 		planning_scroll = outer_scroll;
+		gpucol_pipe_memo_end(outer_memo);
 		gpucol_reason_end(outer);
 	}
 	PG_END_TRY();

@@ -302,9 +302,7 @@ gpucol_join_pipe(PlannerInfo *root, RelOptInfo *rel)
 	return rel->fdw_private;
 }
 
-/*
- * Has a base relation conditions that are joins?
- */
+/* Has a base relation conditions that are joins? */
 bool
 gpucol_join_has_steps(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -439,28 +437,35 @@ lacks_columns(Pair *pair, const GpucolPipeStep *step)
 }
 
 /*
- * The rows of a relation's cheapest path as a pipe; NULL if there are none to be had.  Of
- * placeholders PostgreSQL leaves the expression alone in the finished plan, so that the
- * executor could not tell the column from what is to be computed of others.
+ * Can the rows of a relation's cheapest path be those of a pipe?  Of placeholders
+ * PostgreSQL leaves the expression alone in the finished plan, so that the executor could
+ * not tell the column from what is to be computed of others.
  */
-static GpucolPipe *
-path_pipe(RelOptInfo *rel)
+static bool
+has_rows(const RelOptInfo *rel)
 {
-	Path	   *path = rel->cheapest_total_path;
-	GpucolPipe *pipe;
+	const Path *path = rel->cheapest_total_path;
 	ListCell   *lc;
 
 	if (path == NULL || path->param_info != NULL || !bms_is_empty(rel->lateral_relids))
-		return NULL;
+		return false;
 	foreach(lc, path->pathtarget->exprs)
 	{
 		if (!IsA(lfirst(lc), Var))
-			return NULL;
+			return false;
 	}
-	pipe = palloc0(sizeof(GpucolPipe));
+	return true;
+}
+
+/* The rows of a relation's cheapest path as a pipe. */
+static GpucolPipe *
+path_pipe(RelOptInfo *rel)
+{
+	GpucolPipe *pipe = palloc0(sizeof(GpucolPipe));
+
 	pipe->relids = rel->relids;
-	pipe->path = path;
-	pipe->outputs = path->pathtarget->exprs;
+	pipe->path = rel->cheapest_total_path;
+	pipe->outputs = pipe->path->pathtarget->exprs;
 	gpucol_pipe_source(pipe, exprs_desc(pipe->outputs));
 	return pipe;
 }
@@ -470,16 +475,18 @@ static GpucolPipe *
 choose_build(Pair *pair, Cost *cost, int *nsteps)
 {
 	GpucolJoinPipe *own = gpucol_join_pipe(pair->root, pair->build);
-	GpucolPipe *rows = path_pipe(pair->build);
-	Cost		rows_cost = rows == NULL ? 0 : gpucol_cost_rows_of(rows->path);
+	bool		rows = has_rows(pair->build);
+	Cost		rows_cost = rows ? gpucol_cost_rows_of(pair->build->cheapest_total_path) : 0;
 
-	*nsteps = own->pipe == NULL ? 0 : own->nsteps;
-	*cost = own->pipe == NULL ? 0 : own->build + own->flow;
-	if (own->pipe != NULL && (rows == NULL || *cost <= rows_cost))
+	if (own->pipe != NULL && (!rows || own->build + own->flow <= rows_cost))
+	{
+		*nsteps = own->nsteps;
+		*cost = own->build + own->flow;
 		return own->pipe;
+	}
 	*nsteps = 0;
 	*cost = rows_cost;
-	return rows;
+	return rows ? path_pipe(pair->build) : NULL;
 }
 
 /* Is some table that a relation's rows are made of a gpucol table? */
@@ -508,17 +515,15 @@ choose_drive(Pair *pair)
 {
 	GpucolJoinPipe *own = gpucol_join_pipe(pair->root, pair->drive);
 	GpucolJoinPipe *made;
-	GpucolPipe *rows;
 
 	if (own->pipe != NULL)
 		return own;
-	if (!has_packed(pair->root, pair->joinrel) ||
-		(rows = path_pipe(pair->drive)) == NULL)
+	if (!has_rows(pair->drive) || !has_packed(pair->root, pair->joinrel))
 		return NULL;
 	made = palloc0(sizeof(GpucolJoinPipe));
-	made->pipe = rows;
+	made->pipe = path_pipe(pair->drive);
 	made->rows = pair->drive->rows;
-	made->flow = gpucol_cost_rows_of(rows->path);
+	made->flow = gpucol_cost_rows_of(made->pipe->path);
 	return made;
 }
 
@@ -644,9 +649,7 @@ add_join_path(PlannerInfo *root, RelOptInfo *joinrel, GpucolJoinPipe *pipe)
 		add_path(joinrel, &path->path);
 }
 
-/*
- * Does a path scan all of its inner side for each outer row?
- */
+/* Does a path scan all of its inner side for each outer row? */
 static bool
 is_blind_loop(const Path *path)
 {
@@ -737,9 +740,7 @@ only_reads(PlannerInfo *root)
 		(root->parse->commandType == CMD_SELECT || root->parse->commandType == CMD_INSERT);
 }
 
-/*
- * A table whose conditions look values up in queries.
- */
+/* A table whose conditions look values up in queries. */
 void
 gpucol_path_join_add_base(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -748,9 +749,7 @@ gpucol_path_join_add_base(PlannerInfo *root, RelOptInfo *rel)
 		add_join_path(root, rel, gpucol_join_pipe(root, rel));
 }
 
-/*
- * set_join_pathlist_hook: one pair of relations, in one order.
- */
+/* set_join_pathlist_hook: one pair of relations, in one order. */
 void
 gpucol_path_join_add(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 					 RelOptInfo *innerrel, JoinType jointype, JoinPathExtraData *extra)
