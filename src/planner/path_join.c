@@ -27,6 +27,7 @@
 #include "optimizer/paths.h"
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
+#include "utils/memutils.h"
 
 #include "columnar/am.h"
 #include "guc.h"
