@@ -247,6 +247,14 @@ Checker::operand_fits(const GpucolInstr &in) const
 			return list_fits(in);
 		case GPUCOL_OP_HOST_TEST:
 			return aux < p->nhost;
+		case GPUCOL_OP_MATH_F:	/* the device has none of these */
+		case GPUCOL_OP_MATH2_F:
+		case GPUCOL_OP_BIT_AND_I:
+		case GPUCOL_OP_BIT_OR_I:
+		case GPUCOL_OP_BIT_XOR_I:
+		case GPUCOL_OP_SHL_I:
+		case GPUCOL_OP_SHR_I:
+			return false;
 		default:
 			return true;
 	}

@@ -21,6 +21,13 @@ raise_out_of_range(const char *type)
 			 errmsg("%s out of range", type)));
 }
 
+/* The error of an argument that a function has no value for. */
+static void
+raise_function(int code, const char *message)
+{
+	ereport(ERROR, (errcode(code), errmsg("%s", message)));
+}
+
 /*
  * Raise the error of a status that does not depend on what ran; return for the
  * others, which the caller words with what it knows (table, limits).
@@ -49,6 +56,28 @@ gpucol_engine_raise(GpucolStatus status)
 			ereport(ERROR,
 					(errcode(ERRCODE_DIVISION_BY_ZERO),
 					 errmsg("division by zero")));
+			break;
+		case GPUCOL_ROOT_OF_NEGATIVE:
+			raise_function(ERRCODE_INVALID_ARGUMENT_FOR_POWER_FUNCTION,
+						   "cannot take square root of a negative number");
+			break;
+		case GPUCOL_LOG_OF_ZERO:
+			raise_function(ERRCODE_INVALID_ARGUMENT_FOR_LOG, "cannot take logarithm of zero");
+			break;
+		case GPUCOL_LOG_OF_NEGATIVE:
+			raise_function(ERRCODE_INVALID_ARGUMENT_FOR_LOG,
+						   "cannot take logarithm of a negative number");
+			break;
+		case GPUCOL_ZERO_TO_NEGATIVE:
+			raise_function(ERRCODE_INVALID_ARGUMENT_FOR_POWER_FUNCTION,
+						   "zero raised to a negative power is undefined");
+			break;
+		case GPUCOL_COMPLEX_POWER:
+			raise_function(ERRCODE_INVALID_ARGUMENT_FOR_POWER_FUNCTION,
+						   "a negative number raised to a non-integer power yields a complex result");
+			break;
+		case GPUCOL_INPUT_OUT_OF_RANGE:
+			raise_function(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, "input is out of range");
 			break;
 		case GPUCOL_CANCELLED:
 			CHECK_FOR_INTERRUPTS();

@@ -99,3 +99,14 @@ GPUCOL_OPCODE(CASE_F, F, B, F, F)
 /* byte strings, the CPU engine's; aux: GPUCOL_TEXT_xxx */
 GPUCOL_OPCODE(LENGTH_S, I, S, NONE, NONE)
 GPUCOL_OPCODE(PART_S, S, S, NONE, NONE) /* constants b, c: what is skipped, then taken */
+
+/* functions of floats, aux: GpucolMathFunction (kernel/math_functions.h); the CPU engine */
+GPUCOL_OPCODE(MATH_F, F, F, NONE, NONE)
+GPUCOL_OPCODE(MATH2_F, F, F, F, NONE)
+
+/* bits of integers; aux as above, nothing leaves it; the CPU engine */
+GPUCOL_OPCODE(BIT_AND_I, I, I, I, NONE)
+GPUCOL_OPCODE(BIT_OR_I, I, I, I, NONE)
+GPUCOL_OPCODE(BIT_XOR_I, I, I, I, NONE)
+GPUCOL_OPCODE(SHL_I, I, I, I, NONE) /* by the lowest bits of b, as processors do */
+GPUCOL_OPCODE(SHR_I, I, I, I, NONE)

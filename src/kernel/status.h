@@ -29,6 +29,12 @@ typedef enum GpucolStatus
 	GPUCOL_FLOAT_OVERFLOW,		/* "value out of range: overflow" */
 	GPUCOL_FLOAT_UNDERFLOW,		/* "value out of range: underflow" */
 	GPUCOL_DIVISION_BY_ZERO,	/* "division by zero" */
+	GPUCOL_ROOT_OF_NEGATIVE,	/* "cannot take square root of a negative number" */
+	GPUCOL_LOG_OF_ZERO,			/* "cannot take logarithm of zero" */
+	GPUCOL_LOG_OF_NEGATIVE,		/* "cannot take logarithm of a negative number" */
+	GPUCOL_ZERO_TO_NEGATIVE,	/* "zero raised to a negative power is undefined" */
+	GPUCOL_COMPLEX_POWER,		/* "a negative number raised to a non-integer power ..." */
+	GPUCOL_INPUT_OUT_OF_RANGE,	/* "input is out of range" */
 
 	/* errors of the data or of the environment: raised as gpucol's own */
 	GPUCOL_CORRUPT,				/* bytes that no writer of ours produces */
@@ -48,6 +54,6 @@ typedef enum GpucolStatus
 
 /* true for a status that says which error a row of the user's raises */
 #define GPUCOL_STATUS_IS_OF_ROW(s) \
-	((s) >= GPUCOL_INT2_OUT_OF_RANGE && (s) <= GPUCOL_DIVISION_BY_ZERO)
+	((s) >= GPUCOL_INT2_OUT_OF_RANGE && (s) <= GPUCOL_INPUT_OUT_OF_RANGE)
 
 #endif							/* GPUCOL_KERNEL_STATUS_H */

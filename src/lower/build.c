@@ -10,6 +10,7 @@
 
 #include "lib/stringinfo.h"
 
+#include "kernel/math_functions.h"
 #include "lower/pipe.h"
 
 /* Limit of any numbered thing: register numbers are 16 bits. */
@@ -197,7 +198,10 @@ may_raise(GpucolOpcode op, int aux)
 		case GPUCOL_OP_MUL_F:
 		case GPUCOL_OP_DIV_F:
 		case GPUCOL_OP_F_TO_I:
+		case GPUCOL_OP_MATH2_F:
 			return true;
+		case GPUCOL_OP_MATH_F:
+			return aux > GPUCOL_MATH_HARMLESS;
 		case GPUCOL_OP_ROUND_F:
 			return aux == 4;
 		default:

@@ -16,6 +16,7 @@
 #include <math.h>
 
 #include "engine/engine.h"
+#include "kernel/math_functions.h"
 
 #include "array_source.h"
 #include "check.h"
@@ -465,6 +466,33 @@ narrow(__int128 wide, int aux, Val *r)
 	return wide < -limit || wide >= limit ? out_of_range(aux) : 0;
 }
 
+/* Some of the functions of floats, written down once more. */
+static int
+math_result(int function, double x, Val *r)
+{
+	switch (function)
+	{
+		case GPUCOL_MATH_CEIL:
+			r->f = -floor(-x);
+			return 0;
+		case GPUCOL_MATH_FLOOR:
+			r->f = -ceil(-x);
+			return 0;
+		case GPUCOL_MATH_ROUND:
+			r->f = nearbyint(x);
+			return 0;
+		case GPUCOL_MATH_TRUNC:
+			r->f = trunc(x);
+			return 0;
+		case GPUCOL_MATH_SIGN:
+			r->f = (x > 0) - (x < 0);
+			return 0;
+		default:
+			r->f = x < 0 ? 0 : sqrt(x);
+			return x < 0 ? GPUCOL_ROOT_OF_NEGATIVE : 0;
+	}
+}
+
 static int
 float_result(double x, double y, double result, bool zero_is_underflow, Val *r)
 {
@@ -555,6 +583,9 @@ naive_instr(const Naive *naive, const GpucolInstr *in, const ArrayColumn *column
 		case GPUCOL_OP_EQ_I: case GPUCOL_OP_NE_I: case GPUCOL_OP_LT_I: case GPUCOL_OP_LE_I:
 		case GPUCOL_OP_EQ_D: case GPUCOL_OP_NE_D: case GPUCOL_OP_LT_D: case GPUCOL_OP_LE_D:
 		case GPUCOL_OP_EQ_F: case GPUCOL_OP_NE_F: case GPUCOL_OP_LT_F: case GPUCOL_OP_LE_F:
+		case GPUCOL_OP_MATH2_F:
+		case GPUCOL_OP_BIT_AND_I: case GPUCOL_OP_BIT_OR_I: case GPUCOL_OP_BIT_XOR_I:
+		case GPUCOL_OP_SHL_I: case GPUCOL_OP_SHR_I:
 			binary = true;
 			break;
 		default:
@@ -620,6 +651,30 @@ naive_instr(const Naive *naive, const GpucolInstr *in, const ArrayColumn *column
 			return r->f == 0 && x->f != 0 && !isinf(y->f) ? GPUCOL_FLOAT_UNDERFLOW : 0;
 		case GPUCOL_OP_NEG_F:
 			r->f = -x->f;
+			return 0;
+		case GPUCOL_OP_MATH_F:
+			return math_result(aux, x->f, r);
+		case GPUCOL_OP_MATH2_F:
+			r->f = isnan(x->f) || isnan(y->f) ? NAN : atan2(x->f, y->f);
+			return 0;
+		case GPUCOL_OP_BIT_AND_I:
+			r->i = x->i & y->i;
+			return 0;
+		case GPUCOL_OP_BIT_OR_I:
+			r->i = x->i | y->i;
+			return 0;
+		case GPUCOL_OP_BIT_XOR_I:
+			r->i = x->i ^ y->i;
+			return 0;
+		case GPUCOL_OP_SHL_I:
+			r->i = aux == 8 ? (int64_t) ((uint64_t) x->i << (y->i & 63)) :
+				aux == 4 ? (int32_t) ((uint32_t) x->i << (y->i & 31)) :
+				(int16_t) ((uint32_t) x->i << (y->i & 31));
+			return 0;
+		case GPUCOL_OP_SHR_I:
+			r->i = aux == 8 ? x->i >> (y->i & 63) : (int32_t) x->i >> (y->i & 31);
+			if (aux == 2)
+				r->i = (int16_t) r->i;
 			return 0;
 		case GPUCOL_OP_ABS_F:
 			r->f = fabs(x->f);
@@ -1004,6 +1059,13 @@ random_instr(ProgramBuilder *b)
 		aux = k == GPUCOL_OP_ROUND_F ? 4 : 8;
 	else if (k == GPUCOL_OP_RESCALE_D || k == GPUCOL_OP_I_TO_D)
 		aux = pick(5);
+	else if (k >= GPUCOL_OP_BIT_AND_I)
+		aux = width;
+	else if (k == GPUCOL_OP_MATH2_F)
+		aux = GPUCOL_MATH_ATAN2;
+	else if (k == GPUCOL_OP_MATH_F)
+		aux = (int[]) {GPUCOL_MATH_CEIL, GPUCOL_MATH_FLOOR, GPUCOL_MATH_ROUND, GPUCOL_MATH_TRUNC,
+		GPUCOL_MATH_SIGN, GPUCOL_MATH_SQRT}[pick(6)];
 	for (int o = 0; o < 3; o++)
 		if (opcodes[k].in[o] != GPUCOL_CLASS_NONE)
 			in[o] = operand(b, (GpucolClass) opcodes[k].in[o], k == GPUCOL_OP_CHECK_I ? 8 :
@@ -1023,7 +1085,8 @@ random_instr(ProgramBuilder *b)
 		width = reg_width[in[1]] > reg_width[in[2]] ? reg_width[in[1]] : reg_width[in[2]];
 	if (k == GPUCOL_OP_B_TO_I)
 		width = 2;
-	if (k >= GPUCOL_OP_ADD_I && k <= GPUCOL_OP_MOD_I && opcodes[k].r == GPUCOL_CLASS_I)
+	if ((k >= GPUCOL_OP_BIT_AND_I || (k >= GPUCOL_OP_ADD_I && k <= GPUCOL_OP_MOD_I)) &&
+		opcodes[k].r == GPUCOL_CLASS_I)
 		width = aux;
 	r = new_reg(b, (GpucolOpcode) k, (GpucolClass) opcodes[k].r, in[0], in[1], in[2], aux, width);
 	b->instrs[b->head.ninstrs - 1].mask = (uint16_t) mask;

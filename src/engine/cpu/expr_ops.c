@@ -303,6 +303,36 @@ OP_SLOW_UNARY(CHECK_I)
 OP_SLOW_UNARY(ROUND_F)
 OP_SLOW_UNARY(F_TO_I)
 
+/* Bits, which leave no width; a shift is that of int for narrower integers. */
+#define OP_BITS(NAME, EXPR) \
+	GPUCOL_CPU_CLONES static GpucolStatus \
+	op_##NAME(GpucolCpuFrame *f) \
+	{ \
+		int64_t    *rs = f->dst->v.i; \
+\
+		gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n); \
+		GPUCOL_CPU_LOOP_BINARY(int64_t, i, i, { rs[j] = EXPR; }); \
+		return GPUCOL_OK; \
+	}
+
+OP_BITS(BIT_AND_I, x & y)
+OP_BITS(BIT_OR_I, x | y)
+OP_BITS(BIT_XOR_I, x ^ y)
+
+static int64_t
+shift(int aux, int64_t x, int64_t y, bool left)
+{
+	int32_t		narrow;
+
+	if (aux == 8)
+		return left ? (int64_t) ((uint64_t) x << (y & 63)) : x >> (y & 63);
+	narrow = left ? (int32_t) ((uint32_t) x << (y & 31)) : (int32_t) x >> (y & 31);
+	return aux == 2 ? (int16_t) narrow : narrow;
+}
+
+OP_BITS(SHL_I, shift(f->instr->aux, x, y, true))
+OP_BITS(SHR_I, shift(f->instr->aux, x, y, false))
+
 /* Float arithmetic: suspicious is any non-finite result, zero where it may be
  * an underflow, and a zero divisor. */
 #define OP_FLOAT(NAME, EXPR4, EXPR8, SUSPECT) \
@@ -603,6 +633,8 @@ op_const(GpucolCpuFrame *f GPUCOL_CPU_UNUSED)
 
 #define op_LENGTH_S gpucol_cpu_op_LENGTH_S
 #define op_PART_S gpucol_cpu_op_PART_S
+#define op_MATH_F gpucol_cpu_op_MATH_F
+#define op_MATH2_F gpucol_cpu_op_MATH2_F
 #define op_ADD_D gpucol_cpu_op_ADD_D
 #define op_SUB_D gpucol_cpu_op_SUB_D
 #define op_MUL_D gpucol_cpu_op_MUL_D

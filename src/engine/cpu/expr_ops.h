@@ -155,6 +155,10 @@ gpucol_cpu_op_bounds(const GpucolCpuFrame *f, uint16_t reg)
 		return GPUCOL_OK; \
 	} while (0)
 
+/* engine/cpu/expr_math.c */
+extern GpucolStatus gpucol_cpu_op_MATH_F(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_MATH2_F(GpucolCpuFrame *f);
+
 /* engine/cpu/expr_decimal.c */
 extern GpucolStatus gpucol_cpu_op_LENGTH_S(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_PART_S(GpucolCpuFrame *f);

@@ -99,8 +99,12 @@ gpucol_gpu_run_examine(GpucolGpuRun *run, const char **why)
 			aggs[a].cls != GPUCOL_CLASS_B)
 			return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "an aggregate of bits");
 	for (int i = 0; i < p->ninstrs; i++)
+	{
 		if (in[i].op == GPUCOL_OP_LENGTH_S || in[i].op == GPUCOL_OP_PART_S)
 			return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "a function of texts");
+		if (in[i].op >= GPUCOL_OP_MATH_F)
+			return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "a function of the host's mathematical library, or bits");
+	}
 	if (run->source->in_parts)
 		return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "other processes read parts of the same segments");
 	for (int id = 0; id < GPUCOL_WIRE_MAX_HOST; id++)

@@ -1,0 +1,55 @@
+--
+-- Functions of floats and bits of integers: PostgreSQL's results and errors, in conditions,
+-- keys and arguments.
+--
+SET client_min_messages = warning;
+CREATE SCHEMA agg_math;
+SET search_path = agg_math, public;
+
+\set node 'Custom Scan (Gpucol'
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/differ.psql
+\set ECHO none
+\i :include
+\set ECHO all
+
+SET gpucol.segment_rows = 2048;
+CREATE TABLE packed (id int, s int2, i int, b int8, f float8, g float4) USING gpucol;
+INSERT INTO packed SELECT i, (i * 7919 % 65536 - 32768)::int2, (i::int8 * 2654435761 % 4294967296 - 2147483648)::int,
+	i::int8 * 3037000499 * (CASE i % 2 WHEN 0 THEN -1 ELSE 1 END), CASE i % 400 WHEN 1 THEN 'NaN' WHEN 2 THEN 'Infinity'
+	WHEN 3 THEN '-Infinity' WHEN 4 THEN -0.0 WHEN 5 THEN 1e-308 WHEN 6 THEN 1e308 WHEN 7 THEN 0.5 WHEN 8 THEN -1 WHEN 9 THEN 1
+	WHEN 10 THEN NULL WHEN 11 THEN 2.5 WHEN 12 THEN -2.5 WHEN 13 THEN 709.9 WHEN 14 THEN -746 ELSE (i * 37 % 2003 - 1000) / 7.0 END,
+	(i * 37 % 2003 - 1000) / 7.0 FROM generate_series(1, 3000) i;
+INSERT INTO packed VALUES (3001, -32768, -2147483648, -9223372036854775808, 0, 0), (3002, 32767, 2147483647, 9223372036854775807, NULL, NULL);
+ANALYZE packed;
+
+-- each function over every value, over those of a range, and as a condition and a key
+SELECT differ(q) FROM unnest(ARRAY['ceil', 'ceiling', 'floor', 'round', 'trunc', 'sign', 'sqrt', 'cbrt', 'exp', 'ln', 'log', 'log10', 'degrees',
+	'radians', 'sin', 'cos', 'tan', 'cot', 'asin', 'acos', 'atan', 'sinh', 'cosh', 'tanh', 'asinh', 'acosh', 'atanh', 'dsqrt', 'dexp']) f,
+	LATERAL unnest(ARRAY[format('SELECT id, %s(f) AS r FROM packed', f), format('SELECT max(%s(f)), min(%s(g)) FROM packed WHERE f > 0 AND f < 100', f, f),
+	format('SELECT min(%s(f)) + 0, max(%s(-f)) + 0 FROM packed WHERE f > -1 AND f < 1 AND f <> 0', f, f),
+	format('SELECT count(*), sum(id) FROM packed WHERE abs(f) <= 1 AND %s(abs(f)) > 0.5', f), format('SELECT count(%s(i)) FROM packed', f),
+	format('SELECT id FROM packed WHERE f BETWEEN 1 AND 50 AND %s(f / 100) > 0.1', f),
+	format('SELECT floor(%s(abs(f) / 200)) AS k, count(*) FROM packed WHERE abs(f) < 150 GROUP BY 1', f),
+	format('SELECT sum(CASE WHEN f > 1 AND f < 100 THEN %s(f / 101) END) IS NULL FROM packed', f)]) q
+WHERE differ(q) IS NOT NULL;
+SELECT differ(q) FROM unnest(ARRAY['power(f, g)', 'power(g, f)', 'f ^ 2', 'f ^ 0.5', 'power(f, -1)', 'power(2, f)', 'power(f, 3)', 'atan2(f, g)', 'atan2(g, f)',
+	'pow(abs(f), g)', 'power(abs(f), 1e10)', '1 ^ f', 'f ^ ''NaN''', 'f ^ ''Infinity''', 'f ^ ''-Infinity''', '0 ^ f']) e,
+	LATERAL unnest(ARRAY[format('SELECT id, %s AS r FROM packed', e), format('SELECT max(%s), count(*) FROM packed WHERE f > 0 AND f < 100', e),
+	format('SELECT max(%s), min(%s) FROM packed WHERE abs(f) = 1 OR f = 0 OR f = 2.5', e, e),
+	format('SELECT id, %s AS r FROM packed WHERE f = ''Infinity'' OR f = ''-Infinity'' OR f = ''NaN''', e)]) q
+WHERE differ(q) IS NOT NULL;
+SELECT differ(q) FROM unnest(ARRAY['&', '|', '#', '<<', '>>']) o, unnest(ARRAY['s', 'i', 'b', 's + 1::int2']) x, unnest(ARRAY['7', '33', '-1', 'i', 's']) y,
+	LATERAL unnest(ARRAY[format('SELECT id, %s %s %s AS r FROM packed', x, o, y), format('SELECT %s %s %s AS k, count(*) FROM packed WHERE (%s %s 3) <> 0 GROUP BY 1', x, o, y, x, o)]) q
+WHERE (o NOT IN ('<<', '>>') OR y <> 'b') AND (x <> 's + 1::int2' OR y = '7')
+	AND differ(q) IS NOT NULL AND differ(q) NOT LIKE '%operator does not exist%';
+SELECT differ('SELECT bit_and(i & 255), bit_or(b # 5), bit_xor(i), sum(i & 1), count(*) FROM packed WHERE s & 3 = 1');
+
+-- conditions before hide errors
+SET gpucol.pushdown = require;
+SELECT count(*) FROM packed WHERE f > 0 AND ln(f) < 1;
+SELECT count(*) FROM packed WHERE ln(f) < 1;
+SELECT count(*) FROM packed WHERE CASE WHEN f > 0 THEN sqrt(f) < 2 END;
+EXPLAIN (COSTS OFF) SELECT floor(ln(abs(f) + 1)), sum(sqrt(abs(f))), bit_and(i & 7) FROM packed WHERE sin(f) > 0.5 AND i & 4 = 4 GROUP BY 1;
+RESET gpucol.pushdown;
+DROP SCHEMA agg_math CASCADE;
