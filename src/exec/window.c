@@ -24,9 +24,6 @@
 #include "exec/window.h"
 #include "exec/window_agg.h"
 
-/* How far ahead of the row that is delivered the next ones are fetched into the cache. */
-#define AHEAD	8
-
 static Node *window_create_state(CustomScan *cscan);
 static void window_begin(CustomScanState *node, EState *estate, int eflags);
 static TupleTableSlot *window_exec(CustomScanState *node);
@@ -83,6 +80,7 @@ window_begin(CustomScanState *node, EState *estate, int eflags)
 	state->peek = ExecInitExtraTupleSlot(estate, slot->tts_tupleDescriptor, &TTSOpsVirtual);
 	clear_values(slot);
 	clear_values(state->peek);
+	gpucol_window_deliver_init(state);
 	state->children = gpucol_join_children_init(node, estate, eflags);
 	node->custom_ps = list_copy(state->children);
 }
@@ -137,80 +135,15 @@ compute(GpucolWindowState *state)
  * ------------------------------------------------------------------------
  */
 
-/* Fill columns of a slot with a row's values. */
-static inline void
-load_columns(const GpucolWindowRows *rows, TupleTableSlot *slot, int n, const int *columns,
-			 const int *inputs, uint32 row)
-{
-	for (int i = 0; i < n; i++)
-	{
-		const GpucolWindowInput *in = &rows->inputs[inputs[i]];
-
-		slot->tts_values[columns[i]] = in->values[row];
-		slot->tts_isnull[columns[i]] = in->isnull[row];
-	}
-}
-
-/* Evaluate an expression for some row. */
-static Datum
-evaluate(GpucolWindowState *state, ExprState *expr, uint32 row, bool *isnull)
-{
-	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
-
-	load_columns(&state->rows, state->peek, state->npeeks, state->peeks, state->peek_inputs, row);
-	state->peek->tts_nvalid = state->peek->tts_tupleDescriptor->natts;
-	state->peek->tts_flags &= ~TTS_FLAG_EMPTY;
-	econtext->ecxt_scantuple = state->peek;
-	return ExecEvalExprSwitchContext(expr, econtext, isnull);
-}
-
-/* A function's result for a row. */
-static inline Datum
-function_result(GpucolWindowState *state, GpucolWindowFunction *f, uint32 row, bool *isnull)
-{
-	uint32		source;
-
-	if (f->source == NULL)
-		return gpucol_window_func_result(f, &state->rows, row, isnull);
-	source = f->source[row];
-	if (source == GPUCOL_WINDOW_DEFAULT_ROW)
-		return evaluate(state, f->instead, row, isnull);
-	if (source != GPUCOL_WINDOW_NO_ROW && f->value != NULL)
-		return evaluate(state, f->value, source, isnull);
-	if (source == GPUCOL_WINDOW_NO_ROW)
-	{
-		*isnull = true;
-		return (Datum) 0;
-	}
-	return gpucol_window_func_result(f, &state->rows, row, isnull);
-}
-
 /* ExecScan's access method: the next row. */
 static TupleTableSlot *
 next_row(ScanState *node)
 {
 	GpucolWindowState *state = (GpucolWindowState *) node;
 	TupleTableSlot *slot = node->ss_ScanTupleSlot;
-	const GpucolRadixItem *items = state->order.items;
-	uint32		row;
 
 	ExecClearTuple(slot);
-	if (state->next >= state->rows.nrows)
-		return slot;
-	if (state->next + AHEAD < state->rows.nrows)
-	{
-		uint32		ahead = items[state->next + AHEAD].row;
-
-		for (int i = 0; i < state->noutputs; i++)
-			__builtin_prefetch(&state->rows.inputs[state->output_inputs[i]].values[ahead]);
-	}
-	row = items[state->next++].row;
-	load_columns(&state->rows, slot, state->noutputs, state->outputs, state->output_inputs, row);
-	for (int i = 0; i < state->nfunctions; i++)
-		slot->tts_values[state->ncolumns + i] =
-			function_result(state, &state->functions[i], row,
-							&slot->tts_isnull[state->ncolumns + i]);
-	return ExecStoreVirtualTuple(slot);
+	return gpucol_window_deliver(state, slot) ? ExecStoreVirtualTuple(slot) : slot;
 }
 
 /* ExecScan's recheck method: in an EvalPlanQual the node delivers its next row. */

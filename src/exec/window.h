@@ -25,7 +25,7 @@ typedef struct GpucolWindowClauseState
 	ExprState  *start;			/* offsets, or NULL */
 	ExprState  *end;
 	bool		framed;			/* some function looks at frames */
-	bool		shares;			/* uses an earlier clause's order */
+	int			leader;			/* the clause by whose keys rows are sorted for it */
 	uint64		partitions;		/* found */
 } GpucolWindowClauseState;
 
@@ -61,6 +61,7 @@ typedef struct GpucolWindowState
 	int			noutputs;
 	int		   *outputs;		/* columns of the child, from 0 on, */
 	int		   *output_inputs;	/* and their inputs */
+	struct GpucolWindowChunk *chunk;	/* the next rows (window_deliver.c) */
 	int			npeeks;			/* those that late arguments read */
 	int		   *peeks;
 	int		   *peek_inputs;
@@ -95,6 +96,10 @@ extern bool gpucol_window_run_order(GpucolWindowState *state, GpucolWindowClause
  */
 extern void gpucol_window_few_start(GpucolWindowState *state);
 extern bool gpucol_window_few_drop(GpucolWindowState *state);
+
+/* window_deliver.c: prepare; the next row into the scan slot, false after the last */
+extern void gpucol_window_deliver_init(GpucolWindowState *state);
+extern bool gpucol_window_deliver(GpucolWindowState *state, TupleTableSlot *slot);
 
 /* explain_window.c */
 extern void gpucol_explain_window(GpucolWindowState *state, List *ancestors, ExplainState *es);

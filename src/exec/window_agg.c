@@ -29,6 +29,7 @@
 #define LARGEST_AVERAGED	1e100
 
 #define ROW(place)	(part->items[place].row)
+#define AT(place)	gpucol_window_at(part, place)
 
 /* ------------------------------------------------------------------------
  * Arguments
@@ -187,7 +188,7 @@ run_sums(GpucolWindowFunction *f, const GpucolWindowPart *part, GpucolWindowScra
 	for (uint32 i = 0; i < part->n; i++)
 	{
 		GpucolWindowSpan spans[3];
-		uint32		row = ROW(i);
+		uint32		at = AT(i);
 		int			n = gpucol_window_spans(part, i, spans);
 		uint32		count = 0;
 		uint32		count_of_true = 0;
@@ -202,24 +203,24 @@ run_sums(GpucolWindowFunction *f, const GpucolWindowPart *part, GpucolWindowScra
 				count_of_true += scratch->places[spans[k].end] - scratch->places[spans[k].start];
 		}
 		if (f->kind == GPUCOL_WINDOW_COUNT)
-			f->values[row] = Int64GetDatum((int64) count);
+			f->values[at] = Int64GetDatum((int64) count);
 		else if (logical)
 		{
-			f->isnull[row] = count == 0;
-			f->values[row] = BoolGetDatum(f->kind == GPUCOL_WINDOW_ALL ? count_of_true == count :
+			f->isnull[at] = count == 0;
+			f->values[at] = BoolGetDatum(f->kind == GPUCOL_WINDOW_ALL ? count_of_true == count :
 										  count_of_true > 0);
 		}
 		else if (f->kind == GPUCOL_WINDOW_SUM)
 		{
 			if (sum != (int64) sum)
 				return "a sum that is out of range";
-			f->isnull[row] = count == 0;
-			f->values[row] = Int64GetDatum((int64) sum);
+			f->isnull[at] = count == 0;
+			f->values[at] = Int64GetDatum((int64) sum);
 		}
 		else
 		{
-			f->sums[row] = sum;
-			f->counts[row] = count;
+			f->sums[at] = sum;
+			f->counts[at] = count;
 		}
 	}
 	return NULL;
@@ -276,7 +277,7 @@ run_floats(GpucolWindowFunction *f, const GpucolWindowPart *part)
 	for (uint32 i = 0; i < part->n; i++)
 	{
 		GpucolWindowSpan spans[3];
-		uint32		row = ROW(i);
+		uint32		result = AT(i);
 		int			n = gpucol_window_spans(part, i, spans);
 
 		if (excludes || n == 0 || spans[0].start != from || spans[0].end < to)
@@ -298,11 +299,11 @@ run_floats(GpucolWindowFunction *f, const GpucolWindowPart *part)
 		}
 		if (state.failed)
 			return "a sum of floats that may be out of range";
-		f->isnull[row] = state.count == 0;
+		f->isnull[result] = state.count == 0;
 		if (f->kind == GPUCOL_WINDOW_AVG_FLOAT)
-			f->values[row] = Float8GetDatum(state.count == 0 ? 0 : state.sum / (double) state.count);
+			f->values[result] = Float8GetDatum(state.count == 0 ? 0 : state.sum / (double) state.count);
 		else
-			f->values[row] = in->type == FLOAT4OID ? Float4GetDatum((float) state.sum) :
+			f->values[result] = in->type == FLOAT4OID ? Float4GetDatum((float) state.sum) :
 				Float8GetDatum(state.sum);
 	}
 	return NULL;
@@ -431,7 +432,7 @@ run_extreme(GpucolWindowFunction *f, const GpucolWindowPart *part, GpucolWindowS
 
 	find_least(&least, scratch, result);
 	for (uint32 i = 0; i < part->n; i++)
-		f->source[ROW(i)] = result[i] == NO_PLACE ? GPUCOL_WINDOW_NO_ROW : ROW(result[i]);
+		f->source[AT(i)] = result[i] == NO_PLACE ? GPUCOL_WINDOW_NO_ROW : ROW(result[i]);
 }
 
 /* How many digits each sum shows: as many as a row of the frame that shows the most. */
@@ -444,7 +445,7 @@ run_shown(GpucolWindowFunction *f, const GpucolWindowPart *part, GpucolWindowScr
 
 	find_least(&least, scratch, result);
 	for (uint32 i = 0; i < part->n; i++)
-		f->shown_scale[ROW(i)] = result[i] == NO_PLACE ? 0 :
+		f->shown_scale[AT(i)] = result[i] == NO_PLACE ? 0 :
 			(uint8) (f->scale - f->shown[ROW(result[i])]);
 }
 

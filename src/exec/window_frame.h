@@ -38,6 +38,8 @@ typedef struct GpucolWindowPart
 	const GpucolWindowFrames *frames;
 	const GpucolRadixItem *items;
 	const uint8 *begins;
+	uint32		base;			/* place of its first row among all, */
+	bool		by_place;		/* where results are kept by that, not by row */
 	uint32		n;
 	uint32		ngroups;
 	uint32	   *group;			/* by place */
@@ -62,6 +64,13 @@ extern void gpucol_window_part_load(GpucolWindowPart *part, const GpucolRadixIte
 									const uint8 *begins, uint32 n, bool with_frames);
 
 extern void gpucol_window_part_free(GpucolWindowPart *part);
+
+/* Where the result of a row of the partition is kept. */
+static inline uint32
+gpucol_window_at(const GpucolWindowPart *part, uint32 place)
+{
+	return part->by_place ? part->base + place : part->items[place].row;
+}
 
 /* The spans of a row's frame, in order, without what it excludes; how many, at most 3. */
 static inline int

@@ -126,12 +126,13 @@ gpucol_window_func_prepare(GpucolWindowFunction *f, GpucolWindowRows *rows)
  */
 
 #define ROW(place)	(part->items[place].row)
+#define AT(place)	gpucol_window_at(part, place)
 
 static void
 run_row_number(GpucolWindowFunction *f, const GpucolWindowPart *part)
 {
 	for (uint32 i = 0; i < part->n; i++)
-		f->values[ROW(i)] = Int64GetDatum((int64) i + 1);
+		f->values[AT(i)] = Int64GetDatum((int64) i + 1);
 }
 
 static void
@@ -145,13 +146,13 @@ run_rank(GpucolWindowFunction *f, const GpucolWindowPart *part)
 		int64		rank = (int64) part->group_start[group] + 1;
 
 		if (f->kind == GPUCOL_WINDOW_RANK)
-			f->values[ROW(i)] = Int64GetDatum(rank);
+			f->values[AT(i)] = Int64GetDatum(rank);
 		else if (f->kind == GPUCOL_WINDOW_DENSE_RANK)
-			f->values[ROW(i)] = Int64GetDatum((int64) group + 1);
+			f->values[AT(i)] = Int64GetDatum((int64) group + 1);
 		else if (f->kind == GPUCOL_WINDOW_PERCENT_RANK)
-			f->values[ROW(i)] = Float8GetDatum(part->n <= 1 ? 0 : (double) (rank - 1) / others);
+			f->values[AT(i)] = Float8GetDatum(part->n <= 1 ? 0 : (double) (rank - 1) / others);
 		else
-			f->values[ROW(i)] = Float8GetDatum((double) part->group_start[group + 1] /
+			f->values[AT(i)] = Float8GetDatum((double) part->group_start[group + 1] /
 											   (double) part->n);
 	}
 }
@@ -168,10 +169,10 @@ run_ntile(GpucolWindowFunction *f, const GpucolWindowPart *part)
 	{
 		uint32		in_larger = larger * (each + 1);
 
-		f->isnull[ROW(i)] = f->number.isnull;
+		f->isnull[AT(i)] = f->number.isnull;
 		if (f->number.isnull)
 			continue;
-		f->values[ROW(i)] = Int32GetDatum(i < in_larger ? i / (each + 1) + 1 :
+		f->values[AT(i)] = Int32GetDatum(i < in_larger ? i / (each + 1) + 1 :
 										  larger + (i - in_larger) / each + 1);
 	}
 }
@@ -201,14 +202,14 @@ run_lag(GpucolWindowFunction *f, const GpucolWindowPart *part)
 		int32		offset;
 		int64		at;
 
-		f->source[row] = GPUCOL_WINDOW_NO_ROW;
+		f->source[AT(i)] = GPUCOL_WINDOW_NO_ROW;
 		if (!number_of(f, part, row, &offset))
 			continue;
 		at = f->kind == GPUCOL_WINDOW_LAG ? (int64) i - offset : (int64) i + offset;
 		if (at >= 0 && at < (int64) part->n)
-			f->source[row] = ROW(at);
+			f->source[AT(i)] = ROW(at);
 		else if (f->instead != NULL)
-			f->source[row] = GPUCOL_WINDOW_DEFAULT_ROW;
+			f->source[AT(i)] = GPUCOL_WINDOW_DEFAULT_ROW;
 	}
 }
 
@@ -223,13 +224,13 @@ run_nth(GpucolWindowFunction *f, const GpucolWindowPart *part)
 	for (uint32 i = 0; i < part->n; i++)
 	{
 		GpucolWindowSpan spans[3];
-		uint32		row = ROW(i);
+		uint32		at = AT(i);
 		int			n = gpucol_window_spans(part, i, spans);
 		int32		number = 1;
 		uint32		skip;
 
-		f->source[row] = GPUCOL_WINDOW_NO_ROW;
-		if (f->kind == GPUCOL_WINDOW_NTH && !number_of(f, part, row, &number))
+		f->source[at] = GPUCOL_WINDOW_NO_ROW;
+		if (f->kind == GPUCOL_WINDOW_NTH && !number_of(f, part, ROW(i), &number))
 			continue;
 		if (number <= 0)
 			return "nth_value of a row whose number is not positive";
@@ -237,7 +238,7 @@ run_nth(GpucolWindowFunction *f, const GpucolWindowPart *part)
 			continue;
 		if (f->kind == GPUCOL_WINDOW_LAST)
 		{
-			f->source[row] = ROW(spans[n - 1].end - 1);
+			f->source[at] = ROW(spans[n - 1].end - 1);
 			continue;
 		}
 		skip = (uint32) number - 1;
@@ -247,7 +248,7 @@ run_nth(GpucolWindowFunction *f, const GpucolWindowPart *part)
 
 			if (skip < length)
 			{
-				f->source[row] = ROW(spans[k].start + skip);
+				f->source[at] = ROW(spans[k].start + skip);
 				break;
 			}
 			skip -= length;
@@ -294,17 +295,17 @@ gpucol_window_func_run(GpucolWindowFunction *f, const GpucolWindowPart *part,
 
 /* A sum or average as numeric; it is kept for the next row, which often has the same. */
 static Datum
-form_numeric(GpucolWindowFunction *f, uint32 row)
+form_numeric(GpucolWindowFunction *f, uint32 at)
 {
-	int128		sum = f->sums[row];
-	int			scale = f->shown_scale != NULL ? f->shown_scale[row] : f->scale;
+	int128		sum = f->sums[at];
+	int			scale = f->shown_scale != NULL ? f->shown_scale[at] : f->scale;
 	MemoryContext old;
 
-	if (f->formed != (Datum) 0 && f->formed_sum == sum && f->formed_count == f->counts[row] &&
+	if (f->formed != (Datum) 0 && f->formed_sum == sum && f->formed_count == f->counts[at] &&
 		f->formed_scale == scale)
 		return f->formed;
 	f->formed_sum = sum;
-	f->formed_count = f->counts[row];
+	f->formed_count = f->counts[at];
 	f->formed_scale = (uint8) scale;
 	for (int i = f->scale; i > scale; i--)
 		sum /= 10;
@@ -319,22 +320,8 @@ form_numeric(GpucolWindowFunction *f, uint32 row)
 }
 
 Datum
-gpucol_window_func_result(GpucolWindowFunction *f, const GpucolWindowRows *rows, uint32 row,
-						  bool *isnull)
+gpucol_window_func_numeric(GpucolWindowFunction *f, uint32 at, bool *isnull)
 {
-	if (f->values != NULL)
-	{
-		*isnull = f->isnull[row];
-		return f->values[row];
-	}
-	if (f->source != NULL)
-	{
-		const GpucolWindowInput *in = &rows->inputs[f->input];
-		uint32		source = f->source[row];
-
-		*isnull = source == GPUCOL_WINDOW_NO_ROW || in->isnull[source];
-		return *isnull ? (Datum) 0 : in->values[source];
-	}
-	*isnull = f->counts[row] == 0;
-	return *isnull ? (Datum) 0 : form_numeric(f, row);
+	*isnull = f->counts[at] == 0;
+	return *isnull ? (Datum) 0 : form_numeric(f, at);
 }

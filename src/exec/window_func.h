@@ -46,7 +46,8 @@ typedef struct GpucolWindowFunction
 	GpucolWindowCodes codes;	/* of an EXTREME */
 	bool		oldest;			/* of equal values the first is the result */
 
-	/* results, by row */
+	/* results, by row or by place (gpucol_window_at) */
+	bool		by_place;
 	Datum	   *values;
 	bool	   *isnull;
 	uint32	   *source;			/* the row that is the result */
@@ -88,11 +89,7 @@ extern const char *gpucol_window_func_prepare(GpucolWindowFunction *f, GpucolWin
 extern const char *gpucol_window_func_run(GpucolWindowFunction *f, const GpucolWindowPart *part,
 										  GpucolWindowScratch *scratch);
 
-/*
- * The result for a row, but for one that an expression gives (source, and value or
- * instead).
- */
-extern Datum gpucol_window_func_result(GpucolWindowFunction *f, const GpucolWindowRows *rows,
-									   uint32 row, bool *isnull);
+/* The result of a sum or an average that is numeric, by where it is kept. */
+extern Datum gpucol_window_func_numeric(GpucolWindowFunction *f, uint32 at, bool *isnull);
 
 #endif							/* GPUCOL_EXEC_WINDOW_FUNC_H */

@@ -238,6 +238,26 @@ init_few(GpucolWindowState *state, List *limit, Expr *bound)
 	state->few.bound = ExecInitExpr(bound, &state->css.ss.ps);
 }
 
+/* Say which clauses need sorts of their own, and which functions' results come as rows do. */
+static void
+find_leaders(GpucolWindowState *state)
+{
+	int			leader = 0;
+
+	for (int i = 0; i < state->nclauses; i++)
+	{
+		const GpucolWindowClauseState *clause = &state->clauses[i];
+
+		if (!gpucol_window_keys_begin(state->clauses[leader].keys, state->clauses[leader].nkeys,
+									  clause->keys, clause->nkeys))
+			leader = i;
+		state->clauses[i].leader = leader;
+	}
+	for (int i = 0; i < state->nfunctions; i++)
+		state->functions[i].by_place = state->clauses[state->functions[i].clause].leader ==
+			state->clauses[state->last].leader;
+}
+
 void
 gpucol_window_inputs_init(GpucolWindowState *state)
 {
@@ -266,6 +286,7 @@ gpucol_window_inputs_init(GpucolWindowState *state)
 		f->clause = list_nth_int(numbers, i);
 		state->clauses[f->clause].framed |= gpucol_window_func_framed(f);
 	}
+	find_leaders(state);
 	pull_varattnos((Node *) cscan->scan.plan.targetlist, INDEX_VAR, &read);
 	pull_varattnos((Node *) cscan->scan.plan.qual, INDEX_VAR, &read);
 	state->noutputs = list_columns(state, read, &state->outputs, &state->output_inputs);

@@ -173,16 +173,15 @@ gpucol_window_order_sort(GpucolWindowRows *rows, GpucolWindowOrder *order)
 }
 
 bool
-gpucol_window_order_serves(const GpucolWindowOrder *order, const GpucolWindowKey *keys, int nkeys)
+gpucol_window_keys_begin(const GpucolWindowKey *keys, int nkeys, const GpucolWindowKey *others,
+						 int nothers)
 {
-	if (nkeys > order->nkeys)
+	if (nothers > nkeys)
 		return false;
-	for (int i = 0; i < nkeys; i++)
+	for (int i = 0; i < nothers; i++)
 	{
-		const GpucolWindowKey *mine = &order->keys[i];
-
-		if (mine->input != keys[i].input || mine->sortop != keys[i].sortop ||
-			mine->collation != keys[i].collation || mine->nulls_first != keys[i].nulls_first)
+		if (keys[i].input != others[i].input || keys[i].sortop != others[i].sortop ||
+			keys[i].collation != others[i].collation || keys[i].nulls_first != others[i].nulls_first)
 			return false;
 	}
 	return true;

@@ -41,9 +41,9 @@ typedef struct GpucolWindowOrder
 /* Sort all rows; keys have their codes.  False where memory does not suffice. */
 extern bool gpucol_window_order_sort(GpucolWindowRows *rows, GpucolWindowOrder *order);
 
-/* Is a list of keys the beginning of the order's? */
-extern bool gpucol_window_order_serves(const GpucolWindowOrder *order,
-									   const GpucolWindowKey *keys, int nkeys);
+/* Does a list of keys begin with another? */
+extern bool gpucol_window_keys_begin(const GpucolWindowKey *keys, int nkeys,
+									 const GpucolWindowKey *others, int nothers);
 
 /*
  * What begins where, by place in the order: partitions have the first `npartition` of the

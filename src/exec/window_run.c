@@ -56,9 +56,8 @@ gpucol_window_run_order(GpucolWindowState *state, GpucolWindowClauseState *claus
 {
 	GpucolWindowOrder *order = &state->order;
 
-	clause->shares = order->items != NULL &&
-		gpucol_window_order_serves(order, clause->keys, clause->nkeys);
-	if (clause->shares)
+	clause = &state->clauses[clause->leader];
+	if (order->items != NULL && order->keys == clause->keys)
 		return true;
 	gpucol_window_order_free(order);
 	order->nkeys = clause->nkeys;
@@ -155,6 +154,7 @@ run_partition(GpucolWindowState *state, int number, GpucolWindowPart *part,
 
 	for (int i = 0; why == NULL && i < state->nfunctions; i++)
 	{
+		part->by_place = state->functions[i].by_place;
 		if (state->functions[i].clause == number)
 			why = gpucol_window_func_run(&state->functions[i], part, scratch);
 	}
@@ -176,6 +176,7 @@ run_partitions(GpucolWindowState *state, int number, const uint8 *begins, Gpucol
 
 		while (end < nrows && (begins[end] & GPUCOL_WINDOW_PARTITION) == 0)
 			end++;
+		part->base = start;
 		gpucol_window_part_load(part, &state->order.items[start], &begins[start], end - start,
 								state->clauses[number].framed);
 		why = run_partition(state, number, part, scratch);
@@ -209,18 +210,6 @@ run_clause(GpucolWindowState *state, int number)
 	return why;
 }
 
-/* The rows of another order have to come in this one. */
-static const char *
-restore_order(GpucolWindowState *state)
-{
-	GpucolWindowClauseState *clause = &state->clauses[state->last];
-	bool		shares = clause->shares;
-	bool		ok = gpucol_window_run_order(state, clause);
-
-	clause->shares = shares;
-	return ok ? NULL : GPUCOL_WINDOW_MEMORY;
-}
-
 const char *
 gpucol_window_run(GpucolWindowState *state)
 {
@@ -232,8 +221,8 @@ gpucol_window_run(GpucolWindowState *state)
 		why = gpucol_window_func_prepare(&state->functions[i], &state->rows);
 	for (int i = 0; why == NULL && i < state->nclauses; i++)
 		why = run_clause(state, i);
-	if (why == NULL)
-		why = restore_order(state);
+	if (why == NULL && !gpucol_window_run_order(state, &state->clauses[state->last]))
+		why = GPUCOL_WINDOW_MEMORY;
 	gpucol_window_rows_fit(&state->rows, 0);
 	state->peak = state->rows.meter.counted;
 	return why;
