@@ -302,44 +302,17 @@ table_varno(GpucolAggExecState *state, int i)
 	return castNode(Var, state->exprs[state->nvalues + 1 + i])->varno;
 }
 
-/* The columns of a UNION ALL, which is no table. */
-static TupleDesc
-union_desc(GpucolExec *exec)
-{
-	TupleDesc  *tables = palloc(exec->nparts * sizeof(TupleDesc));
-	List	  **attnums = palloc(exec->nparts * sizeof(List *));
-
-	for (int i = 0; i < exec->nparts; i++)
-	{
-		tables[i] = RelationGetDescr(exec->parts[i].rel);
-		attnums[i] = exec->parts[i].attnums;
-	}
-	return gpucol_parts_desc(exec->nparts, tables, attnums);
-}
-
-/*
- * Open the parts of the table.  Not by ExecOpenScanRelation: the ordinary plan
- * to fall back to may have pruned some of them at executor start, which hides them
- * from it.
- */
+/* Open the parts of the table. */
 static void
-open_parts(GpucolAggExecState *state, EState *estate)
+open_parts(GpucolAggExecState *state)
 {
 	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
 	List	   *attnums = list_nth(cscan->custom_private, GPUCOL_AGG_PRIVATE_PARTS);
-	GpucolExec *exec = &state->exec;
+	List	   *rtis = NIL;
 
-	exec->nparts = list_length(attnums);
-	exec->parts = palloc(Max(exec->nparts, 1) * sizeof(GpucolExecPart));
-	for (int i = 0; i < exec->nparts; i++)
-	{
-		RangeTblEntry *rte = exec_rt_fetch(table_varno(state, 1 + i), estate);
-
-		exec->parts[i].rel = table_open(rte->relid, AccessShareLock);
-		exec->parts[i].attnums = list_nth(attnums, i);
-	}
-	if (exec->desc == NULL)
-		exec->desc = union_desc(exec);
+	for (int i = 0; i < list_length(attnums); i++)
+		rtis = lappend_int(rtis, table_varno(state, 1 + i));
+	gpucol_run_open_parts(&state->exec, rtis, attnums);
 }
 
 /* What a device is to make of the rows that are ranked. */
@@ -462,7 +435,8 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 						exec_rt_fetch(varno, estate)->rtekind == RTE_RELATION ?
 						ExecOpenScanRelation(estate, varno, eflags) : NULL,
 						varno, kind, lower_agg);
-	open_parts(state, estate);
+	if (pipe == NIL)
+		open_parts(state);
 	if (state->nordinary > 0)
 		gpucol_run_init(&state->ordinary_exec, node, state->exec.rel, varno,
 						GPUCOL_PROGRAM_AGG, lower_agg);
@@ -709,8 +683,7 @@ agg_end(CustomScanState *node)
 	gpucol_replay_end(&state->replay);
 	end_groups(state);
 	gpucol_run_end(&state->exec);
-	for (int i = 0; i < state->exec.nparts; i++)
-		table_close(state->exec.parts[i].rel, NoLock);
+	gpucol_joins_close(&state->exec);
 	gpucol_join_children_end(state->children);
 	if (state->fallback != NULL)
 		ExecEndNode(state->fallback);
@@ -799,18 +772,6 @@ explain_first(GpucolAggExecState *state, List *ancestors, ExplainState *es)
 	ExplainPropertyList("First By", keys, es);
 }
 
-/* The tables that are read as one. */
-static void
-explain_parts(GpucolAggExecState *state, ExplainState *es)
-{
-	List	   *names = NIL;
-
-	for (int i = 0; i < state->exec.nparts; i++)
-		names = lappend(names, RelationGetRelationName(state->exec.parts[i].rel));
-	if (names != NIL)
-		ExplainPropertyList(state->exec.rel != NULL ? "Partitions" : "Tables", names, es);
-}
-
 /* The columns for whose values PostgreSQL evaluates keys and arguments. */
 static void
 explain_base(GpucolAggExecState *state, ExplainState *es)
@@ -838,7 +799,7 @@ agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	GpucolAggExecState *state = (GpucolAggExecState *) node;
 
 	gpucol_explain_input(&state->exec, es);
-	explain_parts(state, es);
+	gpucol_explain_parts(&state->exec, es);
 	explain_keys(state, ancestors, es);
 	if (private_int(state, GPUCOL_AGG_PRIVATE_FEEDING))
 		ExplainPropertyText("Aggregates", "fed by rows", es);

@@ -36,6 +36,20 @@ gpucol_explain_input(GpucolExec *exec, ExplainState *es)
 }
 
 /*
+ * The tables that are read as one.
+ */
+void
+gpucol_explain_parts(GpucolExec *exec, ExplainState *es)
+{
+	List	   *names = NIL;
+
+	for (int i = 0; i < exec->nparts; i++)
+		names = lappend(names, RelationGetRelationName(exec->parts[i].rel));
+	if (names != NIL)
+		ExplainPropertyList(exec->rel != NULL ? "Partitions" : "Tables", names, es);
+}
+
+/*
  * The engine: before execution the one that gpucol.engine asks for, after it
  * the one that ran.
  */

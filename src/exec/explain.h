@@ -12,6 +12,7 @@
 #include "exec/run.h"
 
 /* The table or recursion that a node without scanrelid reads. */
+extern void gpucol_explain_parts(GpucolExec *exec, ExplainState *es);
 extern void gpucol_explain_input(GpucolExec *exec, ExplainState *es);
 
 /*

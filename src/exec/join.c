@@ -142,7 +142,7 @@ next_batch(GpucolJoinState *state)
 	GpucolResult result;
 	GpucolStatus status;
 
-	if (!exec->checked && exec->rel != NULL &&
+	if (!exec->checked && (exec->rel != NULL || exec->nparts > 0) &&
 		!gpucol_run_check_values(exec, gpucol_run_read_columns(exec), false))
 		return GPUCOL_UNSUPPORTED;
 	status = gpucol_run_next(exec, &result);
@@ -247,6 +247,7 @@ join_end(CustomScanState *node)
 
 	gpucol_replay_end(&state->replay);
 	gpucol_run_end(&state->exec);
+	gpucol_joins_close(&state->exec);
 	gpucol_join_children_end(state->children);
 	if (state->fallback != NULL)
 		ExecEndNode(state->fallback);
@@ -272,6 +273,7 @@ join_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	GpucolJoinState *state = (GpucolJoinState *) node;
 
 	gpucol_explain_input(&state->exec, es);
+	gpucol_explain_parts(&state->exec, es);
 	gpucol_explain_engine(&state->exec, gpucol_run_read_columns(&state->exec), es);
 	gpucol_explain_filter(&state->exec, state->exec.joins->pipe->conditions, ancestors, es);
 	gpucol_explain_columns(&state->exec, gpucol_run_read_columns(&state->exec), es);

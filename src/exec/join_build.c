@@ -18,6 +18,7 @@
 #include "columnar/row_batch.h"
 #include "exec/join_build.h"
 #include "exec/plan_rows.h"
+#include "plan/parts.h"
 
 /* ------------------------------------------------------------------------
  * A source without rows
@@ -69,13 +70,31 @@ plan_state(const GpucolPipe *pipe, const EState *estate, const List *children)
 		list_nth(children, pipe->child - 1);
 }
 
+/* The columns of the tables of a UNION ALL. */
+static TupleDesc
+union_desc(const GpucolPipe *pipe, EState *estate)
+{
+	int			n = list_length(pipe->part_rtis);
+	TupleDesc  *tables = palloc(n * sizeof(TupleDesc));
+	List	  **attnums = palloc(n * sizeof(List *));
+
+	for (int i = 0; i < n; i++)
+	{
+		tables[i] = gpucol_parts_table_desc(exec_rt_fetch(list_nth_int(pipe->part_rtis, i), estate)->relid);
+		attnums[i] = list_nth(pipe->part_attnums, i);
+	}
+	return gpucol_parts_desc(n, tables, attnums);
+}
+
 /* Open what the rows of a pipe and of those below it come from. */
 static void
 open_sources(GpucolPipe *pipe, EState *estate, List *children, int eflags)
 {
 	ListCell   *lc;
 
-	if (pipe->rti != 0)
+	if (pipe->rti != 0 && exec_rt_fetch(pipe->rti, estate)->rtekind != RTE_RELATION)
+		gpucol_pipe_source(pipe, union_desc(pipe, estate));
+	else if (pipe->rti != 0)
 		gpucol_pipe_source(pipe, RelationGetDescr(ExecOpenScanRelation(estate, pipe->rti, eflags)));
 	else
 		gpucol_pipe_source(pipe, ExecGetResultType(plan_state(pipe, estate, children)));
@@ -95,6 +114,7 @@ init_run(GpucolExec *exec, CustomScanState *node, GpucolPipe *pipe, List *childr
 					estate->es_relations[pipe->rti - 1], pipe->varno, kind, lower_node);
 	exec->desc = pipe->desc;
 	exec->joins = joins;
+	gpucol_run_open_parts(exec, pipe->part_rtis, pipe->part_attnums);
 	if (pipe->rti == 0)
 	{
 		exec->rows_of = plan_state(pipe, estate, children);
@@ -229,4 +249,15 @@ gpucol_joins_end(GpucolJoins *joins)
 		free_lookup(joins, i);
 		joins->builds[i].step->built = false;
 	}
+}
+
+/*
+ * Close the tables that are read as one.
+ */
+void
+gpucol_joins_close(GpucolExec *exec)
+{
+	gpucol_run_close_parts(exec);
+	for (int i = 0; exec->joins != NULL && i < exec->joins->nsteps; i++)
+		gpucol_joins_close(&exec->joins->builds[i].exec);
 }

@@ -56,6 +56,9 @@ extern void gpucol_joins_figures(GpucolExec *exec);
 /* Let the tables go. */
 extern void gpucol_joins_end(GpucolJoins *joins);
 
+/* Close what the run reads, and those of its tables: the node ends. */
+extern void gpucol_joins_close(GpucolExec *exec);
+
 /* A source without rows. */
 extern GpucolSource *gpucol_source_of_nothing(void);
 

@@ -321,11 +321,11 @@ start_on_cpu(GpucolExec *exec, const char **why)
 	return start_engine(exec, &gpucol_engine_cpu, why);
 }
 
-/* A column of the table as one of a program. */
+/* A column of what is read as one of a program. */
 static GpucolProgramColumn
-describe_column(Relation rel, AttrNumber attnum)
+describe_column(TupleDesc desc, AttrNumber attnum)
 {
-	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), attnum - 1);
+	Form_pg_attribute att = TupleDescAttr(desc, attnum - 1);
 	GpucolProgramColumn column = {.attnum = attnum,.type_oid = att->atttypid};
 	GpucolTypeMap map;
 
@@ -341,7 +341,7 @@ describe_column(Relation rel, AttrNumber attnum)
  * has its old kind (`old_types`), as numeric that was numeric(p,s).
  */
 static int
-doubtful_columns(Relation rel, Bitmapset *attnums, bool old_types,
+doubtful_columns(TupleDesc desc, Bitmapset *attnums, bool old_types,
 				 GpucolProgramColumn *columns, bool *decimals)
 {
 	int			n = 0;
@@ -349,7 +349,7 @@ doubtful_columns(Relation rel, Bitmapset *attnums, bool old_types,
 
 	while ((attnum = bms_next_member(attnums, attnum)) >= 0)
 	{
-		GpucolProgramColumn column = describe_column(rel, attnum);
+		GpucolProgramColumn column = describe_column(desc, attnum);
 
 		*decimals |= column.kind == GPUCOL_KIND_DECIMAL;
 		if (old_types || column.kind == GPUCOL_KIND_DECIMAL)
@@ -382,6 +382,36 @@ check_delta(GpucolSource *source)
 	return status == GPUCOL_END;
 }
 
+/* Open the source of one part: the columns where the part has them. */
+static GpucolSource *
+open_part(GpucolExec *exec, const GpucolExecPart *part, const GpucolProgramColumn *from, int n)
+{
+	GpucolProgramColumn *columns = palloc(Max(n, 1) * sizeof(GpucolProgramColumn));
+
+	for (int c = 0; c < n; c++)
+	{
+		columns[c] = from[c];
+		columns[c].attnum = list_nth_int(part->attnums, from[c].attnum - 1);
+	}
+	return gpucol_source_open(part->rel, exec->node->ss.ps.state->es_snapshot,
+							  columns, n, NULL);
+}
+
+/* Open columns of the table, or of its parts as one source. */
+static GpucolSource *
+open_tables(GpucolExec *exec, const GpucolProgramColumn *columns, int n)
+{
+	GpucolSource **parts;
+
+	if (exec->nparts == 0)
+		return gpucol_source_open(exec->rel, exec->node->ss.ps.state->es_snapshot,
+								  columns, n, NULL);
+	parts = palloc(exec->nparts * sizeof(GpucolSource *));
+	for (int i = 0; i < exec->nparts; i++)
+		parts[i] = open_part(exec, &exec->parts[i], columns, n);
+	return gpucol_source_join(parts, exec->nparts);
+}
+
 /*
  * Do all values of these columns have their column's kind?
  */
@@ -394,15 +424,13 @@ gpucol_run_check_values(GpucolExec *exec, Bitmapset *attnums, bool old_types)
 	int			n;
 
 	columns = palloc(Max(bms_num_members(attnums), 1) * sizeof(GpucolProgramColumn));
-	n = doubtful_columns(exec->rel, attnums, old_types, columns, &decimals);
+	n = doubtful_columns(exec->desc, attnums, old_types, columns, &decimals);
 	exec->checked = true;
 	if (n > 0)
 	{
 		GpucolSource *source;
 
-		source = gpucol_source_open(exec->rel,
-									exec->node->ss.ps.state->es_snapshot,
-									columns, n, NULL);
+		source = open_tables(exec, columns, n);
 		exec->checked = check_segments(source) && (!decimals || check_delta(source));
 		source->ops->close(source);
 	}
@@ -463,7 +491,7 @@ gpucol_run_filled_columns(GpucolExec *exec, Bitmapset *attnums)
 		return NULL;
 	columns = palloc(bms_num_members(attnums) * sizeof(GpucolProgramColumn));
 	while ((attnum = bms_next_member(attnums, attnum)) >= 0)
-		columns[n++] = describe_column(exec->rel, attnum);
+		columns[n++] = describe_column(exec->desc, attnum);
 	source = gpucol_source_open(exec->rel, exec->node->ss.ps.state->es_snapshot,
 								columns, n, NULL);
 	if (remove_with_nulls(source, columns, n, &filled) != GPUCOL_END)
@@ -472,31 +500,12 @@ gpucol_run_filled_columns(GpucolExec *exec, Bitmapset *attnums)
 	return filled;
 }
 
-/* Open the source of one part: the program's columns where the part has them. */
-static GpucolSource *
-open_part(GpucolExec *exec, const GpucolExecPart *part)
-{
-	const GpucolProgramColumn *from = GPUCOL_PROGRAM_ARRAY(exec->program,
-														   GpucolProgramColumn, columns);
-	int			n = exec->program->ncolumns;
-	GpucolProgramColumn *columns = palloc(Max(n, 1) * sizeof(GpucolProgramColumn));
-
-	for (int c = 0; c < n; c++)
-	{
-		columns[c] = from[c];
-		columns[c].attnum = list_nth_int(part->attnums, from[c].attnum - 1);
-	}
-	return gpucol_source_open(part->rel, exec->node->ss.ps.state->es_snapshot,
-							  columns, n, NULL);
-}
-
 /* What the program reads. */
 static GpucolSource *
 open_source(GpucolExec *exec)
 {
 	const GpucolProgramColumn *columns =
 		GPUCOL_PROGRAM_ARRAY(exec->program, GpucolProgramColumn, columns);
-	GpucolSource **parts;
 
 	if (exec->never)
 		return gpucol_source_of_nothing();
@@ -504,14 +513,10 @@ open_source(GpucolExec *exec)
 		return gpucol_plan_rows_open_kept(exec->kept, columns, exec->program->ncolumns);
 	if (exec->rows_of != NULL)
 		return exec->open_rows(exec->rows_of, exec->desc, columns, exec->program->ncolumns);
-	if (exec->nparts == 0)
+	if (exec->parallel != NULL)
 		return gpucol_source_open(exec->rel, exec->node->ss.ps.state->es_snapshot,
-								  columns, exec->program->ncolumns,
-								  exec->parallel ? exec->parallel->source : NULL);
-	parts = palloc(exec->nparts * sizeof(GpucolSource *));
-	for (int i = 0; i < exec->nparts; i++)
-		parts[i] = open_part(exec, &exec->parts[i]);
-	return gpucol_source_join(parts, exec->nparts);
+								  columns, exec->program->ncolumns, exec->parallel->source);
+	return open_tables(exec, columns, exec->program->ncolumns);
 }
 
 /*

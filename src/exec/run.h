@@ -179,6 +179,14 @@ extern Bitmapset *gpucol_run_filled_columns(GpucolExec *exec, Bitmapset *attnums
 extern void gpucol_run_end(GpucolExec *exec);
 
 /*
+ * parts.c: have the run read the tables of these range table indexes as one, and close them
+ * when the node ends.  Without a table of their own, exec->desc becomes what they have in
+ * common.
+ */
+extern void gpucol_run_open_parts(GpucolExec *exec, const List *rtis, const List *attnums);
+extern void gpucol_run_close_parts(GpucolExec *exec);
+
+/*
  * Open exec->program's source as exec->source, and close it if it is open: what a run
  * does itself, and reach.c before it.
  */

@@ -70,6 +70,8 @@ typedef struct GpucolPipeDecimal
 struct GpucolPipe
 {
 	Index		rti;			/* table whose rows flow; 0 = those of a plan, */
+	List	   *part_rtis;		/* IntList: the tables that are read as that one, or NIL; */
+	List	   *part_attnums;	/* by part the IntList of where it keeps the columns */
 	int			child;			/* of this number among the node's; - n: the statement's
 								 * subplan n; */
 	struct Path *path;			/* the planner's path of it */

@@ -82,7 +82,9 @@ List *
 gpucol_pipe_save(const GpucolPipe *pipe, List **exprs)
 {
 	List	   *relations = NIL;
+	List	   *parts = NIL;
 	List	   *steps = NIL;
+	List	   *saved;
 	ListCell   *lc;
 	int			rti = -1;
 
@@ -90,11 +92,15 @@ gpucol_pipe_save(const GpucolPipe *pipe, List **exprs)
 		relations = lappend(relations, relation_var(pipe->rti));
 	while ((rti = bms_next_member(pipe->relids, rti)) >= 0)
 		relations = lappend(relations, relation_var(rti));
+	foreach(lc, pipe->part_rtis)
+		parts = lappend(parts, relation_var(lfirst_int(lc)));
 	foreach(lc, pipe->steps)
 		steps = lappend(steps, save_step(lfirst(lc), exprs));
-	return list_make5(list_make2_int(pipe->rti != 0, pipe->child),
-					  save_exprs(relations, exprs), save_exprs(pipe->outputs, exprs),
-					  save_exprs(pipe->conditions, exprs), steps);
+	saved = list_make5(list_make2_int(pipe->rti != 0, pipe->child),
+					   save_exprs(relations, exprs), save_exprs(pipe->outputs, exprs),
+					   save_exprs(pipe->conditions, exprs), steps);
+	saved = lappend(saved, save_exprs(parts, exprs));
+	return lappend(saved, pipe->part_attnums);
 }
 
 /*
@@ -120,6 +126,9 @@ gpucol_pipe_load(List *saved, List *exprs)
 	}
 	pipe->outputs = load_exprs(lthird(saved), exprs);
 	pipe->conditions = load_exprs(lfourth(saved), exprs);
+	foreach(lc, load_exprs(list_nth(saved, 5), exprs))
+		pipe->part_rtis = lappend_int(pipe->part_rtis, lfirst_node(Var, lc)->varno);
+	pipe->part_attnums = list_nth(saved, 6);
 	foreach(lc, (List *) list_nth(saved, 4))
 		pipe->steps = lappend(pipe->steps, load_step(lfirst(lc), exprs));
 	return pipe;

@@ -24,6 +24,7 @@
 #include "utils/spccache.h"
 
 #include "lower/clauses.h"
+#include "plan/parts.h"
 #include "planner/path_join.h"
 #include "service/threads.h"
 
@@ -135,6 +136,32 @@ gpucol_cost_is_beaten(RelOptInfo *rel, int ncolumns)
 			return true;
 	}
 	return false;
+}
+
+/*
+ * What is costed of a relation: the table, or as many pages and rows as its parts have.
+ */
+RelOptInfo *
+gpucol_cost_parts(RelOptInfo *rel, const List *parts)
+{
+	RelOptInfo *whole;
+	ListCell   *lc;
+
+	if (parts == NIL)
+		return rel;
+	whole = palloc(sizeof(RelOptInfo));
+	*whole = *rel;
+	whole->pages = 0;
+	whole->tuples = 0;
+	foreach(lc, parts)
+	{
+		const GpucolPart *part = lfirst(lc);
+
+		whole->pages += part->rel->pages;
+		whole->tuples += part->rel->tuples;
+		whole->reltablespace = part->rel->reltablespace;
+	}
+	return whole;
 }
 
 /*

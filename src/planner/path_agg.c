@@ -54,6 +54,7 @@
 #include "planner/path_join.h"
 #include "plan/parts.h"
 #include "planner/planner.h"
+#include "planner/subquery.h"
 #include "plan/reason.h"
 #include "plan/wing.h"
 
@@ -424,32 +425,6 @@ ordinary_path(Grouping *g, RelOptInfo *output_rel)
 }
 
 /*
- * What is costed: the table, or as many pages and rows as its parts have.
- */
-static RelOptInfo *
-costed_rel(Grouping *g)
-{
-	RelOptInfo *whole;
-	ListCell   *lc;
-
-	if (g->parts == NIL)
-		return g->rel;
-	whole = palloc(sizeof(RelOptInfo));
-	*whole = *g->rel;
-	whole->pages = 0;
-	whole->tuples = 0;
-	foreach(lc, g->parts)
-	{
-		GpucolPart *part = lfirst(lc);
-
-		whole->pages += part->rel->pages;
-		whole->tuples += part->rel->tuples;
-		whole->reltablespace = part->rel->reltablespace;
-	}
-	return whole;
-}
-
-/*
  * How many units a timestamp's values lie in, by the ends of its histogram; as many as
  * there are where nobody knows.
  */
@@ -612,7 +587,7 @@ add_path_agg(Grouping *g, RelOptInfo *output_rel)
 {
 	CustomPath *path = makeNode(CustomPath);
 	Path	   *fallback = gpucol_fallback_path(output_rel);
-	RelOptInfo *rel = costed_rel(g);
+	RelOptInfo *rel = gpucol_cost_parts(g->rel, g->parts);
 
 	if (fallback == NULL)
 		fallback = ordinary_path(g, output_rel);
@@ -657,23 +632,38 @@ add_path_agg(Grouping *g, RelOptInfo *output_rel)
 	return true;
 }
 
-/* The gpucol table of a join that reasons are about: the largest. */
+/* A gpucol table that a base relation's rows are of, or InvalidOid. */
+static Oid
+packed_table(PlannerInfo *root, const RelOptInfo *base)
+{
+	RangeTblEntry *rte = planner_rt_fetch(base->relid, root);
+
+	if (rte->rtekind == RTE_RELATION)
+		return gpucol_subquery_packed_part(rte);
+	return rte->rtekind == RTE_SUBQUERY && rte->subquery != NULL ?
+		gpucol_subquery_table(rte->subquery) : InvalidOid;
+}
+
+/* The gpucol table of a join that reasons are about: that of the largest relation. */
 static Oid
 largest_table(PlannerInfo *root, RelOptInfo *rel)
 {
-	RelOptInfo *largest = NULL;
+	Oid			found = InvalidOid;
+	double		tuples = -1;
 	int			varno = -1;
 
 	while ((varno = bms_next_member(rel->relids, varno)) >= 0)
 	{
 		RelOptInfo *base = root->simple_rel_array[varno];
+		Oid			table = base == NULL ? InvalidOid : packed_table(root, base);
 
-		if (base != NULL && base->rtekind == RTE_RELATION &&
-			gpucol_am_is_gpucol(planner_rt_fetch(varno, root)->relid) &&
-			(largest == NULL || base->tuples > largest->tuples))
-			largest = base;
+		if (OidIsValid(table) && base->tuples > tuples)
+		{
+			found = table;
+			tuples = base->tuples;
+		}
 	}
-	return largest == NULL ? InvalidOid : planner_rt_fetch(largest->relid, root)->relid;
+	return found;
 }
 
 /* Are joined tables such that an engine can group their rows? */

@@ -72,214 +72,6 @@ typedef struct Pair
 	const char *reason;			/* why there is no pipe */
 } Pair;
 
-/* ------------------------------------------------------------------------
- * Pipes of base relations
- * ------------------------------------------------------------------------
- */
-
-/* Of columns that are read, as many as the query needs of a table. */
-static int
-count_needed(RelOptInfo *rel)
-{
-	Bitmapset  *attnos = NULL;
-	ListCell   *lc;
-
-	pull_varattnos((Node *) rel->reltarget->exprs, rel->relid, &attnos);
-	foreach(lc, rel->baserestrictinfo)
-		pull_varattnos((Node *) lfirst_node(RestrictInfo, lc)->clause, rel->relid, &attnos);
-	return bms_num_members(attnos);
-}
-
-/* Why a base relation has no pipe, or NULL. */
-static const char *
-decline_base(PlannerInfo *root, RelOptInfo *rel)
-{
-	RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
-	ListCell   *lc;
-
-	if (rte->rtekind != RTE_RELATION || rte->inh || !gpucol_am_is_gpucol(rte->relid))
-		return "it is no gpucol table";
-	if (rte->tablesample != NULL)
-		return "TABLESAMPLE";
-	if (!bms_is_empty(rel->lateral_relids))
-		return "it refers to other tables laterally";
-	if (!gpucol_enable_scan)
-		return "gpucol.enable_scan is off";
-	foreach(lc, rel->baserestrictinfo)
-	{
-		if (lfirst_node(RestrictInfo, lc)->pseudoconstant)
-			return "a condition without columns";
-	}
-	return NULL;
-}
-
-/* The query of a common table expression that a range table entry names, or NULL. */
-static Query *
-find_cte(PlannerInfo *root, const RangeTblEntry *rte)
-{
-	ListCell   *lc;
-
-	for (Index i = 0; i < rte->ctelevelsup && root != NULL; i++)
-		root = root->parent_root;
-	if (root == NULL || rte->self_reference)
-		return NULL;
-	foreach(lc, root->parse->cteList)
-	{
-		CommonTableExpr *cte = lfirst_node(CommonTableExpr, lc);
-
-		if (strcmp(cte->ctename, rte->ctename) == 0)
-			return castNode(Query, cte->ctequery);
-	}
-	return NULL;
-}
-
-/* Are a base relation's rows those of a gpucol table, or made of some? */
-static bool
-reads_packed(PlannerInfo *root, RelOptInfo *rel)
-{
-	RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
-	Query	   *cte;
-
-	switch (rte->rtekind)
-	{
-		case RTE_RELATION:
-			return OidIsValid(gpucol_subquery_packed_part(rte));
-		case RTE_SUBQUERY:
-			return rte->subquery == NULL || OidIsValid(gpucol_subquery_table(rte->subquery));
-		case RTE_CTE:
-			cte = find_cte(root, rte);
-			return cte != NULL && OidIsValid(gpucol_subquery_table(cte));
-		default:
-			return false;
-	}
-}
-
-/* Rows whose columns are these. */
-static TupleDesc
-exprs_desc(const List *exprs)
-{
-	TupleDesc	desc = CreateTemplateTupleDesc(list_length(exprs));
-	ListCell   *lc;
-
-	foreach(lc, exprs)
-	{
-		AttrNumber	attnum = foreach_current_index(lc) + 1;
-
-		TupleDescInitEntry(desc, attnum, "", exprType(lfirst(lc)), exprTypmod(lfirst(lc)), 0);
-		TupleDescInitEntryCollation(desc, attnum, exprCollation(lfirst(lc)));
-	}
-	return desc;
-}
-
-/*
- * The subplan of `value NOT IN (query)` where the query refers to nothing outside of it;
- * else NULL.
- */
-static SubPlan *
-find_not_in(PlannerInfo *root, Node *clause)
-{
-	SubPlan    *subplan;
-	Plan	   *plan;
-
-	if (!is_notclause(clause))
-		return NULL;
-	subplan = (SubPlan *) get_notclausearg(clause);
-	if (!IsA(subplan, SubPlan) || subplan->subLinkType != ANY_SUBLINK ||
-		subplan->parParam != NIL || list_length(subplan->paramIds) != 1 ||
-		!IsA(subplan->testexpr, OpExpr) ||
-		list_length(((OpExpr *) subplan->testexpr)->args) != 2 ||
-		!IsA(lsecond(((OpExpr *) subplan->testexpr)->args), Param) ||
-		contain_volatile_functions(linitial(((OpExpr *) subplan->testexpr)->args)))
-		return NULL;
-	plan = list_nth(root->glob->subplans, subplan->plan_id - 1);
-	return bms_is_empty(plan->extParam) && linitial_node(TargetEntry, plan->targetlist)->resjunk == false ?
-		subplan : NULL;
-}
-
-/* Add a step that does what NOT IN does; the reason if there is none, or NULL. */
-static const char *
-add_not_in(PlannerInfo *root, GpucolJoinPipe *found, Node *clause)
-{
-	SubPlan    *subplan = find_not_in(root, clause);
-	GpucolPipeStep *step = palloc0(sizeof(GpucolPipeStep));
-	CaseTestExpr *column = makeNode(CaseTestExpr);
-	const char *reason;
-	OpExpr	   *op;
-	Plan	   *plan;
-
-	if (subplan == NULL)
-		return "a condition is not pushed down";
-	op = (OpExpr *) subplan->testexpr;
-	plan = list_nth(root->glob->subplans, subplan->plan_id - 1);
-	/* what stands for the query's column; a Var would be one of this query's */
-	column->typeId = exprType(lsecond(op->args));
-	column->typeMod = exprTypmod(lsecond(op->args));
-	column->collation = exprCollation(lsecond(op->args));
-	step->kind = GPUCOL_JOIN_NOT_IN;
-	step->build = palloc0(sizeof(GpucolPipe));
-	step->build->child = -subplan->plan_id;
-	step->build->outputs = list_make1(column);
-	gpucol_pipe_source(step->build, exprs_desc(step->build->outputs));
-	reason = gpucol_pipe_add_key(found->pipe, step, linitial(op->args),
-								 (Expr *) makeVar(1, 1, column->typeId, column->typeMod,
-												  column->collation, 0), op->opno);
-	if (reason != NULL)
-		return reason;
-	step->inner_keys = list_make1(column);
-	found->pipe->steps = lappend(found->pipe->steps, step);
-	found->build += plan->total_cost + gpucol_cost_insert(plan->plan_rows);
-	found->nsteps++;
-	return NULL;
-}
-
-/* Have steps do what is left of a table's conditions; the reason if they cannot. */
-static const char *
-add_steps(PlannerInfo *root, GpucolJoinPipe *found, List *clauses)
-{
-	ListCell   *lc;
-
-	foreach(lc, clauses)
-	{
-		const char *reason = add_not_in(root, found, lfirst(lc));
-
-		if (reason != NULL)
-			return reason;
-	}
-	return NULL;
-}
-
-/* The pipe of a base relation: its table, and the queries that conditions look values up in. */
-static GpucolJoinPipe *
-base_pipe(PlannerInfo *root, RelOptInfo *rel)
-{
-	GpucolJoinPipe *found = palloc0(sizeof(GpucolJoinPipe));
-	GpucolPipe *pipe;
-	TupleDesc	desc;
-	List	   *rest;
-
-	found->packed = reads_packed(root, rel);
-	found->reason = decline_base(root, rel);
-	if (found->reason != NULL)
-		return found;
-	pipe = palloc0(sizeof(GpucolPipe));
-	pipe->rti = rel->relid;
-	pipe->relids = bms_make_singleton(rel->relid);
-	desc = gpucol_parts_table_desc(planner_rt_fetch(rel->relid, root)->relid);
-	gpucol_pipe_source(pipe, desc);
-	gpucol_clauses_split(root, gpucol_lower_begin(desc, rel->relid, NULL),
-						 rel->baserestrictinfo, "join", &pipe->conditions, &rest, NULL);
-	found->pipe = pipe;
-	found->reason = add_steps(root, found, rest);
-	if (found->reason != NULL)
-	{
-		found->pipe = NULL;
-		return found;
-	}
-	found->rows = rel->rows;
-	found->flow = gpucol_cost_flow(rel, count_needed(rel), pipe->conditions);
-	return found;
-}
-
 /*
  * The pipe of a relation of the join search: ->pipe is NULL where it has none, for
  * ->reason's sake.
@@ -294,28 +86,13 @@ gpucol_join_pipe(PlannerInfo *root, RelOptInfo *rel)
 		/* the genetic search's memory is gone before the relation is */
 		MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(rel));
 
-		rel->fdw_private = base_pipe(root, rel);
+		rel->fdw_private = gpucol_join_base_pipe(root, rel);
 		MemoryContextSwitchTo(old);
 	}
 	if (rel->fdw_private == NULL || rel->fdwroutine != NULL ||
 		(rel->reloptkind != RELOPT_BASEREL && rel->reloptkind != RELOPT_JOINREL))
 		return &none;
 	return rel->fdw_private;
-}
-
-/* Has a base relation conditions that are joins? */
-bool
-gpucol_join_has_steps(PlannerInfo *root, RelOptInfo *rel)
-{
-	ListCell   *lc;
-
-	foreach(lc, rel->baserestrictinfo)
-	{
-		if (gpucol_enable_join &&
-			find_not_in(root, (Node *) lfirst_node(RestrictInfo, lc)->clause) != NULL)
-			return gpucol_join_pipe(root, rel)->pipe != NULL;
-	}
-	return false;
 }
 
 /* ------------------------------------------------------------------------
@@ -467,7 +244,7 @@ path_pipe(RelOptInfo *rel)
 	pipe->relids = rel->relids;
 	pipe->path = rel->cheapest_total_path;
 	pipe->outputs = pipe->path->pathtarget->exprs;
-	gpucol_pipe_source(pipe, exprs_desc(pipe->outputs));
+	gpucol_pipe_source(pipe, gpucol_join_exprs_desc(pipe->outputs));
 	return pipe;
 }
 

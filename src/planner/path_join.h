@@ -30,6 +30,10 @@ typedef struct GpucolJoinPipe
 
 extern GpucolJoinPipe *gpucol_join_pipe(PlannerInfo *root, RelOptInfo *rel);
 
+/* path_join_base.c: the pipe of a base relation; rows whose columns are these */
+extern GpucolJoinPipe *gpucol_join_base_pipe(PlannerInfo *root, RelOptInfo *rel);
+extern TupleDesc gpucol_join_exprs_desc(const List *exprs);
+
 /* Is a base relation one with steps: has it conditions that are joins? */
 extern bool gpucol_join_has_steps(PlannerInfo *root, RelOptInfo *rel);
 
@@ -46,7 +50,10 @@ extern List *gpucol_join_paths(PlannerInfo *root, GpucolPipe *pipe, Path *fallba
 extern List *gpucol_join_add_pipe(CustomScan *cscan, GpucolPipe *pipe);
 extern List *gpucol_join_params(List *exprs);
 
-/* cost.c: reading a table's rows, without handing them on */
+/* cost.c: a relation for the costs of reading it, `parts` being its GpucolParts, if any */
+extern RelOptInfo *gpucol_cost_parts(RelOptInfo *rel, const List *parts);
+
+/* ... reading a table's rows, without handing them on */
 extern Cost gpucol_cost_flow(RelOptInfo *rel, int ncolumns, List *conditions);
 
 /* ... all rows of a path, as engines take them */

@@ -162,7 +162,7 @@ gpucol_subquery_table(Query *query)
 
 		if (rte->rtekind == RTE_RELATION)
 			relid = gpucol_subquery_packed_part(rte);
-		else if (rte->rtekind == RTE_SUBQUERY)
+		else if (rte->rtekind == RTE_SUBQUERY && rte->subquery != NULL)
 			relid = gpucol_subquery_table(rte->subquery);
 		if (OidIsValid(relid))
 			return relid;

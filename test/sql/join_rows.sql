@@ -14,11 +14,18 @@ INSERT INTO dim_h VALUES (3, NULL, NULL, NULL), (NULL, 1, 1, 'none'), (5, 27.5, 
 CREATE TABLE cut_h (k int, v int) PARTITION BY RANGE (k);
 CREATE TABLE cut_h1 PARTITION OF cut_h FOR VALUES FROM (0) TO (20) USING heap;
 CREATE TABLE cut_h2 PARTITION OF cut_h FOR VALUES FROM (20) TO (100) USING heap;
+CREATE TABLE cut_h3 (v int, k int) USING heap;
+ALTER TABLE cut_h ATTACH PARTITION cut_h3 FOR VALUES FROM (100) TO (200);
 INSERT INTO cut_h SELECT i % 50, i FROM generate_series(1, 400) i;
+INSERT INTO cut_h VALUES (101, 7), (103, NULL), (101, 9);
 CREATE TABLE cut_g (k int, v int) PARTITION BY RANGE (k);
 CREATE TABLE cut_g1 PARTITION OF cut_g FOR VALUES FROM (0) TO (20) USING gpucol;
 CREATE TABLE cut_g2 PARTITION OF cut_g FOR VALUES FROM (20) TO (100) USING gpucol;
+CREATE TABLE cut_g3 (v int, x text, k int) USING gpucol;
+ALTER TABLE cut_g3 DROP COLUMN x;
+ALTER TABLE cut_g ATTACH PARTITION cut_g3 FOR VALUES FROM (100) TO (200);
 INSERT INTO cut_g SELECT * FROM cut_h;
+INSERT INTO dim_h VALUES (101, 3, 4, 's101');
 CREATE TABLE nan_h (k int, x numeric(6,2)) USING heap;
 INSERT INTO nan_h SELECT i, i FROM generate_series(1, 30) i;
 ANALYZE fact_h, fact_g, dim_h, cut_h, cut_g, nan_h;
@@ -29,7 +36,7 @@ CREATE FUNCTION plan_of(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE line text;
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
-		IF line ~ 'Nested|Merge Join|Hash .*Join|Hash Join|GpucolJoin|GpucolAgg|Fallback| Join: ' THEN
+		IF line ~ 'Nested|Merge Join|Hash .*Join|Hash Join|GpucolJoin|GpucolAgg|Fallback| Join: |Partitions|Tables' THEN
 			RETURN NEXT regexp_replace(regexp_replace(line, ';.*|\(actual.*', ''), '^ *(-> *)?', '');
 		END IF;
 	END LOOP;
@@ -75,12 +82,19 @@ SELECT same('SELECT f.id, x.x FROM nan_h x JOIN fact_ f ON f.k = x.k AND f.q > x
 SELECT same('SELECT f.id, d.s FROM dim_h d FULL JOIN (SELECT * FROM fact_ WHERE id < 30) f ON f.k = d.k');
 -- partitioned tables, UNION ALL, common table expressions, VALUES, functions
 SELECT same('SELECT c.v, f.id FROM cut_ c JOIN fact_ f ON c.k = f.k AND c.v = f.id');
+SELECT same('SELECT c.k, c.s, f.id FROM (SELECT k, sum(v) AS s FROM cut_ GROUP BY k) c JOIN fact_ f ON c.k = f.k AND c.s > f.id');
 SELECT same('SELECT f.t, count(*), sum(c.v) FROM cut_ c LEFT JOIN fact_ f ON c.k = f.k GROUP BY f.t');
 SELECT same('SELECT u.k, f.id FROM (SELECT k, v FROM cut_ UNION ALL SELECT k, id FROM fact_ WHERE id < 50) u JOIN fact_ f ON u.k = f.k AND u.v > f.id');
 SELECT same('WITH a AS MATERIALIZED (SELECT k, sum(q) AS s FROM fact_ GROUP BY k), b AS MATERIALIZED (SELECT k, max(id) AS m FROM fact_ GROUP BY k) SELECT a.k, a.s, b.m FROM a LEFT JOIN b ON a.k = b.k AND b.m > a.s * 0.25');
 SELECT same('SELECT x.n, f.id FROM (VALUES (1, ''a''), (2, ''b''), (NULL, ''c'')) x(k, n) LEFT JOIN fact_ f ON x.k = f.k AND f.id < 90');
 SELECT same('SELECT i, f.id FROM generate_series(1, 50) i LEFT JOIN fact_ f ON i = f.k AND f.id < 90');
 SELECT same('SELECT i FROM generate_series(1, 50) i WHERE NOT EXISTS (SELECT FROM fact_ f WHERE f.k = i)');
+SELECT same('SELECT d.s, count(*), sum(c.v) FROM cut_ c JOIN dim_h d ON c.k = d.k WHERE c.v > 6 GROUP BY 1');
+SELECT same('SELECT c.v, d.s FROM cut_ c LEFT JOIN dim_h d ON c.k = d.k AND c.v > d.k * 2 WHERE c.k > 20');
+SELECT same('SELECT d.s, c.v, c.k FROM dim_h d RIGHT JOIN cut_ c ON c.k = d.k JOIN fact_ f ON f.k = c.k AND f.id = c.v');
+SELECT same('SELECT u.k, count(*), sum(d.u) FROM (SELECT k, id AS v FROM fact_ UNION ALL SELECT k, v FROM cut_1) u JOIN dim_h d ON u.k = d.k WHERE u.v < 700 GROUP BY 1');
+SELECT same('SELECT u.v, d.s FROM (SELECT k, id + 1 AS v FROM fact_ UNION ALL SELECT k, v FROM cut_) u JOIN dim_h d ON u.k = d.k WHERE u.v < 70');
+SELECT same('SELECT c.k, e.v FROM cut_ c JOIN cut_ e ON c.k = e.k AND c.v < e.v');
 -- no rows
 SELECT same('SELECT a.k, f.id FROM (SELECT k, sum(q) AS s FROM fact_ WHERE id < 0 GROUP BY k) a RIGHT JOIN fact_ f ON a.k = f.k AND a.s < f.q WHERE f.id < 9');
 RESET enable_hashjoin;
