@@ -66,6 +66,11 @@ CREATE DOMAIN telling AS int CHECK (public.tell(VALUE = 7, VALUE::text));
 CREATE TYPE told_pair AS (x public.telling, y public.defined_domain);
 CREATE FUNCTION planted(text, text) RETURNS bool LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN public.tell($1 LIKE 'secret%', $1) AND $1 < $2; END $$;
 CREATE OPERATOR ~<~~ (LEFTARG = text, RIGHTARG = text, FUNCTION = planted, RESTRICT = scalarltsel);
+-- an aggregate of a user, whose final function runs as another role
+CREATE FUNCTION note_one(told int, value bool) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN told + CASE WHEN value THEN 1 ELSE 100 END; END';
+CREATE FUNCTION note_all(told int) RETURNS text LANGUAGE plpgsql SECURITY DEFINER STABLE AS 'BEGIN IF told % 7 = 6 THEN RAISE ''defined by %'', current_user; END IF; RETURN told || current_user; END';
+ALTER FUNCTION note_all(int) OWNER TO definer;
+CREATE AGGREGATE noted_by(bool) (SFUNC = note_one, STYPE = int, INITCOND = '0', FINALFUNC = note_all);
 CREATE FUNCTION as_pair(text) RETURNS public.pair LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM public.tell($1 LIKE 'secret%', $1); RETURN ROW(length($1), $1)::public.pair; END $$;
 CREATE CAST (text AS public.pair) WITH FUNCTION as_pair(text);
 SQL
@@ -166,7 +171,8 @@ sub leaky_query
 	my $where = chance(0.5) ? 'WHERE ' . predicate(1, $t, 'x') : '';
 	my $and = $where ? "$where AND" : 'WHERE';
 	my $number = leaky(pick(qw(int num)), $t, 'x');
-	my $kind = int rand 28;
+	my $kind = int rand 32;
+	my $order = "ORDER BY x.id, x::text COLLATE \"C\"";
 
 	return "SELECT x.id FROM $t x $and $bool" if $kind < 4;
 	return "SELECT x.id, $e AS e FROM $t x $where" if $kind == 4;
@@ -189,6 +195,9 @@ sub leaky_query
 	return "SELECT x.id FROM $t x WHERE CASE WHEN $bool THEN $bool ELSE NOT $bool END" if $kind == 23;
 	return "WITH RECURSIVE r(a, n) AS (SELECT x.id, 0 FROM $t x WHERE x.id % 30 = 4 AND $bool UNION SELECT " . pick('y.id, n + 1', 'y.id, 1', leaky('int', $u, 'y') . ', n + 1') . " FROM r JOIN $u y ON y.id = r.a + " . between(1, 3) . ' AND ' . leaky('bool', $u, 'y') . " WHERE n < 6) SELECT " . pick('a, n FROM r', 'count(*), sum(a::numeric) FROM r', "r.a FROM r WHERE EXISTS (SELECT FROM $t x WHERE x.id = r.a AND $bool)") if $kind == 24 || $kind == 25;
 	return "SELECT " . pick("gpucol.u_topk(x.id, x.id::float8, 0.5, 3)", "gpucol.pt_k(x.id, " . pick('x.id::float8', 'x.id + 0 * (' . leaky('float', $t, 'x') . ')') . ", 0.4, 4, 0.2)", "gpucol.expected_rank_topk(x.id, x.id::float8, CASE WHEN $bool THEN 0.5 ELSE 0.25 END, 5)", "gpucol.global_topk(x.id, x.id::float8, 0.9, 3)") . " AS top FROM $t x $and $bool" if $kind == 26;
+	return "SELECT " . key($t, 'x') . " AS k, public.noted_by($bool), string_agg(($e)::text, ',' $order) FILTER (WHERE $bool) FROM $t x $where GROUP BY 1" if $kind == 28;
+	return "SELECT array_agg(($e)::text $order), percentile_" . pick('cont', 'disc') . "(0.5) WITHIN GROUP (ORDER BY ($number)::float8), stddev_samp(($number)::numeric), " . pick('public.noted_by', 'every', 'bool_or') . "($bool), count(DISTINCT $number) FROM $t x $where" if $kind == 29;
+	return "SELECT x.id, " . pick('sum', 'min', 'max', 'count', 'avg') . "(($number)::numeric) OVER (PARTITION BY " . key($t, 'x') . " $order" . pick('', ' ROWS BETWEEN 2 PRECEDING AND CURRENT ROW', ' ROWS UNBOUNDED PRECEDING') . ")::numeric(40,6) AS w, lag(($e)::text) OVER ($order) FROM $t x $where" if $kind == 30;
 	return "(SELECT x.id FROM $t x $and $bool) " . pick('UNION', 'EXCEPT', 'INTERSECT ALL') . " SELECT y.id FROM $u y WHERE " . leaky('bool', $u, 'y');
 }
 
