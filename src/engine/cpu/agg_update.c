@@ -183,6 +183,14 @@ distinct_words(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpu
 	return GPUCOL_OK;
 }
 
+/* Has the row before the same pair of group and value? */
+GPUCOL_CPU_INLINE bool
+is_repeated(const uint32_t *ids, const uint64_t *words, const uint8_t *valid, uint32_t j)
+{
+	return j > 0 && words[j] == words[j - 1] && ids[j] == ids[j - 1] &&
+		(valid == NULL || valid[j - 1]);
+}
+
 /* Add the pair (group, value) of each valid row to a set. */
 static GpucolStatus
 update_distinct(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
@@ -198,13 +206,13 @@ update_distinct(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
 		valid = leave_seen(worker, groups, acc, valid);
 	status = distinct_words(worker, groups, reg, valid, words);
 	for (uint32_t j = 0; j < worker->nsel && status == GPUCOL_OK; j++)
-		if (valid == NULL || valid[j])
+		if ((valid == NULL || valid[j]) && !is_repeated(worker->ids, words, valid, j))
 			gpucol_cpu_group_prefetch(set, worker->ids[j], words[j]);
 	for (uint32_t j = 0; j < worker->nsel && status == GPUCOL_OK; j++)
 	{
 		bool		added;
 
-		if (valid != NULL && !valid[j])
+		if ((valid != NULL && !valid[j]) || is_repeated(worker->ids, words, valid, j))
 			continue;
 		status = gpucol_cpu_group_add(groups, set, worker->ids[j], words[j], &added);
 		if (status == GPUCOL_OK)

@@ -112,6 +112,8 @@ typedef struct GpucolCpuColumn
 	uint32_t	ndict;
 	int64_t    *dict;
 	GpucolBytes *entries;
+	bool		measured;		/* the program asks for their lengths: */
+	_Atomic uint32_t *lengths;	/* characters + 1, 0 unknown; NULL: none are kept */
 
 	/* RLE: runs with their 64-bit forms (the decoder's) */
 	uint32_t	nruns;
@@ -163,8 +165,12 @@ typedef struct GpucolCpuHostTest
 	uint8_t		null_verdict;
 	uint8_t    *verdicts;		/* by dictionary code, or by row of the window */
 	bool		by_row;
+	bool		by_instr;		/* an instruction asks for the verdicts */
 
-	/* the order of the dictionary decides (engine/cpu/cuts.c): no verdicts but for a LOAD */
+	/*
+	 * the order of the dictionary decides (engine/cpu/cuts.c), no verdicts but for a LOAD; or,
+	 * where bytes are raw, whether there are any: then codes are lengths
+	 */
 	bool		in_order;
 	bool		first;			/* does it hold for code 0? */
 	uint32_t	nturns;
@@ -579,10 +585,12 @@ gpucol_cpu_vector_rows(const GpucolRun *run, uint32_t vector)
 }
 
 /*
- * engine/cpu/raw.c: read the raw bytes of the window of vectors [first, first + n), of which
+ * engine/cpu/raw.c: does the program read raw bytes of this column, not only their lengths?
+ * Read the raw bytes of the window of vectors [first, first + n), of which
  * run->work has those that are not excluded; leaves out of it those that they do not
  * matter for.
  */
+extern bool gpucol_cpu_raw_is_read(const GpucolRun *run, const GpucolCpuColumn *column);
 extern GpucolStatus gpucol_cpu_raw_window(GpucolRun *run, uint32_t first, uint32_t n);
 
 /* engine/cpu/host.c */

@@ -9,6 +9,9 @@
  * tested, and a dictionary that nothing else needs is not read at all.  A segment that
  * has no such entry is passed over before any dictionary is read.
  *
+ * Of raw bytes only the lengths are at hand: a predicate that tells strings without bytes from
+ * all others (x <> '') is decided by them, and no byte is read for it.
+ *
  * A probe reads two offsets and as many bytes as the cut has, and checks that they lie
  * within their stream.  That entries ascend is not checked then, as it is where a whole
  * dictionary is loaded: wrong bytes give other codes, as wrong codes would.
@@ -151,6 +154,39 @@ useful_cuts(const GpucolRun *run, const GpucolCpuHostTest *test)
 	return cuts != NULL && (uint64_t) cuts->n * ENTRIES_A_CUT < desc->ndict ? cuts : NULL;
 }
 
+/*
+ * Raw bytes of a predicate that turns where the string without bytes is, and nowhere else:
+ * then lengths, which are the codes of the chunk, decide.
+ */
+static bool
+find_length(GpucolRun *run, GpucolCpuHostTest *test)
+{
+	const GpucolCuts *cuts = NULL;
+	bool		more;
+
+	if (gpucol_cpu_stream_is_raw(&run->cols[test->column]) && !test->by_instr &&
+		run->host->cuts != NULL)
+		cuts = run->host->cuts(run->host->context, test->id);
+	if (cuts == NULL)
+		return false;
+	test->first = more = cuts->first;
+	for (int i = 0; i < cuts->n; i++)
+	{
+		if (cuts->cuts[i].value.len > 0)
+			return false;
+		test->first ^= cuts->cuts[i].place == GPUCOL_CUT_BEFORE;
+		more ^= cuts->cuts[i].place != GPUCOL_CUT_BEHIND_PREFIX;
+	}
+	gpucol_cpu_free(run, test->turns);
+	test->turns = gpucol_cpu_alloc(run, sizeof(uint32_t));
+	if (test->turns == NULL)
+		return false;
+	test->turns[0] = 1;
+	test->nturns = more != test->first;
+	test->in_order = true;
+	return true;
+}
+
 GpucolStatus
 gpucol_cpu_cuts_open(GpucolRun *run)
 {
@@ -167,6 +203,8 @@ gpucol_cpu_cuts_open(GpucolRun *run)
 		GpucolCpuHostTest *test = &run->hosts[h];
 		const GpucolCuts *cuts = useful_cuts(run, test);
 
+		if (find_length(run, test))
+			continue;
 		test->in_order = cuts != NULL;
 		if (cuts != NULL)
 		{

@@ -36,13 +36,17 @@ open_program(GpucolRun *run, const GpucolProgram *program)
 
 /* Register a (host predicate, column) pair; those of payload follow all others. */
 static void
-add_host(GpucolRun *run, int id, uint16_t column)
+add_host(GpucolRun *run, int id, uint16_t column, bool by_instr)
 {
 	int			n = run->nhosts + run->npayload_hosts;
 
 	for (int i = 0; i < n; i++)
 		if (run->hosts[i].id == id && run->hosts[i].column == column)
+		{
+			run->hosts[i].by_instr |= by_instr;
 			return;
+		}
+	run->hosts[n].by_instr = by_instr;
 	run->hosts[n].id = id;
 	run->hosts[n].column = column;
 	if (column < run->program->ncolumns)
@@ -51,12 +55,14 @@ add_host(GpucolRun *run, int id, uint16_t column)
 		run->npayload_hosts++;
 }
 
-/* Column that a register was loaded from. */
+/* Column that a register was loaded from, or is a part of. */
 static uint16_t
 loaded_column(const GpucolRun *run, uint16_t reg)
 {
-	for (int i = 0; i < run->program->ninstrs; i++)
-		if (run->instrs[i].dst == reg)
+	for (int i = run->program->ninstrs - 1; i >= 0; i--)
+		if (run->instrs[i].dst == reg && run->instrs[i].op == GPUCOL_OP_PART_S)
+			reg = run->instrs[i].a;
+		else if (run->instrs[i].dst == reg)
 			return (uint16_t) run->instrs[i].aux;
 	return 0;
 }
@@ -69,14 +75,14 @@ add_hosts(GpucolRun *run, bool payload)
 
 	for (int r = 0; r < program->nranges && !payload; r++)
 		if (run->ranges[r].op == GPUCOL_RANGE_HOST)
-			add_host(run, (int) run->ranges[r].n, run->ranges[r].column);
+			add_host(run, (int) run->ranges[r].n, run->ranges[r].column, false);
 	for (int i = 0; i < program->ninstrs; i++)
 		if (run->instrs[i].op == GPUCOL_OP_HOST_TEST)
 		{
 			uint16_t	column = loaded_column(run, run->instrs[i].a);
 
 			if ((column >= program->ncolumns) == payload)
-				add_host(run, run->instrs[i].aux, column);
+				add_host(run, run->instrs[i].aux, column, true);
 		}
 }
 
@@ -103,6 +109,9 @@ find_uses(GpucolRun *run)
 		if (instr->op <= GPUCOL_OP_LOAD_S && instr->aux < program->ncolumns)
 			run->cols[instr->aux].used = run->cols[instr->aux].loaded = true;
 	}
+	for (int i = 0; i < program->ninstrs; i++)
+		if (run->instrs[i].op == GPUCOL_OP_LENGTH_S && (run->instrs[i].aux & GPUCOL_TEXT_BYTES) == 0)
+			run->cols[loaded_column(run, run->instrs[i].a)].measured = true;
 	add_hosts(run, false);
 	add_hosts(run, true);
 	return GPUCOL_OK;

@@ -314,6 +314,12 @@ lookup_hashed(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint
 		uint32_t	at = first_slot(groups, hash);
 		uint64_t	slot;
 
+		/* rows of a group often follow each other */
+		if (j > 0 && hash == hashes[j - 1] && same_key(groups, ids[j - 1], keys, stride, j))
+		{
+			ids[j] = ids[j - 1];
+			continue;
+		}
 		while ((slot = groups->slots[at]) != 0)
 		{
 			if ((slot ^ hash) >> 32 == 0 &&
@@ -388,6 +394,7 @@ lookup_direct(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint
 			  uint64_t *hashes, uint32_t *ids, bool *done)
 {
 	const int64_t *values = (const int64_t *) keys + stride;
+	bool		strings = groups->run->classes[groups->run->keys[0]] == GPUCOL_CLASS_S;
 	int64_t		least;
 	int64_t		greatest;
 
@@ -397,7 +404,7 @@ lookup_direct(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint
 	{
 		uint64_t	range = (uint64_t) greatest - (uint64_t) least;
 
-		if (groups->run->classes[groups->run->keys[0]] == GPUCOL_CLASS_S)
+		if (strings)
 		{
 			if (!grow_direct(groups, (uint64_t) greatest))
 				return GPUCOL_OK;
@@ -428,8 +435,12 @@ lookup_direct(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint
 		{
 			uint32_t	id;
 
-			if (lookup_hashed(groups, keys + j, stride, 1, hashes, &id) != GPUCOL_OK)
+			if ((strings && groups->ndirect == groups->n ?
+				 gpucol_cpu_group_append(groups, keys + j, stride, 1, &id) :
+				 lookup_hashed(groups, keys + j, stride, 1, hashes, &id)) != GPUCOL_OK)
 				return GPUCOL_OUT_OF_MEMORY;
+			groups->only_layout = 0;
+			groups->ndirect += strings && groups->ndirect + 1 == groups->n;
 			*known = id + 1;
 		}
 		ids[j] = *known - 1;
@@ -524,6 +535,12 @@ grow_strings(GpucolCpuGroups *groups)
 	return GPUCOL_OK;
 }
 
+GPUCOL_CPU_INLINE bool
+same_bytes(const GpucolBytes *a, const GpucolBytes *b)
+{
+	return a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
+}
+
 /* Number of a byte string with its hash, added if it is new. */
 static GpucolStatus
 find_string(GpucolCpuGroups *groups, GpucolBytes value, uint64_t hash, uint32_t *number)
@@ -539,8 +556,7 @@ find_string(GpucolCpuGroups *groups, GpucolBytes value, uint64_t hash, uint32_t 
 		uint64_t	slot = strings->slots[at];
 		const GpucolBytes *known = &strings->values[(uint32_t) slot - 1];
 
-		if ((slot ^ hash) >> 32 == 0 && known->len == value.len &&
-			(value.len == 0 || memcmp(known->data, value.data, value.len) == 0))
+		if ((slot ^ hash) >> 32 == 0 && same_bytes(known, &value))
 		{
 			*number = (uint32_t) slot - 1;
 			return GPUCOL_OK;
@@ -594,6 +610,8 @@ gpucol_cpu_group_strings(GpucolCpuGroups *groups, const GpucolBytes *values,
 						 const uint8_t *skip, uint32_t n, uint64_t *hashes,
 						 uint64_t *numbers)
 {
+	uint32_t	last = UINT32_MAX;	/* a row, and its number */
+
 	for (uint32_t j = 0; j < n; j++)
 		hashes[j] = gpucol_hash_bytes(values[j].data, values[j].len);
 	prefetch_strings(&groups->strings, hashes, n);
@@ -601,10 +619,22 @@ gpucol_cpu_group_strings(GpucolCpuGroups *groups, const GpucolBytes *values,
 	{
 		uint32_t	number = 0;
 
-		if ((skip == NULL || !skip[j]) &&
-			find_string(groups, values[j], hashes[j], &number) != GPUCOL_OK)
+		numbers[j] = 0;
+		if (skip != NULL && skip[j])
+			continue;
+		if (last != UINT32_MAX && hashes[j] == hashes[last] && same_bytes(&values[j], &values[last]))
+			numbers[j] = numbers[last];
+		else if (values[j].len == 0 && groups->strings.empty != 0)
+			numbers[j] = groups->strings.empty - 1;
+		else if (find_string(groups, values[j], hashes[j], &number) != GPUCOL_OK)
 			return GPUCOL_OUT_OF_MEMORY;
-		numbers[j] = number;
+		else
+		{
+			numbers[j] = number;
+			last = j;
+			if (values[j].len == 0)
+				groups->strings.empty = number + 1;
+		}
 	}
 	return GPUCOL_OK;
 }

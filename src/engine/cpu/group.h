@@ -19,6 +19,7 @@ typedef struct GpucolCpuStrings
 	GpucolBytes *values;
 	uint64_t   *slots;			/* hash high half << 32 | number + 1 */
 	uint32_t	nslots;
+	uint32_t	empty;			/* number + 1 of the string of no bytes, 0 unknown */
 	char	   *chunk;			/* arena: each chunk starts with a link */
 	size_t		chunk_used;
 	size_t		chunk_size;
@@ -88,6 +89,7 @@ struct GpucolCpuGroups
 	int64_t		direct_base;
 	uint32_t	direct_null;
 	uint32_t	direct_size;
+	uint32_t	ndirect;		/* keys that are strings: groups that were all found there */
 
 	GpucolCpuStrings strings;
 	GpucolCpuSet *sets;

@@ -31,7 +31,7 @@ gpucol_cpu_host_ask_null(GpucolRun *run)
 		bool		isnull = true;
 		GpucolBytes none = {"", 0};
 
-		if (!gpucol_cpu_stream_is_raw(column) &&
+		if ((!gpucol_cpu_stream_is_raw(column) || test->in_order) &&
 			(column->desc->flags & (GPUCOL_CHUNK_HAS_NULLS | GPUCOL_CHUNK_ALL_NULL)))
 			run->host->test(run->host->context, test->id, 1, &none, &isnull,
 							&test->null_verdict);
@@ -47,8 +47,8 @@ gpucol_cpu_host_ask(GpucolRun *run)
 		const GpucolCpuColumn *column = &run->cols[test->column];
 		GpucolStatus status;
 
-		test->by_row = gpucol_cpu_stream_is_raw(column);
-		if (test->by_row || (test->in_order && !column->loaded))
+		test->by_row = gpucol_cpu_stream_is_raw(column) && !test->in_order;
+		if (gpucol_cpu_stream_is_raw(column) || (test->in_order && !column->loaded))
 			continue;
 		if (column->desc->flags & GPUCOL_CHUNK_ALL_NULL)
 		{

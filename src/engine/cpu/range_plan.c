@@ -262,7 +262,7 @@ plan_turns(GpucolRun *run, GpucolCpuTest *test)
 	const GpucolCpuHostTest *host = test->host;
 	const GpucolChunkDesc *desc = test->column->desc;
 
-	if (host->nturns == 0)
+	if (host->nturns == 0 || desc->width == 0)
 		plan_all(test, host->first);
 	else if (host->nturns == 1)
 	{

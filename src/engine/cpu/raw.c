@@ -17,12 +17,28 @@
 /* The rows of a window that have passed so far, by vector. */
 typedef uint32_t Passed[GPUCOL_CPU_RAW_WINDOW][GPUCOL_LANES];
 
+/* Has the host a say on rows of the column? */
+static bool
+is_asked(const GpucolRun *run, const GpucolCpuColumn *column)
+{
+	for (int h = 0; h < run->nhosts; h++)
+		if (run->hosts[h].by_row && &run->cols[run->hosts[h].column] == column)
+			return true;
+	return false;
+}
+
+bool
+gpucol_cpu_raw_is_read(const GpucolRun *run, const GpucolCpuColumn *column)
+{
+	return gpucol_cpu_stream_is_raw(column) && (column->loaded || is_asked(run, column));
+}
+
 /* Does the program read raw bytes of this segment? */
 static bool
 reads_raw(const GpucolRun *run)
 {
 	for (int c = 0; c < run->program->ncolumns; c++)
-		if (run->cols[c].used && gpucol_cpu_stream_is_raw(&run->cols[c]))
+		if (gpucol_cpu_raw_is_read(run, &run->cols[c]))
 			return true;
 	return false;
 }
@@ -86,16 +102,6 @@ drop_vectors(GpucolRun *run, uint32_t first, Passed passed)
 	run->nwork = left;
 }
 
-/* Has the host a say on rows of the column? */
-static bool
-is_asked(const GpucolRun *run, const GpucolCpuColumn *column)
-{
-	for (int h = 0; h < run->nhosts; h++)
-		if (run->hosts[h].by_row && &run->cols[run->hosts[h].column] == column)
-			return true;
-	return false;
-}
-
 /* Read the raw columns that the host has a say on, or the others. */
 static GpucolStatus
 read_columns(GpucolRun *run, uint32_t first, uint32_t n, bool asked)
@@ -106,7 +112,7 @@ read_columns(GpucolRun *run, uint32_t first, uint32_t n, bool asked)
 	{
 		GpucolCpuColumn *column = &run->cols[c];
 
-		if (column->used && gpucol_cpu_stream_is_raw(column) && is_asked(run, column) == asked)
+		if (gpucol_cpu_raw_is_read(run, column) && is_asked(run, column) == asked)
 			status = gpucol_cpu_stream_raw(run, column, first, n);
 	}
 	return status;

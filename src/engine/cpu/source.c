@@ -266,7 +266,8 @@ streams_needed(const GpucolRun *run, const GpucolCpuColumn *column, bool loads,
 		column->desc->coding == GPUCOL_CODING_SCALED ||
 		(column->desc->coding == GPUCOL_CODING_RAW && !gpucol_cpu_stream_is_raw(column));
 
-	*codes = loads && column->loaded;
+	/* the codes of raw bytes are lengths, which a test may ask for */
+	*codes = loads && column->loaded && packed;
 	*nulls = loads && column->loaded;
 	for (int t = 0; t < run->ntests; t++)
 	{
@@ -282,7 +283,7 @@ streams_needed(const GpucolRun *run, const GpucolCpuColumn *column, bool loads,
 	}
 	if (column->desc->flags & GPUCOL_CHUNK_ALL_NULL)
 		*codes = *nulls = false;
-	*codes &= packed && column->desc->width > 0;
+	*codes &= column->desc->width > 0;
 	*nulls &= (column->desc->flags & GPUCOL_CHUNK_HAS_NULLS) != 0;
 }
 
@@ -304,7 +305,7 @@ window_vectors(const GpucolRun *run)
 			continue;
 		streams_needed(run, column, true, &codes, &nulls);
 		rows += (codes ? column->desc->width : 0) + nulls;
-		if (gpucol_cpu_stream_is_raw(column) && most > run->raw_window)
+		if (gpucol_cpu_raw_is_read(run, column) && most > run->raw_window)
 			most = run->raw_window;
 	}
 	n = run->source->max_window_rows / rows;

@@ -152,6 +152,7 @@ gpucol_cpu_stream_reset(GpucolRun *run)
 		column->decoder.desc = NULL;
 		gpucol_cpu_free(run, column->dict);
 		gpucol_cpu_free(run, column->entries);
+		gpucol_cpu_free(run, column->lengths);
 		gpucol_cpu_free(run, column->raw);
 		for (int v = 0; v < GPUCOL_CPU_RAW_WINDOW; v++)
 		{
@@ -160,6 +161,7 @@ gpucol_cpu_stream_reset(GpucolRun *run)
 		}
 		column->dict = NULL;
 		column->entries = NULL;
+		column->lengths = NULL;
 		column->raw = NULL;
 		column->raw_room = 0;
 		column->run_ends = NULL;
@@ -180,7 +182,9 @@ pad_dict(GpucolRun *run, GpucolCpuColumn *column)
 	if (column->desc->kind == GPUCOL_KIND_BYTES)
 	{
 		column->entries = gpucol_cpu_alloc0(run, sizeof(GpucolBytes) * space);
-		if (column->entries == NULL)
+		if (column->measured)
+			column->lengths = gpucol_cpu_alloc0(run, sizeof(uint32_t) * space);
+		if (column->entries == NULL || (column->measured && column->lengths == NULL))
 			return GPUCOL_OUT_OF_MEMORY;
 		memcpy(column->entries, column->decoder.entries, sizeof(GpucolBytes) * n);
 		return GPUCOL_OK;
