@@ -31,6 +31,7 @@
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
@@ -129,6 +130,44 @@ check_key(Grouping *g, SortGroupClause *clause, Expr *expr)
 	return true;
 }
 
+/* A column whose equal values are the same in all respects? */
+static bool
+is_exact_column(const Node *node)
+{
+	const Var  *var = (const Var *) node;
+	GpucolTypeMap map;
+
+	if (!IsA(node, Var) || var->varattno <= 0)
+		return false;
+	gpucol_typemap_init(&map, var->vartype, var->vartypmod, var->varcollid);
+	return map.kind == GPUCOL_KIND_INT || (map.kind == GPUCOL_KIND_BYTES && map.bytewise_equal);
+}
+
+/*
+ * Leave out the keys that are computed of columns which are keys themselves: these decide the
+ * groups, and PostgreSQL computes the others for each group that leaves the node.
+ */
+static void
+leave_out_computed(Grouping *g)
+{
+	List	   *kept = NIL;
+	ListCell   *lc;
+
+	foreach(lc, g->keys)
+	{
+		Node	   *key = lfirst(lc);
+		bool		computed = !IsA(key, Var) && !contain_volatile_functions(key) &&
+			!contain_subplans(key) && contain_var_clause(key);
+		ListCell   *lv;
+
+		foreach(lv, computed ? pull_var_clause(key, PVC_INCLUDE_PLACEHOLDERS) : NIL)
+			computed &= list_member(g->keys, lfirst(lv)) && is_exact_column(lfirst(lv));
+		if (!computed)
+			kept = lappend(kept, key);
+	}
+	g->keys = kept;
+}
+
 /* Collect the group keys from the target. */
 static bool
 collect_keys(Grouping *g)
@@ -153,6 +192,8 @@ collect_keys(Grouping *g)
 			return false;
 		add_key(g, key);
 	}
+	if (g->grouping_sets == NIL && !g->ranking)
+		leave_out_computed(g);
 	return true;
 }
 
