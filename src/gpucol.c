@@ -14,12 +14,14 @@
 #include "fmgr.h"
 
 #include "columnar/bitmap.h"
+#include "columnar/merge_options.h"
 #include "exec/into.h"
 #include "exec/send.h"
 #include "guc.h"
 #include "planner/planner.h"
 #include "ranking/exec/wing.h"
 #include "recursion/exec/wing.h"
+#include "service/launcher.h"
 #include "service/supervisor.h"
 #include "service/threads.h"
 
@@ -38,6 +40,8 @@ _PG_init(void)
 	gpucol_recursion_init();
 	gpucol_into_init();
 	gpucol_send_init();
+	gpucol_merge_options_init();
 	gpucol_service_init();
+	gpucol_launcher_init();
 	gpucol_threads_init();
 }

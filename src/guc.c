@@ -3,8 +3,8 @@
  * guc.c
  *	  Definition of all settings, in name order.
  *
- * Only PGC_USERSET and PGC_SUSET: the library may be loaded lazily, in the
- * middle of a session, and then defining anything stricter would fail.
+ * No PGC_POSTMASTER: the library may be loaded lazily, in the middle of a
+ * session, and then defining such a one would fail.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,6 +18,13 @@
 #include "guc.h"
 #include "kernel/format.h"
 
+bool		gpucol_automerge;
+double		gpucol_automerge_cost_delay;
+int			gpucol_automerge_cost_limit;
+int			gpucol_automerge_max_workers;
+int			gpucol_automerge_naptime;
+double		gpucol_automerge_scale_factor;
+int			gpucol_automerge_threshold;
 int			gpucol_cpu_threads;
 bool		gpucol_enable_agg;
 bool		gpucol_enable_into;
@@ -89,12 +96,53 @@ define_protection(const char *name, const char *description, const char *detail,
 							PGC_SUSET, flags, NULL, NULL, NULL);
 }
 
+/* Settings of merges that nobody asked for, which the server's configuration has. */
+static void
+define_automerge(void)
+{
+	DefineCustomBoolVariable("gpucol.automerge",
+							 "Merges tables whose delta has grown, in the background.",
+							 "Where the library is in shared_preload_libraries.",
+							 &gpucol_automerge, true, PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomRealVariable("gpucol.automerge_cost_delay",
+							 "How long an automatic merge sleeps when it has spent its cost limit.",
+							 "0 has it never sleep.",
+							 &gpucol_automerge_cost_delay, 2, 0, 100,
+							 PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpucol.automerge_cost_limit",
+							"Cost of pages after which an automatic merge sleeps.",
+							"-1 takes vacuum_cost_limit.",
+							&gpucol_automerge_cost_limit, -1, -1, 10000,
+							PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpucol.automerge_max_workers",
+							"Databases in which tables are merged automatically at a time.",
+							NULL,
+							&gpucol_automerge_max_workers, 1, 1, GPUCOL_AUTOMERGE_WORKERS,
+							PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpucol.automerge_naptime",
+							"Time between looks for tables to merge automatically.",
+							"Rows that are younger than that are left alone.",
+							&gpucol_automerge_naptime, 60, 1, INT_MAX / 1000,
+							PGC_SIGHUP, GUC_UNIT_S, NULL, NULL, NULL);
+	DefineCustomRealVariable("gpucol.automerge_scale_factor",
+							 "Share of a table's rows that is added to gpucol.automerge_threshold.",
+							 NULL,
+							 &gpucol_automerge_scale_factor, 0.05, 0, 100,
+							 PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpucol.automerge_threshold",
+							"Rows in a table's delta from which on it is merged automatically.",
+							NULL,
+							&gpucol_automerge_threshold, 10000, 0, INT_MAX,
+							PGC_SIGHUP, 0, NULL, NULL, NULL);
+}
+
 /*
  * Define every setting and reserve the prefix.  Called once, from _PG_init.
  */
 void
 gpucol_guc_init(void)
 {
+	define_automerge();
 	define_int("gpucol.cpu_threads",
 			   "Threads that the CPU engine, and loading into device memory, may use for one query.",
 			   "0 uses one for each processor.",

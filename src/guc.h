@@ -24,6 +24,16 @@ typedef enum GpucolPushdownChoice
 	GPUCOL_PUSHDOWN_REQUIRE
 } GpucolPushdownChoice;
 
+/* Most that gpucol.automerge_max_workers may be. */
+#define GPUCOL_AUTOMERGE_WORKERS	64
+
+extern bool gpucol_automerge;
+extern double gpucol_automerge_cost_delay;	/* milliseconds */
+extern int	gpucol_automerge_cost_limit;	/* -1 = vacuum_cost_limit */
+extern int	gpucol_automerge_max_workers;
+extern int	gpucol_automerge_naptime;	/* seconds */
+extern double gpucol_automerge_scale_factor;
+extern int	gpucol_automerge_threshold;
 extern int	gpucol_cpu_threads;
 extern bool gpucol_enable_agg;
 extern bool gpucol_enable_into;

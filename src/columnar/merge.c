@@ -48,6 +48,7 @@
 #include "utils/snapmgr.h"
 
 #include "service/activity.h"
+#include "columnar/merge.h"
 #include "columnar/owner.h"
 #include "columnar/rights.h"
 #include "columnar/scan.h"
@@ -224,9 +225,17 @@ note_progress(MergeProgress *progress, TableScanDesc scan, const TupleTableSlot 
 	gpucol_activity_update(progress->activity, &progress->state);
 }
 
-/* Move every settled delta row that the snapshot sees. */
+/* Does the pace leave the row in a slot for another time? */
+static bool
+must_stay(const GpucolMergePace *pace, TupleTableSlot *slot)
+{
+	return pace != NULL &&
+		!gpucol_merge_is_older(ExecFetchSlotHeapTuple(slot, false, NULL)->t_data, pace->before);
+}
+
+/* Move every settled delta row that the snapshot sees, as far as the pace allows. */
 static int64
-merge_rows(Relation table, Snapshot snapshot)
+move_rows(Relation table, Snapshot snapshot, const GpucolMergePace *pace)
 {
 	CommandId	cid = GetCurrentCommandId(true);
 	TupleTableSlot *slot;
@@ -241,11 +250,12 @@ merge_rows(Relation table, Snapshot snapshot)
 	flat = MakeSingleTupleTableSlot(RelationGetDescr(table), &TTSOpsHeapTuple);
 	open_indexes(&indexes, table);
 	scan = gpucol_scan_begin_delta(table, snapshot);
-	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
+	while ((pace == NULL || (moved < pace->most && pace->step(table))) &&
+		   table_scan_getnextslot(scan, ForwardScanDirection, slot))
 	{
 		CHECK_FOR_INTERRUPTS();
 		note_progress(progress, scan, slot, read++, moved);
-		if (move_row(table, slot, flat, &indexes, cid))
+		if (!must_stay(pace, slot) && move_row(table, slot, flat, &indexes, cid))
 			moved++;
 	}
 	table_endscan(scan);
@@ -257,24 +267,33 @@ merge_rows(Relation table, Snapshot snapshot)
 	return moved;
 }
 
-/* Merge one table; 0 of one that is gone. */
-static int64
-merge_table(Relation table)
+int64
+gpucol_merge_rows(Relation table, const GpucolMergePace *pace)
 {
 	GpucolOwner owner;
 	Snapshot	snapshot;
 	int64		moved;
 
-	if (table == NULL)
-		return 0;
 	CheckTableNotInUse(table, "merge");
 	gpucol_owner_begin(table, &owner);
 	snapshot = RegisterSnapshot(IsolationUsesXactSnapshot() ?
 								GetTransactionSnapshot() : GetLatestSnapshot());
 	TransferPredicateLocksToHeapRelation(table);
-	moved = merge_rows(table, snapshot);
+	moved = move_rows(table, snapshot, pace);
 	UnregisterSnapshot(snapshot);
 	gpucol_owner_end(&owner);
+	return moved;
+}
+
+/* Merge one table; 0 of one that is gone. */
+static int64
+merge_table(Relation table)
+{
+	int64		moved;
+
+	if (table == NULL)
+		return 0;
+	moved = gpucol_merge_rows(table, NULL);
 	table_close(table, NoLock);
 	CommandCounterIncrement();
 	return moved;

@@ -39,6 +39,7 @@
 #include "utils/snapmgr.h"
 
 #include "columnar/deadrows.h"
+#include "columnar/delta_count.h"
 #include "columnar/directory_pages.h"
 #include "columnar/fold.h"
 #include "columnar/rowlock.h"
@@ -74,30 +75,6 @@ typedef struct SegmentVacuum
 	uint64		free_pages;
 } SegmentVacuum;
 
-/* Rows on one heap page. */
-static uint32
-count_page_rows(Relation rel, BlockNumber block, BufferAccessStrategy strategy)
-{
-	Buffer		buffer = ReadBufferExtended(rel, MAIN_FORKNUM, block, RBM_NORMAL,
-											strategy);
-	Page		page = BufferGetPage(buffer);
-	uint32		rows = 0;
-
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	if (!PageIsNew(page))
-	{
-		OffsetNumber last = PageGetMaxOffsetNumber(page);
-
-		for (OffsetNumber i = FirstOffsetNumber; i <= last; i++)
-		{
-			if (ItemIdIsNormal(PageGetItemId(page, i)))
-				rows++;
-		}
-	}
-	UnlockReleaseBuffer(buffer);
-	return rows;
-}
-
 /* Rows of the delta, counted on evenly spaced pages. */
 static double
 count_delta_rows(Relation rel, const GpucolView *view, BufferAccessStrategy strategy)
@@ -105,28 +82,11 @@ count_delta_rows(Relation rel, const GpucolView *view, BufferAccessStrategy stra
 	uint32		nranges;
 	GpucolBlockRange *ranges = gpucol_view_delta_ranges(view, RelationGetNumberOfBlocks(rel),
 														MaxBlockNumber, &nranges);
-	BlockNumber pages = 0;
-	BlockNumber counted = 0;
-	BlockNumber position = 0;
-	BlockNumber step;
-	double		rows = 0;
+	double		rows = gpucol_delta_count(rel, ranges, nranges, COUNTED_PAGES, strategy,
+										  NULL, NULL);
 
-	for (uint32 i = 0; i < nranges; i++)
-		pages += ranges[i].nblocks;
-	step = Max(1, pages / COUNTED_PAGES);
-	for (uint32 i = 0; i < nranges; i++)
-	{
-		for (BlockNumber j = 0; j < ranges[i].nblocks; j++)
-		{
-			if (position++ % step != 0)
-				continue;
-			CHECK_FOR_INTERRUPTS();
-			rows += count_page_rows(rel, ranges[i].start + j, strategy);
-			counted++;
-		}
-	}
 	pfree(ranges);
-	return counted == 0 ? 0 : rows * pages / counted;
+	return rows;
 }
 
 /* Correct what heap's VACUUM has told the cumulative statistics. */

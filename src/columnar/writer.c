@@ -113,6 +113,12 @@ can_buffer(Relation table, int options)
 		ensure_toast(table);
 }
 
+bool
+gpucol_writer_allowed(Relation table)
+{
+	return can_buffer(table, 0);
+}
+
 /* Set up a writer's columns; false if the table has none. */
 static bool
 init_columns(GpucolWriter *writer, Relation table)

@@ -33,6 +33,9 @@ typedef struct GpucolWriter GpucolWriter;
 extern GpucolWriter *gpucol_writer_get(Relation table, CommandId cid,
 									   int options);
 
+/* Would rows that a merge moves be buffered, or must they stay in the delta? */
+extern bool gpucol_writer_allowed(Relation table);
+
 /*
  * Have the entries of segments put into a list, of palloc'd GpucolSegmentEntry in
  * the current memory context, and not into the directory.  Before the first row.

@@ -1,0 +1,479 @@
+/*-------------------------------------------------------------------------
+ *
+ * automerge.c
+ *	  A worker that merges those tables of one database whose delta has grown.
+ *
+ * The launcher (service/launcher.c) starts one in a database at each nap, and waits for it.
+ * It looks at each table in turn (how many rows of the delta would be moved, on a sample
+ * of its pages), merges it in transactions of its own, and ends, so that nobody waits
+ * for a database.
+ *
+ * Who is in the way of others.  A merge that a user asks for makes writers who come to a row
+ * wait, and then fail with 40001.  One that nobody asked for must not:
+ *
+ * - Rows that were written since the last nap are left alone, so rows that change
+ *	 all the time are never moved.
+ * - It gives way, with all that it has done undone, when anybody waits for its lock of the
+ *	 table, for its transaction (a writer who has come to a row), or for the
+ *	 database.
+ * - Before it commits it takes a lock that excludes writers, within a moment or not at all.  So no
+ *	 statement that has seen a row in the delta changes it behind the commit: who gets the
+ *	 lock then takes its snapshot afterwards.
+ * - A table that others are writing to is merged in small batches, with that lock from the
+ *	 beginning: for some rows at a time, writers wait for a moment each.
+ * - Where a transaction that has written to the table stays open, nothing is begun.
+ *
+ * What remains is a transaction whose snapshot is older than that (REPEATABLE READ,
+ * SERIALIZABLE, and a cursor's WHERE CURRENT OF).
+ *
+ * Cost.  PostgreSQL counts the cost of pages where a VACUUM would; between rows the worker
+ * sleeps when the limit is spent.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_database.h"
+#include "commands/defrem.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/latch.h"
+#include "storage/lmgr.h"
+#include "storage/lock.h"
+#include "storage/proc.h"
+#include "tcop/tcopprot.h"
+#include "utils/backend_status.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "columnar/am.h"
+#include "columnar/automerge.h"
+#include "columnar/delta_count.h"
+#include "columnar/delta_pages.h"
+#include "columnar/merge.h"
+#include "columnar/merge_options.h"
+#include "columnar/view.h"
+#include "columnar/writer.h"
+#include "compat.h"
+#include "guc.h"
+
+#define SAMPLED_PAGES	256		/* that are read to count the delta's rows */
+#define STEP_ROWS		64		/* between looks at who waits */
+#define LOCK_MS			50		/* for the lock that excludes writers */
+#define EXCLUSIVE_MS	50		/* for a batch with that lock, */
+#define BATCHES			8		/* of which there are so many a visit, */
+#define PAUSE_MS		200		/* so far from each other */
+#define WRITER_MS		100		/* for a transaction that has written to end */
+#define LONGEST_SLEEP	4		/* times the delay */
+
+/* Who writes to a table. */
+typedef enum Writers
+{
+	NO_WRITERS,
+	SHORT_WRITERS,				/* transactions that end soon */
+	LONG_WRITERS				/* one that does not */
+} Writers;
+
+/* What became of an attempt. */
+typedef enum Outcome
+{
+	DONE,						/* nothing more to do, or for now not to be done */
+	MORE,						/* a batch is merged */
+	GAVE_WAY,
+	FAILED						/* with an error that the log has */
+} Outcome;
+
+static TransactionId before;	/* rows of this transaction and of later ones stay */
+static bool gives_way;			/* the error that ends the attempt is no error */
+static bool exclusive;			/* writers are excluded from the beginning of an attempt, */
+static TimestampTz deadline;	/* which ends then */
+
+/* ------------------------------------------------------------------------
+ * Who waits
+ * ------------------------------------------------------------------------
+ */
+
+/* Has somebody come to a row that this transaction has moved? */
+static bool
+has_waiters(void)
+{
+	LOCKTAG		tag;
+	TransactionId xid = GetTopTransactionIdIfAny();
+
+	if (!TransactionIdIsValid(xid))
+		return false;
+	SET_LOCKTAG_TRANSACTION(tag, xid);
+	return LockHasWaiters(&tag, ExclusiveLock, false);
+}
+
+/* Does somebody have the database to drop it, to copy it, or to move it? */
+static bool
+is_database_wanted(void)
+{
+	LOCKTAG		tag;
+	int			n;
+
+	SET_LOCKTAG_OBJECT(tag, InvalidOid, DatabaseRelationId, MyDatabaseId, 0);
+	(void) GetLockConflicts(&tag, RowExclusiveLock, &n);
+	return n > 0;
+}
+
+/* End the attempt, as if nothing had been done. */
+static void
+give_way(Relation table)
+{
+	gives_way = true;
+	ereport(ERROR,
+			(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+			 errmsg("automatic merge of table \"%s\" gives way", RelationGetRelationName(table))));
+}
+
+static void
+look_around(Relation table)
+{
+	if (LockHasWaitersRelation(table, ShareUpdateExclusiveLock) || has_waiters() ||
+		is_database_wanted())
+		give_way(table);
+}
+
+/* Sleep if the cost limit is spent; true if that took a while. */
+static bool
+pay(void)
+{
+	int			limit = gpucol_automerge_cost_limit > 0 ? gpucol_automerge_cost_limit :
+		VacuumCostLimit;
+	double		ms;
+
+	if (gpucol_automerge_cost_delay <= 0 || VacuumCostBalance < limit)
+		return false;
+	ms = gpucol_automerge_cost_delay * Min((double) VacuumCostBalance / limit, LONGEST_SLEEP);
+	VacuumCostBalance = 0;
+	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+					 (long) Max(ms, 1), PG_WAIT_EXTENSION);
+	ResetLatch(MyLatch);
+	CHECK_FOR_INTERRUPTS();
+	return true;
+}
+
+/* Before each row: go on? */
+static bool
+step(Relation table)
+{
+	static uint32 rows = 0;
+
+	if (exclusive)
+		return rows++ % STEP_ROWS != 0 || GetCurrentTimestamp() < deadline;
+	if (pay() || rows++ % STEP_ROWS == 0)
+		look_around(table);
+	return true;
+}
+
+/* ------------------------------------------------------------------------
+ * Writers
+ * ------------------------------------------------------------------------
+ */
+
+/* Transactions that have written to the table, or have locked rows of it; ended by an invalid one. */
+static VirtualTransactionId *
+list_writers(Relation table, int *n)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_RELATION(tag, MyDatabaseId, RelationGetRelid(table));
+	return GetLockConflicts(&tag, ExclusiveLock, n);
+}
+
+/* Who writes to the table now, and still does so after a while? */
+static Writers
+find_writers(Relation table)
+{
+	int			nearlier;
+	int			nlater;
+	VirtualTransactionId *earlier = list_writers(table, &nearlier);
+	VirtualTransactionId *later;
+
+	if (nearlier == 0)
+		return NO_WRITERS;
+	/* GetLockConflicts has one array only */
+	earlier = memcpy(palloc(nearlier * sizeof(*earlier)), earlier, nearlier * sizeof(*earlier));
+	pg_usleep(WRITER_MS * 1000L);
+	later = list_writers(table, &nlater);
+	for (int i = 0; i < nearlier; i++)
+	{
+		for (int j = 0; j < nlater; j++)
+		{
+			if (VirtualTransactionIdEquals(earlier[i], later[j]))
+				return LONG_WRITERS;
+		}
+	}
+	return SHORT_WRITERS;
+}
+
+/*
+ * Wait until no other transaction has written to the table, and let none begin to.  An error
+ * if that takes longer than a moment, or than one that waits for us takes to look
+ * for a deadlock.
+ */
+static void
+exclude_writers(Relation table)
+{
+	int			timeout = LockTimeout;
+
+	LockTimeout = Max(1, Min(LOCK_MS, DeadlockTimeout / 2));
+	gives_way = true;
+	LockRelationOid(RelationGetRelid(table), ExclusiveLock);
+	gives_way = false;
+	LockTimeout = timeout;
+}
+
+/* ------------------------------------------------------------------------
+ * One table
+ * ------------------------------------------------------------------------
+ */
+
+/* Would a merge move this row? */
+static bool
+is_wanted(HeapTuple row, Buffer buffer, void *snapshot)
+{
+	return gpucol_merge_is_older(row->t_data, before) &&
+		(row->t_data->t_infomask & HEAP_XMAX_INVALID) != 0 &&
+		HeapTupleSatisfiesVisibility(row, snapshot, buffer);
+}
+
+/* Are there so many rows in the delta that the table is merged? */
+static bool
+is_due(Relation table, const GpucolMergeOptions *options)
+{
+	GpucolView *view = gpucol_view_open(table, GetActiveSnapshot());
+	uint32		nranges;
+	GpucolBlockRange *ranges = gpucol_view_delta_ranges(view, RelationGetNumberOfBlocks(table),
+														MaxBlockNumber, &nranges);
+	double		rows;
+
+	gpucol_delta_pages_skip(view, &ranges, &nranges);
+	rows = gpucol_delta_count(table, ranges, nranges, SAMPLED_PAGES, NULL, is_wanted,
+							  view->snapshot);
+	return rows >= 1 &&
+		rows >= options->threshold + options->scale_factor * (view->rows + rows);
+}
+
+/* Is the table, which is locked, to be merged? */
+static bool
+is_to_be_merged(Relation table)
+{
+	GpucolMergeOptions options;
+
+	if (!gpucol_am_is_table(table) || table->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
+		return false;
+	gpucol_merge_options(table, &options);
+	return options.enabled && gpucol_writer_allowed(table) && is_due(table, &options);
+}
+
+/* Merge some rows of a table that is locked. */
+static Outcome
+merge_some(Relation table)
+{
+	GpucolMergePace pace = {.most = gpucol_segment_rows, .before = before, .step = step};
+	Writers		writers = find_writers(table);
+	int64		moved;
+
+	if (writers == LONG_WRITERS)
+		return DONE;
+	exclusive |= writers == SHORT_WRITERS;
+	if (exclusive)
+	{
+		exclude_writers(table);
+		deadline = GetCurrentTimestamp() + EXCLUSIVE_MS * INT64CONST(1000);
+	}
+	moved = gpucol_merge_rows(table, &pace);
+	if (moved > 0 && !exclusive)
+	{
+		look_around(table);
+		exclude_writers(table);
+	}
+	ereport(DEBUG1,
+			(errmsg_internal("automatic merge of table \"%s\": " INT64_FORMAT " rows",
+							 RelationGetRelationName(table), moved)));
+	return moved == pace.most || (moved > 0 && exclusive && GetCurrentTimestamp() >= deadline) ? MORE : DONE;
+}
+
+/* Look at a table and merge some of its rows, if its lock is to be had at once. */
+static Outcome
+look_at_table(Oid relid)
+{
+	Relation	table;
+	Outcome		outcome = DONE;
+
+	if (!ConditionalLockRelationOid(relid, ShareUpdateExclusiveLock))
+		return DONE;
+	table = try_table_open(relid, NoLock);
+	if (table == NULL)
+		return DONE;
+	pgstat_report_activity(STATE_RUNNING,
+						   psprintf("automerge %s.%s", get_namespace_name(RelationGetNamespace(table)),
+									RelationGetRelationName(table)));
+	if (is_to_be_merged(table))
+		outcome = merge_some(table);
+	table_close(table, NoLock);
+	return outcome;
+}
+
+/* The same in a transaction of its own, whatever happens. */
+static Outcome
+attempt(Oid relid)
+{
+	MemoryContext context = CurrentMemoryContext;
+	int			timeout = LockTimeout;
+	volatile Outcome outcome = FAILED;
+
+	gives_way = false;
+	PG_TRY();
+	{
+		StartTransactionCommand();
+		PushActiveSnapshot(GetTransactionSnapshot());
+		VacuumCostBalance = 0;
+		VacuumCostActive = true;
+		outcome = look_at_table(relid);
+		VacuumCostActive = false;
+		PopActiveSnapshot();
+		CommitTransactionCommand();
+	}
+	PG_CATCH();
+	{
+		HOLD_INTERRUPTS();
+		VacuumCostActive = false;
+		LockTimeout = timeout;
+		outcome = gives_way ? GAVE_WAY : FAILED;
+		if (gives_way)
+			elog(DEBUG1, "automatic merge of table %u gives way", relid);
+		else
+			EmitErrorReport();
+		AbortOutOfAnyTransaction();
+		MemoryContextSwitchTo(context);
+		FlushErrorState();
+		QueryCancelPending = false;
+		RESUME_INTERRUPTS();
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	return outcome;
+}
+
+/* Merge a table, if it is due, in as many transactions as it takes, or as others allow. */
+static void
+merge_table(Oid relid)
+{
+	int			batches = 0;
+
+	exclusive = false;
+	for (;;)
+	{
+		Outcome		outcome = attempt(relid);
+
+		CHECK_FOR_INTERRUPTS();
+		if (outcome == DONE || outcome == FAILED || is_database_wanted())
+			return;
+		/* a writer has come, or is still there */
+		exclusive |= outcome == GAVE_WAY;
+		if (!exclusive)
+			continue;
+		if (++batches > BATCHES)
+			return;
+		pg_usleep(PAUSE_MS * 1000L);
+	}
+}
+
+/* ------------------------------------------------------------------------
+ * One database
+ * ------------------------------------------------------------------------
+ */
+
+/* Tables of the access method, in a list of this memory context. */
+static List *
+list_tables(void)
+{
+	MemoryContext context = CurrentMemoryContext;
+	List	   *tables = NIL;
+	Oid			am;
+
+	StartTransactionCommand();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	am = get_am_oid("gpucol", true);
+	if (OidIsValid(am) && gpucol_am_is_method(am))
+	{
+		Relation	classes = table_open(RelationRelationId, AccessShareLock);
+		TableScanDesc scan = table_beginscan_catalog(classes, 0, NULL);
+		HeapTuple	tuple;
+
+		while ((tuple = heap_getnext(scan, ForwardScanDirection)) != NULL)
+		{
+			Form_pg_class class = (Form_pg_class) GETSTRUCT(tuple);
+			MemoryContext old;
+
+			if (class->relam != am || class->relpersistence == RELPERSISTENCE_TEMP)
+				continue;
+			old = MemoryContextSwitchTo(context);
+			tables = lappend_oid(tables, class->oid);
+			MemoryContextSwitchTo(old);
+		}
+		table_endscan(scan);
+		table_close(classes, AccessShareLock);
+	}
+	PopActiveSnapshot();
+	CommitTransactionCommand();
+	MemoryContextSwitchTo(context);
+	return tables;
+}
+
+/* Settings of the database that must not matter, as in autovacuum. */
+static void
+settle_settings(void)
+{
+	static const char *const settings[][2] = {
+		{"search_path", ""},
+		{"zero_damaged_pages", "false"},
+		{"statement_timeout", "0"},
+		{"lock_timeout", "0"},
+		{"idle_in_transaction_session_timeout", "0"},
+		{"default_transaction_isolation", "read committed"},
+		{"default_transaction_read_only", "false"},
+		{"synchronous_commit", "local"},
+	};
+
+	for (int i = 0; i < (int) lengthof(settings); i++)
+		SetConfigOption(settings[i][0], settings[i][1], PGC_SUSET, PGC_S_OVERRIDE);
+}
+
+void
+gpucol_automerge_main(Datum arg)
+{
+	ListCell   *lc;
+
+	memcpy(&before, MyBgworkerEntry->bgw_extra, sizeof(before));
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGTERM, die);
+	BackgroundWorkerUnblockSignals();
+	BackgroundWorkerInitializeConnectionByOid(DatumGetObjectId(arg), InvalidOid, 0);
+	settle_settings();
+	foreach(lc, list_tables())
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (ConfigReloadPending)
+		{
+			ConfigReloadPending = false;
+			ProcessConfigFile(PGC_SIGHUP);
+		}
+		if (!gpucol_automerge || is_database_wanted())
+			break;
+		merge_table(lfirst_oid(lc));
+	}
+}

@@ -1,0 +1,257 @@
+# 033_automerge.pl: tables are merged by themselves where the library is preloaded, by their
+# options, as their owner; writers at READ COMMITTED notice nothing, nobody waits for it,
+# no database is kept from being dropped, and a killed server loses nothing.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Gpucol;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $ROUNDS = $ENV{GPUCOL_ROUNDS} || 3;
+
+seed_random();
+my $node = PostgreSQL::Test::Cluster->new('automerge');
+$node->init(allows_streaming => 1);
+$node->append_conf('postgresql.conf', <<'CONF');
+fsync = off
+timezone = 'UTC'
+shared_preload_libraries = 'gpucol'
+gpucol.automerge_naptime = 1s
+gpucol.automerge_threshold = 500
+gpucol.automerge_scale_factor = 0
+autovacuum_naptime = 1s
+log_min_messages = debug1
+CONF
+$node->start;
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION gpucol;
+CREATE EXTENSION amcheck;
+CREATE PROCEDURE fill(target regclass, first int, last int) LANGUAGE plpgsql AS $$
+BEGIN
+	FOR i IN first .. last LOOP
+		EXECUTE format('INSERT INTO %s VALUES ($1, $1 %% 7, $2)', target) USING i, 'row ' || i;
+	END LOOP;
+END $$;
+SQL
+
+# Wait until so many rows of a table are packed, at least.
+sub wait_packed
+{
+	my ($table, $rows, $what) = @_;
+
+	return ok($node->poll_query_until('postgres',
+		"SELECT coalesce(sum(rows), 0) >= $rows FROM gpucol.segments('$table')"), $what);
+}
+
+sub packed_rows { return $node->safe_psql('postgres', "SELECT coalesce(sum(rows), 0) FROM gpucol.segments('$_[0]')"); }
+
+# Wait until the worker has looked at all tables once more, and one time to be sure.
+my $sentinels = 0;
+
+sub wait_visits
+{
+	for (1 .. 2)
+	{
+		my $table = 'sentinel' . ++$sentinels;
+
+		$node->safe_psql('postgres', "CREATE TABLE $table (a int, b int, c text) USING gpucol; CALL fill('$table', 1, 600)");
+		$node->poll_query_until('postgres', "SELECT count(*) > 0 FROM gpucol.segments('$table')") or die 'no merge';
+	}
+	return;
+}
+
+sub sound
+{
+	my ($table, $what) = @_;
+
+	return is($node->safe_psql('postgres', "SELECT * FROM gpucol.verify('$table')"), '', "$what: segments and indexes are sound");
+}
+
+# Rows that come one by one are packed.
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE t (a int PRIMARY KEY, b int, c text) USING gpucol;
+CREATE INDEX ON t (b);
+CREATE TABLE twin (LIKE t) USING heap;
+CALL fill('t', 1, 3000);
+CALL fill('twin', 1, 3000);
+SQL
+wait_packed('t', 3000, 'rows that come one by one are packed');
+same_rows($node, 't', 'twin', 'packed: the rows of the heap twin');
+sound('t', 'packed');
+is($node->safe_psql('postgres', "SELECT bt_index_check('t_pkey', true)"), '', 'amcheck');
+
+# Options of a table.
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE off (a int, b int, c text) USING gpucol;
+CREATE TABLE vacuum_off (LIKE off) USING gpucol WITH (autovacuum_enabled = off);
+CREATE TABLE much (LIKE off) USING gpucol;
+CREATE TABLE little (LIKE off) USING gpucol;
+CREATE TABLE bound (LIKE off, EXCLUDE USING btree (a WITH =)) USING gpucol;
+SECURITY LABEL FOR gpucol ON TABLE off IS 'automerge_enabled = off';
+SECURITY LABEL FOR gpucol ON TABLE much IS 'automerge_threshold=900,automerge_scale_factor=0.5';
+SECURITY LABEL FOR gpucol ON TABLE little IS 'automerge_threshold = 5';
+CALL fill('off', 1, 1000); CALL fill('vacuum_off', 1, 1000); CALL fill('much', 1, 1000); CALL fill('little', 1, 6);
+CALL fill('bound', 1, 1000);
+SQL
+wait_visits();
+is(join(' ', map { packed_rows($_) } qw(off vacuum_off much little bound)), '0 0 0 6 0', 'the options of tables are kept');
+$node->safe_psql('postgres', 'SECURITY LABEL FOR gpucol ON TABLE off IS NULL');
+wait_packed('off', 1000, 'without its label a table is merged');
+for ("TABLE off IS 'automerge_enabled = 3'", "TABLE off IS 'automerge = on'", "TABLE off IS 'x'", "TABLE off IS 'automerge_threshold = -1'",
+	"COLUMN off.a IS 'automerge_enabled = off'", "INDEX t_pkey IS 'automerge_enabled = off'")
+{
+	my ($status) = $node->psql('postgres', "SECURITY LABEL FOR gpucol ON $_");
+	isnt($status, 0, "refused: $_");
+}
+$node->command_like([ 'pg_dump', '-t', 'much', $node->connstr('postgres') ],
+	qr/SECURITY LABEL FOR gpucol ON TABLE public.much IS 'automerge_threshold=900/, 'options are dumped');
+
+# What indexes call runs as the owner.
+$node->safe_psql('postgres', <<'SQL');
+CREATE ROLE owner;
+CREATE FUNCTION as_owner(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$
+BEGIN
+	IF current_user <> 'owner' THEN RAISE 'called by %', current_user; END IF;
+	RETURN $1;
+END $$;
+CREATE TABLE owned (a int, b int, c text) USING gpucol;
+GRANT CREATE ON SCHEMA public TO owner;
+ALTER TABLE owned OWNER TO owner;
+SET ROLE owner;
+CREATE INDEX ON owned (public.as_owner(a));
+CALL fill('owned', 1, 1000);
+SQL
+wait_packed('owned', 1000, 'what indexes call runs as the owner');
+
+# A transaction that has written stays open: its table is left alone, and nobody waits.
+{
+	my $writer = $node->background_psql('postgres', on_error_stop => 1);
+
+	$node->safe_psql('postgres', "CREATE TABLE busy (a int PRIMARY KEY, b int, c text) USING gpucol; INSERT INTO busy VALUES (0, 0, '')");
+	$writer->query_safe("BEGIN; UPDATE busy SET b = 1 WHERE a = 0");
+	$node->safe_psql('postgres', "CALL fill('busy', 1, 1000)");
+	wait_visits();
+	is(packed_rows('busy'), 0, 'a table that a transaction has written to is left alone while that is open');
+	$writer->query_safe("UPDATE busy SET b = 2 WHERE a = 0; COMMIT");
+	$writer->quit;
+	wait_packed('busy', 1000, 'and merged afterwards');
+}
+
+# Writers at READ COMMITTED get no error, and lose no change.
+my $sums = PostgreSQL::Test::Utils::tempdir() . '/update.sql';
+append_to_file($sums, <<'SQL');
+\set from random(1, 3000)
+\set to random(1, 3000)
+\set new random(1, 1000000000)
+BEGIN;
+UPDATE account SET balance = balance - 1 WHERE id = least(:from, :to);
+UPDATE account SET balance = balance + 1 WHERE id = greatest(:from, :to);
+INSERT INTO journal VALUES (:new, 1);
+END;
+SELECT balance FROM account WHERE id = :from FOR UPDATE;
+SQL
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE account (id int PRIMARY KEY, balance int) USING gpucol;
+CREATE TABLE journal (id int, n int) USING gpucol;
+INSERT INTO account SELECT i, 0 FROM generate_series(1, 900) i;
+INSERT INTO account SELECT i, 0 FROM generate_series(901, 3000) i;
+SECURITY LABEL FOR gpucol ON TABLE account IS 'automerge_threshold = 20';
+SECURITY LABEL FOR gpucol ON TABLE journal IS 'automerge_threshold = 20';
+SQL
+{
+	my $offset = -s $node->logfile;
+	$node->command_checks_all([ 'pgbench', '-n', '-c', '4', '-T', ($ENV{GPUCOL_SECONDS} || 12), '-f', $sums, $node->connstr('postgres') ],
+		0, [ qr/number of transactions actually processed: [1-9]/ ], [ qr/^(?!.*(aborted|ERROR))/s ], 'no writer fails');
+	my $log = slurp_file($node->logfile, $offset);
+	my @merges = $log =~ /automatic merge of table "account": [1-9]\d* rows/g;
+
+	cmp_ok(scalar @merges, '>', 1, 'while merges run');
+	note(scalar(@merges) . ' merges of the accounts');
+	unlike($log, qr/could not serialize|deadlock/, 'no serialization error, no deadlock');
+}
+is($node->safe_psql('postgres', 'SELECT count(*), sum(balance) FROM account'), '3000|0', 'no change is lost');
+sound('account', 'after the writers');
+
+# A merge that takes long, for who wants the table, the database, or the server's end.
+$node->append_conf('postgresql.conf', "gpucol.automerge_cost_delay = 100ms\ngpucol.automerge_cost_limit = 1\ngpucol.automerge_max_workers = 3");
+$node->reload;
+my $slow = "SELECT count(*) > 0 FROM gpucol.activity w JOIN pg_stat_activity s ON s.pid = w.pid WHERE w.state = 'merge'";
+
+# A database with a table whose merge has begun.
+sub begin_slowly
+{
+	my ($database) = @_;
+
+	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	$node->safe_psql($database, 'CREATE EXTENSION gpucol; CREATE TABLE large (a int, b int, c text) USING gpucol; INSERT INTO large SELECT i, i, repeat($$x$$, 500) FROM generate_series(1, 999) i; CREATE TABLE more (LIKE large) USING gpucol; INSERT INTO more SELECT * FROM large');
+	$node->poll_query_until('postgres', "$slow AND datname = '$database'") or die 'no merge';
+	return;
+}
+
+$node->safe_psql('postgres', "SECURITY LABEL FOR gpucol ON TABLE account IS 'automerge_enabled = off'; SECURITY LABEL FOR gpucol ON TABLE journal IS 'automerge_enabled = off'");
+begin_slowly('wanted');
+$node->safe_psql('wanted', "BEGIN; LOCK large; LOCK more; COMMIT");
+pass('who wants the table gets it');
+$node->safe_psql('wanted', 'VACUUM large; VACUUM more');
+pass('so does VACUUM');
+$node->poll_query_until('postgres', "$slow AND datname = 'wanted'") or die 'no merge';
+$node->safe_psql('postgres', 'DROP DATABASE wanted');
+pass('who drops the database does');
+begin_slowly('model');
+$node->safe_psql('postgres', 'CREATE DATABASE copied TEMPLATE model');
+pass('who copies the database does');
+$node->poll_query_until('postgres', "$slow AND datname = 'model'") or die 'no merge';
+$node->stop('fast');
+$node->start;
+pass('the server stops');
+is($node->safe_psql('model', 'SELECT count(*) FROM large'), 999, 'an interrupted merge has done nothing');
+$node->safe_psql('postgres', 'DROP DATABASE model; DROP DATABASE copied');
+
+# Turned off.
+$node->append_conf('postgresql.conf', "gpucol.automerge = off\ngpucol.automerge_cost_delay = 0");
+$node->reload;
+$node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'gpucol automerge worker'");
+$node->safe_psql('postgres', "CREATE TABLE killed (a int PRIMARY KEY, b int, c text) USING gpucol; CREATE TABLE spared (LIKE killed) USING heap; CALL fill('killed', 1, 1000); CALL fill('spared', 1, 1000)");
+is(packed_rows('killed'), 0, 'off: not merged');
+$node->append_conf('postgresql.conf', 'gpucol.automerge = on');
+$node->reload;
+
+# Kills with merges at work.
+for my $round (1 .. $ROUNDS)
+{
+	my $sql = '';
+	my $first = $round * 100_000;
+
+	for (1 .. 60)
+	{
+		my ($id, $last) = (between(1, 1000), $first + 30);
+
+		$sql .= "BEGIN;\n" . join('', map {
+			"CALL fill('$_', $first, $last);\nUPDATE $_ SET b = b + 1 WHERE a % 50 = $id % 50;\nDELETE FROM $_ WHERE a = $id;\n"
+		} qw(killed spared)) . "COMMIT;\n";
+		$first += 31;
+	}
+	$sql .= "SELECT pg_sleep(3);\n";
+	kill_during($node, $sql, 5);
+	same_rows($node, 'killed', 'spared', "round $round, killed: the rows of the heap twin");
+	sound('killed', "round $round");
+}
+wait_packed('killed', 500, 'merged after all');
+same_rows($node, 'killed', 'spared', 'merged: the rows of the heap twin');
+
+# A standby merges nothing before it is promoted.
+my $workers = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'gpucol automerge launcher'";
+$node->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'base', has_streaming => 1);
+$standby->start;
+is($standby->safe_psql('postgres', $workers), 0, 'no launcher on a standby');
+is($node->safe_psql('postgres', $workers), 1, 'one on its primary');
+$standby->promote;
+ok($standby->poll_query_until('postgres', "SELECT ($workers) = 1"), 'one after its promotion');
+$standby->stop;
+$node->stop;
+done_testing();
