@@ -357,11 +357,10 @@ static void
 begin_pipe(GpucolAggExecState *state, List *saved, EState *estate)
 {
 	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
-	GpucolPipe *pipe = gpucol_join_load(saved, llast_node(TargetEntry, cscan->custom_scan_tlist));
-	List	   *above = NIL;
+	List	   *above;
+	GpucolPipe *pipe = gpucol_join_load(saved, llast_node(TargetEntry, cscan->custom_scan_tlist),
+										&above);
 
-	for (int i = 0; i < state->nkeys + state->naggs; i++)
-		above = lappend(above, state->exprs[i]);
 	state->children = gpucol_join_children_init(&state->css, estate, state->eflags);
 	state->css.custom_ps = list_copy(state->children);
 	gpucol_joins_init(&state->exec, &state->css, pipe, above, state->children, state->eflags,

@@ -112,7 +112,8 @@ join_begin(CustomScanState *node, EState *estate, int eflags)
 	CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
 	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
 	GpucolPipe *pipe = gpucol_join_load(linitial(cscan->custom_private),
-										llast_node(TargetEntry, cscan->custom_scan_tlist));
+										llast_node(TargetEntry, cscan->custom_scan_tlist),
+										&state->columns);
 
 	state->eflags = eflags;
 	gpucol_replay_init(&state->replay, eflags);

@@ -64,12 +64,12 @@ extern GpucolSource *gpucol_source_of_nothing(void);
 
 /*
  * join_plan.c: the children of a node that begin behind its fallback: initialised, and
- * scanned again; the pipe of a plan whose scan tuple has `row` as its junk column.
+ * scanned again; the pipe of a plan whose scan tuple has `row` as its junk column, and what is computed above it.
  */
 extern List *gpucol_join_children_init(CustomScanState *node, EState *estate, int eflags);
 extern void gpucol_join_children_rescan(CustomScanState *node, List *children);
 extern void gpucol_join_children_end(List *children);
-extern GpucolPipe *gpucol_join_load(List *saved, TargetEntry *row);
+extern GpucolPipe *gpucol_join_load(List *saved, TargetEntry *row, List **above);
 
 /* explain_join.c: the joins, as properties of the node */
 extern void gpucol_explain_joins(GpucolExec *exec, List *ancestors, ExplainState *es);

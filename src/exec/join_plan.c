@@ -54,10 +54,10 @@ gpucol_join_children_end(List *children)
 }
 
 /*
- * The pipe of a plan.
+ * The pipe of a plan, and what is computed of its rows.
  */
 GpucolPipe *
-gpucol_join_load(List *saved, TargetEntry *row)
+gpucol_join_load(List *saved, TargetEntry *row, List **above)
 {
-	return gpucol_pipe_load(saved, castNode(RowExpr, row->expr)->args);
+	return gpucol_pipe_load(saved, castNode(RowExpr, row->expr)->args, above);
 }

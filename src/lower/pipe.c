@@ -26,9 +26,11 @@
  * ------------------------------------------------------------------------
  */
 
-/* Are these the same column, or the same placeholder? */
-static bool
-is_same(const Node *a, const Node *b)
+/*
+ * Are these the same column, or the same placeholder, or marks of one (gpucol_pipe_mark)?
+ */
+bool
+gpucol_pipe_is_same(const Node *a, const Node *b)
 {
 	if (IsA(a, Var) && IsA(b, Var))
 		return ((const Var *) a)->varno == ((const Var *) b)->varno &&
@@ -36,6 +38,9 @@ is_same(const Node *a, const Node *b)
 			((const Var *) a)->varlevelsup == ((const Var *) b)->varlevelsup;
 	if (IsA(a, PlaceHolderVar) && IsA(b, PlaceHolderVar))
 		return ((const PlaceHolderVar *) a)->phid == ((const PlaceHolderVar *) b)->phid;
+	if (IsA(a, CoerceToDomainValue) && IsA(b, CoerceToDomainValue))
+		return ((const CoerceToDomainValue *) a)->location ==
+			((const CoerceToDomainValue *) b)->location;
 	return equal(a, b);
 }
 
@@ -47,15 +52,58 @@ find_same(const List *list, const Node *node)
 
 	foreach(lc, list)
 	{
-		if (is_same(lfirst(lc), node))
+		if (gpucol_pipe_is_same(lfirst(lc), node))
 			return foreach_current_index(lc);
 	}
 	return -1;
 }
 
-/* Does a pipe have this column or placeholder? */
+static Node *
+mark_mutator(Node *node, void *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, PlaceHolderVar))
+	{
+		CoerceToDomainValue *mark = makeNode(CoerceToDomainValue);
+
+		mark->typeId = exprType(node);
+		mark->typeMod = exprTypmod(node);
+		mark->collation = exprCollation(node);
+		mark->location = ((PlaceHolderVar *) node)->phid;
+		return (Node *) mark;
+	}
+	return expression_tree_mutator(node, mark_mutator, context);
+}
+
+/*
+ * Expressions with marks in place of placeholders.  Of those PostgreSQL leaves the
+ * expression alone in the finished plan, so that the executor could not tell the column
+ * of a plan's rows from what is to be computed of others; it leaves the marks as they
+ * are, which nothing else of a pipe looks like.
+ */
+List *
+gpucol_pipe_mark(List *exprs)
+{
+	return (List *) mark_mutator((Node *) exprs, NULL);
+}
+
+/* Collect the marks in an expression. */
 static bool
-pipe_has(const GpucolPipe *pipe, const Node *node)
+collect_marks(Node *node, List **marks)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, CoerceToDomainValue))
+		*marks = lappend(*marks, node);
+	return expression_tree_walker(node, collect_marks, marks);
+}
+
+/*
+ * Does a pipe have this column or placeholder?
+ */
+bool
+gpucol_pipe_has(const GpucolPipe *pipe, const Node *node)
 {
 	ListCell   *lc;
 
@@ -65,7 +113,7 @@ pipe_has(const GpucolPipe *pipe, const Node *node)
 		return true;
 	foreach(lc, pipe->steps)
 	{
-		if (pipe_has(((GpucolPipeStep *) lfirst(lc))->build, node))
+		if (gpucol_pipe_has(((GpucolPipeStep *) lfirst(lc))->build, node))
 			return true;
 	}
 	return false;
@@ -90,9 +138,10 @@ need(GpucolPipeStep *step, List *exprs)
 									   PVC_RECURSE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS);
 	ListCell   *lc;
 
+	collect_marks((Node *) exprs, &vars);
 	foreach(lc, vars)
 	{
-		if (pipe_has(step->build, lfirst(lc)) && find_same(step->payload, lfirst(lc)) < 0 &&
+		if (gpucol_pipe_has(step->build, lfirst(lc)) && find_same(step->payload, lfirst(lc)) < 0 &&
 			gpucol_pipe_semi_twin(step, lfirst(lc)) == NULL)
 			step->payload = lappend(step->payload, lfirst(lc));
 	}
@@ -247,7 +296,8 @@ map_mutator(Node *node, void *context)
 	twin = IsA(node, Var) ? find_twin(pipe, node) : NULL;
 	if (twin != NULL)
 		return map_mutator(twin, context);
-	if (IsA(node, Var) || IsA(node, PlaceHolderVar) || pipe->outputs != NIL)
+	if (IsA(node, Var) || IsA(node, PlaceHolderVar) || IsA(node, CoerceToDomainValue) ||
+		pipe->outputs != NIL)
 	{
 		AttrNumber	attnum = find_column(pipe, node);
 
@@ -322,7 +372,9 @@ find_open(const GpucolPipe *drive, const GpucolPipe *build, const Expr *expr, Li
 	*open = 0;
 	foreach(lc, vars)
 	{
-		if (!IsA(lfirst(lc), Var) || lfirst_node(Var, lc)->varattno <= 0)
+		if (IsA(lfirst(lc), PlaceHolderVar) ?
+			!gpucol_pipe_has(drive, lfirst(lc)) && (build == NULL || !gpucol_pipe_has(build, lfirst(lc))) :
+			lfirst_node(Var, lc)->varattno <= 0)
 			return "it refers to a system column, a whole row, or an expression of an inner query";
 		if (find_same(*columns, lfirst(lc)) >= 0)
 			continue;

@@ -103,6 +103,14 @@ extern void gpucol_pipe_layout(GpucolPipe *pipe, List *above, bool computed);
  */
 extern Node *gpucol_pipe_semi_twin(const GpucolPipeStep *step, const Node *node);
 
+/*
+ * The same column?  Does a pipe have a column or placeholder?  Expressions as the executor
+ * gets them, with marks for placeholders.
+ */
+extern bool gpucol_pipe_is_same(const Node *a, const Node *b);
+extern bool gpucol_pipe_has(const GpucolPipe *pipe, const Node *node);
+extern List *gpucol_pipe_mark(List *exprs);
+
 /* An expression, or list of them, over the columns of the laid out pipe; a copy. */
 extern Node *gpucol_pipe_map(const GpucolPipe *pipe, Node *node);
 
@@ -155,10 +163,11 @@ extern void gpucol_pipe_find_decimals(GpucolPipe *pipe, List *above, bool comput
 extern void gpucol_pipe_take_decimals(GpucolPipe *pipe, const GpucolPipeStep *step);
 
 /*
- * pipe_list.c: a pipe as a copyable list of numbers, and the expressions that it refers to,
- * which are appended to *exprs; and back, in the current context.
+ * pipe_list.c: a pipe and what is computed of its rows (of Expr) as a copyable list of
+ * numbers, and the expressions that they refer to, which are appended to *exprs; and back, in
+ * the current context, `above` being NULL where nobody asks.
  */
-extern List *gpucol_pipe_save(const GpucolPipe *pipe, List **exprs);
-extern GpucolPipe *gpucol_pipe_load(List *saved, List *exprs);
+extern List *gpucol_pipe_save(const GpucolPipe *pipe, List *above, List **exprs);
+extern GpucolPipe *gpucol_pipe_load(List *saved, List *exprs, List **above);
 
 #endif							/* GPUCOL_LOWER_PIPE_H */

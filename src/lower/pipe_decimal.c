@@ -50,7 +50,7 @@ gpucol_pipe_is_open(const GpucolPipe *pipe, const Node *node)
 		return false;
 	foreach(lc, pipe->outputs)
 	{
-		if (equal(lfirst(lc), node))
+		if (gpucol_pipe_is_same(lfirst(lc), node))
 			return true;
 	}
 	foreach(lc, pipe->steps)

@@ -45,10 +45,13 @@ relation_var(Index rti)
 	return (Expr *) makeVar(rti, TableOidAttributeNumber, OIDOID, -1, InvalidOid, 0);
 }
 
+static List *save_pipe(const GpucolPipe *pipe, List **exprs);
+static GpucolPipe *load_pipe(List *saved, List *exprs);
+
 static List *
 save_step(const GpucolPipeStep *step, List **exprs)
 {
-	List	   *saved = list_make5(gpucol_pipe_save(step->build, exprs),
+	List	   *saved = list_make5(save_pipe(step->build, exprs),
 								   list_make1_int(step->kind),
 								   save_exprs(step->outer_keys, exprs),
 								   save_exprs(step->inner_keys, exprs),
@@ -64,7 +67,7 @@ load_step(List *saved, List *exprs)
 {
 	GpucolPipeStep *step = palloc0(sizeof(GpucolPipeStep));
 
-	step->build = gpucol_pipe_load(linitial(saved), exprs);
+	step->build = load_pipe(linitial(saved), exprs);
 	step->kind = linitial_int(lsecond(saved));
 	step->outer_keys = load_exprs(lthird(saved), exprs);
 	step->inner_keys = load_exprs(lfourth(saved), exprs);
@@ -75,11 +78,9 @@ load_step(List *saved, List *exprs)
 	return step;
 }
 
-/*
- * Make lists of a pipe.
- */
-List *
-gpucol_pipe_save(const GpucolPipe *pipe, List **exprs)
+/* Make lists of a pipe. */
+static List *
+save_pipe(const GpucolPipe *pipe, List **exprs)
 {
 	List	   *relations = NIL;
 	List	   *parts = NIL;
@@ -103,11 +104,9 @@ gpucol_pipe_save(const GpucolPipe *pipe, List **exprs)
 	return lappend(saved, pipe->part_attnums);
 }
 
-/*
- * Make a pipe of lists.
- */
-GpucolPipe *
-gpucol_pipe_load(List *saved, List *exprs)
+/* Make a pipe of lists. */
+static GpucolPipe *
+load_pipe(List *saved, List *exprs)
 {
 	GpucolPipe *pipe = palloc0(sizeof(GpucolPipe));
 	bool		table = linitial_int(linitial(saved));
@@ -132,4 +131,26 @@ gpucol_pipe_load(List *saved, List *exprs)
 	foreach(lc, (List *) list_nth(saved, 4))
 		pipe->steps = lappend(pipe->steps, load_step(lfirst(lc), exprs));
 	return pipe;
+}
+
+/*
+ * Make lists of a pipe and of what is computed of its rows.
+ */
+List *
+gpucol_pipe_save(const GpucolPipe *pipe, List *above, List **exprs)
+{
+	List	   *saved = save_pipe(pipe, exprs);
+
+	return list_make2(saved, save_exprs(above, exprs));
+}
+
+/*
+ * Make both of lists.
+ */
+GpucolPipe *
+gpucol_pipe_load(List *saved, List *exprs, List **above)
+{
+	if (above != NULL)
+		*above = load_exprs(lsecond(saved), exprs);
+	return load_pipe(linitial(saved), exprs);
 }

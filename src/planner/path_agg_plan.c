@@ -85,7 +85,7 @@ gpucol_path_agg_plan(PlannerInfo *root pg_attribute_unused(),
 	cscan->custom_private = lappend(cscan->custom_private,
 									list_nth(path->custom_private, PATH_PRIVATE_FUNCTIONS));
 	if (pipe != NULL)
-		saved = gpucol_join_add_pipe(cscan, pipe->pipe);
+		saved = gpucol_join_add_pipe(cscan, pipe->pipe, list_concat_copy(keys, aggs));
 	cscan->custom_private = lappend(cscan->custom_private, saved);
 	cscan->custom_private = lappend(cscan->custom_private,
 									list_nth(path->custom_private, PATH_PRIVATE_FIRST));

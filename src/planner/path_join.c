@@ -52,6 +52,9 @@ static const CustomPathMethods path_methods = {
 	.PlanCustomPath = plan_join,
 };
 
+/* Where PostgreSQL can hash or sort, an engine looks at so many pairs of rows at most. */
+#define MOST_PAIRS	1000000.0
+
 /* custom_private of a path */
 enum
 {
@@ -165,6 +168,7 @@ check_condition(const RestrictInfo *rinfo, const List *all)
 static bool
 share_out(Pair *pair, const GpucolPipe *drive, GpucolPipeStep *step)
 {
+	bool		equality = false;
 	ListCell   *lc;
 
 	foreach(lc, pair->restrictlist)
@@ -185,6 +189,12 @@ share_out(Pair *pair, const GpucolPipe *drive, GpucolPipeStep *step)
 			step->filter = lappend(step->filter, rinfo->clause);
 		else
 			step->residual = lappend(step->residual, rinfo->clause);
+		equality |= !above && rinfo->can_join;
+	}
+	if (equality && step->outer_keys == NIL && pair->drive->rows * pair->build->rows > MOST_PAIRS)
+	{
+		pair->reason = "joined by an equality that an engine would test of every pair of rows";
+		return false;
 	}
 	return true;
 }
@@ -229,10 +239,30 @@ has_rows(const RelOptInfo *rel)
 		return false;
 	foreach(lc, path->pathtarget->exprs)
 	{
-		if (!IsA(lfirst(lc), Var))
+		if (!IsA(lfirst(lc), Var) && !IsA(lfirst(lc), PlaceHolderVar))
 			return false;
 	}
 	return true;
+}
+
+/*
+ * The pipe of a relation, or NULL where it has none, or lacks a placeholder that is computed
+ * in the relation: its path's rows have that.
+ */
+static GpucolJoinPipe *
+own_pipe(PlannerInfo *root, RelOptInfo *rel)
+{
+	GpucolJoinPipe *own = gpucol_join_pipe(root, rel);
+	ListCell   *lc;
+
+	if (own->pipe == NULL)
+		return NULL;
+	foreach(lc, rel->reltarget->exprs)
+	{
+		if (IsA(lfirst(lc), PlaceHolderVar) && !gpucol_pipe_has(own->pipe, lfirst(lc)))
+			return NULL;
+	}
+	return own;
 }
 
 /* The rows of a relation's cheapest path as a pipe. */
@@ -252,11 +282,11 @@ path_pipe(RelOptInfo *rel)
 static GpucolPipe *
 choose_build(Pair *pair, Cost *cost, int *nsteps)
 {
-	GpucolJoinPipe *own = gpucol_join_pipe(pair->root, pair->build);
+	GpucolJoinPipe *own = own_pipe(pair->root, pair->build);
 	bool		rows = has_rows(pair->build);
 	Cost		rows_cost = rows ? gpucol_cost_rows_of(pair->build->cheapest_total_path) : 0;
 
-	if (own->pipe != NULL && (!rows || own->build + own->flow <= rows_cost))
+	if (own != NULL && (!rows || own->build + own->flow <= rows_cost))
 	{
 		*nsteps = own->nsteps;
 		*cost = own->build + own->flow;
@@ -291,10 +321,10 @@ has_packed(PlannerInfo *root, const RelOptInfo *rel)
 static GpucolJoinPipe *
 choose_drive(Pair *pair)
 {
-	GpucolJoinPipe *own = gpucol_join_pipe(pair->root, pair->drive);
+	GpucolJoinPipe *own = own_pipe(pair->root, pair->drive);
 	GpucolJoinPipe *made;
 
-	if (own->pipe != NULL)
+	if (own != NULL)
 		return own;
 	if (!has_rows(pair->drive) || !has_packed(pair->root, pair->joinrel))
 		return NULL;
@@ -343,7 +373,7 @@ pair_pipe(Pair *pair)
 
 /* Are the columns of a joined relation such as an engine has? */
 static bool
-check_target(List *exprs)
+check_target(const GpucolPipe *pipe, List *exprs)
 {
 	ListCell   *lc;
 
@@ -351,7 +381,8 @@ check_target(List *exprs)
 	{
 		Var		   *var = lfirst(lc);
 
-		if (!IsA(var, Var) || var->varattno <= 0)
+		if (IsA(var, PlaceHolderVar) ? !gpucol_pipe_has(pipe, (Node *) var) :
+			!IsA(var, Var) || var->varattno <= 0)
 			return false;
 	}
 	return true;
@@ -406,7 +437,7 @@ add_join_path(PlannerInfo *root, RelOptInfo *joinrel, GpucolJoinPipe *pipe)
 
 	if (fallback == NULL)
 		fallback = pipe->fallback;
-	if (fallback == NULL || !check_target(joinrel->reltarget->exprs))
+	if (fallback == NULL || !check_target(pipe->pipe, joinrel->reltarget->exprs))
 		return;
 	path = makeNode(CustomPath);
 	path->path.pathtype = T_CustomScan;
@@ -590,15 +621,15 @@ gpucol_join_params(List *exprs)
  * adjusts and which it never computes; returns the pipe itself.
  */
 List *
-gpucol_join_add_pipe(CustomScan *cscan, GpucolPipe *pipe)
+gpucol_join_add_pipe(CustomScan *cscan, GpucolPipe *pipe, List *above)
 {
 	RowExpr    *row = makeNode(RowExpr);
 	List	   *exprs = NIL;
 	List	   *saved;
 
 	(void) children(pipe, list_make1(NULL));
-	saved = gpucol_pipe_save(pipe, &exprs);
-	row->args = copyObject(exprs);
+	saved = gpucol_pipe_save(pipe, above, &exprs);
+	row->args = gpucol_pipe_mark(copyObject(exprs));
 	row->row_typeid = RECORDOID;
 	row->row_format = COERCE_IMPLICIT_CAST;
 	row->location = -1;
@@ -624,7 +655,7 @@ plan_join(PlannerInfo *root pg_attribute_unused(), RelOptInfo *rel pg_attribute_
 		cscan->custom_scan_tlist = lappend(cscan->custom_scan_tlist,
 										   makeTargetEntry(copyObject(lfirst(lc)),
 														   foreach_current_index(lc) + 1, NULL, false));
-	cscan->custom_private = list_make1(gpucol_join_add_pipe(cscan, pipe->pipe));
+	cscan->custom_private = list_make1(gpucol_join_add_pipe(cscan, pipe->pipe, target));
 	cscan->scan.plan.targetlist = tlist;
 	cscan->custom_plans = custom_plans;
 	cscan->custom_exprs = gpucol_join_params(cscan->custom_scan_tlist);
@@ -645,7 +676,8 @@ name_relations(Plan *plan, void *context)
 	if (pipe != NIL)
 		cscan->custom_relids =
 			gpucol_pipe_load(pipe, castNode(RowExpr,
-											llast_node(TargetEntry, cscan->custom_scan_tlist)->expr)->args)->relids;
+												 llast_node(TargetEntry, cscan->custom_scan_tlist)->expr)->args,
+								  NULL)->relids;
 	gpucol_plan_walk(plan, name_relations, context);
 }
 

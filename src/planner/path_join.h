@@ -44,10 +44,10 @@ extern bool gpucol_join_has_steps(PlannerInfo *root, RelOptInfo *rel);
 extern List *gpucol_join_paths(PlannerInfo *root, GpucolPipe *pipe, Path *fallback);
 
 /*
- * Have a plan carry a pipe, of which it returns what belongs into custom_private; and the
- * parameters in its expressions.
+ * Have a plan carry a pipe and what is computed of its rows (of Expr), of which it returns
+ * what belongs into custom_private; and the parameters in its expressions.
  */
-extern List *gpucol_join_add_pipe(CustomScan *cscan, GpucolPipe *pipe);
+extern List *gpucol_join_add_pipe(CustomScan *cscan, GpucolPipe *pipe, List *above);
 extern List *gpucol_join_params(List *exprs);
 
 /* cost.c: a relation for the costs of reading it, `parts` being its GpucolParts, if any */

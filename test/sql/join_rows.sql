@@ -95,6 +95,14 @@ SELECT same('SELECT d.s, c.v, c.k FROM dim_h d RIGHT JOIN cut_ c ON c.k = d.k JO
 SELECT same('SELECT u.k, count(*), sum(d.u) FROM (SELECT k, id AS v FROM fact_ UNION ALL SELECT k, v FROM cut_1) u JOIN dim_h d ON u.k = d.k WHERE u.v < 700 GROUP BY 1');
 SELECT same('SELECT u.v, d.s FROM (SELECT k, id + 1 AS v FROM fact_ UNION ALL SELECT k, v FROM cut_) u JOIN dim_h d ON u.k = d.k WHERE u.v < 70');
 SELECT same('SELECT c.k, e.v FROM cut_ c JOIN cut_ e ON c.k = e.k AND c.v < e.v');
+-- what a subquery computes on the nullable side of an outer join: shown, as keys, in conditions
+SELECT same('SELECT f.id, x.one, x.two, x.c FROM fact_ f LEFT JOIN (SELECT k, 7 AS one, 8 AS two, coalesce(u, 5) AS c FROM dim_h WHERE k > 20) x ON f.k = x.k');
+SELECT same('SELECT x.two, x.one, x.c > 20, count(*), sum(x.one), sum(x.c) FROM fact_ f LEFT JOIN (SELECT k, 7 AS one, 8 AS two, coalesce(w, 5) AS c FROM dim_h WHERE k > 20) x ON f.k = x.k GROUP BY 1, 2, 3');
+SELECT same('SELECT f.id, x.n, x.t FROM fact_ f LEFT JOIN (SELECT k, id + 1 AS n, coalesce(t, ''none'') AS t FROM fact_ WHERE id BETWEEN 100 AND 120) x ON f.k = x.k AND f.id < x.n');
+SELECT same('SELECT f.id, x.i, d.s FROM fact_ f LEFT JOIN (SELECT id, coalesce(k, 3) AS i FROM fact_ WHERE id < 90) x ON f.id = x.id LEFT JOIN dim_h d ON d.k = x.i');
+SELECT same('SELECT f.id, x.one, y.two FROM fact_ f LEFT JOIN (SELECT k, 7 AS one FROM dim_h WHERE k < 9) x ON f.k = x.k LEFT JOIN (SELECT k, 7 AS two FROM dim_h WHERE k > 5) y ON f.k = y.k WHERE coalesce(x.one, 9) > 8 OR y.two IS NULL');
+SELECT same('SELECT f.id, x.one, f.n FROM (SELECT k, 7 AS one FROM dim_h) x FULL JOIN (SELECT k, id, 1 AS n FROM fact_ WHERE id < 50) f ON f.k = x.k');
+SELECT same('SELECT f.id, x.o, x.z FROM fact_ f LEFT JOIN (SELECT d.k, coalesce(g.k, -1) AS z, o FROM dim_h d LEFT JOIN (SELECT k, 2 AS o FROM fact_ WHERE id < 20) g ON d.k = g.k) x ON f.k = x.k AND f.id < 60');
 -- no rows
 SELECT same('SELECT a.k, f.id FROM (SELECT k, sum(q) AS s FROM fact_ WHERE id < 0 GROUP BY k) a RIGHT JOIN fact_ f ON a.k = f.k AND a.s < f.q WHERE f.id < 9');
 RESET enable_hashjoin;
