@@ -24,6 +24,7 @@
 #include "utils/sortsupport.h"
 #include "utils/typcache.h"
 
+#include "base/radix.h"
 #include "columnar/typemap.h"
 #include "exec/window_codes.h"
 #include "port.h"
@@ -35,6 +36,12 @@
 #define MAX_SCALE		18
 
 #define NO_VALUE		PG_UINT32_MAX
+
+/* If so many of the first rows have values of their own, no more equal ones are sought. */
+#define SAMPLE_ROWS		16384
+#define MOSTLY			0.75
+
+#define FIRST_ENTRIES	512
 
 /* Which of a type's two own orders is it: 1 ascending, -1 descending, 0 another? */
 static int
@@ -145,12 +152,10 @@ numeric_codes(GpucolWindowRows *rows, const GpucolWindowInput *in, GpucolWindowC
  * ------------------------------------------------------------------------
  */
 
-/* A distinct value; `key` is abbreviated where the type can be. */
+/* A distinct value. */
 typedef struct Entry
 {
-	Datum		key;
 	Datum		value;
-	uint32		number;
 	uint32		hash;
 } Entry;
 
@@ -161,6 +166,7 @@ typedef struct Distinct
 	Entry	   *entries;
 	uint32		nentries;
 	uint32		allocated;
+	bool		all_differ;		/* mostly: equal values have entries of their own */
 	uint32	   *slots;			/* entry by hash, or NO_VALUE */
 	uint32		mask;
 	uint32	   *numbers;		/* of entries, by row */
@@ -184,24 +190,17 @@ bytes_of(const GpucolWindowInput *in, const Datum *value, Size *length)
 	return VARDATA_ANY(DatumGetPointer(*value));
 }
 
-/* Double the hash table; false where memory does not suffice. */
+/* Have the hash table hold the entries; false where memory does not suffice. */
 static bool
-grow_slots(Distinct *d)
+make_slots(Distinct *d, uint32 nslots)
 {
-	uint32		nslots = d->slots == NULL ? 1024 : (d->mask + 1) * 2;
-
-	if (!gpucol_window_rows_fit(d->rows, nslots * sizeof(uint32) + nslots / 2 * sizeof(Entry)) ||
-		nslots == 0)
+	if (nslots == 0 || !gpucol_window_rows_fit(d->rows, nslots * sizeof(uint32)))
 		return false;
 	if (d->slots != NULL)
 		pfree(d->slots);
 	d->slots = gpucol_window_rows_alloc(d->rows, nslots * sizeof(uint32));
 	memset(d->slots, 0xff, nslots * sizeof(uint32));
 	d->mask = nslots - 1;
-	d->allocated = nslots / 2;
-	d->entries = d->entries == NULL ?
-		gpucol_window_rows_alloc(d->rows, d->allocated * sizeof(Entry)) :
-		repalloc_huge(d->entries, d->allocated * sizeof(Entry));
 	for (uint32 i = 0; i < d->nentries; i++)
 	{
 		uint32		at = d->entries[i].hash & d->mask;
@@ -213,16 +212,42 @@ grow_slots(Distinct *d)
 	return true;
 }
 
+/* Add an entry; false where memory does not suffice. */
+static bool
+add_entry(Distinct *d, Datum value, uint32 hash)
+{
+	if (d->nentries == d->allocated)
+	{
+		uint32		wanted = d->allocated * 2;
+
+		if (!gpucol_window_rows_fit(d->rows, d->allocated * sizeof(Entry)) ||
+			(!d->all_differ && !make_slots(d, wanted * 2)))
+			return false;
+		d->entries = repalloc_huge(d->entries, wanted * sizeof(Entry));
+		d->allocated = wanted;
+	}
+	d->entries[d->nentries++] = (Entry) {
+		.value = value,.hash = hash
+	};
+	return true;
+}
+
 /* Find or add a value's entry. */
 static inline bool
 find_entry(Distinct *d, Datum value, uint32 *number)
 {
 	Size		length;
 	const char *bytes = bytes_of(d->in, &value, &length);
-	uint32		hash = hash_bytes((const unsigned char *) bytes, (int) length);
-	uint32		at = hash & d->mask;
+	uint32		hash;
+	uint32		at;
 
-	for (; d->slots[at] != NO_VALUE; at = (at + 1) & d->mask)
+	if (d->all_differ)
+	{
+		*number = d->nentries;
+		return add_entry(d, value, 0);
+	}
+	hash = hash_bytes((const unsigned char *) bytes, (int) length);
+	for (at = hash & d->mask; d->slots[at] != NO_VALUE; at = (at + 1) & d->mask)
 	{
 		const Entry *entry = &d->entries[d->slots[at]];
 		Size		other_length;
@@ -237,13 +262,17 @@ find_entry(Distinct *d, Datum value, uint32 *number)
 			return true;
 		}
 	}
-	if (d->nentries == d->allocated)
-		return grow_slots(d) && find_entry(d, value, number);
-	*number = d->slots[at] = d->nentries;
-	d->entries[d->nentries] = (Entry) {
-		.value = value,.number = d->nentries,.hash = hash
-	};
-	d->nentries++;
+	*number = d->nentries;
+	if (d->nentries < d->allocated)
+	{
+		d->slots[at] = d->nentries;
+		return add_entry(d, value, hash);
+	}
+	if (!add_entry(d, value, hash))
+		return false;
+	for (at = hash & d->mask; d->slots[at] != NO_VALUE;)
+		at = (at + 1) & d->mask;
+	d->slots[at] = *number;
 	return true;
 }
 
@@ -264,14 +293,19 @@ collect(Distinct *d)
 	MemoryContext old;
 	bool		ok = true;
 
-	if (!gpucol_window_rows_fit(d->rows, d->rows->nrows * sizeof(uint32)) || !grow_slots(d))
+	if (!gpucol_window_rows_fit(d->rows, d->rows->nrows * sizeof(uint32)) ||
+		!make_slots(d, FIRST_ENTRIES * 2))
 		return false;
+	d->allocated = FIRST_ENTRIES;
+	d->entries = gpucol_window_rows_alloc(d->rows, FIRST_ENTRIES * sizeof(Entry));
 	d->numbers = gpucol_window_rows_alloc(d->rows, d->rows->nrows * sizeof(uint32));
 	old = MemoryContextSwitchTo(d->rows->context);
 	for (uint32 i = 0; ok && i < d->rows->nrows; i++)
 	{
 		if (i % INTERRUPT_ROWS == 0)
 			CHECK_FOR_INTERRUPTS();
+		if (i == SAMPLE_ROWS)
+			d->all_differ = d->nentries > SAMPLE_ROWS * MOSTLY;
 		d->numbers[i] = NO_VALUE;
 		if (!d->in->isnull[i])
 			ok = find_entry(d, plain_value(d->in, d->in->values[i]), &d->numbers[i]);
@@ -280,45 +314,97 @@ collect(Distinct *d)
 	return ok;
 }
 
-static int
-compare_entries(const void *a, const void *b, void *arg)
+/* What comparisons need. */
+typedef struct Sorting
 {
-	const Entry *x = a;
-	const Entry *y = b;
-	SortSupport ssup = arg;
-	int			order = ApplySortComparator(x->key, false, y->key, false, ssup);
+	const Entry *entries;
+	SortSupport ssup;
+} Sorting;
 
-	if (order == 0 && ssup->abbrev_converter != NULL)
-		order = ApplySortAbbrevFullComparator(x->value, false, y->value, false, ssup);
-	return order;
+/* Compare two entries whose abbreviated keys are equal. */
+static int
+compare_values(const void *a, const void *b, void *arg)
+{
+	const Sorting *sorting = arg;
+	Datum		x = sorting->entries[((const GpucolRadixItem *) a)->row].value;
+	Datum		y = sorting->entries[((const GpucolRadixItem *) b)->row].value;
+
+	return ApplySortAbbrevFullComparator(x, false, y, false, sorting->ssup);
 }
 
-/* Do the values of two entries that are in order compare as equal? */
-static bool
-entries_equal(Entry *x, Entry *y, SortSupport ssup)
+/* Compare two entries by their keys: abbreviated ones, or the values themselves. */
+static int
+compare_keys(const void *a, const void *b, void *arg)
 {
-	return compare_entries(x, y, ssup) == 0;
+	const Sorting *sorting = arg;
+	int			order = ApplySortComparator((Datum) ((const GpucolRadixItem *) a)->key, false,
+											(Datum) ((const GpucolRadixItem *) b)->key, false,
+											sorting->ssup);
+
+	return order != 0 || sorting->ssup->abbrev_converter == NULL ? order :
+		compare_values(a, b, arg);
+}
+
+/* Sort by keys that compare as unsigned integers, then those whose keys are equal. */
+static GpucolRadixItem *
+sort_integers(GpucolRadixItem *items, GpucolRadixItem *scratch, uint32 n, Sorting *sorting)
+{
+	uint32		start = 0;
+
+	if (sorting->ssup->ssup_reverse)
+	{
+		for (uint32 i = 0; i < n; i++)
+			items[i].key = ~items[i].key;
+	}
+	items = gpucol_radix_sort(items, scratch, n, 64);
+	for (uint32 i = 1; i <= n; i++)
+	{
+		if (i < n && items[i].key == items[start].key)
+			continue;
+		if (i - start > 1)
+			qsort_interruptible(&items[start], i - start, sizeof(GpucolRadixItem),
+								compare_values, sorting);
+		start = i;
+	}
+	return items;
 }
 
 /* Sort the distinct values and give each row the place of its own. */
 static void
 rank_entries(Distinct *d, GpucolWindowCodes *c, SortSupport ssup)
 {
-	uint64	   *places = gpucol_window_rows_alloc(d->rows, d->nentries * sizeof(uint64));
-	uint64		place = 0;
+	Sorting		sorting = {.entries = d->entries,.ssup = ssup};
+	uint32		n = d->nentries;
+	GpucolRadixItem *first = gpucol_window_rows_alloc(d->rows, n * sizeof(GpucolRadixItem));
+	GpucolRadixItem *second = gpucol_window_rows_alloc(d->rows, n * sizeof(GpucolRadixItem));
+	GpucolRadixItem *items = first;
+	uint32	   *places = gpucol_window_rows_alloc(d->rows, n * sizeof(uint32));
+	bool		integers = ssup->abbrev_converter != NULL &&
+		ssup->comparator == ssup_datum_unsigned_cmp;
+	uint32		place = 0;
 
-	for (uint32 i = 0; i < d->nentries; i++)
-		d->entries[i].key = ssup->abbrev_converter != NULL ?
-			ssup->abbrev_converter(d->entries[i].value, ssup) : d->entries[i].value;
-	qsort_interruptible(d->entries, d->nentries, sizeof(Entry), compare_entries, ssup);
-	for (uint32 i = 0; i < d->nentries; i++)
+	for (uint32 i = 0; i < n; i++)
 	{
-		if (i > 0 && !entries_equal(&d->entries[i - 1], &d->entries[i], ssup))
+		first[i].row = i;
+		first[i].key = (uint64) (ssup->abbrev_converter == NULL ? d->entries[i].value :
+								 ssup->abbrev_converter(d->entries[i].value, ssup));
+	}
+	if (integers)
+		items = sort_integers(first, second, n, &sorting);
+	else
+		qsort_interruptible(items, n, sizeof(GpucolRadixItem), compare_keys, &sorting);
+	for (uint32 i = 0; i < n; i++)
+	{
+		if (i > 0 && (integers ? items[i].key != items[i - 1].key ||
+					  compare_values(&items[i - 1], &items[i], &sorting) != 0 :
+					  compare_keys(&items[i - 1], &items[i], &sorting) != 0))
 			place++;
-		places[d->entries[i].number] = place;
+		places[items[i].row] = place;
 	}
 	for (uint32 i = 0; i < d->rows->nrows; i++)
 		c->codes[i] = d->numbers[i] == NO_VALUE ? 0 : places[d->numbers[i]];
+	pfree(first);
+	pfree(second);
 	pfree(places);
 }
 
@@ -331,7 +417,7 @@ compared_codes(GpucolWindowRows *rows, const GpucolWindowInput *in, GpucolWindow
 	SortSupportData ssup;
 
 	if (!collect(&d) ||
-		!gpucol_window_rows_fit(rows, d.nentries * 2 * sizeof(uint64)))
+		!gpucol_window_rows_fit(rows, (Size) d.nentries * 5 * sizeof(uint64)))
 		return false;
 	sorting = AllocSetContextCreate(rows->context, "gpucol window sort", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(sorting);

@@ -79,28 +79,31 @@ gpucol_window_deliver_init(GpucolWindowState *state)
 	}
 }
 
-/* Fetch a function's results. */
+/* Fetch the values of the rows that are a function's results. */
 static void
-fetch_results(const GpucolWindowState *state, ChunkColumn *column)
+fetch_sources(const GpucolWindowState *state, ChunkColumn *column)
 {
 	const GpucolWindowChunk *chunk = state->chunk;
 	const GpucolWindowFunction *f = column->f;
 
 	for (uint32 i = 0; i < chunk->nrows; i++)
 	{
-		uint32		at = f->by_place ? state->next + i : chunk->rows[i];
-		uint32		source;
+		uint32		source = f->source[f->by_place ? state->next + i : chunk->rows[i]];
 
-		if (f->source == NULL)
-		{
-			column->values[i] = f->values[at];
-			column->isnull[i] = f->isnull[at];
-			continue;
-		}
-		source = f->source[at];
 		column->isnull[i] = source == GPUCOL_WINDOW_NO_ROW || column->in->isnull[source];
 		column->values[i] = column->isnull[i] ? (Datum) 0 : column->in->values[source];
 	}
+}
+
+/* Fetch values by row. */
+static void
+fetch_values(const GpucolWindowChunk *chunk, const Datum *values, const bool *isnull,
+			 ChunkColumn *column)
+{
+	for (uint32 i = 0; i < chunk->nrows; i++)
+		column->values[i] = values[chunk->rows[i]];
+	for (uint32 i = 0; i < chunk->nrows; i++)
+		column->isnull[i] = isnull[chunk->rows[i]];
 }
 
 /* Fetch the next rows. */
@@ -117,15 +120,17 @@ fetch_rows(GpucolWindowState *state)
 	{
 		ChunkColumn *column = &chunk->columns[c];
 
-		if (column->f != NULL)
+		if (column->f == NULL)
+			fetch_values(chunk, column->in->values, column->in->isnull, column);
+		else if (column->f->source != NULL)
+			fetch_sources(state, column);
+		else if (!column->f->by_place)
+			fetch_values(chunk, column->f->values, column->f->isnull, column);
+		else
 		{
-			fetch_results(state, column);
-			continue;
+			memcpy(column->values, column->f->values + state->next, chunk->nrows * sizeof(Datum));
+			memcpy(column->isnull, column->f->isnull + state->next, chunk->nrows);
 		}
-		for (uint32 i = 0; i < chunk->nrows; i++)
-			column->values[i] = column->in->values[chunk->rows[i]];
-		for (uint32 i = 0; i < chunk->nrows; i++)
-			column->isnull[i] = column->in->isnull[chunk->rows[i]];
 	}
 	state->next += chunk->nrows;
 }

@@ -61,6 +61,10 @@ SELECT compare('SELECT id, lag(v, 2, -1) OVER o, lead(t, 1, ''none'') OVER o, la
 	'lag(v * 2 + k) OVER o, lead(upper(t), 2, t || ''x'') OVER o, nth_value(v, NULL) OVER o FROM w WINDOW o AS (PARTITION BY k ORDER BY id)');
 SELECT tiles, compare(format('SELECT id, ntile(%s) OVER (PARTITION BY k ORDER BY id), ntile(%1$s) OVER (ORDER BY id) FROM w', tiles))
 FROM unnest(ARRAY['1', '2', '109', '5000', 'NULL', '(SELECT 3)']) tiles;
+-- keys of which most are different
+SELECT key, compare(format('SELECT id, g, rank() OVER (ORDER BY %s) FROM w, generate_series(1, 20) g', key))
+FROM unnest(ARRAY['md5(t || id || g)', 'md5(t || id || g) COLLATE "C" DESC', '(''same prefix '' || md5(t || id || g % 3)) COLLATE "C" NULLS FIRST',
+	'md5(id || t || g)::uuid DESC']) key;
 
 -- aggregates over frames of every kind
 CREATE FUNCTION frames() RETURNS SETOF text LANGUAGE sql AS $$
@@ -114,7 +118,7 @@ FROM (VALUES ('row_number()', 'id'), ('rank()', 'v'), ('dense_rank()', 'v DESC')
 	unnest(ARRAY['<= 3', '< 3', '= 2', '<= 0', '<= NULL', '<= 1000000', '<= (SELECT 4)']) bound;
 SELECT compare('SELECT * FROM (SELECT id, rank() OVER (ORDER BY v) AS r, row_number() OVER (PARTITION BY k ORDER BY id) AS n FROM w) a WHERE r <= 500 AND n <= 3');
 
-SELECT function, compare(format('SELECT * FROM (SELECT id, g, v, %1$s OVER o AS r, sum(s) OVER o, %2$s FROM w, generate_series(1, 110) g '
+SELECT function, compare(format('SELECT * FROM (SELECT id, g, v, %1$s OVER o AS r, sum(s) OVER o, %2$s FROM w, generate_series(1, 60) g '
 	'WINDOW o AS (PARTITION BY k, even ORDER BY %3$s)) a WHERE r <= 3', function, other, ordered))
 FROM (VALUES ('row_number()', 'lag(t) OVER o', 'id DESC, g'), ('rank()', 'min(t) OVER o', 'v DESC'), ('row_number()', 'row_number() OVER o', 't, id, g'),
 	('dense_rank()', 'rank() OVER o', 'k, v')) a (function, other, ordered);
@@ -128,7 +132,7 @@ BEGIN
 		END IF;
 	END LOOP;
 END $$;
-SELECT dropped('SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY k ORDER BY id, g) AS r FROM w, generate_series(1, 110) g) a WHERE r <= 2');
+SELECT dropped('SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY k ORDER BY id, g) AS r FROM w, generate_series(1, 60) g) a WHERE r <= 2');
 
 -- orders that are delivered
 SELECT id, v, rank FROM (SELECT id, v, rank() OVER (ORDER BY v DESC NULLS LAST, id) FROM w) a ORDER BY rank LIMIT 5;
