@@ -99,6 +99,8 @@ GPUCOL_OPCODE(CASE_F, F, B, F, F)
 /* byte strings, the CPU engine's; aux: GPUCOL_TEXT_xxx */
 GPUCOL_OPCODE(LENGTH_S, I, S, NONE, NONE)
 GPUCOL_OPCODE(PART_S, S, S, NONE, NONE) /* constants b, c: what is skipped, then taken */
+GPUCOL_OPCODE(EQ_S, B, S, S, NONE)	/* as bytes */
+GPUCOL_OPCODE(LT_S, B, S, S, NONE)
 
 /* functions of floats, aux: GpucolMathFunction (kernel/math_functions.h); the CPU engine */
 GPUCOL_OPCODE(MATH_F, F, F, NONE, NONE)

@@ -329,6 +329,9 @@ lower_function(GpucolLower *l, Oid funcid, List *args, GpucolValue *out)
 	ok = gpucol_lower_text(l, funcid, args, &matched, out);
 	if (matched)
 		return ok;
+	ok = gpucol_lower_compare_texts(l, funcid, args, values, &matched, out);
+	if (matched)
+		return ok;
 	ok = gpucol_lower_decimal(l, funcid, args, &matched, out);
 	if (matched && (!ok || f == NULL))
 		return ok;
@@ -440,7 +443,15 @@ lower_equality(GpucolLower *l, OpExpr *op, GpucolValue *args, uint16 *reg)
 	const GpucolFunction *f = gpucol_lower_function(op->opfuncid);
 	GpucolValue operands[2];
 	GpucolValue result;
+	bool		texts;
 
+	if (gpucol_lower_compare_texts(l, op->opfuncid, op->args, args, &texts, &result))
+	{
+		*reg = result.reg;
+		return true;
+	}
+	if (texts)
+		return false;
 	if (f == NULL || !is_comparison((GpucolOpcode) f->op))
 		return gpucol_lower_decline(l, "function %s has no counterpart in the engines",
 									format_procedure(op->opfuncid));

@@ -267,6 +267,13 @@ extern bool gpucol_lower_date(GpucolLower *l, Oid funcid, List *args,
 extern bool gpucol_lower_text(GpucolLower *l, Oid funcid, List *args,
 							  bool *matched, GpucolValue *out);
 
+/*
+ * ... a comparison of two of them, whose values are left in `values`; *matched tells
+ * whether the function is one.
+ */
+extern bool gpucol_lower_compare_texts(GpucolLower *l, Oid funcid, List *args,
+									   GpucolValue *values, bool *matched, GpucolValue *out);
+
 /* ... is it one that makes a text? */
 extern bool gpucol_lower_is_part(const Node *expr);
 

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * text.c
- *	  Functions of texts and byte strings that engines compute: lengths, and parts of them.
+ *	  Functions of texts and byte strings that engines compute: lengths, and parts of them,
+ *	  and comparisons of two, where equal values have equal bytes.
  *
  * Numbers of characters are constants.  Parts are keys of groups and counted as distinct
  * only (l->parts): elsewhere a text is a column.
@@ -10,9 +11,15 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
+#include "nodes/nodeFuncs.h"
 #include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
 
+#include "columnar/collation.h"
+#include "columnar/typemap.h"
 #include "lower/lower.h"
 
 /* A function, and what of its arguments is to be known. */
@@ -160,5 +167,96 @@ gpucol_lower_text(GpucolLower *l, Oid funcid, List *args, bool *matched, GpucolV
 	out->reg = f->kind == TEXT_LENGTH ?
 		gpucol_lower_emit(l, GPUCOL_OP_LENGTH_S, value.reg, GPUCOL_NO_REG, GPUCOL_NO_REG, aux) :
 		gpucol_lower_emit(l, GPUCOL_OP_PART_S, value.reg, put_integer(l, from), put_integer(l, count), aux);
+	return true;
+}
+
+/* A comparison as the instructions have it. */
+typedef struct TextComparison
+{
+	bool		less;			/* LT_S, else EQ_S */
+	bool		swap;			/* of b and a */
+	bool		negate;
+} TextComparison;
+
+/* Is a function one of the comparisons of a type of bytes? */
+static bool
+find_comparison(Oid funcid, Oid type, TextComparison *found)
+{
+	TypeCacheEntry *entry = lookup_type_cache(type, TYPECACHE_EQ_OPR | TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
+	const struct
+	{
+		Oid			oper;
+		TextComparison comparison;
+	}			known[] = {
+		{entry->eq_opr, {false, false, false}},
+		{get_negator(entry->eq_opr), {false, false, true}},
+		{entry->lt_opr, {true, false, false}},
+		{get_negator(entry->lt_opr), {true, false, true}},
+		{entry->gt_opr, {true, true, false}},
+		{get_negator(entry->gt_opr), {true, true, true}},
+	};
+
+	for (int i = 0; i < (int) lengthof(known); i++)
+	{
+		*found = known[i].comparison;
+		if (OidIsValid(known[i].oper) && get_opcode(known[i].oper) == funcid)
+			return true;
+	}
+	return false;
+}
+
+/* Is the order of two values that of their bytes? */
+static bool
+is_ordered_bytewise(Oid type, const Expr *a, const Expr *b)
+{
+	Oid			collation = exprCollation((const Node *) a);
+
+	return collation == exprCollation((const Node *) b) &&
+		gpucol_comparison_is_bytewise(lookup_type_cache(type, TYPECACHE_CMP_PROC)->cmp_proc, collation);
+}
+
+/*
+ * Lower a comparison of two texts, or values of other types of bytes, neither a constant.
+ */
+bool
+gpucol_lower_compare_texts(GpucolLower *l, Oid funcid, List *args, GpucolValue *values,
+						   bool *matched, GpucolValue *out)
+{
+	TextComparison comparison;
+	GpucolTypeMap map;
+	Oid			type;
+	Expr	   *expr[2];
+
+	*matched = false;
+	if (list_length(args) != 2 || IsA(linitial(args), Const) || IsA(lsecond(args), Const))
+		return false;
+	for (int i = 0; i < 2; i++)
+		expr[i] = list_nth(args, i);
+	type = getBaseType(exprType((Node *) expr[0]));
+	gpucol_typemap_init(&map, type, -1, InvalidOid);
+	if (map.kind != GPUCOL_KIND_BYTES || type == NUMERICOID ||
+		type != getBaseType(exprType((Node *) expr[1])) || !find_comparison(funcid, type, &comparison))
+		return false;
+	*matched = true;
+	if (type == BPCHAROID && exprTypmod((Node *) expr[0]) != exprTypmod((Node *) expr[1]))
+		return gpucol_lower_decline(l, "compared values of type character have different lengths");
+	if (comparison.less && !is_ordered_bytewise(type, expr[0], expr[1]))
+		return gpucol_lower_decline(l, "the order of two texts is not that of their bytes");
+	for (int i = 0; i < 2; i++)
+	{
+		if (!gpucol_lower_expr(l, expr[i], &values[i]))
+			return false;
+		if (values[i].cls != GPUCOL_CLASS_S || !gpucol_lower_check_bytewise(l, expr[i]))
+			return gpucol_lower_decline(l, "a comparison with a computed text");
+	}
+	out->cls = GPUCOL_CLASS_B;
+	out->scale = 0;
+	out->digits = 0;
+	out->scale_reg = GPUCOL_NO_REG;
+	out->reg = gpucol_lower_emit(l, comparison.less ? GPUCOL_OP_LT_S : GPUCOL_OP_EQ_S,
+								 values[comparison.swap ? 1 : 0].reg, values[comparison.swap ? 0 : 1].reg,
+								 GPUCOL_NO_REG, 0);
+	if (comparison.negate)
+		out->reg = gpucol_lower_emit(l, GPUCOL_OP_NOT, out->reg, GPUCOL_NO_REG, GPUCOL_NO_REG, 0);
 	return true;
 }

@@ -260,10 +260,14 @@ static bool
 take_conditions(GroupedJoin *join)
 {
 	FromExpr   *from = join->inner->jointree;
+	Node	   *quals = from->quals;
 	List	   *rest = NIL;
 	ListCell   *lc;
 
-	foreach(lc, gpucol_subquery_conditions(from->quals))
+	/* an equality that every branch of an OR has stands before it */
+	if (quals != NULL && !IsA(quals, List))
+		quals = (Node *) canonicalize_qual((Expr *) quals, false);
+	foreach(lc, gpucol_subquery_conditions(quals))
 	{
 		if (!take_condition(join, lfirst(lc), &rest))
 			return false;

@@ -74,6 +74,7 @@ SELECT x, sr_check(format('SELECT id, (SELECT sum(n) FROM %%1$s p WHERE %s) FROM
 		'p.k = o.k AND p.t IN (SELECT word FROM sr_outer)', 'p.k = o.k AND false', 'p.k = 3 AND o.k = p.k',
 		'p.m = o.k', 'p.f = o.k::float8', 'p.k = o.k AND p.s = (SELECT max(s) FROM sr_heap)']) x;
 SELECT sr_check(q) FROM unnest(ARRAY[
+	'SELECT id FROM sr_outer o WHERE (SELECT count(*) FROM %1$s p WHERE (p.k = o.k AND p.s = 1) OR (p.k = o.k AND p.s = 2)) > 3',
 	'SELECT id FROM sr_outer o WHERE size > 5 OR 10 < (SELECT avg(n) FROM %1$s p WHERE p.k = o.k)',
 	'SELECT id FROM sr_outer o WHERE NOT (size < (SELECT avg(n) FROM %1$s p WHERE p.k = o.k)) IS TRUE',
 	'SELECT id FROM sr_outer o WHERE (SELECT sum(n) FROM %1$s p WHERE p.k = o.k) IS NULL',

@@ -555,6 +555,18 @@ naive_instr(const Naive *naive, const GpucolInstr *in, const ArrayColumn *column
 		case GPUCOL_OP_CASE_F:
 			*r = !x->null && x->i ? *y : *z;
 			return 0;
+		case GPUCOL_OP_EQ_S:
+		case GPUCOL_OP_LT_S:
+			{
+				size_t		len = x->s.len < y->s.len ? x->s.len : y->s.len;
+				int			order = x->null || y->null ? 0 : memcmp(x->s.data, y->s.data, len);
+
+				if (order == 0 && !x->null && !y->null)
+					order = (x->s.len > y->s.len) - (x->s.len < y->s.len);
+				r->null = x->null || y->null;
+				r->i = !r->null && (in->op == GPUCOL_OP_LT_S ? order < 0 : order == 0);
+				return 0;
+			}
 		case GPUCOL_OP_HOST_TEST:
 			{
 				uint8_t		verdict = host_verdict(aux, x->s, x->null);

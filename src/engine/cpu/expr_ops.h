@@ -162,6 +162,8 @@ extern GpucolStatus gpucol_cpu_op_MATH2_F(GpucolCpuFrame *f);
 /* engine/cpu/expr_decimal.c */
 extern GpucolStatus gpucol_cpu_op_LENGTH_S(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_PART_S(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_EQ_S(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_LT_S(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_ADD_D(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_SUB_D(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_MUL_D(GpucolCpuFrame *f);

@@ -1,13 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * expr_text.c
- *	  Operations on byte strings: lengths, and parts of strings, which are where the string is.
+ *	  Operations on byte strings: lengths, comparisons, and parts of strings, which are
+ *	  where the string is.
  *
  * Characters are those of UTF-8, which is valid wherever PostgreSQL stores it: each has one
  * byte that does not continue another.
  *
  *-------------------------------------------------------------------------
  */
+#include <string.h>
+
 #include "engine/cpu/expr_ops.h"
 
 /* The string of a register at row j, which is not NULL. */
@@ -153,3 +156,37 @@ gpucol_cpu_op_PART_S(GpucolCpuFrame *f)
 			part_of(string_at(f->a, j), f->instr->aux, from, count);
 	return GPUCOL_OK;
 }
+
+/* Are the strings of two registers the same at row j? */
+GPUCOL_CPU_INLINE bool
+same_at(const GpucolCpuReg *a, const GpucolCpuReg *b, uint32_t j)
+{
+	GpucolBytes x = string_at(a, j);
+	GpucolBytes y = string_at(b, j);
+
+	return x.len == y.len && memcmp(x.data, y.data, x.len) == 0;
+}
+
+GPUCOL_CPU_INLINE bool
+less_at(const GpucolCpuReg *a, const GpucolCpuReg *b, uint32_t j)
+{
+	GpucolBytes x = string_at(a, j);
+	GpucolBytes y = string_at(b, j);
+	int			order = memcmp(x.data, y.data, x.len < y.len ? x.len : y.len);
+
+	return order < 0 || (order == 0 && x.len < y.len);
+}
+
+/* A comparison, of the rows where neither is NULL. */
+#define OP_COMPARE_S(NAME, TEST) \
+	GpucolStatus \
+	gpucol_cpu_op_##NAME(GpucolCpuFrame *f) \
+	{ \
+		gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n); \
+		for (uint32_t j = 0; j < f->n; j++) \
+			f->dst->v.b[j] = !GPUCOL_CPU_NULL_AT(f->dst, j) && TEST(f->a, f->b, j); \
+		return GPUCOL_OK; \
+	}
+
+OP_COMPARE_S(EQ_S, same_at)
+OP_COMPARE_S(LT_S, less_at)

@@ -100,7 +100,7 @@ gpucol_gpu_run_examine(GpucolGpuRun *run, const char **why)
 			return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "an aggregate of bits");
 	for (int i = 0; i < p->ninstrs; i++)
 	{
-		if (in[i].op == GPUCOL_OP_LENGTH_S || in[i].op == GPUCOL_OP_PART_S)
+		if (in[i].op >= GPUCOL_OP_LENGTH_S && in[i].op <= GPUCOL_OP_LT_S)
 			return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "a function of texts");
 		if (in[i].op >= GPUCOL_OP_MATH_F)
 			return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "a function of the host's mathematical library, or bits");
