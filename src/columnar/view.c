@@ -258,22 +258,36 @@ bitmap_words(const GpucolViewSegment *segment)
 	return GPUCOL_VECTORS(segment->entry.nrows) * (GPUCOL_VECTOR_VALUES / 32);
 }
 
+/* A copy of what is known of a segment's deleted rows. */
+static uint32 *
+copy_known(const uint32 *known, uint32 nwords)
+{
+	return known == NULL ? NULL :
+		memcpy(palloc(nwords * sizeof(uint32)), known, nwords * sizeof(uint32));
+}
+
 uint32 *
 gpucol_view_deleted(const GpucolView *view, const GpucolViewSegment *segment,
 					uint32 *ndeleted)
 {
 	uint32		nwords = bitmap_words(segment);
+	const uint32 *known;
 	uint32	   *deleted;
 	GpucolDirectory dir;
 
 	*ndeleted = 0;
-	if (!view->any_deleted || !gpucol_directory_open(&dir, view->table, AccessShareLock))
+	if (!view->any_deleted)
+		return NULL;
+	if (gpucol_view_cache_deleted(view, segment, &known, ndeleted))
+		return copy_known(known, nwords);
+	if (!gpucol_directory_open(&dir, view->table, AccessShareLock))
 		return NULL;
 	deleted = palloc0(nwords * sizeof(uint32));
 	read_bitmaps(&dir, view->snapshot, &segment->entry, deleted);
 	read_tombstones(&dir, view->snapshot, &segment->entry, deleted);
 	gpucol_directory_close(&dir);
 	*ndeleted = (uint32) pg_popcount((char *) deleted, nwords * sizeof(uint32));
+	gpucol_view_cache_keep_deleted(view, segment, deleted, nwords, *ndeleted);
 	if (*ndeleted > 0)
 		return deleted;
 	pfree(deleted);

@@ -45,6 +45,7 @@ typedef struct GpucolView
 	uint64		version;		/* views of the backend with equal versions are of one
 								 * table and equal, deleted rows included; 0 = unknown,
 								 * gpucol_view_version_find may find it */
+	struct GpucolViewCopy *copy;	/* that it shares with others, or NULL */
 } GpucolView;
 
 /*

@@ -12,8 +12,10 @@
  *
  *	  every row was settled for both (settled.h).
  *
- * A few directory rows among many tombstones or TOAST pages are read sooner than the
- * LSNs of the pages.  (view_version.c tells what else is still the same.)
+ * A few directory rows among many TOAST pages are read sooner than the LSNs of the pages.  Many
+ * tombstones are not: there are a hundred on a page, and each is found by the index.  So where
+ * pages are full of them, the copy is kept too, and with it the bitmaps that views
+ * make of them.  (view_version.c tells what else is still the same.)
  *
  * Views share a copy rather than copy it again: it is never written, and counts its
  * users, of whom the cache is one.  A view lets go of it when its memory context is
@@ -43,14 +45,30 @@
  */
 #define MAX_BLOCKS(nsegments)	(8 + (nsegments) / 8)
 
+/* The same where pages have so many directory rows, on the average of a sample of them. */
+#define MAX_DENSE_BLOCKS	8192
+#define DENSE_ROWS			16
+#define SAMPLED_PAGES		16
+
+/* Bytes that a backend's bitmaps of deleted rows may take. */
+#define KEPT_BYTES			((Size) 32 * 1024 * 1024)
+
 typedef struct CacheKey
 {
 	Oid			space;
 	Oid			file;			/* of the TOAST relation */
 } CacheKey;
 
+/* Deleted rows of a segment. */
+typedef struct Deleted
+{
+	bool		known;
+	uint32		n;
+	uint32	   *words;			/* NULL if there is none */
+} Deleted;
+
 /* What a snapshot saw. */
-typedef struct Copy
+typedef struct GpucolViewCopy
 {
 	MemoryContext context;		/* of the copy */
 	uint32		users;
@@ -59,6 +77,8 @@ typedef struct Copy
 	XLogRecPtr *lsns;
 	XLogRecPtr	wal_end;		/* when they were last found unchanged */
 	GpucolView	view;			/* its table and snapshot are gone */
+	Deleted    *deleted;		/* by segment; NULL: of none is known */
+	Size		bytes;			/* that they take */
 } Copy;
 
 typedef struct CachedView
@@ -68,6 +88,9 @@ typedef struct CachedView
 } CachedView;
 
 static HTAB *cache = NULL;
+
+/* Bytes that the bitmaps of all copies take. */
+static Size kept_bytes = 0;
 
 static CachedView *
 look_up(GpucolDirectory *dir, bool make)
@@ -92,8 +115,10 @@ look_up(GpucolDirectory *dir, bool make)
 static void
 let_go(Copy *copy)
 {
-	if (--copy->users == 0)
-		MemoryContextDelete(copy->context);
+	if (--copy->users > 0)
+		return;
+	kept_bytes -= copy->bytes;
+	MemoryContextDelete(copy->context);
 }
 
 /* Context callback: a view that shares a copy is gone. */
@@ -129,6 +154,7 @@ share(GpucolView *view, Copy *copy)
 	view->rows = copy->view.rows;
 	view->pages = copy->view.pages;
 	view->version = copy->view.version;
+	view->copy = copy;
 }
 
 /* Do the pages have the LSNs that they had? */
@@ -198,6 +224,47 @@ settled_page(GpucolDirectory *dir, BlockNumber block, TransactionId xmin,
 	return settled;
 }
 
+/* Directory rows on a page, dead ones too. */
+static uint32
+count_rows(GpucolDirectory *dir, BlockNumber block)
+{
+	Buffer		buffer = ReadBuffer(dir->toast, block);
+	Page		page = BufferGetPage(buffer);
+	uint32		rows = 0;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	for (OffsetNumber i = FirstOffsetNumber; !PageIsNew(page) &&
+		 i <= PageGetMaxOffsetNumber(page); i++)
+	{
+		HeapTupleData tuple;
+		Oid			id;
+
+		if (!ItemIdIsNormal(PageGetItemId(page, i)) || !gpucol_item_find(page, i, &tuple) ||
+			tuple.t_len < tuple.t_data->t_hoff + sizeof(id))
+			continue;
+		memcpy(&id, (char *) tuple.t_data + tuple.t_data->t_hoff, sizeof(id));
+		if (id < FirstNormalObjectId)
+			rows++;
+	}
+	UnlockReleaseBuffer(buffer);
+	return rows;
+}
+
+/* Are so many pages worth a look at their LSNs? */
+static bool
+is_worth_it(GpucolDirectory *dir, const GpucolView *view, BlockNumber nblocks)
+{
+	uint32		rows = 0;
+
+	if (nblocks <= MAX_BLOCKS(view->nsegments))
+		return true;
+	if (!view->any_deleted || nblocks > MAX_DENSE_BLOCKS)
+		return false;
+	for (uint32 i = 0; i < SAMPLED_PAGES; i++)
+		rows += count_rows(dir, (BlockNumber) ((uint64) nblocks * i / SAMPLED_PAGES));
+	return rows >= SAMPLED_PAGES * DENSE_ROWS;
+}
+
 /* A copy of a view, with one user. */
 static Copy *
 copy_view(const GpucolView *view)
@@ -212,6 +279,8 @@ copy_view(const GpucolView *view)
 	copy->users = 1;
 	copy->wal_end = InvalidXLogRecPtr;
 	copy->view = *view;
+	copy->deleted = NULL;
+	copy->bytes = 0;
 	copy->view.segments = MemoryContextAllocHuge(context, size);
 	memcpy(copy->view.segments, view->segments, size);
 	copy->view.gaps = gpucol_view_gaps(view, &copy->view.ngaps);
@@ -229,10 +298,11 @@ gpucol_view_cache_store(GpucolView *view, GpucolDirectory *dir)
 	Copy	   *copy;
 
 	if (!gpucol_settled_possible(dir->toast, view->snapshot) || view->nsegments == 0 ||
-		nblocks > MAX_BLOCKS(view->nsegments))
+		!is_worth_it(dir, view, nblocks))
 		return;
 	lsns = palloc(Max(nblocks, 1) * sizeof(XLogRecPtr));
-	for (BlockNumber block = 0; block < nblocks; block++)
+	/* the newest rows are on the last pages */
+	for (BlockNumber block = nblocks; block-- > 0;)
 	{
 		if (!settled_page(dir, block, view->snapshot->xmin, &lsns[block], &newest))
 		{
@@ -252,4 +322,54 @@ gpucol_view_cache_store(GpucolView *view, GpucolDirectory *dir)
 	cached->copy = copy;
 	pfree(view->segments);
 	share(view, copy);
+}
+
+/* The number of a view's segment in the copy that it shares, or -1. */
+static int64
+number_of(const GpucolView *view, const GpucolViewSegment *segment)
+{
+	if (view->copy == NULL || view->segments != view->copy->view.segments ||
+		segment < view->segments || segment >= view->segments + view->nsegments)
+		return -1;
+	return segment - view->segments;
+}
+
+bool
+gpucol_view_cache_deleted(const GpucolView *view, const GpucolViewSegment *segment,
+						  const uint32 **deleted, uint32 *ndeleted)
+{
+	int64		number = number_of(view, segment);
+
+	if (number < 0 || view->copy->deleted == NULL || !view->copy->deleted[number].known)
+		return false;
+	*deleted = view->copy->deleted[number].words;
+	*ndeleted = view->copy->deleted[number].n;
+	return true;
+}
+
+void
+gpucol_view_cache_keep_deleted(const GpucolView *view, const GpucolViewSegment *segment,
+							   const uint32 *deleted, uint32 nwords, uint32 ndeleted)
+{
+	int64		number = number_of(view, segment);
+	Size		bytes = ndeleted == 0 ? 0 : nwords * sizeof(uint32);
+	Copy	   *copy = view->copy;
+	Deleted    *kept;
+
+	if (number < 0 || kept_bytes + bytes > KEPT_BYTES)
+		return;
+	if (copy->deleted == NULL)
+		copy->deleted = MemoryContextAllocExtended(copy->context,
+												   copy->view.nsegments * sizeof(Deleted),
+												   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	kept = &copy->deleted[number];
+	if (bytes > 0)
+	{
+		kept->words = MemoryContextAlloc(copy->context, bytes);
+		memcpy(kept->words, deleted, bytes);
+	}
+	kept->n = ndeleted;
+	kept->known = true;
+	copy->bytes += bytes;
+	kept_bytes += bytes;
 }
