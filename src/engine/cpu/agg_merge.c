@@ -145,6 +145,27 @@ merge_pairs(Merge *merge, const GpucolCpuAcc *acc, const uint32_t *groups,
 	return GPUCOL_OK;
 }
 
+/* Merge one set of numbers of strings in the only group. */
+static GpucolStatus
+merge_numbers(Merge *merge, const GpucolCpuAcc *acc)
+{
+	const GpucolCpuSet *from = &merge->from->sets[acc->distinct];
+
+	for (uint64_t w = 0; w < from->nbits / 64; w++)
+		for (uint64_t bits = from->bits[w]; bits != 0; bits &= bits - 1)
+		{
+			uint64_t	number = w * 64 + (uint64_t) __builtin_ctzll(bits);
+			bool		added;
+
+			if (translate_string(merge, &number) != GPUCOL_OK ||
+				gpucol_cpu_group_add_number(merge->to, &merge->to->sets[acc->distinct], number,
+											&added) != GPUCOL_OK)
+				return GPUCOL_OUT_OF_MEMORY;
+			merge->to->states[acc->offset] += added;
+		}
+	return GPUCOL_OK;
+}
+
 /* Merge one set of distinct values. */
 static GpucolStatus
 merge_set(Merge *merge, const GpucolCpuAcc *acc)
@@ -155,6 +176,8 @@ merge_set(Merge *merge, const GpucolCpuAcc *acc)
 	uint64_t	values[GPUCOL_VECTOR_VALUES];
 	uint32_t	n = 0;
 
+	if (set->bits != NULL)
+		return merge_numbers(merge, acc);
 	for (uint64_t s = 0; s < set->nslots; s++)
 	{
 		if (set->slots[2 * s] == 0)

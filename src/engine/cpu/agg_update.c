@@ -199,13 +199,14 @@ update_distinct(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
 	const GpucolCpuReg *reg = &worker->regs[acc->arg];
 	GpucolCpuSet *set = &groups->sets[acc->distinct];
 	uint32_t	stride = worker->run->state_words;
+	bool		numbers = reg->cls == GPUCOL_CLASS_S && worker->run->program->nkeys == 0;
 	uint64_t	words[GPUCOL_VECTOR_VALUES];
 	GpucolStatus status;
 
 	if (reg->cls == GPUCOL_CLASS_S && reg->coded)
 		valid = leave_seen(worker, groups, acc, valid);
 	status = distinct_words(worker, groups, reg, valid, words);
-	for (uint32_t j = 0; j < worker->nsel && status == GPUCOL_OK; j++)
+	for (uint32_t j = 0; j < worker->nsel && status == GPUCOL_OK && !numbers; j++)
 		if ((valid == NULL || valid[j]) && !is_repeated(worker->ids, words, valid, j))
 			gpucol_cpu_group_prefetch(set, worker->ids[j], words[j]);
 	for (uint32_t j = 0; j < worker->nsel && status == GPUCOL_OK; j++)
@@ -214,7 +215,8 @@ update_distinct(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
 
 		if ((valid != NULL && !valid[j]) || is_repeated(worker->ids, words, valid, j))
 			continue;
-		status = gpucol_cpu_group_add(groups, set, worker->ids[j], words[j], &added);
+		status = numbers ? gpucol_cpu_group_add_number(groups, set, words[j], &added) :
+			gpucol_cpu_group_add(groups, set, worker->ids[j], words[j], &added);
 		if (status == GPUCOL_OK)
 			groups->states[(size_t) worker->ids[j] * stride + acc->offset] += added;
 	}

@@ -33,6 +33,7 @@ typedef struct First
 	const GpucolFirst *wanted;
 	Candidate  *candidates;		/* those that are still to be divided */
 	uint64_t	n;
+	__int128   *places;			/* by candidate, by the key at hand */
 	__int128   *heap;			/* the greatest places, the least of them on top */
 	uint8_t   **keep;			/* by table and group */
 } First;
@@ -224,6 +225,7 @@ find_kth(const First *first, const GpucolFirstKey *key, uint64_t k)
 	{
 		__int128	place = place_of(first, first->candidates[i], key);
 
+		first->places[i] = place;
 		if (i < k)
 			rise(first->heap, i, place);
 		else if (place > first->heap[0])
@@ -256,7 +258,7 @@ divide(First *first, const GpucolFirstKey *key, uint64_t k, int margin)
 	for (uint64_t i = 0; i < first->n; i++)
 	{
 		Candidate	at = first->candidates[i];
-		__int128	place = place_of(first, at, key);
+		__int128	place = first->places[i];
 
 		if (place > kth)
 		{
@@ -307,7 +309,10 @@ open_first(First *first)
 	first->candidates = gpucol_cpu_alloc(run, sizeof(Candidate) * (all + 1));
 	first->heap = gpucol_cpu_alloc(run, sizeof(__int128) *
 								   ((uint64_t) first->wanted->k < all ? (uint64_t) first->wanted->k + 1 : 1));
-	if (first->keep == NULL || first->candidates == NULL || first->heap == NULL)
+	if (first->wanted->nkeys > 0)
+		first->places = gpucol_cpu_alloc(run, sizeof(__int128) * (all + 1));
+	if (first->keep == NULL || first->candidates == NULL || first->heap == NULL ||
+		(first->places == NULL && first->wanted->nkeys > 0))
 		return false;
 	for (int p = 0; p < run->nparts; p++)
 	{
@@ -375,5 +380,6 @@ gpucol_cpu_first_select(GpucolRun *run)
 	}
 	gpucol_cpu_free(run, first.keep);
 	gpucol_cpu_free(run, first.candidates);
+	gpucol_cpu_free(run, first.places);
 	gpucol_cpu_free(run, first.heap);
 }

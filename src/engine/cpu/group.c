@@ -76,7 +76,10 @@ gpucol_cpu_group_destroy(GpucolCpuGroups *groups)
 	}
 	if (groups->sets != NULL)
 		for (int s = 0; s < run->ndistinct; s++)
+		{
 			gpucol_cpu_free(run, groups->sets[s].slots);
+			gpucol_cpu_free(run, groups->sets[s].bits);
+		}
 	if (groups->maps != NULL)
 		for (int c = 0; c < run->program->ncolumns + run->program->npayloads; c++)
 			gpucol_cpu_free(run, groups->maps[c].numbers);
@@ -787,5 +790,30 @@ gpucol_cpu_group_add(GpucolCpuGroups *groups, GpucolCpuSet *set, uint64_t group,
 	set->slots[2 * at + 1] = value;
 	set->n++;
 	*added = true;
+	return GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_cpu_group_add_number(GpucolCpuGroups *groups, GpucolCpuSet *set, uint64_t number,
+							bool *added)
+{
+	uint64_t	bit = UINT64_C(1) << number % 64;
+
+	if (number >= set->nbits)
+	{
+		uint64_t	nbits = (uint64_t) groups->strings.capacity + 64;
+		uint64_t   *bits;
+
+		nbits -= nbits % 64;
+		bits = gpucol_cpu_realloc(groups->run, set->bits, nbits / 8);
+		if (bits == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+		memset(bits + set->nbits / 64, 0, (nbits - set->nbits) / 8);
+		set->bits = bits;
+		set->nbits = nbits;
+	}
+	*added = (set->bits[number / 64] & bit) == 0;
+	set->bits[number / 64] |= bit;
+	set->n += *added;
 	return GPUCOL_OK;
 }

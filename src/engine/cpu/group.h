@@ -31,6 +31,10 @@ typedef struct GpucolCpuSet
 	uint64_t	n;
 	uint64_t	nslots;
 	uint64_t   *slots;			/* pairs: group + 1, value */
+
+	/* numbers of strings in the only group: a bit each */
+	uint64_t   *bits;
+	uint64_t	nbits;			/* a multiple of 64 */
 } GpucolCpuSet;
 
 /* A row that the main thread is to look at: code, or place in the window or batch. */
@@ -170,5 +174,9 @@ extern void gpucol_cpu_group_prefetch(const GpucolCpuSet *set, uint64_t group,
 extern GpucolStatus gpucol_cpu_group_add(GpucolCpuGroups *groups, GpucolCpuSet *set,
 										 uint64_t group, uint64_t value,
 										 bool *added);
+
+/* The same for the number of a string in the only group: such a set has no other pairs. */
+extern GpucolStatus gpucol_cpu_group_add_number(GpucolCpuGroups *groups, GpucolCpuSet *set,
+												uint64_t number, bool *added);
 
 #endif							/* GPUCOL_ENGINE_CPU_GROUP_H */
