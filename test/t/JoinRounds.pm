@@ -130,6 +130,16 @@ sub is_worth
 	return $heap !~ /^[|0\n]*$/ || chance(0.3);
 }
 
+# A query with parameters in place of the integers that something is compared with, and these.
+sub parameters
+{
+	my ($query) = @_;
+	my @values;
+
+	$query =~ s/((?:<>|<=|>=|=|<|>) )(\d{1,6})(?=[ )]|$)/push @values, $2; $1 . '$' . @values . '::int'/ge;
+	return ($query, @values);
+}
+
 # Tables, queries over heap, and those that heap answers over gpucol.  Everything is a function
 # of the seed.  Options: behind, a function that makes SQL to follow the making of the tables;
 # before, SQL that each session begins with.  Returns the settings, the number of queries, and what is wrong:
@@ -155,12 +165,14 @@ sub join_round
 	for my $step (@asked)
 	{
 		my $other = pick('require', 'require', 'require', 'forbid');
-		my $prepared = chance(0.1);
+		my $prepared = chance(0.2);
+		my ($statement, @values) = parameters($queries[$step]);
+		my $execute = @values ? 'EXECUTE p (' . join(', ', @values) . ')' : 'EXECUTE p';
 
 		$script .= framed("$step.plan", "EXPLAIN (COSTS OFF) $queries[$step]");
-		$script .= "PREPARE p AS $queries[$step];\n" if $prepared;
-		$script .= framed("$step.allow", $prepared ? 'EXECUTE p' : $queries[$step]);
-		$script .= "DEALLOCATE p;\n" if $prepared;
+		$script .= 'SET plan_cache_mode = ' . pick('force_generic_plan', 'auto') . ";\nPREPARE p AS $statement;\n" if $prepared;
+		$script .= framed("$step.allow", $prepared ? $execute : $queries[$step]);
+		$script .= "DEALLOCATE p;\nRESET plan_cache_mode;\n" if $prepared;
 		$script .= "SET gpucol.pushdown = $other;\n" . framed("$step.$other", $queries[$step]) . "RESET gpucol.pushdown;\n";
 	}
 	my %packed = results($script, "packed$seed");
