@@ -224,18 +224,38 @@ lacks_columns(Pair *pair, const GpucolPipeStep *step)
 	return false;
 }
 
+/* Has one of a relation's base relations a gpucol table in it?  Is one unsteady? */
+static bool
+has_base(PlannerInfo *root, const RelOptInfo *rel, bool unsteady)
+{
+	int			rti = -1;
+
+	while ((rti = bms_next_member(rel->relids, rti)) >= 0)
+	{
+		RelOptInfo *base = root->simple_rel_array[rti];
+		const GpucolJoinPipe *pipe;
+
+		if (base == NULL || base->reloptkind != RELOPT_BASEREL)
+			continue;
+		pipe = gpucol_join_pipe(root, base);
+		if (unsteady ? pipe->unsteady : pipe->packed)
+			return true;
+	}
+	return false;
+}
+
 /*
- * Can the rows of a relation's cheapest path be those of a pipe?  Of placeholders
- * PostgreSQL leaves the expression alone in the finished plan, so that the executor could
- * not tell the column from what is to be computed of others.
+ * Can the rows of a relation's cheapest path be those of a pipe?  They are columns, and
+ * placeholders, for which the executor gets marks (gpucol_pipe_mark).
  */
 static bool
-has_rows(const RelOptInfo *rel)
+has_rows(PlannerInfo *root, const RelOptInfo *rel)
 {
 	const Path *path = rel->cheapest_total_path;
 	ListCell   *lc;
 
-	if (path == NULL || path->param_info != NULL || !bms_is_empty(rel->lateral_relids))
+	if (path == NULL || path->param_info != NULL || !bms_is_empty(rel->lateral_relids) ||
+		has_base(root, rel, true))
 		return false;
 	foreach(lc, path->pathtarget->exprs)
 	{
@@ -283,7 +303,7 @@ static GpucolPipe *
 choose_build(Pair *pair, Cost *cost, int *nsteps)
 {
 	GpucolJoinPipe *own = own_pipe(pair->root, pair->build);
-	bool		rows = has_rows(pair->build);
+	bool		rows = has_rows(pair->root, pair->build);
 	Cost		rows_cost = rows ? gpucol_cost_rows_of(pair->build->cheapest_total_path) : 0;
 
 	if (own != NULL && (!rows || own->build + own->flow <= rows_cost))
@@ -295,23 +315,6 @@ choose_build(Pair *pair, Cost *cost, int *nsteps)
 	*nsteps = 0;
 	*cost = rows_cost;
 	return rows ? path_pipe(pair->build) : NULL;
-}
-
-/* Is some table that a relation's rows are made of a gpucol table? */
-static bool
-has_packed(PlannerInfo *root, const RelOptInfo *rel)
-{
-	int			rti = -1;
-
-	while ((rti = bms_next_member(rel->relids, rti)) >= 0)
-	{
-		RelOptInfo *base = root->simple_rel_array[rti];
-
-		if (base != NULL && base->reloptkind == RELOPT_BASEREL &&
-			gpucol_join_pipe(root, base)->packed)
-			return true;
-	}
-	return false;
 }
 
 /*
@@ -326,7 +329,7 @@ choose_drive(Pair *pair)
 
 	if (own != NULL)
 		return own;
-	if (!has_rows(pair->drive) || !has_packed(pair->root, pair->joinrel))
+	if (!has_rows(pair->root, pair->drive) || !has_base(pair->root, pair->joinrel, false))
 		return NULL;
 	made = palloc0(sizeof(GpucolJoinPipe));
 	made->pipe = path_pipe(pair->drive);

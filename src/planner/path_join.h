@@ -19,7 +19,8 @@ typedef struct GpucolJoinPipe
 {
 	GpucolPipe *pipe;			/* NULL: none, */
 	const char *reason;			/* and why */
-	bool		packed;			/* of a base relation: there is a gpucol table in it */
+	bool		packed;			/* of a base relation: there is a gpucol table in it; */
+	bool		unsteady;		/* its rows are made by volatile functions */
 	int			nsteps;			/* its own and those below */
 	double		rows;
 	Cost		build;			/* of all tables, */

@@ -11,6 +11,7 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
 
 #include "columnar/am.h"
@@ -147,6 +148,31 @@ reads_packed(PlannerInfo *root, RelOptInfo *rel)
 }
 
 /*
+ * Are a base relation's rows made by volatile functions?  Whoever reads them may have to
+ * fall back to a plan that makes them again.
+ */
+static bool
+is_unsteady(PlannerInfo *root, RelOptInfo *rel)
+{
+	RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
+
+	if (contain_volatile_functions((Node *) rel->reltarget->exprs) ||
+		contain_volatile_functions((Node *) extract_actual_clauses(rel->baserestrictinfo, false)))
+		return true;
+	switch (rte->rtekind)
+	{
+		case RTE_SUBQUERY:
+			return rte->subquery != NULL && contain_volatile_functions((Node *) rte->subquery);
+		case RTE_FUNCTION:
+			return contain_volatile_functions((Node *) rte->functions);
+		case RTE_VALUES:
+			return contain_volatile_functions((Node *) rte->values_lists);
+		default:
+			return false;
+	}
+}
+
+/*
  * Rows whose columns are these.
  */
 TupleDesc
@@ -256,6 +282,7 @@ gpucol_join_base_pipe(PlannerInfo *root, RelOptInfo *rel)
 	List	   *rest;
 
 	found->packed = reads_packed(root, rel);
+	found->unsteady = is_unsteady(root, rel);
 	found->reason = decline_base(root, rel);
 	if (found->reason != NULL)
 		return found;

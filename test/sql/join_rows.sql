@@ -109,6 +109,12 @@ RESET enable_hashjoin;
 RESET enable_mergejoin;
 RESET enable_nestloop;
 
+-- Rows that volatile functions make are not made twice, as they would be where a join is handed back.
+CREATE SEQUENCE drawn;
+SELECT plan_of('SELECT f.id FROM (SELECT k, nextval(''drawn'') AS n FROM dim_h) x JOIN fact_g f ON f.k = x.k AND f.q < x.n');
+SELECT last_value = (SELECT count(*) FROM dim_h) AS once FROM drawn;
+SELECT plan_of('SELECT f.id FROM (SELECT setseed(0.5), k FROM dim_h) x JOIN (SELECT id, k, random() AS r FROM fact_g WHERE id < 9) f ON f.k = x.k AND f.r < 2');
+
 -- A nested loop that is hardly cheaper is not risked where few rows are expected.
 SELECT plan_of('SELECT f.id FROM fact_g f JOIN (SELECT k, t, min(id) AS m FROM fact_g GROUP BY k, t) g ON f.k = g.k AND f.t = g.t AND f.id = g.m');
 
