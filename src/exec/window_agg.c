@@ -21,6 +21,7 @@
 
 #include "columnar/typemap.h"
 #include "exec/window_agg.h"
+#include "exec/window_fed.h"
 
 /* Digits behind the point of numerics that are summed as integers. */
 #define MAX_SCALE			18
@@ -464,6 +465,8 @@ gpucol_window_agg_run(GpucolWindowFunction *f, const GpucolWindowPart *part,
 		case GPUCOL_WINDOW_SUM_FLOAT:
 		case GPUCOL_WINDOW_AVG_FLOAT:
 			return run_floats(f, part);
+		case GPUCOL_WINDOW_FED:
+			return gpucol_window_fed_run(f, part);
 		default:
 			why = run_sums(f, part, scratch);
 			if (why == NULL && f->shown != NULL)

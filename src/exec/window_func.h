@@ -45,6 +45,7 @@ typedef struct GpucolWindowFunction
 	uint64	   *shown;			/* scale less the digits shown, where they vary */
 	GpucolWindowCodes codes;	/* of an EXTREME */
 	bool		oldest;			/* of equal values the first is the result */
+	struct GpucolWindowFed *fed;	/* of a FED one (window_fed.c) */
 
 	/* results, by row or by place (gpucol_window_at) */
 	bool		by_place;

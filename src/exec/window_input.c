@@ -12,13 +12,17 @@
 #include "postgres.h"
 
 #include "access/sysattr.h"
+#include "catalog/objectaccess.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
 
+#include "compat.h"
 #include "exec/window.h"
+#include "exec/window_fed.h"
 
 /* Another column to keep. */
 static int
@@ -136,6 +140,39 @@ init_value(GpucolWindowState *state, GpucolWindowFunction *f, List *args, Bitmap
 	}
 }
 
+/* Arguments of an aggregate that is fed. */
+static void
+init_fed(GpucolWindowState *state, GpucolWindowFunction *f, List *args, Expr *filter)
+{
+	int		   *inputs = palloc((list_length(args) + 1) * sizeof(int));
+	int			passed = filter == NULL ? -1 : argument_input(state, NULL, filter);
+	ListCell   *lc;
+
+	foreach(lc, args)
+	{
+		Expr	   *arg = lfirst(lc);
+		int			column = passed < 0 ? plain_column(arg) : -1;
+		int			input = column >= 0 ? column_input(state, column) :
+			add_input(state, exprType((Node *) arg), 0, arg);
+
+		if (column < 0)
+			state->rows.inputs[input].filter = passed;
+		inputs[foreach_current_index(lc)] = input;
+	}
+	f->fed = gpucol_window_fed_create(f->func, args, inputs, passed, &state->css.ss.ps);
+}
+
+/* May the user call the function? */
+static void
+check_right(Oid function)
+{
+	AclResult	result = gpucol_compat_function_right(function, GetUserId());
+
+	if (result != ACLCHECK_OK)
+		aclcheck_error(result, OBJECT_FUNCTION, get_func_name(function));
+	InvokeFunctionExecuteHook(function);
+}
+
 /* The function with its arguments: `exprs` are its filter, then these. */
 static void
 init_function(GpucolWindowState *state, GpucolWindowFunction *f, const WindowFunc *func,
@@ -144,6 +181,7 @@ init_function(GpucolWindowState *state, GpucolWindowFunction *f, const WindowFun
 	List	   *args = list_copy_tail(exprs, 1);
 	const char *why;
 
+	check_right(func->winfnoid);
 	f->func = func;
 	f->kind = gpucol_window_kind(func, &why);
 	f->input = -1;
@@ -166,6 +204,9 @@ init_function(GpucolWindowState *state, GpucolWindowFunction *f, const WindowFun
 		case GPUCOL_WINDOW_LAST:
 		case GPUCOL_WINDOW_NTH:
 			init_value(state, f, args, late);
+			break;
+		case GPUCOL_WINDOW_FED:
+			init_fed(state, f, args, linitial(exprs));
 			break;
 		default:
 			f->input = argument_input(state, args == NIL ? NULL : linitial(args),

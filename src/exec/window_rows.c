@@ -101,9 +101,8 @@ take_room(GpucolWindowRows *rows, Size bytes)
 	return got;
 }
 
-/* A copy of a value by reference. */
-static Datum
-copy_value(GpucolWindowRows *rows, int16 typlen, Datum value)
+Datum
+gpucol_window_rows_copy(GpucolWindowRows *rows, int16 typlen, Datum value)
 {
 	char	   *from = DatumGetPointer(value);
 	Size		bytes;
@@ -161,7 +160,7 @@ gpucol_window_rows_add(GpucolWindowRows *rows, TupleTableSlot *slot, ExprContext
 		Datum		value = input_value(rows, input, slot, econtext, &isnull);
 
 		if (!isnull && !input->typbyval)
-			value = copy_value(rows, input->typlen, value);
+			value = gpucol_window_rows_copy(rows, input->typlen, value);
 		input->values[rows->nrows] = isnull ? (Datum) 0 : value;
 		input->isnull[rows->nrows] = isnull;
 	}
@@ -194,7 +193,7 @@ gpucol_window_rows_keep(GpucolWindowRows *rows, const uint32 *kept, uint32 nkept
 			to->isnull[j] = from[i].isnull[kept[j]];
 			to->values[j] = from[i].values[kept[j]];
 			if (!to->isnull[j] && !to->typbyval)
-				to->values[j] = copy_value(rows, to->typlen, to->values[j]);
+				to->values[j] = gpucol_window_rows_copy(rows, to->typlen, to->values[j]);
 		}
 	}
 	rows->nrows = nkept;

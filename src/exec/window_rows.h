@@ -60,6 +60,9 @@ extern void gpucol_window_rows_keep(GpucolWindowRows *rows, const uint32 *kept, 
 /* Forget all rows and free their memory. */
 extern void gpucol_window_rows_close(GpucolWindowRows *rows);
 
+/* A copy of a value by reference, which lasts as long as the rows. */
+extern Datum gpucol_window_rows_copy(GpucolWindowRows *rows, int16 typlen, Datum value);
+
 /* An array in the rows' memory. */
 extern void *gpucol_window_rows_alloc(GpucolWindowRows *rows, Size bytes);
 

@@ -14,6 +14,7 @@
 #include "access/stratnum.h"
 #include "access/transam.h"
 #include "catalog/pg_aggregate.h"
+#include "catalog/pg_proc.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "rewrite/rewriteManip.h"
@@ -83,27 +84,60 @@ gpucol_window_extreme_order(const WindowFunc *func)
 	return order;
 }
 
+bool
+gpucol_window_has_inverse(const WindowFunc *func)
+{
+	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(func->winfnoid));
+	bool		has;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	has = OidIsValid(((Form_pg_aggregate) GETSTRUCT(tuple))->aggminvtransfn);
+	ReleaseSysCache(tuple);
+	return has;
+}
+
+/* Can the aggregate be fed, and asked for a result after each row? */
+static bool
+can_feed(const WindowFunc *func)
+{
+	HeapTuple	tuple;
+	Form_pg_aggregate form;
+	bool		can;
+
+	if (!func->winagg || list_length(func->args) >= FUNC_MAX_ARGS)
+		return false;
+	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(func->winfnoid));
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	form = (Form_pg_aggregate) GETSTRUCT(tuple);
+	can = form->aggkind == AGGKIND_NORMAL && form->aggfinalmodify == AGGMODIFY_READ_ONLY &&
+		func_volatile(form->aggtransfn) != PROVOLATILE_VOLATILE &&
+		(!OidIsValid(form->aggfinalfn) ||
+		 func_volatile(form->aggfinalfn) != PROVOLATILE_VOLATILE);
+	ReleaseSysCache(tuple);
+	return can;
+}
+
 static GpucolWindowKind
 find_kind(const WindowFunc *func)
 {
-	Oid			order;
-
 	for (int i = 0; i < (int) lengthof(known); i++)
 	{
 		if (known[i].function == func->winfnoid)
 			return known[i].kind;
 	}
-	order = gpucol_window_extreme_order(func);
-	/* bool_and and bool_or have one and are no min and max, but they are known */
-	return OidIsValid(order) ? GPUCOL_WINDOW_EXTREME : GPUCOL_WINDOW_NONE;
+	/* bool_and and bool_or have an order and are no min and max, but they are known */
+	if (OidIsValid(gpucol_window_extreme_order(func)))
+		return GPUCOL_WINDOW_EXTREME;
+	return can_feed(func) ? GPUCOL_WINDOW_FED : GPUCOL_WINDOW_NONE;
 }
 
 GpucolWindowKind
 gpucol_window_kind(const WindowFunc *func, const char **why)
 {
 	GpucolWindowKind kind = find_kind(func);
-	int16		length;
-	bool		by_value;
+	ListCell   *lc;
 
 	*why = NULL;
 	if (kind == GPUCOL_WINDOW_NONE)
@@ -111,10 +145,9 @@ gpucol_window_kind(const WindowFunc *func, const char **why)
 	else if (kind == GPUCOL_WINDOW_NTILE &&
 			 (contain_var_clause(linitial(func->args)) || contain_aggs_of_level(linitial(func->args), 0)))
 		*why = "ntile of a number of tiles that is no constant";
-	else if (func->args != NIL)
+	foreach(lc, func->args)
 	{
-		get_typlenbyval(exprType(linitial(func->args)), &length, &by_value);
-		if (length == -2)
+		if (get_typlen(exprType(lfirst(lc))) == -2)
 			*why = "a window function of a pseudo-type";
 	}
 	return *why == NULL ? kind : GPUCOL_WINDOW_NONE;

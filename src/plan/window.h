@@ -37,7 +37,8 @@ typedef enum GpucolWindowKind
 	GPUCOL_WINDOW_AVG_FLOAT,
 	GPUCOL_WINDOW_EXTREME,		/* min, max: the row whose value is first in an order */
 	GPUCOL_WINDOW_ALL,			/* bool_and, every */
-	GPUCOL_WINDOW_ANY			/* bool_or */
+	GPUCOL_WINDOW_ANY,			/* bool_or */
+	GPUCOL_WINDOW_FED			/* any other, by PostgreSQL's own transition function */
 } GpucolWindowKind;
 
 /*
@@ -45,6 +46,9 @@ typedef enum GpucolWindowKind
  * PostgreSQL's.
  */
 extern GpucolWindowKind gpucol_window_kind(const WindowFunc *func, const char **why);
+
+/* Has a FED one an inverse transition function, for frames that leave rows behind? */
+extern bool gpucol_window_has_inverse(const WindowFunc *func);
 
 /* The order in which the result of an EXTREME is first. */
 extern Oid	gpucol_window_extreme_order(const WindowFunc *func);

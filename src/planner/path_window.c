@@ -269,6 +269,19 @@ check_argument(const Windows *w, const WindowFunc *func, const WindowClause *cla
 {
 	List	   *exprs = lappend(list_copy(func->args), func->aggfilter);
 
+	const char *why;
+
+	if (gpucol_window_kind(func, &why) == GPUCOL_WINDOW_FED)
+	{
+		/* whose transition function may raise errors of its own */
+		if (!has_own_row(clause) || w->root->tuple_fraction != 0)
+			return decline(w, psprintf("window function %s over a part of the rows",
+									   get_func_name(func->winfnoid)));
+		if (gpucol_window_has_inverse(func) &&
+			(clause->frameOptions & FRAMEOPTION_START_UNBOUNDED_PRECEDING) == 0)
+			return decline(w, psprintf("window function %s, which PostgreSQL takes rows back from",
+									   get_func_name(func->winfnoid)));
+	}
 	if (has_own_row(clause) && w->root->tuple_fraction == 0)
 		return true;
 	return !is_harmful((Node *) exprs, w->child->pathtarget->exprs) ||

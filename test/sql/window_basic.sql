@@ -23,6 +23,9 @@ INSERT INTO w SELECT id + 10000, k, s, b, v, d, n, f, t, c, day, ts, even, r, m,
 INSERT INTO h_w SELECT id + 10000, k, s, b, v, d, n, f, t, c, day, ts, even, r, m, iv FROM h_w WHERE id % 83 = 0;
 ANALYZE w, h_w, dim, h_dim;
 
+CREATE FUNCTION textcat_all(text, text, text) RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT $1 || coalesce($2, ''-'') || $3';
+CREATE FUNCTION keep_latest(anyelement, anyelement) RETURNS anyelement LANGUAGE sql IMMUTABLE STRICT AS 'SELECT $2';
+
 -- The rows of a query that its heap twin does not have, and the other way round; and
 -- whether GpucolWindow computed it.
 CREATE FUNCTION compare(query text) RETURNS text LANGUAGE plpgsql AS $$
@@ -94,6 +97,15 @@ FROM (VALUES ('k', '3', '2::int8'), ('s', '2', '10'), ('b', '100000000', '3::int
 SELECT compare('SELECT id, count(*) FILTER (WHERE even) OVER o, sum(v) FILTER (WHERE t > ''name 3'') OVER o, max(d) FILTER (WHERE v IS NULL) OVER o, '
 	'sum(v * s) OVER o, sum(1000 / v) FILTER (WHERE v <> 0) OVER o, avg(d * 2) OVER (PARTITION BY k), sum(m) OVER o, '
 	'sum(f) FILTER (WHERE f < 50) OVER (ORDER BY id), sum(CASE WHEN even THEN b END) OVER o FROM w WINDOW o AS (PARTITION BY k ORDER BY v)');
+
+-- other aggregates, by their own functions
+CREATE AGGREGATE joined(text, text) (SFUNC = textcat_all, STYPE = text, INITCOND = '');
+CREATE AGGREGATE latest(anyelement) (SFUNC = keep_latest, STYPE = anyelement);
+SELECT frame, compare(format('SELECT id, string_agg(t, '','') OVER o, array_agg(v) FILTER (WHERE even) OVER o, stddev(f) OVER o, corr(f, v) OVER o, '
+	'jsonb_agg(c) OVER o, sum(iv) OVER (PARTITION BY k ORDER BY id), var_pop(d) OVER (PARTITION BY k), bit_or(s) OVER o, joined(t, ''/'') OVER o, '
+	'latest(n) OVER o, count(*) OVER o FROM w WINDOW o AS (PARTITION BY k ORDER BY id %s)', frame))
+FROM unnest(ARRAY['', 'ROWS 3 PRECEDING', 'RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING', 'GROUPS BETWEEN 2 PRECEDING AND 3 FOLLOWING']) frame;
+SELECT compare('SELECT id, stddev(v) OVER (PARTITION BY even ORDER BY k), array_agg(k) OVER (PARTITION BY t) IS NULL FROM w');
 
 -- above aggregations, joins, subqueries; below them
 SELECT compare('SELECT k, t, sum(v), sum(sum(v)) OVER (PARTITION BY k), rank() OVER (PARTITION BY k ORDER BY sum(v) DESC, t), '
@@ -181,7 +193,9 @@ BEGIN
 		END IF;
 	END LOOP;
 END $$;
-SELECT reasons('SELECT string_agg(t, '','') OVER (ORDER BY id) FROM w WHERE id < 10');
+SELECT reasons('SELECT string_agg(t, '','') OVER (ORDER BY id) FROM w WHERE id < 10 LIMIT 3');
+SELECT reasons('SELECT stddev(v) OVER (ORDER BY id ROWS 3 PRECEDING) FROM w WHERE id < 10');
+SELECT reasons('SELECT avg(iv) OVER (ORDER BY id ROWS BETWEEN 3 PRECEDING AND 1 PRECEDING) FROM w WHERE id < 10');
 SELECT reasons('SELECT row_number() OVER (ORDER BY random()) FROM w');
 SELECT reasons('SELECT ntile(k) OVER (ORDER BY id) FROM w WHERE k > 1');
 SELECT reasons('SELECT sum(1 / s) OVER (ORDER BY id ROWS BETWEEN 1 FOLLOWING AND 2 FOLLOWING) FROM w WHERE s > 0');
@@ -195,4 +209,20 @@ SELECT reasons('SELECT id, t, row_number() OVER (ORDER BY id) FROM w, generate_s
 SELECT compare('SELECT id, t, g, row_number() OVER (ORDER BY id, g), sum(v) OVER (PARTITION BY t) FROM w, generate_series(1, 10) g');
 RESET gpucol.memory_limit;
 
+-- rights to functions
+CREATE ROLE window_reader;
+GRANT USAGE ON SCHEMA window_basic TO window_reader;
+GRANT SELECT ON w TO window_reader;
+BEGIN;
+REVOKE EXECUTE ON FUNCTION cume_dist() FROM PUBLIC;
+SET ROLE window_reader;
+SELECT cume_dist() OVER (ORDER BY id) FROM w;
+ROLLBACK;
+BEGIN;
+REVOKE EXECUTE ON FUNCTION string_agg(text, text) FROM PUBLIC;
+SET ROLE window_reader;
+SELECT string_agg(t, ',') OVER (ORDER BY id) FROM w;
+ROLLBACK;
+
 DROP SCHEMA window_basic CASCADE;
+DROP ROLE window_reader;

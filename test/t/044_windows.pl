@@ -166,7 +166,8 @@ sub total_order
 	return pick('row_number()', 'ntile(' . pick(1, 2, 3, 17, 500, rand() < 0.1 ? (0, 'NULL') : ()) . ')', "lag($column)", "lead($column, " . pick(0, 2, -1, 's') . ')',
 		'lag(v, 1, k)', "lead(t, 2, 'x')", 'lag(' . expression() . ')', "first_value($column)", "last_value($column)", 'first_value(' . expression() . ')',
 		"nth_value($column, " . pick(1, 2, 5, rand() < 0.1 ? ('NULL', 0) : ()) . ')', "sum(f)$filter", "avg(f)$filter", "sum(r)$filter", "avg(r)$filter",
-		pick('min', 'max') . "($column)$filter", 'sum(' . expression() . ")$filter", any_order(), any_order()) =~ s/(min|max)\(e\)/count(e)/r;
+		pick('min', 'max') . "($column)$filter", 'sum(' . expression() . ")$filter", any_order(), any_order(),
+		"string_agg(t, ',')$filter", "array_agg($column)$filter", 'stddev(' . pick(qw(f v d)) . ")$filter", "corr(f, v)$filter", "sum(iv)$filter", "var_pop(r)$filter") =~ s/(min|max)\(e\)/count(e)/r;
 }
 
 sub functions
