@@ -356,7 +356,10 @@ attempt(Oid relid)
 		if (gives_way)
 			elog(DEBUG1, "automatic merge of table %u gives way", relid);
 		else
+		{
+			errcontext("automatic merge of table %u in database %u", relid, MyDatabaseId);
 			EmitErrorReport();
+		}
 		AbortOutOfAnyTransaction();
 		MemoryContextSwitchTo(context);
 		FlushErrorState();
