@@ -22,18 +22,43 @@ number(long long x)
 	return std::to_string(x);
 }
 
-/* A function that runs instructions. */
+/* Calls that run instructions. */
 static std::string
-evaluation(const char *name, const std::vector<GpucolInstr> &instrs)
+steps(const std::vector<GpucolInstr> &instrs)
 {
-	std::string s = std::string("\t__device__ __forceinline__ static uint32_t ") + name +
-		"(const GpucolInterpPlan &plan, const Place<ROWS, Columns> &place, Registers<ROWS> &reg, uint32_t on)\n\t{\n";
+	std::string s;
 
 	for (const GpucolInstr &in : instrs)
 		s += "\t\ton = step(plan, place, GpucolInstr{" + number(in.op) + ", " + number(in.dst) + ", " +
 			number(in.a) + ", " +
 			number(in.b) + ", " + number(in.c) + ", " + number(in.mask) + ", " + number(in.aux) + "}, reg, on);\n";
-	return s + "\t\treturn on;\n\t}\n";
+	return s;
+}
+
+static std::string
+function(const char *name, const char *argument, const std::string &body)
+{
+	return std::string("\t__device__ __forceinline__ static uint32_t ") + name + "(const GpucolInterpPlan &plan, " +
+		argument + "const Place<ROWS, Columns> &place, Registers<ROWS> &reg, uint32_t on)\n\t{\n" + body +
+		"\t\treturn on;\n\t}\n";
+}
+
+/* A function that runs instructions. */
+static std::string
+evaluation(const char *name, const std::vector<GpucolInstr> &instrs)
+{
+	return function(name, "", steps(instrs));
+}
+
+/* A function that runs one stage of a probe, by number. */
+static std::string
+probe_evaluation(const char *name, const std::vector<JitProbe> &probes, std::vector<GpucolInstr> JitProbe::*stage)
+{
+	std::string s;
+
+	for (size_t p = 0; p < probes.size(); p++)
+		s += "\t\tif (p == " + number(p) + ")\n\t\t{\n" + steps(probes[p].*stage) + "\t\t}\n";
+	return function(name, "int p, ", s);
 }
 
 /* A function of a number that chooses among expressions. */
@@ -90,6 +115,37 @@ facts(const JitProgram &program, uint32_t slot, const std::string &c)
 	return s;
 }
 
+/* A function that tells a payload column, and what of it is the same whenever the program runs. */
+static std::string
+payloads(const JitProgram &program)
+{
+	std::string s = "\t\t__device__ static GpucolDevicePayload payload(const GpucolInterpPlan &plan, int i)\n\t\t{\n"
+		"\t\t\tGpucolDevicePayload x = plan.payloads[i];\n";
+	std::set<int> loaded;
+	auto		add = [&loaded] (const std::vector<GpucolInstr> &instrs) {
+		for (const GpucolInstr &in : instrs)
+			if (in.op <= GPUCOL_OP_LOAD_S && in.aux < 0)
+				loaded.insert(-1 - in.aux);
+	};
+
+	add(program.rest_instrs);
+	for (const JitProbe &probe : program.probe_instrs)
+	{
+		add(probe.keys);
+		add(probe.residual);
+		add(probe.filter);
+	}
+	for (int l : loaded)
+	{
+		const GpucolDevicePayload &payload = program.plan->payloads[l];
+
+		s += "\t\t\tif (i == " + number(l) + ")\n\t\t\t{\n\t\t\t\tx.width = " + number(payload.width) +
+			"; x.probe = " + number(payload.probe) + "; x.slot = " + number(payload.slot) + "; " +
+			(payload.nulls == NULL ? "x.nulls = NULL; " : "") + "\n\t\t\t}\n";
+	}
+	return s + "\t\t\treturn x;\n\t\t}\n";
+}
+
 /* The columns that instructions load, copied to registers once a run. */
 static std::string
 columns(const JitProgram &program)
@@ -100,10 +156,20 @@ columns(const JitProgram &program)
 				body,
 				select = "none";
 
-	for (const std::vector<GpucolInstr> *instrs : {&program.filter_instrs, &program.rest_instrs})
-		for (const GpucolInstr &in : *instrs)
-			if (in.op <= GPUCOL_OP_LOAD_S)
+	auto		add = [&slots] (const std::vector<GpucolInstr> &instrs) {
+		for (const GpucolInstr &in : instrs)
+			if (in.op <= GPUCOL_OP_LOAD_S && in.aux >= 0)
 				slots.insert(in.aux);
+	};
+
+	add(program.filter_instrs);
+	add(program.rest_instrs);
+	for (const JitProbe &probe : program.probe_instrs)
+	{
+		add(probe.keys);
+		add(probe.residual);
+		add(probe.filter);
+	}
 	for (int slot : slots)
 	{
 		std::string c = "c" + number(slot);
@@ -114,7 +180,43 @@ columns(const JitProgram &program)
 	}
 	return "\tstruct Columns\n\t{\n" + members + "\t\tGpucolDeviceChunk none;\n"
 		"\t\t__device__ explicit Columns(const GpucolDeviceChunk *chunks)\n\t\t{\n" + init + "\t\t}\n"
-		"\t\t__device__ const GpucolDeviceChunk &operator[](int slot) const { return " + select + "; }\n\t};\n";
+		"\t\t__device__ const GpucolDeviceChunk &operator[](int slot) const { return " + select + "; }\n" +
+		payloads(program) + "\t};\n";
+}
+
+/* What of a probe, and of the table that it looks up, is the same whenever the program runs. */
+static std::string
+probes(const JitProgram &program)
+{
+	const GpucolInterpPlan &plan = *program.plan;
+	std::vector<std::string> cases;
+	std::string s,
+				copies;
+
+	for (int p = 0; p < plan.nprobes; p++)
+	{
+		const GpucolDeviceProbe &probe = plan.probes[p];
+		std::string name = "probe" + number(p);
+
+		s += "\t__device__ static GpucolDeviceProbe " + name + "(const GpucolInterpPlan &plan)\n\t{\n"
+			"\t\tGpucolDeviceProbe x = plan.probes[" + number(p) + "];\n\t\tx.kind = " + number(probe.kind) +
+			"; x.way = (GpucolLookupWay) " + number(probe.way) + "; x.nkeys = " + number(probe.nkeys) +
+			"; x.first_key = " + number(probe.first_key) + "; x.unique = " + number(probe.unique) +
+			"; x.expands = " + number(probe.expands) + "; x.slot = " + number(probe.slot) +
+			"; x.nslots = " + number(probe.nslots) + "; x.residual = " + number(probe.residual) +
+			"; x.filter = " + number(probe.filter) + "; x.keys_end = 0; x.residual_end = " +
+			number(!program.probe_instrs[p].residual.empty()) + "; x.filter_end = " +
+			number(!program.probe_instrs[p].residual.empty() + !program.probe_instrs[p].filter.empty()) +
+			";\n\t\treturn x;\n\t}\n";
+		cases.push_back(name + "(plan)");
+		for (int k = probe.first_key; k < probe.first_key + probe.nkeys; k++)
+			copies += "\t\tif (i == " + number(k) + ")\n\t\t{\n\t\t\tx.reg = " + number(plan.probe_keys[k].reg) +
+				"; x.cls = " + number(plan.probe_keys[k].cls) + "; x.shift = " + number(plan.probe_keys[k].shift) +
+				"; x.width = " + number(plan.probe_keys[k].width) + ";\n\t\t}\n";
+	}
+	return s + choice("GpucolDeviceProbe", "probe", cases) +
+		"\t__device__ static GpucolDeviceKey probe_key(const GpucolInterpPlan &plan, int i)\n\t{\n"
+		"\t\tGpucolDeviceKey x = plan.probe_keys[i];\n" + copies + "\t\treturn x;\n\t}\n";
 }
 
 JitHandle
@@ -126,6 +228,7 @@ gpucol_jit_interp(InterpMode mode, const JitProgram &program)
 				accs,
 				outputs;
 	std::set<int> widths;
+	bool		joins = program.plan->nprobes > 0;
 	std::string source = "#define GPUCOL_WIDTHS(X)";
 
 	if (program.chunks->empty())
@@ -159,17 +262,22 @@ gpucol_jit_interp(InterpMode mode, const JitProgram &program)
 						  "].values, plan.outputs[" + number(i) + "].nulls}");
 	source += "\n#include \"cuda/scan/interp_device.cuh\"\nstruct Program\n{\n"
 		"\tstatic constexpr int ROWS = 1;\n"
+		"\tstatic constexpr bool PROBES = " + number(joins) + ";\n"
 		"\tstatic constexpr int UNROLL = " + number(GPUCOL_MAX_WORDS) + ";\n"
 		"\tstatic constexpr int MAX_WORDS = " +
 		number(std::max<int>(1, std::max<int>(program.nwords, 2 * program.accs.size()))) + ";\n" +
 		columns(program) +
 		constant("nkeys", keys.size()) + constant("naccs", accs.size()) + constant("noutputs", outputs.size()) +
+		constant("nprobes", program.plan->nprobes) + constant("expands", program.plan->expands) + probes(program) +
 		constant("filter_register", program.filter) +
 		choice("uint16_t", "key", keys) + choice("int", "key_class", classes) +
 		choice("GpucolAcc", "acc", accs) + choice("GpucolInterpOutput", "output", outputs) +
 		constant("filters", program.filter != GPUCOL_NO_REG || !program.filter_instrs.empty()) +
 		"\t__device__ static void start(const GpucolInterpPlan &, Registers<ROWS> &) {}\n" +
-		evaluation("filter", program.filter_instrs) + evaluation("rest", program.rest_instrs) + "};\n"
+		evaluation("filter", program.filter_instrs) + evaluation("rest", program.rest_instrs) +
+		probe_evaluation("keys_of", program.probe_instrs, &JitProbe::keys) +
+		probe_evaluation("residual_of", program.probe_instrs, &JitProbe::residual) +
+		probe_evaluation("filter_of", program.probe_instrs, &JitProbe::filter) + "};\n"
 		"extern \"C\" __global__ void __launch_bounds__(GPUCOL_INTERP_THREADS)\n"
 		"gpucol_compiled(const __grid_constant__ GpucolInterpPlan plan)\n"
 		"{\n\tinterp_run<" + modes[mode] + ", Program>(plan);\n}\n";

@@ -13,10 +13,19 @@
 #include "cuda/scan/interp_plan.h"
 #include "cuda/jit/jit.cuh"
 
+/* The instructions of a probe. */
+struct JitProbe
+{
+	std::vector<GpucolInstr> keys;
+	std::vector<GpucolInstr> residual;
+	std::vector<GpucolInstr> filter;
+};
+
 /* What a program's kernel depends on: the host's copies of a plan's arrays. */
 struct JitProgram
 {
 	std::vector<GpucolInstr> filter_instrs;
+	std::vector<JitProbe> probe_instrs;
 	std::vector<GpucolInstr> rest_instrs;	/* with what they need of the filter's */
 	uint16_t	filter;
 	std::vector<uint16_t> keys;
@@ -26,6 +35,7 @@ struct JitProgram
 	int			nwords;
 	const std::vector<GpucolDeviceChunk> *chunks;
 	uint32_t	ncolumns;
+	const GpucolInterpPlan *plan;	/* of its probes */
 };
 
 /* The compiled kernel for one mode of a program, or NULL if there is none (yet). */

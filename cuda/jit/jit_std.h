@@ -22,6 +22,8 @@ typedef unsigned long uintptr_t;
 
 #define INT64_MAX	0x7fffffffffffffffL
 #define INT64_MIN	(-INT64_MAX - 1)
+#define INT64_C(x)	x##L
+#define UINT64_C(x)	x##UL
 #define UINT32_MAX	0xffffffffu
 #define UINT64_MAX	0xffffffffffffffffUL
 #ifndef NULL

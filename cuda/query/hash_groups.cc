@@ -254,6 +254,7 @@ HashGroups::run(Partial *result)
 		break;
 	}
 	result->nrows = ngroups_;
+	program_.put_figures(result);
 	put_keys(&result->data);
 	put_states(result);
 }

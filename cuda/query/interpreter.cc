@@ -12,62 +12,62 @@
 
 #include "cuda/query/program_check.h"
 
-/* A program's instructions as the kernels take them. */
-struct SplitProgram
+static bool
+is_constant(const GpucolInstr &in)
 {
-	std::vector<GpucolInstr> filter;
-	std::vector<GpucolInstr> rest;	/* with what it needs of the filter's */
+	return in.op >= GPUCOL_OP_CONST_I && in.op <= GPUCOL_OP_CONST_B;
+}
 
-	SplitProgram(const ProgramView &p, const std::vector<GpucolInstr> &instrs)
-		: filter(instrs.begin(), instrs.begin() + p.head().nfilter_instrs)
-	{
-		for (uint16_t key : p.keys())
-			need(key);
-		for (const GpucolAgg &agg : p.aggs())
-		{
-			need(agg.arg);
-			need(agg.filter);
-		}
-		for (size_t i = instrs.size(); i-- > 0;)
-			if (i >= filter.size() || needed_[instrs[i].dst])
-			{
-				int			operands = gpucol_operands(instrs[i].op);
-
-				need(operands & 1 ? instrs[i].a : GPUCOL_NO_REG);
-				need(operands & 2 ? instrs[i].b : GPUCOL_NO_REG);
-				need(operands & 4 ? instrs[i].c : GPUCOL_NO_REG);
-				need(instrs[i].mask);
-				rest.push_back(instrs[i]);
-			}
-		std::reverse(rest.begin(), rest.end());
-	}
-
-private:
-	bool		needed_[GPUCOL_MAX_REGS] = {};
-
-	void
-	need(uint16_t reg)
-	{
-		if (reg < GPUCOL_MAX_REGS)
-			needed_[reg] = true;
-	}
-};
-
-/* Move the constants to the front; the others follow in order. */
-static std::vector<GpucolInstr>
-constants_first(const std::vector<GpucolInstr> &instrs, const SplitProgram &split, GpucolInterpPlan *plan)
+/* Append a stage's instructions but for constants; where they end. */
+static uint16_t
+append(const Instrs &stage, Instrs *all)
 {
-	auto		is_constant =
-		[] (const GpucolInstr &in) { return in.op >= GPUCOL_OP_CONST_I && in.op <= GPUCOL_OP_CONST_B; };
-	std::vector<GpucolInstr> all;
+	std::remove_copy_if(stage.begin(), stage.end(), std::back_inserter(*all), is_constant);
+	return all->size();
+}
+
+/* The instructions as the interpreter runs them: constants, then stage by stage. */
+static Instrs
+lay_out(const Instrs &instrs, const Sections &sections, GpucolInterpPlan *plan)
+{
+	Instrs		all;
 
 	std::copy_if(instrs.begin(), instrs.end(), std::back_inserter(all), is_constant);
 	plan->filter_start = all.size();
-	std::remove_copy_if(split.filter.begin(), split.filter.end(), std::back_inserter(all), is_constant);
-	plan->filter_end = all.size();
-	std::remove_copy_if(split.rest.begin(), split.rest.end(), std::back_inserter(all), is_constant);
-	plan->ninstrs = all.size();
+	plan->filter_end = append(sections.filter, &all);
+	for (size_t p = 0; p < sections.probes.size(); p++)
+	{
+		GpucolDeviceProbe &probe = plan->probes[p];
+
+		probe.start = all.size();
+		probe.keys_end = append(sections.probes[p].keys, &all);
+		probe.residual_end = append(sections.probes[p].residual, &all);
+		probe.filter_end = append(sections.probes[p].filter, &all);
+	}
+	plan->rest_start = all.size();
+	plan->ninstrs = append(sections.rest, &all);
+	if (all.size() > UINT16_MAX)
+		throw unsupported("more instructions than the device takes");
 	return all;
+}
+
+/* Columns whose codes are read of most rows: those of the first stages. */
+static uint64_t
+read_of_most(const Sections &sections, uint32_t ncolumns)
+{
+	uint64_t	slots = 0;
+	auto		add = [&] (const Instrs &instrs) {
+		for (const GpucolInstr &in : instrs)
+			if (in.op <= GPUCOL_OP_LOAD_S && in.aux >= 0 && in.aux < 64)
+				slots |= (uint64_t) 1 << in.aux;
+	};
+
+	if (sections.probes.empty())
+		return ncolumns < 64 ? ((uint64_t) 1 << ncolumns) - 1 : UINT64_MAX;
+	add(sections.filter);
+	if (sections.filter.empty())
+		add(sections.probes[0].keys);
+	return slots;
 }
 
 /* Can the chunks of a column be loaded as an instruction does?  Throws Failure if not. */
@@ -116,7 +116,7 @@ Interpreter::upload_host_tests()
 	plan.host_size = c_.device.upload(host_size);
 }
 
-Interpreter::Interpreter(PartContext &c) : c_(c)
+Interpreter::Interpreter(PartContext &c) : c_(c), probes_(c)
 {
 	std::vector<GpucolInstr> instrs = c.program.instrs().copy();
 	ProgramArray<GpucolConst> consts = c.program.consts();
@@ -127,16 +127,22 @@ Interpreter::Interpreter(PartContext &c) : c_(c)
 		if (in.op == GPUCOL_OP_IN_I)	/* aux: is some constant NULL? */
 			in.aux = std::any_of(consts.begin() + in.b, consts.begin() + in.b + in.c,
 								 [] (const GpucolConst &k) { return k.isnull != 0; });
-		if (in.op <= GPUCOL_OP_LOAD_S)
+		if (c.program.loads_payload(in))
+			in.aux = -1 - (in.aux - head.ncolumns);
+		else if (in.op <= GPUCOL_OP_LOAD_S)
 			prepare_loads(in);
 	}
 
-	SplitProgram split(c.program, instrs);
+	Sections	sections(c.program, instrs, probes_.expands());
 
-	program_ = {split.filter, split.rest, head.filter, c.program.keys().copy(), c.program.classes().copy(), {}, {}, 0,
-		&c.scan.chunks, c.task.run.head().ncolumns};
+	program_ = {sections.filter, {}, sections.rest, head.filter, c.program.keys().copy(), c.program.classes().copy(),
+		{}, {}, 0, &c.scan.chunks, c.task.run.head().ncolumns, &plan};
+	for (const ProbeSections &probe : sections.probes)
+		program_.probe_instrs.push_back({probe.keys, probe.residual, probe.filter});
 	plan.scan = c.scan.scan;
-	plan.instrs = c.device.upload(constants_first(instrs, split, &plan));
+	plan.prefetched = read_of_most(sections, head.ncolumns);
+	probes_.describe(sections, &plan);
+	plan.instrs = c.device.upload(lay_out(instrs, sections, &plan));
 	plan.consts = c.device.upload(consts.copy());
 	plan.columns = c.device.upload(c.program.columns().copy());
 	plan.keys = c.device.upload(program_.keys);
@@ -183,7 +189,38 @@ Interpreter::run(InterpMode mode)
 {
 	const void *compiled = c_.jit_allowed() ? c_.compiled.use(gpucol_jit_interp(mode, program_)) : NULL;
 
+	if (plan.nprobes > 0)
+		make_room(gpucol_interp_warps(mode, plan, compiled));
 	device_check(gpucol_interp_launch(mode, plan, compiled, c_.device.stream()), "program");
+}
+
+/* Memory for so many warps that probe, and figures of a new run. */
+void
+Interpreter::make_room(size_t warps)
+{
+	size_t		size = 2 * plan.nprobes * sizeof(*plan.figures);
+
+	if (warps > warps_)
+		plan.memory = c_.device.scratch().array<char>(warps * plan.memory_size, "what joins find");
+	warps_ = std::max(warps, warps_);
+	if (plan.figures == NULL)
+		plan.figures = c_.device.scratch().array<unsigned long long>(2 * plan.nprobes, "what joins find");
+	device_check(cudaMemsetAsync(plan.figures, 0, size, c_.device.stream()), "memset");
+}
+
+void
+Interpreter::put_figures(Partial *result)
+{
+	std::vector<unsigned long long> figures;
+
+	if (plan.figures == NULL)
+		return;
+	figures = c_.device.download(plan.figures, 2 * plan.nprobes);
+	for (size_t p = 0; p < plan.nprobes; p++)
+	{
+		result->probed.push_back(figures[2 * p]);
+		result->found.push_back(figures[2 * p + 1]);
+	}
 }
 
 /* A row's number and its error, or ~0. */

@@ -13,6 +13,7 @@
 
 #include "cuda/jit/jit_interp.cuh"
 #include "cuda/query/part_context.cuh"
+#include "cuda/query/probes.cuh"
 #include "cuda/scan/interp.cuh"
 
 class Interpreter
@@ -34,6 +35,9 @@ public:
 	/* Enqueue it in one mode, by a kernel of its own if there is one. */
 	void		run(InterpMode mode);
 
+	/* The figures of probes, once the last run of AGGREGATE or SELECT is done. */
+	void		put_figures(Partial *result);
+
 	/* What rows' errors came to; and forget them. */
 	GpucolStatus status();
 	void		clear_error();
@@ -41,9 +45,12 @@ public:
 private:
 	void		prepare_loads(const GpucolInstr &in) const;
 	void		upload_host_tests();
+	void		make_room(size_t warps);
 
 	PartContext &c_;
+	Probes		probes_;
 	JitProgram	program_;
+	size_t		warps_ = 0;		/* that plan.memory has room for */
 };
 
 /* The request fails where some row did: `error` is plan.error's. */

@@ -312,9 +312,20 @@ merge_groups(const GpucolProgram *p, Partial *whole, Partial *part)
 	whole->nrows = n;
 }
 
+/* Add up figures by probe. */
+static void
+add_figures(std::vector<uint64_t> *sums, const std::vector<uint64_t> &figures)
+{
+	sums->resize(std::max(sums->size(), figures.size()), 0);
+	for (size_t i = 0; i < figures.size(); i++)
+		(*sums)[i] += figures[i];
+}
+
 void
 gpucol_partial_merge(const GpucolProgram *p, Partial *whole, Partial *part)
 {
+	add_figures(&whole->probed, part->probed);
+	add_figures(&whole->found, part->found);
 	whole->nsegments += part->nsegments;
 	whole->skipped += part->skipped;
 	whole->packed_bytes += part->packed_bytes;

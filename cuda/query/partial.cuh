@@ -53,6 +53,8 @@ struct Partial
 	double		work_seconds = 0;	/* from planning to the result */
 	std::chrono::steady_clock::time_point began = std::chrono::steady_clock::time_point::max();	/* planning */
 	std::chrono::steady_clock::time_point ended = std::chrono::steady_clock::time_point::min();	/* with the result */
+	std::vector<uint64_t> probed;	/* by probe: rows that reached it, */
+	std::vector<uint64_t> found;	/* and that it has handed on, before its filter */
 	std::string kernel;			/* which kernel answered */
 	std::string note;			/* why not another */
 

@@ -32,7 +32,7 @@ gpucol_plain_count(PartContext &c, Partial *result)
 	const unsigned long long *n;
 	cudaEvent_t e;
 
-	if (p.nkeys > 0 || p.filter != GPUCOL_NO_REG || p.ninstrs > 0 ||
+	if (p.nkeys > 0 || c.program.filters() || p.ninstrs > 0 ||
 		!std::all_of(aggs.begin(), aggs.end(), counts_rows))
 		return false;
 	result->kernel = "count";

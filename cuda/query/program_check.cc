@@ -28,11 +28,13 @@ public:
 	void		check_consts() const;
 	void		check_ranges() const;
 	void		check_instrs();
+	void		check_probes() const;
 	void		check_results() const;
 
 private:
 	const GpucolProgram *p;
 	bool		written_[GPUCOL_MAX_REGS] = {};	/* so far */
+	int			at_[GPUCOL_MAX_REGS] = {};	/* by which instruction */
 
 	template <class T> const T *array(uint32_t offset) const
 	{
@@ -40,6 +42,7 @@ private:
 	}
 	int class_of(uint16_t reg) const { return array<uint8_t>(p->reg_classes)[reg]; }
 	const GpucolProgramColumn &column(uint32_t slot) const { return array<GpucolProgramColumn>(p->columns)[slot]; }
+	const GpucolProbe &probe(uint32_t number) const { return array<GpucolProbe>(p->probes)[number]; }
 	const GpucolConst &constant(uint32_t number) const { return array<GpucolConst>(p->consts)[number]; }
 
 	bool		holds(uint16_t reg, int cls) const;
@@ -47,8 +50,12 @@ private:
 	bool		bound_fits(uint16_t number, int cls) const;
 	bool		range_fits(const GpucolRange &range) const;
 	bool		list_fits(const GpucolInstr &in) const;
-	bool		operand_fits(const GpucolInstr &in) const;
-	void		check_instr(const GpucolInstr &in);
+	bool		payload_fits(const GpucolInstr &in, uint32_t number, int at) const;
+	bool		load_fits(const GpucolInstr &in, int at) const;
+	bool		operand_fits(const GpucolInstr &in, int at) const;
+	void		check_instr(const GpucolInstr &in, int at);
+	bool		written_before(uint16_t reg, int cls, int end) const;
+	void		check_probe(const GpucolProbe &probe) const;
 	bool		agg_fits(const GpucolAgg &agg) const;
 };
 
@@ -71,8 +78,9 @@ check_head(const GpucolProgram *p, size_t size, uint32_t ncolumns)
 		throw malformed("not a program");
 	if (p->kind != GPUCOL_PROGRAM_SCAN && p->kind != GPUCOL_PROGRAM_AGG)
 		throw Failure{GPUCOL_UNSUPPORTED, "the kind of program is not known to the device"};
-	if (p->nprobes != 0 || p->npayloads != 0 || p->nprobe_keys != 0 || p->njoin_keys != 0)
-		throw Failure{GPUCOL_UNSUPPORTED, "the device does not join"};
+	if (p->nprobes > GPUCOL_WIRE_MAX_PROBES || p->nprobe_keys > GPUCOL_MAX_PROBE_KEYS ||
+		p->npayloads > GPUCOL_MAX_PAYLOADS)
+		throw Failure{GPUCOL_UNSUPPORTED, "more joins, or columns of joined tables, than the device takes"};
 	if (!inside(p, p->columns, p->ncolumns, sizeof(GpucolProgramColumn), 4) ||
 		!inside(p, p->consts, p->nconsts, sizeof(GpucolConst), 8) ||
 		!inside(p, p->ranges, p->nranges, sizeof(GpucolRange), 4) ||
@@ -80,6 +88,9 @@ check_head(const GpucolProgram *p, size_t size, uint32_t ncolumns)
 		!inside(p, p->reg_classes, p->nregs, 1, 1) ||
 		!inside(p, p->keys, p->nkeys, 2, 2) ||
 		!inside(p, p->aggs, p->naggs, sizeof(GpucolAgg), 2) ||
+		!inside(p, p->probes, p->nprobes, sizeof(GpucolProbe), 2) ||
+		!inside(p, p->payloads, p->npayloads, sizeof(GpucolPayload), 2) ||
+		!inside(p, p->probe_keys, p->nprobe_keys, 2, 2) || p->njoin_keys != 0 ||
 		p->nfilter_instrs > p->ninstrs || (p->filter >= p->nregs && p->filter != GPUCOL_NO_REG))
 		throw malformed("program arrays");
 	if (p->nregs > GPUCOL_MAX_REGS)
@@ -219,14 +230,40 @@ can_load(int op, int kind)
 	}
 }
 
-/* What an instruction means by `aux`, and by b and c where these are no registers. */
+/* May an instruction read a payload column there? */
 bool
-Checker::operand_fits(const GpucolInstr &in) const
+Checker::payload_fits(const GpucolInstr &in, uint32_t number, int at) const
+{
+	const GpucolPayload &payload = array<GpucolPayload>(p->payloads)[number];
+
+	if (payload.probe >= p->nprobes || payload.kind < GPUCOL_KIND_INT || payload.kind > GPUCOL_KIND_BYTES)
+		return false;
+
+	const GpucolProbe &of = probe(payload.probe);
+	bool		kept = of.kind != GPUCOL_JOIN_SEMI && of.kind != GPUCOL_JOIN_ANTI && of.kind != GPUCOL_JOIN_NOT_IN;
+
+	return can_load(in.op, payload.kind) && at >= of.keys_end && (kept || at < of.residual_end);
+}
+
+/* Does a load read a column, or a payload column, of its class? */
+bool
+Checker::load_fits(const GpucolInstr &in, int at) const
 {
 	uint32_t	aux = (uint32_t) in.aux;	/* a negative one is beyond everything */
 
+	if (aux < p->ncolumns)
+		return can_load(in.op, column(aux).kind);
+	return aux - p->ncolumns < p->npayloads && payload_fits(in, aux - p->ncolumns, at);
+}
+
+/* What an instruction means by `aux`, and by b and c where these are no registers. */
+bool
+Checker::operand_fits(const GpucolInstr &in, int at) const
+{
+	uint32_t	aux = (uint32_t) in.aux;
+
 	if (in.op <= GPUCOL_OP_LOAD_S)
-		return aux < p->ncolumns && can_load(in.op, column(aux).kind);
+		return load_fits(in, at);
 	if (in.op <= GPUCOL_OP_CONST_B)
 		return aux < p->nconsts && constant(aux).cls == gpucol_operand_class(in.op, 0);
 	if (in.op <= GPUCOL_OP_CHECK_I || in.op == GPUCOL_OP_F_TO_I)
@@ -261,7 +298,7 @@ Checker::operand_fits(const GpucolInstr &in) const
 }
 
 void
-Checker::check_instr(const GpucolInstr &in)
+Checker::check_instr(const GpucolInstr &in, int at)
 {
 	const uint16_t operands[] = {in.a, in.b, in.c};
 	bool		good = in.op < GPUCOL_OP_COUNT && in.dst < p->nregs && !written_[in.dst] &&
@@ -273,9 +310,10 @@ Checker::check_instr(const GpucolInstr &in)
 			good = holds(operands[i], gpucol_operand_class(in.op, i + 1));
 	if (!good)
 		throw malformed("register of an instruction");
-	if (!operand_fits(in))
+	if (!operand_fits(in, at))
 		throw malformed("operand of an instruction");
 	written_[in.dst] = true;
+	at_[in.dst] = at;
 }
 
 /* Constants are loaded before everything else; the filter is made by the first instructions. */
@@ -287,12 +325,60 @@ Checker::check_instrs()
 
 	for (int i = 0; i < p->ninstrs; i++)
 	{
-		check_instr(instrs[i]);
+		check_instr(instrs[i], i);
 		filter |= instrs[i].dst == p->filter && class_of(p->filter) == GPUCOL_CLASS_B &&
 			(i < p->nfilter_instrs || instrs[i].op == GPUCOL_OP_CONST_B);
 	}
 	if (!filter)
 		throw malformed("filter");
+}
+
+/* ---- probes ---- */
+
+/* Does an instruction before `end` write a register of this class? */
+bool
+Checker::written_before(uint16_t reg, int cls, int end) const
+{
+	return holds(reg, cls) && at_[reg] < end;
+}
+
+/* Is a probe of a kind that the device knows, of registers that are there in time? */
+void
+Checker::check_probe(const GpucolProbe &probe) const
+{
+	const uint16_t *keys = array<uint16_t>(p->probe_keys);
+
+	if (probe.kind < GPUCOL_JOIN_INNER || probe.kind > GPUCOL_JOIN_RIGHT_ANTI ||
+		(probe.kind == GPUCOL_JOIN_NOT_IN && (probe.nkeys != 1 || probe.residual != GPUCOL_NO_REG)) ||
+		probe.table >= GPUCOL_WIRE_MAX_PROBES || probe.first_key > p->nprobe_keys ||
+		probe.nkeys > p->nprobe_keys - probe.first_key)
+		throw malformed("probe");
+	if (probe.kind >= GPUCOL_JOIN_RIGHT)
+		throw Failure{GPUCOL_UNSUPPORTED, "a join that delivers rows of a built table without a match"};
+	for (int k = 0; k < probe.nkeys; k++)
+		if (keys[probe.first_key + k] >= p->nregs ||
+			!written_before(keys[probe.first_key + k], class_of(keys[probe.first_key + k]), probe.keys_end))
+			throw malformed("key of a probe");
+	if ((probe.residual != GPUCOL_NO_REG && !written_before(probe.residual, GPUCOL_CLASS_B, probe.residual_end)) ||
+		(probe.filter != GPUCOL_NO_REG && !written_before(probe.filter, GPUCOL_CLASS_B, probe.filter_end)))
+		throw malformed("condition of a probe");
+}
+
+void
+Checker::check_probes() const
+{
+	int			start = p->nfilter_instrs;
+
+	for (int i = 0; i < p->nprobes; i++)
+	{
+		const GpucolProbe &one = probe(i);
+
+		if (one.keys_end < start || one.residual_end < one.keys_end || one.filter_end < one.residual_end ||
+			one.filter_end > p->ninstrs)
+			throw malformed("steps of a probe");
+		check_probe(one);
+		start = one.filter_end;
+	}
 }
 
 /* ---- results ---- */
@@ -352,6 +438,7 @@ gpucol_program_check(const GpucolProgram *p, size_t size, uint32_t ncolumns)
 	checker.check_consts();
 	checker.check_ranges();
 	checker.check_instrs();
+	checker.check_probes();
 	checker.check_results();
 }
 
@@ -406,6 +493,8 @@ gpucol_shape_check(const GpucolProgram *p, const GpucolRowShape *shape)
 	bool		top = shape->kind == GPUCOL_SHAPE_TOP;
 	bool		ranked = shape->kind == GPUCOL_SHAPE_RANKED;
 
+	if (p->nprobes > 0)
+		throw Failure{GPUCOL_UNSUPPORTED, "first rows of a join"};
 	if (p->kind != GPUCOL_PROGRAM_SCAN || shape->kind > GPUCOL_SHAPE_RANKED ||
 		(top && (shape->nkeys < 1 || shape->nkeys > GPUCOL_SHAPE_MAX_KEYS || shape->k < 1)) ||
 		(ranked && (shape->nkeys > p->nkeys || shape->nrankings > GPUCOL_SHAPE_MAX_RANKINGS ||

@@ -40,13 +40,27 @@ public:
 	ProgramArray<uint8_t> classes() const { return array<uint8_t>(p_->reg_classes, p_->nregs); }
 	ProgramArray<uint16_t> keys() const { return array<uint16_t>(p_->keys, p_->nkeys); }
 	ProgramArray<GpucolAgg> aggs() const { return array<GpucolAgg>(p_->aggs, p_->naggs); }
+	ProgramArray<GpucolProbe> probes() const { return array<GpucolProbe>(p_->probes, p_->nprobes); }
+	ProgramArray<GpucolPayload> payloads() const { return array<GpucolPayload>(p_->payloads, p_->npayloads); }
+	ProgramArray<uint16_t> probe_keys() const { return array<uint16_t>(p_->probe_keys, p_->nprobe_keys); }
 
 	/* Class of key or output k, and words of its value. */
 	int			key_class(size_t k) const { return classes()[keys()[k]]; }
 	int			key_width(size_t k) const { return key_class(k) == GPUCOL_CLASS_D ? 2 : 1; }
 
-	/* Is there a condition that ranges do not say? */
-	bool		filters() const { return p_->filter != GPUCOL_NO_REG || p_->nfilter_instrs > 0; }
+	/* Is there a condition, or a join, that ranges do not say? */
+	bool
+	filters() const
+	{
+		return p_->filter != GPUCOL_NO_REG || p_->nfilter_instrs > 0 || p_->nprobes > 0;
+	}
+
+	/* Does an instruction load from a built table? */
+	bool
+	loads_payload(const GpucolInstr &in) const
+	{
+		return in.op <= GPUCOL_OP_LOAD_S && in.aux >= p_->ncolumns;
+	}
 
 	/* Are there no expressions?  One may fail on some row even if nothing shows its value. */
 	bool
@@ -56,14 +70,14 @@ public:
 						   [] (const GpucolInstr &in) { return in.op <= GPUCOL_OP_LOAD_S; });
 	}
 
-	/* The instruction that loads a register from a column; NULL: it is computed. */
+	/* The instruction that loads a register from a column of the source; NULL: there is none. */
 	const GpucolInstr *
 	load_of(uint16_t reg) const
 	{
 		const GpucolInstr *in = std::find_if(instrs().begin(), instrs().end(),
 											 [reg] (const GpucolInstr &i) { return i.dst == reg; });
 
-		return in != instrs().end() && in->op <= GPUCOL_OP_LOAD_S ? in : NULL;
+		return in != instrs().end() && in->op <= GPUCOL_OP_LOAD_S && !loads_payload(*in) ? in : NULL;
 	}
 
 private:

@@ -42,7 +42,10 @@ static const PutKind put_kinds[] = {
 	{PutKind::REQUEST, false, GPUCOL_WIRE_MAX_HOST, true, true},	/* HOST */
 	{PutKind::REQUEST, true, 0, false, true},	/* DELTA_CODES */
 	{PutKind::REQUEST, true, 0, false, false},	/* DELTA_NULLS */
-	{PutKind::REQUEST, true, 0, true, false}	/* ORDER */
+	{PutKind::REQUEST, true, 0, true, false},	/* ORDER */
+	{PutKind::REQUEST, false, GPUCOL_WIRE_MAX_PROBES, true, true},	/* LOOKUP */
+	{PutKind::REQUEST, false, GPUCOL_WIRE_MAX_PROBES, true, false}, /* LOOKUP_DATA */
+	{PutKind::REQUEST, false, GPUCOL_WIRE_MAX_PROBE_KEYS, true, false}	/* KEY_NUMBERS */
 };
 
 /* The kind of a PUT of a request over so many segments and columns; throws Failure. */

@@ -7,6 +7,7 @@
  */
 #include "cuda/query/request.cuh"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "cuda/query/part_compute.cuh"
@@ -122,5 +123,7 @@ Request::answer(GpucolWireResult *result, std::vector<char> *data)
 			(run_.shape() != NULL ? "a ranking is computed on one device" :
 			 "count(DISTINCT) is computed on one device");
 	snprintf(result->note, sizeof(result->note), "%s", whole.note.c_str());
+	std::copy(whole.probed.begin(), whole.probed.end(), result->probed);
+	std::copy(whole.found.begin(), whole.found.end(), result->found);
 	data->swap(whole.data);
 }

@@ -78,6 +78,7 @@ RowDelivery::run(Partial *result)
 
 	result->kernel = "program";
 	result->nrows = n = RowSearch(c_, program_).run();
+	program_.put_figures(result);
 	if (n == 0)
 		return;
 	if (n * (8 + 17 * c_.program.keys().size()) > (limit > 0 ? limit : MOST_RESULT_BYTES))

@@ -10,13 +10,14 @@
  */
 #include "cuda/scan/interp.cuh"
 #include "cuda/scan/interp_device.cuh"
+#include "cuda/scan/interp_program.cuh"
 #include "cuda/base/launch.cuh"
 
-template <int MODE>
+template <int MODE, bool PROBES>
 __global__ void __launch_bounds__(GPUCOL_INTERP_THREADS, GPUCOL_INTERP_BLOCKS)
 interp_kernel(const __grid_constant__ GpucolInterpPlan plan)
 {
-	interp_run<MODE, InterpretedProgram>(plan);
+	interp_run<MODE, InterpretedProgram<PROBES>>(plan);
 }
 
 __global__ void
@@ -43,15 +44,33 @@ gpucol_interp_init(const GpucolInterpPlan &plan, uint32_t records, cudaStream_t 
 	return cudaGetLastError();
 }
 
+/* The kernels that interpret programs without and with probes. */
+static const void *
+interpreter(InterpMode mode, bool probes)
+{
+	static const void *const kernels[][4] = {
+		{(const void *) interp_kernel<MODE_AGGREGATE, false>, (const void *) interp_kernel<MODE_EXPONENTS, false>,
+			(const void *) interp_kernel<MODE_SELECT, false>, (const void *) interp_kernel<MODE_EMIT, false>},
+		{(const void *) interp_kernel<MODE_AGGREGATE, true>, (const void *) interp_kernel<MODE_EXPONENTS, true>,
+			(const void *) interp_kernel<MODE_SELECT, true>, (const void *) interp_kernel<MODE_EMIT, true>}
+	};
+
+	return kernels[probes][mode];
+}
+
+size_t
+gpucol_interp_warps(InterpMode mode, const GpucolInterpPlan &plan, const void *compiled)
+{
+	const void *kernel = compiled ? compiled : interpreter(mode, plan.nprobes > 0);
+
+	return (size_t) gpucol_launch_blocks(kernel, GPUCOL_INTERP_THREADS, 0) * GPUCOL_INTERP_THREADS / 32;
+}
+
 cudaError_t
 gpucol_interp_launch(InterpMode mode, const GpucolInterpPlan &plan,
 					 const void *compiled, cudaStream_t stream)
 {
-	static const void *const kernels[] = {
-		(const void *) interp_kernel<MODE_AGGREGATE>, (const void *) interp_kernel<MODE_EXPONENTS>,
-		(const void *) interp_kernel<MODE_SELECT>, (const void *) interp_kernel<MODE_EMIT>
-	};
-	const void *kernel = compiled ? compiled : kernels[mode];
+	const void *kernel = compiled ? compiled : interpreter(mode, plan.nprobes > 0);
 	void	   *args[] = {(void *) &plan};
 
 	return cudaLaunchKernel(kernel, dim3(gpucol_launch_blocks(kernel, GPUCOL_INTERP_THREADS, 0)),

@@ -18,6 +18,9 @@
 extern cudaError_t gpucol_interp_init(const GpucolInterpPlan &plan, uint32_t records,
 									  cudaStream_t stream);
 
+/* Warps that do so at once: where there are probes, each has plan.memory_size bytes from plan.memory. */
+extern size_t gpucol_interp_warps(InterpMode mode, const GpucolInterpPlan &plan, const void *compiled);
+
 /* Run the program in one mode, by `compiled`, a kernel made for it, or NULL. */
 extern cudaError_t gpucol_interp_launch(InterpMode mode, const GpucolInterpPlan &plan,
 										const void *compiled, cudaStream_t stream);

@@ -10,8 +10,14 @@
  * What these need of the filter's registers they compute again.  All lanes are at
  * one instruction, so dispatch does not diverge.
  *
+ * Probes of built tables lie between: each computes its keys for the rows listed, looks
+ * them up, and lists those that it hands on; the rows of its table that they have met are
+ * kept beside the list, in device memory, for the stages that read their columns.  Where
+ * rows multiply the list is saved, and the stages behind run for batches of up to 1,024
+ * pairs, which are numbered row by row, until all are done.
+ *
  * The code is compiled twice.  Ahead of time its program is the one in the plan
- * (InterpretedProgram): instructions are read from memory, registers are an
+ * (interp_program.cuh): instructions are read from memory, registers are an
  * array in local memory, which the L1 cache keeps; several rows of a lane share
  * the cost of an instruction, and constants are loaded once a kernel.  At run time
  * (jit_interp.cc) the program is a class of constants, whereupon every loop over it
@@ -22,76 +28,9 @@
 #ifndef GPUCOL_CUDA_INTERP_DEVICE_CUH
 #define GPUCOL_CUDA_INTERP_DEVICE_CUH
 
+#include "cuda/scan/interp_probe.cuh"
 #include "cuda/scan/interp_table.cuh"
 #include "cuda/scan/offsets.cuh"
-
-/* The program that is in the plan. */
-struct InterpretedProgram
-{
-	static constexpr int ROWS = GPUCOL_INTERP_ROWS;
-	static constexpr int UNROLL = 1;
-	static constexpr int MAX_WORDS = GPUCOL_MAX_WORDS;
-
-	/* A segment's chunks by slot. */
-	struct Columns
-	{
-		const GpucolDeviceChunk *chunks;
-
-		__device__ explicit Columns(const GpucolDeviceChunk *c) : chunks(c) {}
-		__device__ const GpucolDeviceChunk &operator[](int slot) const { return chunks[slot]; }
-	};
-
-	__device__ static int nkeys(const GpucolInterpPlan &plan) { return plan.nkeys; }
-	__device__ static uint16_t key(const GpucolInterpPlan &plan, int k) { return plan.keys[k]; }
-	__device__ static int key_class(const GpucolInterpPlan &plan, int k) { return plan.classes[plan.keys[k]]; }
-	__device__ static int naccs(const GpucolInterpPlan &plan) { return plan.naccs; }
-	__device__ static const GpucolAcc &acc(const GpucolInterpPlan &plan, int i) { return plan.accs[i]; }
-	__device__ static int noutputs(const GpucolInterpPlan &plan) { return plan.noutputs; }
-	__device__ static const GpucolInterpOutput &output(const GpucolInterpPlan &plan, int i) { return plan.outputs[i]; }
-	__device__ static uint16_t filter_register(const GpucolInterpPlan &plan) { return plan.filter; }
-	__device__ static bool
-	filters(const GpucolInterpPlan &plan)
-	{
-		return plan.filter != GPUCOL_NO_REG || plan.filter_end > plan.filter_start;
-	}
-
-	/* Evaluate instructions from .. to - 1; the rows of `on` without an error.  Once
-	 * in the code: every opcode is in it. */
-	__device__ __noinline__ static uint32_t
-	evaluate(const GpucolInterpPlan &plan, const Place<ROWS, Columns> &place, int from, int to,
-			 Registers<ROWS> &reg, uint32_t on)
-	{
-		for (int i = from; i < to; i++)
-		{
-			const uint4 words = __ldg((const uint4 *) plan.instrs + i);
-			GpucolInstr in;
-
-			memcpy(&in, &words, sizeof(in));
-			on = step(plan, place, in, reg, on);
-		}
-		return on;
-	}
-
-	/* Constants, which stay in their registers. */
-	__device__ __forceinline__ static void
-	start(const GpucolInterpPlan &plan, Registers<ROWS> &reg)
-	{
-		for (int i = 0; i < plan.filter_start; i++)
-			load_constant(plan, plan.instrs[i], reg);
-	}
-
-	__device__ __forceinline__ static uint32_t
-	filter(const GpucolInterpPlan &plan, const Place<ROWS, Columns> &place, Registers<ROWS> &reg, uint32_t on)
-	{
-		return evaluate(plan, place, plan.filter_start, plan.filter_end, reg, on);
-	}
-
-	__device__ __forceinline__ static uint32_t
-	rest(const GpucolInterpPlan &plan, const Place<ROWS, Columns> &place, Registers<ROWS> &reg, uint32_t on)
-	{
-		return evaluate(plan, place, plan.filter_end, plan.ninstrs, reg, on);
-	}
-};
 
 /* Rows of a vector, ascending: in a warp's shared memory, or all. */
 struct RowList
@@ -143,6 +82,10 @@ struct ProgramWarp
 	const int	lane;
 	const bool	ungrouped;
 	RowList		list;
+	char	   *memory;			/* where probes keep what they have found */
+	uint32_t	open;			/* probes whose saved lists are not done, by bit */
+	unsigned long long reached; /* of probe `lane`: rows that reached it, */
+	unsigned long long found;	/* and that it has handed on, before its filter */
 	Registers<R> reg;
 	unsigned long long total[MODE == MODE_AGGREGATE || MODE == MODE_EXPONENTS ? P::MAX_WORDS : 1];
 
@@ -150,7 +93,9 @@ struct ProgramWarp
 	ProgramWarp(const GpucolInterpPlan &p, uint16_t *rows)
 		: plan(p), lane(threadIdx.x % 32),
 			ungrouped(MODE == MODE_EXPONENTS || (MODE == MODE_AGGREGATE && P::nkeys(p) == 0)),
-		list{rows, 0, false} {}
+		list{rows, 0, false},
+			memory(p.memory == NULL ? NULL : p.memory + p.memory_size * ((blockIdx.x * blockDim.x + threadIdx.x) / 32)),
+			open(0), reached(0), found(0) {}
 
 	/* Totals that no row has advanced. */
 	__device__ __forceinline__ void
@@ -194,6 +139,8 @@ struct ProgramWarp
 			place.row[r] = list.at(i + r * 32 + lane);
 			on |= (uint32_t) (i + r * 32 + lane < list.n) << r;
 		}
+		place.at = i + lane;
+		place.probe = -1;
 		return on;
 	}
 
@@ -215,6 +162,421 @@ struct ProgramWarp
 		}
 		list = passed;
 	}
+
+	/* ---- probes ---- */
+
+	/* Matches by slot and place in the list. */
+	__device__ __forceinline__ uint32_t *
+	matches() const
+	{
+		return (uint32_t *) memory;
+	}
+
+	/* What a probe at which rows multiply has saved; 64 bits lest pairs wrap. */
+	struct Saved
+	{
+		unsigned long long next;	/* pair, */
+		unsigned long long npairs;
+		unsigned long long starts[GPUCOL_VECTOR_VALUES];	/* first pair of each row */
+		uint32_t	n;			/* rows */
+		uint32_t	row[GPUCOL_VECTOR_VALUES];
+		uint32_t	first[GPUCOL_VECTOR_VALUES];	/* of the table's rows */
+		uint32_t	match[1];	/* of the probes before, by slot and row */
+	};
+
+	static_assert(sizeof(Saved) <= GPUCOL_SAVED_BYTES, "room for what is saved");
+
+	__device__ __forceinline__ Saved *
+	saved(const GpucolDeviceProbe &probe) const
+	{
+		return (Saved *) (memory + probe.saved);
+	}
+
+	/* Add to the figures of probe p. */
+	__device__ __forceinline__ void
+	count(int p, uint32_t rows, uint32_t handed_on)
+	{
+		reached += lane == p ? rows : 0;
+		found += lane == p ? handed_on : 0;
+	}
+
+	/* The sum of a set of rows over the warp's lanes. */
+	__device__ __forceinline__ static uint32_t
+	warp_rows(uint32_t on)
+	{
+		return __reduce_add_sync(GPUCOL_ALL_LANES, __popc(on));
+	}
+
+	/* Append rows of a batch to a list, and what they have met to its matches. */
+	__device__ __forceinline__ void
+	keep(const Place<R, Columns> &place, const GpucolDeviceProbe &probe, uint32_t on, RowList *passed)
+	{
+		uint32_t	to[R];
+		uint32_t	n = passed->n;
+
+#pragma unroll
+		for (int r = 0; r < R; r++)
+		{
+			uint32_t	w = __ballot_sync(GPUCOL_ALL_LANES, on >> r & 1);
+
+			to[r] = n + __popc(w & ((1u << lane) - 1));
+			n += __popc(w);
+			if (on >> r & 1)
+				passed->rows[to[r]] = place.row[r];
+		}
+#pragma unroll P::UNROLL
+		for (int s = 0; s < probe.nslots; s++)
+		{
+			uint32_t   *slot = matches() + s * GPUCOL_VECTOR_VALUES;
+			uint32_t	match[R];
+
+#pragma unroll
+			for (int r = 0; r < R; r++)
+				match[r] = s == probe.slot ? place.match[r] : slot[place.at + r * 32];
+			__syncwarp();
+#pragma unroll
+			for (int r = 0; r < R; r++)
+				if (on >> r & 1)
+					slot[to[r]] = match[r];
+		}
+		passed->n = n;
+		__syncwarp();
+	}
+
+	/* Rows of `on` that pass the filter of probe p, if it has one. */
+	__device__ __forceinline__ uint32_t
+	filter_of(const Place<R, Columns> &place, int p, const GpucolDeviceProbe &probe, uint32_t on)
+	{
+		if (probe.residual_end < probe.filter_end)
+			on = P::filter_of(plan, p, place, reg, on);
+		return probe.filter == GPUCOL_NO_REG ? on : on & reg.truths(probe.filter);
+	}
+
+	/*
+	 * Rows of `tried` that meet one of their `n` rows of the table from place.match on, so
+	 * that the residual is true; place.match becomes that row, or none.
+	 */
+	__device__ __forceinline__ uint32_t
+	meet(Place<R, Columns> &place, int p, const GpucolDeviceProbe &probe, const uint32_t *n, uint32_t tried)
+	{
+		uint32_t	first[R];
+		uint32_t	met = 0;
+
+#pragma unroll
+		for (int r = 0; r < R; r++)
+			first[r] = place.match[r];
+		for (uint32_t i = 0;; i++)
+		{
+			uint32_t	now = 0;
+
+#pragma unroll
+			for (int r = 0; r < R; r++)
+				if ((tried & ~met) >> r & 1 && i < n[r])
+				{
+					now |= 1u << r;
+					place.match[r] = first[r] + i;
+				}
+			if (!__any_sync(GPUCOL_ALL_LANES, now != 0))
+				break;
+			met |= P::residual_of(plan, p, place, reg, now) & now & reg.truths(probe.residual);
+			if (probe.unique)
+				break;
+		}
+#pragma unroll
+		for (int r = 0; r < R; r++)
+			if (!(met >> r & 1))
+				place.match[r] = GPUCOL_LOOKUP_NONE;
+		return met;
+	}
+
+	/* Look up the keys of a batch: rows that have some, how many, and which keys are NULL. */
+	__device__ __forceinline__ uint32_t
+	look_up(Place<R, Columns> &place, const GpucolDeviceProbe &probe, uint32_t on, uint32_t *n, uint32_t *nulls)
+	{
+		uint32_t	there = 0;
+
+		*nulls = 0;
+#pragma unroll
+		for (int r = 0; r < R; r++)
+		{
+			bool		null = false;
+			uint32_t	number = on >> r & 1 ? find_keys<P>(plan, probe, RowRegisters<R>{reg, r}, &null) :
+				GPUCOL_LOOKUP_NONE;
+
+			n[r] = 0;
+			place.match[r] = GPUCOL_LOOKUP_NONE;
+			if (number != GPUCOL_LOOKUP_NONE)
+				place.match[r] = rows_of_number(probe, number, &n[r]);
+			there |= (uint32_t) (n[r] > 0) << r;
+			*nulls |= (uint32_t) null << r;
+		}
+		return there;
+	}
+
+	/* Of a batch's rows `on`, those that probe p hands on. */
+	__device__ __forceinline__ uint32_t
+	probe_rows(Place<R, Columns> &place, int p, const GpucolDeviceProbe &probe, uint32_t on)
+	{
+		uint32_t	n[R];
+		uint32_t	nulls;
+		uint32_t	met;
+
+		on = P::keys_of(plan, p, place, reg, on);
+		met = look_up(place, probe, on, n, &nulls);
+		place.probe = p;
+		if (probe.residual != GPUCOL_NO_REG)
+			met = meet(place, p, probe, n, met);
+		switch (probe.kind)
+		{
+			case GPUCOL_JOIN_LEFT:
+				return on;
+			case GPUCOL_JOIN_ANTI:
+				return on & ~met;
+			case GPUCOL_JOIN_NOT_IN:
+				return probe.has_null ? 0 : probe.nrows == 0 ? on : on & ~met & ~nulls;
+			default:
+				return on & met;
+		}
+	}
+
+	/* Leave the rows in the list that probe p hands on; none of them multiplies. */
+	__device__ __forceinline__ void
+	probe_list(Place<R, Columns> &place, int p, const GpucolDeviceProbe &probe)
+	{
+		RowList		passed = {list.rows, 0, false};
+		uint32_t	handed_on = 0;
+
+		for (uint32_t i = 0; i < list.n; i += 32 * R)
+		{
+			uint32_t	on = take_rows(i, place);
+
+			__syncwarp();
+			on = probe_rows(place, p, probe, on);
+			handed_on += warp_rows(on);
+			keep(place, probe, filter_of(place, p, probe, on), &passed);
+		}
+		count(p, list.n, handed_on);
+		list = passed;
+	}
+
+	/* Save a batch's rows that have pairs. */
+	__device__ __forceinline__ void
+	save_rows(const Place<R, Columns> &place, const GpucolDeviceProbe &probe, const uint32_t *n, Saved *to)
+	{
+		int			before = probe.nslots - (probe.slot >= 0);
+		uint32_t	at = to->n;
+		unsigned long long pairs = to->npairs;
+
+		__syncwarp();
+#pragma unroll
+		for (int r = 0; r < R; r++)
+		{
+			uint32_t	w = __ballot_sync(GPUCOL_ALL_LANES, n[r] > 0);
+			uint32_t	mine = at + __popc(w & ((1u << lane) - 1));
+			unsigned long long sum = n[r];
+
+			for (int d = 1; d < 32; d *= 2)
+			{
+				unsigned long long other = __shfl_up_sync(GPUCOL_ALL_LANES, sum, d);
+
+				sum += lane >= d ? other : 0;
+			}
+			if (n[r] > 0)
+			{
+				to->starts[mine] = pairs + sum - n[r];
+				to->row[mine] = place.row[r];
+				to->first[mine] = place.match[r];
+				for (int s = 0; s < before; s++)
+					to->match[s * GPUCOL_VECTOR_VALUES + mine] =
+						matches()[s * GPUCOL_VECTOR_VALUES + place.at + r * 32];
+			}
+			at += __popc(w);
+			pairs += __shfl_sync(GPUCOL_ALL_LANES, sum, 31);
+		}
+		if (lane == 0)
+		{
+			to->n = at;
+			to->npairs = pairs;
+		}
+		__syncwarp();
+	}
+
+	/* Save the list at probe p, where its rows multiply. */
+	__device__ __forceinline__ void
+	open_pairs(Place<R, Columns> &place, int p, const GpucolDeviceProbe &probe)
+	{
+		Saved	   *to = saved(probe);
+
+		if (lane == 0)
+		{
+			to->next = to->npairs = 0;
+			to->n = 0;
+		}
+		__syncwarp();
+		for (uint32_t i = 0; i < list.n; i += 32 * R)
+		{
+			uint32_t	on = P::keys_of(plan, p, place, reg, take_rows(i, place));
+			uint32_t	n[R];
+			uint32_t	nulls;
+			uint32_t	there = look_up(place, probe, on, n, &nulls);
+
+#pragma unroll
+			for (int r = 0; r < R; r++)
+				if (probe.kind == GPUCOL_JOIN_LEFT && (on & ~there) >> r & 1)
+					n[r] = 1;	/* with no row of the table */
+			save_rows(place, probe, n, to);
+		}
+		count(p, list.n, 0);
+		open |= to->npairs > 0 ? 1u << p : 0;
+		list.n = 0;
+	}
+
+	/* The row, of those saved, that a pair is of. */
+	__device__ __forceinline__ static uint32_t
+	row_of_pair(const Saved *from, unsigned long long pair)
+	{
+		uint32_t	low = 0,
+					high = from->n;
+
+		while (high - low > 1)
+		{
+			uint32_t	middle = (low + high) / 2;
+
+			if (from->starts[middle] <= pair)
+				low = middle;
+			else
+				high = middle;
+		}
+		return low;
+	}
+
+	/* List the next pairs that were saved at a probe. */
+	__device__ __forceinline__ void
+	list_pairs(int p, const GpucolDeviceProbe &probe)
+	{
+		Saved	   *from = saved(probe);
+		unsigned long long next = from->next;
+		uint32_t	n = (uint32_t) min(from->npairs - next, (unsigned long long) GPUCOL_VECTOR_VALUES);
+
+		for (uint32_t i = lane; i < n; i += 32)
+		{
+			uint32_t	row = row_of_pair(from, next + i);
+
+			list.rows[i] = from->row[row];
+			for (int s = 0; s < probe.nslots; s++)
+				matches()[s * GPUCOL_VECTOR_VALUES + i] = s != probe.slot ?
+					from->match[s * GPUCOL_VECTOR_VALUES + row] :
+					from->first[row] == GPUCOL_LOOKUP_NONE ? GPUCOL_LOOKUP_NONE :
+					from->first[row] + (uint32_t) (next + i - from->starts[row]);
+		}
+		list.n = n;
+		list.all = false;
+		__syncwarp();
+		if (lane == 0)
+			from->next = next + n;
+		__syncwarp();
+		if (from->next >= from->npairs || is_cancelled(plan.scan))
+			open &= ~(1u << p);
+	}
+
+	/* The next pairs that were saved at probe p, as far as they pass its conditions. */
+	__device__ __forceinline__ void
+	next_pairs(Place<R, Columns> &place, int p, const GpucolDeviceProbe &probe)
+	{
+		RowList		passed = {list.rows, 0, false};
+		uint32_t	handed_on = 0;
+
+		list_pairs(p, probe);
+		if (probe.keys_end == probe.filter_end && probe.residual == GPUCOL_NO_REG && probe.filter == GPUCOL_NO_REG)
+		{
+			count(p, 0, list.n);
+			return;
+		}
+		for (uint32_t i = 0; i < list.n; i += 32 * R)
+		{
+			uint32_t	on = take_rows(i, place);
+
+			place.probe = p;
+#pragma unroll
+			for (int r = 0; r < R; r++)
+				place.match[r] = probe.slot < 0 ? GPUCOL_LOOKUP_NONE :
+					matches()[probe.slot * GPUCOL_VECTOR_VALUES + place.at + r * 32];
+			__syncwarp();
+			if (probe.residual != GPUCOL_NO_REG)
+				on = P::residual_of(plan, p, place, reg, on) & reg.truths(probe.residual);
+			handed_on += warp_rows(on);
+			keep(place, probe, filter_of(place, p, probe, on), &passed);
+		}
+		count(p, 0, handed_on);
+		list = passed;
+	}
+
+	/* Use the rows that all probes have handed on; `out` is the number of the first of them. */
+	__device__ __forceinline__ void
+	take_joined(Place<R, Columns> &place, unsigned long long *out, unsigned long long number)
+	{
+		uint32_t	n = list.n;
+
+		if (MODE != MODE_SELECT)
+			run_list(place, *out, number);
+		*out += n;
+	}
+
+	/* Take the list through probes from p on, as far as it goes; true: to their end. */
+	__device__ __forceinline__ bool
+	run_probes(Place<R, Columns> &place, int from)
+	{
+		bool		opened = false;
+
+#pragma unroll P::UNROLL
+		for (int p = 0; p < P::nprobes(plan); p++)
+		{
+			const GpucolDeviceProbe &probe = P::probe(plan, p);
+
+			if (p < from || opened || list.n == 0)
+				continue;
+			opened = P::expands(plan) && probe.expands;
+			if (opened)
+				open_pairs(place, p, probe);
+			else
+				probe_list(place, p, probe);
+		}
+		return !opened && list.n > 0;
+	}
+
+	/* Take the list through all probes, and use what comes out; the number of these rows. */
+	__device__ __forceinline__ unsigned long long
+	join_list(Place<R, Columns> &place, unsigned long long out, unsigned long long number)
+	{
+		const unsigned long long start = out;
+		int			last = -1;
+
+		for (;;)
+		{
+			if (run_probes(place, last + 1))
+				take_joined(place, &out, number);
+			if (!P::expands(plan) || open == 0)
+				break;
+			last = 31 - __clz(open);
+#pragma unroll P::UNROLL
+			for (int p = 0; p < P::nprobes(plan); p++)
+				if (p == last)
+					next_pairs(place, p, P::probe(plan, p));
+		}
+		return out - start;
+	}
+
+	/* Add the warp's figures of probes to all. */
+	__device__ __forceinline__ void
+	deliver_figures() const
+	{
+		if (lane >= P::nprobes(plan) || (MODE != MODE_AGGREGATE && MODE != MODE_SELECT))
+			return;
+		atomicAdd(plan.figures + 2 * lane, reached);
+		atomicAdd(plan.figures + 2 * lane + 1, found);
+	}
+
+	/* ---- vectors ---- */
 
 	/* Match bitmap of a vector, and the number of its matches. */
 	__device__ __forceinline__ void
@@ -374,7 +736,8 @@ struct ProgramWarp
 		const GpucolDeviceChunk *chunks = plan.scan.chunks + (size_t) run.segment * plan.scan.ncolumns;
 
 		for (uint32_t c = 0; c < plan.scan.ncolumns; c++)
-			prefetch_vector(chunks[c], vector, lane);
+			if (c >= 64 || plan.prefetched >> c & 1)
+				prefetch_vector(chunks[c], vector, lane);
 	}
 
 	/* One vector, `number` of the scan. */
@@ -382,10 +745,24 @@ struct ProgramWarp
 	run_vector(const Run &run, const Columns &columns, uint32_t vector, size_t number, bool skip)
 	{
 		const GpucolScanPlan &scan = plan.scan;
-		Place<R, Columns> place = {columns, vector, number * GPUCOL_VECTOR_VALUES, {}};
+		Place<R, Columns> place = {columns, vector, number * GPUCOL_VECTOR_VALUES, {}, matches(), 0, -1, {}};
 		unsigned long long out = 0;
+		unsigned long long row = (unsigned long long) scan.segments[run.segment].number << 32 |
+			vector * GPUCOL_VECTOR_VALUES;
 		uint32_t	mask;
 
+		if (P::nprobes(plan) > 0)
+		{
+			unsigned long long n;
+
+			list.set(skip ? 0 : vector_mask(scan, run, vector, lane), lane);
+			if (P::filters(plan))
+				filter_list(place);
+			n = join_list(place, MODE == MODE_EMIT ? plan.counts[number] : 0, row);
+			if (MODE == MODE_SELECT && lane == 0)
+				plan.counts[number] = n;
+			return;
+		}
 		if (MODE == MODE_EMIT)
 		{
 			mask = warp_transpose(__ldg(plan.bitmap + number * 32 + lane), lane);
@@ -401,8 +778,7 @@ struct ProgramWarp
 		list.set(mask, lane);
 		if (MODE != MODE_EMIT && P::filters(plan))
 			filter_list(place);
-		run_list(place, out, (unsigned long long) scan.segments[run.segment].number << 32 | vector *
-				 GPUCOL_VECTOR_VALUES);
+		run_list(place, out, row);
 	}
 
 	/* Add the warp's totals to the table's. */
@@ -443,11 +819,12 @@ template <int MODE, class P>
 __device__ __forceinline__ void
 interp_run(const GpucolInterpPlan &plan)
 {
-	__shared__ uint16_t rows[MODE == MODE_SELECT ? 1 : GPUCOL_INTERP_THREADS / 32][GPUCOL_VECTOR_VALUES];
+	constexpr bool LISTS = MODE != MODE_SELECT || P::PROBES;
+	__shared__ uint16_t rows[LISTS ? GPUCOL_INTERP_THREADS / 32 : 1][GPUCOL_VECTOR_VALUES];
 	const GpucolScanPlan &scan = plan.scan;
 	uint32_t	warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
 	uint32_t	warps = gridDim.x * blockDim.x / 32;
-	ProgramWarp<MODE, P> work(plan, rows[MODE == MODE_SELECT ? 0 : threadIdx.x / 32]);
+	ProgramWarp<MODE, P> work(plan, rows[LISTS ? threadIdx.x / 32 : 0]);
 
 	if (work.ungrouped)
 		work.clear_totals();
@@ -466,7 +843,7 @@ interp_run(const GpucolInterpPlan &plan)
 		skip = skipped_by_zones(scan, run, work.lane);
 		for (uint32_t v = 0; v < run.n; v++)
 		{
-			if (MODE != MODE_EMIT && v + 1 < run.n && !(skip >> (v + 1) & 1))
+			if ((MODE != MODE_EMIT || P::nprobes(plan) > 0) && v + 1 < run.n && !(skip >> (v + 1) & 1))
 				work.prefetch(run, run.first + v + 1);
 			work.run_vector(run, columns, run.first + v, (size_t) base + run.first + v, skip >> v & 1);
 		}
@@ -476,6 +853,7 @@ interp_run(const GpucolInterpPlan &plan)
 	__syncwarp();
 	if (work.ungrouped)
 		work.deliver_totals();
+	work.deliver_figures();
 }
 
 #endif

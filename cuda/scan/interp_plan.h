@@ -26,6 +26,9 @@ enum InterpMode
 constexpr int GPUCOL_MAX_REGS = 64;
 constexpr int GPUCOL_MAX_WORDS = 128;	/* accumulator words a group */
 constexpr int GPUCOL_MAX_KEY_WORDS = 17;
+constexpr int GPUCOL_MAX_PROBES = 16;
+constexpr int GPUCOL_MAX_PROBE_KEYS = 32;
+constexpr int GPUCOL_MAX_PAYLOADS = 64;
 
 /* Physical accumulators; several aggregates may share one. */
 enum GpucolAccOp : uint8_t
@@ -64,6 +67,81 @@ struct GpucolHashTable
 	uint32_t	limit;
 };
 
+/* How the number of a key is found in a built table (kernel/lookup.h). */
+enum GpucolLookupWay : uint8_t
+{
+	GPUCOL_WAY_NOWHERE = 0,		/* no row has a key */
+	GPUCOL_WAY_ALL,				/* there are no keys: every row has number 0 */
+	GPUCOL_WAY_WORD,			/* the word is the number */
+	GPUCOL_WAY_BITS,
+	GPUCOL_WAY_HASH,
+	GPUCOL_WAY_WIDE				/* HASH of words that are hashes themselves */
+};
+
+/* A key of a probe. */
+struct GpucolDeviceKey
+{
+	int64_t		least;
+	uint64_t	range;
+	const uint32_t *numbers;	/* S: the table's number + 1 of each, 0 = none */
+	const void *values;			/* WIDE: the table's column */
+	int64_t		reference;
+	uint32_t	nnumbers;
+	uint16_t	reg;
+	uint8_t		cls;			/* GpucolClass */
+	uint8_t		shift;
+	uint8_t		width;			/* WIDE: of the column's values, bytes */
+};
+
+/* A column of a built table; LOAD instructions name it by -1 - its index. */
+struct GpucolDevicePayload
+{
+	const void *values;
+	const uint8_t *nulls;		/* or NULL */
+	int64_t		reference;
+	uint32_t	nrows;
+	uint8_t		width;			/* bytes */
+	uint8_t		probe;
+	int8_t		slot;			/* of the probe's matches */
+};
+
+/*
+ * A probe.  What its table's arrays say is bounded by the kernels.  A warp keeps matches,
+ * the rows of built tables that its listed rows have met, by slot and place in the list; a
+ * probe at which rows multiply saves the list, from which batches of pairs are made.
+ */
+struct GpucolDeviceProbe
+{
+	uint8_t		kind;			/* GpucolJoinKind, up to NOT_IN */
+	uint8_t		way;			/* GpucolLookupWay */
+	uint8_t		nkeys;
+	uint8_t		first_key;
+	bool		unique;
+	bool		expands;		/* rows multiply */
+	bool		has_null;		/* as GpucolLookupView */
+	uint8_t		shift;
+	int8_t		slot;			/* where later stages find its matches, or -1 */
+	uint8_t		nslots;			/* of this probe and those before it */
+	uint16_t	residual;		/* register or GPUCOL_NO_REG */
+	uint16_t	filter;
+	uint16_t	start;			/* instructions of the keys, and their end */
+	uint16_t	keys_end;
+	uint16_t	residual_end;
+	uint16_t	filter_end;
+	uint32_t	nrows;
+	uint32_t	ndistinct;
+	uint32_t	saved;			/* expands: where its list is in a warp's memory, bytes */
+	uint64_t	greatest;
+	const uint32_t *first;
+	const unsigned long long *bits;
+	const uint32_t *before;
+	const unsigned long long *buckets;
+	const unsigned long long *words;
+};
+
+/* Bytes that such a probe saves beside matches (ProgramWarp::Saved). */
+constexpr uint32_t GPUCOL_SAVED_BYTES = 32 + 1024 * (8 + 4 + 4);
+
 /* One output column of a SCAN. */
 struct GpucolInterpOutput
 {
@@ -88,19 +166,26 @@ struct GpucolInterpPlan
 	const uint32_t *host_size;	/* numbers of each; NULL's result follows */
 	const uint32_t *const *places;	/* [naccs]: of MIN and MAX of S the place of each number */
 	const uint32_t *nplaces;	/* [naccs]: numbers that have one */
-	uint16_t	filter_start;	/* ends of the constants, of the filter, and of all */
+	uint16_t	filter_start;	/* ends of the constants, of the filter, and of all; probes'
+								 * lie behind the filter's */
 	uint16_t	filter_end;
 	uint16_t	ninstrs;
 	uint16_t	filter;
 	uint16_t	nkeys;
 	uint16_t	naccs;
 	uint16_t	nwords;
-	uint16_t	unused;
+	uint16_t	nprobes;
+	uint16_t	rest_start;		/* instructions behind the probes, to ninstrs */
+	bool		expands;		/* rows multiply at some probe */
 	GpucolHashTable groups;		/* nkeys > 0 */
 	GpucolHashTable distinct;	/* key: accumulator and group, value */
 	unsigned long long *table;	/* [capacity or 1][nwords] */
 	unsigned long long *exponents;	/* [naccs]: greatest biased exponent, then
 									 * [naccs]: 0x7ff - the least */
+	uint64_t	prefetched;		/* slots of columns that are asked for ahead */
+	char	   *memory;			/* of the warps that probe, memory_size each */
+	size_t		memory_size;
+	unsigned long long *figures;	/* [nprobes][2]: rows that reached a probe, and found */
 	unsigned long long *error;	/* least (row << 8 | status), ~0 = none */
 
 	/* SCAN */
@@ -109,6 +194,10 @@ struct GpucolInterpPlan
 	unsigned long long *rows;	/* out: segment << 32 | row */
 	const GpucolInterpOutput *outputs;
 	uint32_t	noutputs;
+
+	GpucolDeviceProbe probes[GPUCOL_MAX_PROBES];
+	GpucolDeviceKey probe_keys[GPUCOL_MAX_PROBE_KEYS];
+	GpucolDevicePayload payloads[GPUCOL_MAX_PAYLOADS];
 };
 
 #endif

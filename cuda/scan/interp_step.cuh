@@ -98,6 +98,10 @@ struct Place
 	uint32_t	vector;
 	unsigned long long first;	/* ordinal of the vector's first row */
 	int			row[R];			/* of the vector */
+	const uint32_t *matches;	/* rows of built tables, by slot and place in the list */
+	uint32_t	at;				/* that place of the first row; the others' follow, 32 apart */
+	int			probe;			/* the one at hand, or -1, and its match of each row */
+	uint32_t	match[R];
 };
 
 /* Load a constant into a register. */
@@ -158,6 +162,47 @@ load_column(const GpucolInterpPlan &plan, const Place<R, Columns> &place, uint16
 			bad |= (uint32_t) (*nulls >> r & 1 ? GPUCOL_OK : status) << 8 * r;
 		}
 	return bad;
+}
+
+/* A value of a built table's column, less its reference. */
+__device__ static inline uint64_t
+stored_value(const void *values, int width, uint32_t row)
+{
+	switch (width)
+	{
+		case 1:
+			return __ldg((const uint8_t *) values + row);
+		case 2:
+			return __ldg((const uint16_t *) values + row);
+		case 4:
+			return __ldg((const uint32_t *) values + row);
+		default:
+			return __ldg((const unsigned long long *) values + row);
+	}
+}
+
+/* Load a column of a built table into a register: NULL where a row has no match. */
+template <int R, class Columns>
+__device__ __forceinline__ void
+load_payload(const GpucolInterpPlan &plan, const Place<R, Columns> &place, uint16_t op, int number, uint16_t dst,
+			 Registers<R> &reg, uint32_t *nulls)
+{
+	const GpucolDevicePayload payload = Columns::payload(plan, number);
+
+#pragma unroll
+	for (int r = 0; r < R; r++)
+	{
+		uint32_t	row = payload.probe == place.probe ? place.match[r] :
+			place.matches[payload.slot * GPUCOL_VECTOR_VALUES + place.at + r * 32];
+		bool		null = row >= payload.nrows || (payload.nulls != NULL && __ldg(payload.nulls + row));
+		int64_t		value = null ? 0 :
+			(int64_t) (stored_value(payload.values, payload.width, row) + (uint64_t) payload.reference);
+
+		reg.v[dst][r] = value;
+		if (op == GPUCOL_OP_LOAD_D)
+			reg.high[dst][r] = value >> 63;
+		*nulls |= (uint32_t) null << r;
+	}
 }
 
 /* Decimal arithmetic on one row. */
@@ -521,7 +566,10 @@ struct Step
 			case GPUCOL_OP_LOAD_B:
 			case GPUCOL_OP_LOAD_S:
 				nulls = 0;
-				bad = load_column(plan, place, in.op, in.aux, in.dst, reg, &nulls);
+				if (in.aux < 0)
+					load_payload(plan, place, in.op, -1 - in.aux, in.dst, reg, &nulls);
+				else
+					bad = load_column(plan, place, in.op, in.aux, in.dst, reg, &nulls);
 				return;
 			case GPUCOL_OP_CONST_I:
 			case GPUCOL_OP_CONST_D:

@@ -17,6 +17,7 @@
 
 #include "kernel/batch.h"
 #include "kernel/first.h"
+#include "kernel/lookup.h"
 #include "kernel/program.h"
 #include "kernel/shape.h"
 
@@ -108,9 +109,10 @@ typedef GpucolStatus (*GpucolTakeRows) (void *arg, int thread, uint64_t ordinal,
 #define GPUCOL_IN_PLACE_ROWS	256
 
 /*
- * A table that a BUILD run has made for the probes of later runs of the same engine.  It
- * owns its memory, counted against the budget of the run that made it, and belongs to
- * whoever asked for it; any number of runs may probe it, one at a time.
+ * A table that a BUILD run has made for the probes of later runs.  It owns its memory,
+ * counted against the budget of the run that made it, and belongs to whoever asked for
+ * it; any number of runs may probe it, one at a time, of the engine that made it or of one
+ * that reads it by lookup_view.
  */
 typedef struct GpucolLookup GpucolLookup;
 
@@ -155,8 +157,9 @@ typedef struct GpucolRunOptions
 	GpucolTakeRows take;		/* CPU: takes the rows of a SCAN, of which next then
 								 * delivers none; or NULL */
 	void	   *take_arg;
-	GpucolLookup *const *lookups;	/* tables of the program's probes */
+	GpucolLookup *const *lookups;	/* tables of the program's probes, */
 	int			nlookups;
+	const struct GpucolEngine *lookup_engine;	/* all made by this engine */
 } GpucolRunOptions;
 
 typedef struct GpucolRun GpucolRun;
@@ -187,6 +190,11 @@ typedef struct GpucolEngine
 	 */
 	GpucolStatus (*build) (GpucolRun *run, GpucolLookup **lookup);
 	void		(*lookup_figures) (const GpucolLookup *lookup, GpucolLookupFigures *out);
+
+	/* Its arrays; and the number of a string among the entries of key column k,
+	 * GPUCOL_LOOKUP_NONE if it is not there. */
+	void		(*lookup_view) (const GpucolLookup *lookup, GpucolLookupView *out);
+	uint32_t	(*lookup_string) (const GpucolLookup *lookup, int k, GpucolBytes value);
 	void		(*lookup_free) (GpucolLookup *lookup);
 
 	/* Figures so far. */

@@ -131,6 +131,7 @@ init_run(GpucolExec *exec, CustomScanState *node, GpucolPipe *pipe, List *childr
 		build->step = list_nth(pipe->steps, i);
 		init_run(&build->exec, node, build->step->build, children, GPUCOL_PROGRAM_BUILD,
 				 lower_build);
+		build->exec.cpu_only = true;	/* the device looks tables up, it makes none */
 	}
 }
 

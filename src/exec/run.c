@@ -143,11 +143,6 @@ choose_engine(GpucolExec *exec)
 	if (exec->rows_of != NULL || exec->cpu_only || exec->source->in_parts ||
 		!gpucol_run_wants_device())
 		return &gpucol_engine_cpu;
-	if (exec->joins != NULL)
-	{
-		exec->declined = "the device does not join";
-		return &gpucol_engine_cpu;
-	}
 	if (exec->nparts > 0)
 	{
 		exec->declined = "the device keeps columns of one table at a time";
@@ -267,6 +262,7 @@ start_engine(GpucolExec *exec, const GpucolEngine *engine, const char **why)
 	{
 		options.lookups = exec->joins->lookups;
 		options.nlookups = exec->joins->nsteps;
+		options.lookup_engine = exec->joins->engine;
 	}
 	options.first = exec->first;
 	options.jit = gpucol_jit;

@@ -66,7 +66,7 @@
 #include "kernel/shape.h"
 
 #define GPUCOL_WIRE_MAGIC		0x44475047	/* "GPGD" */
-#define GPUCOL_WIRE_VERSION		13
+#define GPUCOL_WIRE_VERSION		14
 #define GPUCOL_WIRE_SOCKET		"gpucol_gpud.sock"	/* in the data directory */
 #define GPUCOL_WIRE_MAX_PAYLOAD (64u << 20)
 #define GPUCOL_WIRE_INLINE		(32u << 10)
@@ -74,6 +74,8 @@
 #define GPUCOL_WIRE_MAX_SLAB	(64u << 20)
 #define GPUCOL_WIRE_MAX_SEGMENTS (1u << 20)
 #define GPUCOL_WIRE_MAX_HOST	64	/* host tests of a program */
+#define GPUCOL_WIRE_MAX_PROBES	16	/* of a program, and tables that they look up */
+#define GPUCOL_WIRE_MAX_PROBE_KEYS 32	/* of all of them */
 #define GPUCOL_WIRE_LISTS		16	/* that a session has at a time */
 #define GPUCOL_WIRE_LIST_CHUNKS (1u << 18)	/* of a list, at most */
 
@@ -209,9 +211,15 @@ typedef enum GpucolPutKind
 								 * column, then one for NULL: 0, 1, 2 = NULL */
 	GPUCOL_PUT_DELTA_CODES,		/* b = slot: vectors of width 64 */
 	GPUCOL_PUT_DELTA_NULLS,		/* b = slot: bitmap of whole vectors */
-	GPUCOL_PUT_ORDER			/* a, b = order of a GpucolAgg, slot: uint32 place of
+	GPUCOL_PUT_ORDER,			/* a, b = order of a GpucolAgg, slot: uint32 place of
 								 * each number of the column in that order, and one
 								 * more that means nothing */
+	GPUCOL_PUT_LOOKUP,			/* a = table of a probe: GpucolWireLookup, its keys
+								 * and columns */
+	GPUCOL_PUT_LOOKUP_DATA,		/* a = table: its arrays, in that order */
+	GPUCOL_PUT_KEY_NUMBERS		/* a = number of a probe's key of class S: uint32, for
+								 * each number of its values, the table's number + 1, or
+								 * 0 = none; and one more that means nothing */
 } GpucolPutKind;
 
 /*
@@ -241,6 +249,72 @@ typedef struct GpucolWireChunk
 	uint32_t	present;
 	uint32_t	unused[31];
 } GpucolWireChunk;
+
+/*
+ * A built table (kernel/lookup.h) for probes: followed by its keys, and its columns, of
+ * which those that no kernel reads have width 0.  Arrays lie in LOOKUP_DATA one behind the
+ * other, each padded to 8 bytes, in the order of the fields below: first, bits, before,
+ * buckets and words, as far as the table has them (gpucol_wire_lookup_sizes), then values and
+ * nulls of each column that is there.  What they say is not trusted: kernels bound it.
+ */
+typedef struct GpucolWireLookup
+{
+	uint32_t	nrows;
+	uint32_t	nkeyed;
+	uint32_t	ndistinct;
+	uint16_t	ncolumns;
+	uint16_t	nkeys;
+	uint8_t		has_null;
+	uint8_t		unique;
+	uint8_t		dense;
+	uint8_t		wide;
+	uint8_t		gapless;
+	uint8_t		shift;
+	uint8_t		unused[6];
+	uint64_t	greatest;
+} GpucolWireLookup;
+
+typedef struct GpucolWireLookupKey
+{
+	int64_t		least;
+	uint64_t	range;
+	uint32_t	shift;
+	uint32_t	unused;
+} GpucolWireLookupKey;
+
+typedef struct GpucolWireLookupColumn
+{
+	uint8_t		cls;			/* GpucolClass */
+	uint8_t		width;
+	uint8_t		has_nulls;
+	uint8_t		unused[5];
+	int64_t		reference;
+} GpucolWireLookupColumn;
+
+typedef enum GpucolWireLookupArray
+{
+	GPUCOL_LOOKUP_FIRST,
+	GPUCOL_LOOKUP_BITS,
+	GPUCOL_LOOKUP_BEFORE,
+	GPUCOL_LOOKUP_BUCKETS,
+	GPUCOL_LOOKUP_WORDS,
+	GPUCOL_LOOKUP_ARRAYS
+} GpucolWireLookupArray;
+
+/* Bytes of each of a table's arrays but its columns, without padding. */
+static inline void
+gpucol_wire_lookup_sizes(const GpucolWireLookup *lookup, uint64_t sizes[GPUCOL_LOOKUP_ARRAYS])
+{
+	bool		found = lookup->nkeyed > 0 && lookup->nkeys > 0;
+	uint64_t	blocks = found && lookup->dense && !lookup->gapless ? lookup->greatest / 64 + 1 : 0;
+	bool		hashed = found && !lookup->dense;
+
+	sizes[GPUCOL_LOOKUP_FIRST] = lookup->unique ? 0 : ((uint64_t) lookup->ndistinct + 1) * 4;
+	sizes[GPUCOL_LOOKUP_BITS] = blocks * 8;
+	sizes[GPUCOL_LOOKUP_BEFORE] = blocks * 4;
+	sizes[GPUCOL_LOOKUP_BUCKETS] = hashed ? ((UINT64_C(1) << (64 - lookup->shift)) + 1) * 8 : 0;
+	sizes[GPUCOL_LOOKUP_WORDS] = hashed ? (uint64_t) lookup->ndistinct * 8 : 0;
+}
 
 /*
  * Then `bytes` of data in RESULT_PARTs, or in the slab, which no PUT is using then:
@@ -284,6 +358,8 @@ typedef struct GpucolWireResult
 	char		reason[160];
 	char		kernel[32];		/* which kernel answered */
 	char		note[96];		/* why not another, or on one device only */
+	uint64_t	probed[GPUCOL_WIRE_MAX_PROBES]; /* rows that reached each probe, */
+	uint64_t	found[GPUCOL_WIRE_MAX_PROBES];	/* and that it handed on, before its filter */
 } GpucolWireResult;
 
 /*

@@ -4,247 +4,25 @@
  *	  The engines' unit test over the CUDA engine: random tables, random kernel
  *	  descriptions, a naive interpreter as judge.
  *
- * Usage: plans SOCKET [rounds [seed [random]]], the last three as of the unit test; a
- * gpucol_gpud listens on SOCKET.
- *
- * What the device refuses runs on the CPU engine, as in a server; the counts at
- * the end show how much the device answered itself and why it refused the rest.
- * Every fourth source says that it does not change, and is read twice: the second
- * time from what the first has left.
- *
- * A daemon that does not listen within ten seconds at first, or within three later on,
- * when it may have been started again, is not waited for any more: the program ends, and
- * fails.
+ * Usage: plans SOCKET [rounds [seed [random]]], the last ones as of the unit test; a
+ * gpucol_gpud listens on SOCKET (both_engines.h).
  *
  *-------------------------------------------------------------------------
  */
-#include <errno.h>
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
-
 #include "engine/engine.h"
-#include "service/service.h"
 
 #define WHOLE_SEGMENTS			/* the device takes no parts of them */
-#define gpucol_engine_cpu plans_engine
+#define gpucol_engine_cpu both_engines
 #define main unit_main
-extern const GpucolEngine plans_engine;
+extern const GpucolEngine both_engines;
 #include "../unit/engine_cpu.c"
 #undef main
 #undef gpucol_engine_cpu
 
-extern const GpucolEngine gpucol_engine_cpu;
-
-#define MAX_REASONS 64
-
-static const char *socket_path;
-static int	answered;
-static int	errors;
-static struct
-{
-	char		text[200];
-	int			n;
-}			refusals[MAX_REASONS];
-
-/* A run of either engine; it begins at the first call for a result. */
-struct Both
-{
-	const GpucolEngine *engine;
-	GpucolRun  *run;
-	const GpucolProgram *program;
-	GpucolSource *source;
-	const GpucolHost *host;
-	GpucolRunOptions options;
-	bool		started;
-};
-
-static bool
-both_available(const char **why)
-{
-	*why = NULL;
-	return true;
-}
-
-static void
-count_refusal(const char *why)
-{
-	for (int i = 0; i < MAX_REASONS; i++)
-	{
-		if (refusals[i].n == 0)
-			snprintf(refusals[i].text, sizeof(refusals[i].text), "%s", why);
-		if (strcmp(refusals[i].text, why) == 0)
-		{
-			refusals[i].n++;
-			return;
-		}
-	}
-}
-
-static GpucolStatus
-both_start(const GpucolProgram *program, GpucolSource *source, const GpucolHost *host,
-		   const GpucolRunOptions *options, GpucolRun **run, const char **why)
-{
-	static uint64_t number = 0;
-	struct Both *both = calloc(1, sizeof(struct Both));
-
-	source->storage[0] = (uint64_t) getpid();
-	source->storage[1] = ++number;
-	source->version = number % 4 == 0 ? number : 0;
-	*both = (struct Both) {.engine = &gpucol_engine_cuda, .program = program, .source = source,
-	.host = host, .options = *options};
-	both->options.jit = true;
-	*why = NULL;
-	*run = (GpucolRun *) both;
-	return GPUCOL_OK;
-}
-
-/*
- * Have the device answer once for nothing, so that the next time it finds the
- * segments noted and everything resident.
- */
-static void
-warm_up(struct Both *both)
-{
-	const char *why;
-
-	if (gpucol_engine_cuda.start(both->program, both->source, both->host, &both->options, &both->run,
-								 &why) == GPUCOL_OK)
-		gpucol_engine_cuda.finish(both->run);
-	both->run = NULL;
-	both->source->ops->rescan(both->source);
-}
-
-/*
- * Start on the device; what it refuses, on the CPU.  A source that has a version
- * is read twice.
- */
-static GpucolStatus
-begin(struct Both *both)
-{
-	const char *why;
-	GpucolStatus status;
-
-	both->started = true;
-	if (both->source->version != 0)
-		warm_up(both);
-	status = gpucol_engine_cuda.start(both->program, both->source, both->host, &both->options, &both->run, &why);
-	if (!GPUCOL_STATUS_IS_FALLBACK(status))
-	{
-		answered++;
-		return status;
-	}
-	count_refusal(why);
-	both->engine = &gpucol_engine_cpu;
-	both->source->ops->rescan(both->source);
-	return gpucol_engine_cpu.start(both->program, both->source, both->host, &both->options, &both->run, &why);
-}
-
-static GpucolStatus
-both_next(GpucolRun *run, GpucolResult *out)
-{
-	struct Both *both = (struct Both *) run;
-	GpucolStatus status = both->started ? GPUCOL_OK : begin(both);
-
-	if (status == GPUCOL_OK)
-		status = both->engine->next(both->run, out);
-	if (status != GPUCOL_OK && status != GPUCOL_END)
-		errors++;
-	return status;
-}
-
-static void
-both_stats(const GpucolRun *run, GpucolRunStats *out)
-{
-	const struct Both *both = (const struct Both *) run;
-
-	memset(out, 0, sizeof(*out));
-	if (both->run != NULL)
-		both->engine->stats(both->run, out);
-}
-
-static void
-both_finish(GpucolRun *run)
-{
-	struct Both *both = (struct Both *) run;
-
-	if (both == NULL)
-		return;
-	if (both->run != NULL)
-		both->engine->finish(both->run);
-	free(both);
-}
-
-const GpucolEngine plans_engine = {
-	.name = "both", .available = both_available, .start = both_start,
-	.next = both_next, .stats = both_stats, .finish = both_finish
-};
-
-/* ---- the service of a process without a server ---- */
-
-static int
-plain_connect(const char **why)
-{
-	static bool reached = false;
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int			tries = (reached ? 3 : 10) * 50;
-	int			fd = socket(AF_UNIX, SOCK_STREAM, 0);
-
-	*why = NULL;
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s", socket_path);
-	while (connect(fd, (struct sockaddr *) &address, sizeof(address)) != 0)
-	{
-		if (tries-- == 0)
-		{
-			printf("plans: FAILED: no daemon listens on %s%s: %s; given up after %d answers of the device\n",
-				   socket_path, reached ? " any more" : "", strerror(errno), answered);
-			exit(1);
-		}
-		usleep(20000);
-	}
-	reached = true;
-	return fd;
-}
-
-static void
-plain_wait(int fd, bool writable)
-{
-	struct pollfd p = {fd, writable ? POLLOUT : POLLIN, 0};
-
-	poll(&p, 1, 1000);
-}
-
-static int
-no_connect(void)
-{
-	return -1;
-}
-
-const GpucolService gpucol_service = {
-	.available = both_available, .connect = plain_connect,
-	.wait = plain_wait, .try_connect = no_connect
-};
+#include "both_engines.h"
 
 int
 main(int argc, char **argv)
 {
-	int			result;
-
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	socket_path = argc > 1 ? argv[1] : "gpucol_gpud.sock";
-	result = unit_main(argc - 1, argv + 1);
-	printf("device answered %d, of them errors of the user %d\n", answered, errors);
-	for (int i = 0; i < MAX_REASONS && refusals[i].n > 0; i++)
-	{
-		bool		malformed = strstr(refusals[i].text, "malformed") != NULL;
-
-		printf("refused %d: %s%s\n", refusals[i].n, refusals[i].text, malformed ? ": FAILED" : "");
-		if (malformed)
-			result = 1;
-	}
-	return result;
+	return both_main(argc, argv, unit_main);
 }

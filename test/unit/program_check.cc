@@ -36,7 +36,8 @@ static const uint16_t NO = GPUCOL_NO_REG;
 
 /*
  * A program with some of everything: columns of integers, decimals, floats and bytes; a
- * register of each class.
+ * register of each class; two joins, of which the first has a residual and a column that is
+ * read behind it.
  */
 struct Program
 {
@@ -44,18 +45,22 @@ struct Program
 	GpucolProgramColumn columns[NCOLUMNS];
 	GpucolConst consts[6];
 	GpucolRange ranges[6];
-	GpucolInstr instrs[12];
-	uint8_t		classes[16];	/* of 12 registers */
+	GpucolInstr instrs[14];
+	uint8_t		classes[16];	/* of 14 registers */
 	uint16_t	keys[4];		/* of which 1 */
 	GpucolAgg	aggs[5];
+	GpucolProbe probes[2];
+	GpucolPayload payloads[2];
+	uint16_t	probe_keys[4];	/* of which 2 */
 
 	Program()
 	{
 		memset((void *) this, 0, sizeof(*this));
 		head = {GPUCOL_PROGRAM_MAGIC, GPUCOL_PROGRAM_VERSION, GPUCOL_PROGRAM_AGG, sizeof(Program), NCOLUMNS,
-				6, 6, 12, 2, 12, 1, 1, 5, 64, 0, 0, 0, 0, 0,
+				6, 6, 14, 2, 14, 1, 1, 5, 64, 2, 2, 2, 0, 0,
 			offsetof(Program, columns), offsetof(Program, consts), offsetof(Program, ranges), offsetof(Program, instrs),
-			offsetof(Program, classes), offsetof(Program, keys), offsetof(Program, aggs), 0, 0, 0};
+			offsetof(Program, classes), offsetof(Program, keys), offsetof(Program, aggs),
+			offsetof(Program, probes), offsetof(Program, payloads), offsetof(Program, probe_keys)};
 		columns[0] = {1, GPUCOL_KIND_INT, 0, 20};
 		columns[1] = {2, GPUCOL_KIND_DECIMAL, 3, 1700};
 		columns[2] = {4, GPUCOL_KIND_FLOAT8, 0, 701};
@@ -87,9 +92,18 @@ struct Program
 		instrs[9] = {GPUCOL_OP_LOAD_F, 9, NO, NO, NO, NO, 2};
 		instrs[10] = {GPUCOL_OP_F_TO_I, 10, 9, NO, NO, NO, 2};
 		instrs[11] = {GPUCOL_OP_MUL_F, 11, 9, 9, NO, NO, 4};
+		instrs[12] = {GPUCOL_OP_LOAD_I, 12, NO, NO, NO, NO, (int) NCOLUMNS};
+		instrs[13] = {GPUCOL_OP_IS_NULL_I, 13, 12, NO, NO, NO, 0};
+		probes[0] = {1, GPUCOL_JOIN_LEFT, 0, 1, 5, 14, 14, 13, NO, 0};
+		probes[1] = {0, GPUCOL_JOIN_NOT_IN, 1, 1, 14, 14, 14, NO, 5, 0};
+		payloads[0] = {0, 3, GPUCOL_KIND_INT, {}};
+		payloads[1] = {1, 0, GPUCOL_KIND_BYTES, {}};
+		probe_keys[0] = 4;
+		probe_keys[1] = 9;
 		const uint8_t of[] = {GPUCOL_CLASS_I, GPUCOL_CLASS_B, GPUCOL_CLASS_I, GPUCOL_CLASS_I, GPUCOL_CLASS_S,
 							  GPUCOL_CLASS_B,
-			GPUCOL_CLASS_I, GPUCOL_CLASS_D, GPUCOL_CLASS_D, GPUCOL_CLASS_F, GPUCOL_CLASS_I, GPUCOL_CLASS_F};
+			GPUCOL_CLASS_I, GPUCOL_CLASS_D, GPUCOL_CLASS_D, GPUCOL_CLASS_F, GPUCOL_CLASS_I, GPUCOL_CLASS_F,
+			GPUCOL_CLASS_I, GPUCOL_CLASS_B};
 
 		memcpy(classes, of, sizeof(of));
 		keys[0] = 3;
@@ -162,19 +176,26 @@ test_heads()
 		p.head.nregs = GPUCOL_MAX_REGS + 1;
 		p.head.reg_classes = 0;	/* there is room */
 	});
-	wrong("program arrays", [] (Program &p) { p.head.filter = 12; });
-	wrong("program arrays", [] (Program &p) { p.head.nfilter_instrs = 13; });
+	wrong("program arrays", [] (Program &p) { p.head.filter = 14; });
+	wrong("program arrays", [] (Program &p) { p.head.nfilter_instrs = 15; });
 	wrong("program arrays", [] (Program &p) { p.head.nconsts = UINT16_MAX; });
 	wrong("program arrays", [] (Program &p) { p.head.consts += 4; });
 	wrong("program arrays", [] (Program &p) { p.head.instrs = UINT32_MAX - 3; });
 	wrong("program arrays", [] (Program &p) { p.head.aggs = sizeof(Program) - 2; });
 	wrong("program arrays", [] (Program &p) { p.head.keys |= 1; });
+	wrong("program arrays", [] (Program &p) { p.head.probes = sizeof(Program) - 20; });
+	wrong("program arrays", [] (Program &p) { p.head.payloads = sizeof(Program) - 4; });
+	wrong("program arrays", [] (Program &p) { p.head.probe_keys = sizeof(Program); });
+	wrong("program arrays", [] (Program &p) { p.head.njoin_keys = 1; });
+	wrong("more joins", [] (Program &p) { p.head.nprobes = GPUCOL_MAX_PROBES + 1; });
+	wrong("more joins", [] (Program &p) { p.head.nprobe_keys = GPUCOL_MAX_PROBE_KEYS + 1; });
+	wrong("more joins", [] (Program &p) { p.head.npayloads = GPUCOL_MAX_PAYLOADS + 1; });
 }
 
 static void
 test_numbers()
 {
-	for (uint16_t n : {(uint16_t) 12, (uint16_t) 77, (uint16_t) (NO - 1)})
+	for (uint16_t n : {(uint16_t) 14, (uint16_t) 77, (uint16_t) (NO - 1)})
 	{
 		wrong("register of an instruction", [n] (Program &p) { p.instrs[0].dst = n; });
 		wrong("register of an instruction", [n] (Program &p) { p.instrs[0].mask = n; });
@@ -259,8 +280,8 @@ test_registers()
 	wrong("filter", [] (Program &p) { p.head.filter = 0; });	/* no truth */
 	wrong("filter", [] (Program &p) { p.head.filter = 5; });	/* made too late */
 	wrong("filter", [] (Program &p) { p.head.nfilter_instrs = 1; });
-	wrong("key", [] (Program &p) { p.head.ninstrs = 3; p.head.naggs = 0; });	/* has none */
-	wrong("aggregate", [] (Program &p) { p.head.ninstrs = 4; });
+	wrong("key", [] (Program &p) { p.head.ninstrs = 3; p.head.naggs = p.head.nprobes = 0; });	/* has none */
+	wrong("aggregate", [] (Program &p) { p.head.ninstrs = 4; p.head.nprobes = 0; });
 	wrong("column", [] (Program &p) { p.columns[0].attnum = 0; });
 	wrong("column", [] (Program &p) { p.columns[0].attnum = -7; });
 	wrong("column", [] (Program &p) { p.columns[0].kind = 0; });
@@ -271,6 +292,41 @@ test_registers()
 	wrong("constant", [] (Program &p) { p.consts[0].cls = GPUCOL_CLASS_S; });
 	wrong("constant", [] (Program &p) { p.consts[0].cls = 0; });
 	wrong("constant", [] (Program &p) { p.consts[0].isnull = 2; });
+}
+
+/* Joins: their steps in order, of registers that are there, columns of tables where they are. */
+static void
+test_probes()
+{
+	for (uint16_t n : {(uint16_t) 15, (uint16_t) 77, NO})
+	{
+		wrong("key of a probe", [n] (Program &p) { p.probe_keys[0] = n; });
+		wrong("steps of a probe", [n] (Program &p) { p.probes[1].filter_end = n; });
+		wrong("probe", [n] (Program &p) { p.probes[0].nkeys = n; });
+		wrong("probe", [n] (Program &p) { p.probes[0].first_key = n; });
+		wrong("operand of an instruction", [n] (Program &p) { p.instrs[12].aux = NCOLUMNS + n; });
+		wrong("operand of an instruction", [n] (Program &p) { p.payloads[0].probe = n; });
+	}
+	for (uint16_t kind : {0, (int) GPUCOL_JOIN_RIGHT_ANTI + 1, 77})
+		wrong("malformed request: probe", [kind] (Program &p) { p.probes[0].kind = kind; });
+	wrong("without a match", [] (Program &p) { p.probes[0].kind = GPUCOL_JOIN_FULL; });
+	wrong("malformed request: probe", [] (Program &p) { p.probes[0].table = GPUCOL_WIRE_MAX_PROBES; });
+	wrong("malformed request: probe", [] (Program &p) { p.probes[0].kind = GPUCOL_JOIN_NOT_IN; });
+	wrong("malformed request: probe", [] (Program &p) { p.probes[1].nkeys = 0; });
+	wrong("steps of a probe", [] (Program &p) { p.probes[0].keys_end = 1; });
+	wrong("steps of a probe", [] (Program &p) { p.probes[0].residual_end = 4; });
+	wrong("steps of a probe", [] (Program &p) { p.probes[1].keys_end = 13; });
+	wrong("key of a probe", [] (Program &p) { p.probe_keys[0] = 9; });	/* made too late */
+	wrong("condition of a probe", [] (Program &p) { p.probes[0].residual = 12; });	/* no truth */
+	wrong("condition of a probe", [] (Program &p) { p.probes[0].residual_end = 13; });
+	wrong("condition of a probe", [] (Program &p) { p.probes[1].filter = 77; });
+	wrong("operand of an instruction", [] (Program &p) { p.probes[0].keys_end = 13; });	/* before its look-up */
+	wrong("operand of an instruction", [] (Program &p) { p.payloads[0].kind = GPUCOL_KIND_BYTES; });
+	wrong("operand of an instruction", [] (Program &p) {
+		p.probes[0].kind = GPUCOL_JOIN_SEMI;	/* behind a semi-join there is none */
+		p.probes[0].residual = NO;
+		p.probes[0].residual_end = 5;
+	});
 }
 
 /* A scan whose outputs are registers 3 (I), 8 (D), 9 (F), 1 (B) and 4 (S), and what becomes of its rows. */
@@ -299,6 +355,7 @@ shape_reason(const std::function<void(GpucolRowShape &, GpucolProgram &)> &chang
 {
 	Rows		rows;
 
+	rows.program.head.nprobes = rows.program.head.npayloads = rows.program.head.nprobe_keys = 0;
 	rows.shape.kind = kind;
 	rows.shape.nkeys = 1;
 	rows.shape.k = 5;
@@ -343,6 +400,7 @@ test_shapes()
 			  shape_reason([] (Shape &, Head &) {}, kind).empty());
 		wrong_shape("shape of the rows", kind, [] (Shape &, Head &p) { p.kind = GPUCOL_PROGRAM_AGG; });
 	}
+	wrong_shape("first rows of a join", TOP, [] (Shape &, Head &p) { p.nprobes = 1; });
 	wrong_shape("shape of the rows", RANKED + 1, [] (Shape &, Head &) {});
 	wrong_shape("shape of the rows", TOP, [] (Shape &s, Head &) { s.nkeys = 0; });
 	wrong_shape("shape of the rows", TOP, [] (Shape &s, Head &) { s.nkeys = GPUCOL_SHAPE_MAX_KEYS + 1; });
@@ -404,6 +462,7 @@ main()
 	test_numbers();
 	test_meanings();
 	test_registers();
+	test_probes();
 	test_shapes();
 	test_any();
 	printf("program_check: %d passed, %d failed\n", passed, failed);

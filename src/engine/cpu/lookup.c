@@ -302,6 +302,21 @@ gpucol_lookup_figures(const GpucolLookup *lookup, GpucolLookupFigures *out)
 }
 
 void
+gpucol_lookup_view(const GpucolLookup *lookup, GpucolLookupView *out)
+{
+	*out = (GpucolLookupView) {
+		.nrows = lookup->nrows, .nkeyed = lookup->nkeyed, .ndistinct = lookup->ndistinct,
+		.ncolumns = lookup->ncolumns, .nkeys = lookup->nkeys,
+		.columns = lookup->columns, .keys = lookup->keys,
+		.has_null = lookup->has_null, .unique = lookup->unique,
+		.dense = lookup->dense, .wide = lookup->wide, .first = lookup->first,
+		.gapless = lookup->gapless, .greatest = lookup->greatest,
+		.bits = lookup->bits, .before = lookup->before,
+		.buckets = lookup->buckets, .shift = lookup->shift, .words = lookup->words
+	};
+}
+
+void
 gpucol_lookup_free(GpucolLookup *lookup)
 {
 	if (lookup == NULL)

@@ -31,33 +31,9 @@
 #define GPUCOL_ENGINE_CPU_LOOKUP_H
 
 #include "engine/cpu/cpu.h"
+#include "kernel/lookup.h"
 
-#define GPUCOL_LOOKUP_NONE	UINT32_MAX	/* no row */
 #define GPUCOL_LOOKUP_MAX_ROWS	(UINT32_MAX - 16)
-
-typedef struct GpucolLookupColumn
-{
-	GpucolClass cls;
-	int			width;			/* bytes of a value: 1, 2, 4, 8 */
-	int64_t		reference;		/* added to it */
-	int64_t		least;			/* of values that are not NULL: not of F */
-	int64_t		greatest;
-	void	   *values;
-	int64_t    *highs;			/* D: upper halves of int128; NULL = none is needed */
-	uint8_t    *nulls;			/* a byte a row; NULL = none */
-	GpucolBytes *entries;		/* S: by value, at least one */
-	uint32_t	nentries;
-} GpucolLookupColumn;
-
-/* Key k is column k. */
-typedef struct GpucolLookupKey
-{
-	int64_t		least;
-	uint64_t	range;			/* of the codes: greatest less least */
-	int			shift;			/* of a code in the word */
-	uint64_t   *slots;			/* S: of entries, hash high half << 32 | number + 1 */
-	uint32_t	nslots;
-} GpucolLookupKey;
 
 struct GpucolLookup
 {
@@ -89,43 +65,14 @@ struct GpucolLookup
 	uint64_t   *words;			/* by number */
 };
 
-/* Hash of a word; the upper end is its bucket, the lower its tag. */
-GPUCOL_CPU_INLINE uint64_t
-gpucol_lookup_hash(uint64_t word)
-{
-	word ^= word >> 32;
-	word *= UINT64_C(0x9e3779b97f4a7c15);
-	word ^= word >> 29;
-	word *= UINT64_C(0xbf58476d1ce4e5b9);
-	return word ^ word >> 32;
-}
-
-/* A wide word: that of the codes before, and one code more. */
-GPUCOL_CPU_INLINE uint64_t
-gpucol_lookup_add_code(uint64_t word, uint64_t code)
-{
-	word = (word ^ code) * UINT64_C(0x9e3779b97f4a7c15);
-	return word ^ word >> 31;
-}
-
-GPUCOL_CPU_INLINE uint64_t
-gpucol_lookup_tag(uint64_t hash)
-{
-	return UINT64_C(1) << (hash & 15);
-}
-
-/* The code of a float of a key: zeros are equal, and so are all NaN. */
+/* The code of a float of a key. */
 GPUCOL_CPU_INLINE int64_t
 gpucol_lookup_float(double value)
 {
 	int64_t		bits;
 
-	if (value == 0)
-		return 0;
-	if (value != value)
-		return INT64_C(0x7ff8000000000000);
 	memcpy(&bits, &value, sizeof(bits));
-	return bits;
+	return gpucol_lookup_float_code(bits);
 }
 
 /* The int64 form of a value of a column: floats as their bits, strings as numbers. */
@@ -194,6 +141,7 @@ extern void gpucol_lookup_gather(const GpucolLookupColumn *column, const uint32_
 								 uint32_t n, GpucolCpuReg *reg);
 
 /* The operations of the engine. */
+extern void gpucol_lookup_view(const GpucolLookup *lookup, GpucolLookupView *out);
 extern void gpucol_lookup_figures(const GpucolLookup *lookup, GpucolLookupFigures *out);
 extern void gpucol_lookup_free(GpucolLookup *lookup);
 

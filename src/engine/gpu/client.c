@@ -49,9 +49,13 @@ value_is_used(const GpucolProgram *p, uint16_t r)
 	const GpucolInstr *in = GPUCOL_PROGRAM_ARRAY(p, const GpucolInstr, instrs);
 	const uint16_t *keys = GPUCOL_PROGRAM_ARRAY(p, const uint16_t, keys);
 	const GpucolAgg *aggs = GPUCOL_PROGRAM_ARRAY(p, const GpucolAgg, aggs);
+	const uint16_t *probe_keys = GPUCOL_PROGRAM_ARRAY(p, const uint16_t, probe_keys);
 
 	for (int i = 0; i < p->ninstrs; i++)
 		if (in[i].op == GPUCOL_OP_HOST_TEST && in[i].a == r)
+			return true;
+	for (int i = 0; i < p->nprobe_keys; i++)
+		if (probe_keys[i] == r)
 			return true;
 	for (int i = 0; i < p->nkeys; i++)
 		if (keys[i] == r)
@@ -139,6 +143,7 @@ gpucol_gpu_run_fits(GpucolGpuRun *run, uint64_t more)
 	uint64_t	held = more + GPUCOL_GPU_BATCH_ROWS * (8 + sizeof(GpucolBytes) * (uint64_t) run->program->nkeys) +
 		run->delta.space * 8 * (uint64_t) (run->program->ncolumns + 1);
 
+	held += run->numbered_bytes;
 	for (int c = 0; c < run->program->ncolumns; c++)
 		if (run->manifest->dictionaries[c] != NULL)
 			held += gpucol_gpu_dictionary_bytes(run->manifest->dictionaries[c]);
@@ -180,6 +185,7 @@ gpucol_gpu_run_free(GpucolGpuRun *run)
 	if (run == NULL)
 		return;
 	gpucol_gpu_result_free(run);
+	gpucol_gpu_lookups_free(run);
 	if (run->asking)
 		gpucol_wire_drop();
 	gpucol_gpu_manifest_release(run->manifest);
@@ -220,8 +226,8 @@ cuda_start(const GpucolProgram *program, GpucolSource *source,
 	GpucolStatus status;
 
 	*handle = NULL;
-	if (program->kind == GPUCOL_PROGRAM_BUILD || program->nprobes > 0)
-		return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "the device does not join");
+	if (program->kind == GPUCOL_PROGRAM_BUILD)
+		return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "the device builds no tables");
 	run = gpucol_gpu_run_create(program, source, host);
 	if (run == NULL)
 		return gpucol_gpu_refuse(why, GPUCOL_OUT_OF_MEMORY, "out of memory");
@@ -230,7 +236,9 @@ cuda_start(const GpucolProgram *program, GpucolSource *source,
 	run->jit = options->jit;
 	run->in_place = options->in_place && program->kind == GPUCOL_PROGRAM_AGG;
 	gpucol_budget_open(&run->memory, options->memory_limit, options->budget);
-	status = gpucol_gpu_request(run, why);
+	status = gpucol_gpu_lookups_open(run, options, why);
+	if (status == GPUCOL_OK)
+		status = gpucol_gpu_request(run, why);
 	if (status != GPUCOL_OK && !GPUCOL_STATUS_IS_FALLBACK(status))
 	{
 		run->error = status;
@@ -283,11 +291,21 @@ cuda_stats(const GpucolRun *handle, GpucolRunStats *out)
 	memcpy(out->note, run->result.note, sizeof(out->note) - 1);
 }
 
+static void
+cuda_probe_figures(const GpucolRun *handle, int probe, GpucolProbeFigures *out)
+{
+	const GpucolGpuRun *run = own(handle);
+
+	out->probed = probe < GPUCOL_WIRE_MAX_PROBES ? run->result.probed[probe] : 0;
+	out->found = probe < GPUCOL_WIRE_MAX_PROBES ? run->result.found[probe] : 0;
+}
+
 const GpucolEngine gpucol_engine_cuda = {
 	.name = "cuda",
 	.available = cuda_available,
 	.start = cuda_start,
 	.next = cuda_next,
 	.stats = cuda_stats,
+	.probe_figures = cuda_probe_figures,
 	.finish = cuda_finish,
 };

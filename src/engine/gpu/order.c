@@ -65,8 +65,9 @@ gpucol_gpu_orders_find(const GpucolProgram *program, GpucolGpuOrder *orders)
 		if (!is_extreme(&aggs[i]) || gpucol_gpu_order_of(program, &aggs[i], orders, n) != NULL)
 			continue;
 		orders[n] = (GpucolGpuOrder) {.slot = gpucol_gpu_bytes_slot(program, aggs[i].arg), .order = aggs[i].order};
-		if (orders[n++].slot < 0)
+		if (orders[n].slot < 0 || orders[n].slot >= program->ncolumns)
 			return -1;
+		n++;
 	}
 	return n;
 }

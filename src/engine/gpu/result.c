@@ -241,8 +241,7 @@ output_strings(const GpucolGpuRun *run, int k, uint32_t *n)
 	int			slot = gpucol_gpu_bytes_slot(run->program, keys[k]);
 
 	*n = 0;
-	return slot < 0 || run->manifest->dictionaries[slot] == NULL ? NULL :
-		gpucol_gpu_dictionary_strings(run->manifest->dictionaries[slot], n);
+	return slot < 0 ? NULL : gpucol_gpu_slot_strings(run, slot, n);
 }
 
 /* Fill one column of a batch of n rows from row `at`. */

@@ -7,6 +7,7 @@
  *	engine/gpu/note.c		first pass over the source: segments, numbers of byte strings
  *	engine/gpu/delta.c		delta rows
  *	engine/gpu/order.c		orders of byte strings
+ *	engine/gpu/lookup.c	tables that probes look up
  *	engine/gpu/request.c	the conversation with the daemon
  *	engine/gpu/send.c		what is sent: pieces of segments (second pass), objects
  *	engine/gpu/result.c	the result, and batches of its rows
@@ -46,6 +47,22 @@ typedef struct GpucolGpuDelta
 	bool	   *has_nulls;
 } GpucolGpuDelta;
 
+/* A table that probes look up. */
+typedef struct GpucolGpuTable
+{
+	const GpucolLookup *lookup; /* NULL: no probe does */
+	GpucolLookupView view;
+	bool	   *needed;			/* by column: is it read on the device? */
+	struct GpucolGpuNumbered *numbered; /* by column: where its entries are numbered anew */
+} GpucolGpuTable;
+
+/* A column of byte strings in which equal strings have one number; all NULL: it has. */
+typedef struct GpucolGpuNumbered
+{
+	GpucolGpuDictionary *dictionary;
+	void	   *values;			/* as the column's, with reference 0 */
+} GpucolGpuNumbered;
+
 /* A run on the device: what the handle GpucolRun of engine/engine.h is here. */
 typedef struct GpucolGpuRun
 {
@@ -66,6 +83,10 @@ typedef struct GpucolGpuRun
 	void	   *needed;
 	GpucolGpuOrder *orders;		/* of least and greatest bytes; [norders] */
 	int			norders;
+	const GpucolEngine *lookup_engine;	/* that made the tables of probes */
+	GpucolGpuTable tables[GPUCOL_WIRE_MAX_PROBES];
+	int			ntables;
+	uint64_t	numbered_bytes; /* of what is numbered anew */
 	GpucolBudget memory;		/* of this process, for what gpucol_gpu_run_fits counts */
 	uint64_t	sent;			/* bytes of chunks that were missing */
 
@@ -150,6 +171,23 @@ extern size_t gpucol_gpu_bitmap_words(const GpucolSegment *segment);
 extern GpucolStatus gpucol_gpu_delta_read(GpucolGpuRun *run);
 extern void gpucol_gpu_delta_free(GpucolGpuRun *run);
 
+/* ---- engine/gpu/lookup.c ---- */
+
+/* Find the tables of a program's probes; UNSUPPORTED where the device cannot look them up. */
+extern GpucolStatus gpucol_gpu_lookups_open(GpucolGpuRun *run, const GpucolRunOptions *options,
+											const char **why);
+extern void gpucol_gpu_lookups_free(GpucolGpuRun *run);
+
+/*
+ * The byte strings that a slot's numbers stand for: those of a column, or of a payload
+ * column behind them.  NULL where they were not asked for.
+ */
+extern const GpucolBytes *gpucol_gpu_slot_strings(const GpucolGpuRun *run, int slot, uint32_t *n);
+
+/* Objects that gpucol_gpu_send_lookups will send: tables, and numbers of keys. */
+extern uint32_t gpucol_gpu_count_lookups(const GpucolGpuRun *run);
+extern GpucolStatus gpucol_gpu_send_lookups(GpucolGpuRun *run);
+
 /* ---- engine/gpu/send.c ---- */
 
 /* Send what the daemon needs, n pieces in the order of the segments. */
@@ -157,7 +195,7 @@ extern GpucolStatus gpucol_gpu_send_missing(GpucolGpuRun *run, const GpucolWireN
 
 /*
  * Objects that gpucol_gpu_send_objects will send: delta columns, results of host tests,
- * places in orders.
+ * places in orders, tables of probes.
  */
 extern uint32_t gpucol_gpu_count_objects(const GpucolGpuRun *run);
 

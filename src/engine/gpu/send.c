@@ -3,7 +3,8 @@
  * send.c
  *	  What a run on the device sends the daemon: the pieces of segments that are not
  *	  resident, in a second pass over the source, delta rows, and results of host tests,
- *	  which are evaluated here once for each number of a byte string.
+ *	  which are evaluated here once for each number of a byte string.  Tables of probes:
+ *	  lookup.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -183,7 +184,7 @@ gpucol_gpu_count_objects(const GpucolGpuRun *run)
 		n += 1 + run->delta.has_nulls[c];
 	for (int id = 0; id < GPUCOL_WIRE_MAX_HOST; id++)
 		n += gpucol_gpu_host_slot(run->program, id) >= 0;
-	return n + (uint32_t) run->norders;
+	return n + (uint32_t) run->norders + gpucol_gpu_count_lookups(run);
 }
 
 /* Evaluate a host test on every number and on NULL, and send the results. */
@@ -199,7 +200,7 @@ send_host_test(GpucolGpuRun *run, int id)
 
 	if (slot < 0)
 		return GPUCOL_OK;
-	strings = gpucol_gpu_dictionary_strings(run->manifest->dictionaries[slot], &n);
+	strings = gpucol_gpu_slot_strings(run, slot, &n);
 	run->scratch = results = malloc((size_t) n + 1);
 	if (results == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
@@ -260,5 +261,5 @@ gpucol_gpu_send_objects(GpucolGpuRun *run)
 		if (status != GPUCOL_OK)
 			return status;
 	}
-	return GPUCOL_OK;
+	return gpucol_gpu_send_lookups(run);
 }

@@ -1,0 +1,243 @@
+/*-------------------------------------------------------------------------
+ *
+ * probes.cc
+ *	  The probes of a program, over the tables that came along.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "cuda/query/probes.cuh"
+
+#include <algorithm>
+
+static_assert(GPUCOL_MAX_PROBES == GPUCOL_WIRE_MAX_PROBES, "probes of a plan are those of a program");
+static_assert(GPUCOL_MAX_PROBE_KEYS == GPUCOL_WIRE_MAX_PROBE_KEYS, "and so are their keys");
+
+/* A part of a table's data as an array; NULL where it is not there. */
+template <class T> static const T *
+array_at(const char *data, uint64_t offset)
+{
+	return data == NULL ? NULL : (const T *) (data + offset);
+}
+
+void
+Probes::load_table(uint16_t number)
+{
+	const Object *description = c_.task.object(GPUCOL_PUT_LOOKUP, number, 0);
+	const Object *data = c_.task.object(GPUCOL_PUT_LOOKUP_DATA, number, 0);
+
+	if (description == NULL)
+		throw unsupported("a join without its table");
+	if (tables_.size() <= number)
+		tables_.resize(number + 1u);
+	tables_[number] = {gpucol_lookup_check(description->host.data(), description->bytes(),
+										   data == NULL ? 0 : data->bytes()),
+		data == NULL ? NULL : c_.task.on_device<char>(*data)};
+}
+
+/* Does a table have values of a class for a payload column of this kind? */
+static bool
+suits(int cls, int kind)
+{
+	switch (kind)
+	{
+		case GPUCOL_KIND_INT:
+			return cls == GPUCOL_CLASS_I || cls == GPUCOL_CLASS_B;
+		case GPUCOL_KIND_DECIMAL:
+			return cls == GPUCOL_CLASS_D || cls == GPUCOL_CLASS_I;
+		case GPUCOL_KIND_BYTES:
+			return cls == GPUCOL_CLASS_S;
+		default:
+			return cls == GPUCOL_CLASS_F;
+	}
+}
+
+/* Does a table have the keys that a probe looks for? */
+void
+Probes::check_probe(const GpucolProbe &probe) const
+{
+	const LookupTable &table = table_of(probe).described;
+
+	if (table.head.nkeys != probe.nkeys)
+		throw malformed("keys of a built table");
+	for (int k = 0; k < probe.nkeys; k++)
+	{
+		int			cls = c_.program.classes()[c_.program.probe_keys()[probe.first_key + k]];
+		const Object *numbers = c_.task.object(GPUCOL_PUT_KEY_NUMBERS, probe.first_key + k, 0);
+
+		if (table.columns[k].wire.cls != cls ||
+			(cls == GPUCOL_CLASS_S && (numbers == NULL || numbers->bytes() < sizeof(uint32_t))))
+			throw malformed("keys of a built table");
+	}
+	if (probe.kind == GPUCOL_JOIN_LEFT && probe.residual != GPUCOL_NO_REG && !table.head.unique)
+		throw unsupported("an outer join with a condition, over keys that are not unique");
+}
+
+void
+Probes::check_payload(const GpucolPayload &payload) const
+{
+	const LookupTable &table = table_of(c_.program.probes()[payload.probe]).described;
+
+	if (payload.column >= table.columns.size() || table.columns[payload.column].wire.width == 0 ||
+		!suits(table.columns[payload.column].wire.cls, payload.kind))
+		throw malformed("columns of a built table");
+}
+
+Probes::Probes(const PartContext &c) : c_(c)
+{
+	for (const GpucolProbe &probe : c.program.probes())
+	{
+		bool		pairs = probe.kind == GPUCOL_JOIN_INNER || probe.kind == GPUCOL_JOIN_LEFT;
+
+		load_table(probe.table);
+		check_probe(probe);
+		expands_.push_back(pairs && !table_of(probe).described.head.unique);
+	}
+	for (const GpucolPayload &payload : c.program.payloads())
+		check_payload(payload);
+}
+
+/* Key k of a probe. */
+GpucolDeviceKey
+Probes::key(const GpucolProbe &probe, int k) const
+{
+	const Table &table = table_of(probe);
+	const GpucolWireLookupKey &wire = table.described.keys[k];
+	const LookupTable::Column &column = table.described.columns[k];
+	const Object *numbers = c_.task.object(GPUCOL_PUT_KEY_NUMBERS, probe.first_key + k, 0);
+	GpucolDeviceKey key = {};
+
+	key.least = wire.least;
+	key.range = wire.range;
+	key.shift = wire.shift;
+	key.reg = c_.program.probe_keys()[probe.first_key + k];
+	key.cls = column.wire.cls;
+	key.width = column.wire.width;
+	key.values = array_at<char>(table.data, column.values);
+	key.reference = column.wire.reference;
+	if (key.cls == GPUCOL_CLASS_S)
+	{
+		key.numbers = c_.task.on_device<uint32_t>(*numbers);
+		key.nnumbers = numbers->bytes() / sizeof(uint32_t);
+	}
+	return key;
+}
+
+GpucolDevicePayload
+Probes::payload(const GpucolPayload &of) const
+{
+	const Table &table = table_of(c_.program.probes()[of.probe]);
+	const LookupTable::Column &column = table.described.columns[of.column];
+	GpucolDevicePayload payload = {};
+
+	payload.values = array_at<char>(table.data, column.values);
+	payload.nulls = column.wire.has_nulls ? array_at<uint8_t>(table.data, column.nulls) : NULL;
+	payload.reference = column.wire.reference;
+	payload.nrows = table.described.head.nrows;
+	payload.width = column.wire.width;
+	payload.probe = of.probe;
+	payload.slot = -1;
+	return payload;
+}
+
+/* How numbers are found in a table. */
+static GpucolLookupWay
+way_of(const GpucolWireLookup &head)
+{
+	if (head.nkeyed == 0)
+		return GPUCOL_WAY_NOWHERE;
+	if (head.nkeys == 0)
+		return GPUCOL_WAY_ALL;
+	if (head.dense)
+		return head.gapless ? GPUCOL_WAY_WORD : GPUCOL_WAY_BITS;
+	return head.wide ? GPUCOL_WAY_WIDE : GPUCOL_WAY_HASH;
+}
+
+/* A probe, but for its instructions and what is kept of it. */
+GpucolDeviceProbe
+Probes::probe(const GpucolProbe &of) const
+{
+	const Table &table = table_of(of);
+	const GpucolWireLookup &head = table.described.head;
+	const uint64_t *arrays = table.described.arrays;
+	GpucolDeviceProbe probe = {};
+
+	probe.kind = of.kind;
+	probe.way = way_of(head);
+	probe.nkeys = of.nkeys;
+	probe.first_key = of.first_key;
+	probe.unique = head.unique;
+	probe.has_null = head.has_null;
+	probe.shift = head.shift;
+	probe.residual = of.residual;
+	probe.filter = of.filter;
+	probe.nrows = head.nrows;
+	probe.ndistinct = head.ndistinct;
+	probe.greatest = head.greatest;
+	probe.first = array_at<uint32_t>(table.data, arrays[GPUCOL_LOOKUP_FIRST]);
+	probe.bits = array_at<unsigned long long>(table.data, arrays[GPUCOL_LOOKUP_BITS]);
+	probe.before = array_at<uint32_t>(table.data, arrays[GPUCOL_LOOKUP_BEFORE]);
+	probe.buckets = array_at<unsigned long long>(table.data, arrays[GPUCOL_LOOKUP_BUCKETS]);
+	probe.words = array_at<unsigned long long>(table.data, arrays[GPUCOL_LOOKUP_WORDS]);
+	return probe;
+}
+
+/* Is a column of a probe's table read where its match is not at hand any more? */
+bool
+Probes::is_read(size_t number, const Sections &sections) const
+{
+	auto		reads = [&] (const Instrs &instrs) {
+		return std::any_of(instrs.begin(), instrs.end(), [&] (const GpucolInstr &in) {
+			return in.op <= GPUCOL_OP_LOAD_S && in.aux < 0 && c_.program.payloads()[-1 - in.aux].probe == number;
+		});
+	};
+
+	for (size_t p = 0; p < sections.probes.size(); p++)
+		if ((p != number || expands_[p]) && (reads(sections.probes[p].keys) || reads(sections.probes[p].residual) ||
+											 reads(sections.probes[p].filter)))
+			return true;
+	return reads(sections.rest);
+}
+
+/* What a warp keeps of each probe, and where. */
+void
+Probes::lay_out_memory(const Sections &sections, GpucolInterpPlan *plan) const
+{
+	uint8_t		nslots = 0;
+	uint32_t	size;
+
+	for (size_t p = 0; p < plan->nprobes; p++)
+	{
+		plan->probes[p].slot = is_read(p, sections) ? nslots++ : -1;
+		plan->probes[p].nslots = nslots;
+	}
+	size = nslots * GPUCOL_VECTOR_VALUES * sizeof(uint32_t);
+	for (size_t p = 0; p < plan->nprobes; p++)
+	{
+		plan->probes[p].expands = expands_[p];
+		plan->expands |= expands_[p];
+		if (!expands_[p])
+			continue;
+		plan->probes[p].saved = size;
+		size += GPUCOL_SAVED_BYTES + plan->probes[p].nslots * GPUCOL_VECTOR_VALUES * sizeof(uint32_t);
+	}
+	plan->memory_size = size;
+	for (size_t l = 0; l < c_.program.payloads().size(); l++)
+		plan->payloads[l].slot = plan->probes[plan->payloads[l].probe].slot;
+}
+
+void
+Probes::describe(const Sections &sections, GpucolInterpPlan *plan) const
+{
+	auto		probes = c_.program.probes();
+
+	plan->nprobes = probes.size();
+	for (size_t p = 0; p < probes.size(); p++)
+	{
+		plan->probes[p] = probe(probes[p]);
+		for (int k = 0; k < probes[p].nkeys; k++)
+			plan->probe_keys[probes[p].first_key + k] = key(probes[p], k);
+	}
+	for (size_t l = 0; l < c_.program.payloads().size(); l++)
+		plan->payloads[l] = payload(c_.program.payloads()[l]);
+	lay_out_memory(sections, plan);
+}

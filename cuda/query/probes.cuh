@@ -1,0 +1,56 @@
+/*-------------------------------------------------------------------------
+ *
+ * probes.cuh
+ *	  The probes of a program, over the tables that came along.
+ *
+ * A table (kernel/lookup.h) lies in device memory as long as the request: its description is
+ * checked (lookup_check.h), and each probe gets the addresses of its arrays.  Which stages
+ * read columns of it decides what warps keep of its matches (interp_plan.h).
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_CUDA_PROBES_CUH
+#define GPUCOL_CUDA_PROBES_CUH
+
+#include <vector>
+
+#include "cuda/query/lookup_check.h"
+#include "cuda/query/part_context.cuh"
+#include "cuda/query/sections.cuh"
+#include "cuda/scan/interp_plan.h"
+
+class Probes
+{
+public:
+	/* Throws Failure where tables are missing, or do not suit the program. */
+	explicit Probes(const PartContext &c);
+
+	/* By probe: do rows multiply there? */
+	const std::vector<bool> &expands() const { return expands_; }
+
+	/* Tell the kernels; instructions lie in the order of the sections behind the constants. */
+	void		describe(const Sections &sections, GpucolInterpPlan *plan) const;
+
+private:
+	struct Table
+	{
+		LookupTable described;
+		const char *data;		/* on the device */
+	};
+
+	void		load_table(uint16_t number);
+	void		check_probe(const GpucolProbe &probe) const;
+	void		check_payload(const GpucolPayload &payload) const;
+	const Table &table_of(const GpucolProbe &probe) const { return tables_[probe.table]; }
+	GpucolDeviceKey key(const GpucolProbe &probe, int k) const;
+	GpucolDevicePayload payload(const GpucolPayload &of) const;
+	GpucolDeviceProbe probe(const GpucolProbe &of) const;
+	bool		is_read(size_t number, const Sections &sections) const;
+	void		lay_out_memory(const Sections &sections, GpucolInterpPlan *plan) const;
+
+	const PartContext &c_;
+	std::vector<Table> tables_; /* by number */
+	std::vector<bool> expands_;
+};
+
+#endif

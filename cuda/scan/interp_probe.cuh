@@ -1,0 +1,157 @@
+/*-------------------------------------------------------------------------
+ *
+ * interp_probe.cuh
+ *	  Keys looked up in built tables (kernel/lookup.h), and columns of these.
+ *
+ * What the arrays of a table say was sent by a client, and nobody has looked at it: every
+ * number and row is bounded here before it is used.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_CUDA_INTERP_PROBE_CUH
+#define GPUCOL_CUDA_INTERP_PROBE_CUH
+
+#include "cuda/scan/interp_step.cuh"
+#include "kernel/lookup.h"
+
+/* The code of a value of a key; false where the table has none such. */
+template <int R>
+__device__ __forceinline__ bool
+code_of_key(const GpucolDeviceKey &key, const RowRegisters<R> &row, uint64_t *code)
+{
+	int64_t		value = row.v(key.reg);
+
+	if (key.cls == GPUCOL_CLASS_S)
+	{
+		uint32_t	number = __ldg(key.numbers + min((uint64_t) value, (uint64_t) key.nnumbers - 1));
+
+		*code = (uint64_t) number - 1;
+		return number != 0;
+	}
+	if (key.cls == GPUCOL_CLASS_D)
+	{
+		int128		distance = row.d(key.reg) - key.least;
+
+		*code = (uint64_t) distance;
+		return distance >= 0 && (uint128) distance <= key.range;
+	}
+	if (key.cls == GPUCOL_CLASS_F)
+		value = gpucol_lookup_float_code(value);
+	*code = (uint64_t) value - (uint64_t) key.least;
+	return *code <= key.range;
+}
+
+/* Has the row of a table of wide words this code in a key? */
+__device__ static inline bool
+has_code(const GpucolDeviceKey &key, uint32_t row, uint64_t code)
+{
+	int64_t		value = (int64_t) (stored_value(key.values, key.width, row) + (uint64_t) key.reference);
+
+	if (key.cls == GPUCOL_CLASS_F)
+		value = gpucol_lookup_float_code(value);
+	return (uint64_t) value - (uint64_t) key.least == code;
+}
+
+/* The first row of a number's, and *n their count; the number is one of the table's. */
+__device__ __forceinline__ uint32_t
+rows_of_number(const GpucolDeviceProbe &probe, uint32_t number, uint32_t *n)
+{
+	uint32_t	first;
+
+	*n = 1;
+	if (probe.unique)
+		return number;
+	first = min(__ldg(probe.first + number), probe.nrows - 1);
+	*n = min(__ldg(probe.first + number + 1) - first, probe.nrows - first);
+	return first;
+}
+
+/* Does a number stand for the keys of a row?  Asked of tables of wide words. */
+template <class P, int R>
+__device__ __forceinline__ bool
+is_key(const GpucolInterpPlan &plan, const GpucolDeviceProbe &probe, const RowRegisters<R> &row, uint32_t number)
+{
+	uint32_t	n;
+	uint32_t	first = rows_of_number(probe, number, &n);
+
+#pragma unroll P::UNROLL
+	for (int k = 0; k < probe.nkeys; k++)
+	{
+		const GpucolDeviceKey key = P::probe_key(plan, probe.first_key + k);
+		uint64_t	code = 0;
+
+		if (!code_of_key(key, row, &code) || !has_code(key, first, code))
+			return false;
+	}
+	return true;
+}
+
+/* The number of a word among hashed ones. */
+template <class P, int R>
+__device__ __forceinline__ uint32_t
+find_hashed(const GpucolInterpPlan &plan, const GpucolDeviceProbe &probe, const RowRegisters<R> &row, uint64_t word)
+{
+	uint64_t	hash = gpucol_lookup_hash(word);
+	const unsigned long long *bucket = probe.buckets + (hash >> probe.shift);
+	unsigned long long first = __ldg(bucket);
+	uint32_t	end;
+
+	if ((first & gpucol_lookup_tag(hash)) == 0)
+		return GPUCOL_LOOKUP_NONE;
+	end = min((uint32_t) (__ldg(bucket + 1) >> 16), probe.ndistinct);
+	for (uint32_t at = (uint32_t) (first >> 16); at < end; at++)
+		if (__ldg(probe.words + at) == word && (probe.way != GPUCOL_WAY_WIDE || is_key<P>(plan, probe, row, at)))
+			return at;
+	return GPUCOL_LOOKUP_NONE;
+}
+
+/* The number of a word that keys have come to. */
+template <class P, int R>
+__device__ __forceinline__ uint32_t
+find_word(const GpucolInterpPlan &plan, const GpucolDeviceProbe &probe, const RowRegisters<R> &row, uint64_t word)
+{
+	uint32_t	number = (uint32_t) word;
+
+	if (probe.way == GPUCOL_WAY_HASH || probe.way == GPUCOL_WAY_WIDE)
+		return find_hashed<P>(plan, probe, row, word);
+	if (word > probe.greatest)
+		return GPUCOL_LOOKUP_NONE;
+	if (probe.way == GPUCOL_WAY_BITS)
+	{
+		unsigned long long block = __ldg(probe.bits + (word >> 6));
+
+		if (!(block >> (word & 63) & 1))
+			return GPUCOL_LOOKUP_NONE;
+		number = __ldg(probe.before + (word >> 6)) + __popcll(block & ((1ull << (word & 63)) - 1));
+	}
+	return number < probe.ndistinct ? number : GPUCOL_LOOKUP_NONE;
+}
+
+/*
+ * The number of a row's keys in a probe's table, GPUCOL_LOOKUP_NONE if it is not there;
+ * *null: is one of them NULL?
+ */
+template <class P, int R>
+__device__ __forceinline__ uint32_t
+find_keys(const GpucolInterpPlan &plan, const GpucolDeviceProbe &probe, const RowRegisters<R> &row, bool *null)
+{
+	uint64_t	word = 0;
+	bool		there = true;
+
+	*null = false;
+#pragma unroll P::UNROLL
+	for (int k = 0; k < probe.nkeys; k++)
+	{
+		const GpucolDeviceKey key = P::probe_key(plan, probe.first_key + k);
+		uint64_t	code = 0;
+
+		*null |= row.null(key.reg);
+		there = code_of_key(key, row, &code) && there;
+		word = probe.way == GPUCOL_WAY_WIDE ? gpucol_lookup_add_code(word, code) : word | code << key.shift;
+	}
+	if (probe.way == GPUCOL_WAY_NOWHERE || *null || !there)
+		return GPUCOL_LOOKUP_NONE;
+	return probe.way == GPUCOL_WAY_ALL ? 0 : find_word<P>(plan, probe, row, word);
+}
+
+#endif
