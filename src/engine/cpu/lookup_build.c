@@ -20,7 +20,9 @@
 #include "kernel/hash.h"
 
 #define DENSE_WORDS (UINT64_C(1) << 22) /* a table of bits may always have, */
-#define DENSE_WORDS_PER_ROW 64	/* and this many for each row */
+#define DENSE_WORDS_PER_ROW 64	/* and this many for each row, */
+#define DENSE_WORDS_IN_CACHE (UINT64_C(1) << 25)	/* or more up to so many: */
+#define DENSE_WORDS_PER_ROW_IN_CACHE 512	/* a lookup by bits is some loads faster */
 
 #define PART_BITS 8				/* of a hash, by which many rows are ordered first */
 #define PARTS (1 << PART_BITS)
@@ -494,7 +496,9 @@ static bool
 is_dense(const GpucolLookup *lookup)
 {
 	return !lookup->wide && (lookup->greatest < DENSE_WORDS ||
-							 lookup->greatest / DENSE_WORDS_PER_ROW < lookup->nkeyed);
+							 lookup->greatest / DENSE_WORDS_PER_ROW < lookup->nkeyed ||
+							 (lookup->greatest < DENSE_WORDS_IN_CACHE &&
+							  lookup->greatest / DENSE_WORDS_PER_ROW_IN_CACHE < lookup->nkeyed));
 }
 
 /* Count the bits before each block; returns all. */
