@@ -99,6 +99,16 @@ is_ours(Path *path)
 			return is_ours(((MaterialPath *) path)->subpath);
 		case T_AggPath:
 			return is_ours(((AggPath *) path)->subpath);
+		case T_GroupingSetsPath:
+			return is_ours(((GroupingSetsPath *) path)->subpath);
+		case T_UpperUniquePath:
+			return is_ours(((UpperUniquePath *) path)->subpath);
+		case T_ProjectSetPath:
+			return is_ours(((ProjectSetPath *) path)->subpath);
+		case T_WindowAggPath:
+			return is_ours(((WindowAggPath *) path)->subpath);
+		case T_MemoizePath:
+			return is_ours(((MemoizePath *) path)->subpath);
 		case T_GroupPath:
 			return is_ours(((GroupPath *) path)->subpath);
 		case T_LimitPath:

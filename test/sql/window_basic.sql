@@ -113,6 +113,7 @@ SELECT compare('SELECT k, t, sum(v), sum(sum(v)) OVER (PARTITION BY k), rank() O
 SELECT compare('SELECT w.id, dim.label, row_number() OVER (PARTITION BY dim.label ORDER BY w.id), sum(w.v) OVER (PARTITION BY dim.label) FROM w JOIN dim USING (k)');
 SELECT compare('SELECT k, max(r), sum(x) FROM (SELECT k, row_number() OVER (PARTITION BY k ORDER BY id) AS r, sum(v) OVER (ORDER BY id) AS x FROM w) a GROUP BY k');
 SELECT compare('SELECT id, v - lag(v) OVER (ORDER BY id) AS step, rank() OVER (ORDER BY k) + 1 AS r FROM (SELECT * FROM w WHERE v > 100 OFFSET 0) w');
+SELECT compare('SELECT k, even, sum(v), rank() OVER (PARTITION BY grouping(even) ORDER BY sum(v), k, even), count(*) OVER () FROM w GROUP BY ROLLUP (k, even)');
 SELECT compare('SELECT DISTINCT k, count(*) OVER (PARTITION BY k) FROM w');
 SELECT compare('SELECT id, count(*) OVER (PARTITION BY k) FROM w UNION ALL SELECT k, row_number() OVER (ORDER BY k) FROM dim');
 SELECT compare('SELECT id, a.r FROM dim, LATERAL (SELECT id, row_number() OVER (ORDER BY id DESC) AS r FROM w WHERE w.k = dim.k) a WHERE a.r < 4');
