@@ -291,6 +291,8 @@ Checker::operand_fits(const GpucolInstr &in, int at) const
 		case GPUCOL_OP_BIT_XOR_I:
 		case GPUCOL_OP_SHL_I:
 		case GPUCOL_OP_SHR_I:
+		case GPUCOL_OP_LENGTH_S:
+		case GPUCOL_OP_PART_S:
 			return false;
 		default:
 			return true;
