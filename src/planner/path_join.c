@@ -5,9 +5,9 @@
  *
  * Each relation of the join search, base or joined, may have a pipe (lower/pipe.h): a
  * gpucol table whose rows flow through lookups of built tables.  PostgreSQL's search asks
- * for each pair of relations; either may be the one whose rows flow, if it has a pipe,
- * and the other one the table that is built, by its own pipe or from the rows of its
- * cheapest path.  The cheapest such pipe stays with the joined relation, as a path and
+ * for each pair of relations; either may be the one whose rows flow, by its own pipe or
+ * as the rows of its cheapest path, and the other one the table that is built, likewise.
+ * The cheapest such pipe stays with the joined relation, as a path and
  * for what is planned above it: an aggregation takes the pipe, not the path, and does
  * without forming rows.
  *
