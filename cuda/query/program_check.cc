@@ -293,6 +293,9 @@ Checker::operand_fits(const GpucolInstr &in, int at) const
 		case GPUCOL_OP_SHR_I:
 		case GPUCOL_OP_LENGTH_S:
 		case GPUCOL_OP_PART_S:
+		case GPUCOL_OP_DATE_ADD_I:
+		case GPUCOL_OP_TIME_DIFF_I:
+		case GPUCOL_OP_SHIFT_I:
 			return false;
 		default:
 			return true;

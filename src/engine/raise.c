@@ -79,6 +79,18 @@ gpucol_engine_raise(GpucolStatus status)
 		case GPUCOL_INPUT_OUT_OF_RANGE:
 			raise_function(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, "input is out of range");
 			break;
+		case GPUCOL_DATE_OUT_OF_RANGE:
+			raise_function(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE, "date out of range");
+			break;
+		case GPUCOL_DATE_NO_STAMP:
+			raise_function(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE, "date out of range for timestamp");
+			break;
+		case GPUCOL_STAMP_OUT_OF_RANGE:
+			raise_function(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE, "timestamp out of range");
+			break;
+		case GPUCOL_INFINITE_DATES:
+			raise_function(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE, "cannot subtract infinite dates");
+			break;
 		case GPUCOL_CANCELLED:
 			CHECK_FOR_INTERRUPTS();
 			ereport(ERROR,

@@ -112,3 +112,8 @@ GPUCOL_OPCODE(BIT_OR_I, I, I, I, NONE)
 GPUCOL_OPCODE(BIT_XOR_I, I, I, I, NONE)
 GPUCOL_OPCODE(SHL_I, I, I, I, NONE) /* by the lowest bits of b, as processors do */
 GPUCOL_OPCODE(SHR_I, I, I, I, NONE)
+
+/* dates and timestamps (engine/cpu/expr_time.c); the CPU engine */
+GPUCOL_OPCODE(DATE_ADD_I, I, I, I, NONE)	/* days, times aux */
+GPUCOL_OPCODE(TIME_DIFF_I, I, I, I, NONE)	/* of dates (aux 4) or timestamps (8) */
+GPUCOL_OPCODE(SHIFT_I, I, I, I, I)	/* by an interval, as a timestamp; aux 1: a date */

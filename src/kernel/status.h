@@ -35,6 +35,10 @@ typedef enum GpucolStatus
 	GPUCOL_ZERO_TO_NEGATIVE,	/* "zero raised to a negative power is undefined" */
 	GPUCOL_COMPLEX_POWER,		/* "a negative number raised to a non-integer power ..." */
 	GPUCOL_INPUT_OUT_OF_RANGE,	/* "input is out of range" */
+	GPUCOL_DATE_OUT_OF_RANGE,	/* "date out of range" */
+	GPUCOL_DATE_NO_STAMP,		/* "date out of range for timestamp" */
+	GPUCOL_STAMP_OUT_OF_RANGE,	/* "timestamp out of range" */
+	GPUCOL_INFINITE_DATES,		/* "cannot subtract infinite dates" */
 
 	/* errors of the data or of the environment: raised as gpucol's own */
 	GPUCOL_CORRUPT,				/* bytes that no writer of ours produces */
@@ -54,6 +58,6 @@ typedef enum GpucolStatus
 
 /* true for a status that says which error a row of the user's raises */
 #define GPUCOL_STATUS_IS_OF_ROW(s) \
-	((s) >= GPUCOL_INT2_OUT_OF_RANGE && (s) <= GPUCOL_INPUT_OUT_OF_RANGE)
+	((s) >= GPUCOL_INT2_OUT_OF_RANGE && (s) <= GPUCOL_INFINITE_DATES)
 
 #endif							/* GPUCOL_KERNEL_STATUS_H */

@@ -199,6 +199,9 @@ may_raise(GpucolOpcode op, int aux)
 		case GPUCOL_OP_DIV_F:
 		case GPUCOL_OP_F_TO_I:
 		case GPUCOL_OP_MATH2_F:
+		case GPUCOL_OP_DATE_ADD_I:
+		case GPUCOL_OP_TIME_DIFF_I:
+		case GPUCOL_OP_SHIFT_I:
 			return true;
 		case GPUCOL_OP_MATH_F:
 			return aux > GPUCOL_MATH_HARMLESS;

@@ -63,6 +63,9 @@ typedef struct GpucolCivilDate
 	uint16		day;
 } GpucolCivilDate;
 
+/* lower/date.c: is timestamptz a timestamp to this session? */
+extern bool gpucol_calendar_session_is_utc(void);
+
 /* lower/date.c: the field that a constant text names; NONE where none that is known */
 extern GpucolDateField gpucol_calendar_field(Expr *name);
 

@@ -152,8 +152,8 @@ gpucol_calendar_field(Expr *expr)
 }
 
 /* Is the session's time zone UTC, always? */
-static bool
-session_is_utc(void)
+bool
+gpucol_calendar_session_is_utc(void)
 {
 	long		offset;
 
@@ -411,7 +411,7 @@ gpucol_lower_date(GpucolLower *l, Oid funcid, List *args, bool *matched,
 	}
 	/* seconds since the epoch do not depend on the time zone */
 	if (f->zoned && !(field == GPUCOL_FIELD_EPOCH && f->result != TO_TRUNCATED) &&
-		!session_is_utc())
+		!gpucol_calendar_session_is_utc())
 		return gpucol_lower_decline(l, "function of a time zone other than UTC");
 	return gpucol_lower_expr(l, llast(args), &v) &&
 		lower_unmasked(l, f, field, v.reg, out);

@@ -332,6 +332,9 @@ lower_function(GpucolLower *l, Oid funcid, List *args, GpucolValue *out)
 	ok = gpucol_lower_compare_texts(l, funcid, args, values, &matched, out);
 	if (matched)
 		return ok;
+	ok = gpucol_lower_shift(l, funcid, args, &matched, out);
+	if (matched)
+		return ok;
 	ok = gpucol_lower_decimal(l, funcid, args, &matched, out);
 	if (matched && (!ok || f == NULL))
 		return ok;

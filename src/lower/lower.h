@@ -277,6 +277,10 @@ extern bool gpucol_lower_compare_texts(GpucolLower *l, Oid funcid, List *args,
 /* ... is it one that makes a text? */
 extern bool gpucol_lower_is_part(const Node *expr);
 
+/* lower/shift.c: their sums and differences */
+extern bool gpucol_lower_shift(GpucolLower *l, Oid funcid, List *args,
+							   bool *matched, GpucolValue *out);
+
 /* lower/decimal.c: functions of columns of numeric(p,s) */
 extern bool gpucol_lower_decimal(GpucolLower *l, Oid funcid, List *args,
 								 bool *matched, GpucolValue *out);

@@ -342,7 +342,7 @@ bound_instr(const GpucolRun *run, const GpucolInstr *instr, GpucolCpuBounds *out
 
 	if (op->c == GPUCOL_CLASS_NONE)
 		r = a->known && b->known ? compute(instr, of_bounds(a), of_bounds(b)) : anything;
-	else if (is_bounded(op->result))
+	else if (is_bounded(op->result) && instr->op != GPUCOL_OP_SHIFT_I)
 		r = bound_case(a, b, c);
 	if (instr->op == GPUCOL_OP_IS_TRUE && a->nullable)
 		r.lo = 0;

@@ -635,6 +635,9 @@ op_const(GpucolCpuFrame *f GPUCOL_CPU_UNUSED)
 #define op_PART_S gpucol_cpu_op_PART_S
 #define op_EQ_S gpucol_cpu_op_EQ_S
 #define op_LT_S gpucol_cpu_op_LT_S
+#define op_DATE_ADD_I gpucol_cpu_op_DATE_ADD_I
+#define op_TIME_DIFF_I gpucol_cpu_op_TIME_DIFF_I
+#define op_SHIFT_I gpucol_cpu_op_SHIFT_I
 #define op_MATH_F gpucol_cpu_op_MATH_F
 #define op_MATH2_F gpucol_cpu_op_MATH2_F
 #define op_ADD_D gpucol_cpu_op_ADD_D

@@ -159,6 +159,11 @@ gpucol_cpu_op_bounds(const GpucolCpuFrame *f, uint16_t reg)
 extern GpucolStatus gpucol_cpu_op_MATH_F(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_MATH2_F(GpucolCpuFrame *f);
 
+/* engine/cpu/expr_time.c */
+extern GpucolStatus gpucol_cpu_op_DATE_ADD_I(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_TIME_DIFF_I(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_SHIFT_I(GpucolCpuFrame *f);
+
 /* engine/cpu/expr_decimal.c */
 extern GpucolStatus gpucol_cpu_op_LENGTH_S(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_PART_S(GpucolCpuFrame *f);

@@ -1,0 +1,138 @@
+/*-------------------------------------------------------------------------
+ *
+ * time_shift.h
+ *	  Sums and differences of dates (days since 2000) and timestamps (microseconds since
+ *	  2000), with PostgreSQL's ranges, infinities and errors.
+ *
+ * Freestanding C.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_KERNEL_TIME_SHIFT_H
+#define GPUCOL_KERNEL_TIME_SHIFT_H
+
+#include <stdint.h>
+
+#include "kernel/status.h"
+
+#define GPUCOL_DAY_USECS		INT64_C(86400000000)
+
+/* 4714-11-24 BC to 5874897-12-31 as dates, to 294276-12-31 as timestamps */
+#define GPUCOL_FIRST_DAY		INT64_C(-2451545)
+#define GPUCOL_END_DATES		INT64_C(2145031949)
+#define GPUCOL_END_STAMP_DAYS	INT64_C(106751983)
+#define GPUCOL_FIRST_STAMP		INT64_C(-211813488000000000)
+#define GPUCOL_END_STAMPS		INT64_C(9223371331200000000)
+
+/* The months and days of an interval in one integer. */
+#define GPUCOL_MONTHS_AND_DAYS(months, days) \
+	((int64_t) ((uint64_t) (uint32_t) (months) << 32 | (uint32_t) (days)))
+#define GPUCOL_MONTHS_OF(both)	((int32_t) ((both) >> 32))
+#define GPUCOL_DAYS_OF(both)	((int32_t) (uint32_t) (uint64_t) (both))
+
+static inline GpucolStatus
+gpucol_date_add(int64_t date, int64_t days, int64_t *r)
+{
+	*r = date;
+	if (date == INT32_MIN || date == INT32_MAX)
+		return GPUCOL_OK;
+	*r = date + days;
+	return *r < GPUCOL_FIRST_DAY || *r >= GPUCOL_END_DATES ? GPUCOL_DATE_OUT_OF_RANGE : GPUCOL_OK;
+}
+
+static inline GpucolStatus
+gpucol_date_difference(int64_t x, int64_t y, int64_t *r)
+{
+	*r = x - y;
+	return x == INT32_MIN || x == INT32_MAX || y == INT32_MIN || y == INT32_MAX ?
+		GPUCOL_INFINITE_DATES : GPUCOL_OK;
+}
+
+static inline GpucolStatus
+gpucol_stamp_difference(int64_t x, int64_t y, int64_t *r)
+{
+	if (x == INT64_MIN || x == INT64_MAX || y == INT64_MIN || y == INT64_MAX)
+		return GPUCOL_UNSUPPORTED;	/* an error, from 17 on an infinity */
+	return __builtin_sub_overflow(x, y, r) ? GPUCOL_UNSUPPORTED : GPUCOL_OK;
+}
+
+/* A date as the timestamp at its beginning. */
+static inline GpucolStatus
+gpucol_date_stamp(int64_t date, int64_t *r)
+{
+	*r = date == INT32_MIN ? INT64_MIN : date == INT32_MAX ? INT64_MAX : 0;
+	if (*r != 0)
+		return GPUCOL_OK;
+	if (date >= GPUCOL_END_STAMP_DAYS)
+		return GPUCOL_DATE_NO_STAMP;
+	*r = date * GPUCOL_DAY_USECS;
+	return GPUCOL_OK;
+}
+
+/* The day of the first of March of a year that begins then; years count from 2000. */
+static inline int64_t
+gpucol_march_day(int64_t year)
+{
+	int64_t		era = (year >= 0 ? year : year - 399) / 400;
+	int64_t		of_era = year - era * 400;
+
+	/* 2000-03-01 is day 60 */
+	return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + 60;
+}
+
+/* Add months to a day; a day that the month has not becomes its last. */
+static inline int64_t
+gpucol_add_months(int64_t day, int64_t months)
+{
+	/* days from the first of March to that of each month */
+	static const int16_t starts[13] = {0, 31, 61, 92, 122, 153, 184, 214, 245, 275, 306, 337, 366};
+	int64_t		days = day - 60;
+	int64_t		era = (days >= 0 ? days : days - 146096) / 146097;
+	int64_t		rest = days - era * 146097;
+	int64_t		year = (rest - rest / 1460 + rest / 36524 - rest / 146096) / 365;
+	int64_t		of_year = rest - (365 * year + year / 4 - year / 100);
+	int			month = (int) ((5 * of_year + 2) / 153);
+	int64_t		of_month = of_year - starts[month];
+	int64_t		total = (era * 400 + year) * 12 + month + months;
+	int64_t		length;
+
+	year = (total >= 0 ? total : total - 11) / 12;
+	month = (int) (total - year * 12);
+	length = month == 11 ? gpucol_march_day(year + 1) - gpucol_march_day(year) - starts[11] :
+		starts[month + 1] - starts[month];
+	return gpucol_march_day(year) + starts[month] + (of_month < length ? of_month : length - 1);
+}
+
+static inline GpucolStatus
+gpucol_stamp_check(__int128 stamp, int64_t *r)
+{
+	if (stamp < GPUCOL_FIRST_STAMP || stamp >= GPUCOL_END_STAMPS)
+		return GPUCOL_STAMP_OUT_OF_RANGE;
+	*r = (int64_t) stamp;
+	return GPUCOL_OK;
+}
+
+static inline GpucolStatus
+gpucol_stamp_shift(int64_t stamp, int32_t months, int32_t days, int64_t usecs, int64_t *r)
+{
+	GpucolStatus status = GPUCOL_OK;
+
+	*r = stamp;
+	if (stamp == INT64_MIN || stamp == INT64_MAX)
+		return GPUCOL_OK;
+	if (months != 0)
+	{
+		int64_t		day = (stamp >= 0 ? stamp : stamp - (GPUCOL_DAY_USECS - 1)) / GPUCOL_DAY_USECS;
+		__int128	moved = (__int128) gpucol_add_months(day, months) * GPUCOL_DAY_USECS +
+			(stamp - day * GPUCOL_DAY_USECS);
+
+		status = gpucol_stamp_check(moved, r);
+	}
+	if (status == GPUCOL_OK && days != 0)
+		status = gpucol_stamp_check((__int128) *r + (__int128) days * GPUCOL_DAY_USECS, r);
+	if (status == GPUCOL_OK)
+		status = gpucol_stamp_check((__int128) *r + usecs, r);
+	return status;
+}
+
+#endif							/* GPUCOL_KERNEL_TIME_SHIFT_H */
