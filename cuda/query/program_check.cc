@@ -284,15 +284,17 @@ Checker::operand_fits(const GpucolInstr &in, int at) const
 			return list_fits(in);
 		case GPUCOL_OP_HOST_TEST:
 			return aux < p->nhost;
-		case GPUCOL_OP_MATH_F:	/* the device has none of these */
+		case GPUCOL_OP_LENGTH_S:	/* the device has none of these */
+		case GPUCOL_OP_PART_S:
+		case GPUCOL_OP_EQ_S:
+		case GPUCOL_OP_LT_S:
+		case GPUCOL_OP_MATH_F:
 		case GPUCOL_OP_MATH2_F:
 		case GPUCOL_OP_BIT_AND_I:
 		case GPUCOL_OP_BIT_OR_I:
 		case GPUCOL_OP_BIT_XOR_I:
 		case GPUCOL_OP_SHL_I:
 		case GPUCOL_OP_SHR_I:
-		case GPUCOL_OP_LENGTH_S:
-		case GPUCOL_OP_PART_S:
 		case GPUCOL_OP_DATE_ADD_I:
 		case GPUCOL_OP_TIME_DIFF_I:
 		case GPUCOL_OP_SHIFT_I:
