@@ -148,14 +148,14 @@ need(GpucolPipeStep *step, List *exprs)
 	list_free(vars);
 }
 
-/* The name of a column that a pipe's tables have. */
+/* The name of a column that a pipe's tables have; a whole row has none. */
 static const char *
 column_name(const GpucolPipe *pipe, const Node *node)
 {
 	const Var  *var = (const Var *) node;
 	ListCell   *lc;
 
-	if (!IsA(var, Var))
+	if (!IsA(var, Var) || var->varattno <= 0)
 		return "";
 	if (pipe->rti == (Index) var->varno && pipe->nsource >= var->varattno)
 		return NameStr(TupleDescAttr(pipe->desc, var->varattno - 1)->attname);
