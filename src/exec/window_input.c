@@ -305,6 +305,7 @@ gpucol_window_inputs_init(GpucolWindowState *state)
 	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
 	List	   *clauses = list_nth(cscan->custom_private, GPUCOL_WINDOW_PRIVATE_CLAUSES);
 	List	   *numbers = list_nth(cscan->custom_private, GPUCOL_WINDOW_PRIVATE_FUNCTIONS);
+	List	   *nodes = list_nth(cscan->custom_private, GPUCOL_WINDOW_PRIVATE_NODES);
 	Bitmapset  *read = NULL;
 	Bitmapset  *late = NULL;
 
@@ -320,9 +321,7 @@ gpucol_window_inputs_init(GpucolWindowState *state)
 	for (int i = 0; i < state->nfunctions; i++)
 	{
 		GpucolWindowFunction *f = &state->functions[i];
-		TargetEntry *entry = list_nth(cscan->custom_scan_tlist, state->ncolumns + i);
-
-		init_function(state, f, castNode(WindowFunc, entry->expr),
+		init_function(state, f, list_nth_node(WindowFunc, nodes, i),
 					  list_nth(cscan->custom_exprs, state->nclauses + i), &late);
 		f->clause = list_nth_int(numbers, i);
 		state->clauses[f->clause].framed |= gpucol_window_func_framed(f);

@@ -24,9 +24,10 @@
  * plan that the node falls back to, then the plans whose rows the pipe reads.
  *
  * GpucolWindow: scanrelid is 0.  custom_scan_tlist describes the scan tuple: the columns of
- * the child, then the window functions; plan.qual are conditions on these.  custom_exprs
- * are lists: offsets of frames of each clause, filter and arguments of each function, and
- * the bound of the rows that matter (path_window.c); custom_private is in window.h.
+ * the child, then the window functions (in the finished plan as calls); plan.qual are
+ * conditions on these.  custom_exprs are lists: offsets of frames of each clause, filter and
+ * arguments of each function, and the bound of the rows that matter (path_window.c);
+ * custom_private is in window.h.
  * custom_plans holds the ordinary plan, then the child.
  *
  * GpucolTopK with rankings of uncertain rows: as GpucolAgg.

@@ -57,6 +57,7 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 		gpucol_require_check(stmt);
 	gpucol_jit_limit(stmt);
 	gpucol_join_name_relations(stmt);
+	gpucol_window_name_functions(stmt);
 	return stmt;
 }
 

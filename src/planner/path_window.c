@@ -31,6 +31,7 @@
 #include "plan/plan.h"
 #include "plan/reason.h"
 #include "plan/twice.h"
+#include "plan/walk.h"
 #include "plan/window.h"
 #include "planner/planner.h"
 
@@ -569,11 +570,53 @@ plan_window(PlannerInfo *root pg_attribute_unused(), RelOptInfo *rel pg_attribut
 	cscan->scan.plan.targetlist = tlist;
 	cscan->scan.plan.qual = copyObject(list_nth(path->custom_private, PATH_PRIVATE_CONDITIONS));
 	cscan->custom_exprs = copyObject(list_nth(path->custom_private, PATH_PRIVATE_EXPRS));
-	cscan->custom_private = list_nth(path->custom_private, PATH_PRIVATE_PLAN);
+	cscan->custom_private = lappend(list_copy(list_nth(path->custom_private, PATH_PRIVATE_PLAN)),
+									copyObject(list_nth(path->custom_private, PATH_PRIVATE_FUNCTIONS)));
 	cscan->custom_plans = custom_plans;
 	cscan->flags = path->flags;
 	cscan->methods = &gpucol_window_methods;
 	return &cscan->scan.plan;
+}
+
+/* Have a node's scan tuple say its functions as calls. */
+static void
+name_functions(Plan *plan, void *context)
+{
+	CustomScan *cscan = (CustomScan *) plan;
+	ListCell   *lc;
+
+	if (IsA(plan, CustomScan) && cscan->methods == &gpucol_window_methods)
+	{
+		foreach(lc, cscan->custom_scan_tlist)
+		{
+			TargetEntry *entry = lfirst(lc);
+			WindowFunc *func = (WindowFunc *) entry->expr;
+
+			if (IsA(func, WindowFunc))
+				entry->expr = (Expr *) makeFuncExpr(func->winfnoid, func->wintype, func->args,
+													func->wincollid, func->inputcollid,
+													COERCE_EXPLICIT_CALL);
+		}
+	}
+	gpucol_plan_walk(plan, name_functions, context);
+}
+
+/*
+ * Have EXPLAIN write window functions without their windows, which PostgreSQL 18 looks
+ * for in a WindowAgg, and fails where there is none.
+ */
+void
+gpucol_window_name_functions(PlannedStmt *stmt)
+{
+	ListCell   *lc;
+
+	if (stmt->planTree != NULL)
+		name_functions(stmt->planTree, NULL);
+	foreach(lc, stmt->subplans)
+	{
+		if (lfirst(lc) != NULL)
+			name_functions(lfirst(lc), NULL);
+	}
 }
 
 /*

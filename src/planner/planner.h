@@ -68,6 +68,9 @@ extern void gpucol_path_window_init(void);
 extern void gpucol_path_window_add(PlannerInfo *root, RelOptInfo *input_rel,
 								   RelOptInfo *output_rel);
 
+/* ... and have EXPLAIN write its functions */
+extern void gpucol_window_name_functions(PlannedStmt *stmt);
+
 /* subquery.c: plan a statement, with subqueries made joins where that is cheaper */
 extern PlannedStmt *gpucol_subquery_plan(planner_hook_type planner, Query *parse,
 										 const char *query_string, int cursor_options,
