@@ -147,22 +147,21 @@ gpucol_window_order_sort(GpucolWindowRows *rows, GpucolWindowOrder *order)
 	Size		bytes = rows->nrows * sizeof(GpucolRadixItem);
 	GpucolRadixItem *items;
 	GpucolRadixItem *scratch;
-	GpucolRadixItem *other;
 
 	if (!pack_keys(rows, order) || !gpucol_window_rows_fit(rows, 2 * bytes))
 		return false;
-	other = items = gpucol_window_rows_alloc(rows, bytes);
+	items = gpucol_window_rows_alloc(rows, bytes);
 	scratch = gpucol_window_rows_alloc(rows, bytes);
 	for (uint32 i = 0; i < rows->nrows; i++)
 		items[i].row = i;
 	for (int word = order->nwords - 1; word >= 0; word--)
 	{
 		const uint64 *keys = order->words[word];
+		GpucolRadixItem *other = items;
 
 		CHECK_FOR_INTERRUPTS();
 		for (uint32 i = 0; i < rows->nrows; i++)
 			items[i].key = keys[items[i].row];
-		other = items;
 		items = gpucol_radix_sort(items, scratch, rows->nrows, used_bits(keys, rows->nrows));
 		if (items == scratch)
 			scratch = other;
