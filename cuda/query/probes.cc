@@ -34,23 +34,6 @@ Probes::load_table(uint16_t number)
 		data == NULL ? NULL : c_.task.on_device<char>(*data)};
 }
 
-/* Does a table have values of a class for a payload column of this kind? */
-static bool
-suits(int cls, int kind)
-{
-	switch (kind)
-	{
-		case GPUCOL_KIND_INT:
-			return cls == GPUCOL_CLASS_I || cls == GPUCOL_CLASS_B;
-		case GPUCOL_KIND_DECIMAL:
-			return cls == GPUCOL_CLASS_D || cls == GPUCOL_CLASS_I;
-		case GPUCOL_KIND_BYTES:
-			return cls == GPUCOL_CLASS_S;
-		default:
-			return cls == GPUCOL_CLASS_F;
-	}
-}
-
 /* Does a table have the keys that a probe looks for? */
 void
 Probes::check_probe(const GpucolProbe &probe) const
@@ -78,7 +61,7 @@ Probes::check_payload(const GpucolPayload &payload) const
 	const LookupTable &table = table_of(c_.program.probes()[payload.probe]).described;
 
 	if (payload.column >= table.columns.size() || table.columns[payload.column].wire.width == 0 ||
-		!suits(table.columns[payload.column].wire.cls, payload.kind))
+		!gpucol_lookup_suits(table.columns[payload.column].wire.cls, payload.kind))
 		throw malformed("columns of a built table");
 }
 

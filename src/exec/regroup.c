@@ -201,21 +201,6 @@ keep_extreme(HostAgg *host, uint32 group, bool first, Datum value)
 	host->values[group] = datumCopy(value, host->domain.typbyval, host->domain.typlen);
 }
 
-/* An integer argument as such. */
-static int64
-integer_value(Oid type, Datum value)
-{
-	switch (type)
-	{
-		case INT2OID:
-			return DatumGetInt16(value);
-		case INT4OID:
-			return DatumGetInt32(value);
-		default:
-			return DatumGetInt64(value);
-	}
-}
-
 /* Add an integer `rows` times to a state of n, sum and sum of squares. */
 static bool
 add_weighted(const GpucolFinal *final, GpucolAggState *state, Datum value, int64 rows)
@@ -229,7 +214,7 @@ add_weighted(const GpucolFinal *final, GpucolAggState *state, Datum value, int64
 		state->count += rows;
 		return true;			/* count */
 	}
-	number = integer_value(exprType((Node *) final->arg), value);
+	number = gpucol_integer_of(exprType((Node *) final->arg), value);
 	gpucol_agg_put_value128(&add, number * rows);
 	if (final->kind == GPUCOL_FINAL_VAR_NUMERIC)
 	{

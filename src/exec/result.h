@@ -8,6 +8,8 @@
 #ifndef GPUCOL_EXEC_RESULT_H
 #define GPUCOL_EXEC_RESULT_H
 
+#include "catalog/pg_type.h"
+
 #include "engine/engine.h"
 #include "lower/agg.h"
 
@@ -54,5 +56,20 @@ extern void gpucol_final_datums(const GpucolFinal *final, const GpucolAggState *
 /* ... for one group */
 extern Datum gpucol_final_datum(const GpucolFinal *final,
 								const GpucolAggState *states, bool *isnull);
+
+/* A datum of one of the integer types. */
+static inline int64
+gpucol_integer_of(Oid type, Datum value)
+{
+	switch (type)
+	{
+		case INT2OID:
+			return DatumGetInt16(value);
+		case INT4OID:
+			return DatumGetInt32(value);
+		default:
+			return DatumGetInt64(value);
+	}
+}
 
 #endif							/* GPUCOL_EXEC_RESULT_H */

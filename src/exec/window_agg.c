@@ -20,6 +20,7 @@
 #include "utils/numeric.h"
 
 #include "columnar/typemap.h"
+#include "exec/result.h"
 #include "exec/window_agg.h"
 #include "exec/window_fed.h"
 
@@ -36,20 +37,6 @@
  * Arguments
  * ------------------------------------------------------------------------
  */
-
-static int64
-integer_of(Oid type, Datum value)
-{
-	switch (type)
-	{
-		case INT2OID:
-			return DatumGetInt16(value);
-		case INT4OID:
-			return DatumGetInt32(value);
-		default:
-			return DatumGetInt64(value);
-	}
-}
 
 /* The greatest scale of a column of numerics; -1 where one is none of an integer's. */
 static int
@@ -120,7 +107,7 @@ gpucol_window_agg_prepare(GpucolWindowFunction *f, GpucolWindowRows *rows)
 	if (in->type == NUMERICOID)
 		return prepare_numeric(f, rows, in);
 	for (uint32 i = 0; i < rows->nrows; i++)
-		f->ints[i] = in->isnull[i] ? 0 : integer_of(in->type, in->values[i]);
+		f->ints[i] = in->isnull[i] ? 0 : gpucol_integer_of(in->type, in->values[i]);
 	return NULL;
 }
 

@@ -122,4 +122,21 @@ gpucol_lookup_float_code(int64_t bits)
 	return magnitude > UINT64_C(0xffe0000000000000) ? INT64_C(0x7ff8000000000000) : bits;
 }
 
+/* Does a table's column of class `cls` have the values that a payload column of `kind` is to have? */
+static inline GPUCOL_DEVICE bool
+gpucol_lookup_suits(int cls, int kind)
+{
+	switch (kind)
+	{
+		case GPUCOL_KIND_INT:
+			return cls == GPUCOL_CLASS_I || cls == GPUCOL_CLASS_B;
+		case GPUCOL_KIND_DECIMAL:
+			return cls == GPUCOL_CLASS_D || cls == GPUCOL_CLASS_I;
+		case GPUCOL_KIND_BYTES:
+			return cls == GPUCOL_CLASS_S;
+		default:
+			return cls == GPUCOL_CLASS_F;
+	}
+}
+
 #endif							/* GPUCOL_KERNEL_LOOKUP_H */

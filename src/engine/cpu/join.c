@@ -62,23 +62,6 @@ gpucol_cpu_join_check(const GpucolProgram *program)
 	return program->kind != GPUCOL_PROGRAM_BUILD || program->njoin_keys <= program->nkeys;
 }
 
-/* Does a table's column have the values that a payload column is to have? */
-static bool
-suits(GpucolClass cls, uint8_t kind)
-{
-	switch (kind)
-	{
-		case GPUCOL_KIND_INT:
-			return cls == GPUCOL_CLASS_I || cls == GPUCOL_CLASS_B;
-		case GPUCOL_KIND_DECIMAL:
-			return cls == GPUCOL_CLASS_D || cls == GPUCOL_CLASS_I;
-		case GPUCOL_KIND_BYTES:
-			return cls == GPUCOL_CLASS_S;
-		default:
-			return cls == GPUCOL_CLASS_F;
-	}
-}
-
 /* Do the tables have the keys and columns that the program looks for? */
 static bool
 check_tables(const GpucolRun *run)
@@ -99,7 +82,7 @@ check_tables(const GpucolRun *run)
 		const GpucolLookup *table = run->probes[payload->probe].table;
 
 		if (payload->column >= table->ncolumns ||
-			!suits(table->columns[payload->column].cls, payload->kind))
+			!gpucol_lookup_suits(table->columns[payload->column].cls, payload->kind))
 			return false;
 	}
 	return true;
