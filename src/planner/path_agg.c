@@ -407,10 +407,23 @@ check_sets(Grouping *g)
 	return true;
 }
 
+/* Does an expression rank rows? */
+static bool
+ranks(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Aggref) && ((Aggref *) node)->agglevelsup == 0 &&
+		gpucol_ranking_wing->is_ranking((Aggref *) node))
+		return true;
+	return expression_tree_walker(node, ranks, context);
+}
+
 /* Is every expression that PostgreSQL evaluates on the groups one it can? */
 static bool
 collect(Grouping *g)
 {
+	g->ranking = ranks((Node *) g->target->exprs, NULL) || ranks((Node *) g->having, NULL);
 	if (!collect_keys(g) || !check_sets(g))
 		return false;
 	dependent_walker((Node *) g->root->processed_tlist, g);
@@ -426,10 +439,6 @@ collect(Grouping *g)
 static bool
 check_enabled(Grouping *g)
 {
-	ListCell   *lc;
-
-	foreach(lc, g->aggs)
-		g->ranking |= gpucol_ranking_wing->is_ranking(lfirst_node(Aggref, lc));
 	if (g->ranking && g->pipe != NULL)
 		return decline(g, "ranking joined rows");
 	if (g->ranking && g->recursion != NULL)
