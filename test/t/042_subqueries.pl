@@ -231,6 +231,20 @@ sub statement
 		"SELECT s.c3 FROM (SELECT $shown, $subquery AS c3 FROM $from $where) s WHERE s.c3 IS NOT NULL");
 }
 
+# Is the only error that of a condition on one of several tables of a query?  Where another
+# of them has no rows, PostgreSQL leaves open whether it is evaluated.
+sub left_open
+{
+	my ($statement, $error) = @_;
+	my @divided = $statement =~ m{(x\d+)\.\w+ / }g;
+
+	return $error eq '22012' && grep {
+		my $name = $_;
+		my @from = grep { /\b$name\b/ } $statement =~ /\bFROM (?=((?:[^()]|\((?:[^()]|\([^()]*\))*\))*?) WHERE)/g;
+		grep { /,|\bJOIN\b/ } @from;
+	} @divided;
+}
+
 # ---- rounds ----
 
 my ($start, $steps, $wrong, $rewritten, $errors) = (time, 0, 0, 0, 0);
@@ -252,6 +266,7 @@ while (time - $start < $SECONDS && $steps < $STEPS && $wrong < 4)
 		next if grep { $_ eq '57014' } $heap, $separate, $joined;
 		if ($heap =~ /^\w{5}$/) { $errors++; next; }
 		next if $heap eq $separate && $heap eq $joined;
+		next if $heap eq $separate && left_open($statements[$i], $joined);
 		$wrong++;
 		fail("heap $heap, gpucol $separate, joined $joined");
 		diag($statements[$i]);
