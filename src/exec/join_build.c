@@ -184,6 +184,42 @@ note_table(GpucolJoins *joins, int i)
 	gpucol_pipe_take_decimals(joins->pipe, step);
 }
 
+/* Build a table, an empty one if no row is looked up in it. */
+static GpucolStatus
+build_table(GpucolExec *exec, int i, bool wanted)
+{
+	GpucolJoins *joins = exec->joins;
+	GpucolExec *build = &joins->builds[i].exec;
+	GpucolStatus status;
+
+	if (joins->builds[i].step->build->child < 0 &&
+		!bms_is_empty(build->rows_of->plan->extParam))
+	{
+		joins->fallback = "a query in a condition depends on others";
+		return GPUCOL_UNSUPPORTED;
+	}
+	build->budget = gpucol_run_budget(exec);
+	build->joins->pipe->dry = !wanted;
+	status = gpucol_run_build(build, &joins->lookups[i]);
+	if (status != GPUCOL_OK)
+	{
+		joins->fallback = build->fallback;
+		return status;
+	}
+	note_table(joins, i);
+	gpucol_run_end(build);
+	return GPUCOL_OK;
+}
+
+/*
+ * Would the tables not be made if no row flowed?
+ */
+bool
+gpucol_joins_want_row(const GpucolJoins *joins)
+{
+	return joins->nsteps > 0 && !gpucol_pipe_step_has_tail(joins->builds[0].step);
+}
+
 /*
  * Build all tables.
  */
@@ -191,6 +227,7 @@ GpucolStatus
 gpucol_joins_build(GpucolExec *exec)
 {
 	GpucolJoins *joins = exec->joins;
+	bool		flows = !joins->pipe->dry;
 	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
 
 	joins->engine = &gpucol_engine_cpu;
@@ -199,24 +236,12 @@ gpucol_joins_build(GpucolExec *exec)
 	MemoryContextRegisterResetCallback(exec->context, callback);
 	for (int i = 0; i < joins->nsteps; i++)
 	{
-		GpucolExec *build = &joins->builds[i].exec;
-		GpucolStatus status;
+		GpucolPipeStep *step = joins->builds[i].step;
+		GpucolStatus status = build_table(exec, i, flows || gpucol_pipe_step_has_tail(step));
 
-		if (joins->builds[i].step->build->child < 0 &&
-			!bms_is_empty(build->rows_of->plan->extParam))
-		{
-			joins->fallback = "a query in a condition depends on others";
-			return GPUCOL_UNSUPPORTED;
-		}
-		build->budget = gpucol_run_budget(exec);
-		status = gpucol_run_build(build, &joins->lookups[i]);
 		if (status != GPUCOL_OK)
-		{
-			joins->fallback = build->fallback;
 			return status;
-		}
-		note_table(joins, i);
-		gpucol_run_end(build);
+		flows = gpucol_pipe_flows_behind(step, flows);
 	}
 	return GPUCOL_OK;
 }
@@ -250,6 +275,7 @@ gpucol_joins_end(GpucolJoins *joins)
 		free_lookup(joins, i);
 		joins->builds[i].step->built = false;
 	}
+	joins->pipe->dry = false;
 }
 
 /*

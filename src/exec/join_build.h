@@ -47,7 +47,12 @@ extern void gpucol_joins_init(GpucolExec *exec, CustomScanState *node, GpucolPip
 							  List *above, List *children, int eflags,
 							  GpucolProgramKind kind, GpucolLowerNode lower_node);
 
-/* Build all tables.  A fallback status, with joins->fallback, or GPUCOL_OK. */
+/* Would the tables not be made if no row flowed? */
+extern bool gpucol_joins_want_row(const GpucolJoins *joins);
+
+/*
+ * Build all tables; those are empty that no row gets as far as, if pipe->dry says that none
+ * flows.  A fallback status, with joins->fallback, or GPUCOL_OK. */
 extern GpucolStatus gpucol_joins_build(GpucolExec *exec);
 
 /* Add the figures of the run in progress. */

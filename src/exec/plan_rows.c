@@ -34,31 +34,45 @@ typedef struct PlanRows
 {
 	GpucolSource base;
 	PlanState  *plan;
+	TupleTableSlot *first;		/* its row that has been delivered and not been read */
 	GpucolKeptRows *kept;		/* or the rows that are kept of one */
 	GpucolRowBatch rows;
 	bool		ended;			/* a plan that has ended may start over if it is asked */
 } PlanRows;
 
+/* A plan's next tuple, or NULL. */
+static TupleTableSlot *
+run_plan(PlanState *plan)
+{
+	MemoryContext old = MemoryContextSwitchTo(plan->state->es_query_cxt);
+	TupleTableSlot *slot = ExecProcNode(plan);
+
+	MemoryContextSwitchTo(old);
+	return TupIsNull(slot) ? NULL : slot;
+}
+
 /* The next tuple, or NULL. */
 static TupleTableSlot *
 next_tuple(PlanRows *source)
 {
-	MemoryContext old;
-	TupleTableSlot *slot;
+	TupleTableSlot *slot = source->first;
 
 	if (source->ended)
 		return NULL;
+	if (slot != NULL)
+	{
+		source->first = NULL;
+		return slot;
+	}
 	if (source->kept != NULL)
 	{
 		source->ended = !tuplestore_gettupleslot(source->kept->store, true, false,
 												 source->kept->slot);
 		return source->ended ? NULL : source->kept->slot;
 	}
-	old = MemoryContextSwitchTo(source->plan->state->es_query_cxt);
-	slot = ExecProcNode(source->plan);
-	MemoryContextSwitchTo(old);
-	source->ended = TupIsNull(slot);
-	return source->ended ? NULL : slot;
+	slot = run_plan(source->plan);
+	source->ended = slot == NULL;
+	return slot;
 }
 
 static GpucolStatus
@@ -90,6 +104,7 @@ rescan(GpucolSource *base)
 	PlanRows   *source = (PlanRows *) base;
 
 	source->ended = false;
+	source->first = NULL;
 	if (source->kept != NULL)
 		tuplestore_rescan(source->kept->store);
 	else
@@ -107,7 +122,7 @@ static const GpucolSourceOps source_ops = {
 };
 
 /* A source over either. */
-static GpucolSource *
+static PlanRows *
 open_rows(PlanState *plan, GpucolKeptRows *kept, TupleDesc desc,
 		  const GpucolProgramColumn *columns, int ncolumns)
 {
@@ -119,21 +134,43 @@ open_rows(PlanState *plan, GpucolKeptRows *kept, TupleDesc desc,
 	source->plan = plan;
 	source->kept = kept;
 	gpucol_row_batch_init(&source->rows, desc, columns, ncolumns, "gpucol plan batch");
-	rescan(&source->base);
-	return &source->base;
+	return source;
 }
 
 GpucolSource *
 gpucol_plan_rows_open(PlanState *plan, TupleDesc desc,
 					  const GpucolProgramColumn *columns, int ncolumns)
 {
-	return open_rows(plan, NULL, desc, columns, ncolumns);
+	PlanRows   *source = open_rows(plan, NULL, desc, columns, ncolumns);
+
+	rescan(&source->base);
+	return &source->base;
+}
+
+TupleTableSlot *
+gpucol_plan_rows_first(PlanState *plan)
+{
+	rescan_plan(plan);
+	return run_plan(plan);
+}
+
+GpucolSource *
+gpucol_plan_rows_open_with(PlanState *plan, TupleTableSlot *first, TupleDesc desc,
+						   const GpucolProgramColumn *columns, int ncolumns)
+{
+	PlanRows   *source = open_rows(plan, NULL, desc, columns, ncolumns);
+
+	source->first = first;
+	return &source->base;
 }
 
 GpucolSource *
 gpucol_plan_rows_open_kept(GpucolKeptRows *kept, const GpucolProgramColumn *columns, int ncolumns)
 {
-	return open_rows(NULL, kept, kept->desc, columns, ncolumns);
+	PlanRows   *source = open_rows(NULL, kept, kept->desc, columns, ncolumns);
+
+	rescan(&source->base);
+	return &source->base;
 }
 
 /* ---- rows that are looked at before they are used ---- */
@@ -190,18 +227,17 @@ decide(GpucolPipeDecimal *decimal, const Digits *digits)
 
 /* Keep all rows of a plan, noting the digits of the columns that are numeric. */
 static GpucolKeptRows *
-keep_rows(PlanState *plan, const GpucolPipe *pipe, Digits *digits)
+keep_rows(PlanState *plan, TupleTableSlot *first, const GpucolPipe *pipe, Digits *digits)
 {
 	MemoryContext old = MemoryContextSwitchTo(plan->state->es_query_cxt);
 	GpucolKeptRows *kept = palloc0(sizeof(GpucolKeptRows));
-	TupleTableSlot *slot;
 
 	kept->desc = ExecGetResultType(plan);
 	kept->store = tuplestore_begin_heap(false, false, work_mem);
 	tuplestore_set_eflags(kept->store, EXEC_FLAG_REWIND);
 	kept->slot = MakeSingleTupleTableSlot(kept->desc, &TTSOpsMinimalTuple);
-	ExecReScan(plan);
-	while (slot = ExecProcNode(plan), !TupIsNull(slot))
+	for (TupleTableSlot *slot = first != NULL ? first : gpucol_plan_rows_first(plan);
+		 slot != NULL; slot = run_plan(plan))
 	{
 		CHECK_FOR_INTERRUPTS();
 		for (int i = 0; i < pipe->nsource; i++)
@@ -222,7 +258,8 @@ keep_rows(PlanState *plan, const GpucolPipe *pipe, Digits *digits)
 }
 
 bool
-gpucol_plan_rows_look(PlanState *plan, GpucolPipe *pipe, bool delivered, GpucolKeptRows **kept)
+gpucol_plan_rows_look(PlanState *plan, TupleTableSlot *first, GpucolPipe *pipe, bool delivered,
+					  GpucolKeptRows **kept)
 {
 	Digits	   *digits = palloc0(Max(pipe->nsource, 1) * sizeof(Digits));
 	bool		fits = true;
@@ -232,7 +269,7 @@ gpucol_plan_rows_look(PlanState *plan, GpucolPipe *pipe, bool delivered, GpucolK
 		return true;
 	for (int i = 0; i < pipe->nsource; i++)
 		digits[i].finite = digits[i].alike = true;
-	*kept = keep_rows(plan, pipe, digits);
+	*kept = keep_rows(plan, first, pipe, digits);
 	for (int i = 0; i < pipe->nsource; i++)
 	{
 		if (pipe->decimals[i].open)

@@ -28,6 +28,15 @@
 extern GpucolSource *gpucol_plan_rows_open(PlanState *plan, TupleDesc desc,
 										   const GpucolProgramColumn *columns, int ncolumns);
 
+/*
+ * Have the plan begin and return its first row, or NULL: it stays until the plan is asked for the
+ * next one, by a source that is opened with it.
+ */
+extern TupleTableSlot *gpucol_plan_rows_first(PlanState *plan);
+extern GpucolSource *gpucol_plan_rows_open_with(PlanState *plan, TupleTableSlot *first,
+												TupleDesc desc,
+												const GpucolProgramColumn *columns, int ncolumns);
+
 /* The rows of a plan that are kept until the run ends. */
 typedef struct GpucolKeptRows GpucolKeptRows;
 
@@ -35,10 +44,11 @@ typedef struct GpucolKeptRows GpucolKeptRows;
  * Look at the rows of the plan that `pipe` reads where something must be known of all of
  * them: how many digits numerics have that are computed with (lower/pipe_decimal.c),
  * and, before rows are `delivered`, that engines compute with every value.  They are kept
- * then (*kept), in work_mem and beyond that on disk.  False where engines do not.
+ * then (*kept), in work_mem and beyond that on disk.  False where engines do not.  `first`
+ * is the plan's first row, if it has delivered it.
  */
-extern bool gpucol_plan_rows_look(PlanState *plan, GpucolPipe *pipe, bool delivered,
-								  GpucolKeptRows **kept);
+extern bool gpucol_plan_rows_look(PlanState *plan, TupleTableSlot *first, GpucolPipe *pipe,
+								  bool delivered, GpucolKeptRows **kept);
 extern GpucolSource *gpucol_plan_rows_open_kept(GpucolKeptRows *kept,
 												const GpucolProgramColumn *columns, int ncolumns);
 extern void gpucol_plan_rows_end(GpucolKeptRows *kept);

@@ -15,15 +15,14 @@
 
 #include "columnar/source.h"
 #include "exec/join_build.h"
+#include "lower/harmless.h"
 #include "lower/host_test.h"
 #include "service/memory.h"
 
-/* The conditions lowered so far as a program of their own, without outputs. */
+/* Conditions as a program of their own, without outputs. */
 static GpucolProgram *
-make_program(const GpucolLower *l, GpucolLower *prefix)
+make_program(GpucolLower *prefix)
 {
-	*prefix = *l;
-	gpucol_lower_restore(prefix, l->before);
 	prefix->nkeys = 0;
 	prefix->naggs = 0;
 	prefix->nfilter_instrs = prefix->ninstrs;
@@ -74,26 +73,16 @@ run_program(GpucolExec *exec, const GpucolHost *host)
 	return reached;
 }
 
-/*
- * GpucolReaches of a run, whose GpucolExec is `arg`.  Uses the fields of the run that is
- * about to start, so that it is released like any other whatever ends it.
- */
-GpucolReached
-gpucol_reach(void *arg, const GpucolLower *l)
+/* Does a row pass the conditions that `prefix` has lowered? */
+static GpucolReached
+look_for_row(GpucolExec *exec, GpucolLower *prefix)
 {
-	GpucolExec *exec = arg;
 	GpucolParallel *parallel = exec->parallel;
-	GpucolLower prefix;
 	GpucolHost	host;
 	GpucolReached reached;
 
-	if (l->before->never)
-		return GPUCOL_REACHED_NO;
-	/* the conditions do not tell which rows joins leave */
-	if (l->failed || (l->past_filter && exec->joins != NULL && exec->joins->nsteps > 0))
-		return GPUCOL_REACHED_UNDECIDED;
-	exec->program = make_program(l, &prefix);
-	gpucol_host_init(&host, &prefix, &exec->node->ss.ps);
+	exec->program = make_program(prefix);
+	gpucol_host_init(&host, prefix, &exec->node->ss.ps);
 	exec->parallel = NULL;		/* each participant looks for itself */
 	gpucol_run_open(exec);
 	exec->parallel = parallel;
@@ -102,4 +91,48 @@ gpucol_reach(void *arg, const GpucolLower *l)
 	exec->program = NULL;
 	exec->engine = NULL;
 	return reached;
+}
+
+/*
+ * GpucolReaches of a run, whose GpucolExec is `arg`.  Uses the fields of the run that is
+ * about to start, so that it is released like any other whatever ends it.
+ */
+GpucolReached
+gpucol_reach(void *arg, const GpucolLower *l)
+{
+	GpucolExec *exec = arg;
+	GpucolLower prefix = *l;
+
+	if (l->before->never)
+		return GPUCOL_REACHED_NO;
+	/* the conditions do not tell which rows joins leave */
+	if (l->failed || (l->past_filter && exec->joins != NULL && exec->joins->nsteps > 0))
+		return GPUCOL_REACHED_UNDECIDED;
+	gpucol_lower_restore(&prefix, l->before);
+	return look_for_row(exec, &prefix);
+}
+
+/*
+ * Does a row of the table that is read pass the conditions of its pipe?  Like PostgreSQL's
+ * hash join, a run asks before it makes the tables that rows are looked up in.
+ */
+bool
+gpucol_reach_joins(GpucolExec *exec)
+{
+	const GpucolPipe *pipe = exec->joins->pipe;
+	GpucolLower *l = gpucol_pipe_begin(pipe, &exec->node->ss.ps);
+	ListCell   *lc;
+
+	l->reaches = gpucol_reach;
+	l->reaches_arg = exec;
+	foreach(lc, pipe->conditions)
+	{
+		if (!gpucol_lower_qual(l, (Expr *) gpucol_pipe_map(pipe, lfirst(lc)), true))
+			return true;
+	}
+	if (l->never)
+		return false;
+	gpucol_lower_end_filter(l);
+	return l->failed || (l->nhosts + l->norders > 0 && !gpucol_harmless_stack()) ||
+		look_for_row(exec, l) != GPUCOL_REACHED_NO;
 }

@@ -165,6 +165,16 @@ release_engine(void *arg)
 	exec->run = NULL;
 }
 
+static void
+watch_engine(GpucolExec *exec)
+{
+	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
+
+	callback->func = release_engine;
+	callback->arg = exec;
+	MemoryContextRegisterResetCallback(exec->context, callback);
+}
+
 /* A reason that EXPLAIN shows; runs without number may give the same one. */
 static const char *
 keep_reason(GpucolExec *exec, const char *known, const char *why)
@@ -201,6 +211,8 @@ lower(GpucolExec *exec)
 	if (l->nhosts + l->norders > 0 && !gpucol_harmless_stack())
 		return fall_back(exec, GPUCOL_UNSUPPORTED, "the statement has used up most of the stack");
 	exec->never = l->never;
+	if (exec->joins != NULL)
+		exec->joins->pipe->dry |= l->dry;
 	exec->program = gpucol_lower_finish(l, exec->kind);
 	gpucol_host_init(&exec->host, l, &exec->node->ss.ps);
 	return GPUCOL_OK;
@@ -503,10 +515,13 @@ open_source(GpucolExec *exec)
 	const GpucolProgramColumn *columns =
 		GPUCOL_PROGRAM_ARRAY(exec->program, GpucolProgramColumn, columns);
 
-	if (exec->never)
+	if (exec->never || (exec->joins != NULL && exec->joins->pipe->dry))
 		return gpucol_source_of_nothing();
 	if (exec->kept != NULL)
 		return gpucol_plan_rows_open_kept(exec->kept, columns, exec->program->ncolumns);
+	if (exec->first_row != NULL)
+		return gpucol_plan_rows_open_with(exec->rows_of, exec->first_row, exec->desc, columns,
+										  exec->program->ncolumns);
 	if (exec->rows_of != NULL)
 		return exec->open_rows(exec->rows_of, exec->desc, columns, exec->program->ncolumns);
 	if (exec->parallel != NULL)
@@ -562,6 +577,37 @@ status_reason(GpucolStatus status)
 }
 
 /*
+ * Build the tables of the pipe, and look at the rows that flow where they must be known: at the
+ * first before, since without one most tables are not needed.
+ */
+static GpucolStatus
+prepare_joins(GpucolExec *exec)
+{
+	GpucolPipe *pipe = exec->joins->pipe;
+	GpucolStatus status;
+
+	if (!pipe->dry && gpucol_joins_want_row(exec->joins))
+	{
+		watch_engine(exec);
+		if (exec->rows_of == NULL)
+			pipe->dry = !gpucol_reach_joins(exec);
+		else
+		{
+			exec->first_row = gpucol_plan_rows_first(exec->rows_of);
+			pipe->dry = exec->first_row == NULL;
+		}
+	}
+	status = gpucol_joins_build(exec);
+	if (status != GPUCOL_OK)
+		return fall_back(exec, status, exec->joins->fallback);
+	if (exec->rows_of != NULL && !pipe->dry &&
+		!gpucol_plan_rows_look(exec->rows_of, exec->first_row, pipe,
+							   exec->kind == GPUCOL_PROGRAM_SCAN, &exec->kept))
+		return fall_back(exec, GPUCOL_UNSUPPORTED, status_reason(GPUCOL_UNSUPPORTED));
+	return GPUCOL_OK;
+}
+
+/*
  * Lower, open the source, start an engine.  With `device_only`, GPUCOL_UNSUPPORTED
  * where that would be the CPU engine.
  */
@@ -571,7 +617,6 @@ start(GpucolExec *exec, bool device_only)
 	const GpucolEngine *engine;
 	const char *why = NULL;
 	GpucolStatus status;
-	MemoryContextCallback *callback;
 	instr_time	begin;
 	instr_time	opened;
 
@@ -580,18 +625,11 @@ start(GpucolExec *exec, bool device_only)
 	exec->emitted = false;
 	if (exec->joins != NULL)
 	{
-		status = gpucol_joins_build(exec);
+		status = prepare_joins(exec);
 		if (status != GPUCOL_OK)
-			return fall_back(exec, status, exec->joins->fallback);
-		if (exec->rows_of != NULL &&
-			!gpucol_plan_rows_look(exec->rows_of, exec->joins->pipe,
-								   exec->kind == GPUCOL_PROGRAM_SCAN, &exec->kept))
-			return fall_back(exec, GPUCOL_UNSUPPORTED, status_reason(GPUCOL_UNSUPPORTED));
+			return status;
 	}
-	callback = palloc0(sizeof(MemoryContextCallback));
-	callback->func = release_engine;
-	callback->arg = exec;
-	MemoryContextRegisterResetCallback(exec->context, callback);
+	watch_engine(exec);
 	status = lower(exec);
 	if (status != GPUCOL_OK || (exec->never && exec->kind != GPUCOL_PROGRAM_BUILD))
 		return status;
@@ -808,6 +846,7 @@ gpucol_run_end(GpucolExec *exec)
 	if (exec->kept != NULL)
 		gpucol_plan_rows_end(exec->kept);
 	exec->kept = NULL;
+	exec->first_row = NULL;
 	if (exec->joins != NULL)
 		gpucol_joins_end(exec->joins);
 	exec->lower = NULL;

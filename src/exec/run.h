@@ -118,7 +118,8 @@ struct GpucolExec
 	bool		started;
 	bool		fell_back;		/* no engine runs it; exec->fallback says why */
 	bool		never;			/* no row can pass: nothing is run */
-	struct GpucolKeptRows *kept;	/* of the plan whose rows are read, or NULL */
+	TupleTableSlot *first_row;	/* of the plan whose rows are read: delivered, not used */
+	struct GpucolKeptRows *kept;	/* all of them, or NULL */
 	bool		emitted;		/* a batch was handed out */
 
 	/* for EXPLAIN ANALYZE: finished runs, and what went wrong in one of them */
@@ -205,8 +206,12 @@ extern void gpucol_run_rescan_fallback(CustomScanState *node, PlanState *fallbac
 /* The table to name in an error, or NULL. */
 extern Relation gpucol_run_table(const GpucolExec *exec);
 
-/* reach.c: a run's GpucolReaches; `exec` is its GpucolExec */
+/*
+ * reach.c: a run's GpucolReaches; `exec` is its GpucolExec.  Does a row of the table get to
+ * the first join of the run's pipe (true if that is not known)?
+ */
 extern GpucolReached gpucol_reach(void *exec, const GpucolLower *l);
+extern bool gpucol_reach_joins(GpucolExec *exec);
 
 /* Is a device what the settings ask for, and is there one? */
 extern bool gpucol_run_wants_device(void);

@@ -163,7 +163,8 @@ struct GpucolLower
 	bool		no_extremes;	/* no least and greatest bytes: rankings beside them have
 								 * none */
 	bool		past_filter;	/* all conjuncts are lowered */
-	bool		never;			/* some conjunct holds for no row */
+	bool		never;			/* no row passes: some conjunct holds for none, */
+	bool		dry;			/* or none of a pipe's source does */
 	bool		failed;			/* a constant may raise an error, and whether a row
 								 * needs it cannot be told */
 	const GpucolLower *before;	/* as it was before the conjunct at hand */

@@ -597,31 +597,47 @@ add_key_range(GpucolLower *l, const GpucolPipe *pipe, const GpucolPipeStep *step
 }
 
 /*
+ * Do rows get behind a step?  Those that flow, unless it drops them all, and those that it
+ * delivers itself.
+ */
+bool
+gpucol_pipe_flows_behind(const GpucolPipeStep *step, bool flows)
+{
+	if (step->built && step->empty && drops_unmatched(step))
+		return false;
+	return flows || gpucol_pipe_step_has_tail(step);
+}
+
+/* Does any row get through the pipe, as far as built tables tell, if `flows` of its source? */
+static bool
+gets_through(const GpucolPipe *pipe, bool flows)
+{
+	ListCell   *lc;
+
+	foreach(lc, pipe->steps)
+		flows = gpucol_pipe_flows_behind(lfirst(lc), flows);
+	return flows;
+}
+
+/*
  * Use what is known of built tables: rows that a step would drop need not be read, unless
- * a step before it counts matches; and behind a step that drops all rows there are those
- * of later steps only.
+ * a step before it counts matches.
  */
 static void
 use_tables(GpucolLower *l, const GpucolPipe *pipe)
 {
 	bool		tail = false;
-	bool		nothing = false;
 	ListCell   *lc;
 
 	foreach(lc, pipe->steps)
 	{
 		const GpucolPipeStep *step = lfirst(lc);
 
-		if (step->built && drops_unmatched(step))
-		{
-			nothing |= step->empty;
-			if (!tail && step->has_range && list_length(step->outer_keys) == 1)
-				add_key_range(l, pipe, step);
-		}
+		if (step->built && drops_unmatched(step) && !tail && step->has_range &&
+			list_length(step->outer_keys) == 1)
+			add_key_range(l, pipe, step);
 		tail |= gpucol_pipe_step_has_tail(step);
-		nothing &= !gpucol_pipe_step_has_tail(step) || step->empty;
 	}
-	l->never |= nothing;
 }
 
 /*
@@ -644,10 +660,18 @@ gpucol_pipe_lower(GpucolLower *l, const GpucolPipe *pipe)
 {
 	ListCell   *lc;
 
+	/* then nothing that conditions are made of need be known */
+	l->never |= !gets_through(pipe, !pipe->dry);
 	foreach(lc, pipe->conditions)
 	{
 		if (!gpucol_lower_qual(l, (Expr *) gpucol_pipe_map(pipe, lfirst(lc)), true))
 			return false;
+	}
+	if (l->never)
+	{
+		/* conditions know of the source's rows only */
+		l->dry = true;
+		l->never = !gets_through(pipe, false);
 	}
 	use_tables(l, pipe);
 	gpucol_lower_end_filter(l);

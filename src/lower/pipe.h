@@ -86,6 +86,8 @@ struct GpucolPipe
 	Index		varno;			/* in mapped Vars */
 	bool		given;			/* desc was set by gpucol_pipe_source */
 	GpucolPipeDecimal *decimals;	/* by column of desc */
+
+	bool		dry;			/* in this run: no row of the source flows */
 };
 
 /* The columns of the source of a pipe, of which desc has those; copied. */
@@ -134,8 +136,12 @@ extern const char *gpucol_pipe_add_key(const GpucolPipe *drive, GpucolPipeStep *
 extern const char *gpucol_pipe_check_condition(const GpucolPipe *drive, const GpucolPipe *build,
 											   Expr *condition);
 
-/* Does a step deliver rows of its table once the source has ended? */
+/*
+ * Does a step deliver rows of its table once the source has ended?  Do rows get behind a
+ * step whose table has been built, if `flows` says whether they get as far as that?
+ */
 extern bool gpucol_pipe_step_has_tail(const GpucolPipeStep *step);
+extern bool gpucol_pipe_flows_behind(const GpucolPipeStep *step, bool flows);
 
 /* Whether an expression can be lowered: the reason if not; as a key, its class and scale. */
 typedef struct GpucolPipeAnswer
