@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * cluster.c
- *	  CLUSTER: segment rows in the order of an index.
+ *	  CLUSTER and VACUUM FULL: segment rows in the order of an index, or their own.
  *
  * The rows of all segments that every snapshot sees are sorted (a btree) or read
  * through the index, and written to new segments, whose entries are frozen: old
@@ -11,6 +11,10 @@
  * A segment that some snapshot does not see yet is sorted by itself; the new
  * entries get the old one's transaction.  Where rows are read through an index
  * such segments are left to be copied as they are.
+ *
+ * VACUUM FULL copies most segments (rewrite.c).  Those that have few rows left are packed
+ * together, in the order that they have, behind the others.  Of a table that was clustered,
+ * all that follow the first such segment are, so that its order stays.
  *
  * A rewrite makes PostgreSQL forget the values that rows older than an added column
  * have in it.  Segments without the column can therefore not be copied, by VACUUM FULL
@@ -32,6 +36,7 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/tuplesort.h"
@@ -43,6 +48,10 @@
 #include "columnar/view.h"
 #include "columnar/writer.h"
 #include "compat.h"
+#include "guc.h"
+
+/* A segment is sparse if it has less than this share of a full one, or this share is dead. */
+#define SPARSE_SHARE	0.2
 
 /* A row that some snapshots see no more. */
 typedef struct MovedRow
@@ -63,6 +72,8 @@ typedef struct Cluster
 	List	  **diverted;		/* where new entries go, NULL = the directory */
 	GpucolDeadRows *dead;
 	CommandId	cid;
+	bool		in_order;		/* of an index that the table was clustered by: once a segment
+								 * is packed together, so are all behind it */
 
 	/* of the segment at hand */
 	const GpucolViewSegment *segment;
@@ -95,8 +106,9 @@ segment_fate(const GpucolDirectoryTuple *row, TransactionId oldest_xmin)
 		TransactionIdPrecedes(row->xmin, oldest_xmin) ? FATE_SETTLED : FATE_RECENT;
 }
 
-bool
-gpucol_cluster_is_needed(Relation table)
+/* May the table have segments that cannot be copied as they are? */
+static bool
+may_lack_columns(Relation table)
 {
 	TupleDesc	desc = RelationGetDescr(table);
 
@@ -118,7 +130,7 @@ lacks_column(Relation table, const GpucolDirectoryTuple *row)
 	GpucolSegmentEntry entry;
 	const GpucolSegmentInfo *info;
 
-	if (!gpucol_cluster_is_needed(table))
+	if (!may_lack_columns(table))
 		return false;
 	memcpy(&entry, row->data, sizeof(entry));
 	if (entry.nrows == 0)
@@ -160,14 +172,78 @@ add_segment(Cluster *cluster, const GpucolDirectoryTuple *row, bool by_itself,
 	view->nsegments++;
 }
 
+/* Has the table been clustered by an index? */
+static bool
+is_clustered(Relation table)
+{
+	List	   *indexes = RelationGetIndexList(table);
+	ListCell   *lc;
+	bool		clustered = false;
+
+	foreach(lc, indexes)
+		clustered |= get_index_isclustered(lfirst_oid(lc));
+	list_free(indexes);
+	return clustered;
+}
+
+static bool
+bit_is_set(const uint32 *bits, uint64 row)
+{
+	return bits != NULL && (bits[row / 32] >> (row % 32)) & 1;
+}
+
+/* Read the deletions of a segment. */
+static void
+enter_segment(Cluster *cluster, const GpucolViewSegment *segment)
+{
+	MemoryContext old;
+
+	if (cluster->segment == segment)
+		return;
+	MemoryContextReset(cluster->context);
+	old = MemoryContextSwitchTo(cluster->context);
+	gpucol_view_deletions(&cluster->view, segment, SnapshotSelf, &cluster->folded,
+						  &cluster->tombstoned);
+	MemoryContextSwitchTo(old);
+	cluster->segment = segment;
+}
+
+/* Is a row of the entered segment dead to everyone? */
+static bool
+is_dead(const Cluster *cluster, uint64 row)
+{
+	return bit_is_set(cluster->folded, row) ||
+		(bit_is_set(cluster->tombstoned, row) &&
+		 gpucol_deadrows_has(cluster->dead, cluster->segment->entry.first_row + row));
+}
+
+/* Has a segment so few rows, or so many dead ones, that it is not copied as it is? */
+static bool
+is_sparse(Cluster *cluster, const GpucolDirectoryTuple *row)
+{
+	GpucolViewSegment segment = {.tid = row->tid, .xmin = row->xmin};
+	uint32		live;
+
+	memcpy(&segment.entry, row->data, sizeof(segment.entry));
+	live = segment.entry.nrows;
+	enter_segment(cluster, &segment);
+	for (uint32 i = 0; i < segment.entry.nrows; i++)
+		live -= is_dead(cluster, i);
+	cluster->segment = NULL;	/* it was this function's */
+	return live < SPARSE_SHARE * gpucol_segment_rows ||
+		live < (1 - SPARSE_SHARE) * segment.entry.nrows;
+}
+
 /*
  * Choose the segments: `settled` and `recent` ones to be ordered, and of the others
- * those that cannot be copied.
+ * those that cannot be copied.  Where none are to be ordered, settled ones that are
+ * sparse are packed together in the order that they have.
  */
 static void
 choose_segments(Cluster *cluster, TransactionId oldest_xmin, bool settled, bool recent)
 {
 	GpucolClustered *result = cluster->result;
+	bool		pack = false;
 	GpucolView *view = &cluster->view;
 	uint32		capacity = 16;
 	uint32		left = 0;
@@ -184,7 +260,9 @@ choose_segments(Cluster *cluster, TransactionId oldest_xmin, bool settled, bool 
 	{
 		SegmentFate fate = segment_fate(&row, oldest_xmin);
 
-		if (fate == FATE_SETTLED && settled)
+		if (fate == FATE_SETTLED && !settled)
+			pack = (pack && cluster->in_order) || is_sparse(cluster, &row);
+		if (fate == FATE_SETTLED && (settled || pack))
 			add_segment(cluster, &row, false, &capacity);
 		else if (fate == FATE_RECENT && recent)
 			add_segment(cluster, &row, true, &capacity);
@@ -213,35 +291,13 @@ choose_segments(Cluster *cluster, TransactionId oldest_xmin, bool settled, bool 
 	}
 }
 
-static bool
-bit_is_set(const uint32 *bits, uint64 row)
-{
-	return bits != NULL && (bits[row / 32] >> (row % 32)) & 1;
-}
-
-/* Read the deletions of a segment. */
-static void
-enter_segment(Cluster *cluster, const GpucolViewSegment *segment)
-{
-	MemoryContext old;
-
-	if (cluster->segment == segment)
-		return;
-	MemoryContextReset(cluster->context);
-	old = MemoryContextSwitchTo(cluster->context);
-	gpucol_view_deletions(&cluster->view, segment, SnapshotSelf, &cluster->folded,
-						  &cluster->tombstoned);
-	MemoryContextSwitchTo(old);
-	cluster->segment = segment;
-}
-
 /* Is a row of the entered segment to be written? */
 static bool
 keep_row(Cluster *cluster, uint64 row)
 {
 	uint64		number = cluster->segment->entry.first_row + row;
 
-	if (bit_is_set(cluster->folded, row) || gpucol_deadrows_has(cluster->dead, number))
+	if (is_dead(cluster, row))
 	{
 		cluster->result->dead += 1;
 		return false;
@@ -346,9 +402,9 @@ write_sorted(Cluster *cluster, Relation index, int64 number)
 	gpucol_writer_flush(cluster->new_table);
 }
 
-/* Write the rows of one segment in the order that they have. */
+/* Write the rows of one segment in the order that they have; others may follow. */
 static void
-write_as_is(Cluster *cluster, int64 number)
+write_as_is(Cluster *cluster, uint32 number)
 {
 	const GpucolViewSegment *segment = &cluster->view.segments[number];
 	TupleTableSlot *slot = table_slot_create(cluster->table, NULL);
@@ -366,6 +422,17 @@ write_as_is(Cluster *cluster, int64 number)
 	}
 	gpucol_reader_close(reader);
 	ExecDropSingleTupleTableSlot(slot);
+}
+
+/* Write the rows of the sparse segments together, in the order that they have. */
+static void
+write_together(Cluster *cluster)
+{
+	for (uint32 i = 0; i < cluster->view.nsegments; i++)
+	{
+		if (cluster->rows[i] == NULL)
+			write_as_is(cluster, i);
+	}
 	gpucol_writer_flush(cluster->new_table);
 }
 
@@ -385,7 +452,10 @@ write_singly(Cluster *cluster, Relation index)
 		if (index != NULL)
 			write_sorted(cluster, index, i);
 		else
+		{
 			write_as_is(cluster, i);
+			gpucol_writer_flush(cluster->new_table);
+		}
 		cluster->result->replaced = lappend(cluster->result->replaced, replaced);
 	}
 }
@@ -444,11 +514,14 @@ gpucol_cluster_segments(GpucolDirectory *from, Relation new_table, Relation inde
 	cluster.context = AllocSetContextCreate(CurrentMemoryContext, "gpucol cluster",
 											ALLOCSET_DEFAULT_SIZES);
 	cluster.dead = gpucol_deadrows_collect(from, oldest_xmin);
+	cluster.in_order = is_clustered(from->table);
 	choose_segments(&cluster, oldest_xmin, index != NULL, sorted);
 	if (sorted)
 		write_sorted(&cluster, index, -1);
 	else if (index != NULL)
 		write_by_index(&cluster, index);
+	else
+		write_together(&cluster);
 	write_singly(&cluster, sorted ? index : NULL);
 	MemoryContextDelete(cluster.context);
 	return result;

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * cluster.h
- *	  CLUSTER: segment rows in the order of an index.
+ *	  CLUSTER and VACUUM FULL: segment rows in the order of an index, or their own.
  *
  *-------------------------------------------------------------------------
  */
@@ -40,15 +40,12 @@ typedef struct GpucolClustered
  * none yet, in the order of an index of the old table: those that every snapshot
  * sees together, every other by itself, whose new entries the caller has to put
  * into the directory with the transaction of the old one.  The new table's row counter
- * must be beyond all numbers of the old one.  Without an index only the segments are
- * written that cannot be copied, each by itself.
+ * must be beyond all numbers of the old one.  Without an index only segments are
+ * written that have few rows left, together, and those that cannot be copied, by themselves.
  */
 extern GpucolClustered *gpucol_cluster_segments(GpucolDirectory *from,
 												Relation new_table, Relation index,
 												TransactionId oldest_xmin);
-
-/* May the table have segments that cannot be copied as they are? */
-extern bool gpucol_cluster_is_needed(Relation table);
 
 /* Was the segment of a row rewritten? */
 extern bool gpucol_cluster_has_row(const GpucolClustered *clustered, uint64 row);

@@ -14,7 +14,8 @@
  * without a uniqueness check: recently dead rows must be found too.
  *
  * CLUSTER orders the delta, by heap's own code, and the segments (cluster.c), each by
- * itself; segments that lack a column with a value are written anew by the same code.
+ * itself; segments that lack a column with a value, or have few rows left, are written anew
+ * by the same code.
  *
  * Everything runs under AccessExclusiveLock of both tables and TOAST relations.
  *
@@ -54,7 +55,7 @@ typedef struct Rewrite
 	TransactionId oldest_xmin;
 	RewriteState state;
 	double		rows;			/* of copied segments */
-	GpucolClustered *clustered; /* segments that have been written anew, or NULL */
+	GpucolClustered *clustered; /* segments that have been written anew */
 } Rewrite;
 
 /* Copy the delta by heap's own code, which must not meet segment rows. */
@@ -135,8 +136,7 @@ new_key(Rewrite *rewrite, Oid base, const GpucolDirectoryTuple *row, Oid *id, in
 
 	*id = row->id;
 	*seq = row->seq;
-	if (rewrite->clustered == NULL || base == GPUCOL_ID_BITMAP ||
-		!gpucol_cluster_has_row(rewrite->clustered, number))
+	if (base == GPUCOL_ID_BITMAP || !gpucol_cluster_has_row(rewrite->clustered, number))
 		return true;
 	if (base != GPUCOL_ID_TOMBSTONE ||
 		!gpucol_cluster_new_row(rewrite->clustered, number, &number))
@@ -214,8 +214,7 @@ copy_directory(Rewrite *rewrite, TransactionId xid_cutoff, MultiXactId multi_cut
 {
 	rewrite->state = begin_heap_rewrite(rewrite->from.toast, rewrite->to.toast,
 										rewrite->oldest_xmin, xid_cutoff, multi_cutoff);
-	if (rewrite->clustered != NULL)
-		add_replaced(rewrite);
+	add_replaced(rewrite);
 	for (int i = 0; i < (int) lengthof(id_ranges); i++)
 	{
 		GpucolDirectoryScan scan;
@@ -296,13 +295,10 @@ gpucol_rewrite_copy(Relation old_table, Relation new_table, Relation old_index,
 						RelationGetRelationName(old_table))));
 
 	copy_counter(&rewrite);
-	if (old_index != NULL || gpucol_cluster_is_needed(old_table))
-	{
-		rewrite.clustered = gpucol_cluster_segments(&rewrite.from, new_table, old_index,
-													oldest_xmin);
-		*num_tuples += rewrite.clustered->rows;
-		*tups_vacuumed += rewrite.clustered->dead;
-	}
+	rewrite.clustered = gpucol_cluster_segments(&rewrite.from, new_table, old_index,
+												oldest_xmin);
+	*num_tuples += rewrite.clustered->rows;
+	*tups_vacuumed += rewrite.clustered->dead;
 
 	/* the rewrite module appends to what is there */
 	first_block = RelationGetNumberOfBlocks(rewrite.to.toast);
