@@ -54,24 +54,24 @@ find_ordered_acc(GpucolRun *run, GpucolCpuAccOp op, uint16_t arg, uint16_t filte
 {
 	GpucolCpuAcc *acc;
 
-	for (int i = 0; i < run->naccs; i++)
-		if (run->accs[i].op == op && run->accs[i].arg == arg &&
-			run->accs[i].filter == filter && run->accs[i].order == order)
+	for (int i = 0; i < run->agg.naccs; i++)
+		if (run->agg.accs[i].op == op && run->agg.accs[i].arg == arg &&
+			run->agg.accs[i].filter == filter && run->agg.accs[i].order == order)
 			return i;
-	acc = &run->accs[run->naccs];
+	acc = &run->agg.accs[run->agg.naccs];
 	memset(acc, 0, sizeof(*acc));
 	acc->op = op;
 	acc->arg = arg;
 	acc->filter = filter;
 	acc->order = order;
-	acc->offset = run->state_words;
-	run->state_words += acc_words[op];
+	acc->offset = run->agg.state_words;
+	run->agg.state_words += acc_words[op];
 	if (op == GPUCOL_CPU_ACC_DISTINCT)
-		acc->distinct = (uint32_t) run->ndistinct++;
+		acc->distinct = (uint32_t) run->agg.ndistinct++;
 	if (gpucol_cpu_extreme_is(acc))
-		acc->extreme = (uint32_t) run->nextremes++;
-	run->has_float |= op == GPUCOL_CPU_ACC_SUM_F || op == GPUCOL_CPU_ACC_SUMSQ_F;
-	return run->naccs++;
+		acc->extreme = (uint32_t) run->agg.nextremes++;
+	run->agg.has_float |= op == GPUCOL_CPU_ACC_SUM_F || op == GPUCOL_CPU_ACC_SUMSQ_F;
+	return run->agg.naccs++;
 }
 
 static int
@@ -143,9 +143,9 @@ map_agg(GpucolRun *run, const GpucolAgg *agg, GpucolCpuAggMap *map)
 		default:
 			return GPUCOL_UNSUPPORTED;
 	}
-	map->count = run->accs[find_acc(run, GPUCOL_CPU_ACC_COUNT, arg, agg->filter)].offset;
-	map->v = v < 0 ? NO_WORD : run->accs[v].offset;
-	map->w = w < 0 ? NO_WORD : run->accs[w].offset;
+	map->count = run->agg.accs[find_acc(run, GPUCOL_CPU_ACC_COUNT, arg, agg->filter)].offset;
+	map->v = v < 0 ? NO_WORD : run->agg.accs[v].offset;
+	map->w = w < 0 ? NO_WORD : run->agg.accs[w].offset;
 	return GPUCOL_OK;
 }
 
@@ -153,11 +153,11 @@ map_agg(GpucolRun *run, const GpucolAgg *agg, GpucolCpuAggMap *map)
 static void
 init_first_state(GpucolRun *run)
 {
-	for (int i = 0; i < run->naccs; i++)
+	for (int i = 0; i < run->agg.naccs; i++)
 	{
-		uint64_t   *words = run->first_state + run->accs[i].offset;
+		uint64_t   *words = run->agg.first_state + run->agg.accs[i].offset;
 
-		switch (run->accs[i].op)
+		switch (run->agg.accs[i].op)
 		{
 			case GPUCOL_CPU_ACC_MIN_I:
 			case GPUCOL_CPU_ACC_MIN_F:
@@ -174,7 +174,7 @@ init_first_state(GpucolRun *run)
 				gpucol_cpu_put128(words, INT128_MIN);
 				break;
 			case GPUCOL_CPU_ACC_AND:
-				*words = run->classes[run->accs[i].arg] == GPUCOL_CLASS_B ? 1 : UINT64_MAX;
+				*words = run->code.classes[run->agg.accs[i].arg] == GPUCOL_CLASS_B ? 1 : UINT64_MAX;
 				break;
 			case GPUCOL_CPU_ACC_SUM_F:
 				((GpucolCpuFloatSum *) words)->sum = -0.0;	/* neutral for -0 too */
@@ -200,13 +200,13 @@ add_only_group(GpucolCpuGroups *groups)
 static void
 init_keys(GpucolRun *run)
 {
-	run->key_words = 1;
+	run->agg.key_words = 1;
 	for (int k = 0; k < run->program->nkeys; k++)
 	{
-		GpucolClass cls = run->classes[run->keys[k]];
+		GpucolClass cls = run->code.classes[run->code.keys[k]];
 
-		run->key_is_float[run->key_words] = cls == GPUCOL_CLASS_F;
-		run->key_words += cls == GPUCOL_CLASS_D ? 2 : 1;
+		run->agg.key_is_float[run->agg.key_words] = cls == GPUCOL_CLASS_F;
+		run->agg.key_words += cls == GPUCOL_CLASS_D ? 2 : 1;
 	}
 }
 
@@ -216,19 +216,19 @@ init_output(GpucolRun *run)
 {
 	size_t		nkeys = run->program->nkeys;
 
-	run->out_states = gpucol_cpu_alloc(run, sizeof(GpucolAggState) * BATCH *
-									   (run->program->naggs + 1u));
-	run->out_columns = gpucol_cpu_alloc0(run, sizeof(GpucolResultColumn) * (nkeys + 1));
-	run->out_values = gpucol_cpu_alloc0(run, sizeof(void *) * (nkeys + 1));
-	run->out_nulls = gpucol_cpu_alloc0(run, sizeof(uint8_t *) * (nkeys + 1));
-	if (run->out_states == NULL || run->out_columns == NULL ||
-		run->out_values == NULL || run->out_nulls == NULL)
+	run->agg.out_states = gpucol_cpu_alloc(run, sizeof(GpucolAggState) * BATCH *
+										   (run->program->naggs + 1u));
+	run->out.columns = gpucol_cpu_alloc0(run, sizeof(GpucolResultColumn) * (nkeys + 1));
+	run->out.values = gpucol_cpu_alloc0(run, sizeof(void *) * (nkeys + 1));
+	run->out.nulls = gpucol_cpu_alloc0(run, sizeof(uint8_t *) * (nkeys + 1));
+	if (run->agg.out_states == NULL || run->out.columns == NULL ||
+		run->out.values == NULL || run->out.nulls == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (size_t k = 0; k < nkeys; k++)
 	{
-		run->out_values[k] = gpucol_cpu_alloc(run, sizeof(__int128) * BATCH);
-		run->out_nulls[k] = gpucol_cpu_alloc(run, BATCH);
-		if (run->out_values[k] == NULL || run->out_nulls[k] == NULL)
+		run->out.values[k] = gpucol_cpu_alloc(run, sizeof(__int128) * BATCH);
+		run->out.nulls[k] = gpucol_cpu_alloc(run, BATCH);
+		if (run->out.values[k] == NULL || run->out.nulls[k] == NULL)
 			return GPUCOL_OUT_OF_MEMORY;
 	}
 	return GPUCOL_OK;
@@ -239,10 +239,10 @@ gpucol_cpu_agg_init(GpucolRun *run)
 {
 	const GpucolProgram *program = run->program;
 
-	run->accs = gpucol_cpu_alloc0(run, sizeof(GpucolCpuAcc) * (3u * program->naggs + 2));
-	run->agg_map = gpucol_cpu_alloc0(run, sizeof(GpucolCpuAggMap) * (program->naggs + 1u));
-	run->key_is_float = gpucol_cpu_alloc0(run, 2u * program->nkeys + 2);
-	if (run->accs == NULL || run->agg_map == NULL || run->key_is_float == NULL)
+	run->agg.accs = gpucol_cpu_alloc0(run, sizeof(GpucolCpuAcc) * (3u * program->naggs + 2));
+	run->agg.maps = gpucol_cpu_alloc0(run, sizeof(GpucolCpuAggMap) * (program->naggs + 1u));
+	run->agg.key_is_float = gpucol_cpu_alloc0(run, 2u * program->nkeys + 2);
+	if (run->agg.accs == NULL || run->agg.maps == NULL || run->agg.key_is_float == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	if (program->nkeys > 64)
 		return GPUCOL_UNSUPPORTED;
@@ -250,38 +250,38 @@ gpucol_cpu_agg_init(GpucolRun *run)
 	find_acc(run, GPUCOL_CPU_ACC_COUNT, GPUCOL_NO_REG, GPUCOL_NO_REG);
 	for (int a = 0; a < program->naggs; a++)
 	{
-		GpucolStatus status = map_agg(run, &run->aggs[a], &run->agg_map[a]);
+		GpucolStatus status = map_agg(run, &run->code.aggs[a], &run->agg.maps[a]);
 
 		if (status != GPUCOL_OK)
 			return status;
 	}
-	if (run->nextremes > 0)
+	if (run->agg.nextremes > 0)
 	{
 		GpucolStatus status = gpucol_cpu_extreme_init(run);
 
 		if (status != GPUCOL_OK)
 			return status;
 	}
-	run->first_state = gpucol_cpu_alloc0(run, sizeof(uint64_t) * run->state_words);
-	if (run->first_state == NULL)
+	run->agg.first_state = gpucol_cpu_alloc0(run, sizeof(uint64_t) * run->agg.state_words);
+	if (run->agg.first_state == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	init_first_state(run);
-	run->by_ordinal = run->has_float;
-	run->nparts = !run->has_float ? run->nworkers :
+	run->window.by_ordinal = run->agg.has_float;
+	run->agg.nparts = !run->agg.has_float ? run->nworkers :
 		program->nkeys > 0 ? FLOAT_PARTS : FLOAT_PARTS_UNGROUPED;
-	run->parts = gpucol_cpu_alloc0(run, sizeof(GpucolCpuGroups *) * (size_t) run->nparts);
-	if (run->parts == NULL)
+	run->agg.parts = gpucol_cpu_alloc0(run, sizeof(GpucolCpuGroups *) * (size_t) run->agg.nparts);
+	if (run->agg.parts == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	for (int p = 0; p < run->nparts; p++)
+	for (int p = 0; p < run->agg.nparts; p++)
 	{
-		run->parts[p] = gpucol_cpu_group_create(run);
-		if (run->parts[p] == NULL ||
-			(program->nkeys == 0 && add_only_group(run->parts[p]) != GPUCOL_OK))
+		run->agg.parts[p] = gpucol_cpu_group_create(run);
+		if (run->agg.parts[p] == NULL ||
+			(program->nkeys == 0 && add_only_group(run->agg.parts[p]) != GPUCOL_OK))
 			return GPUCOL_OUT_OF_MEMORY;
 	}
 	for (int w = 0; w < run->nworkers; w++)
 	{
-		run->workers[w].keys = gpucol_cpu_alloc(run, sizeof(uint64_t) * run->key_words *
+		run->workers[w].keys = gpucol_cpu_alloc(run, sizeof(uint64_t) * run->agg.key_words *
 												GPUCOL_VECTOR_VALUES);
 		if (run->workers[w].keys == NULL)
 			return GPUCOL_OUT_OF_MEMORY;
@@ -344,22 +344,22 @@ deliver_state(const GpucolAgg *agg, const GpucolCpuAggMap *map,
 static void
 deliver_keys(GpucolRun *run, const GpucolCpuGroups *groups, uint32_t first, uint32_t n)
 {
-	const GpucolCpuStrings *strings = &run->parts[0]->strings;
+	const GpucolCpuStrings *strings = &run->agg.parts[0]->strings;
 	uint32_t	word = 1;
 
 	for (int k = 0; k < run->program->nkeys; k++)
 	{
-		GpucolResultColumn *column = &run->out_columns[k];
-		void	   *values = run->out_values[k];
+		GpucolResultColumn *column = &run->out.columns[k];
+		void	   *values = run->out.values[k];
 
-		column->cls = run->classes[run->keys[k]];
-		column->nulls = run->out_nulls[k];
+		column->cls = run->code.classes[run->code.keys[k]];
+		column->nulls = run->out.nulls[k];
 		for (uint32_t g = 0; g < n; g++)
 		{
-			const uint64_t *key = groups->keys + (size_t) (first + g) * run->key_words;
+			const uint64_t *key = groups->keys + (size_t) (first + g) * run->agg.key_words;
 			bool		isnull = key[0] >> k & 1;
 
-			run->out_nulls[k][g] = isnull;
+			run->out.nulls[k][g] = isnull;
 			if (column->cls == GPUCOL_CLASS_D)
 				((__int128 *) values)[g] = gpucol_cpu_get128(key + word);
 			else if (column->cls != GPUCOL_CLASS_S)
@@ -386,7 +386,7 @@ gpucol_cpu_agg_next(GpucolRun *run, GpucolResult *out)
 	uint32_t	n;
 	GpucolStatus status;
 
-	if (!run->merged)
+	if (!run->agg.merged)
 	{
 		do
 			status = gpucol_cpu_source_step(run);
@@ -397,31 +397,32 @@ gpucol_cpu_agg_next(GpucolRun *run, GpucolResult *out)
 			return status;
 		gpucol_cpu_first_select(run);
 	}
-	while (run->next_part < run->nparts && run->next_group == run->parts[run->next_part]->n)
+	while (run->agg.next_part < run->agg.nparts &&
+		   run->agg.next_group == run->agg.parts[run->agg.next_part]->n)
 	{
-		run->next_part++;
-		run->next_group = 0;
+		run->agg.next_part++;
+		run->agg.next_group = 0;
 	}
-	if (run->next_part == run->nparts)
+	if (run->agg.next_part == run->agg.nparts)
 		return GPUCOL_END;
-	groups = run->parts[run->next_part];
-	n = groups->n - run->next_group;
+	groups = run->agg.parts[run->agg.next_part];
+	n = groups->n - run->agg.next_group;
 	if (n > BATCH)
 		n = BATCH;
 	for (uint32_t g = 0; g < n; g++)
 		for (uint32_t a = 0; a < naggs; a++)
 		{
-			status = deliver_state(&run->aggs[a], &run->agg_map[a], groups->states +
-								   (size_t) (run->next_group + g) * run->state_words,
-								   &run->out_states[g * naggs + a]);
+			status = deliver_state(&run->code.aggs[a], &run->agg.maps[a], groups->states +
+								   (size_t) (run->agg.next_group + g) * run->agg.state_words,
+								   &run->agg.out_states[g * naggs + a]);
 			if (status != GPUCOL_OK)
 				return status;
 		}
-	deliver_keys(run, groups, run->next_group, n);
-	run->next_group += n;
+	deliver_keys(run, groups, run->agg.next_group, n);
+	run->agg.next_group += n;
 	out->nrows = n;
-	out->columns = run->out_columns;
+	out->columns = run->out.columns;
 	out->tids = NULL;
-	out->states = run->out_states;
+	out->states = run->agg.out_states;
 	return GPUCOL_OK;
 }

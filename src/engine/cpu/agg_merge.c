@@ -16,13 +16,13 @@ gpucol_cpu_agg_merge(const GpucolRun *run, uint64_t *to, const uint64_t *from)
 {
 	GpucolStatus status = GPUCOL_OK;
 
-	for (int i = 0; i < run->naccs && status == GPUCOL_OK; i++)
+	for (int i = 0; i < run->agg.naccs && status == GPUCOL_OK; i++)
 	{
-		uint64_t   *a = to + run->accs[i].offset;
-		const uint64_t *b = from + run->accs[i].offset;
+		uint64_t   *a = to + run->agg.accs[i].offset;
+		const uint64_t *b = from + run->agg.accs[i].offset;
 		__int128	sum;
 
-		switch (run->accs[i].op)
+		switch (run->agg.accs[i].op)
 		{
 			case GPUCOL_CPU_ACC_COUNT:
 				*a += *b;
@@ -115,7 +115,7 @@ translate_key(Merge *merge, uint64_t *key)
 
 	for (int k = 0; k < run->program->nkeys; k++)
 	{
-		GpucolClass cls = run->classes[run->keys[k]];
+		GpucolClass cls = run->code.classes[run->code.keys[k]];
 
 		if (cls == GPUCOL_CLASS_S && !(key[0] >> k & 1) &&
 			translate_string(merge, &key[word]) != GPUCOL_OK)
@@ -140,7 +140,7 @@ merge_pairs(Merge *merge, const GpucolCpuAcc *acc, const uint32_t *groups,
 
 		if (gpucol_cpu_group_add(merge->to, set, groups[j], values[j], &added) != GPUCOL_OK)
 			return GPUCOL_OUT_OF_MEMORY;
-		merge->to->states[(size_t) groups[j] * merge->run->state_words + acc->offset] += added;
+		merge->to->states[(size_t) groups[j] * merge->run->agg.state_words + acc->offset] += added;
 	}
 	return GPUCOL_OK;
 }
@@ -171,7 +171,7 @@ static GpucolStatus
 merge_set(Merge *merge, const GpucolCpuAcc *acc)
 {
 	const GpucolCpuSet *set = &merge->from->sets[acc->distinct];
-	bool		strings = merge->run->classes[acc->arg] == GPUCOL_CLASS_S;
+	bool		strings = merge->run->code.classes[acc->arg] == GPUCOL_CLASS_S;
 	uint32_t	groups[GPUCOL_VECTOR_VALUES];
 	uint64_t	values[GPUCOL_VECTOR_VALUES];
 	uint32_t	n = 0;
@@ -204,22 +204,22 @@ merge_vector(Merge *merge, GpucolCpuWorker *worker, uint32_t first, uint32_t n)
 
 	for (uint32_t j = 0; j < n; j++)
 	{
-		uint64_t   *key = merge->from->keys + (size_t) (first + j) * run->key_words;
+		uint64_t   *key = merge->from->keys + (size_t) (first + j) * run->agg.key_words;
 
 		if (translate_key(merge, key) != GPUCOL_OK)
 			return GPUCOL_OUT_OF_MEMORY;
-		for (uint32_t k = 0; k < run->key_words; k++)
+		for (uint32_t k = 0; k < run->agg.key_words; k++)
 			worker->keys[k * GPUCOL_VECTOR_VALUES + j] = key[k];
 	}
 	status = gpucol_cpu_group_lookup(merge->to, worker->keys, GPUCOL_VECTOR_VALUES, n,
 									 worker->hashes, worker->ids);
 	for (uint32_t j = 0; j < n && status == GPUCOL_OK; j++)
 	{
-		uint64_t   *to = merge->to->states + (size_t) worker->ids[j] * run->state_words;
-		const uint64_t *from = merge->from->states + (size_t) (first + j) * run->state_words;
+		uint64_t   *to = merge->to->states + (size_t) worker->ids[j] * run->agg.state_words;
+		const uint64_t *from = merge->from->states + (size_t) (first + j) * run->agg.state_words;
 
 		status = gpucol_cpu_agg_merge(run, to, from);
-		if (status == GPUCOL_OK && run->nextremes > 0)
+		if (status == GPUCOL_OK && run->agg.nextremes > 0)
 			status = gpucol_cpu_extreme_merge(run, merge->to, to, from);
 		if (merge->ids != NULL)
 			merge->ids[first + j] = worker->ids[j];
@@ -235,17 +235,17 @@ merge_groups(GpucolRun *run, GpucolCpuGroups *to, GpucolCpuGroups *from)
 	GpucolStatus status = GPUCOL_OK;
 
 	merge.strings = gpucol_cpu_alloc0(run, sizeof(uint32_t) * ((size_t) from->strings.n + 1));
-	if (run->ndistinct > 0)
+	if (run->agg.ndistinct > 0)
 		merge.ids = gpucol_cpu_alloc(run, sizeof(uint32_t) * ((size_t) from->n + 1));
-	if (merge.strings == NULL || (run->ndistinct > 0 && merge.ids == NULL))
+	if (merge.strings == NULL || (run->agg.ndistinct > 0 && merge.ids == NULL))
 		status = GPUCOL_OUT_OF_MEMORY;
 	for (uint32_t g = 0; g < from->n && status == GPUCOL_OK; g += GPUCOL_VECTOR_VALUES)
 		status = merge_vector(&merge, &run->workers[0], g,
 							  from->n - g < GPUCOL_VECTOR_VALUES ? from->n - g :
 							  GPUCOL_VECTOR_VALUES);
-	for (int i = 0; i < run->naccs && status == GPUCOL_OK; i++)
-		if (run->accs[i].op == GPUCOL_CPU_ACC_DISTINCT)
-			status = merge_set(&merge, &run->accs[i]);
+	for (int i = 0; i < run->agg.naccs && status == GPUCOL_OK; i++)
+		if (run->agg.accs[i].op == GPUCOL_CPU_ACC_DISTINCT)
+			status = merge_set(&merge, &run->agg.accs[i]);
 	gpucol_cpu_free(run, merge.strings);
 	gpucol_cpu_free(run, merge.ids);
 	return status;
@@ -257,19 +257,19 @@ gpucol_cpu_agg_merge_parts(GpucolRun *run)
 {
 	if (gpucol_cpu_merge_pays(run))
 	{
-		run->merged = true;
+		run->agg.merged = true;
 		return gpucol_cpu_merge_all(run);
 	}
-	for (int p = 1; p < run->nparts; p++)
+	for (int p = 1; p < run->agg.nparts; p++)
 	{
-		GpucolStatus status = merge_groups(run, run->parts[0], run->parts[p]);
+		GpucolStatus status = merge_groups(run, run->agg.parts[0], run->agg.parts[p]);
 
 		if (status != GPUCOL_OK)
 			return status;
-		gpucol_cpu_group_destroy(run->parts[p]);
-		run->parts[p] = NULL;
+		gpucol_cpu_group_destroy(run->agg.parts[p]);
+		run->agg.parts[p] = NULL;
 	}
-	run->nparts = 1;
-	run->merged = true;
+	run->agg.nparts = 1;
+	run->agg.merged = true;
 	return GPUCOL_OK;
 }

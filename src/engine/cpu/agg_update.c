@@ -36,7 +36,7 @@ fill_keys(GpucolCpuWorker *worker, GpucolCpuGroups *groups)
 	memset(nulls, 0, sizeof(uint64_t) * n);
 	for (int k = 0; k < run->program->nkeys; k++)
 	{
-		GpucolCpuReg *reg = &worker->regs[run->keys[k]];
+		GpucolCpuReg *reg = &worker->regs[run->code.keys[k]];
 		GpucolStatus status = reg->cls == GPUCOL_CLASS_S ?
 			string_words(worker, groups, reg, reg->nulls, words) : GPUCOL_OK;
 
@@ -198,7 +198,7 @@ update_distinct(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
 {
 	const GpucolCpuReg *reg = &worker->regs[acc->arg];
 	GpucolCpuSet *set = &groups->sets[acc->distinct];
-	uint32_t	stride = worker->run->state_words;
+	uint32_t	stride = worker->run->agg.state_words;
 	bool		numbers = reg->cls == GPUCOL_CLASS_S && worker->run->program->nkeys == 0;
 	uint64_t	words[GPUCOL_VECTOR_VALUES];
 	GpucolStatus status;
@@ -382,7 +382,7 @@ update_acc(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc 
 	GpucolCpuReg *reg = acc->arg == GPUCOL_NO_REG ? NULL : &worker->regs[acc->arg];
 	uint32_t	n = worker->nsel;
 	const uint32_t *ids = worker->ids;
-	size_t		stride = worker->run->state_words;
+	size_t		stride = worker->run->agg.state_words;
 	uint64_t   *states = groups->states + acc->offset;
 	GpucolStatus status = GPUCOL_OK;
 
@@ -483,10 +483,10 @@ GpucolStatus
 gpucol_cpu_agg_update(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 {
 	GpucolRun  *run = worker->run;
-	GpucolCpuGroups *groups = run->parts[run->by_ordinal ?
-										 vector->ordinal % (unsigned) run->nparts :
+	GpucolCpuGroups *groups = run->agg.parts[run->window.by_ordinal ?
+										 vector->ordinal % (unsigned) run->agg.nparts :
 										 (unsigned) worker->index];
-	bool		dense = vector->delta == NULL && run->dense != NULL;
+	bool		dense = vector->delta == NULL && run->agg.dense != NULL;
 	bool		done = false;
 	GpucolStatus status;
 
@@ -494,11 +494,11 @@ gpucol_cpu_agg_update(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 		gpucol_cpu_dense_plain(worker, groups, vector, &done);
 	if (done)
 		return GPUCOL_OK;
-	if (run->program->filter == GPUCOL_NO_REG && run->nprobes == 0)
+	if (run->program->filter == GPUCOL_NO_REG && run->join.nprobes == 0)
 		gpucol_cpu_expr_select(worker);
 	if (worker->nsel == 0)
 		return GPUCOL_OK;
-	status = gpucol_cpu_expr_run(worker, vector, run->last_section, run->program->ninstrs);
+	status = gpucol_cpu_expr_run(worker, vector, run->join.last_section, run->program->ninstrs);
 	if (status != GPUCOL_OK)
 		return status;
 	if (dense && run->program->nkeys > 0)
@@ -512,8 +512,8 @@ gpucol_cpu_agg_update(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 			status = gpucol_cpu_group_lookup(groups, worker->keys, GPUCOL_VECTOR_VALUES,
 											 worker->nsel, worker->hashes, worker->ids);
 	}
-	for (int a = 0; a < run->naccs && status == GPUCOL_OK; a++)
+	for (int a = 0; a < run->agg.naccs && status == GPUCOL_OK; a++)
 		if (!dense || !gpucol_cpu_dense_has(run, a))
-			status = update_acc(worker, groups, &run->accs[a], vector);
+			status = update_acc(worker, groups, &run->agg.accs[a], vector);
 	return status;
 }

@@ -70,7 +70,7 @@ delta_extremes(const int64_t *values, uint32_t n, int64_t *lo, int64_t *hi)
 static void
 bound_column(const GpucolRun *run, int c, const GpucolDelta *delta, GpucolCpuBounds *b)
 {
-	const GpucolChunkDesc *desc = run->cols[c].desc;
+	const GpucolChunkDesc *desc = run->input.cols[c].desc;
 
 	b->known = true;
 	b->lo = INT64_MIN;
@@ -97,11 +97,11 @@ bound_column(const GpucolRun *run, int c, const GpucolDelta *delta, GpucolCpuBou
 static void
 bound_payload(const GpucolRun *run, const GpucolInstr *instr, GpucolCpuBounds *b)
 {
-	const GpucolPayload *payload = &run->payloads[instr->aux - run->program->ncolumns];
+	const GpucolPayload *payload = &run->code.payloads[instr->aux - run->program->ncolumns];
 	const GpucolLookupColumn *column =
-		&run->probes[payload->probe].table->columns[payload->column];
+		&run->join.probes[payload->probe].table->columns[payload->column];
 
-	b->known = is_bounded(run->classes[instr->dst]) && column->highs == NULL;
+	b->known = is_bounded(run->code.classes[instr->dst]) && column->highs == NULL;
 	b->nullable = true;
 	b->lo = column->least;
 	b->hi = column->greatest;
@@ -334,9 +334,10 @@ bound_instr(const GpucolRun *run, const GpucolInstr *instr, GpucolCpuBounds *out
 	static const GpucolCpuBounds absent = {.known = true};
 	const GpucolCpuOp *op = &gpucol_cpu_expr_ops[instr->op];
 	bool		list = instr->op == GPUCOL_OP_IN_I;
-	const GpucolCpuBounds *a = op->a == GPUCOL_CLASS_NONE ? &absent : &run->bounds[instr->a];
-	const GpucolCpuBounds *b = op->b == GPUCOL_CLASS_NONE || list ? &absent : &run->bounds[instr->b];
-	const GpucolCpuBounds *c = op->c == GPUCOL_CLASS_NONE || list ? &absent : &run->bounds[instr->c];
+	const GpucolCpuBounds *a = op->a == GPUCOL_CLASS_NONE ? &absent : &run->digest.bounds[instr->a];
+	const GpucolCpuBounds *all = run->digest.bounds;
+	const GpucolCpuBounds *b = op->b == GPUCOL_CLASS_NONE || list ? &absent : &all[instr->b];
+	const GpucolCpuBounds *c = op->c == GPUCOL_CLASS_NONE || list ? &absent : &all[instr->c];
 	Interval	type = type_of(instr, op->result);
 	Interval	r = anything;
 
@@ -368,15 +369,15 @@ gpucol_cpu_bounds_find(GpucolRun *run, const GpucolDelta *delta)
 {
 	for (int i = 0; i < run->program->ninstrs; i++)
 	{
-		const GpucolInstr *instr = &run->instrs[i];
-		GpucolCpuBounds *b = &run->bounds[instr->dst];
+		const GpucolInstr *instr = &run->code.instrs[i];
+		GpucolCpuBounds *b = &run->digest.bounds[instr->dst];
 
 		memset(b, 0, sizeof(*b));
 		if (instr->op <= GPUCOL_OP_LOAD_S && instr->aux < run->program->ncolumns)
 		{
 			bound_column(run, instr->aux, delta, b);
-			b->known = is_bounded(run->classes[instr->dst]);
-			if (run->classes[instr->dst] == GPUCOL_CLASS_B)
+			b->known = is_bounded(run->code.classes[instr->dst]);
+			if (run->code.classes[instr->dst] == GPUCOL_CLASS_B)
 			{
 				b->lo = b->lo == 1 && b->hi == 1;
 				b->hi = 1;
@@ -385,7 +386,7 @@ gpucol_cpu_bounds_find(GpucolRun *run, const GpucolDelta *delta)
 		else if (instr->op <= GPUCOL_OP_LOAD_S)
 			bound_payload(run, instr, b);
 		else if (instr->op <= GPUCOL_OP_CONST_B)
-			bound_const(&run->consts[instr->aux], b);
+			bound_const(&run->code.consts[instr->aux], b);
 		else
 			bound_instr(run, instr, b);
 	}

@@ -282,7 +282,7 @@ static GpucolStatus
 put_column(GpucolCpuWorker *worker, int output, GpucolCpuChunk *chunk, const uint16_t *at,
 		   uint32_t n)
 {
-	const GpucolCpuReg *reg = &worker->regs[worker->run->keys[output]];
+	const GpucolCpuReg *reg = &worker->regs[worker->run->code.keys[output]];
 	GpucolCpuBuiltColumn *column = &worker->built->columns[output];
 	size_t		place = (size_t) output * chunk->room + chunk->n;
 	int64_t    *values = chunk->values + place;
@@ -329,7 +329,7 @@ list_rows(GpucolCpuWorker *worker, uint16_t *at)
 
 	for (int k = 0; k < run->program->njoin_keys; k++)
 	{
-		const GpucolCpuReg *reg = &worker->regs[run->keys[k]];
+		const GpucolCpuReg *reg = &worker->regs[run->code.keys[k]];
 
 		for (uint32_t j = 0; j < worker->nsel && reg->nulls != NULL; j++)
 			drop[j] |= reg->nulls[j];
@@ -351,7 +351,7 @@ gpucol_cpu_build_rows(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 	GpucolCpuBuilt *built = worker->built;
 	uint16_t	at[GPUCOL_VECTOR_VALUES];
 	uint32_t	n;
-	GpucolStatus status = gpucol_cpu_expr_run(worker, vector, run->last_section,
+	GpucolStatus status = gpucol_cpu_expr_run(worker, vector, run->join.last_section,
 											  run->program->ninstrs);
 
 	if (status != GPUCOL_OK)
@@ -400,7 +400,7 @@ gpucol_cpu_build(GpucolRun *run, GpucolLookup **lookup)
 	run->ended = status == GPUCOL_OK ? GPUCOL_END : status;
 	if (status != GPUCOL_OK)
 		return status;
-	*lookup = run->lookup;
-	run->lookup = NULL;
+	*lookup = run->join.lookup;
+	run->join.lookup = NULL;
 	return GPUCOL_OK;
 }

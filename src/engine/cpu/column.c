@@ -221,7 +221,7 @@ static void
 load_values(GpucolCpuWorker *worker, int slot, const GpucolCpuVector *vector,
 			int64_t *out)
 {
-	const GpucolCpuColumn *column = &worker->run->cols[slot];
+	const GpucolCpuColumn *column = &worker->run->input.cols[slot];
 
 	if (vector->delta != NULL)
 	{
@@ -264,7 +264,7 @@ static void
 load_bytes(GpucolCpuWorker *worker, int slot, const GpucolCpuVector *vector,
 		   GpucolCpuReg *reg)
 {
-	const GpucolCpuColumn *column = &worker->run->cols[slot];
+	const GpucolCpuColumn *column = &worker->run->input.cols[slot];
 	const GpucolBytes *values;
 
 	reg->column = column;
@@ -292,7 +292,7 @@ static void
 load_nulls(GpucolCpuWorker *worker, int slot, const GpucolCpuVector *vector,
 		   GpucolCpuReg *reg)
 {
-	const GpucolCpuColumn *column = &worker->run->cols[slot];
+	const GpucolCpuColumn *column = &worker->run->input.cols[slot];
 	const uint32_t *bits;
 
 	reg->nulls = NULL;
@@ -374,7 +374,7 @@ gpucol_cpu_column_load(GpucolCpuWorker *worker, int slot,
 	{
 		load_values(worker, slot, vector, reg->v.i);
 		if (reg->cls == GPUCOL_CLASS_F &&
-			worker->run->columns[slot].kind == GPUCOL_KIND_FLOAT4)
+			worker->run->code.columns[slot].kind == GPUCOL_KIND_FLOAT4)
 			widen_float4(reg->v.f, worker->nsel);
 	}
 	else if (reg->cls == GPUCOL_CLASS_D)

@@ -30,6 +30,9 @@
  * every window is mapped, worked on and unmapped within one gpucol_cpu_step,
  * and finish never touches the source.
  *
+ * struct GpucolRun has a part for each of these matters: code and digest (what is computed),
+ * mem, input (what is scanned), window (what is mapped), join, agg (what is reduced), out.
+ *
  * Freestanding C: no PostgreSQL header.
  *
  *-------------------------------------------------------------------------
@@ -150,7 +153,7 @@ typedef struct GpucolCpuDomain
 	GpucolCpuDomainOp op;
 	bool		negate;			/* INTERVAL, SET: the complement */
 	uint16_t	column;
-	int			host;			/* HOST: index into run->hosts */
+	int			host;			/* HOST: index into run->digest.hosts */
 	int64_t		lo;
 	int64_t		hi;
 	int64_t    *set;
@@ -372,9 +375,9 @@ typedef struct GpucolCpuLive
 	int			n;
 } GpucolCpuLive;
 
-struct GpucolRun
+/* The arrays of the program. */
+typedef struct GpucolCpuCode
 {
-	const GpucolProgram *program;
 	const GpucolProgramColumn *columns;
 	const GpucolConst *consts;
 	const GpucolRange *ranges;
@@ -383,23 +386,11 @@ struct GpucolRun
 	const uint16_t *keys;
 	const GpucolAgg *aggs;
 	const GpucolPayload *payloads;
+} GpucolCpuCode;
 
-	GpucolSource *source;
-	const GpucolHost *host;
-	GpucolRunStats stats;
-	uint64_t	delta_batches;
-	GpucolStatus ended;			/* sticky: OK while running */
-
-	/* all memory of the run, and what it aims at for a window */
-	size_t		window_limit;
-	GpucolBudget budget;
-	GpucolOwned memory;
-
-	/* threads */
-	int			nworkers;
-	GpucolCpuWorker *workers;
-
-	/* program, digested */
+/* What is known of the program, and of its values in a segment. */
+typedef struct GpucolCpuDigest
+{
 	GpucolCpuDomain *domains;
 	GpucolCpuHostTest *hosts;	/* of columns, then of payload */
 	int			nhosts;
@@ -408,8 +399,21 @@ struct GpucolRun
 	GpucolCpuLive *live;		/* by stage */
 	bool	   *unread;			/* register need not be computed in this segment */
 	GpucolCpuBounds *bounds;	/* by register, of the segment or delta batch */
+} GpucolCpuDigest;
 
-	/* current segment */
+/* All memory of the run. */
+typedef struct GpucolCpuMemory
+{
+	size_t		window_limit;	/* what a window is to take at most */
+	size_t		limit;
+	struct GpucolBudget *parent;
+	GpucolBudget budget;
+	GpucolOwned owned;
+} GpucolCpuMemory;
+
+/* What the source gave last: a segment, or a batch of the delta (engine/cpu/source.c). */
+typedef struct GpucolCpuInput
+{
 	bool		in_segment;
 	bool		segments_done;
 	GpucolSegment segment;
@@ -426,39 +430,46 @@ struct GpucolRun
 	uint8_t    *dead;			/* by vector: excluded by zone maps */
 	size_t		dead_size;
 
-	/* vectors of the window handed out, on a cache line of its own */
+	GpucolDelta delta;			/* current batch */
+	uint64_t	delta_batches;
+	bool		delta_done;
+} GpucolCpuInput;
+
+/* Vectors that are mapped now, and how they are dealt to the threads. */
+typedef struct GpucolCpuWindow
+{
+	/* those handed out, on a cache line of its own */
 	_Atomic uint32_t dealt __attribute__((aligned(128)));
 
-	/* current window */
 	GpucolCpuVector *work __attribute__((aligned(128)));
 	uint32_t	nwork;
 	bool		by_ordinal;		/* dealt by partition instead, see engine/cpu/agg.c */
-	uint32_t	scan_window;	/* SCAN: vectors in a window, grows to */
-	uint32_t	scan_window_most;
-	uint32_t	raw_window;		/* vectors in a window of raw bytes, */
+	uint32_t	scan;			/* SCAN: vectors in a window, grows to */
+	uint32_t	scan_most;
+	uint32_t	raw;			/* vectors in a window of raw bytes, */
 	size_t		raw_bytes;		/* which the last one had */
 	uint32_t	pace;			/* vectors that take a while, see do_window */
-	uint32_t	window_first;	/* its vectors, */
-	uint32_t	window_vectors;
+	uint32_t	first;			/* its vectors, */
+	uint32_t	nvectors;
 	bool		suspended;		/* of which some are still to be done, */
 	double		slice_end;		/* where probes made so many pairs as to take until then */
-	GpucolDelta delta;			/* current batch */
-	bool		delta_done;
+} GpucolCpuWindow;
 
-	/* probes */
+/* Probes of built tables (engine/cpu/join.h), and the table of a BUILD. */
+typedef struct GpucolCpuJoin
+{
 	int			nprobes;
 	GpucolCpuProbe *probes;
 	int			last_section;	/* first instruction behind the last probe */
 	int			tail;			/* probe whose rows are delivered now */
 	bool		in_tail;
 	_Atomic uint64_t tail_next; /* first of its rows to be dealt */
+	GpucolLookup *lookup;		/* BUILD: made, and not yet handed over */
+} GpucolCpuJoin;
 
-	/* BUILD */
-	GpucolLookup *lookup;		/* made, and not yet handed over */
-	size_t		memory_limit;
-	struct GpucolBudget *parent;
-
-	/* aggregation */
+/* Groups and their states (engine/cpu/agg.c). */
+typedef struct GpucolCpuAggregation
+{
 	GpucolCpuAcc *accs;
 	int			naccs;
 	uint32_t	state_words;
@@ -469,7 +480,7 @@ struct GpucolRun
 	int			nextremes;
 	GpucolCpuRanks *ranks;		/* by extreme */
 	bool		has_float;		/* some state depends on the order of rows */
-	GpucolCpuAggMap *agg_map;
+	GpucolCpuAggMap *maps;		/* by aggregate of the program */
 	GpucolCpuGroups **parts;
 	int			nparts;
 	GpucolCpuDense *dense;		/* plan for the segment; NULL: by value */
@@ -481,19 +492,42 @@ struct GpucolRun
 	int			next_part;		/* to deliver: table, */
 	uint32_t	next_group;		/* and group of it */
 	GpucolAggState *out_states;
+} GpucolCpuAggregation;
 
-	/* results */
-	bool		checked;		/* SCAN: descriptors were looked at */
-	GpucolStatus failed;		/* SCAN with probes: behind the outputs that there are */
-	GpucolCpuOutput *outputs;
-	int			noutputs;
+/* Rows of a SCAN on their way out (engine/cpu/scan.c); the arrays serve groups, too. */
+typedef struct GpucolCpuDelivery
+{
+	bool		checked;		/* descriptors were looked at */
+	GpucolStatus failed;		/* with probes: behind the outputs that there are */
+	GpucolCpuOutput *kept;
+	int			nkept;
 	uint32_t	join_outputs;	/* with probes: of each worker, at most; 0 = none are kept */
-	uint32_t	next_output;
-	GpucolTakeRows take;		/* SCAN: or these take them */
+	uint32_t	next;
+	GpucolTakeRows take;		/* or these take them */
 	void	   *take_arg;
-	GpucolResultColumn *out_columns;
-	void	  **out_values;
-	uint8_t   **out_nulls;
+	GpucolResultColumn *columns;
+	void	  **values;
+	uint8_t   **nulls;
+} GpucolCpuDelivery;
+
+struct GpucolRun
+{
+	const GpucolProgram *program;
+	GpucolSource *source;
+	const GpucolHost *host;
+	GpucolRunStats stats;
+	GpucolStatus ended;			/* sticky: OK while running */
+	int			nworkers;
+	GpucolCpuWorker *workers;
+
+	GpucolCpuCode code;
+	GpucolCpuDigest digest;
+	GpucolCpuMemory mem;
+	GpucolCpuInput input;
+	GpucolCpuWindow window;
+	GpucolCpuJoin join;
+	GpucolCpuAggregation agg;
+	GpucolCpuDelivery out;
 };
 
 /*
@@ -504,39 +538,39 @@ struct GpucolRun
 static inline void *
 gpucol_cpu_alloc(GpucolRun *run, size_t size)
 {
-	return gpucol_owned_alloc(&run->memory, size);
+	return gpucol_owned_alloc(&run->mem.owned, size);
 }
 
 static inline void *
 gpucol_cpu_alloc0(GpucolRun *run, size_t size)
 {
-	return gpucol_owned_alloc_zeroed(&run->memory, size);
+	return gpucol_owned_alloc_zeroed(&run->mem.owned, size);
 }
 
 static inline void *
 gpucol_cpu_realloc(GpucolRun *run, void *memory, size_t size)
 {
-	return gpucol_owned_realloc(&run->memory, memory, size);
+	return gpucol_owned_realloc(&run->mem.owned, memory, size);
 }
 
 static inline void
 gpucol_cpu_free(GpucolRun *run, void *memory)
 {
-	gpucol_owned_free(&run->memory, memory);
+	gpucol_owned_free(&run->mem.owned, memory);
 }
 
 /* Has the worker room for the outputs of another vector? */
 static inline bool
 gpucol_cpu_has_room(const GpucolCpuWorker *worker)
 {
-	return worker->noutputs < worker->run->join_outputs || worker->run->join_outputs == 0;
+	return worker->noutputs < worker->run->out.join_outputs || worker->run->out.join_outputs == 0;
 }
 
 /* What makes codes of a column's dictionary another's: its segment; for payload, the run. */
 static inline uint64_t
 gpucol_cpu_codes_serial(const GpucolRun *run, const GpucolCpuColumn *column)
 {
-	return column->slot < run->program->ncolumns ? run->segment_serial : UINT64_MAX;
+	return column->slot < run->program->ncolumns ? run->input.segment_serial : UINT64_MAX;
 }
 
 /*
@@ -571,15 +605,15 @@ extern GpucolStatus gpucol_cpu_source_check(const GpucolProgramColumn *column,
 static inline const uint32_t *
 gpucol_cpu_deleted(const GpucolRun *run, uint32_t vector)
 {
-	return run->segment.deleted == NULL ? NULL :
-		run->segment.deleted + (size_t) vector * GPUCOL_LANES;
+	return run->input.segment.deleted == NULL ? NULL :
+		run->input.segment.deleted + (size_t) vector * GPUCOL_LANES;
 }
 
 /* Its rows. */
 static inline uint32_t
 gpucol_cpu_vector_rows(const GpucolRun *run, uint32_t vector)
 {
-	uint32_t	left = run->segment.nrows - vector * GPUCOL_VECTOR_VALUES;
+	uint32_t	left = run->input.segment.nrows - vector * GPUCOL_VECTOR_VALUES;
 
 	return left < GPUCOL_VECTOR_VALUES ? left : GPUCOL_VECTOR_VALUES;
 }
@@ -587,7 +621,7 @@ gpucol_cpu_vector_rows(const GpucolRun *run, uint32_t vector)
 /*
  * engine/cpu/raw.c: does the program read raw bytes of this column, not only their lengths?
  * Read the raw bytes of the window of vectors [first, first + n), of which
- * run->work has those that are not excluded; leaves out of it those that they do not
+ * run->window.work has those that are not excluded; leaves out of it those that they do not
  * matter for.
  */
 extern bool gpucol_cpu_raw_is_read(const GpucolRun *run, const GpucolCpuColumn *column);
@@ -779,7 +813,7 @@ extern GpucolStatus gpucol_cpu_agg_merge(const GpucolRun *run, uint64_t *to,
 
 /*
  * engine/cpu/merge.c: would the run's tables of groups better be merged by all threads?  If so,
- * do: run->parts become as many disjoint tables, the first of which has all strings.
+ * do: run->agg.parts become as many disjoint tables, the first of which has all strings.
  */
 extern bool gpucol_cpu_merge_pays(const GpucolRun *run);
 extern GpucolStatus gpucol_cpu_merge_all(GpucolRun *run);

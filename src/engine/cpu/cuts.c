@@ -116,7 +116,7 @@ add_turn(GpucolCpuHostTest *test, uint32_t code, uint32_t ndict)
 static GpucolStatus
 find_turns(GpucolRun *run, GpucolCpuHostTest *test, const GpucolCuts *cuts)
 {
-	Search		search = {run, &run->cols[test->column], NULL};
+	Search		search = {run, &run->input.cols[test->column], NULL};
 	GpucolStatus status = GPUCOL_OK;
 	uint32_t	code = 0;
 	size_t		longest = 1;
@@ -144,7 +144,7 @@ find_turns(GpucolRun *run, GpucolCpuHostTest *test, const GpucolCuts *cuts)
 static const GpucolCuts *
 useful_cuts(const GpucolRun *run, const GpucolCpuHostTest *test)
 {
-	const GpucolChunkDesc *desc = run->cols[test->column].desc;
+	const GpucolChunkDesc *desc = run->input.cols[test->column].desc;
 	const GpucolCuts *cuts;
 
 	if (run->host->cuts == NULL || (desc->flags & GPUCOL_CHUNK_ALL_NULL) ||
@@ -164,7 +164,7 @@ find_length(GpucolRun *run, GpucolCpuHostTest *test)
 	const GpucolCuts *cuts = NULL;
 	bool		more;
 
-	if (gpucol_cpu_stream_is_raw(&run->cols[test->column]) && !test->by_instr &&
+	if (gpucol_cpu_stream_is_raw(&run->input.cols[test->column]) && !test->by_instr &&
 		run->host->cuts != NULL)
 		cuts = run->host->cuts(run->host->context, test->id);
 	if (cuts == NULL)
@@ -192,15 +192,15 @@ gpucol_cpu_cuts_open(GpucolRun *run)
 {
 	for (int c = 0; c < run->program->ncolumns; c++)
 	{
-		GpucolCpuColumn *column = &run->cols[c];
+		GpucolCpuColumn *column = &run->input.cols[c];
 
 		column->unread = column->used && !column->loaded &&
 			column->desc->kind == GPUCOL_KIND_BYTES &&
 			column->desc->coding == GPUCOL_CODING_DICT;
 	}
-	for (int h = 0; h < run->nhosts; h++)
+	for (int h = 0; h < run->digest.nhosts; h++)
 	{
-		GpucolCpuHostTest *test = &run->hosts[h];
+		GpucolCpuHostTest *test = &run->digest.hosts[h];
 		const GpucolCuts *cuts = useful_cuts(run, test);
 
 		if (find_length(run, test))
@@ -214,7 +214,7 @@ gpucol_cpu_cuts_open(GpucolRun *run)
 				return status;
 		}
 		else
-			run->cols[test->column].unread = false;
+			run->input.cols[test->column].unread = false;
 	}
 	return GPUCOL_OK;
 }
@@ -224,14 +224,14 @@ gpucol_cpu_cuts_exclude(const GpucolRun *run)
 {
 	for (int d = 0; d < run->program->nranges; d++)
 	{
-		const GpucolCpuDomain *domain = &run->domains[d];
+		const GpucolCpuDomain *domain = &run->digest.domains[d];
 		const GpucolCpuHostTest *test;
 
 		if (domain->op != GPUCOL_CPU_HOST)
 			continue;
-		test = &run->hosts[domain->host];
+		test = &run->digest.hosts[domain->host];
 		if (test->in_order && test->nturns == 0 && !test->first &&
-			!((run->cols[test->column].desc->flags & GPUCOL_CHUNK_HAS_NULLS) != 0 &&
+			!((run->input.cols[test->column].desc->flags & GPUCOL_CHUNK_HAS_NULLS) != 0 &&
 			  test->null_verdict == 1))
 			return true;
 	}
@@ -257,10 +257,10 @@ gpucol_cpu_cuts_fill(const GpucolCpuHostTest *test, uint32_t ndict, uint8_t *ver
 void
 gpucol_cpu_cuts_reset(GpucolRun *run)
 {
-	for (int h = 0; h < run->nhosts; h++)
+	for (int h = 0; h < run->digest.nhosts; h++)
 	{
-		gpucol_cpu_free(run, run->hosts[h].turns);
-		run->hosts[h].turns = NULL;
-		run->hosts[h].in_order = false;
+		gpucol_cpu_free(run, run->digest.hosts[h].turns);
+		run->digest.hosts[h].turns = NULL;
+		run->digest.hosts[h].in_order = false;
 	}
 }

@@ -65,31 +65,31 @@ plan_unread(GpucolRun *run, const GpucolCpuDense *plan)
 	const GpucolProgram *program = run->program;
 
 	for (int r = 0; r < program->nregs; r++)
-		run->unread[r] = false;
+		run->digest.unread[r] = false;
 	for (int i = 0; i < program->ninstrs; i++)
-		if (run->instrs[i].op <= GPUCOL_OP_LOAD_S)
-			run->unread[run->instrs[i].dst] = true;
+		if (run->code.instrs[i].op <= GPUCOL_OP_LOAD_S)
+			run->digest.unread[run->code.instrs[i].dst] = true;
 	for (int i = 0; i < program->ninstrs; i++)
 	{
-		const GpucolInstr *instr = &run->instrs[i];
+		const GpucolInstr *instr = &run->code.instrs[i];
 		const uint16_t reads[] = {instr->a, instr->b, instr->c, instr->mask};
 
 		if (instr->op <= GPUCOL_OP_CONST_B)
 			continue;
 		for (int o = 0; o < 4; o++)
 			if (reads[o] < program->nregs)
-				run->unread[reads[o]] = false;
+				run->digest.unread[reads[o]] = false;
 	}
 	if (program->filter != GPUCOL_NO_REG)
-		run->unread[program->filter] = false;
-	for (int a = 0; a < run->naccs; a++)
+		run->digest.unread[program->filter] = false;
+	for (int a = 0; a < run->agg.naccs; a++)
 	{
-		const GpucolCpuAcc *acc = &run->accs[a];
+		const GpucolCpuAcc *acc = &run->agg.accs[a];
 
 		if (acc->filter != GPUCOL_NO_REG)
-			run->unread[acc->filter] = false;
+			run->digest.unread[acc->filter] = false;
 		if (acc->arg != GPUCOL_NO_REG && !plan->acc[a])
-			run->unread[acc->arg] = false;
+			run->digest.unread[acc->arg] = false;
 	}
 }
 
@@ -102,15 +102,15 @@ flush_share(void *arg, int index)
 	GpucolRun  *run = arg;
 	GpucolCpuWorker *worker = &run->workers[index];
 
-	for (int p = index; p < run->nparts && worker->status == GPUCOL_OK; p += run->nworkers)
-		worker->status = gpucol_cpu_dense_flush(worker, run->parts[p]);
+	for (int p = index; p < run->agg.nparts && worker->status == GPUCOL_OK; p += run->nworkers)
+		worker->status = gpucol_cpu_dense_flush(worker, run->agg.parts[p]);
 }
 
 /* Flush all partitions, each thread some. */
 static GpucolStatus
 flush_all(GpucolRun *run)
 {
-	if (run->dense == NULL || !run->dense->grouped)
+	if (run->agg.dense == NULL || !run->agg.dense->grouped)
 		return GPUCOL_OK;
 	gpucol_pool_run(run->nworkers, flush_share, run);
 	for (int w = 0; w < run->nworkers; w++)
@@ -126,7 +126,7 @@ static bool
 has_instructions(const GpucolRun *run)
 {
 	for (int i = run->program->nfilter_instrs; i < run->program->ninstrs; i++)
-		if (run->instrs[i].op > GPUCOL_OP_CONST_B)
+		if (run->code.instrs[i].op > GPUCOL_OP_CONST_B)
 			return true;
 	return false;
 }
@@ -135,14 +135,14 @@ has_instructions(const GpucolRun *run)
 static GpucolCpuDense *
 spare_plan(GpucolRun *run)
 {
-	size_t		size = sizeof(GpucolCpuDense) + sizeof(bool) * (size_t) run->naccs;
-	int			spare = run->dense == run->plans[0];
+	size_t		size = sizeof(GpucolCpuDense) + sizeof(bool) * (size_t) run->agg.naccs;
+	int			spare = run->agg.dense == run->agg.plans[0];
 
-	if (run->plans[spare] == NULL)
-		run->plans[spare] = gpucol_cpu_alloc(run, size);
-	if (run->plans[spare] != NULL)
-		memset(run->plans[spare], 0, size);
-	return run->plans[spare];
+	if (run->agg.plans[spare] == NULL)
+		run->agg.plans[spare] = gpucol_cpu_alloc(run, size);
+	if (run->agg.plans[spare] != NULL)
+		memset(run->agg.plans[spare], 0, size);
+	return run->agg.plans[spare];
 }
 
 /* Choose how the segment just opened is aggregated. */
@@ -158,24 +158,24 @@ gpucol_cpu_dense_open(GpucolRun *run)
 	if (run->program->nkeys == 0)
 	{
 		plan->all = !has_instructions(run);
-		for (int a = 0; a < run->naccs; a++)
-			plan->all &= plan->acc[a] = gpucol_cpu_dense_plan_plain(run, &run->accs[a]);
+		for (int a = 0; a < run->agg.naccs; a++)
+			plan->all &= plan->acc[a] = gpucol_cpu_dense_plan_plain(run, &run->agg.accs[a]);
 	}
 	else if (!gpucol_cpu_dense_plan(run, plan, &kept))
 		plan = NULL;
-	if (plan == NULL || !kept || !same_meaning(run->dense, plan))
+	if (plan == NULL || !kept || !same_meaning(run->agg.dense, plan))
 	{
 		status = flush_all(run);
 		if (status != GPUCOL_OK)
 			return status;
-		run->dense_meaning++;
-		run->dense_layout += !kept;
+		run->agg.dense_meaning++;
+		run->agg.dense_layout += !kept;
 	}
-	else if (run->dense->flush_rows < plan->flush_rows)
-		plan->flush_rows = run->dense->flush_rows;	/* of rows that may be in channels */
-	run->dense = plan;
-	if (plan == NULL || run->nprobes > 0)
-		memset(run->unread, 0, run->program->nregs);
+	else if (run->agg.dense->flush_rows < plan->flush_rows)
+		plan->flush_rows = run->agg.dense->flush_rows;	/* of rows that may be in channels */
+	run->agg.dense = plan;
+	if (plan == NULL || run->join.nprobes > 0)
+		memset(run->digest.unread, 0, run->program->nregs);
 	else
 		plan_unread(run, plan);
 	return GPUCOL_OK;
@@ -187,10 +187,10 @@ gpucol_cpu_dense_close(GpucolRun *run)
 {
 	GpucolStatus status = GPUCOL_OK;
 
-	if (run->dense != NULL && run->dense->coded)
+	if (run->agg.dense != NULL && run->agg.dense->coded)
 	{
 		status = flush_all(run);
-		run->dense = NULL;
+		run->agg.dense = NULL;
 	}
 	return status;
 }
@@ -201,8 +201,8 @@ gpucol_cpu_dense_end(GpucolRun *run)
 {
 	GpucolStatus status = flush_all(run);
 
-	run->dense = NULL;
-	memset(run->unread, 0, run->program->nregs);
+	run->agg.dense = NULL;
+	memset(run->digest.unread, 0, run->program->nregs);
 	return status;
 }
 
@@ -215,41 +215,41 @@ gpucol_cpu_dense_plain(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
 {
 	const GpucolRun *run = worker->run;
 
-	for (int a = 0; a < run->naccs; a++)
-		if (run->dense->acc[a])
-			gpucol_cpu_dense_update_plain(worker, &run->accs[a], vector,
-							 groups->states + run->accs[a].offset);
-	*done = run->dense->all;
+	for (int a = 0; a < run->agg.naccs; a++)
+		if (run->agg.dense->acc[a])
+			gpucol_cpu_dense_update_plain(worker, &run->agg.accs[a], vector,
+							 groups->states + run->agg.accs[a].offset);
+	*done = run->agg.dense->all;
 }
 
 bool
 gpucol_cpu_dense_has(const GpucolRun *run, int acc)
 {
-	return run->dense->acc[acc];
+	return run->agg.dense->acc[acc];
 }
 
 /* Make the partition's arrays fit the plan. */
 static GpucolStatus
 fit_arrays(GpucolRun *run, GpucolCpuGroups *groups)
 {
-	const GpucolCpuDense *plan = run->dense;
+	const GpucolCpuDense *plan = run->agg.dense;
 
-	if (groups->layout != run->dense_layout)
+	if (groups->layout != run->agg.dense_layout)
 	{
 		gpucol_cpu_free(run, groups->slot_groups);
 		groups->slot_groups = gpucol_cpu_alloc0(run, sizeof(uint32_t) * (size_t) plan->nslots);
 		if (groups->slot_groups == NULL)
 			return GPUCOL_OUT_OF_MEMORY;
-		groups->layout = run->dense_layout;
+		groups->layout = run->agg.dense_layout;
 	}
-	if (groups->meaning != run->dense_meaning)
+	if (groups->meaning != run->agg.dense_meaning)
 	{
 		gpucol_cpu_free(run, groups->channels);
 		groups->channels = gpucol_cpu_alloc0(run, sizeof(uint64_t) * plan->copies *
 											 (size_t) plan->nchannels * plan->nslots);
 		if (groups->channels == NULL)
 			return GPUCOL_OUT_OF_MEMORY;
-		groups->meaning = run->dense_meaning;
+		groups->meaning = run->agg.dense_meaning;
 	}
 	return GPUCOL_OK;
 }
@@ -311,7 +311,7 @@ run_codes(const GpucolCpuColumn *column, int64_t base, uint32_t vector, uint32_t
 static void
 fill_slots(GpucolCpuWorker *worker, const GpucolCpuVector *vector, uint32_t *slots)
 {
-	const GpucolCpuDense *plan = worker->run->dense;
+	const GpucolCpuDense *plan = worker->run->agg.dense;
 
 	memset(slots, 0, sizeof(uint32_t) * GPUCOL_VECTOR_VALUES);
 	for (int k = 0; k < plan->nkeys; k++)
@@ -394,7 +394,7 @@ key_value(const GpucolCpuReg *reg, uint32_t j)
 static void
 add_value_keys(GpucolCpuWorker *worker, uint32_t *slots)
 {
-	const GpucolCpuDense *plan = worker->run->dense;
+	const GpucolCpuDense *plan = worker->run->agg.dense;
 	uint32_t	n = worker->nsel;
 
 	for (int k = 0; k < plan->nkeys; k++)
@@ -635,7 +635,7 @@ GpucolStatus
 gpucol_cpu_dense_group(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
 					   const GpucolCpuVector *vector)
 {
-	const GpucolCpuDense *plan = worker->run->dense;
+	const GpucolCpuDense *plan = worker->run->agg.dense;
 	uint32_t	slots[GPUCOL_VECTOR_VALUES];
 	uint32_t	places[GPUCOL_VECTOR_VALUES];
 	bool		others = false;
@@ -647,7 +647,7 @@ gpucol_cpu_dense_group(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
 		return status;
 	groups->slot_rows += worker->nsel;
 	fill_slots(worker, vector, slots);
-	if (!worker->full && worker->run->nprobes == 0)
+	if (!worker->full && worker->run->join.nprobes == 0)
 		gather_slots(worker->sel, worker->nsel, slots);
 	add_value_keys(worker, slots);
 	spread_slots(slots, worker->nsel, plan->copies, (uint32_t) plan->nchannels, places);
@@ -656,7 +656,7 @@ gpucol_cpu_dense_group(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
 	if (plan->rows_alone)
 		add_channel_ones(groups->channels + plan->rows_channel, places,
 						 UINT64_C(1) << plan->shift[plan->rows_channel], worker->nsel);
-	for (int a = 0; a < worker->run->naccs; a++)
+	for (int a = 0; a < worker->run->agg.naccs; a++)
 		others |= !plan->acc[a];
 	return others ? fill_ids(worker, groups, slots) : GPUCOL_OK;
 }

@@ -88,11 +88,11 @@ struct GpucolCpuDense
 GPUCOL_CPU_INLINE int
 column_of(const GpucolRun *run, uint16_t reg)
 {
-	if (run->nprobes > 0)
+	if (run->join.nprobes > 0)
 		return -1;
 	for (int i = 0; i < run->program->ninstrs; i++)
-		if (run->instrs[i].dst == reg)
-			return run->instrs[i].op <= GPUCOL_OP_LOAD_S ? run->instrs[i].aux : -1;
+		if (run->code.instrs[i].dst == reg)
+			return run->code.instrs[i].op <= GPUCOL_OP_LOAD_S ? run->code.instrs[i].aux : -1;
 	return -1;
 }
 

@@ -15,7 +15,7 @@ static GpucolStatus
 slot_key(const GpucolRun *run, GpucolCpuWorker *worker, GpucolCpuGroups *groups,
 		 uint32_t slot, uint32_t j)
 {
-	const GpucolCpuDense *plan = run->dense;
+	const GpucolCpuDense *plan = run->agg.dense;
 	uint64_t   *words = worker->keys + GPUCOL_VECTOR_VALUES + j;
 
 	worker->keys[j] = 0;
@@ -63,7 +63,7 @@ gpucol_cpu_dense_resolve(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const
 		status = slot_key(worker->run, worker, groups, slots[j], j);
 	if (groups->n == 0)
 		groups->only_layout = groups->layout;
-	if (status == GPUCOL_OK && groups->only_layout == groups->layout && !worker->run->dense->repeats)
+	if (status == GPUCOL_OK && groups->only_layout == groups->layout && !worker->run->agg.dense->repeats)
 		status = gpucol_cpu_group_append(groups, worker->keys, GPUCOL_VECTOR_VALUES, n, ids);
 	else if (status == GPUCOL_OK)
 		status = gpucol_cpu_group_lookup(groups, worker->keys, GPUCOL_VECTOR_VALUES, n,
@@ -136,7 +136,7 @@ static GpucolStatus
 flush_acc(const GpucolCpuAcc *acc, const Place *place, const GpucolCpuGroups *groups,
 		  uint64_t *const *folded, const uint32_t *slots, uint32_t n)
 {
-	size_t		stride = groups->run->state_words;
+	size_t		stride = groups->run->agg.state_words;
 	uint64_t   *states = groups->states + acc->offset;
 
 	for (uint32_t j = 0; j < n; j++)
@@ -174,7 +174,7 @@ flush_slots(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const uint32_t *sl
 			uint32_t n)
 {
 	const GpucolRun *run = worker->run;
-	const GpucolCpuDense *plan = run->dense;
+	const GpucolCpuDense *plan = run->agg.dense;
 	uint64_t   *folded[BATCH];
 	uint32_t	missing[BATCH];
 	uint32_t	nmissing = 0;
@@ -192,15 +192,15 @@ flush_slots(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const uint32_t *sl
 		if (status != GPUCOL_OK)
 			return status;
 	}
-	for (int i = 0; i < run->naccs; i++)
+	for (int i = 0; i < run->agg.naccs; i++)
 	{
 		Place		place;
 		GpucolStatus status;
 
 		if (!plan->acc[i])
 			continue;
-		find_place(plan, &run->accs[i], &place);
-		status = flush_acc(&run->accs[i], &place, groups, folded, slots, n);
+		find_place(plan, &run->agg.accs[i], &place);
+		status = flush_acc(&run->agg.accs[i], &place, groups, folded, slots, n);
 		if (status != GPUCOL_OK)
 			return status;
 	}
@@ -214,7 +214,7 @@ flush_slots(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const uint32_t *sl
 GpucolStatus
 gpucol_cpu_dense_flush(GpucolCpuWorker *worker, GpucolCpuGroups *groups)
 {
-	const GpucolCpuDense *plan = worker->run->dense;
+	const GpucolCpuDense *plan = worker->run->agg.dense;
 	size_t		step = plan->copies * (size_t) plan->nchannels;
 	uint32_t	slots[BATCH];
 	uint32_t	n = 0;

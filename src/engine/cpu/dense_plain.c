@@ -46,10 +46,10 @@ gpucol_cpu_dense_plan_plain(const GpucolRun *run, const GpucolCpuAcc *acc)
 	c = column_of(run, acc->arg);
 	if (c < 0)
 		return false;
-	desc = run->cols[c].desc;
+	desc = run->input.cols[c].desc;
 	if (acc->op == GPUCOL_CPU_ACC_COUNT)
 		return true;
-	return run->classes[acc->arg] != GPUCOL_CLASS_B && is_offset(desc) &&
+	return run->code.classes[acc->arg] != GPUCOL_CLASS_B && is_offset(desc) &&
 		(acc->op == GPUCOL_CPU_ACC_SUM_I || acc->op == GPUCOL_CPU_ACC_SUM_D ||
 		 acc->op == GPUCOL_CPU_ACC_MIN_I || acc->op == GPUCOL_CPU_ACC_MAX_I ||
 		 acc->op == GPUCOL_CPU_ACC_MIN_D || acc->op == GPUCOL_CPU_ACC_MAX_D);
@@ -75,7 +75,7 @@ gpucol_cpu_dense_update_plain(GpucolCpuWorker *worker, const GpucolCpuAcc *acc,
 		*words += worker->live;
 		return;
 	}
-	column = &run->cols[column_of(run, acc->arg)];
+	column = &run->input.cols[column_of(run, acc->arg)];
 	desc = column->desc;
 	if (desc->flags & GPUCOL_CHUNK_ALL_NULL)
 		return;

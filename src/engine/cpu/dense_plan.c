@@ -14,7 +14,7 @@
 static bool
 plan_string_key(const GpucolRun *run, GpucolDenseKey *key)
 {
-	const GpucolInstr *load = run->instrs;
+	const GpucolInstr *load = run->code.instrs;
 	const GpucolChunkDesc *desc;
 	uint64_t	range;
 
@@ -22,12 +22,12 @@ plan_string_key(const GpucolRun *run, GpucolDenseKey *key)
 		load++;
 	if (load->op != GPUCOL_OP_LOAD_S)
 		return false;
-	key->column = &run->cols[load->aux];
+	key->column = &run->input.cols[load->aux];
 	if (load->aux >= run->program->ncolumns)
 	{
-		const GpucolPayload *payload = &run->payloads[load->aux - run->program->ncolumns];
+		const GpucolPayload *payload = &run->code.payloads[load->aux - run->program->ncolumns];
 
-		range = run->probes[payload->probe].table->columns[payload->column].nentries;
+		range = run->join.probes[payload->probe].table->columns[payload->column].nentries;
 	}
 	else
 	{
@@ -47,14 +47,14 @@ plan_string_key(const GpucolRun *run, GpucolDenseKey *key)
 static bool
 plan_value_key(const GpucolRun *run, GpucolDenseKey *key)
 {
-	const GpucolCpuBounds *b = &run->bounds[key->reg];
+	const GpucolCpuBounds *b = &run->digest.bounds[key->reg];
 	uint64_t	range = (uint64_t) b->hi - (uint64_t) b->lo;
 
 	key->by_value = true;
 	key->step = 1;
 	key->nullable = b->nullable;
 	if (key->cls == GPUCOL_CLASS_S)
-		return run->nprobes > 0 && plan_string_key(run, key);
+		return run->join.nprobes > 0 && plan_string_key(run, key);
 	if (!b->known || range >= GPUCOL_DENSE_MAX_SLOTS)
 		return false;
 	key->base = b->lo;
@@ -72,10 +72,10 @@ plan_key(const GpucolRun *run, uint16_t reg, GpucolDenseKey *key)
 
 	memset(key, 0, sizeof(*key));
 	key->reg = reg;
-	key->cls = run->classes[reg];
+	key->cls = run->code.classes[reg];
 	if (c < 0)
 		return plan_value_key(run, key);
-	key->column = &run->cols[c];
+	key->column = &run->input.cols[c];
 	desc = key->column->desc;
 	key->nullable = (desc->flags & (GPUCOL_CHUNK_HAS_NULLS | GPUCOL_CHUNK_ALL_NULL)) != 0;
 	key->base = desc->reference;
@@ -207,8 +207,8 @@ computed_bits(const GpucolCpuBounds *b, int64_t *reference)
 static bool
 is_computed(const GpucolRun *run, uint16_t reg)
 {
-	return (run->classes[reg] == GPUCOL_CLASS_I || run->classes[reg] == GPUCOL_CLASS_D) &&
-		run->bounds[reg].known;
+	return (run->code.classes[reg] == GPUCOL_CLASS_I || run->code.classes[reg] == GPUCOL_CLASS_D) &&
+		run->digest.bounds[reg].known;
 }
 
 /* The argument for a register, added if it is new; NULL if there is no room. */
@@ -216,7 +216,7 @@ static GpucolDenseArg *
 plan_arg(const GpucolRun *run, GpucolCpuDense *plan, uint16_t reg)
 {
 	int			c = column_of(run, reg);
-	const GpucolChunkDesc *desc = c < 0 ? NULL : run->cols[c].desc;
+	const GpucolChunkDesc *desc = c < 0 ? NULL : run->input.cols[c].desc;
 	GpucolDenseArg   *arg;
 
 	for (int a = 0; a < plan->nargs; a++)
@@ -230,12 +230,12 @@ plan_arg(const GpucolRun *run, GpucolCpuDense *plan, uint16_t reg)
 	arg->reg = reg;
 	if (c < 0)
 	{
-		arg->bits = (uint8_t) computed_bits(&run->bounds[reg], &arg->reference);
+		arg->bits = (uint8_t) computed_bits(&run->digest.bounds[reg], &arg->reference);
 		arg->step = 1;
-		arg->nullable = run->bounds[reg].nullable;
+		arg->nullable = run->digest.bounds[reg].nullable;
 		return arg;
 	}
-	arg->column = &run->cols[c];
+	arg->column = &run->input.cols[c];
 	arg->width = desc->coding == GPUCOL_CODING_CONSTANT ? 0 : desc->width;
 	set_reference(arg, desc);
 	arg->nullable = has_nulls(desc);
@@ -250,12 +250,13 @@ fits_channel(const GpucolRun *run, const GpucolCpuDense *plan, const GpucolCpuAc
 	bool		sum = acc->op == GPUCOL_CPU_ACC_SUM_I || acc->op == GPUCOL_CPU_ACC_SUM_D;
 	int64_t		reference;
 
-	if (run->classes[acc->arg] == GPUCOL_CLASS_B)
+	if (run->code.classes[acc->arg] == GPUCOL_CLASS_B)
 		return false;
 	if (c >= 0)
-		return is_offset(run->cols[c].desc) && run->cols[c].desc->width <= GPUCOL_DENSE_SUM_WIDTH;
+		return is_offset(run->input.cols[c].desc) &&
+			run->input.cols[c].desc->width <= GPUCOL_DENSE_SUM_WIDTH;
 	return is_computed(run, acc->arg) &&
-		computed_bits(&run->bounds[acc->arg], &reference) <=
+		computed_bits(&run->digest.bounds[acc->arg], &reference) <=
 		(sum && plan->nslots <= GPUCOL_DENSE_FEW_SLOTS ? GPUCOL_DENSE_FEW_SUM_WIDTH : GPUCOL_DENSE_SUM_WIDTH);
 }
 
@@ -352,12 +353,12 @@ plan_channels(GpucolCpuDense *plan)
 static bool
 slots_pay(const GpucolRun *run, const GpucolCpuDense *plan)
 {
-	size_t		bytes = (size_t) plan->nslots * run->nparts *
+	size_t		bytes = (size_t) plan->nslots * run->agg.nparts *
 		(sizeof(uint32_t) + sizeof(uint64_t) * (size_t) plan->nchannels);
 
-	if (plan->nslots > 4096 && plan->nslots > 2 * run->segment.nrows)
+	if (plan->nslots > 4096 && plan->nslots > 2 * run->input.segment.nrows)
 		return false;
-	return bytes < gpucol_budget_left(&run->budget) / 2;
+	return bytes < gpucol_budget_left(&run->mem.budget) / 2;
 }
 
 /* Plan the slots of a segment; false if its groups must be hashed. */
@@ -369,16 +370,16 @@ gpucol_cpu_dense_plan(GpucolRun *run, GpucolCpuDense *plan, bool *kept)
 		return false;
 	for (int k = 0; k < plan->nkeys; k++)
 	{
-		if (!plan_key(run, run->keys[k], &plan->keys[k]))
+		if (!plan_key(run, run->code.keys[k], &plan->keys[k]))
 			return false;
 		plan->coded |= plan->keys[k].coded;
 		plan->repeats |= plan->keys[k].cls == GPUCOL_CLASS_S && !plan->keys[k].coded;
 	}
-	*kept = adopt_layout(run->dense, plan);
+	*kept = adopt_layout(run->agg.dense, plan);
 	if (!plan_slots(plan))
 		return false;
-	for (int a = 0; a < run->naccs; a++)
-		plan->acc[a] = plan_acc(run, plan, &run->accs[a]);
+	for (int a = 0; a < run->agg.naccs; a++)
+		plan->acc[a] = plan_acc(run, plan, &run->agg.accs[a]);
 	plan_channels(plan);
 	plan->grouped = slots_pay(run, plan);
 	return plan->grouped;

@@ -22,37 +22,37 @@ static void
 open_program(GpucolRun *run, const GpucolProgram *program)
 {
 	run->program = program;
-	run->columns = GPUCOL_PROGRAM_ARRAY(program, const GpucolProgramColumn, columns);
-	run->consts = GPUCOL_PROGRAM_ARRAY(program, const GpucolConst, consts);
-	run->ranges = GPUCOL_PROGRAM_ARRAY(program, const GpucolRange, ranges);
-	run->instrs = GPUCOL_PROGRAM_ARRAY(program, const GpucolInstr, instrs);
-	run->classes = GPUCOL_PROGRAM_ARRAY(program, const uint8_t, reg_classes);
-	run->keys = GPUCOL_PROGRAM_ARRAY(program, const uint16_t, keys);
-	run->aggs = GPUCOL_PROGRAM_ARRAY(program, const GpucolAgg, aggs);
-	run->payloads = GPUCOL_PROGRAM_ARRAY(program, const GpucolPayload, payloads);
-	run->nprobes = program->nprobes;
-	run->last_section = program->nfilter_instrs;
+	run->code.columns = GPUCOL_PROGRAM_ARRAY(program, const GpucolProgramColumn, columns);
+	run->code.consts = GPUCOL_PROGRAM_ARRAY(program, const GpucolConst, consts);
+	run->code.ranges = GPUCOL_PROGRAM_ARRAY(program, const GpucolRange, ranges);
+	run->code.instrs = GPUCOL_PROGRAM_ARRAY(program, const GpucolInstr, instrs);
+	run->code.classes = GPUCOL_PROGRAM_ARRAY(program, const uint8_t, reg_classes);
+	run->code.keys = GPUCOL_PROGRAM_ARRAY(program, const uint16_t, keys);
+	run->code.aggs = GPUCOL_PROGRAM_ARRAY(program, const GpucolAgg, aggs);
+	run->code.payloads = GPUCOL_PROGRAM_ARRAY(program, const GpucolPayload, payloads);
+	run->join.nprobes = program->nprobes;
+	run->join.last_section = program->nfilter_instrs;
 }
 
 /* Register a (host predicate, column) pair; those of payload follow all others. */
 static void
 add_host(GpucolRun *run, int id, uint16_t column, bool by_instr)
 {
-	int			n = run->nhosts + run->npayload_hosts;
+	int			n = run->digest.nhosts + run->digest.npayload_hosts;
 
 	for (int i = 0; i < n; i++)
-		if (run->hosts[i].id == id && run->hosts[i].column == column)
+		if (run->digest.hosts[i].id == id && run->digest.hosts[i].column == column)
 		{
-			run->hosts[i].by_instr |= by_instr;
+			run->digest.hosts[i].by_instr |= by_instr;
 			return;
 		}
-	run->hosts[n].by_instr = by_instr;
-	run->hosts[n].id = id;
-	run->hosts[n].column = column;
+	run->digest.hosts[n].by_instr = by_instr;
+	run->digest.hosts[n].id = id;
+	run->digest.hosts[n].column = column;
 	if (column < run->program->ncolumns)
-		run->nhosts++;
+		run->digest.nhosts++;
 	else
-		run->npayload_hosts++;
+		run->digest.npayload_hosts++;
 }
 
 /* Column that a register was loaded from, or is a part of. */
@@ -60,10 +60,10 @@ static uint16_t
 loaded_column(const GpucolRun *run, uint16_t reg)
 {
 	for (int i = run->program->ninstrs - 1; i >= 0; i--)
-		if (run->instrs[i].dst == reg && run->instrs[i].op == GPUCOL_OP_PART_S)
-			reg = run->instrs[i].a;
-		else if (run->instrs[i].dst == reg)
-			return (uint16_t) run->instrs[i].aux;
+		if (run->code.instrs[i].dst == reg && run->code.instrs[i].op == GPUCOL_OP_PART_S)
+			reg = run->code.instrs[i].a;
+		else if (run->code.instrs[i].dst == reg)
+			return (uint16_t) run->code.instrs[i].aux;
 	return 0;
 }
 
@@ -74,15 +74,15 @@ add_hosts(GpucolRun *run, bool payload)
 	const GpucolProgram *program = run->program;
 
 	for (int r = 0; r < program->nranges && !payload; r++)
-		if (run->ranges[r].op == GPUCOL_RANGE_HOST)
-			add_host(run, (int) run->ranges[r].n, run->ranges[r].column, false);
+		if (run->code.ranges[r].op == GPUCOL_RANGE_HOST)
+			add_host(run, (int) run->code.ranges[r].n, run->code.ranges[r].column, false);
 	for (int i = 0; i < program->ninstrs; i++)
-		if (run->instrs[i].op == GPUCOL_OP_HOST_TEST)
+		if (run->code.instrs[i].op == GPUCOL_OP_HOST_TEST)
 		{
-			uint16_t	column = loaded_column(run, run->instrs[i].a);
+			uint16_t	column = loaded_column(run, run->code.instrs[i].a);
 
 			if ((column >= program->ncolumns) == payload)
-				add_host(run, run->instrs[i].aux, column, true);
+				add_host(run, run->code.instrs[i].aux, column, true);
 		}
 }
 
@@ -92,26 +92,27 @@ find_uses(GpucolRun *run)
 {
 	const GpucolProgram *program = run->program;
 
-	run->cols = gpucol_cpu_alloc0(run, sizeof(GpucolCpuColumn) *
-								  (program->ncolumns + program->npayloads + 1u));
-	run->hosts = gpucol_cpu_alloc0(run, sizeof(GpucolCpuHostTest) *
-								   (program->nranges + program->ninstrs + 1u));
-	if (run->cols == NULL || run->hosts == NULL)
+	run->input.cols = gpucol_cpu_alloc0(run, sizeof(GpucolCpuColumn) *
+										(program->ncolumns + program->npayloads + 1u));
+	run->digest.hosts = gpucol_cpu_alloc0(run, sizeof(GpucolCpuHostTest) *
+										  (program->nranges + program->ninstrs + 1u));
+	if (run->input.cols == NULL || run->digest.hosts == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (int c = 0; c < program->ncolumns; c++)
-		run->cols[c].slot = c;
+		run->input.cols[c].slot = c;
 	for (int r = 0; r < program->nranges; r++)
-		run->cols[run->ranges[r].column].used = true;
+		run->input.cols[run->code.ranges[r].column].used = true;
 	for (int i = 0; i < program->ninstrs; i++)
 	{
-		const GpucolInstr *instr = &run->instrs[i];
+		const GpucolInstr *instr = &run->code.instrs[i];
 
 		if (instr->op <= GPUCOL_OP_LOAD_S && instr->aux < program->ncolumns)
-			run->cols[instr->aux].used = run->cols[instr->aux].loaded = true;
+			run->input.cols[instr->aux].used = run->input.cols[instr->aux].loaded = true;
 	}
 	for (int i = 0; i < program->ninstrs; i++)
-		if (run->instrs[i].op == GPUCOL_OP_LENGTH_S && (run->instrs[i].aux & GPUCOL_TEXT_BYTES) == 0)
-			run->cols[loaded_column(run, run->instrs[i].a)].measured = true;
+		if (run->code.instrs[i].op == GPUCOL_OP_LENGTH_S &&
+			(run->code.instrs[i].aux & GPUCOL_TEXT_BYTES) == 0)
+			run->input.cols[loaded_column(run, run->code.instrs[i].a)].measured = true;
 	add_hosts(run, false);
 	add_hosts(run, true);
 	return GPUCOL_OK;
@@ -161,8 +162,8 @@ cpu_finish(GpucolRun *run)
 {
 	if (run == NULL)
 		return;
-	gpucol_lookup_free(run->lookup);
-	gpucol_owned_free_all(&run->memory);
+	gpucol_lookup_free(run->join.lookup);
+	gpucol_owned_free_all(&run->mem.owned);
 	free(run);
 }
 
@@ -184,19 +185,19 @@ cpu_start(const GpucolProgram *program, GpucolSource *source, const GpucolHost *
 		return GPUCOL_OUT_OF_MEMORY;
 	}
 	memset(run, 0, sizeof(*run));
-	gpucol_budget_open(&run->budget, options->memory_limit, options->budget);
-	gpucol_owned_open(&run->memory, &run->budget);
+	gpucol_budget_open(&run->mem.budget, options->memory_limit, options->budget);
+	gpucol_owned_open(&run->mem.owned, &run->mem.budget);
 	run->source = source;
 	run->host = host;
-	run->window_limit = options->window_limit;
-	run->scan_window = run->raw_window = 1;
-	run->pace = GPUCOL_CPU_FIRST_PACE;
-	run->checked = options->checked;
-	run->first = options->first;
-	run->take = options->take;
-	run->take_arg = options->take_arg;
-	run->memory_limit = options->memory_limit;
-	run->parent = options->budget;
+	run->mem.window_limit = options->window_limit;
+	run->window.scan = run->window.raw = 1;
+	run->window.pace = GPUCOL_CPU_FIRST_PACE;
+	run->out.checked = options->checked;
+	run->agg.first = options->first;
+	run->out.take = options->take;
+	run->out.take_arg = options->take_arg;
+	run->mem.limit = options->memory_limit;
+	run->mem.parent = options->budget;
 	open_program(run, program);
 	status = find_uses(run);
 	if (status == GPUCOL_OK)
@@ -209,8 +210,8 @@ cpu_start(const GpucolProgram *program, GpucolSource *source, const GpucolHost *
 		status = gpucol_cpu_join_init(run, options, why);
 	if (status == GPUCOL_OK)
 	{
-		run->work = gpucol_cpu_alloc0(run, sizeof(GpucolCpuVector) * GPUCOL_CPU_WINDOW);
-		status = run->work == NULL ? GPUCOL_OUT_OF_MEMORY :
+		run->window.work = gpucol_cpu_alloc0(run, sizeof(GpucolCpuVector) * GPUCOL_CPU_WINDOW);
+		status = run->window.work == NULL ? GPUCOL_OUT_OF_MEMORY :
 			program->kind == GPUCOL_PROGRAM_AGG ? gpucol_cpu_agg_init(run) :
 			program->kind == GPUCOL_PROGRAM_BUILD ? gpucol_cpu_build_init(run) :
 			gpucol_cpu_scan_init(run);
@@ -245,14 +246,14 @@ cpu_stats(const GpucolRun *run, GpucolRunStats *out)
 	*out = run->stats;
 	for (int w = 0; w < run->nworkers; w++)
 		out->vectors_read += run->workers[w].vectors_read;
-	out->vectors_read -= run->delta_batches;
+	out->vectors_read -= run->input.delta_batches;
 }
 
 static void
 cpu_probe_figures(const GpucolRun *run, int probe, GpucolProbeFigures *out)
 {
 	memset(out, 0, sizeof(*out));
-	for (int w = 0; w < run->nworkers && probe < run->nprobes; w++)
+	for (int w = 0; w < run->nworkers && probe < run->join.nprobes; w++)
 	{
 		out->probed += run->workers[w].trail->figures[probe].probed;
 		out->found += run->workers[w].trail->figures[probe].found;

@@ -55,7 +55,7 @@ GpucolStatus
 gpucol_cpu_expand_init(GpucolRun *run, const GpucolCpuProbe *probe,
 					   GpucolCpuExpansion *expansion)
 {
-	const GpucolCpuLive *live = &run->live[GPUCOL_STAGE_KEYS(probe->number)];
+	const GpucolCpuLive *live = &run->digest.live[GPUCOL_STAGE_KEYS(probe->number)];
 	size_t		n = GPUCOL_VECTOR_VALUES;
 
 	expansion->sel = gpucol_cpu_alloc(run, sizeof(uint16_t) * n);
@@ -70,7 +70,7 @@ gpucol_cpu_expand_init(GpucolRun *run, const GpucolCpuProbe *probe,
 		expansion->match == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (int r = 0; r < live->n; r++)
-		if (init_register(run, &expansion->regs[r], run->classes[live->regs[r]]) != GPUCOL_OK)
+		if (init_register(run, &expansion->regs[r], run->code.classes[live->regs[r]]) != GPUCOL_OK)
 			return GPUCOL_OUT_OF_MEMORY;
 	for (int q = 0; q < probe->number; q++)
 	{
@@ -106,7 +106,7 @@ save_register(GpucolCpuReg *to, const GpucolCpuReg *from, uint32_t n)
 static bool
 match_is_read(const GpucolRun *run, const GpucolCpuProbe *probe, int q)
 {
-	return run->probes[q].last_load > GPUCOL_STAGE_KEYS(probe->number);
+	return run->join.probes[q].last_load > GPUCOL_STAGE_KEYS(probe->number);
 }
 
 GpucolStatus
@@ -115,7 +115,7 @@ gpucol_cpu_expand_open(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, boo
 	const GpucolRun *run = worker->run;
 	GpucolCpuTrail *trail = worker->trail;
 	GpucolCpuExpansion *expansion = &trail->expansions[probe->number];
-	const GpucolCpuLive *live = &run->live[GPUCOL_STAGE_KEYS(probe->number)];
+	const GpucolCpuLive *live = &run->digest.live[GPUCOL_STAGE_KEYS(probe->number)];
 	uint32_t	n = worker->nsel;
 	GpucolStatus status = gpucol_cpu_probe_find(worker, probe, by_codes, trail->numbers);
 
@@ -148,7 +148,7 @@ restore(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, uint32_t n)
 {
 	const GpucolRun *run = worker->run;
 	const GpucolCpuExpansion *expansion = &worker->trail->expansions[probe->number];
-	const GpucolCpuLive *live = &run->live[GPUCOL_STAGE_KEYS(probe->number)];
+	const GpucolCpuLive *live = &run->digest.live[GPUCOL_STAGE_KEYS(probe->number)];
 	const uint16_t *at = expansion->at;
 
 	for (int r = 0; r < live->n; r++)

@@ -260,7 +260,7 @@ gpucol_cpu_expr_init(GpucolRun *run, GpucolCpuWorker *worker)
 	char	   *memory;
 
 	for (int r = 0; r < program->nregs; r++)
-		size += class_size(run->classes[r]) + GPUCOL_VECTOR_VALUES;
+		size += class_size(run->code.classes[r]) + GPUCOL_VECTOR_VALUES;
 	worker->regs = gpucol_cpu_alloc0(run, sizeof(GpucolCpuReg) * (program->nregs + 1u));
 	worker->reg_memory = memory = gpucol_cpu_alloc0(run, size);
 	if (worker->regs == NULL || memory == NULL)
@@ -269,7 +269,7 @@ gpucol_cpu_expr_init(GpucolRun *run, GpucolCpuWorker *worker)
 	{
 		GpucolCpuReg *reg = &worker->regs[r];
 
-		reg->cls = run->classes[r];
+		reg->cls = run->code.classes[r];
 		reg->v.any = memory;
 		if (reg->cls == GPUCOL_CLASS_S)
 			reg->codes = (uint32_t *) (memory + sizeof(GpucolBytes) * GPUCOL_VECTOR_VALUES);
@@ -280,9 +280,9 @@ gpucol_cpu_expr_init(GpucolRun *run, GpucolCpuWorker *worker)
 		memory += GPUCOL_VECTOR_VALUES;
 	}
 	for (int i = 0; i < program->ninstrs; i++)
-		if (is_const(run->instrs[i].op))
-			fill_constant(&worker->regs[run->instrs[i].dst],
-						  &run->consts[run->instrs[i].aux]);
+		if (is_const(run->code.instrs[i].op))
+			fill_constant(&worker->regs[run->code.instrs[i].dst],
+						  &run->code.consts[run->code.instrs[i].aux]);
 	return GPUCOL_OK;
 }
 
@@ -310,8 +310,8 @@ gpucol_cpu_expr_run(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
 	{
 		GpucolStatus status;
 
-		f.instr = &run->instrs[i];
-		if (run->unread[f.instr->dst])
+		f.instr = &run->code.instrs[i];
+		if (run->digest.unread[f.instr->dst])
 			continue;
 		f.dst = &worker->regs[f.instr->dst];
 		f.a = &worker->regs[f.instr->a < run->program->nregs ? f.instr->a : 0];

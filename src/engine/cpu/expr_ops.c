@@ -437,7 +437,7 @@ OP_COMPARE(LE_F, double, f, gpucol_scalar_LE_F(x, y))
 static GpucolStatus
 op_IN_I(GpucolCpuFrame *f)
 {
-	const GpucolConst *list = &f->worker->run->consts[f->instr->b];
+	const GpucolConst *list = &f->worker->run->code.consts[f->instr->b];
 	uint32_t	n = f->instr->c;
 	bool		has_null = false;
 
@@ -474,7 +474,7 @@ op_HOST_TEST(GpucolCpuFrame *f)
 	const GpucolCpuWorker *worker = f->worker;
 	const GpucolRun *run = worker->run;
 	const GpucolCpuReg *a = f->a;
-	const GpucolCpuHostTest *test = run->hosts;
+	const GpucolCpuHostTest *test = run->digest.hosts;
 	uint32_t	base = 0;
 
 	while (test->id != f->instr->aux || test->column != a->column->slot)

@@ -50,7 +50,7 @@ gpucol_cpu_op_counts(const GpucolCpuFrame *f, uint32_t j)
 GPUCOL_CPU_INLINE const GpucolCpuBounds *
 gpucol_cpu_op_bounds(const GpucolCpuFrame *f, uint16_t reg)
 {
-	return &f->worker->run->bounds[reg];
+	return &f->worker->run->digest.bounds[reg];
 }
 
 /* ---- the slow pass ---- */

@@ -144,7 +144,7 @@ part_of(GpucolBytes string, int aux, int64_t from, int64_t count)
 GpucolStatus
 gpucol_cpu_op_PART_S(GpucolCpuFrame *f)
 {
-	const GpucolConst *consts = f->worker->run->consts;
+	const GpucolConst *consts = f->worker->run->code.consts;
 	int64_t		from = consts[f->instr->b].v.i;
 	int64_t		count = consts[f->instr->c].v.i;
 

@@ -134,9 +134,9 @@ GpucolStatus
 gpucol_cpu_extreme_merge(const GpucolRun *run, GpucolCpuGroups *groups, uint64_t *to,
 						 const uint64_t *from)
 {
-	for (int i = 0; i < run->naccs; i++)
+	for (int i = 0; i < run->agg.naccs; i++)
 	{
-		const GpucolCpuAcc *acc = &run->accs[i];
+		const GpucolCpuAcc *acc = &run->agg.accs[i];
 		GpucolStatus status;
 
 		if (!gpucol_cpu_extreme_is(acc) || from[acc->offset + WORD_DATA] == 0)
@@ -197,10 +197,10 @@ update_scores(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuA
 {
 	GpucolRun  *run = worker->run;
 	const GpucolCpuReg *reg = &worker->regs[acc->arg];
-	const uint32_t *positions = run->ranks[acc->extreme].positions;
+	const uint32_t *positions = run->agg.ranks[acc->extreme].positions;
 	GpucolCpuExtreme *extreme = &groups->extremes[acc->extreme];
 	uint64_t   *states = groups->states + acc->offset;
-	size_t		stride = run->state_words;
+	size_t		stride = run->agg.state_words;
 	uint32_t	n = code_space(reg->column);
 	bool		max = is_max(acc);
 
@@ -228,7 +228,7 @@ update_bytes(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAc
 {
 	const GpucolCpuReg *reg = &worker->regs[acc->arg];
 	uint64_t   *states = groups->states + acc->offset;
-	size_t		stride = worker->run->state_words;
+	size_t		stride = worker->run->agg.state_words;
 	GpucolStatus status = GPUCOL_OK;
 
 	for (uint32_t j = 0; j < worker->nsel && status == GPUCOL_OK; j++)
@@ -256,7 +256,7 @@ note_candidates(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCp
 	const GpucolCpuReg *reg = &worker->regs[acc->arg];
 	GpucolCpuExtreme *extreme = &groups->extremes[acc->extreme];
 	uint64_t   *states = groups->states + acc->offset;
-	size_t		stride = worker->run->state_words;
+	size_t		stride = worker->run->agg.state_words;
 	uint32_t	base = vector->delta != NULL || reg->coded ? 0 :
 		vector->number * GPUCOL_VECTOR_VALUES - reg->column->window_row;
 
@@ -287,7 +287,7 @@ gpucol_cpu_extreme_update(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
 	bool		payload = is_payload(worker->run, reg->column->slot);
 
 	if (reg->coded && !payload &&
-		(acc->order == 0 || worker->run->ranks[acc->extreme].positions != NULL))
+		(acc->order == 0 || worker->run->agg.ranks[acc->extreme].positions != NULL))
 		return update_scores(worker, groups, acc, valid);
 	if (acc->order == 0)
 		return update_bytes(worker, groups, acc, valid);
@@ -339,7 +339,7 @@ is_hopeless(const GpucolRun *run, uint32_t n, uint32_t nruns)
 
 	while (nruns > UINT32_C(1) << rounds)
 		rounds++;
-	return n * rounds > run->segment.nrows;
+	return n * rounds > run->input.segment.nrows;
 }
 
 /*
@@ -348,7 +348,7 @@ is_hopeless(const GpucolRun *run, uint32_t n, uint32_t nruns)
 static GpucolStatus
 rank_entries(GpucolRun *run, const GpucolCpuAcc *acc, GpucolCpuRanks *ranks)
 {
-	const GpucolCpuColumn *column = &run->cols[ranks->slot];
+	const GpucolCpuColumn *column = &run->input.cols[ranks->slot];
 	uint32_t	n = column->ndict;
 	size_t		size = sizeof(uint32_t) * ((size_t) code_space(column) + 1);
 	uint32_t   *from;
@@ -404,7 +404,7 @@ rank_entries(GpucolRun *run, const GpucolCpuAcc *acc, GpucolCpuRanks *ranks)
 static const GpucolBytes *
 candidate_values(const GpucolRun *run, const GpucolCpuRanks *ranks, const GpucolDelta *delta)
 {
-	const GpucolCpuColumn *column = &run->cols[ranks->slot];
+	const GpucolCpuColumn *column = &run->input.cols[ranks->slot];
 
 	if (is_payload(run, ranks->slot))
 		return column->entries;
@@ -418,7 +418,7 @@ static GpucolStatus
 take_candidates(GpucolRun *run, GpucolCpuGroups *groups, const GpucolCpuAcc *acc,
 				const GpucolBytes *values, bool ranked)
 {
-	const GpucolCpuRanks *ranks = &run->ranks[acc->extreme];
+	const GpucolCpuRanks *ranks = &run->agg.ranks[acc->extreme];
 	GpucolCpuExtreme *extreme = &groups->extremes[acc->extreme];
 	GpucolStatus status = GPUCOL_OK;
 
@@ -429,11 +429,11 @@ take_candidates(GpucolRun *run, GpucolCpuGroups *groups, const GpucolCpuAcc *acc
 	{
 		GpucolCpuCandidate candidate = extreme->candidates[i];
 		uint64_t   *words = groups->states + acc->offset +
-			(size_t) candidate.group * run->state_words;
+			(size_t) candidate.group * run->agg.state_words;
 
 		if (ranked)
 			raise_score(extreme, words, candidate.group,
-						score_of(is_max(acc), code_space(&run->cols[ranks->slot]),
+						score_of(is_max(acc), code_space(&run->input.cols[ranks->slot]),
 								 ranks->positions[candidate.value]));
 		else if (!is_kept(words, &values[candidate.value]))
 			status = consider(run, groups, acc, words, values[candidate.value]);
@@ -446,19 +446,19 @@ take_candidates(GpucolRun *run, GpucolCpuGroups *groups, const GpucolCpuAcc *acc
 static GpucolStatus
 drain(GpucolRun *run, const GpucolCpuAcc *acc, const GpucolDelta *delta)
 {
-	GpucolCpuRanks *ranks = &run->ranks[acc->extreme];
-	const GpucolCpuColumn *column = &run->cols[ranks->slot];
+	GpucolCpuRanks *ranks = &run->agg.ranks[acc->extreme];
+	const GpucolCpuColumn *column = &run->input.cols[ranks->slot];
 	bool		coded = delta == NULL && !is_payload(run, ranks->slot) &&
 		!gpucol_cpu_stream_is_raw(column);
 	GpucolStatus status = GPUCOL_OK;
 
-	for (int p = 0; p < run->nparts && coded; p++)
-		ranks->asked += run->parts[p]->extremes[acc->extreme].ncandidates;
+	for (int p = 0; p < run->agg.nparts && coded; p++)
+		ranks->asked += run->agg.parts[p]->extremes[acc->extreme].ncandidates;
 	if (coded && ranks->positions == NULL && !ranks->hopeless &&
 		ranks->asked > column->ndict)
 		status = rank_entries(run, acc, ranks);
-	for (int p = 0; p < run->nparts && status == GPUCOL_OK; p++)
-		status = take_candidates(run, run->parts[p], acc,
+	for (int p = 0; p < run->agg.nparts && status == GPUCOL_OK; p++)
+		status = take_candidates(run, run->agg.parts[p], acc,
 								 candidate_values(run, ranks, delta),
 								 coded && ranks->positions != NULL);
 	return status;
@@ -469,9 +469,9 @@ gpucol_cpu_extreme_drain(GpucolRun *run, const GpucolDelta *delta)
 {
 	GpucolStatus status = GPUCOL_OK;
 
-	for (int i = 0; i < run->naccs && run->nextremes > 0 && status == GPUCOL_OK; i++)
-		if (gpucol_cpu_extreme_is(&run->accs[i]) && run->accs[i].order > 0)
-			status = drain(run, &run->accs[i], delta);
+	for (int i = 0; i < run->agg.naccs && run->agg.nextremes > 0 && status == GPUCOL_OK; i++)
+		if (gpucol_cpu_extreme_is(&run->agg.accs[i]) && run->agg.accs[i].order > 0)
+			status = drain(run, &run->agg.accs[i], delta);
 	return status;
 }
 
@@ -479,8 +479,8 @@ gpucol_cpu_extreme_drain(GpucolRun *run, const GpucolDelta *delta)
 static GpucolStatus
 take_scores(GpucolRun *run, GpucolCpuGroups *groups, const GpucolCpuAcc *acc)
 {
-	const GpucolCpuRanks *ranks = &run->ranks[acc->extreme];
-	const GpucolCpuColumn *column = &run->cols[ranks->slot];
+	const GpucolCpuRanks *ranks = &run->agg.ranks[acc->extreme];
+	const GpucolCpuColumn *column = &run->input.cols[ranks->slot];
 	GpucolCpuExtreme *extreme = &groups->extremes[acc->extreme];
 	uint32_t	n = code_space(column);
 	GpucolStatus status = GPUCOL_OK;
@@ -488,7 +488,7 @@ take_scores(GpucolRun *run, GpucolCpuGroups *groups, const GpucolCpuAcc *acc)
 	for (uint32_t i = 0; i < extreme->ntouched && status == GPUCOL_OK; i++)
 	{
 		uint64_t   *words = groups->states + acc->offset +
-			(size_t) extreme->touched[i] * run->state_words;
+			(size_t) extreme->touched[i] * run->agg.state_words;
 		uint32_t	position = (uint32_t) (is_max(acc) ? words[WORD_SCORE] - 1 :
 										   n - words[WORD_SCORE]);
 
@@ -504,14 +504,14 @@ take_scores(GpucolRun *run, GpucolCpuGroups *groups, const GpucolCpuAcc *acc)
 GpucolStatus
 gpucol_cpu_extreme_close(GpucolRun *run)
 {
-	for (int i = 0; i < run->naccs && run->nextremes > 0; i++)
+	for (int i = 0; i < run->agg.naccs && run->agg.nextremes > 0; i++)
 	{
-		if (!gpucol_cpu_extreme_is(&run->accs[i]) ||
-			is_payload(run, run->ranks[run->accs[i].extreme].slot))
+		if (!gpucol_cpu_extreme_is(&run->agg.accs[i]) ||
+			is_payload(run, run->agg.ranks[run->agg.accs[i].extreme].slot))
 			continue;
-		for (int p = 0; p < run->nparts; p++)
+		for (int p = 0; p < run->agg.nparts; p++)
 		{
-			GpucolStatus status = take_scores(run, run->parts[p], &run->accs[i]);
+			GpucolStatus status = take_scores(run, run->agg.parts[p], &run->agg.accs[i]);
 
 			if (status != GPUCOL_OK)
 				return status;
@@ -523,9 +523,9 @@ gpucol_cpu_extreme_close(GpucolRun *run)
 void
 gpucol_cpu_extreme_open(GpucolRun *run)
 {
-	for (int e = 0; e < run->nextremes; e++)
+	for (int e = 0; e < run->agg.nextremes; e++)
 	{
-		GpucolCpuRanks *ranks = &run->ranks[e];
+		GpucolCpuRanks *ranks = &run->agg.ranks[e];
 
 		gpucol_cpu_free(run, ranks->positions);
 		gpucol_cpu_free(run, ranks->codes);
@@ -541,27 +541,27 @@ static int
 loaded_column(const GpucolRun *run, uint16_t reg)
 {
 	for (int i = 0; i < run->program->ninstrs; i++)
-		if (run->instrs[i].op == GPUCOL_OP_LOAD_S && run->instrs[i].dst == reg)
-			return run->instrs[i].aux;
+		if (run->code.instrs[i].op == GPUCOL_OP_LOAD_S && run->code.instrs[i].dst == reg)
+			return run->code.instrs[i].aux;
 	return -1;
 }
 
 GpucolStatus
 gpucol_cpu_extreme_init(GpucolRun *run)
 {
-	if (run->nextremes == 0)
+	if (run->agg.nextremes == 0)
 		return GPUCOL_OK;
-	run->ranks = gpucol_cpu_alloc0(run, sizeof(GpucolCpuRanks) * (size_t) run->nextremes);
-	if (run->ranks == NULL)
+	run->agg.ranks = gpucol_cpu_alloc0(run, sizeof(GpucolCpuRanks) * (size_t) run->agg.nextremes);
+	if (run->agg.ranks == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	for (int i = 0; i < run->naccs; i++)
+	for (int i = 0; i < run->agg.naccs; i++)
 	{
-		const GpucolCpuAcc *acc = &run->accs[i];
+		const GpucolCpuAcc *acc = &run->agg.accs[i];
 
 		if (!gpucol_cpu_extreme_is(acc))
 			continue;
-		run->ranks[acc->extreme].slot = loaded_column(run, acc->arg);
-		if (run->ranks[acc->extreme].slot < 0 ||
+		run->agg.ranks[acc->extreme].slot = loaded_column(run, acc->arg);
+		if (run->agg.ranks[acc->extreme].slot < 0 ||
 			(acc->order > 0 && (run->host == NULL || run->host->compare == NULL)))
 			return GPUCOL_UNSUPPORTED;
 	}

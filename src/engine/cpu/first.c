@@ -47,7 +47,7 @@ key_word(const GpucolRun *run, int number)
 	uint32_t	word = 1;
 
 	for (int k = 0; k < number; k++)
-		word += run->classes[run->keys[k]] == GPUCOL_CLASS_D ? 2 : 1;
+		word += run->code.classes[run->code.keys[k]] == GPUCOL_CLASS_D ? 2 : 1;
 	return word;
 }
 
@@ -70,7 +70,7 @@ key_value(const GpucolRun *run, int number, const uint64_t *key, __int128 *value
 
 	if (key[0] >> number & 1)
 		return false;
-	switch ((GpucolClass) run->classes[run->keys[number]])
+	switch ((GpucolClass) run->code.classes[run->code.keys[number]])
 	{
 		case GPUCOL_CLASS_D:
 			*value = gpucol_cpu_get128(key + word);
@@ -80,7 +80,7 @@ key_value(const GpucolRun *run, int number, const uint64_t *key, __int128 *value
 			*value = gpucol_float_order(number_f);
 			break;
 		case GPUCOL_CLASS_S:
-			*value = first_bytes(run->parts[0]->strings.values[key[word]]);
+			*value = first_bytes(run->agg.parts[0]->strings.values[key[word]]);
 			break;
 		default:
 			*value = (int64_t) key[word];
@@ -103,8 +103,8 @@ static bool
 agg_value(const GpucolRun *run, GpucolFirstBy by, int number, const uint64_t *state,
 		  __int128 *value)
 {
-	const GpucolCpuAggMap *map = &run->agg_map[number];
-	GpucolClass cls = run->aggs[number].cls;
+	const GpucolCpuAggMap *map = &run->agg.maps[number];
+	GpucolClass cls = run->code.aggs[number].cls;
 	int64_t		count = (int64_t) state[map->count];
 	const uint64_t *words = state + map->v;
 
@@ -137,12 +137,12 @@ agg_value(const GpucolRun *run, GpucolFirstBy by, int number, const uint64_t *st
 static bool
 value_of(const GpucolRun *run, Candidate at, int by, int number, __int128 *value)
 {
-	const GpucolCpuGroups *groups = run->parts[at.part];
+	const GpucolCpuGroups *groups = run->agg.parts[at.part];
 
 	if (by == GPUCOL_FIRST_KEY)
-		return key_value(run, number, groups->keys + (size_t) at.group * run->key_words, value);
+		return key_value(run, number, groups->keys + (size_t) at.group * run->agg.key_words, value);
 	return agg_value(run, (GpucolFirstBy) by, number,
-					 groups->states + (size_t) at.group * run->state_words, value);
+					 groups->states + (size_t) at.group * run->agg.state_words, value);
 }
 
 /* Does a group meet all tests? */
@@ -179,7 +179,8 @@ is_rough(const GpucolRun *run, const GpucolFirstKey *key, int *margin)
 {
 	*margin = key->by == GPUCOL_FIRST_AVERAGE ? AVERAGE_MARGIN : 0;
 	return key->by == GPUCOL_FIRST_AVERAGE ||
-		(key->by == GPUCOL_FIRST_KEY && run->classes[run->keys[key->number]] == GPUCOL_CLASS_S);
+		(key->by == GPUCOL_FIRST_KEY &&
+		 run->code.classes[run->code.keys[key->number]] == GPUCOL_CLASS_S);
 }
 
 /* ---- the k-th ---- */
@@ -303,9 +304,9 @@ open_first(First *first)
 	GpucolRun  *run = first->run;
 	uint64_t	all = 0;
 
-	first->keep = gpucol_cpu_alloc0(run, sizeof(uint8_t *) * (size_t) run->nparts);
-	for (int p = 0; p < run->nparts; p++)
-		all += run->parts[p]->n;
+	first->keep = gpucol_cpu_alloc0(run, sizeof(uint8_t *) * (size_t) run->agg.nparts);
+	for (int p = 0; p < run->agg.nparts; p++)
+		all += run->agg.parts[p]->n;
 	first->candidates = gpucol_cpu_alloc(run, sizeof(Candidate) * (all + 1));
 	first->heap = gpucol_cpu_alloc(run, sizeof(__int128) *
 								   ((uint64_t) first->wanted->k < all ? (uint64_t) first->wanted->k + 1 : 1));
@@ -314,9 +315,9 @@ open_first(First *first)
 	if (first->keep == NULL || first->candidates == NULL || first->heap == NULL ||
 		(first->places == NULL && first->wanted->nkeys > 0))
 		return false;
-	for (int p = 0; p < run->nparts; p++)
+	for (int p = 0; p < run->agg.nparts; p++)
 	{
-		first->keep[p] = gpucol_cpu_alloc0(run, (size_t) run->parts[p]->n + 1);
+		first->keep[p] = gpucol_cpu_alloc0(run, (size_t) run->agg.parts[p]->n + 1);
 		if (first->keep[p] == NULL)
 			return false;
 	}
@@ -327,8 +328,8 @@ open_first(First *first)
 static void
 list_candidates(First *first)
 {
-	for (int p = 0; p < first->run->nparts; p++)
-		for (uint32_t g = 0; g < first->run->parts[p]->n; g++)
+	for (int p = 0; p < first->run->agg.nparts; p++)
+		for (uint32_t g = 0; g < first->run->agg.parts[p]->n; g++)
 		{
 			Candidate	at = {(uint32_t) p, g};
 
@@ -347,11 +348,11 @@ pack_groups(const GpucolRun *run, GpucolCpuGroups *groups, const uint8_t *kept)
 	{
 		if (!kept[g])
 			continue;
-		memmove(groups->keys + (size_t) n * run->key_words,
-				groups->keys + (size_t) g * run->key_words, sizeof(uint64_t) * run->key_words);
-		memmove(groups->states + (size_t) n * run->state_words,
-				groups->states + (size_t) g * run->state_words,
-				sizeof(uint64_t) * run->state_words);
+		memmove(groups->keys + (size_t) n * run->agg.key_words,
+				groups->keys + (size_t) g * run->agg.key_words, sizeof(uint64_t) * run->agg.key_words);
+		memmove(groups->states + (size_t) n * run->agg.state_words,
+				groups->states + (size_t) g * run->agg.state_words,
+				sizeof(uint64_t) * run->agg.state_words);
 		n++;
 	}
 	groups->n = n;
@@ -361,10 +362,10 @@ pack_groups(const GpucolRun *run, GpucolCpuGroups *groups, const uint8_t *kept)
 void
 gpucol_cpu_first_select(GpucolRun *run)
 {
-	First		first = {.run = run,.wanted = run->first};
+	First		first = {.run = run,.wanted = run->agg.first};
 	bool		ok;
 
-	if (run->first == NULL || run->program->nkeys == 0)
+	if (run->agg.first == NULL || run->program->nkeys == 0)
 		return;
 	ok = open_first(&first);
 	if (ok)
@@ -372,10 +373,10 @@ gpucol_cpu_first_select(GpucolRun *run)
 		list_candidates(&first);
 		select_first(&first);
 	}
-	for (int p = 0; p < run->nparts && first.keep != NULL; p++)
+	for (int p = 0; p < run->agg.nparts && first.keep != NULL; p++)
 	{
 		if (ok)
-			pack_groups(run, run->parts[p], first.keep[p]);
+			pack_groups(run, run->agg.parts[p], first.keep[p]);
 		gpucol_cpu_free(run, first.keep[p]);
 	}
 	gpucol_cpu_free(run, first.keep);

@@ -36,12 +36,12 @@ gpucol_cpu_group_create(GpucolRun *run)
 	if (groups == NULL)
 		return NULL;
 	groups->run = run;
-	groups->sets = gpucol_cpu_alloc0(run, sizeof(GpucolCpuSet) * (size_t) (run->ndistinct + 1));
+	groups->sets = gpucol_cpu_alloc0(run, sizeof(GpucolCpuSet) * (size_t) (run->agg.ndistinct + 1));
 	groups->maps = gpucol_cpu_alloc0(run, sizeof(GpucolCpuCodeMap) *
 									 (run->program->ncolumns + run->program->npayloads + 1u));
 	groups->extremes = gpucol_cpu_alloc0(run, sizeof(GpucolCpuExtreme) *
-										 (size_t) (run->nextremes + 1));
-	groups->seen = gpucol_cpu_alloc0(run, sizeof(GpucolCpuSeen) * (size_t) (run->ndistinct + 1));
+										 (size_t) (run->agg.nextremes + 1));
+	groups->seen = gpucol_cpu_alloc0(run, sizeof(GpucolCpuSeen) * (size_t) (run->agg.ndistinct + 1));
 	if (groups->sets == NULL || groups->maps == NULL || groups->extremes == NULL ||
 		groups->seen == NULL)
 	{
@@ -75,7 +75,7 @@ gpucol_cpu_group_destroy(GpucolCpuGroups *groups)
 		groups->strings.chunk = next;
 	}
 	if (groups->sets != NULL)
-		for (int s = 0; s < run->ndistinct; s++)
+		for (int s = 0; s < run->agg.ndistinct; s++)
 		{
 			gpucol_cpu_free(run, groups->sets[s].slots);
 			gpucol_cpu_free(run, groups->sets[s].bits);
@@ -83,12 +83,12 @@ gpucol_cpu_group_destroy(GpucolCpuGroups *groups)
 	if (groups->maps != NULL)
 		for (int c = 0; c < run->program->ncolumns + run->program->npayloads; c++)
 			gpucol_cpu_free(run, groups->maps[c].numbers);
-	for (int e = 0; e < run->nextremes && groups->extremes != NULL; e++)
+	for (int e = 0; e < run->agg.nextremes && groups->extremes != NULL; e++)
 	{
 		gpucol_cpu_free(run, groups->extremes[e].touched);
 		gpucol_cpu_free(run, groups->extremes[e].candidates);
 	}
-	for (int i = 0; i < run->ndistinct && groups->seen != NULL; i++)
+	for (int i = 0; i < run->agg.ndistinct && groups->seen != NULL; i++)
 		gpucol_cpu_free(run, groups->seen[i].bits);
 	gpucol_cpu_free(run, groups->seen);
 	gpucol_cpu_free(run, groups->extremes);
@@ -120,8 +120,8 @@ gpucol_cpu_group_hash(const GpucolRun *run, const uint64_t *key)
 {
 	uint64_t	hash = 0;
 
-	for (uint32_t k = 0; k < run->key_words; k++)
-		hash = gpucol_hash_mix(hash, run->key_is_float[k] ? without_sign_of_zero(key[k]) : key[k]);
+	for (uint32_t k = 0; k < run->agg.key_words; k++)
+		hash = gpucol_hash_mix(hash, run->agg.key_is_float[k] ? without_sign_of_zero(key[k]) : key[k]);
 	return hash;
 }
 
@@ -141,12 +141,12 @@ grow_groups(GpucolCpuGroups *groups, uint32_t n)
 	if (capacity > UINT32_MAX / 8)
 		return GPUCOL_OUT_OF_MEMORY;
 	keys = gpucol_cpu_realloc(run, groups->keys,
-							  sizeof(uint64_t) * run->key_words * (size_t) capacity);
+							  sizeof(uint64_t) * run->agg.key_words * (size_t) capacity);
 	if (keys == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	groups->keys = keys;
 	states = gpucol_cpu_realloc(run, groups->states,
-								sizeof(uint64_t) * run->state_words * (size_t) capacity);
+								sizeof(uint64_t) * run->agg.state_words * (size_t) capacity);
 	if (states == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	groups->states = states;
@@ -211,7 +211,7 @@ grow_slots(GpucolCpuGroups *groups)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (; groups->nhashed < groups->n; groups->nhashed++)
 		place_group(groups, slot_of(gpucol_cpu_group_hash(run, groups->keys +
-														  (size_t) groups->nhashed * run->key_words),
+														  (size_t) groups->nhashed * run->agg.key_words),
 									groups->nhashed));
 	return GPUCOL_OK;
 }
@@ -223,10 +223,10 @@ add_group(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint32_t
 	const GpucolRun *run = groups->run;
 	uint32_t	g = groups->n++;
 
-	for (uint32_t k = 0; k < run->key_words; k++)
-		groups->keys[(size_t) g * run->key_words + k] = keys[k * stride + j];
-	memcpy(groups->states + (size_t) g * run->state_words, run->first_state,
-		   sizeof(uint64_t) * run->state_words);
+	for (uint32_t k = 0; k < run->agg.key_words; k++)
+		groups->keys[(size_t) g * run->agg.key_words + k] = keys[k * stride + j];
+	memcpy(groups->states + (size_t) g * run->agg.state_words, run->agg.first_state,
+		   sizeof(uint64_t) * run->agg.state_words);
 	return g;
 }
 
@@ -247,14 +247,14 @@ same_key(const GpucolCpuGroups *groups, uint32_t g, const uint64_t *keys,
 		 size_t stride, uint32_t j)
 {
 	const GpucolRun *run = groups->run;
-	const uint64_t *key = groups->keys + (size_t) g * run->key_words;
+	const uint64_t *key = groups->keys + (size_t) g * run->agg.key_words;
 
-	for (uint32_t k = 0; k < run->key_words; k++)
+	for (uint32_t k = 0; k < run->agg.key_words; k++)
 	{
 		uint64_t	word = keys[k * stride + j];
 
 		if (key[k] != word &&
-			!(run->key_is_float[k] && (key[k] | word) << 1 == 0))
+			!(run->agg.key_is_float[k] && (key[k] | word) << 1 == 0))
 			return false;
 	}
 	return true;
@@ -266,11 +266,11 @@ hash_rows(const GpucolRun *run, const uint64_t *keys, size_t stride, uint32_t n,
 		  uint64_t *hashes)
 {
 	memset(hashes, 0, sizeof(uint64_t) * n);
-	for (uint32_t k = 0; k < run->key_words; k++)
+	for (uint32_t k = 0; k < run->agg.key_words; k++)
 	{
 		const uint64_t *words = keys + k * stride;
 
-		if (run->key_is_float[k])
+		if (run->agg.key_is_float[k])
 			for (uint32_t j = 0; j < n; j++)
 				hashes[j] = gpucol_hash_mix(hashes[j], without_sign_of_zero(words[j]));
 		else
@@ -293,8 +293,8 @@ prefetch_groups(const GpucolCpuGroups *groups, uint32_t n, const uint64_t *hashe
 
 		if (number == UINT32_MAX)
 			continue;
-		GPUCOL_PREFETCH(&groups->keys[(size_t) number * run->key_words]);
-		GPUCOL_PREFETCH(&groups->states[(size_t) number * run->state_words]);
+		GPUCOL_PREFETCH(&groups->keys[(size_t) number * run->agg.key_words]);
+		GPUCOL_PREFETCH(&groups->states[(size_t) number * run->agg.state_words]);
 	}
 }
 
@@ -397,7 +397,7 @@ lookup_direct(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint
 			  uint64_t *hashes, uint32_t *ids, bool *done)
 {
 	const int64_t *values = (const int64_t *) keys + stride;
-	bool		strings = groups->run->classes[groups->run->keys[0]] == GPUCOL_CLASS_S;
+	bool		strings = groups->run->code.classes[groups->run->code.keys[0]] == GPUCOL_CLASS_S;
 	int64_t		least;
 	int64_t		greatest;
 
@@ -458,7 +458,7 @@ gpucol_cpu_group_lookup(GpucolCpuGroups *groups, const uint64_t *keys,
 	bool		done = false;
 	GpucolStatus status = GPUCOL_OK;
 
-	if (n >= 64 && groups->run->key_words == 2 && !groups->run->key_is_float[1])
+	if (n >= 64 && groups->run->agg.key_words == 2 && !groups->run->agg.key_is_float[1])
 		status = lookup_direct(groups, keys, stride, n, hashes, ids, &done);
 	return done || status != GPUCOL_OK ? status :
 		lookup_hashed(groups, keys, stride, n, hashes, ids);

@@ -72,7 +72,7 @@ typedef struct GpucolCpuSeen
 } GpucolCpuSeen;
 
 /*
- * Groups, numbered from 0.  A key is run->key_words words: the null bits, then
+ * Groups, numbered from 0.  A key is run->agg.key_words words: the null bits, then
  * one word a key (two for D): S as string number, F as bit pattern with one
  * NaN, where -0 and 0 are equal and the first seen stays.
  */
@@ -106,8 +106,8 @@ struct GpucolCpuGroups
 	uint32_t   *slot_groups;	/* group + 1 of each slot, 0 unknown */
 	uint64_t	slot_rows;		/* rows since the last flush */
 	uint64_t	only_layout;	/* the layout that every group comes from, or 0 */
-	uint64_t	layout;			/* run->dense_layout of slot_groups, */
-	uint64_t	meaning;		/* run->dense_meaning of channels */
+	uint64_t	layout;			/* run->agg.dense_layout of slot_groups, */
+	uint64_t	meaning;		/* run->agg.dense_meaning of channels */
 };
 
 extern GpucolCpuGroups *gpucol_cpu_group_create(GpucolRun *run);

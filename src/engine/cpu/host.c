@@ -24,10 +24,10 @@ make_verdicts(GpucolRun *run, GpucolCpuHostTest *test, size_t n)
 void
 gpucol_cpu_host_ask_null(GpucolRun *run)
 {
-	for (int h = 0; h < run->nhosts; h++)
+	for (int h = 0; h < run->digest.nhosts; h++)
 	{
-		GpucolCpuHostTest *test = &run->hosts[h];
-		const GpucolCpuColumn *column = &run->cols[test->column];
+		GpucolCpuHostTest *test = &run->digest.hosts[h];
+		const GpucolCpuColumn *column = &run->input.cols[test->column];
 		bool		isnull = true;
 		GpucolBytes none = {"", 0};
 
@@ -41,10 +41,10 @@ gpucol_cpu_host_ask_null(GpucolRun *run)
 GpucolStatus
 gpucol_cpu_host_ask(GpucolRun *run)
 {
-	for (int h = 0; h < run->nhosts; h++)
+	for (int h = 0; h < run->digest.nhosts; h++)
 	{
-		GpucolCpuHostTest *test = &run->hosts[h];
-		const GpucolCpuColumn *column = &run->cols[test->column];
+		GpucolCpuHostTest *test = &run->digest.hosts[h];
+		const GpucolCpuColumn *column = &run->input.cols[test->column];
 		GpucolStatus status;
 
 		test->by_row = gpucol_cpu_stream_is_raw(column) && !test->in_order;
@@ -72,10 +72,10 @@ gpucol_cpu_host_ask(GpucolRun *run)
 GpucolStatus
 gpucol_cpu_host_ask_payload(GpucolRun *run)
 {
-	for (int h = run->nhosts; h < run->nhosts + run->npayload_hosts; h++)
+	for (int h = run->digest.nhosts; h < run->digest.nhosts + run->digest.npayload_hosts; h++)
 	{
-		GpucolCpuHostTest *test = &run->hosts[h];
-		const GpucolCpuColumn *column = &run->cols[test->column];
+		GpucolCpuHostTest *test = &run->digest.hosts[h];
+		const GpucolCpuColumn *column = &run->input.cols[test->column];
 		bool		isnull = true;
 		GpucolBytes none = {"", 0};
 
@@ -133,7 +133,7 @@ GpucolStatus
 gpucol_cpu_host_ask_window(GpucolRun *run, GpucolCpuHostTest *test, uint32_t first, uint32_t n,
 						   uint32_t (*which)[GPUCOL_LANES])
 {
-	GpucolCpuColumn *column = &run->cols[test->column];
+	GpucolCpuColumn *column = &run->input.cols[test->column];
 	bool		nullable = (column->desc->flags & GPUCOL_CHUNK_HAS_NULLS) != 0;
 	uint32_t	nulls[GPUCOL_LANES];
 
@@ -144,7 +144,7 @@ gpucol_cpu_host_ask_window(GpucolRun *run, GpucolCpuHostTest *test, uint32_t fir
 		size_t		at = (size_t) v * GPUCOL_VECTOR_VALUES;
 		GpucolStatus status;
 
-		if (run->dead[first + v])
+		if (run->input.dead[first + v])
 			continue;
 		if (nullable)
 		{
@@ -163,9 +163,9 @@ gpucol_cpu_host_ask_window(GpucolRun *run, GpucolCpuHostTest *test, uint32_t fir
 GpucolStatus
 gpucol_cpu_host_ask_delta(GpucolRun *run, const GpucolDelta *delta)
 {
-	for (int h = 0; h < run->nhosts; h++)
+	for (int h = 0; h < run->digest.nhosts; h++)
 	{
-		GpucolCpuHostTest *test = &run->hosts[h];
+		GpucolCpuHostTest *test = &run->digest.hosts[h];
 		const GpucolDeltaColumn *column = &delta->columns[test->column];
 
 		if (make_verdicts(run, test, GPUCOL_VECTOR_VALUES) != GPUCOL_OK)

@@ -66,20 +66,20 @@ gpucol_cpu_join_check(const GpucolProgram *program)
 static bool
 check_tables(const GpucolRun *run)
 {
-	for (int p = 0; p < run->nprobes; p++)
+	for (int p = 0; p < run->join.nprobes; p++)
 	{
-		const GpucolCpuProbe *probe = &run->probes[p];
+		const GpucolCpuProbe *probe = &run->join.probes[p];
 
 		if (probe->table->nkeys != probe->probe->nkeys)
 			return false;
 		for (int k = 0; k < probe->table->nkeys; k++)
-			if (probe->table->columns[k].cls != run->classes[probe->keys[k]])
+			if (probe->table->columns[k].cls != run->code.classes[probe->keys[k]])
 				return false;
 	}
 	for (int l = 0; l < run->program->npayloads; l++)
 	{
-		const GpucolPayload *payload = &run->payloads[l];
-		const GpucolLookup *table = run->probes[payload->probe].table;
+		const GpucolPayload *payload = &run->code.payloads[l];
+		const GpucolLookup *table = run->join.probes[payload->probe].table;
 
 		if (payload->column >= table->ncolumns ||
 			!gpucol_lookup_suits(table->columns[payload->column].cls, payload->kind))
@@ -98,15 +98,15 @@ last_load(const GpucolRun *run, int probe)
 
 	for (int i = 0; i < run->program->ninstrs; i++)
 	{
-		const GpucolInstr *instr = &run->instrs[i];
-		int			stage = 3 * run->nprobes + 1;
+		const GpucolInstr *instr = &run->code.instrs[i];
+		int			stage = 3 * run->join.nprobes + 1;
 
 		if (instr->op > GPUCOL_OP_LOAD_S || instr->aux < run->program->ncolumns ||
-			run->payloads[instr->aux - run->program->ncolumns].probe != probe)
+			run->code.payloads[instr->aux - run->program->ncolumns].probe != probe)
 			continue;
-		for (int p = run->nprobes - 1; p >= 0; p--)
+		for (int p = run->join.nprobes - 1; p >= 0; p--)
 		{
-			const GpucolProbe *other = run->probes[p].probe;
+			const GpucolProbe *other = run->join.probes[p].probe;
 
 			if (i < other->filter_end)
 				stage = GPUCOL_STAGE_FILTER(p);
@@ -137,7 +137,7 @@ static GpucolStatus
 find_needed(GpucolRun *run, GpucolCpuProbe *probe)
 {
 	const GpucolProgram *program = run->program;
-	const GpucolCpuLive *live = &run->live[GPUCOL_STAGE_RESIDUAL(probe->number)];
+	const GpucolCpuLive *live = &run->digest.live[GPUCOL_STAGE_RESIDUAL(probe->number)];
 	bool	   *regs = gpucol_cpu_alloc0(run, program->nregs + 1u);
 
 	probe->needed = gpucol_cpu_alloc0(run, program->ninstrs + 1u);
@@ -147,7 +147,7 @@ find_needed(GpucolRun *run, GpucolCpuProbe *probe)
 		need(run, regs, live->regs[r]);
 	for (int i = probe->probe->residual_end - 1; i >= 0; i--)
 	{
-		const GpucolInstr *instr = &run->instrs[i];
+		const GpucolInstr *instr = &run->code.instrs[i];
 
 		if (!regs[instr->dst])
 			continue;
@@ -167,8 +167,8 @@ find_needed(GpucolRun *run, GpucolCpuProbe *probe)
 static void
 find_codes(const GpucolRun *run, GpucolCpuProbe *probe)
 {
-	const GpucolInstr *instr = &run->instrs[probe->first];
-	const GpucolCpuLive *live = &run->live[GPUCOL_STAGE_KEYS(probe->number)];
+	const GpucolInstr *instr = &run->code.instrs[probe->first];
+	const GpucolCpuLive *live = &run->digest.live[GPUCOL_STAGE_KEYS(probe->number)];
 
 	probe->codes_slot = -1;
 	if (probe->probe->nkeys != 1 || probe->probe->keys_end != probe->first + 1 ||
@@ -208,10 +208,10 @@ static GpucolStatus
 init_payload(GpucolRun *run, int payload)
 {
 	int			slot = run->program->ncolumns + payload;
-	const GpucolPayload *wanted = &run->payloads[payload];
+	const GpucolPayload *wanted = &run->code.payloads[payload];
 	const GpucolLookupColumn *from =
-		&run->probes[wanted->probe].table->columns[wanted->column];
-	GpucolCpuColumn *column = &run->cols[slot];
+		&run->join.probes[wanted->probe].table->columns[wanted->column];
+	GpucolCpuColumn *column = &run->input.cols[slot];
 	GpucolChunkDesc *desc;
 
 	column->slot = slot;
@@ -236,7 +236,7 @@ static GpucolStatus
 init_trail(GpucolRun *run, GpucolCpuWorker *worker)
 {
 	size_t		n = GPUCOL_VECTOR_VALUES;
-	size_t		nprobes = (size_t) run->nprobes;
+	size_t		nprobes = (size_t) run->join.nprobes;
 	GpucolCpuTrail *trail = gpucol_cpu_alloc0(run, sizeof(GpucolCpuTrail));
 	int			nkeys = 0;
 
@@ -244,8 +244,8 @@ init_trail(GpucolRun *run, GpucolCpuWorker *worker)
 		return GPUCOL_OUT_OF_MEMORY;
 	worker->trail = trail;
 	for (size_t p = 0; p < nprobes; p++)
-		if (run->probes[p].table->nkeys > nkeys)
-			nkeys = run->probes[p].table->nkeys;
+		if (run->join.probes[p].table->nkeys > nkeys)
+			nkeys = run->join.probes[p].table->nkeys;
 	trail->match = gpucol_cpu_alloc0(run, sizeof(uint32_t *) * nprobes);
 	trail->numbers = gpucol_cpu_alloc(run, sizeof(uint32_t) * n);
 	trail->narrow = gpucol_cpu_alloc(run, sizeof(uint32_t) * n);
@@ -271,8 +271,8 @@ init_trail(GpucolRun *run, GpucolCpuWorker *worker)
 		if (trail->match[p] == NULL)
 			return GPUCOL_OUT_OF_MEMORY;
 		memset(trail->match[p], 0xff, sizeof(uint32_t) * n);
-		if (run->probes[p].expands &&
-			gpucol_cpu_expand_init(run, &run->probes[p], &trail->expansions[p]) != GPUCOL_OK)
+		if (run->join.probes[p].expands &&
+			gpucol_cpu_expand_init(run, &run->join.probes[p], &trail->expansions[p]) != GPUCOL_OK)
 			return GPUCOL_OUT_OF_MEMORY;
 	}
 	return GPUCOL_OK;
@@ -286,15 +286,15 @@ gpucol_cpu_join_init(GpucolRun *run, const GpucolRunOptions *options, const char
 	const uint16_t *keys = GPUCOL_PROGRAM_ARRAY(program, const uint16_t, probe_keys);
 	GpucolStatus status = GPUCOL_OK;
 
-	if (run->nprobes == 0)
+	if (run->join.nprobes == 0)
 		return GPUCOL_OK;
-	run->probes = gpucol_cpu_alloc0(run, sizeof(GpucolCpuProbe) * (size_t) run->nprobes);
-	if (run->probes == NULL)
+	run->join.probes = gpucol_cpu_alloc0(run, sizeof(GpucolCpuProbe) * (size_t) run->join.nprobes);
+	if (run->join.probes == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	*why = "tables that do not suit the kernel description";
-	for (int p = 0; p < run->nprobes; p++)
+	for (int p = 0; p < run->join.nprobes; p++)
 	{
-		GpucolCpuProbe *probe = &run->probes[p];
+		GpucolCpuProbe *probe = &run->join.probes[p];
 
 		if (probes[p].table >= options->nlookups || options->lookups[probes[p].table] == NULL)
 			return GPUCOL_UNSUPPORTED;
@@ -304,13 +304,13 @@ gpucol_cpu_join_init(GpucolRun *run, const GpucolRunOptions *options, const char
 		probe->table = options->lookups[probes[p].table];
 		probe->keys = keys + probes[p].first_key;
 		probe->first = p == 0 ? program->nfilter_instrs : probes[p - 1].filter_end;
-		run->last_section = probes[p].filter_end;
+		run->join.last_section = probes[p].filter_end;
 	}
 	if (!check_tables(run))
 		return GPUCOL_UNSUPPORTED;
 	*why = NULL;
-	for (int p = 0; p < run->nprobes && status == GPUCOL_OK; p++)
-		status = init_probe(run, &run->probes[p]);
+	for (int p = 0; p < run->join.nprobes && status == GPUCOL_OK; p++)
+		status = init_probe(run, &run->join.probes[p]);
 	for (int l = 0; l < program->npayloads && status == GPUCOL_OK; l++)
 		status = init_payload(run, l);
 	for (int w = 0; w < run->nworkers && status == GPUCOL_OK; w++)
@@ -324,10 +324,10 @@ void
 gpucol_cpu_join_load(GpucolCpuWorker *worker, int payload, GpucolCpuReg *reg)
 {
 	const GpucolRun *run = worker->run;
-	const GpucolPayload *wanted = &run->payloads[payload];
-	const GpucolLookup *table = run->probes[wanted->probe].table;
+	const GpucolPayload *wanted = &run->code.payloads[payload];
+	const GpucolLookup *table = run->join.probes[wanted->probe].table;
 
-	reg->column = &run->cols[run->program->ncolumns + payload];
+	reg->column = &run->input.cols[run->program->ncolumns + payload];
 	gpucol_lookup_gather(&table->columns[wanted->column], worker->trail->match[wanted->probe],
 						 worker->nsel, reg);
 }
@@ -336,14 +336,14 @@ gpucol_cpu_join_load(GpucolCpuWorker *worker, int payload, GpucolCpuReg *reg)
 static bool
 must_pause(const GpucolCpuWorker *worker)
 {
-	return !gpucol_cpu_has_room(worker) || gpucol_cpu_now_ms() > worker->run->slice_end;
+	return !gpucol_cpu_has_room(worker) || gpucol_cpu_now_ms() > worker->run->window.slice_end;
 }
 
 /* The probe of the last open expansion, or -1. */
 static int
 open_expansion(const GpucolCpuWorker *worker)
 {
-	for (int p = worker->run->nprobes - 1; p >= 0; p--)
+	for (int p = worker->run->join.nprobes - 1; p >= 0; p--)
 		if (worker->trail->expansions[p].active)
 			return p;
 	return -1;
@@ -380,9 +380,9 @@ gpucol_cpu_join_rows(GpucolCpuWorker *worker, const GpucolCpuVector *vector, int
 	{
 		bool		opened = false;
 
-		for (; probe < run->nprobes && worker->nsel > 0 && !opened; probe++)
+		for (; probe < run->join.nprobes && worker->nsel > 0 && !opened; probe++)
 		{
-			status = step(worker, vector, &run->probes[probe], &opened);
+			status = step(worker, vector, &run->join.probes[probe], &opened);
 			if (status != GPUCOL_OK)
 				return status;
 		}
@@ -403,7 +403,7 @@ gpucol_cpu_join_rows(GpucolCpuWorker *worker, const GpucolCpuVector *vector, int
 				worker->trail->vector = *vector;
 				return GPUCOL_OK;
 			}
-			status = gpucol_cpu_expand_next(worker, vector, &run->probes[probe]);
+			status = gpucol_cpu_expand_next(worker, vector, &run->join.probes[probe]);
 			if (status != GPUCOL_OK)
 				return status;
 		} while (worker->nsel == 0);
@@ -418,5 +418,5 @@ gpucol_cpu_join_resume(GpucolCpuWorker *worker)
 
 	worker->trail->paused = false;
 	worker->nsel = 0;
-	return gpucol_cpu_join_rows(worker, &vector, worker->run->nprobes);
+	return gpucol_cpu_join_rows(worker, &vector, worker->run->join.nprobes);
 }

@@ -93,7 +93,7 @@ typedef struct GpucolCpuExpansion
 	uint32_t   *first;			/* by row: of its table's rows, */
 	uint32_t   *count;			/* their number */
 	uint8_t    *hit;			/* a pair has passed the residual */
-	GpucolCpuReg *regs;			/* as run->live[] of the stage */
+	GpucolCpuReg *regs;			/* as run->digest.live[] of the stage */
 	uint32_t  **match;			/* by probe before it */
 	uint16_t   *at;				/* batch: saved row of each pair */
 } GpucolCpuExpansion;

@@ -20,7 +20,7 @@ typedef struct Span
 static int
 nstages(const GpucolRun *run)
 {
-	return 3 * run->nprobes + 2;
+	return 3 * run->join.nprobes + 2;
 }
 
 /* The stage that instruction i belongs to. */
@@ -31,7 +31,7 @@ stage_of(const GpucolRun *run, int i)
 
 	if (i < run->program->nfilter_instrs)
 		return 0;
-	for (int p = 0; p < run->nprobes; p++)
+	for (int p = 0; p < run->join.nprobes; p++)
 	{
 		if (i < probes[p].keys_end)
 			return 3 * p + 1;
@@ -57,7 +57,7 @@ read_by_probes(const GpucolRun *run, Span *spans)
 	const GpucolProbe *probes = GPUCOL_PROGRAM_ARRAY(run->program, const GpucolProbe, probes);
 	const uint16_t *keys = GPUCOL_PROGRAM_ARRAY(run->program, const uint16_t, probe_keys);
 
-	for (int p = 0; p < run->nprobes; p++)
+	for (int p = 0; p < run->join.nprobes; p++)
 	{
 		for (int k = 0; k < probes[p].nkeys; k++)
 			note_read(run, spans, keys[probes[p].first_key + k], 3 * p + 1);
@@ -76,7 +76,7 @@ find_spans(const GpucolRun *run, Span *spans)
 		spans[r].written = spans[r].read = -1;
 	for (int i = 0; i < program->ninstrs; i++)
 	{
-		const GpucolInstr *instr = &run->instrs[i];
+		const GpucolInstr *instr = &run->code.instrs[i];
 		int			stage = stage_of(run, i);
 
 		if (instr->op <= GPUCOL_OP_LOAD_S || instr->op > GPUCOL_OP_CONST_B)
@@ -90,11 +90,11 @@ find_spans(const GpucolRun *run, Span *spans)
 	}
 	read_by_probes(run, spans);
 	for (int k = 0; k < program->nkeys; k++)
-		note_read(run, spans, run->keys[k], last);
+		note_read(run, spans, run->code.keys[k], last);
 	for (int a = 0; a < program->naggs; a++)
 	{
-		note_read(run, spans, run->aggs[a].arg, last);
-		note_read(run, spans, run->aggs[a].filter, last);
+		note_read(run, spans, run->code.aggs[a].arg, last);
+		note_read(run, spans, run->code.aggs[a].filter, last);
 	}
 }
 
@@ -106,20 +106,20 @@ gpucol_cpu_live_init(GpucolRun *run)
 	uint16_t   *regs = gpucol_cpu_alloc(run, sizeof(uint16_t) * (nregs + 1u) *
 										(size_t) nstages(run));
 
-	run->live = gpucol_cpu_alloc0(run, sizeof(GpucolCpuLive) * (size_t) nstages(run));
-	run->unread = gpucol_cpu_alloc0(run, nregs + 1u);
-	run->bounds = gpucol_cpu_alloc0(run, sizeof(GpucolCpuBounds) * (nregs + 1u));
-	if (spans == NULL || regs == NULL || run->live == NULL || run->unread == NULL ||
-		run->bounds == NULL)
+	run->digest.live = gpucol_cpu_alloc0(run, sizeof(GpucolCpuLive) * (size_t) nstages(run));
+	run->digest.unread = gpucol_cpu_alloc0(run, nregs + 1u);
+	run->digest.bounds = gpucol_cpu_alloc0(run, sizeof(GpucolCpuBounds) * (nregs + 1u));
+	if (spans == NULL || regs == NULL || run->digest.live == NULL || run->digest.unread == NULL ||
+		run->digest.bounds == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	find_spans(run, spans);
 	for (int stage = 0; stage < nstages(run); stage++)
 	{
-		run->live[stage].regs = regs;
+		run->digest.live[stage].regs = regs;
 		for (uint16_t r = 0; r < nregs; r++)
 			if (spans[r].written >= 0 && spans[r].written <= stage && spans[r].read > stage)
 				*regs++ = r;
-		run->live[stage].n = (int) (regs - run->live[stage].regs);
+		run->digest.live[stage].n = (int) (regs - run->digest.live[stage].regs);
 	}
 	gpucol_cpu_free(run, spans);
 	return GPUCOL_OK;
@@ -165,7 +165,7 @@ gpucol_cpu_live_move(GpucolCpuReg *to, const GpucolCpuReg *from, const uint16_t 
 void
 gpucol_cpu_live_keep(GpucolCpuWorker *worker, int stage, const uint16_t *at, uint32_t n)
 {
-	const GpucolCpuLive *live = &worker->run->live[stage];
+	const GpucolCpuLive *live = &worker->run->digest.live[stage];
 
 	for (int r = 0; r < live->n; r++)
 		gpucol_cpu_live_move(&worker->regs[live->regs[r]], &worker->regs[live->regs[r]], at, n);

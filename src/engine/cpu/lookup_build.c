@@ -255,7 +255,7 @@ open_column(Making *making, int c)
 	bool		has_nulls = false;
 	bool		wide = false;
 
-	column->cls = (GpucolClass) run->classes[run->keys[c]];
+	column->cls = (GpucolClass) run->code.classes[run->code.keys[c]];
 	for (int w = 0; w < run->nworkers; w++)
 	{
 		const GpucolCpuBuiltColumn *from = &run->workers[w].built->columns[c];
@@ -753,13 +753,13 @@ static GpucolStatus
 open_lookup(GpucolRun *run, GpucolLookup **result)
 {
 	GpucolLookup *lookup = calloc(1, sizeof(GpucolLookup));
-	size_t		used = atomic_load(&run->budget.used);
+	size_t		used = atomic_load(&run->mem.budget.used);
 
-	*result = run->lookup = lookup;
+	*result = run->join.lookup = lookup;
 	if (lookup == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	gpucol_budget_open(&lookup->budget, run->memory_limit == 0 ? 0 :
-					   used < run->memory_limit ? run->memory_limit - used : 1, run->parent);
+	gpucol_budget_open(&lookup->budget, run->mem.limit == 0 ? 0 :
+					   used < run->mem.limit ? run->mem.limit - used : 1, run->mem.parent);
 	gpucol_owned_open(&lookup->memory, &lookup->budget);
 	lookup->ncolumns = run->program->nkeys;
 	lookup->nkeys = run->program->njoin_keys;

@@ -72,7 +72,7 @@ renumber_key(const GpucolRun *run, const uint32_t *strings, uint64_t *key)
 
 	for (int k = 0; k < run->program->nkeys; k++)
 	{
-		GpucolClass cls = run->classes[run->keys[k]];
+		GpucolClass cls = run->code.classes[run->code.keys[k]];
 
 		if (cls == GPUCOL_CLASS_S && !(key[0] >> k & 1))
 			key[word] = strings[key[word]];
@@ -90,7 +90,7 @@ list_groups(const Merge *merge, Listed *from)
 	memset(from->first, 0, sizeof(uint32_t) * ((size_t) merge->nranges + 1));
 	for (uint32_t g = 0; g < from->groups->n; g++)
 	{
-		uint64_t   *key = from->groups->keys + (size_t) g * run->key_words;
+		uint64_t   *key = from->groups->keys + (size_t) g * run->agg.key_words;
 
 		if (from->strings != NULL)
 			renumber_key(run, from->strings, key);
@@ -113,7 +113,7 @@ list_share(void *arg, int index)
 {
 	Merge	   *merge = arg;
 
-	for (int p = index; p < merge->run->nparts; p += merge->run->nworkers)
+	for (int p = index; p < merge->run->agg.nparts; p += merge->run->nworkers)
 		list_groups(merge, &merge->from[p]);
 }
 
@@ -127,16 +127,16 @@ merge_vector(GpucolCpuWorker *worker, GpucolCpuGroups *to, const GpucolCpuGroups
 
 	for (uint32_t j = 0; j < n; j++)
 	{
-		const uint64_t *key = from->keys + (size_t) ids[j] * run->key_words;
+		const uint64_t *key = from->keys + (size_t) ids[j] * run->agg.key_words;
 
-		for (uint32_t k = 0; k < run->key_words; k++)
+		for (uint32_t k = 0; k < run->agg.key_words; k++)
 			worker->keys[k * GPUCOL_VECTOR_VALUES + j] = key[k];
 	}
 	status = gpucol_cpu_group_lookup(to, worker->keys, GPUCOL_VECTOR_VALUES, n,
 									 worker->hashes, worker->ids);
 	for (uint32_t j = 0; j < n && status == GPUCOL_OK; j++)
-		status = gpucol_cpu_agg_merge(run, to->states + (size_t) worker->ids[j] * run->state_words,
-									  from->states + (size_t) ids[j] * run->state_words);
+		status = gpucol_cpu_agg_merge(run, to->states + (size_t) worker->ids[j] * run->agg.state_words,
+									  from->states + (size_t) ids[j] * run->agg.state_words);
 	return status;
 }
 
@@ -148,7 +148,7 @@ merge_share(void *arg, int index)
 	GpucolRun  *run = merge->run;
 	GpucolStatus status = GPUCOL_OK;
 
-	for (int p = 0; p < run->nparts && status == GPUCOL_OK; p++)
+	for (int p = 0; p < run->agg.nparts && status == GPUCOL_OK; p++)
 	{
 		const Listed *from = &merge->from[p];
 		uint32_t	end = from->first[index + 1];
@@ -170,21 +170,21 @@ init_merge(Merge *merge)
 {
 	GpucolRun  *run = merge->run;
 
-	merge->from = gpucol_cpu_alloc0(run, sizeof(Listed) * (size_t) run->nparts);
+	merge->from = gpucol_cpu_alloc0(run, sizeof(Listed) * (size_t) run->agg.nparts);
 	merge->to = gpucol_cpu_alloc0(run, sizeof(GpucolCpuGroups *) * (size_t) merge->nranges);
 	merge->status = gpucol_cpu_alloc0(run, sizeof(GpucolStatus) * (size_t) merge->nranges);
 	if (merge->from == NULL || merge->to == NULL || merge->status == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	for (int p = 0; p < run->nparts; p++)
+	for (int p = 0; p < run->agg.nparts; p++)
 	{
 		Listed	   *from = &merge->from[p];
 
-		from->groups = run->parts[p];
+		from->groups = run->agg.parts[p];
 		from->ids = gpucol_cpu_alloc(run, sizeof(uint32_t) * ((size_t) from->groups->n + 1));
 		from->first = gpucol_cpu_alloc(run, sizeof(uint32_t) * ((size_t) merge->nranges + 1));
 		from->ranges = gpucol_cpu_alloc(run, (size_t) from->groups->n + 1);
 		if (from->ids == NULL || from->first == NULL || from->ranges == NULL ||
-			(p > 0 && number_strings(run->parts[0], from) != GPUCOL_OK))
+			(p > 0 && number_strings(run->agg.parts[0], from) != GPUCOL_OK))
 			return GPUCOL_OUT_OF_MEMORY;
 	}
 	for (int r = 0; r < merge->nranges; r++)
@@ -203,21 +203,21 @@ take_merged(Merge *merge)
 	GpucolRun  *run = merge->run;
 	GpucolCpuStrings none = {0};
 
-	merge->to[0]->strings = run->parts[0]->strings;
-	run->parts[0]->strings = none;
-	for (int p = 0; p < run->nparts; p++)
+	merge->to[0]->strings = run->agg.parts[0]->strings;
+	run->agg.parts[0]->strings = none;
+	for (int p = 0; p < run->agg.nparts; p++)
 	{
-		gpucol_cpu_group_destroy(run->parts[p]);
+		gpucol_cpu_group_destroy(run->agg.parts[p]);
 		gpucol_cpu_free(run, merge->from[p].strings);
 		gpucol_cpu_free(run, merge->from[p].ids);
 		gpucol_cpu_free(run, merge->from[p].first);
 		gpucol_cpu_free(run, merge->from[p].ranges);
 	}
-	gpucol_cpu_free(run, run->parts);
+	gpucol_cpu_free(run, run->agg.parts);
 	gpucol_cpu_free(run, merge->from);
 	gpucol_cpu_free(run, merge->status);
-	run->parts = merge->to;
-	run->nparts = merge->nranges;
+	run->agg.parts = merge->to;
+	run->agg.nparts = merge->nranges;
 }
 
 bool
@@ -225,10 +225,10 @@ gpucol_cpu_merge_pays(const GpucolRun *run)
 {
 	uint64_t	n = 0;
 
-	for (int p = 0; p < run->nparts; p++)
-		n += run->parts[p]->n;
-	return run->nparts >= MIN_THREADS && run->nworkers >= MIN_THREADS && run->ndistinct == 0 &&
-		run->nextremes == 0 && n >= MIN_GROUPS;
+	for (int p = 0; p < run->agg.nparts; p++)
+		n += run->agg.parts[p]->n;
+	return run->agg.nparts >= MIN_THREADS && run->nworkers >= MIN_THREADS && run->agg.ndistinct == 0 &&
+		run->agg.nextremes == 0 && n >= MIN_GROUPS;
 }
 
 GpucolStatus

@@ -230,7 +230,7 @@ gpucol_cpu_probe_keep(GpucolCpuWorker *worker, int stage, int of, const uint16_t
 	{
 		uint32_t   *match = worker->trail->match[q];
 
-		if (q == of || run->probes[q].last_load > stage)
+		if (q == of || run->join.probes[q].last_load > stage)
 			for (uint32_t j = 0; j < n; j++)
 				match[j] = match[at[j]];
 	}

@@ -76,7 +76,7 @@ static bool
 map_pays(const GpucolRun *run, const GpucolCpuColumn *column)
 {
 	return column->ndict <= FEW_ENTRIES +
-		run->segment.nrows / 8 / (uint32_t) run->nworkers;
+		run->input.segment.nrows / 8 / (uint32_t) run->nworkers;
 }
 
 /* How the codes of a column with a frame of reference become words. */
@@ -103,7 +103,7 @@ plan_frame(const GpucolLookup *table, const GpucolChunkDesc *desc, GpucolCpuKeyC
 static GpucolCpuCodesWay
 plan_codes(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, GpucolCpuKeyCodes *codes)
 {
-	const GpucolCpuColumn *column = &worker->run->cols[probe->codes_slot];
+	const GpucolCpuColumn *column = &worker->run->input.cols[probe->codes_slot];
 	const GpucolChunkDesc *desc = column->desc;
 
 	if (desc->flags & (GPUCOL_CHUNK_HAS_NULLS | GPUCOL_CHUNK_ALL_NULL) ||
@@ -143,17 +143,17 @@ gpucol_cpu_codes_open(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
 
 	if (probe->codes_slot < 0 || vector->delta != NULL)
 		return false;
-	if (codes->serial != run->segment_serial)
+	if (codes->serial != run->input.segment_serial)
 	{
 		codes->way = plan_codes(worker, probe, codes);
-		codes->serial = run->segment_serial;
+		codes->serial = run->input.segment_serial;
 	}
 	worker->trail->way = codes->way;
 	if (codes->way == GPUCOL_CPU_CODES_VALUES)
 		return false;
 	if (codes->way == GPUCOL_CPU_CODES_NONE)
 		return true;
-	gpucol_cpu_column_codes(worker, &run->cols[probe->codes_slot], vector->number, words);
+	gpucol_cpu_column_codes(worker, &run->input.cols[probe->codes_slot], vector->number, words);
 	if (codes->way == GPUCOL_CPU_CODES_MAP)
 		look_up(codes->numbers, worker->nsel, words);
 	else

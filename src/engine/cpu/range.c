@@ -70,7 +70,7 @@ init_interval(GpucolRun *run, const GpucolRange *range, GpucolKind kind,
 	domain->hi = INT64_MAX;
 	if (range->lo != GPUCOL_NO_REG)
 	{
-		const GpucolConst *value = &run->consts[range->lo];
+		const GpucolConst *value = &run->code.consts[range->lo];
 
 		if (value->isnull)
 			domain->op = GPUCOL_CPU_FALSE;
@@ -84,7 +84,7 @@ init_interval(GpucolRun *run, const GpucolRange *range, GpucolKind kind,
 	}
 	if (range->hi != GPUCOL_NO_REG)
 	{
-		const GpucolConst *value = &run->consts[range->hi];
+		const GpucolConst *value = &run->code.consts[range->hi];
 
 		if (value->isnull)
 			domain->op = GPUCOL_CPU_FALSE;
@@ -115,7 +115,7 @@ init_set(GpucolRun *run, const GpucolRange *range, GpucolKind kind,
 		return GPUCOL_OUT_OF_MEMORY;
 	for (uint32_t i = 0; i < range->n; i++)
 	{
-		const GpucolConst *value = &run->consts[range->lo + i];
+		const GpucolConst *value = &run->code.consts[range->lo + i];
 
 		if (value->isnull)
 		{
@@ -136,31 +136,31 @@ init_set(GpucolRun *run, const GpucolRange *range, GpucolKind kind,
 	return GPUCOL_OK;
 }
 
-/* Index of the (predicate, column) pair among run->hosts, -1 if absent. */
+/* Index of the (predicate, column) pair among run->digest.hosts, -1 if absent. */
 static int
 find_host(const GpucolRun *run, int id, uint16_t column)
 {
-	for (int i = 0; i < run->nhosts; i++)
-		if (run->hosts[i].id == id && run->hosts[i].column == column)
+	for (int i = 0; i < run->digest.nhosts; i++)
+		if (run->digest.hosts[i].id == id && run->digest.hosts[i].column == column)
 			return i;
 	return -1;
 }
 
-/* Digest the program's ranges into run->domains. */
+/* Digest the program's ranges into run->digest.domains. */
 GpucolStatus
 gpucol_cpu_range_init(GpucolRun *run)
 {
 	int			n = run->program->nranges;
 
-	run->domains = gpucol_cpu_alloc0(run, sizeof(GpucolCpuDomain) * (size_t) (n + 1));
-	run->tests = gpucol_cpu_alloc0(run, sizeof(GpucolCpuTest) * (size_t) (n + 1));
-	if (run->domains == NULL || run->tests == NULL)
+	run->digest.domains = gpucol_cpu_alloc0(run, sizeof(GpucolCpuDomain) * (size_t) (n + 1));
+	run->input.tests = gpucol_cpu_alloc0(run, sizeof(GpucolCpuTest) * (size_t) (n + 1));
+	if (run->digest.domains == NULL || run->input.tests == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (int i = 0; i < n; i++)
 	{
-		const GpucolRange *range = &run->ranges[i];
-		GpucolCpuDomain *domain = &run->domains[i];
-		GpucolKind	kind = run->columns[range->column].kind;
+		const GpucolRange *range = &run->code.ranges[i];
+		GpucolCpuDomain *domain = &run->digest.domains[i];
+		GpucolKind	kind = run->code.columns[range->column].kind;
 		GpucolStatus status = GPUCOL_OK;
 
 		domain->column = range->column;

@@ -292,7 +292,7 @@ gpucol_cpu_range_apply_delta(GpucolCpuWorker *worker,
 		if (domain->op == GPUCOL_CPU_IS_NULL)
 			pass = isnull;
 		else if (domain->op == GPUCOL_CPU_HOST)
-			pass = run->hosts[domain->host].verdicts[i] == 1;
+			pass = run->digest.hosts[domain->host].verdicts[i] == 1;
 		else if (!isnull && domain->op == GPUCOL_CPU_NOT_NULL)
 			pass = true;
 		else if (!isnull && domain->op != GPUCOL_CPU_FALSE)

@@ -292,7 +292,7 @@ static GpucolStatus
 plan_host(GpucolRun *run, GpucolCpuTest *test)
 {
 	const GpucolCpuColumn *column = test->column;
-	const GpucolCpuHostTest *host = &run->hosts[test->domain->host];
+	const GpucolCpuHostTest *host = &run->digest.hosts[test->domain->host];
 
 	test->host = host;
 	test->null_passes = host->null_verdict == 1;
@@ -368,7 +368,7 @@ gpucol_cpu_range_plan(GpucolRun *run, const GpucolCpuDomain *domain,
 		[GPUCOL_CPU_TEST_RUNS] = 20,[GPUCOL_CPU_TEST_MAP] = 100,
 		[GPUCOL_CPU_TEST_ORDER] = 150,[GPUCOL_CPU_TEST_CODE_SET] = 200,
 	};
-	GpucolCpuColumn *column = &run->cols[domain->column];
+	GpucolCpuColumn *column = &run->input.cols[domain->column];
 	const GpucolChunkDesc *desc = column->desc;
 	GpucolStatus status = GPUCOL_OK;
 
@@ -381,7 +381,7 @@ gpucol_cpu_range_plan(GpucolRun *run, const GpucolCpuDomain *domain,
 	else if (desc->flags & GPUCOL_CHUNK_ALL_NULL)
 		test->kind = domain->op == GPUCOL_CPU_IS_NULL ||
 			(domain->op == GPUCOL_CPU_HOST &&
-			 run->hosts[domain->host].null_verdict == 1) ?
+			 run->digest.hosts[domain->host].null_verdict == 1) ?
 			GPUCOL_CPU_TEST_ALWAYS : GPUCOL_CPU_TEST_NEVER;
 	else if (domain->op == GPUCOL_CPU_IS_NULL)
 		test->kind = test->has_nulls ?

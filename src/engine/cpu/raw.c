@@ -21,8 +21,8 @@ typedef uint32_t Passed[GPUCOL_CPU_RAW_WINDOW][GPUCOL_LANES];
 static bool
 is_asked(const GpucolRun *run, const GpucolCpuColumn *column)
 {
-	for (int h = 0; h < run->nhosts; h++)
-		if (run->hosts[h].by_row && &run->cols[run->hosts[h].column] == column)
+	for (int h = 0; h < run->digest.nhosts; h++)
+		if (run->digest.hosts[h].by_row && &run->input.cols[run->digest.hosts[h].column] == column)
 			return true;
 	return false;
 }
@@ -38,7 +38,7 @@ static bool
 reads_raw(const GpucolRun *run)
 {
 	for (int c = 0; c < run->program->ncolumns; c++)
-		if (gpucol_cpu_raw_is_read(run, &run->cols[c]))
+		if (gpucol_cpu_raw_is_read(run, &run->input.cols[c]))
 			return true;
 	return false;
 }
@@ -47,8 +47,8 @@ reads_raw(const GpucolRun *run)
 static bool
 has_packed_tests(const GpucolRun *run)
 {
-	for (int t = 0; t < run->ntests; t++)
-		if (run->tests[t].kind != GPUCOL_CPU_TEST_ROWS)
+	for (int t = 0; t < run->input.ntests; t++)
+		if (run->input.tests[t].kind != GPUCOL_CPU_TEST_ROWS)
 			return true;
 	return false;
 }
@@ -73,9 +73,9 @@ test_vector(GpucolRun *run, const GpucolCpuVector *vector, uint32_t *passed)
 
 	memcpy(worker->mask, passed, sizeof(worker->mask));
 	worker->live = gpucol_cpu_range_count(worker->mask);
-	for (int t = 0; t < run->ntests && worker->live > 0; t++)
-		if (run->tests[t].kind != GPUCOL_CPU_TEST_ROWS)
-			gpucol_cpu_range_apply(worker, &run->tests[t], vector);
+	for (int t = 0; t < run->input.ntests && worker->live > 0; t++)
+		if (run->input.tests[t].kind != GPUCOL_CPU_TEST_ROWS)
+			gpucol_cpu_range_apply(worker, &run->input.tests[t], vector);
 	memcpy(passed, worker->mask, sizeof(worker->mask));
 }
 
@@ -85,21 +85,21 @@ drop_vectors(GpucolRun *run, uint32_t first, Passed passed)
 {
 	uint32_t	left = 0;
 
-	for (uint32_t i = 0; i < run->nwork; i++)
+	for (uint32_t i = 0; i < run->window.nwork; i++)
 	{
-		uint32_t	vector = run->work[i].number;
+		uint32_t	vector = run->window.work[i].number;
 
 		if (gpucol_cpu_range_count(passed[vector - first]) == 0)
 		{
-			run->dead[vector] = 1;
+			run->input.dead[vector] = 1;
 			run->workers[0].vectors_read++;
 			continue;
 		}
-		run->work[left] = run->work[i];
-		run->work[left].output = (int) left;
+		run->window.work[left] = run->window.work[i];
+		run->window.work[left].output = (int) left;
 		left++;
 	}
-	run->nwork = left;
+	run->window.nwork = left;
 }
 
 /* Read the raw columns that the host has a say on, or the others. */
@@ -110,7 +110,7 @@ read_columns(GpucolRun *run, uint32_t first, uint32_t n, bool asked)
 
 	for (int c = 0; c < run->program->ncolumns && status == GPUCOL_OK; c++)
 	{
-		GpucolCpuColumn *column = &run->cols[c];
+		GpucolCpuColumn *column = &run->input.cols[c];
 
 		if (gpucol_cpu_raw_is_read(run, column) && is_asked(run, column) == asked)
 			status = gpucol_cpu_stream_raw(run, column, first, n);
@@ -122,12 +122,12 @@ read_columns(GpucolRun *run, uint32_t first, uint32_t n, bool asked)
 static void
 take_verdicts(const GpucolRun *run, uint32_t first, const uint8_t *verdicts, Passed passed)
 {
-	for (uint32_t i = 0; i < run->nwork; i++)
+	for (uint32_t i = 0; i < run->window.nwork; i++)
 	{
-		uint32_t	v = run->work[i].number - first;
+		uint32_t	v = run->window.work[i].number - first;
 		const uint8_t *of_vector = verdicts + (size_t) v * GPUCOL_VECTOR_VALUES;
 
-		for (uint32_t row = 0; row < run->work[i].nrows; row++)
+		for (uint32_t row = 0; row < run->window.work[i].nrows; row++)
 			if (of_vector[row] != 1)
 				passed[v][row / 32] &= ~(UINT32_C(1) << (row % 32));
 	}
@@ -137,9 +137,9 @@ take_verdicts(const GpucolRun *run, uint32_t first, const uint8_t *verdicts, Pas
 static GpucolStatus
 ask_host(GpucolRun *run, uint32_t first, uint32_t n, Passed passed)
 {
-	for (int h = 0; h < run->nhosts; h++)
+	for (int h = 0; h < run->digest.nhosts; h++)
 	{
-		GpucolCpuHostTest *host = &run->hosts[h];
+		GpucolCpuHostTest *host = &run->digest.hosts[h];
 		GpucolStatus status;
 
 		if (!host->by_row)
@@ -147,8 +147,8 @@ ask_host(GpucolRun *run, uint32_t first, uint32_t n, Passed passed)
 		status = gpucol_cpu_host_ask_window(run, host, first, n, passed);
 		if (status != GPUCOL_OK)
 			return status;
-		for (int t = 0; t < run->ntests; t++)
-			if (run->tests[t].kind == GPUCOL_CPU_TEST_ROWS && run->tests[t].host == host)
+		for (int t = 0; t < run->input.ntests; t++)
+			if (run->input.tests[t].kind == GPUCOL_CPU_TEST_ROWS && run->input.tests[t].host == host)
 				take_verdicts(run, first, host->verdicts, passed);
 	}
 	return GPUCOL_OK;
@@ -158,13 +158,13 @@ ask_host(GpucolRun *run, uint32_t first, uint32_t n, Passed passed)
 static void
 set_raw_pace(GpucolRun *run, uint32_t n)
 {
-	size_t		room = run->window_limit / 4 / (run->raw_bytes / n + 1);
+	size_t		room = run->mem.window_limit / 4 / (run->window.raw_bytes / n + 1);
 
-	if (run->window_limit == 0 || room > GPUCOL_CPU_RAW_WINDOW)
+	if (run->mem.window_limit == 0 || room > GPUCOL_CPU_RAW_WINDOW)
 		room = GPUCOL_CPU_RAW_WINDOW;
-	if (room > 2 * run->raw_window)
-		room = 2 * run->raw_window;
-	run->raw_window = room < 1 ? 1 : (uint32_t) room;
+	if (room > 2 * run->window.raw)
+		room = 2 * run->window.raw;
+	run->window.raw = room < 1 ? 1 : (uint32_t) room;
 }
 
 GpucolStatus
@@ -175,7 +175,7 @@ gpucol_cpu_raw_window(GpucolRun *run, uint32_t first, uint32_t n)
 
 	if (!reads_raw(run))
 		return GPUCOL_OK;
-	run->raw_bytes = 0;
+	run->window.raw_bytes = 0;
 	for (uint32_t v = 0; v < n; v++)
 		take_live_rows(run, first + v, passed[v]);
 	if (has_packed_tests(run))
@@ -183,18 +183,18 @@ gpucol_cpu_raw_window(GpucolRun *run, uint32_t first, uint32_t n)
 		status = gpucol_cpu_source_map(run, first, n, false);
 		if (status != GPUCOL_OK)
 			return status;
-		for (uint32_t i = 0; i < run->nwork; i++)
-			test_vector(run, &run->work[i], passed[run->work[i].number - first]);
+		for (uint32_t i = 0; i < run->window.nwork; i++)
+			test_vector(run, &run->window.work[i], passed[run->window.work[i].number - first]);
 		gpucol_cpu_source_unmap(run);
 	}
 	drop_vectors(run, first, passed);
-	if (run->nwork > 0)
+	if (run->window.nwork > 0)
 		status = read_columns(run, first, n, true);
-	if (status == GPUCOL_OK && run->nwork > 0)
+	if (status == GPUCOL_OK && run->window.nwork > 0)
 		status = ask_host(run, first, n, passed);
 	if (status == GPUCOL_OK)
 		drop_vectors(run, first, passed);
-	if (status == GPUCOL_OK && run->nwork > 0)
+	if (status == GPUCOL_OK && run->window.nwork > 0)
 		status = read_columns(run, first, n, false);
 	set_raw_pace(run, n);
 	return status;

@@ -56,7 +56,7 @@ init_buffer(GpucolRun *run, GpucolCpuOutput *output)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (size_t k = 0; k < n; k++)
 	{
-		GpucolClass cls = run->classes[run->keys[k]];
+		GpucolClass cls = run->code.classes[run->code.keys[k]];
 
 		output->values[k] = gpucol_cpu_alloc(run, value_size(cls) * GPUCOL_VECTOR_VALUES);
 		output->nulls[k] = gpucol_cpu_alloc(run, GPUCOL_VECTOR_VALUES);
@@ -76,7 +76,7 @@ static bool
 needs_check(const GpucolRun *run)
 {
 	for (int c = 0; c < run->program->ncolumns; c++)
-		if (run->cols[c].used && run->columns[c].kind == GPUCOL_KIND_DECIMAL)
+		if (run->input.cols[c].used && run->code.columns[c].kind == GPUCOL_KIND_DECIMAL)
 			return true;
 	return false;
 }
@@ -87,13 +87,13 @@ check_segments(GpucolRun *run)
 {
 	GpucolStatus status;
 
-	while ((status = run->source->ops->next_segment(run->source, &run->segment)) == GPUCOL_OK)
+	while ((status = run->source->ops->next_segment(run->source, &run->input.segment)) == GPUCOL_OK)
 	{
 		for (int c = 0; c < run->program->ncolumns; c++)
 		{
-			if (!run->cols[c].used)
+			if (!run->input.cols[c].used)
 				continue;
-			status = gpucol_cpu_source_check(&run->columns[c], run->segment.chunks[c]);
+			status = gpucol_cpu_source_check(&run->code.columns[c], run->input.segment.chunks[c]);
 			if (status != GPUCOL_OK)
 				return status;
 		}
@@ -113,9 +113,9 @@ most_outputs(const GpucolRun *run)
 	size_t		most;
 
 	for (int k = 0; k < run->program->nkeys; k++)
-		row += 1 + value_size(run->classes[run->keys[k]]);
-	most = run->window_limit / 4 / (row * GPUCOL_VECTOR_VALUES);
-	return run->window_limit == 0 || most > GPUCOL_CPU_SCAN_WINDOW ? GPUCOL_CPU_SCAN_WINDOW :
+		row += 1 + value_size(run->code.classes[run->code.keys[k]]);
+	most = run->mem.window_limit / 4 / (row * GPUCOL_VECTOR_VALUES);
+	return run->mem.window_limit == 0 || most > GPUCOL_CPU_SCAN_WINDOW ? GPUCOL_CPU_SCAN_WINDOW :
 		most < 1 ? 1 : (uint32_t) most;
 }
 
@@ -128,14 +128,14 @@ init_join_outputs(GpucolRun *run)
 {
 	uint32_t	most = most_outputs(run) / (uint32_t) run->nworkers;
 
-	run->join_outputs = most < 1 ? 1 : most > GPUCOL_CPU_JOIN_OUTPUTS ?
+	run->out.join_outputs = most < 1 ? 1 : most > GPUCOL_CPU_JOIN_OUTPUTS ?
 		GPUCOL_CPU_JOIN_OUTPUTS : most;
-	run->noutputs = run->nworkers * (int) run->join_outputs;
-	run->outputs = gpucol_cpu_alloc0(run, sizeof(GpucolCpuOutput) * (size_t) run->noutputs);
-	if (run->outputs == NULL)
+	run->out.nkept = run->nworkers * (int) run->out.join_outputs;
+	run->out.kept = gpucol_cpu_alloc0(run, sizeof(GpucolCpuOutput) * (size_t) run->out.nkept);
+	if (run->out.kept == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	for (int i = 0; i < run->noutputs; i++)
-		if (init_buffer(run, &run->outputs[i]) != GPUCOL_OK)
+	for (int i = 0; i < run->out.nkept; i++)
+		if (init_buffer(run, &run->out.kept[i]) != GPUCOL_OK)
 			return GPUCOL_OUT_OF_MEMORY;
 	return GPUCOL_OK;
 }
@@ -143,12 +143,12 @@ init_join_outputs(GpucolRun *run)
 GpucolStatus
 gpucol_cpu_scan_init(GpucolRun *run)
 {
-	run->scan_window_most = run->nprobes > 0 ? GPUCOL_CPU_WINDOW : most_outputs(run);
-	if (run->nprobes > 0 && run->take == NULL)
+	run->window.scan_most = run->join.nprobes > 0 ? GPUCOL_CPU_WINDOW : most_outputs(run);
+	if (run->join.nprobes > 0 && run->out.take == NULL)
 		return init_join_outputs(run);
-	run->noutputs = run->take != NULL ? run->nworkers : GPUCOL_CPU_SCAN_WINDOW;
-	run->outputs = gpucol_cpu_alloc0(run, sizeof(GpucolCpuOutput) * (size_t) run->noutputs);
-	if (run->outputs == NULL)
+	run->out.nkept = run->out.take != NULL ? run->nworkers : GPUCOL_CPU_SCAN_WINDOW;
+	run->out.kept = gpucol_cpu_alloc0(run, sizeof(GpucolCpuOutput) * (size_t) run->out.nkept);
+	if (run->out.kept == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	return GPUCOL_OK;
 }
@@ -182,12 +182,12 @@ static GpucolCpuOutput *
 choose_output(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 {
 	GpucolRun  *run = worker->run;
-	GpucolCpuOutput *own = run->outputs + (size_t) worker->index * run->join_outputs;
+	GpucolCpuOutput *own = run->out.kept + (size_t) worker->index * run->out.join_outputs;
 
-	if (run->take != NULL)
-		return &run->outputs[worker->index];
-	if (run->nprobes == 0)
-		return &run->outputs[vector->output];
+	if (run->out.take != NULL)
+		return &run->out.kept[worker->index];
+	if (run->join.nprobes == 0)
+		return &run->out.kept[vector->output];
 	if (worker->noutputs == 0 ||
 		own[worker->noutputs - 1].nrows + worker->nsel > GPUCOL_VECTOR_VALUES)
 		worker->noutputs++;
@@ -199,14 +199,14 @@ static void
 put_tids(const GpucolCpuWorker *worker, const GpucolCpuVector *vector, uint64_t *tids)
 {
 	const GpucolRun *run = worker->run;
-	uint64_t	row = run->segment.first_row +
+	uint64_t	row = run->input.segment.first_row +
 		(uint64_t) vector->number * GPUCOL_VECTOR_VALUES;
 
 	for (uint32_t j = 0; j < worker->nsel; j++)
 	{
 		uint32_t	at = worker->full ? j : worker->sel[j];
 
-		tids[j] = run->nprobes > 0 ? 0 : vector->delta != NULL ? vector->delta->tids[at] :
+		tids[j] = run->join.nprobes > 0 ? 0 : vector->delta != NULL ? vector->delta->tids[at] :
 			virtual_tid(row + at);
 	}
 }
@@ -238,11 +238,11 @@ gpucol_cpu_scan_emit(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 	GpucolStatus status;
 	uint32_t	at;
 
-	if (run->program->filter == GPUCOL_NO_REG && run->nprobes == 0)
+	if (run->program->filter == GPUCOL_NO_REG && run->join.nprobes == 0)
 		gpucol_cpu_expr_select(worker);
 	if (worker->nsel == 0)
 		return GPUCOL_OK;
-	status = gpucol_cpu_expr_run(worker, vector, run->last_section, run->program->ninstrs);
+	status = gpucol_cpu_expr_run(worker, vector, run->join.last_section, run->program->ninstrs);
 	if (status != GPUCOL_OK)
 		return status;
 	output = choose_output(worker, vector);
@@ -250,20 +250,20 @@ gpucol_cpu_scan_emit(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 		status = init_buffer(run, output);
 	if (status != GPUCOL_OK)
 		return status;
-	at = run->nprobes > 0 && run->take == NULL ? output->nrows : 0;
+	at = run->join.nprobes > 0 && run->out.take == NULL ? output->nrows : 0;
 	put_tids(worker, vector, output->tids + at);
 	for (int k = 0; k < run->program->nkeys; k++)
 	{
-		GpucolCpuReg *reg = &worker->regs[run->keys[k]];
+		GpucolCpuReg *reg = &worker->regs[run->code.keys[k]];
 
 		copy_output(reg, worker->nsel, output->values[k], at);
 		put_nulls(reg, worker->nsel, &output->columns[k], output->nulls[k], at);
 	}
-	if (run->take != NULL)
+	if (run->out.take != NULL)
 	{
 		GpucolResult rows = {.nrows = worker->nsel,.columns = output->columns,.tids = output->tids};
 
-		return run->take(run->take_arg, worker->index, vector->ordinal, &rows);
+		return run->out.take(run->out.take_arg, worker->index, vector->ordinal, &rows);
 	}
 	output->nrows = at + worker->nsel;
 	return GPUCOL_OK;
@@ -273,12 +273,12 @@ gpucol_cpu_scan_emit(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 static bool
 deliver_output(GpucolRun *run, GpucolResult *out, GpucolStatus *status)
 {
-	uint32_t	n = run->nprobes > 0 ? (uint32_t) run->noutputs : run->nwork;
+	uint32_t	n = run->join.nprobes > 0 ? (uint32_t) run->out.nkept : run->window.nwork;
 
 	*status = GPUCOL_OK;
-	for (; run->take == NULL && run->next_output < n; run->next_output++)
+	for (; run->out.take == NULL && run->out.next < n; run->out.next++)
 	{
-		GpucolCpuOutput *output = &run->outputs[run->next_output];
+		GpucolCpuOutput *output = &run->out.kept[run->out.next];
 
 		if (output->nrows == 0 && output->error == GPUCOL_OK)
 			continue;
@@ -297,11 +297,11 @@ deliver_output(GpucolRun *run, GpucolResult *out, GpucolStatus *status)
 static void
 clear_outputs(GpucolRun *run)
 {
-	for (int i = 0; i < run->noutputs; i++)
-		run->outputs[i].nrows = 0;
+	for (int i = 0; i < run->out.nkept; i++)
+		run->out.kept[i].nrows = 0;
 	for (int w = 0; w < run->nworkers; w++)
 		run->workers[w].noutputs = 0;
-	run->next_output = 0;
+	run->out.next = 0;
 }
 
 /* Deliver the outputs of the window, buffer by buffer. */
@@ -310,9 +310,9 @@ gpucol_cpu_scan_next(GpucolRun *run, GpucolResult *out)
 {
 	GpucolStatus status;
 
-	if (!run->checked)
+	if (!run->out.checked)
 	{
-		run->checked = true;
+		run->out.checked = true;
 		status = needs_check(run) && run->source->ops->rescan != NULL ?
 			check_segments(run) : GPUCOL_OK;
 		if (status != GPUCOL_OK)
@@ -322,13 +322,13 @@ gpucol_cpu_scan_next(GpucolRun *run, GpucolResult *out)
 	{
 		if (deliver_output(run, out, &status))
 			return status;
-		if (run->failed != GPUCOL_OK)
-			return run->failed;
+		if (run->out.failed != GPUCOL_OK)
+			return run->out.failed;
 		clear_outputs(run);
 		status = gpucol_cpu_source_step(run);
 		/* rows that were joined before the one that failed are delivered first */
-		if (GPUCOL_STATUS_IS_OF_ROW(status) && run->nprobes > 0)
-			run->failed = status;
+		if (GPUCOL_STATUS_IS_OF_ROW(status) && run->join.nprobes > 0)
+			run->out.failed = status;
 		else if (status != GPUCOL_OK)
 			return status;
 	}

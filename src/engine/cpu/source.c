@@ -57,16 +57,16 @@ reset(GpucolRun *run)
 	gpucol_cpu_stream_reset(run);
 	for (int t = 0; t < run->program->nranges; t++)
 	{
-		gpucol_cpu_free(run, run->tests[t].map);
-		gpucol_cpu_free(run, run->tests[t].codes);
-		run->tests[t].map = NULL;
-		run->tests[t].codes = NULL;
+		gpucol_cpu_free(run, run->input.tests[t].map);
+		gpucol_cpu_free(run, run->input.tests[t].codes);
+		run->input.tests[t].map = NULL;
+		run->input.tests[t].codes = NULL;
 	}
-	run->ntests = 0;
-	for (int h = 0; h < run->nhosts; h++)
+	run->input.ntests = 0;
+	for (int h = 0; h < run->digest.nhosts; h++)
 	{
-		gpucol_cpu_free(run, run->hosts[h].verdicts);
-		run->hosts[h].verdicts = NULL;
+		gpucol_cpu_free(run, run->digest.hosts[h].verdicts);
+		run->digest.hosts[h].verdicts = NULL;
 	}
 	gpucol_cpu_cuts_reset(run);
 }
@@ -87,28 +87,28 @@ chunk_excludes(const GpucolCpuDomain *domain, const GpucolChunkDesc *desc)
 		gpucol_cpu_range_excludes(domain, &desc->zone);
 }
 
-/* Mark in run->dead the vectors that zone maps exclude; count the others. */
+/* Mark in run->input.dead the vectors that zone maps exclude; count the others. */
 static GpucolStatus
 apply_zones(GpucolRun *run, uint32_t *alive)
 {
-	uint32_t	n = run->nvectors;
-	uint32_t	first = run->segment.first_vector;
-	uint32_t	end = run->segment.end_vector;
+	uint32_t	n = run->input.nvectors;
+	uint32_t	first = run->input.segment.first_vector;
+	uint32_t	end = run->input.segment.end_vector;
 
-	if (n > run->dead_size)
+	if (n > run->input.dead_size)
 	{
-		gpucol_cpu_free(run, run->dead);
-		run->dead_size = 0;
-		run->dead = gpucol_cpu_alloc(run, n);
-		if (run->dead == NULL)
+		gpucol_cpu_free(run, run->input.dead);
+		run->input.dead_size = 0;
+		run->input.dead = gpucol_cpu_alloc(run, n);
+		if (run->input.dead == NULL)
 			return GPUCOL_OUT_OF_MEMORY;
-		run->dead_size = n;
+		run->input.dead_size = n;
 	}
-	memset(run->dead, 0, n);
+	memset(run->input.dead, 0, n);
 	for (int d = 0; d < run->program->nranges; d++)
 	{
-		const GpucolCpuDomain *domain = &run->domains[d];
-		const GpucolChunkDesc *desc = run->cols[domain->column].desc;
+		const GpucolCpuDomain *domain = &run->digest.domains[d];
+		const GpucolChunkDesc *desc = run->input.cols[domain->column].desc;
 		GpucolZone	zones[ZONES];
 
 		if ((domain->op != GPUCOL_CPU_INTERVAL && domain->op != GPUCOL_CPU_SET) ||
@@ -125,12 +125,12 @@ apply_zones(GpucolRun *run, uint32_t *alive)
 			if (status != GPUCOL_OK)
 				return status;
 			for (uint32_t i = 0; i < take; i++)
-				run->dead[v + i] |= gpucol_cpu_range_excludes(domain, &zones[i]);
+				run->input.dead[v + i] |= gpucol_cpu_range_excludes(domain, &zones[i]);
 		}
 	}
 	*alive = 0;
 	for (uint32_t v = first; v < end; v++)
-		*alive += !run->dead[v];
+		*alive += !run->input.dead[v];
 	return GPUCOL_OK;
 }
 
@@ -145,11 +145,11 @@ static GpucolStatus
 plan_tests(GpucolRun *run, bool *never)
 {
 	*never = false;
-	run->ntests = 0;
+	run->input.ntests = 0;
 	for (int d = 0; d < run->program->nranges; d++)
 	{
-		GpucolCpuTest *test = &run->tests[run->ntests];
-		GpucolStatus status = gpucol_cpu_range_plan(run, &run->domains[d], test);
+		GpucolCpuTest *test = &run->input.tests[run->input.ntests];
+		GpucolStatus status = gpucol_cpu_range_plan(run, &run->digest.domains[d], test);
 
 		if (status != GPUCOL_OK)
 			return status;
@@ -163,9 +163,9 @@ plan_tests(GpucolRun *run, bool *never)
 			test->codes = NULL;
 			continue;
 		}
-		run->ntests++;
+		run->input.ntests++;
 	}
-	qsort(run->tests, (size_t) run->ntests, sizeof(GpucolCpuTest), compare_tests);
+	qsort(run->input.tests, (size_t) run->input.ntests, sizeof(GpucolCpuTest), compare_tests);
 	return GPUCOL_OK;
 }
 
@@ -191,7 +191,7 @@ load_segment(GpucolRun *run, bool *never)
 	if (status == GPUCOL_OK && !*never)
 		gpucol_cpu_bounds_find(run, NULL);
 	if (status == GPUCOL_OK && !*never && run->program->kind == GPUCOL_PROGRAM_AGG &&
-		(run->nprobes == 0 || run->program->nkeys > 0))
+		(run->join.nprobes == 0 || run->program->nkeys > 0))
 		status = gpucol_cpu_dense_open(run);
 	return status;
 }
@@ -203,38 +203,38 @@ load_segment(GpucolRun *run, bool *never)
 static GpucolStatus
 open_segment(GpucolRun *run, bool *skip)
 {
-	bool		again = run->loaded && run->segment.id == run->loaded_id &&
+	bool		again = run->input.loaded && run->input.segment.id == run->input.loaded_id &&
 		run->source->in_parts && run->program->kind == GPUCOL_PROGRAM_SCAN;
-	bool		first = run->segment.first_vector == 0;
+	bool		first = run->input.segment.first_vector == 0;
 	GpucolStatus status;
 	uint32_t	alive;
 
 	if (!again)
 	{
 		reset(run);
-		run->segment_serial++;
+		run->input.segment_serial++;
 	}
-	run->loaded = again;
-	run->nvectors = GPUCOL_VECTORS(run->segment.nrows);
-	run->next_vector = run->segment.first_vector;
+	run->input.loaded = again;
+	run->input.nvectors = GPUCOL_VECTORS(run->input.segment.nrows);
+	run->input.next_vector = run->input.segment.first_vector;
 	*skip = true;
-	if (run->segment.nrows > GPUCOL_MAX_SEGMENT_ROWS ||
-		run->segment.end_vector > run->nvectors)
+	if (run->input.segment.nrows > GPUCOL_MAX_SEGMENT_ROWS ||
+		run->input.segment.end_vector > run->input.nvectors)
 		return GPUCOL_CORRUPT;
 	for (int c = 0; c < run->program->ncolumns; c++)
 	{
-		run->cols[c].desc = run->segment.chunks[c];
-		if (!run->cols[c].used)
+		run->input.cols[c].desc = run->input.segment.chunks[c];
+		if (!run->input.cols[c].used)
 			continue;
-		status = gpucol_cpu_source_check(&run->columns[c], run->cols[c].desc);
+		status = gpucol_cpu_source_check(&run->code.columns[c], run->input.cols[c].desc);
 		if (status != GPUCOL_OK)
 			return status;
 	}
 	for (int d = 0; d < run->program->nranges; d++)
 	{
-		const GpucolCpuDomain *domain = &run->domains[d];
+		const GpucolCpuDomain *domain = &run->digest.domains[d];
 
-		if (chunk_excludes(domain, run->cols[domain->column].desc))
+		if (chunk_excludes(domain, run->input.cols[domain->column].desc))
 		{
 			run->stats.segments_skipped += first;
 			return GPUCOL_OK;
@@ -244,14 +244,15 @@ open_segment(GpucolRun *run, bool *skip)
 	if (status != GPUCOL_OK)
 		return status;
 	run->stats.segments_read += first;
-	run->stats.vectors_skipped += run->segment.end_vector - run->segment.first_vector - alive;
+	run->stats.vectors_skipped += run->input.segment.end_vector -
+		run->input.segment.first_vector - alive;
 	if (alive == 0)
 		return GPUCOL_OK;
 	if (!again)
-		status = load_segment(run, &run->never);
-	run->loaded = status == GPUCOL_OK;
-	run->loaded_id = run->segment.id;
-	*skip = run->never;
+		status = load_segment(run, &run->input.never);
+	run->input.loaded = status == GPUCOL_OK;
+	run->input.loaded_id = run->input.segment.id;
+	*skip = run->input.never;
 	return status;
 }
 
@@ -269,9 +270,9 @@ streams_needed(const GpucolRun *run, const GpucolCpuColumn *column, bool loads,
 	/* the codes of raw bytes are lengths, which a test may ask for */
 	*codes = loads && column->loaded && packed;
 	*nulls = loads && column->loaded;
-	for (int t = 0; t < run->ntests; t++)
+	for (int t = 0; t < run->input.ntests; t++)
 	{
-		const GpucolCpuTest *test = &run->tests[t];
+		const GpucolCpuTest *test = &run->input.tests[t];
 
 		if (test->column != column)
 			continue;
@@ -297,7 +298,7 @@ window_vectors(const GpucolRun *run)
 
 	for (int c = 0; c < run->program->ncolumns; c++)
 	{
-		const GpucolCpuColumn *column = &run->cols[c];
+		const GpucolCpuColumn *column = &run->input.cols[c];
 		bool		codes;
 		bool		nulls;
 
@@ -305,15 +306,15 @@ window_vectors(const GpucolRun *run)
 			continue;
 		streams_needed(run, column, true, &codes, &nulls);
 		rows += (codes ? column->desc->width : 0) + nulls;
-		if (gpucol_cpu_raw_is_read(run, column) && most > run->raw_window)
-			most = run->raw_window;
+		if (gpucol_cpu_raw_is_read(run, column) && most > run->window.raw)
+			most = run->window.raw;
 	}
 	n = run->source->max_window_rows / rows;
-	if (run->program->kind == GPUCOL_PROGRAM_SCAN && run->take == NULL &&
-		most > run->scan_window)
-		most = run->scan_window;
-	if (most > run->pace)
-		most = run->pace;
+	if (run->program->kind == GPUCOL_PROGRAM_SCAN && run->out.take == NULL &&
+		most > run->window.scan)
+		most = run->window.scan;
+	if (most > run->window.pace)
+		most = run->window.pace;
 	return n < 1 ? 1 : n > most ? most : n;
 }
 
@@ -322,7 +323,7 @@ gpucol_cpu_source_unmap(GpucolRun *run)
 {
 	for (int c = 0; c < run->program->ncolumns; c++)
 	{
-		GpucolCpuColumn *column = &run->cols[c];
+		GpucolCpuColumn *column = &run->input.cols[c];
 
 		if (column->codes_mapped)
 			run->source->ops->unmap(run->source, &column->codes);
@@ -340,7 +341,7 @@ gpucol_cpu_source_map(GpucolRun *run, uint32_t first, uint32_t n, bool loads)
 
 	for (int c = 0; c < run->program->ncolumns && status == GPUCOL_OK; c++)
 	{
-		GpucolCpuColumn *column = &run->cols[c];
+		GpucolCpuColumn *column = &run->input.cols[c];
 		uint32_t	width = column->desc->width;
 		bool		codes;
 		bool		nulls;
@@ -403,10 +404,10 @@ do_vector(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 	}
 	if (vector->delta != NULL)
 		for (int d = 0; d < run->program->nranges; d++)
-			gpucol_cpu_range_apply_delta(worker, &run->domains[d], vector);
+			gpucol_cpu_range_apply_delta(worker, &run->digest.domains[d], vector);
 	else
-		for (int t = 0; t < run->ntests && worker->live > 0; t++)
-			gpucol_cpu_range_apply(worker, &run->tests[t], vector);
+		for (int t = 0; t < run->input.ntests && worker->live > 0; t++)
+			gpucol_cpu_range_apply(worker, &run->input.tests[t], vector);
 	if (worker->live == 0)
 		return GPUCOL_OK;
 	if (run->program->filter != GPUCOL_NO_REG)
@@ -419,9 +420,9 @@ do_vector(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 		if (worker->nsel == 0)
 			return GPUCOL_OK;
 	}
-	else if (run->nprobes > 0 || run->program->kind == GPUCOL_PROGRAM_BUILD)
+	else if (run->join.nprobes > 0 || run->program->kind == GPUCOL_PROGRAM_BUILD)
 		gpucol_cpu_expr_select(worker);
-	return run->nprobes > 0 ? gpucol_cpu_join_rows(worker, vector, 0) :
+	return run->join.nprobes > 0 ? gpucol_cpu_join_rows(worker, vector, 0) :
 		gpucol_cpu_sink(worker, vector);
 }
 
@@ -438,7 +439,7 @@ do_vector_up_to_error(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 	uint32_t	good = 0;
 	uint32_t	bad = vector->nrows;
 
-	if (!GPUCOL_STATUS_IS_OF_ROW(status) || run->take != NULL || run->nprobes > 0 ||
+	if (!GPUCOL_STATUS_IS_OF_ROW(status) || run->out.take != NULL || run->join.nprobes > 0 ||
 		run->program->kind != GPUCOL_PROGRAM_SCAN)
 		return status;
 	while (bad - good > 1)
@@ -458,7 +459,7 @@ do_vector_up_to_error(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 		else
 			return found;
 	}
-	run->outputs[vector->output].error = status;
+	run->out.kept[vector->output].error = status;
 	return GPUCOL_OK;
 }
 
@@ -470,19 +471,19 @@ do_vector_up_to_error(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 static bool
 deal(GpucolRun *run, uint32_t *first, uint32_t *last)
 {
-	uint32_t	least = run->nprobes > 0 ? 1 : DEAL;
+	uint32_t	least = run->join.nprobes > 0 ? 1 : DEAL;
 	uint32_t	take;
 
-	*first = run->dealt;
+	*first = run->window.dealt;
 	do
 	{
-		if (*first >= run->nwork)
+		if (*first >= run->window.nwork)
 			return false;
-		take = (run->nwork - *first) / (2 * (uint32_t) run->nworkers);
+		take = (run->window.nwork - *first) / (2 * (uint32_t) run->nworkers);
 		*last = *first + (take > least ? take : least);
-		if (*last > run->nwork)
-			*last = run->nwork;
-	} while (!atomic_compare_exchange_weak(&run->dealt, first, *last));
+		if (*last > run->window.nwork)
+			*last = run->window.nwork;
+	} while (!atomic_compare_exchange_weak(&run->window.dealt, first, *last));
 	return true;
 }
 
@@ -499,7 +500,7 @@ next_vector(GpucolCpuWorker *worker)
 {
 	GpucolRun  *run = worker->run;
 
-	if (!run->by_ordinal)
+	if (!run->window.by_ordinal)
 	{
 		uint32_t	first;
 		uint32_t	last;
@@ -511,13 +512,13 @@ next_vector(GpucolCpuWorker *worker)
 			worker->next = first;
 			worker->end = last;
 		}
-		return &run->work[worker->next++];
+		return &run->window.work[worker->next++];
 	}
 	while (worker->next < worker->end)
 	{
-		const GpucolCpuVector *vector = &run->work[worker->next++];
+		const GpucolCpuVector *vector = &run->window.work[worker->next++];
 
-		if ((int) (vector->ordinal % (unsigned) run->nparts) % run->nworkers == worker->index)
+		if ((int) (vector->ordinal % (unsigned) run->agg.nparts) % run->nworkers == worker->index)
 			return vector;
 	}
 	return NULL;
@@ -545,7 +546,7 @@ is_suspended(const GpucolRun *run)
 	for (int w = 0; w < run->nworkers; w++)
 		if (is_paused(&run->workers[w]) || run->workers[w].next < run->workers[w].end)
 			return true;
-	return !run->by_ordinal && run->dealt < run->nwork;
+	return !run->window.by_ordinal && run->window.dealt < run->window.nwork;
 }
 
 GpucolStatus
@@ -557,25 +558,25 @@ gpucol_cpu_workers_status(const GpucolRun *run)
 	return GPUCOL_OK;
 }
 
-/* Work through run->work with all threads, or go on with it. */
+/* Work through run->window.work with all threads, or go on with it. */
 static GpucolStatus
 do_work(GpucolRun *run)
 {
-	if (!run->suspended)
+	if (!run->window.suspended)
 	{
-		atomic_store(&run->dealt, 0);
+		atomic_store(&run->window.dealt, 0);
 		for (int w = 0; w < run->nworkers; w++)
 		{
 			run->workers[w].next = 0;
-			run->workers[w].end = run->by_ordinal ? run->nwork : 0;
+			run->workers[w].end = run->window.by_ordinal ? run->window.nwork : 0;
 		}
 	}
 	gpucol_cpu_begin_slice(run);
-	if (run->nwork <= (run->nprobes == 0 ? DEAL : 1) && !run->by_ordinal)
+	if (run->window.nwork <= (run->join.nprobes == 0 ? DEAL : 1) && !run->window.by_ordinal)
 		do_share(run, 0);
 	else
 		gpucol_pool_run(run->nworkers, do_share, run);
-	run->suspended = run->nprobes > 0 && is_suspended(run);
+	run->window.suspended = run->join.nprobes > 0 && is_suspended(run);
 	return gpucol_cpu_workers_status(run);
 }
 
@@ -591,8 +592,8 @@ gpucol_cpu_now_ms(void)
 void
 gpucol_cpu_begin_slice(GpucolRun *run)
 {
-	if (run->nprobes > 0)
-		run->slice_end = gpucol_cpu_now_ms() + SLICE_MS;
+	if (run->join.nprobes > 0)
+		run->window.slice_end = gpucol_cpu_now_ms() + SLICE_MS;
 }
 
 /*
@@ -602,10 +603,10 @@ gpucol_cpu_begin_slice(GpucolRun *run)
 static void
 set_pace(GpucolRun *run, double took)
 {
-	if (took > SLOW_WINDOW_MS && run->pace > 1)
-		run->pace /= 2;
-	else if (took < SLOW_WINDOW_MS / 4 && run->pace < GPUCOL_CPU_WINDOW)
-		run->pace *= 2;
+	if (took > SLOW_WINDOW_MS && run->window.pace > 1)
+		run->window.pace /= 2;
+	else if (took < SLOW_WINDOW_MS / 4 && run->window.pace < GPUCOL_CPU_WINDOW)
+		run->window.pace *= 2;
 }
 
 /* Work through the vectors of a window, whose raw bytes have been read. */
@@ -617,8 +618,8 @@ work_through(GpucolRun *run, uint32_t first, uint32_t n)
 
 	if (status != GPUCOL_OK)
 		return status;
-	run->window_first = first;
-	run->window_vectors = n;
+	run->window.first = first;
+	run->window.nvectors = n;
 	status = do_work(run);
 	set_pace(run, gpucol_cpu_now_ms() - start);
 	gpucol_cpu_source_unmap(run);
@@ -630,23 +631,23 @@ static GpucolStatus
 do_window(GpucolRun *run)
 {
 	uint32_t	most = window_vectors(run);
-	uint32_t	end = run->segment.end_vector;
+	uint32_t	end = run->input.segment.end_vector;
 	uint32_t	first;
 	uint32_t	n = 0;
 	uint32_t	gap = 0;
 	GpucolStatus status;
 
-	while (run->next_vector < end && run->dead[run->next_vector])
-		run->next_vector++;
-	first = run->next_vector;
+	while (run->input.next_vector < end && run->input.dead[run->input.next_vector])
+		run->input.next_vector++;
+	first = run->input.next_vector;
 	if (first >= end)
 		return GPUCOL_END;
-	run->nwork = 0;
+	run->window.nwork = 0;
 	for (uint32_t v = first; v < end && v - first < most; v++)
 	{
-		GpucolCpuVector *work = &run->work[run->nwork];
+		GpucolCpuVector *work = &run->window.work[run->window.nwork];
 
-		if (run->dead[v])
+		if (run->input.dead[v])
 		{
 			if (++gap >= DEAD_GAP)
 				break;
@@ -657,18 +658,18 @@ do_window(GpucolRun *run)
 		work->delta = NULL;
 		work->number = v;
 		work->nrows = gpucol_cpu_vector_rows(run, v);
-		work->ordinal = run->ordinal + v;
-		work->output = (int) run->nwork++;
+		work->ordinal = run->input.ordinal + v;
+		work->output = (int) run->window.nwork++;
 	}
-	run->next_vector = first + n;
+	run->input.next_vector = first + n;
 	status = gpucol_cpu_raw_window(run, first, n);
-	if (status == GPUCOL_OK && run->nwork > 0)
+	if (status == GPUCOL_OK && run->window.nwork > 0)
 		status = work_through(run, first, n);
 	if (status != GPUCOL_OK)
 		return status;
-	if (run->scan_window < run->scan_window_most)
-		run->scan_window = 2 * run->scan_window < run->scan_window_most ?
-			2 * run->scan_window : run->scan_window_most;
+	if (run->window.scan < run->window.scan_most)
+		run->window.scan = 2 * run->window.scan < run->window.scan_most ?
+			2 * run->window.scan : run->window.scan_most;
 	return status;
 }
 
@@ -676,13 +677,13 @@ do_window(GpucolRun *run)
 static GpucolStatus
 do_delta(GpucolRun *run)
 {
-	GpucolDelta *delta = &run->delta;
+	GpucolDelta *delta = &run->input.delta;
 	GpucolStatus status;
 
-	if (run->delta_done)
+	if (run->input.delta_done)
 		return GPUCOL_END;
 	status = run->source->ops->next_delta(run->source, delta);
-	run->delta_done = status == GPUCOL_END;
+	run->input.delta_done = status == GPUCOL_END;
 	if (status != GPUCOL_OK)
 		return status;
 	if (delta->nrows > GPUCOL_VECTOR_VALUES)
@@ -691,19 +692,19 @@ do_delta(GpucolRun *run)
 	if (status != GPUCOL_OK)
 		return status;
 	run->stats.delta_rows += delta->nrows;
-	run->delta_batches++;
+	run->input.delta_batches++;
 	gpucol_cpu_bounds_find(run, delta);
-	run->work[0].delta = delta;
-	run->work[0].number = 0;
-	run->work[0].nrows = delta->nrows;
-	run->work[0].ordinal = run->ordinal++;
-	run->work[0].output = 0;
-	run->nwork = 1;
-	atomic_store(&run->dealt, 1);
+	run->window.work[0].delta = delta;
+	run->window.work[0].number = 0;
+	run->window.work[0].nrows = delta->nrows;
+	run->window.work[0].ordinal = run->input.ordinal++;
+	run->window.work[0].output = 0;
+	run->window.nwork = 1;
+	atomic_store(&run->window.dealt, 1);
 	run->workers[0].next = run->workers[0].end = 0;
 	gpucol_cpu_begin_slice(run);
-	status = do_vector_up_to_error(&run->workers[0], &run->work[0]);
-	run->suspended = is_paused(&run->workers[0]);
+	status = do_vector_up_to_error(&run->workers[0], &run->window.work[0]);
+	run->window.suspended = is_paused(&run->workers[0]);
 	return status == GPUCOL_OK ? gpucol_cpu_extreme_drain(run, delta) : status;
 }
 
@@ -714,17 +715,17 @@ go_on(GpucolRun *run)
 	uint64_t	read = run->stats.packed_bytes;
 	GpucolStatus status;
 
-	if (!run->segments_done)
+	if (!run->input.segments_done)
 	{
-		status = work_through(run, run->window_first, run->window_vectors);
+		status = work_through(run, run->window.first, run->window.nvectors);
 		run->stats.packed_bytes = read;
 		return status;
 	}
 	/* a batch is no vector of the window: it is not dealt again */
 	gpucol_cpu_begin_slice(run);
 	status = gpucol_cpu_join_resume(&run->workers[0]);
-	run->suspended = is_paused(&run->workers[0]);
-	return status == GPUCOL_OK ? gpucol_cpu_extreme_drain(run, &run->delta) : status;
+	run->window.suspended = is_paused(&run->workers[0]);
+	return status == GPUCOL_OK ? gpucol_cpu_extreme_drain(run, &run->input.delta) : status;
 }
 
 GpucolStatus
@@ -734,36 +735,36 @@ gpucol_cpu_source_step(GpucolRun *run)
 	bool		skip;
 
 	run->source->ops->check_interrupts(run->source);
-	if (run->suspended)
+	if (run->window.suspended)
 		return go_on(run);
-	if (run->npayload_hosts > 0 && !run->payload_asked)
+	if (run->digest.npayload_hosts > 0 && !run->digest.payload_asked)
 	{
 		status = gpucol_cpu_host_ask_payload(run);
 		if (status != GPUCOL_OK)
 			return status;
-		run->payload_asked = true;
+		run->digest.payload_asked = true;
 	}
-	run->nwork = 0;
-	while (!run->segments_done)
+	run->window.nwork = 0;
+	while (!run->input.segments_done)
 	{
-		if (run->in_segment)
+		if (run->input.in_segment)
 		{
 			status = do_window(run);
 			if (status != GPUCOL_END)
 				return status;
-			run->in_segment = false;
-			run->ordinal += run->nvectors;
+			run->input.in_segment = false;
+			run->input.ordinal += run->input.nvectors;
 			status = gpucol_cpu_dense_close(run);
 			if (status == GPUCOL_OK)
 				status = gpucol_cpu_extreme_close(run);
 			if (status != GPUCOL_OK)
 				return status;
 		}
-		status = run->source->ops->next_segment(run->source, &run->segment);
+		status = run->source->ops->next_segment(run->source, &run->input.segment);
 		if (status == GPUCOL_END)
 		{
-			run->segments_done = true;
-			run->loaded = false;
+			run->input.segments_done = true;
+			run->input.loaded = false;
 			reset(run);
 			status = gpucol_cpu_dense_end(run);
 			if (status != GPUCOL_OK)
@@ -775,9 +776,9 @@ gpucol_cpu_source_step(GpucolRun *run)
 		status = open_segment(run, &skip);
 		if (status != GPUCOL_OK)
 			return status;
-		run->in_segment = !skip;
+		run->input.in_segment = !skip;
 		if (skip)
-			run->ordinal += run->nvectors;
+			run->input.ordinal += run->input.nvectors;
 		run->source->ops->check_interrupts(run->source);
 	}
 	status = do_delta(run);

@@ -48,7 +48,7 @@ gpucol_cpu_stream_map(GpucolRun *run, int slot, GpucolStreamKind stream,
 					  uint32_t row, uint32_t nrows, GpucolRows *out)
 {
 	run->stats.packed_bytes += (uint64_t) nrows * GPUCOL_ROW_BYTES;
-	return run->source->ops->map(run->source, &run->segment, slot, stream, row,
+	return run->source->ops->map(run->source, &run->input.segment, slot, stream, row,
 								 nrows, out);
 }
 
@@ -57,7 +57,7 @@ static GpucolStatus
 copy_rows(GpucolRun *run, int slot, GpucolStreamKind stream, uint32_t row,
 		  uint32_t nrows, char *out, uint32_t skip)
 {
-	const GpucolStream *where = &run->cols[slot].desc->streams[stream];
+	const GpucolStream *where = &run->input.cols[slot].desc->streams[stream];
 	uint32_t	most = run->source->max_window_rows < COPY_ROWS ?
 		run->source->max_window_rows : COPY_ROWS;
 
@@ -145,7 +145,7 @@ gpucol_cpu_stream_reset(GpucolRun *run)
 {
 	for (int c = 0; c < run->program->ncolumns; c++)
 	{
-		GpucolCpuColumn *column = &run->cols[c];
+		GpucolCpuColumn *column = &run->input.cols[c];
 
 		if (column->decoder.desc != NULL)
 			gpucol_decode_free(&column->decoder);
@@ -235,13 +235,13 @@ gpucol_cpu_stream_tables(GpucolRun *run)
 
 	for (int c = 0; c < run->program->ncolumns; c++)
 	{
-		GpucolCpuColumn *column = &run->cols[c];
+		GpucolCpuColumn *column = &run->input.cols[c];
 		const GpucolChunkDesc *desc = column->desc;
 		GpucolStatus status = GPUCOL_OK;
 
 		if (!column->used || (desc->flags & GPUCOL_CHUNK_ALL_NULL))
 			continue;
-		gpucol_decode_init(&column->decoder, desc, run->segment.nrows, &memory);
+		gpucol_decode_init(&column->decoder, desc, run->input.segment.nrows, &memory);
 		if (!column->unread && (desc->ndict > 0 || desc->coding == GPUCOL_CODING_RLE))
 			status = load_table(run, column);
 		if (status != GPUCOL_OK)
@@ -262,7 +262,7 @@ keep_values(GpucolRun *run, GpucolBytes *values, char **kept)
 	*kept = to = gpucol_cpu_alloc(run, size + 1);
 	if (to == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	run->raw_bytes += size;
+	run->window.raw_bytes += size;
 	for (int i = 0; i < GPUCOL_VECTOR_VALUES; i++)
 	{
 		if (values[i].len > 0)
@@ -340,7 +340,7 @@ gpucol_cpu_stream_raw(GpucolRun *run, GpucolCpuColumn *column, uint32_t first, u
 		status = copy_window(run, column, streams[i], row, nrows, &copies[i]);
 	}
 	for (uint32_t v = 0; v < n && status == GPUCOL_OK; v++)
-		if (!run->dead[first + v])
+		if (!run->input.dead[first + v])
 			status = raw_vector(run, column, first + v, v);
 	for (int i = 0; i < 3; i++)
 		free_copy(run, column, streams[i], &copies[i]);

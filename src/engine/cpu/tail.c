@@ -31,17 +31,17 @@ make_nulls(GpucolRun *run)
 		bytes[i] = (GpucolBytes) {"", 0};
 	for (int c = 0; c < ncolumns; c++)
 	{
-		columns[c].kind = (GpucolKind) run->columns[c].kind;
+		columns[c].kind = (GpucolKind) run->code.columns[c].kind;
 		columns[c].values = (int64_t *) values;
 		columns[c].bytes = bytes;
 		columns[c].nulls = nulls;
 	}
-	memset(&run->delta, 0, sizeof(run->delta));
-	run->delta.nrows = GPUCOL_VECTOR_VALUES;
-	run->delta.tids = values;
-	run->delta.columns = columns;
-	gpucol_cpu_bounds_find(run, &run->delta);
-	return gpucol_cpu_host_ask_delta(run, &run->delta);
+	memset(&run->input.delta, 0, sizeof(run->input.delta));
+	run->input.delta.nrows = GPUCOL_VECTOR_VALUES;
+	run->input.delta.tids = values;
+	run->input.delta.columns = columns;
+	gpucol_cpu_bounds_find(run, &run->input.delta);
+	return gpucol_cpu_host_ask_delta(run, &run->input.delta);
 }
 
 /* Select the rows among 1,024 of the table, from `first` on, that are delivered. */
@@ -58,7 +58,7 @@ select_rows(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, uint64_t first
 		trail->match[probe->number][n] = (uint32_t) row;
 		n += probe->matched[row] == wanted;
 	}
-	for (int q = 0; q < worker->run->nprobes; q++)
+	for (int q = 0; q < worker->run->join.nprobes; q++)
 		if (q != probe->number)
 			memset(trail->match[q], 0xff, sizeof(uint32_t) * n);
 	worker->nsel = n;
@@ -70,10 +70,10 @@ static GpucolStatus
 deliver_rows(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, uint64_t first)
 {
 	GpucolRun  *run = worker->run;
-	GpucolCpuVector vector = {.delta = &run->delta,.nrows = GPUCOL_VECTOR_VALUES};
+	GpucolCpuVector vector = {.delta = &run->input.delta,.nrows = GPUCOL_VECTOR_VALUES};
 	GpucolStatus status = GPUCOL_OK;
 
-	vector.ordinal = run->ordinal + first / GPUCOL_VECTOR_VALUES;
+	vector.ordinal = run->input.ordinal + first / GPUCOL_VECTOR_VALUES;
 	select_rows(worker, probe, first);
 	if (worker->nsel == 0)
 		return GPUCOL_OK;
@@ -91,21 +91,21 @@ static bool
 deal_rows(GpucolCpuWorker *worker, uint64_t *first)
 {
 	GpucolRun  *run = worker->run;
-	uint64_t	nrows = run->probes[run->tail].table->nrows;
+	uint64_t	nrows = run->join.probes[run->join.tail].table->nrows;
 
-	if (!run->by_ordinal)
+	if (!run->window.by_ordinal)
 	{
-		*first = atomic_fetch_add(&run->tail_next, GPUCOL_VECTOR_VALUES);
+		*first = atomic_fetch_add(&run->join.tail_next, GPUCOL_VECTOR_VALUES);
 		return *first < nrows;
 	}
 	for (;; worker->next++)
 	{
-		uint64_t	ordinal = run->ordinal + worker->next;
+		uint64_t	ordinal = run->input.ordinal + worker->next;
 
 		*first = (uint64_t) worker->next * GPUCOL_VECTOR_VALUES;
 		if (*first >= nrows)
 			return false;
-		if ((int) (ordinal % (unsigned) run->nparts) % run->nworkers != worker->index)
+		if ((int) (ordinal % (unsigned) run->agg.nparts) % run->nworkers != worker->index)
 			continue;
 		worker->next++;
 		return true;
@@ -118,13 +118,13 @@ deliver_share(void *arg, int index)
 {
 	GpucolRun  *run = arg;
 	GpucolCpuWorker *worker = &run->workers[index];
-	const GpucolCpuProbe *probe = &run->probes[run->tail];
+	const GpucolCpuProbe *probe = &run->join.probes[run->join.tail];
 	uint64_t	first;
 
 	if (worker->trail->paused && gpucol_cpu_has_room(worker))
 		worker->status = gpucol_cpu_join_resume(worker);
 	while (worker->status == GPUCOL_OK && !worker->trail->paused &&
-		   gpucol_cpu_has_room(worker) && gpucol_cpu_now_ms() < run->slice_end &&
+		   gpucol_cpu_has_room(worker) && gpucol_cpu_now_ms() < run->window.slice_end &&
 		   deal_rows(worker, &first))
 		worker->status = deliver_rows(worker, probe, first);
 }
@@ -133,24 +133,24 @@ deliver_share(void *arg, int index)
 static bool
 is_done(const GpucolRun *run)
 {
-	uint64_t	nrows = run->probes[run->tail].table->nrows;
+	uint64_t	nrows = run->join.probes[run->join.tail].table->nrows;
 
 	for (int w = 0; w < run->nworkers; w++)
 		if (run->workers[w].trail->paused ||
-			(run->by_ordinal && (uint64_t) run->workers[w].next * GPUCOL_VECTOR_VALUES < nrows))
+			(run->window.by_ordinal && (uint64_t) run->workers[w].next * GPUCOL_VECTOR_VALUES < nrows))
 			return false;
-	return run->by_ordinal || run->tail_next >= nrows;
+	return run->window.by_ordinal || run->join.tail_next >= nrows;
 }
 
 /* Begin with the rows of the next probe that delivers some. */
 static GpucolStatus
 open_tail(GpucolRun *run)
 {
-	while (run->tail < run->nprobes && !run->probes[run->tail].marks)
-		run->tail++;
-	if (run->tail == run->nprobes)
+	while (run->join.tail < run->join.nprobes && !run->join.probes[run->join.tail].marks)
+		run->join.tail++;
+	if (run->join.tail == run->join.nprobes)
 		return GPUCOL_END;
-	atomic_store(&run->tail_next, 0);
+	atomic_store(&run->join.tail_next, 0);
 	for (int w = 0; w < run->nworkers; w++)
 		run->workers[w].next = run->workers[w].end = 0;
 	return make_nulls(run);
@@ -161,26 +161,26 @@ gpucol_cpu_tail_step(GpucolRun *run)
 {
 	GpucolStatus status = GPUCOL_OK;
 
-	if (!run->in_tail)
+	if (!run->join.in_tail)
 	{
 		status = open_tail(run);
 		if (status != GPUCOL_OK)
 			return status;
-		run->in_tail = true;
+		run->join.in_tail = true;
 	}
 	gpucol_cpu_begin_slice(run);
-	if (run->probes[run->tail].table->nrows <= GPUCOL_VECTOR_VALUES && !run->by_ordinal)
+	if (run->join.probes[run->join.tail].table->nrows <= GPUCOL_VECTOR_VALUES && !run->window.by_ordinal)
 		deliver_share(run, 0);
 	else
 		gpucol_pool_run(run->nworkers, deliver_share, run);
 	status = gpucol_cpu_workers_status(run);
 	if (status == GPUCOL_OK)
-		status = gpucol_cpu_extreme_drain(run, &run->delta);
+		status = gpucol_cpu_extreme_drain(run, &run->input.delta);
 	if (status == GPUCOL_OK && is_done(run))
 	{
-		run->ordinal += run->probes[run->tail].table->nrows / GPUCOL_VECTOR_VALUES + 1;
-		run->tail++;
-		run->in_tail = false;
+		run->input.ordinal += run->join.probes[run->join.tail].table->nrows / GPUCOL_VECTOR_VALUES + 1;
+		run->join.tail++;
+		run->join.in_tail = false;
 	}
 	return status;
 }
