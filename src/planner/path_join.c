@@ -489,7 +489,7 @@ avoid_loops(PlannerInfo *root, RelOptInfo *joinrel)
 	bool		there = false;
 	ListCell   *lc;
 
-	if (pipe == NULL || pipe->fallback == NULL)
+	if (pipe == NULL || pipe->total == 0)
 		return;
 	foreach(lc, joinrel->pathlist)
 	{

@@ -25,8 +25,8 @@ typedef struct GpucolJoinPipe
 	double		rows;
 	Cost		build;			/* of all tables, */
 	Cost		flow;			/* and of the rows that flow */
-	Cost		total;			/* of the path that was made of it, */
-	Path	   *fallback;		/* and its ordinary path; NULL: there is none */
+	Cost		total;			/* of the path that was made of it; 0: none was */
+	Path	   *fallback;		/* the relation's ordinary path; NULL: there is none */
 } GpucolJoinPipe;
 
 extern GpucolJoinPipe *gpucol_join_pipe(PlannerInfo *root, RelOptInfo *rel);
