@@ -13,6 +13,7 @@
  */
 #include "postgres.h"
 
+#include "access/detoast.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
@@ -22,6 +23,7 @@
 #include "columnar/row_batch.h"
 #include "columnar/typemap.h"
 #include "exec/plan_rows.h"
+#include "lower/harmless.h"
 
 struct GpucolKeptRows
 {
@@ -202,8 +204,10 @@ note_digits(Digits *digits, Datum value)
 
 /* Must the rows be looked at? */
 static bool
-must_look(const GpucolPipe *pipe, bool delivered)
+must_look(const GpucolPipe *pipe, bool delivered, bool grows)
 {
+	if (delivered && grows)
+		return true;
 	for (int i = 0; i < pipe->nsource; i++)
 	{
 		const GpucolPipeDecimal *decimal = &pipe->decimals[i];
@@ -225,9 +229,38 @@ decide(GpucolPipeDecimal *decimal, const Digits *digits)
 		decimal->digits <= GPUCOL_INT128_DIGITS;
 }
 
-/* Keep all rows of a plan, noting the digits of the columns that are numeric. */
+/* Note one row's values of columns that are numeric; may the others be too long? */
+static bool
+note_row(TupleTableSlot *slot, const GpucolPipe *pipe, Digits *digits)
+{
+	bool		fits = true;
+
+	for (int i = 0; i < pipe->nsource; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(pipe->desc, i);
+		bool		isnull;
+		Datum		value;
+
+		if (att->attlen != -1)
+			continue;
+		value = slot_getattr(slot, i + 1, &isnull);
+		if (isnull)
+			continue;
+		if (getBaseType(att->atttypid) == NUMERICOID)
+			note_digits(&digits[i], value);
+		else
+			fits &= toast_raw_datum_size(value) <= GPUCOL_HARMLESS_BYTES;
+	}
+	return fits;
+}
+
+/*
+ * Keep all rows of a plan, noting the digits of the columns that are numeric, and whether
+ * all values of others are short (*fits).
+ */
 static GpucolKeptRows *
-keep_rows(PlanState *plan, TupleTableSlot *first, const GpucolPipe *pipe, Digits *digits)
+keep_rows(PlanState *plan, TupleTableSlot *first, const GpucolPipe *pipe, Digits *digits,
+		  bool *fits)
 {
 	MemoryContext old = MemoryContextSwitchTo(plan->state->es_query_cxt);
 	GpucolKeptRows *kept = palloc0(sizeof(GpucolKeptRows));
@@ -240,17 +273,7 @@ keep_rows(PlanState *plan, TupleTableSlot *first, const GpucolPipe *pipe, Digits
 		 slot != NULL; slot = run_plan(plan))
 	{
 		CHECK_FOR_INTERRUPTS();
-		for (int i = 0; i < pipe->nsource; i++)
-		{
-			bool		isnull;
-			Datum		value;
-
-			if (getBaseType(TupleDescAttr(pipe->desc, i)->atttypid) != NUMERICOID)
-				continue;
-			value = slot_getattr(slot, i + 1, &isnull);
-			if (!isnull)
-				note_digits(&digits[i], value);
-		}
+		*fits &= note_row(slot, pipe, digits);
 		tuplestore_puttupleslot(kept->store, slot);
 	}
 	MemoryContextSwitchTo(old);
@@ -259,17 +282,19 @@ keep_rows(PlanState *plan, TupleTableSlot *first, const GpucolPipe *pipe, Digits
 
 bool
 gpucol_plan_rows_look(PlanState *plan, TupleTableSlot *first, GpucolPipe *pipe, bool delivered,
-					  GpucolKeptRows **kept)
+					  bool grows, GpucolKeptRows **kept)
 {
 	Digits	   *digits = palloc0(Max(pipe->nsource, 1) * sizeof(Digits));
-	bool		fits = true;
+	bool		fits;
+	bool		all_short = true;
 
 	*kept = NULL;
-	if (!must_look(pipe, delivered))
+	if (!must_look(pipe, delivered, grows))
 		return true;
 	for (int i = 0; i < pipe->nsource; i++)
 		digits[i].finite = digits[i].alike = true;
-	*kept = keep_rows(plan, first, pipe, digits);
+	*kept = keep_rows(plan, first, pipe, digits, &all_short);
+	fits = all_short || !delivered || !grows;
 	for (int i = 0; i < pipe->nsource; i++)
 	{
 		if (pipe->decimals[i].open)

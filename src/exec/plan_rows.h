@@ -43,12 +43,13 @@ typedef struct GpucolKeptRows GpucolKeptRows;
 /*
  * Look at the rows of the plan that `pipe` reads where something must be known of all of
  * them: how many digits numerics have that are computed with (lower/pipe_decimal.c),
- * and, before rows are `delivered`, that engines compute with every value.  They are kept
+ * and, before rows are `delivered`, that engines compute with every value, and that none is
+ * too long if something `grows` in a condition (lower/harmless.h).  They are kept
  * then (*kept), in work_mem and beyond that on disk.  False where engines do not.  `first`
  * is the plan's first row, if it has delivered it.
  */
 extern bool gpucol_plan_rows_look(PlanState *plan, TupleTableSlot *first, GpucolPipe *pipe,
-								  bool delivered, GpucolKeptRows **kept);
+								  bool delivered, bool grows, GpucolKeptRows **kept);
 extern GpucolSource *gpucol_plan_rows_open_kept(GpucolKeptRows *kept,
 												const GpucolProgramColumn *columns, int ncolumns);
 extern void gpucol_plan_rows_end(GpucolKeptRows *kept);

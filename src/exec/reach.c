@@ -31,7 +31,7 @@ make_program(GpucolLower *prefix)
 
 /* Has the run a row?  Raises the error of a row that comes before the first. */
 static GpucolReached
-find_row(GpucolExec *exec)
+find_row(GpucolExec *exec, const GpucolHost *host)
 {
 	GpucolResult result;
 	GpucolStatus status;
@@ -41,6 +41,8 @@ find_row(GpucolExec *exec)
 		memset(&result, 0, sizeof(result));
 		status = exec->engine->next(exec->run, &result);
 	} while (status == GPUCOL_OK && result.nrows == 0);
+	if (gpucol_host_refused(host))
+		return GPUCOL_REACHED_UNDECIDED;
 	if (status == GPUCOL_OK)
 		return GPUCOL_REACHED_YES;
 	if (status == GPUCOL_END)
@@ -67,7 +69,7 @@ run_program(GpucolExec *exec, const GpucolHost *host)
 	if (exec->engine->start(exec->program, exec->source, host, &options, &exec->run,
 							&why) != GPUCOL_OK)
 		return GPUCOL_REACHED_UNDECIDED;
-	reached = find_row(exec);
+	reached = find_row(exec, host);
 	exec->engine->finish(exec->run);
 	exec->run = NULL;
 	return reached;

@@ -31,6 +31,7 @@
 #include "engine/gpu/wire.h"
 #include "exec/device.h"
 #include "exec/join_build.h"
+#include "exec/long_values.h"
 #include "exec/plan_rows.h"
 #include "exec/prefetch.h"
 #include "exec/run.h"
@@ -440,6 +441,12 @@ gpucol_run_check_values(GpucolExec *exec, Bitmapset *attnums, bool old_types)
 
 		source = open_tables(exec, columns, n);
 		exec->checked = check_segments(source) && (!decimals || check_delta(source));
+		if (exec->checked && old_types &&
+			gpucol_harmless_grows((Node *) castNode(CustomScan, exec->node->ss.ps.plan)->custom_exprs))
+		{
+			source->ops->rescan(source);
+			exec->checked = gpucol_long_values_none(source, columns, n);
+		}
 		source->ops->close(source);
 	}
 	MemoryContextSwitchTo(old);
@@ -551,6 +558,27 @@ gpucol_run_close(GpucolExec *exec)
 	exec->source = NULL;
 }
 
+/*
+ * Rows once delivered are final: can engines compute with all values of the open source,
+ * which is then to be read anew?
+ */
+static bool
+check_source(GpucolExec *exec)
+{
+	GpucolSource *source = exec->source;
+	const GpucolProgramColumn *columns =
+		GPUCOL_PROGRAM_ARRAY(exec->program, GpucolProgramColumn, columns);
+	bool		fits = check_segments(source);
+
+	source->ops->rescan(source);
+	if (fits && gpucol_host_may_refuse(&exec->host))
+	{
+		fits = gpucol_long_values_none(source, columns, exec->program->ncolumns);
+		source->ops->rescan(source);
+	}
+	return fits;
+}
+
 /* Note why the device left the query to the CPU engine. */
 static void
 note_declined(GpucolExec *exec, const char *why)
@@ -584,6 +612,7 @@ static GpucolStatus
 prepare_joins(GpucolExec *exec)
 {
 	GpucolPipe *pipe = exec->joins->pipe;
+	CustomScan *cscan = castNode(CustomScan, exec->node->ss.ps.plan);
 	GpucolStatus status;
 
 	if (!pipe->dry && gpucol_joins_want_row(exec->joins))
@@ -602,7 +631,8 @@ prepare_joins(GpucolExec *exec)
 		return fall_back(exec, status, exec->joins->fallback);
 	if (exec->rows_of != NULL && !pipe->dry &&
 		!gpucol_plan_rows_look(exec->rows_of, exec->first_row, pipe,
-							   exec->kind == GPUCOL_PROGRAM_SCAN, &exec->kept))
+							   exec->kind == GPUCOL_PROGRAM_SCAN,
+							   gpucol_harmless_grows((Node *) cscan->custom_scan_tlist), &exec->kept))
 		return fall_back(exec, GPUCOL_UNSUPPORTED, status_reason(GPUCOL_UNSUPPORTED));
 	return GPUCOL_OK;
 }
@@ -641,13 +671,8 @@ start(GpucolExec *exec, bool device_only)
 	INSTR_TIME_SUBTRACT(opened, begin);
 	exec->stats.open_seconds += INSTR_TIME_GET_DOUBLE(opened);
 	if (exec->kind == GPUCOL_PROGRAM_SCAN && exec->parallel == NULL &&
-		exec->rows_of == NULL)
-	{
-		/* rows once delivered are final */
-		if (!check_segments(exec->source))
-			return fall_back(exec, GPUCOL_UNSUPPORTED, status_reason(GPUCOL_UNSUPPORTED));
-		exec->source->ops->rescan(exec->source);
-	}
+		exec->rows_of == NULL && !check_source(exec))
+		return fall_back(exec, GPUCOL_UNSUPPORTED, status_reason(GPUCOL_UNSUPPORTED));
 	engine = choose_engine(exec);
 	if (device_only && engine == &gpucol_engine_cpu)
 		return GPUCOL_UNSUPPORTED;
@@ -694,6 +719,13 @@ delivers_in_order(const GpucolExec *exec)
 	return exec->kind == GPUCOL_PROGRAM_SCAN && exec->make_shape == NULL;
 }
 
+/* What an engine has made of answers that were none is void. */
+static GpucolStatus
+judge(const GpucolExec *exec, GpucolStatus status)
+{
+	return gpucol_host_refused(&exec->host) ? GPUCOL_UNSUPPORTED : status;
+}
+
 /* Next batch of the engine that runs. */
 static GpucolStatus
 next_batch(GpucolExec *exec, GpucolResult *result)
@@ -702,7 +734,7 @@ next_batch(GpucolExec *exec, GpucolResult *result)
 	GpucolStatus status;
 
 	memset(result, 0, sizeof(*result));
-	status = exec->engine->next(exec->run, result);
+	status = judge(exec, exec->engine->next(exec->run, result));
 
 	if (exec->engine != &gpucol_engine_cpu && !exec->emitted &&
 		(GPUCOL_STATUS_IS_FALLBACK(status) ||
@@ -711,7 +743,7 @@ next_batch(GpucolExec *exec, GpucolResult *result)
 		status = start_on_cpu(exec, &why);
 		if (status != GPUCOL_OK)
 			return fall_back(exec, status, why);
-		status = exec->engine->next(exec->run, result);
+		status = judge(exec, exec->engine->next(exec->run, result));
 	}
 	if (GPUCOL_STATUS_IS_FALLBACK(status) && (!exec->emitted || exec->withholds))
 		return fall_back(exec, status, status_reason(status));
@@ -774,6 +806,12 @@ gpucol_run_build(GpucolExec *exec, GpucolLookup **lookup)
 	if (status == GPUCOL_OK)
 	{
 		status = exec->engine->build(exec->run, lookup);
+		if (status == GPUCOL_OK && judge(exec, status) != GPUCOL_OK)
+		{
+			exec->engine->lookup_free(*lookup);
+			*lookup = NULL;
+			status = GPUCOL_UNSUPPORTED;
+		}
 		if (GPUCOL_STATUS_IS_FALLBACK(status))
 			status = fall_back(exec, status, status_reason(status));
 	}

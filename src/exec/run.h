@@ -167,8 +167,9 @@ extern bool gpucol_run_on_device(GpucolExec *exec);
 /*
  * Do all values that the snapshot sees in these columns have their column's
  * kind?  (numeric(p,s) may hold NaN.)  A scan must know before its first row; that
- * segments have the columns' types (`old_types`) a run finds out itself, but not
- * the participants of a parallel scan, who draw segments for good.
+ * segments have the columns' types (`old_types`), and that values are not too long for
+ * its conditions, a run finds out itself, but not the participants of a parallel scan,
+ * who draw segments for good.
  */
 extern bool gpucol_run_check_values(GpucolExec *exec, Bitmapset *attnums,
 									bool old_types);

@@ -20,7 +20,8 @@
  *	  the size			no result may come near the 1 GB at which PostgreSQL gives up.
  *						Of each expression the size is bounded by the size of the value;
  *						what grows more than eightfold is declined, so that values of up
- *						to 64 MB are harmless;
+ *						to 64 MB are harmless; longer ones are not shown to what grows
+ *						(gpucol_harmless_grows());
  *	  the stack			gpucol_harmless_stack().
  *
  * Functions are known by OID: neither search_path nor a user's operator can pass for one.
@@ -50,7 +51,7 @@
 /* More growth than this is declined, */
 #define MAX_GROWTH		8.0
 /* as are constants of more bytes, */
-#define MAX_FIXED		(64.0 * 1024 * 1024)
+#define MAX_FIXED		((double) GPUCOL_HARMLESS_BYTES)
 /* and longer patterns, or LIKE patterns of more "%", at each of which LIKE descends. */
 #define MAX_PATTERN		65536
 #define MAX_WILDCARDS	100
@@ -229,6 +230,40 @@ shape_of(Oid funcid)
 			return lists[i].shape;
 	}
 	return SHAPE_UNKNOWN;
+}
+
+/* Does a function make more bytes than it is given, or need more on the way? */
+static bool
+function_grows(Oid funcid, void *context pg_attribute_unused())
+{
+	switch (shape_of(funcid))
+	{
+		case SHAPE_TRIMMED:
+		case SHAPE_CASE:
+		case SHAPE_JOINED:
+		case SHAPE_REPLACED:
+		case SHAPE_TEXT:
+		case SHAPE_ILIKE:
+		case SHAPE_REGEX:
+		case SHAPE_IREGEX:
+			return true;
+		default:
+			return false;
+	}
+}
+
+static bool
+grows_walker(Node *node, void *context)
+{
+	return node != NULL &&
+		(check_functions_in_node(node, function_grows, NULL) ||
+		 expression_tree_walker(node, grows_walker, context));
+}
+
+bool
+gpucol_harmless_grows(Node *node)
+{
+	return grows_walker(node, NULL);
 }
 
 bool

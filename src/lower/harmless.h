@@ -19,6 +19,16 @@
  */
 extern bool gpucol_harmless_condition(GpucolLower *l, Expr *expr);
 
+/*
+ * To most of them any value is harmless, but where results or what is needed on the way
+ * grow with the value only those of up to so many bytes: a longer one may raise the error
+ * that PostgreSQL has for sizes beyond 1 GB.
+ */
+#define GPUCOL_HARMLESS_BYTES	((Size) 64 * 1024 * 1024)
+
+/* Does an expression, or a list of them, call a function in which something grows? */
+extern bool gpucol_harmless_grows(Node *node);
+
 /* Is a function harmless for whatever arguments that are not NULL? */
 extern bool gpucol_harmless_function(Oid funcid);
 

@@ -16,6 +16,7 @@
 #include "executor/executor.h"
 #include "utils/memutils.h"
 
+#include "lower/harmless.h"
 #include "lower/host_test.h"
 #include "lower/match.h"
 #include "lower/order.h"
@@ -28,6 +29,7 @@ typedef struct HostTest
 	ExprState  *state;
 	TupleTableSlot *slot;		/* one column: the value under test */
 	const GpucolTypeMap *map;
+	bool		grows;			/* long values are refused (harmless.h) */
 } HostTest;
 
 typedef struct HostContext
@@ -36,9 +38,11 @@ typedef struct HostContext
 	GpucolOrder **orders;
 	ExprContext *econtext;
 	MemoryContext scratch;		/* one value's memory */
+	bool		may_refuse;		/* some test may refuse a value, */
+	bool		refused;		/* and has */
 } HostContext;
 
-/* Evaluate a test on one value: 0 false, 1 true, 2 NULL. */
+/* Evaluate a test on one value: 0 false, 1 true, 2 NULL, or refused. */
 static uint8_t
 test_value(HostContext *context, HostTest *test, const GpucolBytes *value,
 		   bool isnull)
@@ -47,6 +51,11 @@ test_value(HostContext *context, HostTest *test, const GpucolBytes *value,
 	bool		result_null;
 	Datum		result;
 
+	if (test->grows && !isnull && value->len > GPUCOL_HARMLESS_BYTES)
+	{
+		context->refused = true;
+		return 0;
+	}
 	ExecClearTuple(slot);
 	slot->tts_isnull[0] = isnull;
 	slot->tts_values[0] = isnull ? (Datum) 0 :
@@ -110,6 +119,7 @@ init_test(HostTest *test, GpucolLower *l, const GpucolHostTest *host,
 	test->slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
 	test->state = gpucol_lower_init(host->expr, ps);
 	test->map = &l->maps[host->column];
+	test->grows = test->match == NULL && gpucol_harmless_grows((Node *) host->expr);
 }
 
 /*
@@ -131,7 +141,10 @@ gpucol_host_init(GpucolHost *host, GpucolLower *l, PlanState *ps)
 											 "gpucol host test",
 											 ALLOCSET_SMALL_SIZES);
 	for (int i = 0; i < l->nhosts; i++)
+	{
 		init_test(&context->tests[i], l, &l->hosts[i], ps);
+		context->may_refuse |= context->tests[i].grows;
+	}
 	context->orders = palloc(Max(l->norders, 1) * sizeof(GpucolOrder *));
 	for (int i = 0; i < l->norders; i++)
 		context->orders[i] = gpucol_order_create(&l->maps[l->orders[i].column], l->orders[i].less,
@@ -140,4 +153,16 @@ gpucol_host_init(GpucolHost *host, GpucolLower *l, PlanState *ps)
 	host->compare = host_compare;
 	host->test = host_test;
 	host->cuts = host_cuts;
+}
+
+bool
+gpucol_host_may_refuse(const GpucolHost *host)
+{
+	return ((const HostContext *) host->context)->may_refuse;
+}
+
+bool
+gpucol_host_refused(const GpucolHost *host)
+{
+	return ((const HostContext *) host->context)->refused;
 }

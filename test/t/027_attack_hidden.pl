@@ -268,6 +268,54 @@ for my $pushed (q(t ~ '(1|2)$'), q(t LIKE 'word\_%' OR t LIKE '%1_'), q(j @> '{"
 {
 	like($node->safe_psql('postgres', "SET search_path = packed_nasty; SET ROLE low; EXPLAIN (COSTS OFF) SELECT count(*) FROM secret WHERE $pushed"), qr/GpucolAgg/, "pushed down: $pushed");
 }
+#
+# A hidden value that is so long that results would exceed what PostgreSQL can hold, in a
+# segment and in the delta, and a short one instead.
+#
+my $longer = 'length(' . join(' || ', ('X') x 8) . ') = 48';
+
+for my $schema ('long', 'short')
+{
+	my $value = $schema eq 'long' ? "repeat('x', 140000000)" : "'word 1'";
+
+	$node->safe_psql('postgres', <<~SQL);
+		CREATE SCHEMA $schema;
+		GRANT ALL ON SCHEMA $schema TO low;
+		SET search_path = $schema, public;
+		CREATE TABLE packed (id int, owner text, t text) USING gpucol;
+		INSERT INTO packed SELECT k, CASE WHEN k % 4 = 0 THEN 'other' ELSE 'low' END, 'word ' || k % 7 FROM generate_series(1, 2000) k;
+		CREATE TABLE delta (LIKE packed) USING gpucol;
+		INSERT INTO delta SELECT * FROM packed WHERE id <= 400;
+		INSERT INTO packed VALUES (5000, 'other', $value);
+		INSERT INTO delta VALUES (5000, 'other', $value);
+		SELECT gpucol.merge('packed');
+		CREATE POLICY own ON packed USING (owner = 'low');
+		CREATE POLICY own ON delta USING (owner = 'low');
+		ALTER TABLE packed ENABLE ROW LEVEL SECURITY;
+		ALTER TABLE delta ENABLE ROW LEVEL SECURITY;
+		CREATE VIEW joined WITH (security_barrier) AS SELECT p.id, p.t, d.t AS u FROM packed p JOIN delta d USING (id) WHERE d.id % 2 = 1;
+		GRANT SELECT ON packed, delta, joined TO low;
+		SQL
+}
+my @long = map { my $c = $_; map { my $table = $_; map { s/\bT\b/$table/r =~ s/\bC\b/$c/r }
+		  'SELECT count(*) FROM T WHERE C', 'SELECT id FROM T WHERE C ORDER BY id LIMIT 3', 'SELECT id FROM T WHERE C AND id > 1990', 'SELECT count(*) FILTER (WHERE C) FROM T',
+		  'SELECT id, rank() OVER (ORDER BY id) FROM T WHERE C ORDER BY 1 LIMIT 3' } 'packed', 'delta' } $longer =~ s/X/t/gr;
+push @long, map {; my $c = $longer =~ s|X|$_.t|gr; ("SELECT count(*), min(p.id) FROM packed p JOIN delta d USING (id) WHERE $c", "SELECT p.id FROM packed p JOIN delta d USING (id) WHERE $c ORDER BY 1 LIMIT 3") } "p", "d";
+push @long, map {; "SELECT count(*) FROM joined WHERE " . $longer =~ s|X|$_|gr } "t", "u";
+push @long, "SET min_parallel_table_scan_size = 0; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET max_parallel_workers_per_gather = 2; SELECT count(*) FROM (SELECT id FROM packed WHERE " . ($longer =~ s/X/t/gr) . " OFFSET 1) x";
+for my $role ('low', 'postgres')
+{
+	my %told;
+
+	for my $schema ('long', 'short')
+	{
+		my (undef, $out, $error) = $node->psql('postgres', "SET search_path = $schema, public; SET ROLE $role; " . join(';', $role eq 'low' ? @long : $long[0]), on_error_stop => 0);
+		$told{$schema} = "$out\n$error";
+	}
+	is($told{long}, $told{short}, 'the length of a hidden value makes no difference') if $role eq 'low';
+	like($told{long}, qr/invalid memory alloc request size|out of memory/, 'whoever sees it has its error') if $role ne 'low';
+}
+
 unlike(slurp_file($node->logfile), qr/WARNING|PANIC|TRAP/, 'nothing leaked');
 $node->stop;
 done_testing();

@@ -173,15 +173,22 @@ sub start_bench
 	return { name => $name, handle => $handle, output => \$output, error => \$error };
 }
 
-# Wait for them: no client may fail, and each has done something.  By its code PostgreSQL's
-# VACUUM of an SP-GiST index may fail, whatever the table: it makes a placeholder of an inner
-# tuple that was moved, and then follows the redirection of a later leaf page to it
-# (spgprocesspending).
+# PostgreSQL's VACUUM of an SP-GiST index may fail, whatever the table.  An insertion that
+# began after VACUUM leaves a redirection on a leaf page, to an inner tuple of an earlier page;
+# another one moves that inner tuple, and leaves a redirection there too.  VACUUM gets to the
+# inner page, when both have ended: it makes a placeholder of the redirection, for its own
+# snapshot holds back nothing (PROC_IN_VACUUM).  Then it gets to the leaf page, and follows
+# the redirection to the placeholder (spgprocesspending).  A heap table of a server without
+# this library shows it 119 times in four minutes, where two sessions insert 300 keys in each
+# transaction, one deletes old ones, and VACUUM runs with vacuum_cost_delay = 1.
+my $spgist = qr/unexpected SPGiST tuple state: 3\n/;
+
+# Wait for them: no client may fail, and each has done something.
 sub finish_benches
 {
 	for my $bench (@_)
 	{
-		ok($bench->{handle}->finish || ${ $bench->{error} } =~ /unexpected SPGiST tuple state: 3\n/, "$bench->{name}: no client failed") ||
+		ok($bench->{handle}->finish || ($bench->{name} =~ /vacuum|clean/ && ${ $bench->{error} } =~ $spgist), "$bench->{name}: no client failed") ||
 		  diag(${ $bench->{error} });
 		my ($done) = ${ $bench->{output} } =~ /transactions actually processed: (\d+)/;
 		cmp_ok($done // 0, '>', 0, "$bench->{name}: it ran");
