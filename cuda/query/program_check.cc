@@ -298,6 +298,14 @@ Checker::operand_fits(const GpucolInstr &in, int at) const
 		case GPUCOL_OP_DATE_ADD_I:
 		case GPUCOL_OP_TIME_DIFF_I:
 		case GPUCOL_OP_SHIFT_I:
+		case GPUCOL_OP_PACK_D:
+		case GPUCOL_OP_ARITH_P:
+		case GPUCOL_OP_COMPARE_P:
+		case GPUCOL_OP_PART_P:
+		case GPUCOL_OP_ROUND_P:
+		case GPUCOL_OP_SCALE_P:
+		case GPUCOL_OP_P_TO_F:
+		case GPUCOL_OP_D_TO_I:
 			return false;
 		default:
 			return true;

@@ -30,6 +30,8 @@
 static int
 by_final(const GpucolFinal *final)
 {
+	if (final->low_state >= 0)
+		return 0;
 	switch (final->kind)
 	{
 		case GPUCOL_FINAL_COUNT:

@@ -26,6 +26,7 @@
 
 #include "exec/result.h"
 #include "kernel/agg_state.h"
+#include "kernel/packed_decimal.h"
 
 /* Digits by which a root is computed beyond the wanted scale. */
 #define ROOT_GUARD_DIGITS	30
@@ -49,6 +50,18 @@ sum_int8(const GpucolAggState *state)
 	return Int64GetDatum(sum);
 }
 
+/* A sum in two parts; behind the greatest scale of a row there are zeros only. */
+static Datum
+sum_packed(const GpucolFinal *final, const GpucolAggState *states)
+{
+	Datum		high = gpucol_typemap_numeric(gpucol_agg_value128(&states[final->state]), final->scale);
+	Datum		low = gpucol_typemap_numeric(gpucol_agg_value128(&states[final->low_state]),
+											 GPUCOL_PACKED_LOW);
+
+	return DirectFunctionCall2(numeric_round, DirectFunctionCall2(numeric_add, high, low),
+							   Int32GetDatum((int32) states[final->scale_state].v.value));
+}
+
 /*
  * A sum as numeric, with the greatest number of fractional digits that one of
  * its rows had.
@@ -60,6 +73,8 @@ sum_numeric(const GpucolFinal *final, const GpucolAggState *states)
 	__int128	sum = gpucol_agg_value128(state);
 	int			scale = final->scale;
 
+	if (final->low_state >= 0)
+		return sum_packed(final, states);
 	if (final->scale_state >= 0)
 	{
 		int			shown = (int) states[final->scale_state].v.value;

@@ -138,6 +138,7 @@ value_of_column(const GpucolTypeMap *map, GpucolValue *value)
 	memset(value, 0, sizeof(*value));
 	value->scale = map->scale;
 	value->scale_reg = GPUCOL_NO_REG;
+	value->packed = false;
 	value->cls = map->kind == GPUCOL_KIND_DECIMAL ? GPUCOL_CLASS_D :
 		map->kind == GPUCOL_KIND_INT ? GPUCOL_CLASS_I : GPUCOL_CLASS_F;
 }

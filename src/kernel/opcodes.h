@@ -117,3 +117,13 @@ GPUCOL_OPCODE(SHR_I, I, I, I, NONE)
 GPUCOL_OPCODE(DATE_ADD_I, I, I, I, NONE)	/* days, times aux */
 GPUCOL_OPCODE(TIME_DIFF_I, I, I, I, NONE)	/* of dates (aux 4) or timestamps (8) */
 GPUCOL_OPCODE(SHIFT_I, I, I, I, I)	/* by an interval, as a timestamp; aux 1: a date */
+
+/* decimals that carry their own scale, P (kernel/packed_decimal.h); the CPU engine */
+GPUCOL_OPCODE(PACK_D, D, D, I, NONE)	/* a mantissa at scale aux, b digits of which are shown */
+GPUCOL_OPCODE(ARITH_P, D, D, D, NONE)	/* aux: GpucolPackedFunction; division by zero */
+GPUCOL_OPCODE(COMPARE_P, B, D, D, NONE) /* aux: GpucolPackedComparison */
+GPUCOL_OPCODE(PART_P, D, D, NONE, NONE) /* aux: GpucolPackedPart */
+GPUCOL_OPCODE(ROUND_P, D, D, NONE, NONE)	/* aux: GPUCOL_PACKED_ROUND; a plain mantissa */
+GPUCOL_OPCODE(SCALE_P, I, D, NONE, NONE)
+GPUCOL_OPCODE(P_TO_F, F, D, NONE, NONE)
+GPUCOL_OPCODE(D_TO_I, I, D, NONE, NONE) /* of a plain one at scale 0; aux as above */

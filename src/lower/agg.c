@@ -37,6 +37,7 @@
 
 #include "columnar/collation.h"
 #include "compat.h"
+#include "kernel/packed_decimal.h"
 #include "lower/agg.h"
 #include "lower/harmless.h"
 
@@ -158,6 +159,19 @@ scale_state(GpucolLower *l, const GpucolValue *value, uint16 filter)
 							filter);
 }
 
+/* Add the states of a sum of decimals that carry their scales: two parts, and the scale. */
+static void
+add_packed_sum(GpucolLower *l, const GpucolValue *value, uint16 filter, GpucolFinal *final)
+{
+	final->scale = GPUCOL_PACKED_HIGH;
+	final->state = gpucol_lower_agg(l, GPUCOL_AGG_SUM, GPUCOL_CLASS_D,
+									gpucol_lower_packed_part(l, value, GPUCOL_PACKED_SUM_HIGH), filter);
+	final->low_state = gpucol_lower_agg(l, GPUCOL_AGG_SUM, GPUCOL_CLASS_D,
+										gpucol_lower_packed_part(l, value, GPUCOL_PACKED_SUM_LOW), filter);
+	final->scale_state = gpucol_lower_agg(l, GPUCOL_AGG_MAX, GPUCOL_CLASS_I,
+										  gpucol_lower_packed_scale(l, value), filter);
+}
+
 /* Add the state of an aggregate over a lowered argument. */
 static bool
 add_state(GpucolLower *l, Aggref *agg, const AggFunction *f, Expr *arg,
@@ -179,13 +193,18 @@ add_state(GpucolLower *l, Aggref *agg, const AggFunction *f, Expr *arg,
 		return gpucol_lower_decline(l, "aggregate %s over type %s",
 									format_procedure(agg->aggfnoid),
 									format_type_be(exprType((Node *) arg)));
-	if (value->scale_reg != GPUCOL_NO_REG && op != GPUCOL_AGG_COUNT &&
+	if (gpucol_value_scale_varies(value) && op != GPUCOL_AGG_COUNT &&
 		op != GPUCOL_AGG_SUM)
 		return gpucol_lower_decline(l, "its numeric values have different numbers of fractional digits");
 	if (op == GPUCOL_AGG_SUMSQ && value->cls == GPUCOL_CLASS_D &&
 		2 * value->scale > GPUCOL_NUMERIC_MAX_SCALE)
 		return gpucol_lower_decline(l, "its squares have more than %d fractional digits",
 									GPUCOL_NUMERIC_MAX_SCALE);
+	if (op == GPUCOL_AGG_SUM && value->cls == GPUCOL_CLASS_D && value->packed)
+	{
+		add_packed_sum(l, value, filter, final);
+		return true;
+	}
 	final->state = gpucol_lower_agg(l, op, value->cls, value->reg, filter);
 	if (op == GPUCOL_AGG_SUM)
 		final->scale_state = scale_state(l, value, filter);
@@ -302,7 +321,7 @@ gpucol_lower_aggref(GpucolLower *l, Aggref *agg, GpucolFinal *final)
 	bool		ok;
 
 	memset(final, 0, sizeof(*final));
-	final->scale_state = -1;
+	final->scale_state = final->low_state = -1;
 	final->type = agg->aggtype;
 	if (f == NULL && lower_extreme(l, agg, final))
 		return true;
@@ -397,7 +416,7 @@ gpucol_lower_host_agg(GpucolLower *l, Aggref *agg, GpucolFinal *final)
 	bool		found;
 
 	memset(final, 0, sizeof(*final));
-	final->scale_state = -1;
+	final->scale_state = final->low_state = -1;
 	final->type = agg->aggtype;
 	if (agg->aggsplit != AGGSPLIT_SIMPLE || agg->agglevelsup != 0 ||
 		agg->aggkind != AGGKIND_NORMAL || agg->aggorder != NIL ||

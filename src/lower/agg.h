@@ -75,6 +75,8 @@ typedef struct GpucolFinal
 	int			scale;			/* D: scale of the state */
 	int			scale_state;	/* D: state of the greatest display scale of a
 								 * row, or -1: `scale` */
+	int			low_state;		/* D: state of the sum's digits behind `scale`, at
+								 * GPUCOL_PACKED_LOW digits, or -1 */
 	Oid			type;			/* result type */
 
 	/* host aggregates: `state` follows those of the engine */

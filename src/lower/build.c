@@ -11,6 +11,7 @@
 #include "lib/stringinfo.h"
 
 #include "kernel/math_functions.h"
+#include "kernel/packed_decimal.h"
 #include "lower/pipe.h"
 
 /* Limit of any numbered thing: register numbers are 16 bits. */
@@ -202,7 +203,10 @@ may_raise(GpucolOpcode op, int aux)
 		case GPUCOL_OP_DATE_ADD_I:
 		case GPUCOL_OP_TIME_DIFF_I:
 		case GPUCOL_OP_SHIFT_I:
+		case GPUCOL_OP_D_TO_I:
 			return true;
+		case GPUCOL_OP_ARITH_P:
+			return aux >= GPUCOL_PACKED_DIV;
 		case GPUCOL_OP_MATH_F:
 			return aux > GPUCOL_MATH_HARMLESS;
 		case GPUCOL_OP_ROUND_F:

@@ -415,6 +415,7 @@ gpucol_lower_load(GpucolLower *l, Oid type, Datum value, bool isnull,
 		return false;
 	out->cls = c.cls;
 	out->scale_reg = GPUCOL_NO_REG;
+	out->packed = false;
 	out->reg = gpucol_lower_emit(l, load[c.cls], GPUCOL_NO_REG, GPUCOL_NO_REG,
 								 GPUCOL_NO_REG, gpucol_lower_put_const(l, &c));
 	return true;

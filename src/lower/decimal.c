@@ -41,9 +41,9 @@ typedef struct Mantissa
 	int			digits;
 } Mantissa;
 
-/* Is the expression a column of decimals?  Loads it. */
+/* Is the expression a column of decimals? */
 static bool
-load_mantissa(GpucolLower *l, Expr *expr, Mantissa *m)
+find_column(GpucolLower *l, Expr *expr, Mantissa *m, int *number)
 {
 	Var		   *var = (Var *) expr;
 	int			column;
@@ -57,8 +57,7 @@ load_mantissa(GpucolLower *l, Expr *expr, Mantissa *m)
 		return false;
 	m->scale = l->maps[column].scale;
 	m->digits = l->maps[column].digits;
-	m->reg = gpucol_lower_emit(l, GPUCOL_OP_LOAD_I, GPUCOL_NO_REG, GPUCOL_NO_REG,
-							   GPUCOL_NO_REG, column);
+	*number = column;
 	return true;
 }
 
@@ -136,8 +135,6 @@ lower_real(GpucolLower *l, const Mantissa *m, GpucolValue *out)
 {
 	GpucolValue power;
 
-	if (m->digits > REAL_DIGITS || m->scale > REAL_DIGITS)
-		return gpucol_lower_decline(l, "a numeric of more than %d digits as double precision", REAL_DIGITS);
 	out->cls = GPUCOL_CLASS_F;
 	out->scale = out->digits = 0;
 	out->reg = gpucol_lower_emit(l, GPUCOL_OP_I_TO_F, m->reg, GPUCOL_NO_REG, GPUCOL_NO_REG, 8);
@@ -265,18 +262,19 @@ lower_result(GpucolLower *l, Oid funcid, const Mantissa *m, List *args, GpucolVa
 	}
 }
 
-/* Is it one of the functions here? */
+/* Is it one of the functions here, for mantissas such as these? */
 static bool
-is_known(Oid funcid)
+is_known(Oid funcid, const Mantissa *m)
 {
 	switch (funcid)
 	{
+		case F_FLOAT8_NUMERIC:
+			return m->digits <= REAL_DIGITS && m->scale <= REAL_DIGITS;
 		case F_ROUND_NUMERIC_INT4:
 		case F_TRUNC_NUMERIC_INT4:
 		case F_FLOOR_NUMERIC:
 		case F_CEIL_NUMERIC:
 		case F_CEILING_NUMERIC:
-		case F_FLOAT8_NUMERIC:
 		case F_WIDTH_BUCKET_NUMERIC_NUMERIC_NUMERIC_INT4:
 		case F_INT2_NUMERIC:
 		case F_INT4_NUMERIC:
@@ -298,11 +296,13 @@ gpucol_lower_decimal(GpucolLower *l, Oid funcid, List *args, bool *matched, Gpuc
 	GpucolMask *mask = l->mask;
 	bool		may_raise = l->may_raise;
 	Mantissa	m;
+	int			column;
 	bool		ok;
 
-	*matched = is_known(funcid) && load_mantissa(l, linitial(args), &m);
+	*matched = args != NIL && find_column(l, linitial(args), &m, &column) && is_known(funcid, &m);
 	if (!*matched)
 		return false;
+	m.reg = gpucol_lower_emit(l, GPUCOL_OP_LOAD_I, GPUCOL_NO_REG, GPUCOL_NO_REG, GPUCOL_NO_REG, column);
 	l->mask = NULL;
 	ok = lower_result(l, funcid, &m, args, out);
 	l->mask = mask;

@@ -49,6 +49,7 @@ set_value(GpucolValue *out, GpucolClass cls, uint16 reg)
 	out->scale = 0;
 	out->digits = 0;
 	out->scale_reg = GPUCOL_NO_REG;
+	out->packed = false;
 	return true;
 }
 
@@ -140,7 +141,7 @@ bool_to_int(GpucolLower *l, GpucolValue *v)
 static void
 decimal_to_int(GpucolLower *l, GpucolValue *v)
 {
-	if (v->cls != GPUCOL_CLASS_D || v->scale != 0)
+	if (v->cls != GPUCOL_CLASS_D || v->scale != 0 || v->packed)
 		return;
 	for (int i = 0; i < l->ninstrs; i++)
 	{
@@ -224,12 +225,14 @@ is_comparison(GpucolOpcode op)
 
 /* Decimal functions: operands, digits and scale of the result. */
 static bool
-lower_decimal(GpucolLower *l, GpucolOpcode op, GpucolValue *args,
+lower_decimal(GpucolLower *l, GpucolOpcode op, int aux, int nargs, GpucolValue *args,
 			  GpucolValue *out)
 {
 	int			digits;
 	int			scale;
 
+	if (op == GPUCOL_OP_ARITH_P || args[0].packed || (nargs > 1 && args[1].packed))
+		return gpucol_lower_packed(l, op, aux, args, out);
 	if (is_comparison(op))
 	{
 		if (!align(l, &args[0], &args[1]))
@@ -244,7 +247,7 @@ lower_decimal(GpucolLower *l, GpucolOpcode op, GpucolValue *args,
 		return true;
 	}
 	if (args[0].scale_reg != GPUCOL_NO_REG || args[1].scale_reg != GPUCOL_NO_REG)
-		return gpucol_lower_decline(l, "its numeric values have different numbers of fractional digits");
+		return gpucol_lower_packed(l, op, aux, args, out);
 	if (op == GPUCOL_OP_MUL_D)
 	{
 		digits = args[0].digits + args[1].digits;
@@ -301,7 +304,7 @@ gpucol_lower_apply(GpucolLower *l, const GpucolFunction *f, GpucolValue *args,
 		return true;
 	}
 	if (args[0].cls == GPUCOL_CLASS_D)
-		return lower_decimal(l, op, args, out);
+		return lower_decimal(l, op, f->aux, nargs, args, out);
 	if (f->aux == 0 && (op == GPUCOL_OP_CHECK_I || op == GPUCOL_OP_ROUND_F))
 	{
 		*out = args[0];			/* a widening cast */
@@ -343,6 +346,9 @@ lower_function(GpucolLower *l, Oid funcid, List *args, GpucolValue *out)
 		values[0] = *out;
 		return gpucol_lower_apply(l, f, values, 1, out);
 	}
+	ok = gpucol_lower_rounding(l, funcid, args, &matched, out);
+	if (matched)
+		return ok;
 	if (f == NULL || list_length(args) > 2)
 		return gpucol_lower_decline(l, "function %s has no counterpart in the engines",
 									format_procedure(funcid));
@@ -543,7 +549,14 @@ choose(GpucolLower *l, uint16 condition, GpucolValue a, GpucolValue b,
 
 	if (a.cls != b.cls || a.cls == GPUCOL_CLASS_S)
 		return gpucol_lower_decline(l, "its branches have no fixed-width form");
-	if (a.cls == GPUCOL_CLASS_D)
+	if (a.cls == GPUCOL_CLASS_D && (a.packed || b.packed))
+	{
+		if (!gpucol_lower_pack(l, &a) || !gpucol_lower_pack(l, &b))
+			return false;
+		a.scale = Max(a.scale, b.scale);
+		a.whole = Max(a.whole, b.whole);
+	}
+	else if (a.cls == GPUCOL_CLASS_D)
 	{
 		if (a.scale != b.scale || a.scale_reg != GPUCOL_NO_REG ||
 			b.scale_reg != GPUCOL_NO_REG)
@@ -684,10 +697,15 @@ less_than(GpucolLower *l, GpucolValue a, GpucolValue b, uint16 *reg)
 			*reg = EMIT2(l, GPUCOL_OP_LT_F, a.reg, b.reg, 0);
 			return true;
 		case GPUCOL_CLASS_D:
-			if (!align(l, &a, &b))
-				return false;
-			*reg = EMIT2(l, GPUCOL_OP_LT_D, a.reg, b.reg, 0);
-			return true;
+			{
+				GpucolValue args[2] = {a, b};
+				GpucolValue less;
+
+				if (!lower_decimal(l, GPUCOL_OP_LT_D, 0, 2, args, &less))
+					return false;
+				*reg = less.reg;
+				return true;
+			}
 		default:
 			return gpucol_lower_decline(l, "its arguments have no fixed-width form");
 	}
@@ -815,6 +833,7 @@ gpucol_lower_expr(GpucolLower *l, Expr *expr, GpucolValue *out)
 
 	CHECK_FOR_INTERRUPTS();
 	check_stack_depth();
+	out->packed = false;
 	ok = l->ninstrs <= MAX_INSTRUCTIONS && lower_expr(l, expr, out);
 	if (l->ninstrs > MAX_INSTRUCTIONS)
 		return gpucol_lower_decline(l, "expression is too large");

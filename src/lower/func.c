@@ -16,6 +16,7 @@
 #include "utils/fmgroids.h"
 
 #include "kernel/math_functions.h"
+#include "kernel/packed_decimal.h"
 #include "lower/lower.h"
 
 /* The six comparisons of a type, in the six names that pg_proc gives them. */
@@ -162,6 +163,11 @@ static const GpucolFunction functions[] = {
 	{F_NUMERIC_ADD, GPUCOL_OP_ADD_D, 0, false},
 	{F_NUMERIC_SUB, GPUCOL_OP_SUB_D, 0, false},
 	{F_NUMERIC_MUL, GPUCOL_OP_MUL_D, 0, false},
+	{F_NUMERIC_DIV, GPUCOL_OP_ARITH_P, GPUCOL_PACKED_DIV, false},
+	{F_NUMERIC_MOD, GPUCOL_OP_ARITH_P, GPUCOL_PACKED_MOD, false},
+	{F_MOD_NUMERIC_NUMERIC, GPUCOL_OP_ARITH_P, GPUCOL_PACKED_MOD, false},
+	{F_DIV, GPUCOL_OP_ARITH_P, GPUCOL_PACKED_QUOTIENT, false},
+	{F_NUMERIC_DIV_TRUNC, GPUCOL_OP_ARITH_P, GPUCOL_PACKED_QUOTIENT, false},
 	{F_NUMERIC_UMINUS, GPUCOL_OP_NEG_D, 0, false},
 	{F_NUMERIC_ABS, GPUCOL_OP_ABS_D, 0, false},
 	{F_ABS_NUMERIC, GPUCOL_OP_ABS_D, 0, false},
@@ -189,7 +195,7 @@ static const GpucolFunction functions[] = {
 	{F_NUMERIC_INT4, GPUCOL_OP_I_TO_D, 10, false},
 	{F_NUMERIC_INT8, GPUCOL_OP_I_TO_D, 19, false},
 	{F_INT4_BOOL, GPUCOL_OP_B_TO_I, 0, false},
-	/* of numerics that are integers to the engine */
+	/* of columns, which are integers to the engine; lower/packed.c has others */
 	{F_INT2_NUMERIC, GPUCOL_OP_CHECK_I, 2, false},
 	{F_INT4_NUMERIC, GPUCOL_OP_CHECK_I, 4, false},
 	{F_INT8_NUMERIC, GPUCOL_OP_CHECK_I, 0, false},

@@ -152,7 +152,7 @@ gpucol_lower_output(GpucolLower *l, Expr *expr, GpucolValue *out)
 		gpucol_lower_restore(l, &mark);
 		return false;
 	}
-	if (out->scale_reg != GPUCOL_NO_REG)
+	if (gpucol_value_scale_varies(out))
 	{
 		gpucol_lower_restore(l, &mark);
 		return gpucol_lower_decline(l, "its numeric values have different numbers of fractional digits");

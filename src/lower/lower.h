@@ -45,6 +45,9 @@ typedef struct GpucolValue
 	int			digits;			/* D: bound on the mantissa's decimal digits */
 	uint16		scale_reg;		/* D: I register with the row's own display
 								 * scale where rows differ, else GPUCOL_NO_REG */
+	bool		packed;			/* D: not a mantissa, but a decimal that carries its scale
+								 * (kernel/packed_decimal.h); `scale` and `digits` are bounds */
+	int			whole;			/* packed: bound on the digits before the point */
 } GpucolValue;
 
 /* A test that PostgreSQL itself evaluates, once per distinct value. */
@@ -285,6 +288,22 @@ extern bool gpucol_lower_shift(GpucolLower *l, Oid funcid, List *args,
 /* lower/decimal.c: functions of columns of numeric(p,s) */
 extern bool gpucol_lower_decimal(GpucolLower *l, Oid funcid, List *args,
 								 bool *matched, GpucolValue *out);
+
+/* lower/packed.c: decimals that carry their scale; functions of any decimal */
+extern bool gpucol_lower_pack(GpucolLower *l, GpucolValue *v);
+extern bool gpucol_lower_packed(GpucolLower *l, GpucolOpcode op, int aux, GpucolValue *args,
+								GpucolValue *out);
+extern uint16 gpucol_lower_packed_part(GpucolLower *l, const GpucolValue *v, int part);
+extern uint16 gpucol_lower_packed_scale(GpucolLower *l, const GpucolValue *v);
+extern bool gpucol_lower_rounding(GpucolLower *l, Oid funcid, List *args,
+								  bool *matched, GpucolValue *out);
+
+/* Has each row a display scale of its own? */
+static inline bool
+gpucol_value_scale_varies(const GpucolValue *v)
+{
+	return v->cls == GPUCOL_CLASS_D && (v->packed || v->scale_reg != GPUCOL_NO_REG);
+}
 
 /* lower/array.c: value op ANY (array), value op ALL (array) */
 extern bool gpucol_lower_array_op(GpucolLower *l, ScalarArrayOpExpr *expr,

@@ -350,7 +350,7 @@ lower_key(GpucolLower *l, Expr *expr, GpucolValue *value)
 
 	if (ok && value->cls == GPUCOL_CLASS_S)
 		ok = gpucol_lower_check_bytewise(l, expr);
-	if (ok && value->scale_reg != GPUCOL_NO_REG)
+	if (ok && gpucol_value_scale_varies(value))
 		ok = gpucol_lower_decline(l, "its numeric values have different numbers of fractional digits");
 	if (!ok)
 		gpucol_lower_restore(l, &mark);

@@ -638,6 +638,14 @@ op_const(GpucolCpuFrame *f GPUCOL_CPU_UNUSED)
 #define op_DATE_ADD_I gpucol_cpu_op_DATE_ADD_I
 #define op_TIME_DIFF_I gpucol_cpu_op_TIME_DIFF_I
 #define op_SHIFT_I gpucol_cpu_op_SHIFT_I
+#define op_PACK_D gpucol_cpu_op_PACK_D
+#define op_ARITH_P gpucol_cpu_op_ARITH_P
+#define op_COMPARE_P gpucol_cpu_op_COMPARE_P
+#define op_PART_P gpucol_cpu_op_PART_P
+#define op_ROUND_P gpucol_cpu_op_ROUND_P
+#define op_SCALE_P gpucol_cpu_op_SCALE_P
+#define op_P_TO_F gpucol_cpu_op_P_TO_F
+#define op_D_TO_I gpucol_cpu_op_D_TO_I
 #define op_MATH_F gpucol_cpu_op_MATH_F
 #define op_MATH2_F gpucol_cpu_op_MATH2_F
 #define op_ADD_D gpucol_cpu_op_ADD_D

@@ -164,6 +164,16 @@ extern GpucolStatus gpucol_cpu_op_DATE_ADD_I(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_TIME_DIFF_I(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_SHIFT_I(GpucolCpuFrame *f);
 
+/* engine/cpu/expr_packed.c */
+extern GpucolStatus gpucol_cpu_op_PACK_D(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_ARITH_P(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_COMPARE_P(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_PART_P(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_ROUND_P(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_SCALE_P(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_P_TO_F(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_D_TO_I(GpucolCpuFrame *f);
+
 /* engine/cpu/expr_decimal.c */
 extern GpucolStatus gpucol_cpu_op_LENGTH_S(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_PART_S(GpucolCpuFrame *f);

@@ -1,0 +1,128 @@
+/*-------------------------------------------------------------------------
+ *
+ * expr_packed.c
+ *	  Operations of decimals that carry their own scale (kernel/packed_decimal.h).
+ *
+ * A register of class D has them like mantissas, in 128 bits.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "engine/cpu/expr_ops.h"
+#include "kernel/packed_decimal.h"
+
+/* Integers that a double holds, and the powers of ten that are doubles exactly. */
+#define EXACT_MANTISSA	(INT64_C(1) << 53)
+#define EXACT_POWER		22
+
+GPUCOL_CPU_SLOW_BINARY(ARITH_P, d, __int128, d, d)
+GPUCOL_CPU_SLOW_UNARY(PART_P, d, __int128, d)
+GPUCOL_CPU_SLOW_UNARY(ROUND_P, d, __int128, d)
+GPUCOL_CPU_SLOW_UNARY(D_TO_I, i, int64_t, d)
+
+/* NULLs, wide operands, and a wide result where it is a decimal. */
+static void
+prepare(GpucolCpuFrame *f, bool binary)
+{
+	gpucol_cpu_op_nulls(f->dst, f->a, binary ? f->b : NULL, f->n);
+	gpucol_cpu_expr_widen(f->a, f->n);
+	if (binary && f->b->cls == GPUCOL_CLASS_D)
+		gpucol_cpu_expr_widen(f->b, f->n);
+	f->dst->narrow = false;
+	f->dst->wide = f->dst->cls == GPUCOL_CLASS_D;
+}
+
+GpucolStatus
+gpucol_cpu_op_PACK_D(GpucolCpuFrame *f)
+{
+	prepare(f, true);
+	for (uint32_t j = 0; j < f->n; j++)
+	{
+		__int128	r = 0;
+		GpucolStatus status = gpucol_packed_pack(f->instr->aux, f->a->v.d[j], f->b->v.i[j], &r);
+
+		if (status != GPUCOL_OK && gpucol_cpu_op_counts(f, j))
+			return status;
+		f->dst->v.d[j] = r;
+	}
+	return GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_cpu_op_ARITH_P(GpucolCpuFrame *f)
+{
+	prepare(f, true);
+	return slow_ARITH_P(f);
+}
+
+GpucolStatus
+gpucol_cpu_op_COMPARE_P(GpucolCpuFrame *f)
+{
+	prepare(f, true);
+	for (uint32_t j = 0; j < f->n; j++)
+		f->dst->v.b[j] = gpucol_packed_compare(f->instr->aux, f->a->v.d[j], f->b->v.d[j]);
+	return GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_cpu_op_PART_P(GpucolCpuFrame *f)
+{
+	prepare(f, false);
+	return slow_PART_P(f);
+}
+
+GpucolStatus
+gpucol_cpu_op_ROUND_P(GpucolCpuFrame *f)
+{
+	prepare(f, false);
+	return slow_ROUND_P(f);
+}
+
+GpucolStatus
+gpucol_cpu_op_D_TO_I(GpucolCpuFrame *f)
+{
+	prepare(f, false);
+	return slow_D_TO_I(f);
+}
+
+GpucolStatus
+gpucol_cpu_op_SCALE_P(GpucolCpuFrame *f)
+{
+	prepare(f, false);
+	for (uint32_t j = 0; j < f->n; j++)
+		f->dst->v.i[j] = gpucol_packed_scale(f->a->v.d[j]);
+	return GPUCOL_OK;
+}
+
+/* The double that is nearest to a packed decimal, as PostgreSQL reads it from the digits. */
+static double
+nearest_double(__int128 x)
+{
+	__int128	mantissa = gpucol_packed_mantissa(x);
+	int			scale = gpucol_packed_scale(x);
+	GpucolMagnitude rest = gpucol_magnitude(mantissa);
+	char		text[64];
+	char	   *start = text + sizeof(text) - 12;
+
+	if (rest == 0)
+		return 0;
+	if (rest <= (GpucolMagnitude) EXACT_MANTISSA && scale <= EXACT_POWER)
+		return (double) (int64_t) mantissa / (double) gpucol_power10(scale);
+	snprintf(start, 12, "e-%d", scale);
+	for (; rest != 0; rest /= 10)
+		*--start = (char) ('0' + (int) (rest % 10));
+	if (mantissa < 0)
+		*--start = '-';
+	return strtod(start, NULL);
+}
+
+GpucolStatus
+gpucol_cpu_op_P_TO_F(GpucolCpuFrame *f)
+{
+	prepare(f, false);
+	for (uint32_t j = 0; j < f->n; j++)
+		f->dst->v.f[j] = nearest_double(f->a->v.d[j]);
+	return GPUCOL_OK;
+}

@@ -1,0 +1,413 @@
+/*-------------------------------------------------------------------------
+ *
+ * packed_decimal.h
+ *	  Decimals that carry their own display scale: what numeric's division gives.
+ *
+ * The scale of a quotient depends on the first digits of its operands, so that it differs
+ * from row to row.  A packed decimal is a mantissa and, in the lowest eight bits, its
+ * scale, in one int128.  Results are PostgreSQL's, scale and rounding included; what needs
+ * more than 35 digits or a scale above 255 is UNSUPPORTED.
+ *
+ * Freestanding C, for the host.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_KERNEL_PACKED_DECIMAL_H
+#define GPUCOL_KERNEL_PACKED_DECIMAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/status.h"
+
+typedef unsigned __int128 GpucolMagnitude;
+
+#define GPUCOL_PACKED_DIGITS	35	/* of any mantissa */
+#define GPUCOL_PACKED_SCALE		255
+
+/* Fractional digits of the two parts in which packed decimals are summed. */
+#define GPUCOL_PACKED_HIGH		16
+#define GPUCOL_PACKED_LOW		44
+
+/* Of two packed decimals. */
+typedef enum GpucolPackedFunction
+{
+	GPUCOL_PACKED_ADD,
+	GPUCOL_PACKED_SUB,
+	GPUCOL_PACKED_MUL,
+	GPUCOL_PACKED_DIV,
+	GPUCOL_PACKED_MOD,
+	GPUCOL_PACKED_QUOTIENT		/* div() */
+} GpucolPackedFunction;
+
+/* Comparisons of two. */
+typedef enum GpucolPackedComparison
+{
+	GPUCOL_PACKED_EQ,
+	GPUCOL_PACKED_NE,
+	GPUCOL_PACKED_LT,
+	GPUCOL_PACKED_LE
+} GpucolPackedComparison;
+
+/* Of one; the last two give plain mantissas. */
+typedef enum GpucolPackedPart
+{
+	GPUCOL_PACKED_NEG,
+	GPUCOL_PACKED_ABS,
+	GPUCOL_PACKED_SUM_HIGH,		/* cut to GPUCOL_PACKED_HIGH digits */
+	GPUCOL_PACKED_SUM_LOW		/* what was cut, at GPUCOL_PACKED_LOW digits */
+} GpucolPackedPart;
+
+/* How digits are dropped. */
+typedef enum GpucolPackedRounding
+{
+	GPUCOL_PACKED_HALF,			/* to the nearest, halves away from zero */
+	GPUCOL_PACKED_ZERO,
+	GPUCOL_PACKED_DOWN,
+	GPUCOL_PACKED_UP,
+	GPUCOL_PACKED_SIGN			/* -1, 0 or 1 */
+} GpucolPackedRounding;
+
+/* Rounding and the number of digits kept, which may be negative, in one number. */
+#define GPUCOL_PACKED_ROUND(scale, rounding)	((((scale) + 64) << 3) | (int) (rounding))
+#define GPUCOL_PACKED_ROUND_SCALE(aux)		((int) ((aux) >> 3) - 64)
+#define GPUCOL_PACKED_ROUND_HOW(aux)		((GpucolPackedRounding) ((aux) & 7))
+#define GPUCOL_PACKED_ROUND_MOST			38
+
+static inline __int128
+gpucol_packed_mantissa(__int128 x)
+{
+	return x >> 8;
+}
+
+static inline int
+gpucol_packed_scale(__int128 x)
+{
+	return (int) (x & 255);
+}
+
+static inline GpucolMagnitude
+gpucol_magnitude(__int128 x)
+{
+	return x < 0 ? 0 - (GpucolMagnitude) x : (GpucolMagnitude) x;
+}
+
+/* 10^n; n is 0 to 38 */
+static inline GpucolMagnitude
+gpucol_power10(int n)
+{
+	static const uint64_t powers[] = {
+		1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000,
+		UINT64_C(10000000000), UINT64_C(100000000000), UINT64_C(1000000000000),
+		UINT64_C(10000000000000), UINT64_C(100000000000000), UINT64_C(1000000000000000),
+		UINT64_C(10000000000000000), UINT64_C(100000000000000000), UINT64_C(1000000000000000000),
+		UINT64_C(10000000000000000000)
+	};
+
+	return n < 20 ? powers[n] : (GpucolMagnitude) powers[19] * powers[n - 19];
+}
+
+/* The number of decimal digits; of 0, none. */
+static inline int
+gpucol_count_digits(GpucolMagnitude x)
+{
+	uint64_t	high = (uint64_t) (x >> 64);
+	int			bits = high != 0 ? 128 - __builtin_clzll(high) :
+		(uint64_t) x != 0 ? 64 - __builtin_clzll((uint64_t) x) : 0;
+	int			digits = (bits * 1233) >> 12;
+
+	return digits + (x >= gpucol_power10(digits));
+}
+
+static inline GpucolStatus
+gpucol_packed_make(__int128 mantissa, int scale, __int128 *r)
+{
+	if (scale > GPUCOL_PACKED_SCALE || gpucol_magnitude(mantissa) >= gpucol_power10(GPUCOL_PACKED_DIGITS))
+		return GPUCOL_UNSUPPORTED;
+	*r = (__int128) ((GpucolMagnitude) mantissa << 8 | (GpucolMagnitude) scale);
+	return GPUCOL_OK;
+}
+
+/* mantissa * 10^by */
+static inline GpucolStatus
+gpucol_shift_digits(__int128 mantissa, int by, __int128 *r)
+{
+	*r = mantissa;
+	if (by == 0 || mantissa == 0)
+		return GPUCOL_OK;
+	if (by > 37 || __builtin_mul_overflow(mantissa, (__int128) gpucol_power10(by), r))
+		return GPUCOL_UNSUPPORTED;
+	return GPUCOL_OK;
+}
+
+/* A mantissa at `scale`, whose display scale is `shown`; what is not shown is zeros. */
+static inline GpucolStatus
+gpucol_packed_pack(int scale, __int128 mantissa, int64_t shown, __int128 *r)
+{
+	int			drop = scale - (int) shown;
+
+	if (shown < 0 || drop < 0)
+		return GPUCOL_UNSUPPORTED;
+	return gpucol_packed_make(drop > 38 ? 0 : mantissa / (__int128) gpucol_power10(drop), (int) shown, r);
+}
+
+/* Both mantissas at the greater of two scales. */
+static inline GpucolStatus
+gpucol_packed_align(__int128 x, __int128 y, __int128 *a, __int128 *b, int *scale)
+{
+	int			xs = gpucol_packed_scale(x);
+	int			ys = gpucol_packed_scale(y);
+	GpucolStatus status;
+
+	*scale = xs > ys ? xs : ys;
+	status = gpucol_shift_digits(gpucol_packed_mantissa(x), *scale - xs, a);
+	return status != GPUCOL_OK ? status : gpucol_shift_digits(gpucol_packed_mantissa(y), *scale - ys, b);
+}
+
+/* Weight, in digits of base 10000, and value of the first digit that is not 0; of 0, 0 and 0. */
+static inline void
+gpucol_packed_lead(GpucolMagnitude mantissa, int scale, int *weight, int *first)
+{
+	int			exponent = gpucol_count_digits(mantissa) - 1 - scale;
+	int			below;
+
+	*weight = *first = 0;
+	if (mantissa == 0)
+		return;
+	*weight = exponent >= 0 ? exponent / 4 : -((3 - exponent) / 4);
+	below = scale + 4 * *weight;
+	*first = (int) (below >= 0 ? mantissa / gpucol_power10(below) : mantissa * gpucol_power10(-below));
+}
+
+/* The display scale of a quotient: PostgreSQL's select_div_scale. */
+static inline int
+gpucol_packed_quotient_scale(GpucolMagnitude x, int xs, GpucolMagnitude y, int ys)
+{
+	int			xweight;
+	int			yweight;
+	int			xfirst;
+	int			yfirst;
+	int			scale;
+
+	gpucol_packed_lead(x, xs, &xweight, &xfirst);
+	gpucol_packed_lead(y, ys, &yweight, &yfirst);
+	scale = 16 - 4 * (xweight - yweight - (xfirst <= yfirst));
+	scale = scale > xs ? scale : xs;
+	scale = scale > ys ? scale : ys;
+	return scale > 0 ? scale : 0;
+}
+
+/* x * 10^more / y, rounded; y is not 0 and has fewer than 37 digits */
+static inline GpucolStatus
+gpucol_long_division(GpucolMagnitude x, GpucolMagnitude y, int more, GpucolMagnitude *r)
+{
+	int			most = 38 - gpucol_count_digits(y);
+	GpucolMagnitude quotient = x / y;
+	GpucolMagnitude rest = x - quotient * y;
+
+	while (more > 0)
+	{
+		int			step = more < most ? more : most;
+		GpucolMagnitude power = gpucol_power10(step);
+		GpucolMagnitude next;
+
+		rest *= power;
+		next = rest / y;
+		rest -= next * y;
+		if (__builtin_mul_overflow(quotient, power, &quotient) ||
+			__builtin_add_overflow(quotient, next, &quotient))
+			return GPUCOL_UNSUPPORTED;
+		more -= step;
+	}
+	*r = quotient + (rest >= y - rest);
+	return *r >= gpucol_power10(GPUCOL_PACKED_DIGITS) ? GPUCOL_UNSUPPORTED : GPUCOL_OK;
+}
+
+static inline GpucolStatus
+gpucol_packed_divide(__int128 x, __int128 y, __int128 *r)
+{
+	__int128	xm = gpucol_packed_mantissa(x);
+	__int128	ym = gpucol_packed_mantissa(y);
+	int			xs = gpucol_packed_scale(x);
+	int			ys = gpucol_packed_scale(y);
+	GpucolMagnitude a = gpucol_magnitude(xm);
+	GpucolMagnitude b = gpucol_magnitude(ym);
+	GpucolMagnitude quotient;
+	GpucolStatus status;
+	int			scale;
+
+	if (b == 0)
+		return GPUCOL_DIVISION_BY_ZERO;
+	scale = gpucol_packed_quotient_scale(a, xs, b, ys);
+	status = gpucol_long_division(a, b, scale + ys - xs, &quotient);
+	if (status != GPUCOL_OK)
+		return status;
+	return gpucol_packed_make((xm < 0) != (ym < 0) ? -(__int128) quotient : (__int128) quotient, scale, r);
+}
+
+/* The remainder, with the sign of x, and the integral quotient. */
+static inline GpucolStatus
+gpucol_packed_remainder(int function, __int128 x, __int128 y, __int128 *r)
+{
+	__int128	a = 0;
+	__int128	b = 0;
+	int			scale;
+	GpucolStatus status;
+
+	if (gpucol_packed_mantissa(y) == 0)
+		return GPUCOL_DIVISION_BY_ZERO;
+	status = gpucol_packed_align(x, y, &a, &b, &scale);
+	if (status != GPUCOL_OK)
+		return status;
+	return function == GPUCOL_PACKED_MOD ? gpucol_packed_make(a % b, scale, r) :
+		gpucol_packed_make(a / b, 0, r);
+}
+
+/* A function of two packed decimals (GpucolPackedFunction). */
+static inline GpucolStatus
+gpucol_scalar_ARITH_P(int aux, __int128 x, __int128 y, __int128 *r)
+{
+	__int128	a = 0;
+	__int128	b = 0;
+	int			scale;
+	GpucolStatus status;
+
+	switch (aux)
+	{
+		case GPUCOL_PACKED_DIV:
+			return gpucol_packed_divide(x, y, r);
+		case GPUCOL_PACKED_MOD:
+		case GPUCOL_PACKED_QUOTIENT:
+			return gpucol_packed_remainder(aux, x, y, r);
+		case GPUCOL_PACKED_MUL:
+			if (__builtin_mul_overflow(gpucol_packed_mantissa(x), gpucol_packed_mantissa(y), &a))
+				return GPUCOL_UNSUPPORTED;
+			return gpucol_packed_make(a, gpucol_packed_scale(x) + gpucol_packed_scale(y), r);
+		default:
+			status = gpucol_packed_align(x, y, &a, &b, &scale);
+			if (status != GPUCOL_OK)
+				return status;
+			if (aux == GPUCOL_PACKED_ADD ? __builtin_add_overflow(a, b, &a) : __builtin_sub_overflow(a, b, &a))
+				return GPUCOL_UNSUPPORTED;
+			return gpucol_packed_make(a, scale, r);
+	}
+}
+
+/* Does x compare with y as `aux` (GpucolPackedComparison) says? */
+static inline bool
+gpucol_packed_compare(int aux, __int128 x, __int128 y)
+{
+	int			by = gpucol_packed_scale(x) - gpucol_packed_scale(y);
+	__int128	a = gpucol_packed_mantissa(by >= 0 ? x : y);	/* the one of more digits */
+	__int128	b = gpucol_packed_mantissa(by >= 0 ? y : x);
+	int			drop = by < 0 ? -by : by;
+	__int128	power = drop > 37 ? 0 : (__int128) gpucol_power10(drop);
+	__int128	whole = power == 0 ? 0 : a / power;
+	__int128	rest = power == 0 ? a : a - whole * power;
+	int			order = whole != b ? (whole > b ? 1 : -1) : rest != 0 ? (rest > 0 ? 1 : -1) : 0;
+
+	if (by < 0)
+		order = -order;
+	switch (aux)
+	{
+		case GPUCOL_PACKED_EQ:
+			return order == 0;
+		case GPUCOL_PACKED_NE:
+			return order != 0;
+		case GPUCOL_PACKED_LT:
+			return order < 0;
+		default:
+			return order <= 0;
+	}
+}
+
+/* The two parts of a sum. */
+static inline GpucolStatus
+gpucol_packed_sum_part(int aux, __int128 x, __int128 *r)
+{
+	__int128	mantissa = gpucol_packed_mantissa(x);
+	int			drop = gpucol_packed_scale(x) - GPUCOL_PACKED_HIGH;
+	int			more = GPUCOL_PACKED_LOW - gpucol_packed_scale(x);
+	__int128	power;
+
+	if (drop <= 0)
+	{
+		*r = 0;
+		return aux == GPUCOL_PACKED_SUM_LOW ? GPUCOL_OK : gpucol_shift_digits(mantissa, -drop, r);
+	}
+	power = drop > 37 ? 0 : (__int128) gpucol_power10(drop);
+	if (aux == GPUCOL_PACKED_SUM_HIGH)
+	{
+		*r = power == 0 ? 0 : mantissa / power;
+		return GPUCOL_OK;
+	}
+	*r = power == 0 ? mantissa : mantissa % power;
+	return more >= 0 ? gpucol_shift_digits(*r, more, r) : *r == 0 ? GPUCOL_OK : GPUCOL_UNSUPPORTED;
+}
+
+/* GpucolPackedPart */
+static inline GpucolStatus
+gpucol_scalar_PART_P(int aux, __int128 x, __int128 *r)
+{
+	__int128	mantissa = gpucol_packed_mantissa(x);
+
+	if (aux == GPUCOL_PACKED_SUM_HIGH || aux == GPUCOL_PACKED_SUM_LOW)
+		return gpucol_packed_sum_part(aux, x, r);
+	return gpucol_packed_make(aux == GPUCOL_PACKED_NEG || mantissa < 0 ? -mantissa : mantissa,
+							  gpucol_packed_scale(x), r);
+}
+
+/* A quotient without its `drop` last digits. */
+static inline __int128
+gpucol_drop_digits(__int128 mantissa, int drop, GpucolPackedRounding how)
+{
+	__int128	power = drop > 37 ? 0 : (__int128) gpucol_power10(drop);
+	__int128	whole = power == 0 ? 0 : mantissa / power;
+	__int128	rest = power == 0 ? mantissa : mantissa - whole * power;
+
+	switch (how)
+	{
+		case GPUCOL_PACKED_HALF:
+			if (power != 0 && gpucol_magnitude(rest) >= gpucol_magnitude(power) / 2)
+				whole += mantissa < 0 ? -1 : 1;
+			return whole;
+		case GPUCOL_PACKED_DOWN:
+			return whole - (rest < 0);
+		case GPUCOL_PACKED_UP:
+			return whole + (rest > 0);
+		default:
+			return whole;
+	}
+}
+
+/* Rounded to a plain mantissa (GPUCOL_PACKED_ROUND). */
+static inline GpucolStatus
+gpucol_scalar_ROUND_P(int aux, __int128 x, __int128 *r)
+{
+	__int128	mantissa = gpucol_packed_mantissa(x);
+	int			scale = GPUCOL_PACKED_ROUND_SCALE(aux);
+	int			drop = gpucol_packed_scale(x) - scale;
+
+	if (GPUCOL_PACKED_ROUND_HOW(aux) == GPUCOL_PACKED_SIGN)
+	{
+		*r = (mantissa > 0) - (mantissa < 0);
+		return GPUCOL_OK;
+	}
+	if (drop <= 0)
+		return gpucol_shift_digits(mantissa, -drop, r);
+	*r = gpucol_drop_digits(mantissa, drop, GPUCOL_PACKED_ROUND_HOW(aux));
+	return scale >= 0 ? GPUCOL_OK : gpucol_shift_digits(*r, -scale, r);
+}
+
+/* A plain integral mantissa as an integer of aux bytes. */
+static inline GpucolStatus
+gpucol_scalar_D_TO_I(int aux, __int128 x, int64_t *r)
+{
+	*r = (int64_t) x;
+	if (x == *r && (aux == 8 || (aux == 4 ? *r == (int32_t) *r : *r == (int16_t) *r)))
+		return GPUCOL_OK;
+	return aux == 2 ? GPUCOL_INT2_OUT_OF_RANGE : aux == 4 ? GPUCOL_INT4_OUT_OF_RANGE :
+		GPUCOL_INT8_OUT_OF_RANGE;
+}
+
+#endif							/* GPUCOL_KERNEL_PACKED_DECIMAL_H */

@@ -1,0 +1,327 @@
+/*-------------------------------------------------------------------------
+ *
+ * packed.c
+ *	  Numerics whose display scale differs from row to row: quotients, and what is
+ *	  computed with them (kernel/packed_decimal.h).
+ *
+ * Where operands of a sum or product are of one scale each, so is the result, and it is a
+ * plain mantissa.  Numeric division looks at the first digits of its operands; its result
+ * carries its scale, and so does all that is made of it, up to a rounding.  CASE among
+ * values of different scales is packed, too, once it is computed with.
+ *
+ * A packed value has 35 digits at most.  In a scan, whose rows may have left, the
+ * declared digits must say so; an aggregation may be handed back.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "utils/fmgroids.h"
+
+#include "kernel/packed_decimal.h"
+#include "lower/calendar.h"
+
+/* Digits of any quotient beyond what the scales of its operands ask for. */
+#define QUOTIENT_DIGITS		21
+
+/* Fractional digits that a quotient of weight 0 has, and digits of base 10000. */
+#define QUOTIENT_SCALE		16
+#define BASE_DIGITS			4
+
+/* Decimal digits of int128. */
+#define PLAIN_DIGITS		38
+
+static uint16
+emit(GpucolLower *l, GpucolOpcode op, uint16 a, uint16 b, int32 aux)
+{
+	return gpucol_lower_emit(l, op, a, b, GPUCOL_NO_REG, aux);
+}
+
+/* Digits before the point. */
+static int
+whole_digits(const GpucolValue *v)
+{
+	return v->packed ? v->whole : Max(v->digits - v->scale, 0);
+}
+
+/* A packed result; declined where it may have too many digits. */
+static bool
+set_packed(GpucolLower *l, GpucolValue *out, uint16 reg, int digits, int whole, int scale)
+{
+	out->cls = GPUCOL_CLASS_D;
+	out->reg = reg;
+	out->scale_reg = GPUCOL_NO_REG;
+	out->packed = true;
+	out->digits = digits;
+	out->whole = whole;
+	out->scale = scale;
+	if (!l->aggregating && (digits > GPUCOL_PACKED_DIGITS || scale > GPUCOL_PACKED_SCALE))
+		return gpucol_lower_decline(l, "numeric value may have more than %d digits",
+									GPUCOL_PACKED_DIGITS);
+	return true;
+}
+
+/* A plain result at a scale. */
+static bool
+set_plain(GpucolLower *l, GpucolValue *out, uint16 reg, int digits, int scale)
+{
+	out->cls = GPUCOL_CLASS_D;
+	out->reg = reg;
+	out->scale_reg = GPUCOL_NO_REG;
+	out->packed = false;
+	out->digits = digits;
+	out->scale = scale;
+	if (!l->aggregating && digits > PLAIN_DIGITS)
+		return gpucol_lower_decline(l, "numeric value may have more than %d digits", PLAIN_DIGITS);
+	return true;
+}
+
+/*
+ * Have a decimal carry its scale.
+ */
+bool
+gpucol_lower_pack(GpucolLower *l, GpucolValue *v)
+{
+	uint16		shown;
+
+	if (v->packed)
+		return true;
+	shown = v->scale_reg != GPUCOL_NO_REG ? v->scale_reg : gpucol_calendar_number(l, v->scale);
+	return set_packed(l, v, emit(l, GPUCOL_OP_PACK_D, v->reg, shown, v->scale), v->digits,
+					  whole_digits(v), v->scale);
+}
+
+/* A packed value of which every row has the same scale as a mantissa. */
+static bool
+unpack(GpucolLower *l, GpucolValue *v)
+{
+	return set_plain(l, v, emit(l, GPUCOL_OP_ROUND_P, v->reg, GPUCOL_NO_REG,
+								GPUCOL_PACKED_ROUND(v->scale, GPUCOL_PACKED_ZERO)), v->digits, v->scale);
+}
+
+/* Bounds on the quotient of two values. */
+static bool
+set_quotient(GpucolLower *l, const GpucolValue *a, const GpucolValue *b, uint16 reg, GpucolValue *out)
+{
+	int			scale = Max(a->scale, b->scale);
+	int			whole = whole_digits(a) + b->scale;
+	int			least = -((a->scale + BASE_DIGITS - 1) / BASE_DIGITS);	/* weights */
+	int			most = (whole_digits(b) + BASE_DIGITS - 1) / BASE_DIGITS - 1;
+
+	return set_packed(l, out, reg, Max(QUOTIENT_DIGITS, whole + scale + 1), whole + 1,
+					  Max(scale, QUOTIENT_SCALE - BASE_DIGITS * (least - most - 1)));
+}
+
+/* A function of two, packed already. */
+static bool
+lower_arithmetic(GpucolLower *l, int function, const GpucolValue *a, const GpucolValue *b,
+				 GpucolValue *out)
+{
+	uint16		reg = emit(l, GPUCOL_OP_ARITH_P, a->reg, b->reg, function);
+	int			scale = Max(a->scale, b->scale);
+	int			whole;
+
+	switch ((GpucolPackedFunction) function)
+	{
+		case GPUCOL_PACKED_DIV:
+			return set_quotient(l, a, b, reg, out);
+		case GPUCOL_PACKED_MUL:
+			return set_packed(l, out, reg, a->digits + b->digits, a->whole + b->whole,
+							  a->scale + b->scale);
+		case GPUCOL_PACKED_MOD:
+			/* both are brought to one scale */
+			whole = Max(a->whole, b->whole);
+			return set_packed(l, out, reg, whole + scale, whole, scale);
+		case GPUCOL_PACKED_QUOTIENT:
+			return set_packed(l, out, reg, Max(a->whole, b->whole) + scale, a->whole + b->scale, 0);
+		default:
+			whole = Max(a->whole, b->whole) + 1;
+			return set_packed(l, out, reg, whole + scale, whole, scale);
+	}
+}
+
+/* The function of packed decimals that an opcode of plain ones stands for. */
+static int
+arithmetic_of(GpucolOpcode op, int aux)
+{
+	switch (op)
+	{
+		case GPUCOL_OP_ADD_D:
+			return GPUCOL_PACKED_ADD;
+		case GPUCOL_OP_SUB_D:
+			return GPUCOL_PACKED_SUB;
+		case GPUCOL_OP_MUL_D:
+			return GPUCOL_PACKED_MUL;
+		default:
+			return aux;
+	}
+}
+
+/* Likewise, of comparisons. */
+static int
+comparison_of(GpucolOpcode op)
+{
+	switch (op)
+	{
+		case GPUCOL_OP_EQ_D:
+			return GPUCOL_PACKED_EQ;
+		case GPUCOL_OP_NE_D:
+			return GPUCOL_PACKED_NE;
+		case GPUCOL_OP_LT_D:
+			return GPUCOL_PACKED_LT;
+		default:
+			return GPUCOL_PACKED_LE;
+	}
+}
+
+/*
+ * Apply an opcode of decimals, or ARITH_P with `aux`, to operands at least one of which is
+ * packed or has a scale of its own in each row.  Remainders of plain ones are plain.
+ */
+bool
+gpucol_lower_packed(GpucolLower *l, GpucolOpcode op, int aux, GpucolValue *args, GpucolValue *out)
+{
+	bool		unary = op == GPUCOL_OP_NEG_D || op == GPUCOL_OP_ABS_D;
+	bool		same_scale = !gpucol_value_scale_varies(&args[0]) && !gpucol_value_scale_varies(&args[1]);
+
+	if (!gpucol_lower_pack(l, &args[0]) || (!unary && !gpucol_lower_pack(l, &args[1])))
+		return false;
+	if (unary)
+	{
+		*out = args[0];
+		out->reg = emit(l, GPUCOL_OP_PART_P, args[0].reg, GPUCOL_NO_REG,
+						op == GPUCOL_OP_NEG_D ? GPUCOL_PACKED_NEG : GPUCOL_PACKED_ABS);
+		return true;
+	}
+	if (gpucol_opcode_class(op, 0) != GPUCOL_CLASS_B)
+		return lower_arithmetic(l, arithmetic_of(op, aux), &args[0], &args[1], out) &&
+			(!same_scale || aux == GPUCOL_PACKED_DIV || unpack(l, out));
+	memset(out, 0, sizeof(*out));
+	out->cls = GPUCOL_CLASS_B;
+	out->scale_reg = GPUCOL_NO_REG;
+	out->reg = emit(l, GPUCOL_OP_COMPARE_P, args[0].reg, args[1].reg, comparison_of(op));
+	return true;
+}
+
+/*
+ * A part of a packed decimal for a sum of it (GpucolPackedPart), and the scale of each row.
+ */
+uint16
+gpucol_lower_packed_part(GpucolLower *l, const GpucolValue *v, int part)
+{
+	return emit(l, GPUCOL_OP_PART_P, v->reg, GPUCOL_NO_REG, part);
+}
+
+uint16
+gpucol_lower_packed_scale(GpucolLower *l, const GpucolValue *v)
+{
+	return emit(l, GPUCOL_OP_SCALE_P, v->reg, GPUCOL_NO_REG, 0);
+}
+
+/* What is made of one decimal. */
+typedef struct Rounding
+{
+	GpucolPackedRounding how;
+	bool		has_scale;		/* the second argument */
+	int			bytes;			/* of the integer that it is, or 0 */
+	bool		real;			/* a double precision */
+} Rounding;
+
+static bool
+find_rounding(Oid funcid, Rounding *r)
+{
+	*r = (Rounding) {GPUCOL_PACKED_HALF, false, 0, false};
+	switch (funcid)
+	{
+		case F_ROUND_NUMERIC_INT4:
+			r->has_scale = true;
+			return true;
+		case F_TRUNC_NUMERIC_INT4:
+			r->has_scale = true;
+			r->how = GPUCOL_PACKED_ZERO;
+			return true;
+		case F_FLOOR_NUMERIC:
+			r->how = GPUCOL_PACKED_DOWN;
+			return true;
+		case F_CEIL_NUMERIC:
+		case F_CEILING_NUMERIC:
+			r->how = GPUCOL_PACKED_UP;
+			return true;
+		case F_SIGN_NUMERIC:
+			r->how = GPUCOL_PACKED_SIGN;
+			return true;
+		case F_INT2_NUMERIC:
+			r->bytes = 2;
+			return true;
+		case F_INT4_NUMERIC:
+			r->bytes = 4;
+			return true;
+		case F_INT8_NUMERIC:
+			r->bytes = 8;
+			return true;
+		case F_FLOAT8_NUMERIC:
+			r->real = true;
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* The number of digits that are kept. */
+static bool
+rounding_scale(GpucolLower *l, const Rounding *r, List *args, int *scale)
+{
+	Const	   *digits;
+
+	*scale = 0;
+	if (!r->has_scale)
+		return true;
+	digits = lsecond(args);
+	if (!IsA(digits, Const) || digits->constisnull)
+		return gpucol_lower_decline(l, "rounding to a number of digits that is not constant");
+	*scale = DatumGetInt32(digits->constvalue);
+	if (*scale > GPUCOL_PACKED_ROUND_MOST || *scale < -GPUCOL_PACKED_ROUND_MOST)
+		return gpucol_lower_decline(l, "rounding to more digits than a value has");
+	return true;
+}
+
+/*
+ * Lower a function of one decimal, an expression: rounding, sign, casts.  *matched says
+ * whether it is one that is known here.
+ */
+bool
+gpucol_lower_rounding(GpucolLower *l, Oid funcid, List *args, bool *matched, GpucolValue *out)
+{
+	Rounding	r;
+	GpucolValue v;
+	int			scale;
+	uint16		reg;
+
+	*matched = find_rounding(funcid, &r);
+	if (!*matched)
+		return false;
+	if (!rounding_scale(l, &r, args, &scale) || !gpucol_lower_expr(l, linitial(args), &v))
+		return false;
+	if (v.cls != GPUCOL_CLASS_D)
+		return gpucol_lower_decline(l, "its argument has no fixed-width form");
+	if (!gpucol_lower_pack(l, &v))
+		return false;
+	memset(out, 0, sizeof(*out));
+	out->scale_reg = GPUCOL_NO_REG;
+	if (r.real)
+	{
+		out->cls = GPUCOL_CLASS_F;
+		out->reg = emit(l, GPUCOL_OP_P_TO_F, v.reg, GPUCOL_NO_REG, 0);
+		return true;
+	}
+	reg = emit(l, GPUCOL_OP_ROUND_P, v.reg, GPUCOL_NO_REG, GPUCOL_PACKED_ROUND(scale, r.how));
+	if (r.bytes != 0)
+	{
+		out->cls = GPUCOL_CLASS_I;
+		out->reg = emit(l, GPUCOL_OP_D_TO_I, reg, GPUCOL_NO_REG, r.bytes);
+		return true;
+	}
+	return set_plain(l, out, reg, r.how == GPUCOL_PACKED_SIGN ? 1 : Max(v.whole, -scale) + 1 + Max(scale, 0),
+					 Max(scale, 0));
+}

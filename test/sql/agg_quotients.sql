@@ -1,0 +1,79 @@
+-- Quotients of numerics have PostgreSQL's value and scale in an engine: in sums and averages, in conditions, under roundings.
+SET client_min_messages = warning;
+CREATE SCHEMA agg_quotients;
+SET search_path = agg_quotients, public;
+
+\set node GpucolAgg
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/differ.psql
+\set ECHO none
+\i :include
+\set ECHO all
+
+CREATE TABLE item (k int, a numeric(12,2), b numeric(9,4), c numeric(15,2), i int, l bigint, w numeric(18,0), z numeric(10,10)) USING gpucol;
+INSERT INTO item SELECT i % 7, CASE WHEN i % 11 > 0 THEN i * 7919 % 10.0 ^ (i % 9) * 0.01 - 50 END, CASE WHEN i % 13 > 0 THEN i * 104729 % 10.0 ^ (i % 7) * 0.0001 - 5 ELSE 0 END,
+	i::bigint * 15485863 % 10.0 ^ (i % 14) * 0.01, i * 31 % 101 - 50, i::bigint * 982451653, i::bigint * 32452843 * 9973, i % 9973 * 0.0000000001
+FROM generate_series(1, 2500) i;
+SELECT gpucol.merge('item');
+-- weights and first digits of all kinds
+INSERT INTO item SELECT 8, a, b, 9999 * b, 5, 10.0 ^ x, 10.0 ^ x, 0.5
+FROM (SELECT x, round(z * 10.0 ^ (x - 2), 2) AS a, round(10.0 ^ (y - 4), 4) AS b FROM generate_series(0, 8) x, generate_series(0, 7) y, generate_series(1, 3) z) s;
+
+CREATE TABLE argument (expr text);
+INSERT INTO argument VALUES
+	('a / 3'), ('a / nullif(b, 0)'), ('c / (b + 10)'), ('i / 7.0'), ('100.0 * i / l'), ('z / w'), ('w / (z + 0.0000000001)'), ('c / 0.0007'), ('-(a / 3)'), ('abs(a / 3)'),
+	('a / 3 + c / 7'), ('a / 3 - 1'), ('a / 3 * 100'), ('a / 3 / 7'), ('(a - c) / nullif(a + c, 0)'), ('1 / (w + 1)'), ('CASE WHEN b > 0 THEN a / b ELSE NULL END'),
+	('CASE WHEN b > 0 THEN a / b ELSE 0 END'), ('coalesce(a / 3, b)'), ('greatest(a / 3, b)'), ('least(c / 7, b, 5)'), ('nullif(a / 3, 5)'),
+	('CASE WHEN i > 0 THEN a ELSE c * 1.000 END * 2 + 1'), ('CASE WHEN i > 0 THEN a ELSE c * 1.000 END / 3'), ('a % 7'), ('mod(c, b + 1000)'), ('div(c, 13.7)'), ('a % nullif(b, 0)'),
+	('round(a / 3, 2)'), ('round(a / 3)'), ('round(c / 7, -3)'), ('trunc(a * b, 3)'), ('floor(a / 3)'), ('ceil(a / 3)'), ('sign(a / 3)'), ('round(a * b * c, 1)'),
+	('(a / 3)::int'), ('(a / 3)::bigint'), ('(c / 7)::double precision'), ('(a / 3)::double precision'), ('(a * c)::int'), ('a / 0'), ('a / b'), ('a % b'), ('(c * c)::int');
+
+CREATE FUNCTION all_differ() RETURNS SETOF text LANGUAGE sql AS $$
+	SELECT e FROM argument, unnest('{"", k, "k, i"}'::text[]) keys,
+		differ(format('SELECT %s sum(x), avg(x), count(x), sum(x) FILTER (WHERE i < 20), count(*) FROM (SELECT *, %s AS x FROM item WHERE l > 5000) s %s',
+					  CASE keys WHEN '' THEN '' ELSE keys || ',' END, expr, CASE keys WHEN '' THEN '' ELSE 'GROUP BY ' || keys END)) e
+	WHERE e IS NOT NULL AND expr !~ 'double';
+$$;
+SELECT all_differ();
+
+-- each row's own quotient
+SELECT differ('SELECT w, a, b, c, sum(a / nullif(b, 0)), sum(c / nullif(a, 0)), sum(b / nullif(c, 0)), sum(a / w), sum(z / nullif(a, 0)) FROM item GROUP BY w, a, b, c');
+
+-- as keys, where the scale is one
+SELECT differ(format('SELECT %s AS x, count(*), min(a), sum(c / 7) FROM item GROUP BY 1', expr)) FROM argument WHERE expr ~ '^(round|trunc|floor|ceil|sign|div)|%|::';
+
+-- in conditions, of a scan and below an aggregation; in those of joins
+CREATE TABLE condition (expr text);
+INSERT INTO condition VALUES
+	('a / (b + 6) > 0.5'), ('a / 3 = c / 3'), ('a / 3 < c / 7'), ('a / 3 <> b / 3'), ('a / 3 IN (1, 2, 3.3333333333333333)'), ('a / 3 IS DISTINCT FROM b'), ('a / b > 1'), ('b <> 0 AND a / b > 1'),
+	('CASE WHEN b > 0 THEN a / b ELSE NULL END > CASE WHEN c > 0 THEN a / c ELSE NULL END'), ('a / 3 BETWEEN 1 AND 100'), ('round(a / 3, 1) = 1.3'), ('a % 2 = 1'), ('a * 100 / (c + 1) >= 5');
+SELECT differ('SELECT k, count(*), sum(a) FROM item WHERE ' || expr || ' GROUP BY k'), differ('SELECT * FROM item WHERE ' || expr, 'GpucolScan') FROM condition;
+SELECT differ('SELECT x.k, count(*) FROM item x JOIN item y ON x.i = y.i AND x.a / 3 > y.a / 7 WHERE x.l % 10 = 1 AND y.l % 10 = 2 GROUP BY x.k');
+SELECT differ('SELECT x.k, count(*) FROM item x JOIN item y ON x.i = y.i AND CASE WHEN x.b > 0 THEN x.a / x.b ELSE NULL END > CASE WHEN y.b > 0 THEN y.a / y.b END WHERE x.l % 10 = 1 GROUP BY x.k');
+
+-- above and below aggregates
+SELECT differ('SELECT k, sum(a) / sum(c), round(100.0 * sum(CASE WHEN i > 0 THEN 1 ELSE 0 END) / count(*), 2) FROM item GROUP BY k HAVING sum(a) / nullif(sum(b), 0) > 0');
+SELECT differ('SELECT k, sum(a / 7) AS q, avg(a / 3) FROM item GROUP BY k ORDER BY 2 DESC LIMIT 3');
+SELECT differ('SELECT sum(s), count(*) FROM (SELECT k, sum(a / 7) AS s FROM item GROUP BY GROUPING SETS ((k, i), (k), ())) x');
+SELECT k, sum(a / 7), avg(a / 3), sum(CASE WHEN b > 0 THEN a / b END) FROM item GROUP BY k ORDER BY k;
+
+-- more than 35 digits in a value, and who computes it
+CREATE FUNCTION ran_in(query text) RETURNS text LANGUAGE plpgsql SET gpucol.pushdown = require AS $$
+DECLARE
+	line text;
+	engine text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+		IF line ~ 'Fallback' THEN
+			RETURN btrim(line);
+		ELSIF line ~ 'Engine' THEN
+			engine := btrim(line);
+		END IF;
+	END LOOP;
+	RETURN engine;
+END $$;
+SELECT expr, ran_in(format('SELECT k, sum(%s) FROM item GROUP BY k', expr)) FROM argument WHERE expr NOT IN ('a / 0', 'a / b', 'a % b', '(c * c)::int', '(a * c)::int');
+SELECT ran_in('SELECT sum(c / 7 * (c / 11)) FROM item');
+SELECT differ('SELECT sum(c / 7 * (c / 11)), avg(a / 3 * (a / 7)) FROM item');
+
+DROP SCHEMA agg_quotients CASCADE;
