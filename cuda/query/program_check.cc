@@ -286,6 +286,8 @@ Checker::operand_fits(const GpucolInstr &in, int at) const
 			return aux < p->nhost;
 		case GPUCOL_OP_LENGTH_S:	/* the device has none of these */
 		case GPUCOL_OP_PART_S:
+		case GPUCOL_OP_MATCH_S:
+		case GPUCOL_OP_FIELD_S:
 		case GPUCOL_OP_EQ_S:
 		case GPUCOL_OP_LT_S:
 		case GPUCOL_OP_MATH_F:

@@ -99,6 +99,8 @@ GPUCOL_OPCODE(CASE_F, F, B, F, F)
 /* byte strings, the CPU engine's; aux: GPUCOL_TEXT_xxx */
 GPUCOL_OPCODE(LENGTH_S, I, S, NONE, NONE)
 GPUCOL_OPCODE(PART_S, S, S, NONE, NONE) /* constants b, c: what is skipped, then taken */
+GPUCOL_OPCODE(MATCH_S, S, S, NONE, NONE) /* constants from b: a GpucolTextPattern; its group, else all */
+GPUCOL_OPCODE(FIELD_S, S, S, NONE, NONE) /* constants from b: a GpucolTextSeparator; aux: which field */
 GPUCOL_OPCODE(EQ_S, B, S, S, NONE)	/* as bytes */
 GPUCOL_OPCODE(LT_S, B, S, S, NONE)
 

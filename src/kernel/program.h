@@ -62,6 +62,7 @@ typedef enum GpucolOpcode
 #define GPUCOL_TEXT_BYTES			0x01	/* of bytes; else of characters of UTF-8 */
 #define GPUCOL_TEXT_LAST			0x02	/* PART_S: the last b of them */
 #define GPUCOL_TEXT_ALL_BUT_LAST	0x04	/* PART_S: all but these */
+#define GPUCOL_TEXT_OR_NULL			0x08	/* MATCH_S: NULL where it does not match */
 
 typedef struct GpucolInstr
 {

@@ -32,6 +32,7 @@
 
 #include "columnar/typemap.h"
 #include "kernel/program.h"
+#include "kernel/text_pattern.h"
 
 /* More constants than this in one IN list are not worth a program. */
 #define GPUCOL_LOWER_MAX_IN		16384
@@ -266,6 +267,9 @@ extern __int128 gpucol_lower_power10(int n);
 /* lower/date.c: functions of dates, timestamps and times */
 extern bool gpucol_lower_date(GpucolLower *l, Oid funcid, List *args,
 							  bool *matched, GpucolValue *out);
+
+/* lower/pattern.c: read a regular expression; false if it is not of the form that engines know */
+extern bool gpucol_lower_pattern(const char *regexp, int len, GpucolTextPattern *p);
 
 /* lower/text.c: functions of texts and byte strings */
 extern bool gpucol_lower_text(GpucolLower *l, Oid funcid, List *args,

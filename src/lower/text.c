@@ -1,10 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * text.c
- *	  Functions of texts and byte strings that engines compute: lengths, and parts of them,
+ *	  Functions of texts and byte strings that engines compute: lengths, and parts of them:
+ *	  by numbers of characters, between separators, and what a regular expression finds;
  *	  and comparisons of two, where equal values have equal bytes.
  *
- * Numbers of characters are constants.  Parts are keys of groups and counted as distinct
+ * Numbers of characters, separators and expressions are constants.  Parts are keys of groups and counted as distinct
  * only (l->parts): elsewhere a text is a column.
  *
  *-------------------------------------------------------------------------
@@ -32,7 +33,10 @@ typedef struct TextFunction
 		TEXT_LENGTH,
 		TEXT_SUBSTRING,			/* from, perhaps for */
 		TEXT_LEFT,
-		TEXT_RIGHT
+		TEXT_RIGHT,
+		TEXT_FIELD,				/* separator, which field */
+		TEXT_GROUP,				/* regular expression: its group, or NULL */
+		TEXT_REPLACED			/* regular expression, '\1': its group, or all */
 	}			kind;
 } TextFunction;
 
@@ -53,6 +57,9 @@ static const TextFunction functions[] = {
 	{F_SUBSTRING_BYTEA_INT4, true, TEXT_SUBSTRING},
 	{F_LEFT, false, TEXT_LEFT},
 	{F_RIGHT, false, TEXT_RIGHT},
+	{F_SPLIT_PART, false, TEXT_FIELD},
+	{F_SUBSTRING_TEXT_TEXT, false, TEXT_GROUP},
+	{F_REGEXP_REPLACE_TEXT_TEXT_TEXT, false, TEXT_REPLACED},
 };
 
 static const TextFunction *
@@ -134,6 +141,91 @@ find_part(const TextFunction *f, List *args, int *aux, int64 *from, int64 *count
 	return true;
 }
 
+/* An argument that is a constant text, in bytes. */
+static bool
+constant_text(List *args, int i, const char **data, int *len)
+{
+	const Const *constant = list_nth(args, i);
+	text	   *value;
+
+	if (!IsA(constant, Const) || constant->constisnull)
+		return false;
+	value = DatumGetTextPP(constant->constvalue);
+	*data = VARDATA_ANY(value);
+	*len = VARSIZE_ANY_EXHDR(value);
+	return true;
+}
+
+/* Append a value of so many bytes to the constants. */
+static uint16
+put_bytes(GpucolLower *l, const void *value, size_t size)
+{
+	uint16		first = l->nconsts;
+
+	for (size_t at = 0; at < size; at += 16)
+	{
+		GpucolConst c;
+
+		memset(&c, 0, sizeof(c));
+		c.cls = GPUCOL_CLASS_D;
+		memcpy(&c.v.d, (const char *) value + at, Min(size - at, 16));
+		gpucol_lower_add_const(l, &c);
+	}
+	return first;
+}
+
+/* Do all the texts have a deterministic collation?  Of others PostgreSQL raises an error, or compares them. */
+static bool
+are_deterministic(List *args)
+{
+	ListCell   *lc;
+
+	foreach(lc, args)
+	{
+		Oid			collation = exprCollation(lfirst(lc));
+
+		if (exprType(lfirst(lc)) == TEXTOID &&
+			(!OidIsValid(collation) || !get_collation_isdeterministic(collation)))
+			return false;
+	}
+	return true;
+}
+
+/* Lower the field or the group that a function finds in a text. */
+static bool
+lower_found(GpucolLower *l, const TextFunction *f, List *args, uint16 reg, GpucolValue *out)
+{
+	GpucolTextSeparator separator;
+	GpucolTextPattern pattern;
+	const char *data;
+	int			len;
+	int64		n;
+
+	if (!are_deterministic(args))
+		return gpucol_lower_decline(l, "patterns under a collation that is not deterministic");
+	if (!constant_text(args, 1, &data, &len))
+		return gpucol_lower_decline(l, "a pattern or separator that is no constant");
+	if (f->kind == TEXT_FIELD)
+	{
+		if (!constant_argument(args, 2, &n) || n == 0 || len == 0 || len > (int) sizeof(separator.bytes))
+			return gpucol_lower_decline(l, "a field whose number is no constant, or an error");
+		memset(&separator, 0, sizeof(separator));
+		separator.len = len;
+		memcpy(separator.bytes, data, len);
+		out->reg = gpucol_lower_emit(l, GPUCOL_OP_FIELD_S, reg, put_bytes(l, &separator, sizeof(separator)),
+									 GPUCOL_NO_REG, (int) n);
+		return true;
+	}
+	if (!gpucol_lower_pattern(data, len, &pattern))
+		return gpucol_lower_decline(l, "a regular expression that only PostgreSQL's engine knows");
+	if (f->kind == TEXT_REPLACED &&
+		(!constant_text(args, 2, &data, &len) || len != 2 || memcmp(data, "\\1", 2) != 0))
+		return gpucol_lower_decline(l, "replaced by other than the group");
+	out->reg = gpucol_lower_emit(l, GPUCOL_OP_MATCH_S, reg, put_bytes(l, &pattern, sizeof(pattern)), GPUCOL_NO_REG,
+								 f->kind == TEXT_GROUP ? GPUCOL_TEXT_OR_NULL : 0);
+	return true;
+}
+
 /*
  * Lower a function of a text; *matched tells whether it is one.
  */
@@ -154,7 +246,7 @@ gpucol_lower_text(GpucolLower *l, Oid funcid, List *args, bool *matched, GpucolV
 	aux = f->bytes || pg_database_encoding_max_length() == 1 ? GPUCOL_TEXT_BYTES : 0;
 	if (f->kind != TEXT_LENGTH && !l->parts)
 		return gpucol_lower_decline(l, "it computes a text");
-	if (f->kind != TEXT_LENGTH && !find_part(f, args, &aux, &from, &count))
+	if (f->kind > TEXT_LENGTH && f->kind <= TEXT_RIGHT && !find_part(f, args, &aux, &from, &count))
 		return gpucol_lower_decline(l, "part of a text whose place is no constant, or an error");
 	if (!gpucol_lower_expr(l, linitial(args), &value))
 		return false;
@@ -164,6 +256,8 @@ gpucol_lower_text(GpucolLower *l, Oid funcid, List *args, bool *matched, GpucolV
 	out->scale = 0;
 	out->digits = 0;
 	out->scale_reg = GPUCOL_NO_REG;
+	if (f->kind > TEXT_RIGHT)
+		return lower_found(l, f, args, value.reg, out);
 	out->reg = f->kind == TEXT_LENGTH ?
 		gpucol_lower_emit(l, GPUCOL_OP_LENGTH_S, value.reg, GPUCOL_NO_REG, GPUCOL_NO_REG, aux) :
 		gpucol_lower_emit(l, GPUCOL_OP_PART_S, value.reg, put_integer(l, from), put_integer(l, count), aux);

@@ -1059,7 +1059,7 @@ random_instr(ProgramBuilder *b)
 	/* functions of byte strings: test/sql/agg_text_parts.sql */
 	if (k > GPUCOL_OP_SHR_I)
 		k = GPUCOL_OP_CONST_I;	/* dates: test/sql/agg_shift.sql */
-	if (k <= GPUCOL_OP_CONST_B || k == GPUCOL_OP_LENGTH_S || k == GPUCOL_OP_PART_S)
+	if (k <= GPUCOL_OP_CONST_B || (k >= GPUCOL_OP_LENGTH_S && k <= GPUCOL_OP_FIELD_S))
 	{
 		leaf(b, (GpucolClass) opcodes[k].r, 8);
 		return;

@@ -60,7 +60,8 @@ static uint16_t
 loaded_column(const GpucolRun *run, uint16_t reg)
 {
 	for (int i = run->program->ninstrs - 1; i >= 0; i--)
-		if (run->code.instrs[i].dst == reg && run->code.instrs[i].op == GPUCOL_OP_PART_S)
+		if (run->code.instrs[i].dst == reg && run->code.instrs[i].op >= GPUCOL_OP_PART_S &&
+			run->code.instrs[i].op <= GPUCOL_OP_FIELD_S)
 			reg = run->code.instrs[i].a;
 		else if (run->code.instrs[i].dst == reg)
 			return (uint16_t) run->code.instrs[i].aux;

@@ -16,6 +16,7 @@
 #include "engine/cpu/join.h"
 #include "engine/cpu/select.h"
 #include "kernel/float_order.h"
+#include "kernel/text_pattern.h"
 
 static bool
 is_const(uint16_t op)
@@ -104,6 +105,12 @@ check_instr(const GpucolProgram *program, const uint32_t *written,
 			instr->b + instr->c <= program->nconsts;
 	if (instr->op == GPUCOL_OP_PART_S &&
 		(instr->b >= program->nconsts || instr->c >= program->nconsts))
+		return false;
+	if (instr->op == GPUCOL_OP_MATCH_S &&
+		instr->b + GPUCOL_TEXT_CONSTS(sizeof(GpucolTextPattern)) > program->nconsts)
+		return false;
+	if (instr->op == GPUCOL_OP_FIELD_S &&
+		(instr->aux == 0 || instr->b + GPUCOL_TEXT_CONSTS(sizeof(GpucolTextSeparator)) > program->nconsts))
 		return false;
 	if (instr->op == GPUCOL_OP_HOST_TEST && !loads_string(program, instr->a))
 		return false;

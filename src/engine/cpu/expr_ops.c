@@ -633,6 +633,8 @@ op_const(GpucolCpuFrame *f GPUCOL_CPU_UNUSED)
 
 #define op_LENGTH_S gpucol_cpu_op_LENGTH_S
 #define op_PART_S gpucol_cpu_op_PART_S
+#define op_MATCH_S gpucol_cpu_op_MATCH_S
+#define op_FIELD_S gpucol_cpu_op_FIELD_S
 #define op_EQ_S gpucol_cpu_op_EQ_S
 #define op_LT_S gpucol_cpu_op_LT_S
 #define op_DATE_ADD_I gpucol_cpu_op_DATE_ADD_I

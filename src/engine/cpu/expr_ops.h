@@ -53,6 +53,13 @@ gpucol_cpu_op_bounds(const GpucolCpuFrame *f, uint16_t reg)
 	return &f->worker->run->digest.bounds[reg];
 }
 
+/* The string of a register at row j, which is not NULL. */
+GPUCOL_CPU_INLINE GpucolBytes
+gpucol_cpu_op_string(const GpucolCpuReg *reg, uint32_t j)
+{
+	return reg->coded ? reg->column->entries[reg->codes[j]] : reg->v.s[j];
+}
+
 /* ---- the slow pass ---- */
 
 #define GPUCOL_CPU_SLOW_BINARY(NAME, R, RT, A, B) \
@@ -177,6 +184,8 @@ extern GpucolStatus gpucol_cpu_op_D_TO_I(GpucolCpuFrame *f);
 /* engine/cpu/expr_decimal.c */
 extern GpucolStatus gpucol_cpu_op_LENGTH_S(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_PART_S(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_MATCH_S(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_FIELD_S(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_EQ_S(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_LT_S(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_ADD_D(GpucolCpuFrame *f);
