@@ -20,6 +20,7 @@
 #include "fmgr.h"
 #include "utils/syscache.h"
 
+#include "columnar/ahead.h"
 #include "columnar/am.h"
 #include "columnar/bitmap.h"
 #include "columnar/directory.h"
@@ -154,6 +155,7 @@ init_routine(void)
 	am->relation_toast_am = am_relation_toast_am;
 
 	gpucol_writer_init();
+	gpucol_ahead_init();
 }
 
 /* Is this relation's storage a gpucol table's? */

@@ -5,14 +5,15 @@
  *
  * multi_insert (COPY): a first batch of fewer than GPUCOL_BULK_ROWS rows is taken
  * for a small load and goes to the delta; otherwise, and once a command has loaded
- * that many, rows go to segments.
+ * that many into whatever tables, rows go to segments.
  *
  * tuple_insert with a bulk insert state (CREATE TABLE AS, REFRESH MATERIALIZED
  * VIEW, rewrites): the table is new and has no indexes; all rows go to segments.
  *
- * tuple_insert without (INSERT): the first GPUCOL_BULK_ROWS rows of a command go
- * to the delta, at heap's speed, the rest to segments.  Not where the table has
- * row triggers or foreign keys, whose events would fetch the rows singly.
+ * tuple_insert without (INSERT): rows of a command that has been announced as a load
+ * (ahead.c) go to segments, else the first GPUCOL_BULK_ROWS rows of a command go
+ * to the delta, at heap's speed, the rest to segments.  Where what the command runs for each
+ * row reads the table, so that segments of few rows would be written, they go to the delta.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,15 +28,20 @@
 #include "columnar/slot.h"
 #include "columnar/writer.h"
 
-/* Rows that the command of late inserted into one table's delta. */
-static struct
+/* Rows that a command has inserted, whatever the tables. */
+typedef struct Command
 {
-	Oid			relid;
 	SubTransactionId subid;
 	TransactionId xid;
 	CommandId	cid;
 	uint32		rows;
-}			recent;
+} Command;
+
+/* Commands of late: triggers and functions of one may run others. */
+#define COMMANDS	8
+
+static Command commands[COMMANDS];
+static int	newest = 0;
 
 /* Are so many rows a load that goes to segments? */
 static inline bool
@@ -45,27 +51,41 @@ are_bulk(uint32 rows)
 	return rows + 1 > GPUCOL_BULK_ROWS;
 }
 
-/* Count n more rows of a command; returns how many it had before. */
-static uint32
-count_rows(Relation rel, CommandId cid, int n)
+/* What is known of a command in this subtransaction. */
+static Command *
+find_command(CommandId cid)
 {
 	SubTransactionId subid = GetCurrentSubTransactionId();
 	TransactionId xid = GetCurrentTransactionId();
-	uint32		before;
 
-	if (recent.relid != RelationGetRelid(rel) || recent.subid != subid ||
-		recent.xid != xid || recent.cid != cid)
+	for (int i = 0; i < COMMANDS; i++)
 	{
-		recent.relid = RelationGetRelid(rel);
-		recent.subid = subid;
-		recent.xid = xid;
-		recent.cid = cid;
-		recent.rows = 0;
+		Command    *command = &commands[(newest + i) % COMMANDS];
+
+		if (command->xid == xid && command->subid == subid && command->cid == cid)
+			return command;
 	}
-	before = recent.rows;
+	newest = (newest + COMMANDS - 1) % COMMANDS;
+	commands[newest] = (Command) {.subid = subid, .xid = xid, .cid = cid};
+	return &commands[newest];
+}
+
+/* Count n more rows of a command; returns how many it had before. */
+static uint32
+count_rows(CommandId cid, int n)
+{
+	Command    *command = find_command(cid);
+	uint32		before = command->rows;
+
 	if (!are_bulk(before))
-		recent.rows += n;
+		command->rows += n;
 	return before;
+}
+
+void
+gpucol_insert_announce(CommandId cid)
+{
+	find_command(cid)->rows = GPUCOL_BULK_ROWS;
 }
 
 /*
@@ -92,17 +112,6 @@ make_virtual(TupleTableSlot **slots, int nslots)
 		*((const TupleTableSlotOps **) &slot->tts_ops) = &TTSOpsVirtual;
 		((VirtualTupleTableSlot *) slot)->data = (char *) tuple;
 	}
-}
-
-/* Does the table have triggers that fetch inserted rows one by one? */
-static bool
-has_row_triggers(Relation rel)
-{
-	const TriggerDesc *triggers = rel->trigdesc;
-
-	return triggers != NULL &&
-		(triggers->trig_insert_after_row || triggers->trig_insert_before_row ||
-		 triggers->trig_insert_instead_row);
 }
 
 /*
@@ -136,7 +145,7 @@ gpucol_insert_tuple(Relation rel, TupleTableSlot *slot, CommandId cid, int optio
 
 	if (bistate != NULL && !rel->rd_rel->relhasindex)
 		writer = gpucol_writer_get(rel, cid, options);
-	else if (are_bulk(count_rows(rel, cid, 1)) && !has_row_triggers(rel))
+	else if (are_bulk(count_rows(cid, 1)) && !gpucol_writer_is_cut_short(cid))
 		writer = gpucol_writer_get(rel, cid, options);
 	if (writer != NULL)
 	{
@@ -154,7 +163,7 @@ gpucol_insert_multi(Relation rel, TupleTableSlot **slots, int nslots, CommandId 
 {
 	GpucolWriter *writer = NULL;
 
-	if (are_bulk(count_rows(rel, cid, nslots) + nslots))
+	if (are_bulk(count_rows(cid, nslots) + nslots))
 		writer = gpucol_writer_get(rel, cid, options);
 	if (writer == NULL)
 	{
@@ -174,13 +183,13 @@ gpucol_insert_columns(Relation rel, uint32 n, const Datum *const *values,
 
 	if (rel->rd_rel->relhasindex)
 		return false;
-	if (bistate == NULL && !are_bulk(count_rows(rel, cid, 0) + n))
+	if (bistate == NULL && !are_bulk(count_rows(cid, 0) + n))
 		return false;
 	writer = gpucol_writer_get(rel, cid, options);
 	if (writer == NULL)
 		return false;
 	if (bistate == NULL)
-		(void) count_rows(rel, cid, n);
+		(void) count_rows(cid, n);
 	gpucol_writer_add_columns(writer, rel, values, isnull, n);
 	return true;
 }

@@ -10,6 +10,7 @@
 
 #include "postgres.h"
 
+#include "access/heapam.h"
 #include "access/tableam.h"
 
 /* The routine's callbacks, as documented in access/tableam.h. */
@@ -25,6 +26,9 @@ extern void gpucol_insert_multi(Relation rel, TupleTableSlot **slots, int nslots
 extern bool gpucol_insert_columns(Relation rel, uint32 n, const Datum *const *values,
 								  const bool *const *isnull, CommandId cid,
 								  int options, BulkInsertState bistate);
+
+/* A command of this transaction will insert many rows: they go to segments from the first on. */
+extern void gpucol_insert_announce(CommandId cid);
 
 extern void gpucol_insert_finish_bulk(Relation rel, int options);
 

@@ -45,8 +45,19 @@
 /* Rows that are taken over at a time where they arrive as columns. */
 #define COLUMN_ROWS		1024
 
+/* Times that a command may be cut short. */
+#define CUTS	8
+
 /* Writers of this transaction. */
 static List *writers = NIL;
+
+/* The last command whose writers were ended when they had few rows, and how often. */
+static struct
+{
+	SubTransactionId subid;
+	CommandId	cid;
+	int			times;
+}			cut;
 
 /* ------------------------------------------------------------------------
  * Life of a writer
@@ -329,6 +340,25 @@ gpucol_writer_add_columns(GpucolWriter *writer, Relation table,
 	}
 }
 
+/* Note that a writer is ended by who reads the table. */
+static void
+note_cut(const GpucolWriter *writer)
+{
+	if (writer->wrote || writer->nrows + 1 > GPUCOL_BULK_ROWS)
+		return;
+	if (cut.cid != writer->cid || cut.subid != writer->subid)
+		cut.times = 0;
+	cut.subid = writer->subid;
+	cut.cid = writer->cid;
+	cut.times++;
+}
+
+bool
+gpucol_writer_is_cut_short(CommandId cid)
+{
+	return cut.times >= CUTS && cut.cid == cid && cut.subid == GetCurrentSubTransactionId();
+}
+
 void
 gpucol_writer_flush(Relation table)
 {
@@ -345,6 +375,8 @@ gpucol_writer_flush(Relation table)
 		if (writer->relid != RelationGetRelid(table) ||
 			writer->file != gpucol_compat_relation_file(table))
 			continue;
+		gpucol_buffer_held(writer, table);
+		note_cut(writer);
 		gpucol_writer_close_segment(writer, table);
 		discard_writer(writer);
 	}
@@ -445,6 +477,7 @@ at_transaction_end(XactEvent event, void *arg pg_attribute_unused())
 		case XACT_EVENT_PREPARE:
 			/* the memory goes with the transaction's */
 			writers = NIL;
+			cut.times = 0;
 			break;
 		default:
 			break;

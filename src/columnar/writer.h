@@ -57,6 +57,12 @@ extern void gpucol_writer_add_columns(GpucolWriter *writer, Relation table,
  */
 extern void gpucol_writer_flush(Relation table);
 
+/*
+ * Has a command's writing been ended by readers of its table, again and again, when few rows
+ * were buffered?
+ */
+extern bool gpucol_writer_is_cut_short(CommandId cid);
+
 /* Forget what is buffered for a table whose storage is emptied in place. */
 extern void gpucol_writer_forget(Relation table);
 

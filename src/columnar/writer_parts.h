@@ -64,6 +64,7 @@ struct GpucolWriter
 	uint32		nrows;			/* in the buffers, ... */
 	GpucolHeldRows *held;		/* ... and those that follow; NULL before the first */
 	Size		bytes;			/* buffered */
+	bool		wrote;			/* a segment */
 	bool		open;			/* an entry stands in the directory, unless ... */
 	List	  **diverted;		/* ... finished entries are put here */
 	MemoryContext diverted_context;

@@ -213,5 +213,6 @@ gpucol_writer_close_segment(GpucolWriter *writer, Relation table)
 	pgstat_count_heap_insert(table, writer->nrows);
 
 	writer->open = false;
+	writer->wrote = true;
 	gpucol_buffer_start(writer, table);
 }

@@ -23,7 +23,6 @@ CREATE TABLE p31 PARTITION OF p3 FOR VALUES FROM (MINVALUE) TO (100) USING gpuco
 CREATE TABLE p32 PARTITION OF p3 FOR VALUES FROM (100) TO (MAXVALUE) USING gpucol;
 INSERT INTO p SELECT 1 + i % 3, i % 400, i, 't' || i % 7, i / 7.0, i * 0.25, date '2020-01-01' + i % 100
 FROM generate_series(1, 9000) i;
-SELECT gpucol.merge('p1'), gpucol.merge('p2'), gpucol.merge('p31') > 0;
 INSERT INTO p VALUES (1, NULL, NULL, NULL, NULL, NULL, NULL), (2, 1, 2147483647, 'delta', 1.5, 'NaN', NULL);
 DELETE FROM p WHERE v % 10 = 3;
 UPDATE p SET v = v + 1 WHERE v % 10 = 4;

@@ -7,7 +7,6 @@ RESET client_min_messages;
 CREATE TABLE vd (id int, k int, t text) USING gpucol;
 SET gpucol.segment_rows = 16384;
 INSERT INTO vd SELECT i, i % 13, 'text ' || i % 50 FROM generate_series(1, 60000) i;
-SELECT gpucol.merge('vd') > 0 AS merged;
 CREATE TABLE vd_twin (LIKE vd) USING heap;
 INSERT INTO vd_twin SELECT * FROM vd;
 
