@@ -301,6 +301,7 @@ Checker::operand_fits(const GpucolInstr &in, int at) const
 		case GPUCOL_OP_TIME_DIFF_I:
 		case GPUCOL_OP_SHIFT_I:
 		case GPUCOL_OP_PACK_D:
+		case GPUCOL_OP_NUMERIC_P:
 		case GPUCOL_OP_ARITH_P:
 		case GPUCOL_OP_COMPARE_P:
 		case GPUCOL_OP_PART_P:

@@ -122,6 +122,7 @@ GPUCOL_OPCODE(SHIFT_I, I, I, I, I)	/* by an interval, as a timestamp; aux 1: a d
 
 /* decimals that carry their own scale, P (kernel/packed_decimal.h); the CPU engine */
 GPUCOL_OPCODE(PACK_D, D, D, I, NONE)	/* a mantissa at scale aux, b digits of which are shown */
+GPUCOL_OPCODE(NUMERIC_P, D, S, NONE, NONE)	/* a numeric as PostgreSQL stores it */
 GPUCOL_OPCODE(ARITH_P, D, D, D, NONE)	/* aux: GpucolPackedFunction; division by zero */
 GPUCOL_OPCODE(COMPARE_P, B, D, D, NONE) /* aux: GpucolPackedComparison */
 GPUCOL_OPCODE(PART_P, D, D, NONE, NONE) /* aux: GpucolPackedPart */

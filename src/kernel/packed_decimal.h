@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * packed_decimal.h
- *	  Decimals that carry their own display scale: what numeric's division gives.
+ *	  Decimals that carry their own display scale: what numeric's division gives, and
+ *	  numerics whose type says nothing of digits.
  *
  * The scale of a quotient depends on the first digits of its operands, so that it differs
  * from row to row.  A packed decimal is a mantissa and, in the lowest eight bits, its
@@ -17,6 +18,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "kernel/status.h"
 
@@ -149,6 +151,75 @@ gpucol_packed_pack(int scale, __int128 mantissa, int64_t shown, __int128 *r)
 	if (shown < 0 || drop < 0)
 		return GPUCOL_UNSUPPORTED;
 	return gpucol_packed_make(drop > 38 ? 0 : mantissa / (__int128) gpucol_power10(drop), (int) shown, r);
+}
+
+/* The head of a numeric in PostgreSQL's format, and where its digits to base 10000 begin. */
+typedef struct GpucolNumericHead
+{
+	bool		negative;
+	int			scale;
+	int			weight;
+	size_t		digits;
+} GpucolNumericHead;
+
+/* False for NaN and infinities. */
+static inline bool
+gpucol_numeric_head(const char *data, size_t len, GpucolNumericHead *head)
+{
+	uint16_t	word = 0;
+	int16_t		weight = 0;
+
+	if (len < sizeof(word))
+		return false;
+	memcpy(&word, data, sizeof(word));
+	switch (word & 0xc000)
+	{
+		case 0xc000:
+			return false;
+		case 0x8000:
+			head->negative = (word & 0x2000) != 0;
+			head->scale = (word & 0x1f80) >> 7;
+			head->weight = (word & 0x3f) - (word & 0x40);
+			head->digits = 2;
+			return true;
+		default:
+			if (len < 4)
+				return false;
+			memcpy(&weight, data + 2, sizeof(weight));
+			head->negative = (word & 0xc000) == 0x4000;
+			head->scale = word & 0x3fff;
+			head->weight = weight;
+			head->digits = 4;
+			return true;
+	}
+}
+
+/* A numeric in PostgreSQL's format, without the head of a varlena. */
+static inline GpucolStatus
+gpucol_packed_read(const char *data, size_t len, __int128 *r)
+{
+	GpucolNumericHead head;
+	__int128	mantissa = 0;
+	int			n;
+	int			more;			/* digits to append, or, if negative, to drop of the last */
+
+	if (!gpucol_numeric_head(data, len, &head))
+		return GPUCOL_UNSUPPORTED;
+	n = (int) ((len - head.digits) / 2);
+	more = 4 * (head.weight - n + 1) + head.scale;
+	for (int i = 0; i < n; i++)
+	{
+		int16_t		digit;
+		int			drop = i == n - 1 && more < 0 ? (more > -4 ? -more : 4) : 0;
+
+		memcpy(&digit, data + head.digits + 2 * (size_t) i, sizeof(digit));
+		if (__builtin_mul_overflow(mantissa, (__int128) gpucol_power10(4 - drop), &mantissa) ||
+			__builtin_add_overflow(mantissa, (__int128) (digit / (int) gpucol_power10(drop)), &mantissa))
+			return GPUCOL_UNSUPPORTED;
+	}
+	if (more > 0 && gpucol_shift_digits(mantissa, more, &mantissa) != GPUCOL_OK)
+		return GPUCOL_UNSUPPORTED;
+	return gpucol_packed_make(head.negative ? -mantissa : mantissa, head.scale, r);
 }
 
 /* Both mantissas at the greater of two scales. */

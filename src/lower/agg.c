@@ -344,7 +344,7 @@ gpucol_lower_aggref(GpucolLower *l, Aggref *agg, GpucolFinal *final)
 		gpucol_lower_push_mask(l, &mask, GPUCOL_MASK_TRUE, filter);
 		l->conditional++;
 	}
-	ok = gpucol_lower_expr(l, arg, &value);
+	ok = f->op == GPUCOL_AGG_SUM ? gpucol_lower_number(l, arg, &value) : gpucol_lower_expr(l, arg, &value);
 	if (filter != GPUCOL_NO_REG)
 	{
 		gpucol_lower_pop_mask(l);

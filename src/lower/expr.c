@@ -354,7 +354,7 @@ lower_function(GpucolLower *l, Oid funcid, List *args, GpucolValue *out)
 									format_procedure(funcid));
 	foreach(lc, args)
 	{
-		if (!gpucol_lower_expr(l, lfirst(lc), &values[n++]))
+		if (!gpucol_lower_number(l, lfirst(lc), &values[n++]))
 			return false;
 	}
 	return gpucol_lower_apply(l, f, values, n, out);
@@ -464,8 +464,8 @@ lower_equality(GpucolLower *l, OpExpr *op, GpucolValue *args, uint16 *reg)
 	if (f == NULL || !is_comparison((GpucolOpcode) f->op))
 		return gpucol_lower_decline(l, "function %s has no counterpart in the engines",
 									format_procedure(op->opfuncid));
-	if (!gpucol_lower_expr(l, linitial(op->args), &args[0]) ||
-		!gpucol_lower_expr(l, lsecond(op->args), &args[1]))
+	if (!gpucol_lower_number(l, linitial(op->args), &args[0]) ||
+		!gpucol_lower_number(l, lsecond(op->args), &args[1]))
 		return false;
 	memcpy(operands, args, sizeof(operands));
 	if (!gpucol_lower_apply(l, f, operands, 2, &result))
@@ -639,7 +639,7 @@ lower_case_from(GpucolLower *l, CaseExpr *expr, int n, GpucolValue *out)
 	if (!gpucol_lower_bool(l, test, &condition))
 		return false;
 	enter_branch(l, &mask, GPUCOL_MASK_TRUE, condition);
-	ok = gpucol_lower_expr(l, when->result, &then);
+	ok = gpucol_lower_number(l, when->result, &then);
 	leave_branch(l);
 	if (!ok)
 		return false;
@@ -647,7 +647,7 @@ lower_case_from(GpucolLower *l, CaseExpr *expr, int n, GpucolValue *out)
 		return choose_or_null(l, condition, then, out);
 
 	enter_branch(l, &mask, GPUCOL_MASK_NOT_TRUE, condition);
-	ok = last ? gpucol_lower_expr(l, expr->defresult, &rest) :
+	ok = last ? gpucol_lower_number(l, expr->defresult, &rest) :
 		lower_case_from(l, expr, n + 1, &rest);
 	leave_branch(l);
 	if (!ok)
@@ -670,7 +670,7 @@ lower_coalesce_from(GpucolLower *l, CoalesceExpr *expr, int n, GpucolValue *out)
 	uint16		missing;
 	bool		ok;
 
-	if (!gpucol_lower_expr(l, list_nth(expr->args, n), &first))
+	if (!gpucol_lower_number(l, list_nth(expr->args, n), &first))
 		return false;
 	if (n + 1 == list_length(expr->args))
 	{
@@ -722,7 +722,7 @@ lower_minmax(GpucolLower *l, MinMaxExpr *expr, GpucolValue *out)
 		GpucolValue arg;
 		uint16		take;
 
-		if (!gpucol_lower_expr(l, lfirst(lc), &arg))
+		if (!gpucol_lower_number(l, lfirst(lc), &arg))
 			return false;
 		if (foreach_current_index(lc) == 0)
 		{
@@ -814,7 +814,7 @@ lower_expr(GpucolLower *l, Expr *expr, GpucolValue *out)
 							 EMIT1(l, GPUCOL_OP_HOST_TEST,
 								   EMIT1(l, GPUCOL_OP_LOAD_S, GPUCOL_NO_REG,
 										 column), id));
-		if (column >= 0)
+		if (column >= 0 && !(l->aggregating && l->maps[column].type_oid == NUMERICOID))
 			return false;
 	}
 	return lower_node(l, expr, out);

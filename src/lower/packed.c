@@ -9,6 +9,9 @@
  * carries its scale, and so does all that is made of it, up to a rounding.  CASE among
  * values of different scales is packed, too, once it is computed with.
  *
+ * A numeric without a precision, or of more than 18 digits, is bytes to engines; where one
+ * is computed with it is read into a packed value.
+ *
  * A packed value has 35 digits at most.  In a scan, whose rows may have left, the
  * declared digits must say so; an aggregation may be handed back.
  *
@@ -17,7 +20,9 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
 #include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
 
 #include "kernel/packed_decimal.h"
 #include "lower/calendar.h"
@@ -98,6 +103,21 @@ unpack(GpucolLower *l, GpucolValue *v)
 {
 	return set_plain(l, v, emit(l, GPUCOL_OP_ROUND_P, v->reg, GPUCOL_NO_REG,
 								GPUCOL_PACKED_ROUND(v->scale, GPUCOL_PACKED_ZERO)), v->digits, v->scale);
+}
+
+/*
+ * Lower an expression; a column of numerics without a form of fixed width becomes packed
+ * decimals, where what is too large for them may be handed back.
+ */
+bool
+gpucol_lower_number(GpucolLower *l, Expr *expr, GpucolValue *out)
+{
+	if (!gpucol_lower_expr(l, expr, out))
+		return false;
+	if (out->cls != GPUCOL_CLASS_S || !l->aggregating || getBaseType(exprType((Node *) expr)) != NUMERICOID)
+		return true;
+	return set_packed(l, out, emit(l, GPUCOL_OP_NUMERIC_P, out->reg, GPUCOL_NO_REG, 0),
+					  GPUCOL_PACKED_DIGITS, GPUCOL_PACKED_DIGITS, GPUCOL_PACKED_SCALE);
 }
 
 /* Bounds on the quotient of two values. */
@@ -301,7 +321,7 @@ gpucol_lower_rounding(GpucolLower *l, Oid funcid, List *args, bool *matched, Gpu
 	*matched = find_rounding(funcid, &r);
 	if (!*matched)
 		return false;
-	if (!rounding_scale(l, &r, args, &scale) || !gpucol_lower_expr(l, linitial(args), &v))
+	if (!rounding_scale(l, &r, args, &scale) || !gpucol_lower_number(l, linitial(args), &v))
 		return false;
 	if (v.cls != GPUCOL_CLASS_D)
 		return gpucol_lower_decline(l, "its argument has no fixed-width form");

@@ -76,4 +76,28 @@ SELECT expr, ran_in(format('SELECT k, sum(%s) FROM item GROUP BY k', expr)) FROM
 SELECT ran_in('SELECT sum(c / 7 * (c / 11)) FROM item');
 SELECT differ('SELECT sum(c / 7 * (c / 11)), avg(a / 3 * (a / 7)) FROM item');
 
+-- numerics without a precision, and of more than 18 digits, are read where they are computed with
+CREATE TABLE plain (k int, n numeric, m numeric(30,8), o numeric, i int, a numeric(12,2), v numeric) USING gpucol;
+INSERT INTO plain SELECT i % 7, (ARRAY[i, i * 0.1, i * -1.50, i * 12345678.123456, i * 0.000000001])[1 + i % 5], i * 1234567890123.5, CASE WHEN i % 10 > 0 THEN i * 7919 % 1000 / 3.0 END, i % 50,
+	i * 0.25, i % 999 FROM generate_series(1, 2000) i;
+INSERT INTO plain VALUES (1, 0, 0, 0, 0, 0, 0), (2, 1e20, 1e21, 1.000000000000000000000000001, 5, 1, 1), (3, -1e-30, -1e-8, 10000, 5, 1, 10000),
+	(4, 100000000, 9999.00000001, 0.0000, 5, 1, 12345678901234567890), (NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+SELECT gpucol.merge('plain');
+INSERT INTO plain VALUES (5, 1.5, 2.5, 3.50, 4, 5.5, 6.25), (6, -10000, -12340000, 0.00012, 4, 5, 7), (6, 12345678901234567890.12345, 1, 1, 1, 1, 1);
+TRUNCATE argument;
+INSERT INTO argument VALUES ('n'), ('m'), ('o'), ('v'), ('n + m'), ('-n'), ('abs(n)'), ('m / nullif(o, 0)'), ('o * 2'), ('n - a'), ('n % 7'), ('CASE WHEN i > 3 THEN n ELSE o END'), ('coalesce(o, 0)'),
+	('greatest(n, o)'), ('nullif(o, 3)'), ('round(n, 1)'), ('n * m * v * o'), ('n::int'), ('round(o)'), ('trunc(o, 2)'), ('ceil(n)'), ('sign(n)'), ('CASE WHEN abs(n) < 10000 THEN n::int END');
+SELECT e FROM argument, unnest('{"", k, "k, i"}'::text[]) keys,
+	differ(format('SELECT %s sum(x), avg(x), count(x), sum(x) FILTER (WHERE i < 20), count(*) FROM (SELECT *, %s AS x FROM plain WHERE i < 40) s %s',
+				  CASE keys WHEN '' THEN '' ELSE keys || ',' END, expr, CASE keys WHEN '' THEN '' ELSE 'GROUP BY ' || keys END)) e WHERE e IS NOT NULL;
+SELECT expr, ran_in(format('SELECT k, sum(%s), avg(%1$s) FROM plain GROUP BY k', expr)) FROM argument WHERE expr !~ '::';
+SELECT e FROM unnest('{n > m,n + m > 100,o * 2 > v / 100 AND n <> m,n IS DISTINCT FROM o,n::double precision > o::double precision}'::text[]) condition,
+	differ('SELECT k, count(*), sum(a), sum(n) FROM plain WHERE ' || condition || ' GROUP BY k') e WHERE e IS NOT NULL;
+SELECT differ('SELECT i, n, m, o, v, min(n::double precision), max(o::double precision), max(m::double precision), min(v::double precision) FROM plain GROUP BY i, n, m, o, v');
+SELECT differ('SELECT round(n, 1), sign(o), ceil(v), count(*) FROM plain GROUP BY 1, 2, 3');
+SELECT differ('SELECT k, sum(n) FROM plain GROUP BY k ORDER BY 2 DESC LIMIT 2');
+INSERT INTO plain VALUES (6, 'NaN', 1, 'Infinity', 1, 1, '-Infinity'), (0, 123456789012345678901234567890.12345, 1, 1, 1, 1, 1);
+SELECT differ('SELECT k, sum(n), avg(o), sum(o), sum(v) FROM plain GROUP BY k'), differ('SELECT sum(n + 1) FROM plain WHERE k < 6'), ran_in('SELECT sum(n + 1) FROM plain WHERE k < 6'),
+	ran_in('SELECT sum(n + 1) FROM plain');
+
 DROP SCHEMA agg_quotients CASCADE;

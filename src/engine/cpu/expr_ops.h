@@ -46,18 +46,18 @@ gpucol_cpu_op_counts(const GpucolCpuFrame *f, uint32_t j)
 	return mask->v.b[j] && !GPUCOL_CPU_NULL_AT(mask, j);
 }
 
-/* What is known of a register's values in this segment or delta batch. */
-GPUCOL_CPU_INLINE const GpucolCpuBounds *
-gpucol_cpu_op_bounds(const GpucolCpuFrame *f, uint16_t reg)
-{
-	return &f->worker->run->digest.bounds[reg];
-}
-
 /* The string of a register at row j, which is not NULL. */
 GPUCOL_CPU_INLINE GpucolBytes
 gpucol_cpu_op_string(const GpucolCpuReg *reg, uint32_t j)
 {
 	return reg->coded ? reg->column->entries[reg->codes[j]] : reg->v.s[j];
+}
+
+/* What is known of a register's values in this segment or delta batch. */
+GPUCOL_CPU_INLINE const GpucolCpuBounds *
+gpucol_cpu_op_bounds(const GpucolCpuFrame *f, uint16_t reg)
+{
+	return &f->worker->run->digest.bounds[reg];
 }
 
 /* ---- the slow pass ---- */
@@ -173,6 +173,7 @@ extern GpucolStatus gpucol_cpu_op_SHIFT_I(GpucolCpuFrame *f);
 
 /* engine/cpu/expr_packed.c */
 extern GpucolStatus gpucol_cpu_op_PACK_D(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_NUMERIC_P(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_ARITH_P(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_COMPARE_P(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_PART_P(GpucolCpuFrame *f);

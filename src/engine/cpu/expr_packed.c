@@ -51,6 +51,29 @@ gpucol_cpu_op_PACK_D(GpucolCpuFrame *f)
 }
 
 GpucolStatus
+gpucol_cpu_op_NUMERIC_P(GpucolCpuFrame *f)
+{
+	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
+	f->dst->narrow = false;
+	f->dst->wide = true;
+	for (uint32_t j = 0; j < f->n; j++)
+	{
+		GpucolStatus status = GPUCOL_OK;
+
+		f->dst->v.d[j] = 0;
+		if (!GPUCOL_CPU_NULL_AT(f->a, j))
+		{
+			GpucolBytes bytes = gpucol_cpu_op_string(f->a, j);
+
+			status = gpucol_packed_read(bytes.data, bytes.len, &f->dst->v.d[j]);
+		}
+		if (status != GPUCOL_OK && gpucol_cpu_op_counts(f, j))
+			return status;
+	}
+	return GPUCOL_OK;
+}
+
+GpucolStatus
 gpucol_cpu_op_ARITH_P(GpucolCpuFrame *f)
 {
 	prepare(f, true);
