@@ -50,6 +50,28 @@ sum_int8(const GpucolAggState *state)
 	return Int64GetDatum(sum);
 }
 
+/* sum(money) */
+static Datum
+sum_money(const GpucolAggState *state)
+{
+	if (state->v.i.hi != ((int64) state->v.i.lo < 0 ? -1 : 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("money out of range")));
+	return Int64GetDatum((int64) state->v.i.lo);
+}
+
+/* sum(float4) */
+static Datum
+sum_float4(const GpucolAggState *state)
+{
+	float4		sum = (float4) state->v.f;
+
+	if (isinf(sum) && !isinf(state->v.f))
+		float_overflow_error();
+	return Float4GetDatum(sum);
+}
+
 /* A sum in two parts; behind the greatest scale of a row there are zeros only. */
 static Datum
 sum_packed(const GpucolFinal *final, const GpucolAggState *states)
@@ -256,6 +278,14 @@ gpucol_final_datums(const GpucolFinal *final, const GpucolAggState *states, int 
 		case GPUCOL_FINAL_SUM_INT8:
 			for (uint32 i = 0; i < nrows; i++, state += nstates)
 				values[i] = isnull[i] ? 0 : sum_int8(state);
+			break;
+		case GPUCOL_FINAL_SUM_MONEY:
+			for (uint32 i = 0; i < nrows; i++, state += nstates)
+				values[i] = isnull[i] ? 0 : sum_money(state);
+			break;
+		case GPUCOL_FINAL_SUM_FLOAT4:
+			for (uint32 i = 0; i < nrows; i++, state += nstates)
+				values[i] = isnull[i] ? 0 : sum_float4(state);
 			break;
 		case GPUCOL_FINAL_SUM_FLOAT8:
 			for (uint32 i = 0; i < nrows; i++, state += nstates)

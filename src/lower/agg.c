@@ -3,9 +3,8 @@
  * agg.c
  *	  Aggregate functions to engine states, by allow-list.
  *
- * Not on the list on purpose: sum(float4), which PostgreSQL accumulates in
- * single precision, so that its result depends on the order of the rows far
- * beyond rounding.
+ * sum(float4), which PostgreSQL accumulates in single precision, so that its result depends
+ * on the order of the rows far beyond rounding, is here that of the double precision sum.
  *
  * The least and greatest value of a column of text, and of any other type without a
  * fixed-width form, the CPU engine finds; it compares bytes where PostgreSQL's order is
@@ -74,6 +73,8 @@ static const AggFunction aggregates[] = {
 	{F_SUM_INT4, GPUCOL_AGG_SUM, GPUCOL_FINAL_SUM_INT8, false, false},
 	{F_SUM_INT8, GPUCOL_AGG_SUM, GPUCOL_FINAL_SUM_NUMERIC, false, false},
 	{F_SUM_NUMERIC, GPUCOL_AGG_SUM, GPUCOL_FINAL_SUM_NUMERIC, false, false},
+	{F_SUM_MONEY, GPUCOL_AGG_SUM, GPUCOL_FINAL_SUM_MONEY, false, false},
+	{F_SUM_FLOAT4, GPUCOL_AGG_SUM, GPUCOL_FINAL_SUM_FLOAT4, false, false},
 	{F_SUM_FLOAT8, GPUCOL_AGG_SUM, GPUCOL_FINAL_SUM_FLOAT8, false, false},
 	{F_AVG_INT2, GPUCOL_AGG_SUM, GPUCOL_FINAL_AVG_NUMERIC, false, false},
 	{F_AVG_INT4, GPUCOL_AGG_SUM, GPUCOL_FINAL_AVG_NUMERIC, false, false},

@@ -22,6 +22,7 @@
 #include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 
 #include "kernel/packed_decimal.h"
@@ -33,6 +34,8 @@
 /* Fractional digits that a quotient of weight 0 has, and digits of base 10000. */
 #define QUOTIENT_SCALE		16
 #define BASE_DIGITS			4
+
+#define MONEY_DIGITS		19
 
 /* Decimal digits of int128. */
 #define PLAIN_DIGITS		38
@@ -239,6 +242,21 @@ gpucol_lower_packed_scale(GpucolLower *l, const GpucolValue *v)
 	return emit(l, GPUCOL_OP_SCALE_P, v->reg, GPUCOL_NO_REG, 0);
 }
 
+/* money::numeric, with the locale's number of digits */
+static bool
+lower_money(GpucolLower *l, Expr *arg, GpucolValue *out)
+{
+	Datum		cent = DirectFunctionCall1(cash_numeric, Int64GetDatum(1));
+	GpucolValue v;
+
+	if (!gpucol_lower_expr(l, arg, &v))
+		return false;
+	if (v.cls != GPUCOL_CLASS_I)
+		return gpucol_lower_decline(l, "its argument has no fixed-width form");
+	return set_plain(l, out, emit(l, GPUCOL_OP_I_TO_D, v.reg, GPUCOL_NO_REG, 0), MONEY_DIGITS,
+					 DatumGetInt32(DirectFunctionCall1(numeric_scale, cent)));
+}
+
 /* What is made of one decimal. */
 typedef struct Rounding
 {
@@ -307,7 +325,7 @@ rounding_scale(GpucolLower *l, const Rounding *r, List *args, int *scale)
 }
 
 /*
- * Lower a function of one decimal, an expression: rounding, sign, casts.  *matched says
+ * Lower a function of one decimal, an expression: rounding, sign, casts; or the cast of money.  *matched says
  * whether it is one that is known here.
  */
 bool
@@ -318,9 +336,11 @@ gpucol_lower_rounding(GpucolLower *l, Oid funcid, List *args, bool *matched, Gpu
 	int			scale;
 	uint16		reg;
 
-	*matched = find_rounding(funcid, &r);
+	*matched = funcid == F_NUMERIC_MONEY || find_rounding(funcid, &r);
 	if (!*matched)
 		return false;
+	if (funcid == F_NUMERIC_MONEY)
+		return lower_money(l, linitial(args), out);
 	if (!rounding_scale(l, &r, args, &scale) || !gpucol_lower_number(l, linitial(args), &v))
 		return false;
 	if (v.cls != GPUCOL_CLASS_D)

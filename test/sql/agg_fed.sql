@@ -55,7 +55,7 @@ FROM unnest(ARRAY['', 'k, ', 'upper(t), ', 'k, yes, ']) keys,
 	'array_agg(b ORDER BY b DESC NULLS LAST, id)', 'array_agg(DISTINCT a), array_agg(DISTINCT n), array_agg(DISTINCT yes)',
 	'array_agg(l ORDER BY id) FILTER (WHERE cardinality(l) = 2)', 'json_agg(t ORDER BY id)', 'jsonb_agg(j ORDER BY id) FILTER (WHERE j ->> ''k'' = ''3'')',
 	'json_object_agg(id, b ORDER BY id)', 'jsonb_object_agg(a, b) FILTER (WHERE a IS NOT NULL AND id < 300)', 'sum(DISTINCT b), avg(DISTINCT d), count(DISTINCT n)',
-	'sum(DISTINCT f), count(*), sum(b), min(t), max(day)', 'variance(n), stddev_samp(n)', 'sum(v), avg(v), min(v)', 'sum(m)',
+	'sum(DISTINCT f), count(*), sum(b), min(t), max(day)', 'variance(n), stddev_samp(n)', 'sum(v), avg(v), min(v)', 'sum(DISTINCT m)',
 	'sum(DISTINCT b + a), count(DISTINCT lower(t))', 'xmlagg(xmlelement(name x, b) ORDER BY id)::text', 'range_agg(int4range(a, a + 3))',
 	'product(1 + b / 1e6 ORDER BY id)', 'longest(t)', 'tail(t ORDER BY id)', 'tail(DISTINCT t)', 'regr_count(b, f), string_agg(DISTINCT t, '','' ORDER BY t DESC)',
 	'bit_xor(b), bit_xor(a)', 'count((a, b)), percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(b))']) agg

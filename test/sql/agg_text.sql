@@ -95,7 +95,7 @@ SET gpucol.pushdown = allow;
 EXPLAIN (COSTS OFF) SELECT upper(left(s, 1)), min(v), sum(i2) FROM facts GROUP BY 1;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT upper(s) || random()::text, count(*) FROM facts GROUP BY 1;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT string_agg(s, ',') FROM facts;
-EXPLAIN (COSTS OFF, VERBOSE) SELECT sum(f8::float4) FROM facts;
+EXPLAIN (COSTS OFF, VERBOSE) SELECT string_agg(DISTINCT s, chr(44)) FROM facts;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT variance(n) FROM facts;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT (g, b), count(*) FROM facts GROUP BY 1;
 

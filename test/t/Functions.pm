@@ -40,13 +40,14 @@ my %TEMPLATES = (
 		'({int} << 3)', '({int} >> 2)', '({int})::int8', '({float})::int', '({num})::int', 'extract(year FROM {date})::int', 'extract(dow FROM {stamp})::int', 'extract(hour FROM {zoned})::int', 'length({text})',
 		'({date} - {date})', '({bool})::int', 'mod({int}, 13)', 'sign({num})::int', 'width_bucket({float}, 0, 100, 7)', '(~ {int})', 'octet_length({text})', 'date_part(\'day\', {stamp})::int', 'ascii({text})' ],
 	num => [ '({num} + {num})', '({num} - {num})', '({num} * {num})', '({num} / nullif({num}, 0))', 'round({num}, 1)', 'round({num})', 'trunc({num}, 1)', 'floor({num})', 'ceil({num})', 'abs({num})', '(- {num})',
-		'({int})::numeric', '({num} % nullif({num}, 0))', 'extract(epoch FROM {stamp})', 'extract(second FROM {stamp})', 'sqrt(abs({num}))', 'round({float}::numeric, 3)', '({num})::numeric(20,1)', 'mod({num}, 7)', 'extract(epoch FROM {interval})' ],
-	free => [ '({free} + {num})', '({free} * 2)', 'round({free}, 1)', 'abs({free})', '({free} / 3)' ],
+		'({int})::numeric', '({num} % nullif({num}, 0))', 'extract(epoch FROM {stamp})', 'extract(second FROM {stamp})', 'sqrt(abs({num}))', 'round({float}::numeric, 3)', '({num})::numeric(20,1)', 'mod({num}, 7)', 'extract(epoch FROM {interval})', '({num} / 7)', '(100.0 * {int} / nullif({num}, 0))', 'round({num} / nullif({num}, 0), 2)',
+		'div({num}, nullif({num}, 0))', 'sign({num})', 'ceil({num} / 3)', '({money})::numeric', '({free} - {num})' ],
+	free => [ '({free} + {num})', '({free} * 2)', 'round({free}, 1)', 'abs({free})', '({free} / 3)', '(- {free})', '({free} % 7)', '({free} / nullif({num}, 0))', '({free} - {free})' ],
 	float => [ '({float} + {float})', '({float} - {float})', '({float} * {float})', '({float} / nullif({float}, 0))', 'ceil({float})', 'floor({float})', 'round({float})', 'trunc({float})', 'sign({float})', 'abs({float})', 'sqrt(abs({float}))',
 		'cbrt({float})', 'exp({float} / 100)', 'ln(abs({float}) + 1)', 'log(abs({float}) + 0.5)', 'power(abs({float}), 0.5)', '({float} ^ 2)', 'sin({float})', 'cos({float})', 'tan({float} / 7)', 'atan({float})', 'atan2({float}, {float})',
 		'asin({float} / 1000)', 'sinh({float} / 500)', 'tanh({float})', 'degrees({float})', 'radians({float})', '({int})::float8', '({num})::float8', '({float})::real', '(- {float})', 'asinh({float})', 'ln({float})', 'sqrt({float})', 'power({float}, {float})' ],
 	bool => [ '({int} > {int})', '({num} <= {num})', '({float} < {float})', '({date} = {date})', '({stamp} >= {stamp})', '({text} < {text})', '({text} LIKE \'%1%\')', '(NOT {bool})', '({bool} AND {bool})', '({bool} OR {bool})', '({float} IS NULL)',
-		'({int} BETWEEN {int} AND {int})', '({int} IN (1, 2, {int}))', '({interval} > {interval})', '({num} IS DISTINCT FROM {num})', '({free} > {free})', '({zoned} < {zoned})', '({money} > \'3\')', 'isfinite({date})' ],
+		'({int} BETWEEN {int} AND {int})', '({int} IN (1, 2, {int}))', '({interval} > {interval})', '({num} IS DISTINCT FROM {num})', '({num} / 3 > {num})', '(CASE WHEN {num} > 0 THEN {num} / {num} END < {num} / nullif({num}, 0))', '({free} > {free})', '({zoned} < {zoned})', '({money} > \'3\')', 'isfinite({date})' ],
 	text => [ 'upper({text})', 'left({text}, 2)', 'substr({text}, 2, 3)', '({text} || \'x\')', '({int})::text', 'to_char({date}, \'YYYY-MM\')', 'to_char({stamp}, \'HH24\')', 'replace({text}, \'k\', \'K\')', 'split_part({text}, \' \', 2)' ],
 	date => [ '({date} + {small})', '({date} - {small})', '({stamp})::date', '({zoned})::date' ],
 	stamp => [ 'date_trunc(\'month\', {stamp})', 'date_trunc(\'hour\', {stamp})', '({stamp} + {interval})', '({stamp} - {interval})', '({date})::timestamp', '({date} + {interval})', 'date_bin(\'15 min\', {stamp}, timestamp \'2020-01-01\')', '({zoned} AT TIME ZONE \'Europe/Berlin\')' ],
@@ -94,6 +95,9 @@ sub aggregate
 	my $e = expr($class, between(0, 1));
 	my $fraction = pick('0.5', '0', '1', '0.1', '0.999', '1.0 / 3');
 	my $down = pick('', ' DESC');
+
+	# LIMIT 1 is PostgreSQL's way to the least and greatest value of a constant
+	$e = pick(@{ $COLUMNS{$class} }) if ($e =~ s/'[^']*'//gr) !~ /\b(?:[sibpqnfgtcdm]|bo|t[szm]|iv)\b/;
 	my ($kind, $call) = @{ pick(
 		[ int => 'count(*)' ], [ int => "count($e)" ], [ int => "count(DISTINCT $e)" ], [ num => "sum($int)" ], [ num => "avg($int)" ], [ num => "sum($num)" ], [ num => "round(avg($num), 9)" ],
 		[ num => "round(variance($int), 6)" ], [ num => "round(stddev_pop($num), 6)" ], [ $class => "min($e)" ], [ $class => "max($e)" ], [ bool => "bool_and($bool)" ], [ bool => "bool_or($bool)" ],
@@ -102,7 +106,7 @@ sub aggregate
 		[ float => "percentile_cont($fraction) WITHIN GROUP (ORDER BY $num$down)" ], [ $class => "percentile_disc($fraction) WITHIN GROUP (ORDER BY $e$down)" ],
 		[ $class => "mode() WITHIN GROUP (ORDER BY $e$down)" ], [ any => "string_agg($text, ',' ORDER BY $text, id)" ], [ any => "string_agg(DISTINCT $text, ',')" ],
 		[ any => "array_agg($int ORDER BY $int$down, id)" ], [ any => "array_agg(DISTINCT $int)" ], [ any => "array_agg(trim_scale($num) ORDER BY id)" ], [ any => "json_agg($text ORDER BY id$down)" ],
-		[ int => "regr_count($float, $int)" ], [ any => "sum($text)" =~ s/sum/count/r ], [ interval => "sum(iv)" ], [ money => 'sum(m)' ], [ int => "rank(5) WITHIN GROUP (ORDER BY $int$down)" ],
+		[ int => "regr_count($float, $int)" ], [ any => "sum($text)" =~ s/sum/count/r ], [ any => "(sum($num))::text" ], [ any => "(avg($num))::text" ], [ num => 'sum(n)' ], [ any => '(sum(n / 3))::text' ], [ float => 'sum(g) FILTER (WHERE abs(g) < 1000)' ], [ interval => "sum(iv)" ], [ money => 'sum(m)' ], [ int => "rank(5) WITHIN GROUP (ORDER BY $int$down)" ],
 		[ int => "dense_rank(5) WITHIN GROUP (ORDER BY $int)" ], [ any => "percentile_disc(ARRAY[0.1, NULL, $fraction]) WITHIN GROUP (ORDER BY $int)" ], [ any => "jsonb_object_agg(id, $int) FILTER (WHERE id < 20)" ],
 		[ num => "sum($int) FILTER (WHERE $bool)" ], [ any => "string_agg($text, '-' ORDER BY id) FILTER (WHERE $bool)" ], [ float => "percentile_cont(0.5) WITHIN GROUP (ORDER BY $float) FILTER (WHERE $bool)" ],
 		[ $class => "max($e) FILTER (WHERE $bool)" ], [ int => "count($float) FILTER (WHERE $bool)" ]) };
