@@ -109,6 +109,35 @@ typedef GpucolStatus (*GpucolTakeRows) (void *arg, int thread, uint64_t ordinal,
 #define GPUCOL_IN_PLACE_ROWS	256
 
 /*
+ * A table that exceeds memory is made in parts, each looked up by all rows before the next is made.
+ * A row's bucket is a hash of its key; or, where it does not matter which part has which
+ * row, of all its outputs, so that rows of one key may lie in several parts.
+ */
+#define GPUCOL_PART_BUCKETS		4096
+
+typedef struct GpucolTablePart
+{
+	uint32_t	first;			/* buckets [first, end) */
+	uint32_t	end;
+	bool		by_rows;
+} GpucolTablePart;
+
+/* How far a run is with a table: 0 of 1 where it is whole. */
+typedef struct GpucolTurn
+{
+	uint32_t	part;
+	uint32_t	nparts;
+} GpucolTurn;
+
+/*
+ * Have the tables become those of the next turn of a run: part + 1 of the first table that has
+ * one, and part 0 of those before it.  *changed becomes the number of that table; GPUCOL_END
+ * if there is none, or a status that ends the run.  Called in the engine's main
+ * thread, where it may longjmp; the old tables are gone then.
+ */
+typedef GpucolStatus (*GpucolNextTurn) (void *arg, int *changed);
+
+/*
  * A table that a BUILD run has made for the probes of later runs.  It owns its memory,
  * counted against the budget of the run that made it, and belongs to whoever asked for
  * it; any number of runs may probe it, one at a time, of the engine that made it or of one
@@ -160,6 +189,10 @@ typedef struct GpucolRunOptions
 	GpucolLookup *const *lookups;	/* tables of the program's probes, */
 	int			nlookups;
 	const struct GpucolEngine *lookup_engine;	/* all made by this engine */
+	const GpucolTurn *turns;	/* CPU: by table, kept by next_turn; NULL: all are whole */
+	GpucolNextTurn next_turn;
+	void	   *next_turn_arg;
+	const GpucolTablePart *part;		/* CPU, BUILD: what to make of the table; NULL: all */
 } GpucolRunOptions;
 
 typedef struct GpucolRun GpucolRun;

@@ -95,6 +95,8 @@ append_figures(StringInfo text, const GpucolBuild *build)
 	appendStringInfo(text, "; %s table of " UINT64_FORMAT " rows, " UINT64_FORMAT " kB",
 					 build->figures.dense ? "dense" : "hash", (uint64) build->figures.rows,
 					 (uint64) (build->figures.bytes + 1023) / 1024);
+	if (build->counted > 1)
+		appendStringInfo(text, " in each of %u parts", build->counted);
 	appendStringInfo(text, "; looked up " UINT64_FORMAT ", found " UINT64_FORMAT,
 					 (uint64) build->probed.probed, (uint64) build->probed.found);
 }

@@ -124,6 +124,7 @@ init_run(GpucolExec *exec, CustomScanState *node, GpucolPipe *pipe, List *childr
 	joins->nsteps = list_length(pipe->steps);
 	joins->builds = palloc0(Max(joins->nsteps, 1) * sizeof(GpucolBuild));
 	joins->lookups = palloc0(Max(joins->nsteps, 1) * sizeof(GpucolLookup *));
+	joins->turns = palloc0(Max(joins->nsteps, 1) * sizeof(GpucolTurn));
 	for (int i = 0; i < joins->nsteps; i++)
 	{
 		GpucolBuild *build = &joins->builds[i];
@@ -173,12 +174,12 @@ note_table(GpucolJoins *joins, int i)
 {
 	GpucolBuild *build = &joins->builds[i];
 	GpucolPipeStep *step = build->step;
+	bool		whole = joins->turns[i].nparts == 1;
 
-	joins->engine->lookup_figures(joins->lookups[i], &build->figures);
 	step->built = true;
-	step->empty = build->figures.rows == 0 &&
+	step->empty = whole && build->figures.rows == 0 &&
 		(!build->figures.has_null || !gpucol_pipe_step_has_tail(step));
-	step->has_range = build->figures.has_range && build->figures.rows > 0;
+	step->has_range = whole && build->figures.has_range && build->figures.rows > 0;
 	step->least = build->figures.least;
 	step->greatest = build->figures.greatest;
 	gpucol_pipe_take_decimals(joins->pipe, step);
@@ -199,15 +200,15 @@ build_table(GpucolExec *exec, int i, bool wanted)
 		return GPUCOL_UNSUPPORTED;
 	}
 	build->budget = gpucol_run_budget(exec);
-	build->joins->pipe->dry = !wanted;
-	status = gpucol_run_build(build, &joins->lookups[i]);
+	joins->turns[i] = (GpucolTurn) {.nparts = 1};
+	status = gpucol_join_part_build(exec, i, wanted);
 	if (status != GPUCOL_OK)
 	{
 		joins->fallback = build->fallback;
 		return status;
 	}
 	note_table(joins, i);
-	gpucol_run_end(build);
+	joins->parted |= joins->turns[i].nparts > 1;
 	return GPUCOL_OK;
 }
 
@@ -267,14 +268,19 @@ gpucol_joins_figures(GpucolExec *exec)
  * Let the tables go, and the runs that made them.
  */
 void
-gpucol_joins_end(GpucolJoins *joins)
+gpucol_joins_end(GpucolExec *exec)
 {
+	GpucolJoins *joins = exec->joins;
+
 	for (int i = 0; i < joins->nsteps; i++)
 	{
 		gpucol_run_end(&joins->builds[i].exec);
 		free_lookup(joins, i);
 		joins->builds[i].step->built = false;
+		if (!exec->keeps)
+			gpucol_run_forget_rows(&joins->builds[i].exec);
 	}
+	joins->parted = false;
 	joins->pipe->dry = false;
 }
 

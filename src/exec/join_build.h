@@ -22,6 +22,11 @@ typedef struct GpucolBuild
 	GpucolExec	exec;
 	GpucolPipeStep *step;
 
+	/* a table in parts (exec/join_part.c): where each begins, in buckets, and the end */
+	uint32	   *cuts;
+	GpucolTablePart part;		/* that is made */
+	uint32		counted;		/* parts whose rows the figures have */
+
 	/* for EXPLAIN ANALYZE: of the last table, and sums of its probes */
 	GpucolLookupFigures figures;
 	GpucolProbeFigures probed;
@@ -34,6 +39,8 @@ typedef struct GpucolJoins
 	int			nsteps;
 	GpucolBuild *builds;		/* by step, */
 	GpucolLookup **lookups;		/* and the tables, once they are built */
+	GpucolTurn *turns;			/* how far the run is with each */
+	bool		parted;			/* some have parts */
 	const GpucolEngine *engine; /* that built them */
 	const char *fallback;		/* why one cannot be built */
 } GpucolJoins;
@@ -58,8 +65,17 @@ extern GpucolStatus gpucol_joins_build(GpucolExec *exec);
 /* Add the figures of the run in progress. */
 extern void gpucol_joins_figures(GpucolExec *exec);
 
-/* Let the tables go. */
-extern void gpucol_joins_end(GpucolJoins *joins);
+/* Let the tables of a run go. */
+extern void gpucol_joins_end(GpucolExec *exec);
+
+/*
+ * join_part.c: make a table, or the part of it that is its turn, in as many parts as memory
+ * asks for; a fallback status with the build's reason.  `wanted`: is it looked up in at all?
+ */
+extern GpucolStatus gpucol_join_part_build(GpucolExec *exec, int i, bool wanted);
+
+/* The GpucolNextTurn of a run, whose GpucolExec is `arg`. */
+extern GpucolStatus gpucol_joins_next_turn(void *arg, int *changed);
 
 /* Close what the run reads, and those of its tables: the node ends. */
 extern void gpucol_joins_close(GpucolExec *exec);

@@ -1,14 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * parts.c
- *	  The tables that a run reads as one: opened and closed.
+ *	  The tables that a run reads as one: opened and closed; which columns a node reads.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "access/sysattr.h"
 #include "access/table.h"
 #include "executor/executor.h"
+#include "optimizer/optimizer.h"
 #include "utils/rel.h"
 
 #include "exec/run.h"
@@ -60,4 +62,25 @@ gpucol_run_close_parts(GpucolExec *exec)
 	for (int i = 0; i < exec->nparts; i++)
 		table_close(exec->parts[i].rel, NoLock);
 	exec->nparts = 0;
+}
+
+/*
+ * The columns of the table that the node's scan tuple is computed of.
+ */
+Bitmapset *
+gpucol_run_read_columns(const GpucolExec *exec)
+{
+	CustomScan *cscan = castNode(CustomScan, exec->node->ss.ps.plan);
+	Bitmapset  *attnos = NULL;
+	Bitmapset  *result = NULL;
+	int			member = -1;
+
+	pull_varattnos((Node *) cscan->custom_scan_tlist, exec->varno, &attnos);
+	while ((member = bms_next_member(attnos, member)) >= 0)
+	{
+		if (member + FirstLowInvalidHeapAttributeNumber > 0)
+			result = bms_add_member(result,
+									member + FirstLowInvalidHeapAttributeNumber);
+	}
+	return result;
 }

@@ -282,14 +282,14 @@ keep_rows(PlanState *plan, TupleTableSlot *first, const GpucolPipe *pipe, Digits
 
 bool
 gpucol_plan_rows_look(PlanState *plan, TupleTableSlot *first, GpucolPipe *pipe, bool delivered,
-					  bool grows, GpucolKeptRows **kept)
+					  bool grows, bool keep, GpucolKeptRows **kept)
 {
 	Digits	   *digits = palloc0(Max(pipe->nsource, 1) * sizeof(Digits));
 	bool		fits;
 	bool		all_short = true;
 
 	*kept = NULL;
-	if (!must_look(pipe, delivered, grows))
+	if (!must_look(pipe, delivered, grows) && !keep)
 		return true;
 	for (int i = 0; i < pipe->nsource; i++)
 		digits[i].finite = digits[i].alike = true;

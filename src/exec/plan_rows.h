@@ -46,10 +46,11 @@ typedef struct GpucolKeptRows GpucolKeptRows;
  * and, before rows are `delivered`, that engines compute with every value, and that none is
  * too long if something `grows` in a condition (lower/harmless.h).  They are kept
  * then (*kept), in work_mem and beyond that on disk.  False where engines do not.  `first`
- * is the plan's first row, if it has delivered it.
+ * is the plan's first row, if it has delivered it.  With `keep` rows are kept in any case.
  */
 extern bool gpucol_plan_rows_look(PlanState *plan, TupleTableSlot *first, GpucolPipe *pipe,
-								  bool delivered, bool grows, GpucolKeptRows **kept);
+								  bool delivered, bool grows, bool keep,
+								  GpucolKeptRows **kept);
 extern GpucolSource *gpucol_plan_rows_open_kept(GpucolKeptRows *kept,
 												const GpucolProgramColumn *columns, int ncolumns);
 extern void gpucol_plan_rows_end(GpucolKeptRows *kept);

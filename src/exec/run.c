@@ -17,10 +17,8 @@
  */
 #include "postgres.h"
 
-#include "access/sysattr.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "optimizer/optimizer.h"
 #include "portability/instr_time.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
@@ -144,6 +142,11 @@ choose_engine(GpucolExec *exec)
 	if (exec->rows_of != NULL || exec->cpu_only || exec->source->in_parts ||
 		!gpucol_run_wants_device())
 		return &gpucol_engine_cpu;
+	if (exec->joins != NULL && exec->joins->parted)
+	{
+		exec->declined = "a joined table exceeds gpucol.memory_limit";
+		return &gpucol_engine_cpu;
+	}
 	if (exec->nparts > 0)
 	{
 		exec->declined = "the device keeps columns of one table at a time";
@@ -255,11 +258,16 @@ start_engine(GpucolExec *exec, const GpucolEngine *engine, const char **why)
 		options.memory_limit = 0;
 		options.budget = gpucol_memory_session();
 	}
+	else if (exec->unlimited)
+		options.budget = gpucol_memory_session();
 	else
 	{
 		options.memory_limit = participant_limit(exec);
+		if (exec->most > 0 && exec->most < options.memory_limit)
+			options.memory_limit = exec->most;
 		options.budget = gpucol_run_budget(exec);
 	}
+	options.part = exec->part;
 	options.checked = exec->checked;
 	options.in_place = exec->in_place;
 	exec->engine = engine;
@@ -276,6 +284,12 @@ start_engine(GpucolExec *exec, const GpucolEngine *engine, const char **why)
 		options.lookups = exec->joins->lookups;
 		options.nlookups = exec->joins->nsteps;
 		options.lookup_engine = exec->joins->engine;
+		if (exec->joins->parted)
+		{
+			options.turns = exec->joins->turns;
+			options.next_turn = gpucol_joins_next_turn;
+			options.next_turn_arg = exec;
+		}
 	}
 	options.first = exec->first;
 	options.jit = gpucol_jit;
@@ -615,7 +629,7 @@ prepare_joins(GpucolExec *exec)
 	CustomScan *cscan = castNode(CustomScan, exec->node->ss.ps.plan);
 	GpucolStatus status;
 
-	if (!pipe->dry && gpucol_joins_want_row(exec->joins))
+	if (!pipe->dry && exec->kept == NULL && gpucol_joins_want_row(exec->joins))
 	{
 		watch_engine(exec);
 		if (exec->rows_of == NULL)
@@ -629,10 +643,11 @@ prepare_joins(GpucolExec *exec)
 	status = gpucol_joins_build(exec);
 	if (status != GPUCOL_OK)
 		return fall_back(exec, status, exec->joins->fallback);
-	if (exec->rows_of != NULL && !pipe->dry &&
+	if (exec->rows_of != NULL && !pipe->dry && exec->kept == NULL &&
 		!gpucol_plan_rows_look(exec->rows_of, exec->first_row, pipe,
 							   exec->kind == GPUCOL_PROGRAM_SCAN,
-							   gpucol_harmless_grows((Node *) cscan->custom_scan_tlist), &exec->kept))
+							   gpucol_harmless_grows((Node *) cscan->custom_scan_tlist),
+							   exec->keeps || exec->joins->parted, &exec->kept))
 		return fall_back(exec, GPUCOL_UNSUPPORTED, status_reason(GPUCOL_UNSUPPORTED));
 	return GPUCOL_OK;
 }
@@ -839,27 +854,6 @@ gpucol_run_on_device(GpucolExec *exec)
 }
 
 /*
- * The columns of the table that the node's scan tuple is computed of.
- */
-Bitmapset *
-gpucol_run_read_columns(const GpucolExec *exec)
-{
-	CustomScan *cscan = castNode(CustomScan, exec->node->ss.ps.plan);
-	Bitmapset  *attnos = NULL;
-	Bitmapset  *result = NULL;
-	int			member = -1;
-
-	pull_varattnos((Node *) cscan->custom_scan_tlist, exec->varno, &attnos);
-	while ((member = bms_next_member(attnos, member)) >= 0)
-	{
-		if (member + FirstLowInvalidHeapAttributeNumber > 0)
-			result = bms_add_member(result,
-									member + FirstLowInvalidHeapAttributeNumber);
-	}
-	return result;
-}
-
-/*
  * Have the ordinary plan begin again.
  */
 void
@@ -881,12 +875,11 @@ gpucol_run_end(GpucolExec *exec)
 {
 	finish_engine(exec);
 	gpucol_run_close(exec);
-	if (exec->kept != NULL)
-		gpucol_plan_rows_end(exec->kept);
-	exec->kept = NULL;
+	if (!exec->keeps)
+		gpucol_run_end_rows(exec);
 	exec->first_row = NULL;
 	if (exec->joins != NULL)
-		gpucol_joins_end(exec->joins);
+		gpucol_joins_end(exec);
 	exec->lower = NULL;
 	exec->program = NULL;
 	exec->started = false;

@@ -120,6 +120,10 @@ struct GpucolExec
 	bool		never;			/* no row can pass: nothing is run */
 	TupleTableSlot *first_row;	/* of the plan whose rows are read: delivered, not used */
 	struct GpucolKeptRows *kept;	/* all of them, or NULL */
+	bool		keeps;			/* they outlast the run, until gpucol_run_forget_rows */
+	const GpucolTablePart *part;	/* BUILD: of the table, what to make; NULL: all */
+	Size		most;			/* BUILD: bytes that it may take; 0 = what is left of the budget */
+	bool		unlimited;		/* it must be made, whatever it takes of the session's memory */
 	bool		emitted;		/* a batch was handed out */
 
 	/* for EXPLAIN ANALYZE: finished runs, and what went wrong in one of them */
@@ -181,6 +185,13 @@ extern Bitmapset *gpucol_run_filled_columns(GpucolExec *exec, Bitmapset *attnums
 extern void gpucol_run_end(GpucolExec *exec);
 
 /*
+ * join_part.c: let the rows go that a run has kept of a plan; and those that were kept for
+ * several runs of it (exec->keeps), also by the makings of its tables.
+ */
+extern void gpucol_run_end_rows(GpucolExec *exec);
+extern void gpucol_run_forget_rows(GpucolExec *exec);
+
+/*
  * parts.c: have the run read the tables of these range table indexes as one, and close them
  * when the node ends.  Without a table of their own, exec->desc becomes what they have in
  * common.
@@ -196,7 +207,7 @@ extern void gpucol_run_open(GpucolExec *exec);
 extern void gpucol_run_close(GpucolExec *exec);
 
 /*
- * The columns of the table that a node without scanrelid reads: those in its scan tuple's
+ * parts.c: the columns of the table that a node without scanrelid reads: those in its scan tuple's
  * expressions.
  */
 extern Bitmapset *gpucol_run_read_columns(const GpucolExec *exec);

@@ -22,6 +22,7 @@
  *	  engine/cpu/live.c	which registers are read after a step, and their moving together; select.c lists of rows
  *	  engine/cpu/join.h	probes of built tables: join.c sets them up, probe.c and probe_codes.c look rows up,
  *						expand.c makes pairs of rows, tail.c delivers rows of the tables in the end
+ *						turn.c goes over the source again for the next parts of tables, part.c tells parts
  *	  engine/cpu/build.c	rows of a BUILD; lookup_build.c makes the table of them, lookup.c looks it up
  *
  * The main thread alone calls the source and the host, and only while no other
@@ -464,6 +465,15 @@ typedef struct GpucolCpuJoin
 	int			tail;			/* probe whose rows are delivered now */
 	bool		in_tail;
 	_Atomic uint64_t tail_next; /* first of its rows to be dealt */
+	GpucolDelta nulls;			/* what flows with them */
+
+	GpucolLookup *const *lookups;	/* the host's, which change with each turn */
+	const GpucolTurn *turns;	/* NULL: there is one */
+	GpucolNextTurn next_turn;
+	void	   *next_turn_arg;
+	uint64_t	turn;
+
+	const GpucolTablePart *part;	/* BUILD: rows that are kept; NULL: all */
 	GpucolLookup *lookup;		/* BUILD: made, and not yet handed over */
 } GpucolCpuJoin;
 
@@ -566,11 +576,12 @@ gpucol_cpu_has_room(const GpucolCpuWorker *worker)
 	return worker->noutputs < worker->run->out.join_outputs || worker->run->out.join_outputs == 0;
 }
 
-/* What makes codes of a column's dictionary another's: its segment; for payload, the run. */
+/* What makes codes of a column's dictionary another's: its segment; for payload, the turn. */
 static inline uint64_t
 gpucol_cpu_codes_serial(const GpucolRun *run, const GpucolCpuColumn *column)
 {
-	return column->slot < run->program->ncolumns ? run->input.segment_serial : UINT64_MAX;
+	return column->slot < run->program->ncolumns ? run->input.segment_serial :
+		UINT64_MAX - run->join.turn;
 }
 
 /*

@@ -199,6 +199,11 @@ cpu_start(const GpucolProgram *program, GpucolSource *source, const GpucolHost *
 	run->out.take_arg = options->take_arg;
 	run->mem.limit = options->memory_limit;
 	run->mem.parent = options->budget;
+	run->join.part = options->part;
+	run->join.lookups = options->lookups;
+	run->join.turns = options->turns;
+	run->join.next_turn = options->next_turn;
+	run->join.next_turn_arg = options->next_turn_arg;
 	open_program(run, program);
 	status = find_uses(run);
 	if (status == GPUCOL_OK)

@@ -81,6 +81,32 @@ gpucol_cpu_expand_init(GpucolRun *run, const GpucolCpuProbe *probe,
 	return GPUCOL_OK;
 }
 
+void
+gpucol_cpu_expand_free(GpucolRun *run, const GpucolCpuProbe *probe, GpucolCpuExpansion *expansion)
+{
+	const GpucolCpuLive *live = &run->digest.live[GPUCOL_STAGE_KEYS(probe->number)];
+
+	if (expansion->sel == NULL)
+		return;
+	for (int r = 0; r < live->n; r++)
+	{
+		gpucol_cpu_free(run, expansion->regs[r].v.any);
+		gpucol_cpu_free(run, expansion->regs[r].null_space);
+		gpucol_cpu_free(run, expansion->regs[r].codes);
+		gpucol_cpu_free(run, expansion->regs[r].n);
+	}
+	for (int q = 0; q < probe->number; q++)
+		gpucol_cpu_free(run, expansion->match[q]);
+	gpucol_cpu_free(run, expansion->sel);
+	gpucol_cpu_free(run, expansion->at);
+	gpucol_cpu_free(run, expansion->first);
+	gpucol_cpu_free(run, expansion->count);
+	gpucol_cpu_free(run, expansion->hit);
+	gpucol_cpu_free(run, expansion->regs);
+	gpucol_cpu_free(run, expansion->match);
+	memset(expansion, 0, sizeof(*expansion));
+}
+
 /* Copy a register. */
 static void
 save_register(GpucolCpuReg *to, const GpucolCpuReg *from, uint32_t n)
@@ -109,6 +135,22 @@ match_is_read(const GpucolRun *run, const GpucolCpuProbe *probe, int q)
 	return run->join.probes[q].last_load > GPUCOL_STAGE_KEYS(probe->number);
 }
 
+/* Drop the rows that are of another part of the table; returns the number of the others. */
+static uint32_t
+keep_part(GpucolCpuWorker *worker, const GpucolCpuProbe *probe)
+{
+	uint32_t   *numbers = worker->trail->numbers;
+	uint16_t	at[GPUCOL_SELECT_ROOM];
+	uint32_t	n = gpucol_cpu_probe_of_part(worker, probe, at, gpucol_select_all(worker->nsel, at));
+
+	if (n == worker->nsel)
+		return n;
+	for (uint32_t j = 0; j < n; j++)
+		numbers[j] = numbers[at[j]];
+	gpucol_cpu_probe_keep(worker, GPUCOL_STAGE_KEYS(probe->number), probe->number - 1, at, n);
+	return n;
+}
+
 GpucolStatus
 gpucol_cpu_expand_open(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, bool by_codes)
 {
@@ -121,6 +163,8 @@ gpucol_cpu_expand_open(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, boo
 
 	if (status != GPUCOL_OK)
 		return status;
+	if (probe->parted)
+		n = keep_part(worker, probe);
 	for (uint32_t j = 0; j < n; j++)
 	{
 		bool		there = trail->numbers[j] != GPUCOL_LOOKUP_NONE;

@@ -171,7 +171,8 @@ find_codes(const GpucolRun *run, GpucolCpuProbe *probe)
 	const GpucolCpuLive *live = &run->digest.live[GPUCOL_STAGE_KEYS(probe->number)];
 
 	probe->codes_slot = -1;
-	if (probe->probe->nkeys != 1 || probe->probe->keys_end != probe->first + 1 ||
+	probe->codes_read = false;
+	if (probe->parted || probe->probe->nkeys != 1 || probe->probe->keys_end != probe->first + 1 ||
 		(instr->op != GPUCOL_OP_LOAD_I && instr->op != GPUCOL_OP_LOAD_S) ||
 		instr->dst != probe->keys[0] || instr->aux >= run->program->ncolumns)
 		return;
@@ -181,8 +182,8 @@ find_codes(const GpucolRun *run, GpucolCpuProbe *probe)
 }
 
 /* What follows for a probe from its kind and its table. */
-static GpucolStatus
-init_probe(GpucolRun *run, GpucolCpuProbe *probe)
+static void
+plan_probe(const GpucolRun *run, GpucolCpuProbe *probe)
 {
 	GpucolJoinKind kind = probe->kind;
 	bool		multiplies = kind == GPUCOL_JOIN_INNER || kind == GPUCOL_JOIN_LEFT ||
@@ -195,12 +196,28 @@ init_probe(GpucolRun *run, GpucolCpuProbe *probe)
 		!probe->table->unique || probe->keeps || kind == GPUCOL_JOIN_SEMI ||
 		kind == GPUCOL_JOIN_ANTI :
 		!probe->table->unique && multiplies;
-	probe->last_load = last_load(run, probe->number);
+	probe->parted = probe->table->parted &&
+		(probe->keeps || kind == GPUCOL_JOIN_ANTI || kind == GPUCOL_JOIN_NOT_IN);
 	find_codes(run, probe);
+}
+
+/* A byte for each row of a probe's table. */
+static GpucolStatus
+init_matched(GpucolRun *run, GpucolCpuProbe *probe)
+{
+	gpucol_cpu_free(run, probe->matched);
+	probe->matched = gpucol_cpu_alloc0(run, probe->table->nrows + (size_t) 1);
+	return probe->matched == NULL ? GPUCOL_OUT_OF_MEMORY : GPUCOL_OK;
+}
+
+static GpucolStatus
+init_probe(GpucolRun *run, GpucolCpuProbe *probe)
+{
+	plan_probe(run, probe);
+	probe->last_load = last_load(run, probe->number);
 	if (!probe->marks)
 		return GPUCOL_OK;
-	probe->matched = gpucol_cpu_alloc0(run, probe->table->nrows + (size_t) 1);
-	return probe->matched == NULL ? GPUCOL_OUT_OF_MEMORY : find_needed(run, probe);
+	return init_matched(run, probe) != GPUCOL_OK ? GPUCOL_OUT_OF_MEMORY : find_needed(run, probe);
 }
 
 /* A payload column looks like one with a dictionary. */
@@ -217,7 +234,8 @@ init_payload(GpucolRun *run, int payload)
 	column->slot = slot;
 	if (from->cls != GPUCOL_CLASS_S)
 		return GPUCOL_OK;
-	desc = gpucol_cpu_alloc0(run, sizeof(GpucolChunkDesc));
+	gpucol_cpu_free(run, (void *) column->desc);
+	column->desc = desc = gpucol_cpu_alloc0(run, sizeof(GpucolChunkDesc));
 	if (desc == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	desc->kind = GPUCOL_KIND_BYTES;
@@ -225,9 +243,20 @@ init_payload(GpucolRun *run, int payload)
 	desc->ndict = from->nentries;
 	while (desc->width < 32 && (from->nentries - 1) >> desc->width != 0)
 		desc->width++;
-	column->desc = desc;
 	column->ndict = from->nentries;
 	column->entries = from->entries;
+	return GPUCOL_OK;
+}
+
+/* A worker's expansions. */
+static GpucolStatus
+init_expansions(GpucolRun *run, GpucolCpuWorker *worker)
+{
+	for (int p = 0; p < run->join.nprobes; p++)
+		if (run->join.probes[p].expands &&
+			gpucol_cpu_expand_init(run, &run->join.probes[p],
+								   &worker->trail->expansions[p]) != GPUCOL_OK)
+			return GPUCOL_OUT_OF_MEMORY;
 	return GPUCOL_OK;
 }
 
@@ -271,11 +300,24 @@ init_trail(GpucolRun *run, GpucolCpuWorker *worker)
 		if (trail->match[p] == NULL)
 			return GPUCOL_OUT_OF_MEMORY;
 		memset(trail->match[p], 0xff, sizeof(uint32_t) * n);
-		if (run->join.probes[p].expands &&
-			gpucol_cpu_expand_init(run, &run->join.probes[p], &trail->expansions[p]) != GPUCOL_OK)
-			return GPUCOL_OUT_OF_MEMORY;
 	}
-	return GPUCOL_OK;
+	return init_expansions(run, worker);
+}
+
+/* A worker's expansions, for the tables of the next turn. */
+static GpucolStatus
+init_again(GpucolRun *run, GpucolCpuWorker *worker)
+{
+	GpucolCpuTrail *trail = worker->trail;
+
+	for (int p = 0; p < run->join.nprobes; p++)
+	{
+		trail->codes_of[p].serial = 0;
+		gpucol_cpu_expand_free(run, &run->join.probes[p], &trail->expansions[p]);
+	}
+	for (int k = 0; k < run->program->nprobe_keys; k++)
+		trail->maps[k].serial = 0;
+	return init_expansions(run, worker);
 }
 
 GpucolStatus
@@ -315,6 +357,28 @@ gpucol_cpu_join_init(GpucolRun *run, const GpucolRunOptions *options, const char
 		status = init_payload(run, l);
 	for (int w = 0; w < run->nworkers && status == GPUCOL_OK; w++)
 		status = init_trail(run, &run->workers[w]);
+	return status;
+}
+
+GpucolStatus
+gpucol_cpu_join_again(GpucolRun *run, int changed)
+{
+	GpucolStatus status = GPUCOL_OK;
+
+	for (int p = 0; p < run->join.nprobes; p++)
+		run->join.probes[p].table = run->join.lookups[run->join.probes[p].probe->table];
+	if (!check_tables(run))
+		return GPUCOL_UNSUPPORTED;
+	for (int p = 0; p < run->join.nprobes && status == GPUCOL_OK; p++)
+	{
+		plan_probe(run, &run->join.probes[p]);
+		if (run->join.probes[p].marks && run->join.probes[p].probe->table <= changed)
+			status = init_matched(run, &run->join.probes[p]);
+	}
+	for (int l = 0; l < run->program->npayloads && status == GPUCOL_OK; l++)
+		status = init_payload(run, l);
+	for (int w = 0; w < run->nworkers && status == GPUCOL_OK; w++)
+		status = init_again(run, &run->workers[w]);
 	return status;
 }
 

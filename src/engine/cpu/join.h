@@ -46,6 +46,8 @@ struct GpucolCpuProbe
 	bool		residual;
 	bool		expands;
 	bool		keeps;			/* LEFT, FULL: rows without a match */
+	bool		parted;			/* of a table in parts: hands on rows without a match, those
+								 * whose key is of the part at hand */
 	bool		marks;			/* of the table's rows those that had a match */
 	int			last_load;		/* stage in which its payload is read last, or -1 */
 	int			codes_slot;		/* the key's column, where codes may do; or -1 */
@@ -120,6 +122,15 @@ struct GpucolCpuTrail
 extern GpucolStatus gpucol_cpu_join_init(GpucolRun *run, const GpucolRunOptions *options,
 										 const char **why);
 
+/*
+ * engine/cpu/turn.c: when the source has ended, begin it again with the tables of the next
+ * turn; GPUCOL_END if there is none.
+ */
+extern GpucolStatus gpucol_cpu_turn(GpucolRun *run);
+
+/* engine/cpu/join.c: the same for the probes; tables up to number `changed` are others. */
+extern GpucolStatus gpucol_cpu_join_again(GpucolRun *run, int changed);
+
 /* Do a program's probes make sense? */
 extern bool gpucol_cpu_join_check(const GpucolProgram *program);
 
@@ -161,6 +172,10 @@ extern GpucolStatus gpucol_cpu_probe_rows(GpucolCpuWorker *worker,
 extern void gpucol_cpu_probe_keep(GpucolCpuWorker *worker, int stage, int of,
 								  const uint16_t *at, uint32_t n);
 
+/* Of n entries at[] of the selected rows leave those whose key is of the table's part. */
+extern uint32_t gpucol_cpu_probe_of_part(const GpucolCpuWorker *worker, const GpucolCpuProbe *probe,
+										 uint16_t *at, uint32_t n);
+
 /* Mark the rows of the table that the selected rows have met. */
 extern void gpucol_cpu_probe_mark(GpucolCpuWorker *worker, const GpucolCpuProbe *probe);
 
@@ -189,6 +204,8 @@ extern GpucolStatus gpucol_cpu_expand_next(GpucolCpuWorker *worker,
 										   const GpucolCpuProbe *probe);
 extern GpucolStatus gpucol_cpu_expand_init(GpucolRun *run, const GpucolCpuProbe *probe,
 										   GpucolCpuExpansion *expansion);
+extern void gpucol_cpu_expand_free(GpucolRun *run, const GpucolCpuProbe *probe,
+								   GpucolCpuExpansion *expansion);
 
 /* engine/cpu/tail.c: a slice of the rows of tables; GPUCOL_END when all are done. */
 extern GpucolStatus gpucol_cpu_tail_step(GpucolRun *run);

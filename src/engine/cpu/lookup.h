@@ -48,6 +48,8 @@ struct GpucolLookup
 	GpucolLookupColumn *columns;
 	GpucolLookupKey *keys;
 	bool		has_null;
+	bool		parted;			/* it is one part of several: */
+	GpucolTablePart	part;
 	bool		unique;
 	bool		dense;
 	bool		wide;			/* words are hashes of codes */

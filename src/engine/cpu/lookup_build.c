@@ -763,6 +763,9 @@ open_lookup(GpucolRun *run, GpucolLookup **result)
 	gpucol_owned_open(&lookup->memory, &lookup->budget);
 	lookup->ncolumns = run->program->nkeys;
 	lookup->nkeys = run->program->njoin_keys;
+	lookup->parted = run->join.part != NULL;
+	if (lookup->parted)
+		lookup->part = *run->join.part;
 	lookup->columns = gpucol_owned_alloc_zeroed(&lookup->memory, sizeof(GpucolLookupColumn) *
 												((size_t) lookup->ncolumns + 1));
 	lookup->keys = gpucol_owned_alloc_zeroed(&lookup->memory, sizeof(GpucolLookupKey) *

@@ -5,6 +5,7 @@
  *
  *-------------------------------------------------------------------------
  */
+#include "engine/cpu/build.h"
 #include "engine/cpu/join.h"
 #include "engine/cpu/select.h"
 
@@ -284,7 +285,7 @@ list_not_in(const GpucolCpuWorker *worker, const GpucolCpuProbe *probe,
 			const uint32_t *numbers, uint16_t *at)
 {
 	const uint8_t *nulls = worker->regs[probe->keys[0]].nulls;
-	bool		empty = probe->table->nrows == 0 && !probe->table->has_null;
+	bool		empty = probe->table->nrows == 0 && !probe->table->has_null && !probe->parted;
 	uint32_t	m = 0;
 
 	if (probe->table->has_null)
@@ -359,6 +360,13 @@ list_rows(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, bool by_codes, u
 		gpucol_select_numbers(match, worker->nsel, there, at);
 }
 
+uint32_t
+gpucol_cpu_probe_of_part(const GpucolCpuWorker *worker, const GpucolCpuProbe *probe,
+						 uint16_t *at, uint32_t n)
+{
+	return gpucol_cpu_part_keep(worker, probe->keys, probe->table->nkeys, &probe->table->part, at, n);
+}
+
 /* Drop the rows that keys tell not to be handed on; match[] becomes that of the others. */
 static GpucolStatus
 match_rows(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, bool by_codes)
@@ -374,9 +382,12 @@ match_rows(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, bool by_codes)
 		status = gpucol_cpu_probe_find(worker, probe, by_codes, match);
 	if (status != GPUCOL_OK)
 		return status;
-	if (!probe->keeps)
+	if (!probe->keeps || probe->parted)
 	{
-		n = list_rows(worker, probe, narrow, at);
+		n = probe->keeps ? gpucol_select_all(worker->nsel, at) :
+			list_rows(worker, probe, narrow, at);
+		if (probe->parted)
+			n = gpucol_cpu_probe_of_part(worker, probe, at, n);
 		if (narrow && matters)
 			gpucol_cpu_codes_numbers(worker, probe, at, n, match);
 		if (n < worker->nsel)

@@ -161,15 +161,6 @@ gpucol_cpu_codes_open(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
 	return true;
 }
 
-/* All of n places. */
-static uint32_t
-select_all(uint32_t n, uint16_t *at)
-{
-	for (uint32_t j = 0; j < n; j++)
-		at[j] = (uint16_t) j;
-	return n;
-}
-
 uint32_t
 gpucol_cpu_codes_select(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, bool there,
 						uint16_t *at)
@@ -185,9 +176,9 @@ gpucol_cpu_codes_select(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, bo
 		case GPUCOL_CPU_CODES_MAP:
 			return gpucol_select_numbers(words, n, there, at);
 		case GPUCOL_CPU_CODES_ALL:
-			return there ? select_all(n, at) : 0;
+			return there ? gpucol_select_all(n, at) : 0;
 		default:
-			return there ? 0 : select_all(n, at);
+			return there ? 0 : gpucol_select_all(n, at);
 	}
 }
 

@@ -15,6 +15,15 @@
 
 #define GPUCOL_SELECT_ROOM (GPUCOL_VECTOR_VALUES + 16)
 
+/* All of n places. */
+static inline uint32_t
+gpucol_select_all(uint32_t n, uint16_t *at)
+{
+	for (uint32_t j = 0; j < n; j++)
+		at[j] = (uint16_t) j;
+	return n;
+}
+
 /* Places whose number is not UINT32_MAX, or where it is. */
 extern uint32_t gpucol_select_numbers(const uint32_t *numbers, uint32_t n, bool there,
 									  uint16_t *at);

@@ -782,5 +782,7 @@ gpucol_cpu_source_step(GpucolRun *run)
 		run->source->ops->check_interrupts(run->source);
 	}
 	status = do_delta(run);
-	return status == GPUCOL_END ? gpucol_cpu_tail_step(run) : status;
+	if (status == GPUCOL_END)
+		status = gpucol_cpu_tail_step(run);
+	return status == GPUCOL_END ? gpucol_cpu_turn(run) : status;
 }

@@ -12,7 +12,7 @@
  */
 #include "engine/cpu/join.h"
 
-/* A batch of rows of NULLs as the delta's; stays as long as the run. */
+/* A batch of rows of NULLs; stays as long as the run. */
 static GpucolStatus
 make_nulls(GpucolRun *run)
 {
@@ -36,10 +36,19 @@ make_nulls(GpucolRun *run)
 		columns[c].bytes = bytes;
 		columns[c].nulls = nulls;
 	}
-	memset(&run->input.delta, 0, sizeof(run->input.delta));
-	run->input.delta.nrows = GPUCOL_VECTOR_VALUES;
-	run->input.delta.tids = values;
-	run->input.delta.columns = columns;
+	run->join.nulls.nrows = GPUCOL_VECTOR_VALUES;
+	run->join.nulls.tids = values;
+	run->join.nulls.columns = columns;
+	return GPUCOL_OK;
+}
+
+/* Make such a batch the delta's. */
+static GpucolStatus
+open_nulls(GpucolRun *run)
+{
+	if (run->join.nulls.columns == NULL && make_nulls(run) != GPUCOL_OK)
+		return GPUCOL_OUT_OF_MEMORY;
+	run->input.delta = run->join.nulls;
 	gpucol_cpu_bounds_find(run, &run->input.delta);
 	return gpucol_cpu_host_ask_delta(run, &run->input.delta);
 }
@@ -142,18 +151,28 @@ is_done(const GpucolRun *run)
 	return run->window.by_ordinal || run->join.tail_next >= nrows;
 }
 
+/* Does a probe deliver rows of its table in this turn? */
+static bool
+has_tail(const GpucolRun *run, const GpucolCpuProbe *probe)
+{
+	for (int t = 0; run->join.turns != NULL && t < probe->probe->table; t++)
+		if (run->join.turns[t].part + 1 < run->join.turns[t].nparts)
+			return false;
+	return probe->marks;
+}
+
 /* Begin with the rows of the next probe that delivers some. */
 static GpucolStatus
 open_tail(GpucolRun *run)
 {
-	while (run->join.tail < run->join.nprobes && !run->join.probes[run->join.tail].marks)
+	while (run->join.tail < run->join.nprobes && !has_tail(run, &run->join.probes[run->join.tail]))
 		run->join.tail++;
 	if (run->join.tail == run->join.nprobes)
 		return GPUCOL_END;
 	atomic_store(&run->join.tail_next, 0);
 	for (int w = 0; w < run->nworkers; w++)
 		run->workers[w].next = run->workers[w].end = 0;
-	return make_nulls(run);
+	return open_nulls(run);
 }
 
 GpucolStatus
