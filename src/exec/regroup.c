@@ -161,8 +161,8 @@ merge_state(const GpucolHost *host, const GpucolAgg *agg, GpucolAggState *to,
 static bool
 is_new_value(HostAgg *host, uint32 group, Datum value)
 {
-	uint32		hash = hash_combine(murmurhash32(group), hash_value(&host->domain, value));
-	uint32		at;
+	uint64		hash = (uint64) hash_combine(murmurhash32(group), hash_value(&host->domain, value)) << 32;
+	uint64		at;
 	uint32		pair;
 
 	if (gpucol_item_reserve(&host->table))
@@ -170,14 +170,11 @@ is_new_value(HostAgg *host, uint32 group, Datum value)
 		host->groups = gpucol_grow(host->groups, host->table.room * sizeof(uint32));
 		host->values = gpucol_grow(host->values, host->table.room * sizeof(Datum));
 	}
-	at = hash & (host->table.nslots - 1);
-	while (gpucol_item_next(&host->table, hash, &at, &pair))
-	{
+	at = gpucol_hash_home(&host->table.hash, hash);
+	while (gpucol_hash_next(&host->table.hash, hash, &at, &pair))
 		if (host->groups[pair] == group &&
 			equal_values(&host->domain, host->values[pair], value))
 			return false;
-		at = (at + 1) & (host->table.nslots - 1);
-	}
 	pair = gpucol_item_add(&host->table, hash, at);
 	host->groups[pair] = group;
 	host->values[pair] = datumCopy(value, host->domain.typbyval, host->domain.typlen);
@@ -303,7 +300,7 @@ same_keys(GpucolRegroup *r, uint32 group, uint32 set, const Datum *values, const
 
 /* Add a group with these keys and no rows. */
 static uint32
-add_group(GpucolRegroup *r, uint32 hash, uint32 at, uint32 set, const Datum *values,
+add_group(GpucolRegroup *r, uint64 hash, uint64 at, uint32 set, const Datum *values,
 		  const bool *isnull)
 {
 	int			n = r->plan->nkeys;
@@ -344,20 +341,19 @@ reserve_group(GpucolRegroup *r)
 static uint32
 find_group(GpucolRegroup *r, uint32 set, const Datum *values, const bool *isnull)
 {
-	uint32		hash = set;
-	uint32		at;
+	uint32		combined = set;
+	uint64		hash;
+	uint64		at;
 	uint32		group;
 
 	reserve_group(r);
 	for (int i = 0; i < r->plan->nkeys; i++)
-		hash = hash_combine(hash, isnull[i] ? 0 : r->key_hashes[i]);
-	at = hash & (r->table.nslots - 1);
-	while (gpucol_item_next(&r->table, hash, &at, &group))
-	{
+		combined = hash_combine(combined, isnull[i] ? 0 : r->key_hashes[i]);
+	hash = (uint64) combined << 32;
+	at = gpucol_hash_home(&r->table.hash, hash);
+	while (gpucol_hash_next(&r->table.hash, hash, &at, &group))
 		if (same_keys(r, group, set, values, isnull))
 			return group;
-		at = (at + 1) & (r->table.nslots - 1);
-	}
 	return add_group(r, hash, at, set, values, isnull);
 }
 

@@ -24,6 +24,7 @@
 #include "utils/sortsupport.h"
 #include "utils/typcache.h"
 
+#include "base/hash_table.h"
 #include "base/radix.h"
 #include "columnar/typemap.h"
 #include "exec/window_codes.h"
@@ -152,23 +153,15 @@ numeric_codes(GpucolWindowRows *rows, const GpucolWindowInput *in, GpucolWindowC
  * ------------------------------------------------------------------------
  */
 
-/* A distinct value. */
-typedef struct Entry
-{
-	Datum		value;
-	uint32		hash;
-} Entry;
-
 typedef struct Distinct
 {
 	const GpucolWindowInput *in;
 	GpucolWindowRows *rows;
-	Entry	   *entries;
+	Datum	   *entries;		/* distinct values */
 	uint32		nentries;
 	uint32		allocated;
 	bool		all_differ;		/* mostly: equal values have entries of their own */
-	uint32	   *slots;			/* entry by hash, or NO_VALUE */
-	uint32		mask;
+	GpucolHashTable table;
 	uint32	   *numbers;		/* of entries, by row */
 } Distinct;
 
@@ -190,45 +183,40 @@ bytes_of(const GpucolWindowInput *in, const Datum *value, Size *length)
 	return VARDATA_ANY(DatumGetPointer(*value));
 }
 
-/* Have the hash table hold the entries; false where memory does not suffice. */
+/* Make room in the table for n entries; false where memory does not suffice. */
 static bool
-make_slots(Distinct *d, uint32 nslots)
+grow_table(Distinct *d, uint64 n)
 {
-	if (nslots == 0 || !gpucol_window_rows_fit(d->rows, nslots * sizeof(uint32)))
-		return false;
-	if (d->slots != NULL)
-		pfree(d->slots);
-	d->slots = gpucol_window_rows_alloc(d->rows, nslots * sizeof(uint32));
-	memset(d->slots, 0xff, nslots * sizeof(uint32));
-	d->mask = nslots - 1;
-	for (uint32 i = 0; i < d->nentries; i++)
-	{
-		uint32		at = d->entries[i].hash & d->mask;
+	uint64		nslots = gpucol_hash_slots(d->table.nslots, n);
+	uint64	   *slots;
 
-		while (d->slots[at] != NO_VALUE)
-			at = (at + 1) & d->mask;
-		d->slots[at] = i;
-	}
+	if (nslots == d->table.nslots)
+		return true;
+	if (!gpucol_window_rows_fit(d->rows, nslots * sizeof(uint64)))
+		return false;
+	slots = gpucol_window_rows_alloc(d->rows, nslots * sizeof(uint64));
+	memset(slots, 0, nslots * sizeof(uint64));
+	slots = gpucol_hash_move(&d->table, slots, nslots);
+	if (slots != NULL)
+		pfree(slots);
 	return true;
 }
 
 /* Add an entry; false where memory does not suffice. */
 static bool
-add_entry(Distinct *d, Datum value, uint32 hash)
+add_entry(Distinct *d, Datum value)
 {
 	if (d->nentries == d->allocated)
 	{
 		uint32		wanted = d->allocated * 2;
 
-		if (!gpucol_window_rows_fit(d->rows, d->allocated * sizeof(Entry)) ||
-			(!d->all_differ && !make_slots(d, wanted * 2)))
+		if (!gpucol_window_rows_fit(d->rows, d->allocated * sizeof(Datum)) ||
+			(!d->all_differ && !grow_table(d, wanted)))
 			return false;
-		d->entries = repalloc_huge(d->entries, wanted * sizeof(Entry));
+		d->entries = repalloc_huge(d->entries, wanted * sizeof(Datum));
 		d->allocated = wanted;
 	}
-	d->entries[d->nentries++] = (Entry) {
-		.value = value,.hash = hash
-	};
+	d->entries[d->nentries++] = value;
 	return true;
 }
 
@@ -238,41 +226,28 @@ find_entry(Distinct *d, Datum value, uint32 *number)
 {
 	Size		length;
 	const char *bytes = bytes_of(d->in, &value, &length);
-	uint32		hash;
-	uint32		at;
+	uint64		hash;
+	uint64		at;
 
 	if (d->all_differ)
 	{
 		*number = d->nentries;
-		return add_entry(d, value, 0);
+		return add_entry(d, value);
 	}
-	hash = hash_bytes((const unsigned char *) bytes, (int) length);
-	for (at = hash & d->mask; d->slots[at] != NO_VALUE; at = (at + 1) & d->mask)
+	hash = (uint64) hash_bytes((const unsigned char *) bytes, (int) length) << 32;
+	at = gpucol_hash_home(&d->table, hash);
+	while (gpucol_hash_next(&d->table, hash, &at, number))
 	{
-		const Entry *entry = &d->entries[d->slots[at]];
 		Size		other_length;
-		const char *other;
+		const char *other = bytes_of(d->in, &d->entries[*number], &other_length);
 
-		if (entry->hash != hash)
-			continue;
-		other = bytes_of(d->in, &entry->value, &other_length);
 		if (other_length == length && memcmp(other, bytes, length) == 0)
-		{
-			*number = d->slots[at];
 			return true;
-		}
 	}
 	*number = d->nentries;
-	if (d->nentries < d->allocated)
-	{
-		d->slots[at] = d->nentries;
-		return add_entry(d, value, hash);
-	}
-	if (!add_entry(d, value, hash))
+	if (!add_entry(d, value))
 		return false;
-	for (at = hash & d->mask; d->slots[at] != NO_VALUE;)
-		at = (at + 1) & d->mask;
-	d->slots[at] = *number;
+	gpucol_hash_add(&d->table, hash, *number);
 	return true;
 }
 
@@ -294,10 +269,10 @@ collect(Distinct *d)
 	bool		ok = true;
 
 	if (!gpucol_window_rows_fit(d->rows, d->rows->nrows * sizeof(uint32)) ||
-		!make_slots(d, FIRST_ENTRIES * 2))
+		!grow_table(d, FIRST_ENTRIES))
 		return false;
 	d->allocated = FIRST_ENTRIES;
-	d->entries = gpucol_window_rows_alloc(d->rows, FIRST_ENTRIES * sizeof(Entry));
+	d->entries = gpucol_window_rows_alloc(d->rows, FIRST_ENTRIES * sizeof(Datum));
 	d->numbers = gpucol_window_rows_alloc(d->rows, d->rows->nrows * sizeof(uint32));
 	old = MemoryContextSwitchTo(d->rows->context);
 	for (uint32 i = 0; ok && i < d->rows->nrows; i++)
@@ -317,7 +292,7 @@ collect(Distinct *d)
 /* What comparisons need. */
 typedef struct Sorting
 {
-	const Entry *entries;
+	const Datum *entries;
 	SortSupport ssup;
 } Sorting;
 
@@ -326,8 +301,8 @@ static int
 compare_values(const void *a, const void *b, void *arg)
 {
 	const Sorting *sorting = arg;
-	Datum		x = sorting->entries[((const GpucolRadixItem *) a)->row].value;
-	Datum		y = sorting->entries[((const GpucolRadixItem *) b)->row].value;
+	Datum		x = sorting->entries[((const GpucolRadixItem *) a)->row];
+	Datum		y = sorting->entries[((const GpucolRadixItem *) b)->row];
 
 	return ApplySortAbbrevFullComparator(x, false, y, false, sorting->ssup);
 }
@@ -386,8 +361,8 @@ rank_entries(Distinct *d, GpucolWindowCodes *c, SortSupport ssup)
 	for (uint32 i = 0; i < n; i++)
 	{
 		first[i].row = i;
-		first[i].key = (uint64) (ssup->abbrev_converter == NULL ? d->entries[i].value :
-								 ssup->abbrev_converter(d->entries[i].value, ssup));
+		first[i].key = (uint64) (ssup->abbrev_converter == NULL ? d->entries[i] :
+								 ssup->abbrev_converter(d->entries[i], ssup));
 	}
 	if (integers)
 		items = sort_integers(first, second, n, &sorting);
@@ -430,7 +405,7 @@ compared_codes(GpucolWindowRows *rows, const GpucolWindowInput *in, GpucolWindow
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(sorting);
 	pfree(d.entries);
-	pfree(d.slots);
+	pfree(d.table.slots);
 	pfree(d.numbers);
 	return true;
 }

@@ -29,6 +29,7 @@
 #ifndef GPUCOL_KERNEL_LOOKUP_H
 #define GPUCOL_KERNEL_LOOKUP_H
 
+#include "base/hash_table.h"
 #include "kernel/float_order.h"
 #include "kernel/program.h"
 
@@ -54,8 +55,7 @@ typedef struct GpucolLookupKey
 	int64_t		least;
 	uint64_t	range;			/* of the codes: greatest less least */
 	int			shift;			/* of a code in the word */
-	uint64_t   *slots;			/* S: of entries, hash high half << 32 | number + 1 */
-	uint32_t	nslots;
+	GpucolHashTable table;		/* S: of entries */
 } GpucolLookupKey;
 
 /* The table's own arrays, good as long as it is. */

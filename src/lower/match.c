@@ -32,6 +32,7 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
+#include "base/hash_table.h"
 #include "columnar/collation.h"
 #include "compat.h"
 #include "lower/match.h"
@@ -78,8 +79,7 @@ struct GpucolMatch
 	MatchOrder	order;
 
 	/* IN: numbers of items + 1, open addressing */
-	uint32	   *slots;
-	uint32		nslots;
+	GpucolHashTable table;
 	uint64		lengths;		/* bit len % 64 set = some item may have the length */
 	bool		has_null;
 
@@ -320,15 +320,17 @@ same_bytes(const GpucolBytes *a, const GpucolBytes *b)
 	return a->len == b->len && memcmp(a->data, b->data, a->len) == 0;
 }
 
-/* The slot of an item of the list, or a free one. */
-static uint32
-find_slot(const GpucolMatch *match, const GpucolBytes *value)
+/* Is a value with this hash in the list?  Else *at is where it belongs. */
+static bool
+find_item(const GpucolMatch *match, const GpucolBytes *value, uint64 hash, uint64 *at)
 {
-	uint32		at = (uint32) gpucol_hash_bytes(value->data, value->len) & (match->nslots - 1);
+	uint32		item;
 
-	while (match->slots[at] != 0 && !same_bytes(&match->bytes[match->slots[at] - 1], value))
-		at = (at + 1) & (match->nslots - 1);
-	return at;
+	*at = gpucol_hash_home(&match->table, hash);
+	while (gpucol_hash_next(&match->table, hash, at, &item))
+		if (same_bytes(&match->bytes[item], value))
+			return true;
+	return false;
 }
 
 /* column = ANY (constant array), column <> ALL (constant array) */
@@ -342,6 +344,7 @@ match_array(GpucolLower *l, ScalarArrayOpExpr *expr)
 	Datum	   *items;
 	bool	   *nulls;
 	int			n;
+	uint64		nslots;
 
 	if (!is_column(linitial(expr->args)) ||
 		!is_equality(expr->opfuncid, expr->inputcollid, &negate) ||
@@ -354,22 +357,22 @@ match_array(GpucolLower *l, ScalarArrayOpExpr *expr)
 		return NULL;
 	match = make_match(MATCH_IN, negate);
 	match->bytes = palloc(n * sizeof(GpucolBytes));
-	for (match->nslots = 16; match->nslots < (uint32) n * 2;)
-		match->nslots *= 2;
-	match->slots = palloc0(match->nslots * sizeof(uint32));
+	nslots = gpucol_hash_slots(0, n);
+	gpucol_hash_set_slots(&match->table, palloc0(nslots * sizeof(uint64)), nslots);
 	for (int i = 0; i < n; i++)
 	{
 		GpucolBytes *item = &match->bytes[match->nbytes];
-		uint32		at;
+		uint64		hash;
+		uint64		at;
 
 		match->has_null |= nulls[i];
 		if (nulls[i])
 			continue;
 		*item = contents(items[i]);
-		at = find_slot(match, item);
-		if (match->slots[at] != 0)
+		hash = gpucol_hash_bytes(item->data, item->len);
+		if (find_item(match, item, hash, &at))
 			continue;
-		match->slots[at] = ++match->nbytes;
+		gpucol_hash_put(&match->table, at, hash, match->nbytes++);
 		match->lengths |= UINT64CONST(1) << item->len % 64;
 	}
 	return match;
@@ -464,8 +467,10 @@ like(const GpucolMatch *match, GpucolBytes value)
 static bool
 in_list(const GpucolMatch *match, const GpucolBytes *value)
 {
+	uint64		at;
+
 	return (match->lengths >> value->len % 64 & 1) != 0 &&
-		match->slots[find_slot(match, value)] != 0;
+		find_item(match, value, gpucol_hash_bytes(value->data, value->len), &at);
 }
 
 static bool

@@ -3,14 +3,9 @@
  * group.c
  *	  Hash tables of the CPU engine's aggregation.
  *
- * All are open-addressing tables with linear probing, at most half full, whose
- * slots hold half of the hash beside the entry's number, so that a probe
- * touches an entry only when it is very probably the one sought.
- *
  * The table of groups may be much larger than the processor's cache.  Lookups of a
  * vector prefetch their slots, then the keys of the groups that they find there, then
- * the states.  A slot's place is the upper end of the half of the hash that it holds: a
- * table that doubles is filled from the old one in one pass over both.
+ * the states.
  *
  *-------------------------------------------------------------------------
  */
@@ -61,12 +56,12 @@ gpucol_cpu_group_destroy(GpucolCpuGroups *groups)
 	run = groups->run;
 	gpucol_cpu_free(run, groups->keys);
 	gpucol_cpu_free(run, groups->states);
-	gpucol_cpu_free(run, groups->slots);
+	gpucol_cpu_free(run, groups->table.slots);
 	gpucol_cpu_free(run, groups->direct);
 	gpucol_cpu_free(run, groups->channels);
 	gpucol_cpu_free(run, groups->slot_groups);
 	gpucol_cpu_free(run, groups->strings.values);
-	gpucol_cpu_free(run, groups->strings.slots);
+	gpucol_cpu_free(run, groups->strings.table.slots);
 	while (groups->strings.chunk != NULL)
 	{
 		char	   *next = *(char **) groups->strings.chunk;
@@ -97,15 +92,20 @@ gpucol_cpu_group_destroy(GpucolCpuGroups *groups)
 	gpucol_cpu_free(run, groups);
 }
 
-/* Put entry `number` with `hash` into a table of slots that lacks it. */
-static void
-place(uint64_t *slots, uint32_t nslots, uint64_t hash, uint32_t number)
+/* Make room in a table for n items. */
+static GpucolStatus
+grow_table(GpucolRun *run, GpucolHashTable *table, uint64_t n)
 {
-	uint32_t	at = (uint32_t) hash & (nslots - 1);
+	uint64_t	nslots = gpucol_hash_slots(table->nslots, n);
+	uint64_t   *slots;
 
-	while (slots[at] != 0)
-		at = (at + 1) & (nslots - 1);
-	slots[at] = (hash & UINT64_C(0xffffffff00000000)) | (number + 1);
+	if (nslots == table->nslots)
+		return GPUCOL_OK;
+	slots = gpucol_cpu_alloc0(run, sizeof(uint64_t) * nslots);
+	if (slots == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	gpucol_cpu_free(run, gpucol_hash_move(table, slots, nslots));
+	return GPUCOL_OK;
 }
 
 /* A float key's bit pattern with -0 as 0, for hashing. */
@@ -154,65 +154,19 @@ grow_groups(GpucolCpuGroups *groups, uint32_t n)
 	return GPUCOL_OK;
 }
 
-/* The slot where the search for a group with this hash begins. */
-GPUCOL_CPU_INLINE uint32_t
-first_slot(const GpucolCpuGroups *groups, uint64_t hash)
-{
-	return (uint32_t) (hash >> 32) >> groups->slot_shift;
-}
-
-/* Put a slot's contents, or what is to become them, into a table that lacks it. */
-GPUCOL_CPU_INLINE void
-place_group(GpucolCpuGroups *groups, uint64_t slot)
-{
-	uint32_t	at = first_slot(groups, slot);
-
-	while (groups->slots[at] != 0)
-		at = (at + 1) & (groups->nslots - 1);
-	groups->slots[at] = slot;
-}
-
-GPUCOL_CPU_INLINE uint64_t
-slot_of(uint64_t hash, uint32_t group)
-{
-	return (hash & UINT64_C(0xffffffff00000000)) | (group + 1);
-}
-
-/* Make the table of groups larger. */
-static GpucolStatus
-resize_slots(GpucolCpuGroups *groups, uint32_t nslots)
-{
-	uint64_t   *old = groups->slots;
-	uint32_t	nold = groups->nslots;
-	uint64_t   *slots = gpucol_cpu_alloc0(groups->run, sizeof(uint64_t) * (size_t) nslots);
-
-	if (slots == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
-	groups->slots = slots;
-	groups->nslots = nslots;
-	groups->slot_shift = 32 - (uint32_t) __builtin_ctz(nslots);
-	for (uint32_t i = 0; i < nold; i++)
-		if (old[i] != 0)
-			place_group(groups, old[i]);
-	gpucol_cpu_free(groups->run, old);
-	return GPUCOL_OK;
-}
-
 /* Enter every group in the hash table, with room for another. */
 static GpucolStatus
 grow_slots(GpucolCpuGroups *groups)
 {
-	GpucolRun  *run = groups->run;
-	uint32_t	nslots = groups->nslots == 0 ? FIRST_GROUPS * 2 : groups->nslots;
+	const GpucolRun *run = groups->run;
 
-	while (groups->n >= nslots / 2)
-		nslots *= 2;
-	if (nslots != groups->nslots && resize_slots(groups, nslots) != GPUCOL_OK)
+	if (grow_table(groups->run, &groups->table, (uint64_t) groups->n + 1) != GPUCOL_OK)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (; groups->nhashed < groups->n; groups->nhashed++)
-		place_group(groups, slot_of(gpucol_cpu_group_hash(run, groups->keys +
-														  (size_t) groups->nhashed * run->agg.key_words),
-									groups->nhashed));
+		gpucol_hash_add(&groups->table,
+						gpucol_cpu_group_hash(run, groups->keys +
+											  (size_t) groups->nhashed * run->agg.key_words),
+						groups->nhashed);
 	return GPUCOL_OK;
 }
 
@@ -286,10 +240,11 @@ prefetch_groups(const GpucolCpuGroups *groups, uint32_t n, const uint64_t *hashe
 	const GpucolRun *run = groups->run;
 
 	for (uint32_t j = 0; j < n; j++)
-		GPUCOL_PREFETCH(&groups->slots[first_slot(groups, hashes[j])]);
+		GPUCOL_PREFETCH(&groups->table.slots[gpucol_hash_home(&groups->table, hashes[j])]);
 	for (uint32_t j = 0; j < n; j++)
 	{
-		uint32_t	number = (uint32_t) groups->slots[first_slot(groups, hashes[j])] - 1;
+		uint64_t	home = gpucol_hash_home(&groups->table, hashes[j]);
+		uint32_t	number = (uint32_t) groups->table.slots[home] - 1;
 
 		if (number == UINT32_MAX)
 			continue;
@@ -306,16 +261,16 @@ lookup_hashed(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint
 	GpucolRun  *run = groups->run;
 
 	hash_rows(run, keys, stride, n, hashes);
-	if ((groups->nslots == 0 || groups->nhashed < groups->n) &&
+	if ((groups->table.nslots == 0 || groups->nhashed < groups->n) &&
 		grow_slots(groups) != GPUCOL_OK)
 		return GPUCOL_OUT_OF_MEMORY;
-	if (groups->nslots > 4096 && n > 1)
+	if (groups->table.nslots > PREFETCHED_SLOTS && n > 1)
 		prefetch_groups(groups, n, hashes);
 	for (uint32_t j = 0; j < n; j++)
 	{
 		uint64_t	hash = hashes[j];
-		uint32_t	at = first_slot(groups, hash);
-		uint64_t	slot;
+		uint64_t	at = gpucol_hash_home(&groups->table, hash);
+		bool		found;
 
 		/* rows of a group often follow each other */
 		if (j > 0 && hash == hashes[j - 1] && same_key(groups, ids[j - 1], keys, stride, j))
@@ -323,23 +278,17 @@ lookup_hashed(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint
 			ids[j] = ids[j - 1];
 			continue;
 		}
-		while ((slot = groups->slots[at]) != 0)
-		{
-			if ((slot ^ hash) >> 32 == 0 &&
-				same_key(groups, (uint32_t) slot - 1, keys, stride, j))
-				break;
-			at = (at + 1) & (groups->nslots - 1);
-		}
-		if (slot == 0)
-		{
-			if (grow_groups(groups, 1) != GPUCOL_OK || grow_slots(groups) != GPUCOL_OK)
-				return GPUCOL_OUT_OF_MEMORY;
-			groups->only_layout = 0;
-			slot = add_group(groups, keys, stride, j) + 1;
-			place_group(groups, slot_of(hash, (uint32_t) slot - 1));
-			groups->nhashed++;
-		}
-		ids[j] = (uint32_t) slot - 1;
+		while ((found = gpucol_hash_next(&groups->table, hash, &at, &ids[j])) &&
+			   !same_key(groups, ids[j], keys, stride, j))
+			continue;
+		if (found)
+			continue;
+		if (grow_groups(groups, 1) != GPUCOL_OK || grow_slots(groups) != GPUCOL_OK)
+			return GPUCOL_OUT_OF_MEMORY;
+		groups->only_layout = 0;
+		ids[j] = add_group(groups, keys, stride, j);
+		gpucol_hash_add(&groups->table, hash, ids[j]);
+		groups->nhashed++;
 	}
 	return GPUCOL_OK;
 }
@@ -522,20 +471,7 @@ grow_strings(GpucolCpuGroups *groups)
 		strings->values = values;
 		strings->capacity = capacity;
 	}
-	if (strings->n * 2 >= strings->nslots)
-	{
-		uint32_t	nslots = strings->nslots == 0 ? FIRST_STRINGS * 2 : strings->nslots * 2;
-		uint64_t   *slots = gpucol_cpu_alloc0(run, sizeof(uint64_t) * (size_t) nslots);
-
-		if (slots == NULL)
-			return GPUCOL_OUT_OF_MEMORY;
-		for (uint32_t i = 0; i < strings->n; i++)
-			place(slots, nslots, gpucol_hash_bytes(strings->values[i].data, strings->values[i].len), i);
-		gpucol_cpu_free(run, strings->slots);
-		strings->slots = slots;
-		strings->nslots = nslots;
-	}
-	return GPUCOL_OK;
+	return grow_table(run, &strings->table, (uint64_t) strings->n + 1);
 }
 
 GPUCOL_CPU_INLINE bool
@@ -549,28 +485,20 @@ static GpucolStatus
 find_string(GpucolCpuGroups *groups, GpucolBytes value, uint64_t hash, uint32_t *number)
 {
 	GpucolCpuStrings *strings = &groups->strings;
-	uint32_t	at;
+	uint64_t	at;
 
 	if (grow_strings(groups) != GPUCOL_OK)
 		return GPUCOL_OUT_OF_MEMORY;
-	at = (uint32_t) hash & (strings->nslots - 1);
-	for (; strings->slots[at] != 0; at = (at + 1) & (strings->nslots - 1))
-	{
-		uint64_t	slot = strings->slots[at];
-		const GpucolBytes *known = &strings->values[(uint32_t) slot - 1];
-
-		if ((slot ^ hash) >> 32 == 0 && same_bytes(known, &value))
-		{
-			*number = (uint32_t) slot - 1;
+	at = gpucol_hash_home(&strings->table, hash);
+	while (gpucol_hash_next(&strings->table, hash, &at, number))
+		if (same_bytes(&strings->values[*number], &value))
 			return GPUCOL_OK;
-		}
-	}
 	strings->values[strings->n].data = keep_bytes(groups, value);
 	strings->values[strings->n].len = value.len;
 	if (strings->values[strings->n].data == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	*number = strings->n++;
-	place(strings->slots, strings->nslots, hash, *number);
+	gpucol_hash_put(&strings->table, at, hash, *number);
 	return GPUCOL_OK;
 }
 
@@ -587,21 +515,21 @@ gpucol_cpu_group_string(GpucolCpuGroups *groups, GpucolBytes value, uint32_t *nu
 static void
 prefetch_strings(const GpucolCpuStrings *strings, const uint64_t *hashes, uint32_t n)
 {
-	uint32_t	mask = strings->nslots - 1;
+	const GpucolHashTable *table = &strings->table;
 
-	if (strings->nslots < PREFETCHED_SLOTS)
+	if (table->nslots < PREFETCHED_SLOTS)
 		return;
 	for (uint32_t j = 0; j < n; j++)
-		GPUCOL_PREFETCH(&strings->slots[(uint32_t) hashes[j] & mask]);
+		GPUCOL_PREFETCH(&table->slots[gpucol_hash_home(table, hashes[j])]);
 	for (uint32_t j = 0; j < n; j++)
 	{
-		uint64_t	slot = strings->slots[(uint32_t) hashes[j] & mask];
+		uint64_t	slot = table->slots[gpucol_hash_home(table, hashes[j])];
 
 		GPUCOL_PREFETCH(&strings->values[(uint32_t) slot - (slot != 0)]);
 	}
 	for (uint32_t j = 0; j < n; j++)
 	{
-		uint64_t	slot = strings->slots[(uint32_t) hashes[j] & mask];
+		uint64_t	slot = table->slots[gpucol_hash_home(table, hashes[j])];
 
 		if (slot != 0)
 			GPUCOL_PREFETCH(strings->values[(uint32_t) slot - 1].data);
@@ -732,20 +660,26 @@ gpucol_cpu_group_seen(GpucolCpuGroups *groups, uint32_t set, const GpucolCpuColu
 	return seen->bits == NULL ? NULL : seen;
 }
 
-
 static uint64_t
 hash_pair(uint64_t group, uint64_t value)
 {
 	return gpucol_hash_mix(gpucol_hash_mix(0, group), value);
 }
 
-static void
-place_pair(uint64_t *slots, uint64_t nslots, uint64_t group, uint64_t value)
+/* The slot of a pair, or the free one where it belongs. */
+static uint64_t
+find_pair(const uint64_t *slots, uint64_t nslots, uint64_t group, uint64_t value)
 {
-	uint64_t	at = hash_pair(group, value) & (nslots - 1);
+	uint64_t	at;
 
-	while (slots[2 * at] != 0)
-		at = (at + 1) & (nslots - 1);
+	GPUCOL_PROBE(at, hash_pair(group, value), nslots, slots[2 * at] == 0 ||
+				 (slots[2 * at] == group + 1 && slots[2 * at + 1] == value));
+	return at;
+}
+
+static void
+put_pair(uint64_t *slots, uint64_t at, uint64_t group, uint64_t value)
+{
 	slots[2 * at] = group + 1;
 	slots[2 * at + 1] = value;
 }
@@ -772,24 +706,23 @@ gpucol_cpu_group_add(GpucolCpuGroups *groups, GpucolCpuSet *set, uint64_t group,
 			return GPUCOL_OUT_OF_MEMORY;
 		for (uint64_t i = 0; i < set->nslots; i++)
 			if (set->slots[2 * i] != 0)
-				place_pair(slots, nslots, set->slots[2 * i] - 1, set->slots[2 * i + 1]);
+			{
+				uint64_t	g = set->slots[2 * i] - 1;
+				uint64_t	v = set->slots[2 * i + 1];
+
+				put_pair(slots, find_pair(slots, nslots, g, v), g, v);
+			}
 		gpucol_cpu_free(groups->run, set->slots);
 		set->slots = slots;
 		set->nslots = nslots;
 	}
-	at = hash_pair(group, value) & (set->nslots - 1);
-	for (; set->slots[2 * at] != 0; at = (at + 1) & (set->nslots - 1))
+	at = find_pair(set->slots, set->nslots, group, value);
+	*added = set->slots[2 * at] == 0;
+	if (*added)
 	{
-		if (set->slots[2 * at] == group + 1 && set->slots[2 * at + 1] == value)
-		{
-			*added = false;
-			return GPUCOL_OK;
-		}
+		put_pair(set->slots, at, group, value);
+		set->n++;
 	}
-	set->slots[2 * at] = group + 1;
-	set->slots[2 * at + 1] = value;
-	set->n++;
-	*added = true;
 	return GPUCOL_OK;
 }
 

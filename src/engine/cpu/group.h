@@ -9,6 +9,7 @@
 #ifndef GPUCOL_ENGINE_CPU_GROUP_H
 #define GPUCOL_ENGINE_CPU_GROUP_H
 
+#include "base/hash_table.h"
 #include "engine/cpu/cpu.h"
 
 /* Byte strings, numbered from 0 in order of appearance. */
@@ -17,8 +18,7 @@ typedef struct GpucolCpuStrings
 	uint32_t	n;
 	uint32_t	capacity;
 	GpucolBytes *values;
-	uint64_t   *slots;			/* hash high half << 32 | number + 1 */
-	uint32_t	nslots;
+	GpucolHashTable table;		/* their numbers */
 	uint32_t	empty;			/* number + 1 of the string of no bytes, 0 unknown */
 	char	   *chunk;			/* arena: each chunk starts with a link */
 	size_t		chunk_used;
@@ -83,10 +83,8 @@ struct GpucolCpuGroups
 	uint32_t	capacity;
 	uint64_t   *keys;
 	uint64_t   *states;
-	uint64_t   *slots;			/* hash high half << 32 | number + 1 */
-	uint32_t	nslots;
-	uint32_t	slot_shift;		/* of the upper half of a hash, to its slot */
-	uint32_t	nhashed;		/* groups that have a slot; later ones were appended */
+	GpucolHashTable table;		/* their numbers */
+	uint32_t	nhashed;		/* groups that are in the table; later ones were appended */
 
 	/* one key: groups + 1 of the values from direct_base on, and of NULL */
 	uint32_t   *direct;

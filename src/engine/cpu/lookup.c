@@ -150,19 +150,15 @@ gpucol_lookup_string(const GpucolLookup *lookup, int k, GpucolBytes value)
 	const GpucolLookupKey *key = &lookup->keys[k];
 	const GpucolBytes *entries = lookup->columns[k].entries;
 	uint64_t	hash = gpucol_hash_bytes(value.data, value.len);
-	uint64_t	slot;
+	uint64_t	at = gpucol_hash_home(&key->table, hash);
+	uint32_t	number;
 
-	if (key->nslots == 0)
+	if (key->table.nslots == 0)
 		return GPUCOL_LOOKUP_NONE;
-	for (uint32_t at = (uint32_t) hash & (key->nslots - 1); (slot = key->slots[at]) != 0;
-		 at = (at + 1) & (key->nslots - 1))
-	{
-		const GpucolBytes *entry = &entries[(uint32_t) slot - 1];
-
-		if ((slot ^ hash) >> 32 == 0 && entry->len == value.len &&
-			(value.len == 0 || memcmp(entry->data, value.data, value.len) == 0))
-			return (uint32_t) slot - 1;
-	}
+	while (gpucol_hash_next(&key->table, hash, &at, &number))
+		if (entries[number].len == value.len &&
+			(value.len == 0 || memcmp(entries[number].data, value.data, value.len) == 0))
+			return number;
 	return GPUCOL_LOOKUP_NONE;
 }
 

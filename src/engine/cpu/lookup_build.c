@@ -140,18 +140,14 @@ static uint32_t
 number_string(GpucolLookupKey *key, GpucolLookupColumn *column, GpucolBytes value)
 {
 	uint64_t	hash = gpucol_hash_bytes(value.data, value.len);
-	uint32_t	at = (uint32_t) hash & (key->nslots - 1);
+	uint64_t	at = gpucol_hash_home(&key->table, hash);
+	uint32_t	number;
 
-	for (; key->slots[at] != 0; at = (at + 1) & (key->nslots - 1))
-	{
-		uint64_t	slot = key->slots[at];
-		const GpucolBytes *known = &column->entries[(uint32_t) slot - 1];
-
-		if ((slot ^ hash) >> 32 == 0 && known->len == value.len &&
-			(value.len == 0 || memcmp(known->data, value.data, value.len) == 0))
-			return (uint32_t) slot - 1;
-	}
-	key->slots[at] = (hash & UINT64_C(0xffffffff00000000)) | (column->nentries + 1);
+	while (gpucol_hash_next(&key->table, hash, &at, &number))
+		if (column->entries[number].len == value.len &&
+			(value.len == 0 || memcmp(column->entries[number].data, value.data, value.len) == 0))
+			return number;
+	gpucol_hash_put(&key->table, at, hash, column->nentries);
 	column->entries[column->nentries] = value;
 	return column->nentries++;
 }
@@ -182,12 +178,13 @@ own_bytes(GpucolLookup *lookup, GpucolLookupColumn *column)
 static GpucolStatus
 make_slots(GpucolLookup *lookup, GpucolLookupKey *key, uint64_t nentries)
 {
-	key->nslots = 16;
-	while (key->nslots < 2 * nentries)
-		key->nslots *= 2;
-	key->slots = gpucol_owned_alloc_zeroed(&lookup->memory,
-										   sizeof(uint64_t) * (size_t) key->nslots);
-	return key->slots == NULL ? GPUCOL_OUT_OF_MEMORY : GPUCOL_OK;
+	uint64_t	nslots = gpucol_hash_slots(0, nentries);
+	uint64_t   *slots = gpucol_owned_alloc_zeroed(&lookup->memory, sizeof(uint64_t) * nslots);
+
+	if (slots == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	gpucol_hash_set_slots(&key->table, slots, nslots);
+	return GPUCOL_OK;
 }
 
 /* Number the strings of all workers. */

@@ -3,14 +3,14 @@
  * dictionary.c
  *	  Numbers for the distinct byte strings of one column.
  *
- * A string is copied into a block that never moves; an open-addressing table
- * finds its number by hash.
+ * A string is copied into a block that never moves.
  *
  *-------------------------------------------------------------------------
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash_table.h"
 #include "engine/gpu/dictionary.h"
 #include "kernel/hash.h"
 
@@ -25,11 +25,9 @@ typedef struct Block
 struct GpucolGpuDictionary
 {
 	GpucolBytes *strings;
-	uint64_t   *hashes;			/* of each string */
 	uint32_t	n;
 	uint32_t	space;
-	uint32_t   *table;			/* number + 1, 0 = empty */
-	uint32_t	mask;
+	GpucolHashTable table;
 	uint32_t   *sorted;			/* [nsorted]: an order of the first numbers */
 	uint32_t	nsorted;
 	Block	   *blocks;
@@ -57,8 +55,7 @@ gpucol_gpu_dictionary_free(GpucolGpuDictionary *d)
 		free(block);
 	}
 	free(d->strings);
-	free(d->hashes);
-	free(d->table);
+	free(d->table.slots);
 	free(d->sorted);
 	free(d);
 }
@@ -68,33 +65,18 @@ static bool
 grow(GpucolGpuDictionary *d)
 {
 	uint32_t	space = d->space == 0 ? 1024 : d->space * 2;
-	uint32_t	slots = space * 2;
+	uint64_t	nslots = gpucol_hash_slots(d->table.nslots, space);
 	GpucolBytes *strings = realloc(d->strings, sizeof(GpucolBytes) * space);
-	uint64_t   *hashes;
-	uint32_t   *table;
+	uint64_t   *slots;
 
 	if (strings == NULL)
 		return false;
 	d->strings = strings;
-	hashes = realloc(d->hashes, sizeof(uint64_t) * space);
-	if (hashes == NULL)
+	slots = calloc(nslots, sizeof(uint64_t));
+	if (slots == NULL)
 		return false;
-	d->hashes = hashes;
-	table = calloc(slots, sizeof(uint32_t));
-	if (table == NULL)
-		return false;
-	free(d->table);
-	d->table = table;
-	d->mask = slots - 1;
+	free(gpucol_hash_move(&d->table, slots, nslots));
 	d->space = space;
-	for (uint32_t i = 0; i < d->n; i++)
-	{
-		uint32_t	at = (uint32_t) d->hashes[i] & d->mask;
-
-		while (table[at] != 0)
-			at = (at + 1) & d->mask;
-		table[at] = i + 1;
-	}
 	return true;
 }
 
@@ -129,29 +111,22 @@ gpucol_gpu_dictionary_number(GpucolGpuDictionary *d, const char *data, size_t le
 							 uint32_t *number)
 {
 	uint64_t	hash = gpucol_hash_bytes(data, len);
-	uint32_t	at;
+	uint64_t	at;
 	char	   *copy;
 
 	if (d->n == d->space && !grow(d))
 		return false;
-	for (at = (uint32_t) hash & d->mask; d->table[at] != 0; at = (at + 1) & d->mask)
-	{
-		uint32_t	i = d->table[at] - 1;
-
-		if (d->hashes[i] == hash && d->strings[i].len == len &&
-			(len == 0 || memcmp(d->strings[i].data, data, len) == 0))
-		{
-			*number = i;
+	at = gpucol_hash_home(&d->table, hash);
+	while (gpucol_hash_next(&d->table, hash, &at, number))
+		if (d->strings[*number].len == len &&
+			(len == 0 || memcmp(d->strings[*number].data, data, len) == 0))
 			return true;
-		}
-	}
 	copy = keep(d, data, len);
 	if (copy == NULL || d->n == UINT32_MAX / 4)
 		return false;
 	d->strings[d->n].data = copy;
 	d->strings[d->n].len = len;
-	d->hashes[d->n] = hash;
-	d->table[at] = d->n + 1;
+	gpucol_hash_put(&d->table, at, hash, d->n);
 	*number = d->n++;
 	return true;
 }

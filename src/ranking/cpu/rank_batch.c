@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/hash_table.h"
 #include "engine/cpu/cpu.h"
 #include "ranking/cpu/rank_batch.h"
 
@@ -319,9 +320,8 @@ number_x(GpucolBatch *b, Worker *w, Group *g)
 			w->x[i] = nx++;
 			continue;
 		}
-		at = ((uint64_t) x * UINT64_C(0x9e3779b97f4a7c15)) >> 20 & (slots - 1);
-		while (w->table[2 * at + 1] != UINT64_MAX && w->table[2 * at] != (uint64_t) x)
-			at = (at + 1) & (slots - 1);
+		GPUCOL_PROBE(at, (uint64_t) x * UINT64_C(0x9e3779b97f4a7c15) >> 20, slots,
+					 w->table[2 * at + 1] == UINT64_MAX || w->table[2 * at] == (uint64_t) x);
 		if (w->table[2 * at + 1] == UINT64_MAX)
 		{
 			w->table[2 * at] = (uint64_t) x;

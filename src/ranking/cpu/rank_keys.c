@@ -34,7 +34,7 @@ struct GpucolNames
 	GpucolBytes *values;
 	uint32_t	n;
 	uint32_t	capacity;
-	GpucolKeySlots		slots;
+	GpucolHashTable table;
 	GpucolArena arena;		/* of the bytes */
 };
 
@@ -55,7 +55,7 @@ gpucol_names_destroy(GpucolNames *names)
 		return;
 	gpucol_arena_free(&names->arena, names->memory);
 	free(names->values);
-	free(names->slots.slots);
+	free(names->table.slots);
 	free(names);
 }
 
@@ -74,36 +74,26 @@ names_reserve(GpucolNames *names)
 			return false;
 		names->capacity = size;
 	}
-	if (2 * (size_t) names->n < names->slots.n)
-		return true;
-	if (!gpucol_key_slots_double(&names->slots, names->memory))
-		return false;
-	for (uint32_t i = 0; i < names->n; i++)
-		gpucol_key_slots_place(&names->slots, gpucol_hash_bytes(names->values[i].data, names->values[i].len), i);
-	return true;
+	return gpucol_key_table_reserve(&names->table, names->memory, (uint64_t) names->n + 1);
 }
 
 bool
 gpucol_names_number(GpucolNames *names, GpucolBytes bytes, uint32_t *number)
 {
 	uint64_t	hash = gpucol_hash_bytes(bytes.data, bytes.len);
-	uint64_t	slot;
-	size_t		at;
+	uint64_t	at;
 	char	   *copy;
 
 	if (!names_reserve(names))
 		return false;
-	at = (size_t) hash & (names->slots.n - 1);
-	for (; (slot = names->slots.slots[at]) != 0; at = (at + 1) & (names->slots.n - 1))
+	at = gpucol_hash_home(&names->table, hash);
+	while (gpucol_hash_next(&names->table, hash, &at, number))
 	{
-		const GpucolBytes *known = &names->values[(uint32_t) slot - 1];
+		const GpucolBytes *known = &names->values[*number];
 
-		if ((slot ^ hash) >> 32 == 0 && known->len == bytes.len &&
+		if (known->len == bytes.len &&
 			(bytes.len == 0 || memcmp(known->data, bytes.data, bytes.len) == 0))
-		{
-			*number = (uint32_t) slot - 1;
 			return true;
-		}
 	}
 	copy = gpucol_arena_take(&names->arena, names->memory, bytes.len);
 	if (copy == NULL)
@@ -112,7 +102,7 @@ gpucol_names_number(GpucolNames *names, GpucolBytes bytes, uint32_t *number)
 		memcpy(copy, bytes.data, bytes.len);
 	*number = names->n++;
 	names->values[*number] = (GpucolBytes) {copy, bytes.len};
-	gpucol_key_slots_place(&names->slots, hash, *number);
+	gpucol_hash_put(&names->table, at, hash, *number);
 	return true;
 }
 
@@ -184,7 +174,7 @@ gpucol_keys_destroy(GpucolKeys *keys)
 	free(keys->words);
 	free(keys->values);
 	free(keys->firsts);
-	free(keys->slots.slots);
+	free(keys->table.slots);
 	free(keys->batch);
 	free(keys->batch_values);
 	free(keys->direct);
@@ -221,17 +211,8 @@ reserve_key(GpucolKeys *keys)
 static bool
 keys_reserve(GpucolKeys *keys)
 {
-	if (!reserve_key(keys))
-		return false;
-	if (2 * (size_t) keys->n < keys->slots.n)
-		return true;
-	if (!gpucol_key_slots_double(&keys->slots, keys->memory))
-		return false;
-	for (uint32_t g = 0; g < keys->n; g++)
-		gpucol_key_slots_place(&keys->slots,
-							   gpucol_key_hash(keys->words + (size_t) g * (size_t) keys->width,
-											   keys->width), g);
-	return true;
+	return reserve_key(keys) &&
+		gpucol_key_table_reserve(&keys->table, keys->memory, (uint64_t) keys->n + 1);
 }
 
 bool
@@ -254,24 +235,20 @@ gpucol_keys_number(GpucolKeys *keys, const uint64_t *words, const uint64_t *valu
 {
 	uint64_t	hash = gpucol_key_hash(words, keys->width);
 	size_t		bytes = sizeof(uint64_t) * (size_t) keys->width;
-	uint64_t	slot;
-	size_t		at;
+	uint64_t	at;
 
 	if (!keys_reserve(keys))
 		return false;
-	at = (size_t) hash & (keys->slots.n - 1);
-	for (; (slot = keys->slots.slots[at]) != 0; at = (at + 1) & (keys->slots.n - 1))
-	{
-		*group = (uint32_t) slot - 1;
-		if ((slot ^ hash) >> 32 == 0 &&
-			gpucol_key_words_equal(keys->words + (size_t) *group * (size_t) keys->width, words, keys->width))
+	at = gpucol_hash_home(&keys->table, hash);
+	while (gpucol_hash_next(&keys->table, hash, &at, group))
+		if (gpucol_key_words_equal(keys->words + (size_t) *group * (size_t) keys->width, words,
+								   keys->width))
 			return true;
-	}
 	*group = keys->n++;
 	memcpy(keys->words + (size_t) *group * (size_t) keys->width, words, bytes);
 	memcpy(keys->values + (size_t) *group * (size_t) keys->width, values, bytes);
 	keys->firsts[*group] = first;
-	gpucol_key_slots_place(&keys->slots, hash, *group);
+	gpucol_hash_put(&keys->table, at, hash, *group);
 	return true;
 }
 

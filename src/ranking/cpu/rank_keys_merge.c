@@ -102,7 +102,7 @@ typedef struct Part
 	uint32_t	n;
 	uint32_t	capacity;
 	uint32_t	offset;			/* of its keys among all */
-	GpucolKeySlots		slots;
+	GpucolHashTable table;
 	GpucolStatus status;
 } Part;
 
@@ -127,11 +127,11 @@ typedef struct Merge
 	Dealt	   *dealt;			/* by table */
 } Merge;
 
-/* The part of a key; slots go by other bits of the hash. */
+/* The part of a key; hash tables go by the upper half of the hash. */
 static inline int
 part_of(const Merge *m, uint64_t hash)
 {
-	return (int) ((hash >> 40) % (uint64_t) m->n);
+	return (int) ((uint32_t) hash % (uint32_t) m->n);
 }
 
 static inline const uint64_t *
@@ -190,13 +190,7 @@ part_reserve(const Merge *m, Part *p)
 			return false;
 		p->capacity = (uint32_t) size;
 	}
-	if (2 * (size_t) p->n < p->slots.n)
-		return true;
-	if (!gpucol_key_slots_double(&p->slots, m->to->memory))
-		return false;
-	for (uint32_t i = 0; i < p->n; i++)
-		gpucol_key_slots_place(&p->slots, m->dealt[p->keys[i].table].hashes[p->keys[i].group], i);
-	return true;
+	return gpucol_key_table_reserve(&p->table, m->to->memory, (uint64_t) p->n + 1);
 }
 
 /* The number of a key in its part. */
@@ -204,20 +198,17 @@ static bool
 part_number(const Merge *m, Part *p, uint64_t hash, PartKey key, uint32_t *number)
 {
 	const uint64_t *words = table_words(m, key.table, key.group);
-	uint64_t	slot;
-	size_t		at;
+	uint64_t	at;
 
 	if (!part_reserve(m, p))
 		return false;
-	at = (size_t) hash & (p->slots.n - 1);
-	for (; (slot = p->slots.slots[at]) != 0; at = (at + 1) & (p->slots.n - 1))
+	at = gpucol_hash_home(&p->table, hash);
+	while (gpucol_hash_next(&p->table, hash, &at, number))
 	{
-		PartKey    *known = &p->keys[(uint32_t) slot - 1];
+		PartKey    *known = &p->keys[*number];
 
-		if ((slot ^ hash) >> 32 != 0 ||
-			!gpucol_key_words_equal(table_words(m, known->table, known->group), words, m->to->width))
+		if (!gpucol_key_words_equal(table_words(m, known->table, known->group), words, m->to->width))
 			continue;
-		*number = (uint32_t) slot - 1;
 		if (key.first < known->first)
 			*known = key;
 		known->place = *number;
@@ -225,7 +216,7 @@ part_number(const Merge *m, Part *p, uint64_t hash, PartKey key, uint32_t *numbe
 	}
 	*number = key.place = p->n++;
 	p->keys[*number] = key;
-	gpucol_key_slots_place(&p->slots, hash, *number);
+	gpucol_hash_put(&p->table, at, hash, *number);
 	return true;
 }
 
@@ -275,7 +266,7 @@ place_task(void *arg, int index)
 	Merge	   *m = (Merge *) arg;
 	Part	   *p = &m->parts[index];
 	size_t		width = (size_t) m->to->width;
-	uint32_t   *places = (uint32_t *) p->slots.slots;	/* no longer needed; roomy enough */
+	uint32_t   *places = (uint32_t *) p->table.slots;	/* no longer needed; roomy enough */
 
 	if (p->n > 0)
 		qsort(p->keys, p->n, sizeof(PartKey), first_cmp);
@@ -302,7 +293,7 @@ number_task(void *arg, int index)
 
 	for (int p = 0; p < m->n; p++)
 	{
-		const uint32_t *places = (const uint32_t *) m->parts[p].slots.slots;
+		const uint32_t *places = (const uint32_t *) m->parts[p].table.slots;
 
 		for (uint32_t i = d->starts[p]; i < d->starts[p + 1]; i++)
 			map[d->order[i]] = places[map[d->order[i]]];
@@ -358,7 +349,8 @@ merge_in_parts(Merge *m)
 	for (int i = 0; m->parts != NULL && i < m->n; i++)
 	{
 		gpucol_budget_free(m->to->memory, m->parts[i].keys, sizeof(PartKey) * m->parts[i].capacity);
-		gpucol_budget_free(m->to->memory, m->parts[i].slots.slots, sizeof(uint64_t) * m->parts[i].slots.n);
+		gpucol_budget_free(m->to->memory, m->parts[i].table.slots,
+						   sizeof(uint64_t) * m->parts[i].table.nslots);
 	}
 	for (int i = 0; m->dealt != NULL && i < m->n; i++)
 	{

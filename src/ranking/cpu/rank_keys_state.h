@@ -12,42 +12,27 @@
 
 #include <string.h>
 
+#include "base/hash_table.h"
 #include "kernel/hash.h"
 #include "ranking/cpu/rank_keys.h"
 
 #define GPUCOL_KEYS_FIRST_ENTRIES	256
 #define GPUCOL_KEYS_MOST_ENTRIES	(UINT32_MAX / 8)
 
-/* A hash table of entry numbers. */
-typedef struct GpucolKeySlots
-{
-	uint64_t   *slots;			/* hash high half << 32 | number + 1; 0 = empty */
-	size_t		n;				/* a power of 2 */
-} GpucolKeySlots;
-
-static inline void
-gpucol_key_slots_place(GpucolKeySlots *s, uint64_t hash, uint32_t number)
-{
-	size_t		at = (size_t) hash & (s->n - 1);
-
-	while (s->slots[at] != 0)
-		at = (at + 1) & (s->n - 1);
-	s->slots[at] = (hash & UINT64_C(0xffffffff00000000)) | (number + 1);
-}
-
-/* Make the table twice as large, and empty. */
+/* Make room in a table for n entries. */
 static inline bool
-gpucol_key_slots_double(GpucolKeySlots *s, GpucolBudget *memory)
+gpucol_key_table_reserve(GpucolHashTable *table, GpucolBudget *memory, uint64_t n)
 {
-	size_t		n = s->n == 0 ? 2 * GPUCOL_KEYS_FIRST_ENTRIES : 2 * s->n;
-	uint64_t   *slots = NULL;
+	uint64_t	nslots = gpucol_hash_slots(table->nslots, n);
+	uint64_t	old = table->nslots;
+	uint64_t   *slots;
 
-	if (!gpucol_budget_grow(memory, &slots, 0, sizeof(uint64_t) * n))
+	if (nslots == old)
+		return true;
+	slots = gpucol_budget_alloc_zeroed(memory, sizeof(uint64_t) * nslots);
+	if (slots == NULL)
 		return false;
-	memset(slots, 0, sizeof(uint64_t) * n);
-	gpucol_budget_free(memory, s->slots, sizeof(uint64_t) * s->n);
-	s->slots = slots;
-	s->n = n;
+	gpucol_budget_free(memory, gpucol_hash_move(table, slots, nslots), sizeof(uint64_t) * old);
 	return true;
 }
 
@@ -62,7 +47,7 @@ struct GpucolKeys
 	uint64_t   *firsts;			/* [capacity] place of the first row */
 	uint32_t	n;
 	uint32_t	capacity;
-	GpucolKeySlots slots;
+	GpucolHashTable table;		/* of those that gpucol_keys_number found */
 	GpucolNames *names;
 
 	uint64_t   *batch;			/* words and values of the rows at hand */
