@@ -40,6 +40,7 @@
 #include "exec/device.h"
 #include "exec/prefetch.h"
 #include "lower/clauses.h"
+#include "service/memory.h"
 #include "service/supervisor.h"
 #include "service/threads.h"
 
@@ -139,7 +140,7 @@ load(Relation rel, const GpucolProgram *program, int nthreads,
 	{
 		status = nthreads > 0 ?
 			gpucol_gpu_load(program, source, Min(nthreads, gpucol_threads_wanted(nthreads)),
-							figures, why) :
+							gpucol_memory_session(), figures, why) :
 			gpucol_gpu_prefetch(program, source, figures, why);
 	}
 	PG_END_ENSURE_ERROR_CLEANUP(abandon, (Datum) 0);

@@ -210,4 +210,20 @@ keeps('INSERT … SELECT of 200 columns', 64, \@limit, "INSERT INTO w4 SELECT $m
 keeps("long values in $_", 64, \@limit, "SELECT count(*), sum(length(t)) FROM $_ WHERE id < 3", "SELECT count(*), sum(length(t)) FROM $_", qr/^5000\|160000000$/m)
   for 'long', 'long_delta';
 
+# what a session keeps of deleted rows for its next statement
+$node->safe_psql('postgres', <<SQL);
+CREATE TABLE thinned (k int) USING gpucol;
+INSERT INTO thinned SELECT generate_series(1, 4000000);
+DELETE FROM thinned WHERE k % 40000 = 0;
+SQL
+for my $limit (64, 1)
+{
+	my $session = session(["gpucol.max_memory = '${limit}MB'"]);
+	my $kept = 'SELECT coalesce(sum(used_bytes), 0) FROM pg_backend_memory_contexts WHERE name = $$gpucol view$$';
+
+	is($session->{psql}->query('SELECT count(*), sum(k::int8) FROM thinned'), '3999900|7999800000000', 'rows that are left') for 1, 2;
+	cmp_ok($session->{psql}->query($kept), $limit > 1 ? '>' : '<', $limit > 1 ? 500000 : 200000, "bitmaps of deleted rows that are kept, of $limit MB");
+	$session->{psql}->quit;
+}
+
 done_testing();

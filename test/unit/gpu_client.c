@@ -973,6 +973,47 @@ test_many_delta_rows(const ArrayTable *table)
 	free(program);
 }
 
+/* What is kept of a table for later queries counts against the session, and is a small part. */
+static void
+test_kept_memory(const ArrayTable *table)
+{
+	GpucolProgram *program = make_program(false);
+	GpucolBudget session = {0};
+	GpucolRunOptions options = {.threads = 1, .memory_limit = 1 << 30, .budget = &session};
+	size_t		limit = 64 << 20;
+	ArraySource source;
+
+	for (int i = 0; i < 2; i++)
+	{
+		GpucolRun  *run;
+		const char *why = "";
+
+		/* the second time with room for little more than the query */
+		if (i == 1)
+			limit = session.peak;
+		gpucol_budget_open(&session, limit, NULL);
+		array_source_init(&source, table, 65536, true);
+		source.base.storage[0] = 4711 + (uint64_t) i;
+		source.base.version = 4711 + (uint64_t) i;
+		CHECK(gpucol_engine_cuda.start(program, &source.base, NULL, &options, &run, &why) == GPUCOL_OK, "%s", why);
+		gpucol_engine_cuda.finish(run);
+		CHECK((session.used > 0) == (i == 0) && session.used <= limit / 8, "%zu of %zu bytes are kept",
+			  (size_t) session.used, limit);
+		/* other manifests take its place before the session's budget is gone */
+		for (uint64_t other = 0; other < 16; other++)
+		{
+			options.budget = NULL;
+			array_source_init(&source, table, 65536, true);
+			source.base.storage[0] = source.base.version = 9000 + 100 * (uint64_t) i + other;
+			CHECK(gpucol_engine_cuda.start(program, &source.base, NULL, &options, &run, &why) == GPUCOL_OK, "%s", why);
+			gpucol_engine_cuda.finish(run);
+		}
+		options.budget = &session;
+		CHECK(session.used == 0, "%zu bytes are still counted", (size_t) session.used);
+	}
+	free(program);
+}
+
 /* Large results come in parts, and from the third on through the slab. */
 static void
 test_results(const ArrayTable *table)
@@ -1305,6 +1346,7 @@ main(void)
 	test_shared_host_test(&table);
 	test_in_parts(&table);
 	test_many_delta_rows(&table);
+	test_kept_memory(&table);
 	test_unwinding(&table);
 	test_results(&table);
 	test_in_place(&table);

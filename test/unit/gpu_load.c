@@ -482,7 +482,7 @@ load(ArraySource *source, const ArrayTable *table, const GpucolProgram *program,
 
 	array_source_init(source, table, window_rows, true);
 	source->base.storage[0] = 7;
-	status = gpucol_gpu_load(program, &source->base, NTHREADS, &figures, why);
+	status = gpucol_gpu_load(program, &source->base, NTHREADS, NULL, &figures, why);
 	if (status == GPUCOL_OK && figures.left > 0)
 	{
 		source->base.ops->rescan(&source->base);
@@ -571,7 +571,7 @@ test_corrupt(const ArrayTable *table, const GpucolProgram *program)
 		array_source_init(&source, table, 65536, true);
 		source.base.storage[0] = 7;
 		source.corrupt_at = at;
-		CHECK(gpucol_gpu_load(program, &source.base, NTHREADS, &figures, &why) == GPUCOL_CORRUPT &&
+		CHECK(gpucol_gpu_load(program, &source.base, NTHREADS, NULL, &figures, &why) == GPUCOL_CORRUPT &&
 			  strcmp(why, "a page fails its checksum") == 0, "page %ld: %s", at, why);
 		CHECK(source.mapped_rows == 0, "windows left mapped");
 		CHECK(check_pieces(table) < ALL_PIECES, "all pieces");
@@ -619,7 +619,7 @@ test_unwinding(const ArrayTable *table, const GpucolProgram *program)
 		source.fail_at = at;
 		if (setjmp(source.jump) == 0)
 		{
-			CHECK(gpucol_gpu_load(program, &source.base, NTHREADS, &figures, &why) == GPUCOL_OK, "%s", why);
+			CHECK(gpucol_gpu_load(program, &source.base, NTHREADS, NULL, &figures, &why) == GPUCOL_OK, "%s", why);
 			more = false;
 		}
 		else
@@ -708,7 +708,7 @@ test_two(const ArrayTable *table, const GpucolProgram *program)
 		{
 			array_source_init(&source, table, 65536, true);
 			source.base.storage[0] = 7;
-			CHECK(gpucol_gpu_load(program, &source.base, NTHREADS, &figures, &why) == GPUCOL_OK, "%s", why);
+			CHECK(gpucol_gpu_load(program, &source.base, NTHREADS, NULL, &figures, &why) == GPUCOL_OK, "%s", why);
 			CHECK(check_pieces(table) == (NSEGMENTS - 5) * NCOLUMNS + 2 + (part == 1 ? 5 * NCOLUMNS + 1 : 0),
 				  "%d pieces", check_pieces(table));
 			figures.next = 0;

@@ -143,10 +143,10 @@ gpucol_gpu_run_fits(GpucolGpuRun *run, uint64_t more)
 	uint64_t	held = more + GPUCOL_GPU_BATCH_ROWS * (8 + sizeof(GpucolBytes) * (uint64_t) run->program->nkeys) +
 		run->delta.space * 8 * (uint64_t) (run->program->ncolumns + 1);
 
-	held += run->numbered_bytes;
-	for (int c = 0; c < run->program->ncolumns; c++)
-		if (run->manifest->dictionaries[c] != NULL)
-			held += gpucol_gpu_dictionary_bytes(run->manifest->dictionaries[c]);
+	held += run->numbered_bytes + run->remap_bytes;
+	for (int i = 0; i < run->norders; i++)
+		held += run->orders[i].numbers == NULL ? 0 : sizeof(uint32_t) * ((uint64_t) run->orders[i].n + 1);
+	held += gpucol_gpu_manifest_bytes(run->manifest) - run->manifest->counted;
 	if (held > counted)
 		return gpucol_budget_reserve(&run->memory, held - counted);
 	gpucol_budget_release(&run->memory, counted - held);

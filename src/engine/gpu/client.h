@@ -69,7 +69,8 @@ extern bool gpucol_gpu_is_full(const GpucolGpuPrefetch *figures);
 extern uint32_t gpucol_gpu_chunk_streams(GpucolBytesUse use, const GpucolChunkDesc *desc);
 
 /*
- * gpucol_gpu_prefetch by so many threads beside this one (engine/gpu/load.c).  Processes that
+ * gpucol_gpu_prefetch by so many threads beside this one (engine/gpu/load.c); what waits for
+ * them is counted in a budget that lasts as long as the process, or NULL.  Processes that
  * share *figures, which is zero at first, share the work too: each has a source of its
  * own that shows all segments, and all show the same.  Where figures->left is more than
  * 0 after all have ended, gpucol_gpu_prefetch has to load the rest.  Where an error or
@@ -78,8 +79,8 @@ extern uint32_t gpucol_gpu_chunk_streams(GpucolBytesUse use, const GpucolChunkDe
  * gpucol_gpu_prefetch_abandon too.
  */
 extern GpucolStatus gpucol_gpu_load(const GpucolProgram *program, GpucolSource *source,
-									int nthreads, GpucolGpuPrefetch *figures,
-									const char **why);
+									int nthreads, GpucolBudget *budget,
+									GpucolGpuPrefetch *figures, const char **why);
 extern void gpucol_gpu_load_abandon(void);
 
 #endif							/* GPUCOL_ENGINE_GPU_CLIENT_H */

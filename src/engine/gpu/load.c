@@ -55,6 +55,7 @@ typedef struct Load
 	GpucolSource *source;
 	GpucolGpuLacking lacking;	/* of the whole table, or of the segment at hand */
 	GpucolGpuTeam *team;
+	GpucolBudget *budget;		/* of jobs, or NULL */
 	uint32_t	page_limit;		/* pinned at a time */
 	uint32_t	npages;			/* pinned now */
 	Making		making;
@@ -212,7 +213,7 @@ make_piece(Load *load, const GpucolSegment *segment, const GpucolWireNeed *need,
 	if (need->kind == GPUCOL_PUT_DELETED)
 	{
 		piece->size = (uint64_t) GPUCOL_VECTORS(segment->nrows) * GPUCOL_ROW_BYTES;
-		piece->data = malloc(piece->size);
+		piece->data = gpucol_gpu_team_alloc(job, piece->size);
 		if (piece->data == NULL)
 			return GPUCOL_OUT_OF_MEMORY;
 		memcpy(piece->data, segment->deleted, piece->size);
@@ -250,7 +251,7 @@ make_message(Load *load)
 	GpucolProgram *program;
 
 	job->message_size = at + segments_size + chunks_size;
-	job->message = head = calloc(1, job->message_size);
+	job->message = head = gpucol_gpu_team_alloc(job, job->message_size);
 	if (head == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	memcpy(head->storage, load->source->storage, sizeof(head->storage));
@@ -294,6 +295,7 @@ begin_job(Load *load, uint32_t number)
 	if (made == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	made->segment = number;
+	made->budget = load->budget;
 	return GPUCOL_OK;
 }
 
@@ -571,7 +573,7 @@ gpucol_gpu_load_abandon(void)
 
 GpucolStatus
 gpucol_gpu_load(const GpucolProgram *program, GpucolSource *source, int nthreads,
-				GpucolGpuPrefetch *figures, const char **why)
+				GpucolBudget *budget, GpucolGpuPrefetch *figures, const char **why)
 {
 	static Load load;			/* of a call that an error ended, too */
 	GpucolStatus status;
@@ -580,6 +582,7 @@ gpucol_gpu_load(const GpucolProgram *program, GpucolSource *source, int nthreads
 	memset(&load, 0, sizeof(load));
 	load.program = program;
 	load.source = source;
+	load.budget = budget;
 	load.figures = figures;
 	load.why = why;
 	*why = "the table could not be read for the device";

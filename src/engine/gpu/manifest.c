@@ -4,7 +4,8 @@
  *	  What the segments of a table came to for one set of columns.
  *
  * A few are kept, those used last; nothing that some run still uses is freed.  One
- * whose dictionaries have grown too large, by strings of delta rows, is let go.
+ * whose dictionaries have grown too large, by strings of delta rows, is let go.  What is
+ * kept counts against the session's budget, and takes a small part of it.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,6 +16,8 @@
 
 #define KEPT		16			/* at a time */
 #define KEPT_BYTES	((size_t) 32 << 20) /* of one, at most */
+
+#define KEPT_SHARE	8			/* of what the budget has left, for all */
 
 static GpucolGpuManifest *kept[KEPT];
 static uint64_t clock_now = 0;
@@ -154,9 +157,8 @@ gpucol_gpu_manifest_add(GpucolGpuManifest *manifest, const GpucolWireSegment *se
 	return GPUCOL_OK;
 }
 
-/* Memory that it takes. */
-static size_t
-bytes_of(const GpucolGpuManifest *manifest)
+size_t
+gpucol_gpu_manifest_bytes(const GpucolGpuManifest *manifest)
 {
 	size_t		n = manifest->space * (sizeof(GpucolWireSegment) + sizeof(uint64_t) +
 									(size_t) manifest->ncolumns * sizeof(GpucolWireColumnChunk));
@@ -167,25 +169,64 @@ bytes_of(const GpucolGpuManifest *manifest)
 	return n;
 }
 
-void
-gpucol_gpu_manifest_keep(GpucolGpuManifest *manifest)
+/* Keep the one at a place no longer. */
+static void
+let_go(int place)
 {
-	int			place = -1;
+	GpucolGpuManifest *manifest = kept[place];
 
-	if (manifest->version == 0 || manifest->nsegments == 0 || bytes_of(manifest) > KEPT_BYTES)
-		return;
+	kept[place] = NULL;
+	if (manifest->budget != NULL)
+		gpucol_budget_release(manifest->budget, manifest->counted);
+	manifest->counted = 0;
+	manifest->budget = NULL;
+	if (--manifest->users == 0)
+		free_manifest(manifest);
+}
+
+/* A place that is free, or else that used longest ago. */
+static int
+oldest_place(void)
+{
+	int			place = 0;
+
 	for (int i = 0; i < KEPT; i++)
 	{
 		if (kept[i] == NULL)
-		{
-			place = i;
-			break;
-		}
-		if (place < 0 || kept[i]->used < kept[place]->used)
+			return i;
+		if (kept[i]->used < kept[place]->used)
 			place = i;
 	}
+	return place;
+}
+
+/* May so many bytes more be kept?  Reserves them. */
+static bool
+reserve(GpucolBudget *budget, size_t bytes)
+{
+	size_t		all = bytes;
+
+	for (int i = 0; i < KEPT; i++)
+		if (kept[i] != NULL)
+			all += kept[i]->counted;
+	return all <= gpucol_budget_left(budget) / KEPT_SHARE && gpucol_budget_reserve(budget, bytes);
+}
+
+void
+gpucol_gpu_manifest_keep(GpucolGpuManifest *manifest, GpucolBudget *budget)
+{
+	size_t		bytes = gpucol_gpu_manifest_bytes(manifest);
+	int			place;
+
+	if (manifest->version == 0 || manifest->nsegments == 0 || bytes > KEPT_BYTES)
+		return;
+	place = oldest_place();
 	if (kept[place] != NULL)
-		gpucol_gpu_manifest_release(kept[place]);
+		let_go(place);
+	if (budget != NULL && !reserve(budget, bytes))
+		return;
+	manifest->budget = budget;
+	manifest->counted = bytes;
 	kept[place] = manifest;
 	manifest->users++;
 	manifest->used = ++clock_now;
@@ -198,11 +239,20 @@ gpucol_gpu_manifest_listable(const GpucolGpuManifest *manifest)
 		(uint64_t) manifest->nsegments * ((uint32_t) manifest->ncolumns + 1) <= GPUCOL_WIRE_LIST_CHUNKS;
 }
 
-/* Have delta rows made the dictionaries too large? */
+/* Count what delta rows have added to the dictionaries; false: it has become too much. */
 static bool
-is_overgrown(const GpucolGpuManifest *manifest)
+count_growth(GpucolGpuManifest *manifest)
 {
-	return bytes_of(manifest) > 2 * KEPT_BYTES;
+	size_t		bytes = gpucol_gpu_manifest_bytes(manifest);
+
+	if (bytes > 2 * KEPT_BYTES)
+		return false;
+	if (manifest->budget != NULL && bytes > manifest->counted &&
+		!reserve(manifest->budget, bytes - manifest->counted))
+		return false;
+	if (bytes > manifest->counted)
+		manifest->counted = bytes;
+	return true;
 }
 
 void
@@ -210,12 +260,9 @@ gpucol_gpu_manifest_release(GpucolGpuManifest *manifest)
 {
 	if (manifest == NULL)
 		return;
-	for (int i = 0; i < KEPT && is_overgrown(manifest); i++)
-		if (kept[i] == manifest)
-		{
-			kept[i] = NULL;
-			manifest->users--;
-		}
+	for (int i = 0; i < KEPT; i++)
+		if (kept[i] == manifest && !count_growth(manifest))
+			let_go(i);
 	if (--manifest->users == 0)
 		free_manifest(manifest);
 }

@@ -17,6 +17,7 @@
 #define GPUCOL_ENGINE_GPU_MANIFEST_H
 
 #include "engine/gpu/dictionary.h"
+#include "base/budget.h"
 #include "kernel/batch.h"
 #include "kernel/program.h"
 #include "service/protocol.h"
@@ -51,6 +52,8 @@ typedef struct GpucolGpuManifest
 	uint32_t	space;			/* segments */
 	uint32_t	users;
 	uint64_t	used;			/* when last; orders those kept */
+	GpucolBudget *budget;		/* that it is counted in while it is kept, or NULL: */
+	size_t		counted;		/* so many bytes */
 } GpucolGpuManifest;
 
 /*
@@ -75,8 +78,14 @@ extern GpucolStatus gpucol_gpu_manifest_add(GpucolGpuManifest *manifest,
 										 uint64_t first_row,
 										 GpucolWireColumnChunk **chunks);
 
-/* All segments are there: keep it for later queries if they may use it. */
-extern void gpucol_gpu_manifest_keep(GpucolGpuManifest *manifest);
+/*
+ * All segments are there: keep it for later queries if they may use it, counted in a
+ * budget that lasts as long as the process, or NULL, if that has room.
+ */
+extern void gpucol_gpu_manifest_keep(GpucolGpuManifest *manifest, GpucolBudget *budget);
+
+/* Memory that it takes. */
+extern size_t gpucol_gpu_manifest_bytes(const GpucolGpuManifest *manifest);
 
 /* May the daemon keep it as a list? */
 extern bool gpucol_gpu_manifest_listable(const GpucolGpuManifest *manifest);

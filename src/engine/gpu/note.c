@@ -115,13 +115,16 @@ gpucol_gpu_number_dictionary(GpucolGpuRun *run, const GpucolSegment *segment, in
 	if ((desc->coding != GPUCOL_CODING_DICT && desc->coding != GPUCOL_CODING_CONSTANT) ||
 		!may_map(run, desc))
 		return GPUCOL_UNSUPPORTED;
+	*n = desc->coding == GPUCOL_CODING_CONSTANT ? 1 : desc->ndict;
+	run->remap_bytes = sizeof(uint32_t) * (*n + UINT64_C(1));
+	if (!gpucol_gpu_run_fits(run, sizeof(GpucolBytes) * (uint64_t) *n))
+		return GPUCOL_OUT_OF_MEMORY;
 	gpucol_decode_init(&decoder, desc, segment->nrows, &gpucol_memory_malloc);
 	status = map_stream(run, segment, slot, GPUCOL_STREAM_DICT, &dict, &decoder);
 	if (status == GPUCOL_OK)
 		status = map_stream(run, segment, slot, GPUCOL_STREAM_DATA, &data, &decoder);
 	if (status == GPUCOL_OK)
 		status = gpucol_decode_load(&decoder);
-	*n = desc->coding == GPUCOL_CODING_CONSTANT ? 1 : desc->ndict;
 	numbers = realloc(run->remap, sizeof(uint32_t) * (*n + 1u));
 	if (numbers == NULL)
 		status = GPUCOL_OUT_OF_MEMORY;
@@ -170,6 +173,17 @@ gpucol_gpu_note_segment(GpucolGpuRun *run, const GpucolSegment *segment)
 	return status;
 }
 
+/* The budget above all others of this process, or NULL. */
+static GpucolBudget *
+session_of(const GpucolGpuRun *run)
+{
+	GpucolBudget *budget = run->memory.parent;
+
+	while (budget != NULL && budget->parent != NULL)
+		budget = budget->parent;
+	return budget;
+}
+
 GpucolStatus
 gpucol_gpu_note_segments(GpucolGpuRun *run)
 {
@@ -197,6 +211,6 @@ gpucol_gpu_note_segments(GpucolGpuRun *run)
 	}
 	if (status != GPUCOL_END)
 		return status;
-	gpucol_gpu_manifest_keep(run->manifest);
+	gpucol_gpu_manifest_keep(run->manifest, session_of(run));
 	return GPUCOL_OK;
 }

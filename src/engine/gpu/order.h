@@ -51,4 +51,11 @@ extern const GpucolGpuOrder *gpucol_gpu_order_of(const GpucolProgram *program, c
 extern GpucolStatus gpucol_gpu_order_sort(GpucolGpuOrder *order, GpucolGpuDictionary *dictionary,
 										  const GpucolHost *host, void **scratch);
 
+/* Bytes that it takes for so many numbers. */
+static inline uint64_t
+gpucol_gpu_order_bytes(uint32_t n)
+{
+	return 3 * sizeof(uint32_t) * ((uint64_t) n + 1);
+}
+
 #endif							/* GPUCOL_ENGINE_GPU_ORDER_H */

@@ -78,6 +78,7 @@ typedef struct GpucolGpuRun
 	const GpucolSegment *current;	/* the only one noted; NULL: all are */
 	uint32_t	number;			/* of the first segment noted, in the table */
 	uint32_t   *remap;			/* numbers of one dictionary's entries */
+	uint64_t	remap_bytes;
 	void	   *scratch;		/* what a longjmp must not lose */
 	void	   *payload;
 	void	   *needed;

@@ -201,6 +201,8 @@ send_host_test(GpucolGpuRun *run, int id)
 	if (slot < 0)
 		return GPUCOL_OK;
 	strings = gpucol_gpu_slot_strings(run, slot, &n);
+	if (!gpucol_gpu_run_fits(run, (uint64_t) n + 1))
+		return GPUCOL_OUT_OF_MEMORY;
 	run->scratch = results = malloc((size_t) n + 1);
 	if (results == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
@@ -218,10 +220,16 @@ send_host_test(GpucolGpuRun *run, int id)
 static GpucolStatus
 send_order(GpucolGpuRun *run, GpucolGpuOrder *order)
 {
-	GpucolStatus status = gpucol_gpu_order_sort(order, run->manifest->dictionaries[order->slot], run->host,
-												&run->scratch);
-	uint32_t   *places = run->scratch;
+	GpucolGpuDictionary *dictionary = run->manifest->dictionaries[order->slot];
+	GpucolStatus status;
+	uint32_t   *places;
+	uint32_t	n;
 
+	gpucol_gpu_dictionary_strings(dictionary, &n);
+	if (!gpucol_gpu_run_fits(run, gpucol_gpu_order_bytes(n)))
+		return GPUCOL_OUT_OF_MEMORY;
+	status = gpucol_gpu_order_sort(order, dictionary, run->host, &run->scratch);
+	places = run->scratch;
 	if (status != GPUCOL_OK)
 		return status;
 	for (uint32_t i = 0; i < order->n; i++)

@@ -426,9 +426,21 @@ gpucol_gpu_team_job(uint32_t npieces)
 	return calloc(1, sizeof(GpucolGpuJob) + sizeof(GpucolGpuPiece) * npieces);
 }
 
+void *
+gpucol_gpu_team_alloc(GpucolGpuJob *job, size_t size)
+{
+	if (job->budget != NULL && !gpucol_budget_reserve(job->budget, size))
+		return NULL;
+	if (job->budget != NULL)
+		job->counted += size;
+	return calloc(1, size);
+}
+
 void
 gpucol_gpu_team_free_job(GpucolGpuJob *job)
 {
+	if (job->budget != NULL)
+		gpucol_budget_release(job->budget, job->counted);
 	for (uint32_t i = 0; i < job->npieces; i++)
 		free(job->pieces[i].data);
 	free(job->message);

@@ -21,6 +21,7 @@
 #ifndef GPUCOL_ENGINE_GPU_TEAM_H
 #define GPUCOL_ENGINE_GPU_TEAM_H
 
+#include "base/budget.h"
 #include "kernel/batch.h"
 #include "service/protocol.h"
 
@@ -59,6 +60,8 @@ typedef struct GpucolGpuJob
 	GpucolStatus status;		/* likewise; CORRUPT: a page is */
 	char		why[160];		/* likewise */
 	uint32_t	segment;		/* number of the first, for the caller */
+	GpucolBudget *budget;		/* of what is malloc'd, or NULL: */
+	size_t		counted;		/* bytes */
 	uint32_t	npieces;
 	GpucolGpuPiece pieces[];
 } GpucolGpuJob;
@@ -73,6 +76,9 @@ extern GpucolGpuTeam *gpucol_gpu_team_start(int nthreads, const GpucolSourceOps 
 
 /* A job with room for so many pieces; NULL: out of memory. */
 extern GpucolGpuJob *gpucol_gpu_team_job(uint32_t npieces);
+
+/* Memory for it to own, counted in its budget; zeroed.  NULL: there is none. */
+extern void *gpucol_gpu_team_alloc(GpucolGpuJob *job, size_t size);
 
 /* Hand over a job; it is the team's until it comes back. */
 extern void gpucol_gpu_team_submit(GpucolGpuTeam *team, GpucolGpuJob *job);

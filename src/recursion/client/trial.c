@@ -48,6 +48,7 @@ struct GpucolRecHeld
 	GpucolRecHeld *next;
 	uint32_t	nrows;
 	bool		has_nulls;
+	size_t		counted;		/* in the budget */
 	int64_t		values[];		/* by column, then a byte a value if there are NULLs */
 };
 
@@ -110,7 +111,19 @@ verdict(GpucolRecTrial *trial, GpucolStatus status)
 
 /* ---- rows held back ---- */
 
-/* Keep a copy of a batch; false: there is no memory. */
+/* Free one; NULL is fine. */
+static void
+free_held(GpucolRecTrial *trial, GpucolRecHeld *held)
+{
+	if (held != NULL)
+		gpucol_budget_release(&trial->memory, held->counted);
+	free(held);
+}
+
+/*
+ * Keep a copy of a batch; false: there is no memory.  One that the budget has no room for
+ * is the last.
+ */
 static bool
 hold(GpucolRecTrial *trial, int arity, const GpucolRecBatch *batch)
 {
@@ -129,6 +142,8 @@ hold(GpucolRecTrial *trial, int arity, const GpucolRecBatch *batch)
 	held->next = NULL;
 	held->nrows = batch->nrows;
 	held->has_nulls = has_nulls;
+	held->counted = gpucol_budget_reserve(&trial->memory, size) ? size : 0;
+	trial->over |= held->counted == 0;
 	nulls = (uint8_t *) held->values + (size_t) arity * column;
 	for (int c = 0; c < arity; c++)
 	{
@@ -153,7 +168,7 @@ show(GpucolRecTrial *trial, int arity, GpucolRecBatch *out)
 	GpucolRecHeld *held = trial->held;
 	const uint8_t *nulls;
 
-	free(trial->shown);
+	free_held(trial, trial->shown);
 	trial->shown = held;
 	if (held == NULL)
 		return false;
@@ -206,6 +221,7 @@ gpucol_rec_trial_begin(GpucolRecTrial *trial, uint64_t rows, GpucolRecOptions *o
 					   bool (*device) (void *), void *device_context)
 {
 	memset(trial, 0, sizeof(*trial));
+	gpucol_budget_open(&trial->memory, 0, options->budget);
 	trial->last = &trial->held;
 	trial->started = milliseconds();
 	trial->rows = rows;
@@ -263,11 +279,11 @@ gpucol_rec_trial_summarise(GpucolRecTrial *trial, uint32_t relation, const bool 
 void
 gpucol_rec_trial_end(GpucolRecTrial *trial)
 {
-	free(trial->shown);
+	free_held(trial, trial->shown);
 	for (GpucolRecHeld *held = trial->held, *next; held != NULL; held = next)
 	{
 		next = held->next;
-		free(held);
+		free_held(trial, held);
 	}
 	trial->shown = trial->held = NULL;
 }

@@ -11,6 +11,7 @@
 #ifndef GPUCOL_RECURSION_CLIENT_TRIAL_H
 #define GPUCOL_RECURSION_CLIENT_TRIAL_H
 
+#include "base/budget.h"
 #include "recursion/engine.h"
 
 typedef struct GpucolRecHeld GpucolRecHeld;
@@ -35,6 +36,7 @@ typedef struct GpucolRecTrial
 	GpucolRecHeld **last;		/* where the next one goes */
 	GpucolRecHeld *shown;		/* that the reader has */
 	size_t		held_bytes;
+	GpucolBudget memory;		/* what they take of the caller's budget */
 	size_t		most_bytes;
 	uint32_t	held_relation;
 	GpucolStatus held_end;		/* what comes after them; GPUCOL_OK = more rows */
