@@ -30,16 +30,31 @@ static inline uint64_t
 gpucol_hash_bytes(const char *data, size_t len)
 {
 	uint64_t	hash = len;
-	uint64_t	word;
+	uint64_t	word = 0;
+	uint32_t	half;
 
-	for (; len >= 8; len -= 8, data += 8)
+	/* the last bytes by reads that overlap: all lengths are in the hash */
+	if (len >= 8)
 	{
-		memcpy(&word, data, 8);
-		hash = gpucol_hash_mix(hash, word);
+		const char *last = data + len - 8;
+
+		for (; data < last; data += 8)
+		{
+			memcpy(&word, data, 8);
+			hash = gpucol_hash_mix(hash, word);
+		}
+		memcpy(&word, last, 8);
 	}
-	word = 0;
-	if (len > 0)
-		memcpy(&word, data, len);
+	else if (len >= 4)
+	{
+		memcpy(&half, data, 4);
+		word = half;
+		memcpy(&half, data + len - 4, 4);
+		word |= (uint64_t) half << 32;
+	}
+	else if (len > 0)
+		word = (uint64_t) (unsigned char) data[0] | (uint64_t) (unsigned char) data[len / 2] << 8 |
+			(uint64_t) (unsigned char) data[len - 1] << 16;
 	return gpucol_hash_mix(gpucol_hash_mix(hash, word), 0);
 }
 

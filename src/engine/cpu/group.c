@@ -536,36 +536,63 @@ prefetch_strings(const GpucolCpuStrings *strings, const uint64_t *hashes, uint32
 	}
 }
 
+/*
+ * Rows that hold a string to be looked up: the string of no bytes, which may be that of
+ * most rows, is numbered here.
+ */
+static GpucolStatus
+number_empty(GpucolCpuGroups *groups, const GpucolBytes *values, const uint8_t *skip, uint32_t n,
+			 uint64_t *numbers, uint16_t *rows, uint32_t *nrows)
+{
+	uint32_t	m = 0;
+
+	for (uint32_t j = 0; j < n; j++)
+	{
+		bool		some = values[j].len > 0;
+
+		rows[m] = (uint16_t) j;
+		numbers[j] = 0;
+		if (skip != NULL && skip[j])
+			continue;
+		if (!some && groups->strings.empty == 0)
+		{
+			uint32_t	number;
+
+			if (gpucol_cpu_group_string(groups, values[j], &number) != GPUCOL_OK)
+				return GPUCOL_OUT_OF_MEMORY;
+			groups->strings.empty = number + 1;
+		}
+		numbers[j] = some ? 0 : groups->strings.empty - 1;
+		m += some;
+	}
+	*nrows = m;
+	return GPUCOL_OK;
+}
+
 GpucolStatus
 gpucol_cpu_group_strings(GpucolCpuGroups *groups, const GpucolBytes *values,
 						 const uint8_t *skip, uint32_t n, uint64_t *hashes,
 						 uint64_t *numbers)
 {
-	uint32_t	last = UINT32_MAX;	/* a row, and its number */
+	uint16_t	rows[GPUCOL_VECTOR_VALUES + 1];
+	uint32_t	nrows;
 
-	for (uint32_t j = 0; j < n; j++)
-		hashes[j] = gpucol_hash_bytes(values[j].data, values[j].len);
-	prefetch_strings(&groups->strings, hashes, n);
-	for (uint32_t j = 0; j < n; j++)
+	if (number_empty(groups, values, skip, n, numbers, rows, &nrows) != GPUCOL_OK)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (uint32_t i = 0; i < nrows; i++)
+		hashes[i] = gpucol_hash_bytes(values[rows[i]].data, values[rows[i]].len);
+	prefetch_strings(&groups->strings, hashes, nrows);
+	for (uint32_t i = 0; i < nrows; i++)
 	{
-		uint32_t	number = 0;
+		uint32_t	j = rows[i];
+		uint32_t	number;
 
-		numbers[j] = 0;
-		if (skip != NULL && skip[j])
-			continue;
-		if (last != UINT32_MAX && hashes[j] == hashes[last] && same_bytes(&values[j], &values[last]))
-			numbers[j] = numbers[last];
-		else if (values[j].len == 0 && groups->strings.empty != 0)
-			numbers[j] = groups->strings.empty - 1;
-		else if (find_string(groups, values[j], hashes[j], &number) != GPUCOL_OK)
+		if (i > 0 && hashes[i] == hashes[i - 1] && same_bytes(&values[j], &values[rows[i - 1]]))
+			numbers[j] = numbers[rows[i - 1]];
+		else if (find_string(groups, values[j], hashes[i], &number) != GPUCOL_OK)
 			return GPUCOL_OUT_OF_MEMORY;
 		else
-		{
 			numbers[j] = number;
-			last = j;
-			if (values[j].len == 0)
-				groups->strings.empty = number + 1;
-		}
 	}
 	return GPUCOL_OK;
 }
