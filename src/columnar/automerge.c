@@ -9,7 +9,7 @@
  * for a database.
  *
  * Who is in the way of others.  A merge that a user asks for makes writers who come to a row
- * wait, and then fail with 40001.  One that nobody asked for must not:
+ * wait for all of it.  One that nobody asked for must not:
  *
  * - Rows that were written since the last nap are left alone, so rows that change
  *	 all the time are never moved.

@@ -15,9 +15,10 @@
  *	  1024 .. 1279	row / 8192			bitmap of 8192 deleted rows
  *	  4096 .. 4351	row					GpucolTombstone
  *	  6144 .. 6399	row					lock record, see rowlock.h
+ *	  8192 .. 8447	block				GpucolForward, see forward.h
  *
  * A row number n is keyed (base + n / 2^31, n mod 2^31); a bitmap is keyed the
- * same way by n / 8192.  The first two and lock records are
+ * same way by n / 8192, a forward by the block of the delta.  The first two and lock records are
  * frozen at birth; the others are ordinary transactional tuples: their visibility
  * is the segments'.
  *
@@ -46,6 +47,7 @@
 #define GPUCOL_ID_BITMAP		1024
 #define GPUCOL_ID_TOMBSTONE		4096
 #define GPUCOL_ID_LOCK			6144
+#define GPUCOL_ID_FORWARD		8192
 #define GPUCOL_ID_SPAN			256
 
 #define GPUCOL_BITMAP_ROWS		8192
@@ -129,6 +131,13 @@ typedef struct GpucolTombstone
 
 /* The row was updated and no column of a unique key has changed. */
 #define GPUCOL_TOMBSTONE_KEY_KEPT	1
+
+/* Rows of one page of the delta that a merge has packed, one after another. */
+typedef struct GpucolForward
+{
+	uint64		first_row;		/* number of the first */
+	uint8		moved[40];		/* bit by line pointer */
+} GpucolForward;
 
 /* A directory row as read. */
 typedef struct GpucolDirectoryTuple

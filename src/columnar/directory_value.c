@@ -50,7 +50,9 @@ static const GpucolValueKind kinds[] = {
 	"bitmap of rows from"},
 	{GPUCOL_ID_TOMBSTONE, GPUCOL_ID_SPAN, sizeof(GpucolTombstone), 1, false, false,
 	"tombstone of row"},
-	{GPUCOL_ID_LOCK, GPUCOL_ID_SPAN, 0, 1, false, true, "lock record of row"}
+	{GPUCOL_ID_LOCK, GPUCOL_ID_SPAN, 0, 1, false, true, "lock record of row"},
+	{GPUCOL_ID_FORWARD, GPUCOL_ID_SPAN, sizeof(GpucolForward), 1, false, true,
+	"record of rows packed from block"}
 };
 
 const GpucolValueKind *

@@ -28,6 +28,7 @@
 #include "utils/snapmgr.h"
 
 #include "columnar/fetch.h"
+#include "columnar/forward.h"
 #include "columnar/scan.h"
 #include "columnar/segment.h"
 #include "columnar/slot.h"
@@ -562,9 +563,14 @@ gpucol_fetch_latest_tid(TableScanDesc sscan, ItemPointer tid)
 {
 	GpucolScan *scan = (GpucolScan *) sscan;
 
-	if (!gpucol_tid_is_virtual(tid) ||
-		next_version(sscan->rs_rd, gpucol_tid_row(tid), sscan->rs_snapshot, tid))
-		heap_get_latest_tid(scan->delta, tid);
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!gpucol_tid_is_virtual(tid) ||
+			next_version(sscan->rs_rd, gpucol_tid_row(tid), sscan->rs_snapshot, tid))
+			heap_get_latest_tid(scan->delta, tid);
+	} while (!gpucol_tid_is_virtual(tid) &&
+			 gpucol_forward_step(sscan->rs_rd, sscan->rs_snapshot, tid));
 }
 
 bool

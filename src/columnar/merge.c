@@ -14,8 +14,8 @@
  * deleted is left alone: heap_delete, told not to wait, says so before anything
  * has happened to the row.  A writer that comes to a row after the merge has
  * deleted it waits for the merge and then finds the mark that a row leaves when
- * it moves to another partition; PostgreSQL turns that into a serialization
- * error (40001), so that no update is lost.
+ * it moves to another partition, so that no update is lost; a record in the directory
+ * (forward.c) leads on to the row's new place.
  *
  * Serializable readers hold predicate locks on delta rows by their TIDs, which
  * later writers of the segment row would not meet; a merge turns them into locks
@@ -43,11 +43,13 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/predicate.h"
+#include "storage/procarray.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
 #include "service/activity.h"
+#include "columnar/forward.h"
 #include "columnar/merge.h"
 #include "columnar/owner.h"
 #include "columnar/rights.h"
@@ -167,10 +169,11 @@ writer_for(Relation table, CommandId cid)
  */
 static bool
 move_row(Relation table, TupleTableSlot *slot, TupleTableSlot *flat,
-		 MergeIndexes *indexes, CommandId cid)
+		 MergeIndexes *indexes, GpucolForwards *forwards, CommandId cid)
 {
 	HeapTuple	tuple = ExecFetchSlotHeapTuple(slot, false, NULL);
 	ItemPointerData tid = slot->tts_tid;
+	ItemPointerData old = tid;
 	TM_FailureData failure;
 	TM_Result	result;
 
@@ -184,6 +187,7 @@ move_row(Relation table, TupleTableSlot *slot, TupleTableSlot *flat,
 	if (result != TM_Ok)
 		return false;
 	gpucol_writer_add(writer_for(table, cid), table, &slot, 1);
+	gpucol_forward_add(forwards, table, &old, gpucol_tid_row(&slot->tts_tid), cid);
 	insert_index_entries(indexes, table, slot);
 	return true;
 }
@@ -242,6 +246,7 @@ move_rows(Relation table, Snapshot snapshot, const GpucolMergePace *pace)
 	TupleTableSlot *flat;
 	TableScanDesc scan;
 	MergeIndexes indexes;
+	GpucolForwards forwards = {.any = false};
 	MergeProgress *progress = begin_progress(table);
 	uint64		read = 0;
 	int64		moved = 0;
@@ -255,16 +260,29 @@ move_rows(Relation table, Snapshot snapshot, const GpucolMergePace *pace)
 	{
 		CHECK_FOR_INTERRUPTS();
 		note_progress(progress, scan, slot, read++, moved);
-		if (!must_stay(pace, slot) && move_row(table, slot, flat, &indexes, cid))
+		if (!must_stay(pace, slot) && move_row(table, slot, flat, &indexes, &forwards, cid))
 			moved++;
 	}
 	table_endscan(scan);
 	gpucol_writer_flush(table);
+	gpucol_forward_end(&forwards, table, cid);
 	close_indexes(&indexes);
 	ExecDropSingleTupleTableSlot(flat);
 	ExecDropSingleTupleTableSlot(slot);
 	end_progress(progress);
 	return moved;
+}
+
+/* Forget where rows went that no snapshot can ask for any more. */
+static void
+forget_forwards(Relation table)
+{
+	GpucolDirectory dir;
+
+	if (!gpucol_directory_open(&dir, table, RowExclusiveLock))
+		return;
+	gpucol_forward_clean(&dir, GetOldestNonRemovableTransactionId(table));
+	gpucol_directory_close(&dir);
 }
 
 int64
@@ -279,6 +297,7 @@ gpucol_merge_rows(Relation table, const GpucolMergePace *pace)
 	snapshot = RegisterSnapshot(IsolationUsesXactSnapshot() ?
 								GetTransactionSnapshot() : GetLatestSnapshot());
 	TransferPredicateLocksToHeapRelation(table);
+	forget_forwards(table);
 	moved = move_rows(table, snapshot, pace);
 	UnregisterSnapshot(snapshot);
 	gpucol_owner_end(&owner);

@@ -37,6 +37,7 @@
 #include "columnar/decoding.h"
 #include "columnar/directory.h"
 #include "columnar/fetch.h"
+#include "columnar/forward.h"
 #include "columnar/modify.h"
 #include "columnar/rowlock.h"
 #include "columnar/slot.h"
@@ -345,6 +346,29 @@ lock_row(Request *request, TransactionId *blocker)
 	return !TransactionIdIsValid(*blocker);
 }
 
+static TM_Result settle_lock(Request *request);
+
+/* Lock FOR KEY SHARE the later version of a row, which a merge has packed, and the row. */
+static bool
+lock_packed_version(Request *request, ItemPointer tid)
+{
+	TM_FailureData failure;
+	Request		version = {
+		.dir = request->dir, .tid = *tid, .cid = request->cid, .mode = request->mode,
+		.policy = request->policy, .oper = request->oper, .tmfd = &failure
+	};
+	TM_Result	result = settle_lock(&version);
+	TransactionId blocker;
+
+	leave_queue(&version);
+	if (result != TM_Ok)
+		return false;
+	gpucol_rowlock_latch(request->dir, &request->tid);
+	blocker = gpucol_rowlock_take(request->dir, &request->tid, request->mode);
+	gpucol_rowlock_unlatch(request->dir, &request->tid);
+	return !TransactionIdIsValid(blocker);
+}
+
 /*
  * Lock FOR KEY SHARE a row whose update kept the key and has committed.  As in heap,
  * whoever still sees the row has it, if nothing has changed the key since: the lock is
@@ -359,9 +383,10 @@ lock_kept_key(Request *request)
 	for (;;)
 	{
 		TransactionId blocker;
+		TM_FailureData failure;
 		TM_Result	result =
 			gpucol_versions_lock_committed(dir->table, deletion->new_tid, deletion->xid,
-										   request->cid, &blocker);
+										   request->cid, &blocker, &failure);
 
 		if (result == TM_Ok)
 		{
@@ -371,6 +396,9 @@ lock_kept_key(Request *request)
 			if (!TransactionIdIsValid(blocker))
 				return true;
 		}
+		else if (result == TM_Updated && ItemPointerIndicatesMovedPartitions(&failure.ctid) &&
+				 gpucol_forward_find(dir->table, failure.xmax, &deletion->new_tid))
+			return lock_packed_version(request, &deletion->new_tid);
 		else if (result != TM_BeingModified)
 			return false;
 		if (TransactionIdIsValid(blocker))
@@ -439,10 +467,23 @@ open_directory(GpucolDirectory *dir, Relation rel)
 						RelationGetRelationName(rel))));
 }
 
-TM_Result
-gpucol_modify_delete(Relation rel, ItemPointer tid, CommandId cid, Snapshot snapshot,
-					 Snapshot crosscheck, bool wait, TM_FailureData *tmfd,
-					 bool changing_partition)
+/*
+ * Has a merge packed a row of the delta that heap's code has found to be gone?  Then *tid
+ * becomes its new place, where the same is to be done.  Under REPEATABLE READ it is not: the
+ * old row would stay visible beside what is done to the new one.
+ */
+static bool
+follow_merge(Relation rel, ItemPointer tid, TM_Result result, const TM_FailureData *tmfd)
+{
+	return result == TM_Updated && !IsolationUsesXactSnapshot() &&
+		ItemPointerIndicatesMovedPartitions(&tmfd->ctid) &&
+		gpucol_forward_find(rel, tmfd->xmax, tid);
+}
+
+/* Delete a segment row. */
+static TM_Result
+delete_packed(Relation rel, ItemPointer tid, CommandId cid, Snapshot crosscheck, bool wait,
+			  TM_FailureData *tmfd, bool changing_partition)
 {
 	GpucolDirectory dir;
 	Request		request = {
@@ -452,10 +493,6 @@ gpucol_modify_delete(Relation rel, ItemPointer tid, CommandId cid, Snapshot snap
 	ItemPointerData new_tid = *tid;
 	TM_Result	result;
 
-	if (!gpucol_tid_is_virtual(tid))
-		return GetHeapamTableAmRoutine()->tuple_delete(rel, tid, cid, snapshot,
-													   crosscheck, wait, tmfd,
-													   changing_partition);
 	gpucol_decoding_check(rel);
 	open_directory(&dir, rel);
 	result = settle_change(&request, crosscheck);
@@ -469,6 +506,22 @@ gpucol_modify_delete(Relation rel, ItemPointer tid, CommandId cid, Snapshot snap
 	}
 	gpucol_directory_close(&dir);
 	return result;
+}
+
+TM_Result
+gpucol_modify_delete(Relation rel, ItemPointer tid, CommandId cid, Snapshot snapshot,
+					 Snapshot crosscheck, bool wait, TM_FailureData *tmfd,
+					 bool changing_partition)
+{
+	if (!gpucol_tid_is_virtual(tid))
+	{
+		TM_Result	result = GetHeapamTableAmRoutine()->
+			tuple_delete(rel, tid, cid, snapshot, crosscheck, wait, tmfd, changing_partition);
+
+		if (!follow_merge(rel, tid, result, tmfd))
+			return result;
+	}
+	return delete_packed(rel, tid, cid, crosscheck, wait, tmfd, changing_partition);
 }
 
 /* Are two values of a column the same, byte for byte? */
@@ -539,13 +592,12 @@ bury_kept_key(Request *request, ItemPointer new_tid)
 	gpucol_rowlock_take(dir, &request->tid, request->mode);
 }
 
-TM_Result
-gpucol_modify_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
-					 CommandId cid, Snapshot snapshot, Snapshot crosscheck, bool wait,
-					 TM_FailureData *tmfd, LockTupleMode *lockmode,
-					 GpucolCompatUpdateIndexes *update_indexes)
+/* Update a segment row: its new version goes to the delta. */
+static TM_Result
+update_packed(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
+			  Snapshot crosscheck, bool wait, TM_FailureData *tmfd, LockTupleMode *lockmode,
+			  GpucolCompatUpdateIndexes *update_indexes)
 {
-	const TableAmRoutine *heap = GetHeapamTableAmRoutine();
 	GpucolDirectory dir;
 	Request		request = {
 		.dir = &dir, .tid = *otid,	/* otid may be the slot's */
@@ -554,9 +606,6 @@ gpucol_modify_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
 	};
 	TM_Result	result;
 
-	if (!gpucol_tid_is_virtual(otid))
-		return heap->tuple_update(rel, otid, slot, cid, snapshot, crosscheck, wait,
-								  tmfd, lockmode, update_indexes);
 	gpucol_decoding_check(rel);
 	open_directory(&dir, rel);
 	*lockmode = update_changes_key(rel, otid, slot) ? LockTupleExclusive :
@@ -566,7 +615,7 @@ gpucol_modify_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
 	*update_indexes = GPUCOL_COMPAT_UPDATE_NO_INDEXES;
 	if (result == TM_Ok)
 	{
-		heap->tuple_insert(rel, slot, cid, 0, NULL);
+		GetHeapamTableAmRoutine()->tuple_insert(rel, slot, cid, 0, NULL);
 		if (*lockmode == LockTupleExclusive)
 			bury_row(&dir, &request.tid, &slot->tts_tid, 0, cid);
 		else
@@ -579,6 +628,28 @@ gpucol_modify_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
 	}
 	gpucol_directory_close(&dir);
 	return result;
+}
+
+TM_Result
+gpucol_modify_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
+					 CommandId cid, Snapshot snapshot, Snapshot crosscheck, bool wait,
+					 TM_FailureData *tmfd, LockTupleMode *lockmode,
+					 GpucolCompatUpdateIndexes *update_indexes)
+{
+	if (!gpucol_tid_is_virtual(otid))
+	{
+		ItemPointerData tid = *otid;	/* otid may be the slot's */
+		TM_Result	result = GetHeapamTableAmRoutine()->
+			tuple_update(rel, otid, slot, cid, snapshot, crosscheck, wait, tmfd, lockmode,
+						 update_indexes);
+
+		if (!follow_merge(rel, &tid, result, tmfd))
+			return result;
+		/* triggers and RETURNING must find the old row there, too */
+		*otid = tid;
+	}
+	return update_packed(rel, otid, slot, cid, crosscheck, wait, tmfd, lockmode,
+						 update_indexes);
 }
 
 /* ------------------------------------------------------------------------
@@ -599,10 +670,10 @@ restore_tid(TupleTableSlot *slot)
 		slot->tts_tid = tuple->t_self;
 }
 
-TM_Result
-gpucol_modify_lock(Relation rel, ItemPointer tid, Snapshot snapshot,
-				   TupleTableSlot *slot, CommandId cid, LockTupleMode mode,
-				   LockWaitPolicy wait_policy, uint8 flags, TM_FailureData *tmfd)
+/* Lock a segment row. */
+static TM_Result
+lock_packed(Relation rel, ItemPointer tid, TupleTableSlot *slot, CommandId cid,
+			LockTupleMode mode, LockWaitPolicy wait_policy, TM_FailureData *tmfd)
 {
 	GpucolDirectory dir;
 	Request		request = {
@@ -611,23 +682,44 @@ gpucol_modify_lock(Relation rel, ItemPointer tid, Snapshot snapshot,
 	};
 	TM_Result	result;
 
-	restore_tid(slot);
-	if (!gpucol_tid_is_virtual(tid))
-		return gpucol_versions_lock_delta(rel, tid, snapshot, slot, cid, mode, wait_policy,
-										  flags, tmfd);
-	tmfd->traversed = false;
 	open_directory(&dir, rel);
 	result = settle_lock(&request);
 	leave_queue(&request);
-	if (result == TM_Updated && (flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION) != 0)
-	{
-		gpucol_directory_close(&dir);
-		return gpucol_versions_lock_latest(rel, tid, snapshot, slot, cid, mode, wait_policy,
-										   flags, tmfd);
-	}
 	if (!gpucol_fetch_any(&dir, gpucol_tid_row(tid), result == TM_Ok, slot) &&
 		result == TM_Ok)
 		result = TM_Deleted;
 	gpucol_directory_close(&dir);
+	return result;
+}
+
+TM_Result
+gpucol_modify_lock(Relation rel, ItemPointer tid, Snapshot snapshot,
+				   TupleTableSlot *slot, CommandId cid, LockTupleMode mode,
+				   LockWaitPolicy wait_policy, uint8 flags, TM_FailureData *tmfd)
+{
+	bool		traversed = false;
+	TM_Result	result;
+
+	restore_tid(slot);
+	for (;;)
+	{
+		if (gpucol_tid_is_virtual(tid))
+			result = lock_packed(rel, tid, slot, cid, mode, wait_policy, tmfd);
+		else
+			result = gpucol_versions_lock_delta(rel, tid, snapshot, slot, cid, mode, wait_policy,
+												flags & ~TUPLE_LOCK_FLAG_FIND_LAST_VERSION, tmfd);
+		if (result != TM_Updated)
+			break;
+		if (ItemPointerIndicatesMovedPartitions(&tmfd->ctid) &&
+			gpucol_forward_find(rel, tmfd->xmax, tid))
+			continue;			/* the same row, in another place */
+		if ((flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION) == 0)
+			break;
+		traversed = true;
+		result = gpucol_versions_find_latest(rel, tid, cid, wait_policy, tmfd);
+		if (result != TM_Ok)
+			break;
+	}
+	tmfd->traversed = traversed;
 	return result;
 }

@@ -42,6 +42,7 @@
 #include "columnar/delta_count.h"
 #include "columnar/directory_pages.h"
 #include "columnar/fold.h"
+#include "columnar/forward.h"
 #include "columnar/rowlock.h"
 #include "columnar/space.h"
 #include "columnar/vacuum.h"
@@ -303,7 +304,8 @@ vacuum_directory(SegmentVacuum *vacuum, const VacuumParams *params,
 	if (clean)
 		clean_indexes(vacuum, strategy);
 	if (!clean && !gpucol_space_is_due(&vacuum->upkeep, vacuum->coverage) &&
-		(leave || vacuum->dead->nrows == 0) && !gpucol_rowlock_any(&vacuum->dir))
+		(leave || vacuum->dead->nrows == 0) && !gpucol_rowlock_any(&vacuum->dir) &&
+		!gpucol_forward_any(&vacuum->dir))
 		return;
 
 	become_ordinary();
@@ -314,6 +316,7 @@ vacuum_directory(SegmentVacuum *vacuum, const VacuumParams *params,
 	if (gpucol_space_is_due(&vacuum->upkeep, vacuum->coverage))
 		vacuum->free_pages = gpucol_space_reclaim(&vacuum->dir, vacuum->coverage);
 	gpucol_rowlock_clean(&vacuum->dir);
+	gpucol_forward_clean(&vacuum->dir, GetOldestNonRemovableTransactionId(vacuum->rel));
 	PopActiveSnapshot();
 	PushActiveSnapshot(GetLatestSnapshot());
 }

@@ -74,7 +74,7 @@ typedef struct DirectoryVerify
 /* Bases of the id ranges. */
 static const Oid bases[] = {
 	GPUCOL_ID_COUNTER, GPUCOL_ID_UPKEEP, GPUCOL_ID_SEGMENT, GPUCOL_ID_BITMAP,
-	GPUCOL_ID_TOMBSTONE, GPUCOL_ID_LOCK
+	GPUCOL_ID_TOMBSTONE, GPUCOL_ID_LOCK, GPUCOL_ID_FORWARD
 };
 
 /* Report what a scan of the directory has found. */

@@ -29,6 +29,7 @@
 #include "utils/snapmgr.h"
 
 #include "columnar/fetch.h"
+#include "columnar/forward.h"
 #include "columnar/item.h"
 #include "columnar/rowlock.h"
 #include "columnar/slot.h"
@@ -308,10 +309,9 @@ key_taker(HeapTupleHeader header, Buffer buffer)
 TM_Result
 gpucol_versions_lock_committed(Relation table, ItemPointerData tid,
 							   TransactionId creator, CommandId cid,
-							   TransactionId *blocker)
+							   TransactionId *blocker, TM_FailureData *failure)
 {
 	HeapTupleData tuple = {.t_self = tid};
-	TM_FailureData failure;
 	TM_Result	result = TM_Deleted;
 	Buffer		pinned;
 	Buffer		buffer;
@@ -322,7 +322,7 @@ gpucol_versions_lock_committed(Relation table, ItemPointerData tid,
 	if (TransactionIdEquals(HeapTupleHeaderGetXmin(tuple.t_data), creator))
 	{
 		result = heap_lock_tuple(table, &tuple, cid, LockTupleKeyShare, LockWaitSkip, true,
-								 &buffer, &failure);
+								 &buffer, failure);
 		if (result == TM_WouldBlock)
 		{
 			*blocker = key_taker(tuple.t_data, buffer);
@@ -366,8 +366,9 @@ check_not_moved(ItemPointer tid)
 
 /*
  * Find the latest version of a row from *tid on, which `creator` has inserted, and wait
- * for who is changing it.  TM_Ok with its place in *tid; TM_SelfModified, and tmfd,
- * where this command or a later one of this transaction has made it.
+ * for who is changing it.  TM_Ok with its place in *tid, or that of a segment row, of which
+ * nothing is known; TM_SelfModified, and tmfd, where this command or a later one of this
+ * transaction has made it.
  */
 static TM_Result
 find_latest(Relation table, ItemPointer tid, TransactionId creator, CommandId cid,
@@ -381,6 +382,8 @@ find_latest(Relation table, ItemPointer tid, TransactionId creator, CommandId ci
 
 		CHECK_FOR_INTERRUPTS();
 		check_not_moved(tid);
+		if (gpucol_tid_is_virtual(tid))
+			return TM_Ok;
 		InitDirtySnapshot(dirty);
 		live = gpucol_fetch_row_version(table, tid, &dirty, version);
 		if (!live && !gpucol_fetch_row_version(table, tid, SnapshotAny, version))
@@ -394,8 +397,10 @@ find_latest(Relation table, ItemPointer tid, TransactionId creator, CommandId ci
 		{
 			if (ItemPointerEquals(&tuple->t_self, &tuple->t_data->t_ctid))
 				return TM_Deleted;
-			*tid = tuple->t_data->t_ctid;
 			creator = HeapTupleHeaderGetUpdateXid(tuple->t_data);
+			if (!HeapTupleHeaderIndicatesMovedPartitions(tuple->t_data) ||
+				!gpucol_forward_find(table, creator, tid))
+				*tid = tuple->t_data->t_ctid;
 		}
 		else if (TransactionIdIsValid(dirty.xmax))
 		{
@@ -415,20 +420,15 @@ find_latest(Relation table, ItemPointer tid, TransactionId creator, CommandId ci
 }
 
 TM_Result
-gpucol_versions_lock_latest(Relation table, ItemPointer tid, Snapshot snapshot,
-							TupleTableSlot *slot, CommandId cid, LockTupleMode mode,
-							LockWaitPolicy policy, uint8 flags, TM_FailureData *tmfd)
+gpucol_versions_find_latest(Relation table, ItemPointer tid, CommandId cid,
+							LockWaitPolicy policy, TM_FailureData *tmfd)
 {
-	/* keeps what is found in its place, until it is locked */
+	/* keeps what is found in its place until the next is looked at */
 	TupleTableSlot *version = table_slot_create(table, NULL);
 	TM_Result	result;
 
 	*tid = tmfd->ctid;
 	result = find_latest(table, tid, tmfd->xmax, cid, policy, version, tmfd);
-	if (result == TM_Ok)
-		result = gpucol_versions_lock_delta(table, tid, snapshot, slot, cid, mode, policy,
-											flags, tmfd);
 	ExecDropSingleTupleTableSlot(version);
-	tmfd->traversed = true;
 	return result;
 }

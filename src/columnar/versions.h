@@ -33,17 +33,16 @@ extern TM_Result gpucol_versions_lock_new(Relation table, ItemPointerData tid,
 										  TransactionId *blocker);
 extern TM_Result gpucol_versions_lock_committed(Relation table, ItemPointerData tid,
 												TransactionId creator, CommandId cid,
-												TransactionId *blocker);
+												TransactionId *blocker,
+												TM_FailureData *failure);
 
 /*
- * A row lock has come upon a segment row that was updated: lock the latest version, as
- * heap's tuple_lock does.  tmfd describes the update.
+ * A row lock has come upon a row that was updated, as tmfd says: find its latest version.
+ * TM_Ok with its place in *tid, which is still to be locked; TM_Deleted, TM_WouldBlock;
+ * TM_SelfModified, and tmfd, where this command or a later one has made it.
  */
-extern TM_Result gpucol_versions_lock_latest(Relation table, ItemPointer tid,
-											 Snapshot snapshot, TupleTableSlot *slot,
-											 CommandId cid, LockTupleMode mode,
-											 LockWaitPolicy policy, uint8 flags,
-											 TM_FailureData *tmfd);
+extern TM_Result gpucol_versions_find_latest(Relation table, ItemPointer tid, CommandId cid,
+											 LockWaitPolicy policy, TM_FailureData *tmfd);
 
 /* Have heap lock a delta row. */
 extern TM_Result gpucol_versions_lock_delta(Relation table, ItemPointer tid,

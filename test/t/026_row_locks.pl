@@ -21,7 +21,8 @@ my %count;
 foreach my $number (1 .. $schedules)
 {
 	srand($seed + $number);
-	my $schedule = between(0, 1) ? random_schedule($most) : triple_schedule(between(0, triple_count() - 1));
+	my $schedule = (sub { random_schedule($most) }, sub { triple_schedule(between(0, triple_count() - 1)) },
+		sub { merged_schedule(between(0, merged_count() - 1)) })[ between(0, 2) ]->();
 	my $result = compare_schedule($runs, $schedule);
 
 	$count{ $result =~ /^\w+$/ ? "differ as they may ($result)" : $result eq '' ? 'are equal' : 'differ' }++;
