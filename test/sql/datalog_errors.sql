@@ -76,11 +76,10 @@ FROM unnest(ARRAY['r(1) :- s(_ - 1).', 'r(1) :- s(-_).', 'r(1) :- s(1 + (2 * _))
 SELECT complaint(E'.decl pairs(a:number, b:number)\n.decl r(x:number)\n.decl s(x:number)\nr(x) :- pairs(x, _), !s(x).\ns(x) :- r(x).');
 SELECT complaint('.decl pairs(a:number, b:number) .decl r(x:number) r(n) :- pairs(x, _), n = count : { r(y), y < x }.');
 -- what Souffle has and gpucol.datalog has not
-SELECT complaint('.comp C { }');
+SELECT complaint('.functor f(x:number):number');
 SELECT complaint('.decl r(x:number) eqrel');
-SELECT complaint('.decl r(x:number) r(ord("a")).');
+SELECT complaint('.decl r(x:number) r(@f(1)).');
 SELECT complaint('.decl r(x:number) r("a" ^ 3).');
-SELECT complaint('.decl r(x:number) r(ord("a")).');
 SELECT complaint('.decl r(x:float) r(2.0 band 1.0).');
 SELECT complaint('.decl r(x:symbol) r(strlen("a")).');
 SELECT complaint('.decl r(x:number) r(substr("a", 1)).');
@@ -90,7 +89,7 @@ SELECT complaint('.decl r(x:number) r(x) :- !(x = 1).');
 SELECT complaint('.decl r(x:number) .decl s(x:number) s(1). r(x) :- s(x), !(r(x), x > 3).');
 SELECT complaint('.decl r(x:symbol) r("a\q").');
 SELECT complaint('.decl r(x:number) r([1, 2]).');
-SELECT complaint('.type T = [a:number]');
+SELECT complaint('.decl r(x:[a:number])');
 SELECT complaint('.decl r(x:number, y:number) r(1, 2). r(x, a) <= r(y, b) :- a < b.');
 -- subsumption between some of the rows only: those whose keys are equal, or that hold the value as a key
 SELECT complaint('.decl r(x:number, y:number, z:number) r(1, 2, 3). r(k, k, a) <= r(k, k, b) :- b < a.');
@@ -107,7 +106,7 @@ SET statement_timeout = '30s';
 SELECT complaint('.decl r(x:number) r(1) :- ' || repeat('(', 300000) || '1 = 1' || repeat(')', 300000) || '.') LIKE '54001%';
 RESET statement_timeout;
 -- inputs
-SELECT complaint('.decl r(x:number)');
+SELECT complaint('.decl r(x:number) .input r');
 SELECT complaint('.decl pairs(a:number)', 'pairs');
 SELECT complaint('.decl lines(a:number, b:symbol) .decl r(x:number) r(1) :- lines(_, _).');
 INSERT INTO pairs VALUES (-1, 3);

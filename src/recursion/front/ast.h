@@ -32,7 +32,9 @@ typedef enum DatalogType
 	DATALOG_NUMBER,				/* int8 */
 	DATALOG_UNSIGNED,			/* 64 bit */
 	DATALOG_FLOAT,				/* float8 */
-	DATALOG_SYMBOL				/* text */
+	DATALOG_SYMBOL,				/* text */
+	DATALOG_RECORD				/* this and those above: program->records[type -
+								 * DATALOG_RECORD] */
 } DatalogType;
 
 typedef struct DatalogAttribute
@@ -41,6 +43,25 @@ typedef struct DatalogAttribute
 	DatalogType type;
 } DatalogAttribute;
 
+/* The fields of a record, or of one branch of an algebraic data type. */
+typedef struct DatalogBranch
+{
+	char	   *name;			/* NULL: a record's only one */
+	DatalogType type;			/* the type that it belongs to */
+	int			number;			/* in its type */
+	int			nfields;
+	DatalogAttribute *fields;
+} DatalogBranch;
+
+/* A record type, or an algebraic data type. */
+typedef struct DatalogRecordType
+{
+	char	   *name;
+	List	   *branches;		/* DatalogBranch */
+} DatalogRecordType;
+
+struct DatalogScope;			/* scope.h */
+
 typedef struct DatalogRelation
 {
 	char	   *name;
@@ -48,6 +69,7 @@ typedef struct DatalogRelation
 	int			arity;
 	DatalogAttribute *attributes;
 	bool		input;			/* .input */
+	bool		optional;		/* input without .input: empty where there is no table */
 	bool		output;			/* .output or .printsize */
 	bool		derived;		/* head of some clause */
 	GpucolRecMerge merge;		/* by subsumption */
@@ -69,7 +91,8 @@ typedef enum DatalogExprKind
 	DATALOG_WILDCARD,			/* _ */
 	DATALOG_CONSTANT,
 	DATALOG_CALL,				/* function of up to three arguments */
-	DATALOG_AGGREGATE			/* gone after normalisation */
+	DATALOG_AGGREGATE,			/* gone after normalisation */
+	DATALOG_TUPLE				/* a record: gone after normalisation */
 } DatalogExprKind;
 
 /* Arguments of a function. */
@@ -88,10 +111,14 @@ typedef struct DatalogExpr
 	bool		is_real;		/* written with a point or exponent */
 	bool		is_unsigned;	/* written with suffix u */
 	bool		is_string;
+	bool		is_nil;			/* the record that has no fields */
+	bool		is_mean;		/* AGGREGATE: the sum over the count */
 	GpucolRecFunction function; /* CALL, AGGREGATE; HOST: the functor */
 	const struct DatalogFunctor *functor;	/* functors.h */
 	struct DatalogExpr *args[DATALOG_MAX_ARGS]; /* AGGREGATE: [0] or NULL */
-	List	   *body;			/* AGGREGATE: DatalogLiteral */
+	List	   *body;			/* AGGREGATE: DatalogLiteral; TUPLE: DatalogExpr */
+	const DatalogBranch *branch;	/* TUPLE, and calls made of it: where it is named */
+	const struct NamedType *cast;	/* CALL: as(.., type) until it is resolved */
 } DatalogExpr;
 
 typedef enum DatalogLiteralKind
@@ -109,6 +136,7 @@ typedef struct DatalogLiteral
 	DatalogLiteralKind kind;
 	int			position;
 	char	   *name;			/* ATOM, NEGATION */
+	const struct DatalogScope *scope;	/* in which the name is looked up */
 	DatalogRelation *relation;
 	List	   *args;			/* DatalogExpr */
 	GpucolRecFunction function; /* CONSTRAINT, REDUCTION */
@@ -141,6 +169,7 @@ typedef struct DatalogProgram
 	GpucolRecursionMemory *memory;	/* in which all of it is counted */
 	List	   *relations;		/* DatalogRelation */
 	List	   *clauses;		/* DatalogClause */
+	List	   *records;		/* DatalogRecordType, by type */
 	struct relationnames_hash *names;	/* parser.c: relations by name */
 	int			at;				/* what is being worked on, for errors that name
 								 * no place */
@@ -195,7 +224,12 @@ extern Bitmapset *gpucol_datalog_injected(const DatalogLiteral *literal);
 /* Is a clause a row of constants?  Such rows are loaded, not planned. */
 extern bool gpucol_datalog_is_fact(const DatalogClause *clause);
 
-/* check.c */
+/*
+ * check.c: types and safety of all clauses; the variables that a body of a clause gives
+ * values to.
+ */
+extern Bitmapset *gpucol_datalog_bound_by(const DatalogProgram *program,
+										  const DatalogClause *clause, List *body);
 extern void gpucol_datalog_check(DatalogProgram *program);
 
 /*

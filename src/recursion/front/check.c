@@ -16,6 +16,7 @@
 
 #include "recursion/front/ast.h"
 #include "recursion/front/functors.h"
+#include "recursion/front/records.h"
 #include "kernel/recursion_values.h"
 
 typedef struct Checker
@@ -109,7 +110,9 @@ type_constant(Checker *checker, DatalogExpr *expr, DatalogType type)
 {
 	bool		fits;
 
-	if (expr->is_string)
+	if (expr->is_nil)
+		fits = type >= DATALOG_RECORD;
+	else if (expr->is_string)
 		fits = type == DATALOG_SYMBOL;
 	else if (expr->is_real)
 		fits = type == DATALOG_FLOAT;
@@ -119,11 +122,43 @@ type_constant(Checker *checker, DatalogExpr *expr, DatalogType type)
 		fits = type == DATALOG_NUMBER || type == DATALOG_FLOAT ||
 			(type == DATALOG_UNSIGNED && expr->value >= 0);
 	if (!fits)
-		mismatch(checker, expr, type, expr->is_string ? "a string" :
+		mismatch(checker, expr, type, expr->is_nil ? "a record" : expr->is_string ? "a string" :
 				 psprintf("the constant %s", expr->name));
 	if (expr->type == DATALOG_UNKNOWN && type == DATALOG_FLOAT)
 		expr->value = gpucol_rec_bits(expr->real);
 	expr->type = type;
+}
+
+/* The branch that a call of pack or field is about, or NULL while its type is not known. */
+static const DatalogBranch *
+branch_of(const Checker *checker, const DatalogExpr *expr, DatalogType type)
+{
+	if (expr->branch != NULL)
+		return expr->branch;
+	return type < DATALOG_RECORD ? NULL : gpucol_datalog_only_branch(checker->program, type);
+}
+
+/* The type of item i of a record: the first of a named branch is the branch's number. */
+static DatalogType
+item_type(const DatalogBranch *branch, int64 i)
+{
+	if (branch->name != NULL)
+		i--;
+	return i < 0 ? DATALOG_NUMBER : i < branch->nfields ? branch->fields[i].type : DATALOG_UNKNOWN;
+}
+
+/* The type of a call of pack or field, as far as it is known. */
+static DatalogType
+known_record_type(const Checker *checker, const DatalogExpr *expr)
+{
+	const DatalogExpr *record = expr->args[0];
+	const DatalogBranch *branch;
+
+	if (expr->functor->compute == gpucol_datalog_pack)
+		return expr->branch != NULL ? expr->branch->type : DATALOG_UNKNOWN;
+	branch = branch_of(checker, expr, record->kind == DATALOG_VARIABLE ?
+					   checker->clause->types[record->variable] : record->type);
+	return branch == NULL ? DATALOG_UNKNOWN : item_type(branch, expr->value);
 }
 
 /* The type that an expression is known to have, or UNKNOWN. */
@@ -145,6 +180,10 @@ known_type(Checker *checker, const DatalogExpr *expr)
 			{
 				DatalogType type;
 
+				if (expr->functor != NULL && expr->functor->signature == SIGNATURE_CAST)
+					return expr->type;
+				if (expr->functor != NULL && expr->functor->signature == SIGNATURE_RECORD)
+					return known_record_type(checker, expr);
 				if (expr->functor != NULL && expr->functor->result != DATALOG_UNKNOWN)
 					return expr->functor->result;
 				type = known_type(checker, expr->args[0]);
@@ -181,14 +220,56 @@ expect_variable(Checker *checker, const DatalogExpr *expr, int variable,
 
 static void expect_type(Checker *checker, DatalogExpr *expr, DatalogType type);
 
+/* A record that is made must have this type, and its items those of its fields. */
+static void
+expect_pack_type(Checker *checker, DatalogExpr *expr, DatalogType type)
+{
+	const DatalogBranch *branch = branch_of(checker, expr, type);
+	DatalogType item = branch == NULL || branch->type != type ? DATALOG_UNKNOWN :
+		item_type(branch, expr->value);
+
+	if (item == DATALOG_UNKNOWN ||
+		(expr->args[1]->is_nil && item_type(branch, expr->value + 1) != DATALOG_UNKNOWN))
+		mismatch(checker, expr, type, "a record of other fields");
+	expr->type = type;
+	expect_type(checker, expr->args[0], item);
+	expect_type(checker, expr->args[1], type);
+}
+
+/* A field that is taken out must have this type, and the record the branch's. */
+static void
+expect_field_type(Checker *checker, DatalogExpr *expr, DatalogType type)
+{
+	DatalogType record = expr->branch != NULL ? expr->branch->type :
+		known_type(checker, expr->args[0]);
+	const DatalogBranch *branch = branch_of(checker, expr, record);
+
+	if (record == DATALOG_UNKNOWN && !checker->final)
+		return;
+	if (branch == NULL || item_type(branch, expr->value) != type)
+		mismatch(checker, expr, type, "a field of another type");
+	expr->type = type;
+	expect_type(checker, expr->args[0], record);
+	expect_type(checker, expr->args[1], DATALOG_NUMBER);
+}
+
 /* A call of a functor must have this type. */
 static void
 expect_functor_type(Checker *checker, DatalogExpr *expr, DatalogType type)
 {
 	const DatalogFunctor *functor = expr->functor;
 
-	if (functor->result != DATALOG_UNKNOWN ? type != functor->result :
-		type == DATALOG_SYMBOL ||
+	if (functor->signature == SIGNATURE_RECORD)
+	{
+		if (functor->compute == gpucol_datalog_pack)
+			expect_pack_type(checker, expr, type);
+		else
+			expect_field_type(checker, expr, type);
+		return;
+	}
+	if (functor->signature == SIGNATURE_CAST ? type != expr->type :
+		functor->result != DATALOG_UNKNOWN ? type != functor->result :
+		type >= DATALOG_SYMBOL ||
 		(type == DATALOG_FLOAT && functor->signature == SIGNATURE_INTEGER))
 		mismatch(checker, expr, type,
 				 psprintf("the result of \"%s\"", functor->name));
@@ -196,7 +277,8 @@ expect_functor_type(Checker *checker, DatalogExpr *expr, DatalogType type)
 	for (int i = 0; i < functor->nargs; i++)
 		expect_type(checker, expr->args[i],
 					functor->signature == SIGNATURE_FIXED ? functor->args[i] :
-					functor->signature == SIGNATURE_CONVERSION ?
+					functor->signature == SIGNATURE_CONVERSION ||
+					functor->signature == SIGNATURE_CAST ?
 					known_type(checker, expr->args[i]) : type);
 }
 
@@ -225,7 +307,14 @@ expect_type(Checker *checker, DatalogExpr *expr, DatalogType type)
 				expect_functor_type(checker, expr, type);
 				break;
 			}
-			if (type == DATALOG_SYMBOL)
+			if (type == DATALOG_SYMBOL && expr->function == GPUCOL_REC_ADD)
+			{
+				expr->function = GPUCOL_REC_HOST;
+				expr->functor = gpucol_datalog_functor("cat");
+				expect_functor_type(checker, expr, type);
+				break;
+			}
+			if (type >= DATALOG_SYMBOL)
 				mismatch(checker, expr, type, "an arithmetic expression");
 			if (expr->function == GPUCOL_REC_NEG && type == DATALOG_UNSIGNED)
 				mismatch(checker, expr, type, "a negated expression");
@@ -284,6 +373,9 @@ type_constraint(Checker *checker, DatalogLiteral *literal)
 		order_symbols(literal);
 		type = DATALOG_NUMBER;
 	}
+	if (type >= DATALOG_RECORD && literal->function != GPUCOL_REC_EQ &&
+		literal->function != GPUCOL_REC_NE)
+		mismatch(checker, literal->left, DATALOG_NUMBER, "a record");
 	expect_type(checker, literal->left, type);
 	expect_type(checker, literal->right, type);
 }
@@ -301,8 +393,9 @@ type_reduction(Checker *checker, DatalogLiteral *literal)
 		type = known_type(checker, literal->left);
 		if (type == DATALOG_UNKNOWN)
 			type = checker->clause->types[literal->variable];
-		if (type == DATALOG_SYMBOL)
-			mismatch(checker, literal->left, DATALOG_NUMBER, "a symbol");
+		if (type >= DATALOG_SYMBOL)
+			mismatch(checker, literal->left, DATALOG_NUMBER,
+					 type == DATALOG_SYMBOL ? "a symbol" : "a record");
 		expect_type(checker, literal->left, type);
 	}
 	expect_type(checker, &result, type);
@@ -374,9 +467,9 @@ given_by(const DatalogLiteral *literal, const Bitmapset *bound)
  * looked at again when one of its variables got a value.
  */
 static Bitmapset *
-bind_body(const Checker *checker, List *body, Bitmapset *bound)
+bind_body(const DatalogProgram *program, const DatalogClause *clause, List *body, Bitmapset *bound)
 {
-	List	  **uses = gpucol_datalog_uses(body, checker->clause->nvariables);
+	List	  **uses = gpucol_datalog_uses(body, clause->nvariables);
 	Bitmapset  *todo = NULL;
 	int			at = -1;
 
@@ -388,7 +481,7 @@ bind_body(const Checker *checker, List *body, Bitmapset *bound)
 		int			variable = -1;
 		ListCell   *lc;
 
-		gpucol_datalog_poll(checker->program);
+		gpucol_datalog_poll(program);
 		todo = bms_del_member(todo, at);
 		bound = bms_add_members(bound, given);
 		while ((variable = bms_next_member(given, variable)) >= 0)
@@ -398,6 +491,12 @@ bind_body(const Checker *checker, List *body, Bitmapset *bound)
 		bms_free(given);
 	}
 	return bound;
+}
+
+Bitmapset *
+gpucol_datalog_bound_by(const DatalogProgram *program, const DatalogClause *clause, List *body)
+{
+	return bind_body(program, clause, body, NULL);
 }
 
 /*
@@ -438,7 +537,7 @@ check_body_safety(Checker *checker, List *body, Bitmapset *bound)
 
 			require_bound(checker, gpucol_datalog_injected(literal), bound,
 						  literal->position);
-			inner = bind_body(checker, literal->body, bms_copy(bound));
+			inner = bind_body(checker->program, checker->clause, literal->body, bms_copy(bound));
 			require_bound(checker,
 						  gpucol_datalog_expr_variables(NULL, literal->left),
 						  inner, literal->position);
@@ -455,7 +554,7 @@ static void
 check_safety(Checker *checker)
 {
 	DatalogClause *clause = checker->clause;
-	Bitmapset  *bound = bind_body(checker, clause->body, NULL);
+	Bitmapset  *bound = bind_body(checker->program, clause, clause->body, NULL);
 
 	require_bound(checker,
 				  gpucol_datalog_literal_variables(NULL, clause->head), bound,

@@ -26,6 +26,8 @@
 #include "recursion/front/ast.h"
 #include "recursion/front/functors.h"
 #include "recursion/front/input.h"
+#include "recursion/front/ranges.h"
+#include "recursion/front/records.h"
 #include "recursion/front/run.h"
 #include "recursion/front/symbols.h"
 
@@ -38,7 +40,7 @@ PG_FUNCTION_INFO_V1(gpucol_datalog_into);
 typedef struct Execution
 {
 	DatalogProgram *program;
-	GpucolSymbols *symbols;
+	DatalogStore store;			/* of its values */
 	List	   *hosts;			/* DatalogHost: functors that rules call */
 	List	   *clauses;		/* DatalogClause: by rule of the plan */
 	MemoryContext caller;		/* of the function */
@@ -87,7 +89,7 @@ read_inputs(Execution *execution)
 			continue;
 		execution->program->at = relation->position;
 		input = gpucol_datalog_read(execution->program, relation,
-									execution->symbols, context);
+									execution->store.symbols, context);
 		spi = MemoryContextSwitchTo(context);
 		inputs = lappend(inputs, input);
 		MemoryContextSwitchTo(spi);
@@ -141,7 +143,7 @@ load_facts(Execution *execution)
 			int			c = foreach_current_index(arg);
 
 			values[c] = expr->type == DATALOG_SYMBOL ?
-				symbol_code(execution->symbols, expr->name) : expr->value;
+				symbol_code(execution->store.symbols, expr->name) : expr->value;
 			columns[c] = &values[c];
 		}
 		gpucol_recursion_load(execution->recursion,
@@ -165,6 +167,7 @@ prepare(Execution *execution, const char *text)
 	error_context_stack = &callback;
 	gpucol_datalog_normalise(execution->program);
 	gpucol_datalog_check(execution->program);
+	gpucol_datalog_expand_ranges(execution->program);
 	error_context_stack = callback.previous;
 }
 
@@ -197,7 +200,7 @@ compute_host(void *context, uint32_t id, uint32_t n, const int64_t *const *value
 {
 	Execution  *execution = context;
 
-	gpucol_datalog_compute(list_nth(execution->hosts, id), execution->symbols, n,
+	gpucol_datalog_compute(list_nth(execution->hosts, id), &execution->store, n,
 						   (const int64 *const *) values, (int64 *) result,
 						   result_nulls);
 	gpucol_recursion_count(execution->memory, 0);
@@ -217,10 +220,11 @@ start(Execution *execution)
 
 	error_context_stack = &callback;
 	gpucol_datalog_stratify(execution->program);
-	execution->symbols = gpucol_symbols_create(execution->context, execution->memory);
+	execution->store.symbols = gpucol_symbols_create(execution->context, execution->memory);
+	execution->store.records = gpucol_symbols_create(execution->context, execution->memory);
 	inputs = read_inputs(execution);
 	plan = gpucol_datalog_plan(execution->program, symbol_code,
-							   execution->symbols, &execution->hosts,
+							   execution->store.symbols, &execution->hosts,
 							   &execution->clauses);
 	error_context_stack = callback.previous;
 	if (message_level_is_interesting(DEBUG1))
@@ -282,10 +286,12 @@ base_type(DatalogType type)
 	{
 		case DATALOG_FLOAT:
 			return FLOAT8OID;
-		case DATALOG_SYMBOL:
-			return TEXTOID;
-		default:
+		case DATALOG_NUMBER:
+		case DATALOG_UNSIGNED:
+		case DATALOG_UNKNOWN:
 			return INT8OID;
+		default:
+			return TEXTOID;
 	}
 }
 
@@ -299,7 +305,7 @@ open_column(OutputColumn *column, DatalogType type, Oid target, int32 typmod,
 	column->type = type;
 	column->target = target;
 	column->typmod = typmod;
-	column->by_text = target != base_type(type) && target != INT4OID;
+	column->by_text = type >= DATALOG_RECORD || (target != base_type(type) && target != INT4OID);
 	if (target == INT4OID && base_type(type) != INT8OID)
 		column->by_text = true;
 	if (column->by_text)
@@ -313,13 +319,14 @@ open_column(OutputColumn *column, DatalogType type, Oid target, int32 typmod,
 static char *
 value_text(const Execution *execution, const OutputColumn *column, int64 value)
 {
+	StringInfoData record;
 	uint32		len;
 	double		real;
 
 	switch (column->type)
 	{
 		case DATALOG_SYMBOL:
-			return unconstify(char *, gpucol_symbols_get(execution->symbols,
+			return unconstify(char *, gpucol_symbols_get(execution->store.symbols,
 														 value, &len));
 		case DATALOG_FLOAT:
 			memcpy(&real, &value, sizeof(real));
@@ -327,8 +334,14 @@ value_text(const Execution *execution, const OutputColumn *column, int64 value)
 													   Float8GetDatum(real)));
 		case DATALOG_UNSIGNED:
 			return psprintf(UINT64_FORMAT, (uint64) value);
-		default:
+		case DATALOG_NUMBER:
+		case DATALOG_UNKNOWN:
 			return psprintf(INT64_FORMAT, value);
+		default:
+			initStringInfo(&record);
+			gpucol_datalog_print_record(&record, execution->program, &execution->store, column->type,
+										value);
+			return record.data;
 	}
 }
 
@@ -358,7 +371,7 @@ make_datum(const Execution *execution, OutputColumn *column, int64 value)
 								 column->ioparam, column->typmod);
 	if (column->type == DATALOG_SYMBOL)
 	{
-		data = gpucol_symbols_get(execution->symbols, value, &len);
+		data = gpucol_symbols_get(execution->store.symbols, value, &len);
 		return PointerGetDatum(cstring_to_text_with_len(data, len));
 	}
 	if (column->type == DATALOG_FLOAT)
@@ -550,7 +563,7 @@ create_table(const DatalogRelation *relation, const char *schema)
 	for (c = 0; c < relation->arity; c++)
 		appendStringInfo(&command, "%s%s %s", c > 0 ? ", " : "",
 						 quote_identifier(relation->attributes[c].name),
-						 relation->attributes[c].type == DATALOG_SYMBOL ?
+						 relation->attributes[c].type >= DATALOG_SYMBOL ?
 						 "pg_catalog.text" :
 						 relation->attributes[c].type == DATALOG_FLOAT ?
 						 "pg_catalog.float8" : "pg_catalog.int8");

@@ -24,6 +24,7 @@
 #include "utils/fmgrprotos.h"
 
 #include "recursion/front/functors.h"
+#include "recursion/front/records.h"
 #include "kernel/recursion_values.h"
 
 #define SHIFT_MASK	63
@@ -383,12 +384,78 @@ compute_to_unsigned(const DatalogCall *call)
 	}
 }
 
+/* ---- floats: PostgreSQL's functions ---- */
+
+/* What a function of the server makes of a float. */
+static int64
+of_float(const DatalogCall *call, PGFunction function)
+{
+	return gpucol_rec_bits(DatumGetFloat8(DirectFunctionCall1(function,
+															  Float8GetDatum(gpucol_rec_double(call->args[0])))));
+}
+
+#define FLOAT_FUNCTION(name, function) \
+static int64 \
+compute_##name(const DatalogCall *call) \
+{ \
+	return of_float(call, function); \
+}
+
+FLOAT_FUNCTION(sin, dsin)
+FLOAT_FUNCTION(cos, dcos)
+FLOAT_FUNCTION(tan, dtan)
+FLOAT_FUNCTION(asin, dasin)
+FLOAT_FUNCTION(acos, dacos)
+FLOAT_FUNCTION(atan, datan)
+FLOAT_FUNCTION(sinh, dsinh)
+FLOAT_FUNCTION(cosh, dcosh)
+FLOAT_FUNCTION(tanh, dtanh)
+FLOAT_FUNCTION(asinh, dasinh)
+FLOAT_FUNCTION(acosh, dacosh)
+FLOAT_FUNCTION(atanh, datanh)
+FLOAT_FUNCTION(exp, dexp)
+FLOAT_FUNCTION(log, dlog1)
+FLOAT_FUNCTION(sqrt, dsqrt)
+
+/* ---- others ---- */
+
+/* ord(x), as(x, type): the value itself. */
+static int64
+compute_same(const DatalogCall *call)
+{
+	return call->args[0];
+}
+
+static int64
+compute_autoinc(const DatalogCall *call)
+{
+	return call->store->counter++;
+}
+
+/* range(a, b) goes up by 1, or down where it must. */
+static int64
+compute_range_step(const DatalogCall *call)
+{
+	switch (call->from)
+	{
+		case DATALOG_FLOAT:
+			return gpucol_rec_bits(gpucol_rec_double(call->args[0]) <= gpucol_rec_double(call->args[1]) ? 1 : -1);
+		case DATALOG_UNSIGNED:
+			return (uint64) call->args[0] <= (uint64) call->args[1] ? 1 : -1;
+		default:
+			return call->args[0] <= call->args[1] ? 1 : -1;
+	}
+}
+
 /* ---- the table ---- */
 
 #define INTEGERS(name, nargs) \
 	{#name, nargs, SIGNATURE_INTEGER, DATALOG_UNKNOWN, {0}, compute_##name}
 #define CONVERSION(name, function, result) \
 	{name, 1, SIGNATURE_CONVERSION, result, {0}, function}
+
+#define FLOATS(name) \
+	{#name, 1, SIGNATURE_FIXED, DATALOG_FLOAT, {DATALOG_FLOAT}, compute_##name}
 
 static const DatalogFunctor functors[] = {
 	INTEGERS(band, 2), INTEGERS(bor, 2), INTEGERS(bxor, 2), INTEGERS(bnot, 1),
@@ -411,6 +478,16 @@ static const DatalogFunctor functors[] = {
 	CONVERSION("utoi", compute_to_number, DATALOG_NUMBER),
 	CONVERSION("ftou", compute_to_unsigned, DATALOG_UNSIGNED),
 	CONVERSION("itou", compute_to_unsigned, DATALOG_UNSIGNED),
+	CONVERSION("ord", compute_same, DATALOG_NUMBER),
+	{"as", 1, SIGNATURE_CAST, DATALOG_UNKNOWN, {0}, compute_same},
+	{"autoinc", 0, SIGNATURE_FIXED, DATALOG_NUMBER, {0}, compute_autoinc},
+	{"range", 3, SIGNATURE_NUMERIC, DATALOG_UNKNOWN, {0}, NULL},	/* ranges.c */
+	{"range step", 2, SIGNATURE_NUMERIC, DATALOG_UNKNOWN, {0}, compute_range_step},
+	FLOATS(sin), FLOATS(cos), FLOATS(tan), FLOATS(asin), FLOATS(acos), FLOATS(atan),
+	FLOATS(sinh), FLOATS(cosh), FLOATS(tanh), FLOATS(asinh), FLOATS(acosh), FLOATS(atanh),
+	FLOATS(exp), FLOATS(log), FLOATS(sqrt),
+	{"pack", 2, SIGNATURE_RECORD, DATALOG_UNKNOWN, {0}, gpucol_datalog_pack},
+	{"field", 2, SIGNATURE_RECORD, DATALOG_UNKNOWN, {0}, gpucol_datalog_field},
 };
 
 const DatalogFunctor *
@@ -423,10 +500,11 @@ gpucol_datalog_functor(const char *name)
 }
 
 void
-gpucol_datalog_compute(const DatalogHost *host, GpucolSymbols *symbols, uint32 n,
+gpucol_datalog_compute(const DatalogHost *host, DatalogStore *store, uint32 n,
 					   const int64 *const *values, int64 *result, uint8 *result_nulls)
 {
-	DatalogCall call = {.from = host->from,.type = host->type,.symbols = symbols};
+	DatalogCall call = {.from = host->from,.type = host->type,.symbols = store->symbols,
+	.store = store};
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "gpucol datalog functor",
 												  ALLOCSET_SMALL_SIZES);

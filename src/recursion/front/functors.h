@@ -20,8 +20,18 @@ typedef enum DatalogSignature
 	SIGNATURE_FIXED,			/* argument and result types are the functor's */
 	SIGNATURE_INTEGER,			/* one type throughout: number or unsigned */
 	SIGNATURE_NUMERIC,			/* one type throughout, float too */
-	SIGNATURE_CONVERSION		/* any argument, the functor's result */
+	SIGNATURE_CONVERSION,		/* any argument, the functor's result */
+	SIGNATURE_CAST,				/* any argument, the result that the program names */
+	SIGNATURE_RECORD			/* records.h */
 } DatalogSignature;
+
+/* What the values of a running program stand for. */
+typedef struct DatalogStore
+{
+	GpucolSymbols *symbols;
+	GpucolSymbols *records;		/* records.h; the values are one greater than the codes */
+	int64		counter;		/* autoinc() */
+} DatalogStore;
 
 /* A call for one row; values as the engine has them, types as they were checked. */
 typedef struct DatalogCall
@@ -29,6 +39,7 @@ typedef struct DatalogCall
 	DatalogType from;			/* of the first argument */
 	DatalogType type;			/* of the result */
 	GpucolSymbols *symbols;
+	DatalogStore *store;
 	int64		args[DATALOG_MAX_ARGS];
 } DatalogCall;
 
@@ -39,7 +50,7 @@ typedef struct DatalogFunctor
 	DatalogSignature signature;
 	DatalogType result;			/* FIXED, CONVERSION */
 	DatalogType args[DATALOG_MAX_ARGS]; /* FIXED */
-	int64		(*compute) (const DatalogCall *call);
+	int64		(*compute) (const DatalogCall *call);	/* NULL: ranges.h */
 } DatalogFunctor;
 
 /* A functor by its name, or NULL. */
@@ -54,7 +65,7 @@ typedef struct DatalogHost
 } DatalogHost;
 
 /* Compute it for n rows, as GpucolRecHost does. */
-extern void gpucol_datalog_compute(const DatalogHost *host, GpucolSymbols *symbols,
+extern void gpucol_datalog_compute(const DatalogHost *host, DatalogStore *store,
 								   uint32 n, const int64 *const *values,
 								   int64 *result, uint8 *result_nulls);
 

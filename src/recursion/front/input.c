@@ -31,7 +31,10 @@
 #define MOST_ROWS		10000
 #define FETCH_BYTES		((Size) 1024 * 1024)
 
-/* The table or view of a relation: its name as written, else in lower case. */
+/*
+ * The table or view of a relation: its name as written, else in lower case.  Invalid where
+ * there is none and need not be one.
+ */
 static Oid
 find_table(const DatalogProgram *program, const DatalogRelation *relation)
 {
@@ -41,7 +44,11 @@ find_table(const DatalogProgram *program, const DatalogRelation *relation)
 		relid = RelnameGetRelid(downcase_identifier(relation->name,
 													strlen(relation->name),
 													false, false));
-	if (!OidIsValid(relid))
+	if (!OidIsValid(relid) && relation->optional)
+		ereport(NOTICE,
+				(errmsg("relation \"%s\" has no rules, and no table or view has its name: it is empty",
+						relation->name)));
+	else if (!OidIsValid(relid))
 		gpucol_datalog_error(program->text, relation->position,
 							 ERRCODE_UNDEFINED_TABLE,
 							 "Relations without rules, and those of .input, are read from the table or view of their name in the search path.",
@@ -69,8 +76,10 @@ cast_of(Oid column_type, DatalogType type)
 				base == FLOAT4OID || base == FLOAT8OID || base == NUMERICOID)
 				return "pg_catalog.float8";
 			return NULL;
-		default:
+		case DATALOG_SYMBOL:
 			return "pg_catalog.text";
+		default:
+			return NULL;
 	}
 }
 
@@ -227,24 +236,15 @@ next_fetch(uint64 rows, Size bytes)
 	return (long) Max(1, Min(fit, MOST_ROWS));
 }
 
-GpucolDatalogInput *
-gpucol_datalog_read(const DatalogProgram *program, DatalogRelation *relation,
-					GpucolSymbols *symbols, MemoryContext context)
+/* Read all rows of a table. */
+static void
+read_table(const DatalogProgram *program, GpucolDatalogInput *input, Oid relid,
+		   GpucolSymbols *symbols, hyperLogLogState *counters, MemoryContext context)
 {
-	GpucolDatalogInput *input = MemoryContextAllocZero(context, sizeof(*input));
-	hyperLogLogState *counters = palloc(sizeof(hyperLogLogState) *
-										(relation->arity + 1));
-	char	   *query = build_query(program, relation,
-									find_table(program, relation));
-	Portal		portal;
+	char	   *query = build_query(program, input->relation, relid);
 	long		fetch = FIRST_ROWS;
-	int			c;
+	Portal		portal;
 
-	input->relation = relation;
-	input->columns = MemoryContextAllocZero(context, sizeof(int64 *) *
-											(relation->arity + 1));
-	for (c = 0; c < relation->arity; c++)
-		initHyperLogLog(&counters[c], 10);
 	portal = SPI_cursor_open_with_args(NULL, query, 0, NULL, NULL, NULL, true,
 									   CURSOR_OPT_NO_SCROLL);
 	for (;;)
@@ -260,6 +260,25 @@ gpucol_datalog_read(const DatalogProgram *program, DatalogRelation *relation,
 		gpucol_datalog_poll(program);
 	}
 	SPI_cursor_close(portal);
+}
+
+GpucolDatalogInput *
+gpucol_datalog_read(const DatalogProgram *program, DatalogRelation *relation,
+					GpucolSymbols *symbols, MemoryContext context)
+{
+	GpucolDatalogInput *input = MemoryContextAllocZero(context, sizeof(*input));
+	hyperLogLogState *counters = palloc(sizeof(hyperLogLogState) *
+										(relation->arity + 1));
+	Oid			relid = find_table(program, relation);
+	int			c;
+
+	input->relation = relation;
+	input->columns = MemoryContextAllocZero(context, sizeof(int64 *) *
+											(relation->arity + 1));
+	for (c = 0; c < relation->arity; c++)
+		initHyperLogLog(&counters[c], 10);
+	if (OidIsValid(relid))
+		read_table(program, input, relid, symbols, counters, context);
 	relation->rows = (double) input->nrows;
 	relation->distinct = MemoryContextAlloc(context, sizeof(double) *
 											(relation->arity + 1));

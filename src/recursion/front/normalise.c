@@ -21,20 +21,11 @@
 #include "miscadmin.h"
 #include "utils/hsearch.h"
 
+#include "recursion/front/functors.h"
+#include "recursion/front/hidden.h"
+#include "recursion/front/ranges.h"
+
 #define MAX_ALTERNATIVES	1000
-
-/* A name and the variable that it means. */
-typedef struct ScopeName
-{
-	const char *name;
-	int			variable;
-} ScopeName;
-
-typedef struct Scope
-{
-	struct Scope *outer;
-	HTAB	   *names;			/* of ScopeName; NULL = none yet */
-} Scope;
 
 typedef struct Rewrite
 {
@@ -44,7 +35,7 @@ typedef struct Rewrite
 	List	   *positions;
 } Rewrite;
 
-static List *rewrite_body(Rewrite *rewrite, Scope *scope, List *body);
+static List *rewrite_body(Rewrite *rewrite, DatalogNames *scope, List *body);
 
 /* ---- alternatives ---- */
 
@@ -123,7 +114,7 @@ compare_names(const void *a, const void *b, Size size pg_attribute_unused())
 static HTAB *
 create_names(void)
 {
-	HASHCTL		control = {.keysize = sizeof(char *),.entrysize = sizeof(ScopeName),
+	HASHCTL		control = {.keysize = sizeof(char *),.entrysize = sizeof(DatalogName),
 		.hash = hash_name,.match = compare_names,.hcxt = CurrentMemoryContext};
 
 	return hash_create("gpucol datalog names", 16, &control,
@@ -131,7 +122,7 @@ create_names(void)
 }
 
 static void
-forget_names(Scope *scope)
+forget_names(DatalogNames *scope)
 {
 	if (scope->names != NULL)
 		hash_destroy(scope->names);
@@ -148,11 +139,11 @@ new_variable(Rewrite *rewrite, char *name, int position)
 
 /* Number of a name; a name that is new belongs to the innermost scope. */
 static int
-find_variable(Rewrite *rewrite, Scope *scope, char *name, int position)
+find_variable(Rewrite *rewrite, DatalogNames *scope, char *name, int position)
 {
-	ScopeName  *entry;
+	DatalogName  *entry;
 
-	for (Scope *s = scope; s != NULL; s = s->outer)
+	for (DatalogNames *s = scope; s != NULL; s = s->outer)
 	{
 		entry = s->names == NULL ? NULL : hash_search(s->names, &name, HASH_FIND, NULL);
 		if (entry != NULL)
@@ -191,19 +182,24 @@ equality(DatalogExpr *left, DatalogExpr *right, int position)
 
 /* Enter the names of an expression, aggregates left out, into a scope. */
 static void
-declare_names(Rewrite *rewrite, Scope *scope, DatalogExpr *expr)
+declare_names(Rewrite *rewrite, DatalogNames *scope, DatalogExpr *expr)
 {
+	ListCell   *lc;
+
 	check_stack_depth();
 	if (expr == NULL || expr->kind == DATALOG_AGGREGATE)
 		return;
 	if (expr->kind == DATALOG_VARIABLE)
 		find_variable(rewrite, scope, expr->name, expr->position);
+	if (expr->kind == DATALOG_TUPLE)
+		foreach(lc, expr->body)
+			declare_names(rewrite, scope, lfirst(lc));
 	for (int i = 0; i < DATALOG_MAX_ARGS; i++)
 		declare_names(rewrite, scope, expr->args[i]);
 }
 
 static void
-declare_body(Rewrite *rewrite, Scope *scope, List *body)
+declare_body(Rewrite *rewrite, DatalogNames *scope, List *body)
 {
 	ListCell   *lc;
 	ListCell   *arg;
@@ -221,18 +217,68 @@ declare_body(Rewrite *rewrite, Scope *scope, List *body)
 
 /* ---- rewriting, which copies ---- */
 
-static DatalogExpr *rewrite_expr(Rewrite *rewrite, Scope *scope,
+static DatalogExpr *rewrite_expr(Rewrite *rewrite, DatalogNames *scope,
 								 DatalogExpr *expr, List **extra);
+static DatalogExpr *rewrite_arg(Rewrite *rewrite, DatalogNames *scope,
+								DatalogExpr *expr, List **extra);
+
+/* A copy of a variable, a constant or "_": what replaces it later replaces one of them. */
+static DatalogExpr *
+copy_leaf(const DatalogExpr *expr)
+{
+	DatalogExpr *copy = palloc(sizeof(DatalogExpr));
+
+	*copy = *expr;
+	return copy;
+}
+
+/* Enter names that are the scope's own, whatever they mean outside. */
+static void
+declare_own(Rewrite *rewrite, DatalogNames *scope, List *names, int position)
+{
+	DatalogNames		own = {.names = scope->names};
+	ListCell   *lc;
+
+	foreach(lc, names)
+		(void) find_variable(rewrite, &own, lfirst(lc), position);
+	scope->names = own.names;
+}
+
+/*
+ * The aggregate's body once more, beside it: a name outside that only the aggregate could
+ * give a value to is that of a row with the least or greatest value.
+ */
+static void
+add_witness(Rewrite *rewrite, DatalogNames *scope, DatalogExpr *expr, List *body, List *own, int variable,
+			List **extra)
+{
+	DatalogNames		inner = {.outer = scope};
+	List	   *additions = NIL;
+	DatalogExpr *value;
+
+	if (expr->function != GPUCOL_REC_MIN && expr->function != GPUCOL_REC_MAX)
+		return;
+	declare_own(rewrite, &inner, own, expr->position);
+	declare_body(rewrite, &inner, body);
+	inner.body = body;
+	*extra = list_concat(*extra, rewrite_body(rewrite, &inner, body));
+	value = rewrite_expr(rewrite, &inner, expr->args[0], &additions);
+	*extra = list_concat(*extra, additions);
+	*extra = lappend(*extra, equality(variable_expr(variable, expr->position), value,
+									  expr->position));
+	forget_names(&inner);
+}
 
 /* Replace an aggregate by a variable and a REDUCTION. */
 static DatalogExpr *
-rewrite_aggregate(Rewrite *rewrite, Scope *scope, DatalogExpr *expr,
-				  List **extra)
+reduce(Rewrite *rewrite, DatalogNames *scope, DatalogExpr *expr, List **extra)
 {
-	Scope		inner = {.outer = scope};
+	DatalogNames		inner = {.outer = scope};
 	DatalogLiteral *literal = palloc0(sizeof(DatalogLiteral));
 	List	   *alternatives = expand_body(rewrite->program, expr->body);
 	List	   *additions = NIL;
+	List	   *hidden;			/* names that mean other variables outside */
+	List	   *witnesses;		/* names whose values outside are those of a row */
 
 	literal->kind = DATALOG_REDUCTION;
 	literal->position = expr->position;
@@ -244,7 +290,11 @@ rewrite_aggregate(Rewrite *rewrite, Scope *scope, DatalogExpr *expr,
 							 ERRCODE_FEATURE_NOT_SUPPORTED,
 							 "Name the alternatives as a relation of their own.",
 							 "alternatives in the body of an aggregate are not supported by gpucol.datalog");
+	gpucol_datalog_find_hidden(scope, expr, &hidden, &witnesses);
+	declare_own(rewrite, &inner, hidden, expr->position);
+	declare_own(rewrite, &inner, witnesses, expr->position);
 	declare_body(rewrite, &inner, linitial(alternatives));
+	inner.body = linitial(alternatives);
 	literal->body = rewrite_body(rewrite, &inner, linitial(alternatives));
 	if (expr->args[0] != NULL)
 		literal->left = rewrite_expr(rewrite, &inner, expr->args[0],
@@ -253,7 +303,159 @@ rewrite_aggregate(Rewrite *rewrite, Scope *scope, DatalogExpr *expr,
 	literal->local_to = rewrite->nvariables;
 	forget_names(&inner);
 	*extra = lappend(*extra, literal);
+	if (witnesses != NIL)
+		add_witness(rewrite, scope, expr, linitial(alternatives), hidden, literal->variable, extra);
 	return variable_expr(literal->variable, expr->position);
+}
+
+static DatalogExpr *
+call_expr(const char *functor, DatalogExpr *a, DatalogExpr *b, int position)
+{
+	DatalogExpr *expr = palloc0(sizeof(DatalogExpr));
+
+	expr->kind = DATALOG_CALL;
+	expr->position = position;
+	expr->variable = -1;
+	expr->function = GPUCOL_REC_HOST;
+	expr->functor = gpucol_datalog_functor(functor);
+	expr->args[0] = a;
+	expr->args[1] = b;
+	return expr;
+}
+
+static DatalogExpr *
+integer_expr(int64 value, int position)
+{
+	DatalogExpr *expr = palloc0(sizeof(DatalogExpr));
+
+	expr->kind = DATALOG_CONSTANT;
+	expr->position = position;
+	expr->variable = -1;
+	expr->value = value;
+	expr->real = (double) value;
+	expr->name = psprintf(INT64_FORMAT, value);
+	return expr;
+}
+
+/* A mean is the sum over the count, where that is not 0. */
+static DatalogExpr *
+rewrite_aggregate(Rewrite *rewrite, DatalogNames *scope, DatalogExpr *expr, List **extra)
+{
+	DatalogExpr count = *expr;
+	DatalogExpr *divided;
+	DatalogExpr *by;
+	DatalogLiteral *any;
+
+	if (!expr->is_mean)
+		return reduce(rewrite, scope, expr, extra);
+	count.function = GPUCOL_REC_COUNT;
+	count.args[0] = NULL;
+	by = reduce(rewrite, scope, &count, extra);
+	any = equality(copy_leaf(by), integer_expr(0, expr->position), expr->position);
+	any->function = GPUCOL_REC_GT;
+	*extra = lappend(*extra, any);
+	divided = call_expr("to_float", reduce(rewrite, scope, expr, extra), NULL, expr->position);
+	divided = call_expr("to_float", divided, NULL, expr->position);
+	divided->functor = NULL;
+	divided->function = GPUCOL_REC_DIV;
+	divided->args[1] = call_expr("to_float", variable_expr(by->variable, expr->position), NULL,
+								 expr->position);
+	return divided;
+}
+
+/* ---- records ---- */
+
+/* A field, or the number of the branch (item 0 of an algebraic data type), of a record. */
+static DatalogExpr *
+field_expr(const DatalogExpr *tuple, int variable, int item)
+{
+	DatalogExpr *expr = call_expr("field", variable_expr(variable, tuple->position),
+								  integer_expr(item, tuple->position), tuple->position);
+
+	expr->branch = tuple->branch;
+	expr->value = item;
+	return expr;
+}
+
+/* The record that is made of fields (and the number of a branch). */
+static DatalogExpr *
+pack_expr(const DatalogExpr *tuple, List *items)
+{
+	DatalogExpr *rest = palloc0(sizeof(DatalogExpr));
+
+	rest->kind = DATALOG_CONSTANT;
+	rest->position = tuple->position;
+	rest->variable = -1;
+	rest->is_nil = true;
+	rest->name = "nil";
+	for (int i = list_length(items) - 1; i >= 0; i--)
+	{
+		rest = call_expr("pack", list_nth(items, i), rest, tuple->position);
+		rest->branch = tuple->branch;
+		rest->value = i;
+	}
+	return rest;
+}
+
+/*
+ * Replace a record by a variable, and what holds between it and the fields: whichever are
+ * known give the others their values.
+ */
+static DatalogExpr *
+rewrite_tuple(Rewrite *rewrite, DatalogNames *scope, DatalogExpr *expr, List **extra)
+{
+	int			variable = new_variable(rewrite, NULL, expr->position);
+	List	   *items = NIL;
+	bool		whole = true;
+	DatalogLiteral *is_one;
+	ListCell   *lc;
+
+	if (expr->branch != NULL)
+	{
+		items = list_make1(integer_expr(expr->branch->number, expr->position));
+		is_one = equality(integer_expr(expr->branch->number, expr->position),
+						  field_expr(expr, variable, 0), expr->position);
+	}
+	else
+	{
+		is_one = equality(variable_expr(variable, expr->position), pack_expr(expr, NIL),
+						  expr->position);
+		is_one->function = GPUCOL_REC_NE;
+	}
+	*extra = lappend(*extra, is_one);
+	foreach(lc, expr->body)
+	{
+		DatalogExpr *field = rewrite_arg(rewrite, scope, lfirst(lc), extra);
+
+		items = lappend(items, copy_leaf(field));
+		if (field->kind == DATALOG_WILDCARD)
+			whole = false;
+		else
+			*extra = lappend(*extra, equality(field, field_expr(expr, variable, list_length(items) - 1),
+											  expr->position));
+	}
+	if (whole)
+		*extra = lappend(*extra, equality(variable_expr(variable, expr->position),
+										  pack_expr(expr, items), expr->position));
+	return variable_expr(variable, expr->position);
+}
+
+/* A range becomes a variable that equals it; its bounds are variables or constants. */
+static DatalogExpr *
+rewrite_range(Rewrite *rewrite, DatalogNames *scope, DatalogExpr *expr, List **extra)
+{
+	DatalogExpr *copy = copy_leaf(expr);
+	int			variable = new_variable(rewrite, NULL, expr->position);
+
+	for (int i = 0; i < 2; i++)
+		copy->args[i] = rewrite_arg(rewrite, scope, expr->args[i], extra);
+	copy->args[2] = expr->args[2] != NULL ?
+		rewrite_arg(rewrite, scope, expr->args[2], extra) :
+		rewrite_arg(rewrite, scope, call_expr("range step", expr->args[0], expr->args[1],
+											  expr->position), extra);
+	*extra = lappend(*extra, equality(variable_expr(variable, expr->position), copy,
+									  expr->position));
+	return variable_expr(variable, expr->position);
 }
 
 /*
@@ -261,7 +463,7 @@ rewrite_aggregate(Rewrite *rewrite, Scope *scope, DatalogExpr *expr,
  * needs are added to *extra.
  */
 static DatalogExpr *
-rewrite_expr(Rewrite *rewrite, Scope *scope, DatalogExpr *expr, List **extra)
+rewrite_expr(Rewrite *rewrite, DatalogNames *scope, DatalogExpr *expr, List **extra)
 {
 	DatalogExpr *copy;
 
@@ -274,6 +476,10 @@ rewrite_expr(Rewrite *rewrite, Scope *scope, DatalogExpr *expr, List **extra)
 							 "\"_\" has no value here");
 	if (expr->kind == DATALOG_AGGREGATE)
 		return rewrite_aggregate(rewrite, scope, expr, extra);
+	if (expr->kind == DATALOG_TUPLE)
+		return rewrite_tuple(rewrite, scope, expr, extra);
+	if (gpucol_datalog_is_range(expr))
+		return rewrite_range(rewrite, scope, expr, extra);
 	copy = palloc(sizeof(DatalogExpr));
 	*copy = *expr;
 	if (expr->kind == DATALOG_VARIABLE)
@@ -286,7 +492,7 @@ rewrite_expr(Rewrite *rewrite, Scope *scope, DatalogExpr *expr, List **extra)
 
 /* Copy an argument of a body atom: variable, constant or "_". */
 static DatalogExpr *
-rewrite_arg(Rewrite *rewrite, Scope *scope, DatalogExpr *expr, List **extra)
+rewrite_arg(Rewrite *rewrite, DatalogNames *scope, DatalogExpr *expr, List **extra)
 {
 	DatalogExpr *copy;
 	int			variable;
@@ -302,8 +508,17 @@ rewrite_arg(Rewrite *rewrite, Scope *scope, DatalogExpr *expr, List **extra)
 	return variable_expr(variable, expr->position);
 }
 
+/* _ = aggregate: says that it has a value. */
+static bool
+is_anything(const DatalogLiteral *literal)
+{
+	return literal->kind == DATALOG_CONSTRAINT && literal->function == GPUCOL_REC_EQ &&
+		((literal->left->kind == DATALOG_WILDCARD && literal->right->kind == DATALOG_AGGREGATE) ||
+		 (literal->right->kind == DATALOG_WILDCARD && literal->left->kind == DATALOG_AGGREGATE));
+}
+
 static List *
-rewrite_body(Rewrite *rewrite, Scope *scope, List *body)
+rewrite_body(Rewrite *rewrite, DatalogNames *scope, List *body)
 {
 	List	   *result = NIL;
 	ListCell   *lc;
@@ -315,6 +530,13 @@ rewrite_body(Rewrite *rewrite, Scope *scope, List *body)
 		DatalogLiteral *copy = palloc(sizeof(DatalogLiteral));
 		List	   *extra = NIL;
 
+		if (is_anything(literal))
+		{
+			(void) rewrite_expr(rewrite, scope, literal->left->kind == DATALOG_WILDCARD ?
+								literal->right : literal->left, &extra);
+			result = list_concat(result, extra);
+			continue;
+		}
 		*copy = *literal;
 		copy->args = NIL;
 		foreach(arg, literal->args)
@@ -431,7 +653,7 @@ static DatalogClause *
 make_clause(const DatalogProgram *program, DatalogLiteral *head, List *body)
 {
 	Rewrite		rewrite = {.program = program};
-	Scope		scope = {0};
+	DatalogNames		scope = {0};
 	DatalogClause *clause = palloc0(sizeof(DatalogClause));
 	List	   *extra = NIL;
 	ListCell   *lc;
@@ -443,6 +665,7 @@ make_clause(const DatalogProgram *program, DatalogLiteral *head, List *body)
 	clause->head->args = NIL;
 	declare_body(&rewrite, &scope, list_make1(head));
 	declare_body(&rewrite, &scope, body);
+	scope.body = body;
 	gpucol_datalog_poll(program);
 	foreach(lc, head->args)
 		clause->head->args = lappend(clause->head->args,

@@ -38,33 +38,12 @@ typedef struct RelationName
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-/* A type as the program names it: resolved when all of them are known. */
-typedef struct NamedType
-{
-	char	   *name;
-	int			position;
-} NamedType;
-
-typedef struct TypeAlias
-{
-	char	   *name;
-	List	   *members;		/* NamedType */
-	DatalogType type;			/* UNKNOWN until resolved */
-	bool		resolving;
-} TypeAlias;
-
-/* An attribute's type, until it is resolved. */
-typedef struct AttributeType
-{
-	DatalogAttribute *attribute;
-	NamedType   *type;
-} AttributeType;
-
 /* .input R, .output R: applied when all declarations are known. */
 typedef struct Mark
 {
 	char	   *name;
 	int			position;
+	const DatalogScope *scope;
 	bool		input;
 } Mark;
 
@@ -146,6 +125,34 @@ gpucol_datalog_expect_name(DatalogParser *parser, const char *what)
 		gpucol_datalog_unexpected(parser, what);
 	gpucol_datalog_advance(parser);
 	return name;
+}
+
+bool
+gpucol_datalog_at_dotted(DatalogParser *parser)
+{
+	DatalogLexer ahead = parser->lexer;
+	DatalogToken dot = gpucol_datalog_lex(&ahead);
+	DatalogToken token;
+
+	if (parser->token.kind != TOKEN_NAME || dot.kind != TOKEN_SYMBOL || strcmp(dot.text, ".") != 0)
+		return false;
+	token = gpucol_datalog_lex(&ahead);
+	return token.kind == TOKEN_NAME && token.position == dot.position + 1;
+}
+
+char *
+gpucol_datalog_expect_dotted(DatalogParser *parser, const char *what)
+{
+	char	   *name = NULL;
+
+	while (gpucol_datalog_at_dotted(parser))
+	{
+		name = psprintf("%s%s.", name == NULL ? "" : name, parser->token.text);
+		gpucol_datalog_advance(parser);
+		gpucol_datalog_advance(parser);
+	}
+	return name == NULL ? gpucol_datalog_expect_name(parser, what) :
+		psprintf("%s%s", name, gpucol_datalog_expect_name(parser, what));
 }
 
 bool
@@ -248,160 +255,7 @@ gpucol_datalog_group(DatalogParser *parser, int position)
 				   compare_position);
 }
 
-/* ---- types and declarations ---- */
-
-const char *
-gpucol_datalog_type_name(DatalogType type)
-{
-	switch (type)
-	{
-		case DATALOG_NUMBER:
-			return "number";
-		case DATALOG_UNSIGNED:
-			return "unsigned";
-		case DATALOG_FLOAT:
-			return "float";
-		case DATALOG_SYMBOL:
-			return "symbol";
-		case DATALOG_UNKNOWN:
-			break;
-	}
-	return "unknown";
-}
-
-/* A primitive type by its name, else UNKNOWN. */
-static DatalogType
-find_primitive(const char *name)
-{
-	static const DatalogType types[] = {
-		DATALOG_NUMBER, DATALOG_UNSIGNED, DATALOG_FLOAT, DATALOG_SYMBOL
-	};
-	int			i;
-
-	for (i = 0; i < (int) lengthof(types); i++)
-		if (strcmp(name, gpucol_datalog_type_name(types[i])) == 0)
-			return types[i];
-	return DATALOG_UNKNOWN;
-}
-
-static TypeAlias *
-find_alias(const DatalogParser *parser, const char *name)
-{
-	ListCell   *lc;
-
-	foreach(lc, parser->aliases)
-		if (strcmp(((TypeAlias *) lfirst(lc))->name, name) == 0)
-			return lfirst(lc);
-	return NULL;
-}
-
-/* The primitive type that a name stands for in the end. */
-static DatalogType
-resolve_type(DatalogParser *parser, const NamedType *name)
-{
-	DatalogType type = find_primitive(name->name);
-	TypeAlias  *alias;
-	ListCell   *lc;
-
-	if (type != DATALOG_UNKNOWN)
-		return type;
-	check_stack_depth();
-	alias = find_alias(parser, name->name);
-	if (alias == NULL)
-		gpucol_datalog_error(parser->program->text, name->position,
-							 ERRCODE_UNDEFINED_OBJECT,
-							 "Types are number, unsigned, float, symbol and those that .type names.",
-							 "type \"%s\" is not defined", name->name);
-	if (alias->type != DATALOG_UNKNOWN && !alias->resolving)
-		return alias->type;
-	if (alias->resolving)
-		gpucol_datalog_error(parser->program->text, name->position,
-							 ERRCODE_INVALID_OBJECT_DEFINITION, NULL,
-							 "type \"%s\" is defined by itself", name->name);
-	alias->resolving = true;
-	foreach(lc, alias->members)
-	{
-		const NamedType *member = lfirst(lc);
-
-		type = resolve_type(parser, member);
-		if (alias->type == DATALOG_UNKNOWN)
-			alias->type = type;
-		else if (type != alias->type)
-			gpucol_datalog_error(parser->program->text, member->position,
-								 ERRCODE_DATATYPE_MISMATCH, NULL,
-								 "union of different primitive types");
-	}
-	alias->resolving = false;
-	return alias->type;
-}
-
-/* Types of all attributes; every alias is looked at, used or not. */
-static void
-resolve_types(DatalogParser *parser)
-{
-	ListCell   *lc;
-
-	foreach(lc, parser->aliases)
-	{
-		TypeAlias  *alias = lfirst(lc);
-		NamedType   *first = linitial(alias->members);
-		NamedType	name = {alias->name, first->position};
-
-		(void) resolve_type(parser, &name);
-	}
-	foreach(lc, parser->attribute_types)
-	{
-		AttributeType *reference = lfirst(lc);
-
-		reference->attribute->type = resolve_type(parser, reference->type);
-	}
-}
-
-/* The name of a type. */
-static NamedType *
-parse_type(DatalogParser *parser)
-{
-	NamedType   *type = palloc(sizeof(NamedType));
-
-	type->position = parser->token.position;
-	if (gpucol_datalog_at_symbol(parser, "["))
-		gpucol_datalog_unsupported(parser, type->position, "record types are");
-	type->name = gpucol_datalog_expect_name(parser, "a type");
-	return type;
-}
-
-/* .type A = B | C, .type A <: B; .number_type A and the like: of one primitive type */
-static void
-parse_type_alias(DatalogParser *parser, const char *primitive)
-{
-	TypeAlias  *alias = palloc0(sizeof(TypeAlias));
-	int			position = parser->token.position;
-
-	alias->name = gpucol_datalog_expect_name(parser, "the name of the type");
-	if (find_primitive(alias->name) != DATALOG_UNKNOWN ||
-		find_alias(parser, alias->name) != NULL)
-		gpucol_datalog_error(parser->program->text, position,
-							 ERRCODE_DUPLICATE_OBJECT, NULL,
-							 "type \"%s\" is defined twice", alias->name);
-	parser->aliases = lappend(parser->aliases, alias);
-	if (primitive != NULL)
-	{
-		NamedType  *type = palloc(sizeof(NamedType));
-
-		type->name = pstrdup(primitive);
-		type->position = position;
-		alias->members = list_make1(type);
-		return;
-	}
-	if (!gpucol_datalog_accept(parser, "<:"))
-		gpucol_datalog_expect(parser, "=");
-	do
-	{
-		alias->members = lappend(alias->members, parse_type(parser));
-		if (gpucol_datalog_at_symbol(parser, "{"))
-			gpucol_datalog_unsupported(parser, position, "algebraic data types are");
-	} while (gpucol_datalog_accept(parser, "|"));
-}
+/* ---- declarations ---- */
 
 DatalogRelation *
 gpucol_datalog_find(const DatalogProgram *program, const char *name)
@@ -434,12 +288,64 @@ mark_relations(DatalogParser *parser, List *relations)
 	return true;
 }
 
+/* R(a, b) of a relation, from one and the same place. */
+static DatalogLiteral *
+make_pair(DatalogParser *parser, const DatalogRelation *relation, const char *a, const char *b)
+{
+	DatalogLiteral *atom = palloc0(sizeof(DatalogLiteral));
+	const char *names[2] = {a, b};
+
+	atom->kind = DATALOG_ATOM;
+	atom->position = relation->position;
+	atom->scope = parser->scope;
+	atom->name = relation->name + strlen(parser->scope->prefix);
+	for (int i = 0; i < 2; i++)
+	{
+		DatalogExpr *expr = gpucol_datalog_make_expr(DATALOG_VARIABLE, relation->position);
+
+		expr->name = pstrdup(names[i]);
+		atom->args = lappend(atom->args, expr);
+	}
+	return atom;
+}
+
+static void
+add_rule(DatalogParser *parser, DatalogLiteral *head, List *body)
+{
+	DatalogClause *clause = palloc0(sizeof(DatalogClause));
+
+	clause->position = head->position;
+	clause->heads = list_make1(head);
+	clause->body = body;
+	parser->program->clauses = lappend(parser->program->clauses, clause);
+}
+
+/* eqrel: rules that make the relation reflexive, symmetric and transitive. */
+static void
+make_equivalence(DatalogParser *parser, DatalogRelation *relation)
+{
+	if (relation->arity != 2)
+		gpucol_datalog_error(parser->program->text, relation->position,
+							 ERRCODE_INVALID_OBJECT_DEFINITION, NULL,
+							 "relation \"%s\" is an equivalence but has not two attributes",
+							 relation->name);
+	add_rule(parser, make_pair(parser, relation, "x", "x"),
+			 list_make1(make_pair(parser, relation, "x", "y")));
+	add_rule(parser, make_pair(parser, relation, "y", "x"),
+			 list_make1(make_pair(parser, relation, "x", "y")));
+	add_rule(parser, make_pair(parser, relation, "x", "z"),
+			 list_make2(make_pair(parser, relation, "x", "y"),
+						make_pair(parser, relation, "y", "z")));
+}
+
 /* Words after a declaration: representation hints are ignored. */
 static void
 parse_qualifiers(DatalogParser *parser, List *relations)
 {
+	ListCell   *lc;
 	static const char *const ignored[] = {
-		"brie", "btree", "inline", "no_inline", "magic", "no_magic", NULL
+		"brie", "btree", "btree_delete", "inline", "no_inline", "magic", "no_magic",
+		"overridable", NULL
 	};
 	int			i;
 
@@ -448,10 +354,14 @@ parse_qualifiers(DatalogParser *parser, List *relations)
 		for (i = 0; ignored[i] != NULL; i++)
 			if (gpucol_datalog_at_name(parser, ignored[i]))
 				break;
-		if (gpucol_datalog_at_name(parser, "eqrel") ||
-			gpucol_datalog_at_name(parser, "btree_delete") ||
-			gpucol_datalog_at_name(parser, "overridable") ||
-			strcmp(parser->token.text, "choice") == 0)
+		if (gpucol_datalog_at_name(parser, "eqrel"))
+		{
+			foreach(lc, relations)
+				make_equivalence(parser, lfirst(lc));
+			gpucol_datalog_advance(parser);
+			continue;
+		}
+		if (strcmp(parser->token.text, "choice") == 0)
 			gpucol_datalog_unsupported(parser, parser->token.position,
 									   psprintf("the qualifier \"%s\" is",
 												parser->token.text));
@@ -472,7 +382,8 @@ parse_relation_name(DatalogParser *parser)
 	bool		found;
 
 	relation->position = parser->token.position;
-	relation->name = gpucol_datalog_expect_name(parser, "the name of a relation");
+	relation->name = psprintf("%s%s", parser->scope->prefix,
+							  gpucol_datalog_expect_name(parser, "the name of a relation"));
 	relationnames_insert(parser->program->names, relation->name, &found)->relation = relation;
 	if (found)
 		gpucol_datalog_error(parser->program->text, relation->position,
@@ -488,46 +399,13 @@ static void
 set_attributes(DatalogParser *parser, DatalogRelation *relation, List *names,
 			   List *types)
 {
-	ListCell   *lc;
-	ListCell   *lc2;
-
 	relation->arity = list_length(names);
 	if (relation->arity > GPUCOL_REC_MAX_ARITY)
 		gpucol_datalog_error(parser->program->text, relation->position,
 							 ERRCODE_TOO_MANY_COLUMNS, NULL,
 							 "relation \"%s\" has more than %d attributes",
 							 relation->name, GPUCOL_REC_MAX_ARITY);
-	relation->attributes = palloc0(sizeof(DatalogAttribute) *
-								   Max(relation->arity, 1));
-	forboth(lc, names, lc2, types)
-	{
-		AttributeType *reference = palloc(sizeof(AttributeType));
-
-		reference->attribute = &relation->attributes[foreach_current_index(lc)];
-		reference->attribute->name = lfirst(lc);
-		reference->type = lfirst(lc2);
-		parser->attribute_types = lappend(parser->attribute_types, reference);
-	}
-}
-
-/* An attribute's name, which none of those before it has. */
-static char *
-parse_attribute_name(DatalogParser *parser, List *names)
-{
-	int			position = parser->token.position;
-	char	   *name = gpucol_datalog_expect_name(parser, "the name of an attribute");
-	ListCell   *lc;
-
-	if (list_length(names) > GPUCOL_REC_MAX_ARITY)
-		return name;			/* more than a relation may have: an error by and by */
-	foreach(lc, names)
-	{
-		if (strcmp(lfirst(lc), name) == 0)
-			gpucol_datalog_error(parser->program->text, position,
-								 ERRCODE_DUPLICATE_COLUMN, NULL,
-								 "attribute \"%s\" is declared twice", name);
-	}
-	return name;
+	relation->attributes = gpucol_datalog_make_attributes(parser, names, types);
 }
 
 /* .decl R, S, ...(a: type, ...) */
@@ -535,22 +413,15 @@ static void
 parse_declaration(DatalogParser *parser)
 {
 	List	   *relations = NIL;
-	List	   *names = NIL;
-	List	   *types = NIL;
+	List	   *names;
+	List	   *types;
 	ListCell   *lc;
 
 	do
 		relations = lappend(relations, parse_relation_name(parser));
 	while (gpucol_datalog_accept(parser, ","));
 	gpucol_datalog_expect(parser, "(");
-	while (!gpucol_datalog_at_symbol(parser, ")"))
-	{
-		names = lappend(names, parse_attribute_name(parser, names));
-		gpucol_datalog_expect(parser, ":");
-		types = lappend(types, parse_type(parser));
-		gpucol_datalog_expect_more(parser);
-	}
-	gpucol_datalog_advance(parser);
+	gpucol_datalog_parse_attributes(parser, ")", &names, &types);
 	foreach(lc, relations)
 		set_attributes(parser, lfirst(lc), names, types);
 	parse_qualifiers(parser, relations);
@@ -580,7 +451,8 @@ parse_mark(DatalogParser *parser, bool input)
 
 		mark->input = input;
 		mark->position = parser->token.position;
-		mark->name = gpucol_datalog_expect_name(parser, "the name of a relation");
+		mark->scope = parser->scope;
+		mark->name = gpucol_datalog_expect_dotted(parser, "the name of a relation");
 		parser->marks = lappend(parser->marks, mark);
 	} while (gpucol_datalog_accept(parser, ","));
 	skip_parameters(parser);
@@ -595,16 +467,22 @@ parse_directive(DatalogParser *parser)
 	if (strcmp(directive.text, "decl") == 0)
 		parse_declaration(parser);
 	else if (strcmp(directive.text, "type") == 0)
-		parse_type_alias(parser, NULL);
+		gpucol_datalog_parse_type_alias(parser, NULL);
 	else if (strcmp(directive.text, "number_type") == 0)
-		parse_type_alias(parser, "number");
+		gpucol_datalog_parse_type_alias(parser, "number");
 	else if (strcmp(directive.text, "symbol_type") == 0)
-		parse_type_alias(parser, "symbol");
+		gpucol_datalog_parse_type_alias(parser, "symbol");
 	else if (strcmp(directive.text, "input") == 0)
 		parse_mark(parser, true);
 	else if (strcmp(directive.text, "output") == 0 ||
 			 strcmp(directive.text, "printsize") == 0)
 		parse_mark(parser, false);
+	else if (strcmp(directive.text, "comp") == 0)
+		gpucol_datalog_parse_component(parser);
+	else if (strcmp(directive.text, "init") == 0)
+		gpucol_datalog_parse_init(parser);
+	else if (strcmp(directive.text, "override") == 0)
+		gpucol_datalog_parse_override(parser);
 	else if (strcmp(directive.text, "pragma") == 0)
 		while (parser->token.kind == TOKEN_STRING)
 			gpucol_datalog_advance(parser);
@@ -614,7 +492,30 @@ parse_directive(DatalogParser *parser)
 											directive.text));
 }
 
+void
+gpucol_datalog_parse_item(DatalogParser *parser)
+{
+	gpucol_datalog_poll(parser->program);
+	parser->program->at = parser->token.position;
+	if (parser->token.kind == TOKEN_DIRECTIVE)
+		parse_directive(parser);
+	else
+		gpucol_datalog_parse_clause(parser);
+}
+
 /* ---- names ---- */
+
+/* The relation that a name means in a scope, or NULL. */
+static DatalogRelation *
+find_in_scope(const DatalogProgram *program, const DatalogScope *scope, const char *name)
+{
+	DatalogRelation *relation = NULL;
+
+	for (; scope != NULL && relation == NULL; scope = scope->outer)
+		relation = gpucol_datalog_find(program, scope->prefix[0] == '\0' ? name :
+									   psprintf("%s%s", scope->prefix, name));
+	return relation;
+}
 
 static void resolve_body(DatalogParser *parser, List *body);
 
@@ -622,7 +523,7 @@ static void resolve_body(DatalogParser *parser, List *body);
 static void
 resolve_atom(DatalogParser *parser, DatalogLiteral *atom)
 {
-	atom->relation = gpucol_datalog_find(parser->program, atom->name);
+	atom->relation = find_in_scope(parser->program, atom->scope, atom->name);
 	if (atom->relation == NULL)
 		gpucol_datalog_error(parser->program->text, atom->position,
 							 ERRCODE_UNDEFINED_TABLE,
@@ -634,6 +535,29 @@ resolve_atom(DatalogParser *parser, DatalogLiteral *atom)
 							 "wrong number of arguments of relation \"%s\": %d instead of %d",
 							 atom->name, list_length(atom->args),
 							 atom->relation->arity);
+	atom->name = atom->relation->name;
+}
+
+static void resolve_expr(DatalogParser *parser, DatalogExpr *expr);
+
+/* The fields of a record, and the branch that it names. */
+static void
+resolve_tuple(DatalogParser *parser, DatalogExpr *expr)
+{
+	ListCell   *lc;
+
+	foreach(lc, expr->body)
+		resolve_expr(parser, lfirst(lc));
+	if (expr->name == NULL)
+		return;
+	expr->branch = gpucol_datalog_find_branch(parser->program, expr->name);
+	if (expr->branch == NULL)
+		gpucol_datalog_error(parser->program->text, expr->position, ERRCODE_UNDEFINED_OBJECT, NULL,
+							 "no type has the branch \"%s\"", expr->name);
+	if (expr->branch->nfields != list_length(expr->body))
+		gpucol_datalog_error(parser->program->text, expr->position, ERRCODE_SYNTAX_ERROR, NULL,
+							 "wrong number of fields of \"%s\": %d instead of %d", expr->name,
+							 list_length(expr->body), expr->branch->nfields);
 }
 
 static void
@@ -644,8 +568,12 @@ resolve_expr(DatalogParser *parser, DatalogExpr *expr)
 		return;
 	for (int i = 0; i < DATALOG_MAX_ARGS; i++)
 		resolve_expr(parser, expr->args[i]);
+	if (expr->cast != NULL)
+		expr->type = gpucol_datalog_resolve_type(parser, expr->cast);
 	if (expr->kind == DATALOG_AGGREGATE)
 		resolve_body(parser, expr->body);
+	if (expr->kind == DATALOG_TUPLE)
+		resolve_tuple(parser, expr);
 }
 
 static void
@@ -674,7 +602,7 @@ resolve(DatalogParser *parser)
 {
 	ListCell   *lc;
 
-	resolve_types(parser);
+	gpucol_datalog_resolve_types(parser);
 	foreach(lc, parser->program->clauses)
 	{
 		DatalogClause *clause = lfirst(lc);
@@ -690,8 +618,7 @@ resolve(DatalogParser *parser)
 	foreach(lc, parser->marks)
 	{
 		Mark	   *mark = lfirst(lc);
-		DatalogRelation *relation = gpucol_datalog_find(parser->program,
-														mark->name);
+		DatalogRelation *relation = find_in_scope(parser->program, mark->scope, mark->name);
 
 		if (relation == NULL)
 			gpucol_datalog_error(parser->program->text, mark->position,
@@ -702,13 +629,13 @@ resolve(DatalogParser *parser)
 		else
 			relation->output = true;
 	}
-	/* Without rules or facts, rows can only come from outside. */
+	/* Without rules or facts, rows can only come from outside, if from anywhere. */
 	foreach(lc, parser->program->relations)
 	{
 		DatalogRelation *relation = lfirst(lc);
 
-		if (!relation->derived)
-			relation->input = true;
+		if (!relation->derived && !relation->input)
+			relation->input = relation->optional = true;
 	}
 }
 
@@ -722,7 +649,8 @@ gpucol_datalog_poll(const DatalogProgram *program)
 DatalogProgram *
 gpucol_datalog_parse(const char *text, GpucolRecursionMemory *memory)
 {
-	DatalogParser parser = {0};
+	DatalogScope scope = {.prefix = ""};
+	DatalogParser parser = {.scope = &scope};
 	ErrorContextCallback callback = {.previous = error_context_stack,
 	.callback = gpucol_datalog_context};
 
@@ -735,14 +663,8 @@ gpucol_datalog_parse(const char *text, GpucolRecursionMemory *memory)
 	error_context_stack = &callback;
 	gpucol_datalog_advance(&parser);
 	while (parser.token.kind != TOKEN_END)
-	{
-		gpucol_datalog_poll(parser.program);
-		parser.program->at = parser.token.position;
-		if (parser.token.kind == TOKEN_DIRECTIVE)
-			parse_directive(&parser);
-		else
-			gpucol_datalog_parse_clause(&parser);
-	}
+		gpucol_datalog_parse_item(&parser);
+	gpucol_datalog_make_instances(&parser, 0);
 	resolve(&parser);
 	error_context_stack = callback.previous;
 	return parser.program;

@@ -12,6 +12,7 @@
 
 #include "recursion/front/ast.h"
 #include "recursion/front/lexer.h"
+#include "recursion/front/scope.h"
 
 /* A pair of parentheses, or of braces. */
 typedef struct DatalogGroup
@@ -26,8 +27,10 @@ typedef struct DatalogParser
 	DatalogLexer lexer;
 	DatalogToken token;			/* the next one */
 	DatalogProgram *program;
-	List	   *aliases;		/* TypeAlias */
-	List	   *attribute_types;	/* AttributeType */
+	DatalogScope *scope;		/* of what is being read */
+	int			ninstances;		/* of components, so far */
+	List	   *aliases;		/* parser_types.c: types by name */
+	List	   *attribute_types;	/* likewise: types of attributes */
 	List	   *marks;			/* Mark */
 	int			noperators;		/* of the clause so far */
 	DatalogGroup *groups;		/* that were looked at, by position */
@@ -57,16 +60,65 @@ extern void gpucol_datalog_expect(DatalogParser *parser, const char *symbol);
 extern void gpucol_datalog_expect_more(DatalogParser *parser);	/* ",", or ")" ahead */
 extern char *gpucol_datalog_expect_name(DatalogParser *parser, const char *what);
 
+/* The same for names of names, with dots between: x.y */
+extern char *gpucol_datalog_expect_dotted(DatalogParser *parser, const char *what);
+extern bool gpucol_datalog_at_dotted(DatalogParser *parser);
+
 /*
  * The group that opens at a position; each is read ahead once, with all groups inside.
  */
 extern const DatalogGroup *gpucol_datalog_group(DatalogParser *parser, int position);
+
+/* A directive or a clause. */
+extern void gpucol_datalog_parse_item(DatalogParser *parser);
+
+/* ---- parser_types.c ---- */
+
+/* The name of a type; name: type, ... up to the symbol `end`, which is read. */
+extern const NamedType *gpucol_datalog_parse_type(DatalogParser *parser);
+extern void gpucol_datalog_parse_attributes(DatalogParser *parser, const char *end,
+											List **names, List **types);
+
+/* Attributes of these names (char *) and types (NamedType, resolved later). */
+extern DatalogAttribute *gpucol_datalog_make_attributes(DatalogParser *parser, List *names,
+														List *types);
+
+/*
+ * .type A = B | C, .type A <: B, .type A = [fields], .type A = B {fields} | C {fields};
+ * .number_type A and the like: of one primitive type.
+ */
+extern void gpucol_datalog_parse_type_alias(DatalogParser *parser, const char *primitive);
+
+/* The type that a name stands for in the end; those of all attributes and aliases. */
+extern DatalogType gpucol_datalog_resolve_type(DatalogParser *parser, const NamedType *name);
+extern void gpucol_datalog_resolve_types(DatalogParser *parser);
+
+/* A branch of an algebraic data type by its name, or NULL. */
+extern const DatalogBranch *gpucol_datalog_find_branch(const DatalogProgram *program,
+													   const char *name);
+
+/* ---- components.c ---- */
+
+/* .comp, .init, .override, behind the word. */
+extern void gpucol_datalog_parse_component(DatalogParser *parser);
+extern void gpucol_datalog_parse_init(DatalogParser *parser);
+extern void gpucol_datalog_parse_override(DatalogParser *parser);
+
+/* Read the instances that the parser's scope asks for. */
+extern void gpucol_datalog_make_instances(DatalogParser *parser, int level);
+
+/* What a parameter of the scope's component stands for, or NULL. */
+extern const NamedType *gpucol_datalog_bound(const DatalogScope *scope, const char *name);
+
+/* Does an heir replace the rules of a relation? */
+extern bool gpucol_datalog_is_overridden(const DatalogScope *scope, const char *name);
 
 /* ---- parser_clause.c ---- */
 
 /* A fact, a rule or a subsumption, added to the program; literals separated by ",". */
 extern void gpucol_datalog_parse_clause(DatalogParser *parser);
 extern List *gpucol_datalog_parse_body(DatalogParser *parser);
+extern DatalogLiteral *gpucol_datalog_parse_atom(DatalogParser *parser, DatalogLiteralKind kind);
 
 /* ---- parser_expr.c ---- */
 

@@ -21,12 +21,13 @@ make_literal(DatalogLiteralKind kind, int position)
 }
 
 /* R(expr, ...) */
-static DatalogLiteral *
-parse_atom(DatalogParser *parser, DatalogLiteralKind kind)
+DatalogLiteral *
+gpucol_datalog_parse_atom(DatalogParser *parser, DatalogLiteralKind kind)
 {
 	DatalogLiteral *literal = make_literal(kind, parser->token.position);
 
-	literal->name = gpucol_datalog_expect_name(parser, "an atom");
+	literal->scope = parser->scope;
+	literal->name = gpucol_datalog_expect_dotted(parser, "an atom");
 	gpucol_datalog_expect(parser, "(");
 	while (!gpucol_datalog_at_symbol(parser, ")"))
 	{
@@ -200,12 +201,14 @@ parse_literal(DatalogParser *parser)
 	}
 	if (at_test(parser))
 		return parse_test(parser);
+	if (gpucol_datalog_at_dotted(parser))
+		return gpucol_datalog_parse_atom(parser, DATALOG_ATOM);
 	if (parser->token.kind == TOKEN_NAME && gpucol_datalog_followed_by(parser,
 																	   "(") &&
 		!gpucol_datalog_at_name(parser, "min") && !gpucol_datalog_at_name(parser,
 																		  "max") &&
 		gpucol_datalog_functor(parser->token.text) == NULL)
-		return parse_atom(parser, DATALOG_ATOM);
+		return gpucol_datalog_parse_atom(parser, DATALOG_ATOM);
 	return parse_constraint(parser);
 }
 
@@ -223,6 +226,15 @@ gpucol_datalog_parse_body(DatalogParser *parser)
 	return body;
 }
 
+/* Does an heir of the component have rules in the place of this one? */
+static bool
+is_overridden(const DatalogParser *parser, const DatalogClause *clause)
+{
+	const DatalogLiteral *head = linitial(clause->heads);
+
+	return gpucol_datalog_is_overridden(parser->scope, head->name);
+}
+
 /* head, ... :- body.  R(..) <= R(..) :- body. */
 void
 gpucol_datalog_parse_clause(DatalogParser *parser)
@@ -232,19 +244,19 @@ gpucol_datalog_parse_clause(DatalogParser *parser)
 
 	parser->noperators = 0;
 	clause->position = parser->token.position;
-	clause->heads = list_make1(parse_atom(parser, DATALOG_ATOM));
+	clause->heads = list_make1(gpucol_datalog_parse_atom(parser, DATALOG_ATOM));
 	if (gpucol_datalog_accept(parser, "<="))
 	{
 		clause->subsumption = true;
 		clause->heads = lappend(clause->heads,
-								parse_atom(parser, DATALOG_ATOM));
+								gpucol_datalog_parse_atom(parser, DATALOG_ATOM));
 		if (!gpucol_datalog_at_symbol(parser, ":-"))
 			gpucol_datalog_unexpected(parser, "\":-\"");
 	}
 	else
 		while (gpucol_datalog_accept(parser, ","))
 			clause->heads = lappend(clause->heads,
-									parse_atom(parser, DATALOG_ATOM));
+									gpucol_datalog_parse_atom(parser, DATALOG_ATOM));
 	if (gpucol_datalog_accept(parser, ":-"))
 	{
 		literal = make_literal(DATALOG_OR, parser->token.position);
@@ -262,5 +274,6 @@ gpucol_datalog_parse_clause(DatalogParser *parser)
 			   gpucol_datalog_at_symbol(parser, ")") || gpucol_datalog_at_symbol(parser, ","))
 			gpucol_datalog_advance(parser);
 	}
-	parser->program->clauses = lappend(parser->program->clauses, clause);
+	if (!is_overridden(parser, clause))
+		parser->program->clauses = lappend(parser->program->clauses, clause);
 }

@@ -107,7 +107,7 @@ begins_aggregate(DatalogParser *parser)
 	return strcmp(token.text, ")") != 0 && strcmp(token.text, ",") != 0;
 }
 
-/* Does an aggregate start here?  Its function, then. */
+/* Does an aggregate start here?  Its function, then; that of a mean is the sum. */
 static bool
 at_aggregate(DatalogParser *parser, GpucolRecFunction *function)
 {
@@ -117,7 +117,7 @@ at_aggregate(DatalogParser *parser, GpucolRecFunction *function)
 		GpucolRecFunction function;
 	}			known[] = {
 		{"count", GPUCOL_REC_COUNT}, {"sum", GPUCOL_REC_SUM},
-		{"min", GPUCOL_REC_MIN}, {"max", GPUCOL_REC_MAX}
+		{"min", GPUCOL_REC_MIN}, {"max", GPUCOL_REC_MAX}, {"mean", GPUCOL_REC_SUM}
 	};
 	int			i;
 
@@ -127,8 +127,6 @@ at_aggregate(DatalogParser *parser, GpucolRecFunction *function)
 			*function = known[i].function;
 			return true;
 		}
-	if (gpucol_datalog_at_name(parser, "mean") && !gpucol_datalog_followed_by(parser, "("))
-		gpucol_datalog_unsupported(parser, parser->token.position, "the aggregate \"mean\" is");
 	return false;
 }
 
@@ -139,6 +137,7 @@ parse_aggregate(DatalogParser *parser, GpucolRecFunction function)
 	DatalogExpr *expr = gpucol_datalog_make_expr(DATALOG_AGGREGATE, parser->token.position);
 
 	expr->function = function;
+	expr->is_mean = gpucol_datalog_at_name(parser, "mean");
 	gpucol_datalog_advance(parser);
 	if (function != GPUCOL_REC_COUNT)
 		expr->args[0] = gpucol_datalog_parse_expr(parser);
@@ -152,21 +151,7 @@ parse_aggregate(DatalogParser *parser, GpucolRecFunction function)
 		gpucol_datalog_expect(parser, "}");
 	}
 	else
-	{
-		DatalogLiteral *atom = palloc0(sizeof(DatalogLiteral));
-
-		atom->kind = DATALOG_ATOM;
-		atom->position = parser->token.position;
-		atom->name = gpucol_datalog_expect_name(parser, "an atom or \"{\"");
-		gpucol_datalog_expect(parser, "(");
-		while (!gpucol_datalog_at_symbol(parser, ")"))
-		{
-			atom->args = lappend(atom->args, gpucol_datalog_parse_expr(parser));
-			gpucol_datalog_expect_more(parser);
-		}
-		gpucol_datalog_advance(parser);
-		expr->body = list_make1(atom);
-	}
+		expr->body = list_make1(gpucol_datalog_parse_atom(parser, DATALOG_ATOM));
 	return expr;
 }
 
@@ -222,11 +207,70 @@ gpucol_datalog_parse_call(DatalogParser *parser)
 	expr = make_functor(parser, functor, position, NULL, NULL);
 	for (int i = 0; i < functor->nargs; i++)
 	{
+		/* the step of a range may be left out */
+		if (i == 2 && functor->compute == NULL && gpucol_datalog_at_symbol(parser, ")"))
+			break;
 		if (i > 0)
 			gpucol_datalog_expect(parser, ",");
 		expr->args[i] = gpucol_datalog_parse_expr(parser);
 	}
+	if (functor->signature == SIGNATURE_CAST)
+	{
+		gpucol_datalog_expect(parser, ",");
+		expr->cast = gpucol_datalog_parse_type(parser);
+	}
 	gpucol_datalog_expect(parser, ")");
+	return expr;
+}
+
+/* [fields] or $branch(fields): behind the "[" or "(", up to `end`. */
+static DatalogExpr *
+parse_tuple(DatalogParser *parser, int position, char *branch, const char *end)
+{
+	DatalogExpr *expr = gpucol_datalog_make_expr(DATALOG_TUPLE, position);
+
+	expr->name = branch;
+	while (!gpucol_datalog_accept(parser, end))
+	{
+		/* counts against what one clause may have */
+		DatalogExpr *call = make_call(parser, GPUCOL_REC_HOST, position, NULL, NULL);
+
+		pfree(call);
+		expr->body = lappend(expr->body, gpucol_datalog_parse_expr(parser));
+		if (!gpucol_datalog_at_symbol(parser, end) && !gpucol_datalog_accept(parser, ","))
+			gpucol_datalog_unexpected(parser, psprintf("\",\" or \"%s\"", end));
+	}
+	return expr;
+}
+
+/* $branch, with its fields if it has any; $ alone counts. */
+static DatalogExpr *
+parse_dollar(DatalogParser *parser, int position)
+{
+	char	   *branch;
+
+	if (parser->token.kind != TOKEN_NAME)
+		return make_functor(parser, gpucol_datalog_functor("autoinc"), position, NULL, NULL);
+	branch = gpucol_datalog_expect_name(parser, "the name of a branch");
+	if (!gpucol_datalog_accept(parser, "("))
+	{
+		DatalogExpr *expr = gpucol_datalog_make_expr(DATALOG_TUPLE, position);
+
+		expr->name = branch;
+		return expr;
+	}
+	return parse_tuple(parser, position, branch, ")");
+}
+
+/* The record without fields. */
+static DatalogExpr *
+parse_nil(DatalogParser *parser)
+{
+	DatalogExpr *expr = gpucol_datalog_make_expr(DATALOG_CONSTANT, parser->token.position);
+
+	expr->name = "nil";
+	expr->is_nil = true;
+	gpucol_datalog_advance(parser);
 	return expr;
 }
 
@@ -300,10 +344,10 @@ parse_primary(DatalogParser *parser)
 	}
 	if (at_aggregate(parser, &function))
 		return parse_aggregate(parser, function);
-	if (gpucol_datalog_at_symbol(parser, "["))
-		gpucol_datalog_unsupported(parser, position, "records are");
-	if (gpucol_datalog_at_symbol(parser, "$"))
-		gpucol_datalog_unsupported(parser, position, "\"$\" is");
+	if (gpucol_datalog_accept(parser, "["))
+		return parse_tuple(parser, position, NULL, "]");
+	if (gpucol_datalog_accept(parser, "$"))
+		return parse_dollar(parser, position);
 	if (gpucol_datalog_at_symbol(parser, "@"))
 		gpucol_datalog_unsupported(parser, position, "user-defined functors are");
 	if (parser->token.kind != TOKEN_NAME)
@@ -311,7 +355,7 @@ parse_primary(DatalogParser *parser)
 	if (gpucol_datalog_followed_by(parser, "("))
 		return gpucol_datalog_parse_call(parser);
 	if (gpucol_datalog_at_name(parser, "nil"))
-		gpucol_datalog_unsupported(parser, position, "records are");
+		return parse_nil(parser);
 	expr = gpucol_datalog_make_expr(DATALOG_VARIABLE, position);
 	expr->name = parser->token.text;
 	gpucol_datalog_advance(parser);

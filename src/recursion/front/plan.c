@@ -48,6 +48,7 @@ typedef struct RulePlan
 	Bitmapset  *tests;			/* other literals that may have become ready and */
 	Bitmapset  *ready;			/* compute nothing; those that do */
 	bool	   *done;			/* by position in body */
+	bool		recursive;		/* is the clause? */
 	int			delta;			/* atom that reads the delta, or -1 */
 	int		   *registers;		/* by variable; -1 = no value yet */
 	Bitmapset  *bound;
@@ -106,10 +107,14 @@ plan_functor(RulePlan *rule, const DatalogExpr *expr)
 	uint32		at;
 	uint16		target;
 
+	if (expr->functor->nargs == 0 && rule->recursive)
+		gpucol_datalog_error(planner->program->text, expr->position, ERRCODE_FEATURE_NOT_SUPPORTED,
+							 NULL, "\"%s\" in a recursive rule is not supported by gpucol.datalog: it would not end",
+							 expr->functor->name);
 	for (int i = 0; i < expr->functor->nargs; i++)
 		operands[i] = plan_expr(rule, expr->args[i]);
 	host->functor = expr->functor;
-	host->from = expr_type(rule, expr->args[0]);
+	host->from = expr->args[0] == NULL ? DATALOG_UNKNOWN : expr_type(rule, expr->args[0]);
 	host->type = expr->type;
 	target = gpucol_rec_builder_register(&planner->builder);
 	at = gpucol_rec_builder_step(&planner->builder, GPUCOL_REC_COMPUTE,
@@ -475,7 +480,7 @@ plan_rule(Planner *planner, DatalogClause *clause, bool recursive, int delta)
 	MemoryContext scratch;
 	MemoryContext old;
 	RulePlan	rule = {.planner = planner,.clause = clause,.body = clause->body,
-	.delta = delta};
+	.recursive = recursive,.delta = delta};
 	GpucolRecOperand operands[GPUCOL_REC_MAX_ARITY];
 	ListCell   *lc;
 	int			i;
