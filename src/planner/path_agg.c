@@ -2,7 +2,8 @@
  *
  * path_agg.c
  *	  GpucolAgg: GROUP BY, aggregates and SELECT DISTINCT over one gpucol table, over
- *	  joined tables (path_join.c), or over a recursion that is pushed down
+ *	  joined tables (path_join.c), over the rows of a derived table or common table
+ *	  expression that is made of some, or over a recursion that is pushed down
  *	  (recursion/plan/path.c);
  *	  GpucolTopK where the aggregates rank uncertain rows.
  *
@@ -682,18 +683,6 @@ add_path_agg(Grouping *g, RelOptInfo *output_rel)
 	return true;
 }
 
-/* A gpucol table that a base relation's rows are of, or InvalidOid. */
-static Oid
-packed_table(PlannerInfo *root, const RelOptInfo *base)
-{
-	RangeTblEntry *rte = planner_rt_fetch(base->relid, root);
-
-	if (rte->rtekind == RTE_RELATION)
-		return gpucol_subquery_packed_part(rte);
-	return rte->rtekind == RTE_SUBQUERY && rte->subquery != NULL ?
-		gpucol_subquery_table(rte->subquery) : InvalidOid;
-}
-
 /* The gpucol table of a join that reasons are about: that of the largest relation. */
 static Oid
 largest_table(PlannerInfo *root, RelOptInfo *rel)
@@ -705,7 +694,7 @@ largest_table(PlannerInfo *root, RelOptInfo *rel)
 	while ((varno = bms_next_member(rel->relids, varno)) >= 0)
 	{
 		RelOptInfo *base = root->simple_rel_array[varno];
-		Oid			table = base == NULL ? InvalidOid : packed_table(root, base);
+		Oid			table = base == NULL ? InvalidOid : gpucol_join_packed_table(root, base);
 
 		if (OidIsValid(table) && base->tuples > tuples)
 		{
@@ -729,6 +718,27 @@ open_joined(Grouping *g)
 	return true;
 }
 
+/*
+ * Can an engine take the rows of a derived table, a common table expression or a UNION ALL,
+ * as PostgreSQL's path or another node of ours delivers them?
+ */
+static bool
+open_rows(Grouping *g, const char *reason)
+{
+	if (g->rel->reloptkind != RELOPT_BASEREL ||
+		(g->rel->rtekind != RTE_SUBQUERY && g->rel->rtekind != RTE_CTE))
+		return reason != NULL ? decline(g, reason) : false;
+	g->relid = largest_table(g->root, g->rel);
+	if (!OidIsValid(g->relid))
+		return false;
+	if (!gpucol_enable_join)
+		return decline(g, "gpucol.enable_join is off");
+	g->pipe = gpucol_join_rows_pipe(g->root, g->rel, g->rel);
+	if (g->pipe == NULL)
+		return decline(g, reason != NULL ? reason : "rows that an engine does not take");
+	return true;
+}
+
 /* Is the input one table or recursion that may be aggregated by an engine? */
 static bool
 open_grouping(Grouping *g, PlannerInfo *root, RelOptInfo *rel)
@@ -748,11 +758,14 @@ open_grouping(Grouping *g, PlannerInfo *root, RelOptInfo *rel)
 	if (rel->rtekind == RTE_CTE)
 	{
 		g->recursion = gpucol_recursion_wing->find(root, rel, &g->plan_id);
-		if (g->recursion != NULL)
-			g->desc = ExecTypeFromTL(g->recursion->custom_scan_tlist);
-		return g->recursion != NULL;
+		if (g->recursion == NULL)
+			return open_rows(g, NULL);
+		g->desc = ExecTypeFromTL(g->recursion->custom_scan_tlist);
+		return true;
 	}
 	rte = planner_rt_fetch(rel->relid, root);
+	if (!rte->inh && rel->rtekind == RTE_SUBQUERY)
+		return open_rows(g, NULL);
 	if (!rte->inh && (rel->rtekind != RTE_RELATION ||
 					  !gpucol_am_is_gpucol(rte->relid)))
 		return false;
@@ -762,10 +775,8 @@ open_grouping(Grouping *g, PlannerInfo *root, RelOptInfo *rel)
 	else
 	{
 		g->parts = gpucol_parts_collect(root, rel, &g->desc, &reason);
-		if (reason != NULL)
-			decline(g, reason);
 		if (g->parts == NIL)
-			return false;
+			return open_rows(g, reason);
 		if (list_length(g->parts) > MAX_PARTS)
 			return decline(g, "too many partitions");
 	}

@@ -318,24 +318,30 @@ choose_build(Pair *pair, Cost *cost, int *nsteps)
 }
 
 /*
- * The pipe of the rows that flow: the relation's own, or the rows of its cheapest path
- * where there is a gpucol table in the join.
+ * The rows of a relation's cheapest path as what flows, where there is a gpucol table in
+ * `whole`, a relation that it is in; else NULL.
  */
+GpucolJoinPipe *
+gpucol_join_rows_pipe(PlannerInfo *root, RelOptInfo *rel, const RelOptInfo *whole)
+{
+	GpucolJoinPipe *made;
+
+	if (!has_rows(root, rel) || !has_base(root, whole, false))
+		return NULL;
+	made = palloc0(sizeof(GpucolJoinPipe));
+	made->pipe = path_pipe(rel);
+	made->rows = rel->rows;
+	made->flow = gpucol_cost_rows_of(made->pipe->path);
+	return made;
+}
+
+/* The pipe of the rows that flow: the relation's own, or the rows of its cheapest path. */
 static GpucolJoinPipe *
 choose_drive(Pair *pair)
 {
 	GpucolJoinPipe *own = own_pipe(pair->root, pair->drive);
-	GpucolJoinPipe *made;
 
-	if (own != NULL)
-		return own;
-	if (!has_rows(pair->root, pair->drive) || !has_base(pair->root, pair->joinrel, false))
-		return NULL;
-	made = palloc0(sizeof(GpucolJoinPipe));
-	made->pipe = path_pipe(pair->drive);
-	made->rows = pair->drive->rows;
-	made->flow = gpucol_cost_rows_of(made->pipe->path);
-	return made;
+	return own != NULL ? own : gpucol_join_rows_pipe(pair->root, pair->drive, pair->joinrel);
 }
 
 /* A pipe of the pair, or NULL. */

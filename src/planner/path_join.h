@@ -31,9 +31,19 @@ typedef struct GpucolJoinPipe
 
 extern GpucolJoinPipe *gpucol_join_pipe(PlannerInfo *root, RelOptInfo *rel);
 
+/*
+ * The rows of a relation's cheapest path as a pipe, where there is a gpucol table in `whole`,
+ * a relation that it is in; else NULL.
+ */
+extern GpucolJoinPipe *gpucol_join_rows_pipe(PlannerInfo *root, RelOptInfo *rel,
+											 const RelOptInfo *whole);
+
 /* path_join_base.c: the pipe of a base relation; rows whose columns are these */
 extern GpucolJoinPipe *gpucol_join_base_pipe(PlannerInfo *root, RelOptInfo *rel);
 extern TupleDesc gpucol_join_exprs_desc(const List *exprs);
+
+/* A gpucol table that the rows of a base relation are made of, or InvalidOid. */
+extern Oid	gpucol_join_packed_table(PlannerInfo *root, const RelOptInfo *rel);
 
 /* Is a base relation one with steps: has it conditions that are joins? */
 extern bool gpucol_join_has_steps(PlannerInfo *root, RelOptInfo *rel);

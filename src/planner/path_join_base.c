@@ -126,9 +126,12 @@ find_cte(PlannerInfo *root, const RangeTblEntry *rte)
 	return NULL;
 }
 
-/* Are a base relation's rows those of a gpucol table, or made of some? */
-static bool
-reads_packed(PlannerInfo *root, RelOptInfo *rel)
+/*
+ * A gpucol table that a base relation's rows are those of, or made of; InvalidOid if there is
+ * none.
+ */
+Oid
+gpucol_join_packed_table(PlannerInfo *root, const RelOptInfo *rel)
 {
 	RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
 	Query	   *cte;
@@ -136,14 +139,14 @@ reads_packed(PlannerInfo *root, RelOptInfo *rel)
 	switch (rte->rtekind)
 	{
 		case RTE_RELATION:
-			return OidIsValid(gpucol_subquery_packed_part(rte));
+			return gpucol_subquery_packed_part(rte);
 		case RTE_SUBQUERY:
-			return rte->subquery == NULL || OidIsValid(gpucol_subquery_table(rte->subquery));
+			return rte->subquery != NULL ? gpucol_subquery_table(rte->subquery) : InvalidOid;
 		case RTE_CTE:
 			cte = find_cte(root, rte);
-			return cte != NULL && OidIsValid(gpucol_subquery_table(cte));
+			return cte != NULL ? gpucol_subquery_table(cte) : InvalidOid;
 		default:
-			return false;
+			return InvalidOid;
 	}
 }
 
@@ -281,7 +284,7 @@ gpucol_join_base_pipe(PlannerInfo *root, RelOptInfo *rel)
 	List	   *parts = NIL;
 	List	   *rest;
 
-	found->packed = reads_packed(root, rel);
+	found->packed = OidIsValid(gpucol_join_packed_table(root, rel));
 	found->unsteady = is_unsteady(root, rel);
 	found->reason = decline_base(root, rel);
 	if (found->reason != NULL)
