@@ -33,6 +33,7 @@
 #include "exec/first.h"
 #include "exec/group_rows.h"
 #include "exec/join_build.h"
+#include "exec/rights.h"
 #include "plan/plan.h"
 #include "exec/ranked.h"
 #include "exec/regroup.h"
@@ -406,6 +407,7 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	List	   *pipe = list_nth(((CustomScan *) node->ss.ps.plan)->custom_private,
 								GPUCOL_AGG_PRIVATE_PIPE);
 
+	gpucol_check_rights(linitial(((CustomScan *) node->ss.ps.plan)->custom_plans));
 	state->eflags = eflags;
 	gpucol_replay_init(&state->replay, eflags);
 	state->computed = state->exprs;

@@ -10,14 +10,12 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
-#include "catalog/objectaccess.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_proc.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parse_agg.h"
 #include "parser/parse_coerce.h"
-#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/expandeddatum.h"
@@ -26,22 +24,12 @@
 
 #include "compat.h"
 #include "exec/feed_call.h"
+#include "exec/rights.h"
 
 /* ------------------------------------------------------------------------
  * Functions
  * ------------------------------------------------------------------------
  */
-
-/* May the user, or the aggregate's owner, call a function? */
-static void
-check_right(Oid function, Oid user, ObjectType type)
-{
-	AclResult	result = gpucol_compat_function_right(function, user);
-
-	if (result != ACLCHECK_OK)
-		aclcheck_error(result, type, get_func_name(function));
-	InvokeFunctionExecuteHook(function);
-}
 
 static Oid
 owner_of(Oid function)
@@ -89,7 +77,7 @@ init_final(GpucolFeedCall *f, Oid function, Oid owner, bool extra, Oid *types, i
 	get_typlenbyval(agg->aggtype, &f->peragg.resulttypeLen, &f->peragg.resulttypeByVal);
 	if (!OidIsValid(function))
 		return;
-	check_right(function, owner, OBJECT_FUNCTION);
+	gpucol_check_right(function, owner, OBJECT_FUNCTION);
 	build_aggregate_finalfn_expr(types, f->peragg.numFinalArgs, agg->aggtranstype, agg->aggtype,
 								 agg->inputcollid, function, &expr);
 	fmgr_info(function, &f->peragg.finalfn);
@@ -129,9 +117,9 @@ gpucol_feed_call_init(GpucolFeedCall *f, AggState *aggstate, Aggref *agg)
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for aggregate %u", agg->aggfnoid);
 	form = (Form_pg_aggregate) GETSTRUCT(tuple);
-	check_right(agg->aggfnoid, GetUserId(), OBJECT_AGGREGATE);
+	gpucol_check_right(agg->aggfnoid, GetUserId(), OBJECT_AGGREGATE);
 	init_final(f, form->aggfinalfn, owner, form->aggfinalextra, types, ntypes);
-	check_right(form->aggtransfn, owner, OBJECT_FUNCTION);
+	gpucol_check_right(form->aggtransfn, owner, OBJECT_FUNCTION);
 	init_value(trans, tuple, agg->aggtranstype);
 	trans->aggref = agg;
 	trans->aggCollation = agg->inputcollid;

@@ -21,6 +21,7 @@
 #include "exec/join_build.h"
 #include "exec/replay.h"
 #include "exec/result.h"
+#include "exec/rights.h"
 #include "plan/plan.h"
 
 typedef struct GpucolJoinState
@@ -115,6 +116,7 @@ join_begin(CustomScanState *node, EState *estate, int eflags)
 										llast_node(TargetEntry, cscan->custom_scan_tlist),
 										&state->columns);
 
+	gpucol_check_rights(linitial(cscan->custom_plans));
 	state->eflags = eflags;
 	gpucol_replay_init(&state->replay, eflags);
 	/* the ordinary plan may deliver slots that are still to be deformed */

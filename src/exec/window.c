@@ -20,6 +20,7 @@
 #include "utils/memutils.h"
 
 #include "exec/join_build.h"
+#include "exec/rights.h"
 #include "exec/run.h"
 #include "exec/window.h"
 #include "exec/window_agg.h"
@@ -71,6 +72,7 @@ window_begin(CustomScanState *node, EState *estate, int eflags)
 	GpucolWindowState *state = (GpucolWindowState *) node;
 	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
 
+	gpucol_check_rights(linitial(((CustomScan *) node->ss.ps.plan)->custom_plans));
 	state->eflags = eflags;
 	/* the ordinary plan may deliver slots that are still to be deformed */
 	node->ss.ps.resultopsfixed = false;

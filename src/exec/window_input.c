@@ -12,7 +12,6 @@
 #include "postgres.h"
 
 #include "access/sysattr.h"
-#include "catalog/objectaccess.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
@@ -162,17 +161,6 @@ init_fed(GpucolWindowState *state, GpucolWindowFunction *f, List *args, Expr *fi
 	f->fed = gpucol_window_fed_create(f->func, args, inputs, passed, &state->css.ss.ps);
 }
 
-/* May the user call the function? */
-static void
-check_right(Oid function)
-{
-	AclResult	result = gpucol_compat_function_right(function, GetUserId());
-
-	if (result != ACLCHECK_OK)
-		aclcheck_error(result, OBJECT_FUNCTION, get_func_name(function));
-	InvokeFunctionExecuteHook(function);
-}
-
 /* The function with its arguments: `exprs` are its filter, then these. */
 static void
 init_function(GpucolWindowState *state, GpucolWindowFunction *f, const WindowFunc *func,
@@ -181,7 +169,6 @@ init_function(GpucolWindowState *state, GpucolWindowFunction *f, const WindowFun
 	List	   *args = list_copy_tail(exprs, 1);
 	const char *why;
 
-	check_right(func->winfnoid);
 	f->func = func;
 	f->kind = gpucol_window_kind(func, &why);
 	f->input = -1;

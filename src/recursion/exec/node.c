@@ -17,6 +17,7 @@
 #include "utils/ruleutils.h"
 
 #include "compat.h"
+#include "exec/rights.h"
 #include "recursion/front/builder.h"
 #include "recursion/front/run.h"
 #include "recursion/front/symbols.h"
@@ -208,6 +209,8 @@ begin_recursive(CustomScanState *node, EState *estate, int eflags)
 	Const	   *packed = list_nth(scan->custom_private, GPUCOL_RECURSIVE_PLAN);
 	List	   *types = list_nth(scan->custom_private, GPUCOL_RECURSIVE_TYPES);
 
+	if (list_length(scan->custom_plans) > 2)
+		gpucol_check_rights(lthird(scan->custom_plans));
 	state->plan = gpucol_rec_plan_unpack(DatumGetByteaPP(packed->constvalue));
 	state->eflags = eflags & ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD |
 							   EXEC_FLAG_MARK);
