@@ -266,6 +266,8 @@ gpucol_cpu_agg_init(GpucolRun *run)
 	if (run->agg.first_state == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	init_first_state(run);
+	if (gpucol_cpu_shifted_find(run) != GPUCOL_OK)
+		return GPUCOL_OUT_OF_MEMORY;
 	run->window.by_ordinal = run->agg.has_float;
 	run->agg.nparts = !run->agg.has_float ? run->nworkers :
 		program->nkeys > 0 ? FLOAT_PARTS : FLOAT_PARTS_UNGROUPED;

@@ -12,6 +12,9 @@
 #include "engine/cpu/dense.h"
 #include "kernel/bitpack.h"
 
+/* A vector of numbers up to this one has a sum in int64. */
+#define SMALL_INT	(INT64_C(1) << 52)
+
 /* ---- keys ---- */
 
 /* Numbers of the byte strings of a register; 0 where a byte of `skip` is set. */
@@ -261,6 +264,21 @@ sum_ints(const int64_t *x, const uint8_t *valid, uint32_t n)
 	return (__int128) high * ((__int128) 1 << 32) + low;
 }
 
+/* The same of values within bounds that no sum of a vector leaves int64 with. */
+GPUCOL_CPU_CLONES static int64_t
+sum_small_ints(const int64_t *x, const uint8_t *valid, uint32_t n)
+{
+	int64_t		sum = 0;
+
+	if (valid == NULL)
+		for (uint32_t j = 0; j < n; j++)
+			sum += x[j];
+	else
+		for (uint32_t j = 0; j < n; j++)
+			sum += x[j] & -(int64_t) valid[j];
+	return sum;
+}
+
 /* Least and greatest of int64 values where valid, starting from *least, *greatest. */
 GPUCOL_CPU_CLONES static void
 extreme_ints(const int64_t *x, const uint8_t *valid, uint32_t n, int64_t *least,
@@ -298,6 +316,22 @@ count_bytes(const uint8_t *valid, uint32_t n)
 	return count;
 }
 
+/* The sum of a register's integers over the selected rows. */
+static __int128
+sum_register(const GpucolCpuWorker *worker, uint16_t reg, const uint8_t *valid)
+{
+	const GpucolRun *run = worker->run;
+	const GpucolCpuBounds *bounds = &run->digest.bounds[reg];
+	uint32_t	n = worker->nsel;
+
+	if (gpucol_cpu_is_shifted(run, reg))
+		return sum_register(worker, run->digest.shifted[reg].base, valid) +
+			run->digest.shifted[reg].plus * (valid == NULL ? n : count_bytes(valid, n));
+	if (bounds->known && bounds->lo >= -SMALL_INT && bounds->hi <= SMALL_INT)
+		return sum_small_ints(worker->regs[reg].v.i, valid, n);
+	return sum_ints(worker->regs[reg].v.i, valid, n);
+}
+
 /* Add to a sum. */
 GPUCOL_CPU_INLINE GpucolStatus
 add_sum(uint64_t *words, __int128 addend)
@@ -332,7 +366,7 @@ update_only(GpucolCpuWorker *worker, const GpucolCpuAcc *acc, const uint8_t *val
 			words[0] += valid == NULL ? n : count_bytes(valid, n);
 			return GPUCOL_OK;
 		case GPUCOL_CPU_ACC_SUM_I:
-			return add_sum(words, sum_ints(reg->v.i, valid, n));
+			return add_sum(words, sum_register(worker, acc->arg, valid));
 		case GPUCOL_CPU_ACC_SUM_D:
 			if (reg->narrow)
 				return add_sum(words, sum_ints(reg->n, valid, n));

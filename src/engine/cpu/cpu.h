@@ -389,6 +389,14 @@ typedef struct GpucolCpuCode
 	const GpucolPayload *payloads;
 } GpucolCpuCode;
 
+/* A register that is another one and a constant, engine/cpu/shifted.c. */
+typedef struct GpucolCpuShifted
+{
+	bool		can;
+	uint16_t	base;
+	__int128	plus;
+} GpucolCpuShifted;
+
 /* What is known of the program, and of its values in a segment. */
 typedef struct GpucolCpuDigest
 {
@@ -400,6 +408,7 @@ typedef struct GpucolCpuDigest
 	GpucolCpuLive *live;		/* by stage */
 	bool	   *unread;			/* register need not be computed in this segment */
 	GpucolCpuBounds *bounds;	/* by register, of the segment or delta batch */
+	GpucolCpuShifted *shifted;	/* by register; NULL where there are groups */
 } GpucolCpuDigest;
 
 /* All memory of the run. */
@@ -756,6 +765,16 @@ extern void gpucol_cpu_expr_select(GpucolCpuWorker *worker);
 
 /* The first n values of a register of class D as int128, in v.d. */
 extern const __int128 *gpucol_cpu_expr_widen(GpucolCpuReg *reg, uint32_t n);
+
+/* engine/cpu/shifted.c: find the registers of which only sums are wanted */
+extern GpucolStatus gpucol_cpu_shifted_find(GpucolRun *run);
+
+/* Is a register's sum computed from that of another here?  Its values are not computed then. */
+GPUCOL_CPU_INLINE bool
+gpucol_cpu_is_shifted(const GpucolRun *run, uint16_t reg)
+{
+	return run->digest.shifted != NULL && run->digest.shifted[reg].can && run->digest.bounds[reg].safe;
+}
 
 /* engine/cpu/bounds.c: bound the registers in the segment at hand, or in a delta batch. */
 extern void gpucol_cpu_bounds_find(GpucolRun *run, const GpucolDelta *delta);

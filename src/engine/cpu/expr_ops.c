@@ -96,7 +96,11 @@ op_ADD_I(GpucolCpuFrame *f)
 	MISFIT_VARS;
 
 	gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
-	if (f->instr->aux == 8)
+	if (gpucol_cpu_is_shifted(f->worker->run, f->instr->dst))
+		return GPUCOL_OK;
+	if (gpucol_cpu_op_bounds(f, f->instr->dst)->safe)
+		GPUCOL_CPU_LOOP_BINARY(int64_t, i, i, rs[j] = (int64_t) ((uint64_t) x + (uint64_t) y));
+	else if (f->instr->aux == 8)
 		GPUCOL_CPU_LOOP_BINARY(int64_t, i, i,
 					{
 						int64_t r = (int64_t) ((uint64_t) x + (uint64_t) y);
@@ -119,7 +123,11 @@ op_SUB_I(GpucolCpuFrame *f)
 	MISFIT_VARS;
 
 	gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
-	if (f->instr->aux == 8)
+	if (gpucol_cpu_is_shifted(f->worker->run, f->instr->dst))
+		return GPUCOL_OK;
+	if (gpucol_cpu_op_bounds(f, f->instr->dst)->safe)
+		GPUCOL_CPU_LOOP_BINARY(int64_t, i, i, rs[j] = (int64_t) ((uint64_t) x - (uint64_t) y));
+	else if (f->instr->aux == 8)
 		GPUCOL_CPU_LOOP_BINARY(int64_t, i, i,
 					{
 						int64_t r = (int64_t) ((uint64_t) x - (uint64_t) y);
