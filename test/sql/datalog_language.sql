@@ -96,6 +96,7 @@ SELECT * FROM gpucol.datalog('.decl r(x:float) r(x) :- x = range(1, -1, -0.5). r
 SELECT * FROM gpucol.datalog('.decl r(x:unsigned) r(x) :- x = range(3, 0). r(x) :- x = range(18446744073709551613u, 18446744073709551615u).', 'r') AS t(x numeric) ORDER BY 1;
 SELECT * FROM gpucol.datalog('.decl edge(a:number, b:number) .decl r(x:number, n:number) r(x, n) :- edge(x, _), n = count : { i = range(0, 10 * x), i % 2 = 0 }.', 'r') AS t(x int, n int) ORDER BY 1;
 SELECT complaint('.decl r(x:number) r(x) :- x = range(0, y), y = range(0, x).');
+SELECT complaint('.decl r(x:number) r(x) :- x = range(_, 3).');
 
 -- equivalences, means, witnesses, names that an aggregate hides, casts, mathematics
 SELECT x, array_agg(y ORDER BY y) FROM gpucol.datalog('.decl edge(a:number, b:number) .decl e(a:number, b:number) eqrel e(x, y) :- edge(x, y).', 'e') AS t(x int, y int) GROUP BY x ORDER BY x;

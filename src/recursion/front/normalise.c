@@ -440,6 +440,16 @@ rewrite_tuple(Rewrite *rewrite, DatalogNames *scope, DatalogExpr *expr, List **e
 	return variable_expr(variable, expr->position);
 }
 
+/* Complain where "_" stands for a value that is needed. */
+static void
+require_value(const Rewrite *rewrite, const DatalogExpr *expr)
+{
+	if (expr->kind == DATALOG_WILDCARD)
+		gpucol_datalog_error(rewrite->program->text, expr->position,
+							 ERRCODE_SYNTAX_ERROR, NULL,
+							 "\"_\" has no value here");
+}
+
 /* A range becomes a variable that equals it; its bounds are variables or constants. */
 static DatalogExpr *
 rewrite_range(Rewrite *rewrite, DatalogNames *scope, DatalogExpr *expr, List **extra)
@@ -447,12 +457,14 @@ rewrite_range(Rewrite *rewrite, DatalogNames *scope, DatalogExpr *expr, List **e
 	DatalogExpr *copy = copy_leaf(expr);
 	int			variable = new_variable(rewrite, NULL, expr->position);
 
-	for (int i = 0; i < 2; i++)
-		copy->args[i] = rewrite_arg(rewrite, scope, expr->args[i], extra);
-	copy->args[2] = expr->args[2] != NULL ?
-		rewrite_arg(rewrite, scope, expr->args[2], extra) :
-		rewrite_arg(rewrite, scope, call_expr("range step", expr->args[0], expr->args[1],
-											  expr->position), extra);
+	for (int i = 0; i < 3; i++)
+	{
+		DatalogExpr *bound = expr->args[i] != NULL ? expr->args[i] :
+			call_expr("range step", expr->args[0], expr->args[1], expr->position);
+
+		require_value(rewrite, bound);
+		copy->args[i] = rewrite_arg(rewrite, scope, bound, extra);
+	}
 	*extra = lappend(*extra, equality(variable_expr(variable, expr->position), copy,
 									  expr->position));
 	return variable_expr(variable, expr->position);
@@ -470,10 +482,7 @@ rewrite_expr(Rewrite *rewrite, DatalogNames *scope, DatalogExpr *expr, List **ex
 	check_stack_depth();
 	if (expr == NULL)
 		return NULL;
-	if (expr->kind == DATALOG_WILDCARD)
-		gpucol_datalog_error(rewrite->program->text, expr->position,
-							 ERRCODE_SYNTAX_ERROR, NULL,
-							 "\"_\" has no value here");
+	require_value(rewrite, expr);
 	if (expr->kind == DATALOG_AGGREGATE)
 		return rewrite_aggregate(rewrite, scope, expr, extra);
 	if (expr->kind == DATALOG_TUPLE)
