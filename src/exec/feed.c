@@ -8,7 +8,8 @@
  * with DISTINCT or ORDER BY, or an ordered set, has its rows kept; when a group is
  * delivered, its rows are sorted, equal ones dropped, and the functions called for them,
  * so that only one group's state exists at a time.  Rows that sort as equals stay in the
- * order of the table.
+ * order of the table.  Of rows that DISTINCT compares and whose bytes are the same only the
+ * first is sorted.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,9 +25,14 @@
 #include "utils/memutils.h"
 #include "utils/sortsupport.h"
 
+#include "base/hash_table.h"
 #include "exec/feed.h"
 #include "exec/feed_call.h"
 #include "exec/item_table.h"
+#include "kernel/hash.h"
+
+/* Groups of fewer rows are sorted with all repetitions. */
+#define HASHED_ROWS	16
 
 /* Rows that are kept. */
 typedef struct Kept
@@ -472,7 +478,7 @@ gpucol_feed_finish_room(const GpucolFeed *feed)
 		if (f->sample != NULL)
 			room += f->first ? gpucol_sample_finish_room(f->sample) : 0;
 		else if (f->keeps)
-			room += f->kept.n * sizeof(uint32);
+			room += f->kept.n * (sizeof(uint32) + (f->ndistinct > 0 ? 4 * sizeof(uint64) : 0));
 	}
 	return room;
 }
@@ -552,6 +558,77 @@ equal_rows(Feeder *f, uint32 x, uint32 y)
 	return true;
 }
 
+/* The hash of the bytes that DISTINCT compares, and whether those of two kept rows are the same. */
+static uint64
+hash_image(const Feeder *f, uint32 row)
+{
+	uint64		hash = 0;
+
+	for (int i = 0; i < f->ndistinct; i++)
+	{
+		int			arg = f->sort_args[i];
+
+		hash = gpucol_hash_mix(hash, f->kept.isnull[arg][row] ? UINT64_MAX :
+							   datum_image_hash(f->kept.values[arg][row], f->typbyval[arg], f->typlen[arg]));
+	}
+	return hash;
+}
+
+static bool
+same_image(const Feeder *f, uint32 x, uint32 y)
+{
+	for (int i = 0; i < f->ndistinct; i++)
+	{
+		int			arg = f->sort_args[i];
+		const Datum *values = f->kept.values[arg];
+		const bool *isnull = f->kept.isnull[arg];
+
+		if (isnull[x] != isnull[y] ||
+			(!isnull[x] && !datum_image_eq(values[x], values[y], f->typbyval[arg], f->typlen[arg])))
+			return false;
+	}
+	return true;
+}
+
+/* Leave out rows whose bytes an earlier one has; returns how many are left. */
+static uint64
+drop_repeated(const Feeder *f, uint32 *rows, uint64 n)
+{
+	GpucolHashTable table = {0};
+	uint64		left = 0;
+
+	for (uint64 i = 0; i < n; i++)
+	{
+		uint64		hash = hash_image(f, rows[i]);
+		uint64		nslots = gpucol_hash_slots(table.nslots, left + 1);
+		uint64		at;
+		uint32		number;
+		bool		found;
+
+		if (i % 4096 == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (nslots != table.nslots)
+		{
+			uint64	   *old = gpucol_hash_move(&table, MemoryContextAllocExtended(CurrentMemoryContext,
+																				 nslots * sizeof(uint64),
+																				 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO),
+											   nslots);
+
+			if (old != NULL)
+				pfree(old);
+		}
+		at = gpucol_hash_home(&table, hash);
+		while ((found = gpucol_hash_next(&table, hash, &at, &number)) && !same_image(f, rows[number], rows[i]))
+			continue;
+		if (found)
+			continue;
+		gpucol_hash_put(&table, at, hash, (uint32) left);
+		rows[left++] = rows[i];
+	}
+	pfree(table.slots);
+	return left;
+}
+
 /* Aggregate the kept rows of a group. */
 static Datum
 aggregate_kept(GpucolFeed *feed, Feeder *f, uint32 group, bool *isnull)
@@ -561,6 +638,8 @@ aggregate_kept(GpucolFeed *feed, Feeder *f, uint32 group, bool *isnull)
 	GpucolFeedState state;
 	Datum		result;
 
+	if (f->ndistinct > 0 && n >= HASHED_ROWS)
+		n = drop_repeated(f, rows, n);
 	if (f->nsort > 0 && n > 1)
 		qsort_arg(rows, n, sizeof(uint32), compare_rows, f);
 	gpucol_feed_call_enter(feed->aggstate, &f->call, feed->group);
