@@ -25,7 +25,8 @@ $node->safe_psql('postgres', 'CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA gp
 # What programs are made of.
 my @pieces = (split(/ /, q({ } ( ) [ ] . , ; : :- <= = != < > + - * / % ^ ! _ $ | & @ " ' ~)), qw(.decl .output .input .type .comp .init .functor .plan .pragma number symbol float unsigned count sum min max mean cat strlen substr ord to_number to_string contains match range band bor bxor bnot bshl bshr land lor lnot true false nil as eqrel choice-domain override inline
 	brie btree), '_-1', '-_', '!p(_+1)', 'cat(_,"a")', 'max(_,1)', '0', '1', '-1', '2147483648', '9223372036854775807', '1e400', '0x1f', '0b101', '"\\', "\0", "\xc3", '/*', '*/', '//', '#', '.decl p(a:number)', '.decl o(a:number,b:symbol)', 'p(1).', 'o(x) :- p(x).', 'p(x+1) :- p(x), x < 100.', 'c = count : { p(_) }', 'x = sum y : { p(y), y > x }',
-	'range(1, 1000000000)', 'x = "' . 'a' x 300 . '"');
+	'range(1, 1000000000)', '.comp C { .decl r(x:number) r(1). }', '.comp D<T> : C { .override r r(2). .init e = T }', '.init c = C', '.init d = D<C>', 'c.r(x)', 'd.e.r(1).',
+	'.type L = [h:number, t:L]', '.type A = X {n:number} | Y {a:A, b:A} | Z {}', '[1, nil]', '[x, [_, y]]', '$X(1)', '$Y($Z(), a)', 'x = range(1, y)', 'as(1, L)', 'autoinc()', 'mean', 'eqrel', 'x = "' . 'a' x 300 . '"');
 
 # A token, several, or a byte of a program go, come or change their places.
 sub mutate
