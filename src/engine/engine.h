@@ -192,7 +192,8 @@ typedef struct GpucolRunOptions
 	const GpucolTurn *turns;	/* CPU: by table, kept by next_turn; NULL: all are whole */
 	GpucolNextTurn next_turn;
 	void	   *next_turn_arg;
-	const GpucolTablePart *part;		/* CPU, BUILD: what to make of the table; NULL: all */
+	const GpucolTablePart *part;	/* CPU, BUILD and AGG: what to make of the table, or of
+									 * the groups by their keys; NULL: all */
 } GpucolRunOptions;
 
 typedef struct GpucolRun GpucolRun;

@@ -642,6 +642,7 @@ begin_fallback(GpucolAggExecState *state)
 	EState	   *estate = state->css.ss.ps.state;
 	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
 
+	gpucol_run_end(&state->exec);
 	state->fallback = ExecInitNode(linitial(cscan->custom_plans), estate,
 								   state->eflags);
 	state->css.custom_ps = lcons(state->fallback, state->css.custom_ps);

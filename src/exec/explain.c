@@ -178,6 +178,8 @@ gpucol_explain_stats(GpucolExec *exec, ExplainState *es)
 		ExplainPropertyText("Kernel", stats->kernel, es);
 	if (es->timing && stats->note[0] != '\0')
 		ExplainPropertyText("Device Note", stats->note, es);
+	if (exec->ngroup_parts > 1)
+		ExplainPropertyInteger("Group Parts", NULL, exec->ngroup_parts, es);
 	if (stats->threads > 0)
 		ExplainPropertyInteger("Threads", NULL, stats->threads, es);
 	if (exec->declined)

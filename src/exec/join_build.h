@@ -74,6 +74,9 @@ extern void gpucol_joins_end(GpucolExec *exec);
  */
 extern GpucolStatus gpucol_join_part_build(GpucolExec *exec, int i, bool wanted);
 
+/* Begin with the first turn again. */
+extern GpucolStatus gpucol_joins_first_turn(GpucolExec *exec);
+
 /* The GpucolNextTurn of a run, whose GpucolExec is `arg`. */
 extern GpucolStatus gpucol_joins_next_turn(void *arg, int *changed);
 

@@ -171,6 +171,32 @@ gpucol_join_part_build(GpucolExec *exec, int table, bool wanted)
 	return GPUCOL_OK;
 }
 
+/* Make the part of a table that is its turn, and the first of those before it. */
+static GpucolStatus
+make_turn(GpucolExec *exec, int last)
+{
+	GpucolJoins *joins = exec->joins;
+
+	for (int i = 0; i <= last; i++)
+	{
+		if (joins->turns[i].nparts == 1)
+			continue;
+		joins->engine->lookup_free(joins->lookups[i]);
+		joins->lookups[i] = NULL;
+		if (i < last)
+			joins->turns[i].part = 0;
+	}
+	for (int i = 0; i <= last; i++)
+	{
+		GpucolStatus status = joins->turns[i].nparts == 1 ? GPUCOL_OK :
+			gpucol_join_part_build(exec, i, true);
+
+		if (status != GPUCOL_OK)
+			return status;
+	}
+	return GPUCOL_OK;
+}
+
 /*
  * The next turn.
  */
@@ -185,24 +211,24 @@ gpucol_joins_next_turn(void *arg, int *changed)
 		last++;
 	if (last == joins->nsteps)
 		return GPUCOL_END;
+	joins->turns[last].part++;
 	*changed = last;
-	for (int i = 0; i <= last; i++)
-	{
-		if (joins->turns[i].nparts == 1)
-			continue;
-		joins->engine->lookup_free(joins->lookups[i]);
-		joins->lookups[i] = NULL;
-		joins->turns[i].part = i == last ? joins->turns[i].part + 1 : 0;
-	}
-	for (int i = 0; i <= last; i++)
-	{
-		GpucolStatus status = joins->turns[i].nparts == 1 ? GPUCOL_OK :
-			gpucol_join_part_build(exec, i, true);
+	return make_turn(exec, last);
+}
 
-		if (status != GPUCOL_OK)
-			return status;
-	}
-	return GPUCOL_OK;
+/*
+ * Begin again with the first turn.
+ */
+GpucolStatus
+gpucol_joins_first_turn(GpucolExec *exec)
+{
+	GpucolJoins *joins = exec->joins;
+	int			last = joins->nsteps - 1;
+
+	if (!joins->parted)
+		return GPUCOL_OK;
+	joins->turns[last].part = 0;
+	return make_turn(exec, last);
 }
 
 /*

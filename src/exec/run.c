@@ -299,9 +299,11 @@ start_engine(GpucolExec *exec, const GpucolEngine *engine, const char **why)
 						 &exec->run, why);
 }
 
-/* Take the figures of the engine's run and let it go. */
-static void
-finish_engine(GpucolExec *exec)
+/*
+ * Take the figures of the engine's run and let it go.
+ */
+void
+gpucol_run_finish(GpucolExec *exec)
 {
 	GpucolRunStats stats;
 
@@ -339,7 +341,7 @@ finish_engine(GpucolExec *exec)
 static GpucolStatus
 start_on_cpu(GpucolExec *exec, const char **why)
 {
-	finish_engine(exec);
+	gpucol_run_finish(exec);
 	exec->source->ops->rescan(exec->source);
 	return start_engine(exec, &gpucol_engine_cpu, why);
 }
@@ -760,6 +762,12 @@ next_batch(GpucolExec *exec, GpucolResult *result)
 			return fall_back(exec, status, why);
 		status = judge(exec, exec->engine->next(exec->run, result));
 	}
+	while (gpucol_group_part_begins(exec, &status))
+	{
+		status = start_on_cpu(exec, &why);
+		if (status == GPUCOL_OK)
+			status = judge(exec, exec->engine->next(exec->run, result));
+	}
 	if (GPUCOL_STATUS_IS_FALLBACK(status) && (!exec->emitted || exec->withholds))
 		return fall_back(exec, status, status_reason(status));
 	if (status == GPUCOL_OK)
@@ -873,11 +881,13 @@ gpucol_run_rescan_fallback(CustomScanState *node, PlanState *fallback)
 void
 gpucol_run_end(GpucolExec *exec)
 {
-	finish_engine(exec);
+	gpucol_run_finish(exec);
 	gpucol_run_close(exec);
 	if (!exec->keeps)
 		gpucol_run_end_rows(exec);
 	exec->first_row = NULL;
+	exec->groups = NULL;
+	exec->part = NULL;
 	if (exec->joins != NULL)
 		gpucol_joins_end(exec);
 	exec->lower = NULL;

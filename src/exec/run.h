@@ -121,7 +121,9 @@ struct GpucolExec
 	TupleTableSlot *first_row;	/* of the plan whose rows are read: delivered, not used */
 	struct GpucolKeptRows *kept;	/* all of them, or NULL */
 	bool		keeps;			/* they outlast the run, until gpucol_run_forget_rows */
-	const GpucolTablePart *part;	/* BUILD: of the table, what to make; NULL: all */
+	const GpucolTablePart *part;	/* BUILD, AGG: of the table or the groups, what to make;
+									 * NULL: all */
+	struct GpucolGroupParts *groups;	/* parts of the groups (group_part.c); NULL: one */
 	Size		most;			/* BUILD: bytes that it may take; 0 = what is left of the budget */
 	bool		unlimited;		/* it must be made, whatever it takes of the session's memory */
 	bool		emitted;		/* a batch was handed out */
@@ -129,6 +131,7 @@ struct GpucolExec
 	/* for EXPLAIN ANALYZE: finished runs, and what went wrong in one of them */
 	GpucolRunStats stats;
 	const char *engine_name;
+	int			ngroup_parts;	/* in which groups were made */
 	const char *fallback;
 	const char *declined;		/* why the device left the query to the CPU */
 };
@@ -180,6 +183,15 @@ extern bool gpucol_run_check_values(GpucolExec *exec, Bitmapset *attnums,
 
 /* Those of the table's columns in which the snapshot sees no NULL for certain. */
 extern Bitmapset *gpucol_run_filled_columns(GpucolExec *exec, Bitmapset *attnums);
+
+/* Let the engine go, keeping the figures of its run: another may be started. */
+extern void gpucol_run_finish(GpucolExec *exec);
+
+/*
+ * group_part.c: what an AGG run has to say is *status: is the engine to be started again, for
+ * the next part of the groups, or a smaller one since memory did not do?
+ */
+extern bool gpucol_group_part_begins(GpucolExec *exec, GpucolStatus *status);
 
 /* End the run in progress, keeping its figures; the next call starts anew. */
 extern void gpucol_run_end(GpucolExec *exec);

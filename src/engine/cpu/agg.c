@@ -283,6 +283,10 @@ gpucol_cpu_agg_init(GpucolRun *run)
 	}
 	for (int w = 0; w < run->nworkers; w++)
 	{
+		run->workers[w].moved = gpucol_cpu_alloc(run, sizeof(uint16_t) *
+												 (program->nkeys + 2u * (unsigned) run->agg.naccs + 1));
+		if (run->workers[w].moved == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
 		run->workers[w].keys = gpucol_cpu_alloc(run, sizeof(uint64_t) * run->agg.key_words *
 												GPUCOL_VECTOR_VALUES);
 		if (run->workers[w].keys == NULL)

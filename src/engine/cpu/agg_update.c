@@ -9,7 +9,9 @@
  *-------------------------------------------------------------------------
  */
 #include "engine/cpu/agg.h"
+#include "engine/cpu/build.h"
 #include "engine/cpu/dense.h"
+#include "engine/cpu/select.h"
 #include "kernel/bitpack.h"
 
 /* A vector of numbers up to this one has a sum in int64. */
@@ -512,6 +514,44 @@ update_acc(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc 
 	return status;
 }
 
+/* Has a register been moved with those before it? */
+static bool
+is_moved(const uint16_t *moved, int n, uint16_t reg)
+{
+	for (int i = 0; i < n; i++)
+		if (moved[i] == reg)
+			return true;
+	return reg == GPUCOL_NO_REG;
+}
+
+/* Keep the selected rows whose group is of the part that is made. */
+static void
+keep_part(GpucolCpuWorker *worker)
+{
+	const GpucolRun *run = worker->run;
+	uint16_t	at[GPUCOL_SELECT_ROOM];
+	uint32_t	n = gpucol_cpu_part_keep(worker, run->code.keys, run->program->nkeys, run->join.part,
+										 at, gpucol_select_all(worker->nsel, at));
+	int			nmoved = 0;
+
+	for (int i = 0; i < run->program->nkeys + 2 * run->agg.naccs; i++)
+	{
+		int			a = (i - run->program->nkeys) / 2;
+		uint16_t	reg = i < run->program->nkeys ? run->code.keys[i] :
+			(i - run->program->nkeys) % 2 == 0 ? run->agg.accs[a].arg : run->agg.accs[a].filter;
+
+		if (is_moved(worker->moved, nmoved, reg))
+			continue;
+		worker->moved[nmoved++] = reg;
+		if (!worker->regs[reg].constant)
+			gpucol_cpu_live_move(&worker->regs[reg], &worker->regs[reg], at, n);
+	}
+	for (uint32_t j = 0; j < n; j++)
+		worker->sel[j] = worker->full ? at[j] : worker->sel[at[j]];
+	worker->full = false;
+	worker->nsel = n;
+}
+
 /* Group the passing rows of a vector and advance every state. */
 GpucolStatus
 gpucol_cpu_agg_update(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
@@ -535,6 +575,8 @@ gpucol_cpu_agg_update(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 	status = gpucol_cpu_expr_run(worker, vector, run->join.last_section, run->program->ninstrs);
 	if (status != GPUCOL_OK)
 		return status;
+	if (run->join.part != NULL)
+		keep_part(worker);
 	if (dense && run->program->nkeys > 0)
 		status = gpucol_cpu_dense_group(worker, groups, vector);
 	else if (run->program->nkeys == 0)

@@ -301,6 +301,7 @@ struct GpucolCpuWorker
 	uint32_t   *ids;			/* 1,024 group numbers */
 	uint64_t   *hashes;			/* 1,024 */
 	uint64_t   *keys;			/* key words, 1,024 each */
+	uint16_t   *moved;			/* AGG of a part: registers that groups are made of */
 
 	/* its share of the window: vectors that it has taken */
 	uint32_t	next;
@@ -482,7 +483,7 @@ typedef struct GpucolCpuJoin
 	void	   *next_turn_arg;
 	uint64_t	turn;
 
-	const GpucolTablePart *part;	/* BUILD: rows that are kept; NULL: all */
+	const GpucolTablePart *part;	/* BUILD, AGG: rows that are kept; NULL: all */
 	GpucolLookup *lookup;		/* BUILD: made, and not yet handed over */
 } GpucolCpuJoin;
 

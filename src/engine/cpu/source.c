@@ -191,6 +191,7 @@ load_segment(GpucolRun *run, bool *never)
 	if (status == GPUCOL_OK && !*never)
 		gpucol_cpu_bounds_find(run, NULL);
 	if (status == GPUCOL_OK && !*never && run->program->kind == GPUCOL_PROGRAM_AGG &&
+		run->join.part == NULL &&
 		(run->join.nprobes == 0 || run->program->nkeys > 0))
 		status = gpucol_cpu_dense_open(run);
 	return status;
