@@ -33,11 +33,13 @@ my @cases = (
 	[ 'int4mul(int, int)', 'SELECT sum(i * 2) FROM x', 'SELECT id FROM x WHERE i * 2 = 8 ORDER BY 1 LIMIT 1', 'SELECT a.i * 2 FROM x a JOIN x b USING (id) ORDER BY 1 LIMIT 1', 'SELECT i * 2, count(*) FROM x GROUP BY 1 ORDER BY 1' ],
 	[ 'int4gt(int, int)', 'SELECT sum(n) FILTER (WHERE i > 3) FROM x', 'SELECT count(*) FROM x WHERE i > 3', 'SELECT count(*) FROM x a JOIN x b ON a.id = b.id AND a.i > b.i', 'SELECT i FROM x GROUP BY i HAVING max(id) > 2998 ORDER BY 1' ],
 	[ 'int4eq(int, int)', 'SELECT count(*) FROM x a JOIN x b ON a.id = b.id', 'SELECT count(*) FROM x WHERE i = 3', 'SELECT a.id FROM x a JOIN x b ON a.id = b.i ORDER BY 1 LIMIT 1', 'SELECT count(*) FROM x WHERE i = ANY (ARRAY[1, 2])' ],
+	[ 'min(int)', 'WITH RECURSIVE r (k) AS (SELECT i FROM x UNION SELECT a.i FROM r JOIN x a ON a.id = r.k) SELECT min(k) FROM r', 'SELECT min(i) FROM x' ],
+	[ 'int4lt(int, int)', 'WITH RECURSIVE r (k) AS (SELECT i FROM x UNION SELECT a.i FROM r JOIN x a ON a.id = r.k) SELECT * FROM r WHERE k < 3 ORDER BY 1', 'WITH RECURSIVE r (k) AS (SELECT i FROM x WHERE i < 3 UNION SELECT a.i FROM r JOIN x a ON a.id = r.k WHERE a.i < 5) SELECT count(*) FROM r' ],
 	[ 'rank()', 'SELECT rank() OVER (ORDER BY id) FROM x LIMIT 1' ],
 	[ 'length(text)', 'SELECT count(*) FROM x WHERE length(t) = 2', 'SELECT avg(length(t)) FROM x' ],
 	[ 'string_agg(text, text)', q(SELECT length(string_agg(t, ',')) FROM x) ],
 	[ 'pg_catalog."extract"(text, date)', 'SELECT extract(month FROM d), count(*) FROM x GROUP BY 1 ORDER BY 1' ],
-	[ 'int4pl(int, int)', 'SELECT sum(i + 1) OVER () FROM x LIMIT 1' ],
+	[ 'int4pl(int, int)', 'WITH RECURSIVE r (k) AS (SELECT i FROM x UNION SELECT a.i + 1 FROM r JOIN x a ON a.id = r.k) SELECT count(*) FROM r', 'SELECT sum(i + 1) OVER () FROM x LIMIT 1' ],
 );
 
 sub told

@@ -14,6 +14,7 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "exec/rights.h"
 #include "executor/executor.h"
 #include "nodes/makefuncs.h"
 #include "nodes/value.h"
@@ -75,6 +76,7 @@ begin_agg(CustomScanState *node, EState *estate,
 	int			plan_id = intVal(linitial(scan->custom_private));
 	ListCell   *lc;
 
+	gpucol_check_rights(linitial(scan->custom_plans));
 	state->recursion = list_nth(estate->es_subplanstates, plan_id - 1);
 	Assert(gpucol_recursive_is_state(state->recursion));
 	state->naggs = list_length(aggs);

@@ -10,6 +10,7 @@
 
 #include "commands/explain.h"
 #include "executor/executor.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/value.h"
@@ -208,9 +209,10 @@ begin_recursive(CustomScanState *node, EState *estate, int eflags)
 	CustomScan *scan = (CustomScan *) node->ss.ps.plan;
 	Const	   *packed = list_nth(scan->custom_private, GPUCOL_RECURSIVE_PLAN);
 	List	   *types = list_nth(scan->custom_private, GPUCOL_RECURSIVE_TYPES);
+	ListCell   *lc;
 
-	if (list_length(scan->custom_plans) > 2)
-		gpucol_check_rights(lthird(scan->custom_plans));
+	foreach(lc, (List *) list_nth(scan->custom_private, GPUCOL_RECURSIVE_FUNCTIONS))
+		gpucol_check_right(lfirst_oid(lc), GetUserId(), OBJECT_FUNCTION);
 	state->plan = gpucol_rec_plan_unpack(DatumGetByteaPP(packed->constvalue));
 	state->eflags = eflags & ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD |
 							   EXEC_FLAG_MARK);

@@ -25,6 +25,7 @@
 #include "postgres.h"
 
 #include "access/sysattr.h"
+#include "exec/rights.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/value.h"
@@ -161,6 +162,7 @@ scan_begin(CustomScanState *node, EState *estate, int eflags pg_attribute_unused
 	int			plan_id = intVal(linitial(cscan->custom_private));
 	List	   *limit = lsecond(cscan->custom_private);
 
+	gpucol_check_rights(linitial(cscan->custom_plans));
 	state->rows.pushed = limit == NIL ? cscan->custom_exprs :
 		list_truncate(list_copy(cscan->custom_exprs),
 					  list_length(cscan->custom_exprs) - list_length(lthird(limit)));

@@ -31,6 +31,7 @@ typedef struct GpucolLoweredRecursion
 	List	   *host_operands;	/* IntList of the operands of each */
 	List	   *host_matches;	/* NIL, or what recursion/plan/nodes.h says of each */
 	List	   *operands;		/* Expr: all of them, of the columns' types */
+	List	   *functions;		/* OidList: what the two terms call */
 	List	   *equalities;		/* OidList (type, collation): equal values are
 								 * made the same */
 	List	   *computed;		/* the same: of values that PostgreSQL computes,

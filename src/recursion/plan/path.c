@@ -165,9 +165,32 @@ make_recursive_path(const SetOperationStmt *setop,
 	custom->custom_private = lappend(custom->custom_private,
 									 lowered->equalities);
 	custom->custom_private = lappend(custom->custom_private, makeInteger(trial));
+	custom->custom_private = lappend(custom->custom_private, lowered->functions);
 	custom->custom_private = lappend(custom->custom_private,
 									 makeInteger(first_leaf(setop->larg)));
 	return &custom->path;
+}
+
+static bool
+note_function(Oid function, void *context)
+{
+	List	  **functions = context;
+
+	*functions = list_append_unique_oid(*functions, function);
+	return false;
+}
+
+/* Note what a query, or an expression, calls; functions of types are not checked. */
+static bool
+note_functions(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, note_functions, context, 0);
+	if (!IsA(node, CoerceViaIO) && !IsA(node, RowCompareExpr))
+		check_functions_in_node(node, note_function, context);
+	return expression_tree_walker(node, note_functions, context);
 }
 
 /* Why this recursion is not pushed down, or NULL if it now is. */
@@ -201,6 +224,10 @@ replace_recursion(PlannerInfo *root, RelOptInfo *rel,
 						   setop->colCollations, setop->all, &lowered);
 	if (lowered.reason != NULL)
 		return lowered.reason;
+	lowered.functions = NIL;
+	note_functions((Node *) subroot->parse, &lowered.functions);
+	if (base != NULL)
+		note_functions((Node *) base->parse, &lowered.functions);
 	inputs = make_inputs_path(subroot, (SubqueryScanPath *) path->rightpath, &lowered);
 	trial = trial_time(path, inputs);
 	if (lowered.equalities != NIL || trial != GPUCOL_RECURSIVE_NO_TRIAL)
