@@ -313,6 +313,13 @@ key_range(const uint64_t *nulls, const int64_t *values, uint32_t n, int64_t *lea
 	*greatest = hi;
 }
 
+/* May a table of so many values take memory, which groups themselves may need? */
+static bool
+direct_pays(const GpucolRun *run, size_t nvalues)
+{
+	return sizeof(uint32_t) * nvalues < gpucol_budget_left(&run->mem.budget) / 4;
+}
+
 /* Room in the table of a single key for numbers of strings up to this one. */
 static bool
 grow_direct(GpucolCpuGroups *groups, uint64_t greatest)
@@ -324,7 +331,7 @@ grow_direct(GpucolCpuGroups *groups, uint64_t greatest)
 		return true;
 	while (size <= greatest && size < DIRECT_STRINGS)
 		size *= 2;
-	if (size <= greatest)
+	if (size <= greatest || !direct_pays(groups->run, size))
 		return false;
 	direct = gpucol_cpu_realloc(groups->run, groups->direct, sizeof(uint32_t) * (size_t) size);
 	if (direct == NULL)
@@ -365,7 +372,8 @@ lookup_direct(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint
 			return GPUCOL_OK;
 		else if (groups->direct == NULL)
 		{
-			groups->direct = gpucol_cpu_alloc0(groups->run, sizeof(uint32_t) * DIRECT_VALUES);
+			groups->direct = direct_pays(groups->run, DIRECT_VALUES) ?
+				gpucol_cpu_alloc0(groups->run, sizeof(uint32_t) * DIRECT_VALUES) : NULL;
 			if (groups->direct == NULL)
 				return GPUCOL_OK;
 			groups->direct_base = (int64_t) ((uint64_t) least - (DIRECT_VALUES - range) / 2);
