@@ -137,10 +137,10 @@ check_reductions(int width, const void *words, const uint64_t *codes,
 static void
 check_width(int width, int round)
 {
-	uint64_t	codes[N];
-	uint64_t	out[N];
-	int64_t		values[N];
-	uint32_t	out32[N];
+	static uint64_t codes[N];
+	static uint64_t out[N];
+	static int64_t values[N];
+	static uint32_t out32[N];
 	uint32_t	match[GPUCOL_BITMAP_WORDS];
 	uint32_t   *words = malloc((size_t) width * GPUCOL_ROW_BYTES + 8);
 	uint32_t   *page = words + 1;	/* 4-byte alignment, exact end */

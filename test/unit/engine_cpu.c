@@ -864,7 +864,7 @@ static void
 naive_row(Naive *naive, const ArrayColumn *columns, uint32_t row, uint64_t tid)
 {
 	const ProgramBuilder *b = naive->b;
-	Val			regs[BUILDER_MAX];
+	static Val regs[BUILDER_MAX];
 
 	for (int i = 0; i < b->head.nranges; i++)
 	{
@@ -1581,7 +1581,7 @@ static void
 run_programs(int n, void (*const *makers) (ProgramBuilder *), int nmakers)
 {
 	static ProgramBuilder b;
-	ArrayTable	table;
+	static ArrayTable table;
 
 	random_table(&table);
 	for (int p = 0; p < n; p++)
@@ -1692,9 +1692,9 @@ static void
 test_memory_limit(void)
 {
 	static ProgramBuilder b;
-	ArrayTable	table;
+	static ArrayTable table;
 	GpucolProgram *program;
-	Naive		naive;
+	static Naive naive;
 	bool		refused = false;
 	bool		answered = false;
 	int			r;

@@ -944,10 +944,10 @@ compare(const Naive *naive, Lines *got, const char *what)
 static void
 add_table(uint64_t seed)
 {
-	ArrayTable	table;
-	ProgramBuilder b;
-	Scope		scope;
-	Naive		naive;
+	static ArrayTable table;
+	static ProgramBuilder b;
+	static Scope scope;
+	static Naive naive;
 	Built	   *built = &tables[ntables];
 	GpucolLookupFigures figures;
 	GpucolStatus status;
@@ -1196,10 +1196,10 @@ run_agg(const ProgramBuilder *b, const ArrayTable *table, int threads, Lines *li
 static void
 aggregate_round(const ArrayTable *table, const char *what)
 {
-	ProgramBuilder b;
-	ProgramBuilder flat;
-	Scope		scope;
-	Naive		naive;
+	static ProgramBuilder b;
+	static ProgramBuilder flat;
+	static Scope scope;
+	static Naive naive;
 
 	random_program(&b, GPUCOL_PROGRAM_AGG, 1 + pick(MAX_PROBES), &scope);
 	random_aggs(&b, &flat, &scope);
@@ -1223,8 +1223,8 @@ aggregate_round(const ArrayTable *table, const char *what)
 static void
 float_round(const ArrayTable *table, const char *what)
 {
-	ProgramBuilder b;
-	Scope		scope;
+	static ProgramBuilder b;
+	static Scope scope;
 	Lines		one = {0};
 	Lines		three = {0};
 
@@ -1243,10 +1243,10 @@ float_round(const ArrayTable *table, const char *what)
 static void
 one_round(uint64_t seed)
 {
-	ArrayTable	table;
-	ProgramBuilder b;
-	Scope		scope;
-	Naive		naive;
+	static ArrayTable table;
+	static ProgramBuilder b;
+	static Scope scope;
+	static Naive naive;
 	char		what[64];
 
 	check_seed = seed;
@@ -1330,7 +1330,7 @@ cross_program(ProgramBuilder *b, GpucolProgramKind kind)
 static void
 build_cross(const ArrayTable *table)
 {
-	ProgramBuilder b;
+	static ProgramBuilder b;
 
 	builder_init(&b, GPUCOL_PROGRAM_BUILD);
 	for (int c = 0; c < NCOLUMNS; c++)
@@ -1348,8 +1348,8 @@ build_cross(const ArrayTable *table)
 static void
 cross_join(uint32_t nrows)
 {
-	ArrayTable	table;
-	ProgramBuilder b;
+	static ArrayTable table;
+	static ProgramBuilder b;
 
 	plain_table(&table, nrows);
 	build_cross(&table);
@@ -1393,8 +1393,8 @@ cross_join(uint32_t nrows)
 static void
 large_hash(uint32_t nrows)
 {
-	ArrayTable	table;
-	ProgramBuilder b;
+	static ArrayTable table;
+	static ProgramBuilder b;
 	GpucolLookupFigures figures;
 	uint64_t	counts[2] = {0, 0};
 
@@ -1441,14 +1441,14 @@ large_hash(uint32_t nrows)
 static void
 leave_midway(void)
 {
-	ArrayTable	table;
+	static ArrayTable table;
 
 	plain_table(&table, 3000);
 	build_cross(&table);
 	for (volatile int kind = GPUCOL_PROGRAM_SCAN; kind <= GPUCOL_PROGRAM_BUILD; kind++)
 		for (volatile long at = 1; at < 40; at += 3)
 		{
-			ProgramBuilder b;
+			static ProgramBuilder b;
 			GpucolProgram *program;
 			GpucolLookup *lookups[MAX_TABLES];
 			GpucolRunOptions options = make_options(2, 0, lookups);

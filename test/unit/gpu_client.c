@@ -946,7 +946,7 @@ test_many_delta_rows(const ArrayTable *table)
 		NDELTA = 2000000
 	};
 	GpucolProgram *program = make_program(false);
-	ArrayTable	grown = *table;
+	static ArrayTable grown;
 	GpucolBudget above = {.limit = 4 << 20};	/* what binds is above the query's own limit */
 	GpucolRunOptions options = {.threads = 1, .memory_limit = 1 << 30, .budget = &above};
 	GpucolBytes none = {"", 0};
@@ -954,6 +954,7 @@ test_many_delta_rows(const ArrayTable *table)
 	GpucolRun  *run;
 	const char *why = "";
 
+	grown = *table;
 	grown.ndelta = NDELTA;
 	grown.tids = calloc(NDELTA, sizeof(uint64_t));
 	grown.delta[C_NUMBER].values = calloc(NDELTA, sizeof(int64_t));
@@ -1330,7 +1331,7 @@ test_mute(const ArrayTable *table)
 int
 main(void)
 {
-	ArrayTable	table;
+	static ArrayTable table;
 	pid_t		search_test;
 	pid_t		mute_thread_test;
 	pid_t		mute_test;

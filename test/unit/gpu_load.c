@@ -720,7 +720,7 @@ test_two(const ArrayTable *table, const GpucolProgram *program)
 int
 main(void)
 {
-	ArrayTable	table;
+	static ArrayTable table;
 	GpucolProgram *program = make_program();
 
 	make_table(&table);

@@ -511,7 +511,7 @@ horizons(int rounds)
 {
 	double		p[64];
 	double		rest[128];
-	char		memory[65536] __attribute__((aligned(16)));
+	static char memory[65536] __attribute__((aligned(16)));
 	GpucolRankWork work = {.memory = memory,.size = sizeof(memory)};
 
 	for (int round = 0; round < rounds; round++)

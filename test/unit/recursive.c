@@ -278,7 +278,7 @@ static GpucolStatus
 load_rows(GpucolRecRun *run, uint32_t rel, const Rows *rows)
 {
 	long		from;
-	int64_t		values[MAX_ARITY][300];
+	static int64_t values[MAX_ARITY][300];
 	uint8_t		nulls[MAX_ARITY][300];
 	const int64_t *columns[MAX_ARITY];
 	const uint8_t *null_columns[MAX_ARITY];
@@ -875,8 +875,8 @@ check_reached(const Builder *b, const Rows *inputs, uint16_t sg, const uint8_t *
 static void
 test_dense_pairs(void)
 {
-	static int	e[NODES][DEGREE];
-	static int	f[NODES][DEGREE];
+	static int e[NODES][DEGREE];
+	static int f[NODES][DEGREE];
 	Builder		b;
 	Rows		inputs[16] = {{0}};
 

@@ -55,7 +55,7 @@ same_value(const GpucolBytes *a, const GpucolBytes *b)
 static void
 check_bytes(const Column *c, GpucolDecoder *dec, uint32_t nrows)
 {
-	GpucolBytes out[N];
+	static GpucolBytes out[N];
 	const GpucolBytes empty = {"", 0};
 
 	for (uint32_t v = 0; v < dec->nvectors; v++)
@@ -135,8 +135,8 @@ check_extents(const Column *c, const GpucolChunkDesc *desc, const Pages *pages,
 {
 	uint32_t	v = (uint32_t) (check_random() % GPUCOL_VECTORS(nrows));
 	GpucolDecoder dec;
-	int64_t		ints[N];
-	GpucolBytes bytes[N];
+	static int64_t ints[N];
+	static GpucolBytes bytes[N];
 
 	gpucol_decode_init(&dec, desc, nrows, &gpucol_memory_malloc);
 	for (int i = 0; i < GPUCOL_STREAM_COUNT; i++)
@@ -362,7 +362,7 @@ check_float_order(void)
 static void
 check_crc(void)
 {
-	unsigned char data[20000];
+	static unsigned char data[20000];
 
 	CHECK(gpucol_crc32c(0, "123456789", 9) == 0xe3069283, "check value");
 	for (size_t i = 0; i < sizeof(data); i++)

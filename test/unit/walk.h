@@ -28,9 +28,9 @@ static inline GpucolStatus
 walk_vector(GpucolDecoder *dec, uint32_t v, uint32_t *sum)
 {
 	uint32_t	nulls[GPUCOL_VECTOR_VALUES / 32];
-	uint32_t	codes[GPUCOL_VECTOR_VALUES];
-	int64_t		ints[GPUCOL_VECTOR_VALUES];
-	GpucolBytes bytes[GPUCOL_VECTOR_VALUES];
+	static uint32_t codes[GPUCOL_VECTOR_VALUES];
+	static int64_t ints[GPUCOL_VECTOR_VALUES];
+	static GpucolBytes bytes[GPUCOL_VECTOR_VALUES];
 	GpucolZone	zone;
 	GpucolStatus status = gpucol_decode_nulls(dec, v, nulls);
 
