@@ -53,7 +53,11 @@ extern void gpucol_output_ints(const GpucolTypeMap *map, const int64 *v, uint32 
 extern void gpucol_final_datums(const GpucolFinal *final, const GpucolAggState *states,
 								int nstates, uint32 nrows, Datum *values, bool *isnull);
 
-/* ... for one group */
+/* result_regression.c: that of an aggregate of pairs for a group */
+extern Datum gpucol_final_regression(const GpucolFinal *final, const GpucolAggState *states,
+									 bool *isnull);
+
+/* ... of any aggregate for one group */
 extern Datum gpucol_final_datum(const GpucolFinal *final,
 								const GpucolAggState *states, bool *isnull);
 

@@ -303,6 +303,10 @@ gpucol_final_datums(const GpucolFinal *final, const GpucolAggState *states, int 
 			for (uint32 i = 0; i < nrows; i++, state += nstates)
 				values[i] = BoolGetDatum(state->v.value != 0);
 			break;
+		case GPUCOL_FINAL_REGRESSION:
+			for (uint32 i = 0; i < nrows; i++)
+				values[i] = gpucol_final_regression(final, states + (Size) i * nstates, &isnull[i]);
+			break;
 		case GPUCOL_FINAL_VAR_FLOAT8:
 			for (uint32 i = 0; i < nrows; i++, state += nstates)
 				values[i] = isnull[i] ? 0 : variance_float8(final, state);

@@ -82,6 +82,30 @@ gpucol_agg_merge_deviations(double m, double *sum, double *squares,
 	return GPUCOL_OK;
 }
 
+/* The same of sums of products of the deviations of two arguments: float8_regr_combine. */
+static inline GpucolStatus
+gpucol_agg_merge_products(double m, double *sums, double *products,
+						  double n, const double *other_sums, double other_products)
+{
+	double		x = sums[0] / m - other_sums[0] / n;
+	double		y = sums[1] / m - other_sums[1] / n;
+	double		merged = *products + other_products + m * n * x * y / (m + n);
+
+	for (int i = 0; i < 2; i++)
+	{
+		double		total = sums[i] + other_sums[i];
+
+		if (gpucol_is_infinite(total) && !gpucol_is_infinite(sums[i]) && !gpucol_is_infinite(other_sums[i]))
+			return GPUCOL_FLOAT_OVERFLOW;
+		sums[i] = total;
+	}
+	/* of infinite values the products are NaN */
+	if (gpucol_is_infinite(merged))
+		return GPUCOL_FLOAT_OVERFLOW;
+	*products = merged;
+	return GPUCOL_OK;
+}
+
 /* Sums of two states that both have rows. */
 static inline GpucolStatus
 gpucol_agg_merge_sums(const GpucolAgg *agg, GpucolAggState *to, const GpucolAggState *from)
@@ -146,6 +170,10 @@ gpucol_agg_merge(const GpucolAgg *agg, GpucolAggState *to, const GpucolAggState 
 		case GPUCOL_AGG_SUM:
 		case GPUCOL_AGG_SUMSQ:
 			status = gpucol_agg_merge_sums(agg, to, from);
+			break;
+		case GPUCOL_AGG_PRODUCTS:
+			status = gpucol_agg_merge_products((double) to->count, to->v.sums, &to->w.f,
+											   (double) from->count, from->v.sums, from->w.f);
 			break;
 		case GPUCOL_AGG_MIN:
 			if (bytes ? order < 0 : gpucol_agg_less(agg->cls, from, to))

@@ -153,7 +153,9 @@ typedef enum GpucolAggOp
 								 * (beyond: UNSUPPORTED); F: n, mean, M2 */
 	GPUCOL_AGG_BOOL_AND,		/* B; I, bit by bit: the CPU engine */
 	GPUCOL_AGG_BOOL_OR,
-	GPUCOL_AGG_COUNT_DISTINCT	/* I, B, F, S */
+	GPUCOL_AGG_COUNT_DISTINCT,	/* I, B, F, S */
+	GPUCOL_AGG_PRODUCTS			/* F and F, NULL in the same rows: n, both sums, sum of the
+								 * products of deviations; the CPU engine */
 } GpucolAggOp;
 
 typedef struct GpucolAgg
@@ -163,7 +165,8 @@ typedef struct GpucolAgg
 	uint16_t	arg;			/* register, GPUCOL_NO_REG for COUNT_STAR */
 	uint16_t	filter;			/* bool register or GPUCOL_NO_REG */
 	uint16_t	order;			/* MIN, MAX of S: 0 = of bytes, the shorter of equal
-								 * beginnings first; n + 1 = the host's order n */
+								 * beginnings first; n + 1 = the host's order n;
+								 * PRODUCTS: register of the other argument */
 } GpucolAgg;
 
 /* One aggregate's state in one group, as engines deliver it. */
@@ -180,6 +183,7 @@ typedef struct GpucolAggState
 		int64_t		value;		/* MIN, MAX of I, B; BOOL_AND, BOOL_OR;
 								 * COUNT_DISTINCT */
 		double		f;			/* SUM, MIN, MAX of F; SUMSQ of F: sum */
+		double		sums[2];	/* PRODUCTS */
 		struct
 		{
 			const char *data;	/* valid as long as the run */
@@ -193,7 +197,8 @@ typedef struct GpucolAggState
 			uint64_t	lo;
 			int64_t		hi;
 		}			i;			/* SUMSQ of I, D: sum of squares */
-		double		f;			/* SUMSQ of F: sum of squared deviations */
+		double		f;			/* SUMSQ of F: sum of squared deviations; PRODUCTS: of
+								 * their products */
 	}			w;
 } GpucolAggState;
 

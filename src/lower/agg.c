@@ -319,6 +319,7 @@ gpucol_lower_aggref(GpucolLower *l, Aggref *agg, GpucolFinal *final)
 	GpucolMask	mask;
 	GpucolValue value;
 	Expr	   *arg;
+	bool		matched;
 	bool		ok;
 
 	memset(final, 0, sizeof(*final));
@@ -326,6 +327,9 @@ gpucol_lower_aggref(GpucolLower *l, Aggref *agg, GpucolFinal *final)
 	final->type = agg->aggtype;
 	if (f == NULL && lower_extreme(l, agg, final))
 		return true;
+	ok = gpucol_lower_regression(l, agg, &matched, final);
+	if (matched)
+		return ok;
 	if (!check_form(l, agg, f))
 		return false;
 	if (agg->aggfilter && !gpucol_lower_bool(l, agg->aggfilter, &filter))

@@ -27,6 +27,7 @@ typedef enum GpucolFinalKind
 	GPUCOL_FINAL_BOOL,
 	GPUCOL_FINAL_VAR_NUMERIC,
 	GPUCOL_FINAL_VAR_FLOAT8,
+	GPUCOL_FINAL_REGRESSION,	/* of two floats: GpucolRegression */
 	GPUCOL_FINAL_DATUM			/* a datum, see GpucolHostAgg */
 } GpucolFinalKind;
 
@@ -43,6 +44,22 @@ typedef enum GpucolHostAgg
 	GPUCOL_HOST_EXTREME,		/* least or greatest value */
 	GPUCOL_HOST_FED				/* any aggregate, once for each row (GpucolFed) */
 } GpucolHostAgg;
+
+/* Aggregates of pairs of floats, y and x. */
+typedef enum GpucolRegression
+{
+	GPUCOL_REGRESSION_SXX,
+	GPUCOL_REGRESSION_SYY,
+	GPUCOL_REGRESSION_SXY,
+	GPUCOL_REGRESSION_AVGX,
+	GPUCOL_REGRESSION_AVGY,
+	GPUCOL_REGRESSION_R2,
+	GPUCOL_REGRESSION_SLOPE,
+	GPUCOL_REGRESSION_INTERCEPT,
+	GPUCOL_REGRESSION_COVAR_POP,
+	GPUCOL_REGRESSION_COVAR_SAMP,
+	GPUCOL_REGRESSION_CORR
+} GpucolRegression;
 
 /* An argument or sort expression of a fed aggregate. */
 typedef struct GpucolFedArg
@@ -79,6 +96,9 @@ typedef struct GpucolFinal
 								 * row, or -1: `scale` */
 	int			low_state;		/* D: state of the sum's digits behind `scale`, at
 								 * GPUCOL_PACKED_LOW digits, or -1 */
+	GpucolRegression regression;	/* REGRESSION: `state` is that of products, */
+	int			x_state;		/* and these are those of each argument with itself */
+	int			y_state;
 	Oid			type;			/* result type */
 
 	/* host aggregates: `state` follows those of the engine */
@@ -163,6 +183,13 @@ extern bool gpucol_lower_grouping(GpucolLower *l, List *keys, List *aggs,
 
 /* lower/agg.c: add the states of one aggregate */
 extern bool gpucol_lower_aggref(GpucolLower *l, Aggref *agg, GpucolFinal *final);
+
+/*
+ * lower/regression.c: the states of an aggregate of pairs of floats; *matched tells
+ * whether it is one.
+ */
+extern bool gpucol_lower_regression(GpucolLower *l, Aggref *agg, bool *matched,
+									GpucolFinal *final);
 
 /* ... or describe how the executor advances it, the state of its rows excepted */
 extern bool gpucol_lower_host_agg(GpucolLower *l, Aggref *agg, GpucolFinal *final);

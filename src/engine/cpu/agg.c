@@ -37,6 +37,7 @@ static const uint8_t acc_words[] = {
 	[GPUCOL_CPU_ACC_MAX_F] = 1,[GPUCOL_CPU_ACC_AND] = 1,
 	[GPUCOL_CPU_ACC_OR] = 1,[GPUCOL_CPU_ACC_DISTINCT] = 1,
 	[GPUCOL_CPU_ACC_MIN_S] = 3,[GPUCOL_CPU_ACC_MAX_S] = 3,
+	[GPUCOL_CPU_ACC_PRODUCTS] = 4,
 };
 
 #define INT128_MAX ((__int128) (~(unsigned __int128) 0 >> 1))
@@ -46,7 +47,7 @@ static const uint8_t acc_words[] = {
 
 /*
  * Number of the physical state for (op, arg, filter, order), added if it is new.
- * `order` is that of strings.
+ * `order` is that of strings, or the other argument of PRODUCTS.
  */
 static int
 find_ordered_acc(GpucolRun *run, GpucolCpuAccOp op, uint16_t arg, uint16_t filter,
@@ -70,7 +71,8 @@ find_ordered_acc(GpucolRun *run, GpucolCpuAccOp op, uint16_t arg, uint16_t filte
 		acc->distinct = (uint32_t) run->agg.ndistinct++;
 	if (gpucol_cpu_extreme_is(acc))
 		acc->extreme = (uint32_t) run->agg.nextremes++;
-	run->agg.has_float |= op == GPUCOL_CPU_ACC_SUM_F || op == GPUCOL_CPU_ACC_SUMSQ_F;
+	run->agg.has_float |= op == GPUCOL_CPU_ACC_SUM_F || op == GPUCOL_CPU_ACC_SUMSQ_F ||
+		op == GPUCOL_CPU_ACC_PRODUCTS;
 	return run->agg.naccs++;
 }
 
@@ -134,6 +136,9 @@ map_agg(GpucolRun *run, const GpucolAgg *agg, GpucolCpuAggMap *map)
 				return GPUCOL_UNSUPPORTED;
 			v = find_acc(run, agg->op == GPUCOL_AGG_BOOL_AND ? GPUCOL_CPU_ACC_AND :
 						 GPUCOL_CPU_ACC_OR, arg, agg->filter);
+			break;
+		case GPUCOL_AGG_PRODUCTS:
+			v = find_ordered_acc(run, GPUCOL_CPU_ACC_PRODUCTS, arg, agg->filter, agg->order);
 			break;
 		case GPUCOL_AGG_COUNT_DISTINCT:
 			if (d)
@@ -320,6 +325,13 @@ deliver_state(const GpucolAgg *agg, const GpucolCpuAggMap *map,
 	{
 		out->v.f = ((const GpucolCpuFloatSquares *) v)->sum;
 		out->w.f = ((const GpucolCpuFloatSquares *) v)->squares;
+	}
+	else if (agg->op == GPUCOL_AGG_PRODUCTS)
+	{
+		const GpucolCpuFloatProducts *products = (const GpucolCpuFloatProducts *) v;
+
+		memcpy(out->v.sums, products->sums, sizeof(out->v.sums));
+		out->w.f = products->products;
 	}
 	else if (agg->cls == GPUCOL_CLASS_S && agg->op != GPUCOL_AGG_COUNT_DISTINCT)
 	{

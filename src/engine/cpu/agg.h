@@ -30,6 +30,14 @@ typedef struct GpucolCpuFloatSquares
 	double		squares;		/* of deviations from the mean */
 } __attribute__((may_alias)) GpucolCpuFloatSquares;
 
+/* The same of pairs. */
+typedef struct GpucolCpuFloatProducts
+{
+	double		n;
+	double		sums[2];
+	double		products;		/* of deviations from the means */
+} __attribute__((may_alias)) GpucolCpuFloatProducts;
+
 /* Key word of a double: one NaN. */
 GPUCOL_CPU_INLINE uint64_t
 gpucol_cpu_float_word(double value)
@@ -107,6 +115,13 @@ extern GpucolStatus gpucol_cpu_squares_add_all(GpucolCpuFloatSquares *state, con
 											   uint32_t n);
 extern GpucolStatus gpucol_cpu_squares_merge(GpucolCpuFloatSquares *a,
 											 const GpucolCpuFloatSquares *b);
+
+/* The same of pairs. */
+extern GpucolStatus gpucol_cpu_products_add(GpucolCpuFloatProducts *state, double x, double y);
+extern GpucolStatus gpucol_cpu_products_add_all(GpucolCpuFloatProducts *state, const double *x,
+												const double *y, uint32_t n);
+extern GpucolStatus gpucol_cpu_products_merge(GpucolCpuFloatProducts *a,
+											  const GpucolCpuFloatProducts *b);
 
 /* engine/cpu/agg_merge.c: merge all partitions of the run, in order, into the first. */
 extern GpucolStatus gpucol_cpu_agg_merge_parts(GpucolRun *run);

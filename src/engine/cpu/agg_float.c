@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * agg_float.c
- *	  Sums of floats, and of their squares, a vector at a time.
+ *	  Sums of floats, of their squares, and of products of two, a vector at a time.
  *
  * Where all values are finite, eight interleaved sums are merged in order, so that
  * the compiler vectorises them and the result depends on the data alone.  What is
@@ -172,6 +172,94 @@ gpucol_cpu_squares_add_all(GpucolCpuFloatSquares *state, const double *x, uint32
 	for (uint32_t j = 0; j < n; j++)
 	{
 		GpucolStatus status = gpucol_cpu_squares_add(state, x[j]);
+
+		if (status != GPUCOL_OK)
+			return status;
+	}
+	return GPUCOL_OK;
+}
+
+/* One of the products of PostgreSQL's float8_regr_accum. */
+GpucolStatus
+gpucol_cpu_products_add(GpucolCpuFloatProducts *state, double x, double y)
+{
+	double		n = state->n;
+	bool		x_is = isinf(state->sums[0]) || isinf(x);
+	bool		y_is = isinf(state->sums[1]) || isinf(y);
+
+	state->n = n + 1;
+	state->sums[0] += x;
+	state->sums[1] += y;
+	if (n == 0)
+	{
+		if (!isfinite(x) || !isfinite(y))
+			state->products = NAN;
+		return GPUCOL_OK;
+	}
+	state->products += (x * state->n - state->sums[0]) * (y * state->n - state->sums[1]) * (1.0 / (state->n * n));
+	if ((isinf(state->sums[0]) && !x_is) || (isinf(state->sums[1]) && !y_is) ||
+		(isinf(state->products) && !x_is && !y_is))
+		return GPUCOL_FLOAT_OVERFLOW;
+	if (isinf(state->products))
+		state->products = NAN;
+	return GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_cpu_products_merge(GpucolCpuFloatProducts *a, const GpucolCpuFloatProducts *b)
+{
+	GpucolStatus status;
+
+	if (b->n == 0)
+		return GPUCOL_OK;
+	if (a->n == 0)
+	{
+		*a = *b;
+		return GPUCOL_OK;
+	}
+	status = gpucol_agg_merge_products(a->n, a->sums, &a->products, b->n, b->sums, b->products);
+	a->n += b->n;
+	return status;
+}
+
+/* Products of the deviations of n finite pairs from their means. */
+GPUCOL_CPU_CLONES static double
+sum_products(const double *x, const double *y, uint32_t n, double x_mean, double y_mean)
+{
+	double		products[LANES] = {0};
+	double		total = 0;
+
+	for (uint32_t j = 0; j + LANES <= n; j += LANES)
+		for (int l = 0; l < LANES; l++)
+			products[l] += (x[j + l] - x_mean) * (y[j + l] - y_mean);
+	for (int l = 0; l < LANES; l++)
+		total += products[l];
+	for (uint32_t j = n / LANES * LANES; j < n; j++)
+		total += (x[j] - x_mean) * (y[j] - y_mean);
+	return total;
+}
+
+/* Add n pairs to one state. */
+GpucolStatus
+gpucol_cpu_products_add_all(GpucolCpuFloatProducts *state, const double *x, const double *y, uint32_t n)
+{
+	if (n >= LANES && all_finite(x, n) && all_finite(y, n))
+	{
+		GpucolCpuFloatProducts vector = {.n = n};
+		GpucolCpuFloatSum sum;
+
+		sum_lanes(x, n, &sum);
+		vector.sums[0] = sum.sum + sum.lost;
+		sum_lanes(y, n, &sum);
+		vector.sums[1] = sum.sum + sum.lost;
+		vector.products = sum_products(x, y, n, vector.sums[0] / n, vector.sums[1] / n);
+		if (gpucol_cpu_float_finite(vector.sums[0]) && gpucol_cpu_float_finite(vector.sums[1]) &&
+			gpucol_cpu_float_finite(vector.products))
+			return gpucol_cpu_products_merge(state, &vector);
+	}
+	for (uint32_t j = 0; j < n; j++)
+	{
+		GpucolStatus status = gpucol_cpu_products_add(state, x[j], y[j]);
 
 		if (status != GPUCOL_OK)
 			return status;

@@ -42,6 +42,10 @@ gpucol_cpu_agg_merge(const GpucolRun *run, uint64_t *to, const uint64_t *from)
 				status = gpucol_cpu_squares_merge((GpucolCpuFloatSquares *) a,
 												  (const GpucolCpuFloatSquares *) b);
 				break;
+			case GPUCOL_CPU_ACC_PRODUCTS:
+				status = gpucol_cpu_products_merge((GpucolCpuFloatProducts *) a,
+												   (const GpucolCpuFloatProducts *) b);
+				break;
 			case GPUCOL_CPU_ACC_MIN_I:
 			case GPUCOL_CPU_ACC_MIN_F:
 				if ((int64_t) *b < (int64_t) *a)

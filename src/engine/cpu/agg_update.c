@@ -346,6 +346,24 @@ add_sum(uint64_t *words, __int128 addend)
 	return GPUCOL_OK;
 }
 
+/* Advance the only group's state of pairs. */
+static GpucolStatus
+update_products(GpucolCpuWorker *worker, const GpucolCpuAcc *acc, const uint8_t *valid,
+				uint64_t *words)
+{
+	const double *x = worker->regs[acc->arg].v.f;
+	const double *y = worker->regs[acc->order].v.f;
+	double	   *packed_x = (double *) worker->hashes;
+	double	   *packed_y = (double *) worker->codes64;
+	uint32_t	n = worker->nsel;
+
+	if (valid == NULL)
+		return gpucol_cpu_products_add_all((GpucolCpuFloatProducts *) words, x, y, n);
+	pack_doubles(x, valid, n, packed_x);
+	n = pack_doubles(y, valid, n, packed_y);
+	return gpucol_cpu_products_add_all((GpucolCpuFloatProducts *) words, packed_x, packed_y, n);
+}
+
 /*
  * Advance one physical state of the only group over the selected rows; *done
  * false where the general way must do it.
@@ -403,10 +421,32 @@ update_only(GpucolCpuWorker *worker, const GpucolCpuAcc *acc, const uint8_t *val
 				return gpucol_cpu_squares_add_all((GpucolCpuFloatSquares *) words, floats, n);
 			gpucol_cpu_float_add_all((GpucolCpuFloatSum *) words, floats, n);
 			return GPUCOL_OK;
+		case GPUCOL_CPU_ACC_PRODUCTS:
+			return update_products(worker, acc, valid, words);
 		default:
 			*done = false;
 			return GPUCOL_OK;
 	}
+}
+
+/* Advance the groups' states of pairs. */
+static GpucolStatus
+update_pairs(GpucolCpuWorker *worker, const GpucolCpuAcc *acc, const uint8_t *valid, uint64_t *states)
+{
+	const double *x = worker->regs[acc->arg].v.f;
+	const double *y = worker->regs[acc->order].v.f;
+	const uint32_t *ids = worker->ids;
+	size_t		stride = worker->run->agg.state_words;
+	uint32_t	n = worker->nsel;
+	GpucolStatus status = GPUCOL_OK;
+
+	FOR_ROWS(
+			 {
+				 GpucolStatus one = gpucol_cpu_products_add((GpucolCpuFloatProducts *) words, x[j], y[j]);
+				 if (one != GPUCOL_OK)
+					 status = one;
+			 });
+	return status;
 }
 
 /* Advance one physical state over the selected rows. */
@@ -471,6 +511,8 @@ update_acc(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc 
 							 status = one;
 					 });
 			break;
+		case GPUCOL_CPU_ACC_PRODUCTS:
+			return update_pairs(worker, acc, valid, states);
 		case GPUCOL_CPU_ACC_MIN_I:
 			FOR_ROWS(if (reg->v.i[j] < (int64_t) words[0]) words[0] = (uint64_t) reg->v.i[j]);
 			break;

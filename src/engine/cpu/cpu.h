@@ -337,7 +337,8 @@ typedef enum GpucolCpuAccOp
 	GPUCOL_CPU_ACC_OR,
 	GPUCOL_CPU_ACC_DISTINCT,	/* number of entries in its set */
 	GPUCOL_CPU_ACC_MIN_S,		/* see engine/cpu/extreme.c */
-	GPUCOL_CPU_ACC_MAX_S
+	GPUCOL_CPU_ACC_MAX_S,
+	GPUCOL_CPU_ACC_PRODUCTS		/* n, two sums, sum of products; `order` is the other register */
 } GpucolCpuAccOp;
 
 typedef struct GpucolCpuAcc
@@ -347,7 +348,7 @@ typedef struct GpucolCpuAcc
 	uint16_t	filter;
 	uint32_t	offset;
 	uint32_t	distinct;		/* DISTINCT: number of its set */
-	uint16_t	order;			/* MIN_S, MAX_S: as in GpucolAgg */
+	uint16_t	order;			/* MIN_S, MAX_S, PRODUCTS: as in GpucolAgg */
 	uint32_t	extreme;		/* MIN_S, MAX_S: number among them */
 } GpucolCpuAcc;
 

@@ -90,6 +90,8 @@ plan_unread(GpucolRun *run, const GpucolCpuDense *plan)
 			run->digest.unread[acc->filter] = false;
 		if (acc->arg != GPUCOL_NO_REG && !plan->acc[a])
 			run->digest.unread[acc->arg] = false;
+		if (acc->op == GPUCOL_CPU_ACC_PRODUCTS)
+			run->digest.unread[acc->order] = false;
 	}
 }
 

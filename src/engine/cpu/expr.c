@@ -196,6 +196,9 @@ gpucol_cpu_expr_check(const GpucolProgram *program, const char **why)
 		if ((aggs[i].op == GPUCOL_AGG_MIN || aggs[i].op == GPUCOL_AGG_MAX) &&
 			aggs[i].cls == GPUCOL_CLASS_S && !loads_string(program, aggs[i].arg))
 			return GPUCOL_UNSUPPORTED;
+		if (aggs[i].op == GPUCOL_AGG_PRODUCTS &&
+			(aggs[i].cls != GPUCOL_CLASS_F || !readable(program, written, aggs[i].order, GPUCOL_CLASS_F)))
+			return GPUCOL_UNSUPPORTED;
 		if (aggs[i].filter != GPUCOL_NO_REG &&
 			!readable(program, written, aggs[i].filter, GPUCOL_CLASS_B))
 			return GPUCOL_UNSUPPORTED;

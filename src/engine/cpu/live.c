@@ -95,6 +95,8 @@ find_spans(const GpucolRun *run, Span *spans)
 	{
 		note_read(run, spans, run->code.aggs[a].arg, last);
 		note_read(run, spans, run->code.aggs[a].filter, last);
+		if (run->code.aggs[a].op == GPUCOL_AGG_PRODUCTS)
+			note_read(run, spans, run->code.aggs[a].order, last);
 	}
 }
 

@@ -99,9 +99,13 @@ gpucol_gpu_run_examine(GpucolGpuRun *run, const char **why)
 	const GpucolAgg *aggs = GPUCOL_PROGRAM_ARRAY(p, const GpucolAgg, aggs);
 
 	for (int a = 0; a < p->naggs; a++)
+	{
+		if (aggs[a].op == GPUCOL_AGG_PRODUCTS)
+			return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "an aggregate of two arguments");
 		if ((aggs[a].op == GPUCOL_AGG_BOOL_AND || aggs[a].op == GPUCOL_AGG_BOOL_OR) &&
 			aggs[a].cls != GPUCOL_CLASS_B)
 			return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "an aggregate of bits");
+	}
 	for (int i = 0; i < p->ninstrs; i++)
 	{
 		if (in[i].op >= GPUCOL_OP_LENGTH_S && in[i].op <= GPUCOL_OP_LT_S)
