@@ -88,31 +88,27 @@ gpucol_cpu_host_ask_payload(GpucolRun *run)
 	return GPUCOL_OK;
 }
 
-/* Ask about the rows of one part, from row `from` to before row `end`. */
-static void
-ask_part(GpucolRun *run, GpucolCpuHostTest *test, const GpucolBytes *values,
-		 const uint32_t *nulls, const uint32_t *which, uint32_t from, uint32_t end,
-		 uint8_t *verdicts)
+/* Rows that the host is asked about together. */
+typedef struct Asked
 {
-	GpucolBytes asked[ASKED];
+	int			n;
+	GpucolBytes values[ASKED];
 	bool		isnull[ASKED];
 	uint16_t	rows[ASKED];
-	uint8_t		answers[ASKED];
-	int			count = 0;
+} Asked;
 
-	for (uint32_t i = from; i < end; i++)
-	{
-		if (which != NULL && !(which[i / 32] >> (i % 32) & 1))
-			continue;
-		asked[count] = values[i];
-		isnull[count] = nulls != NULL && (nulls[i / 32] >> (i % 32) & 1);
-		rows[count++] = (uint16_t) i;
-	}
-	if (count == 0)
+/* Ask about the rows that are gathered. */
+static void
+ask_gathered(GpucolRun *run, GpucolCpuHostTest *test, Asked *asked, uint8_t *verdicts)
+{
+	uint8_t		answers[ASKED];
+
+	if (asked->n == 0)
 		return;
-	run->host->test(run->host->context, test->id, count, asked, isnull, answers);
-	for (int i = 0; i < count; i++)
-		verdicts[rows[i]] = answers[i];
+	run->host->test(run->host->context, test->id, asked->n, asked->values, asked->isnull, answers);
+	for (int i = 0; i < asked->n; i++)
+		verdicts[asked->rows[i]] = answers[i];
+	asked->n = 0;
 }
 
 /*
@@ -123,10 +119,28 @@ static void
 ask_rows(GpucolRun *run, GpucolCpuHostTest *test, const GpucolBytes *values,
 		 const uint32_t *nulls, const uint32_t *which, uint32_t n, uint8_t *verdicts)
 {
+	Asked		asked;
+
+	asked.n = 0;
 	memset(verdicts, 0, n);
-	for (uint32_t from = 0; from < n; from += ASKED)
-		ask_part(run, test, values, nulls, which, from, n - from < ASKED ? n : from + ASKED,
-				 verdicts);
+	for (uint32_t w = 0; w * 32 < n; w++)
+	{
+		uint32_t	bits = which != NULL ? which[w] : UINT32_MAX;
+
+		if (n - w * 32 < 32)
+			bits &= (UINT32_C(1) << (n - w * 32)) - 1;
+		for (; bits != 0; bits &= bits - 1)
+		{
+			uint32_t	row = w * 32 + (uint32_t) __builtin_ctz(bits);
+
+			asked.values[asked.n] = values[row];
+			asked.isnull[asked.n] = nulls != NULL && (nulls[row / 32] >> (row % 32) & 1);
+			asked.rows[asked.n++] = (uint16_t) row;
+			if (asked.n == ASKED)
+				ask_gathered(run, test, &asked, verdicts);
+		}
+	}
+	ask_gathered(run, test, &asked, verdicts);
 }
 
 GpucolStatus

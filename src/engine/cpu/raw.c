@@ -127,9 +127,14 @@ take_verdicts(const GpucolRun *run, uint32_t first, const uint8_t *verdicts, Pas
 		uint32_t	v = run->window.work[i].number - first;
 		const uint8_t *of_vector = verdicts + (size_t) v * GPUCOL_VECTOR_VALUES;
 
-		for (uint32_t row = 0; row < run->window.work[i].nrows; row++)
-			if (of_vector[row] != 1)
-				passed[v][row / 32] &= ~(UINT32_C(1) << (row % 32));
+		for (uint32_t w = 0; w < GPUCOL_LANES; w++)
+			for (uint32_t bits = passed[v][w]; bits != 0; bits &= bits - 1)
+			{
+				uint32_t	row = w * 32 + (uint32_t) __builtin_ctz(bits);
+
+				if (of_vector[row] != 1)
+					passed[v][w] &= ~(bits & -bits);
+			}
 	}
 }
 
