@@ -54,6 +54,7 @@ typedef struct Check
 	GpucolLower *l;				/* takes the reasons */
 	Query	   *scope;			/* whose columns they are, or NULL: not known */
 	Query	   *level;			/* not NULL: columns are of this query, and lazy */
+	Query	   *around;			/* its WITH queries may be read, or NULL */
 	int			depth;			/* of queries below the one that is asked about */
 	bool		failed;
 } Check;
@@ -508,6 +509,36 @@ check_values(Check *c, List *values_lists)
 	return true;
 }
 
+CommonTableExpr *
+gpucol_harmless_find_cte(const Query *query, const char *name)
+{
+	ListCell   *lc;
+
+	foreach(lc, query->cteList)
+	{
+		if (strcmp(lfirst_node(CommonTableExpr, lc)->ctename, name) == 0)
+			return lfirst(lc);
+	}
+	return NULL;
+}
+
+/* A WITH query of the query around, which is computed for all that read it. */
+static bool
+check_cte_around(Check *c, const RangeTblEntry *rte)
+{
+	CommonTableExpr *cte = (int) rte->ctelevelsup == c->depth && c->around != NULL ?
+		gpucol_harmless_find_cte(c->around, rte->ctename) : NULL;
+	int			depth = c->depth;
+	bool		ok;
+
+	if (cte == NULL || contain_volatile_functions(cte->ctequery))
+		return gpucol_lower_decline(c->l, "it reads a WITH query of the statement");
+	c->depth = 0;
+	ok = !cte->cterecursive && check_query(c, castNode(Query, cte->ctequery));
+	c->depth = depth;
+	return ok || gpucol_lower_decline(c->l, "it reads a WITH query that may raise an error");
+}
+
 static bool
 check_rte(Check *c, RangeTblEntry *rte)
 {
@@ -523,8 +554,7 @@ check_rte(Check *c, RangeTblEntry *rte)
 			return check_values(c, rte->values_lists);
 		case RTE_CTE:
 			/* one of this query's own has been checked */
-			return (int) rte->ctelevelsup < c->depth ||
-				gpucol_lower_decline(c->l, "it reads a WITH query of the statement");
+			return (int) rte->ctelevelsup < c->depth || check_cte_around(c, rte);
 		case RTE_JOIN:
 		case RTE_RESULT:
 			return true;
@@ -660,9 +690,9 @@ reason_of(const Check *c)
 }
 
 const char *
-gpucol_harmless_query(Query *query)
+gpucol_harmless_query(Query *query, Query *around)
 {
-	Check		c = {.l = gpucol_lower_begin(CreateTemplateTupleDesc(1), 1, NULL)};
+	Check		c = {.l = gpucol_lower_begin(CreateTemplateTupleDesc(1), 1, NULL),.around = around};
 
 	return check_query(&c, query) ? NULL : reason_of(&c);
 }
@@ -711,17 +741,12 @@ check_subquery_column(Check *c, Query *query, AttrNumber attno)
 static bool
 check_cte_column(Check *c, const RangeTblEntry *rte, AttrNumber attno)
 {
-	ListCell   *lc;
+	CommonTableExpr *cte = rte->ctelevelsup == 0 ?
+		gpucol_harmless_find_cte(c->level, rte->ctename) : NULL;
 
-	foreach(lc, rte->ctelevelsup == 0 ? c->level->cteList : NIL)
-	{
-		CommonTableExpr *cte = lfirst_node(CommonTableExpr, lc);
-
-		if (strcmp(cte->ctename, rte->ctename) == 0)
-			return cte->cterecursive || castNode(Query, cte->ctequery)->commandType != CMD_SELECT ||
-				check_subquery_column(c, castNode(Query, cte->ctequery), attno);
-	}
-	return false;
+	return cte != NULL &&
+		(cte->cterecursive || castNode(Query, cte->ctequery)->commandType != CMD_SELECT ||
+		 check_subquery_column(c, castNode(Query, cte->ctequery), attno));
 }
 
 /* Are they rows of functions that PostgreSQL does not replace by their bodies? */

@@ -15,9 +15,13 @@
 /*
  * Is a query (rewritten by rules, not planned) harmless: does computing it, over whatever
  * its tables hold, raise no error and no notice, and run nobody's code?  References to
- * queries around it count as values.  Returns NULL, or the reason why it is not.
+ * queries around it count as values.  It may read WITH queries of `around`, the query that it
+ * stands in (NULL: none).  Returns NULL, or the reason why it is not.
  */
-extern const char *gpucol_harmless_query(Query *query);
+extern const char *gpucol_harmless_query(Query *query, Query *around);
+
+/* A query's own WITH query of this name, or NULL. */
+extern CommonTableExpr *gpucol_harmless_find_cte(const Query *query, const char *name);
 
 /* The same of an expression over the columns of `query`, which are values. */
 extern const char *gpucol_harmless_expr(Query *query, Expr *expr);

@@ -184,14 +184,15 @@ gpucol_subquery_restrict(Query *outer, Query *inner, List *asked)
 		columns = lappend(columns, one->column);
 		tests = lappend(tests, make_test(one, list_length(columns)));
 	}
-	if (rti == 0 || table_rows(rt_fetch(rti, outer->rtable)->relid) * TIMES_SMALLER >
+	if (rti == 0 || !OidIsValid(gpucol_subquery_table(inner)) ||
+		table_rows(rt_fetch(rti, outer->rtable)->relid) * TIMES_SMALLER >
 		table_rows(gpucol_subquery_table(inner)))
 		return;
 	conditions = own_conditions(outer, rti);
 	if (conditions == NIL)
 		return;
 	query = make_query(outer, rti, columns, conditions);
-	if (gpucol_harmless_query(query) != NULL)
+	if (gpucol_harmless_query(query, NULL) != NULL)
 		return;
 	sublink = makeNode(SubLink);
 	sublink->subLinkType = ANY_SUBLINK;

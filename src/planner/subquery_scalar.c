@@ -24,6 +24,8 @@
  * Conditions of the subquery on a's columns alone go to the join's condition.  Where e
  * stands in a condition that NULL does not pass, PostgreSQL makes an inner join of it.
  *
+ * A subquery may read WITH queries of the query that it stands in.
+ *
  * All groups are computed, of rows that the subquery was never executed for: everything
  * in it must be harmless (lower/harmless_query.h), and so must be what it is compared
  * with.  Row-level security of its tables stays in it, below the grouping.
@@ -33,6 +35,7 @@
 #include "postgres.h"
 
 #include "access/stratnum.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -346,7 +349,7 @@ join_whole_value(GroupedJoin *join, Node *value)
 	join->columns = before;
 	whole = find_column(join, (Expr *) value, "value");
 	join->inner->targetList = join->columns;
-	if (gpucol_harmless_query(join->inner) == NULL)
+	if (gpucol_harmless_query(join->inner, join->outer) == NULL)
 		return (Node *) column_var(join, whole, true);
 	join->columns = parts;
 	return joined;
@@ -461,28 +464,56 @@ prepare_join(GroupedJoin *join)
 		join->reason = "it is correlated in other places than conditions of WHERE";
 		return NULL;
 	}
-	join->reason = gpucol_harmless_query(inner);
+	join->reason = gpucol_harmless_query(inner, join->outer);
 	return join->reason == NULL ? value : NULL;
 }
 
+/* The first gpucol table of the WITH queries of `around` that a query reads, or InvalidOid. */
+static Oid
+with_table(const Query *query, const Query *around)
+{
+	ListCell   *lc;
+
+	check_stack_depth();
+	foreach(lc, query->rtable)
+	{
+		RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+		CommonTableExpr *cte = rte->rtekind == RTE_CTE && rte->ctelevelsup == 1 ?
+			gpucol_harmless_find_cte(around, rte->ctename) : NULL;
+		Oid			relid;
+
+		if (cte == NULL || cte->cterecursive)
+			continue;
+		relid = gpucol_subquery_table(castNode(Query, cte->ctequery));
+		if (!OidIsValid(relid))
+			relid = with_table(castNode(Query, cte->ctequery), around);
+		if (OidIsValid(relid))
+			return relid;
+	}
+	return InvalidOid;
+}
+
 /*
- * The gpucol table that a correlated scalar subquery reads, or InvalidOid: there is none,
- * or it is executed once.
+ * The gpucol table that a correlated scalar subquery reads, by a WITH query of `around` too;
+ * or InvalidOid: there is none, or it is executed once.
  */
 static Oid
-correlated_table(SubLink *sublink)
+correlated_table(const SubLink *sublink, const Query *around)
 {
 	GpucolReferences found = gpucol_subquery_references(sublink->subselect);
+	Oid			relid;
 
 	if (sublink->subLinkType != EXPR_SUBLINK || !(found.own || found.outer || found.farther))
 		return InvalidOid;
-	return gpucol_subquery_table(castNode(Query, sublink->subselect));
+	relid = gpucol_subquery_table(castNode(Query, sublink->subselect));
+	return OidIsValid(relid) || around == NULL ? relid :
+		with_table(castNode(Query, sublink->subselect), around);
 }
 
 void
 gpucol_subquery_stays(SubLink *sublink, const char *reason)
 {
-	Oid			relid = correlated_table(sublink);
+	Oid			relid = correlated_table(sublink, NULL);
 
 	if (OidIsValid(relid))
 		gpucol_reason_add(relid, "subquery", "%s", reason);
@@ -493,7 +524,7 @@ gpucol_subquery_join_scalar(Query *query, SubLink *sublink)
 {
 	Query	   *inner = castNode(Query, sublink->subselect);
 	GpucolReferences found = gpucol_subquery_references((Node *) inner);
-	GroupedJoin join = {.outer = query,.relid = correlated_table(sublink)};
+	GroupedJoin join = {.outer = query,.relid = correlated_table(sublink, query)};
 	Node	   *value = NULL;
 
 	if (!OidIsValid(join.relid))
