@@ -564,7 +564,8 @@ gpucol_verify_directory(GpucolVerify *verify, Snapshot snapshot)
 	v.nblocks = count_blocks(verify);
 	if (v.nblocks > 0)
 	{
-		v.oldest_xmin = GetOldestNonRemovableTransactionId(verify->table);
+		/* what others may still see may be removed while this goes on, if we do not see it */
+		v.oldest_xmin = snapshot->xmin;
 		v.searching = true;
 		read_heap(&v);
 		v.searching = false;
