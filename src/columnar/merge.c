@@ -158,7 +158,7 @@ writer_for(Relation table, CommandId cid)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("cannot merge table \"%s\"", RelationGetRelationName(table)),
-				 errdetail("Its rows must stay in the delta, because of a logical replication slot, an exclusion constraint, or a unique index on an expression or with a predicate, or because it has no columns.")));
+				 errdetail("Its rows must stay in the delta, because of a logical replication slot, an exclusion constraint, or a unique index on an expression that is not strict, or because it has no columns.")));
 	return writer;
 }
 

@@ -28,6 +28,7 @@
 #include "catalog/index.h"
 #include "catalog/toasting.h"
 #include "executor/executor.h"
+#include "optimizer/clauses.h"
 #include "storage/lmgr.h"
 #include "utils/memutils.h"
 
@@ -66,9 +67,19 @@ static struct
 
 /*
  * Buffered rows are known to other sessions by their index entries only, without
- * values.  Uniqueness checks of plain btree keys need no more; exclusion
- * constraints, and keys computed from the row, do.
+ * values.  Uniqueness checks of btrees need no more.  ON CONFLICT evaluates an index's
+ * expressions for such a row before it waits for its transaction, all columns being NULL:
+ * that must not fail, nor call for what the row has.  Exclusion constraints compare values.
  */
+static bool
+index_allows_buffering(Relation index)
+{
+	if (index->rd_index->indisexclusion)
+		return false;
+	return !index->rd_index->indisunique ||
+		!contain_nonstrict_functions((Node *) RelationGetIndexExpressions(index));
+}
+
 static bool
 indexes_allow_buffering(Relation table)
 {
@@ -83,11 +94,7 @@ indexes_allow_buffering(Relation table)
 	{
 		Relation	index = index_open(lfirst_oid(lc), AccessShareLock);
 
-		if (index->rd_index->indisexclusion ||
-			(index->rd_index->indisunique &&
-			 (RelationGetIndexExpressions(index) != NIL ||
-			  RelationGetIndexPredicate(index) != NIL)))
-			allowed = false;
+		allowed &= index_allows_buffering(index);
 		index_close(index, NoLock);
 	}
 	list_free(indexes);

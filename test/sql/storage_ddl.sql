@@ -93,7 +93,7 @@ SELECT relname, reltuples, pg_relation_size(oid) < 1000000 AS small FROM pg_clas
 DROP TABLE sd2_weight;
 DROP TABLE sd2_parent CASCADE;
 
--- exclusion constraints and unique indexes with a predicate or an expression are
+-- exclusion constraints, and unique indexes on expressions that are not strict, are
 -- checked by value, so rows stay where values can be read: in the delta
 CREATE TABLE sd2_excluded (r int4range, EXCLUDE USING gist (r WITH &&)) USING gpucol;
 INSERT INTO sd2_excluded SELECT int4range(i * 10, i * 10 + 5) FROM generate_series(1, 3000) i;
@@ -105,6 +105,22 @@ CREATE UNIQUE INDEX ON sd2_partial (id) WHERE live;
 INSERT INTO sd2_partial SELECT i, true FROM generate_series(1, 3000) i;
 INSERT INTO sd2_partial VALUES (7, true);
 INSERT INTO sd2_partial VALUES (7, false);
-SELECT count(*) FROM gpucol.segments('sd2_partial');
+SELECT sum(rows) FROM gpucol.segments('sd2_partial');
 SELECT gpucol.merge('sd2_partial');
-DROP TABLE sd2_excluded, sd2_partial;
+INSERT INTO sd2_partial VALUES (7, true), (8, true) ON CONFLICT (id) WHERE live DO UPDATE SET id = -sd2_partial.id;
+INSERT INTO sd2_partial VALUES (-7, true);
+SELECT * FROM sd2_partial WHERE id IN (7, 8, -7, -8) ORDER BY 1;
+SELECT * FROM gpucol.verify('sd2_partial');
+CREATE TABLE sd2_lower (name text) USING gpucol;
+CREATE UNIQUE INDEX ON sd2_lower (lower(name));
+INSERT INTO sd2_lower SELECT 'Name ' || i FROM generate_series(1, 3000) i;
+INSERT INTO sd2_lower SELECT 'NAME ' || i FROM generate_series(2500, 5000) i;
+INSERT INTO sd2_lower SELECT 'NAME ' || i FROM generate_series(2995, 3005) i ON CONFLICT (lower(name)) DO NOTHING;
+SELECT gpucol.merge('sd2_lower');
+INSERT INTO sd2_lower VALUES ('nAME 3005');
+SELECT sum(rows) FROM gpucol.segments('sd2_lower');
+SELECT * FROM gpucol.verify('sd2_lower');
+CREATE UNIQUE INDEX ON sd2_lower (coalesce(name, 'none'));
+INSERT INTO sd2_lower VALUES ('one more');
+SELECT gpucol.merge('sd2_lower');
+DROP TABLE sd2_excluded, sd2_partial, sd2_lower;

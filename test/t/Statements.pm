@@ -37,7 +37,7 @@ BEGIN
 		PERFORM gpucol.merge(name::regclass);
 	END IF;
 EXCEPTION WHEN object_not_in_prerequisite_state THEN
-	NULL;		-- a unique index with a predicate keeps rows in the delta
+	NULL;		-- an index keeps rows in the delta
 END $$;
 -- runs a query for its side effects and lets it be cancelled
 CREATE FUNCTION disturb(query text, milliseconds int) RETURNS void LANGUAGE plpgsql AS $$
