@@ -244,6 +244,24 @@ has_base(PlannerInfo *root, const RelOptInfo *rel, bool unsteady)
 	return false;
 }
 
+/* Does a query below some relations lock rows, as it is or in queries of its own? */
+static bool
+locks_rows(PlannerInfo *root, Relids relids)
+{
+	int			i = -1;
+
+	while ((i = bms_next_member(relids, i)) >= 0)
+	{
+		const RelOptInfo *rel = i < root->simple_rel_array_size ? root->simple_rel_array[i] : NULL;
+
+		if (rel != NULL && rel->subroot != NULL &&
+			(rel->subroot->rowMarks != NIL ||
+			 locks_rows(rel->subroot, rel->subroot->all_baserels)))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Can the rows of a relation's cheapest path be those of a pipe?  They are columns, and
  * placeholders, for which the executor gets marks (gpucol_pipe_mark).
@@ -255,7 +273,7 @@ has_rows(PlannerInfo *root, const RelOptInfo *rel)
 	ListCell   *lc;
 
 	if (path == NULL || path->param_info != NULL || !bms_is_empty(rel->lateral_relids) ||
-		has_base(root, rel, true))
+		has_base(root, rel, true) || locks_rows(root, rel->relids))
 		return false;
 	foreach(lc, path->pathtarget->exprs)
 	{

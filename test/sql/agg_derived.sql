@@ -74,4 +74,7 @@ SET plan_cache_mode = force_generic_plan;
 EXECUTE p(3);
 EXECUTE p(0);
 RESET plan_cache_mode;
+-- rows that are locked below stay PostgreSQL's
+SELECT count(*) FROM (SELECT id FROM fact WHERE id < 50 FOR KEY SHARE SKIP LOCKED) q;
+SELECT count(*), sum(v) FROM (SELECT * FROM (SELECT id, v FROM fact WHERE id < 50 FOR UPDATE) q OFFSET 0) r;
 DROP SCHEMA agg_derived CASCADE;
