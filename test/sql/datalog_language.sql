@@ -111,6 +111,18 @@ SELECT count(DISTINCT x), count(*) FROM gpucol.datalog('.decl edge(a:number, b:n
 SELECT complaint('.decl r(x:number) r(1). r(autoinc()) :- r(_).');
 SELECT * FROM gpucol.datalog('.decl nothing(a:number) .decl r(x:number) r(1) :- !nothing(_).', 'r') AS t(x int);
 
+-- inline relations that only their uses bound: several rules, in each other, in aggregates; not in negations
+SELECT * FROM gpucol.datalog('.decl edge(a:number, b:number) .decl next(a:number, b:number) inline next(x, y) :- y = x + 10. next(x, y) :- x > 1, next2(x, y).
+	.decl next2(a:number, b:number) inline next2(x, [y, nil]) :- y = 2. next2(x, x + 100) :- true.
+	.decl r(a:number, b:number) r(x, y) :- edge(x, _), next(x, y).', 'r') AS t(a int, b int) ORDER BY 1, 2;
+SELECT * FROM gpucol.datalog('.decl edge(a:number, b:number) .decl next(a:number, b:number) inline next(x, y) :- y = x + 10. next(x, y) :- x > 1, next2(x, y).
+	.decl next2(a:number, b:number) inline next2(x, x + 100) :- true.
+	.decl r(a:number, b:number) r(x, y) :- edge(x, _), next(x, y).', 'r') AS t(a int, b int) ORDER BY 1, 2;
+SELECT * FROM gpucol.datalog('.decl edge(a:number, b:number) .decl twice(a:number, b:number) inline twice(x, x * 2).
+	.decl r(n:number) r(s) :- s = sum y : { edge(x, _), twice(x, y) }.', 'r') AS t(n int);
+SELECT complaint('.decl edge(a:number, b:number) .decl twice(a:number, b:number) inline twice(x, x * 2). .decl r(n:number) r(x) :- edge(x, y), !twice(x, y).');
+SELECT complaint('.decl edge(a:number, b:number) .decl up(a:number, b:number) inline up(x, x). up(x, y) :- up(x + 1, y). .decl r(n:number) r(y) :- edge(x, _), up(x, y).');
+
 -- records become text in tables
 CREATE SCHEMA datalog_language_into;
 SELECT * FROM gpucol.datalog_into('.type P = [x:number, y:symbol] .decl p(p:P) .output p p([1, "a"]). .comp C { .decl q(x:number) q(3). .output q } .init c = C', 'datalog_language_into');

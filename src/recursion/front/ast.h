@@ -72,6 +72,9 @@ typedef struct DatalogRelation
 	bool		optional;		/* input without .input: empty where there is no table */
 	bool		output;			/* .output or .printsize */
 	bool		derived;		/* head of some clause */
+	bool		marked_inline;	/* inline.c: the program says so, */
+	bool		open;			/* and it cannot be derived by itself; */
+	bool		named;			/* what is left names it */
 	GpucolRecMerge merge;		/* by subsumption */
 	int			merge_column;
 
@@ -202,6 +205,9 @@ extern void gpucol_datalog_poll(const DatalogProgram *program);
 extern DatalogRelation *gpucol_datalog_find(const DatalogProgram *program,
 											const char *name);
 extern const char *gpucol_datalog_type_name(DatalogType type);
+
+/* inline.c: replace atoms of relations marked so that cannot be derived by themselves. */
+extern void gpucol_datalog_inline(DatalogProgram *program);
 
 /* normalise.c */
 extern void gpucol_datalog_normalise(DatalogProgram *program);

@@ -166,3 +166,35 @@ gpucol_datalog_find_hidden(const DatalogNames *scope, const DatalogExpr *aggrega
 			*witnesses = lappend(*witnesses, lfirst(lc));
 	}
 }
+
+bool
+gpucol_datalog_gives_values(List *body, const DatalogLiteral *head)
+{
+	DatalogNames scope = {.body = body};
+	List	   *names = names_with_values(&scope, -1);
+	ListCell   *lc;
+	ListCell   *inner;
+
+	foreach(lc, head->args)
+		foreach(inner, names_of(NIL, lfirst(lc), false))
+			if (!has_name(names, lfirst(inner)))
+				return false;
+	return true;
+}
+
+void
+gpucol_datalog_each_aggregate(const DatalogExpr *expr, void (*visit) (List *body))
+{
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (expr == NULL)
+		return;
+	if (expr->kind == DATALOG_AGGREGATE)
+		visit(expr->body);
+	if (expr->kind == DATALOG_TUPLE)
+		foreach(lc, expr->body)
+			gpucol_datalog_each_aggregate(lfirst(lc), visit);
+	for (int i = 0; i < DATALOG_MAX_ARGS; i++)
+		gpucol_datalog_each_aggregate(expr->args[i], visit);
+}

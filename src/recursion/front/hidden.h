@@ -37,4 +37,10 @@ typedef struct DatalogNames
 extern void gpucol_datalog_find_hidden(const DatalogNames *scope, const DatalogExpr *aggregate,
 									   List **hidden, List **witnesses);
 
+/* Does a conjunction of literals give all names of a head values? */
+extern bool gpucol_datalog_gives_values(List *body, const DatalogLiteral *head);
+
+/* Visit the bodies of the aggregates of an expression. */
+extern void gpucol_datalog_each_aggregate(const DatalogExpr *expr, void (*visit) (List *body));
+
 #endif							/* GPUCOL_RECURSION_FRONT_HIDDEN_H */

@@ -367,6 +367,9 @@ parse_qualifiers(DatalogParser *parser, List *relations)
 												parser->token.text));
 		if (mark_relations(parser, relations))
 			continue;
+		if (gpucol_datalog_at_name(parser, "inline"))
+			foreach(lc, relations)
+				((DatalogRelation *) lfirst(lc))->marked_inline = true;
 		/* not a qualifier: the next clause begins */
 		if (ignored[i] == NULL)
 			return;
