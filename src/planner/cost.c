@@ -64,6 +64,13 @@
 #define RISK_SHARE			1.1
 #define RISK_COST			5.0
 
+/*
+ * The same where joined rows are looked up by an index: how many there are is an estimate of
+ * estimates, of which thousandths are common.  Cheaper lookups are those of few rows.
+ */
+#define LOOKUPS_RISK_SHARE	3.0
+#define LOOKUPS_RISKED		500.0
+
 /* A row of a plan as engines take it. */
 #define TAKE_OPERATORS		4.0
 
@@ -305,6 +312,15 @@ Cost
 gpucol_cost_risked(Cost total)
 {
 	return RISK_SHARE * total + RISK_COST;
+}
+
+/*
+ * The same, the path being lookups of joined rows by an index.
+ */
+Cost
+gpucol_cost_risked_lookups(Cost total)
+{
+	return total < LOOKUPS_RISKED ? 0 : LOOKUPS_RISK_SHARE * total;
 }
 
 /*

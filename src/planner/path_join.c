@@ -500,8 +500,26 @@ is_join_path(const Path *path)
 	return IsA(path, CustomPath) && ((const CustomPath *) path)->methods == &path_methods;
 }
 
+/* Does a path look joined rows up by an index, as many as there will be? */
+static bool
+looks_joined_up(const Path *path)
+{
+	return path->pathtype == T_NestLoop && path->param_info == NULL &&
+		IS_JOIN_REL(((const NestPath *) path)->jpath.outerjoinpath->parent) &&
+		((const NestPath *) path)->jpath.innerjoinpath->param_info != NULL;
+}
+
+/* The cost up to which a join by the engine is preferred to a path. */
+static Cost
+preferred_up_to(const Path *path)
+{
+	if (is_blind_loop(path))
+		return gpucol_cost_risked(path->total_cost);
+	return looks_joined_up(path) ? gpucol_cost_risked_lookups(path->total_cost) : 0;
+}
+
 /*
- * Leave out nested loops that are hardly cheaper than a join by the engine.  Where one row
+ * Leave out nested loops that are not much cheaper than a join by the engine.  Where one row
  * is expected hundreds may come, and a loop then costs hundreds of times as much; a lookup
  * costs the same.
  */
@@ -520,7 +538,7 @@ avoid_loops(PlannerInfo *root, RelOptInfo *joinrel)
 		const Path *path = lfirst(lc);
 
 		there |= is_join_path(path);
-		if (!is_blind_loop(path) || pipe->total > gpucol_cost_risked(path->total_cost))
+		if (is_join_path(path) || pipe->total > preferred_up_to(path))
 			continue;
 		joinrel->pathlist = foreach_delete_current(joinrel->pathlist, lc);
 		removed = true;

@@ -78,6 +78,9 @@ extern Cost gpucol_cost_probe(double rows, double table_rows, int nkeys, int nre
 /* ... up to which a path is preferred to one of this cost that may prove far dearer */
 extern Cost gpucol_cost_risked(Cost total);
 
+/* ... to lookups by an index, of as many rows as a join may deliver, of this cost; 0: never */
+extern Cost gpucol_cost_risked_lookups(Cost total);
+
 /* ... a join that hands its rows to PostgreSQL; path->rows is set */
 extern void gpucol_cost_join(Path *path, Cost build, Cost flow, int ncolumns);
 
