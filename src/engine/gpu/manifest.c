@@ -169,19 +169,18 @@ gpucol_gpu_manifest_bytes(const GpucolGpuManifest *manifest)
 	return n;
 }
 
-/* Keep the one at a place no longer. */
+/* Keep the one at a place no longer: it has a user less. */
 static void
 let_go(int place)
 {
 	GpucolGpuManifest *manifest = kept[place];
 
 	kept[place] = NULL;
+	manifest->users--;
 	if (manifest->budget != NULL)
 		gpucol_budget_release(manifest->budget, manifest->counted);
 	manifest->counted = 0;
 	manifest->budget = NULL;
-	if (--manifest->users == 0)
-		free_manifest(manifest);
 }
 
 /* A place that is free, or else that used longest ago. */
@@ -216,13 +215,19 @@ void
 gpucol_gpu_manifest_keep(GpucolGpuManifest *manifest, GpucolBudget *budget)
 {
 	size_t		bytes = gpucol_gpu_manifest_bytes(manifest);
+	GpucolGpuManifest *oldest;
 	int			place;
 
 	if (manifest->version == 0 || manifest->nsegments == 0 || bytes > KEPT_BYTES)
 		return;
 	place = oldest_place();
-	if (kept[place] != NULL)
+	oldest = kept[place];
+	if (oldest != NULL)
+	{
 		let_go(place);
+		if (oldest->users == 0)
+			free_manifest(oldest);
+	}
 	if (budget != NULL && !reserve(budget, bytes))
 		return;
 	manifest->budget = budget;
