@@ -44,6 +44,7 @@ SELECT differ(q) FROM unnest(ARRAY['&', '|', '#', '<<', '>>']) o, unnest(ARRAY['
 WHERE (o NOT IN ('<<', '>>') OR y <> 'b') AND (x <> 's + 1::int2' OR y = '7')
 	AND differ(q) IS NOT NULL AND differ(q) NOT LIKE '%operator does not exist%';
 SELECT differ('SELECT bit_and(i & 255), bit_or(b # 5), bit_xor(i), sum(i & 1), count(*) FROM packed WHERE s & 3 = 1');
+SELECT differ('SELECT i::real AS x, s::real * 2 AS y, count(*), min(b::real), max(b::real) FROM packed WHERE b::real <> i::real GROUP BY 1, 2');
 
 -- conditions before hide errors
 SET gpucol.pushdown = require;
