@@ -6,7 +6,8 @@
 SOURCE is a checkout of Souffle, of which only tests/evaluation and tests/example are read;
 DSN a connection string of a database that has the extension.  A program runs in a schema
 of its own: its facts become tables, its outputs are compared with the files beside it.
-Lines `NAME pass|wrong|refused|slow DETAIL` are printed, and the counts at the end.
+Lines 'NAME pass|wrong|refused|slow|crash DETAIL' are printed, and the counts at the end; the
+file known beside this one says what to expect.  Needs psycopg 3 (Debian: python3-psycopg).
 """
 import csv
 import os
@@ -41,7 +42,7 @@ def primitive(types, name):
 	while name not in COLUMN and name not in seen:
 		seen.add(name)
 		name = types.get(name, 'symbol')
-	return name if name in COLUMN else 'symbol'
+	return name if name in COLUMN else None
 
 
 def declared(text):
@@ -54,10 +55,10 @@ def declared(text):
 	for m in re.finditer(r'\.decl\s+([\w?]+(?:\s*,\s*[\w?]+)*)\s*\(([^)]*)\)((?:\s+[a-z_]+)*)', text):
 		columns = [c.split(':')[1].strip() for c in m[2].split(',') if ':' in c]
 		for name in re.split(r'\s*,\s*', m[1]):
-			tables[name] = [COLUMN[primitive(types, c)] for c in columns]
+			tables.setdefault(name, [COLUMN.get(primitive(types, c)) for c in columns])
 			if re.search(r'\binput\b', m[3]):
 				inputs[name] = ''
-	for names, parameters in re.findall(r'\.input\s+([\w?]+(?:\s*,\s*[\w?]+)*)\s*(\([^)]*\))?', text):
+	for names, parameters in re.findall(r'\.input\s+([\w?.]+(?:\s*,\s*[\w?.]+)*)\s*(\([^)]*\))?', text):
 		for name in re.split(r'\s*,\s*', names):
 			inputs[name] = parameters
 	return tables, inputs
@@ -79,14 +80,26 @@ def facts(folder, name, parameters):
 	return []
 
 
+def column_of(known, values):
+	"""The type of a column: as declared, or (a component's parameter) as its values look."""
+	if known:
+		return known
+	for type, pattern in (('bigint', r'-?\d+'), ('double precision', r'-?\d+(\.\d+)?')):
+		if values and all(re.fullmatch(pattern, v) for v in values):
+			return type
+	return 'text'
+
+
 def load(cursor, folder, text):
 	tables, inputs = declared(bare(text))
 	for name, parameters in inputs.items():
-		if name not in tables:
+		declaration = name.split('.')[-1]
+		if declaration not in tables:
 			continue
-		columns = tables[name]
+		rows = facts(folder, name, parameters)
+		columns = [column_of(c, [r[i] for r in rows if i < len(r)]) for i, c in enumerate(tables[declaration])]
 		cursor.execute('CREATE TABLE "%s" (%s)' % (name, ', '.join('c%d %s' % c for c in enumerate(columns))))
-		for row in facts(folder, name, parameters):
+		for row in rows:
 			row = row[:len(columns)]
 			cursor.execute('INSERT INTO "%s" %s' % (name, 'VALUES (%s)' % ', '.join(['%s'] * len(row))
 													if columns else 'DEFAULT VALUES'), row)
@@ -118,6 +131,8 @@ def compare(cursor, folder, name, schema):
 	expected = [[] if r == ['()'] else r for r in rows_of(path)]
 	cursor.execute('SELECT * FROM "%s"."%s"' % (schema, name))
 	got = [['' if v is None else str(v) for v in row] for row in cursor.fetchall()]
+	if any('\n' in v for row in got for v in row):
+		got = [line.split('\t') for row in got for line in '\t'.join(row).split('\n')]
 	if not (cursor.description or ()):
 		return '' if len(got) == len(expected) else '%s: %d rows for %d' % (name, len(got), len(expected))
 	if len(got) != len(expected):
