@@ -36,6 +36,12 @@
 	for ((AT) = (HOME) & ((NSLOTS) - 1); !(STOP); (AT) = ((AT) + 1) & ((NSLOTS) - 1)) \
 		continue
 
+/* The same in a region of NSLOTS slots among others, of which HOME is one. */
+#define GPUCOL_PROBE_REGION(AT, HOME, NSLOTS, STOP) \
+	for ((AT) = (HOME); !(STOP); \
+		 (AT) = ((AT) & ~((NSLOTS) - 1)) | (((AT) + 1) & ((NSLOTS) - 1))) \
+		continue
+
 /* All zero is an empty table without slots, in which nothing can be searched. */
 typedef struct GpucolHashTable
 {

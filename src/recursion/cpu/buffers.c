@@ -108,10 +108,10 @@ decide_pairs(GpucolRecTable *table, GpucolRecBuffer *buffer,
 	{
 		const uint32_t *tuple = buffer->tuples + (size_t) list[j] * 2;
 		uint64_t	key = gpucol_rec_set_pair(tuple[0], tuple[1]);
-		uint64_t	at = gpucol_rec_set_home(table, buffer->hash[list[j]]);
+		uint64_t	at;
 
-		while (table->slots[at] != 0 && table->slots[at] != key)
-			at = gpucol_rec_set_next(table, at);
+		GPUCOL_REC_SET_PROBE(at, gpucol_rec_set_home(table, buffer->hash[list[j]]), table,
+							 table->slots[at] == 0 || table->slots[at] == key);
 		if (table->slots[at] == key)
 			continue;
 		table->slots[at] = key;
@@ -173,34 +173,26 @@ decide_rows(const GpucolRecRun *run, GpucolRecTable *table,
 	{
 		uint32_t	i = list[j];
 		const uint32_t *tuple = buffer->tuples + (size_t) i * table->arity;
-		uint64_t	tag = buffer->hash[i] & ~UINT64_C(0xffffffff);
+		uint64_t	hash = buffer->hash[i];
 		uint32_t	number = UINT32_MAX - ((uint32_t) b * buffer->room + i);
-		uint64_t	at = gpucol_rec_set_home(table, buffer->hash[i]);
+		uint64_t	at;
 
-		for (;; at = gpucol_rec_set_next(table, at))
+		GPUCOL_REC_SET_PROBE(at, gpucol_rec_set_home(table, hash), table,
+							 table->slots[at] == 0 ||
+							 (gpucol_rec_set_tagged(table->slots[at], hash) &&
+							  gpucol_rec_set_same(table, slot_tuple(table, buffers, table->slots[at]),
+												  tuple)));
+		if (table->slots[at] == 0)
 		{
-			uint64_t	slot = table->slots[at];
-			uint32_t   *old;
-
-			if (slot == 0)
-			{
-				table->slots[at] = tag | number;
-				buffer->keep[i] = 1;
-				break;
-			}
-			if ((slot & ~UINT64_C(0xffffffff)) != tag)
-				continue;
-			old = slot_tuple(table, buffers, slot);
-			if (!gpucol_rec_set_same(table, old, tuple))
-				continue;
-			if (table->decl->merge != GPUCOL_REC_MERGE_NONE &&
-				gpucol_rec_set_merge(run, table, old,
-						  (uint32_t) slot <= table->committed, tuple))
-			{
-				gpucol_rec_set_point(&table->slots[at], number);
-				buffer->keep[i] = 2;
-			}
-			break;
+			table->slots[at] = (hash & ~UINT64_C(0xffffffff)) | number;
+			buffer->keep[i] = 1;
+		}
+		else if (table->decl->merge != GPUCOL_REC_MERGE_NONE &&
+				 gpucol_rec_set_merge(run, table, slot_tuple(table, buffers, table->slots[at]),
+									  (uint32_t) table->slots[at] <= table->committed, tuple))
+		{
+			gpucol_rec_set_point(&table->slots[at], number);
+			buffer->keep[i] = 2;
 		}
 		/* others still read whose it is */
 		buffer->hash[i] = (GPUCOL_REC_PARTITION(buffer->hash[i]) << GPUCOL_REC_PARTITION_SHIFT) | at;

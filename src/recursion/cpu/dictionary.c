@@ -36,8 +36,8 @@ gpucol_rec_dictionary_free(GpucolRecDictionary *dictionary,
 					   dictionary->values_allocated * sizeof(int64_t));
 	gpucol_budget_free(memory, dictionary->direct,
 					   dictionary->direct_allocated * sizeof(uint32_t));
-	gpucol_budget_free(memory, dictionary->slots,
-					   dictionary->nslots * sizeof(uint32_t));
+	gpucol_budget_free(memory, dictionary->table.slots,
+					   dictionary->table.nslots * sizeof(uint64_t));
 	memset(dictionary, 0, sizeof(*dictionary));
 }
 
@@ -57,57 +57,36 @@ add_value(GpucolRecDictionary *dictionary, GpucolBudget *memory,
 	return GPUCOL_OK;
 }
 
-/* Slot of a value, or the free slot where it belongs. */
-static uint32_t *
-find_slot(const GpucolRecDictionary *dictionary, uint32_t *slots,
-		  uint64_t nslots, int64_t value)
-{
-	uint64_t	at = gpucol_rec_mix((uint64_t) value) & (nslots - 1);
+/* Slots that are moved before a cancel is looked for. */
+#define MOVED_SLOTS	262144
 
-	while (slots[at] != 0 && dictionary->values[slots[at]] != value)
-		at = (at + 1) & (nslots - 1);
-	return &slots[at];
-}
-
-/* Put the ids of the hash table into new slots; false if a cancel came. */
-static bool
-move_ids(const GpucolRecRun *run, uint32_t *slots, uint64_t nslots)
-{
-	const GpucolRecDictionary *dictionary = &run->dictionary;
-	uint64_t	i;
-
-	for (i = 0; i < dictionary->nslots; i++)
-	{
-		uint32_t	id = dictionary->slots[i];
-
-		if (gpucol_rec_poll(run, i))
-			return false;
-		if (id != 0)
-			*find_slot(dictionary, slots, nslots, dictionary->values[id]) = id;
-	}
-	return true;
-}
-
-/* Double the hash table. */
+/* Make room in the hash table for another id. */
 static GpucolStatus
-grow_slots(GpucolRecRun *run)
+grow_table(GpucolRecRun *run)
 {
-	GpucolRecDictionary *dictionary = &run->dictionary;
-	uint64_t	nslots = dictionary->nslots ? dictionary->nslots * 2 : 1024;
-	size_t		size = nslots * sizeof(uint32_t);
-	uint32_t   *slots = gpucol_budget_alloc_zeroed(&run->memory, size);
+	GpucolHashTable *table = &run->dictionary.table;
+	GpucolHashTable old = *table;
+	uint64_t	nslots = gpucol_hash_slots(old.nslots, run->dictionary.nhashed + 1);
+	uint64_t   *slots;
 
+	if (nslots == old.nslots)
+		return GPUCOL_OK;
+	slots = gpucol_budget_alloc_zeroed(&run->memory, nslots * sizeof(uint64_t));
 	if (slots == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	if (!move_ids(run, slots, nslots))
+	gpucol_hash_set_slots(table, slots, nslots);
+	for (uint64_t i = 0; i < old.nslots; i += MOVED_SLOTS)
 	{
-		gpucol_budget_free(&run->memory, slots, size);
-		return GPUCOL_CANCELLED;
+		if (i > 0 && gpucol_rec_cancelled(run))
+		{
+			gpucol_budget_free(&run->memory, slots, nslots * sizeof(uint64_t));
+			*table = old;
+			return GPUCOL_CANCELLED;
+		}
+		gpucol_hash_copy(table, &old, i,
+						 old.nslots - i < MOVED_SLOTS ? old.nslots : i + MOVED_SLOTS);
 	}
-	gpucol_budget_free(&run->memory, dictionary->slots,
-					   dictionary->nslots * sizeof(uint32_t));
-	dictionary->slots = slots;
-	dictionary->nslots = nslots;
+	gpucol_budget_free(&run->memory, old.slots, old.nslots * sizeof(uint64_t));
 	return GPUCOL_OK;
 }
 
@@ -139,18 +118,18 @@ GpucolStatus
 gpucol_rec_dictionary_intern(GpucolRecRun *run, int64_t value, uint32_t *id)
 {
 	GpucolRecDictionary *dictionary = &run->dictionary;
-	uint32_t   *slot;
+	uint64_t	hash = gpucol_rec_mix((uint64_t) value);
+	uint64_t	at;
 
 	if ((uint64_t) value < DIRECT_LIMIT)
 		return intern_direct(dictionary, &run->memory, value, id);
-	if (dictionary->nhashed * 2 >= dictionary->nslots)
-		GPUCOL_REC_TRY(grow_slots(run));
-	slot = find_slot(dictionary, dictionary->slots, dictionary->nslots, value);
-	if (*slot == 0)
-	{
-		GPUCOL_REC_TRY(add_value(dictionary, &run->memory, value, slot));
-		dictionary->nhashed++;
-	}
-	*id = *slot;
+	GPUCOL_REC_TRY(grow_table(run));
+	at = gpucol_hash_home(&dictionary->table, hash);
+	while (gpucol_hash_next(&dictionary->table, hash, &at, id))
+		if (dictionary->values[*id] == value)
+			return GPUCOL_OK;
+	GPUCOL_REC_TRY(add_value(dictionary, &run->memory, value, id));
+	gpucol_hash_put(&dictionary->table, at, hash, *id);
+	dictionary->nhashed++;
 	return GPUCOL_OK;
 }

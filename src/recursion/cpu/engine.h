@@ -32,6 +32,7 @@
 #include <string.h>
 
 #include "base/budget.h"
+#include "base/hash_table.h"
 #include "base/pool.h"
 #include "base/thread.h"
 #include "recursion/engine.h"
@@ -79,9 +80,8 @@ typedef struct GpucolRecDictionary
 	uint64_t	values_allocated;
 	uint32_t   *direct;			/* small non-negative value -> id; 0 = none */
 	uint64_t	direct_allocated;
-	uint32_t   *slots;			/* open addressing over the others; 0 = free */
-	uint64_t	nslots;
-	uint64_t	nhashed;
+	GpucolHashTable table;		/* ids of the others, */
+	uint64_t	nhashed;		/* so many */
 } GpucolRecDictionary;
 
 extern GpucolStatus gpucol_rec_dictionary_init(GpucolRecDictionary *dictionary,

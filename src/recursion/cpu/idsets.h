@@ -73,13 +73,11 @@ gpucol_rec_idset_probe(const GpucolRecIdSet *set, uint32_t id)
 static inline uint32_t *
 gpucol_rec_idset_find(const GpucolRecIdSet *set, uint32_t id)
 {
-	uint32_t   *slot = gpucol_rec_idset_probe(set, id);
-	const uint32_t *end = set->slots + (UINT64_C(1) << set->bits);
+	uint64_t	at;
 
-	while (*slot != 0 && *slot != id + 1)
-		if (++slot == end)
-			slot = set->slots;
-	return slot;
+	GPUCOL_PROBE(at, id * UINT32_C(0x9E3779B1) >> (32 - set->bits), UINT64_C(1) << set->bits,
+				 set->slots[at] == 0 || set->slots[at] == id + 1);
+	return &set->slots[at];
 }
 
 #endif							/* GPUCOL_RECURSION_CPU_IDSETS_H */

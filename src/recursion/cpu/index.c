@@ -111,6 +111,16 @@ build_dense(GpucolRecRun *run, const GpucolRecTable *table,
 	return GPUCOL_OK;
 }
 
+/* Is it the key of a row? */
+static inline bool
+has_key(const GpucolRecIndex *index, const uint32_t *tuple, const uint32_t *key)
+{
+	for (int c = 0; c < index->ncolumns; c++)
+		if (tuple[index->columns[c]] != key[c])
+			return false;
+	return true;
+}
+
 /* Slot of the key of row i of the source, or the free slot for it. */
 static uint64_t
 source_slot(const GpucolRecTable *table, const GpucolRecIndex *index,
@@ -124,20 +134,10 @@ source_slot(const GpucolRecTable *table, const GpucolRecIndex *index,
 	key[0] = tuple[index->columns[0]];
 	for (c = 1; c < index->ncolumns; c++)
 		key[c] = tuple[index->columns[c]];
-	at = gpucol_rec_hash_key(key, index->ncolumns) & (level->nslots - 1);
-	for (;; at = (at + 1) & (level->nslots - 1))
-	{
-		const GpucolRecSlot *slot = &level->slots[at];
-		const uint32_t *other = source + (uint64_t) slot->start * table->arity;
-
-		if (slot->count == 0)
-			return at;
-		for (c = 0; c < index->ncolumns; c++)
-			if (other[index->columns[c]] != key[c])
-				break;
-		if (c == index->ncolumns)
-			return at;
-	}
+	GPUCOL_PROBE(at, gpucol_rec_hash_key(key, index->ncolumns), level->nslots,
+				 level->slots[at].count == 0 ||
+				 has_key(index, source + (uint64_t) level->slots[at].start * table->arity, key));
+	return at;
 }
 
 /* Group rows by key: count by slot, assign ranges, scatter. */

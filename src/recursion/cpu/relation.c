@@ -150,9 +150,8 @@ gpucol_rec_set_move(const GpucolRecRun *run, GpucolRecTable *table, uint64_t fro
 			return false;
 		if (table->old[i] == 0)
 			continue;
-		at = gpucol_rec_set_home(table, slot_hash(table, table->old[i]));
-		while (table->slots[at] != 0)
-			at = gpucol_rec_set_next(table, at);
+		GPUCOL_REC_SET_PROBE(at, gpucol_rec_set_home(table, slot_hash(table, table->old[i])),
+							 table, table->slots[at] == 0);
 		table->slots[at] = table->old[i];
 	}
 	return true;
@@ -199,10 +198,10 @@ add_pairs(GpucolRecRun *run, GpucolRecTable *table, uint32_t n,
 	for (i = 0; i < n; i++)
 	{
 		uint64_t	key = gpucol_rec_set_pair(columns[0][i], columns[1][i]);
-		uint64_t	at = home[i];
+		uint64_t	at;
 
-		while (table->slots[at] != 0 && table->slots[at] != key)
-			at = gpucol_rec_set_next(table, at);
+		GPUCOL_REC_SET_PROBE(at, home[i], table,
+							 table->slots[at] == 0 || table->slots[at] == key);
 		if (table->slots[at] == key)
 			continue;
 		table->slots[at] = key;
@@ -234,6 +233,13 @@ gpucol_rec_set_merge(const GpucolRecRun *run, const GpucolRecTable *table, uint3
 	return is_old;
 }
 
+/* The row that a slot names. */
+static inline uint32_t *
+slot_row(const GpucolRecTable *table, uint64_t at)
+{
+	return table->tuples + (uint64_t) ((uint32_t) table->slots[at] - 1) * table->arity;
+}
+
 /* Add to a table that is hashed by row number. */
 static GpucolStatus
 add_rows(GpucolRecRun *run, GpucolRecTable *table, uint32_t n,
@@ -254,48 +260,38 @@ add_rows(GpucolRecRun *run, GpucolRecTable *table, uint32_t n,
 	}
 	for (i = 0; i < n; i++)
 	{
-		uint64_t	at = gpucol_rec_set_home(table, hash[i]);
-		uint64_t	tag = hash[i] & ~UINT64_C(0xffffffff);
+		uint64_t	at;
 
 		for (c = 0; c < table->arity; c++)
 			tuple[c] = columns[c][i];
-		for (;; at = gpucol_rec_set_next(table, at))
+		GPUCOL_REC_SET_PROBE(at, gpucol_rec_set_home(table, hash[i]), table,
+							 table->slots[at] == 0 ||
+							 (gpucol_rec_set_tagged(table->slots[at], hash[i]) &&
+							  gpucol_rec_set_same(table, slot_row(table, at), tuple)));
+		if (table->slots[at] == 0)
 		{
-			uint64_t	slot = table->slots[at];
-
-			if (slot == 0)
-			{
-				table->slots[at] = tag | (uint32_t) (table->end + 1);
-				table->nused++;
-				append_row(table, i, columns);
-				break;
-			}
-			if ((slot & ~UINT64_C(0xffffffff)) == tag)
-			{
-				uint64_t	row = (uint32_t) slot - 1;
-				uint32_t   *old = table->tuples + row * table->arity;
-
-				if (!gpucol_rec_set_same(table, old, tuple))
-					continue;
-				if (table->decl->merge != GPUCOL_REC_MERGE_NONE &&
-					gpucol_rec_set_merge(run, table, old, row < table->committed, tuple))
-				{
-					gpucol_rec_set_point(&table->slots[at], (uint32_t) (table->end + 1));
-					append_row(table, i, columns);
-				}
-				break;
-			}
+			table->slots[at] = (hash[i] & ~UINT64_C(0xffffffff)) | (uint32_t) (table->end + 1);
+			table->nused++;
+			append_row(table, i, columns);
+		}
+		else if (table->decl->merge != GPUCOL_REC_MERGE_NONE &&
+				 gpucol_rec_set_merge(run, table, slot_row(table, at),
+									  (uint32_t) table->slots[at] <= table->committed, tuple))
+		{
+			gpucol_rec_set_point(&table->slots[at], (uint32_t) (table->end + 1));
+			append_row(table, i, columns);
 		}
 	}
 	return GPUCOL_OK;
 }
 
-/* Is a pair in a table of packed pairs?  Its probing starts at `at`. */
+/* Is a pair in a table of packed pairs?  Its probing starts at `home`. */
 static inline bool
-holds_pair(const GpucolRecTable *table, uint64_t key, uint64_t at)
+holds_pair(const GpucolRecTable *table, uint64_t key, uint64_t home)
 {
-	while (table->slots[at] != 0 && table->slots[at] != key)
-		at = gpucol_rec_set_next(table, at);
+	uint64_t	at;
+
+	GPUCOL_REC_SET_PROBE(at, home, table, table->slots[at] == 0 || table->slots[at] == key);
 	return table->slots[at] == key;
 }
 
@@ -455,17 +451,12 @@ gpucol_rec_table_current(const GpucolRecTable *table, uint64_t row)
 {
 	const uint32_t *tuple = table->tuples + row * table->arity;
 	uint64_t	hash = gpucol_rec_set_hash(table, tuple);
-	uint64_t	at = gpucol_rec_set_home(table, hash);
+	uint64_t	at;
 
-	for (;; at = gpucol_rec_set_next(table, at))
-	{
-		uint64_t	slot = table->slots[at];
-
-		if ((slot & ~UINT64_C(0xffffffff)) == (hash & ~UINT64_C(0xffffffff)) &&
-			gpucol_rec_set_same(table, table->tuples +
-					 (uint64_t) ((uint32_t) slot - 1) * table->arity, tuple))
-			return (uint32_t) slot - 1 == row;
-	}
+	GPUCOL_REC_SET_PROBE(at, gpucol_rec_set_home(table, hash), table,
+						 table->slots[at] != 0 && gpucol_rec_set_tagged(table->slots[at], hash) &&
+						 gpucol_rec_set_same(table, slot_row(table, at), tuple));
+	return (uint32_t) table->slots[at] - 1 == row;
 }
 
 GpucolStatus
@@ -491,10 +482,10 @@ gpucol_rec_table_compact(GpucolRecRun *run, GpucolRecTable *table)
 		if (kept != row)
 		{
 			const uint32_t *tuple = table->tuples + row * table->arity;
-			uint64_t	at = gpucol_rec_set_home(table, gpucol_rec_set_hash(table, tuple));
+			uint64_t	at;
 
-			while ((uint32_t) table->slots[at] != (uint32_t) (row + 1))
-				at = gpucol_rec_set_next(table, at);
+			GPUCOL_REC_SET_PROBE(at, gpucol_rec_set_home(table, gpucol_rec_set_hash(table, tuple)),
+								 table, (uint32_t) table->slots[at] == (uint32_t) (row + 1));
 			memcpy(table->tuples + kept * table->arity, tuple, width);
 			table->slots[at] = (table->slots[at] & ~UINT64_C(0xffffffff)) |
 				(uint32_t) (kept + 1);

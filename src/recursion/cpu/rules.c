@@ -88,6 +88,16 @@ read_key(const Stage *stage, uint32_t row, int nkeys, uint32_t *key)
 	return is_whole;
 }
 
+/* Is it the key of a row? */
+static GPUCOL_REC_INLINE bool
+has_key(const Stage *stage, const uint32_t *tuple, int nkeys, const uint32_t *key)
+{
+	for (int k = 0; k < nkeys; k++)
+		if (tuple[stage->index->columns[k]] != key[k])
+			return false;
+	return true;
+}
+
 /* The slot of a key, or a free one. */
 static GPUCOL_REC_INLINE const GpucolRecSlot *
 find_slot(const Stage *stage, const GpucolRecLevel *level, int nkeys, const uint32_t *key,
@@ -95,21 +105,10 @@ find_slot(const Stage *stage, const GpucolRecLevel *level, int nkeys, const uint
 {
 	uint64_t	arity = (uint64_t) stage->table->arity;
 	uint64_t	at;
-	int			k;
 
-	for (at = hash & (level->nslots - 1);; at = (at + 1) & (level->nslots - 1))
-	{
-		const GpucolRecSlot *slot = &level->slots[at];
-		const uint32_t *tuple = level->tuples + slot->start * arity;
-
-		if (slot->count == 0)
-			return slot;
-		for (k = 0; k < nkeys; k++)
-			if (tuple[stage->index->columns[k]] != key[k])
-				break;
-		if (k == nkeys)
-			return slot;
-	}
+	GPUCOL_PROBE(at, hash, level->nslots, level->slots[at].count == 0 ||
+				 has_key(stage, level->tuples + level->slots[at].start * arity, nkeys, key));
+	return &level->slots[at];
 }
 
 /* The same in a level with slots. */

@@ -69,13 +69,15 @@ gpucol_rec_set_home(const GpucolRecTable *table, uint64_t hash)
 		GPUCOL_REC_PARTITION(hash) * table->region + home;
 }
 
-/* The slot after this one: the first of the region after its last. */
-static inline uint64_t
-gpucol_rec_set_next(const GpucolRecTable *table, uint64_t at)
-{
-	uint64_t	mask = table->region - 1;
+/* Let AT be the first slot, from HOME on within its region, at which STOP holds. */
+#define GPUCOL_REC_SET_PROBE(AT, HOME, TABLE, STOP) \
+	GPUCOL_PROBE_REGION(AT, HOME, (TABLE)->region, STOP)
 
-	return (at & ~mask) | ((at + 1) & mask);
+/* Do a slot and a hash have the same upper half? */
+static inline bool
+gpucol_rec_set_tagged(uint64_t slot, uint64_t hash)
+{
+	return (slot ^ hash) >> 32 == 0;
 }
 
 /* Let a slot name another row. */
