@@ -25,11 +25,14 @@ typedef struct GpucolGroupParts
 	GpucolTablePart part;
 } GpucolGroupParts;
 
-/* May the groups be made in parts? */
+/*
+ * May the groups be made in parts?  Not where the node keeps what batches show, for the engine's
+ * run has gone with the part.
+ */
 static bool
 may_part(const GpucolExec *exec)
 {
-	return exec->kind == GPUCOL_PROGRAM_AGG && exec->engine == &gpucol_engine_cpu &&
+	return exec->in_place && exec->kind == GPUCOL_PROGRAM_AGG && exec->engine == &gpucol_engine_cpu &&
 		exec->parallel == NULL && exec->program->nkeys > 0 &&
 		(exec->rows_of == NULL || exec->joins != NULL);
 }
@@ -93,7 +96,7 @@ shrink(GpucolExec *exec)
 	if (halve_parts(exec))
 		return true;
 	/* other groups have been delivered: there is no way back */
-	exec->unlimited = exec->emitted && !exec->withholds;
+	exec->unlimited = exec->emitted;
 	return exec->unlimited;
 }
 

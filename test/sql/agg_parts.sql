@@ -43,6 +43,8 @@ SELECT a.* FROM compare('SELECT k, sum(f), avg(f), count(DISTINCT t), min(t), ma
 SELECT a.* FROM compare('SELECT k, count(*) FILTER (WHERE v > 3), sum(d * v), avg(d), stddev(v) FROM t WHERE g <> 5 GROUP BY k HAVING count(*) > 1') a;
 SELECT a.* FROM compare('SELECT id, sum(v) AS s FROM t GROUP BY id ORDER BY 2 DESC, 1 LIMIT 50') a;
 SELECT a.* FROM compare('SELECT DISTINCT t, v FROM t') a;
+-- keys that PostgreSQL evaluates, and texts that its groups keep
+SELECT a.rows, a.equal FROM compare('SELECT initcap(t), min(t), max(t), count(*) FROM t GROUP BY 1') a;
 SELECT a.rows, a.equal FROM compare('SELECT id, v, grouping(id), sum(d) FROM t GROUP BY ROLLUP (id, v)') a;
 SELECT a.rows, a.equal FROM compare('SELECT a.id, count(*), sum(b.d), min(b.t) FROM t a JOIN (SELECT * FROM t WHERE v < 3) b ON a.k = b.k GROUP BY 1') a;
 SELECT a.rows, a.equal FROM compare('SELECT x.n, x.k, count(*) FROM (SELECT k, count(*) AS n FROM t GROUP BY k) x JOIN (SELECT * FROM t OFFSET 0) y ON x.k = y.k GROUP BY 1, 2') a;

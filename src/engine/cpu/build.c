@@ -341,6 +341,7 @@ list_rows(GpucolCpuWorker *worker, uint16_t *at)
 		n += keep || !drop[j];
 	}
 	worker->built->has_null |= any;
+	worker->built->has_rows |= n > 0;
 	return run->join.part == NULL ? n :
 		gpucol_cpu_part_keep(worker, run->code.keys, run->join.part->by_rows ? run->program->nkeys :
 							 run->program->njoin_keys, run->join.part, at, n);

@@ -61,7 +61,8 @@ struct GpucolCpuBuilt
 	uint64_t	npieces;
 	uint64_t	pieces_room;
 	uint64_t	nrows;
-	bool		has_null;		/* a row with a NULL key */
+	bool		has_null;		/* a row with a NULL key was there, */
+	bool		has_rows;		/* and any other, kept or not */
 	GpucolCpuBuiltColumn *columns;	/* by output */
 	char	   *space;			/* of strings: rest of the last block */
 	size_t		space_left;

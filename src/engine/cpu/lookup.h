@@ -48,6 +48,7 @@ struct GpucolLookup
 	GpucolLookupColumn *columns;
 	GpucolLookupKey *keys;
 	bool		has_null;
+	bool		has_rows;		/* rows were there, in any of its parts */
 	bool		parted;			/* it is one part of several: */
 	GpucolTablePart	part;
 	bool		unique;

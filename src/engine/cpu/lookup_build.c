@@ -77,6 +77,7 @@ collect_pieces(Making *making)
 		nrows += run->workers[w].built->nrows;
 		making->npieces += run->workers[w].built->npieces;
 		making->lookup->has_null |= run->workers[w].built->has_null;
+		making->lookup->has_rows |= run->workers[w].built->has_rows;
 	}
 	if (nrows > GPUCOL_LOOKUP_MAX_ROWS)
 		return GPUCOL_OUT_OF_MEMORY;

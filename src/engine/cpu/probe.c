@@ -285,7 +285,7 @@ list_not_in(const GpucolCpuWorker *worker, const GpucolCpuProbe *probe,
 			const uint32_t *numbers, uint16_t *at)
 {
 	const uint8_t *nulls = worker->regs[probe->keys[0]].nulls;
-	bool		empty = probe->table->nrows == 0 && !probe->table->has_null && !probe->parted;
+	bool		empty = !probe->table->has_rows && !probe->table->has_null;
 	uint32_t	m = 0;
 
 	if (probe->table->has_null)
