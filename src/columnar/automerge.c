@@ -24,7 +24,7 @@
  * - Where a transaction that has written to the table stays open, nothing is begun.
  *
  * What remains is a transaction whose snapshot is older than that (REPEATABLE READ,
- * SERIALIZABLE, and a cursor's WHERE CURRENT OF).
+ * SERIALIZABLE).
  *
  * Cost.  PostgreSQL counts the cost of pages where a VACUUM would; between rows the worker
  * sleeps when the limit is spent.

@@ -127,23 +127,59 @@ gpucol_forward_find(Relation table, TransactionId mover, ItemPointer tid)
 	return found;
 }
 
-bool
-gpucol_forward_step(Relation table, Snapshot snapshot, ItemPointer tid)
+/*
+ * Read who has ended a version of a row in the delta, if the snapshot sees that; *next is where
+ * the row went on.  `creator` has written the version, if that is known.
+ */
+static TransactionId
+find_mover(Relation table, Snapshot snapshot, const ItemPointerData *tid, TransactionId creator,
+		   ItemPointer next)
 {
 	HeapTupleData tuple = {.t_self = *tid};
 	TransactionId mover = InvalidTransactionId;
 	Buffer		buffer;
 
-	if (!IsMVCCSnapshot(snapshot) || !heap_fetch(table, SnapshotAny, &tuple, &buffer, false))
-		return false;
+	if (!heap_fetch(table, SnapshotAny, &tuple, &buffer, false))
+		return InvalidTransactionId;
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	if (HeapTupleHeaderIndicatesMovedPartitions(tuple.t_data))
+	if ((tuple.t_data->t_infomask & HEAP_XMAX_INVALID) == 0 &&
+		!HeapTupleHeaderIsOnlyLocked(tuple.t_data) &&
+		(!TransactionIdIsValid(creator) ||
+		 TransactionIdEquals(HeapTupleHeaderGetXmin(tuple.t_data), creator)))
 		mover = HeapTupleHeaderGetUpdateXid(tuple.t_data);
+	*next = tuple.t_data->t_ctid;
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	ReleaseBuffer(buffer);
-	return TransactionIdIsValid(mover) && !XidInMVCCSnapshot(mover, snapshot) &&
-		(TransactionIdIsCurrentTransactionId(mover) || TransactionIdDidCommit(mover)) &&
-		gpucol_forward_find(table, mover, tid);
+	if (!TransactionIdIsValid(mover) || XidInMVCCSnapshot(mover, snapshot) ||
+		!(TransactionIdIsCurrentTransactionId(mover) || TransactionIdDidCommit(mover)))
+		return InvalidTransactionId;
+	return mover;
+}
+
+bool
+gpucol_forward_step(Relation table, Snapshot snapshot, ItemPointer tid)
+{
+	ItemPointerData at = *tid;
+	TransactionId mover = InvalidTransactionId;
+
+	while (IsMVCCSnapshot(snapshot))
+	{
+		ItemPointerData next;
+
+		CHECK_FOR_INTERRUPTS();
+		mover = find_mover(table, snapshot, &at, mover, &next);
+		if (!TransactionIdIsValid(mover) || ItemPointerEquals(&next, &at))
+			return false;
+		if (ItemPointerIndicatesMovedPartitions(&next))
+		{
+			if (!gpucol_forward_find(table, mover, &at))
+				return false;
+			*tid = at;
+			return true;
+		}
+		at = next;
+	}
+	return false;
 }
 
 bool

@@ -36,8 +36,8 @@ extern void gpucol_forward_end(GpucolForwards *forwards, Relation table, Command
 extern bool gpucol_forward_find(Relation table, TransactionId mover, ItemPointer tid);
 
 /*
- * The same of a row whose mover is not known, if that is one whose changes the snapshot,
- * an MVCC one, sees.
+ * Has a merge packed the row at a place of the delta, or a later version of it, as an MVCC
+ * snapshot sees?  Then *tid becomes its new place.
  */
 extern bool gpucol_forward_step(Relation table, Snapshot snapshot, ItemPointer tid);
 
