@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#include "base/hash_table.h"
 #include "kernel/bitpack.h"
 #include "kernel/hash.h"
 
@@ -163,9 +164,7 @@ make_room(GpucolDict *dict, uint32_t room)
 
 		if (old[i].number == 0)
 			continue;
-		to = home_of(dict, old[i].tag);
-		while (table[to].number != 0)
-			to = (to + 1) & (slots - 1);
+		GPUCOL_PROBE(to, home_of(dict, old[i].tag), slots, table[to].number == 0);
 		table[to] = old[i];
 	}
 	release(dict, old);
@@ -272,11 +271,11 @@ is_slot_of(const GpucolDictSlot *slot, GpucolBytes value, Key key)
 static GpucolDictSlot *
 find_slot(const GpucolDict *dict, GpucolBytes value, Key key)
 {
-	uint32_t	mask = slots_for(dict->room) - 1;
-	uint32_t	i = home_of(dict, key.tag);
+	uint32_t	nslots = slots_for(dict->room);
+	uint32_t	i;
 
-	while (dict->table[i].number != 0 && !is_slot_of(&dict->table[i], value, key))
-		i = (i + 1) & mask;
+	GPUCOL_PROBE(i, home_of(dict, key.tag), nslots,
+				 dict->table[i].number == 0 || is_slot_of(&dict->table[i], value, key));
 	return &dict->table[i];
 }
 

@@ -5,6 +5,7 @@
  *
  *-------------------------------------------------------------------------
  */
+#include "base/hash_table.h"
 #include "columnar/encode_values.h"
 
 #define N GPUCOL_VECTOR_VALUES
@@ -28,11 +29,10 @@ hash_slot(int64_t key, int bits)
 static inline Slot *
 find_slot(Slot *table, int bits, int64_t key)
 {
-	uint32_t	mask = (UINT32_C(1) << bits) - 1;
-	uint32_t	i = hash_slot(key, bits);
+	uint32_t	i;
 
-	while (table[i].code != 0 && table[i].key != key)
-		i = (i + 1) & mask;
+	GPUCOL_PROBE(i, hash_slot(key, bits), UINT32_C(1) << bits,
+				 table[i].code == 0 || table[i].key == key);
 	return &table[i];
 }
 
