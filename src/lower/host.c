@@ -21,6 +21,7 @@
 
 #include "lower/harmless.h"
 #include "lower/lower.h"
+#include "lower/pipe.h"
 
 /*
  * The one BYTES column that an expression refers to, as attribute number, or 0.
@@ -40,7 +41,7 @@ find_column(GpucolLower *l, Expr *expr)
 	if (attnum <= 0)
 		return 0;
 	att = TupleDescAttr(l->desc, attnum - 1);
-	if (att->attisdropped)
+	if (att->attisdropped || (l->pipe != NULL && l->pipe->decimals[attnum - 1].is))
 		return 0;
 	gpucol_typemap_init(&map, att->atttypid, att->atttypmod, att->attcollation);
 	return map.kind == GPUCOL_KIND_BYTES ? attnum : 0;

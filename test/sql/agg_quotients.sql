@@ -100,4 +100,10 @@ INSERT INTO plain VALUES (6, 'NaN', 1, 'Infinity', 1, 1, '-Infinity'), (0, 12345
 SELECT differ('SELECT k, sum(n), avg(o), sum(o), sum(v) FROM plain GROUP BY k'), differ('SELECT sum(n + 1) FROM plain WHERE k < 6'), ran_in('SELECT sum(n + 1) FROM plain WHERE k < 6'),
 	ran_in('SELECT sum(n + 1) FROM plain');
 
+-- quotients of what rows of plans have, in a condition of a join: decimals are no bytes to it
+SELECT ran_in('WITH y AS MATERIALIZED (SELECT i AS c, k, sum(a) AS t FROM item GROUP BY i, k) SELECT y1.c FROM y y1, y y2, y y3 WHERE y1.c = y2.c AND y1.c = y3.c AND y1.k = 1 AND y2.k = 2 AND y3.k = 3
+	AND CASE WHEN y1.t > 0 THEN y2.t / y1.t ELSE NULL END > CASE WHEN y2.t > 0 THEN y3.t / y2.t END');
+SELECT differ('WITH y AS MATERIALIZED (SELECT i AS c, k, sum(a) AS t FROM item GROUP BY i, k) SELECT y1.c FROM y y1, y y2, y y3 WHERE y1.c = y2.c AND y1.c = y3.c AND y1.k = 1 AND y2.k = 2 AND y3.k = 3
+	AND CASE WHEN y1.t > 0 THEN y2.t / y1.t ELSE NULL END > CASE WHEN y2.t > 0 THEN y3.t / y2.t END', 'GpucolJoin');
+
 DROP SCHEMA agg_quotients CASCADE;
