@@ -362,6 +362,15 @@ choose_drive(Pair *pair)
 	return own != NULL ? own : gpucol_join_rows_pipe(pair->root, pair->drive, pair->joinrel);
 }
 
+/* Can a pipe only lose against the one that the joined relation has, which is cheaper so far? */
+static bool
+is_beaten(const Pair *pair, Cost cost)
+{
+	const GpucolJoinPipe *best = pair->joinrel->fdw_private;
+
+	return best != NULL && best->pipe != NULL && best->build + best->flow <= cost;
+}
+
 /* A pipe of the pair, or NULL. */
 static GpucolJoinPipe *
 pair_pipe(Pair *pair)
@@ -376,7 +385,8 @@ pair_pipe(Pair *pair)
 		return NULL;
 	step->kind = join_kind(pair);
 	step->build = choose_build(pair, &build, &nsteps);
-	if (step->build == NULL || !share_out(pair, drive->pipe, step) || lacks_columns(pair, step) ||
+	if (step->build == NULL || is_beaten(pair, drive->build + drive->flow + build) ||
+		!share_out(pair, drive->pipe, step) || lacks_columns(pair, step) ||
 		drive->nsteps + nsteps >= MAX_STEPS)
 		return NULL;
 	step->rows = pair->joinrel->rows;
@@ -580,7 +590,7 @@ try_pair(Pair *pair)
 		return;
 	if (best != NULL && made->fallback == NULL)
 		made->fallback = best->fallback;
-	if (best != NULL && best->pipe != NULL && best->build + best->flow <= made->build + made->flow)
+	if (is_beaten(pair, made->build + made->flow))
 		return;
 	pair->joinrel->fdw_private = made;
 	add_join_path(pair->root, pair->joinrel, made);
