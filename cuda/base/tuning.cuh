@@ -47,15 +47,6 @@ constexpr int GPUCOL_SCAN_THREADS = 256;
 #define GPUCOL_REDUCE_WORDS 40
 #endif
 
-/* Sums of a narrow column under a range on a narrow column, streamed through shared
- * memory: one block a multiprocessor; slots of a warp and their words a lane: with
- * three of 32, 8 and 8 bits reach 91 % of the read ceiling where two of 48 reach 98;
- * words of the vectors that a lane adds up at once. */
-constexpr int GPUCOL_STREAM_THREADS = 512;
-constexpr int GPUCOL_STREAM_SLOTS = 2;
-constexpr int GPUCOL_STREAM_WORDS = 48;
-constexpr int GPUCOL_STREAM_AT_ONCE = 24;
-
 /* Grouping in shared memory: one block a multiprocessor, as many threads as
  * 128 registers each allow. */
 #ifndef GPUCOL_AGG_THREADS

@@ -96,8 +96,7 @@ gpucol_plain_reduce(PartContext &c, Partial *result)
 	for (size_t i = 0; i < slots.size(); i++)
 	{
 		columns.offset(slots[i], &column);
-		device_check(gpucol_scan_reduce(c.scan.scan, c.scan.chunks, c.scan.ranges, column, extremes[i],
-										out + COLUMN_WORDS * i,
+		device_check(gpucol_scan_reduce(c.scan.scan, column, extremes[i], out + COLUMN_WORDS * i,
 										c.device.stream()), "reduce");
 	}
 	c.device.finish(e);

@@ -35,10 +35,9 @@ extern cudaError_t gpucol_scan_bitmap(const GpucolScanPlan &scan, uint32_t *bitm
  * Over matching rows, add to result[0] their number, to result[1] the non-null
  * values of a column and to result[2] the sum of its offsets modulo 2^64 (exact
  * below 2^32 rows); with `extremes`, result[3] and result[4] become the least and
- * greatest offset.  `chunks` and `ranges` are the plan's, on the host.
+ * greatest offset.
  */
-extern cudaError_t gpucol_scan_reduce(const GpucolScanPlan &scan, const std::vector<GpucolDeviceChunk> &chunks,
-									  const std::vector<GpucolDeviceRange> &ranges,
+extern cudaError_t gpucol_scan_reduce(const GpucolScanPlan &scan,
 									  const GpucolOffsetColumn &column, bool extremes,
 									  unsigned long long *result, cudaStream_t stream);
 

@@ -338,7 +338,7 @@ check_scan(Table &t, const char *what, int width, bool deleted, bool extremes, s
 	CHECK(cudaMemcpy(got.data(), bitmap, got.size() * 4, cudaMemcpyDeviceToHost));
 	expect("bitmap", width, got == want, 1);
 	CHECK(cudaMemcpy(out, none, sizeof(none), cudaMemcpyHostToDevice));
-	CHECK(gpucol_scan_reduce(t.plan, t.chunks, t.ranges, {1, b.nulls, 0, b.reference}, extremes, out, 0));
+	CHECK(gpucol_scan_reduce(t.plan, {1, b.nulls, 0, b.reference}, extremes, out, 0));
 	CHECK(cudaMemcpy(r, out, sizeof(r), cudaMemcpyDeviceToHost));
 	expect("reduce rows", width, r[0], sums[0]);
 	expect("reduce values", width, r[1], sums[1]);
@@ -976,8 +976,7 @@ bench_sum(Table &t, uint64_t rows, Reader &reader, double ceiling)
 {
 	unsigned long long *out = t.own(upload(std::vector<unsigned long long>(8, 0)));
 	double		bytes = rows / 8.0 * (t.columns[0].width + t.columns[1].width);
-	double		ms = time_ms([&] { CHECK(gpucol_scan_reduce(t.plan, t.chunks, t.ranges, {1, 0, 0, 0}, false,
-															out, 0)); });
+	double		ms = time_ms([&] { CHECK(gpucol_scan_reduce(t.plan, {1, 0, 0, 0}, false, out, 0)); });
 
 	printf(" %10.3f %8.1f %8.1f\n", ms, bytes / ms / 1e4 / ceiling, 100 * reader.ms((size_t) bytes) / ms);
 }

@@ -90,6 +90,7 @@ star_load()
 		} | psql -Xq >> "$OUT/star-load.log" 2>&1 &
 	done
 	wait $(jobs -p)
+	psql -XAtqc "select gpucol.merge('star.lineorder')" >> "$OUT/star-load.log" 2>&1	# what the sessions left
 	psql -Xq -c "vacuum analyze star.lineorder, star.dates, star.customer, star.supplier, star.part, star.orders" >> "$OUT/star-load.log" 2>&1
 }
 

@@ -284,7 +284,7 @@ part_suite()
 	chown -R $OWNER $AT/suite
 	as "cd $AT/suite && PGOPTIONS='-c gpucol.engine=cuda' timeout ${SUITE_TIMEOUT:-300} \
 		/opt/pg/usr/lib/postgresql/15/lib/pgxs/src/test/regress/pg_regress --inputdir=test --outputdir=. \
-		--bindir=/opt/pg/usr/lib/postgresql/15/bin --host=$AT/d --user=$OWNER --load-extension=gpucol --dbname=suite \
+		--bindir=/opt/pg/usr/lib/postgresql/15/bin --host=$AT/d --user=postgres --load-extension=gpucol --dbname=suite \
 		$(cd "$TREE/test/sql" && ls ./*.sql | sed 's/^..//; s/.sql$//' | tr '\n' ' ')" > "$OUT/suite.log" 2>&1
 	cp $AT/suite/regression.diffs "$OUT/suite.diffs" 2>/dev/null
 	for t in "$TREE"/test/sql/*.sql; do
@@ -304,5 +304,5 @@ part_suite()
 # Results without what EXPLAIN says about an engine.
 plain()
 {
-	sed -E '/^ *(Engine|Threads|Packed Bytes|Vectors (Read|Skipped)|Segments (Read|Skipped)|Device Declined|Device Time|Daemon Time|Device Note|Devices|Batches|Kernel|Method|Rounds|Small Rounds|Peak Memory): ?/d; s/\b(cpu|cuda|auto)\b/ENGINE/g; s/-{5,}/---/; s/^ +QUERY PLAN +$/QUERY PLAN/; s/^\([0-9]+ rows?\)$//' "$1"
+	sed -E '/^ *(Engine|Threads|Packed Bytes|Vectors (Read|Skipped)|Segments (Read|Skipped)|Device Declined|Device Time|Daemon Time|Device Note|Devices|Batches|Kernel|Method|Rounds|Small Rounds|Peak Memory): ?/d; s/\b(cpu|cuda|auto)\b/ENGINE/g; s/-{5,}/---/; s/^ +QUERY PLAN +$/QUERY PLAN/; s/^\([0-9]+ rows?\)$//; s/ +$//; s/^ +([a-z_]+)$/\1/' "$1"
 }
