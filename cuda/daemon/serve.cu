@@ -113,6 +113,18 @@ Session::next()
 	return header;
 }
 
+/* Nobody will look a table up any more. */
+void
+Session::forget_table()
+{
+	uint32_t	number;
+
+	if (client_.payload().size() != sizeof(number) || request_)
+		throw Goodbye();
+	memcpy(&number, client_.payload().data(), sizeof(number));
+	tables_.put(number, NULL);
+}
+
 /* Do what a message asks for. */
 void
 Session::dispatch(const GpucolWireHeader &header)
@@ -133,6 +145,9 @@ Session::dispatch(const GpucolWireHeader &header)
 			break;
 		case GPUCOL_WIRE_ANNOUNCE:
 			linger(LINGER);
+			break;
+		case GPUCOL_WIRE_FORGET:
+			forget_table();
 			break;
 		case GPUCOL_WIRE_STATUS:
 			status();

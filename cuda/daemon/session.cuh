@@ -69,6 +69,7 @@ private:
 	bool		gone_ = false;	/* no answer is wanted */
 	bool		need_sent_ = false; /* of the request at hand */
 	SegmentLists lists_;
+	BuiltTables tables_;
 	std::unique_ptr<Request> request_;
 	Clock::time_point asked_;	/* when RUN came */
 	double		lookup_ = 0;	/* seconds from then to what is resident */
@@ -93,6 +94,7 @@ private:
 	void		dispatch(const GpucolWireHeader &header);
 	void		take(const GpucolWireHeader &header);
 	void		fault();
+	void		forget_table();
 
 	/* session_request.cc */
 	Lane	   *lane(Device &device);

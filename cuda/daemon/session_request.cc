@@ -82,6 +82,7 @@ Session::run()
 		[this] (Device &d) { return lane(d); },
 		[this] { bell_.ring(); },
 		[this] { look(); },
+		tables_,
 		[this] { return watch_called_off(client_.socket()); }
 	}));
 	if (strcmp(state_, "waiting") == 0)

@@ -31,6 +31,7 @@
 #include "cuda/query/ranked_rows.cuh"
 #include "cuda/query/row_delivery.cuh"
 #include "cuda/query/scan_builder.cuh"
+#include "cuda/query/table_build.cuh"
 
 /* Have the kernels that know the program answer. */
 static void
@@ -38,6 +39,8 @@ run_kernels(PartContext &c, Partial *result)
 {
 	if (c.shape != NULL && c.shape->kind == GPUCOL_SHAPE_RANKED)
 		RankedRows(c).run(result);
+	else if (c.program.head().kind == GPUCOL_PROGRAM_BUILD)
+		TableBuild(c).run(result);
 	else if (c.program.head().kind == GPUCOL_PROGRAM_SCAN)
 		RowDelivery(c).run(result);
 	else if (!gpucol_plain_count(c, result) && !gpucol_plain_reduce(c, result) && !DenseGroups(c).run(result))

@@ -11,6 +11,7 @@
 #include <atomic>
 
 #include "cuda/base/slab.cuh"
+#include "cuda/query/built_tables.cuh"
 #include "cuda/query/deal.cuh"
 #include "cuda/query/objects.cuh"
 #include "cuda/query/pieces.cuh"
@@ -25,6 +26,7 @@ struct PartTask
 	const Deal &deal;
 	Part	   &part;
 	const std::atomic<bool> &cancelled;
+	BuiltTables &tables;		/* of the session */
 	const Slab *slab;			/* where a kernel may write the result for the client to find; or NULL */
 
 	Lane	   &lane() const { return *deal.share_of(part).lane; }

@@ -73,6 +73,8 @@ sums_floats(const GpucolAgg &agg)
 const char *
 gpucol_partial_obstacle(const GpucolProgram *p)
 {
+	if (p->kind == GPUCOL_PROGRAM_BUILD)
+		return "a table of more than device memory holds at once";
 	for (const GpucolAgg &agg : ProgramView(p).aggs())
 		if (agg.op == GPUCOL_AGG_COUNT_DISTINCT)
 			return "count(DISTINCT) over more than device memory holds at once";

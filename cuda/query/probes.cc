@@ -8,6 +8,7 @@
 #include "cuda/query/probes.cuh"
 
 #include <algorithm>
+#include <cstring>
 
 static_assert(GPUCOL_MAX_PROBES == GPUCOL_WIRE_MAX_PROBES, "probes of a plan are those of a program");
 static_assert(GPUCOL_MAX_PROBE_KEYS == GPUCOL_WIRE_MAX_PROBE_KEYS, "and so are their keys");
@@ -25,13 +26,36 @@ Probes::load_table(uint16_t number)
 	const Object *description = c_.task.object(GPUCOL_PUT_LOOKUP, number, 0);
 	const Object *data = c_.task.object(GPUCOL_PUT_LOOKUP_DATA, number, 0);
 
-	if (description == NULL)
-		throw unsupported("a join without its table");
 	if (tables_.size() <= number)
 		tables_.resize(number + 1u);
+	if (load_built(number))
+		return;
+	if (description == NULL)
+		throw unsupported("a join without its table");
 	tables_[number] = {gpucol_lookup_check(description->host.data(), description->bytes(),
 										   data == NULL ? 0 : data->bytes()),
-		data == NULL ? NULL : c_.task.on_device<char>(*data)};
+		data == NULL ? NULL : c_.task.on_device<char>(*data), NULL};
+}
+
+/* Take a table that the session has built, if the client named one. */
+bool
+Probes::load_built(uint16_t number)
+{
+	const Object *named = c_.task.object(GPUCOL_PUT_TABLE, number, 0);
+	std::shared_ptr<const BuiltTable> built;
+	uint32_t	of_session;
+
+	if (named == NULL)
+		return false;
+	if (named->bytes() != sizeof(of_session))
+		throw malformed("number of a table");
+	memcpy(&of_session, named->host.data(), sizeof(of_session));
+	built = c_.task.tables.find(of_session);
+	if (built == NULL || &built->device != &c_.device.lane().device())
+		throw unsupported("a table that is not there any more");
+	tables_[number] = {gpucol_lookup_check(built->description.data(), built->description.size(), built->bytes),
+		built->data, built};
+	return true;
 }
 
 /* Does a table have the keys that a probe looks for? */

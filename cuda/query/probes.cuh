@@ -3,7 +3,7 @@
  * probes.cuh
  *	  The probes of a program, over the tables that came along.
  *
- * A table (kernel/lookup.h) lies in device memory as long as the request: its description is
+ * A table (kernel/lookup.h) is the session's (built_tables.cuh), or lies in device memory as long as the request: its description is
  * checked (lookup_check.h), and each probe gets the addresses of its arrays.  Which stages
  * read columns of it decides what warps keep of its matches (interp_plan.h).
  *
@@ -12,6 +12,7 @@
 #ifndef GPUCOL_CUDA_PROBES_CUH
 #define GPUCOL_CUDA_PROBES_CUH
 
+#include <memory>
 #include <vector>
 
 #include "cuda/query/lookup_check.h"
@@ -36,9 +37,11 @@ private:
 	{
 		LookupTable described;
 		const char *data;		/* on the device */
+		std::shared_ptr<const BuiltTable> built;	/* whose they are; NULL: the request's */
 	};
 
 	void		load_table(uint16_t number);
+	bool		load_built(uint16_t number);
 	void		check_probe(const GpucolProbe &probe) const;
 	void		check_payload(const GpucolPayload &payload) const;
 	const Table &table_of(const GpucolProbe &probe) const { return tables_[probe.table]; }

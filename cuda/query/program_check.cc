@@ -16,6 +16,9 @@ static const int MOST_POWER = 64;
 /* Digits after the point that a column of mantissas can have. */
 static const int MOST_SCALE = 18;
 
+/* Columns of a table that is built. */
+static const int MOST_BUILT = 64;
+
 namespace
 {
 
@@ -76,7 +79,7 @@ check_head(const GpucolProgram *p, size_t size, uint32_t ncolumns)
 		p->version != GPUCOL_PROGRAM_VERSION || p->size != size || p->ncolumns != ncolumns ||
 		p->flags != 0 || p->nhost > GPUCOL_WIRE_MAX_HOST)
 		throw malformed("not a program");
-	if (p->kind != GPUCOL_PROGRAM_SCAN && p->kind != GPUCOL_PROGRAM_AGG)
+	if (p->kind < GPUCOL_PROGRAM_SCAN || p->kind > GPUCOL_PROGRAM_BUILD)
 		throw Failure{GPUCOL_UNSUPPORTED, "the kind of program is not known to the device"};
 	if (p->nprobes > GPUCOL_WIRE_MAX_PROBES || p->nprobe_keys > GPUCOL_MAX_PROBE_KEYS ||
 		p->npayloads > GPUCOL_MAX_PAYLOADS)
@@ -90,9 +93,14 @@ check_head(const GpucolProgram *p, size_t size, uint32_t ncolumns)
 		!inside(p, p->aggs, p->naggs, sizeof(GpucolAgg), 2) ||
 		!inside(p, p->probes, p->nprobes, sizeof(GpucolProbe), 2) ||
 		!inside(p, p->payloads, p->npayloads, sizeof(GpucolPayload), 2) ||
-		!inside(p, p->probe_keys, p->nprobe_keys, 2, 2) || p->njoin_keys != 0 ||
+		!inside(p, p->probe_keys, p->nprobe_keys, 2, 2) ||
 		p->nfilter_instrs > p->ninstrs || (p->filter >= p->nregs && p->filter != GPUCOL_NO_REG))
 		throw malformed("program arrays");
+	if (p->kind != GPUCOL_PROGRAM_BUILD ? p->njoin_keys != 0 : p->naggs != 0 || p->njoin_keys == 0 ||
+		p->njoin_keys > p->nkeys || p->njoin_keys > GPUCOL_MAX_PROBE_KEYS)
+		throw malformed("keys of a table to be built");
+	if (p->kind == GPUCOL_PROGRAM_BUILD && p->nkeys > MOST_BUILT)
+		throw Failure{GPUCOL_UNSUPPORTED, "a table of more columns than the device takes"};
 	if (p->nregs > GPUCOL_MAX_REGS)
 		throw Failure{GPUCOL_UNSUPPORTED, "the expressions need more registers than the device has"};
 }
@@ -440,6 +448,9 @@ Checker::check_results() const
 	for (int i = 0; i < p->nkeys; i++)
 		if (keys[i] >= p->nregs || !written_[keys[i]])
 			throw malformed("key");
+	for (int i = 0; p->kind == GPUCOL_PROGRAM_BUILD && i < p->njoin_keys; i++)
+		if (class_of(keys[i]) == GPUCOL_CLASS_S || class_of(keys[i]) == GPUCOL_CLASS_F)
+			throw Failure{GPUCOL_UNSUPPORTED, "a table with a key of texts or floats"};
 	for (int i = 0; i < p->naggs; i++)
 		if (!agg_fits(array<GpucolAgg>(p->aggs)[i]))
 			throw malformed("aggregate");

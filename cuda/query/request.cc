@@ -23,7 +23,8 @@ Request::Request(const char *payload, size_t length, SegmentLists &lists, const 
 		[this] (Part &part) { pieces_.unpin(deal_.share_of(part).device(), part.segments); },
 		client.changed, client.called_off
 	}),
-	loader_(run_, catalog_, pieces_, deal_, parts_, claim_)
+	loader_(run_, catalog_, pieces_, deal_, parts_, claim_),
+	tables_(client.tables)
 {
 }
 
@@ -62,7 +63,7 @@ Request::compute(Part &part)
 	/* a kernel may write the result of one that is alone for the client to find */
 	const Slab *slab = alone() && slab_ != NULL && slab_->device != NULL ? slab_ : NULL;
 
-	gpucol_part_compute({run_, pieces_, objects_, deal_, part, parts_.cancelled(), slab});
+	gpucol_part_compute({run_, pieces_, objects_, deal_, part, parts_.cancelled(), tables_, slab});
 }
 
 void
@@ -121,6 +122,7 @@ Request::answer(GpucolWireResult *result, std::vector<char> *data)
 	if (devices.size() > 1 && run_.obstacle() != NULL)
 		whole.note += std::string(whole.note.empty() ? "" : "; ") +
 			(run_.shape() != NULL ? "a ranking is computed on one device" :
+			 run_.program()->kind == GPUCOL_PROGRAM_BUILD ? "a table is built on one device" :
 			 "count(DISTINCT) is computed on one device");
 	snprintf(result->note, sizeof(result->note), "%s", whole.note.c_str());
 	std::copy(whole.probed.begin(), whole.probed.end(), result->probed);

@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "cuda/base/slab.cuh"
+#include "cuda/query/built_tables.cuh"
 #include "cuda/query/deal.cuh"
 #include "cuda/query/objects.cuh"
 #include "cuda/query/parts.cuh"
@@ -43,6 +44,7 @@ struct Client
 	LaneFinder	lane;
 	std::function<void()> changed;	/* a part has been computed, by its lane's thread */
 	std::function<void()> look;	/* now and then while the RUN waits for device memory; may throw */
+	BuiltTables &tables;
 	std::function<bool()> called_off;	/* while PUTs wait: is no answer wanted any more? */
 };
 
@@ -111,6 +113,7 @@ private:
 	Objects		objects_;
 	PartsAtWork parts_;
 	PieceLoader loader_;
+	BuiltTables &tables_;
 	Slab	   *slab_ = NULL;
 };
 

@@ -25,6 +25,7 @@ RunMessage::RunMessage(const char *payload, size_t length, SegmentLists &lists)
 	program_words = ((size_t) head_.program_size + 7) / 8;
 	shape_size = has(GPUCOL_WIRE_RUN_SHAPE) ? sizeof(GpucolRowShape) : 0;
 	if (head_.nsegments > GPUCOL_WIRE_MAX_SEGMENTS || head_.ncolumns > 1600 || head_.flags > GPUCOL_WIRE_RUN_FLAGS ||
+		head_.table >= GPUCOL_WIRE_TABLES ||
 		length < program_words * 8 + shape_size)
 		throw malformed("lengths do not add up");
 	program_.resize(program_words);

@@ -19,6 +19,16 @@
 #include "cuda/scan/offsets.cuh"
 #include "cuda/scan/vector_loop.cuh"
 
+/* What a lane gathers of the column. */
+struct Gathered
+{
+	unsigned long long rows;	/* that pass */
+	unsigned long long values;	/* of them not NULL */
+	unsigned long long sum;		/* of offsets */
+	uint32_t	least,
+				greatest;
+};
+
 /* Shared memory of a warp: the masks of a run, [vector][lane]. */
 typedef uint32_t RunMasks[GPUCOL_RUN_VECTORS * 32];
 

@@ -188,7 +188,7 @@ typedef struct GpucolRunOptions
 	void	   *take_arg;
 	GpucolLookup *const *lookups;	/* tables of the program's probes, */
 	int			nlookups;
-	const struct GpucolEngine *lookup_engine;	/* all made by this engine */
+	const struct GpucolEngine *const *lookup_engines;	/* CUDA: which made each of them */
 	const GpucolTurn *turns;	/* CPU: by table, kept by next_turn; NULL: all are whole */
 	GpucolNextTurn next_turn;
 	void	   *next_turn_arg;

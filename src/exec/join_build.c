@@ -18,6 +18,7 @@
 #include "columnar/row_batch.h"
 #include "exec/join_build.h"
 #include "exec/plan_rows.h"
+#include "guc.h"
 #include "plan/parts.h"
 
 /* ------------------------------------------------------------------------
@@ -125,6 +126,7 @@ init_run(GpucolExec *exec, CustomScanState *node, GpucolPipe *pipe, List *childr
 	joins->builds = palloc0(Max(joins->nsteps, 1) * sizeof(GpucolBuild));
 	joins->lookups = palloc0(Max(joins->nsteps, 1) * sizeof(GpucolLookup *));
 	joins->turns = palloc0(Max(joins->nsteps, 1) * sizeof(GpucolTurn));
+	joins->engines = palloc0(Max(joins->nsteps, 1) * sizeof(GpucolEngine *));
 	for (int i = 0; i < joins->nsteps; i++)
 	{
 		GpucolBuild *build = &joins->builds[i];
@@ -132,7 +134,6 @@ init_run(GpucolExec *exec, CustomScanState *node, GpucolPipe *pipe, List *childr
 		build->step = list_nth(pipe->steps, i);
 		init_run(&build->exec, node, build->step->build, children, GPUCOL_PROGRAM_BUILD,
 				 lower_build);
-		build->exec.cpu_only = true;	/* the device looks tables up, it makes none */
 	}
 }
 
@@ -154,7 +155,7 @@ static void
 free_lookup(GpucolJoins *joins, int i)
 {
 	if (joins->lookups[i] != NULL)
-		joins->engine->lookup_free(joins->lookups[i]);
+		joins->engines[i]->lookup_free(joins->lookups[i]);
 	joins->lookups[i] = NULL;
 }
 
@@ -185,9 +186,9 @@ note_table(GpucolJoins *joins, int i)
 	gpucol_pipe_take_decimals(joins->pipe, step);
 }
 
-/* Build a table, an empty one if no row is looked up in it. */
+/* Build a table, an empty one if no row is looked up in it; on the device if that may be. */
 static GpucolStatus
-build_table(GpucolExec *exec, int i, bool wanted)
+build_table(GpucolExec *exec, int i, bool device)
 {
 	GpucolJoins *joins = exec->joins;
 	GpucolExec *build = &joins->builds[i].exec;
@@ -201,7 +202,8 @@ build_table(GpucolExec *exec, int i, bool wanted)
 	}
 	build->budget = gpucol_run_budget(exec);
 	joins->turns[i] = (GpucolTurn) {.nparts = 1};
-	status = gpucol_join_part_build(exec, i, wanted);
+	build->cpu_only = !device || !joins->builds[i].wanted;
+	status = gpucol_join_part_build(exec, i, joins->builds[i].wanted);
 	if (status != GPUCOL_OK)
 	{
 		joins->fallback = build->fallback;
@@ -210,6 +212,17 @@ build_table(GpucolExec *exec, int i, bool wanted)
 	note_table(joins, i);
 	joins->parted |= joins->turns[i].nparts > 1;
 	return GPUCOL_OK;
+}
+
+/*
+ * May tables be built on the device?  Where the run itself asks for it: `auto` knows only
+ * when all tables are there whether it will.
+ */
+static bool
+may_build_on_device(const GpucolExec *exec)
+{
+	return gpucol_engine_choice == GPUCOL_ENGINE_CUDA && !exec->cpu_only && exec->rows_of == NULL &&
+		exec->parallel == NULL && exec->nparts == 0;
 }
 
 /*
@@ -231,18 +244,41 @@ gpucol_joins_build(GpucolExec *exec)
 	bool		flows = !joins->pipe->dry;
 	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
 
-	joins->engine = &gpucol_engine_cpu;
 	callback->func = release_lookups;
 	callback->arg = joins;
 	MemoryContextRegisterResetCallback(exec->context, callback);
 	for (int i = 0; i < joins->nsteps; i++)
 	{
 		GpucolPipeStep *step = joins->builds[i].step;
-		GpucolStatus status = build_table(exec, i, flows || gpucol_pipe_step_has_tail(step));
+		GpucolStatus status;
 
+		joins->builds[i].wanted = flows || gpucol_pipe_step_has_tail(step);
+		status = build_table(exec, i, may_build_on_device(exec));
 		if (status != GPUCOL_OK)
 			return status;
 		flows = gpucol_pipe_flows_behind(step, flows);
+	}
+	return GPUCOL_OK;
+}
+
+/*
+ * Build the device's tables again, by the CPU engine.
+ */
+GpucolStatus
+gpucol_joins_build_on_cpu(GpucolExec *exec)
+{
+	GpucolJoins *joins = exec->joins;
+
+	for (int i = 0; i < joins->nsteps; i++)
+	{
+		GpucolStatus status;
+
+		if (joins->lookups[i] == NULL || joins->engines[i] == &gpucol_engine_cpu)
+			continue;
+		free_lookup(joins, i);
+		status = build_table(exec, i, false);
+		if (status != GPUCOL_OK)
+			return status;
 	}
 	return GPUCOL_OK;
 }

@@ -30,6 +30,7 @@ typedef struct GpucolBuild
 	/* for EXPLAIN ANALYZE: of the last table, and sums of its probes */
 	GpucolLookupFigures figures;
 	GpucolProbeFigures probed;
+	bool		wanted;			/* some row may be looked up */
 } GpucolBuild;
 
 /* The joins of a pipe. */
@@ -38,10 +39,10 @@ typedef struct GpucolJoins
 	GpucolPipe *pipe;
 	int			nsteps;
 	GpucolBuild *builds;		/* by step, */
-	GpucolLookup **lookups;		/* and the tables, once they are built */
+	GpucolLookup **lookups;		/* and the tables, once they are built, */
+	const GpucolEngine **engines;	/* which built each of them */
 	GpucolTurn *turns;			/* how far the run is with each */
 	bool		parted;			/* some have parts */
-	const GpucolEngine *engine; /* that built them */
 	const char *fallback;		/* why one cannot be built */
 } GpucolJoins;
 
@@ -61,6 +62,12 @@ extern bool gpucol_joins_want_row(const GpucolJoins *joins);
  * Build all tables; those are empty that no row gets as far as, if pipe->dry says that none
  * flows.  A fallback status, with joins->fallback, or GPUCOL_OK. */
 extern GpucolStatus gpucol_joins_build(GpucolExec *exec);
+
+/*
+ * Have the tables that a device has built from the CPU engine, which the run turns to.
+ * As gpucol_joins_build.
+ */
+extern GpucolStatus gpucol_joins_build_on_cpu(GpucolExec *exec);
 
 /* Add the figures of the run in progress. */
 extern void gpucol_joins_figures(GpucolExec *exec);

@@ -45,7 +45,7 @@ count_turns(const GpucolJoins *joins, int table, uint32 nparts)
 	return turns;
 }
 
-/* Halve the part of a table that is its turn, and those behind it. */
+/* Halve the part of a table that is its turn, and those behind it: parts are the CPU engine's. */
 static bool
 halve_parts(GpucolExec *exec, int table)
 {
@@ -69,6 +69,7 @@ halve_parts(GpucolExec *exec, int table)
 	pfree(build->cuts);
 	build->cuts = cuts;
 	turn->nparts = nparts;
+	build->exec.cpu_only = true;
 	return true;
 }
 
@@ -92,7 +93,8 @@ count_part(const GpucolJoins *joins, int table)
 	GpucolBuild *build = &joins->builds[table];
 	GpucolLookupFigures figures;
 
-	joins->engine->lookup_figures(joins->lookups[table], &figures);
+	joins->engines[table] = build->exec.engine;
+	joins->engines[table]->lookup_figures(joins->lookups[table], &figures);
 	if (joins->turns[table].part < build->counted)
 		return;
 	figures.rows += build->figures.rows;
@@ -181,7 +183,7 @@ make_turn(GpucolExec *exec, int last)
 	{
 		if (joins->turns[i].nparts == 1)
 			continue;
-		joins->engine->lookup_free(joins->lookups[i]);
+		joins->engines[i]->lookup_free(joins->lookups[i]);
 		joins->lookups[i] = NULL;
 		if (i < last)
 			joins->turns[i].part = 0;

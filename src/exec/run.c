@@ -250,6 +250,14 @@ start_engine(GpucolExec *exec, const GpucolEngine *engine, const char **why)
 {
 	GpucolRunOptions options = {0};
 
+	if (engine == &gpucol_engine_cpu && exec->joins != NULL)
+	{
+		GpucolStatus status = gpucol_joins_build_on_cpu(exec);
+
+		*why = exec->joins->fallback;
+		if (status != GPUCOL_OK)
+			return status;
+	}
 	options.threads = gpucol_run_threads(exec);
 	options.window_limit = participant_limit(exec);
 	if (engine == &gpucol_engine_cpu && exec->kind == GPUCOL_PROGRAM_SCAN)
@@ -283,7 +291,7 @@ start_engine(GpucolExec *exec, const GpucolEngine *engine, const char **why)
 	{
 		options.lookups = exec->joins->lookups;
 		options.nlookups = exec->joins->nsteps;
-		options.lookup_engine = exec->joins->engine;
+		options.lookup_engines = exec->joins->engines;
 		if (exec->joins->parted)
 		{
 			options.turns = exec->joins->turns;

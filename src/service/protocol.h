@@ -37,6 +37,10 @@
  * chooses, and later RUNs of the same columns name the list instead: a table of a
  * billion rows has a thousand segments, which take longer to tell than to scan.
  *
+ * Tables.  A RUN of a BUILD has the device make a table of joined rows, which the session keeps
+ * under the RUN's number until FORGET, or until another gets the number; the result is its
+ * description, as PUT_LOOKUP has it.  Probes of later RUNs name it by PUT_TABLE.
+ *
  * A session that sleeps takes long to wake.  So a client may say SOON when it begins to
  * look at its own side of a request: the daemon's session then waits awake for a moment.
  *
@@ -66,7 +70,7 @@
 #include "kernel/shape.h"
 
 #define GPUCOL_WIRE_MAGIC		0x44475047	/* "GPGD" */
-#define GPUCOL_WIRE_VERSION		14
+#define GPUCOL_WIRE_VERSION		15
 #define GPUCOL_WIRE_SOCKET		"gpucol_gpud.sock"	/* in the data directory */
 #define GPUCOL_WIRE_MAX_PAYLOAD (64u << 20)
 #define GPUCOL_WIRE_INLINE		(32u << 10)
@@ -76,6 +80,7 @@
 #define GPUCOL_WIRE_MAX_HOST	64	/* host tests of a program */
 #define GPUCOL_WIRE_MAX_PROBES	16	/* of a program, and tables that they look up */
 #define GPUCOL_WIRE_MAX_PROBE_KEYS 32	/* of all of them */
+#define GPUCOL_WIRE_TABLES		64	/* built by the device, that a session has at a time */
 #define GPUCOL_WIRE_LISTS		16	/* that a session has at a time */
 #define GPUCOL_WIRE_LIST_CHUNKS (1u << 18)	/* of a list, at most */
 
@@ -101,6 +106,7 @@ typedef enum GpucolWireType
 	GPUCOL_WIRE_REC_NEXT,
 	GPUCOL_WIRE_REC_END,
 	GPUCOL_WIRE_ANNOUNCE,			/* not answered: a RUN will come within a millisecond or so */
+	GPUCOL_WIRE_FORGET,			/* not answered: uint32, a table that no RUN will name any more */
 
 	/* daemon to client */
 	GPUCOL_WIRE_WELCOME = 64,
@@ -162,7 +168,7 @@ typedef struct GpucolWireRun
 	uint32_t	list;			/* with RUN_KEEP and RUN_LIST: its number */
 	uint32_t	turn;			/* number of the first segment in its table: what is
 								 * nowhere yet is dealt to the devices by number */
-	uint32_t	unused;
+	uint32_t	table;			/* BUILD: the number that the session's table gets */
 	uint32_t	distinct[16];	/* numbers given for slot i of BYTES, i < 16 */
 } GpucolWireRun;
 
@@ -217,9 +223,11 @@ typedef enum GpucolPutKind
 	GPUCOL_PUT_LOOKUP,			/* a = table of a probe: GpucolWireLookup, its keys
 								 * and columns */
 	GPUCOL_PUT_LOOKUP_DATA,		/* a = table: its arrays, in that order */
-	GPUCOL_PUT_KEY_NUMBERS		/* a = number of a probe's key of class S: uint32, for
+	GPUCOL_PUT_KEY_NUMBERS,		/* a = number of a probe's key of class S: uint32, for
 								 * each number of its values, the table's number + 1, or
 								 * 0 = none; and one more that means nothing */
+	GPUCOL_PUT_TABLE			/* a = table of a probe, in place of the two above: uint32
+								 * number of one that a BUILD of this session has made */
 } GpucolPutKind;
 
 /*

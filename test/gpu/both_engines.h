@@ -5,7 +5,8 @@
  *	  the CPU engine the rest, as a server does; and the service of a process without a server.
  *
  * A test includes this behind its text, with gpucol_engine_cpu renamed to both_engines and
- * main to unit_main there, and calls both_main.  The counts at
+ * main to unit_main there, and calls both_main.  A table is built
+ * by both, where the device does that, which then looks up its own.  The counts at
  * the end show how much the device answered itself and why it refused the rest.
  * Every fourth source says that it does not change, and is read twice: the second
  * time from what the first has left.
@@ -37,12 +38,22 @@ extern const GpucolEngine gpucol_engine_cpu;
 
 static const char *socket_path;
 static int	answered;
+static int	built;
 static int	errors;
 static struct
 {
 	char		text[200];
 	int			n;
 }			refusals[MAX_REASONS];
+
+#define MAX_LOOKUPS	16
+
+/* A table as each of the engines has made it; the device's may be missing. */
+struct BothLookup
+{
+	GpucolLookup *cpu;
+	GpucolLookup *cuda;
+};
 
 /* A run of either engine; it begins at the first call for a result. */
 struct Both
@@ -52,7 +63,10 @@ struct Both
 	const GpucolProgram *program;
 	GpucolSource *source;
 	const GpucolHost *host;
-	GpucolRunOptions options;
+	GpucolRunOptions given;
+	GpucolRunOptions options;	/* with the tables of one engine */
+	GpucolLookup *lookups[MAX_LOOKUPS];
+	const GpucolEngine *engines[MAX_LOOKUPS];
 	bool		started;
 };
 
@@ -89,12 +103,27 @@ both_start(const GpucolProgram *program, GpucolSource *source, const GpucolHost 
 	source->storage[1] = ++number;
 	source->version = number % 4 == 0 ? number : 0;
 	*both = (struct Both) {.engine = &gpucol_engine_cuda, .program = program, .source = source,
-	.host = host, .options = *options};
+	.host = host, .given = *options, .options = *options};
 	both->options.jit = true;
-	both->options.lookup_engine = &gpucol_engine_cpu;
 	*why = NULL;
 	*run = (GpucolRun *) both;
 	return GPUCOL_OK;
+}
+
+/* Take the tables of one engine, or where it has none the CPU engine's. */
+static void
+take_lookups(struct Both *both, bool device)
+{
+	for (int t = 0; t < both->given.nlookups && t < MAX_LOOKUPS; t++)
+	{
+		const struct BothLookup *lookup = (const struct BothLookup *) both->given.lookups[t];
+		bool		own = device && lookup != NULL && lookup->cuda != NULL;
+
+		both->lookups[t] = lookup == NULL ? NULL : own ? lookup->cuda : lookup->cpu;
+		both->engines[t] = own ? &gpucol_engine_cuda : &gpucol_engine_cpu;
+	}
+	both->options.lookups = both->lookups;
+	both->options.lookup_engines = both->engines;
 }
 
 /*
@@ -124,6 +153,7 @@ begin(struct Both *both)
 	GpucolStatus status;
 
 	both->started = true;
+	take_lookups(both, true);
 	if (both->source->version != 0)
 		warm_up(both);
 	status = gpucol_engine_cuda.start(both->program, both->source, both->host, &both->options, &both->run, &why);
@@ -135,6 +165,7 @@ begin(struct Both *both)
 	count_refusal(why);
 	both->engine = &gpucol_engine_cpu;
 	both->source->ops->rescan(both->source);
+	take_lookups(both, false);
 	return gpucol_engine_cpu.start(both->program, both->source, both->host, &both->options, &both->run, &why);
 }
 
@@ -173,29 +204,99 @@ both_finish(GpucolRun *run)
 	free(both);
 }
 
-/* Tables are built by the CPU engine. */
+/* Build a table on the device; what it refuses is not there. */
 static GpucolStatus
-both_build(GpucolRun *run, GpucolLookup **lookup)
+build_on_device(struct Both *both, GpucolLookup **lookup)
 {
-	struct Both *both = (struct Both *) run;
 	const char *why;
+	GpucolRun  *run;
 	GpucolStatus status;
 
+	*lookup = NULL;
+	take_lookups(both, true);
+	status = gpucol_engine_cuda.start(both->program, both->source, both->host, &both->options, &run, &why);
+	if (status == GPUCOL_OK)
+	{
+		status = gpucol_engine_cuda.build(run, lookup);
+		gpucol_engine_cuda.finish(run);
+	}
+	else
+		count_refusal(why);
+	built += *lookup != NULL;
+	both->source->ops->rescan(both->source);
+	return status;
+}
+
+static void
+free_lookups(struct BothLookup *lookup)
+{
+	if (lookup == NULL)
+		return;
+	if (lookup->cuda != NULL)
+		gpucol_engine_cuda.lookup_free(lookup->cuda);
+	if (lookup->cpu != NULL)
+		gpucol_engine_cpu.lookup_free(lookup->cpu);
+	free(lookup);
+}
+
+/* What both have made says the same of itself, or the test ends. */
+static void
+compare_figures(const struct BothLookup *lookup)
+{
+	GpucolLookupFigures a;
+	GpucolLookupFigures b;
+
+	gpucol_engine_cpu.lookup_figures(lookup->cpu, &a);
+	gpucol_engine_cuda.lookup_figures(lookup->cuda, &b);
+	if (a.rows == b.rows && a.unique == b.unique && a.has_null == b.has_null && a.has_range == b.has_range &&
+		a.least == b.least && a.greatest == b.greatest)
+		return;
+	printf("FAILED: the engines' tables differ: %d and %d rows\n", (int) a.rows, (int) b.rows);
+	exit(1);
+}
+
+/* Tables are built by the device and by the CPU engine. */
+static GpucolStatus
+both_build(GpucolRun *run, GpucolLookup **result)
+{
+	struct Both *both = (struct Both *) run;
+	struct BothLookup *lookup = calloc(1, sizeof(struct BothLookup));
+	const char *why;
+	GpucolStatus device;
+	GpucolStatus status;
+
+	*result = NULL;
+	if (lookup == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	device = build_on_device(both, &lookup->cuda);
+	take_lookups(both, false);
 	both->engine = &gpucol_engine_cpu;
 	status = gpucol_engine_cpu.start(both->program, both->source, both->host, &both->options, &both->run, &why);
-	return status == GPUCOL_OK ? gpucol_engine_cpu.build(both->run, lookup) : status;
+	if (status == GPUCOL_OK)
+		status = gpucol_engine_cpu.build(both->run, &lookup->cpu);
+	if (device != status && !GPUCOL_STATUS_IS_FALLBACK(device) && !GPUCOL_STATUS_IS_FALLBACK(status))
+		printf("FAILED: the device builds with status %d, the CPU engine with %d\n", (int) device, (int) status);
+	if (status != GPUCOL_OK)
+	{
+		free_lookups(lookup);
+		return status;
+	}
+	if (lookup->cuda != NULL)
+		compare_figures(lookup);
+	*result = (GpucolLookup *) lookup;
+	return GPUCOL_OK;
 }
 
 static void
 both_lookup_figures(const GpucolLookup *lookup, GpucolLookupFigures *out)
 {
-	gpucol_engine_cpu.lookup_figures(lookup, out);
+	gpucol_engine_cpu.lookup_figures(((const struct BothLookup *) lookup)->cpu, out);
 }
 
 static void
 both_lookup_free(GpucolLookup *lookup)
 {
-	gpucol_engine_cpu.lookup_free(lookup);
+	free_lookups((struct BothLookup *) lookup);
 }
 
 static void
@@ -269,7 +370,7 @@ both_main(int argc, char **argv, int (*unit) (int, char **))
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	socket_path = argc > 1 ? argv[1] : "gpucol_gpud.sock";
 	result = unit(argc - 1, argv + 1);
-	printf("device answered %d, of them errors of the user %d\n", answered, errors);
+	printf("device answered %d, of them errors of the user %d; built %d tables\n", answered, errors, built);
 	for (int i = 0; i < MAX_REASONS && refusals[i].n > 0; i++)
 	{
 		bool		malformed = strstr(refusals[i].text, "malformed") != NULL;

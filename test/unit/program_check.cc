@@ -186,7 +186,20 @@ test_heads()
 	wrong("program arrays", [] (Program &p) { p.head.probes = sizeof(Program) - 20; });
 	wrong("program arrays", [] (Program &p) { p.head.payloads = sizeof(Program) - 4; });
 	wrong("program arrays", [] (Program &p) { p.head.probe_keys = sizeof(Program); });
-	wrong("program arrays", [] (Program &p) { p.head.njoin_keys = 1; });
+	wrong("keys of a table", [] (Program &p) { p.head.njoin_keys = 1; });
+	wrong("keys of a table", [] (Program &p) { p.head.kind = GPUCOL_PROGRAM_BUILD; });
+	wrong("keys of a table", [] (Program &p) {
+		p.head.kind = GPUCOL_PROGRAM_BUILD;
+		p.head.naggs = 0;
+		p.head.njoin_keys = p.head.nkeys + 1;
+	});
+	wrong("more columns", [] (Program &p) {
+		p.head.kind = GPUCOL_PROGRAM_BUILD;
+		p.head.naggs = 0;
+		p.head.njoin_keys = 1;
+		p.head.nkeys = 65;
+		p.head.keys = 0;
+	});
 	wrong("more joins", [] (Program &p) { p.head.nprobes = GPUCOL_MAX_PROBES + 1; });
 	wrong("more joins", [] (Program &p) { p.head.nprobe_keys = GPUCOL_MAX_PROBE_KEYS + 1; });
 	wrong("more joins", [] (Program &p) { p.head.npayloads = GPUCOL_MAX_PAYLOADS + 1; });

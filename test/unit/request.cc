@@ -185,6 +185,7 @@ struct Run
 struct Session
 {
 	SegmentLists lists;
+	BuiltTables tables;
 	std::map<Device *, std::unique_ptr<Lane>> lanes;
 	std::unique_ptr<Request> request;
 
@@ -211,7 +212,7 @@ struct Session
 		try
 		{
 			request.reset(new Request(message.data(), message.size(), lists,
-									  {[this] (Device &d) { return lane(d); }, [] {}, [] {}, [] { return false; }}));
+									  {[this] (Device &d) { return lane(d); }, [] {}, [] {}, tables, [] { return false; }}));
 			request->submit();
 		}
 		catch (const Failure &f)

@@ -169,6 +169,7 @@ gpucol_gpu_run_create(const GpucolProgram *program, GpucolSource *source, const 
 	run->ncolumns = program->ncolumns;
 	run->source = source;
 	run->host = host;
+	run->table = -1;
 	run->bytes = calloc(n, sizeof(GpucolBytesUse));
 	run->orders = calloc(program->naggs + 1u, sizeof(GpucolGpuOrder));
 	run->delta.codes = calloc(n, sizeof(void *));
@@ -192,6 +193,8 @@ gpucol_gpu_run_free(GpucolGpuRun *run)
 	gpucol_gpu_lookups_free(run);
 	if (run->asking)
 		gpucol_wire_drop();
+	if (run->table >= 0)
+		gpucol_wire_forget_table(run->serial, run->table);
 	gpucol_gpu_manifest_release(run->manifest);
 	gpucol_gpu_delta_free(run);
 	for (int i = 0; i < run->norders; i++)
@@ -230,8 +233,8 @@ cuda_start(const GpucolProgram *program, GpucolSource *source,
 	GpucolStatus status;
 
 	*handle = NULL;
-	if (program->kind == GPUCOL_PROGRAM_BUILD)
-		return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "the device builds no tables");
+	if (gpucol_gpu_build_obstacle(program) != NULL)
+		return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, gpucol_gpu_build_obstacle(program));
 	run = gpucol_gpu_run_create(program, source, host);
 	if (run == NULL)
 		return gpucol_gpu_refuse(why, GPUCOL_OUT_OF_MEMORY, "out of memory");
@@ -309,6 +312,10 @@ const GpucolEngine gpucol_engine_cuda = {
 	.available = cuda_available,
 	.start = cuda_start,
 	.next = cuda_next,
+	.build = gpucol_gpu_build,
+	.lookup_figures = gpucol_gpu_lookup_figures,
+	.lookup_view = gpucol_gpu_lookup_view,
+	.lookup_free = gpucol_gpu_lookup_free,
 	.stats = cuda_stats,
 	.probe_figures = cuda_probe_figures,
 	.finish = cuda_finish,

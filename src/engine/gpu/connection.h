@@ -47,6 +47,8 @@ struct GpucolWire
 	GpucolWirePut open;			/* being collected in the slab; length 0 = none */
 	uint64_t	lists[GPUCOL_WIRE_LISTS];	/* whose the daemon has; 0 = nobody's */
 	int			next_list;
+	uint64_t	serial;			/* unlike any other of the process */
+	uint64_t	tables;			/* bit by number: those of the daemon that somebody has */
 	int			large_results;	/* that came without a slab */
 	void		(*move) (void *);	/* who reads the slab; NULL: nobody */
 	void	   *reader;

@@ -3,8 +3,8 @@
  * lookup.c
  *	  The tables that a run's probes look up, as the daemon gets them.
  *
- * Another engine has built them in this process (GpucolRunOptions.lookups); their arrays
- * are sent with each request, of their columns only those that the program reads.  The
+ * Those that the daemon itself has made (build.c) are named to it.  Others were built by
+ * another engine in this process (GpucolRunOptions.lookups); their arrays are sent with each request, of their columns only those that the program reads.  The
  * device knows byte strings by number: a payload's are numbered by its table, a key's by
  * its own column, so that for such a key the table's number of each of these goes along.
  * A table may know a payload's string by several numbers: where the device is to tell
@@ -156,7 +156,7 @@ number_payload(GpucolGpuRun *run)
 			continue;
 		payload = &payloads_of(run)[in[i].aux - p->ncolumns];
 		table = &run->tables[probes_of(run)[payload->probe].table];
-		if (payload->column >= table->view.nkeys && table->numbered[payload->column].dictionary == NULL)
+		if (table->engine != &gpucol_engine_cuda && payload->column >= table->view.nkeys && table->numbered[payload->column].dictionary == NULL)
 			status = number_column(run, table, payload->column);
 	}
 	return status;
@@ -173,7 +173,6 @@ gpucol_gpu_lookups_open(GpucolGpuRun *run, const GpucolRunOptions *options, cons
 		return GPUCOL_OK;
 	if (p->nprobes > GPUCOL_WIRE_MAX_PROBES || p->nprobe_keys > GPUCOL_WIRE_MAX_PROBE_KEYS)
 		return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "more joins than the device takes");
-	run->lookup_engine = options->lookup_engine;
 	for (int i = 0; i < p->nprobes; i++)
 	{
 		uint16_t	t = probes[i].table;
@@ -182,7 +181,8 @@ gpucol_gpu_lookups_open(GpucolGpuRun *run, const GpucolRunOptions *options, cons
 		if (t >= options->nlookups || t >= GPUCOL_WIRE_MAX_PROBES || options->lookups[t] == NULL)
 			return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "a join without its table");
 		run->tables[t].lookup = options->lookups[t];
-		run->lookup_engine->lookup_view(options->lookups[t], &run->tables[t].view);
+		run->tables[t].engine = options->lookup_engines[t];
+		run->tables[t].engine->lookup_view(options->lookups[t], &run->tables[t].view);
 		run->ntables = t >= run->ntables ? t + 1 : run->ntables;
 		text = obstacle(&probes[i], &run->tables[t].view);
 		if (text != NULL)
@@ -228,6 +228,8 @@ gpucol_gpu_slot_strings(const GpucolGpuRun *run, int slot, uint32_t *n)
 	table = &run->tables[probes_of(run)[payload->probe].table];
 	if (table->numbered[payload->column].dictionary != NULL)
 		return gpucol_gpu_dictionary_strings(table->numbered[payload->column].dictionary, n);
+	if (table->engine == &gpucol_engine_cuda)
+		return gpucol_gpu_lookup_strings(table->lookup, payload->column, n);
 	*n = table->view.columns[payload->column].nentries;
 	return table->view.columns[payload->column].entries;
 }
@@ -377,7 +379,7 @@ send_key_numbers(GpucolGpuRun *run, const GpucolProbe *probe, int k)
 	if (numbers == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (uint32_t i = 0; i < n; i++)
-		numbers[i] = run->lookup_engine->lookup_string(run->tables[probe->table].lookup, k, strings[i]) + 1;
+		numbers[i] = run->tables[probe->table].engine->lookup_string(run->tables[probe->table].lookup, k, strings[i]) + 1;
 	sent = gpucol_wire_put(run->wire, GPUCOL_PUT_KEY_NUMBERS, probe->first_key + (uint32_t) k, 0,
 						   ((uint64_t) n + 1) * sizeof(uint32_t), 0, numbers, ((uint64_t) n + 1) * sizeof(uint32_t));
 	free(numbers);
@@ -391,11 +393,26 @@ gpucol_gpu_count_lookups(const GpucolGpuRun *run)
 	uint32_t	n = 0;
 
 	for (int t = 0; t < run->ntables; t++)
-		if (run->tables[t].lookup != NULL)
+		if (run->tables[t].engine == &gpucol_engine_cuda)
+			n++;
+		else if (run->tables[t].lookup != NULL)
 			n += 1 + (data_size(&run->tables[t]) > 0);
 	for (int k = 0; k < run->program->nprobe_keys; k++)
 		n += key_slot(run, k) >= 0;
 	return n;
+}
+
+/* Name a table that the daemon has made; it is gone with the connection. */
+static GpucolStatus
+send_number(GpucolGpuRun *run, uint32_t t)
+{
+	uint64_t	serial;
+	uint32_t	number = gpucol_gpu_lookup_number(run->tables[t].lookup, &serial);
+
+	if (!gpucol_wire_has_table(run->wire, serial))
+		return GPUCOL_UNSUPPORTED;
+	return gpucol_wire_put(run->wire, GPUCOL_PUT_TABLE, t, 0, sizeof(number), 0, &number, sizeof(number)) ?
+		GPUCOL_OK : GPUCOL_DEVICE_LOST;
 }
 
 GpucolStatus
@@ -407,6 +424,11 @@ gpucol_gpu_send_lookups(GpucolGpuRun *run)
 	{
 		if (run->tables[t].lookup == NULL)
 			continue;
+		if (run->tables[t].engine == &gpucol_engine_cuda)
+		{
+			status = send_number(run, (uint32_t) t);
+			continue;
+		}
 		status = send_description(run, (uint32_t) t);
 		if (status == GPUCOL_OK)
 			status = send_data(run, (uint32_t) t);

@@ -68,7 +68,7 @@ announce(GpucolGpuRun *run, uint32_t flags, bool *answered, size_t *size)
 	GpucolWireRun head = {.storage = {run->source->storage[0], run->source->storage[1]},
 		.result_limit = run->memory.limit, .delta_rows = run->delta.nrows, .program_size = p->size,
 		.nsegments = run->manifest->nsegments, .ncolumns = p->ncolumns, .flags = flags,
-		.turn = run->number};
+		.turn = run->number,.table = run->table < 0 ? 0 : (uint32_t) run->table};
 	char	   *body = make_body(run, listed, size);
 	bool		ok;
 
@@ -127,6 +127,15 @@ acquire_and_announce(GpucolGpuRun *run, uint32_t flags, bool *answered, size_t *
 	{
 		run->asking = false;
 		return gpucol_gpu_refuse(why, GPUCOL_DEVICE_LOST, *why);
+	}
+	if (run->program->kind == GPUCOL_PROGRAM_BUILD && !(flags & GPUCOL_WIRE_RUN_PREFETCH))
+	{
+		run->table = gpucol_wire_take_table(run->wire, &run->serial);
+		if (run->table < 0)
+		{
+			gpucol_gpu_exchange_end(run);
+			return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "more tables than a session has on the device");
+		}
 	}
 	return announce(run, flags, answered, size) ? GPUCOL_OK : gpucol_gpu_lost(why);
 }
@@ -234,7 +243,8 @@ fetch(GpucolGpuRun *run, const char **why)
 static GpucolStatus
 understand(GpucolGpuRun *run, const char **why)
 {
-	GpucolStatus status = gpucol_gpu_result_find(run);
+	GpucolStatus status = run->program->kind == GPUCOL_PROGRAM_BUILD ? gpucol_gpu_build_check(run) :
+		gpucol_gpu_result_find(run);
 
 	if (status == GPUCOL_OK)
 		return GPUCOL_OK;

@@ -8,6 +8,7 @@
  *	engine/gpu/delta.c		delta rows
  *	engine/gpu/order.c		orders of byte strings
  *	engine/gpu/lookup.c	tables that probes look up
+ *	engine/gpu/build.c		tables that the device makes
  *	engine/gpu/request.c	the conversation with the daemon
  *	engine/gpu/send.c		what is sent: pieces of segments (second pass), objects
  *	engine/gpu/result.c	the result, and batches of its rows
@@ -51,6 +52,7 @@ typedef struct GpucolGpuDelta
 typedef struct GpucolGpuTable
 {
 	const GpucolLookup *lookup; /* NULL: no probe does */
+	const GpucolEngine *engine; /* that made it */
 	GpucolLookupView view;
 	bool	   *needed;			/* by column: is it read on the device? */
 	struct GpucolGpuNumbered *numbered; /* by column: where its entries are numbered anew */
@@ -84,10 +86,11 @@ typedef struct GpucolGpuRun
 	void	   *needed;
 	GpucolGpuOrder *orders;		/* of least and greatest bytes; [norders] */
 	int			norders;
-	const GpucolEngine *lookup_engine;	/* that made the tables of probes */
 	GpucolGpuTable tables[GPUCOL_WIRE_MAX_PROBES];
 	int			ntables;
 	uint64_t	numbered_bytes; /* of what is numbered anew */
+	int			table;			/* BUILD: its number, -1 = none or handed over, */
+	uint64_t	serial;			/* of this connection */
 	GpucolBudget memory;		/* of this process, for what gpucol_gpu_run_fits counts */
 	uint64_t	sent;			/* bytes of chunks that were missing */
 
@@ -188,6 +191,24 @@ extern const GpucolBytes *gpucol_gpu_slot_strings(const GpucolGpuRun *run, int s
 /* Objects that gpucol_gpu_send_lookups will send: tables, and numbers of keys. */
 extern uint32_t gpucol_gpu_count_lookups(const GpucolGpuRun *run);
 extern GpucolStatus gpucol_gpu_send_lookups(GpucolGpuRun *run);
+
+/* ---- engine/gpu/build.c ---- */
+
+/* Why the device does not make the table of a BUILD; NULL if it does. */
+extern const char *gpucol_gpu_build_obstacle(const GpucolProgram *program);
+
+/* Read the description that came: GPUCOL_DEVICE_LOST for what no sound daemon sends. */
+extern GpucolStatus gpucol_gpu_build_check(const GpucolGpuRun *run);
+
+/* The operations of the engine. */
+extern GpucolStatus gpucol_gpu_build(GpucolRun *run, GpucolLookup **lookup);
+extern void gpucol_gpu_lookup_figures(const GpucolLookup *lookup, GpucolLookupFigures *out);
+extern void gpucol_gpu_lookup_view(const GpucolLookup *lookup, GpucolLookupView *out);
+extern void gpucol_gpu_lookup_free(GpucolLookup *lookup);
+
+/* Its number and connection; and the strings that a column's values are numbers of. */
+extern uint32_t gpucol_gpu_lookup_number(const GpucolLookup *lookup, uint64_t *serial);
+extern const GpucolBytes *gpucol_gpu_lookup_strings(const GpucolLookup *lookup, int column, uint32_t *n);
 
 /* ---- engine/gpu/send.c ---- */
 

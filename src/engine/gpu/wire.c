@@ -23,6 +23,7 @@
 
 static GpucolWire connection = {.fd = -1, .descriptor = -1};
 static time_t shunned_until;	/* 0 = never was */
+static uint64_t last_serial;
 
 /* Nothing is known of a connection but who uses it. */
 static void
@@ -113,6 +114,8 @@ greet(GpucolWire *wire, const char **why)
 	if (!wire->by_thread)
 		gpucol_wire_map_residency(wire);
 	wire->deadline = 0;
+	if (!wire->by_thread)
+		wire->serial = ++last_serial;
 	return true;
 }
 
@@ -261,6 +264,43 @@ gpucol_wire_unlist(GpucolWire *wire, uint64_t id)
 	for (int list = 0; list < GPUCOL_WIRE_LISTS; list++)
 		if (wire->lists[list] == id)
 			wire->lists[list] = 0;
+}
+
+int
+gpucol_wire_take_table(GpucolWire *wire, uint64_t *serial)
+{
+	for (int number = 0; number < GPUCOL_WIRE_TABLES; number++)
+		if (!(wire->tables >> number & 1))
+		{
+			wire->tables |= UINT64_C(1) << number;
+			*serial = wire->serial;
+			return number;
+		}
+	return -1;
+}
+
+bool
+gpucol_wire_has_table(const GpucolWire *wire, uint64_t serial)
+{
+	return wire->serial == serial;
+}
+
+/* Where a request is under way the number stays taken: it ends, or the connection does. */
+void
+gpucol_wire_forget_table(uint64_t serial, int number)
+{
+	struct
+	{
+		GpucolWireHeader header;
+		uint32_t	number;
+	}			message = {{GPUCOL_WIRE_MAGIC, GPUCOL_WIRE_VERSION, GPUCOL_WIRE_FORGET, sizeof(uint32_t)},
+		(uint32_t) number};
+
+	if (connection.fd < 0 || connection.serial != serial || connection.busy)
+		return;
+	connection.tables &= ~(UINT64_C(1) << number);
+	if (send(connection.fd, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t) sizeof(message))
+		gpucol_wire_drop();
 }
 
 void

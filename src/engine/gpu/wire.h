@@ -71,6 +71,18 @@ extern int	gpucol_wire_list(GpucolWire *wire, uint64_t id, bool *listed);
 /* The daemon may not have taken the list of `id`: tell it again. */
 extern void gpucol_wire_unlist(GpucolWire *wire, uint64_t id);
 
+/*
+ * A number for a table that the daemon is to build; -1: none is free.  With the connection's
+ * serial it names the table.
+ */
+extern int	gpucol_wire_take_table(GpucolWire *wire, uint64_t *serial);
+
+/* Is a table of that connection known at the other end of this one? */
+extern bool gpucol_wire_has_table(const GpucolWire *wire, uint64_t serial);
+
+/* Nobody wants the table any more.  At any time, of any connection. */
+extern void gpucol_wire_forget_table(uint64_t serial, int number);
+
 /* The request is over and its messages are read. */
 extern void gpucol_wire_release(GpucolWire *wire);
 
