@@ -24,7 +24,7 @@ static const int SUM_BITS = 125;
 
 /* An empty table of so many keys, at most half full. */
 static void
-make_keys(Scratch *scratch, GpucolHashTable *table, uint64_t capacity, int nwords, const char *what,
+make_keys(Scratch *scratch, GpucolDeviceTable *table, uint64_t capacity, int nwords, const char *what,
 		  cudaStream_t stream)
 {
 	table->capacity = capacity;
@@ -141,7 +141,7 @@ void
 HashGroups::enlarge()
 {
 	auto		is_full =
-		[this] (const GpucolHashTable &table) { return c_.device.download(table.used, 1)[0] > table.limit; };
+		[this] (const GpucolDeviceTable &table) { return c_.device.download(table.used, 1)[0] > table.limit; };
 
 	if (c_.program.keys().size() > 0 && is_full(program_.plan.groups))
 		capacity_ *= 16;

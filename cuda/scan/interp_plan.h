@@ -57,7 +57,7 @@ struct GpucolAcc
 };
 
 /* Open-addressing set of keys of nwords 64-bit words. */
-struct GpucolHashTable
+struct GpucolDeviceTable
 {
 	uint32_t   *state;			/* 0 empty, 1 being written, else tag | 2 */
 	unsigned long long *keys;	/* [capacity][nwords] */
@@ -177,8 +177,8 @@ struct GpucolInterpPlan
 	uint16_t	nprobes;
 	uint16_t	rest_start;		/* instructions behind the probes, to ninstrs */
 	bool		expands;		/* rows multiply at some probe */
-	GpucolHashTable groups;		/* nkeys > 0 */
-	GpucolHashTable distinct;	/* key: accumulator and group, value */
+	GpucolDeviceTable groups;		/* nkeys > 0 */
+	GpucolDeviceTable distinct;	/* key: accumulator and group, value */
 	unsigned long long *table;	/* [capacity or 1][nwords] */
 	unsigned long long *exponents;	/* [naccs]: greatest biased exponent, then
 									 * [naccs]: 0x7ff - the least */

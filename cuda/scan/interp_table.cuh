@@ -24,7 +24,7 @@
  * is full.  *is_new tells who entered it.
  */
 __device__ __forceinline__ uint32_t
-find_entry(const GpucolHashTable &table, const unsigned long long *key, bool *is_new)
+find_entry(const GpucolDeviceTable &table, const unsigned long long *key, bool *is_new)
 {
 	uint64_t	h = 0x9e3779b97f4a7c15ull;
 	uint32_t	tag,
