@@ -50,6 +50,8 @@ typedef struct GpucolHashTable
 	uint32_t	shift;			/* of the upper half of a hash, to its home */
 } GpucolHashTable;
 
+#ifndef __CUDACC_RTC__			/* kernels know the struct only */
+
 /* Slots for n items: nslots as long as they suffice. */
 static inline uint64_t
 gpucol_hash_slots(uint64_t nslots, uint64_t n)
@@ -131,5 +133,7 @@ gpucol_hash_move(GpucolHashTable *table, uint64_t *slots, uint64_t nslots)
 	gpucol_hash_copy(table, &old, 0, old.nslots);
 	return old.slots;
 }
+
+#endif							/* __CUDACC_RTC__ */
 
 #endif							/* GPUCOL_BASE_HASH_TABLE_H */
