@@ -24,12 +24,14 @@ struct PartContext
 	PreparedScan &scan;
 	CompiledKernels &compiled;
 
-	/* May a compiled kernel answer?  Not where a table is built, whose bytes nobody compares, nor where chance decides which of the rows that
+	/* May a compiled kernel answer?  Not where a table is built, whose bytes nobody compares, nor where chance
+	 * decides which of the rows that
 	 * tie at a bound are delivered: two answers cannot be compared then. */
 	bool		jit_allowed() const
 	{
 		return task.run.has(GPUCOL_WIRE_RUN_JIT) && (scan.rows >= GPUCOL_JIT_MIN_ROWS || jit.waits()) &&
-			program.head().kind != GPUCOL_PROGRAM_BUILD && !(shape != NULL && shape->kind == GPUCOL_SHAPE_TOP && !shape->all_ties);
+			program.head().kind != GPUCOL_PROGRAM_BUILD &&
+			!(shape != NULL && shape->kind == GPUCOL_SHAPE_TOP && !shape->all_ties);
 	}
 
 	/* Where a kernel may write the result for the client to find; NULL: nowhere. */

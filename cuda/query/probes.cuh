@@ -3,7 +3,8 @@
  * probes.cuh
  *	  The probes of a program, over the tables that came along.
  *
- * A table (kernel/lookup.h) is the session's (built_tables.cuh), or lies in device memory as long as the request: its description is
+ * A table (kernel/lookup.h) is the session's (built_tables.cuh), or lies in device memory as long
+ * as the request: its description is
  * checked (lookup_check.h), and each probe gets the addresses of its arrays.  Which stages
  * read columns of it decides what warps keep of its matches (interp_plan.h).
  *

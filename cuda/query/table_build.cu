@@ -365,7 +365,8 @@ TableBuild::write(BuiltTable *table)
 	for (uint64_t size : sizes)
 		table->bytes += GPUCOL_WIRE_PADDED(size, 1);
 	for (const GpucolWireLookupColumn &c : columns_)
-		table->bytes += GPUCOL_WIRE_PADDED(head_.nrows, c.width) + (c.has_nulls ? GPUCOL_WIRE_PADDED(head_.nrows, 1) : 0);
+		table->bytes += GPUCOL_WIRE_PADDED(head_.nrows, c.width) +
+			(c.has_nulls ? GPUCOL_WIRE_PADDED(head_.nrows, 1) : 0);
 	append(&head_, sizeof(head_));
 	append(keys_.data(), keys_.size() * sizeof(keys_[0]));
 	append(columns_.data(), columns_.size() * sizeof(columns_[0]));

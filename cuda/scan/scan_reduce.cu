@@ -278,6 +278,7 @@ gpucol_scan_reduce(const GpucolScanPlan &scan, const GpucolOffsetColumn &column,
 {
 	auto		kernel = extremes ? reduce_kernel<true> : reduce_kernel<false>;
 
-	kernel<<<gpucol_launch_blocks(kernel, GPUCOL_SCAN_THREADS, 0), GPUCOL_SCAN_THREADS, 0, stream>>>(scan, column, result);
+	kernel<<<gpucol_launch_blocks(kernel, GPUCOL_SCAN_THREADS, 0), GPUCOL_SCAN_THREADS, 0, stream>>>
+		(scan, column, result);
 	return cudaGetLastError();
 }

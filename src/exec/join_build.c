@@ -261,11 +261,9 @@ gpucol_joins_build(GpucolExec *exec)
 	return GPUCOL_OK;
 }
 
-/*
- * Build the device's tables again, by the CPU engine.
- */
-GpucolStatus
-gpucol_joins_build_on_cpu(GpucolExec *exec)
+/* Build the device's tables again, by the CPU engine. */
+static GpucolStatus
+build_on_cpu(GpucolExec *exec)
 {
 	GpucolJoins *joins = exec->joins;
 
@@ -281,6 +279,30 @@ gpucol_joins_build_on_cpu(GpucolExec *exec)
 			return status;
 	}
 	return GPUCOL_OK;
+}
+
+/*
+ * Give a run the tables.
+ */
+GpucolStatus
+gpucol_joins_give(GpucolExec *exec, const GpucolEngine *engine, GpucolRunOptions *options,
+				  const char **why)
+{
+	GpucolJoins *joins = exec->joins;
+	GpucolStatus status = engine == &gpucol_engine_cpu ? build_on_cpu(exec) : GPUCOL_OK;
+
+	options->lookups = joins->lookups;
+	options->nlookups = joins->nsteps;
+	options->lookup_engines = joins->engines;
+	if (joins->parted)
+	{
+		options->turns = joins->turns;
+		options->next_turn = gpucol_joins_next_turn;
+		options->next_turn_arg = exec;
+	}
+	if (status != GPUCOL_OK)
+		*why = joins->fallback;
+	return status;
 }
 
 /*

@@ -64,10 +64,11 @@ extern bool gpucol_joins_want_row(const GpucolJoins *joins);
 extern GpucolStatus gpucol_joins_build(GpucolExec *exec);
 
 /*
- * Have the tables that a device has built from the CPU engine, which the run turns to.
- * As gpucol_joins_build.
+ * Give a run the tables; the CPU engine has those that a device has built built again.  A
+ * fallback status, with *why, or GPUCOL_OK.
  */
-extern GpucolStatus gpucol_joins_build_on_cpu(GpucolExec *exec);
+extern GpucolStatus gpucol_joins_give(GpucolExec *exec, const GpucolEngine *engine,
+									  GpucolRunOptions *options, const char **why);
 
 /* Add the figures of the run in progress. */
 extern void gpucol_joins_figures(GpucolExec *exec);

@@ -250,14 +250,8 @@ start_engine(GpucolExec *exec, const GpucolEngine *engine, const char **why)
 {
 	GpucolRunOptions options = {0};
 
-	if (engine == &gpucol_engine_cpu && exec->joins != NULL)
-	{
-		GpucolStatus status = gpucol_joins_build_on_cpu(exec);
-
-		*why = exec->joins->fallback;
-		if (status != GPUCOL_OK)
-			return status;
-	}
+	if (exec->joins != NULL && gpucol_joins_give(exec, engine, &options, why) != GPUCOL_OK)
+		return GPUCOL_UNSUPPORTED;
 	options.threads = gpucol_run_threads(exec);
 	options.window_limit = participant_limit(exec);
 	if (engine == &gpucol_engine_cpu && exec->kind == GPUCOL_PROGRAM_SCAN)
@@ -286,18 +280,6 @@ start_engine(GpucolExec *exec, const GpucolEngine *engine, const char **why)
 		if (!exec->make_shape(exec, &exec->shape, why))
 			return GPUCOL_UNSUPPORTED;
 		options.shape = &exec->shape;
-	}
-	if (exec->joins != NULL)
-	{
-		options.lookups = exec->joins->lookups;
-		options.nlookups = exec->joins->nsteps;
-		options.lookup_engines = exec->joins->engines;
-		if (exec->joins->parted)
-		{
-			options.turns = exec->joins->turns;
-			options.next_turn = gpucol_joins_next_turn;
-			options.next_turn_arg = exec;
-		}
 	}
 	options.first = exec->first;
 	options.jit = gpucol_jit;

@@ -212,7 +212,8 @@ struct Session
 		try
 		{
 			request.reset(new Request(message.data(), message.size(), lists,
-									  {[this] (Device &d) { return lane(d); }, [] {}, [] {}, tables, [] { return false; }}));
+									  {[this] (Device &d) { return lane(d); }, [] {}, [] {}, tables,
+									   [] { return false; }}));
 			request->submit();
 		}
 		catch (const Failure &f)

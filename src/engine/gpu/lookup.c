@@ -4,7 +4,8 @@
  *	  The tables that a run's probes look up, as the daemon gets them.
  *
  * Those that the daemon itself has made (build.c) are named to it.  Others were built by
- * another engine in this process (GpucolRunOptions.lookups); their arrays are sent with each request, of their columns only those that the program reads.  The
+ * another engine in this process (GpucolRunOptions.lookups); their arrays are sent with
+ * each request, of their columns only those that the program reads.  The
  * device knows byte strings by number: a payload's are numbered by its table, a key's by
  * its own column, so that for such a key the table's number of each of these goes along.
  * A table may know a payload's string by several numbers: where the device is to tell
@@ -156,7 +157,8 @@ number_payload(GpucolGpuRun *run)
 			continue;
 		payload = &payloads_of(run)[in[i].aux - p->ncolumns];
 		table = &run->tables[probes_of(run)[payload->probe].table];
-		if (table->engine != &gpucol_engine_cuda && payload->column >= table->view.nkeys && table->numbered[payload->column].dictionary == NULL)
+		if (table->engine != &gpucol_engine_cuda && payload->column >= table->view.nkeys &&
+			table->numbered[payload->column].dictionary == NULL)
 			status = number_column(run, table, payload->column);
 	}
 	return status;
@@ -379,7 +381,8 @@ send_key_numbers(GpucolGpuRun *run, const GpucolProbe *probe, int k)
 	if (numbers == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (uint32_t i = 0; i < n; i++)
-		numbers[i] = run->tables[probe->table].engine->lookup_string(run->tables[probe->table].lookup, k, strings[i]) + 1;
+		numbers[i] = run->tables[probe->table].engine->
+			lookup_string(run->tables[probe->table].lookup, k, strings[i]) + 1;
 	sent = gpucol_wire_put(run->wire, GPUCOL_PUT_KEY_NUMBERS, probe->first_key + (uint32_t) k, 0,
 						   ((uint64_t) n + 1) * sizeof(uint32_t), 0, numbers, ((uint64_t) n + 1) * sizeof(uint32_t));
 	free(numbers);
