@@ -53,15 +53,15 @@ fails('a load in a subtransaction', "DO \$\$ BEGIN INSERT INTO packed SELECT i, 
 # caught by an exception handler: the transaction goes on and can commit
 my $caught = $node->safe_psql('postgres', <<'SQL');
 DO $$ BEGIN
-	INSERT INTO packed VALUES (-1, 'before');
+	INSERT INTO packed VALUES (-1, 'before'), (-2, 'goes');
 	BEGIN
 		INSERT INTO packed SELECT i, md5(i::text) || md5((i + 1)::text) FROM generate_series(200001, 900000) i;
 	EXCEPTION WHEN OTHERS THEN
 		NULL;
 	END;
-	INSERT INTO packed VALUES (-2, 'after');
+	DELETE FROM packed WHERE id = -2;
 END $$;
-INSERT INTO twin VALUES (-1, 'before'), (-2, 'after');
+INSERT INTO twin VALUES (-1, 'before');
 SQL
 same_rows($node, 'packed', 'twin', 'an exception handler keeps what came before and after');
 
