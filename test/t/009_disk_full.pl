@@ -51,6 +51,7 @@ fails('COPY', q{COPY packed FROM PROGRAM 'seq 200001 900000 | sed "s/.*/&\\t& is
 fails('a load in a subtransaction', "DO \$\$ BEGIN INSERT INTO packed SELECT i, md5(i::text) || md5((i + 1)::text) FROM generate_series(200001, 900000) i; END \$\$");
 
 # caught by an exception handler: the transaction goes on and can commit
+$node->safe_psql('postgres', 'VACUUM packed');
 my $caught = $node->safe_psql('postgres', <<'SQL');
 DO $$ BEGIN
 	INSERT INTO packed VALUES (-1, 'before'), (-2, 'goes');
