@@ -32,6 +32,7 @@
 
 #include "columnar/typemap.h"
 #include "kernel/program.h"
+#include "kernel/text_part.h"
 #include "kernel/text_pattern.h"
 
 /* More constants than this in one IN list are not worth a program. */
@@ -281,6 +282,12 @@ extern bool gpucol_lower_text(GpucolLower *l, Oid funcid, List *args,
  */
 extern bool gpucol_lower_compare_texts(GpucolLower *l, Oid funcid, List *args,
 									   GpucolValue *values, bool *matched, GpucolValue *out);
+
+/*
+ * ... which part of its first argument a function of texts is, by numbers of characters;
+ * false if it is none, the numbers are not constant, or PostgreSQL may raise an error.
+ */
+extern bool gpucol_lower_find_part(const FuncExpr *expr, GpucolTextPart *part);
 
 /* ... is it one that makes a text? */
 extern bool gpucol_lower_is_part(const Node *expr);

@@ -15,8 +15,11 @@
  *							one byte a piece found among the bytes is one found
  *							among the characters.
  *
+ * They may be about a part of the column's value (match_value.c).
+ *
  * All but lists with NULL and patterns that are more than a beginning are decided by the
  * order of bytes alone: places are known at which they turn from false to true and back.
+ * Of parts this holds for lists of beginnings.
  *
  * AND, OR, NOT and IS NULL over these are decided too.  Everything else, and every
  * constant that is NULL, is left to PostgreSQL.
@@ -36,11 +39,15 @@
 #include "columnar/collation.h"
 #include "compat.h"
 #include "lower/match.h"
+#include "lower/match_value.h"
 #include "kernel/bytes_order.h"
 #include "kernel/hash.h"
 
 /* Values decided at a time where conditions are combined. */
 #define BLOCK	1024
+
+/* Parts of values taken at a time. */
+#define PARTS	256
 
 /* Verdicts. */
 #define NO		0
@@ -72,6 +79,7 @@ struct GpucolMatch
 {
 	MatchKind	kind;
 	bool		negate;			/* EQUAL, IN, LIKE, IS_NULL */
+	const GpucolMatchStep *steps;	/* the part that is compared, or NULL: all */
 
 	/* EQUAL, ORDER: the constant; IN: the list; LIKE: the pieces */
 	GpucolBytes *bytes;
@@ -95,21 +103,6 @@ struct GpucolMatch
 };
 
 /* ---- recognising ---- */
-
-static Node *
-strip_relabels(Node *node)
-{
-	while (node != NULL && IsA(node, RelabelType))
-		node = (Node *) ((RelabelType *) node)->arg;
-	return node;
-}
-
-static bool
-is_column(Node *node)
-{
-	node = strip_relabels(node);
-	return node != NULL && IsA(node, Var);
-}
 
 /* The value of a constant that is known and not NULL. */
 static bool
@@ -151,15 +144,31 @@ make_comparison(MatchKind kind, bool negate, GpucolBytes constant)
 	return match;
 }
 
+/* Is it one of values of type character, whose blanks at the end do not count? */
+static bool
+is_padded(Oid funcid)
+{
+	return funcid == F_BPCHAREQ || funcid == F_BPCHARNE;
+}
+
 /* Is it an equality that is one of bytes, or its negation? */
 static bool
 is_equality(Oid funcid, Oid collation, bool *negate)
 {
-	*negate = funcid == F_TEXTNE || funcid == F_BYTEANE;
+	*negate = funcid == F_TEXTNE || funcid == F_BYTEANE || funcid == F_BPCHARNE;
 	if (funcid == F_BYTEAEQ || funcid == F_BYTEANE)
 		return true;
-	return (funcid == F_TEXTEQ || funcid == F_TEXTNE) && OidIsValid(collation) &&
-		get_collation_isdeterministic(collation);
+	return (funcid == F_TEXTEQ || funcid == F_TEXTNE || is_padded(funcid)) &&
+		OidIsValid(collation) && get_collation_isdeterministic(collation);
+}
+
+/* A constant as it is compared for equality. */
+static GpucolBytes
+equality_item(Oid funcid, Datum value)
+{
+	GpucolBytes item = contents(value);
+
+	return is_padded(funcid) ? gpucol_match_take(gpucol_match_unpadded(NULL), item) : item;
 }
 
 /* Is it an order of bytes? */
@@ -269,28 +278,18 @@ encoding_allows_search(void)
 	return GetDatabaseEncoding() == PG_UTF8 || pg_database_encoding_max_length() == 1;
 }
 
-/* column op constant, constant op column */
+/* value op constant, or constant op value if swapped, without the steps to the value */
 static GpucolMatch *
-match_operator(GpucolLower *l, Oid funcid, Oid collation, List *args)
+match_constant(GpucolLower *l, Oid funcid, Oid collation, Node *left, Node *right, bool swapped)
 {
-	Node	   *left;
-	Node	   *right;
 	GpucolMatch *match;
 	MatchOrder	order;
 	bool		negate;
-	bool		swapped;
 	Datum		value;
 
-	if (list_length(args) != 2)
-		return NULL;
-	left = linitial(args);
-	right = lsecond(args);
-	swapped = !is_column(left);
-	if (!is_column(swapped ? right : left))
-		return NULL;
 	if (is_equality(funcid, collation, &negate))
 		return get_constant(l, swapped ? left : right, &value) ?
-			make_comparison(MATCH_EQUAL, negate, contents(value)) : NULL;
+			make_comparison(MATCH_EQUAL, negate, equality_item(funcid, value)) : NULL;
 	if (is_order(funcid, collation, &order))
 	{
 		if (!get_constant(l, swapped ? left : right, &value))
@@ -312,6 +311,25 @@ match_operator(GpucolLower *l, Oid funcid, Oid collation, List *args)
 		return match;
 	}
 	return NULL;
+}
+
+/* column op constant, constant op column, and the same with a part of it */
+static GpucolMatch *
+match_operator(GpucolLower *l, Oid funcid, Oid collation, List *args)
+{
+	GpucolMatch *match;
+	const GpucolMatchStep *steps;
+	bool		swapped;
+
+	if (list_length(args) != 2)
+		return NULL;
+	swapped = !gpucol_match_is_value(linitial(args), &steps);
+	if (swapped && !gpucol_match_is_value(lsecond(args), &steps))
+		return NULL;
+	match = match_constant(l, funcid, collation, linitial(args), lsecond(args), swapped);
+	if (match != NULL)
+		match->steps = is_padded(funcid) ? gpucol_match_unpadded(steps) : steps;
+	return match;
 }
 
 static bool
@@ -345,8 +363,9 @@ match_array(GpucolLower *l, ScalarArrayOpExpr *expr)
 	bool	   *nulls;
 	int			n;
 	uint64		nslots;
+	const GpucolMatchStep *steps;
 
-	if (!is_column(linitial(expr->args)) ||
+	if (!gpucol_match_is_value(linitial(expr->args), &steps) ||
 		!is_equality(expr->opfuncid, expr->inputcollid, &negate) ||
 		negate == expr->useOr || !get_constant(l, lsecond(expr->args), &value))
 		return NULL;
@@ -356,6 +375,7 @@ match_array(GpucolLower *l, ScalarArrayOpExpr *expr)
 	if (n == 0)
 		return NULL;
 	match = make_match(MATCH_IN, negate);
+	match->steps = is_padded(expr->opfuncid) ? gpucol_match_unpadded(steps) : steps;
 	match->bytes = palloc(n * sizeof(GpucolBytes));
 	nslots = gpucol_hash_slots(0, n);
 	gpucol_hash_set_slots(&match->table, palloc0(nslots * sizeof(uint64)), nslots);
@@ -368,7 +388,7 @@ match_array(GpucolLower *l, ScalarArrayOpExpr *expr)
 		match->has_null |= nulls[i];
 		if (nulls[i])
 			continue;
-		*item = contents(items[i]);
+		*item = equality_item(expr->opfuncid, items[i]);
 		hash = gpucol_hash_bytes(item->data, item->len);
 		if (find_item(match, item, hash, &at))
 			continue;
@@ -376,6 +396,16 @@ match_array(GpucolLower *l, ScalarArrayOpExpr *expr)
 		match->lengths |= UINT64CONST(1) << item->len % 64;
 	}
 	return match;
+}
+
+/* Is a column, or a part of it, NULL?  Every part of a value is a value. */
+static GpucolMatch *
+match_null(NullTest *test)
+{
+	const GpucolMatchStep *steps;
+
+	return !test->argisrow && gpucol_match_is_value((Node *) test->arg, &steps) ?
+		make_match(MATCH_IS_NULL, test->nulltesttype == IS_NOT_NULL) : NULL;
 }
 
 /* AND, OR, NOT */
@@ -416,8 +446,7 @@ gpucol_match_create(GpucolLower *l, Expr *expr)
 		case T_BoolExpr:
 			return match_bool(l, (BoolExpr *) expr);
 		case T_NullTest:
-			return !((NullTest *) expr)->argisrow && is_column((Node *) ((NullTest *) expr)->arg) ?
-				make_match(MATCH_IS_NULL, ((NullTest *) expr)->nulltesttype == IS_NOT_NULL) : NULL;
+			return match_null((NullTest *) expr);
 		default:
 			return NULL;
 	}
@@ -526,9 +555,9 @@ decide_block(const GpucolMatch *match, int n, const GpucolBytes *values,
 		result[i] = result[i] == UNKNOWN ? UNKNOWN : !result[i];
 }
 
-void
-gpucol_match_values(const GpucolMatch *match, int n, const GpucolBytes *values,
-					const bool *isnull, uint8_t *result)
+/* Decide about the parts of values that are compared; `isnull` as for gpucol_match_values(). */
+static void
+decide(const GpucolMatch *match, int n, const GpucolBytes *values, const bool *isnull, uint8_t *result)
 {
 	bool		negate = match->negate;
 
@@ -558,6 +587,29 @@ gpucol_match_values(const GpucolMatch *match, int n, const GpucolBytes *values,
 	}
 }
 
+void
+gpucol_match_values(const GpucolMatch *match, int n, const GpucolBytes *values,
+					const bool *isnull, uint8_t *result)
+{
+	GpucolBytes parts[PARTS];
+
+	if (match->steps == NULL)
+	{
+		decide(match, n, values, isnull, result);
+		return;
+	}
+	for (int at = 0; at < n; at += PARTS)
+	{
+		const bool *nulls = isnull == NULL ? NULL : isnull + at;
+		int			m = Min(n - at, PARTS);
+
+		for (int i = 0; i < m; i++)
+			if (nulls == NULL || !nulls[i])
+				parts[i] = gpucol_match_take(match->steps, values[at + i]);
+		decide(match, m, parts, nulls, result + at);
+	}
+}
+
 /* ---- by the order of bytes ---- */
 
 static int
@@ -566,9 +618,9 @@ compare_items(const void *a, const void *b)
 	return gpucol_bytes_compare(a, b);
 }
 
-/* Values that are one of n ascending ones, or begin with them; or the rest. */
+/* Values that are one of n ascending ones, or begin with them, each as `behind` says; or the rest. */
 static GpucolCuts *
-cut_values(const GpucolBytes *values, int n, GpucolCutPlace behind, bool negate)
+cut_values(const GpucolBytes *values, int n, const GpucolCutPlace *behind, bool negate)
 {
 	GpucolCuts *cuts = palloc(sizeof(GpucolCuts));
 	GpucolCut  *places = palloc(Max(n, 1) * 2 * sizeof(GpucolCut));
@@ -576,7 +628,7 @@ cut_values(const GpucolBytes *values, int n, GpucolCutPlace behind, bool negate)
 	for (int i = 0; i < n; i++)
 	{
 		places[i * 2] = (GpucolCut) {values[i], GPUCOL_CUT_BEFORE};
-		places[i * 2 + 1] = (GpucolCut) {values[i], behind};
+		places[i * 2 + 1] = (GpucolCut) {values[i], behind[i]};
 	}
 	*cuts = (GpucolCuts) {negate, n * 2, places};
 	return cuts;
@@ -599,40 +651,64 @@ static GpucolCuts *
 cut_like(const GpucolMatch *match)
 {
 	GpucolBytes empty = {"", 0};
+	GpucolCutPlace behind = match->whole ? GPUCOL_CUT_BEHIND : GPUCOL_CUT_BEHIND_PREFIX;
 
 	if (match->whole)
-		return cut_values(match->nbytes > 0 ? match->bytes : &empty, 1, GPUCOL_CUT_BEHIND,
-						  match->negate);
+		return cut_values(match->nbytes > 0 ? match->bytes : &empty, 1, &behind, match->negate);
 	if (match->nbytes == 0)
-		return cut_values(NULL, 0, GPUCOL_CUT_BEHIND, !match->negate);
+		return cut_values(NULL, 0, NULL, !match->negate);
 	if (match->nbytes > 1 || !match->starts || match->ends)
 		return NULL;
-	return cut_values(match->bytes, 1, GPUCOL_CUT_BEHIND_PREFIX, match->negate);
+	return cut_values(match->bytes, 1, &behind, match->negate);
+}
+
+/* A list, of parts perhaps. */
+static GpucolCuts *
+cut_list(const GpucolMatch *match)
+{
+	GpucolBytes *sorted = palloc(Max(match->nbytes, 1) * sizeof(GpucolBytes));
+	GpucolCutPlace *behind = palloc(Max(match->nbytes, 1) * sizeof(GpucolCutPlace));
+	int			n = 0;
+
+	if (match->has_null)
+		return NULL;
+	memcpy(sorted, match->bytes, match->nbytes * sizeof(GpucolBytes));
+	qsort(sorted, match->nbytes, sizeof(GpucolBytes), compare_items);
+	for (int i = 0; i < match->nbytes; i++)
+	{
+		int64		characters;
+
+		behind[n] = GPUCOL_CUT_BEHIND;
+		if (match->steps != NULL)
+		{
+			if (!gpucol_match_is_beginning(match->steps, sorted[i], &characters))
+				return NULL;
+			if (characters > match->steps->part.count)
+				continue;
+			if (characters == match->steps->part.count)
+				behind[n] = GPUCOL_CUT_BEHIND_PREFIX;
+		}
+		sorted[n++] = sorted[i];
+	}
+	return cut_values(sorted, n, behind, match->negate);
 }
 
 GpucolCuts *
 gpucol_match_cuts(const GpucolMatch *match)
 {
-	GpucolBytes *sorted;
 	GpucolCuts *cuts;
 
 	switch (match->kind)
 	{
 		case MATCH_EQUAL:
-			return cut_values(match->bytes, 1, GPUCOL_CUT_BEHIND, match->negate);
 		case MATCH_IN:
-			if (match->has_null)
-				return NULL;
-			sorted = palloc(match->nbytes * sizeof(GpucolBytes));
-			memcpy(sorted, match->bytes, match->nbytes * sizeof(GpucolBytes));
-			qsort(sorted, match->nbytes, sizeof(GpucolBytes), compare_items);
-			return cut_values(sorted, match->nbytes, GPUCOL_CUT_BEHIND, match->negate);
+			return cut_list(match);
 		case MATCH_ORDER:
-			return cut_order(match);
+			return match->steps == NULL ? cut_order(match) : NULL;
 		case MATCH_LIKE:
-			return cut_like(match);
+			return match->steps == NULL ? cut_like(match) : NULL;
 		case MATCH_IS_NULL:
-			return cut_values(NULL, 0, GPUCOL_CUT_BEHIND, match->negate);
+			return cut_values(NULL, 0, NULL, match->negate);
 		case MATCH_NOT:
 			cuts = gpucol_match_cuts(match->args[0]);
 			if (cuts != NULL)

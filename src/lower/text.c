@@ -6,7 +6,7 @@
  *	  and comparisons of two, where equal values have equal bytes.
  *
  * Numbers of characters, separators and expressions are constants.  Parts are keys of groups and counted as distinct
- * only (l->parts): elsewhere a text is a column.
+ * only (l->parts): elsewhere a text is a column, or a condition on a part of one (match_value.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -106,39 +106,68 @@ put_integer(GpucolLower *l, int64 value)
 	return gpucol_lower_put_const(l, &c);
 }
 
+/* Does the function find its part by numbers of characters? */
+static bool
+is_counted(const TextFunction *f)
+{
+	return f->kind > TEXT_LENGTH && f->kind <= TEXT_RIGHT;
+}
+
+/* Are the characters that the function counts known here? */
+static bool
+knows_characters(const TextFunction *f)
+{
+	return f->bytes || GetDatabaseEncoding() == PG_UTF8 || pg_database_encoding_max_length() == 1;
+}
+
+/* What is one character of those that the function counts: aux of an instruction. */
+static int
+unit_of(const TextFunction *f)
+{
+	return f->bytes || pg_database_encoding_max_length() == 1 ? GPUCOL_TEXT_BYTES : 0;
+}
+
 /*
- * What part of a text a function wants: skip `from` characters and take `count`, or as
- * *aux says.  False where PostgreSQL may raise an error, or numbers are no constants.
+ * What part of a text a function wants.  False where PostgreSQL may raise an error, or
+ * numbers are no constants.
  */
 static bool
-find_part(const TextFunction *f, List *args, int *aux, int64 *from, int64 *count)
+find_part(const TextFunction *f, List *args, GpucolTextPart *part)
 {
 	int64		n;
 
-	*count = PG_INT64_MAX;
+	*part = (GpucolTextPart) {unit_of(f), 0, PG_INT64_MAX};
 	if (!constant_argument(args, 1, &n))
 		return false;
 	if (f->kind == TEXT_SUBSTRING)
 	{
-		if (list_length(args) > 2 && (!constant_argument(args, 2, count) || *count < 0))
+		if (list_length(args) > 2 && (!constant_argument(args, 2, &part->count) || part->count < 0))
 			return false;
 		/* characters before the first are counted, too */
 		if (n < 1 && list_length(args) > 2)
-			*count = Max(*count + n - 1, 0);
-		*from = Max(n - 1, 0);
+			part->count = Max(part->count + n - 1, 0);
+		part->from = Max(n - 1, 0);
 		return true;
 	}
-	*from = n < 0 ? -n : n;
+	part->from = n < 0 ? -n : n;
 	if (f->kind == TEXT_RIGHT && n >= 0)
-		*aux |= GPUCOL_TEXT_LAST;
+		part->aux |= GPUCOL_TEXT_LAST;
 	else if (f->kind == TEXT_LEFT && n < 0)
-		*aux |= GPUCOL_TEXT_ALL_BUT_LAST;
+		part->aux |= GPUCOL_TEXT_ALL_BUT_LAST;
 	else if (f->kind == TEXT_LEFT)
 	{
-		*from = 0;
-		*count = n;
+		part->from = 0;
+		part->count = n;
 	}
 	return true;
+}
+
+bool
+gpucol_lower_find_part(const FuncExpr *expr, GpucolTextPart *part)
+{
+	const TextFunction *f = find_function(expr->funcid);
+
+	return f != NULL && is_counted(f) && knows_characters(f) && find_part(f, expr->args, part);
 }
 
 /* An argument that is a constant text, in bytes. */
@@ -233,20 +262,17 @@ bool
 gpucol_lower_text(GpucolLower *l, Oid funcid, List *args, bool *matched, GpucolValue *out)
 {
 	const TextFunction *f = find_function(funcid);
-	int			aux;
-	int64		from = 0;
-	int64		count = 0;
+	GpucolTextPart part;
 	GpucolValue value;
 
 	*matched = f != NULL;
 	if (f == NULL)
 		return false;
-	if (!f->bytes && GetDatabaseEncoding() != PG_UTF8 && pg_database_encoding_max_length() > 1)
+	if (!knows_characters(f))
 		return gpucol_lower_decline(l, "characters of this encoding");
-	aux = f->bytes || pg_database_encoding_max_length() == 1 ? GPUCOL_TEXT_BYTES : 0;
 	if (f->kind != TEXT_LENGTH && !l->parts)
 		return gpucol_lower_decline(l, "it computes a text");
-	if (f->kind > TEXT_LENGTH && f->kind <= TEXT_RIGHT && !find_part(f, args, &aux, &from, &count))
+	if (is_counted(f) && !find_part(f, args, &part))
 		return gpucol_lower_decline(l, "part of a text whose place is no constant, or an error");
 	if (!gpucol_lower_expr(l, linitial(args), &value))
 		return false;
@@ -259,8 +285,9 @@ gpucol_lower_text(GpucolLower *l, Oid funcid, List *args, bool *matched, GpucolV
 	if (f->kind > TEXT_RIGHT)
 		return lower_found(l, f, args, value.reg, out);
 	out->reg = f->kind == TEXT_LENGTH ?
-		gpucol_lower_emit(l, GPUCOL_OP_LENGTH_S, value.reg, GPUCOL_NO_REG, GPUCOL_NO_REG, aux) :
-		gpucol_lower_emit(l, GPUCOL_OP_PART_S, value.reg, put_integer(l, from), put_integer(l, count), aux);
+		gpucol_lower_emit(l, GPUCOL_OP_LENGTH_S, value.reg, GPUCOL_NO_REG, GPUCOL_NO_REG, unit_of(f)) :
+		gpucol_lower_emit(l, GPUCOL_OP_PART_S, value.reg, put_integer(l, part.from), put_integer(l, part.count),
+							 part.aux);
 	return true;
 }
 

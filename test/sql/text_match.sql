@@ -55,6 +55,23 @@ SELECT d FROM patterns, differ(format('SELECT count(*), sum(id) FROM words WHERE
 SELECT d FROM unnest('{<,<=,>,>=}'::text[]) op, unnest('{d,c,u,e}'::text[]) col,
 	differ(format('SELECT count(*), sum(id) FROM words WHERE %s ~%s~ ''ab''', col, op)) d WHERE d IS NOT NULL;
 
+-- parts of values, and values of type character
+CREATE TABLE parts (part text, id serial);
+INSERT INTO parts (part) VALUES
+	('substring(%s from 1 for 2)'), ('substr(%s, 2)'), ('substring(%s from 0 for 3)'), ('substring(%s from -3 for 9)'), ('left(%s, 1)'), ('left(%s, 0)'),
+	('left(%s, 1000000)'), ('left(%s, -1)'), ('right(%s, 2)'), ('right(%s, -1)'), ('right(%s, 0)'), ('left(right(%s, 3), 2)'), ('substring(left(%s, 4) from 2)');
+CREATE TABLE lists (cond text, id serial);
+INSERT INTO lists (cond) VALUES
+	('%s = ''ab'''), ('%s <> ''a'''), ('%s = '''''), ('''日'' = %s'), ('%s IN (''a'', ''ab'', ''日本'', ''sk'', '''', ''sku-6'', ''ï'')'), ('%s NOT IN (''a'', ''ab'', ''本'')'),
+	('%s = ANY (''{Ab,NULL,b%}'')'), ('%s <> ALL (''{Ab,NULL}'')'), ('%s LIKE ''%%a%%'''), ('%s IS NULL'), ('%s IS NOT NULL AND %s <> ''x'''), ('NOT (%s = ''ab'' OR %s = ''b%%'')');
+SELECT d FROM lists l, parts, unnest('{d,c,u,e}'::text[]) col,
+	differ('SELECT count(*), sum(id) FROM words WHERE ' || replace(cond, '%s', replace(part, '%s', col))) d WHERE d IS NOT NULL ORDER BY l.id;
+SELECT d FROM lists l, parts, unnest('{n,p}'::text[]) col,
+	differ('SELECT count(*), sum(id) FROM words WHERE ' || replace(cond, '%s', replace(part, '%s', col))) d WHERE d IS NOT NULL AND (col = 'p' OR cond !~ 'LIKE') ORDER BY l.id;
+SELECT d FROM unnest(ARRAY['b = ''ab''', 'substring(b from 2 for 3) IN (''ab'', ''b'', ''bab'')', 'substr(b, 2) <> ''b''', 'p = ''ab''', 'p <> ''ab  ''', '''Ab'' = p',
+	'p IN (''ab'', ''ab '', ''naïve'', '''')', 'p NOT IN (''ab'', ''Ab6006'')', 'p = ANY (''{ab,NULL}'')', 'p::text = ''ab''', 'p::text || ''x'' = ''abx''', 'p = ''ab'' OR p < ''a''']) cond,
+	differ('SELECT count(*), sum(id) FROM words WHERE ' || cond) d WHERE d IS NOT NULL;
+
 -- parameters, known and NULL
 SET plan_cache_mode = force_generic_plan;
 SET gpucol.pushdown = require;

@@ -2,23 +2,14 @@
  *
  * expr_text.c
  *	  Operations on byte strings: lengths, comparisons, and parts of strings, which are
- *	  where the string is.
- *
- * Characters are those of UTF-8, which is valid wherever PostgreSQL stores it: each has one
- * byte that does not continue another.
+ *	  where the string is (kernel/text_part.h).
  *
  *-------------------------------------------------------------------------
  */
 #include <string.h>
 
 #include "engine/cpu/expr_ops.h"
-
-/* Does a byte begin a character? */
-GPUCOL_CPU_INLINE bool
-begins(char byte)
-{
-	return ((unsigned char) byte & 0xc0) != 0x80;
-}
+#include "kernel/text_part.h"
 
 /* The number of characters: eight bytes at a time, less those that continue one, which each byte of `sums` counts. */
 static int64_t
@@ -42,7 +33,7 @@ count_characters(const char *data, size_t len)
 		n -= (int64_t) (sums * ones >> 56);
 	}
 	for (size_t i = 0; i < len; i++)
-		n -= !begins(data[i]);
+		n -= !gpucol_text_begins(data[i]);
 	return n;
 }
 
@@ -62,39 +53,6 @@ entry_characters(const GpucolCpuColumn *column, uint32_t code)
 		atomic_store_explicit(known, n, memory_order_relaxed);
 	}
 	return (int64_t) n - 1;
-}
-
-/* The bytes of the first n characters. */
-static size_t
-skip_characters(GpucolBytes string, int64_t n)
-{
-	size_t		at = 0;
-
-	for (; n > 0 && at < string.len; n--)
-		do
-			at++;
-		while (at < string.len && !begins(string.data[at]));
-	return at;
-}
-
-/* The bytes before the last n characters. */
-static size_t
-skip_back(GpucolBytes string, int64_t n)
-{
-	size_t		at = string.len;
-
-	for (; n > 0 && at > 0; n--)
-		do
-			at--;
-		while (at > 0 && !begins(string.data[at]));
-	return at;
-}
-
-/* The same where every byte is a character. */
-GPUCOL_CPU_INLINE size_t
-skip_bytes(size_t len, int64_t n)
-{
-	return (uint64_t) n < len ? (size_t) n : len;
 }
 
 GpucolStatus
@@ -121,40 +79,18 @@ gpucol_cpu_op_LENGTH_S(GpucolCpuFrame *f)
 	return GPUCOL_OK;
 }
 
-/* The part of a string that an instruction wants. */
-GPUCOL_CPU_INLINE GpucolBytes
-part_of(GpucolBytes string, int aux, int64_t from, int64_t count)
-{
-	bool		bytes = (aux & GPUCOL_TEXT_BYTES) != 0;
-	size_t		begin = 0;
-
-	if (aux & (GPUCOL_TEXT_LAST | GPUCOL_TEXT_ALL_BUT_LAST))
-	{
-		begin = bytes ? string.len - skip_bytes(string.len, from) : skip_back(string, from);
-		if (aux & GPUCOL_TEXT_ALL_BUT_LAST)
-			return (GpucolBytes) {string.data, begin};
-	}
-	else
-		begin = bytes ? skip_bytes(string.len, from) : skip_characters(string, from);
-	string.data += begin;
-	string.len -= begin;
-	string.len = bytes ? skip_bytes(string.len, count) : skip_characters(string, count);
-	return string;
-}
-
 GpucolStatus
 gpucol_cpu_op_PART_S(GpucolCpuFrame *f)
 {
 	const GpucolConst *consts = f->worker->run->code.consts;
-	int64_t		from = consts[f->instr->b].v.i;
-	int64_t		count = consts[f->instr->c].v.i;
+	GpucolTextPart part = {f->instr->aux, consts[f->instr->b].v.i, consts[f->instr->c].v.i};
 
 	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
 	f->dst->coded = false;
 	f->dst->column = NULL;
 	for (uint32_t j = 0; j < f->n; j++)
 		f->dst->v.s[j] = GPUCOL_CPU_NULL_AT(f->a, j) ? (GpucolBytes) {"", 0} :
-			part_of(gpucol_cpu_op_string(f->a, j), f->instr->aux, from, count);
+			gpucol_text_part(gpucol_cpu_op_string(f->a, j), part);
 	return GPUCOL_OK;
 }
 

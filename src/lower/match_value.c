@@ -1,0 +1,91 @@
+/*-------------------------------------------------------------------------
+ *
+ * match_value.c
+ *	  What of a column's value a condition on bytes is about: all of it, or a part.
+ *
+ * Parts are those that text.c knows by numbers of characters, and values of type
+ * character without the blanks at their ends; parts of parts, too.  All are where the
+ * value is: nothing is copied.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/nodeFuncs.h"
+#include "utils/fmgroids.h"
+
+#include "lower/match_value.h"
+
+static GpucolMatchStep *
+make_step(const GpucolMatchStep *before)
+{
+	GpucolMatchStep *step = palloc0(sizeof(GpucolMatchStep));
+
+	step->before = before;
+	return step;
+}
+
+const GpucolMatchStep *
+gpucol_match_unpadded(const GpucolMatchStep *before)
+{
+	GpucolMatchStep *step = make_step(before);
+
+	step->unpadded = true;
+	return step;
+}
+
+bool
+gpucol_match_is_value(Node *node, const GpucolMatchStep **steps)
+{
+	FuncExpr   *func;
+	GpucolMatchStep *step;
+	GpucolTextPart part;
+
+	while (node != NULL && IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	*steps = NULL;
+	if (node == NULL || !IsA(node, FuncExpr))
+		return node != NULL && IsA(node, Var);
+	func = (FuncExpr *) node;
+	if (func->funcid == F_TEXT_BPCHAR)
+	{
+		if (!gpucol_match_is_value(linitial(func->args), steps))
+			return false;
+		*steps = gpucol_match_unpadded(*steps);
+		return true;
+	}
+	if (!gpucol_lower_find_part(func, &part) ||
+		!gpucol_match_is_value(linitial(func->args), steps))
+		return false;
+	step = make_step(*steps);
+	step->part = part;
+	*steps = step;
+	return true;
+}
+
+GpucolBytes
+gpucol_match_take(const GpucolMatchStep *steps, GpucolBytes value)
+{
+	if (steps->before != NULL)
+		value = gpucol_match_take(steps->before, value);
+	if (!steps->unpadded)
+		return gpucol_text_part(value, steps->part);
+	while (value.len > 0 && value.data[value.len - 1] == ' ')
+		value.len--;
+	return value;
+}
+
+bool
+gpucol_match_is_beginning(const GpucolMatchStep *steps, GpucolBytes item, int64 *characters)
+{
+	const GpucolTextPart *part = &steps->part;
+	GpucolTextPart first;
+
+	if (steps->before != NULL || steps->unpadded || part->from != 0 || part->count == PG_INT64_MAX ||
+		(part->aux & (GPUCOL_TEXT_LAST | GPUCOL_TEXT_ALL_BUT_LAST)) != 0)
+		return false;
+	*characters = 0;
+	for (first = (GpucolTextPart) {part->aux, 1, PG_INT64_MAX}; item.len > 0; (*characters)++)
+		item = gpucol_text_part(item, first);
+	return true;
+}
