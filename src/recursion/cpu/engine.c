@@ -417,14 +417,17 @@ begin_stratum(GpucolRecRun *run)
 	return start_kernel(run);
 }
 
-/* Put a kernel's rows into its relation, for the strata that read it. */
+/* Put a kernel's rows into its relation, or what strata that read it aggregate of them. */
 static GpucolStatus
-materialise(GpucolRecRun *run, GpucolRecTable *table)
+materialise(GpucolRecRun *run, uint32_t relation)
 {
+	GpucolRecTable *table = &run->tables[relation];
 	uint32_t	pairs[2 * GPUCOL_REC_VECTOR];
 	uint32_t	n;
+	bool		counted;
 
-	for (;;)
+	GPUCOL_REC_TRY(gpucol_rec_totals_make(run, relation, &counted));
+	while (!counted)
 	{
 		GPUCOL_REC_TRY(table->kernel->next(run, table->kernel, pairs,
 										   GPUCOL_REC_VECTOR, &n));
@@ -451,7 +454,7 @@ end_stratum(GpucolRecRun *run)
 		GpucolRecTable *table = &run->tables[stratum->relations[i]];
 
 		if (table->kernel != NULL && (table->decl->flags & GPUCOL_REC_READ))
-			GPUCOL_REC_TRY(materialise(run, table));
+			GPUCOL_REC_TRY(materialise(run, stratum->relations[i]));
 		if (table->decl->merge != GPUCOL_REC_MERGE_NONE && table->slots != NULL)
 			GPUCOL_REC_TRY(gpucol_rec_table_compact(run, table));
 		gpucol_rec_table_free_set(run, table);
@@ -589,77 +592,6 @@ next(GpucolRecRun *run, uint32_t relation, GpucolRecBatch *out)
 	return status;
 }
 
-/* Add `times` occurrences of an id to a summary. */
-static inline void
-summarise_id(const GpucolRecRun *run, GpucolRecSummary *summary, uint32_t id,
-			 uint64_t times)
-{
-	int64_t		value = run->dictionary.values[id];
-
-	if (id == GPUCOL_REC_NULL_ID || times == 0)
-		return;
-	if (summary->count == 0 || value < summary->min)
-		summary->min = value;
-	if (summary->count == 0 || value > summary->max)
-		summary->max = value;
-	summary->count += times;
-	summary->sum += (__int128) value * times;
-}
-
-/* Add rows [from, to) of a table. */
-static GpucolStatus
-summarise_rows(const GpucolRecRun *run, const GpucolRecTable *table,
-			   uint64_t from, uint64_t to, const bool *want,
-			   GpucolRecSummary *columns)
-{
-	uint64_t	row;
-	int			c;
-
-	for (c = 0; c < table->arity; c++)
-		if (want != NULL && want[c])
-			for (row = from; row < to; row++)
-			{
-				if (gpucol_rec_poll(run, row))
-					return GPUCOL_CANCELLED;
-				summarise_id(run, &columns[c],
-							 table->tuples[row * table->arity + c], 1);
-			}
-	return GPUCOL_OK;
-}
-
-/* Add what a kernel produces. */
-static GpucolStatus
-summarise_kernel(GpucolRecRun *run, GpucolRecTable *table, const bool *want,
-				 uint64_t *nrows, GpucolRecSummary *columns)
-{
-	uint64_t	n = run->dictionary.nvalues;
-	uint64_t   *counts[2] = {NULL, NULL};
-	uint64_t	produced = 0;
-	GpucolStatus status = GPUCOL_OK;
-	uint64_t	id;
-	int			c;
-
-	for (c = 0; c < 2 && status == GPUCOL_OK; c++)
-		if (want != NULL && want[c])
-		{
-			counts[c] = gpucol_budget_alloc_zeroed(&run->memory,
-												   n * sizeof(uint64_t));
-			if (counts[c] == NULL)
-				status = GPUCOL_OUT_OF_MEMORY;
-		}
-	if (status == GPUCOL_OK)
-		status = table->kernel->count(run, table->kernel, &produced, counts[0],
-									  counts[1]);
-	*nrows += produced;
-	for (c = 0; c < 2; c++)
-	{
-		for (id = 0; id < n && status == GPUCOL_OK && counts[c] != NULL; id++)
-			summarise_id(run, &columns[c], (uint32_t) id, counts[c][id]);
-		gpucol_budget_free(&run->memory, counts[c], n * sizeof(uint64_t));
-	}
-	return status;
-}
-
 static GpucolStatus
 summarise_table(GpucolRecRun *run, GpucolRecTable *table, const bool *want,
 				uint64_t *nrows, GpucolRecSummary *columns)
@@ -673,17 +605,15 @@ summarise_table(GpucolRecRun *run, GpucolRecTable *table, const bool *want,
 		if (table->bag && run->in_stratum)
 		{
 			*nrows += table->committed;
-			GPUCOL_REC_TRY(summarise_rows(run, table, 0, table->committed, want,
-										  columns));
+			GPUCOL_REC_TRY(gpucol_rec_summarise_rows(run, table, want, columns));
 		}
 	}
 	if (table->bag)
 		return GPUCOL_OK;
 	*nrows += table->committed;
-	GPUCOL_REC_TRY(summarise_rows(run, table, 0, table->committed, want,
-								  columns));
+	GPUCOL_REC_TRY(gpucol_rec_summarise_rows(run, table, want, columns));
 	if (table->kernel != NULL)
-		return summarise_kernel(run, table, want, nrows, columns);
+		return gpucol_rec_summarise_kernel(run, table, want, nrows, columns);
 	return GPUCOL_OK;
 }
 

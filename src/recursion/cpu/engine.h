@@ -154,6 +154,7 @@ typedef struct GpucolRecTable
 	GpucolRecIndex *indexes;
 	uint64_t	emitted;		/* rows that next() has delivered */
 	struct GpucolRecKernel *kernel; /* produces the rows after tuples[] */
+	struct GpucolRecTotals *totals; /* all that is kept of the rows, or NULL */
 } GpucolRecTable;
 
 /* What belongs to a stratum. */
@@ -366,6 +367,54 @@ typedef struct GpucolRecKernel
 						   uint64_t *nrows, uint64_t *first, uint64_t *second);
 	void		(*free) (GpucolRecRun *run, struct GpucolRecKernel *kernel);
 } GpucolRecKernel;
+
+/* ---- aggregates over all rows (recursion/cpu/totals.c) ---- */
+
+/* Add the committed rows of a table to summaries of the columns with want[i]. */
+extern GpucolStatus gpucol_rec_summarise_rows(const GpucolRecRun *run,
+											  const GpucolRecTable *table,
+											  const bool *want,
+											  GpucolRecSummary *columns);
+
+/* Add the rows that its kernel would produce. */
+extern GpucolStatus gpucol_rec_summarise_kernel(GpucolRecRun *run, GpucolRecTable *table,
+												const bool *want, uint64_t *nrows,
+												GpucolRecSummary *columns);
+
+/* What is known of a relation of two columns whose rows nobody reads. */
+typedef struct GpucolRecTotals
+{
+	uint64_t	nrows;
+	GpucolRecSummary columns[2];
+	uint64_t	nids;			/* when they were counted */
+	uint64_t   *counts[2];		/* by id: rows that have it in the column, or NULL */
+} GpucolRecTotals;
+
+/* An AGGREGATE that totals can answer. */
+typedef struct GpucolRecTotal
+{
+	uint32_t	relation;
+	int			value;			/* the aggregated column, -1 = none */
+	int			key;			/* the column that is matched, -1 = none, */
+	GpucolRecOperand operand;	/* and with what */
+} GpucolRecTotal;
+
+/* Is step `at` of the plan one? */
+extern bool gpucol_rec_total_of(const GpucolRecPlan *plan, uint32_t at,
+								GpucolRecTotal *total);
+
+/*
+ * If totals are all that is read of a relation that has a kernel, have it count them;
+ * *made says whether.
+ */
+extern GpucolStatus gpucol_rec_totals_make(GpucolRecRun *run, uint32_t relation, bool *made);
+
+/* The value of such an aggregate; key is the id that its key matches. */
+extern GpucolStatus gpucol_rec_totals_get(const GpucolRecTotals *totals,
+										  const GpucolRecStep *step,
+										  const GpucolRecTotal *total, uint32_t key,
+										  GpucolRecValue *result);
+extern void gpucol_rec_totals_free(GpucolRecRun *run, GpucolRecTable *table);
 
 /*
  * r(x,z) :- r(x,y), e(y,z), its mirror image, and r(x,z) :- r(x,y), r(y,z):

@@ -252,6 +252,64 @@ prepare_host(GpucolRecRun *run, GpucolRecExec *exec, Stage *stage)
 	return GPUCOL_OK;
 }
 
+static GpucolStatus prepare_steps(GpucolRecRun *run, GpucolRecExec *exec, uint32_t from,
+								  uint32_t to, Vector *in, Stage *inside,
+								  const uint32_t *last);
+
+/* An aggregate that the totals of its relation answer: its body is not run. */
+static GpucolStatus
+prepare_total(GpucolRecRun *run, GpucolRecExec *exec, Stage *stage, const Vector *in)
+{
+	const GpucolRecOperand *key = &stage->total.operand;
+	uint32_t   *column;
+
+	stage->totals = run->tables[stage->total.relation].totals;
+	if (stage->total.key < 0)
+		return GPUCOL_OK;
+	if (key->kind == GPUCOL_REC_REGISTER)
+	{
+		stage->key = in->registers[key->index];
+		return GPUCOL_OK;
+	}
+	stage->key = column = exec_column(run, exec);
+	if (column == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (uint32_t i = 0; i < exec->capacity; i++)
+		column[i] = run->constants[key->index];
+	return GPUCOL_OK;
+}
+
+static GpucolStatus
+prepare_aggregate(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, Vector *in)
+{
+	Stage	   *stage = &exec->stages[at];
+	const GpucolRecStep *step = stage->step;
+	uint32_t	end = at + 1 + step->nsteps;
+	const uint32_t *last;
+
+	stage->target = exec_column(run, exec);
+	if (stage->target == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	if (gpucol_rec_total_of(run->plan, exec->rule->steps + at, &stage->total) &&
+		run->tables[stage->total.relation].totals != NULL)
+		GPUCOL_REC_TRY(prepare_total(run, exec, stage, in));
+	else
+	{
+		last = last_reads(run, exec, at + 1, end);
+		if (last == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+		GPUCOL_REC_TRY(open_output(run, exec, at, last, in));
+		stage->out.registers[step->origin] = exec_column(run, exec);
+		stage->accumulators = exec_alloc(run, exec, exec->capacity *
+										 sizeof(GpucolRecValue));
+		if (!stage->out.registers[step->origin] || !stage->accumulators)
+			return GPUCOL_OUT_OF_MEMORY;
+		GPUCOL_REC_TRY(prepare_steps(run, exec, at + 1, end, &stage->out, stage, last));
+	}
+	in->registers[step->target] = stage->target;
+	return GPUCOL_OK;
+}
+
 /*
  * Prepare steps [from, to), whose input is `in`.  `inside` is the AGGREGATE
  * whose body they are, or NULL, `last` what last_reads says of them.
@@ -260,7 +318,6 @@ static GpucolStatus
 prepare_steps(GpucolRecRun *run, GpucolRecExec *exec, uint32_t from,
 			  uint32_t to, Vector *in, Stage *inside, const uint32_t *last)
 {
-	const uint32_t *body_last;
 	uint32_t	at;
 
 	if (gpucol_thread_is_deep())
@@ -295,22 +352,7 @@ prepare_steps(GpucolRecRun *run, GpucolRecExec *exec, uint32_t from,
 				in->registers[step->target] = stage->target;
 				break;
 			case GPUCOL_REC_AGGREGATE:
-				body_last = last_reads(run, exec, at + 1, at + 1 + step->nsteps);
-				if (body_last == NULL)
-					return GPUCOL_OUT_OF_MEMORY;
-				GPUCOL_REC_TRY(open_output(run, exec, at, body_last, in));
-				stage->out.registers[step->origin] = exec_column(run, exec);
-				stage->accumulators =
-					exec_alloc(run, exec, exec->capacity *
-							   sizeof(GpucolRecValue));
-				stage->target = exec_column(run, exec);
-				if (!stage->out.registers[step->origin] ||
-					!stage->accumulators || !stage->target)
-					return GPUCOL_OUT_OF_MEMORY;
-				GPUCOL_REC_TRY(prepare_steps(run, exec, at + 1,
-											 at + 1 + step->nsteps,
-											 &stage->out, stage, body_last));
-				in->registers[step->target] = stage->target;
+				GPUCOL_REC_TRY(prepare_aggregate(run, exec, at, in));
 				at += step->nsteps;
 				break;
 			case GPUCOL_REC_COLLECT:

@@ -590,6 +590,28 @@ run_collect(GpucolRecRun *run, Stage *stage, Vector *vector)
 	return GPUCOL_OK;
 }
 
+/* An aggregate that totals answer. */
+static GpucolStatus
+run_total(GpucolRecRun *run, const GpucolRecExec *exec, Stage *stage, Vector *vector)
+{
+	uint8_t		keep[GPUCOL_REC_VECTOR];
+	uint32_t	i;
+
+	for (i = 0; i < vector->n; i++)
+	{
+		GpucolRecValue value;
+
+		GPUCOL_REC_TRY(gpucol_rec_totals_get(stage->totals, stage->step, &stage->total,
+											 stage->key ? stage->key[i] : 0, &value));
+		keep[i] = !value.isnull;
+		stage->target[i] = GPUCOL_REC_NULL_ID;
+		if (keep[i])
+			GPUCOL_REC_TRY(gpucol_rec_dictionary_intern(run, value.value, &stage->target[i]));
+	}
+	compress(exec, vector, keep);
+	return GPUCOL_OK;
+}
+
 static GpucolStatus
 run_aggregate(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at,
 			  Vector *vector)
@@ -654,7 +676,10 @@ run_steps(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, Vector *vector)
 				GPUCOL_REC_TRY(run_test(run, exec, stage, vector));
 				break;
 			case GPUCOL_REC_AGGREGATE:
-				GPUCOL_REC_TRY(run_aggregate(run, exec, at, vector));
+				if (stage->totals != NULL)
+					GPUCOL_REC_TRY(run_total(run, exec, stage, vector));
+				else
+					GPUCOL_REC_TRY(run_aggregate(run, exec, at, vector));
 				at += stage->step->nsteps;
 				break;
 			case GPUCOL_REC_COLLECT:

@@ -55,6 +55,9 @@ typedef struct Stage
 	uint64_t   *hash;
 	struct Stage *aggregate;	/* COLLECT: where to */
 	GpucolRecValue *accumulators;	/* AGGREGATE */
+	const GpucolRecTotals *totals;	/* AGGREGATE: that answer it, or NULL */
+	GpucolRecTotal total;		/* by what, */
+	const uint32_t *key;		/* for which ids, or NULL */
 	uint32_t   *target;
 	HostRows   *host;			/* COMPUTE, TEST by the host */
 } Stage;
