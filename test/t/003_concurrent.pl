@@ -97,7 +97,7 @@ for my $bench (@benches)
 {
 	ok($bench->{handle}->finish, "$bench->{name}: no client failed") || diag(${ $bench->{error} });
 	my ($done) = ${ $bench->{output} } =~ /transactions actually processed: (\d+)/;
-	cmp_ok($done // 0, '>', 5, "$bench->{name}: it ran");
+	cmp_ok($done // 0, '>', 0, "$bench->{name}: it ran");
 	$bench->{done} = $done;
 }
 

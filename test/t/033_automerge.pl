@@ -143,8 +143,8 @@ wait_packed('owned', 1000, 'what indexes call runs as the owner');
 # Writers at READ COMMITTED get no error, and lose no change.
 my $sums = PostgreSQL::Test::Utils::tempdir() . '/update.sql';
 append_to_file($sums, <<'SQL');
-\set from random(1, 3000)
-\set to random(1, 3000)
+\set from random(1, 30000)
+\set to random(1, 30000)
 \set new random(1, 1000000000)
 BEGIN;
 UPDATE account SET balance = balance - 1 WHERE id = least(:from, :to);
@@ -157,22 +157,29 @@ $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE account (id int PRIMARY KEY, balance int) USING gpucol;
 CREATE TABLE journal (id int, n int) USING gpucol;
 INSERT INTO account SELECT i, 0 FROM generate_series(1, 900) i;
-INSERT INTO account SELECT i, 0 FROM generate_series(901, 3000) i;
+INSERT INTO account SELECT i, 0 FROM generate_series(901, 30000) i;
 SECURITY LABEL FOR gpucol ON TABLE account IS 'automerge_threshold = 20';
 SECURITY LABEL FOR gpucol ON TABLE journal IS 'automerge_threshold = 20';
 SQL
 {
 	my $offset = -s $node->logfile;
-	$node->command_checks_all([ 'pgbench', '-n', '-c', '4', '-T', ($ENV{GPUCOL_SECONDS} || 12), '-f', $sums, $node->connstr('postgres') ],
-		0, [ qr/number of transactions actually processed: [1-9]/ ], [ qr/^(?!.*(aborted|ERROR))/s ], 'no writer fails');
-	my $log = slurp_file($node->logfile, $offset);
-	my @merges = $log =~ /automatic merge of table "account": [1-9]\d* rows/g;
+	my $log;
+	my $merges = 0;
 
-	cmp_ok(scalar @merges, '>', 1, 'while merges run');
-	note(scalar(@merges) . ' merges of the accounts');
+	# As often as it takes: rows that change within a nap stay where they are, and how many
+	# do is a matter of the machine.
+	for my $round (1 .. 20)
+	{
+		$node->command_checks_all([ 'pgbench', '-n', '-c', '4', '-T', ($ENV{GPUCOL_SECONDS} || 12), '-f', $sums, $node->connstr('postgres') ],
+			0, [ qr/number of transactions actually processed: [1-9]/ ], [ qr/^(?!.*(aborted|ERROR))/s ], "no writer fails, round $round");
+		$log = slurp_file($node->logfile, $offset);
+		$merges = () = $log =~ /automatic merge of table "account": [1-9]\d* rows/g;
+		last if $merges > 1;
+	}
+	ok($merges > 1, "while merges run: $merges of the accounts");
 	unlike($log, qr/could not serialize|deadlock/, 'no serialization error, no deadlock');
 }
-is($node->safe_psql('postgres', 'SELECT count(*), sum(balance) FROM account'), '3000|0', 'no change is lost');
+is($node->safe_psql('postgres', 'SELECT count(*), sum(balance) FROM account'), '30000|0', 'no change is lost');
 sound('account', 'after the writers');
 
 # A merge that takes long, for who wants the table, the database, or the server's end.

@@ -28,10 +28,13 @@ sub new_server
 	return $node;
 }
 
-# Seed the generator with GPUCOL_SEED, the argument or the time, and say so.
+# Seed the generator with GPUCOL_SEED, or with the argument, so that a run is what the last one
+# was; with the time where GPUCOL_SEED is "new".  Say so.
 sub seed_random
 {
-	my $seed = $ENV{GPUCOL_SEED} || shift || int time;
+	my $seed = $ENV{GPUCOL_SEED} || shift || 1;
+
+	$seed = int time if $seed eq 'new';
 
 	srand($seed);
 	note("GPUCOL_SEED=$seed repeats this run");
