@@ -18,8 +18,9 @@
 #include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pg_list.h"
-#include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
+#include "utils/typcache.h"
 
 #include "columnar/collation.h"
 #include "exec/first.h"
@@ -123,59 +124,125 @@ integer_constant(const Node *node, int64 *value)
 	}
 }
 
+/* A constant as the integers that enclose it, which are the same if it is one. */
+typedef struct Bound
+{
+	int64		floor;
+	int64		ceil;
+} Bound;
+
+/* A constant of type numeric in units of 10^-scale; false if it has too many digits. */
+static bool
+numeric_constant(const Node *node, int scale, Bound *bound)
+{
+	const Const *constant = (const Const *) node;
+	GpucolNumericShape shape;
+	Datum		product;
+
+	if (!IsA(node, Const) || constant->constisnull || constant->consttype != NUMERICOID)
+		return false;
+	gpucol_typemap_numeric_shape(constant->constvalue, &shape);
+	if (!shape.finite || shape.whole + scale > 17)
+		return false;
+	product = DirectFunctionCall2(numeric_mul, constant->constvalue,
+								  gpucol_typemap_numeric(gpucol_lower_power10(scale), 0));
+	bound->floor = DatumGetInt64(DirectFunctionCall1(numeric_int8, DirectFunctionCall1(numeric_floor, product)));
+	bound->ceil = DatumGetInt64(DirectFunctionCall1(numeric_int8, DirectFunctionCall1(numeric_ceil, product)));
+	return true;
+}
+
 /* The values that `strategy` lets pass; false if it is none of the five. */
 static bool
-set_bounds(int strategy, int64 value, GpucolFirstTest *test)
+set_bounds(int strategy, Bound bound, GpucolFirstTest *test)
 {
 	test->lo = PG_INT64_MIN;
 	test->hi = PG_INT64_MAX;
 	switch (strategy)
 	{
 		case BTLessStrategyNumber:
-			test->hi = value - 1;
-			return value > PG_INT64_MIN;
+			test->hi = bound.ceil - 1;
+			return bound.ceil > PG_INT64_MIN;
 		case BTLessEqualStrategyNumber:
-			test->hi = value;
+			test->hi = bound.floor;
 			return true;
 		case BTEqualStrategyNumber:
-			test->lo = test->hi = value;
+			test->lo = bound.ceil;
+			test->hi = bound.floor;
 			return true;
 		case BTGreaterEqualStrategyNumber:
-			test->lo = value;
+			test->lo = bound.ceil;
 			return true;
 		case BTGreaterStrategyNumber:
-			test->lo = value + 1;
-			return value < PG_INT64_MAX;
+			test->lo = bound.floor + 1;
+			return bound.floor < PG_INT64_MAX;
 		default:
 			return false;
 	}
 }
 
-/* A conjunct of HAVING as a test: count, a sum of integers and the like against a constant. */
+/*
+ * A constant beside an aggregate, in the units of its state.  Averages are about right only
+ * and do for an order, but not here.
+ */
+static bool
+find_bound(const GpucolGroupPlan *plan, const Var *var, const Node *constant, Bound *bound)
+{
+	const GpucolFinal *final = &plan->finals[var->varattno - 1 - plan->nkeys];
+
+	if (var->vartype == NUMERICOID)
+		return (final->cls == GPUCOL_CLASS_D || final->cls == GPUCOL_CLASS_I) &&
+			(by_final(final) == GPUCOL_FIRST_SUM || by_final(final) == GPUCOL_FIRST_VALUE) &&
+			numeric_constant(constant, final->cls == GPUCOL_CLASS_D ? final->scale : 0, bound);
+	if (!integer_constant(constant, &bound->floor))
+		return false;
+	bound->ceil = bound->floor;
+	return true;
+}
+
+/* The family of a type's comparisons with constants, or InvalidOid. */
+static Oid
+family_of(Oid type)
+{
+	switch (type)
+	{
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+			return INTEGER_BTREE_FAM_OID;
+		case NUMERICOID:
+			return lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+		default:
+			return InvalidOid;
+	}
+}
+
+/* A conjunct of HAVING as a test: count, a sum of numbers and the like against a constant. */
 static bool
 make_test(const GpucolGroupPlan *plan, Node *node, GpucolFirstTest *test)
 {
 	const OpExpr *op = (const OpExpr *) node;
 	Oid			opno;
 	const Var  *var;
-	int64		value;
+	const Node *constant;
+	Bound		bound;
 
 	if (!IsA(node, OpExpr) || list_length(op->args) != 2)
 		return false;
 	var = linitial(op->args);
+	constant = lsecond(op->args);
 	opno = op->opno;
-	if (!integer_constant(lsecond(op->args), &value))
+	if (!IsA(var, Var))
 	{
 		var = lsecond(op->args);
+		constant = linitial(op->args);
 		opno = get_commutator(opno);
-		if (!OidIsValid(opno) || !integer_constant(linitial(op->args), &value))
-			return false;
 	}
-	if (!IsA(var, Var) || (var->vartype != INT8OID && var->vartype != INT4OID && var->vartype != INT2OID) ||
+	if (!OidIsValid(opno) || !IsA(var, Var) || !OidIsValid(family_of(var->vartype)) ||
 		var->varattno <= plan->nkeys ||
-		!find_value(plan, var->varattno - 1, &test->by, &test->number))
+		!find_value(plan, var->varattno - 1, &test->by, &test->number) ||
+		!find_bound(plan, var, constant, &bound))
 		return false;
-	return set_bounds(get_op_opfamily_strategy(opno, INTEGER_BTREE_FAM_OID), value, test);
+	return set_bounds(get_op_opfamily_strategy(opno, family_of(var->vartype)), bound, test);
 }
 
 /* Add the order; the keys end before the first that an engine cannot compare. */

@@ -32,10 +32,10 @@ typedef enum GpucolFirstBy
 	GPUCOL_FIRST_AVERAGE		/* the sum divided by the rows: about */
 } GpucolFirstBy;
 
-/* lo <= value <= hi; NULL fails. */
+/* lo <= value <= hi, of decimals their mantissas; NULL fails.  The least and the greatest int64 are no bounds. */
 typedef struct GpucolFirstTest
 {
-	uint16_t	by;				/* GpucolFirstBy: COUNT, DISTINCT, or another of I */
+	uint16_t	by;				/* GpucolFirstBy: COUNT, DISTINCT, or VALUE or SUM of I, D */
 	uint16_t	number;			/* of the key or aggregate */
 	int64_t		lo;
 	int64_t		hi;

@@ -97,4 +97,23 @@ SELECT d FROM unnest(ARRAY[
 	]) q, differ_in_threads(q) d;
 RESET gpucol.engine;
 
+-- keys in the order of the rows, by the ten thousand in each segment; rows of the delta out of it, few and many
+SET gpucol.segment_rows = 100000;
+CREATE TABLE rising (k int, w int8, v numeric(8,2), t int) USING gpucol;
+INSERT INTO rising SELECT i / 3 * 5, i / 3 * 50000000000, i % 977 / 4.0, i % 5 FROM generate_series(1000, 251000) i;
+SET gpucol.segment_rows = 50000;
+INSERT INTO rising SELECT i / 3 * 5, i / 3 * 50000000000, i % 977 / 4.0, i % 5 FROM generate_series(249000, 300000) i;
+INSERT INTO rising SELECT NULLIF(i * 2503 % 1700, 5), i * 2503 % 1700 * 10000000000, i, i FROM generate_series(1, 300) i;
+CREATE TABLE rising_more (LIKE rising) USING gpucol;
+INSERT INTO rising_more SELECT * FROM rising;
+CREATE PROCEDURE add_few() LANGUAGE plpgsql AS $$ BEGIN FOR i IN 1..60 LOOP
+	INSERT INTO rising_more SELECT (j * 7919 + i * 31) % 600000, (j * 7919 + i * 31) % 600000 * 10000000000, j, i FROM generate_series(1, 200) j; END LOOP; END $$;
+CALL add_few();
+SELECT count(*) > 1 AS segments, (SELECT sum(delta_rows) FROM (SELECT count(*) AS delta_rows FROM rising_more WHERE (ctid::text::point)[0] < 2147483648) d) AS delta FROM gpucol.segments('rising_more');
+SELECT d FROM unnest('{rising,rising_more}'::text[]) rel, unnest('{k,w}'::text[]) key, unnest(CASE key WHEN 'k' THEN '{1,2}'::text[] ELSE '{1}' END) threads, set_config('gpucol.cpu_threads', threads, false),
+	unnest('{"HAVING count(*) <> 3","HAVING sum(v) > 680","HAVING count(*) < 3 AND min(t) >= 2","ORDER BY sum(v) DESC, 1 LIMIT 50"}'::text[]) rest,
+	differ(format('SELECT %1$s, count(*), sum(v), min(t) FROM %2$s GROUP BY %1$s %3$s', key, rel, rest)) d WHERE d IS NOT NULL;
+RESET gpucol.segment_rows;
+RESET gpucol.cpu_threads;
+
 DROP SCHEMA agg_groups CASCADE;

@@ -65,7 +65,7 @@ gpucol_cpu_dense_resolve(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const
 		groups->only_layout = groups->layout;
 	if (status == GPUCOL_OK && groups->only_layout == groups->layout && !worker->run->agg.dense->repeats)
 		status = gpucol_cpu_group_append(groups, worker->keys, GPUCOL_VECTOR_VALUES, n, ids);
-	else if (status == GPUCOL_OK)
+	else if (status == GPUCOL_OK)	/* slots ascend, as their keys do */
 		status = gpucol_cpu_group_lookup(groups, worker->keys, GPUCOL_VECTOR_VALUES, n,
 										 worker->hashes, ids);
 	for (uint32_t j = 0; j < n && status == GPUCOL_OK; j++)

@@ -147,16 +147,16 @@ value_of(const GpucolRun *run, Candidate at, int by, int number, __int128 *value
 
 /* Does a group meet all tests? */
 static bool
-meets_tests(const First *first, Candidate at)
+meets_tests(const GpucolRun *run, Candidate at)
 {
 	__int128	value;
 
-	for (int t = 0; t < first->wanted->ntests; t++)
+	for (int t = 0; t < run->agg.first->ntests; t++)
 	{
-		const GpucolFirstTest *test = &first->wanted->tests[t];
+		const GpucolFirstTest *test = &run->agg.first->tests[t];
 
-		if (!value_of(first->run, at, test->by, test->number, &value) ||
-			value < test->lo || value > test->hi)
+		if (!value_of(run, at, test->by, test->number, &value) ||
+			(value < test->lo && test->lo > INT64_MIN) || (value > test->hi && test->hi < INT64_MAX))
 			return false;
 	}
 	return true;
@@ -279,9 +279,9 @@ select_first(First *first)
 {
 	const GpucolFirst *wanted = first->wanted;
 	uint64_t	k = (uint64_t) wanted->k;
-	bool		all = wanted->k == 0 || wanted->all_ties;
+	bool		all = wanted->all_ties;
 
-	for (int i = 0; i < wanted->nkeys && wanted->k > 0 && first->n > k && k > 0; i++)
+	for (int i = 0; i < wanted->nkeys && first->n > k && k > 0; i++)
 	{
 		int			margin;
 		bool		rough = is_rough(first->run, &wanted->keys[i], &margin);
@@ -333,20 +333,21 @@ list_candidates(First *first)
 		{
 			Candidate	at = {(uint32_t) p, g};
 
-			if (meets_tests(first, at))
+			if (meets_tests(first->run, at))
 				first->candidates[first->n++] = at;
 		}
 }
 
-/* Move the groups of a table that are kept to its front. */
+/* Move the groups of a table that are kept to its front: those that meet the tests where `kept` is NULL. */
 static void
-pack_groups(const GpucolRun *run, GpucolCpuGroups *groups, const uint8_t *kept)
+pack_groups(const GpucolRun *run, uint32_t part, const uint8_t *kept)
 {
+	GpucolCpuGroups *groups = run->agg.parts[part];
 	uint32_t	n = 0;
 
 	for (uint32_t g = 0; g < groups->n; g++)
 	{
-		if (!kept[g])
+		if (kept != NULL ? !kept[g] : !meets_tests(run, (Candidate) {part, g}))
 			continue;
 		memmove(groups->keys + (size_t) n * run->agg.key_words,
 				groups->keys + (size_t) g * run->agg.key_words, sizeof(uint64_t) * run->agg.key_words);
@@ -367,6 +368,12 @@ gpucol_cpu_first_select(GpucolRun *run)
 
 	if (run->agg.first == NULL || run->program->nkeys == 0)
 		return;
+	if (run->agg.first->k == 0)
+	{
+		for (int p = 0; p < run->agg.nparts; p++)
+			pack_groups(run, (uint32_t) p, NULL);
+		return;
+	}
 	ok = open_first(&first);
 	if (ok)
 	{
@@ -376,7 +383,7 @@ gpucol_cpu_first_select(GpucolRun *run)
 	for (int p = 0; p < run->agg.nparts && first.keep != NULL; p++)
 	{
 		if (ok)
-			pack_groups(run, run->agg.parts[p], first.keep[p]);
+			pack_groups(run, (uint32_t) p, first.keep[p]);
 		gpucol_cpu_free(run, first.keep[p]);
 	}
 	gpucol_cpu_free(run, first.keep);

@@ -18,6 +18,7 @@
 #define CHUNK_BYTES 65536
 #define DIRECT_VALUES 65536		/* values of a single key found without hashing, */
 #define DIRECT_STRINGS (UINT32_C(1) << 26)	/* and numbers of strings */
+#define SORTED_GROUPS 65536		/* so many that ascend are searched by halves */
 #define PREFETCHED_SLOTS 4096	/* smaller tables are in the cache anyway */
 #define SEEN_BITS (UINT32_C(1) << 24)	/* of all groups with codes */
 
@@ -154,20 +155,82 @@ grow_groups(GpucolCpuGroups *groups, uint32_t n)
 	return GPUCOL_OK;
 }
 
-/* Enter every group in the hash table, with room for another. */
-static GpucolStatus
-grow_slots(GpucolCpuGroups *groups)
+/* Enter a group in the hash table, which has room for it. */
+static void
+enter_group(GpucolCpuGroups *groups, uint32_t g)
 {
 	const GpucolRun *run = groups->run;
 
-	if (grow_table(groups->run, &groups->table, (uint64_t) groups->n + 1) != GPUCOL_OK)
+	gpucol_hash_add(&groups->table,
+					gpucol_cpu_group_hash(run, groups->keys + (size_t) g * run->agg.key_words), g);
+}
+
+/* Enter every group that is not sorted in the hash table, with room for another. */
+static GpucolStatus
+grow_slots(GpucolCpuGroups *groups)
+{
+	if (grow_table(groups->run, &groups->table, (uint64_t) groups->n - groups->sorted + 1) != GPUCOL_OK)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (; groups->nhashed < groups->n; groups->nhashed++)
-		gpucol_hash_add(&groups->table,
-						gpucol_cpu_group_hash(run, groups->keys +
-											  (size_t) groups->nhashed * run->agg.key_words),
-						groups->nhashed);
+		enter_group(groups, groups->nhashed);
 	return GPUCOL_OK;
+}
+
+/*
+ * Before n look-ups: many groups that ascend are sorted already, and a few rows that are not in
+ * their order are sought among them; more of such rows are worth a hash table.
+ */
+static GpucolStatus
+choose_search(GpucolCpuGroups *groups, uint32_t n)
+{
+	uint32_t	sorted = groups->sorted;
+
+	if (groups->table.nslots == 0 && groups->rising >= SORTED_GROUPS)
+		sorted = groups->sorted = groups->nhashed = groups->rising;
+	groups->searches += sorted > 0 ? n : 0;
+	if (groups->searches <= sorted / 8)
+		return GPUCOL_OK;
+	groups->sorted = 0;
+	if (grow_slots(groups) != GPUCOL_OK)
+		return GPUCOL_OUT_OF_MEMORY;
+	groups->searches = 0;
+	for (uint32_t g = 0; g < sorted; g++)
+		enter_group(groups, g);
+	return GPUCOL_OK;
+}
+
+/* Search for the group of a key among those that are sorted. */
+static bool
+find_sorted(const GpucolCpuGroups *groups, int64_t key, uint32_t *id)
+{
+	uint32_t	from = 0;
+	uint32_t	to = groups->sorted;
+
+	while (from < to)
+	{
+		uint32_t	middle = from + (to - from) / 2;
+
+		if ((int64_t) groups->keys[(size_t) middle * 2 + 1] < key)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	*id = from;
+	return from < groups->sorted && (int64_t) groups->keys[(size_t) from * 2 + 1] == key;
+}
+
+/* Are the keys single integers, whose order is that of rows in many a table? */
+GPUCOL_CPU_INLINE bool
+may_ascend(const GpucolRun *run)
+{
+	return run->program->nkeys == 1 && run->code.classes[run->code.keys[0]] == GPUCOL_CLASS_I;
+}
+
+/* The greatest key; there must be one. */
+GPUCOL_CPU_INLINE int64_t
+top_key(const GpucolCpuGroups *groups)
+{
+	return (int64_t) groups->keys[(size_t) (groups->top - 1) * 2 + 1];
 }
 
 /* Number of a new group with the key of row j; there must be room. */
@@ -181,7 +244,42 @@ add_group(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint32_t
 		groups->keys[(size_t) g * run->agg.key_words + k] = keys[k * stride + j];
 	memcpy(groups->states + (size_t) g * run->agg.state_words, run->agg.first_state,
 		   sizeof(uint64_t) * run->agg.state_words);
+	if (may_ascend(run) && !keys[j] &&
+		(groups->top == 0 || (int64_t) keys[stride + j] > top_key(groups)))
+	{
+		groups->top = g + 1;
+		groups->rising += groups->rising == g;
+	}
 	return g;
+}
+
+/*
+ * Find or add the groups of those of n rows that come first and whose keys ascend from the
+ * greatest that any group has: without a hash.  Their number is put into *found.
+ */
+static GpucolStatus
+lookup_ascending(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint32_t n,
+				 uint32_t *ids, uint32_t *found)
+{
+	const int64_t *values = (const int64_t *) keys + stride;
+	uint32_t	j = 0;
+
+	*found = 0;
+	if (!may_ascend(groups->run))
+		return GPUCOL_OK;
+	for (; j < n && !keys[j] && (groups->top == 0 || values[j] >= top_key(groups)); j++)
+	{
+		if (groups->top == 0 || values[j] > top_key(groups))
+		{
+			if (grow_groups(groups, 1) != GPUCOL_OK)
+				return GPUCOL_OUT_OF_MEMORY;
+			groups->only_layout = 0;
+			add_group(groups, keys, stride, j);
+		}
+		ids[j] = groups->top - 1;
+	}
+	*found = j;
+	return GPUCOL_OK;
 }
 
 GpucolStatus
@@ -261,6 +359,8 @@ lookup_hashed(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint
 	GpucolRun  *run = groups->run;
 
 	hash_rows(run, keys, stride, n, hashes);
+	if (choose_search(groups, n) != GPUCOL_OK)
+		return GPUCOL_OUT_OF_MEMORY;
 	if ((groups->table.nslots == 0 || groups->nhashed < groups->n) &&
 		grow_slots(groups) != GPUCOL_OK)
 		return GPUCOL_OUT_OF_MEMORY;
@@ -278,6 +378,8 @@ lookup_hashed(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint
 			ids[j] = ids[j - 1];
 			continue;
 		}
+		if (groups->sorted > 0 && !keys[j] && find_sorted(groups, (int64_t) keys[stride + j], &ids[j]))
+			continue;
 		while ((found = gpucol_hash_next(&groups->table, hash, &at, &ids[j])) &&
 			   !same_key(groups, ids[j], keys, stride, j))
 			continue;
@@ -413,8 +515,14 @@ gpucol_cpu_group_lookup(GpucolCpuGroups *groups, const uint64_t *keys,
 						size_t stride, uint32_t n, uint64_t *hashes, uint32_t *ids)
 {
 	bool		done = false;
-	GpucolStatus status = GPUCOL_OK;
+	uint32_t	found;
+	GpucolStatus status = lookup_ascending(groups, keys, stride, n, ids, &found);
 
+	keys += found;
+	ids += found;
+	n -= found;
+	if (status != GPUCOL_OK || n == 0)
+		return status;
 	if (n >= 64 && groups->run->agg.key_words == 2 && !groups->run->agg.key_is_float[1])
 		status = lookup_direct(groups, keys, stride, n, hashes, ids, &done);
 	return done || status != GPUCOL_OK ? status :

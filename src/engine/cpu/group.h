@@ -86,6 +86,12 @@ struct GpucolCpuGroups
 	GpucolHashTable table;		/* their numbers */
 	uint32_t	nhashed;		/* groups that are in the table; later ones were appended */
 
+	/* a single integer key */
+	uint32_t	top;			/* group + 1 of the greatest that is not NULL */
+	uint32_t	rising;			/* groups from the first on whose keys ascend */
+	uint32_t	sorted;			/* of these, those that are searched for, and not in the table */
+	uint32_t	searches;		/* so far */
+
 	/* one key: groups + 1 of the values from direct_base on, and of NULL */
 	uint32_t   *direct;
 	int64_t		direct_base;
