@@ -95,14 +95,21 @@ gpucol_hash_put(GpucolHashTable *table, uint64_t at, uint64_t hash, uint32_t num
 	table->slots[at] = (hash & UINT64_C(0xffffffff00000000)) | ((uint64_t) number + 1);
 }
 
-/* Put an item that the table lacks. */
-static inline void
-gpucol_hash_add(GpucolHashTable *table, uint64_t hash, uint32_t number)
+/* The free slot for an item that the table lacks. */
+static inline uint64_t
+gpucol_hash_free(const GpucolHashTable *table, uint64_t hash)
 {
 	uint64_t	at;
 
 	GPUCOL_PROBE(at, gpucol_hash_home(table, hash), table->nslots, table->slots[at] == 0);
-	gpucol_hash_put(table, at, hash, number);
+	return at;
+}
+
+/* Put an item that the table lacks. */
+static inline void
+gpucol_hash_add(GpucolHashTable *table, uint64_t hash, uint32_t number)
+{
+	gpucol_hash_put(table, gpucol_hash_free(table, hash), hash, number);
 }
 
 /* Give a table other slots, which are free: it is empty then. */

@@ -267,6 +267,7 @@ gpucol_cpu_agg_init(GpucolRun *run)
 		if (status != GPUCOL_OK)
 			return status;
 	}
+	run->agg.group_words = run->agg.key_words + run->agg.state_words;
 	run->agg.first_state = gpucol_cpu_alloc0(run, sizeof(uint64_t) * run->agg.state_words);
 	if (run->agg.first_state == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
@@ -374,7 +375,7 @@ deliver_keys(GpucolRun *run, const GpucolCpuGroups *groups, uint32_t first, uint
 		column->nulls = run->out.nulls[k];
 		for (uint32_t g = 0; g < n; g++)
 		{
-			const uint64_t *key = groups->keys + (size_t) (first + g) * run->agg.key_words;
+			const uint64_t *key = groups->keys + (size_t) (first + g) * run->agg.group_words;
 			bool		isnull = key[0] >> k & 1;
 
 			run->out.nulls[k][g] = isnull;
@@ -431,7 +432,7 @@ gpucol_cpu_agg_next(GpucolRun *run, GpucolResult *out)
 		for (uint32_t a = 0; a < naggs; a++)
 		{
 			status = deliver_state(&run->code.aggs[a], &run->agg.maps[a], groups->states +
-								   (size_t) (run->agg.next_group + g) * run->agg.state_words,
+								   (size_t) (run->agg.next_group + g) * run->agg.group_words,
 								   &run->agg.out_states[g * naggs + a]);
 			if (status != GPUCOL_OK)
 				return status;

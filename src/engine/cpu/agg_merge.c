@@ -144,7 +144,7 @@ merge_pairs(Merge *merge, const GpucolCpuAcc *acc, const uint32_t *groups,
 
 		if (gpucol_cpu_group_add(merge->to, set, groups[j], values[j], &added) != GPUCOL_OK)
 			return GPUCOL_OUT_OF_MEMORY;
-		merge->to->states[(size_t) groups[j] * merge->run->agg.state_words + acc->offset] += added;
+		merge->to->states[(size_t) groups[j] * merge->run->agg.group_words + acc->offset] += added;
 	}
 	return GPUCOL_OK;
 }
@@ -208,7 +208,7 @@ merge_vector(Merge *merge, GpucolCpuWorker *worker, uint32_t first, uint32_t n)
 
 	for (uint32_t j = 0; j < n; j++)
 	{
-		uint64_t   *key = merge->from->keys + (size_t) (first + j) * run->agg.key_words;
+		uint64_t   *key = merge->from->keys + (size_t) (first + j) * run->agg.group_words;
 
 		if (translate_key(merge, key) != GPUCOL_OK)
 			return GPUCOL_OUT_OF_MEMORY;
@@ -219,8 +219,8 @@ merge_vector(Merge *merge, GpucolCpuWorker *worker, uint32_t first, uint32_t n)
 									 worker->hashes, worker->ids);
 	for (uint32_t j = 0; j < n && status == GPUCOL_OK; j++)
 	{
-		uint64_t   *to = merge->to->states + (size_t) worker->ids[j] * run->agg.state_words;
-		const uint64_t *from = merge->from->states + (size_t) (first + j) * run->agg.state_words;
+		uint64_t   *to = merge->to->states + (size_t) worker->ids[j] * run->agg.group_words;
+		const uint64_t *from = merge->from->states + (size_t) (first + j) * run->agg.group_words;
 
 		status = gpucol_cpu_agg_merge(run, to, from);
 		if (status == GPUCOL_OK && run->agg.nextremes > 0)

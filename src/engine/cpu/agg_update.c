@@ -203,7 +203,7 @@ update_distinct(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
 {
 	const GpucolCpuReg *reg = &worker->regs[acc->arg];
 	GpucolCpuSet *set = &groups->sets[acc->distinct];
-	uint32_t	stride = worker->run->agg.state_words;
+	uint32_t	stride = worker->run->agg.group_words;
 	bool		numbers = reg->cls == GPUCOL_CLASS_S && worker->run->program->nkeys == 0;
 	uint64_t	words[GPUCOL_VECTOR_VALUES];
 	GpucolStatus status;
@@ -436,7 +436,7 @@ update_pairs(GpucolCpuWorker *worker, const GpucolCpuAcc *acc, const uint8_t *va
 	const double *x = worker->regs[acc->arg].v.f;
 	const double *y = worker->regs[acc->order].v.f;
 	const uint32_t *ids = worker->ids;
-	size_t		stride = worker->run->agg.state_words;
+	size_t		stride = worker->run->agg.group_words;
 	uint32_t	n = worker->nsel;
 	GpucolStatus status = GPUCOL_OK;
 
@@ -458,7 +458,7 @@ update_acc(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc 
 	GpucolCpuReg *reg = acc->arg == GPUCOL_NO_REG ? NULL : &worker->regs[acc->arg];
 	uint32_t	n = worker->nsel;
 	const uint32_t *ids = worker->ids;
-	size_t		stride = worker->run->agg.state_words;
+	size_t		stride = worker->run->agg.group_words;
 	uint64_t   *states = groups->states + acc->offset;
 	GpucolStatus status = GPUCOL_OK;
 

@@ -496,6 +496,7 @@ typedef struct GpucolCpuAggregation
 	uint32_t	state_words;
 	uint64_t   *first_state;	/* a group's state before any row */
 	uint32_t	key_words;
+	uint32_t	group_words;	/* of its key and its state */
 	bool	   *key_is_float;	/* by key word */
 	int			ndistinct;
 	int			nextremes;

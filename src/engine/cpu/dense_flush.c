@@ -136,7 +136,7 @@ static GpucolStatus
 flush_acc(const GpucolCpuAcc *acc, const Place *place, const GpucolCpuGroups *groups,
 		  uint64_t *const *folded, const uint32_t *slots, uint32_t n)
 {
-	size_t		stride = groups->run->agg.state_words;
+	size_t		stride = groups->run->agg.group_words;
 	uint64_t   *states = groups->states + acc->offset;
 
 	for (uint32_t j = 0; j < n; j++)

@@ -200,7 +200,7 @@ update_scores(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuA
 	const uint32_t *positions = run->agg.ranks[acc->extreme].positions;
 	GpucolCpuExtreme *extreme = &groups->extremes[acc->extreme];
 	uint64_t   *states = groups->states + acc->offset;
-	size_t		stride = run->agg.state_words;
+	size_t		stride = run->agg.group_words;
 	uint32_t	n = code_space(reg->column);
 	bool		max = is_max(acc);
 
@@ -228,7 +228,7 @@ update_bytes(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAc
 {
 	const GpucolCpuReg *reg = &worker->regs[acc->arg];
 	uint64_t   *states = groups->states + acc->offset;
-	size_t		stride = worker->run->agg.state_words;
+	size_t		stride = worker->run->agg.group_words;
 	GpucolStatus status = GPUCOL_OK;
 
 	for (uint32_t j = 0; j < worker->nsel && status == GPUCOL_OK; j++)
@@ -256,7 +256,7 @@ note_candidates(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCp
 	const GpucolCpuReg *reg = &worker->regs[acc->arg];
 	GpucolCpuExtreme *extreme = &groups->extremes[acc->extreme];
 	uint64_t   *states = groups->states + acc->offset;
-	size_t		stride = worker->run->agg.state_words;
+	size_t		stride = worker->run->agg.group_words;
 	uint32_t	base = vector->delta != NULL || reg->coded ? 0 :
 		vector->number * GPUCOL_VECTOR_VALUES - reg->column->window_row;
 
@@ -429,7 +429,7 @@ take_candidates(GpucolRun *run, GpucolCpuGroups *groups, const GpucolCpuAcc *acc
 	{
 		GpucolCpuCandidate candidate = extreme->candidates[i];
 		uint64_t   *words = groups->states + acc->offset +
-			(size_t) candidate.group * run->agg.state_words;
+			(size_t) candidate.group * run->agg.group_words;
 
 		if (ranked)
 			raise_score(extreme, words, candidate.group,
@@ -488,7 +488,7 @@ take_scores(GpucolRun *run, GpucolCpuGroups *groups, const GpucolCpuAcc *acc)
 	for (uint32_t i = 0; i < extreme->ntouched && status == GPUCOL_OK; i++)
 	{
 		uint64_t   *words = groups->states + acc->offset +
-			(size_t) extreme->touched[i] * run->agg.state_words;
+			(size_t) extreme->touched[i] * run->agg.group_words;
 		uint32_t	position = (uint32_t) (is_max(acc) ? words[WORD_SCORE] - 1 :
 										   n - words[WORD_SCORE]);
 

@@ -140,9 +140,9 @@ value_of(const GpucolRun *run, Candidate at, int by, int number, __int128 *value
 	const GpucolCpuGroups *groups = run->agg.parts[at.part];
 
 	if (by == GPUCOL_FIRST_KEY)
-		return key_value(run, number, groups->keys + (size_t) at.group * run->agg.key_words, value);
+		return key_value(run, number, groups->keys + (size_t) at.group * run->agg.group_words, value);
 	return agg_value(run, (GpucolFirstBy) by, number,
-					 groups->states + (size_t) at.group * run->agg.state_words, value);
+					 groups->states + (size_t) at.group * run->agg.group_words, value);
 }
 
 /* Does a group meet all tests? */
@@ -349,11 +349,9 @@ pack_groups(const GpucolRun *run, uint32_t part, const uint8_t *kept)
 	{
 		if (kept != NULL ? !kept[g] : !meets_tests(run, (Candidate) {part, g}))
 			continue;
-		memmove(groups->keys + (size_t) n * run->agg.key_words,
-				groups->keys + (size_t) g * run->agg.key_words, sizeof(uint64_t) * run->agg.key_words);
-		memmove(groups->states + (size_t) n * run->agg.state_words,
-				groups->states + (size_t) g * run->agg.state_words,
-				sizeof(uint64_t) * run->agg.state_words);
+		memmove(groups->keys + (size_t) n * run->agg.group_words,
+				groups->keys + (size_t) g * run->agg.group_words,
+				sizeof(uint64_t) * run->agg.group_words);
 		n++;
 	}
 	groups->n = n;

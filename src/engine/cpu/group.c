@@ -13,13 +13,12 @@
 #include "kernel/hash.h"
 
 #define FIRST_GROUPS 256
-#define FIRST_STRINGS 64
 #define FIRST_PAIRS 256
-#define CHUNK_BYTES 65536
 #define DIRECT_VALUES 65536		/* values of a single key found without hashing, */
 #define DIRECT_STRINGS (UINT32_C(1) << 26)	/* and numbers of strings */
 #define SORTED_GROUPS 65536		/* so many that ascend are searched by halves */
-#define PREFETCHED_SLOTS 4096	/* smaller tables are in the cache anyway */
+#define GUESSED 128				/* rows that slots and groups are fetched for at a time */
+#define NO_GROUP UINT32_MAX
 #define SEEN_BITS (UINT32_C(1) << 24)	/* of all groups with codes */
 
 /* ---- groups ---- */
@@ -56,7 +55,6 @@ gpucol_cpu_group_destroy(GpucolCpuGroups *groups)
 		return;
 	run = groups->run;
 	gpucol_cpu_free(run, groups->keys);
-	gpucol_cpu_free(run, groups->states);
 	gpucol_cpu_free(run, groups->table.slots);
 	gpucol_cpu_free(run, groups->direct);
 	gpucol_cpu_free(run, groups->channels);
@@ -93,9 +91,8 @@ gpucol_cpu_group_destroy(GpucolCpuGroups *groups)
 	gpucol_cpu_free(run, groups);
 }
 
-/* Make room in a table for n items. */
-static GpucolStatus
-grow_table(GpucolRun *run, GpucolHashTable *table, uint64_t n)
+GpucolStatus
+gpucol_cpu_group_grow(GpucolRun *run, GpucolHashTable *table, uint64_t n)
 {
 	uint64_t	nslots = gpucol_hash_slots(table->nslots, n);
 	uint64_t   *slots;
@@ -133,7 +130,6 @@ grow_groups(GpucolCpuGroups *groups, uint32_t n)
 	GpucolRun  *run = groups->run;
 	uint32_t	capacity = groups->capacity == 0 ? FIRST_GROUPS : groups->capacity;
 	uint64_t   *keys;
-	uint64_t   *states;
 
 	if (groups->n + n <= groups->capacity)
 		return GPUCOL_OK;
@@ -142,15 +138,11 @@ grow_groups(GpucolCpuGroups *groups, uint32_t n)
 	if (capacity > UINT32_MAX / 8)
 		return GPUCOL_OUT_OF_MEMORY;
 	keys = gpucol_cpu_realloc(run, groups->keys,
-							  sizeof(uint64_t) * run->agg.key_words * (size_t) capacity);
+							  sizeof(uint64_t) * run->agg.group_words * (size_t) capacity);
 	if (keys == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	groups->keys = keys;
-	states = gpucol_cpu_realloc(run, groups->states,
-								sizeof(uint64_t) * run->agg.state_words * (size_t) capacity);
-	if (states == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
-	groups->states = states;
+	groups->states = keys + run->agg.key_words;
 	groups->capacity = capacity;
 	return GPUCOL_OK;
 }
@@ -162,14 +154,14 @@ enter_group(GpucolCpuGroups *groups, uint32_t g)
 	const GpucolRun *run = groups->run;
 
 	gpucol_hash_add(&groups->table,
-					gpucol_cpu_group_hash(run, groups->keys + (size_t) g * run->agg.key_words), g);
+					gpucol_cpu_group_hash(run, groups->keys + (size_t) g * run->agg.group_words), g);
 }
 
 /* Enter every group that is not sorted in the hash table, with room for another. */
 static GpucolStatus
 grow_slots(GpucolCpuGroups *groups)
 {
-	if (grow_table(groups->run, &groups->table, (uint64_t) groups->n - groups->sorted + 1) != GPUCOL_OK)
+	if (gpucol_cpu_group_grow(groups->run, &groups->table, (uint64_t) groups->n - groups->sorted + 1) != GPUCOL_OK)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (; groups->nhashed < groups->n; groups->nhashed++)
 		enter_group(groups, groups->nhashed);
@@ -203,6 +195,7 @@ choose_search(GpucolCpuGroups *groups, uint32_t n)
 static bool
 find_sorted(const GpucolCpuGroups *groups, int64_t key, uint32_t *id)
 {
+	uint32_t	words = groups->run->agg.group_words;
 	uint32_t	from = 0;
 	uint32_t	to = groups->sorted;
 
@@ -210,13 +203,13 @@ find_sorted(const GpucolCpuGroups *groups, int64_t key, uint32_t *id)
 	{
 		uint32_t	middle = from + (to - from) / 2;
 
-		if ((int64_t) groups->keys[(size_t) middle * 2 + 1] < key)
+		if ((int64_t) groups->keys[(size_t) middle * words + 1] < key)
 			from = middle + 1;
 		else
 			to = middle;
 	}
 	*id = from;
-	return from < groups->sorted && (int64_t) groups->keys[(size_t) from * 2 + 1] == key;
+	return from < groups->sorted && (int64_t) groups->keys[(size_t) from * words + 1] == key;
 }
 
 /* Are the keys single integers, whose order is that of rows in many a table? */
@@ -230,7 +223,7 @@ may_ascend(const GpucolRun *run)
 GPUCOL_CPU_INLINE int64_t
 top_key(const GpucolCpuGroups *groups)
 {
-	return (int64_t) groups->keys[(size_t) (groups->top - 1) * 2 + 1];
+	return (int64_t) groups->keys[(size_t) (groups->top - 1) * groups->run->agg.group_words + 1];
 }
 
 /* Number of a new group with the key of row j; there must be room. */
@@ -241,8 +234,8 @@ add_group(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint32_t
 	uint32_t	g = groups->n++;
 
 	for (uint32_t k = 0; k < run->agg.key_words; k++)
-		groups->keys[(size_t) g * run->agg.key_words + k] = keys[k * stride + j];
-	memcpy(groups->states + (size_t) g * run->agg.state_words, run->agg.first_state,
+		groups->keys[(size_t) g * run->agg.group_words + k] = keys[k * stride + j];
+	memcpy(groups->states + (size_t) g * run->agg.group_words, run->agg.first_state,
 		   sizeof(uint64_t) * run->agg.state_words);
 	if (may_ascend(run) && !keys[j] &&
 		(groups->top == 0 || (int64_t) keys[stride + j] > top_key(groups)))
@@ -299,7 +292,7 @@ same_key(const GpucolCpuGroups *groups, uint32_t g, const uint64_t *keys,
 		 size_t stride, uint32_t j)
 {
 	const GpucolRun *run = groups->run;
-	const uint64_t *key = groups->keys + (size_t) g * run->agg.key_words;
+	const uint64_t *key = groups->keys + (size_t) g * run->agg.group_words;
 
 	for (uint32_t k = 0; k < run->agg.key_words; k++)
 	{
@@ -331,24 +324,64 @@ hash_rows(const GpucolRun *run, const uint64_t *keys, size_t stride, uint32_t n,
 	}
 }
 
-/* Have slots, keys and states of n rows' groups fetched, as far as they are known. */
+/*
+ * The first group of each row's hash, or NO_GROUP: a level at a time, so that what is not in
+ * the cache is fetched for many rows at once.  Groups that were added since change nothing
+ * but that the search must be made again where there was none.
+ */
 static void
-prefetch_groups(const GpucolCpuGroups *groups, uint32_t n, const uint64_t *hashes)
+guess_groups(const GpucolCpuGroups *groups, uint32_t n, const uint64_t *hashes, uint32_t *ids)
 {
-	const GpucolRun *run = groups->run;
+	const GpucolHashTable *table = &groups->table;
+	uint32_t	words = groups->run->agg.group_words;
 
 	for (uint32_t j = 0; j < n; j++)
-		GPUCOL_PREFETCH(&groups->table.slots[gpucol_hash_home(&groups->table, hashes[j])]);
+		GPUCOL_PREFETCH(&table->slots[gpucol_hash_home(table, hashes[j])]);
 	for (uint32_t j = 0; j < n; j++)
 	{
-		uint64_t	home = gpucol_hash_home(&groups->table, hashes[j]);
-		uint32_t	number = (uint32_t) groups->table.slots[home] - 1;
+		uint64_t	at = gpucol_hash_home(table, hashes[j]);
 
-		if (number == UINT32_MAX)
-			continue;
-		GPUCOL_PREFETCH(&groups->keys[(size_t) number * run->agg.key_words]);
-		GPUCOL_PREFETCH(&groups->states[(size_t) number * run->agg.state_words]);
+		if (j > 0 && hashes[j] == hashes[j - 1])
+			ids[j] = ids[j - 1];
+		else if (!gpucol_hash_next(table, hashes[j], &at, &ids[j]))
+			ids[j] = NO_GROUP;
+		else
+		{
+			const uint64_t *key = &groups->keys[(size_t) ids[j] * words];
+
+			GPUCOL_PREFETCH(key);
+			GPUCOL_PREFETCH(key + words - 1);
+		}
 	}
+}
+
+/* Find or add the group of row j, of which ids[j] is a guess. */
+GPUCOL_CPU_INLINE GpucolStatus
+find_group(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint32_t j,
+		   uint64_t hash, uint32_t *ids)
+{
+	uint64_t	at = gpucol_hash_home(&groups->table, hash);
+
+	if (ids[j] != NO_GROUP && same_key(groups, ids[j], keys, stride, j))
+		return GPUCOL_OK;
+	if (groups->sorted > 0 && !keys[j] && find_sorted(groups, (int64_t) keys[stride + j], &ids[j]))
+		return GPUCOL_OK;
+	while (gpucol_hash_next(&groups->table, hash, &at, &ids[j]))
+		if (same_key(groups, ids[j], keys, stride, j))
+			return GPUCOL_OK;
+	if (grow_groups(groups, 1) != GPUCOL_OK)
+		return GPUCOL_OUT_OF_MEMORY;
+	if (2 * ((uint64_t) groups->n - groups->sorted + 1) > groups->table.nslots)
+	{
+		if (grow_slots(groups) != GPUCOL_OK)
+			return GPUCOL_OUT_OF_MEMORY;
+		at = gpucol_hash_free(&groups->table, hash);
+	}
+	groups->only_layout = 0;
+	ids[j] = add_group(groups, keys, stride, j);
+	gpucol_hash_put(&groups->table, at, hash, ids[j]);
+	groups->nhashed++;
+	return GPUCOL_OK;
 }
 
 /* Find or add groups by hash. */
@@ -356,41 +389,28 @@ static GpucolStatus
 lookup_hashed(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint32_t n,
 			  uint64_t *hashes, uint32_t *ids)
 {
-	GpucolRun  *run = groups->run;
-
-	hash_rows(run, keys, stride, n, hashes);
+	hash_rows(groups->run, keys, stride, n, hashes);
 	if (choose_search(groups, n) != GPUCOL_OK)
 		return GPUCOL_OUT_OF_MEMORY;
 	if ((groups->table.nslots == 0 || groups->nhashed < groups->n) &&
 		grow_slots(groups) != GPUCOL_OK)
 		return GPUCOL_OUT_OF_MEMORY;
-	if (groups->table.nslots > PREFETCHED_SLOTS && n > 1)
-		prefetch_groups(groups, n, hashes);
-	for (uint32_t j = 0; j < n; j++)
+	for (uint32_t first = 0; first < n; first += GUESSED)
 	{
-		uint64_t	hash = hashes[j];
-		uint64_t	at = gpucol_hash_home(&groups->table, hash);
-		bool		found;
+		uint32_t	end = n - first < GUESSED ? n : first + GUESSED;
 
-		/* rows of a group often follow each other */
-		if (j > 0 && hash == hashes[j - 1] && same_key(groups, ids[j - 1], keys, stride, j))
+		if (groups->table.nslots > GPUCOL_CPU_CACHED_SLOTS)
+			guess_groups(groups, end - first, hashes + first, ids + first);
+		else
+			memset(ids + first, 0xff, sizeof(uint32_t) * (end - first));
+		for (uint32_t j = first; j < end; j++)
 		{
-			ids[j] = ids[j - 1];
-			continue;
+			/* rows of a group often follow each other */
+			if (j > 0 && hashes[j] == hashes[j - 1] && same_key(groups, ids[j - 1], keys, stride, j))
+				ids[j] = ids[j - 1];
+			else if (find_group(groups, keys, stride, j, hashes[j], ids) != GPUCOL_OK)
+				return GPUCOL_OUT_OF_MEMORY;
 		}
-		if (groups->sorted > 0 && !keys[j] && find_sorted(groups, (int64_t) keys[stride + j], &ids[j]))
-			continue;
-		while ((found = gpucol_hash_next(&groups->table, hash, &at, &ids[j])) &&
-			   !same_key(groups, ids[j], keys, stride, j))
-			continue;
-		if (found)
-			continue;
-		if (grow_groups(groups, 1) != GPUCOL_OK || grow_slots(groups) != GPUCOL_OK)
-			return GPUCOL_OUT_OF_MEMORY;
-		groups->only_layout = 0;
-		ids[j] = add_group(groups, keys, stride, j);
-		gpucol_hash_add(&groups->table, hash, ids[j]);
-		groups->nhashed++;
 	}
 	return GPUCOL_OK;
 }
@@ -446,8 +466,58 @@ grow_direct(GpucolCpuGroups *groups, uint64_t greatest)
 }
 
 /*
- * A vector of a single key whose values lie close together, or are numbers of strings: by
- * address.
+ * Enter the groups that were added elsewhere in the table of a single key of strings; false
+ * without memory.
+ */
+static bool
+enter_strings(GpucolCpuGroups *groups)
+{
+	for (; groups->ndirect < groups->n; groups->ndirect++)
+	{
+		const uint64_t *key = groups->keys + (size_t) groups->ndirect * groups->run->agg.group_words;
+
+		if (key[0])
+			groups->direct_null = groups->ndirect + 1;
+		else if (!grow_direct(groups, key[1]))
+			return false;
+		else
+			groups->direct[key[1]] = groups->ndirect + 1;
+	}
+	return true;
+}
+
+/*
+ * Rows of a single key of strings: by address of their numbers.  *done false without memory
+ * for that.
+ */
+static GpucolStatus
+lookup_strings(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint32_t n,
+			   uint32_t *ids, bool *done)
+{
+	const uint64_t *numbers = keys + stride;
+	int64_t		least;
+	int64_t		greatest;
+
+	key_range(keys, (const int64_t *) numbers, n, &least, &greatest);
+	*done = enter_strings(groups) && (least > greatest || grow_direct(groups, (uint64_t) greatest));
+	for (uint32_t j = 0; j < n && *done; j++)
+	{
+		uint32_t   *known = keys[j] ? &groups->direct_null : &groups->direct[numbers[j]];
+
+		if (*known == 0)
+		{
+			if (gpucol_cpu_group_append(groups, keys + j, stride, 1, &ids[j]) != GPUCOL_OK)
+				return GPUCOL_OUT_OF_MEMORY;
+			groups->only_layout = 0;
+			*known = ++groups->ndirect;
+		}
+		ids[j] = *known - 1;
+	}
+	return GPUCOL_OK;
+}
+
+/*
+ * A vector of a single key whose values lie close together: by address.
  * *done false if they do not lie in the table's range.
  */
 static GpucolStatus
@@ -455,7 +525,6 @@ lookup_direct(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint
 			  uint64_t *hashes, uint32_t *ids, bool *done)
 {
 	const int64_t *values = (const int64_t *) keys + stride;
-	bool		strings = groups->run->code.classes[groups->run->code.keys[0]] == GPUCOL_CLASS_S;
 	int64_t		least;
 	int64_t		greatest;
 
@@ -465,14 +534,9 @@ lookup_direct(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint
 	{
 		uint64_t	range = (uint64_t) greatest - (uint64_t) least;
 
-		if (strings)
-		{
-			if (!grow_direct(groups, (uint64_t) greatest))
-				return GPUCOL_OK;
-		}
-		else if (range >= DIRECT_VALUES)
+		if (range >= DIRECT_VALUES)
 			return GPUCOL_OK;
-		else if (groups->direct == NULL)
+		if (groups->direct == NULL)
 		{
 			groups->direct = direct_pays(groups->run, DIRECT_VALUES) ?
 				gpucol_cpu_alloc0(groups->run, sizeof(uint32_t) * DIRECT_VALUES) : NULL;
@@ -497,12 +561,9 @@ lookup_direct(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, uint
 		{
 			uint32_t	id;
 
-			if ((strings && groups->ndirect == groups->n ?
-				 gpucol_cpu_group_append(groups, keys + j, stride, 1, &id) :
-				 lookup_hashed(groups, keys + j, stride, 1, hashes, &id)) != GPUCOL_OK)
+			if (lookup_hashed(groups, keys + j, stride, 1, hashes, &id) != GPUCOL_OK)
 				return GPUCOL_OUT_OF_MEMORY;
 			groups->only_layout = 0;
-			groups->ndirect += strings && groups->ndirect + 1 == groups->n;
 			*known = id + 1;
 		}
 		ids[j] = *known - 1;
@@ -514,6 +575,7 @@ GpucolStatus
 gpucol_cpu_group_lookup(GpucolCpuGroups *groups, const uint64_t *keys,
 						size_t stride, uint32_t n, uint64_t *hashes, uint32_t *ids)
 {
+	const GpucolRun *run = groups->run;
 	bool		done = false;
 	uint32_t	found;
 	GpucolStatus status = lookup_ascending(groups, keys, stride, n, ids, &found);
@@ -523,266 +585,12 @@ gpucol_cpu_group_lookup(GpucolCpuGroups *groups, const uint64_t *keys,
 	n -= found;
 	if (status != GPUCOL_OK || n == 0)
 		return status;
-	if (n >= 64 && groups->run->agg.key_words == 2 && !groups->run->agg.key_is_float[1])
+	if (run->program->nkeys == 1 && run->code.classes[run->code.keys[0]] == GPUCOL_CLASS_S)
+		status = lookup_strings(groups, keys, stride, n, ids, &done);
+	else if (n >= 64 && run->agg.key_words == 2 && !run->agg.key_is_float[1])
 		status = lookup_direct(groups, keys, stride, n, hashes, ids, &done);
 	return done || status != GPUCOL_OK ? status :
 		lookup_hashed(groups, keys, stride, n, hashes, ids);
-}
-
-/* ---- strings ---- */
-
-/* Memory of the arena. */
-char *
-gpucol_cpu_group_space(GpucolCpuGroups *groups, size_t size)
-{
-	GpucolCpuStrings *strings = &groups->strings;
-	char	   *space;
-
-	if (strings->chunk == NULL || strings->chunk_size - strings->chunk_used < size)
-	{
-		size_t		all = size + sizeof(char *) > CHUNK_BYTES ?
-			size + sizeof(char *) : CHUNK_BYTES;
-		char	   *chunk = gpucol_cpu_alloc(groups->run, all);
-
-		if (chunk == NULL)
-			return NULL;
-		*(char **) chunk = strings->chunk;
-		strings->chunk = chunk;
-		strings->chunk_used = sizeof(char *);
-		strings->chunk_size = all;
-	}
-	space = strings->chunk + strings->chunk_used;
-	strings->chunk_used += size;
-	return space;
-}
-
-/* Copy bytes into the arena. */
-static const char *
-keep_bytes(GpucolCpuGroups *groups, GpucolBytes value)
-{
-	char	   *kept = gpucol_cpu_group_space(groups, value.len);
-
-	if (kept != NULL && value.len > 0)
-		memcpy(kept, value.data, value.len);
-	return kept;
-}
-
-/* Room for one more string, and for its slot. */
-static GpucolStatus
-grow_strings(GpucolCpuGroups *groups)
-{
-	GpucolCpuStrings *strings = &groups->strings;
-	GpucolRun  *run = groups->run;
-
-	if (strings->n == strings->capacity)
-	{
-		uint32_t	capacity = strings->capacity == 0 ? FIRST_STRINGS : strings->capacity * 2;
-		GpucolBytes *values;
-
-		if (capacity > UINT32_MAX / 8)
-			return GPUCOL_OUT_OF_MEMORY;
-		values = gpucol_cpu_realloc(run, strings->values, sizeof(GpucolBytes) * (size_t) capacity);
-		if (values == NULL)
-			return GPUCOL_OUT_OF_MEMORY;
-		strings->values = values;
-		strings->capacity = capacity;
-	}
-	return grow_table(run, &strings->table, (uint64_t) strings->n + 1);
-}
-
-GPUCOL_CPU_INLINE bool
-same_bytes(const GpucolBytes *a, const GpucolBytes *b)
-{
-	return a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
-}
-
-/* Number of a byte string with its hash, added if it is new. */
-static GpucolStatus
-find_string(GpucolCpuGroups *groups, GpucolBytes value, uint64_t hash, uint32_t *number)
-{
-	GpucolCpuStrings *strings = &groups->strings;
-	uint64_t	at;
-
-	if (grow_strings(groups) != GPUCOL_OK)
-		return GPUCOL_OUT_OF_MEMORY;
-	at = gpucol_hash_home(&strings->table, hash);
-	while (gpucol_hash_next(&strings->table, hash, &at, number))
-		if (same_bytes(&strings->values[*number], &value))
-			return GPUCOL_OK;
-	strings->values[strings->n].data = keep_bytes(groups, value);
-	strings->values[strings->n].len = value.len;
-	if (strings->values[strings->n].data == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
-	*number = strings->n++;
-	gpucol_hash_put(&strings->table, at, hash, *number);
-	return GPUCOL_OK;
-}
-
-GpucolStatus
-gpucol_cpu_group_string(GpucolCpuGroups *groups, GpucolBytes value, uint32_t *number)
-{
-	return find_string(groups, value, gpucol_hash_bytes(value.data, value.len), number);
-}
-
-/*
- * Fetch what the look-ups of n hashes will read, a level at a time: the slots, the
- * strings in them, their bytes.
- */
-static void
-prefetch_strings(const GpucolCpuStrings *strings, const uint64_t *hashes, uint32_t n)
-{
-	const GpucolHashTable *table = &strings->table;
-
-	if (table->nslots < PREFETCHED_SLOTS)
-		return;
-	for (uint32_t j = 0; j < n; j++)
-		GPUCOL_PREFETCH(&table->slots[gpucol_hash_home(table, hashes[j])]);
-	for (uint32_t j = 0; j < n; j++)
-	{
-		uint64_t	slot = table->slots[gpucol_hash_home(table, hashes[j])];
-
-		GPUCOL_PREFETCH(&strings->values[(uint32_t) slot - (slot != 0)]);
-	}
-	for (uint32_t j = 0; j < n; j++)
-	{
-		uint64_t	slot = table->slots[gpucol_hash_home(table, hashes[j])];
-
-		if (slot != 0)
-			GPUCOL_PREFETCH(strings->values[(uint32_t) slot - 1].data);
-	}
-}
-
-/*
- * Rows that hold a string to be looked up: the string of no bytes, which may be that of
- * most rows, is numbered here.
- */
-static GpucolStatus
-number_empty(GpucolCpuGroups *groups, const GpucolBytes *values, const uint8_t *skip, uint32_t n,
-			 uint64_t *numbers, uint16_t *rows, uint32_t *nrows)
-{
-	uint32_t	m = 0;
-
-	for (uint32_t j = 0; j < n; j++)
-	{
-		bool		some = values[j].len > 0;
-
-		rows[m] = (uint16_t) j;
-		numbers[j] = 0;
-		if (skip != NULL && skip[j])
-			continue;
-		if (!some && groups->strings.empty == 0)
-		{
-			uint32_t	number;
-
-			if (gpucol_cpu_group_string(groups, values[j], &number) != GPUCOL_OK)
-				return GPUCOL_OUT_OF_MEMORY;
-			groups->strings.empty = number + 1;
-		}
-		numbers[j] = some ? 0 : groups->strings.empty - 1;
-		m += some;
-	}
-	*nrows = m;
-	return GPUCOL_OK;
-}
-
-GpucolStatus
-gpucol_cpu_group_strings(GpucolCpuGroups *groups, const GpucolBytes *values,
-						 const uint8_t *skip, uint32_t n, uint64_t *hashes,
-						 uint64_t *numbers)
-{
-	uint16_t	rows[GPUCOL_VECTOR_VALUES + 1];
-	uint32_t	nrows;
-
-	if (number_empty(groups, values, skip, n, numbers, rows, &nrows) != GPUCOL_OK)
-		return GPUCOL_OUT_OF_MEMORY;
-	for (uint32_t i = 0; i < nrows; i++)
-		hashes[i] = gpucol_hash_bytes(values[rows[i]].data, values[rows[i]].len);
-	prefetch_strings(&groups->strings, hashes, nrows);
-	for (uint32_t i = 0; i < nrows; i++)
-	{
-		uint32_t	j = rows[i];
-		uint32_t	number;
-
-		if (i > 0 && hashes[i] == hashes[i - 1] && same_bytes(&values[j], &values[rows[i - 1]]))
-			numbers[j] = numbers[rows[i - 1]];
-		else if (find_string(groups, values[j], hashes[i], &number) != GPUCOL_OK)
-			return GPUCOL_OUT_OF_MEMORY;
-		else
-			numbers[j] = number;
-	}
-	return GPUCOL_OK;
-}
-
-/* Codes that a chunk may have. */
-static size_t
-code_space(const GpucolCpuColumn *column)
-{
-	return column->desc->coding == GPUCOL_CODING_CONSTANT ?
-		1 : (size_t) 1 << column->desc->width;
-}
-
-/* Forget the codes of another segment. */
-static GpucolStatus
-open_map(GpucolCpuGroups *groups, const GpucolCpuColumn *column, GpucolCpuCodeMap **map)
-{
-	GpucolRun  *run = groups->run;
-
-	*map = &groups->maps[column->slot];
-	if ((*map)->serial == gpucol_cpu_codes_serial(run, column))
-		return GPUCOL_OK;
-	gpucol_cpu_free(run, (*map)->numbers);
-	(*map)->numbers = gpucol_cpu_alloc0(run, sizeof(uint32_t) * code_space(column));
-	(*map)->serial = (*map)->numbers == NULL ? 0 : gpucol_cpu_codes_serial(run, column);
-	return (*map)->numbers == NULL ? GPUCOL_OUT_OF_MEMORY : GPUCOL_OK;
-}
-
-/* Number of a code that has none yet. */
-static GpucolStatus
-number_code(GpucolCpuGroups *groups, const GpucolCpuColumn *column, uint32_t code,
-			uint32_t *known)
-{
-	uint32_t	number;
-	GpucolStatus status = gpucol_cpu_group_string(groups, column->entries[code], &number);
-
-	if (status == GPUCOL_OK)
-		*known = number + 1;
-	return status;
-}
-
-GpucolStatus
-gpucol_cpu_group_code(GpucolCpuGroups *groups, const GpucolCpuColumn *column,
-					  uint32_t code, uint32_t *number)
-{
-	GpucolCpuCodeMap *map;
-	GpucolStatus status = open_map(groups, column, &map);
-
-	if (status == GPUCOL_OK && map->numbers[code] == 0)
-		status = number_code(groups, column, code, &map->numbers[code]);
-	if (status == GPUCOL_OK)
-		*number = map->numbers[code] - 1;
-	return status;
-}
-
-GpucolStatus
-gpucol_cpu_group_codes(GpucolCpuGroups *groups, const GpucolCpuColumn *column,
-					   const uint32_t *codes, const uint8_t *skip, uint32_t n,
-					   uint64_t *numbers)
-{
-	GpucolCpuCodeMap *map;
-	GpucolStatus status = open_map(groups, column, &map);
-
-	for (uint32_t j = 0; j < n && status == GPUCOL_OK; j++)
-	{
-		uint32_t   *known = &map->numbers[codes[j]];
-
-		numbers[j] = 0;
-		if (skip != NULL && skip[j])
-			continue;
-		if (*known == 0)
-			status = number_code(groups, column, codes[j], known);
-		numbers[j] = *known - 1;
-	}
-	return status;
 }
 
 /* ---- sets ---- */
@@ -796,7 +604,7 @@ gpucol_cpu_group_seen(GpucolCpuGroups *groups, uint32_t set, const GpucolCpuColu
 	if (seen->serial == gpucol_cpu_codes_serial(run, column))
 		return seen;
 	gpucol_cpu_free(run, seen->bits);
-	seen->ncodes = (uint32_t) ((code_space(column) + 63) & ~(size_t) 63);
+	seen->ncodes = (uint32_t) ((gpucol_cpu_code_space(column) + 63) & ~(size_t) 63);
 	seen->ngroups = run->program->nkeys == 0 ? 1 : SEEN_BITS / seen->ncodes;
 	seen->bits = gpucol_cpu_alloc0(run, (size_t) seen->ngroups * seen->ncodes / 8 + 1);
 	seen->serial = seen->bits == NULL ? 0 : gpucol_cpu_codes_serial(run, column);
@@ -830,7 +638,7 @@ put_pair(uint64_t *slots, uint64_t at, uint64_t group, uint64_t value)
 void
 gpucol_cpu_group_prefetch(const GpucolCpuSet *set, uint64_t group, uint64_t value)
 {
-	if (set->nslots >= PREFETCHED_SLOTS)
+	if (set->nslots >= GPUCOL_CPU_CACHED_SLOTS)
 		GPUCOL_PREFETCH(&set->slots[2 * (hash_pair(group, value) & (set->nslots - 1))]);
 }
 

@@ -12,6 +12,8 @@
 #include "base/hash_table.h"
 #include "engine/cpu/cpu.h"
 
+#define GPUCOL_CPU_CACHED_SLOTS 4096	/* tables up to this are in the processor's cache */
+
 /* Byte strings, numbered from 0 in order of appearance. */
 typedef struct GpucolCpuStrings
 {
@@ -81,8 +83,8 @@ struct GpucolCpuGroups
 	GpucolRun  *run;
 	uint32_t	n;
 	uint32_t	capacity;
-	uint64_t   *keys;
-	uint64_t   *states;
+	uint64_t   *keys;			/* run->agg.group_words each: key, states */
+	uint64_t   *states;			/* those of group 0 */
 	GpucolHashTable table;		/* their numbers */
 	uint32_t	nhashed;		/* groups that are in the table; later ones were appended */
 
@@ -97,7 +99,7 @@ struct GpucolCpuGroups
 	int64_t		direct_base;
 	uint32_t	direct_null;
 	uint32_t	direct_size;
-	uint32_t	ndirect;		/* keys that are strings: groups that were all found there */
+	uint32_t	ndirect;		/* keys that are strings: groups that are there */
 
 	GpucolCpuStrings strings;
 	GpucolCpuSet *sets;
@@ -116,6 +118,17 @@ struct GpucolCpuGroups
 
 extern GpucolCpuGroups *gpucol_cpu_group_create(GpucolRun *run);
 extern void gpucol_cpu_group_destroy(GpucolCpuGroups *groups);
+
+/* Make room in a table for n items. */
+extern GpucolStatus gpucol_cpu_group_grow(GpucolRun *run, GpucolHashTable *table, uint64_t n);
+
+/* Codes that a chunk may have. */
+static inline size_t
+gpucol_cpu_code_space(const GpucolCpuColumn *column)
+{
+	return column->desc->coding == GPUCOL_CODING_CONSTANT ?
+		1 : (size_t) 1 << column->desc->width;
+}
 
 /* The hash of a key. */
 extern uint64_t gpucol_cpu_group_hash(const GpucolRun *run, const uint64_t *key);

@@ -90,7 +90,7 @@ list_groups(const Merge *merge, Listed *from)
 	memset(from->first, 0, sizeof(uint32_t) * ((size_t) merge->nranges + 1));
 	for (uint32_t g = 0; g < from->groups->n; g++)
 	{
-		uint64_t   *key = from->groups->keys + (size_t) g * run->agg.key_words;
+		uint64_t   *key = from->groups->keys + (size_t) g * run->agg.group_words;
 
 		if (from->strings != NULL)
 			renumber_key(run, from->strings, key);
@@ -127,7 +127,7 @@ merge_vector(GpucolCpuWorker *worker, GpucolCpuGroups *to, const GpucolCpuGroups
 
 	for (uint32_t j = 0; j < n; j++)
 	{
-		const uint64_t *key = from->keys + (size_t) ids[j] * run->agg.key_words;
+		const uint64_t *key = from->keys + (size_t) ids[j] * run->agg.group_words;
 
 		for (uint32_t k = 0; k < run->agg.key_words; k++)
 			worker->keys[k * GPUCOL_VECTOR_VALUES + j] = key[k];
@@ -135,8 +135,8 @@ merge_vector(GpucolCpuWorker *worker, GpucolCpuGroups *to, const GpucolCpuGroups
 	status = gpucol_cpu_group_lookup(to, worker->keys, GPUCOL_VECTOR_VALUES, n,
 									 worker->hashes, worker->ids);
 	for (uint32_t j = 0; j < n && status == GPUCOL_OK; j++)
-		status = gpucol_cpu_agg_merge(run, to->states + (size_t) worker->ids[j] * run->agg.state_words,
-									  from->states + (size_t) ids[j] * run->agg.state_words);
+		status = gpucol_cpu_agg_merge(run, to->states + (size_t) worker->ids[j] * run->agg.group_words,
+									  from->states + (size_t) ids[j] * run->agg.group_words);
 	return status;
 }
 
