@@ -26,6 +26,7 @@
 #include "columnar/directory.h"
 #include "columnar/fetch.h"
 #include "columnar/index_build.h"
+#include "columnar/index_dead.h"
 #include "columnar/insert.h"
 #include "columnar/modify.h"
 #include "columnar/rewrite.h"
@@ -123,7 +124,7 @@ init_routine(void)
 	am->tuple_tid_valid = gpucol_fetch_tid_valid;
 	am->tuple_get_latest_tid = gpucol_fetch_latest_tid;
 	am->tuple_satisfies_snapshot = gpucol_fetch_satisfies_snapshot;
-	am->index_delete_tuples = gpucol_index_delete_tuples;
+	am->index_delete_tuples = gpucol_index_dead_tuples;
 
 	am->tuple_insert = gpucol_insert_tuple;
 	am->multi_insert = gpucol_insert_multi;

@@ -29,6 +29,7 @@
 
 #include "columnar/fetch.h"
 #include "columnar/forward.h"
+#include "columnar/index_dead.h"
 #include "columnar/scan.h"
 #include "columnar/segment.h"
 #include "columnar/slot.h"
@@ -724,13 +725,14 @@ gpucol_index_fetch_tuple(IndexFetchTableData *data, ItemPointer tid,
 						 bool *call_again, bool *all_dead)
 {
 	GpucolIndexFetch *fetch = (GpucolIndexFetch *) data;
+	bool		found;
 
 	if (!gpucol_tid_is_virtual(tid))
 	{
 		bool		lent = gpucol_slot_lend(slot);
-		bool		found = GetHeapamTableAmRoutine()->
-			index_fetch_tuple(data, tid, snapshot, slot, call_again, all_dead);
 
+		found = GetHeapamTableAmRoutine()->
+			index_fetch_tuple(data, tid, snapshot, slot, call_again, all_dead);
 		gpucol_slot_take_back(slot, lent);
 		return found;
 	}
@@ -739,24 +741,8 @@ gpucol_index_fetch_tuple(IndexFetchTableData *data, ItemPointer tid,
 		*all_dead = false;
 	if (gpucol_scan_is_delta_only())
 		return false;
-	return fetch_segment_row(fetch, gpucol_tid_row(tid), snapshot, slot);
-}
-
-/*
- * Entries of segment rows are left to VACUUM; heap decides about the others.
- */
-TransactionId
-gpucol_index_delete_tuples(Relation rel, TM_IndexDeleteOp *delstate)
-{
-	int			kept = 0;
-
-	for (int i = 0; i < delstate->ndeltids; i++)
-	{
-		if (!gpucol_tid_is_virtual(&delstate->deltids[i].tid))
-			delstate->deltids[kept++] = delstate->deltids[i];
-	}
-	delstate->ndeltids = kept;
-	if (kept == 0)
-		return InvalidTransactionId;
-	return heap_index_delete_tuples(rel, delstate);
+	found = fetch_segment_row(fetch, gpucol_tid_row(tid), snapshot, slot);
+	if (!found && all_dead != NULL)
+		*all_dead = gpucol_index_dead_row(data->rel, gpucol_tid_row(tid));
+	return found;
 }

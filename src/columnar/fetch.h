@@ -62,7 +62,5 @@ extern bool gpucol_fetch_tid_valid(TableScanDesc scan, ItemPointer tid);
 extern void gpucol_fetch_latest_tid(TableScanDesc scan, ItemPointer tid);
 extern bool gpucol_fetch_satisfies_snapshot(Relation rel, TupleTableSlot *slot,
 											Snapshot snapshot);
-extern TransactionId gpucol_index_delete_tuples(Relation rel,
-												struct TM_IndexDeleteOp *delstate);
 
 #endif							/* GPUCOL_COLUMNAR_FETCH_H */
