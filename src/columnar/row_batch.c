@@ -127,6 +127,12 @@ gpucol_row_batch_put(GpucolRowBatch *rows, int c, uint32 row, Datum value)
 	return true;
 }
 
+void
+gpucol_row_batch_put_null(GpucolRowBatch *rows, int c, uint32 row)
+{
+	((uint32 *) rows->batch[c].nulls)[row / 32] |= UINT32_C(1) << (row % 32);
+}
+
 /* Have a value's bytes outlive the slot; those of a toasted value are of this context. */
 static void
 keep_bytes(GpucolRowBatch *rows, const GpucolTypeMap *map, Datum value, GpucolBytes *bytes)
@@ -143,6 +149,16 @@ keep_bytes(GpucolRowBatch *rows, const GpucolTypeMap *map, Datum value, GpucolBy
 }
 
 bool
+gpucol_row_batch_put_copy(GpucolRowBatch *rows, int c, uint32 row, Datum value)
+{
+	if (!gpucol_row_batch_put(rows, c, row, value))
+		return false;
+	if (rows->batch[c].bytes != NULL)
+		keep_bytes(rows, &rows->maps[c], value, &rows->batch[c].bytes[row]);
+	return true;
+}
+
+bool
 gpucol_row_batch_append(GpucolRowBatch *rows, TupleTableSlot *slot)
 {
 	MemoryContext old = MemoryContextSwitchTo(rows->context);
@@ -151,16 +167,13 @@ gpucol_row_batch_append(GpucolRowBatch *rows, TupleTableSlot *slot)
 
 	for (int c = 0; c < rows->ncolumns && fits; c++)
 	{
-		GpucolDeltaColumn *column = &rows->batch[c];
 		bool		isnull;
 		Datum		value = slot_getattr(slot, rows->columns[c].attnum, &isnull);
 
 		if (isnull)
-			((uint32 *) column->nulls)[row / 32] |= UINT32_C(1) << (row % 32);
-		else if (!gpucol_row_batch_put(rows, c, row, value))
-			fits = false;
-		else if (column->bytes != NULL)
-			keep_bytes(rows, &rows->maps[c], value, &column->bytes[row]);
+			gpucol_row_batch_put_null(rows, c, row);
+		else
+			fits = gpucol_row_batch_put_copy(rows, c, row, value);
 	}
 	MemoryContextSwitchTo(old);
 	rows->tids[row] = ItemPointerIsValid(&slot->tts_tid) ?

@@ -59,6 +59,10 @@ extern void gpucol_row_batch_start_column(GpucolRowBatch *rows, int c, uint32 n)
  */
 extern bool gpucol_row_batch_put(GpucolRowBatch *rows, int c, uint32 row, Datum value);
 
+/* The same, with bytes copied into the current memory context; and a NULL. */
+extern bool gpucol_row_batch_put_copy(GpucolRowBatch *rows, int c, uint32 row, Datum value);
+extern void gpucol_row_batch_put_null(GpucolRowBatch *rows, int c, uint32 row);
+
 /*
  * Append the slot's row, copied; its tid is 0 where it has none.  False where some value
  * has no form in its column's kind.

@@ -5,8 +5,8 @@
  *	  pinned buffers, and its delta as uncompressed batches.
  *
  * Pages are read in place; a pin is all that a window needs, because segment
- * pages never change.  Delta rows come from heap's scan of the block ranges that
- * no visible segment occupies.
+ * pages never change.  Delta rows come from the block ranges that no
+ * visible segment occupies (delta_reader.h).
  *
  * A column that was added after a segment was written is shown as a constant
  * chunk: the packed form of one row with the column's missing value, kept in
@@ -24,18 +24,17 @@
 #include "access/parallel.h"
 #include "access/tableam.h"
 #include "common/hashfn.h"
-#include "executor/tuptable.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
+#include "columnar/delta_reader.h"
 #include "columnar/encode.h"
 #include "columnar/page.h"
 #include "columnar/row_batch.h"
 #include "columnar/scan.h"
 #include "columnar/segment.h"
-#include "columnar/slot.h"
 #include "columnar/source.h"
 #include "columnar/typemap.h"
 #include "columnar/view_version.h"
@@ -85,8 +84,8 @@ typedef struct TableSource
 	/* the current delta batch */
 	bool		in_range;
 	bool		begun;			/* has a range been entered since the last rescan? */
-	TupleTableSlot *slot;
 	GpucolRowBatch rows;
+	GpucolDeltaReader *delta;	/* NULL before the first */
 } TableSource;
 
 /* ------------------------------------------------------------------------
@@ -428,40 +427,20 @@ source_unmap(GpucolSource *base, GpucolRows *rows)
  * ------------------------------------------------------------------------
  */
 
-/* Next row of the range that the heap scan is in. */
+/* Go to the next range of delta blocks; false behind the last. */
 static bool
-next_heap_row(TableSource *source)
+next_range(TableSource *source)
 {
-	bool		lent = gpucol_slot_lend(source->slot);
-	bool		found = heap_getnextslot(source->scan->delta, ForwardScanDirection,
-										 source->slot);
+	uint32		number;
 
-	gpucol_slot_take_back(source->slot, lent);
-	return found;
-}
-
-/* Next delta row into the slot. */
-static bool
-next_row(TableSource *source)
-{
-	for (;;)
-	{
-		uint32		number;
-		const GpucolBlockRange *range;
-
-		if (source->in_range && next_heap_row(source))
-			return true;
-		source->in_range = false;
-		if (!draw(source, &source->ranges,
-				  source->parallel ? &source->parallel->next_range : NULL,
-				  source->scan->nranges, &number))
-			return false;
-		range = &source->scan->ranges[number];
-		gpucol_compat_heap_restart(source->scan->delta);
-		heap_setscanlimits(source->scan->delta, range->start, range->nblocks);
-		source->in_range = true;
-		source->begun = true;
-	}
+	if (!draw(source, &source->ranges,
+			  source->parallel ? &source->parallel->next_range : NULL,
+			  source->scan->nranges, &number))
+		return false;
+	gpucol_delta_reader_enter(source->delta, &source->scan->ranges[number]);
+	source->in_range = true;
+	source->begun = true;
+	return true;
 }
 
 static GpucolStatus
@@ -469,22 +448,22 @@ source_next_delta(GpucolSource *base, GpucolDelta *out)
 {
 	TableSource *source = (TableSource *) base;
 	MemoryContext old;
-	bool		fits = true;
-	bool		found;
 
-	if (source->scan->nranges == 0)
-		return GPUCOL_END;
-	gpucol_row_batch_start(&source->rows);
-	while (fits && !gpucol_row_batch_is_full(&source->rows))
+	if (source->delta == NULL && source->scan->nranges > 0)
 	{
-		old = MemoryContextSwitchTo(source->rows.context);
-		found = next_row(source);
+		old = MemoryContextSwitchTo(source->context);
+		source->delta = gpucol_delta_reader_open(source->scan->delta, &source->rows);
 		MemoryContextSwitchTo(old);
-		if (!found)
-			break;
-		fits = gpucol_row_batch_append(&source->rows, source->slot);
 	}
-	return gpucol_row_batch_show(&source->rows, fits, out);
+	while (source->in_range || next_range(source))
+	{
+		GpucolStatus status = gpucol_delta_reader_next(source->delta, out);
+
+		if (status != GPUCOL_END)
+			return status;
+		source->in_range = false;
+	}
+	return GPUCOL_END;
 }
 
 /* ------------------------------------------------------------------------
@@ -535,7 +514,6 @@ source_close(GpucolSource *base)
 {
 	TableSource *source = (TableSource *) base;
 
-	ExecDropSingleTupleTableSlot(source->slot);
 	table_endscan(&source->scan->base);
 }
 
@@ -600,7 +578,6 @@ gpucol_source_open(Relation table, Snapshot snapshot,
 	gpucol_scan_prepare(source->scan);
 	if (parallel == NULL && source->base.storage[0] != 0)
 		source->base.version = source->scan->view->version;
-	source->slot = table_slot_create(table, NULL);
 	return &source->base;
 }
 
