@@ -26,6 +26,7 @@ int			gpucol_automerge_naptime;
 double		gpucol_automerge_scale_factor;
 int			gpucol_automerge_threshold;
 int			gpucol_cpu_threads;
+int			gpucol_delta_memory_limit;
 bool		gpucol_enable_agg;
 bool		gpucol_enable_into;
 bool		gpucol_enable_join;
@@ -147,6 +148,10 @@ gpucol_guc_init(void)
 			   "Threads that the CPU engine, and loading into device memory, may use for one query.",
 			   "0 uses one for each processor.",
 			   &gpucol_cpu_threads, 0, 0, 256, 0);
+	define_int("gpucol.delta_memory_limit",
+			   "Memory in which a session keeps columns of rows that are not packed yet.",
+			   "0 keeps none; never more than an eighth of what gpucol.max_memory leaves.",
+			   &gpucol_delta_memory_limit, 64, 0, INT_MAX, GUC_UNIT_MB);
 	define_bool("gpucol.enable_agg",
 				"Enables pushing aggregation down to an engine.",
 				&gpucol_enable_agg, true);

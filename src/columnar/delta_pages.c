@@ -22,6 +22,7 @@
 #include "storage/bufmgr.h"
 #include "utils/snapmgr.h"
 
+#include "columnar/delta_cache.h"
 #include "columnar/delta_pages.h"
 #include "columnar/item.h"
 #include "columnar/settled.h"
@@ -178,6 +179,9 @@ gpucol_delta_pages_skip(const GpucolView *view, GpucolBlockRange **ranges, uint3
 		*nranges = 0;
 		return;
 	}
+	/* a delta that is kept in columns is passed by sooner where it is empty */
+	if (gpucol_delta_cache_has(view->table))
+		return;
 	skip_empty(view, ranges, nranges, npages, &newest);
 	if (*nranges == 0 && view->version != 0)
 		known_deltas[view->version % KNOWN_DELTAS] = (KnownDelta)

@@ -78,6 +78,13 @@ gpucol_row_batch_start_column(GpucolRowBatch *rows, int c, uint32 n)
 }
 
 void
+gpucol_row_batch_start_values(GpucolRowBatch *rows, int c)
+{
+	gpucol_row_batch_start_column(rows, c, GPUCOL_ROW_BATCH_ROWS);
+	rows->batch[c].nulls = palloc0(GPUCOL_ROW_BATCH_ROWS / 8);
+}
+
+void
 gpucol_row_batch_start(GpucolRowBatch *rows)
 {
 	MemoryContext old;
@@ -85,10 +92,7 @@ gpucol_row_batch_start(GpucolRowBatch *rows)
 	gpucol_row_batch_reset(rows);
 	old = MemoryContextSwitchTo(rows->context);
 	for (int c = 0; c < rows->ncolumns; c++)
-	{
-		gpucol_row_batch_start_column(rows, c, GPUCOL_ROW_BATCH_ROWS);
-		rows->batch[c].nulls = palloc0(GPUCOL_ROW_BATCH_ROWS / 8);
-	}
+		gpucol_row_batch_start_values(rows, c);
 	MemoryContextSwitchTo(old);
 }
 

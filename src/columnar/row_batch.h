@@ -50,6 +50,9 @@ extern void gpucol_row_batch_reset(GpucolRowBatch *rows);
 /* Begin an empty batch, with room for all columns. */
 extern void gpucol_row_batch_start(GpucolRowBatch *rows);
 
+/* Begin one column, with room for a batch's values and NULLs, in the current context. */
+extern void gpucol_row_batch_start_values(GpucolRowBatch *rows, int c);
+
 /* Room for n values of one column, zero, in the current context; it has no NULLs. */
 extern void gpucol_row_batch_start_column(GpucolRowBatch *rows, int c, uint32 n);
 

@@ -146,6 +146,16 @@ ALTER TABLE sd ADD COLUMN again text DEFAULT 'first';
 ALTER TABLE sd_twin ADD COLUMN again text DEFAULT 'first';
 SELECT sd_differ('SELECT again, sum(added) FROM sd GROUP BY again');
 ROLLBACK;
+BEGIN;
+SAVEPOINT c;
+ALTER TABLE sd ADD COLUMN again text DEFAULT 'third';
+ALTER TABLE sd_twin ADD COLUMN again text DEFAULT 'third';
+SELECT sd_differ('SELECT again, sum(added) FROM sd GROUP BY again');
+ROLLBACK TO c;
+ALTER TABLE sd ADD COLUMN again text DEFAULT 'fourth';
+ALTER TABLE sd_twin ADD COLUMN again text DEFAULT 'fourth';
+SELECT sd_differ('SELECT again, sum(added) FROM sd GROUP BY again');
+ROLLBACK;
 ALTER TABLE sd ADD COLUMN again text DEFAULT 'second';
 ALTER TABLE sd_twin ADD COLUMN again text DEFAULT 'second';
 SELECT sd_differ('SELECT again, sum(added) FROM sd GROUP BY again');
@@ -157,6 +167,26 @@ SELECT sd_check();
 ALTER TABLE sd ALTER COLUMN i TYPE bigint;
 ALTER TABLE sd_twin ALTER COLUMN i TYPE bigint;
 SELECT sd_check();
+
+-- nothing kept, and less than the table has; two tables that do not both have room
+SET gpucol.delta_memory_limit = 0;
+SELECT sd_check();
+SET gpucol.delta_memory_limit = '1MB';
+SELECT sd_check();
+CREATE TABLE sd_more (id int, t text) USING gpucol WITH (autovacuum_enabled = off);
+DO $$ BEGIN
+	FOR x IN 1 .. 3000 LOOP
+		INSERT INTO sd_more VALUES (x, repeat('x', 300));
+	END LOOP;
+END $$;
+SELECT count(*), sum(m.id), sum(length(m.t)) FROM sd_more m, sd WHERE m.id = sd.id;
+SELECT sd_check();
+SELECT count(*), sum(id), sum(length(t)) FROM sd_more;
+RESET gpucol.delta_memory_limit;
+SELECT sd_check();
+
+-- a table joined with itself
+SELECT sd_differ('SELECT a.id, b.l FROM sd a, sd b WHERE a.id = b.id + 1 AND a.i % 3 = 0');
 
 -- a cursor keeps what it saw while the rows change and others read them
 BEGIN;
@@ -218,6 +248,6 @@ SELECT sum(a), min(t) FROM sd_plain;
 SELECT sum(a), min(t) FROM sd_own;
 
 SELECT dblink_disconnect('sd_other');
-DROP TABLE sd, sd_twin, sd_plain, sd_own;
+DROP TABLE sd, sd_twin, sd_more, sd_plain, sd_own;
 DROP FUNCTION sd_fill, sd_differ, sd_check;
 DROP TYPE sd_mood;
