@@ -8,6 +8,8 @@
  * back to its ordinary plan, initialised only then: so it finds out before whether
  * engines compute with every value that the flowing rows have.
  *
+ * Below Sort and Limit it drops rows that cannot be among the first (topn_stream.c).
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -16,12 +18,14 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/ruleutils.h"
 
 #include "exec/explain.h"
 #include "exec/join_build.h"
 #include "exec/replay.h"
 #include "exec/result.h"
 #include "exec/rights.h"
+#include "exec/topn_stream.h"
 #include "plan/plan.h"
 
 typedef struct GpucolJoinState
@@ -33,6 +37,7 @@ typedef struct GpucolJoinState
 	int			ncolumns;
 	GpucolOutput *outputs;
 	List	   *children;		/* states of the plans whose rows are joined */
+	GpucolTopnStream top;		/* the first rows that are wanted */
 
 	/* current batch */
 	MemoryContext batch_context;
@@ -83,6 +88,24 @@ join_create_state(CustomScan *cscan)
 	return (Node *) state;
 }
 
+/* Lower the sort keys of the top rows, as many as can be compared. */
+static void
+lower_keys(GpucolJoinState *state, GpucolLower *l)
+{
+	GpucolTopnStream *top = &state->top;
+	GpucolValue value;
+
+	top->nused = 0;
+	for (int i = 0; i < top->nkeys; i++)
+	{
+		Node	   *key = (Node *) top->keys[i].sort.expr;
+
+		if (!gpucol_lower_output(l, (Expr *) gpucol_pipe_map(state->exec.joins->pipe, key), &value) ||
+			!gpucol_topn_stream_key(top, i, &value))
+			break;
+	}
+}
+
 /* Lower the pipe and the columns. */
 static bool
 lower_join(GpucolExec *exec, GpucolLower *l)
@@ -103,6 +126,7 @@ lower_join(GpucolExec *exec, GpucolLower *l)
 		gpucol_output_init(&state->outputs[foreach_current_index(lc)], exprType(column),
 						   exprTypmod(column), exprCollation(column), &value);
 	}
+	lower_keys(state, l);
 	return true;
 }
 
@@ -112,10 +136,14 @@ join_begin(CustomScanState *node, EState *estate, int eflags)
 	GpucolJoinState *state = (GpucolJoinState *) node;
 	CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
 	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
+	List	   *above;
 	GpucolPipe *pipe = gpucol_join_load(linitial(cscan->custom_private),
 										llast_node(TargetEntry, cscan->custom_scan_tlist),
-										&state->columns);
+										&above);
 
+	state->columns = list_truncate(list_copy(above), state->ncolumns);
+	gpucol_topn_stream_init(&state->top, list_copy_tail(above, state->ncolumns),
+							lsecond(cscan->custom_private));
 	gpucol_check_rights(linitial(cscan->custom_plans));
 	state->eflags = eflags;
 	gpucol_replay_init(&state->replay, eflags);
@@ -151,6 +179,8 @@ next_batch(GpucolJoinState *state)
 	status = gpucol_run_next(exec, &result);
 	if (status != GPUCOL_OK)
 		return status;
+	if (state->top.nkeys > 0)
+		gpucol_topn_stream_pick(&state->top, gpucol_run_budget(exec), state->ncolumns, &result);
 	gpucol_outputs_load(state->batch_context, state->outputs, state->ncolumns, &result,
 						state->values, state->isnull);
 	state->nrows = result.nrows;
@@ -197,6 +227,7 @@ begin_fallback(GpucolJoinState *state)
 	EState	   *estate = state->css.ss.ps.state;
 	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
 
+	gpucol_topn_stream_reset(&state->top);
 	gpucol_run_end(&state->exec);
 	state->fallback = ExecInitNode(linitial(cscan->custom_plans), estate, state->eflags);
 	state->css.custom_ps = lcons(state->fallback, state->css.custom_ps);
@@ -249,6 +280,7 @@ join_end(CustomScanState *node)
 	GpucolJoinState *state = (GpucolJoinState *) node;
 
 	gpucol_replay_end(&state->replay);
+	gpucol_topn_stream_reset(&state->top);
 	gpucol_run_end(&state->exec);
 	gpucol_joins_close(&state->exec);
 	gpucol_join_children_end(state->children);
@@ -263,11 +295,31 @@ join_rescan(CustomScanState *node)
 
 	if (gpucol_replay_rewind(&state->replay, node))
 		return;
+	gpucol_topn_stream_reset(&state->top);
 	gpucol_run_end(&state->exec);
 	state->nrows = state->next = 0;
 	ExecScanReScan(&node->ss);
 	gpucol_join_children_rescan(node, state->children);
 	gpucol_run_rescan_fallback(node, state->fallback);
+}
+
+/* The sort keys as they are written after ORDER BY, and the limit. */
+static void
+explain_top(GpucolJoinState *state, List *ancestors, ExplainState *es)
+{
+	const GpucolTopnStream *top = &state->top;
+	List	   *context = set_deparse_context_plan(es->deparse_cxt, state->css.ss.ps.plan, ancestors);
+	List	   *keys = NIL;
+
+	for (int i = 0; i < top->nkeys; i++)
+		keys = lappend(keys, psprintf("%s%s", deparse_expression((Node *) top->keys[i].sort.expr, context, true, true),
+									  top->keys[i].sort.descending ? " DESC" : ""));
+	if (keys == NIL)
+		return;
+	ExplainPropertyList("Top Key", keys, es);
+	ExplainPropertyInteger("Top Rows", NULL, top->k, es);
+	if (es->analyze && top->too_much)
+		ExplainPropertyText("Top Rows Not Sought", "their sort keys exceed gpucol.memory_limit", es);
 }
 
 static void
@@ -280,6 +332,7 @@ join_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	gpucol_explain_engine(&state->exec, gpucol_run_read_columns(&state->exec), es);
 	gpucol_explain_filter(&state->exec, state->exec.joins->pipe->conditions, ancestors, es);
 	gpucol_explain_columns(&state->exec, gpucol_run_read_columns(&state->exec), es);
+	explain_top(state, ancestors, es);
 	gpucol_run_end(&state->exec);
 	gpucol_explain_joins(&state->exec, ancestors, es);
 	gpucol_explain_stats(&state->exec, es);

@@ -59,7 +59,9 @@ static const CustomPathMethods path_methods = {
 enum
 {
 	PATH_PRIVATE_PIPE,			/* GpucolJoinPipe, as the planner's own pointer */
-	PATH_PRIVATE_TARGET			/* List of Expr: the columns of the rows */
+	PATH_PRIVATE_TARGET,		/* List of Expr: the columns of the rows */
+	PATH_PRIVATE_SORT_KEYS,		/* List of Expr: those of the top rows, or NIL */
+	PATH_PRIVATE_LIMIT			/* GpucolTopnPrivate of these, from GPUCOL_TOPN_PRIVATE_LIMIT on */
 };
 
 /* What PostgreSQL gives of a pair of relations, and what is made of it. */
@@ -484,7 +486,7 @@ add_join_path(PlannerInfo *root, RelOptInfo *joinrel, GpucolJoinPipe *pipe)
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->methods = &path_methods;
 	path->custom_paths = gpucol_join_paths(root, pipe->pipe, fallback);
-	path->custom_private = list_make2(pipe, joinrel->reltarget->exprs);
+	path->custom_private = list_make4(pipe, joinrel->reltarget->exprs, NIL, NIL);
 	gpucol_cost_join(&path->path, pipe->build, pipe->flow,
 					 list_length(joinrel->reltarget->exprs));
 	pipe->fallback = fallback;
@@ -704,19 +706,65 @@ plan_join(PlannerInfo *root pg_attribute_unused(), RelOptInfo *rel pg_attribute_
 	CustomScan *cscan = makeNode(CustomScan);
 	GpucolJoinPipe *pipe = list_nth(path->custom_private, PATH_PRIVATE_PIPE);
 	List	   *target = list_nth(path->custom_private, PATH_PRIVATE_TARGET);
+	List	   *keys = list_nth(path->custom_private, PATH_PRIVATE_SORT_KEYS);
 	ListCell   *lc;
 
 	foreach(lc, target)
 		cscan->custom_scan_tlist = lappend(cscan->custom_scan_tlist,
 										   makeTargetEntry(copyObject(lfirst(lc)),
 														   foreach_current_index(lc) + 1, NULL, false));
-	cscan->custom_private = list_make1(gpucol_join_add_pipe(cscan, pipe->pipe, target));
+	cscan->custom_private = list_make2(gpucol_join_add_pipe(cscan, pipe->pipe, list_concat_copy(target, keys)),
+									   list_nth(path->custom_private, PATH_PRIVATE_LIMIT));
 	cscan->scan.plan.targetlist = tlist;
 	cscan->custom_plans = custom_plans;
 	cscan->custom_exprs = gpucol_join_params(cscan->custom_scan_tlist);
 	cscan->flags = path->flags;
 	cscan->methods = &gpucol_join_methods;
 	return &cscan->scan.plan;
+}
+
+/* The path without the projection above it. */
+static Path *
+unprojected(Path *path)
+{
+	return IsA(path, ProjectionPath) ? ((ProjectionPath *) path)->subpath : path;
+}
+
+Path *
+gpucol_join_find_path(List *paths)
+{
+	ListCell   *lc;
+
+	foreach(lc, paths)
+	{
+		if (is_join_path(unprojected(lfirst(lc))))
+			return lfirst(lc);
+	}
+	return NULL;
+}
+
+GpucolJoinPipe *
+gpucol_join_path_pipe(Path *path, List **columns)
+{
+	CustomPath *join = castNode(CustomPath, unprojected(path));
+
+	*columns = list_nth(join->custom_private, PATH_PRIVATE_TARGET);
+	return list_nth(join->custom_private, PATH_PRIVATE_PIPE);
+}
+
+CustomPath *
+gpucol_join_limited(Path *path, List *keys, List *limit, double rows)
+{
+	CustomPath *copy = makeNode(CustomPath);
+	List	   *columns;
+	GpucolJoinPipe *pipe = gpucol_join_path_pipe(path, &columns);
+
+	memcpy(copy, unprojected(path), sizeof(CustomPath));
+	copy->path.pathtarget = path->pathtarget;
+	copy->path.rows = rows;
+	copy->custom_private = list_make4(pipe, columns, keys, limit);
+	gpucol_cost_join(&copy->path, pipe->build, pipe->flow, list_length(columns));
+	return copy;
 }
 
 /* Name the tables of an aggregation's pipe, and those of what is below. */

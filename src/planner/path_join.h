@@ -49,6 +49,16 @@ extern Oid	gpucol_join_packed_table(PlannerInfo *root, const RelOptInfo *rel);
 extern bool gpucol_join_has_steps(PlannerInfo *root, RelOptInfo *rel);
 
 /*
+ * The path of a pipe among these, perhaps below a projection, or NULL; its pipe, and the columns
+ * that its node delivers (of Expr); and a copy of it that delivers about so many rows, those
+ * that can be among the first by sort keys (of Expr), `limit` being their GpucolTopnPrivate from
+ * GPUCOL_TOPN_PRIVATE_LIMIT on.
+ */
+extern Path *gpucol_join_find_path(List *paths);
+extern GpucolJoinPipe *gpucol_join_path_pipe(Path *path, List **columns);
+extern CustomPath *gpucol_join_limited(Path *path, List *keys, List *limit, double rows);
+
+/*
  * The paths below a node with a pipe: what it falls back to, and those that the pipe reads,
  * which get their numbers.
  */

@@ -407,6 +407,8 @@ gpucol_path_topn_add(PlannerInfo *root, RelOptInfo *input_rel,
 
 	if (IS_UPPER_REL(input_rel))
 		gpucol_path_topn_groups(root, input_rel, output_rel);
+	else
+		gpucol_path_topn_join(root, input_rel, output_rel);
 	if (!IS_SIMPLE_REL(input_rel) ||
 		(input_rel->rtekind != RTE_RELATION && input_rel->rtekind != RTE_CTE) ||
 		target == NULL || root->parse->sortClause == NIL ||

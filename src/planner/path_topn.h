@@ -18,6 +18,10 @@ extern int	gpucol_topn_limit(const Query *parse);
 /* The sort key that a path key stands for; false where its order is not its type's own. */
 extern bool gpucol_topn_find_key(PlannerInfo *root, const PathKey *wanted, GpucolSortKey *key);
 
+/* path_topn_join.c: the same limit over the rows of a GpucolJoin among these paths */
+extern void gpucol_path_topn_join(PlannerInfo *root, RelOptInfo *input_rel,
+								  RelOptInfo *output_rel);
+
 /* path_topn_groups.c: the same limit over the groups of a GpucolAgg among these paths */
 extern void gpucol_path_topn_groups(PlannerInfo *root, RelOptInfo *input_rel,
 									RelOptInfo *output_rel);
