@@ -338,6 +338,9 @@ lower_function(GpucolLower *l, Oid funcid, List *args, GpucolValue *out)
 	ok = gpucol_lower_shift(l, funcid, args, &matched, out);
 	if (matched)
 		return ok;
+	ok = gpucol_lower_plain(l, funcid, args, &matched, out);
+	if (matched)
+		return ok;
 	ok = gpucol_lower_decimal(l, funcid, args, &matched, out);
 	if (matched && (!ok || f == NULL))
 		return ok;

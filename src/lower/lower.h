@@ -296,6 +296,10 @@ extern bool gpucol_lower_is_part(const Node *expr);
 extern bool gpucol_lower_shift(GpucolLower *l, Oid funcid, List *args,
 							   bool *matched, GpucolValue *out);
 
+/* lower/plain.c: functions of a few instructions each */
+extern bool gpucol_lower_plain(GpucolLower *l, Oid funcid, List *args,
+							   bool *matched, GpucolValue *out);
+
 /* lower/decimal.c: functions of columns of numeric(p,s) */
 extern bool gpucol_lower_decimal(GpucolLower *l, Oid funcid, List *args,
 								 bool *matched, GpucolValue *out);

@@ -65,15 +65,19 @@ gpucol_cpu_op_SHIFT_I(GpucolCpuFrame *f)
 {
 	const int64_t *xs = f->a->v.i;
 
-	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
+	const int64_t *usecs = f->b->v.i;
+	const int64_t *days = f->c->v.i;
+
+	gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
+	if (f->c->nulls != NULL)
+		gpucol_cpu_op_nulls(f->dst, f->dst, f->c, f->n);
 	for (uint32_t j = 0; j < f->n; j++)
 	{
 		int64_t		r = xs[j];
 		GpucolStatus status = f->instr->aux == 1 ? gpucol_date_stamp(xs[j], &r) : GPUCOL_OK;
 
 		if (status == GPUCOL_OK)
-			status = gpucol_stamp_shift(r, GPUCOL_MONTHS_OF(f->c->v.i[0]), GPUCOL_DAYS_OF(f->c->v.i[0]),
-										f->b->v.i[0], &r);
+			status = gpucol_stamp_shift(r, GPUCOL_MONTHS_OF(days[j]), GPUCOL_DAYS_OF(days[j]), usecs[j], &r);
 		if (status != GPUCOL_OK && gpucol_cpu_op_counts(f, j))
 			return status;
 		f->dst->v.i[j] = status == GPUCOL_OK ? r : 0;
