@@ -13,7 +13,8 @@
  *	  LIKE					patterns without "_": literal pieces between "%", each
  *							taken where it comes first.  In UTF-8 and in encodings of
  *							one byte a piece found among the bytes is one found
- *							among the characters.
+ *							among the characters;
+ *	  regular expressions	and patterns with "_": by automata (regex.c).
  *
  * They may be about a part of the column's value (match_value.c).
  *
@@ -40,6 +41,7 @@
 #include "compat.h"
 #include "lower/match.h"
 #include "lower/match_value.h"
+#include "lower/regex.h"
 #include "kernel/bytes_order.h"
 #include "kernel/hash.h"
 
@@ -60,6 +62,7 @@ typedef enum MatchKind
 	MATCH_IN,
 	MATCH_ORDER,
 	MATCH_LIKE,
+	MATCH_AUTOMATON,
 	MATCH_AND,
 	MATCH_OR,
 	MATCH_NOT,
@@ -78,7 +81,7 @@ typedef enum MatchOrder
 struct GpucolMatch
 {
 	MatchKind	kind;
-	bool		negate;			/* EQUAL, IN, LIKE, IS_NULL */
+	bool		negate;			/* EQUAL, IN, LIKE, AUTOMATON, IS_NULL */
 	const GpucolMatchStep *steps;	/* the part that is compared, or NULL: all */
 
 	/* EQUAL, ORDER: the constant; IN: the list; LIKE: the pieces */
@@ -96,6 +99,8 @@ struct GpucolMatch
 	bool		ends;			/* and the last where it ends */
 	bool		whole;			/* no "%": the value is the piece */
 	size_t		least;			/* length of all pieces */
+
+	GpucolAutomaton *automaton; /* AUTOMATON */
 
 	/* AND, OR, NOT */
 	GpucolMatch **args;
@@ -228,6 +233,16 @@ is_like(Oid funcid, bool *negate)
 		funcid == F_BPCHARLIKE;
 }
 
+/* A match that an automaton decides, if there is one. */
+static GpucolMatch *
+make_automaton(GpucolAutomaton *automaton, bool negate)
+{
+	GpucolMatch *match = make_match(MATCH_AUTOMATON, negate);
+
+	match->automaton = automaton;
+	return automaton == NULL ? NULL : match;
+}
+
 /* Add what is between two "%" unless it is empty. */
 static void
 add_piece(GpucolMatch *match, const char *data, size_t len)
@@ -239,7 +254,7 @@ add_piece(GpucolMatch *match, const char *data, size_t len)
 	match->least += len;
 }
 
-/* A LIKE pattern, or NULL if it has a "_" or ends with its escape character. */
+/* A LIKE pattern, or NULL if it ends with its escape character; one with a "_" only by an automaton. */
 static GpucolMatch *
 make_like(GpucolBytes pattern, bool negate)
 {
@@ -254,7 +269,7 @@ make_like(GpucolBytes pattern, bool negate)
 	for (size_t i = 0; i < pattern.len; i++)
 	{
 		if (pattern.data[i] == '_')
-			return NULL;
+			return make_automaton(gpucol_like_automaton(pattern), negate);
 		if (pattern.data[i] == '%')
 		{
 			add_piece(match, literal + start, n - start);
@@ -271,6 +286,17 @@ make_like(GpucolBytes pattern, bool negate)
 	return match;
 }
 
+/* Is it a match with a regular expression, or its negation? */
+static bool
+is_regex(Oid funcid, bool *negate, bool *ignores_case)
+{
+	*ignores_case = funcid == F_TEXTICREGEXEQ || funcid == F_TEXTICREGEXNE || funcid == F_BPCHARICREGEXEQ ||
+		funcid == F_BPCHARICREGEXNE;
+	*negate = funcid == F_TEXTREGEXNE || funcid == F_BPCHARREGEXNE || funcid == F_TEXTICREGEXNE ||
+		funcid == F_BPCHARICREGEXNE;
+	return *negate || *ignores_case || funcid == F_TEXTREGEXEQ || funcid == F_BPCHARREGEXEQ;
+}
+
 /* Can pieces of characters be sought among bytes? */
 static bool
 encoding_allows_search(void)
@@ -285,6 +311,7 @@ match_constant(GpucolLower *l, Oid funcid, Oid collation, Node *left, Node *righ
 	GpucolMatch *match;
 	MatchOrder	order;
 	bool		negate;
+	bool		ignores_case;
 	Datum		value;
 
 	if (is_equality(funcid, collation, &negate))
@@ -303,6 +330,9 @@ match_constant(GpucolLower *l, Oid funcid, Oid collation, Node *left, Node *righ
 	if (is_like(funcid, &negate))
 		return encoding_allows_search() && get_constant(l, right, &value) ?
 			make_like(contents(value), negate) : NULL;
+	if (is_regex(funcid, &negate, &ignores_case))
+		return encoding_allows_search() && get_constant(l, right, &value) ?
+			make_automaton(gpucol_regex_automaton(contents(value), collation, ignores_case), negate) : NULL;
 	if (funcid == F_STARTS_WITH && get_constant(l, right, &value))
 	{
 		match = make_comparison(MATCH_LIKE, false, contents(value));
@@ -574,6 +604,9 @@ decide(const GpucolMatch *match, int n, const GpucolBytes *values, const bool *i
 			break;
 		case MATCH_LIKE:
 			DECIDE(like(match, *value) != negate);
+			break;
+		case MATCH_AUTOMATON:
+			DECIDE(gpucol_automaton_accepts(match->automaton, *value) != negate);
 			break;
 		case MATCH_IS_NULL:
 			for (int i = 0; i < n; i++)

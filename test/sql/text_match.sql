@@ -52,6 +52,17 @@ SELECT d FROM conditions, differ('SELECT count(*), sum(id) FROM words WHERE ' ||
 SELECT d FROM patterns, unnest('{d,c,u,e,p}'::text[]) col, unnest('{LIKE,NOT LIKE}'::text[]) op,
 	differ(format('SELECT count(*), sum(id) FROM words WHERE %s %s %L', col, op, pattern)) d WHERE d IS NOT NULL ORDER BY id;
 SELECT d FROM patterns, differ(format('SELECT count(*), sum(id) FROM words WHERE d LIKE %L OR d NOT LIKE ''a%%'' AND NOT starts_with(d, %L)', pattern, left(pattern, 2))) d WHERE d IS NOT NULL ORDER BY id;
+-- regular expressions, some of which say what a few patterns do
+CREATE TABLE regexes (regex text, id serial);
+INSERT INTO regexes (regex) VALUES
+	(''), ('a'), ('^a'), ('b$'), ('^ab$'), ('a.*b'), ('^a.*b$'), ('a.*b.*a'), ('ab|本'), ('^(ab|sku-).*9$'), ('(na)?ïve'), ('Stra(ss|ß)e'), ('[aA]b'), ('^[日本]'), ('b\\c'),
+	('b%c'), ('b_c'), ('\%'), ('sku-6?7'), ('(a|b)(a|b)'), ('^(?:a|(?:b.*c))$'), ('x|^|$'), ('a$b'), ('a^'), ('a+b'), ('a.b'), ('a{2}b'), ('\d\d$'), ('[a-c]b'), ('[^a]b'), ('(a|b|ab|aa|bb)(1|2|3|4)'),
+	('(?i)AB'), ('a.*?b'), ('long.*long.*long'), ('^$'), ('(a)'), ('((a|b)|A)b'), ('.'), ('.*'), ('a b'), ('ab(|1)');
+SELECT d FROM regexes, unnest('{d,e}'::text[]) col, unnest('{~,!~,~*}'::text[]) op,
+	differ(format('SELECT count(*), sum(id) FROM words WHERE %s %s %L', col, op, regex)) d WHERE d IS NOT NULL ORDER BY id;
+SELECT d FROM patterns, unnest('{d,c}'::text[]) col, unnest('{SIMILAR TO}'::text[]) op,
+	differ(format('SELECT count(*), sum(id) FROM words WHERE %s %s %L', col, op, pattern || '(ab|b)?')) d WHERE d IS NOT NULL ORDER BY id;
+SELECT d FROM regexes, unnest('{p}'::text[]) col, differ(format('SELECT count(*), sum(id) FROM words WHERE left(%s, 5) ~ %L OR %s IS NULL', col, regex, col)) d WHERE d IS NOT NULL ORDER BY id;
 SELECT d FROM unnest('{<,<=,>,>=}'::text[]) op, unnest('{d,c,u,e}'::text[]) col,
 	differ(format('SELECT count(*), sum(id) FROM words WHERE %s ~%s~ ''ab''', col, op)) d WHERE d IS NOT NULL;
 
