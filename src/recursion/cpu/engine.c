@@ -117,7 +117,8 @@ domain_is_fixed(const GpucolRecRun *run)
 	uint32_t	i;
 
 	for (i = 0; i < run->plan->nsteps; i++)
-		if (run->plan->steps[i].kind == GPUCOL_REC_COMPUTE ||
+		if ((run->plan->steps[i].kind == GPUCOL_REC_COMPUTE &&
+			 run->plan->steps[i].function != GPUCOL_REC_COPY) ||
 			run->plan->steps[i].kind == GPUCOL_REC_AGGREGATE)
 			return false;
 	return true;

@@ -84,6 +84,7 @@ typedef struct DatalogRelation
 	int			component;		/* strongly connected component = stratum */
 	uint16		number;			/* in the plan */
 	int			vertex;			/* stratify.c: in the graph */
+	bool		few;			/* demand.c: what is asked for, few rows */
 	double		rows;			/* known or estimated */
 	double	   *distinct;		/* values of each column */
 } DatalogRelation;

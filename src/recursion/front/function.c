@@ -24,6 +24,7 @@
 
 #include "recursion/front/builder.h"
 #include "recursion/front/ast.h"
+#include "recursion/front/demand.h"
 #include "recursion/front/functors.h"
 #include "recursion/front/input.h"
 #include "recursion/front/ranges.h"
@@ -221,6 +222,7 @@ start(Execution *execution)
 
 	error_context_stack = &callback;
 	gpucol_datalog_stratify(execution->program);
+	gpucol_datalog_demand(execution->program);
 	execution->store.symbols = gpucol_symbols_create(execution->context, execution->memory);
 	execution->store.records = gpucol_symbols_create(execution->context, execution->memory);
 	inputs = read_inputs(execution);

@@ -62,7 +62,7 @@ expected_matches(const DatalogOrder *order, const DatalogLiteral *atom)
 {
 	const DatalogRelation *relation = atom->relation;
 	double		rows = relation->input && !relation->derived ?
-		relation->rows : order->unknown_rows;
+		relation->rows : relation->few ? 1 : order->unknown_rows;
 	double		keys = 1;
 	bool		all = true;
 	ListCell   *lc;
