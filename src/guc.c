@@ -25,6 +25,7 @@ int			gpucol_automerge_max_workers;
 int			gpucol_automerge_naptime;
 double		gpucol_automerge_scale_factor;
 int			gpucol_automerge_threshold;
+int			gpucol_automerge_timeout;
 int			gpucol_cpu_threads;
 int			gpucol_delta_memory_limit;
 bool		gpucol_enable_agg;
@@ -135,6 +136,11 @@ define_automerge(void)
 							NULL,
 							&gpucol_automerge_threshold, 10000, 0, INT_MAX,
 							PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpucol.automerge_timeout",
+							"Time after which automatic merges turn to the next table.",
+							"What has been merged until then stays; a table's indexes that let the worker wait as long again end it.",
+							&gpucol_automerge_timeout, 60, 1, INT_MAX / 1000 / 100,
+							PGC_SIGHUP, GUC_UNIT_S, NULL, NULL, NULL);
 }
 
 /*

@@ -34,6 +34,7 @@ extern int	gpucol_automerge_max_workers;
 extern int	gpucol_automerge_naptime;	/* seconds */
 extern double gpucol_automerge_scale_factor;
 extern int	gpucol_automerge_threshold;
+extern int	gpucol_automerge_timeout;	/* seconds */
 extern int	gpucol_cpu_threads;
 extern int	gpucol_delta_memory_limit;	/* MB; 0 = nothing is kept */
 extern bool gpucol_enable_agg;

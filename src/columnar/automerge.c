@@ -26,6 +26,13 @@
  * What remains is a transaction whose snapshot is older than that (REPEATABLE READ,
  * SERIALIZABLE).
  *
+ * Functions that do not end.  Indexes call what a table's owner likes.  The worker is the only one
+ * of its database, and the launcher waits for it.  So after gpucol.automerge_timeout it commits
+ * what it has merged of a table and turns to the next.  If it gets no row until that time
+ * has passed once more, a timer cancels the merge, and ends the worker where a function has caught
+ * that.  The owners of tables have their turns in random order, and a worker ends after some of
+ * these times.  So tables of everybody are merged some time, however many one owner has.
+ *
  * Cost.  PostgreSQL counts the cost of pages where a VACUUM would; between rows the worker
  * sleeps when the limit is spent.
  *
@@ -40,6 +47,8 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_database.h"
 #include "commands/defrem.h"
+#include "common/hashfn.h"
+#include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
@@ -54,6 +63,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
+#include "utils/timeout.h"
 
 #include "columnar/am.h"
 #include "columnar/automerge.h"
@@ -67,7 +77,9 @@
 #include "guc.h"
 
 #define SAMPLED_PAGES	256		/* that are read to count the delta's rows */
-#define STEP_ROWS		64		/* between looks at who waits */
+#define STEP_ROWS		64		/* between looks at who waits, */
+#define STEP_MS			50		/* and how long it takes at most */
+#define WORKER_TIMES	10		/* gpucol.automerge_timeout until the worker ends */
 #define LOCK_MS			50		/* for the lock that excludes writers */
 #define EXCLUSIVE_MS	50		/* for a batch with that lock, */
 #define BATCHES			8		/* of which there are so many a visit, */
@@ -83,6 +95,14 @@ typedef enum Writers
 	LONG_WRITERS				/* one that does not */
 } Writers;
 
+/* A table of the database. */
+typedef struct Visit
+{
+	uint32		turn;			/* of its owner, this time, */
+	uint32		place;			/* and of the table among the owner's */
+	Oid			relid;
+} Visit;
+
 /* What became of an attempt. */
 typedef enum Outcome
 {
@@ -96,6 +116,46 @@ static TransactionId before;	/* rows of this transaction and of later ones stay 
 static bool gives_way;			/* the error that ends the attempt is no error */
 static bool exclusive;			/* writers are excluded from the beginning of an attempt, */
 static TimestampTz deadline;	/* which ends then */
+static TimestampTz turn;		/* when the worker turns to the next table */
+static TimeoutId timer;			/* for functions that do not end */
+static volatile sig_atomic_t rung;	/* how often it went off for this table */
+
+/* ------------------------------------------------------------------------
+ * Time
+ * ------------------------------------------------------------------------
+ */
+
+/* So many times gpucol.automerge_timeout from a point of time on. */
+static TimestampTz
+after(TimestampTz start, int times)
+{
+	return start + times * gpucol_automerge_timeout * USECS_PER_SEC;
+}
+
+/* Timeout handler: a function may catch the first of these errors, but not the second. */
+static void
+ring(void)
+{
+	if (rung++ == 0)
+		StatementCancelHandler(SIGINT);
+	else
+		die(SIGTERM);
+}
+
+static void
+start_timer(void)
+{
+	turn = after(GetCurrentTimestamp(), 1);
+	rung = 0;
+	enable_timeout_every(timer, after(turn, 1), gpucol_automerge_timeout * 1000);
+}
+
+static void
+stop_timer(void)
+{
+	disable_timeout(timer, false);
+	QueryCancelPending = false;
+}
 
 /* ------------------------------------------------------------------------
  * Who waits
@@ -168,12 +228,17 @@ pay(void)
 static bool
 step(Relation table)
 {
+	static TimestampTz looked = 0;
 	static uint32 rows = 0;
+	TimestampTz now = GetCurrentTimestamp();
 
-	if (exclusive)
-		return rows++ % STEP_ROWS != 0 || GetCurrentTimestamp() < deadline;
-	if (pay() || rows++ % STEP_ROWS == 0)
+	if (now >= turn || (exclusive && now >= deadline))
+		return false;
+	if (!exclusive && (pay() || rows++ % STEP_ROWS == 0 || now - looked > STEP_MS * 1000))
+	{
 		look_around(table);
+		looked = now;
+	}
 	return true;
 }
 
@@ -357,7 +422,8 @@ attempt(Oid relid)
 			elog(DEBUG1, "automatic merge of table %u gives way", relid);
 		else
 		{
-			errcontext("automatic merge of table %u in database %u", relid, MyDatabaseId);
+			errcontext(rung > 0 ? "automatic merge of table %u in database %u, longer than gpucol.automerge_timeout allows" :
+					   "automatic merge of table %u in database %u", relid, MyDatabaseId);
 			EmitErrorReport();
 		}
 		AbortOutOfAnyTransaction();
@@ -383,7 +449,8 @@ merge_table(Oid relid)
 		Outcome		outcome = attempt(relid);
 
 		CHECK_FOR_INTERRUPTS();
-		if (outcome == DONE || outcome == FAILED || is_database_wanted())
+		if (outcome == DONE || outcome == FAILED || is_database_wanted() ||
+			GetCurrentTimestamp() >= turn)
 			return;
 		/* a writer has come, or is still there */
 		exclusive |= outcome == GAVE_WAY;
@@ -400,12 +467,36 @@ merge_table(Oid relid)
  * ------------------------------------------------------------------------
  */
 
-/* Tables of the access method, in a list of this memory context. */
+static int
+compare_visits(const ListCell *left, const ListCell *right)
+{
+	const Visit *a = lfirst(left);
+	const Visit *b = lfirst(right);
+
+	if (a->turn != b->turn)
+		return a->turn < b->turn ? -1 : 1;
+	return a->place < b->place ? -1 : a->place > b->place;
+}
+
+/* Add a table of an owner; the order is a matter of chance. */
+static List *
+add_visit(List *visits, Oid relid, Oid owner, uint32 chance)
+{
+	Visit	   *visit = palloc(sizeof(Visit));
+
+	visit->turn = murmurhash32(owner ^ chance);
+	visit->place = murmurhash32(relid ^ chance);
+	visit->relid = relid;
+	return lappend(visits, visit);
+}
+
+/* Tables of the access method as they have their turns, in a list of this memory context. */
 static List *
 list_tables(void)
 {
 	MemoryContext context = CurrentMemoryContext;
 	List	   *tables = NIL;
+	uint32		chance = pg_prng_uint32(&pg_global_prng_state);
 	Oid			am;
 
 	StartTransactionCommand();
@@ -425,7 +516,7 @@ list_tables(void)
 			if (class->relam != am || class->relpersistence == RELPERSISTENCE_TEMP)
 				continue;
 			old = MemoryContextSwitchTo(context);
-			tables = lappend_oid(tables, class->oid);
+			tables = add_visit(tables, class->oid, class->relowner, chance);
 			MemoryContextSwitchTo(old);
 		}
 		table_endscan(scan);
@@ -434,6 +525,7 @@ list_tables(void)
 	PopActiveSnapshot();
 	CommitTransactionCommand();
 	MemoryContextSwitchTo(context);
+	list_sort(tables, compare_visits);
 	return tables;
 }
 
@@ -456,27 +548,41 @@ settle_settings(void)
 		SetConfigOption(settings[i][0], settings[i][1], PGC_SUSET, PGC_S_OVERRIDE);
 }
 
-void
-gpucol_automerge_main(Datum arg)
+/* Merge tables one after the other, as long as time allows. */
+static void
+merge_tables(const List *tables)
 {
+	TimestampTz start = GetCurrentTimestamp();
 	ListCell   *lc;
 
-	memcpy(&before, MyBgworkerEntry->bgw_extra, sizeof(before));
-	pqsignal(SIGHUP, SignalHandlerForConfigReload);
-	pqsignal(SIGTERM, die);
-	BackgroundWorkerUnblockSignals();
-	BackgroundWorkerInitializeConnectionByOid(DatumGetObjectId(arg), InvalidOid, 0);
-	settle_settings();
-	foreach(lc, list_tables())
+	timer = RegisterTimeout(USER_TIMEOUT, ring);
+	foreach(lc, tables)
 	{
+		const Visit *visit = lfirst(lc);
+
 		CHECK_FOR_INTERRUPTS();
 		if (ConfigReloadPending)
 		{
 			ConfigReloadPending = false;
 			ProcessConfigFile(PGC_SIGHUP);
 		}
-		if (!gpucol_automerge || is_database_wanted())
+		if (!gpucol_automerge || is_database_wanted() ||
+			GetCurrentTimestamp() >= after(start, WORKER_TIMES))
 			break;
-		merge_table(lfirst_oid(lc));
+		start_timer();
+		merge_table(visit->relid);
+		stop_timer();
 	}
+}
+
+void
+gpucol_automerge_main(Datum arg)
+{
+	memcpy(&before, MyBgworkerEntry->bgw_extra, sizeof(before));
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGTERM, die);
+	BackgroundWorkerUnblockSignals();
+	BackgroundWorkerInitializeConnectionByOid(DatumGetObjectId(arg), InvalidOid, 0);
+	settle_settings();
+	merge_tables(list_tables());
 }
