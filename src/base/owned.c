@@ -6,7 +6,8 @@
  * A block starts with a header of two cache lines.  Large blocks (hash tables and
  * states of many groups, read at random places) are asked of the system in huge
  * pages, where it gives them to those who ask: fewer faults, and fewer look-ups of
- * addresses.
+ * addresses.  The largest, which malloc would not keep for the next query either, are
+ * mapped here, so that they grow without being copied, and come zeroed.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,12 +16,14 @@
 #endif
 #include "base/owned.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #define HUGE_PAGE ((size_t) 2 * 1024 * 1024)
-#define HUGE_BLOCK (2 * HUGE_PAGE)	/* blocks in huge pages, at least */
+#define HUGE_BLOCK (2 * HUGE_PAGE)	/* blocks in huge pages, at least, */
+#define MAPPED_BLOCK (16 * HUGE_PAGE)	/* and those that are mapped here */
 
 typedef union Block
 {
@@ -41,6 +44,35 @@ gpucol_owned_open(GpucolOwned *owned, GpucolBudget *budget)
 	pthread_mutex_init(&owned->lock, NULL);
 }
 
+/* Bytes of a block with room for so many; 0 if there are too many. */
+static size_t
+block_size(size_t size)
+{
+	size_t		total;
+
+	if (size > SIZE_MAX / 2)
+		return 0;
+	total = (size / sizeof(Block) + 2) * sizeof(Block);
+	return total < HUGE_BLOCK ? total : (total + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+}
+
+/* Map pages, all zero, from an address on where huge pages begin. */
+static Block *
+map_block(size_t total)
+{
+	char	   *from = mmap(NULL, total + HUGE_PAGE, PROT_READ | PROT_WRITE,
+							MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t		before;
+
+	if (from == MAP_FAILED)
+		return NULL;
+	before = -(uintptr_t) from % HUGE_PAGE;
+	if (before > 0)
+		munmap(from, before);
+	munmap(from + before + total, HUGE_PAGE - before);
+	return (Block *) (from + before);
+}
+
 /* Address space for a block. */
 static Block *
 take_block(size_t total)
@@ -49,7 +81,7 @@ take_block(size_t total)
 
 	if (total < HUGE_BLOCK)
 		return aligned_alloc(sizeof(Block), total);
-	block = aligned_alloc(HUGE_PAGE, total);
+	block = total < MAPPED_BLOCK ? aligned_alloc(HUGE_PAGE, total) : map_block(total);
 #ifdef MADV_HUGEPAGE
 	if (block != NULL)
 		(void) madvise(block, total, MADV_HUGEPAGE);
@@ -57,18 +89,50 @@ take_block(size_t total)
 	return block;
 }
 
+/* Give it back. */
+static void
+drop_block(Block *block)
+{
+	if (block->head.size < MAPPED_BLOCK)
+		free(block);
+	else
+		munmap(block, block->head.size);
+}
+
+/* Add a block to the owner's. */
+static void
+link_block(GpucolOwned *owned, Block *block)
+{
+	block->head.prev = NULL;
+	pthread_mutex_lock(&owned->lock);
+	block->head.next = owned->blocks;
+	if (owned->blocks != NULL)
+		((Block *) owned->blocks)->head.prev = block;
+	owned->blocks = block;
+	pthread_mutex_unlock(&owned->lock);
+}
+
+/* Take it from them. */
+static void
+unlink_block(GpucolOwned *owned, Block *block)
+{
+	pthread_mutex_lock(&owned->lock);
+	if (block->head.next != NULL)
+		block->head.next->head.prev = block->head.prev;
+	if (block->head.prev != NULL)
+		block->head.prev->head.next = block->head.next;
+	else
+		owned->blocks = block->head.next;
+	pthread_mutex_unlock(&owned->lock);
+}
+
 void *
 gpucol_owned_alloc(GpucolOwned *owned, size_t size)
 {
-	size_t		total;
+	size_t		total = block_size(size);
 	Block	   *block;
 
-	if (size > SIZE_MAX / 2)
-		return NULL;
-	total = (size / sizeof(Block) + 2) * sizeof(Block);
-	if (total >= HUGE_BLOCK)
-		total = (total + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-	if (!gpucol_budget_reserve(owned->budget, total))
+	if (total == 0 || !gpucol_budget_reserve(owned->budget, total))
 		return NULL;
 	block = take_block(total);
 	if (block == NULL)
@@ -77,13 +141,7 @@ gpucol_owned_alloc(GpucolOwned *owned, size_t size)
 		return NULL;
 	}
 	block->head.size = total;
-	block->head.prev = NULL;
-	pthread_mutex_lock(&owned->lock);
-	block->head.next = owned->blocks;
-	if (owned->blocks != NULL)
-		((Block *) owned->blocks)->head.prev = block;
-	owned->blocks = block;
-	pthread_mutex_unlock(&owned->lock);
+	link_block(owned, block);
 	return block + 1;
 }
 
@@ -92,16 +150,48 @@ gpucol_owned_alloc_zeroed(GpucolOwned *owned, size_t size)
 {
 	void	   *memory = gpucol_owned_alloc(owned, size);
 
-	if (memory != NULL)
+	if (memory != NULL && ((Block *) memory - 1)->head.size < MAPPED_BLOCK)
 		memset(memory, 0, size);
 	return memory;
+}
+
+/* Grow a mapped block by moving its pages; NULL where that cannot be. */
+static void *
+grow_mapped(GpucolOwned *owned, Block *block, size_t total)
+{
+	size_t		old = block->head.size;
+	Block	   *place;
+	void	   *moved;
+
+	if (!gpucol_budget_reserve(owned->budget, total - old))
+		return NULL;
+	unlink_block(owned, block);
+	place = map_block(total);
+	moved = place == NULL ? MAP_FAILED :
+		mremap(block, old, total, MREMAP_MAYMOVE | MREMAP_FIXED, place);
+	if (moved == MAP_FAILED)	/* nobody knows then whether the place is still ours */
+		gpucol_budget_release(owned->budget, total - old);
+	else
+	{
+		block = moved;
+		block->head.size = total;
+	}
+	link_block(owned, block);
+	return moved == MAP_FAILED ? NULL : block + 1;
 }
 
 void *
 gpucol_owned_realloc(GpucolOwned *owned, void *memory, size_t size)
 {
-	void	   *grown = gpucol_owned_alloc(owned, size);
+	Block	   *block = memory == NULL ? NULL : (Block *) memory - 1;
+	size_t		total = block_size(size);
+	void	   *grown = NULL;
 
+	if (block != NULL && block->head.size >= MAPPED_BLOCK && total > block->head.size)
+		grown = grow_mapped(owned, block, total);
+	if (grown != NULL)
+		return grown;
+	grown = gpucol_owned_alloc(owned, size);
 	if (grown != NULL && memory != NULL)
 	{
 		size_t		old = ((Block *) memory - 1)->head.size - sizeof(Block);
@@ -120,16 +210,9 @@ gpucol_owned_free(GpucolOwned *owned, void *memory)
 	if (memory == NULL)
 		return;
 	block = (Block *) memory - 1;
-	pthread_mutex_lock(&owned->lock);
-	if (block->head.next != NULL)
-		block->head.next->head.prev = block->head.prev;
-	if (block->head.prev != NULL)
-		block->head.prev->head.next = block->head.next;
-	else
-		owned->blocks = block->head.next;
-	pthread_mutex_unlock(&owned->lock);
+	unlink_block(owned, block);
 	gpucol_budget_release(owned->budget, block->head.size);
-	free(block);
+	drop_block(block);
 }
 
 void
@@ -141,6 +224,6 @@ gpucol_owned_free_all(GpucolOwned *owned)
 
 		owned->blocks = block->head.next;
 		gpucol_budget_release(owned->budget, block->head.size);
-		free(block);
+		drop_block(block);
 	}
 }

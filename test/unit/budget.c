@@ -105,6 +105,36 @@ test_owned(void)
 	CHECK(budget.used == 0, "%zu", (size_t) budget.used);
 }
 
+/* Large blocks grow where they and their copies would not fit. */
+static void
+test_owned_large(void)
+{
+	const size_t mb = 1 << 20;
+	GpucolBudget budget;
+	GpucolOwned owned;
+	char	   *other;
+	char	   *block;
+
+	gpucol_budget_open(&budget, 100 * mb, NULL);
+	gpucol_owned_open(&owned, &budget);
+	block = gpucol_owned_alloc_zeroed(&owned, 40 * mb);
+	other = gpucol_owned_alloc(&owned, 1000);
+	CHECK(block != NULL && other != NULL && block[0] == 0 && block[40 * mb - 1] == 0, "zeroed");
+	block[0] = 1;
+	block[40 * mb - 1] = 2;
+	CHECK(gpucol_owned_realloc(&owned, block, 120 * mb) == NULL && block[0] == 1, "beyond the limit");
+	block = gpucol_owned_realloc(&owned, block, 90 * mb);
+	CHECK(block != NULL && block[0] == 1 && block[40 * mb - 1] == 2, "grown");
+	block[90 * mb - 1] = 3;
+	CHECK((uintptr_t) block % 128 == 0 && budget.used >= 90 * mb, "%zu", (size_t) budget.used);
+	block = gpucol_owned_realloc(&owned, block, 1000);
+	CHECK(block != NULL && block[0] == 1 && budget.used < mb, "%zu", (size_t) budget.used);
+	gpucol_owned_free(&owned, other);
+	CHECK(gpucol_owned_alloc(&owned, 50 * mb) != NULL, "freed with the rest");
+	gpucol_owned_free_all(&owned);
+	CHECK(budget.used == 0, "%zu", (size_t) budget.used);
+}
+
 static GpucolBudget shared;
 static _Atomic size_t most;
 
@@ -148,6 +178,7 @@ main(void)
 	test_tree();
 	test_blocks();
 	test_owned();
+	test_owned_large();
 	test_threads();
 	return check_summary("budget");
 }

@@ -7,7 +7,8 @@
  * greatest by the first key divides the groups: those above it are wanted, those below
  * are not, and those that tie with it are divided by the next key in the same way.  So
  * a key is looked at only where the keys before it tie.  What is only about right divides
- * with a margin, and is the last that is looked at.
+ * with a margin, and is the last that is looked at.  Groups below the k-th of those before
+ * them are not even listed.
  *
  *-------------------------------------------------------------------------
  */
@@ -218,24 +219,36 @@ rise(__int128 *heap, uint64_t n, __int128 place)
 	heap[at] = place;
 }
 
+/* Note the place of item i in the heap of the k greatest. */
+GPUCOL_CPU_INLINE void
+note_place(const First *first, uint64_t k, uint64_t i, __int128 place)
+{
+	if (i < k)
+		rise(first->heap, i, place);
+	else if (place > first->heap[0])
+	{
+		first->heap[0] = place;
+		sink(first->heap, k);
+	}
+}
+
 /* The k-th greatest place of the candidates by a key; there are more than k. */
 static __int128
 find_kth(const First *first, const GpucolFirstKey *key, uint64_t k)
 {
 	for (uint64_t i = 0; i < first->n; i++)
 	{
-		__int128	place = place_of(first, first->candidates[i], key);
-
-		first->places[i] = place;
-		if (i < k)
-			rise(first->heap, i, place);
-		else if (place > first->heap[0])
-		{
-			first->heap[0] = place;
-			sink(first->heap, k);
-		}
+		first->places[i] = place_of(first, first->candidates[i], key);
+		note_place(first, k, i, first->places[i]);
 	}
 	return first->heap[0];
+}
+
+/* The least place that may be wanted where the k-th has this one. */
+GPUCOL_CPU_INLINE __int128
+least_place(__int128 kth, int margin)
+{
+	return kth > PLACE_MIN + margin && kth < PLACE_MAX ? kth - margin : kth;
 }
 
 static void
@@ -251,11 +264,9 @@ keep(First *first, Candidate at)
 static uint64_t
 divide(First *first, const GpucolFirstKey *key, uint64_t k, int margin)
 {
-	__int128	kth = find_kth(first, key, k);
+	__int128	kth = least_place(find_kth(first, key, k), margin);
 	uint64_t	ties = 0;
 
-	if (kth > PLACE_MIN + margin && kth < PLACE_MAX)
-		kth -= margin;
 	for (uint64_t i = 0; i < first->n; i++)
 	{
 		Candidate	at = first->candidates[i];
@@ -324,17 +335,40 @@ open_first(First *first)
 	return true;
 }
 
-/* List the groups that meet the tests. */
+/*
+ * List the groups that meet the tests, but for those behind k others by the first key; of
+ * those that tie with the k-th, too, where any will do.
+ */
 static void
 list_candidates(First *first)
 {
-	for (int p = 0; p < first->run->agg.nparts; p++)
-		for (uint32_t g = 0; g < first->run->agg.parts[p]->n; g++)
+	const GpucolRun *run = first->run;
+	const GpucolFirst *wanted = first->wanted;
+	const GpucolFirstKey *key = wanted->nkeys > 0 ? &wanted->keys[0] : NULL;
+	uint64_t	k = (uint64_t) wanted->k;
+	uint64_t	noted = 0;
+	int			margin = 0;
+	bool		any = key != NULL && !is_rough(run, key, &margin) && wanted->nkeys == 1 && !wanted->all_ties;
+
+	for (int p = 0; p < run->agg.nparts; p++)
+		for (uint32_t g = 0; g < run->agg.parts[p]->n; g++)
 		{
 			Candidate	at = {(uint32_t) p, g};
+			__int128	place;
 
-			if (meets_tests(first->run, at))
-				first->candidates[first->n++] = at;
+			if (wanted->ntests > 0 && !meets_tests(run, at))
+				continue;
+			if (key == NULL && first->n == k && !wanted->all_ties)
+				return;
+			if (key != NULL)
+			{
+				place = place_of(first, at, key);
+				if (noted >= k && (place < least_place(first->heap[0], margin) ||
+								   (any && place == first->heap[0])))
+					continue;
+				note_place(first, k, noted++, place);
+			}
+			first->candidates[first->n++] = at;
 		}
 }
 
@@ -347,7 +381,15 @@ pack_groups(const GpucolRun *run, uint32_t part, const uint8_t *kept)
 
 	for (uint32_t g = 0; g < groups->n; g++)
 	{
-		if (kept != NULL ? !kept[g] : !meets_tests(run, (Candidate) {part, g}))
+		if (kept != NULL)
+		{
+			const uint8_t *next = memchr(kept + g, 1, groups->n - g);
+
+			if (next == NULL)
+				break;
+			g = (uint32_t) (next - kept);
+		}
+		else if (!meets_tests(run, (Candidate) {part, g}))
 			continue;
 		memmove(groups->keys + (size_t) n * run->agg.group_words,
 				groups->keys + (size_t) g * run->agg.group_words,
