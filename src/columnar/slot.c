@@ -304,10 +304,22 @@ unpack(TupleTableSlot *slot)
 	gpucol_slot_put(tuple, slot);
 }
 
+/* The same between two steps of an expression, whose columns stay read: now of that tuple. */
+static void
+unpack_keeping(TupleTableSlot *slot)
+{
+	int			natts = slot->tts_nvalid;
+
+	if (!((GpucolSlot *) slot)->packed)
+		return;
+	unpack(slot);
+	slot_getsomeattrs(slot, natts);
+}
+
 static Datum
 get_system_column(TupleTableSlot *slot, int attnum, bool *isnull)
 {
-	unpack(slot);
+	unpack_keeping(slot);
 	return TTSOpsBufferHeapTuple.getsysattr(slot, attnum, isnull);
 }
 
@@ -315,7 +327,7 @@ get_system_column(TupleTableSlot *slot, int attnum, bool *isnull)
 static bool
 is_own_row(TupleTableSlot *slot)
 {
-	unpack(slot);
+	unpack_keeping(slot);
 	return TTSOpsBufferHeapTuple.is_current_xact_tuple(slot);
 }
 #endif

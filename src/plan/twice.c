@@ -10,14 +10,39 @@
  * reader, would write behind its array of them; and it would drop the alternative of a
  * subquery that the first of both plans uses and the second does not.
  *
+ * A query with grouping sets notes, while its plan is made, where its keys are, and a server
+ * with assertions insists that it does so once.  Between both plans a path that makes none takes
+ * these notes away.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "nodes/extensible.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/tlist.h"
 
 #include "plan/twice.h"
+
+/* A note that is taken away. */
+typedef struct KeptNote
+{
+	PlannerInfo *root;
+	AttrNumber *grouping_map;
+} KeptNote;
+
+static Plan *take_notes(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist,
+						List *clauses, List *custom_plans);
+
+static const CustomPathMethods between_path = {
+	.CustomName = "GpucolBetween",
+	.PlanCustomPath = take_notes
+};
+
+static const CustomScanMethods between_plan = {
+	.CustomName = "GpucolBetween"
+};
 
 /*
  * Leave one alternative of each subquery that has two, that which PostgreSQL would
@@ -108,4 +133,85 @@ void
 gpucol_plan_settle(Node *node, double evaluations)
 {
 	expression_tree_walker(node, settle_alternatives, &evaluations);
+}
+
+/* Add queries with grouping sets, this one and those below, to a list. */
+static List *
+add_grouping_sets(PlannerInfo *root, List *queries)
+{
+	check_stack_depth();
+	if (root->parse->groupingSets != NIL)
+		queries = lappend(queries, root);
+	for (int i = 1; i < root->simple_rel_array_size; i++)
+	{
+		RelOptInfo *rel = root->simple_rel_array[i];
+
+		if (rel != NULL && rel->subroot != NULL)
+			queries = add_grouping_sets(rel->subroot, queries);
+	}
+	return queries;
+}
+
+/* The plan between: nobody sees it but gpucol_plan_together(). */
+static Plan *
+take_notes(PlannerInfo *root pg_attribute_unused(), RelOptInfo *rel pg_attribute_unused(),
+		   CustomPath *path, List *tlist pg_attribute_unused(), List *clauses pg_attribute_unused(),
+		   List *custom_plans pg_attribute_unused())
+{
+	CustomScan *between = makeNode(CustomScan);
+	ListCell   *lc;
+
+	foreach(lc, path->custom_private)
+	{
+		KeptNote   *note = palloc(sizeof(KeptNote));
+
+		note->root = lfirst(lc);
+		note->grouping_map = note->root->grouping_map;
+		note->root->grouping_map = NULL;
+		between->custom_private = lappend(between->custom_private, note);
+	}
+	between->methods = &between_plan;
+	return &between->scan.plan;
+}
+
+List *
+gpucol_plan_apart(PlannerInfo *root, List *first, List *second)
+{
+	List	   *queries = add_grouping_sets(root, NIL);
+	CustomPath *between;
+
+	if (queries == NIL || second == NIL)
+		return list_concat(first, second);
+	between = makeNode(CustomPath);
+	between->path.pathtype = T_CustomScan;
+	between->path.parent = ((Path *) linitial(first))->parent;
+	between->path.pathtarget = create_empty_pathtarget();
+	between->methods = &between_path;
+	between->custom_private = queries;
+	return list_concat(lappend(first, between), second);
+}
+
+List *
+gpucol_plan_together(List *custom_plans)
+{
+	ListCell   *lc;
+
+	foreach(lc, custom_plans)
+	{
+		CustomScan *between = lfirst(lc);
+		ListCell   *note;
+
+		if (!IsA(between, CustomScan) || between->methods != &between_plan)
+			continue;
+		/* a plan that was not made again has left no note */
+		foreach(note, between->custom_private)
+		{
+			KeptNote   *kept = lfirst(note);
+
+			if (kept->root->grouping_map == NULL)
+				kept->root->grouping_map = kept->grouping_map;
+		}
+		return list_delete_cell(custom_plans, lc);
+	}
+	return custom_plans;
 }

@@ -21,4 +21,11 @@ extern void gpucol_plan_twice(PlannerInfo *root, Relids relids, double evaluatio
 /* Leave one alternative of each subquery in an expression that has two. */
 extern void gpucol_plan_settle(Node *node, double evaluations);
 
+/*
+ * The children of a custom path, `first` and then `second`, which have queries in common; and
+ * of the plan that is made of it, from its custom_plans.
+ */
+extern List *gpucol_plan_apart(PlannerInfo *root, List *first, List *second);
+extern List *gpucol_plan_together(List *custom_plans);
+
 #endif							/* GPUCOL_PLAN_TWICE_H */

@@ -12,6 +12,7 @@
 #include "nodes/makefuncs.h"
 
 #include "plan/plan.h"
+#include "plan/twice.h"
 #include "planner/path_agg.h"
 #include "planner/path_join.h"
 #include "planner/planner.h"
@@ -71,7 +72,7 @@ gpucol_path_agg_plan(PlannerInfo *root pg_attribute_unused(),
 	cscan->scan.plan.qual = list_nth(path->custom_private, PATH_PRIVATE_HAVING);
 	cscan->custom_scan_tlist = make_scan_tlist(varno, list_concat(list_concat_copy(keys, aggs), calls),
 											   conditions, linitial(parts));
-	cscan->custom_plans = custom_plans;
+	cscan->custom_plans = gpucol_plan_together(custom_plans);
 	cscan->custom_private = list_make5(makeInteger(list_length(keys)),
 									   makeInteger(list_length(aggs)),
 									   list_nth(path->custom_private,

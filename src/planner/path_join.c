@@ -455,16 +455,16 @@ children(GpucolPipe *pipe, List *paths)
 List *
 gpucol_join_paths(PlannerInfo *root, GpucolPipe *pipe, Path *fallback)
 {
-	List	   *paths = children(pipe, list_make1(fallback));
+	List	   *paths = list_copy_tail(children(pipe, list_make1(fallback)), 1);
 	ListCell   *lc;
 
-	for_each_from(lc, paths, 1)
+	foreach(lc, paths)
 	{
 		Path	   *path = lfirst(lc);
 
 		gpucol_plan_twice(root, path->parent->relids, path->rows);
 	}
-	return paths;
+	return gpucol_plan_apart(root, list_make1(fallback), paths);
 }
 
 /* Add the path of a joined relation's pipe. */
@@ -716,7 +716,7 @@ plan_join(PlannerInfo *root pg_attribute_unused(), RelOptInfo *rel pg_attribute_
 	cscan->custom_private = list_make2(gpucol_join_add_pipe(cscan, pipe->pipe, list_concat_copy(target, keys)),
 									   list_nth(path->custom_private, PATH_PRIVATE_LIMIT));
 	cscan->scan.plan.targetlist = tlist;
-	cscan->custom_plans = custom_plans;
+	cscan->custom_plans = gpucol_plan_together(custom_plans);
 	cscan->custom_exprs = gpucol_join_params(cscan->custom_scan_tlist);
 	cscan->flags = path->flags;
 	cscan->methods = &gpucol_join_methods;

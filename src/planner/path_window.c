@@ -504,7 +504,7 @@ add_window_path(const Windows *w, RelOptInfo *output_rel, List *exprs, List *sav
 	path->path.pathkeys = w->pathkeys;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->methods = &path_methods;
-	path->custom_paths = list_make2(fallback, w->child);
+	path->custom_paths = gpucol_plan_apart(w->root, list_make1(fallback), list_make1(w->child));
 	path->custom_private = list_make5(w->child->pathtarget->exprs, w->functions, w->conditions,
 									  exprs, saved);
 	gpucol_cost_window(&path->path, w->child, count_sorts(w), list_length(w->functions));
@@ -572,7 +572,7 @@ plan_window(PlannerInfo *root pg_attribute_unused(), RelOptInfo *rel pg_attribut
 	cscan->custom_exprs = copyObject(list_nth(path->custom_private, PATH_PRIVATE_EXPRS));
 	cscan->custom_private = lappend(list_copy(list_nth(path->custom_private, PATH_PRIVATE_PLAN)),
 									copyObject(list_nth(path->custom_private, PATH_PRIVATE_FUNCTIONS)));
-	cscan->custom_plans = custom_plans;
+	cscan->custom_plans = gpucol_plan_together(custom_plans);
 	cscan->flags = path->flags;
 	cscan->methods = &gpucol_window_methods;
 	return &cscan->scan.plan;

@@ -11,6 +11,7 @@
 #include "nodes/nodeFuncs.h"
 #include "nodes/value.h"
 
+#include "plan/twice.h"
 #include "recursion/exec/state.h"
 
 /* Columns of the result as Vars of the first term's leaf, as EXPLAIN shows. */
@@ -47,7 +48,7 @@ plan_recursive(PlannerInfo *root pg_attribute_unused(),
 	/* PostgreSQL gives the columns of a set operation varno 0. */
 	scan->scan.plan.targetlist = renumber(tlist, leaf);
 	scan->custom_scan_tlist = copyObject(scan->scan.plan.targetlist);
-	scan->custom_plans = custom_plans;
+	scan->custom_plans = gpucol_plan_together(custom_plans);
 	scan->custom_private = lappend(list_copy_head(path->custom_private,
 												  GPUCOL_RECURSIVE_PUSHED),
 								   NIL);

@@ -126,7 +126,7 @@ trial_time(const RecursiveUnionPath *path, const Path *inputs)
 }
 
 static Path *
-make_recursive_path(const SetOperationStmt *setop,
+make_recursive_path(PlannerInfo *root, const SetOperationStmt *setop,
 					const RecursiveUnionPath *path, Path *inputs,
 					const GpucolLoweredRecursion *lowered, int trial)
 {
@@ -145,8 +145,8 @@ make_recursive_path(const SetOperationStmt *setop,
 		(path->path.total_cost - path->leftpath->total_cost) * COST_FACTOR;
 	custom->custom_paths = list_make2(path->leftpath, inputs);
 	if (lowered->equalities != NIL || trial != GPUCOL_RECURSIVE_NO_TRIAL)
-		custom->custom_paths = lappend(custom->custom_paths,
-									   unconstify(RecursiveUnionPath *, path));
+		custom->custom_paths = gpucol_plan_apart(root, custom->custom_paths,
+												 list_make1(unconstify(RecursiveUnionPath *, path)));
 	custom->methods = &gpucol_recursive_path_methods;
 	/* The plan's private list, and behind it what only planning needs. */
 	custom->custom_private = list_make4(plan, setop->colTypes,
@@ -239,7 +239,7 @@ replace_recursion(PlannerInfo *root, RelOptInfo *rel,
 		gpucol_plan_settle((Node *) lowered.hosts, evaluations);
 		gpucol_plan_settle((Node *) lowered.operands, evaluations);
 	}
-	rel->pathlist = list_make1(make_recursive_path(setop, path, inputs, &lowered, trial));
+	rel->pathlist = list_make1(make_recursive_path(root, setop, path, inputs, &lowered, trial));
 	return NULL;
 }
 
