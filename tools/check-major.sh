@@ -11,6 +11,9 @@
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/pgsource.sh"
 
+# PostgreSQL's makefiles generate headers at the outermost level only, and that is theirs.
+unset MAKELEVEL
+
 MAJOR=${1:?major}
 shift
 HOME_DIR=$WORK/major-$MAJOR
