@@ -165,6 +165,25 @@ typedef struct GpucolProbeFigures
 	uint64_t	found;			/* rows that it handed on, before its filter */
 } GpucolProbeFigures;
 
+/*
+ * Joined rows that nobody wants: those whose value of an output comes after a bound, which may
+ * rise while the run goes on.  An engine may leave them out.
+ */
+typedef struct GpucolTopBound
+{
+	uint16_t	output;			/* of class B, I, F, or D, whose mantissas are clamped */
+	bool		descending;
+	int64_t		bound;			/* least order of what is wanted, if descending, else of ~order; INT64_MIN:
+								 * all are.  Written by the host with __atomic_store_n */
+} GpucolTopBound;
+
+/* A mantissa as an int64, or the one next to it. */
+static inline int64_t
+gpucol_top_clamp(__int128 value)
+{
+	return value > INT64_MAX ? INT64_MAX : value < INT64_MIN ? INT64_MIN : (int64_t) value;
+}
+
 typedef struct GpucolRunOptions
 {
 	int			threads;		/* gpucol.cpu_threads, at least 1 */
@@ -183,6 +202,7 @@ typedef struct GpucolRunOptions
 								 * were received */
 	const GpucolFirst *first;	/* AGG: which groups are wanted; NULL: all.  An engine may
 								 * deliver others, too */
+	const GpucolTopBound *top;	/* SCAN with probes: rows that may be left out, or NULL */
 	GpucolTakeRows take;		/* CPU: takes the rows of a SCAN, of which next then
 								 * delivers none; or NULL */
 	void	   *take_arg;

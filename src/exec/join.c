@@ -96,14 +96,16 @@ lower_keys(GpucolJoinState *state, GpucolLower *l)
 	GpucolValue value;
 
 	top->nused = 0;
+	top->clamped = false;
 	for (int i = 0; i < top->nkeys; i++)
 	{
 		Node	   *key = (Node *) top->keys[i].sort.expr;
 
 		if (!gpucol_lower_output(l, (Expr *) gpucol_pipe_map(state->exec.joins->pipe, key), &value) ||
-			!gpucol_topn_stream_key(top, i, &value))
+			!gpucol_topn_stream_key(top, i, state->ncolumns + i, &value))
 			break;
 	}
+	state->exec.top = gpucol_topn_stream_bound(top);
 }
 
 /* Lower the pipe and the columns. */

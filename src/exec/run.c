@@ -282,6 +282,7 @@ start_engine(GpucolExec *exec, const GpucolEngine *engine, const char **why)
 		options.shape = &exec->shape;
 	}
 	options.first = exec->first;
+	options.top = exec->top;
 	options.jit = gpucol_jit;
 	if (engine == &gpucol_engine_cpu && exec->make_take != NULL)
 		options.take = exec->make_take(exec, options.threads, &options.take_arg);

@@ -101,6 +101,7 @@ struct GpucolExec
 	int			nparts;			/* whose descriptor they share; 0 = rel itself */
 	struct GpucolJoins *joins;	/* of the pipe that is read (exec/join_build.h), or NULL */
 	GpucolFirst *first;			/* which groups are wanted, or NULL */
+	GpucolTopBound *top;		/* joined rows that are not wanted, or NULL */
 	GpucolMakeShape make_shape; /* NULL: rows as they are */
 	GpucolMakeTake make_take;	/* NULL: the run delivers all rows */
 	bool		cpu_only;		/* the device has had its chance */

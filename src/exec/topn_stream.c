@@ -46,16 +46,24 @@ gpucol_topn_stream_init(GpucolTopnStream *stream, List *keys, List *limit)
 }
 
 bool
-gpucol_topn_stream_key(GpucolTopnStream *stream, int n, const GpucolValue *value)
+gpucol_topn_stream_key(GpucolTopnStream *stream, int n, int output, const GpucolValue *value)
 {
-	const GpucolTopnKey *key = &stream->keys[n];
-	bool		bytes = value->cls == GPUCOL_CLASS_S;
+	const GpucolSortKey *key = &stream->keys[n].sort;
+	bool		last;
 
-	if (bytes ? n > 0 || !IsA(key->sort.expr, Var) :
-		!gpucol_order_is_int64(value, exprType((Node *) key->sort.expr)))
+	if (!gpucol_order_compares(key->expr, n, value, &last))
 		return false;
 	stream->nused = n + 1;
-	return !bytes;
+	stream->clamped = last && value->cls == GPUCOL_CLASS_D;
+	if (n == 0)
+		stream->bound = (GpucolTopBound) {(uint16) output, key->descending, PG_INT64_MIN};
+	return !last;
+}
+
+GpucolTopBound *
+gpucol_topn_stream_bound(GpucolTopnStream *stream)
+{
+	return stream->nused > 0 ? &stream->bound : NULL;
 }
 
 /* Make the heap; without memory for it all rows matter. */
@@ -168,10 +176,33 @@ pick_column(const GpucolResultColumn *from, const uint32 *rows, uint32 n, Gpucol
 	}
 }
 
+/* Mantissas as int64, or what is next to them. */
+static int64 *
+clamp_column(const GpucolResultColumn *column, uint32 n)
+{
+	int64	   *values = palloc(Max(n, 1) * sizeof(int64));
+
+	for (uint32 i = 0; i < n; i++)
+		values[i] = gpucol_top_clamp(column->d[i]);
+	return values;
+}
+
+/* Tell the engine which values of the first key come after the k-th best place. */
+static void
+raise_bound(GpucolTopnStream *stream)
+{
+	const GpucolTopnOrders *orders = &stream->orders;
+
+	if (orders->filled == orders->k &&
+		gpucol_topn_orders_rank(orders, orders->heap, 0) == GPUCOL_TOPN_NOT_NULL)
+		__atomic_store_n(&stream->bound.bound, orders->heap[0], __ATOMIC_RELAXED);
+}
+
 void
 gpucol_topn_stream_pick(GpucolTopnStream *stream, GpucolBudget *budget, int n, GpucolResult *result)
 {
 	const GpucolResultColumn *keys = &result->columns[n];
+	int			last = stream->nused - 1;
 	MemoryContext old;
 	uint32	   *rows;
 	uint32		picked = 0;
@@ -185,11 +216,20 @@ gpucol_topn_stream_pick(GpucolTopnStream *stream, GpucolBudget *budget, int n, G
 	MemoryContextReset(stream->batch);
 	old = MemoryContextSwitchTo(stream->batch);
 	rows = palloc(Max(result->nrows, 1) * sizeof(uint32));
+	if (stream->clamped)
+	{
+		memcpy(stream->key_columns, keys, sizeof(GpucolResultColumn) * (size_t) stream->nused);
+		stream->key_columns[last].i = clamp_column(&keys[last], result->nrows);
+		stream->key_columns[last].cls = GPUCOL_CLASS_I;
+		keys = stream->key_columns;
+	}
 	for (uint32 row = 0; row < result->nrows; row++)
 		if (keys[0].cls == GPUCOL_CLASS_S ? wants_bytes(stream, keys, row) :
 			wants_numbers(stream, keys, row))
 			rows[picked++] = row;
 	stream->too_much = keys[0].cls == GPUCOL_CLASS_S && !gpucol_topn_best_fits(&stream->best);
+	if (keys[0].cls != GPUCOL_CLASS_S)
+		raise_bound(stream);
 	if (picked < result->nrows)
 	{
 		stream->columns = palloc(Max(n, 1) * sizeof(GpucolResultColumn));
@@ -211,6 +251,7 @@ gpucol_topn_stream_reset(GpucolTopnStream *stream)
 	stream->best.heap = NULL;
 	stream->reserved = 0;
 	stream->nulls = 0;
+	stream->bound.bound = PG_INT64_MIN;
 	stream->open = stream->too_much = false;
 	if (stream->context != NULL)
 		MemoryContextReset(stream->context);

@@ -24,10 +24,12 @@ typedef struct GpucolTopnStream
 
 	/* how the engine delivers them, set when they are lowered */
 	int			nused;			/* 0: any row may matter */
+	bool		clamped;		/* the last is a mantissa that may exceed int64 */
 
 	/* what has been seen */
 	bool		open;
 	bool		too_much;		/* the best values take too much memory */
+	GpucolTopBound bound;		/* for the engine: of the first key, unless it is of byte strings */
 	GpucolTopnOrders orders;
 	GpucolTopnBest best;		/* of byte strings */
 	int64		nulls;			/* beside them */
@@ -38,16 +40,17 @@ typedef struct GpucolTopnStream
 	/* the rows that are picked of a batch */
 	MemoryContext batch;
 	GpucolResultColumn *columns;
+	GpucolResultColumn key_columns[GPUCOL_SHAPE_MAX_KEYS];
 } GpucolTopnStream;
 
 /* Read the keys (of Expr) and a plan's GpucolTopnPrivate, from GPUCOL_TOPN_PRIVATE_LIMIT on; NIL: none. */
 extern void gpucol_topn_stream_init(GpucolTopnStream *stream, List *keys, List *limit);
 
-/*
- * A key has been lowered, the n-th.  False if rows cannot be compared by it: it and those after
- * it are not looked at.
- */
-extern bool gpucol_topn_stream_key(GpucolTopnStream *stream, int n, const GpucolValue *value);
+/* A key has been lowered, the n-th, as a batch's output number `output`.  False: no more are looked at. */
+extern bool gpucol_topn_stream_key(GpucolTopnStream *stream, int n, int output, const GpucolValue *value);
+
+/* Which rows the engine may leave out, NULL if it cannot know: for a run. */
+extern GpucolTopBound *gpucol_topn_stream_bound(GpucolTopnStream *stream);
 
 /*
  * Leave in a batch, of whose columns the first n leave the node, only rows that can be

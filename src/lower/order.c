@@ -12,6 +12,7 @@
 
 #include "access/nbtree.h"
 #include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/sortsupport.h"
@@ -171,4 +172,16 @@ gpucol_order_is_int64(const GpucolValue *value, Oid type)
 		default:
 			return false;
 	}
+}
+
+bool
+gpucol_order_compares(const Expr *key, int n, const GpucolValue *value, bool *last)
+{
+	*last = false;
+	if (value->packed)
+		return false;
+	if (gpucol_order_is_int64(value, exprType((const Node *) key)))
+		return true;
+	*last = true;
+	return value->cls == GPUCOL_CLASS_D || (value->cls == GPUCOL_CLASS_S && n == 0 && IsA(key, Var));
 }

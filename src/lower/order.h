@@ -37,4 +37,11 @@ extern bool gpucol_order_is_ordinal(Oid type);
 /* Does a value of this type sort by an int64 that the executor makes of it? */
 extern bool gpucol_order_is_int64(const GpucolValue *value, Oid type);
 
+/*
+ * Can rows that come once be compared by the n-th sort key, which has this value: as int64, or,
+ * and then no key after it is looked at (*last), as mantissas that are cut to int64, or as a
+ * column of byte strings that is the first key?
+ */
+extern bool gpucol_order_compares(const Expr *key, int n, const GpucolValue *value, bool *last);
+
 #endif							/* GPUCOL_LOWER_ORDER_H */

@@ -42,8 +42,7 @@ check_key(GpucolLower *l, const GpucolPipe *pipe, const GpucolSortKey *key, int 
 		*why = psprintf("sort key: %s", l->reason);
 		return false;
 	}
-	*last = value.cls == GPUCOL_CLASS_S;
-	if (*last ? n == 0 && IsA(key->expr, Var) : gpucol_order_is_int64(&value, type))
+	if (gpucol_order_compares(key->expr, n, &value, last))
 		return true;
 	*why = psprintf("sort key of type %s", format_type_be(type));
 	return false;

@@ -58,7 +58,8 @@ SELECT d FROM unnest('{LEFT JOIN,JOIN,FULL JOIN,RIGHT JOIN}'::text[]) kind,
 	differ(format('SELECT f.id, f.d, f.t, g.* FROM facts f %s dims g ON %s ORDER BY %s LIMIT 25 OFFSET 2', kind, CASE kind WHEN 'FULL JOIN' THEN 'f.k = g.k' ELSE cond END, keys), 'GpucolJoin') d
 WHERE d IS NOT NULL;
 -- computed keys, ties, and where all rows are wanted
-SELECT d FROM unnest(ARRAY['f.n + g.weight DESC NULLS LAST, f.id, g.name LIMIT 12', 'f.n * 3, f.id, g.name LIMIT 12', 'g.day - f.d, f.id, g.name LIMIT 12', 'upper(f.t), f.id, g.name LIMIT 12',
+SELECT d FROM unnest(ARRAY['f.n + g.weight DESC NULLS LAST, f.id, g.name LIMIT 12', 'f.n * 3, f.id, g.name LIMIT 12', 'g.day - f.d, f.id, g.name LIMIT 12', 'f.n * g.weight * f.n, f.id, g.name LIMIT 12', 'f.n / 3 DESC NULLS LAST, f.id, g.name LIMIT 12', 'f.n % 7, f.id, g.name LIMIT 12',
+	'f.n * 10000000000000000 DESC NULLS LAST, f.id, g.name LIMIT 12', 'f.id % 3, f.n * -10000000000000000, f.id, g.name LIMIT 12', '-f.big, f.id, g.name LIMIT 12', 'f.b IS NULL, f.f * 2, f.id, g.name LIMIT 12', 'upper(f.t), f.id, g.name LIMIT 12',
 	'f.k FETCH FIRST 10 ROWS WITH TIES', 'f.t DESC FETCH FIRST 10 ROWS WITH TIES', 'f.b, f.d FETCH FIRST 4 ROWS WITH TIES', 'f.n, f.id, g.name LIMIT 100000', 'f.n, f.id, g.name LIMIT 0', 'f.n, f.id, g.name LIMIT NULL']) rest,
 	differ('SELECT f.id, f.n, g.name FROM facts f JOIN dims g ON f.k = g.k ORDER BY ' || rest, 'GpucolJoin') d WHERE d IS NOT NULL;
 SELECT d FROM unnest(ARRAY['SELECT f.id, g.name FROM facts f JOIN dims g ON f.k = g.k JOIN facts h ON h.id = f.id ORDER BY h.n DESC, f.t, g.name, f.id LIMIT 9',
@@ -67,6 +68,16 @@ SELECT d FROM unnest(ARRAY['SELECT f.id, g.name FROM facts f JOIN dims g ON f.k 
 	'SELECT f.id, g.name FROM heap_facts f JOIN dims g ON f.k = g.k ORDER BY f.m DESC NULLS LAST, f.id, g.name LIMIT 9',
 	'SELECT x.id, (SELECT max(name) FROM (SELECT g.name FROM facts f JOIN dims g ON f.k = g.k WHERE f.id > x.id ORDER BY f.n, f.id, g.name LIMIT 3) y) FROM generate_series(100, 400, 100) x (id)',
 	'SELECT DISTINCT ON (f.k) f.k, f.id, g.name FROM facts f JOIN dims g ON f.k = g.k ORDER BY f.k, f.n DESC, f.id, g.name LIMIT 9']) q, differ(q, 'GpucolJoin') d WHERE d IS NOT NULL;
+-- many rows: the engine leaves out those that come after a bound, before it makes the rest of them
+CREATE TABLE many AS SELECT i AS id, CASE WHEN i % 17 > 0 THEN i * 7919 % 650 END AS k, ((i * 7919::int8) % 100003 / 100.0)::numeric(10,2) AS n, CASE WHEN i % 19 > 0 THEN i * 31 % 9973 / 16.0 END::float8 AS f,
+	date '2000-01-01' + i % 7000 AS d, 'note ' || i AS note FROM generate_series(1, 90000) i;
+ALTER TABLE many SET ACCESS METHOD gpucol;
+INSERT INTO many SELECT 100000 + i, i, i * 100, -i, '2040-01-01', 'late' FROM generate_series(1, 20) i;
+ANALYZE many;
+SELECT d FROM unnest('{JOIN,LEFT JOIN,RIGHT JOIN,FULL JOIN}'::text[]) kind,
+	unnest('{"m.n DESC, m.id, g.name","m.f NULLS FIRST, m.id, g.name, g.k","m.f DESC NULLS LAST, m.id, g.name, g.k","g.weight * m.n, m.id, g.name, g.k","m.n * 10000000000000000 DESC NULLS LAST, m.id, g.name, g.k","g.day DESC, m.d, m.id, g.name, g.k"}'::text[]) keys,
+	differ(format('SELECT m.id, m.note, g.name, m.f FROM many m %s dims g ON m.k = g.k ORDER BY %s LIMIT 20', kind, keys), 'GpucolJoin') d WHERE d IS NOT NULL;
+SELECT d FROM differ('SELECT m.id, m.note, g.name FROM many m JOIN dims g ON m.k = g.k AND m.n > g.weight JOIN dims h ON h.k = m.k % 100 ORDER BY m.n + h.weight DESC NULLS LAST, m.id, g.name, h.name LIMIT 20') d WHERE d IS NOT NULL;
 -- the order of the rows, in a cursor that is read twice, and with parameters
 BEGIN;
 DECLARE c SCROLL CURSOR FOR SELECT f.id, f.n, g.name FROM facts f JOIN dims g ON f.k = g.k ORDER BY f.n DESC, f.id, g.name LIMIT 4;

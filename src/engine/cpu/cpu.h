@@ -525,6 +525,9 @@ typedef struct GpucolCpuDelivery
 	int			nkept;
 	uint32_t	join_outputs;	/* with probes: of each worker, at most; 0 = none are kept */
 	uint32_t	next;
+	const GpucolTopBound *top;	/* rows that may be left out, or NULL; */
+	uint16_t   *top_instrs;		/* what computes the output that says so */
+	int			ntop_instrs;
 	GpucolTakeRows take;		/* or these take them */
 	void	   *take_arg;
 	GpucolResultColumn *columns;
@@ -801,6 +804,10 @@ extern void gpucol_cpu_live_move(GpucolCpuReg *to, const GpucolCpuReg *from,
 /* Move entries at[] (ascending) of the registers that are read after a stage to their front. */
 extern void gpucol_cpu_live_keep(GpucolCpuWorker *worker, int stage, const uint16_t *at,
 								 uint32_t n);
+
+/* engine/cpu/top.c: which instructions; drop the selected rows that are not wanted */
+extern GpucolStatus gpucol_cpu_top_init(GpucolRun *run);
+extern GpucolStatus gpucol_cpu_top_drop(GpucolCpuWorker *worker, const GpucolCpuVector *vector);
 
 /* engine/cpu/scan.c */
 extern GpucolStatus gpucol_cpu_scan_init(GpucolRun *run);

@@ -195,6 +195,7 @@ cpu_start(const GpucolProgram *program, GpucolSource *source, const GpucolHost *
 	run->window.pace = GPUCOL_CPU_FIRST_PACE;
 	run->out.checked = options->checked;
 	run->agg.first = options->first;
+	run->out.top = options->top;
 	run->out.take = options->take;
 	run->out.take_arg = options->take_arg;
 	run->mem.limit = options->memory_limit;

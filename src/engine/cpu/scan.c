@@ -145,7 +145,8 @@ gpucol_cpu_scan_init(GpucolRun *run)
 {
 	run->window.scan_most = run->join.nprobes > 0 ? GPUCOL_CPU_WINDOW : most_outputs(run);
 	if (run->join.nprobes > 0 && run->out.take == NULL)
-		return init_join_outputs(run);
+		return gpucol_cpu_top_init(run) == GPUCOL_OK ? init_join_outputs(run) : GPUCOL_OUT_OF_MEMORY;
+	run->out.top = NULL;
 	run->out.nkept = run->out.take != NULL ? run->nworkers : GPUCOL_CPU_SCAN_WINDOW;
 	run->out.kept = gpucol_cpu_alloc0(run, sizeof(GpucolCpuOutput) * (size_t) run->out.nkept);
 	if (run->out.kept == NULL)
@@ -240,8 +241,9 @@ gpucol_cpu_scan_emit(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 
 	if (run->program->filter == GPUCOL_NO_REG && run->join.nprobes == 0)
 		gpucol_cpu_expr_select(worker);
-	if (worker->nsel == 0)
-		return GPUCOL_OK;
+	status = run->out.top != NULL && worker->nsel > 0 ? gpucol_cpu_top_drop(worker, vector) : GPUCOL_OK;
+	if (status != GPUCOL_OK || worker->nsel == 0)
+		return status;
 	status = gpucol_cpu_expr_run(worker, vector, run->join.last_section, run->program->ninstrs);
 	if (status != GPUCOL_OK)
 		return status;
