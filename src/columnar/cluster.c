@@ -217,7 +217,13 @@ is_dead(const Cluster *cluster, uint64 row)
 		 gpucol_deadrows_has(cluster->dead, cluster->segment->entry.first_row + row));
 }
 
-/* Has a segment so few rows, or so many dead ones, that it is not copied as it is? */
+bool
+gpucol_cluster_is_sparse(uint32 live, uint32 nrows)
+{
+	return live < SPARSE_SHARE * gpucol_segment_rows || live < (1 - SPARSE_SHARE) * nrows;
+}
+
+/* Is a segment, of whose rows some are dead to everyone, not copied as it is? */
 static bool
 is_sparse(Cluster *cluster, const GpucolDirectoryTuple *row)
 {
@@ -230,8 +236,7 @@ is_sparse(Cluster *cluster, const GpucolDirectoryTuple *row)
 	for (uint32 i = 0; i < segment.entry.nrows; i++)
 		live -= is_dead(cluster, i);
 	cluster->segment = NULL;	/* it was this function's */
-	return live < SPARSE_SHARE * gpucol_segment_rows ||
-		live < (1 - SPARSE_SHARE) * segment.entry.nrows;
+	return gpucol_cluster_is_sparse(live, segment.entry.nrows);
 }
 
 /*

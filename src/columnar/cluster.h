@@ -47,6 +47,9 @@ extern GpucolClustered *gpucol_cluster_segments(GpucolDirectory *from,
 												Relation new_table, Relation index,
 												TransactionId oldest_xmin);
 
+/* Has a segment so few rows left, or lost so many, that VACUUM FULL packs it with others? */
+extern bool gpucol_cluster_is_sparse(uint32 live, uint32 nrows);
+
 /* Was the segment of a row rewritten? */
 extern bool gpucol_cluster_has_row(const GpucolClustered *clustered, uint64 row);
 

@@ -15,12 +15,21 @@ END $$;
 DELETE FROM loads WHERE id > 70000 AND id % 5 < 3;
 DELETE FROM loads WHERE id < 100;
 CREATE TABLE loads_heap USING heap AS SELECT * FROM loads;
+-- what waits: rows one by one, deletions, segments; those that who asks sees
+BEGIN;
+INSERT INTO loads VALUES (-1, 'one'), (-2, 'two');
+SELECT work, done_by, rows, segments, bytes > 0 AS bytes FROM gpucol.waiting('loads');
+ROLLBACK;
+SELECT work, done_by, rows, segments, bytes > 0 AS bytes FROM gpucol.waiting('loads');
 VACUUM loads;
+-- (an old snapshot may keep deletions from being folded)
+SELECT work, done_by, rows, segments, bytes > 0 AS bytes FROM gpucol.waiting('loads') WHERE work <> 'deletions to fold';
 SELECT count(*) > 15 AS many, sum(deleted) > 15000 AS dead FROM gpucol.segments('loads');
 
 VACUUM FULL loads;
 -- the first is full and was copied; all others are one
 SELECT rows, deleted FROM gpucol.segments('loads') ORDER BY segment;
+SELECT work, done_by, rows, segments, bytes > 0 AS bytes FROM gpucol.waiting('loads') WHERE work <> 'deletions to fold';
 (TABLE loads EXCEPT ALL TABLE loads_heap) UNION ALL (TABLE loads_heap EXCEPT ALL TABLE loads);
 SELECT * FROM gpucol.verify('loads');
 SET enable_seqscan = off;
