@@ -121,13 +121,27 @@ gpucol_hash_set_slots(GpucolHashTable *table, uint64_t *slots, uint64_t nslots)
 	table->shift = 32 - (uint32_t) __builtin_ctzll(nslots);
 }
 
-/* Add what is in slots [from, to) of another table. */
+/*
+ * Add what is in slots [from, to) of another table.  Taken slots are gathered first, for
+ * which of them are taken cannot be foretold.
+ */
 static inline void
 gpucol_hash_copy(GpucolHashTable *table, const GpucolHashTable *other, uint64_t from, uint64_t to)
 {
-	for (uint64_t i = from; i < to; i++)
-		if (other->slots[i] != 0)
-			gpucol_hash_add(table, other->slots[i], (uint32_t) other->slots[i] - 1);
+	while (from < to)
+	{
+		uint64_t	end = to - from < 64 ? to : from + 64;
+		uint64_t	taken[64];
+		uint32_t	n = 0;
+
+		for (; from < end; from++)
+		{
+			taken[n] = other->slots[from];
+			n += other->slots[from] != 0;
+		}
+		for (uint32_t i = 0; i < n; i++)
+			gpucol_hash_add(table, taken[i], (uint32_t) taken[i] - 1);
+	}
 }
 
 /* Move a table's items to other slots; returns those that it had, for the owner to free. */

@@ -196,6 +196,28 @@ is_repeated(const uint32_t *ids, const uint64_t *words, const uint8_t *valid, ui
 		(valid == NULL || valid[j - 1]);
 }
 
+/* Add the numbers of strings of the valid rows to the set of the only group. */
+static GpucolStatus
+update_numbers(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc *acc,
+			   const uint8_t *valid, const uint64_t *words)
+{
+	GpucolCpuSet *set = &groups->sets[acc->distinct];
+	GpucolStatus status = GPUCOL_OK;
+
+	for (uint32_t j = 0; j < worker->nsel && status == GPUCOL_OK; j++)
+	{
+		bool		known = words[j] < set->nbits && (set->bits[words[j] / 64] >> words[j] % 64 & 1);
+		bool		added;
+
+		if (known || (valid != NULL && !valid[j]))
+			continue;
+		status = gpucol_cpu_group_add_number(groups, set, words[j], &added);
+		if (status == GPUCOL_OK)
+			groups->states[acc->offset] += added;
+	}
+	return status;
+}
+
 /* Add the pair (group, value) of each valid row to a set. */
 static GpucolStatus
 update_distinct(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
@@ -204,14 +226,15 @@ update_distinct(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
 	const GpucolCpuReg *reg = &worker->regs[acc->arg];
 	GpucolCpuSet *set = &groups->sets[acc->distinct];
 	uint32_t	stride = worker->run->agg.group_words;
-	bool		numbers = reg->cls == GPUCOL_CLASS_S && worker->run->program->nkeys == 0;
 	uint64_t	words[GPUCOL_VECTOR_VALUES];
 	GpucolStatus status;
 
 	if (reg->cls == GPUCOL_CLASS_S && reg->coded)
 		valid = leave_seen(worker, groups, acc, valid);
 	status = distinct_words(worker, groups, reg, valid, words);
-	for (uint32_t j = 0; j < worker->nsel && status == GPUCOL_OK && !numbers; j++)
+	if (status == GPUCOL_OK && reg->cls == GPUCOL_CLASS_S && worker->run->program->nkeys == 0)
+		return update_numbers(worker, groups, acc, valid, words);
+	for (uint32_t j = 0; j < worker->nsel && status == GPUCOL_OK; j++)
 		if ((valid == NULL || valid[j]) && !is_repeated(worker->ids, words, valid, j))
 			gpucol_cpu_group_prefetch(set, worker->ids[j], words[j]);
 	for (uint32_t j = 0; j < worker->nsel && status == GPUCOL_OK; j++)
@@ -220,8 +243,7 @@ update_distinct(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
 
 		if ((valid != NULL && !valid[j]) || is_repeated(worker->ids, words, valid, j))
 			continue;
-		status = numbers ? gpucol_cpu_group_add_number(groups, set, words[j], &added) :
-			gpucol_cpu_group_add(groups, set, worker->ids[j], words[j], &added);
+		status = gpucol_cpu_group_add(groups, set, worker->ids[j], words[j], &added);
 		if (status == GPUCOL_OK)
 			groups->states[(size_t) worker->ids[j] * stride + acc->offset] += added;
 	}

@@ -13,6 +13,7 @@
 
 #define FIRST_STRINGS 64
 #define CHUNK_BYTES 65536
+#define NO_STRING UINT32_MAX
 
 /* Memory of the arena. */
 char *
@@ -79,13 +80,15 @@ same_bytes(const GpucolBytes *a, const GpucolBytes *b)
 	return a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
 }
 
-/* Number of a byte string with its hash, added if it is new. */
+/* Number of a byte string with its hash, of which *number is a guess, added if it is new. */
 static GpucolStatus
 find_string(GpucolCpuGroups *groups, GpucolBytes value, uint64_t hash, uint32_t *number)
 {
 	GpucolCpuStrings *strings = &groups->strings;
 	uint64_t	at;
 
+	if (*number != NO_STRING && same_bytes(&strings->values[*number], &value))
+		return GPUCOL_OK;
 	if (grow_strings(groups) != GPUCOL_OK)
 		return GPUCOL_OUT_OF_MEMORY;
 	at = gpucol_hash_home(&strings->table, hash);
@@ -104,35 +107,34 @@ find_string(GpucolCpuGroups *groups, GpucolBytes value, uint64_t hash, uint32_t 
 GpucolStatus
 gpucol_cpu_group_string(GpucolCpuGroups *groups, GpucolBytes value, uint32_t *number)
 {
+	*number = NO_STRING;
 	return find_string(groups, value, gpucol_hash_bytes(value.data, value.len), number);
 }
 
 /*
- * Fetch what the look-ups of n hashes will read, a level at a time: the slots, the
- * strings in them, their bytes.
+ * The first string of each of n hashes, or NO_STRING: a level at a time, so that slots,
+ * strings and their bytes are fetched for all of them at once.
  */
 static void
-prefetch_strings(const GpucolCpuStrings *strings, const uint64_t *hashes, uint32_t n)
+guess_strings(const GpucolCpuStrings *strings, const uint64_t *hashes, uint32_t n, uint32_t *guesses)
 {
 	const GpucolHashTable *table = &strings->table;
 
+	memset(guesses, 0xff, sizeof(uint32_t) * n);
 	if (table->nslots < GPUCOL_CPU_CACHED_SLOTS)
 		return;
 	for (uint32_t j = 0; j < n; j++)
 		GPUCOL_PREFETCH(&table->slots[gpucol_hash_home(table, hashes[j])]);
 	for (uint32_t j = 0; j < n; j++)
 	{
-		uint64_t	slot = table->slots[gpucol_hash_home(table, hashes[j])];
+		uint64_t	at = gpucol_hash_home(table, hashes[j]);
 
-		GPUCOL_PREFETCH(&strings->values[(uint32_t) slot - (slot != 0)]);
+		if (gpucol_hash_next(table, hashes[j], &at, &guesses[j]))
+			GPUCOL_PREFETCH(&strings->values[guesses[j]]);
 	}
 	for (uint32_t j = 0; j < n; j++)
-	{
-		uint64_t	slot = table->slots[gpucol_hash_home(table, hashes[j])];
-
-		if (slot != 0)
-			GPUCOL_PREFETCH(strings->values[(uint32_t) slot - 1].data);
-	}
+		if (guesses[j] != NO_STRING)
+			GPUCOL_PREFETCH(strings->values[guesses[j]].data);
 }
 
 /*
@@ -144,27 +146,28 @@ number_empty(GpucolCpuGroups *groups, const GpucolBytes *values, const uint8_t *
 			 uint64_t *numbers, uint16_t *rows, uint32_t *nrows)
 {
 	uint32_t	m = 0;
+	uint32_t	nempty = 0;
+	uint64_t	empty = groups->strings.empty - UINT64_C(1);
 
 	for (uint32_t j = 0; j < n; j++)
 	{
-		bool		some = values[j].len > 0;
+		bool		known = skip != NULL && skip[j];
 
 		rows[m] = (uint16_t) j;
-		numbers[j] = 0;
-		if (skip != NULL && skip[j])
-			continue;
-		if (!some && groups->strings.empty == 0)
-		{
-			uint32_t	number;
-
-			if (gpucol_cpu_group_string(groups, values[j], &number) != GPUCOL_OK)
-				return GPUCOL_OUT_OF_MEMORY;
-			groups->strings.empty = number + 1;
-		}
-		numbers[j] = some ? 0 : groups->strings.empty - 1;
-		m += some;
+		m += values[j].len > 0 && !known;
+		nempty += values[j].len == 0 && !known;
+		numbers[j] = known ? 0 : empty;
 	}
 	*nrows = m;
+	if (nempty > 0 && groups->strings.empty == 0)
+	{
+		uint32_t	number;
+
+		if (gpucol_cpu_group_string(groups, (GpucolBytes) {"", 0}, &number) != GPUCOL_OK)
+			return GPUCOL_OUT_OF_MEMORY;
+		groups->strings.empty = number + 1;
+		return number_empty(groups, values, skip, n, numbers, rows, nrows);
+	}
 	return GPUCOL_OK;
 }
 
@@ -174,24 +177,24 @@ gpucol_cpu_group_strings(GpucolCpuGroups *groups, const GpucolBytes *values,
 						 uint64_t *numbers)
 {
 	uint16_t	rows[GPUCOL_VECTOR_VALUES + 1];
+	uint32_t	guesses[GPUCOL_VECTOR_VALUES];
 	uint32_t	nrows;
 
 	if (number_empty(groups, values, skip, n, numbers, rows, &nrows) != GPUCOL_OK)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (uint32_t i = 0; i < nrows; i++)
 		hashes[i] = gpucol_hash_bytes(values[rows[i]].data, values[rows[i]].len);
-	prefetch_strings(&groups->strings, hashes, nrows);
+	guess_strings(&groups->strings, hashes, nrows, guesses);
 	for (uint32_t i = 0; i < nrows; i++)
 	{
 		uint32_t	j = rows[i];
-		uint32_t	number;
 
 		if (i > 0 && hashes[i] == hashes[i - 1] && same_bytes(&values[j], &values[rows[i - 1]]))
 			numbers[j] = numbers[rows[i - 1]];
-		else if (find_string(groups, values[j], hashes[i], &number) != GPUCOL_OK)
+		else if (find_string(groups, values[j], hashes[i], &guesses[i]) != GPUCOL_OK)
 			return GPUCOL_OUT_OF_MEMORY;
 		else
-			numbers[j] = number;
+			numbers[j] = guesses[i];
 	}
 	return GPUCOL_OK;
 }
