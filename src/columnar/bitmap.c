@@ -33,6 +33,7 @@
 #include "columnar/item.h"
 #include "columnar/rownum.h"
 #include "columnar/scan.h"
+#include "columnar/serial.h"
 #include "columnar/slot.h"
 #include "compat.h"
 
@@ -124,6 +125,7 @@ store_tuple(GpucolScan *scan, OffsetNumber offset, TupleTableSlot *slot)
 	lent = gpucol_slot_lend(slot);
 	ExecStoreBufferHeapTuple(tuple, slot, scan->bitmap_buffer);
 	gpucol_slot_take_back(slot, lent);
+	gpucol_serial_read_delta(scan->base.rs_rd, slot, scan->base.rs_snapshot);
 }
 
 /* ------------------------------------------------------------------------
@@ -160,7 +162,10 @@ enter_row(GpucolScan *scan, uint64 *row)
 	if (segment == NULL)
 		segment = gpucol_view_find(scan->view, *row);
 	if (segment == NULL)
+	{
+		gpucol_serial_miss_packed(scan->base.rs_rd, *row, scan->base.rs_snapshot);
 		return false;
+	}
 	gpucol_scan_enter_segment(scan, segment - scan->view->segments);
 	*row -= segment->entry.first_row;
 	return scan->deleted == NULL || ((scan->deleted[*row / 32] >> (*row % 32)) & 1) == 0;
@@ -191,7 +196,8 @@ store_row(GpucolScan *scan, OffsetNumber offset, TupleTableSlot *slot)
 	(void) enter_row(scan, &row);
 	xmin = scan->view->segments[scan->unit].xmin;
 	gpucol_scan_store(scan->reader, (uint32) row, xmin, slot);
-	PredicateLockTID(scan->base.rs_rd, &slot->tts_tid, scan->base.rs_snapshot, xmin);
+	gpucol_serial_read_packed(scan->base.rs_rd, block_row(scan->bitmap_block, offset),
+							  scan->base.rs_snapshot);
 }
 
 /* ------------------------------------------------------------------------

@@ -70,6 +70,7 @@ gpucol_directory_open(GpucolDirectory *dir, Relation table, LOCKMODE lockmode)
 	};
 	dir->probe = NULL;
 	dir->probing = false;
+	dir->peek = false;
 	dir->toast = table_open(toast_oid, lockmode);
 
 	dir->nblocks = lockmode == AccessShareLock ? RelationGetNumberOfBlocks(dir->toast) : 0;

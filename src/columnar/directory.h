@@ -185,6 +185,7 @@ typedef struct GpucolDirectory
 	MemoryContext context;		/* that the directory was opened in */
 	IndexScanDesc probe;		/* kept from one scan to the next; NULL = none yet */
 	bool		probing;		/* the probe is some scan's */
+	bool		peek;			/* what is read is not noted as a serializable transaction's */
 } GpucolDirectory;
 
 /*

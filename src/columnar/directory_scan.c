@@ -56,15 +56,17 @@ gpucol_directory_read(GpucolDirectory *dir, Buffer buffer, ItemPointer tid,
 	return gpucol_value_problem(dir->table, dir->identity, row) == NULL;
 }
 
-/* Does the snapshot see a row whose buffer is locked?  Serializable ones note that. */
+/*
+ * Does the snapshot see a row whose buffer is locked?  Serializable ones note who has written
+ * it since; they lock rows of the table or all of it, not of the directory (serial.c).
+ */
 static bool
-is_visible(Relation toast, Snapshot snapshot, const GpucolDirectoryTuple *row)
+is_visible(GpucolDirectory *dir, Snapshot snapshot, const GpucolDirectoryTuple *row)
 {
 	bool		visible = HeapTupleSatisfiesVisibility(row->tuple, snapshot, row->buffer);
 
-	HeapCheckForSerializableConflictOut(visible, toast, row->tuple, row->buffer, snapshot);
-	if (visible)
-		PredicateLockTID(toast, &row->tuple->t_self, snapshot, row->xmin);
+	if (!dir->peek)
+		HeapCheckForSerializableConflictOut(visible, dir->toast, row->tuple, row->buffer, snapshot);
 	return visible;
 }
 
@@ -89,7 +91,7 @@ gpucol_directory_fetch(GpucolDirectory *dir, Snapshot snapshot, const ItemPointe
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	found = gpucol_directory_read(dir, buffer, &place, &tuple, &row) &&
 		row.id == id && row.seq == seq && row.size == size &&
-		is_visible(dir->toast, snapshot, &row);
+		is_visible(dir, snapshot, &row);
 	if (found)
 	{
 		memcpy(data, row.data, size);
@@ -106,7 +108,8 @@ gpucol_directory_fetch(GpucolDirectory *dir, Snapshot snapshot, const ItemPointe
 
 /*
  * Give a scan an index scan: the one that the directory keeps, unless another scan
- * has it.
+ * has it.  Its own snapshot is none that locks pages of the index; the rows are looked at
+ * under the scan's.
  */
 static void
 take_probe(GpucolDirectoryScan *scan)
@@ -116,14 +119,13 @@ take_probe(GpucolDirectoryScan *scan)
 	if (dir->probe != NULL && !dir->probing)
 	{
 		scan->scan = dir->probe;
-		scan->scan->xs_snapshot = scan->snapshot;
 	}
 	else
 	{
 		MemoryContext old = MemoryContextSwitchTo(dir->context);
 
 		gpucol_directory_open_indexes(dir);
-		scan->scan = index_beginscan(dir->toast, dir->indexes[dir->valid], scan->snapshot,
+		scan->scan = index_beginscan(dir->toast, dir->indexes[dir->valid], SnapshotAny,
 									 GPUCOL_COMPAT_NO_INSTRUMENT SCAN_KEYS, 0);
 		scan->scan->xs_want_itup = true;
 		MemoryContextSwitchTo(old);
@@ -246,7 +248,7 @@ look(GpucolDirectoryScan *scan, ItemPointer place, GpucolDirectoryTuple *row,
 	}
 	if (*problem != NULL)
 		return false;
-	if (is_visible(dir->toast, scan->snapshot, row))
+	if (is_visible(dir, scan->snapshot, row))
 		return true;
 	scan->scan->kill_prior_tuple = !scan->scan->xactStartedInRecovery &&
 		HeapTupleIsSurelyDead(row->tuple, GlobalVisTestFor(dir->toast));

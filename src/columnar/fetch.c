@@ -32,6 +32,7 @@
 #include "columnar/index_dead.h"
 #include "columnar/scan.h"
 #include "columnar/segment.h"
+#include "columnar/serial.h"
 #include "columnar/slot.h"
 #include "columnar/view.h"
 #include "columnar/writer.h"
@@ -477,7 +478,7 @@ gpucol_fetch_row(Relation table, uint64 row_number, Snapshot snapshot,
 	if (IsMVCCSnapshot(snapshot))
 	{
 		store_lasting(table, &segment, row_number, slot);
-		PredicateLockTID(table, &slot->tts_tid, snapshot, segment.xmin);
+		gpucol_serial_read_packed(table, row_number, snapshot);
 		keep_tuple(&last_seen, table, row_number, slot);
 		return true;
 	}
@@ -519,6 +520,8 @@ gpucol_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 	lent = gpucol_slot_lend(slot);
 	found = GetHeapamTableAmRoutine()->tuple_fetch_row_version(rel, tid, snapshot, slot);
 	gpucol_slot_take_back(slot, lent);
+	if (found)
+		gpucol_serial_read_delta(rel, slot, snapshot);
 	return found;
 }
 
@@ -674,7 +677,7 @@ fetch_by_view(GpucolIndexFetch *fetch, uint64 row_number, Snapshot snapshot,
 	{
 		forget_segments(fetch);
 		fetch->segments = palloc0(OPEN_SEGMENTS * sizeof(FetchSegment));
-		fetch->view = gpucol_view_open(rel, snapshot);
+		fetch->view = gpucol_view_peek(rel, snapshot);
 		fetch->snapshot = snapshot;
 		fetch->curcid = snapshot->curcid;
 	}
@@ -684,14 +687,17 @@ fetch_by_view(GpucolIndexFetch *fetch, uint64 row_number, Snapshot snapshot,
 		const GpucolViewSegment *segment = gpucol_view_find(fetch->view, row_number);
 
 		if (segment == NULL)
+		{
+			gpucol_serial_miss_packed(rel, row_number, snapshot);
 			return false;
+		}
 		open = open_segment(fetch, segment);
 	}
 	row = row_number - open->segment.entry.first_row;
 	if (open->deleted != NULL && (open->deleted[row / 32] >> (row % 32)) & 1)
 		return false;
 	store_lasting(rel, &open->segment, row_number, slot);
-	PredicateLockTID(rel, &slot->tts_tid, snapshot, open->segment.xmin);
+	gpucol_serial_read_packed(rel, row_number, snapshot);
 	return true;
 }
 
@@ -734,6 +740,8 @@ gpucol_index_fetch_tuple(IndexFetchTableData *data, ItemPointer tid,
 		found = GetHeapamTableAmRoutine()->
 			index_fetch_tuple(data, tid, snapshot, slot, call_again, all_dead);
 		gpucol_slot_take_back(slot, lent);
+		if (found)
+			gpucol_serial_read_delta(data->rel, slot, snapshot);
 		return found;
 	}
 	*call_again = false;

@@ -17,9 +17,7 @@
  * it moves to another partition, so that no update is lost; a record in the directory
  * (forward.c) leads on to the row's new place.
  *
- * Serializable readers hold predicate locks on delta rows by their TIDs, which
- * later writers of the segment row would not meet; a merge turns them into locks
- * on the table.
+ * Locks of serializable readers go with the rows (serial.c).
  *
  * What the indexes call runs as the table's owner, as in VACUUM.
  *
@@ -42,7 +40,6 @@
 #include "executor/executor.h"
 #include "fmgr.h"
 #include "miscadmin.h"
-#include "storage/predicate.h"
 #include "storage/procarray.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -54,6 +51,7 @@
 #include "columnar/owner.h"
 #include "columnar/rights.h"
 #include "columnar/scan.h"
+#include "columnar/serial.h"
 #include "columnar/writer.h"
 #include "compat.h"
 
@@ -187,6 +185,7 @@ move_row(Relation table, TupleTableSlot *slot, TupleTableSlot *flat,
 	if (result != TM_Ok)
 		return false;
 	gpucol_writer_add(writer_for(table, cid), table, &slot, 1);
+	gpucol_serial_move(table, &old, &slot->tts_tid);
 	gpucol_forward_add(forwards, table, &old, gpucol_tid_row(&slot->tts_tid), cid);
 	insert_index_entries(indexes, table, slot);
 	return true;
@@ -296,7 +295,6 @@ gpucol_merge_rows(Relation table, const GpucolMergePace *pace)
 	gpucol_owner_begin(table, &owner);
 	snapshot = RegisterSnapshot(IsolationUsesXactSnapshot() ?
 								GetTransactionSnapshot() : GetLatestSnapshot());
-	TransferPredicateLocksToHeapRelation(table);
 	forget_forwards(table);
 	moved = move_rows(table, snapshot, pace);
 	UnregisterSnapshot(snapshot);

@@ -28,7 +28,6 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/lmgr.h"
-#include "storage/predicate.h"
 #include "storage/procarray.h"
 #include "utils/datum.h"
 #include "utils/rel.h"
@@ -40,6 +39,7 @@
 #include "columnar/forward.h"
 #include "columnar/modify.h"
 #include "columnar/rowlock.h"
+#include "columnar/serial.h"
 #include "columnar/slot.h"
 #include "columnar/versions.h"
 #include "columnar/view.h"
@@ -320,8 +320,6 @@ settle_change(Request *request, Snapshot crosscheck)
 		gpucol_rowlock_unlatch(request->dir, tid);
 		return report_blocked(tid, TM_Updated, request->tmfd);
 	}
-	if (result == TM_Ok)
-		CheckForSerializableConflictIn(rel, tid, ItemPointerGetBlockNumber(tid));
 	return result;
 }
 
@@ -453,6 +451,7 @@ bury_row(GpucolDirectory *dir, ItemPointer tid, const ItemPointerData *new_tid,
 	gpucol_directory_key(GPUCOL_ID_TOMBSTONE, gpucol_tid_row(tid), &id, &seq);
 	gpucol_directory_insert(dir, id, seq, &tombstone, sizeof(tombstone), cid, 0, true);
 	gpucol_fetch_note_buried(dir->table, gpucol_tid_row(tid), cid);
+	gpucol_serial_write_packed(dir->table, gpucol_tid_row(tid));
 }
 
 /* Open the directory of a table that has segment rows. */

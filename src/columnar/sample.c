@@ -359,7 +359,7 @@ packed_away(Relation rel)
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpucol size",
 												  ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	GpucolView *view = gpucol_view_open(rel, GetActiveSnapshot());
+	GpucolView *view = gpucol_view_peek(rel, GetActiveSnapshot());
 	int64		bytes = 0;
 
 	for (uint32 i = 0; i < view->nsegments; i++)
@@ -441,7 +441,7 @@ count_segments(Relation rel, int32 *attr_widths, BlockNumber nblocks)
 	context = AllocSetContextCreate(CurrentMemoryContext, "gpucol estimate",
 									ALLOCSET_SMALL_SIZES);
 	old = MemoryContextSwitchTo(context);
-	view = gpucol_view_open(rel, GetActiveSnapshot());
+	view = gpucol_view_peek(rel, GetActiveSnapshot());
 	MemoryContextSwitchTo(old);
 	count->relid = RelationGetRelid(rel);
 	count->file = gpucol_compat_relation_file(rel);

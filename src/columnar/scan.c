@@ -22,6 +22,7 @@
 #include "access/transam.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
+#include "storage/predicate.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
@@ -76,6 +77,8 @@ gpucol_scan_begin(Relation rel, Snapshot snapshot, int nkeys, struct ScanKeyData
 	/* scan limits and synchronised scans do not go together */
 	scan->delta = heap_beginscan(rel, snapshot, 0, NULL, NULL,
 								 flags & ~(uint32) SO_ALLOW_SYNC);
+	if ((flags & SO_TYPE_TIDRANGESCAN) != 0)
+		PredicateLockRelation(rel, snapshot);	/* heap forgets it */
 	scan->base = *scan->delta;
 	scan->base.rs_flags |= SO_GPUCOL;
 	scan->base.rs_parallel = pscan;
@@ -218,6 +221,7 @@ gpucol_scan_prepare(GpucolScan *scan)
 	MemoryContext old;
 	BlockNumber nblocks = ((HeapScanDesc) scan->delta)->rs_nblocks;
 	BlockNumber max_blocks = MaxBlockNumber;
+	Snapshot	snapshot;
 
 	if (scan->view != NULL)
 		return;
@@ -228,8 +232,10 @@ gpucol_scan_prepare(GpucolScan *scan)
 	}
 	old = MemoryContextSwitchTo(scan->context);
 	/* ANALYZE scans without a snapshot of its own */
-	scan->view = gpucol_view_open(rel, scan->base.rs_snapshot != NULL ?
-								  scan->base.rs_snapshot : GetActiveSnapshot());
+	snapshot = scan->base.rs_snapshot != NULL ? scan->base.rs_snapshot : GetActiveSnapshot();
+	/* of a bitmap, rows are read one by one */
+	scan->view = (scan->base.rs_flags & SO_TYPE_BITMAPSCAN) != 0 ?
+		gpucol_view_peek(rel, snapshot) : gpucol_view_open(rel, snapshot);
 	scan->ranges = gpucol_view_delta_ranges(scan->view, nblocks, max_blocks,
 											&scan->nranges);
 	/* all participants of a parallel scan must count the same ranges */

@@ -135,8 +135,18 @@ read_segments(GpucolView *view, GpucolDirectory *dir)
 	gpucol_directory_scan_end(&scan);
 }
 
-GpucolView *
-gpucol_view_open(Relation table, Snapshot snapshot)
+/* Open the directory for a view. */
+static bool
+open_for_view(const GpucolView *view, GpucolDirectory *dir)
+{
+	if (!gpucol_directory_open(dir, view->table, AccessShareLock))
+		return false;
+	dir->peek = view->peek;
+	return true;
+}
+
+static GpucolView *
+open_view(Relation table, Snapshot snapshot, bool peek)
 {
 	GpucolView *view = palloc0(sizeof(GpucolView));
 	GpucolDirectory dir;
@@ -144,7 +154,8 @@ gpucol_view_open(Relation table, Snapshot snapshot)
 	gpucol_writer_flush(table);
 	view->table = table;
 	view->snapshot = snapshot;
-	if (!gpucol_directory_open(&dir, table, AccessShareLock))
+	view->peek = peek;
+	if (!open_for_view(view, &dir))
 		return view;
 	if (!gpucol_view_cache_find(view, &dir))
 	{
@@ -157,6 +168,18 @@ gpucol_view_open(Relation table, Snapshot snapshot)
 	}
 	gpucol_directory_close(&dir);
 	return view;
+}
+
+GpucolView *
+gpucol_view_open(Relation table, Snapshot snapshot)
+{
+	return open_view(table, snapshot, false);
+}
+
+GpucolView *
+gpucol_view_peek(Relation table, Snapshot snapshot)
+{
+	return open_view(table, snapshot, true);
 }
 
 const GpucolViewSegment *
@@ -280,7 +303,7 @@ gpucol_view_deleted(const GpucolView *view, const GpucolViewSegment *segment,
 		return NULL;
 	if (gpucol_view_cache_deleted(view, segment, &known, ndeleted))
 		return copy_known(known, nwords);
-	if (!gpucol_directory_open(&dir, view->table, AccessShareLock))
+	if (!open_for_view(view, &dir))
 		return NULL;
 	deleted = palloc0(nwords * sizeof(uint32));
 	read_bitmaps(&dir, view->snapshot, &segment->entry, deleted);
@@ -304,7 +327,7 @@ gpucol_view_count_deleted(const GpucolView *view, const GpucolViewSegment *segme
 	GpucolDirectoryScan scan;
 	GpucolDirectoryTuple row;
 
-	if (!view->any_deleted || !gpucol_directory_open(&dir, view->table, AccessShareLock))
+	if (!view->any_deleted || !open_for_view(view, &dir))
 		return 0;
 	gpucol_directory_scan_begin(&scan, &dir, view->snapshot, GPUCOL_ID_BITMAP,
 								entry->first_row / GPUCOL_BITMAP_ROWS,
@@ -333,7 +356,7 @@ gpucol_view_deletions(const GpucolView *view, const GpucolViewSegment *segment,
 	GpucolDirectory dir;
 
 	*folded = *tombstoned = NULL;
-	if (!gpucol_directory_open(&dir, view->table, AccessShareLock))
+	if (!open_for_view(view, &dir))
 		return;
 	if (any_row(&dir, snapshot, GPUCOL_ID_BITMAP))
 	{

@@ -33,6 +33,7 @@ typedef struct GpucolBlockRange
 typedef struct GpucolView
 {
 	Relation	table;
+	bool		peek;			/* opened by gpucol_view_peek */
 	Snapshot	snapshot;
 	uint32		nsegments;
 	GpucolViewSegment *segments;	/* ascending by first row; perhaps shared with other
@@ -54,6 +55,12 @@ typedef struct GpucolView
  * that is not dead to everyone.
  */
 extern GpucolView *gpucol_view_open(Relation table, Snapshot snapshot);
+
+/*
+ * The same, but no read of a serializable transaction: for estimates, and for who will note
+ * each row by itself (serial.h).
+ */
+extern GpucolView *gpucol_view_peek(Relation table, Snapshot snapshot);
 
 /* The segment that holds a row number, or NULL. */
 extern const GpucolViewSegment *gpucol_view_find(const GpucolView *view,

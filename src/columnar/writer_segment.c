@@ -46,7 +46,6 @@ gpucol_writer_open_segment(GpucolWriter *writer, Relation table)
 	Oid			id;
 	int32		seq;
 
-	CheckForSerializableConflictIn(table, NULL, InvalidBlockNumber);
 	if (!gpucol_directory_open(&dir, table, RowExclusiveLock))
 		ereport(ERROR,
 				(errcode(ERRCODE_INTERNAL_ERROR),
@@ -64,6 +63,8 @@ gpucol_writer_open_segment(GpucolWriter *writer, Relation table)
 													writer->cid, writer->options, true);
 	gpucol_space_unlock(table, AccessShareLock);
 	gpucol_directory_close(&dir);
+	/* who scans the table locks it before it reads the entries */
+	CheckForSerializableConflictIn(table, NULL, InvalidBlockNumber);
 	writer->open = true;
 }
 
