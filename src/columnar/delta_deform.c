@@ -17,6 +17,7 @@
 #include "access/tupmacs.h"
 
 #include "columnar/delta_deform.h"
+#include "compat.h"
 
 /* How a value's 64 bits are made of its bytes. */
 typedef enum DeformLoad
@@ -204,7 +205,7 @@ put_value(GpucolDeform *deform, const DeformStep *step, uint32 row, const char *
 }
 
 /* The tuple's values do not end where it does. */
-static void pg_attribute_noreturn()
+pg_noreturn static void
 raise_corrupt(const GpucolDeform *deform, HeapTuple tuple)
 {
 	ereport(ERROR,

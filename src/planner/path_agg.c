@@ -52,6 +52,7 @@
 #include "lower/agg.h"
 #include "lower/clauses.h"
 #include "planner/first_rows.h"
+#include "planner/key_values.h"
 #include "planner/path_agg.h"
 #include "planner/path_join.h"
 #include "plan/parts.h"
@@ -632,6 +633,15 @@ units_private(Grouping *g)
 	return units;
 }
 
+/* Groups that leave the node: PostgreSQL's estimate, or what the keys allow. */
+static double
+final_groups(Grouping *g, double estimated)
+{
+	if (g->grouping_sets != NIL || g->group_clause == NIL)
+		return estimated;
+	return Min(estimated, gpucol_key_values(get_sortgrouplist_exprs(g->group_clause, g->root->parse->targetList)));
+}
+
 /* Build and add the path. */
 static bool
 add_path_agg(Grouping *g, RelOptInfo *output_rel)
@@ -647,7 +657,7 @@ add_path_agg(Grouping *g, RelOptInfo *output_rel)
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = output_rel;
 	path->path.pathtarget = g->target;
-	path->path.rows = fallback->rows;
+	path->path.rows = final_groups(g, fallback->rows);
 	path->methods = &path_methods;
 	path->custom_paths = list_make1(fallback);
 	if (g->pipe != NULL)
@@ -667,7 +677,7 @@ add_path_agg(Grouping *g, RelOptInfo *output_rel)
 	path->custom_private = lappend(path->custom_private, makeInteger(g->plan.feeding));
 	gpucol_cost_agg(g->root, rel, &path->path, g->lower->ncolumns,
 					g->conditions, list_length(g->keys), list_length(g->aggs),
-					fallback->rows, joined_groups(g, rel), joined_exprs(g),
+					path->path.rows, joined_groups(g, rel), joined_exprs(g),
 					g->target, g->having);
 	if (g->plan.feeding)
 		gpucol_cost_agg_fed(&path->path, rel->rows, list_length(g->keys), list_length(g->aggs));
