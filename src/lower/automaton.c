@@ -14,6 +14,8 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+
 #include "lower/automaton.h"
 
 #define SET_WORDS	(GPUCOL_NFA_STATES / 64)
@@ -251,6 +253,7 @@ make_states(Maker *maker, int first)
 	made->at_end[FOUND] = true;
 	for (int state = 0; state < made->n; state++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		for (int class = 0; class < made->nclasses; class++)
 		{
 			StateSet	to;
