@@ -62,6 +62,9 @@ BEGIN
 	RETURN 'none';
 END $$;
 SELECT h, removed('SELECT k, count(*) FROM facts GROUP BY k HAVING ' || h) FROM unnest('{sum(n) > 700.5,300 >= sum(n),sum(id::bigint) > 12000.5,max(n) < 0.0001,avg(n) > 200}'::text[]) h;
+-- fewer groups than are wanted
+SELECT d FROM unnest('{50,300,600,1000}'::text[]) least,
+	differ(format('SELECT k, count(*), sum(n) FROM facts GROUP BY k HAVING sum(n) > %s ORDER BY count(*) DESC, sum(n), k LIMIT 900', least)) d WHERE d IS NOT NULL;
 -- ties that LIMIT wants
 SELECT d FROM differ('SELECT k, count(*) FROM facts GROUP BY k ORDER BY count(*) DESC FETCH FIRST 5 ROWS WITH TIES') d WHERE d IS NOT NULL;
 -- joined groups: of the first by the count, all that tie

@@ -320,7 +320,7 @@ open_first(First *first)
 		all += run->agg.parts[p]->n;
 	first->candidates = gpucol_cpu_alloc(run, sizeof(Candidate) * (all + 1));
 	first->heap = gpucol_cpu_alloc(run, sizeof(__int128) *
-								   ((uint64_t) first->wanted->k < all ? (uint64_t) first->wanted->k + 1 : 1));
+								   (((uint64_t) first->wanted->k < all ? (uint64_t) first->wanted->k : all) + 1));
 	if (first->wanted->nkeys > 0)
 		first->places = gpucol_cpu_alloc(run, sizeof(__int128) * (all + 1));
 	if (first->keep == NULL || first->candidates == NULL || first->heap == NULL ||
